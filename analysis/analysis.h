@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Records in, findings out. Pure: no I/O, no clock, no threads, no globals; the caller says what time it is.
+ * The same code runs live in the collector and from black boxes alone in `rankwatch report`.
+ *
+ * Feed it in any order between processes; within a process in order of tickets. Nothing that is passed in is kept by
+ * pointer. Memory is bounded: finished instances are forgotten after the history that the tests of docs/findings.md need.
+ * One instance serves one job on one machine (all times on one CLOCK_MONOTONIC). Not thread safe: one owner.
+ */
+#ifndef ANALYSIS_ANALYSIS_H
+#define ANALYSIS_ANALYSIS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rankwatch/blackbox.h>
+#include <rankwatch/finding.h>
+
+struct analysis;
+
+/* The caller's number for one process (one black box), never reused within an analysis. */
+typedef uint32_t analysis_process_id;
+
+struct analysis_process {
+	analysis_process_id id;
+	int32_t pid;		/* as the reader sees it */
+	uint64_t start_time_ticks;
+	const struct rw_box_header *box; /* copied: host, job, ranks, devices, watchdog, environment (RANKWATCH_MESH) */
+};
+
+/* What became of a process. */
+enum analysis_life {
+	ANALYSIS_ALIVE,
+	ANALYSIS_STOPPED,	/* all threads in T: SIGSTOP, debugger, frozen */
+	ANALYSIS_EXITED,	/* left through exit(): header.end says so, or its exit code was seen */
+	ANALYSIS_KILLED,	/* ended by a signal, or its box is orphaned without an end mark */
+};
+
+/* Where evidence about a thread came from, and what it is worth. */
+enum analysis_wait_kind {
+	ANALYSIS_WAIT_INTERVAL,	  /* exact: the thread was in this one wait or system call from start to end */
+	ANALYSIS_WAIT_RUN_QUEUE,  /* run_queue_ns within [start, end] spent runnable without a CPU */
+	ANALYSIS_WAIT_SAMPLE,	  /* seen once at end_ns; stands for the time since the thread's previous sample */
+};
+
+/* One piece of evidence about one thread. Strings may be "" when not known; all are copied. */
+struct analysis_wait {
+	analysis_process_id process;
+	enum analysis_wait_kind kind;
+	enum rw_level level; /* RW_LEVEL_SELF, _PROC, _ROOT, _EBPF */
+	uint32_t tid;
+	char thread[16];
+	uint64_t start_ns, end_ns;
+	uint64_t blocked_ns, run_queue_ns; /* SAMPLE: run_queue_ns = cumulative counter of the thread, 0 = not known */
+	uint64_t cpu_ns;		   /* SAMPLE: cumulative CPU time of the thread, 0 = not known */
+	char state;			   /* R S D T t Z; 0 not known */
+	int32_t system_call;		   /* number on this machine; -1 outside a system call; -2 not known */
+	int32_t fd;			   /* -1 none */
+	uint64_t device;		   /* makedev, 0 not known */
+	char path[256];
+	char file_system[16];
+	char device_name[32];
+	bool io_wait;
+	bool out_of_process_wake; /* the waker is a task of another process */
+	uint32_t waker_tid;	  /* 0 = not known or not to be believed */
+	char waker[16];
+	char wait_channel[32];
+	uint32_t frame_count;
+	char frames[12][40]; /* kernel stack, innermost first, scheduler frames removed */
+};
+
+/* A process and thread that others wait for right now: the caller looks at it (task iterator, /proc). */
+struct analysis_suspect {
+	analysis_process_id process;
+	uint32_t tid;	   /* thread that should enqueue; 0 = not known, look at all */
+	uint64_t since_ns; /* others have waited since */
+};
+
+/* Called for each opened, updated and closed finding. The finding is the analysis's; copy or write it at once. */
+typedef void analysis_emit(void *argument, const struct rw_finding *finding);
+
+/* One instance in flight or the last finished of a communicator, for `report`. */
+struct analysis_flight {
+	uint64_t comm;
+	const char *comm_name;
+	int32_t comm_size;
+	uint8_t function;
+	uint64_t sequence;
+	uint8_t dtype;
+	uint64_t count;
+	const int32_t *joined; /* world ranks that enqueued it */
+	const char *const *joined_phase; /* beside `joined`: "enqueued", "launched", "running", "done" */
+	size_t joined_count;
+	const int32_t *missing; /* ranks of the communicator that were seen in the job and had not enqueued it */
+	size_t missing_count;
+	int32_t unseen; /* ranks of the communicator of which no box was seen */
+};
+typedef void analysis_flight_visit(void *argument, const struct analysis_flight *flight);
+
+/* What `run` prints at the end and `report` at the top. */
+struct analysis_summary {
+	uint32_t processes, communicators;
+	int32_t ranks_total;	/* -1 unknown */
+	uint64_t operations, untracked, dropped, captured;
+	uint64_t steps;		/* steps recognised so far */
+	double step_ms;		/* median of the last steps; -1 not known */
+	uint32_t findings_opened; /* from `warning` up */
+};
+
+/* NULL on lack of memory. post_mortem: the boxes are all there is; processes without an end mark are dead. */
+struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argument);
+void analysis_free(struct analysis *analysis);
+
+/* 0 or -ENOMEM, -EINVAL (field out of range: said in one line by the caller, the record is dropped). */
+int analysis_add_process(struct analysis *analysis, const struct analysis_process *process);
+/* Upsert of entry `index` of the process's communicator table. */
+int analysis_add_communicator(struct analysis *analysis, analysis_process_id process, uint32_t index,
+			      const struct rw_communicator *communicator);
+/* Upsert by ticket: call again whenever the slot was seen to change. `slot` is a private copy. */
+int analysis_add_operation(struct analysis *analysis, analysis_process_id process, const struct rw_operation *slot);
+/* The GPU page's words of a communicator as read at now_ns (post-mortem: the last ones there will ever be). */
+int analysis_add_progress(struct analysis *analysis, analysis_process_id process, uint32_t index,
+			  uint64_t gpu_started, uint64_t gpu_done, uint64_t now_ns);
+int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wait);
+/* exit_status as in wait(2), -1 not known. at_ns: when it happened or was noticed. */
+int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
+		      uint64_t at_ns);
+
+/* Lets time pass: evaluates what only time can show (hangs), emits, closes. Call at least twice a second when live. */
+void analysis_tick(struct analysis *analysis, uint64_t now_ns);
+
+/* Fills at most `room` suspects; returns how many there are. */
+size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room);
+
+/* Visits the oldest unfinished instance of each communicator, in order of their start. */
+void analysis_visit_flights(const struct analysis *analysis, analysis_flight_visit *visit, void *argument);
+void analysis_summarise(const struct analysis *analysis, struct analysis_summary *summary);
+
+/* Re-announces every open finding as RW_FINDING_OPEN (a new listener, a restarted collector). */
+void analysis_replay_open(struct analysis *analysis);
+
+#endif

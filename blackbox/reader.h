@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads a black box that somebody else wrote and may still be writing. Everything is copied with pread and checked
+ * before use; a mapping of a foreign file is never dereferenced (its owner could truncate it under us: SIGBUS).
+ * A reader is used by one thread at a time.
+ */
+#ifndef BLACKBOX_READER_H
+#define BLACKBOX_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <rankwatch/blackbox.h>
+
+struct box_reader {
+	int fd;
+	uint64_t device, inode; /* of the file: tells a replaced file from the same one */
+	struct rw_box_header header; /* as checked at open; box_reader_refresh() renews the counters */
+};
+
+/* Is the writer alive, by its lock on byte 0? */
+enum box_life { BOX_ALIVE, BOX_ORPHANED, BOX_LIFE_UNKNOWN /* copied file, other boot, file system without locks */ };
+
+/* Opens `name` in directory `dirfd` (AT_FDCWD and a path are fine): O_NOFOLLOW, regular file, owner must be `owner`
+ * unless (uid_t)-1. On error -errno, and `why` (at least 160 bytes, may be NULL) holds a sentence that says what is
+ * wrong and where: not a box, unknown layout or required feature, truncated, offsets outside the file, foreign owner. */
+int box_reader_open(struct box_reader *reader, int dirfd, const char *name, uid_t owner, char *why);
+void box_reader_close(struct box_reader *reader); /* accepts a half-built or zeroed reader with fd -1 */
+
+/* Reads the header again; 0, or -EIO when the file shrank, -EPROTO when layout fields changed. */
+int box_reader_refresh(struct box_reader *reader);
+enum box_life box_reader_life(const struct box_reader *reader, pid_t *writer_in_our_namespace);
+
+/* Copies up to `room` communicator entries from `first` on; returns how many were copied, or -errno. Unused: born_ns 0. */
+int box_reader_communicators(const struct box_reader *reader, uint32_t first, uint32_t room,
+			     struct rw_communicator *communicators);
+int box_reader_progress(const struct box_reader *reader, uint32_t first, uint32_t room,
+			struct rw_gpu_progress *progress);
+
+enum box_slot { BOX_SLOT_OK, BOX_SLOT_BUSY /* being claimed: try later */, BOX_SLOT_GONE /* overwritten */ };
+
+/* Copies the slots of claim numbers [first, first + room) (ticket - 1). states[i] tells about slots[i]; reads in as few
+ * pread calls as the ring's wrap allows. Implements the read protocol: ticket, copy, ticket. A field of the copy counts
+ * only if its known bit is set in the copy. Returns the number copied or -errno. */
+int box_reader_operations(const struct box_reader *reader, uint64_t first, uint32_t room, struct rw_operation *slots,
+			  enum box_slot *states);
+/* Host samples by number, likewise. */
+int box_reader_samples(const struct box_reader *reader, uint64_t first, uint32_t room, struct rw_host_sample *samples,
+		       enum box_slot *states);
+
+#endif

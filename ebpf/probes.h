@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel's view of watched processes: loads and attaches the BPF programs, hands their records over.
+ * The only user of the skeletons. One owner thread; the callback runs inside probes_poll() and probes_look().
+ */
+#ifndef EBPF_PROBES_H
+#define EBPF_PROBES_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <rankwatch/kernel_event.h>
+
+struct probes;
+typedef void probes_record(void *argument, const struct rw_kernel_wait *wait);
+
+/* Loads everything that this kernel and these rights allow. On failure -errno and a sentence in `why` (at least 256
+ * bytes) that names what is missing (capability, BTF, sysctl, lockdown, built without BPF) and the one thing that would
+ * help; never libbpf's misleading memlock hint. threshold_ns: shortest wait worth a record. */
+int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *record, void *argument, char *why);
+void probes_close(struct probes *probes); /* accepts NULL */
+
+/* Watch a thread group (init-namespace pid). The system call programs are attached only while somebody is watched. */
+int probes_watch(struct probes *probes, pid_t tgid);
+void probes_unwatch(struct probes *probes, pid_t tgid);
+
+/* For the event loop: readable when records wait. */
+int probes_fd(const struct probes *probes);
+int probes_poll(struct probes *probes); /* consumes what is there; number of records or -errno */
+/* Task iterator over one process: RW_KERNEL_NOW per thread through the callback. 0 or -errno. */
+int probes_look(struct probes *probes, pid_t tgid);
+
+/* Kernel stack of a record as symbol names, innermost first, scheduler frames removed. Returns the number written. */
+int probes_stack(struct probes *probes, int32_t stack_id, char (*frames)[40], int room);
+uint64_t probes_lost(const struct probes *probes); /* records that found the ring full */
+/* Sum of the programs' own run time since open, ns; 0 when statistics are off. Switches statistics on at first call. */
+uint64_t probes_own_ns(struct probes *probes);
+
+#endif

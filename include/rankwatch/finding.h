@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A finding: what the analysis says. Written as one JSON object a line (docs/findings.md, schema 1).
+ * The analysis owns every pointer in it; they are valid during the call that hands the finding over.
+ * Absent is NULL, -1 or RW_…_NONE as said per field, and becomes JSON null.
+ */
+#ifndef RANKWATCH_FINDING_H
+#define RANKWATCH_FINDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RW_FINDING_SCHEMA 1
+
+/* The names in JSON are these in lower case: straggler, hang, …; _NONE is null. */
+enum rw_kind {
+	RW_KIND_STRAGGLER, RW_KIND_HANG, RW_KIND_DESYNC, RW_KIND_GONE,
+	RW_KIND_NAN, RW_KIND_INF, RW_KIND_OVERFLOW, RW_KIND_SATURATION, RW_KIND_CORRUPTION, RW_KIND_DRIFT,
+	RW_KIND_SLOWDOWN, RW_KIND_MEMORY, RW_KIND_GPU, RW_KIND_VERSION, RW_KIND_BLIND,
+	RW_KIND_COUNT,
+};
+enum rw_finding_state { RW_FINDING_OPEN, RW_FINDING_UPDATE, RW_FINDING_CLOSED };
+enum rw_severity { RW_NOTICE, RW_WARNING, RW_CRITICAL };
+enum rw_confidence { RW_CERTAIN, RW_LIKELY, RW_INCONCLUSIVE };
+enum rw_scope { RW_SCOPE_RANK, RW_SCOPE_HOST, RW_SCOPE_LINK, RW_SCOPE_STAGE, RW_SCOPE_JOB };
+/* How deep the host was seen, best last. */
+enum rw_level { RW_LEVEL_NONE, RW_LEVEL_SELF, RW_LEVEL_PROC, RW_LEVEL_ROOT, RW_LEVEL_EBPF };
+enum rw_arrival { RW_ARRIVAL_NONE, RW_ARRIVAL_HOST, RW_ARRIVAL_STAMP, RW_ARRIVAL_GPU };
+enum rw_late_kind { RW_LATE_NONE, RW_LATE_HOST, RW_LATE_DEVICE, RW_LATE_TRANSFER };
+enum rw_phase {
+	RW_PHASE_NONE, RW_PHASE_INIT, RW_PHASE_CONNECT, RW_PHASE_ENQUEUED, RW_PHASE_LAUNCHED, RW_PHASE_RUNNING,
+};
+enum rw_cause_class {
+	RW_CAUSE_UNKNOWN, RW_CAUSE_IO, RW_CAUSE_CPU, RW_CAUSE_LOCK, RW_CAUSE_MEMORY, RW_CAUSE_SOCKET,
+	RW_CAUSE_STOPPED, RW_CAUSE_RUNNING, RW_CAUSE_GONE, RW_CAUSE_THROTTLE, RW_CAUSE_GPU, RW_CAUSE_NETWORK,
+	RW_CAUSE_COUNT,
+};
+
+struct rw_where {
+	int32_t rank;
+	const char *host;
+	int32_t pid;
+	const char *gpu;       /* "GPU-…" or NULL */
+	const char *pci;       /* NULL */
+	const char *rank_from; /* NULL */
+};
+
+struct rw_chain_link {
+	int32_t tid;
+	const char *thread;
+	const char *waits_for; /* "thread tb-writer", "lock", … */
+};
+
+struct rw_evidence {
+	const char *source; /* bpf, proc, self, kernel-log, … */
+	double ms;
+	const char *what;
+};
+
+struct rw_finding {
+	char id[24];
+	enum rw_finding_state state;
+	uint32_t revision;
+	enum rw_severity severity;
+	enum rw_confidence confidence;
+	enum rw_kind kind;
+	enum rw_scope scope;
+	enum rw_level level;
+	enum rw_arrival arrival;
+	const int32_t *ranks; /* world ranks, ascending */
+	size_t rank_count;
+	uint64_t time_ns; /* MONOTONIC; the writer converts */
+	uint64_t first_seen_ns;
+	double detect_ms; /* -1 none */
+	struct {
+		const char *id;
+		int32_t generation;
+		int32_t ranks_seen;
+		int32_t ranks_total; /* -1 */
+	} job;
+	const struct rw_where *where;
+	size_t where_count;
+	struct {
+		bool present;
+		uint64_t comm;
+		const char *comm_name; /* "fsdp", "~fsdp", or the list of ranks */
+		int32_t comm_size;
+		uint8_t function; /* enum rw_function */
+		uint64_t sequence;
+		int64_t step; /* -1 */
+		uint8_t dtype;
+		uint64_t count;
+		uint8_t algorithm;
+		uint8_t protocol;
+		enum rw_phase phase;
+		int32_t peer_or_root; /* -1 */
+	} operation;
+	struct {
+		bool present;
+		enum rw_late_kind kind;
+		double by_ms;
+		double lost_ms_per_step; /* -1 */
+		double lost_share;	 /* -1 */
+		int64_t since_step;	 /* -1 */
+		const int32_t *waiting;
+		size_t waiting_count;
+	} late;
+	struct {
+		bool present;
+		enum rw_cause_class class_;
+		double share; /* -1 */
+		const char *text;
+		const char *system_call; /* name or NULL */
+		int32_t fd;		 /* -1 */
+		const char *path;
+		const char *file_system;
+		const char *device;
+		int32_t tid; /* the first thread: the one that should have enqueued; -1 */
+		const char *thread;
+		const struct rw_chain_link *chain;
+		size_t chain_count;
+		const char *const *stack;
+		size_t stack_count;
+	} cause;
+	struct {
+		bool present;
+		double timeout_ms;
+		const char *from;
+		double left_ms; /* -1 */
+		double longest_wait_ms;
+	} watchdog;
+	const int32_t *victims;
+	size_t victim_count;
+	const struct rw_evidence *evidence;
+	size_t evidence_count;
+	const char *const *missing;
+	size_t missing_count;
+	const char *text;   /* who, how much, since when */
+	const char *advice; /* NULL */
+};
+
+#endif

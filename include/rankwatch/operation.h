@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The numbers that describe one operation (one collective or p2p call on one rank) wherever it is stored or shown.
+ * Values are fixed for ever: they are in black boxes on disk. New ones are appended.
+ */
+#ifndef RANKWATCH_OPERATION_H
+#define RANKWATCH_OPERATION_H
+
+#include <stdint.h>
+
+/* Function of an operation. Fits 16: the communicator table keeps one last slot per function. */
+enum rw_function {
+	RW_FUNCTION_UNKNOWN = 0,
+	RW_FUNCTION_ALL_GATHER = 1,
+	RW_FUNCTION_ALL_REDUCE = 2,
+	RW_FUNCTION_ALL_TO_ALL = 3,
+	RW_FUNCTION_BROADCAST = 4,
+	RW_FUNCTION_GATHER = 5,
+	RW_FUNCTION_REDUCE = 6,
+	RW_FUNCTION_REDUCE_SCATTER = 7,
+	RW_FUNCTION_SCATTER = 8,
+	RW_FUNCTION_SEND = 9,
+	RW_FUNCTION_RECV = 10,
+	RW_FUNCTION_SEND_RECV = 11,
+	RW_FUNCTION_COUNT = 16, /* room for more; not a function */
+};
+
+/* Data type, numbered as ncclDataType_t of NCCL 2.28 + 1, so that 0 stays "not known". */
+enum rw_dtype {
+	RW_DTYPE_UNKNOWN = 0,
+	RW_DTYPE_INT8 = 1,
+	RW_DTYPE_UINT8 = 2, /* the profiler ABI names it "Unknown" */
+	RW_DTYPE_INT32 = 3,
+	RW_DTYPE_UINT32 = 4,
+	RW_DTYPE_INT64 = 5,
+	RW_DTYPE_UINT64 = 6,
+	RW_DTYPE_FLOAT16 = 7,
+	RW_DTYPE_FLOAT32 = 8,
+	RW_DTYPE_FLOAT64 = 9,
+	RW_DTYPE_BFLOAT16 = 10,
+	RW_DTYPE_FLOAT8_E4M3 = 11,
+	RW_DTYPE_FLOAT8_E5M2 = 12,
+	RW_DTYPE_COUNT = 16,
+};
+
+enum rw_algorithm {
+	RW_ALGORITHM_UNKNOWN = 0,
+	RW_ALGORITHM_TREE = 1,
+	RW_ALGORITHM_RING = 2,
+	RW_ALGORITHM_COLLNET_DIRECT = 3,
+	RW_ALGORITHM_COLLNET_CHAIN = 4,
+	RW_ALGORITHM_NVLS = 5,
+	RW_ALGORITHM_NVLS_TREE = 6,
+	RW_ALGORITHM_PAT = 7,
+};
+
+enum rw_protocol {
+	RW_PROTOCOL_UNKNOWN = 0,
+	RW_PROTOCOL_LL = 1,
+	RW_PROTOCOL_LL128 = 2,
+	RW_PROTOCOL_SIMPLE = 3,
+};
+
+/* operation.known: which fields of the slot are valid. */
+enum rw_known {
+	RW_KNOWN_IDENT = 1u << 0,   /* comm, function, dtype, count, sequence */
+	RW_KNOWN_API = 1u << 1,	    /* stream, api_tid, group, api_ns */
+	RW_KNOWN_LAUNCH = 1u << 2,  /* launch_begin_ns, launch_end_ns, launch_stream, launch_tid, plan, progress */
+	RW_KNOWN_TASK = 1u << 3,    /* nccl_sequence, algorithm, protocol, channels, addresses, peer */
+	RW_KNOWN_RETURN = 1u << 4,  /* return_ns */
+	RW_KNOWN_STARTED = 1u << 5, /* started_seen_ns, gpu_source */
+	RW_KNOWN_DONE = 1u << 6,    /* done_seen_ns */
+	RW_KNOWN_STAMP = 1u << 7,   /* gpu_start_raw, gpu_end_raw */
+	RW_KNOWN_SCAN_IN = 1u << 8,
+	RW_KNOWN_SCAN_OUT = 1u << 9,
+};
+
+/* operation.owner: who still has to write; the other bits are the low bits of the ticket. 0 = free to claim. */
+enum rw_owner {
+	RW_OWNER_HOST = 1u << 0, /* cleared at Coll/P2p stop, untracked or finalize */
+	RW_OWNER_GPU = 1u << 1,	 /* cleared by the drain when gpu_done passes */
+	RW_OWNER_SCAN = 1u << 2,
+	RW_OWNER_PENDING = 7u,
+	RW_OWNER_TICKET_SHIFT = 3,
+};
+
+/* operation.flags. Bits 8-15 hold one enum rw_untracked, bits 16-23 are kept for the unscannable reason. */
+enum rw_flag {
+	RW_FLAG_IN_PLACE = 1u << 0,
+	RW_FLAG_CAPTURED = 1u << 1,
+	RW_FLAG_UNTRACKED = 1u << 2,
+	RW_FLAG_SAMPLED_OUT = 1u << 3,
+	RW_FLAG_UNSCANNABLE = 1u << 4,
+	RW_FLAG_HOST_CALLBACK = 1u << 5,
+	RW_FLAG_PEER_UNKNOWN = 1u << 6,
+	RW_FLAG_ABORTED = 1u << 7,
+	RW_FLAG_UNTRACKED_SHIFT = 8,
+	RW_FLAG_UNTRACKED_MASK = 0xffu << 8,
+};
+
+/* Why an operation is untracked: never in flight, never late, but counted (header.untracked[reason]). */
+enum rw_untracked {
+	RW_UNTRACKED_NONE = 0,
+	RW_UNTRACKED_NO_TASK = 1,   /* the API group ended without Coll/P2p: symmetric kernel, error, simulated group */
+	RW_UNTRACKED_BROADCAST = 2, /* Broadcast on NCCL >= 2.29.2 has no Coll event */
+	RW_UNTRACKED_EXPIRED = 3,   /* pending for too long while more than 1/4 of the ring pended */
+	RW_UNTRACKED_FINALIZE = 4,  /* communicator ended first */
+	RW_UNTRACKED_CAPTURED = 5,  /* counted only: captured calls make no slot */
+	RW_UNTRACKED_COUNT = 8,
+};
+
+/* operation.gpu_source: what started/done were seen by. */
+enum rw_gpu_source {
+	RW_GPU_SOURCE_NONE = 0, /* no GPU progress: the host rule holds */
+	RW_GPU_SOURCE_WATERMARK = 1,
+	RW_GPU_SOURCE_STAMP = 2,
+	RW_GPU_SOURCE_KERNEL_CH = 3,
+	RW_GPU_SOURCE_SCAN = 4,
+};
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/command.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "console/nearest.h"
+#include "console/terminal.h"
+
+const struct command *const command_table[] = {
+	&env_command,
+	&help_command,
+	&version_command,
+	NULL,
+};
+
+const struct command *command_find(const char *name)
+{
+	for (const struct command *const *command = command_table; *command; command++) {
+		if (!strcmp((*command)->name, name))
+			return *command;
+	}
+	return NULL;
+}
+
+const struct command *command_nearest(const char *name)
+{
+	const struct command *best = NULL;
+	size_t best_distance = SIZE_MAX;
+
+	for (const struct command *const *command = command_table; *command; command++) {
+		size_t distance = nearest_distance(name, (*command)->name);
+
+		if (distance < best_distance) {
+			best = *command;
+			best_distance = distance;
+		}
+	}
+	return best && nearest_is_near(name, best_distance) ? best : NULL;
+}
+
+/* argp takes its right margin from the environment only. A value of the user's is left alone. */
+static bool margin_set(void)
+{
+	char format[48];
+
+	if (getenv("ARGP_HELP_FMT"))
+		return false;
+	snprintf(format, sizeof(format), "no-dup-args-note,rmargin=%d", terminal_width(STDOUT_FILENO) - 1);
+	return setenv("ARGP_HELP_FMT", format, 0) == 0;
+}
+
+void command_parse(const struct command *command, int argc, char **argv, unsigned flags, void *input)
+{
+	bool set = margin_set();
+	error_t error = argp_parse(command->argp, argc, argv, flags, NULL, input);
+
+	/* `run` hands the environment to the job: it must not find this in it. */
+	if (set)
+		unsetenv("ARGP_HELP_FMT");
+	if (!error)
+		return;
+	fprintf(stderr, "%s: %s\n", argv[0], strerror(error));
+	exit(COMMAND_MISUSE);
+}
+
+void command_print_overview(FILE *out)
+{
+	fputs("Usage: rankwatch COMMAND [OPTION...]\n\n"
+	      "Names the rank that makes a training job slow or stop, and says why.\n\n"
+	      "Commands:\n",
+	      out);
+	for (const struct command *const *command = command_table; *command; command++)
+		fprintf(out, "  %-9s %s\n", (*command)->name, (*command)->summary);
+	fputs("\nStart with:\n"
+	      "  rankwatch run -- torchrun --nproc-per-node 8 train.py\n"
+	      "  rankwatch doctor          what works on this machine, and what is missing\n"
+	      "\n\"rankwatch help COMMAND\" tells more. Exit status: 0 done, 1 failed, 2 misuse.\n",
+	      out);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "console/command.h"
+#include "console/install.h"
+
+struct options {
+	const char *job;
+	bool no_preload;
+};
+
+enum { KEY_NO_PRELOAD = 0x100 };
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'j':
+		options->job = argument;
+		return 0;
+	case KEY_NO_PRELOAD:
+		options->no_preload = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* A word for sh: single quotes protect everything but themselves. */
+static void print_quoted(const char *text)
+{
+	putchar('\'');
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*text);
+	}
+	putchar('\'');
+}
+
+static void print_export(const char *name, const char *value)
+{
+	printf("export %s=", name);
+	print_quoted(value);
+	putchar('\n');
+}
+
+/* Puts `value` in front of what the variable holds where the line is evaluated, which need not be here. */
+static void print_prepend(const char *name, const char *value, char separator)
+{
+	printf("export %s=", name);
+	print_quoted(value);
+	printf("${%s:+%c$%s}\n", name, separator, name);
+}
+
+/* A plugin that the cluster has named already is kept, behind ours, and said aloud. */
+static void print_chain(void)
+{
+	const char *other = getenv("NCCL_PROFILER_PLUGIN");
+
+	if (!other || !*other || strstr(other, "rankwatch"))
+		return;
+	print_export("RANKWATCH_CHAIN", other);
+	fprintf(stderr, "rankwatch env: NCCL_PROFILER_PLUGIN is %s already: it moves to RANKWATCH_CHAIN\n", other);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct install install;
+
+	command_parse(command, argc, argv, 0, &options);
+	if (install_find(&install) != 0 || access(install.plugin, R_OK) != 0) {
+		fprintf(stderr, "rankwatch env: no plugin at %s; \"rankwatch doctor\" says more\n", install.plugin);
+		return COMMAND_FAILED;
+	}
+	print_chain();
+	print_export("NCCL_PROFILER_PLUGIN", INSTALL_PLUGIN_NAME);
+	print_prepend("LD_LIBRARY_PATH", install.plugin_directory, ':');
+	if (!options.no_preload)
+		print_prepend("LD_PRELOAD", install.plugin, ' ');
+	if (options.job)
+		print_export("RANKWATCH_JOB", options.job);
+	if (isatty(STDOUT_FILENO))
+		fputs("\nThis only prints. To set it in this shell:  eval \"$(rankwatch env)\"\n", stderr);
+	return COMMAND_DONE;
+}
+
+static const struct argp_option env_options[] = {
+	{ "job", 'j', "NAME", 0, "Name the job: its black boxes lie under this name, and findings carry it", 0 },
+	{ "no-preload", KEY_NO_PRELOAD, NULL, 0,
+	  "Do not preload the library. The profiler interface alone then finds it through LD_LIBRARY_PATH, and what NCCL "
+	  "does not show to plugins stays unseen", 0 },
+	{ 0 },
+};
+
+static const struct argp env_argp = {
+	.options = env_options,
+	.parser = parse,
+	.doc = "Prints the lines that make NCCL load rankwatch's plugin, for a shell, a job script or a container's start. "
+	       "Programs started from there record black boxes; nothing else about them changes.\v"
+	       "A profiler plugin that NCCL_PROFILER_PLUGIN names already moves to RANKWATCH_CHAIN.\n\n"
+	       "Examples:\n"
+	       "  eval \"$(rankwatch env)\"\n"
+	       "  rankwatch env --job pretrain-7b > ~/rankwatch.sh\n",
+};
+
+const struct command env_command = {
+	.name = "env",
+	.summary = "print the variables that make a job record itself",
+	.argp = &env_argp,
+	.run = run,
+};

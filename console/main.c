@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "console/command.h"
+
+static int unknown_command(const char *name)
+{
+	const struct command *meant = command_nearest(name);
+
+	fprintf(stderr, "rankwatch: there is no command \"%s\"", name);
+	if (meant)
+		fprintf(stderr, "; did you mean \"rankwatch %s\"?\n", meant->name);
+	else
+		fputs("; \"rankwatch --help\" lists them\n", stderr);
+	return COMMAND_MISUSE;
+}
+
+/* Data that could not be written (a full disk) must not end as success. */
+static int close_output(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	perror("rankwatch: writing to standard output");
+	return status == COMMAND_DONE ? COMMAND_FAILED : status;
+}
+
+static int run_command_named(const char *name, int argc, char **argv)
+{
+	static char full_name[64];
+	const struct command *command = command_find(name);
+
+	if (!command)
+		return unknown_command(name);
+	snprintf(full_name, sizeof(full_name), "rankwatch %s", command->name);
+	argv[0] = full_name;
+	return command->run(command, argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	argp_err_exit_status = COMMAND_MISUSE;
+	if (argc < 2) {
+		command_print_overview(stderr);
+		return COMMAND_MISUSE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "-?"))
+		return close_output(run_command_named("help", 1, argv));
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
+		return close_output(run_command_named("version", 1, argv));
+	return close_output(run_command_named(argv[1], argc - 1, argv + 1));
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* What the terminal behind a descriptor can do. */
+#ifndef CONSOLE_TERMINAL_H
+#define CONSOLE_TERMINAL_H
+
+#include <stdbool.h>
+
+/* Columns: the terminal's own, else COLUMNS, else 80; between 40 and 120. */
+int terminal_width(int fd);
+/* A terminal that is not "dumb", and NO_COLOR is not set (https://no-color.org: set and not empty). */
+bool terminal_has_colour(int fd);
+
+#endif

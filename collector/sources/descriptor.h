@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an open descriptor of another process stands for, from /proc/PID/fd/N and /proc/PID/fdinfo/N.
+ * Neither touches the file system behind it, so a hung mount cannot hang the reader.
+ */
+#ifndef COLLECTOR_SOURCES_DESCRIPTOR_H
+#define COLLECTOR_SOURCES_DESCRIPTOR_H
+
+#include "collector/sources/mounts.h"
+
+struct descriptor {
+	char path[256];	      /* "/x/events.out", "socket:[4711]", "pipe:[4712]", "anon_inode:[eventpoll]" */
+	uint64_t inode;	      /* 0: not known (kernels before 5.14 do not say) */
+	uint64_t device;      /* makedev(), 0: not known */
+	char file_system[16]; /* "" not known; sockfs, pipefs, anon_inodefs as the kernel calls them */
+	char device_name[32];
+};
+
+/* 0 or -errno (-ENOENT closed, -EACCES another user's, -ESRCH process gone); `descriptor` is all zero then. */
+int descriptor_look(const char *proc_root, pid_t pid, int fd, struct mounts *mounts, struct descriptor *descriptor);
+
+#endif

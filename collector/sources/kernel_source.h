@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waits of watched processes as the kernel reports them through ebpf/probes.h, made into evidence: with full path, file
+ * system, device, symbol names and process numbers of the caller. One owner thread; callbacks run inside
+ * kernel_source_poll() and kernel_source_look().
+ */
+#ifndef COLLECTOR_SOURCES_KERNEL_SOURCE_H
+#define COLLECTOR_SOURCES_KERNEL_SOURCE_H
+
+#include "collector/sources/mounts.h"
+#include "collector/sources/source.h"
+
+struct kernel_source;
+
+struct kernel_source_events {
+	source_wait *wait;
+	/* A watched process has ended; exit_status as in wait(2). It stays watched until kernel_source_unwatch(). */
+	void (*ended)(void *argument, analysis_process_id process, int exit_status, uint64_t at_ns);
+	void *argument;
+};
+
+/* proc_root: "/proc". `mounts` stays the caller's and must live as long. On failure -errno and a sentence in `why` (at
+ * least 256 bytes) as in probes_open(): the caller carries on with proc_source. */
+int kernel_source_open(struct kernel_source **source, const char *proc_root, struct mounts *mounts,
+		       const struct kernel_source_events *events, char *why);
+void kernel_source_close(struct kernel_source *source); /* accepts NULL */
+
+/* pid: in the name space of the init process, as is the collector's. 0, -EEXIST or another -errno. */
+int kernel_source_watch(struct kernel_source *source, analysis_process_id process, pid_t pid);
+void kernel_source_unwatch(struct kernel_source *source, pid_t pid);
+
+/* Readable when the kernel's ring is over half full; call kernel_source_poll() at least ten times a second besides. */
+int kernel_source_fd(const struct kernel_source *source);
+int kernel_source_poll(struct kernel_source *source); /* number of records or -errno */
+/* A sample of every thread of a watched process, now. 0 or -errno (-ENOENT: not watched). */
+int kernel_source_look(struct kernel_source *source, pid_t pid);
+
+uint64_t kernel_source_lost(const struct kernel_source *source); /* records that found the ring full */
+uint64_t kernel_source_own_ns(struct kernel_source *source);	 /* as probes_own_ns() */
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which file system and which device stand behind a file, from /proc/PID/mountinfo (proc_pid_mountinfo(5)).
+ * Reads mount tables only, never a mounted file system: stat(2) on a hung network mount would hang the collector.
+ * One owner thread.
+ */
+#ifndef COLLECTOR_SOURCES_MOUNTS_H
+#define COLLECTOR_SOURCES_MOUNTS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct mounts;
+
+struct mount_entry {
+	int32_t id;	      /* unique on the machine while mounted; as mnt_id in /proc/PID/fdinfo/N */
+	uint64_t device;      /* makedev() of the super block */
+	char file_system[16]; /* "ext4", "nfs4", "fuse.slow" */
+	char source[32];      /* "loop3" (without /dev/), "server:/x"; its end is cut when longer */
+	char point[256];      /* in the name space of the process it was read from */
+};
+
+/* proc_root: "/proc", or a recorded tree. 0 or -errno. */
+int mounts_open(struct mounts **mounts, const char *proc_root);
+void mounts_close(struct mounts *mounts); /* accepts NULL */
+
+/* The mount, looked up in the mount name space of `pid` when it is not known yet. What is known is forgotten when the
+ * caller's own mount table changes. NULL: not there (sockets, pipes, unreadable). Valid until the next call. */
+const struct mount_entry *mounts_by_device(struct mounts *mounts, pid_t pid, uint64_t device);
+const struct mount_entry *mounts_by_id(struct mounts *mounts, pid_t pid, int32_t id);
+
+#endif

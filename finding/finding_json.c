@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+#include "finding/finding_json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "finding/finding_text.h"
+#include <rankwatch/operation.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define NAME(names, value) name_or_null(names, COUNT(names), (size_t)(value))
+
+/* Indexed by the enums of rankwatch/finding.h and rankwatch/operation.h; a hole is null. */
+static const char *const states[] = { "open", "update", "closed" };
+static const char *const severities[] = { "notice", "warning", "critical" };
+static const char *const confidences[] = { "certain", "likely", "inconclusive" };
+static const char *const scopes[] = { "rank", "host", "link", "stage", "job" };
+static const char *const levels[] = { "none", "self", "proc", "root", "ebpf" };
+static const char *const arrivals[] = { "none", "host", "stamp", "gpu" };
+static const char *const late_kinds[] = { NULL, "host", "device", "transfer" };
+static const char *const phases[] = { NULL, "init", "connect", "enqueued", "launched", "running" };
+static const char *const algorithms[] = {
+	NULL, "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT",
+};
+static const char *const protocols[] = { NULL, "LL", "LL128", "SIMPLE" };
+
+/* A value that jansson cannot hold becomes null instead of a lost finding: text that is not UTF-8 (a file name, a
+ * thread's name) is escaped, a number that is not finite is absent. */
+static json_t *text_or_null(const char *text)
+{
+	if (!text)
+		return json_null();
+
+	json_t *value = json_string(text);
+
+	if (value)
+		return value;
+
+	char *escaped = finding_escape(text);
+
+	value = escaped ? json_string(escaped) : NULL;
+	free(escaped);
+	return value ? value : json_null();
+}
+
+static json_t *name_or_null(const char *const *names, size_t count, size_t value)
+{
+	return value < count ? text_or_null(names[value]) : json_null();
+}
+
+static json_t *integer_or_null(int64_t value)
+{
+	return value < 0 ? json_null() : json_integer(value);
+}
+
+/* Absent is negative. Three decimals: microseconds of a duration, a tenth of a percent of a share. */
+static json_t *real_or_null(double value)
+{
+	return isfinite(value) && value >= 0 ? json_real(round(value * 1000) / 1000) : json_null();
+}
+
+static json_t *whole_ms_or_null(double ms)
+{
+	return isfinite(ms) && ms >= 0 && ms < 1e15 ? json_integer(llround(ms)) : json_null();
+}
+
+static json_t *time_value(uint64_t monotonic_ns, int64_t realtime_offset_ns)
+{
+	int64_t realtime_ns = (int64_t)monotonic_ns + realtime_offset_ns;
+	time_t seconds = (time_t)(realtime_ns / 1000000000);
+	int ms = (int)(realtime_ns % 1000000000 / 1000000);
+	struct tm utc;
+	char date[32], text[48];
+
+	if (!monotonic_ns || realtime_ns < 0 || !gmtime_r(&seconds, &utc) ||
+	    !strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &utc))
+		return json_null();
+	snprintf(text, sizeof(text), "%s.%03dZ", date, ms);
+	return json_string(text);
+}
+
+static json_t *ranks_value(const int32_t *ranks, size_t count)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, json_integer(ranks[i]));
+	return list;
+}
+
+static json_t *texts_value(const char *const *texts, size_t count)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, text_or_null(texts[i]));
+	return list;
+}
+
+static json_t *where_value(const struct rw_finding *finding)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < finding->where_count; i++) {
+		const struct rw_where *where = &finding->where[i];
+
+		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}",
+			"rank", integer_or_null(where->rank), "host", text_or_null(where->host),
+			"pid", integer_or_null(where->pid), "gpu", text_or_null(where->gpu),
+			"pci", text_or_null(where->pci), "rank_from", text_or_null(where->rank_from)));
+	}
+	return list;
+}
+
+static json_t *operation_value(const struct rw_finding *finding)
+{
+	if (!finding->operation.present)
+		return json_null();
+
+	char comm[24];
+
+	snprintf(comm, sizeof(comm), "0x%" PRIx64, finding->operation.comm);
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"comm", comm, "comm_name", text_or_null(finding->operation.comm_name),
+		"comm_size", integer_or_null(finding->operation.comm_size),
+		"function", text_or_null(finding_function_name(finding->operation.function)),
+		"sequence", integer_or_null((int64_t)finding->operation.sequence),
+		"step", integer_or_null(finding->operation.step),
+		"dtype", text_or_null(finding_dtype_name(finding->operation.dtype)),
+		"count", integer_or_null((int64_t)finding->operation.count),
+		"algorithm", NAME(algorithms, finding->operation.algorithm),
+		"protocol", NAME(protocols, finding->operation.protocol),
+		"phase", NAME(phases, finding->operation.phase));
+}
+
+static json_t *late_value(const struct rw_finding *finding)
+{
+	if (!finding->late.present)
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}",
+		"kind", NAME(late_kinds, finding->late.kind), "by_ms", real_or_null(finding->late.by_ms),
+		"lost_ms_per_step", real_or_null(finding->late.lost_ms_per_step),
+		"lost_share", real_or_null(finding->late.lost_share),
+		"since_step", integer_or_null(finding->late.since_step),
+		"waiting", ranks_value(finding->late.waiting, finding->late.waiting_count));
+}
+
+static json_t *chain_value(const struct rw_finding *finding)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < finding->cause.chain_count; i++) {
+		const struct rw_chain_link *link = &finding->cause.chain[i];
+
+		json_array_append_new(list, json_pack("{s:o, s:o, s:o}",
+			"tid", integer_or_null(link->tid), "thread", text_or_null(link->thread),
+			"waits_for", text_or_null(link->waits_for)));
+	}
+	return list;
+}
+
+static json_t *cause_value(const struct rw_finding *finding)
+{
+	if (!finding->cause.present)
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"class", text_or_null(finding_cause_name(finding->cause.class_)),
+		"share", real_or_null(finding->cause.share), "text", text_or_null(finding->cause.text),
+		"syscall", text_or_null(finding->cause.system_call), "fd", integer_or_null(finding->cause.fd),
+		"path", text_or_null(finding->cause.path), "fs", text_or_null(finding->cause.file_system),
+		"device", text_or_null(finding->cause.device), "tid", integer_or_null(finding->cause.tid),
+		"thread", text_or_null(finding->cause.thread), "chain", chain_value(finding),
+		"stack", texts_value(finding->cause.stack, finding->cause.stack_count));
+}
+
+static json_t *watchdog_value(const struct rw_finding *finding)
+{
+	if (!finding->watchdog.present)
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:o}",
+		"timeout_ms", whole_ms_or_null(finding->watchdog.timeout_ms),
+		"from", text_or_null(finding->watchdog.from), "left_ms", whole_ms_or_null(finding->watchdog.left_ms),
+		"longest_wait_ms", whole_ms_or_null(finding->watchdog.longest_wait_ms));
+}
+
+static json_t *evidence_value(const struct rw_finding *finding)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < finding->evidence_count; i++) {
+		const struct rw_evidence *evidence = &finding->evidence[i];
+
+		json_array_append_new(list, json_pack("{s:o, s:o, s:o}",
+			"source", text_or_null(evidence->source), "ms", real_or_null(evidence->ms),
+			"what", text_or_null(evidence->what)));
+	}
+	return list;
+}
+
+static json_t *job_value(const struct rw_finding *finding)
+{
+	return json_pack("{s:o, s:i, s:o, s:o}",
+		"id", text_or_null(finding->job.id), "generation", (int)finding->job.generation,
+		"ranks_seen", integer_or_null(finding->job.ranks_seen),
+		"ranks_total", integer_or_null(finding->job.ranks_total));
+}
+
+static json_t *head_value(const struct rw_finding *finding)
+{
+	return json_pack("{s:i, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"schema", RW_FINDING_SCHEMA, "id", text_or_null(finding->id), "state", NAME(states, finding->state),
+		"revision", (json_int_t)finding->revision, "severity", NAME(severities, finding->severity),
+		"confidence", NAME(confidences, finding->confidence),
+		"kind", text_or_null(finding_kind_name(finding->kind)),
+		"ranks", ranks_value(finding->ranks, finding->rank_count), "scope", NAME(scopes, finding->scope),
+		"level", NAME(levels, finding->level), "arrival", NAME(arrivals, finding->arrival));
+}
+
+/* Takes `more`; `whole` keeps its own keys first. */
+static json_t *append_keys(json_t *whole, json_t *more)
+{
+	if (!whole || !more || json_object_update(whole, more)) {
+		json_decref(whole);
+		whole = NULL;
+	}
+	json_decref(more);
+	return whole;
+}
+
+json_t *finding_to_json(const struct rw_finding *finding, int64_t realtime_offset_ns)
+{
+	json_t *head = append_keys(head_value(finding), json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}",
+		"time", time_value(finding->time_ns, realtime_offset_ns),
+		"first_seen", time_value(finding->first_seen_ns, realtime_offset_ns),
+		"detect_ms", whole_ms_or_null(finding->detect_ms), "job", job_value(finding),
+		"where", where_value(finding), "operation", operation_value(finding)));
+
+	return append_keys(head, json_pack("{s:o, s:o, s:o, s:n, s:o, s:o, s:o, s:o, s:o}",
+		"late", late_value(finding), "cause", cause_value(finding), "watchdog", watchdog_value(finding),
+		"values", "victims", ranks_value(finding->victims, finding->victim_count),
+		"evidence", evidence_value(finding), "missing", texts_value(finding->missing, finding->missing_count),
+		"text", text_or_null(finding->text), "advice", text_or_null(finding->advice)));
+}
+
+char *finding_to_line(const struct rw_finding *finding, int64_t realtime_offset_ns)
+{
+	json_t *json = finding_to_json(finding, realtime_offset_ns);
+	char *line = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
+
+	json_decref(json);
+	return line;
+}

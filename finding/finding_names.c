@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "finding/finding_json.h"
+
+#include <rankwatch/operation.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *const kinds[] = {
+	[RW_KIND_STRAGGLER] = "straggler",
+	[RW_KIND_HANG] = "hang",
+	[RW_KIND_DESYNC] = "desync",
+	[RW_KIND_GONE] = "gone",
+	[RW_KIND_NAN] = "nan",
+	[RW_KIND_INF] = "inf",
+	[RW_KIND_OVERFLOW] = "overflow",
+	[RW_KIND_SATURATION] = "saturation",
+	[RW_KIND_CORRUPTION] = "corruption",
+	[RW_KIND_DRIFT] = "drift",
+	[RW_KIND_SLOWDOWN] = "slowdown",
+	[RW_KIND_MEMORY] = "memory",
+	[RW_KIND_GPU] = "gpu",
+	[RW_KIND_VERSION] = "version",
+	[RW_KIND_BLIND] = "blind",
+};
+
+static const char *const causes[] = {
+	[RW_CAUSE_UNKNOWN] = "unknown", [RW_CAUSE_IO] = "io",		[RW_CAUSE_CPU] = "cpu",
+	[RW_CAUSE_LOCK] = "lock",	[RW_CAUSE_MEMORY] = "memory",	[RW_CAUSE_SOCKET] = "socket",
+	[RW_CAUSE_STOPPED] = "stopped", [RW_CAUSE_RUNNING] = "running", [RW_CAUSE_GONE] = "gone",
+	[RW_CAUSE_THROTTLE] = "throttle", [RW_CAUSE_GPU] = "gpu",	[RW_CAUSE_NETWORK] = "network",
+};
+
+static const char *const functions[] = {
+	[RW_FUNCTION_ALL_GATHER] = "AllGather",
+	[RW_FUNCTION_ALL_REDUCE] = "AllReduce",
+	[RW_FUNCTION_ALL_TO_ALL] = "AllToAll",
+	[RW_FUNCTION_BROADCAST] = "Broadcast",
+	[RW_FUNCTION_GATHER] = "Gather",
+	[RW_FUNCTION_REDUCE] = "Reduce",
+	[RW_FUNCTION_REDUCE_SCATTER] = "ReduceScatter",
+	[RW_FUNCTION_SCATTER] = "Scatter",
+	[RW_FUNCTION_SEND] = "Send",
+	[RW_FUNCTION_RECV] = "Recv",
+	[RW_FUNCTION_SEND_RECV] = "SendRecv",
+};
+
+static const char *const dtypes[] = {
+	[RW_DTYPE_INT8] = "int8",	  [RW_DTYPE_UINT8] = "uint8",	[RW_DTYPE_INT32] = "int32",
+	[RW_DTYPE_UINT32] = "uint32",	  [RW_DTYPE_INT64] = "int64",	[RW_DTYPE_UINT64] = "uint64",
+	[RW_DTYPE_FLOAT16] = "fp16",	  [RW_DTYPE_FLOAT32] = "fp32",	[RW_DTYPE_FLOAT64] = "fp64",
+	[RW_DTYPE_BFLOAT16] = "bf16",	  [RW_DTYPE_FLOAT8_E4M3] = "fp8_e4m3", [RW_DTYPE_FLOAT8_E5M2] = "fp8_e5m2",
+};
+
+static const char *name_at(const char *const *names, size_t count, size_t value)
+{
+	return value < count ? names[value] : NULL;
+}
+
+const char *finding_kind_name(enum rw_kind kind)
+{
+	return name_at(kinds, COUNT(kinds), (size_t)kind);
+}
+
+const char *finding_cause_name(enum rw_cause_class class_)
+{
+	return name_at(causes, COUNT(causes), (size_t)class_);
+}
+
+const char *finding_function_name(uint8_t function)
+{
+	return name_at(functions, COUNT(functions), function);
+}
+
+const char *finding_dtype_name(uint8_t dtype)
+{
+	return name_at(dtypes, COUNT(dtypes), dtype);
+}

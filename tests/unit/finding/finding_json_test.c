@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "finding/finding_json.h"
+#include "findings.h"
+
+static const char golden[] =
+	"{\"schema\":1,\"id\":\"9f2c1e7a-3\",\"state\":\"open\",\"revision\":4,\"severity\":\"warning\","
+	"\"confidence\":\"certain\",\"kind\":\"straggler\",\"ranks\":[0],\"scope\":\"rank\",\"level\":\"ebpf\","
+	"\"arrival\":\"gpu\",\"time\":\"2026-11-20T18:56:31.482Z\",\"first_seen\":\"2026-11-20T18:56:27.900Z\","
+	"\"detect_ms\":1870,"
+	"\"job\":{\"id\":\"slurm-81123\",\"generation\":0,\"ranks_seen\":8,\"ranks_total\":8},"
+	"\"where\":[{\"rank\":0,\"host\":\"a\",\"pid\":4711,\"gpu\":\"GPU-6f\",\"pci\":\"0000:3b:00\","
+	"\"rank_from\":\"RANK\"}],"
+	"\"operation\":{\"comm\":\"0x5eed\",\"comm_name\":\"~fsdp\",\"comm_size\":8,\"function\":\"AllGather\","
+	"\"sequence\":118,\"step\":11,\"dtype\":\"bf16\",\"count\":4194304,\"algorithm\":\"RING\","
+	"\"protocol\":\"SIMPLE\",\"phase\":\"launched\"},"
+	"\"late\":{\"kind\":\"host\",\"by_ms\":1300.4,\"lost_ms_per_step\":1310.0,\"lost_share\":0.64,"
+	"\"since_step\":9,\"waiting\":[1,2,3,4,5,6,7]},"
+	"\"cause\":{\"class\":\"io\",\"share\":0.93,\"text\":\"fsync(2)\",\"syscall\":\"fsync\",\"fd\":3,"
+	"\"path\":\"/mnt/slow/logs/run7/events.out.tfevents.0\",\"fs\":\"ext4\",\"device\":\"loop3\",\"tid\":4711,"
+	"\"thread\":\"python-main\",\"chain\":[{\"tid\":4711,\"thread\":\"python-main\","
+	"\"waits_for\":\"thread tb-writer\"}],\"stack\":[\"ext4_sync_file\",\"jbd2_log_wait_commit\"]},"
+	"\"watchdog\":{\"timeout_ms\":100000,\"from\":\"RANKWATCH_TIMEOUT\",\"left_ms\":98600,"
+	"\"longest_wait_ms\":1400},"
+	"\"values\":null,\"victims\":[1,2,3,4,5,6,7],"
+	"\"evidence\":[{\"source\":\"bpf\",\"ms\":1209.0,\"what\":\"fsync\"}],\"missing\":[],"
+	"\"text\":\"rank 0 makes every step 1.31 s longer: 64 % of the step, since step 9\","
+	"\"advice\":\"write the log to a local or memory file system, or give its queue a bound that drops\"}";
+
+Test(finding_json, a_whole_finding_is_written_key_by_key_in_the_order_of_the_schema)
+{
+	struct rw_finding finding = straggler();
+	char *line = finding_to_line(&finding, OFFSET_NS);
+
+	cr_expect_str_eq(line, golden);
+	free(line);
+}
+
+Test(finding_json, absent_parts_are_null_and_empty_lists_stay_lists)
+{
+	struct rw_finding finding = {
+		.id = "1", .kind = RW_KIND_GONE, .severity = RW_CRITICAL, .state = RW_FINDING_CLOSED, .detect_ms = -1,
+		.job = { .ranks_total = -1 }, .text = "rank 3 is gone",
+	};
+	char *line = finding_to_line(&finding, 0);
+
+	cr_expect_str_eq(line,
+		"{\"schema\":1,\"id\":\"1\",\"state\":\"closed\",\"revision\":0,\"severity\":\"critical\","
+		"\"confidence\":\"certain\",\"kind\":\"gone\",\"ranks\":[],\"scope\":\"rank\",\"level\":\"none\","
+		"\"arrival\":\"none\",\"time\":null,\"first_seen\":null,\"detect_ms\":null,"
+		"\"job\":{\"id\":null,\"generation\":0,\"ranks_seen\":0,\"ranks_total\":null},\"where\":[],"
+		"\"operation\":null,\"late\":null,\"cause\":null,\"watchdog\":null,\"values\":null,\"victims\":[],"
+		"\"evidence\":[],\"missing\":[],\"text\":\"rank 3 is gone\",\"advice\":null}");
+	free(line);
+}
+
+Test(finding_json, a_path_that_is_not_utf8_is_escaped_and_the_finding_survives)
+{
+	struct rw_finding finding = straggler();
+
+	finding.cause.path = "/x/\xff\x01.log";
+	json_t *json = finding_to_json(&finding, OFFSET_NS);
+
+	cr_assert(json);
+	cr_expect_str_eq(json_string_value(json_object_get(json_object_get(json, "cause"), "path")),
+			 "/x/\\xff\\x01.log");
+	json_decref(json);
+}
+
+Test(finding_json, enums_beyond_the_tables_are_null_and_not_a_read_outside_them)
+{
+	struct rw_finding finding = straggler();
+
+	finding.kind = (enum rw_kind)99;
+	finding.operation.function = 255;
+	finding.operation.dtype = 255;
+	finding.operation.algorithm = 255;
+	json_t *json = finding_to_json(&finding, OFFSET_NS);
+	const json_t *operation = json_object_get(json, "operation");
+
+	cr_assert(json);
+	cr_expect(json_is_null(json_object_get(json, "kind")));
+	cr_expect(json_is_null(json_object_get(operation, "function")));
+	cr_expect(json_is_null(json_object_get(operation, "dtype")));
+	cr_expect(json_is_null(json_object_get(operation, "algorithm")));
+	json_decref(json);
+}
+
+Test(finding_json, every_kind_and_cause_has_a_name)
+{
+	for (int kind = 0; kind < RW_KIND_COUNT; kind++)
+		cr_expect(finding_kind_name((enum rw_kind)kind), "kind %d", kind);
+	for (int cause = 0; cause < RW_CAUSE_COUNT; cause++)
+		cr_expect(finding_cause_name((enum rw_cause_class)cause), "cause %d", cause);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "finding/finding_json.h"
+#include "finding/finding_text.h"
+#include "findings.h"
+
+static char *printed_json(const json_t *json, bool colour)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	cr_assert(stream);
+	cr_assert_eq(finding_print(stream, json, colour), 0);
+	fclose(stream);
+	return text;
+}
+
+static char *printed(const struct rw_finding *finding)
+{
+	json_t *json = finding_to_json(finding, OFFSET_NS);
+	char *text = printed_json(json, false);
+
+	json_decref(json);
+	return text;
+}
+
+Test(finding_text, a_straggler_is_four_lines_who_because_late_do)
+{
+	struct rw_finding finding = straggler();
+	char *text = printed(&finding);
+
+	cr_expect_str_eq(text,
+		"STRAGGLER  rank 0 (host a, pid 4711) makes every step 1.31 s longer: 64 % of the step, since step 9\n"
+		"  because  its thread \"python-main\" waits for its thread \"tb-writer\", 93 % in fsync(2) on "
+		"/…/events.out.tfevents.0 (ext4, loop3)\n"
+		"  late for AllGather #118 on ~fsdp by 1.30 s; ranks 1-7 waited · watchdog 100 s (RANKWATCH_TIMEOUT): "
+		"longest wait so far 1.4 s\n"
+		"  do       write the log to a local or memory file system, or give its queue a bound that drops\n");
+	free(text);
+}
+
+Test(finding_text, a_direct_cause_names_its_thread_and_a_short_path_stays_whole)
+{
+	struct rw_finding finding = straggler();
+
+	finding.cause.chain_count = 0;
+	finding.cause.path = "/x/log";
+	char *text = printed(&finding);
+
+	cr_expect(strstr(text, "  because  its thread \"python-main\", 93 % in fsync(2) on /x/log (ext4, loop3)\n"));
+	free(text);
+}
+
+Test(finding_text, a_long_file_name_is_shortened_in_its_middle)
+{
+	struct rw_finding finding = straggler();
+
+	finding.cause.path = "/x/events.out.tfevents.1700000000.node-with-a-long-name.example.org.4711.0";
+	char *text = printed(&finding);
+
+	cr_expect(strstr(text, " on /…/events.out.tfevents.1700…name.example.org.4711.0 (ext4, loop3)\n"), "%s", text);
+	free(text);
+}
+
+Test(finding_text, a_hang_says_what_was_missed_and_what_the_watchdog_leaves)
+{
+	static const int32_t victims[] = { 0, 2, 4, 5, 6 };
+	struct rw_finding finding = straggler();
+
+	finding.kind = RW_KIND_HANG;
+	finding.severity = RW_CRITICAL;
+	finding.confidence = RW_LIKELY;
+	finding.late.present = false;
+	finding.cause.present = false;
+	finding.victims = victims;
+	finding.victim_count = 5;
+	finding.text = "rank 0 has not joined for 12 s";
+	finding.advice = NULL;
+	char *text = printed(&finding);
+
+	cr_expect_str_eq(text,
+		"HANG       rank 0 (host a, pid 4711) has not joined for 12 s (likely)\n"
+		"  missed   AllGather #118 on ~fsdp; ranks 0,2,4-6 wait · watchdog 100 s (RANKWATCH_TIMEOUT): 99 s left\n");
+	free(text);
+}
+
+Test(finding_text, a_cause_that_is_no_system_call_stands_for_itself)
+{
+	struct rw_finding finding = straggler();
+
+	finding.kind = RW_KIND_GONE;
+	finding.late.present = false;
+	finding.cause.class_ = RW_CAUSE_GONE;
+	finding.cause.text = "killed by signal 9";
+	finding.cause.share = -1;
+	finding.cause.system_call = finding.cause.path = finding.cause.thread = NULL;
+	finding.cause.file_system = finding.cause.device = NULL;
+	finding.cause.chain_count = 0;
+	char *text = printed(&finding);
+
+	cr_expect(strstr(text, "  because  killed by signal 9\n"), "%s", text);
+	free(text);
+}
+
+Test(finding_text, a_closed_finding_is_one_line)
+{
+	struct rw_finding finding = straggler();
+
+	finding.state = RW_FINDING_CLOSED;
+	char *text = printed(&finding);
+
+	cr_expect_str_eq(text, "STRAGGLER  closed: rank 0 (host a, pid 4711) makes every step 1.31 s longer: "
+			       "64 % of the step, since step 9\n");
+	free(text);
+}
+
+Test(finding_text, kinds_and_keys_of_a_newer_collector_are_printed_or_ignored)
+{
+	json_t *json = json_pack("{s:i, s:s, s:s, s:{s:s}}", "schema", 7, "kind", "quantum", "text", "rank 1 is odd",
+				 "cause", "text", "something new");
+	char *text = printed_json(json, false);
+
+	cr_expect_str_eq(text, "QUANTUM    rank 1 is odd\n  because  something new\n");
+	free(text);
+	json_decref(json);
+}
+
+Test(finding_text, what_is_not_a_finding_is_refused_without_a_byte_of_output)
+{
+	json_t *json = json_pack("{s:{}}", "hello");
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	cr_expect_eq(finding_print(stream, json, false), -EPROTO);
+	fclose(stream);
+	cr_expect_eq(size, 0);
+	free(text);
+	json_decref(json);
+}
+
+Test(finding_text, wrong_types_under_known_keys_do_no_harm)
+{
+	json_t *json = json_pack("{s:i, s:s, s:i, s:[], s:s, s:{s:s, s:i}, s:{s:[i], s:s}, s:i}", "schema", 1, "kind",
+				 "hang", "text", 3, "where", "ranks", "x", "operation", "sequence", "y", "function", 2,
+				 "late", "waiting", 1, "by_ms", "z", "advice", 5);
+	char *text = printed_json(json, false);
+
+	cr_expect(strstr(text, "HANG"));
+	free(text);
+	json_decref(json);
+}
+
+Test(finding_text, control_bytes_and_direction_marks_of_a_job_reach_no_terminal)
+{
+	char *text = finding_escape("a\x1b[2Jb\n\xc2\x9b\xe2\x80\xae\xff ~fsdp … ü");
+
+	cr_expect_str_eq(text, "a\\x1b[2Jb\\x0a\\xc2\\x9b\\xe2\\x80\\xae\\xff ~fsdp … ü");
+	free(text);
+}
+
+Test(finding_text, colour_comes_only_when_asked)
+{
+	json_t *json = json_pack("{s:i, s:s, s:s}", "schema", 1, "kind", "hang", "text", "t");
+	char *plain = printed_json(json, false), *coloured = printed_json(json, true);
+
+	cr_expect_null(strchr(plain, '\033'));
+	cr_expect_not_null(strchr(coloured, '\033'));
+	free(plain);
+	free(coloured);
+	json_decref(json);
+}

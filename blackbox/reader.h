@@ -20,8 +20,10 @@ struct box_reader {
 	struct rw_box_header header; /* as checked at open; box_reader_refresh() renews the counters */
 };
 
-/* Is the writer alive, by its lock on byte 0? */
-enum box_life { BOX_ALIVE, BOX_ORPHANED, BOX_LIFE_UNKNOWN /* copied file, other boot, file system without locks */ };
+/* Is the writer alive, by its lock on byte 0? A copy of a box has no lock: it is unknown while the process it tells of
+ * can be seen (same pid namespace), else orphaned, as is a box of another boot. So is a reader inside the writer itself:
+ * one's own lock cannot be seen, and closing the file would drop it. */
+enum box_life { BOX_ALIVE, BOX_ORPHANED, BOX_LIFE_UNKNOWN /* copied file, file system without locks */ };
 
 /* Opens `name` in directory `dirfd` (AT_FDCWD and a path are fine): O_NOFOLLOW, regular file, owner must be `owner`
  * unless (uid_t)-1. On error -errno, and `why` (at least 160 bytes, may be NULL) holds a sentence that says what is
@@ -31,6 +33,7 @@ void box_reader_close(struct box_reader *reader); /* accepts a half-built or zer
 
 /* Reads the header again; 0, or -EIO when the file shrank, -EPROTO when layout fields changed. */
 int box_reader_refresh(struct box_reader *reader);
+/* *writer_in_our_namespace (may be NULL): the writer's pid while it is BOX_ALIVE, 0 when it cannot be seen from here. */
 enum box_life box_reader_life(const struct box_reader *reader, pid_t *writer_in_our_namespace);
 
 /* Copies up to `room` communicator entries from `first` on; returns how many were copied, or -errno. Unused: born_ns 0. */
@@ -39,14 +42,21 @@ int box_reader_communicators(const struct box_reader *reader, uint32_t first, ui
 int box_reader_progress(const struct box_reader *reader, uint32_t first, uint32_t room,
 			struct rw_gpu_progress *progress);
 
-enum box_slot { BOX_SLOT_OK, BOX_SLOT_BUSY /* being claimed: try later */, BOX_SLOT_GONE /* overwritten */ };
+enum box_slot {
+	BOX_SLOT_OK,
+	BOX_SLOT_BUSY,	/* being claimed: try later */
+	BOX_SLOT_GONE,	/* overwritten */
+	BOX_SLOT_OLDER, /* operations only: still in flight there is the older operation whose ticket the copy has (whole,
+			 * as with OK); this claim passed it over, or is just about to */
+};
 
 /* Copies the slots of claim numbers [first, first + room) (ticket - 1). states[i] tells about slots[i]; reads in as few
  * pread calls as the ring's wrap allows. Implements the read protocol: ticket, copy, ticket. A field of the copy counts
- * only if its known bit is set in the copy. Returns the number copied or -errno. */
+ * only if its known bit is set in the copy; `known` and `owner` are as they were before the rest was copied. room: at
+ * most ring_slots. Returns the number copied or -errno. */
 int box_reader_operations(const struct box_reader *reader, uint64_t first, uint32_t room, struct rw_operation *slots,
 			  enum box_slot *states);
-/* Host samples by number, likewise. */
+/* Host samples by number (ticket - 1), likewise. */
 int box_reader_samples(const struct box_reader *reader, uint64_t first, uint32_t room, struct rw_host_sample *samples,
 		       enum box_slot *states);
 

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+#include "blackbox/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "blackbox/process.h"
+
+enum {
+	WHY = 160,
+	CHUNK_BYTES = 32768, /* slots are looked at three times: while they are in the cache */
+};
+
+/* One table of the file. */
+struct section {
+	const char *name;
+	uint64_t offset, count, size;
+	uint64_t count_max;
+};
+
+__attribute__((format(printf, 3, 4))) static int refuse(char *why, int err, const char *format, ...)
+{
+	va_list arguments;
+
+	if (!why)
+		return err;
+	va_start(arguments, format);
+	vsnprintf(why, WHY, format, arguments);
+	va_end(arguments);
+	return err;
+}
+
+/* All of it, or -EIO when the file ends before, or -errno. */
+static int read_all(int fd, void *buffer, size_t size, uint64_t offset)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t got = pread(fd, (char *)buffer + done, size - done, (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : -EIO;
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+/* Every text is terminated, every count fits its table, whatever the file says. */
+static void tame(struct rw_box_header *header)
+{
+	const struct {
+		char *text;
+		size_t size;
+	} texts[] = {
+		{ header->boot_id, sizeof(header->boot_id) },
+		{ header->host, sizeof(header->host) },
+		{ header->job, sizeof(header->job) },
+		{ header->rank_from, sizeof(header->rank_from) },
+		{ header->process_name, sizeof(header->process_name) },
+		{ header->watchdog_from, sizeof(header->watchdog_from) },
+		{ header->gpu_progress_state, sizeof(header->gpu_progress_state) },
+		{ header->environment, sizeof(header->environment) },
+		{ header->environment, sizeof(header->environment) - 1 }, /* the list ends in an empty text */
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		texts[i].text[texts[i].size - 1] = '\0';
+	for (int i = 0; i < RW_BOX_DEVICES; i++)
+		header->devices[i].pci[sizeof(header->devices[i].pci) - 1] = '\0';
+	if (header->comms_used > header->comm_slots)
+		header->comms_used = header->comm_slots;
+}
+
+static int check_kind(const struct rw_box_header *header, const char *name, char *why)
+{
+	if (memcmp(header->magic, RW_BOX_MAGIC, sizeof(header->magic)))
+		return refuse(why, -EINVAL, "%.80s: not a black box", name);
+	if (header->layout != RW_BOX_LAYOUT)
+		return refuse(why, -EPROTO, "%.80s: layout %u, this program reads layout %u", name, header->layout,
+			      RW_BOX_LAYOUT);
+	if (header->required_features)
+		return refuse(why, -EPROTO, "%.80s: needs features %#llx: a newer rankwatch wrote it", name,
+			      (unsigned long long)header->required_features);
+	if (header->header_size != RW_BOX_HEADER_SIZE)
+		return refuse(why, -EINVAL, "%.80s: damaged: header of %u bytes", name, header->header_size);
+	if (header->operation_size != sizeof(struct rw_operation))
+		return refuse(why, -EINVAL, "%.80s: damaged: operations of %u bytes", name, header->operation_size);
+	if (header->ring_slots < RW_BOX_RING_MIN || header->ring_slots & (header->ring_slots - 1))
+		return refuse(why, -EINVAL, "%.80s: damaged: ring of %u slots", name, header->ring_slots);
+	return 0;
+}
+
+/* The tables follow one another inside the file. */
+static int check_sections(const struct rw_box_header *header, uint64_t file_size, const char *name, char *why)
+{
+	const struct section sections[] = {
+		{ "control page", header->control_offset, 1, RW_BOX_CONTROL_SIZE, 1 },
+		{ "communicators", header->comms_offset, header->comm_slots, sizeof(struct rw_communicator),
+		  RW_BOX_COMMS },
+		{ "GPU page", header->gpu_offset, header->comm_slots, sizeof(struct rw_gpu_progress), RW_BOX_COMMS },
+		{ "host samples", header->samples_offset, header->sample_slots, sizeof(struct rw_host_sample),
+		  RW_BOX_SAMPLES },
+		{ "operations", header->ring_offset, header->ring_slots, sizeof(struct rw_operation), RW_BOX_RING_MAX },
+	};
+	uint64_t end = RW_BOX_HEADER_SIZE;
+
+	if (header->total_size > file_size)
+		return refuse(why, -EIO, "%.80s: truncated: %llu of %llu bytes", name, (unsigned long long)file_size,
+			      (unsigned long long)header->total_size);
+	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
+		const struct section *section = &sections[i];
+
+		if (!section->count || section->count > section->count_max)
+			return refuse(why, -EINVAL, "%.80s: damaged: %llu %s", name,
+				      (unsigned long long)section->count, section->name);
+		/* The product is at most 32 MiB; the offset is compared before anything is added to it. */
+		if (section->offset % 8 || section->offset < end || section->offset > header->total_size ||
+		    section->count * section->size > header->total_size - section->offset)
+			return refuse(why, -EINVAL, "%.80s: damaged: %s at offset %llu", name, section->name,
+				      (unsigned long long)section->offset);
+		end = section->offset + section->count * section->size;
+	}
+	return 0;
+}
+
+static int check_file(struct box_reader *reader, const struct stat *status, const char *name, uid_t owner, char *why)
+{
+	if (!S_ISREG(status->st_mode))
+		return refuse(why, -EINVAL, "%.80s: not a regular file", name);
+	if (owner != (uid_t)-1 && status->st_uid != owner)
+		return refuse(why, -EPERM, "%.80s: belongs to uid %u, not to uid %u: not read", name,
+			      (unsigned)status->st_uid, (unsigned)owner);
+	if (status->st_size < RW_BOX_HEADER_SIZE)
+		return refuse(why, -EINVAL, "%.80s: not a black box: only %lld bytes", name,
+			      (long long)status->st_size);
+
+	char buffer[sizeof(reader->header)];
+	int err = read_all(reader->fd, buffer, sizeof(buffer), 0);
+
+	if (err)
+		return refuse(why, err, "%.80s: cannot be read: %s", name, strerror(-err));
+	memcpy(&reader->header, buffer, sizeof(buffer));
+	reader->device = status->st_dev;
+	reader->inode = status->st_ino;
+	err = check_kind(&reader->header, name, why);
+	if (!err)
+		err = check_sections(&reader->header, (uint64_t)status->st_size, name, why);
+	if (!err)
+		tame(&reader->header);
+	return err;
+}
+
+int box_reader_open(struct box_reader *reader, int dirfd, const char *name, uid_t owner, char *why)
+{
+	struct stat status;
+	int err;
+
+	*reader = (struct box_reader){ .fd = -1 };
+	/* O_NONBLOCK: a fifo of this name must not stop us. */
+	reader->fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (reader->fd < 0 && errno == ELOOP)
+		return refuse(why, -ELOOP, "%.80s: a symbolic link: not followed", name);
+	if (reader->fd < 0 || fstat(reader->fd, &status))
+		err = refuse(why, -errno, "%.80s: cannot be opened: %s", name, strerror(errno));
+	else
+		err = check_file(reader, &status, name, owner, why);
+	if (err)
+		box_reader_close(reader);
+	return err;
+}
+
+void box_reader_close(struct box_reader *reader)
+{
+	if (reader->fd >= 0)
+		close(reader->fd);
+	*reader = (struct box_reader){ .fd = -1 };
+}
+
+int box_reader_refresh(struct box_reader *reader)
+{
+	struct rw_box_header header;
+	struct stat status;
+	int err = read_all(reader->fd, &header, sizeof(header), 0);
+
+	if (err)
+		return err;
+	if (fstat(reader->fd, &status) || (uint64_t)status.st_size < reader->header.total_size)
+		return -EIO;
+	if (memcmp(&header, &reader->header, offsetof(struct rw_box_header, boot_id)))
+		return -EPROTO;
+	tame(&header);
+	reader->header = header;
+	/* Pairs with the releases of the counters: what they count is seen by the reads that follow. */
+	atomic_thread_fence(memory_order_acquire);
+	return 0;
+}
+
+/* Does the process that wrote the header run, as far as we can see? */
+static bool is_process_seen(const struct rw_box_header *header)
+{
+	return header->pid_namespace && header->pid_namespace == process_pid_namespace() && header->start_time_ticks &&
+	       header->pid <= INT32_MAX && process_start_time((pid_t)header->pid) == header->start_time_ticks;
+}
+
+enum box_life box_reader_life(const struct box_reader *reader, pid_t *writer_in_our_namespace)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
+	pid_t ignored, *pid = writer_in_our_namespace ? writer_in_our_namespace : &ignored;
+	char boot_id[40];
+
+	*pid = 0;
+	if (fcntl(reader->fd, F_GETLK, &lock))
+		return BOX_LIFE_UNKNOWN;
+	if (lock.l_type != F_UNLCK) {
+		*pid = lock.l_pid > 0 ? lock.l_pid : 0;
+		return BOX_ALIVE;
+	}
+	process_boot_id(boot_id);
+	if (!strcmp(boot_id, reader->header.boot_id) && is_process_seen(&reader->header))
+		return BOX_LIFE_UNKNOWN;
+	return BOX_ORPHANED;
+}
+
+static int clamp_room(uint32_t first, uint32_t room, uint32_t slots)
+{
+	if (first >= slots)
+		return 0;
+	return (int)(room < slots - first ? room : slots - first);
+}
+
+int box_reader_communicators(const struct box_reader *reader, uint32_t first, uint32_t room,
+			     struct rw_communicator *communicators)
+{
+	const size_t size = sizeof(*communicators);
+	uint64_t offset = reader->header.comms_offset + first * size;
+	int count = clamp_room(first, room, reader->header.comm_slots);
+
+	for (int i = 0; i < count; i++) {
+		uint64_t born_ns, at = offset + (uint64_t)i * size;
+		int err = read_all(reader->fd, &born_ns, sizeof(born_ns),
+				   at + offsetof(struct rw_communicator, born_ns));
+
+		/* Pairs with the release store of born_ns: what was written before it is in the copy that follows. */
+		atomic_thread_fence(memory_order_acquire);
+		if (!err)
+			err = read_all(reader->fd, &communicators[i], size, at);
+		if (err)
+			return err;
+		communicators[i].born_ns = born_ns;
+		communicators[i].name[sizeof(communicators[i].name) - 1] = '\0';
+	}
+	return count;
+}
+
+int box_reader_progress(const struct box_reader *reader, uint32_t first, uint32_t room,
+			struct rw_gpu_progress *progress)
+{
+	int count = clamp_room(first, room, reader->header.comm_slots);
+	int err = read_all(reader->fd, progress, (size_t)count * sizeof(*progress),
+			   reader->header.gpu_offset + first * sizeof(*progress));
+
+	return err ? err : count;
+}
+
+/* A ring of slots of one size that begin with their ticket. */
+struct ring {
+	int fd;
+	uint64_t offset, slots;
+	size_t size;
+};
+
+/* Slots first… of the ring's numbering; count does not cross its end. */
+static int read_run(const struct ring *ring, uint64_t first, size_t count, void *buffer)
+{
+	return read_all(ring->fd, buffer, count * ring->size, ring->offset + first % ring->slots * ring->size);
+}
+
+/* The read protocol: `before`, `slots` and `after` are three copies of the same run, in this order of time. */
+static int read_thrice(const struct ring *ring, uint64_t first, size_t count, void *before, void *slots, void *after)
+{
+	int err = read_run(ring, first, count, before);
+
+	/* Pairs with the release of the ticket (box_publish(), box_writer_sample()) and of `known` (box_known()). */
+	atomic_thread_fence(memory_order_acquire);
+	if (!err)
+		err = read_run(ring, first, count, slots);
+	/* Pairs with the release fence of box_take() and box_writer_sample(): a byte of a newer operation in the copy
+	 * means that the ticket below is no longer the old one. */
+	atomic_thread_fence(memory_order_acquire);
+	return err ? err : read_run(ring, first, count, after);
+}
+
+static size_t run_length(const struct ring *ring, uint64_t first, uint32_t room)
+{
+	uint64_t length = ring->slots - first % ring->slots;
+
+	if (length > CHUNK_BYTES / ring->size)
+		length = CHUNK_BYTES / ring->size;
+	return length < room ? length : room;
+}
+
+static enum box_slot judge(uint64_t number, uint64_t before, uint64_t after)
+{
+	if (before == number + 1 && after == before)
+		return BOX_SLOT_OK;
+	return after > number + 1 ? BOX_SLOT_GONE : BOX_SLOT_BUSY;
+}
+
+static void judge_operation(uint64_t number, const struct rw_operation *before, struct rw_operation *slot,
+			    const struct rw_operation *after, enum box_slot *state)
+{
+	uint64_t ticket = before->ticket;
+
+	*state = judge(number, ticket, after->ticket);
+	if (*state == BOX_SLOT_BUSY && ticket && ticket <= number && ticket == after->ticket &&
+	    before->owner & RW_OWNER_PENDING)
+		*state = BOX_SLOT_OLDER;
+	slot->ticket = ticket;
+	slot->known = before->known;
+	slot->owner = before->owner;
+}
+
+int box_reader_operations(const struct box_reader *reader, uint64_t first, uint32_t room, struct rw_operation *slots,
+			  enum box_slot *states)
+{
+	const struct ring ring = { reader->fd, reader->header.ring_offset, reader->header.ring_slots, sizeof(*slots) };
+	struct rw_operation before[CHUNK_BYTES / sizeof(*slots)], after[CHUNK_BYTES / sizeof(*slots)];
+	uint32_t count = room < ring.slots ? room : (uint32_t)ring.slots;
+
+	for (uint32_t done = 0; done < count;) {
+		size_t length = run_length(&ring, first + done, count - done);
+		int err = read_thrice(&ring, first + done, length, before, slots + done, after);
+
+		if (err)
+			return err;
+		for (size_t i = 0; i < length; i++)
+			judge_operation(first + done + i, &before[i], &slots[done + i], &after[i], &states[done + i]);
+		done += (uint32_t)length;
+	}
+	return (int)count;
+}
+
+int box_reader_samples(const struct box_reader *reader, uint64_t first, uint32_t room, struct rw_host_sample *samples,
+		       enum box_slot *states)
+{
+	const struct ring ring = { reader->fd, reader->header.samples_offset, reader->header.sample_slots,
+				   sizeof(*samples) };
+	struct rw_host_sample before[CHUNK_BYTES / sizeof(*samples)], after[CHUNK_BYTES / sizeof(*samples)];
+	uint32_t count = room < ring.slots ? room : (uint32_t)ring.slots;
+
+	for (uint32_t done = 0; done < count;) {
+		size_t length = run_length(&ring, first + done, count - done);
+		int err = read_thrice(&ring, first + done, length, before, samples + done, after);
+
+		if (err)
+			return err;
+		for (size_t i = 0; i < length; i++)
+			states[done + i] = judge(first + done + i, before[i].ticket, after[i].ticket);
+		done += (uint32_t)length;
+	}
+	return (int)count;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+#include "blackbox/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "blackbox/directory.h"
+#include "blackbox/place.h"
+#include "blackbox/process.h"
+
+enum {
+	CONTROL_OFFSET = RW_BOX_HEADER_SIZE,
+	COMMS_OFFSET = CONTROL_OFFSET + RW_BOX_CONTROL_SIZE,
+	GPU_OFFSET = COMMS_OFFSET + RW_BOX_COMMS * (int)sizeof(struct rw_communicator),
+	SAMPLES_OFFSET = GPU_OFFSET + RW_BOX_COMMS * (int)sizeof(struct rw_gpu_progress),
+	RING_OFFSET = SAMPLES_OFFSET + RW_BOX_SAMPLES * (int)sizeof(struct rw_host_sample),
+	LIMIT_MAX = RW_BOX_RING_MAX * (int)sizeof(struct rw_operation),
+	LIMIT_MIN = 1 << 20,
+	FREE_SHARE = 16,	/* all boxes of a node together take at most 1/16 of what is free */
+	ASKED_SHARE = 2,	/* 1/2 where the user asked for a size: NCCL needs the rest */
+	SAME_NAME_MAX = 10,	/* living writers of one name: equal pids in several pid namespaces */
+	PAGE = 4096,
+};
+
+static_assert(GPU_OFFSET % PAGE == 0, "the GPU page is registered with the CUDA driver by pages");
+static_assert(RING_OFFSET % PAGE == 0, "docs/black-box.md");
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The ring may have 32 MiB beside the fixed parts; below that the whole file stays within the limit. */
+static uint32_t ring_slots_within(uint64_t limit)
+{
+	uint32_t slots = RW_BOX_RING_MAX;
+
+	if (limit >= LIMIT_MAX)
+		return slots;
+	while (slots > RW_BOX_RING_MIN && RING_OFFSET + slots * sizeof(struct rw_operation) > limit)
+		slots /= 2;
+	return slots;
+}
+
+static uint32_t choose_ring_slots(const struct box_request *request, uint64_t free_bytes)
+{
+	uint64_t share = free_bytes / (request->local_ranks ? request->local_ranks : 1);
+
+	if (!request->history_bytes)
+		return ring_slots_within(share / FREE_SHARE);
+	share /= ASKED_SHARE;
+	return ring_slots_within(request->history_bytes < share ? request->history_bytes : share);
+}
+
+static int reserve(int fd, size_t size)
+{
+	int err;
+
+	do
+		err = posix_fallocate(fd, 0, (off_t)size);
+	while (err == EINTR);
+	return -err;
+}
+
+static void fill_layout(struct rw_box_header *header, uint32_t ring_slots, bool limited)
+{
+	memcpy(header->magic, RW_BOX_MAGIC, sizeof(header->magic));
+	header->layout = RW_BOX_LAYOUT;
+	header->header_size = RW_BOX_HEADER_SIZE;
+	header->total_size = RING_OFFSET + ring_slots * sizeof(struct rw_operation);
+	header->control_offset = CONTROL_OFFSET;
+	header->comms_offset = COMMS_OFFSET;
+	header->gpu_offset = GPU_OFFSET;
+	header->samples_offset = SAMPLES_OFFSET;
+	header->ring_offset = RING_OFFSET;
+	header->comm_slots = RW_BOX_COMMS;
+	header->sample_slots = RW_BOX_SAMPLES;
+	header->ring_slots = ring_slots;
+	header->operation_size = sizeof(struct rw_operation);
+	header->history_limited = limited;
+}
+
+static void fill_identity(struct rw_box_header *header, const struct box_request *request)
+{
+	process_boot_id(header->boot_id);
+	header->pid = (uint32_t)getpid();
+	header->uid = geteuid();
+	header->pid_namespace = process_pid_namespace();
+	header->start_time_ticks = process_start_time(getpid());
+	header->created_ns = clock_ns(CLOCK_MONOTONIC);
+	header->created_realtime_ns = clock_ns(CLOCK_REALTIME);
+	gethostname(header->host, sizeof(header->host) - 1);
+	snprintf(header->job, sizeof(header->job), "%s", request->job ? request->job : "");
+	process_read_line("/proc/self/comm", header->process_name, sizeof(header->process_name));
+	header->world_rank = request->rank;
+	header->world_size = -1;
+	header->local_rank = -1;
+}
+
+static void point_into(struct box_writer *writer, void *map, uint32_t ring_slots)
+{
+	char *start = map;
+
+	writer->map = map;
+	writer->header = map;
+	writer->leases = (void *)(start + CONTROL_OFFSET);
+	writer->communicators = (void *)(start + COMMS_OFFSET);
+	writer->gpu = (void *)(start + GPU_OFFSET);
+	writer->samples = (void *)(start + SAMPLES_OFFSET);
+	writer->ring = (void *)(start + RING_OFFSET);
+	writer->ring_mask = ring_slots - 1;
+}
+
+/* Turns the empty file writer->fd into a box; -errno and `why` on failure, then the caller closes the file. */
+static int build(struct box_writer *writer, const struct box_request *request, uint32_t ring_slots, char *why)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
+
+	writer->size = RING_OFFSET + ring_slots * sizeof(struct rw_operation);
+
+	int err = reserve(writer->fd, writer->size);
+
+	if (err) {
+		snprintf(why, BOX_WHY, "cannot reserve %zu KiB for a black box: %s", writer->size >> 10,
+			 strerror(-err));
+		return err;
+	}
+
+	void *map = mmap(NULL, writer->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, writer->fd, 0);
+
+	if (map == MAP_FAILED) {
+		err = -errno;
+		snprintf(why, BOX_WHY, "cannot map a black box: %s", strerror(-err));
+		return err;
+	}
+	point_into(writer, map, ring_slots);
+	/* A forked child that keeps running must not keep the pages, nor write into its parent's history. */
+	madvise(map, writer->size, MADV_DONTFORK);
+	uint64_t wanted = request->history_bytes ? request->history_bytes : LIMIT_MAX;
+
+	fill_layout(writer->header, ring_slots, ring_slots < ring_slots_within(wanted));
+	fill_identity(writer->header, request);
+	/* Without the lock readers fall back to pid and start time; nothing to refuse. */
+	(void)fcntl(writer->fd, F_SETLK, &lock);
+	return 0;
+}
+
+/* Does a living process hold the box of this name? Equal pids do happen: in pid namespaces that share /dev/shm. */
+static bool is_in_use(int directory, const char *name)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
+	int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+
+	bool held = !fcntl(fd, F_GETLK, &lock) && lock.l_type != F_UNLCK;
+
+	close(fd);
+	return held;
+}
+
+/* Gives the finished box its name; a dead box of the same name is replaced in the same step. */
+static int give_name(struct box_writer *writer, const struct box_request *request, int directory, const char *path,
+		     const char *unnamed)
+{
+	char rank[16] = "", name[64];
+
+	if (request->rank >= 0)
+		snprintf(rank, sizeof(rank), "%d", (int)request->rank);
+	snprintf(name, sizeof(name), "rank%s-%d" RW_BOX_SUFFIX, rank, (int)getpid());
+	for (int i = 1; i < SAME_NAME_MAX && is_in_use(directory, name); i++)
+		snprintf(name, sizeof(name), "rank%s-%d-%d" RW_BOX_SUFFIX, rank, (int)getpid(), i);
+	if (renameat(directory, unnamed, directory, name))
+		return -errno;
+	/* box_places() leaves room for the name. */
+	snprintf(writer->path, sizeof(writer->path), "%.*s/%s", BOX_PLACE_PATH - (int)sizeof(name) - 1, path, name);
+	return 0;
+}
+
+static int create_file(struct box_writer *writer, const struct box_request *request, int directory, const char *path,
+		       char *why)
+{
+	char unnamed[64];
+
+	/* Unlike any other file: nobody else makes one at this nanosecond with this pid. */
+	snprintf(unnamed, sizeof(unnamed), ".%d-%llu.new", (int)getpid(),
+		 (unsigned long long)clock_ns(CLOCK_MONOTONIC));
+	writer->fd = openat(directory, unnamed, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (writer->fd < 0) {
+		int err = -errno;
+
+		snprintf(why, BOX_WHY, "%.100s: cannot make a file: %s", path, strerror(-err));
+		return err;
+	}
+
+	char reason[BOX_WHY] = "";
+	int err = build(writer, request, choose_ring_slots(request, box_directory_free(directory)), reason);
+
+	if (!err)
+		err = give_name(writer, request, directory, path, unnamed);
+	if (err) {
+		snprintf(why, BOX_WHY, "%.100s: %.100s", path, *reason ? reason : strerror(-err));
+		unlinkat(directory, unnamed, 0);
+		box_writer_close(writer);
+	}
+	return err;
+}
+
+static int create_in(struct box_writer *writer, const struct box_request *request, const char *path, char *why)
+{
+	bool named_by_user = request->directory && !strcmp(path, request->directory);
+	int directory = box_directory_open(path, named_by_user, why);
+
+	if (directory < 0)
+		return directory;
+
+	int err = create_file(writer, request, directory, path, why);
+
+	close(directory);
+	return err;
+}
+
+/* Nobody can read it after the process: the least that works is enough. */
+static int create_memory(struct box_writer *writer, const struct box_request *request, char *why)
+{
+	writer->fd = memfd_create("rankwatch", MFD_CLOEXEC);
+	if (writer->fd < 0) {
+		snprintf(why, BOX_WHY, "memfd: %s", strerror(errno));
+		return -errno;
+	}
+
+	int err = build(writer, request, RW_BOX_RING_MIN, why);
+
+	if (err)
+		box_writer_close(writer);
+	return err;
+}
+
+int box_writer_create(struct box_writer *writer, const struct box_request *request)
+{
+	char paths[BOX_PLACES][BOX_PLACE_PATH];
+	char first[BOX_WHY] = "", why[BOX_WHY];
+	int count = box_places(request->directory, getenv("XDG_RUNTIME_DIR"), geteuid(), request->job, paths);
+
+	*writer = (struct box_writer){ .fd = -1 };
+	for (int i = 0; i < count; i++) {
+		char *reason = *first ? why : first;
+
+		if (create_in(writer, request, paths[i], reason))
+			continue;
+		if (*first)
+			snprintf(writer->note, sizeof(writer->note), "%.160s; it records in %.70s instead", first,
+				 paths[i]);
+		return 0;
+	}
+
+	int err = create_memory(writer, request, why);
+
+	if (err) {
+		*writer = (struct box_writer){ 0 };
+		snprintf(writer->note, sizeof(writer->note), "%.150s; not even memory is left (%.60s)", first, why);
+		return err;
+	}
+	snprintf(writer->note, sizeof(writer->note), "%.160s; the black box does not outlive the process", first);
+	return 0;
+}
+
+void box_writer_close(struct box_writer *writer)
+{
+	if (writer->map)
+		munmap(writer->map, writer->size);
+	if (writer->fd >= 0)
+		close(writer->fd);
+	*writer = (struct box_writer){ .fd = -1 };
+}
+
+void box_writer_sample(struct box_writer *writer, const struct rw_host_sample *sample)
+{
+	uint64_t number = atomic_load_explicit(&writer->header->samples_head, memory_order_relaxed);
+	struct rw_host_sample *slot = &writer->samples[number % RW_BOX_SAMPLES];
+	size_t skip = sizeof(slot->ticket);
+
+	atomic_store_explicit(&slot->ticket, 0, memory_order_relaxed);
+	/* As in box_take(): ticket 0 before the new bytes. Pairs with the second acquire fence of the reader. */
+	atomic_thread_fence(memory_order_release);
+	memcpy((char *)slot + skip, (const char *)sample + skip, sizeof(*slot) - skip);
+	/* Pairs with the first acquire fence of the reader. */
+	atomic_store_explicit(&slot->ticket, number + 1, memory_order_release);
+	/* Pairs with the same: the number is not seen before its slot. */
+	atomic_store_explicit(&writer->header->samples_head, number + 1, memory_order_release);
+}
+
+static bool is_pending(const struct rw_operation *slot)
+{
+	return atomic_load_explicit(&slot->owner, memory_order_relaxed) & RW_OWNER_PENDING;
+}
+
+static uint32_t count_pending(const struct box_writer *writer)
+{
+	uint32_t pending = 0;
+
+	for (uint64_t i = 0; i <= writer->ring_mask; i++)
+		pending += is_pending(&writer->ring[i]);
+	return pending;
+}
+
+/* False when the slot is free, or still being claimed and filled. */
+static bool expire_slot(struct box_writer *writer, struct rw_operation *slot)
+{
+	/* Acquire: pairs with the release in box_publish(). */
+	uint64_t ticket = atomic_load_explicit(&slot->ticket, memory_order_acquire);
+
+	if (!ticket || !is_pending(slot))
+		return false;
+	atomic_fetch_or_explicit(&slot->flags, RW_FLAG_UNTRACKED | RW_UNTRACKED_EXPIRED << RW_FLAG_UNTRACKED_SHIFT,
+				 memory_order_relaxed);
+	atomic_fetch_add_explicit(&writer->header->untracked[RW_UNTRACKED_EXPIRED], 1, memory_order_relaxed);
+	box_release(slot, ticket, RW_OWNER_PENDING);
+	return true;
+}
+
+uint32_t box_writer_expire(struct box_writer *writer, uint64_t oldest)
+{
+	uint64_t quarter = (writer->ring_mask + 1) / 4;
+	uint64_t head = atomic_load_explicit(&writer->header->head, memory_order_relaxed);
+	uint32_t expired = 0;
+
+	if (head - oldest <= quarter || count_pending(writer) <= quarter)
+		return 0;
+	for (uint64_t i = 0; i <= writer->ring_mask; i++)
+		expired += expire_slot(writer, &writer->ring[i]);
+	return expired;
+}

@@ -30,7 +30,8 @@ int probes_poll(struct probes *probes); /* consumes what is there; number of rec
 /* Task iterator over one process: RW_KERNEL_NOW per thread through the callback. 0 or -errno. */
 int probes_look(struct probes *probes, pid_t tgid);
 
-/* Kernel stack of a record as symbol names, innermost first, scheduler frames removed. Returns the number written. */
+/* Kernel stack of the record whose callback is running, as symbol names, innermost first, scheduler frames removed.
+ * Returns the number written; 0 when the kernel hides its symbols (kptr_restrict). */
 int probes_stack(struct probes *probes, int32_t stack_id, char (*frames)[40], int room);
 uint64_t probes_lost(const struct probes *probes); /* records that found the ring full */
 /* Sum of the programs' own run time since open, ns; 0 when statistics are off. Switches statistics on at first call. */

@@ -40,7 +40,7 @@ struct rw_kernel_wait {
 	__u64 cpu_ns;	    /* RW_KERNEL_NOW: CPU time of the thread so far (progress between two samples) */
 	__u32 state;	   /* task state when it left, masked with 0xff: 0 running (preempted), 1 S, 2 D, 4 T, 8 t */
 	__u32 io_wait;
-	__s32 stack_id; /* into the stack map; < 0 none */
+	__s32 stack_id; /* for probes_stack(), during the callback; < 0 none */
 	__s32 exit_code;
 	char thread[16];
 	char waker[16];

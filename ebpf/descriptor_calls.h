@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef EBPF_DESCRIPTOR_CALLS_H
+#define EBPF_DESCRIPTOR_CALLS_H
+
+#include <stdbool.h>
+
+/* Whether the first argument of this system call (number on this machine) is an open file descriptor. Without asking,
+ * the 0 of nanosleep(0x7ffe…, 0) or of futex would pass for standard input. */
+bool descriptor_call(int system_call);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include "ebpf/probes.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "ebpf/descriptor_calls.h"
+#include "ebpf/kernel_symbols.h"
+#include "ebpf/rights.h"
+#include "ebpf/waits.h"
+
+#include "waits.skel.h"
+
+enum { WHY_ROOM = 256 };
+
+struct probes {
+	struct waits *programs;
+	struct ring_buffer *ring;
+	struct kernel_symbols *symbols;
+	bool symbols_tried;
+	int statistics_fd;
+	unsigned int watched;
+	probes_record *record;
+	void *argument;
+	const struct waits_record *current; /* while the callback runs */
+};
+
+/* libbpf reports through a process-wide hook. Its last warning is our detail; the rest would only confuse. */
+static char last_warning[160];
+
+__attribute__((format(printf, 2, 0))) static int keep_warning(enum libbpf_print_level level, const char *format,
+							       va_list arguments)
+{
+	if (level == LIBBPF_WARN) {
+		vsnprintf(last_warning, sizeof(last_warning), format, arguments);
+		last_warning[strcspn(last_warning, "\n")] = '\0';
+	}
+	return 0;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int on_record(void *argument, void *data, size_t size)
+{
+	struct probes *probes = argument;
+	const struct waits_record *record = data;
+
+	if (size < sizeof(*record) || record->wait.stack_id > WAITS_FRAMES)
+		return 0;
+
+	struct rw_kernel_wait wait = record->wait;
+	wait.stack_id = wait.stack_id ? wait.stack_id : -1;
+	probes->current = record;
+	probes->record(probes->argument, &wait);
+	probes->current = NULL;
+	return 0;
+}
+
+static void set_constants(struct waits *programs, uint64_t threshold_ns)
+{
+	programs->rodata->threshold_ns = threshold_ns;
+	programs->rodata->close_call = SYS_close;
+	for (int call = 0; call < WAITS_SYSTEM_CALLS; call++)
+		programs->rodata->takes_descriptor[call] = descriptor_call(call);
+}
+
+static void choose_programs(struct waits *programs)
+{
+	bool ends = libbpf_find_vmlinux_btf_id("sched_process_exit", BPF_TRACE_RAW_TP) >= 0;
+
+	bpf_program__set_autoload(programs->progs.on_process_exit, ends);
+	bpf_program__set_autoattach(programs->progs.on_look, false); /* once per probes_look() */
+}
+
+static int load(struct probes *probes, uint64_t threshold_ns)
+{
+	probes->programs = waits__open();
+	if (!probes->programs)
+		return -errno;
+
+	set_constants(probes->programs, threshold_ns);
+	choose_programs(probes->programs);
+	int err = waits__load(probes->programs);
+	if (err)
+		return err;
+	probes->ring = ring_buffer__new(bpf_map__fd(probes->programs->maps.records), on_record, probes, NULL);
+	return probes->ring ? 0 : -errno;
+}
+
+int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *record, void *argument, char *why)
+{
+	*probes = NULL;
+	last_warning[0] = '\0';
+	int err = rights_check(why, WHY_ROOM);
+	if (err)
+		return err;
+
+	struct probes *opened = calloc(1, sizeof(*opened));
+	if (!opened) {
+		snprintf(why, WHY_ROOM, "out of memory");
+		return -ENOMEM;
+	}
+	opened->record = record;
+	opened->argument = argument;
+	opened->statistics_fd = -1;
+	libbpf_set_print(keep_warning);
+	err = load(opened, threshold_ns);
+	if (err) {
+		rights_explain(err, last_warning, why, WHY_ROOM);
+		probes_close(opened);
+		return err;
+	}
+	*probes = opened;
+	return 0;
+}
+
+void probes_close(struct probes *probes)
+{
+	if (!probes)
+		return;
+	ring_buffer__free(probes->ring);
+	waits__destroy(probes->programs);
+	kernel_symbols_close(probes->symbols);
+	if (probes->statistics_fd >= 0)
+		close(probes->statistics_fd);
+	free(probes);
+}
+
+/* One pass of the task iterator; its records are then in the ring. The kernel limits it to the process from 6.1 on, the
+ * program by itself everywhere. */
+static int iterate(struct probes *probes, pid_t tgid)
+{
+	union bpf_iter_link_info limit = { .task.pid = (__u32)tgid };
+	DECLARE_LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &limit, .link_info_len = sizeof(limit));
+	char nothing[64];
+	ssize_t got = -1;
+
+	probes->programs->bss->look_tgid = tgid;
+	struct bpf_link *link = bpf_program__attach_iter(probes->programs->progs.on_look, &options);
+	if (!link)
+		return -errno;
+	int fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd >= 0) {
+		do
+			got = read(fd, nothing, sizeof(nothing));
+		while (got > 0 || (got < 0 && errno == EINTR));
+	}
+	int err = got < 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return err;
+}
+
+int probes_watch(struct probes *probes, pid_t tgid)
+{
+	__u64 since = now_ns();
+	int map = bpf_map__fd(probes->programs->maps.watched);
+
+	if (bpf_map_update_elem(map, &tgid, &since, BPF_NOEXIST))
+		return -errno;
+	int err = probes->watched ? 0 : waits__attach(probes->programs);
+	if (err) {
+		waits__detach(probes->programs);
+		bpf_map_delete_elem(map, &tgid);
+		return err;
+	}
+	probes->watched++;
+	return iterate(probes, tgid); /* waits that began before now count from now on */
+}
+
+void probes_unwatch(struct probes *probes, pid_t tgid)
+{
+	if (bpf_map_delete_elem(bpf_map__fd(probes->programs->maps.watched), &tgid))
+		return;
+	if (--probes->watched == 0)
+		waits__detach(probes->programs);
+}
+
+int probes_fd(const struct probes *probes)
+{
+	return ring_buffer__epoll_fd(probes->ring);
+}
+
+int probes_poll(struct probes *probes)
+{
+	return ring_buffer__consume(probes->ring);
+}
+
+int probes_look(struct probes *probes, pid_t tgid)
+{
+	int err = iterate(probes, tgid);
+	int records = ring_buffer__consume(probes->ring);
+
+	return err ? err : records < 0 ? records : 0;
+}
+
+/* How a system call got there is the same for all of them. */
+static bool entry_code(const char *name)
+{
+	static const char *const names[] = { "entry_SYSCALL_64_after_hwframe", "do_syscall_64", "x64_sys_call",
+					     "el0t_64_sync", "el0t_64_sync_handler", "el0_svc", "do_el0_svc",
+					     "invoke_syscall" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
+int probes_stack(struct probes *probes, int32_t stack_id, char (*frames)[40], int room)
+{
+	if (!probes->symbols_tried) {
+		probes->symbols_tried = true;
+		kernel_symbols_open(&probes->symbols, "/proc/kallsyms");
+	}
+	if (!probes->symbols || !probes->current)
+		return 0;
+
+	int written = 0;
+	for (int32_t i = 0; i < stack_id && i < WAITS_FRAMES && written < room; i++) {
+		const char *name = kernel_symbols_name(probes->symbols, probes->current->frames[i]);
+		if (name && !entry_code(name))
+			snprintf(frames[written++], sizeof(frames[0]), "%s", name);
+	}
+	return written;
+}
+
+uint64_t probes_lost(const struct probes *probes)
+{
+	return probes->programs->bss->lost;
+}
+
+uint64_t probes_own_ns(struct probes *probes)
+{
+	struct bpf_program *program;
+	uint64_t sum = 0;
+
+	if (probes->statistics_fd < 0)
+		probes->statistics_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	bpf_object__for_each_program(program, probes->programs->obj) {
+		struct bpf_prog_info info = { 0 };
+		__u32 size = sizeof(info);
+		int fd = bpf_program__fd(program);
+		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size))
+			sum += info.run_time_ns;
+	}
+	return sum;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* Stands in for probes.c where the build had no BPF compiler or library. */
+#include "ebpf/probes.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *record, void *argument, char *why)
+{
+	(void)threshold_ns;
+	(void)record;
+	(void)argument;
+	*probes = NULL;
+	snprintf(why, 256, "built without eBPF; install libbpf-dev, clang and bpftool, then: meson setup --reconfigure "
+			   "-Dbpf=enabled build");
+	return -EOPNOTSUPP;
+}
+
+void probes_close(struct probes *probes)
+{
+	(void)probes;
+}
+
+int probes_watch(struct probes *probes, pid_t tgid)
+{
+	(void)probes;
+	(void)tgid;
+	return -EOPNOTSUPP;
+}
+
+void probes_unwatch(struct probes *probes, pid_t tgid)
+{
+	(void)probes;
+	(void)tgid;
+}
+
+int probes_fd(const struct probes *probes)
+{
+	(void)probes;
+	return -1;
+}
+
+int probes_poll(struct probes *probes)
+{
+	(void)probes;
+	return -EOPNOTSUPP;
+}
+
+int probes_look(struct probes *probes, pid_t tgid)
+{
+	(void)probes;
+	(void)tgid;
+	return -EOPNOTSUPP;
+}
+
+int probes_stack(struct probes *probes, int32_t stack_id, char (*frames)[40], int room)
+{
+	(void)probes;
+	(void)stack_id;
+	(void)frames;
+	(void)room;
+	return 0;
+}
+
+uint64_t probes_lost(const struct probes *probes)
+{
+	(void)probes;
+	return 0;
+}
+
+uint64_t probes_own_ns(struct probes *probes)
+{
+	(void)probes;
+	return 0;
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the plugin's callbacks cost: replays the callback stream that NCCL 2.28 makes for AllReduces into the built
+ * library, one communicator, one thread (proxy events included, which in NCCL run on the proxy thread), without a GPU.
+ * The same replay into an empty plugin is what "net" subtracts. Prints one JSON object per stream.
+ *   callback_bench PLUGIN.so [COLLECTIVES]
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugin/abi/profiler_v5.h"
+#include "tests/bench/stopwatch.h"
+
+enum { CHANNELS = 16, PROXY_OPS = 8, PROXY_STEPS = 16, BLOCK = 64 };
+
+/* As large as the largest version's descriptor; NCCL keeps it on its stack likewise. */
+union event {
+	struct profiler_v5_event header;
+	char bytes[136];
+};
+
+enum state { SEND_GPU_WAIT = 8, SEND_WAIT = 9, PROXY_IN_PROGRESS = 19, SEND_PEER_WAIT = 20, KERNEL_STOP = 22,
+	     GROUP_START_STOP = 23, GROUP_END_START = 24 };
+
+struct stream {
+	const char *name;
+	bool kernel_channels;
+	bool proxy;
+};
+
+static const struct stream streams[] = {
+	{ "base mask", false, false },
+	{ "KernelCh on 16 channels", true, false },
+	{ "8 x 16 proxy steps", false, true },
+};
+
+static const struct profiler_v5 *plugin;
+static void *context;
+
+static void *start(uint64_t type, void *parent, union event *event)
+{
+	void *handle = NULL;
+
+	event->header.type = type;
+	event->header.parent = parent;
+	plugin->start_event(context, &handle, &event->header);
+	return handle;
+}
+
+/* NCCL skips stop and record for a NULL handle. */
+static void stop(void *handle)
+{
+	if (handle)
+		plugin->stop_event(handle);
+}
+
+static void record(void *handle, enum state state)
+{
+	uint64_t arguments = 0;
+
+	if (handle)
+		plugin->record_event_state(handle, (int)state, &arguments);
+}
+
+static void replay_kernel_channels(void *collective)
+{
+	void *handles[CHANNELS];
+
+	for (int channel = 0; channel < CHANNELS; channel++)
+		handles[channel] = start(PROFILER_KERNEL_CH, collective, &(union event){ 0 });
+	for (int channel = 0; channel < CHANNELS; channel++) {
+		record(handles[channel], KERNEL_STOP);
+		stop(handles[channel]);
+	}
+}
+
+static void replay_proxy(void *collective)
+{
+	for (int op = 0; op < PROXY_OPS; op++) {
+		union event event = { 0 };
+		int pid = getpid();
+
+		memcpy(event.bytes + 24, &pid, sizeof(pid)); /* proxyOp.pid */
+		void *proxy = start(PROFILER_PROXY_OP, collective, &event);
+
+		record(proxy, PROXY_IN_PROGRESS);
+		for (int step = 0; step < PROXY_STEPS; step++) {
+			void *handle = start(PROFILER_PROXY_STEP, proxy, &(union event){ 0 });
+
+			record(handle, SEND_GPU_WAIT);
+			record(handle, SEND_PEER_WAIT);
+			record(handle, SEND_WAIT);
+			stop(handle);
+		}
+		stop(proxy);
+	}
+}
+
+static void replay_collective(const struct stream *stream, uint64_t sequence)
+{
+	union event group_api = { .header.group_api.depth = 1 };
+	union event api = { .header.coll_api = { .function = "AllReduce", .count = 1 << 20, .dtype = "ncclFloat32",
+						 .stream = (void *)0x1000 } };
+	union event launch = { .header.launch.stream = (void *)0x1000 };
+	union event coll = { .header.coll = { .sequence = sequence, .function = "AllReduce", .send = &group_api,
+					      .recv = &api, .count = 1 << 20, .dtype = "ncclFloat32", .channels = 16,
+					      .warps = 16, .algorithm = "RING", .protocol = "SIMPLE" } };
+	void *group_handle = start(PROFILER_GROUP_API, NULL, &group_api);
+
+	record(group_handle, GROUP_START_STOP);
+	void *api_handle = start(PROFILER_COLL_API, group_handle, &api);
+
+	stop(api_handle);
+	record(group_handle, GROUP_END_START);
+	stop(start(PROFILER_KERNEL_LAUNCH, group_handle, &launch));
+	void *plan = start(PROFILER_GROUP, NULL, &(union event){ 0 });
+
+	coll.header.coll.group = plan;
+	void *collective = start(PROFILER_COLL, api_handle, &coll);
+
+	stop(collective);
+	stop(plan);
+	stop(group_handle);
+	if (stream->kernel_channels)
+		replay_kernel_channels(collective);
+	if (stream->proxy)
+		replay_proxy(collective);
+}
+
+struct cost {
+	double mean, p50;
+};
+
+static struct cost measure(const struct profiler_v5 *target, const struct stream *stream, size_t collectives)
+{
+	size_t blocks = collectives / BLOCK;
+	double *times = calloc(blocks, sizeof(*times));
+	int mask = 0;
+	uint64_t sequence = 0;
+	struct cost cost;
+
+	if (!times)
+		exit(1);
+	plugin = target;
+	plugin->init(&context, 0x5eed, &mask, NULL, 1, 8, 0, NULL);
+	for (size_t block = 0; block < blocks; block++) {
+		uint64_t begin = stopwatch_now();
+
+		for (int i = 0; i < BLOCK; i++)
+			replay_collective(stream, sequence++);
+		times[block] = (double)(stopwatch_now() - begin) / BLOCK;
+		/* Real steps have pauses; the drain thread gets to run and slots become free. */
+		if (block % 64 == 63)
+			usleep(1000);
+	}
+	plugin->finalize(context);
+	cost.mean = stopwatch_mean(times, blocks);
+	cost.p50 = stopwatch_median(times, blocks);
+	free(times);
+	return cost;
+}
+
+static int empty_init(void **empty_context, uint64_t id, int *mask, const char *name, int nodes, int ranks, int rank,
+		      profiler_log *log)
+{
+	(void)id, (void)name, (void)nodes, (void)ranks, (void)rank, (void)log;
+	*empty_context = empty_context;
+	*mask = -1;
+	return 0;
+}
+
+static int empty_start(void *empty_context, void **handle, struct profiler_v5_event *event)
+{
+	(void)event;
+	*handle = empty_context;
+	return 0;
+}
+
+static int empty_stop(void *handle)
+{
+	(void)handle;
+	return 0;
+}
+
+static int empty_record(void *handle, int state, void *arguments)
+{
+	(void)handle, (void)state, (void)arguments;
+	return 0;
+}
+
+static const struct profiler_v5 empty = { "empty", empty_init, empty_start, empty_stop, empty_record, empty_stop };
+
+int main(int argc, char **argv)
+{
+	void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+	const struct profiler_v5 *ours = library ? dlsym(library, "ncclProfiler_v5") : NULL;
+	size_t collectives = argc > 2 ? strtoul(argv[2], NULL, 10) : 200000;
+
+	if (!ours) {
+		fprintf(stderr, "usage: callback_bench PLUGIN.so [COLLECTIVES]: %s\n", argc > 1 ? dlerror() : "no plugin");
+		return 2;
+	}
+	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+		struct cost gross = measure(ours, &streams[i], collectives);
+		struct cost floor = measure(&empty, &streams[i], collectives);
+
+		printf("{\"bench\":\"callbacks\",\"stream\":\"%s\",\"gross_mean_ns\":%.0f,\"gross_p50_ns\":%.0f,"
+		       "\"net_mean_ns\":%.0f,\"net_p50_ns\":%.0f}\n",
+		       streams[i].name, gross.mean, gross.p50, gross.mean - floor.mean, gross.p50 - floor.p50);
+	}
+	return 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The devices of the stand-in: SIM_CUDA_DEVICES of them (default 8), the same on every run. */
+#ifndef SIM_CUDA_DEVICE_H
+#define SIM_CUDA_DEVICE_H
+
+#include <cuda.h>
+
+#define DEVICES_MAX	   64
+#define DEVICE_DRIVER_VERSION 13000
+#define DEVICE_MEMORY_BYTES   (16ull << 30)
+
+/* CUDA_ERROR_NOT_INITIALIZED before cuInit and, as on a GPU, in a child forked after it. */
+CUresult device_ready(void);
+/* Also checks that the ordinal exists. */
+CUresult device_check(CUdevice device);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "module.h"
+#include "stream.h"
+
+/* A launch's arguments are copied at the call, as on a GPU: pointers first, then the values they point to. */
+struct arguments {
+	void *params[CPU_KERNEL_PARAMS_MAX];
+	_Alignas(16) unsigned char values[];
+};
+
+struct launch {
+	cpu_kernel *run;
+	struct cpu_launch launch;
+	struct arguments *arguments;
+};
+
+_Static_assert(sizeof(struct launch) <= STREAM_PAYLOAD_BYTES, "a launch fits into a task");
+
+static void run_kernel(void *payload)
+{
+	struct launch *launch = payload;
+
+	launch->run(launch->arguments->params, &launch->launch);
+	free(launch->arguments);
+}
+
+static size_t aligned(size_t size)
+{
+	return (size + 15) & ~(size_t)15;
+}
+
+static struct arguments *arguments_copy(const struct cpu_module_kernel *kernel, void **params)
+{
+	size_t size = 0;
+
+	for (uint32_t i = 0; i < kernel->params; i++)
+		size += aligned(kernel->param_bytes[i]);
+	struct arguments *arguments = malloc(sizeof(*arguments) + size);
+	if (!arguments)
+		return NULL;
+	unsigned char *at = arguments->values;
+	for (uint32_t i = 0; i < kernel->params; i++) {
+		arguments->params[i] = memcpy(at, params[i], kernel->param_bytes[i]);
+		at += aligned(kernel->param_bytes[i]);
+	}
+	return arguments;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params, void **extra)
+{
+	CUstream stream;
+
+	if (!config || !function)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (extra)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	const struct cpu_module_kernel *kernel = &function->kernel;
+	struct launch launch = {
+		.run = kernel->run,
+		.launch = { { config->gridDimX, config->gridDimY, config->gridDimZ },
+			    { config->blockDimX, config->blockDimY, config->blockDimZ },
+			    config->sharedMemBytes, config->hStream },
+	};
+	for (int i = 0; i < 3; i++) {
+		if (!launch.launch.grid[i] || !launch.launch.block[i])
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	if (kernel->params && !params)
+		return CUDA_ERROR_INVALID_VALUE;
+	CUresult result = stream_resolve(config->hStream, &stream);
+	if (result != CUDA_SUCCESS)
+		return result;
+	launch.arguments = arguments_copy(kernel, params);
+	if (!launch.arguments)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	result = stream_submit(stream, run_kernel, &launch, sizeof(launch), NULL);
+	if (result != CUDA_SUCCESS)
+		free(launch.arguments);
+	return result;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+			unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
+			CUstream stream, void **params, void **extra)
+{
+	CUlaunchConfig config = {
+		.gridDimX = grid_x, .gridDimY = grid_y, .gridDimZ = grid_z,
+		.blockDimX = block_x, .blockDimY = block_y, .blockDimZ = block_z,
+		.sharedMemBytes = shared_bytes, .hStream = stream,
+	};
+
+	return cuLaunchKernelEx(&config, function, params, extra);
+}
+
+struct host_call {
+	CUhostFn run;
+	void *argument;
+};
+
+static void run_host(void *payload)
+{
+	struct host_call *call = payload;
+
+	call->run(call->argument);
+}
+
+CUresult cuLaunchHostFunc(CUstream handle, CUhostFn run, void *argument)
+{
+	CUstream stream;
+	CUresult result = run ? stream_resolve(handle, &stream) : CUDA_ERROR_INVALID_VALUE;
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	return stream_submit(stream, run_host, &(struct host_call){ run, argument }, sizeof(struct host_call), NULL);
+}

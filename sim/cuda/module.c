@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "module.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context.h"
+
+struct CUmod_st {
+	size_t count;
+	struct CUfunc_st functions[];
+};
+
+#define NAME_BYTES 200
+
+static CUmodule module_new(size_t count)
+{
+	CUmodule module = calloc(1, sizeof(*module) + count * sizeof(module->functions[0]));
+
+	if (module)
+		module->count = count;
+	return module;
+}
+
+/* Function handles and names live as long as the process: a launch may be queued when the module is unloaded. */
+static CUresult load_image(CUmodule *module, const struct cpu_module_image *image)
+{
+	for (uint64_t i = 0; i < image->count; i++) {
+		if (image->kernels[i].params > CPU_KERNEL_PARAMS_MAX)
+			return CUDA_ERROR_INVALID_IMAGE;
+	}
+	*module = module_new(image->count);
+	if (!*module)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	for (uint64_t i = 0; i < image->count; i++)
+		(*module)->functions[i].kernel = image->kernels[i];
+	return CUDA_SUCCESS;
+}
+
+static size_t count_entries(const char *text)
+{
+	size_t count = 0;
+
+	for (text = strstr(text, ".entry"); text; text = strstr(text + 1, ".entry"))
+		count++;
+	return count;
+}
+
+static void module_free(CUmodule module)
+{
+	for (size_t i = 0; i < module->count; i++)
+		free((char *)module->functions[i].kernel.name);
+	free(module);
+}
+
+static CUresult load_ptx(CUmodule *module, const char *text)
+{
+	char name[NAME_BYTES];
+	CUresult result = CUDA_SUCCESS;
+	CUmodule made = module_new(count_entries(text));
+
+	if (!made)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	for (size_t i = 0; i < made->count && result == CUDA_SUCCESS; i++) {
+		result = ptx_next_entry(&text, name, sizeof(name), &made->functions[i].kernel);
+		made->functions[i].kernel.name = strdup(name);
+		if (!made->functions[i].kernel.name)
+			result = CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	if (result != CUDA_SUCCESS) {
+		module_free(made);
+		return result;
+	}
+	*module = made;
+	return CUDA_SUCCESS;
+}
+
+static bool looks_like_ptx(const char *text)
+{
+	text += strspn(text, " \t\r\n");
+	return text[0] == '.' || (text[0] == '/' && (text[1] == '/' || text[1] == '*'));
+}
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+	CUcontext context;
+	CUresult result = context_current(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!module || !image)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (strncmp(image, CPU_MODULE_MAGIC, sizeof(((struct cpu_module_image *)0)->magic)) == 0)
+		return load_image(module, image);
+	return looks_like_ptx(image) ? load_ptx(module, image) : CUDA_ERROR_NO_BINARY_FOR_GPU;
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count, CUjit_option *options,
+			    void **values)
+{
+	(void)count, (void)options, (void)values;
+	return cuModuleLoadData(module, image);
+}
+
+CUresult cuModuleUnload(CUmodule module)
+{
+	return module ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+	if (!function || !module || !name)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < module->count; i++) {
+		if (strcmp(module->functions[i].kernel.name, name) == 0) {
+			*function = &module->functions[i];
+			return CUDA_SUCCESS;
+		}
+	}
+	return CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuFuncLoad(CUfunction function)
+{
+	return function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
+{
+	if (!value || !function)
+		return CUDA_ERROR_INVALID_VALUE;
+	*value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0;
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include "stream.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context.h"
+
+CUstream stream_new(CUcontext context, unsigned int flags, int priority)
+{
+	CUstream stream = calloc(1, sizeof(*stream));
+
+	if (!stream)
+		return NULL;
+	stream->context = context;
+	stream->non_blocking = flags & CU_STREAM_NON_BLOCKING;
+	stream->priority = priority;
+	stream->references = 1;
+	pthread_mutex_init(&stream->lock, NULL);
+	pthread_cond_init(&stream->work, NULL);
+	pthread_cond_init(&stream->moved, NULL);
+	return stream;
+}
+
+/* Called with the lock held; releases it. */
+static void stream_unref_unlock(CUstream stream)
+{
+	bool last = --stream->references == 0;
+
+	pthread_mutex_unlock(&stream->lock);
+	if (!last)
+		return;
+	pthread_cond_destroy(&stream->work);
+	pthread_cond_destroy(&stream->moved);
+	pthread_mutex_destroy(&stream->lock);
+	free(stream);
+}
+
+static void context_unlist(CUstream stream)
+{
+	CUcontext context = stream->context;
+
+	pthread_mutex_lock(&context->lock);
+	for (CUstream *at = &context->streams; *at; at = &(*at)->next) {
+		if (*at == stream) {
+			*at = stream->next;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&context->lock);
+}
+
+void stream_close(CUstream stream)
+{
+	context_unlist(stream);
+	pthread_mutex_lock(&stream->lock);
+	stream->closing = true;
+	pthread_cond_signal(&stream->work);
+	stream_unref_unlock(stream);
+}
+
+static void *stream_main(void *argument)
+{
+	CUstream stream = argument;
+
+	pthread_mutex_lock(&stream->lock);
+	for (;;) {
+		while (stream->submitted == stream->completed && !stream->closing)
+			pthread_cond_wait(&stream->work, &stream->lock);
+		if (stream->submitted == stream->completed)
+			break;
+		struct stream_task *task = &stream->queue[stream->completed % STREAM_QUEUE];
+		pthread_mutex_unlock(&stream->lock);
+		task->run(task->payload);
+		pthread_mutex_lock(&stream->lock);
+		stream->completed++;
+		pthread_cond_broadcast(&stream->moved);
+	}
+	stream_unref_unlock(stream);
+	return NULL;
+}
+
+/* Called with the lock held. The thread takes no signals: they belong to the program's own threads. */
+static CUresult stream_start(CUstream stream)
+{
+	static atomic_uint numbers;
+	char name[16];
+	pthread_t thread;
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int err = pthread_create(&thread, NULL, stream_main, stream);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	snprintf(name, sizeof(name), "cuda-stream-%u", atomic_fetch_add(&numbers, 1) % 1000);
+	pthread_setname_np(thread, name);
+	pthread_detach(thread);
+	stream->started = true;
+	stream->references++;
+	return CUDA_SUCCESS;
+}
+
+static CUresult stream_push(CUstream stream, stream_run *run, const void *payload, size_t size,
+			    struct stream_point *at)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	pthread_mutex_lock(&stream->lock);
+	if (!stream->started)
+		result = stream_start(stream);
+	if (result != CUDA_SUCCESS) {
+		pthread_mutex_unlock(&stream->lock);
+		return result;
+	}
+	while (stream->submitted - stream->completed == STREAM_QUEUE)
+		pthread_cond_wait(&stream->moved, &stream->lock);
+	struct stream_task *task = &stream->queue[stream->submitted % STREAM_QUEUE];
+	task->run = run;
+	memcpy(task->payload, payload, size);
+	stream->submitted++;
+	if (at) {
+		*at = (struct stream_point){ stream, stream->submitted };
+		stream->references++;
+	}
+	pthread_cond_signal(&stream->work);
+	pthread_mutex_unlock(&stream->lock);
+	return CUDA_SUCCESS;
+}
+
+static void run_wait(void *payload)
+{
+	struct stream_point *point = payload;
+
+	stream_point_wait(point);
+	stream_point_drop(point);
+}
+
+static CUresult push_wait(CUstream stream, struct stream_point *point)
+{
+	/* A stream is always past its own earlier work; waiting for it would also pin its memory for ever. */
+	if (point->stream == stream || stream_point_reached(point)) {
+		stream_point_drop(point);
+		return CUDA_SUCCESS;
+	}
+	CUresult result = stream_push(stream, run_wait, point, sizeof(*point), NULL);
+	if (result != CUDA_SUCCESS)
+		stream_point_drop(point);
+	return result;
+}
+
+static CUresult wait_for_blocking_streams(CUstream legacy)
+{
+	CUresult result = CUDA_SUCCESS;
+	size_t count;
+	struct stream_point *points = stream_points(legacy->context, STREAMS_BLOCKING, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		CUresult pushed = push_wait(legacy, &points[i]);
+		if (pushed != CUDA_SUCCESS)
+			result = pushed;
+	}
+	free(points);
+	return result;
+}
+
+/*
+ * The legacy default stream: its work waits for all earlier work of the blocking streams, and theirs for its. Each wait
+ * is on work that was numbered before the wait itself was, so waits cannot form a circle.
+ */
+static CUresult legacy_order(CUstream stream)
+{
+	CUstream legacy = stream->context->legacy;
+
+	if (stream == legacy)
+		return wait_for_blocking_streams(legacy);
+	if (stream->non_blocking || !legacy)
+		return CUDA_SUCCESS;
+	struct stream_point last = stream_last(legacy);
+	return push_wait(stream, &last);
+}
+
+CUresult stream_submit(CUstream stream, stream_run *run, const void *payload, size_t size, struct stream_point *at)
+{
+	CUresult result = legacy_order(stream);
+
+	return result == CUDA_SUCCESS ? stream_push(stream, run, payload, size, at) : result;
+}
+
+CUresult stream_submit_wait(CUstream stream, struct stream_point *point)
+{
+	CUresult result = legacy_order(stream);
+
+	if (result == CUDA_SUCCESS)
+		return push_wait(stream, point);
+	stream_point_drop(point);
+	return result;
+}
+
+struct stream_point stream_last(CUstream stream)
+{
+	struct stream_point point = { 0 };
+
+	pthread_mutex_lock(&stream->lock);
+	if (stream->submitted != stream->completed) {
+		point = (struct stream_point){ stream, stream->submitted };
+		stream->references++;
+	}
+	pthread_mutex_unlock(&stream->lock);
+	return point;
+}
+
+bool stream_point_reached(const struct stream_point *point)
+{
+	if (!point->stream)
+		return true;
+	pthread_mutex_lock(&point->stream->lock);
+	bool reached = point->stream->completed >= point->task;
+	pthread_mutex_unlock(&point->stream->lock);
+	return reached;
+}
+
+void stream_point_wait(const struct stream_point *point)
+{
+	CUstream stream = point->stream;
+
+	if (!stream)
+		return;
+	pthread_mutex_lock(&stream->lock);
+	while (stream->completed < point->task)
+		pthread_cond_wait(&stream->moved, &stream->lock);
+	pthread_mutex_unlock(&stream->lock);
+}
+
+struct stream_point stream_point_copy(const struct stream_point *point)
+{
+	if (point->stream) {
+		pthread_mutex_lock(&point->stream->lock);
+		point->stream->references++;
+		pthread_mutex_unlock(&point->stream->lock);
+	}
+	return *point;
+}
+
+void stream_point_drop(struct stream_point *point)
+{
+	CUstream stream = point->stream;
+
+	point->stream = NULL;
+	if (!stream)
+		return;
+	pthread_mutex_lock(&stream->lock);
+	stream_unref_unlock(stream);
+}
+
+static size_t context_stream_count(CUcontext context)
+{
+	size_t count = 1;
+
+	for (CUstream stream = context->streams; stream; stream = stream->next)
+		count++;
+	return count;
+}
+
+struct stream_point *stream_points(CUcontext context, enum stream_selection selection, size_t *count)
+{
+	*count = 0;
+	pthread_mutex_lock(&context->lock);
+	struct stream_point *points = calloc(context_stream_count(context), sizeof(*points));
+	for (CUstream stream = context->streams; points && stream; stream = stream->next) {
+		if (selection == STREAMS_BLOCKING && stream->non_blocking)
+			continue;
+		points[*count] = stream_last(stream);
+		*count += points[*count].stream != NULL;
+	}
+	if (points && selection == STREAMS_ALL && context->legacy)
+		points[(*count)++] = stream_last(context->legacy);
+	pthread_mutex_unlock(&context->lock);
+	return points;
+}

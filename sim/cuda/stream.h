@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A stream is a queue of tasks and the thread that runs them in order. Everything that waits for a stream waits for a
+ * point: the number of a task, reached when that task is done. Waiting sleeps on a condition variable.
+ */
+#ifndef SIM_CUDA_STREAM_H
+#define SIM_CUDA_STREAM_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cuda.h>
+
+#define STREAM_QUEUE	     1024 /* a full queue makes the submitter wait, as a GPU's launch queue does */
+#define STREAM_PAYLOAD_BYTES 112
+
+typedef void stream_run(void *payload);
+
+struct stream_task {
+	stream_run *run;
+	_Alignas(16) unsigned char payload[STREAM_PAYLOAD_BYTES];
+};
+
+struct CUstream_st {
+	CUcontext context;
+	CUstream next; /* in context->streams */
+	bool non_blocking;
+	int priority;
+	unsigned int references; /* under lock: the handle, the thread, every point */
+	pthread_mutex_t lock;
+	pthread_cond_t work;  /* the thread waits: a task came, or closing */
+	pthread_cond_t moved; /* others wait: completed grew */
+	uint64_t submitted, completed;
+	bool started, closing;
+	struct stream_task queue[STREAM_QUEUE];
+};
+
+/* A place in a stream's order; holds a reference to the stream. stream NULL: reached since ever. */
+struct stream_point {
+	CUstream stream;
+	uint64_t task;
+};
+
+enum stream_selection { STREAMS_ALL, STREAMS_BLOCKING };
+
+/* Not yet in any context's list; its thread starts with its first task. NULL: out of memory. */
+CUstream stream_new(CUcontext context, unsigned int flags, int priority);
+/* Takes it out of its context's list; queued tasks still run, then the thread ends and the memory goes. */
+void stream_close(CUstream stream);
+/* What a handle means on the calling thread: 0 and CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, or itself. */
+CUresult stream_resolve(CUstream handle, CUstream *stream);
+
+/*
+ * Queues run(payload) and, before it, the waits that the legacy default stream demands. Copies size bytes. May block
+ * while the queue is full. at (may be NULL) receives the point of the task; the caller drops it.
+ */
+CUresult stream_submit(CUstream stream, stream_run *run, const void *payload, size_t size, struct stream_point *at);
+/* Makes later work of the stream wait for the point; takes the point over. */
+CUresult stream_submit_wait(CUstream stream, struct stream_point *point);
+
+struct stream_point stream_last(CUstream stream);
+bool stream_point_reached(const struct stream_point *point);
+void stream_point_wait(const struct stream_point *point);
+struct stream_point stream_point_copy(const struct stream_point *point);
+void stream_point_drop(struct stream_point *point);
+/* Points of the unfinished streams of a context; the caller drops each and frees the array. Not the legacy stream's
+ * unless STREAMS_ALL. */
+struct stream_point *stream_points(CUcontext context, enum stream_selection selection, size_t *count);
+
+#endif

@@ -13,6 +13,7 @@
 #include "console/terminal.h"
 
 const struct command *const command_table[] = {
+	&dump_command,
 	&env_command,
 	&help_command,
 	&version_command,

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "console/box_json.h"
+#include "console/box_runs.h"
+#include "console/boxes.h"
+#include "console/command.h"
+
+struct options {
+	const char *job;
+	bool all, header, comms, samples, operations;
+	char **paths;
+	size_t path_count;
+};
+
+enum { KEY_COMMS = 0x100, KEY_SAMPLES, KEY_HEADER, KEY_OPERATIONS, BATCH = 512 };
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'a':
+		options->all = true;
+		return 0;
+	case 'j':
+		options->job = argument;
+		return 0;
+	case KEY_COMMS:
+		options->comms = true;
+		return 0;
+	case KEY_SAMPLES:
+		options->samples = true;
+		return 0;
+	case KEY_HEADER:
+		options->header = true;
+		return 0;
+	case KEY_OPERATIONS:
+		options->operations = true;
+		return 0;
+	case ARGP_KEY_ARGS:
+		options->paths = state->argv + state->next;
+		options->path_count = (size_t)(state->argc - state->next);
+		return 0;
+	case ARGP_KEY_END:
+		if (!options->header && !options->comms && !options->samples)
+			options->operations = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* What a dump of one box needs. */
+struct dump {
+	const struct box_entry *entry;
+	int32_t rank;
+	struct rw_communicator *communicators;
+	uint32_t communicator_count;
+};
+
+/* One line: what it is and whose, then the record. Takes the record. */
+static void print_line(const struct dump *dump, const char *part, json_t *record)
+{
+	json_t *line = json_pack("{s:s, s:i, s:I}", "part", part, "rank", dump->rank, "pid",
+				 (json_int_t)dump->entry->reader.header.pid);
+
+	json_object_update_new(line, record);
+	if (json_dumpf(line, stdout, JSON_COMPACT | JSON_ENSURE_ASCII) == 0)
+		putchar('\n');
+	json_decref(line);
+}
+
+static void dump_header(const struct dump *dump)
+{
+	json_t *record = box_json_header(&dump->entry->reader.header);
+
+	json_object_set_new(record, "file", box_json_text(dump->entry->path, strlen(dump->entry->path)));
+	print_line(dump, "header", record);
+}
+
+static void dump_communicators(const struct dump *dump)
+{
+	for (uint32_t i = 0; i < dump->communicator_count; i++) {
+		struct rw_gpu_progress progress = { 0 };
+		json_t *record;
+
+		if (!dump->communicators[i].born_ns)
+			continue;
+		box_reader_progress(&dump->entry->reader, i, 1, &progress);
+		record = box_json_communicator(&dump->communicators[i], &progress);
+		json_object_set_new(record, "comm", json_integer(i));
+		print_line(dump, "communicator", record);
+	}
+}
+
+static uint64_t oldest_kept(uint64_t head, uint32_t slots)
+{
+	return head > slots ? head - slots : 0;
+}
+
+static int dump_samples(const struct dump *dump)
+{
+	const struct rw_box_header *header = &dump->entry->reader.header;
+	struct rw_host_sample samples[BATCH];
+	enum box_slot states[BATCH];
+	uint64_t first = oldest_kept(header->samples_head, header->sample_slots);
+
+	while (first < header->samples_head) {
+		uint32_t room = header->samples_head - first < BATCH ? (uint32_t)(header->samples_head - first) : BATCH;
+		int count = box_reader_samples(&dump->entry->reader, first, room, samples, states);
+
+		if (count <= 0)
+			return count;
+		for (int i = 0; i < count; i++) {
+			if (states[i] == BOX_SLOT_OK)
+				print_line(dump, "sample", box_json_sample(&samples[i]));
+		}
+		first += (uint64_t)count;
+	}
+	return 0;
+}
+
+static const struct rw_communicator *communicator_of(const struct dump *dump, const struct rw_operation *operation)
+{
+	bool known = (operation->known & RW_KNOWN_IDENT) && operation->comm < dump->communicator_count;
+
+	return known && dump->communicators[operation->comm].born_ns ? &dump->communicators[operation->comm] : NULL;
+}
+
+static int dump_operations(const struct dump *dump)
+{
+	static struct rw_operation slots[BATCH];
+	enum box_slot states[BATCH];
+	const struct rw_box_header *header = &dump->entry->reader.header;
+	uint64_t first = oldest_kept(header->head, header->ring_slots);
+
+	while (first < header->head) {
+		uint32_t room = header->head - first < BATCH ? (uint32_t)(header->head - first) : BATCH;
+		int count = box_reader_operations(&dump->entry->reader, first, room, slots, states);
+
+		if (count <= 0)
+			return count;
+		for (int i = 0; i < count; i++) {
+			if (states[i] == BOX_SLOT_OK)
+				print_line(dump, "operation",
+					   box_json_operation(&slots[i], communicator_of(dump, &slots[i])));
+		}
+		first += (uint64_t)count;
+	}
+	return 0;
+}
+
+static int dump_box(const struct options *options, const struct box_entry *entry)
+{
+	struct dump dump = { .entry = entry, .rank = box_rank(&entry->reader) };
+	int error = box_communicators(&entry->reader, &dump.communicators, &dump.communicator_count);
+
+	if (options->header)
+		dump_header(&dump);
+	if (options->comms)
+		dump_communicators(&dump);
+	if (options->samples && !error)
+		error = dump_samples(&dump);
+	if (options->operations && !error)
+		error = dump_operations(&dump);
+	free(dump.communicators);
+	if (error)
+		fprintf(stderr, "rankwatch dump: %s: %s\n", entry->path, strerror(-error));
+	return error;
+}
+
+static void refuse(void *argument, const char *path, const char *why)
+{
+	(void)argument;
+	fprintf(stderr, "rankwatch dump: %s: not read: %s\n", path, why);
+}
+
+static int dump_boxes(const struct options *options, struct boxes *boxes)
+{
+	bool everything = options->all || options->job || options->path_count;
+	int status = COMMAND_DONE;
+
+	box_runs_keep_job(boxes, options->job);
+	if (!boxes->count) {
+		fputs("rankwatch dump: no black box found\n", stderr);
+		return COMMAND_FAILED;
+	}
+	for (size_t i = 0; i < boxes->count && !ferror(stdout); i++) {
+		if ((everything || boxes->entries[i].run == 0) && dump_box(options, &boxes->entries[i]) != 0)
+			status = COMMAND_FAILED;
+	}
+	return status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct boxes boxes;
+	int status = COMMAND_FAILED;
+
+	command_parse(command, argc, argv, 0, &options);
+	if (boxes_open(&boxes, options.paths, options.path_count, refuse, NULL) != 0)
+		fputs("rankwatch dump: out of memory\n", stderr);
+	else
+		status = dump_boxes(&options, &boxes);
+	boxes_close(&boxes);
+	return status;
+}
+
+static const struct argp_option dump_options[] = {
+	{ "all", 'a', NULL, 0, "Every job and run that is found, not only the newest", 0 },
+	{ "comms", KEY_COMMS, NULL, 0, "The communicators, with the GPU's progress words", 0 },
+	{ "header", KEY_HEADER, NULL, 0, "The header: process, job, versions, counters, environment", 0 },
+	{ "job", 'j', "NAME", 0, "The boxes of this job", 0 },
+	{ "operations", KEY_OPERATIONS, NULL, 0, "The operations; the default when no other part is asked for", 0 },
+	{ "samples", KEY_SAMPLES, NULL, 0, "The process's own samples of its threads", 0 },
+	{ 0 },
+};
+
+static const struct argp dump_argp = {
+	.options = dump_options,
+	.parser = parse,
+	.args_doc = "[DIRECTORY|FILE...]",
+	.doc = "Prints the records of black boxes as JSON, one object a line: operations, or the parts that are asked for. "
+	       "Reads boxes that are still being written, too. Without a name: the newest job of this user on this machine.\v"
+	       "Field names are those of docs/black-box.md; a field that is not there was not known. Times are "
+	       "CLOCK_MONOTONIC nanoseconds.\n\n"
+	       "Examples:\n"
+	       "  rankwatch dump | jq 'select(.function == \"AllGather\" and .done_seen_ns == null)'\n"
+	       "  rankwatch dump --header --comms /dev/shm/rankwatch-0/slurm-81123\n",
+};
+
+const struct command dump_command = {
+	.name = "dump",
+	.summary = "print the records of black boxes as JSON lines",
+	.argp = &dump_argp,
+	.run = run,
+};

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+
+#include "console/command.h"
+
+Test(command, the_table_is_alphabetical)
+{
+	for (const struct command *const *command = command_table; command[1]; command++)
+		cr_expect_lt(strcmp(command[0]->name, command[1]->name), 0, "%s", command[1]->name);
+}
+
+static void print_help_of(const struct command *command, char *text, size_t size)
+{
+	FILE *out = fmemopen(text, size, "w");
+
+	argp_help(command->argp, out, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK, (char *)command->name);
+	fclose(out);
+}
+
+Test(command, each_has_a_summary_a_description_and_an_example_of_itself)
+{
+	for (const struct command *const *command = command_table; *command; command++) {
+		char help[16384] = "", example[64];
+
+		print_help_of(*command, help, sizeof(help));
+		snprintf(example, sizeof(example), "rankwatch %s", (*command)->name);
+		cr_expect((*command)->summary && strlen((*command)->summary) <= 68, "%s", (*command)->name);
+		cr_expect((*command)->run != NULL);
+		cr_expect(strstr(help, "Usage: "), "%s", (*command)->name);
+		char *examples = strstr(help, "\nExample");
+
+		cr_assert(examples, "no example in the help of %s", (*command)->name);
+		cr_expect(strstr(examples, example), "the example of %s shows something else", (*command)->name);
+	}
+}
+
+Test(command, each_option_is_documented)
+{
+	for (const struct command *const *command = command_table; *command; command++) {
+		const struct argp_option *option = (*command)->argp->options;
+
+		for (; option && option->name; option++)
+			cr_expect(option->doc && strlen(option->doc) > 10, "%s --%s", (*command)->name, option->name);
+	}
+}
+
+Test(command, is_found_by_its_exact_name_and_meant_by_a_near_one)
+{
+	cr_expect_eq(command_find("dump"), &dump_command);
+	cr_expect_null(command_find("dum"));
+	cr_expect_eq(command_nearest("dmup"), &dump_command);
+	cr_expect_eq(command_nearest("verison"), &version_command);
+	cr_expect_null(command_nearest("kubernetes"));
+}
+
+Test(command, overview_lists_every_command)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	command_print_overview(out);
+	fclose(out);
+	for (const struct command *const *command = command_table; *command; command++)
+		cr_expect(strstr(text, (*command)->summary), "%s", (*command)->name);
+	free(text);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "gpu.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "compute_kernel.h"
+
+void gpu_check(CUresult result, const char *what)
+{
+	const char *text = NULL;
+
+	if (result == CUDA_SUCCESS)
+		return;
+	cuGetErrorString(result, &text);
+	fprintf(stderr, "workload: %s: %s (%d)\n", what, text ? text : "unknown error", (int)result);
+	exit(1);
+}
+
+void gpu_open(struct gpu *gpu, int local_rank)
+{
+	int devices = 0;
+
+	GPU_CHECK(cuInit(0));
+	GPU_CHECK(cuDeviceGetCount(&devices));
+	GPU_CHECK(devices ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE);
+	GPU_CHECK(cuDeviceGet(&gpu->device, local_rank % devices));
+	GPU_CHECK(cuDevicePrimaryCtxRetain(&gpu->context, gpu->device));
+	GPU_CHECK(cuCtxSetCurrent(gpu->context));
+	GPU_CHECK(cuModuleLoadData(&gpu->module, compute_kernel_ptx));
+	GPU_CHECK(cuModuleGetFunction(&gpu->compute_kernel, gpu->module, COMPUTE_KERNEL_NAME));
+	GPU_CHECK(cuStreamCreate(&gpu->compute, CU_STREAM_NON_BLOCKING));
+	GPU_CHECK(cuStreamCreate(&gpu->gather, CU_STREAM_NON_BLOCKING));
+	GPU_CHECK(cuStreamCreate(&gpu->scatter, CU_STREAM_NON_BLOCKING));
+}
+
+void gpu_close(struct gpu *gpu)
+{
+	GPU_CHECK(cuStreamDestroy(gpu->compute));
+	GPU_CHECK(cuStreamDestroy(gpu->gather));
+	GPU_CHECK(cuStreamDestroy(gpu->scatter));
+	GPU_CHECK(cuModuleUnload(gpu->module));
+	GPU_CHECK(cuDevicePrimaryCtxRelease(gpu->device));
+}
+
+void gpu_compute(struct gpu *gpu, unsigned int us)
+{
+	uint64_t nanoseconds = us * 1000ULL;
+	void *parameters[] = { &nanoseconds };
+
+	GPU_CHECK(cuLaunchKernel(gpu->compute_kernel, 1, 1, 1, 1, 1, 1, 0, gpu->compute, parameters, NULL));
+}
+
+CUdeviceptr gpu_allocate(size_t size)
+{
+	CUdeviceptr memory = 0;
+
+	GPU_CHECK(cuMemAlloc(&memory, size));
+	return memory;
+}
+
+void *gpu_allocate_pinned(size_t size)
+{
+	void *memory = NULL;
+
+	GPU_CHECK(cuMemAllocHost(&memory, size));
+	return memory;
+}
+
+CUevent gpu_event(void)
+{
+	CUevent event = NULL;
+
+	GPU_CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC));
+	return event;
+}

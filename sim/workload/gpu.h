@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* One GPU as training sees it: a context, three streams and a kernel that takes as long as it is told. */
+#ifndef WORKLOAD_GPU_H
+#define WORKLOAD_GPU_H
+
+#include <stddef.h>
+
+#include <cuda.h>
+
+struct gpu {
+	CUdevice device;
+	CUcontext context;
+	CUmodule module;
+	CUfunction compute_kernel;
+	CUstream compute, gather, scatter;
+};
+
+/* Prints what failed and ends the process: like PyTorch, the workload does not survive an error of its GPU. */
+void gpu_check(CUresult result, const char *what);
+#define GPU_CHECK(call) gpu_check((call), #call)
+
+/* Opens device `local_rank`, modulo how many there are, and makes its context current in this thread. */
+void gpu_open(struct gpu *gpu, int local_rank);
+void gpu_close(struct gpu *gpu);
+
+/* Keeps the compute stream busy for so many microseconds. */
+void gpu_compute(struct gpu *gpu, unsigned int us);
+
+CUdeviceptr gpu_allocate(size_t size);
+void *gpu_allocate_pinned(size_t size);
+/* An event that a waiting host sleeps on instead of spinning. */
+CUevent gpu_event(void);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault.h"
+
+enum {
+	KEY_LAYERS = 0x100, KEY_ELEMENTS, KEY_STEP_MS, KEY_STEPS, KEY_HOST_MS, KEY_RUN_AHEAD, KEY_LIMIT, KEY_GRACE,
+	KEY_FAULT, KEY_FAULT_RANK, KEY_FAULT_STEP, KEY_LOG_DIR, KEY_LOG_BYTES, KEY_EVENTS,
+};
+
+static const struct argp_option argp_options[] = {
+	{ "ranks", 'n', "N", 0, "Ranks to start when RANK is not in the environment (8)", 1 },
+	{ "layers", KEY_LAYERS, "N", 0, "Layers of the model (6)", 1 },
+	{ "elements", KEY_ELEMENTS, "N", 0, "Parameters of one layer on one rank (16384)", 1 },
+	{ "step-ms", KEY_STEP_MS, "MS", 0, "GPU time of one step (700)", 1 },
+	{ "steps", KEY_STEPS, "N", 0, "Steps to train (20)", 1 },
+	{ "host-ms", KEY_HOST_MS, "MS", 0, "CPU time of loading one step's data (3)", 1 },
+	{ "run-ahead", KEY_RUN_AHEAD, "N", 0, "Steps the host may be ahead of its GPU (0: waits for each step)", 1 },
+	{ "limit", KEY_LIMIT, "S", 0, "End the job after S seconds with status 124 (0: never)", 1 },
+	{ "grace", KEY_GRACE, "S", 0, "Let the others run S seconds more once a rank has failed (0)", 1 },
+	{ "fault", KEY_FAULT, "KIND", 0, "What goes wrong, see below (none)", 2 },
+	{ "fault-rank", KEY_FAULT_RANK, "R", 0, "On which rank (0)", 2 },
+	{ "fault-step", KEY_FAULT_STEP, "S", 0, "From which step on, counted from 1 (8)", 2 },
+	{ "log-dir", KEY_LOG_DIR, "DIR", 0, "Where the fault's rank logs its metrics (WORKLOAD_LOG_DIR)", 2 },
+	{ "log-bytes", KEY_LOG_BYTES, "N", 0, "What it logs in each step from the fault's on (2097152)", 2 },
+	{ "events", KEY_EVENTS, "FILE", 0, "Append what was done to whom and when, as JSON lines (WORKLOAD_EVENTS)", 2 },
+	{ 0 },
+};
+
+static long number(const char *text, long low, long high, const struct argp_state *state)
+{
+	char *end;
+
+	errno = 0;
+	long value = strtol(text, &end, 10);
+	if (errno || end == text || *end || value < low || value > high)
+		argp_error(state, "'%s' is not a number from %ld to %ld", text, low, high);
+	return value;
+}
+
+static error_t parse_training(int key, char *text, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'n':
+		options->ranks = number(text, 1, 64, state);
+		return 0;
+	case KEY_LAYERS:
+		options->layers = number(text, 1, 64, state);
+		return 0;
+	case KEY_ELEMENTS:
+		options->elements = number(text, 1, 64 << 20, state);
+		return 0;
+	case KEY_STEP_MS:
+		options->step_ms = number(text, 0, 3600000, state);
+		return 0;
+	case KEY_STEPS:
+		options->steps = number(text, 1, INT_MAX, state);
+		return 0;
+	case KEY_HOST_MS:
+		options->host_ms = number(text, 0, 60000, state);
+		return 0;
+	case KEY_RUN_AHEAD:
+		options->run_ahead = number(text, 0, 8, state);
+		return 0;
+	case KEY_LIMIT:
+		options->limit_s = number(text, 0, INT_MAX, state);
+		return 0;
+	case KEY_GRACE:
+		options->grace_s = number(text, 0, INT_MAX, state);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static error_t parse_fault(int key, char *text, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case KEY_FAULT:
+		options->fault = fault_kind_find(text);
+		if (!options->fault)
+			argp_error(state, "no fault is called '%s'", text);
+		return 0;
+	case KEY_FAULT_RANK:
+		options->fault_rank = number(text, 0, INT_MAX, state);
+		return 0;
+	case KEY_FAULT_STEP:
+		options->fault_step = number(text, 1, INT_MAX, state);
+		return 0;
+	case KEY_LOG_DIR:
+		options->log_dir = text;
+		return 0;
+	case KEY_LOG_BYTES:
+		options->log_bytes = number(text, 1, 1 << 30, state);
+		return 0;
+	case KEY_EVENTS:
+		options->events = text;
+		return 0;
+	case ARGP_KEY_END:
+		if (options->fault->logs && !options->log_dir)
+			argp_error(state, "the fault '%s' needs --log-dir", options->fault->name);
+		if (options->fault_rank >= options->ranks && !getenv("RANK"))
+			argp_error(state, "there is no rank %d among %d", options->fault_rank, options->ranks);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	error_t err = parse_training(key, text, state);
+
+	return err == ARGP_ERR_UNKNOWN ? parse_fault(key, text, state) : err;
+}
+
+/* argp appends what we return after the options: the kinds, from their table. */
+static char *fault_list(int key, const char *text, void *input)
+{
+	(void)input;
+	return key == ARGP_KEY_HELP_POST_DOC ? fault_kind_list() : (char *)text;
+}
+
+void options_parse(struct options *options, int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = argp_options,
+		.parser = parse,
+		.doc = "Trains nothing, the way FSDP2 does: AllGathers ahead of the computation, ReduceScatters behind it, one "
+		       "AllReduce at the end of each step. Starts its ranks itself, or is one of them where a launcher has set "
+		       "RANK.\v",
+		.help_filter = fault_list,
+	};
+
+	*options = (struct options){
+		.ranks = 8, .layers = 6, .elements = 16384, .step_ms = 700, .steps = 20, .host_ms = 3,
+		.fault = fault_kind_find("none"), .fault_step = 8, .log_bytes = 2 << 20,
+		.log_dir = getenv("WORKLOAD_LOG_DIR"), .events = getenv("WORKLOAD_EVENTS"),
+	};
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, NULL, options);
+}
+
+int options_environment_number(const char *name, int low, int high)
+{
+	const char *text = getenv(name);
+	char *end;
+
+	if (!text || !*text)
+		return -1;
+	errno = 0;
+	long value = strtol(text, &end, 10);
+	return errno || *end || value < low || value > high ? -1 : (int)value;
+}

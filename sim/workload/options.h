@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What one run of the workload does, from its command line and environment. */
+#ifndef WORKLOAD_OPTIONS_H
+#define WORKLOAD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct fault_kind;
+
+struct options {
+	int ranks; /* started by our own launcher */
+	int layers;
+	size_t elements; /* of one layer's parameters on one rank */
+	int step_ms;	 /* GPU time of one step */
+	int steps;
+	int host_ms;   /* CPU time of one step's data loading on the host */
+	int run_ahead; /* steps that the host may be ahead of its GPU */
+	int limit_s;   /* the launcher ends the job then; 0 = never */
+	int grace_s;   /* how long the launcher lets the others run once a rank has failed */
+
+	const struct fault_kind *fault; /* never NULL: "none" is a kind */
+	int fault_rank;
+	int fault_step; /* counted from 1 */
+	const char *log_dir; /* NULL: metrics are not logged */
+	size_t log_bytes;    /* what one late step logs */
+	const char *events;  /* NULL: no fault log */
+};
+
+/* Exits with 2 on misuse, 0 after --help. */
+void options_parse(struct options *options, int argc, char **argv);
+
+/* A decimal environment variable within [low, high]; -1 when unset, empty, or anything else. */
+int options_environment_number(const char *name, int low, int high);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The demo's scenarios: what the workload does in each, and what must be found. For `rankwatch demo` and the tests. */
+#ifndef WORKLOAD_SCENARIO_H
+#define WORKLOAD_SCENARIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct scenario {
+	const char *name;
+	const char *description;      /* one line */
+	const char *const *arguments; /* of the workload, after its name; ends with NULL */
+	bool slow_disk;		      /* run it under sim/workload/slow-disk, which sets WORKLOAD_LOG_DIR */
+	const char *kind;	      /* as in a finding; NULL: healthy, not one line */
+	const char *cause;	      /* class; NULL when healthy */
+	int rank;		      /* -1 when healthy */
+	int duration_s;		      /* about, on an idle machine */
+	int status;		      /* the job's exit status */
+};
+
+/* What `rankwatch demo` and the tests set for every scenario, NAME=VALUE, ends with NULL. */
+extern const char *const scenario_environment[];
+
+/* In the order in which help shows them; the first is the default. */
+extern const struct scenario scenarios[];
+extern const size_t scenario_count;
+
+/* NULL when there is none of this name. */
+const struct scenario *scenario_find(const char *name);
+
+#endif

@@ -3,6 +3,7 @@
 #ifndef EBPF_KERNEL_SYMBOLS_H
 #define EBPF_KERNEL_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct kernel_symbols;
@@ -14,5 +15,8 @@ void kernel_symbols_close(struct kernel_symbols *symbols); /* accepts NULL */
 
 /* Name of the function that holds `address`, without compiler suffixes (".isra.0"); NULL when not known. */
 const char *kernel_symbols_name(const struct kernel_symbols *symbols, uint64_t address);
+
+/* Whether it belongs to the way into the kernel, the same below every system call. */
+bool kernel_entry_code(const char *name);
 
 #endif

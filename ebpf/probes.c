@@ -211,20 +211,6 @@ int probes_look(struct probes *probes, pid_t tgid)
 	return err ? err : records < 0 ? records : 0;
 }
 
-/* How a system call got there is the same for all of them. */
-static bool entry_code(const char *name)
-{
-	static const char *const names[] = { "entry_SYSCALL_64_after_hwframe", "do_syscall_64", "x64_sys_call",
-					     "el0t_64_sync", "el0t_64_sync_handler", "el0_svc", "do_el0_svc",
-					     "invoke_syscall" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(name, names[i]))
-			return true;
-	}
-	return false;
-}
-
 int probes_stack(struct probes *probes, int32_t stack_id, char (*frames)[40], int room)
 {
 	if (!probes->symbols_tried) {
@@ -237,7 +223,7 @@ int probes_stack(struct probes *probes, int32_t stack_id, char (*frames)[40], in
 	int written = 0;
 	for (int32_t i = 0; i < stack_id && i < WAITS_FRAMES && written < room; i++) {
 		const char *name = kernel_symbols_name(probes->symbols, probes->current->frames[i]);
-		if (name && !entry_code(name))
+		if (name && !kernel_entry_code(name))
 			snprintf(frames[written++], sizeof(frames[0]), "%s", name);
 	}
 	return written;

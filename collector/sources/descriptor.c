@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/sources/descriptor.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Files that no mount shows, by how their link begins. */
+static const struct {
+	const char *prefix, *file_system;
+} unmounted[] = {
+	{ "socket:", "sockfs" },
+	{ "pipe:", "pipefs" },
+	{ "anon_inode:", "anon_inodefs" },
+};
+
+static const char *unmounted_file_system(const char *path)
+{
+	for (size_t i = 0; i < sizeof(unmounted) / sizeof(unmounted[0]); i++) {
+		if (!strncmp(path, unmounted[i].prefix, strlen(unmounted[i].prefix)))
+			return unmounted[i].file_system;
+	}
+	return NULL;
+}
+
+static int read_info(const char *proc_root, pid_t pid, int fd, struct descriptor *descriptor)
+{
+	char line[256];
+	int mount_id = 0;
+
+	snprintf(line, sizeof(line), "%s/%d/fdinfo/%d", proc_root, (int)pid, fd);
+	FILE *info = fopen(line, "re");
+	if (!info)
+		return 0;
+	while (fgets(line, sizeof(line), info)) {
+		unsigned long long inode;
+		if (sscanf(line, "ino: %llu", &inode) == 1)
+			descriptor->inode = inode;
+		else
+			sscanf(line, "mnt_id: %d", &mount_id);
+	}
+	fclose(info);
+	return mount_id;
+}
+
+static int failed(int err)
+{
+	return err == EPERM ? -EACCES : -err;
+}
+
+int descriptor_look(const char *proc_root, pid_t pid, int fd, struct mounts *mounts, struct descriptor *descriptor)
+{
+	char link[160];
+
+	*descriptor = (struct descriptor){ 0 };
+	snprintf(link, sizeof(link), "%s/%d/fd/%d", proc_root, (int)pid, fd);
+	ssize_t length = readlink(link, descriptor->path, sizeof(descriptor->path) - 1);
+	if (length < 0)
+		return failed(errno);
+	descriptor->path[length] = '\0';
+
+	int mount_id = read_info(proc_root, pid, fd, descriptor);
+	const char *file_system = unmounted_file_system(descriptor->path);
+	if (file_system) {
+		snprintf(descriptor->file_system, sizeof(descriptor->file_system), "%s", file_system);
+		return 0;
+	}
+	const struct mount_entry *mount = mounts_by_id(mounts, pid, mount_id);
+	if (mount) {
+		descriptor->device = mount->device;
+		memcpy(descriptor->file_system, mount->file_system, sizeof(descriptor->file_system));
+		memcpy(descriptor->device_name, mount->source, sizeof(descriptor->device_name));
+	}
+	return 0;
+}

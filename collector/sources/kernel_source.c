@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/sources/kernel_source.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collector/sources/kernel_wait.h"
+#include "ebpf/probes.h"
+
+enum {
+	THRESHOLD_NS = 10000000, /* the shortest wait worth a record; findings begin at 20 ms */
+	FRAMES = sizeof(((struct analysis_wait *)0)->frames) / sizeof(((struct analysis_wait *)0)->frames[0]),
+};
+
+struct watched {
+	pid_t pid;
+	analysis_process_id process;
+};
+
+struct kernel_source {
+	struct probes *probes;
+	char proc_root[128];
+	struct mounts *mounts;
+	struct kernel_source_events events;
+	struct watched *watched;
+	uint32_t count, room;
+};
+
+static struct watched *find(const struct kernel_source *source, pid_t pid)
+{
+	for (uint32_t i = 0; i < source->count; i++) {
+		if (source->watched[i].pid == pid)
+			return &source->watched[i];
+	}
+	return NULL;
+}
+
+static void on_record(void *argument, const struct rw_kernel_wait *record)
+{
+	struct kernel_source *source = argument;
+	const struct watched *watched = find(source, (pid_t)record->tgid);
+	struct analysis_wait wait;
+
+	if (!watched)
+		return; /* was on its way when the process was let go */
+	if (record->kind == RW_KERNEL_EXIT) {
+		source->events.ended(source->events.argument, watched->process, record->exit_code, record->end_ns);
+		return;
+	}
+	kernel_wait_fill(record, source->proc_root, source->mounts, &wait);
+	wait.process = watched->process;
+	wait.frame_count = (uint32_t)probes_stack(source->probes, record->stack_id, wait.frames, FRAMES);
+	source->events.wait(source->events.argument, &wait);
+}
+
+int kernel_source_open(struct kernel_source **source, const char *proc_root, struct mounts *mounts,
+		       const struct kernel_source_events *events, char *why)
+{
+	*source = NULL;
+	struct kernel_source *opened = calloc(1, sizeof(*opened));
+	if (!opened) {
+		snprintf(why, 256, "out of memory");
+		return -ENOMEM;
+	}
+	snprintf(opened->proc_root, sizeof(opened->proc_root), "%s", proc_root);
+	opened->mounts = mounts;
+	opened->events = *events;
+	int err = probes_open(&opened->probes, THRESHOLD_NS, on_record, opened, why);
+	if (err)
+		kernel_source_close(opened);
+	else
+		*source = opened;
+	return err;
+}
+
+void kernel_source_close(struct kernel_source *source)
+{
+	if (!source)
+		return;
+	probes_close(source->probes);
+	free(source->watched);
+	free(source);
+}
+
+static int make_room(struct kernel_source *source)
+{
+	if (source->count < source->room)
+		return 0;
+
+	uint32_t room = source->room * 2 + 8;
+	struct watched *larger = realloc(source->watched, room * sizeof(*larger));
+	if (!larger)
+		return -ENOMEM;
+	source->watched = larger;
+	source->room = room;
+	return 0;
+}
+
+int kernel_source_watch(struct kernel_source *source, analysis_process_id process, pid_t pid)
+{
+	int err = make_room(source);
+	if (!err)
+		err = probes_watch(source->probes, pid);
+	if (!err)
+		source->watched[source->count++] = (struct watched){ pid, process };
+	return err;
+}
+
+void kernel_source_unwatch(struct kernel_source *source, pid_t pid)
+{
+	struct watched *watched = find(source, pid);
+
+	if (!watched)
+		return;
+	probes_unwatch(source->probes, pid);
+	*watched = source->watched[--source->count];
+}
+
+int kernel_source_fd(const struct kernel_source *source)
+{
+	return probes_fd(source->probes);
+}
+
+int kernel_source_poll(struct kernel_source *source)
+{
+	return probes_poll(source->probes);
+}
+
+int kernel_source_look(struct kernel_source *source, pid_t pid)
+{
+	return find(source, pid) ? probes_look(source->probes, pid) : -ENOENT;
+}
+
+uint64_t kernel_source_lost(const struct kernel_source *source)
+{
+	return probes_lost(source->probes);
+}
+
+uint64_t kernel_source_own_ns(struct kernel_source *source)
+{
+	return probes_own_ns(source->probes);
+}

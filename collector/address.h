@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a collector's socket is (contract 4). Pure: touches no file. Used by the collector and by its clients. */
+#ifndef COLLECTOR_ADDRESS_H
+#define COLLECTOR_ADDRESS_H
+
+#include <sys/types.h>
+#include <sys/un.h>
+
+enum { ADDRESS_PATH = sizeof(((struct sockaddr_un *)0)->sun_path) };
+
+struct address {
+	char directory[ADDRESS_PATH];
+	char shared[ADDRESS_PATH]; /* the first collector of a user has this one */
+	char own[ADDRESS_PATH];	   /* a second one, of another job, has its own beside it */
+};
+
+/* runtime_dir: XDG_RUNTIME_DIR or NULL. 0 or -ENAMETOOLONG. */
+int address_fill(struct address *address, const char *runtime_dir, uid_t uid, const char *job);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/board.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct board_entry *find(struct board *board, const char *id)
+{
+	for (size_t i = 0; i < board->count; i++)
+		if (strcmp(board->entries[i].id, id) == 0)
+			return &board->entries[i];
+	return NULL;
+}
+
+static struct board_entry *add(struct board *board, const char *id)
+{
+	if (board->count == board->room) {
+		size_t room = board->room ? board->room * 2 : 16;
+		struct board_entry *entries = realloc(board->entries, room * sizeof(*entries));
+
+		if (!entries)
+			return NULL;
+		board->entries = entries;
+		board->room = room;
+	}
+
+	struct board_entry *entry = &board->entries[board->count++];
+
+	*entry = (struct board_entry){ .severity = RW_NOTICE };
+	snprintf(entry->id, sizeof(entry->id), "%s", id);
+	return entry;
+}
+
+int board_put(struct board *board, const struct rw_finding *finding, const char *line)
+{
+	struct board_entry *entry = find(board, finding->id);
+
+	if (!entry)
+		entry = add(board, finding->id);
+	if (!entry)
+		return -ENOMEM;
+	if (finding->severity > entry->severity)
+		entry->severity = finding->severity;
+	free(entry->line);
+	entry->line = finding->state == RW_FINDING_CLOSED ? NULL : strdup(line);
+	return entry->line || finding->state == RW_FINDING_CLOSED ? 0 : -ENOMEM;
+}
+
+size_t board_count(const struct board *board, enum rw_severity severity)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < board->count; i++)
+		count += board->entries[i].severity == severity;
+	return count;
+}
+
+void board_free(struct board *board)
+{
+	for (size_t i = 0; i < board->count; i++)
+		free(board->entries[i].line);
+	free(board->entries);
+	*board = (struct board){ 0 };
+}

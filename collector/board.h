@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The findings that are open now, each as its last line, for those who come later; and how many there have been. */
+#ifndef COLLECTOR_BOARD_H
+#define COLLECTOR_BOARD_H
+
+#include <stddef.h>
+
+#include <rankwatch/finding.h>
+
+struct board_entry {
+	char id[24];
+	enum rw_severity severity; /* highest so far */
+	char *line;		   /* NULL: closed */
+};
+
+struct board {
+	struct board_entry *entries; /* every id that was ever seen */
+	size_t count, room;
+};
+
+/* Takes the finding's line as the newest of its id. 0 or -ENOMEM. */
+int board_put(struct board *board, const struct rw_finding *finding, const char *line);
+/* Number of findings so far whose highest severity is this one. */
+size_t board_count(const struct board *board, enum rw_severity severity);
+void board_free(struct board *board);
+
+#endif

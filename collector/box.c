@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/box.h"
+
+#include <sys/ioctl.h>
+
+/* From linux/pidfd.h of 6.15 (struct pidfd_info, first published size): distributions ship older headers. */
+struct pidfd_exit_info {
+	uint64_t mask;
+	uint64_t cgroup;
+	uint32_t ids[11];
+	int32_t exit_code;
+};
+
+#define PIDFD_EXIT_REQUEST _IOWR(0xff, 11, struct pidfd_exit_info)
+#define PIDFD_EXIT_KNOWN (UINT64_C(1) << 3)
+
+_Static_assert(sizeof(struct pidfd_exit_info) == 64, "the kernel tells versions by size");
+
+int box_exit_status(const struct box *box)
+{
+	struct pidfd_exit_info info = { .mask = PIDFD_EXIT_KNOWN };
+
+	if (box->exit_status >= 0)
+		return box->exit_status;
+	if (box->pidfd < 0 || ioctl(box->pidfd, PIDFD_EXIT_REQUEST, &info) || !(info.mask & PIDFD_EXIT_KNOWN))
+		return -1;
+	return info.exit_code;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* One file in a directory of black boxes, from the moment its name is seen. */
+#ifndef COLLECTOR_BOX_H
+#define COLLECTOR_BOX_H
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "analysis/analysis.h"
+#include "blackbox/reader.h"
+#include "feed/feed.h"
+
+enum box_state {
+	BOX_UNREADABLE, /* not (yet) a box: the plugin reserves the space before it writes the header */
+	BOX_REFUSED,	/* said so */
+	BOX_OTHER_JOB,
+	BOX_OTHER_WORLD, /* its process had ended before we came, and nothing ties it to the processes that live */
+	BOX_LIVE,
+	BOX_ENDED,
+};
+
+struct box {
+	dev_t device;
+	ino_t inode;
+	enum box_state state;
+	uint64_t seen_ns;
+	analysis_process_id id;
+	struct feed *feed;  /* BOX_LIVE */
+	pid_t pid;	    /* in our name space, 0 not visible */
+	int pidfd;	    /* -1 none */
+	uint64_t orphan_ns; /* when its lock was found free */
+	int exit_status;    /* -1 not known */
+};
+
+/* Exit status of a process that is not our child (wait(2)'s format), from the pidfd: kernels from 6.15 on say it once
+ * the process has been reaped. -1: not known, or not yet. */
+int box_exit_status(const struct box *box);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/boxes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/box.h"
+#include "collector/world.h"
+#include "finding/finding_text.h"
+
+enum {
+	MOST_FILES = 8192,
+	SETTLE_MS = 2000, /* a plugin has filled the header by then */
+	EXIT_STATUS_MS = 300,
+	RESCAN_MS = 1000,
+};
+
+struct place {
+	uv_fs_event_t watch; /* first: freed through its handle */
+	struct boxes *boxes;
+	char path[BOX_PLACE_PATH];
+	bool watched;
+};
+
+struct boxes {
+	struct boxes_request request;
+	char job[BOX_JOB_COMPONENT]; /* "" = any */
+	struct place *places[BOXES_PLACES];
+	int place_count;
+	struct box **box; /* stable addresses: a feed may keep its reader's */
+	size_t count, room;
+	struct world world;
+	uint64_t opened_ns, scanned_ns;
+	bool changed, full_said;
+	const char *directory;
+	analysis_process_id next_id;
+};
+
+static uint64_t ms_to_ns(uint64_t ms)
+{
+	return ms * 1000000;
+}
+
+static void say(const char *directory, const char *name, const char *what)
+{
+	char *escaped = finding_escape(name);
+
+	fprintf(stderr, "rankwatch: %s/%s: %s\n", directory, escaped ? escaped : "?", what);
+	free(escaped);
+}
+
+static struct box *find(const struct boxes *boxes, const struct stat *status)
+{
+	for (size_t i = 0; i < boxes->count; i++)
+		if (boxes->box[i]->device == status->st_dev && boxes->box[i]->inode == status->st_ino)
+			return boxes->box[i];
+	return NULL;
+}
+
+static struct box *add(struct boxes *boxes, const struct stat *status, uint64_t now_ns)
+{
+	if (boxes->count == boxes->room) {
+		size_t room = boxes->room ? boxes->room * 2 : 16;
+		struct box **box = realloc(boxes->box, room * sizeof(*box));
+
+		if (!box)
+			return NULL;
+		boxes->box = box;
+		boxes->room = room;
+	}
+
+	struct box *box = calloc(1, sizeof(*box));
+
+	if (!box)
+		return NULL;
+	*box = (struct box){ .device = status->st_dev, .inode = status->st_ino, .seen_ns = now_ns, .pidfd = -1,
+			     .exit_status = -1 };
+	boxes->box[boxes->count++] = box;
+	return box;
+}
+
+static bool is_ours(const struct boxes *boxes, const struct rw_box_header *header)
+{
+	char job[sizeof(header->job) + 1] = "", component[BOX_JOB_COMPONENT];
+
+	if (!*boxes->job)
+		return true;
+	memcpy(job, header->job, sizeof(header->job));
+	box_job_component(job, component);
+	return strcmp(component, boxes->job) == 0;
+}
+
+/* Boxes outlive their processes: those of an earlier run under the same job name are not ranks that are gone. One that
+ * was found without its process belongs to this run if it is younger than we are, or shares a communicator with a process
+ * that lives. */
+static bool is_of_this_run(struct boxes *boxes, const struct box_reader *reader, enum box_life life)
+{
+	return life == BOX_ALIVE || (life == BOX_ORPHANED && reader->header.created_ns >= boxes->opened_ns) ||
+	       world_shares(&boxes->world, reader);
+}
+
+/* The pidfd is taken while the lock proves that the pid is the writer's, so it cannot be somebody else's. */
+static void hold_process(struct box *box, const struct box_reader *reader)
+{
+	pid_t again = 0;
+
+	if (box->pid <= 0)
+		return;
+	box->pidfd = (int)syscall(SYS_pidfd_open, box->pid, 0);
+	if (box->pidfd >= 0 && (box_reader_life(reader, &again) != BOX_ALIVE || again != box->pid)) {
+		close(box->pidfd);
+		box->pidfd = -1;
+	}
+}
+
+static enum box_state admit(struct boxes *boxes, struct box *box, struct box_reader *reader, const char *directory)
+{
+	enum box_life life = box_reader_life(reader, &box->pid);
+
+	if (!is_ours(boxes, &reader->header)) {
+		box_reader_close(reader);
+		return BOX_OTHER_JOB;
+	}
+	if (!is_of_this_run(boxes, reader, life)) {
+		box_reader_close(reader);
+		return BOX_OTHER_WORLD;
+	}
+	hold_process(box, reader);
+	box->id = boxes->next_id++;
+	box->feed = feed_new(boxes->request.analysis, box->id, reader);
+	if (!box->feed) {
+		fprintf(stderr, "rankwatch: no memory for a black box in %s: its rank is not watched\n", directory);
+		return BOX_REFUSED;
+	}
+	if (!boxes->directory)
+		boxes->directory = directory;
+	boxes->request.appeared(boxes->request.argument, box->id, life == BOX_ALIVE ? box->pid : 0);
+	return BOX_LIVE;
+}
+
+static void try_open(struct boxes *boxes, struct box *box, const char *directory, int dirfd, const char *name,
+		     uint64_t now_ns)
+{
+	struct box_reader reader;
+	char why[256] = "";
+	int err = box_reader_open(&reader, dirfd, name, boxes->request.owner, why);
+
+	if (!err) {
+		box->state = admit(boxes, box, &reader, directory);
+		return;
+	}
+	if (err == -ENOENT || now_ns - box->seen_ns < ms_to_ns(SETTLE_MS))
+		return;
+	say(directory, name, *why ? why : strerror(-err));
+	box->state = BOX_REFUSED;
+}
+
+static bool is_box_name(const char *name)
+{
+	size_t length = strlen(name), suffix = strlen(RW_BOX_SUFFIX);
+
+	return length > suffix && strcmp(name + length - suffix, RW_BOX_SUFFIX) == 0;
+}
+
+static void look_at(struct boxes *boxes, const char *directory, int dirfd, const char *name, uint64_t now_ns)
+{
+	struct stat status;
+
+	if (!is_box_name(name) || fstatat(dirfd, name, &status, AT_SYMLINK_NOFOLLOW))
+		return;
+
+	struct box *box = find(boxes, &status);
+
+	if (!box && boxes->count >= MOST_FILES) {
+		if (!boxes->full_said)
+			say(directory, name, "too many files: this one and those after it are left out");
+		boxes->full_said = true;
+		return;
+	}
+	if (!box)
+		box = add(boxes, &status, now_ns);
+	if (box && (box->state == BOX_UNREADABLE || (box->state == BOX_OTHER_WORLD && boxes->world.changed)))
+		try_open(boxes, box, directory, dirfd, name, now_ns);
+}
+
+static void on_change(uv_fs_event_t *watch, const char *name, int events, int status)
+{
+	struct place *place = watch->data;
+
+	(void)name, (void)events;
+	place->boxes->changed = true;
+	if (status < 0) {
+		uv_fs_event_stop(watch);
+		place->watched = false;
+	}
+}
+
+static void scan_place(struct boxes *boxes, struct place *place, uint64_t now_ns)
+{
+	DIR *directory = opendir(place->path);
+
+	if (!directory) {
+		place->watched = false;
+		return;
+	}
+	/* Without inotify (its limits are per user) the rescan finds everything, a second later. */
+	if (!place->watched)
+		place->watched = uv_fs_event_start(&place->watch, on_change, place->path, 0) == 0;
+	for (const struct dirent *entry; (entry = readdir(directory));)
+		look_at(boxes, place->path, dirfd(directory), entry->d_name, now_ns);
+	closedir(directory);
+}
+
+static void rescan(struct boxes *boxes, uint64_t now_ns)
+{
+	if (!boxes->changed && boxes->scanned_ns && now_ns - boxes->scanned_ns < ms_to_ns(RESCAN_MS))
+		return;
+	boxes->scanned_ns = now_ns;
+	boxes->changed = false;
+	world_update(&boxes->world, boxes->box, boxes->count);
+	for (int i = 0; i < boxes->place_count; i++)
+		scan_place(boxes, boxes->places[i], now_ns);
+}
+
+static void end(struct boxes *boxes, struct box *box)
+{
+	boxes->request.ended(boxes->request.argument, box->id, box->pid);
+	feed_free(box->feed);
+	box->feed = NULL;
+	if (box->pidfd >= 0)
+		close(box->pidfd);
+	box->pidfd = -1;
+	box->state = BOX_ENDED;
+}
+
+/* A record that the process itself left is worth more than its status: exit() ran to its end. */
+static void conclude(struct boxes *boxes, struct box *box)
+{
+	const struct rw_box_header *header = &feed_reader(box->feed)->header;
+	int status = box_exit_status(box);
+	bool exited = header->end == RW_BOX_EXITED || (status >= 0 && (status & 0x7f) == 0);
+
+	analysis_set_life(boxes->request.analysis, box->id, exited ? ANALYSIS_EXITED : ANALYSIS_KILLED, status,
+			  box->orphan_ns);
+	end(boxes, box);
+}
+
+static void poll_box(struct boxes *boxes, struct box *box, uint64_t now_ns)
+{
+	bool alive = !box->orphan_ns && box_reader_life(feed_reader(box->feed), NULL) != BOX_ORPHANED;
+	int passed = feed_poll(box->feed, now_ns);
+
+	if (passed < 0) {
+		fprintf(stderr, "rankwatch: the black box of process %d is given up: %s\n", (int)box->pid,
+			strerror(-passed));
+		end(boxes, box);
+		return;
+	}
+	if (alive)
+		return;
+	if (!box->orphan_ns)
+		box->orphan_ns = now_ns;
+	if (box_exit_status(box) >= 0 || now_ns - box->orphan_ns >= ms_to_ns(EXIT_STATUS_MS))
+		conclude(boxes, box);
+}
+
+void boxes_poll(struct boxes *boxes, uint64_t now_ns)
+{
+	rescan(boxes, now_ns);
+	for (size_t i = 0; i < boxes->count; i++)
+		if (boxes->box[i]->state == BOX_LIVE)
+			poll_box(boxes, boxes->box[i], now_ns);
+}
+
+void boxes_set_exit_status(struct boxes *boxes, analysis_process_id process, int exit_status)
+{
+	for (size_t i = 0; i < boxes->count; i++)
+		if (boxes->box[i]->state == BOX_LIVE && boxes->box[i]->id == process)
+			boxes->box[i]->exit_status = exit_status;
+}
+
+unsigned boxes_live(const struct boxes *boxes)
+{
+	unsigned live = 0;
+
+	for (size_t i = 0; i < boxes->count; i++)
+		live += boxes->box[i]->state == BOX_LIVE;
+	return live;
+}
+
+const char *boxes_directory(const struct boxes *boxes)
+{
+	return boxes->directory;
+}
+
+static int add_place(struct boxes *boxes, const char *path)
+{
+	struct place *place = calloc(1, sizeof(*place));
+
+	if (!place)
+		return -ENOMEM;
+	place->boxes = boxes;
+	snprintf(place->path, sizeof(place->path), "%s", path);
+	uv_fs_event_init(boxes->request.loop, &place->watch);
+	place->watch.data = place;
+	boxes->places[boxes->place_count++] = place;
+	return 0;
+}
+
+int boxes_open(struct boxes **boxes, const struct boxes_request *request)
+{
+	struct boxes *made = calloc(1, sizeof(*made));
+	int err = made ? 0 : -ENOMEM;
+
+	*boxes = made;
+	if (err)
+		return err;
+	made->request = *request;
+	made->request.places = NULL;
+	made->opened_ns = uv_hrtime();
+	made->next_id = 1;
+	if (request->job)
+		box_job_component(request->job, made->job);
+	for (int i = 0; !err && i < request->place_count && i < BOXES_PLACES; i++)
+		err = add_place(made, request->places[i]);
+	if (err) {
+		boxes_close(made);
+		*boxes = NULL;
+	}
+	return err;
+}
+
+static void free_place(uv_handle_t *watch)
+{
+	free(watch->data);
+}
+
+void boxes_close(struct boxes *boxes)
+{
+	if (!boxes)
+		return;
+	for (size_t i = 0; i < boxes->count; i++) {
+		feed_free(boxes->box[i]->feed);
+		if (boxes->box[i]->pidfd >= 0)
+			close(boxes->box[i]->pidfd);
+		free(boxes->box[i]);
+	}
+	for (int i = 0; i < boxes->place_count; i++)
+		uv_close((uv_handle_t *)&boxes->places[i]->watch, free_place);
+	world_free(&boxes->world);
+	free(boxes->box);
+	free(boxes);
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/collector.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "collector/board.h"
+#include "collector/boxes.h"
+#include "collector/host.h"
+#include "collector/lock.h"
+#include "collector/message.h"
+#include "collector/sinks/jsonl.h"
+#include "collector/sinks/socket.h"
+#include "finding/finding_json.h"
+#include "finding/finding_text.h"
+#include "plugin/identity.h"
+
+enum { TICK_MS = 50, BOXES_EVERY = 2 /* ticks */, IDLE_MS = 3000 };
+
+struct collector {
+	const struct collector_options *options;
+	uv_loop_t loop;
+	uv_timer_t timer;
+	uv_signal_t signals[2];
+	struct identity identity;
+	char places[BOXES_PLACES][BOX_PLACE_PATH];
+	int place_count;
+	struct lock lock;
+	struct analysis *analysis;
+	struct boxes *boxes;
+	struct host *host;
+	struct socket_sink *socket;
+	struct board board;
+	int findings_fd; /* -1 none */
+	uint64_t ticks, busy_ns;
+	bool left; /* the last launcher has gone and has its summary */
+};
+
+static int64_t realtime_offset_ns(void)
+{
+	struct timespec realtime, monotonic;
+
+	clock_gettime(CLOCK_MONOTONIC, &monotonic);
+	clock_gettime(CLOCK_REALTIME, &realtime);
+	return (realtime.tv_sec - monotonic.tv_sec) * INT64_C(1000000000) + realtime.tv_nsec - monotonic.tv_nsec;
+}
+
+static void print_text(const char *line)
+{
+	json_t *finding = json_loads(line, 0, NULL);
+
+	if (finding)
+		finding_print(stdout, finding, false);
+	fflush(stdout);
+	json_decref(finding);
+}
+
+static void append_line(struct collector *collector, const char *line)
+{
+	int err = collector->findings_fd < 0 ? 0 : jsonl_write(collector->findings_fd, line);
+
+	if (!err)
+		return;
+	fprintf(stderr, "rankwatch collect: %s: %s: no further findings are written there\n",
+		collector->options->findings, strerror(-err));
+	jsonl_close(collector->findings_fd);
+	collector->findings_fd = -1;
+}
+
+static void on_finding(void *argument, const struct rw_finding *finding)
+{
+	struct collector *collector = argument;
+	char *line = finding_to_line(finding, realtime_offset_ns());
+
+	if (!line || board_put(&collector->board, finding, line)) {
+		fprintf(stderr, "rankwatch collect: no memory for finding %s: %s\n", finding->id, finding->text);
+		free(line);
+		return;
+	}
+	if (collector->socket)
+		socket_send_all(collector->socket, line);
+	if (finding->severity >= RW_WARNING) {
+		append_line(collector, line);
+		if (!collector->options->quiet && collector->findings_fd != STDOUT_FILENO)
+			print_text(line);
+	}
+	free(line);
+}
+
+static void on_appeared(void *argument, analysis_process_id process, pid_t pid)
+{
+	struct collector *collector = argument;
+
+	if (pid > 0)
+		host_watch(collector->host, process, pid);
+}
+
+static void on_box_ended(void *argument, analysis_process_id process, pid_t pid)
+{
+	struct collector *collector = argument;
+
+	(void)pid;
+	host_unwatch(collector->host, process);
+}
+
+static void on_process_ended(void *argument, analysis_process_id process, int exit_status)
+{
+	struct collector *collector = argument;
+
+	boxes_set_exit_status(collector->boxes, process, exit_status);
+}
+
+static char *summary_line(struct collector *collector, bool last)
+{
+	struct message_summary summary = {
+		.job = collector->identity.job,
+		.level = host_level(collector->host),
+		.directory = boxes_directory(collector->boxes),
+		.lost = host_lost(collector->host),
+		.last = last,
+	};
+
+	analysis_summarise(collector->analysis, &summary.analysis);
+	for (size_t i = 0; i < MESSAGE_SEVERITIES; i++)
+		summary.findings[i] = board_count(&collector->board, (enum rw_severity)i);
+	return message_summary(&summary);
+}
+
+static void on_client(void *argument, struct socket_client *client)
+{
+	struct collector *collector = argument;
+	char *hello = message_hello(collector->identity.job, host_level(collector->host), host_why(collector->host));
+
+	if (hello)
+		socket_send(client, hello);
+	free(hello);
+	for (size_t i = 0; i < collector->board.count; i++)
+		if (collector->board.entries[i].line)
+			socket_send(client, collector->board.entries[i].line);
+}
+
+static void poll_boxes(struct collector *collector)
+{
+	uint64_t now_ns = uv_hrtime();
+
+	boxes_poll(collector->boxes, now_ns);
+	analysis_tick(collector->analysis, now_ns);
+}
+
+/* The job of a launcher has ended: what its processes left in their boxes counts in the summary. */
+static void on_request(void *argument, struct socket_client *client, enum request request)
+{
+	struct collector *collector = argument;
+
+	if (request == REQUEST_JOIN)
+		collector->left = false;
+	if (request != REQUEST_LEAVE)
+		return;
+	poll_boxes(collector);
+	collector->left = socket_runs(collector->socket) == 0;
+
+	char *summary = summary_line(collector, collector->left);
+
+	if (summary)
+		socket_send(client, summary);
+	free(summary);
+}
+
+static bool is_idle(const struct collector *collector)
+{
+	return boxes_live(collector->boxes) == 0 && (!collector->socket || socket_clients(collector->socket) == 0);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	struct collector *collector = timer->data;
+	uint64_t now_ns = uv_hrtime();
+
+	host_poll(collector->host, now_ns);
+	if (collector->ticks++ % BOXES_EVERY == 0)
+		poll_boxes(collector);
+	if (!is_idle(collector))
+		collector->busy_ns = now_ns;
+	else if (collector->options->until_idle &&
+		 (collector->left || now_ns - collector->busy_ns > IDLE_MS * UINT64_C(1000000)))
+		uv_stop(&collector->loop);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	(void)number;
+	uv_stop(handle->loop);
+}
+
+static const char *from_environment(void *argument, const char *name)
+{
+	(void)argument;
+	return getenv(name);
+}
+
+static void find_places(struct collector *collector)
+{
+	const struct collector_options *options = collector->options;
+	const char *directory = options->directory ? options->directory : getenv("RANKWATCH_DIR");
+
+	identity_read(&collector->identity, from_environment, NULL, 0, NULL, 0);
+	if (options->job)
+		snprintf(collector->identity.job, sizeof(collector->identity.job), "%s", options->job);
+	collector->place_count = box_places(directory, getenv("XDG_RUNTIME_DIR"), geteuid(), collector->identity.job,
+					    collector->places);
+}
+
+/* The lock lies under the job's name always: a directory named by hand may serve several jobs. */
+static int take_lock(struct collector *collector)
+{
+	char places[BOX_PLACES][BOX_PLACE_PATH];
+	int count = box_places(NULL, getenv("XDG_RUNTIME_DIR"), geteuid(), collector->identity.job, places);
+	pid_t holder;
+	int err = lock_take(&collector->lock, places, count, &holder);
+
+	if (err == -EBUSY && !collector->options->quiet)
+		fprintf(stderr, "rankwatch collect: process %d collects job %s already\n", (int)holder,
+			collector->identity.job);
+	else if (err && err != -EBUSY)
+		fprintf(stderr, "rankwatch collect: %s: %s: no place for the lock of job %s\n", collector->lock.path,
+			strerror(-err), collector->identity.job);
+	return err;
+}
+
+static void open_socket(struct collector *collector)
+{
+	const struct socket_events events = { .came = on_client, .asked = on_request, .argument = collector };
+	struct address address;
+	char why[160] = "its path is too long";
+	int err = address_fill(&address, getenv("XDG_RUNTIME_DIR"), geteuid(), collector->identity.job);
+
+	if (!err)
+		err = socket_open(&collector->socket, &collector->loop, &address, &events, why);
+	if (err)
+		fprintf(stderr, "rankwatch collect: no socket: %s: \"rankwatch findings\" and \"run\" see nothing of "
+				"this collector\n", why);
+}
+
+static int open_sources(struct collector *collector)
+{
+	const char *job = collector->options->directory && !collector->options->job ? NULL : collector->identity.job;
+	const struct boxes_request request = {
+		.loop = &collector->loop,
+		.analysis = collector->analysis,
+		.job = job,
+		.owner = geteuid() == 0 && collector->options->directory ? (uid_t)-1 : geteuid(),
+		.places = collector->places,
+		.place_count = collector->place_count,
+		.appeared = on_appeared,
+		.ended = on_box_ended,
+		.argument = collector,
+	};
+	int err = host_open(&collector->host, collector->analysis, on_process_ended, collector);
+
+	return err ? err : boxes_open(&collector->boxes, &request);
+}
+
+static int open_all(struct collector *collector)
+{
+	const char *findings = collector->options->findings;
+	int err = 0;
+
+	if (findings) {
+		collector->findings_fd = jsonl_open(findings);
+		if (collector->findings_fd < 0) {
+			fprintf(stderr, "rankwatch collect: %s: %s\n", findings, strerror(-collector->findings_fd));
+			return collector->findings_fd;
+		}
+	}
+	collector->analysis = analysis_new(false, on_finding, collector);
+	if (!collector->analysis)
+		err = -ENOMEM;
+	if (!err)
+		err = open_sources(collector);
+	if (err)
+		fprintf(stderr, "rankwatch collect: %s\n", strerror(-err));
+	else
+		open_socket(collector);
+	return err;
+}
+
+static void start(struct collector *collector)
+{
+	static const int numbers[] = { SIGINT, SIGTERM };
+
+	signal(SIGPIPE, SIG_IGN);
+	for (int i = 0; i < 2; i++) {
+		uv_signal_init(&collector->loop, &collector->signals[i]);
+		uv_signal_start(&collector->signals[i], on_signal, numbers[i]);
+	}
+	uv_timer_init(&collector->loop, &collector->timer);
+	collector->timer.data = collector;
+	uv_timer_start(&collector->timer, on_tick, TICK_MS, TICK_MS);
+	collector->busy_ns = uv_hrtime();
+}
+
+static void say_level(const struct collector *collector)
+{
+	static const char *const levels[] = {
+		[RW_LEVEL_PROC] = "/proc of the same user", [RW_LEVEL_ROOT] = "/proc as root", [RW_LEVEL_EBPF] = "eBPF",
+	};
+	const char *why = host_why(collector->host);
+
+	if (!collector->options->quiet)
+		fprintf(stderr, "rankwatch collect: job %s, host seen through %s%s%s\n", collector->identity.job,
+			levels[host_level(collector->host)], *why ? ", because " : "", why);
+}
+
+static void say_summary(struct collector *collector)
+{
+	char *line = summary_line(collector, true);
+	json_t *summary = line ? json_loads(line, 0, NULL) : NULL;
+
+	if (summary && !collector->options->quiet)
+		message_print_summary(stderr, "rankwatch collect", summary);
+	json_decref(summary);
+	free(line);
+}
+
+static void close_all(struct collector *collector)
+{
+	socket_close(collector->socket);
+	boxes_close(collector->boxes);
+	host_close(collector->host);
+	analysis_free(collector->analysis);
+	board_free(&collector->board);
+	jsonl_close(collector->findings_fd);
+	lock_release(&collector->lock);
+}
+
+static void close_handle(uv_handle_t *handle, void *argument)
+{
+	(void)argument;
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+enum collector_status collector_run(const struct collector_options *options)
+{
+	struct collector collector = { .options = options, .findings_fd = -1, .lock = { .fd = -1 } };
+	int err;
+
+	find_places(&collector);
+	err = take_lock(&collector);
+	if (err)
+		return COLLECTOR_FAILED;
+	uv_loop_init(&collector.loop);
+	err = open_all(&collector);
+	if (!err) {
+		start(&collector);
+		poll_boxes(&collector); /* what is open in the boxes comes first: loading BPF takes its time */
+		host_deepen(collector.host);
+		say_level(&collector);
+		uv_run(&collector.loop, UV_RUN_DEFAULT);
+		poll_boxes(&collector);
+		say_summary(&collector);
+	}
+	close_all(&collector);
+	uv_walk(&collector.loop, close_handle, NULL);
+	uv_run(&collector.loop, UV_RUN_DEFAULT);
+	uv_loop_close(&collector.loop);
+	return err ? COLLECTOR_FAILED : COLLECTOR_DONE;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The collector: finds the black boxes of one job on this node, feeds them and what the kernel shows of their processes
+ * to the analysis, and hands findings to whoever listens. One event loop, one thread.
+ */
+#ifndef COLLECTOR_COLLECTOR_H
+#define COLLECTOR_COLLECTOR_H
+
+#include <stdbool.h>
+
+enum collector_status {
+	COLLECTOR_DONE = 0,
+	COLLECTOR_FAILED = 1, /* also when another collector serves this job already */
+};
+
+struct collector_options {
+	const char *job;       /* NULL: by the environment, as the plugin does */
+	const char *directory; /* look here too; NULL: RANKWATCH_DIR */
+	const char *findings;  /* append JSON lines to this file, "-" is stdout; NULL: do not */
+	bool until_idle;       /* end when no client and no live box has been there for 3 s */
+	bool quiet;	       /* print neither findings nor level nor summary; errors are printed always */
+};
+
+/* Runs until SIGINT, SIGTERM or idle. Says on stderr what went wrong. */
+enum collector_status collector_run(const struct collector_options *options);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/host.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "collector/sources/kernel_source.h"
+#include "collector/sources/mounts.h"
+#include "collector/sources/proc_source.h"
+
+enum {
+	SUSPECTS = 16,
+	SAMPLE_MS = 45,	     /* a little less than the 50 ms between two polls */
+	COST_SHARE = 20,  /* a round of samples may take one part in so many of the time */
+	WHY = 256,
+};
+
+struct process {
+	analysis_process_id id;
+	pid_t pid;
+	bool by_kernel; /* the kernel source watches it too */
+	bool stopped;
+};
+
+struct host {
+	struct analysis *analysis;
+	struct mounts *mounts;
+	struct proc_source *proc;
+	struct kernel_source *kernel; /* NULL: not possible, see why */
+	char why[WHY];
+	host_ended *ended;
+	void *argument;
+	struct process *processes;
+	size_t count, room;
+	uint64_t next_sample_ns;
+	struct proc_source_view view; /* of the process that is being looked at */
+};
+
+static struct process *find(const struct host *host, analysis_process_id id)
+{
+	for (size_t i = 0; i < host->count; i++)
+		if (host->processes[i].id == id)
+			return &host->processes[i];
+	return NULL;
+}
+
+static void on_wait(void *argument, const struct analysis_wait *wait)
+{
+	struct host *host = argument;
+
+	if (wait->kind == ANALYSIS_WAIT_SAMPLE) {
+		host->view.threads++;
+		host->view.stopped += wait->state == 'T' || wait->state == 't';
+	}
+	analysis_add_wait(host->analysis, wait);
+}
+
+static void on_ended(void *argument, analysis_process_id process, int exit_status, uint64_t at_ns)
+{
+	struct host *host = argument;
+
+	(void)at_ns; /* the box's own end, seen within a tenth of a second, is what the analysis is told */
+	host->ended(host->argument, process, exit_status);
+}
+
+int host_open(struct host **host, struct analysis *analysis, host_ended *ended, void *argument)
+{
+	struct host *made = calloc(1, sizeof(*made));
+	int err = made ? 0 : -ENOMEM;
+
+	*host = made;
+	if (err)
+		return err;
+	*made = (struct host){ .analysis = analysis, .ended = ended, .argument = argument };
+	err = mounts_open(&made->mounts, "/proc");
+	if (!err)
+		err = proc_source_open(&made->proc, "/proc", made->mounts);
+	if (err) {
+		host_close(made);
+		*host = NULL;
+	}
+	return err;
+}
+
+void host_close(struct host *host)
+{
+	if (!host)
+		return;
+	kernel_source_close(host->kernel);
+	proc_source_close(host->proc);
+	mounts_close(host->mounts);
+	free(host->processes);
+	free(host);
+}
+
+static void watch_in_kernel(struct host *host, struct process *process)
+{
+	if (host->kernel)
+		process->by_kernel = kernel_source_watch(host->kernel, process->id, process->pid) == 0;
+}
+
+void host_deepen(struct host *host)
+{
+	const struct kernel_source_events events = { .wait = on_wait, .ended = on_ended, .argument = host };
+
+	if (kernel_source_open(&host->kernel, "/proc", host->mounts, &events, host->why))
+		host->kernel = NULL;
+	else
+		*host->why = '\0';
+	for (size_t i = 0; i < host->count; i++)
+		watch_in_kernel(host, &host->processes[i]);
+}
+
+enum rw_level host_level(const struct host *host)
+{
+	if (host->kernel)
+		return RW_LEVEL_EBPF;
+	return geteuid() == 0 ? RW_LEVEL_ROOT : RW_LEVEL_PROC;
+}
+
+const char *host_why(const struct host *host)
+{
+	return host->why;
+}
+
+void host_watch(struct host *host, analysis_process_id process, pid_t pid)
+{
+	if (host->count == host->room) {
+		size_t room = host->room ? host->room * 2 : 16;
+		struct process *processes = realloc(host->processes, room * sizeof(*processes));
+
+		if (!processes)
+			return;
+		host->processes = processes;
+		host->room = room;
+	}
+	host->processes[host->count] = (struct process){ .id = process, .pid = pid };
+	watch_in_kernel(host, &host->processes[host->count++]);
+}
+
+void host_unwatch(struct host *host, analysis_process_id id)
+{
+	struct process *process = find(host, id);
+
+	if (!process)
+		return;
+	if (process->by_kernel)
+		kernel_source_unwatch(host->kernel, process->pid);
+	proc_source_forget(host->proc, process->pid);
+	*process = host->processes[--host->count];
+}
+
+static void set_stopped(struct host *host, struct process *process, uint64_t now_ns)
+{
+	bool stopped = host->view.threads && host->view.stopped == host->view.threads;
+
+	if (stopped == process->stopped)
+		return;
+	process->stopped = stopped;
+	analysis_set_life(host->analysis, process->id, stopped ? ANALYSIS_STOPPED : ANALYSIS_ALIVE, -1, now_ns);
+}
+
+/* All threads, not the suspect's alone: the thread that it waits for is the one to be named. */
+static void look(struct host *host, struct process *process, uint64_t now_ns)
+{
+	host->view = (struct proc_source_view){ 0 };
+	if (!process->by_kernel || kernel_source_look(host->kernel, process->pid)) {
+		host->view = (struct proc_source_view){ 0 };
+		proc_source_look(host->proc, process->id, process->pid, 0, now_ns, on_wait, host, NULL);
+	}
+	set_stopped(host, process, now_ns);
+}
+
+static bool is_suspect(const struct process *process, const struct analysis_suspect *suspects, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (suspects[i].process == process->id)
+			return true;
+	return false;
+}
+
+/* A process that was found stopped is looked at until it goes on, suspect or not. */
+static void sample(struct host *host, uint64_t now_ns)
+{
+	struct analysis_suspect suspects[SUSPECTS];
+	size_t count = analysis_suspects(host->analysis, suspects, SUSPECTS);
+
+	if (count > SUSPECTS)
+		count = SUSPECTS;
+	for (size_t i = 0; i < host->count; i++)
+		if (host->processes[i].stopped || is_suspect(&host->processes[i], suspects, count))
+			look(host, &host->processes[i], now_ns);
+}
+
+void host_poll(struct host *host, uint64_t now_ns)
+{
+	if (host->kernel)
+		kernel_source_poll(host->kernel);
+	if (now_ns < host->next_sample_ns)
+		return;
+	sample(host, now_ns);
+
+	/* Processes with thousands of threads are looked at less often, not at everybody's cost. */
+	uint64_t cost_ns = uv_hrtime() - now_ns;
+	uint64_t pause_ns = cost_ns * COST_SHARE;
+
+	if (pause_ns < SAMPLE_MS * UINT64_C(1000000))
+		pause_ns = SAMPLE_MS * UINT64_C(1000000);
+	host->next_sample_ns = now_ns + pause_ns;
+}
+
+uint64_t host_lost(const struct host *host)
+{
+	return host->kernel ? kernel_source_lost(host->kernel) : 0;
+}

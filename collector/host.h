@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What this host shows of the processes, at the deepest level that rights and kernel allow: BPF for all of them, samples
+ * of those that others wait for. Evidence goes to the analysis. One owner thread.
+ */
+#ifndef COLLECTOR_HOST_H
+#define COLLECTOR_HOST_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "analysis/analysis.h"
+
+struct host;
+
+/* A watched process has ended; exit_status as in wait(2). */
+typedef void host_ended(void *argument, analysis_process_id process, int exit_status);
+
+/* 0 or -errno. It starts with /proc; host_deepen() goes on from there. */
+int host_open(struct host **host, struct analysis *analysis, host_ended *ended, void *argument);
+void host_close(struct host *host); /* accepts NULL */
+
+/* Loads the BPF programs if that is possible. Takes a good part of a second: call it when the boxes have been read. */
+void host_deepen(struct host *host);
+enum rw_level host_level(const struct host *host);
+/* Why the level is not RW_LEVEL_EBPF; "" when it is. */
+const char *host_why(const struct host *host);
+
+void host_watch(struct host *host, analysis_process_id process, pid_t pid);
+void host_unwatch(struct host *host, analysis_process_id process);
+
+/* Collects what the kernel has recorded and samples the suspects. Call 20 times a second. */
+void host_poll(struct host *host, uint64_t now_ns);
+/* Records that the kernel could not keep. */
+uint64_t host_lost(const struct host *host);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Exactly one collector per node, user and job: an flock on a file beside the job's black boxes. It ends with its
+ * holder, however that one ends. */
+#ifndef COLLECTOR_LOCK_H
+#define COLLECTOR_LOCK_H
+
+#include <sys/types.h>
+
+#include "blackbox/place.h"
+
+struct lock {
+	int fd;
+	char path[BOX_PLACE_PATH + 32];
+};
+
+/* Takes the lock in the first place that can be made or used (owned by us, closed to others). 0; -EBUSY when another
+ * process holds it (its pid in *holder, 0 not known); another -errno when no place is usable (path: the last one tried). */
+int lock_take(struct lock *lock, char (*places)[BOX_PLACE_PATH], int count, pid_t *holder);
+void lock_release(struct lock *lock); /* accepts a lock that was not taken */
+
+#endif

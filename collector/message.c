@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "finding/finding_text.h"
+
+static const char *const levels[] = {
+	[RW_LEVEL_NONE] = "none", [RW_LEVEL_SELF] = "self", [RW_LEVEL_PROC] = "proc",
+	[RW_LEVEL_ROOT] = "root", [RW_LEVEL_EBPF] = "ebpf",
+};
+
+/* What is not UTF-8 is escaped, as in findings. */
+static json_t *text_value(const char *text)
+{
+	json_t *value = text ? json_string(text) : json_null();
+
+	if (value)
+		return value;
+
+	char *escaped = finding_escape(text);
+
+	value = escaped ? json_string(escaped) : NULL;
+	free(escaped);
+	return value ? value : json_null();
+}
+
+static char *dump(json_t *message)
+{
+	char *line = message ? json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
+
+	json_decref(message);
+	return line;
+}
+
+char *message_hello(const char *job, enum rw_level level, const char *why)
+{
+	return dump(json_pack("{s:{s:o, s:i, s:s, s:o}}", "hello", "job", text_value(job), "pid", (int)getpid(), "level",
+			      levels[level], "why", text_value(*why ? why : NULL)));
+}
+
+char *message_summary(const struct message_summary *summary)
+{
+	const struct analysis_summary *analysis = &summary->analysis;
+	json_t *findings = json_pack("{s:I, s:I, s:I}", "notice", (json_int_t)summary->findings[RW_NOTICE], "warning",
+				     (json_int_t)summary->findings[RW_WARNING], "critical",
+				     (json_int_t)summary->findings[RW_CRITICAL]);
+
+	return dump(json_pack("{s:{s:o, s:s, s:o, s:i, s:o, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:b}}",
+		"summary", "job", text_value(summary->job), "level", levels[summary->level],
+		"directory", text_value(summary->directory), "ranks_seen", (int)analysis->processes,
+		"ranks_total", analysis->ranks_total < 0 ? json_null() : json_integer(analysis->ranks_total),
+		"communicators", (int)analysis->communicators, "operations", (json_int_t)analysis->operations,
+		"untracked", (json_int_t)analysis->untracked, "dropped", (json_int_t)analysis->dropped,
+		"captured", (json_int_t)analysis->captured, "steps", (json_int_t)analysis->steps,
+		"kernel_lost", (json_int_t)summary->lost,
+		"step_ms", analysis->step_ms < 0 ? json_null() : json_real(analysis->step_ms),
+		"findings", findings, "last", summary->last));
+}
+
+static long long count_of(const json_t *object, const char *key)
+{
+	return (long long)json_integer_value(json_object_get(object, key));
+}
+
+static void print_text(FILE *out, const char *text)
+{
+	char *escaped = finding_escape(text);
+
+	fputs(escaped ? escaped : "?", out);
+	free(escaped);
+}
+
+static void print_ranks(FILE *out, const json_t *summary)
+{
+	const json_t *total = json_object_get(summary, "ranks_total");
+	const json_t *step_ms = json_object_get(summary, "step_ms");
+
+	fprintf(out, "%lld", count_of(summary, "ranks_seen"));
+	if (json_is_integer(total))
+		fprintf(out, " of %lld", (long long)json_integer_value(total));
+	fprintf(out, " ranks, %lld communicators, %lld operations", count_of(summary, "communicators"),
+		count_of(summary, "operations"));
+	if (count_of(summary, "steps"))
+		fprintf(out, ", %lld steps", count_of(summary, "steps"));
+	if (json_is_number(step_ms))
+		fprintf(out, " of %.2f s", json_number_value(step_ms) / 1000);
+	fputc('\n', out);
+}
+
+/* What the record does not hold is said where its size is said. */
+static void print_gaps(FILE *out, const json_t *summary)
+{
+	static const struct {
+		const char *key, *what;
+	} gaps[] = {
+		{ "untracked", "operations that NCCL does not show to plugins" },
+		{ "captured", "calls ran inside CUDA graphs" },
+		{ "dropped", "operations found no room in their black box" },
+		{ "kernel_lost", "kernel records were lost" },
+	};
+
+	for (size_t i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++)
+		if (count_of(summary, gaps[i].key))
+			fprintf(out, "  not seen   %lld %s\n", count_of(summary, gaps[i].key), gaps[i].what);
+}
+
+static void print_findings(FILE *out, const json_t *summary)
+{
+	const json_t *findings = json_object_get(summary, "findings");
+	long long critical = count_of(findings, "critical"), warning = count_of(findings, "warning");
+
+	if (critical || warning)
+		fprintf(out, "  findings   %lld critical, %lld warning\n", critical, warning);
+	else
+		fputs("  findings   none\n", out);
+}
+
+void message_print_summary(FILE *out, const char *who, const json_t *message)
+{
+	const json_t *summary = json_object_get(message, "summary");
+	const char *directory = json_string_value(json_object_get(summary, "directory"));
+
+	fprintf(out, "%s: ", who);
+	print_ranks(out, summary);
+	print_gaps(out, summary);
+	print_findings(out, summary);
+	if (!directory)
+		return;
+	fputs("  boxes      ", out);
+	print_text(out, directory);
+	fputs("\n  look again rankwatch report ", out);
+	print_text(out, directory);
+	fputc('\n', out);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* What the collector says on its socket besides findings, one JSON object a line: a hello to everybody who comes, and a
+ * summary to a launcher that leaves. Clients ignore keys and objects that they do not know. */
+#ifndef COLLECTOR_MESSAGE_H
+#define COLLECTOR_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "analysis/analysis.h"
+
+enum { MESSAGE_SEVERITIES = RW_CRITICAL + 1 };
+
+struct message_summary {
+	const char *job;
+	enum rw_level level;
+	const char *directory; /* of the black boxes, NULL: none was found */
+	struct analysis_summary analysis;
+	size_t findings[MESSAGE_SEVERITIES]; /* by highest severity */
+	uint64_t lost;			     /* kernel records that found their ring full */
+	bool last;			     /* no other launcher of this job is left: print it */
+};
+
+/* {"hello":{"job":…,"pid":…,"level":…,"why":…}}; malloc'ed, NULL on lack of memory. why: "" = nothing is missing. */
+char *message_hello(const char *job, enum rw_level level, const char *why);
+/* {"summary":{…}}; likewise. */
+char *message_summary(const struct message_summary *summary);
+
+/* A summary as people read it, three or four lines; `who` stands before the first. Text from a job is escaped. */
+void message_print_summary(FILE *out, const char *who, const json_t *summary);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Findings as JSON lines, appended to a file or to standard output. */
+#ifndef COLLECTOR_SINKS_JSONL_H
+#define COLLECTOR_SINKS_JSONL_H
+
+/* "-" is standard output. Returns a descriptor (STDOUT_FILENO for "-") or -errno. */
+int jsonl_open(const char *path);
+/* One line in one write, so that several writers to one file do not mix. 0 or -errno. */
+int jsonl_write(int fd, const char *line);
+void jsonl_close(int fd); /* leaves standard output open; accepts a negative one */
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The collector's socket: a hello, every open finding, then changes, as JSON lines. Peers of another user are turned away,
+ * one that does not read is dropped: nobody can make the collector wait.
+ */
+#ifndef COLLECTOR_SINKS_SOCKET_H
+#define COLLECTOR_SINKS_SOCKET_H
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "collector/address.h"
+#include "collector/request.h"
+
+struct socket_sink;
+struct socket_client;
+
+struct socket_events {
+	/* Somebody has come: send the hello and what is open. */
+	void (*came)(void *argument, struct socket_client *client);
+	void (*asked)(void *argument, struct socket_client *client, enum request request);
+	void *argument;
+};
+
+/* Listens at address->shared, or at address->own when another collector has that one. 0 or -errno; `why` (160 bytes)
+ * names the path. */
+int socket_open(struct socket_sink **sink, uv_loop_t *loop, const struct address *address,
+		const struct socket_events *events, char *why);
+/* The loop must run once more after this. Accepts NULL. */
+void socket_close(struct socket_sink *sink);
+
+const char *socket_path(const struct socket_sink *sink);
+void socket_send(struct socket_client *client, const char *line);
+void socket_send_all(struct socket_sink *sink, const char *line);
+unsigned socket_clients(const struct socket_sink *sink);
+/* Launchers that have joined and not left. */
+unsigned socket_runs(const struct socket_sink *sink);
+
+#endif

@@ -236,25 +236,22 @@ static int clamp_room(uint32_t first, uint32_t room, uint32_t slots)
 int box_reader_communicators(const struct box_reader *reader, uint32_t first, uint32_t room,
 			     struct rw_communicator *communicators)
 {
-	const size_t size = sizeof(*communicators);
-	uint64_t offset = reader->header.comms_offset + first * size;
+	uint64_t born_ns[RW_BOX_COMMS], offset = reader->header.comms_offset + first * sizeof(*communicators);
 	int count = clamp_room(first, room, reader->header.comm_slots);
+	size_t size = (size_t)count * sizeof(*communicators);
+	int err = read_all(reader->fd, communicators, size, offset);
 
-	for (int i = 0; i < count; i++) {
-		uint64_t born_ns, at = offset + (uint64_t)i * size;
-		int err = read_all(reader->fd, &born_ns, sizeof(born_ns),
-				   at + offsetof(struct rw_communicator, born_ns));
-
-		/* Pairs with the release store of born_ns: what was written before it is in the copy that follows. */
-		atomic_thread_fence(memory_order_acquire);
-		if (!err)
-			err = read_all(reader->fd, &communicators[i], size, at);
-		if (err)
-			return err;
-		communicators[i].born_ns = born_ns;
+	for (int i = 0; !err && i < count; i++)
+		born_ns[i] = communicators[i].born_ns;
+	/* Pairs with the release store of born_ns: what was written before it is in the copy that follows. */
+	atomic_thread_fence(memory_order_acquire);
+	if (!err)
+		err = read_all(reader->fd, communicators, size, offset);
+	for (int i = 0; !err && i < count; i++) {
+		communicators[i].born_ns = born_ns[i];
 		communicators[i].name[sizeof(communicators[i].name) - 1] = '\0';
 	}
-	return count;
+	return err ? err : count;
 }
 
 int box_reader_progress(const struct box_reader *reader, uint32_t first, uint32_t room,

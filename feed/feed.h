@@ -17,18 +17,31 @@ struct feed;
 struct feed *feed_new(struct analysis *analysis, analysis_process_id id, struct box_reader *reader);
 void feed_free(struct feed *feed);
 
+/* Names the file system and the device behind a device number (makedev) as the box's process sees them; leaves "" what it
+ * does not know. The arrays come filled with 0. */
+typedef void feed_mount(void *argument, uint64_t device, char file_system[16], char device_name[32]);
+/* For a live box: who to ask about the files of the process's own samples, once per file. NULL (at first): nobody. */
+void feed_set_mount(struct feed *feed, feed_mount *mount, void *argument);
+
 /* Passes everything that is new: communicators, operations (again while unfinished), GPU progress, the process's own
- * samples, its end. now_ns: MONOTONIC. Returns the number of slots passed or -errno (file shrank or changed: give it up
- * and say so). */
+ * samples, its end. The process is announced with its first communicator, when its header is complete. Operations go in
+ * order of tickets, but for one whose claim took its thread longer than a second. now_ns: MONOTONIC. Returns the number
+ * of slots passed or -errno (file shrank or changed: give it up and say so; -ENOMEM: some may be missing). */
 int feed_poll(struct feed *feed, uint64_t now_ns);
-/* Last time stamp found in the box: what "now" is for a post-mortem. */
+/* Records that the analysis refused (a field out of range) so far. */
+uint64_t feed_rejected(const struct feed *feed);
+/* What stopped it: 0, or the -errno that feed_poll() returned or a replay met (the box was read up to there). */
+int feed_error(const struct feed *feed);
+/* Last time stamp found in the box so far: after a replay, what "now" is for a post-mortem. */
 uint64_t feed_last_ns(const struct feed *feed);
 const struct box_reader *feed_reader(const struct feed *feed);
 /* Names of this process's threads as its own samples gave them; NULL not known. */
 const char *feed_thread_name(const struct feed *feed, uint32_t tid);
 
-/* Post-mortem over several boxes: merges them by time and ticks the analysis in between, so that it sees the run as it
- * was, and then tells it how each process ended. */
+/* Post-mortem over several boxes that were not polled before: passes them in steps of 100 ms of their own time, each
+ * operation as far as it was by then, and ticks the analysis after each step (long idle stretches are skipped), so that
+ * it sees the run as it was. Tells it how each process ended at that process's last time stamp; one that lives, or of
+ * which nobody knows, has no end. */
 void feed_replay(struct feed *const *feeds, size_t count, struct analysis *analysis);
 
 #endif

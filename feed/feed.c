@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "feed/feed_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct feed *feed_new(struct analysis *analysis, analysis_process_id id, struct box_reader *reader)
+{
+	struct feed *feed = calloc(1, sizeof(*feed));
+
+	if (!feed) {
+		box_reader_close(reader);
+		return NULL;
+	}
+	feed->analysis = analysis;
+	feed->id = id;
+	feed->reader = *reader;
+	feed->life = BOX_ALIVE;
+	reader->fd = -1;
+	return feed;
+}
+
+void feed_free(struct feed *feed)
+{
+	if (!feed)
+		return;
+	box_reader_close(&feed->reader);
+	unfinished_free(&feed->unfinished);
+	free(feed);
+}
+
+void feed_set_mount(struct feed *feed, feed_mount *mount, void *argument)
+{
+	feed->mount = mount;
+	feed->mount_argument = argument;
+}
+
+const struct box_reader *feed_reader(const struct feed *feed)
+{
+	return &feed->reader;
+}
+
+uint64_t feed_rejected(const struct feed *feed)
+{
+	return feed->rejected;
+}
+
+int feed_error(const struct feed *feed)
+{
+	return feed->error;
+}
+
+uint64_t feed_last_ns(const struct feed *feed)
+{
+	return feed->last_ns;
+}
+
+const char *feed_thread_name(const struct feed *feed, uint32_t tid)
+{
+	return host_samples_thread_name(&feed->samples, tid);
+}
+
+bool feed_is_live(const struct feed *feed)
+{
+	return feed->until_ns == OPERATION_TIME_MAX;
+}
+
+void feed_account(struct feed *feed, int err)
+{
+	if (err == -ENOMEM && !feed->error)
+		feed->error = err;
+	else if (err)
+		feed->rejected++;
+}
+
+bool feed_may_still_come(const struct feed *feed)
+{
+	return feed_is_live(feed) && feed->life != BOX_ORPHANED;
+}
+
+bool feed_is_due(struct feed *feed, uint64_t at_ns)
+{
+	if (at_ns <= feed->until_ns) {
+		if (at_ns > feed->last_ns)
+			feed->last_ns = at_ns;
+		return true;
+	}
+	if (at_ns < feed->next_ns && at_ns <= OPERATION_TIME_MAX)
+		feed->next_ns = at_ns;
+	return false;
+}
+
+static void announce(struct feed *feed)
+{
+	const struct rw_box_header *header = &feed->reader.header;
+	pid_t pid = 0;
+
+	box_reader_life(&feed->reader, &pid);
+	feed_account(feed, analysis_add_process(feed->analysis, &(struct analysis_process){
+		.id = feed->id,
+		.pid = pid ? pid : (int32_t)header->pid,
+		.start_time_ticks = header->start_time_ticks,
+		.box = header,
+	}));
+	feed->announced = true;
+}
+
+static void pass_communicator(struct feed *feed, uint32_t index, struct rw_communicator *communicator)
+{
+	if (!communicator->born_ns || !feed_is_due(feed, communicator->born_ns))
+		return;
+	if (!feed_is_due(feed, communicator->ended_ns))
+		communicator->ended_ns = 0;
+	if (!memcmp(communicator, &feed->communicators[index], sizeof(*communicator)))
+		return;
+	feed->communicators[index] = *communicator;
+	if (!feed->announced)
+		announce(feed);
+	feed_account(feed, analysis_add_communicator(feed->analysis, feed->id, index, communicator));
+}
+
+static int pass_communicators(struct feed *feed)
+{
+	struct rw_communicator run[FEED_RUN];
+	uint32_t used = (uint32_t)feed->reader.header.comms_used;
+
+	for (uint32_t first = 0; first < used; first += FEED_RUN) {
+		uint32_t room = used - first < FEED_RUN ? used - first : FEED_RUN;
+		int count = box_reader_communicators(&feed->reader, first, room, run);
+
+		if (count < 0)
+			return count;
+		for (int i = 0; i < count; i++)
+			pass_communicator(feed, first + (uint32_t)i, &run[i]);
+	}
+	return 0;
+}
+
+/* feed->progress, of the communicators that were passed on. */
+static void pass_progress(struct feed *feed, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < feed->reader.header.comms_used; i++)
+		if (feed->communicators[i].born_ns)
+			feed_account(feed, analysis_add_progress(feed->analysis, feed->id, i,
+								 feed->progress[i].gpu_started,
+								 feed->progress[i].gpu_done, now_ns));
+}
+
+int feed_pass_gpu_page(struct feed *feed, uint64_t now_ns)
+{
+	int count = box_reader_progress(&feed->reader, 0, (uint32_t)feed->reader.header.comms_used, feed->progress);
+
+	if (count >= 0)
+		pass_progress(feed, now_ns);
+	return count < 0 ? count : 0;
+}
+
+/* False: it is not there yet, try again. */
+static bool pass_sample(struct feed *feed, const struct rw_host_sample *sample, enum box_slot state)
+{
+	struct analysis_wait wait;
+
+	if (state == BOX_SLOT_BUSY)
+		return !feed_may_still_come(feed);
+	if (state != BOX_SLOT_OK)
+		return true;
+	if (!feed_is_due(feed, sample->monotonic_ns))
+		return sample->monotonic_ns > OPERATION_TIME_MAX;
+	if (host_samples_take(&feed->samples, sample, feed->mount, feed->mount_argument, &wait)) {
+		wait.process = feed->id;
+		feed_account(feed, analysis_add_wait(feed->analysis, &wait));
+	}
+	return true;
+}
+
+static int pass_samples(struct feed *feed)
+{
+	uint64_t head = feed->reader.header.samples_head;
+	uint32_t slots = feed->reader.header.sample_slots;
+	struct rw_host_sample run[FEED_RUN];
+
+	if (head - feed->next_sample > slots)
+		feed->next_sample = head - slots;
+	while (feed->next_sample != head) {
+		uint64_t left = head - feed->next_sample;
+		int count = box_reader_samples(&feed->reader, feed->next_sample,
+					       left < FEED_RUN ? (uint32_t)left : FEED_RUN, run, feed->states);
+
+		for (int i = 0; i < count; i++, feed->next_sample++)
+			if (!pass_sample(feed, &run[i], feed->states[i]))
+				return 0;
+		if (count <= 0)
+			return count;
+	}
+	return 0;
+}
+
+int feed_advance(struct feed *feed, uint64_t now_ns, uint64_t until_ns)
+{
+	feed->now_ns = now_ns;
+	feed->until_ns = until_ns;
+	feed->next_ns = UINT64_MAX;
+	feed_is_due(feed, feed->reader.header.created_ns);
+	feed_is_due(feed, feed->reader.header.drain_ns);
+
+	int err = pass_communicators(feed);
+
+	if (!feed->announced)
+		return err;
+	if (!err)
+		err = feed_pass_operations(feed);
+	/* After the operations, so that what it finishes is known. */
+	if (!err && feed_is_live(feed))
+		err = feed_pass_gpu_page(feed, now_ns);
+	else if (!err)
+		pass_progress(feed, now_ns);
+	if (!err)
+		err = pass_samples(feed);
+	return err;
+}
+
+void feed_end(struct feed *feed)
+{
+	bool exited = feed->reader.header.end == RW_BOX_EXITED;
+
+	if (feed->ended || !feed->announced || (!exited && feed->life != BOX_ORPHANED))
+		return;
+	feed->ended = true;
+	feed_account(feed, analysis_set_life(feed->analysis, feed->id, exited ? ANALYSIS_EXITED : ANALYSIS_KILLED, -1,
+					     feed->last_ns));
+}
+
+int feed_poll(struct feed *feed, uint64_t now_ns)
+{
+	/* Life first: what an orphan left is complete when it is read after. */
+	feed->life = box_reader_life(&feed->reader, NULL);
+	feed->passed = 0;
+
+	int err = box_reader_refresh(&feed->reader);
+
+	if (!err)
+		err = feed_advance(feed, now_ns, OPERATION_TIME_MAX);
+	if (err && !feed->error)
+		feed->error = err;
+	if (feed->error)
+		return feed->error;
+	feed_end(feed);
+	return feed->passed;
+}

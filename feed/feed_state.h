@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* The inside of a feed, shared by its live half (feed.c) and its post-mortem half (replay.c). */
+#ifndef FEED_FEED_STATE_H
+#define FEED_FEED_STATE_H
+
+#include "feed/feed.h"
+#include "feed/host_samples.h"
+#include "feed/operation_view.h"
+#include "feed/unfinished.h"
+
+enum { FEED_RUN = 64 }; /* slots read in one go */
+
+struct feed {
+	struct analysis *analysis;
+	analysis_process_id id;
+	struct box_reader reader;
+	enum box_life life;
+
+	/* The moment that is passed on: live, the time and everything; in a replay only what was so by then. */
+	uint64_t now_ns;
+	uint64_t until_ns; /* OPERATION_TIME_MAX when live */
+	uint64_t next_ns; /* of the first thing after until_ns, UINT64_MAX when there is none */
+	uint64_t last_ns;
+
+	bool announced, ended;
+	int error; /* first -errno of the file, or -ENOMEM */
+	uint64_t rejected;
+	int passed; /* operations, in this poll */
+
+	struct rw_communicator communicators[RW_BOX_COMMS]; /* as last passed on */
+	struct rw_gpu_progress progress[RW_BOX_COMMS];
+	uint64_t next_claim;
+	uint64_t held_claim, held_since_ns; /* the claim that the line waits for */
+	struct unfinished unfinished;
+	uint64_t next_sample;
+	struct host_samples samples;
+	feed_mount *mount;
+	void *mount_argument;
+
+	struct rw_operation run[FEED_RUN];
+	enum box_slot states[FEED_RUN];
+};
+
+/* Passes everything up to until_ns; the header must have been read. 0 or -errno. */
+int feed_advance(struct feed *feed, uint64_t now_ns, uint64_t until_ns);
+/* The GPU page as it is in the box. 0 or -errno. */
+int feed_pass_gpu_page(struct feed *feed, uint64_t now_ns);
+/* Tells how the process ended, once, if it did. */
+void feed_end(struct feed *feed);
+/* Operations: part of feed_advance(). */
+int feed_pass_operations(struct feed *feed);
+
+/* Keeps what the analysis answered: a refused record is counted, lack of memory is reported by the poll. */
+void feed_account(struct feed *feed, int err);
+/* False, and remembered as what comes next, when it lies after the moment that is passed on. */
+bool feed_is_due(struct feed *feed, uint64_t at_ns);
+bool feed_is_live(const struct feed *feed);
+/* Is somebody still writing what is not there yet? */
+bool feed_may_still_come(const struct feed *feed);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* What one process saw of its own threads: its samples, joined into evidence with thread names and file paths. */
+#ifndef FEED_HOST_SAMPLES_H
+#define FEED_HOST_SAMPLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/analysis.h"
+#include "feed/feed.h"
+
+enum {
+	/* More threads or open files than these in one process: the ones named longest ago are forgotten. */
+	HOST_SAMPLES_THREADS = 512,
+	HOST_SAMPLES_FILES = 128,
+};
+
+struct sampled_thread {
+	uint32_t tid;
+	char name[16];
+};
+
+struct sampled_file {
+	uint32_t tid;
+	int32_t fd;
+	uint32_t device;
+	char path[256];
+	bool mount_sought; /* the next two may still be "" */
+	char file_system[16];
+	char device_name[32];
+};
+
+/* Zeroed = empty. */
+struct host_samples {
+	struct sampled_thread threads[HOST_SAMPLES_THREADS];
+	struct sampled_file files[HOST_SAMPLES_FILES];
+	uint32_t threads_seen, files_seen;
+};
+
+/* Takes the next sample, in order of number. True: it was a state, and *wait (but for .process) says so. mount: NULL when
+ * nobody can tell (any more). Called once per file. */
+bool host_samples_take(struct host_samples *samples, const struct rw_host_sample *sample, feed_mount *mount,
+		       void *argument, struct analysis_wait *wait);
+/* NULL when not known. */
+const char *host_samples_thread_name(const struct host_samples *samples, uint32_t tid);
+
+#endif

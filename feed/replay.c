@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Post-mortem: the run again, from its boxes. */
+#include "feed/feed_state.h"
+
+#define STEP_NS UINT64_C(100000000)
+/* After this much time in which nothing happened the rest of the silence is skipped but for its end. */
+#define QUIET_NS UINT64_C(10000000000)
+
+static void start(struct feed *feed)
+{
+	feed->life = box_reader_life(&feed->reader, NULL);
+	/* Once: what a living process adds from now on is not part of the story. */
+	feed->error = box_reader_refresh(&feed->reader);
+}
+
+/* Passes one box up to now_ns, and its end if that was all. */
+static void step(struct feed *feed, uint64_t now_ns)
+{
+	int err = feed_advance(feed, now_ns, now_ns);
+
+	if (!err && feed->next_ns == UINT64_MAX)
+		err = feed_pass_gpu_page(feed, now_ns);
+	if (err && !feed->error)
+		feed->error = err;
+	if (feed->error)
+		feed->next_ns = UINT64_MAX;
+	if (feed->next_ns == UINT64_MAX)
+		feed_end(feed);
+}
+
+/* Passes every box that has more up to now_ns. Returns when the next thing happens, UINT64_MAX when nothing does. */
+static uint64_t step_all(struct feed *const *feeds, size_t count, uint64_t now_ns)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		if (feeds[i]->next_ns != UINT64_MAX)
+			step(feeds[i], now_ns);
+		if (feeds[i]->next_ns < next_ns)
+			next_ns = feeds[i]->next_ns;
+	}
+	return next_ns;
+}
+
+void feed_replay(struct feed *const *feeds, size_t count, struct analysis *analysis)
+{
+	for (size_t i = 0; i < count; i++)
+		start(feeds[i]);
+
+	uint64_t next_ns = step_all(feeds, count, 0), now_ns = next_ns, busy_ns = next_ns;
+
+	while (next_ns != UINT64_MAX) {
+		next_ns = step_all(feeds, count, now_ns);
+		analysis_tick(analysis, now_ns);
+		if (next_ns == UINT64_MAX)
+			return;
+
+		bool soon = next_ns - now_ns <= STEP_NS;
+
+		if (soon)
+			busy_ns = now_ns;
+		if (soon || now_ns - busy_ns < QUIET_NS) {
+			now_ns += STEP_NS;
+		} else {
+			analysis_tick(analysis, next_ns - 1);
+			now_ns = busy_ns = next_ns;
+		}
+	}
+}

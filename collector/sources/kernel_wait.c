@@ -46,6 +46,19 @@ static bool same_file(const struct rw_kernel_wait *record, uint64_t device, cons
 	return slash && !strncmp(slash + 1, record->file, sizeof(record->file) - 1);
 }
 
+/* As the link of an open one would read, where that is its inode alone; else the last part of the path. */
+static void name_closed_file(const struct rw_kernel_wait *record, struct analysis_wait *wait)
+{
+	unsigned long long inode = record->inode;
+
+	if (!strcmp(wait->file_system, "pipefs"))
+		snprintf(wait->path, sizeof(wait->path), "pipe:[%llu]", inode);
+	else if (!strcmp(wait->file_system, "sockfs"))
+		snprintf(wait->path, sizeof(wait->path), "socket:[%llu]", inode);
+	else
+		snprintf(wait->path, sizeof(wait->path), "%.31s", record->file);
+}
+
 static void fill_file(const struct rw_kernel_wait *record, const char *proc_root, struct mounts *mounts,
 		      struct analysis_wait *wait)
 {
@@ -59,7 +72,7 @@ static void fill_file(const struct rw_kernel_wait *record, const char *proc_root
 	    same_file(record, wait->device, &descriptor))
 		memcpy(wait->path, descriptor.path, sizeof(wait->path));
 	else
-		snprintf(wait->path, sizeof(wait->path), "%.31s", record->file);
+		name_closed_file(record, wait);
 
 	const struct mount_entry *mount = mounts_by_device(mounts, (pid_t)record->tgid, wait->device);
 	if (mount) {

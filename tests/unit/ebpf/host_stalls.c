@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Real stalls on the real kernel: what the sources report is compared with the victim's own clock. Needs root and BPF;
+ * without them it says so and exits with 77.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/sources/kernel_source.h"
+#include "collector/sources/proc_source.h"
+#include "tests/unit/ebpf/slow_disk.h"
+#include "tests/unit/ebpf/victim.h"
+
+enum { WAITS = 512, POLL_MS = 20, DEADLINE_MS = 60000 };
+
+struct seen {
+	struct analysis_wait waits[WAITS];
+	int count;
+	int exit_status;
+};
+
+struct bench {
+	struct kernel_source *kernel;
+	struct proc_source *proc;
+	struct mounts *mounts;
+	struct slow_disk disk;
+	struct seen seen;
+	struct victim_truth truth; /* copy of the last victim's */
+	pid_t pid;
+};
+
+static int failures;
+
+#define CHECK(condition, ...)                                              \
+	do {                                                               \
+		if (!(condition)) {                                        \
+			failures++;                                        \
+			printf("  FAILED %s: ", #condition), printf(__VA_ARGS__), puts(""); \
+		}                                                          \
+	} while (0)
+
+static void on_wait(void *argument, const struct analysis_wait *wait)
+{
+	struct seen *seen = argument;
+
+	if (seen->count < WAITS)
+		seen->waits[seen->count++] = *wait;
+}
+
+static void on_ended(void *argument, analysis_process_id process, int exit_status, uint64_t at_ns)
+{
+	struct seen *seen = argument;
+
+	(void)process;
+	(void)at_ns;
+	seen->exit_status = exit_status;
+}
+
+static double ms(uint64_t ns)
+{
+	return (double)ns / 1e6;
+}
+
+static double truth_ms(const struct bench *bench)
+{
+	return ms(bench->truth.end_ns - bench->truth.start_ns);
+}
+
+static void print_waits(const struct seen *seen)
+{
+	for (int i = 0; i < seen->count; i++) {
+		const struct analysis_wait *w = &seen->waits[i];
+		printf("  level %d kind %d tid %u %s %c call %d %.2f ms (blocked %.2f, queue %.2f) fd %d %s %s %s "
+		       "waker %u %s%s chan %s:", w->level, w->kind, w->tid, w->thread, w->state, w->system_call,
+		       ms(w->end_ns - w->start_ns), ms(w->blocked_ns), ms(w->run_queue_ns), w->fd, w->path,
+		       w->file_system, w->device_name, w->waker_tid, w->waker, w->out_of_process_wake ? " (other)" : "",
+		       w->wait_channel);
+		for (uint32_t frame = 0; frame < w->frame_count; frame++)
+			printf(" %s", w->frames[frame]);
+		puts("");
+	}
+}
+
+/* The longest interval of a thread in a system call; an empty one when there is none. */
+static struct analysis_wait longest(const struct seen *seen, pid_t tid, int system_call)
+{
+	struct analysis_wait best = { 0 };
+
+	for (int i = 0; i < seen->count; i++) {
+		const struct analysis_wait *wait = &seen->waits[i];
+		if (wait->kind == ANALYSIS_WAIT_INTERVAL && wait->tid == (uint32_t)tid &&
+		    wait->system_call == system_call && wait->end_ns - wait->start_ns > best.end_ns - best.start_ns)
+			best = *wait;
+	}
+	return best;
+}
+
+/* The first sample of a thread from a level in a system call. */
+static struct analysis_wait sample(const struct seen *seen, enum rw_level level, pid_t tid, int system_call)
+{
+	for (int i = 0; i < seen->count; i++) {
+		const struct analysis_wait *wait = &seen->waits[i];
+		if (wait->kind == ANALYSIS_WAIT_SAMPLE && wait->level == level && wait->tid == (uint32_t)tid &&
+		    wait->system_call == system_call)
+			return *wait;
+	}
+	return (struct analysis_wait){ 0 };
+}
+
+static bool has_frame(const struct analysis_wait *wait, const char *part)
+{
+	for (uint32_t frame = 0; frame < wait->frame_count; frame++) {
+		if (strstr(wait->frames[frame], part))
+			return true;
+	}
+	return false;
+}
+
+/* Within 5 ms or 5 %: a loaded test machine delays the victim's clock_gettime() too. */
+static bool close_to(double measured, double truth)
+{
+	double difference = measured > truth ? measured - truth : truth - measured;
+
+	return difference < 5 || difference < truth / 20;
+}
+
+static bool running(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && !info.si_pid;
+}
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void follow(struct bench *bench, pid_t pid)
+{
+	for (int waited = 0; running(pid) && waited < DEADLINE_MS; waited += POLL_MS) {
+		usleep(POLL_MS * 1000);
+		kernel_source_poll(bench->kernel);
+		if (waited % 100 == 40) { /* the loop has two levels at once here, to compare them */
+			kernel_source_look(bench->kernel, pid);
+			proc_source_look(bench->proc, 1, pid, 0, clock_ns(), on_wait, &bench->seen, NULL);
+		}
+	}
+	kernel_source_poll(bench->kernel);
+}
+
+static void stall(struct bench *bench, const char *name, victim_stall *stall_body)
+{
+	struct victim victim;
+
+	memset(&bench->seen, 0, sizeof(bench->seen));
+	bench->seen.exit_status = -1;
+	printf("%s\n", name);
+	if (victim_start(&victim, stall_body, bench->disk.mount) ||
+	    kernel_source_watch(bench->kernel, 1, victim.pid)) {
+		failures++;
+		printf("  FAILED: cannot start or watch the victim\n");
+		return;
+	}
+	victim_go(&victim);
+	follow(bench, victim.pid);
+	bench->truth = *victim.truth;
+	bench->pid = victim.pid;
+	kernel_source_unwatch(bench->kernel, victim.pid);
+	proc_source_forget(bench->proc, victim.pid);
+	victim_end(&victim);
+	if (getenv("VERBOSE"))
+		print_waits(&bench->seen);
+}
+
+static void check_sleep(struct bench *bench)
+{
+	stall(bench, "a sleep is timed, and nobody is said to have ended it", victim_sleep);
+	struct analysis_wait wait = longest(&bench->seen, bench->truth.main_tid, SYS_clock_nanosleep);
+
+	CHECK(close_to(ms(wait.end_ns - wait.start_ns), truth_ms(bench)), "%.2f of %.2f ms",
+	      ms(wait.end_ns - wait.start_ns), truth_ms(bench));
+	CHECK(!wait.waker_tid, "waker %u %s", wait.waker_tid, wait.waker);
+	CHECK(!strcmp(wait.thread, "victim-main"), "%s", wait.thread);
+	CHECK(wait.fd == -1, "%d", wait.fd);
+	CHECK(bench->seen.exit_status == 7 << 8, "exit status %d", bench->seen.exit_status);
+}
+
+static void check_lock(struct bench *bench)
+{
+	stall(bench, "a lock's holder is named as the waker", victim_lock);
+	struct analysis_wait wait = longest(&bench->seen, bench->truth.main_tid, SYS_futex);
+	struct analysis_wait now = sample(&bench->seen, RW_LEVEL_EBPF, bench->truth.main_tid, SYS_futex);
+	struct analysis_wait proc = sample(&bench->seen, RW_LEVEL_ROOT, bench->truth.main_tid, SYS_futex);
+
+	CHECK(close_to(ms(wait.blocked_ns + wait.run_queue_ns), truth_ms(bench)), "%.2f of %.2f ms",
+	      ms(wait.blocked_ns), truth_ms(bench));
+	CHECK(wait.waker_tid == (uint32_t)bench->truth.other_tid, "waker %u", wait.waker_tid);
+	CHECK(!strcmp(wait.waker, "lock-holder") && !wait.out_of_process_wake, "waker %s", wait.waker);
+	CHECK(wait.state == 'S' && has_frame(&wait, "futex"), "state %c, %u frames", wait.state, wait.frame_count);
+	CHECK(now.start_ns && now.start_ns < now.end_ns && has_frame(&now, "futex"), "the iterator saw nothing");
+	CHECK(proc.state == 'S' && has_frame(&proc, "futex") && strstr(proc.wait_channel, "futex"), "/proc: %s",
+	      proc.wait_channel);
+}
+
+static void check_timed_lock(struct bench *bench)
+{
+	stall(bench, "who merely runs when the timer fires is not the waker", victim_timed_lock);
+	struct analysis_wait wait = longest(&bench->seen, bench->truth.main_tid, SYS_futex);
+
+	CHECK(close_to(ms(wait.end_ns - wait.start_ns), truth_ms(bench)), "%.2f of %.2f ms",
+	      ms(wait.end_ns - wait.start_ns), truth_ms(bench));
+	CHECK(!wait.waker_tid, "waker %u %s", wait.waker_tid, wait.waker);
+}
+
+static void check_pipe(struct bench *bench)
+{
+	stall(bench, "a pipe's writer in another process is the waker", victim_pipe);
+	struct analysis_wait wait = longest(&bench->seen, bench->truth.main_tid, SYS_read);
+
+	CHECK(close_to(ms(wait.end_ns - wait.start_ns), truth_ms(bench)), "%.2f of %.2f ms",
+	      ms(wait.end_ns - wait.start_ns), truth_ms(bench));
+	CHECK(wait.waker_tid == (uint32_t)bench->truth.helper_pid && wait.out_of_process_wake, "waker %u",
+	      wait.waker_tid);
+	CHECK(!strncmp(wait.path, "pipe:[", 6) && !strcmp(wait.file_system, "pipefs"), "%s on %s", wait.path,
+	      wait.file_system);
+}
+
+static void check_stop(struct bench *bench)
+{
+	stall(bench, "a stopped process is in T, outside of any system call", victim_stop);
+	struct analysis_wait wait = longest(&bench->seen, bench->truth.main_tid, -1);
+	int stopped = 0;
+
+	for (int i = 0; i < bench->seen.count; i++)
+		stopped += bench->seen.waits[i].state == 'T' && bench->seen.waits[i].level == RW_LEVEL_ROOT;
+	CHECK(close_to(ms(wait.end_ns - wait.start_ns), truth_ms(bench)), "%.2f of %.2f ms",
+	      ms(wait.end_ns - wait.start_ns), truth_ms(bench));
+	CHECK(wait.state == 'T', "state %c", wait.state);
+	CHECK(stopped >= 1, "/proc showed %d samples in T", stopped);
+}
+
+static void check_queue(struct bench *bench)
+{
+	uint64_t sum = 0;
+
+	stall(bench, "slices of waiting for a CPU are summed", victim_spin);
+	for (int i = 0; i < bench->seen.count; i++) {
+		if (bench->seen.waits[i].kind == ANALYSIS_WAIT_RUN_QUEUE)
+			sum += bench->seen.waits[i].run_queue_ns;
+	}
+	/* The last sum may have stayed below the threshold. */
+	CHECK(ms(sum) > ms(bench->truth.run_queue_ns) - 25 && ms(sum) < ms(bench->truth.run_queue_ns) + 25,
+	      "%.2f of %.2f ms", ms(sum), ms(bench->truth.run_queue_ns));
+}
+
+static void check_fsync(struct bench *bench)
+{
+	char path[160];
+
+	stall(bench, "an fsync on a slow disk has its file, file system, device and stack", victim_fsync);
+	struct analysis_wait wait = longest(&bench->seen, bench->truth.main_tid, SYS_fsync);
+	struct analysis_wait proc = sample(&bench->seen, RW_LEVEL_ROOT, bench->truth.main_tid, SYS_fsync);
+
+	snprintf(path, sizeof(path), "%s/events.out.tfevents.0", bench->disk.mount);
+	CHECK(close_to(ms(wait.end_ns - wait.start_ns), truth_ms(bench)), "%.2f of %.2f ms",
+	      ms(wait.end_ns - wait.start_ns), truth_ms(bench));
+	CHECK(!strcmp(wait.path, path) && !strcmp(proc.path, path), "%s, /proc: %s", wait.path, proc.path);
+	CHECK(!strcmp(wait.file_system, "ext4"), "%s", wait.file_system);
+	CHECK(!strcmp(wait.device_name, bench->disk.device), "%s, should be %s", wait.device_name, bench->disk.device);
+	CHECK(!strcmp(proc.device_name, bench->disk.device), "/proc: %s", proc.device_name);
+	CHECK(wait.device && wait.device == proc.device, "%lx and %lx", wait.device, proc.device);
+	CHECK(wait.state == 'D' && has_frame(&wait, "ext4_sync_file"), "state %c, %u frames", wait.state,
+	      wait.frame_count);
+}
+
+static void check_chain(struct bench *bench)
+{
+	stall(bench, "a thread that waits for a thread that waits for a disk", victim_writer);
+	struct analysis_wait main_wait = longest(&bench->seen, bench->truth.main_tid, SYS_futex);
+	struct analysis_wait writer = longest(&bench->seen, bench->truth.other_tid, SYS_fsync);
+	uint64_t from = main_wait.start_ns > writer.start_ns ? main_wait.start_ns : writer.start_ns;
+	uint64_t to = main_wait.end_ns < writer.end_ns ? main_wait.end_ns : writer.end_ns;
+
+	CHECK(main_wait.waker_tid == (uint32_t)bench->truth.other_tid, "waker %u", main_wait.waker_tid);
+	CHECK(!strcmp(main_wait.waker, "tb-writer"), "waker %s", main_wait.waker);
+	CHECK(to > from && ms(to - from) > 0.5 * truth_ms(bench), "the writer's fsync covers %.2f of %.2f ms",
+	      to > from ? ms(to - from) : 0, truth_ms(bench));
+}
+
+static void check_without_disk(struct bench *bench)
+{
+	check_sleep(bench);
+	check_lock(bench);
+	check_timed_lock(bench);
+	check_pipe(bench);
+	check_stop(bench);
+	check_queue(bench);
+}
+
+static void check_with_disk(struct bench *bench)
+{
+	char why[200];
+
+	if (slow_disk_open(&bench->disk, 1 << 20, why)) {
+		printf("SKIPPED the stalls on a slow disk: %s\n", why);
+		return;
+	}
+	check_fsync(bench);
+	check_chain(bench);
+	slow_disk_close(&bench->disk);
+}
+
+int main(void)
+{
+	static struct bench bench;
+	struct kernel_source_events events = { on_wait, on_ended, &bench.seen };
+	char why[256] = "";
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (mounts_open(&bench.mounts, "/proc") || proc_source_open(&bench.proc, "/proc", bench.mounts))
+		return 1;
+	if (kernel_source_open(&bench.kernel, "/proc", bench.mounts, &events, why)) {
+		printf("SKIPPED all of it: %s\n", why);
+		return 77;
+	}
+	check_without_disk(&bench);
+	check_with_disk(&bench);
+	CHECK(kernel_source_lost(bench.kernel) == 0, "lost %lu records", kernel_source_lost(bench.kernel));
+	kernel_source_close(bench.kernel);
+	proc_source_close(bench.proc);
+	mounts_close(bench.mounts);
+	printf("%d failures\n", failures);
+	return failures != 0;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/ebpf/victim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FSYNC_BYTES = 256 * 1024 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool other_ready, other_quit;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void sleep_ms(long ms)
+{
+	struct timespec left = { ms / 1000, ms % 1000 * 1000000 };
+
+	while (nanosleep(&left, &left))
+		;
+}
+
+static void begin(struct victim_truth *truth)
+{
+	truth->start_ns = now_ns();
+}
+
+static void end(struct victim_truth *truth)
+{
+	truth->end_ns = now_ns();
+}
+
+static void start_other(void *(*body)(void *), void *argument)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, body, argument))
+		abort();
+	pthread_detach(thread);
+	while (!atomic_load(&other_ready))
+		sched_yield();
+}
+
+static void be_other(struct victim_truth *truth, const char *name)
+{
+	prctl(PR_SET_NAME, name);
+	truth->other_tid = gettid();
+}
+
+void victim_sleep(struct victim_truth *truth, const char *folder)
+{
+	(void)folder;
+	begin(truth);
+	sleep_ms(120);
+	end(truth);
+}
+
+static void *hold_lock(void *truth)
+{
+	be_other(truth, "lock-holder");
+	pthread_mutex_lock(&lock);
+	atomic_store(&other_ready, true);
+	sleep_ms(200);
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+void victim_lock(struct victim_truth *truth, const char *folder)
+{
+	(void)folder;
+	start_other(hold_lock, truth);
+	begin(truth);
+	pthread_mutex_lock(&lock);
+	end(truth);
+}
+
+static void stay_on_first_cpu(void)
+{
+	cpu_set_t first;
+
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	sched_setaffinity(0, sizeof(first), &first);
+}
+
+static void *spin_beside(void *truth)
+{
+	be_other(truth, "innocent");
+	pthread_mutex_lock(&lock);
+	atomic_store(&other_ready, true);
+	while (!atomic_load(&other_quit))
+		;
+	return NULL;
+}
+
+/* The timer's interrupt comes while the other thread of this process runs on the CPU: it did not wake anybody. */
+void victim_timed_lock(struct victim_truth *truth, const char *folder)
+{
+	struct timespec until;
+
+	(void)folder;
+	stay_on_first_cpu();
+	start_other(spin_beside, truth);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += 150 * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	begin(truth);
+	pthread_mutex_timedlock(&lock, &until);
+	end(truth);
+	atomic_store(&other_quit, true);
+}
+
+void victim_pipe(struct victim_truth *truth, const char *folder)
+{
+	int ends[2];
+	char byte;
+
+	(void)folder;
+	if (pipe(ends))
+		abort();
+	pid_t peer = fork();
+	if (!peer) {
+		prctl(PR_SET_NAME, "peer");
+		sleep_ms(150);
+		_exit(write(ends[1], "x", 1) != 1);
+	}
+	truth->helper_pid = peer;
+	begin(truth);
+	if (read(ends[0], &byte, 1) != 1)
+		abort();
+	end(truth);
+	waitpid(peer, NULL, 0);
+}
+
+static uint64_t own_run_queue_ns(void)
+{
+	unsigned long long queue = 0;
+	FILE *file = fopen("/proc/thread-self/schedstat", "re");
+
+	if (!file || fscanf(file, "%*u %llu", &queue) != 1)
+		abort();
+	fclose(file);
+	return queue;
+}
+
+/* Others take the CPU for about as long as it works itself. */
+void victim_spin(struct victim_truth *truth, const char *folder)
+{
+	(void)folder;
+	stay_on_first_cpu();
+	pid_t neighbour = fork();
+	if (!neighbour) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			;
+	}
+	uint64_t before = own_run_queue_ns();
+	begin(truth);
+	while (now_ns() - truth->start_ns < 400000000)
+		;
+	end(truth);
+	truth->run_queue_ns = own_run_queue_ns() - before;
+	kill(neighbour, SIGKILL);
+	waitpid(neighbour, NULL, 0);
+}
+
+void victim_stop(struct victim_truth *truth, const char *folder)
+{
+	(void)folder;
+	pid_t stopper = fork();
+	if (!stopper) {
+		sleep_ms(50);
+		kill(getppid(), SIGSTOP);
+		sleep_ms(250);
+		kill(getppid(), SIGCONT);
+		_exit(0);
+	}
+	while (!truth->end_ns) {
+		uint64_t before = now_ns();
+		for (volatile int i = 0; i < 1000; i++)
+			;
+		if (now_ns() - before > 200000000) {
+			truth->start_ns = before;
+			end(truth);
+		}
+	}
+	waitpid(stopper, NULL, 0);
+}
+
+static void write_and_sync(const char *folder)
+{
+	static char bytes[FSYNC_BYTES];
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/events.out.tfevents.0", folder);
+	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	memset(bytes, 1, sizeof(bytes));
+	if (fd < 0 || write(fd, bytes, sizeof(bytes)) != sizeof(bytes) || fsync(fd))
+		abort();
+	sleep_ms(60); /* still open when the test looks for its path */
+}
+
+void victim_fsync(struct victim_truth *truth, const char *folder)
+{
+	begin(truth);
+	write_and_sync(folder);
+	end(truth);
+	truth->end_ns -= 60000000;
+}
+
+struct writer {
+	struct victim_truth *truth;
+	const char *folder;
+};
+
+static void *write_log(void *argument)
+{
+	struct writer *writer = argument;
+
+	be_other(writer->truth, "tb-writer");
+	pthread_mutex_lock(&lock);
+	atomic_store(&other_ready, true);
+	write_and_sync(writer->folder);
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+/* As a trainer whose log queue is full: the main thread waits for the writer, and the writer for the disk. */
+void victim_writer(struct victim_truth *truth, const char *folder)
+{
+	struct writer writer = { truth, folder };
+
+	start_other(write_log, &writer);
+	begin(truth);
+	pthread_mutex_lock(&lock);
+	end(truth);
+}
+
+static _Noreturn void live(int go, victim_stall *stall, struct victim_truth *truth, const char *folder)
+{
+	char byte;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "victim-main");
+	truth->main_tid = gettid();
+	if (read(go, &byte, 1) == 1)
+		stall(truth, folder);
+	exit(7);
+}
+
+int victim_start(struct victim *victim, victim_stall *stall, const char *folder)
+{
+	int go[2];
+	void *shared = mmap(NULL, sizeof(*victim->truth), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (shared == MAP_FAILED || pipe2(go, O_CLOEXEC))
+		return -errno;
+	*victim = (struct victim){ .pid = fork(), .go = go[1], .truth = shared };
+	if (!victim->pid)
+		live(go[0], stall, shared, folder);
+	close(go[0]);
+	return victim->pid < 0 ? -errno : 0;
+}
+
+void victim_go(struct victim *victim)
+{
+	if (write(victim->go, "g", 1) != 1)
+		abort();
+}
+
+int victim_end(struct victim *victim)
+{
+	int status = 0;
+
+	waitpid(victim->pid, &status, 0);
+	close(victim->go);
+	munmap(victim->truth, sizeof(*victim->truth));
+	return status;
+}

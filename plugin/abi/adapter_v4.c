@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Version 4: NCCL 2.27, and what carries it in torch 2.8 to 2.10 on CUDA 12. No API events, no streams. */
+#include "plugin/abi/names.h"
+#include "plugin/abi/profiler_v4.h"
+#include "plugin/recorder.h"
+
+#include <rankwatch/operation.h>
+
+static int init(void **context, int *mask, const char *comm_name, uint64_t comm_hash, int nnodes, int nranks, int rank,
+		profiler_log *log)
+{
+	/* Index: enum recorder_wish. */
+	static const int masks[] = {
+		0,
+		PROFILER_GROUP | PROFILER_COLL | PROFILER_P2P,
+		PROFILER_GROUP | PROFILER_COLL | PROFILER_P2P | PROFILER_KERNEL_CH,
+	};
+	struct recorder_communicator communicator = {
+		.id = comm_hash,
+		.name = comm_name,
+		.nnodes = nnodes,
+		.nranks = nranks,
+		.rank = rank,
+		.abi = 4,
+		.caller = __builtin_return_address(0),
+	};
+	(void)log;
+
+	enum recorder_wish wish = recorder_init(&communicator, context);
+	/* One mask for the whole process, and the last writer wins: set it last, and never back to 0. */
+	if (wish != RECORDER_NOTHING)
+		__atomic_store_n(mask, masks[wish], __ATOMIC_RELAXED);
+	return PROFILER_SUCCESS;
+}
+
+static struct recorder_event decode_coll(const struct profiler_v4_coll *coll)
+{
+	struct recorder_event event = {
+		.kind = RECORDER_BARE_TASK,
+		.call = {
+			.function = names_function(coll->function),
+			.dtype = names_dtype(coll->dtype),
+			.root = coll->root,
+			.count = coll->count,
+		},
+		.task = {
+			.nccl_sequence = coll->sequence,
+			.send = (uintptr_t)coll->send,
+			.recv = (uintptr_t)coll->recv,
+			.count = coll->count,
+			.peer = -1,
+			.algorithm = names_algorithm(coll->algorithm),
+			.protocol = names_protocol(coll->protocol),
+			.channels = coll->channels,
+		},
+	};
+	/* These two pose as bytes; the user's type is nowhere in version 4. */
+	if (event.call.function == RW_FUNCTION_ALL_GATHER || event.call.function == RW_FUNCTION_BROADCAST)
+		event.call.dtype = RW_DTYPE_UNKNOWN;
+	return event;
+}
+
+static struct recorder_event decode_p2p(const struct profiler_v4_p2p *p2p)
+{
+	uint8_t function = names_function(p2p->function);
+
+	return (struct recorder_event){
+		.kind = RECORDER_BARE_TASK,
+		.call = {
+			.function = function,
+			.dtype = names_dtype(p2p->dtype),
+			.root = -1,
+			.count = p2p->count,
+		},
+		.task = {
+			.send = function == RW_FUNCTION_SEND ? (uintptr_t)p2p->buffer : 0,
+			.recv = function == RW_FUNCTION_RECV ? (uintptr_t)p2p->buffer : 0,
+			.count = p2p->count,
+			.peer = p2p->peer,
+		},
+	};
+}
+
+static int start_event(void *context, void **handle, struct profiler_v4_event *descriptor)
+{
+	struct recorder_event event;
+
+	*handle = NULL; /* NCCL hands it back even for events we ignore */
+	switch (descriptor->type) {
+	case PROFILER_GROUP:
+		event = (struct recorder_event){ .kind = RECORDER_PLAN };
+		break;
+	case PROFILER_COLL:
+		event = decode_coll(&descriptor->coll);
+		break;
+	case PROFILER_P2P:
+		event = decode_p2p(&descriptor->p2p);
+		break;
+	default:
+		return PROFILER_SUCCESS;
+	}
+	*handle = recorder_start(context, &event);
+	return PROFILER_SUCCESS;
+}
+
+static int stop_event(void *handle)
+{
+	recorder_stop(handle);
+	return PROFILER_SUCCESS;
+}
+
+static int record_event_state(void *handle, int state, void *arguments)
+{
+	(void)handle, (void)state, (void)arguments;
+	return PROFILER_SUCCESS;
+}
+
+static int finalize(void *context)
+{
+	recorder_finalize(context);
+	return PROFILER_SUCCESS;
+}
+
+PLUGIN_EXPORT extern const struct profiler_v4 ncclProfiler_v4;
+const struct profiler_v4 ncclProfiler_v4 = {
+	.name = "rankwatch",
+	.init = init,
+	.start_event = start_event,
+	.stop_event = stop_event,
+	.record_event_state = record_event_state,
+	.finalize = finalize,
+};

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* Versions 5, 6 and 7: NCCL 2.28 and later. One reader of the common prefixes. */
+#include "plugin/abi/names.h"
+#include "plugin/abi/profiler_v5.h"
+#include "plugin/recorder.h"
+
+#include <rankwatch/operation.h>
+
+static int init(uint32_t abi, const void *caller, void **context, uint64_t comm_id, int *mask, const char *comm_name,
+		int nnodes, int nranks, int rank)
+{
+	enum {
+		OPERATIONS = PROFILER_GROUP_API | PROFILER_COLL_API | PROFILER_P2P_API | PROFILER_KERNEL_LAUNCH |
+			     PROFILER_GROUP | PROFILER_COLL | PROFILER_P2P,
+	};
+	/* Index: enum recorder_wish. */
+	static const int masks[] = { 0, OPERATIONS, OPERATIONS | PROFILER_KERNEL_CH };
+	struct recorder_communicator communicator = {
+		.id = comm_id,
+		.name = comm_name,
+		.nnodes = nnodes,
+		.nranks = nranks,
+		.rank = rank,
+		.abi = abi,
+		.caller = caller,
+	};
+
+	enum recorder_wish wish = recorder_init(&communicator, context);
+	/* One mask for the whole process, and the last writer wins: set it last, and never back to 0. */
+	if (wish != RECORDER_NOTHING)
+		__atomic_store_n(mask, masks[wish], __ATOMIC_RELAXED);
+	return PROFILER_SUCCESS;
+}
+
+static int init_v5(void **context, uint64_t comm_id, int *mask, const char *comm_name, int nnodes, int nranks, int rank,
+		   profiler_log *log)
+{
+	(void)log;
+	return init(5, __builtin_return_address(0), context, comm_id, mask, comm_name, nnodes, nranks, rank);
+}
+
+static int init_v6(void **context, uint64_t comm_id, int *mask, const char *comm_name, int nnodes, int nranks, int rank,
+		   profiler_log *log)
+{
+	(void)log;
+	return init(6, __builtin_return_address(0), context, comm_id, mask, comm_name, nnodes, nranks, rank);
+}
+
+static int init_v7(void **context, uint64_t comm_id, int *mask, const char *comm_name, int nnodes, int nranks, int rank,
+		   profiler_log *log)
+{
+	(void)log;
+	return init(7, __builtin_return_address(0), context, comm_id, mask, comm_name, nnodes, nranks, rank);
+}
+
+static void decode_coll_api(struct recorder_event *event, const struct profiler_v5_coll_api *api)
+{
+	event->kind = RECORDER_CALL;
+	event->call.function = names_function(api->function);
+	event->call.dtype = names_dtype(api->dtype);
+	event->call.captured = api->captured;
+	event->call.root = api->root;
+	event->call.count = api->count;
+	event->call.stream = (uintptr_t)api->stream;
+}
+
+static void decode_p2p_api(struct recorder_event *event, const struct profiler_v5_p2p_api *api)
+{
+	event->kind = RECORDER_CALL;
+	event->call.function = names_function(api->function);
+	event->call.dtype = names_dtype(api->dtype);
+	event->call.captured = api->captured;
+	event->call.root = -1; /* the peer comes with the task */
+	event->call.count = api->count;
+	event->call.stream = (uintptr_t)api->stream;
+}
+
+static void decode_coll(struct recorder_event *event, const struct profiler_v5_coll *coll)
+{
+	event->kind = RECORDER_TASK;
+	event->task.nccl_sequence = coll->sequence;
+	event->task.send = (uintptr_t)coll->send;
+	event->task.recv = (uintptr_t)coll->recv;
+	event->task.count = coll->count;
+	event->task.peer = -1;
+	event->task.algorithm = names_algorithm(coll->algorithm);
+	event->task.protocol = names_protocol(coll->protocol);
+	event->task.channels = coll->channels;
+}
+
+static void decode_p2p(struct recorder_event *event, const struct profiler_v5_p2p *p2p)
+{
+	bool sends = names_function(p2p->function) == RW_FUNCTION_SEND;
+
+	event->kind = RECORDER_TASK;
+	event->task.nccl_sequence = 0;
+	event->task.send = sends ? (uintptr_t)p2p->buffer : 0;
+	event->task.recv = sends ? 0 : (uintptr_t)p2p->buffer;
+	event->task.count = p2p->count;
+	event->task.peer = p2p->peer;
+	event->task.algorithm = RW_ALGORITHM_UNKNOWN;
+	event->task.protocol = RW_PROTOCOL_UNKNOWN;
+	event->task.channels = p2p->channels;
+}
+
+static int start_event(void *context, void **handle, struct profiler_v5_event *descriptor)
+{
+	struct recorder_event event;
+
+	*handle = NULL; /* NCCL hands it back even for events we ignore */
+	event.parent = descriptor->parent;
+	switch (descriptor->type) {
+	case PROFILER_GROUP_API:
+		event.kind = RECORDER_API_GROUP;
+		break;
+	case PROFILER_COLL_API:
+		decode_coll_api(&event, &descriptor->coll_api);
+		break;
+	case PROFILER_P2P_API:
+		decode_p2p_api(&event, &descriptor->p2p_api);
+		break;
+	case PROFILER_KERNEL_LAUNCH:
+		event.kind = RECORDER_LAUNCH;
+		event.stream = (uintptr_t)descriptor->launch.stream;
+		break;
+	case PROFILER_GROUP:
+		event.kind = RECORDER_PLAN;
+		break;
+	case PROFILER_COLL:
+		decode_coll(&event, &descriptor->coll);
+		break;
+	case PROFILER_P2P:
+		decode_p2p(&event, &descriptor->p2p);
+		break;
+	default: /* proxy, KernelCh and later kinds: nothing of them is touched, they may be of a foreign process (PXN) */
+		return PROFILER_SUCCESS;
+	}
+	*handle = recorder_start(context, &event);
+	return PROFILER_SUCCESS;
+}
+
+static int stop_event(void *handle)
+{
+	recorder_stop(handle);
+	return PROFILER_SUCCESS;
+}
+
+static int record_event_state(void *handle, int state, void *arguments)
+{
+	(void)handle, (void)state, (void)arguments;
+	return PROFILER_SUCCESS;
+}
+
+static int finalize(void *context)
+{
+	recorder_finalize(context);
+	return PROFILER_SUCCESS;
+}
+
+#define TABLE(version)                                               \
+	PLUGIN_EXPORT extern const struct profiler_v5 ncclProfiler_v##version; \
+	const struct profiler_v5 ncclProfiler_v##version = {         \
+		.name = "rankwatch",                                 \
+		.init = init_v##version,                             \
+		.start_event = start_event,                          \
+		.stop_event = stop_event,                            \
+		.record_event_state = record_event_state,            \
+		.finalize = finalize,                                \
+	}
+
+TABLE(5);
+TABLE(6);
+TABLE(7);

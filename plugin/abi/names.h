@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* NCCL's event strings → numbers of rankwatch/operation.h. NULL and unknown names give 0. Called on the path of a
+ * collective: no allocation, a handful of string comparisons, the common names first. */
+#ifndef PLUGIN_ABI_NAMES_H
+#define PLUGIN_ABI_NAMES_H
+
+#include <stdint.h>
+
+uint8_t names_function(const char *name);  /* enum rw_function */
+uint8_t names_dtype(const char *name);	   /* enum rw_dtype; NCCL calls ncclUint8 "Unknown" */
+uint8_t names_algorithm(const char *name); /* enum rw_algorithm */
+uint8_t names_protocol(const char *name);  /* enum rw_protocol */
+
+#endif

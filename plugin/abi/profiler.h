@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What all versions of NCCL's profiler interface share. Values are NCCL's and fixed for ever. */
+#ifndef PLUGIN_ABI_PROFILER_H
+#define PLUGIN_ABI_PROFILER_H
+
+#define PLUGIN_EXPORT __attribute__((visibility("default")))
+
+/* NCCL's logger: level, subsystem, file, line, printf format. We never call it: it may allocate and lock. */
+typedef void profiler_log(int level, unsigned long flags, const char *file, int line, const char *format, ...);
+
+enum { PROFILER_SUCCESS = 0 };
+
+/* Bits of the activation mask and of event.type. */
+enum profiler_event_type {
+	PROFILER_GROUP = 1 << 0, /* one kernel plan */
+	PROFILER_COLL = 1 << 1,
+	PROFILER_P2P = 1 << 2,
+	PROFILER_PROXY_OP = 1 << 3,
+	PROFILER_PROXY_STEP = 1 << 4,
+	PROFILER_PROXY_CTRL = 1 << 5,
+	PROFILER_KERNEL_CH = 1 << 6,
+	PROFILER_NET_PLUGIN = 1 << 7,
+	PROFILER_GROUP_API = 1 << 8,
+	PROFILER_COLL_API = 1 << 9,
+	PROFILER_P2P_API = 1 << 10,
+	PROFILER_KERNEL_LAUNCH = 1 << 11,
+};
+
+#endif

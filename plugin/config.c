@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "plugin/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { LINE = 320, NAME_MAX_LENGTH = 40 };
+
+/* How a value is checked and kept. FREE: kept by whoever reads it (identity, the command), nothing to check here. */
+enum kind { FREE, CHOICE, SIZE, TEXT, LATER };
+
+struct entry {
+	struct config_variable public;
+	enum kind kind;
+	size_t offset;
+};
+
+#define MEMBER(name) offsetof(struct config, name)
+
+/* LATER: a name of the contract that this version does not act upon yet; setting it is answered with a line. */
+static const struct entry entries[] = {
+	{ { "RANKWATCH", "off|on", "on", "record at all" }, CHOICE, MEMBER(on) },
+	{ { "RANKWATCH_DIR", "DIRECTORY", "", "where black boxes go, instead of /dev/shm" }, TEXT, MEMBER(directory) },
+	{ { "RANKWATCH_HISTORY", "SIZE", "0", "size of a black box, as in 8M; 0: by free space" },
+	  SIZE, MEMBER(history_bytes) },
+	{ { "RANKWATCH_RANK", "NUMBER", "", "world rank, before any launcher's variable" }, FREE, 0 },
+	{ { "RANKWATCH_JOB", "NAME", "", "job, before any scheduler's variable" }, FREE, 0 },
+	{ { "RANKWATCH_TIMEOUT", "SECONDS", "", "the framework's watchdog, as in 100, 10m; 0: none" }, FREE, 0 },
+	{ { "RANKWATCH_GPU_TIME", "auto|watermark|stamp|off", "auto", "how GPU progress is followed" },
+	  CHOICE, MEMBER(gpu_time) },
+	{ { "RANKWATCH_KERNELCH", "0|1", "0", "ask NCCL for its kernel events, too" }, CHOICE, MEMBER(kernelch) },
+	{ { "RANKWATCH_CHAIN", "LIBRARY", "", "profiler plugin that was named before ours" }, LATER, 0 },
+	{ { "RANKWATCH_QUIET", "0|1", "0", "no start line" }, CHOICE, MEMBER(quiet) },
+	{ { "RANKWATCH_LOG", "FILE", "", "messages go here instead of standard error" }, TEXT, MEMBER(log) },
+	{ { "RANKWATCH_PRELOAD", "0|1", "0", "interpose NCCL's functions" }, LATER, 0 },
+	{ { "RANKWATCH_MESH", "TEXT", "", "names for communicators" }, LATER, 0 },
+	{ { "RANKWATCH_BUDGET", "PERCENT", "0.25", "most that we may add to the job" }, LATER, 0 },
+	{ { "RANKWATCH_SCAN", "auto|all|input|output|off", "auto", "scan values" }, LATER, 0 },
+	{ { "RANKWATCH_UINT8_AS", "FUNCTION:TYPE", "", "what bytes really are" }, LATER, 0 },
+	{ { "RANKWATCH_ON_NAN", "record|warn|abort", "record", "what a NaN leads to" }, LATER, 0 },
+	{ { NULL, NULL, NULL, NULL }, FREE, 0 },
+};
+
+const struct config_variable *config_variables(void)
+{
+	static struct config_variable list[sizeof(entries) / sizeof(entries[0])];
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
+		list[i] = entries[i].public;
+	return list;
+}
+
+static int parse_choice(const char *values, const char *value, uint32_t *choice)
+{
+	size_t length = strlen(value);
+
+	for (*choice = 0;; (*choice)++) {
+		size_t word = strcspn(values, "|");
+
+		if (word == length && strncasecmp(values, value, length) == 0)
+			return 0;
+		if (!values[word])
+			return -EINVAL;
+		values += word + 1;
+	}
+}
+
+static int parse_size(const char *value, uint64_t *bytes)
+{
+	static const char units[] = "KMG";
+	char *end;
+
+	errno = 0;
+	unsigned long long number = strtoull(value, &end, 10);
+	if (errno || !isdigit((unsigned char)value[0]))
+		return -EINVAL;
+	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+	int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+	if (unit)
+		end++;
+	if (strcmp(end, "iB") == 0 || strcmp(end, "B") == 0)
+		end += strlen(end);
+	if (*end || number > UINT64_MAX >> shift)
+		return -EINVAL;
+	*bytes = (uint64_t)number << shift;
+	return 0;
+}
+
+static int store(struct config *config, const struct entry *entry, const char *value)
+{
+	void *member = (char *)config + entry->offset;
+
+	switch (entry->kind) {
+	case CHOICE:
+		return parse_choice(entry->public.values, value, member);
+	case SIZE:
+		return parse_size(value, member);
+	case TEXT:
+		*(const char **)member = *value ? value : NULL;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static void read_entry(struct config *config, const struct entry *entry, config_get *get, config_tell *tell,
+		       void *argument)
+{
+	const struct config_variable *variable = &entry->public;
+	const char *value = get(argument, variable->name);
+	char line[LINE];
+
+	store(config, entry, variable->initial);
+	if (!value || !*value)
+		return;
+	if (entry->kind == LATER) {
+		snprintf(line, sizeof(line), "%s has no effect in this version", variable->name);
+		tell(argument, line);
+		return;
+	}
+	if (store(config, entry, value) == 0)
+		return;
+	store(config, entry, variable->initial);
+	snprintf(line, sizeof(line), "%s=%.64s is not one of %s; %s is used", variable->name, value, variable->values,
+		 variable->initial);
+	tell(argument, line);
+}
+
+/* Levenshtein distance: what separates a typing error from another name. */
+static int distance(const char *a, const char *b)
+{
+	int row[NAME_MAX_LENGTH + 1];
+	int columns = (int)strnlen(b, NAME_MAX_LENGTH);
+
+	for (int j = 0; j <= columns; j++)
+		row[j] = j;
+	for (int i = 1; a[i - 1] && i <= NAME_MAX_LENGTH; i++) {
+		int diagonal = row[0];
+
+		row[0] = i;
+		for (int j = 1; j <= columns; j++) {
+			int change = diagonal + (a[i - 1] != b[j - 1]);
+			int shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+
+			diagonal = row[j];
+			row[j] = change < shorter ? change : shorter;
+		}
+	}
+	return row[columns];
+}
+
+static void check_name(const char *name, config_tell *tell, void *argument)
+{
+	const char *nearest = NULL;
+	int least = NAME_MAX_LENGTH;
+	char line[LINE];
+
+	for (const struct entry *entry = entries; entry->public.name; entry++) {
+		int steps = distance(name, entry->public.name);
+
+		if (steps == 0)
+			return;
+		if (steps < least) {
+			least = steps;
+			nearest = entry->public.name;
+		}
+	}
+	snprintf(line, sizeof(line), "%s is not a variable of rankwatch; did you mean %s?", name, nearest);
+	tell(argument, line);
+}
+
+static void check_names(char *const *names, config_tell *tell, void *argument)
+{
+	static const char prefix[] = "RANKWATCH";
+
+	for (; *names; names++) {
+		char name[NAME_MAX_LENGTH + 1];
+		size_t length = strcspn(*names, "=");
+
+		if (strncmp(*names, prefix, sizeof(prefix) - 1) != 0)
+			continue;
+		if ((*names)[sizeof(prefix) - 1] != '_' && length != sizeof(prefix) - 1)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)length, *names);
+		check_name(name, tell, argument);
+	}
+}
+
+void config_read(struct config *config, config_get *get, char *const *names, config_tell *tell, void *argument)
+{
+	*config = (struct config){ 0 };
+	for (const struct entry *entry = entries; entry->public.name; entry++)
+		read_entry(config, entry, get, tell, argument);
+	if (names)
+		check_names(names, tell, argument);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* The plugin's own variables: one table, read once, at the first communicator. libc only, no thread of its own. */
+#ifndef PLUGIN_CONFIG_H
+#define PLUGIN_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef const char *config_get(void *argument, const char *name); /* NULL = not set */
+typedef void config_tell(void *argument, const char *line);	  /* one line about something wrong */
+
+enum config_gpu_time { CONFIG_GPU_TIME_AUTO, CONFIG_GPU_TIME_WATERMARK, CONFIG_GPU_TIME_STAMP, CONFIG_GPU_TIME_OFF };
+
+struct config {
+	uint32_t on;
+	uint32_t gpu_time; /* enum config_gpu_time */
+	uint32_t kernelch;
+	uint32_t quiet;
+	uint64_t history_bytes; /* 0 = by free space */
+	const char *directory;	/* NULL = by contract; borrowed from the environment */
+	const char *log;	/* NULL = standard error; borrowed */
+};
+
+struct config_variable {
+	const char *name;
+	const char *values; /* "a|b|c", "SIZE", or a word for free text */
+	const char *initial;
+	const char *meaning;
+};
+
+/* Every RANKWATCH_* variable, ended by a NULL name. */
+const struct config_variable *config_variables(void);
+
+/* Reads the environment. What is wrong is told, one line each, and replaced by its default. `names`: the environment's
+ * NAME=VALUE strings, to find misspelt variables; NULL = do not look. */
+void config_read(struct config *config, config_get *get, char *const *names, config_tell *tell, void *argument);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+#include "plugin/drain.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "plugin/recording.h"
+#include "plugin/self_sampler.h"
+
+enum {
+	BUSY_NS = 2000000,	 /* between looks while something is in flight */
+	IDLE_NS = 20000000,	 /* after IDLE_AFTER_NS without */
+	IDLE_AFTER_NS = 1000000000,
+	SECOND_NS = 1000000000,
+	TASK_WITHIN_NS = 1000000000, /* of the group's return; non-blocking communicators launch after it */
+	STACK_SIZE = 256 * 1024,     /* glibc takes the libraries' static TLS from it */
+};
+
+enum stage {
+	CLAIMED,  /* a claim number was given out; the slot may never be published (skipped claims) */
+	CALLED,	  /* published, no task yet */
+	LAUNCHED, /* the GPU will say */
+	STARTED,
+};
+
+/* One unfinished operation. Private to the thread, compact: the slots themselves are touched only when they move. */
+struct watched {
+	uint64_t ticket;
+	uint64_t progress;
+	uint64_t since_ns;
+	uint32_t group;
+	uint16_t comm;
+	uint8_t stage; /* enum stage */
+};
+
+struct drain {
+	struct recording *recording;
+	struct watched *list; /* ascending tickets */
+	size_t count, room;
+	uint64_t next; /* claim to look at next */
+	uint32_t launched_group[RW_BOX_COMMS]; /* highest API group whose task came on its launching thread */
+	uint64_t busy_ns, second_ns;
+	struct self_sampler sampler;
+};
+
+static void take_new(struct drain *drain, uint64_t now)
+{
+	uint64_t head = atomic_load_explicit(&drain->recording->box.header->head, memory_order_relaxed);
+
+	if (head - drain->next > drain->room) /* we slept for a turn of the ring; those were finished without us */
+		drain->next = head - drain->room;
+	for (; drain->next < head && drain->count < drain->room; drain->next++)
+		drain->list[drain->count++] =
+			(struct watched){ .ticket = drain->next + 1, .since_ns = now, .stage = CLAIMED };
+}
+
+static bool has_ended(const struct drain *drain, const struct watched *watched)
+{
+	return atomic_load_explicit(&drain->recording->communicators[watched->comm].ended, memory_order_acquire);
+}
+
+/* False: this claim will not be published any more. */
+static bool see_claimed(struct drain *drain, struct watched *watched, uint64_t now)
+{
+	struct box_writer *box = &drain->recording->box;
+	struct rw_operation *slot = &box->ring[(watched->ticket - 1) & box->ring_mask];
+	/* Acquire: pairs with box_publish(). */
+	uint64_t ticket = atomic_load_explicit(&slot->ticket, memory_order_acquire);
+
+	if (ticket != watched->ticket)
+		return ticket < watched->ticket && now - watched->since_ns < SECOND_NS;
+	watched->comm = slot->comm;
+	watched->group = slot->group;
+	watched->stage = CALLED;
+	self_sampler_note(&drain->sampler, slot->api_tid, slot->api_ns);
+	return true;
+}
+
+static void give_up(struct drain *drain, const struct watched *watched, struct rw_operation *slot,
+		    enum rw_untracked reason)
+{
+	atomic_fetch_or_explicit(&slot->flags, RW_FLAG_UNTRACKED | (uint32_t)reason << RW_FLAG_UNTRACKED_SHIFT,
+				 memory_order_relaxed);
+	atomic_fetch_add_explicit(&drain->recording->box.header->untracked[reason], 1, memory_order_relaxed);
+	box_release(slot, watched->ticket, RW_OWNER_HOST | RW_OWNER_GPU);
+}
+
+/* Will no task come any more? Not at the group's return: a non-blocking communicator launches later, on another thread. */
+static enum rw_untracked why_no_task(const struct drain *drain, const struct rw_operation *slot, uint32_t known,
+				     bool overtaken, bool ended, uint64_t now)
+{
+	bool silent = (known & RW_KNOWN_RETURN) && now - slot->return_ns > TASK_WITHIN_NS && now > slot->return_ns;
+
+	if (ended)
+		return RW_UNTRACKED_FINALIZE;
+	if (!overtaken && !silent)
+		return RW_UNTRACKED_NONE;
+	/* Since 2.29.2 NCCL sends broadcasts through a task that has no events. */
+	if (slot->function == RW_FUNCTION_BROADCAST && drain->recording->nccl_version >= 22902)
+		return RW_UNTRACKED_BROADCAST;
+	return RW_UNTRACKED_NO_TASK;
+}
+
+static void see_launched(struct drain *drain, struct watched *watched, const struct rw_operation *slot, uint32_t known)
+{
+	if (known & RW_KNOWN_LAUNCH) {
+		if (slot->group > drain->launched_group[watched->comm])
+			drain->launched_group[watched->comm] = slot->group;
+		watched->progress = slot->progress;
+	}
+	watched->stage = LAUNCHED;
+}
+
+/* False: no more of it to see. */
+static bool see_called(struct drain *drain, struct watched *watched, uint64_t now)
+{
+	/* Both before `known`: a later operation's launch, or the end, comes after this one's task if it had one. */
+	bool overtaken = drain->launched_group[watched->comm] > watched->group && watched->group;
+	bool ended = has_ended(drain, watched);
+	struct rw_operation *slot = box_slot(&drain->recording->box, watched->ticket);
+
+	if (!slot)
+		return false;
+	/* Acquire: pairs with the release in box_known(). */
+	uint32_t known = atomic_load_explicit(&slot->known, memory_order_acquire);
+	if (known & RW_KNOWN_TASK) {
+		see_launched(drain, watched, slot, known);
+		return watched->progress != 0;
+	}
+	enum rw_untracked reason = why_no_task(drain, slot, known, overtaken, ended, now);
+	if (reason == RW_UNTRACKED_NONE)
+		return true;
+	give_up(drain, watched, slot, reason);
+	return false;
+}
+
+static void see_started(struct watched *watched, struct rw_operation *slot, uint64_t now)
+{
+	if (watched->stage == STARTED)
+		return;
+	watched->stage = STARTED;
+	slot->started_seen_ns = now;
+	slot->gpu_source = RW_GPU_SOURCE_WATERMARK;
+	box_known(slot, RW_KNOWN_STARTED);
+}
+
+/* False: done, or nobody will ever say so. */
+static bool see_gpu(struct drain *drain, struct watched *watched, uint64_t now)
+{
+	const struct rw_gpu_progress *words = &drain->recording->box.gpu[watched->comm];
+	bool lost = has_ended(drain, watched) ||
+		    !atomic_load_explicit(&drain->recording->progress.on, memory_order_relaxed);
+	bool done = atomic_load_explicit(&words->gpu_done, memory_order_acquire) >= watched->progress;
+	bool started = done || atomic_load_explicit(&words->gpu_started, memory_order_relaxed) >= watched->progress;
+
+	if (!lost && !done && !(started && watched->stage == LAUNCHED))
+		return true;
+	struct rw_operation *slot = box_slot(&drain->recording->box, watched->ticket);
+	if (!slot)
+		return false;
+	if (started)
+		see_started(watched, slot, now);
+	if (done) {
+		slot->done_seen_ns = now;
+		box_known(slot, RW_KNOWN_DONE);
+	} else if (lost && has_ended(drain, watched)) {
+		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_ABORTED, memory_order_relaxed);
+	}
+	if (!done && !lost)
+		return true;
+	box_release(slot, watched->ticket, RW_OWNER_GPU);
+	return false;
+}
+
+static bool see(struct drain *drain, struct watched *watched, uint64_t now)
+{
+	if (watched->stage == CLAIMED && !see_claimed(drain, watched, now))
+		return false;
+	if (watched->stage == CALLED && !see_called(drain, watched, now))
+		return false;
+	return watched->stage < LAUNCHED || see_gpu(drain, watched, now);
+}
+
+static void look(struct drain *drain, uint64_t now)
+{
+	size_t kept = 0;
+
+	take_new(drain, now);
+	for (size_t i = 0; i < drain->count; i++)
+		if (see(drain, &drain->list[i], now))
+			drain->list[kept++] = drain->list[i];
+	drain->count = kept;
+}
+
+static void take_anchor(struct rw_box_header *header, uint64_t now)
+{
+	uint32_t number = atomic_load_explicit(&header->anchors_written, memory_order_relaxed);
+	struct rw_anchor *anchor = &header->anchors[number % RW_BOX_ANCHORS];
+	struct timespec realtime;
+
+	clock_gettime(CLOCK_REALTIME, &realtime);
+	anchor->monotonic_ns = now;
+	anchor->realtime_ns = (uint64_t)realtime.tv_sec * SECOND_NS + (uint64_t)realtime.tv_nsec;
+	anchor->gpu_ns = 0;
+	/* Release: a reader takes the anchor for whole. */
+	atomic_store_explicit(&header->anchors_written, number + 1, memory_order_release);
+}
+
+static void every_second(struct drain *drain, uint64_t now)
+{
+	struct box_writer *box = &drain->recording->box;
+
+	if (now - drain->second_ns < SECOND_NS)
+		return;
+	drain->second_ns = now;
+	take_anchor(box->header, now);
+	box_writer_expire(box, drain->count ? drain->list[0].ticket - 1 : drain->next);
+}
+
+static void *run(void *argument)
+{
+	struct drain *drain = argument;
+	struct rw_box_header *header = drain->recording->box.header;
+
+	prctl(PR_SET_NAME, "rankwatch");
+	for (;;) {
+		uint64_t now = recording_clock();
+
+		look(drain, now);
+		if (drain->count)
+			drain->busy_ns = now;
+		if (atomic_load_explicit(&drain->recording->living, memory_order_relaxed))
+			self_sampler_look(&drain->sampler, now);
+		every_second(drain, now);
+		atomic_store_explicit(&header->drain_ns, now, memory_order_relaxed);
+		long pause = now - drain->busy_ns < IDLE_AFTER_NS ? BUSY_NS : IDLE_NS;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = pause }, NULL);
+	}
+	return NULL;
+}
+
+/* The job's signals are the job's: they must never be delivered here. */
+static int start_thread(struct drain *drain)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	sigfillset(&all);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int err = pthread_create(&thread, &attributes, run, drain);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	if (!err)
+		pthread_detach(thread);
+	return -err;
+}
+
+int drain_start(struct recording *recording)
+{
+	static struct drain drain;
+
+	drain.recording = recording;
+	drain.room = (size_t)recording->box.ring_mask + 1;
+	drain.list = mmap(NULL, drain.room * sizeof(*drain.list), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (drain.list == MAP_FAILED)
+		return -errno;
+	self_sampler_open(&drain.sampler, &recording->box);
+	return start_thread(&drain);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The library must load wherever glibc 2.28 is, also when built on a newer one: names that moved or changed since are
+ * bound to their old versions, which every glibc still has. Included before everything (meson.build).
+ */
+#ifndef PLUGIN_GLIBC_COMPAT_H
+#define PLUGIN_GLIBC_COMPAT_H
+
+#include <features.h>
+
+#if defined(__GLIBC__) && defined(__x86_64__)
+#define GLIBC_BASELINE "GLIBC_2.2.5"
+#elif defined(__GLIBC__) && defined(__aarch64__)
+#define GLIBC_BASELINE "GLIBC_2.17"
+#endif
+
+#ifdef GLIBC_BASELINE
+#define GLIBC_OLD(name, old) __asm__(".symver " #name "," #old "@" GLIBC_BASELINE)
+/* libdl until 2.34 */
+GLIBC_OLD(dladdr, dladdr);
+GLIBC_OLD(dlclose, dlclose);
+GLIBC_OLD(dlopen, dlopen);
+GLIBC_OLD(dlsym, dlsym);
+/* libpthread until 2.34, pthread_sigmask until 2.32 */
+GLIBC_OLD(pthread_attr_setstacksize, pthread_attr_setstacksize);
+GLIBC_OLD(pthread_create, pthread_create);
+GLIBC_OLD(pthread_detach, pthread_detach);
+GLIBC_OLD(pthread_sigmask, pthread_sigmask);
+/* what 2.38 makes of them under _GNU_SOURCE: only binary literals differ */
+GLIBC_OLD(__isoc23_strtol, strtol);
+GLIBC_OLD(__isoc23_strtoul, strtoul);
+GLIBC_OLD(__isoc23_strtoull, strtoull);
+#endif
+
+#endif

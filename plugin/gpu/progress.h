@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GPU progress: two words per communicator in the black box that the GPU itself writes, in stream order, before and
+ * after each plan's kernel. The first CUDA error turns it off for good: GPU progress is worth nothing to a job in trouble.
+ */
+#ifndef PLUGIN_GPU_PROGRESS_H
+#define PLUGIN_GPU_PROGRESS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rankwatch/blackbox.h>
+
+#include "plugin/gpu/driver.h"
+
+struct progress {
+	struct driver driver;
+	struct rw_gpu_progress *page;
+	bool has_driver;
+	_Atomic bool on;
+	_Atomic int error; /* CUresult that turned it off */
+	char *state;	   /* header.gpu_progress_state, 64 bytes */
+};
+
+/* One communicator's share. Zeroed: off. */
+struct progress_words {
+	driver_context context; /* current at init; the only one we write from */
+	uint64_t started, done; /* device addresses of the two words */
+	int (*write)(driver_stream, uint64_t, uint64_t, unsigned int);
+};
+
+/* Opens the driver and, unless `why_not` says that progress is off, registers the page. Once per process, at the first
+ * communicator, with a context current. `state` outlives everything and receives the text for people. */
+void progress_open(struct progress *progress, struct rw_gpu_progress *page, size_t size, const char *why_not,
+		   char *state);
+/* At a communicator's init, its device current: the device behind it, and its two words. False: no progress here. */
+bool progress_device(const struct progress *progress, struct rw_device *device);
+bool progress_communicator(struct progress *progress, uint32_t index, struct progress_words *words);
+
+/* On the launching thread around a launch. begin: false, and nothing written, when this launch cannot be followed:
+ * progress off, foreign context, stream under capture. */
+bool progress_begin(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number);
+void progress_end(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Contexts and handles as NCCL sees them: kind in the top byte, a number that is never used twice below it. Such a value
+ * is no canonical address and never 0. NCCL keeps handles beyond their stop (graph replays, KernelCh, PXN): a number
+ * that no longer means anything is recognised, a pointer would not be.
+ */
+#ifndef PLUGIN_HANDLE_H
+#define PLUGIN_HANDLE_H
+
+#include <stdint.h>
+
+enum handle_kind {
+	HANDLE_NONE = 0,
+	HANDLE_CONTEXT = 0x51, /* communicator index, or HANDLE_BLIND */
+	HANDLE_API_GROUP,      /* group number */
+	HANDLE_CALL,	       /* ticket */
+	HANDLE_CAPTURED,       /* communicator index */
+	HANDLE_LAUNCH,	       /* communicator index and plan */
+	HANDLE_PLAN,
+	HANDLE_TASK, /* ticket */
+};
+
+enum { HANDLE_KIND_SHIFT = 56, HANDLE_BLIND = 0xffff };
+
+static inline void *handle_make(enum handle_kind kind, uint64_t number)
+{
+	return (void *)(uintptr_t)((uint64_t)kind << HANDLE_KIND_SHIFT | (number & ((1ull << HANDLE_KIND_SHIFT) - 1)));
+}
+
+static inline enum handle_kind handle_kind(const void *handle)
+{
+	return (enum handle_kind)((uint64_t)(uintptr_t)handle >> HANDLE_KIND_SHIFT);
+}
+
+static inline uint64_t handle_number(const void *handle)
+{
+	return (uint64_t)(uintptr_t)handle & ((1ull << HANDLE_KIND_SHIFT) - 1);
+}
+
+#endif

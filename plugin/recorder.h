@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What happened to an operation → its slot in the black box. Called by the ABI adapters on NCCL's threads.
+ * Contexts and handles given to NCCL are numbers dressed as pointers (plugin/handle.h): never dereferenced, so NULL,
+ * stale and foreign ones do nothing. Everything but recorder_init and recorder_finalize is wait-free, allocates
+ * nothing and enters the kernel for nothing but the two stream writes of GPU progress (and, once per thread, gettid).
+ */
+#ifndef PLUGIN_RECORDER_H
+#define PLUGIN_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct recorder_communicator {
+	uint64_t id;
+	const char *name; /* NULL; copied */
+	int nnodes, nranks, rank;
+	uint32_t abi;
+	const void *caller; /* an address inside NCCL: which libnccl is it? */
+};
+
+/* What NCCL should call us for, once recording is on. */
+enum recorder_wish { RECORDER_NOTHING, RECORDER_OPERATIONS, RECORDER_OPERATIONS_AND_KERNELS };
+
+/* Any thread, concurrently; the communicator's device is current. *context is always written. */
+enum recorder_wish recorder_init(const struct recorder_communicator *communicator, void **context);
+void recorder_finalize(void *context);
+
+enum recorder_event_kind {
+	RECORDER_API_GROUP, /* outermost group of the API begins on this thread */
+	RECORDER_CALL,	    /* one collective or p2p call */
+	RECORDER_LAUNCH,    /* a plan's kernel is about to be launched */
+	RECORDER_PLAN,	    /* the tasks of a plan follow */
+	RECORDER_TASK,	    /* parent: the call */
+	RECORDER_BARE_TASK, /* a task without a call (ABI v4): `call` and `task` are both filled */
+};
+
+struct recorder_call {
+	uint8_t function; /* enum rw_function */
+	uint8_t dtype;	  /* enum rw_dtype */
+	bool captured;
+	int32_t root; /* -1 none */
+	uint64_t count;
+	uint64_t stream;
+};
+
+struct recorder_task {
+	uint64_t nccl_sequence;
+	uint64_t send, recv; /* addresses, 0 = none */
+	uint64_t count;	     /* as the task has it: bytes for AllGather and Broadcast */
+	int32_t peer;	     /* p2p: communicator rank; else -1 */
+	uint8_t algorithm, protocol, channels;
+};
+
+struct recorder_event {
+	enum recorder_event_kind kind;
+	void *parent;
+	uint64_t stream; /* LAUNCH */
+	struct recorder_call call;
+	struct recorder_task task;
+};
+
+/* The handle for NCCL, or NULL when the event is of no interest. */
+void *recorder_start(void *context, const struct recorder_event *event);
+void recorder_stop(void *handle);
+
+#endif

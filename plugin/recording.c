@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+#include "plugin/recording.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "plugin/drain.h"
+#include "plugin/environment.h"
+#include "plugin/identity.h"
+#include "plugin/message.h"
+
+_Atomic(struct recording *) recording_shared;
+const volatile unsigned char *recording_alive;
+
+static struct recording the_recording;
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+static bool refused; /* under `opening`: said once, not tried again */
+
+uint64_t recording_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static const char *get_environment(void *argument, const char *name)
+{
+	(void)argument;
+	return getenv(name);
+}
+
+/* `argument`: this process speaks for its node. Eight ranks with one wrong variable are one line, not eight. */
+static void tell(void *argument, const char *line)
+{
+	if (*(const bool *)argument)
+		message("%s", line);
+}
+
+static void read_identity(struct identity *identity, int32_t largest)
+{
+	char command_line[8192];
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -1 : read(fd, command_line, sizeof(command_line));
+
+	if (fd >= 0)
+		close(fd);
+	identity_read(identity, get_environment, NULL, largest, command_line, size < 0 ? 0 : (size_t)size);
+}
+
+/* ncclGetVersion of the libnccl that called us: there can be several in a process. */
+static uint32_t find_nccl_version(const void *caller)
+{
+	int (*get_version)(int *) = NULL;
+	int version = 0;
+	Dl_info info;
+
+	if (!caller || !dladdr(caller, &info) || !info.dli_fname)
+		return 0;
+	void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!library)
+		return 0;
+	*(void **)&get_version = dlsym(library, "ncclGetVersion");
+	if (get_version)
+		get_version(&version);
+	dlclose(library);
+	return (uint32_t)version;
+}
+
+static uint32_t own_version(void)
+{
+	unsigned int major = 0, minor = 0, patch = 0;
+
+	sscanf(RANKWATCH_VERSION, "%u.%u.%u", &major, &minor, &patch);
+	return major << 16 | minor << 8 | patch;
+}
+
+static void fill_identity(struct rw_box_header *header, const struct identity *identity)
+{
+	snprintf(header->host, sizeof(header->host), "%s", identity->host);
+	snprintf(header->job, sizeof(header->job), "%s", identity->job);
+	snprintf(header->rank_from, sizeof(header->rank_from), "%s", identity->rank_from);
+	header->world_rank = identity->world_rank;
+	header->world_size = identity->world_size;
+	header->local_rank = identity->local_rank;
+	header->generation = identity->generation;
+	header->watchdog_ms = identity->watchdog_ms;
+	header->watchdog_init_ms = identity->watchdog_init_ms;
+	snprintf(header->watchdog_from, sizeof(header->watchdog_from), "%s", identity->watchdog_from);
+}
+
+static void fill_header(struct recording *recording, const struct identity *identity,
+			const struct recorder_communicator *communicator)
+{
+	struct rw_box_header *header = recording->box.header;
+
+	fill_identity(header, identity);
+	snprintf(header->process_name, sizeof(header->process_name), "%s", program_invocation_short_name);
+	header->rankwatch_version = own_version();
+	header->nccl_version = recording->nccl_version = find_nccl_version(communicator->caller);
+	header->profiler_abi = communicator->abi;
+	environment_keep(environ, header->environment, sizeof(header->environment));
+}
+
+static const char *no_progress_because(const struct config *config, uint32_t abi)
+{
+	const char *launch_mode = getenv("NCCL_LAUNCH_MODE");
+
+	if (config->gpu_time == CONFIG_GPU_TIME_OFF)
+		return "off: RANKWATCH_GPU_TIME=off";
+	if (abi < 5)
+		return "none: profiler ABI before v5 names no stream";
+	/* There, launches sit between barriers of threads, and a CUDA call can wait for ever. */
+	if (launch_mode && strcasecmp(launch_mode, "GROUP") == 0)
+		return "none: NCCL_LAUNCH_MODE=GROUP";
+	return NULL;
+}
+
+static int make_box(struct recording *recording, const struct identity *identity)
+{
+	struct box_request request = {
+		.directory = recording->config.directory,
+		.job = identity->job,
+		.rank = identity->world_rank,
+		.local_ranks = identity->local_size > 0 ? (uint32_t)identity->local_size : 1,
+		.history_bytes = recording->config.history_bytes,
+	};
+	int err = box_writer_create(&recording->box, &request);
+
+	if (err) {
+		message("not recording: %s", recording->box.note[0] ? recording->box.note : strerror(-err));
+		return err;
+	}
+	size_t size = ((size_t)recording->box.ring_mask + 1) * sizeof(*recording->previous);
+	recording->previous = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (recording->previous != MAP_FAILED)
+		return 0;
+	message("not recording: no memory");
+	box_writer_close(&recording->box);
+	return -ENOMEM;
+}
+
+static void say_start(const struct recording *recording)
+{
+	const struct box_writer *box = &recording->box;
+	const struct rw_box_header *header = box->header;
+	uint32_t nccl = header->nccl_version;
+	char version[32] = "NCCL version unknown";
+
+	if (nccl >= 10000)
+		snprintf(version, sizeof(version), "NCCL %u.%u.%u", nccl / 10000, nccl / 100 % 100, nccl % 100);
+	message("recording to %s (%zu MiB a process), %s, profiler ABI v%u, GPU progress %s; look with: rankwatch findings",
+		box->path[0] ? box->path : "memory that does not outlive the process", box->size >> 20, version,
+		header->profiler_abi, header->gpu_progress_state);
+	if (box->note[0])
+		message("%s", box->note);
+}
+
+/* A page that fork() wipes tells the child what it is, without a system call and also after a bare clone(). */
+static int make_alive_page(void)
+{
+	unsigned char *page = mmap(NULL, (size_t)getpagesize(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return -errno;
+	if (madvise(page, (size_t)getpagesize(), MADV_WIPEONFORK) != 0) {
+		munmap(page, (size_t)getpagesize());
+		return -errno;
+	}
+	*page = 1;
+	recording_alive = page;
+	return 0;
+}
+
+static void read_config(struct config *config, bool speaks_for_node)
+{
+	config_read(config, get_environment, environ, tell, &speaks_for_node);
+	if (message_to(config->log) != 0)
+		message("RANKWATCH_LOG=%s cannot be opened; messages stay on standard error", config->log);
+	if (config->gpu_time == CONFIG_GPU_TIME_STAMP && speaks_for_node)
+		message("RANKWATCH_GPU_TIME=stamp is not offered by this version; watermark is used");
+}
+
+static int build(struct recording *recording, const struct recorder_communicator *communicator)
+{
+	struct identity identity;
+
+	read_identity(&identity, communicator->nranks);
+	bool speaks_for_node = identity.local_rank <= 0;
+	read_config(&recording->config, speaks_for_node);
+	if (!recording->config.on)
+		return -ECANCELED;
+	int err = make_alive_page();
+	if (err)
+		message("not recording: this kernel cannot wipe memory on fork (before Linux 4.14)");
+	else
+		err = make_box(recording, &identity);
+	if (err)
+		return err;
+	fill_header(recording, &identity, communicator);
+	recording->largest = communicator->nranks;
+	progress_open(&recording->progress, recording->box.gpu, RW_BOX_COMMS * sizeof(*recording->box.gpu),
+		      no_progress_because(&recording->config, communicator->abi),
+		      recording->box.header->gpu_progress_state);
+	if (recording->progress.has_driver)
+		recording->progress.driver.version((int *)&recording->box.header->cuda_driver_version);
+	err = drain_start(recording);
+	if (err)
+		message("no thread of our own (%s): no GPU progress is read and no thread is sampled", strerror(-err));
+	if (speaks_for_node && !recording->config.quiet)
+		say_start(recording);
+	return 0;
+}
+
+/* The launcher's rank belongs to a process with one device; which variable counts can depend on the largest communicator. */
+static void review_rank(struct recording *recording, const struct recorder_communicator *communicator)
+{
+	struct identity identity;
+
+	if (communicator->nranks <= recording->largest)
+		return;
+	recording->largest = communicator->nranks;
+	read_identity(&identity, recording->largest);
+	if (!recording->box.header->devices[1].used)
+		fill_identity(recording->box.header, &identity);
+}
+
+struct recording *recording_open(const struct recorder_communicator *communicator)
+{
+	struct recording *recording;
+
+	pthread_mutex_lock(&opening);
+	recording = recording_get();
+	if (recording) {
+		review_rank(recording, communicator);
+	} else if (!refused && !recording_alive) {
+		refused = build(&the_recording, communicator) != 0;
+		recording = refused ? NULL : &the_recording;
+		/* Release: pairs with the acquire in recording_get(). */
+		atomic_store_explicit(&recording_shared, recording, memory_order_release);
+	}
+	pthread_mutex_unlock(&opening);
+	return recording;
+}
+
+/* exit() without ncclCommDestroy never reaches finalize. Not run at dlclose: we are linked with -z nodelete. */
+__attribute__((destructor)) static void mark_exit(void)
+{
+	struct recording *recording = recording_get();
+
+	if (recording)
+		atomic_store_explicit(&recording->box.header->end, RW_BOX_EXITED, memory_order_release);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one recording of this process: its black box and what belongs to it, made at the first communicator with more than
+ * one rank and never taken down (NCCL may drop the library under our feet; it is linked with -z nodelete).
+ */
+#ifndef PLUGIN_RECORDING_H
+#define PLUGIN_RECORDING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rankwatch/blackbox.h>
+
+#include "blackbox/writer.h"
+#include "plugin/config.h"
+#include "plugin/gpu/progress.h"
+#include "plugin/recorder.h"
+
+/* One communicator, private part. The index is never given out twice, so a stale context finds `ended`. */
+struct communicator {
+	struct rw_communicator *entry; /* public part, in the box */
+	struct progress_words words;
+	uint32_t index;
+	int32_t rank, nranks;
+	_Atomic bool ended;
+	_Atomic uint32_t plans; /* launched so far, followed by the GPU words or not */
+	_Atomic uint64_t sequence[RW_FUNCTION_COUNT];
+	_Atomic uint32_t *p2p; /* sequence by peer: nranks for sends, nranks for the rest; NULL when there is no memory */
+};
+
+struct recording {
+	struct box_writer box;
+	struct config config;
+	struct progress progress;
+	struct communicator communicators[RW_BOX_COMMS];
+	_Atomic uint32_t groups; /* API groups so far */
+	_Atomic uint32_t living; /* communicators not yet ended */
+	/* By slot: ticket of the operation before this one in its API group, 0 = first. Belongs to the group's thread. */
+	uint64_t *previous;
+	int32_t largest; /* communicator so far */
+	uint32_t nccl_version;
+};
+
+/* NULL in a forked child. The child inherits neither the box (MADV_DONTFORK) nor our thread: it must touch nothing. */
+extern _Atomic(struct recording *) recording_shared;
+extern const volatile unsigned char *recording_alive; /* page that a fork wipes; set before recording_shared */
+
+static inline struct recording *recording_get(void)
+{
+	/* Acquire: pairs with the release in recording_open(). */
+	struct recording *recording = atomic_load_explicit(&recording_shared, memory_order_acquire);
+
+	return recording && *recording_alive ? recording : NULL;
+}
+
+/* Returns the recording, making it when there is none, or NULL: switched off, no place for a box, or a forked child.
+ * The caller holds no lock; the device of the communicator is current. */
+struct recording *recording_open(const struct recorder_communicator *communicator);
+
+/* Enters a communicator into the box. NULL when the table is full (counted). */
+struct communicator *communicator_add(struct recording *recording, const struct recorder_communicator *communicator);
+/* The communicator takes no more events; the drain gives its unfinished operations up. Idempotent. */
+void communicator_end(struct recording *recording, struct communicator *communicator);
+
+uint64_t recording_clock(void); /* CLOCK_MONOTONIC, ns; vDSO, no system call */
+
+#endif

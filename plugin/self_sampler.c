@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "plugin/self_sampler.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "plugin/task_state.h"
+
+enum {
+	SILENT_NS = 50000000,  /* without a call: sampled */
+	PERIOD_NS = 50000000,  /* 20 Hz at most */
+	SLICE_NS = 100000,     /* CPU time of one look for the threads that do not enqueue */
+	COST_DIVISOR = 500,    /* at most 0.2 % of a core on average: a look delays the next one by its cost × this */
+	TOLD_AGAIN = RW_BOX_SAMPLES / 2, /* before the ring overwrites a name */
+};
+
+void self_sampler_open(struct self_sampler *sampler, struct box_writer *box)
+{
+	*sampler = (struct self_sampler){ .box = box };
+}
+
+void self_sampler_note(struct self_sampler *sampler, uint32_t tid, uint64_t api_ns)
+{
+	struct self_sampler_enqueuer *oldest = &sampler->enqueuers[0];
+
+	for (int i = 0; i < SELF_SAMPLER_ENQUEUERS; i++) {
+		struct self_sampler_enqueuer *enqueuer = &sampler->enqueuers[i];
+
+		if (enqueuer->tid == tid) {
+			enqueuer->last_ns = api_ns;
+			return;
+		}
+		if (enqueuer->last_ns < oldest->last_ns)
+			oldest = enqueuer;
+	}
+	*oldest = (struct self_sampler_enqueuer){ tid, api_ns };
+}
+
+static uint64_t hash(uint64_t seed, const void *bytes, size_t size)
+{
+	const unsigned char *at = bytes;
+
+	for (; size; size--)
+		seed = (seed ^ *at++) * 0x100000001b3u; /* FNV-1a */
+	return seed;
+}
+
+/* Was this told so long ago, or never, that it must be told (again)? */
+static bool must_tell(struct self_sampler *sampler, uint64_t key)
+{
+	uint64_t number = atomic_load_explicit(&sampler->box->header->samples_head, memory_order_relaxed);
+	struct self_sampler_said *said = &sampler->said[key % SELF_SAMPLER_SAID];
+
+	if (said->key == key && number - said->number < TOLD_AGAIN)
+		return false;
+	*said = (struct self_sampler_said){ key, number };
+	return true;
+}
+
+static void tell_name(struct self_sampler *sampler, const struct rw_host_sample *state, const char name[TASK_NAME])
+{
+	struct rw_host_sample sample = {
+		.monotonic_ns = state->monotonic_ns, .tid = state->tid, .kind = RW_SAMPLE_THREAD, .fd = -1,
+	};
+
+	if (!must_tell(sampler, hash(state->tid, name, strlen(name))))
+		return;
+	memcpy(sample.text, name, strlen(name));
+	box_writer_sample(sampler->box, &sample);
+}
+
+/* The path in pieces; the last one is never full, so that a reader sees the end. */
+static void tell_file(struct self_sampler *sampler, const struct rw_host_sample *state)
+{
+	struct rw_host_sample sample = {
+		.monotonic_ns = state->monotonic_ns, .tid = state->tid, .kind = RW_SAMPLE_FILE, .fd = state->fd,
+	};
+	char path[TASK_PATH];
+	size_t length = task_file(state->fd, path, &sample.detail);
+
+	if (length == 0 || !must_tell(sampler, hash((uint64_t)state->tid << 32 | (uint32_t)state->fd, path, length)))
+		return;
+	for (size_t at = 0; at <= length; at += sizeof(sample.text), sample.state++) {
+		size_t piece = length - at < sizeof(sample.text) ? length - at : sizeof(sample.text);
+
+		memset(sample.text, 0, sizeof(sample.text));
+		memcpy(sample.text, path + at, piece);
+		box_writer_sample(sampler->box, &sample);
+	}
+}
+
+static void sample_thread(struct self_sampler *sampler, uint32_t tid, bool enqueues, uint64_t now)
+{
+	struct rw_host_sample sample = { .monotonic_ns = now, .tid = tid, .kind = RW_SAMPLE_STATE };
+	char name[TASK_NAME];
+
+	if (!task_system_call(tid, &sample.system_call, &sample.fd))
+		return;
+	if (!enqueues && task_is_idle(sample.system_call))
+		return;
+	if (!task_state(tid, &sample, name))
+		return;
+	tell_name(sampler, &sample, name);
+	if (sample.fd >= 0)
+		tell_file(sampler, &sample);
+	box_writer_sample(sampler->box, &sample);
+}
+
+static bool is_enqueuer(const struct self_sampler *sampler, uint32_t tid)
+{
+	for (int i = 0; i < SELF_SAMPLER_ENQUEUERS; i++)
+		if (sampler->enqueuers[i].tid == tid)
+			return true;
+	return false;
+}
+
+static bool sample_silent_enqueuers(struct self_sampler *sampler, uint64_t now)
+{
+	bool silent = false;
+
+	for (int i = 0; i < SELF_SAMPLER_ENQUEUERS; i++) {
+		const struct self_sampler_enqueuer *enqueuer = &sampler->enqueuers[i];
+
+		if (!enqueuer->tid || now < enqueuer->last_ns + SILENT_NS)
+			continue;
+		silent = true;
+		sample_thread(sampler, enqueuer->tid, true, now);
+	}
+	return silent;
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+/* As many of the others as the slice allows; the next look goes on where this one stopped. */
+static void sample_others(struct self_sampler *sampler, uint64_t now, uint64_t until_ns)
+{
+	if (!sampler->tasks)
+		sampler->tasks = opendir("/proc/self/task");
+	while (sampler->tasks && own_cpu_ns() < until_ns) {
+		const struct dirent *entry = readdir(sampler->tasks);
+
+		if (!entry) {
+			closedir(sampler->tasks);
+			sampler->tasks = NULL;
+			return;
+		}
+		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		if (tid && tid != sampler->own_tid && !is_enqueuer(sampler, tid))
+			sample_thread(sampler, tid, false, now);
+	}
+}
+
+void self_sampler_look(struct self_sampler *sampler, uint64_t now)
+{
+	if (now < sampler->next_ns)
+		return;
+	if (!sampler->own_tid)
+		sampler->own_tid = (uint32_t)syscall(SYS_gettid);
+	uint64_t begin = own_cpu_ns();
+	if (sample_silent_enqueuers(sampler, now))
+		sample_others(sampler, now, begin + SLICE_NS);
+	uint64_t pause = (own_cpu_ns() - begin) * COST_DIVISOR;
+	sampler->next_ns = now + (pause > PERIOD_NS ? pause : PERIOD_NS);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When the framework will kill a job that stands still (contract 3). No variable carries it: it is on the command line,
+ * in a file named there, or a default. Times in milliseconds. libc only; no state.
+ */
+#ifndef PLUGIN_WATCHDOG_H
+#define PLUGIN_WATCHDOG_H
+
+#include "plugin/identity.h"
+
+/* Fills the watchdog fields of *identity. command_line: NUL-separated, may be NULL. */
+void watchdog_read(struct identity *identity, identity_get *get, void *argument, const char *command_line,
+		   size_t command_line_size);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/abi/player.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* As large as version 7's; what a version does not define is garbage, which the plugin must not read. */
+union event {
+	struct profiler_v5_event v5;
+	struct profiler_v4_event v4;
+	unsigned char bytes[136];
+};
+
+static char directory[64];
+
+_Noreturn static void fail(const char *what, const char *detail)
+{
+	fprintf(stderr, "player: %s: %s\n", what, detail);
+	exit(1);
+}
+
+void *player_load(void)
+{
+	void *library = dlopen(PLUGIN_PATH, RTLD_NOW | RTLD_LOCAL); /* NCCL's flags */
+
+	if (!library)
+		fail("dlopen", dlerror());
+	return library;
+}
+
+static void logger(int level, unsigned long flags, const char *file, int line, const char *format, ...)
+{
+	(void)level, (void)flags, (void)file, (void)line, (void)format;
+}
+
+void player_init(struct player *player, void *library, int abi, uint64_t id, int rank, int nranks)
+{
+	char symbol[32];
+
+	*player = (struct player){ .abi = abi, .rank = rank, .nranks = nranks };
+	snprintf(symbol, sizeof(symbol), "ncclProfiler_v%d", abi);
+	const void *table = dlsym(library, symbol);
+	if (!table)
+		fail("dlsym", symbol);
+	if (abi == 4) {
+		player->v4 = table;
+		player->v4->init(&player->context, &player->mask, "world", id, 1, nranks, rank, logger);
+	} else {
+		player->v5 = table;
+		player->v5->init(&player->context, id, &player->mask, "world", 1, nranks, rank, logger);
+	}
+}
+
+void player_finalize(struct player *player)
+{
+	if (player->abi == 4)
+		player->v4->finalize(player->context);
+	else
+		player->v5->finalize(player->context);
+}
+
+static void *start(struct player *player, union event *event)
+{
+	void *handle = (void *)0x5a5a;
+
+	if (player->abi == 4)
+		player->v4->start_event(player->context, &handle, &event->v4);
+	else
+		player->v5->start_event(player->context, &handle, &event->v5);
+	return handle;
+}
+
+static union event new_event(uint64_t type, void *parent)
+{
+	union event event;
+
+	memset(&event, 0xa5, sizeof(event));
+	event.v5.type = type;
+	event.v5.parent = parent;
+	event.v5.rank = 0;
+	return event;
+}
+
+void *player_api_group(struct player *player)
+{
+	union event event = new_event(PROFILER_GROUP_API, NULL);
+
+	event.v5.group_api.captured = false;
+	event.v5.group_api.depth = 1;
+	void *handle = start(player, &event);
+	if (handle)
+		player->v5->record_event_state(handle, 23, NULL);
+	return handle;
+}
+
+void *player_call(struct player *player, void *group, const char *function, size_t count, const char *dtype,
+		  bool captured)
+{
+	union event event = new_event(PROFILER_COLL_API, group);
+
+	event.v5.coll_api.function = function;
+	event.v5.coll_api.count = count;
+	event.v5.coll_api.dtype = dtype;
+	event.v5.coll_api.root = 0;
+	event.v5.coll_api.stream = (void *)0x1000;
+	event.v5.coll_api.captured = captured;
+	return start(player, &event);
+}
+
+void *player_p2p_call(struct player *player, void *group, const char *function, size_t count)
+{
+	union event event = new_event(PROFILER_P2P_API, group);
+
+	event.v5.p2p_api.function = function;
+	event.v5.p2p_api.count = count;
+	event.v5.p2p_api.dtype = "ncclFloat32";
+	event.v5.p2p_api.stream = (void *)0x1000;
+	event.v5.p2p_api.captured = false;
+	return start(player, &event);
+}
+
+void *player_launch(struct player *player, void *stream)
+{
+	union event event = new_event(PROFILER_KERNEL_LAUNCH, NULL);
+
+	event.v5.launch.stream = stream;
+	return start(player, &event);
+}
+
+void *player_plan(struct player *player)
+{
+	union event event = new_event(PROFILER_GROUP, NULL);
+
+	return start(player, &event);
+}
+
+void *player_task(struct player *player, void *call, const char *function, size_t count)
+{
+	union event event = new_event(PROFILER_COLL, call);
+
+	event.v5.coll.sequence = player->sequence++;
+	event.v5.coll.function = function;
+	event.v5.coll.send = (void *)0x10000;
+	event.v5.coll.recv = (void *)0x20000;
+	event.v5.coll.count = count;
+	event.v5.coll.root = 0;
+	event.v5.coll.dtype = "ncclInt8";
+	event.v5.coll.channels = 4;
+	event.v5.coll.warps = 16;
+	event.v5.coll.algorithm = "RING";
+	event.v5.coll.protocol = "SIMPLE";
+	return start(player, &event);
+}
+
+void *player_p2p_task(struct player *player, void *call, const char *function, size_t count, int peer)
+{
+	union event event = new_event(PROFILER_P2P, call);
+
+	event.v5.p2p.function = function;
+	event.v5.p2p.buffer = (void *)0x30000;
+	event.v5.p2p.dtype = "ncclFloat32";
+	event.v5.p2p.count = count;
+	event.v5.p2p.peer = peer;
+	event.v5.p2p.channels = 2;
+	return start(player, &event);
+}
+
+void player_stop(struct player *player, void *handle)
+{
+	if (!handle)
+		return;
+	if (player->abi == 4)
+		player->v4->stop_event(handle);
+	else
+		player->v5->stop_event(handle);
+}
+
+static void collective_v4(struct player *player, const char *function, size_t count, const char *dtype)
+{
+	union event event = new_event(0, NULL);
+
+	event.v4.type = PROFILER_COLL; /* one byte: the others stay garbage */
+	memset(event.bytes + 1, 0xa5, 7);
+	event.v4.coll = (struct profiler_v4_coll){
+		.sequence = player->sequence++, .function = function, .send = (void *)0x10000, .recv = (void *)0x20000,
+		.count = count, .dtype = dtype, .channels = 4, .algorithm = "TREE", .protocol = "LL",
+	};
+	void *plan = player_plan(player);
+	void *task = start(player, &event);
+	player_stop(player, task);
+	player_stop(player, plan);
+}
+
+void player_collective(struct player *player, const char *function, size_t count, const char *dtype)
+{
+	if (player->abi == 4) {
+		collective_v4(player, function, count, dtype);
+		return;
+	}
+	void *group = player_api_group(player);
+	void *call = player_call(player, group, function, count, dtype, false);
+	player_stop(player, call);
+	if (group)
+		player->v5->record_event_state(group, 24, NULL);
+	void *launch = player_launch(player, (void *)0x2000);
+	player_stop(player, launch);
+	void *plan = player_plan(player);
+	void *task = player_task(player, call, function, count);
+	player_stop(player, task);
+	player_stop(player, plan);
+	player_stop(player, group);
+}
+
+void player_p2p(struct player *player, const char *function, size_t count, int peer)
+{
+	void *group = player_api_group(player);
+	void *call = player_p2p_call(player, group, function, count);
+
+	player_stop(player, call);
+	void *launch = player_launch(player, (void *)0x2000);
+	player_stop(player, launch);
+	void *plan = player_plan(player);
+	void *task = player_p2p_task(player, call, function, count, peer);
+	player_stop(player, task);
+	player_stop(player, plan);
+	player_stop(player, group);
+}
+
+static int each_file(void (*with)(int, const char *), char *found, size_t size)
+{
+	DIR *entries = opendir(directory);
+	int count = 0;
+
+	if (!entries)
+		return 0;
+	for (const struct dirent *entry; (entry = readdir(entries));) {
+		if (entry->d_name[0] == '.')
+			continue;
+		if (found && strstr(entry->d_name, RW_BOX_SUFFIX)) {
+			snprintf(found, size, "%s", entry->d_name);
+			count++;
+		}
+		if (with)
+			with(dirfd(entries), entry->d_name);
+	}
+	closedir(entries);
+	return count;
+}
+
+static void remove_file(int folder, const char *name)
+{
+	unlinkat(folder, name, 0);
+}
+
+static void remove_directory(void)
+{
+	each_file(remove_file, NULL, 0);
+	rmdir(directory);
+}
+
+const char *player_directory(void)
+{
+	snprintf(directory, sizeof(directory), "/dev/shm/rankwatch-test-XXXXXX");
+	if (!mkdtemp(directory))
+		fail("mkdtemp", directory);
+	atexit(remove_directory);
+	setenv("RANKWATCH_DIR", directory, 1);
+	setenv("RANKWATCH_QUIET", "1", 1);
+	setenv("RANKWATCH_HISTORY", "2M", 1);
+	return directory;
+}
+
+void player_read(struct box_reader *reader, const char *folder)
+{
+	char name[256], path[384], why[160];
+
+	if (each_file(NULL, name, sizeof(name)) != 1)
+		fail("there must be one box in", folder);
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (box_reader_open(reader, AT_FDCWD, path, (uid_t)-1, why) != 0)
+		fail("box_reader_open", why);
+}
+
+bool player_operation(struct box_reader *reader, uint64_t number, struct rw_operation *operation)
+{
+	enum box_slot state;
+
+	return box_reader_operations(reader, number, 1, operation, &state) == 1 && state == BOX_SLOT_OK;
+}
+
+bool player_wait_finished(struct box_reader *reader, uint64_t number, struct rw_operation *operation)
+{
+	for (int tries = 0; tries < 10000; tries++) {
+		if (!player_operation(reader, number, operation))
+			return false;
+		if (!(operation->owner & RW_OWNER_PENDING))
+			return true;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	return false;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plays NCCL to the built plugin: loads it as NCCL does and makes the callbacks of one communicator in NCCL's order
+ * (docs/stand-in.md has the real thing; this one is deterministic and can do what NCCL never should).
+ */
+#ifndef TESTS_ABI_PLAYER_H
+#define TESTS_ABI_PLAYER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "blackbox/reader.h"
+#include "plugin/abi/profiler_v4.h"
+#include "plugin/abi/profiler_v5.h"
+
+/* dlopen of the library under test (PLUGIN_PATH); exits with a message when it does not load. */
+void *player_load(void);
+
+struct player {
+	int abi; /* 4 … 7 */
+	const struct profiler_v4 *v4;
+	const struct profiler_v5 *v5;
+	void *context;
+	int mask; /* what init asked for */
+	int rank, nranks;
+	uint64_t sequence; /* NCCL's */
+};
+
+void player_init(struct player *player, void *library, int abi, uint64_t id, int rank, int nranks);
+void player_finalize(struct player *player);
+
+/* Single events, as NCCL sends them; every one first puts garbage into *handle, as NCCL does. Version 5 and up. */
+void *player_api_group(struct player *player);
+void *player_call(struct player *player, void *group, const char *function, size_t count, const char *dtype,
+		  bool captured);
+void *player_p2p_call(struct player *player, void *group, const char *function, size_t count);
+void *player_launch(struct player *player, void *stream);
+void *player_plan(struct player *player);
+void *player_task(struct player *player, void *call, const char *function, size_t count);
+void *player_p2p_task(struct player *player, void *call, const char *function, size_t count, int peer);
+void player_stop(struct player *player, void *handle); /* skips NULL, as NCCL does */
+
+/* One whole eager call outside a group, any version. Send, Recv: `peer`. */
+void player_collective(struct player *player, const char *function, size_t count, const char *dtype);
+void player_p2p(struct player *player, const char *function, size_t count, int peer);
+enum { PLAYER_CALLBACKS = 12 }; /* of player_collective(), version 5 */
+
+/* A fresh directory for boxes in RANKWATCH_DIR, removed at exit; quiet start. */
+const char *player_directory(void);
+/* The only box in the directory. Exits with a message when there is not exactly one. */
+void player_read(struct box_reader *reader, const char *directory);
+/* Copies operation `number`; false when it is gone or not written. */
+bool player_operation(struct box_reader *reader, uint64_t number, struct rw_operation *operation);
+/* Waits until the operation's pending bits are clear; false after 10 s. */
+bool player_wait_finished(struct box_reader *reader, uint64_t number, struct rw_operation *operation);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* What the callbacks of every ABI version leave in the black box. Criterion forks per test: a fresh plugin each. */
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/abi/player.h"
+
+enum { GROUP_COLL_P2P = PROFILER_GROUP | PROFILER_COLL | PROFILER_P2P };
+
+static struct player player;
+static struct box_reader reader;
+
+static void begin(int abi)
+{
+	const char *directory = player_directory();
+
+	player_init(&player, player_load(), abi, 0x5eed, 1, 4);
+	cr_assert(player.mask, "the plugin did not start recording");
+	player_read(&reader, directory);
+}
+
+static struct rw_operation operation(uint64_t number)
+{
+	struct rw_operation found;
+
+	cr_assert(player_operation(&reader, number, &found), "operation %lu is not in the box", (unsigned long)number);
+	return found;
+}
+
+ParameterizedTestParameters(record, api_versions_5_to_7_record_a_collective_from_call_to_return)
+{
+	static int versions[] = { 5, 6, 7 };
+
+	return cr_make_param_array(int, versions, 3);
+}
+
+ParameterizedTest(int *abi, record, api_versions_5_to_7_record_a_collective_from_call_to_return)
+{
+	begin(*abi);
+	player_collective(&player, "AllGather", 1000, "ncclBfloat16");
+	struct rw_operation op = operation(0);
+
+	cr_expect_eq(op.known, RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_TASK | RW_KNOWN_RETURN);
+	cr_expect_eq(op.owner, 0, "the slot is free again");
+	cr_expect_eq(op.function, RW_FUNCTION_ALL_GATHER);
+	cr_expect_eq(op.dtype, RW_DTYPE_BFLOAT16, "the call's type, not the task's ncclInt8");
+	cr_expect_eq(op.count, 1000);
+	cr_expect_eq(op.stream, 0x1000);
+	cr_expect_eq(op.launch_stream, 0x2000);
+	cr_expect_eq(op.algorithm, RW_ALGORITHM_RING);
+	cr_expect_eq(op.protocol, RW_PROTOCOL_SIMPLE);
+	cr_expect_eq(op.channels, 4);
+	cr_expect_eq(op.send_address, 0x10000);
+	cr_expect_eq(op.recv_address, 0x20000);
+	cr_expect(op.api_ns && op.api_ns <= op.launch_begin_ns && op.launch_begin_ns <= op.launch_end_ns &&
+		  op.launch_end_ns <= op.return_ns);
+	cr_expect_eq(reader.header.profiler_abi, (uint32_t)*abi);
+}
+
+Test(record, version_4_records_what_it_has_and_does_not_guess_the_type)
+{
+	begin(4);
+	cr_expect_eq(player.mask, GROUP_COLL_P2P);
+	player_collective(&player, "AllGather", 4096, "ncclInt8");
+	player_collective(&player, "AllReduce", 7, "ncclFloat32");
+	struct rw_operation gather = operation(0), reduce = operation(1);
+
+	cr_expect_eq(gather.known, RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_TASK);
+	cr_expect_eq(gather.dtype, RW_DTYPE_UNKNOWN);
+	cr_expect_eq(gather.owner, 0);
+	cr_expect_eq(reduce.dtype, RW_DTYPE_FLOAT32);
+	cr_expect_eq(reduce.algorithm, RW_ALGORITHM_TREE);
+	cr_expect_eq(reduce.nccl_sequence, 1);
+	cr_expect_eq(reader.header.profiler_abi, 4);
+}
+
+Test(record, each_function_of_a_communicator_counts_for_itself)
+{
+	begin(5);
+	player_collective(&player, "AllReduce", 1, "ncclFloat32");
+	player_collective(&player, "AllGather", 1, "ncclFloat32");
+	player_collective(&player, "AllReduce", 1, "ncclFloat32");
+	cr_expect_eq(operation(0).sequence, 0);
+	cr_expect_eq(operation(1).sequence, 0);
+	cr_expect_eq(operation(2).sequence, 1);
+}
+
+Test(record, p2p_counts_by_direction_and_peer)
+{
+	begin(5);
+	player_p2p(&player, "Send", 1, 0);
+	player_p2p(&player, "Send", 1, 2);
+	player_p2p(&player, "Recv", 1, 0);
+	player_p2p(&player, "Send", 1, 0);
+	cr_expect_eq(operation(0).sequence, 0);
+	cr_expect_eq(operation(1).sequence, 0);
+	cr_expect_eq(operation(2).sequence, 0);
+	cr_expect_eq(operation(3).sequence, 1);
+	cr_expect_eq(operation(3).root_or_peer, 0);
+	cr_expect_eq(operation(1).root_or_peer, 2);
+	cr_expect_eq(operation(2).recv_address, 0x30000);
+	cr_expect_eq(operation(2).send_address, 0);
+}
+
+Test(record, all_calls_of_a_group_share_its_number_plan_and_return)
+{
+	begin(5);
+	void *group = player_api_group(&player);
+	void *calls[3];
+	void *tasks[3];
+	for (int i = 0; i < 3; i++) {
+		calls[i] = player_call(&player, group, "ReduceScatter", 10, "ncclFloat32", false);
+		player_stop(&player, calls[i]);
+	}
+	player_stop(&player, player_launch(&player, (void *)0x2000));
+	void *plan = player_plan(&player);
+	for (int i = 0; i < 3; i++)
+		tasks[i] = player_task(&player, calls[2 - i], "ReduceScatter", 10); /* NCCL sorts them */
+	for (int i = 0; i < 3; i++)
+		player_stop(&player, tasks[i]);
+	player_stop(&player, plan);
+	player_stop(&player, group);
+	player_collective(&player, "AllReduce", 1, "ncclFloat32");
+
+	for (uint64_t i = 0; i < 3; i++) {
+		struct rw_operation op = operation(i);
+
+		cr_expect_eq(op.group, operation(0).group);
+		cr_expect_eq(op.plan, operation(0).plan);
+		cr_expect_eq(op.return_ns, operation(0).return_ns);
+		cr_expect_eq(op.sequence, i);
+		cr_expect_eq(op.nccl_sequence, 2 - i);
+	}
+	cr_expect_neq(operation(3).group, operation(0).group);
+	cr_expect_neq(operation(3).plan, operation(0).plan);
+}
+
+Test(record, communicators_of_one_thread_keep_their_launches_apart)
+{
+	struct player other;
+
+	begin(5);
+	player_init(&other, player_load(), 5, 0xbee, 0, 2);
+	void *group = player_api_group(&player);
+	void *first = player_call(&player, group, "AllReduce", 1, "ncclFloat32", false);
+	void *second = player_call(&other, group, "AllReduce", 2, "ncclFloat32", false);
+	player_stop(&player, player_launch(&player, (void *)0x2000));
+	void *plan = player_plan(&player);
+	player_stop(&player, player_task(&player, first, "AllReduce", 1));
+	player_stop(&player, plan);
+	player_stop(&other, player_launch(&other, (void *)0x3000));
+	plan = player_plan(&other);
+	player_stop(&other, player_task(&other, second, "AllReduce", 2));
+	player_stop(&other, plan);
+	player_stop(&player, group);
+
+	cr_expect_eq(operation(0).comm, 0);
+	cr_expect_eq(operation(1).comm, 1);
+	cr_expect_eq(operation(0).launch_stream, 0x2000);
+	cr_expect_eq(operation(1).launch_stream, 0x3000);
+	cr_expect(operation(1).known & RW_KNOWN_RETURN);
+}
+
+Test(record, captured_calls_are_counted_and_make_no_slot)
+{
+	struct rw_communicator entry;
+
+	begin(5);
+	void *call = player_call(&player, NULL, "AllReduce", 1, "ncclFloat32", true);
+	cr_expect(call, "the handle comes back at every replay");
+	cr_expect_null(player_task(&player, call, "AllReduce", 1));
+	cr_assert_eq(box_reader_refresh(&reader), 0);
+	cr_expect_eq(reader.header.head, 0);
+	cr_expect_eq(reader.header.untracked[RW_UNTRACKED_CAPTURED], 1);
+	cr_assert_eq(box_reader_communicators(&reader, 0, 1, &entry), 1);
+	cr_expect_eq(entry.captured, 1);
+	cr_expect_eq(entry.api_count, 1);
+}
+
+Test(record, a_task_without_a_launch_on_its_thread_came_from_a_host_callback)
+{
+	begin(5);
+	void *group = player_api_group(&player);
+	void *call = player_call(&player, group, "AllReduce", 1, "ncclFloat32", false);
+	player_stop(&player, group);
+	player_stop(&player, player_task(&player, call, "AllReduce", 1));
+	struct rw_operation op = operation(0);
+
+	cr_expect(op.flags & RW_FLAG_HOST_CALLBACK);
+	cr_expect_not(op.known & RW_KNOWN_LAUNCH);
+	cr_expect(op.known & RW_KNOWN_TASK);
+}
+
+Test(record, a_call_that_never_becomes_a_task_is_untracked_once_a_later_one_was_launched)
+{
+	struct rw_operation op;
+
+	begin(5);
+	void *group = player_api_group(&player);
+	player_stop(&player, player_call(&player, group, "AllReduce", 1, "ncclFloat32", false));
+	player_stop(&player, group);
+	player_collective(&player, "AllReduce", 1, "ncclFloat32");
+	cr_assert(player_wait_finished(&reader, 0, &op));
+	cr_expect(op.flags & RW_FLAG_UNTRACKED);
+	cr_expect_eq((op.flags & RW_FLAG_UNTRACKED_MASK) >> RW_FLAG_UNTRACKED_SHIFT, RW_UNTRACKED_NO_TASK);
+	cr_expect_not(operation(1).flags & RW_FLAG_UNTRACKED);
+}
+
+Test(record, a_call_that_never_becomes_a_task_is_untracked_a_second_after_its_return)
+{
+	struct rw_operation op;
+
+	begin(5);
+	void *group = player_api_group(&player);
+	player_stop(&player, player_call(&player, group, "AllReduce", 1, "ncclFloat32", false));
+	player_stop(&player, group);
+	cr_expect(operation(0).owner & RW_OWNER_HOST, "a non-blocking communicator may still launch it");
+	cr_assert(player_wait_finished(&reader, 0, &op));
+	cr_expect(op.flags & RW_FLAG_UNTRACKED);
+}
+
+Test(record, finalize_gives_up_what_is_unfinished)
+{
+	struct rw_operation op;
+	struct rw_communicator entry;
+
+	begin(5);
+	player_stop(&player, player_call(&player, NULL, "AllReduce", 1, "ncclFloat32", false));
+	player_finalize(&player);
+	cr_assert(player_wait_finished(&reader, 0, &op));
+	cr_expect_eq((op.flags & RW_FLAG_UNTRACKED_MASK) >> RW_FLAG_UNTRACKED_SHIFT, RW_UNTRACKED_FINALIZE);
+	cr_assert_eq(box_reader_communicators(&reader, 0, 1, &entry), 1);
+	cr_expect(entry.ended_ns);
+}
+
+Test(record, the_header_says_who_and_the_table_says_which_communicator)
+{
+	struct rw_communicator entry;
+
+	setenv("RANK", "5", 1);
+	setenv("WORLD_SIZE", "8", 1);
+	setenv("RANKWATCH_JOB", "night", 1);
+	setenv("NCCL_API_TOKEN", "hush", 1);
+	begin(5);
+	cr_expect_eq(reader.header.world_rank, 5);
+	cr_expect_eq(reader.header.world_size, 8);
+	cr_expect_str_eq(reader.header.rank_from, "RANK");
+	cr_expect_str_eq(reader.header.job, "night");
+	cr_expect_null(memmem(reader.header.environment, RW_BOX_ENVIRONMENT, "hush", 4));
+	cr_expect(memmem(reader.header.environment, RW_BOX_ENVIRONMENT, "WORLD_SIZE=8", 13));
+	cr_assert_eq(box_reader_communicators(&reader, 0, 1, &entry), 1);
+	cr_expect_eq(entry.id, 0x5eed);
+	cr_expect_str_eq(entry.name, "world");
+	cr_expect_eq(entry.rank, 1);
+	cr_expect_eq(entry.nranks, 4);
+	cr_expect(entry.born_ns);
+}

@@ -182,7 +182,10 @@ int probes_watch(struct probes *probes, pid_t tgid)
 		return err;
 	}
 	probes->watched++;
-	return iterate(probes, tgid); /* waits that began before now count from now on */
+	err = iterate(probes, tgid); /* waits that began before now count from now on */
+	if (err)
+		probes_unwatch(probes, tgid);
+	return err;
 }
 
 void probes_unwatch(struct probes *probes, pid_t tgid)

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/blackbox/fixture.h"
+
+TestSuite(reader, .fini = fixture_remove);
+
+enum { SLOTS = RW_BOX_RING_MIN };
+
+static struct rw_operation slots[SLOTS];
+static enum box_slot states[SLOTS];
+
+Test(reader, what_was_written_is_read)
+{
+	struct box_writer writer;
+	struct box_reader reader;
+
+	fixture_create(&writer);
+	for (uint64_t i = 0; i < 10; i++)
+		fixture_operation(&writer, i, 100 + i);
+	fixture_open(&reader, &writer);
+	cr_assert_eq(reader.header.head, 10);
+	cr_assert_eq(box_reader_operations(&reader, 0, 10, slots, states), 10);
+	for (uint64_t i = 0; i < 10; i++) {
+		cr_expect_eq(states[i], BOX_SLOT_OK);
+		cr_expect_eq(slots[i].ticket, i + 1);
+		cr_expect_eq(slots[i].sequence, i);
+		cr_expect_eq(slots[i].known, RW_KNOWN_IDENT | RW_KNOWN_API);
+	}
+}
+
+Test(reader, a_run_across_the_end_of_the_ring_is_read_in_order)
+{
+	struct box_writer writer;
+	struct box_reader reader;
+
+	fixture_create(&writer);
+	for (uint64_t i = 0; i < SLOTS + 20; i++)
+		fixture_finish(&writer, fixture_operation(&writer, i, 100 + i));
+	fixture_open(&reader, &writer);
+	cr_assert_eq(box_reader_operations(&reader, 20, SLOTS, slots, states), SLOTS);
+	for (uint64_t i = 0; i < SLOTS; i++) {
+		cr_assert_eq(states[i], BOX_SLOT_OK);
+		cr_assert_eq(slots[i].sequence, i + 20);
+	}
+	cr_assert_eq(box_reader_operations(&reader, 0, 20, slots, states), 20);
+	cr_expect_eq(states[0], BOX_SLOT_GONE);
+	cr_expect_eq(states[19], BOX_SLOT_GONE);
+}
+
+Test(reader, a_slot_being_claimed_is_busy)
+{
+	struct box_writer writer;
+	struct box_reader reader;
+	uint64_t ticket;
+
+	fixture_create(&writer);
+	box_claim(&writer, RW_OWNER_HOST, &ticket);
+	fixture_open(&reader, &writer);
+	cr_assert_eq(box_reader_operations(&reader, 0, 1, slots, states), 1);
+	cr_expect_eq(states[0], BOX_SLOT_BUSY);
+}
+
+Test(reader, an_operation_in_flight_for_a_turn_of_the_ring_is_found_behind_the_claim_that_passed_it)
+{
+	struct box_writer writer;
+	struct box_reader reader;
+
+	fixture_create(&writer);
+	fixture_operation(&writer, 77, 1);
+	for (uint64_t i = 0; i < SLOTS; i++)
+		fixture_finish(&writer, fixture_operation(&writer, i, 100 + i));
+	fixture_open(&reader, &writer);
+	cr_assert_eq(box_reader_operations(&reader, SLOTS, 1, slots, states), 1);
+	cr_expect_eq(states[0], BOX_SLOT_OLDER);
+	cr_expect_eq(slots[0].ticket, 1);
+	cr_expect_eq(slots[0].sequence, 77);
+	cr_assert_eq(box_reader_operations(&reader, 0, 1, slots, states), 1);
+	cr_expect_eq(states[0], BOX_SLOT_OK);
+}
+
+Test(reader, communicators_and_progress_are_read_and_the_room_is_respected)
+{
+	struct box_writer writer;
+	struct box_reader reader;
+	struct rw_communicator communicators[4];
+	struct rw_gpu_progress progress[4];
+
+	fixture_create(&writer);
+	memset(writer.communicators[1].name, 'x', sizeof(writer.communicators[1].name));
+	writer.communicators[1].id = 42;
+	writer.communicators[1].born_ns = 7;
+	writer.gpu[1].gpu_done = 9;
+	fixture_open(&reader, &writer);
+	cr_assert_eq(box_reader_communicators(&reader, 0, 4, communicators), 4);
+	cr_expect_eq(communicators[0].born_ns, 0);
+	cr_expect_eq(communicators[1].id, 42);
+	cr_expect_eq(strlen(communicators[1].name), 63, "terminated whatever the file holds");
+	cr_assert_eq(box_reader_progress(&reader, 0, 4, progress), 4);
+	cr_expect_eq(progress[1].gpu_done, 9);
+	cr_expect_eq(box_reader_progress(&reader, RW_BOX_COMMS - 1, 4, progress), 1);
+	cr_expect_eq(box_reader_communicators(&reader, RW_BOX_COMMS, 4, communicators), 0);
+}
+
+Test(reader, host_samples_are_read_by_number)
+{
+	struct box_writer writer;
+	struct box_reader reader;
+	struct rw_host_sample samples[3];
+
+	fixture_create(&writer);
+	for (uint32_t i = 0; i < RW_BOX_SAMPLES + 1; i++)
+		box_writer_sample(&writer, &(struct rw_host_sample){ .tid = i });
+	fixture_open(&reader, &writer);
+	cr_assert_eq(box_reader_samples(&reader, RW_BOX_SAMPLES - 1, 3, samples, states), 3);
+	cr_expect_eq(states[0], BOX_SLOT_OK);
+	cr_expect_eq(samples[1].tid, RW_BOX_SAMPLES);
+	cr_expect_eq(states[2], BOX_SLOT_BUSY, "not written yet");
+	cr_assert_eq(box_reader_samples(&reader, 0, 1, samples, states), 1);
+	cr_expect_eq(states[0], BOX_SLOT_GONE);
+}
+
+static void expect_refused(const struct box_writer *writer, int err, const char *sentence)
+{
+	struct box_reader reader;
+	char why[160] = "";
+
+	cr_expect_eq(box_reader_open(&reader, AT_FDCWD, writer->path, (uid_t)-1, why), err);
+	cr_expect_not_null(strstr(why, sentence), "\"%s\" is not in \"%s\"", sentence, why);
+	cr_expect_eq(reader.fd, -1);
+}
+
+/* One damage to a header at a time. */
+#define DAMAGE(field, value, err, sentence)                                                                         \
+	do {                                                                                                         \
+		struct rw_box_header good = *writer.header;                                                          \
+		writer.header->field = (value);                                                                      \
+		expect_refused(&writer, (err), (sentence));                                                          \
+		*writer.header = good;                                                                               \
+	} while (0)
+
+Test(reader, every_damaged_header_is_refused_with_a_sentence)
+{
+	struct box_writer writer;
+
+	fixture_create(&writer);
+	cr_assert_eq(chdir(fixture_directory()), 0);
+	cr_assert_eq(rename(writer.path, "b"), 0);
+	strcpy(writer.path, "b");
+	DAMAGE(magic[0], 'X', -EINVAL, "not a black box");
+	DAMAGE(layout, 2, -EPROTO, "layout 2, this program reads layout 1");
+	DAMAGE(required_features, 1, -EPROTO, "a newer rankwatch wrote it");
+	DAMAGE(header_size, 4096, -EINVAL, "header of 4096 bytes");
+	DAMAGE(operation_size, 128, -EINVAL, "operations of 128 bytes");
+	DAMAGE(ring_slots, 1000, -EINVAL, "ring of 1000 slots");
+	DAMAGE(ring_slots, 0, -EINVAL, "ring of 0 slots");
+	DAMAGE(ring_slots, 1536, -EINVAL, "ring of 1536 slots");
+	DAMAGE(ring_slots, 1u << 20, -EINVAL, "1048576 operations");
+	DAMAGE(ring_slots, 2048, -EINVAL, "operations at offset");
+	DAMAGE(comm_slots, 0, -EINVAL, "0 communicators");
+	DAMAGE(comm_slots, 1025, -EINVAL, "1025 communicators");
+	DAMAGE(sample_slots, 4097, -EINVAL, "4097 host samples");
+	DAMAGE(total_size, UINT64_MAX, -EIO, "truncated");
+	DAMAGE(total_size, 8192, -EINVAL, "control page at offset");
+	DAMAGE(control_offset, 0, -EINVAL, "control page at offset 0");
+	DAMAGE(comms_offset, UINT64_MAX - 7, -EINVAL, "communicators at offset");
+	DAMAGE(gpu_offset, 12288, -EINVAL, "GPU page at offset 12288");
+	DAMAGE(samples_offset, 12289, -EINVAL, "host samples at offset 12289");
+	DAMAGE(ring_offset, 1u << 30, -EINVAL, "operations at offset");
+}
+
+Test(reader, texts_are_terminated_whatever_the_file_holds)
+{
+	struct box_writer writer;
+	struct box_reader reader;
+
+	fixture_create(&writer);
+	memset(writer.header->host, 'h', sizeof(writer.header->host));
+	memset(writer.header->environment, 'e', sizeof(writer.header->environment));
+	memset(writer.header->devices[15].pci, 'p', sizeof(writer.header->devices[15].pci));
+	writer.header->comms_used = 99999;
+	fixture_open(&reader, &writer);
+	cr_expect_eq(strlen(reader.header.host), 63);
+	cr_expect_eq(strlen(reader.header.environment), RW_BOX_ENVIRONMENT - 2);
+	cr_expect_eq(strlen(reader.header.devices[15].pci), 15);
+	cr_expect_eq(reader.header.comms_used, RW_BOX_COMMS);
+}
+
+Test(reader, what_is_no_regular_file_of_the_owner_is_refused)
+{
+	struct box_reader reader;
+	char why[160];
+
+	cr_assert_eq(chdir(fixture_directory()), 0);
+	cr_assert_eq(mkfifo("fifo", 0600), 0);
+	cr_expect_eq(box_reader_open(&reader, AT_FDCWD, "fifo", (uid_t)-1, why), -EINVAL);
+	cr_expect_str_eq(why, "fifo: not a regular file");
+	cr_assert_eq(symlink("fifo", "link"), 0);
+	cr_expect_eq(box_reader_open(&reader, AT_FDCWD, "link", (uid_t)-1, why), -ELOOP);
+	cr_expect_str_eq(why, "link: a symbolic link: not followed");
+	cr_expect_eq(box_reader_open(&reader, AT_FDCWD, "nothing", (uid_t)-1, NULL), -ENOENT);
+	close(open("empty", O_CREAT | O_WRONLY, 0600));
+	cr_expect_eq(box_reader_open(&reader, AT_FDCWD, "empty", (uid_t)-1, why), -EINVAL);
+	cr_expect_str_eq(why, "empty: not a black box: only 0 bytes");
+	cr_expect_eq(box_reader_open(&reader, AT_FDCWD, "empty", geteuid() + 1, why), -EPERM);
+	cr_expect_not_null(strstr(why, "not to uid"));
+}
+
+Test(reader, a_box_that_shrinks_or_changes_its_layout_is_given_up)
+{
+	struct box_writer writer;
+	struct box_reader reader;
+
+	fixture_create(&writer);
+	fixture_open(&reader, &writer);
+	cr_expect_eq(box_reader_refresh(&reader), 0);
+	writer.header->comm_slots = 1;
+	cr_expect_eq(box_reader_refresh(&reader), -EPROTO);
+	writer.header->comm_slots = RW_BOX_COMMS;
+	cr_assert_eq(ftruncate(writer.fd, 100000), 0);
+	cr_expect_eq(box_reader_refresh(&reader), -EIO);
+	cr_expect_eq(box_reader_operations(&reader, 0, 1, slots, states), -EIO);
+}
+
+/* A process of its own that has a box. */
+static pid_t start_writer(struct box_reader *reader)
+{
+	struct box_writer writer;
+	int ready[2];
+
+	fixture_directory();
+	cr_assert_eq(pipe(ready), 0);
+
+	pid_t child = fork();
+
+	if (!child) {
+		fixture_create(&writer);
+		if (write(ready[1], writer.path, sizeof(writer.path)) == sizeof(writer.path))
+			pause();
+		_exit(1);
+	}
+	cr_assert_eq(read(ready[0], writer.path, sizeof(writer.path)), (ssize_t)sizeof(writer.path));
+	fixture_open(reader, &writer);
+	return child;
+}
+
+Test(reader, the_lock_tells_life_and_pid_of_the_writer)
+{
+	struct box_reader reader;
+	pid_t pid = -1, child = start_writer(&reader);
+
+	cr_expect_eq(box_reader_life(&reader, &pid), BOX_ALIVE);
+	cr_expect_eq(pid, child);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	cr_expect_eq(box_reader_life(&reader, &pid), BOX_ORPHANED);
+	cr_expect_eq(pid, 0);
+}
+
+Test(reader, a_copy_is_unknown_while_its_process_runs_and_orphaned_after)
+{
+	struct box_reader reader, copy;
+	pid_t child = start_writer(&reader);
+	char *bytes = malloc(reader.header.total_size);
+
+	cr_assert_eq(pread(reader.fd, bytes, reader.header.total_size, 0), (ssize_t)reader.header.total_size);
+	cr_assert_eq(chdir(fixture_directory()), 0);
+
+	int fd = open("copy.rwbox", O_WRONLY | O_CREAT, 0600);
+
+	cr_assert_eq(write(fd, bytes, reader.header.total_size), (ssize_t)reader.header.total_size);
+	cr_assert_eq(box_reader_open(&copy, AT_FDCWD, "copy.rwbox", geteuid(), NULL), 0);
+	cr_expect_eq(box_reader_life(&copy, NULL), BOX_LIFE_UNKNOWN);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	cr_expect_eq(box_reader_life(&copy, NULL), BOX_ORPHANED);
+	free(bytes);
+}
+
+Test(reader, a_box_of_another_boot_is_orphaned)
+{
+	struct box_writer writer;
+	struct box_reader reader;
+
+	fixture_create(&writer);
+	fixture_open(&reader, &writer);
+	cr_expect_eq(box_reader_life(&reader, NULL), BOX_LIFE_UNKNOWN, "our own lock is not seen, our process is");
+	writer.header->boot_id[0] ^= 1;
+	cr_assert_eq(box_reader_refresh(&reader), 0);
+	cr_expect_eq(box_reader_life(&reader, NULL), BOX_ORPHANED);
+}

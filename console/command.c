@@ -13,6 +13,8 @@
 #include "console/terminal.h"
 
 const struct command *const command_table[] = {
+	&demo_command,
+	&doctor_command,
 	&dump_command,
 	&env_command,
 	&help_command,

@@ -32,15 +32,15 @@ static bool fill_build_tree(struct install *install, const char *build)
 {
 	install->build_tree = true;
 	return join(install->plugin_directory, INSTALL_PATH, "%s/plugin", build) &&
-	       join(install->sim_libraries, sizeof(install->sim_libraries), "%s/sim/nccl:%s/sim/cuda", build, build) &&
+	       join(install->sim_libraries, INSTALL_PATH, "%s/sim", build) &&
 	       join(install->workload_directory, INSTALL_PATH, "%s/sim/workload", build);
 }
 
 static bool fill_installed(struct install *install, const char *prefix)
 {
 	return join(install->plugin_directory, INSTALL_PATH, "%s/" RANKWATCH_LIBDIR, prefix) &&
-	       join(install->sim_libraries, sizeof(install->sim_libraries), "%s/" RANKWATCH_SIMDIR, prefix) &&
-	       join(install->workload_directory, INSTALL_PATH, "%s/" RANKWATCH_SIMDIR, prefix);
+	       join(install->sim_libraries, INSTALL_PATH, "%s/" RANKWATCH_LIBDIR "/rankwatch/sim", prefix) &&
+	       join(install->workload_directory, INSTALL_PATH, "%s/" RANKWATCH_LIBEXECDIR "/rankwatch", prefix);
 }
 
 /* The prefix is what remains of the program's directory without the configured bindir. */

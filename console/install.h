@@ -15,8 +15,8 @@ struct install {
 	char program[INSTALL_PATH];	      /* this rankwatch */
 	char plugin_directory[INSTALL_PATH];  /* for LD_LIBRARY_PATH */
 	char plugin[INSTALL_PATH];	      /* the plugin itself, for LD_PRELOAD */
-	char sim_libraries[2 * INSTALL_PATH]; /* stand-in NCCL and CUDA driver, for LD_LIBRARY_PATH */
-	char workload_directory[INSTALL_PATH];
+	char sim_libraries[INSTALL_PATH];     /* stand-in NCCL and CUDA driver, for LD_LIBRARY_PATH */
+	char workload_directory[INSTALL_PATH]; /* workload, slow-disk */
 };
 
 /* Fills all paths from /proc/self/exe; whether the files exist is the caller's question. 0 or -errno. */

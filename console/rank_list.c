@@ -11,8 +11,7 @@ static size_t end_of_row(const int32_t *ranks, size_t count, size_t first)
 
 	while (last + 1 < count && ranks[last + 1] == ranks[last] + 1)
 		last++;
-	/* "4,5" says two ranks more plainly than "4-5". */
-	return last == first + 1 ? first : last;
+	return last;
 }
 
 char *rank_list_text(char *text, size_t size, const int32_t *ranks, size_t count)

@@ -12,9 +12,9 @@ static void expect_list(const char *expected, const int32_t *ranks, size_t count
 	cr_expect_str_eq(rank_list_text(text, sizeof(text), ranks, count), expected);
 }
 
-Test(rank_list, three_in_a_row_become_a_range_and_two_do_not)
+Test(rank_list, ranks_in_a_row_become_a_range)
 {
-	expect_list("0-3,5,6,9", (int32_t[]){ 0, 1, 2, 3, 5, 6, 9 }, 7);
+	expect_list("0-3,5-6,9", (int32_t[]){ 0, 1, 2, 3, 5, 6, 9 }, 7);
 	expect_list("7", (int32_t[]){ 7 }, 1);
 	expect_list("", NULL, 0);
 }

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "console/command.h"
+#include "console/demo_run.h"
+#include "console/demo_verdict.h"
+#include "console/install.h"
+
+struct options {
+	const struct scenario *scenario;
+	bool json, list, keep;
+};
+
+enum { KEY_JSON = 0x100, KEY_KEEP, KEY_LIST, SKIPPED = 77 };
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case KEY_JSON:
+		options->json = true;
+		return 0;
+	case KEY_KEEP:
+		options->keep = true;
+		return 0;
+	case KEY_LIST:
+		options->list = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (state->arg_num > 0)
+			argp_error(state, "one scenario at a time");
+		options->scenario = scenario_find(argument);
+		if (!options->scenario)
+			argp_error(state, "there is no scenario \"%s\"; --list shows them", argument);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void print_list(void)
+{
+	for (size_t i = 0; i < scenario_count; i++)
+		printf("%-16s %s%s\n", scenarios[i].name, scenarios[i].description, i == 0 ? " (the default)" : "");
+}
+
+static void print_start(const struct scenario *scenario)
+{
+	fprintf(stderr,
+		"rankwatch demo: %s: %s, in a job of 8 ranks, for about %d s.\n"
+		"rankwatch demo: NCCL and the GPUs are stand-ins on this machine's CPUs; processes and faults are real.\n",
+		scenario->name, scenario->description, scenario->duration_s);
+}
+
+static int judge(const struct demo_run *demo, const struct scenario *scenario, int status)
+{
+	struct demo_verdict verdict;
+	FILE *lines = fopen(demo->findings, "re");
+
+	if (!lines) {
+		fprintf(stderr, "rankwatch demo: %s: %s\n", demo->findings, strerror(errno));
+		return COMMAND_FAILED;
+	}
+	demo_judge(&verdict, scenario, lines);
+	fclose(lines);
+	if (scenario->kind)
+		fprintf(stderr, "rankwatch demo: injected in rank %d: %s, %s\n", scenario->rank, scenario->kind,
+			scenario->cause);
+	else
+		fputs("rankwatch demo: injected nothing\n", stderr);
+	fprintf(stderr, "rankwatch demo: %s\n", verdict.text);
+	if (status != scenario->status)
+		fprintf(stderr, "rankwatch demo: the job's exit status is %d, and should be %d: wrong\n", status,
+			scenario->status);
+	return verdict.right && status == scenario->status ? COMMAND_DONE : COMMAND_FAILED;
+}
+
+static int run_scenario(const struct options *options, struct demo_run *demo)
+{
+	int status = demo_run_wait(demo, options->json);
+
+	if (demo->signal) {
+		fprintf(stderr, "rankwatch demo: ended by signal %d\n", demo->signal);
+		return 128 + demo->signal;
+	}
+	if (status == SKIPPED && options->scenario->slow_disk) {
+		fputs("rankwatch demo: skipped: no slow disk can be had here, for the reason above\n", stderr);
+		return SKIPPED;
+	}
+	return judge(demo, options->scenario, status);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct options options = { .scenario = &scenarios[0] };
+	struct demo_run demo;
+	int status = COMMAND_FAILED;
+
+	command_parse(command, argc, argv, 0, &options);
+	if (options.list) {
+		print_list();
+		return COMMAND_DONE;
+	}
+	print_start(options.scenario);
+	int error = demo_run_start(&demo, options.scenario);
+
+	if (error)
+		fprintf(stderr, "rankwatch demo: %s: %s\n", demo.failed, strerror(-error));
+	else
+		status = run_scenario(&options, &demo);
+	if (options.keep && !error)
+		fprintf(stderr, "rankwatch demo: kept: %s, and the black boxes: rankwatch report --job %s\n", demo.findings,
+			demo.job);
+	demo_run_close(&demo, options.keep);
+	return status;
+}
+
+static const struct argp_option demo_options[] = {
+	{ "json", KEY_JSON, NULL, 0, "Findings as JSON lines on standard output, as they change", 0 },
+	{ "keep", KEY_KEEP, NULL, 0, "Keep the black boxes and the findings, and say where", 0 },
+	{ "list", KEY_LIST, NULL, 0, "List the scenarios", 0 },
+	{ 0 },
+};
+
+static const struct argp demo_argp = {
+	.options = demo_options,
+	.parser = parse,
+	.args_doc = "[SCENARIO]",
+	.doc = "Runs a training-like job of 8 ranks with a real fault in it, under \"rankwatch run\", and checks that the "
+	       "fault is named. Needs no GPU: NCCL and the CUDA driver are stand-ins on CPUs. The first scenario has rank 0 "
+	       "write its log to a slow disk, in a thread of its own.\v"
+	       "The exit status is 0 when rank and cause were named as injected, 1 when not, 77 when this machine cannot make "
+	       "the fault (a slow disk needs root or FUSE).\n\n"
+	       "Examples:\n"
+	       "  rankwatch demo\n"
+	       "  rankwatch demo killed --json | jq .text\n"
+	       "  rankwatch demo never --keep && rankwatch report\n",
+};
+
+const struct command demo_command = {
+	.name = "demo",
+	.summary = "run a job with a fault in it on stand-in GPUs, and find it",
+	.argp = &demo_argp,
+	.run = run,
+};

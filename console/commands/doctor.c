@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "console/box_json.h"
+#include "console/command.h"
+#include "console/doctor/check.h"
+#include "console/paragraph.h"
+#include "console/terminal.h"
+
+/* In the order in which they depend on each other. */
+static const struct check *const checks[] = {
+	&nccl_check,   &abi_check, &plugin_check, &variable_check,  &kernel_check,
+	&gpu_check,    &box_check, &watchdog_check, &collector_check,
+};
+
+static const struct {
+	const char *name, *colour;
+} verdicts[] = {
+	[VERDICT_OK] = { "ok", "\033[32m" },
+	[VERDICT_WARNING] = { "warning", "\033[33m" },
+	[VERDICT_NO] = { "no", "\033[31m" },
+};
+
+enum { TEXT_COLUMN = 31 };
+
+struct options {
+	bool json;
+	char **command;
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	(void)argument;
+	switch (key) {
+	case 'J':
+		options->json = true;
+		return 0;
+	case ARGP_KEY_ARGS:
+		options->command = state->argv + state->next;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const char *from_environment(void *argument, const char *name)
+{
+	(void)argument;
+	return getenv(name);
+}
+
+static void print_json(const struct check *check, const struct check_result *result)
+{
+	json_t *line = json_pack("{s:s, s:s, s:o, s:o}", "check", check->name, "verdict", verdicts[result->verdict].name,
+				 "text", box_json_text(result->text, sizeof(result->text)), "advice",
+				 *result->advice ? box_json_text(result->advice, sizeof(result->advice)) : json_null());
+
+	if (line && json_dumpf(line, stdout, JSON_COMPACT | JSON_ENSURE_ASCII) == 0)
+		putchar('\n');
+	json_decref(line);
+}
+
+static void print_text(const struct check *check, const struct check_result *result)
+{
+	bool colour = terminal_has_colour(STDOUT_FILENO);
+	int width = terminal_width(STDOUT_FILENO);
+
+	printf("%s%-7s%s  %-20s  ", colour ? verdicts[result->verdict].colour : "", verdicts[result->verdict].name,
+	       colour ? "\033[0m" : "", check->name);
+	paragraph_print(stdout, result->text, TEXT_COLUMN, TEXT_COLUMN, width);
+	if (*result->advice) {
+		printf("%*s→ ", TEXT_COLUMN - 2, "");
+		paragraph_print(stdout, result->advice, TEXT_COLUMN, TEXT_COLUMN, width);
+	}
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct check_context context = { .root = "", .get = from_environment };
+	static struct check_result result;
+
+	command_parse(command, argc, argv, ARGP_IN_ORDER, &options);
+	context.command = options.command;
+	if (install_find(&context.install) != 0) {
+		fputs("rankwatch doctor: /proc/self/exe cannot be read: is /proc mounted?\n", stderr);
+		return COMMAND_FAILED;
+	}
+	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++) {
+		result = (struct check_result){ 0 };
+		checks[i]->run(&context, &result);
+		if (options.json)
+			print_json(checks[i], &result);
+		else
+			print_text(checks[i], &result);
+		fflush(stdout);
+	}
+	return COMMAND_DONE;
+}
+
+static const struct argp_option doctor_options[] = {
+	{ "json", 'J', NULL, 0, "One JSON object a line: check, verdict, text, advice", 0 },
+	{ 0 },
+};
+
+static const struct argp doctor_argp = {
+	.options = doctor_options,
+	.parser = parse,
+	.args_doc = "[-- COMMAND [ARGUMENT...]]",
+	.doc = "Checks, one line each, what rankwatch needs and what it could use here: NCCL and its profiler ABI, the plugin, "
+	       "who sets NCCL_PROFILER_PLUGIN, the kernel's view, GPU progress, the place for black boxes, the watchdog, the "
+	       "collector. A line that is not ok says what to do. Run it where the job runs, with the job's command: the "
+	       "command is not started, only its interpreter and its arguments are looked at.\v"
+	       "The exit status is 0 when the checks were made, whatever they found; --json has the verdicts.\n\n"
+	       "Examples:\n"
+	       "  rankwatch doctor -- torchrun --nproc-per-node 8 train.py\n"
+	       "  rankwatch doctor --json | jq -r 'select(.verdict == \"no\").check'\n",
+};
+
+const struct command doctor_command = {
+	.name = "doctor",
+	.summary = "check what works on this machine, and say what to do",
+	.argp = &doctor_argp,
+	.run = run,
+};

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/demo_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "console/box_runs.h"
+#include "console/boxes.h"
+
+enum { ARGUMENTS = 48, LOOK_MS = 100, SIGN_OF_LIFE_S = 10 };
+
+static void put_in_front(const char *name, const char *value)
+{
+	const char *old = getenv(name);
+	char joined[2 * INSTALL_PATH];
+
+	snprintf(joined, sizeof(joined), "%s%s%s", value, old && *old ? ":" : "", old ? old : "");
+	setenv(name, joined, 1);
+}
+
+static void set_environment(const struct demo_run *demo)
+{
+	for (const char *const *variable = scenario_environment; *variable; variable++)
+		putenv((char *)*variable);
+	setenv("RANKWATCH_JOB", demo->job, 1);
+	put_in_front("LD_LIBRARY_PATH", demo->install.sim_libraries);
+}
+
+/* slow-disk rankwatch run --findings FILE -- workload …; strings live as long as the child needs them. */
+static void start_in_child(struct demo_run *demo, const struct scenario *scenario)
+{
+	static char slow_disk[INSTALL_PATH + 16], workload[INSTALL_PATH + 16];
+	const char *arguments[ARGUMENTS] = { 0 };
+	size_t count = 0;
+
+	snprintf(slow_disk, sizeof(slow_disk), "%s/slow-disk", demo->install.workload_directory);
+	snprintf(workload, sizeof(workload), "%s/workload", demo->install.workload_directory);
+	if (scenario->slow_disk)
+		arguments[count++] = slow_disk;
+	arguments[count++] = demo->install.program;
+	arguments[count++] = "run";
+	arguments[count++] = "--findings";
+	arguments[count++] = demo->findings;
+	arguments[count++] = "--";
+	arguments[count++] = workload;
+	for (const char *const *one = scenario->arguments; *one && count < ARGUMENTS - 1; one++)
+		arguments[count++] = *one;
+	set_environment(demo);
+	execv(arguments[0], (char *const *)arguments);
+	fprintf(stderr, "rankwatch demo: %s: %s\n", arguments[0], strerror(errno));
+	_exit(127);
+}
+
+static void child(struct demo_run *demo, const struct scenario *scenario, const sigset_t *mask)
+{
+	/* A group of its own: a Ctrl-C comes here first and is passed on once, so the slow disk is always undone. */
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (null >= 0)
+		dup2(null, STDIN_FILENO);
+	start_in_child(demo, scenario);
+}
+
+static int check_parts(struct demo_run *demo, const struct scenario *scenario)
+{
+	static const char *const parts[] = { "workload", "slow-disk" };
+	int error = install_find(&demo->install);
+
+	if (error) {
+		snprintf(demo->failed, sizeof(demo->failed), "/proc/self/exe");
+		return error;
+	}
+	for (size_t i = 0; i < (scenario->slow_disk ? 2 : 1); i++) {
+		snprintf(demo->failed, sizeof(demo->failed), "%s/%s", demo->install.workload_directory, parts[i]);
+		if (access(demo->failed, X_OK) != 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int make_findings_file(struct demo_run *demo)
+{
+	snprintf(demo->findings, sizeof(demo->findings), "/tmp/rankwatch-demo-XXXXXX");
+	snprintf(demo->failed, sizeof(demo->failed), "%s", demo->findings);
+	int fd = mkstemp(demo->findings);
+
+	if (fd < 0) {
+		demo->findings[0] = '\0';
+		return -errno;
+	}
+	close(fd);
+	return 0;
+}
+
+/* What demo_run_wait() takes from its queue; blocked before the child can end. */
+static void fill_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGCHLD);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+}
+
+int demo_run_start(struct demo_run *demo, const struct scenario *scenario)
+{
+	sigset_t ours, before;
+
+	*demo = (struct demo_run){ .duration_s = scenario->duration_s };
+	snprintf(demo->job, sizeof(demo->job), "demo-%s-%d", scenario->name, (int)getpid());
+	int error = check_parts(demo, scenario);
+
+	if (!error)
+		error = make_findings_file(demo);
+	if (error)
+		return error;
+	fill_signals(&ours);
+	sigprocmask(SIG_BLOCK, &ours, &before);
+	demo->child = fork();
+	if (demo->child == 0)
+		child(demo, scenario, &before);
+	snprintf(demo->failed, sizeof(demo->failed), "fork");
+	return demo->child < 0 ? -errno : 0;
+}
+
+/* Copies whole lines that were appended since the last call. */
+static void copy_lines(FILE *from, FILE *to)
+{
+	char *line = NULL;
+	size_t size = 0;
+	long at = ftell(from);
+
+	clearerr(from);
+	while (getline(&line, &size, from) > 0 && strchr(line, '\n')) {
+		fputs(line, to);
+		at = ftell(from);
+	}
+	/* Half a line: once more when the rest is there. */
+	fseek(from, at, SEEK_SET);
+	fflush(to);
+	free(line);
+}
+
+static void show_life(const struct demo_run *demo, time_t started)
+{
+	static time_t shown;
+	time_t seconds = time(NULL) - started;
+
+	if (seconds / SIGN_OF_LIFE_S == shown / SIGN_OF_LIFE_S || !isatty(STDERR_FILENO))
+		return;
+	shown = seconds;
+	fprintf(stderr, "rankwatch demo: %ld s of about %d s\n", (long)seconds, demo->duration_s);
+}
+
+static bool has_ended(struct demo_run *demo, int *status)
+{
+	int wait_status;
+
+	if (waitpid(demo->child, &wait_status, WNOHANG) != demo->child)
+		return false;
+	demo->child = 0;
+	*status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+	return true;
+}
+
+int demo_run_wait(struct demo_run *demo, bool json)
+{
+	FILE *lines = json ? fopen(demo->findings, "re") : NULL;
+	struct timespec look = { .tv_nsec = LOOK_MS * 1000000L };
+	time_t started = time(NULL);
+	int status = 0;
+	sigset_t set;
+
+	fill_signals(&set);
+	while (!has_ended(demo, &status)) {
+		int signal = sigtimedwait(&set, NULL, &look);
+
+		if (signal > 0 && signal != SIGCHLD) {
+			demo->signal = signal;
+			kill(demo->child, SIGTERM);
+		}
+		if (lines)
+			copy_lines(lines, stdout);
+		else
+			show_life(demo, started);
+	}
+	if (lines) {
+		copy_lines(lines, stdout);
+		fclose(lines);
+	}
+	return status;
+}
+
+static void refuse_quietly(void *argument, const char *path, const char *why)
+{
+	(void)argument;
+	(void)path;
+	(void)why;
+}
+
+/* The job's name is this demo's own, so its directory is, too; RANKWATCH_DIR is not removed while others' files are in
+ * it. */
+static void remove_boxes(const struct demo_run *demo)
+{
+	struct boxes boxes;
+
+	if (boxes_open(&boxes, NULL, 0, refuse_quietly, NULL) == 0)
+		box_runs_keep_job(&boxes, demo->job);
+	for (size_t i = 0; i < boxes.count; i++) {
+		char lock[INSTALL_PATH], directory[INSTALL_PATH];
+
+		snprintf(directory, sizeof(directory), "%s", boxes.entries[i].path);
+		snprintf(lock, sizeof(lock), "%s/collector.lock", dirname(directory));
+		unlink(boxes.entries[i].path);
+		if (strstr(directory, demo->job)) {
+			unlink(lock);
+			rmdir(directory);
+		}
+	}
+	boxes_close(&boxes);
+}
+
+void demo_run_close(struct demo_run *demo, bool keep)
+{
+	if (keep || !*demo->job)
+		return;
+	if (*demo->findings)
+		unlink(demo->findings);
+	remove_boxes(demo);
+}

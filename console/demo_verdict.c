@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/demo_verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "finding/finding_text.h"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static const char *cause_of(const json_t *finding)
+{
+	const char *cause = text_of(json_object_get(finding, "cause"), "class");
+
+	return *cause ? cause : "no cause";
+}
+
+/* id → last revision, without notices. */
+static json_t *read_findings(FILE *lines)
+{
+	json_t *findings = json_object();
+	char *line = NULL;
+	size_t size = 0;
+
+	while (getline(&line, &size, lines) > 0) {
+		json_t *finding = json_loads(line, 0, NULL);
+		const char *id = text_of(finding, "id");
+
+		if (*id && strcmp(text_of(finding, "severity"), "notice"))
+			json_object_set(findings, id, finding);
+		json_decref(finding);
+	}
+	free(line);
+	return findings;
+}
+
+static bool names_only(const json_t *finding, int rank)
+{
+	const json_t *ranks = json_object_get(finding, "ranks");
+
+	return json_array_size(ranks) == 1 && json_integer_value(json_array_get(ranks, 0)) == rank;
+}
+
+static bool is_expected(const json_t *finding, const struct scenario *scenario)
+{
+	return !strcmp(text_of(finding, "kind"), scenario->kind) && !strcmp(cause_of(finding), scenario->cause);
+}
+
+static void describe(const json_t *finding, const char *judgement, struct demo_verdict *verdict)
+{
+	char *ranks = json_dumps(json_object_get(finding, "ranks"), JSON_COMPACT | JSON_ENCODE_ANY);
+	char *kind = finding_escape(text_of(finding, "kind")), *cause = finding_escape(cause_of(finding));
+
+	snprintf(verdict->text, sizeof(verdict->text), "named rank %.*s, %s, %s: %s",
+		 ranks ? (int)strcspn(ranks + 1, "]") : 1, ranks ? ranks + 1 : "?", kind ? kind : "?",
+		 cause ? cause : "?", judgement);
+	free(ranks);
+	free(kind);
+	free(cause);
+}
+
+void demo_judge(struct demo_verdict *verdict, const struct scenario *scenario, FILE *lines)
+{
+	json_t *findings = read_findings(lines), *finding;
+	const json_t *wrong = NULL, *right = NULL, *other = NULL;
+	const char *id;
+
+	json_object_foreach(findings, id, finding) {
+		if (!scenario->kind || !names_only(finding, scenario->rank))
+			wrong = finding;
+		else if (is_expected(finding, scenario))
+			right = finding;
+		else
+			other = finding;
+	}
+	verdict->right = !wrong && (right || !scenario->kind);
+	if (wrong)
+		describe(wrong, "wrong", verdict);
+	else if (right)
+		describe(right, "right", verdict);
+	else if (other)
+		describe(other, "the right rank, but not what was injected: wrong", verdict);
+	else
+		snprintf(verdict->text, sizeof(verdict->text), "no finding: %s", scenario->kind ? "wrong" : "right");
+	json_decref(findings);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Did the findings of a demo name what was injected, and nothing else? */
+#ifndef CONSOLE_DEMO_VERDICT_H
+#define CONSOLE_DEMO_VERDICT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "scenario.h"
+
+struct demo_verdict {
+	bool right;
+	char text[512]; /* "named rank 0, straggler, io: right"; from findings, so escaped */
+};
+
+/* lines: findings as JSON lines, every revision; those below `warning` do not count. Right: the last revision of each
+ * names the scenario's rank alone, and one has its kind and cause. A healthy scenario is right without any. */
+void demo_judge(struct demo_verdict *verdict, const struct scenario *scenario, FILE *lines);
+
+#endif

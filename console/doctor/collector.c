@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/doctor/check.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "collector/address.h"
+
+/* 0 when somebody listens. */
+static int try_connect(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	error = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : -errno;
+	close(fd);
+	return error;
+}
+
+static void collector_run_check(struct check_context *context, struct check_result *result)
+{
+	const char *job = check_get(context, "RANKWATCH_JOB");
+	struct address address;
+	int error = address_fill(&address, check_get(context, "XDG_RUNTIME_DIR"), getuid(), job ? job : "local");
+
+	if (!error)
+		error = try_connect(address.shared);
+	if (!error) {
+		check_say(result, VERDICT_OK, "running, on %s", address.shared);
+	} else if (error == -ENOENT || error == -ECONNREFUSED) {
+		check_say(result, VERDICT_OK, "none is running; \"rankwatch run\" starts one for its job");
+	} else {
+		check_say(result, VERDICT_WARNING, "%s: %s", address.shared, strerror(-error));
+		check_advise(result, "\"rankwatch findings\" cannot follow it; --findings FILE works without the socket");
+	}
+}
+
+const struct check collector_check = { .name = "collector", .run = collector_run_check };

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "console/doctor/check.h"
+#include "console/doctor/child.h"
+#include "console/doctor/libraries.h"
+#include "console/doctor/python.h"
+#include "crafted_box.h"
+
+/* NAME, VALUE, …, NULL. */
+static const char *from_table(void *argument, const char *name)
+{
+	for (const char **entry = argument; *entry; entry += 2) {
+		if (!strcmp(entry[0], name))
+			return entry[1];
+	}
+	return NULL;
+}
+
+static struct check_context context_of(const char **environment, const char *root)
+{
+	return (struct check_context){ .root = root, .get = from_table, .get_argument = environment };
+}
+
+static void write_file(const char *root, const char *name, const char *text, mode_t mode)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	for (char *slash = strchr(path + strlen(root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+	FILE *file = fopen(path, "w");
+
+	cr_assert(file, "%s", path);
+	fputs(text, file);
+	fclose(file);
+	chmod(path, mode);
+}
+
+static void expect_variable(const char **environment, const char *root, enum verdict verdict, const char *part)
+{
+	struct check_context context = context_of(environment, root);
+	struct check_result result = { 0 };
+
+	variable_check.run(&context, &result);
+	cr_expect_eq(result.verdict, verdict, "%s", result.text);
+	cr_expect(strstr(result.text, part), "\"%s\" in \"%s\"", part, result.text);
+}
+
+Test(doctor, says_who_set_the_profiler_plugin_and_the_environment_wins)
+{
+	const char *root = crafted_directory();
+	const char *none[] = { NULL };
+	const char *foreign[] = { "NCCL_PROFILER_PLUGIN", "/opt/other/libnccl-profiler-other.so", NULL };
+	const char *home[] = { "HOME", "/home/u", NULL };
+
+	expect_variable(none, root, VERDICT_OK, "nobody");
+	write_file(root, "etc/nccl.conf", "NCCL_DEBUG=INFO\nNCCL_PROFILER_PLUGIN=fleet # by the fleet\n", 0600);
+	expect_variable(none, root, VERDICT_WARNING, "fleet, set by");
+	expect_variable(none, root, VERDICT_WARNING, "etc/nccl.conf");
+	write_file(root, "home/u/.nccl.conf", "NCCL_PROFILER_PLUGIN=" INSTALL_PLUGIN_NAME "\n", 0600);
+	expect_variable(home, root, VERDICT_OK, ".nccl.conf");
+	expect_variable(foreign, root, VERDICT_WARNING, "set by environment");
+}
+
+Test(doctor, a_spelling_that_not_all_releases_load_is_a_warning)
+{
+	const char *path[] = { "NCCL_PROFILER_PLUGIN", "/usr/lib/libnccl-profiler-rankwatch.so", NULL };
+
+	expect_variable(path, "/nonexistent", VERDICT_WARNING, "libnccl-profiler-rankwatch.so");
+}
+
+static enum verdict abi_verdict(uint32_t nccl_version, struct check_result *result)
+{
+	struct check_context context = { .nccl_version = nccl_version };
+
+	*result = (struct check_result){ 0 };
+	abi_check.run(&context, result);
+	return result->verdict;
+}
+
+Test(doctor, profiler_abi_follows_from_the_release)
+{
+	struct check_result result;
+
+	cr_expect_eq(abi_verdict(22809, &result), VERDICT_OK);
+	cr_expect(strstr(result.text, "v5"));
+	cr_expect_eq(abi_verdict(23007, &result), VERDICT_OK);
+	cr_expect(strstr(result.text, "v6"));
+	cr_expect_eq(abi_verdict(22705, &result), VERDICT_WARNING);
+	cr_expect(strstr(result.text, "v4"));
+	cr_expect_eq(abi_verdict(22602, &result), VERDICT_NO);
+	cr_expect_eq(abi_verdict(21805, &result), VERDICT_NO);
+	cr_expect(strstr(result.advice, "2.27.3"));
+	cr_expect_eq(abi_verdict(0, &result), VERDICT_WARNING);
+}
+
+Test(doctor, finds_nccl_in_the_library_path_and_in_the_system_under_a_root)
+{
+	const char *root = crafted_directory();
+	const char *environment[] = { "LD_LIBRARY_PATH", "/opt/a:/opt/b", NULL };
+	struct check_context context = context_of(environment, root);
+	static struct library_copies copies;
+
+	library_find_nccl(&context, &copies);
+	cr_expect_eq(copies.count, 0);
+	write_file(root, "usr/lib/x86_64-linux-gnu/libnccl.so.2", "", 0600);
+	write_file(root, "opt/b/libnccl.so.2", "", 0600);
+	library_find_nccl(&context, &copies);
+	cr_assert_eq(copies.count, 2);
+	cr_expect(strstr(copies.paths[0], "/opt/b/libnccl.so.2"));
+	cr_expect(strstr(copies.paths[1], "/usr/lib/"));
+}
+
+Test(doctor, a_file_that_is_no_library_is_a_warning_and_not_a_crash)
+{
+	const char *root = crafted_directory();
+	const char *environment[] = { "LD_LIBRARY_PATH", "/opt", NULL };
+	struct check_context context = context_of(environment, root);
+	struct check_result result = { 0 };
+
+	write_file(root, "opt/libnccl.so.2", "not a library", 0600);
+	nccl_check.run(&context, &result);
+	cr_expect_eq(result.verdict, VERDICT_WARNING, "%s", result.text);
+	cr_expect(strstr(result.text, "does not load"), "%s", result.text);
+	cr_expect_eq(context.nccl_version, 0);
+}
+
+Test(doctor, a_missing_plugin_is_named)
+{
+	struct check_context context = { .install.plugin = "/nonexistent/" INSTALL_PLUGIN_NAME };
+	struct check_result result = { 0 };
+
+	plugin_check.run(&context, &result);
+	cr_expect_eq(result.verdict, VERDICT_NO);
+	cr_expect(strstr(result.text, "/nonexistent/"));
+	cr_expect_gt(strlen(result.advice), 0);
+}
+
+Test(doctor, the_commands_interpreter_is_that_of_its_script)
+{
+	const char *root = crafted_directory();
+	const char *environment[] = { "PATH", "/none:/bin", NULL };
+	struct check_context context = context_of(environment, root);
+	char *torchrun[] = { "torchrun", "train.py", NULL };
+	char path[INSTALL_PATH];
+
+	write_file(root, "bin/torchrun", "#!/venv/bin/python3 -u\n", 0700);
+	write_file(root, "bin/python3", "", 0700);
+	context.command = torchrun;
+	python_interpreter(&context, path, sizeof(path));
+	cr_expect_str_eq(path, "/venv/bin/python3");
+	context.command = NULL;
+	python_interpreter(&context, path, sizeof(path));
+	cr_expect(strstr(path, "/bin/python3"), "%s", path);
+}
+
+Test(doctor, watchdog_is_read_from_the_commands_arguments)
+{
+	const char *environment[] = { NULL };
+	struct check_context context = context_of(environment, "");
+	char *command[] = { "torchrun", "train.py", "--comm.train_timeout_seconds", "60", NULL };
+	struct check_result result = { 0 };
+
+	watchdog_check.run(&context, &result);
+	cr_expect_eq(result.verdict, VERDICT_WARNING);
+	context.command = command;
+	watchdog_check.run(&context, &result);
+	cr_expect_eq(result.verdict, VERDICT_OK);
+	cr_expect(strstr(result.text, "60 s"), "%s", result.text);
+}
+
+Test(doctor, a_black_box_is_tried_and_leaves_nothing_behind)
+{
+	const char *root = crafted_directory();
+	const char *environment[] = { "RANKWATCH_DIR", root, NULL };
+	struct check_context context = context_of(environment, "");
+	struct check_result result = { 0 };
+
+	box_check.run(&context, &result);
+	cr_expect_neq(result.verdict, VERDICT_NO, "%s", result.text);
+	cr_expect(strstr(result.text, root), "%s", result.text);
+	cr_expect_eq(rmdir(root), 0, "the directory is the user's, and empty as before");
+}
+
+struct answer {
+	int value;
+};
+
+static void answer_42(const void *argument, void *result, size_t size)
+{
+	(void)argument;
+	(void)size;
+	((struct answer *)result)->value = 42;
+}
+
+static void crash(const void *argument, void *result, size_t size)
+{
+	(void)argument;
+	(void)size;
+	((struct answer *)result)->value = 1;
+	raise(SIGSEGV);
+}
+
+static void never_end(const void *argument, void *result, size_t size)
+{
+	(void)argument;
+	(void)result;
+	(void)size;
+	for (;;)
+		pause();
+}
+
+Test(child, hands_its_result_back_and_its_death_is_an_error)
+{
+	struct answer answer;
+
+	cr_expect_eq(child_call(answer_42, NULL, &answer, sizeof(answer), 10), 0);
+	cr_expect_eq(answer.value, 42);
+	cr_expect_eq(child_call(crash, NULL, &answer, sizeof(answer), 10), -ECHILD);
+	cr_expect_eq(answer.value, 0);
+	cr_expect_eq(child_call(never_end, NULL, &answer, sizeof(answer), 1), -ETIMEDOUT);
+}

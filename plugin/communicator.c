@@ -15,7 +15,8 @@ static size_t p2p_size(int32_t nranks)
 /* Populated now, so that no first send to a peer faults. */
 static _Atomic uint32_t *p2p_new(int32_t nranks)
 {
-	void *map = mmap(NULL, p2p_size(nranks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	void *map =
+	    mmap(NULL, p2p_size(nranks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	return map == MAP_FAILED ? NULL : map;
 }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 typedef const char *config_get(void *argument, const char *name); /* NULL = not set */
-typedef void config_tell(void *argument, const char *line);	  /* one line about something wrong */
+typedef void config_tell(void *argument, const char *line);       /* one line about something wrong */
 
 enum config_gpu_time { CONFIG_GPU_TIME_AUTO, CONFIG_GPU_TIME_WATERMARK, CONFIG_GPU_TIME_STAMP, CONFIG_GPU_TIME_OFF };
 
@@ -18,8 +18,7 @@ struct config {
 	uint32_t kernelch;
 	uint32_t quiet;
 	uint64_t history_bytes; /* 0 = by free space */
-	const char *directory;	/* NULL = by contract; borrowed from the environment */
-	const char *log;	/* NULL = standard error; borrowed */
+	const char *directory;  /* NULL = by contract; borrowed from the environment */
 };
 
 struct config_variable {

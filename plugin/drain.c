@@ -12,8 +12,8 @@
 #include "plugin/self_sampler.h"
 
 enum {
-	BUSY_NS = 2000000,	 /* between looks while something is in flight */
-	IDLE_NS = 20000000,	 /* after IDLE_AFTER_NS without */
+	BUSY_NS = 2000000,  /* between looks while something is in flight */
+	IDLE_NS = 20000000, /* after IDLE_AFTER_NS without */
 	IDLE_AFTER_NS = 1000000000,
 	SECOND_NS = 1000000000,
 	TASK_WITHIN_NS = 1000000000, /* of the group's return; non-blocking communicators launch after it */
@@ -22,7 +22,7 @@ enum {
 
 enum stage {
 	CLAIMED,  /* a claim number was given out; the slot may never be published (skipped claims) */
-	CALLED,	  /* published, no task yet */
+	CALLED,   /* published, no task yet */
 	LAUNCHED, /* the GPU will say */
 	STARTED,
 };
@@ -41,7 +41,7 @@ struct drain {
 	struct recording *recording;
 	struct watched *list; /* ascending tickets */
 	size_t count, room;
-	uint64_t next; /* claim to look at next */
+	uint64_t next;                         /* claim to look at next */
 	uint32_t launched_group[RW_BOX_COMMS]; /* highest API group whose task came on its launching thread */
 	uint64_t busy_ns, second_ns;
 	struct self_sampler sampler;
@@ -55,7 +55,7 @@ static void take_new(struct drain *drain, uint64_t now)
 		drain->next = head - drain->room;
 	for (; drain->next < head && drain->count < drain->room; drain->next++)
 		drain->list[drain->count++] =
-			(struct watched){ .ticket = drain->next + 1, .since_ns = now, .stage = CLAIMED };
+		    (struct watched){ .ticket = drain->next + 1, .since_ns = now, .stage = CLAIMED };
 }
 
 static bool has_ended(const struct drain *drain, const struct watched *watched)
@@ -89,7 +89,8 @@ static void give_up(struct drain *drain, const struct watched *watched, struct r
 	box_release(slot, watched->ticket, RW_OWNER_HOST | RW_OWNER_GPU);
 }
 
-/* Will no task come any more? Not at the group's return: a non-blocking communicator launches later, on another thread. */
+/* Will no task come any more? Not at the group's return: a non-blocking communicator launches later, on another thread.
+ */
 static enum rw_untracked why_no_task(const struct drain *drain, const struct rw_operation *slot, uint32_t known,
 				     bool overtaken, bool ended, uint64_t now)
 {
@@ -152,8 +153,8 @@ static void see_started(struct watched *watched, struct rw_operation *slot, uint
 static bool see_gpu(struct drain *drain, struct watched *watched, uint64_t now)
 {
 	const struct rw_gpu_progress *words = &drain->recording->box.gpu[watched->comm];
-	bool lost = has_ended(drain, watched) ||
-		    !atomic_load_explicit(&drain->recording->progress.on, memory_order_relaxed);
+	bool lost =
+	    has_ended(drain, watched) || !atomic_load_explicit(&drain->recording->progress.on, memory_order_relaxed);
 	bool done = atomic_load_explicit(&words->gpu_done, memory_order_acquire) >= watched->progress;
 	bool started = done || atomic_load_explicit(&words->gpu_started, memory_order_relaxed) >= watched->progress;
 
@@ -268,7 +269,8 @@ int drain_start(struct recording *recording)
 
 	drain.recording = recording;
 	drain.room = (size_t)recording->box.ring_mask + 1;
-	drain.list = mmap(NULL, drain.room * sizeof(*drain.list), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	drain.list =
+	    mmap(NULL, drain.room * sizeof(*drain.list), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (drain.list == MAP_FAILED)
 		return -errno;
 	self_sampler_open(&drain.sampler, &recording->box);

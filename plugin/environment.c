@@ -8,10 +8,13 @@ enum { VALUE_MAX_LENGTH = 200 };
 
 /* Exact names, or prefixes that end in _. In this order: Slurm has many and comes last. */
 static const char *const allowed[] = {
-	"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT",
-	"RANKWATCH", "RANKWATCH_", "NCCL_", "CUDA_", "TORCH_", "TORCHELASTIC_", "PYTORCH_", "OMP_NUM_THREADS",
-	"OMPI_COMM_WORLD_", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "MV2_COMM_WORLD_", "FLUX_", "PBS_JOBID",
-	"LSB_JOBID", "RAY_JOB_ID", "NODE_NAME", "SLURMD_NODENAME", "SLURM_",
+	"RANK",          "WORLD_SIZE",      "LOCAL_RANK",      "LOCAL_WORLD_SIZE",
+	"GROUP_RANK",    "MASTER_ADDR",     "MASTER_PORT",     "RANKWATCH",
+	"RANKWATCH_",    "NCCL_",           "CUDA_",           "TORCH_",
+	"TORCHELASTIC_", "PYTORCH_",        "OMP_NUM_THREADS", "OMPI_COMM_WORLD_",
+	"PMIX_RANK",     "PMI_RANK",        "PMI_SIZE",        "MV2_COMM_WORLD_",
+	"FLUX_",         "PBS_JOBID",       "LSB_JOBID",       "RAY_JOB_ID",
+	"NODE_NAME",     "SLURMD_NODENAME", "SLURM_",
 };
 
 static const char *const secrets[] = { "TOKEN", "SECRET", "PASS", "KEY", "CREDENTIAL", "AUTH", "COOKIE", "JWT" };

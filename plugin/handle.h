@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contexts and handles as NCCL sees them: kind in the top byte, a number that is never used twice below it. Such a value
- * is no canonical address and never 0. NCCL keeps handles beyond their stop (graph replays, KernelCh, PXN): a number
- * that no longer means anything is recognised, a pointer would not be.
+ * Contexts and handles as NCCL sees them: kind in the top byte, a number that is never used twice below it. Such a
+ * value is no canonical address and never 0. NCCL keeps handles beyond their stop (graph replays, KernelCh, PXN): a
+ * number that no longer means anything is recognised, a pointer would not be.
  */
 #ifndef PLUGIN_HANDLE_H
 #define PLUGIN_HANDLE_H
@@ -13,9 +13,9 @@ enum handle_kind {
 	HANDLE_NONE = 0,
 	HANDLE_CONTEXT = 0x51, /* communicator index, or HANDLE_BLIND */
 	HANDLE_API_GROUP,      /* group number */
-	HANDLE_CALL,	       /* ticket */
+	HANDLE_CALL,           /* ticket */
 	HANDLE_CAPTURED,       /* communicator index */
-	HANDLE_LAUNCH,	       /* communicator index and plan */
+	HANDLE_LAUNCH,         /* communicator index and plan */
 	HANDLE_PLAN,
 	HANDLE_TASK, /* ticket */
 };

@@ -11,10 +11,7 @@ static int log_fd = STDERR_FILENO;
 
 int message_to(const char *path)
 {
-	int fd = STDERR_FILENO;
-
-	if (path)
-		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
 	if (fd < 0)
 		return -errno;
 	log_fd = fd;

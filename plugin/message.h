@@ -3,7 +3,7 @@
 #ifndef PLUGIN_MESSAGE_H
 #define PLUGIN_MESSAGE_H
 
-/* From now on to this file (appended) instead of standard error. -errno leaves it as it was. NULL: standard error. */
+/* From now on to this file (appended) instead of standard error. -errno leaves it as it was. */
 int message_to(const char *path);
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

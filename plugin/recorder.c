@@ -10,19 +10,19 @@
 enum { COST_SAMPLE = 64 /* one callback in so many is timed; a power of two */ };
 
 /*
- * What a thread is in the middle of. Initial-exec: no __tls_get_addr (a second library to need), and no malloc at the first
- * touch in a thread, which would be an allocation on a collective's path. glibc keeps about 1.6 KiB of static TLS for
- * libraries that come by dlopen, shared by all of them: hence one cache line and no more.
+ * What a thread is in the middle of. Initial-exec: no __tls_get_addr (a second library to need), and no malloc at the
+ * first touch in a thread, which would be an allocation on a collective's path. glibc keeps about 1.6 KiB of static TLS
+ * for libraries that come by dlopen, shared by all of them: hence one cache line and no more.
  */
 struct thread {
-	uint64_t newest;	 /* ticket of the last operation of the API group */
+	uint64_t newest; /* ticket of the last operation of the API group */
 	uint64_t launch_begin_ns, launch_end_ns;
 	uint64_t launch_stream;
-	uint64_t progress;	 /* of the launch, 0 = not followed */
+	uint64_t progress; /* of the launch, 0 = not followed */
 	uint32_t tid;
-	uint32_t group;		 /* API group, 0 = none */
+	uint32_t group; /* API group, 0 = none */
 	uint32_t plan;
-	uint16_t launched;	 /* communicator index + 1; 0 = no launch seen on this thread */
+	uint16_t launched; /* communicator index + 1; 0 = no launch seen on this thread */
 	uint16_t calls;
 };
 static_assert(sizeof(struct thread) <= 64, "static TLS is scarce");
@@ -187,8 +187,8 @@ static void stop_launch(struct recording *recording, struct thread *thread, uint
 static uint32_t dtype_size(uint8_t dtype)
 {
 	static const uint8_t sizes[RW_DTYPE_COUNT] = {
-		[RW_DTYPE_INT8] = 1,	[RW_DTYPE_UINT8] = 1,	[RW_DTYPE_INT32] = 4,	     [RW_DTYPE_UINT32] = 4,
-		[RW_DTYPE_INT64] = 8,	[RW_DTYPE_UINT64] = 8,	[RW_DTYPE_FLOAT16] = 2,	     [RW_DTYPE_FLOAT32] = 4,
+		[RW_DTYPE_INT8] = 1,    [RW_DTYPE_UINT8] = 1,    [RW_DTYPE_INT32] = 4,       [RW_DTYPE_UINT32] = 4,
+		[RW_DTYPE_INT64] = 8,   [RW_DTYPE_UINT64] = 8,   [RW_DTYPE_FLOAT16] = 2,     [RW_DTYPE_FLOAT32] = 4,
 		[RW_DTYPE_FLOAT64] = 8, [RW_DTYPE_BFLOAT16] = 2, [RW_DTYPE_FLOAT8_E4M3] = 1, [RW_DTYPE_FLOAT8_E5M2] = 1,
 	};
 

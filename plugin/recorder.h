@@ -28,16 +28,16 @@ void recorder_finalize(void *context);
 
 enum recorder_event_kind {
 	RECORDER_API_GROUP, /* outermost group of the API begins on this thread */
-	RECORDER_CALL,	    /* one collective or p2p call */
+	RECORDER_CALL,      /* one collective or p2p call */
 	RECORDER_LAUNCH,    /* a plan's kernel is about to be launched */
-	RECORDER_PLAN,	    /* the tasks of a plan follow */
-	RECORDER_TASK,	    /* parent: the call */
+	RECORDER_PLAN,      /* the tasks of a plan follow */
+	RECORDER_TASK,      /* parent: the call */
 	RECORDER_BARE_TASK, /* a task without a call (ABI v4): `call` and `task` are both filled */
 };
 
 struct recorder_call {
 	uint8_t function; /* enum rw_function */
-	uint8_t dtype;	  /* enum rw_dtype */
+	uint8_t dtype;    /* enum rw_dtype */
 	bool captured;
 	int32_t root; /* -1 none */
 	uint64_t count;
@@ -47,8 +47,8 @@ struct recorder_call {
 struct recorder_task {
 	uint64_t nccl_sequence;
 	uint64_t send, recv; /* addresses, 0 = none */
-	uint64_t count;	     /* as the task has it: bytes for AllGather and Broadcast */
-	int32_t peer;	     /* p2p: communicator rank; else -1 */
+	uint64_t count;      /* as the task has it: bytes for AllGather and Broadcast */
+	int32_t peer;        /* p2p: communicator rank; else -1 */
 	uint8_t algorithm, protocol, channels;
 };
 

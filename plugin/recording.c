@@ -140,7 +140,8 @@ static int make_box(struct recording *recording, const struct identity *identity
 		return err;
 	}
 	size_t size = ((size_t)recording->box.ring_mask + 1) * sizeof(*recording->previous);
-	recording->previous = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	recording->previous =
+	    mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (recording->previous != MAP_FAILED)
 		return 0;
 	message("not recording: no memory");
@@ -157,9 +158,10 @@ static void say_start(const struct recording *recording)
 
 	if (nccl >= 10000)
 		snprintf(version, sizeof(version), "NCCL %u.%u.%u", nccl / 10000, nccl / 100 % 100, nccl % 100);
-	message("recording to %s (%zu MiB a process), %s, profiler ABI v%u, GPU progress %s; look with: rankwatch findings",
-		box->path[0] ? box->path : "memory that does not outlive the process", box->size >> 20, version,
-		header->profiler_abi, header->gpu_progress_state);
+	message(
+	    "recording to %s (%zu MiB a process), %s, profiler ABI v%u, GPU progress %s; look with: rankwatch findings",
+	    box->path[0] ? box->path : "memory that does not outlive the process", box->size >> 20, version,
+	    header->profiler_abi, header->gpu_progress_state);
 	if (box->note[0])
 		message("%s", box->note);
 }
@@ -167,7 +169,8 @@ static void say_start(const struct recording *recording)
 /* A page that fork() wipes tells the child what it is, without a system call and also after a bare clone(). */
 static int make_alive_page(void)
 {
-	unsigned char *page = mmap(NULL, (size_t)getpagesize(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *page =
+	    mmap(NULL, (size_t)getpagesize(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (page == MAP_FAILED)
 		return -errno;
@@ -182,9 +185,11 @@ static int make_alive_page(void)
 
 static void read_config(struct config *config, bool speaks_for_node)
 {
+	const char *log = getenv("RANKWATCH_LOG"); /* before the others: what is wrong with them belongs there */
+
+	if (log && *log && message_to(log) != 0)
+		message("RANKWATCH_LOG=%s cannot be opened; messages stay on standard error", log);
 	config_read(config, get_environment, environ, tell, &speaks_for_node);
-	if (message_to(config->log) != 0)
-		message("RANKWATCH_LOG=%s cannot be opened; messages stay on standard error", config->log);
 	if (config->gpu_time == CONFIG_GPU_TIME_STAMP && speaks_for_node)
 		message("RANKWATCH_GPU_TIME=stamp is not offered by this version; watermark is used");
 }
@@ -220,7 +225,8 @@ static int build(struct recording *recording, const struct recorder_communicator
 	return 0;
 }
 
-/* The launcher's rank belongs to a process with one device; which variable counts can depend on the largest communicator. */
+/* The launcher's rank belongs to a process with one device; which variable counts can depend on the largest
+ * communicator. */
 static void review_rank(struct recording *recording, const struct recorder_communicator *communicator)
 {
 	struct identity identity;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one recording of this process: its black box and what belongs to it, made at the first communicator with more than
- * one rank and never taken down (NCCL may drop the library under our feet; it is linked with -z nodelete).
+ * The one recording of this process: its black box and what belongs to it, made at the first communicator with more
+ * than one rank and never taken down (NCCL may drop the library under our feet; it is linked with -z nodelete).
  */
 #ifndef PLUGIN_RECORDING_H
 #define PLUGIN_RECORDING_H
@@ -26,7 +26,8 @@ struct communicator {
 	_Atomic bool ended;
 	_Atomic uint32_t plans; /* launched so far, followed by the GPU words or not */
 	_Atomic uint64_t sequence[RW_FUNCTION_COUNT];
-	_Atomic uint32_t *p2p; /* sequence by peer: nranks for sends, nranks for the rest; NULL when there is no memory */
+	_Atomic uint32_t
+	    *p2p; /* sequence by peer: nranks for sends, nranks for the rest; NULL when there is no memory */
 };
 
 struct recording {
@@ -36,7 +37,8 @@ struct recording {
 	struct communicator communicators[RW_BOX_COMMS];
 	_Atomic uint32_t groups; /* API groups so far */
 	_Atomic uint32_t living; /* communicators not yet ended */
-	/* By slot: ticket of the operation before this one in its API group, 0 = first. Belongs to the group's thread. */
+	/* By slot: ticket of the operation before this one in its API group, 0 = first. Belongs to the group's thread.
+	 */
 	uint64_t *previous;
 	int32_t largest; /* communicator so far */
 	uint32_t nccl_version;

@@ -10,10 +10,10 @@
 #include "plugin/task_state.h"
 
 enum {
-	SILENT_NS = 50000000,  /* without a call: sampled */
-	PERIOD_NS = 50000000,  /* 20 Hz at most */
-	SLICE_NS = 100000,     /* CPU time of one look for the threads that do not enqueue */
-	COST_DIVISOR = 500,    /* at most 0.2 % of a core on average: a look delays the next one by its cost × this */
+	SILENT_NS = 50000000, /* without a call: sampled */
+	PERIOD_NS = 50000000, /* 20 Hz at most */
+	SLICE_NS = 100000,    /* CPU time of one look for the threads that do not enqueue */
+	COST_DIVISOR = 500,   /* at most 0.2 % of a core on average: a look delays the next one by its cost × this */
 	TOLD_AGAIN = RW_BOX_SAMPLES / 2, /* before the ring overwrites a name */
 };
 
@@ -63,7 +63,10 @@ static bool must_tell(struct self_sampler *sampler, uint64_t key)
 static void tell_name(struct self_sampler *sampler, const struct rw_host_sample *state, const char name[TASK_NAME])
 {
 	struct rw_host_sample sample = {
-		.monotonic_ns = state->monotonic_ns, .tid = state->tid, .kind = RW_SAMPLE_THREAD, .fd = -1,
+		.monotonic_ns = state->monotonic_ns,
+		.tid = state->tid,
+		.kind = RW_SAMPLE_THREAD,
+		.fd = -1,
 	};
 
 	if (!must_tell(sampler, hash(state->tid, name, strlen(name))))
@@ -76,7 +79,10 @@ static void tell_name(struct self_sampler *sampler, const struct rw_host_sample 
 static void tell_file(struct self_sampler *sampler, const struct rw_host_sample *state)
 {
 	struct rw_host_sample sample = {
-		.monotonic_ns = state->monotonic_ns, .tid = state->tid, .kind = RW_SAMPLE_FILE, .fd = state->fd,
+		.monotonic_ns = state->monotonic_ns,
+		.tid = state->tid,
+		.kind = RW_SAMPLE_FILE,
+		.fd = state->fd,
 	};
 	char path[TASK_PATH];
 	size_t length = task_file(state->fd, path, &sample.detail);

@@ -13,18 +13,20 @@
 enum { RUNNING = -2 };
 
 static const int16_t with_descriptor[] = {
-	SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_preadv, SYS_pwritev, SYS_preadv2,
-	SYS_pwritev2, SYS_fsync, SYS_fdatasync, SYS_sync_file_range, SYS_syncfs, SYS_fallocate, SYS_ftruncate,
-	SYS_close, SYS_lseek, SYS_getdents64, SYS_flock, SYS_fcntl, SYS_ioctl, SYS_sendfile, SYS_copy_file_range,
-	SYS_recvfrom, SYS_sendto, SYS_recvmsg, SYS_sendmsg, SYS_recvmmsg, SYS_sendmmsg, SYS_accept, SYS_accept4,
-	SYS_connect, SYS_splice, SYS_io_uring_enter,
+	SYS_read,      SYS_write,     SYS_pread64,         SYS_pwrite64,        SYS_readv,
+	SYS_writev,    SYS_preadv,    SYS_pwritev,         SYS_preadv2,         SYS_pwritev2,
+	SYS_fsync,     SYS_fdatasync, SYS_sync_file_range, SYS_syncfs,          SYS_fallocate,
+	SYS_ftruncate, SYS_close,     SYS_lseek,           SYS_getdents64,      SYS_flock,
+	SYS_fcntl,     SYS_ioctl,     SYS_sendfile,        SYS_copy_file_range, SYS_recvfrom,
+	SYS_sendto,    SYS_recvmsg,   SYS_sendmsg,         SYS_recvmmsg,        SYS_sendmmsg,
+	SYS_accept,    SYS_accept4,   SYS_connect,         SYS_splice,          SYS_io_uring_enter,
 };
 
 static const int16_t idle[] = {
-	RUNNING, SYS_futex, SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_nanosleep, SYS_clock_nanosleep,
-	SYS_rt_sigtimedwait, SYS_wait4,
+	RUNNING,       SYS_futex,           SYS_ppoll,           SYS_pselect6, SYS_epoll_pwait,
+	SYS_nanosleep, SYS_clock_nanosleep, SYS_rt_sigtimedwait, SYS_wait4,
 #ifdef SYS_poll /* not on newer architectures */
-	SYS_poll, SYS_select, SYS_epoll_wait,
+	SYS_poll,      SYS_select,          SYS_epoll_wait,
 #endif
 };
 
@@ -118,7 +120,7 @@ size_t task_file(int32_t fd, char path[TASK_PATH], uint32_t *device)
 		return 0;
 	/* A server that hangs must not hang us: cached attributes only. */
 	*device = statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &status)
-			  ? 0
-			  : (uint32_t)makedev(status.stx_dev_major, status.stx_dev_minor);
+		      ? 0
+		      : (uint32_t)makedev(status.stx_dev_major, status.stx_dev_minor);
 	return (size_t)length;
 }

@@ -132,7 +132,7 @@ static int start_event(void *context, void **handle, struct profiler_v5_event *d
 	case PROFILER_P2P:
 		decode_p2p(&event, &descriptor->p2p);
 		break;
-	default: /* proxy, KernelCh and later kinds: nothing of them is touched, they may be of a foreign process (PXN) */
+	default: /* proxy, KernelCh and later kinds: not touched, they may belong to another process (PXN) */
 		return PROFILER_SUCCESS;
 	}
 	*handle = recorder_start(context, &event);
@@ -157,15 +157,15 @@ static int finalize(void *context)
 	return PROFILER_SUCCESS;
 }
 
-#define TABLE(version)                                               \
-	PLUGIN_EXPORT extern const struct profiler_v5 ncclProfiler_v##version; \
-	const struct profiler_v5 ncclProfiler_v##version = {         \
-		.name = "rankwatch",                                 \
-		.init = init_v##version,                             \
-		.start_event = start_event,                          \
-		.stop_event = stop_event,                            \
-		.record_event_state = record_event_state,            \
-		.finalize = finalize,                                \
+#define TABLE(version)                                                                                                 \
+	PLUGIN_EXPORT extern const struct profiler_v5 ncclProfiler_v##version;                                         \
+	const struct profiler_v5 ncclProfiler_v##version = {                                                           \
+		.name = "rankwatch",                                                                                   \
+		.init = init_v##version,                                                                               \
+		.start_event = start_event,                                                                            \
+		.stop_event = stop_event,                                                                              \
+		.record_event_state = record_event_state,                                                              \
+		.finalize = finalize,                                                                                  \
 	}
 
 TABLE(5);

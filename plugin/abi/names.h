@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 uint8_t names_function(const char *name);  /* enum rw_function */
-uint8_t names_dtype(const char *name);	   /* enum rw_dtype; NCCL calls ncclUint8 "Unknown" */
+uint8_t names_dtype(const char *name);     /* enum rw_dtype; NCCL calls ncclUint8 "Unknown" */
 uint8_t names_algorithm(const char *name); /* enum rw_algorithm */
 uint8_t names_protocol(const char *name);  /* enum rw_protocol */
 

@@ -30,11 +30,13 @@ void progress_open(struct progress *progress, struct rw_gpu_progress *page, size
 
 	progress->has_driver = err == 0;
 	if (why_not || err) {
-		say(progress, why_not ? why_not : err == -ENOENT ? "none: no libcuda.so.1" : "none: CUDA driver too old");
+		say(progress, why_not          ? why_not
+			      : err == -ENOENT ? "none: no libcuda.so.1"
+					       : "none: CUDA driver too old");
 		return;
 	}
-	err = progress->driver.host_register(page, size,
-					     DRIVER_HOST_REGISTER_PORTABLE | DRIVER_HOST_REGISTER_DEVICE_MAP);
+	err =
+	    progress->driver.host_register(page, size, DRIVER_HOST_REGISTER_PORTABLE | DRIVER_HOST_REGISTER_DEVICE_MAP);
 	if (err && err != DRIVER_HOST_ALREADY_REGISTERED) {
 		give_up(progress, "cuMemHostRegister", err);
 		return;
@@ -91,7 +93,8 @@ bool progress_communicator(struct progress *progress, uint32_t index, struct pro
 		words->write = NULL;
 		return false;
 	}
-	words->started = address + index * sizeof(struct rw_gpu_progress) + offsetof(struct rw_gpu_progress, gpu_started);
+	words->started =
+	    address + index * sizeof(struct rw_gpu_progress) + offsetof(struct rw_gpu_progress, gpu_started);
 	words->done = address + index * sizeof(struct rw_gpu_progress) + offsetof(struct rw_gpu_progress, gpu_done);
 	return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * GPU progress: two words per communicator in the black box that the GPU itself writes, in stream order, before and
- * after each plan's kernel. The first CUDA error turns it off for good: GPU progress is worth nothing to a job in trouble.
+ * after each plan's kernel. The first CUDA error turns it off for good: GPU progress is worth nothing to a job in
+ * trouble.
  */
 #ifndef PLUGIN_GPU_PROGRESS_H
 #define PLUGIN_GPU_PROGRESS_H
@@ -21,7 +22,7 @@ struct progress {
 	bool has_driver;
 	_Atomic bool on;
 	_Atomic int error; /* CUresult that turned it off */
-	char *state;	   /* header.gpu_progress_state, 64 bytes */
+	char *state;       /* header.gpu_progress_state, 64 bytes */
 };
 
 /* One communicator's share. Zeroed: off. */

@@ -188,8 +188,15 @@ static void collective_v4(struct player *player, const char *function, size_t co
 	event.v4.type = PROFILER_COLL; /* one byte: the others stay garbage */
 	memset(event.bytes + 1, 0xa5, 7);
 	event.v4.coll = (struct profiler_v4_coll){
-		.sequence = player->sequence++, .function = function, .send = (void *)0x10000, .recv = (void *)0x20000,
-		.count = count, .dtype = dtype, .channels = 4, .algorithm = "TREE", .protocol = "LL",
+		.sequence = player->sequence++,
+		.function = function,
+		.send = (void *)0x10000,
+		.recv = (void *)0x20000,
+		.count = count,
+		.dtype = dtype,
+		.channels = 4,
+		.algorithm = "TREE",
+		.protocol = "LL",
 	};
 	void *plan = player_plan(player);
 	void *task = start(player, &event);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Eight threads at once: each makes its own communicators (concurrent init and finalize), plays calls, groups and p2p,
+ * hands in stale and foreign handles; another process forks off in the middle. Then the box must add up. Bare program:
+ * ThreadSanitizer sees the plugin's threads.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/abi/player.h"
+
+enum { THREADS = 8, ROUNDS = 4, CALLS = 1500 };
+
+static void *library;
+
+static void hand_in_nonsense(struct player *player, void *stale)
+{
+	static void *const nonsense[] = { (void *)8, (void *)-1, (void *)0x5500000000000001 };
+
+	player_task(player, NULL, "AllReduce", 1);
+	player_task(player, stale, "AllReduce", 1);
+	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
+		player_task(player, nonsense[i], "AllReduce", 1);
+		player_stop(player, nonsense[i]);
+	}
+	player_stop(player, stale);
+	player->v5->record_event_state(NULL, 23, NULL);
+	player->v5->stop_event(NULL);
+}
+
+static void *play(void *argument)
+{
+	uint64_t id = (uint64_t)(uintptr_t)argument;
+	struct player player;
+
+	for (uint64_t round = 0; round < ROUNDS; round++) {
+		player_init(&player, library, 5 + (int)(id % 3), id * 100 + round, 0, THREADS);
+		for (int i = 0; i < CALLS; i++) {
+			void *group = player_api_group(&player);
+			void *call = player_call(&player, group, "Reduce", 1, "ncclFloat32", false);
+			player_stop(&player, player_task(&player, call, "Reduce", 1));
+			player_stop(&player, group);
+			player_collective(&player, "AllReduce", 1, "ncclFloat32");
+			player_p2p(&player, "Send", 1, i % THREADS);
+			hand_in_nonsense(&player, call);
+		}
+		player_finalize(&player);
+		player_collective(&player, "AllReduce", 1, "ncclFloat32"); /* stale context */
+		player_finalize(&player);
+	}
+	return NULL;
+}
+
+/* A forked child has neither box nor thread: it may call and exit, and nothing happens. */
+static int fork_and_play(void)
+{
+	struct player player;
+	int status;
+
+	player_init(&player, library, 5, 77, 0, 2);
+	pid_t child = fork();
+	if (child == 0) {
+		player_collective(&player, "AllReduce", 1, "ncclFloat32");
+		player_finalize(&player);
+		player_init(&player, library, 5, 78, 0, 2);
+		_exit(player.mask != 0);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
+		fprintf(stderr, "forked child: status %d\n", status);
+		return 1;
+	}
+	player_finalize(&player);
+	return 0;
+}
+
+static int check_box(const char *directory)
+{
+	struct box_reader reader;
+	struct rw_communicator entries[THREADS * ROUNDS + 1];
+	uint64_t calls = 0, expected = (uint64_t)THREADS * ROUNDS * CALLS * 3;
+
+	player_read(&reader, directory);
+	int count = box_reader_communicators(&reader, 0, THREADS * ROUNDS + 1, entries);
+	for (int i = 0; i < count; i++) {
+		calls += entries[i].api_count;
+		if (!entries[i].ended_ns)
+			fprintf(stderr, "communicator %d has no end\n", i);
+	}
+	printf("%d communicators, %llu calls, head %llu, dropped %llu, own %llu ns in %llu callbacks\n", count,
+	       (unsigned long long)calls, (unsigned long long)reader.header.head,
+	       (unsigned long long)reader.header.dropped, (unsigned long long)reader.header.own_ns,
+	       (unsigned long long)reader.header.callbacks);
+	box_reader_close(&reader);
+	if (count != THREADS * ROUNDS + 1 || calls != expected) {
+		fprintf(stderr, "expected %d communicators, %llu calls\n", THREADS * ROUNDS + 1,
+			(unsigned long long)expected);
+		return 1;
+	}
+	return 0;
+}
+
+int main(void)
+{
+	const char *directory = player_directory();
+	pthread_t threads[THREADS];
+	int failed = 0;
+
+	library = player_load();
+	for (uintptr_t i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, play, (void *)(i + 1)))
+			return 1;
+	failed |= fork_and_play();
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	return failed | check_box(directory);
+}

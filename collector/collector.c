@@ -11,7 +11,7 @@
 #include <uv.h>
 
 #include "collector/board.h"
-#include "collector/boxes.h"
+#include "collector/live_boxes.h"
 #include "collector/host.h"
 #include "collector/lock.h"
 #include "collector/message.h"
@@ -29,11 +29,11 @@ struct collector {
 	uv_timer_t timer;
 	uv_signal_t signals[2];
 	struct identity identity;
-	char places[BOXES_PLACES][BOX_PLACE_PATH];
+	char places[LIVE_BOXES_PLACES][BOX_PLACE_PATH];
 	int place_count;
 	struct lock lock;
 	struct analysis *analysis;
-	struct boxes *boxes;
+	struct live_boxes *boxes;
 	struct host *host;
 	struct socket_sink *socket;
 	struct board board;
@@ -113,7 +113,7 @@ static void on_process_ended(void *argument, analysis_process_id process, int ex
 {
 	struct collector *collector = argument;
 
-	boxes_set_exit_status(collector->boxes, process, exit_status);
+	live_boxes_set_exit_status(collector->boxes, process, exit_status);
 }
 
 static char *summary_line(struct collector *collector, bool last)
@@ -121,7 +121,7 @@ static char *summary_line(struct collector *collector, bool last)
 	struct message_summary summary = {
 		.job = collector->identity.job,
 		.level = host_level(collector->host),
-		.directory = boxes_directory(collector->boxes),
+		.directory = live_boxes_directory(collector->boxes),
 		.lost = host_lost(collector->host),
 		.last = last,
 	};
@@ -149,7 +149,7 @@ static void poll_boxes(struct collector *collector)
 {
 	uint64_t now_ns = uv_hrtime();
 
-	boxes_poll(collector->boxes, now_ns);
+	live_boxes_poll(collector->boxes, now_ns);
 	analysis_tick(collector->analysis, now_ns);
 }
 
@@ -174,7 +174,7 @@ static void on_request(void *argument, struct socket_client *client, enum reques
 
 static bool is_idle(const struct collector *collector)
 {
-	return boxes_live(collector->boxes) == 0 && (!collector->socket || socket_clients(collector->socket) == 0);
+	return live_boxes_count(collector->boxes) == 0 && (!collector->socket || socket_clients(collector->socket) == 0);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -250,7 +250,7 @@ static void open_socket(struct collector *collector)
 static int open_sources(struct collector *collector)
 {
 	const char *job = collector->options->directory && !collector->options->job ? NULL : collector->identity.job;
-	const struct boxes_request request = {
+	const struct live_boxes_request request = {
 		.loop = &collector->loop,
 		.analysis = collector->analysis,
 		.job = job,
@@ -263,7 +263,7 @@ static int open_sources(struct collector *collector)
 	};
 	int err = host_open(&collector->host, collector->analysis, on_process_ended, collector);
 
-	return err ? err : boxes_open(&collector->boxes, &request);
+	return err ? err : live_boxes_open(&collector->boxes, &request);
 }
 
 static int open_all(struct collector *collector)
@@ -331,7 +331,7 @@ static void say_summary(struct collector *collector)
 static void close_all(struct collector *collector)
 {
 	socket_close(collector->socket);
-	boxes_close(collector->boxes);
+	live_boxes_close(collector->boxes);
 	host_close(collector->host);
 	analysis_free(collector->analysis);
 	board_free(&collector->board);

@@ -8,7 +8,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "collector/private_directory.h"
+#include "blackbox/directory.h"
 
 static pid_t read_holder(int fd)
 {
@@ -26,7 +26,8 @@ static void write_holder(int fd)
 
 static int open_file(const char *place)
 {
-	int directory = private_directory_open(place);
+	char why[BOX_WHY];
+	int directory = box_directory_open(place, false, why);
 
 	if (directory < 0)
 		return directory;

@@ -43,7 +43,7 @@ static int read_ids(const struct box_reader *reader, uint64_t ids[LOOKED_AT])
 	return count;
 }
 
-void world_update(struct world *world, struct box *const *boxes, size_t count)
+void world_update(struct world *world, struct live_box *const *boxes, size_t count)
 {
 	uint64_t ids[LOOKED_AT];
 

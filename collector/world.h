@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/box.h"
+#include "collector/live_box.h"
 
 struct world {
 	uint64_t *ids;
@@ -17,7 +17,7 @@ struct world {
 };
 
 /* Adds the communicators of boxes that are live. Out of memory: the rest is left out. */
-void world_update(struct world *world, struct box *const *boxes, size_t count);
+void world_update(struct world *world, struct live_box *const *boxes, size_t count);
 bool world_shares(const struct world *world, const struct box_reader *reader);
 void world_free(struct world *world);
 

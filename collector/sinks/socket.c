@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "collector/line_buffer.h"
-#include "collector/private_directory.h"
 
 enum { MOST_CLIENTS = 256, MOST_QUEUED = 1 << 20, WHY = 160 };
 
@@ -184,6 +183,25 @@ static bool answers(const char *path)
 	return connected;
 }
 
+/* Names in /tmp can be squatted: only a directory that is ours, and that nobody else may write to, will do. */
+static int open_directory(const char *path)
+{
+	struct stat status;
+
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return -errno;
+
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) || status.st_uid != geteuid() || (status.st_mode & 022)) {
+		close(fd);
+		return -EPERM;
+	}
+	return fd;
+}
+
 static int bind_at(struct socket_sink *sink, const char *path)
 {
 	mode_t mask = umask(0177);
@@ -199,7 +217,7 @@ static int bind_at(struct socket_sink *sink, const char *path)
 /* The lock keeps two collectors from both finding the shared path dead and one removing the other's fresh socket. */
 static int listen_at(struct socket_sink *sink, const struct address *address)
 {
-	int directory = private_directory_open(address->directory);
+	int directory = open_directory(address->directory);
 	int err;
 
 	if (directory < 0)

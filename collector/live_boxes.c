@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/boxes.h"
+#include "collector/live_boxes.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/box.h"
+#include "collector/live_box.h"
 #include "collector/world.h"
 #include "finding/finding_text.h"
 
@@ -23,17 +23,17 @@ enum {
 
 struct place {
 	uv_fs_event_t watch; /* first: freed through its handle */
-	struct boxes *boxes;
+	struct live_boxes *boxes;
 	char path[BOX_PLACE_PATH];
 	bool watched;
 };
 
-struct boxes {
-	struct boxes_request request;
+struct live_boxes {
+	struct live_boxes_request request;
 	char job[BOX_JOB_COMPONENT]; /* "" = any */
-	struct place *places[BOXES_PLACES];
+	struct place *places[LIVE_BOXES_PLACES];
 	int place_count;
-	struct box **box; /* stable addresses: a feed may keep its reader's */
+	struct live_box **box; /* stable addresses: a feed may keep its reader's */
 	size_t count, room;
 	struct world world;
 	uint64_t opened_ns, scanned_ns;
@@ -55,7 +55,7 @@ static void say(const char *directory, const char *name, const char *what)
 	free(escaped);
 }
 
-static struct box *find(const struct boxes *boxes, const struct stat *status)
+static struct live_box *find(const struct live_boxes *boxes, const struct stat *status)
 {
 	for (size_t i = 0; i < boxes->count; i++)
 		if (boxes->box[i]->device == status->st_dev && boxes->box[i]->inode == status->st_ino)
@@ -63,11 +63,11 @@ static struct box *find(const struct boxes *boxes, const struct stat *status)
 	return NULL;
 }
 
-static struct box *add(struct boxes *boxes, const struct stat *status, uint64_t now_ns)
+static struct live_box *add(struct live_boxes *boxes, const struct stat *status, uint64_t now_ns)
 {
 	if (boxes->count == boxes->room) {
 		size_t room = boxes->room ? boxes->room * 2 : 16;
-		struct box **box = realloc(boxes->box, room * sizeof(*box));
+		struct live_box **box = realloc(boxes->box, room * sizeof(*box));
 
 		if (!box)
 			return NULL;
@@ -75,17 +75,17 @@ static struct box *add(struct boxes *boxes, const struct stat *status, uint64_t 
 		boxes->room = room;
 	}
 
-	struct box *box = calloc(1, sizeof(*box));
+	struct live_box *box = calloc(1, sizeof(*box));
 
 	if (!box)
 		return NULL;
-	*box = (struct box){ .device = status->st_dev, .inode = status->st_ino, .seen_ns = now_ns, .pidfd = -1,
+	*box = (struct live_box){ .device = status->st_dev, .inode = status->st_ino, .seen_ns = now_ns, .pidfd = -1,
 			     .exit_status = -1 };
 	boxes->box[boxes->count++] = box;
 	return box;
 }
 
-static bool is_ours(const struct boxes *boxes, const struct rw_box_header *header)
+static bool is_ours(const struct live_boxes *boxes, const struct rw_box_header *header)
 {
 	char job[sizeof(header->job) + 1] = "", component[BOX_JOB_COMPONENT];
 
@@ -99,14 +99,14 @@ static bool is_ours(const struct boxes *boxes, const struct rw_box_header *heade
 /* Boxes outlive their processes: those of an earlier run under the same job name are not ranks that are gone. One that
  * was found without its process belongs to this run if it is younger than we are, or shares a communicator with a process
  * that lives. */
-static bool is_of_this_run(struct boxes *boxes, const struct box_reader *reader, enum box_life life)
+static bool is_of_this_run(struct live_boxes *boxes, const struct box_reader *reader, enum box_life life)
 {
 	return life == BOX_ALIVE || (life == BOX_ORPHANED && reader->header.created_ns >= boxes->opened_ns) ||
 	       world_shares(&boxes->world, reader);
 }
 
 /* The pidfd is taken while the lock proves that the pid is the writer's, so it cannot be somebody else's. */
-static void hold_process(struct box *box, const struct box_reader *reader)
+static void hold_process(struct live_box *box, const struct box_reader *reader)
 {
 	pid_t again = 0;
 
@@ -119,7 +119,7 @@ static void hold_process(struct box *box, const struct box_reader *reader)
 	}
 }
 
-static enum box_state admit(struct boxes *boxes, struct box *box, struct box_reader *reader, const char *directory)
+static enum box_state admit(struct live_boxes *boxes, struct live_box *box, struct box_reader *reader, const char *directory)
 {
 	enum box_life life = box_reader_life(reader, &box->pid);
 
@@ -144,7 +144,7 @@ static enum box_state admit(struct boxes *boxes, struct box *box, struct box_rea
 	return BOX_LIVE;
 }
 
-static void try_open(struct boxes *boxes, struct box *box, const char *directory, int dirfd, const char *name,
+static void try_open(struct live_boxes *boxes, struct live_box *box, const char *directory, int dirfd, const char *name,
 		     uint64_t now_ns)
 {
 	struct box_reader reader;
@@ -168,14 +168,14 @@ static bool is_box_name(const char *name)
 	return length > suffix && strcmp(name + length - suffix, RW_BOX_SUFFIX) == 0;
 }
 
-static void look_at(struct boxes *boxes, const char *directory, int dirfd, const char *name, uint64_t now_ns)
+static void look_at(struct live_boxes *boxes, const char *directory, int dirfd, const char *name, uint64_t now_ns)
 {
 	struct stat status;
 
 	if (!is_box_name(name) || fstatat(dirfd, name, &status, AT_SYMLINK_NOFOLLOW))
 		return;
 
-	struct box *box = find(boxes, &status);
+	struct live_box *box = find(boxes, &status);
 
 	if (!box && boxes->count >= MOST_FILES) {
 		if (!boxes->full_said)
@@ -201,7 +201,7 @@ static void on_change(uv_fs_event_t *watch, const char *name, int events, int st
 	}
 }
 
-static void scan_place(struct boxes *boxes, struct place *place, uint64_t now_ns)
+static void scan_place(struct live_boxes *boxes, struct place *place, uint64_t now_ns)
 {
 	DIR *directory = opendir(place->path);
 
@@ -217,7 +217,7 @@ static void scan_place(struct boxes *boxes, struct place *place, uint64_t now_ns
 	closedir(directory);
 }
 
-static void rescan(struct boxes *boxes, uint64_t now_ns)
+static void rescan(struct live_boxes *boxes, uint64_t now_ns)
 {
 	if (!boxes->changed && boxes->scanned_ns && now_ns - boxes->scanned_ns < ms_to_ns(RESCAN_MS))
 		return;
@@ -228,7 +228,7 @@ static void rescan(struct boxes *boxes, uint64_t now_ns)
 		scan_place(boxes, boxes->places[i], now_ns);
 }
 
-static void end(struct boxes *boxes, struct box *box)
+static void end(struct live_boxes *boxes, struct live_box *box)
 {
 	boxes->request.ended(boxes->request.argument, box->id, box->pid);
 	feed_free(box->feed);
@@ -240,10 +240,10 @@ static void end(struct boxes *boxes, struct box *box)
 }
 
 /* A record that the process itself left is worth more than its status: exit() ran to its end. */
-static void conclude(struct boxes *boxes, struct box *box)
+static void conclude(struct live_boxes *boxes, struct live_box *box)
 {
 	const struct rw_box_header *header = &feed_reader(box->feed)->header;
-	int status = box_exit_status(box);
+	int status = live_box_exit_status(box);
 	bool exited = header->end == RW_BOX_EXITED || (status >= 0 && (status & 0x7f) == 0);
 
 	analysis_set_life(boxes->request.analysis, box->id, exited ? ANALYSIS_EXITED : ANALYSIS_KILLED, status,
@@ -251,7 +251,7 @@ static void conclude(struct boxes *boxes, struct box *box)
 	end(boxes, box);
 }
 
-static void poll_box(struct boxes *boxes, struct box *box, uint64_t now_ns)
+static void poll_box(struct live_boxes *boxes, struct live_box *box, uint64_t now_ns)
 {
 	bool alive = !box->orphan_ns && box_reader_life(feed_reader(box->feed), NULL) != BOX_ORPHANED;
 	int passed = feed_poll(box->feed, now_ns);
@@ -266,11 +266,11 @@ static void poll_box(struct boxes *boxes, struct box *box, uint64_t now_ns)
 		return;
 	if (!box->orphan_ns)
 		box->orphan_ns = now_ns;
-	if (box_exit_status(box) >= 0 || now_ns - box->orphan_ns >= ms_to_ns(EXIT_STATUS_MS))
+	if (live_box_exit_status(box) >= 0 || now_ns - box->orphan_ns >= ms_to_ns(EXIT_STATUS_MS))
 		conclude(boxes, box);
 }
 
-void boxes_poll(struct boxes *boxes, uint64_t now_ns)
+void live_boxes_poll(struct live_boxes *boxes, uint64_t now_ns)
 {
 	rescan(boxes, now_ns);
 	for (size_t i = 0; i < boxes->count; i++)
@@ -278,14 +278,14 @@ void boxes_poll(struct boxes *boxes, uint64_t now_ns)
 			poll_box(boxes, boxes->box[i], now_ns);
 }
 
-void boxes_set_exit_status(struct boxes *boxes, analysis_process_id process, int exit_status)
+void live_boxes_set_exit_status(struct live_boxes *boxes, analysis_process_id process, int exit_status)
 {
 	for (size_t i = 0; i < boxes->count; i++)
 		if (boxes->box[i]->state == BOX_LIVE && boxes->box[i]->id == process)
 			boxes->box[i]->exit_status = exit_status;
 }
 
-unsigned boxes_live(const struct boxes *boxes)
+unsigned live_boxes_count(const struct live_boxes *boxes)
 {
 	unsigned live = 0;
 
@@ -294,12 +294,12 @@ unsigned boxes_live(const struct boxes *boxes)
 	return live;
 }
 
-const char *boxes_directory(const struct boxes *boxes)
+const char *live_boxes_directory(const struct live_boxes *boxes)
 {
 	return boxes->directory;
 }
 
-static int add_place(struct boxes *boxes, const char *path)
+static int add_place(struct live_boxes *boxes, const char *path)
 {
 	struct place *place = calloc(1, sizeof(*place));
 
@@ -313,9 +313,9 @@ static int add_place(struct boxes *boxes, const char *path)
 	return 0;
 }
 
-int boxes_open(struct boxes **boxes, const struct boxes_request *request)
+int live_boxes_open(struct live_boxes **boxes, const struct live_boxes_request *request)
 {
-	struct boxes *made = calloc(1, sizeof(*made));
+	struct live_boxes *made = calloc(1, sizeof(*made));
 	int err = made ? 0 : -ENOMEM;
 
 	*boxes = made;
@@ -327,10 +327,10 @@ int boxes_open(struct boxes **boxes, const struct boxes_request *request)
 	made->next_id = 1;
 	if (request->job)
 		box_job_component(request->job, made->job);
-	for (int i = 0; !err && i < request->place_count && i < BOXES_PLACES; i++)
+	for (int i = 0; !err && i < request->place_count && i < LIVE_BOXES_PLACES; i++)
 		err = add_place(made, request->places[i]);
 	if (err) {
-		boxes_close(made);
+		live_boxes_close(made);
 		*boxes = NULL;
 	}
 	return err;
@@ -341,7 +341,7 @@ static void free_place(uv_handle_t *watch)
 	free(watch->data);
 }
 
-void boxes_close(struct boxes *boxes)
+void live_boxes_close(struct live_boxes *boxes)
 {
 	if (!boxes)
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/box.h"
+#include "collector/live_box.h"
 
 #include <sys/ioctl.h>
 
@@ -16,7 +16,7 @@ struct pidfd_exit_info {
 
 _Static_assert(sizeof(struct pidfd_exit_info) == 64, "the kernel tells versions by size");
 
-int box_exit_status(const struct box *box)
+int live_box_exit_status(const struct live_box *box)
 {
 	struct pidfd_exit_info info = { .mask = PIDFD_EXIT_KNOWN };
 

@@ -3,8 +3,8 @@
  * The black boxes of one job: found in their directories as they come, fed to the analysis while their process lives,
  * concluded when it ends. Files that are no boxes of ours are refused with one line each, once.
  */
-#ifndef COLLECTOR_BOXES_H
-#define COLLECTOR_BOXES_H
+#ifndef COLLECTOR_LIVE_BOXES_H
+#define COLLECTOR_LIVE_BOXES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,9 +14,9 @@
 #include "analysis/analysis.h"
 #include "blackbox/place.h"
 
-enum { BOXES_PLACES = BOX_PLACES + 1 };
+enum { LIVE_BOXES_PLACES = BOX_PLACES + 1 };
 
-struct boxes_request {
+struct live_boxes_request {
 	uv_loop_t *loop;
 	struct analysis *analysis;
 	const char *job;  /* NULL: boxes of any job */
@@ -29,21 +29,21 @@ struct boxes_request {
 	void *argument;
 };
 
-struct boxes;
+struct live_boxes;
 
 /* 0 or -errno. A directory that does not exist yet is waited for. */
-int boxes_open(struct boxes **boxes, const struct boxes_request *request);
+int live_boxes_open(struct live_boxes **boxes, const struct live_boxes_request *request);
 /* The loop must run once more after this. Accepts NULL. */
-void boxes_close(struct boxes *boxes);
+void live_boxes_close(struct live_boxes *boxes);
 
 /* Looks for new files when a directory changed or a second has passed, passes on what is new in each box, concludes
  * boxes whose process ended. Call about ten times a second. */
-void boxes_poll(struct boxes *boxes, uint64_t now_ns);
-/* How the process ended, as wait(2), from a source that saw it; boxes_poll() then need not wait for it. */
-void boxes_set_exit_status(struct boxes *boxes, analysis_process_id process, int exit_status);
+void live_boxes_poll(struct live_boxes *boxes, uint64_t now_ns);
+/* How the process ended, as wait(2), from a source that saw it; live_boxes_poll() then need not wait for it. */
+void live_boxes_set_exit_status(struct live_boxes *boxes, analysis_process_id process, int exit_status);
 
-unsigned boxes_live(const struct boxes *boxes);
-/* The directory in which the first box was found; NULL: none yet. Valid until boxes_close(). */
-const char *boxes_directory(const struct boxes *boxes);
+unsigned live_boxes_count(const struct live_boxes *boxes);
+/* The directory in which the first box was found; NULL: none yet. Valid until live_boxes_close(). */
+const char *live_boxes_directory(const struct live_boxes *boxes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One file in a directory of black boxes, from the moment its name is seen. */
-#ifndef COLLECTOR_BOX_H
-#define COLLECTOR_BOX_H
+#ifndef COLLECTOR_LIVE_BOX_H
+#define COLLECTOR_LIVE_BOX_H
 
 #include <stdint.h>
 #include <sys/stat.h>
@@ -19,7 +19,7 @@ enum box_state {
 	BOX_ENDED,
 };
 
-struct box {
+struct live_box {
 	dev_t device;
 	ino_t inode;
 	enum box_state state;
@@ -34,6 +34,6 @@ struct box {
 
 /* Exit status of a process that is not our child (wait(2)'s format), from the pidfd: kernels from 6.15 on say it once
  * the process has been reaped. -1: not known, or not yet. */
-int box_exit_status(const struct box *box);
+int live_box_exit_status(const struct live_box *box);
 
 #endif

@@ -57,6 +57,15 @@ size_t board_count(const struct board *board, enum rw_severity severity)
 	return count;
 }
 
+size_t board_open(const struct board *board)
+{
+	size_t open = 0;
+
+	for (size_t i = 0; i < board->count; i++)
+		open += board->entries[i].line != NULL;
+	return open;
+}
+
 void board_free(struct board *board)
 {
 	for (size_t i = 0; i < board->count; i++)

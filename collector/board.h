@@ -22,6 +22,7 @@ struct board {
 int board_put(struct board *board, const struct rw_finding *finding, const char *line);
 /* Number of findings so far whose highest severity is this one. */
 size_t board_count(const struct board *board, enum rw_severity severity);
+size_t board_open(const struct board *board);
 void board_free(struct board *board);
 
 #endif

@@ -21,7 +21,7 @@
 #include "finding/finding_text.h"
 #include "plugin/identity.h"
 
-enum { TICK_MS = 50, BOXES_EVERY = 2 /* ticks */, IDLE_MS = 3000 };
+enum { TICK_MS = 50, BOXES_EVERY = 2 /* ticks */, IDLE_MS = 3000, LEAVE_MS = 1500 };
 
 struct collector {
 	const struct collector_options *options;
@@ -39,7 +39,8 @@ struct collector {
 	struct board board;
 	int findings_fd; /* -1 none */
 	uint64_t ticks, busy_ns;
-	bool left; /* the last launcher has gone and has its summary */
+	uint64_t leaving_ns; /* since when a launcher waits for the summary, 0 = none does */
+	bool left;	     /* the last launcher has gone and has its summary */
 };
 
 static int64_t realtime_offset_ns(void)
@@ -109,6 +110,13 @@ static void on_box_ended(void *argument, analysis_process_id process, pid_t pid)
 	host_unwatch(collector->host, process);
 }
 
+static void on_mount(void *argument, pid_t pid, uint64_t device, char file_system[16], char device_name[32])
+{
+	struct collector *collector = argument;
+
+	host_name_mount(collector->host, pid, device, file_system, device_name);
+}
+
 static void on_process_ended(void *argument, analysis_process_id process, int exit_status)
 {
 	struct collector *collector = argument;
@@ -135,8 +143,10 @@ static char *summary_line(struct collector *collector, bool last)
 static void on_client(void *argument, struct socket_client *client)
 {
 	struct collector *collector = argument;
-	char *hello = message_hello(collector->identity.job, host_level(collector->host), host_why(collector->host));
+	char *hello = message_hello(collector->identity.job, host_level(collector->host), host_why(collector->host),
+				    board_open(&collector->board));
 
+	collector->left = false;
 	if (hello)
 		socket_send(client, hello);
 	free(hello);
@@ -153,23 +163,26 @@ static void poll_boxes(struct collector *collector)
 	analysis_tick(collector->analysis, now_ns);
 }
 
-/* The job of a launcher has ended: what its processes left in their boxes counts in the summary. */
-static void on_request(void *argument, struct socket_client *client, enum request request)
+/* The job of a launcher has ended: how its processes ended counts in the summary. They are waited for, but not for one
+ * that the job leaves behind. */
+static void answer_leaving(struct collector *collector, uint64_t now_ns)
 {
-	struct collector *collector = argument;
-
-	if (request == REQUEST_JOIN)
-		collector->left = false;
-	if (request != REQUEST_LEAVE)
+	if (!collector->socket || socket_leaving(collector->socket) == 0) {
+		collector->leaving_ns = 0;
 		return;
-	poll_boxes(collector);
+	}
+	if (!collector->leaving_ns)
+		collector->leaving_ns = now_ns;
+	if (live_boxes_count(collector->boxes) && now_ns - collector->leaving_ns < LEAVE_MS * UINT64_C(1000000))
+		return;
+
+	char *line = summary_line(collector, false), *last = summary_line(collector, true);
+
+	if (line && last)
+		socket_answer_leaving(collector->socket, line, last);
+	free(line);
+	free(last);
 	collector->left = socket_runs(collector->socket) == 0;
-
-	char *summary = summary_line(collector, collector->left);
-
-	if (summary)
-		socket_send(client, summary);
-	free(summary);
 }
 
 static bool is_idle(const struct collector *collector)
@@ -183,8 +196,10 @@ static void on_tick(uv_timer_t *timer)
 	uint64_t now_ns = uv_hrtime();
 
 	host_poll(collector->host, now_ns);
-	if (collector->ticks++ % BOXES_EVERY == 0)
+	if (collector->ticks++ % BOXES_EVERY == 0) {
 		poll_boxes(collector);
+		answer_leaving(collector, now_ns);
+	}
 	if (!is_idle(collector))
 		collector->busy_ns = now_ns;
 	else if (collector->options->until_idle &&
@@ -235,7 +250,7 @@ static int take_lock(struct collector *collector)
 
 static void open_socket(struct collector *collector)
 {
-	const struct socket_events events = { .came = on_client, .asked = on_request, .argument = collector };
+	const struct socket_events events = { .came = on_client, .argument = collector };
 	struct address address;
 	char why[160] = "its path is too long";
 	int err = address_fill(&address, getenv("XDG_RUNTIME_DIR"), geteuid(), collector->identity.job);
@@ -259,6 +274,7 @@ static int open_sources(struct collector *collector)
 		.place_count = collector->place_count,
 		.appeared = on_appeared,
 		.ended = on_box_ended,
+		.mount = on_mount,
 		.argument = collector,
 	};
 	int err = host_open(&collector->host, collector->analysis, on_process_ended, collector);

@@ -213,6 +213,16 @@ void host_poll(struct host *host, uint64_t now_ns)
 	host->next_sample_ns = now_ns + pause_ns;
 }
 
+void host_name_mount(struct host *host, pid_t pid, uint64_t device, char file_system[16], char device_name[32])
+{
+	const struct mount_entry *mount = mounts_by_device(host->mounts, pid, device);
+
+	if (!mount)
+		return;
+	memcpy(file_system, mount->file_system, 16);
+	memcpy(device_name, mount->source, 32);
+}
+
 uint64_t host_lost(const struct host *host)
 {
 	return host->kernel ? kernel_source_lost(host->kernel) : 0;

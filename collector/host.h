@@ -31,6 +31,8 @@ void host_unwatch(struct host *host, analysis_process_id process);
 
 /* Collects what the kernel has recorded and samples the suspects. Call 20 times a second. */
 void host_poll(struct host *host, uint64_t now_ns);
+/* Names the file system and the device behind a device number as `pid` sees them; leaves the arrays when not known. */
+void host_name_mount(struct host *host, pid_t pid, uint64_t device, char file_system[16], char device_name[32]);
 /* Records that the kernel could not keep. */
 uint64_t host_lost(const struct host *host);
 

@@ -19,6 +19,8 @@ enum box_state {
 	BOX_ENDED,
 };
 
+struct live_boxes_request;
+
 struct live_box {
 	dev_t device;
 	ino_t inode;
@@ -30,6 +32,7 @@ struct live_box {
 	int pidfd;	    /* -1 none */
 	uint64_t orphan_ns; /* when its lock was found free */
 	int exit_status;    /* -1 not known */
+	const struct live_boxes_request *request; /* of the boxes that it is one of */
 };
 
 /* Exit status of a process that is not our child (wait(2)'s format), from the pidfd: kernels from 6.15 on say it once

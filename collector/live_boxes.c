@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/live_box.h"
@@ -119,6 +120,13 @@ static void hold_process(struct live_box *box, const struct box_reader *reader)
 	}
 }
 
+static void name_mount(void *argument, uint64_t device, char file_system[16], char device_name[32])
+{
+	const struct live_box *box = argument;
+
+	box->request->mount(box->request->argument, box->pid, device, file_system, device_name);
+}
+
 static enum box_state admit(struct live_boxes *boxes, struct live_box *box, struct box_reader *reader, const char *directory)
 {
 	enum box_life life = box_reader_life(reader, &box->pid);
@@ -138,6 +146,9 @@ static enum box_state admit(struct live_boxes *boxes, struct live_box *box, stru
 		fprintf(stderr, "rankwatch: no memory for a black box in %s: its rank is not watched\n", directory);
 		return BOX_REFUSED;
 	}
+	box->request = &boxes->request;
+	if (box->pid > 0)
+		feed_set_mount(box->feed, name_mount, box);
 	if (!boxes->directory)
 		boxes->directory = directory;
 	boxes->request.appeared(boxes->request.argument, box->id, life == BOX_ALIVE ? box->pid : 0);
@@ -239,15 +250,17 @@ static void end(struct live_boxes *boxes, struct live_box *box)
 	box->state = BOX_ENDED;
 }
 
-/* A record that the process itself left is worth more than its status: exit() ran to its end. */
+/* The feed has told the analysis that the process ended, as far as the box knows; its status says how. A record that the
+ * process itself left is worth more: exit() ran to its end. */
 static void conclude(struct live_boxes *boxes, struct live_box *box)
 {
 	const struct rw_box_header *header = &feed_reader(box->feed)->header;
 	int status = live_box_exit_status(box);
-	bool exited = header->end == RW_BOX_EXITED || (status >= 0 && (status & 0x7f) == 0);
+	bool exited = header->end == RW_BOX_EXITED || WIFEXITED(status);
 
-	analysis_set_life(boxes->request.analysis, box->id, exited ? ANALYSIS_EXITED : ANALYSIS_KILLED, status,
-			  box->orphan_ns);
+	if (status >= 0)
+		analysis_set_life(boxes->request.analysis, box->id, exited ? ANALYSIS_EXITED : ANALYSIS_KILLED, status,
+				  box->orphan_ns);
 	end(boxes, box);
 }
 

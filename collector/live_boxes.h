@@ -26,6 +26,8 @@ struct live_boxes_request {
 	/* A process has been found alive (pid: in our name space, 0 = not visible here), and has ended. */
 	void (*appeared)(void *argument, analysis_process_id process, pid_t pid);
 	void (*ended)(void *argument, analysis_process_id process, pid_t pid);
+	/* As feed_mount, for the mount name space of `pid`. */
+	void (*mount)(void *argument, pid_t pid, uint64_t device, char file_system[16], char device_name[32]);
 	void *argument;
 };
 

@@ -35,10 +35,11 @@ static char *dump(json_t *message)
 	return line;
 }
 
-char *message_hello(const char *job, enum rw_level level, const char *why)
+char *message_hello(const char *job, enum rw_level level, const char *why, size_t open)
 {
-	return dump(json_pack("{s:{s:o, s:i, s:s, s:o}}", "hello", "job", text_value(job), "pid", (int)getpid(), "level",
-			      levels[level], "why", text_value(*why ? why : NULL)));
+	return dump(json_pack("{s:{s:o, s:i, s:s, s:o, s:I}}", "hello", "job", text_value(job), "pid", (int)getpid(),
+			      "level", levels[level], "why", text_value(*why ? why : NULL), "open",
+			      (json_int_t)open));
 }
 
 char *message_summary(const struct message_summary *summary)

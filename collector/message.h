@@ -24,8 +24,9 @@ struct message_summary {
 	bool last;			     /* no other launcher of this job is left: print it */
 };
 
-/* {"hello":{"job":…,"pid":…,"level":…,"why":…}}; malloc'ed, NULL on lack of memory. why: "" = nothing is missing. */
-char *message_hello(const char *job, enum rw_level level, const char *why);
+/* {"hello":{"job":…,"pid":…,"level":…,"why":…,"open":N}}: N findings that are open now follow. malloc'ed, NULL on lack of
+ * memory. why: "" = nothing is missing. */
+char *message_hello(const char *job, enum rw_level level, const char *why, size_t open);
 /* {"summary":{…}}; likewise. */
 char *message_summary(const struct message_summary *summary);
 

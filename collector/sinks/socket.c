@@ -20,7 +20,7 @@ struct socket_client {
 	struct socket_sink *sink;
 	struct socket_client *next;
 	struct line_buffer input;
-	bool is_run, closing;
+	bool is_run, is_leaving, closing;
 	char chunk[REQUEST_LINE];
 };
 
@@ -113,13 +113,10 @@ static void on_line(void *argument, char *line, size_t length)
 	struct socket_client *client = argument;
 	enum request request = request_parse(line, length);
 
-	if (client->closing)
+	if (request == REQUEST_UNKNOWN)
 		return;
-	if (request == REQUEST_JOIN)
-		client->is_run = true;
-	else if (request == REQUEST_LEAVE)
-		client->is_run = false;
-	client->sink->events.asked(client->sink->events.argument, client, request);
+	client->is_run = request == REQUEST_JOIN;
+	client->is_leaving = request == REQUEST_LEAVE;
 }
 
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
@@ -276,6 +273,30 @@ const char *socket_path(const struct socket_sink *sink)
 unsigned socket_clients(const struct socket_sink *sink)
 {
 	return sink->client_count;
+}
+
+unsigned socket_leaving(const struct socket_sink *sink)
+{
+	unsigned leaving = 0;
+
+	for (const struct socket_client *client = sink->clients; client; client = client->next)
+		leaving += client->is_leaving;
+	return leaving;
+}
+
+void socket_answer_leaving(struct socket_sink *sink, const char *line, const char *last)
+{
+	bool last_is_due = socket_runs(sink) == 0;
+	struct socket_client *next;
+
+	for (struct socket_client *client = sink->clients; client; client = next) {
+		next = client->next;
+		if (!client->is_leaving)
+			continue;
+		client->is_leaving = false;
+		socket_send(client, last_is_due ? last : line);
+		last_is_due = false;
+	}
 }
 
 unsigned socket_runs(const struct socket_sink *sink)

@@ -18,7 +18,6 @@ struct socket_client;
 struct socket_events {
 	/* Somebody has come: send the hello and what is open. */
 	void (*came)(void *argument, struct socket_client *client);
-	void (*asked)(void *argument, struct socket_client *client, enum request request);
 	void *argument;
 };
 
@@ -33,7 +32,10 @@ const char *socket_path(const struct socket_sink *sink);
 void socket_send(struct socket_client *client, const char *line);
 void socket_send_all(struct socket_sink *sink, const char *line);
 unsigned socket_clients(const struct socket_sink *sink);
-/* Launchers that have joined and not left. */
+/* Launchers that have joined and not left, and those that have left and wait for the summary. */
 unsigned socket_runs(const struct socket_sink *sink);
+unsigned socket_leaving(const struct socket_sink *sink);
+/* Answers all that wait: one of them with `last` when no launcher is left, the others with `line`. */
+void socket_answer_leaving(struct socket_sink *sink, const char *line, const char *last);
 
 #endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/collector_client.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "blackbox/place.h"
+#include "collector/address.h"
+
+enum { LONGEST_LINE = 1 << 20 };
+
+/* Somebody else may have put a socket at a path in /tmp: only a peer of our user, or root, is believed. */
+static bool is_believed(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == geteuid() || peer.uid == 0);
+}
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
+	if (connect(fd, (struct sockaddr *)&name, sizeof(name)))
+		err = errno == ECONNREFUSED ? -ENOENT : -errno;
+	else if (!is_believed(fd))
+		err = -EPERM;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/* Without a job: whichever of this user's collectors answers, those with a socket of their own included. */
+static int connect_to_any(const struct address *address)
+{
+	char pattern[ADDRESS_PATH + 32];
+	int fd = connect_to(address->shared);
+	glob_t found;
+
+	if (fd >= 0)
+		return fd;
+	snprintf(pattern, sizeof(pattern), "%s/%s", address->directory, geteuid() ? "rankwatch-*.sock" : "*.socket");
+	if (glob(pattern, GLOB_NOSORT, NULL, &found))
+		return fd;
+	for (size_t i = 0; fd < 0 && i < found.gl_pathc; i++)
+		fd = strlen(found.gl_pathv[i]) < ADDRESS_PATH ? connect_to(found.gl_pathv[i]) : -ENAMETOOLONG;
+	globfree(&found);
+	return fd;
+}
+
+int collector_client_open(struct collector_client *client, const char *job,
+			  void (*message)(void *argument, const json_t *message), void *argument)
+{
+	struct address address;
+	int err = address_fill(&address, getenv("XDG_RUNTIME_DIR"), geteuid(), job ? job : "local");
+
+	*client = (struct collector_client){ .fd = -1, .job = job, .message = message, .argument = argument,
+					     .input = { .limit = LONGEST_LINE } };
+	if (err)
+		return err;
+	client->fd = job ? connect_to(address.own) : connect_to_any(&address);
+	if (client->fd < 0 && job)
+		client->fd = connect_to(address.shared);
+	return client->fd < 0 ? client->fd : 0;
+}
+
+/* Two jobs whose names become the same path component share a socket too. */
+static int check_hello(const struct collector_client *client, const json_t *message)
+{
+	const json_t *hello = json_object_get(message, "hello");
+	const char *job = json_string_value(json_object_get(hello, "job"));
+	char theirs[BOX_JOB_COMPONENT], ours[BOX_JOB_COMPONENT];
+
+	if (!job)
+		return -EPROTO;
+	if (!client->job)
+		return 0;
+	box_job_component(job, theirs);
+	box_job_component(client->job, ours);
+	return strcmp(theirs, ours) == 0 ? 0 : -EXDEV;
+}
+
+static void on_line(void *argument, char *line, size_t length)
+{
+	struct collector_client *client = argument;
+	json_t *message = client->error ? NULL : json_loadb(line, length, 0, NULL);
+
+	if (!json_is_object(message))
+		client->error = client->error ? client->error : -EPROTO;
+	else if (!client->greeted)
+		client->error = check_hello(client, message);
+	if (!client->error) {
+		client->greeted = true;
+		client->message(client->argument, message);
+	}
+	json_decref(message);
+}
+
+int collector_client_read(struct collector_client *client)
+{
+	char chunk[16384];
+	ssize_t count;
+
+	while (!client->error) {
+		count = recv(client->fd, chunk, sizeof(chunk), 0);
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0 && errno == EAGAIN)
+			return 0;
+		client->error = count > 0 ? line_buffer_add(&client->input, chunk, (size_t)count, on_line, client) : -EPIPE;
+	}
+
+	int err = client->error;
+
+	collector_client_close(client);
+	return err;
+}
+
+int collector_client_send(struct collector_client *client, const char *line)
+{
+	char text[256];
+	int length = snprintf(text, sizeof(text), "%s\n", line);
+
+	return send(client->fd, text, (size_t)length, MSG_NOSIGNAL) == length ? 0 : -errno;
+}
+
+void collector_client_close(struct collector_client *client)
+{
+	if (client->fd >= 0)
+		close(client->fd);
+	client->fd = -1;
+	client->greeted = false;
+	client->error = 0;
+	line_buffer_free(&client->input);
+}

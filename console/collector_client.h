@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* A command's connection to a collector of this user: JSON lines in both directions, never blocking. */
+#ifndef CONSOLE_COLLECTOR_CLIENT_H
+#define CONSOLE_COLLECTOR_CLIENT_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "collector/line_buffer.h"
+
+struct collector_client {
+	int fd; /* -1: not connected */
+	const char *job;
+	bool greeted; /* the hello has come, and from a collector of `job` */
+	int error;
+	struct line_buffer input;
+	void (*message)(void *argument, const json_t *message); /* hello, findings, summary; not yours to keep */
+	void *argument;
+};
+
+/* Connects to the collector of `job` (NULL: any; must outlive the client). 0, -ENOENT when there is none, or -errno.
+ * Whether it is the right one is known when its hello has come. */
+int collector_client_open(struct collector_client *client, const char *job,
+			  void (*message)(void *argument, const json_t *message), void *argument);
+/* Passes on what has come. 0 to go on; otherwise the connection is closed: -EPIPE the collector ended, -EXDEV it serves
+ * another job, -EPROTO it is none. */
+int collector_client_read(struct collector_client *client);
+/* `line` without its newline. 0 or -errno. */
+int collector_client_send(struct collector_client *client, const char *line);
+void collector_client_close(struct collector_client *client); /* accepts one that was not connected */
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/collector.h"
+#include "console/command.h"
+
+enum { KEY_FINDINGS = 0x100, KEY_UNTIL_IDLE };
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct collector_options *options = state->input;
+
+	switch (key) {
+	case 'd':
+		options->directory = argument;
+		return 0;
+	case 'j':
+		options->job = argument;
+		return 0;
+	case 'q':
+		options->quiet = true;
+		return 0;
+	case KEY_FINDINGS:
+		options->findings = argument;
+		return 0;
+	case KEY_UNTIL_IDLE:
+		options->until_idle = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct collector_options options = { 0 };
+
+	command_parse(command, argc, argv, 0, &options);
+	return collector_run(&options) == COLLECTOR_DONE ? COMMAND_DONE : COMMAND_FAILED;
+}
+
+static const struct argp_option collect_options[] = {
+	{ "dir", 'd', "DIRECTORY", 0, "Look for black boxes here too; without --job those of any job in it are taken", 0 },
+	{ "findings", KEY_FINDINGS, "FILE", 0, "Append findings to FILE as JSON lines, as they change; - is standard output", 0 },
+	{ "job", 'j', "NAME", 0, "The job to watch; otherwise as the environment names it, else \"local\"", 0 },
+	{ "quiet", 'q', NULL, 0, "Print neither findings nor the level nor a summary", 0 },
+	{ "until-idle", KEY_UNTIL_IDLE, NULL, 0, "End when neither a process of the job nor a client has been there for 3 s", 0 },
+	{ 0 },
+};
+
+static const struct argp collect_argp = {
+	.options = collect_options,
+	.parser = parse,
+	.doc = "Watches the black boxes of one job on this node, and its processes as deeply as the kernel and your rights "
+	       "allow, and prints findings as they open and close. \"rankwatch run\" starts it by itself.\v"
+	       "Only one collector serves a job on a node; \"rankwatch findings\" listens to it. Ends at SIGINT and SIGTERM.\n\n"
+	       "Examples:\n"
+	       "  rankwatch collect --job slurm-81123\n"
+	       "  rankwatch collect --findings /var/log/rankwatch.jsonl --quiet\n",
+};
+
+const struct command collect_command = {
+	.name = "collect",
+	.summary = "watch the ranks of a job on this node",
+	.argp = &collect_argp,
+	.run = run,
+};

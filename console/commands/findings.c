@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "console/collector_client.h"
+#include "console/command.h"
+#include "console/terminal.h"
+#include "finding/finding_text.h"
+
+struct options {
+	const char *job;
+	bool follow, json;
+};
+
+struct listener {
+	struct options options;
+	struct collector_client client;
+	bool colour, greeted;
+	json_int_t expected; /* open findings that follow the hello and have not come yet */
+	size_t printed;
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'f':
+		options->follow = true;
+		return 0;
+	case 'j':
+		options->job = argument;
+		return 0;
+	case 'J':
+		options->json = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static bool is_shown(const json_t *finding)
+{
+	const char *severity = json_string_value(json_object_get(finding, "severity"));
+
+	return json_object_get(finding, "schema") && (!severity || strcmp(severity, "notice") != 0);
+}
+
+static void print(struct listener *listener, const json_t *finding)
+{
+	if (listener->options.json) {
+		json_dumpf(finding, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12));
+		putchar('\n');
+	} else {
+		finding_print(stdout, finding, listener->colour);
+	}
+	fflush(stdout);
+	listener->printed++;
+}
+
+static void on_message(void *argument, const json_t *message)
+{
+	struct listener *listener = argument;
+	const json_t *hello = json_object_get(message, "hello");
+
+	if (hello) {
+		listener->greeted = true;
+		listener->expected = json_integer_value(json_object_get(hello, "open"));
+		return;
+	}
+	if (json_object_get(message, "schema"))
+		listener->expected--;
+	if (is_shown(message))
+		print(listener, message);
+}
+
+static bool is_done(const struct listener *listener)
+{
+	return !listener->options.follow && listener->greeted && listener->expected <= 0;
+}
+
+/* 0 when everything has been printed, or -errno as collector_client_read(). */
+static int listen_to_collector(struct listener *listener)
+{
+	int err = 0;
+
+	while (!err && !is_done(listener) && !ferror(stdout)) {
+		struct pollfd wait = { .fd = listener->client.fd, .events = POLLIN };
+
+		if (poll(&wait, 1, -1) < 0 && errno != EINTR)
+			return -errno;
+		err = collector_client_read(&listener->client);
+	}
+	return err;
+}
+
+static int no_collector(const struct options *options, int err)
+{
+	fprintf(stderr, "rankwatch findings: no collector%s%s", options->job ? " serves job " : " is running",
+		options->job ? options->job : "");
+	if (err != -ENOENT && err != -EXDEV)
+		fprintf(stderr, " (%s)", strerror(-err));
+	fputs("; \"rankwatch report\" reads the black boxes without one\n", stderr);
+	return COMMAND_FAILED;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct listener listener = { .client = { .fd = -1 } };
+	int err;
+
+	command_parse(command, argc, argv, 0, &listener.options);
+	listener.colour = terminal_has_colour(STDOUT_FILENO);
+	err = collector_client_open(&listener.client, listener.options.job, on_message, &listener);
+	if (!err)
+		err = listen_to_collector(&listener);
+	collector_client_close(&listener.client);
+	if (err && !(err == -EPIPE && listener.greeted))
+		return no_collector(&listener.options, err);
+	if (err)
+		fputs("rankwatch findings: the collector has ended\n", stderr);
+	else if (!listener.printed)
+		fputs("rankwatch findings: nothing is open\n", stderr);
+	return COMMAND_DONE;
+}
+
+static const struct argp_option findings_options[] = {
+	{ "follow", 'f', NULL, 0, "Go on and print changes until the collector ends", 0 },
+	{ "job", 'j', "NAME", 0, "The collector of this job; otherwise whichever runs", 0 },
+	{ "json", 'J', NULL, 0, "One JSON object a line (docs/findings.md)", 0 },
+	{ 0 },
+};
+
+static const struct argp findings_argp = {
+	.options = findings_options,
+	.parser = parse,
+	.doc = "Prints the findings that are open now, as the running collector of this user has them.\v"
+	       "Findings of severity notice are left out.\n\n"
+	       "Examples:\n"
+	       "  rankwatch findings --follow\n"
+	       "  rankwatch findings --json | jq .text\n",
+};
+
+const struct command findings_command = {
+	.name = "findings",
+	.summary = "print what a running collector has found",
+	.argp = &findings_argp,
+	.run = run,
+};

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/sinks/jsonl.h"
+#include "console/command.h"
+#include "console/run/announcer.h"
+#include "console/run/farewell.h"
+#include "console/run/job.h"
+#include "console/run/launcher.h"
+#include "console/run/supervisor.h"
+#include "console/terminal.h"
+
+enum { KEY_FINDINGS = 0x100, KEY_NO_PRELOAD, TICK_MS = 100, SUMMARY_MS = 5000, COLLECTOR_END_MS = 1000 };
+
+struct options {
+	const char *job, *findings;
+	bool no_preload, json, quiet;
+	char **command;
+	int command_count;
+};
+
+struct run {
+	struct options options;
+	struct install install;
+	struct job_environment environment;
+	struct job job;
+	struct supervisor supervisor;
+	struct announcer announcer;
+	json_t *summary;
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'j':
+		options->job = argument;
+		return 0;
+	case 'J':
+		options->json = true;
+		return 0;
+	case 'q':
+		options->quiet = true;
+		return 0;
+	case KEY_FINDINGS:
+		options->findings = argument;
+		return 0;
+	case KEY_NO_PRELOAD:
+		options->no_preload = true;
+		return 0;
+	case ARGP_KEY_ARGS:
+		options->command = state->argv + state->next;
+		options->command_count = state->argc - state->next;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "no command to run");
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void on_message(void *argument, const json_t *message)
+{
+	struct run *run = argument;
+
+	if (json_object_get(message, "summary")) {
+		json_decref(run->summary);
+		run->summary = json_deep_copy(message);
+	} else {
+		announcer_take(&run->announcer, message, now());
+	}
+}
+
+static void reap(struct run *run)
+{
+	int status;
+
+	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+		if (!job_note(&run->job, pid, status))
+			supervisor_note(&run->supervisor, pid, status, now());
+}
+
+/* One round of the loop: signals, the collector's words, what is due. */
+static void turn(struct run *run)
+{
+	struct pollfd wait[] = {
+		{ .fd = run->job.signal_fd, .events = POLLIN },
+		{ .fd = run->supervisor.client.fd, .events = POLLIN },
+		{ .fd = run->supervisor.errors_fd, .events = POLLIN },
+	};
+
+	poll(wait, 3, TICK_MS);
+	if (job_read_signals(&run->job))
+		reap(run);
+	supervisor_read(&run->supervisor);
+	announcer_tick(&run->announcer, now());
+}
+
+static void take_leave(struct run *run)
+{
+	uint64_t deadline_ns = now() + SUMMARY_MS * UINT64_C(1000000);
+
+	if (!run->supervisor.joined || collector_client_send(&run->supervisor.client, "{\"leave\":\"run\"}"))
+		return;
+	while (!run->summary && run->supervisor.client.fd >= 0 && now() < deadline_ns)
+		turn(run);
+}
+
+/* The collector ends by itself once nobody needs it; to see it go keeps its last words before ours. */
+static void await_collector(struct run *run)
+{
+	uint64_t deadline_ns = now() + COLLECTOR_END_MS * UINT64_C(1000000);
+
+	collector_client_close(&run->supervisor.client);
+	if (!json_is_true(json_object_get(json_object_get(run->summary, "summary"), "last")))
+		return;
+	while (run->supervisor.pid && now() < deadline_ns)
+		turn(run);
+}
+
+static void watch(struct run *run)
+{
+	supervisor_open(&run->supervisor, run->install.program, run->environment.job, &run->job.mask, on_message, run);
+	while (!run->job.ended) {
+		supervisor_tick(&run->supervisor, now());
+		turn(run);
+	}
+	take_leave(run);
+	await_collector(run);
+	supervisor_close(&run->supervisor);
+	announcer_finish(&run->announcer);
+	if (!run->options.quiet)
+		farewell_print(stderr, run->environment.job, run->summary);
+}
+
+static void open_announcer(struct run *run)
+{
+	const char *findings = run->options.json ? "-" : run->options.findings;
+
+	run->announcer = (struct announcer){
+		.text = run->options.quiet || run->options.json ? NULL : stderr,
+		.colour = terminal_has_colour(STDERR_FILENO),
+		.lines_fd = findings ? jsonl_open(findings) : -1,
+	};
+	if (findings && run->announcer.lines_fd < 0)
+		fprintf(stderr, "rankwatch run: %s: %s: findings are not written there\n", findings,
+			strerror(-run->announcer.lines_fd));
+}
+
+/* What keeps us from watching must not keep the job from running. NULL: the job runs without us. */
+static const struct job_environment *prepare(struct run *run)
+{
+	int err = install_find(&run->install);
+
+	if (!err && access(run->install.plugin, R_OK))
+		err = -errno;
+	if (err) {
+		fprintf(stderr, "rankwatch run: %s: %s: the job runs unwatched\n",
+			*run->install.plugin ? run->install.plugin : INSTALL_PLUGIN_NAME, strerror(-err));
+		return NULL;
+	}
+	if (job_environment_fill(&run->environment, &run->install, run->options.job, !run->options.no_preload)) {
+		fputs("rankwatch run: no memory: the job runs unwatched\n", stderr);
+		return NULL;
+	}
+	if (run->environment.other)
+		fprintf(stderr, "rankwatch run: NCCL_PROFILER_PLUGIN was %s: it is kept in RANKWATCH_CHAIN but not loaded, "
+				"NCCL takes one plugin\n",
+			run->environment.other);
+	return &run->environment;
+}
+
+static int run_job(struct run *run)
+{
+	const struct job_environment *environment = prepare(run);
+	int err;
+
+	open_announcer(run);
+	err = job_start(&run->job, run->options.command, environment);
+	if (err) {
+		fprintf(stderr, "rankwatch run: the job cannot be started: %s\n", strerror(-err));
+		return COMMAND_FAILED;
+	}
+	signal(SIGPIPE, SIG_IGN); /* not before: the job must not inherit it */
+	if (environment) {
+		watch(run);
+	} else {
+		run->supervisor = (struct supervisor){ .client = { .fd = -1 }, .errors_fd = -1 };
+		while (!run->job.ended)
+			turn(run);
+	}
+	return job_exit_status(&run->job);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct run run = { 0 };
+	int status;
+
+	command_parse(command, argc, argv, ARGP_IN_ORDER, &run.options);
+	if (launcher_is(run.options.command[0])) {
+		fputs("rankwatch run: ", stderr);
+		launcher_print_advice(stderr, run.options.command_count, run.options.command, "rankwatch run --");
+		return COMMAND_MISUSE;
+	}
+	status = run_job(&run);
+	jsonl_close(run.announcer.lines_fd);
+	json_decref(run.summary);
+	job_environment_clear(&run.environment);
+	return status;
+}
+
+static const struct argp_option run_options[] = {
+	{ "findings", KEY_FINDINGS, "FILE", 0, "Append findings to FILE as JSON lines, as they change; - is standard output", 0 },
+	{ "job", 'j', "NAME", 0, "Name the job; otherwise the scheduler's variables do, else a name is made up", 0 },
+	{ "json", 'J', NULL, 0, "Findings as JSON lines on standard output instead of text on standard error", 0 },
+	{ "no-preload", KEY_NO_PRELOAD, NULL, 0, "Do not preload the library: NCCL alone loads it", 0 },
+	{ "quiet", 'q', NULL, 0, "Print no findings and no summary; --findings still writes", 0 },
+	{ 0 },
+};
+
+static const struct argp run_argp = {
+	.options = run_options,
+	.parser = parse,
+	.args_doc = "COMMAND [ARGUMENT...]",
+	.doc = "Runs COMMAND so that every rank in it records itself, watches the ranks of this node, and says on standard "
+	       "error which one makes the others wait, and why. Exit status and signals are COMMAND's own; it never waits "
+	       "for rankwatch.\v"
+	       "With srun, mpirun or in a container it belongs inside, in front of the program. Several on one node share one "
+	       "collector.\n\n"
+	       "Examples:\n"
+	       "  rankwatch run -- torchrun --nproc-per-node 8 train.py\n"
+	       "  srun rankwatch run --findings findings.jsonl -- python train.py\n",
+};
+
+const struct command run_command = {
+	.name = "run",
+	.summary = "run a job and name the rank that holds it up",
+	.argp = &run_argp,
+	.run = run,
+};

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/run/announcer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/sinks/jsonl.h"
+#include "finding/finding_text.h"
+
+static const uint64_t minute_ns = UINT64_C(60000000000);
+static const uint64_t moment_ns = UINT64_C(1500000000);
+
+struct announcement {
+	char *key;	 /* kind and ranks */
+	json_t *finding; /* newest */
+	uint64_t seen_ns, shown_ns; /* shown 0: never */
+	bool is_new;	 /* not shown as it is now */
+};
+
+static const char *text_of(const json_t *finding, const char *key)
+{
+	const char *text = json_string_value(json_object_get(finding, key));
+
+	return text ? text : "";
+}
+
+static bool is_taken(const json_t *finding)
+{
+	return json_is_integer(json_object_get(finding, "schema")) && strcmp(text_of(finding, "severity"), "notice") != 0;
+}
+
+static char *key_of(const json_t *finding)
+{
+	char *ranks = json_dumps(json_object_get(finding, "ranks"), JSON_COMPACT | JSON_ENCODE_ANY);
+	char *key = NULL;
+
+	if (asprintf(&key, "%s %s", text_of(finding, "kind"), ranks ? ranks : "") < 0)
+		key = NULL;
+	free(ranks);
+	return key;
+}
+
+/* Takes `key`. NULL on lack of memory. */
+static struct announcement *find_or_add(struct announcer *announcer, char *key, uint64_t now_ns)
+{
+	for (size_t i = 0; key && i < announcer->count; i++) {
+		if (strcmp(announcer->announcements[i].key, key) != 0)
+			continue;
+		free(key);
+		return &announcer->announcements[i];
+	}
+	if (key && announcer->count == announcer->room) {
+		size_t room = announcer->room ? announcer->room * 2 : 16;
+		struct announcement *more = realloc(announcer->announcements, room * sizeof(*more));
+
+		if (!more) {
+			free(key);
+			return NULL;
+		}
+		announcer->announcements = more;
+		announcer->room = room;
+	}
+	if (!key)
+		return NULL;
+	announcer->announcements[announcer->count] = (struct announcement){ .key = key, .seen_ns = now_ns };
+	return &announcer->announcements[announcer->count++];
+}
+
+/* A collector that was started anew announces again what it finds open: the same finding is no change. */
+static bool is_repeated(const struct announcement *announcement, const json_t *finding)
+{
+	const json_t *before = announcement->finding;
+
+	return before && strcmp(text_of(finding, "state"), "open") == 0 &&
+	       strcmp(text_of(before, "state"), "closed") != 0 &&
+	       strcmp(text_of(before, "id"), text_of(finding, "id")) == 0;
+}
+
+static void write_line(struct announcer *announcer, const json_t *finding)
+{
+	char *line = json_dumps(finding, JSON_COMPACT | JSON_REAL_PRECISION(12));
+	int err = line ? jsonl_write(announcer->lines_fd, line) : 0;
+
+	free(line);
+	if (!err)
+		return;
+	fprintf(stderr, "rankwatch run: findings: %s: no more are written\n", strerror(-err));
+	announcer->lines_fd = -1;
+}
+
+void announcer_take(struct announcer *announcer, const json_t *finding, uint64_t now_ns)
+{
+	struct announcement *announcement;
+
+	if (!is_taken(finding))
+		return;
+	announcement = find_or_add(announcer, key_of(finding), now_ns);
+	if (!announcement)
+		return;
+	if (announcer->lines_fd >= 0 && !is_repeated(announcement, finding))
+		write_line(announcer, finding);
+	announcement->is_new = announcement->is_new || !is_repeated(announcement, finding);
+	json_decref(announcement->finding);
+	announcement->finding = json_deep_copy(finding);
+}
+
+/* The cause often comes a moment after the finding, and a minute would pass before it could be shown. */
+static bool is_due(const struct announcement *announcement, uint64_t now_ns)
+{
+	if (announcement->shown_ns)
+		return now_ns - announcement->shown_ns >= minute_ns;
+	return json_is_object(json_object_get(announcement->finding, "cause")) ||
+	       now_ns - announcement->seen_ns >= moment_ns;
+}
+
+static void show(struct announcer *announcer, struct announcement *announcement, uint64_t now_ns)
+{
+	announcement->is_new = false;
+	announcement->shown_ns = now_ns;
+	if (announcer->text)
+		finding_print(announcer->text, announcement->finding, announcer->colour);
+}
+
+void announcer_tick(struct announcer *announcer, uint64_t now_ns)
+{
+	for (size_t i = 0; i < announcer->count; i++)
+		if (announcer->announcements[i].is_new && is_due(&announcer->announcements[i], now_ns))
+			show(announcer, &announcer->announcements[i], now_ns);
+}
+
+void announcer_finish(struct announcer *announcer)
+{
+	for (size_t i = 0; i < announcer->count; i++) {
+		struct announcement *announcement = &announcer->announcements[i];
+
+		if (announcement->is_new && !announcement->shown_ns)
+			show(announcer, announcement, 1);
+		json_decref(announcement->finding);
+		free(announcement->key);
+	}
+	free(announcer->announcements);
+	announcer->announcements = NULL;
+	announcer->count = announcer->room = 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/run/farewell.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rankwatch/blackbox.h>
+
+#include "blackbox/place.h"
+#include "collector/message.h"
+
+static bool holds_box(const char *path)
+{
+	DIR *directory = opendir(path);
+	bool found = false;
+
+	if (!directory)
+		return false;
+	for (const struct dirent *entry; !found && (entry = readdir(directory));) {
+		size_t length = strlen(entry->d_name), suffix = strlen(RW_BOX_SUFFIX);
+
+		found = length > suffix && strcmp(entry->d_name + length - suffix, RW_BOX_SUFFIX) == 0;
+	}
+	closedir(directory);
+	return found;
+}
+
+static bool find_boxes(const char *job, char path[BOX_PLACE_PATH])
+{
+	char places[BOX_PLACES][BOX_PLACE_PATH];
+	int count = box_places(getenv("RANKWATCH_DIR"), getenv("XDG_RUNTIME_DIR"), geteuid(), job, places);
+
+	for (int i = 0; i < count; i++) {
+		if (!holds_box(places[i]))
+			continue;
+		strcpy(path, places[i]);
+		return true;
+	}
+	return false;
+}
+
+static void print_absence(FILE *out)
+{
+	fputs("rankwatch: no communicator seen. Likely reasons: the program did not use NCCL, or on one rank only; its NCCL is\n"
+	      "  older than 2.26, or linked into it without profiler plugins; it started its ranks elsewhere; it set\n"
+	      "  NCCL_PROFILER_PLUGIN itself. \"rankwatch doctor -- COMMAND\" finds out which.\n",
+	      out);
+}
+
+void farewell_print(FILE *out, const char *job, const json_t *summary)
+{
+	const json_t *body = json_object_get(summary, "summary");
+	char path[BOX_PLACE_PATH];
+
+	if (body && !json_is_true(json_object_get(body, "last")))
+		return;
+	if (json_integer_value(json_object_get(body, "ranks_seen")) > 0)
+		message_print_summary(out, "rankwatch", summary);
+	else if (find_boxes(job, path))
+		fprintf(out, "rankwatch: the job was recorded, but no collector watched it to its end: rankwatch report %s\n",
+			path);
+	else
+		print_absence(out);
+}

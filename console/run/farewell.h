@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* What `rankwatch run` says when the job has ended. */
+#ifndef CONSOLE_RUN_FAREWELL_H
+#define CONSOLE_RUN_FAREWELL_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* summary: the collector's message, NULL when none came. Prints nothing when another launcher of the job is left: that one
+ * prints it. Without a black box it says what the likely reasons are. */
+void farewell_print(FILE *out, const char *job, const json_t *summary);
+
+#endif

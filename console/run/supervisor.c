@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/run/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "finding/finding_text.h"
+
+static const uint64_t second_ns = 1000000000;
+
+void supervisor_open(struct supervisor *supervisor, const char *program, const char *job, const sigset_t *mask,
+		     void (*message)(void *argument, const json_t *message), void *argument)
+{
+	*supervisor = (struct supervisor){
+		.program = program,
+		.job = job,
+		.mask = mask,
+		.client = { .fd = -1 },
+		.message = message,
+		.argument = argument,
+		.errors_fd = -1,
+		.errors = { .limit = 4096 },
+	};
+}
+
+/* A session of its own: an interrupt typed at the terminal ends the job, and the collector sees how. */
+static void __attribute__((noreturn)) become_collector(const struct supervisor *supervisor, int errors_fd)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	setsid();
+	sigprocmask(SIG_SETMASK, supervisor->mask, NULL);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	dup2(errors_fd, STDERR_FILENO);
+	execl(supervisor->program, "rankwatch", "collect", "--job", supervisor->job, "--until-idle", "--quiet", NULL);
+	fprintf(stderr, "rankwatch run: %s: %s\n", supervisor->program, strerror(errno));
+	_exit(1);
+}
+
+/* Its stderr comes through a pipe: were it ours, whoever reads the job's output would wait for the collector too. */
+static void start(struct supervisor *supervisor, uint64_t now_ns)
+{
+	int errors[2];
+
+	if (pipe2(errors, O_CLOEXEC | O_NONBLOCK))
+		return;
+	fflush(NULL);
+	supervisor->pid = fork();
+	if (supervisor->pid == 0)
+		become_collector(supervisor, errors[1]);
+	close(errors[1]);
+	if (supervisor->pid < 0) {
+		supervisor->pid = 0;
+		close(errors[0]);
+		return;
+	}
+	if (supervisor->errors_fd >= 0)
+		close(supervisor->errors_fd);
+	supervisor->errors_fd = errors[0];
+	supervisor->started_ns = now_ns;
+}
+
+static void on_error_line(void *argument, char *line, size_t length)
+{
+	struct supervisor *supervisor = argument;
+	char *escaped = finding_escape(line);
+
+	(void)length;
+	if (escaped && strncmp(escaped, supervisor->said, sizeof(supervisor->said) - 1) != 0)
+		fprintf(stderr, "%s\n", escaped);
+	snprintf(supervisor->said, sizeof(supervisor->said), "%s", escaped ? escaped : "");
+	free(escaped);
+}
+
+static void read_errors(struct supervisor *supervisor)
+{
+	char chunk[1024];
+	ssize_t count;
+
+	while (supervisor->errors_fd >= 0) {
+		count = read(supervisor->errors_fd, chunk, sizeof(chunk));
+		if (count < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (count > 0 && !line_buffer_add(&supervisor->errors, chunk, (size_t)count, on_error_line, supervisor))
+			continue;
+		close(supervisor->errors_fd);
+		supervisor->errors_fd = -1;
+		line_buffer_free(&supervisor->errors);
+	}
+}
+
+static void on_message(void *argument, const json_t *message)
+{
+	struct supervisor *supervisor = argument;
+
+	if (!supervisor->joined) {
+		supervisor->joined = supervisor->ever_joined = true;
+		collector_client_send(&supervisor->client, "{\"join\":\"run\"}");
+	}
+	supervisor->message(supervisor->argument, message);
+}
+
+static void say_silence(struct supervisor *supervisor, uint64_t now_ns)
+{
+	if (supervisor->silence_said || supervisor->joined || now_ns - supervisor->first_try_ns < 10 * second_ns)
+		return;
+	supervisor->silence_said = true;
+	fprintf(stderr, "rankwatch run: no collector answers: the job goes on and is recorded, findings come from "
+			"\"rankwatch report\"\n");
+}
+
+void supervisor_tick(struct supervisor *supervisor, uint64_t now_ns)
+{
+	if (!supervisor->first_try_ns)
+		supervisor->first_try_ns = now_ns;
+	if (supervisor->client.fd < 0) {
+		supervisor->joined = false;
+		if (collector_client_open(&supervisor->client, supervisor->job, on_message, supervisor) &&
+		    !supervisor->pid && now_ns >= supervisor->next_start_ns)
+			start(supervisor, now_ns);
+	}
+	say_silence(supervisor, now_ns);
+}
+
+void supervisor_read(struct supervisor *supervisor)
+{
+	read_errors(supervisor);
+	if (supervisor->client.fd >= 0 && collector_client_read(&supervisor->client))
+		supervisor->joined = false;
+}
+
+/* At once after one that had been running for a while, else more and more slowly. */
+static void plan_next(struct supervisor *supervisor, uint64_t now_ns)
+{
+	uint64_t pause_ns = supervisor->pause_ns * 2;
+
+	if (now_ns - supervisor->started_ns > second_ns)
+		pause_ns = 0;
+	else if (pause_ns == 0)
+		pause_ns = second_ns / 10;
+	else if (pause_ns > 10 * second_ns)
+		pause_ns = 10 * second_ns;
+	supervisor->pause_ns = pause_ns;
+	supervisor->next_start_ns = now_ns + pause_ns;
+}
+
+bool supervisor_note(struct supervisor *supervisor, pid_t pid, int status, uint64_t now_ns)
+{
+	if (!supervisor->pid || pid != supervisor->pid || !(WIFEXITED(status) || WIFSIGNALED(status)))
+		return false;
+	read_errors(supervisor);
+	supervisor->pid = 0;
+	plan_next(supervisor, now_ns);
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "rankwatch run: the collector was ended by signal %d (%s): starting another; "
+				"the job is not affected\n",
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return true;
+}
+
+void supervisor_close(struct supervisor *supervisor)
+{
+	read_errors(supervisor);
+	collector_client_close(&supervisor->client);
+	if (supervisor->errors_fd >= 0)
+		close(supervisor->errors_fd);
+	supervisor->errors_fd = -1;
+	line_buffer_free(&supervisor->errors);
+}

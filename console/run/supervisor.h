@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keeps a collector at hand for one job: connects to the one that runs, starts one when none does, and another when it
+ * dies. Never waits. Every failure is a line on stderr; the job goes on in any case.
+ */
+#ifndef CONSOLE_RUN_SUPERVISOR_H
+#define CONSOLE_RUN_SUPERVISOR_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "console/collector_client.h"
+
+struct supervisor {
+	const char *program; /* this rankwatch */
+	const char *job;
+	const sigset_t *mask; /* for the collector: the one that we were started with */
+	struct collector_client client;
+	void (*message)(void *argument, const json_t *message);
+	void *argument;
+	pid_t pid;	/* of the collector that we started, 0 = none */
+	int errors_fd;	/* its stderr, -1 none */
+	char said[256]; /* its last line: one that comes again and again is printed once */
+	struct line_buffer errors;
+	uint64_t started_ns, next_start_ns, pause_ns;
+	uint64_t first_try_ns;
+	bool joined, ever_joined, silence_said;
+};
+
+/* program, job and mask must outlive the supervisor. message: as collector_client_open(). */
+void supervisor_open(struct supervisor *supervisor, const char *program, const char *job, const sigset_t *mask,
+		     void (*message)(void *argument, const json_t *message), void *argument);
+/* Connects, starts, joins as is due. Call about ten times a second. */
+void supervisor_tick(struct supervisor *supervisor, uint64_t now_ns);
+/* When the client's or the collector's descriptor is readable. */
+void supervisor_read(struct supervisor *supervisor);
+/* Takes note of a child that wait(2) returned; false when it is not the collector. */
+bool supervisor_note(struct supervisor *supervisor, pid_t pid, int status, uint64_t now_ns);
+/* Disconnects. A collector that still runs is left to those who use it; it ends by itself. */
+void supervisor_close(struct supervisor *supervisor);
+
+#endif

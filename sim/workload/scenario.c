@@ -9,7 +9,7 @@ const char *const scenario_environment[] = { "RANKWATCH_TIMEOUT=100", "RANKWATCH
 
 const struct scenario scenarios[] = {
 	{ .name = "io-rank0", .description = "rank 0's log writer thread is on a slow disk, as TensorBoard's can be",
-	  ARGUMENTS("--steps=17", "--fault=io", "--log-bytes=2097152"), .slow_disk = true,
+	  ARGUMENTS("--steps=17", "--fault=io", "--fault-step=5", "--log-bytes=2097152"), .slow_disk = true,
 	  .kind = "straggler", .cause = "io", .rank = 0, .duration_s = 32 },
 	{ .name = "io-rank0-direct", .description = "rank 0's main thread itself syncs its log to a slow disk",
 	  ARGUMENTS("--steps=17", "--fault=io-direct", "--log-bytes=1310720"), .slow_disk = true,

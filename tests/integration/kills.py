@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Kills all ranks, the launcher and the collector with SIGKILL at random moments; every time `rankwatch report` must name
+the operation that was in flight, who had joined it and who had not. In every second round one rank dies first, so that
+the others wait for it. Rounds: 8, or 100 with RANKWATCH_TEST_LONG=1."""
+
+import os
+import random
+import time
+
+import flights
+import stage
+
+ROUNDS = 100 if stage.LONG else 8
+WORKLOAD = ("--ranks=8", "--steps=100000", "--step-ms=150", "--elements=1024", "--grace=60")
+
+
+def ask(play, *arguments):
+    process = play.start(stage.RANKWATCH, *arguments, play.boxes)
+    status = process.wait(60)
+    return status, [value for _, value in process.out.json()], process.err.text()
+
+
+def kill_job(play, first, dice):
+    if first is not None:
+        stage.kill(play.rank_pids()[first])
+        time.sleep(dice.uniform(0.3, 1.0))
+    pids = play.pids()
+    dice.shuffle(pids)
+    for pid in pids:
+        stage.kill(pid)
+    play.kill_everything()
+
+
+def play_round(failures, number, dice):
+    first = dice.randrange(stage.RANKS) if number % 2 else None
+    with stage.Stage() as play:
+        job = play.start(stage.RANKWATCH, "run", "--", *stage.workload(*WORKLOAD))
+        ready = stage.wait_until(lambda: len(list(play.boxes.rglob("*.rwbox"))) == stage.RANKS, 60)
+        if not failures.check(ready, f"round {number}: every rank has a black box"):
+            print(job.err.text())
+            return
+        time.sleep(dice.uniform(0.2, 3.0))
+        kill_job(play, first, dice)
+        status, report, said = ask(play, "report", "--json")
+        dump_status, dump, dump_said = ask(play, "dump", "--operations", "--comms")
+    truth, named = flights.oldest_in_flight(dump), flights.reported(report)
+    failures.check(status == 0 and dump_status == 0, f"round {number}: report ends with {status}, dump with {dump_status}")
+    right = failures.check(named == truth, f"round {number}: report names what was in flight: {named}")
+    if not right:
+        print(f"the boxes say: {truth}\n{said}\n{dump_said}")
+    if first is not None:
+        gone = [value for value in report if value.get("kind") == "gone" and first in value["ranks"]]
+        failures.check(truth and (gone or any(first in missing for *_, missing in named.values())),
+                       f"round {number}: rank {first}, who died first, is named")
+
+
+def main():
+    seed = int(os.environ.get("RANKWATCH_TEST_SEED", random.randrange(1 << 30)))
+    print(f"RANKWATCH_TEST_SEED={seed}")
+    dice = random.Random(seed)
+    failures = stage.Failures()
+    for number in range(ROUNDS):
+        play_round(failures, number, dice)
+    failures.end()
+
+
+if __name__ == "__main__":
+    main()

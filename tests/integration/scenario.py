@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""scenario.py NAME [nobody]: plays a scenario of `rankwatch demo` and compares what is found, and when, with the
+workload's own record of what it did. nobody: as an ordinary user."""
+
+import sys
+
+import stage
+
+STRAGGLER_S = 2.0  # after its third late step
+STUCK_S = 5.0  # after the fault
+CAUSE_S = 1.0  # later than the finding
+
+
+def deadline_start(scenario, events):
+    """(ns the time limit counts from, limit in s); None when the fault did not get that far."""
+    if scenario["kind"] == "straggler":
+        late = [event for event in events if event["event"] == "late_step"]
+        return (late[2]["monotonic_ns"], STRAGGLER_S) if len(late) >= 3 else None
+    faults = [event for event in events if event["event"] == "fault"]
+    return (faults[0]["monotonic_ns"], STUCK_S) if faults else None
+
+
+def check_time(failures, scenario, events, lines):
+    start = deadline_start(scenario, events)
+    if not failures.check(start is not None, "the workload recorded its fault"):
+        return
+    start_ns, limit_s = start
+    named = [at_ns for at_ns, finding in lines if finding.get("kind") == scenario["kind"]]
+    caused = [at_ns for at_ns, finding in lines if (finding.get("cause") or {}).get("class") == scenario["cause"]]
+    for what, times, limit in (("rank", named, limit_s), ("cause", caused, limit_s + CAUSE_S)):
+        after_s = (times[0] - start_ns) / 1e9 if times else float("inf")
+        failures.check(after_s <= limit, f"{what} named {after_s:.2f} s after the fault could be known (limit {limit} s)")
+
+
+def check_io(failures, name, finding, level):
+    cause = finding["cause"]
+    failures.check((cause.get("path") or "").endswith("/events.out.tfevents.0"), f"path {cause.get('path')}")
+    failures.check(cause.get("syscall") == "fsync" or "fsync" in (cause.get("text") or ""),
+                   f"system call {cause.get('syscall')}: {cause.get('text')}")
+    failures.check(any(kind in (cause.get("fs") or "") for kind in ("ext4", "fuse")), f"file system {cause.get('fs')}")
+    if name == "io-rank0":
+        chain = [link.get("thread") for link in cause.get("chain") or []]
+        failures.check("tb-writer" in chain, f"the wait was followed to tb-writer: chain {chain} (level {level})")
+
+
+def check_finding(failures, name, scenario, level, finding):
+    cause = finding.get("cause") or {}
+    failures.check(finding.get("ranks") == [scenario["rank"]], f"ranks {finding.get('ranks')}")
+    failures.check(cause.get("class") == scenario["cause"], f"cause {cause.get('class')}, expected {scenario['cause']}")
+    failures.check(cause.get("class") == "gone" or finding.get("level") == level,
+                   f"level {finding.get('level')}, expected {level}")
+    failures.check((finding.get("operation") or {}).get("comm_name") == "~fsdp",
+                   f"communicator {(finding.get('operation') or {}).get('comm_name')}")
+    watchdog = finding.get("watchdog") or {}
+    failures.check(watchdog.get("timeout_ms") == 100000, f"watchdog {watchdog.get('timeout_ms')} ms")
+    if scenario["kind"] == "straggler":
+        late = finding.get("late") or {}
+        failures.check(late.get("waiting") == [rank for rank in range(stage.RANKS) if rank != scenario["rank"]],
+                       f"waiting {late.get('waiting')}")
+        failures.check(cause.get("thread") == "python-main", f"thread {cause.get('thread')}")
+    if scenario["cause"] == "io":
+        check_io(failures, name, finding, level)
+
+
+def check_lost_time(failures, events, finding):
+    """The finding's lost time per step against the mean that the workload measured itself."""
+    late = [event["late_ms"] for event in events if event["event"] == "late_step"]
+    truth = sum(late) / len(late)
+    lost = (finding.get("late") or {}).get("lost_ms_per_step") or -1
+    failures.check(0.6 * truth <= lost <= 1.3 * truth, f"lost {lost:.0f} ms a step; the rank's own clock: {truth:.0f} ms")
+
+
+def check_faulty(failures, name, scenario, level, events, lines):
+    loud = [finding for _, finding in lines if finding.get("severity") in ("warning", "critical")]
+    false = [finding.get("text") for finding in loud
+             if finding["kind"] != scenario["kind"] or finding["ranks"] != [scenario["rank"]]]
+    true = [finding for finding in loud if finding["kind"] == scenario["kind"]]
+    failures.check(not false, f"no false alarm {false or ''}")
+    check_time(failures, scenario, events, lines)
+    if not failures.check(true, "the fault was found"):
+        return
+    failures.check(true[0]["state"] == "open", "its first line opens it")
+    failures.check(len({finding["id"] for finding in true}) == 1, f"one id: {sorted({f['id'] for f in true})}")
+    last = [finding for finding in true if finding["state"] != "closed"][-1]
+    check_finding(failures, name, scenario, level, last)
+    if scenario["kind"] == "straggler":
+        check_lost_time(failures, events, last)
+
+
+def main(name, nobody=False):
+    scenario = stage.scenarios()[name]
+    level = "ebpf" if stage.ROOT and not nobody else "proc"
+    if nobody and not stage.ROOT:
+        stage.skip("only root can become nobody; the plain test runs as an ordinary user here anyway")
+    failures = stage.Failures()
+    with stage.Stage(nobody=nobody) as play:
+        demo = play.start(stage.RANKWATCH, "demo", name, "--json")
+        status = demo.wait(2 * scenario["duration_s"] + 60)
+        lines, events, said = demo.out.json(), play.events(), demo.err.text()
+    print(said)
+    for at_ns, finding in lines:
+        print(f"{at_ns / 1e9:.3f} {finding.get('state')} {finding.get('severity')} {finding.get('text', finding)}")
+    if status == 77:
+        stage.skip("the demo could not make its slow disk here")
+    failures.check(status is not None, f"the demo ended by itself (status {status})")
+    failures.check(all(finding.get("schema") == 1 for _, finding in lines), "every line on stdout is a finding")
+    if scenario["kind"] is None:
+        failures.check(not lines, "healthy: not one line")
+        failures.check(status == 0, f"status {status}")
+    else:
+        check_faulty(failures, name, scenario, level, events, lines)
+    failures.end()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], nobody=sys.argv[2:] == ["nobody"])

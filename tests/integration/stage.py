@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""A stage on which one job plays under rankwatch: private directories, processes that end with it, timed output."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+
+HERE = pathlib.Path(__file__).resolve().parent
+RANKWATCH = os.environ.get("TEST_RANKWATCH", "")
+PLUGIN_DIR = os.environ.get("TEST_PLUGIN_DIR", "")
+SIM_DIR = os.environ.get("TEST_SIM_DIR", "")
+WORKLOAD_DIR = os.environ.get("TEST_WORKLOAD_DIR", "")
+SCENARIOS = os.environ.get("TEST_SCENARIOS", "")
+LONG = os.environ.get("RANKWATCH_TEST_LONG") == "1"
+ROOT = os.geteuid() == 0
+PLUGIN = "libnccl-profiler-rankwatch.so"
+RANKS = 8
+
+
+def skip(reason):
+    print(f"skipped: {reason}", flush=True)
+    sys.exit(77)
+
+
+def scenarios():
+    return json.loads(subprocess.run([SCENARIOS], check=True, capture_output=True, text=True).stdout)
+
+
+class Failures:
+    """Collects what is wrong, so that one run of a slow test tells everything."""
+
+    def __init__(self):
+        self.count = 0
+
+    def check(self, right, what):
+        print(("ok     " if right else "FAILED ") + what, flush=True)
+        self.count += not right
+        return right
+
+    def end(self):
+        sys.exit(1 if self.count else 0)
+
+
+class Lines:
+    """The lines of a stream, each with the CLOCK_MONOTONIC ns at which it was there."""
+
+    def __init__(self, stream):
+        self.lines = []
+        self.thread = threading.Thread(target=self._read, args=(stream,), daemon=True)
+        self.thread.start()
+
+    def _read(self, stream):
+        for line in stream:
+            self.lines.append((time.monotonic_ns(), line.rstrip("\n")))
+
+    def text(self):
+        self.thread.join(10)
+        return "\n".join(line for _, line in self.lines)
+
+    def json(self):
+        """[(at_ns, object)]; what is no JSON object comes as {"not_json": line}."""
+        found = []
+        for at_ns, line in list(self.lines):
+            try:
+                value = json.loads(line)
+            except ValueError:
+                value = None
+            found.append((at_ns, value if isinstance(value, dict) else {"not_json": line}))
+        return found
+
+
+def wait_until(condition, seconds, step=0.02):
+    """Polls until the condition holds; its value, or None when the time is over."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(step)
+    return None
+
+
+class Process:
+    def __init__(self, arguments, environment):
+        self.arguments = arguments
+        self.popen = subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      stdin=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True)
+        self.out = Lines(self.popen.stdout)
+        self.err = Lines(self.popen.stderr)
+
+    def wait(self, seconds):
+        """The exit status; None when it had to be killed."""
+        try:
+            return self.popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.popen.pid, signal.SIGKILL)
+            self.popen.wait()
+            return None
+
+
+class Stage:
+    """Use as a context manager. nobody: everything runs as an ordinary user (needs root)."""
+
+    def __init__(self, nobody=False, shared_memory="/dev/shm"):
+        self.nobody = nobody
+        self.mark = f"RANKWATCH_TEST_STAGE={uuid.uuid4()}"
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="rankwatch-test."))
+        self.boxes = pathlib.Path(tempfile.mkdtemp(prefix="rankwatch-test.", dir=shared_memory))
+        self.runtime = self.dir / "runtime"
+        self.runtime.mkdir(mode=0o700)
+        self.events_file = self.dir / "events"
+        self.events_file.touch()
+        if nobody:
+            for path in (self.dir, self.boxes, self.runtime, self.events_file):
+                shutil.chown(path, "nobody", "nogroup")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill_everything()
+        shutil.rmtree(self.boxes, ignore_errors=True)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def environment(self, **more):
+        name, value = self.mark.split("=")
+        environment = {key: os.environ[key] for key in ("PATH", "HOME", "ASAN_OPTIONS", "TMPDIR") if key in os.environ}
+        environment.update({
+            name: value, "LC_ALL": "C", "LD_LIBRARY_PATH": SIM_DIR, "XDG_RUNTIME_DIR": str(self.runtime),
+            "RANKWATCH_DIR": str(self.boxes), "RANKWATCH_JOB": self.dir.name, "WORKLOAD_EVENTS": str(self.events_file),
+        })
+        environment.update(entry.split("=", 1) for entry in scenarios()["environment"])
+        environment.update(more)
+        return {key: value for key, value in environment.items() if value is not None}
+
+    def start(self, *arguments, **environment):
+        prefix = [str(HERE / "as-nobody")] if self.nobody else []
+        return Process(prefix + [str(argument) for argument in arguments], self.environment(**environment))
+
+    def pids(self, command=None):
+        """Processes of this stage, by the mark in their environment; command: only with this in their command line."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            if not entry.name.isdigit() or int(entry.name) == os.getpid():
+                continue
+            try:
+                marked = self.mark.encode() in (entry / "environ").read_bytes().split(b"\0")
+                line = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if marked and (command is None or command.encode() in line):
+                found.append(int(entry.name))
+        return sorted(found)
+
+    def kill_everything(self):
+        while pids := self.pids():
+            for pid in pids:
+                kill(pid)
+            time.sleep(0.05)
+
+    def events(self, kind=None):
+        """What the workload has written about itself so far."""
+        lines = self.events_file.read_text().splitlines()
+        events = [json.loads(line) for line in lines if line.endswith("}")]
+        return [event for event in events if kind in (None, event["event"])]
+
+    def rank_pids(self):
+        return {event["rank"]: event["pid"] for event in self.events("start")}
+
+    def plugin(self):
+        """The environment that loads the plugin without `rankwatch run`."""
+        return {"NCCL_PROFILER_PLUGIN": PLUGIN, "LD_LIBRARY_PATH": f"{SIM_DIR}:{PLUGIN_DIR}"}
+
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def workload(*arguments):
+    return [f"{WORKLOAD_DIR}/workload", *arguments]
+
+
+def slow_disk(*command):
+    return [f"{WORKLOAD_DIR}/slow-disk", *command]
+
+
+def job_result(process):
+    """The JSON line that the workload prints at its end; None without one."""
+    for _, value in process.out.json():
+        if "checksum" in value:
+            return value
+    return None

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/feed/recording.h"
+
+#include <stdlib.h>
+
+static struct recorded *record(struct analysis *analysis, enum recorded_kind kind, analysis_process_id process)
+{
+	if (analysis->count == analysis->room) {
+		analysis->room = analysis->room ? 2 * analysis->room : 256;
+		analysis->records = realloc(analysis->records, analysis->room * sizeof(*analysis->records));
+		if (!analysis->records)
+			abort();
+	}
+
+	struct recorded *last = &analysis->records[analysis->count++];
+
+	*last = (struct recorded){ .kind = kind, .process = process };
+	return last;
+}
+
+const struct recorded *recording_find(const struct analysis *analysis, enum recorded_kind kind, size_t n)
+{
+	for (size_t i = 0; i < analysis->count; i++)
+		if (analysis->records[i].kind == kind && !n--)
+			return &analysis->records[i];
+	return NULL;
+}
+
+size_t recording_count(const struct analysis *analysis, enum recorded_kind kind)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < analysis->count; i++)
+		count += analysis->records[i].kind == kind;
+	return count;
+}
+
+void recording_free(struct analysis *analysis)
+{
+	free(analysis->records);
+	*analysis = (struct analysis){ 0 };
+}
+
+int analysis_add_process(struct analysis *analysis, const struct analysis_process *process)
+{
+	record(analysis, RECORDED_PROCESS, process->id);
+	return 0;
+}
+
+int analysis_add_communicator(struct analysis *analysis, analysis_process_id process, uint32_t index,
+			      const struct rw_communicator *communicator)
+{
+	struct recorded *last = record(analysis, RECORDED_COMMUNICATOR, process);
+
+	last->index = index;
+	last->at_ns = communicator->born_ns;
+	return 0;
+}
+
+int analysis_add_operation(struct analysis *analysis, analysis_process_id process, const struct rw_operation *slot)
+{
+	record(analysis, RECORDED_OPERATION, process)->operation = *slot;
+	return analysis->answer;
+}
+
+int analysis_add_progress(struct analysis *analysis, analysis_process_id process, uint32_t index, uint64_t gpu_started,
+			  uint64_t gpu_done, uint64_t now_ns)
+{
+	struct recorded *last = record(analysis, RECORDED_PROGRESS, process);
+
+	last->index = index;
+	last->started = gpu_started;
+	last->done = gpu_done;
+	last->at_ns = now_ns;
+	return 0;
+}
+
+int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wait)
+{
+	record(analysis, RECORDED_WAIT, wait->process)->wait = *wait;
+	return 0;
+}
+
+int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
+		      uint64_t at_ns)
+{
+	struct recorded *last = record(analysis, RECORDED_LIFE, process);
+
+	(void)exit_status;
+	last->life = life;
+	last->at_ns = at_ns;
+	return 0;
+}
+
+void analysis_tick(struct analysis *analysis, uint64_t now_ns)
+{
+	record(analysis, RECORDED_TICK, 0)->at_ns = now_ns;
+}

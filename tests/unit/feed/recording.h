@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Plays the analysis: writes down what the feed tells it. */
+#ifndef TESTS_UNIT_FEED_RECORDING_H
+#define TESTS_UNIT_FEED_RECORDING_H
+
+#include "analysis/analysis.h"
+
+enum recorded_kind {
+	RECORDED_PROCESS, RECORDED_COMMUNICATOR, RECORDED_OPERATION, RECORDED_PROGRESS, RECORDED_WAIT, RECORDED_LIFE,
+	RECORDED_TICK,
+};
+
+struct recorded {
+	enum recorded_kind kind;
+	analysis_process_id process;
+	uint32_t index;	 /* COMMUNICATOR, PROGRESS */
+	uint64_t at_ns;	 /* PROGRESS, LIFE, TICK */
+	uint64_t started, done; /* PROGRESS */
+	enum analysis_life life;
+	struct rw_operation operation;
+	struct analysis_wait wait;
+};
+
+struct analysis {
+	struct recorded *records;
+	size_t count, room;
+	int answer; /* what analysis_add_operation() returns */
+};
+
+/* The n-th record of this kind, NULL when there are fewer. */
+const struct recorded *recording_find(const struct analysis *analysis, enum recorded_kind kind, size_t n);
+size_t recording_count(const struct analysis *analysis, enum recorded_kind kind);
+void recording_free(struct analysis *analysis);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "feed/feed.h"
+#include "tests/unit/blackbox/fixture.h"
+#include "tests/unit/feed/recording.h"
+
+#define MS UINT64_C(1000000)
+
+static struct box_writer writer;
+static struct analysis analysis;
+
+static void finish(void)
+{
+	recording_free(&analysis);
+	fixture_remove();
+}
+
+TestSuite(feed, .fini = finish);
+
+static struct feed *start(void)
+{
+	struct box_reader reader;
+
+	if (!writer.map)
+		fixture_create(&writer);
+	writer.communicators[0].born_ns = 1;
+	writer.header->comms_used = 1;
+	fixture_open(&reader, &writer);
+	return feed_new(&analysis, 7, &reader);
+}
+
+Test(feed, a_box_is_announced_with_its_first_communicator)
+{
+	struct feed *feed = start();
+
+	writer.header->comms_used = 0;
+	cr_assert_eq(feed_poll(feed, MS), 0);
+	cr_expect_eq(analysis.count, 0);
+	writer.header->comms_used = 1;
+	cr_assert_eq(feed_poll(feed, 2 * MS), 0);
+	cr_assert_geq(analysis.count, 2);
+	cr_expect_eq(analysis.records[0].kind, RECORDED_PROCESS);
+	cr_expect_eq(analysis.records[0].process, 7);
+	cr_expect_eq(analysis.records[1].kind, RECORDED_COMMUNICATOR);
+	cr_assert_eq(feed_poll(feed, 3 * MS), 0);
+	cr_expect_eq(recording_count(&analysis, RECORDED_COMMUNICATOR), 1, "nothing changed");
+	feed_free(feed);
+}
+
+Test(feed, new_operations_are_passed_once_and_unfinished_ones_when_they_change)
+{
+	struct feed *feed = start();
+	uint64_t first = fixture_operation(&writer, 0, 1 * MS);
+	uint64_t second = fixture_operation(&writer, 1, 2 * MS);
+
+	cr_expect_eq(feed_poll(feed, 10 * MS), 2);
+	cr_expect_eq(feed_poll(feed, 20 * MS), 0, "nothing changed");
+	fixture_finish(&writer, second);
+	cr_expect_eq(feed_poll(feed, 30 * MS), 1);
+	cr_expect_eq(recording_find(&analysis, RECORDED_OPERATION, 2)->operation.ticket, second);
+	cr_expect(recording_find(&analysis, RECORDED_OPERATION, 2)->operation.known & RW_KNOWN_DONE);
+	fixture_finish(&writer, first);
+	cr_expect_eq(feed_poll(feed, 40 * MS), 1);
+	cr_expect_eq(feed_poll(feed, 50 * MS), 0);
+	cr_expect_eq(feed_last_ns(feed), writer.header->created_ns > 6 * MS ? writer.header->created_ns : 6 * MS);
+	feed_free(feed);
+}
+
+Test(feed, progress_comes_after_the_operations_that_it_finishes)
+{
+	struct feed *feed = start();
+
+	fixture_operation(&writer, 0, MS);
+	writer.gpu[0].gpu_started = 5;
+	writer.gpu[0].gpu_done = 4;
+	cr_assert_eq(feed_poll(feed, 10 * MS), 1);
+
+	const struct recorded *last = &analysis.records[analysis.count - 1];
+
+	cr_expect_eq(last->kind, RECORDED_PROGRESS);
+	cr_expect_eq(last->started, 5);
+	cr_expect_eq(last->done, 4);
+	cr_expect_eq(last->at_ns, 10 * MS);
+	feed_free(feed);
+}
+
+Test(feed, a_claim_in_the_making_holds_the_line_but_not_for_ever)
+{
+	struct feed *feed = start();
+	uint64_t slow;
+	struct rw_operation *slot = box_claim(&writer, RW_OWNER_HOST, &slow);
+
+	fixture_operation(&writer, 1, 2 * MS);
+	cr_expect_eq(feed_poll(feed, 1 * MS), 0);
+	cr_expect_eq(feed_poll(feed, 500 * MS), 0);
+	cr_expect_eq(feed_poll(feed, 1100 * MS), 1, "the second goes first");
+	box_publish(slot, slow);
+	box_known(slot, RW_KNOWN_IDENT);
+	cr_expect_eq(feed_poll(feed, 9000 * MS), 1, "and the first is not lost");
+	cr_expect_eq(recording_find(&analysis, RECORDED_OPERATION, 1)->operation.ticket, slow);
+	feed_free(feed);
+}
+
+Test(feed, an_operation_in_flight_for_many_turns_of_the_ring_is_found_first)
+{
+	fixture_create(&writer);
+
+	uint64_t stuck = fixture_operation(&writer, 99, MS);
+
+	for (uint64_t i = 0; i < 3 * RW_BOX_RING_MIN; i++)
+		fixture_finish(&writer, fixture_operation(&writer, i, (2 + i) * MS));
+
+	struct feed *feed = start();
+
+	cr_expect_eq(feed_poll(feed, MS), RW_BOX_RING_MIN);
+	cr_expect_eq(recording_find(&analysis, RECORDED_OPERATION, 0)->operation.ticket, stuck);
+	fixture_finish(&writer, stuck);
+	cr_expect_eq(feed_poll(feed, 2 * MS), 1);
+	feed_free(feed);
+}
+
+Test(feed, a_poll_that_comes_too_late_goes_on_with_what_is_left)
+{
+	struct feed *feed = start();
+
+	cr_assert_eq(feed_poll(feed, MS), 0);
+	for (uint64_t i = 0; i < 2 * RW_BOX_RING_MIN + 10; i++)
+		fixture_finish(&writer, fixture_operation(&writer, i, (2 + i) * MS));
+	cr_expect_eq(feed_poll(feed, 2 * MS), RW_BOX_RING_MIN);
+	cr_expect_eq(recording_find(&analysis, RECORDED_OPERATION, 0)->operation.sequence, RW_BOX_RING_MIN + 10);
+	feed_free(feed);
+}
+
+Test(feed, the_end_mark_says_exited_and_nothing_says_nothing)
+{
+	struct feed *feed = start();
+
+	cr_assert_eq(feed_poll(feed, MS), 0);
+	cr_expect_eq(recording_count(&analysis, RECORDED_LIFE), 0);
+	writer.header->end = RW_BOX_EXITED;
+	cr_assert_eq(feed_poll(feed, 2 * MS), 0);
+	cr_assert_eq(feed_poll(feed, 3 * MS), 0);
+	cr_assert_eq(recording_count(&analysis, RECORDED_LIFE), 1);
+	cr_expect_eq(recording_find(&analysis, RECORDED_LIFE, 0)->life, ANALYSIS_EXITED);
+	feed_free(feed);
+}
+
+Test(feed, an_orphan_without_an_end_mark_was_killed)
+{
+	fixture_create(&writer);
+	writer.header->boot_id[0] ^= 1;
+
+	struct feed *feed = start();
+
+	writer.header->drain_ns = writer.header->created_ns + MS;
+	cr_assert_eq(feed_poll(feed, MS), 0);
+	cr_assert_eq(feed_poll(feed, 2 * MS), 0);
+	cr_assert_eq(recording_count(&analysis, RECORDED_LIFE), 1);
+	cr_expect_eq(recording_find(&analysis, RECORDED_LIFE, 0)->life, ANALYSIS_KILLED);
+	cr_expect_eq(recording_find(&analysis, RECORDED_LIFE, 0)->at_ns, writer.header->drain_ns);
+	feed_free(feed);
+}
+
+Test(feed, what_the_analysis_refuses_is_counted_and_the_rest_goes_on)
+{
+	struct feed *feed = start();
+
+	analysis.answer = -EINVAL;
+	fixture_operation(&writer, 0, MS);
+	fixture_operation(&writer, 1, UINT64_MAX);
+	cr_expect_eq(feed_poll(feed, MS), 1);
+	cr_expect_eq(feed_rejected(feed), 2, "one by the analysis, one by its time");
+	feed_free(feed);
+}
+
+Test(feed, a_box_that_shrank_is_an_error)
+{
+	struct feed *feed = start();
+
+	cr_assert_eq(ftruncate(writer.fd, 4096), 0);
+	cr_expect_eq(feed_poll(feed, MS), -EIO);
+	cr_expect_eq(feed_error(feed), -EIO);
+	feed_free(feed);
+}
+
+static void sample(enum rw_sample_kind kind, char state, uint32_t detail, const char *text)
+{
+	struct rw_host_sample sample = {
+		.monotonic_ns = 5 * MS, .tid = 11, .kind = (uint8_t)kind, .state = state, .system_call = 1, .fd = 3,
+		.detail = detail, .run_delay_ns = 77,
+	};
+
+	memcpy(sample.text, text, strnlen(text, sizeof(sample.text)));
+	box_writer_sample(&writer, &sample);
+}
+
+static void ext4_on_loop3(void *argument, uint64_t device, char file_system[16], char device_name[32])
+{
+	++*(int *)argument;
+	if (device == 1795)
+		strcpy(file_system, "ext4"), strcpy(device_name, "loop3");
+}
+
+Test(feed, samples_become_evidence_with_thread_path_and_mount)
+{
+	struct feed *feed = start();
+	int asked = 0;
+
+	feed_set_mount(feed, ext4_on_loop3, &asked);
+	sample(RW_SAMPLE_THREAD, 0, 0, "tb-writer");
+	sample(RW_SAMPLE_FILE, 0, 1795, "/mnt/slow/logs/events.ou"); /* 24 bytes, not terminated */
+	sample(RW_SAMPLE_FILE, 1, 1795, "t.tfevents.0");
+	sample(RW_SAMPLE_STATE, 'D', 1500, "jbd2_log_wait_commit");
+	sample(RW_SAMPLE_STATE, 'D', 1501, "jbd2_log_wait_commit");
+	cr_assert_eq(feed_poll(feed, 10 * MS), 0);
+	cr_assert_eq(recording_count(&analysis, RECORDED_WAIT), 2);
+
+	const struct analysis_wait *wait = &recording_find(&analysis, RECORDED_WAIT, 0)->wait;
+
+	cr_expect_eq(wait->process, 7);
+	cr_expect_eq(wait->kind, ANALYSIS_WAIT_SAMPLE);
+	cr_expect_eq(wait->level, RW_LEVEL_SELF);
+	cr_expect_eq(wait->tid, 11);
+	cr_expect_str_eq(wait->thread, "tb-writer");
+	cr_expect_str_eq(wait->path, "/mnt/slow/logs/events.out.tfevents.0");
+	cr_expect_str_eq(wait->file_system, "ext4");
+	cr_expect_str_eq(wait->device_name, "loop3");
+	cr_expect_eq(wait->device, 1795);
+	cr_expect_eq(wait->cpu_ns, 1500 * MS);
+	cr_expect_eq(wait->run_queue_ns, 77);
+	cr_expect_eq(wait->end_ns, 5 * MS);
+	cr_expect(wait->io_wait);
+	cr_expect_str_eq(wait->wait_channel, "jbd2_log_wait_commit");
+	cr_expect_eq(asked, 1, "a mount is looked up once per file");
+	cr_expect_str_eq(feed_thread_name(feed, 11), "tb-writer");
+	cr_expect_null(feed_thread_name(feed, 12));
+	feed_free(feed);
+}
+
+Test(feed, a_piece_of_a_path_without_its_beginning_belongs_to_nothing)
+{
+	struct feed *feed = start();
+
+	sample(RW_SAMPLE_FILE, 1, 1795, "t.tfevents.0");
+	sample(RW_SAMPLE_STATE, 'D', 0, "");
+	cr_assert_eq(feed_poll(feed, 10 * MS), 0);
+	cr_expect_str_empty(recording_find(&analysis, RECORDED_WAIT, 0)->wait.path);
+	feed_free(feed);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+
+#include "feed/feed.h"
+#include "tests/unit/blackbox/fixture.h"
+#include "tests/unit/feed/recording.h"
+
+#define MS UINT64_C(1000000)
+#define S  UINT64_C(1000000000)
+
+static struct analysis analysis;
+
+static void finish(void)
+{
+	recording_free(&analysis);
+	fixture_remove();
+}
+
+TestSuite(replay, .fini = finish);
+
+static void create(struct box_writer *writer)
+{
+	fixture_create(writer);
+	writer->header->created_ns = S;
+	writer->header->boot_id[0] ^= 1; /* of another boot: an orphan */
+	writer->communicators[0].born_ns = S;
+	writer->header->comms_used = 1;
+}
+
+static struct feed *feed_of(const struct box_writer *writer, analysis_process_id id)
+{
+	struct box_reader reader;
+
+	fixture_open(&reader, writer);
+	return feed_new(&analysis, id, &reader);
+}
+
+static void replay(struct feed *first, struct feed *second)
+{
+	struct feed *feeds[] = { first, second };
+
+	feed_replay(feeds, second ? 2 : 1, &analysis);
+	feed_free(first);
+	feed_free(second);
+}
+
+/* Time of the next tick after record n. */
+static uint64_t ticked_at(const struct recorded *record)
+{
+	while (record->kind != RECORDED_TICK)
+		record++;
+	return record->at_ns;
+}
+
+Test(replay, the_analysis_sees_an_operation_as_far_as_it_was)
+{
+	struct box_writer writer;
+
+	create(&writer);
+
+	uint64_t ticket = fixture_operation(&writer, 0, 2 * S);
+	struct rw_operation *slot = box_slot(&writer, ticket);
+
+	fixture_finish(&writer, ticket);
+	slot->started_seen_ns = 3 * S;
+	slot->done_seen_ns = 4 * S;
+	replay(feed_of(&writer, 1), NULL);
+	cr_assert_eq(recording_count(&analysis, RECORDED_OPERATION), 4);
+
+	static const uint32_t known[] = {
+		RW_KNOWN_IDENT | RW_KNOWN_API,
+		RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN,
+		RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_STARTED,
+		RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_STARTED | RW_KNOWN_DONE,
+	};
+	static const uint64_t seen_by[] = { 2 * S, 2 * S + 100 * MS, 3 * S, 4 * S };
+
+	for (size_t i = 0; i < 4; i++) {
+		const struct recorded *record = recording_find(&analysis, RECORDED_OPERATION, i);
+
+		cr_expect_eq(record->operation.known, known[i], "%zu: %#x", i, record->operation.known);
+		cr_expect_eq(!(record->operation.owner & RW_OWNER_PENDING), i == 3);
+		cr_expect_leq(ticked_at(record) - seen_by[i], 100 * MS);
+	}
+}
+
+Test(replay, boxes_are_merged_by_time)
+{
+	struct box_writer first, second;
+
+	create(&first);
+	for (uint64_t i = 0; i < 10; i++)
+		fixture_operation(&first, i, 2 * S + i * 400 * MS);
+
+	struct feed *one = feed_of(&first, 1);
+
+	create(&second);
+	for (uint64_t i = 0; i < 10; i++)
+		fixture_operation(&second, i, 2 * S + i * 400 * MS + 200 * MS);
+	replay(one, feed_of(&second, 2));
+	cr_assert_eq(recording_count(&analysis, RECORDED_OPERATION), 20);
+	for (size_t i = 0; i < 20; i++)
+		cr_expect_eq(recording_find(&analysis, RECORDED_OPERATION, i)->process, 1 + i % 2);
+}
+
+Test(replay, a_process_dies_at_its_own_last_moment)
+{
+	struct box_writer first, second;
+
+	create(&first);
+	first.header->drain_ns = 3 * S;
+
+	struct feed *one = feed_of(&first, 1);
+
+	create(&second);
+	second.header->drain_ns = 5 * S;
+	second.header->end = RW_BOX_EXITED;
+	fixture_operation(&second, 0, 4 * S);
+	replay(one, feed_of(&second, 2));
+
+	const struct recorded *killed = recording_find(&analysis, RECORDED_LIFE, 0);
+	const struct recorded *exited = recording_find(&analysis, RECORDED_LIFE, 1);
+
+	cr_assert_not_null(exited);
+	cr_expect_eq(killed->process, 1);
+	cr_expect_eq(killed->life, ANALYSIS_KILLED);
+	cr_expect_eq(killed->at_ns, 3 * S);
+	cr_expect_lt(killed, recording_find(&analysis, RECORDED_OPERATION, 0));
+	cr_expect_eq(exited->process, 2);
+	cr_expect_eq(exited->life, ANALYSIS_EXITED);
+	cr_expect_eq(exited->at_ns, 5 * S);
+	cr_expect_null(recording_find(&analysis, RECORDED_LIFE, 2));
+}
+
+Test(replay, the_last_words_of_the_gpu_are_passed_at_the_end)
+{
+	struct box_writer writer;
+
+	create(&writer);
+	fixture_operation(&writer, 0, 2 * S);
+	writer.gpu[0].gpu_started = 1;
+	replay(feed_of(&writer, 1), NULL);
+
+	size_t count = recording_count(&analysis, RECORDED_PROGRESS);
+
+	cr_assert_geq(count, 2);
+	cr_expect_eq(recording_find(&analysis, RECORDED_PROGRESS, 0)->started, 0);
+	cr_expect_eq(recording_find(&analysis, RECORDED_PROGRESS, count - 1)->started, 1);
+}
+
+Test(replay, a_long_silence_is_ticked_at_its_beginning_and_its_end_only)
+{
+	struct box_writer writer;
+	uint64_t last_ns = 0;
+	bool before = false;
+
+	create(&writer);
+	fixture_operation(&writer, 0, 2 * S);
+	fixture_operation(&writer, 1, 100000 * S);
+	replay(feed_of(&writer, 1), NULL);
+	cr_expect_lt(recording_count(&analysis, RECORDED_TICK), 250);
+	for (size_t i = 0; i < recording_count(&analysis, RECORDED_TICK); i++) {
+		uint64_t now_ns = recording_find(&analysis, RECORDED_TICK, i)->at_ns;
+
+		cr_expect_gt(now_ns, last_ns);
+		last_ns = now_ns;
+		before |= now_ns == 100000 * S - 1;
+	}
+	cr_expect(before, "the analysis can see how long nothing happened");
+	cr_expect_eq(last_ns, 100000 * S);
+}
+
+Test(replay, an_operation_that_was_never_published_is_not_passed)
+{
+	struct box_writer writer;
+	uint64_t ticket;
+
+	create(&writer);
+	box_claim(&writer, RW_OWNER_HOST, &ticket);
+	fixture_operation(&writer, 1, 2 * S);
+	replay(feed_of(&writer, 1), NULL);
+	cr_assert_eq(recording_count(&analysis, RECORDED_OPERATION), 1);
+	cr_expect_eq(recording_find(&analysis, RECORDED_OPERATION, 0)->operation.sequence, 1);
+}
+
+Test(replay, impossible_times_neither_hang_nor_hide_the_rest)
+{
+	struct box_writer writer;
+
+	create(&writer);
+	fixture_operation(&writer, 0, INT64_MAX);
+	fixture_operation(&writer, 1, 2 * S);
+
+	uint64_t ticket = fixture_operation(&writer, 2, 3 * S);
+
+	fixture_finish(&writer, ticket);
+	box_slot(&writer, ticket)->done_seen_ns = UINT64_MAX;
+	writer.header->drain_ns = UINT64_MAX;
+	replay(feed_of(&writer, 1), NULL);
+	cr_expect_geq(recording_count(&analysis, RECORDED_OPERATION), 3);
+	cr_expect_eq(recording_count(&analysis, RECORDED_LIFE), 1);
+}

@@ -3,16 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "console/box_choice.h"
 #include "console/box_json.h"
-#include "console/box_runs.h"
-#include "console/boxes.h"
 #include "console/command.h"
 
 struct options {
-	const char *job;
-	bool all, header, comms, samples, operations;
-	char **paths;
-	size_t path_count;
+	struct box_choice choice;
+	bool header, comms, samples, operations;
 };
 
 enum { KEY_COMMS = 0x100, KEY_SAMPLES, KEY_HEADER, KEY_OPERATIONS, BATCH = 512 };
@@ -21,12 +18,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
 
+	(void)argument;
 	switch (key) {
-	case 'a':
-		options->all = true;
-		return 0;
-	case 'j':
-		options->job = argument;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->choice;
 		return 0;
 	case KEY_COMMS:
 		options->comms = true;
@@ -39,10 +34,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_OPERATIONS:
 		options->operations = true;
-		return 0;
-	case ARGP_KEY_ARGS:
-		options->paths = state->argv + state->next;
-		options->path_count = (size_t)(state->argc - state->next);
 		return 0;
 	case ARGP_KEY_END:
 		if (!options->header && !options->comms && !options->samples)
@@ -172,64 +163,43 @@ static int dump_box(const struct options *options, const struct box_entry *entry
 	return error;
 }
 
-static void refuse(void *argument, const char *path, const char *why)
-{
-	(void)argument;
-	fprintf(stderr, "rankwatch dump: %s: not read: %s\n", path, why);
-}
-
-static int dump_boxes(const struct options *options, struct boxes *boxes)
-{
-	bool everything = options->all || options->job || options->path_count;
-	int status = COMMAND_DONE;
-
-	box_runs_keep_job(boxes, options->job);
-	if (!boxes->count) {
-		fputs("rankwatch dump: no black box found\n", stderr);
-		return COMMAND_FAILED;
-	}
-	for (size_t i = 0; i < boxes->count && !ferror(stdout); i++) {
-		if ((everything || boxes->entries[i].run == 0) && dump_box(options, &boxes->entries[i]) != 0)
-			status = COMMAND_FAILED;
-	}
-	return status;
-}
-
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct options options = { 0 };
 	struct boxes boxes;
-	int status = COMMAND_FAILED;
 
 	command_parse(command, argc, argv, 0, &options);
-	if (boxes_open(&boxes, options.paths, options.path_count, refuse, NULL) != 0)
-		fputs("rankwatch dump: out of memory\n", stderr);
-	else
-		status = dump_boxes(&options, &boxes);
+	int status = box_choice_open(&options.choice, argv[0], &boxes) == 0 ? COMMAND_DONE : COMMAND_FAILED;
+	size_t runs = box_choice_runs(&options.choice, &boxes);
+
+	for (size_t i = 0; i < boxes.count && boxes.entries[i].run < runs && !ferror(stdout); i++) {
+		if (dump_box(&options, &boxes.entries[i]) != 0)
+			status = COMMAND_FAILED;
+	}
 	boxes_close(&boxes);
 	return status;
 }
 
 static const struct argp_option dump_options[] = {
-	{ "all", 'a', NULL, 0, "Every job and run that is found, not only the newest", 0 },
 	{ "comms", KEY_COMMS, NULL, 0, "The communicators, with the GPU's progress words", 0 },
 	{ "header", KEY_HEADER, NULL, 0, "The header: process, job, versions, counters, environment", 0 },
-	{ "job", 'j', "NAME", 0, "The boxes of this job", 0 },
 	{ "operations", KEY_OPERATIONS, NULL, 0, "The operations; the default when no other part is asked for", 0 },
 	{ "samples", KEY_SAMPLES, NULL, 0, "The process's own samples of its threads", 0 },
 	{ 0 },
 };
 
+static const struct argp_child dump_children[] = { { .argp = &box_choice_argp }, { 0 } };
+
 static const struct argp dump_argp = {
 	.options = dump_options,
 	.parser = parse,
-	.args_doc = "[DIRECTORY|FILE...]",
+	.children = dump_children,
 	.doc = "Prints the records of black boxes as JSON, one object a line: operations, or the parts that are asked for. "
-	       "Reads boxes that are still being written, too. Without a name: the newest job of this user on this machine.\v"
+	       "Reads boxes that are still being written, too. Without a name: the newest run of this user on this machine.\v"
 	       "Field names are those of docs/black-box.md; a field that is not there was not known. Times are "
 	       "CLOCK_MONOTONIC nanoseconds.\n\n"
 	       "Examples:\n"
-	       "  rankwatch dump | jq 'select(.function == \"AllGather\" and .done_seen_ns == null)'\n"
+	       "  rankwatch dump | jq 'select(.done_seen_ns == null)'\n"
 	       "  rankwatch dump --header --comms /dev/shm/rankwatch-0/slurm-81123\n",
 };
 

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The workload and its slow disk by themselves: faults do to the job what they say, the result does not depend on them, and
+a slow disk leaves nothing behind. The other tests take this for granted."""
+
+import pathlib
+import time
+
+import stage
+
+SIZES = ("--ranks=4", "--steps=8", "--step-ms=100", "--elements=512", "--fault-step=3", "--fault-rank=2")
+# kind: (options, status, late steps, least and most ms late)
+DELAYS = {
+    "none": ((), 0, 0, 0, 0),
+    "lock": ((), 0, 6, 950, 1200),
+    "hog": (("--host-ms=15",), 0, 5, 100, 3000),
+    "jitter": ((), 0, 0, 0, 0),
+    "run-ahead": (("--run-ahead=2",), 0, 0, 0, 0),
+}
+ENDS = {
+    "kill": (("--grace=1",), 137), "exit": (("--grace=1",), 3), "stop": (("--limit=3",), 124), "never": (("--limit=3",), 124),
+}
+
+
+def check_late(failures, kind, play, count, least, most):
+    late = [event["late_ms"] for event in play.events("late_step") if event["rank"] == 2]
+    failures.check(len(late) >= count and all(least <= ms <= most for ms in late),
+                   f"{kind}: {len(late)} late steps (at least {count}) of {least} to {most} ms: {late}")
+    failures.check(len(late) == len(play.events("late_step")), f"{kind}: no other rank is late")
+
+
+def check_delays(failures):
+    checksums = set()
+    for kind, (options, status, count, least, most) in DELAYS.items():
+        with stage.Stage() as play:
+            job = play.start(*stage.workload(*SIZES, f"--fault={kind}", *options))
+            ended = job.wait(60)
+            failures.check(ended == status, f"{kind}: status {ended} {job.err.text()}")
+            checksums.add((stage.job_result(job) or {}).get("checksum"))
+            check_late(failures, kind, play, count, least, most)
+    failures.check(len(checksums) == 1 and None not in checksums, f"one result whatever happened: {checksums}")
+
+
+def check_ends(failures):
+    for kind, (options, status) in ENDS.items():
+        with stage.Stage() as play:
+            ended = play.start(*stage.workload(*SIZES, f"--fault={kind}", *options)).wait(60)
+            failures.check(ended == status, f"{kind}: status {ended}, expected {status}")
+            failures.check([(event["rank"], event["step"]) for event in play.events("fault")] == [(2, 3)],
+                           f"{kind}: the fault is in its log")
+            failures.check(not play.pids(), f"{kind}: nothing of the job is left")
+
+
+def leftovers():
+    """What a slow disk of ours could leave: mounts and throttled devices."""
+    mounts = [line for line in pathlib.Path("/proc/mounts").read_text().splitlines() if "rankwatch-slow-disk" in line]
+    throttle = pathlib.Path("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device")
+    return mounts + (throttle.read_text().splitlines() if throttle.exists() else [])
+
+
+def check_slow_disk(failures, method):
+    sizes = ("--ranks=4", "--steps=6", "--step-ms=100", "--elements=512", "--fault-step=2", "--fault-rank=2")
+    for kind, size in (("io-direct", 524288), ("io", 655360)):
+        with stage.Stage() as play:
+            job = play.start(*stage.slow_disk(*stage.workload(*sizes, f"--fault={kind}", f"--log-bytes={size}")),
+                             SLOW_DISK_METHOD=method)
+            status = job.wait(60)
+            if status == 77:
+                print(f"skipped: {method}: {job.err.text()}")
+                return
+            failures.check(status == 0, f"{method} {kind}: status {status} {job.err.text()}")
+            check_late(failures, f"{method} {kind}", play, 2, 200, 900)
+
+
+def check_nothing_left(failures):
+    before = leftovers()
+    with stage.Stage() as play:
+        play.start(*stage.slow_disk("true")).wait(20)
+        failures.check(leftovers() == before, f"the slow disk is gone at its end: {leftovers()}")
+        killed = play.start(*stage.slow_disk("sleep", "60"))
+        if not stage.wait_until(lambda: play.pids("sleep"), 10):
+            print("skipped: no slow disk here")
+            return
+        stage.kill(killed.popen.pid)
+        failures.check(stage.wait_until(lambda: not play.pids("sleep"), 5), "its command ends when it is killed")
+        time.sleep(0.2)
+        play.start(*stage.slow_disk("true")).wait(20)
+        failures.check(leftovers() == before, f"the next one undoes what a killed one left: {leftovers()}")
+
+
+def main():
+    failures = stage.Failures()
+    check_delays(failures)
+    check_ends(failures)
+    for method in ("throttle", "fuse"):
+        check_slow_disk(failures, method)
+    check_nothing_left(failures)
+    failures.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/analysis.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/flights.h"
+#include "analysis/intake.h"
+#include "analysis/model.h"
+
+struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argument)
+{
+	struct analysis *analysis = calloc(1, sizeof(*analysis));
+	if (!analysis)
+		return NULL;
+	analysis->post_mortem = post_mortem;
+	analysis->findings.emit = emit;
+	analysis->findings.argument = argument;
+	return analysis;
+}
+
+void analysis_free(struct analysis *analysis)
+{
+	if (!analysis)
+		return;
+	findings_free(&analysis->findings);
+	stragglers_free(&analysis->stragglers);
+	instances_free(&analysis->instances);
+	job_free(&analysis->job);
+	intern_free(&analysis->intern);
+	free(analysis);
+}
+
+int analysis_add_process(struct analysis *analysis, const struct analysis_process *process)
+{
+	return job_add_process(&analysis->job, process);
+}
+
+int analysis_add_communicator(struct analysis *analysis, analysis_process_id id, uint32_t index,
+			      const struct rw_communicator *communicator)
+{
+	struct process *process = job_process(&analysis->job, id);
+	return process ? job_add_communicator(&analysis->job, process, index, communicator) : -EINVAL;
+}
+
+int analysis_add_operation(struct analysis *analysis, analysis_process_id id, const struct rw_operation *slot)
+{
+	struct process *process = job_process(&analysis->job, id);
+	return process ? intake_operation(analysis, process, slot) : -EINVAL;
+}
+
+int analysis_add_progress(struct analysis *analysis, analysis_process_id id, uint32_t index, uint64_t gpu_started,
+			  uint64_t gpu_done, uint64_t now_ns)
+{
+	struct process *process = job_process(&analysis->job, id);
+	if (!process || index >= process->seat_count || !process->seats[index].communicator)
+		return -EINVAL;
+	const struct seat *seat = &process->seats[index];
+	struct member *member = &seat->communicator->members[seat->member];
+	member->gpu_started = gpu_started;
+	member->gpu_done = gpu_done;
+	if (now_ns > process->last_ns && process->life != ANALYSIS_KILLED)
+		process->last_ns = now_ns;
+	return 0;
+}
+
+int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wait)
+{
+	struct process *process = job_process(&analysis->job, wait->process);
+	if (!process || wait->end_ns < wait->start_ns || wait->level > RW_LEVEL_EBPF)
+		return -EINVAL;
+	if (wait->end_ns > process->last_ns)
+		process->last_ns = wait->end_ns;
+	return evidence_add(&process->evidence, &analysis->intern, wait);
+}
+
+int analysis_set_life(struct analysis *analysis, analysis_process_id id, enum analysis_life life, int exit_status,
+		      uint64_t at_ns)
+{
+	struct process *process = job_process(&analysis->job, id);
+	if (!process)
+		return -EINVAL;
+	if (process->life != life)
+		process->life_ns = at_ns;
+	process->life = life;
+	if (exit_status >= 0)
+		process->exit_status = exit_status;
+	return 0;
+}
+
+void analysis_tick(struct analysis *analysis, uint64_t now_ns)
+{
+	if (!analysis->first_tick_ns)
+		analysis->first_tick_ns = now_ns;
+	analysis->now_ns = now_ns;
+	intake_sweep(analysis);
+	straggler_tick(analysis, now_ns);
+	hang_tick(analysis, now_ns);
+}
+
+size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)
+{
+	return hang_suspects(analysis, suspects, room);
+}
+
+void analysis_visit_flights(const struct analysis *analysis, analysis_flight_visit *visit, void *argument)
+{
+	flights_visit(analysis, visit, argument);
+}
+
+void analysis_summarise(const struct analysis *analysis, struct analysis_summary *summary)
+{
+	const struct job *job = &analysis->job;
+	*summary = (struct analysis_summary){
+		.processes = job->process_count,
+		.communicators = job->communicator_count,
+		.ranks_total = job_world_size(job),
+		.step_ms = -1,
+		.findings_opened = analysis->findings.opened,
+	};
+	for (uint32_t i = 0; i < job->process_count; i++) {
+		const struct process *process = job->processes[i];
+		uint64_t step_ns = straggler_step_ns(&analysis->stragglers, process, STRAGGLER_PLACE_LAST);
+		summary->operations += process->operations;
+		summary->untracked += process->untracked;
+		summary->dropped += process->dropped;
+		summary->captured += process->captured;
+		if (process->steps.step > summary->steps)
+			summary->steps = process->steps.step;
+		if (step_ns && summary->step_ms < 0)
+			summary->step_ms = (double)step_ns / 1e6;
+	}
+}
+
+void analysis_replay_open(struct analysis *analysis)
+{
+	findings_replay_open(&analysis->findings, analysis->now_ns);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/cause.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/tally.h"
+
+/* A class needs this share of the windows to be called the cause. */
+static const double share_min = 0.25;
+/* Without a waker: the thread whose file or disk wait covers this share of the wait is taken for it. */
+static const double inferred_min = 0.5;
+static const uint64_t looked_at_ns = 2000000000;
+
+struct search {
+	const struct intern *intern;
+	const struct process *process;
+	uint32_t visited[CAUSE_HOPS + 1]; /* threads followed so far: never in circles */
+	uint32_t visited_count;
+};
+
+static intern_id thread_name(const struct evidence *evidence, uint32_t tid)
+{
+	uint64_t kept = evidence_kept(evidence);
+	for (uint64_t age = 0; age < kept; age++) {
+		const struct evidence_piece *piece = evidence_at(evidence, age);
+		if (piece->tid == tid && piece->thread)
+			return piece->thread;
+		if (piece->waker_tid == tid && piece->waker)
+			return piece->waker;
+	}
+	return 0;
+}
+
+static void describe(const struct tally *tally, const struct tally_group *group, struct cause *cause)
+{
+	const struct evidence_piece *piece = group->longest;
+	cause->class_ = group->class_.class_;
+	cause->idle = group->class_.idle;
+	cause->level = tally->level;
+	cause->system_call = group->class_.system_call ? group->class_.system_call->name : NULL;
+	cause->fd = piece->fd;
+	cause->path = piece->path;
+	cause->file_system = piece->file_system;
+	cause->device = piece->device_name;
+	cause->frame_count = piece->frame_count;
+	memcpy(cause->frames, piece->frames, sizeof(cause->frames));
+}
+
+static const char *what_name(const struct tally_group *group)
+{
+	if (group->class_.class_ == RW_CAUSE_CPU)
+		return "run queue";
+	if (group->class_.class_ == RW_CAUSE_RUNNING)
+		return "on the CPU";
+	if (group->class_.class_ == RW_CAUSE_STOPPED)
+		return "stopped";
+	return group->class_.system_call ? group->class_.system_call->name : "off the CPU";
+}
+
+static void list_evidence(const struct tally *tally, struct cause *cause)
+{
+	cause->evidence_count = 0;
+	for (uint32_t i = 0; i < tally->group_count && cause->evidence_count < CAUSE_EVIDENCE; i++) {
+		const struct tally_group *group = &tally->groups[i];
+		if (group->ns * 20 < tally->window_ns)
+			continue;
+		cause->evidence[cause->evidence_count++] =
+			(struct cause_evidence){ .ns = group->ns, .level = tally->level, .what = what_name(group) };
+	}
+}
+
+/* The parts of the windows that the thread spent in waits of this group. */
+static uint32_t wait_windows(const struct search *search, uint32_t tid, const struct tally *tally,
+			     const struct tally_group *group, const struct cause_window *windows, uint32_t count,
+			     struct cause_window *waits)
+{
+	const struct evidence *evidence = &search->process->evidence;
+	uint64_t kept = evidence_kept(evidence);
+	uint32_t wait_count = 0;
+	for (uint64_t age = 0; age < kept && wait_count < CAUSE_WINDOWS; age++) {
+		const struct evidence_piece *piece = evidence_at(evidence, age);
+		bool sampled = piece->kind == ANALYSIS_WAIT_SAMPLE;
+		if (piece->tid != tid || piece->level != tally->level || sampled != tally->sampled)
+			continue;
+		if (wait_classify(search->intern, piece).class_ != group->class_.class_)
+			continue;
+		for (uint32_t i = 0; i < count && wait_count < CAUSE_WINDOWS; i++) {
+			uint64_t from = piece->start_ns > windows[i].from_ns ? piece->start_ns : windows[i].from_ns;
+			uint64_t to = piece->end_ns < windows[i].to_ns ? piece->end_ns : windows[i].to_ns;
+			if (to > from)
+				waits[wait_count++] = (struct cause_window){ from, to };
+		}
+	}
+	return wait_count;
+}
+
+static bool is_visited(const struct search *search, uint32_t tid)
+{
+	for (uint32_t i = 0; i < search->visited_count; i++)
+		if (search->visited[i] == tid)
+			return true;
+	return false;
+}
+
+/* Levels without wakers: the other thread whose time in files and disks covers most of the wait. */
+static uint32_t busiest_in_files(const struct search *search, const struct cause_window *waits, uint32_t count)
+{
+	const struct evidence *evidence = &search->process->evidence;
+	uint32_t tried[EVIDENCE_THREADS], tried_count = 0, best_tid = 0;
+	uint64_t kept = evidence_kept(evidence), best_ns = 0, wait_ns = tally_overlap(waits, count, 0, UINT64_MAX);
+
+	for (uint64_t age = 0; age < kept && tried_count < EVIDENCE_THREADS; age++) {
+		uint32_t tid = evidence_at(evidence, age)->tid, i = 0;
+		while (i < tried_count && tried[i] != tid)
+			i++;
+		if (i < tried_count || is_visited(search, tid))
+			continue;
+		tried[tried_count++] = tid;
+		struct tally tally;
+		tally_best(search->intern, evidence, tid, waits, count, &tally);
+		if (tally.by_class[RW_CAUSE_IO] > best_ns) {
+			best_ns = tally.by_class[RW_CAUSE_IO];
+			best_tid = tid;
+		}
+	}
+	return (double)best_ns >= inferred_min * (double)wait_ns ? best_tid : 0;
+}
+
+static bool find_cause(struct search *search, uint32_t tid, const struct cause_window *windows, uint32_t count,
+		       struct cause *cause);
+
+static bool follow(struct search *search, uint32_t tid, const struct tally *tally, const struct tally_group *group,
+		   const struct cause_window *windows, uint32_t count, struct cause *cause)
+{
+	struct cause_window waits[CAUSE_WINDOWS];
+	uint32_t wait_count = wait_windows(search, tid, tally, group, windows, count, waits);
+	const struct evidence_piece *piece = group->longest;
+	uint32_t next = piece->out_of_process_wake ? 0 : piece->waker_tid;
+	bool inferred = !next && !piece->out_of_process_wake;
+
+	if (inferred)
+		next = busiest_in_files(search, waits, wait_count);
+	if (!next || is_visited(search, next) || cause->hop_count == CAUSE_HOPS)
+		return false;
+	struct cause deeper = *cause;
+	struct cause_hop *hop = &deeper.hops[deeper.hop_count++];
+	hop->tid = tid;
+	hop->thread = thread_name(&search->process->evidence, tid);
+	intern_id next_name = thread_name(&search->process->evidence, next);
+	snprintf(hop->waits_for, sizeof(hop->waits_for), "thread %s", intern_text(search->intern, next_name));
+	deeper.inferred |= inferred;
+	bool found = find_cause(search, next, waits, wait_count, &deeper);
+	if (!found || deeper.class_ == RW_CAUSE_UNKNOWN) {
+		/* The thread that holds it up shows no wait of its own: it is the wait itself that is the cause. */
+		cause->hops[cause->hop_count++] = *hop;
+		cause->last_thread = next_name;
+		return false;
+	}
+	uint64_t wait_ns = tally_overlap(waits, wait_count, 0, UINT64_MAX);
+	deeper.share *= tally->window_ns ? (double)wait_ns / (double)tally->window_ns : 0;
+	*cause = deeper;
+	return true;
+}
+
+/* Fills class, share and details for this thread, or for the one that it waits for. */
+static bool find_cause(struct search *search, uint32_t tid, const struct cause_window *windows, uint32_t count,
+		       struct cause *cause)
+{
+	struct tally tally;
+	search->visited[search->visited_count++] = tid;
+	tally_best(search->intern, &search->process->evidence, tid, windows, count, &tally);
+	enum rw_cause_class class_ = tally_class(&tally);
+	const struct tally_group *group = tally_group_of(&tally, class_);
+	if (!group || (double)tally.by_class[class_] < share_min * (double)tally.window_ns)
+		return false;
+	list_evidence(&tally, cause);
+	describe(&tally, group, cause);
+	cause->last_thread = thread_name(&search->process->evidence, tid);
+	cause->share = tally.window_ns ? (double)tally.by_class[class_] / (double)tally.window_ns : -1;
+	if (cause->share > 1)
+		cause->share = 1;
+	if (group->class_.by_waker && search->visited_count <= CAUSE_HOPS)
+		follow(search, tid, &tally, group, windows, count, cause);
+	return true;
+}
+
+static enum rw_level seen_level(const struct process *process, const struct cause_window *windows, uint32_t count)
+{
+	enum rw_level best = RW_LEVEL_NONE;
+	uint64_t last_ns = 0;
+	for (uint32_t i = 0; i < count; i++)
+		last_ns = windows[i].to_ns > last_ns ? windows[i].to_ns : last_ns;
+	uint64_t kept = evidence_kept(&process->evidence);
+	for (uint64_t age = 0; age < kept; age++) {
+		const struct evidence_piece *piece = evidence_at(&process->evidence, age);
+		if (piece->end_ns + looked_at_ns >= last_ns && piece->level > best)
+			best = (enum rw_level)piece->level;
+	}
+	return best;
+}
+
+void cause_find(const struct intern *intern, const struct process *process, uint32_t tid,
+		const struct cause_window *windows, uint32_t count, struct cause *cause)
+{
+	struct search search = { .intern = intern, .process = process };
+	*cause = (struct cause){ .class_ = RW_CAUSE_UNKNOWN, .share = -1, .fd = -1, .tid = tid };
+	if (!process->evidence.pieces)
+		return;
+	cause->thread = cause->last_thread = thread_name(&process->evidence, tid);
+	cause->seen = seen_level(process, windows, count);
+	if (tid)
+		find_cause(&search, tid, windows, count, cause);
+}
+
+static bool is_helper_thread(const char *name)
+{
+	static const char *const helpers[] = { "rankwatch", "NCCL", "nccl", "cuda", "CUDA" };
+	for (size_t i = 0; i < sizeof(helpers) / sizeof(*helpers); i++)
+		if (!strncmp(name, helpers[i], strlen(helpers[i])))
+			return true;
+	return false;
+}
+
+bool cause_progress(const struct intern *intern, const struct process *process, uint32_t tid, uint64_t from_ns,
+		    uint64_t to_ns)
+{
+	const struct cause_window window = { from_ns, to_ns };
+	uint64_t kept = evidence_kept(&process->evidence), cpu_ns = 0, own_cpu_ns = 0;
+	for (uint64_t age = 0; age < kept; age++) {
+		const struct evidence_piece *piece = evidence_at(&process->evidence, age);
+		if (!tally_overlap(&window, 1, piece->start_ns, piece->end_ns) ||
+		    is_helper_thread(intern_text(intern, piece->thread)))
+			continue;
+		struct wait_class class_ = wait_classify(intern, piece);
+		if (class_.class_ == RW_CAUSE_IO || class_.class_ == RW_CAUSE_MEMORY || class_.class_ == RW_CAUSE_CPU)
+			return true;
+		cpu_ns += piece->cpu_ns;
+		own_cpu_ns += piece->tid == tid ? piece->cpu_ns : 0;
+	}
+	return own_cpu_ns * 20 >= to_ns - from_ns || cpu_ns * 2 >= to_ns - from_ns;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Why a rank was late: evidence about its threads → class, with the share of the late time that it explains. A wait for
+ * another thread of the process is followed to that thread, at most CAUSE_HOPS times. docs/findings.md, "Cause". */
+#ifndef ANALYSIS_CAUSE_H
+#define ANALYSIS_CAUSE_H
+
+#include "analysis/evidence.h"
+#include "analysis/job.h"
+
+enum {
+	CAUSE_HOPS = 3,
+	CAUSE_WINDOWS = 16,
+	CAUSE_EVIDENCE = 4,
+};
+
+/* A stretch of time that a rank made others wait. */
+struct cause_window {
+	uint64_t from_ns, to_ns;
+};
+
+struct cause_hop {
+	uint32_t tid;
+	intern_id thread;
+	char waits_for[48];
+};
+
+struct cause_evidence {
+	uint64_t ns;
+	enum rw_level level;
+	const char *what;
+};
+
+struct cause {
+	enum rw_cause_class class_;
+	double share; /* of the windows; -1 nothing is known */
+	enum rw_level level; /* that the class rests on; RW_LEVEL_NONE = no evidence */
+	enum rw_level seen;  /* best level at which the thread was looked at in the windows */
+	bool inferred; /* a hop without a waker: likely at best */
+	bool idle;     /* the thread sleeps of its own will */
+	uint32_t tid;  /* the thread that should have enqueued */
+	intern_id thread;
+	intern_id last_thread; /* the thread that the class is about */
+	const char *system_call; /* static, NULL */
+	int32_t fd;
+	intern_id path, file_system, device;
+	intern_id frames[EVIDENCE_FRAMES];
+	uint32_t frame_count;
+	struct cause_hop hops[CAUSE_HOPS];
+	uint32_t hop_count;
+	struct cause_evidence evidence[CAUSE_EVIDENCE];
+	uint32_t evidence_count;
+};
+
+/* tid 0: not known which thread should have enqueued. At most CAUSE_WINDOWS windows. */
+void cause_find(const struct intern *intern, const struct process *process, uint32_t tid,
+		const struct cause_window *windows, uint32_t window_count, struct cause *cause);
+/* Did the process get on since from_ns: CPU time, finished system calls on files or sockets, waits for a disk? */
+bool cause_progress(const struct intern *intern, const struct process *process, uint32_t tid, uint64_t from_ns,
+		    uint64_t to_ns);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/evidence.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* A sample stands for at most this long before it: the samplers look 20 times a second, or not at all. */
+static const uint64_t sample_reach_ns = 250000000;
+
+/* Levels sample independently, so each has its own counters. */
+static struct evidence_thread *find_thread(struct evidence *evidence, const struct analysis_wait *wait)
+{
+	struct evidence_thread *stalest = &evidence->threads[0];
+	for (int i = 0; i < EVIDENCE_THREADS; i++) {
+		struct evidence_thread *thread = &evidence->threads[i];
+		if (thread->tid == wait->tid && thread->level == wait->level)
+			return thread;
+		if (thread->sampled_ns < stalest->sampled_ns)
+			stalest = thread;
+	}
+	*stalest = (struct evidence_thread){ .tid = wait->tid, .level = (uint8_t)wait->level };
+	return stalest;
+}
+
+static uint64_t increase(uint64_t now, uint64_t before)
+{
+	return before && now > before ? now - before : 0;
+}
+
+static void place_sample(struct evidence *evidence, const struct analysis_wait *wait, struct evidence_piece *piece)
+{
+	struct evidence_thread *thread = find_thread(evidence, wait);
+	uint64_t reach = wait->end_ns > sample_reach_ns ? wait->end_ns - sample_reach_ns : 0;
+
+	piece->start_ns = thread->sampled_ns > reach && thread->sampled_ns <= wait->end_ns ? thread->sampled_ns : reach;
+	if (!thread->sampled_ns)
+		piece->start_ns = wait->end_ns;
+	/* Since when it has been in this state, where the sampler knows that. */
+	if (wait->start_ns && wait->start_ns < wait->end_ns)
+		piece->start_ns = wait->start_ns > thread->sampled_ns ? wait->start_ns : thread->sampled_ns;
+	piece->run_queue_ns = increase(wait->run_queue_ns, thread->run_queue_ns);
+	piece->cpu_ns = increase(wait->cpu_ns, thread->cpu_ns);
+	thread->sampled_ns = wait->end_ns;
+	thread->run_queue_ns = wait->run_queue_ns;
+	thread->cpu_ns = wait->cpu_ns;
+}
+
+static void name_piece(struct evidence_piece *piece, struct intern *intern, const struct analysis_wait *wait)
+{
+	piece->thread = intern_add(intern, wait->thread, sizeof(wait->thread));
+	piece->waker = intern_add(intern, wait->waker, sizeof(wait->waker));
+	piece->path = intern_add(intern, wait->path, sizeof(wait->path));
+	piece->file_system = intern_add(intern, wait->file_system, sizeof(wait->file_system));
+	piece->device_name = intern_add(intern, wait->device_name, sizeof(wait->device_name));
+	piece->wait_channel = intern_add(intern, wait->wait_channel, sizeof(wait->wait_channel));
+	uint32_t frames = wait->frame_count < EVIDENCE_FRAMES ? wait->frame_count : EVIDENCE_FRAMES;
+	for (uint32_t i = 0; i < frames; i++)
+		piece->frames[i] = intern_add(intern, wait->frames[i], sizeof(wait->frames[i]));
+	piece->frame_count = (uint8_t)frames;
+}
+
+int evidence_add(struct evidence *evidence, struct intern *intern, const struct analysis_wait *wait)
+{
+	if (!evidence->pieces) {
+		evidence->pieces = calloc(EVIDENCE_ROOM, sizeof(*evidence->pieces));
+		if (!evidence->pieces)
+			return -ENOMEM;
+	}
+	struct evidence_piece *piece = &evidence->pieces[evidence->count++ % EVIDENCE_ROOM];
+	*piece = (struct evidence_piece){
+		.start_ns = wait->start_ns,
+		.end_ns = wait->end_ns,
+		.run_queue_ns = wait->run_queue_ns,
+		.device = wait->device,
+		.tid = wait->tid,
+		.waker_tid = wait->waker_tid,
+		.system_call = wait->system_call,
+		.fd = wait->fd,
+		.kind = (uint8_t)wait->kind,
+		.level = (uint8_t)wait->level,
+		.state = wait->state,
+		.io_wait = wait->io_wait,
+		.out_of_process_wake = wait->out_of_process_wake,
+	};
+	if (wait->kind == ANALYSIS_WAIT_SAMPLE)
+		place_sample(evidence, wait, piece);
+	name_piece(piece, intern, wait);
+	return 0;
+}
+
+uint64_t evidence_kept(const struct evidence *evidence)
+{
+	return evidence->count < EVIDENCE_ROOM ? evidence->count : EVIDENCE_ROOM;
+}
+
+const struct evidence_piece *evidence_at(const struct evidence *evidence, uint64_t age)
+{
+	return &evidence->pieces[(evidence->count - 1 - age) % EVIDENCE_ROOM];
+}
+
+void evidence_free(struct evidence *evidence)
+{
+	free(evidence->pieces);
+	*evidence = (struct evidence){ 0 };
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* What the threads of one process were seen waiting for: the latest pieces, compact, oldest overwritten. */
+#ifndef ANALYSIS_EVIDENCE_H
+#define ANALYSIS_EVIDENCE_H
+
+#include "analysis/analysis.h"
+#include "analysis/intern.h"
+
+enum {
+	EVIDENCE_ROOM = 4096,
+	EVIDENCE_FRAMES = 12,
+	EVIDENCE_THREADS = 64,
+};
+
+struct evidence_piece {
+	uint64_t start_ns, end_ns; /* a sample stands for [start, end] */
+	uint64_t run_queue_ns;	   /* of it: without a CPU */
+	uint64_t cpu_ns;	   /* of it: on a CPU; samples only */
+	uint64_t device;
+	uint32_t tid, waker_tid;
+	int32_t system_call, fd;
+	intern_id thread, waker, path, file_system, device_name, wait_channel;
+	intern_id frames[EVIDENCE_FRAMES];
+	uint8_t frame_count, kind, level;
+	char state;
+	bool io_wait, out_of_process_wake;
+};
+
+/* Cumulative counters of a thread at its previous sample. */
+struct evidence_thread {
+	uint32_t tid;
+	uint8_t level;
+	uint64_t sampled_ns, run_queue_ns, cpu_ns;
+};
+
+struct evidence {
+	struct evidence_piece *pieces; /* made with the first piece */
+	uint64_t count;		       /* pieces ever; piece i is at i % EVIDENCE_ROOM */
+	struct evidence_thread threads[EVIDENCE_THREADS];
+};
+
+/* 0 or -ENOMEM. */
+int evidence_add(struct evidence *evidence, struct intern *intern, const struct analysis_wait *wait);
+/* Number of pieces kept; evidence_at(…, 0) is the latest. */
+uint64_t evidence_kept(const struct evidence *evidence);
+const struct evidence_piece *evidence_at(const struct evidence *evidence, uint64_t age);
+void evidence_free(struct evidence *evidence);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/findings.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const uint64_t update_pause_ns = 1000000000;
+static const double update_change = 0.10;
+/* What is known about the cause settles in the first second; then a class gives way only to one that explains more. */
+static const uint64_t settle_ns = 1000000000;
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+	const unsigned char *at = bytes;
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ at[i]) * 0x100000001b3u;
+	return hash;
+}
+
+/* Nothing that depends on who looks, since when, or in which order: another collector reaches the same id. */
+static void write_id(struct rw_finding *finding)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	int32_t parts[] = { finding->job.generation, (int32_t)finding->kind, (int32_t)finding->scope,
+			    (int32_t)finding->cause.class_ };
+	hash = hash_bytes(hash, finding->job.id, strlen(finding->job.id));
+	hash = hash_bytes(hash, parts, sizeof(parts));
+	hash = hash_bytes(hash, finding->ranks, finding->rank_count * sizeof(*finding->ranks));
+	snprintf(finding->id, sizeof(finding->id), "%08x-%d", (uint32_t)(hash ^ hash >> 32), finding->job.generation);
+}
+
+static int find(const struct findings *findings, enum rw_kind kind, uint32_t subject)
+{
+	for (uint32_t i = 0; i < findings->count; i++) {
+		const struct record *record = findings->records[i];
+		if (record->open && record->finding.kind == kind && record->subject == subject)
+			return (int)i;
+	}
+	return -1;
+}
+
+static int find_id(const struct findings *findings, const char *id)
+{
+	for (uint32_t i = 0; i < findings->count; i++)
+		if (!strcmp(findings->records[i]->finding.id, id))
+			return (int)i;
+	return -1;
+}
+
+static void drop(struct findings *findings, uint32_t at)
+{
+	record_free(findings->records[at]);
+	memmove(&findings->records[at], &findings->records[at + 1],
+		(findings->count - at - 1) * sizeof(*findings->records));
+	findings->count--;
+}
+
+static void make_room(struct findings *findings)
+{
+	if (findings->count < FINDINGS_MAX)
+		return;
+	for (uint32_t i = 0; i < findings->count; i++) {
+		if (findings->records[i]->open)
+			continue;
+		drop(findings, i);
+		return;
+	}
+	drop(findings, 0);
+}
+
+static void emit(struct findings *findings, struct record *record, enum rw_finding_state state, uint64_t now_ns)
+{
+	record->finding.state = state;
+	record->finding.revision++;
+	record->finding.time_ns = now_ns;
+	record->told_ns = now_ns;
+	record->open = state != RW_FINDING_CLOSED;
+	findings->emit(findings->argument, &record->finding);
+}
+
+static bool changed(double before, double after)
+{
+	return fabs(after - before) > update_change * fmax(fabs(before), 1e-3);
+}
+
+static bool is_news(const struct rw_finding *before, const struct rw_finding *after)
+{
+	return before->severity != after->severity || before->cause.class_ != after->cause.class_ ||
+	       before->confidence != after->confidence || before->operation.phase != after->operation.phase ||
+	       changed(before->late.lost_ms_per_step, after->late.lost_ms_per_step) ||
+	       (before->kind != RW_KIND_STRAGGLER && changed(before->late.by_ms, after->late.by_ms));
+}
+
+/* A class once told stays unless the new one is known and at least as well seen. */
+static bool is_worse_seen(const struct rw_finding *before, const struct rw_finding *after)
+{
+	if (before->cause.class_ == RW_CAUSE_UNKNOWN || before->cause.class_ == after->cause.class_)
+		return false;
+	return after->cause.class_ == RW_CAUSE_UNKNOWN || after->level < before->level || after->cause.share < 0.5;
+}
+
+static void update(struct findings *findings, uint32_t at, struct record *record, uint64_t now_ns)
+{
+	struct record *before = findings->records[at];
+	bool settling = now_ns < before->finding.first_seen_ns + settle_ns;
+	bool too_soon = now_ns < before->told_ns + update_pause_ns && record->finding.severity <= before->finding.severity;
+	if (too_soon || !is_news(&before->finding, &record->finding) ||
+	    (!settling && is_worse_seen(&before->finding, &record->finding))) {
+		record_free(record);
+		return;
+	}
+	memcpy(record->finding.id, before->finding.id, sizeof(record->finding.id));
+	record->finding.revision = before->finding.revision;
+	record->finding.first_seen_ns = before->finding.first_seen_ns;
+	record->finding.detect_ms = before->finding.detect_ms;
+	if (before->finding.severity == RW_NOTICE && record->finding.severity > RW_NOTICE)
+		findings->opened++;
+	findings->records[at] = record;
+	record_free(before);
+	emit(findings, record, RW_FINDING_UPDATE, now_ns);
+}
+
+void findings_tell(struct findings *findings, struct record *record, uint64_t now_ns)
+{
+	int at = find(findings, record->finding.kind, record->subject);
+	if (at >= 0) {
+		update(findings, (uint32_t)at, record, now_ns);
+		return;
+	}
+	write_id(&record->finding);
+	int known = find_id(findings, record->finding.id);
+	if (known >= 0) {
+		record->finding.revision = findings->records[known]->finding.revision;
+		drop(findings, (uint32_t)known);
+	}
+	make_room(findings);
+	findings->records[findings->count++] = record;
+	findings->opened += record->finding.severity > RW_NOTICE;
+	emit(findings, record, RW_FINDING_OPEN, now_ns);
+}
+
+void findings_close(struct findings *findings, enum rw_kind kind, uint32_t subject, uint64_t now_ns)
+{
+	int at = find(findings, kind, subject);
+	if (at >= 0)
+		emit(findings, findings->records[at], RW_FINDING_CLOSED, now_ns);
+}
+
+const struct record *findings_open(const struct findings *findings, enum rw_kind kind, uint32_t subject)
+{
+	int at = find(findings, kind, subject);
+	return at >= 0 ? findings->records[at] : NULL;
+}
+
+void findings_replay_open(struct findings *findings, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < findings->count; i++)
+		if (findings->records[i]->open)
+			emit(findings, findings->records[i], RW_FINDING_OPEN, now_ns);
+}
+
+void findings_free(struct findings *findings)
+{
+	for (uint32_t i = 0; i < findings->count; i++)
+		record_free(findings->records[i]);
+	findings->count = 0;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/instances.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	SLOT_COUNT = INSTANCES_MAX * 2,
+};
+
+static uint32_t hash_key(const struct instance_key *key)
+{
+	uint64_t hash = key->sequence * 0x9e3779b97f4a7c15u;
+	hash ^= ((uint64_t)key->communicator << 8 | key->function) * 0xc2b2ae3d27d4eb4fu;
+	hash ^= ((uint64_t)(uint32_t)key->source << 32 | (uint32_t)key->target) * 0x165667b19e3779f9u;
+	return (uint32_t)(hash >> 32) ^ (uint32_t)hash;
+}
+
+static struct instance_key key_of(const struct instance *instance)
+{
+	return (struct instance_key){
+		.communicator = instance->communicator->index,
+		.function = instance->function,
+		.source = instance->source,
+		.target = instance->target,
+		.sequence = instance->sequence,
+	};
+}
+
+static bool has_key(const struct instance *instance, const struct instance_key *key)
+{
+	return instance->sequence == key->sequence && instance->communicator->index == key->communicator &&
+	       instance->function == key->function && instance->source == key->source &&
+	       instance->target == key->target;
+}
+
+static uint32_t find_slot(const struct instances *instances, const struct instance_key *key)
+{
+	uint32_t mask = instances->slot_count - 1;
+	uint32_t at = hash_key(key) & mask;
+	while (instances->slots[at] && !has_key(instances->slots[at], key))
+		at = (at + 1) & mask;
+	return at;
+}
+
+/* Moves later entries back over the hole, so that no probe sequence is cut. */
+static void clear_slot(struct instances *instances, uint32_t hole)
+{
+	uint32_t mask = instances->slot_count - 1;
+	for (uint32_t at = (hole + 1) & mask; instances->slots[at]; at = (at + 1) & mask) {
+		struct instance_key key = key_of(instances->slots[at]);
+		uint32_t home = hash_key(&key) & mask;
+		if (((at - home) & mask) < ((at - hole) & mask))
+			continue;
+		instances->slots[hole] = instances->slots[at];
+		hole = at;
+	}
+	instances->slots[hole] = NULL;
+}
+
+static void unlink_from(struct instance **first, struct instance **last, struct instance *instance)
+{
+	*(instance->previous ? &instance->previous->next : first) = instance->next;
+	*(instance->next ? &instance->next->previous : last) = instance->previous;
+	instance->previous = instance->next = NULL;
+}
+
+static void append_to(struct instance **first, struct instance **last, struct instance *instance)
+{
+	instance->previous = *last;
+	instance->next = NULL;
+	*(*last ? &(*last)->next : first) = instance;
+	*last = instance;
+}
+
+static void forget(struct instances *instances, struct instance *instance)
+{
+	struct instance_key key = key_of(instance);
+	clear_slot(instances, find_slot(instances, &key));
+	struct communicator *communicator = instance->communicator;
+	if (instance->finished) {
+		unlink_from(&instances->finished_first, &instances->finished_last, instance);
+	} else {
+		unlink_from(&communicator->unfinished_first, &communicator->unfinished_last, instance);
+		communicator->unfinished_count--;
+	}
+	instances->count--;
+	instance->serial++;
+	instance->next = instances->free;
+	instances->free = instance;
+}
+
+/* The oldest finished; when nothing is finished, the oldest of the communicator itself. */
+static void make_room(struct instances *instances, struct communicator *communicator)
+{
+	bool full = instances->count >= INSTANCES_MAX || instances->operation_room >= INSTANCES_OPERATIONS_MAX;
+	if (!full || instances->free)
+		return;
+	if (instances->finished_first)
+		forget(instances, instances->finished_first);
+	else if (communicator->unfinished_first)
+		forget(instances, communicator->unfinished_first);
+}
+
+static struct instance *take(struct instances *instances, struct communicator *communicator)
+{
+	make_room(instances, communicator);
+	struct instance *instance = instances->free;
+	if (!instance)
+		return instances->count < INSTANCES_MAX ? calloc(1, sizeof(*instance)) : NULL;
+	instances->free = instance->next;
+	struct operation *operations = instance->operations;
+	uint32_t room = instance->room, serial = instance->serial;
+	memset(operations, 0, room * sizeof(*operations));
+	*instance = (struct instance){ .operations = operations, .room = room, .serial = serial };
+	return instance;
+}
+
+struct instance *instances_get(struct instances *instances, struct communicator *communicator,
+			       const struct instance_key *key)
+{
+	if (!instances->slots) {
+		instances->slots = calloc(SLOT_COUNT, sizeof(struct instance *));
+		if (!instances->slots)
+			return NULL;
+		instances->slot_count = SLOT_COUNT;
+	}
+	uint32_t at = find_slot(instances, key);
+	if (instances->slots[at])
+		return instances->slots[at];
+	struct instance *instance = take(instances, communicator);
+	if (!instance)
+		return NULL;
+	instance->communicator = communicator;
+	instance->function = key->function;
+	instance->source = key->source;
+	instance->target = key->target;
+	instance->sequence = key->sequence;
+	instance->place_member = JOB_NONE;
+	instance->place.place = STEPS_NO_PLACE;
+	instances->slots[find_slot(instances, key)] = instance; /* take() may have moved entries */
+	instances->count++;
+	append_to(&communicator->unfinished_first, &communicator->unfinished_last, instance);
+	communicator->unfinished_count++;
+	return instance;
+}
+
+void instances_finish(struct instances *instances, struct instance *instance)
+{
+	struct communicator *communicator = instance->communicator;
+	unlink_from(&communicator->unfinished_first, &communicator->unfinished_last, instance);
+	communicator->unfinished_count--;
+	instance->finished = true;
+	append_to(&instances->finished_first, &instances->finished_last, instance);
+}
+
+struct operation *instance_operation(struct instances *instances, struct instance *instance, uint32_t member)
+{
+	if (member >= instance->room) {
+		uint32_t room = 8;
+		while (room < instance->communicator->member_count)
+			room *= 2;
+		struct operation *operations = realloc(instance->operations, room * sizeof(*operations));
+		if (!operations)
+			return NULL;
+		memset(operations + instance->room, 0, (room - instance->room) * sizeof(*operations));
+		instances->operation_room += room - instance->room;
+		instance->operations = operations;
+		instance->room = room;
+	}
+	return &instance->operations[member];
+}
+
+const struct operation *instance_joined(const struct instance *instance, uint32_t member)
+{
+	if (member >= instance->room || !instance->operations[member].ticket)
+		return NULL;
+	return &instance->operations[member];
+}
+
+bool instance_is_point_to_point(const struct instance *instance)
+{
+	return instance->source >= 0;
+}
+
+bool instance_concerns(const struct instance *instance, uint32_t member)
+{
+	int32_t comm_rank = instance->communicator->members[member].comm_rank;
+	return !instance_is_point_to_point(instance) || comm_rank == instance->source || comm_rank == instance->target;
+}
+
+bool instance_lacks(const struct instance *instance, uint32_t member)
+{
+	const struct member *seen = &instance->communicator->members[member];
+	if (instance_joined(instance, member) || !instance_concerns(instance, member) || seen->ended)
+		return false;
+	return instance_is_point_to_point(instance) || seen->last_sequence[instance->function] <= instance->sequence;
+}
+
+static void free_list(struct instance *instance)
+{
+	while (instance) {
+		struct instance *next = instance->next;
+		free(instance->operations);
+		free(instance);
+		instance = next;
+	}
+}
+
+void instances_free(struct instances *instances)
+{
+	for (uint32_t i = 0; i < instances->slot_count; i++)
+		if (instances->slots[i])
+			free(instances->slots[i]->operations);
+	for (uint32_t i = 0; i < instances->slot_count; i++)
+		free(instances->slots[i]);
+	free_list(instances->free);
+	free(instances->slots);
+	*instances = (struct instances){ 0 };
+}

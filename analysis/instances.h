@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Instances: the same collective on all its ranks, or one transfer between two. Key: communicator, function, sequence
+ * (p2p: communicator, sender, receiver, sequence). A bounded pool; the oldest finished are forgotten first.
+ */
+#ifndef ANALYSIS_INSTANCES_H
+#define ANALYSIS_INSTANCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/job.h"
+#include "analysis/steps.h"
+
+enum {
+	INSTANCES_MAX = 16384,		/* finished and unfinished together */
+	INSTANCES_OPERATIONS_MAX = 1 << 19, /* over all of them */
+};
+
+enum operation_state {
+	OPERATION_JOINED = 1 << 0,
+	OPERATION_LAUNCHED = 1 << 1,
+	OPERATION_STARTED = 1 << 2, /* arrived: its stream reached it; without GPU times: launched */
+	OPERATION_DONE = 1 << 3,    /* without GPU times: never set by itself */
+	OPERATION_HOST = 1 << 4,    /* no GPU progress for it: the host rule holds */
+	OPERATION_EXCLUDED = 1 << 5, /* untracked: never in flight, never late */
+};
+
+/* One operation: what one rank did in an instance. */
+struct operation {
+	uint64_t ticket; /* 0 = not joined */
+	uint64_t api_ns, launch_ns;
+	uint64_t arrival_ns; /* valid with OPERATION_STARTED */
+	uint64_t done_ns;
+	uint64_t progress;
+	uint32_t tid;
+	/* Set by lateness_judge(), at most 71 minutes each: */
+	uint32_t by_us;	  /* after the median of the others */
+	uint32_t late_us; /* of it: its own, not spent waiting for others elsewhere, and not counted before */
+	uint32_t host_us; /* of by_us: the host launched late while its GPU had nothing to do */
+	uint32_t work_us; /* from its last finished operation to its arrival; 0 not known */
+	uint32_t idle_us; /* from its previous launch to its arrival; 0 not known */
+	uint8_t state;
+};
+
+struct instance {
+	struct communicator *communicator;
+	uint64_t sequence, count;
+	uint64_t born_ns; /* earliest enqueue */
+	int32_t source, target; /* p2p: ranks of the communicator; -1 collective */
+	int32_t root_or_peer;
+	uint32_t serial; /* changes when the instance is forgotten */
+	uint8_t function, dtype, algorithm, protocol;
+	bool finished, judged, mismatch;
+	uint32_t joined, started, done, excluded; /* operations that got that far */
+	/* Place in the step, from the member that appeared first; JOB_NONE = no member's steps are known yet. */
+	uint32_t place_member, steps_version;
+	struct steps_place place;
+	uint64_t start_ns; /* last arrival, once judged */
+	uint64_t median_ns; /* arrival that lateness is counted from, once judged */
+	struct operation *operations; /* by member of the communicator */
+	uint32_t room;
+	struct instance *previous, *next; /* unfinished of the communicator, or finished of all in order of finishing */
+};
+
+struct instance_key {
+	uint32_t communicator;
+	uint8_t function;
+	int32_t source, target;
+	uint64_t sequence;
+};
+
+struct instances {
+	struct instance **slots; /* open addressing by key */
+	uint32_t slot_count, count;
+	uint64_t operation_room; /* operations in all instances, used and free */
+	struct instance *finished_first, *finished_last;
+	struct instance *free;
+};
+
+/* Existing or new; NULL on lack of memory. */
+struct instance *instances_get(struct instances *instances, struct communicator *communicator,
+			       const struct instance_key *key);
+/* Takes it out of the unfinished of its communicator; it stays known until the pool needs its place. */
+void instances_finish(struct instances *instances, struct instance *instance);
+/* Operation of a member; grows with the communicator. NULL on lack of memory. */
+struct operation *instance_operation(struct instances *instances, struct instance *instance, uint32_t member);
+/* NULL when the member appeared after the instance or has not joined. */
+const struct operation *instance_joined(const struct instance *instance, uint32_t member);
+bool instance_is_point_to_point(const struct instance *instance);
+/* Does the instance need this member (p2p: one of the two)? */
+bool instance_concerns(const struct instance *instance, uint32_t member);
+/* Seen, needed, neither joined nor excused (ended, or already past this sequence). */
+bool instance_lacks(const struct instance *instance, uint32_t member);
+void instances_free(struct instances *instances);
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/intake.h"
+
+#include <errno.h>
+
+#include "analysis/lateness.h"
+#include "analysis/model.h"
+
+static bool is_point_to_point(uint8_t function)
+{
+	return function == RW_FUNCTION_SEND || function == RW_FUNCTION_RECV;
+}
+
+static bool is_excluded(const struct rw_operation *slot)
+{
+	return slot->flags & (RW_FLAG_UNTRACKED | RW_FLAG_ABORTED | RW_FLAG_CAPTURED);
+}
+
+/* Counts of p2p operations vary (MoE), so the place goes by what and how, not by how much. */
+static uint32_t signature_of(const struct communicator *communicator, const struct rw_operation *slot)
+{
+	uint64_t hash = (uint64_t)communicator->index << 16 | (uint64_t)slot->function << 8 | slot->dtype;
+	if (!is_point_to_point(slot->function))
+		hash ^= slot->count * 0x9e3779b97f4a7c15u;
+	hash *= 0xff51afd7ed558ccdu;
+	return (uint32_t)(hash ^ hash >> 32);
+}
+
+static struct instance *trace_instance(const struct trace *trace)
+{
+	return trace->instance && trace->instance->serial == trace->serial ? trace->instance : NULL;
+}
+
+/* The member that appeared first lends its steps to the instance. */
+static void place_instance(struct analysis *analysis, struct instance *instance, const struct trace *trace)
+{
+	if (trace->place.place == STEPS_NO_PLACE || instance->place_member <= trace->member)
+		return;
+	bool accounted = instance->place_member != JOB_NONE && instance->judged;
+	if (accounted)
+		return;
+	instance->place_member = trace->member;
+	instance->place = trace->place;
+	instance->steps_version = trace->steps_version;
+	if (instance->judged)
+		straggler_account(analysis, instance);
+}
+
+/* The period has just been found: the operations so far get their places. */
+static void place_history(struct analysis *analysis, struct process *process)
+{
+	for (uint32_t i = 0; i < process->steps.history_count; i++) {
+		uint64_t ticket = process->steps.history[i].ticket;
+		struct trace *trace = &process->trace[ticket % JOB_TRACE];
+		if (trace->ticket != ticket)
+			continue;
+		trace->place = steps_entry_place(&process->steps, i);
+		trace->steps_version = process->steps.version;
+		struct instance *instance = trace_instance(trace);
+		if (instance)
+			place_instance(analysis, instance, trace);
+	}
+	steps_forget_history(&process->steps);
+}
+
+static struct trace *new_trace(struct analysis *analysis, struct process *process, const struct seat *seat,
+			       const struct rw_operation *slot)
+{
+	struct trace *trace = &process->trace[slot->ticket % JOB_TRACE];
+	*trace = (struct trace){
+		.ticket = slot->ticket,
+		.member = seat->member,
+		.rank = seat->communicator->members[seat->member].rank,
+		.place.place = STEPS_NO_PLACE,
+	};
+	process->operations++;
+	if (slot->known & RW_KNOWN_API && slot->api_tid)
+		process->enqueue_tid = slot->api_tid;
+	if (is_point_to_point(slot->function)) {
+		seat->communicator->point_to_point = true;
+		analysis->job.pipelined = true;
+	}
+	if (is_excluded(slot))
+		return trace;
+	uint32_t signature = signature_of(seat->communicator, slot);
+	if (steps_add(&process->steps, signature, slot->ticket, &trace->place))
+		place_history(analysis, process);
+	trace->steps_version = process->steps.version;
+	return trace;
+}
+
+static struct instance_key key_of(const struct seat *seat, const struct rw_operation *slot)
+{
+	struct instance_key key = {
+		.communicator = seat->communicator->index,
+		.function = slot->function,
+		.source = -1,
+		.target = -1,
+		.sequence = slot->sequence,
+	};
+	if (is_point_to_point(slot->function)) {
+		int32_t own = seat->communicator->members[seat->member].comm_rank;
+		bool sends = slot->function == RW_FUNCTION_SEND;
+		key.function = RW_FUNCTION_SEND_RECV;
+		key.source = sends ? own : slot->root_or_peer;
+		key.target = sends ? slot->root_or_peer : own;
+	}
+	return key;
+}
+
+/* The first rank says what the instance is; a later one that says otherwise is out of step with it. */
+static void describe(struct instance *instance, const struct rw_operation *slot)
+{
+	if (!instance->joined) {
+		instance->dtype = slot->dtype;
+		instance->count = slot->count;
+		instance->root_or_peer = -1;
+	} else if (!instance_is_point_to_point(instance) &&
+		   (instance->count != slot->count || instance->dtype != slot->dtype)) {
+		instance->mismatch = true;
+	}
+	if (slot->known & RW_KNOWN_TASK) {
+		instance->algorithm = slot->algorithm;
+		instance->protocol = slot->protocol;
+	}
+}
+
+static int join(struct analysis *analysis, const struct seat *seat, struct trace *trace,
+		const struct rw_operation *slot)
+{
+	struct member *member = &seat->communicator->members[seat->member];
+	struct instance_key key = key_of(seat, slot);
+	struct instance *instance = instances_get(&analysis->instances, seat->communicator, &key);
+	struct operation *operation =
+		instance ? instance_operation(&analysis->instances, instance, seat->member) : NULL;
+	if (!operation)
+		return -ENOMEM;
+	describe(instance, slot);
+	if (!operation->ticket)
+		instance->joined++;
+	operation->ticket = slot->ticket;
+	operation->state |= OPERATION_JOINED;
+	if (slot->api_ns && (!instance->born_ns || slot->api_ns < instance->born_ns))
+		instance->born_ns = slot->api_ns;
+	if (member->last_sequence[key.function] <= slot->sequence)
+		member->last_sequence[key.function] = slot->sequence + 1;
+	trace->instance = instance;
+	trace->serial = instance->serial;
+	place_instance(analysis, instance, trace);
+	return 0;
+}
+
+static bool is_settled(const struct operation *operation)
+{
+	if (operation->state & (OPERATION_EXCLUDED | OPERATION_DONE))
+		return true;
+	return operation->state & OPERATION_HOST && operation->state & OPERATION_STARTED;
+}
+
+static uint64_t launched_at(const struct rw_operation *slot)
+{
+	if (slot->known & RW_KNOWN_LAUNCH && slot->launch_end_ns)
+		return slot->launch_end_ns;
+	return slot->known & RW_KNOWN_RETURN ? slot->return_ns : 0;
+}
+
+static void update_operation(struct operation *operation, const struct rw_operation *slot)
+{
+	if (slot->known & RW_KNOWN_API) {
+		operation->api_ns = slot->api_ns;
+		operation->tid = slot->api_tid;
+	}
+	uint64_t launched_ns = launched_at(slot);
+	if (launched_ns) {
+		operation->launch_ns = launched_ns;
+		operation->progress = slot->known & RW_KNOWN_LAUNCH ? slot->progress : 0;
+		operation->state |= OPERATION_LAUNCHED;
+	}
+	if (slot->known & RW_KNOWN_STARTED && slot->started_seen_ns) {
+		operation->arrival_ns = slot->started_seen_ns;
+		operation->state |= OPERATION_STARTED;
+	} else if (launched_ns && !operation->progress) {
+		operation->arrival_ns = launched_ns;
+		operation->state |= OPERATION_STARTED | OPERATION_HOST;
+	}
+	if (slot->known & RW_KNOWN_DONE && slot->done_seen_ns) {
+		operation->done_ns = slot->done_seen_ns;
+		operation->state |= OPERATION_DONE;
+		operation->state &= (uint8_t)~OPERATION_HOST;
+	}
+	if (is_excluded(slot))
+		operation->state |= OPERATION_EXCLUDED;
+}
+
+static void note_times(struct process *process, struct trace *trace, const struct rw_operation *slot)
+{
+	const uint64_t times[] = { slot->api_ns, launched_at(slot), slot->started_seen_ns, slot->done_seen_ns };
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		if (times[i] > process->last_ns)
+			process->last_ns = times[i];
+	trace->launch_ns = launched_at(slot);
+	if (slot->known & RW_KNOWN_DONE)
+		trace->done_ns = slot->done_seen_ns;
+	if (trace->launch_ns > process->last_launch_ns)
+		process->last_launch_ns = trace->launch_ns;
+}
+
+static bool is_complete(const struct instance *instance)
+{
+	if (instance->done < instance->joined || !instance->joined)
+		return false;
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
+		if (instance_lacks(instance, i))
+			return false;
+	return true;
+}
+
+/* Without GPU times an operation is over for its rank at the earliest when the last rank has come. */
+static void close_host_operations(const struct instance *instance)
+{
+	for (uint32_t i = 0; i < instance->room && i < instance->communicator->member_count; i++) {
+		const struct operation *operation = &instance->operations[i];
+		if (!(operation->state & OPERATION_HOST))
+			continue;
+		struct trace *trace =
+			&instance->communicator->members[i].process->trace[operation->ticket % JOB_TRACE];
+		if (trace->ticket == operation->ticket && !trace->done_ns)
+			trace->done_ns = instance->start_ns;
+	}
+}
+
+static void finish(struct analysis *analysis, struct instance *instance)
+{
+	instances_finish(&analysis->instances, instance);
+	lateness_judge(&analysis->job, instance);
+	close_host_operations(instance);
+	uint64_t wait_ns = instance->born_ns && instance->start_ns > instance->born_ns
+				   ? instance->start_ns - instance->born_ns
+				   : 0;
+	if (wait_ns > analysis->stragglers.longest_wait_ns)
+		analysis->stragglers.longest_wait_ns = wait_ns;
+	if (instance->place_member != JOB_NONE)
+		straggler_account(analysis, instance);
+}
+
+static void update(struct analysis *analysis, struct process *process, struct instance *instance,
+		   struct trace *trace, const struct rw_operation *slot)
+{
+	struct operation *operation = &instance->operations[trace->member];
+	bool was_settled = is_settled(operation);
+	note_times(process, trace, slot);
+	update_operation(operation, slot);
+	describe(instance, slot);
+	instance->done += !was_settled && is_settled(operation);
+	if (!instance->finished && is_complete(instance))
+		finish(analysis, instance);
+}
+
+int intake_operation(struct analysis *analysis, struct process *process, const struct rw_operation *slot)
+{
+	if (!slot->ticket || !(slot->known & RW_KNOWN_IDENT))
+		return 0;
+	if (slot->comm >= process->seat_count || !process->seats[slot->comm].communicator ||
+	    slot->function >= RW_FUNCTION_COUNT || slot->dtype >= RW_DTYPE_COUNT)
+		return -EINVAL;
+	const struct seat *seat = &process->seats[slot->comm];
+	struct trace *trace = &process->trace[slot->ticket % JOB_TRACE];
+	if (trace->ticket > slot->ticket)
+		return 0; /* too old to matter */
+	if (trace->ticket != slot->ticket)
+		trace = new_trace(analysis, process, seat, slot);
+	struct instance *instance = trace_instance(trace);
+	if (!instance && trace->instance)
+		return 0; /* finished and forgotten */
+	if (!instance && is_excluded(slot)) {
+		process->untracked++;
+		trace->instance = NULL;
+		return 0;
+	}
+	/* The peer of a p2p operation is known with its task only. */
+	if (!instance && is_point_to_point(slot->function) && !(slot->known & RW_KNOWN_TASK))
+		return 0;
+	if (!instance) {
+		int err = join(analysis, seat, trace, slot);
+		if (err)
+			return err;
+		instance = trace->instance;
+	}
+	update(analysis, process, instance, trace, slot);
+	return 0;
+}
+
+void intake_sweep(struct analysis *analysis)
+{
+	for (uint32_t i = 0; i < analysis->job.communicator_count; i++) {
+		struct instance *next;
+		for (struct instance *at = analysis->job.communicators[i]->unfinished_first; at; at = next) {
+			next = at->next;
+			if (is_complete(at))
+				finish(analysis, at);
+		}
+	}
+}

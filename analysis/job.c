@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	SLOTS_FIRST = 64,
+	COMMUNICATOR_SIZE_MAX = 1 << 20,
+};
+
+static void copy_text(char *to, size_t room, const char *from, size_t size)
+{
+	size_t length = strnlen(from, size < room ? size : room - 1);
+	memcpy(to, from, length);
+	to[length] = '\0';
+}
+
+/* Makes room for one more element; returns the (moved) array or NULL. */
+static void *grow(void *array, uint32_t count, uint32_t *room, size_t size)
+{
+	if (count < *room)
+		return array;
+	uint32_t wanted = *room ? *room * 2 : 8;
+	void *grown = realloc(array, wanted * size);
+	if (grown)
+		*room = wanted;
+	return grown;
+}
+
+static uint32_t slot_of(const struct job *job, analysis_process_id id)
+{
+	uint32_t mask = job->process_slot_count - 1;
+	uint32_t at = (id * 2654435761u) & mask;
+	while (job->process_slots[at] && job->processes[job->process_slots[at] - 1]->id != id)
+		at = (at + 1) & mask;
+	return at;
+}
+
+struct process *job_process(const struct job *job, analysis_process_id id)
+{
+	if (!job->process_slot_count)
+		return NULL;
+	uint32_t index = job->process_slots[slot_of(job, id)];
+	return index ? job->processes[index - 1] : NULL;
+}
+
+static int grow_slots(struct job *job)
+{
+	if (job->process_count * 2 < job->process_slot_count)
+		return 0;
+	uint32_t count = job->process_slot_count ? job->process_slot_count * 2 : SLOTS_FIRST;
+	uint32_t *slots = calloc(count, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	free(job->process_slots);
+	job->process_slots = slots;
+	job->process_slot_count = count;
+	for (uint32_t i = 0; i < job->process_count; i++)
+		slots[slot_of(job, job->processes[i]->id)] = i + 1;
+	return 0;
+}
+
+static uint32_t host_index(struct job *job, const char *name)
+{
+	for (uint32_t i = 0; i < job->host_count; i++)
+		if (!strcmp(job->hosts[i], name))
+			return i;
+	char(*hosts)[64] = realloc(job->hosts, (job->host_count + 1) * sizeof(*hosts));
+	if (!hosts)
+		return JOB_NONE;
+	job->hosts = hosts;
+	strcpy(hosts[job->host_count], name);
+	return job->host_count++;
+}
+
+static void copy_environment(struct process *process, const char *environment)
+{
+	static const char wanted[] = "RANKWATCH_MESH=";
+	const char *end = environment + RW_BOX_ENVIRONMENT;
+
+	for (const char *at = environment; at < end && *at; at += strnlen(at, end - at) + 1)
+		if (!strncmp(at, wanted, strnlen(wanted, end - at)))
+			copy_text(process->mesh, sizeof(process->mesh), at + sizeof(wanted) - 1,
+				  end - at - (sizeof(wanted) - 1));
+}
+
+static void copy_header(struct process *process, const struct rw_box_header *box)
+{
+	process->world_rank = box->world_rank;
+	process->world_size = box->world_size;
+	process->generation = box->generation;
+	process->watchdog_ms = box->watchdog_ms;
+	process->watchdog_init_ms = box->watchdog_init_ms;
+	copy_text(process->host_name, sizeof(process->host_name), box->host, sizeof(box->host));
+	copy_text(process->job, sizeof(process->job), box->job, sizeof(box->job));
+	copy_text(process->rank_from, sizeof(process->rank_from), box->rank_from, sizeof(box->rank_from));
+	copy_text(process->watchdog_from, sizeof(process->watchdog_from), box->watchdog_from,
+		  sizeof(box->watchdog_from));
+	memcpy(process->devices, box->devices, sizeof(process->devices));
+	for (int i = 0; i < RW_BOX_DEVICES; i++)
+		process->devices[i].pci[sizeof(process->devices[i].pci) - 1] = '\0';
+	copy_environment(process, box->environment);
+}
+
+static void process_free(struct process *process)
+{
+	if (!process)
+		return;
+	steps_free(&process->steps);
+	evidence_free(&process->evidence);
+	free(process->trace);
+	free(process->seats);
+	free(process);
+}
+
+int job_add_process(struct job *job, const struct analysis_process *described)
+{
+	if (!described->box)
+		return -EINVAL;
+	if (job_process(job, described->id))
+		return -EEXIST;
+	struct process **processes = grow(job->processes, job->process_count, &job->process_room, sizeof(*processes));
+	if (!processes)
+		return -ENOMEM;
+	job->processes = processes;
+	struct process *process = calloc(1, sizeof(*process));
+	if (process)
+		process->trace = calloc(JOB_TRACE, sizeof(*process->trace));
+	if (!process || !process->trace || grow_slots(job)) {
+		process_free(process);
+		return -ENOMEM;
+	}
+	process->id = described->id;
+	process->pid = described->pid;
+	process->exit_status = -1;
+	process->index = job->process_count;
+	copy_header(process, described->box);
+	process->host = host_index(job, process->host_name);
+	job->processes[job->process_count] = process;
+	job->process_slots[slot_of(job, process->id)] = ++job->process_count;
+	return 0;
+}
+
+static uint32_t rank_index(struct job *job, struct process *process, uint32_t device)
+{
+	for (uint32_t i = 0; i < job->rank_count; i++)
+		if (job->ranks[i].process == process && job->ranks[i].device == device)
+			return i;
+	struct rank *ranks = grow(job->ranks, job->rank_count, &job->rank_room, sizeof(*ranks));
+	if (!ranks)
+		return JOB_NONE;
+	job->ranks = ranks;
+	ranks[job->rank_count] = (struct rank){ .process = process, .device = device, .world = -1 };
+	process->devices_used++;
+	return job->rank_count++;
+}
+
+static struct communicator *find_communicator(struct job *job, const struct rw_communicator *described)
+{
+	for (uint32_t i = 0; i < job->communicator_count; i++)
+		if (job->communicators[i]->id == described->id && job->communicators[i]->size == described->nranks)
+			return job->communicators[i];
+	struct communicator **communicators =
+		grow(job->communicators, job->communicator_count, &job->communicator_room, sizeof(*communicators));
+	if (!communicators)
+		return NULL;
+	job->communicators = communicators;
+	struct communicator *made = calloc(1, sizeof(*made));
+	if (!made)
+		return NULL;
+	made->id = described->id;
+	made->size = described->nranks;
+	made->index = job->communicator_count;
+	copy_text(made->name, sizeof(made->name), described->name, sizeof(described->name));
+	communicators[job->communicator_count++] = made;
+	return made;
+}
+
+static struct seat *reserve_seat(struct process *process, uint32_t index)
+{
+	if (index >= process->seat_count) {
+		struct seat *seats = realloc(process->seats, (index + 1) * sizeof(*seats));
+		if (!seats)
+			return NULL;
+		memset(seats + process->seat_count, 0, (index + 1 - process->seat_count) * sizeof(*seats));
+		process->seats = seats;
+		process->seat_count = index + 1;
+	}
+	return &process->seats[index];
+}
+
+/* The same place in a communicator claimed by a second process: the first may be a dead one of an earlier start. */
+static uint32_t find_member(const struct communicator *communicator, int32_t comm_rank)
+{
+	for (uint32_t i = 0; i < communicator->member_count; i++)
+		if (communicator->members[i].comm_rank == comm_rank)
+			return i;
+	return JOB_NONE;
+}
+
+static int take_seat(struct job *job, struct process *process, struct seat *seat,
+		     const struct rw_communicator *described)
+{
+	struct communicator *communicator = find_communicator(job, described);
+	if (!communicator)
+		return -ENOMEM;
+	if (find_member(communicator, described->rank) != JOB_NONE)
+		return -EINVAL;
+	struct member *members = grow(communicator->members, communicator->member_count, &communicator->member_room,
+				      sizeof(*members));
+	if (!members)
+		return -ENOMEM;
+	communicator->members = members;
+	uint32_t rank = rank_index(job, process, described->device);
+	if (rank == JOB_NONE)
+		return -ENOMEM;
+	members[communicator->member_count] =
+		(struct member){ .process = process, .rank = rank, .comm_rank = described->rank };
+	*seat = (struct seat){ .communicator = communicator, .member = communicator->member_count++ };
+	if (described->nranks > job->ranks[rank].largest) {
+		job->ranks[rank].largest = described->nranks;
+		job->ranks[rank].largest_rank = described->rank;
+	}
+	job_number_ranks(job);
+	return 0;
+}
+
+int job_add_communicator(struct job *job, struct process *process, uint32_t index,
+			 const struct rw_communicator *described)
+{
+	if (index >= RW_BOX_COMMS || described->device >= RW_BOX_DEVICES || described->nranks < 1 ||
+	    described->nranks > COMMUNICATOR_SIZE_MAX || described->rank < 0 || described->rank >= described->nranks)
+		return -EINVAL;
+	struct seat *seat = reserve_seat(process, index);
+	if (!seat)
+		return -ENOMEM;
+	if (!seat->communicator) {
+		int err = take_seat(job, process, seat, described);
+		if (err)
+			return err;
+	}
+	seat->communicator->members[seat->member].ended = described->ended_ns != 0;
+	return 0;
+}
+
+static bool claimed_alone(const struct job *job, const struct process *process)
+{
+	for (uint32_t i = 0; i < job->process_count; i++)
+		if (job->processes[i] != process && job->processes[i]->world_rank == process->world_rank)
+			return false;
+	return true;
+}
+
+void job_number_ranks(struct job *job)
+{
+	for (uint32_t i = 0; i < job->rank_count; i++) {
+		struct rank *rank = &job->ranks[i];
+		const struct process *process = rank->process;
+		bool launcher_knows = process->world_rank >= 0 && process->devices_used == 1 &&
+				      claimed_alone(job, process);
+		rank->world = launcher_knows ? process->world_rank : rank->largest_rank;
+	}
+}
+
+int32_t job_world_size(const struct job *job)
+{
+	int32_t size = -1;
+	for (uint32_t i = 0; i < job->rank_count; i++) {
+		if (job->ranks[i].process->world_size > 0)
+			return job->ranks[i].process->world_size;
+		if (job->ranks[i].largest > size)
+			size = job->ranks[i].largest;
+	}
+	return size;
+}
+
+void job_free(struct job *job)
+{
+	for (uint32_t i = 0; i < job->process_count; i++)
+		process_free(job->processes[i]);
+	for (uint32_t i = 0; i < job->communicator_count; i++) {
+		free(job->communicators[i]->members);
+		free(job->communicators[i]);
+	}
+	free(job->processes);
+	free(job->process_slots);
+	free(job->ranks);
+	free(job->communicators);
+	free(job->hosts);
+	*job = (struct job){ 0 };
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Who takes part: processes, the ranks they hold, hosts and communicators. The analysis owns all of them; pointers stay
+ * valid until it is freed. */
+#ifndef ANALYSIS_JOB_H
+#define ANALYSIS_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/analysis.h"
+#include "analysis/evidence.h"
+#include "analysis/steps.h"
+
+#define JOB_NONE UINT32_MAX
+
+enum {
+	JOB_TRACE = 2048, /* operations of a process that are found by ticket; a power of two */
+};
+
+struct instance;
+
+/* One operation of a process by its ticket: what the next ones need to know of it, and where the rest is. */
+struct trace {
+	uint64_t ticket; /* 0 = unused */
+	struct instance *instance;
+	uint32_t serial; /* the instance is still the same while its serial is */
+	uint32_t member;
+	uint32_t rank;
+	uint64_t launch_ns, done_ns;
+	struct steps_place place;
+	uint32_t steps_version;
+};
+
+/* A process's entry in its own communicator table. */
+struct seat {
+	struct communicator *communicator; /* NULL = not announced */
+	uint32_t member;
+};
+
+struct process {
+	analysis_process_id id;
+	uint32_t index;
+	int32_t pid;
+	int32_t world_rank, world_size, generation; /* as its launcher said; -1 unknown */
+	uint32_t host;
+	char host_name[64], job[64], rank_from[32], watchdog_from[32], mesh[128];
+	uint64_t watchdog_ms, watchdog_init_ms;
+	struct rw_device devices[RW_BOX_DEVICES];
+	uint32_t devices_used; /* devices with a communicator */
+	enum analysis_life life;
+	int exit_status;
+	uint64_t life_ns;	 /* when life became that */
+	uint64_t last_ns;	 /* last time stamp that it gave */
+	uint64_t last_launch_ns; /* on any communicator */
+	uint32_t enqueue_tid;	 /* thread of its last operation */
+	uint64_t operations, untracked, dropped, captured;
+	struct seat *seats;
+	uint32_t seat_count;
+	struct trace *trace; /* JOB_TRACE */
+	struct steps steps;
+	struct evidence evidence;
+};
+
+/* A rank belongs to (process, device). */
+struct rank {
+	struct process *process;
+	uint32_t device;
+	int32_t world;	      /* -1 not known yet */
+	int32_t largest;      /* size of the largest communicator it is in … */
+	int32_t largest_rank; /* … and its rank there */
+	uint64_t late_until_ns; /* end of its last window of lateness */
+};
+
+struct member {
+	struct process *process;
+	uint32_t rank; /* index into job.ranks */
+	int32_t comm_rank;
+	bool ended;
+	uint64_t gpu_started, gpu_done; /* last words of the GPU page */
+	uint64_t last_sequence[RW_FUNCTION_COUNT]; /* + 1, so that 0 is none */
+};
+
+struct communicator {
+	uint64_t id;
+	uint32_t index;
+	char name[64]; /* NCCL's, "" none */
+	int32_t size;
+	struct member *members; /* those seen, in order of their appearance */
+	uint32_t member_count, member_room;
+	struct instance *unfinished_first, *unfinished_last;
+	uint32_t unfinished_count;
+	bool point_to_point; /* has carried p2p operations */
+};
+
+struct job {
+	struct process **processes;
+	uint32_t process_count, process_room;
+	uint32_t *process_slots; /* open addressing by id: index + 1 */
+	uint32_t process_slot_count;
+	struct rank *ranks;
+	uint32_t rank_count, rank_room;
+	struct communicator **communicators;
+	uint32_t communicator_count, communicator_room;
+	char (*hosts)[64];
+	uint32_t host_count;
+	bool pipelined; /* some communicator carries p2p operations: bubbles are to be expected */
+};
+
+/* 0, -EINVAL, -EEXIST or -ENOMEM. */
+int job_add_process(struct job *job, const struct analysis_process *process);
+int job_add_communicator(struct job *job, struct process *process, uint32_t index,
+			 const struct rw_communicator *communicator);
+struct process *job_process(const struct job *job, analysis_process_id id);
+/* World size: the launcher's, else that of the largest communicator; -1 unknown. */
+int32_t job_world_size(const struct job *job);
+/* Settles world ranks: the launcher's where a process has one device and nobody else claims it. */
+void job_number_ranks(struct job *job);
+void job_free(struct job *job);
+
+static inline const struct rank *job_member_rank(const struct job *job, const struct member *member)
+{
+	return &job->ranks[member->rank];
+}
+
+#endif

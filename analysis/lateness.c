@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/lateness.h"
+
+#include <stdlib.h>
+
+enum {
+	LOOK_BACK = 8, /* operations before this one that may have kept the GPU busy */
+	MEMBERS_ON_STACK = 512,
+};
+
+struct measure {
+	uint32_t member;
+	uint64_t arrival_ns, work_ns, gap_ns, launched_ns;
+	bool work_known;
+};
+
+static int by_value(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
+/* Of `count` values the median of the others as one of the upper half sees it: leaving it out moves nothing below. */
+static uint64_t median_of_others(uint64_t *values, uint32_t count)
+{
+	if (count < 2)
+		return 0;
+	qsort(values, count, sizeof(*values), by_value);
+	return values[(count - 2) / 2];
+}
+
+/* What the rank did before: when its GPU ran dry, and when it last had finished something before it arrived here. */
+static void look_back(const struct process *process, const struct operation *operation, uint32_t rank,
+		      struct measure *measure)
+{
+	uint64_t finished_ns = 0, dry_ns = 0, launched_ns = 0;
+	for (uint64_t back = 1; back <= LOOK_BACK && back < operation->ticket; back++) {
+		const struct trace *trace = &process->trace[(operation->ticket - back) % JOB_TRACE];
+		if (trace->ticket != operation->ticket - back || trace->rank != rank)
+			continue;
+		if (trace->launch_ns > launched_ns)
+			launched_ns = trace->launch_ns;
+		if (!trace->done_ns)
+			continue;
+		if (trace->done_ns > dry_ns)
+			dry_ns = trace->done_ns;
+		if (trace->done_ns <= operation->arrival_ns && trace->done_ns > finished_ns)
+			finished_ns = trace->done_ns;
+	}
+	measure->work_known = finished_ns != 0;
+	measure->work_ns = finished_ns ? operation->arrival_ns - finished_ns : 0;
+	measure->gap_ns = dry_ns && operation->launch_ns > dry_ns ? operation->launch_ns - dry_ns : 0;
+	measure->launched_ns = launched_ns < operation->arrival_ns ? launched_ns : 0;
+}
+
+/* Without GPU times a late launch delays others only while they stand still: until when did this rank launch nothing
+ * on any communicator? */
+static uint64_t stood_still_until(const struct process *process, const struct operation *operation)
+{
+	const struct trace *next = &process->trace[(operation->ticket + 1) % JOB_TRACE];
+	return next->ticket == operation->ticket + 1 && next->launch_ns ? next->launch_ns : UINT64_MAX;
+}
+
+static uint32_t measure_arrivals(const struct instance *instance, struct measure *measures, bool *host_only)
+{
+	const struct communicator *communicator = instance->communicator;
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < communicator->member_count && count < MEMBERS_ON_STACK; i++) {
+		const struct operation *operation = instance_joined(instance, i);
+		if (!operation || !(operation->state & OPERATION_STARTED) || operation->state & OPERATION_EXCLUDED)
+			continue;
+		*host_only |= operation->state & OPERATION_HOST;
+		measures[count] = (struct measure){ .member = i, .arrival_ns = operation->arrival_ns };
+		look_back(communicator->members[i].process, operation, communicator->members[i].rank, &measures[count++]);
+	}
+	return count;
+}
+
+static uint64_t cut_by_standing_still(const struct instance *instance, const struct measure *measures, uint32_t count,
+				      uint64_t *values)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct process *process = instance->communicator->members[measures[i].member].process;
+		values[i] = stood_still_until(process, &instance->operations[measures[i].member]);
+	}
+	return median_of_others(values, count);
+}
+
+static void spread_of(const struct instance *instance, uint64_t *first_ns, uint64_t *last_ns)
+{
+	*first_ns = UINT64_MAX;
+	*last_ns = 0;
+	for (uint32_t i = 0; i < instance->room; i++) {
+		const struct operation *operation = &instance->operations[i];
+		if (!(operation->state & OPERATION_STARTED) || operation->state & OPERATION_EXCLUDED)
+			continue;
+		if (operation->arrival_ns < *first_ns)
+			*first_ns = operation->arrival_ns;
+		if (operation->arrival_ns > *last_ns)
+			*last_ns = operation->arrival_ns;
+	}
+}
+
+/* Lateness beyond what the rank lost by waiting for others, and not counted in an earlier, overlapping instance. */
+static uint64_t own_part(struct rank *rank, const struct measure *measure, uint64_t by_ns, uint64_t work_median_ns)
+{
+	uint64_t own_ns = by_ns;
+	if (measure->work_known) {
+		uint64_t beyond = measure->work_ns > work_median_ns ? measure->work_ns - work_median_ns : 0;
+		if (beyond < own_ns)
+			own_ns = beyond;
+	}
+	if (rank->late_until_ns + own_ns > measure->arrival_ns)
+		own_ns = measure->arrival_ns > rank->late_until_ns ? measure->arrival_ns - rank->late_until_ns : 0;
+	if (own_ns >= LATENESS_NOISE_NS)
+		rank->late_until_ns = measure->arrival_ns;
+	return own_ns;
+}
+
+struct judgement {
+	struct measure measures[MEMBERS_ON_STACK];
+	uint64_t values[MEMBERS_ON_STACK];
+	uint32_t count;
+	uint64_t arrival_median_ns, work_median_ns, gap_median_ns, still_until_ns;
+};
+
+static void take_medians(const struct instance *instance, struct judgement *judgement, bool host_only)
+{
+	struct measure *measures = judgement->measures;
+	uint64_t *values = judgement->values;
+	uint32_t count = judgement->count;
+
+	judgement->still_until_ns = host_only ? cut_by_standing_still(instance, measures, count, values) : UINT64_MAX;
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = measures[i].arrival_ns;
+	judgement->arrival_median_ns = median_of_others(values, count);
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = measures[i].work_ns;
+	judgement->work_median_ns = median_of_others(values, count);
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = measures[i].gap_ns;
+	judgement->gap_median_ns = median_of_others(values, count);
+}
+
+static uint32_t microseconds(uint64_t ns)
+{
+	return ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000) : UINT32_MAX;
+}
+
+static void judge_one(struct job *job, struct instance *instance, const struct judgement *judgement,
+		      const struct measure *measure)
+{
+	struct operation *operation = &instance->operations[measure->member];
+	operation->work_us = microseconds(measure->work_ns);
+	uint64_t until_ns = measure->arrival_ns < judgement->still_until_ns ? measure->arrival_ns
+									   : judgement->still_until_ns;
+	if (until_ns < judgement->arrival_median_ns + LATENESS_NOISE_NS)
+		return;
+	uint64_t by_ns = until_ns - judgement->arrival_median_ns;
+	struct rank *rank = &job->ranks[instance->communicator->members[measure->member].rank];
+	uint64_t own_ns = own_part(rank, measure, by_ns, judgement->work_median_ns);
+	if (own_ns < LATENESS_NOISE_NS)
+		return;
+	uint64_t host_ns = measure->gap_ns > judgement->gap_median_ns ? measure->gap_ns - judgement->gap_median_ns : 0;
+	if (operation->state & OPERATION_HOST)
+		host_ns = by_ns;
+	operation->by_us = microseconds(by_ns);
+	operation->late_us = microseconds(own_ns);
+	operation->host_us = microseconds(host_ns < by_ns ? host_ns : by_ns);
+	if (measure->launched_ns)
+		operation->idle_us = microseconds(measure->arrival_ns - measure->launched_ns);
+}
+
+void lateness_judge(struct job *job, struct instance *instance)
+{
+	uint64_t first_ns;
+	spread_of(instance, &first_ns, &instance->start_ns);
+	instance->judged = true;
+	instance->median_ns = first_ns;
+	/* In a pipeline a rank is compared with its own history, so its work counts also when nobody is late. */
+	if (instance->start_ns < first_ns + LATENESS_NOISE_NS && !job->pipelined)
+		return;
+
+	struct judgement judgement;
+	bool host_only = false;
+	judgement.count = measure_arrivals(instance, judgement.measures, &host_only);
+	if (judgement.count < 2)
+		return;
+	take_medians(instance, &judgement, host_only);
+	instance->median_ns = judgement.arrival_median_ns;
+	for (uint32_t i = 0; i < judgement.count; i++)
+		judge_one(job, instance, &judgement, &judgement.measures[i]);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The time that a job would win if a rank were like the others. docs/findings.md, "Lost time". */
+#ifndef ANALYSIS_LOST_TIME_H
+#define ANALYSIS_LOST_TIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/instances.h"
+#include "analysis/job.h"
+
+/* Replays the finished instances from first_step on without the lateness of the ranks marked in `healed` (by rank):
+ * how much earlier the last instance starts. */
+uint64_t lost_time_replay(const struct job *job, const struct instances *instances, uint64_t first_step,
+			  const bool *healed);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* What one analysis consists of. Known to the entry points and to the tests that look across its parts (stragglers,
+ * hangs, findings); the parts below them see only their own. */
+#ifndef ANALYSIS_MODEL_H
+#define ANALYSIS_MODEL_H
+
+#include "analysis/analysis.h"
+#include "analysis/findings.h"
+#include "analysis/hang.h"
+#include "analysis/instances.h"
+#include "analysis/intern.h"
+#include "analysis/job.h"
+#include "analysis/straggler.h"
+
+struct analysis {
+	bool post_mortem;
+	uint64_t now_ns, first_tick_ns; /* of the last and the first tick */
+	struct job job;
+	struct instances instances;
+	struct intern intern;
+	struct stragglers stragglers;
+	struct hangs hangs;
+	struct findings findings;
+};
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/naming.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rankwatch/operation.h>
+
+enum {
+	MESH_DIMENSIONS = 8,
+};
+
+struct dimension {
+	char name[32];
+	int32_t size, stride;
+};
+
+static int write_range(char *text, size_t room, int32_t first, int32_t last, bool more)
+{
+	const char *comma = more ? "," : "";
+	if (first == last)
+		return snprintf(text, room, "%s%d", comma, first);
+	return snprintf(text, room, last == first + 1 ? "%s%d,%d" : "%s%d-%d", comma, first, last);
+}
+
+const char *naming_ranks(char *text, size_t room, const int32_t *ranks, size_t count)
+{
+	size_t used = (size_t)snprintf(text, room, count == 1 ? "rank " : "ranks ");
+	for (size_t i = 0; i < count;) {
+		size_t last = i;
+		while (last + 1 < count && ranks[last + 1] == ranks[last] + 1)
+			last++;
+		int length = write_range(text + used, room - used, ranks[i], ranks[last], i > 0);
+		if (used + (size_t)length + sizeof(",…") > room) {
+			snprintf(text + used, room - used, ",…");
+			break;
+		}
+		used += (size_t)length;
+		i = last + 1;
+	}
+	return text;
+}
+
+/* "pp=2,fsdp=4", outermost first → sizes and strides in world ranks. Returns their number, 0 when it is not a mesh. */
+static size_t parse_mesh(const char *mesh, struct dimension *dimensions)
+{
+	size_t count = 0;
+	for (const char *at = mesh; *at && count < MESH_DIMENSIONS; count++) {
+		struct dimension *dimension = &dimensions[count];
+		int length = 0;
+		if (sscanf(at, "%31[^=,]=%d%n", dimension->name, &dimension->size, &length) != 2 || dimension->size < 1)
+			return 0;
+		at += length;
+		if (*at == ',')
+			at++;
+		else if (*at)
+			return 0;
+	}
+	int32_t stride = 1;
+	for (size_t i = count; i > 0; i--) {
+		dimensions[i - 1].stride = stride;
+		if (__builtin_mul_overflow(stride, dimensions[i - 1].size, &stride))
+			return 0;
+	}
+	return count;
+}
+
+/* Distance between neighbours in world ranks, from any two members seen; 0 when they are not evenly spaced. */
+static int32_t stride_of(const struct job *job, const struct communicator *communicator)
+{
+	int32_t stride = 0;
+	const struct member *first = &communicator->members[0];
+	for (uint32_t i = 1; i < communicator->member_count; i++) {
+		const struct member *member = &communicator->members[i];
+		int32_t ranks = member->comm_rank - first->comm_rank;
+		int32_t world = job_member_rank(job, member)->world - job_member_rank(job, first)->world;
+		if (!ranks || world % ranks || world / ranks < 1 || (stride && world / ranks != stride))
+			return 0;
+		stride = world / ranks;
+	}
+	return stride;
+}
+
+static bool name_by_mesh(char *text, size_t room, const struct job *job, const struct communicator *communicator)
+{
+	struct dimension dimensions[MESH_DIMENSIONS];
+	if (!communicator->member_count)
+		return false;
+	size_t count = parse_mesh(communicator->members[0].process->mesh, dimensions);
+	int32_t stride = stride_of(job, communicator);
+	for (size_t i = 0; i < count; i++) {
+		if (dimensions[i].size != communicator->size || dimensions[i].stride != stride)
+			continue;
+		snprintf(text, room, "~%s", dimensions[i].name);
+		return true;
+	}
+	return false;
+}
+
+static int by_rank(const void *left, const void *right)
+{
+	int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
+	return (a > b) - (a < b);
+}
+
+const char *naming_communicator(char *text, size_t room, const struct job *job,
+				const struct communicator *communicator)
+{
+	if (communicator->name[0]) {
+		snprintf(text, room, "%s", communicator->name);
+		return text;
+	}
+	if (name_by_mesh(text, room, job, communicator))
+		return text;
+	int32_t *ranks = calloc(communicator->member_count + 1, sizeof(*ranks));
+	if (!ranks || communicator->member_count < (uint32_t)communicator->size) {
+		free(ranks);
+		snprintf(text, room, "%d ranks, %u seen", communicator->size, communicator->member_count);
+		return text;
+	}
+	for (uint32_t i = 0; i < communicator->member_count; i++)
+		ranks[i] = job_member_rank(job, &communicator->members[i])->world;
+	qsort(ranks, communicator->member_count, sizeof(*ranks), by_rank);
+	naming_ranks(text, room, ranks, communicator->member_count);
+	free(ranks);
+	return text;
+}
+
+const char *naming_function(uint8_t function)
+{
+	static const char *const names[RW_FUNCTION_COUNT] = {
+		[RW_FUNCTION_ALL_GATHER] = "AllGather", [RW_FUNCTION_ALL_REDUCE] = "AllReduce",
+		[RW_FUNCTION_ALL_TO_ALL] = "AllToAll",	[RW_FUNCTION_BROADCAST] = "Broadcast",
+		[RW_FUNCTION_GATHER] = "Gather",	[RW_FUNCTION_REDUCE] = "Reduce",
+		[RW_FUNCTION_REDUCE_SCATTER] = "ReduceScatter", [RW_FUNCTION_SCATTER] = "Scatter",
+		[RW_FUNCTION_SEND] = "Send",		[RW_FUNCTION_RECV] = "Recv",
+		[RW_FUNCTION_SEND_RECV] = "SendRecv",
+	};
+	return function < RW_FUNCTION_COUNT && names[function] ? names[function] : "operation";
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/record.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/naming.h"
+#include "analysis/text.h"
+
+static int by_value(const void *left, const void *right)
+{
+	int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
+	return (a > b) - (a < b);
+}
+
+int32_t *record_world_ranks(const struct job *job, const uint32_t *ranks, uint32_t count)
+{
+	int32_t *world = calloc(count + 1, sizeof(*world));
+	if (!world)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++)
+		world[i] = job->ranks[ranks[i]].world;
+	qsort(world, count, sizeof(*world), by_value);
+	return world;
+}
+
+static void write_uuid(char *text, size_t room, const uint8_t *uuid)
+{
+	int used = snprintf(text, room, "GPU-");
+	for (int i = 0; i < 16; i++)
+		used += snprintf(text + used, room - used, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+				 uuid[i]);
+}
+
+static void set_where(struct record *record, uint32_t at, const struct rank *rank)
+{
+	const struct process *process = rank->process;
+	const struct rw_device *device = &process->devices[rank->device];
+	snprintf(record->hosts[at], sizeof(*record->hosts), "%s", process->host_name);
+	snprintf(record->rank_from[at], sizeof(*record->rank_from), "%s", process->rank_from);
+	snprintf(record->pcis[at], sizeof(*record->pcis), "%s", device->pci);
+	if (device->used)
+		write_uuid(record->gpus[at], sizeof(*record->gpus), device->uuid);
+	record->where[at] = (struct rw_where){
+		.rank = rank->world,
+		.host = record->hosts[at],
+		.pid = process->pid,
+		.gpu = record->gpus[at][0] ? record->gpus[at] : NULL,
+		.pci = record->pcis[at][0] ? record->pcis[at] : NULL,
+		.rank_from = record->rank_from[at][0] ? record->rank_from[at] : NULL,
+	};
+}
+
+static int by_where(const void *left, const void *right)
+{
+	const struct rw_where *a = left, *b = right;
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+static bool allocate(struct record *record, const struct job *job, const uint32_t *ranks, uint32_t count)
+{
+	size_t room = count + 1;
+	record->where = calloc(room, sizeof(*record->where));
+	record->hosts = calloc(room, sizeof(*record->hosts));
+	record->gpus = calloc(room, sizeof(*record->gpus));
+	record->pcis = calloc(room, sizeof(*record->pcis));
+	record->rank_from = calloc(room, sizeof(*record->rank_from));
+	record->ranks = record_world_ranks(job, ranks, count);
+	return record->where && record->hosts && record->gpus && record->pcis && record->rank_from && record->ranks;
+}
+
+static void set_job(struct record *record, const struct job *job)
+{
+	const struct process *process = job->process_count ? job->processes[0] : NULL;
+	if (process)
+		snprintf(record->job, sizeof(record->job), "%s", process->job);
+	record->finding.job.id = record->job;
+	record->finding.job.generation = process ? process->generation : 0;
+	record->finding.job.ranks_seen = (int32_t)job->rank_count;
+	record->finding.job.ranks_total = job_world_size(job);
+}
+
+struct record *record_new(const struct job *job, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks,
+			  uint32_t count)
+{
+	struct record *record = calloc(1, sizeof(*record));
+	if (!record || !allocate(record, job, ranks, count)) {
+		record_free(record);
+		return NULL;
+	}
+	struct rw_finding *finding = &record->finding;
+	finding->kind = kind;
+	finding->scope = scope;
+	finding->ranks = record->ranks;
+	finding->rank_count = count;
+	finding->where = record->where;
+	finding->where_count = count;
+	for (uint32_t i = 0; i < count; i++)
+		set_where(record, i, &job->ranks[ranks[i]]);
+	qsort(record->where, count, sizeof(*record->where), by_where);
+	finding->detect_ms = -1;
+	finding->operation.step = finding->operation.peer_or_root = -1;
+	finding->late.lost_ms_per_step = finding->late.lost_share = -1;
+	finding->late.since_step = -1;
+	finding->cause.share = finding->cause.fd = finding->cause.tid = -1;
+	finding->watchdog.left_ms = -1;
+	finding->text = record->text;
+	set_job(record, job);
+	return record;
+}
+
+void record_free(struct record *record)
+{
+	if (!record)
+		return;
+	free(record->ranks);
+	free(record->waiting);
+	free(record->where);
+	free(record->hosts);
+	free(record->gpus);
+	free(record->pcis);
+	free(record->rank_from);
+	free(record);
+}
+
+int record_set_waiting(struct record *record, const struct job *job, const uint32_t *ranks, uint32_t count)
+{
+	free(record->waiting);
+	record->waiting = record_world_ranks(job, ranks, count);
+	if (!record->waiting)
+		return -ENOMEM;
+	record->finding.late.waiting = record->finding.victims = record->waiting;
+	record->finding.late.waiting_count = record->finding.victim_count = count;
+	return 0;
+}
+
+void record_set_operation(struct record *record, const struct job *job, const struct instance *instance,
+			  enum rw_phase phase)
+{
+	const struct communicator *communicator = instance->communicator;
+	struct rw_finding *finding = &record->finding;
+	naming_communicator(record->comm_name, sizeof(record->comm_name), job, communicator);
+	finding->operation.present = true;
+	finding->operation.comm = communicator->id;
+	finding->operation.comm_name = record->comm_name;
+	finding->operation.comm_size = communicator->size;
+	finding->operation.function = instance->function;
+	finding->operation.sequence = instance->sequence;
+	finding->operation.step = instance->place.place == STEPS_NO_PLACE ? -1 : (int64_t)instance->place.step;
+	finding->operation.dtype = instance->dtype;
+	finding->operation.count = instance->count;
+	finding->operation.algorithm = instance->algorithm;
+	finding->operation.protocol = instance->protocol;
+	finding->operation.phase = phase;
+	finding->operation.peer_or_root = instance->root_or_peer;
+	if (communicator->member_count >= (uint32_t)communicator->size)
+		return;
+	char what[192];
+	snprintf(what, sizeof(what), "%u of %d ranks of %s were seen: nobody among the others can be named",
+		 communicator->member_count, communicator->size, record->comm_name);
+	record_add_missing(record, what);
+}
+
+static const char *or_null(const char *text)
+{
+	return *text ? text : NULL;
+}
+
+static void set_chain(struct record *record, const struct intern *intern, const struct cause *cause)
+{
+	for (uint32_t i = 0; i < cause->hop_count; i++) {
+		snprintf(record->chain_threads[i], sizeof(record->chain_threads[i]), "%s",
+			 intern_text(intern, cause->hops[i].thread));
+		snprintf(record->chain_waits[i], sizeof(record->chain_waits[i]), "%s", cause->hops[i].waits_for);
+		record->chain[i] = (struct rw_chain_link){
+			.tid = (int32_t)cause->hops[i].tid,
+			.thread = record->chain_threads[i],
+			.waits_for = record->chain_waits[i],
+		};
+	}
+	record->finding.cause.chain = record->chain;
+	record->finding.cause.chain_count = cause->hop_count;
+}
+
+static void set_stack(struct record *record, const struct intern *intern, const struct cause *cause)
+{
+	for (uint32_t i = 0; i < cause->frame_count; i++) {
+		snprintf(record->stack[i], sizeof(record->stack[i]), "%s", intern_text(intern, cause->frames[i]));
+		record->stack_pointers[i] = record->stack[i];
+	}
+	record->finding.cause.stack = record->stack_pointers;
+	record->finding.cause.stack_count = cause->frame_count;
+}
+
+static void set_evidence(struct record *record, const struct cause *cause)
+{
+	static const char *const sources[] = { "none", "self", "proc", "proc", "bpf" };
+	for (uint32_t i = 0; i < cause->evidence_count; i++)
+		record->evidence[i] = (struct rw_evidence){
+			.source = sources[cause->evidence[i].level],
+			.ms = (double)cause->evidence[i].ns / 1e6,
+			.what = cause->evidence[i].what,
+		};
+	record->finding.evidence = record->evidence;
+	record->finding.evidence_count = cause->evidence_count;
+}
+
+void record_set_cause(struct record *record, const struct intern *intern, const struct process *process,
+		      const struct cause *cause)
+{
+	struct rw_finding *finding = &record->finding;
+	snprintf(record->path, sizeof(record->path), "%s", intern_text(intern, cause->path));
+	snprintf(record->file_system, sizeof(record->file_system), "%s", intern_text(intern, cause->file_system));
+	snprintf(record->device, sizeof(record->device), "%s", intern_text(intern, cause->device));
+	snprintf(record->thread, sizeof(record->thread), "%s", intern_text(intern, cause->thread));
+	text_cause(record->cause_text, sizeof(record->cause_text), cause, process);
+	text_advice(record->advice, sizeof(record->advice), cause);
+	set_chain(record, intern, cause);
+	set_stack(record, intern, cause);
+	set_evidence(record, cause);
+	finding->level = cause->level != RW_LEVEL_NONE ? cause->level : cause->seen;
+	finding->cause.present = true;
+	finding->cause.class_ = cause->class_;
+	finding->cause.share = cause->share;
+	finding->cause.text = record->cause_text;
+	finding->cause.system_call = cause->system_call;
+	finding->cause.fd = cause->fd;
+	finding->cause.path = or_null(record->path);
+	finding->cause.file_system = or_null(record->file_system);
+	finding->cause.device = or_null(record->device);
+	finding->cause.tid = cause->tid ? (int32_t)cause->tid : -1;
+	finding->cause.thread = or_null(record->thread);
+	finding->advice = or_null(record->advice);
+	if (cause->inferred && finding->confidence == RW_CERTAIN)
+		finding->confidence = RW_LIKELY;
+}
+
+void record_set_watchdog(struct record *record, const struct process *process, bool first_step_done, uint64_t waited_ns)
+{
+	uint64_t timeout_ms = process->watchdog_ms;
+	if (!first_step_done && process->watchdog_init_ms)
+		timeout_ms = process->watchdog_init_ms;
+	if (!timeout_ms)
+		return;
+	struct rw_finding *finding = &record->finding;
+	snprintf(record->watchdog_from, sizeof(record->watchdog_from), "%s", process->watchdog_from);
+	double waited_ms = (double)waited_ns / 1e6;
+	finding->watchdog.present = true;
+	finding->watchdog.timeout_ms = (double)timeout_ms;
+	finding->watchdog.from = record->watchdog_from;
+	finding->watchdog.longest_wait_ms = waited_ms;
+	finding->watchdog.left_ms = waited_ms < (double)timeout_ms ? (double)timeout_ms - waited_ms : 0;
+}
+
+void record_add_missing(struct record *record, const char *what)
+{
+	size_t at = record->finding.missing_count;
+	if (at == RECORD_MISSING)
+		return;
+	snprintf(record->missing[at], sizeof(record->missing[at]), "%s", what);
+	record->missing_pointers[at] = record->missing[at];
+	record->finding.missing = record->missing_pointers;
+	record->finding.missing_count++;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* One finding with everything that it points to. Filled part by part by the test that reaches it. */
+#ifndef ANALYSIS_RECORD_H
+#define ANALYSIS_RECORD_H
+
+#include <rankwatch/finding.h>
+
+#include "analysis/cause.h"
+#include "analysis/instances.h"
+#include "analysis/intern.h"
+#include "analysis/job.h"
+
+enum {
+	RECORD_MISSING = 4,
+};
+
+struct record {
+	struct rw_finding finding; /* points into the rest */
+	uint32_t subject; /* the finder's own number for what it is about */
+	uint64_t told_ns;
+	bool open;
+	int32_t *ranks, *waiting;
+	struct rw_where *where;
+	char (*hosts)[64];
+	char (*gpus)[48], (*pcis)[16], (*rank_from)[32];
+	char job[64], comm_name[96], watchdog_from[32];
+	char cause_text[96], path[256], file_system[16], device[32], thread[16];
+	char stack[EVIDENCE_FRAMES][40];
+	const char *stack_pointers[EVIDENCE_FRAMES];
+	struct rw_chain_link chain[CAUSE_HOPS];
+	char chain_threads[CAUSE_HOPS][16], chain_waits[CAUSE_HOPS][48];
+	struct rw_evidence evidence[CAUSE_EVIDENCE];
+	char missing[RECORD_MISSING][192];
+	const char *missing_pointers[RECORD_MISSING];
+	char text[768], advice[160];
+};
+
+/* A finding about these ranks (indices into job->ranks); NULL on lack of memory. */
+struct record *record_new(const struct job *job, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks,
+			  uint32_t count);
+void record_free(struct record *record);
+/* The communicator's seen ranks without those of the finding: who waited. Sets late.waiting and victims. */
+int record_set_waiting(struct record *record, const struct job *job, const uint32_t *ranks, uint32_t count);
+void record_set_operation(struct record *record, const struct job *job, const struct instance *instance,
+			  enum rw_phase phase);
+void record_set_cause(struct record *record, const struct intern *intern, const struct process *process,
+		      const struct cause *cause);
+/* waited_ns: the longest wait so far; counting: it is still going on. */
+void record_set_watchdog(struct record *record, const struct process *process, bool first_step_done,
+			 uint64_t waited_ns);
+void record_add_missing(struct record *record, const char *what);
+/* World ranks of ranks, ascending; malloc'ed. */
+int32_t *record_world_ranks(const struct job *job, const uint32_t *ranks, uint32_t count);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/straggler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/lateness.h"
+#include "analysis/model.h"
+
+enum {
+	POOL_STEPS = 20, /* steps of everybody's lateness that a change is measured against */
+};
+
+static int by_value(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
+static bool grow_to(void **array, uint32_t *count, uint32_t wanted, size_t size)
+{
+	if (wanted <= *count)
+		return true;
+	char *grown = realloc(*array, wanted * size);
+	if (!grown)
+		return false;
+	memset(grown + *count * size, 0, (wanted - *count) * size);
+	*array = grown;
+	*count = wanted;
+	return true;
+}
+
+static void forget_places(struct places *places)
+{
+	for (uint32_t i = 0; i < places->count; i++) {
+		free(places->items[i].marks);
+		free(places->items[i].work_us);
+	}
+	free(places->items);
+	places->items = NULL;
+	places->count = 0;
+}
+
+static struct places *places_of(struct stragglers *stragglers, const struct process *process, uint32_t version)
+{
+	if (!grow_to((void **)&stragglers->places, &stragglers->places_count, process->index + 1,
+		     sizeof(*stragglers->places)))
+		return NULL;
+	struct places *places = &stragglers->places[process->index];
+	if (places->version != version) {
+		forget_places(places);
+		places->version = version;
+	}
+	return places;
+}
+
+static struct place *place_of(struct places *places, const struct instance *instance)
+{
+	uint32_t members = instance->communicator->member_count;
+	if (!grow_to((void **)&places->items, &places->count, instance->place.place + 1, sizeof(*places->items)))
+		return NULL;
+	struct place *place = &places->items[instance->place.place];
+	if (members > place->member_room) {
+		uint32_t room = place->member_room;
+		uint32_t work_room = room * STRAGGLER_OWN_WORK;
+		if (!grow_to((void **)&place->marks, &room, members, sizeof(*place->marks)) ||
+		    !grow_to((void **)&place->work_us, &work_room, members * STRAGGLER_OWN_WORK,
+			     sizeof(*place->work_us)))
+			return NULL;
+		place->member_room = members;
+	}
+	return place;
+}
+
+uint64_t straggler_limit_ns(uint64_t step_ns)
+{
+	uint64_t share = (uint64_t)(STRAGGLER_SHARE_MIN * (double)step_ns);
+	return share > STRAGGLER_COST_MIN_NS ? share : STRAGGLER_COST_MIN_NS;
+}
+
+uint64_t straggler_blame_ns(const struct suspect *suspect, uint64_t step)
+{
+	const struct blame *blame = &suspect->blames[step % STRAGGLER_STEPS];
+	return blame->step == step ? blame->late_ns : 0;
+}
+
+uint64_t straggler_step_ns(const struct stragglers *stragglers, const struct process *process, uint32_t last)
+{
+	uint64_t durations[STRAGGLER_STEPS], newest = 0;
+	uint32_t count = 0;
+	if (process->index >= stragglers->places_count)
+		return 0;
+	const struct step_start *starts = stragglers->places[process->index].starts;
+	for (uint32_t i = 0; i < STRAGGLER_STEPS; i++)
+		newest = starts[i].step > newest ? starts[i].step : newest;
+	for (uint64_t step = newest; step > 1 && count < last && count < STRAGGLER_STEPS - 1; step--) {
+		const struct step_start *end = &starts[step % STRAGGLER_STEPS];
+		const struct step_start *start = &starts[(step - 1) % STRAGGLER_STEPS];
+		if (end->step != step || start->step != step - 1 || end->start_ns < start->start_ns)
+			break;
+		durations[count++] = end->start_ns - start->start_ns;
+	}
+	if (!count)
+		return 0;
+	qsort(durations, count, sizeof(*durations), by_value);
+	return durations[count / 2];
+}
+
+/* In a pipeline waiting for the neighbour stage is the schedule: only work beyond one's own history is lateness. */
+static uint64_t beyond_own_history(struct place *place, uint32_t member, const struct operation *operation)
+{
+	uint32_t *history = &place->work_us[member * STRAGGLER_OWN_WORK];
+	uint64_t sorted[STRAGGLER_OWN_WORK], late_us = operation->late_us;
+	uint32_t known = place->count < STRAGGLER_OWN_WORK ? place->count : STRAGGLER_OWN_WORK;
+	for (uint32_t i = 0; i < known; i++)
+		sorted[i] = history[i];
+	qsort(sorted, known, sizeof(*sorted), by_value);
+	history[place->count % STRAGGLER_OWN_WORK] = operation->work_us;
+	if (known < STRAGGLER_HISTORY_MIN)
+		return 0;
+	uint64_t usual = sorted[known / 2];
+	uint64_t beyond = operation->work_us > usual ? operation->work_us - usual : 0;
+	return beyond < late_us ? beyond : late_us;
+}
+
+static void add_blame(struct suspect *suspect, const struct instance *instance, uint32_t member, uint64_t late_ns)
+{
+	struct blame *blame = &suspect->blames[instance->place.step % STRAGGLER_STEPS];
+	const struct operation *operation = &instance->operations[member];
+	if (blame->step != instance->place.step)
+		*blame = (struct blame){ .step = instance->place.step };
+	blame->late_ns += late_ns;
+
+	uint32_t at = suspect->window_count++ % CAUSE_WINDOWS;
+	uint64_t idle_ns = (uint64_t)operation->idle_us * 1000;
+	uint64_t from_ns = operation->arrival_ns - (idle_ns > late_ns ? idle_ns : late_ns);
+	suspect->windows[at] = (struct cause_window){ operation->arrival_ns - late_ns, operation->arrival_ns };
+	suspect->host_windows[at] = (struct cause_window){ from_ns, operation->arrival_ns };
+	suspect->last = *instance;
+	suspect->last.operations = NULL;
+	suspect->last.room = 0;
+	suspect->last_operation = *operation;
+	suspect->step = instance->place.step;
+}
+
+/* First test: last, or nearly so, in most of the latest instances at this place, and the steps are late for it. */
+static bool always_late_here(const struct stragglers *stragglers, const struct suspect *suspect,
+			     const struct place *place, uint32_t member, uint64_t limit_ns)
+{
+	uint32_t looked_at = place->count < STRAGGLER_PLACE_LAST ? place->count : STRAGGLER_PLACE_LAST;
+	uint32_t marks = place->marks[member] & ((1u << STRAGGLER_PLACE_LAST) - 1);
+	if (looked_at < STRAGGLER_PLACE_MIN ||
+	    __builtin_popcount(marks) < (int)(STRAGGLER_PLACE_SHARE * looked_at + 0.5))
+		return false;
+	uint64_t costs[STRAGGLER_PLACE_LAST];
+	uint32_t steps = 0;
+	for (uint64_t step = suspect->step; steps < looked_at && step >= stragglers->first_step && step; step--)
+		costs[steps++] = straggler_blame_ns(suspect, step);
+	qsort(costs, steps, sizeof(*costs), by_value);
+	return steps && costs[steps / 2] >= limit_ns;
+}
+
+/* What everybody else lost to lateness in the last steps, and the suspect before the change: its 95th percentile. */
+static uint64_t usual_spread(const struct stragglers *stragglers, const struct suspect *suspect)
+{
+	uint64_t newest = suspect->step, room = (uint64_t)stragglers->suspect_count * POOL_STEPS, count = 0;
+	uint64_t *pool = malloc(room * sizeof(*pool));
+	if (!pool)
+		return UINT64_MAX / STRAGGLER_SPREAD_FACTOR;
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
+		const struct suspect *other = &stragglers->suspects[i];
+		for (uint64_t back = other == suspect ? STRAGGLER_IN_A_ROW : 0; back < POOL_STEPS; back++) {
+			if (newest < back + stragglers->first_step)
+				break;
+			pool[count++] = straggler_blame_ns(other, newest - back);
+		}
+	}
+	qsort(pool, count, sizeof(*pool), by_value);
+	uint64_t spread = count ? pool[(count - 1) * 95 / 100] : 0;
+	free(pool);
+	return spread;
+}
+
+/* Second test: late three steps in a row, each far beyond what is usual for this rank and for everybody. */
+static bool has_changed(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t limit_ns)
+{
+	uint64_t least_ns = UINT64_MAX;
+	if (suspect->step < stragglers->first_step + STRAGGLER_HISTORY_MIN + STRAGGLER_IN_A_ROW - 1)
+		return false;
+	for (uint64_t back = 0; back < STRAGGLER_IN_A_ROW; back++) {
+		uint64_t late_ns = straggler_blame_ns(suspect, suspect->step - back);
+		least_ns = late_ns < least_ns ? late_ns : least_ns;
+	}
+	return least_ns >= limit_ns && least_ns >= STRAGGLER_SPREAD_FACTOR * usual_spread(stragglers, suspect);
+}
+
+/* A step of this process has ended: five clean ones in a row acquit. */
+static void end_step(struct stragglers *stragglers, const struct process *process, uint64_t ended)
+{
+	uint64_t limit_ns = straggler_limit_ns(straggler_step_ns(stragglers, process, POOL_STEPS));
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
+		struct suspect *suspect = &stragglers->suspects[i];
+		if (!suspect->decided_ns || suspect->last.communicator->members[suspect->last.place_member].process != process)
+			continue;
+		suspect->clean = straggler_blame_ns(suspect, ended) < limit_ns ? suspect->clean + 1 : 0;
+		if (suspect->clean >= STRAGGLER_CLEAN)
+			suspect->decided_ns = 0;
+	}
+}
+
+static void test(struct stragglers *stragglers, const struct process *process, const struct instance *instance,
+		 const struct place *place, uint32_t member)
+{
+	struct suspect *suspect = &stragglers->suspects[instance->communicator->members[member].rank];
+	uint64_t step_ns = straggler_step_ns(stragglers, process, POOL_STEPS);
+	if (suspect->decided_ns || !step_ns)
+		return;
+	uint64_t limit_ns = straggler_limit_ns(step_ns);
+	if (always_late_here(stragglers, suspect, place, member, limit_ns) ||
+	    has_changed(stragglers, suspect, limit_ns)) {
+		suspect->decided_ns = instance->start_ns;
+		suspect->candidate_ns = 0;
+		suspect->clean = 0;
+	}
+}
+
+static uint32_t latest_us(const struct instance *instance)
+{
+	uint32_t most = 0;
+	for (uint32_t i = 0; i < instance->room; i++)
+		most = instance->operations[i].late_us > most ? instance->operations[i].late_us : most;
+	return most;
+}
+
+static void account_members(struct analysis *analysis, const struct process *process, struct instance *instance,
+			    struct place *place)
+{
+	struct stragglers *stragglers = &analysis->stragglers;
+	uint32_t most_us = latest_us(instance);
+	if (!most_us && !analysis->job.pipelined) {
+		for (uint32_t i = 0; i < place->member_room; i++)
+			place->marks[i] <<= 1;
+		place->count++;
+		return;
+	}
+	uint32_t count = instance->communicator->member_count < instance->room ? instance->communicator->member_count
+									       : instance->room;
+	for (uint32_t i = 0; i < count; i++) {
+		struct operation *operation = &instance->operations[i];
+		if (analysis->job.pipelined && operation->state & OPERATION_STARTED)
+			operation->late_us = (uint32_t)beyond_own_history(place, i, operation);
+		uint64_t late_ns = (uint64_t)operation->late_us * 1000;
+		bool late = late_ns >= LATENESS_NOISE_NS && operation->late_us >= most_us / 2;
+		place->marks[i] = place->marks[i] << 1 | late;
+		if (late_ns >= LATENESS_NOISE_NS)
+			add_blame(&stragglers->suspects[instance->communicator->members[i].rank], instance, i, late_ns);
+	}
+	place->count++;
+	for (uint32_t i = 0; i < count; i++)
+		if (place->marks[i] & 1)
+			test(stragglers, process, instance, place, i);
+}
+
+void straggler_account(struct analysis *analysis, struct instance *instance)
+{
+	struct stragglers *stragglers = &analysis->stragglers;
+	const struct process *process = instance->communicator->members[instance->place_member].process;
+	struct places *places = places_of(stragglers, process, instance->steps_version);
+	if (!places || !grow_to((void **)&stragglers->suspects, &stragglers->suspect_count, analysis->job.rank_count,
+				sizeof(*stragglers->suspects)))
+		return;
+	if (!stragglers->first_step)
+		stragglers->first_step = instance->place.step;
+	if (!instance->place.place) {
+		places->starts[instance->place.step % STRAGGLER_STEPS] =
+			(struct step_start){ .step = instance->place.step, .start_ns = instance->start_ns };
+		end_step(stragglers, process, instance->place.step - 1);
+	}
+	struct place *place = place_of(places, instance);
+	if (place)
+		account_members(analysis, process, instance, place);
+}
+
+void stragglers_free(struct stragglers *stragglers)
+{
+	for (uint32_t i = 0; i < stragglers->places_count; i++)
+		forget_places(&stragglers->places[i]);
+	free(stragglers->places);
+	free(stragglers->suspects);
+	*stragglers = (struct stragglers){ 0 };
+}

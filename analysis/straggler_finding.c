@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* From a suspected rank to its finding: what it costs, why, and when to say so. */
+#include <stdlib.h>
+
+#include "analysis/lost_time.h"
+#include "analysis/model.h"
+#include "analysis/text.h"
+
+enum {
+	COST_STEPS = 4, /* steps that the cost is measured over */
+};
+
+/* Evidence of the same moment comes by several ways; the first words shall not be the poorest. */
+static const uint64_t evidence_first_ns = 300000000;
+static const uint64_t evidence_wait_ns = 1000000000;
+static const uint64_t update_pause_ns = 1000000000;
+static const uint32_t host_subject = 1u << 31;
+
+struct cost {
+	uint64_t lost_ns, step_ns, since_step;
+};
+
+static const struct process *process_of_steps(const struct suspect *suspect)
+{
+	return suspect->last.communicator->members[suspect->last.place_member].process;
+}
+
+static uint64_t since_step(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t limit_ns)
+{
+	uint64_t since = suspect->step;
+	for (uint64_t back = 1; back < STRAGGLER_STEPS && suspect->step > back; back++) {
+		uint64_t step = suspect->step - back;
+		if (step < stragglers->first_step)
+			break;
+		if (straggler_blame_ns(suspect, step) >= limit_ns)
+			since = step;
+		else if (since > step + 1)
+			break; /* two clean steps in a row: another story */
+	}
+	return since;
+}
+
+/* With several late ranks each is charged with what the job loses while the others are like the rest. */
+static uint64_t replay_cost(const struct analysis *analysis, const uint32_t *ranks, uint32_t count,
+			    uint64_t first_step)
+{
+	const struct stragglers *stragglers = &analysis->stragglers;
+	bool *healed = calloc(analysis->job.rank_count, sizeof(*healed));
+	if (!healed)
+		return 0;
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
+		healed[i] = stragglers->suspects[i].decided_ns != 0;
+	uint64_t all = lost_time_replay(&analysis->job, &analysis->instances, first_step, healed);
+	for (uint32_t i = 0; i < count; i++)
+		healed[ranks[i]] = false;
+	uint64_t without = lost_time_replay(&analysis->job, &analysis->instances, first_step, healed);
+	free(healed);
+	return all > without ? all - without : 0;
+}
+
+static struct cost measure_cost(const struct analysis *analysis, const struct suspect *suspect, const uint32_t *ranks,
+				uint32_t count)
+{
+	const struct stragglers *stragglers = &analysis->stragglers;
+	struct cost cost = { .step_ns = straggler_step_ns(stragglers, process_of_steps(suspect), COST_STEPS) };
+	cost.since_step = since_step(stragglers, suspect, straggler_limit_ns(cost.step_ns));
+	uint64_t first = suspect->step >= COST_STEPS ? suspect->step - COST_STEPS + 1 : 1;
+	if (first < cost.since_step)
+		first = cost.since_step;
+	cost.lost_ns = replay_cost(analysis, ranks, count, first) / (suspect->step - first + 1);
+	/* Steps that ended before the lateness began are too short to hold it. */
+	if (cost.lost_ns > cost.step_ns)
+		cost.step_ns = straggler_step_ns(stragglers, process_of_steps(suspect), 1);
+	if (cost.lost_ns > cost.step_ns)
+		cost.step_ns = cost.lost_ns;
+	return cost;
+}
+
+/* The latest windows, those of the last few steps. */
+static uint32_t recent_windows(const struct suspect *suspect, const struct cause_window *windows, uint64_t reach_ns,
+			       struct cause_window *recent)
+{
+	uint32_t kept = suspect->window_count < CAUSE_WINDOWS ? suspect->window_count : CAUSE_WINDOWS, count = 0;
+	uint64_t last_ns = windows[(suspect->window_count - 1) % CAUSE_WINDOWS].to_ns;
+	for (uint32_t i = 0; i < kept; i++)
+		if (windows[i].to_ns + reach_ns >= last_ns)
+			recent[count++] = windows[i];
+	return count;
+}
+
+static bool is_host_late(const struct suspect *suspect)
+{
+	return suspect->last_operation.host_us >= suspect->last_operation.by_us / 2;
+}
+
+static void find_cause(const struct analysis *analysis, const struct suspect *suspect, const struct rank *rank,
+		       uint64_t step_ns, struct cause *cause)
+{
+	struct cause_window windows[CAUSE_WINDOWS];
+	struct cause wider;
+	uint32_t tid = suspect->last_operation.tid;
+	uint64_t reach_ns = STRAGGLER_IN_A_ROW * step_ns;
+
+	uint32_t count = recent_windows(suspect, suspect->windows, reach_ns, windows);
+	cause_find(&analysis->intern, rank->process, tid, windows, count, cause);
+	if (is_host_late(suspect) && cause->share < 0.5) {
+		count = recent_windows(suspect, suspect->host_windows, reach_ns, windows);
+		cause_find(&analysis->intern, rank->process, tid, windows, count, &wider);
+		if (wider.share > cause->share)
+			*cause = wider;
+	}
+	/* A device that is late while its host did all in time is no matter of the host's threads, unless it was held. */
+	if (!is_host_late(suspect) && cause->class_ != RW_CAUSE_STOPPED && cause->class_ != RW_CAUSE_CPU)
+		*cause = (struct cause){ .share = -1, .fd = -1, .seen = cause->seen, .tid = cause->tid,
+					 .thread = cause->thread };
+}
+
+/* The ranks that the finding is about: the whole host where all its ranks are suspected and another host is seen. */
+static uint32_t choose_ranks(const struct analysis *analysis, uint32_t rank, uint32_t *ranks)
+{
+	const struct job *job = &analysis->job;
+	uint32_t host = job->ranks[rank].process->host, count = 0;
+	bool all = job->host_count > 1;
+	for (uint32_t i = 0; i < job->rank_count && all; i++) {
+		if (job->ranks[i].process->host != host)
+			continue;
+		all = i < analysis->stragglers.suspect_count && analysis->stragglers.suspects[i].decided_ns;
+		ranks[count++] = i;
+	}
+	if (all && count > 1)
+		return count;
+	ranks[0] = rank;
+	return 1;
+}
+
+static void set_late(struct record *record, const struct suspect *suspect, const struct cost *cost)
+{
+	struct rw_finding *finding = &record->finding;
+	bool host_arrival = suspect->last_operation.state & OPERATION_HOST;
+	finding->severity = RW_WARNING;
+	finding->arrival = host_arrival ? RW_ARRIVAL_HOST : RW_ARRIVAL_GPU;
+	finding->confidence = host_arrival ? RW_LIKELY : RW_CERTAIN;
+	finding->late.present = true;
+	finding->late.kind = is_host_late(suspect) ? RW_LATE_HOST : RW_LATE_DEVICE;
+	finding->late.by_ms = suspect->last_operation.by_us / 1e3;
+	finding->late.lost_ms_per_step = (double)cost->lost_ns / 1e6;
+	finding->late.lost_share = cost->step_ns ? (double)cost->lost_ns / (double)cost->step_ns : -1;
+	finding->late.since_step = (int64_t)cost->since_step;
+	if (finding->late.kind == RW_LATE_DEVICE)
+		record_add_missing(record, "the host was in time: the GPU's clocks, throttling and errors would tell more");
+	if (host_arrival)
+		record_add_missing(record, "no GPU times: device-late and transfer-slow cannot be told from host-late");
+}
+
+static int set_waiting(struct record *record, const struct analysis *analysis, const struct suspect *suspect,
+		       const uint32_t *ranks, uint32_t count)
+{
+	const struct communicator *communicator = suspect->last.communicator;
+	uint32_t *waiting = calloc(communicator->member_count + 1, sizeof(*waiting)), waiting_count = 0;
+	if (!waiting)
+		return -1;
+	for (uint32_t i = 0; i < communicator->member_count; i++) {
+		bool named = false;
+		for (uint32_t k = 0; k < count; k++)
+			named |= ranks[k] == communicator->members[i].rank;
+		if (!named && instance_concerns(&suspect->last, i))
+			waiting[waiting_count++] = communicator->members[i].rank;
+	}
+	int err = record_set_waiting(record, &analysis->job, waiting, waiting_count);
+	free(waiting);
+	return err;
+}
+
+static struct record *make_record(const struct analysis *analysis, const struct suspect *suspect,
+				  const uint32_t *ranks, uint32_t count, const struct cost *cost,
+				  const struct cause *cause)
+{
+	struct record *record = record_new(&analysis->job, RW_KIND_STRAGGLER,
+					   count > 1 ? RW_SCOPE_HOST : RW_SCOPE_RANK, ranks, count);
+	if (!record)
+		return NULL;
+	const struct process *process = analysis->job.ranks[ranks[0]].process;
+	record->subject = count > 1 ? host_subject | process->host : ranks[0];
+	set_late(record, suspect, cost);
+	record_set_operation(record, &analysis->job, &suspect->last, RW_PHASE_LAUNCHED);
+	record_set_cause(record, &analysis->intern, process, cause);
+	record_set_watchdog(record, process, true, analysis->stragglers.longest_wait_ns);
+	if (set_waiting(record, analysis, suspect, ranks, count)) {
+		record_free(record);
+		return NULL;
+	}
+	text_straggler(record);
+	return record;
+}
+
+static bool is_settled(const struct analysis *analysis, const struct suspect *suspect, const struct cause *cause,
+		       uint64_t now_ns)
+{
+	uint64_t waited_ns = now_ns - suspect->candidate_ns;
+	if (analysis->post_mortem || suspect->open || waited_ns >= evidence_wait_ns)
+		return true;
+	return waited_ns >= evidence_first_ns && cause->class_ != RW_CAUSE_UNKNOWN;
+}
+
+static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, uint64_t now_ns)
+{
+	struct suspect *suspect = &analysis->stragglers.suspects[rank];
+	struct cause cause;
+	if (!suspect->candidate_ns)
+		suspect->candidate_ns = now_ns;
+	uint32_t count = choose_ranks(analysis, rank, ranks);
+	if (suspect->clean || (count > 1 && ranks[0] != rank))
+		return; /* after a clean step wait for the next, in whichever direction; a host is told once */
+	struct cost cost = measure_cost(analysis, suspect, ranks, count);
+	if (!suspect->open && cost.lost_ns < straggler_limit_ns(cost.step_ns))
+		return;
+	find_cause(analysis, suspect, &analysis->job.ranks[rank], cost.step_ns, &cause);
+	if (!is_settled(analysis, suspect, &cause, now_ns))
+		return;
+	struct record *record = make_record(analysis, suspect, ranks, count, &cost, &cause);
+	if (!record)
+		return;
+	record->finding.first_seen_ns = suspect->decided_ns;
+	record->finding.detect_ms = now_ns > suspect->decided_ns ? (double)(now_ns - suspect->decided_ns) / 1e6 : 0;
+	suspect->open = true;
+	suspect->told_ns = now_ns;
+	findings_tell(&analysis->findings, record, now_ns);
+}
+
+static void acquit(struct analysis *analysis, uint32_t rank, uint64_t now_ns)
+{
+	struct suspect *suspect = &analysis->stragglers.suspects[rank];
+	suspect->open = false;
+	suspect->candidate_ns = 0;
+	findings_close(&analysis->findings, RW_KIND_STRAGGLER, rank, now_ns);
+	findings_close(&analysis->findings, RW_KIND_STRAGGLER, host_subject | analysis->job.ranks[rank].process->host,
+		       now_ns);
+}
+
+void straggler_tick(struct analysis *analysis, uint64_t now_ns)
+{
+	struct stragglers *stragglers = &analysis->stragglers;
+	uint32_t *ranks = NULL;
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
+		struct suspect *suspect = &stragglers->suspects[i];
+		if (suspect->open && !suspect->decided_ns)
+			acquit(analysis, i, now_ns);
+		if (!suspect->decided_ns || (suspect->open && now_ns < suspect->told_ns + update_pause_ns))
+			continue;
+		if (!ranks)
+			ranks = calloc(analysis->job.rank_count, sizeof(*ranks));
+		if (!ranks)
+			return;
+		consider(analysis, i, ranks, now_ns);
+	}
+	free(ranks);
+}

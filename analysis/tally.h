@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* How one thread spent given windows of time, by class and by what it was doing, from evidence of one level and kind. */
+#ifndef ANALYSIS_TALLY_H
+#define ANALYSIS_TALLY_H
+
+#include "analysis/cause.h"
+#include "analysis/wait_class.h"
+
+enum {
+	TALLY_GROUPS = 24,
+};
+
+struct tally_group {
+	struct wait_class class_;
+	const struct evidence_piece *longest; /* stands for the group: path, stack, waker */
+	uint64_t longest_ns, ns;
+};
+
+struct tally {
+	struct tally_group groups[TALLY_GROUPS];
+	uint32_t group_count;
+	uint64_t by_class[RW_CAUSE_COUNT];
+	uint64_t window_ns, explained_ns;
+	enum rw_level level;
+	bool sampled;
+};
+
+/* The best evidence there is about the thread: of the highest level that explains half of the windows, else of the one
+ * that explains most. */
+void tally_best(const struct intern *intern, const struct evidence *evidence, uint32_t tid,
+		const struct cause_window *windows, uint32_t window_count, struct tally *tally);
+/* Most time first; NULL when there is none. */
+const struct tally_group *tally_group_of(const struct tally *tally, enum rw_cause_class class_);
+enum rw_cause_class tally_class(const struct tally *tally);
+/* Time that [from, to] shares with the windows. */
+uint64_t tally_overlap(const struct cause_window *windows, uint32_t window_count, uint64_t from_ns, uint64_t to_ns);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "analysis/naming.h"
+
+const char *text_duration(char *text, size_t room, double ms)
+{
+	if (ms >= 9995)
+		snprintf(text, room, "%.1f s", ms / 1e3);
+	else if (ms >= 1000)
+		snprintf(text, room, "%.2f s", ms / 1e3);
+	else
+		snprintf(text, room, "%.0f ms", ms);
+	return text;
+}
+
+static void text_end(char *text, size_t room, const struct process *process)
+{
+	int status = process->exit_status;
+	if (status < 0)
+		snprintf(text, room, process->life == ANALYSIS_EXITED ? "exited" : "killed");
+	else if (WIFSIGNALED(status))
+		snprintf(text, room, "killed by signal %d", WTERMSIG(status));
+	else
+		snprintf(text, room, "exited with status %d", WEXITSTATUS(status));
+}
+
+void text_cause(char *text, size_t room, const struct cause *cause, const struct process *process)
+{
+	static const char *const texts[RW_CAUSE_COUNT] = {
+		[RW_CAUSE_UNKNOWN] = "not known",      [RW_CAUSE_IO] = "waiting for a disk",
+		[RW_CAUSE_CPU] = "waiting for a CPU",  [RW_CAUSE_LOCK] = "waiting for a lock",
+		[RW_CAUSE_MEMORY] = "waiting for memory (page faults, reclaim)",
+		[RW_CAUSE_SOCKET] = "waiting for a socket or pipe",
+		[RW_CAUSE_STOPPED] = "stopped (SIGSTOP, debugger or freezer)",
+		[RW_CAUSE_RUNNING] = "running on the CPU",
+	};
+	if (cause->class_ == RW_CAUSE_GONE)
+		text_end(text, room, process);
+	else if (cause->system_call && cause->class_ != RW_CAUSE_CPU && cause->class_ != RW_CAUSE_RUNNING &&
+		 cause->class_ != RW_CAUSE_STOPPED)
+		snprintf(text, room, "%s(2)", cause->system_call);
+	else
+		snprintf(text, room, "%s", texts[cause->class_] ? texts[cause->class_] : "not known");
+}
+
+void text_advice(char *text, size_t room, const struct cause *cause)
+{
+	static const char *const advice[RW_CAUSE_COUNT] = {
+		[RW_CAUSE_IO] = "write the log to a local or memory file system, or from another process",
+		[RW_CAUSE_CPU] = "give the rank its own CPUs (affinity, cgroup), or move what else runs on them",
+		[RW_CAUSE_LOCK] = "look at what the thread that holds the lock does; keep slow work out of the lock",
+		[RW_CAUSE_MEMORY] = "raise the memory limit, or find what fills the memory of this host",
+		[RW_CAUSE_SOCKET] = "look at the peer behind the socket or pipe; take it out of the step",
+		[RW_CAUSE_STOPPED] = "let it go on (kill -CONT PID), or find who stopped it",
+		[RW_CAUSE_RUNNING] = "profile this rank's threads (py-spy dump --pid PID): it computes while others wait",
+		[RW_CAUSE_GONE] = "look at the end of this rank's log and at the kernel log (OOM killer)",
+	};
+	const char *chosen = advice[cause->class_];
+	if (cause->class_ == RW_CAUSE_IO && cause->hop_count)
+		chosen = "write the log to a local or memory file system, or give its queue a bound that drops";
+	snprintf(text, room, "%s", chosen ? chosen : "look at this rank's threads (py-spy dump --pid PID, gdb -p PID)");
+}
+
+static const char *subject(char *text, size_t room, const struct record *record)
+{
+	char ranks[128];
+	naming_ranks(ranks, sizeof(ranks), record->finding.ranks, record->finding.rank_count);
+	if (record->finding.scope == RW_SCOPE_HOST)
+		snprintf(text, room, "host %s (%s)", record->finding.where[0].host, ranks);
+	else
+		snprintf(text, room, "%s", ranks);
+	return text;
+}
+
+void text_straggler(struct record *record)
+{
+	const struct rw_finding *finding = &record->finding;
+	char who[256], lost[32];
+	subject(who, sizeof(who), record);
+	text_duration(lost, sizeof(lost), finding->late.lost_ms_per_step);
+	snprintf(record->text, sizeof(record->text),
+		 "%s %s every step %s longer: %.0f %% of the step, since step %" PRId64, who,
+		 finding->rank_count == 1 || finding->scope == RW_SCOPE_HOST ? "makes" : "make", lost,
+		 finding->late.lost_share * 100, finding->late.since_step);
+}
+
+static const char *operation_name(char *text, size_t room, const struct rw_finding *finding)
+{
+	snprintf(text, room, "%s #%" PRIu64 " on %s", naming_function(finding->operation.function),
+		 finding->operation.sequence, finding->operation.comm_name);
+	return text;
+}
+
+static const char *waiting_name(char *text, size_t room, const struct rw_finding *finding)
+{
+	return naming_ranks(text, room, finding->late.waiting, finding->late.waiting_count);
+}
+
+void text_hang(struct record *record)
+{
+	static const char *const phases[] = {
+		[RW_PHASE_NONE] = "not joined",		 [RW_PHASE_INIT] = "not joined",
+		[RW_PHASE_CONNECT] = "not connected for", [RW_PHASE_ENQUEUED] = "enqueued but not launched",
+		[RW_PHASE_LAUNCHED] = "launched but not started", [RW_PHASE_RUNNING] = "started but not finished",
+	};
+	const struct rw_finding *finding = &record->finding;
+	char who[128], operation[160], waiting[128], waited[32];
+	snprintf(record->text, sizeof(record->text), "%s %s %s %s: %s %s waited %s", subject(who, sizeof(who), record),
+		 finding->rank_count == 1 ? "has" : "have", phases[finding->operation.phase],
+		 operation_name(operation, sizeof(operation), finding), waiting_name(waiting, sizeof(waiting), finding),
+		 finding->late.waiting_count == 1 ? "has" : "have",
+		 text_duration(waited, sizeof(waited), finding->late.by_ms));
+}
+
+void text_gone(struct record *record)
+{
+	const struct rw_finding *finding = &record->finding;
+	char who[128], operation[160], waiting[128];
+	bool killed = !strncmp(record->cause_text, "killed", strlen("killed"));
+	snprintf(record->text, sizeof(record->text), "%s %s%s: %s %s for it in %s", subject(who, sizeof(who), record),
+		 killed ? "was " : "", record->cause_text, waiting_name(waiting, sizeof(waiting), finding),
+		 finding->late.waiting_count == 1 ? "waits" : "wait",
+		 operation_name(operation, sizeof(operation), finding));
+}

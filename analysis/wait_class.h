@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* What one piece of evidence means: by kernel stack, wait channel, system call and state, in this order. */
+#ifndef ANALYSIS_WAIT_CLASS_H
+#define ANALYSIS_WAIT_CLASS_H
+
+#include "analysis/evidence.h"
+#include "analysis/system_calls.h"
+
+struct wait_class {
+	enum rw_cause_class class_;
+	const struct system_call *system_call; /* NULL outside of one, or not known */
+	bool by_waker; /* another thread ends it: follow */
+	bool idle;     /* it chose to sleep: no progress, no cause */
+	bool known;    /* false: the piece says nothing */
+};
+
+struct wait_class wait_classify(const struct intern *intern, const struct evidence_piece *piece);
+
+#endif

@@ -123,9 +123,10 @@ const char *kernel_symbols_name(const struct kernel_symbols *symbols, uint64_t a
 
 bool kernel_entry_code(const char *name)
 {
-	static const char *const names[] = { "entry_SYSCALL_64_after_hwframe", "do_syscall_64", "x64_sys_call",
-					     "el0t_64_sync", "el0t_64_sync_handler", "el0_svc", "do_el0_svc",
-					     "invoke_syscall" };
+	static const char *const names[] = {
+		"entry_SYSCALL_64_after_hwframe", "do_syscall_64", "x64_sys_call", "el0t_64_sync",
+		"el0t_64_sync_handler",           "el0_svc",       "do_el0_svc",   "invoke_syscall"
+	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!strcmp(name, names[i]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * The fields of the kernel's structures that our programs read. Offsets are relocated when they are loaded (CO-RE), so no
- * generated vmlinux.h and no BTF is needed to build. What libbpf finds behind ___ in a name is not part of it: that is
+ * The fields of the kernel's structures that our programs read. Offsets are relocated at load time (CO-RE), so neither
+ * a generated vmlinux.h nor BTF is needed to build. What libbpf finds behind ___ in a name is not part of it: that is
  * how a field is named that only some kernels have.
  */
 #ifndef EBPF_KERNEL_TYPES_BPF_H

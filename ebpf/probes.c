@@ -39,7 +39,7 @@ struct probes {
 static char last_warning[160];
 
 __attribute__((format(printf, 2, 0))) static int keep_warning(enum libbpf_print_level level, const char *format,
-							       va_list arguments)
+							      va_list arguments)
 {
 	if (level == LIBBPF_WARN) {
 		vsnprintf(last_warning, sizeof(last_warning), format, arguments);
@@ -244,7 +244,8 @@ uint64_t probes_own_ns(struct probes *probes)
 
 	if (probes->statistics_fd < 0)
 		probes->statistics_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	bpf_object__for_each_program(program, probes->programs->obj) {
+	bpf_object__for_each_program(program, probes->programs->obj)
+	{
 		struct bpf_prog_info info = { 0 };
 		__u32 size = sizeof(info);
 		int fd = bpf_program__fd(program);

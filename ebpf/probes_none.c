@@ -11,8 +11,9 @@ int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *re
 	(void)record;
 	(void)argument;
 	*probes = NULL;
-	snprintf(why, 256, "built without eBPF; install libbpf-dev, clang and bpftool, then: meson setup --reconfigure "
-			   "-Dbpf=enabled build");
+	snprintf(why, 256,
+		 "built without eBPF; install libbpf-dev, clang and bpftool, then: meson setup --reconfigure "
+		 "-Dbpf=enabled build");
 	return -EOPNOTSUPP;
 }
 

@@ -72,13 +72,14 @@ int rights_check(char *why, size_t room)
 	if (!may_trace()) {
 		snprintf(why, room,
 			 "eBPF needs the capabilities CAP_BPF and CAP_PERFMON; run the collector as root or: "
-			 "setcap cap_bpf,cap_perfmon+ep $(command -v rankwatch)");
+			 "setcap cap_bpf,cap_perfmon,cap_syslog+ep $(command -v rankwatch)");
 		return -EPERM;
 	}
 	if (!in_first_pid_namespace()) {
-		snprintf(why, room,
-			 "the collector runs in a pid namespace of its own, and eBPF sees the host's pids; start it with "
-			 "the host's (Kubernetes: hostPID: true, docker: --pid=host)");
+		snprintf(
+		    why, room,
+		    "the collector runs in a pid namespace of its own, and eBPF sees the host's pids; start it with "
+		    "the host's (Kubernetes: hostPID: true, docker: --pid=host)");
 		return -EOPNOTSUPP;
 	}
 	return 0;
@@ -90,8 +91,9 @@ void rights_explain(int err, const char *detail, char *why, size_t room)
 		snprintf(why, room, "the kernel is locked down (%s says confidentiality): eBPF cannot read its memory",
 			 LOCKDOWN_PATH);
 	else if (err == -EPERM)
-		snprintf(why, room, "the kernel refused eBPF in spite of the capabilities; in a container allow bpf(2) "
-				    "in the seccomp profile");
+		snprintf(why, room,
+			 "the kernel refused eBPF in spite of the capabilities; in a container allow bpf(2) "
+			 "in the seccomp profile");
 	else
 		snprintf(why, room, "the kernel refused the eBPF programs: %s (%.120s); it needs Linux 5.15 or newer",
 			 strerror(-err), detail[0] ? detail : "no message");

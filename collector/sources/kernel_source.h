@@ -36,6 +36,6 @@ int kernel_source_poll(struct kernel_source *source); /* number of records or -e
 int kernel_source_look(struct kernel_source *source, pid_t pid);
 
 uint64_t kernel_source_lost(const struct kernel_source *source); /* records that found the ring full */
-uint64_t kernel_source_own_ns(struct kernel_source *source);	 /* as probes_own_ns() */
+uint64_t kernel_source_own_ns(struct kernel_source *source);     /* as probes_own_ns() */
 
 #endif

@@ -8,8 +8,8 @@
 #include "analysis/analysis.h"
 #include "collector/sources/mounts.h"
 
-/* Fills everything but `process` and the frames. Of a file that is closed by now, or whose descriptor stands for another
- * one, only the last part of the path is known. Not for RW_KERNEL_EXIT. */
+/* Fills everything but `process` and the frames. Of a file that is closed by now, or whose descriptor stands for
+ * another one, only the last part of the path is known. Not for RW_KERNEL_EXIT. */
 void kernel_wait_fill(const struct rw_kernel_wait *record, const char *proc_root, struct mounts *mounts,
 		      struct analysis_wait *wait);
 

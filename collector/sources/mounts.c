@@ -15,7 +15,7 @@ enum { ANY = -1 };
 
 struct mounts {
 	char proc_root[128];
-	int own_fd; /* /proc/self/mountinfo: poll(2) tells of changes; -1 without /proc */
+	int own_fd;                  /* /proc/self/mountinfo: poll(2) tells of changes; -1 without /proc */
 	struct mount_entry *entries; /* one without file_system says: looked for, not there */
 	size_t count, room;
 };

@@ -13,7 +13,7 @@
 struct mounts;
 
 struct mount_entry {
-	int32_t id;	      /* unique on the machine while mounted; as mnt_id in /proc/PID/fdinfo/N */
+	int32_t id;           /* unique on the machine while mounted; as mnt_id in /proc/PID/fdinfo/N */
 	uint64_t device;      /* makedev() of the super block */
 	char file_system[16]; /* "ext4", "nfs4", "fuse.slow" */
 	char source[32];      /* "loop3" (without /dev/), "server:/x"; its end is cut when longer */

@@ -231,7 +231,9 @@ static int look_at_all(struct look *look)
 int proc_source_look(struct proc_source *source, analysis_process_id process, pid_t pid, uint32_t tid, uint64_t now_ns,
 		     source_wait *wait, void *argument, struct proc_source_view *view)
 {
-	struct look look = { .source = source, .id = process, .now_ns = now_ns, .callback = wait, .argument = argument };
+	struct look look = {
+		.source = source, .id = process, .now_ns = now_ns, .callback = wait, .argument = argument
+	};
 
 	look.process = find_process(source, pid);
 	int err = look.process ? 0 : add_process(source, pid, &look.process);

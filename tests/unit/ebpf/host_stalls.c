@@ -39,12 +39,12 @@ struct bench {
 
 static int failures;
 
-#define CHECK(condition, ...)                                              \
-	do {                                                               \
-		if (!(condition)) {                                        \
-			failures++;                                        \
-			printf("  FAILED %s: ", #condition), printf(__VA_ARGS__), puts(""); \
-		}                                                          \
+#define CHECK(condition, ...)                                                                                          \
+	do {                                                                                                           \
+		if (!(condition)) {                                                                                    \
+			failures++;                                                                                    \
+			printf("  FAILED %s: ", #condition), printf(__VA_ARGS__), puts("");                            \
+		}                                                                                                      \
 	} while (0)
 
 static void on_wait(void *argument, const struct analysis_wait *wait)
@@ -79,10 +79,10 @@ static void print_waits(const struct seen *seen)
 	for (int i = 0; i < seen->count; i++) {
 		const struct analysis_wait *w = &seen->waits[i];
 		printf("  level %d kind %d tid %u %s %c call %d %.2f ms (blocked %.2f, queue %.2f) fd %d %s %s %s "
-		       "waker %u %s%s chan %s:", w->level, w->kind, w->tid, w->thread, w->state, w->system_call,
-		       ms(w->end_ns - w->start_ns), ms(w->blocked_ns), ms(w->run_queue_ns), w->fd, w->path,
-		       w->file_system, w->device_name, w->waker_tid, w->waker, w->out_of_process_wake ? " (other)" : "",
-		       w->wait_channel);
+		       "waker %u %s%s chan %s:",
+		       w->level, w->kind, w->tid, w->thread, w->state, w->system_call, ms(w->end_ns - w->start_ns),
+		       ms(w->blocked_ns), ms(w->run_queue_ns), w->fd, w->path, w->file_system, w->device_name,
+		       w->waker_tid, w->waker, w->out_of_process_wake ? " (other)" : "", w->wait_channel);
 		for (uint32_t frame = 0; frame < w->frame_count; frame++)
 			printf(" %s", w->frames[frame]);
 		puts("");
@@ -167,8 +167,7 @@ static void stall(struct bench *bench, const char *name, victim_stall *stall_bod
 	memset(&bench->seen, 0, sizeof(bench->seen));
 	bench->seen.exit_status = -1;
 	printf("%s\n", name);
-	if (victim_start(&victim, stall_body, bench->disk.mount) ||
-	    kernel_source_watch(bench->kernel, 1, victim.pid)) {
+	if (victim_start(&victim, stall_body, bench->disk.mount) || kernel_source_watch(bench->kernel, 1, victim.pid)) {
 		failures++;
 		printf("  FAILED: cannot start or watch the victim\n");
 		return;
@@ -329,6 +328,10 @@ int main(void)
 	char why[256] = "";
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (geteuid()) {
+		printf("SKIPPED all of it: needs root (kernel symbols, /proc/PID/stack, loop devices)\n");
+		return 77;
+	}
 	if (mounts_open(&bench.mounts, "/proc") || proc_source_open(&bench.proc, "/proc", bench.mounts))
 		return 1;
 	if (kernel_source_open(&bench.kernel, "/proc", bench.mounts, &events, why)) {

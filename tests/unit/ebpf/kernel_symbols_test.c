@@ -27,8 +27,9 @@ static int open_text(const char *text)
 
 Test(kernel_symbols, an_address_inside_a_function_has_its_name)
 {
-	cr_assert(zero(int, open_text("ffffffff81000200 T folio_wait_bit\nffffffff81000100 t ext4_sync_file.isra.0\t[ext4]\n"
-				      "ffffffff81000180 d some_data\nffffffff81000300 W jbd2_log_wait_commit\n")));
+	cr_assert(
+	    zero(int, open_text("ffffffff81000200 T folio_wait_bit\nffffffff81000100 t ext4_sync_file.isra.0\t[ext4]\n"
+				"ffffffff81000180 d some_data\nffffffff81000300 W jbd2_log_wait_commit\n")));
 	cr_expect(eq(str, (char *)kernel_symbols_name(symbols, 0xffffffff81000100), "ext4_sync_file"));
 	cr_expect(eq(str, (char *)kernel_symbols_name(symbols, 0xffffffff810001ff), "ext4_sync_file"));
 	cr_expect(eq(str, (char *)kernel_symbols_name(symbols, 0xffffffff81000200), "folio_wait_bit"));
@@ -39,7 +40,8 @@ Test(kernel_symbols, an_address_inside_a_function_has_its_name)
 
 Test(kernel_symbols, hidden_addresses_are_an_error)
 {
-	cr_expect(eq(int, open_text("0000000000000000 T folio_wait_bit\n0000000000000000 t ext4_sync_file\n"), -EACCES));
+	cr_expect(
+	    eq(int, open_text("0000000000000000 T folio_wait_bit\n0000000000000000 t ext4_sync_file\n"), -EACCES));
 	cr_expect(eq(int, kernel_symbols_open(&symbols, "/nowhere"), -ENOENT));
 }
 

@@ -10,10 +10,27 @@
 
 /* As recorded from an fsync on a loop device at 1 MB/s. */
 static const struct rw_kernel_wait recorded = {
-	.kind = RW_KERNEL_WAIT, .tgid = 4711, .tid = 4712, .waker_tid = 12, .waker_tgid = 12, .system_call = 74,
-	.fd = 3, .device = 7u << 20 | 3, .inode = 12, .start_ns = 1000, .end_ns = 249431000, .blocked_ns = 249240000,
-	.run_queue_ns = 30000, .longest_ns = 249000000, .state = 2, .io_wait = 1, .stack_id = -1,
-	.thread = "tb-writer", .waker = "kworker/u8:0", .file = "events.out", .file_system = "ext4",
+	.kind = RW_KERNEL_WAIT,
+	.tgid = 4711,
+	.tid = 4712,
+	.waker_tid = 12,
+	.waker_tgid = 12,
+	.system_call = 74,
+	.fd = 3,
+	.device = 7u << 20 | 3,
+	.inode = 12,
+	.start_ns = 1000,
+	.end_ns = 249431000,
+	.blocked_ns = 249240000,
+	.run_queue_ns = 30000,
+	.longest_ns = 249000000,
+	.state = 2,
+	.io_wait = 1,
+	.stack_id = -1,
+	.thread = "tb-writer",
+	.waker = "kworker/u8:0",
+	.file = "events.out",
+	.file_system = "ext4",
 };
 
 static struct recorded_tree tree;
@@ -23,7 +40,8 @@ static struct analysis_wait wait;
 static void open_all(void)
 {
 	tree_open(&tree);
-	tree_write(&tree, "4711/mountinfo", "36 27 7:3 / /mnt rw - ext4 /dev/loop3 rw\n37 27 0:44 / /f rw - fuse.slow s rw\n");
+	tree_write(&tree, "4711/mountinfo",
+		   "36 27 7:3 / /mnt rw - ext4 /dev/loop3 rw\n37 27 0:44 / /f rw - fuse.slow s rw\n");
 	tree_link(&tree, "4711/fd/3", "/mnt/logs/events.out");
 	tree_write(&tree, "4711/fdinfo/3", "mnt_id:\t36\nino:\t12\n");
 	cr_assert(zero(int, mounts_open(&mounts, tree.root)));

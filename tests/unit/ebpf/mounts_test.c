@@ -10,14 +10,13 @@
 #include "collector/sources/mounts.h"
 #include "tests/unit/ebpf/recorded_tree.h"
 
-static const char table[] =
-	"22 27 0:21 / /proc rw,relatime - proc proc rw\n"
-	"36 27 7:3 / /mnt/slow rw,noatime shared:5 master:1 - ext4 /dev/loop3 rw,errors=continue\n"
-	"37 27 0:44 / /net/my\\040logs rw - nfs4 server:/export/logs rw,vers=4.2\n"
-	"38 27 0:45 / /fuse rw,nosuid - fuse.slow slow rw,user_id=0\n"
-	"garbage\n"
-	"39 27 0:46 / /half rw\n"
-	"40 27 253:0 / / rw - xfs /dev/mapper/a-volume-group-name-that-is-long rw\n";
+static const char table[] = "22 27 0:21 / /proc rw,relatime - proc proc rw\n"
+			    "36 27 7:3 / /mnt/slow rw,noatime shared:5 master:1 - ext4 /dev/loop3 rw,errors=continue\n"
+			    "37 27 0:44 / /net/my\\040logs rw - nfs4 server:/export/logs rw,vers=4.2\n"
+			    "38 27 0:45 / /fuse rw,nosuid - fuse.slow slow rw,user_id=0\n"
+			    "garbage\n"
+			    "39 27 0:46 / /half rw\n"
+			    "40 27 253:0 / / rw - xfs /dev/mapper/a-volume-group-name-that-is-long rw\n";
 
 static struct recorded_tree tree;
 static struct mounts *mounts;

@@ -38,8 +38,8 @@ static void write_thread(const char *tid, const char *stat, const char *call, co
 static void open_all(void)
 {
 	tree_open(&tree);
-	write_thread("4711", "4711 (python-main) S 1 4711 4711 0 -1\n", "202 0x7f00 0x80 0x0 0x0 0x0 0x0 0x7ffc 0x7f1\n",
-		     "futex_do_wait");
+	write_thread("4711", "4711 (python-main) S 1 4711 4711 0 -1\n",
+		     "202 0x7f00 0x80 0x0 0x0 0x0 0x0 0x7ffc 0x7f1\n", "futex_do_wait");
 	cr_assert(zero(int, mounts_open(&mounts, tree.root)));
 }
 

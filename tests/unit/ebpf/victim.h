@@ -9,9 +9,9 @@
 /* Written by the victim, read by the test: shared memory. Times are its CLOCK_MONOTONIC. */
 struct victim_truth {
 	uint64_t start_ns, end_ns;
-	uint64_t run_queue_ns; /* by its own schedstat */
+	uint64_t run_queue_ns;     /* by its own schedstat */
 	pid_t main_tid, other_tid; /* other: its second thread */
-	pid_t helper_pid;	    /* the process at the pipe's other end */
+	pid_t helper_pid;          /* the process at the pipe's other end */
 };
 
 struct victim {
@@ -24,7 +24,7 @@ struct victim {
 typedef void victim_stall(struct victim_truth *truth, const char *folder);
 
 victim_stall victim_sleep, victim_lock, victim_timed_lock, victim_pipe, victim_spin, victim_stop, victim_fsync,
-	victim_writer;
+    victim_writer;
 
 int victim_start(struct victim *victim, victim_stall *stall, const char *folder);
 void victim_go(struct victim *victim);

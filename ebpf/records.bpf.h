@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/* Records for the ring: begun, filled from a task and its thread's state, sent. */
+#ifndef EBPF_RECORDS_BPF_H
+#define EBPF_RECORDS_BPF_H
+
+#include "ebpf/threads.bpf.h"
+
+const volatile __u8 takes_descriptor[WAITS_SYSTEM_CALLS];
+
+__u64 lost;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, WAITS_RING_BYTES);
+} records SEC(".maps");
+
+static void find_file(struct task_struct *task, __u64 fd, struct place *place)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files = BPF_CORE_READ(table, fd);
+	struct file *file = NULL;
+
+	if (fd >= BPF_CORE_READ(table, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), files + fd) || !file)
+		return;
+
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	place->inode = BPF_CORE_READ(inode, i_ino);
+	place->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	bpf_probe_read_kernel_str(place->file, sizeof(place->file), BPF_CORE_READ(file, f_path.dentry, d_name.name));
+	bpf_probe_read_kernel_str(place->file_system, sizeof(place->file_system),
+				  BPF_CORE_READ(inode, i_sb, s_type, name));
+	place->known = 1;
+}
+
+static bool has_descriptor(__s32 system_call)
+{
+	return system_call >= 0 && system_call < WAITS_SYSTEM_CALLS && takes_descriptor[system_call];
+}
+
+static void fill_file(struct rw_kernel_wait *wait, struct task_struct *task, struct thread *thread)
+{
+	struct place now = {};
+	struct place *place = &thread->closing;
+
+	if (!has_descriptor(thread->system_call))
+		return;
+	wait->fd = (__s32)thread->argument;
+	if (!place->known) {
+		place = &now;
+		find_file(task, (__u32)thread->argument, place);
+	}
+	wait->inode = place->inode;
+	wait->device = place->device;
+	__builtin_memcpy(wait->file, place->file, sizeof(wait->file));
+	__builtin_memcpy(wait->file_system, place->file_system, sizeof(wait->file_system));
+}
+
+static void fill_longest(struct waits_record *record, const struct period *longest)
+{
+	record->wait.longest_ns = longest->ns;
+	record->wait.state = longest->state;
+	record->wait.io_wait = longest->io_wait;
+	record->wait.waker_tid = longest->waker.tid;
+	record->wait.waker_tgid = longest->waker.tgid;
+	__builtin_memcpy(record->wait.waker, longest->waker.name, sizeof(record->wait.waker));
+	record->wait.stack_id = longest->frame_count;
+	__builtin_memcpy(record->frames, longest->frames, sizeof(record->frames));
+}
+
+static struct waits_record *begin_record(struct task_struct *task, __u32 kind)
+{
+	struct waits_record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
+	if (!record) {
+		__sync_fetch_and_add(&lost, 1);
+		return NULL;
+	}
+	__builtin_memset(record, 0, sizeof(*record));
+	record->wait.kind = kind;
+	record->wait.tgid = task->tgid;
+	record->wait.tid = task->pid;
+	record->wait.system_call = OUTSIDE;
+	record->wait.fd = -1;
+	bpf_probe_read_kernel(record->wait.thread, sizeof(record->wait.thread), task->comm);
+	return record;
+}
+
+/* The collector comes by ten times a second; it is woken only when that may be too seldom. */
+static void send_record(struct waits_record *record)
+{
+	bool half_full = bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > WAITS_RING_BYTES / 2;
+
+	bpf_ringbuf_submit(record, half_full ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
+static void report_wait(struct task_struct *task, struct thread *thread, __u64 start_ns, __u64 end_ns)
+{
+	struct waits_record *record = begin_record(task, RW_KERNEL_WAIT);
+	if (!record)
+		return;
+
+	record->wait.start_ns = start_ns;
+	record->wait.end_ns = end_ns;
+	record->wait.blocked_ns = thread->blocked_ns;
+	record->wait.run_queue_ns = thread->run_queue_ns;
+	record->wait.system_call = thread->system_call;
+	fill_longest(record, &thread->longest);
+	fill_file(&record->wait, task, thread);
+	send_record(record);
+}
+
+static void report_queue(struct task_struct *task, struct thread *thread, __u64 end_ns)
+{
+	struct waits_record *record = begin_record(task, RW_KERNEL_RUN_QUEUE);
+	if (!record)
+		return;
+
+	record->wait.start_ns = thread->queue_since_ns;
+	record->wait.end_ns = end_ns;
+	record->wait.run_queue_ns = thread->queue_ns;
+	send_record(record);
+}
+
+static void report_now(struct task_struct *task, struct thread *thread, __u64 now)
+{
+	struct waits_record *record = begin_record(task, RW_KERNEL_NOW);
+	if (!record)
+		return;
+
+	record->wait.start_ns = thread->system_call == OUTSIDE ? thread->off_ns : thread->enter_ns;
+	record->wait.end_ns = now;
+	record->wait.system_call = thread->system_call;
+	record->wait.longest_ns = thread->off_ns && now > thread->off_ns ? now - thread->off_ns : 0;
+	record->wait.run_queue_ns = task->sched_info.run_delay;
+	record->wait.cpu_ns = task->se.sum_exec_runtime;
+	record->wait.state = state_of(task);
+	record->wait.io_wait = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait);
+	if (record->wait.state)
+		record->wait.stack_id = copy_stack(task, record->frames);
+	fill_file(&record->wait, task, thread);
+	send_record(record);
+}
+
+static void report_end(struct task_struct *task)
+{
+	if (!watch_of(task) || BPF_CORE_READ(task, signal, live.counter))
+		return;
+
+	struct waits_record *record = begin_record(task, RW_KERNEL_EXIT);
+	if (!record)
+		return;
+	record->wait.end_ns = bpf_ktime_get_ns();
+	record->wait.exit_code = task->exit_code;
+	send_record(record);
+}
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What watching costs: 8 processes that each wake 200 times a second (5 ms sleeps: below the threshold), then 80 times
+ * (12 ms: a record each). Prints one JSON object per stream: run time of the BPF programs, CPU of the reading side, and
+ * the cost of one sample of a thread. Root only.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/sources/kernel_source.h"
+#include "collector/sources/proc_source.h"
+#include "stopwatch.h"
+
+enum { PROCESSES = 8, POLL_MS = 100, SAMPLES = 1000 };
+
+struct reader {
+	struct kernel_source *kernel;
+	struct proc_source *proc;
+	struct mounts *mounts;
+	pid_t pids[PROCESSES];
+	uint64_t waits;
+};
+
+static void on_wait(void *argument, const struct analysis_wait *wait)
+{
+	(void)wait;
+	((struct reader *)argument)->waits++;
+}
+
+static void on_ended(void *argument, analysis_process_id process, int exit_status, uint64_t at_ns)
+{
+	(void)argument;
+	(void)process;
+	(void)exit_status;
+	(void)at_ns;
+}
+
+static _Noreturn void sleep_on(useconds_t period_us)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		usleep(period_us);
+}
+
+static void start(struct reader *reader, useconds_t period_us)
+{
+	for (int i = 0; i < PROCESSES; i++) {
+		reader->pids[i] = fork();
+		if (!reader->pids[i])
+			sleep_on(period_us);
+		if (kernel_source_watch(reader->kernel, (analysis_process_id)i, reader->pids[i]))
+			abort();
+	}
+}
+
+static void stop(struct reader *reader)
+{
+	for (int i = 0; i < PROCESSES; i++) {
+		kernel_source_unwatch(reader->kernel, reader->pids[i]);
+		proc_source_forget(reader->proc, reader->pids[i]);
+		kill(reader->pids[i], SIGKILL);
+		waitpid(reader->pids[i], NULL, 0);
+	}
+}
+
+static double cpu_ns(void)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_SELF, &used);
+	return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e9 +
+	       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e3;
+}
+
+static double sample_ns(struct reader *reader, bool by_kernel)
+{
+	static double times[SAMPLES];
+
+	for (int i = 0; i < SAMPLES; i++) {
+		pid_t pid = reader->pids[i % PROCESSES];
+		uint64_t begin = stopwatch_now();
+		if (by_kernel)
+			kernel_source_look(reader->kernel, pid);
+		else
+			proc_source_look(reader->proc, 0, pid, 0, begin, on_wait, reader, NULL);
+		times[i] = (double)(stopwatch_now() - begin);
+	}
+	return stopwatch_median(times, SAMPLES);
+}
+
+static void measure(struct reader *reader, useconds_t period_us, unsigned int seconds)
+{
+	start(reader, period_us);
+	usleep(500000);
+	kernel_source_poll(reader->kernel);
+	uint64_t waits = reader->waits, begin = stopwatch_now(), own = kernel_source_own_ns(reader->kernel);
+	double cpu = cpu_ns();
+	for (unsigned int i = 0; i < seconds * 1000 / POLL_MS; i++) {
+		usleep(POLL_MS * 1000);
+		kernel_source_poll(reader->kernel);
+	}
+	cpu = cpu_ns() - cpu;
+	own = kernel_source_own_ns(reader->kernel) - own;
+	double elapsed = (double)(stopwatch_now() - begin);
+	printf("{\"processes\":%d,\"period_us\":%u,\"records_s\":%.0f,\"bpf_percent\":%.3f,\"reader_percent\":%.3f,",
+	       PROCESSES, period_us, (double)(reader->waits - waits) * 1e9 / elapsed, 100 * (double)own / elapsed,
+	       100 * cpu / elapsed);
+	printf("\"kernel_sample_ns\":%.0f,\"proc_sample_ns\":%.0f,\"lost\":%lu}\n", sample_ns(reader, true),
+	       sample_ns(reader, false), (unsigned long)kernel_source_lost(reader->kernel));
+	stop(reader);
+}
+
+int main(int argc, char **argv)
+{
+	static struct reader reader;
+	struct kernel_source_events events = { on_wait, on_ended, &reader };
+	unsigned int seconds = argc > 1 ? (unsigned int)atoi(argv[1]) : 10;
+	char why[256];
+
+	if (mounts_open(&reader.mounts, "/proc") || proc_source_open(&reader.proc, "/proc", reader.mounts))
+		return 1;
+	if (kernel_source_open(&reader.kernel, "/proc", reader.mounts, &events, why)) {
+		fprintf(stderr, "host_bench: skipped: %s\n", why);
+		return 77;
+	}
+	measure(&reader, 5000, seconds);
+	measure(&reader, 12000, seconds);
+	kernel_source_close(reader.kernel);
+	proc_source_close(reader.proc);
+	mounts_close(reader.mounts);
+	return 0;
+}

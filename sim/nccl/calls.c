@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* The collective and point-to-point calls. */
+#include "export.h"
+#include "group.h"
+#include "log.h"
+#include "number.h"
+
+static const char *const function_names[FUNCTIONS] = { "AllGather", "AllReduce", "Broadcast", "Reduce",
+						       "ReduceScatter", "Send", "Recv" };
+
+const char *function_name(enum function function)
+{
+	return function_names[function];
+}
+
+static ncclResult_t task_check(const struct task *task)
+{
+	const char *name = function_name(task->function);
+
+	if (!task->comm) {
+		log_warn("%s : comm argument is NULL", name);
+		return ncclInvalidArgument;
+	}
+	if (!number_size(task->type)) {
+		log_warn("%s : invalid type %d", name, (int)task->type);
+		return ncclInvalidArgument;
+	}
+	if ((unsigned int)task->op >= ncclNumOps) {
+		log_warn("%s : invalid reduction operation %d", name, (int)task->op);
+		return ncclInvalidArgument;
+	}
+	if (task->root_or_peer < 0 || task->root_or_peer >= task->comm->nranks) {
+		log_warn("%s : invalid root or peer %d (root should be in the 0..%d range)", name, task->root_or_peer,
+			 task->comm->nranks);
+		return ncclInvalidArgument;
+	}
+	if (atomic_load(&task->comm->stop)) {
+		log_warn("%s : the communicator was aborted", name);
+		return ncclInvalidUsage;
+	}
+	return ncclSuccess;
+}
+
+/* A single rank only copies; profilers hear nothing of it, as in NCCL. */
+static ncclResult_t copy_alone(const struct task *task)
+{
+	size_t bytes = task->count * number_size(task->type);
+
+	if (task->send == task->recv)
+		return ncclSuccess;
+	return DRIVER(cuMemcpyAsync, (CUdeviceptr)(uintptr_t)task->recv, (CUdeviceptr)(uintptr_t)task->send, bytes,
+		      task->stream);
+}
+
+static ncclResult_t task_enqueue(const struct task *task)
+{
+	ncclResult_t result = task_check(task);
+
+	if (result != ncclSuccess || !task->count)
+		return result;
+	if (task->comm->nranks == 1 && !task_is_p2p(task))
+		return copy_alone(task);
+	return group_add_task(task);
+}
+
+static ncclResult_t enqueue(struct task task)
+{
+	group_enter();
+	ncclResult_t result = task_enqueue(&task);
+	if (result != ncclSuccess)
+		group_fail(result);
+	ncclResult_t left = group_leave();
+	return result != ncclSuccess ? result : left;
+}
+
+ncclResult_t pncclAllReduce(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op,
+			    ncclComm_t comm, cudaStream_t stream)
+{
+	return enqueue((struct task){ .function = FUNCTION_ALLREDUCE, .send = send, .recv = recv, .count = count,
+				      .type = type, .op = op, .comm = comm, .stream = stream });
+}
+EXPORT_WEAK(AllReduce);
+
+ncclResult_t pncclReduce(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
+			 ncclComm_t comm, cudaStream_t stream)
+{
+	return enqueue((struct task){ .function = FUNCTION_REDUCE, .send = send, .recv = recv, .count = count,
+				      .type = type, .op = op, .root_or_peer = root, .comm = comm, .stream = stream });
+}
+EXPORT_WEAK(Reduce);
+
+ncclResult_t pncclReduceScatter(const void *send, void *recv, size_t recvcount, ncclDataType_t type, ncclRedOp_t op,
+				ncclComm_t comm, cudaStream_t stream)
+{
+	return enqueue((struct task){ .function = FUNCTION_REDUCESCATTER, .send = send, .recv = recv,
+				      .count = recvcount, .type = type, .op = op, .comm = comm, .stream = stream });
+}
+EXPORT_WEAK(ReduceScatter);
+
+ncclResult_t pncclAllGather(const void *send, void *recv, size_t sendcount, ncclDataType_t type, ncclComm_t comm,
+			    cudaStream_t stream)
+{
+	return enqueue((struct task){ .function = FUNCTION_ALLGATHER, .send = send, .recv = recv, .count = sendcount,
+				      .type = type, .comm = comm, .stream = stream });
+}
+EXPORT_WEAK(AllGather);
+
+ncclResult_t pncclBroadcast(const void *send, void *recv, size_t count, ncclDataType_t type, int root,
+			    ncclComm_t comm, cudaStream_t stream)
+{
+	return enqueue((struct task){ .function = FUNCTION_BROADCAST, .send = send, .recv = recv, .count = count,
+				      .type = type, .root_or_peer = root, .comm = comm, .stream = stream });
+}
+EXPORT_WEAK(Broadcast);
+
+/* Through the public name, as in NCCL: whoever replaced ncclBroadcast sees this, too. */
+ncclResult_t pncclBcast(void *buff, size_t count, ncclDataType_t type, int root, ncclComm_t comm, cudaStream_t stream)
+{
+	return ncclBroadcast(buff, buff, count, type, root, comm, stream);
+}
+EXPORT_WEAK(Bcast);
+
+ncclResult_t pncclSend(const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+		       cudaStream_t stream)
+{
+	return enqueue((struct task){ .function = FUNCTION_SEND, .send = send, .count = count, .type = type,
+				      .root_or_peer = peer, .comm = comm, .stream = stream });
+}
+EXPORT_WEAK(Send);
+
+ncclResult_t pncclRecv(void *recv, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
+{
+	return enqueue((struct task){ .function = FUNCTION_RECV, .recv = recv, .count = count, .type = type,
+				      .root_or_peer = peer, .comm = comm, .stream = stream });
+}
+EXPORT_WEAK(Recv);

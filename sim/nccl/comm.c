@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* Building and dropping one rank of a communicator. */
+#include "comm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernel.h"
+#include "log.h"
+#include "meeting.h"
+#include "profiler.h"
+
+#define ABORT_WAKE_NS 1000000
+
+void comm_plan_started(struct ncclComm *comm)
+{
+	pthread_mutex_lock(&comm->lock);
+	comm->running++;
+	pthread_mutex_unlock(&comm->lock);
+}
+
+void comm_plan_done(struct ncclComm *comm)
+{
+	pthread_mutex_lock(&comm->lock);
+	if (--comm->running == 0)
+		pthread_cond_broadcast(&comm->idle);
+	pthread_mutex_unlock(&comm->lock);
+}
+
+static void wait_a_moment(struct ncclComm *comm)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += ABORT_WAKE_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	pthread_cond_timedwait(&comm->idle, &comm->lock, &until);
+}
+
+void comm_drain(struct ncclComm *comm)
+{
+	pthread_mutex_lock(&comm->lock);
+	while (comm->running) {
+		if (!atomic_load(&comm->stop)) {
+			pthread_cond_wait(&comm->idle, &comm->lock);
+			continue;
+		}
+		/* A wait may have looked at the flag just before it was set: wake until all have ended. */
+		segment_wake(&comm->segment, comm->rank);
+		wait_a_moment(comm);
+	}
+	pthread_mutex_unlock(&comm->lock);
+}
+
+void comm_free(struct ncclComm *comm)
+{
+	proxy_stop(&comm->proxy);
+	if (comm->order)
+		driver.cuEventDestroy(comm->order);
+	if (comm->module)
+		driver.cuModuleUnload(comm->module);
+	segment_unmap(&comm->segment);
+	if (comm->attached)
+		profiler_detach(comm);
+	if (comm->context)
+		driver.cuDevicePrimaryCtxRelease(comm->device);
+	pthread_cond_destroy(&comm->idle);
+	pthread_mutex_destroy(&comm->lock);
+	free(comm);
+}
+
+static ncclResult_t load_kernel(struct ncclComm *comm)
+{
+	if (driver.cuModuleLoadData(&comm->module, &kernel_image) == CUDA_SUCCESS)
+		return DRIVER(cuModuleGetFunction, &comm->kernel, comm->module, KERNEL_NAME);
+	log_warn("this libcuda.so.1 is not the stand-in driver that the stand-in NCCL needs: check LD_LIBRARY_PATH");
+	return ncclUnhandledCudaError;
+}
+
+/* With the communicator's context current. */
+static ncclResult_t open_device(struct ncclComm *comm)
+{
+	ncclResult_t result = DRIVER(cuDeviceGetPCIBusId, comm->pci, sizeof(comm->pci), comm->device);
+
+	if (result == ncclSuccess)
+		result = DRIVER(cuEventCreate, &comm->order, CU_EVENT_DISABLE_TIMING);
+	return result == ncclSuccess ? load_kernel(comm) : result;
+}
+
+static bool meet(struct ncclComm *comm)
+{
+	return gate_pass(&comm->segment.shared->host_gate, comm->nranks, &comm->stop);
+}
+
+static ncclResult_t check_devices(const struct ncclComm *comm)
+{
+	const struct segment_rank *ranks = comm->segment.shared->ranks;
+
+	for (int a = 0; a < comm->nranks; a++) {
+		for (int b = 0; b < a; b++) {
+			if (strncmp(ranks[a].pci, ranks[b].pci, sizeof(ranks[a].pci)) != 0)
+				continue;
+			log_warn("Duplicate GPU detected : rank %d and rank %d both on CUDA device %.16s", b, a,
+				 ranks[a].pci);
+			return ncclInvalidUsage;
+		}
+	}
+	return ncclSuccess;
+}
+
+static ncclResult_t meet_others(struct ncclComm *comm)
+{
+	struct segment_rank *mine = &comm->segment.shared->ranks[comm->rank];
+
+	mine->pid = getpid();
+	memcpy(mine->pci, comm->pci, sizeof(mine->pci));
+	meet(comm);
+	return check_devices(comm);
+}
+
+/* NCCL's order: the others are known, then the profiler, then the progress thread, then all go on together. */
+static ncclResult_t connect_ranks(struct ncclComm *comm, const ncclUniqueId *id)
+{
+	ncclResult_t result = open_device(comm);
+
+	if (result == ncclSuccess)
+		result = meeting_join(&comm->segment, id, comm->nranks, comm->rank);
+	if (result == ncclSuccess)
+		result = meet_others(comm);
+	if (result != ncclSuccess)
+		return result;
+	profiler_attach(comm);
+	comm->attached = true;
+	result = proxy_start(&comm->proxy, comm->device);
+	meet(comm);
+	return result;
+}
+
+static struct ncclComm *comm_new(const struct comm_job *job, uint64_t hash)
+{
+	struct ncclComm *comm = calloc(1, sizeof(*comm));
+
+	if (!comm)
+		return NULL;
+	comm->rank = job->rank;
+	comm->nranks = job->nranks;
+	comm->device = job->device;
+	comm->hash = hash;
+	snprintf(comm->name, sizeof(comm->name), "%s", job->name);
+	pthread_mutex_init(&comm->lock, NULL);
+	pthread_cond_init(&comm->idle, NULL);
+	return comm;
+}
+
+ncclResult_t comm_init(const struct comm_job *job, uint64_t hash)
+{
+	struct ncclComm *comm = comm_new(job, hash);
+
+	if (!comm)
+		return ncclSystemError;
+	ncclResult_t result = DRIVER(cuDevicePrimaryCtxRetain, &comm->context, comm->device);
+	if (result == ncclSuccess)
+		result = DRIVER(cuCtxPushCurrent, comm->context);
+	if (result == ncclSuccess) {
+		result = connect_ranks(comm, &job->id);
+		driver.cuCtxPopCurrent(NULL);
+	}
+	log_info("ncclCommInitRank comm %p rank %d nranks %d cudaDev %d busId %s commId 0x%llx - Init %s", (void *)comm,
+		 comm->rank, comm->nranks, comm->device, comm->pci, (unsigned long long)hash,
+		 result == ncclSuccess ? "COMPLETE" : "FAILED");
+	if (result != ncclSuccess) {
+		comm_free(comm);
+		return result;
+	}
+	*job->out = comm;
+	return ncclSuccess;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernel.h"
+
+#include <time.h>
+
+#include "mover.h"
+
+/* As the GPU's %globaltimer: nanoseconds since the epoch, one clock for all devices of the host. */
+static uint64_t global_timer(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool move(struct plan *plan)
+{
+	for (const struct task *task = plan->collectives; task; task = task->next) {
+		if (!mover_collective(task))
+			return false;
+	}
+	return !plan->p2p || mover_p2p(plan->p2p);
+}
+
+static void kernel_run(void **params, const struct cpu_launch *launch)
+{
+	struct plan *plan = *(struct plan **)params[0];
+	struct ncclComm *comm = plan->comm;
+
+	(void)launch;
+	atomic_store(&plan->start_ns, global_timer());
+	if (plan->channel_events)
+		proxy_wake(&comm->proxy);
+	if (move(plan)) /* an aborted plan never stops, for whoever watches it */
+		atomic_store(&plan->stop_ns, global_timer());
+	if (plan->channel_events)
+		proxy_wake(&comm->proxy);
+	plan_drop(plan);
+	comm_plan_done(comm);
+}
+
+static const struct cpu_module_kernel kernels[] = { { KERNEL_NAME, kernel_run, 1, { sizeof(struct plan *) } } };
+
+const struct cpu_module_image kernel_image = { { 'r', 'w', 'c', 'p', 'u', 'm', 'o', 'd' }, 1, kernels };

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "launch.h"
+
+#include "profiler.h"
+
+#define THREADS 512
+
+/* The launch stream waits for the other streams of the group and for the communicator's earlier plans. */
+static ncclResult_t prepare(struct plan *plan)
+{
+	CUevent order = plan->comm->order;
+	CUstream stream = plan_launch_stream(plan);
+	ncclResult_t result = DRIVER(cuStreamWaitEvent, stream, order, 0);
+
+	for (size_t i = 0; i + 1 < plan->stream_count && result == ncclSuccess; i++) {
+		result = DRIVER(cuEventRecord, order, plan->streams[i]);
+		if (result == ncclSuccess)
+			result = DRIVER(cuStreamWaitEvent, stream, order, 0);
+	}
+	return result;
+}
+
+static uint32_t plan_channels(const struct plan *plan)
+{
+	uint32_t most = 1;
+
+	for (const struct task *task = plan->collectives; task; task = task->next)
+		most = task->channels > most ? task->channels : most;
+	for (const struct task *task = plan->p2p; task; task = task->next)
+		most = task->channels > most ? task->channels : most;
+	return most;
+}
+
+static ncclResult_t launch_kernel(struct plan *plan)
+{
+	CUlaunchConfig config = {
+		.gridDimX = plan_channels(plan), .gridDimY = 1, .gridDimZ = 1,
+		.blockDimX = THREADS, .blockDimY = 1, .blockDimZ = 1,
+		.hStream = plan_launch_stream(plan),
+	};
+	void *params[] = { &plan };
+
+	atomic_fetch_add(&plan->references, 1);
+	comm_plan_started(plan->comm);
+	ncclResult_t result = DRIVER(cuLaunchKernelEx, &config, plan->comm->kernel, params, NULL);
+	if (result != ncclSuccess) {
+		comm_plan_done(plan->comm);
+		plan_drop(plan);
+	}
+	return result;
+}
+
+static void hand_to_proxy(struct plan *plan)
+{
+	if (plan->channel_events)
+		proxy_add(&plan->comm->proxy, plan);
+}
+
+static ncclResult_t launch(struct plan *plan)
+{
+	profiler_launch_start(plan);
+	ncclResult_t result = launch_kernel(plan);
+	profiler_launch_stop(plan);
+	if (result == ncclSuccess)
+		profiler_plan_events(plan, hand_to_proxy);
+	return result;
+}
+
+/* What follows on any stream of the group, and the communicator's next plan, comes after this one. */
+static ncclResult_t finish(struct plan *plan)
+{
+	CUevent order = plan->comm->order;
+	ncclResult_t result = DRIVER(cuEventRecord, order, plan_launch_stream(plan));
+
+	for (size_t i = 0; i + 1 < plan->stream_count && result == ncclSuccess; i++)
+		result = DRIVER(cuStreamWaitEvent, plan->streams[i], order, 0);
+	return result;
+}
+
+static ncclResult_t for_each_plan(struct plan *plans, ncclResult_t (*step)(struct plan *plan))
+{
+	ncclResult_t result = ncclSuccess;
+
+	for (struct plan *plan = plans; plan && result == ncclSuccess; plan = plan->next) {
+		result = DRIVER(cuCtxPushCurrent, plan->comm->context);
+		if (result != ncclSuccess)
+			break;
+		result = step(plan);
+		driver.cuCtxPopCurrent(NULL);
+	}
+	return result;
+}
+
+ncclResult_t launch_plans(struct plan *plans)
+{
+	for (struct plan *plan = plans; plan; plan = plan->next)
+		plan_sort(plan);
+	ncclResult_t result = for_each_plan(plans, prepare);
+	if (result == ncclSuccess)
+		result = for_each_plan(plans, launch);
+	if (result == ncclSuccess)
+		result = for_each_plan(plans, finish);
+	while (plans) {
+		struct plan *next = plans->next;
+		plan_drop(plans);
+		plans = next;
+	}
+	return result;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The part of NCCL 2.28.9's public interface that the stand-in offers: same names, values, types and layouts as NCCL's
+ * own nccl.h, so that a program compiles against either. Written from the documented interface;
+ * tests/unit/sim/nccl_header_check.c holds both headers to the same facts. What the functions do here, and what they
+ * do not, is in docs/stand-in.md.
+ */
+#ifndef NCCL_H_
+#define NCCL_H_
+
+#include <limits.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* CUDA's runtime and driver agree on this type, so that no CUDA header is needed here. */
+typedef struct CUstream_st *cudaStream_t;
+
+#define NCCL_MAJOR	  2
+#define NCCL_MINOR	  28
+#define NCCL_PATCH	  9
+#define NCCL_SUFFIX	  ""
+#define NCCL_VERSION_CODE 22809
+#define NCCL_VERSION(X, Y, Z) \
+	(((X) <= 2 && (Y) <= 8) ? (X) * 1000 + (Y) * 100 + (Z) : (X) * 10000 + (Y) * 100 + (Z))
+
+#define NCCL_COMM_NULL	      NULL
+#define NCCL_UNIQUE_ID_BYTES  128
+#define NCCL_CONFIG_UNDEF_INT INT_MIN
+#define NCCL_CONFIG_UNDEF_PTR NULL
+#define NCCL_SPLIT_NOCOLOR    -1
+
+typedef struct ncclComm *ncclComm_t;
+
+typedef struct {
+	char internal[NCCL_UNIQUE_ID_BYTES];
+} ncclUniqueId;
+
+typedef enum {
+	ncclSuccess = 0,
+	ncclUnhandledCudaError = 1,
+	ncclSystemError = 2,
+	ncclInternalError = 3,
+	ncclInvalidArgument = 4,
+	ncclInvalidUsage = 5,
+	ncclRemoteError = 6,
+	ncclInProgress = 7,
+	ncclNumResults = 8
+} ncclResult_t;
+
+typedef struct ncclConfig_v22800 {
+	size_t size;
+	unsigned int magic;
+	unsigned int version;
+	int blocking;
+	int cgaClusterSize;
+	int minCTAs;
+	int maxCTAs;
+	const char *netName;
+	int splitShare;
+	int trafficClass;
+	const char *commName;
+	int collnetEnable;
+	int CTAPolicy;
+	int shrinkShare;
+	int nvlsCTAs;
+	int nChannelsPerNetPeer;
+	int nvlinkCentricSched;
+} ncclConfig_t;
+
+#define NCCL_CONFIG_MAGIC 0xcafebeef
+#define NCCL_CONFIG_INITIALIZER                                                                                   \
+	{                                                                                                         \
+		sizeof(ncclConfig_t), NCCL_CONFIG_MAGIC, NCCL_VERSION_CODE, NCCL_CONFIG_UNDEF_INT,                \
+			NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_PTR, \
+			NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT, \
+			NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, \
+			NCCL_CONFIG_UNDEF_INT                                                                     \
+	}
+
+typedef enum {
+	ncclSum = 0,
+	ncclProd = 1,
+	ncclMax = 2,
+	ncclMin = 3,
+	ncclAvg = 4,
+	ncclNumOps = 5,
+	ncclMaxRedOp = 0x7fffffff
+} ncclRedOp_t;
+
+typedef enum {
+	ncclInt8 = 0,
+	ncclChar = 0,
+	ncclUint8 = 1,
+	ncclInt32 = 2,
+	ncclInt = 2,
+	ncclUint32 = 3,
+	ncclInt64 = 4,
+	ncclUint64 = 5,
+	ncclFloat16 = 6,
+	ncclHalf = 6,
+	ncclFloat32 = 7,
+	ncclFloat = 7,
+	ncclFloat64 = 8,
+	ncclDouble = 8,
+	ncclBfloat16 = 9,
+	ncclFloat8e4m3 = 10,
+	ncclFloat8e5m2 = 11,
+	ncclNumTypes = 12
+} ncclDataType_t;
+
+/* Every function also exists as pnccl…, strong, while nccl… is weak: a preloaded library may replace it. */
+#define NCCL_FUNCTION(type, name, ...) \
+	type nccl##name(__VA_ARGS__);  \
+	type pnccl##name(__VA_ARGS__)
+
+#pragma GCC visibility push(default)
+
+NCCL_FUNCTION(ncclResult_t, GetVersion, int *version);
+NCCL_FUNCTION(ncclResult_t, GetUniqueId, ncclUniqueId *uniqueId);
+NCCL_FUNCTION(const char *, GetErrorString, ncclResult_t result);
+NCCL_FUNCTION(const char *, GetLastError, ncclComm_t comm);
+NCCL_FUNCTION(ncclResult_t, MemAlloc, void **ptr, size_t size);
+NCCL_FUNCTION(ncclResult_t, MemFree, void *ptr);
+
+NCCL_FUNCTION(ncclResult_t, CommInitRank, ncclComm_t *comm, int nranks, ncclUniqueId commId, int rank);
+NCCL_FUNCTION(ncclResult_t, CommInitRankConfig, ncclComm_t *comm, int nranks, ncclUniqueId commId, int rank,
+	      ncclConfig_t *config);
+NCCL_FUNCTION(ncclResult_t, CommInitAll, ncclComm_t *comm, int ndev, const int *devlist);
+NCCL_FUNCTION(ncclResult_t, CommSplit, ncclComm_t comm, int color, int key, ncclComm_t *newcomm,
+	      ncclConfig_t *config);
+NCCL_FUNCTION(ncclResult_t, CommFinalize, ncclComm_t comm);
+NCCL_FUNCTION(ncclResult_t, CommDestroy, ncclComm_t comm);
+NCCL_FUNCTION(ncclResult_t, CommAbort, ncclComm_t comm);
+NCCL_FUNCTION(ncclResult_t, CommGetAsyncError, ncclComm_t comm, ncclResult_t *asyncError);
+NCCL_FUNCTION(ncclResult_t, CommCount, const ncclComm_t comm, int *count);
+NCCL_FUNCTION(ncclResult_t, CommCuDevice, const ncclComm_t comm, int *device);
+NCCL_FUNCTION(ncclResult_t, CommUserRank, const ncclComm_t comm, int *rank);
+
+NCCL_FUNCTION(ncclResult_t, GroupStart, void);
+NCCL_FUNCTION(ncclResult_t, GroupEnd, void);
+
+NCCL_FUNCTION(ncclResult_t, AllReduce, const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
+	      ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream);
+NCCL_FUNCTION(ncclResult_t, Reduce, const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
+	      ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream);
+NCCL_FUNCTION(ncclResult_t, ReduceScatter, const void *sendbuff, void *recvbuff, size_t recvcount,
+	      ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream);
+NCCL_FUNCTION(ncclResult_t, AllGather, const void *sendbuff, void *recvbuff, size_t sendcount,
+	      ncclDataType_t datatype, ncclComm_t comm, cudaStream_t stream);
+NCCL_FUNCTION(ncclResult_t, Broadcast, const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
+	      int root, ncclComm_t comm, cudaStream_t stream);
+NCCL_FUNCTION(ncclResult_t, Bcast, void *buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
+	      cudaStream_t stream);
+NCCL_FUNCTION(ncclResult_t, Send, const void *sendbuff, size_t count, ncclDataType_t datatype, int peer,
+	      ncclComm_t comm, cudaStream_t stream);
+NCCL_FUNCTION(ncclResult_t, Recv, void *recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
+	      cudaStream_t stream);
+
+#pragma GCC visibility pop
+
+#undef NCCL_FUNCTION
+
+#ifdef __cplusplus
+}
+#endif
+#endif

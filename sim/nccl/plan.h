@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tasks are the calls of a group; the tasks of one communicator in one group form a plan, which is one kernel launch.
+ */
+#ifndef SIM_NCCL_PLAN_H
+#define SIM_NCCL_PLAN_H
+
+#include "comm.h"
+
+/* Handles are what the profiler plugin wrote; they are passed back untouched. */
+struct task {
+	struct task *next;
+	struct ncclComm *comm;
+	enum function function;
+	const void *send;
+	void *recv;
+	size_t count;
+	ncclDataType_t type;
+	ncclRedOp_t op;
+	int root_or_peer;
+	CUstream stream;
+	uint8_t channels;
+	size_t moved;  /* p2p: bytes so far */
+	int event_mask; /* as it was at the call */
+	void *group_api_handle, *api_handle, *handle;
+	void **channel_handles; /* KernelCh, one per channel; the proxy's */
+};
+
+struct plan {
+	struct plan *next;
+	struct ncclComm *comm;
+	atomic_uint references; /* the launching thread, the kernel, the proxy */
+	struct task *collectives, *p2p;
+	CUstream *streams; /* distinct, in order of their first use; the last one launches */
+	size_t stream_count;
+	bool channel_events;		     /* some task asked for KernelCh */
+	_Atomic uint64_t start_ns, stop_ns; /* CLOCK_REALTIME, as %globaltimer; 0 = not yet */
+	void *group_handle, *launch_handle;
+};
+
+struct plan *plan_new(struct ncclComm *comm);
+void plan_drop(struct plan *plan);
+/* Takes a heap copy of the task. ncclSystemError: out of memory. */
+ncclResult_t plan_add(struct plan *plan, const struct task *task);
+/* NCCL's order within a plan: the most traffic first; equal on all ranks. Also sets the number of channels. */
+void plan_sort(struct plan *plan);
+
+static inline bool task_is_p2p(const struct task *task)
+{
+	return task->function == FUNCTION_SEND || task->function == FUNCTION_RECV;
+}
+
+static inline CUstream plan_launch_stream(const struct plan *plan)
+{
+	return plan->streams[plan->stream_count - 1];
+}
+
+#endif

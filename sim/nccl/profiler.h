@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When the profiler plugin is called, and with what: NCCL 2.28.9's order and threads. Every function does nothing when
+ * no plugin is loaded or its mask does not ask for the event.
+ */
+#ifndef SIM_NCCL_PROFILER_H
+#define SIM_NCCL_PROFILER_H
+
+#include "plan.h"
+
+/* Loads the plugin for the first communicator of the process and calls its init. */
+void profiler_attach(struct ncclComm *comm);
+/* Calls finalize; the last communicator closes the library. Only after profiler_attach. */
+void profiler_detach(struct ncclComm *comm);
+
+/* On the calling thread, in this order. */
+void profiler_group_api_start(struct ncclComm *comm, int depth); /* only the group's first call starts the event */
+void profiler_api_start(struct task *task);
+void profiler_api_stop(const struct task *task);
+void profiler_group_end_start(void);
+void profiler_launch_start(struct plan *plan);
+void profiler_launch_stop(struct plan *plan);
+/* Group, Coll and P2p: start all, call launched, stop all. */
+void profiler_plan_events(struct plan *plan, void (*launched)(struct plan *plan));
+void profiler_group_api_stop(void);
+
+/* Whether the task's KernelCh events are wanted. */
+bool profiler_wants_channels(const struct task *task);
+/* On the progress thread. */
+void profiler_channels_start(struct plan *plan, uint64_t start_ns);
+void profiler_channels_stop(struct plan *plan, uint64_t stop_ns);
+
+#endif

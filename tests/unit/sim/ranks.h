@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the stand-in run their ranks as forked processes, one device each; a rank that fails says where and exits 1. */
+#ifndef TEST_SIM_RANKS_H
+#define TEST_SIM_RANKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/types.h>
+
+#include <cuda.h>
+#include <nccl.h>
+
+#define RANKS_MAX 16
+
+struct rank {
+	int rank, nranks;
+	ncclComm_t comm;
+	CUstream stream;
+	void *shared; /* zeroed memory that all ranks and the test share, SHARED_BYTES long */
+};
+
+#define SHARED_BYTES 65536
+
+typedef void rank_main(struct rank *rank);
+
+struct ranks {
+	int count;
+	pid_t pids[RANKS_MAX];
+	void *shared;
+};
+
+/* Forks the ranks; each opens its device, a stream and the communicator before main runs. */
+void ranks_start(struct ranks *ranks, int count, rank_main *main);
+/* Waits for all; asserts that each exited 0. */
+void ranks_join(struct ranks *ranks);
+/* Both; also destroys the communicator in every rank. */
+void ranks_run(int count, rank_main *main);
+
+uint64_t now_ns(void);
+uint64_t process_cpu_ns(void);
+
+/* In a rank. */
+#define CHECK(condition)                                                                                      \
+	do {                                                                                                  \
+		if (!(condition)) {                                                                           \
+			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);               \
+			_Exit(1);                                                                             \
+		}                                                                                             \
+	} while (0)
+#define NCCL(call) CHECK((call) == ncclSuccess)
+#define CU(call)   CHECK((call) == CUDA_SUCCESS)
+
+void *device_alloc(size_t size);
+
+#endif

@@ -63,79 +63,120 @@ static bool has_ended(const struct drain *drain, const struct watched *watched)
 	return atomic_load_explicit(&drain->recording->communicators[watched->comm].ended, memory_order_acquire);
 }
 
-/* False: this claim will not be published any more. */
+/* What the drain wants of a slot. */
+struct glimpse {
+	uint64_t api_ns, return_ns, progress;
+	uint32_t known, group, api_tid;
+	uint16_t comm;
+	uint8_t function;
+};
+
+/*
+ * The read protocol of the box: a slot without pending bits may be claimed again under our eyes, which the second look
+ * at the ticket finds out. False: not this ticket (any more). ThreadSanitizer cannot know that torn copies are dropped.
+ */
+__attribute__((no_sanitize("thread"))) static bool peek(const struct box_writer *box, uint64_t ticket,
+							struct glimpse *glimpse)
+{
+	const struct rw_operation *slot = &box->ring[(ticket - 1) & box->ring_mask];
+
+	/* Acquire: pairs with box_publish(). */
+	if (atomic_load_explicit(&slot->ticket, memory_order_acquire) != ticket)
+		return false;
+	*glimpse = (struct glimpse){
+		/* Acquire: pairs with the release of whoever set the bit. */
+		.known = atomic_load_explicit(&slot->known, memory_order_acquire),
+	};
+	glimpse->api_ns = slot->api_ns;
+	glimpse->return_ns = slot->return_ns;
+	glimpse->progress = slot->progress;
+	glimpse->group = slot->group;
+	glimpse->api_tid = slot->api_tid;
+	glimpse->comm = slot->comm;
+	glimpse->function = slot->function;
+	/* Pairs with the fence in box_take(). */
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&slot->ticket, memory_order_relaxed) == ticket;
+}
+
+/* False: this claim is over, or will not be published any more. */
 static bool see_claimed(struct drain *drain, struct watched *watched, uint64_t now)
 {
 	struct box_writer *box = &drain->recording->box;
-	struct rw_operation *slot = &box->ring[(watched->ticket - 1) & box->ring_mask];
-	/* Acquire: pairs with box_publish(). */
-	uint64_t ticket = atomic_load_explicit(&slot->ticket, memory_order_acquire);
+	struct glimpse op;
 
-	if (ticket != watched->ticket)
+	if (!peek(box, watched->ticket, &op)) {
+		uint64_t ticket = atomic_load_explicit(&box->ring[(watched->ticket - 1) & box->ring_mask].ticket,
+						       memory_order_relaxed);
+
 		return ticket < watched->ticket && now - watched->since_ns < SECOND_NS;
-	watched->comm = slot->comm;
-	watched->group = slot->group;
+	}
+	watched->comm = op.comm;
+	watched->group = op.group;
 	watched->stage = CALLED;
-	self_sampler_note(&drain->sampler, slot->api_tid, slot->api_ns);
+	self_sampler_note(&drain->sampler, op.api_tid, op.api_ns);
 	return true;
 }
 
-static void give_up(struct drain *drain, const struct watched *watched, struct rw_operation *slot,
-		    enum rw_untracked reason)
+static void give_up(struct drain *drain, const struct watched *watched, enum rw_untracked reason)
 {
+	struct box_writer *box = &drain->recording->box;
+	struct rw_operation *slot = box_slot(box, watched->ticket);
+
+	if (!slot)
+		return;
 	atomic_fetch_or_explicit(&slot->flags, RW_FLAG_UNTRACKED | (uint32_t)reason << RW_FLAG_UNTRACKED_SHIFT,
 				 memory_order_relaxed);
-	atomic_fetch_add_explicit(&drain->recording->box.header->untracked[reason], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&box->header->untracked[reason], 1, memory_order_relaxed);
 	box_release(slot, watched->ticket, RW_OWNER_HOST | RW_OWNER_GPU);
 }
 
 /* Will no task come any more? Not at the group's return: a non-blocking communicator launches later, on another thread.
  */
-static enum rw_untracked why_no_task(const struct drain *drain, const struct rw_operation *slot, uint32_t known,
-				     bool overtaken, bool ended, uint64_t now)
+static enum rw_untracked why_no_task(const struct drain *drain, const struct glimpse *op, bool overtaken, bool ended,
+				     uint64_t now)
 {
-	bool silent = (known & RW_KNOWN_RETURN) && now - slot->return_ns > TASK_WITHIN_NS && now > slot->return_ns;
+	bool returned = (op->known & RW_KNOWN_RETURN) || !op->group;
+	bool silent = (op->known & RW_KNOWN_RETURN) && now > op->return_ns + TASK_WITHIN_NS;
 
 	if (ended)
 		return RW_UNTRACKED_FINALIZE;
-	if (!overtaken && !silent)
+	if (!returned || (!overtaken && !silent))
 		return RW_UNTRACKED_NONE;
 	/* Since 2.29.2 NCCL sends broadcasts through a task that has no events. */
-	if (slot->function == RW_FUNCTION_BROADCAST && drain->recording->nccl_version >= 22902)
+	if (op->function == RW_FUNCTION_BROADCAST && drain->recording->nccl_version >= 22902)
 		return RW_UNTRACKED_BROADCAST;
 	return RW_UNTRACKED_NO_TASK;
 }
 
-static void see_launched(struct drain *drain, struct watched *watched, const struct rw_operation *slot, uint32_t known)
+/* False: there is no GPU to wait for. */
+static bool see_task(struct drain *drain, struct watched *watched, const struct glimpse *op)
 {
-	if (known & RW_KNOWN_LAUNCH) {
-		if (slot->group > drain->launched_group[watched->comm])
-			drain->launched_group[watched->comm] = slot->group;
-		watched->progress = slot->progress;
+	if (op->known & RW_KNOWN_LAUNCH) {
+		if (op->group > drain->launched_group[watched->comm])
+			drain->launched_group[watched->comm] = op->group;
+		watched->progress = op->progress;
 	}
 	watched->stage = LAUNCHED;
+	return watched->progress != 0;
 }
 
 /* False: no more of it to see. */
 static bool see_called(struct drain *drain, struct watched *watched, uint64_t now)
 {
 	/* Both before `known`: a later operation's launch, or the end, comes after this one's task if it had one. */
-	bool overtaken = drain->launched_group[watched->comm] > watched->group && watched->group;
+	bool overtaken = drain->launched_group[watched->comm] > watched->group;
 	bool ended = has_ended(drain, watched);
-	struct rw_operation *slot = box_slot(&drain->recording->box, watched->ticket);
+	struct glimpse op;
 
-	if (!slot)
+	if (!peek(&drain->recording->box, watched->ticket, &op))
 		return false;
-	/* Acquire: pairs with the release in box_known(). */
-	uint32_t known = atomic_load_explicit(&slot->known, memory_order_acquire);
-	if (known & RW_KNOWN_TASK) {
-		see_launched(drain, watched, slot, known);
-		return watched->progress != 0;
-	}
-	enum rw_untracked reason = why_no_task(drain, slot, known, overtaken, ended, now);
+	if (op.known & RW_KNOWN_TASK)
+		return see_task(drain, watched, &op);
+	enum rw_untracked reason = why_no_task(drain, &op, overtaken, ended, now);
 	if (reason == RW_UNTRACKED_NONE)
 		return true;
-	give_up(drain, watched, slot, reason);
+	give_up(drain, watched, reason);
 	return false;
 }
 

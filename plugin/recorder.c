@@ -82,6 +82,20 @@ static void *start_api_group(struct recording *recording, struct thread *thread)
 	return handle_make(HANDLE_API_GROUP, thread->group);
 }
 
+/*
+ * The task and the group's return are the last that NCCL's threads write, in either order: a non-blocking communicator
+ * launches after the return. Whoever comes second, by the word that both go through, ends the host's part.
+ */
+static void record_last(struct rw_operation *slot, uint64_t ticket, uint32_t known, uint32_t other)
+{
+	/* Acquire and release: the other's fields come before the slot is free. Release also for readers, as
+	 * box_known(). */
+	uint32_t before = atomic_fetch_or_explicit(&slot->known, known, memory_order_acq_rel);
+
+	if (!other || (before & other))
+		box_release(slot, ticket, RW_OWNER_HOST);
+}
+
 static void stop_api_group(struct recording *recording, struct thread *thread, uint64_t group)
 {
 	uint64_t ticket = thread->newest;
@@ -93,10 +107,11 @@ static void stop_api_group(struct recording *recording, struct thread *thread, u
 		struct rw_operation *slot = box_slot(&recording->box, ticket);
 
 		if (!slot)
-			break; /* finished and overwritten; those before it are older still */
+			break; /* given up and overwritten; those before it are older still */
+		uint64_t previous = recording->previous[(ticket - 1) & recording->box.ring_mask];
 		slot->return_ns = now;
-		box_known(slot, RW_KNOWN_RETURN);
-		ticket = recording->previous[(ticket - 1) & recording->box.ring_mask];
+		record_last(slot, ticket, RW_KNOWN_RETURN, RW_KNOWN_TASK);
+		ticket = previous;
 	}
 	thread->group = 0;
 	thread->newest = 0;
@@ -251,6 +266,22 @@ static void record_launch(const struct thread *thread, struct rw_operation *slot
 	slot->progress = thread->progress;
 }
 
+/* The slot of a call whose task is still to come, else NULL. Only while HOST is pending is the slot sure to stay. */
+static struct rw_operation *find_call(struct recording *recording, const struct communicator *communicator,
+				      uint64_t ticket)
+{
+	struct rw_operation *slot = box_slot(&recording->box, ticket);
+
+	if (!slot)
+		return NULL;
+	uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+	if ((owner & ~(uint32_t)RW_OWNER_PENDING) != box_owner(ticket, 0) || !(owner & RW_OWNER_HOST))
+		return NULL;
+	if (atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_TASK)
+		return NULL; /* its fields are written once */
+	return slot->comm == communicator->index ? slot : NULL;
+}
+
 static void *start_task(struct recording *recording, struct thread *thread, struct communicator *communicator,
 			const struct recorder_event *event)
 {
@@ -259,11 +290,9 @@ static void *start_task(struct recording *recording, struct thread *thread, stru
 
 	if (handle_kind(event->parent) != HANDLE_CALL)
 		return NULL; /* captured, dropped, or somebody else's */
-	struct rw_operation *slot = box_slot(&recording->box, ticket);
-	if (!slot || slot->comm != communicator->index)
+	struct rw_operation *slot = find_call(recording, communicator, ticket);
+	if (!slot)
 		return NULL;
-	if (atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_TASK)
-		return NULL; /* its fields are written once */
 	record_task(communicator, slot, &event->task);
 	bool launched = thread->launched == communicator->index + 1;
 	if (launched) {
@@ -273,9 +302,9 @@ static void *start_task(struct recording *recording, struct thread *thread, stru
 	} else { /* a driver's callback thread: the launch was elsewhere */
 		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_HOST_CALLBACK, memory_order_relaxed);
 	}
-	box_known(slot, known);
 	if (!launched || !thread->progress)
 		box_release(slot, ticket, RW_OWNER_GPU);
+	record_last(slot, ticket, known, slot->group ? RW_KNOWN_RETURN : 0);
 	return handle_make(HANDLE_TASK, ticket);
 }
 
@@ -292,7 +321,7 @@ static void *start_bare_task(struct recording *recording, struct thread *thread,
 	record_task(communicator, slot, &event->task);
 	slot->launch_begin_ns = slot->launch_end_ns = slot->api_ns;
 	slot->launch_tid = thread->tid;
-	box_known(slot, RW_KNOWN_TASK | RW_KNOWN_LAUNCH);
+	record_last(slot, ticket, RW_KNOWN_TASK | RW_KNOWN_LAUNCH, 0);
 	return handle_make(HANDLE_TASK, ticket);
 }
 
@@ -343,14 +372,6 @@ void *recorder_start(void *context, const struct recorder_event *event)
 	return handle;
 }
 
-static void stop_task(struct recording *recording, uint64_t ticket)
-{
-	struct rw_operation *slot = box_slot(&recording->box, ticket);
-
-	if (slot)
-		box_release(slot, ticket, RW_OWNER_HOST);
-}
-
 void recorder_stop(void *handle)
 {
 	struct recording *recording = handle ? recording_get() : NULL;
@@ -369,10 +390,7 @@ void recorder_stop(void *handle)
 	case HANDLE_PLAN:
 		this_thread.launched = 0;
 		break;
-	case HANDLE_TASK:
-		stop_task(recording, number);
-		break;
-	default:
+	default: /* stopping a call or a task says nothing new */
 		break;
 	}
 	cost_end(recording, begin);

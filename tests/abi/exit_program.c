@@ -20,7 +20,7 @@ static void play_and_exit(void)
 int main(int argc, char **argv)
 {
 	struct box_reader reader;
-	int status;
+	int status = -1;
 
 	if (argc > 1)
 		play_and_exit();

@@ -58,7 +58,7 @@ static void *play(void *argument)
 static int fork_and_play(void)
 {
 	struct player player;
-	int status;
+	int status = -1;
 
 	player_init(&player, library, 5, 77, 0, 2);
 	pid_t child = fork();

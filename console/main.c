@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <signal.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +18,14 @@ static int unknown_command(const char *name)
 	return COMMAND_MISUSE;
 }
 
-/* Data that could not be written (a full disk) must not end as success. */
+/* Data that could not be written (a full disk) must not end as success. A reader that left early (`| head`) is its own
+ * affair: no word about it, also where SIGPIPE is ignored. */
 static int close_output(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
-	perror("rankwatch: writing to standard output");
+	if (errno != EPIPE)
+		perror("rankwatch: writing to standard output");
 	return status == COMMAND_DONE ? COMMAND_FAILED : status;
 }
 

@@ -48,11 +48,12 @@ static uint64_t ms_to_ns(uint64_t ms)
 	return ms * 1000000;
 }
 
-static void say(const char *directory, const char *name, const char *what)
+/* Names in a directory are anybody's choice. */
+static void say(const char *directory, const char *sentence)
 {
-	char *escaped = finding_escape(name);
+	char *escaped = finding_escape(sentence);
 
-	fprintf(stderr, "rankwatch: %s/%s: %s\n", directory, escaped ? escaped : "?", what);
+	fprintf(stderr, "rankwatch: %s: %s\n", directory, escaped ? escaped : "a file is left out");
 	free(escaped);
 }
 
@@ -168,7 +169,7 @@ static void try_open(struct live_boxes *boxes, struct live_box *box, const char 
 	}
 	if (err == -ENOENT || now_ns - box->seen_ns < ms_to_ns(SETTLE_MS))
 		return;
-	say(directory, name, *why ? why : strerror(-err));
+	say(directory, *why ? why : strerror(-err));
 	box->state = BOX_REFUSED;
 }
 
@@ -190,7 +191,7 @@ static void look_at(struct live_boxes *boxes, const char *directory, int dirfd, 
 
 	if (!box && boxes->count >= MOST_FILES) {
 		if (!boxes->full_said)
-			say(directory, name, "too many files: this one and those after it are left out");
+			say(directory, "too many black boxes: those found from now on are left out");
 		boxes->full_said = true;
 		return;
 	}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "fake_analysis.h"
+
+#include <stdlib.h>
+
+struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argument)
+{
+	struct analysis *analysis = calloc(1, sizeof(*analysis));
+
+	(void)post_mortem;
+	analysis->emit = emit;
+	analysis->argument = argument;
+	return analysis;
+}
+
+void analysis_free(struct analysis *analysis)
+{
+	free(analysis);
+}
+
+/* One finding a process, so that those who listen have something to hear. */
+int analysis_add_process(struct analysis *analysis, const struct analysis_process *process)
+{
+	int32_t rank = process->box->world_rank;
+
+	analysis->processes++;
+	if (analysis->emit)
+		analysis->emit(analysis->argument, &(struct rw_finding){
+			.id = "f-1", .severity = RW_WARNING, .kind = RW_KIND_HANG, .ranks = &rank, .rank_count = 1,
+			.text = "rank 3 hangs", .detect_ms = -1 });
+	return 0;
+}
+
+int analysis_add_communicator(struct analysis *analysis, analysis_process_id process, uint32_t index,
+			      const struct rw_communicator *communicator)
+{
+	(void)analysis, (void)process, (void)index, (void)communicator;
+	return 0;
+}
+
+int analysis_add_operation(struct analysis *analysis, analysis_process_id process, const struct rw_operation *slot)
+{
+	(void)analysis, (void)process, (void)slot;
+	return 0;
+}
+
+int analysis_add_progress(struct analysis *analysis, analysis_process_id process, uint32_t index, uint64_t gpu_started,
+			  uint64_t gpu_done, uint64_t now_ns)
+{
+	(void)analysis, (void)process, (void)index, (void)gpu_started, (void)gpu_done, (void)now_ns;
+	return 0;
+}
+
+int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wait)
+{
+	(void)analysis, (void)wait;
+	return 0;
+}
+
+int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
+		      uint64_t at_ns)
+{
+	(void)process, (void)at_ns;
+	analysis->ends++;
+	analysis->last_life = life;
+	analysis->last_exit_status = exit_status;
+	return 0;
+}
+
+void analysis_tick(struct analysis *analysis, uint64_t now_ns)
+{
+	(void)now_ns;
+	analysis->ticks++;
+}
+
+size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)
+{
+	(void)analysis, (void)suspects, (void)room;
+	return 0;
+}
+
+void analysis_visit_flights(const struct analysis *analysis, analysis_flight_visit *visit, void *argument)
+{
+	(void)analysis, (void)visit, (void)argument;
+}
+
+void analysis_summarise(const struct analysis *analysis, struct analysis_summary *summary)
+{
+	*summary = (struct analysis_summary){ .processes = analysis->processes, .ranks_total = 8, .step_ms = -1 };
+}
+
+void analysis_replay_open(struct analysis *analysis)
+{
+	(void)analysis;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Stands in for the analysis: remembers what it was told, and says what the test wants. */
+#ifndef TESTS_UNIT_COLLECTOR_FAKE_ANALYSIS_H
+#define TESTS_UNIT_COLLECTOR_FAKE_ANALYSIS_H
+
+#include "analysis/analysis.h"
+
+struct analysis {
+	unsigned processes, ticks, ends;
+	enum analysis_life last_life;
+	int last_exit_status;
+	analysis_emit *emit;
+	void *argument;
+};
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <criterion/redirect.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "box_process.h"
+#include "collector/live_boxes.h"
+#include "fake_analysis.h"
+
+static uv_loop_t loop;
+static struct analysis *analysis;
+static struct live_boxes *boxes;
+static char places[LIVE_BOXES_PLACES][BOX_PLACE_PATH];
+static unsigned appeared, ended;
+static pid_t last_pid;
+
+static void on_appeared(void *argument, analysis_process_id process, pid_t pid)
+{
+	(void)argument, (void)process;
+	appeared++;
+	last_pid = pid;
+}
+
+static void on_ended(void *argument, analysis_process_id process, pid_t pid)
+{
+	(void)argument, (void)process, (void)pid;
+	ended++;
+}
+
+static void on_mount(void *argument, pid_t pid, uint64_t device, char file_system[16], char device_name[32])
+{
+	(void)argument, (void)pid, (void)device, (void)file_system, (void)device_name;
+}
+
+static void open_boxes(const char *job)
+{
+	const struct live_boxes_request request = {
+		.loop = &loop, .analysis = analysis, .job = job, .owner = geteuid(), .places = places, .place_count = 1,
+		.appeared = on_appeared, .ended = on_ended, .mount = on_mount,
+	};
+
+	cr_assert_eq(live_boxes_open(&boxes, &request), 0);
+}
+
+static void setup(void)
+{
+	uv_loop_init(&loop);
+	analysis = analysis_new(false, NULL, NULL);
+	snprintf(places[0], sizeof(places[0]), "%s", box_process_directory());
+}
+
+static void teardown(void)
+{
+	live_boxes_close(boxes);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	uv_loop_close(&loop);
+	analysis_free(analysis);
+	box_process_cleanup();
+}
+
+TestSuite(live_boxes, .init = setup, .fini = teardown, .timeout = 30);
+
+/* Polls with a clock of its own, a second further each time, so that every look is a rescan. */
+static void poll_times(int times)
+{
+	static uint64_t now_ns;
+
+	if (!now_ns)
+		now_ns = uv_hrtime();
+	for (int i = 0; i < times; i++) {
+		now_ns += UINT64_C(1000000000);
+		live_boxes_poll(boxes, now_ns);
+	}
+}
+
+static void write_file(const char *name, const char *content)
+{
+	char path[BOX_PLACE_PATH + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", places[0], name);
+	FILE *file = fopen(path, "w");
+
+	cr_assert(file);
+	fputs(content, file);
+	fclose(file);
+}
+
+static char *stderr_of_polls(int times)
+{
+	static char text[4096];
+	int saved = dup(STDERR_FILENO);
+	FILE *file = tmpfile();
+
+	fflush(stderr);
+	dup2(fileno(file), STDERR_FILENO);
+	poll_times(times);
+	fflush(stderr);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	rewind(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	return text;
+}
+
+static unsigned lines_in(const char *text)
+{
+	unsigned lines = 0;
+
+	for (; *text; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
+Test(live_boxes, a_rank_appears_with_its_pid_and_its_end_is_told_with_its_status)
+{
+	open_boxes("j");
+	pid_t pid = box_process_start(places[0], "j", 1);
+
+	poll_times(2);
+	cr_expect_eq(appeared, 1);
+	cr_expect_eq(last_pid, pid);
+	cr_expect_eq(live_boxes_count(boxes), 1);
+	cr_expect_eq(analysis->processes, 1);
+
+	box_process_kill(pid);
+	poll_times(3);
+	cr_expect_eq(ended, 1);
+	cr_expect_eq(live_boxes_count(boxes), 0);
+	cr_expect_eq(analysis->last_life, ANALYSIS_KILLED);
+}
+
+Test(live_boxes, boxes_of_an_earlier_run_of_the_same_job_are_left_aside)
+{
+	pid_t old = box_process_start(places[0], "j", 1);
+
+	box_process_kill(old);
+	open_boxes("j");
+	pid_t pid = box_process_start(places[0], "j", 2);
+
+	poll_times(4);
+	cr_expect_eq(appeared, 1);
+	cr_expect_eq(last_pid, pid);
+	box_process_kill(pid);
+}
+
+Test(live_boxes, a_rank_that_died_while_no_collector_was_there_is_found_by_its_communicator)
+{
+	pid_t dead = box_process_start(places[0], "j", 7), pid = box_process_start(places[0], "j", 7);
+
+	box_process_kill(dead);
+	open_boxes("j");
+	poll_times(4);
+	cr_expect_eq(appeared, 2);
+	cr_expect_eq(analysis->last_life, ANALYSIS_KILLED);
+	box_process_kill(pid);
+}
+
+Test(live_boxes, a_box_of_another_job_in_a_shared_directory_is_not_ours)
+{
+	open_boxes("j");
+	pid_t pid = box_process_start(places[0], "other", 1);
+
+	poll_times(2);
+	cr_expect_eq(appeared, 0);
+	box_process_kill(pid);
+}
+
+Test(live_boxes, foreign_files_are_refused_with_one_line_each_once)
+{
+	open_boxes("j");
+	write_file("rank0-1.rwbox", "this is no black box");
+	write_file("rank0-\033[2J.rwbox", "nor is this");
+	write_file("notes.txt", "and this is nobody's business");
+	char *said = stderr_of_polls(6);
+
+	cr_expect_eq(lines_in(said), 2, "%s", said);
+	cr_expect_null(strchr(said, '\033'));
+	cr_expect_eq(appeared, 0);
+}
+
+Test(live_boxes, a_box_that_shrinks_is_given_up_with_a_line_and_the_others_go_on)
+{
+	open_boxes("j");
+	pid_t pid = box_process_start(places[0], "j", 1), other = box_process_start(places[0], "j", 1);
+	char path[BOX_PLACE_PATH + 64];
+
+	poll_times(2);
+	snprintf(path, sizeof(path), "%s/rank3-%d.rwbox", places[0], (int)pid);
+	cr_assert_eq(truncate(path, 4096), 0);
+	char *said = stderr_of_polls(3);
+
+	cr_expect_eq(lines_in(said), 1, "%s", said);
+	cr_expect_eq(live_boxes_count(boxes), 1);
+	box_process_kill(pid);
+	box_process_kill(other);
+}
+
+Test(live_boxes, a_box_whose_name_is_removed_is_watched_on)
+{
+	open_boxes("j");
+	pid_t pid = box_process_start(places[0], "j", 1);
+	char path[BOX_PLACE_PATH + 64];
+
+	poll_times(2);
+	snprintf(path, sizeof(path), "%s/rank3-%d.rwbox", places[0], (int)pid);
+	cr_assert_eq(unlink(path), 0);
+	poll_times(2);
+	cr_expect_eq(live_boxes_count(boxes), 1);
+	box_process_kill(pid);
+}

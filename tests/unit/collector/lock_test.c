@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "box_process.h"
+#include "collector/lock.h"
+
+static char places[2][BOX_PLACE_PATH];
+
+static void setup(void)
+{
+	snprintf(places[0], sizeof(places[0]), "%s/rankwatch-0/j", box_process_directory());
+	snprintf(places[1], sizeof(places[1]), "%s/second/j", box_process_directory());
+}
+
+TestSuite(lock, .init = setup, .fini = box_process_cleanup, .timeout = 30);
+
+static pid_t hold_in_child(void)
+{
+	int ready[2];
+	char byte;
+
+	cr_assert_eq(pipe(ready), 0);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct lock lock;
+		pid_t holder;
+
+		alarm(60);
+		if (lock_take(&lock, places, 2, &holder) || write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	cr_assert_eq(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+Test(lock, the_second_is_told_who_holds_it_and_gets_it_when_the_first_was_killed)
+{
+	pid_t child = hold_in_child(), holder;
+	struct lock lock;
+
+	cr_expect_eq(lock_take(&lock, places, 2, &holder), -EBUSY);
+	cr_expect_eq(holder, child);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	cr_expect_eq(lock_take(&lock, places, 2, &holder), 0);
+	lock_release(&lock);
+}
+
+Test(lock, a_squatted_directory_is_passed_over)
+{
+	char parent[BOX_PLACE_PATH];
+	struct lock lock;
+	pid_t holder;
+
+	snprintf(parent, sizeof(parent), "%s/rankwatch-0", box_process_directory());
+	cr_assert_eq(symlink("/tmp", parent), 0);
+	cr_expect_eq(lock_take(&lock, places, 2, &holder), 0);
+	cr_expect_eq(strncmp(lock.path, places[1], strlen(places[1])), 0, "%s", lock.path);
+	lock_release(&lock);
+}
+
+Test(lock, no_usable_place_is_an_error_and_no_lock)
+{
+	struct lock lock;
+	pid_t holder;
+
+	strcpy(places[0], "/proc/rankwatch-0/j");
+	cr_expect_lt(lock_take(&lock, places, 1, &holder), 0);
+	cr_expect_lt(lock.fd, 0);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* The small pure parts: addresses, lines, requests, messages, the board. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/address.h"
+#include "collector/board.h"
+#include "collector/line_buffer.h"
+#include "collector/message.h"
+#include "collector/request.h"
+
+Test(address, root_and_users_have_the_paths_of_the_contract)
+{
+	struct address address;
+
+	cr_assert_eq(address_fill(&address, "/run/user/0", 0, "j/1"), 0);
+	cr_expect_str_eq(address.shared, "/run/rankwatch/socket");
+	cr_expect_str_eq(address.own, "/run/rankwatch/j_1.socket");
+	cr_assert_eq(address_fill(&address, "/run/user/7", 7, "j"), 0);
+	cr_expect_str_eq(address.shared, "/run/user/7/rankwatch.sock");
+	cr_expect_str_eq(address.own, "/run/user/7/rankwatch-j.sock");
+	cr_assert_eq(address_fill(&address, NULL, 7, "j"), 0);
+	cr_expect_str_eq(address.shared, "/tmp/rankwatch-7/rankwatch.sock");
+}
+
+Test(address, a_directory_too_long_for_a_socket_is_an_error_and_not_a_cut_name)
+{
+	struct address address;
+	char directory[200];
+
+	memset(directory, 'd', sizeof(directory));
+	directory[0] = '/';
+	directory[sizeof(directory) - 1] = '\0';
+	cr_expect_eq(address_fill(&address, directory, 7, "j"), -ENAMETOOLONG);
+	directory[90] = '\0';
+	cr_expect_eq(address_fill(&address, directory, 7, "a-long-name-for-a-job"), -ENAMETOOLONG);
+}
+
+static char seen[64];
+
+static void on_line(void *argument, char *line, size_t length)
+{
+	(void)argument;
+	cr_expect_eq(strlen(line), length);
+	strcat(seen, line);
+	strcat(seen, "|");
+}
+
+Test(line_buffer, lines_come_whole_however_they_were_cut)
+{
+	static const char text[] = "one\ntwo\n\nthree\nrest";
+
+	for (size_t step = 1; step < sizeof(text); step++) {
+		struct line_buffer buffer = { .limit = 16 };
+
+		*seen = '\0';
+		for (size_t at = 0; at < sizeof(text) - 1; at += step) {
+			size_t left = sizeof(text) - 1 - at;
+
+			cr_assert_eq(line_buffer_add(&buffer, text + at, left < step ? left : step, on_line, NULL), 0);
+		}
+		cr_expect_str_eq(seen, "one|two||three|", "step %zu", step);
+		line_buffer_free(&buffer);
+	}
+}
+
+Test(line_buffer, a_line_above_the_limit_is_refused)
+{
+	struct line_buffer buffer = { .limit = 4 };
+
+	cr_expect_eq(line_buffer_add(&buffer, "1234\n", 5, on_line, NULL), 0);
+	cr_expect_eq(line_buffer_add(&buffer, "123", 3, on_line, NULL), 0);
+	cr_expect_eq(line_buffer_add(&buffer, "45", 2, on_line, NULL), -EMSGSIZE);
+	line_buffer_free(&buffer);
+}
+
+Test(request, join_and_leave_are_understood_and_everything_else_is_ignored)
+{
+	static const struct {
+		const char *line;
+		enum request request;
+	} cases[] = {
+		{ "{\"join\":\"run\"}", REQUEST_JOIN },	   { "{\"leave\":\"run\",\"x\":1}", REQUEST_LEAVE },
+		{ "{\"join\":\"party\"}", REQUEST_UNKNOWN }, { "{\"join\":7}", REQUEST_UNKNOWN },
+		{ "[\"join\"]", REQUEST_UNKNOWN },	   { "", REQUEST_UNKNOWN },
+		{ "{\"join\":\"run\"", REQUEST_UNKNOWN },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		cr_expect_eq(request_parse(cases[i].line, strlen(cases[i].line)), cases[i].request, "%s", cases[i].line);
+}
+
+Test(message, a_hello_says_the_level_and_why_it_is_no_deeper)
+{
+	char *line = message_hello("slurm-\xff", RW_LEVEL_PROC, "no CAP_BPF", 2);
+	json_t *hello = json_object_get(json_loads(line, 0, NULL), "hello");
+
+	cr_expect_str_eq(json_string_value(json_object_get(hello, "job")), "slurm-\\xff");
+	cr_expect_str_eq(json_string_value(json_object_get(hello, "level")), "proc");
+	cr_expect_str_eq(json_string_value(json_object_get(hello, "why")), "no CAP_BPF");
+	cr_expect_eq(json_integer_value(json_object_get(hello, "open")), 2);
+	free(line);
+}
+
+static char *printed(const struct message_summary *summary)
+{
+	char *line = message_summary(summary), *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+	json_t *message = json_loads(line, 0, NULL);
+
+	message_print_summary(stream, "rankwatch", message);
+	fclose(stream);
+	json_decref(message);
+	free(line);
+	return text;
+}
+
+Test(message, a_summary_says_what_was_seen_what_was_not_and_how_to_look_again)
+{
+	char *text = printed(&(struct message_summary){
+		.job = "j", .level = RW_LEVEL_EBPF, .directory = "/dev/shm/rankwatch-0/j",
+		.analysis = { .processes = 8, .ranks_total = 16, .communicators = 3, .operations = 12345, .captured = 7,
+			      .steps = 40, .step_ms = 2050 },
+		.findings = { 1, 2, 0 },
+	});
+
+	cr_expect_str_eq(text, "rankwatch: 8 of 16 ranks, 3 communicators, 12345 operations, 40 steps of 2.05 s\n"
+			       "  not seen   7 calls ran inside CUDA graphs\n"
+			       "  findings   0 critical, 2 warning\n"
+			       "  boxes      /dev/shm/rankwatch-0/j\n"
+			       "  look again rankwatch report /dev/shm/rankwatch-0/j\n");
+	free(text);
+}
+
+Test(message, a_summary_of_nothing_claims_nothing)
+{
+	char *text = printed(&(struct message_summary){ .job = "j", .analysis = { .ranks_total = -1, .step_ms = -1 } });
+
+	cr_expect_str_eq(text, "rankwatch: 0 ranks, 0 communicators, 0 operations\n  findings   none\n");
+	free(text);
+}
+
+Test(board, a_closed_finding_is_no_longer_open_and_still_counted_by_its_worst)
+{
+	struct rw_finding finding = { .id = "a", .severity = RW_CRITICAL };
+	struct board board = { 0 };
+
+	cr_assert_eq(board_put(&board, &finding, "one"), 0);
+	finding.severity = RW_WARNING;
+	finding.state = RW_FINDING_UPDATE;
+	cr_assert_eq(board_put(&board, &finding, "two"), 0);
+	cr_expect_eq(board_open(&board), 1);
+	cr_expect_str_eq(board.entries[0].line, "two");
+	finding.state = RW_FINDING_CLOSED;
+	cr_assert_eq(board_put(&board, &finding, "three"), 0);
+	cr_expect_eq(board_open(&board), 0);
+	cr_expect_eq(board_count(&board, RW_CRITICAL), 1);
+	cr_expect_eq(board_count(&board, RW_WARNING), 0);
+	board_free(&board);
+}

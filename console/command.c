@@ -13,11 +13,14 @@
 #include "console/terminal.h"
 
 const struct command *const command_table[] = {
+	&collect_command,
 	&demo_command,
 	&doctor_command,
 	&dump_command,
 	&env_command,
+	&findings_command,
 	&help_command,
+	&run_command,
 	&version_command,
 	NULL,
 };

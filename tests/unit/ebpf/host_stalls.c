@@ -69,11 +69,6 @@ static double ms(uint64_t ns)
 	return (double)ns / 1e6;
 }
 
-static double truth_ms(const struct bench *bench)
-{
-	return ms(bench->truth.end_ns - bench->truth.start_ns);
-}
-
 static void print_waits(const struct seen *seen)
 {
 	for (int i = 0; i < seen->count; i++) {
@@ -132,6 +127,20 @@ static bool close_to(double measured, double truth)
 	return difference < 5 || difference < truth / 20;
 }
 
+static double truth_ms(const struct bench *bench)
+{
+	return ms(bench->truth.end_ns - bench->truth.start_ns);
+}
+
+static void check_time(const struct bench *bench, const struct analysis_wait *wait)
+{
+	double measured = ms(wait->end_ns - wait->start_ns), parts = ms(wait->blocked_ns + wait->run_queue_ns);
+
+	printf("  %.2f ms, off the CPU for %.2f; by its own clock %.2f\n", measured, parts, truth_ms(bench));
+	CHECK(close_to(measured, truth_ms(bench)), "%.2f ms", measured);
+	CHECK(close_to(parts, measured), "off the CPU for %.2f of %.2f ms", parts, measured);
+}
+
 static bool running(pid_t pid)
 {
 	siginfo_t info = { 0 };
@@ -188,8 +197,7 @@ static void check_sleep(struct bench *bench)
 	stall(bench, "a sleep is timed, and nobody is said to have ended it", victim_sleep);
 	struct analysis_wait wait = longest(&bench->seen, bench->truth.main_tid, SYS_clock_nanosleep);
 
-	CHECK(close_to(ms(wait.end_ns - wait.start_ns), truth_ms(bench)), "%.2f of %.2f ms",
-	      ms(wait.end_ns - wait.start_ns), truth_ms(bench));
+	check_time(bench, &wait);
 	CHECK(!wait.waker_tid, "waker %u %s", wait.waker_tid, wait.waker);
 	CHECK(!strcmp(wait.thread, "victim-main"), "%s", wait.thread);
 	CHECK(wait.fd == -1, "%d", wait.fd);
@@ -203,8 +211,7 @@ static void check_lock(struct bench *bench)
 	struct analysis_wait now = sample(&bench->seen, RW_LEVEL_EBPF, bench->truth.main_tid, SYS_futex);
 	struct analysis_wait proc = sample(&bench->seen, RW_LEVEL_ROOT, bench->truth.main_tid, SYS_futex);
 
-	CHECK(close_to(ms(wait.blocked_ns + wait.run_queue_ns), truth_ms(bench)), "%.2f of %.2f ms",
-	      ms(wait.blocked_ns), truth_ms(bench));
+	check_time(bench, &wait);
 	CHECK(wait.waker_tid == (uint32_t)bench->truth.other_tid, "waker %u", wait.waker_tid);
 	CHECK(!strcmp(wait.waker, "lock-holder") && !wait.out_of_process_wake, "waker %s", wait.waker);
 	CHECK(wait.state == 'S' && has_frame(&wait, "futex"), "state %c, %u frames", wait.state, wait.frame_count);
@@ -218,8 +225,7 @@ static void check_timed_lock(struct bench *bench)
 	stall(bench, "who merely runs when the timer fires is not the waker", victim_timed_lock);
 	struct analysis_wait wait = longest(&bench->seen, bench->truth.main_tid, SYS_futex);
 
-	CHECK(close_to(ms(wait.end_ns - wait.start_ns), truth_ms(bench)), "%.2f of %.2f ms",
-	      ms(wait.end_ns - wait.start_ns), truth_ms(bench));
+	check_time(bench, &wait);
 	CHECK(!wait.waker_tid, "waker %u %s", wait.waker_tid, wait.waker);
 }
 
@@ -228,8 +234,7 @@ static void check_pipe(struct bench *bench)
 	stall(bench, "a pipe's writer in another process is the waker", victim_pipe);
 	struct analysis_wait wait = longest(&bench->seen, bench->truth.main_tid, SYS_read);
 
-	CHECK(close_to(ms(wait.end_ns - wait.start_ns), truth_ms(bench)), "%.2f of %.2f ms",
-	      ms(wait.end_ns - wait.start_ns), truth_ms(bench));
+	check_time(bench, &wait);
 	CHECK(wait.waker_tid == (uint32_t)bench->truth.helper_pid && wait.out_of_process_wake, "waker %u",
 	      wait.waker_tid);
 	CHECK(!strncmp(wait.path, "pipe:[", 6) && !strcmp(wait.file_system, "pipefs"), "%s on %s", wait.path,
@@ -244,8 +249,7 @@ static void check_stop(struct bench *bench)
 
 	for (int i = 0; i < bench->seen.count; i++)
 		stopped += bench->seen.waits[i].state == 'T' && bench->seen.waits[i].level == RW_LEVEL_ROOT;
-	CHECK(close_to(ms(wait.end_ns - wait.start_ns), truth_ms(bench)), "%.2f of %.2f ms",
-	      ms(wait.end_ns - wait.start_ns), truth_ms(bench));
+	check_time(bench, &wait);
 	CHECK(wait.state == 'T', "state %c", wait.state);
 	CHECK(stopped >= 1, "/proc showed %d samples in T", stopped);
 }
@@ -259,6 +263,7 @@ static void check_queue(struct bench *bench)
 		if (bench->seen.waits[i].kind == ANALYSIS_WAIT_RUN_QUEUE)
 			sum += bench->seen.waits[i].run_queue_ns;
 	}
+	printf("  %.2f ms; by its own schedstat %.2f\n", ms(sum), ms(bench->truth.run_queue_ns));
 	/* The last sum may have stayed below the threshold. */
 	CHECK(ms(sum) > ms(bench->truth.run_queue_ns) - 25 && ms(sum) < ms(bench->truth.run_queue_ns) + 25,
 	      "%.2f of %.2f ms", ms(sum), ms(bench->truth.run_queue_ns));
@@ -273,8 +278,7 @@ static void check_fsync(struct bench *bench)
 	struct analysis_wait proc = sample(&bench->seen, RW_LEVEL_ROOT, bench->truth.main_tid, SYS_fsync);
 
 	snprintf(path, sizeof(path), "%s/events.out.tfevents.0", bench->disk.mount);
-	CHECK(close_to(ms(wait.end_ns - wait.start_ns), truth_ms(bench)), "%.2f of %.2f ms",
-	      ms(wait.end_ns - wait.start_ns), truth_ms(bench));
+	check_time(bench, &wait);
 	CHECK(!strcmp(wait.path, path) && !strcmp(proc.path, path), "%s, /proc: %s", wait.path, proc.path);
 	CHECK(!strcmp(wait.file_system, "ext4"), "%s", wait.file_system);
 	CHECK(!strcmp(wait.device_name, bench->disk.device), "%s, should be %s", wait.device_name, bench->disk.device);

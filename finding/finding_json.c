@@ -22,10 +22,6 @@ static const char *const levels[] = { "none", "self", "proc", "root", "ebpf" };
 static const char *const arrivals[] = { "none", "host", "stamp", "gpu" };
 static const char *const late_kinds[] = { NULL, "host", "device", "transfer" };
 static const char *const phases[] = { NULL, "init", "connect", "enqueued", "launched", "running" };
-static const char *const algorithms[] = {
-	NULL, "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT",
-};
-static const char *const protocols[] = { NULL, "LL", "LL128", "SIMPLE" };
 
 /* A value that jansson cannot hold becomes null instead of a lost finding: text that is not UTF-8 (a file name, a
  * thread's name) is escaped, a number that is not finite is absent. */
@@ -131,8 +127,8 @@ static json_t *operation_value(const struct rw_finding *finding)
 		"step", integer_or_null(finding->operation.step),
 		"dtype", text_or_null(finding_dtype_name(finding->operation.dtype)),
 		"count", integer_or_null((int64_t)finding->operation.count),
-		"algorithm", NAME(algorithms, finding->operation.algorithm),
-		"protocol", NAME(protocols, finding->operation.protocol),
+		"algorithm", text_or_null(finding_algorithm_name(finding->operation.algorithm)),
+		"protocol", text_or_null(finding_protocol_name(finding->operation.protocol)),
 		"phase", NAME(phases, finding->operation.phase));
 }
 

@@ -16,5 +16,7 @@ const char *finding_kind_name(enum rw_kind kind);
 const char *finding_cause_name(enum rw_cause_class class_);
 const char *finding_function_name(uint8_t function);
 const char *finding_dtype_name(uint8_t dtype);
+const char *finding_algorithm_name(uint8_t algorithm);
+const char *finding_protocol_name(uint8_t protocol);
 
 #endif

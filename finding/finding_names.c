@@ -51,6 +51,12 @@ static const char *const dtypes[] = {
 	[RW_DTYPE_BFLOAT16] = "bf16",	  [RW_DTYPE_FLOAT8_E4M3] = "fp8_e4m3", [RW_DTYPE_FLOAT8_E5M2] = "fp8_e5m2",
 };
 
+static const char *const algorithms[] = {
+	NULL, "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT",
+};
+
+static const char *const protocols[] = { NULL, "LL", "LL128", "SIMPLE" };
+
 static const char *name_at(const char *const *names, size_t count, size_t value)
 {
 	return value < count ? names[value] : NULL;
@@ -74,4 +80,14 @@ const char *finding_function_name(uint8_t function)
 const char *finding_dtype_name(uint8_t dtype)
 {
 	return name_at(dtypes, COUNT(dtypes), dtype);
+}
+
+const char *finding_algorithm_name(uint8_t algorithm)
+{
+	return name_at(algorithms, COUNT(algorithms), algorithm);
+}
+
+const char *finding_protocol_name(uint8_t protocol)
+{
+	return name_at(protocols, COUNT(protocols), protocol);
 }

@@ -8,7 +8,15 @@
 #include "finding/finding_json.h"
 #include "finding/finding_text.h"
 
-enum shape { U8, U16, U32, I32, U64, HEX /* u64: an address, a label or a hash */ };
+enum shape {
+	U8,
+	U16,
+	U32,
+	I32,
+	U64,
+	HEX, /* u64: an address, a label or a hash */
+	ALGORITHM, PROTOCOL, GPU_SOURCE, /* u8: a name */
+};
 
 struct field {
 	const char *name;
@@ -34,14 +42,14 @@ static const struct field operation_fields[] = {
 	OPERATION(plan, U32, RW_KNOWN_LAUNCH),
 	OPERATION(progress, U64, RW_KNOWN_LAUNCH),
 	OPERATION(nccl_sequence, U64, RW_KNOWN_TASK),
-	OPERATION(algorithm, U8, RW_KNOWN_TASK),
-	OPERATION(protocol, U8, RW_KNOWN_TASK),
+	OPERATION(algorithm, ALGORITHM, RW_KNOWN_TASK),
+	OPERATION(protocol, PROTOCOL, RW_KNOWN_TASK),
 	OPERATION(channels, U8, RW_KNOWN_TASK),
 	OPERATION(root_or_peer, I32, RW_KNOWN_TASK),
 	OPERATION(send_address, HEX, RW_KNOWN_TASK),
 	OPERATION(recv_address, HEX, RW_KNOWN_TASK),
 	OPERATION(return_ns, U64, RW_KNOWN_RETURN),
-	OPERATION(gpu_source, U8, RW_KNOWN_STARTED),
+	OPERATION(gpu_source, GPU_SOURCE, RW_KNOWN_STARTED),
 	OPERATION(started_seen_ns, U64, RW_KNOWN_STARTED),
 	OPERATION(done_seen_ns, U64, RW_KNOWN_DONE),
 	OPERATION(gpu_start_raw, U64, RW_KNOWN_STAMP),
@@ -77,6 +85,19 @@ json_t *box_json_text(const char *text, size_t size)
 	return json;
 }
 
+/* A number without a name came from a newer plugin. */
+static json_t *name_or_number(const char *name, uint8_t number)
+{
+	return name ? json_string(name) : json_integer(number);
+}
+
+static const char *gpu_source_name(uint8_t source)
+{
+	static const char *const names[] = { "none", "watermark", "stamp", "kernel_ch", "scan" };
+
+	return source < sizeof(names) / sizeof(*names) ? names[source] : NULL;
+}
+
 static json_t *field_value(const struct field *field, const void *record)
 {
 	const char *at = (const char *)record + field->offset;
@@ -100,6 +121,12 @@ static json_t *field_value(const struct field *field, const void *record)
 	case HEX:
 		memcpy(&wide, at, sizeof(wide));
 		return field->shape == HEX ? hex(wide) : json_integer((json_int_t)wide);
+	case ALGORITHM:
+		return name_or_number(finding_algorithm_name(*(const uint8_t *)at), *(const uint8_t *)at);
+	case PROTOCOL:
+		return name_or_number(finding_protocol_name(*(const uint8_t *)at), *(const uint8_t *)at);
+	case GPU_SOURCE:
+		return name_or_number(gpu_source_name(*(const uint8_t *)at), *(const uint8_t *)at);
 	}
 	return NULL;
 }

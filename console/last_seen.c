@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/system_calls.h"
 #include "feed/host_samples.h"
 #include "finding/finding_text.h"
 
@@ -120,6 +121,18 @@ void last_seen_free(struct last_seen *seen)
 	*seen = (struct last_seen){ 0 };
 }
 
+/* "fsync(3)", "futex", or by number what the table does not know. */
+static void call_text(const struct analysis_wait *wait, char *text, size_t size)
+{
+	const struct system_call *call = system_call_find(wait->system_call);
+	char number[32], descriptor[16] = "";
+
+	snprintf(number, sizeof(number), "system call %d", wait->system_call);
+	if (wait->fd >= 0)
+		snprintf(descriptor, sizeof(descriptor), "(%d)", wait->fd);
+	snprintf(text, size, "in %s%s", call ? call->name : number, descriptor);
+}
+
 /* Where it is, without how long. */
 static void place_text(const struct analysis_wait *wait, char *text, size_t size)
 {
@@ -127,17 +140,15 @@ static void place_text(const struct analysis_wait *wait, char *text, size_t size
 	bool has_channel = channel && *channel && strcmp(channel, "0");
 	char call[64];
 
-	if (wait->system_call >= 0 && wait->fd >= 0)
-		snprintf(call, sizeof(call), "in system call %d on descriptor %d", wait->system_call, wait->fd);
-	else if (wait->system_call >= 0)
-		snprintf(call, sizeof(call), "in system call %d", wait->system_call);
+	if (wait->system_call >= 0)
+		call_text(wait, call, sizeof(call));
 	else if (wait->state == 'T' || wait->state == 't')
 		snprintf(call, sizeof(call), "stopped");
 	else if (wait->state == 'R')
 		snprintf(call, sizeof(call), "running or waiting for a CPU");
 	else
 		snprintf(call, sizeof(call), "blocked outside a system call (%c)", wait->state ? wait->state : '?');
-	snprintf(text, size, "%s%s%s%s%s%s", call, path && *path ? ", " : "", path ? path : "", has_channel ? " (" : "",
+	snprintf(text, size, "%s%s%s%s%s%s", call, path && *path ? " on " : "", path ? path : "", has_channel ? " (" : "",
 		 has_channel ? channel : "", has_channel ? ")" : "");
 	free(path);
 	free(channel);

@@ -20,6 +20,7 @@ const struct command *const command_table[] = {
 	&env_command,
 	&findings_command,
 	&help_command,
+	&report_command,
 	&run_command,
 	&version_command,
 	NULL,

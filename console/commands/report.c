@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "console/box_choice.h"
+#include "console/box_runs.h"
+#include "console/command.h"
+#include "console/flight.h"
+#include "console/replay.h"
+#include "console/run_head.h"
+#include "console/terminal.h"
+#include "finding/finding_text.h"
+
+enum { EXIT_WARNING = 4, EXIT_CRITICAL = 5 };
+
+struct options {
+	struct box_choice choice;
+	bool notices, json, exit_code;
+};
+
+enum { KEY_EXIT_CODE = 0x100, KEY_JSON, KEY_NOTICES };
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	(void)argument;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->choice;
+		return 0;
+	case KEY_EXIT_CODE:
+		options->exit_code = true;
+		return 0;
+	case KEY_JSON:
+		options->json = true;
+		return 0;
+	case KEY_NOTICES:
+		options->notices = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+struct report {
+	const struct options *options;
+	const struct replay *replay;
+	size_t flights;
+	int worst; /* EXIT_WARNING, EXIT_CRITICAL or 0 */
+};
+
+static void print_json_line(json_t *line)
+{
+	if (json_dumpf(line, stdout, JSON_COMPACT) == 0)
+		putchar('\n');
+}
+
+static bool is_severity(const json_t *finding, const char *severity)
+{
+	const char *text = json_string_value(json_object_get(finding, "severity"));
+
+	return text && !strcmp(text, severity);
+}
+
+/* Prints those that are asked for and notes the worst; returns how many. */
+static size_t print_findings(struct report *report)
+{
+	bool colour = terminal_has_colour(STDOUT_FILENO);
+	size_t printed = 0;
+	const char *id;
+	json_t *finding;
+
+	json_object_foreach(report->replay->findings, id, finding) {
+		bool notice = is_severity(finding, "notice");
+
+		if (is_severity(finding, "critical"))
+			report->worst = EXIT_CRITICAL;
+		else if (!notice && !report->worst)
+			report->worst = EXIT_WARNING;
+		if (notice && !report->options->notices)
+			continue;
+		printed++;
+		if (report->options->json) {
+			print_json_line(finding);
+			continue;
+		}
+		putchar('\n');
+		finding_print(stdout, finding, colour);
+	}
+	return printed;
+}
+
+static void print_flight(void *argument, const struct analysis_flight *flight)
+{
+	struct report *report = argument;
+
+	report->flights++;
+	if (report->options->json) {
+		json_t *line = json_pack("{s:o}", "flight", flight_to_json(report->replay, flight));
+
+		print_json_line(line);
+		json_decref(line);
+		return;
+	}
+	if (report->flights == 1)
+		puts("\nIn flight at the end, the oldest of each communicator:");
+	flight_print(stdout, report->replay, flight, terminal_width(STDOUT_FILENO));
+}
+
+static void print_replay(struct report *report)
+{
+	bool text = !report->options->json;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (text)
+		run_head_print(stdout, report->replay, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+	size_t findings = print_findings(report);
+
+	analysis_visit_flights(report->replay->analysis, print_flight, report);
+	if (text && !findings)
+		puts("\nNo finding.");
+	if (text && !report->flights)
+		puts("Nothing was in flight at the end.");
+}
+
+static int report_run(struct report *report, struct boxes *boxes, size_t run)
+{
+	struct replay replay;
+	size_t first, count = box_runs_entries(boxes, run, &first);
+	int error = replay_open(&replay, &boxes->entries[first], count);
+
+	report->replay = &replay;
+	report->flights = 0;
+	if (error)
+		fprintf(stderr, "rankwatch report: %s\n", strerror(-error));
+	else
+		print_replay(report);
+	replay_close(&replay);
+	return error;
+}
+
+static int report_runs(struct report *report, struct boxes *boxes)
+{
+	size_t runs = box_choice_runs(&report->options->choice, boxes);
+	int status = COMMAND_DONE;
+
+	for (size_t run = 0; run < runs; run++) {
+		if (run && !report->options->json)
+			putchar('\n');
+		if (report_run(report, boxes, run) != 0)
+			status = COMMAND_FAILED;
+	}
+	return status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct report report = { .options = &options };
+	struct boxes boxes;
+	int status = COMMAND_FAILED;
+
+	command_parse(command, argc, argv, 0, &options);
+	if (box_choice_open(&options.choice, argv[0], &boxes) == 0)
+		status = report_runs(&report, &boxes);
+	boxes_close(&boxes);
+	return status == COMMAND_DONE && options.exit_code ? report.worst : status;
+}
+
+static const struct argp_option report_options[] = {
+	{ "exit-code", KEY_EXIT_CODE, NULL, 0, "Exit with 4 when the worst finding is a warning, 5 when it is critical", 0 },
+	{ "json", KEY_JSON, NULL, 0, "JSON lines: the findings, then {\"flight\":{...}} for each operation that was in flight", 0 },
+	{ "notices", KEY_NOTICES, NULL, 0, "Also findings that are true but no reason to act", 0 },
+	{ 0 },
+};
+
+static const struct argp_child report_children[] = { { .argp = &box_choice_argp }, { 0 } };
+
+static const struct argp report_argp = {
+	.options = report_options,
+	.parser = parse,
+	.children = report_children,
+	.doc = "Says what became of a job, from its black boxes alone: what was found, which operations were in flight at "
+	       "the end, who had joined them and who had not, and what the missing ranks' threads did. Needs no collector "
+	       "and works after everything was killed. Without a name: the newest run of this user on this machine.\v"
+	       "For several machines copy the boxes (*.rwbox) into one directory.\n\n"
+	       "Examples:\n"
+	       "  rankwatch report\n"
+	       "  rankwatch report --exit-code /shared/boxes/slurm-81123\n"
+	       "  rankwatch report --json | jq 'select(.flight).flight.missing'\n",
+};
+
+const struct command report_command = {
+	.name = "report",
+	.summary = "say what became of a job, from its black boxes alone",
+	.argp = &report_argp,
+	.run = run,
+};

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "finding/finding_json.h"
+
+static void keep_finding(void *argument, const struct rw_finding *finding)
+{
+	struct replay *replay = argument;
+
+	json_object_set_new(replay->findings, finding->id, finding_to_json(finding, replay->realtime_offset_ns));
+}
+
+static int add_entry(struct replay *replay, struct box_entry *entry)
+{
+	struct replay_process *process = &replay->processes[replay->count];
+	analysis_process_id id = (analysis_process_id)replay->count + 1;
+
+	*process = (struct replay_process){
+		.path = entry->path,
+		.rank = box_rank(&entry->reader),
+		.life = box_reader_life(&entry->reader, NULL),
+	};
+	process->feed = feed_new(replay->analysis, id, &entry->reader);
+	entry->reader.fd = -1;
+	if (!process->feed)
+		return -ENOMEM;
+	replay->count++;
+	return 0;
+}
+
+static int play(struct replay *replay)
+{
+	struct feed **feeds = calloc(replay->count, sizeof(struct feed *));
+
+	if (!feeds)
+		return -ENOMEM;
+	for (size_t i = 0; i < replay->count; i++)
+		feeds[i] = replay->processes[i].feed;
+	feed_replay(feeds, replay->count, replay->analysis);
+	for (size_t i = 0; i < replay->count; i++) {
+		if (feed_last_ns(feeds[i]) > replay->last_ns)
+			replay->last_ns = feed_last_ns(feeds[i]);
+	}
+	free(feeds);
+	return 0;
+}
+
+int replay_open(struct replay *replay, struct box_entry *entries, size_t count)
+{
+	int error = 0;
+
+	*replay = (struct replay){ .realtime_offset_ns = box_realtime_offset(&entries[0].reader.header) };
+	replay->findings = json_object();
+	replay->processes = calloc(count, sizeof(*replay->processes));
+	replay->analysis = analysis_new(true, keep_finding, replay);
+	if (!replay->findings || !replay->processes || !replay->analysis)
+		return -ENOMEM;
+	for (size_t i = 0; i < count && !error; i++)
+		error = add_entry(replay, &entries[i]);
+	return error ? error : play(replay);
+}
+
+void replay_close(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->count; i++)
+		feed_free(replay->processes[i].feed);
+	if (replay->analysis)
+		analysis_free(replay->analysis);
+	free(replay->processes);
+	json_decref(replay->findings);
+	*replay = (struct replay){ 0 };
+}
+
+const struct replay_process *replay_find(const struct replay *replay, int32_t rank)
+{
+	for (size_t i = 0; i < replay->count; i++) {
+		if (replay->processes[i].rank == rank)
+			return &replay->processes[i];
+	}
+	return NULL;
+}
+
+const struct rw_box_header *replay_header(const struct replay_process *process)
+{
+	return &feed_reader(process->feed)->header;
+}

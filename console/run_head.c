@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/run_head.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "console/rank_list.h"
+#include "finding/finding_text.h"
+
+enum { LIST = 256 };
+
+static void print_escaped(FILE *out, const char *text, size_t size)
+{
+	char copy[256];
+	size_t length = strnlen(text, size < sizeof(copy) ? size : sizeof(copy) - 1);
+
+	memcpy(copy, text, length);
+	copy[length] = '\0';
+	char *escaped = finding_escape(copy);
+
+	fputs(escaped ? escaped : "?", out);
+	free(escaped);
+}
+
+/* "3 s", "12 min 5 s", "2 h 3 min", "4 days". */
+static void print_duration(FILE *out, uint64_t seconds)
+{
+	if (seconds < 60)
+		fprintf(out, "%" PRIu64 " s", seconds);
+	else if (seconds < 3600)
+		fprintf(out, "%" PRIu64 " min %" PRIu64 " s", seconds / 60, seconds % 60);
+	else if (seconds < 48 * 3600)
+		fprintf(out, "%" PRIu64 " h %" PRIu64 " min", seconds / 3600, seconds / 60 % 60);
+	else
+		fprintf(out, "%" PRIu64 " days", seconds / 86400);
+}
+
+static void print_job(FILE *out, const struct replay *replay)
+{
+	const struct rw_box_header *header = replay_header(&replay->processes[0]);
+
+	fputs("job       ", out);
+	print_escaped(out, header->job, sizeof(header->job));
+	if (header->generation > 0)
+		fprintf(out, ", restart %d", header->generation);
+	fputs(", host ", out);
+	print_escaped(out, header->host, sizeof(header->host));
+	fputc('\n', out);
+}
+
+/* The boxes are sorted by rank, so the list is ascending. */
+static void print_ranks(FILE *out, const struct replay *replay, const struct analysis_summary *summary)
+{
+	int32_t *ranks = calloc(replay->count, sizeof(*ranks));
+	size_t known = 0;
+	char list[LIST];
+
+	for (size_t i = 0; ranks && i < replay->count; i++) {
+		if (replay->processes[i].rank >= 0)
+			ranks[known++] = replay->processes[i].rank;
+	}
+	fprintf(out, "ranks     %zu", replay->count);
+	if (summary->ranks_total > 0)
+		fprintf(out, " of %d", summary->ranks_total);
+	fputs(replay->count == 1 ? " box" : " boxes", out);
+	if (known)
+		fprintf(out, ": rank%s %s", known > 1 ? "s" : "", rank_list_text(list, sizeof(list), ranks, known));
+	fputc('\n', out);
+	free(ranks);
+}
+
+static void print_lives(FILE *out, const struct replay *replay)
+{
+	size_t alive = 0, exited = 0, unknown = 0;
+
+	for (size_t i = 0; i < replay->count; i++) {
+		const struct replay_process *process = &replay->processes[i];
+
+		if (replay_header(process)->end == RW_BOX_EXITED)
+			exited++;
+		else if (process->life == BOX_ALIVE)
+			alive++;
+		else if (process->life == BOX_LIFE_UNKNOWN)
+			unknown++;
+	}
+	size_t killed = replay->count - alive - exited - unknown;
+
+	if (exited)
+		fprintf(out, "; %zu left through exit()", exited);
+	if (killed)
+		fprintf(out, "; %zu killed or crashed", killed);
+	if (unknown)
+		fprintf(out, "; %zu without an end mark", unknown);
+	if (alive)
+		fprintf(out, "; %zu still alive", alive);
+}
+
+static void print_end(FILE *out, const struct replay *replay, uint64_t now_ns)
+{
+	uint64_t first_ns = UINT64_MAX, last_ns = replay->last_ns + (uint64_t)replay->realtime_offset_ns;
+	time_t last = (time_t)(last_ns / 1000000000);
+	char text[64] = "";
+	struct tm utc;
+
+	for (size_t i = 0; i < replay->count; i++) {
+		uint64_t created = replay_header(&replay->processes[i])->created_ns;
+
+		if (created < first_ns)
+			first_ns = created;
+	}
+	if (gmtime_r(&last, &utc))
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &utc);
+	fprintf(out, "last sign %s", text);
+	if (now_ns > last_ns) {
+		fputs(", ", out);
+		print_duration(out, (now_ns - last_ns) / 1000000000);
+		fputs(" ago", out);
+	}
+	if (replay->last_ns > first_ns) {
+		fputs(", after ", out);
+		print_duration(out, (replay->last_ns - first_ns) / 1000000000);
+	}
+	print_lives(out, replay);
+	fputc('\n', out);
+}
+
+static void print_nccl(FILE *out, const struct replay *replay)
+{
+	const struct rw_box_header *header = replay_header(&replay->processes[0]);
+	uint32_t version = header->nccl_version;
+
+	fputs("NCCL      ", out);
+	if (version)
+		fprintf(out, "%u.%u.%u", version / 10000, version / 100 % 100, version % 100);
+	else
+		fputs("version not known", out);
+	fprintf(out, ", profiler ABI v%u, GPU progress: ", header->profiler_abi);
+	print_escaped(out, header->gpu_progress_state, sizeof(header->gpu_progress_state));
+	fputc('\n', out);
+}
+
+static void print_recorded(FILE *out, const struct analysis_summary *summary)
+{
+	fprintf(out, "recorded  %" PRIu64 " operations on %u communicator%s", summary->operations, summary->communicators,
+		summary->communicators == 1 ? "" : "s");
+	if (summary->steps)
+		fprintf(out, ", %" PRIu64 " steps", summary->steps);
+	if (summary->steps && summary->step_ms >= 0)
+		fprintf(out, " of %.2f s", summary->step_ms / 1000);
+	if (summary->untracked)
+		fprintf(out, "; %" PRIu64 " untracked", summary->untracked);
+	if (summary->captured)
+		fprintf(out, "; %" PRIu64 " run inside CUDA graphs", summary->captured);
+	if (summary->dropped)
+		fprintf(out, "; %" PRIu64 " dropped", summary->dropped);
+	fputc('\n', out);
+}
+
+void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns)
+{
+	struct analysis_summary summary;
+
+	analysis_summarise(replay->analysis, &summary);
+	print_job(out, replay);
+	print_ranks(out, replay, &summary);
+	print_end(out, replay, now_ns);
+	print_nccl(out, replay);
+	print_recorded(out, &summary);
+}

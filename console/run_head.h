@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The head of a report: which run this was, who was seen of it, and how it ended. */
+#ifndef CONSOLE_RUN_HEAD_H
+#define CONSOLE_RUN_HEAD_H
+
+#include <stdio.h>
+
+#include "console/replay.h"
+
+/* now_ns: CLOCK_REALTIME. */
+void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns);
+
+#endif

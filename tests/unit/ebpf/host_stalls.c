@@ -19,7 +19,7 @@
 #include "tests/unit/ebpf/slow_disk.h"
 #include "tests/unit/ebpf/victim.h"
 
-enum { WAITS = 512, POLL_MS = 20, DEADLINE_MS = 60000 };
+enum { WAITS = 512, POLL_MS = 20, BEFORE_MS = 30, DEADLINE_MS = 60000 };
 
 struct seen {
 	struct analysis_wait waits[WAITS];
@@ -181,6 +181,7 @@ static void stall(struct bench *bench, const char *name, victim_stall *stall_bod
 		printf("  FAILED: cannot start or watch the victim\n");
 		return;
 	}
+	usleep(BEFORE_MS * 1000); /* it waits in read(2) for us to go */
 	victim_go(&victim);
 	follow(bench, victim.pid);
 	bench->truth = *victim.truth;
@@ -202,6 +203,22 @@ static void check_sleep(struct bench *bench)
 	CHECK(!strcmp(wait.thread, "victim-main"), "%s", wait.thread);
 	CHECK(wait.fd == -1, "%d", wait.fd);
 	CHECK(bench->seen.exit_status == 7 << 8, "exit status %d", bench->seen.exit_status);
+}
+
+static void check_before(const struct bench *bench)
+{
+	puts("a wait that began before the watch counts from then on");
+	struct analysis_wait wait = longest(&bench->seen, bench->truth.main_tid, SYS_read);
+
+	CHECK(wait.end_ns - wait.start_ns >= BEFORE_MS * 1000000, "%.2f ms", ms(wait.end_ns - wait.start_ns));
+	CHECK(!strncmp(wait.path, "pipe:[", 6) && has_frame(&wait, "pipe_read"), "%s, %u frames", wait.path,
+	      wait.frame_count);
+}
+
+static void check_kill(struct bench *bench)
+{
+	stall(bench, "a killed process has its signal as exit status", victim_killed);
+	CHECK(bench->seen.exit_status == SIGKILL, "exit status %d", bench->seen.exit_status);
 }
 
 static void check_lock(struct bench *bench)
@@ -305,6 +322,8 @@ static void check_chain(struct bench *bench)
 static void check_without_disk(struct bench *bench)
 {
 	check_sleep(bench);
+	check_before(bench);
+	check_kill(bench);
 	check_lock(bench);
 	check_timed_lock(bench);
 	check_pipe(bench);

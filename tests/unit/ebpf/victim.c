@@ -73,6 +73,13 @@ void victim_sleep(struct victim_truth *truth, const char *folder)
 	end(truth);
 }
 
+void victim_killed(struct victim_truth *truth, const char *folder)
+{
+	(void)truth;
+	(void)folder;
+	kill(getpid(), SIGKILL);
+}
+
 static void *hold_lock(void *truth)
 {
 	be_other(truth, "lock-holder");

@@ -60,7 +60,7 @@ static int connect_to_any(const struct address *address)
 	return fd;
 }
 
-int collector_client_open(struct collector_client *client, const char *job,
+int collector_client_open(struct collector_client *client, const char *job, enum collector_client_where where,
 			  void (*message)(void *argument, const json_t *message), void *argument)
 {
 	struct address address;
@@ -71,7 +71,7 @@ int collector_client_open(struct collector_client *client, const char *job,
 	if (err)
 		return err;
 	client->fd = job ? connect_to(address.own) : connect_to_any(&address);
-	if (client->fd < 0 && job)
+	if (client->fd < 0 && job && where == COLLECTOR_CLIENT_ANYWHERE)
 		client->fd = connect_to(address.shared);
 	return client->fd < 0 ? client->fd : 0;
 }

@@ -19,9 +19,12 @@ struct collector_client {
 	void *argument;
 };
 
+/* Where to look: the path that the first collector of a user has may be another job's. */
+enum collector_client_where { COLLECTOR_CLIENT_ANYWHERE, COLLECTOR_CLIENT_OWN_PATH };
+
 /* Connects to the collector of `job` (NULL: any; must outlive the client). 0, -ENOENT when there is none, or -errno.
  * Whether it is the right one is known when its hello has come. */
-int collector_client_open(struct collector_client *client, const char *job,
+int collector_client_open(struct collector_client *client, const char *job, enum collector_client_where where,
 			  void (*message)(void *argument, const json_t *message), void *argument);
 /* Passes on what has come. 0 to go on; otherwise the connection is closed: -EPIPE the collector ended, -EXDEV it serves
  * another job, -EPROTO it is none. */

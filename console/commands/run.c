@@ -111,7 +111,7 @@ static void turn(struct run *run)
 	poll(wait, 3, TICK_MS);
 	if (job_read_signals(&run->job))
 		reap(run);
-	supervisor_read(&run->supervisor);
+	supervisor_read(&run->supervisor, now());
 	announcer_tick(&run->announcer, now());
 }
 

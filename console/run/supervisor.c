@@ -100,7 +100,7 @@ static void on_message(void *argument, const json_t *message)
 	struct supervisor *supervisor = argument;
 
 	if (!supervisor->joined) {
-		supervisor->joined = supervisor->ever_joined = true;
+		supervisor->joined = true;
 		collector_client_send(&supervisor->client, "{\"join\":\"run\"}");
 	}
 	supervisor->message(supervisor->argument, message);
@@ -115,24 +115,38 @@ static void say_silence(struct supervisor *supervisor, uint64_t now_ns)
 			"\"rankwatch report\"\n");
 }
 
+/* Connected is not joined: another job's collector may have the shared path, which its hello tells. Then only the path that
+ * ours would have counts for a while. */
+static bool is_connected(struct supervisor *supervisor, uint64_t now_ns)
+{
+	enum collector_client_where where = COLLECTOR_CLIENT_ANYWHERE;
+
+	if (supervisor->client.fd >= 0)
+		return true;
+	supervisor->joined = false;
+	if (supervisor->foreign_ns && now_ns - supervisor->foreign_ns < second_ns)
+		where = COLLECTOR_CLIENT_OWN_PATH;
+	return collector_client_open(&supervisor->client, supervisor->job, where, on_message, supervisor) == 0;
+}
+
 void supervisor_tick(struct supervisor *supervisor, uint64_t now_ns)
 {
 	if (!supervisor->first_try_ns)
 		supervisor->first_try_ns = now_ns;
-	if (supervisor->client.fd < 0) {
-		supervisor->joined = false;
-		if (collector_client_open(&supervisor->client, supervisor->job, on_message, supervisor) &&
-		    !supervisor->pid && now_ns >= supervisor->next_start_ns)
-			start(supervisor, now_ns);
-	}
+	if (!is_connected(supervisor, now_ns) && !supervisor->pid && now_ns >= supervisor->next_start_ns)
+		start(supervisor, now_ns);
 	say_silence(supervisor, now_ns);
 }
 
-void supervisor_read(struct supervisor *supervisor)
+void supervisor_read(struct supervisor *supervisor, uint64_t now_ns)
 {
+	int err = supervisor->client.fd >= 0 ? collector_client_read(&supervisor->client) : 0;
+
 	read_errors(supervisor);
-	if (supervisor->client.fd >= 0 && collector_client_read(&supervisor->client))
+	if (err)
 		supervisor->joined = false;
+	if (err == -EXDEV)
+		supervisor->foreign_ns = now_ns;
 }
 
 /* At once after one that had been running for a while, else more and more slowly. */

@@ -26,7 +26,8 @@ struct supervisor {
 	struct line_buffer errors;
 	uint64_t started_ns, next_start_ns, pause_ns;
 	uint64_t first_try_ns;
-	bool joined, ever_joined, silence_said;
+	uint64_t foreign_ns; /* when another job's collector was met, 0 = not lately */
+	bool joined, silence_said;
 };
 
 /* program, job and mask must outlive the supervisor. message: as collector_client_open(). */
@@ -35,7 +36,7 @@ void supervisor_open(struct supervisor *supervisor, const char *program, const c
 /* Connects, starts, joins as is due. Call about ten times a second. */
 void supervisor_tick(struct supervisor *supervisor, uint64_t now_ns);
 /* When the client's or the collector's descriptor is readable. */
-void supervisor_read(struct supervisor *supervisor);
+void supervisor_read(struct supervisor *supervisor, uint64_t now_ns);
 /* Takes note of a child that wait(2) returned; false when it is not the collector. */
 bool supervisor_note(struct supervisor *supervisor, pid_t pid, int status, uint64_t now_ns);
 /* Disconnects. A collector that still runs is left to those who use it; it ends by itself. */

@@ -28,13 +28,13 @@ static void step(struct feed *feed, uint64_t now_ns)
 		feed_end(feed);
 }
 
-/* Passes every box that has more up to now_ns. Returns when the next thing happens, UINT64_MAX when nothing does. */
+/* Passes every box that has something to say by now_ns. Returns when the next thing happens, UINT64_MAX when nothing does. */
 static uint64_t step_all(struct feed *const *feeds, size_t count, uint64_t now_ns)
 {
 	uint64_t next_ns = UINT64_MAX;
 
 	for (size_t i = 0; i < count; i++) {
-		if (feeds[i]->next_ns != UINT64_MAX)
+		if (feeds[i]->next_ns <= now_ns)
 			step(feeds[i], now_ns);
 		if (feeds[i]->next_ns < next_ns)
 			next_ns = feeds[i]->next_ns;

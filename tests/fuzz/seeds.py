@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the kept corpus of tests/fuzz/box_target.c: seeds.py DIRECTORY. One damage a file, offsets of layout 1."""
+import pathlib
+import struct
+import sys
+
+RING, SAMPLES, GPU, COMMS = 602112, 339968, 274432, 12288
+LATER = 0x80
+
+
+def change(offset, data, when=0):
+    return struct.pack("<BI", when | len(data), offset) + data
+
+
+def cut(offset, when=0):
+    return struct.pack("<BI", when, offset)
+
+
+def u32(value):
+    return struct.pack("<I", value)
+
+
+def u64(value):
+    return struct.pack("<Q", value)
+
+
+def slot(number, field):
+    return RING + number * 256 + field
+
+
+SEEDS = {
+    "good": b"",
+    "magic": change(0, b"X"),
+    "layout": change(8, u32(2)),
+    "header-size": change(12, u32(0)),
+    "required-feature": change(16, u64(1)),
+    "optional-feature": change(24, u64(1)),
+    "total-size": change(32, u64(2**64 - 1)),
+    "control-offset": change(40, u64(0)),
+    "comms-offset": change(48, u64(2**64 - 8)),
+    "gpu-offset": change(56, u64(COMMS)),
+    "samples-offset": change(64, u64(SAMPLES + 1)),
+    "ring-offset": change(72, u64(2**63)),
+    "comm-slots": change(80, u32(0xFFFFFFFF)),
+    "sample-slots": change(84, u32(0)),
+    "sample-slots-few": change(84, u32(3)),
+    "ring-slots": change(88, u32(2**31)),
+    "operation-size": change(92, u32(255)),
+    "orphan": change(96, b"!"),
+    "texts": change(176, b"h" * 127) + change(303, b"h" * 127),
+    "head-far": change(6400, u64(2**63)),
+    "head-back-later": change(6400, u64(3), LATER),
+    "head-jump-later": change(6400, u64(2**40), LATER),
+    "comms-used": change(6400 + 64 + 8 + 64 + 16, u64(2**40)),
+    "samples-head": change(6400 + 64 + 8 + 64 + 32, u64(2**64 - 1)),
+    "samples-head-back-later": change(6400 + 64 + 8 + 64 + 32, u64(1), LATER),
+    "cut-header": cut(100),
+    "cut-ring": cut(RING + 1000),
+    "cut-later": cut(RING + 1000, LATER),
+    "layout-later": change(88, u32(2048), LATER),
+    "ticket-zero": change(slot(3, 0), u64(0)),
+    "ticket-older-pending": change(slot(3, 0), u64(2) + u32(1) + u32(1)),
+    "ticket-far": change(slot(3, 0), u64(2**63)),
+    "comm-index": change(slot(3, 20), b"\xff\xff\xff\xff"),
+    "api-time-end": change(slot(3, 64), u64(2**63 - 1)),
+    "api-time-beyond": change(slot(3, 64), u64(2**64 - 1)),
+    "done-time-beyond": change(slot(3, 136), u64(2**64 - 1)),
+    "orphan-times": change(96, b"!") + b"".join(change(slot(i, 64), u64(i * 7 * 10**11)) for i in range(12)),
+    "drain-beyond": change(6400 + 64 + 8 + 64 + 40, u64(2**64 - 1)),
+    "name": change(COMMS + 8, b"n" * 64),
+    "ended-before-born": change(COMMS + 96, u64(1)),
+    "sample-kind": change(SAMPLES + 20, b"\xff"),
+    "sample-piece": change(SAMPLES + 64 + 21, b"\xff"),
+    "sample-text": change(SAMPLES + 40, b"t" * 24) + change(SAMPLES + 104, b"t" * 24),
+    "sample-time": change(SAMPLES + 8, u64(2**64 - 1)),
+    "progress": change(GPU, b"\xff" * 16),
+}
+
+directory = pathlib.Path(sys.argv[1])
+directory.mkdir(parents=True, exist_ok=True)
+for name, data in SEEDS.items():
+    (directory / name).write_bytes(data)

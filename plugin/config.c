@@ -37,7 +37,7 @@ static const struct entry entries[] = {
 	{ { "RANKWATCH_QUIET", "0|1", "0", "no start line" }, CHOICE, MEMBER(quiet) },
 	{ { "RANKWATCH_LOG", "FILE", "", "messages go here instead of standard error" }, FREE, 0 },
 	{ { "RANKWATCH_PRELOAD", "0|1", "0", "interpose NCCL's functions" }, LATER, 0 },
-	{ { "RANKWATCH_MESH", "TEXT", "", "names for communicators" }, LATER, 0 },
+	{ { "RANKWATCH_MESH", "TEXT", "", "names for communicators, for the analysis" }, FREE, 0 },
 	{ { "RANKWATCH_BUDGET", "PERCENT", "0.25", "most that we may add to the job" }, LATER, 0 },
 	{ { "RANKWATCH_SCAN", "auto|all|input|output|off", "auto", "scan values" }, LATER, 0 },
 	{ { "RANKWATCH_UINT8_AS", "FUNCTION:TYPE", "", "what bytes really are" }, LATER, 0 },

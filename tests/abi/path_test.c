@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The path of a collective: after init, 10,000 collectives and p2p calls of a thread that may make no system call at all
- * (seccomp) must not need one, must not allocate and must not lock (both interposed here). Versions 5 and 4.
+ * The path of a collective: after init, 10,000 collectives and p2p calls of a thread that may make no system call at
+ * all (seccomp) must not need one, must not allocate and must not lock (both interposed here). Versions 5 and 4.
  */
 #include <dlfcn.h>
 #include <errno.h>

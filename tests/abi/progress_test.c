@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* GPU progress end to end: the built plugin and the stand-in's driver, which runs streams as a GPU does. */
+#include <criterion/criterion.h>
+#include <cuda.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/abi/player.h"
+
+static struct player player;
+static struct box_reader reader;
+static CUstream stream;
+static CUdeviceptr gate;
+
+static void begin(int abi)
+{
+	const char *directory = player_directory();
+	CUdevice device;
+	CUcontext context;
+
+	cr_assert_eq(cuInit(0), CUDA_SUCCESS);
+	cr_assert_eq(cuDeviceGet(&device, 0), CUDA_SUCCESS);
+	cr_assert_eq(cuDevicePrimaryCtxRetain(&context, device), CUDA_SUCCESS);
+	cr_assert_eq(cuCtxSetCurrent(context), CUDA_SUCCESS);
+	cr_assert_eq(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+	cr_assert_eq(cuMemAlloc(&gate, 8), CUDA_SUCCESS);
+	cr_assert_eq(cuMemsetD32(gate, 0, 2), CUDA_SUCCESS);
+	player_init(&player, player_load(), abi, 0x5eed, 1, 4);
+	cr_assert(player.mask);
+	player_read(&reader, directory);
+}
+
+/* The stream stands here until somebody opens the gate. */
+static void close_gate(void)
+{
+	cr_assert_eq(cuStreamWaitValue64(stream, gate, 1, CU_STREAM_WAIT_VALUE_GEQ), CUDA_SUCCESS);
+}
+
+static void open_gate(void)
+{
+	uint64_t one = 1;
+
+	cr_assert_eq(cuMemcpyHtoD(gate, &one, sizeof(one)), CUDA_SUCCESS);
+}
+
+/* A collective whose "kernel" is the gate, when it is to be held. */
+static void play(bool held)
+{
+	void *group = player_api_group(&player);
+	void *call = player_call(&player, group, "AllReduce", 8, "ncclFloat32", false);
+	player_stop(&player, call);
+	void *launch = player_launch(&player, stream);
+	if (held)
+		close_gate();
+	player_stop(&player, launch);
+	void *plan = player_plan(&player);
+	player_stop(&player, player_task(&player, call, "AllReduce", 8));
+	player_stop(&player, plan);
+	player_stop(&player, group);
+}
+
+static bool wait_for_known(uint64_t number, uint32_t bits, struct rw_operation *operation)
+{
+	for (int tries = 0; tries < 10000; tries++) {
+		if (player_operation(&reader, number, operation) && (operation->known & bits) == bits)
+			return true;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	return false;
+}
+
+Test(progress, an_operation_is_running_until_the_gpu_says_otherwise)
+{
+	struct rw_operation op;
+
+	begin(5);
+	cr_expect_str_eq(reader.header.gpu_progress_state, "watermark");
+	play(true);
+	cr_assert(wait_for_known(0, RW_KNOWN_STARTED, &op));
+	cr_expect_not(op.known & RW_KNOWN_DONE);
+	cr_expect(op.owner & RW_OWNER_GPU);
+	cr_expect_eq(op.gpu_source, RW_GPU_SOURCE_WATERMARK);
+	cr_expect_geq(op.started_seen_ns, op.launch_begin_ns);
+	open_gate();
+	cr_assert(wait_for_known(0, RW_KNOWN_DONE, &op));
+	cr_expect_geq(op.done_seen_ns, op.started_seen_ns);
+	cr_assert(player_wait_finished(&reader, 0, &op));
+}
+
+Test(progress, what_waits_behind_a_running_operation_has_not_started)
+{
+	struct rw_operation first, second;
+
+	begin(5);
+	play(true);
+	play(false);
+	cr_assert(wait_for_known(0, RW_KNOWN_STARTED, &first));
+	cr_assert(player_operation(&reader, 1, &second));
+	cr_expect_not(second.known & RW_KNOWN_STARTED);
+	cr_expect_eq(second.progress, first.progress + 1);
+	open_gate();
+	cr_assert(wait_for_known(1, RW_KNOWN_DONE, &second));
+}
+
+Test(progress, finalize_lets_go_of_what_the_gpu_never_finished)
+{
+	struct rw_operation op;
+
+	begin(5);
+	play(true);
+	cr_assert(wait_for_known(0, RW_KNOWN_STARTED, &op));
+	player_finalize(&player);
+	cr_assert(player_wait_finished(&reader, 0, &op));
+	cr_expect(op.flags & RW_FLAG_ABORTED);
+	cr_expect_not(op.known & RW_KNOWN_DONE);
+	open_gate();
+}
+
+Test(progress, the_device_is_in_the_header)
+{
+	begin(5);
+	cr_expect_eq(reader.header.devices[0].used, 1);
+	cr_expect_eq(reader.header.devices[0].ordinal, 0);
+	cr_expect_neq(reader.header.devices[0].pci[0], '\0');
+	cr_expect_gt(reader.header.cuda_driver_version, 0);
+}
+
+static void expect_none(const char *variable, const char *value, int abi, const char *state)
+{
+	struct rw_operation op;
+
+	if (variable)
+		setenv(variable, value, 1);
+	begin(abi);
+	if (abi == 4)
+		player_collective(&player, "AllReduce", 1, "ncclFloat32");
+	else
+		play(false);
+	cr_assert(player_wait_finished(&reader, 0, &op));
+	cr_expect_eq(op.progress, 0);
+	cr_expect_str_eq(reader.header.gpu_progress_state, state);
+}
+
+Test(progress, none_before_abi_version_5)
+{
+	expect_none(NULL, NULL, 4, "none: profiler ABI before v5 names no stream");
+}
+
+Test(progress, none_in_group_launch_mode)
+{
+	expect_none("NCCL_LAUNCH_MODE", "GROUP", 5, "none: NCCL_LAUNCH_MODE=GROUP");
+}
+
+Test(progress, none_when_switched_off)
+{
+	expect_none("RANKWATCH_GPU_TIME", "off", 5, "off: RANKWATCH_GPU_TIME=off");
+}

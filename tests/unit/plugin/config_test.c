@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plugin/config.h"
+#include "plugin/environment.h"
+
+static char told[1024];
+
+static const char *get(void *argument, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (char *const *at = argument; *at; at++)
+		if (strncmp(*at, name, length) == 0 && (*at)[length] == '=')
+			return *at + length + 1;
+	return NULL;
+}
+
+static void tell(void *argument, const char *line)
+{
+	size_t used = strlen(told);
+
+	(void)argument;
+	snprintf(told + used, sizeof(told) - used, "%s\n", line);
+}
+
+#define ENVIRONMENT(...) ((char *[]){ __VA_ARGS__, NULL })
+
+static struct config read_from(char **environment)
+{
+	struct config config;
+
+	config_read(&config, get, environment, tell, environment);
+	return config;
+}
+
+Test(config, an_empty_environment_gives_the_defaults_and_no_word)
+{
+	struct config config = read_from(ENVIRONMENT("HOME=/"));
+
+	cr_expect_eq(config.on, 1);
+	cr_expect_eq(config.gpu_time, CONFIG_GPU_TIME_AUTO);
+	cr_expect_eq(config.kernelch, 0);
+	cr_expect_eq(config.quiet, 0);
+	cr_expect_eq(config.history_bytes, 0);
+	cr_expect_null(config.directory);
+	cr_expect_str_eq(told, "");
+}
+
+Test(config, values_are_read)
+{
+	struct config config = read_from(ENVIRONMENT("RANKWATCH=OFF", "RANKWATCH_HISTORY=8MiB", "RANKWATCH_DIR=/x",
+						     "RANKWATCH_GPU_TIME=watermark", "RANKWATCH_QUIET=1"));
+
+	cr_expect_eq(config.on, 0);
+	cr_expect_eq(config.history_bytes, 8u << 20);
+	cr_expect_str_eq(config.directory, "/x");
+	cr_expect_eq(config.gpu_time, CONFIG_GPU_TIME_WATERMARK);
+	cr_expect_eq(config.quiet, 1);
+	cr_expect_str_eq(told, "");
+}
+
+Test(config, a_wrong_value_is_told_and_the_default_holds)
+{
+	struct config config =
+	    read_from(ENVIRONMENT("RANKWATCH_HISTORY=lots", "RANKWATCH_KERNELCH=yes", "RANKWATCH_GPU_TIME=auto|off"));
+
+	cr_expect_eq(config.history_bytes, 0);
+	cr_expect_eq(config.kernelch, 0);
+	cr_expect_eq(config.gpu_time, CONFIG_GPU_TIME_AUTO);
+	cr_expect_str_eq(told, "RANKWATCH_HISTORY=lots is not one of SIZE; 0 is used\n"
+			       "RANKWATCH_GPU_TIME=auto|off is not one of auto|watermark|stamp|off; auto is used\n"
+			       "RANKWATCH_KERNELCH=yes is not one of 0|1; 0 is used\n");
+}
+
+Test(config, sizes_that_overflow_are_wrong)
+{
+	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_HISTORY=99999999999999999999")).history_bytes, 0);
+	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_HISTORY=18446744073709551615G")).history_bytes, 0);
+	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_HISTORY=-1")).history_bytes, 0);
+	cr_expect_neq(told[0], '\0');
+}
+
+Test(config, a_misspelt_name_is_told_with_the_nearest_one)
+{
+	read_from(ENVIRONMENT("RANKWATCH_TIMOUT=5", "RANKWATCHER=1", "RANKWATCH_MESH=fsdp=8"));
+	cr_expect_str_eq(told, "RANKWATCH_TIMOUT is not a variable of rankwatch; did you mean RANKWATCH_TIMEOUT?\n");
+}
+
+Test(config, a_name_of_any_length_is_survived)
+{
+	static char name[4096];
+
+	memset(name, 'X', sizeof(name) - 3);
+	memcpy(name, "RANKWATCH_", 10);
+	strcpy(name + sizeof(name) - 3, "=1");
+	read_from(ENVIRONMENT(name));
+	cr_expect(strstr(told, "is not a variable of rankwatch"));
+}
+
+Test(config, what_this_version_cannot_do_yet_is_said)
+{
+	read_from(ENVIRONMENT("RANKWATCH_SCAN=all"));
+	cr_expect_str_eq(told, "RANKWATCH_SCAN has no effect in this version\n");
+}
+
+Test(environment, the_telling_part_is_kept_and_secrets_are_not)
+{
+	char room[256];
+	char *variables[] = { "SLURM_JOB_ID=7",
+			      "HOME=/root",
+			      "NCCL_DEBUG=WARN",
+			      "RANK=3",
+			      "RANKING=1",
+			      "TORCH_HUB_TOKEN=hush",
+			      "NCCL_PROXY=http://me:hush@host",
+			      NULL };
+	static const char expected[] = "RANK=3\0NCCL_DEBUG=WARN\0SLURM_JOB_ID=7\0";
+
+	environment_keep(variables, room, sizeof(room));
+	cr_expect_arr_eq(room, expected, sizeof(expected));
+}
+
+Test(environment, what_does_not_fit_whole_is_left_out)
+{
+	char room[16];
+	char *variables[] = { "RANK=3", "NCCL_DEBUG=WARN", "NCCL_P2P=1", NULL };
+
+	environment_keep(variables, room, sizeof(room));
+	cr_expect_str_eq(room, "RANK=3");
+	cr_expect_eq(room[7], '\0');
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* What the self-sampler sees of real threads of this process that stand in known places. */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "plugin/self_sampler.h"
+#include "plugin/task_state.h"
+
+enum { SECOND_NS = 1000000000, ROOM = 512 };
+
+static struct box_writer box;
+static struct self_sampler sampler;
+static int pipe_ends[2];
+static _Atomic uint32_t reader_tid;
+
+static void begin(void)
+{
+	struct box_request request = {
+		.job = "test", .rank = -1, .local_ranks = 1, .history_bytes = 1 << 20, .directory = "/dev/shm"
+	};
+
+	cr_assert_eq(box_writer_create(&box, &request), 0, "%s", box.note);
+	if (box.path[0])
+		unlink(box.path);
+	self_sampler_open(&sampler, &box);
+}
+
+static void *read_pipe(void *argument)
+{
+	char byte;
+
+	(void)argument;
+	prctl(PR_SET_NAME, "pipe-reader");
+	reader_tid = (uint32_t)syscall(SYS_gettid);
+	return read(pipe_ends[0], &byte, 1) < 0 ? NULL : argument;
+}
+
+/* Waits until the thread is in that system call; returns its descriptor. */
+static int32_t wait_until_in(int16_t wanted)
+{
+	int16_t call = 0;
+	int32_t fd = -1;
+
+	while (!reader_tid || !task_system_call(reader_tid, &call, &fd) || call != wanted)
+		usleep(1000);
+	return fd;
+}
+
+static pthread_t start_reader(void)
+{
+	pthread_t thread;
+
+	cr_assert_eq(pipe(pipe_ends), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, read_pipe, NULL), 0);
+	cr_assert_eq(wait_until_in(SYS_read), pipe_ends[0]);
+	return thread;
+}
+
+/* Looks until a sample of that thread and kind is there; time is the test's own. */
+static const struct rw_host_sample *find(uint32_t tid, uint8_t kind)
+{
+	uint64_t count = atomic_load(&box.header->samples_head);
+
+	for (uint64_t i = 0; i < count && i < RW_BOX_SAMPLES; i++)
+		if (box.samples[i].tid == tid && box.samples[i].kind == kind)
+			return &box.samples[i];
+	return NULL;
+}
+
+static const struct rw_host_sample *look_for(uint32_t tid, uint8_t kind)
+{
+	for (uint64_t now = SECOND_NS; now < 1000ull * SECOND_NS; now += SECOND_NS) {
+		self_sampler_look(&sampler, now);
+		if (find(tid, kind))
+			return find(tid, kind);
+	}
+	return NULL;
+}
+
+Test(self_sampler, nobody_is_sampled_while_the_enqueuing_thread_enqueues)
+{
+	begin();
+	for (uint64_t now = SECOND_NS; now < 2ull * SECOND_NS; now += 10000000) {
+		self_sampler_note(&sampler, (uint32_t)getpid(), now);
+		self_sampler_look(&sampler, now);
+	}
+	cr_expect_eq(box.header->samples_head, 0);
+}
+
+Test(self_sampler, a_silent_enqueuing_thread_is_sampled_with_its_file_and_name)
+{
+	begin();
+	pthread_t thread = start_reader();
+	self_sampler_note(&sampler, reader_tid, 1);
+
+	const struct rw_host_sample *state = look_for(reader_tid, RW_SAMPLE_STATE);
+	cr_assert(state);
+	cr_expect_eq(state->state, 'S');
+	cr_expect_eq(state->system_call, SYS_read);
+	cr_expect_eq(state->fd, pipe_ends[0]);
+	const struct rw_host_sample *name = find(reader_tid, RW_SAMPLE_THREAD);
+	cr_assert(name);
+	cr_expect_str_eq(name->text, "pipe-reader");
+	const struct rw_host_sample *file = find(reader_tid, RW_SAMPLE_FILE);
+	cr_assert(file);
+	cr_expect_eq(file->state, 0, "piece number");
+	cr_expect_eq(strncmp(file->text, "pipe:[", 6), 0);
+
+	cr_assert_eq(write(pipe_ends[1], "x", 1), 1);
+	pthread_join(thread, NULL);
+}
+
+Test(self_sampler, another_thread_in_a_read_is_sampled_while_the_enqueuing_one_is_silent)
+{
+	begin();
+	pthread_t thread = start_reader();
+	self_sampler_note(&sampler, (uint32_t)getpid() + 100000, 1); /* some other, gone meanwhile */
+	cr_expect(look_for(reader_tid, RW_SAMPLE_STATE));
+	cr_assert_eq(write(pipe_ends[1], "x", 1), 1);
+	pthread_join(thread, NULL);
+}
+
+Test(self_sampler, names_and_files_are_told_once)
+{
+	begin();
+	pthread_t thread = start_reader();
+	self_sampler_note(&sampler, reader_tid, 1);
+	for (uint64_t now = SECOND_NS; now < 50ull * SECOND_NS; now += SECOND_NS)
+		self_sampler_look(&sampler, now);
+
+	int names = 0, states = 0;
+	for (uint64_t i = 0; i < box.header->samples_head; i++) {
+		names += box.samples[i].tid == reader_tid && box.samples[i].kind == RW_SAMPLE_THREAD;
+		states += box.samples[i].tid == reader_tid && box.samples[i].kind == RW_SAMPLE_STATE;
+	}
+	cr_expect_eq(names, 1);
+	cr_expect_geq(states, 40);
+	cr_assert_eq(write(pipe_ends[1], "x", 1), 1);
+	pthread_join(thread, NULL);
+}
+
+Test(self_sampler, an_expensive_look_delays_the_next_one)
+{
+	begin();
+	self_sampler_note(&sampler, (uint32_t)syscall(SYS_gettid), 1);
+	self_sampler_look(&sampler, SECOND_NS);
+	cr_expect_geq(sampler.next_ns, SECOND_NS + 50000000u, "20 Hz at most");
+}
+
+static void *lock_file(void *argument)
+{
+	int fd = *(int *)argument;
+
+	reader_tid = (uint32_t)syscall(SYS_gettid);
+	flock(fd, LOCK_EX);
+	return NULL;
+}
+
+Test(self_sampler, a_path_comes_in_pieces_of_24_and_an_end)
+{
+	static char name[] = "/dev/shm/rankwatch-test-of-48-characters-XXXXXXX";
+	char read_back[ROOM] = "";
+	pthread_t thread;
+	int pieces = 0;
+
+	cr_assert_eq(strlen(name), 48);
+	int held = open(name, O_CREAT | O_RDWR | O_CLOEXEC, 0600), wanted = open(name, O_RDWR | O_CLOEXEC);
+	cr_assert(held >= 0 && wanted >= 0);
+	cr_assert_eq(flock(held, LOCK_EX), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, lock_file, &wanted), 0);
+	cr_assert_eq(wait_until_in(SYS_flock), wanted);
+	begin();
+	self_sampler_note(&sampler, reader_tid, 1);
+	cr_assert(look_for(reader_tid, RW_SAMPLE_FILE));
+	for (uint64_t i = 0; i < box.header->samples_head; i++) {
+		const struct rw_host_sample *piece = &box.samples[i];
+
+		if (piece->kind != RW_SAMPLE_FILE || piece->tid != reader_tid)
+			continue;
+		cr_expect_eq(piece->state, (char)pieces++);
+		cr_expect_neq(piece->detail, 0, "the device");
+		snprintf(read_back + strlen(read_back), ROOM - strlen(read_back), "%.24s", piece->text);
+	}
+	cr_expect_eq(pieces, 3);
+	cr_expect_str_eq(read_back, name);
+	flock(held, LOCK_UN);
+	pthread_join(thread, NULL);
+	unlink(name);
+}
+
+Test(task_state, waits_that_say_nothing_are_idle)
+{
+	cr_expect(task_is_idle(SYS_futex));
+	cr_expect(task_is_idle(SYS_epoll_pwait));
+	cr_expect(task_is_idle(-2), "running");
+	cr_expect_not(task_is_idle(SYS_fsync));
+	cr_expect_not(task_is_idle(-1), "blocked outside of a system call: a fault");
+}

@@ -8,8 +8,10 @@ enum {
 	HISTORY_FIRST = 256,
 	HISTORY_MAX = 16384,
 	REPETITIONS = 3,
-	/* A run of one and the same operation is more often the layers of a first forward pass than a step. */
+	/* A run of one and the same operation is more often the layers of a first forward pass than a step, and two that
+	 * take turns are those of a backward pass. */
 	MONOTONOUS_MIN = 128,
+	SHORT_PERIOD = 16,
 	CHECK_EVERY = 8,
 	EXTRAS_MIN = 64,
 };
@@ -77,6 +79,14 @@ static bool is_monotonous(const struct steps_entry *history, uint32_t count, uin
 	return true;
 }
 
+/* Could these repetitions be the layers within one step? */
+static bool may_be_layers(const struct steps_entry *history, uint32_t count, uint32_t period, uint32_t explained)
+{
+	if (explained >= MONOTONOUS_MIN)
+		return false;
+	return is_monotonous(history, count, period) || (period < SHORT_PERIOD && explained < count - count / 8);
+}
+
 /* Smallest period of the end of the history and the length of what it explains; 0 when there is none yet. */
 static uint32_t find_period(const struct steps_entry *history, uint32_t count, uint32_t *explained)
 {
@@ -91,7 +101,7 @@ static uint32_t find_period(const struct steps_entry *history, uint32_t count, u
 	for (uint32_t period = shortest; period <= count / REPETITIONS && !found; period++) {
 		if (z[period] + period < period * REPETITIONS)
 			continue;
-		if (is_monotonous(history, count, period) && z[period] + period < MONOTONOUS_MIN)
+		if (may_be_layers(history, count, period, z[period] + period))
 			continue;
 		found = period;
 		*explained = z[period] + period;

@@ -13,6 +13,8 @@
 
 enum { BATCH = 256 };
 static const uint64_t SECOND_NS = 1000000000;
+/* Silent threads are looked at 20 times a second: five looks missed, and it was not silent in between. */
+static const uint64_t GAP_NS = 250000000;
 
 static struct last_seen_thread *find(struct last_seen *seen, uint32_t tid)
 {
@@ -41,8 +43,7 @@ static int take(struct last_seen *seen, const struct analysis_wait *wait)
 		seen->threads = threads;
 		thread = &threads[seen->count++];
 		*thread = (struct last_seen_thread){ .since_ns = wait->end_ns };
-	} else if (!same_place(&thread->wait, wait) || wait->end_ns - thread->wait.end_ns > SECOND_NS) {
-		/* A gap without samples: the process was not silent in between. */
+	} else if (!same_place(&thread->wait, wait) || wait->end_ns - thread->wait.end_ns > GAP_NS) {
 		thread->since_ns = wait->end_ns;
 	}
 	thread->wait = *wait;

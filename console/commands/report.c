@@ -108,7 +108,7 @@ static void print_flight(void *argument, const struct analysis_flight *flight)
 		return;
 	}
 	if (report->flights == 1)
-		puts("\nIn flight at the end, the oldest of each communicator:");
+		puts("\nin flight at the end");
 	flight_print(stdout, report->replay, flight, terminal_width(STDOUT_FILENO));
 }
 
@@ -120,13 +120,11 @@ static void print_replay(struct report *report)
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (text)
 		run_head_print(stdout, report->replay, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
-	size_t findings = print_findings(report);
-
+	if (print_findings(report) == 0 && text)
+		puts("\nno finding");
 	analysis_visit_flights(report->replay->analysis, print_flight, report);
-	if (text && !findings)
-		puts("\nNo finding.");
-	if (text && !report->flights)
-		puts("Nothing was in flight at the end.");
+	if (report->flights == 0 && text)
+		puts("\nnothing was in flight at the end");
 }
 
 static int report_run(struct report *report, struct boxes *boxes, size_t run)

@@ -119,7 +119,11 @@ int collector_client_read(struct collector_client *client)
 			continue;
 		if (count < 0 && errno == EAGAIN)
 			return 0;
-		client->error = count > 0 ? line_buffer_add(&client->input, chunk, (size_t)count, on_line, client) : -EPIPE;
+		int err = count > 0 ? line_buffer_add(&client->input, chunk, (size_t)count, on_line, client) : -EPIPE;
+
+		/* on_line() may have refused what it saw: that stands. */
+		if (!client->error)
+			client->error = err;
 	}
 
 	int err = client->error;

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -154,4 +159,40 @@ Test(proc_source, a_torn_stat_file_is_an_error_and_no_wait)
 	tree_write(&tree, "4711/task/4711/stat", "4711 (python");
 	cr_expect(eq(int, look(0, NULL), -EINVAL));
 	cr_expect(eq(int, count, 0));
+}
+
+/* Until the child is where it shall be seen; a test that never gets there ends at its deadline. */
+static bool seen_sleeping(struct proc_source *real, pid_t child)
+{
+	for (int tries = 0; tries < 1000; tries++) {
+		count = 0;
+		if (!proc_source_look(real, 7, child, (uint32_t)child, 1000, on_wait, NULL, NULL) &&
+		    waits[0].system_call == SYS_clock_nanosleep)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+Test(proc_source, a_real_process_is_seen_in_its_system_call_without_privilege)
+{
+	struct proc_source *real;
+	struct mounts *real_mounts;
+	pid_t child = fork();
+
+	if (!child) {
+		for (;;)
+			clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_sec = 1000 }, NULL);
+	}
+	cr_assert(zero(int, mounts_open(&real_mounts, "/proc")));
+	cr_assert(zero(int, proc_source_open(&real, "/proc", real_mounts)));
+	cr_expect(seen_sleeping(real, child));
+	cr_expect(eq(chr, waits[0].state, 'S'));
+	cr_expect(eq(i32, waits[0].fd, -1));
+
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	cr_expect(eq(int, proc_source_look(real, 7, child, 0, 1000, on_wait, NULL, NULL), -ESRCH));
+	proc_source_close(real);
+	mounts_close(real_mounts);
 }

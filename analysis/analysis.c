@@ -14,6 +14,7 @@ struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argum
 	if (!analysis)
 		return NULL;
 	analysis->post_mortem = post_mortem;
+	analysis->stragglers.clock = JOB_NONE;
 	analysis->findings.emit = emit;
 	analysis->findings.argument = argument;
 	return analysis;
@@ -111,24 +112,22 @@ void analysis_visit_flights(const struct analysis *analysis, analysis_flight_vis
 void analysis_summarise(const struct analysis *analysis, struct analysis_summary *summary)
 {
 	const struct job *job = &analysis->job;
+	uint64_t step_ns = straggler_step_ns(&analysis->stragglers, STRAGGLER_PLACE_LAST);
 	*summary = (struct analysis_summary){
 		.processes = job->process_count,
 		.communicators = job->communicator_count,
 		.ranks_total = job_world_size(job),
-		.step_ms = -1,
+		.step_ms = step_ns ? (double)step_ns / 1e6 : -1,
 		.findings_opened = analysis->findings.opened,
 	};
 	for (uint32_t i = 0; i < job->process_count; i++) {
 		const struct process *process = job->processes[i];
-		uint64_t step_ns = straggler_step_ns(&analysis->stragglers, process, STRAGGLER_PLACE_LAST);
 		summary->operations += process->operations;
 		summary->untracked += process->untracked;
 		summary->dropped += process->dropped;
 		summary->captured += process->captured;
 		if (process->steps.step > summary->steps)
 			summary->steps = process->steps.step;
-		if (step_ns && summary->step_ms < 0)
-			summary->step_ms = (double)step_ns / 1e6;
 	}
 }
 

@@ -31,13 +31,13 @@ static struct instance *trace_instance(const struct trace *trace)
 	return trace->instance && trace->instance->serial == trace->serial ? trace->instance : NULL;
 }
 
-/* The member that appeared first lends its steps to the instance. */
+/* The member that appeared first lends its steps to the instance; a better pattern of the same member replaces them. */
 static void place_instance(struct analysis *analysis, struct instance *instance, const struct trace *trace)
 {
-	if (trace->place.place == STEPS_NO_PLACE || instance->place_member <= trace->member)
-		return;
-	bool accounted = instance->place_member != JOB_NONE && instance->judged;
-	if (accounted)
+	bool same = instance->place_member == trace->member && instance->steps_version != trace->steps_version;
+	bool better = trace->member < instance->place_member && !instance->judged;
+	bool first = instance->place_member == JOB_NONE;
+	if (trace->place.place == STEPS_NO_PLACE || !(same || better || first))
 		return;
 	instance->place_member = trace->member;
 	instance->place = trace->place;
@@ -60,7 +60,6 @@ static void place_history(struct analysis *analysis, struct process *process)
 		if (instance)
 			place_instance(analysis, instance, trace);
 	}
-	steps_forget_history(&process->steps);
 }
 
 static struct trace *new_trace(struct analysis *analysis, struct process *process, const struct seat *seat,
@@ -215,12 +214,13 @@ static bool is_complete(const struct instance *instance)
 	return true;
 }
 
-/* Without GPU times an operation is over for its rank at the earliest when the last rank has come. */
+/* Without GPU times an operation is over at the earliest when the last rank has come: for those who came before. */
 static void close_host_operations(const struct instance *instance)
 {
 	for (uint32_t i = 0; i < instance->room && i < instance->communicator->member_count; i++) {
 		const struct operation *operation = &instance->operations[i];
-		if (!(operation->state & OPERATION_HOST))
+		if (!(operation->state & OPERATION_HOST) ||
+		    operation->arrival_ns + LATENESS_NOISE_NS > instance->start_ns)
 			continue;
 		struct trace *trace =
 			&instance->communicator->members[i].process->trace[operation->ticket % JOB_TRACE];

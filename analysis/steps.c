@@ -110,78 +110,85 @@ static uint32_t find_period(const struct steps_entry *history, uint32_t count, u
 	return found;
 }
 
-static bool lock(struct steps *steps)
+/* Adopts what the history shows, unless that is known already. */
+static bool look(struct steps *steps)
 {
 	uint32_t explained = 0;
 	uint32_t period = find_period(steps->history, steps->history_count, &explained);
-	if (!period)
+	steps->unexplained = false;
+	if (!period || (steps->pattern && period == steps->period))
 		return false;
 	uint32_t *pattern = malloc(period * sizeof(*pattern));
 	if (!pattern)
 		return false;
 	uint32_t first = steps->history_count - explained;
-	memmove(steps->history, steps->history + first, explained * sizeof(*steps->history));
-	steps->history_count = explained;
 	for (uint32_t i = 0; i < period; i++)
-		pattern[i] = steps->history[i].signature;
+		pattern[i] = steps->history[first + i].signature;
+	steps->history_first = first;
+	free(steps->pattern);
 	steps->pattern = pattern;
 	steps->period = period;
 	steps->position = explained % period;
 	steps->extras = 0;
-	steps->step += (explained - 1) / period + 1;
+	steps->step = steps->history_base + (explained - 1) / period + 1;
 	steps->version++;
 	return true;
 }
 
-static void unlock(struct steps *steps)
+static void forget_pattern(struct steps *steps)
 {
-	/* What looked like steps was one phase of the first: count again. */
-	bool was_monotonous = true;
-	for (uint32_t i = 1; i < steps->period; i++)
-		was_monotonous &= steps->pattern[i] == steps->pattern[0];
-	if (was_monotonous && steps->version == 1)
-		steps->step = 0;
 	free(steps->pattern);
 	steps->pattern = NULL;
 	steps->period = steps->position = 0;
 }
 
-static bool remember(struct steps *steps, uint32_t signature, uint64_t ticket)
+/* A full history that the pattern explains has served; one that nothing explains loses its older half. */
+static void make_room(struct steps *steps)
 {
-	if (steps->history_count == HISTORY_MAX) {
-		steps->history_count = HISTORY_MAX / 2;
-		memmove(steps->history, steps->history + HISTORY_MAX / 2, HISTORY_MAX / 2 * sizeof(*steps->history));
-		steps->next_check = 0;
+	if (steps->history_count < HISTORY_MAX)
+		return;
+	steps->history_base = steps->step;
+	steps->next_check = 0;
+	if (steps->pattern) {
+		free(steps->history);
+		steps->history = NULL;
+		steps->history_count = steps->history_room = 0;
+		return;
 	}
+	steps->history_count = HISTORY_MAX / 2;
+	memmove(steps->history, steps->history + HISTORY_MAX / 2, HISTORY_MAX / 2 * sizeof(*steps->history));
+}
+
+static void remember(struct steps *steps, uint32_t signature, uint64_t ticket)
+{
 	if (steps->history_count == steps->history_room) {
 		uint32_t room = steps->history_room ? steps->history_room * 2 : HISTORY_FIRST;
 		struct steps_entry *history = realloc(steps->history, room * sizeof(*history));
 		if (!history)
-			return false;
+			return;
 		steps->history = history;
 		steps->history_room = room;
 	}
 	steps->history[steps->history_count++] = (struct steps_entry){ signature, ticket };
-	return true;
 }
 
-static bool learn(struct steps *steps, uint32_t signature, uint64_t ticket)
+static bool learn(struct steps *steps)
 {
-	if (!remember(steps, signature, ticket) || steps->history_count < steps->next_check)
+	if (!steps->unexplained || steps->history_count < steps->next_check)
 		return false;
 	uint32_t pause = steps->history_count / 16;
 	steps->next_check = steps->history_count + (pause > CHECK_EVERY ? pause : CHECK_EVERY);
-	return lock(steps);
+	return look(steps);
 }
 
-bool steps_add(struct steps *steps, uint32_t signature, uint64_t ticket, struct steps_place *place)
+/* Its place by the pattern; false when it does not fit. */
+static bool fits(struct steps *steps, uint32_t signature, struct steps_place *place)
 {
-	*place = (struct steps_place){ .place = STEPS_NO_PLACE, .step = steps->step };
 	if (!steps->pattern)
-		return learn(steps, signature, ticket);
+		return false;
 	if (signature != steps->pattern[steps->position]) {
 		if (++steps->extras > 2 * steps->period + EXTRAS_MIN)
-			unlock(steps);
+			forget_pattern(steps);
 		return false;
 	}
 	steps->extras = 0;
@@ -189,23 +196,35 @@ bool steps_add(struct steps *steps, uint32_t signature, uint64_t ticket, struct 
 		steps->step++;
 	*place = (struct steps_place){ .place = steps->position, .step = steps->step };
 	steps->position = (steps->position + 1) % steps->period;
-	return false;
+	return true;
+}
+
+bool steps_add(struct steps *steps, uint32_t signature, uint64_t ticket, struct steps_place *place)
+{
+	*place = (struct steps_place){ .place = STEPS_NO_PLACE, .step = steps->step };
+	if (!fits(steps, signature, place)) {
+		steps->unexplained = true;
+		if (!steps->history)
+			steps->history_base = steps->step;
+	}
+	if (steps->history || steps->unexplained)
+		remember(steps, signature, ticket);
+	bool found = learn(steps);
+	if (found)
+		*place = steps_entry_place(steps, steps->history_count - 1);
+	else
+		make_room(steps);
+	return found;
 }
 
 struct steps_place steps_entry_place(const struct steps *steps, uint32_t entry)
 {
-	uint64_t steps_in_history = (steps->history_count - 1) / steps->period + 1;
+	if (entry < steps->history_first)
+		return (struct steps_place){ .place = STEPS_NO_PLACE };
 	return (struct steps_place){
-		.place = entry % steps->period,
-		.step = steps->step - steps_in_history + 1 + entry / steps->period,
+		.place = (entry - steps->history_first) % steps->period,
+		.step = steps->history_base + (entry - steps->history_first) / steps->period + 1,
 	};
-}
-
-void steps_forget_history(struct steps *steps)
-{
-	free(steps->history);
-	steps->history = NULL;
-	steps->history_count = steps->history_room = steps->next_check = 0;
 }
 
 void steps_free(struct steps *steps)

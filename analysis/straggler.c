@@ -41,6 +41,21 @@ static void forget_places(struct places *places)
 	places->count = 0;
 }
 
+/* Steps have been numbered anew: nothing that was counted by the old numbers holds. */
+static void forget_steps(struct stragglers *stragglers)
+{
+	stragglers->first_step = 0;
+	stragglers->clock = JOB_NONE;
+	memset(stragglers->starts, 0, sizeof(stragglers->starts));
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
+		struct suspect *suspect = &stragglers->suspects[i];
+		memset(suspect->blames, 0, sizeof(suspect->blames));
+		suspect->clean = 0;
+		if (!suspect->open)
+			suspect->decided_ns = 0;
+	}
+}
+
 static struct places *places_of(struct stragglers *stragglers, const struct process *process, uint32_t version)
 {
 	if (!grow_to((void **)&stragglers->places, &stragglers->places_count, process->index + 1,
@@ -48,6 +63,8 @@ static struct places *places_of(struct stragglers *stragglers, const struct proc
 		return NULL;
 	struct places *places = &stragglers->places[process->index];
 	if (places->version != version) {
+		if (places->version)
+			forget_steps(stragglers);
 		forget_places(places);
 		places->version = version;
 	}
@@ -84,13 +101,11 @@ uint64_t straggler_blame_ns(const struct suspect *suspect, uint64_t step)
 	return blame->step == step ? blame->late_ns : 0;
 }
 
-uint64_t straggler_step_ns(const struct stragglers *stragglers, const struct process *process, uint32_t last)
+uint64_t straggler_step_ns(const struct stragglers *stragglers, uint32_t last)
 {
 	uint64_t durations[STRAGGLER_STEPS], newest = 0;
 	uint32_t count = 0;
-	if (process->index >= stragglers->places_count)
-		return 0;
-	const struct step_start *starts = stragglers->places[process->index].starts;
+	const struct step_start *starts = stragglers->starts;
 	for (uint32_t i = 0; i < STRAGGLER_STEPS; i++)
 		newest = starts[i].step > newest ? starts[i].step : newest;
 	for (uint64_t step = newest; step > 1 && count < last && count < STRAGGLER_STEPS - 1; step--) {
@@ -115,11 +130,13 @@ static uint64_t beyond_own_history(struct place *place, uint32_t member, const s
 	for (uint32_t i = 0; i < known; i++)
 		sorted[i] = history[i];
 	qsort(sorted, known, sizeof(*sorted), by_value);
-	history[place->count % STRAGGLER_OWN_WORK] = operation->work_us;
-	if (known < STRAGGLER_HISTORY_MIN)
-		return 0;
-	uint64_t usual = sorted[known / 2];
+	uint64_t usual = known ? sorted[known / 2] : 0;
 	uint64_t beyond = operation->work_us > usual ? operation->work_us - usual : 0;
+	bool learning = known < STRAGGLER_HISTORY_MIN;
+	if (learning || beyond * 1000 < LATENESS_NOISE_NS)
+		history[place->count % STRAGGLER_OWN_WORK] = operation->work_us;
+	if (learning)
+		return 0;
 	return beyond < late_us ? beyond : late_us;
 }
 
@@ -143,6 +160,20 @@ static void add_blame(struct suspect *suspect, const struct instance *instance, 
 	suspect->step = instance->place.step;
 }
 
+/* What the rank's lateness cost in the steps up to this one, at the given percentile. */
+static uint64_t usual_cost(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step,
+			   uint32_t percentile)
+{
+	uint64_t costs[STRAGGLER_PLACE_LAST];
+	uint32_t count = 0;
+	for (; count < STRAGGLER_PLACE_LAST && step && step >= stragglers->first_step; step--)
+		costs[count++] = straggler_blame_ns(suspect, step);
+	if (!count)
+		return 0;
+	qsort(costs, count, sizeof(*costs), by_value);
+	return costs[(count - 1) * percentile / 100];
+}
+
 /* First test: last, or nearly so, in most of the latest instances at this place, and the steps are late for it. */
 static bool always_late_here(const struct stragglers *stragglers, const struct suspect *suspect,
 			     const struct place *place, uint32_t member, uint64_t limit_ns)
@@ -150,14 +181,17 @@ static bool always_late_here(const struct stragglers *stragglers, const struct s
 	uint32_t looked_at = place->count < STRAGGLER_PLACE_LAST ? place->count : STRAGGLER_PLACE_LAST;
 	uint32_t marks = place->marks[member] & ((1u << STRAGGLER_PLACE_LAST) - 1);
 	if (looked_at < STRAGGLER_PLACE_MIN ||
-	    __builtin_popcount(marks) < (int)(STRAGGLER_PLACE_SHARE * looked_at + 0.5))
+	    __builtin_popcount(marks) < STRAGGLER_PLACE_SHARE * looked_at)
 		return false;
-	uint64_t costs[STRAGGLER_PLACE_LAST];
-	uint32_t steps = 0;
-	for (uint64_t step = suspect->step; steps < looked_at && step >= stragglers->first_step && step; step--)
-		costs[steps++] = straggler_blame_ns(suspect, step);
-	qsort(costs, steps, sizeof(*costs), by_value);
-	return steps && costs[steps / 2] >= limit_ns;
+	uint64_t cost_ns = usual_cost(stragglers, suspect, suspect->step, 25);
+	if (cost_ns < limit_ns)
+		return false;
+	/* Where everybody is late now and then, being it a little more often is no fault. */
+	uint32_t alike = 0;
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
+		alike += STRAGGLER_SPREAD_FACTOR * usual_cost(stragglers, &stragglers->suspects[i], suspect->step, 50) >
+			 cost_ns;
+	return alike * 2 <= stragglers->suspect_count;
 }
 
 /* What everybody else lost to lateness in the last steps, and the suspect before the change: its 95th percentile. */
@@ -194,13 +228,13 @@ static bool has_changed(const struct stragglers *stragglers, const struct suspec
 	return least_ns >= limit_ns && least_ns >= STRAGGLER_SPREAD_FACTOR * usual_spread(stragglers, suspect);
 }
 
-/* A step of this process has ended: five clean ones in a row acquit. */
-static void end_step(struct stragglers *stragglers, const struct process *process, uint64_t ended)
+/* A step has ended: five clean ones in a row acquit. */
+static void end_step(struct stragglers *stragglers, uint64_t ended)
 {
-	uint64_t limit_ns = straggler_limit_ns(straggler_step_ns(stragglers, process, POOL_STEPS));
+	uint64_t limit_ns = straggler_limit_ns(straggler_step_ns(stragglers, POOL_STEPS));
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		struct suspect *suspect = &stragglers->suspects[i];
-		if (!suspect->decided_ns || suspect->last.communicator->members[suspect->last.place_member].process != process)
+		if (!suspect->decided_ns)
 			continue;
 		suspect->clean = straggler_blame_ns(suspect, ended) < limit_ns ? suspect->clean + 1 : 0;
 		if (suspect->clean >= STRAGGLER_CLEAN)
@@ -208,11 +242,23 @@ static void end_step(struct stragglers *stragglers, const struct process *proces
 	}
 }
 
-static void test(struct stragglers *stragglers, const struct process *process, const struct instance *instance,
-		 const struct place *place, uint32_t member)
+/* The process that appeared first is the clock of the job's steps. */
+static void start_step(struct stragglers *stragglers, const struct process *process, const struct instance *instance)
+{
+	uint64_t step = instance->place.step;
+	if (stragglers->clock != JOB_NONE && process->index > stragglers->clock)
+		return;
+	stragglers->clock = process->index;
+	stragglers->starts[step % STRAGGLER_STEPS] =
+		(struct step_start){ .step = step, .start_ns = instance->start_ns };
+	end_step(stragglers, step - 1);
+}
+
+static void test(struct stragglers *stragglers, const struct instance *instance, const struct place *place,
+		 uint32_t member)
 {
 	struct suspect *suspect = &stragglers->suspects[instance->communicator->members[member].rank];
-	uint64_t step_ns = straggler_step_ns(stragglers, process, POOL_STEPS);
+	uint64_t step_ns = straggler_step_ns(stragglers, POOL_STEPS);
 	if (suspect->decided_ns || !step_ns)
 		return;
 	uint64_t limit_ns = straggler_limit_ns(step_ns);
@@ -232,8 +278,7 @@ static uint32_t latest_us(const struct instance *instance)
 	return most;
 }
 
-static void account_members(struct analysis *analysis, const struct process *process, struct instance *instance,
-			    struct place *place)
+static void account_members(struct analysis *analysis, struct instance *instance, struct place *place)
 {
 	struct stragglers *stragglers = &analysis->stragglers;
 	uint32_t most_us = latest_us(instance);
@@ -250,7 +295,7 @@ static void account_members(struct analysis *analysis, const struct process *pro
 		if (analysis->job.pipelined && operation->state & OPERATION_STARTED)
 			operation->late_us = (uint32_t)beyond_own_history(place, i, operation);
 		uint64_t late_ns = (uint64_t)operation->late_us * 1000;
-		bool late = late_ns >= LATENESS_NOISE_NS && operation->late_us >= most_us / 2;
+		bool late = late_ns >= LATENESS_NOISE_NS && operation->late_us >= most_us / 5 * 4;
 		place->marks[i] = place->marks[i] << 1 | late;
 		if (late_ns >= LATENESS_NOISE_NS)
 			add_blame(&stragglers->suspects[instance->communicator->members[i].rank], instance, i, late_ns);
@@ -258,7 +303,7 @@ static void account_members(struct analysis *analysis, const struct process *pro
 	place->count++;
 	for (uint32_t i = 0; i < count; i++)
 		if (place->marks[i] & 1)
-			test(stragglers, process, instance, place, i);
+			test(stragglers, instance, place, i);
 }
 
 void straggler_account(struct analysis *analysis, struct instance *instance)
@@ -271,14 +316,11 @@ void straggler_account(struct analysis *analysis, struct instance *instance)
 		return;
 	if (!stragglers->first_step)
 		stragglers->first_step = instance->place.step;
-	if (!instance->place.place) {
-		places->starts[instance->place.step % STRAGGLER_STEPS] =
-			(struct step_start){ .step = instance->place.step, .start_ns = instance->start_ns };
-		end_step(stragglers, process, instance->place.step - 1);
-	}
+	if (!instance->place.place)
+		start_step(stragglers, process, instance);
 	struct place *place = place_of(places, instance);
 	if (place)
-		account_members(analysis, process, instance, place);
+		account_members(analysis, instance, place);
 }
 
 void stragglers_free(struct stragglers *stragglers)

@@ -57,11 +57,10 @@ struct step_start {
 	uint64_t step, start_ns;
 };
 
-/* Places of the step of one process, and when its steps started. */
+/* Places of the step of one process. */
 struct places {
 	struct place *items;
 	uint32_t count, version;
-	struct step_start starts[STRAGGLER_STEPS];
 };
 
 struct stragglers {
@@ -69,6 +68,8 @@ struct stragglers {
 	uint32_t suspect_count;
 	struct places *places; /* by process */
 	uint32_t places_count;
+	struct step_start starts[STRAGGLER_STEPS];
+	uint32_t clock; /* process whose first operation starts a step; JOB_NONE none yet */
 	uint64_t first_step; /* accounted for; 0 none */
 	uint64_t longest_wait_ns; /* earliest enqueue to last arrival, of all instances so far */
 };
@@ -82,8 +83,8 @@ uint64_t straggler_limit_ns(uint64_t step_ns);
 uint64_t straggler_blame_ns(const struct suspect *suspect, uint64_t step);
 /* Opens, updates and closes findings. */
 void straggler_tick(struct analysis *analysis, uint64_t now_ns);
-/* Median duration of the last steps of a process, at most `last`; 0 not known. */
-uint64_t straggler_step_ns(const struct stragglers *stragglers, const struct process *process, uint32_t last);
+/* Median duration of the last steps, at most `last`; 0 not known. */
+uint64_t straggler_step_ns(const struct stragglers *stragglers, uint32_t last);
 void stragglers_free(struct stragglers *stragglers);
 
 #endif

@@ -20,11 +20,6 @@ struct cost {
 	uint64_t lost_ns, step_ns, since_step;
 };
 
-static const struct process *process_of_steps(const struct suspect *suspect)
-{
-	return suspect->last.communicator->members[suspect->last.place_member].process;
-}
-
 static uint64_t since_step(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t limit_ns)
 {
 	uint64_t since = suspect->step;
@@ -62,7 +57,7 @@ static struct cost measure_cost(const struct analysis *analysis, const struct su
 				uint32_t count)
 {
 	const struct stragglers *stragglers = &analysis->stragglers;
-	struct cost cost = { .step_ns = straggler_step_ns(stragglers, process_of_steps(suspect), COST_STEPS) };
+	struct cost cost = { .step_ns = straggler_step_ns(stragglers, COST_STEPS) };
 	cost.since_step = since_step(stragglers, suspect, straggler_limit_ns(cost.step_ns));
 	uint64_t first = suspect->step >= COST_STEPS ? suspect->step - COST_STEPS + 1 : 1;
 	if (first < cost.since_step)
@@ -70,7 +65,7 @@ static struct cost measure_cost(const struct analysis *analysis, const struct su
 	cost.lost_ns = replay_cost(analysis, ranks, count, first) / (suspect->step - first + 1);
 	/* Steps that ended before the lateness began are too short to hold it. */
 	if (cost.lost_ns > cost.step_ns)
-		cost.step_ns = straggler_step_ns(stragglers, process_of_steps(suspect), 1);
+		cost.step_ns = straggler_step_ns(stragglers, 1);
 	if (cost.lost_ns > cost.step_ns)
 		cost.step_ns = cost.lost_ns;
 	return cost;
@@ -221,7 +216,9 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	if (!record)
 		return;
 	record->finding.first_seen_ns = suspect->decided_ns;
-	record->finding.detect_ms = now_ns > suspect->decided_ns ? (double)(now_ns - suspect->decided_ns) / 1e6 : 0;
+	/* What was decided from history, before anybody looked, was not detected late. */
+	if (now_ns > suspect->decided_ns && suspect->decided_ns > analysis->first_tick_ns)
+		record->finding.detect_ms = (double)(now_ns - suspect->decided_ns) / 1e6;
 	suspect->open = true;
 	suspect->told_ns = now_ns;
 	findings_tell(&analysis->findings, record, now_ns);

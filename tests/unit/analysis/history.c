@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: MIT */
+#include "history.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+enum {
+	MAX_RANKS = 256,
+	WRITER_TID = 50000,
+	HOLDER_TID = 60000,
+};
+
+enum event_kind { EVENT_OPERATION, EVENT_WAIT, EVENT_LIFE };
+
+struct event {
+	double ms;
+	uint64_t order;
+	enum event_kind kind;
+	int rank;
+	size_t index; /* slot or wait */
+	uint32_t known;
+	enum analysis_life life;
+	int exit_status;
+};
+
+struct history {
+	struct history_job job;
+	struct event *events;
+	size_t event_count, event_room;
+	struct rw_operation *slots;
+	size_t slot_count, slot_room;
+	struct analysis_wait *waits;
+	size_t wait_count, wait_room;
+	double *step_starts;
+	double host_ms[MAX_RANKS], gpu_ms[MAX_RANKS];
+	uint64_t tickets[MAX_RANKS], progress[MAX_RANKS][2], sequence[MAX_RANKS][2][RW_FUNCTION_COUNT];
+	uint64_t p2p_sequence[MAX_RANKS][2];
+	bool gone[MAX_RANKS];
+	double struck_ms, end_ms;
+	uint64_t random;
+	size_t played;
+	double tick_ms;
+	bool started;
+	struct history_finding findings[HISTORY_FINDINGS];
+	size_t finding_count;
+};
+
+static double chance(struct history *history)
+{
+	uint64_t mixed = history->random += 0x9e3779b97f4a7c15u; /* splitmix64 */
+	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
+	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
+	return (double)((mixed ^ mixed >> 31) >> 11) / 9007199254740992.0;
+}
+
+static uint64_t ns(double ms)
+{
+	return (uint64_t)(ms * 1e6);
+}
+
+static void *push(void **array, size_t *count, size_t *room, size_t size)
+{
+	if (*count == *room) {
+		*room = *room ? *room * 2 : 1024;
+		*array = realloc(*array, *room * size);
+		if (!*array)
+			abort();
+	}
+	return (char *)*array + (*count)++ * size;
+}
+
+static struct event *add_event(struct history *history, double ms, enum event_kind kind, int rank)
+{
+	struct event *event = push((void **)&history->events, &history->event_count, &history->event_room,
+				   sizeof(*event));
+	*event = (struct event){ .ms = ms, .order = history->event_count, .kind = kind, .rank = rank };
+	if (isfinite(ms) && ms > history->end_ms)
+		history->end_ms = ms;
+	return event;
+}
+
+static void add_stage(struct history *history, double ms, int rank, size_t slot, uint32_t known)
+{
+	if (!isfinite(ms))
+		return;
+	struct event *event = add_event(history, ms, EVENT_OPERATION, rank);
+	event->index = slot;
+	event->known = known;
+}
+
+static struct analysis_wait *add_wait(struct history *history, int rank, enum analysis_wait_kind kind,
+				      enum rw_level level, uint32_t tid, const char *thread, double from, double to)
+{
+	struct analysis_wait *wait =
+		push((void **)&history->waits, &history->wait_count, &history->wait_room, sizeof(*wait));
+	*wait = (struct analysis_wait){
+		.process = (analysis_process_id)rank + 100,
+		.kind = kind,
+		.level = level,
+		.tid = tid,
+		.start_ns = ns(from),
+		.end_ns = ns(to),
+		.system_call = -1,
+		.fd = -1,
+	};
+	snprintf(wait->thread, sizeof(wait->thread), "%s", thread);
+	add_event(history, to, EVENT_WAIT, rank)->index = history->wait_count - 1;
+	return wait;
+}
+
+static void in_fsync(struct analysis_wait *wait)
+{
+	wait->system_call = SYS_fsync;
+	wait->fd = 3;
+	wait->state = 'D';
+	wait->io_wait = true;
+	wait->blocked_ns = wait->end_ns - wait->start_ns;
+	snprintf(wait->path, sizeof(wait->path), "/slow/events.out.tfevents.0");
+	snprintf(wait->file_system, sizeof(wait->file_system), "ext4");
+	snprintf(wait->device_name, sizeof(wait->device_name), "loop3");
+	snprintf(wait->frames[0], sizeof(wait->frames[0]), "jbd2_log_wait_commit");
+	snprintf(wait->frames[1], sizeof(wait->frames[1]), "ext4_sync_file");
+	wait->frame_count = 2;
+}
+
+static void in_futex(struct analysis_wait *wait, uint32_t waker_tid, const char *waker)
+{
+	wait->system_call = SYS_futex;
+	wait->state = 'S';
+	wait->waker_tid = waker_tid;
+	snprintf(wait->waker, sizeof(wait->waker), "%s", waker);
+}
+
+static void sample_both(struct history *history, int rank, enum rw_level level, double from, double to)
+{
+	for (double at = from; at <= to; at += 50) {
+		struct analysis_wait *wait = add_wait(history, rank, ANALYSIS_WAIT_SAMPLE, level, (uint32_t)rank + 1000,
+						      "python-main", at, at);
+		wait->start_ns = 0;
+		in_futex(wait, 0, "");
+		wait = add_wait(history, rank, ANALYSIS_WAIT_SAMPLE, level, WRITER_TID, "tb-writer", at, at);
+		in_fsync(wait);
+		wait->frame_count = 0;
+		wait->start_ns = 0;
+	}
+}
+
+static void sample_alone(struct history *history, int rank, double from, double to, bool busy)
+{
+	for (double at = from; at <= to; at += 50) {
+		struct analysis_wait *wait = add_wait(history, rank, ANALYSIS_WAIT_SAMPLE, RW_LEVEL_PROC,
+						      (uint32_t)rank + 1000, "python-main", at, at);
+		wait->start_ns = 0;
+		wait->state = busy ? 'R' : 'S';
+		wait->system_call = busy ? -2 : SYS_clock_nanosleep;
+		wait->cpu_ns = busy ? ns(at - from + 1) : 1000000;
+	}
+}
+
+static void add_evidence(struct history *history, int rank, enum history_evidence evidence, double from, double to)
+{
+	uint32_t tid = (uint32_t)rank + 1000;
+	switch (evidence) {
+	case EVIDENCE_FSYNC:
+		in_fsync(add_wait(history, rank, ANALYSIS_WAIT_INTERVAL, RW_LEVEL_EBPF, tid, "python-main", from, to));
+		break;
+	case EVIDENCE_FSYNC_WRITER:
+		for (double at = from; at < to - 1; at += 250) {
+			double end = fmin(at + 245, to);
+			in_fsync(add_wait(history, rank, ANALYSIS_WAIT_INTERVAL, RW_LEVEL_EBPF, WRITER_TID, "tb-writer",
+					  at, end));
+		}
+		in_futex(add_wait(history, rank, ANALYSIS_WAIT_INTERVAL, RW_LEVEL_EBPF, tid, "python-main", from, to),
+			 WRITER_TID, "tb-writer");
+		break;
+	case EVIDENCE_FSYNC_GUESSED:
+		sample_both(history, rank, RW_LEVEL_PROC, from, to);
+		break;
+	case EVIDENCE_FSYNC_SELF:
+		sample_both(history, rank, RW_LEVEL_SELF, from, to);
+		break;
+	case EVIDENCE_LOCK: {
+		struct analysis_wait *wait = add_wait(history, rank, ANALYSIS_WAIT_INTERVAL, RW_LEVEL_EBPF, HOLDER_TID,
+						      "holder", from, to);
+		wait->system_call = SYS_clock_nanosleep;
+		in_futex(add_wait(history, rank, ANALYSIS_WAIT_INTERVAL, RW_LEVEL_EBPF, tid, "python-main", from, to),
+			 HOLDER_TID, "holder");
+		break;
+	}
+	case EVIDENCE_RUN_QUEUE:
+		for (double at = from; at < to - 1; at += 20)
+			add_wait(history, rank, ANALYSIS_WAIT_RUN_QUEUE, RW_LEVEL_EBPF, tid, "python-main", at,
+				 fmin(at + 20, to))->run_queue_ns = ns(fmin(18, (to - at) * 0.9));
+		break;
+	case EVIDENCE_SLEEP:
+	case EVIDENCE_BUSY:
+		sample_alone(history, rank, from, to, evidence == EVIDENCE_BUSY);
+		break;
+	case EVIDENCE_NOTHING:
+		break;
+	}
+}
+
+static const struct history_fault *fault_of(const struct history *history, int rank, int step, bool first,
+					    enum history_fault_kind kind)
+{
+	for (int i = 0; i < HISTORY_FAULTS; i++) {
+		const struct history_fault *fault = &history->job.faults[i];
+		if (fault->kind != kind || (fault->rank != rank && kind != FAULT_ALL) || step < fault->first_step)
+			continue;
+		if (fault->last_step && step > fault->last_step)
+			continue;
+		if (fault->every && step % fault->every)
+			continue;
+		if (first || kind == FAULT_HOST_EACH)
+			return fault;
+	}
+	return NULL;
+}
+
+static void stall(struct history *history, int rank, const struct history_fault *fault)
+{
+	double from = history->host_ms[rank];
+	if (!fault || !isfinite(from))
+		return;
+	history->host_ms[rank] += fault->ms;
+	add_evidence(history, rank, fault->evidence, from + 0.1, history->host_ms[rank] - 0.1);
+}
+
+static void strike(struct history *history, int rank, const struct history_fault *fault)
+{
+	if (!fault || history->gone[rank])
+		return;
+	static const struct {
+		enum history_fault_kind kind;
+		enum analysis_life life;
+		int exit_status;
+	} lives[] = {
+		{ FAULT_KILLED, ANALYSIS_KILLED, 9 },
+		{ FAULT_EXITED, ANALYSIS_EXITED, 3 << 8 },
+		{ FAULT_STOPPED, ANALYSIS_STOPPED, -1 },
+	};
+	/* The host is as far as its GPU allows: it strikes when the step begins there. */
+	double at = fmax(history->host_ms[rank], history->gpu_ms[rank]);
+	history->gone[rank] = true;
+	history->struck_ms = at;
+	history->host_ms[rank] = history->gpu_ms[rank] = INFINITY;
+	for (size_t i = 0; i < sizeof(lives) / sizeof(*lives); i++) {
+		if (lives[i].kind != fault->kind)
+			continue;
+		struct event *event = add_event(history, at + 50, EVENT_LIFE, rank);
+		event->life = lives[i].life;
+		event->exit_status = lives[i].exit_status;
+	}
+	if (fault->evidence != EVIDENCE_NOTHING)
+		add_evidence(history, rank, fault->evidence, at, at + history->job.tail_ms);
+}
+
+static void before_operation(struct history *history, int rank, int step, bool first)
+{
+	static const enum history_fault_kind ends[] = { FAULT_NEVER, FAULT_KILLED, FAULT_EXITED, FAULT_STOPPED };
+	for (size_t i = 0; first && i < sizeof(ends) / sizeof(*ends); i++)
+		strike(history, rank, fault_of(history, rank, step, true, ends[i]));
+	stall(history, rank, fault_of(history, rank, step, first, FAULT_HOST));
+	stall(history, rank, fault_of(history, rank, step, first, FAULT_HOST_EACH));
+	stall(history, rank, fault_of(history, rank, step, first, FAULT_ALL));
+	const struct history_fault *device = fault_of(history, rank, step, first, FAULT_DEVICE);
+	history->gpu_ms[rank] += device ? device->ms : 0;
+	if (first && chance(history) < history->job.stall_chance)
+		history->host_ms[rank] += chance(history) * history->job.stall_ms;
+}
+
+/* Enqueues and launches; returns the slot. The GPU's times follow when all of the group are known. */
+static size_t enqueue(struct history *history, int rank, int comm, uint8_t function, uint64_t count, int32_t peer)
+{
+	struct rw_operation *slot =
+		push((void **)&history->slots, &history->slot_count, &history->slot_room, sizeof(*slot));
+	bool p2p = function == RW_FUNCTION_SEND || function == RW_FUNCTION_RECV;
+	double host = history->host_ms[rank];
+	*slot = (struct rw_operation){
+		.ticket = ++history->tickets[rank],
+		.comm = (uint16_t)comm,
+		.function = function,
+		.dtype = RW_DTYPE_BFLOAT16,
+		.count = count,
+		.sequence = p2p ? history->p2p_sequence[rank][function == RW_FUNCTION_SEND]++
+				: history->sequence[rank][comm][function]++,
+		.api_tid = (uint32_t)rank + 1000,
+		.api_ns = ns(host),
+		.launch_begin_ns = ns(host + 0.02),
+		.launch_end_ns = ns(host + 0.04),
+		.return_ns = ns(host + 0.05),
+		.root_or_peer = peer,
+		.progress = history->job.no_gpu_times ? 0 : ++history->progress[rank][comm],
+		.gpu_source = history->job.no_gpu_times ? RW_GPU_SOURCE_NONE : RW_GPU_SOURCE_WATERMARK,
+	};
+	size_t index = history->slot_count - 1;
+	add_stage(history, host, rank, index, RW_KNOWN_IDENT | RW_KNOWN_API);
+	add_stage(history, host + 0.05, rank, index,
+		  RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK);
+	history->host_ms[rank] += 0.05;
+	return index;
+}
+
+/* The GPU page is looked at every 2 ms. */
+static double seen_at(double ms)
+{
+	return isfinite(ms) ? ceil(ms / 2) * 2 : ms;
+}
+
+static void run_group(struct history *history, const int *ranks, const size_t *slots, int count, double transfer_ms)
+{
+	double start = 0;
+	uint32_t known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK;
+	for (int i = 0; i < count; i++)
+		start = fmax(start, fmax(history->gpu_ms[ranks[i]], history->host_ms[ranks[i]]));
+	for (int i = 0; i < count; i++) {
+		int rank = ranks[i];
+		double arrival = fmax(history->gpu_ms[rank], history->host_ms[rank]);
+		history->gpu_ms[rank] = start + transfer_ms;
+		if (slots[i] == SIZE_MAX || history->job.no_gpu_times)
+			continue;
+		struct rw_operation *slot = &history->slots[slots[i]];
+		slot->started_seen_ns = isfinite(arrival) ? ns(seen_at(arrival)) : 0;
+		slot->done_seen_ns = isfinite(start) ? ns(seen_at(start + transfer_ms)) : 0;
+		add_stage(history, seen_at(arrival), rank, slots[i], known | RW_KNOWN_STARTED);
+		add_stage(history, seen_at(start + transfer_ms), rank, slots[i],
+			  known | RW_KNOWN_STARTED | RW_KNOWN_DONE);
+	}
+}
+
+/* One collective of every group of this communicator. */
+static void collective(struct history *history, int step, int comm, uint8_t function, uint64_t count, bool first)
+{
+	const struct history_job *job = &history->job;
+	int width = job->tensor_parallel ? job->tensor_parallel : 1;
+	int groups = comm ? job->ranks / width : width;
+	for (int group = 0; group < groups; group++) {
+		int members[MAX_RANKS], member_count = 0;
+		size_t slots[MAX_RANKS];
+		for (int rank = 0; rank < job->ranks; rank++)
+			if ((comm ? rank / width : rank % width) == group)
+				members[member_count++] = rank;
+		for (int i = 0; i < member_count; i++) {
+			before_operation(history, members[i], step, first);
+			bool joins = isfinite(history->host_ms[members[i]]);
+			slots[i] = joins ? enqueue(history, members[i], comm, function, count, -1) : SIZE_MAX;
+		}
+		run_group(history, members, slots, member_count, 1);
+	}
+}
+
+static void compute(struct history *history)
+{
+	for (int rank = 0; rank < history->job.ranks; rank++)
+		history->gpu_ms[rank] += history->job.compute_ms + chance(history) * history->job.jitter_ms;
+}
+
+static void training_step(struct history *history, int step)
+{
+	const struct history_job *job = &history->job;
+	for (int layer = 0; layer < job->layers; layer++) {
+		collective(history, step, 0, RW_FUNCTION_ALL_GATHER, 4096, layer == 0);
+		compute(history);
+		if (job->tensor_parallel)
+			collective(history, step, 1, RW_FUNCTION_ALL_REDUCE, 512, false);
+	}
+	for (int layer = 0; layer < job->layers; layer++) {
+		collective(history, step, 0, RW_FUNCTION_ALL_GATHER, 4096, false);
+		compute(history);
+		collective(history, step, 0, RW_FUNCTION_REDUCE_SCATTER, 4096, false);
+	}
+	collective(history, step, 0, RW_FUNCTION_ALL_REDUCE, 1, false);
+}
+
+/* Forward through the stages and back, then one AllReduce: nearly everybody waits nearly always. */
+static void transfer(struct history *history, int from, int to)
+{
+	int ranks[] = { from, to };
+	size_t slots[2];
+	bool sends = isfinite(history->host_ms[from]), receives = isfinite(history->host_ms[to]);
+	/* Sequences count per direction and peer; with one micro-batch each pair has one of each per step. */
+	slots[0] = sends ? enqueue(history, from, 0, RW_FUNCTION_SEND, 1024, to) : SIZE_MAX;
+	slots[1] = receives ? enqueue(history, to, 0, RW_FUNCTION_RECV, 1024, from) : SIZE_MAX;
+	run_group(history, ranks, slots, 2, 1);
+}
+
+static void number_transfers(struct history *history, int step)
+{
+	/* One transfer a step between each pair and direction: the sequence is the step. */
+	for (size_t i = 0; i < history->slot_count; i++) {
+		struct rw_operation *slot = &history->slots[i];
+		bool p2p = slot->function == RW_FUNCTION_SEND || slot->function == RW_FUNCTION_RECV;
+		if (p2p && !slot->nccl_sequence) {
+			slot->nccl_sequence = (uint64_t)step;
+			slot->sequence = (uint64_t)step;
+		}
+	}
+}
+
+static void pipeline_step(struct history *history, int step)
+{
+	const struct history_job *job = &history->job;
+	for (int rank = 0; rank < job->ranks; rank++)
+		before_operation(history, rank, step, true);
+	for (int rank = 0; rank < job->ranks; rank++) {
+		history->gpu_ms[rank] = fmax(history->gpu_ms[rank], history->host_ms[rank]) + job->compute_ms +
+					chance(history) * job->jitter_ms;
+		if (rank + 1 < job->ranks)
+			transfer(history, rank, rank + 1);
+	}
+	for (int rank = job->ranks - 1; rank >= 0; rank--) {
+		history->gpu_ms[rank] += 2 * job->compute_ms + chance(history) * job->jitter_ms;
+		if (rank > 0)
+			transfer(history, rank, rank - 1);
+	}
+	number_transfers(history, step);
+	collective(history, step, 0, RW_FUNCTION_ALL_REDUCE, 1, false);
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct event *a = left, *b = right;
+	if (a->ms != b->ms)
+		return a->ms < b->ms ? -1 : 1;
+	return (a->order > b->order) - (a->order < b->order);
+}
+
+struct history *history_new(const struct history_job *job)
+{
+	struct history *history = calloc(1, sizeof(*history));
+	if (!history)
+		abort();
+	history->job = *job;
+	history->random = job->seed;
+	history->step_starts = calloc((size_t)job->steps + 2, sizeof(double));
+	for (int rank = 0; rank < job->ranks; rank++)
+		history->host_ms[rank] = history->gpu_ms[rank] = HISTORY_BASE_MS;
+	for (int step = 1; step <= job->steps; step++) {
+		double first = INFINITY;
+		for (int rank = 0; rank < job->ranks; rank++)
+			first = fmin(first, fmax(history->gpu_ms[rank], history->host_ms[rank]));
+		history->step_starts[step] = first;
+		if (job->pipeline)
+			pipeline_step(history, step);
+		else
+			training_step(history, step);
+		for (int rank = 0; rank < job->ranks && !job->runs_ahead; rank++)
+			history->host_ms[rank] = fmax(history->host_ms[rank], history->gpu_ms[rank]);
+	}
+	qsort(history->events, history->event_count, sizeof(*history->events), by_time);
+	if (history->struck_ms > 0)
+		history->end_ms = fmax(history->end_ms, history->struck_ms + job->tail_ms);
+	return history;
+}
+
+void history_free(struct history *history)
+{
+	free(history->events);
+	free(history->slots);
+	free(history->waits);
+	free(history->step_starts);
+	free(history);
+}
+
+static void announce(const struct history *history, struct analysis *analysis, int rank)
+{
+	static struct rw_box_header box;
+	const struct history_job *job = &history->job;
+	int width = job->tensor_parallel ? job->tensor_parallel : 1;
+	memset(&box, 0, sizeof(box));
+	snprintf(box.host, sizeof(box.host), "%c", 'a' + (job->hosts ? rank * job->hosts / job->ranks : 0));
+	snprintf(box.job, sizeof(box.job), "test");
+	snprintf(box.rank_from, sizeof(box.rank_from), "RANK");
+	snprintf(box.watchdog_from, sizeof(box.watchdog_from), "RANKWATCH_TIMEOUT");
+	if (width > 1)
+		snprintf(box.environment, sizeof(box.environment), "RANKWATCH_MESH=fsdp=%d,tp=%d", job->ranks / width,
+			 width);
+	else
+		snprintf(box.environment, sizeof(box.environment), "RANKWATCH_MESH=fsdp=%d", job->ranks);
+	box.world_rank = rank;
+	box.world_size = job->ranks;
+	box.watchdog_ms = 100000;
+	struct analysis_process process = { .id = (analysis_process_id)rank + 100, .pid = 4711 + rank, .box = &box };
+	if (analysis_add_process(analysis, &process))
+		abort();
+	struct rw_communicator fsdp = {
+		.id = 0x5eed0000u + (uint64_t)(rank % width),
+		.rank = rank / width,
+		.nranks = job->ranks / width,
+		.nnodes = 1,
+		.born_ns = 1,
+	};
+	struct rw_communicator tensor = {
+		.id = 0x7e450000u + (uint64_t)(rank / width),
+		.rank = rank % width,
+		.nranks = width,
+		.nnodes = 1,
+		.born_ns = 1,
+	};
+	if (analysis_add_communicator(analysis, process.id, 0, &fsdp))
+		abort();
+	if (width > 1 && analysis_add_communicator(analysis, process.id, 1, &tensor))
+		abort();
+}
+
+static void play_operation(const struct history *history, struct analysis *analysis, const struct event *event)
+{
+	struct rw_operation slot = history->slots[event->index];
+	slot.known = event->known;
+	if (!(event->known & RW_KNOWN_LAUNCH))
+		slot.launch_begin_ns = slot.launch_end_ns = slot.return_ns = slot.progress = 0;
+	if (!(event->known & RW_KNOWN_STARTED))
+		slot.started_seen_ns = 0;
+	if (!(event->known & RW_KNOWN_DONE))
+		slot.done_seen_ns = 0;
+	if (analysis_add_operation(analysis, (analysis_process_id)event->rank + 100, &slot))
+		abort();
+}
+
+static void play_event(const struct history *history, struct analysis *analysis, const struct event *event)
+{
+	if (history->job.seen && event->rank >= history->job.seen)
+		return;
+	if (event->kind == EVENT_OPERATION)
+		play_operation(history, analysis, event);
+	else if (event->kind == EVENT_WAIT)
+		analysis_add_wait(analysis, &history->waits[event->index]);
+	else
+		analysis_set_life(analysis, (analysis_process_id)event->rank + 100, event->life, event->exit_status,
+				  ns(event->ms));
+}
+
+void history_play(struct history *history, struct analysis *analysis, double until_ms)
+{
+	int seen = history->job.seen ? history->job.seen : history->job.ranks;
+	double end = until_ms > 0 ? until_ms : history->end_ms + 2000;
+	for (int rank = 0; rank < seen && !history->started; rank++)
+		announce(history, analysis, rank);
+	if (!history->started)
+		history->tick_ms = HISTORY_BASE_MS;
+	history->started = true;
+	for (; history->tick_ms <= end; history->tick_ms += 100) {
+		while (history->played < history->event_count &&
+		       history->events[history->played].ms <= history->tick_ms)
+			play_event(history, analysis, &history->events[history->played++]);
+		analysis_tick(analysis, ns(history->tick_ms));
+	}
+}
+
+void history_restart(struct history *history)
+{
+	history->started = false;
+	history->played = 0;
+	history->finding_count = 0;
+}
+
+static void copy(char *to, size_t room, const char *from)
+{
+	snprintf(to, room, "%s", from ? from : "");
+}
+
+void history_emit(void *argument, const struct rw_finding *finding)
+{
+	struct history *history = argument;
+	if (history->finding_count == HISTORY_FINDINGS)
+		return;
+	struct history_finding *kept = &history->findings[history->finding_count++];
+	*kept = (struct history_finding){
+		.state = finding->state,
+		.severity = finding->severity,
+		.confidence = finding->confidence,
+		.kind = finding->kind,
+		.scope = finding->scope,
+		.level = finding->level,
+		.class_ = finding->cause.class_,
+		.late_kind = finding->late.kind,
+		.phase = finding->operation.phase,
+		.rank = finding->rank_count ? finding->ranks[0] : -1,
+		.rank_count = (int)finding->rank_count,
+		.lost_ms = finding->late.lost_ms_per_step,
+		.lost_share = finding->late.lost_share,
+		.share = finding->cause.share,
+		.left_ms = finding->watchdog.left_ms,
+		.since_step = (long)finding->late.since_step,
+		.step = (long)finding->operation.step,
+		.time_ns = finding->time_ns,
+		.waiting_count = finding->late.waiting_count,
+		.chain_count = finding->cause.chain_count,
+		.missing_count = finding->missing_count,
+	};
+	copy(kept->id, sizeof(kept->id), finding->id);
+	copy(kept->text, sizeof(kept->text), finding->text);
+	copy(kept->cause_text, sizeof(kept->cause_text), finding->cause.text);
+	copy(kept->advice, sizeof(kept->advice), finding->advice);
+	copy(kept->comm_name, sizeof(kept->comm_name), finding->operation.comm_name);
+	copy(kept->path, sizeof(kept->path), finding->cause.path);
+	if (finding->cause.chain_count)
+		copy(kept->waits_for, sizeof(kept->waits_for), finding->cause.chain[0].waits_for);
+}
+
+const struct history_finding *history_findings(const struct history *history, size_t *count)
+{
+	*count = history->finding_count;
+	return history->findings;
+}
+
+double history_step_ms(const struct history *history, int step)
+{
+	return history->step_starts[step];
+}
+
+double history_end_ms(const struct history *history)
+{
+	return history->end_ms;
+}
+
+double history_struck_ms(const struct history *history)
+{
+	return history->struck_ms;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Synthetic histories for the tests of the analysis: a training job of synchronous steps with a host that runs ahead of
+ * its GPU, faults, and the evidence that samplers would have seen. Played into an analysis in order of time.
+ */
+#ifndef TESTS_UNIT_ANALYSIS_HISTORY_H
+#define TESTS_UNIT_ANALYSIS_HISTORY_H
+
+#include "analysis/analysis.h"
+
+enum {
+	HISTORY_FAULTS = 8,
+	HISTORY_FINDINGS = 256,
+	HISTORY_BASE_MS = 1000, /* the job starts then */
+};
+
+enum history_fault_kind {
+	FAULT_NONE,
+	FAULT_HOST,	/* the rank's host stalls by `ms` before its first AllGather of each step */
+	FAULT_HOST_EACH, /* … before every operation */
+	FAULT_DEVICE,	/* its GPU takes `ms` longer in each step */
+	FAULT_ALL,	/* every rank's host stalls (checkpoint) */
+	FAULT_NEVER,	/* does not join from the first step on */
+	FAULT_KILLED,
+	FAULT_EXITED,
+	FAULT_STOPPED,
+};
+
+/* What the samplers see of a host stall. */
+enum history_evidence {
+	EVIDENCE_NOTHING,
+	EVIDENCE_FSYNC,		/* the thread itself, with BPF */
+	EVIDENCE_FSYNC_WRITER,	/* futex; the waker is tb-writer, which is in fsync; BPF */
+	EVIDENCE_FSYNC_GUESSED, /* same, sampled through /proc: no waker */
+	EVIDENCE_FSYNC_SELF,	/* same, the box's own samples */
+	EVIDENCE_LOCK,		/* futex, the waker holds the lock and sleeps; BPF */
+	EVIDENCE_RUN_QUEUE,	/* runnable without a CPU */
+	EVIDENCE_SLEEP,		/* sampled in nanosleep */
+	EVIDENCE_BUSY,		/* sampled running, with CPU time */
+};
+
+struct history_fault {
+	enum history_fault_kind kind;
+	int rank;
+	int first_step, last_step; /* counted from 1; last 0 = to the end */
+	double ms;
+	enum history_evidence evidence;
+	int every; /* only each so many steps; 0 = each */
+};
+
+struct history_job {
+	int ranks, steps, layers;
+	int tensor_parallel;   /* ranks per TP group; 0 = none */
+	bool pipeline;	       /* stages of one rank each, instead of layers */
+	double compute_ms;     /* per layer and pass */
+	double jitter_ms;      /* uniform, per layer, of the GPU */
+	double stall_chance;   /* that one rank's host stalls in a step for up to stall_ms */
+	double stall_ms;
+	bool runs_ahead;       /* the host never waits for its GPU */
+	bool no_gpu_times;
+	int seen;	       /* ranks with a black box; 0 = all */
+	int hosts;	       /* 0 = 1 */
+	unsigned seed;
+	double tail_ms;	       /* time that passes after the last operation */
+	struct history_fault faults[HISTORY_FAULTS];
+};
+
+struct history_finding {
+	char id[24];
+	enum rw_finding_state state;
+	enum rw_severity severity;
+	enum rw_confidence confidence;
+	enum rw_kind kind;
+	enum rw_scope scope;
+	enum rw_level level;
+	enum rw_cause_class class_;
+	enum rw_late_kind late_kind;
+	enum rw_phase phase;
+	int rank, rank_count;
+	double lost_ms, lost_share, share, left_ms;
+	long since_step, step;
+	uint64_t time_ns;
+	size_t waiting_count, chain_count, missing_count;
+	char text[256], cause_text[96], advice[160], comm_name[96], waits_for[48], path[256];
+};
+
+struct history;
+
+struct history *history_new(const struct history_job *job);
+void history_free(struct history *history);
+/* Plays what happened in (after_ms, until_ms] with a tick every 100 ms; until_ms 0 = all of it. */
+void history_play(struct history *history, struct analysis *analysis, double until_ms);
+/* Adds the processes and communicators. history_play() does it by itself when it starts at the beginning. */
+void history_restart(struct history *history);
+/* Findings emitted so far by an analysis made with history_emit and this history. */
+void history_emit(void *argument, const struct rw_finding *finding);
+const struct history_finding *history_findings(const struct history *history, size_t *count);
+/* Start of a step's first operation on the fastest rank, ms; and the end of everything. */
+double history_step_ms(const struct history *history, int step);
+double history_end_ms(const struct history *history);
+/* When the first fault of kind never, killed, exited, stopped struck. */
+double history_struck_ms(const struct history *history);
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "history.h"
+
+static const struct history_job eight = { .ranks = 8, .steps = 40, .layers = 4, .compute_ms = 40, .jitter_ms = 2 };
+
+struct run {
+	struct history *history;
+	struct analysis *analysis;
+	const struct history_finding *findings;
+	size_t count;
+};
+
+static struct run play(const struct history_job *job)
+{
+	struct run run = { .history = history_new(job) };
+	run.analysis = analysis_new(false, history_emit, run.history);
+	cr_assert(run.analysis);
+	history_play(run.history, run.analysis, 0);
+	run.findings = history_findings(run.history, &run.count);
+	return run;
+}
+
+static void end(struct run *run)
+{
+	analysis_free(run->analysis);
+	history_free(run->history);
+}
+
+static size_t loud(const struct run *run)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < run->count; i++)
+		count += run->findings[i].severity > RW_NOTICE;
+	return count;
+}
+
+static const struct history_finding *opened(const struct run *run, enum rw_kind kind, int rank)
+{
+	for (size_t i = 0; i < run->count; i++)
+		if (run->findings[i].state == RW_FINDING_OPEN && run->findings[i].kind == kind &&
+		    run->findings[i].rank == rank)
+			return &run->findings[i];
+	return NULL;
+}
+
+Test(straggler, names_the_rank_and_its_cause_whatever_the_evidence)
+{
+	static const struct {
+		enum history_evidence evidence;
+		enum history_fault_kind kind;
+		double ms;
+		enum rw_cause_class class_;
+		enum rw_level level;
+		size_t chain;
+		const char *text;
+	} cases[] = {
+		{ EVIDENCE_FSYNC, FAULT_HOST, 400, RW_CAUSE_IO, RW_LEVEL_EBPF, 0, "fsync(2)" },
+		{ EVIDENCE_FSYNC_WRITER, FAULT_HOST, 1300, RW_CAUSE_IO, RW_LEVEL_EBPF, 1, "fsync(2)" },
+		{ EVIDENCE_FSYNC_GUESSED, FAULT_HOST, 1300, RW_CAUSE_IO, RW_LEVEL_PROC, 1, "fsync(2)" },
+		{ EVIDENCE_FSYNC_SELF, FAULT_HOST, 1300, RW_CAUSE_IO, RW_LEVEL_SELF, 1, "fsync(2)" },
+		{ EVIDENCE_LOCK, FAULT_HOST, 300, RW_CAUSE_LOCK, RW_LEVEL_EBPF, 1, "futex(2)" },
+		{ EVIDENCE_RUN_QUEUE, FAULT_HOST, 300, RW_CAUSE_CPU, RW_LEVEL_EBPF, 0, "waiting for a CPU" },
+		{ EVIDENCE_RUN_QUEUE, FAULT_HOST_EACH, 60, RW_CAUSE_CPU, RW_LEVEL_EBPF, 0, "waiting for a CPU" },
+		{ EVIDENCE_BUSY, FAULT_HOST, 600, RW_CAUSE_RUNNING, RW_LEVEL_PROC, 0, "running on the CPU" },
+		{ EVIDENCE_NOTHING, FAULT_HOST, 300, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, 0, "not known" },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct history_job job = eight;
+		job.faults[0] = (struct history_fault){
+			.kind = cases[i].kind,
+			.rank = 3,
+			.first_step = 12,
+			.ms = cases[i].ms,
+			.evidence = cases[i].evidence,
+		};
+		struct run run = play(&job);
+		const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 3);
+		cr_assert(finding, "case %zu: not named", i);
+		cr_expect_gt(loud(&run), 0, "case %zu", i);
+		cr_expect_eq(finding->class_, cases[i].class_, "case %zu: class %d", i, finding->class_);
+		cr_expect_eq(finding->level, cases[i].level, "case %zu: level %d", i, finding->level);
+		cr_expect_eq(finding->chain_count, cases[i].chain, "case %zu", i);
+		cr_expect_str_eq(finding->cause_text, cases[i].text, "case %zu: %s", i, finding->cause_text);
+		cr_expect_eq(finding->late_kind, RW_LATE_HOST, "case %zu", i);
+		for (size_t k = 0; k < run.count; k++)
+			cr_expect(run.findings[k].rank == 3 || run.findings[k].severity == RW_NOTICE,
+				  "case %zu: also named rank %d: %s", i, run.findings[k].rank, run.findings[k].text);
+		end(&run);
+	}
+}
+
+Test(straggler, measures_what_the_job_would_win)
+{
+	struct history_job job = eight;
+	job.faults[0] = (struct history_fault){
+		.kind = FAULT_HOST, .rank = 0, .first_step = 9, .ms = 1310, .evidence = EVIDENCE_FSYNC_WRITER };
+	struct run run = play(&job);
+	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 0);
+	cr_assert(finding);
+	cr_expect_float_eq(finding->lost_ms, 1310, 40, "%f", finding->lost_ms);
+	cr_expect_eq(finding->since_step, 9, "%ld", finding->since_step);
+	cr_expect_float_eq(finding->lost_share, 0.79, 0.03, "%f", finding->lost_share);
+	cr_expect_eq(finding->waiting_count, 7);
+	cr_expect_str_eq(finding->comm_name, "~fsdp");
+	cr_expect_str_eq(finding->waits_for, "thread tb-writer");
+	cr_expect_gt(finding->share, 0.9);
+	cr_expect(strstr(finding->text, "rank 0 makes every step 1.3"), "%s", finding->text);
+	cr_expect(strstr(finding->text, "of the step, since step 9"), "%s", finding->text);
+	end(&run);
+}
+
+Test(straggler, is_told_soon_after_the_third_late_step_in_a_row)
+{
+	for (int rank = 0; rank < 8; rank++) {
+		struct history_job job = eight;
+		job.seed = (unsigned)rank;
+		job.faults[0] = (struct history_fault){
+			.kind = FAULT_HOST, .rank = rank, .first_step = 15, .ms = 200, .evidence = EVIDENCE_FSYNC };
+		struct run run = play(&job);
+		const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, rank);
+		cr_assert(finding, "rank %d", rank);
+		double after_ms = (double)finding->time_ns / 1e6 - history_step_ms(run.history, 17) - 200;
+		cr_expect(after_ms > 0 && after_ms < 1000, "rank %d: %f ms after the third", rank, after_ms);
+		end(&run);
+	}
+}
+
+Test(straggler, slow_from_the_start_is_found_within_a_dozen_steps)
+{
+	struct history_job job = eight;
+	job.faults[0] = (struct history_fault){
+		.kind = FAULT_HOST, .rank = 5, .first_step = 1, .ms = 100, .evidence = EVIDENCE_FSYNC };
+	struct run run = play(&job);
+	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 5);
+	cr_assert(finding);
+	cr_expect_lt((double)finding->time_ns / 1e6, history_step_ms(run.history, 14));
+	end(&run);
+}
+
+Test(straggler, a_slow_gpu_is_late_by_its_device)
+{
+	struct history_job job = eight;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_DEVICE, .rank = 2, .first_step = 12, .ms = 150 };
+	job.runs_ahead = true;
+	struct run run = play(&job);
+	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 2);
+	cr_assert(finding);
+	cr_expect_eq(finding->late_kind, RW_LATE_DEVICE);
+	cr_expect_eq(finding->class_, RW_CAUSE_UNKNOWN);
+	cr_expect_gt(finding->missing_count, 0);
+	end(&run);
+}
+
+Test(straggler, several_are_named_each)
+{
+	struct history_job job = eight;
+	job.faults[0] = (struct history_fault){
+		.kind = FAULT_HOST, .rank = 1, .first_step = 12, .ms = 300, .evidence = EVIDENCE_FSYNC };
+	job.faults[1] = (struct history_fault){
+		.kind = FAULT_HOST, .rank = 6, .first_step = 12, .ms = 320, .evidence = EVIDENCE_RUN_QUEUE };
+	struct run run = play(&job);
+	const struct history_finding *first = opened(&run, RW_KIND_STRAGGLER, 1);
+	const struct history_finding *second = opened(&run, RW_KIND_STRAGGLER, 6);
+	cr_assert(first && second);
+	cr_expect_eq(first->class_, RW_CAUSE_IO);
+	cr_expect_eq(second->class_, RW_CAUSE_CPU);
+	end(&run);
+}
+
+Test(straggler, one_that_recovers_is_closed_and_keeps_its_id_when_it_comes_back)
+{
+	struct history_job job = eight;
+	job.steps = 60;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 4, .first_step = 12, .last_step = 18,
+						.ms = 300, .evidence = EVIDENCE_FSYNC };
+	job.faults[1] = (struct history_fault){
+		.kind = FAULT_HOST, .rank = 4, .first_step = 45, .ms = 300, .evidence = EVIDENCE_FSYNC };
+	struct run run = play(&job);
+	const struct history_finding *last_open = NULL, *closed = NULL, *first = opened(&run, RW_KIND_STRAGGLER, 4);
+	for (size_t i = 0; i < run.count; i++) {
+		if (run.findings[i].state == RW_FINDING_OPEN)
+			last_open = &run.findings[i];
+		if (run.findings[i].state == RW_FINDING_CLOSED && !closed)
+			closed = &run.findings[i];
+	}
+	cr_assert(first && closed && last_open && last_open != first);
+	cr_expect_gt((double)closed->time_ns / 1e6, history_step_ms(run.history, 23));
+	cr_expect_lt((double)closed->time_ns / 1e6, history_step_ms(run.history, 27));
+	cr_expect_str_eq(first->id, last_open->id);
+	end(&run);
+}
+
+Test(straggler, the_root_is_named_and_not_its_victims_in_another_communicator)
+{
+	struct history_job job = { .ranks = 8, .steps = 40, .layers = 4, .compute_ms = 20, .jitter_ms = 1,
+				   .tensor_parallel = 2 };
+	for (int rank = 0; rank < 8; rank++) {
+		job.faults[0] = (struct history_fault){
+			.kind = FAULT_HOST, .rank = rank, .first_step = 12, .ms = 250, .evidence = EVIDENCE_FSYNC };
+		struct run run = play(&job);
+		cr_assert(opened(&run, RW_KIND_STRAGGLER, rank), "rank %d", rank);
+		for (size_t i = 0; i < run.count; i++)
+			cr_expect(run.findings[i].rank == rank || run.findings[i].severity == RW_NOTICE,
+				  "rank %d named for %d", run.findings[i].rank, rank);
+		end(&run);
+	}
+}
+
+Test(straggler, a_host_whose_ranks_are_all_late_is_one_suspect)
+{
+	struct history_job job = eight;
+	job.hosts = 2;
+	for (int i = 0; i < 4; i++)
+		job.faults[i] = (struct history_fault){ .kind = FAULT_HOST, .rank = 4 + i, .first_step = 12, .ms = 300,
+							.evidence = EVIDENCE_FSYNC };
+	struct run run = play(&job);
+	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 4);
+	cr_assert(finding);
+	cr_expect_eq(finding->scope, RW_SCOPE_HOST);
+	cr_expect_eq(finding->rank_count, 4);
+	cr_expect_gt(finding->lost_ms, 250);
+	end(&run);
+}
+
+Test(straggler, without_gpu_times_it_is_likely_at_most)
+{
+	struct history_job job = eight;
+	job.no_gpu_times = true;
+	job.faults[0] = (struct history_fault){
+		.kind = FAULT_HOST, .rank = 3, .first_step = 12, .ms = 400, .evidence = EVIDENCE_FSYNC };
+	struct run run = play(&job);
+	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 3);
+	cr_assert(finding);
+	cr_expect_eq(finding->confidence, RW_LIKELY);
+	end(&run);
+}
+
+Test(straggler, a_stage_that_becomes_slower_is_found_in_a_pipeline)
+{
+	struct history_job job = { .ranks = 4, .steps = 50, .compute_ms = 30, .jitter_ms = 1, .pipeline = true };
+	job.faults[0] = (struct history_fault){ .kind = FAULT_DEVICE, .rank = 2, .first_step = 25, .ms = 120 };
+	struct run run = play(&job);
+	cr_assert(opened(&run, RW_KIND_STRAGGLER, 2));
+	for (size_t i = 0; i < run.count; i++)
+		cr_expect_eq(run.findings[i].rank, 2, "%s", run.findings[i].text);
+	end(&run);
+}
+
+Test(straggler, of_a_communicator_seen_in_part_names_only_the_seen_and_says_so)
+{
+	struct history_job job = eight;
+	job.seen = 4;
+	job.faults[0] = (struct history_fault){
+		.kind = FAULT_HOST, .rank = 6, .first_step = 12, .ms = 400, .evidence = EVIDENCE_FSYNC };
+	struct run run = play(&job);
+	cr_expect_eq(loud(&run), 0);
+	end(&run);
+
+	job.faults[0].rank = 2;
+	run = play(&job);
+	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 2);
+	cr_assert(finding);
+	cr_expect_gt(finding->missing_count, 0);
+	end(&run);
+}
+
+Test(straggler, a_second_analysis_that_starts_in_the_middle_finds_the_same_id)
+{
+	struct history_job job = eight;
+	job.faults[0] = (struct history_fault){
+		.kind = FAULT_HOST, .rank = 0, .first_step = 9, .ms = 500, .evidence = EVIDENCE_FSYNC_SELF };
+	struct run first = play(&job);
+	const struct history_finding *before = opened(&first, RW_KIND_STRAGGLER, 0);
+	cr_assert(before);
+
+	/* The restarted collector reads all boxes up to now at once, and ticks then. */
+	struct run second = { .history = history_new(&job) };
+	second.analysis = analysis_new(false, history_emit, second.history);
+	history_play(second.history, second.analysis, 0);
+	second.findings = history_findings(second.history, &second.count);
+	const struct history_finding *after = opened(&second, RW_KIND_STRAGGLER, 0);
+	cr_assert(after);
+	cr_expect_str_eq(before->id, after->id);
+	end(&first);
+	end(&second);
+}

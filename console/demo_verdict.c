@@ -58,9 +58,8 @@ static void describe(const json_t *finding, const char *judgement, struct demo_v
 	char *ranks = json_dumps(json_object_get(finding, "ranks"), JSON_COMPACT | JSON_ENCODE_ANY);
 	char *kind = finding_escape(text_of(finding, "kind")), *cause = finding_escape(cause_of(finding));
 
-	snprintf(verdict->text, sizeof(verdict->text), "named rank %.*s, %s, %s: %s",
-		 ranks ? (int)strcspn(ranks + 1, "]") : 1, ranks ? ranks + 1 : "?", kind ? kind : "?",
-		 cause ? cause : "?", judgement);
+	snprintf(verdict->text, sizeof(verdict->text), "%s, %s, in rank %.*s: %s", kind ? kind : "?", cause ? cause : "?",
+		 ranks ? (int)strcspn(ranks + 1, "]") : 1, ranks ? ranks + 1 : "?", judgement);
 	free(ranks);
 	free(kind);
 	free(cause);
@@ -88,6 +87,6 @@ void demo_judge(struct demo_verdict *verdict, const struct scenario *scenario, F
 	else if (other)
 		describe(other, "the right rank, but not what was injected: wrong", verdict);
 	else
-		snprintf(verdict->text, sizeof(verdict->text), "no finding: %s", scenario->kind ? "wrong" : "right");
+		snprintf(verdict->text, sizeof(verdict->text), "nothing: %s", scenario->kind ? "wrong" : "right");
 	json_decref(findings);
 }

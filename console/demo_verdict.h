@@ -10,7 +10,7 @@
 
 struct demo_verdict {
 	bool right;
-	char text[512]; /* "named rank 0, straggler, io: right"; from findings, so escaped */
+	char text[512]; /* "straggler, io, in rank 0: right"; what a finding said is escaped */
 };
 
 /* lines: findings as JSON lines, every revision; those below `warning` do not count. Right: the last revision of each

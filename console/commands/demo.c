@@ -11,7 +11,8 @@
 #include "console/command.h"
 #include "console/demo_run.h"
 #include "console/demo_verdict.h"
-#include "console/install.h"
+#include "console/paragraph.h"
+#include "console/terminal.h"
 
 struct options {
 	const struct scenario *scenario;
@@ -54,16 +55,31 @@ static void print_list(void)
 
 static void print_start(const struct scenario *scenario)
 {
-	fprintf(stderr,
-		"rankwatch demo: %s: %s, in a job of 8 ranks, for about %d s.\n"
-		"rankwatch demo: NCCL and the GPUs are stand-ins on this machine's CPUs; processes and faults are real.\n",
-		scenario->name, scenario->description, scenario->duration_s);
+	int width = terminal_width(STDERR_FILENO);
+	char text[256];
+
+	snprintf(text, sizeof(text), "rankwatch demo: %s: %s", scenario->name, scenario->description);
+	paragraph_print(stderr, text, 0, 2, width);
+	snprintf(text, sizeof(text),
+		 "  8 ranks for about %d s; NCCL and the GPUs are stand-ins on CPUs, processes and faults are real",
+		 scenario->duration_s);
+	paragraph_print(stderr, text, 0, 2, width);
+}
+
+/* "  named     straggler, io, in rank 0: right", in green or red where there is colour. */
+static void print_judgement(const char *label, const char *text, bool right)
+{
+	bool colour = terminal_has_colour(STDERR_FILENO);
+
+	fprintf(stderr, "  %-9s %s%s%s\n", label, !colour ? "" : right ? "\033[32m" : "\033[31m", text,
+		colour ? "\033[0m" : "");
 }
 
 static int judge(const struct demo_run *demo, const struct scenario *scenario, int status)
 {
 	struct demo_verdict verdict;
 	FILE *lines = fopen(demo->findings, "re");
+	char text[96];
 
 	if (!lines) {
 		fprintf(stderr, "rankwatch demo: %s: %s\n", demo->findings, strerror(errno));
@@ -71,15 +87,16 @@ static int judge(const struct demo_run *demo, const struct scenario *scenario, i
 	}
 	demo_judge(&verdict, scenario, lines);
 	fclose(lines);
+	fprintf(stderr, "rankwatch demo: %s\n", scenario->name);
 	if (scenario->kind)
-		fprintf(stderr, "rankwatch demo: injected in rank %d: %s, %s\n", scenario->rank, scenario->kind,
-			scenario->cause);
+		fprintf(stderr, "  injected  %s, %s, in rank %d\n", scenario->kind, scenario->cause, scenario->rank);
 	else
-		fputs("rankwatch demo: injected nothing\n", stderr);
-	fprintf(stderr, "rankwatch demo: %s\n", verdict.text);
-	if (status != scenario->status)
-		fprintf(stderr, "rankwatch demo: the job's exit status is %d, and should be %d: wrong\n", status,
-			scenario->status);
+		fputs("  injected  nothing\n", stderr);
+	print_judgement("named", verdict.text, verdict.right);
+	if (status != scenario->status) {
+		snprintf(text, sizeof(text), "exit status %d, should be %d: wrong", status, scenario->status);
+		print_judgement("job", text, false);
+	}
 	return verdict.right && status == scenario->status ? COMMAND_DONE : COMMAND_FAILED;
 }
 
@@ -116,9 +133,10 @@ static int run(const struct command *command, int argc, char **argv)
 		fprintf(stderr, "rankwatch demo: %s: %s\n", demo.failed, strerror(-error));
 	else
 		status = run_scenario(&options, &demo);
-	if (options.keep && !error)
-		fprintf(stderr, "rankwatch demo: kept: %s, and the black boxes: rankwatch report --job %s\n", demo.findings,
-			demo.job);
+	if (!error && options.keep)
+		fprintf(stderr, "  kept      %s, and the black boxes: rankwatch report --job %s\n", demo.findings, demo.job);
+	else if (!error)
+		fputs("  removed   the black boxes; --keep keeps them for \"rankwatch report\"\n", stderr);
 	demo_run_close(&demo, options.keep);
 	return status;
 }

@@ -23,7 +23,7 @@ static void expect_verdict(const struct scenario *scenario, const char *lines, b
 
 Test(demo_verdict, rank_kind_and_cause_as_injected_are_right)
 {
-	expect_verdict(&io, FINDING("a", "warning", "[0]", "io"), true, "named rank 0, straggler, io: right");
+	expect_verdict(&io, FINDING("a", "warning", "[0]", "io"), true, "straggler, io, in rank 0: right");
 }
 
 Test(demo_verdict, the_last_revision_counts)
@@ -35,21 +35,21 @@ Test(demo_verdict, the_last_revision_counts)
 Test(demo_verdict, any_other_rank_is_wrong_even_beside_the_right_one)
 {
 	expect_verdict(&io, FINDING("a", "warning", "[0]", "io") FINDING("b", "warning", "[3]", "io"), false,
-		       "named rank 3");
-	expect_verdict(&io, FINDING("a", "warning", "[0,1]", "io"), false, "named rank 0,1");
+		       "in rank 3: wrong");
+	expect_verdict(&io, FINDING("a", "warning", "[0,1]", "io"), false, "in rank 0,1: wrong");
 }
 
 Test(demo_verdict, nothing_found_is_wrong_but_for_a_healthy_job)
 {
-	expect_verdict(&io, " ", false, "no finding: wrong");
-	expect_verdict(&healthy, " ", true, "no finding: right");
+	expect_verdict(&io, " ", false, "nothing: wrong");
+	expect_verdict(&healthy, " ", true, "nothing: right");
 	expect_verdict(&healthy, FINDING("a", "warning", "[0]", "io"), false, "wrong");
 }
 
 Test(demo_verdict, a_notice_does_not_count)
 {
 	expect_verdict(&healthy, FINDING("a", "notice", "[3]", "io"), true, "right");
-	expect_verdict(&io, FINDING("a", "notice", "[0]", "io"), false, "no finding");
+	expect_verdict(&io, FINDING("a", "notice", "[0]", "io"), false, "nothing");
 }
 
 Test(demo_verdict, a_line_that_is_not_json_is_passed_over)

@@ -180,8 +180,8 @@ static bool always_late_here(const struct stragglers *stragglers, const struct s
 {
 	uint32_t looked_at = place->count < STRAGGLER_PLACE_LAST ? place->count : STRAGGLER_PLACE_LAST;
 	uint32_t marks = place->marks[member] & ((1u << STRAGGLER_PLACE_LAST) - 1);
-	if (looked_at < STRAGGLER_PLACE_MIN ||
-	    __builtin_popcount(marks) < STRAGGLER_PLACE_SHARE * looked_at)
+	double share = looked_at < STRAGGLER_PLACE_FEW ? 1 : STRAGGLER_PLACE_SHARE;
+	if (looked_at < STRAGGLER_PLACE_MIN || __builtin_popcount(marks) < share * looked_at)
 		return false;
 	uint64_t cost_ns = usual_cost(stragglers, suspect, suspect->step, 25);
 	if (cost_ns < limit_ns)

@@ -14,6 +14,7 @@ enum {
 	STRAGGLER_STEPS = 64,	/* steps of history per rank */
 	STRAGGLER_PLACE_LAST = 20, /* instances at a place that the first test looks at */
 	STRAGGLER_PLACE_MIN = 8,
+	STRAGGLER_PLACE_FEW = 12, /* with fewer, late in all of them */
 	STRAGGLER_IN_A_ROW = 3,
 	STRAGGLER_HISTORY_MIN = 5, /* steps before a change, without which there is no change point */
 	STRAGGLER_CLEAN = 5,	/* steps in a row that close the finding */

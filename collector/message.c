@@ -74,6 +74,13 @@ static void print_text(FILE *out, const char *text)
 	free(escaped);
 }
 
+static void print_count(FILE *out, const json_t *object, const char *key, const char *one)
+{
+	long long count = count_of(object, key);
+
+	fprintf(out, ", %lld %s%s", count, one, count == 1 ? "" : "s");
+}
+
 static void print_ranks(FILE *out, const json_t *summary)
 {
 	const json_t *total = json_object_get(summary, "ranks_total");
@@ -82,10 +89,11 @@ static void print_ranks(FILE *out, const json_t *summary)
 	fprintf(out, "%lld", count_of(summary, "ranks_seen"));
 	if (json_is_integer(total))
 		fprintf(out, " of %lld", (long long)json_integer_value(total));
-	fprintf(out, " ranks, %lld communicators, %lld operations", count_of(summary, "communicators"),
-		count_of(summary, "operations"));
+	fputs(" ranks", out);
+	print_count(out, summary, "communicators", "communicator");
+	print_count(out, summary, "operations", "operation");
 	if (count_of(summary, "steps"))
-		fprintf(out, ", %lld steps", count_of(summary, "steps"));
+		print_count(out, summary, "steps", "step");
 	if (json_is_number(step_ms))
 		fprintf(out, " of %.2f s", json_number_value(step_ms) / 1000);
 	fputc('\n', out);

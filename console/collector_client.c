@@ -108,26 +108,26 @@ static void on_line(void *argument, char *line, size_t length)
 	json_decref(message);
 }
 
-int collector_client_read(struct collector_client *client)
+static int receive(struct collector_client *client)
 {
 	char chunk[16384];
-	ssize_t count;
+	ssize_t count = recv(client->fd, chunk, sizeof(chunk), 0);
 
-	while (!client->error) {
-		count = recv(client->fd, chunk, sizeof(chunk), 0);
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count < 0 && errno == EAGAIN)
-			return 0;
-		int err = count > 0 ? line_buffer_add(&client->input, chunk, (size_t)count, on_line, client) : -EPIPE;
+	if (count < 0)
+		return errno == EINTR ? 0 : -errno;
+	return count ? line_buffer_add(&client->input, chunk, (size_t)count, on_line, client) : -EPIPE;
+}
 
-		/* on_line() may have refused what it saw: that stands. */
-		if (!client->error)
-			client->error = err;
-	}
+int collector_client_read(struct collector_client *client)
+{
+	int err = 0;
 
-	int err = client->error;
-
+	while (!err && !client->error)
+		err = receive(client);
+	if (client->error)
+		err = client->error;
+	else if (err == -EAGAIN)
+		return 0;
 	collector_client_close(client);
 	return err;
 }

@@ -115,15 +115,20 @@ static void say_silence(struct supervisor *supervisor, uint64_t now_ns)
 			"\"rankwatch report\"\n");
 }
 
-/* Connected is not joined: another job's collector may have the shared path, which its hello tells. Then only the path that
- * ours would have counts for a while. */
+/* Connected is not joined: another job's collector may have the shared path, which its hello tells, or a stopped one, which
+ * says nothing. Then only the path that ours would have counts for a while. */
 static bool is_connected(struct supervisor *supervisor, uint64_t now_ns)
 {
 	enum collector_client_where where = COLLECTOR_CLIENT_ANYWHERE;
 
+	if (supervisor->client.fd >= 0 && !supervisor->joined && now_ns - supervisor->connected_ns > 2 * second_ns) {
+		collector_client_close(&supervisor->client);
+		supervisor->foreign_ns = now_ns;
+	}
 	if (supervisor->client.fd >= 0)
 		return true;
 	supervisor->joined = false;
+	supervisor->connected_ns = now_ns;
 	if (supervisor->foreign_ns && now_ns - supervisor->foreign_ns < second_ns)
 		where = COLLECTOR_CLIENT_OWN_PATH;
 	return collector_client_open(&supervisor->client, supervisor->job, where, on_message, supervisor) == 0;

@@ -26,7 +26,8 @@ struct supervisor {
 	struct line_buffer errors;
 	uint64_t started_ns, next_start_ns, pause_ns;
 	uint64_t first_try_ns;
-	uint64_t foreign_ns; /* when another job's collector was met, 0 = not lately */
+	uint64_t connected_ns;
+	uint64_t foreign_ns; /* when another job's collector, or a silent one, was met; 0 = never */
 	bool joined, silence_said;
 };
 

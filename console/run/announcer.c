@@ -8,7 +8,7 @@
 #include "finding/finding_text.h"
 
 static const uint64_t minute_ns = UINT64_C(60000000000);
-static const uint64_t moment_ns = UINT64_C(1500000000);
+static const uint64_t moment_ns = UINT64_C(2000000000);
 
 struct announcement {
 	char *key;	 /* kind and ranks */
@@ -104,13 +104,19 @@ void announcer_take(struct announcer *announcer, const json_t *finding, uint64_t
 	announcement->finding = json_deep_copy(finding);
 }
 
+static bool knows_cause(const json_t *finding)
+{
+	const char *class_ = text_of(json_object_get(finding, "cause"), "class");
+
+	return *class_ && strcmp(class_, "unknown") != 0;
+}
+
 /* The cause often comes a moment after the finding, and a minute would pass before it could be shown. */
 static bool is_due(const struct announcement *announcement, uint64_t now_ns)
 {
 	if (announcement->shown_ns)
 		return now_ns - announcement->shown_ns >= minute_ns;
-	return json_is_object(json_object_get(announcement->finding, "cause")) ||
-	       now_ns - announcement->seen_ns >= moment_ns;
+	return knows_cause(announcement->finding) || now_ns - announcement->seen_ns >= moment_ns;
 }
 
 static void show(struct announcer *announcer, struct announcement *announcement, uint64_t now_ns)

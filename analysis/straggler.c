@@ -189,8 +189,7 @@ static bool always_late_here(const struct stragglers *stragglers, const struct s
 	/* Where everybody is late now and then, being it a little more often is no fault. */
 	uint32_t alike = 0;
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
-		alike += STRAGGLER_SPREAD_FACTOR * usual_cost(stragglers, &stragglers->suspects[i], suspect->step, 50) >
-			 cost_ns;
+		alike += usual_cost(stragglers, &stragglers->suspects[i], suspect->step, 75) >= cost_ns;
 	return alike * 2 <= stragglers->suspect_count;
 }
 

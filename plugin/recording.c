@@ -149,21 +149,19 @@ static int make_box(struct recording *recording, const struct identity *identity
 	return -ENOMEM;
 }
 
-static void say_start(const struct recording *recording)
+static void say_start(const struct box_writer *box)
 {
-	const struct box_writer *box = &recording->box;
 	const struct rw_box_header *header = box->header;
+	const char *limited = header->history_limited ? ", for lack of space" : "";
 	uint32_t nccl = header->nccl_version;
-	char version[32] = "NCCL version unknown";
+	char version[32] = "of unknown version";
 
 	if (nccl >= 10000)
-		snprintf(version, sizeof(version), "NCCL %u.%u.%u", nccl / 10000, nccl / 100 % 100, nccl % 100);
-	message(
-	    "recording to %s (%zu MiB a process), %s, profiler ABI v%u, GPU progress %s; look with: rankwatch findings",
-	    box->path[0] ? box->path : "memory that does not outlive the process", box->size >> 20, version,
-	    header->profiler_abi, header->gpu_progress_state);
-	if (box->note[0])
-		message("%s", box->note);
+		snprintf(version, sizeof(version), "%u.%u.%u", nccl / 10000, nccl / 100 % 100, nccl % 100);
+	message("recording to %s (%zu MiB a process%s), NCCL %s, profiler ABI v%u, GPU progress %s; "
+		"look: rankwatch findings, afterwards: rankwatch report",
+		box->path[0] ? box->path : "memory", box->size >> 20, limited, version, header->profiler_abi,
+		header->gpu_progress_state);
 }
 
 /* A page that fork() wipes tells the child what it is, without a system call and also after a bare clone(). */
@@ -194,6 +192,18 @@ static void read_config(struct config *config, bool speaks_for_node)
 		message("RANKWATCH_GPU_TIME=stamp is not offered by this version; watermark is used");
 }
 
+static void open_progress(struct recording *recording, uint32_t abi)
+{
+	struct rw_box_header *header = recording->box.header;
+	struct progress *progress = &recording->progress;
+	int version = 0;
+
+	progress_open(progress, recording->box.gpu, RW_BOX_COMMS * sizeof(*recording->box.gpu),
+		      no_progress_because(&recording->config, abi), header->gpu_progress_state);
+	if (progress->has_driver && progress->driver.version(&version) == 0)
+		header->cuda_driver_version = (uint32_t)version;
+}
+
 static int build(struct recording *recording, const struct recorder_communicator *communicator)
 {
 	struct identity identity;
@@ -212,16 +222,17 @@ static int build(struct recording *recording, const struct recorder_communicator
 		return err;
 	fill_header(recording, &identity, communicator);
 	recording->largest = communicator->nranks;
-	progress_open(&recording->progress, recording->box.gpu, RW_BOX_COMMS * sizeof(*recording->box.gpu),
-		      no_progress_because(&recording->config, communicator->abi),
-		      recording->box.header->gpu_progress_state);
-	if (recording->progress.has_driver)
-		recording->progress.driver.version((int *)&recording->box.header->cuda_driver_version);
+	open_progress(recording, communicator->abi);
 	err = drain_start(recording);
-	if (err)
+	if (err) {
+		atomic_store(&recording->progress.on, false); /* nobody would read it */
 		message("no thread of our own (%s): no GPU progress is read and no thread is sampled", strerror(-err));
+	}
 	if (speaks_for_node && !recording->config.quiet)
-		say_start(recording);
+		say_start(&recording->box);
+	/* Each process says itself that its box dies with it; a second choice is the same for the whole node. */
+	if (recording->box.note[0] && (speaks_for_node || !recording->box.path[0]))
+		message("%s", recording->box.note);
 	return 0;
 }
 

@@ -121,6 +121,8 @@ bool progress_begin(struct progress *progress, const struct progress_words *word
 		return false;
 	if (!err)
 		err = progress->driver.stream_capturing((driver_stream)(uintptr_t)stream, &capturing);
+	if (err == DRIVER_CAPTURE_IMPLICIT)
+		return false;
 	if (err) {
 		give_up(progress, "cuStreamIsCapturing", err);
 		return false;

@@ -204,6 +204,23 @@ static void collective_v4(struct player *player, const char *function, size_t co
 	player_stop(player, plan);
 }
 
+static void p2p_v4(struct player *player, const char *function, size_t count, int peer)
+{
+	union event event = new_event(0, NULL);
+
+	event.v4.type = PROFILER_P2P;
+	event.v4.p2p = (struct profiler_v4_p2p){
+		.function = function,
+		.buffer = (void *)0x30000,
+		.dtype = "ncclFloat32",
+		.count = count,
+		.peer = peer,
+	};
+	void *plan = player_plan(player);
+	player_stop(player, start(player, &event));
+	player_stop(player, plan);
+}
+
 void player_collective(struct player *player, const char *function, size_t count, const char *dtype)
 {
 	if (player->abi == 4) {
@@ -226,6 +243,10 @@ void player_collective(struct player *player, const char *function, size_t count
 
 void player_p2p(struct player *player, const char *function, size_t count, int peer)
 {
+	if (player->abi == 4) {
+		p2p_v4(player, function, count, peer);
+		return;
+	}
 	void *group = player_api_group(player);
 	void *call = player_p2p_call(player, group, function, count);
 

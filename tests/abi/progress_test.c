@@ -126,6 +126,28 @@ Test(progress, the_device_is_in_the_header)
 	cr_expect_gt(reader.header.cuda_driver_version, 0);
 }
 
+Test(progress, a_process_with_two_devices_does_not_claim_the_launchers_rank)
+{
+	struct player other;
+	struct rw_communicator entry;
+	CUcontext context;
+	CUdevice device;
+
+	setenv("RANK", "5", 1);
+	begin(5);
+	cr_expect_eq(reader.header.world_rank, 5);
+	if (cuDeviceGet(&device, 1) != CUDA_SUCCESS)
+		cr_skip_test("the driver has one device");
+	cr_assert_eq(cuDevicePrimaryCtxRetain(&context, device), CUDA_SUCCESS);
+	cr_assert_eq(cuCtxSetCurrent(context), CUDA_SUCCESS);
+	player_init(&other, player_load(), 5, 0x5eed, 2, 4);
+	cr_assert_eq(box_reader_refresh(&reader), 0);
+	cr_expect_eq(reader.header.world_rank, -1);
+	cr_expect_eq(reader.header.devices[1].ordinal, 1);
+	cr_assert_eq(box_reader_communicators(&reader, 1, 1, &entry), 1);
+	cr_expect_eq(entry.device, 1);
+}
+
 static void expect_none(const char *variable, const char *value, int abi, const char *state)
 {
 	struct rw_operation op;

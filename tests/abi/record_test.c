@@ -87,9 +87,9 @@ Test(record, each_function_of_a_communicator_counts_for_itself)
 	cr_expect_eq(operation(2).sequence, 1);
 }
 
-Test(record, p2p_counts_by_direction_and_peer)
+static void expect_p2p_counts(int abi)
 {
-	begin(5);
+	begin(abi);
 	player_p2p(&player, "Send", 1, 0);
 	player_p2p(&player, "Send", 1, 2);
 	player_p2p(&player, "Recv", 1, 0);
@@ -102,6 +102,27 @@ Test(record, p2p_counts_by_direction_and_peer)
 	cr_expect_eq(operation(1).root_or_peer, 2);
 	cr_expect_eq(operation(2).recv_address, 0x30000);
 	cr_expect_eq(operation(2).send_address, 0);
+	cr_expect_eq(operation(3).owner, 0);
+}
+
+Test(record, p2p_counts_by_direction_and_peer)
+{
+	expect_p2p_counts(5);
+}
+
+Test(record, p2p_counts_by_direction_and_peer_in_version_4)
+{
+	expect_p2p_counts(4);
+}
+
+Test(record, a_peer_outside_of_the_communicator_is_not_believed)
+{
+	begin(5);
+	player_p2p(&player, "Send", 1, 4);
+	player_p2p(&player, "Send", 1, -7);
+	cr_expect(operation(0).flags & RW_FLAG_PEER_UNKNOWN);
+	cr_expect(operation(1).flags & RW_FLAG_PEER_UNKNOWN);
+	cr_expect_eq(operation(1).root_or_peer, -1);
 }
 
 Test(record, all_calls_of_a_group_share_its_number_plan_and_return)

@@ -106,6 +106,30 @@ Test(config, what_this_version_cannot_do_yet_is_said)
 	cr_expect_str_eq(told, "RANKWATCH_SCAN has no effect in this version\n");
 }
 
+static void row_of(const struct config_variable *variable, char *row, size_t size)
+{
+	int used = snprintf(row, size, "| `%s` | ", variable->name);
+
+	for (const char *at = variable->values; *at; at++)
+		used += snprintf(row + used, size - (size_t)used, *at == '|' ? " or " : "%c", *at);
+	snprintf(row + used, size - (size_t)used, " | %s | %s |\n", variable->initial, variable->meaning);
+}
+
+Test(config, every_variable_is_in_the_documentation_as_the_table_has_it)
+{
+	FILE *file = fopen(ENVIRONMENT_PAGE, "re");
+	static char page[16384];
+	char row[256];
+
+	cr_assert(file, "%s", ENVIRONMENT_PAGE);
+	cr_assert(fread(page, 1, sizeof(page) - 1, file) > 0);
+	fclose(file);
+	for (const struct config_variable *variable = config_variables(); variable->name; variable++) {
+		row_of(variable, row, sizeof(row));
+		cr_expect(strstr(page, row), "docs/environment.md lacks: %s", row);
+	}
+}
+
 Test(environment, the_telling_part_is_kept_and_secrets_are_not)
 {
 	char room[256];

@@ -6,7 +6,7 @@
 #include "plugin/gpu/progress.h"
 
 static driver_context current = (driver_context)0x10;
-static int capturing, write_error, writes, device_features[2];
+static int capturing, capture_error, write_error, writes, device_features[2];
 static uint64_t written_address, written_value;
 
 static int context_current(driver_context *context)
@@ -39,7 +39,7 @@ static int stream_capturing(driver_stream stream, int *status)
 {
 	(void)stream;
 	*status = capturing;
-	return 0;
+	return capture_error;
 }
 
 static int stream_write(driver_stream stream, uint64_t address, uint64_t value, unsigned int flags)
@@ -89,6 +89,15 @@ Test(progress, nothing_is_written_under_capture)
 	capturing = 1;
 	cr_expect_not(progress_begin(&progress, &words, 1, 1));
 	cr_expect_eq(writes, 0);
+}
+
+Test(progress, a_capture_elsewhere_in_the_context_is_no_error)
+{
+	begin();
+	capture_error = DRIVER_CAPTURE_IMPLICIT;
+	cr_expect_not(progress_begin(&progress, &words, 1, 1));
+	capture_error = 0;
+	cr_expect(progress_begin(&progress, &words, 1, 1));
 }
 
 Test(progress, nothing_is_written_from_another_context)

@@ -6,10 +6,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "console/paragraph.h"
 #include "console/rank_list.h"
 #include "finding/finding_text.h"
 
-enum { LIST = 256 };
+enum { LIST = 256, LABEL = 10 };
 
 static void print_escaped(FILE *out, const char *text, size_t size)
 {
@@ -64,9 +65,9 @@ static void print_ranks(FILE *out, const struct replay *replay, const struct ana
 	fprintf(out, "ranks     %zu", replay->count);
 	if (summary->ranks_total > 0)
 		fprintf(out, " of %d", summary->ranks_total);
-	fputs(replay->count == 1 ? " box" : " boxes", out);
+	fputs(" left a black box", out);
 	if (known)
-		fprintf(out, ": rank%s %s", known > 1 ? "s" : "", rank_list_text(list, sizeof(list), ranks, known));
+		fprintf(out, ": %s", rank_list_text(list, sizeof(list), ranks, known));
 	fputc('\n', out);
 	free(ranks);
 }
@@ -158,14 +159,31 @@ static void print_recorded(FILE *out, const struct analysis_summary *summary)
 	fputc('\n', out);
 }
 
-void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns)
+/* Breaks each line where the terminal ends; what follows stands under the text and not under the label. */
+static void print_broken(FILE *out, char *lines, int width)
+{
+	char *rest = NULL;
+
+	for (char *line = strtok_r(lines, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		paragraph_print(out, line, 0, LABEL, width);
+}
+
+void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns, int width)
 {
 	struct analysis_summary summary;
+	char *lines = NULL;
+	size_t size;
+	FILE *text = open_memstream(&lines, &size);
 
+	if (!text)
+		return;
 	analysis_summarise(replay->analysis, &summary);
-	print_job(out, replay);
-	print_ranks(out, replay, &summary);
-	print_end(out, replay, now_ns);
-	print_nccl(out, replay);
-	print_recorded(out, &summary);
+	print_job(text, replay);
+	print_ranks(text, replay, &summary);
+	print_end(text, replay, now_ns);
+	print_nccl(text, replay);
+	print_recorded(text, &summary);
+	fclose(text);
+	print_broken(out, lines, width);
+	free(lines);
 }

@@ -7,7 +7,7 @@
 
 #include "console/replay.h"
 
-/* now_ns: CLOCK_REALTIME. */
-void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns);
+/* now_ns: CLOCK_REALTIME. width: columns of the terminal. */
+void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns, int width);
 
 #endif

@@ -119,7 +119,8 @@ static void print_replay(struct report *report)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (text)
-		run_head_print(stdout, report->replay, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+		run_head_print(stdout, report->replay, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+			       terminal_width(STDOUT_FILENO));
 	if (print_findings(report) == 0 && text)
 		puts("\nno finding");
 	analysis_visit_flights(report->replay->analysis, print_flight, report);

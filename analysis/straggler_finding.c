@@ -207,8 +207,10 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	if (suspect->clean || (count > 1 && ranks[0] != rank))
 		return; /* after a clean step wait for the next, in whichever direction; a host is told once */
 	struct cost cost = measure_cost(analysis, suspect, ranks, count);
-	if (!suspect->open && cost.lost_ns < straggler_limit_ns(cost.step_ns))
+	if (!suspect->open && cost.lost_ns < straggler_limit_ns(cost.step_ns)) {
+		suspect->decided_ns = 0; /* late, but it costs the job nothing: the tests go on */
 		return;
+	}
 	find_cause(analysis, suspect, &analysis->job.ranks[rank], cost.step_ns, &cause);
 	if (!is_settled(analysis, suspect, &cause, now_ns))
 		return;

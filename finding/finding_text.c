@@ -132,14 +132,20 @@ static void write_head(FILE *out, const json_t *finding)
 		fprintf(out, " (%s)", text_of(finding, "confidence"));
 }
 
-/* its thread "python-main" waits for its thread "tb-writer", which waits for … */
+/* Nothing that one thread does: the whole process has ended or stands still, or nobody knows. */
+static bool is_whole_process(const json_t *cause)
+{
+	return is_text(cause, "class", "gone") || is_text(cause, "class", "stopped") || is_text(cause, "class", "unknown");
+}
+
+/* its thread "python-main" waits for its thread "tb-writer", which waits for …, */
 static void write_chain(FILE *out, const json_t *cause)
 {
 	const char *thread = text_of(cause, "thread");
 	const json_t *link;
 	size_t i;
 
-	if (!thread)
+	if (!thread || is_whole_process(cause))
 		return;
 	fprintf(out, "its thread \"%s\"", thread);
 	json_array_foreach(json_object_get(cause, "chain"), i, link) {
@@ -153,6 +159,7 @@ static void write_chain(FILE *out, const json_t *cause)
 		else
 			fputs(target, out);
 	}
+	fputs(", ", out);
 }
 
 /* A system call is something that a thread is "in"; every other text stands for itself. */
@@ -162,11 +169,20 @@ static void write_what(FILE *out, const json_t *cause)
 	const char *system_call = text_of(cause, "syscall");
 	double share = number_of(cause, "share", -1);
 
-	if (share >= 0)
+	if (share >= 0 && !is_whole_process(cause))
 		fprintf(out, "%.0f %% ", share * 100);
 	if (text && system_call && strncmp(text, system_call, strlen(system_call)) == 0)
 		fputs("in ", out);
 	fputs(text ? text : text_of(cause, "class") ? text_of(cause, "class") : "unknown", out);
+}
+
+/* What would settle it. */
+static void write_missing(FILE *out, const json_t *finding)
+{
+	const char *missing = json_string_value(json_array_get(json_object_get(finding, "missing"), 0));
+
+	if (missing)
+		fprintf(out, ": %s", missing);
 }
 
 static void write_device(FILE *out, const json_t *cause)
@@ -189,9 +205,9 @@ static void write_cause(FILE *out, const json_t *finding)
 
 	if (stream) {
 		write_chain(stream, cause);
-		if (text_of(cause, "thread"))
-			fputs(", ", stream);
 		write_what(stream, cause);
+		if (is_text(cause, "class", "unknown"))
+			write_missing(stream, finding);
 		fclose(stream);
 	}
 	stream = open_memstream(&after, &after_size);
@@ -213,53 +229,81 @@ static void write_cause(FILE *out, const json_t *finding)
 	free(after);
 }
 
+/* In these the ranks are still waiting; the others tell of waits that came and went. */
+static bool is_stuck(const json_t *finding)
+{
+	return is_text(finding, "kind", "hang") || is_text(finding, "kind", "gone") || is_text(finding, "kind", "desync");
+}
+
+/* 100 s (RANKWATCH_TIMEOUT): 88 s left */
 static void write_watchdog(FILE *out, const json_t *finding)
 {
 	const json_t *watchdog = json_object_get(finding, "watchdog");
-	double timeout = number_of(watchdog, "timeout_ms", -1);
 	double left = number_of(watchdog, "left_ms", -1);
 	double longest = number_of(watchdog, "longest_wait_ms", -1);
 	const char *from = text_of(watchdog, "from");
 
-	if (timeout < 0)
-		return;
-	fprintf(out, " · watchdog %.0f s", timeout / 1000);
+	fprintf(out, "%.0f s", number_of(watchdog, "timeout_ms", 0) / 1000);
 	if (from)
 		fprintf(out, " (%s)", from);
-	if (longest >= 0 && json_is_object(json_object_get(finding, "late")))
-		fprintf(out, ": longest wait so far %.1f s", longest / 1000);
-	else if (left >= 0)
+	if (is_stuck(finding) && left >= 0)
 		fprintf(out, ": %.0f s left", left / 1000);
+	else if (longest >= 0)
+		fprintf(out, ": longest wait so far %.1f s", longest / 1000);
+}
+
+static bool has_watchdog(const json_t *finding)
+{
+	return number_of(json_object_get(finding, "watchdog"), "timeout_ms", -1) >= 0;
+}
+
+static void write_waiting(FILE *out, const json_t *finding)
+{
+	const json_t *waiting = json_object_get(json_object_get(finding, "late"), "waiting");
+	bool one;
+
+	if (!json_array_size(waiting))
+		waiting = json_object_get(finding, "victims");
+	if (!json_array_size(waiting))
+		return;
+	one = json_array_size(waiting) == 1;
+	fprintf(out, "; rank%s ", one ? "" : "s");
+	print_ranks(out, waiting);
+	fputs(!is_stuck(finding) ? " waited" : one ? " waits" : " wait", out);
 }
 
 static void write_operation(FILE *out, const json_t *finding)
 {
 	const json_t *operation = json_object_get(finding, "operation");
-	const json_t *late = json_object_get(finding, "late");
-	const json_t *waiting = json_object_get(late, "waiting");
 	const char *function = text_of(operation, "function"), *comm = text_of(operation, "comm_name");
 	const json_t *sequence = json_object_get(operation, "sequence");
-	double by = number_of(late, "by_ms", -1);
+	double by = number_of(json_object_get(finding, "late"), "by_ms", -1);
 
 	fputs(function ? function : "an operation", out);
 	if (json_is_integer(sequence))
 		fprintf(out, " #%lld", (long long)json_integer_value(sequence));
 	if (comm)
 		fprintf(out, " on %s", comm);
-	if (by >= 0) {
+	if (by >= 0 && !is_stuck(finding)) {
 		fputs(" by ", out);
 		print_duration(out, by);
 	}
-	if (!json_array_size(waiting))
-		waiting = json_object_get(finding, "victims");
-	if (json_array_size(waiting)) {
-		bool one = json_array_size(waiting) == 1;
-
-		fprintf(out, "; rank%s ", one ? "" : "s");
-		print_ranks(out, waiting);
-		fputs(by >= 0 ? " waited" : one ? " waits" : " wait", out);
+	write_waiting(out, finding);
+	if (has_watchdog(finding)) {
+		fputs(" · watchdog ", out);
+		write_watchdog(out, finding);
 	}
-	write_watchdog(out, finding);
+}
+
+/* Does the first line say already which operation it is, and who waits? */
+static bool names_operation(const json_t *finding)
+{
+	const char *text = text_of(finding, "text");
+	char number[32];
+
+	snprintf(number, sizeof(number), " #%lld",
+		 (long long)json_integer_value(json_object_get(json_object_get(finding, "operation"), "sequence")));
+	return is_stuck(finding) && text && strstr(text, number);
 }
 
 static void write_advice(FILE *out, const json_t *finding)
@@ -318,9 +362,10 @@ int finding_print(FILE *out, const json_t *finding, bool colour)
 		return 0;
 	if (json_is_object(json_object_get(finding, "cause")))
 		print_line(out, "  because  ", write_cause, finding);
-	if (json_is_object(json_object_get(finding, "operation")))
-		print_line(out, json_is_object(json_object_get(finding, "late")) ? "  late for " : "  missed   ",
-			   write_operation, finding);
+	if (!names_operation(finding) && json_is_object(json_object_get(finding, "operation")))
+		print_line(out, is_stuck(finding) ? "  missed   " : "  late for ", write_operation, finding);
+	else if (has_watchdog(finding))
+		print_line(out, "  watchdog ", write_watchdog, finding);
 	if (text_of(finding, "advice"))
 		print_line(out, "  do       ", write_advice, finding);
 	return 0;

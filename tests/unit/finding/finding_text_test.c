@@ -89,6 +89,41 @@ Test(finding_text, a_hang_says_what_was_missed_and_what_the_watchdog_leaves)
 	free(text);
 }
 
+Test(finding_text, what_the_first_line_says_of_a_hang_is_not_said_again)
+{
+	struct rw_finding finding = straggler();
+
+	finding.kind = RW_KIND_HANG;
+	finding.cause.class_ = RW_CAUSE_STOPPED;
+	finding.cause.text = "stopped (SIGSTOP)";
+	finding.cause.system_call = finding.cause.path = finding.cause.file_system = finding.cause.device = NULL;
+	finding.text = "rank 0 has not joined AllGather #118 on ~fsdp: ranks 1-7 have waited 5.00 s";
+	finding.advice = NULL;
+	char *text = printed(&finding);
+
+	cr_expect_str_eq(text,
+		"HANG       rank 0 (host a, pid 4711) has not joined AllGather #118 on ~fsdp: ranks 1-7 have waited 5.00 s\n"
+		"  because  stopped (SIGSTOP)\n"
+		"  watchdog 100 s (RANKWATCH_TIMEOUT): 99 s left\n");
+	free(text);
+}
+
+Test(finding_text, a_cause_that_is_not_known_says_what_would_settle_it)
+{
+	static const char *const missing[] = { "no sample of its threads" };
+	struct rw_finding finding = straggler();
+
+	finding.cause.class_ = RW_CAUSE_UNKNOWN;
+	finding.cause.text = "not known";
+	finding.cause.system_call = finding.cause.path = finding.cause.file_system = finding.cause.device = NULL;
+	finding.missing = missing;
+	finding.missing_count = 1;
+	char *text = printed(&finding);
+
+	cr_expect(strstr(text, "  because  not known: no sample of its threads\n"), "%s", text);
+	free(text);
+}
+
 Test(finding_text, a_cause_that_is_no_system_call_stands_for_itself)
 {
 	struct rw_finding finding = straggler();

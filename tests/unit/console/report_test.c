@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "console/boxes.h"
+#include "console/flight.h"
+#include "console/replay.h"
+#include "console/run_head.h"
+#include "crafted_box.h"
+
+static struct boxes boxes;
+static struct replay replay;
+
+static void fail_on_refusal(void *argument, const char *path, const char *why)
+{
+	(void)argument;
+	cr_assert_fail("%s: %s", path, why);
+}
+
+/* A box of `rank` in which the first `operations` AllGathers were launched and none is done. */
+static void make_rank(const char *directory, int32_t rank, uint64_t operations)
+{
+	struct box_writer writer;
+	char made[512], named[512];
+
+	crafted_box(&writer, directory, "one", rank, 0x5eed);
+	snprintf(writer.header->gpu_progress_state, sizeof(writer.header->gpu_progress_state), "not\033here");
+	writer.header->nccl_version = 22809;
+	for (uint64_t sequence = 0; sequence < operations; sequence++)
+		crafted_operation(&writer, sequence, RW_KNOWN_IDENT | RW_KNOWN_API);
+	snprintf(made, sizeof(made), "%s", writer.path);
+	snprintf(named, sizeof(named), "%s/rank%d" RW_BOX_SUFFIX, directory, rank);
+	box_writer_close(&writer);
+	cr_assert_eq(rename(made, named), 0);
+}
+
+/* Ranks 0 and 2 have enqueued the operation that rank 1 has not; five ranks left no box. */
+static void replay_hang(void)
+{
+	const char *directory = crafted_directory();
+	char *paths[] = { (char *)directory };
+
+	make_rank(directory, 0, 1);
+	make_rank(directory, 1, 0);
+	make_rank(directory, 2, 1);
+	cr_assert_eq(boxes_open(&boxes, paths, 1, fail_on_refusal, NULL), 0);
+	cr_assert_eq(boxes.run_count, 1);
+	cr_assert_eq(replay_open(&replay, boxes.entries, boxes.count), 0);
+}
+
+struct seen {
+	int flights;
+	char text[4096];
+	json_t *json;
+};
+
+static void note_flight(void *argument, const struct analysis_flight *flight)
+{
+	struct seen *seen = argument;
+	FILE *out = fmemopen(seen->text, sizeof(seen->text), "w");
+
+	seen->flights++;
+	flight_print(out, &replay, flight, 80);
+	fclose(out);
+	seen->json = flight_to_json(&replay, flight);
+}
+
+Test(report, a_flight_names_who_joined_who_did_not_and_how_many_are_unseen)
+{
+	struct seen seen = { 0 };
+
+	replay_hang();
+	analysis_visit_flights(replay.analysis, note_flight, &seen);
+	cr_assert_eq(seen.flights, 1);
+	cr_expect(strstr(seen.text, "AllGather #0 on fsdp (8 ranks), 4,194,304 × bf16"), "%s", seen.text);
+	cr_expect(strstr(seen.text, "joined  ranks 0,2: enqueued"), "%s", seen.text);
+	cr_expect(strstr(seen.text, "missing rank 1 (host host-a, pid "), "%s", seen.text);
+	cr_expect(strstr(seen.text, "unseen  5 ranks"), "%s", seen.text);
+	replay_close(&replay);
+	boxes_close(&boxes);
+}
+
+Test(report, a_flight_as_json_has_the_same)
+{
+	struct seen seen = { 0 };
+
+	replay_hang();
+	analysis_visit_flights(replay.analysis, note_flight, &seen);
+	cr_assert(seen.json);
+	cr_expect_str_eq(json_string_value(json_object_get(seen.json, "comm")), "0x5eed");
+	cr_expect_str_eq(json_string_value(json_object_get(seen.json, "function")), "AllGather");
+	cr_expect_eq(json_array_size(json_object_get(seen.json, "joined")), 2);
+	json_t *missing = json_object_get(seen.json, "missing");
+
+	cr_assert_eq(json_array_size(missing), 1);
+	cr_expect_eq(json_integer_value(json_object_get(json_array_get(missing, 0), "rank")), 1);
+	cr_expect(json_is_array(json_object_get(json_array_get(missing, 0), "threads")));
+	cr_expect_eq(json_integer_value(json_object_get(seen.json, "unseen")), 5);
+	json_decref(seen.json);
+	replay_close(&replay);
+	boxes_close(&boxes);
+}
+
+Test(report, the_head_says_who_left_a_box_and_escapes_what_the_job_wrote)
+{
+	char text[2048] = "";
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	replay_hang();
+	run_head_print(out, &replay, 0, 80);
+	fclose(out);
+	cr_expect(strstr(text, "job       one, host host-a\n"), "%s", text);
+	cr_expect(strstr(text, "left a black box: 0-2\n"), "%s", text);
+	cr_expect(strstr(text, "NCCL      2.28.9"), "%s", text);
+	cr_expect_null(strchr(text, '\033'));
+	replay_close(&replay);
+	boxes_close(&boxes);
+}
+
+Test(report, a_process_is_found_by_its_rank)
+{
+	replay_hang();
+	cr_assert(replay_find(&replay, 1));
+	cr_expect_eq(replay_find(&replay, 1)->rank, 1);
+	cr_expect_null(replay_find(&replay, 7));
+	replay_close(&replay);
+	boxes_close(&boxes);
+}

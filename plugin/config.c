@@ -8,10 +8,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "plugin/watchdog.h"
+
 enum { LINE = 320, NAME_MAX_LENGTH = 40 };
 
-/* How a value is checked and kept. FREE: kept by whoever reads it (identity, the command), nothing to check here. */
-enum kind { FREE, CHOICE, SIZE, TEXT, LATER };
+/* How a value is checked and kept. FREE, NUMBER, DURATION: kept by whoever reads it (identity, the analysis). */
+enum kind { FREE, NUMBER, DURATION, CHOICE, SIZE, TEXT, LATER };
 
 struct entry {
 	struct config_variable public;
@@ -28,9 +30,9 @@ static const struct entry entries[] = {
 	{ { "RANKWATCH_HISTORY", "SIZE", "0", "size of a box, as in 8M; 0: by free space" },
 	  SIZE,
 	  MEMBER(history_bytes) },
-	{ { "RANKWATCH_RANK", "NUMBER", "", "world rank, before any launcher's variable" }, FREE, 0 },
+	{ { "RANKWATCH_RANK", "NUMBER", "", "world rank, before any launcher's variable" }, NUMBER, 0 },
 	{ { "RANKWATCH_JOB", "NAME", "", "job, before any scheduler's variable" }, FREE, 0 },
-	{ { "RANKWATCH_TIMEOUT", "SECONDS", "", "the framework's watchdog, as in 100, 10m; 0: none" }, FREE, 0 },
+	{ { "RANKWATCH_TIMEOUT", "DURATION", "", "the framework's watchdog, as in 100, 10m; 0: none" }, DURATION, 0 },
 	{ { "RANKWATCH_GPU_TIME", "auto|watermark|stamp|off", "auto", "how GPU progress is seen" },
 	  CHOICE,
 	  MEMBER(gpu_time) },
@@ -101,6 +103,10 @@ static int store(struct config *config, const struct entry *entry, const char *v
 	switch (entry->kind) {
 	case CHOICE:
 		return parse_choice(entry->public.values, value, member);
+	case NUMBER:
+		return *value && strspn(value, "0123456789") != strlen(value) ? -EINVAL : 0;
+	case DURATION:
+		return *value && strcmp(value, "0") != 0 && !watchdog_duration_ms(value, 1000) ? -EINVAL : 0;
 	case SIZE:
 		return parse_size(value, member);
 	case TEXT:
@@ -129,8 +135,9 @@ static void read_entry(struct config *config, const struct entry *entry, config_
 	if (store(config, entry, value) == 0)
 		return;
 	store(config, entry, variable->initial);
-	snprintf(line, sizeof(line), "%s=%.64s is not one of %s; %s is used", variable->name, value, variable->values,
-		 variable->initial);
+	snprintf(line, sizeof(line), "%s=%.64s is not %s%s; %s is used", variable->name, value,
+		 strchr(variable->values, '|') ? "one of " : "a ", variable->values,
+		 *variable->initial ? variable->initial : "none");
 	tell(argument, line);
 }
 

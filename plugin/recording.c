@@ -158,10 +158,10 @@ static void say_start(const struct box_writer *box)
 
 	if (nccl >= 10000)
 		snprintf(version, sizeof(version), "%u.%u.%u", nccl / 10000, nccl / 100 % 100, nccl % 100);
-	message("recording to %s (%zu MiB a process%s), NCCL %s, profiler ABI v%u, GPU progress %s; "
+	message("recording to %s (%.1f MiB a process%s), NCCL %s, profiler ABI v%u, GPU progress %s; "
 		"look: rankwatch findings, afterwards: rankwatch report",
-		box->path[0] ? box->path : "memory", box->size >> 20, limited, version, header->profiler_abi,
-		header->gpu_progress_state);
+		box->path[0] ? box->path : "memory", (double)box->size / (1 << 20), limited, version,
+		header->profiler_abi, header->gpu_progress_state);
 }
 
 /* A page that fork() wipes tells the child what it is, without a system call and also after a bare clone(). */
@@ -185,7 +185,7 @@ static void read_config(struct config *config, bool speaks_for_node)
 {
 	const char *log = getenv("RANKWATCH_LOG"); /* before the others: what is wrong with them belongs there */
 
-	if (log && *log && message_to(log) != 0)
+	if (log && *log && message_to(log) != 0 && speaks_for_node)
 		message("RANKWATCH_LOG=%s cannot be opened; messages stay on standard error", log);
 	config_read(config, get_environment, environ, tell, &speaks_for_node);
 	if (config->gpu_time == CONFIG_GPU_TIME_STAMP && speaks_for_node)

@@ -56,8 +56,7 @@ static bool mentions(const struct arguments *arguments, const char *word)
 	return false;
 }
 
-/* Number with an optional unit (ms, s, m, h) → milliseconds; 0 when it is none. `unit_ms`: of a bare number. */
-static uint64_t duration_ms(const char *text, uint64_t unit_ms)
+uint64_t watchdog_duration_ms(const char *text, uint64_t unit_ms)
 {
 	static const struct {
 		const char *name;
@@ -92,15 +91,15 @@ static bool from_command_line(struct identity *identity, const struct arguments 
 		const char *option;
 		uint64_t unit_ms;
 	} options[] = { { "--distributed_timeout_minutes", 60000 }, { "--ddp_timeout", 1000 } };
-	uint64_t train = duration_ms(option_value(arguments, "--comm.train_timeout_seconds"), 1000);
-	uint64_t init = duration_ms(option_value(arguments, "--comm.init_timeout_seconds"), 1000);
+	uint64_t train = watchdog_duration_ms(option_value(arguments, "--comm.train_timeout_seconds"), 1000);
+	uint64_t init = watchdog_duration_ms(option_value(arguments, "--comm.init_timeout_seconds"), 1000);
 
 	if (train || init) {
 		set(identity, train ? train : TITAN_TRAIN_MS, init ? init : TITAN_INIT_MS, "cmdline");
 		return true;
 	}
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-		uint64_t ms = duration_ms(option_value(arguments, options[i].option), options[i].unit_ms);
+		uint64_t ms = watchdog_duration_ms(option_value(arguments, options[i].option), options[i].unit_ms);
 
 		if (!ms)
 			continue;
@@ -121,9 +120,9 @@ static void read_toml_line(const char *line, bool *in_comm, uint64_t *train, uin
 	if (!*in_comm || sscanf(line, "%63[a-z_] = %31[0-9.]", key, value) != 2)
 		return;
 	if (strcmp(key, "train_timeout_seconds") == 0)
-		*train = duration_ms(value, 1000);
+		*train = watchdog_duration_ms(value, 1000);
 	if (strcmp(key, "init_timeout_seconds") == 0)
-		*init = duration_ms(value, 1000);
+		*init = watchdog_duration_ms(value, 1000);
 }
 
 static bool from_toml(struct identity *identity, const struct arguments *arguments)
@@ -161,7 +160,7 @@ void watchdog_read(struct identity *identity, identity_get *get, void *argument,
 
 	set(identity, 0, 0, "");
 	if (ours && *ours) {
-		uint64_t ms = duration_ms(ours, 1000);
+		uint64_t ms = watchdog_duration_ms(ours, 1000);
 
 		if (ms)
 			set(identity, ms, 0, "RANKWATCH_TIMEOUT");

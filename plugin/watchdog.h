@@ -11,5 +11,7 @@
 /* Fills the watchdog fields of *identity. command_line: NUL-separated, may be NULL. */
 void watchdog_read(struct identity *identity, identity_get *get, void *argument, const char *command_line,
 		   size_t command_line_size);
+/* Number with an optional unit (ms, s, m, h) → milliseconds; 0 when it is none. unit_ms: of a bare number. */
+uint64_t watchdog_duration_ms(const char *text, uint64_t unit_ms);
 
 #endif

@@ -70,9 +70,16 @@ Test(config, a_wrong_value_is_told_and_the_default_holds)
 	cr_expect_eq(config.history_bytes, 0);
 	cr_expect_eq(config.kernelch, 0);
 	cr_expect_eq(config.gpu_time, CONFIG_GPU_TIME_AUTO);
-	cr_expect_str_eq(told, "RANKWATCH_HISTORY=lots is not one of SIZE; 0 is used\n"
+	cr_expect_str_eq(told, "RANKWATCH_HISTORY=lots is not a SIZE; 0 is used\n"
 			       "RANKWATCH_GPU_TIME=auto|off is not one of auto|watermark|stamp|off; auto is used\n"
 			       "RANKWATCH_KERNELCH=yes is not one of 0|1; 0 is used\n");
+}
+
+Test(config, values_that_others_read_are_checked_here)
+{
+	read_from(ENVIRONMENT("RANKWATCH_RANK=first", "RANKWATCH_TIMEOUT=soon", "RANKWATCH_JOB=any thing"));
+	cr_expect_str_eq(told, "RANKWATCH_RANK=first is not a NUMBER; none is used\n"
+			       "RANKWATCH_TIMEOUT=soon is not a DURATION; none is used\n");
 }
 
 Test(config, sizes_that_overflow_are_wrong)

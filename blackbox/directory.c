@@ -5,12 +5,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* One walk down a path. */
@@ -24,14 +24,14 @@ struct walk {
 
 __attribute__((format(printf, 3, 4))) static int refuse(const struct walk *walk, int err, const char *format, ...)
 {
-	__builtin_va_list arguments;
+	va_list arguments;
 	/* The end of a long path says more than its start. */
 	size_t shown = walk->length < 100 ? walk->length : 100;
 	int used = snprintf(walk->why, BOX_WHY, "%.*s ", (int)shown, walk->path + walk->length - shown);
 
-	__builtin_va_start(arguments, format);
+	va_start(arguments, format);
 	vsnprintf(walk->why + used, BOX_WHY - (size_t)used, format, arguments);
-	__builtin_va_end(arguments);
+	va_end(arguments);
 	return err;
 }
 
@@ -88,10 +88,10 @@ static int open_component(const struct walk *walk, int parent, const char *name)
 		ours = true;
 		fd = openat(parent, name, flags | O_NOFOLLOW);
 	}
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+		return refuse(walk, -errno, "is a symbolic link or no directory: remove it or set RANKWATCH_DIR");
 	if (fd < 0)
-		return refuse(walk, -errno, errno == ENOTDIR || errno == ELOOP ?
-			      "is a symbolic link or no directory: remove it or set RANKWATCH_DIR" :
-			      "cannot be opened: %s", strerror(errno));
+		return refuse(walk, -errno, "cannot be opened: %s", strerror(errno));
 
 	int err = ours ? check_owner(walk, fd) : 0;
 

@@ -21,22 +21,25 @@ struct box_reader {
 };
 
 /* Is the writer alive, by its lock on byte 0? A copy of a box has no lock: it is unknown while the process it tells of
- * can be seen (same pid namespace), else orphaned, as is a box of another boot. So is a reader inside the writer itself:
- * one's own lock cannot be seen, and closing the file would drop it. */
+ * can be seen (same pid namespace), else orphaned, as is a box of another boot. Unknown, too, for a reader inside the
+ * writer itself: one's own lock cannot be seen, and closing the file would drop it. */
 enum box_life { BOX_ALIVE, BOX_ORPHANED, BOX_LIFE_UNKNOWN /* copied file, file system without locks */ };
 
 /* Opens `name` in directory `dirfd` (AT_FDCWD and a path are fine): O_NOFOLLOW, regular file, owner must be `owner`
  * unless (uid_t)-1. On error -errno, and `why` (at least 160 bytes, may be NULL) holds a sentence that says what is
- * wrong and where: not a box, unknown layout or required feature, truncated, offsets outside the file, foreign owner. */
+ * wrong and where: not a box, unknown layout or required feature, truncated, offsets outside the file, foreign
+ * owner. */
 int box_reader_open(struct box_reader *reader, int dirfd, const char *name, uid_t owner, char *why);
 void box_reader_close(struct box_reader *reader); /* accepts a half-built or zeroed reader with fd -1 */
 
 /* Reads the header again; 0, or -EIO when the file shrank, -EPROTO when layout fields changed. */
 int box_reader_refresh(struct box_reader *reader);
-/* *writer_in_our_namespace (may be NULL): the writer's pid while it is BOX_ALIVE, 0 when it cannot be seen from here. */
+/* *writer_in_our_namespace (may be NULL): the writer's pid while it is BOX_ALIVE, 0 when it cannot be seen from
+ * here. */
 enum box_life box_reader_life(const struct box_reader *reader, pid_t *writer_in_our_namespace);
 
-/* Copies up to `room` communicator entries from `first` on; returns how many were copied, or -errno. Unused: born_ns 0. */
+/* Copies up to `room` communicator entries from `first` on; returns how many were copied, or -errno. Unused: born_ns
+ * 0. */
 int box_reader_communicators(const struct box_reader *reader, uint32_t first, uint32_t room,
 			     struct rw_communicator *communicators);
 int box_reader_progress(const struct box_reader *reader, uint32_t first, uint32_t room,
@@ -46,8 +49,8 @@ enum box_slot {
 	BOX_SLOT_OK,
 	BOX_SLOT_BUSY,	/* being claimed: try later */
 	BOX_SLOT_GONE,	/* overwritten */
-	BOX_SLOT_OLDER, /* operations only: still in flight there is the older operation whose ticket the copy has (whole,
-			 * as with OK); this claim passed it over, or is just about to */
+	BOX_SLOT_OLDER, /* operations only: still in flight there is the older operation whose ticket the copy has
+			 * (whole, as with OK); this claim passed it over, or is just about to */
 };
 
 /* Copies the slots of claim numbers [first, first + room) (ticket - 1). states[i] tells about slots[i]; reads in as few

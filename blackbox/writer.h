@@ -93,9 +93,10 @@ static inline bool box_take(struct rw_operation *slot, uint64_t ticket, uint32_t
 	return true;
 }
 
-/* Wait-free. Claims a slot for a new operation: skips slots with pending owners (at most 8), returns NULL (and
- * ticket 0, which box_slot() never finds) and counts `dropped` when none is free. `pending` must not be 0: the last box_release() of it frees the slot. The returned slot
- * is cleared, owner = pending | low ticket bits, ticket still 0: fill it, then box_publish(slot, *ticket). Any thread. */
+/* Wait-free. Claims a slot for a new operation: skips slots with pending owners (at most 8), returns NULL (and ticket
+ * 0, which box_slot() never finds) and counts `dropped` when none is free. `pending` must not be 0: the last
+ * box_release() of it frees the slot. The returned slot is cleared, owner = pending | low ticket bits, ticket still 0:
+ * fill it, then box_publish(slot, *ticket). Any thread. */
 static inline struct rw_operation *box_claim(struct box_writer *writer, uint32_t pending, uint64_t *ticket)
 {
 	for (int i = 0; i < BOX_CLAIM_TRIES; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One black box → the analysis. Used live by the collector (poll again and again) and by `rankwatch report` (poll once).
+ * One black box → the analysis. Used live by the collector (poll again and again) and by `rankwatch report` (replay).
  * Reads only what is new or unfinished. One owner thread.
  */
 #ifndef FEED_FEED_H
@@ -17,8 +17,8 @@ struct feed;
 struct feed *feed_new(struct analysis *analysis, analysis_process_id id, struct box_reader *reader);
 void feed_free(struct feed *feed);
 
-/* Names the file system and the device behind a device number (makedev) as the box's process sees them; leaves "" what it
- * does not know. The arrays come filled with 0. */
+/* Names the file system and the device behind a device number (makedev) as the box's process sees them; leaves "" what
+ * it does not know. The arrays come filled with 0. */
 typedef void feed_mount(void *argument, uint64_t device, char file_system[16], char device_name[32]);
 /* For a live box: who to ask about the files of the process's own samples, once per file. NULL (at first): nobody. */
 void feed_set_mount(struct feed *feed, feed_mount *mount, void *argument);

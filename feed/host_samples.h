@@ -37,8 +37,8 @@ struct host_samples {
 	uint32_t threads_seen, files_seen;
 };
 
-/* Takes the next sample, in order of number. True: it was a state, and *wait (but for .process) says so. mount: NULL when
- * nobody can tell (any more). Called once per file. */
+/* Takes the next sample, in order of number. True: it was a state, and *wait (but for .process) says so. mount: NULL
+ * when nobody can tell (any more). Called once per file. */
 bool host_samples_take(struct host_samples *samples, const struct rw_host_sample *sample, feed_mount *mount,
 		       void *argument, struct analysis_wait *wait);
 /* NULL when not known. */

@@ -28,7 +28,8 @@ static void step(struct feed *feed, uint64_t now_ns)
 		feed_end(feed);
 }
 
-/* Passes every box that has something to say by now_ns. Returns when the next thing happens, UINT64_MAX when nothing does. */
+/* Passes every box that has something to say by now_ns. Returns when the next thing happens, UINT64_MAX when nothing
+ * does. */
 static uint64_t step_all(struct feed *const *feeds, size_t count, uint64_t now_ns)
 {
 	uint64_t next_ns = UINT64_MAX;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kills a writer at random moments with SIGKILL and reads its box: it must be orphaned and hold every operation as far as
- * the writer had got with it. The writer notes each step in a page of its own after the step's store: the box may be
+ * Kills a writer at random moments with SIGKILL and reads its box: it must be orphaned and hold every operation as far
+ * as the writer had got with it. The writer notes each step in a page of its own after the step's store: the box may be
  * ahead of that page by one step, never behind.
  */
 #include <fcntl.h>

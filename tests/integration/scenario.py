@@ -105,6 +105,7 @@ def main(name, nobody=False):
         stage.skip("the demo could not make its slow disk here")
     failures.check(status is not None, f"the demo ended by itself (status {status})")
     failures.check(all(finding.get("schema") == 1 for _, finding in lines), "every line on stdout is a finding")
+    failures.check("8 of 8 ranks" in said, "a collector saw all ranks to the end")
     if scenario["kind"] is None:
         failures.check(not lines, "healthy: not one line")
         failures.check(status == 0, f"status {status}")

@@ -111,7 +111,7 @@ class Stage:
 
     def __init__(self, nobody=False, shared_memory="/dev/shm"):
         self.nobody = nobody
-        self.mark = f"RANKWATCH_TEST_STAGE={uuid.uuid4()}"
+        self.mark = f"TEST_STAGE={uuid.uuid4()}"
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="rankwatch-test."))
         self.boxes = pathlib.Path(tempfile.mkdtemp(prefix="rankwatch-test.", dir=shared_memory))
         self.runtime = self.dir / "runtime"

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "plugin/operation.h"
+
+/*
+ * The task and the group's return are the last that NCCL's threads write, in either order: a non-blocking communicator
+ * launches after the return. Whoever comes second, by the word that both go through, ends the host's part.
+ */
+static void finish_host(struct rw_operation *slot, uint64_t ticket, uint32_t known, uint32_t other)
+{
+	/* Acquire and release: the other's fields come before the slot is free. Release also for readers, as
+	 * box_known(). */
+	uint32_t before = atomic_fetch_or_explicit(&slot->known, known, memory_order_acq_rel);
+
+	if (!other || (before & other))
+		box_release(slot, ticket, RW_OWNER_HOST);
+}
+
+void operation_return(struct recording *recording, const struct operation_group *group)
+{
+	uint64_t ticket = group->newest;
+	uint64_t now = recording_clock();
+
+	while (ticket) {
+		struct rw_operation *slot = box_slot(&recording->box, ticket);
+
+		if (!slot)
+			break; /* given up and overwritten; those before it are older still */
+		uint64_t previous = recording->previous[(ticket - 1) & recording->box.ring_mask];
+		slot->return_ns = now;
+		finish_host(slot, ticket, RW_KNOWN_RETURN, RW_KNOWN_TASK);
+		ticket = previous;
+	}
+}
+
+static bool is_p2p(uint8_t function)
+{
+	return function == RW_FUNCTION_SEND || function == RW_FUNCTION_RECV || function == RW_FUNCTION_SEND_RECV;
+}
+
+uint64_t operation_call(struct recording *recording, struct communicator *communicator,
+			const struct recorder_call *call, struct operation_group *group, uint32_t tid, uint32_t pending)
+{
+	uint8_t function = call->function % RW_FUNCTION_COUNT;
+	bool p2p = is_p2p(function);
+	uint64_t ticket, sequence = 0;
+
+	if (!p2p)
+		sequence = atomic_fetch_add_explicit(&communicator->sequence[function], 1, memory_order_relaxed);
+	struct rw_operation *slot = box_claim(&recording->box, pending, &ticket);
+	if (!slot)
+		return 0;
+	slot->comm = (uint16_t)communicator->index;
+	slot->function = function;
+	slot->dtype = call->dtype;
+	slot->count = call->count;
+	slot->stream = call->stream;
+	slot->api_tid = tid;
+	slot->group = group->number;
+	slot->api_ns = recording_clock();
+	if (!p2p) { /* p2p: both come with the task */
+		slot->sequence = sequence;
+		slot->root_or_peer = call->root;
+	}
+	recording->previous[(ticket - 1) & recording->box.ring_mask] = group->newest;
+	group->newest = ticket;
+	/* Relaxed: nobody reads the slot before box_publish(). */
+	atomic_store_explicit(&slot->known, RW_KNOWN_IDENT | RW_KNOWN_API, memory_order_relaxed);
+	box_publish(slot, ticket);
+	atomic_store_explicit(&communicator->entry->last_ticket[function], ticket, memory_order_relaxed);
+	return ticket;
+}
+
+static uint32_t dtype_size(uint8_t dtype)
+{
+	static const uint8_t sizes[RW_DTYPE_COUNT] = {
+		[RW_DTYPE_INT8] = 1,    [RW_DTYPE_UINT8] = 1,    [RW_DTYPE_INT32] = 4,       [RW_DTYPE_UINT32] = 4,
+		[RW_DTYPE_INT64] = 8,   [RW_DTYPE_UINT64] = 8,   [RW_DTYPE_FLOAT16] = 2,     [RW_DTYPE_FLOAT32] = 4,
+		[RW_DTYPE_FLOAT64] = 8, [RW_DTYPE_BFLOAT16] = 2, [RW_DTYPE_FLOAT8_E4M3] = 1, [RW_DTYPE_FLOAT8_E5M2] = 1,
+	};
+
+	return sizes[dtype % RW_DTYPE_COUNT];
+}
+
+/* In place as NCCL defines it: the rank's own part of the larger buffer is the smaller buffer. */
+static bool is_in_place(const struct communicator *communicator, const struct rw_operation *slot,
+			const struct recorder_task *task)
+{
+	uint64_t rank = (uint64_t)communicator->rank;
+
+	if (!task->send || !task->recv)
+		return false;
+	if (slot->function == RW_FUNCTION_ALL_GATHER) /* the task counts bytes */
+		return task->send == task->recv + rank * task->count;
+	if (slot->function == RW_FUNCTION_REDUCE_SCATTER)
+		return task->recv == task->send + rank * task->count * dtype_size(slot->dtype);
+	return task->send == task->recv;
+}
+
+static uint64_t next_p2p_sequence(struct communicator *communicator, uint8_t function, int32_t peer)
+{
+	uint32_t direction = function == RW_FUNCTION_SEND ? 0 : (uint32_t)communicator->nranks;
+
+	return atomic_fetch_add_explicit(&communicator->p2p[direction + (uint32_t)peer], 1, memory_order_relaxed);
+}
+
+static void record_p2p(struct communicator *communicator, struct rw_operation *slot, const struct recorder_task *task)
+{
+	if (!communicator->p2p || task->peer < 0 || task->peer >= communicator->nranks) {
+		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_PEER_UNKNOWN, memory_order_relaxed);
+		slot->root_or_peer = -1;
+		return;
+	}
+	slot->root_or_peer = task->peer;
+	slot->sequence = next_p2p_sequence(communicator, slot->function, task->peer);
+}
+
+static void record_task(struct communicator *communicator, struct rw_operation *slot, const struct recorder_task *task)
+{
+	if (is_p2p(slot->function))
+		record_p2p(communicator, slot, task);
+	else if (is_in_place(communicator, slot, task))
+		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_IN_PLACE, memory_order_relaxed);
+	slot->nccl_sequence = task->nccl_sequence;
+	slot->send_address = task->send;
+	slot->recv_address = task->recv;
+	slot->algorithm = task->algorithm;
+	slot->protocol = task->protocol;
+	slot->channels = task->channels;
+}
+
+/* The slot of a call whose task is still to come, else NULL. Only while HOST is pending is the slot sure to stay. */
+static struct rw_operation *find_call(struct recording *recording, const struct communicator *communicator,
+				      uint64_t ticket)
+{
+	struct rw_operation *slot = box_slot(&recording->box, ticket);
+
+	if (!slot)
+		return NULL;
+	uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+	if ((owner & ~(uint32_t)RW_OWNER_PENDING) != box_owner(ticket, 0) || !(owner & RW_OWNER_HOST))
+		return NULL;
+	if (atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_TASK)
+		return NULL; /* its fields are written once */
+	return slot->comm == communicator->index ? slot : NULL;
+}
+
+static void record_launch(struct rw_operation *slot, const struct operation_launch *launch)
+{
+	slot->launch_begin_ns = launch->begin_ns;
+	slot->launch_end_ns = launch->end_ns;
+	slot->launch_stream = launch->stream;
+	slot->launch_tid = launch->tid;
+	slot->plan = launch->plan;
+	slot->progress = launch->progress;
+}
+
+bool operation_task(struct recording *recording, struct communicator *communicator, uint64_t ticket,
+		    const struct recorder_task *task, const struct operation_launch *launch)
+{
+	struct rw_operation *slot = find_call(recording, communicator, ticket);
+	uint32_t known = RW_KNOWN_TASK;
+
+	if (!slot)
+		return false;
+	record_task(communicator, slot, task);
+	if (launch) {
+		record_launch(slot, launch);
+		known |= RW_KNOWN_LAUNCH;
+	} else {
+		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_HOST_CALLBACK, memory_order_relaxed);
+	}
+	if (!launch || !launch->progress)
+		box_release(slot, ticket, RW_OWNER_GPU);
+	finish_host(slot, ticket, known, slot->group ? RW_KNOWN_RETURN : 0);
+	return true;
+}

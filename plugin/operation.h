@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One operation's slot in the black box, from its call to the return of its group. All of it is on the path of a
+ * collective: wait-free, no allocation, no system call. What comes later (GPU, untracked) is the drain's.
+ */
+#ifndef PLUGIN_OPERATION_H
+#define PLUGIN_OPERATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plugin/recorder.h"
+#include "plugin/recording.h"
+
+/* An API group on its thread. */
+struct operation_group {
+	uint64_t newest; /* ticket of its last operation, 0 = none yet */
+	uint32_t number; /* 0 = no group */
+};
+
+/* The last launch of a thread. */
+struct operation_launch {
+	uint64_t begin_ns, end_ns;
+	uint64_t stream;
+	uint64_t progress; /* number that the GPU writes, 0 = not followed */
+	uint32_t plan;
+	uint32_t tid; /* of the thread, 0 = not asked for yet */
+};
+
+/* Claims, fills and publishes a slot; the ticket, or 0 when none is free. A p2p call gets sequence and peer later. */
+uint64_t operation_call(struct recording *recording, struct communicator *communicator,
+			const struct recorder_call *call, struct operation_group *group, uint32_t tid,
+			uint32_t pending);
+/* The call's task. launch: NULL = not on this thread. False: this ticket waits for no task of the communicator. */
+bool operation_task(struct recording *recording, struct communicator *communicator, uint64_t ticket,
+		    const struct recorder_task *task, const struct operation_launch *launch);
+/* The API group returns now. */
+void operation_return(struct recording *recording, const struct operation_group *group);
+
+#endif

@@ -51,7 +51,8 @@ static int say_none(const struct box_choice *choice, const char *command)
 	else if (choice->path_count)
 		fprintf(stderr, "%s: no black box (*" RW_BOX_SUFFIX ") there\n", command);
 	else
-		fprintf(stderr, "%s: this user has no black box on this machine; name a directory that has some\n", command);
+		fprintf(stderr, "%s: this user has no black box on this machine; name a directory that has some\n",
+			command);
 	return -ENOENT;
 }
 

@@ -20,7 +20,8 @@ struct box_choice {
 extern const struct argp box_choice_argp;
 
 /* Opens what was chosen; runs that were not asked for are still there, after run 0. Says on stderr, under the command's
- * full name, what was refused, when nothing was found, and when there is more than is asked for. 0, -ENOENT or -ENOMEM; boxes_close() in every case. */
+ * full name, what was refused, when nothing was found, and when there is more than is asked for. 0, -ENOENT or -ENOMEM;
+ * boxes_close() in every case. */
 int box_choice_open(const struct box_choice *choice, const char *command, struct boxes *boxes);
 /* How many of the runs were asked for: the newest, or all. */
 size_t box_choice_runs(const struct box_choice *choice, const struct boxes *boxes);

@@ -17,14 +17,14 @@ struct demo_run {
 	char findings[64]; /* file of JSON lines */
 	int duration_s;
 	pid_t child;
-	int signal;		   /* that ended it early, 0 none */
+	int signal;                     /* that ended it early, 0 none */
 	char failed[INSTALL_PATH + 16]; /* what demo_run_start() failed at */
 };
 
 /* Starts the scenario; the job's own output goes to stderr. 0 or -errno; close in both cases. */
 int demo_run_start(struct demo_run *demo, const struct scenario *scenario);
-/* Waits for its end and returns the job's exit status. Passes SIGINT and SIGTERM on, so that everything that was set up is
- * torn down. json: findings are copied to stdout as they come; else a sign of life goes to a terminal on stderr. */
+/* Waits for its end and returns the job's exit status. Passes SIGINT and SIGTERM on, so that everything that was set up
+ * is torn down. json: findings are copied to stdout as they come; else a sign of life goes to a terminal on stderr. */
 int demo_run_wait(struct demo_run *demo, bool json);
 /* Removes the findings and black boxes unless they are to be kept. */
 void demo_run_close(struct demo_run *demo, bool keep);

@@ -58,8 +58,8 @@ static void describe(const json_t *finding, const char *judgement, struct demo_v
 	char *ranks = json_dumps(json_object_get(finding, "ranks"), JSON_COMPACT | JSON_ENCODE_ANY);
 	char *kind = finding_escape(text_of(finding, "kind")), *cause = finding_escape(cause_of(finding));
 
-	snprintf(verdict->text, sizeof(verdict->text), "%s, %s, in rank %.*s: %s", kind ? kind : "?", cause ? cause : "?",
-		 ranks ? (int)strcspn(ranks + 1, "]") : 1, ranks ? ranks + 1 : "?", judgement);
+	snprintf(verdict->text, sizeof(verdict->text), "%s, %s, in rank %.*s: %s", kind ? kind : "?",
+		 cause ? cause : "?", ranks ? (int)strcspn(ranks + 1, "]") : 1, ranks ? ranks + 1 : "?", judgement);
 	free(ranks);
 	free(kind);
 	free(cause);
@@ -71,7 +71,8 @@ void demo_judge(struct demo_verdict *verdict, const struct scenario *scenario, F
 	const json_t *wrong = NULL, *right = NULL, *other = NULL;
 	const char *id;
 
-	json_object_foreach(findings, id, finding) {
+	json_object_foreach(findings, id, finding)
+	{
 		if (!scenario->kind || !names_only(finding, scenario->rank))
 			wrong = finding;
 		else if (is_expected(finding, scenario))

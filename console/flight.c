@@ -146,12 +146,12 @@ static json_t *threads_json(const struct replay_process *process)
 	last_seen_read(&seen, feed_reader(process->feed));
 	for (size_t i = 0; i < seen.count; i++) {
 		const struct analysis_wait *wait = &seen.threads[i].wait;
-		json_t *thread = json_pack("{s:I, s:o, s:o, s:o, s:o, s:f}", "tid", (json_int_t)wait->tid, "thread",
-					   box_json_text(wait->thread, sizeof(wait->thread)), "state",
-					   box_json_text(&wait->state, 1), "path",
-					   *wait->path ? box_json_text(wait->path, sizeof(wait->path)) : json_null(),
-					   "wait_channel", box_json_text(wait->wait_channel, sizeof(wait->wait_channel)),
-					   "for_ms", (double)(wait->end_ns - seen.threads[i].since_ns) / 1e6);
+		json_t *thread = json_pack(
+		    "{s:I, s:o, s:o, s:o, s:o, s:f}", "tid", (json_int_t)wait->tid, "thread",
+		    box_json_text(wait->thread, sizeof(wait->thread)), "state", box_json_text(&wait->state, 1), "path",
+		    *wait->path ? box_json_text(wait->path, sizeof(wait->path)) : json_null(), "wait_channel",
+		    box_json_text(wait->wait_channel, sizeof(wait->wait_channel)), "for_ms",
+		    (double)(wait->end_ns - seen.threads[i].since_ns) / 1e6);
 
 		json_object_set_new(thread, "system_call",
 				    wait->system_call >= 0 ? json_integer(wait->system_call) : json_null());
@@ -188,15 +188,15 @@ json_t *flight_to_json(const struct replay *replay, const struct analysis_flight
 	char comm[24];
 
 	for (size_t i = 0; i < flight->joined_count; i++)
-		json_array_append_new(joined, json_pack("{s:i, s:s}", "rank", flight->joined[i], "phase",
-							flight->joined_phase[i]));
+		json_array_append_new(
+		    joined, json_pack("{s:i, s:s}", "rank", flight->joined[i], "phase", flight->joined_phase[i]));
 	for (size_t i = 0; i < flight->missing_count; i++)
 		json_array_append_new(missing, missing_json(replay, flight->missing[i]));
 	snprintf(comm, sizeof(comm), "0x%" PRIx64, flight->comm);
-	return json_pack("{s:s, s:o, s:i, s:o, s:I, s:o, s:I, s:o, s:o, s:i}", "comm", comm, "comm_name",
-			 flight->comm_name ? box_json_text(flight->comm_name, strlen(flight->comm_name)) : json_null(),
-			 "comm_size", flight->comm_size, "function", name_or_null(finding_function_name(flight->function)),
-			 "sequence", (json_int_t)flight->sequence, "dtype",
-			 name_or_null(finding_dtype_name(flight->dtype)), "count", (json_int_t)flight->count, "joined",
-			 joined, "missing", missing, "unseen", flight->unseen);
+	return json_pack(
+	    "{s:s, s:o, s:i, s:o, s:I, s:o, s:I, s:o, s:o, s:i}", "comm", comm, "comm_name",
+	    flight->comm_name ? box_json_text(flight->comm_name, strlen(flight->comm_name)) : json_null(), "comm_size",
+	    flight->comm_size, "function", name_or_null(finding_function_name(flight->function)), "sequence",
+	    (json_int_t)flight->sequence, "dtype", name_or_null(finding_dtype_name(flight->dtype)), "count",
+	    (json_int_t)flight->count, "joined", joined, "missing", missing, "unseen", flight->unseen);
 }

@@ -149,8 +149,8 @@ static void place_text(const struct analysis_wait *wait, char *text, size_t size
 		snprintf(call, sizeof(call), "running or waiting for a CPU");
 	else
 		snprintf(call, sizeof(call), "blocked outside a system call (%c)", wait->state ? wait->state : '?');
-	snprintf(text, size, "%s%s%s%s%s%s", call, path && *path ? " on " : "", path ? path : "", has_channel ? " (" : "",
-		 has_channel ? channel : "", has_channel ? ")" : "");
+	snprintf(text, size, "%s%s%s%s%s%s", call, path && *path ? " on " : "", path ? path : "",
+		 has_channel ? " (" : "", has_channel ? channel : "", has_channel ? ")" : "");
 	free(path);
 	free(channel);
 }

@@ -11,7 +11,7 @@
 
 struct last_seen_thread {
 	struct analysis_wait wait; /* the newest sample */
-	uint64_t since_ns;	   /* of the oldest sample without change of place since */
+	uint64_t since_ns;         /* of the oldest sample without change of place since */
 };
 
 struct last_seen {

@@ -30,7 +30,8 @@ char *rank_list_text(char *text, size_t size, const int32_t *ranks, size_t count
 		if (last == i)
 			length += (size_t)snprintf(text + length, size - length, "%s%d", comma, ranks[i]);
 		else
-			length += (size_t)snprintf(text + length, size - length, "%s%d-%d", comma, ranks[i], ranks[last]);
+			length +=
+			    (size_t)snprintf(text + length, size - length, "%s%d-%d", comma, ranks[i], ranks[last]);
 		i = last;
 	}
 	return text;

@@ -11,7 +11,7 @@
 
 struct replay_process {
 	const char *path; /* of the box; the entry's */
-	int32_t rank;	  /* -1 not known */
+	int32_t rank;     /* -1 not known */
 	enum box_life life;
 	struct feed *feed; /* owns the reader */
 };

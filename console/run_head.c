@@ -144,8 +144,8 @@ static void print_nccl(FILE *out, const struct replay *replay)
 
 static void print_recorded(FILE *out, const struct analysis_summary *summary)
 {
-	fprintf(out, "recorded  %" PRIu64 " operations on %u communicator%s", summary->operations, summary->communicators,
-		summary->communicators == 1 ? "" : "s");
+	fprintf(out, "recorded  %" PRIu64 " operations on %u communicator%s", summary->operations,
+		summary->communicators, summary->communicators == 1 ? "" : "s");
 	if (summary->steps)
 		fprintf(out, ", %" PRIu64 " steps", summary->steps);
 	if (summary->steps && summary->step_ms >= 0)

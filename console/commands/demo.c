@@ -71,8 +71,11 @@ static void print_judgement(const char *label, const char *text, bool right)
 {
 	bool colour = terminal_has_colour(STDERR_FILENO);
 
-	fprintf(stderr, "  %-9s %s%s%s\n", label, !colour ? "" : right ? "\033[32m" : "\033[31m", text,
-		colour ? "\033[0m" : "");
+	fprintf(stderr, "  %-9s %s%s%s\n", label,
+		!colour ? ""
+		: right ? "\033[32m"
+			: "\033[31m",
+		text, colour ? "\033[0m" : "");
 }
 
 static int judge(const struct demo_run *demo, const struct scenario *scenario, int status)
@@ -134,7 +137,8 @@ static int run(const struct command *command, int argc, char **argv)
 	else
 		status = run_scenario(&options, &demo);
 	if (!error && options.keep)
-		fprintf(stderr, "  kept      %s, and the black boxes: rankwatch report --job %s\n", demo.findings, demo.job);
+		fprintf(stderr, "  kept      %s, and the black boxes: rankwatch report --job %s\n", demo.findings,
+			demo.job);
 	else if (!error)
 		fputs("  removed   the black boxes; --keep keeps them for \"rankwatch report\"\n", stderr);
 	demo_run_close(&demo, options.keep);
@@ -152,15 +156,18 @@ static const struct argp demo_argp = {
 	.options = demo_options,
 	.parser = parse,
 	.args_doc = "[SCENARIO]",
-	.doc = "Runs a training-like job of 8 ranks with a real fault in it, under \"rankwatch run\", and checks that the "
-	       "fault is named. Needs no GPU: NCCL and the CUDA driver are stand-ins on CPUs. The first scenario has rank 0 "
-	       "write its log to a slow disk, in a thread of its own.\v"
-	       "The exit status is 0 when rank and cause were named as injected, 1 when not, 77 when this machine cannot make "
-	       "the fault (a slow disk needs root or FUSE).\n\n"
-	       "Examples:\n"
-	       "  rankwatch demo\n"
-	       "  rankwatch demo killed --json | jq .text\n"
-	       "  rankwatch demo never --keep && rankwatch report\n",
+	.doc =
+	    "Runs a training-like job of 8 ranks with a real fault in it, under \"rankwatch run\", and checks that the "
+	    "fault is named. Needs no GPU: NCCL and the CUDA driver are stand-ins on CPUs. The first scenario has rank "
+	    "0 "
+	    "write its log to a slow disk, in a thread of its own.\v"
+	    "The exit status is 0 when rank and cause were named as injected, 1 when not, 77 when this machine cannot "
+	    "make "
+	    "the fault (a slow disk needs root or FUSE).\n\n"
+	    "Examples:\n"
+	    "  rankwatch demo\n"
+	    "  rankwatch demo killed --json | jq .text\n"
+	    "  rankwatch demo never --keep && rankwatch report\n",
 };
 
 const struct command demo_command = {

@@ -13,8 +13,8 @@
 
 /* In the order in which they depend on each other. */
 static const struct check *const checks[] = {
-	&nccl_check,   &abi_check, &plugin_check, &variable_check,  &kernel_check,
-	&gpu_check,    &box_check, &watchdog_check, &collector_check,
+	&nccl_check, &abi_check, &plugin_check,   &variable_check,  &kernel_check,
+	&gpu_check,  &box_check, &watchdog_check, &collector_check,
 };
 
 static const struct {
@@ -57,9 +57,10 @@ static const char *from_environment(void *argument, const char *name)
 
 static void print_json(const struct check *check, const struct check_result *result)
 {
-	json_t *line = json_pack("{s:s, s:s, s:o, s:o}", "check", check->name, "verdict", verdicts[result->verdict].name,
-				 "text", box_json_text(result->text, sizeof(result->text)), "advice",
-				 *result->advice ? box_json_text(result->advice, sizeof(result->advice)) : json_null());
+	json_t *line =
+	    json_pack("{s:s, s:s, s:o, s:o}", "check", check->name, "verdict", verdicts[result->verdict].name, "text",
+		      box_json_text(result->text, sizeof(result->text)), "advice",
+		      *result->advice ? box_json_text(result->advice, sizeof(result->advice)) : json_null());
 
 	if (line && json_dumpf(line, stdout, JSON_COMPACT | JSON_ENSURE_ASCII) == 0)
 		putchar('\n');
@@ -113,14 +114,17 @@ static const struct argp doctor_argp = {
 	.options = doctor_options,
 	.parser = parse,
 	.args_doc = "[-- COMMAND [ARGUMENT...]]",
-	.doc = "Checks, one line each, what rankwatch needs and what it could use here: NCCL and its profiler ABI, the plugin, "
-	       "who sets NCCL_PROFILER_PLUGIN, the kernel's view, GPU progress, the place for black boxes, the watchdog, the "
-	       "collector. A line that is not ok says what to do. Run it where the job runs, with the job's command: the "
-	       "command is not started, only its interpreter and its arguments are looked at.\v"
-	       "The exit status is 0 when the checks were made, whatever they found; --json has the verdicts.\n\n"
-	       "Examples:\n"
-	       "  rankwatch doctor -- torchrun --nproc-per-node 8 train.py\n"
-	       "  rankwatch doctor --json | jq -r 'select(.verdict == \"no\").check'\n",
+	.doc =
+	    "Checks, one line each, what rankwatch needs and what it could use here: NCCL and its profiler ABI, the "
+	    "plugin, "
+	    "who sets NCCL_PROFILER_PLUGIN, the kernel's view, GPU progress, the place for black boxes, the watchdog, "
+	    "the "
+	    "collector. A line that is not ok says what to do. Run it where the job runs, with the job's command: the "
+	    "command is not started, only its interpreter and its arguments are looked at.\v"
+	    "The exit status is 0 when the checks were made, whatever they found; --json has the verdicts.\n\n"
+	    "Examples:\n"
+	    "  rankwatch doctor -- torchrun --nproc-per-node 8 train.py\n"
+	    "  rankwatch doctor --json | jq -r 'select(.verdict == \"no\").check'\n",
 };
 
 const struct command doctor_command = {

@@ -194,8 +194,10 @@ static const struct argp dump_argp = {
 	.options = dump_options,
 	.parser = parse,
 	.children = dump_children,
-	.doc = "Prints the records of black boxes as JSON, one object a line: operations, or the parts that are asked for. "
-	       "Reads boxes that are still being written, too. Without a name: the newest run of this user on this machine.\v"
+	.doc = "Prints the records of black boxes as JSON, one object a line: operations, or the parts that are asked "
+	       "for. "
+	       "Reads boxes that are still being written, too. Without a name: the newest run of this user on this "
+	       "machine.\v"
 	       "Field names are those of docs/black-box.md; a field that is not there was not known. Times are "
 	       "CLOCK_MONOTONIC nanoseconds.\n\n"
 	       "Examples:\n"

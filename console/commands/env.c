@@ -94,15 +94,18 @@ static int run(const struct command *command, int argc, char **argv)
 static const struct argp_option env_options[] = {
 	{ "job", 'j', "NAME", 0, "Name the job: its black boxes lie under this name, and findings carry it", 0 },
 	{ "no-preload", KEY_NO_PRELOAD, NULL, 0,
-	  "Do not preload the library. The profiler interface alone then finds it through LD_LIBRARY_PATH, and what NCCL "
-	  "does not show to plugins stays unseen", 0 },
+	  "Do not preload the library. The profiler interface alone then finds it through LD_LIBRARY_PATH, and what "
+	  "NCCL "
+	  "does not show to plugins stays unseen",
+	  0 },
 	{ 0 },
 };
 
 static const struct argp env_argp = {
 	.options = env_options,
 	.parser = parse,
-	.doc = "Prints the lines that make NCCL load rankwatch's plugin, for a shell, a job script or a container's start. "
+	.doc = "Prints the lines that make NCCL load rankwatch's plugin, for a shell, a job script or a container's "
+	       "start. "
 	       "Programs started from there record black boxes; nothing else about them changes.\v"
 	       "A profiler plugin that NCCL_PROFILER_PLUGIN names already moves to RANKWATCH_CHAIN.\n\n"
 	       "Examples:\n"

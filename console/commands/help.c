@@ -15,8 +15,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	if (!*topic) {
 		const struct command *meant = command_nearest(argument);
 
-		argp_error(state, meant ? "there is no command \"%s\"; did you mean \"%s\"?" :
-					  "there is no command \"%s\"", argument, meant ? meant->name : "");
+		argp_error(state,
+			   meant ? "there is no command \"%s\"; did you mean \"%s\"?" : "there is no command \"%s\"",
+			   argument, meant ? meant->name : "");
 	}
 	return 0;
 }

@@ -75,7 +75,8 @@ static size_t print_findings(struct report *report)
 	const char *id;
 	json_t *finding;
 
-	json_object_foreach(report->replay->findings, id, finding) {
+	json_object_foreach(report->replay->findings, id, finding)
+	{
 		bool notice = is_severity(finding, "notice");
 
 		if (is_severity(finding, "critical"))
@@ -173,8 +174,10 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const struct argp_option report_options[] = {
-	{ "exit-code", KEY_EXIT_CODE, NULL, 0, "Exit with 4 when the worst finding is a warning, 5 when it is critical", 0 },
-	{ "json", KEY_JSON, NULL, 0, "JSON lines: the findings, then {\"flight\":{...}} for each operation that was in flight", 0 },
+	{ "exit-code", KEY_EXIT_CODE, NULL, 0, "Exit with 4 when the worst finding is a warning, 5 when it is critical",
+	  0 },
+	{ "json", KEY_JSON, NULL, 0,
+	  "JSON lines: the findings, then {\"flight\":{...}} for each operation that was in flight", 0 },
 	{ "notices", KEY_NOTICES, NULL, 0, "Also findings that are true but no reason to act", 0 },
 	{ 0 },
 };
@@ -185,14 +188,15 @@ static const struct argp report_argp = {
 	.options = report_options,
 	.parser = parse,
 	.children = report_children,
-	.doc = "Says what became of a job, from its black boxes alone: what was found, which operations were in flight at "
-	       "the end, who had joined them and who had not, and what the missing ranks' threads did. Needs no collector "
-	       "and works after everything was killed. Without a name: the newest run of this user on this machine.\v"
-	       "For several machines copy the boxes (*.rwbox) into one directory.\n\n"
-	       "Examples:\n"
-	       "  rankwatch report\n"
-	       "  rankwatch report --exit-code /shared/boxes/slurm-81123\n"
-	       "  rankwatch report --json | jq 'select(.flight).flight.missing'\n",
+	.doc =
+	    "Says what became of a job, from its black boxes alone: what was found, which operations were in flight at "
+	    "the end, who had joined them and who had not, and what the missing ranks' threads did. Needs no collector "
+	    "and works after everything was killed. Without a name: the newest run of this user on this machine.\v"
+	    "For several machines copy the boxes (*.rwbox) into one directory.\n\n"
+	    "Examples:\n"
+	    "  rankwatch report\n"
+	    "  rankwatch report --exit-code /shared/boxes/slurm-81123\n"
+	    "  rankwatch report --json | jq 'select(.flight).flight.missing'\n",
 };
 
 const struct command report_command = {

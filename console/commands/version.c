@@ -17,10 +17,11 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const struct argp version_argp = {
-	.doc = "Shows the version, the versions of the two formats that other programs read (black boxes and findings), "
-	       "and which optional parts are built in.\v"
-	       "Example:\n"
-	       "  rankwatch version\n",
+	.doc =
+	    "Shows the version, the versions of the two formats that other programs read (black boxes and findings), "
+	    "and which optional parts are built in.\v"
+	    "Example:\n"
+	    "  rankwatch version\n",
 };
 
 const struct command version_command = {

@@ -77,10 +77,12 @@ static void say_size(struct check_result *result, const struct trial *trial, uin
 
 	check_say(result, whole ? VERDICT_OK : VERDICT_WARNING,
 		  "%s: %.0f of %.0f MiB free; %.1f MiB for each of %u ranks, the last %.1f minutes at %d operations/s",
-		  trial->directory, free_mib, mib, (double)trial->box_bytes / 1048576, ranks, minutes, OPERATIONS_A_SECOND);
+		  trial->directory, free_mib, mib, (double)trial->box_bytes / 1048576, ranks, minutes,
+		  OPERATIONS_A_SECOND);
 	if (mib <= DOCKER_MIB)
-		check_advise(result, "a container's default of 64 MB: start it with --shm-size=1g, or in Kubernetes mount an "
-				     "emptyDir with medium: Memory on /dev/shm; NCCL needs the space, too");
+		check_advise(result,
+			     "a container's default of 64 MB: start it with --shm-size=1g, or in Kubernetes mount an "
+			     "emptyDir with medium: Memory on /dev/shm; NCCL needs the space, too");
 	else if (!whole)
 		check_advise(result, "more free space there gives a longer history; RANKWATCH_DIR names another place");
 }
@@ -90,8 +92,9 @@ static void box_run(struct check_context *context, struct check_result *result)
 	struct trial trial;
 	char job[32];
 	uint32_t ranks = local_ranks(context);
-	struct box_request request = { .directory = check_get(context, "RANKWATCH_DIR"), .job = job, .rank = -1,
-				       .local_ranks = ranks };
+	struct box_request request = {
+		.directory = check_get(context, "RANKWATCH_DIR"), .job = job, .rank = -1, .local_ranks = ranks
+	};
 
 	snprintf(job, sizeof(job), "doctor-%d", (int)getpid());
 	int error = child_call(try_box, &request, &trial, sizeof(trial), SECONDS);

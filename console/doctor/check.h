@@ -12,7 +12,7 @@
 enum verdict {
 	VERDICT_OK,
 	VERDICT_WARNING, /* works, with less than there could be */
-	VERDICT_NO,	 /* does not work, or is not there */
+	VERDICT_NO,      /* does not work, or is not there */
 };
 
 struct check_result {
@@ -23,7 +23,7 @@ struct check_result {
 
 /* What the checks look at, and what one leaves for a later one. */
 struct check_context {
-	const char *root;	       /* "" or a directory to look in instead of /: for tests */
+	const char *root;                                     /* "" or a directory to look in instead of /: for tests */
 	const char *(*get)(void *argument, const char *name); /* environment; as identity_get */
 	void *get_argument;
 	char *const *command; /* the command that is about to be run, ended by NULL; NULL none */
@@ -37,14 +37,14 @@ struct check {
 };
 
 extern const struct check nccl_check, abi_check, plugin_check, variable_check, kernel_check, gpu_check, box_check,
-	watchdog_check, collector_check;
+    watchdog_check, collector_check;
 
 /* context->get with its argument; "" counts as not set. */
 const char *check_get(const struct check_context *context, const char *name);
 
 /* Sets verdict and text (printf). Advice stays as it is. */
 void check_say(struct check_result *result, enum verdict verdict, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)));
 void check_advise(struct check_result *result, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -39,7 +39,8 @@ static void collector_run_check(struct check_context *context, struct check_resu
 		check_say(result, VERDICT_OK, "none is running; \"rankwatch run\" starts one for its job");
 	} else {
 		check_say(result, VERDICT_WARNING, "%s: %s", address.shared, strerror(-error));
-		check_advise(result, "\"rankwatch findings\" cannot follow it; --findings FILE works without the socket");
+		check_advise(result,
+			     "\"rankwatch findings\" cannot follow it; --findings FILE works without the socket");
 	}
 }
 

@@ -33,7 +33,8 @@ static void gpu_run(struct check_context *context, struct check_result *result)
 		check_say(result, VERDICT_NO, "no GPU here: no CUDA driver (libcuda.so.1)");
 		check_advise(result, "on a GPU node this says whether the GPU can write its progress");
 	} else if (answer.value == 0 || *answer.error) {
-		check_say(result, VERDICT_NO, "no GPU here: %s", *answer.error ? answer.error : "the driver counts none");
+		check_say(result, VERDICT_NO, "no GPU here: %s",
+			  *answer.error ? answer.error : "the driver counts none");
 	} else {
 		say_device(result, &answer);
 	}

@@ -31,16 +31,21 @@ static void read_line(const struct check_context *context, const char *path, cha
 	fclose(file);
 }
 
+/* why: "what is missing; what would help". */
 static void say_without_bpf(const struct check_context *context, struct check_result *result, const char *why)
 {
 	char unprivileged[64], paranoid[64], lockdown[64];
+	const char *semicolon = strstr(why, "; ");
+	int missing = semicolon ? (int)(semicolon - why) : (int)strlen(why);
 
 	read_line(context, "/proc/sys/kernel/unprivileged_bpf_disabled", unprivileged, sizeof(unprivileged));
 	read_line(context, "/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof(paranoid));
 	read_line(context, "/sys/kernel/security/lockdown", lockdown, sizeof(lockdown));
-	check_say(result, VERDICT_WARNING, "level %s: %s (unprivileged_bpf_disabled %s, perf_event_paranoid %s, lockdown %s)",
-		  geteuid() == 0 ? "root without BPF" : "proc", why, unprivileged, paranoid, lockdown);
-	check_advise(result, "causes then come from samples of /proc, 20 a second, without kernel stacks of other users");
+	check_say(result, VERDICT_WARNING,
+		  "level %s: %.*s (unprivileged_bpf_disabled %s, perf_event_paranoid %s, lockdown %s)",
+		  geteuid() == 0 ? "root without BPF" : "proc", missing, why, unprivileged, paranoid, lockdown);
+	check_advise(result, "%s%scauses come from samples of /proc, 20 a second", semicolon ? semicolon + 2 : "",
+		     semicolon ? "; without it " : "");
 }
 
 static void kernel_run(struct check_context *context, struct check_result *result)
@@ -52,7 +57,8 @@ static void kernel_run(struct check_context *context, struct check_result *resul
 	if (error)
 		say_without_bpf(context, result, *why ? why : strerror(-error));
 	else
-		check_say(result, VERDICT_OK, "level ebpf: every wait of a watched process is seen, with its kernel stack");
+		check_say(result, VERDICT_OK,
+			  "level ebpf: every wait of a watched process is seen, with its kernel stack");
 	probes_close(probes);
 }
 

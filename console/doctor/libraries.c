@@ -45,8 +45,10 @@ static void add_in_directories(struct library_copies *copies, const char *root, 
  * under another root. */
 static void add_in_system(struct library_copies *copies, const char *root)
 {
-	static const char *const patterns[] = { "/usr/lib/*-linux-gnu", "/lib/*-linux-gnu", "/usr/lib64",    "/usr/lib",
-						"/usr/local/lib",	"/usr/local/cuda*/lib64", "/opt/*/nccl/lib" };
+	static const char *const patterns[] = { "/usr/lib/*-linux-gnu", "/lib/*-linux-gnu",
+						"/usr/lib64",           "/usr/lib",
+						"/usr/local/lib",       "/usr/local/cuda*/lib64",
+						"/opt/*/nccl/lib" };
 
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
 		char pattern[INSTALL_PATH];

@@ -23,7 +23,8 @@ static void nccl_say_found(struct check_result *result, const struct library_cop
 	version_text(text, sizeof(text), version);
 	check_say(result, VERDICT_OK, "%s, %s", text, copies->paths[0]);
 	if (copies->count > 1)
-		check_advise(result, "another copy lies at %s; the loaded one counts, and is named in the job's start line",
+		check_advise(result,
+			     "another copy lies at %s; the loaded one counts, and is named in the job's start line",
 			     copies->paths[1]);
 }
 
@@ -42,7 +43,9 @@ static void nccl_run(struct check_context *context, struct check_result *result)
 
 	if (error || *answer.error) {
 		check_say(result, VERDICT_WARNING, "%s does not load here: %s", copies.paths[0],
-			  error == -ETIMEDOUT ? "no answer" : error ? "it crashed" : answer.error);
+			  error == -ETIMEDOUT ? "no answer"
+			  : error             ? "it crashed"
+					      : answer.error);
 		check_advise(result, "run this where the job runs: its libraries may be set there");
 		return;
 	}
@@ -82,13 +85,15 @@ static void abi_run(struct check_context *context, struct check_result *result)
 	else if (abi < OLDEST_ABI)
 		check_say(result, VERDICT_NO, "NCCL %s speaks v%d, which this plugin does not", text, abi);
 	else if (abi == OLDEST_ABI)
-		check_say(result, VERDICT_WARNING, "v%d: operations and their times, but no stream: no GPU progress", abi);
+		check_say(result, VERDICT_WARNING, "v%d: operations and their times, but no stream: no GPU progress",
+			  abi);
 	else
 		check_say(result, VERDICT_OK, "v%d", abi);
 	if (context->nccl_version && abi < OLDEST_ABI)
 		check_advise(result, "NCCL 2.27.3 or newer records; 2.28.3 or newer with GPU progress");
 	else if (abi == OLDEST_ABI)
-		check_advise(result, "lateness is then measured on the host; NCCL 2.28.3 or newer measures it on the GPU");
+		check_advise(result,
+			     "lateness is then measured on the host; NCCL 2.28.3 or newer measures it on the GPU");
 }
 
 const struct check abi_check = { .name = "profiler ABI", .run = abi_run };

@@ -19,7 +19,8 @@ static void plugin_run(struct check_context *context, struct check_result *resul
 	if (access(path, R_OK) != 0) {
 		check_say(result, VERDICT_NO, "%s: %s", path, strerror(errno));
 		check_advise(result, "%s: without this file nothing records",
-			     context->install.build_tree ? "run ninja in the build directory" : "install rankwatch again");
+			     context->install.build_tree ? "run ninja in the build directory"
+							 : "install rankwatch again");
 		return;
 	}
 	int error = child_call(library_ask_profiler, path, &answer, sizeof(answer), SECONDS);
@@ -92,8 +93,9 @@ static void variable_run(struct check_context *context, struct check_result *res
 		check_advise(result, "not every NCCL loads this spelling: set it to " INSTALL_PLUGIN_NAME);
 	} else {
 		check_say(result, VERDICT_WARNING, "%s, set by %s", value, from);
-		check_advise(result, "NCCL takes one profiler plugin: \"rankwatch run\" puts itself in its place and names "
-				     "this one in RANKWATCH_CHAIN");
+		check_advise(result,
+			     "NCCL takes one profiler plugin: \"rankwatch run\" puts itself in its place and names "
+			     "this one in RANKWATCH_CHAIN");
 	}
 }
 

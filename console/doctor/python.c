@@ -85,7 +85,8 @@ static void ask(const void *argument, void *result, size_t size)
 		return;
 	if (fork() == 0) {
 		dup2(ends[1], STDOUT_FILENO);
-		execl(question->interpreter, question->interpreter, "-c", "import sys; print('\\n'.join(sys.path))", NULL);
+		execl(question->interpreter, question->interpreter, "-c", "import sys; print('\\n'.join(sys.path))",
+		      NULL);
 		_exit(127);
 	}
 	close(ends[1]);

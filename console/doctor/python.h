@@ -10,7 +10,8 @@
 /* The interpreter of the context's command (python itself, or the first line of a script such as torchrun), else the
  * first python3 in PATH. "" when there is none. */
 void python_interpreter(const struct check_context *context, char *path, size_t size);
-/* Its sys.path, one directory a line; asks the interpreter, which imports nothing for that. "" when it does not answer. */
+/* Its sys.path, one directory a line; asks the interpreter, which imports nothing for that. "" when it does not answer.
+ */
 void python_packages(const struct check_context *context, char *directories, size_t size);
 
 #endif

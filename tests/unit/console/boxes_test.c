@@ -40,7 +40,8 @@ static void make(const char *directory, const char *job, int32_t rank, uint64_t 
 	writer.header->created_realtime_ns = created;
 	/* Of one process only one box has the usual name. */
 	snprintf(made, sizeof(made), "%s", writer.path);
-	snprintf(named, sizeof(named), "%s/%s-%d-%llu" RW_BOX_SUFFIX, directory, job, rank, (unsigned long long)created);
+	snprintf(named, sizeof(named), "%s/%s-%d-%llu" RW_BOX_SUFFIX, directory, job, rank,
+		 (unsigned long long)created);
 	box_writer_close(&writer);
 	cr_assert_eq(rename(made, named), 0);
 }

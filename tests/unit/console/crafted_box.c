@@ -34,8 +34,9 @@ const char *crafted_directory(void)
 
 void crafted_box(struct box_writer *writer, const char *where, const char *job, int32_t rank, uint64_t comm_id)
 {
-	struct box_request request = { .directory = where, .job = job, .rank = rank, .local_ranks = 1,
-				       .history_bytes = 1 << 20 };
+	struct box_request request = {
+		.directory = where, .job = job, .rank = rank, .local_ranks = 1, .history_bytes = 1 << 20
+	};
 	struct rw_communicator *communicator;
 
 	cr_assert_eq(box_writer_create(writer, &request), 0, "%s", writer->note);

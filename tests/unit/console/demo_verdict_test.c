@@ -7,7 +7,7 @@ static const struct scenario io = { .name = "io", .kind = "straggler", .cause = 
 static const struct scenario healthy = { .name = "healthy", .rank = -1 };
 
 #define FINDING(id, severity, ranks, cause)                                                                            \
-	"{\"id\":\"" id "\",\"severity\":\"" severity "\",\"kind\":\"straggler\",\"ranks\":" ranks                      \
+	"{\"id\":\"" id "\",\"severity\":\"" severity "\",\"kind\":\"straggler\",\"ranks\":" ranks                     \
 	",\"cause\":{\"class\":\"" cause "\"}}\n"
 
 static void expect_verdict(const struct scenario *scenario, const char *lines, bool right, const char *part)
@@ -28,7 +28,8 @@ Test(demo_verdict, rank_kind_and_cause_as_injected_are_right)
 
 Test(demo_verdict, the_last_revision_counts)
 {
-	expect_verdict(&io, FINDING("a", "warning", "[0]", "unknown") FINDING("a", "warning", "[0]", "io"), true, "right");
+	expect_verdict(&io, FINDING("a", "warning", "[0]", "unknown") FINDING("a", "warning", "[0]", "io"), true,
+		       "right");
 	expect_verdict(&io, FINDING("a", "warning", "[0]", "io") FINDING("a", "warning", "[0]", "cpu"), false, "wrong");
 }
 

@@ -22,8 +22,12 @@ static void name(uint32_t tid, const char *text)
 
 static void state(uint64_t at_ms, uint32_t tid, char letter, int16_t system_call, int32_t fd, const char *channel)
 {
-	struct rw_host_sample sample = { .monotonic_ns = at_ms * MS, .tid = tid, .kind = RW_SAMPLE_STATE,
-					 .state = letter, .system_call = system_call, .fd = fd };
+	struct rw_host_sample sample = { .monotonic_ns = at_ms * MS,
+					 .tid = tid,
+					 .kind = RW_SAMPLE_STATE,
+					 .state = letter,
+					 .system_call = system_call,
+					 .fd = fd };
 
 	snprintf(sample.text, sizeof(sample.text), "%s", channel);
 	box_writer_sample(&writer, &sample);
@@ -104,7 +108,11 @@ Test(last_seen, a_stopped_thread_is_said_to_be_stopped)
 Test(last_seen, names_call_descriptor_file_and_kernel_function)
 {
 	struct last_seen_thread thread = {
-		.wait = { .state = 'D', .system_call = SYS_fsync, .fd = 3, .path = "/x/events.out", .end_ns = 1300 * MS,
+		.wait = { .state = 'D',
+			  .system_call = SYS_fsync,
+			  .fd = 3,
+			  .path = "/x/events.out",
+			  .end_ns = 1300 * MS,
 			  .wait_channel = "jbd2_log_wait_commit" },
 		.since_ns = 100 * MS,
 	};

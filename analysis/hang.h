@@ -9,19 +9,35 @@
 #include "analysis/analysis.h"
 #include "analysis/instances.h"
 
-/* The shortest wait that is called a hang; longer for jobs with longer steps or waits. */
+/* The shortest wait that is called a hang: at least HANG_STEPS steps, at most HANG_AFTER_MAX_NS. */
 #define HANG_AFTER_NS 3000000000u
 #define HANG_AFTER_MAX_NS 30000000000u
-#define HANG_STEPS 3 /* … at least so many steps */
-/* A rank that gets on is only noted until max(HANG_PROGRESS_NS, HANG_PROGRESS_SHARE of the watchdog). */
+#define HANG_AFTER_UNKNOWN_NS 10000000000u /* while no step is known: start-up, compilation */
+#define HANG_STEPS 3
+/* A rank that gets on, or that nobody could look at, is only noted until the larger of these. */
 #define HANG_PROGRESS_NS 30000000000u
-#define HANG_PROGRESS_SHARE 0.25
+#define HANG_PROGRESS_SHARE 0.25 /* of the watchdog's time */
+#define HANG_PROGRESS_WINDOW_NS 2000000000u
 #define HANG_GONE_AFTER_NS 1000000000u
-#define HANG_SUSPECT_NS 50000000u /* others have waited: the caller looks at the missing ranks' threads */
+#define HANG_TOGETHER_NS 1000000000u /* later ends and stops are consequences of the first */
+#define HANG_SUSPECT_NS 50000000u /* others have waited so long: the caller looks at the missing ranks' threads */
+
+enum {
+	HANG_OPEN_MAX = 32,
+};
+
+/* One rank that others wait for, as told. */
+struct hang {
+	uint32_t rank;
+	enum rw_kind kind;
+	const struct instance *instance;
+	uint32_t serial, member;
+};
 
 struct hangs {
-	uint64_t checked_ns;
-	uint64_t gone_told_ns; /* the first death that made others wait: what follows is its consequence */
+	struct hang open[HANG_OPEN_MAX];
+	uint32_t count;
+	uint64_t first_told_ns; /* of those open, from warning up; 0 none */
 };
 
 /* Opens, updates and closes findings. */

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/waiting.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/flights.h"
+
+enum {
+	LOOK_AHEAD = 16, /* streams are in order: those who wait, wait in the oldest instances */
+};
+
+static bool is_held(const struct process *process)
+{
+	return process->life != ANALYSIS_ALIVE;
+}
+
+static bool has_arrived(const struct instance *instance, uint32_t member)
+{
+	uint8_t state = flight_state(instance, member);
+	return state & OPERATION_STARTED && !(state & OPERATION_DONE);
+}
+
+bool waiting_stands(const struct instance *instance, uint32_t member)
+{
+	return has_arrived(instance, member);
+}
+
+bool waiting_misses(const struct instance *instance, uint32_t member)
+{
+	const struct member *seen = &instance->communicator->members[member];
+	if (!instance_concerns(instance, member))
+		return false;
+	uint8_t state = flight_state(instance, member);
+	if (state)
+		return !(state & OPERATION_DONE) && (!(state & OPERATION_STARTED) || is_held(seen->process));
+	return instance_is_point_to_point(instance) || seen->last_sequence[instance->function] <= instance->sequence;
+}
+
+/* Without GPU times a rank waits only since it launched its last operation anywhere. */
+static uint64_t waits_since(const struct instance *instance, uint32_t member)
+{
+	const struct operation *operation = &instance->operations[member];
+	const struct process *process = instance->communicator->members[member].process;
+	if (!(operation->state & OPERATION_STARTED))
+		return process->last_launch_ns; /* known from the GPU page only */
+	bool host = operation->state & OPERATION_HOST;
+	return host && process->last_launch_ns > operation->arrival_ns ? process->last_launch_ns
+								       : operation->arrival_ns;
+}
+
+static int look_at(struct waiting *waiting, const struct instance *instance)
+{
+	struct standing standing = { .instance = instance };
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
+		standing.missing += waiting_misses(instance, i);
+		if (!waiting_stands(instance, i))
+			continue;
+		uint64_t since_ns = waits_since(instance, i);
+		if (!is_held(instance->communicator->members[i].process)) {
+			waiting->blocked[instance->communicator->members[i].rank] = true;
+			standing.since_ns = since_ns > standing.since_ns ? since_ns : standing.since_ns;
+		}
+		standing.waiters++;
+	}
+	if (!standing.waiters)
+		return 0;
+	if (waiting->count == waiting->room) {
+		size_t room = waiting->room ? waiting->room * 2 : 16;
+		struct standing *standings = realloc(waiting->standings, room * sizeof(*standings));
+		if (!standings)
+			return -ENOMEM;
+		waiting->standings = standings;
+		waiting->room = room;
+	}
+	waiting->standings[waiting->count++] = standing;
+	return 0;
+}
+
+int waiting_look(struct waiting *waiting, const struct job *job)
+{
+	*waiting = (struct waiting){ .blocked = calloc(job->rank_count + 1, sizeof(bool)) };
+	if (!waiting->blocked)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < job->communicator_count; i++) {
+		const struct instance *instance = job->communicators[i]->unfinished_first;
+		for (int n = 0; instance && n < LOOK_AHEAD; n++, instance = instance->next)
+			if (look_at(waiting, instance))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+bool waiting_is_root(const struct waiting *waiting, const struct standing *standing, uint32_t member)
+{
+	const struct member *seen = &standing->instance->communicator->members[member];
+	if (!waiting_misses(standing->instance, member))
+		return false;
+	return is_held(seen->process) || !waiting->blocked[seen->rank];
+}
+
+void waiting_free(struct waiting *waiting)
+{
+	free(waiting->standings);
+	free(waiting->blocked);
+	*waiting = (struct waiting){ 0 };
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "history.h"
+
+static const struct history_job eight = { .ranks = 8, .steps = 30, .layers = 4, .compute_ms = 40, .jitter_ms = 2,
+					  .tail_ms = 8000 };
+
+struct run {
+	struct history *history;
+	struct analysis *analysis;
+	const struct history_finding *findings;
+	size_t count;
+};
+
+static struct run play_until(const struct history_job *job, bool post_mortem, double until_ms)
+{
+	struct run run = { .history = history_new(job) };
+	run.analysis = analysis_new(post_mortem, history_emit, run.history);
+	cr_assert(run.analysis);
+	history_play(run.history, run.analysis, until_ms);
+	run.findings = history_findings(run.history, &run.count);
+	return run;
+}
+
+static void end(struct run *run)
+{
+	analysis_free(run->analysis);
+	history_free(run->history);
+}
+
+static const struct history_finding *loudest(const struct run *run)
+{
+	for (size_t i = 0; i < run->count; i++)
+		if (run->findings[i].severity == RW_CRITICAL)
+			return &run->findings[i];
+	return NULL;
+}
+
+Test(hang, and_gone_are_named_within_five_seconds)
+{
+	static const struct {
+		enum history_fault_kind fault;
+		enum history_evidence evidence;
+		enum rw_kind kind;
+		enum rw_cause_class class_;
+		const char *text, *cause;
+	} cases[] = {
+		{ FAULT_NEVER, EVIDENCE_SLEEP, RW_KIND_HANG, RW_CAUSE_UNKNOWN, "rank 5 has not joined AllGather #",
+		  "clock_nanosleep(2)" },
+		{ FAULT_STOPPED, EVIDENCE_NOTHING, RW_KIND_HANG, RW_CAUSE_STOPPED, "rank 5 has not joined AllGather #",
+		  "stopped (SIGSTOP, debugger or freezer)" },
+		{ FAULT_KILLED, EVIDENCE_NOTHING, RW_KIND_GONE, RW_CAUSE_GONE,
+		  "rank 5 was killed by signal 9: ranks 0-4,6,7 wait for it in AllGather #", "killed by signal 9" },
+		{ FAULT_EXITED, EVIDENCE_NOTHING, RW_KIND_GONE, RW_CAUSE_GONE,
+		  "rank 5 exited with status 3: ranks 0-4,6,7 wait for it in AllGather #", "exited with status 3" },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct history_job job = eight;
+		job.faults[0] = (struct history_fault){ .kind = cases[i].fault, .rank = 5, .first_step = 12,
+							.evidence = cases[i].evidence };
+		struct run run = play_until(&job, false, 0);
+		const struct history_finding *finding = loudest(&run);
+		cr_assert(finding, "case %zu", i);
+		cr_expect_eq(finding->kind, cases[i].kind, "case %zu", i);
+		cr_expect_eq(finding->rank, 5, "case %zu: rank %d", i, finding->rank);
+		cr_expect_eq(finding->class_, cases[i].class_, "case %zu: class %d", i, finding->class_);
+		cr_expect(strstr(finding->text, cases[i].text), "case %zu: %s", i, finding->text);
+		cr_expect_str_eq(finding->cause_text, cases[i].cause, "case %zu: %s", i, finding->cause_text);
+		cr_expect_eq(finding->waiting_count, 7, "case %zu", i);
+		cr_expect_gt(finding->left_ms, 90000, "case %zu", i);
+		double after_ms = (double)finding->time_ns / 1e6 - history_struck_ms(run.history);
+		cr_expect(after_ms > 900 && after_ms < 5000, "case %zu: %f ms after the fault", i, after_ms);
+		for (size_t k = 0; k < run.count; k++)
+			cr_expect_eq(run.findings[k].rank, 5, "case %zu: %s", i, run.findings[k].text);
+		end(&run);
+	}
+}
+
+Test(hang, a_rank_that_gets_on_is_only_noted_until_it_takes_too_long)
+{
+	struct history_job job = eight;
+	job.tail_ms = 40000;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_NEVER, .rank = 2, .first_step = 12,
+						.evidence = EVIDENCE_BUSY };
+	struct run run = play_until(&job, false, 0);
+	cr_assert_gt(run.count, 1);
+	cr_expect_eq(run.findings[0].severity, RW_NOTICE);
+	const struct history_finding *finding = loudest(&run);
+	cr_assert(finding);
+	cr_expect_gt((double)finding->time_ns / 1e6 - history_struck_ms(run.history), 29000);
+	cr_expect_eq(finding->class_, RW_CAUSE_RUNNING);
+	end(&run);
+}
+
+Test(hang, a_rank_that_nobody_looked_at_is_named_with_doubt)
+{
+	struct history_job job = eight;
+	job.tail_ms = 40000;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_NEVER, .rank = 2, .first_step = 12 };
+	struct run run = play_until(&job, false, 0);
+	const struct history_finding *finding = loudest(&run);
+	cr_assert(finding);
+	cr_expect_eq(finding->rank, 2);
+	cr_expect_eq(finding->confidence, RW_LIKELY);
+	cr_expect_gt(finding->missing_count, 0);
+	end(&run);
+}
+
+Test(hang, names_the_root_and_not_those_that_wait_for_it_elsewhere)
+{
+	for (int rank = 0; rank < 8; rank++) {
+		struct history_job job = eight;
+		job.tensor_parallel = 2;
+		job.faults[0] = (struct history_fault){ .kind = rank % 2 ? FAULT_NEVER : FAULT_KILLED, .rank = rank,
+							.first_step = 12, .evidence = EVIDENCE_SLEEP };
+		struct run run = play_until(&job, false, 0);
+		cr_assert(loudest(&run), "rank %d", rank);
+		for (size_t i = 0; i < run.count; i++)
+			cr_expect_eq(run.findings[i].rank, rank, "%s", run.findings[i].text);
+		end(&run);
+	}
+}
+
+Test(hang, a_job_that_ends_as_a_whole_has_lost_nobody)
+{
+	struct history_job job = eight;
+	for (int i = 0; i < 8; i++)
+		job.faults[i] = (struct history_fault){ .kind = i % 2 ? FAULT_KILLED : FAULT_EXITED, .rank = i,
+							.first_step = 20 };
+	struct run run = play_until(&job, false, 0);
+	cr_expect_eq(run.count, 0);
+	end(&run);
+}
+
+Test(hang, suspects_are_the_ranks_that_others_wait_for)
+{
+	struct history_job job = eight;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_NEVER, .rank = 6, .first_step = 12 };
+	struct history *history = history_new(&job);
+	struct run run = play_until(&job, false, history_struck_ms(history) + 500);
+	struct analysis_suspect suspects[8];
+	cr_assert_eq(analysis_suspects(run.analysis, suspects, 8), 1);
+	cr_expect_eq(suspects[0].process, 106);
+	cr_expect_eq(suspects[0].tid, 1006);
+	end(&run);
+	history_free(history);
+}
+
+struct flight_check {
+	int flights;
+	int32_t absent;
+	bool absent_missing;
+	size_t joined;
+};
+
+static void check_flight(void *argument, const struct analysis_flight *flight)
+{
+	struct flight_check *check = argument;
+	check->flights++;
+	check->joined = flight->joined_count;
+	for (size_t i = 0; i < flight->missing_count; i++)
+		check->absent_missing |= flight->missing[i] == check->absent;
+}
+
+Test(hang, flights_show_who_was_in_and_who_had_not_joined)
+{
+	struct history_job job = eight;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_NEVER, .rank = 6, .first_step = 12 };
+	struct history *history = history_new(&job);
+	struct run run = play_until(&job, true, history_struck_ms(history) + 500);
+	struct flight_check check = { .absent = 6 };
+	analysis_visit_flights(run.analysis, check_flight, &check);
+	cr_expect_eq(check.flights, 1);
+	cr_expect_eq(check.joined, 7);
+	cr_expect(check.absent_missing);
+	end(&run);
+	history_free(history);
+}
+
+Test(hang, history_cut_at_any_moment_never_names_a_wrong_rank)
+{
+	for (unsigned seed = 0; seed < 300; seed++) {
+		struct history_job job = eight;
+		int rank = (int)(seed % 8);
+		job.seed = seed;
+		job.tensor_parallel = seed % 3 ? 0 : 2;
+		if (seed % 2)
+			job.faults[0] = (struct history_fault){ .kind = FAULT_NEVER, .rank = rank, .first_step = 12,
+								.evidence = EVIDENCE_SLEEP };
+		else
+			job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = rank, .first_step = 12,
+								.ms = 900, .evidence = EVIDENCE_FSYNC_SELF };
+		struct history *history = history_new(&job);
+		double cut_ms = HISTORY_BASE_MS + (history_end_ms(history) - HISTORY_BASE_MS) * (seed * 37 % 300) / 300;
+		history_free(history);
+		struct run run = play_until(&job, true, cut_ms);
+		for (int i = 0; i < 8; i++)
+			analysis_set_life(run.analysis, (analysis_process_id)(100 + i), ANALYSIS_KILLED, -1,
+					  (uint64_t)(cut_ms * 1e6));
+		analysis_tick(run.analysis, (uint64_t)(cut_ms * 1e6) + 100000000);
+		analysis_tick(run.analysis, (uint64_t)(cut_ms * 1e6) + 5000000000);
+		run.findings = history_findings(run.history, &run.count);
+		for (size_t i = 0; i < run.count; i++)
+			cr_expect(run.findings[i].rank == rank, "seed %u: %s", seed, run.findings[i].text);
+		end(&run);
+	}
+}

@@ -39,6 +39,7 @@ struct collector {
 	struct board board;
 	int findings_fd; /* -1 none */
 	uint64_t ticks, busy_ns;
+	bool catching_up; /* what is told was so once: only what is still open at the end is news */
 	uint64_t leaving_ns; /* since when a launcher waits for the summary, 0 = none does */
 	bool left;	     /* the last launcher has gone and has its summary */
 };
@@ -74,6 +75,17 @@ static void append_line(struct collector *collector, const char *line)
 	collector->findings_fd = -1;
 }
 
+static void hand_out(struct collector *collector, const struct rw_finding *finding, const char *line)
+{
+	if (collector->socket)
+		socket_send_all(collector->socket, line);
+	if (finding->severity < RW_WARNING)
+		return;
+	append_line(collector, line);
+	if (!collector->options->quiet && collector->findings_fd != STDOUT_FILENO)
+		print_text(line);
+}
+
 static void on_finding(void *argument, const struct rw_finding *finding)
 {
 	struct collector *collector = argument;
@@ -84,13 +96,8 @@ static void on_finding(void *argument, const struct rw_finding *finding)
 		free(line);
 		return;
 	}
-	if (collector->socket)
-		socket_send_all(collector->socket, line);
-	if (finding->severity >= RW_WARNING) {
-		append_line(collector, line);
-		if (!collector->options->quiet && collector->findings_fd != STDOUT_FILENO)
-			print_text(line);
-	}
+	if (!collector->catching_up)
+		hand_out(collector, finding, line);
 	free(line);
 }
 
@@ -362,6 +369,15 @@ static void close_handle(uv_handle_t *handle, void *argument)
 		uv_close(handle, NULL);
 }
 
+static void catch_up(struct collector *collector)
+{
+	collector->catching_up = true;
+	live_boxes_catch_up(collector->boxes, uv_hrtime());
+	poll_boxes(collector);
+	collector->catching_up = false;
+	analysis_replay_open(collector->analysis);
+}
+
 enum collector_status collector_run(const struct collector_options *options)
 {
 	struct collector collector = { .options = options, .findings_fd = -1, .lock = { .fd = -1 } };
@@ -375,7 +391,7 @@ enum collector_status collector_run(const struct collector_options *options)
 	err = open_all(&collector);
 	if (!err) {
 		start(&collector);
-		poll_boxes(&collector); /* what is open in the boxes comes first: loading BPF takes its time */
+		catch_up(&collector); /* what is open in the boxes comes first: loading BPF takes its time */
 		host_deepen(collector.host);
 		say_level(&collector);
 		uv_run(&collector.loop, UV_RUN_DEFAULT);

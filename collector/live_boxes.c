@@ -284,6 +284,22 @@ static void poll_box(struct live_boxes *boxes, struct live_box *box, uint64_t no
 		conclude(boxes, box);
 }
 
+void live_boxes_catch_up(struct live_boxes *boxes, uint64_t now_ns)
+{
+	struct feed **feeds;
+	size_t count = 0;
+
+	rescan(boxes, now_ns);
+	feeds = calloc(boxes->count + 1, sizeof(*feeds));
+	if (!feeds)
+		return;
+	for (size_t i = 0; i < boxes->count; i++)
+		if (boxes->box[i]->state == BOX_LIVE)
+			feeds[count++] = boxes->box[i]->feed;
+	feed_replay(feeds, count, boxes->request.analysis);
+	free(feeds);
+}
+
 void live_boxes_poll(struct live_boxes *boxes, uint64_t now_ns)
 {
 	rescan(boxes, now_ns);

@@ -108,7 +108,7 @@ static void on_message(void *argument, const json_t *message)
 
 static void say_silence(struct supervisor *supervisor, uint64_t now_ns)
 {
-	if (supervisor->silence_said || supervisor->joined || now_ns - supervisor->first_try_ns < 10 * second_ns)
+	if (supervisor->silence_said || supervisor->joined || now_ns - supervisor->silent_since_ns < 10 * second_ns)
 		return;
 	supervisor->silence_said = true;
 	fprintf(stderr, "rankwatch run: no collector answers: the job goes on and is recorded, findings come from "
@@ -136,8 +136,8 @@ static bool is_connected(struct supervisor *supervisor, uint64_t now_ns)
 
 void supervisor_tick(struct supervisor *supervisor, uint64_t now_ns)
 {
-	if (!supervisor->first_try_ns)
-		supervisor->first_try_ns = now_ns;
+	if (!supervisor->silent_since_ns || supervisor->joined)
+		supervisor->silent_since_ns = now_ns;
 	if (!is_connected(supervisor, now_ns) && !supervisor->pid && now_ns >= supervisor->next_start_ns)
 		start(supervisor, now_ns);
 	say_silence(supervisor, now_ns);

@@ -25,7 +25,7 @@ struct supervisor {
 	char said[256]; /* its last line: one that comes again and again is printed once */
 	struct line_buffer errors;
 	uint64_t started_ns, next_start_ns, pause_ns;
-	uint64_t first_try_ns;
+	uint64_t silent_since_ns;
 	uint64_t connected_ns;
 	uint64_t foreign_ns; /* when another job's collector, or a silent one, was met; 0 = never */
 	bool joined, silence_said;

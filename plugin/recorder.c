@@ -153,12 +153,13 @@ static void *start_bare_task(struct recording *recording, struct thread *thread,
 			     const struct recorder_event *event)
 {
 	struct operation_group none = { 0 };
-	uint64_t now = recording_clock();
 
 	atomic_fetch_add_explicit(&communicator->entry->api_count, 1, memory_order_relaxed);
 	know_thread(thread);
+	uint64_t ticket =
+	    operation_call(recording, communicator, &event->call, &none, thread->launch.tid, RW_OWNER_HOST);
+	uint64_t now = recording_clock();
 	struct operation_launch launch = { .tid = thread->launch.tid, .begin_ns = now, .end_ns = now };
-	uint64_t ticket = operation_call(recording, communicator, &event->call, &none, launch.tid, RW_OWNER_HOST);
 	if (!operation_task(recording, communicator, ticket, &event->task, &launch))
 		return NULL;
 	return handle_make(HANDLE_TASK, ticket);

@@ -56,22 +56,22 @@ static void read_identity(struct identity *identity, int32_t largest)
 	identity_read(identity, get_environment, NULL, largest, command_line, size < 0 ? 0 : (size_t)size);
 }
 
-/* ncclGetVersion of the libnccl that called us: there can be several in a process. */
+/* ncclGetVersion of the libnccl that called us: there can be several in a process. Linked statically, it is in the
+ * global scope or not to be had. */
 static uint32_t find_nccl_version(const void *caller)
 {
 	int (*get_version)(int *) = NULL;
+	void *library = NULL;
 	int version = 0;
 	Dl_info info;
 
-	if (!caller || !dladdr(caller, &info) || !info.dli_fname)
-		return 0;
-	void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-	if (!library)
-		return 0;
-	*(void **)&get_version = dlsym(library, "ncclGetVersion");
+	if (dladdr(caller, &info) && info.dli_fname)
+		library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	*(void **)&get_version = dlsym(library ? library : RTLD_DEFAULT, "ncclGetVersion");
 	if (get_version)
 		get_version(&version);
-	dlclose(library);
+	if (library)
+		dlclose(library);
 	return (uint32_t)version;
 }
 

@@ -10,6 +10,16 @@
 enum { GROUP_COLL_P2P = PROFILER_GROUP | PROFILER_COLL | PROFILER_P2P };
 
 static struct player player;
+static int nccl_version = 22809;
+
+/* The plugin asks the object that called it, which is this program. */
+int ncclGetVersion(int *version);
+int ncclGetVersion(int *version)
+{
+	*version = nccl_version;
+	return 0;
+}
+
 static struct box_reader reader;
 
 static void begin(int abi)
@@ -27,6 +37,27 @@ static struct rw_operation operation(uint64_t number)
 
 	cr_assert(player_operation(&reader, number, &found), "operation %lu is not in the box", (unsigned long)number);
 	return found;
+}
+
+static uint32_t known_of(uint64_t number)
+{
+	struct rw_operation op = operation(number);
+
+	return op.known;
+}
+
+static uint32_t flags_of(uint64_t number)
+{
+	struct rw_operation op = operation(number);
+
+	return op.flags;
+}
+
+static uint32_t owner_of(uint64_t number)
+{
+	struct rw_operation op = operation(number);
+
+	return op.owner;
 }
 
 ParameterizedTestParameters(record, api_versions_5_to_7_record_a_collective_from_call_to_return)
@@ -73,6 +104,7 @@ Test(record, version_4_records_what_it_has_and_does_not_guess_the_type)
 	cr_expect_eq(reduce.dtype, RW_DTYPE_FLOAT32);
 	cr_expect_eq(reduce.algorithm, RW_ALGORITHM_TREE);
 	cr_expect_eq(reduce.nccl_sequence, 1);
+	cr_expect(reduce.api_ns && reduce.api_ns <= reduce.launch_end_ns);
 	cr_expect_eq(reader.header.profiler_abi, 4);
 }
 
@@ -102,7 +134,7 @@ static void expect_p2p_counts(int abi)
 	cr_expect_eq(operation(1).root_or_peer, 2);
 	cr_expect_eq(operation(2).recv_address, 0x30000);
 	cr_expect_eq(operation(2).send_address, 0);
-	cr_expect_eq(operation(3).owner, 0);
+	cr_expect_eq(owner_of(3), 0);
 }
 
 Test(record, p2p_counts_by_direction_and_peer)
@@ -120,8 +152,8 @@ Test(record, a_peer_outside_of_the_communicator_is_not_believed)
 	begin(5);
 	player_p2p(&player, "Send", 1, 4);
 	player_p2p(&player, "Send", 1, -7);
-	cr_expect(operation(0).flags & RW_FLAG_PEER_UNKNOWN);
-	cr_expect(operation(1).flags & RW_FLAG_PEER_UNKNOWN);
+	cr_expect(flags_of(0) & RW_FLAG_PEER_UNKNOWN);
+	cr_expect(flags_of(1) & RW_FLAG_PEER_UNKNOWN);
 	cr_expect_eq(operation(1).root_or_peer, -1);
 }
 
@@ -181,7 +213,7 @@ Test(record, communicators_of_one_thread_keep_their_launches_apart)
 	cr_expect_eq(operation(1).comm, 1);
 	cr_expect_eq(operation(0).launch_stream, 0x2000);
 	cr_expect_eq(operation(1).launch_stream, 0x3000);
-	cr_expect(operation(1).known & RW_KNOWN_RETURN);
+	cr_expect(known_of(1) & RW_KNOWN_RETURN);
 }
 
 Test(record, captured_calls_are_counted_and_make_no_slot)
@@ -226,7 +258,7 @@ Test(record, a_call_that_never_becomes_a_task_is_untracked_once_a_later_one_was_
 	cr_assert(player_wait_finished(&reader, 0, &op));
 	cr_expect(op.flags & RW_FLAG_UNTRACKED);
 	cr_expect_eq((op.flags & RW_FLAG_UNTRACKED_MASK) >> RW_FLAG_UNTRACKED_SHIFT, RW_UNTRACKED_NO_TASK);
-	cr_expect_not(operation(1).flags & RW_FLAG_UNTRACKED);
+	cr_expect_not(flags_of(1) & RW_FLAG_UNTRACKED);
 }
 
 Test(record, a_call_that_never_becomes_a_task_is_untracked_a_second_after_its_return)
@@ -237,9 +269,34 @@ Test(record, a_call_that_never_becomes_a_task_is_untracked_a_second_after_its_re
 	void *group = player_api_group(&player);
 	player_stop(&player, player_call(&player, group, "AllReduce", 1, "ncclFloat32", false));
 	player_stop(&player, group);
-	cr_expect(operation(0).owner & RW_OWNER_HOST, "a non-blocking communicator may still launch it");
+	cr_expect(owner_of(0) & RW_OWNER_HOST, "a non-blocking communicator may still launch it");
 	cr_assert(player_wait_finished(&reader, 0, &op));
 	cr_expect(op.flags & RW_FLAG_UNTRACKED);
+}
+
+static uint32_t reason_of_lost_broadcast(int version)
+{
+	struct rw_operation op;
+
+	nccl_version = version;
+	begin(6);
+	cr_expect_eq(reader.header.nccl_version, (uint32_t)version);
+	void *group = player_api_group(&player);
+	player_stop(&player, player_call(&player, group, "Broadcast", 1, "ncclFloat32", false));
+	player_stop(&player, group);
+	player_collective(&player, "AllReduce", 1, "ncclFloat32");
+	cr_assert(player_wait_finished(&reader, 0, &op));
+	return (op.flags & RW_FLAG_UNTRACKED_MASK) >> RW_FLAG_UNTRACKED_SHIFT;
+}
+
+Test(record, a_broadcast_without_a_task_is_normal_since_2_29_2)
+{
+	cr_expect_eq(reason_of_lost_broadcast(22902), RW_UNTRACKED_BROADCAST);
+}
+
+Test(record, a_broadcast_without_a_task_was_not_normal_before)
+{
+	cr_expect_eq(reason_of_lost_broadcast(22809), RW_UNTRACKED_NO_TASK);
 }
 
 Test(record, finalize_gives_up_what_is_unfinished)

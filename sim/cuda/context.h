@@ -11,10 +11,10 @@
 struct CUctx_st {
 	CUdevice device;
 	bool primary;
-	unsigned int retained;	/* primary only; under the table's lock */
-	pthread_mutex_t lock;	/* guards streams */
-	CUstream streams;	/* every stream but the legacy one */
-	CUstream legacy;	/* the default stream, handle 0 */
+	unsigned int retained; /* primary only; under the table's lock */
+	pthread_mutex_t lock;  /* guards streams */
+	CUstream streams;      /* every stream but the legacy one */
+	CUstream legacy;       /* the default stream, handle 0 */
 };
 
 /* The calling thread's context, or CUDA_ERROR_INVALID_CONTEXT / CUDA_ERROR_NOT_INITIALIZED. */

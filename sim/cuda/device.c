@@ -10,7 +10,7 @@
 #include "context.h"
 
 #define DEVICES_DEFAULT 8
-#define FIRST_PCI_BUS	0x10
+#define FIRST_PCI_BUS   0x10
 
 static atomic_bool initialised, forked;
 static int device_count;

@@ -5,7 +5,7 @@
 
 #include <cuda.h>
 
-#define DEVICES_MAX	   64
+#define DEVICES_MAX           64
 #define DEVICE_DRIVER_VERSION 13000
 #define DEVICE_MEMORY_BYTES   (16ull << 30)
 

@@ -5,8 +5,10 @@
 
 #include "versions.h"
 
-#define ENTRY(since, name)	  { #name, since, (void *)name }
+/* clang-format off */
+#define ENTRY(since, name)	      { #name, since, (void *)name }
 #define ENTRY_AS(since, name, symbol) { #name, since, (void *)symbol }
+/* clang-format on */
 
 /* Entries of one name stand together, oldest first. */
 static const struct entry {

@@ -10,7 +10,7 @@ struct CUevent_st {
 	atomic_uint references; /* the handle and every record task on its way */
 	unsigned int flags;
 	_Atomic uint64_t reached_ns; /* CLOCK_MONOTONIC, of the record that was reached last */
-	pthread_mutex_t lock;	     /* guards at, recorded */
+	pthread_mutex_t lock;        /* guards at, recorded */
 	struct stream_point at;
 	bool recorded;
 };

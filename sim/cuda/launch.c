@@ -62,7 +62,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
 		.run = kernel->run,
 		.launch = { { config->gridDimX, config->gridDimY, config->gridDimZ },
 			    { config->blockDimX, config->blockDimY, config->blockDimZ },
-			    config->sharedMemBytes, config->hStream },
+			    config->sharedMemBytes,
+			    config->hStream },
 	};
 	for (int i = 0; i < 3; i++) {
 		if (!launch.launch.grid[i] || !launch.launch.block[i])
@@ -87,9 +88,14 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
 			CUstream stream, void **params, void **extra)
 {
 	CUlaunchConfig config = {
-		.gridDimX = grid_x, .gridDimY = grid_y, .gridDimZ = grid_z,
-		.blockDimX = block_x, .blockDimY = block_y, .blockDimZ = block_z,
-		.sharedMemBytes = shared_bytes, .hStream = stream,
+		.gridDimX = grid_x,
+		.gridDimY = grid_y,
+		.gridDimZ = grid_z,
+		.blockDimX = block_x,
+		.blockDimY = block_y,
+		.blockDimZ = block_z,
+		.sharedMemBytes = shared_bytes,
+		.hStream = stream,
 	};
 
 	return cuLaunchKernelEx(&config, function, params, extra);

@@ -49,8 +49,8 @@ static void run_write(void *payload)
 static bool is_satisfied(const struct memop *op)
 {
 	bool wide = is_wide(op->operation);
-	uint64_t now = wide ? __atomic_load_n((uint64_t *)op->address, __ATOMIC_SEQ_CST) :
-			      __atomic_load_n((uint32_t *)op->address, __ATOMIC_SEQ_CST);
+	uint64_t now = wide ? __atomic_load_n((uint64_t *)op->address, __ATOMIC_SEQ_CST)
+			    : __atomic_load_n((uint32_t *)op->address, __ATOMIC_SEQ_CST);
 
 	switch (op->flags & 3) {
 	case CU_STREAM_WAIT_VALUE_GEQ: /* cyclic, as documented */
@@ -102,8 +102,8 @@ static void make_condition(void)
 static CUresult memop_submit(CUstream handle, const struct memop *op)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	bool write = op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 ||
-		     op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+	bool write =
+	    op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 || op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
 	size_t width = is_wide(op->operation) ? 8 : 4;
 	struct memory_range range;
 	CUstream stream;
@@ -119,26 +119,26 @@ static CUresult memop_submit(CUstream handle, const struct memop *op)
 
 CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags)
 {
-	return memop_submit(stream, &(struct memop){ CU_STREAM_MEM_OP_WRITE_VALUE_32, flags,
-						     (void *)(uintptr_t)address, value });
+	return memop_submit(
+	    stream, &(struct memop){ CU_STREAM_MEM_OP_WRITE_VALUE_32, flags, (void *)(uintptr_t)address, value });
 }
 
 CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags)
 {
-	return memop_submit(stream, &(struct memop){ CU_STREAM_MEM_OP_WRITE_VALUE_64, flags,
-						     (void *)(uintptr_t)address, value });
+	return memop_submit(
+	    stream, &(struct memop){ CU_STREAM_MEM_OP_WRITE_VALUE_64, flags, (void *)(uintptr_t)address, value });
 }
 
 CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags)
 {
-	return memop_submit(stream, &(struct memop){ CU_STREAM_MEM_OP_WAIT_VALUE_32, flags,
-						     (void *)(uintptr_t)address, value });
+	return memop_submit(
+	    stream, &(struct memop){ CU_STREAM_MEM_OP_WAIT_VALUE_32, flags, (void *)(uintptr_t)address, value });
 }
 
 CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags)
 {
-	return memop_submit(stream, &(struct memop){ CU_STREAM_MEM_OP_WAIT_VALUE_64, flags,
-						     (void *)(uintptr_t)address, value });
+	return memop_submit(
+	    stream, &(struct memop){ CU_STREAM_MEM_OP_WAIT_VALUE_64, flags, (void *)(uintptr_t)address, value });
 }
 
 CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *params, unsigned int flags)
@@ -150,7 +150,8 @@ CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMe
 	for (unsigned int i = 0; i < count && result == CUDA_SUCCESS; i++) {
 		CUstreamBatchMemOpType operation = params[i].operation;
 		/* Waits and writes have the same layout; a barrier or flush is implied between tasks. */
-		struct memop op = { operation, params[i].waitValue.flags, (void *)(uintptr_t)params[i].waitValue.address,
+		struct memop op = { operation, params[i].waitValue.flags,
+				    (void *)(uintptr_t)params[i].waitValue.address,
 				    is_wide(operation) ? params[i].waitValue.value64 : params[i].waitValue.value };
 		if (operation == CU_STREAM_MEM_OP_BARRIER || operation == CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES)
 			continue;

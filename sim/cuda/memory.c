@@ -180,8 +180,8 @@ CUresult cuMemHostUnregister(void *base)
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	return range_remove((uintptr_t)base, MEMORY_REGISTERED, &range) ? CUDA_SUCCESS :
-									   CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+	return range_remove((uintptr_t)base, MEMORY_REGISTERED, &range) ? CUDA_SUCCESS
+									: CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }
 
 CUresult cuMemHostGetDevicePointer(CUdeviceptr *device, void *host, unsigned int flags)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every range the "GPU" may touch: device memory, pinned host memory, registered host memory. Addresses are the same on both sides. */
+/* Every range the "GPU" may touch: device memory, pinned host memory, registered host memory. Addresses are the same on
+ * both sides. */
 #ifndef SIM_CUDA_MEMORY_H
 #define SIM_CUDA_MEMORY_H
 

@@ -105,8 +105,7 @@ static CUresult stream_start(CUstream stream)
 	return CUDA_SUCCESS;
 }
 
-static CUresult stream_push(CUstream stream, stream_run *run, const void *payload, size_t size,
-			    struct stream_point *at)
+static CUresult stream_push(CUstream stream, stream_run *run, const void *payload, size_t size, struct stream_point *at)
 {
 	CUresult result = CUDA_SUCCESS;
 

@@ -13,7 +13,7 @@
 
 #include <cuda.h>
 
-#define STREAM_QUEUE	     1024 /* a full queue makes the submitter wait, as a GPU's launch queue does */
+#define STREAM_QUEUE         1024 /* a full queue makes the submitter wait, as a GPU's launch queue does */
 #define STREAM_PAYLOAD_BYTES 112
 
 typedef void stream_run(void *payload);

@@ -5,8 +5,8 @@
 #include "log.h"
 #include "number.h"
 
-static const char *const function_names[FUNCTIONS] = { "AllGather", "AllReduce", "Broadcast", "Reduce",
-						       "ReduceScatter", "Send", "Recv" };
+static const char *const function_names[FUNCTIONS] = { "AllGather",     "AllReduce", "Broadcast", "Reduce",
+						       "ReduceScatter", "Send",      "Recv" };
 
 const char *function_name(enum function function)
 {
@@ -76,40 +76,70 @@ static ncclResult_t enqueue(struct task task)
 ncclResult_t pncclAllReduce(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op,
 			    ncclComm_t comm, cudaStream_t stream)
 {
-	return enqueue((struct task){ .function = FUNCTION_ALLREDUCE, .send = send, .recv = recv, .count = count,
-				      .type = type, .op = op, .comm = comm, .stream = stream });
+	return enqueue((struct task){ .function = FUNCTION_ALLREDUCE,
+				      .send = send,
+				      .recv = recv,
+				      .count = count,
+				      .type = type,
+				      .op = op,
+				      .comm = comm,
+				      .stream = stream });
 }
 EXPORT_WEAK(AllReduce);
 
 ncclResult_t pncclReduce(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
 			 ncclComm_t comm, cudaStream_t stream)
 {
-	return enqueue((struct task){ .function = FUNCTION_REDUCE, .send = send, .recv = recv, .count = count,
-				      .type = type, .op = op, .root_or_peer = root, .comm = comm, .stream = stream });
+	return enqueue((struct task){ .function = FUNCTION_REDUCE,
+				      .send = send,
+				      .recv = recv,
+				      .count = count,
+				      .type = type,
+				      .op = op,
+				      .root_or_peer = root,
+				      .comm = comm,
+				      .stream = stream });
 }
 EXPORT_WEAK(Reduce);
 
 ncclResult_t pncclReduceScatter(const void *send, void *recv, size_t recvcount, ncclDataType_t type, ncclRedOp_t op,
 				ncclComm_t comm, cudaStream_t stream)
 {
-	return enqueue((struct task){ .function = FUNCTION_REDUCESCATTER, .send = send, .recv = recv,
-				      .count = recvcount, .type = type, .op = op, .comm = comm, .stream = stream });
+	return enqueue((struct task){ .function = FUNCTION_REDUCESCATTER,
+				      .send = send,
+				      .recv = recv,
+				      .count = recvcount,
+				      .type = type,
+				      .op = op,
+				      .comm = comm,
+				      .stream = stream });
 }
 EXPORT_WEAK(ReduceScatter);
 
 ncclResult_t pncclAllGather(const void *send, void *recv, size_t sendcount, ncclDataType_t type, ncclComm_t comm,
 			    cudaStream_t stream)
 {
-	return enqueue((struct task){ .function = FUNCTION_ALLGATHER, .send = send, .recv = recv, .count = sendcount,
-				      .type = type, .comm = comm, .stream = stream });
+	return enqueue((struct task){ .function = FUNCTION_ALLGATHER,
+				      .send = send,
+				      .recv = recv,
+				      .count = sendcount,
+				      .type = type,
+				      .comm = comm,
+				      .stream = stream });
 }
 EXPORT_WEAK(AllGather);
 
-ncclResult_t pncclBroadcast(const void *send, void *recv, size_t count, ncclDataType_t type, int root,
-			    ncclComm_t comm, cudaStream_t stream)
+ncclResult_t pncclBroadcast(const void *send, void *recv, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+			    cudaStream_t stream)
 {
-	return enqueue((struct task){ .function = FUNCTION_BROADCAST, .send = send, .recv = recv, .count = count,
-				      .type = type, .root_or_peer = root, .comm = comm, .stream = stream });
+	return enqueue((struct task){ .function = FUNCTION_BROADCAST,
+				      .send = send,
+				      .recv = recv,
+				      .count = count,
+				      .type = type,
+				      .root_or_peer = root,
+				      .comm = comm,
+				      .stream = stream });
 }
 EXPORT_WEAK(Broadcast);
 
@@ -123,14 +153,24 @@ EXPORT_WEAK(Bcast);
 ncclResult_t pncclSend(const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
 		       cudaStream_t stream)
 {
-	return enqueue((struct task){ .function = FUNCTION_SEND, .send = send, .count = count, .type = type,
-				      .root_or_peer = peer, .comm = comm, .stream = stream });
+	return enqueue((struct task){ .function = FUNCTION_SEND,
+				      .send = send,
+				      .count = count,
+				      .type = type,
+				      .root_or_peer = peer,
+				      .comm = comm,
+				      .stream = stream });
 }
 EXPORT_WEAK(Send);
 
 ncclResult_t pncclRecv(void *recv, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
 {
-	return enqueue((struct task){ .function = FUNCTION_RECV, .recv = recv, .count = count, .type = type,
-				      .root_or_peer = peer, .comm = comm, .stream = stream });
+	return enqueue((struct task){ .function = FUNCTION_RECV,
+				      .recv = recv,
+				      .count = count,
+				      .type = type,
+				      .root_or_peer = peer,
+				      .comm = comm,
+				      .stream = stream });
 }
 EXPORT_WEAK(Recv);

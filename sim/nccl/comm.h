@@ -29,9 +29,9 @@ struct ncclComm {
 	CUdevice device;
 	CUcontext context; /* the device's primary context, retained */
 	char pci[16];
-	uint64_t hash;	    /* equal on all ranks; profilers know the communicator by it */
-	char name[128];	    /* from the config; "" = none */
-	uint64_t splits;    /* so far */
+	uint64_t hash;   /* equal on all ranks; profilers know the communicator by it */
+	char name[128];  /* from the config; "" = none */
+	uint64_t splits; /* so far */
 	struct segment segment;
 	CUmodule module;
 	CUfunction kernel;
@@ -45,7 +45,7 @@ struct ncclComm {
 	unsigned int running; /* plans launched and not done; under lock */
 
 	void *profiler; /* the plugin's context */
-	bool attached;	/* to the plugin */
+	bool attached;  /* to the plugin */
 	struct proxy proxy;
 };
 

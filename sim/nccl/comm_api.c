@@ -108,7 +108,8 @@ ncclResult_t pncclCommInitAll(ncclComm_t *comms, int count, const int *devices)
 EXPORT_WEAK(CommInitAll);
 
 /* The order of the new ranks: by key, then by the old rank. Returns the number of members with this color. */
-static int split_members(const struct segment_rank *ranks, int nranks, const struct comm_job *job, int *leader, int *rank)
+static int split_members(const struct segment_rank *ranks, int nranks, const struct comm_job *job, int *leader,
+			 int *rank)
 {
 	int members = 0;
 

@@ -9,7 +9,7 @@
 struct driver driver;
 static ncclResult_t opened = ncclSystemError;
 
-#define QUOTE(name) #name
+#define QUOTE(name)         #name
 #define DRIVER_SYMBOL(name) { QUOTE(name), offsetof(struct driver, name) },
 
 static const struct {

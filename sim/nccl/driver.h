@@ -6,25 +6,25 @@
 #include <cuda.h>
 #include <nccl.h>
 
-#define DRIVER_FUNCTIONS(X)         \
-	X(cuInit)                   \
-	X(cuGetErrorName)           \
-	X(cuDevicePrimaryCtxRetain) \
-	X(cuDevicePrimaryCtxRelease) \
-	X(cuDeviceGetPCIBusId)      \
-	X(cuCtxGetDevice)           \
-	X(cuCtxPushCurrent)         \
-	X(cuCtxPopCurrent)          \
-	X(cuEventCreate)            \
-	X(cuEventRecord)            \
-	X(cuEventDestroy)           \
-	X(cuStreamWaitEvent)        \
-	X(cuMemAlloc)               \
-	X(cuMemFree)                \
-	X(cuMemcpyAsync)            \
-	X(cuModuleLoadData)         \
-	X(cuModuleUnload)           \
-	X(cuModuleGetFunction)      \
+#define DRIVER_FUNCTIONS(X)                                                                                            \
+	X(cuInit)                                                                                                      \
+	X(cuGetErrorName)                                                                                              \
+	X(cuDevicePrimaryCtxRetain)                                                                                    \
+	X(cuDevicePrimaryCtxRelease)                                                                                   \
+	X(cuDeviceGetPCIBusId)                                                                                         \
+	X(cuCtxGetDevice)                                                                                              \
+	X(cuCtxPushCurrent)                                                                                            \
+	X(cuCtxPopCurrent)                                                                                             \
+	X(cuEventCreate)                                                                                               \
+	X(cuEventRecord)                                                                                               \
+	X(cuEventDestroy)                                                                                              \
+	X(cuStreamWaitEvent)                                                                                           \
+	X(cuMemAlloc)                                                                                                  \
+	X(cuMemFree)                                                                                                   \
+	X(cuMemcpyAsync)                                                                                               \
+	X(cuModuleLoadData)                                                                                            \
+	X(cuModuleUnload)                                                                                              \
+	X(cuModuleGetFunction)                                                                                         \
 	X(cuLaunchKernelEx)
 
 struct driver {

@@ -5,7 +5,7 @@
 #include <nccl.h>
 
 /* Behind the definition of pnccl##name: gives it its weak public name, as NCCL's library has it. */
-#define EXPORT_WEAK(name) \
+#define EXPORT_WEAK(name)                                                                                              \
 	extern __typeof__(pnccl##name) nccl##name __attribute__((weak, alias("pnccl" #name), visibility("default")))
 
 #endif

@@ -34,8 +34,12 @@ static uint32_t plan_channels(const struct plan *plan)
 static ncclResult_t launch_kernel(struct plan *plan)
 {
 	CUlaunchConfig config = {
-		.gridDimX = plan_channels(plan), .gridDimY = 1, .gridDimZ = 1,
-		.blockDimX = THREADS, .blockDimY = 1, .blockDimZ = 1,
+		.gridDimX = plan_channels(plan),
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = THREADS,
+		.blockDimY = 1,
+		.blockDimZ = 1,
 		.hStream = plan_launch_stream(plan),
 	};
 	void *params[] = { &plan };

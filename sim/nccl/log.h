@@ -10,7 +10,7 @@ void log_line(enum log_level level, const char *format, ...) __attribute__((form
 const char *log_last_warning(void);
 /* For profiler plugins: ncclDebugLogger_t. */
 void log_for_plugin(int level, unsigned long flags, const char *file, int line, const char *format, ...)
-	__attribute__((format(printf, 5, 6)));
+    __attribute__((format(printf, 5, 6)));
 
 #define log_warn(...) log_line(LOG_WARN, __VA_ARGS__)
 #define log_info(...) log_line(LOG_INFO, __VA_ARGS__)

@@ -17,7 +17,6 @@
 
 #define ID_MAGIC "rankwatch-sim-nccl-"
 
-
 struct request {
 	int32_t nranks, rank;
 };
@@ -180,8 +179,9 @@ static ncclResult_t receive_answer(int socket, int *memory)
 	} control = { 0 };
 	ncclResult_t result = ncclSystemError;
 	struct iovec text = { &result, sizeof(result) };
-	struct msghdr message = { .msg_iov = &text, .msg_iovlen = 1, .msg_control = control.space,
-				  .msg_controllen = sizeof(control.space) };
+	struct msghdr message = {
+		.msg_iov = &text, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof(control.space)
+	};
 
 	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL) != sizeof(result))
 		return ncclRemoteError;
@@ -222,7 +222,8 @@ ncclResult_t meeting_join(struct segment *segment, const ncclUniqueId *id, int n
 	int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (client < 0 || connect(client, (struct sockaddr *)&address, length) < 0) {
 		log_warn("nobody serves this unique id (%s): the process that called ncclGetUniqueId must be alive, on "
-			 "this host, and the id must be new", strerror(errno));
+			 "this host, and the id must be new",
+			 strerror(errno));
 		if (client >= 0)
 			close(client);
 		return ncclSystemError;

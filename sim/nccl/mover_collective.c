@@ -131,10 +131,8 @@ static const struct {
 	bool (*piece)(const struct task *task, const char *send, char *recv, size_t count);
 	bool part_for_each_rank;
 } collectives[FUNCTIONS] = {
-	[FUNCTION_ALLREDUCE] = { all_reduce_piece, false },
-	[FUNCTION_REDUCE] = { reduce_piece, false },
-	[FUNCTION_BROADCAST] = { broadcast_piece, false },
-	[FUNCTION_ALLGATHER] = { all_gather_piece, false },
+	[FUNCTION_ALLREDUCE] = { all_reduce_piece, false },        [FUNCTION_REDUCE] = { reduce_piece, false },
+	[FUNCTION_BROADCAST] = { broadcast_piece, false },         [FUNCTION_ALLGATHER] = { all_gather_piece, false },
 	[FUNCTION_REDUCESCATTER] = { reduce_scatter_piece, true },
 };
 

@@ -15,20 +15,20 @@ union wide {
 
 enum wide_kind { WIDE_I64, WIDE_U64, WIDE_F32, WIDE_F64 };
 
-#define LOAD_STORE(name, type, member, wide_type)                                     \
-	static void load_##name(union wide *to, const void *from, size_t count)       \
-	{                                                                             \
-		const type *in = from;                                                \
-                                                                                      \
-		for (size_t i = 0; i < count; i++)                                    \
-			to->member[i] = in[i];                                        \
-	}                                                                             \
-	static void store_##name(void *to, const union wide *from, size_t count)      \
-	{                                                                             \
-		type *out = to;                                                       \
-                                                                                      \
-		for (size_t i = 0; i < count; i++)                                    \
-			out[i] = (type)(wide_type)from->member[i];                    \
+#define LOAD_STORE(name, type, member, wide_type)                                                                      \
+	static void load_##name(union wide *to, const void *from, size_t count)                                        \
+	{                                                                                                              \
+		const type *in = from;                                                                                 \
+                                                                                                                       \
+		for (size_t i = 0; i < count; i++)                                                                     \
+			to->member[i] = in[i];                                                                         \
+	}                                                                                                              \
+	static void store_##name(void *to, const union wide *from, size_t count)                                       \
+	{                                                                                                              \
+		type *out = to;                                                                                        \
+                                                                                                                       \
+		for (size_t i = 0; i < count; i++)                                                                     \
+			out[i] = (type)(wide_type)from->member[i];                                                     \
 	}
 
 LOAD_STORE(i8, int8_t, i64, uint64_t)
@@ -40,20 +40,20 @@ LOAD_STORE(u64, uint64_t, u64, uint64_t)
 LOAD_STORE(f32, float, f32, float)
 LOAD_STORE(f64, double, f64, double)
 
-#define LOAD_STORE_SMALL(name, type, format)                                           \
-	static void load_##name(union wide *to, const void *from, size_t count)        \
-	{                                                                              \
-		const type *in = from;                                                 \
-                                                                                       \
-		for (size_t i = 0; i < count; i++)                                     \
-			to->f32[i] = small_float_decode(in[i], &(format));             \
-	}                                                                              \
-	static void store_##name(void *to, const union wide *from, size_t count)       \
-	{                                                                              \
-		type *out = to;                                                        \
-                                                                                       \
-		for (size_t i = 0; i < count; i++)                                     \
-			out[i] = (type)small_float_encode(from->f32[i], &(format));    \
+#define LOAD_STORE_SMALL(name, type, format)                                                                           \
+	static void load_##name(union wide *to, const void *from, size_t count)                                        \
+	{                                                                                                              \
+		const type *in = from;                                                                                 \
+                                                                                                                       \
+		for (size_t i = 0; i < count; i++)                                                                     \
+			to->f32[i] = small_float_decode(in[i], &(format));                                             \
+	}                                                                                                              \
+	static void store_##name(void *to, const union wide *from, size_t count)                                       \
+	{                                                                                                              \
+		type *out = to;                                                                                        \
+                                                                                                                       \
+		for (size_t i = 0; i < count; i++)                                                                     \
+			out[i] = (type)small_float_encode(from->f32[i], &(format));                                    \
 	}
 
 LOAD_STORE_SMALL(f16, uint16_t, small_float16)
@@ -93,25 +93,25 @@ const char *number_name(ncclDataType_t type)
 }
 
 /* A NaN loses against a number in minimum and maximum, as in fmin and fmax. calculation: where overflow wraps. */
-#define COMBINE(name, type, calculation)                                                               \
-	static void combine_##name(type *sum, const type *in, size_t count, ncclRedOp_t op)            \
-	{                                                                                              \
-		for (size_t i = 0; i < count; i++) {                                                   \
-			type a = sum[i], b = in[i];                                                    \
-			if (op == ncclProd)                                                            \
-				sum[i] = (type)((calculation)a * (calculation)b);                      \
-			else if (op == ncclMax)                                                        \
-				sum[i] = a != a || b > a ? b : a;                                      \
-			else if (op == ncclMin)                                                        \
-				sum[i] = a != a || b < a ? b : a;                                      \
-			else                                                                           \
-				sum[i] = (type)((calculation)a + (calculation)b);                      \
-		}                                                                                      \
-	}                                                                                              \
-	static void divide_##name(type *sum, size_t count, int by)                                     \
-	{                                                                                              \
-		for (size_t i = 0; i < count; i++)                                                     \
-			sum[i] = sum[i] / (type)by;                                                    \
+#define COMBINE(name, type, calculation)                                                                               \
+	static void combine_##name(type *sum, const type *in, size_t count, ncclRedOp_t op)                            \
+	{                                                                                                              \
+		for (size_t i = 0; i < count; i++) {                                                                   \
+			type a = sum[i], b = in[i];                                                                    \
+			if (op == ncclProd)                                                                            \
+				sum[i] = (type)((calculation)a * (calculation)b);                                      \
+			else if (op == ncclMax)                                                                        \
+				sum[i] = a != a || b > a ? b : a;                                                      \
+			else if (op == ncclMin)                                                                        \
+				sum[i] = a != a || b < a ? b : a;                                                      \
+			else                                                                                           \
+				sum[i] = (type)((calculation)a + (calculation)b);                                      \
+		}                                                                                                      \
+	}                                                                                                              \
+	static void divide_##name(type *sum, size_t count, int by)                                                     \
+	{                                                                                                              \
+		for (size_t i = 0; i < count; i++)                                                                     \
+			sum[i] = sum[i] / (type)by;                                                                    \
 	}
 
 COMBINE(i64, int64_t, uint64_t)

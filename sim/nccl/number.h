@@ -23,8 +23,8 @@ void number_reduce(ncclDataType_t type, ncclRedOp_t op, void *out, const void *c
 struct small_float {
 	uint32_t mantissa_bits;
 	int32_t least_exponent; /* of normal numbers */
-	uint32_t largest;	/* largest finite value, without sign */
-	uint32_t infinity;	/* 0: the type has none, overflow becomes the largest finite value */
+	uint32_t largest;       /* largest finite value, without sign */
+	uint32_t infinity;      /* 0: the type has none, overflow becomes the largest finite value */
 	uint32_t nan;
 	uint32_t sign;
 };

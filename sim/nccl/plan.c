@@ -5,7 +5,7 @@
 
 #include "number.h"
 
-#define CHANNELS_MAX	  8
+#define CHANNELS_MAX      8
 #define BYTES_PER_CHANNEL (64u << 10)
 
 struct plan *plan_new(struct ncclComm *comm)

@@ -20,7 +20,7 @@ struct task {
 	int root_or_peer;
 	CUstream stream;
 	uint8_t channels;
-	size_t moved;  /* p2p: bytes so far */
+	size_t moved;   /* p2p: bytes so far */
 	int event_mask; /* as it was at the call */
 	void *group_api_handle, *api_handle, *handle;
 	void **channel_handles; /* KernelCh, one per channel; the proxy's */
@@ -33,7 +33,7 @@ struct plan {
 	struct task *collectives, *p2p;
 	CUstream *streams; /* distinct, in order of their first use; the last one launches */
 	size_t stream_count;
-	bool channel_events;		     /* some task asked for KernelCh */
+	bool channel_events;                /* some task asked for KernelCh */
 	_Atomic uint64_t start_ns, stop_ns; /* CLOCK_REALTIME, as %globaltimer; 0 = not yet */
 	void *group_handle, *launch_handle;
 };

@@ -8,7 +8,7 @@
 #include "number.h"
 #include "plugin.h"
 
-#define WARPS		 16
+#define WARPS             16
 #define SIMPLE_FROM_BYTES (64u << 10)
 
 /* Asking for an event also brings those it hangs from. */

@@ -144,8 +144,8 @@ struct profiler_v5 {
 
 struct profiler_v4 {
 	const char *name;
-	ncclResult_t (*init)(void **context, int *mask, const char *comm_name, uint64_t comm_hash, int nodes, int nranks,
-			     int rank, profiler_log *log);
+	ncclResult_t (*init)(void **context, int *mask, const char *comm_name, uint64_t comm_hash, int nodes,
+			     int nranks, int rank, profiler_log *log);
 	ncclResult_t (*start_event)(void *context, void **handle, struct event_v4 *event);
 	ncclResult_t (*stop_event)(void *handle);
 	ncclResult_t (*record_state)(void *handle, enum profiler_state state, union profiler_state_args *args);

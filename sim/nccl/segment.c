@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PAGE		    4096u
-#define MAILBOXES	    2
+#define PAGE                4096u
+#define MAILBOXES           2
 #define MAILBOX_BYTES_MAX   (256u << 10)
 #define MAILBOXES_BYTES_MAX (4u << 20) /* of all ranks, one turn */
 #define CHANNEL_BYTES_MAX   (32u << 10)

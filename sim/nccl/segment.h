@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The memory that the ranks of one communicator share. It has no name in any file system (a memfd, handed over by
- * meeting.c): nothing is left behind however its processes end, and /dev/shm may be full or absent. Pages that are never
- * used take no memory. All waits sleep on futexes that work across processes.
+ * meeting.c): nothing is left behind however its processes end, and /dev/shm may be full or absent. Pages that are
+ * never used take no memory. All waits sleep on futexes that work across processes.
  */
 #ifndef SIM_NCCL_SEGMENT_H
 #define SIM_NCCL_SEGMENT_H
@@ -34,13 +34,13 @@ struct segment_rank {
 /* One direction between two ranks: a queue of pieces. */
 struct channel {
 	_Alignas(64) _Atomic uint32_t written; /* by the sender */
-	_Atomic uint32_t read;		       /* by the receiver */
+	_Atomic uint32_t read;                 /* by the receiver */
 	uint32_t bytes[SEGMENT_CHANNEL_SLOTS];
 };
 
 struct segment_shared {
 	struct gate stream_gate; /* collectives, on stream threads */
-	struct gate host_gate;	 /* init and split, on API threads */
+	struct gate host_gate;   /* init and split, on API threads */
 	struct segment_rank ranks[SEGMENT_RANKS_MAX];
 };
 

@@ -4,7 +4,7 @@
 #include "number.h"
 
 #define FLOAT_MANTISSA_BITS 23
-#define FLOAT_BIAS	    127
+#define FLOAT_BIAS          127
 
 const struct small_float small_float16 = { 10, -14, 0x7bff, 0x7c00, 0x7e00, 0x8000 };
 const struct small_float small_bfloat16 = { 7, -126, 0x7f7f, 0x7f80, 0x7fc0, 0x8000 };

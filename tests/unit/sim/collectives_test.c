@@ -7,7 +7,7 @@
 #include "number.h"
 #include "ranks.h"
 
-#define RANKS 4
+#define RANKS        4
 #define SMALL_COUNTS 5
 
 static const size_t counts[] = { 1, 3, 7, 255, 1000, 70001, 300000 };

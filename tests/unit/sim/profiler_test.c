@@ -58,18 +58,18 @@ static ncclResult_t make_call(struct rank *rank, enum call call, void *buffer, s
 	}
 }
 
-#define ONE_CALL(api, coll)                            \
-	"GroupApi start in - depth 1\n"                \
-	"GroupApi state 23\n"                          \
-	"CollApi start in GroupApi " api "\n"          \
-	"CollApi stop\n"                               \
-	"GroupApi state 24\n"                          \
-	"KernelLaunch start in GroupApi\n"             \
-	"KernelLaunch stop\n"                          \
-	"Group start in -\n"                           \
-	"Coll start in CollApi " coll " group Group\n" \
-	"Coll stop\n"                                  \
-	"Group stop\n"                                 \
+#define ONE_CALL(api, coll)                                                                                            \
+	"GroupApi start in - depth 1\n"                                                                                \
+	"GroupApi state 23\n"                                                                                          \
+	"CollApi start in GroupApi " api "\n"                                                                          \
+	"CollApi stop\n"                                                                                               \
+	"GroupApi state 24\n"                                                                                          \
+	"KernelLaunch start in GroupApi\n"                                                                             \
+	"KernelLaunch stop\n"                                                                                          \
+	"Group start in -\n"                                                                                           \
+	"Coll start in CollApi " coll " group Group\n"                                                                 \
+	"Coll stop\n"                                                                                                  \
+	"Group stop\n"                                                                                                 \
 	"GroupApi stop\n"
 
 static const struct {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the stand-in run their ranks as forked processes, one device each; a rank that fails says where and exits 1. */
+/* Tests of the stand-in run their ranks as forked processes, one device each; a rank that fails says where and exits 1.
+ */
 #ifndef TEST_SIM_RANKS_H
 #define TEST_SIM_RANKS_H
 
@@ -42,12 +43,12 @@ uint64_t now_ns(void);
 uint64_t process_cpu_ns(void);
 
 /* In a rank. */
-#define CHECK(condition)                                                                                      \
-	do {                                                                                                  \
-		if (!(condition)) {                                                                           \
-			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);               \
-			_Exit(1);                                                                             \
-		}                                                                                             \
+#define CHECK(condition)                                                                                               \
+	do {                                                                                                           \
+		if (!(condition)) {                                                                                    \
+			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                        \
+			_Exit(1);                                                                                      \
+		}                                                                                                      \
 	} while (0)
 #define NCCL(call) CHECK((call) == ncclSuccess)
 #define CU(call)   CHECK((call) == CUDA_SUCCESS)

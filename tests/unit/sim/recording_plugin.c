@@ -10,7 +10,7 @@
 
 #include "profiler_abi.h"
 
-#define EXPORT __attribute__((visibility("default")))
+#define EXPORT       __attribute__((visibility("default")))
 #define DEFAULT_MASK "0xE06"
 
 struct handle {
@@ -55,8 +55,10 @@ static void write_line(const char *format, ...)
 
 static const char *event_name(uint64_t type)
 {
-	static const char *const names[] = { "Group",	  "Coll",      "P2p",	   "ProxyOp",  "ProxyStep", "ProxyCtrl",
-					     "KernelCh", "NetPlugin", "GroupApi", "CollApi",  "P2pApi",	   "KernelLaunch" };
+	static const char *const names[] = {
+		"Group",    "Coll",      "P2p",      "ProxyOp", "ProxyStep", "ProxyCtrl",
+		"KernelCh", "NetPlugin", "GroupApi", "CollApi", "P2pApi",    "KernelLaunch"
+	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (type == 1u << i)
@@ -79,8 +81,8 @@ static void write_details(const struct event_v5 *event)
 		write_line(" depth %d\n", event->group_api.depth);
 		break;
 	case EVENT_COLL_API:
-		write_line(" %s %zu %s root %d\n", event->coll_api.function, event->coll_api.count, event->coll_api.type,
-			   event->coll_api.root);
+		write_line(" %s %zu %s root %d\n", event->coll_api.function, event->coll_api.count,
+			   event->coll_api.type, event->coll_api.root);
 		break;
 	case EVENT_P2P_API:
 		write_line(" %s %zu %s\n", event->p2p_api.function, event->p2p_api.count, event->p2p_api.type);

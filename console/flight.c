@@ -15,6 +15,8 @@
 
 enum { LIST = 256, COLUMN = 12, THREAD_COLUMN = 16, MISSING_SHOWN = 8, THREADS_SHOWN = 6 };
 
+static const uint64_t OLD_NS = 1000000000;
+
 static const char *or_unknown(const char *name)
 {
 	return name ? name : "unknown";
@@ -88,13 +90,28 @@ static const char *life_text(const struct replay_process *process)
 	}
 }
 
-static void print_threads(FILE *out, const struct replay_process *process, int width)
+/* A process that was stopped, or too busy, has no samples of its end: then how old the last ones are is said. */
+static void print_age(FILE *out, const struct last_seen *seen, uint64_t end_ns)
+{
+	uint64_t newest_ns = 0;
+
+	for (size_t i = 0; i < seen->count; i++) {
+		if (seen->threads[i].wait.end_ns > newest_ns)
+			newest_ns = seen->threads[i].wait.end_ns;
+	}
+	if (seen->count && end_ns > newest_ns + OLD_NS)
+		fprintf(out, "%*sthe last samples of its threads are %.1f s older than the end:\n", COLUMN + 2, "",
+			(double)(end_ns - newest_ns) / 1e9);
+}
+
+static void print_threads(FILE *out, const struct replay *replay, const struct replay_process *process, int width)
 {
 	struct last_seen seen;
 	char text[1024];
 
 	if (last_seen_read(&seen, feed_reader(process->feed)) != 0 || !seen.count)
 		fprintf(out, "%*sno samples of its threads\n", COLUMN + 2, "");
+	print_age(out, &seen, replay->last_ns);
 	for (size_t i = 0; i < seen.count && i < THREADS_SHOWN; i++) {
 		char *name = finding_escape(seen.threads[i].wait.thread);
 
@@ -120,7 +137,7 @@ static void print_missing(FILE *out, const struct replay *replay, const struct a
 		}
 		fprintf(out, " (host %.64s, pid %u), %s\n", replay_header(process)->host, replay_header(process)->pid,
 			life_text(process));
-		print_threads(out, process, width);
+		print_threads(out, replay, process, width);
 	}
 	if (flight->missing_count > MISSING_SHOWN)
 		fprintf(out, "%*salso ranks %s\n", COLUMN, "",

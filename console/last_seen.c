@@ -13,7 +13,9 @@
 
 enum { BATCH = 256 };
 static const uint64_t SECOND_NS = 1000000000;
-/* Silent threads are looked at 20 times a second: five looks missed, and it was not silent in between. */
+/* Threads of a silent process are looked at every 50 ms. One look missed: it may have been at work in between. */
+static const uint64_t MISSED_NS = 75000000;
+/* Five looks missed: it was. */
 static const uint64_t GAP_NS = 250000000;
 
 static struct last_seen_thread *find(struct last_seen *seen, uint32_t tid)
@@ -25,10 +27,15 @@ static struct last_seen_thread *find(struct last_seen *seen, uint32_t tid)
 	return NULL;
 }
 
-static bool same_place(const struct analysis_wait *a, const struct analysis_wait *b)
+/* Has the thread sat still since `before`? Its run-queue time grows whenever it is woken. */
+static bool stayed(const struct analysis_wait *before, const struct analysis_wait *now)
 {
-	return a->state == b->state && a->system_call == b->system_call && a->fd == b->fd &&
-	       !strcmp(a->wait_channel, b->wait_channel);
+	uint64_t between_ns = now->end_ns - before->end_ns;
+	bool woken = now->run_queue_ns != before->run_queue_ns;
+
+	return before->state == now->state && before->system_call == now->system_call && before->fd == now->fd &&
+	       !strcmp(before->wait_channel, now->wait_channel) && before->cpu_ns == now->cpu_ns &&
+	       between_ns <= GAP_NS && !(woken && between_ns > MISSED_NS);
 }
 
 static int take(struct last_seen *seen, const struct analysis_wait *wait)
@@ -43,7 +50,7 @@ static int take(struct last_seen *seen, const struct analysis_wait *wait)
 		seen->threads = threads;
 		thread = &threads[seen->count++];
 		*thread = (struct last_seen_thread){ .since_ns = wait->end_ns };
-	} else if (!same_place(&thread->wait, wait) || wait->end_ns - thread->wait.end_ns > GAP_NS) {
+	} else if (!stayed(&thread->wait, wait)) {
 		thread->since_ns = wait->end_ns;
 	}
 	thread->wait = *wait;

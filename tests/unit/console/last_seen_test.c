@@ -97,6 +97,34 @@ Test(last_seen, a_gap_without_samples_starts_anew)
 	last_seen_free(&seen);
 }
 
+static void ran(uint64_t at_ms, uint64_t run_delay_ns)
+{
+	struct rw_host_sample sample = { .monotonic_ns = at_ms * MS,
+					 .tid = 4711,
+					 .kind = RW_SAMPLE_STATE,
+					 .state = 'S',
+					 .system_call = 9999,
+					 .fd = -1,
+					 .run_delay_ns = run_delay_ns };
+
+	box_writer_sample(&writer, &sample);
+}
+
+Test(last_seen, a_thread_that_worked_while_a_look_was_missed_has_not_stayed)
+{
+	struct last_seen seen;
+
+	make();
+	ran(1000, 5000);
+	ran(1050, 5100);
+	ran(1150, 5200);
+	ran(1250, 5200);
+	read_back(&seen);
+	cr_assert_eq(seen.count, 1);
+	cr_expect_eq(seen.threads[0].since_ns, 1150 * MS);
+	last_seen_free(&seen);
+}
+
 Test(last_seen, a_stopped_thread_is_said_to_be_stopped)
 {
 	struct last_seen_thread thread = { .wait = { .state = 'T', .system_call = -1, .fd = -1 } };

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "console/box_runs.h"
+#include "finding/finding_text.h"
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -41,7 +43,10 @@ const struct argp box_choice_argp = {
 
 static void refuse(void *command, const char *path, const char *why)
 {
-	fprintf(stderr, "%s: %s: not read: %s\n", (const char *)command, path, why);
+	char *escaped = finding_escape(path);
+
+	fprintf(stderr, "%s: %s: not read: %s\n", (const char *)command, escaped ? escaped : "?", why);
+	free(escaped);
 }
 
 static int say_none(const struct box_choice *choice, const char *command)

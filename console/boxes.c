@@ -32,8 +32,12 @@ static void add_box(struct search *search, const char *path)
 	int error = box_reader_open(&entry.reader, AT_FDCWD, path, search->owner, why);
 
 	if (error) {
+		size_t length = strlen(path);
+		/* The reader's sentence starts with the path. */
+		bool named = !strncmp(why, path, length) && !strncmp(why + length, ": ", 2);
+
 		boxes->refused++;
-		search->refuse(search->argument, path, *why ? why : strerror(-error));
+		search->refuse(search->argument, path, named ? why + length + 2 : *why ? why : strerror(-error));
 		return;
 	}
 	entry.path = strdup(path);

@@ -107,6 +107,7 @@ Test(boxes, are_found_one_directory_down_and_a_foreign_file_is_refused_by_name)
 	cr_expect_eq(refusals.count, 1);
 	cr_expect_str_eq(refusals.path, path);
 	cr_expect_gt(strlen(refusals.why), 10);
+	cr_expect_null(strstr(refusals.why, path), "the path is said once");
 	boxes_close(&boxes);
 }
 

@@ -119,26 +119,35 @@ static bool has_frame(const struct analysis_wait *wait, const char *part)
 	return false;
 }
 
-/* Within 5 ms or 5 %: a loaded test machine delays the victim's clock_gettime() too. */
-static bool close_to(double measured, double truth)
-{
-	double difference = measured > truth ? measured - truth : truth - measured;
-
-	return difference < 5 || difference < truth / 20;
-}
-
 static double truth_ms(const struct bench *bench)
 {
 	return ms(bench->truth.end_ns - bench->truth.start_ns);
 }
 
+static double queue_ms(const struct bench *bench)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < bench->seen.count; i++) {
+		const struct analysis_wait *wait = &bench->seen.waits[i];
+		if (wait->kind == ANALYSIS_WAIT_RUN_QUEUE && wait->end_ns > bench->truth.start_ns &&
+		    wait->start_ns < bench->truth.end_ns)
+			sum += wait->run_queue_ns;
+	}
+	return ms(sum);
+}
+
+/* The victim's clock may show more: on a loaded machine it waits for a CPU before and after. That is reported by
+ * itself, but for the last 10 ms of it. */
 static void check_time(const struct bench *bench, const struct analysis_wait *wait)
 {
 	double measured = ms(wait->end_ns - wait->start_ns), parts = ms(wait->blocked_ns + wait->run_queue_ns);
 
 	printf("  %.2f ms, off the CPU for %.2f; by its own clock %.2f\n", measured, parts, truth_ms(bench));
-	CHECK(close_to(measured, truth_ms(bench)), "%.2f ms", measured);
-	CHECK(close_to(parts, measured), "off the CPU for %.2f of %.2f ms", parts, measured);
+	CHECK(measured < truth_ms(bench) + 0.1, "%.2f ms", measured);
+	CHECK(measured + queue_ms(bench) + 15 > truth_ms(bench), "%.2f ms and %.2f for a CPU", measured,
+	      queue_ms(bench));
+	CHECK(parts <= measured && parts + 5 > measured, "off the CPU for %.2f of %.2f ms", parts, measured);
 }
 
 static bool running(pid_t pid)
@@ -167,6 +176,19 @@ static void follow(struct bench *bench, pid_t pid)
 		}
 	}
 	kernel_source_poll(bench->kernel);
+	CHECK(!running(pid), "the victim has not ended after %d s", DEADLINE_MS / 1000);
+	kill(pid, SIGKILL);
+}
+
+/* Until it is in the read(2) where it waits for us to say go. */
+static void await_victim(struct bench *bench, pid_t pid)
+{
+	for (int tries = 0; tries < 1000 && !sample(&bench->seen, RW_LEVEL_ROOT, pid, SYS_read).tid; tries++) {
+		usleep(10000);
+		bench->seen.count = 0;
+		proc_source_look(bench->proc, 1, pid, 0, clock_ns(), on_wait, &bench->seen, NULL);
+	}
+	bench->seen.count = 0;
 }
 
 static void stall(struct bench *bench, const char *name, victim_stall *stall_body)
@@ -176,12 +198,17 @@ static void stall(struct bench *bench, const char *name, victim_stall *stall_bod
 	memset(&bench->seen, 0, sizeof(bench->seen));
 	bench->seen.exit_status = -1;
 	printf("%s\n", name);
-	if (victim_start(&victim, stall_body, bench->disk.mount) || kernel_source_watch(bench->kernel, 1, victim.pid)) {
+	int err = victim_start(&victim, stall_body, bench->disk.mount);
+	if (!err) {
+		await_victim(bench, victim.pid);
+		err = kernel_source_watch(bench->kernel, 1, victim.pid);
+	}
+	if (err) {
 		failures++;
-		printf("  FAILED: cannot start or watch the victim\n");
+		printf("  FAILED: cannot start or watch the victim: %s\n", strerror(-err));
 		return;
 	}
-	usleep(BEFORE_MS * 1000); /* it waits in read(2) for us to go */
+	usleep(BEFORE_MS * 1000);
 	victim_go(&victim);
 	follow(bench, victim.pid);
 	bench->truth = *victim.truth;
@@ -273,17 +300,12 @@ static void check_stop(struct bench *bench)
 
 static void check_queue(struct bench *bench)
 {
-	uint64_t sum = 0;
-
 	stall(bench, "slices of waiting for a CPU are summed", victim_spin);
-	for (int i = 0; i < bench->seen.count; i++) {
-		if (bench->seen.waits[i].kind == ANALYSIS_WAIT_RUN_QUEUE)
-			sum += bench->seen.waits[i].run_queue_ns;
-	}
-	printf("  %.2f ms; by its own schedstat %.2f\n", ms(sum), ms(bench->truth.run_queue_ns));
-	/* The last sum may have stayed below the threshold. */
-	CHECK(ms(sum) > ms(bench->truth.run_queue_ns) - 25 && ms(sum) < ms(bench->truth.run_queue_ns) + 25,
-	      "%.2f of %.2f ms", ms(sum), ms(bench->truth.run_queue_ns));
+	double sum = queue_ms(bench), truth = ms(bench->truth.run_queue_ns);
+
+	printf("  %.2f ms; by its own schedstat %.2f\n", sum, truth);
+	/* The first and the last sum may reach beyond its times, or have stayed below the threshold. */
+	CHECK(sum > truth * 0.9 - 25 && sum < truth * 1.1 + 25, "%.2f of %.2f ms", sum, truth);
 }
 
 static void check_fsync(struct bench *bench)

@@ -201,13 +201,12 @@ void victim_stop(struct victim_truth *truth, const char *folder)
 		kill(getppid(), SIGCONT);
 		_exit(0);
 	}
-	while (!truth->end_ns) {
-		uint64_t before = now_ns();
-		for (volatile int i = 0; i < 1000; i++)
-			;
-		if (now_ns() - before > 200000000) {
-			truth->start_ns = before;
-			end(truth);
+	/* Every moment lies between two readings of the clock, so the stop does too. */
+	for (uint64_t last = now_ns(); !truth->end_ns; last = truth->start_ns) {
+		truth->start_ns = now_ns();
+		if (truth->start_ns - last > 200000000) {
+			truth->end_ns = truth->start_ns;
+			truth->start_ns = last;
 		}
 	}
 	waitpid(stopper, NULL, 0);
@@ -223,7 +222,6 @@ static void write_and_sync(const char *folder)
 	memset(bytes, 1, sizeof(bytes));
 	if (fd < 0 || write(fd, bytes, sizeof(bytes)) != sizeof(bytes) || fsync(fd))
 		abort();
-	sleep_ms(60); /* still open when the test looks for its path */
 }
 
 void victim_fsync(struct victim_truth *truth, const char *folder)
@@ -231,7 +229,7 @@ void victim_fsync(struct victim_truth *truth, const char *folder)
 	begin(truth);
 	write_and_sync(folder);
 	end(truth);
-	truth->end_ns -= 60000000;
+	sleep_ms(60); /* the file is still open when the test looks for its path */
 }
 
 struct writer {

@@ -21,7 +21,7 @@ def mounted(script):
 
 
 SHM_CASES = {
-    "shm-16m": ("mount -t tmpfs -o size=16m tmpfs /dev/shm", r"recording to /dev/shm/.*\(1 MiB a process\)"),
+    "shm-16m": ("mount -t tmpfs -o size=16m tmpfs /dev/shm", r"recording to /dev/shm/.*for lack of space"),
     "shm-full": ("mount -t tmpfs -o size=1m tmpfs /dev/shm; head -c 2m /dev/zero > /dev/shm/full 2>/dev/null || :", LASTS_NOT),
     "shm-read-only": ("mount -t tmpfs -o ro tmpfs /dev/shm", LASTS_NOT),
     "shm-squatted": ("mount -t tmpfs tmpfs /dev/shm; mkdir -m 777 /dev/shm/rankwatch-0; chown nobody /dev/shm/rankwatch-0",
@@ -52,7 +52,10 @@ WRONG = {
 
 
 def wrong_variables(play):
-    return run_job(play, **WRONG), r"RANKWATCH_HISTROY.*RANKWATCH_HISTORY"
+    line = r"RANKWATCH_HISTROY.*RANKWATCH_HISTORY"
+    if not stage.ROOT:
+        return run_job(play, **{**WRONG, "RANKWATCH_DIR": str(play.boxes)}), line
+    return run_job(play, prefix=mounted("mount -t tmpfs tmpfs /dev/shm"), **WRONG), line
 
 
 def foreign_files(play):

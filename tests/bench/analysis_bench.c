@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* Operations a second through the analysis on one core: every operation is passed four times, as a live feed does. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "analysis/analysis.h"
+
+enum {
+	OPERATIONS_PER_STEP = 97,
+	LAYERS = 32,
+	BATCH = 20, /* operations of a rank per look at its box: 200 a second, 10 looks */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void ignore(void *argument, const struct rw_finding *finding)
+{
+	(void)argument;
+	printf("unexpected finding: %s\n", finding->text);
+}
+
+static void announce(struct analysis *analysis, int ranks)
+{
+	static struct rw_box_header box = { .host = "a", .job = "bench" };
+	for (int rank = 0; rank < ranks; rank++) {
+		box.world_rank = rank;
+		box.world_size = ranks;
+		struct analysis_process process = { .id = (analysis_process_id)rank, .pid = rank + 1, .box = &box };
+		struct rw_communicator communicator = { .id = 1, .rank = rank, .nranks = ranks, .born_ns = 1 };
+		if (analysis_add_process(analysis, &process) ||
+		    analysis_add_communicator(analysis, process.id, 0, &communicator))
+			abort();
+	}
+}
+
+/* FSDP: a forward pass of AllGathers, a backward pass of AllGather and ReduceScatter, one AllReduce. */
+static void describe(struct rw_operation *slot, uint64_t number, int rank)
+{
+	uint64_t in_step = number % OPERATIONS_PER_STEP, step = number / OPERATIONS_PER_STEP;
+	uint64_t base = 1000000000u + number * 5000000u + (uint64_t)(rank * 977 % 1000) * 1000u;
+	uint64_t scatters = in_step > LAYERS ? (in_step - LAYERS) / 2 : 0;
+	*slot = (struct rw_operation){
+		.ticket = number + 1,
+		.dtype = RW_DTYPE_BFLOAT16,
+		.count = 4096,
+		.api_tid = 1,
+		.api_ns = base,
+		.launch_end_ns = base + 20000,
+		.return_ns = base + 30000,
+		.progress = number + 1,
+		.started_seen_ns = base + 1000000,
+		.done_seen_ns = 1000000000u + number * 5000000u + 4000000u,
+	};
+	if (in_step == OPERATIONS_PER_STEP - 1) {
+		slot->function = RW_FUNCTION_ALL_REDUCE;
+		slot->count = 1;
+		slot->sequence = step;
+	} else if (in_step >= LAYERS && (in_step - LAYERS) % 2) {
+		slot->function = RW_FUNCTION_REDUCE_SCATTER;
+		slot->sequence = step * LAYERS + scatters;
+	} else {
+		slot->function = RW_FUNCTION_ALL_GATHER;
+		slot->sequence = step * 2 * LAYERS + in_step - scatters;
+	}
+}
+
+static void pass(struct analysis *analysis, int rank, uint64_t number)
+{
+	static const uint32_t stages[] = {
+		RW_KNOWN_IDENT | RW_KNOWN_API,
+		RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_TASK | RW_KNOWN_RETURN,
+		RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_TASK | RW_KNOWN_RETURN | RW_KNOWN_STARTED,
+		RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_TASK | RW_KNOWN_RETURN | RW_KNOWN_STARTED |
+			RW_KNOWN_DONE,
+	};
+	struct rw_operation slot;
+	describe(&slot, number, rank);
+	for (size_t i = 0; i < sizeof(stages) / sizeof(*stages); i++) {
+		slot.known = stages[i];
+		if (analysis_add_operation(analysis, (analysis_process_id)rank, &slot))
+			abort();
+	}
+}
+
+static void measure(int ranks, uint64_t operations)
+{
+	struct analysis *analysis = analysis_new(false, ignore, NULL);
+	if (!analysis)
+		abort();
+	announce(analysis, ranks);
+	uint64_t numbers = operations / (uint64_t)ranks, begin_ns = now_ns();
+	for (uint64_t first = 0; first < numbers; first += BATCH) {
+		for (int rank = 0; rank < ranks; rank++)
+			for (uint64_t number = first; number < first + BATCH && number < numbers; number++)
+				pass(analysis, rank, number);
+		analysis_tick(analysis, 1000000000u + (first + BATCH) * 5000000u);
+	}
+	double seconds = (double)(now_ns() - begin_ns) / 1e9;
+	struct analysis_summary summary;
+	analysis_summarise(analysis, &summary);
+	printf("%4d ranks: %.2f million operations/s (%llu operations, %llu steps recognised)\n", ranks,
+	       (double)summary.operations / seconds / 1e6, (unsigned long long)summary.operations,
+	       (unsigned long long)summary.steps);
+	analysis_free(analysis);
+}
+
+int main(void)
+{
+	measure(8, 4000000);
+	measure(256, 4000000);
+	return 0;
+}

@@ -76,8 +76,10 @@ static void judge_alive(const struct analysis *analysis, const struct root *root
 				       ? (double)(now_ns - process->life_ns) / (double)(now_ns - window.from_ns)
 				       : 1;
 	}
-	if (cause->class_ == RW_CAUSE_STOPPED)
+	if (cause->class_ == RW_CAUSE_STOPPED) {
+		verdict->kind = RW_KIND_GONE;
 		return;
+	}
 	uint64_t look_ns = now_ns > HANG_PROGRESS_WINDOW_NS ? now_ns - HANG_PROGRESS_WINDOW_NS : 0;
 	bool seen = cause->seen != RW_LEVEL_NONE;
 	bool gets_on = seen && cause_progress(&analysis->intern, process, process->enqueue_tid, look_ns, now_ns);

@@ -37,7 +37,7 @@ void text_cause(char *text, size_t room, const struct cause *cause, const struct
 		[RW_CAUSE_CPU] = "waiting for a CPU",  [RW_CAUSE_LOCK] = "waiting for a lock",
 		[RW_CAUSE_MEMORY] = "waiting for memory (page faults, reclaim)",
 		[RW_CAUSE_SOCKET] = "waiting for a socket or pipe",
-		[RW_CAUSE_STOPPED] = "stopped (SIGSTOP, debugger or freezer)",
+		[RW_CAUSE_STOPPED] = "stopped by a signal, a debugger or the freezer",
 		[RW_CAUSE_RUNNING] = "running on the CPU",
 	};
 	if (cause->class_ == RW_CAUSE_GONE)
@@ -122,9 +122,10 @@ void text_gone(struct record *record)
 {
 	const struct rw_finding *finding = &record->finding;
 	char who[128], operation[160], waiting[128];
-	bool killed = !strncmp(record->cause_text, "killed", strlen("killed"));
+	bool stopped = finding->cause.class_ == RW_CAUSE_STOPPED;
+	bool passive = stopped || !strncmp(record->cause_text, "killed", strlen("killed"));
 	snprintf(record->text, sizeof(record->text), "%s %s%s: %s %s for it in %s", subject(who, sizeof(who), record),
-		 killed ? "was " : "", record->cause_text, waiting_name(waiting, sizeof(waiting), finding),
+		 passive ? "was " : "", stopped ? "stopped" : record->cause_text, waiting_name(waiting, sizeof(waiting), finding),
 		 finding->late.waiting_count == 1 ? "waits" : "wait",
 		 operation_name(operation, sizeof(operation), finding));
 }

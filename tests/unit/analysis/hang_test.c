@@ -50,8 +50,9 @@ Test(hang, and_gone_are_named_within_five_seconds)
 	} cases[] = {
 		{ FAULT_NEVER, EVIDENCE_SLEEP, RW_KIND_HANG, RW_CAUSE_UNKNOWN, "rank 5 has not joined AllGather #",
 		  "clock_nanosleep(2)" },
-		{ FAULT_STOPPED, EVIDENCE_NOTHING, RW_KIND_HANG, RW_CAUSE_STOPPED, "rank 5 has not joined AllGather #",
-		  "stopped (SIGSTOP, debugger or freezer)" },
+		{ FAULT_STOPPED, EVIDENCE_NOTHING, RW_KIND_GONE, RW_CAUSE_STOPPED,
+		  "rank 5 was stopped: ranks 0-4,6,7 wait for it in AllGather #",
+		  "stopped by a signal, a debugger or the freezer" },
 		{ FAULT_KILLED, EVIDENCE_NOTHING, RW_KIND_GONE, RW_CAUSE_GONE,
 		  "rank 5 was killed by signal 9: ranks 0-4,6,7 wait for it in AllGather #", "killed by signal 9" },
 		{ FAULT_EXITED, EVIDENCE_NOTHING, RW_KIND_GONE, RW_CAUSE_GONE,

@@ -139,7 +139,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (!error && options.keep)
 		fprintf(stderr, "  kept      %s, and the black boxes: rankwatch report --job %s\n", demo.findings,
 			demo.job);
-	else if (!error)
+	else if (!error && status != SKIPPED)
 		fputs("  removed   the black boxes; --keep keeps them for \"rankwatch report\"\n", stderr);
 	demo_run_close(&demo, options.keep);
 	return status;

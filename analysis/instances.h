@@ -52,7 +52,7 @@ struct instance {
 	int32_t root_or_peer;
 	uint32_t serial; /* changes when the instance is forgotten */
 	uint8_t function, dtype, algorithm, protocol;
-	bool finished, judged, mismatch;
+	bool finished, judged;
 	uint32_t joined, started, done, excluded; /* operations that got that far */
 	/* Place in the step, from the member that appeared first; JOB_NONE = no member's steps are known yet. */
 	uint32_t place_member, steps_version;
@@ -79,9 +79,9 @@ struct instances {
 	struct instance *free;
 };
 
-/* Existing or new; NULL on lack of memory. */
+/* Existing or new; NULL on lack of memory, or when the pool is full of instances that were born later than born_ns. */
 struct instance *instances_get(struct instances *instances, struct communicator *communicator,
-			       const struct instance_key *key);
+			       const struct instance_key *key, uint64_t born_ns);
 /* Takes it out of the unfinished of its communicator; it stays known until the pool needs its place. */
 void instances_finish(struct instances *instances, struct instance *instance);
 /* Operation of a member; grows with the communicator. NULL on lack of memory. */

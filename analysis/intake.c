@@ -107,16 +107,13 @@ static struct instance_key key_of(const struct seat *seat, const struct rw_opera
 	return key;
 }
 
-/* The first rank says what the instance is; a later one that says otherwise is out of step with it. */
+/* The first rank says what the instance is. */
 static void describe(struct instance *instance, const struct rw_operation *slot)
 {
 	if (!instance->joined) {
 		instance->dtype = slot->dtype;
 		instance->count = slot->count;
 		instance->root_or_peer = -1;
-	} else if (!instance_is_point_to_point(instance) &&
-		   (instance->count != slot->count || instance->dtype != slot->dtype)) {
-		instance->mismatch = true;
 	}
 	if (slot->known & RW_KNOWN_TASK) {
 		instance->algorithm = slot->algorithm;
@@ -124,16 +121,16 @@ static void describe(struct instance *instance, const struct rw_operation *slot)
 	}
 }
 
-static int join(struct analysis *analysis, const struct seat *seat, struct trace *trace,
+static void join(struct analysis *analysis, const struct seat *seat, struct trace *trace,
 		const struct rw_operation *slot)
 {
 	struct member *member = &seat->communicator->members[seat->member];
 	struct instance_key key = key_of(seat, slot);
-	struct instance *instance = instances_get(&analysis->instances, seat->communicator, &key);
+	struct instance *instance = instances_get(&analysis->instances, seat->communicator, &key, slot->api_ns);
 	struct operation *operation =
 		instance ? instance_operation(&analysis->instances, instance, seat->member) : NULL;
-	if (!operation)
-		return -ENOMEM;
+	if (!operation) /* no memory, or too old for a full pool: a box read late, from its beginning */
+		return;
 	describe(instance, slot);
 	if (!operation->ticket)
 		instance->joined++;
@@ -146,7 +143,6 @@ static int join(struct analysis *analysis, const struct seat *seat, struct trace
 	trace->instance = instance;
 	trace->serial = instance->serial;
 	place_instance(analysis, instance, trace);
-	return 0;
 }
 
 static bool is_settled(const struct operation *operation)
@@ -229,9 +225,23 @@ static void close_host_operations(const struct instance *instance)
 	}
 }
 
+/* What a rank did before is known only while its trace is: older history is not judged. */
+static bool is_traced(const struct instance *instance)
+{
+	for (uint32_t i = 0; i < instance->room && i < instance->communicator->member_count; i++) {
+		uint64_t ticket = instance->operations[i].ticket;
+		const struct process *process = instance->communicator->members[i].process;
+		if (ticket && process->trace[ticket % JOB_TRACE].ticket != ticket)
+			return false;
+	}
+	return true;
+}
+
 static void finish(struct analysis *analysis, struct instance *instance)
 {
 	instances_finish(&analysis->instances, instance);
+	if (!is_traced(instance))
+		return;
 	lateness_judge(&analysis->job, instance);
 	close_host_operations(instance);
 	uint64_t wait_ns = instance->born_ns && instance->start_ns > instance->born_ns
@@ -252,7 +262,9 @@ static void update(struct analysis *analysis, struct process *process, struct in
 	update_operation(operation, slot);
 	describe(instance, slot);
 	instance->done += !was_settled && is_settled(operation);
-	if (!instance->finished && is_complete(instance))
+	/* A communicator that is not seen whole may only not be seen whole yet: that waits for the next tick. */
+	bool whole = instance->communicator->member_count == (uint32_t)instance->communicator->size;
+	if (whole && !instance->finished && is_complete(instance))
 		finish(analysis, instance);
 }
 
@@ -281,11 +293,11 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 	if (!instance && is_point_to_point(slot->function) && !(slot->known & RW_KNOWN_TASK))
 		return 0;
 	if (!instance) {
-		int err = join(analysis, seat, trace, slot);
-		if (err)
-			return err;
+		join(analysis, seat, trace, slot);
 		instance = trace->instance;
 	}
+	if (!instance)
+		return 0;
 	update(analysis, process, instance, trace, slot);
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include "analysis/analysis.h"
 #include "analysis/job.h"
 
-/* 0, -EINVAL or -ENOMEM. */
+/* 0 or -EINVAL. */
 int intake_operation(struct analysis *analysis, struct process *process, const struct rw_operation *slot);
 /* Finishes what is complete because a rank ended its communicator or went past it. */
 void intake_sweep(struct analysis *analysis);

@@ -91,6 +91,7 @@ static void copy_header(struct process *process, const struct rw_box_header *box
 	process->world_rank = box->world_rank;
 	process->world_size = box->world_size;
 	process->generation = box->generation;
+	process->dropped = box->dropped;
 	process->watchdog_ms = box->watchdog_ms;
 	process->watchdog_init_ms = box->watchdog_init_ms;
 	copy_text(process->host_name, sizeof(process->host_name), box->host, sizeof(box->host));
@@ -242,6 +243,7 @@ int job_add_communicator(struct job *job, struct process *process, uint32_t inde
 			return err;
 	}
 	seat->communicator->members[seat->member].ended = described->ended_ns != 0;
+	seat->communicator->members[seat->member].captured = described->captured;
 	return 0;
 }
 

@@ -15,7 +15,7 @@
 #define JOB_NONE UINT32_MAX
 
 enum {
-	JOB_TRACE = 2048, /* operations of a process that are found by ticket; a power of two */
+	JOB_TRACE = 4096, /* operations of a process that are found by ticket; a power of two */
 };
 
 struct instance;
@@ -54,7 +54,7 @@ struct process {
 	uint64_t last_ns;	 /* last time stamp that it gave */
 	uint64_t last_launch_ns; /* on any communicator */
 	uint32_t enqueue_tid;	 /* thread of its last operation */
-	uint64_t operations, untracked, dropped, captured;
+	uint64_t operations, untracked, dropped;
 	struct seat *seats;
 	uint32_t seat_count;
 	struct trace *trace; /* JOB_TRACE */
@@ -78,6 +78,7 @@ struct member {
 	int32_t comm_rank;
 	bool ended;
 	uint64_t gpu_started, gpu_done; /* last words of the GPU page */
+	uint64_t captured;
 	uint64_t last_sequence[RW_FUNCTION_COUNT]; /* + 1, so that 0 is none */
 };
 

@@ -551,11 +551,18 @@ void history_play(struct history *history, struct analysis *analysis, double unt
 	}
 }
 
-void history_restart(struct history *history)
+void history_catch_up(struct history *history, struct analysis *analysis, double until_ms)
 {
-	history->started = false;
-	history->played = 0;
-	history->finding_count = 0;
+	for (int rank = 0; rank < history->job.ranks; rank++) {
+		announce(history, analysis, rank);
+		for (size_t i = 0; i < history->event_count && history->events[i].ms <= until_ms; i++)
+			if (history->events[i].rank == rank)
+				play_event(history, analysis, &history->events[i]);
+	}
+	while (history->played < history->event_count && history->events[history->played].ms <= until_ms)
+		history->played++;
+	history->started = true;
+	history->tick_ms = until_ms;
 }
 
 static void copy(char *to, size_t room, const char *from)

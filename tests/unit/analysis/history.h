@@ -88,10 +88,10 @@ struct history;
 
 struct history *history_new(const struct history_job *job);
 void history_free(struct history *history);
-/* Plays what happened in (after_ms, until_ms] with a tick every 100 ms; until_ms 0 = all of it. */
+/* Plays what happened since the last call up to until_ms with a tick every 100 ms; until_ms 0 = all of it. */
 void history_play(struct history *history, struct analysis *analysis, double until_ms);
-/* Adds the processes and communicators. history_play() does it by itself when it starts at the beginning. */
-void history_restart(struct history *history);
+/* What a collector does that starts late: reads one box after the other up to this moment, and ticks only then. */
+void history_catch_up(struct history *history, struct analysis *analysis, double until_ms);
 /* Findings emitted so far by an analysis made with history_emit and this history. */
 void history_emit(void *argument, const struct rw_finding *finding);
 const struct history_finding *history_findings(const struct history *history, size_t *count);

@@ -272,18 +272,24 @@ Test(straggler, a_second_analysis_that_starts_in_the_middle_finds_the_same_id)
 	struct history_job job = eight;
 	job.faults[0] = (struct history_fault){
 		.kind = FAULT_HOST, .rank = 0, .first_step = 9, .ms = 500, .evidence = EVIDENCE_FSYNC_SELF };
+	job.steps = 400;
+	job.layers = 24;
+	job.compute_ms = 8;
 	struct run first = play(&job);
 	const struct history_finding *before = opened(&first, RW_KIND_STRAGGLER, 0);
 	cr_assert(before);
 
-	/* The restarted collector reads all boxes up to now at once, and ticks then. */
+	/* Long after, so that the first boxes hold more than fits; the restarted collector reads them whole. */
 	struct run second = { .history = history_new(&job) };
 	second.analysis = analysis_new(false, history_emit, second.history);
-	history_play(second.history, second.analysis, 0);
+	double now_ms = history_step_ms(second.history, 300) + 10;
+	history_catch_up(second.history, second.analysis, now_ms);
+	history_play(second.history, second.analysis, now_ms + 2000);
 	second.findings = history_findings(second.history, &second.count);
 	const struct history_finding *after = opened(&second, RW_KIND_STRAGGLER, 0);
 	cr_assert(after);
 	cr_expect_str_eq(before->id, after->id);
+	cr_expect_eq(after->class_, RW_CAUSE_IO);
 	end(&first);
 	end(&second);
 }

@@ -3,10 +3,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 100, NAME_COLUMNS = 48 };
+#include "finding/path_text.h"
+
+enum { COLUMNS = 100 };
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -27,20 +30,6 @@ static bool is_text(const json_t *object, const char *key, const char *expected)
 	return text && strcmp(text, expected) == 0;
 }
 
-static bool is_continuation(char byte)
-{
-	return ((unsigned char)byte & 0xc0) == 0x80;
-}
-
-static size_t columns(const char *text)
-{
-	size_t count = 0;
-
-	for (; *text; text++)
-		count += !is_continuation(*text);
-	return count;
-}
-
 static void print_duration(FILE *out, double ms)
 {
 	if (ms < 1000)
@@ -59,49 +48,13 @@ static void print_ranks(FILE *out, const json_t *ranks)
 		json_int_t last = first;
 
 		fprintf(out, "%s%lld", i ? "," : "", (long long)first);
-		while (i + 1 < count && json_integer_value(json_array_get(ranks, i + 1)) == last + 1) {
+		while (i + 1 < count && last < INT32_MAX && json_integer_value(json_array_get(ranks, i + 1)) == last + 1) {
 			last++;
 			i++;
 		}
 		if (last > first)
 			fprintf(out, "-%lld", (long long)last);
 	}
-}
-
-/* The end of `name`'s first `wanted` columns, in bytes. */
-static size_t bytes_of_columns(const char *name, size_t wanted)
-{
-	size_t at = 0;
-
-	while (name[at] && wanted--) {
-		at++;
-		while (is_continuation(name[at]))
-			at++;
-	}
-	return at;
-}
-
-/* The file's name says most: directories go first, then the middle of a name that is itself too long. */
-static void print_path(FILE *out, const char *path, size_t room)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	size_t length = columns(name);
-
-	if (columns(path) <= room) {
-		fputs(path, out);
-		return;
-	}
-	if (slash && slash != path)
-		fputs(path[0] == '/' ? "/…/" : "…/", out);
-	else if (slash)
-		fputc('/', out);
-	if (length <= NAME_COLUMNS) {
-		fputs(name, out);
-		return;
-	}
-	fprintf(out, "%.*s…%s", (int)bytes_of_columns(name, NAME_COLUMNS / 2), name,
-		name + bytes_of_columns(name, length - (NAME_COLUMNS / 2 - 1)));
 }
 
 /* "rank 0 makes …" becomes "rank 0 (host a, pid 4711) makes …": who to look for belongs on the first line. */
@@ -216,12 +169,12 @@ static void write_cause(FILE *out, const json_t *finding)
 		fclose(stream);
 	}
 	if (before && after) {
-		size_t used = strlen("  because   on ") + columns(before) + columns(after);
+		size_t used = strlen("  because   on ") + path_text_columns(before) + path_text_columns(after);
 
 		fputs(before, out);
 		if (path) {
 			fputs(" on ", out);
-			print_path(out, path, used < COLUMNS ? COLUMNS - used : 0);
+			path_text_print(out, path, used < COLUMNS ? COLUMNS - used : 0);
 		}
 		fputs(after, out);
 	}

@@ -11,7 +11,7 @@ enum { ADDRESS_PATH = sizeof(((struct sockaddr_un *)0)->sun_path) };
 struct address {
 	char directory[ADDRESS_PATH];
 	char shared[ADDRESS_PATH]; /* the first collector of a user has this one */
-	char own[ADDRESS_PATH];	   /* a second one, of another job, has its own beside it */
+	char own[ADDRESS_PATH];    /* a second one, of another job, has its own beside it */
 };
 
 /* runtime_dir: XDG_RUNTIME_DIR or NULL. 0 or -ENAMETOOLONG. */

@@ -10,7 +10,7 @@
 struct board_entry {
 	char id[24];
 	enum rw_severity severity; /* highest so far */
-	char *line;		   /* NULL: closed */
+	char *line;                /* NULL: closed */
 };
 
 struct board {

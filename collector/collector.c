@@ -39,9 +39,9 @@ struct collector {
 	struct board board;
 	int findings_fd; /* -1 none */
 	uint64_t ticks, busy_ns;
-	bool catching_up; /* what is told was so once: only what is still open at the end is news */
+	bool catching_up;    /* what is told was so once: only what is still open at the end is news */
 	uint64_t leaving_ns; /* since when a launcher waits for the summary, 0 = none does */
-	bool left;	     /* the last launcher has gone and has its summary */
+	bool left;           /* the last launcher has gone and has its summary */
 };
 
 static int64_t realtime_offset_ns(void)
@@ -194,7 +194,8 @@ static void answer_leaving(struct collector *collector, uint64_t now_ns)
 
 static bool is_idle(const struct collector *collector)
 {
-	return live_boxes_count(collector->boxes) == 0 && (!collector->socket || socket_clients(collector->socket) == 0);
+	return live_boxes_count(collector->boxes) == 0 &&
+	       (!collector->socket || socket_clients(collector->socket) == 0);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -234,8 +235,8 @@ static void find_places(struct collector *collector)
 	identity_read(&collector->identity, from_environment, NULL, 0, NULL, 0);
 	if (options->job)
 		snprintf(collector->identity.job, sizeof(collector->identity.job), "%s", options->job);
-	collector->place_count = box_places(directory, getenv("XDG_RUNTIME_DIR"), geteuid(), collector->identity.job,
-					    collector->places);
+	collector->place_count =
+	    box_places(directory, getenv("XDG_RUNTIME_DIR"), geteuid(), collector->identity.job, collector->places);
 }
 
 /* The lock lies under the job's name always: a directory named by hand may serve several jobs. */
@@ -265,8 +266,10 @@ static void open_socket(struct collector *collector)
 	if (!err)
 		err = socket_open(&collector->socket, &collector->loop, &address, &events, why);
 	if (err)
-		fprintf(stderr, "rankwatch collect: no socket: %s: \"rankwatch findings\" and \"run\" see nothing of "
-				"this collector\n", why);
+		fprintf(stderr,
+			"rankwatch collect: no socket: %s: \"rankwatch findings\" and \"run\" see nothing of "
+			"this collector\n",
+			why);
 }
 
 static int open_sources(struct collector *collector)
@@ -331,7 +334,9 @@ static void start(struct collector *collector)
 static void say_level(const struct collector *collector)
 {
 	static const char *const levels[] = {
-		[RW_LEVEL_PROC] = "/proc of the same user", [RW_LEVEL_ROOT] = "/proc as root", [RW_LEVEL_EBPF] = "eBPF",
+		[RW_LEVEL_PROC] = "/proc of the same user",
+		[RW_LEVEL_ROOT] = "/proc as root",
+		[RW_LEVEL_EBPF] = "eBPF",
 	};
 	const char *why = host_why(collector->host);
 

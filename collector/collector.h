@@ -18,7 +18,7 @@ struct collector_options {
 	const char *directory; /* look here too; NULL: RANKWATCH_DIR */
 	const char *findings;  /* append JSON lines to this file, "-" is stdout; NULL: do not */
 	bool until_idle;       /* end when no client and no live box has been there for 3 s */
-	bool quiet;	       /* print neither findings nor level nor summary; errors are printed always */
+	bool quiet;            /* print neither findings nor level nor summary; errors are printed always */
 };
 
 /* Runs until SIGINT, SIGTERM or idle. Says on stderr what went wrong. */

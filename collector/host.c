@@ -14,8 +14,8 @@
 
 enum {
 	SUSPECTS = 16,
-	SAMPLE_MS = 45,	     /* a little less than the 50 ms between two polls */
-	COST_SHARE = 20,  /* a round of samples may take one part in so many of the time */
+	SAMPLE_MS = 45,  /* a little less than the 50 ms between two polls */
+	COST_SHARE = 20, /* a round of samples may take one part in so many of the time */
 	WHY = 256,
 };
 

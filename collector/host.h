@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this host shows of the processes, at the deepest level that rights and kernel allow: BPF for all of them, samples
- * of those that others wait for. Evidence goes to the analysis. One owner thread.
+ * What this host shows of the processes, at the deepest level that rights and kernel allow: BPF for all of them,
+ * samples of those that others wait for. Evidence goes to the analysis. One owner thread.
  */
 #ifndef COLLECTOR_HOST_H
 #define COLLECTOR_HOST_H

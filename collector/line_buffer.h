@@ -16,7 +16,8 @@ typedef void line_buffer_line(void *argument, char *line, size_t length);
 
 /* Calls `line` for every line that is complete now. 0, -ENOMEM or -EMSGSIZE: a line above the limit; the peer is not
  * one of ours and the buffer is of no more use. */
-int line_buffer_add(struct line_buffer *buffer, const char *bytes, size_t count, line_buffer_line *line, void *argument);
+int line_buffer_add(struct line_buffer *buffer, const char *bytes, size_t count, line_buffer_line *line,
+		    void *argument);
 void line_buffer_free(struct line_buffer *buffer);
 
 #endif

@@ -12,7 +12,7 @@ struct pidfd_exit_info {
 };
 
 #define PIDFD_EXIT_REQUEST _IOWR(0xff, 11, struct pidfd_exit_info)
-#define PIDFD_EXIT_KNOWN (UINT64_C(1) << 3)
+#define PIDFD_EXIT_KNOWN   (UINT64_C(1) << 3)
 
 _Static_assert(sizeof(struct pidfd_exit_info) == 64, "the kernel tells versions by size");
 

@@ -12,7 +12,7 @@
 
 enum box_state {
 	BOX_UNREADABLE, /* not (yet) a box: the plugin reserves the space before it writes the header */
-	BOX_REFUSED,	/* said so */
+	BOX_REFUSED,    /* said so */
 	BOX_OTHER_JOB,
 	BOX_OTHER_WORLD, /* its process had ended before we came, and nothing ties it to the processes that live */
 	BOX_LIVE,
@@ -27,11 +27,11 @@ struct live_box {
 	enum box_state state;
 	uint64_t seen_ns;
 	analysis_process_id id;
-	struct feed *feed;  /* BOX_LIVE */
-	pid_t pid;	    /* in our name space, 0 not visible */
-	int pidfd;	    /* -1 none */
-	uint64_t orphan_ns; /* when its lock was found free */
-	int exit_status;    /* -1 not known */
+	struct feed *feed;                        /* BOX_LIVE */
+	pid_t pid;                                /* in our name space, 0 not visible */
+	int pidfd;                                /* -1 none */
+	uint64_t orphan_ns;                       /* when its lock was found free */
+	int exit_status;                          /* -1 not known */
 	const struct live_boxes_request *request; /* of the boxes that it is one of */
 };
 

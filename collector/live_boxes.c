@@ -81,8 +81,9 @@ static struct live_box *add(struct live_boxes *boxes, const struct stat *status,
 
 	if (!box)
 		return NULL;
-	*box = (struct live_box){ .device = status->st_dev, .inode = status->st_ino, .seen_ns = now_ns, .pidfd = -1,
-			     .exit_status = -1 };
+	*box = (struct live_box){
+		.device = status->st_dev, .inode = status->st_ino, .seen_ns = now_ns, .pidfd = -1, .exit_status = -1
+	};
 	boxes->box[boxes->count++] = box;
 	return box;
 }
@@ -99,8 +100,8 @@ static bool is_ours(const struct live_boxes *boxes, const struct rw_box_header *
 }
 
 /* Boxes outlive their processes: those of an earlier run under the same job name are not ranks that are gone. One that
- * was found without its process belongs to this run if it is younger than we are, or shares a communicator with a process
- * that lives. */
+ * was found without its process belongs to this run if it is younger than we are, or shares a communicator with a
+ * process that lives. */
 static bool is_of_this_run(struct live_boxes *boxes, const struct box_reader *reader, enum box_life life)
 {
 	return life == BOX_ALIVE || (life == BOX_ORPHANED && reader->header.created_ns >= boxes->opened_ns) ||
@@ -128,7 +129,8 @@ static void name_mount(void *argument, uint64_t device, char file_system[16], ch
 	box->request->mount(box->request->argument, box->pid, device, file_system, device_name);
 }
 
-static enum box_state admit(struct live_boxes *boxes, struct live_box *box, struct box_reader *reader, const char *directory)
+static enum box_state admit(struct live_boxes *boxes, struct live_box *box, struct box_reader *reader,
+			    const char *directory)
 {
 	enum box_life life = box_reader_life(reader, &box->pid);
 
@@ -251,8 +253,8 @@ static void end(struct live_boxes *boxes, struct live_box *box)
 	box->state = BOX_ENDED;
 }
 
-/* The feed has told the analysis that the process ended, as far as the box knows; its status says how. A record that the
- * process itself left is worth more: exit() ran to its end. */
+/* The feed has told the analysis that the process ended, as far as the box knows; its status says how. A record that
+ * the process itself left is worth more: exit() ran to its end. */
 static void conclude(struct live_boxes *boxes, struct live_box *box)
 {
 	const struct rw_box_header *header = &feed_reader(box->feed)->header;

@@ -19,8 +19,8 @@ enum { LIVE_BOXES_PLACES = BOX_PLACES + 1 };
 struct live_boxes_request {
 	uv_loop_t *loop;
 	struct analysis *analysis;
-	const char *job;  /* NULL: boxes of any job */
-	uid_t owner;	  /* (uid_t)-1: anybody's */
+	const char *job;                /* NULL: boxes of any job */
+	uid_t owner;                    /* (uid_t)-1: anybody's */
 	char (*places)[BOX_PLACE_PATH]; /* copied */
 	int place_count;
 	/* A process has been found alive (pid: in our name space, 0 = not visible here), and has ended. */
@@ -38,8 +38,8 @@ int live_boxes_open(struct live_boxes **boxes, const struct live_boxes_request *
 /* The loop must run once more after this. Accepts NULL. */
 void live_boxes_close(struct live_boxes *boxes);
 
-/* Once, before the first live_boxes_poll(): looks for boxes and passes on what they hold so far in the order of time, so
- * that a collector that was started late, or again, sees the run as it was. */
+/* Once, before the first live_boxes_poll(): looks for boxes and passes on what they hold so far in the order of time,
+ * so that a collector that was started late, or again, sees the run as it was. */
 void live_boxes_catch_up(struct live_boxes *boxes, uint64_t now_ns);
 /* Looks for new files when a directory changed or a second has passed, passes on what is new in each box, concludes
  * boxes whose process ended. Call about ten times a second. */

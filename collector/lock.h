@@ -14,7 +14,8 @@ struct lock {
 };
 
 /* Takes the lock in the first place that can be made or used (owned by us, closed to others). 0; -EBUSY when another
- * process holds it (its pid in *holder, 0 not known); another -errno when no place is usable (path: the last one tried). */
+ * process holds it (its pid in *holder, 0 not known); another -errno when no place is usable (path: the last one
+ * tried). */
 int lock_take(struct lock *lock, char (*places)[BOX_PLACE_PATH], int count, pid_t *holder);
 void lock_release(struct lock *lock); /* accepts a lock that was not taken */
 

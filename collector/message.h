@@ -20,12 +20,12 @@ struct message_summary {
 	const char *directory; /* of the black boxes, NULL: none was found */
 	struct analysis_summary analysis;
 	size_t findings[MESSAGE_SEVERITIES]; /* by highest severity */
-	uint64_t lost;			     /* kernel records that found their ring full */
-	bool last;			     /* no other launcher of this job is left: print it */
+	uint64_t lost;                       /* kernel records that found their ring full */
+	bool last;                           /* no other launcher of this job is left: print it */
 };
 
-/* {"hello":{"job":…,"pid":…,"level":…,"why":…,"open":N}}: N findings that are open now follow. malloc'ed, NULL on lack of
- * memory. why: "" = nothing is missing. */
+/* {"hello":{"job":…,"pid":…,"level":…,"why":…,"open":N}}: N findings that are open now follow. malloc'ed, NULL on lack
+ * of memory. why: "" = nothing is missing. */
 char *message_hello(const char *job, enum rw_level level, const char *why, size_t open);
 /* {"summary":{…}}; likewise. */
 char *message_summary(const struct message_summary *summary);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a client may ask of the collector, one JSON object a line. `rankwatch run` joins and leaves; `rankwatch findings`
- * only listens. */
+/* What a client may ask of the collector, one JSON object a line. `rankwatch run` joins and leaves; `rankwatch
+ * findings` only listens. */
 #ifndef COLLECTOR_REQUEST_H
 #define COLLECTOR_REQUEST_H
 
@@ -8,8 +8,8 @@
 
 enum request {
 	REQUEST_UNKNOWN, /* of a newer client: ignored */
-	REQUEST_JOIN,	 /* {"join":"run"}: a launcher whose job this collector watches */
-	REQUEST_LEAVE,	 /* {"leave":"run"}: its job has ended; answered with the summary */
+	REQUEST_JOIN,    /* {"join":"run"}: a launcher whose job this collector watches */
+	REQUEST_LEAVE,   /* {"leave":"run"}: its job has ended; answered with the summary */
 };
 
 enum { REQUEST_LINE = 4096 };

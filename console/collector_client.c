@@ -66,8 +66,9 @@ int collector_client_open(struct collector_client *client, const char *job, enum
 	struct address address;
 	int err = address_fill(&address, getenv("XDG_RUNTIME_DIR"), geteuid(), job ? job : "local");
 
-	*client = (struct collector_client){ .fd = -1, .job = job, .message = message, .argument = argument,
-					     .input = { .limit = LONGEST_LINE } };
+	*client = (struct collector_client){
+		.fd = -1, .job = job, .message = message, .argument = argument, .input = { .limit = LONGEST_LINE }
+	};
 	if (err)
 		return err;
 	client->fd = job ? connect_to(address.own) : connect_to_any(&address);

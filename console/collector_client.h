@@ -13,7 +13,7 @@ struct collector_client {
 	int fd; /* -1: not connected */
 	const char *job;
 	bool greeted; /* the hello has come, and from a collector of `job` */
-	int error; /* what a line was refused for */
+	int error;    /* what a line was refused for */
 	struct line_buffer input;
 	void (*message)(void *argument, const json_t *message); /* hello, findings, summary; not yours to keep */
 	void *argument;

@@ -9,7 +9,8 @@
 
 /* New reference, NULL on lack of memory. realtime_offset_ns: CLOCK_REALTIME - CLOCK_MONOTONIC of the recording host. */
 json_t *finding_to_json(const struct rw_finding *finding, int64_t realtime_offset_ns);
-/* One line without the newline, malloc'ed; NULL on lack of memory. Strings from the job that are not UTF-8 are escaped. */
+/* One line without the newline, malloc'ed; NULL on lack of memory. Strings from the job that are not UTF-8 are escaped.
+ */
 char *finding_to_line(const struct rw_finding *finding, int64_t realtime_offset_ns);
 
 const char *finding_kind_name(enum rw_kind kind);

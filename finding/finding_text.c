@@ -48,7 +48,8 @@ static void print_ranks(FILE *out, const json_t *ranks)
 		json_int_t last = first;
 
 		fprintf(out, "%s%lld", i ? "," : "", (long long)first);
-		while (i + 1 < count && last < INT32_MAX && json_integer_value(json_array_get(ranks, i + 1)) == last + 1) {
+		while (i + 1 < count && last < INT32_MAX &&
+		       json_integer_value(json_array_get(ranks, i + 1)) == last + 1) {
 			last++;
 			i++;
 		}
@@ -88,7 +89,8 @@ static void write_head(FILE *out, const json_t *finding)
 /* Nothing that one thread does: the whole process has ended or stands still, or nobody knows. */
 static bool is_whole_process(const json_t *cause)
 {
-	return is_text(cause, "class", "gone") || is_text(cause, "class", "stopped") || is_text(cause, "class", "unknown");
+	return is_text(cause, "class", "gone") || is_text(cause, "class", "stopped") ||
+	       is_text(cause, "class", "unknown");
 }
 
 /* its thread "python-main" waits for its thread "tb-writer", which waits for …, */
@@ -101,7 +103,8 @@ static void write_chain(FILE *out, const json_t *cause)
 	if (!thread || is_whole_process(cause))
 		return;
 	fprintf(out, "its thread \"%s\"", thread);
-	json_array_foreach(json_object_get(cause, "chain"), i, link) {
+	json_array_foreach(json_object_get(cause, "chain"), i, link)
+	{
 		const char *target = text_of(link, "waits_for");
 
 		if (!target)
@@ -185,7 +188,8 @@ static void write_cause(FILE *out, const json_t *finding)
 /* In these the ranks are still waiting; the others tell of waits that came and went. */
 static bool is_stuck(const json_t *finding)
 {
-	return is_text(finding, "kind", "hang") || is_text(finding, "kind", "gone") || is_text(finding, "kind", "desync");
+	return is_text(finding, "kind", "hang") || is_text(finding, "kind", "gone") ||
+	       is_text(finding, "kind", "desync");
 }
 
 /* 100 s (RANKWATCH_TIMEOUT): 88 s left */

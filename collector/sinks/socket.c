@@ -135,7 +135,8 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
 		drop(client);
 }
 
-/* SO_PEERCRED is filled in by the kernel at connect(2): it cannot be forged, unlike the file's mode it cannot be raced. */
+/* SO_PEERCRED is filled in by the kernel at connect(2): it cannot be forged, unlike the file's mode it cannot be raced.
+ */
 static bool is_allowed(const uv_pipe_t *pipe)
 {
 	struct ucred peer;

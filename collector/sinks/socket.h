@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The collector's socket: a hello, every open finding, then changes, as JSON lines. Peers of another user are turned away,
- * one that does not read is dropped: nobody can make the collector wait.
+ * The collector's socket: a hello, every open finding, then changes, as JSON lines. Peers of another user are turned
+ * away, one that does not read is dropped: nobody can make the collector wait.
  */
 #ifndef COLLECTOR_SINKS_SOCKET_H
 #define COLLECTOR_SINKS_SOCKET_H

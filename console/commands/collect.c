@@ -38,20 +38,25 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const struct argp_option collect_options[] = {
-	{ "dir", 'd', "DIRECTORY", 0, "Look for black boxes here too; without --job those of any job in it are taken", 0 },
-	{ "findings", KEY_FINDINGS, "FILE", 0, "Append findings to FILE as JSON lines, as they change; - is standard output", 0 },
+	{ "dir", 'd', "DIRECTORY", 0, "Look for black boxes here too; without --job those of any job in it are taken",
+	  0 },
+	{ "findings", KEY_FINDINGS, "FILE", 0,
+	  "Append findings to FILE as JSON lines, as they change; - is standard output", 0 },
 	{ "job", 'j', "NAME", 0, "The job to watch; otherwise as the environment names it, else \"local\"", 0 },
 	{ "quiet", 'q', NULL, 0, "Print neither findings nor the level nor a summary", 0 },
-	{ "until-idle", KEY_UNTIL_IDLE, NULL, 0, "End when neither a process of the job nor a client has been there for 3 s", 0 },
+	{ "until-idle", KEY_UNTIL_IDLE, NULL, 0,
+	  "End when neither a process of the job nor a client has been there for 3 s", 0 },
 	{ 0 },
 };
 
 static const struct argp collect_argp = {
 	.options = collect_options,
 	.parser = parse,
-	.doc = "Watches the black boxes of one job on this node, and its processes as deeply as the kernel and your rights "
+	.doc = "Watches the black boxes of one job on this node, and its processes as deeply as the kernel and your "
+	       "rights "
 	       "allow, and prints findings as they open and close. \"rankwatch run\" starts it by itself.\v"
-	       "Only one collector serves a job on a node; \"rankwatch findings\" listens to it. Ends at SIGINT and SIGTERM.\n\n"
+	       "Only one collector serves a job on a node; \"rankwatch findings\" listens to it. Ends at SIGINT and "
+	       "SIGTERM.\n\n"
 	       "Examples:\n"
 	       "  rankwatch collect --job slurm-81123\n"
 	       "  rankwatch collect --findings /var/log/rankwatch.jsonl --quiet\n",

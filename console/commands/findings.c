@@ -116,7 +116,8 @@ static int run(const struct command *command, int argc, char **argv)
 
 	command_parse(command, argc, argv, 0, &listener.options);
 	listener.colour = terminal_has_colour(STDOUT_FILENO);
-	err = collector_client_open(&listener.client, listener.options.job, COLLECTOR_CLIENT_ANYWHERE, on_message, &listener);
+	err = collector_client_open(&listener.client, listener.options.job, COLLECTOR_CLIENT_ANYWHERE, on_message,
+				    &listener);
 	if (!err)
 		err = listen_to_collector(&listener);
 	collector_client_close(&listener.client);

@@ -183,8 +183,9 @@ static const struct job_environment *prepare(struct run *run)
 		return NULL;
 	}
 	if (run->environment.other)
-		fprintf(stderr, "rankwatch run: NCCL_PROFILER_PLUGIN was %s: it is kept in RANKWATCH_CHAIN but not loaded, "
-				"NCCL takes one plugin\n",
+		fprintf(stderr,
+			"rankwatch run: NCCL_PROFILER_PLUGIN was %s: it is kept in RANKWATCH_CHAIN but not loaded, "
+			"NCCL takes one plugin\n",
 			run->environment.other);
 	return &run->environment;
 }
@@ -230,7 +231,8 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const struct argp_option run_options[] = {
-	{ "findings", KEY_FINDINGS, "FILE", 0, "Append findings to FILE as JSON lines, as they change; - is standard output", 0 },
+	{ "findings", KEY_FINDINGS, "FILE", 0,
+	  "Append findings to FILE as JSON lines, as they change; - is standard output", 0 },
 	{ "job", 'j', "NAME", 0, "Name the job; otherwise the scheduler's variables do, else a name is made up", 0 },
 	{ "json", 'J', NULL, 0, "Findings as JSON lines on standard output instead of text on standard error", 0 },
 	{ "no-preload", KEY_NO_PRELOAD, NULL, 0, "Do not preload the library: NCCL alone loads it", 0 },
@@ -242,14 +244,17 @@ static const struct argp run_argp = {
 	.options = run_options,
 	.parser = parse,
 	.args_doc = "COMMAND [ARGUMENT...]",
-	.doc = "Runs COMMAND so that every rank in it records itself, watches the ranks of this node, and says on standard "
-	       "error which one makes the others wait, and why. Exit status and signals are COMMAND's own; it never waits "
-	       "for rankwatch.\v"
-	       "With srun, mpirun or in a container it belongs inside, in front of the program. Several on one node share one "
-	       "collector.\n\n"
-	       "Examples:\n"
-	       "  rankwatch run -- torchrun --nproc-per-node 8 train.py\n"
-	       "  srun rankwatch run --findings findings.jsonl -- python train.py\n",
+	.doc =
+	    "Runs COMMAND so that every rank in it records itself, watches the ranks of this node, and says on "
+	    "standard "
+	    "error which one makes the others wait, and why. Exit status and signals are COMMAND's own; it never waits "
+	    "for rankwatch.\v"
+	    "With srun, mpirun or in a container it belongs inside, in front of the program. Several on one node share "
+	    "one "
+	    "collector.\n\n"
+	    "Examples:\n"
+	    "  rankwatch run -- torchrun --nproc-per-node 8 train.py\n"
+	    "  srun rankwatch run --findings findings.jsonl -- python train.py\n",
 };
 
 const struct command run_command = {

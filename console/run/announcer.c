@@ -11,10 +11,10 @@ static const uint64_t minute_ns = UINT64_C(60000000000);
 static const uint64_t moment_ns = UINT64_C(2000000000);
 
 struct announcement {
-	char *key;	 /* kind and ranks */
-	json_t *finding; /* newest */
+	char *key;                  /* kind and ranks */
+	json_t *finding;            /* newest */
 	uint64_t seen_ns, shown_ns; /* shown 0: never */
-	bool is_new;	 /* not shown as it is now */
+	bool is_new;                /* not shown as it is now */
 };
 
 static const char *text_of(const json_t *finding, const char *key)
@@ -26,7 +26,8 @@ static const char *text_of(const json_t *finding, const char *key)
 
 static bool is_taken(const json_t *finding)
 {
-	return json_is_integer(json_object_get(finding, "schema")) && strcmp(text_of(finding, "severity"), "notice") != 0;
+	return json_is_integer(json_object_get(finding, "schema")) &&
+	       strcmp(text_of(finding, "severity"), "notice") != 0;
 }
 
 static char *key_of(const json_t *finding)

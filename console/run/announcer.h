@@ -15,13 +15,13 @@ struct announcement;
 struct announcer {
 	FILE *text; /* people read it here; NULL: not */
 	bool colour;
-	int lines_fd; /* JSON lines go here as findings change; -1: nowhere */
+	int lines_fd;                       /* JSON lines go here as findings change; -1: nowhere */
 	struct announcement *announcements; /* by kind and ranks */
 	size_t count, room;
 };
 
-/* A finding from `warning` up is shown as text at most once a minute for the same kind and ranks, at first when its cause
- * is known or after a moment. Everything else is ignored. */
+/* A finding from `warning` up is shown as text at most once a minute for the same kind and ranks, at first when its
+ * cause is known or after a moment. Everything else is ignored. */
 void announcer_take(struct announcer *announcer, const json_t *finding, uint64_t now_ns);
 /* Prints what is due. Call about ten times a second. */
 void announcer_tick(struct announcer *announcer, uint64_t now_ns);

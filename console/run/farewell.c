@@ -44,7 +44,8 @@ static bool find_boxes(const char *job, char path[BOX_PLACE_PATH])
 
 static void print_absence(FILE *out)
 {
-	fputs("rankwatch: no communicator seen. Likely reasons: the program did not use NCCL, or on one rank only; its NCCL is\n"
+	fputs("rankwatch: no communicator seen. Likely reasons: the program did not use NCCL, or on one rank only; its "
+	      "NCCL is\n"
 	      "  older than 2.26, or linked into it without profiler plugins; it started its ranks elsewhere; it set\n"
 	      "  NCCL_PROFILER_PLUGIN itself. \"rankwatch doctor -- COMMAND\" finds out which.\n",
 	      out);
@@ -60,8 +61,10 @@ void farewell_print(FILE *out, const char *job, const json_t *summary)
 	if (json_integer_value(json_object_get(body, "ranks_seen")) > 0)
 		message_print_summary(out, "rankwatch", summary);
 	else if (find_boxes(job, path))
-		fprintf(out, "rankwatch: the job was recorded, but no collector watched it to its end: rankwatch report %s\n",
-			path);
+		fprintf(
+		    out,
+		    "rankwatch: the job was recorded, but no collector watched it to its end: rankwatch report %s\n",
+		    path);
 	else
 		print_absence(out);
 }

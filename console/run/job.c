@@ -20,8 +20,8 @@ static void fill_signals(sigset_t *signals)
 	sigaddset(signals, SIGCHLD);
 }
 
-static void __attribute__((noreturn)) become(const struct job *job, char **argv,
-					     const struct job_environment *environment)
+static void __attribute__((noreturn))
+become(const struct job *job, char **argv, const struct job_environment *environment)
 {
 	int err;
 

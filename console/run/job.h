@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The job: a child in the same process group and on the same terminal, as if it had been started without us. Signals that
- * reach us are passed on, our status is its status. One per process.
+ * The job: a child in the same process group and on the same terminal, as if it had been started without us. Signals
+ * that reach us are passed on, our status is its status. One per process.
  */
 #ifndef CONSOLE_RUN_JOB_H
 #define CONSOLE_RUN_JOB_H
@@ -16,7 +16,7 @@ struct job {
 	pid_t pid;
 	int signal_fd; /* readable when a signal waits, SIGCHLD too */
 	bool ended;
-	int status; /* wait(2)'s, once it has ended */
+	int status;    /* wait(2)'s, once it has ended */
 	sigset_t mask; /* signal mask that we were started with */
 };
 

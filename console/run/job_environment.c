@@ -68,10 +68,10 @@ static bool set(const char *name, const char *value)
 int job_environment_apply(const struct job_environment *environment)
 {
 	return set("RANKWATCH_CHAIN", environment->other) && set("NCCL_PROFILER_PLUGIN", INSTALL_PLUGIN_NAME) &&
-			       set("RANKWATCH_JOB", environment->names_job ? environment->job : NULL) &&
-			       set("LD_LIBRARY_PATH", environment->library_path) && set("LD_PRELOAD", environment->preload)
-		       ? 0
-		       : -ENOMEM;
+		       set("RANKWATCH_JOB", environment->names_job ? environment->job : NULL) &&
+		       set("LD_LIBRARY_PATH", environment->library_path) && set("LD_PRELOAD", environment->preload)
+		   ? 0
+		   : -ENOMEM;
 }
 
 void job_environment_clear(struct job_environment *environment)

@@ -8,9 +8,9 @@
 #include "console/install.h"
 
 struct job_environment {
-	char job[64];	   /* the job's name, as plugin and collector will both see it */
-	bool names_job;	   /* nothing in the environment does: RANKWATCH_JOB must */
-	const char *other; /* a plugin that NCCL_PROFILER_PLUGIN names already, NULL none */
+	char job[64];                 /* the job's name, as plugin and collector will both see it */
+	bool names_job;               /* nothing in the environment does: RANKWATCH_JOB must */
+	const char *other;            /* a plugin that NCCL_PROFILER_PLUGIN names already, NULL none */
 	char *library_path, *preload; /* NULL: leave as it is */
 };
 

@@ -6,30 +6,41 @@
 struct launcher {
 	const char *name;
 	bool short_values_attached; /* -n8 is one word with its value */
-	bool has_verb;		    /* docker run, kubectl exec: options follow a verb */
-	bool has_object;	    /* and then an image or a pod, before the program */
-	bool is_script;		    /* what follows the options is a script, not the program */
-	const char *flags;	    /* options without a value, each between two spaces */
-	const char *pairs;	    /* options with two */
+	bool has_verb;              /* docker run, kubectl exec: options follow a verb */
+	bool has_object;            /* and then an image or a pod, before the program */
+	bool is_script;             /* what follows the options is a script, not the program */
+	const char *flags;          /* options without a value, each between two spaces */
+	const char *pairs;          /* options with two */
 };
 
 #define MPI_FLAGS                                                                                                      \
-	" --allow-run-as-root --oversubscribe --tag-output --bynode --byslot --display-map --report-bindings -q -v "     \
-	"--quiet --verbose --nooversubscribe --do-not-launch --enable-recovery -oversubscribe -tag-output -l -verbose "
+	" --allow-run-as-root --oversubscribe --tag-output --bynode --byslot --display-map --report-bindings -q -v "   \
+	"--quiet --verbose --nooversubscribe --do-not-launch --enable-recovery -oversubscribe -tag-output -l "         \
+	"-verbose "
 #define MPI_PAIRS " --mca -mca --gmca -gmca --prtemca --pmixmca -env -genv "
 
 static const struct launcher launchers[] = {
-	{ .name = "srun", .short_values_attached = true,
-	  .flags = " --exclusive --overlap --overcommit --label --unbuffered --pty --quiet --verbose --no-kill --spread-job "
-		   "--preserve-env --disable-status --immediate --wait-all-nodes --kill-on-bad-exit --contiguous -O -l -u "
-		   "-Q -v -s -H -k -K -Z -E -X " },
-	{ .name = "sbatch", .short_values_attached = true, .is_script = true,
-	  .flags = " --exclusive --overcommit --parsable --requeue --no-requeue --wait --quiet --verbose --hold --contiguous "
+	{ .name = "srun",
+	  .short_values_attached = true,
+	  .flags =
+	      " --exclusive --overlap --overcommit --label --unbuffered --pty --quiet --verbose --no-kill --spread-job "
+	      "--preserve-env --disable-status --immediate --wait-all-nodes --kill-on-bad-exit --contiguous -O -l -u "
+	      "-Q -v -s -H -k -K -Z -E -X " },
+	{ .name = "sbatch",
+	  .short_values_attached = true,
+	  .is_script = true,
+	  .flags = " --exclusive --overcommit --parsable --requeue --no-requeue --wait --quiet --verbose --hold "
+		   "--contiguous "
 		   "--spread-job --test-only -O -W -Q -v -s -H -k " },
 	{ .name = "mpirun", .flags = MPI_FLAGS, .pairs = MPI_PAIRS },
 	{ .name = "mpiexec", .flags = MPI_FLAGS, .pairs = MPI_PAIRS },
-	{ .name = "kubectl", .has_verb = true, .has_object = true, .flags = " -i -t -it -ti --stdin --tty --quiet -q --rm " },
-	{ .name = "docker", .has_verb = true, .has_object = true,
+	{ .name = "kubectl",
+	  .has_verb = true,
+	  .has_object = true,
+	  .flags = " -i -t -it -ti --stdin --tty --quiet -q --rm " },
+	{ .name = "docker",
+	  .has_verb = true,
+	  .has_object = true,
 	  .flags = " --rm -d --detach -i --interactive -t --tty -it -ti -itd -dit --init --privileged --read-only -P "
 		   "--publish-all --no-healthcheck --oom-kill-disable --quiet -q " },
 };
@@ -117,7 +128,8 @@ void launcher_print_advice(FILE *out, int argc, char *const *argv, const char *i
 	const struct launcher *launcher = find(argv[0]);
 	int program = find_program(launcher, argc, argv);
 
-	fprintf(out, "%s starts the ranks elsewhere: put \"%s\" inside, in front of the program", launcher->name, inserted);
+	fprintf(out, "%s starts the ranks elsewhere: put \"%s\" inside, in front of the program", launcher->name,
+		inserted);
 	if (launcher->is_script) {
 		fprintf(out, ", in the script%s%s\n", program < argc ? " " : "", program < argc ? argv[program] : "");
 		return;

@@ -115,8 +115,8 @@ static void say_silence(struct supervisor *supervisor, uint64_t now_ns)
 			"\"rankwatch report\"\n");
 }
 
-/* Connected is not joined: another job's collector may have the shared path, which its hello tells, or a stopped one, which
- * says nothing. Then only the path that ours would have counts for a while. */
+/* Connected is not joined: another job's collector may have the shared path, which its hello tells, or a stopped one,
+ * which says nothing. Then only the path that ours would have counts for a while. */
 static bool is_connected(struct supervisor *supervisor, uint64_t now_ns)
 {
 	enum collector_client_where where = COLLECTOR_CLIENT_ANYWHERE;
@@ -177,8 +177,9 @@ bool supervisor_note(struct supervisor *supervisor, pid_t pid, int status, uint6
 	supervisor->pid = 0;
 	plan_next(supervisor, now_ns);
 	if (WIFSIGNALED(status))
-		fprintf(stderr, "rankwatch run: the collector was ended by signal %d (%s): starting another; "
-				"the job is not affected\n",
+		fprintf(stderr,
+			"rankwatch run: the collector was ended by signal %d (%s): starting another; "
+			"the job is not affected\n",
 			WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return true;
 }

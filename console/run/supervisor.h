@@ -20,8 +20,8 @@ struct supervisor {
 	struct collector_client client;
 	void (*message)(void *argument, const json_t *message);
 	void *argument;
-	pid_t pid;	/* of the collector that we started, 0 = none */
-	int errors_fd;	/* its stderr, -1 none */
+	pid_t pid;      /* of the collector that we started, 0 = none */
+	int errors_fd;  /* its stderr, -1 none */
 	char said[256]; /* its last line: one that comes again and again is printed once */
 	struct line_buffer errors;
 	uint64_t started_ns, next_start_ns, pause_ns;

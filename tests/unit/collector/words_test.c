@@ -90,7 +90,8 @@ Test(request, join_and_leave_are_understood_and_everything_else_is_ignored)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		cr_expect_eq(request_parse(cases[i].line, strlen(cases[i].line)), cases[i].request, "%s", cases[i].line);
+		cr_expect_eq(request_parse(cases[i].line, strlen(cases[i].line)), cases[i].request, "%s",
+			     cases[i].line);
 }
 
 Test(message, a_hello_says_the_level_and_why_it_is_no_deeper)

@@ -74,8 +74,8 @@ static struct announcer announcer(void)
 
 static void take(struct announcer *announcer, const char *state, const char *class_, int rank, uint64_t now_ns)
 {
-	json_t *finding = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s, s:{s:s, s:s}}", "schema", 1, "id", "x", "state",
-				    state, "severity", "warning", "kind", "straggler", "ranks", rank, "text", "slow",
+	json_t *finding = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s, s:{s:s, s:s}}", "schema", 1, "id", "x",
+				    "state", state, "severity", "warning", "kind", "straggler", "ranks", rank, "text", "slow",
 				    "cause", "class", class_, "text", class_);
 
 	announcer_take(announcer, finding, now_ns);

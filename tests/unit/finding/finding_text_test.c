@@ -85,7 +85,8 @@ Test(finding_text, a_hang_says_what_was_missed_and_what_the_watchdog_leaves)
 
 	cr_expect_str_eq(text,
 		"HANG       rank 0 (host a, pid 4711) has not joined for 12 s (likely)\n"
-		"  missed   AllGather #118 on ~fsdp; ranks 0,2,4-6 wait · watchdog 100 s (RANKWATCH_TIMEOUT): 99 s left\n");
+		"  missed   AllGather #118 on ~fsdp; ranks 0,2,4-6 wait · watchdog 100 s (RANKWATCH_TIMEOUT): "
+		"99 s left\n");
 	free(text);
 }
 
@@ -102,7 +103,8 @@ Test(finding_text, what_the_first_line_says_of_a_hang_is_not_said_again)
 	char *text = printed(&finding);
 
 	cr_expect_str_eq(text,
-		"HANG       rank 0 (host a, pid 4711) has not joined AllGather #118 on ~fsdp: ranks 1-7 have waited 5.00 s\n"
+		"HANG       rank 0 (host a, pid 4711) has not joined AllGather #118 on ~fsdp: "
+		"ranks 1-7 have waited 5.00 s\n"
 		"  because  stopped (SIGSTOP)\n"
 		"  watchdog 100 s (RANKWATCH_TIMEOUT): 99 s left\n");
 	free(text);

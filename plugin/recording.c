@@ -18,7 +18,7 @@
 #include "plugin/message.h"
 
 _Atomic(struct recording *) recording_shared;
-const volatile unsigned char *recording_alive;
+_Atomic(const volatile unsigned char *) recording_alive;
 
 static struct recording the_recording;
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
@@ -164,21 +164,26 @@ static void say_start(const struct box_writer *box)
 		header->profiler_abi, header->gpu_progress_state);
 }
 
-/* A page that fork() wipes tells the child what it is, without a system call and also after a bare clone(). */
+/*
+ * A page that fork() wipes tells the child what it is, without a system call and also after a bare clone(). It is there
+ * before anybody takes a lock: a child that inherits a lock in use also inherits the page, and never waits for the
+ * lock.
+ */
 static int make_alive_page(void)
 {
-	unsigned char *page =
-	    mmap(NULL, (size_t)getpagesize(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t size = (size_t)getpagesize();
+	const volatile unsigned char *none = NULL;
 
+	if (atomic_load(&recording_alive))
+		return 0;
+	unsigned char *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return -errno;
-	if (madvise(page, (size_t)getpagesize(), MADV_WIPEONFORK) != 0) {
-		munmap(page, (size_t)getpagesize());
-		return -errno;
-	}
+	int err = madvise(page, size, MADV_WIPEONFORK) ? -errno : 0;
 	*page = 1;
-	recording_alive = page;
-	return 0;
+	if (err || !atomic_compare_exchange_strong(&recording_alive, &none, page))
+		munmap(page, size); /* or another thread was first */
+	return err;
 }
 
 static void read_config(struct config *config, bool speaks_for_node)
@@ -213,11 +218,7 @@ static int build(struct recording *recording, const struct recorder_communicator
 	read_config(&recording->config, speaks_for_node);
 	if (!recording->config.on)
 		return -ECANCELED;
-	int err = make_alive_page();
-	if (err)
-		message("not recording: this kernel cannot wipe memory on fork (before Linux 4.14)");
-	else
-		err = make_box(recording, &identity);
+	int err = make_box(recording, &identity);
 	if (err)
 		return err;
 	fill_header(recording, &identity, communicator);
@@ -250,20 +251,37 @@ static void review_rank(struct recording *recording, const struct recorder_commu
 		fill_identity(recording->box.header, &identity);
 }
 
-struct recording *recording_open(const struct recorder_communicator *communicator)
+static struct recording *open_once(const struct recorder_communicator *communicator)
 {
-	struct recording *recording;
+	struct recording *recording = recording_get();
 
-	pthread_mutex_lock(&opening);
-	recording = recording_get();
 	if (recording) {
 		review_rank(recording, communicator);
-	} else if (!refused && !recording_alive) {
-		refused = build(&the_recording, communicator) != 0;
-		recording = refused ? NULL : &the_recording;
-		/* Release: pairs with the acquire in recording_get(). */
-		atomic_store_explicit(&recording_shared, recording, memory_order_release);
+		return recording;
 	}
+	if (refused)
+		return NULL;
+	refused = build(&the_recording, communicator) != 0;
+	if (refused)
+		return NULL;
+	/* Release: pairs with the acquire in recording_get(). */
+	atomic_store_explicit(&recording_shared, &the_recording, memory_order_release);
+	return &the_recording;
+}
+
+struct recording *recording_open(const struct recorder_communicator *communicator)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	if (make_alive_page() != 0) {
+		if (!atomic_flag_test_and_set(&said))
+			message("not recording: no memory that fork() wipes (needs Linux 4.14)");
+		return NULL;
+	}
+	if (!*atomic_load(&recording_alive))
+		return NULL; /* a forked child */
+	pthread_mutex_lock(&opening);
+	struct recording *recording = open_once(communicator);
 	pthread_mutex_unlock(&opening);
 	return recording;
 }

@@ -46,14 +46,15 @@ struct recording {
 
 /* NULL in a forked child. The child inherits neither the box (MADV_DONTFORK) nor our thread: it must touch nothing. */
 extern _Atomic(struct recording *) recording_shared;
-extern const volatile unsigned char *recording_alive; /* page that a fork wipes; set before recording_shared */
+/* A page that a fork wipes; set before recording_shared. */
+extern _Atomic(const volatile unsigned char *) recording_alive;
 
 static inline struct recording *recording_get(void)
 {
 	/* Acquire: pairs with the release in recording_open(). */
 	struct recording *recording = atomic_load_explicit(&recording_shared, memory_order_acquire);
 
-	return recording && *recording_alive ? recording : NULL;
+	return recording && *atomic_load_explicit(&recording_alive, memory_order_relaxed) ? recording : NULL;
 }
 
 /* Returns the recording, making it when there is none, or NULL: switched off, no place for a box, or a forked child.

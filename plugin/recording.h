@@ -44,11 +44,11 @@ struct recording {
 	uint32_t nccl_version;
 };
 
-/* NULL in a forked child. The child inherits neither the box (MADV_DONTFORK) nor our thread: it must touch nothing. */
 extern _Atomic(struct recording *) recording_shared;
 /* A page that a fork wipes; set before recording_shared. */
 extern _Atomic(const volatile unsigned char *) recording_alive;
 
+/* NULL in a forked child. The child inherits neither the box (MADV_DONTFORK) nor our thread: it must touch nothing. */
 static inline struct recording *recording_get(void)
 {
 	/* Acquire: pairs with the release in recording_open(). */

@@ -252,6 +252,14 @@ static void write_operation(FILE *out, const json_t *finding)
 	}
 }
 
+/* "rank 6 was killed by signal 9": the first line is the cause. */
+static bool names_cause(const json_t *finding)
+{
+	const char *text = text_of(finding, "text"), *cause = text_of(json_object_get(finding, "cause"), "text");
+
+	return text && cause && is_whole_process(json_object_get(finding, "cause")) && strstr(text, cause);
+}
+
 /* Does the first line say already which operation it is, and who waits? */
 static bool names_operation(const json_t *finding)
 {
@@ -317,7 +325,7 @@ int finding_print(FILE *out, const json_t *finding, bool colour)
 	print_line(out, "", write_head, finding);
 	if (is_text(finding, "state", "closed"))
 		return 0;
-	if (json_is_object(json_object_get(finding, "cause")))
+	if (json_is_object(json_object_get(finding, "cause")) && !names_cause(finding))
 		print_line(out, "  because  ", write_cause, finding);
 	if (!names_operation(finding) && json_is_object(json_object_get(finding, "operation")))
 		print_line(out, is_stuck(finding) ? "  missed   " : "  late for ", write_operation, finding);

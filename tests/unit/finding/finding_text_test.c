@@ -134,6 +134,7 @@ Test(finding_text, a_cause_that_is_no_system_call_stands_for_itself)
 	finding.late.present = false;
 	finding.cause.class_ = RW_CAUSE_GONE;
 	finding.cause.text = "killed by signal 9";
+	finding.text = "rank 0 is gone";
 	finding.cause.share = -1;
 	finding.cause.system_call = finding.cause.path = finding.cause.thread = NULL;
 	finding.cause.file_system = finding.cause.device = NULL;
@@ -141,6 +142,11 @@ Test(finding_text, a_cause_that_is_no_system_call_stands_for_itself)
 	char *text = printed(&finding);
 
 	cr_expect(strstr(text, "  because  killed by signal 9\n"), "%s", text);
+	free(text);
+
+	finding.text = "rank 0 was killed by signal 9: ranks 1-7 wait";
+	text = printed(&finding);
+	cr_expect_null(strstr(text, "because"), "%s", text);
 	free(text);
 }
 

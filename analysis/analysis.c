@@ -127,7 +127,7 @@ void analysis_summarise(const struct analysis *analysis, struct analysis_summary
 		for (uint32_t k = 0; k < process->seat_count; k++)
 			if (process->seats[k].communicator)
 				summary->captured +=
-					process->seats[k].communicator->members[process->seats[k].member].captured;
+				    process->seats[k].communicator->members[process->seats[k].member].captured;
 		if (process->steps.step > summary->steps)
 			summary->steps = process->steps.step;
 	}

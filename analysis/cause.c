@@ -66,7 +66,7 @@ static void list_evidence(const struct tally *tally, struct cause *cause)
 		if (group->ns * 20 < tally->window_ns)
 			continue;
 		cause->evidence[cause->evidence_count++] =
-			(struct cause_evidence){ .ns = group->ns, .level = tally->level, .what = what_name(group) };
+		    (struct cause_evidence){ .ns = group->ns, .level = tally->level, .what = what_name(group) };
 	}
 }
 

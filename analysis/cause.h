@@ -32,14 +32,14 @@ struct cause_evidence {
 
 struct cause {
 	enum rw_cause_class class_;
-	double share; /* of the windows; -1 nothing is known */
+	double share;        /* of the windows; -1 nothing is known */
 	enum rw_level level; /* that the class rests on; RW_LEVEL_NONE = no evidence */
 	enum rw_level seen;  /* best level at which the thread was looked at in the windows */
-	bool inferred; /* a hop without a waker: likely at best */
-	bool idle;     /* the thread sleeps of its own will */
-	uint32_t tid;  /* the thread that should have enqueued */
+	bool inferred;       /* a hop without a waker: likely at best */
+	bool idle;           /* the thread sleeps of its own will */
+	uint32_t tid;        /* the thread that should have enqueued */
 	intern_id thread;
-	intern_id last_thread; /* the thread that the class is about */
+	intern_id last_thread;   /* the thread that the class is about */
 	const char *system_call; /* static, NULL */
 	int32_t fd;
 	intern_id path, file_system, device;

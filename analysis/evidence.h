@@ -14,8 +14,8 @@ enum {
 
 struct evidence_piece {
 	uint64_t start_ns, end_ns; /* a sample stands for [start, end] */
-	uint64_t run_queue_ns;	   /* of it: without a CPU */
-	uint64_t cpu_ns;	   /* of it: on a CPU; samples only */
+	uint64_t run_queue_ns;     /* of it: without a CPU */
+	uint64_t cpu_ns;           /* of it: on a CPU; samples only */
 	uint64_t device;
 	uint32_t tid, waker_tid;
 	int32_t system_call, fd;
@@ -35,7 +35,7 @@ struct evidence_thread {
 
 struct evidence {
 	struct evidence_piece *pieces; /* made with the first piece */
-	uint64_t count;		       /* pieces ever; piece i is at i % EVIDENCE_ROOM */
+	uint64_t count;                /* pieces ever; piece i is at i % EVIDENCE_ROOM */
 	struct evidence_thread threads[EVIDENCE_THREADS];
 };
 

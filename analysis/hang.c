@@ -73,8 +73,8 @@ static void judge_alive(const struct analysis *analysis, const struct root *root
 		cause->class_ = RW_CAUSE_STOPPED;
 		cause->system_call = NULL;
 		cause->share = now_ns > process->life_ns && process->life_ns > window.from_ns
-				       ? (double)(now_ns - process->life_ns) / (double)(now_ns - window.from_ns)
-				       : 1;
+				   ? (double)(now_ns - process->life_ns) / (double)(now_ns - window.from_ns)
+				   : 1;
 	}
 	if (cause->class_ == RW_CAUSE_STOPPED) {
 		verdict->kind = RW_KIND_GONE;
@@ -294,8 +294,9 @@ size_t hang_suspects(const struct analysis *analysis, struct analysis_suspect *s
 		    process->life == ANALYSIS_KILLED)
 			continue;
 		if (found < room)
-			suspects[found] = (struct analysis_suspect){
-				.process = process->id, .tid = process->enqueue_tid, .since_ns = standing->since_ns };
+			suspects[found] = (struct analysis_suspect){ .process = process->id,
+								     .tid = process->enqueue_tid,
+								     .since_ns = standing->since_ns };
 		found++;
 	}
 	free(roots);

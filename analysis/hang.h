@@ -10,17 +10,17 @@
 #include "analysis/instances.h"
 
 /* The shortest wait that is called a hang: at least HANG_STEPS steps, at most HANG_AFTER_MAX_NS. */
-#define HANG_AFTER_NS 3000000000u
-#define HANG_AFTER_MAX_NS 30000000000u
+#define HANG_AFTER_NS         3000000000u
+#define HANG_AFTER_MAX_NS     30000000000u
 #define HANG_AFTER_UNKNOWN_NS 10000000000u /* while no step is known: start-up, compilation */
-#define HANG_STEPS 3
+#define HANG_STEPS            3
 /* A rank that gets on, or that nobody could look at, is only noted until the larger of these. */
-#define HANG_PROGRESS_NS 30000000000u
-#define HANG_PROGRESS_SHARE 0.25 /* of the watchdog's time */
+#define HANG_PROGRESS_NS        30000000000u
+#define HANG_PROGRESS_SHARE     0.25 /* of the watchdog's time */
 #define HANG_PROGRESS_WINDOW_NS 2000000000u
-#define HANG_GONE_AFTER_NS 1000000000u
-#define HANG_TOGETHER_NS 1000000000u /* later ends and stops are consequences of the first */
-#define HANG_SUSPECT_NS 50000000u /* others have waited so long: the caller looks at the missing ranks' threads */
+#define HANG_GONE_AFTER_NS      1000000000u
+#define HANG_TOGETHER_NS        1000000000u /* later ends and stops are consequences of the first */
+#define HANG_SUSPECT_NS         50000000u /* others have waited so long: the caller looks at the missing ranks' threads */
 
 enum {
 	HANG_OPEN_MAX = 32,

@@ -14,16 +14,16 @@
 #include "analysis/steps.h"
 
 enum {
-	INSTANCES_MAX = 16384,		/* finished and unfinished together */
+	INSTANCES_MAX = 16384,              /* finished and unfinished together */
 	INSTANCES_OPERATIONS_MAX = 1 << 19, /* over all of them */
 };
 
 enum operation_state {
 	OPERATION_JOINED = 1 << 0,
 	OPERATION_LAUNCHED = 1 << 1,
-	OPERATION_STARTED = 1 << 2, /* arrived: its stream reached it; without GPU times: launched */
-	OPERATION_DONE = 1 << 3,    /* without GPU times: never set by itself */
-	OPERATION_HOST = 1 << 4,    /* no GPU progress for it: the host rule holds */
+	OPERATION_STARTED = 1 << 2,  /* arrived: its stream reached it; without GPU times: launched */
+	OPERATION_DONE = 1 << 3,     /* without GPU times: never set by itself */
+	OPERATION_HOST = 1 << 4,     /* no GPU progress for it: the host rule holds */
 	OPERATION_EXCLUDED = 1 << 5, /* untracked: never in flight, never late */
 };
 
@@ -36,7 +36,7 @@ struct operation {
 	uint64_t progress;
 	uint32_t tid;
 	/* Set by lateness_judge(), at most 71 minutes each: */
-	uint32_t by_us;	  /* after the median of the others */
+	uint32_t by_us;   /* after the median of the others */
 	uint32_t late_us; /* of it: its own, not spent waiting for others elsewhere, and not counted before */
 	uint32_t host_us; /* of by_us: the host launched late while its GPU had nothing to do */
 	uint32_t work_us; /* from its last finished operation to its arrival; 0 not known */
@@ -47,7 +47,7 @@ struct operation {
 struct instance {
 	struct communicator *communicator;
 	uint64_t sequence, count;
-	uint64_t born_ns; /* earliest enqueue */
+	uint64_t born_ns;       /* earliest enqueue */
 	int32_t source, target; /* p2p: ranks of the communicator; -1 collective */
 	int32_t root_or_peer;
 	uint32_t serial; /* changes when the instance is forgotten */
@@ -57,8 +57,8 @@ struct instance {
 	/* Place in the step, from the member that appeared first; JOB_NONE = no member's steps are known yet. */
 	uint32_t place_member, steps_version;
 	struct steps_place place;
-	uint64_t start_ns; /* last arrival, once judged */
-	uint64_t median_ns; /* arrival that lateness is counted from, once judged */
+	uint64_t start_ns;            /* last arrival, once judged */
+	uint64_t median_ns;           /* arrival that lateness is counted from, once judged */
 	struct operation *operations; /* by member of the communicator */
 	uint32_t room;
 	struct instance *previous, *next; /* unfinished of the communicator, or finished of all in order of finishing */

@@ -122,13 +122,13 @@ static void describe(struct instance *instance, const struct rw_operation *slot)
 }
 
 static void join(struct analysis *analysis, const struct seat *seat, struct trace *trace,
-		const struct rw_operation *slot)
+		 const struct rw_operation *slot)
 {
 	struct member *member = &seat->communicator->members[seat->member];
 	struct instance_key key = key_of(seat, slot);
 	struct instance *instance = instances_get(&analysis->instances, seat->communicator, &key, slot->api_ns);
 	struct operation *operation =
-		instance ? instance_operation(&analysis->instances, instance, seat->member) : NULL;
+	    instance ? instance_operation(&analysis->instances, instance, seat->member) : NULL;
 	if (!operation) /* no memory, or too old for a full pool: a box read late, from its beginning */
 		return;
 	describe(instance, slot);
@@ -218,8 +218,7 @@ static void close_host_operations(const struct instance *instance)
 		if (!(operation->state & OPERATION_HOST) ||
 		    operation->arrival_ns + LATENESS_NOISE_NS > instance->start_ns)
 			continue;
-		struct trace *trace =
-			&instance->communicator->members[i].process->trace[operation->ticket % JOB_TRACE];
+		struct trace *trace = &instance->communicator->members[i].process->trace[operation->ticket % JOB_TRACE];
 		if (trace->ticket == operation->ticket && !trace->done_ns)
 			trace->done_ns = instance->start_ns;
 	}
@@ -244,17 +243,16 @@ static void finish(struct analysis *analysis, struct instance *instance)
 		return;
 	lateness_judge(&analysis->job, instance);
 	close_host_operations(instance);
-	uint64_t wait_ns = instance->born_ns && instance->start_ns > instance->born_ns
-				   ? instance->start_ns - instance->born_ns
-				   : 0;
+	uint64_t wait_ns =
+	    instance->born_ns && instance->start_ns > instance->born_ns ? instance->start_ns - instance->born_ns : 0;
 	if (wait_ns > analysis->stragglers.longest_wait_ns)
 		analysis->stragglers.longest_wait_ns = wait_ns;
 	if (instance->place_member != JOB_NONE)
 		straggler_account(analysis, instance);
 }
 
-static void update(struct analysis *analysis, struct process *process, struct instance *instance,
-		   struct trace *trace, const struct rw_operation *slot)
+static void update(struct analysis *analysis, struct process *process, struct instance *instance, struct trace *trace,
+		   const struct rw_operation *slot)
 {
 	struct operation *operation = &instance->operations[trace->member];
 	bool was_settled = is_settled(operation);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Strings that evidence repeats thousands of times (paths, thread names, kernel symbols), each kept once and for as long
- * as the analysis lives. Bounded: when the room is used up, new strings become "". */
+/* Strings that evidence repeats thousands of times (paths, thread names, kernel symbols), each kept once and for as
+ * long as the analysis lives. Bounded: when the room is used up, new strings become "". */
 #ifndef ANALYSIS_INTERN_H
 #define ANALYSIS_INTERN_H
 

@@ -164,7 +164,7 @@ static struct communicator *find_communicator(struct job *job, const struct rw_c
 		if (job->communicators[i]->id == described->id && job->communicators[i]->size == described->nranks)
 			return job->communicators[i];
 	struct communicator **communicators =
-		grow(job->communicators, job->communicator_count, &job->communicator_room, sizeof(*communicators));
+	    grow(job->communicators, job->communicator_count, &job->communicator_room, sizeof(*communicators));
 	if (!communicators)
 		return NULL;
 	job->communicators = communicators;
@@ -209,8 +209,8 @@ static int take_seat(struct job *job, struct process *process, struct seat *seat
 		return -ENOMEM;
 	if (find_member(communicator, described->rank) != JOB_NONE)
 		return -EINVAL;
-	struct member *members = grow(communicator->members, communicator->member_count, &communicator->member_room,
-				      sizeof(*members));
+	struct member *members =
+	    grow(communicator->members, communicator->member_count, &communicator->member_room, sizeof(*members));
 	if (!members)
 		return -ENOMEM;
 	communicator->members = members;
@@ -218,7 +218,7 @@ static int take_seat(struct job *job, struct process *process, struct seat *seat
 	if (rank == JOB_NONE)
 		return -ENOMEM;
 	members[communicator->member_count] =
-		(struct member){ .process = process, .rank = rank, .comm_rank = described->rank };
+	    (struct member){ .process = process, .rank = rank, .comm_rank = described->rank };
 	*seat = (struct seat){ .communicator = communicator, .member = communicator->member_count++ };
 	if (described->nranks > job->ranks[rank].largest) {
 		job->ranks[rank].largest = described->nranks;
@@ -260,8 +260,8 @@ void job_number_ranks(struct job *job)
 	for (uint32_t i = 0; i < job->rank_count; i++) {
 		struct rank *rank = &job->ranks[i];
 		const struct process *process = rank->process;
-		bool launcher_knows = process->world_rank >= 0 && process->devices_used == 1 &&
-				      claimed_alone(job, process);
+		bool launcher_knows =
+		    process->world_rank >= 0 && process->devices_used == 1 && claimed_alone(job, process);
 		rank->world = launcher_knows ? process->world_rank : rank->largest_rank;
 	}
 }

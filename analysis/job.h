@@ -50,10 +50,10 @@ struct process {
 	uint32_t devices_used; /* devices with a communicator */
 	enum analysis_life life;
 	int exit_status;
-	uint64_t life_ns;	 /* when life became that */
-	uint64_t last_ns;	 /* last time stamp that it gave */
+	uint64_t life_ns;        /* when life became that */
+	uint64_t last_ns;        /* last time stamp that it gave */
 	uint64_t last_launch_ns; /* on any communicator */
-	uint32_t enqueue_tid;	 /* thread of its last operation */
+	uint32_t enqueue_tid;    /* thread of its last operation */
 	uint64_t operations, untracked, dropped;
 	struct seat *seats;
 	uint32_t seat_count;
@@ -66,9 +66,9 @@ struct process {
 struct rank {
 	struct process *process;
 	uint32_t device;
-	int32_t world;	      /* -1 not known yet */
-	int32_t largest;      /* size of the largest communicator it is in … */
-	int32_t largest_rank; /* … and its rank there */
+	int32_t world;          /* -1 not known yet */
+	int32_t largest;        /* size of the largest communicator it is in … */
+	int32_t largest_rank;   /* … and its rank there */
 	uint64_t late_until_ns; /* end of its last window of lateness */
 };
 

@@ -71,7 +71,8 @@ static uint32_t measure_arrivals(const struct instance *instance, struct measure
 			continue;
 		*host_only |= operation->state & OPERATION_HOST;
 		measures[count] = (struct measure){ .member = i, .arrival_ns = operation->arrival_ns };
-		look_back(communicator->members[i].process, operation, communicator->members[i].rank, &measures[count++]);
+		look_back(communicator->members[i].process, operation, communicator->members[i].rank,
+			  &measures[count++]);
 	}
 	return count;
 }
@@ -152,8 +153,8 @@ static void judge_one(struct job *job, struct instance *instance, const struct j
 {
 	struct operation *operation = &instance->operations[measure->member];
 	operation->work_us = microseconds(measure->work_ns);
-	uint64_t until_ns = measure->arrival_ns < judgement->still_until_ns ? measure->arrival_ns
-									   : judgement->still_until_ns;
+	uint64_t until_ns =
+	    measure->arrival_ns < judgement->still_until_ns ? measure->arrival_ns : judgement->still_until_ns;
 	if (until_ns < judgement->arrival_median_ns + LATENESS_NOISE_NS)
 		return;
 	uint64_t by_ns = until_ns - judgement->arrival_median_ns;

@@ -104,8 +104,7 @@ static int by_rank(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-const char *naming_communicator(char *text, size_t room, const struct job *job,
-				const struct communicator *communicator)
+const char *naming_communicator(char *text, size_t room, const struct job *job, const struct communicator *communicator)
 {
 	if (communicator->name[0]) {
 		snprintf(text, room, "%s", communicator->name);
@@ -130,11 +129,16 @@ const char *naming_communicator(char *text, size_t room, const struct job *job,
 const char *naming_function(uint8_t function)
 {
 	static const char *const names[RW_FUNCTION_COUNT] = {
-		[RW_FUNCTION_ALL_GATHER] = "AllGather", [RW_FUNCTION_ALL_REDUCE] = "AllReduce",
-		[RW_FUNCTION_ALL_TO_ALL] = "AllToAll",	[RW_FUNCTION_BROADCAST] = "Broadcast",
-		[RW_FUNCTION_GATHER] = "Gather",	[RW_FUNCTION_REDUCE] = "Reduce",
-		[RW_FUNCTION_REDUCE_SCATTER] = "ReduceScatter", [RW_FUNCTION_SCATTER] = "Scatter",
-		[RW_FUNCTION_SEND] = "Send",		[RW_FUNCTION_RECV] = "Recv",
+		[RW_FUNCTION_ALL_GATHER] = "AllGather",
+		[RW_FUNCTION_ALL_REDUCE] = "AllReduce",
+		[RW_FUNCTION_ALL_TO_ALL] = "AllToAll",
+		[RW_FUNCTION_BROADCAST] = "Broadcast",
+		[RW_FUNCTION_GATHER] = "Gather",
+		[RW_FUNCTION_REDUCE] = "Reduce",
+		[RW_FUNCTION_REDUCE_SCATTER] = "ReduceScatter",
+		[RW_FUNCTION_SCATTER] = "Scatter",
+		[RW_FUNCTION_SEND] = "Send",
+		[RW_FUNCTION_RECV] = "Recv",
 		[RW_FUNCTION_SEND_RECV] = "SendRecv",
 	};
 	return function < RW_FUNCTION_COUNT && names[function] ? names[function] : "operation";

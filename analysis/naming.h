@@ -10,7 +10,8 @@
 
 /* "rank 3", "ranks 0-2,4-7"; `ranks` ascending. Cut with "…" where it does not fit. Returns `text`. */
 const char *naming_ranks(char *text, size_t room, const int32_t *ranks, size_t count);
-/* NCCL's name; else the dimension of RANKWATCH_MESH with its size and stride, "~fsdp"; else its ranks. Returns `text`. */
+/* NCCL's name; else the dimension of RANKWATCH_MESH with its size and stride, "~fsdp"; else its ranks. Returns `text`.
+ */
 const char *naming_communicator(char *text, size_t room, const struct job *job,
 				const struct communicator *communicator);
 const char *naming_function(uint8_t function);

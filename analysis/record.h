@@ -16,7 +16,7 @@ enum {
 
 struct record {
 	struct rw_finding finding; /* points into the rest */
-	uint32_t subject; /* the finder's own number for what it is about */
+	uint32_t subject;          /* the finder's own number for what it is about */
 	uint64_t told_ns;
 	bool open;
 	int32_t *ranks, *waiting;

@@ -8,8 +8,8 @@ enum {
 	HISTORY_FIRST = 256,
 	HISTORY_MAX = 16384,
 	REPETITIONS = 3,
-	/* A run of one and the same operation is more often the layers of a first forward pass than a step, and two that
-	 * take turns are those of a backward pass. */
+	/* A run of one and the same operation is more often the layers of a first forward pass than a step, and two
+	 * that take turns are those of a backward pass. */
 	MONOTONOUS_MIN = 128,
 	SHORT_PERIOD = 16,
 	CHECK_EVERY = 8,

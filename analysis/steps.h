@@ -21,13 +21,13 @@ struct steps {
 	struct steps_entry *history; /* NULL while a period explains everything */
 	uint32_t history_count, history_room, next_check;
 	uint32_t history_first; /* where the first repetition starts */
-	uint64_t history_base; /* steps before the history */
-	uint32_t *pattern; /* signatures of one step; NULL while no period is known */
+	uint64_t history_base;  /* steps before the history */
+	uint32_t *pattern;      /* signatures of one step; NULL while no period is known */
 	uint32_t period, position;
-	uint32_t extras;   /* operations in a row that did not fit */
-	bool unexplained;  /* something did not fit since the last look at the history */
-	uint64_t step;	   /* the current one; 0 before the first */
-	uint32_t version;  /* counts the patterns found: places of different patterns are not the same places */
+	uint32_t extras;  /* operations in a row that did not fit */
+	bool unexplained; /* something did not fit since the last look at the history */
+	uint64_t step;    /* the current one; 0 before the first */
+	uint32_t version; /* counts the patterns found: places of different patterns are not the same places */
 };
 
 struct steps_place {

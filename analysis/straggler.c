@@ -249,7 +249,7 @@ static void start_step(struct stragglers *stragglers, const struct process *proc
 		return;
 	stragglers->clock = process->index;
 	stragglers->starts[step % STRAGGLER_STEPS] =
-		(struct step_start){ .step = step, .start_ns = instance->start_ns };
+	    (struct step_start){ .step = step, .start_ns = instance->start_ns };
 	end_step(stragglers, step - 1);
 }
 

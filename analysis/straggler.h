@@ -11,18 +11,18 @@
 #include "analysis/job.h"
 
 enum {
-	STRAGGLER_STEPS = 64,	/* steps of history per rank */
+	STRAGGLER_STEPS = 64,      /* steps of history per rank */
 	STRAGGLER_PLACE_LAST = 20, /* instances at a place that the first test looks at */
 	STRAGGLER_PLACE_MIN = 8,
 	STRAGGLER_PLACE_FEW = 12, /* with fewer, late in all of them */
 	STRAGGLER_IN_A_ROW = 3,
 	STRAGGLER_HISTORY_MIN = 5, /* steps before a change, without which there is no change point */
-	STRAGGLER_CLEAN = 5,	/* steps in a row that close the finding */
-	STRAGGLER_OWN_WORK = 8, /* instances at a place whose work is a pipelined rank's own history */
+	STRAGGLER_CLEAN = 5,       /* steps in a row that close the finding */
+	STRAGGLER_OWN_WORK = 8,    /* instances at a place whose work is a pipelined rank's own history */
 };
-#define STRAGGLER_COST_MIN_NS 20000000u
-#define STRAGGLER_SHARE_MIN 0.03
-#define STRAGGLER_PLACE_SHARE 0.8
+#define STRAGGLER_COST_MIN_NS   20000000u
+#define STRAGGLER_SHARE_MIN     0.03
+#define STRAGGLER_PLACE_SHARE   0.8
 #define STRAGGLER_SPREAD_FACTOR 2 /* beyond the 95th percentile of everybody's lateness */
 
 /* What a rank's lateness cost in one step. */
@@ -32,14 +32,14 @@ struct blame {
 
 /* One rank under observation, by index of the rank. */
 struct suspect {
-	struct blame blames[STRAGGLER_STEPS]; /* by step % STRAGGLER_STEPS */
-	struct cause_window windows[CAUSE_WINDOWS]; /* when others waited for it … */
+	struct blame blames[STRAGGLER_STEPS];            /* by step % STRAGGLER_STEPS */
+	struct cause_window windows[CAUSE_WINDOWS];      /* when others waited for it … */
 	struct cause_window host_windows[CAUSE_WINDOWS]; /* … and since its previous launch */
-	uint32_t window_count; /* ever; window i is at i % CAUSE_WINDOWS */
-	struct instance last; /* its latest late instance, without the operations … */
-	struct operation last_operation; /* … but its own */
-	uint64_t step; /* of the latest lateness */
-	uint64_t decided_ns; /* start of the instance at which a test said so; 0 = not suspected */
+	uint32_t window_count;                           /* ever; window i is at i % CAUSE_WINDOWS */
+	struct instance last;                            /* its latest late instance, without the operations … */
+	struct operation last_operation;                 /* … but its own */
+	uint64_t step;                                   /* of the latest lateness */
+	uint64_t decided_ns;   /* start of the instance at which a test said so; 0 = not suspected */
 	uint64_t candidate_ns; /* tick at which that was first seen; 0 = not yet */
 	uint64_t told_ns;
 	uint32_t clean; /* steps in a row */
@@ -49,7 +49,7 @@ struct suspect {
 /* Statistics of one place in the step of one process. */
 struct place {
 	const struct communicator *communicator;
-	uint32_t *marks; /* per member: bit 0 = late at the latest instance */
+	uint32_t *marks;   /* per member: bit 0 = late at the latest instance */
 	uint32_t *work_us; /* per member STRAGGLER_OWN_WORK, pipelined jobs only */
 	uint32_t member_room, count;
 };
@@ -70,8 +70,8 @@ struct stragglers {
 	struct places *places; /* by process */
 	uint32_t places_count;
 	struct step_start starts[STRAGGLER_STEPS];
-	uint32_t clock; /* process whose first operation starts a step; JOB_NONE none yet */
-	uint64_t first_step; /* accounted for; 0 none */
+	uint32_t clock;           /* process whose first operation starts a step; JOB_NONE none yet */
+	uint64_t first_step;      /* accounted for; 0 none */
 	uint64_t longest_wait_ns; /* earliest enqueue to last arrival, of all instances so far */
 };
 

@@ -36,8 +36,7 @@ static uint64_t since_step(const struct stragglers *stragglers, const struct sus
 }
 
 /* With several late ranks each is charged with what the job loses while the others are like the rest. */
-static uint64_t replay_cost(const struct analysis *analysis, const uint32_t *ranks, uint32_t count,
-			    uint64_t first_step)
+static uint64_t replay_cost(const struct analysis *analysis, const uint32_t *ranks, uint32_t count, uint64_t first_step)
 {
 	const struct stragglers *stragglers = &analysis->stragglers;
 	bool *healed = calloc(analysis->job.rank_count, sizeof(*healed));
@@ -104,10 +103,12 @@ static void find_cause(const struct analysis *analysis, const struct suspect *su
 		if (wider.share > cause->share)
 			*cause = wider;
 	}
-	/* A device that is late while its host did all in time is no matter of the host's threads, unless it was held. */
+	/* A device that is late while its host did all in time is no matter of the host's threads, unless it was held.
+	 */
 	if (!is_host_late(suspect) && cause->class_ != RW_CAUSE_STOPPED && cause->class_ != RW_CAUSE_CPU)
-		*cause = (struct cause){ .share = -1, .fd = -1, .seen = cause->seen, .tid = cause->tid,
-					 .thread = cause->thread };
+		*cause = (struct cause){
+			.share = -1, .fd = -1, .seen = cause->seen, .tid = cause->tid, .thread = cause->thread
+		};
 }
 
 /* The ranks that the finding is about: the whole host where all its ranks are suspected and another host is seen. */
@@ -142,7 +143,8 @@ static void set_late(struct record *record, const struct suspect *suspect, const
 	finding->late.lost_share = cost->step_ns ? (double)cost->lost_ns / (double)cost->step_ns : -1;
 	finding->late.since_step = (int64_t)cost->since_step;
 	if (finding->late.kind == RW_LATE_DEVICE)
-		record_add_missing(record, "the host was in time: the GPU's clocks, throttling and errors would tell more");
+		record_add_missing(record,
+				   "the host was in time: the GPU's clocks, throttling and errors would tell more");
 	if (host_arrival)
 		record_add_missing(record, "no GPU times: device-late and transfer-slow cannot be told from host-late");
 }
@@ -166,12 +168,11 @@ static int set_waiting(struct record *record, const struct analysis *analysis, c
 	return err;
 }
 
-static struct record *make_record(const struct analysis *analysis, const struct suspect *suspect,
-				  const uint32_t *ranks, uint32_t count, const struct cost *cost,
-				  const struct cause *cause)
+static struct record *make_record(const struct analysis *analysis, const struct suspect *suspect, const uint32_t *ranks,
+				  uint32_t count, const struct cost *cost, const struct cause *cause)
 {
-	struct record *record = record_new(&analysis->job, RW_KIND_STRAGGLER,
-					   count > 1 ? RW_SCOPE_HOST : RW_SCOPE_RANK, ranks, count);
+	struct record *record =
+	    record_new(&analysis->job, RW_KIND_STRAGGLER, count > 1 ? RW_SCOPE_HOST : RW_SCOPE_RANK, ranks, count);
 	if (!record)
 		return NULL;
 	const struct process *process = analysis->job.ranks[ranks[0]].process;

@@ -12,8 +12,8 @@ struct system_call {
 	int32_t number;
 	const char *name;
 	enum rw_cause_class class_; /* of a thread that sits in it, when nothing more precise is known */
-	bool by_file;  /* what it means depends on what is behind its descriptor */
-	bool by_waker; /* somebody else ends the wait: worth following */
+	bool by_file;               /* what it means depends on what is behind its descriptor */
+	bool by_waker;              /* somebody else ends the wait: worth following */
 };
 
 /* NULL when the table does not know it. */

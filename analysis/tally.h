@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How one thread spent given windows of time, by class and by what it was doing, from evidence of one level and kind. */
+/* How one thread spent given windows of time, by class and by what it was doing, from evidence of one level and kind.
+ */
 #ifndef ANALYSIS_TALLY_H
 #define ANALYSIS_TALLY_H
 

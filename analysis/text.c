@@ -33,8 +33,10 @@ static void text_end(char *text, size_t room, const struct process *process)
 void text_cause(char *text, size_t room, const struct cause *cause, const struct process *process)
 {
 	static const char *const texts[RW_CAUSE_COUNT] = {
-		[RW_CAUSE_UNKNOWN] = "not known",      [RW_CAUSE_IO] = "waiting for a disk",
-		[RW_CAUSE_CPU] = "waiting for a CPU",  [RW_CAUSE_LOCK] = "waiting for a lock",
+		[RW_CAUSE_UNKNOWN] = "not known",
+		[RW_CAUSE_IO] = "waiting for a disk",
+		[RW_CAUSE_CPU] = "waiting for a CPU",
+		[RW_CAUSE_LOCK] = "waiting for a lock",
 		[RW_CAUSE_MEMORY] = "waiting for memory (page faults, reclaim)",
 		[RW_CAUSE_SOCKET] = "waiting for a socket or pipe",
 		[RW_CAUSE_STOPPED] = "stopped by a signal, a debugger or the freezer",
@@ -58,7 +60,8 @@ void text_advice(char *text, size_t room, const struct cause *cause)
 		[RW_CAUSE_MEMORY] = "raise the memory limit, or find what fills the memory of this host",
 		[RW_CAUSE_SOCKET] = "look at the peer behind the socket or pipe; take it out of the step",
 		[RW_CAUSE_STOPPED] = "let it go on (kill -CONT PID), or find who stopped it",
-		[RW_CAUSE_RUNNING] = "profile this rank's threads (py-spy dump --pid PID): it computes while others wait",
+		[RW_CAUSE_RUNNING] =
+		    "profile this rank's threads (py-spy dump --pid PID): it computes while others wait",
 		[RW_CAUSE_GONE] = "look at the end of this rank's log and at the kernel log (OOM killer)",
 	};
 	const char *chosen = advice[cause->class_];
@@ -105,9 +108,12 @@ static const char *waiting_name(char *text, size_t room, const struct rw_finding
 void text_hang(struct record *record)
 {
 	static const char *const phases[] = {
-		[RW_PHASE_NONE] = "not joined",		 [RW_PHASE_INIT] = "not joined",
-		[RW_PHASE_CONNECT] = "not connected for", [RW_PHASE_ENQUEUED] = "enqueued but not launched",
-		[RW_PHASE_LAUNCHED] = "launched but not started", [RW_PHASE_RUNNING] = "started but not finished",
+		[RW_PHASE_NONE] = "not joined",
+		[RW_PHASE_INIT] = "not joined",
+		[RW_PHASE_CONNECT] = "not connected for",
+		[RW_PHASE_ENQUEUED] = "enqueued but not launched",
+		[RW_PHASE_LAUNCHED] = "launched but not started",
+		[RW_PHASE_RUNNING] = "started but not finished",
 	};
 	const struct rw_finding *finding = &record->finding;
 	char who[128], operation[160], waiting[128], waited[32];
@@ -125,7 +131,7 @@ void text_gone(struct record *record)
 	bool stopped = finding->cause.class_ == RW_CAUSE_STOPPED;
 	bool passive = stopped || !strncmp(record->cause_text, "killed", strlen("killed"));
 	snprintf(record->text, sizeof(record->text), "%s %s%s: %s %s for it in %s", subject(who, sizeof(who), record),
-		 passive ? "was " : "", stopped ? "stopped" : record->cause_text, waiting_name(waiting, sizeof(waiting), finding),
-		 finding->late.waiting_count == 1 ? "waits" : "wait",
+		 passive ? "was " : "", stopped ? "stopped" : record->cause_text,
+		 waiting_name(waiting, sizeof(waiting), finding), finding->late.waiting_count == 1 ? "waits" : "wait",
 		 operation_name(operation, sizeof(operation), finding));
 }

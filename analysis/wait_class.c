@@ -119,7 +119,7 @@ static bool classify_state(const struct evidence_piece *piece, struct wait_class
 		enum rw_cause_class class_;
 	} states[] = {
 		{ 'T', RW_CAUSE_STOPPED }, { 't', RW_CAUSE_STOPPED }, { 'Z', RW_CAUSE_GONE },
-		{ 'X', RW_CAUSE_GONE },	   { 'R', RW_CAUSE_RUNNING },
+		{ 'X', RW_CAUSE_GONE },    { 'R', RW_CAUSE_RUNNING },
 	};
 	/* Of a finished interval only stopped says more than its stack does. */
 	for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++) {

@@ -9,9 +9,9 @@
 struct wait_class {
 	enum rw_cause_class class_;
 	const struct system_call *system_call; /* NULL outside of one, or not known */
-	bool by_waker; /* another thread ends it: follow */
-	bool idle;     /* it chose to sleep: no progress, no cause */
-	bool known;    /* false: the piece says nothing */
+	bool by_waker;                         /* another thread ends it: follow */
+	bool idle;                             /* it chose to sleep: no progress, no cause */
+	bool known;                            /* false: the piece says nothing */
 };
 
 struct wait_class wait_classify(const struct intern *intern, const struct evidence_piece *piece);

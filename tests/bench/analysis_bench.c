@@ -77,7 +77,7 @@ static void pass(struct analysis *analysis, int rank, uint64_t number)
 		RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_TASK | RW_KNOWN_RETURN,
 		RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_TASK | RW_KNOWN_RETURN | RW_KNOWN_STARTED,
 		RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_TASK | RW_KNOWN_RETURN | RW_KNOWN_STARTED |
-			RW_KNOWN_DONE,
+		    RW_KNOWN_DONE,
 	};
 	struct rw_operation slot;
 	describe(&slot, number, rank);

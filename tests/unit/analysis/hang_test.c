@@ -5,8 +5,9 @@
 
 #include "history.h"
 
-static const struct history_job eight = { .ranks = 8, .steps = 30, .layers = 4, .compute_ms = 40, .jitter_ms = 2,
-					  .tail_ms = 8000 };
+static const struct history_job eight = {
+	.ranks = 8, .steps = 30, .layers = 4, .compute_ms = 40, .jitter_ms = 2, .tail_ms = 8000
+};
 
 struct run {
 	struct history *history;
@@ -60,8 +61,9 @@ Test(hang, and_gone_are_named_within_five_seconds)
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct history_job job = eight;
-		job.faults[0] = (struct history_fault){ .kind = cases[i].fault, .rank = 5, .first_step = 12,
-							.evidence = cases[i].evidence };
+		job.faults[0] = (struct history_fault){
+			.kind = cases[i].fault, .rank = 5, .first_step = 12, .evidence = cases[i].evidence
+		};
 		struct run run = play_until(&job, false, 0);
 		const struct history_finding *finding = loudest(&run);
 		cr_assert(finding, "case %zu", i);
@@ -84,8 +86,8 @@ Test(hang, a_rank_that_gets_on_is_only_noted_until_it_takes_too_long)
 {
 	struct history_job job = eight;
 	job.tail_ms = 40000;
-	job.faults[0] = (struct history_fault){ .kind = FAULT_NEVER, .rank = 2, .first_step = 12,
-						.evidence = EVIDENCE_BUSY };
+	job.faults[0] =
+	    (struct history_fault){ .kind = FAULT_NEVER, .rank = 2, .first_step = 12, .evidence = EVIDENCE_BUSY };
 	struct run run = play_until(&job, false, 0);
 	cr_assert_gt(run.count, 1);
 	cr_expect_eq(run.findings[0].severity, RW_NOTICE);
@@ -115,8 +117,10 @@ Test(hang, names_the_root_and_not_those_that_wait_for_it_elsewhere)
 	for (int rank = 0; rank < 8; rank++) {
 		struct history_job job = eight;
 		job.tensor_parallel = 2;
-		job.faults[0] = (struct history_fault){ .kind = rank % 2 ? FAULT_NEVER : FAULT_KILLED, .rank = rank,
-							.first_step = 12, .evidence = EVIDENCE_SLEEP };
+		job.faults[0] = (struct history_fault){ .kind = rank % 2 ? FAULT_NEVER : FAULT_KILLED,
+							.rank = rank,
+							.first_step = 12,
+							.evidence = EVIDENCE_SLEEP };
 		struct run run = play_until(&job, false, 0);
 		cr_assert(loudest(&run), "rank %d", rank);
 		for (size_t i = 0; i < run.count; i++)
@@ -129,8 +133,8 @@ Test(hang, a_job_that_ends_as_a_whole_has_lost_nobody)
 {
 	struct history_job job = eight;
 	for (int i = 0; i < 8; i++)
-		job.faults[i] = (struct history_fault){ .kind = i % 2 ? FAULT_KILLED : FAULT_EXITED, .rank = i,
-							.first_step = 20 };
+		job.faults[i] =
+		    (struct history_fault){ .kind = i % 2 ? FAULT_KILLED : FAULT_EXITED, .rank = i, .first_step = 20 };
 	struct run run = play_until(&job, false, 0);
 	cr_expect_eq(run.count, 0);
 	end(&run);
@@ -189,11 +193,15 @@ Test(hang, history_cut_at_any_moment_never_names_a_wrong_rank)
 		job.seed = seed;
 		job.tensor_parallel = seed % 3 ? 0 : 2;
 		if (seed % 2)
-			job.faults[0] = (struct history_fault){ .kind = FAULT_NEVER, .rank = rank, .first_step = 12,
-								.evidence = EVIDENCE_SLEEP };
+			job.faults[0] = (struct history_fault){
+				.kind = FAULT_NEVER, .rank = rank, .first_step = 12, .evidence = EVIDENCE_SLEEP
+			};
 		else
-			job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = rank, .first_step = 12,
-								.ms = 900, .evidence = EVIDENCE_FSYNC_SELF };
+			job.faults[0] = (struct history_fault){ .kind = FAULT_HOST,
+								.rank = rank,
+								.first_step = 12,
+								.ms = 900,
+								.evidence = EVIDENCE_FSYNC_SELF };
 		struct history *history = history_new(&job);
 		double cut_ms = HISTORY_BASE_MS + (history_end_ms(history) - HISTORY_BASE_MS) * (seed * 37 % 300) / 300;
 		history_free(history);

@@ -24,8 +24,12 @@ static void expect_silence(const struct history_job *job, const char *what, unsi
 Test(healthy, jitter_of_a_thousand_seeds_is_no_finding)
 {
 	for (unsigned seed = 0; seed < 1000; seed++) {
-		struct history_job job = { .ranks = 4 + (int)(seed % 3) * 2, .steps = 45, .layers = 2, .compute_ms = 40,
-					   .jitter_ms = 5 + seed % 60, .seed = seed };
+		struct history_job job = { .ranks = 4 + (int)(seed % 3) * 2,
+					   .steps = 45,
+					   .layers = 2,
+					   .compute_ms = 40,
+					   .jitter_ms = 5 + seed % 60,
+					   .seed = seed };
 		job.stall_chance = seed % 2 ? 0.01 : 0;
 		job.stall_ms = 400;
 		expect_silence(&job, "jitter", seed);
@@ -34,42 +38,48 @@ Test(healthy, jitter_of_a_thousand_seeds_is_no_finding)
 
 Test(healthy, a_host_that_stalls_while_its_gpu_is_busy_is_no_finding)
 {
-	struct history_job job = { .ranks = 8, .steps = 40, .layers = 4, .compute_ms = 60, .jitter_ms = 2,
-				   .runs_ahead = true };
+	struct history_job job = {
+		.ranks = 8, .steps = 40, .layers = 4, .compute_ms = 60, .jitter_ms = 2, .runs_ahead = true
+	};
 	job.faults[0] = (struct history_fault){
-		.kind = FAULT_HOST, .rank = 3, .first_step = 12, .ms = 300, .evidence = EVIDENCE_FSYNC };
+		.kind = FAULT_HOST, .rank = 3, .first_step = 12, .ms = 300, .evidence = EVIDENCE_FSYNC
+	};
 	expect_silence(&job, "run-ahead", 0);
 }
 
 Test(healthy, steps_in_which_all_ranks_pause_are_no_finding)
 {
 	struct history_job job = { .ranks = 8, .steps = 60, .layers = 4, .compute_ms = 40, .jitter_ms = 2 };
-	job.faults[0] = (struct history_fault){ .kind = FAULT_ALL, .first_step = 10, .ms = 2000, .every = 10,
-						.evidence = EVIDENCE_FSYNC };
+	job.faults[0] = (struct history_fault){
+		.kind = FAULT_ALL, .first_step = 10, .ms = 2000, .every = 10, .evidence = EVIDENCE_FSYNC
+	};
 	expect_silence(&job, "checkpoint", 0);
 }
 
 Test(healthy, one_rank_that_writes_the_checkpoint_now_and_then_is_no_finding)
 {
 	struct history_job job = { .ranks = 8, .steps = 60, .layers = 4, .compute_ms = 40, .jitter_ms = 2 };
-	job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 0, .first_step = 10, .ms = 900, .every = 10,
-						.evidence = EVIDENCE_FSYNC };
+	job.faults[0] = (struct history_fault){
+		.kind = FAULT_HOST, .rank = 0, .first_step = 10, .ms = 900, .every = 10, .evidence = EVIDENCE_FSYNC
+	};
 	expect_silence(&job, "checkpoint of rank 0", 0);
 }
 
 Test(healthy, two_late_steps_in_a_row_are_no_finding)
 {
 	struct history_job job = { .ranks = 8, .steps = 40, .layers = 4, .compute_ms = 40, .jitter_ms = 2 };
-	job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 0, .first_step = 20, .last_step = 21,
-						.ms = 500, .evidence = EVIDENCE_FSYNC };
+	job.faults[0] = (struct history_fault){
+		.kind = FAULT_HOST, .rank = 0, .first_step = 20, .last_step = 21, .ms = 500, .evidence = EVIDENCE_FSYNC
+	};
 	expect_silence(&job, "two late steps", 0);
 }
 
 Test(healthy, the_bubbles_of_a_pipeline_are_no_finding)
 {
 	for (unsigned seed = 0; seed < 50; seed++) {
-		struct history_job job = { .ranks = 4, .steps = 45, .compute_ms = 50, .jitter_ms = 10, .pipeline = true,
-					   .seed = seed };
+		struct history_job job = {
+			.ranks = 4, .steps = 45, .compute_ms = 50, .jitter_ms = 10, .pipeline = true, .seed = seed
+		};
 		expect_silence(&job, "bubbles", seed);
 	}
 }
@@ -77,8 +87,13 @@ Test(healthy, the_bubbles_of_a_pipeline_are_no_finding)
 Test(healthy, two_meshes_are_no_finding)
 {
 	for (unsigned seed = 0; seed < 50; seed++) {
-		struct history_job job = { .ranks = 8, .steps = 40, .layers = 4, .compute_ms = 20, .jitter_ms = 10,
-					   .tensor_parallel = 2, .seed = seed };
+		struct history_job job = { .ranks = 8,
+					   .steps = 40,
+					   .layers = 4,
+					   .compute_ms = 20,
+					   .jitter_ms = 10,
+					   .tensor_parallel = 2,
+					   .seed = seed };
 		expect_silence(&job, "TP and FSDP", seed);
 	}
 }
@@ -86,9 +101,16 @@ Test(healthy, two_meshes_are_no_finding)
 Test(healthy, without_gpu_times_hosts_that_run_ahead_are_no_finding)
 {
 	for (unsigned seed = 0; seed < 50; seed++) {
-		struct history_job job = { .ranks = 8, .steps = 40, .layers = 4, .compute_ms = 20, .jitter_ms = 10,
-					   .no_gpu_times = true, .runs_ahead = true, .seed = seed,
-					   .stall_chance = 0.1, .stall_ms = 200 };
+		struct history_job job = { .ranks = 8,
+					   .steps = 40,
+					   .layers = 4,
+					   .compute_ms = 20,
+					   .jitter_ms = 10,
+					   .no_gpu_times = true,
+					   .runs_ahead = true,
+					   .seed = seed,
+					   .stall_chance = 0.1,
+					   .stall_ms = 200 };
 		expect_silence(&job, "no GPU times", seed);
 	}
 }

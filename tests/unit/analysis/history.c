@@ -74,8 +74,8 @@ static void *push(void **array, size_t *count, size_t *room, size_t size)
 
 static struct event *add_event(struct history *history, double ms, enum event_kind kind, int rank)
 {
-	struct event *event = push((void **)&history->events, &history->event_count, &history->event_room,
-				   sizeof(*event));
+	struct event *event =
+	    push((void **)&history->events, &history->event_count, &history->event_room, sizeof(*event));
 	*event = (struct event){ .ms = ms, .order = history->event_count, .kind = kind, .rank = rank };
 	if (isfinite(ms) && ms > history->end_ms)
 		history->end_ms = ms;
@@ -95,7 +95,7 @@ static struct analysis_wait *add_wait(struct history *history, int rank, enum an
 				      enum rw_level level, uint32_t tid, const char *thread, double from, double to)
 {
 	struct analysis_wait *wait =
-		push((void **)&history->waits, &history->wait_count, &history->wait_room, sizeof(*wait));
+	    push((void **)&history->waits, &history->wait_count, &history->wait_room, sizeof(*wait));
 	*wait = (struct analysis_wait){
 		.process = (analysis_process_id)rank + 100,
 		.kind = kind,
@@ -137,8 +137,8 @@ static void in_futex(struct analysis_wait *wait, uint32_t waker_tid, const char 
 static void sample_both(struct history *history, int rank, enum rw_level level, double from, double to)
 {
 	for (double at = from; at <= to; at += 50) {
-		struct analysis_wait *wait = add_wait(history, rank, ANALYSIS_WAIT_SAMPLE, level, (uint32_t)rank + 1000,
-						      "python-main", at, at);
+		struct analysis_wait *wait =
+		    add_wait(history, rank, ANALYSIS_WAIT_SAMPLE, level, (uint32_t)rank + 1000, "python-main", at, at);
 		wait->start_ns = 0;
 		in_futex(wait, 0, "");
 		wait = add_wait(history, rank, ANALYSIS_WAIT_SAMPLE, level, WRITER_TID, "tb-writer", at, at);
@@ -183,8 +183,8 @@ static void add_evidence(struct history *history, int rank, enum history_evidenc
 		sample_both(history, rank, RW_LEVEL_SELF, from, to);
 		break;
 	case EVIDENCE_LOCK: {
-		struct analysis_wait *wait = add_wait(history, rank, ANALYSIS_WAIT_INTERVAL, RW_LEVEL_EBPF, HOLDER_TID,
-						      "holder", from, to);
+		struct analysis_wait *wait =
+		    add_wait(history, rank, ANALYSIS_WAIT_INTERVAL, RW_LEVEL_EBPF, HOLDER_TID, "holder", from, to);
 		wait->system_call = SYS_clock_nanosleep;
 		in_futex(add_wait(history, rank, ANALYSIS_WAIT_INTERVAL, RW_LEVEL_EBPF, tid, "python-main", from, to),
 			 HOLDER_TID, "holder");
@@ -193,7 +193,8 @@ static void add_evidence(struct history *history, int rank, enum history_evidenc
 	case EVIDENCE_RUN_QUEUE:
 		for (double at = from; at < to - 1; at += 20)
 			add_wait(history, rank, ANALYSIS_WAIT_RUN_QUEUE, RW_LEVEL_EBPF, tid, "python-main", at,
-				 fmin(at + 20, to))->run_queue_ns = ns(fmin(18, (to - at) * 0.9));
+				 fmin(at + 20, to))
+			    ->run_queue_ns = ns(fmin(18, (to - at) * 0.9));
 		break;
 	case EVIDENCE_SLEEP:
 	case EVIDENCE_BUSY:
@@ -277,7 +278,7 @@ static void before_operation(struct history *history, int rank, int step, bool f
 static size_t enqueue(struct history *history, int rank, int comm, uint8_t function, uint64_t count, int32_t peer)
 {
 	struct rw_operation *slot =
-		push((void **)&history->slots, &history->slot_count, &history->slot_room, sizeof(*slot));
+	    push((void **)&history->slots, &history->slot_count, &history->slot_room, sizeof(*slot));
 	bool p2p = function == RW_FUNCTION_SEND || function == RW_FUNCTION_RECV;
 	double host = history->host_ms[rank];
 	*slot = (struct rw_operation){

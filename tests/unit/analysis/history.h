@@ -16,11 +16,11 @@ enum {
 
 enum history_fault_kind {
 	FAULT_NONE,
-	FAULT_HOST,	/* the rank's host stalls by `ms` before its first AllGather of each step */
+	FAULT_HOST,      /* the rank's host stalls by `ms` before its first AllGather of each step */
 	FAULT_HOST_EACH, /* … before every operation */
-	FAULT_DEVICE,	/* its GPU takes `ms` longer in each step */
-	FAULT_ALL,	/* every rank's host stalls (checkpoint) */
-	FAULT_NEVER,	/* does not join from the first step on */
+	FAULT_DEVICE,    /* its GPU takes `ms` longer in each step */
+	FAULT_ALL,       /* every rank's host stalls (checkpoint) */
+	FAULT_NEVER,     /* does not join from the first step on */
 	FAULT_KILLED,
 	FAULT_EXITED,
 	FAULT_STOPPED,
@@ -29,14 +29,14 @@ enum history_fault_kind {
 /* What the samplers see of a host stall. */
 enum history_evidence {
 	EVIDENCE_NOTHING,
-	EVIDENCE_FSYNC,		/* the thread itself, with BPF */
-	EVIDENCE_FSYNC_WRITER,	/* futex; the waker is tb-writer, which is in fsync; BPF */
+	EVIDENCE_FSYNC,         /* the thread itself, with BPF */
+	EVIDENCE_FSYNC_WRITER,  /* futex; the waker is tb-writer, which is in fsync; BPF */
 	EVIDENCE_FSYNC_GUESSED, /* same, sampled through /proc: no waker */
-	EVIDENCE_FSYNC_SELF,	/* same, the box's own samples */
-	EVIDENCE_LOCK,		/* futex, the waker holds the lock and sleeps; BPF */
-	EVIDENCE_RUN_QUEUE,	/* runnable without a CPU */
-	EVIDENCE_SLEEP,		/* sampled in nanosleep */
-	EVIDENCE_BUSY,		/* sampled running, with CPU time */
+	EVIDENCE_FSYNC_SELF,    /* same, the box's own samples */
+	EVIDENCE_LOCK,          /* futex, the waker holds the lock and sleeps; BPF */
+	EVIDENCE_RUN_QUEUE,     /* runnable without a CPU */
+	EVIDENCE_SLEEP,         /* sampled in nanosleep */
+	EVIDENCE_BUSY,          /* sampled running, with CPU time */
 };
 
 struct history_fault {
@@ -50,18 +50,18 @@ struct history_fault {
 
 struct history_job {
 	int ranks, steps, layers;
-	int tensor_parallel;   /* ranks per TP group; 0 = none */
-	bool pipeline;	       /* stages of one rank each, instead of layers */
-	double compute_ms;     /* per layer and pass */
-	double jitter_ms;      /* uniform, per layer, of the GPU */
-	double stall_chance;   /* that one rank's host stalls in a step for up to stall_ms */
+	int tensor_parallel; /* ranks per TP group; 0 = none */
+	bool pipeline;       /* stages of one rank each, instead of layers */
+	double compute_ms;   /* per layer and pass */
+	double jitter_ms;    /* uniform, per layer, of the GPU */
+	double stall_chance; /* that one rank's host stalls in a step for up to stall_ms */
 	double stall_ms;
-	bool runs_ahead;       /* the host never waits for its GPU */
+	bool runs_ahead; /* the host never waits for its GPU */
 	bool no_gpu_times;
-	int seen;	       /* ranks with a black box; 0 = all */
-	int hosts;	       /* 0 = 1 */
+	int seen;  /* ranks with a black box; 0 = all */
+	int hosts; /* 0 = 1 */
 	unsigned seed;
-	double tail_ms;	       /* time that passes after the last operation */
+	double tail_ms; /* time that passes after the last operation */
 	struct history_fault faults[HISTORY_FAULTS];
 };
 

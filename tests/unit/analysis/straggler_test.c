@@ -96,7 +96,8 @@ Test(straggler, measures_what_the_job_would_win)
 {
 	struct history_job job = eight;
 	job.faults[0] = (struct history_fault){
-		.kind = FAULT_HOST, .rank = 0, .first_step = 9, .ms = 1310, .evidence = EVIDENCE_FSYNC_WRITER };
+		.kind = FAULT_HOST, .rank = 0, .first_step = 9, .ms = 1310, .evidence = EVIDENCE_FSYNC_WRITER
+	};
 	struct run run = play(&job);
 	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 0);
 	cr_assert(finding);
@@ -118,7 +119,8 @@ Test(straggler, is_told_soon_after_the_third_late_step_in_a_row)
 		struct history_job job = eight;
 		job.seed = (unsigned)rank;
 		job.faults[0] = (struct history_fault){
-			.kind = FAULT_HOST, .rank = rank, .first_step = 15, .ms = 200, .evidence = EVIDENCE_FSYNC };
+			.kind = FAULT_HOST, .rank = rank, .first_step = 15, .ms = 200, .evidence = EVIDENCE_FSYNC
+		};
 		struct run run = play(&job);
 		const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, rank);
 		cr_assert(finding, "rank %d", rank);
@@ -132,7 +134,8 @@ Test(straggler, slow_from_the_start_is_found_within_a_dozen_steps)
 {
 	struct history_job job = eight;
 	job.faults[0] = (struct history_fault){
-		.kind = FAULT_HOST, .rank = 5, .first_step = 1, .ms = 100, .evidence = EVIDENCE_FSYNC };
+		.kind = FAULT_HOST, .rank = 5, .first_step = 1, .ms = 100, .evidence = EVIDENCE_FSYNC
+	};
 	struct run run = play(&job);
 	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 5);
 	cr_assert(finding);
@@ -158,9 +161,11 @@ Test(straggler, several_are_named_each)
 {
 	struct history_job job = eight;
 	job.faults[0] = (struct history_fault){
-		.kind = FAULT_HOST, .rank = 1, .first_step = 12, .ms = 300, .evidence = EVIDENCE_FSYNC };
+		.kind = FAULT_HOST, .rank = 1, .first_step = 12, .ms = 300, .evidence = EVIDENCE_FSYNC
+	};
 	job.faults[1] = (struct history_fault){
-		.kind = FAULT_HOST, .rank = 6, .first_step = 12, .ms = 320, .evidence = EVIDENCE_RUN_QUEUE };
+		.kind = FAULT_HOST, .rank = 6, .first_step = 12, .ms = 320, .evidence = EVIDENCE_RUN_QUEUE
+	};
 	struct run run = play(&job);
 	const struct history_finding *first = opened(&run, RW_KIND_STRAGGLER, 1);
 	const struct history_finding *second = opened(&run, RW_KIND_STRAGGLER, 6);
@@ -174,10 +179,12 @@ Test(straggler, one_that_recovers_is_closed_and_keeps_its_id_when_it_comes_back)
 {
 	struct history_job job = eight;
 	job.steps = 60;
-	job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 4, .first_step = 12, .last_step = 18,
-						.ms = 300, .evidence = EVIDENCE_FSYNC };
+	job.faults[0] = (struct history_fault){
+		.kind = FAULT_HOST, .rank = 4, .first_step = 12, .last_step = 18, .ms = 300, .evidence = EVIDENCE_FSYNC
+	};
 	job.faults[1] = (struct history_fault){
-		.kind = FAULT_HOST, .rank = 4, .first_step = 45, .ms = 300, .evidence = EVIDENCE_FSYNC };
+		.kind = FAULT_HOST, .rank = 4, .first_step = 45, .ms = 300, .evidence = EVIDENCE_FSYNC
+	};
 	struct run run = play(&job);
 	const struct history_finding *last_open = NULL, *closed = NULL, *first = opened(&run, RW_KIND_STRAGGLER, 4);
 	for (size_t i = 0; i < run.count; i++) {
@@ -195,11 +202,13 @@ Test(straggler, one_that_recovers_is_closed_and_keeps_its_id_when_it_comes_back)
 
 Test(straggler, the_root_is_named_and_not_its_victims_in_another_communicator)
 {
-	struct history_job job = { .ranks = 8, .steps = 40, .layers = 4, .compute_ms = 20, .jitter_ms = 1,
-				   .tensor_parallel = 2 };
+	struct history_job job = {
+		.ranks = 8, .steps = 40, .layers = 4, .compute_ms = 20, .jitter_ms = 1, .tensor_parallel = 2
+	};
 	for (int rank = 0; rank < 8; rank++) {
 		job.faults[0] = (struct history_fault){
-			.kind = FAULT_HOST, .rank = rank, .first_step = 12, .ms = 250, .evidence = EVIDENCE_FSYNC };
+			.kind = FAULT_HOST, .rank = rank, .first_step = 12, .ms = 250, .evidence = EVIDENCE_FSYNC
+		};
 		struct run run = play(&job);
 		cr_assert(opened(&run, RW_KIND_STRAGGLER, rank), "rank %d", rank);
 		for (size_t i = 0; i < run.count; i++)
@@ -214,8 +223,9 @@ Test(straggler, a_host_whose_ranks_are_all_late_is_one_suspect)
 	struct history_job job = eight;
 	job.hosts = 2;
 	for (int i = 0; i < 4; i++)
-		job.faults[i] = (struct history_fault){ .kind = FAULT_HOST, .rank = 4 + i, .first_step = 12, .ms = 300,
-							.evidence = EVIDENCE_FSYNC };
+		job.faults[i] = (struct history_fault){
+			.kind = FAULT_HOST, .rank = 4 + i, .first_step = 12, .ms = 300, .evidence = EVIDENCE_FSYNC
+		};
 	struct run run = play(&job);
 	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 4);
 	cr_assert(finding);
@@ -230,7 +240,8 @@ Test(straggler, without_gpu_times_it_is_likely_at_most)
 	struct history_job job = eight;
 	job.no_gpu_times = true;
 	job.faults[0] = (struct history_fault){
-		.kind = FAULT_HOST, .rank = 3, .first_step = 12, .ms = 400, .evidence = EVIDENCE_FSYNC };
+		.kind = FAULT_HOST, .rank = 3, .first_step = 12, .ms = 400, .evidence = EVIDENCE_FSYNC
+	};
 	struct run run = play(&job);
 	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 3);
 	cr_assert(finding);
@@ -254,7 +265,8 @@ Test(straggler, of_a_communicator_seen_in_part_names_only_the_seen_and_says_so)
 	struct history_job job = eight;
 	job.seen = 4;
 	job.faults[0] = (struct history_fault){
-		.kind = FAULT_HOST, .rank = 6, .first_step = 12, .ms = 400, .evidence = EVIDENCE_FSYNC };
+		.kind = FAULT_HOST, .rank = 6, .first_step = 12, .ms = 400, .evidence = EVIDENCE_FSYNC
+	};
 	struct run run = play(&job);
 	cr_expect_eq(loud(&run), 0);
 	end(&run);
@@ -271,7 +283,8 @@ Test(straggler, a_second_analysis_that_starts_in_the_middle_finds_the_same_id)
 {
 	struct history_job job = eight;
 	job.faults[0] = (struct history_fault){
-		.kind = FAULT_HOST, .rank = 0, .first_step = 9, .ms = 500, .evidence = EVIDENCE_FSYNC_SELF };
+		.kind = FAULT_HOST, .rank = 0, .first_step = 9, .ms = 500, .evidence = EVIDENCE_FSYNC_SELF
+	};
 	job.steps = 400;
 	job.layers = 24;
 	job.compute_ms = 8;

@@ -6,6 +6,9 @@
 #include "analysis/lateness.h"
 #include "analysis/model.h"
 
+/* The boxes of a job have been found this long after the first. */
+static const uint64_t appear_ns = 2000000000;
+
 static bool is_point_to_point(uint8_t function)
 {
 	return function == RW_FUNCTION_SEND || function == RW_FUNCTION_RECV;
@@ -260,7 +263,6 @@ static void update(struct analysis *analysis, struct process *process, struct in
 	update_operation(operation, slot);
 	describe(instance, slot);
 	instance->done += !was_settled && is_settled(operation);
-	/* A communicator that is not seen whole may only not be seen whole yet: that waits for the next tick. */
 	bool whole = instance->communicator->member_count == (uint32_t)instance->communicator->size;
 	if (whole && !instance->finished && is_complete(instance))
 		finish(analysis, instance);
@@ -300,11 +302,26 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 	return 0;
 }
 
+/* Boxes are found one after the other: a communicator that is not seen whole may only not be seen whole yet. */
+static bool may_finish(struct communicator *communicator, uint64_t now_ns)
+{
+	if (communicator->member_count == (uint32_t)communicator->size)
+		return true;
+	if (communicator->settled_count != communicator->member_count) {
+		communicator->settled_count = communicator->member_count;
+		communicator->settled_ns = now_ns;
+	}
+	return now_ns - communicator->settled_ns >= appear_ns;
+}
+
 void intake_sweep(struct analysis *analysis)
 {
 	for (uint32_t i = 0; i < analysis->job.communicator_count; i++) {
+		struct communicator *communicator = analysis->job.communicators[i];
+		if (!may_finish(communicator, analysis->now_ns))
+			continue;
 		struct instance *next;
-		for (struct instance *at = analysis->job.communicators[i]->unfinished_first; at; at = next) {
+		for (struct instance *at = communicator->unfinished_first; at; at = next) {
 			next = at->next;
 			if (is_complete(at))
 				finish(analysis, at);

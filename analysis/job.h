@@ -88,7 +88,8 @@ struct communicator {
 	char name[64]; /* NCCL's, "" none */
 	int32_t size;
 	struct member *members; /* those seen, in order of their appearance */
-	uint32_t member_count, member_room;
+	uint32_t member_count, member_room, settled_count;
+	uint64_t settled_ns; /* tick since which settled_count members are seen */
 	struct instance *unfinished_first, *unfinished_last;
 	uint32_t unfinished_count;
 	bool point_to_point; /* has carried p2p operations */

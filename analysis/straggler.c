@@ -9,6 +9,7 @@
 
 enum {
 	POOL_STEPS = 20, /* steps of everybody's lateness that a change is measured against */
+	MINOR = 8,       /* a lateness below 1/8 of what the step lost so far says nothing about the cause */
 };
 
 static int by_value(const void *left, const void *right)
@@ -140,23 +141,32 @@ static uint64_t beyond_own_history(struct place *place, uint32_t member, const s
 	return beyond < late_us ? beyond : late_us;
 }
 
+static void add_window(struct suspect *suspect, const struct operation *operation, uint64_t late_ns)
+{
+	uint32_t at = suspect->window_count++ % CAUSE_WINDOWS;
+	uint64_t idle_ns = (uint64_t)operation->idle_us * 1000;
+	uint64_t from_ns = operation->arrival_ns - (idle_ns > late_ns ? idle_ns : late_ns);
+	suspect->windows[at] = (struct cause_window){ operation->arrival_ns - late_ns, operation->arrival_ns };
+	suspect->host_windows[at] = (struct cause_window){ from_ns, operation->arrival_ns };
+}
+
 static void add_blame(struct suspect *suspect, const struct instance *instance, uint32_t member, uint64_t late_ns)
 {
 	struct blame *blame = &suspect->blames[instance->place.step % STRAGGLER_STEPS];
 	const struct operation *operation = &instance->operations[member];
 	if (blame->step != instance->place.step)
 		*blame = (struct blame){ .step = instance->place.step };
+	/* The finding shows, and asks for the cause of, what weighs: not the noise beside it. */
+	if (late_ns * MINOR >= blame->late_ns)
+		add_window(suspect, operation, late_ns);
 	blame->late_ns += late_ns;
-
-	uint32_t at = suspect->window_count++ % CAUSE_WINDOWS;
-	uint64_t idle_ns = (uint64_t)operation->idle_us * 1000;
-	uint64_t from_ns = operation->arrival_ns - (idle_ns > late_ns ? idle_ns : late_ns);
-	suspect->windows[at] = (struct cause_window){ operation->arrival_ns - late_ns, operation->arrival_ns };
-	suspect->host_windows[at] = (struct cause_window){ from_ns, operation->arrival_ns };
-	suspect->last = *instance;
-	suspect->last.operations = NULL;
-	suspect->last.room = 0;
-	suspect->last_operation = *operation;
+	bool minor = operation->late_us * 2 < suspect->last_operation.late_us;
+	if (!minor || instance->place.step > suspect->last.place.step + 1) {
+		suspect->last = *instance;
+		suspect->last.operations = NULL;
+		suspect->last.room = 0;
+		suspect->last_operation = *operation;
+	}
 	suspect->step = instance->place.step;
 }
 

@@ -559,6 +559,7 @@ void history_catch_up(struct history *history, struct analysis *analysis, double
 		for (size_t i = 0; i < history->event_count && history->events[i].ms <= until_ms; i++)
 			if (history->events[i].rank == rank)
 				play_event(history, analysis, &history->events[i]);
+		analysis_tick(analysis, ns(until_ms));
 	}
 	while (history->played < history->event_count && history->events[history->played].ms <= until_ms)
 		history->played++;

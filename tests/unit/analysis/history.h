@@ -90,7 +90,7 @@ struct history *history_new(const struct history_job *job);
 void history_free(struct history *history);
 /* Plays what happened since the last call up to until_ms with a tick every 100 ms; until_ms 0 = all of it. */
 void history_play(struct history *history, struct analysis *analysis, double until_ms);
-/* What a collector does that starts late: reads one box after the other up to this moment, and ticks only then. */
+/* What a collector does that starts late: reads one box after the other up to this moment, and ticks in between. */
 void history_catch_up(struct history *history, struct analysis *analysis, double until_ms);
 /* Findings emitted so far by an analysis made with history_emit and this history. */
 void history_emit(void *argument, const struct rw_finding *finding);

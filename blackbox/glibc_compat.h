@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library must load wherever glibc 2.28 is, also when built on a newer one: names that moved or changed since are
- * bound to their old versions, which every glibc still has. Included before everything (meson.build).
+ * The plugin, and the writing side of the box that goes into it, must load wherever glibc 2.28 is, also when built on a
+ * newer one: names that moved or changed since are bound to their old versions, which every glibc still has. Included
+ * before everything (meson.build).
  */
-#ifndef PLUGIN_GLIBC_COMPAT_H
-#define PLUGIN_GLIBC_COMPAT_H
+#ifndef BLACKBOX_GLIBC_COMPAT_H
+#define BLACKBOX_GLIBC_COMPAT_H
 
 #include <features.h>
 
@@ -26,7 +27,8 @@ GLIBC_OLD(pthread_attr_setstacksize, pthread_attr_setstacksize);
 GLIBC_OLD(pthread_create, pthread_create);
 GLIBC_OLD(pthread_detach, pthread_detach);
 GLIBC_OLD(pthread_sigmask, pthread_sigmask);
-/* what 2.38 makes of them under _GNU_SOURCE: only binary literals differ */
+/* what 2.38 makes of them under _GNU_SOURCE: only binary literals (and sscanf's %a) differ */
+GLIBC_OLD(__isoc23_sscanf, sscanf);
 GLIBC_OLD(__isoc23_strtol, strtol);
 GLIBC_OLD(__isoc23_strtoul, strtoul);
 GLIBC_OLD(__isoc23_strtoull, strtoull);

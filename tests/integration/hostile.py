@@ -22,11 +22,13 @@ def mounted(script):
 
 SHM_CASES = {
     "shm-16m": ("mount -t tmpfs -o size=16m tmpfs /dev/shm", r"recording to /dev/shm/.*for lack of space"),
-    "shm-full": ("mount -t tmpfs -o size=1m tmpfs /dev/shm; head -c 2m /dev/zero > /dev/shm/full 2>/dev/null || :", LASTS_NOT),
+    "shm-full": ("mount -t tmpfs -o size=1m tmpfs /dev/shm; head -c 2M /dev/zero > /dev/shm/full 2>/dev/null || :",
+                 LASTS_NOT),
     "shm-read-only": ("mount -t tmpfs -o ro tmpfs /dev/shm", LASTS_NOT),
     "shm-squatted": ("mount -t tmpfs tmpfs /dev/shm; mkdir -m 777 /dev/shm/rankwatch-0; chown nobody /dev/shm/rankwatch-0",
                      LASTS_NOT),
-    "shm-squatted-by-link": ("mount -t tmpfs tmpfs /dev/shm; mkdir /dev/shm/there; ln -s there /dev/shm/rankwatch-0", LASTS_NOT),
+    "shm-squatted-by-link": ("mount -t tmpfs tmpfs /dev/shm; mkdir /dev/shm/there; ln -s there /dev/shm/rankwatch-0",
+                             LASTS_NOT),
 }
 
 
@@ -69,7 +71,8 @@ def foreign_files(play):
 # Offset in the header (include/rankwatch/blackbox.h), format, value.
 LIES = {
     "layout": (8, "<I", 99), "header-size": (12, "<I", 0xFFFFFFFF), "required": (16, "<Q", 1 << 63),
-    "total-size": (32, "<Q", 1 << 62), "comms-offset": (48, "<Q", (1 << 64) - 64), "ring-offset": (72, "<Q", (1 << 64) - 256),
+    "total-size": (32, "<Q", 1 << 62), "comms-offset": (48, "<Q", (1 << 64) - 64),
+    "ring-offset": (72, "<Q", (1 << 64) - 256),
     "comm-slots": (80, "<I", 0xFFFFFFFF), "ring-slots": (88, "<I", 0xFFFFFFFF), "ring-slots-odd": (88, "<I", 3),
     "operation-size": (92, "<I", 1), "head": (6400, "<Q", (1 << 64) - 1), "pid": (136, "<I", 1),
 }

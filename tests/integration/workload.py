@@ -18,7 +18,8 @@ DELAYS = {
     "run-ahead": (("--run-ahead=2",), 0, 0, 0, 0),
 }
 ENDS = {
-    "kill": (("--grace=1",), 137), "exit": (("--grace=1",), 3), "stop": (("--limit=3",), 124), "never": (("--limit=3",), 124),
+    "kill": (("--grace=1",), 137), "exit": (("--grace=1",), 3), "stop": (("--limit=3",), 124),
+    "never": (("--limit=3",), 124),
 }
 
 

@@ -8,6 +8,7 @@
 #include "context.h"
 
 struct CUmod_st {
+	bool owns_names;
 	size_t count;
 	struct CUfunc_st functions[];
 };
@@ -23,7 +24,6 @@ static CUmodule module_new(size_t count)
 	return module;
 }
 
-/* Function handles and names live as long as the process: a launch may be queued when the module is unloaded. */
 static CUresult load_image(CUmodule *module, const struct cpu_module_image *image)
 {
 	for (uint64_t i = 0; i < image->count; i++) {
@@ -49,7 +49,7 @@ static size_t count_entries(const char *text)
 
 static void module_free(CUmodule module)
 {
-	for (size_t i = 0; i < module->count; i++)
+	for (size_t i = 0; module->owns_names && i < module->count; i++)
 		free((char *)module->functions[i].kernel.name);
 	free(module);
 }
@@ -62,6 +62,7 @@ static CUresult load_ptx(CUmodule *module, const char *text)
 
 	if (!made)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	made->owns_names = true;
 	for (size_t i = 0; i < made->count && result == CUDA_SUCCESS; i++) {
 		result = ptx_next_entry(&text, name, sizeof(name), &made->functions[i].kernel);
 		made->functions[i].kernel.name = strdup(name);
@@ -103,9 +104,13 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int co
 	return cuModuleLoadData(module, image);
 }
 
+/* Queued launches have copied what they need. */
 CUresult cuModuleUnload(CUmodule module)
 {
-	return module ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	if (!module)
+		return CUDA_ERROR_INVALID_HANDLE;
+	module_free(module);
+	return CUDA_SUCCESS;
 }
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)

@@ -283,34 +283,26 @@ Test(communicators, misuse_gets_the_error_of_nccl_and_a_sentence)
 	ranks_run(2, misuse_main);
 }
 
-static void one_device_process(const ncclUniqueId *id, int rank)
+static void same_device_main(struct rank *rank)
 {
+	struct board *board = rank->shared;
+	ncclUniqueId *id = (ncclUniqueId *)(board + 1);
 	CUcontext context;
 	ncclComm_t comm;
 
-	CU(cuInit(0));
+	if (rank->rank == 0)
+		NCCL(ncclGetUniqueId(id));
+	atomic_fetch_add(&board->ready, rank->rank == 0);
+	wait_until(&board->ready, 1);
 	CU(cuDevicePrimaryCtxRetain(&context, 0));
 	CU(cuCtxSetCurrent(context));
-	CHECK(ncclCommInitRank(&comm, 2, *id, rank) == ncclInvalidUsage);
+	CHECK(ncclCommInitRank(&comm, rank->nranks, *id, rank->rank) == ncclInvalidUsage);
 	CHECK(strstr(ncclGetLastError(NULL), "Duplicate GPU"));
-	_Exit(0);
 }
 
 Test(communicators, two_ranks_on_one_device_are_refused)
 {
-	ncclUniqueId id;
-	int status;
-
-	setenv("SIM_QUIET", "1", 1);
-	cr_assert_eq(ncclGetUniqueId(&id), ncclSuccess);
-	for (int rank = 0; rank < 2; rank++) {
-		if (fork() == 0)
-			one_device_process(&id, rank);
-	}
-	for (int rank = 0; rank < 2; rank++) {
-		cr_assert_gt(wait(&status), 0);
-		cr_expect_eq(status, 0);
-	}
+	ranks_run(2, same_device_main);
 }
 
 Test(communicators, one_process_drives_several_devices)

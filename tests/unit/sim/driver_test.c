@@ -360,6 +360,7 @@ Test(driver, an_entry_of_ptx_runs_its_cpu_twin)
 	amount = 1000; /* the launch has its own copy */
 	EXPECT_CU(cuCtxSynchronize());
 	cr_expect_eq(*(int *)(uintptr_t)sum, 3 * 8);
+	EXPECT_CU(cuModuleUnload(module));
 	cr_expect_eq(cuModuleLoadData(&module, "\177ELF"), CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 

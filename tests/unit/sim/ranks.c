@@ -38,7 +38,31 @@ void *device_alloc(size_t size)
 	return (void *)(uintptr_t)pointer;
 }
 
-static void rank_open(struct rank *rank, const ncclUniqueId *id)
+/* At the end of the shared memory: how rank 0 gives the others the unique id. */
+struct introduction {
+	atomic_bool ready;
+	ncclUniqueId id;
+};
+
+static struct introduction *introduction_of(const struct rank *rank)
+{
+	return (struct introduction *)((char *)rank->shared + SHARED_BYTES) - 1;
+}
+
+static ncclUniqueId exchange_id(const struct rank *rank)
+{
+	struct introduction *introduction = introduction_of(rank);
+
+	if (rank->rank == 0) {
+		NCCL(ncclGetUniqueId(&introduction->id));
+		atomic_store(&introduction->ready, true);
+	}
+	while (!atomic_load(&introduction->ready))
+		usleep(1000);
+	return introduction->id;
+}
+
+static void rank_open(struct rank *rank)
 {
 	CUcontext context;
 
@@ -46,27 +70,25 @@ static void rank_open(struct rank *rank, const ncclUniqueId *id)
 	CU(cuDevicePrimaryCtxRetain(&context, rank->rank));
 	CU(cuCtxSetCurrent(context));
 	CU(cuStreamCreate(&rank->stream, CU_STREAM_NON_BLOCKING));
-	NCCL(ncclCommInitRank(&rank->comm, rank->nranks, *id, rank->rank));
+	NCCL(ncclCommInitRank(&rank->comm, rank->nranks, exchange_id(rank), rank->rank));
 }
 
-static void rank_process(struct rank *rank, const ncclUniqueId *id, rank_main *main)
+static void rank_process(struct rank *rank, rank_main *main)
 {
 	/* A test that fails half way must not leave ranks that wait for ever. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	rank_open(rank, id);
+	rank_open(rank);
 	main(rank);
 	if (rank->comm)
 		NCCL(ncclCommDestroy(rank->comm));
 	_Exit(0);
 }
 
+/* The test itself has no thread of NCCL when it forks: a child would inherit the locks such a thread holds. */
 void ranks_start(struct ranks *ranks, int count, rank_main *main)
 {
-	ncclUniqueId id;
-
 	setenv("SIM_QUIET", "1", 1);
 	setenv("SIM_CUDA_DEVICES", "16", 1);
-	cr_assert_eq(ncclGetUniqueId(&id), ncclSuccess);
 	ranks->count = count;
 	ranks->shared = mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	cr_assert_neq(ranks->shared, MAP_FAILED);
@@ -75,18 +97,41 @@ void ranks_start(struct ranks *ranks, int count, rank_main *main)
 		ranks->pids[i] = fork();
 		cr_assert_geq(ranks->pids[i], 0);
 		if (ranks->pids[i] == 0)
-			rank_process(&rank, &id, main);
+			rank_process(&rank, main);
+	}
+}
+
+static int rank_of(const struct ranks *ranks, pid_t pid)
+{
+	int rank = 0;
+
+	while (rank < ranks->count && ranks->pids[rank] != pid)
+		rank++;
+	return rank;
+}
+
+/* The others would wait for ever for a rank that failed. */
+static void kill_all(const struct ranks *ranks)
+{
+	for (int i = 0; i < ranks->count; i++) {
+		if (ranks->pids[i] > 0)
+			kill(ranks->pids[i], SIGKILL);
 	}
 }
 
 void ranks_join(struct ranks *ranks)
 {
-	for (int i = 0; i < ranks->count; i++) {
-		int status = -1;
-		if (ranks->pids[i] <= 0)
+	int status;
+	pid_t pid;
+
+	while ((pid = wait(&status)) > 0) {
+		int rank = rank_of(ranks, pid);
+		if (rank == ranks->count)
 			continue;
-		cr_assert_eq(waitpid(ranks->pids[i], &status, 0), ranks->pids[i]);
-		cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "rank %d ended with status 0x%x", i,
+		ranks->pids[rank] = 0;
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+			kill_all(ranks);
+		cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "rank %d ended with status 0x%x", rank,
 			  (unsigned int)status);
 	}
 	munmap(ranks->shared, SHARED_BYTES);

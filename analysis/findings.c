@@ -18,12 +18,12 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 	return hash;
 }
 
-/* Nothing that depends on who looks, since when, or in which order: another collector reaches the same id. */
+/* Nothing that depends on who looks, since when, how deep, or in which order: another collector reaches the same id. So
+ * the cause is not in it: it may be found later, or by one level and not by another. */
 static void write_id(struct rw_finding *finding)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
-	int32_t parts[] = { finding->job.generation, (int32_t)finding->kind, (int32_t)finding->scope,
-			    (int32_t)finding->cause.class_ };
+	int32_t parts[] = { finding->job.generation, (int32_t)finding->kind, (int32_t)finding->scope };
 	hash = hash_bytes(hash, finding->job.id, strlen(finding->job.id));
 	hash = hash_bytes(hash, parts, sizeof(parts));
 	hash = hash_bytes(hash, finding->ranks, finding->rank_count * sizeof(*finding->ranks));

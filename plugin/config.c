@@ -36,7 +36,7 @@ static const struct entry entries[] = {
 	{ { "RANKWATCH_GPU_TIME", "auto|watermark|stamp|off", "auto", "how GPU progress is seen" },
 	  CHOICE,
 	  MEMBER(gpu_time) },
-	{ { "RANKWATCH_KERNELCH", "0|1", "0", "ask NCCL for its kernel events, too (not recorded yet)" },
+	{ { "RANKWATCH_KERNELCH", "0|1", "0", "ask NCCL for its kernel events, too: GPU times" },
 	  CHOICE,
 	  MEMBER(kernelch) },
 	{ { "RANKWATCH_CHAIN", "LIBRARY", "", "profiler plugin that was named before ours (no effect yet)" },

@@ -17,10 +17,11 @@ enum handle_kind {
 	HANDLE_CAPTURED,       /* communicator index */
 	HANDLE_LAUNCH,         /* communicator index and plan */
 	HANDLE_PLAN,
-	HANDLE_TASK, /* ticket */
+	HANDLE_TASK,    /* ticket */
+	HANDLE_CHANNEL, /* ticket, channel from HANDLE_CHANNEL_SHIFT on */
 };
 
-enum { HANDLE_KIND_SHIFT = 56, HANDLE_BLIND = 0xffff };
+enum { HANDLE_KIND_SHIFT = 56, HANDLE_CHANNEL_SHIFT = 48, HANDLE_BLIND = 0xffff };
 
 static inline void *handle_make(enum handle_kind kind, uint64_t number)
 {

@@ -169,7 +169,10 @@ bool operation_task(struct recording *recording, struct communicator *communicat
 	} else {
 		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_HOST_CALLBACK, memory_order_relaxed);
 	}
-	if (!launch || !launch->progress)
+	bool followed = launch && launch->progress;
+	if (recording->kernels)
+		kernel_expect(&recording->kernels[(ticket - 1) & recording->box.ring_mask], ticket, slot, followed);
+	if (!followed)
 		box_release(slot, ticket, RW_OWNER_GPU);
 	finish_host(slot, ticket, known, slot->group ? RW_KNOWN_RETURN : 0);
 	return true;

@@ -58,7 +58,7 @@ enum recorder_wish recorder_init(const struct recorder_communicator *from, void 
 		return RECORDER_NOTHING;
 	know_thread(&this_thread);
 	*context = handle_make(HANDLE_CONTEXT, communicator->index);
-	return recording->config.kernelch ? RECORDER_OPERATIONS_AND_KERNELS : RECORDER_OPERATIONS;
+	return recording->kernels ? RECORDER_OPERATIONS_AND_KERNELS : RECORDER_OPERATIONS;
 }
 
 void recorder_finalize(void *context)
@@ -148,6 +148,26 @@ static void *start_task(struct recording *recording, const struct thread *thread
 	return handle_make(HANDLE_TASK, ticket);
 }
 
+/* NULL: without RANKWATCH_KERNELCH. */
+static struct kernel *find_kernel(struct recording *recording, uint64_t ticket)
+{
+	return recording->kernels ? &recording->kernels[(ticket - 1) & recording->box.ring_mask] : NULL;
+}
+
+static void *start_channel(struct recording *recording, const struct communicator *communicator,
+			   const struct recorder_event *event)
+{
+	uint64_t ticket = handle_number(event->parent);
+	uint8_t channel = event->channel.number;
+	struct kernel *kernel = find_kernel(recording, ticket);
+
+	if (!kernel || handle_kind(event->parent) != HANDLE_TASK)
+		return NULL;
+	if (!kernel_start(kernel, ticket, (uint16_t)communicator->index, channel, event->channel.raw))
+		return NULL;
+	return handle_make(HANDLE_CHANNEL, (uint64_t)channel << HANDLE_CHANNEL_SHIFT | ticket);
+}
+
 /* ABI v4: the task is the first that we hear of the call, and it comes right after the launch. */
 static void *start_bare_task(struct recording *recording, struct thread *thread, struct communicator *communicator,
 			     const struct recorder_event *event)
@@ -181,6 +201,8 @@ static void *dispatch(struct recording *recording, struct thread *thread, struct
 		return start_task(recording, thread, communicator, event);
 	case RECORDER_BARE_TASK:
 		return start_bare_task(recording, thread, communicator, event);
+	case RECORDER_CHANNEL:
+		return start_channel(recording, communicator, event);
 	}
 	return NULL;
 }
@@ -233,5 +255,19 @@ void recorder_stop(void *handle)
 	default: /* stopping a call or a task says nothing new */
 		break;
 	}
+	cost_end(recording, begin);
+}
+
+void recorder_channel_stop(void *handle, uint64_t raw)
+{
+	struct recording *recording = handle_kind(handle) == HANDLE_CHANNEL ? recording_get() : NULL;
+	uint64_t ticket = handle_number(handle) & ((1ull << HANDLE_CHANNEL_SHIFT) - 1);
+	uint8_t channel = (uint8_t)(handle_number(handle) >> HANDLE_CHANNEL_SHIFT);
+	struct kernel *kernel = recording ? find_kernel(recording, ticket) : NULL;
+
+	if (!kernel)
+		return;
+	uint64_t begin = cost_begin(&this_thread);
+	kernel_stop(kernel, &recording->box, ticket, channel, raw);
 	cost_end(recording, begin);
 }

@@ -33,6 +33,7 @@ enum recorder_event_kind {
 	RECORDER_PLAN,      /* the tasks of a plan follow */
 	RECORDER_TASK,      /* parent: the call */
 	RECORDER_BARE_TASK, /* a task without a call (ABI v4): `call` and `task` are both filled */
+	RECORDER_CHANNEL,   /* a channel of a task's kernel began; parent: the task */
 };
 
 struct recorder_call {
@@ -52,16 +53,24 @@ struct recorder_task {
 	uint8_t algorithm, protocol, channels;
 };
 
+struct recorder_channel {
+	uint64_t raw; /* %globaltimer */
+	uint8_t number;
+};
+
 struct recorder_event {
 	enum recorder_event_kind kind;
 	void *parent;
 	uint64_t stream; /* LAUNCH */
 	struct recorder_call call;
 	struct recorder_task task;
+	struct recorder_channel channel;
 };
 
 /* The handle for NCCL, or NULL when the event is of no interest. */
 void *recorder_start(void *context, const struct recorder_event *event);
 void recorder_stop(void *handle);
+/* The channel's part of the kernel ended at that %globaltimer. */
+void recorder_channel_stop(void *handle, uint64_t raw);
 
 #endif

@@ -124,6 +124,15 @@ static const char *no_progress_because(const struct config *config, uint32_t abi
 	return NULL;
 }
 
+/* Zeroed and populated: nothing faults later. NULL: no memory. */
+static void *by_slot(const struct box_writer *box, size_t size)
+{
+	void *map = mmap(NULL, ((size_t)box->ring_mask + 1) * size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	return map == MAP_FAILED ? NULL : map;
+}
+
 static int make_box(struct recording *recording, const struct identity *identity)
 {
 	struct box_request request = {
@@ -139,14 +148,17 @@ static int make_box(struct recording *recording, const struct identity *identity
 		message("not recording: %s", recording->box.note[0] ? recording->box.note : strerror(-err));
 		return err;
 	}
-	size_t size = ((size_t)recording->box.ring_mask + 1) * sizeof(*recording->previous);
-	recording->previous =
-	    mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	if (recording->previous != MAP_FAILED)
-		return 0;
-	message("not recording: no memory");
-	box_writer_close(&recording->box);
-	return -ENOMEM;
+	recording->previous = by_slot(&recording->box, sizeof(*recording->previous));
+	if (!recording->previous) {
+		message("not recording: no memory");
+		box_writer_close(&recording->box);
+		return -ENOMEM;
+	}
+	if (recording->config.kernelch)
+		recording->kernels = by_slot(&recording->box, sizeof(*recording->kernels));
+	if (recording->config.kernelch && !recording->kernels)
+		message("RANKWATCH_KERNELCH=1: no memory, kernel events are not recorded");
+	return 0;
 }
 
 static void say_start(const struct box_writer *box)

@@ -15,6 +15,7 @@
 #include "blackbox/writer.h"
 #include "plugin/config.h"
 #include "plugin/gpu/progress.h"
+#include "plugin/kernel.h"
 #include "plugin/recorder.h"
 
 /* One communicator, private part. The index is never given out twice, so a stale context finds `ended`. */
@@ -40,7 +41,8 @@ struct recording {
 	/* By slot: ticket of the operation before this one in its API group, 0 = first. Belongs to the group's thread.
 	 */
 	uint64_t *previous;
-	int32_t largest; /* communicator so far */
+	struct kernel *kernels; /* by slot; NULL without RANKWATCH_KERNELCH */
+	int32_t largest;        /* communicator so far */
 	uint32_t nccl_version;
 };
 

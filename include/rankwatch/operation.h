@@ -68,7 +68,7 @@ enum rw_known {
 	RW_KNOWN_LAUNCH = 1u << 2,  /* launch_begin_ns, launch_end_ns, launch_stream, launch_tid, plan, progress */
 	RW_KNOWN_TASK = 1u << 3,    /* nccl_sequence, algorithm, protocol, channels, addresses, peer */
 	RW_KNOWN_RETURN = 1u << 4,  /* return_ns */
-	RW_KNOWN_STARTED = 1u << 5, /* started_seen_ns, gpu_source */
+	RW_KNOWN_STARTED = 1u << 5, /* started_seen_ns; gpu_source, which STAMP makes known, too */
 	RW_KNOWN_DONE = 1u << 6,    /* done_seen_ns */
 	RW_KNOWN_STAMP = 1u << 7,   /* gpu_start_raw, gpu_end_raw */
 	RW_KNOWN_SCAN_IN = 1u << 8,
@@ -77,7 +77,7 @@ enum rw_known {
 
 /* operation.owner: who still has to write; the other bits are the low bits of the ticket. 0 = free to claim. */
 enum rw_owner {
-	RW_OWNER_HOST = 1u << 0, /* cleared at Coll/P2p stop, untracked or finalize */
+	RW_OWNER_HOST = 1u << 0, /* cleared by the second of task and API group's return, untracked or finalize */
 	RW_OWNER_GPU = 1u << 1,	 /* cleared by the drain when gpu_done passes */
 	RW_OWNER_SCAN = 1u << 2,
 	RW_OWNER_PENDING = 7u,
@@ -109,7 +109,7 @@ enum rw_untracked {
 	RW_UNTRACKED_COUNT = 8,
 };
 
-/* operation.gpu_source: what started/done were seen by. */
+/* operation.gpu_source: what started/done were seen by; KERNEL_CH, STAMP: there is only what STAMP makes known. */
 enum rw_gpu_source {
 	RW_GPU_SOURCE_NONE = 0, /* no GPU progress: the host rule holds */
 	RW_GPU_SOURCE_WATERMARK = 1,

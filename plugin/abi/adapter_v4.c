@@ -96,6 +96,13 @@ static int start_event(void *context, void **handle, struct profiler_v4_event *d
 	case PROFILER_P2P:
 		event = decode_p2p(&descriptor->p2p);
 		break;
+	case PROFILER_KERNEL_CH:
+		event = (struct recorder_event){
+			.kind = RECORDER_CHANNEL,
+			.parent = descriptor->parent,
+			.channel = { descriptor->kernel_ch.timer, descriptor->kernel_ch.channel },
+		};
+		break;
 	default:
 		return PROFILER_SUCCESS;
 	}
@@ -111,7 +118,8 @@ static int stop_event(void *handle)
 
 static int record_event_state(void *handle, int state, void *arguments)
 {
-	(void)handle, (void)state, (void)arguments;
+	if (state == PROFILER_KERNEL_CH_STOP && arguments)
+		recorder_channel_stop(handle, ((const union profiler_state_arguments *)arguments)->timer);
 	return PROFILER_SUCCESS;
 }
 

@@ -132,7 +132,12 @@ static int start_event(void *context, void **handle, struct profiler_v5_event *d
 	case PROFILER_P2P:
 		decode_p2p(&event, &descriptor->p2p);
 		break;
-	default: /* proxy, KernelCh and later kinds: not touched, they may belong to another process (PXN) */
+	case PROFILER_KERNEL_CH:
+		event.kind = RECORDER_CHANNEL;
+		event.channel.number = descriptor->kernel_ch.channel;
+		event.channel.raw = descriptor->kernel_ch.timer;
+		break;
+	default: /* proxy and later kinds: not touched, they may belong to another process (PXN) */
 		return PROFILER_SUCCESS;
 	}
 	*handle = recorder_start(context, &event);
@@ -147,7 +152,8 @@ static int stop_event(void *handle)
 
 static int record_event_state(void *handle, int state, void *arguments)
 {
-	(void)handle, (void)state, (void)arguments;
+	if (state == PROFILER_KERNEL_CH_STOP && arguments)
+		recorder_channel_stop(handle, ((const union profiler_state_arguments *)arguments)->timer);
 	return PROFILER_SUCCESS;
 }
 

@@ -3,6 +3,8 @@
 #ifndef PLUGIN_ABI_PROFILER_H
 #define PLUGIN_ABI_PROFILER_H
 
+#include <stdint.h>
+
 #define PLUGIN_EXPORT __attribute__((visibility("default")))
 
 /* NCCL's logger: level, subsystem, file, line, printf format. We never call it: it may allocate and lock. */
@@ -24,6 +26,19 @@ enum profiler_event_type {
 	PROFILER_COLL_API = 1 << 9,
 	PROFILER_P2P_API = 1 << 10,
 	PROFILER_KERNEL_LAUNCH = 1 << 11,
+};
+
+/* recordEventState: other states' arguments can be NULL, or garbage where an adapter of NCCL's is in between. */
+enum { PROFILER_KERNEL_CH_STOP = 22 };
+
+union profiler_state_arguments {
+	uint64_t timer; /* KERNEL_CH_STOP; %globaltimer */
+};
+
+/* One channel of a task's kernel, the same from version 4 on. */
+struct profiler_kernel_ch {
+	uint8_t channel;
+	uint64_t timer; /* %globaltimer */
 };
 
 #endif

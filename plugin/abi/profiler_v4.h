@@ -42,6 +42,7 @@ struct profiler_v4_event {
 	union {
 		struct profiler_v4_coll coll;
 		struct profiler_v4_p2p p2p;
+		struct profiler_kernel_ch kernel_ch;
 	};
 };
 
@@ -72,6 +73,8 @@ static_assert(offsetof(struct profiler_v4_event, p2p.buffer) == 32, "NCCL 2.27")
 static_assert(offsetof(struct profiler_v4_event, p2p.dtype) == 40, "NCCL 2.27");
 static_assert(offsetof(struct profiler_v4_event, p2p.count) == 48, "NCCL 2.27");
 static_assert(offsetof(struct profiler_v4_event, p2p.peer) == 56, "NCCL 2.27");
+static_assert(offsetof(struct profiler_v4_event, kernel_ch.channel) == 24, "NCCL 2.27");
+static_assert(offsetof(struct profiler_v4_event, kernel_ch.timer) == 32, "NCCL 2.27");
 static_assert(sizeof(struct profiler_v4_event) == 104, "NCCL 2.27");
 static_assert(sizeof(struct profiler_v4) == 48, "NCCL 2.27");
 

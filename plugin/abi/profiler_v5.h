@@ -75,6 +75,7 @@ struct profiler_v5_event {
 		struct profiler_v5_kernel_launch launch;
 		struct profiler_v5_coll coll;
 		struct profiler_v5_p2p p2p;
+		struct profiler_kernel_ch kernel_ch;
 	};
 };
 
@@ -122,6 +123,8 @@ static_assert(offsetof(struct profiler_v5_event, p2p.count) == 48, "NCCL 2.28");
 static_assert(offsetof(struct profiler_v5_event, p2p.peer) == 56, "NCCL 2.28");
 static_assert(offsetof(struct profiler_v5_event, p2p.channels) == 60, "NCCL 2.28");
 static_assert(offsetof(struct profiler_v5_event, p2p.group) == 64, "NCCL 2.28");
+static_assert(offsetof(struct profiler_v5_event, kernel_ch.channel) == 24, "NCCL 2.28");
+static_assert(offsetof(struct profiler_v5_event, kernel_ch.timer) == 32, "NCCL 2.28");
 static_assert(sizeof(struct profiler_v5_event) == 112, "NCCL 2.28");
 static_assert(sizeof(struct profiler_v5) == 48, "NCCL 2.28");
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Eight threads at once: each makes its own communicators (concurrent init and finalize), plays calls, groups and p2p,
- * hands in stale and foreign handles; another process forks off in the middle. Then the box must add up. Bare program:
- * ThreadSanitizer sees the plugin's threads.
+ * Eight threads at once: each makes its own communicators (concurrent init and finalize), plays calls, groups, p2p and
+ * kernels, hands in stale and foreign handles; another process forks off in the middle. Then the box must add up. Bare
+ * program: ThreadSanitizer sees the plugin's threads.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -31,10 +31,22 @@ static void hand_in_nonsense(struct player *player, void *stale)
 	player->v5->stop_event(NULL);
 }
 
+/* Handles are stopped again at the next operation, as NCCL does. */
+static void play_kernel(struct player *player, void *task, void *handles[4])
+{
+	for (uint8_t channel = 0; channel < 4; channel++) {
+		player_channel_stop(player, handles[channel], 3);
+		handles[channel] = player_channel(player, task, channel, 1);
+	}
+	for (int channel = 0; channel < 4; channel++)
+		player_channel_stop(player, handles[channel], 2);
+}
+
 static void *play(void *argument)
 {
 	uint64_t id = (uint64_t)(uintptr_t)argument;
 	struct player player;
+	void *channels[4] = { NULL };
 
 	for (uint64_t round = 0; round < ROUNDS; round++) {
 		player_init(&player, library, 5 + (int)(id % 3), id * 100 + round, 0, THREADS);
@@ -43,7 +55,8 @@ static void *play(void *argument)
 			void *call = player_call(&player, group, "Reduce", 1, "ncclFloat32", false);
 			player_stop(&player, player_task(&player, call, "Reduce", 1));
 			player_stop(&player, group);
-			player_collective(&player, "AllReduce", 1, "ncclFloat32");
+			void *task = player_collective(&player, "AllReduce", 1, "ncclFloat32");
+			play_kernel(&player, task, channels);
 			player_p2p(&player, "Send", 1, i % THREADS);
 			hand_in_nonsense(&player, call);
 		}
@@ -108,6 +121,7 @@ int main(void)
 	pthread_t threads[THREADS];
 	int failed = 0;
 
+	setenv("RANKWATCH_KERNELCH", "1", 1);
 	library = player_load();
 	for (uintptr_t i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, play, (void *)(i + 1)))

@@ -181,7 +181,35 @@ void player_stop(struct player *player, void *handle)
 		player->v5->stop_event(handle);
 }
 
-static void collective_v4(struct player *player, const char *function, size_t count, const char *dtype)
+void player_state(struct player *player, void *handle, int state, void *arguments)
+{
+	if (player->abi == 4)
+		player->v4->record_event_state(handle, state, arguments);
+	else
+		player->v5->record_event_state(handle, state, arguments);
+}
+
+void *player_channel(struct player *player, void *task, uint8_t channel, uint64_t timer)
+{
+	union event event = new_event(PROFILER_KERNEL_CH, task);
+	struct profiler_kernel_ch *kernel_ch = player->abi == 4 ? &event.v4.kernel_ch : &event.v5.kernel_ch;
+
+	if (player->abi == 4) /* one byte: the others are garbage */
+		memset(event.bytes + 1, 0xa5, 7);
+	kernel_ch->channel = channel;
+	kernel_ch->timer = timer;
+	return start(player, &event);
+}
+
+void player_channel_stop(struct player *player, void *handle, uint64_t timer)
+{
+	if (!handle)
+		return;
+	player_state(player, handle, PROFILER_KERNEL_CH_STOP, &timer);
+	player_stop(player, handle);
+}
+
+static void *collective_v4(struct player *player, const char *function, size_t count, const char *dtype)
 {
 	union event event = new_event(0, NULL);
 
@@ -202,9 +230,10 @@ static void collective_v4(struct player *player, const char *function, size_t co
 	void *task = start(player, &event);
 	player_stop(player, task);
 	player_stop(player, plan);
+	return task;
 }
 
-static void p2p_v4(struct player *player, const char *function, size_t count, int peer)
+static void *p2p_v4(struct player *player, const char *function, size_t count, int peer)
 {
 	union event event = new_event(0, NULL);
 
@@ -217,16 +246,16 @@ static void p2p_v4(struct player *player, const char *function, size_t count, in
 		.peer = peer,
 	};
 	void *plan = player_plan(player);
-	player_stop(player, start(player, &event));
+	void *task = start(player, &event);
+	player_stop(player, task);
 	player_stop(player, plan);
+	return task;
 }
 
-void player_collective(struct player *player, const char *function, size_t count, const char *dtype)
+void *player_collective(struct player *player, const char *function, size_t count, const char *dtype)
 {
-	if (player->abi == 4) {
-		collective_v4(player, function, count, dtype);
-		return;
-	}
+	if (player->abi == 4)
+		return collective_v4(player, function, count, dtype);
 	void *group = player_api_group(player);
 	void *call = player_call(player, group, function, count, dtype, false);
 	player_stop(player, call);
@@ -239,14 +268,13 @@ void player_collective(struct player *player, const char *function, size_t count
 	player_stop(player, task);
 	player_stop(player, plan);
 	player_stop(player, group);
+	return task;
 }
 
-void player_p2p(struct player *player, const char *function, size_t count, int peer)
+void *player_p2p(struct player *player, const char *function, size_t count, int peer)
 {
-	if (player->abi == 4) {
-		p2p_v4(player, function, count, peer);
-		return;
-	}
+	if (player->abi == 4)
+		return p2p_v4(player, function, count, peer);
 	void *group = player_api_group(player);
 	void *call = player_p2p_call(player, group, function, count);
 
@@ -258,6 +286,7 @@ void player_p2p(struct player *player, const char *function, size_t count, int p
 	player_stop(player, task);
 	player_stop(player, plan);
 	player_stop(player, group);
+	return task;
 }
 
 static int each_file(void (*with)(int, const char *), char *found, size_t size)

@@ -41,9 +41,15 @@ void *player_task(struct player *player, void *call, const char *function, size_
 void *player_p2p_task(struct player *player, void *call, const char *function, size_t count, int peer);
 void player_stop(struct player *player, void *handle); /* skips NULL, as NCCL does */
 
-/* One whole eager call outside a group, any version. Send, Recv: `peer`. */
-void player_collective(struct player *player, const char *function, size_t count, const char *dtype);
-void player_p2p(struct player *player, const char *function, size_t count, int peer);
+/* One channel of the task's kernel; the state that ends it, and its stop. Any version. */
+void *player_channel(struct player *player, void *task, uint8_t channel, uint64_t timer);
+void player_channel_stop(struct player *player, void *handle, uint64_t timer);
+void player_state(struct player *player, void *handle, int state, void *arguments);
+
+/* One whole eager call outside a group, any version; the task's handle, stopped. Collectives announce 4 channels, p2p 2
+ * (version 4: none). Send, Recv: `peer`. */
+void *player_collective(struct player *player, const char *function, size_t count, const char *dtype);
+void *player_p2p(struct player *player, const char *function, size_t count, int peer);
 enum { PLAYER_CALLBACKS = 12 }; /* of player_collective(), version 5 */
 
 /* A fresh directory for boxes in RANKWATCH_DIR, removed at exit; quiet start. */

@@ -12,6 +12,7 @@ static struct player player;
 static struct box_reader reader;
 static CUstream stream;
 static CUdeviceptr gate;
+static void *last_task;
 
 static void begin(int abi)
 {
@@ -55,7 +56,8 @@ static void play(bool held)
 		close_gate();
 	player_stop(&player, launch);
 	void *plan = player_plan(&player);
-	player_stop(&player, player_task(&player, call, "AllReduce", 8));
+	last_task = player_task(&player, call, "AllReduce", 8);
+	player_stop(&player, last_task);
 	player_stop(&player, plan);
 	player_stop(&player, group);
 }
@@ -86,6 +88,29 @@ Test(progress, an_operation_is_running_until_the_gpu_says_otherwise)
 	cr_assert(wait_for_known(0, RW_KNOWN_DONE, &op));
 	cr_expect_geq(op.done_seen_ns, op.started_seen_ns);
 	cr_assert(player_wait_finished(&reader, 0, &op));
+}
+
+Test(progress, times_of_the_kernel_leave_the_source_of_started_and_done_as_it_is)
+{
+	struct rw_operation op;
+
+	setenv("RANKWATCH_KERNELCH", "1", 1);
+	begin(5);
+	play(true);
+	cr_assert(wait_for_known(0, RW_KNOWN_STARTED, &op));
+	for (uint8_t channel = 0; channel < 4; channel++)
+		player_channel_stop(&player, player_channel(&player, last_task, channel, 1000), 2000);
+	cr_assert(player_operation(&reader, 0, &op));
+	cr_expect(op.known & RW_KNOWN_STAMP);
+	cr_expect_not(op.known & RW_KNOWN_DONE);
+	cr_expect(op.owner & RW_OWNER_GPU, "the drain still waits for the GPU's word");
+	cr_expect_eq(op.gpu_source, RW_GPU_SOURCE_WATERMARK);
+	open_gate();
+	cr_assert(wait_for_known(0, RW_KNOWN_DONE, &op));
+	cr_assert(player_wait_finished(&reader, 0, &op));
+	cr_expect_eq(op.gpu_source, RW_GPU_SOURCE_WATERMARK);
+	cr_expect_eq(op.gpu_start_raw, 1000);
+	cr_expect_eq(op.gpu_end_raw, 2000);
 }
 
 Test(progress, what_waits_behind_a_running_operation_has_not_started)

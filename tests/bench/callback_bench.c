@@ -2,8 +2,9 @@
 /*
  * What the plugin's callbacks cost: replays the callback stream that NCCL 2.28 makes for AllReduces into the built
  * library, one communicator, one thread (proxy events included, which in NCCL run on the proxy thread), without a GPU.
- * The same replay into an empty plugin is what "net" subtracts. Prints one JSON object per stream.
- *   callback_bench PLUGIN.so [COLLECTIVES]
+ * The same replay into an empty plugin is what "net" subtracts. Prints one JSON object per stream. The plugin reads its
+ * environment once: RANKWATCH_KERNELCH=1 is for the whole process, and the other streams then pay for it, too.
+ *   callback_bench PLUGIN.so [STREAM [COLLECTIVES]]     STREAM: base, kernel, proxy or all
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -26,19 +27,20 @@ enum state { SEND_GPU_WAIT = 8, SEND_WAIT = 9, PROXY_IN_PROGRESS = 19, SEND_PEER
 	     GROUP_START_STOP = 23, GROUP_END_START = 24 };
 
 struct stream {
-	const char *name;
+	const char *word, *name;
 	bool kernel_channels;
 	bool proxy;
 };
 
 static const struct stream streams[] = {
-	{ "base mask", false, false },
-	{ "KernelCh on 16 channels", true, false },
-	{ "8 x 16 proxy steps", false, true },
+	{ "base", "base mask", false, false },
+	{ "kernel", "KernelCh on 16 channels", true, false },
+	{ "proxy", "8 x 16 proxy steps", false, true },
 };
 
 static const struct profiler_v5 *plugin;
 static void *context;
+static uint64_t gpu_clock = UINT64_C(1767225600000000000); /* %globaltimer counts from about 1970 */
 
 static void *start(uint64_t type, void *parent, union event *event)
 {
@@ -59,19 +61,27 @@ static void stop(void *handle)
 
 static void record(void *handle, enum state state)
 {
-	uint64_t arguments = 0;
+	uint64_t arguments = gpu_clock;
 
 	if (handle)
 		plugin->record_event_state(handle, (int)state, &arguments);
 }
 
-static void replay_kernel_channels(void *collective)
+/* Kernels of 40 to 47 us, 10 us apart; the channels start and stop within 1 us of each other. */
+static void replay_kernel_channels(void *collective, uint64_t sequence)
 {
 	void *handles[CHANNELS];
+	uint64_t begin = gpu_clock + 10000;
 
-	for (int channel = 0; channel < CHANNELS; channel++)
-		handles[channel] = start(PROFILER_KERNEL_CH, collective, &(union event){ 0 });
 	for (int channel = 0; channel < CHANNELS; channel++) {
+		union event event = { 0 };
+
+		event.header.kernel_ch.channel = (uint8_t)channel;
+		event.header.kernel_ch.timer = begin + (uint64_t)channel * 7 % CHANNELS * 64;
+		handles[channel] = start(PROFILER_KERNEL_CH, collective, &event);
+	}
+	for (int channel = 0; channel < CHANNELS; channel++) {
+		gpu_clock = begin + 40000 + sequence % 8 * 1000 + (uint64_t)channel * 5 % CHANNELS * 64;
 		record(handles[channel], KERNEL_STOP);
 		stop(handles[channel]);
 	}
@@ -125,7 +135,7 @@ static void replay_collective(const struct stream *stream, uint64_t sequence)
 	stop(plan);
 	stop(group_handle);
 	if (stream->kernel_channels)
-		replay_kernel_channels(collective);
+		replay_kernel_channels(collective, sequence);
 	if (stream->proxy)
 		replay_proxy(collective);
 }
@@ -197,13 +207,17 @@ int main(int argc, char **argv)
 {
 	void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
 	const struct profiler_v5 *ours = library ? dlsym(library, "ncclProfiler_v5") : NULL;
-	size_t collectives = argc > 2 ? strtoul(argv[2], NULL, 10) : 200000;
+	const char *word = argc > 2 ? argv[2] : "all";
+	size_t collectives = argc > 3 ? strtoul(argv[3], NULL, 10) : 200000;
 
 	if (!ours) {
-		fprintf(stderr, "usage: callback_bench PLUGIN.so [COLLECTIVES]: %s\n", argc > 1 ? dlerror() : "no plugin");
+		fprintf(stderr, "usage: callback_bench PLUGIN.so [STREAM [COLLECTIVES]]: %s\n",
+			argc > 1 ? dlerror() : "no plugin");
 		return 2;
 	}
 	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+		if (strcmp(word, "all") != 0 && strcmp(word, streams[i].word) != 0)
+			continue;
 		struct cost gross = measure(ours, &streams[i], collectives);
 		struct cost floor = measure(&empty, &streams[i], collectives);
 

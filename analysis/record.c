@@ -216,7 +216,7 @@ void record_set_cause(struct record *record, const struct intern *intern, const 
 	snprintf(record->device, sizeof(record->device), "%s", intern_text(intern, cause->device));
 	snprintf(record->thread, sizeof(record->thread), "%s", intern_text(intern, cause->thread));
 	text_cause(record->cause_text, sizeof(record->cause_text), cause, process);
-	text_advice(record->advice, sizeof(record->advice), cause);
+	text_advice(record->advice, sizeof(record->advice), cause, process);
 	set_chain(record, intern, cause);
 	set_stack(record, intern, cause);
 	set_evidence(record, cause);

@@ -51,7 +51,19 @@ void text_cause(char *text, size_t room, const struct cause *cause, const struct
 		snprintf(text, room, "%s", texts[cause->class_] ? texts[cause->class_] : "not known");
 }
 
-void text_advice(char *text, size_t room, const struct cause *cause)
+/* Where the class alone would say too much or too little. */
+static const char *special_advice(const struct cause *cause, const struct process *process)
+{
+	if (cause->class_ == RW_CAUSE_IO && cause->hop_count)
+		return "write the log to a local or memory file system, or give its queue a bound that drops";
+	if (cause->class_ == RW_CAUSE_LOCK && !cause->hop_count)
+		return "find out what should wake this thread (py-spy dump --pid PID, gdb -p PID)";
+	if (cause->class_ == RW_CAUSE_GONE && process->exit_status >= 0 && !WIFSIGNALED(process->exit_status))
+		return "look at the end of this rank's log: it left by itself";
+	return NULL;
+}
+
+void text_advice(char *text, size_t room, const struct cause *cause, const struct process *process)
 {
 	static const char *const advice[RW_CAUSE_COUNT] = {
 		[RW_CAUSE_IO] = "write the log to a local or memory file system, or from another process",
@@ -64,9 +76,9 @@ void text_advice(char *text, size_t room, const struct cause *cause)
 		    "profile this rank's threads (py-spy dump --pid PID): it computes while others wait",
 		[RW_CAUSE_GONE] = "look at the end of this rank's log and at the kernel log (OOM killer)",
 	};
-	const char *chosen = advice[cause->class_];
-	if (cause->class_ == RW_CAUSE_IO && cause->hop_count)
-		chosen = "write the log to a local or memory file system, or give its queue a bound that drops";
+	const char *chosen = special_advice(cause, process);
+	if (!chosen)
+		chosen = advice[cause->class_];
 	snprintf(text, room, "%s", chosen ? chosen : "look at this rank's threads (py-spy dump --pid PID, gdb -p PID)");
 }
 

@@ -12,7 +12,7 @@
 const char *text_duration(char *text, size_t room, double ms);
 /* "fsync(2)", "waits for a CPU", "killed by signal 9" */
 void text_cause(char *text, size_t room, const struct cause *cause, const struct process *process);
-void text_advice(char *text, size_t room, const struct cause *cause);
+void text_advice(char *text, size_t room, const struct cause *cause, const struct process *process);
 /* "rank 0 makes every step 1.31 s longer: 64 % of the step, since step 9" */
 void text_straggler(struct record *record);
 /* "rank 3 has not joined AllGather #118 on ~fsdp: ranks 0-2,4-7 have waited 4.2 s" */

@@ -19,7 +19,7 @@ FAULT = ("--step-ms=200", "--fault=lock", "--fault-rank=3", "--fault-step=3")
 
 def opened(play):
     """Open findings of the straggler, asked of the collector that runs now."""
-    asked = play.start(stage.RANKWATCH, "findings", "--json")
+    asked = play.start(stage.RANKWATCH, "findings", "--json", "--job", play.dir.name)
     asked.wait(10)
     findings = [finding for _, finding in asked.out.json()]
     return [finding for finding in findings if finding.get("kind") == "straggler" and finding["state"] != "closed"]

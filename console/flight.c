@@ -9,9 +9,9 @@
 #include "console/box_json.h"
 #include "console/last_seen.h"
 #include "console/paragraph.h"
-#include "console/rank_list.h"
 #include "finding/finding_json.h"
 #include "finding/finding_text.h"
+#include "finding/rank_list.h"
 
 enum { LIST = 256, COLUMN = 12, THREAD_COLUMN = 16, MISSING_SHOWN = 8, THREADS_SHOWN = 6 };
 

@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "console/paragraph.h"
-#include "console/rank_list.h"
 #include "finding/finding_text.h"
+#include "finding/rank_list.h"
 
 enum { LIST = 256, LABEL = 10 };
 

@@ -7,28 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "finding/path_text.h"
-
-enum { COLUMNS = 100 };
-
-static const char *text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
-static double number_of(const json_t *object, const char *key, double absent)
-{
-	const json_t *value = json_object_get(object, key);
-
-	return json_is_number(value) ? json_number_value(value) : absent;
-}
-
-static bool is_text(const json_t *object, const char *key, const char *expected)
-{
-	const char *text = text_of(object, key);
-
-	return text && strcmp(text, expected) == 0;
-}
+#include "finding/cause_text.h"
+#include "finding/rank_list.h"
+#include "finding/value.h"
 
 static void print_duration(FILE *out, double ms)
 {
@@ -38,31 +19,26 @@ static void print_duration(FILE *out, double ms)
 		fprintf(out, "%.*f s", ms < 10000 ? 2 : ms < 100000 ? 1 : 0, ms / 1000);
 }
 
-/* "0", "1-7", "0,2-5": the list is ascending. */
+/* The list is ascending. */
 static void print_ranks(FILE *out, const json_t *ranks)
 {
 	size_t count = json_array_size(ranks);
+	int32_t *numbers = calloc(count, sizeof(*numbers));
+	char text[128] = "?";
 
-	for (size_t i = 0; i < count; i++) {
-		json_int_t first = json_integer_value(json_array_get(ranks, i));
-		json_int_t last = first;
-
-		fprintf(out, "%s%lld", i ? "," : "", (long long)first);
-		while (i + 1 < count && last < INT32_MAX &&
-		       json_integer_value(json_array_get(ranks, i + 1)) == last + 1) {
-			last++;
-			i++;
-		}
-		if (last > first)
-			fprintf(out, "-%lld", (long long)last);
-	}
+	for (size_t i = 0; numbers && i < count; i++)
+		numbers[i] = (int32_t)json_integer_value(json_array_get(ranks, i));
+	if (numbers)
+		rank_list_text(text, sizeof(text), numbers, count);
+	fputs(text, out);
+	free(numbers);
 }
 
 /* "rank 0 makes …" becomes "rank 0 (host a, pid 4711) makes …": who to look for belongs on the first line. */
 static void print_who(FILE *out, const json_t *finding, const char *text)
 {
 	const json_t *where = json_array_get(json_object_get(finding, "where"), 0);
-	const char *host = text_of(where, "host");
+	const char *host = value_text(where, "host");
 	const json_t *pid = json_object_get(where, "pid");
 	char prefix[32];
 	int length = snprintf(prefix, sizeof(prefix), "rank %lld ",
@@ -77,130 +53,31 @@ static void print_who(FILE *out, const json_t *finding, const char *text)
 
 static void write_head(FILE *out, const json_t *finding)
 {
-	const char *text = text_of(finding, "text");
+	const char *text = value_text(finding, "text");
 
-	if (is_text(finding, "state", "closed"))
+	if (value_is(finding, "state", "closed"))
 		fputs("closed: ", out);
 	print_who(out, finding, text ? text : "(no text)");
-	if (is_text(finding, "confidence", "likely") || is_text(finding, "confidence", "inconclusive"))
-		fprintf(out, " (%s)", text_of(finding, "confidence"));
-}
-
-/* Nothing that one thread does: the whole process has ended or stands still, or nobody knows. */
-static bool is_whole_process(const json_t *cause)
-{
-	return is_text(cause, "class", "gone") || is_text(cause, "class", "stopped") ||
-	       is_text(cause, "class", "unknown");
-}
-
-/* its thread "python-main" waits for its thread "tb-writer", which waits for …, */
-static void write_chain(FILE *out, const json_t *cause)
-{
-	const char *thread = text_of(cause, "thread");
-	const json_t *link;
-	size_t i;
-
-	if (!thread || is_whole_process(cause))
-		return;
-	fprintf(out, "its thread \"%s\"", thread);
-	json_array_foreach(json_object_get(cause, "chain"), i, link)
-	{
-		const char *target = text_of(link, "waits_for");
-
-		if (!target)
-			continue;
-		fputs(i ? ", which waits for " : " waits for ", out);
-		if (strncmp(target, "thread ", 7) == 0)
-			fprintf(out, "its thread \"%s\"", target + 7);
-		else
-			fputs(target, out);
-	}
-	fputs(", ", out);
-}
-
-/* A system call is something that a thread is "in"; every other text stands for itself. */
-static void write_what(FILE *out, const json_t *cause)
-{
-	const char *text = text_of(cause, "text");
-	const char *system_call = text_of(cause, "syscall");
-	double share = number_of(cause, "share", -1);
-
-	if (share >= 0 && !is_whole_process(cause))
-		fprintf(out, "%.0f %% ", share * 100);
-	if (text && system_call && strncmp(text, system_call, strlen(system_call)) == 0)
-		fputs("in ", out);
-	fputs(text ? text : text_of(cause, "class") ? text_of(cause, "class") : "unknown", out);
-}
-
-/* What would settle it. */
-static void write_missing(FILE *out, const json_t *finding)
-{
-	const char *missing = json_string_value(json_array_get(json_object_get(finding, "missing"), 0));
-
-	if (missing)
-		fprintf(out, ": %s", missing);
-}
-
-static void write_device(FILE *out, const json_t *cause)
-{
-	const char *file_system = text_of(cause, "fs"), *device = text_of(cause, "device");
-
-	if (file_system && device)
-		fprintf(out, " (%s, %s)", file_system, device);
-	else if (file_system || device)
-		fprintf(out, " (%s)", file_system ? file_system : device);
-}
-
-static void write_cause(FILE *out, const json_t *finding)
-{
-	const json_t *cause = json_object_get(finding, "cause");
-	const char *path = text_of(cause, "path");
-	char *before = NULL, *after = NULL;
-	size_t before_size, after_size;
-	FILE *stream = open_memstream(&before, &before_size);
-
-	if (stream) {
-		write_chain(stream, cause);
-		write_what(stream, cause);
-		if (is_text(cause, "class", "unknown"))
-			write_missing(stream, finding);
-		fclose(stream);
-	}
-	stream = open_memstream(&after, &after_size);
-	if (stream) {
-		write_device(stream, cause);
-		fclose(stream);
-	}
-	if (before && after) {
-		size_t used = strlen("  because   on ") + path_text_columns(before) + path_text_columns(after);
-
-		fputs(before, out);
-		if (path) {
-			fputs(" on ", out);
-			path_text_print(out, path, used < COLUMNS ? COLUMNS - used : 0);
-		}
-		fputs(after, out);
-	}
-	free(before);
-	free(after);
+	if (value_is(finding, "confidence", "likely") || value_is(finding, "confidence", "inconclusive"))
+		fprintf(out, " (%s)", value_text(finding, "confidence"));
 }
 
 /* In these the ranks are still waiting; the others tell of waits that came and went. */
 static bool is_stuck(const json_t *finding)
 {
-	return is_text(finding, "kind", "hang") || is_text(finding, "kind", "gone") ||
-	       is_text(finding, "kind", "desync");
+	return value_is(finding, "kind", "hang") || value_is(finding, "kind", "gone") ||
+	       value_is(finding, "kind", "desync");
 }
 
 /* 100 s (RANKWATCH_TIMEOUT): 88 s left */
 static void write_watchdog(FILE *out, const json_t *finding)
 {
 	const json_t *watchdog = json_object_get(finding, "watchdog");
-	double left = number_of(watchdog, "left_ms", -1);
-	double longest = number_of(watchdog, "longest_wait_ms", -1);
-	const char *from = text_of(watchdog, "from");
+	double left = value_number(watchdog, "left_ms", -1);
+	double longest = value_number(watchdog, "longest_wait_ms", -1);
+	const char *from = value_text(watchdog, "from");
 
-	fprintf(out, "%.0f s", number_of(watchdog, "timeout_ms", 0) / 1000);
+	fprintf(out, "%.0f s", value_number(watchdog, "timeout_ms", 0) / 1000);
 	if (from)
 		fprintf(out, " (%s)", from);
 	if (is_stuck(finding) && left >= 0)
@@ -211,7 +88,7 @@ static void write_watchdog(FILE *out, const json_t *finding)
 
 static bool has_watchdog(const json_t *finding)
 {
-	return number_of(json_object_get(finding, "watchdog"), "timeout_ms", -1) >= 0;
+	return value_number(json_object_get(finding, "watchdog"), "timeout_ms", -1) >= 0;
 }
 
 static void write_waiting(FILE *out, const json_t *finding)
@@ -232,9 +109,9 @@ static void write_waiting(FILE *out, const json_t *finding)
 static void write_operation(FILE *out, const json_t *finding)
 {
 	const json_t *operation = json_object_get(finding, "operation");
-	const char *function = text_of(operation, "function"), *comm = text_of(operation, "comm_name");
+	const char *function = value_text(operation, "function"), *comm = value_text(operation, "comm_name");
 	const json_t *sequence = json_object_get(operation, "sequence");
-	double by = number_of(json_object_get(finding, "late"), "by_ms", -1);
+	double by = value_number(json_object_get(finding, "late"), "by_ms", -1);
 
 	fputs(function ? function : "an operation", out);
 	if (json_is_integer(sequence))
@@ -255,15 +132,15 @@ static void write_operation(FILE *out, const json_t *finding)
 /* "rank 6 was killed by signal 9": the first line is the cause. */
 static bool names_cause(const json_t *finding)
 {
-	const char *text = text_of(finding, "text"), *cause = text_of(json_object_get(finding, "cause"), "text");
+	const char *text = value_text(finding, "text"), *cause = value_text(json_object_get(finding, "cause"), "text");
 
-	return text && cause && is_whole_process(json_object_get(finding, "cause")) && strstr(text, cause);
+	return text && cause && cause_text_is_whole_process(json_object_get(finding, "cause")) && strstr(text, cause);
 }
 
 /* Does the first line say already which operation it is, and who waits? */
 static bool names_operation(const json_t *finding)
 {
-	const char *text = text_of(finding, "text");
+	const char *text = value_text(finding, "text");
 	char number[32];
 
 	snprintf(number, sizeof(number), " #%lld",
@@ -273,7 +150,7 @@ static bool names_operation(const json_t *finding)
 
 static void write_advice(FILE *out, const json_t *finding)
 {
-	fputs(text_of(finding, "advice"), out);
+	fputs(value_text(finding, "advice"), out);
 }
 
 typedef void write_line(FILE *out, const json_t *finding);
@@ -299,16 +176,16 @@ static void print_line(FILE *out, const char *label, write_line *write, const js
 
 static const char *colour_of(const json_t *finding)
 {
-	if (is_text(finding, "state", "closed"))
+	if (value_is(finding, "state", "closed"))
 		return "\033[32m";
-	if (is_text(finding, "severity", "critical"))
+	if (value_is(finding, "severity", "critical"))
 		return "\033[1;31m";
-	return is_text(finding, "severity", "notice") ? "\033[36m" : "\033[1;33m";
+	return value_is(finding, "severity", "notice") ? "\033[36m" : "\033[1;33m";
 }
 
 static void print_kind(FILE *out, const json_t *finding, bool colour)
 {
-	char *kind = finding_escape(text_of(finding, "kind"));
+	char *kind = finding_escape(value_text(finding, "kind"));
 
 	for (char *at = kind; at && *at; at++)
 		*at = (char)toupper((unsigned char)*at);
@@ -318,20 +195,20 @@ static void print_kind(FILE *out, const json_t *finding, bool colour)
 
 int finding_print(FILE *out, const json_t *finding, bool colour)
 {
-	if (!text_of(finding, "kind") || !json_is_integer(json_object_get(finding, "schema")))
+	if (!value_text(finding, "kind") || !json_is_integer(json_object_get(finding, "schema")))
 		return -EPROTO;
 
 	print_kind(out, finding, colour);
 	print_line(out, "", write_head, finding);
-	if (is_text(finding, "state", "closed"))
+	if (value_is(finding, "state", "closed"))
 		return 0;
 	if (json_is_object(json_object_get(finding, "cause")) && !names_cause(finding))
-		print_line(out, "  because  ", write_cause, finding);
+		print_line(out, "  because  ", cause_text_write, finding);
 	if (!names_operation(finding) && json_is_object(json_object_get(finding, "operation")))
 		print_line(out, is_stuck(finding) ? "  missed   " : "  late for ", write_operation, finding);
 	else if (has_watchdog(finding))
 		print_line(out, "  watchdog ", write_watchdog, finding);
-	if (text_of(finding, "advice"))
+	if (value_text(finding, "advice"))
 		print_line(out, "  do       ", write_advice, finding);
 	return 0;
 }

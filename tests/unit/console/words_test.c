@@ -3,34 +3,6 @@
 
 #include "console/nearest.h"
 #include "console/paragraph.h"
-#include "console/rank_list.h"
-
-static void expect_list(const char *expected, const int32_t *ranks, size_t count)
-{
-	char text[64];
-
-	cr_expect_str_eq(rank_list_text(text, sizeof(text), ranks, count), expected);
-}
-
-Test(rank_list, ranks_in_a_row_become_a_range)
-{
-	expect_list("0-3,5-6,9", (int32_t[]){ 0, 1, 2, 3, 5, 6, 9 }, 7);
-	expect_list("7", (int32_t[]){ 7 }, 1);
-	expect_list("", NULL, 0);
-}
-
-Test(rank_list, what_does_not_fit_is_counted)
-{
-	int32_t ranks[1000];
-	char text[64];
-
-	for (int32_t i = 0; i < 1000; i++)
-		ranks[i] = 2 * i;
-	rank_list_text(text, sizeof(text), ranks, 1000);
-	cr_expect(strstr(text, "0,2,4,6"));
-	cr_expect(strstr(text, "more)"), "%s", text);
-	cr_expect_lt(strlen(text), sizeof(text));
-}
 
 Test(nearest, swapped_missing_and_wrong_letters_cost_one)
 {

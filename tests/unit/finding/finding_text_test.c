@@ -44,16 +44,69 @@ Test(finding_text, a_straggler_is_four_lines_who_because_late_do)
 	free(text);
 }
 
+static void expect_because(const struct rw_finding *finding, const char *expected)
+{
+	char *text = printed(finding), line[256];
+
+	snprintf(line, sizeof(line), "  because  %s\n", expected);
+	cr_expect(strstr(text, line), "%s", text);
+	free(text);
+}
+
+static struct rw_finding straggler_without_file(enum rw_cause_class class_, const char *system_call, const char *what)
+{
+	struct rw_finding finding = straggler();
+
+	finding.cause.class_ = class_;
+	finding.cause.system_call = system_call;
+	finding.cause.text = what;
+	finding.cause.path = finding.cause.file_system = finding.cause.device = NULL;
+	finding.cause.chain_count = 0;
+	return finding;
+}
+
 Test(finding_text, a_direct_cause_names_its_thread_and_a_short_path_stays_whole)
 {
 	struct rw_finding finding = straggler();
 
 	finding.cause.chain_count = 0;
 	finding.cause.path = "/x/log";
-	char *text = printed(&finding);
+	expect_because(&finding,
+		       "its thread \"python-main\" was 93 % of the time in fsync(2) on /x/log (ext4, loop3)");
+	finding.cause.share = -1;
+	expect_because(&finding, "its thread \"python-main\" was in fsync(2) on /x/log (ext4, loop3)");
+	finding.cause.thread = NULL;
+	expect_because(&finding, "in fsync(2) on /x/log (ext4, loop3)");
+}
 
-	cr_expect(strstr(text, "  because  its thread \"python-main\", 93 % in fsync(2) on /x/log (ext4, loop3)\n"));
-	free(text);
+Test(finding_text, a_thread_waits_for_a_cpu_and_runs_on_one)
+{
+	struct rw_finding finding = straggler_without_file(RW_CAUSE_CPU, NULL, "waiting for a CPU");
+
+	expect_because(&finding, "its thread \"python-main\" waited 93 % of the time for a CPU");
+	finding.cause.share = -1;
+	expect_because(&finding, "its thread \"python-main\" waited for a CPU");
+	finding = straggler_without_file(RW_CAUSE_RUNNING, NULL, "running on the CPU");
+	expect_because(&finding, "its thread \"python-main\" was 93 % of the time running on the CPU");
+}
+
+Test(finding_text, a_lock_has_a_holder_only_when_the_wait_was_followed_to_one)
+{
+	static const struct rw_chain_link chain[] = {
+		{ .tid = 1, .thread = "python-main", .waits_for = "thread loader" },
+		{ .tid = 2, .thread = "loader", .waits_for = "thread checkpointer" },
+	};
+	struct rw_finding finding = straggler_without_file(RW_CAUSE_LOCK, "futex", "futex(2)");
+
+	expect_because(&finding, "its thread \"python-main\" was 93 % of the time in futex(2)");
+	finding.cause.chain = chain + 1;
+	finding.cause.chain_count = 1;
+	expect_because(&finding, "its thread \"python-main\" waits for a lock that its thread \"checkpointer\" holds, "
+				 "93 % in futex(2)");
+	finding.cause.chain = chain;
+	finding.cause.chain_count = 2;
+	expect_because(&finding, "its thread \"python-main\" waits for its thread \"loader\", which waits for a lock "
+				 "that its thread \"checkpointer\" holds, 93 % in futex(2)");
 }
 
 Test(finding_text, a_long_file_name_is_shortened_in_its_middle)

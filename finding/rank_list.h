@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A list of ranks as people read it: "3", "0-3,7". */
-#ifndef CONSOLE_RANK_LIST_H
-#define CONSOLE_RANK_LIST_H
+/* A list of ranks as people read it: "3", "0-3,7". From three in a row on it is a range. */
+#ifndef FINDING_RANK_LIST_H
+#define FINDING_RANK_LIST_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "finding/cause_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "finding/path_text.h"
+#include "finding/value.h"
+
+enum { COLUMNS = 100 };
+
+bool cause_text_is_whole_process(const json_t *cause)
+{
+	return value_is(cause, "class", "gone") || value_is(cause, "class", "stopped") ||
+	       value_is(cause, "class", "unknown");
+}
+
+static bool is_chain(const json_t *cause)
+{
+	return value_text(json_array_get(json_object_get(cause, "chain"), 0), "waits_for") != NULL;
+}
+
+/* its thread "python-main" waits for its thread "tb-writer", which waits for …,
+ * The class is that of the last wait: a lock is held by the thread at the end. */
+static void write_chain(FILE *out, const json_t *cause)
+{
+	const json_t *chain = json_object_get(cause, "chain"), *link;
+	bool is_lock = value_is(cause, "class", "lock");
+	size_t i;
+
+	json_array_foreach(chain, i, link)
+	{
+		const char *target = value_text(link, "waits_for");
+		bool is_thread = target && strncmp(target, "thread ", 7) == 0;
+		bool is_holder = is_thread && is_lock && i + 1 == json_array_size(chain);
+
+		fputs(i ? ", which waits for " : " waits for ", out);
+		if (is_thread)
+			fprintf(out, "%sits thread \"%s\"%s", is_holder ? "a lock that " : "", target + 7,
+				is_holder ? " holds" : "");
+		else
+			fputs(target ? target : "?", out);
+	}
+	fputs(", ", out);
+}
+
+/* A system call is something that a thread is "in"; every other text stands for itself. */
+static const char *preposition(const json_t *cause)
+{
+	const char *text = value_text(cause, "text"), *system_call = value_text(cause, "syscall");
+
+	return text && system_call && strncmp(text, system_call, strlen(system_call)) == 0 ? "in " : "";
+}
+
+static const char *what_of(const json_t *cause)
+{
+	const char *text = value_text(cause, "text"), *class_ = value_text(cause, "class");
+
+	return text ? text : class_ ? class_ : "unknown";
+}
+
+/* its thread "python-main" was 96 % of the time in fsync(2); … waited 75 % of the time for a CPU */
+static void write_own_wait(FILE *out, const json_t *cause, const char *percent)
+{
+	static const char waiting[] = "waiting ";
+	const char *what = what_of(cause);
+	bool waits = strncmp(what, waiting, strlen(waiting)) == 0;
+
+	fprintf(out, " %s ", waits ? "waited" : "was");
+	if (*percent)
+		fprintf(out, "%s of the time ", percent);
+	fprintf(out, "%s%s", preposition(cause), waits ? what + strlen(waiting) : what);
+}
+
+static void write_wait(FILE *out, const json_t *cause)
+{
+	const char *thread = value_text(cause, "thread");
+	double share = value_number(cause, "share", -1);
+	char percent[16] = "";
+
+	if (cause_text_is_whole_process(cause)) {
+		fputs(what_of(cause), out);
+		return;
+	}
+	if (share >= 0 && share <= 1)
+		snprintf(percent, sizeof(percent), "%.0f %%", share * 100);
+	if (thread)
+		fprintf(out, "its thread \"%s\"", thread);
+	if (thread && !is_chain(cause)) {
+		write_own_wait(out, cause, percent);
+		return;
+	}
+	if (thread)
+		write_chain(out, cause);
+	fprintf(out, "%s%s%s%s", percent, *percent ? " " : "", preposition(cause), what_of(cause));
+}
+
+/* What would settle it. */
+static void write_missing(FILE *out, const json_t *finding)
+{
+	const char *missing = json_string_value(json_array_get(json_object_get(finding, "missing"), 0));
+
+	if (missing)
+		fprintf(out, ": %s", missing);
+}
+
+static void write_device(FILE *out, const json_t *cause)
+{
+	const char *file_system = value_text(cause, "fs"), *device = value_text(cause, "device");
+
+	if (file_system && device)
+		fprintf(out, " (%s, %s)", file_system, device);
+	else if (file_system || device)
+		fprintf(out, " (%s)", file_system ? file_system : device);
+}
+
+void cause_text_write(FILE *out, const json_t *finding)
+{
+	const json_t *cause = json_object_get(finding, "cause");
+	const char *path = value_text(cause, "path");
+	char *before = NULL, *after = NULL;
+	size_t before_size, after_size;
+	FILE *stream = open_memstream(&before, &before_size);
+
+	if (stream) {
+		write_wait(stream, cause);
+		if (value_is(cause, "class", "unknown"))
+			write_missing(stream, finding);
+		fclose(stream);
+	}
+	stream = open_memstream(&after, &after_size);
+	if (stream) {
+		write_device(stream, cause);
+		fclose(stream);
+	}
+	if (before && after) {
+		size_t used = strlen("  because   on ") + path_text_columns(before) + path_text_columns(after);
+
+		fputs(before, out);
+		if (path) {
+			fputs(" on ", out);
+			path_text_print(out, path, used < COLUMNS ? COLUMNS - used : 0);
+		}
+		fputs(after, out);
+	}
+	free(before);
+	free(after);
+}

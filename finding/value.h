@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* What stands under a key of a finding that somebody else wrote: of the right type, or absent. */
+#ifndef FINDING_VALUE_H
+#define FINDING_VALUE_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+/* NULL: no text. */
+const char *value_text(const json_t *object, const char *key);
+double value_number(const json_t *object, const char *key, double absent);
+bool value_is(const json_t *object, const char *key, const char *expected);
+
+#endif

@@ -12,6 +12,7 @@
 #include "blackbox/directory.h"
 #include "blackbox/place.h"
 #include "blackbox/process.h"
+#include "blackbox/unnamed.h"
 
 enum {
 	CONTROL_OFFSET = RW_BOX_HEADER_SIZE,
@@ -122,8 +123,6 @@ static void point_into(struct box_writer *writer, void *map, uint32_t ring_slots
 /* Turns the empty file writer->fd into a box; -errno and `why` on failure, then the caller closes the file. */
 static int build(struct box_writer *writer, const struct box_request *request, uint32_t ring_slots, char *why)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
-
 	writer->size = RING_OFFSET + ring_slots * sizeof(struct rw_operation);
 
 	int err = reserve(writer->fd, writer->size);
@@ -148,8 +147,6 @@ static int build(struct box_writer *writer, const struct box_request *request, u
 
 	fill_layout(writer->header, ring_slots, ring_slots < ring_slots_within(wanted));
 	fill_identity(writer->header, request);
-	/* Without the lock readers fall back to pid and start time; nothing to refuse. */
-	(void)fcntl(writer->fd, F_SETLK, &lock);
 	return 0;
 }
 
@@ -189,14 +186,12 @@ static int give_name(struct box_writer *writer, const struct box_request *reques
 static int create_file(struct box_writer *writer, const struct box_request *request, int directory, const char *path,
 		       char *why)
 {
-	char unnamed[64];
+	char unnamed[BOX_UNNAMED];
 
-	/* Unlike any other file: nobody else makes one at this nanosecond with this pid. */
-	snprintf(unnamed, sizeof(unnamed), ".%d-%llu.new", (int)getpid(),
-		 (unsigned long long)clock_ns(CLOCK_MONOTONIC));
-	writer->fd = openat(directory, unnamed, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	box_unnamed_clear(directory);
+	writer->fd = box_unnamed_make(directory, unnamed);
 	if (writer->fd < 0) {
-		int err = -errno;
+		int err = writer->fd;
 
 		snprintf(why, BOX_WHY, "%.100s: cannot make a file: %s", path, strerror(-err));
 		return err;

@@ -15,13 +15,14 @@
 #include "collector/host.h"
 #include "collector/lock.h"
 #include "collector/message.h"
+#include "collector/room.h"
 #include "collector/sinks/jsonl.h"
 #include "collector/sinks/socket.h"
 #include "finding/finding_json.h"
 #include "finding/finding_text.h"
 #include "plugin/identity.h"
 
-enum { TICK_MS = 50, BOXES_EVERY = 2 /* ticks */, IDLE_MS = 3000, LEAVE_MS = 1500 };
+enum { TICK_MS = 50, BOXES_EVERY = 2 /* ticks */, ROOM_EVERY = 20, IDLE_MS = 3000, LEAVE_MS = 1500 };
 
 struct collector {
 	const struct collector_options *options;
@@ -31,7 +32,10 @@ struct collector {
 	struct identity identity;
 	char places[LIVE_BOXES_PLACES][BOX_PLACE_PATH];
 	int place_count;
+	struct address address;
+	int address_err; /* 0: address can be used */
 	struct lock lock;
+	char no_room[BOX_WHY]; /* why ranks that started found no place for their boxes, "" = not so */
 	struct analysis *analysis;
 	struct live_boxes *boxes;
 	struct host *host;
@@ -138,10 +142,12 @@ static char *summary_line(struct collector *collector, bool last)
 		.level = host_level(collector->host),
 		.directory = live_boxes_directory(collector->boxes),
 		.lost = host_lost(collector->host),
+		.no_room = *collector->no_room ? collector->no_room : NULL,
 		.last = last,
 	};
 
 	analysis_summarise(collector->analysis, &summary.analysis);
+	summary.given_up = live_boxes_given_up(collector->boxes);
 	for (size_t i = 0; i < MESSAGE_SEVERITIES; i++)
 		summary.findings[i] = board_count(&collector->board, (enum rw_severity)i);
 	return message_summary(&summary);
@@ -168,6 +174,23 @@ static void poll_boxes(struct collector *collector)
 
 	live_boxes_poll(collector->boxes, now_ns);
 	analysis_tick(collector->analysis, now_ns);
+}
+
+/* As long as no box has come. A directory named on our command line is one to look in; where the ranks record is not
+ * known then. */
+static void look_for_room(struct collector *collector)
+{
+	if (collector->options->directory || *collector->no_room || live_boxes_directory(collector->boxes) ||
+	    room_for_boxes(collector->places, collector->place_count, getenv("RANKWATCH_DIR"), collector->no_room))
+		return;
+
+	char *why = finding_escape(collector->no_room);
+
+	fprintf(stderr,
+		"rankwatch collect: no place for black boxes: ranks that start now record where no collector sees "
+		"them, and findings cannot be had live; set RANKWATCH_DIR to a directory on a tmpfs (%s)\n",
+		why ? why : "no memory");
+	free(why);
 }
 
 /* The job of a launcher has ended: how its processes ended counts in the summary. They are waited for, but not for one
@@ -208,6 +231,8 @@ static void on_tick(uv_timer_t *timer)
 		poll_boxes(collector);
 		answer_leaving(collector, now_ns);
 	}
+	if (collector->ticks % ROOM_EVERY == 1)
+		look_for_room(collector);
 	if (!is_idle(collector))
 		collector->busy_ns = now_ns;
 	else if (collector->options->until_idle &&
@@ -237,34 +262,36 @@ static void find_places(struct collector *collector)
 		snprintf(collector->identity.job, sizeof(collector->identity.job), "%s", options->job);
 	collector->place_count =
 	    box_places(directory, getenv("XDG_RUNTIME_DIR"), geteuid(), collector->identity.job, collector->places);
+	collector->address_err =
+	    address_fill(&collector->address, getenv("XDG_RUNTIME_DIR"), geteuid(), collector->identity.job);
 }
 
 /* The lock lies under the job's name always: a directory named by hand may serve several jobs. */
 static int take_lock(struct collector *collector)
 {
+	const char *job = collector->identity.job;
 	char places[BOX_PLACES][BOX_PLACE_PATH];
-	int count = box_places(NULL, getenv("XDG_RUNTIME_DIR"), geteuid(), collector->identity.job, places);
+	int count = box_places(NULL, getenv("XDG_RUNTIME_DIR"), geteuid(), job, places);
 	pid_t holder;
-	int err = lock_take(&collector->lock, places, count, &holder);
+	int err = lock_take(&collector->lock, places, count,
+			    collector->address_err ? NULL : collector->address.directory, job, &holder);
 
 	if (err == -EBUSY && !collector->options->quiet)
-		fprintf(stderr, "rankwatch collect: process %d collects job %s already\n", (int)holder,
-			collector->identity.job);
+		fprintf(stderr, "rankwatch collect: process %d collects job %s already\n", (int)holder, job);
 	else if (err && err != -EBUSY)
 		fprintf(stderr, "rankwatch collect: %s: %s: no place for the lock of job %s\n", collector->lock.path,
-			strerror(-err), collector->identity.job);
+			strerror(-err), job);
 	return err;
 }
 
 static void open_socket(struct collector *collector)
 {
 	const struct socket_events events = { .came = on_client, .argument = collector };
-	struct address address;
 	char why[160] = "its path is too long";
-	int err = address_fill(&address, getenv("XDG_RUNTIME_DIR"), geteuid(), collector->identity.job);
+	int err = collector->address_err;
 
 	if (!err)
-		err = socket_open(&collector->socket, &collector->loop, &address, &events, why);
+		err = socket_open(&collector->socket, &collector->loop, &collector->address, &events, why);
 	if (err)
 		fprintf(stderr,
 			"rankwatch collect: no socket: %s: \"rankwatch findings\" and \"run\" see nothing of "

@@ -25,7 +25,7 @@ struct live_box {
 	dev_t device;
 	ino_t inode;
 	enum box_state state;
-	uint64_t seen_ns;
+	uint64_t seen_ns, last_seen_ns; /* its name, first and last */
 	analysis_process_id id;
 	struct feed *feed;                        /* BOX_LIVE */
 	pid_t pid;                                /* in our name space, 0 not visible */

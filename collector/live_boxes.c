@@ -11,12 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/live_box.h"
+#include "collector/box_files.h"
 #include "collector/world.h"
 #include "finding/finding_text.h"
 
 enum {
-	MOST_FILES = 8192,
 	SETTLE_MS = 2000, /* a plugin has filled the header by then */
 	EXIT_STATUS_MS = 300,
 	RESCAN_MS = 1000,
@@ -34,11 +33,11 @@ struct live_boxes {
 	char job[BOX_JOB_COMPONENT]; /* "" = any */
 	struct place *places[LIVE_BOXES_PLACES];
 	int place_count;
-	struct live_box **box; /* stable addresses: a feed may keep its reader's */
-	size_t count, room;
+	struct box_files files;
 	struct world world;
 	uint64_t opened_ns, scanned_ns;
-	bool changed, full_said;
+	unsigned given_up;
+	bool changed;
 	const char *directory;
 	analysis_process_id next_id;
 };
@@ -55,37 +54,6 @@ static void say(const char *directory, const char *sentence)
 
 	fprintf(stderr, "rankwatch: %s: %s\n", directory, escaped ? escaped : "a file is left out");
 	free(escaped);
-}
-
-static struct live_box *find(const struct live_boxes *boxes, const struct stat *status)
-{
-	for (size_t i = 0; i < boxes->count; i++)
-		if (boxes->box[i]->device == status->st_dev && boxes->box[i]->inode == status->st_ino)
-			return boxes->box[i];
-	return NULL;
-}
-
-static struct live_box *add(struct live_boxes *boxes, const struct stat *status, uint64_t now_ns)
-{
-	if (boxes->count == boxes->room) {
-		size_t room = boxes->room ? boxes->room * 2 : 16;
-		struct live_box **box = realloc(boxes->box, room * sizeof(*box));
-
-		if (!box)
-			return NULL;
-		boxes->box = box;
-		boxes->room = room;
-	}
-
-	struct live_box *box = calloc(1, sizeof(*box));
-
-	if (!box)
-		return NULL;
-	*box = (struct live_box){
-		.device = status->st_dev, .inode = status->st_ino, .seen_ns = now_ns, .pidfd = -1, .exit_status = -1
-	};
-	boxes->box[boxes->count++] = box;
-	return box;
 }
 
 static bool is_ours(const struct live_boxes *boxes, const struct rw_box_header *header)
@@ -154,6 +122,7 @@ static enum box_state admit(struct live_boxes *boxes, struct live_box *box, stru
 		feed_set_mount(box->feed, name_mount, box);
 	if (!boxes->directory)
 		boxes->directory = directory;
+	boxes->changed = true; /* boxes that were left aside may share its communicators */
 	boxes->request.appeared(boxes->request.argument, box->id, life == BOX_ALIVE ? box->pid : 0);
 	return BOX_LIVE;
 }
@@ -189,16 +158,12 @@ static void look_at(struct live_boxes *boxes, const char *directory, int dirfd, 
 	if (!is_box_name(name) || fstatat(dirfd, name, &status, AT_SYMLINK_NOFOLLOW))
 		return;
 
-	struct live_box *box = find(boxes, &status);
+	struct live_box *box = box_files_note(&boxes->files, &status, now_ns);
 
-	if (!box && boxes->count >= MOST_FILES) {
-		if (!boxes->full_said)
-			say(directory, "too many black boxes: those found from now on are left out");
-		boxes->full_said = true;
-		return;
+	if (!box && !boxes->files.full_said) {
+		boxes->files.full_said = true;
+		say(directory, "too many black boxes: those found from now on are left out");
 	}
-	if (!box)
-		box = add(boxes, &status, now_ns);
 	if (box && (box->state == BOX_UNREADABLE || (box->state == BOX_OTHER_WORLD && boxes->world.changed)))
 		try_open(boxes, box, directory, dirfd, name, now_ns);
 }
@@ -215,13 +180,14 @@ static void on_change(uv_fs_event_t *watch, const char *name, int events, int st
 	}
 }
 
-static void scan_place(struct live_boxes *boxes, struct place *place, uint64_t now_ns)
+/* False: the directory could not be read, which says nothing about its files. */
+static bool scan_place(struct live_boxes *boxes, struct place *place, uint64_t now_ns)
 {
 	DIR *directory = opendir(place->path);
 
 	if (!directory) {
 		place->watched = false;
-		return;
+		return errno == ENOENT;
 	}
 	/* Without inotify (its limits are per user) the rescan finds everything, a second later. */
 	if (!place->watched)
@@ -229,17 +195,26 @@ static void scan_place(struct live_boxes *boxes, struct place *place, uint64_t n
 	for (const struct dirent *entry; (entry = readdir(directory));)
 		look_at(boxes, place->path, dirfd(directory), entry->d_name, now_ns);
 	closedir(directory);
+	return true;
+}
+
+static void scan(struct live_boxes *boxes, uint64_t now_ns)
+{
+	bool whole = true;
+
+	boxes->scanned_ns = now_ns;
+	boxes->changed = false;
+	world_update(&boxes->world, boxes->files.box, boxes->files.count);
+	for (int i = 0; i < boxes->place_count; i++)
+		whole &= scan_place(boxes, boxes->places[i], now_ns);
+	if (whole)
+		box_files_forget(&boxes->files, now_ns);
 }
 
 static void rescan(struct live_boxes *boxes, uint64_t now_ns)
 {
-	if (!boxes->changed && boxes->scanned_ns && now_ns - boxes->scanned_ns < ms_to_ns(RESCAN_MS))
-		return;
-	boxes->scanned_ns = now_ns;
-	boxes->changed = false;
-	world_update(&boxes->world, boxes->box, boxes->count);
-	for (int i = 0; i < boxes->place_count; i++)
-		scan_place(boxes, boxes->places[i], now_ns);
+	if (boxes->changed || !boxes->scanned_ns || now_ns - boxes->scanned_ns >= ms_to_ns(RESCAN_MS))
+		scan(boxes, now_ns);
 }
 
 static void end(struct live_boxes *boxes, struct live_box *box)
@@ -275,6 +250,7 @@ static void poll_box(struct live_boxes *boxes, struct live_box *box, uint64_t no
 	if (passed < 0) {
 		fprintf(stderr, "rankwatch: the black box of process %d is given up: %s\n", (int)box->pid,
 			strerror(-passed));
+		boxes->given_up += feed_reader(box->feed)->header.comms_used > 0;
 		end(boxes, box);
 		return;
 	}
@@ -291,13 +267,15 @@ void live_boxes_catch_up(struct live_boxes *boxes, uint64_t now_ns)
 	struct feed **feeds;
 	size_t count = 0;
 
-	rescan(boxes, now_ns);
-	feeds = calloc(boxes->count + 1, sizeof(*feeds));
+	do
+		scan(boxes, now_ns);
+	while (boxes->changed);
+	feeds = calloc(boxes->files.count + 1, sizeof(*feeds));
 	if (!feeds)
 		return;
-	for (size_t i = 0; i < boxes->count; i++)
-		if (boxes->box[i]->state == BOX_LIVE)
-			feeds[count++] = boxes->box[i]->feed;
+	for (size_t i = 0; i < boxes->files.count; i++)
+		if (boxes->files.box[i]->state == BOX_LIVE)
+			feeds[count++] = boxes->files.box[i]->feed;
 	feed_replay(feeds, count, boxes->request.analysis);
 	free(feeds);
 }
@@ -305,25 +283,30 @@ void live_boxes_catch_up(struct live_boxes *boxes, uint64_t now_ns)
 void live_boxes_poll(struct live_boxes *boxes, uint64_t now_ns)
 {
 	rescan(boxes, now_ns);
-	for (size_t i = 0; i < boxes->count; i++)
-		if (boxes->box[i]->state == BOX_LIVE)
-			poll_box(boxes, boxes->box[i], now_ns);
+	for (size_t i = 0; i < boxes->files.count; i++)
+		if (boxes->files.box[i]->state == BOX_LIVE)
+			poll_box(boxes, boxes->files.box[i], now_ns);
 }
 
 void live_boxes_set_exit_status(struct live_boxes *boxes, analysis_process_id process, int exit_status)
 {
-	for (size_t i = 0; i < boxes->count; i++)
-		if (boxes->box[i]->state == BOX_LIVE && boxes->box[i]->id == process)
-			boxes->box[i]->exit_status = exit_status;
+	for (size_t i = 0; i < boxes->files.count; i++)
+		if (boxes->files.box[i]->state == BOX_LIVE && boxes->files.box[i]->id == process)
+			boxes->files.box[i]->exit_status = exit_status;
 }
 
 unsigned live_boxes_count(const struct live_boxes *boxes)
 {
 	unsigned live = 0;
 
-	for (size_t i = 0; i < boxes->count; i++)
-		live += boxes->box[i]->state == BOX_LIVE;
+	for (size_t i = 0; i < boxes->files.count; i++)
+		live += boxes->files.box[i]->state == BOX_LIVE;
 	return live;
+}
+
+unsigned live_boxes_given_up(const struct live_boxes *boxes)
+{
+	return boxes->given_up;
 }
 
 const char *live_boxes_directory(const struct live_boxes *boxes)
@@ -377,15 +360,14 @@ void live_boxes_close(struct live_boxes *boxes)
 {
 	if (!boxes)
 		return;
-	for (size_t i = 0; i < boxes->count; i++) {
-		feed_free(boxes->box[i]->feed);
-		if (boxes->box[i]->pidfd >= 0)
-			close(boxes->box[i]->pidfd);
-		free(boxes->box[i]);
+	for (size_t i = 0; i < boxes->files.count; i++) {
+		feed_free(boxes->files.box[i]->feed);
+		if (boxes->files.box[i]->pidfd >= 0)
+			close(boxes->files.box[i]->pidfd);
 	}
 	for (int i = 0; i < boxes->place_count; i++)
 		uv_close((uv_handle_t *)&boxes->places[i]->watch, free_place);
 	world_free(&boxes->world);
-	free(boxes->box);
+	box_files_free(&boxes->files);
 	free(boxes);
 }

@@ -48,6 +48,8 @@ void live_boxes_poll(struct live_boxes *boxes, uint64_t now_ns);
 void live_boxes_set_exit_status(struct live_boxes *boxes, analysis_process_id process, int exit_status);
 
 unsigned live_boxes_count(const struct live_boxes *boxes);
+/* Ranks that were watched until their box could no longer be read. */
+unsigned live_boxes_given_up(const struct live_boxes *boxes);
 /* The directory in which the first box was found; NULL: none yet. Valid until live_boxes_close(). */
 const char *live_boxes_directory(const struct live_boxes *boxes);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "blackbox/directory.h"
+#include "collector/runtime_directory.h"
 
 static pid_t read_holder(int fd)
 {
@@ -24,46 +25,62 @@ static void write_holder(int fd)
 		dprintf(fd, "%d\n", (int)getpid());
 }
 
-static int open_file(const char *place)
+static int open_in(int directory, const char *name)
 {
-	char why[BOX_WHY];
-	int directory = box_directory_open(place, false, why);
-
 	if (directory < 0)
 		return directory;
 
-	int fd = openat(directory, "collector.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int err = fd < 0 ? -errno : 0;
 
 	close(directory);
 	return err ? err : fd;
 }
 
-int lock_take(struct lock *lock, char (*places)[BOX_PLACE_PATH], int count, pid_t *holder)
+static int open_beside_boxes(struct lock *lock, char (*places)[BOX_PLACE_PATH], int count)
 {
-	int err = -ENOENT;
+	char why[BOX_WHY];
+	int fd = -ENOENT;
 
+	for (int i = 0; i < count && fd < 0; i++) {
+		snprintf(lock->path, sizeof(lock->path), "%s/collector.lock", places[i]);
+		fd = open_in(box_directory_open(places[i], false, why), "collector.lock");
+	}
+	return fd;
+}
+
+static int open_beside_socket(struct lock *lock, const char *directory, const char *job)
+{
+	char component[BOX_JOB_COMPONENT], name[BOX_JOB_COMPONENT + 16];
+
+	box_job_component(job, component);
+	snprintf(name, sizeof(name), "collector-%s.lock", component);
+	snprintf(lock->path, sizeof(lock->path), "%s/%s", directory, name);
+	return open_in(runtime_directory_open(directory), name);
+}
+
+int lock_take(struct lock *lock, char (*places)[BOX_PLACE_PATH], int count, const char *runtime_directory,
+	      const char *job, pid_t *holder)
+{
 	*lock = (struct lock){ .fd = -1 };
 	*holder = 0;
-	for (int i = 0; i < count; i++) {
-		int fd = open_file(places[i]);
 
-		snprintf(lock->path, sizeof(lock->path), "%s/collector.lock", places[i]);
-		if (fd < 0) {
-			err = fd;
-			continue;
-		}
-		if (flock(fd, LOCK_EX | LOCK_NB)) {
-			err = errno == EWOULDBLOCK ? -EBUSY : -errno;
-			*holder = read_holder(fd);
-			close(fd);
-			return err;
-		}
-		write_holder(fd);
-		lock->fd = fd;
-		return 0;
+	int fd = open_beside_boxes(lock, places, count);
+
+	if (fd < 0 && runtime_directory)
+		fd = open_beside_socket(lock, runtime_directory, job);
+	if (fd < 0)
+		return fd;
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		int err = errno == EWOULDBLOCK ? -EBUSY : -errno;
+
+		*holder = read_holder(fd);
+		close(fd);
+		return err;
 	}
-	return err;
+	write_holder(fd);
+	lock->fd = fd;
+	return 0;
 }
 
 void lock_release(struct lock *lock)

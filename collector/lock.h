@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Exactly one collector per node, user and job: an flock on a file beside the job's black boxes. It ends with its
- * holder, however that one ends. */
+ * holder, however that one ends. Where there is no place for black boxes the job may be running all the same. */
 #ifndef COLLECTOR_LOCK_H
 #define COLLECTOR_LOCK_H
 
@@ -10,13 +10,15 @@
 
 struct lock {
 	int fd;
-	char path[BOX_PLACE_PATH + 32];
+	char path[BOX_PLACE_PATH + BOX_JOB_COMPONENT + 32];
 };
 
-/* Takes the lock in the first place that can be made or used (owned by us, closed to others). 0; -EBUSY when another
- * process holds it (its pid in *holder, 0 not known); another -errno when no place is usable (path: the last one
- * tried). */
-int lock_take(struct lock *lock, char (*places)[BOX_PLACE_PATH], int count, pid_t *holder);
+/* Takes the lock in the first place that can be made or used (owned by us, closed to others): beside the boxes, or, when
+ * none of their directories can be used, beside the socket. runtime_directory: NULL = there is none. 0; -EBUSY when
+ * another process holds it (its pid in *holder, 0 not known); another -errno when no place is usable (path: the last
+ * one tried). */
+int lock_take(struct lock *lock, char (*places)[BOX_PLACE_PATH], int count, const char *runtime_directory,
+	      const char *job, pid_t *holder);
 void lock_release(struct lock *lock); /* accepts a lock that was not taken */
 
 #endif

@@ -42,23 +42,36 @@ char *message_hello(const char *job, enum rw_level level, const char *why, size_
 			      (json_int_t)open));
 }
 
+static json_int_t ranks_seen(const struct message_summary *summary)
+{
+	uint32_t processes = summary->analysis.processes;
+
+	return processes > summary->given_up ? processes - summary->given_up : 0;
+}
+
 char *message_summary(const struct message_summary *summary)
 {
 	const struct analysis_summary *analysis = &summary->analysis;
 	json_t *findings = json_pack("{s:I, s:I, s:I}", "notice", (json_int_t)summary->findings[RW_NOTICE], "warning",
 				     (json_int_t)summary->findings[RW_WARNING], "critical",
 				     (json_int_t)summary->findings[RW_CRITICAL]);
-
-	return dump(json_pack("{s:{s:o, s:s, s:o, s:i, s:o, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:b}}",
-		"summary", "job", text_value(summary->job), "level", levels[summary->level],
-		"directory", text_value(summary->directory), "ranks_seen", (int)analysis->processes,
+	json_t *gaps = json_pack("{s:I, s:I, s:I, s:I, s:I}", "untracked", (json_int_t)analysis->untracked, "dropped",
+				 (json_int_t)analysis->dropped, "captured", (json_int_t)analysis->captured,
+				 "kernel_lost", (json_int_t)summary->lost, "given_up", (json_int_t)summary->given_up);
+	json_t *body = json_pack("{s:o, s:s, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:b}",
+		"job", text_value(summary->job), "level", levels[summary->level],
+		"directory", text_value(summary->directory), "no_room", text_value(summary->no_room),
+		"ranks_seen", ranks_seen(summary),
 		"ranks_total", analysis->ranks_total < 0 ? json_null() : json_integer(analysis->ranks_total),
 		"communicators", (int)analysis->communicators, "operations", (json_int_t)analysis->operations,
-		"untracked", (json_int_t)analysis->untracked, "dropped", (json_int_t)analysis->dropped,
-		"captured", (json_int_t)analysis->captured, "steps", (json_int_t)analysis->steps,
-		"kernel_lost", (json_int_t)summary->lost,
+		"steps", (json_int_t)analysis->steps,
 		"step_ms", analysis->step_ms < 0 ? json_null() : json_real(analysis->step_ms),
-		"findings", findings, "last", summary->last));
+		"findings", findings, "last", summary->last);
+
+	if (body && gaps)
+		json_object_update(body, gaps);
+	json_decref(gaps);
+	return dump(json_pack("{s:o}", "summary", body));
 }
 
 static long long count_of(const json_t *object, const char *key)
@@ -103,17 +116,24 @@ static void print_ranks(FILE *out, const json_t *summary)
 static void print_gaps(FILE *out, const json_t *summary)
 {
 	static const struct {
-		const char *key, *what;
+		const char *key, *one, *many;
 	} gaps[] = {
-		{ "untracked", "operations that NCCL does not show to plugins" },
-		{ "captured", "calls ran inside CUDA graphs" },
-		{ "dropped", "operations found no room in their black box" },
-		{ "kernel_lost", "kernel records were lost" },
+		{ "untracked", "operation that NCCL does not show to plugins",
+		  "operations that NCCL does not show to plugins" },
+		{ "captured", "call ran inside a CUDA graph", "calls ran inside CUDA graphs" },
+		{ "dropped", "operation found no room in its black box",
+		  "operations found no room in their black box" },
+		{ "kernel_lost", "kernel record was lost", "kernel records were lost" },
+		{ "given_up", "rank to its end: its black box could no longer be read",
+		  "ranks to their end: their black boxes could no longer be read" },
 	};
 
-	for (size_t i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++)
-		if (count_of(summary, gaps[i].key))
-			fprintf(out, "  not seen   %lld %s\n", count_of(summary, gaps[i].key), gaps[i].what);
+	for (size_t i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++) {
+		long long count = count_of(summary, gaps[i].key);
+
+		if (count)
+			fprintf(out, "  not seen   %lld %s\n", count, count == 1 ? gaps[i].one : gaps[i].many);
+	}
 }
 
 static void print_findings(FILE *out, const json_t *summary)

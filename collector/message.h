@@ -21,6 +21,8 @@ struct message_summary {
 	struct analysis_summary analysis;
 	size_t findings[MESSAGE_SEVERITIES]; /* by highest severity */
 	uint64_t lost;                       /* kernel records that found their ring full */
+	unsigned given_up;                   /* ranks whose box could no longer be read */
+	const char *no_room;                 /* why ranks found no place for their boxes, NULL: not known of */
 	bool last;                           /* no other launcher of this job is left: print it */
 };
 

@@ -2,7 +2,6 @@
 #include "collector/sinks/socket.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "collector/line_buffer.h"
+#include "collector/runtime_directory.h"
 
 enum { MOST_CLIENTS = 256, MOST_QUEUED = 1 << 20, WHY = 160 };
 
@@ -181,25 +181,6 @@ static bool answers(const char *path)
 	return connected;
 }
 
-/* Names in /tmp can be squatted: only a directory that is ours, and that nobody else may write to, will do. */
-static int open_directory(const char *path)
-{
-	struct stat status;
-
-	if (mkdir(path, 0700) && errno != EEXIST)
-		return -errno;
-
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &status) || status.st_uid != geteuid() || (status.st_mode & 022)) {
-		close(fd);
-		return -EPERM;
-	}
-	return fd;
-}
-
 static int bind_at(struct socket_sink *sink, const char *path)
 {
 	mode_t mask = umask(0177);
@@ -215,7 +196,7 @@ static int bind_at(struct socket_sink *sink, const char *path)
 /* The lock keeps two collectors from both finding the shared path dead and one removing the other's fresh socket. */
 static int listen_at(struct socket_sink *sink, const struct address *address)
 {
-	int directory = open_directory(address->directory);
+	int directory = runtime_directory_open(address->directory);
 	int err;
 
 	if (directory < 0)

@@ -11,6 +11,7 @@
 
 #include "blackbox/place.h"
 #include "collector/message.h"
+#include "finding/finding_text.h"
 
 static bool holds_box(const char *path)
 {
@@ -42,18 +43,31 @@ static bool find_boxes(const char *job, char path[BOX_PLACE_PATH])
 	return false;
 }
 
+static void print_no_room(FILE *out, const char *why)
+{
+	char *escaped = finding_escape(why);
+
+	fprintf(out,
+		"rankwatch: no communicator seen. There was no place for black boxes: what ranks recorded in memory of "
+		"their own\n"
+		"  ended with them. Set RANKWATCH_DIR to a directory on a tmpfs (%s).\n",
+		escaped ? escaped : "no memory");
+	free(escaped);
+}
+
 static void print_absence(FILE *out)
 {
-	fputs("rankwatch: no communicator seen. Likely reasons: the program did not use NCCL, or on one rank only; its "
-	      "NCCL is\n"
-	      "  older than 2.26, or linked into it without profiler plugins; it started its ranks elsewhere; it set\n"
-	      "  NCCL_PROFILER_PLUGIN itself. \"rankwatch doctor -- COMMAND\" finds out which.\n",
+	fputs("rankwatch: no communicator seen. Likely reasons: there was no place for black boxes, which the ranks' start\n"
+	      "  line says; the program did not use NCCL, or on one rank only; its NCCL is older than 2.26, or linked into\n"
+	      "  it without profiler plugins; it started its ranks elsewhere; it set NCCL_PROFILER_PLUGIN itself.\n"
+	      "  \"rankwatch doctor -- COMMAND\" finds out which.\n",
 	      out);
 }
 
 void farewell_print(FILE *out, const char *job, const json_t *summary)
 {
 	const json_t *body = json_object_get(summary, "summary");
+	const char *no_room = json_string_value(json_object_get(body, "no_room"));
 	char path[BOX_PLACE_PATH];
 
 	if (body && !json_is_true(json_object_get(body, "last")))
@@ -65,6 +79,8 @@ void farewell_print(FILE *out, const char *job, const json_t *summary)
 		    out,
 		    "rankwatch: the job was recorded, but no collector watched it to its end: rankwatch report %s\n",
 		    path);
+	else if (no_room)
+		print_no_room(out, no_room);
 	else
 		print_absence(out);
 }

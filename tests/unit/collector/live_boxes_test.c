@@ -162,6 +162,37 @@ Test(live_boxes, a_rank_that_died_while_no_collector_was_there_is_found_by_its_c
 	box_process_kill(pid);
 }
 
+Test(live_boxes, a_collector_that_starts_in_the_last_second_catches_up_with_the_dead_as_well)
+{
+	pid_t dead[] = { box_process_start(places[0], "j", 7), box_process_start(places[0], "j", 7),
+			 box_process_start(places[0], "j", 7) };
+	pid_t pid = box_process_start(places[0], "j", 7);
+
+	for (int i = 0; i < 3; i++)
+		box_process_kill(dead[i]);
+	open_boxes("j");
+	live_boxes_catch_up(boxes, uv_hrtime());
+	cr_expect_eq(appeared, 4);
+	cr_expect_eq(analysis->processes, 4);
+	box_process_kill(pid);
+}
+
+Test(live_boxes, a_name_that_has_vanished_is_forgotten)
+{
+	char path[BOX_PLACE_PATH + 64];
+	struct stat status;
+
+	open_boxes("j");
+	write_file("rank0-1.rwbox", "this is no black box");
+	cr_expect_eq(lines_in(stderr_of_polls(4)), 1);
+	snprintf(path, sizeof(path), "%s/rank0-1.rwbox", places[0]);
+	cr_assert_eq(unlink(path), 0);
+	cr_expect_eq(lines_in(stderr_of_polls(4)), 0);
+	write_file("rank0-1.rwbox", "another that is none");
+	cr_assert_eq(stat(path, &status), 0);
+	cr_expect_eq(lines_in(stderr_of_polls(4)), 1);
+}
+
 Test(live_boxes, a_box_of_another_job_in_a_shared_directory_is_not_ours)
 {
 	open_boxes("j");
@@ -198,6 +229,7 @@ Test(live_boxes, a_box_that_shrinks_is_given_up_with_a_line_and_the_others_go_on
 
 	cr_expect_eq(lines_in(said), 1, "%s", said);
 	cr_expect_eq(live_boxes_count(boxes), 1);
+	cr_expect_eq(live_boxes_given_up(boxes), 1);
 	box_process_kill(pid);
 	box_process_kill(other);
 }

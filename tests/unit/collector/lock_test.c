@@ -34,7 +34,7 @@ static pid_t hold_in_child(void)
 		pid_t holder;
 
 		alarm(60);
-		if (lock_take(&lock, places, 2, &holder) || write(ready[1], "", 1) != 1)
+		if (lock_take(&lock, places, 2, NULL, "j", &holder) || write(ready[1], "", 1) != 1)
 			_exit(1);
 		for (;;)
 			pause();
@@ -50,11 +50,11 @@ Test(lock, the_second_is_told_who_holds_it_and_gets_it_when_the_first_was_killed
 	pid_t child = hold_in_child(), holder;
 	struct lock lock;
 
-	cr_expect_eq(lock_take(&lock, places, 2, &holder), -EBUSY);
+	cr_expect_eq(lock_take(&lock, places, 2, NULL, "j", &holder), -EBUSY);
 	cr_expect_eq(holder, child);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	cr_expect_eq(lock_take(&lock, places, 2, &holder), 0);
+	cr_expect_eq(lock_take(&lock, places, 2, NULL, "j", &holder), 0);
 	lock_release(&lock);
 }
 
@@ -66,7 +66,7 @@ Test(lock, a_squatted_directory_is_passed_over)
 
 	snprintf(parent, sizeof(parent), "%s/rankwatch-0", box_process_directory());
 	cr_assert_eq(symlink("/tmp", parent), 0);
-	cr_expect_eq(lock_take(&lock, places, 2, &holder), 0);
+	cr_expect_eq(lock_take(&lock, places, 2, NULL, "j", &holder), 0);
 	cr_expect_eq(strncmp(lock.path, places[1], strlen(places[1])), 0, "%s", lock.path);
 	lock_release(&lock);
 }
@@ -77,6 +77,35 @@ Test(lock, no_usable_place_is_an_error_and_no_lock)
 	pid_t holder;
 
 	strcpy(places[0], "/proc/rankwatch-0/j");
-	cr_expect_lt(lock_take(&lock, places, 1, &holder), 0);
+	cr_expect_lt(lock_take(&lock, places, 1, NULL, "j", &holder), 0);
 	cr_expect_lt(lock.fd, 0);
+}
+
+Test(lock, without_a_place_for_boxes_it_lies_beside_the_socket)
+{
+	char beside[BOX_PLACE_PATH];
+	struct lock lock, second;
+	pid_t holder;
+
+	strcpy(places[0], "/proc/rankwatch-0/j");
+	snprintf(beside, sizeof(beside), "%s/runtime", box_process_directory());
+	cr_assert_eq(lock_take(&lock, places, 1, beside, "j/1", &holder), 0);
+	cr_expect(strstr(lock.path, "/runtime/collector-j_1.lock"), "%s", lock.path);
+	cr_expect_eq(lock_take(&second, places, 1, beside, "j/1", &holder), -EBUSY);
+	cr_expect_eq(lock_take(&second, places, 1, beside, "another", &holder), 0);
+	lock_release(&second);
+	lock_release(&lock);
+}
+
+Test(lock, a_runtime_directory_that_others_may_write_to_is_no_place)
+{
+	char beside[BOX_PLACE_PATH];
+	struct lock lock;
+	pid_t holder;
+
+	strcpy(places[0], "/proc/rankwatch-0/j");
+	snprintf(beside, sizeof(beside), "%s/runtime", box_process_directory());
+	cr_assert_eq(mkdir(beside, 0700), 0);
+	cr_assert_eq(chmod(beside, 0777), 0);
+	cr_expect_eq(lock_take(&lock, places, 1, beside, "j", &holder), -EPERM);
 }

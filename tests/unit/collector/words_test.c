@@ -138,6 +138,17 @@ Test(message, a_summary_says_what_was_seen_what_was_not_and_how_to_look_again)
 	free(text);
 }
 
+Test(message, a_rank_whose_box_was_given_up_is_missing_in_the_summary)
+{
+	char *text = printed(&(struct message_summary){
+		.job = "j", .analysis = { .processes = 8, .ranks_total = 8, .step_ms = -1 }, .given_up = 1 });
+
+	cr_expect_str_eq(text, "rankwatch: 7 of 8 ranks, 0 communicators, 0 operations\n"
+			       "  not seen   1 rank to its end: its black box could no longer be read\n"
+			       "  findings   none\n");
+	free(text);
+}
+
 Test(message, a_summary_of_nothing_claims_nothing)
 {
 	char *text = printed(&(struct message_summary){ .job = "j", .analysis = { .ranks_total = -1, .step_ms = -1 } });

@@ -119,6 +119,7 @@ int demo_run_start(struct demo_run *demo, const struct scenario *scenario)
 	sigset_t ours, before;
 
 	*demo = (struct demo_run){ .duration_s = scenario->duration_s };
+	demo_witness_open(&demo->witness);
 	snprintf(demo->job, sizeof(demo->job), "demo-%s-%d", scenario->name, (int)getpid());
 	int error = check_parts(demo, scenario);
 
@@ -191,11 +192,15 @@ int demo_run_wait(struct demo_run *demo, bool json)
 			demo->signal = signal;
 			kill(demo->child, SIGTERM);
 		}
+		if (!demo->witness.saw_all)
+			demo_witness_listen(&demo->witness, demo->job);
 		if (lines)
 			copy_lines(lines, stdout);
 		else
 			show_life(demo, started);
 	}
+	if (!demo->witness.saw_all)
+		demo_witness_listen(&demo->witness, demo->job);
 	if (lines) {
 		copy_lines(lines, stdout);
 		fclose(lines);
@@ -234,6 +239,7 @@ static void remove_boxes(const struct demo_run *demo)
 
 void demo_run_close(struct demo_run *demo, bool keep)
 {
+	demo_witness_close(&demo->witness);
 	if (keep || !*demo->job)
 		return;
 	if (*demo->findings)

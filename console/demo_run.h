@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "console/demo_witness.h"
 #include "console/install.h"
 #include "scenario.h"
 
@@ -17,6 +18,7 @@ struct demo_run {
 	char findings[64]; /* file of JSON lines */
 	int duration_s;
 	pid_t child;
+	struct demo_witness witness;
 	int signal;                     /* that ended it early, 0 none */
 	char failed[INSTALL_PATH + 16]; /* what demo_run_start() failed at */
 };

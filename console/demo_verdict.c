@@ -65,7 +65,7 @@ static void describe(const json_t *finding, const char *judgement, struct demo_v
 	free(cause);
 }
 
-void demo_judge(struct demo_verdict *verdict, const struct scenario *scenario, FILE *lines)
+void demo_judge(struct demo_verdict *verdict, const struct scenario *scenario, FILE *lines, bool saw_all)
 {
 	json_t *findings = read_findings(lines), *finding;
 	const json_t *wrong = NULL, *right = NULL, *other = NULL;
@@ -80,7 +80,7 @@ void demo_judge(struct demo_verdict *verdict, const struct scenario *scenario, F
 		else
 			other = finding;
 	}
-	verdict->right = !wrong && (right || !scenario->kind);
+	verdict->right = !wrong && (right || (!scenario->kind && saw_all));
 	if (wrong)
 		describe(wrong, "wrong", verdict);
 	else if (right)
@@ -88,6 +88,8 @@ void demo_judge(struct demo_verdict *verdict, const struct scenario *scenario, F
 	else if (other)
 		describe(other, "the right rank, but not what was injected: wrong", verdict);
 	else
-		snprintf(verdict->text, sizeof(verdict->text), "nothing: %s", scenario->kind ? "wrong" : "right");
+		snprintf(verdict->text, sizeof(verdict->text), "nothing%s: %s",
+			 saw_all ? "" : ", but no collector watched all ranks to the end",
+			 verdict->right ? "right" : "wrong");
 	json_decref(findings);
 }

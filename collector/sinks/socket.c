@@ -268,16 +268,17 @@ unsigned socket_leaving(const struct socket_sink *sink)
 
 void socket_answer_leaving(struct socket_sink *sink, const char *line, const char *last)
 {
-	bool last_is_due = socket_runs(sink) == 0;
+	bool is_last = socket_runs(sink) == 0, printed = false;
 	struct socket_client *next;
 
 	for (struct socket_client *client = sink->clients; client; client = next) {
 		next = client->next;
-		if (!client->is_leaving)
-			continue;
+		if (client->is_leaving)
+			socket_send(client, is_last && !printed ? last : line);
+		else if (is_last)
+			socket_send(client, last);
+		printed |= client->is_leaving;
 		client->is_leaving = false;
-		socket_send(client, last_is_due ? last : line);
-		last_is_due = false;
 	}
 }
 

@@ -35,7 +35,8 @@ unsigned socket_clients(const struct socket_sink *sink);
 /* Launchers that have joined and not left, and those that have left and wait for the summary. */
 unsigned socket_runs(const struct socket_sink *sink);
 unsigned socket_leaving(const struct socket_sink *sink);
-/* Answers all that wait: one of them with `last` when no launcher is left, the others with `line`. */
+/* Answers all that wait: one of them with `last` when no launcher is left, the others with `line`. Who only listens
+ * hears `last`, too. */
 void socket_answer_leaving(struct socket_sink *sink, const char *line, const char *last);
 
 #endif

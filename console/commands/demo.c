@@ -88,7 +88,7 @@ static int judge(const struct demo_run *demo, const struct scenario *scenario, i
 		fprintf(stderr, "rankwatch demo: %s: %s\n", demo->findings, strerror(errno));
 		return COMMAND_FAILED;
 	}
-	demo_judge(&verdict, scenario, lines);
+	demo_judge(&verdict, scenario, lines, demo->witness.saw_all);
 	fclose(lines);
 	fprintf(stderr, "rankwatch demo: %s\n", scenario->name);
 	if (scenario->kind)

@@ -139,15 +139,16 @@ Test(socket, a_line_without_end_drops_the_client)
 	close(fd);
 }
 
-Test(socket, the_last_launcher_to_leave_gets_the_summary_to_print)
+Test(socket, the_last_launcher_to_leave_gets_the_summary_to_print_and_listeners_hear_it)
 {
-	int first = join(address.shared), second = join(address.shared);
+	int first = join(address.shared), second = join(address.shared), listener = join(address.shared);
 
 	cr_assert_eq(send(first, "{\"join\":\"run\"}\n", 15, 0), 15);
 	cr_assert_eq(send(second, "{\"join\":\"run\"}\n", 15, 0), 15);
 	turn(3);
 	expect_text(first, "{\"hello\":{}}\n");
 	expect_text(second, "{\"hello\":{}}\n");
+	expect_text(listener, "{\"hello\":{}}\n");
 	cr_expect_eq(socket_runs(sink), 2);
 
 	cr_assert_eq(send(first, "{\"leave\":\"run\"}\n", 16, 0), 16);
@@ -160,6 +161,8 @@ Test(socket, the_last_launcher_to_leave_gets_the_summary_to_print)
 	turn(3);
 	socket_answer_leaving(sink, "line", "last");
 	expect_text(second, "last\n");
+	expect_text(listener, "last\n");
 	close(first);
 	close(second);
+	close(listener);
 }

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "console/demo_verdict.h"
+#include "console/demo_witness.h"
 
 static const struct scenario io = { .name = "io", .kind = "straggler", .cause = "io", .rank = 0 };
 static const struct scenario healthy = { .name = "healthy", .rank = -1 };
@@ -15,7 +16,7 @@ static void expect_verdict(const struct scenario *scenario, const char *lines, b
 	struct demo_verdict verdict;
 	FILE *file = fmemopen((char *)lines, strlen(lines), "r");
 
-	demo_judge(&verdict, scenario, file);
+	demo_judge(&verdict, scenario, file, true);
 	fclose(file);
 	cr_expect_eq(verdict.right, right, "%s", verdict.text);
 	cr_expect(strstr(verdict.text, part), "\"%s\" in \"%s\"", part, verdict.text);
@@ -56,4 +57,35 @@ Test(demo_verdict, a_notice_does_not_count)
 Test(demo_verdict, a_line_that_is_not_json_is_passed_over)
 {
 	expect_verdict(&io, "{\"id\n" FINDING("a", "warning", "[0]", "io"), true, "right");
+}
+
+Test(demo_verdict, silence_is_right_only_when_a_collector_saw_all_ranks)
+{
+	struct demo_verdict verdict;
+	FILE *file = fmemopen(" ", 1, "r");
+
+	demo_judge(&verdict, &healthy, file, false);
+	fclose(file);
+	cr_expect_not(verdict.right);
+	cr_expect_str_eq(verdict.text, "nothing, but no collector watched all ranks to the end: wrong");
+}
+
+static bool saw_all(const char *line)
+{
+	json_t *message = json_loads(line, 0, NULL);
+	struct demo_witness witness;
+
+	cr_assert(message);
+	demo_witness_open(&witness);
+	demo_witness_hear(&witness, message);
+	json_decref(message);
+	return witness.saw_all;
+}
+
+Test(demo_witness, all_ranks_are_as_many_as_the_job_has)
+{
+	cr_expect(saw_all("{\"summary\":{\"ranks_seen\":8,\"ranks_total\":8}}"));
+	cr_expect_not(saw_all("{\"summary\":{\"ranks_seen\":7,\"ranks_total\":8}}"));
+	cr_expect_not(saw_all("{\"summary\":{\"ranks_seen\":0,\"ranks_total\":null}}"));
+	cr_expect_not(saw_all("{\"hello\":{\"job\":\"j\"}}"));
 }

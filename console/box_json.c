@@ -32,7 +32,7 @@ static const struct record_field operation_fields[] = {
 	OPERATION(send_address, HEX, RW_KNOWN_TASK),
 	OPERATION(recv_address, HEX, RW_KNOWN_TASK),
 	OPERATION(return_ns, U64, RW_KNOWN_RETURN),
-	OPERATION(gpu_source, GPU_SOURCE, RW_KNOWN_STARTED),
+	OPERATION(gpu_source, GPU_SOURCE, RW_KNOWN_STARTED | RW_KNOWN_STAMP),
 	OPERATION(started_seen_ns, U64, RW_KNOWN_STARTED),
 	OPERATION(done_seen_ns, U64, RW_KNOWN_DONE),
 	OPERATION(gpu_start_raw, U64, RW_KNOWN_STAMP),

@@ -24,7 +24,7 @@ struct record_field {
 	const char *name;
 	size_t offset;
 	enum field_shape shape;
-	uint32_t known; /* bit of enum rw_known that makes it valid; 0 always valid */
+	uint32_t known; /* bits of enum rw_known, each of which makes it valid; 0 always valid */
 };
 
 /* New reference; NULL on lack of memory. */

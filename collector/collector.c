@@ -6,20 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <uv.h>
 
-#include "collector/board.h"
 #include "collector/live_boxes.h"
 #include "collector/host.h"
 #include "collector/lock.h"
 #include "collector/message.h"
+#include "collector/outlet.h"
 #include "collector/room.h"
-#include "collector/sinks/jsonl.h"
 #include "collector/sinks/socket.h"
-#include "finding/finding_json.h"
-#include "finding/finding_text.h"
 #include "plugin/identity.h"
 
 enum { TICK_MS = 50, BOXES_EVERY = 2 /* ticks */, ROOM_EVERY = 20, IDLE_MS = 3000, LEAVE_MS = 1500 };
@@ -35,75 +31,16 @@ struct collector {
 	struct address address;
 	int address_err; /* 0: address can be used */
 	struct lock lock;
-	char no_room[BOX_WHY]; /* why ranks that started found no place for their boxes, "" = not so */
+	struct room room;
 	struct analysis *analysis;
 	struct live_boxes *boxes;
 	struct host *host;
 	struct socket_sink *socket;
-	struct board board;
-	int findings_fd; /* -1 none */
+	struct outlet outlet;
 	uint64_t ticks, busy_ns;
-	bool catching_up;    /* what is told was so once: only what is still open at the end is news */
 	uint64_t leaving_ns; /* since when a launcher waits for the summary, 0 = none does */
 	bool left;           /* the last launcher has gone and has its summary */
 };
-
-static int64_t realtime_offset_ns(void)
-{
-	struct timespec realtime, monotonic;
-
-	clock_gettime(CLOCK_MONOTONIC, &monotonic);
-	clock_gettime(CLOCK_REALTIME, &realtime);
-	return (realtime.tv_sec - monotonic.tv_sec) * INT64_C(1000000000) + realtime.tv_nsec - monotonic.tv_nsec;
-}
-
-static void print_text(const char *line)
-{
-	json_t *finding = json_loads(line, 0, NULL);
-
-	if (finding)
-		finding_print(stdout, finding, false);
-	fflush(stdout);
-	json_decref(finding);
-}
-
-static void append_line(struct collector *collector, const char *line)
-{
-	int err = collector->findings_fd < 0 ? 0 : jsonl_write(collector->findings_fd, line);
-
-	if (!err)
-		return;
-	fprintf(stderr, "rankwatch collect: %s: %s: no further findings are written there\n",
-		collector->options->findings, strerror(-err));
-	jsonl_close(collector->findings_fd);
-	collector->findings_fd = -1;
-}
-
-static void hand_out(struct collector *collector, const struct rw_finding *finding, const char *line)
-{
-	if (collector->socket)
-		socket_send_all(collector->socket, line);
-	if (finding->severity < RW_WARNING)
-		return;
-	append_line(collector, line);
-	if (!collector->options->quiet && collector->findings_fd != STDOUT_FILENO)
-		print_text(line);
-}
-
-static void on_finding(void *argument, const struct rw_finding *finding)
-{
-	struct collector *collector = argument;
-	char *line = finding_to_line(finding, realtime_offset_ns());
-
-	if (!line || board_put(&collector->board, finding, line)) {
-		fprintf(stderr, "rankwatch collect: no memory for finding %s: %s\n", finding->id, finding->text);
-		free(line);
-		return;
-	}
-	if (!collector->catching_up)
-		hand_out(collector, finding, line);
-	free(line);
-}
 
 static void on_appeared(void *argument, analysis_process_id process, pid_t pid)
 {
@@ -142,14 +79,14 @@ static char *summary_line(struct collector *collector, bool last)
 		.level = host_level(collector->host),
 		.directory = live_boxes_directory(collector->boxes),
 		.lost = host_lost(collector->host),
-		.no_room = *collector->no_room ? collector->no_room : NULL,
+		.no_room = *collector->room.why ? collector->room.why : NULL,
 		.last = last,
 	};
 
 	analysis_summarise(collector->analysis, &summary.analysis);
 	summary.given_up = live_boxes_given_up(collector->boxes);
 	for (size_t i = 0; i < MESSAGE_SEVERITIES; i++)
-		summary.findings[i] = board_count(&collector->board, (enum rw_severity)i);
+		summary.findings[i] = board_count(&collector->outlet.board, (enum rw_severity)i);
 	return message_summary(&summary);
 }
 
@@ -157,15 +94,13 @@ static void on_client(void *argument, struct socket_client *client)
 {
 	struct collector *collector = argument;
 	char *hello = message_hello(collector->identity.job, host_level(collector->host), host_why(collector->host),
-				    board_open(&collector->board));
+				    board_open(&collector->outlet.board));
 
 	collector->left = false;
 	if (hello)
 		socket_send(client, hello);
 	free(hello);
-	for (size_t i = 0; i < collector->board.count; i++)
-		if (collector->board.entries[i].line)
-			socket_send(client, collector->board.entries[i].line);
+	outlet_tell_open(&collector->outlet, client);
 }
 
 static void poll_boxes(struct collector *collector)
@@ -180,17 +115,8 @@ static void poll_boxes(struct collector *collector)
  * known then. */
 static void look_for_room(struct collector *collector)
 {
-	if (collector->options->directory || *collector->no_room || live_boxes_directory(collector->boxes) ||
-	    room_for_boxes(collector->places, collector->place_count, getenv("RANKWATCH_DIR"), collector->no_room))
-		return;
-
-	char *why = finding_escape(collector->no_room);
-
-	fprintf(stderr,
-		"rankwatch collect: no place for black boxes: ranks that start now record where no collector sees "
-		"them, and findings cannot be had live; set RANKWATCH_DIR to a directory on a tmpfs (%s)\n",
-		why ? why : "no memory");
-	free(why);
+	if (!collector->options->directory && !live_boxes_directory(collector->boxes))
+		room_look(&collector->room, collector->places, collector->place_count);
 }
 
 /* The job of a launcher has ended: how its processes ended counts in the summary. They are waited for, but not for one
@@ -292,6 +218,7 @@ static void open_socket(struct collector *collector)
 
 	if (!err)
 		err = socket_open(&collector->socket, &collector->loop, &collector->address, &events, why);
+	collector->outlet.socket = collector->socket;
 	if (err)
 		fprintf(stderr,
 			"rankwatch collect: no socket: %s: \"rankwatch findings\" and \"run\" see nothing of "
@@ -321,17 +248,11 @@ static int open_sources(struct collector *collector)
 
 static int open_all(struct collector *collector)
 {
-	const char *findings = collector->options->findings;
-	int err = 0;
+	int err = outlet_open(&collector->outlet, collector->options->findings, collector->options->quiet);
 
-	if (findings) {
-		collector->findings_fd = jsonl_open(findings);
-		if (collector->findings_fd < 0) {
-			fprintf(stderr, "rankwatch collect: %s: %s\n", findings, strerror(-collector->findings_fd));
-			return collector->findings_fd;
-		}
-	}
-	collector->analysis = analysis_new(false, on_finding, collector);
+	if (err)
+		return err;
+	collector->analysis = analysis_new(false, outlet_put, &collector->outlet);
 	if (!collector->analysis)
 		err = -ENOMEM;
 	if (!err)
@@ -389,8 +310,7 @@ static void close_all(struct collector *collector)
 	live_boxes_close(collector->boxes);
 	host_close(collector->host);
 	analysis_free(collector->analysis);
-	board_free(&collector->board);
-	jsonl_close(collector->findings_fd);
+	outlet_close(&collector->outlet);
 	lock_release(&collector->lock);
 }
 
@@ -403,16 +323,16 @@ static void close_handle(uv_handle_t *handle, void *argument)
 
 static void catch_up(struct collector *collector)
 {
-	collector->catching_up = true;
+	collector->outlet.mute = true;
 	live_boxes_catch_up(collector->boxes, uv_hrtime());
 	poll_boxes(collector);
-	collector->catching_up = false;
+	collector->outlet.mute = false;
 	analysis_replay_open(collector->analysis);
 }
 
 enum collector_status collector_run(const struct collector_options *options)
 {
-	struct collector collector = { .options = options, .findings_fd = -1, .lock = { .fd = -1 } };
+	struct collector collector = { .options = options, .outlet = { .lines_fd = -1 }, .lock = { .fd = -1 } };
 	int err;
 
 	find_places(&collector);

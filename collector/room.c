@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/room.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <rankwatch/blackbox.h>
+
+#include "finding/finding_text.h"
 
 /* With the shortest history. */
 static const size_t smallest_box = RW_BOX_HEADER_SIZE + RW_BOX_CONTROL_SIZE +
@@ -30,16 +34,36 @@ static bool has_room(const char *place, bool named_by_user, char why[BOX_WHY])
 	return false;
 }
 
-bool room_for_boxes(char (*places)[BOX_PLACE_PATH], int count, const char *directory, char why[BOX_WHY])
+static bool is_named_by_user(const char *place)
+{
+	const char *directory = getenv("RANKWATCH_DIR");
+
+	return directory && strcmp(place, directory) == 0;
+}
+
+static bool is_any(char (*places)[BOX_PLACE_PATH], int count, char why[BOX_WHY])
 {
 	char other[BOX_WHY];
 
-	*why = '\0';
-	for (int i = 0; i < count; i++) {
-		bool named_by_user = directory && strcmp(places[i], directory) == 0;
-
-		if (has_room(places[i], named_by_user, *why ? other : why))
+	for (int i = 0; i < count; i++)
+		if (has_room(places[i], is_named_by_user(places[i]), i ? other : why))
 			return true;
-	}
 	return false;
+}
+
+void room_look(struct room *room, char (*places)[BOX_PLACE_PATH], int count)
+{
+	char why[BOX_WHY] = "no name";
+
+	if (*room->why || is_any(places, count, why))
+		return;
+	memcpy(room->why, why, sizeof(room->why));
+
+	char *escaped = finding_escape(why);
+
+	fprintf(stderr,
+		"rankwatch collect: no place for black boxes: ranks that start now record where no collector sees "
+		"them, and findings cannot be had live; set RANKWATCH_DIR to a directory on a tmpfs (%s)\n",
+		escaped ? escaped : "no memory");
+	free(escaped);
 }

@@ -3,14 +3,16 @@
 #ifndef COLLECTOR_ROOM_H
 #define COLLECTOR_ROOM_H
 
-#include <stdbool.h>
-
 #include "blackbox/directory.h"
 #include "blackbox/place.h"
 
-/* Looks at the places in the plugin's order, and makes directories as it does. directory: the place that RANKWATCH_DIR
- * names, or NULL. False: boxes would live in memory that nobody else sees; `why` tells what is the matter with the
- * first place. */
-bool room_for_boxes(char (*places)[BOX_PLACE_PATH], int count, const char *directory, char why[BOX_WHY]);
+struct room {
+	char why[BOX_WHY]; /* what was the matter with the first place when there was none; "" = there always was */
+};
+
+/* Looks at the places in the plugin's order, and makes directories as it does. The first time that a box could be made
+ * in none of them, because it cannot be used or has no space, stderr is told: boxes then live in memory that nobody else
+ * sees. Later calls do nothing. */
+void room_look(struct room *room, char (*places)[BOX_PLACE_PATH], int count);
 
 #endif

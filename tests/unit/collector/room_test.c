@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
+#include <criterion/redirect.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,21 +8,25 @@
 #include "collector/room.h"
 
 static char places[2][BOX_PLACE_PATH];
-static char why[BOX_WHY];
+static struct room room;
 
-TestSuite(room, .fini = box_process_cleanup);
+TestSuite(room, .init = cr_redirect_stderr, .fini = box_process_cleanup);
 
-Test(room, the_matter_with_the_first_place_is_told)
+Test(room, the_matter_with_the_first_place_is_told_once)
 {
 	strcpy(places[0], "/proc/rankwatch-0/j");
 	strcpy(places[1], "/sys/rankwatch-0/j");
-	cr_expect_not(room_for_boxes(places, 2, NULL, why));
-	cr_expect(strstr(why, "/proc/rankwatch-0"), "%s", why);
+	room_look(&room, places, 2);
+	cr_expect(strstr(room.why, "/proc/rankwatch-0"), "%s", room.why);
+	strcpy(places[0], "/sys/another/j");
+	room_look(&room, places, 2);
+	cr_expect(strstr(room.why, "/proc/rankwatch-0"), "%s", room.why);
 }
 
 Test(room, any_place_will_do)
 {
 	strcpy(places[0], "/proc/rankwatch-0/j");
 	snprintf(places[1], sizeof(places[1]), "%s/rankwatch-0/j", box_process_directory());
-	cr_expect(room_for_boxes(places, 2, NULL, why), "%s", why);
+	room_look(&room, places, 2);
+	cr_expect_str_eq(room.why, "");
 }

@@ -97,13 +97,15 @@ class Process:
         self.err = Lines(self.popen.stderr)
 
     def wait(self, seconds):
-        """The exit status; None when it had to be killed."""
+        """The exit status; None when it had to be killed. What it wrote to stdout has been read when this returns."""
         try:
-            return self.popen.wait(seconds)
+            status = self.popen.wait(seconds)
         except subprocess.TimeoutExpired:
             os.killpg(self.popen.pid, signal.SIGKILL)
             self.popen.wait()
-            return None
+            status = None
+        self.out.thread.join(10)
+        return status
 
 
 class Stage:

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "box_process.h"
+#include "collector/box_files.h"
 #include "collector/live_boxes.h"
 #include "fake_analysis.h"
 
@@ -177,20 +178,26 @@ Test(live_boxes, a_collector_that_starts_in_the_last_second_catches_up_with_the_
 	box_process_kill(pid);
 }
 
-Test(live_boxes, a_name_that_has_vanished_is_forgotten)
+Test(live_boxes, files_that_have_vanished_are_forgotten_and_leave_room)
 {
-	char path[BOX_PLACE_PATH + 64];
-	struct stat status;
+	char name[32], path[BOX_PLACE_PATH + 64];
 
 	open_boxes("j");
-	write_file("rank0-1.rwbox", "this is no black box");
-	cr_expect_eq(lines_in(stderr_of_polls(4)), 1);
-	snprintf(path, sizeof(path), "%s/rank0-1.rwbox", places[0]);
-	cr_assert_eq(unlink(path), 0);
-	cr_expect_eq(lines_in(stderr_of_polls(4)), 0);
-	write_file("rank0-1.rwbox", "another that is none");
-	cr_assert_eq(stat(path, &status), 0);
-	cr_expect_eq(lines_in(stderr_of_polls(4)), 1);
+	for (int i = 0; i < BOX_FILES_MOST; i++) {
+		snprintf(name, sizeof(name), "rank0-%d.rwbox", i);
+		write_file(name, "");
+	}
+	poll_times(1);
+	for (int i = 0; i < BOX_FILES_MOST; i++) {
+		snprintf(path, sizeof(path), "%s/rank0-%d.rwbox", places[0], i);
+		cr_assert_eq(unlink(path), 0);
+	}
+	poll_times(1);
+	pid_t pid = box_process_start(places[0], "j", 1);
+
+	poll_times(2);
+	cr_expect_eq(appeared, 1);
+	box_process_kill(pid);
 }
 
 Test(live_boxes, a_box_of_another_job_in_a_shared_directory_is_not_ours)

@@ -12,6 +12,18 @@ static struct room room;
 
 TestSuite(room, .init = cr_redirect_stderr, .fini = box_process_cleanup);
 
+static unsigned lines_said(void)
+{
+	FILE *said = cr_get_redirected_stderr();
+	unsigned lines = 0;
+
+	fflush(stderr);
+	fclose(stderr);
+	for (int byte; (byte = fgetc(said)) != EOF;)
+		lines += byte == '\n';
+	return lines;
+}
+
 Test(room, the_matter_with_the_first_place_is_told_once)
 {
 	strcpy(places[0], "/proc/rankwatch-0/j");
@@ -21,6 +33,7 @@ Test(room, the_matter_with_the_first_place_is_told_once)
 	strcpy(places[0], "/sys/another/j");
 	room_look(&room, places, 2);
 	cr_expect(strstr(room.why, "/proc/rankwatch-0"), "%s", room.why);
+	cr_expect_eq(lines_said(), 1);
 }
 
 Test(room, any_place_will_do)

@@ -144,6 +144,7 @@ static void watch(struct run *run)
 		supervisor_tick(&run->supervisor, now());
 		turn(run);
 	}
+	run->supervisor.leaving = true;
 	take_leave(run);
 	await_collector(run);
 	supervisor_close(&run->supervisor);

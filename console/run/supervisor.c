@@ -176,7 +176,7 @@ bool supervisor_note(struct supervisor *supervisor, pid_t pid, int status, uint6
 	read_errors(supervisor);
 	supervisor->pid = 0;
 	plan_next(supervisor, now_ns);
-	if (WIFSIGNALED(status))
+	if (WIFSIGNALED(status) && !supervisor->leaving)
 		fprintf(stderr,
 			"rankwatch run: the collector was ended by signal %d (%s): starting another; "
 			"the job is not affected\n",

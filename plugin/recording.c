@@ -164,16 +164,18 @@ static int make_box(struct recording *recording, const struct identity *identity
 static void say_start(const struct box_writer *box)
 {
 	const struct rw_box_header *header = box->header;
-	const char *limited = header->history_limited ? ", for lack of space" : "";
+	bool has_place = box->path[0];
+	const char *limited = has_place && header->history_limited ? ", for lack of space" : "";
 	uint32_t nccl = header->nccl_version;
 	char version[32] = "of unknown version";
 
 	if (nccl >= 10000)
 		snprintf(version, sizeof(version), "%u.%u.%u", nccl / 10000, nccl / 100 % 100, nccl % 100);
-	message("recording to %s (%.1f MiB a process%s), NCCL %s, profiler ABI v%u, GPU progress %s; "
-		"look: rankwatch findings, afterwards: rankwatch report",
-		box->path[0] ? box->path : "memory", (double)box->size / (1 << 20), limited, version,
-		header->profiler_abi, header->gpu_progress_state);
+	message("recording to %s (%.1f MiB a process%s), NCCL %s, profiler ABI v%u, GPU progress %s; %s",
+		has_place ? box->path : "memory of its own", (double)box->size / (1 << 20), limited, version,
+		header->profiler_abi, header->gpu_progress_state,
+		has_place ? "look: rankwatch findings, afterwards: rankwatch report"
+			  : "no collector and no report will see it");
 }
 
 /*

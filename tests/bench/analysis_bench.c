@@ -104,8 +104,8 @@ static void measure(int ranks, uint64_t operations)
 	double seconds = (double)(now_ns() - begin_ns) / 1e9;
 	struct analysis_summary summary;
 	analysis_summarise(analysis, &summary);
-	printf("%4d ranks: %.2f million operations/s (%llu operations, %llu steps recognised)\n", ranks,
-	       (double)summary.operations / seconds / 1e6, (unsigned long long)summary.operations,
+	printf("{\"bench\":\"analysis\",\"ranks\":%d,\"million_operations_s\":%.2f,\"operations\":%llu,\"steps\":%llu}\n",
+	       ranks, (double)summary.operations / seconds / 1e6, (unsigned long long)summary.operations,
 	       (unsigned long long)summary.steps);
 	analysis_free(analysis);
 }

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +65,7 @@ static pid_t start_maker(char name[BOX_UNNAMED])
 	if (maker == 0) {
 		if (box_unnamed_make(directory, name) < 0 || write(ends[1], name, BOX_UNNAMED) != BOX_UNNAMED)
 			_exit(1);
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* must not outlive a test that is ended */
 		for (;;)
 			pause();
 	}
@@ -135,9 +137,11 @@ Test(unnamed, clearing_never_takes_a_file_from_its_maker)
 
 	begin();
 	pid_t clearer = fork();
-	if (clearer == 0)
+	if (clearer == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* must not outlive a test that is ended */
 		for (;;)
 			box_unnamed_clear(directory);
+	}
 	for (int i = 0; i < 20000; i++) {
 		int fd = box_unnamed_make(directory, name);
 

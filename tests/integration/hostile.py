@@ -5,7 +5,6 @@ it has without rankwatch, and a line says what happened. hostile.py [CASE]: all 
 
 import os
 import re
-import shutil
 import struct
 import sys
 
@@ -155,5 +154,5 @@ def main(names):
 
 
 if __name__ == "__main__":
-    shutil.which("unshare") or stage.skip("unshare(1) is missing")
+    stage.need_mount_namespace()
     main(sys.argv[1:])

@@ -74,7 +74,9 @@ def check_lost_time(failures, events, said, finding):
     before = statistics.median(result["step_ms"][:late[0] - 1])
     truth = statistics.mean(result["step_ms"][step - 1] for step in late) - before
     lost = (finding.get("late") or {}).get("lost_ms_per_step") or -1
-    failures.check(0.7 * truth <= lost <= 1.3 * truth, f"lost {lost:.0f} ms a step; by the job's step times {truth:.0f} ms")
+    # A crowded CPU takes another share in every step, and the finding speaks of the last few: the order of size counts.
+    spread = 0.6 if finding["cause"]["class"] == "cpu" else 0.3
+    failures.check(abs(lost - truth) <= spread * truth, f"lost {lost:.0f} ms a step; by the job's step times {truth:.0f} ms")
 
 
 def check_faulty(failures, name, scenario, level, events, said, lines):
@@ -97,8 +99,8 @@ def check_faulty(failures, name, scenario, level, events, said, lines):
 def main(name, nobody=False):
     scenario = stage.scenarios()[name]
     level = "ebpf" if stage.ROOT and not nobody else "proc"
-    if nobody and not stage.ROOT:
-        stage.skip("only root can become nobody; the plain test runs as an ordinary user here anyway")
+    if nobody:
+        stage.need_nobody()
     failures = stage.Failures()
     with stage.Stage(nobody=nobody) as play:
         demo = play.start(stage.RANKWATCH, "demo", name, "--json")

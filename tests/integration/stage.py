@@ -34,6 +34,22 @@ def scenarios():
     return json.loads(subprocess.run([SCENARIOS], check=True, capture_output=True, text=True).stdout)
 
 
+def need_mount_namespace():
+    """Also root may not be allowed to make one: in a container, in a chroot."""
+    command = ["unshare", "--mount", "--propagation", "private", "true"]
+    if shutil.which("unshare") is None or subprocess.run(command, capture_output=True).returncode:
+        skip("no mount namespace of its own can be had here (unshare --mount)")
+
+
+def need_nobody():
+    """Can an ordinary user be played, and reach what was built?"""
+    if not ROOT:
+        skip("only root can become nobody; the plain test runs as an ordinary user here anyway")
+    need_mount_namespace()
+    if subprocess.run([HERE / "as-nobody", "test", "-x", RANKWATCH]).returncode:
+        skip(f"nobody may not reach {RANKWATCH}: a directory above it is closed to others")
+
+
 class Failures:
     """Collects what is wrong, so that one run of a slow test tells everything."""
 

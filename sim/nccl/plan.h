@@ -7,11 +7,19 @@
 
 #include "comm.h"
 
+/* How NCCL would run the call; the stand-in moves the data in its one way, profilers hear what NCCL tells them. */
+enum task_kind {
+	TASK_CLASSIC,
+	TASK_SYMMETRIC,  /* both buffers in symmetric windows: a symmetric kernel */
+	TASK_COPY_ENGINE /* so, and the communicator's CTA policy is ZERO: no kernel at all */
+};
+
 /* Handles are what the profiler plugin wrote; they are passed back untouched. */
 struct task {
 	struct task *next;
 	struct ncclComm *comm;
 	enum function function;
+	enum task_kind kind;
 	const void *send;
 	void *recv;
 	size_t count;

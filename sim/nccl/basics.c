@@ -4,19 +4,22 @@
 #include "export.h"
 #include "log.h"
 #include "meeting.h"
+#include "release.h"
 
 ncclResult_t pncclGetVersion(int *version)
 {
 	if (!version)
 		return ncclInvalidArgument;
-	*version = NCCL_VERSION_CODE;
-	return ncclSuccess;
+	*version = release()->code;
+	return release_check();
 }
 EXPORT_WEAK(GetVersion);
 
 ncclResult_t pncclGetUniqueId(ncclUniqueId *id)
 {
-	return id ? meeting_open(id) : ncclInvalidArgument;
+	ncclResult_t result = id ? release_check() : ncclInvalidArgument;
+
+	return result == ncclSuccess ? meeting_open(id) : result;
 }
 EXPORT_WEAK(GetUniqueId);
 

@@ -8,6 +8,7 @@
 #include "group.h"
 #include "log.h"
 #include "meeting.h"
+#include "release.h"
 
 /* Once per job, not per rank: rank 0 of a process's first communicator. */
 static void say_what_this_is(int rank)
@@ -17,7 +18,7 @@ static void say_what_this_is(int rank)
 
 	if (atomic_flag_test_and_set(&said) || rank != 0 || (quiet && strcmp(quiet, "1") == 0))
 		return;
-	fprintf(stderr, "stand-in NCCL %d.%d.%d on CPUs (rankwatch sim)\n", NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH);
+	fprintf(stderr, "stand-in NCCL %s on CPUs (rankwatch sim)\n", release()->name);
 }
 
 static ncclResult_t config_check(const ncclConfig_t *config)
@@ -42,8 +43,10 @@ static void config_name(const ncclConfig_t *config, struct comm_job *job)
 /* The caller's current device, as CUDA's runtime has it: device 0 when the thread has none. */
 static ncclResult_t current_device(CUdevice *device)
 {
-	ncclResult_t result = driver_open();
+	ncclResult_t result = release_check();
 
+	if (result == ncclSuccess)
+		result = driver_open();
 	if (result == ncclSuccess && driver.cuCtxGetDevice(device) != CUDA_SUCCESS)
 		*device = 0;
 	return result;
@@ -86,10 +89,12 @@ EXPORT_WEAK(CommInitRank);
 ncclResult_t pncclCommInitAll(ncclComm_t *comms, int count, const int *devices)
 {
 	struct comm_job job = { .run = run_init, .nranks = count };
-	ncclResult_t result = driver_open();
+	ncclResult_t result = release_check();
 
 	if (!comms || count < 1)
 		return ncclInvalidArgument;
+	if (result == ncclSuccess)
+		result = driver_open();
 	if (result == ncclSuccess)
 		result = meeting_open(&job.id);
 	if (result != ncclSuccess)

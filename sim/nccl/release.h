@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which NCCL the stand-in is: SIM_NCCL_VERSION=2.27.3, 2.28.9 when unset. Whatever differs between releases is a field
+ * of one table, so that no other file compares version numbers. Taken from NCCL's published source of each release.
+ */
+#ifndef SIM_NCCL_RELEASE_H
+#define SIM_NCCL_RELEASE_H
+
+#include <stdbool.h>
+
+#include <nccl.h>
+
+/* How the value of NCCL_PROFILER_PLUGIN becomes a file (plugin.c). */
+enum release_loader {
+	LOADER_VERBATIM, /* the value and nothing else; NCCL tries the same name twice */
+	LOADER_BOTH,     /* the value, then libnccl-profiler-VALUE.so whatever it looks like */
+	LOADER_EITHER,   /* lib….so as it is, all else, paths too, only as libnccl-profiler-VALUE.so */
+	LOADER_USUAL,    /* the value, then libnccl-profiler-VALUE.so unless it is a path or lib….so */
+};
+
+/* What follows when a plugin's init returns an error. */
+enum release_init_error {
+	INIT_ERROR_FORGETS, /* the plugin stays mapped and is not called again */
+	INIT_ERROR_IGNORED, /* it is called on with the context that it left */
+	INIT_ERROR_DROPS,   /* one use is given back now and another when the communicator goes */
+};
+
+/* What a profiler hears of work that does not run as a classic kernel. */
+enum release_events {
+	EVENTS_NONE,     /* nothing at all */
+	EVENTS_API_ONLY, /* CollApi, where the ABI has it */
+	EVENTS_WHOLE,
+};
+
+struct release {
+	const char *name;
+	int code;         /* as ncclGetVersion gives it */
+	int profiler_abi; /* the newest that it looks for; 0: it has no profiler plugins */
+	enum release_loader loader;
+	enum release_init_error init_error;
+	bool none_disables;  /* NCCL_PROFILER_PLUGIN=none is not a name */
+	bool net_fallback;   /* the NET plugin's library is searched when no profiler's opens */
+	bool mask_per_plan;  /* the mask is read when a plan's events start, not at the call */
+	bool skips_orphans;  /* nothing is started below an event without a handle */
+	bool counts_unheard; /* seqNumber advances also for collectives that nobody listens to */
+	bool broadcast_task; /* Broadcast has CollApi only, unless NCCL_ALLGATHERV_ENABLE=0 */
+	bool channel_thread; /* KernelCh events have a thread of their own; else the progress thread delivers them */
+	bool clears_handles; /* of Coll, P2p and Group when they stop */
+	bool says_mask;      /* logs the mask after init */
+	bool shares_devices; /* NCCL_MULTI_RANK_GPU_ENABLE=1 allows several ranks on a device */
+	enum release_events symmetric, copy_engine;
+};
+
+/* Never NULL. With a value that it does not know, the default's: no communicator can be made then. Any thread. */
+const struct release *release(void);
+/* ncclInvalidUsage, said on stderr once, when SIM_NCCL_VERSION names no release of the table. */
+ncclResult_t release_check(void);
+
+#endif

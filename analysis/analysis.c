@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/desync.h"
 #include "analysis/flights.h"
 #include "analysis/intake.h"
 #include "analysis/model.h"
@@ -96,6 +97,7 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	intake_sweep(analysis);
 	straggler_tick(analysis, now_ns);
 	hang_tick(analysis, now_ns);
+	desync_tick(analysis, now_ns);
 }
 
 size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)

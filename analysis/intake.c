@@ -2,6 +2,7 @@
 #include "analysis/intake.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "analysis/lateness.h"
 #include "analysis/model.h"
@@ -65,6 +66,19 @@ static void place_history(struct analysis *analysis, struct process *process)
 	}
 }
 
+/* For the comparison with the other ranks. Without memory for it there is none. */
+static void note_order(struct process *process, const struct seat *seat, const struct rw_operation *slot)
+{
+	struct communicator *communicator = seat->communicator;
+	if (!process->operations && slot->ticket > 1)
+		process->first_ns = slot->api_ns ? slot->api_ns : UINT64_MAX;
+	if (!communicator->order)
+		communicator->order = calloc(1, sizeof(*communicator->order));
+	if (communicator->order)
+		call_order_note(communicator->order, seat->member, slot,
+				communicator->members[seat->member].born_ns > process->first_ns || !process->first_ns);
+}
+
 static struct trace *new_trace(struct analysis *analysis, struct process *process, const struct seat *seat,
 			       const struct rw_operation *slot)
 {
@@ -75,6 +89,7 @@ static struct trace *new_trace(struct analysis *analysis, struct process *proces
 		.rank = seat->communicator->members[seat->member].rank,
 		.place.place = STEPS_NO_PLACE,
 	};
+	note_order(process, seat, slot);
 	process->operations++;
 	if (slot->known & RW_KNOWN_API && slot->api_tid)
 		process->enqueue_tid = slot->api_tid;

@@ -218,7 +218,8 @@ static int take_seat(struct job *job, struct process *process, struct seat *seat
 	if (rank == JOB_NONE)
 		return -ENOMEM;
 	members[communicator->member_count] =
-	    (struct member){ .process = process, .rank = rank, .comm_rank = described->rank };
+	    (struct member){ .process = process, .rank = rank, .comm_rank = described->rank,
+			  .born_ns = described->born_ns };
 	*seat = (struct seat){ .communicator = communicator, .member = communicator->member_count++ };
 	if (described->nranks > job->ranks[rank].largest) {
 		job->ranks[rank].largest = described->nranks;
@@ -244,6 +245,7 @@ int job_add_communicator(struct job *job, struct process *process, uint32_t inde
 	}
 	seat->communicator->members[seat->member].ended = described->ended_ns != 0;
 	seat->communicator->members[seat->member].captured = described->captured;
+	seat->communicator->members[seat->member].announced = described->api_count;
 	return 0;
 }
 
@@ -284,6 +286,9 @@ void job_free(struct job *job)
 		process_free(job->processes[i]);
 	for (uint32_t i = 0; i < job->communicator_count; i++) {
 		free(job->communicators[i]->members);
+		if (job->communicators[i]->order)
+			call_order_free(job->communicators[i]->order);
+		free(job->communicators[i]->order);
 		free(job->communicators[i]);
 	}
 	free(job->processes);

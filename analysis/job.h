@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "analysis/analysis.h"
+#include "analysis/call_order.h"
 #include "analysis/evidence.h"
 #include "analysis/steps.h"
 
@@ -51,6 +52,7 @@ struct process {
 	enum analysis_life life;
 	int exit_status;
 	uint64_t life_ns;        /* when life became that */
+	uint64_t first_ns;       /* enqueue of the first operation seen; 0 = its very first operation was seen */
 	uint64_t last_ns;        /* last time stamp that it gave */
 	uint64_t last_launch_ns; /* on any communicator */
 	uint32_t enqueue_tid;    /* thread of its last operation */
@@ -79,6 +81,8 @@ struct member {
 	bool ended;
 	uint64_t gpu_started, gpu_done; /* last words of the GPU page */
 	uint64_t captured;
+	uint64_t announced; /* operations that the API announced, by the box's count */
+	uint64_t born_ns;
 	uint64_t last_sequence[RW_FUNCTION_COUNT]; /* + 1, so that 0 is none */
 };
 
@@ -92,7 +96,9 @@ struct communicator {
 	uint64_t settled_ns; /* tick since which settled_count members are seen */
 	struct instance *unfinished_first, *unfinished_last;
 	uint32_t unfinished_count;
-	bool point_to_point; /* has carried p2p operations */
+	bool point_to_point;       /* has carried p2p operations */
+	struct call_order *order; /* of its collectives; NULL = none yet */
+	bool desync_told;
 };
 
 struct job {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rankwatch/operation.h>
+#include <rankwatch/operation_names.h>
 
 enum {
 	MESH_DIMENSIONS = 8,
@@ -128,18 +128,12 @@ const char *naming_communicator(char *text, size_t room, const struct job *job, 
 
 const char *naming_function(uint8_t function)
 {
-	static const char *const names[RW_FUNCTION_COUNT] = {
-		[RW_FUNCTION_ALL_GATHER] = "AllGather",
-		[RW_FUNCTION_ALL_REDUCE] = "AllReduce",
-		[RW_FUNCTION_ALL_TO_ALL] = "AllToAll",
-		[RW_FUNCTION_BROADCAST] = "Broadcast",
-		[RW_FUNCTION_GATHER] = "Gather",
-		[RW_FUNCTION_REDUCE] = "Reduce",
-		[RW_FUNCTION_REDUCE_SCATTER] = "ReduceScatter",
-		[RW_FUNCTION_SCATTER] = "Scatter",
-		[RW_FUNCTION_SEND] = "Send",
-		[RW_FUNCTION_RECV] = "Recv",
-		[RW_FUNCTION_SEND_RECV] = "SendRecv",
-	};
+	static const char *const names[RW_FUNCTION_COUNT] = RW_FUNCTION_NAMES;
 	return function < RW_FUNCTION_COUNT && names[function] ? names[function] : "operation";
+}
+
+const char *naming_dtype(uint8_t dtype)
+{
+	static const char *const names[RW_DTYPE_COUNT] = RW_DTYPE_NAMES;
+	return dtype < RW_DTYPE_COUNT && names[dtype] ? names[dtype] : "elements";
 }

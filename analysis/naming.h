@@ -15,5 +15,7 @@ const char *naming_ranks(char *text, size_t room, const int32_t *ranks, size_t c
 const char *naming_communicator(char *text, size_t room, const struct job *job,
 				const struct communicator *communicator);
 const char *naming_function(uint8_t function);
+/* "bf16" */
+const char *naming_dtype(uint8_t dtype);
 
 #endif

@@ -148,3 +148,36 @@ void text_gone(struct record *record)
 		 waiting_name(waiting, sizeof(waiting), finding), finding->late.waiting_count == 1 ? "waits" : "wait",
 		 operation_name(operation, sizeof(operation), finding));
 }
+
+/* "AllGather #36 of 8192 bf16", rooted ones with their root. */
+static const char *call_name(char *text, size_t room, const struct call *call)
+{
+	int used = snprintf(text, room, "%s #%" PRIu64 " of %" PRIu64 " %s", naming_function(call->function), call->sequence,
+			    call->count, naming_dtype(call->dtype));
+	if (call->root >= 0 && used > 0 && (size_t)used < room)
+		snprintf(text + used, room - (size_t)used, " with root %d", call->root);
+	return text;
+}
+
+void text_desync(struct record *record, const struct call *odd, const struct call *usual)
+{
+	struct rw_finding *finding = &record->finding;
+	char who[128], others[128], called[96], usually[96];
+	if (finding->confidence == RW_INCONCLUSIVE) {
+		snprintf(record->text, sizeof(record->text), "%s call different collectives on %s: %s or %s",
+			 subject(who, sizeof(who), record), finding->operation.comm_name,
+			 call_name(usually, sizeof(usually), usual), call_name(called, sizeof(called), odd));
+		snprintf(record->advice, sizeof(record->advice),
+			 "compare what these ranks do before this call: all must make the same calls in the same order");
+		finding->advice = record->advice;
+		return;
+	}
+	snprintf(record->text, sizeof(record->text), "%s %s %s on %s where %s %s %s", subject(who, sizeof(who), record),
+		 finding->rank_count == 1 ? "calls" : "call", call_name(called, sizeof(called), odd),
+		 finding->operation.comm_name, waiting_name(others, sizeof(others), finding),
+		 finding->late.waiting_count == 1 ? "calls" : "call", call_name(usually, sizeof(usually), usual));
+	snprintf(record->advice, sizeof(record->advice),
+		 "find where %s left the common path before this call: a branch on data, an exception, one batch less",
+		 finding->rank_count == 1 ? "this rank" : "these ranks");
+	finding->advice = record->advice;
+}

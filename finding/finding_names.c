@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "finding/finding_json.h"
 
-#include <rankwatch/operation.h>
+#include <rankwatch/operation_names.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -30,26 +30,8 @@ static const char *const causes[] = {
 	[RW_CAUSE_THROTTLE] = "throttle", [RW_CAUSE_GPU] = "gpu",	[RW_CAUSE_NETWORK] = "network",
 };
 
-static const char *const functions[] = {
-	[RW_FUNCTION_ALL_GATHER] = "AllGather",
-	[RW_FUNCTION_ALL_REDUCE] = "AllReduce",
-	[RW_FUNCTION_ALL_TO_ALL] = "AllToAll",
-	[RW_FUNCTION_BROADCAST] = "Broadcast",
-	[RW_FUNCTION_GATHER] = "Gather",
-	[RW_FUNCTION_REDUCE] = "Reduce",
-	[RW_FUNCTION_REDUCE_SCATTER] = "ReduceScatter",
-	[RW_FUNCTION_SCATTER] = "Scatter",
-	[RW_FUNCTION_SEND] = "Send",
-	[RW_FUNCTION_RECV] = "Recv",
-	[RW_FUNCTION_SEND_RECV] = "SendRecv",
-};
-
-static const char *const dtypes[] = {
-	[RW_DTYPE_INT8] = "int8",	  [RW_DTYPE_UINT8] = "uint8",	[RW_DTYPE_INT32] = "int32",
-	[RW_DTYPE_UINT32] = "uint32",	  [RW_DTYPE_INT64] = "int64",	[RW_DTYPE_UINT64] = "uint64",
-	[RW_DTYPE_FLOAT16] = "fp16",	  [RW_DTYPE_FLOAT32] = "fp32",	[RW_DTYPE_FLOAT64] = "fp64",
-	[RW_DTYPE_BFLOAT16] = "bf16",	  [RW_DTYPE_FLOAT8_E4M3] = "fp8_e4m3", [RW_DTYPE_FLOAT8_E5M2] = "fp8_e5m2",
-};
+static const char *const functions[RW_FUNCTION_COUNT] = RW_FUNCTION_NAMES;
+static const char *const dtypes[RW_DTYPE_COUNT] = RW_DTYPE_NAMES;
 
 static const char *const algorithms[] = {
 	NULL, "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT",

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/call_order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_point_to_point(uint8_t function)
+{
+	return function == RW_FUNCTION_SEND || function == RW_FUNCTION_RECV || function == RW_FUNCTION_SEND_RECV;
+}
+
+static uint64_t bytes_of(const struct call *call)
+{
+	static const uint8_t sizes[RW_DTYPE_COUNT] = {
+		[RW_DTYPE_INT8] = 1,    [RW_DTYPE_UINT8] = 1,    [RW_DTYPE_INT32] = 4,       [RW_DTYPE_UINT32] = 4,
+		[RW_DTYPE_INT64] = 8,   [RW_DTYPE_UINT64] = 8,   [RW_DTYPE_FLOAT16] = 2,     [RW_DTYPE_FLOAT32] = 4,
+		[RW_DTYPE_FLOAT64] = 8, [RW_DTYPE_BFLOAT16] = 2, [RW_DTYPE_FLOAT8_E4M3] = 1, [RW_DTYPE_FLOAT8_E5M2] = 1,
+	};
+
+	return call->count * sizes[call->dtype % RW_DTYPE_COUNT];
+}
+
+bool call_is_same(const struct call *left, const struct call *right)
+{
+	if (left->function != right->function || left->root != right->root)
+		return false;
+	if (left->function == RW_FUNCTION_ALL_GATHER || left->function == RW_FUNCTION_BROADCAST)
+		return bytes_of(left) == bytes_of(right);
+	return left->count == right->count && left->dtype == right->dtype;
+}
+
+static struct caller *get_caller(struct call_order *order, uint32_t member)
+{
+	if (member >= order->room) {
+		uint32_t room = order->room ? order->room : 8;
+		while (room <= member)
+			room *= 2;
+		struct caller *callers = realloc(order->callers, room * sizeof(*callers));
+		if (!callers)
+			return NULL;
+		memset(callers + order->room, 0, (room - order->room) * sizeof(*callers));
+		for (uint32_t i = order->room; i < room; i++)
+			callers[i].sure_from = UINT64_MAX;
+		order->callers = callers;
+		order->room = room;
+	}
+	return &order->callers[member];
+}
+
+const struct caller *call_order_caller(const struct call_order *order, uint32_t member)
+{
+	return member < order->room && order->callers[member].known ? &order->callers[member] : NULL;
+}
+
+/* Calls of somebody were not seen, since nobody knows when: what was concluded from places so far may be wrong. */
+static void start_again(struct call_order *order)
+{
+	for (uint32_t i = 0; i < order->room; i++) {
+		if (order->callers[i].calls > order->compared_from)
+			order->compared_from = order->callers[i].calls;
+		order->callers[i].parted.known = false;
+	}
+	order->parted = false;
+	memset(order->first, 0, sizeof(order->first));
+}
+
+/*
+ * Moves the caller on by this call and returns the call's place. A sequence that jumps shows that calls were not seen
+ * (the reader came late, or the ring was full): until every function that anybody uses has been seen again, calls of it
+ * may be hidden, and the place is not sure.
+ */
+static uint64_t advance(struct call_order *order, struct caller *caller, const struct call *call, bool from_start)
+{
+	uint32_t bit = 1u << call->function;
+
+	if (!caller->known)
+		caller->seen_whole = from_start;
+	bool gap = call->sequence != caller->next[call->function];
+	caller->calls += call->sequence + 1 - caller->next[call->function];
+	if (gap) {
+		order->lossy |= caller->seen_whole || caller->known & bit;
+		caller->seen_whole = false;
+		caller->functions = 0;
+		start_again(order);
+	}
+	caller->functions |= bit;
+	caller->known |= bit;
+	order->functions |= bit;
+	caller->next[call->function] = call->sequence + 1;
+	if (!caller->seen_whole && order->functions & ~caller->functions)
+		caller->sure_from = UINT64_MAX;
+	else if (caller->sure_from == UINT64_MAX)
+		caller->sure_from = caller->calls - 1;
+	return caller->calls - 1;
+}
+
+/* Whoever was past this place had called what the first one called, or the ranks would have parted before. */
+static void part(struct call_order *order, uint64_t place, const struct call *before, uint64_t now_ns)
+{
+	order->parted = true;
+	order->parted_place = place;
+	order->parted_ns = now_ns;
+	for (uint32_t i = 0; i < order->room; i++)
+		if (order->callers[i].sure_from <= place && order->callers[i].calls > place)
+			order->callers[i].parted = *before;
+}
+
+int call_order_note(struct call_order *order, uint32_t member, const struct rw_operation *slot, bool from_start)
+{
+	const struct call call = {
+		.known = true,
+		.function = slot->function,
+		.dtype = slot->dtype,
+		.sequence = slot->sequence,
+		.count = slot->count,
+		.root = slot->root_or_peer,
+	};
+	struct caller *caller = get_caller(order, member);
+
+	if (!caller)
+		return -ENOMEM;
+	if (is_point_to_point(slot->function)) {
+		caller->other++;
+		return 0;
+	}
+	uint64_t place = advance(order, caller, &call, from_start);
+	if (order->lossy || caller->sure_from > place || place < order->compared_from)
+		return 0;
+	typeof(order->first[0]) *first = &order->first[place % CALL_ORDER_DEPTH];
+	if (order->parted) {
+		if (place == order->parted_place)
+			caller->parted = call;
+	} else if (first->place < place + 1) {
+		first->place = place + 1;
+		first->call = call;
+	} else if (first->place == place + 1 && !call_is_same(&first->call, &call)) {
+		part(order, place, &first->call, slot->api_ns);
+		caller->parted = call;
+	}
+	return 0;
+}
+
+void call_order_free(struct call_order *order)
+{
+	free(order->callers);
+	*order = (struct call_order){ 0 };
+}

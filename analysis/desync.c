@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/desync.h"
+
+#include <stdlib.h>
+
+#include "analysis/model.h"
+#include "analysis/text.h"
+
+/* The calls of the members at the place where they part. */
+struct parting {
+	const struct communicator *communicator;
+	const struct call *usual; /* of most; NULL = no call is that of most ranks */
+	const struct call *odd;   /* another one */
+	uint32_t came, usual_count;
+	bool complete; /* every rank of the communicator was seen and has come */
+};
+
+static const struct call *call_at_parting(const struct communicator *communicator, uint32_t member)
+{
+	const struct caller *caller = call_order_caller(communicator->order, member);
+
+	return caller && caller->parted.known ? &caller->parted : NULL;
+}
+
+static uint32_t count_same(const struct communicator *communicator, const struct call *call)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < communicator->member_count; i++) {
+		const struct call *other = call_at_parting(communicator, i);
+		count += other && call_is_same(call, other);
+	}
+	return count;
+}
+
+/*
+ * More than half of all ranks of the communicator, seen or not, must agree before the others are called odd: the first to
+ * come may be the wrong ones.
+ */
+static void look(const struct communicator *communicator, struct parting *parting)
+{
+	const struct call *first = NULL;
+
+	*parting = (struct parting){ .communicator = communicator };
+	for (uint32_t i = 0; i < communicator->member_count; i++) {
+		const struct call *call = call_at_parting(communicator, i);
+		if (!call)
+			continue;
+		parting->came++;
+		first = first ? first : call;
+		if (!call_is_same(first, call))
+			parting->odd = call;
+		uint32_t same = count_same(communicator, call);
+		if (communicator->size > 0 && same * 2 > (uint32_t)communicator->size) {
+			parting->usual = call;
+			parting->usual_count = same;
+		}
+	}
+	if (parting->usual && !call_is_same(parting->usual, first))
+		parting->odd = first;
+	if (!parting->usual)
+		parting->usual = first;
+	parting->complete = communicator->size > 0 && parting->came == (uint32_t)communicator->size;
+}
+
+/* Operations that its black box announced and nobody has seen: those before the reader came, and lost ones. */
+static int64_t unseen_of(const struct member *member, const struct caller *caller)
+{
+	return (int64_t)(member->announced - member->captured - caller->calls - caller->other);
+}
+
+/* Ranks in step have missed the same calls and captured the same; otherwise one of them has made calls that nobody saw. */
+static bool is_comparable(const struct communicator *communicator)
+{
+	const struct member *first = NULL;
+	int64_t unseen = 0;
+
+	for (uint32_t i = 0; i < communicator->member_count; i++) {
+		const struct member *member = &communicator->members[i];
+		const struct caller *caller = call_order_caller(communicator->order, i);
+		if (!caller || !caller->parted.known)
+			continue;
+		unseen = first ? unseen : unseen_of(member, caller);
+		first = first ? first : member;
+		if (unseen_of(member, caller) != unseen || member->captured != first->captured)
+			return false;
+	}
+	return true;
+}
+
+static bool is_due(const struct parting *parting, uint64_t now_ns)
+{
+	const struct communicator *communicator = parting->communicator;
+	uint32_t living = 0;
+
+	for (uint32_t i = 0; i < communicator->member_count; i++)
+		living += !communicator->members[i].ended;
+	uint64_t since_ns = communicator->order->parted_ns;
+	bool all = parting->came >= living || parting->complete;
+	return parting->odd && now_ns >= since_ns + (all ? DESYNC_SETTLE_NS : DESYNC_WAIT_NS);
+}
+
+enum side { SIDE_USUAL, SIDE_ODD, SIDE_BOTH };
+
+/* Ranks at the place, by their call. The caller frees. */
+static uint32_t *select_ranks(const struct parting *parting, enum side side, uint32_t *count)
+{
+	const struct communicator *communicator = parting->communicator;
+	uint32_t *ranks = calloc(communicator->member_count + 1, sizeof(*ranks));
+
+	*count = 0;
+	for (uint32_t i = 0; ranks && i < communicator->member_count; i++) {
+		const struct call *call = call_at_parting(communicator, i);
+		if (call && (side == SIDE_BOTH || call_is_same(parting->usual, call) == (side == SIDE_USUAL)))
+			ranks[(*count)++] = communicator->members[i].rank;
+	}
+	return ranks;
+}
+
+static void set_call(struct record *record, const struct analysis *analysis, const struct communicator *communicator,
+		     const struct call *call)
+{
+	struct instance instance = {
+		.communicator = (struct communicator *)communicator,
+		.function = call->function,
+		.dtype = call->dtype,
+		.sequence = call->sequence,
+		.count = call->count,
+		.root_or_peer = call->root,
+		.place.place = STEPS_NO_PLACE,
+	};
+
+	record_set_operation(record, &analysis->job, &instance, RW_PHASE_ENQUEUED);
+}
+
+static struct record *make_record(const struct analysis *analysis, const struct parting *parting, uint64_t now_ns)
+{
+	bool known = parting->usual_count != 0;
+	uint32_t odd_count, usual_count;
+	uint32_t *odd = select_ranks(parting, known ? SIDE_ODD : SIDE_BOTH, &odd_count);
+	uint32_t *usual = select_ranks(parting, SIDE_USUAL, &usual_count);
+	struct record *record = NULL;
+
+	if (odd && usual)
+		record = record_new(&analysis->job, RW_KIND_DESYNC, RW_SCOPE_RANK, odd, odd_count);
+	if (record && record_set_waiting(record, &analysis->job, usual, known ? usual_count : 0)) {
+		record_free(record);
+		record = NULL;
+	}
+	free(odd);
+	free(usual);
+	if (!record)
+		return NULL;
+	struct rw_finding *finding = &record->finding;
+	record->subject = parting->communicator->index;
+	finding->severity = RW_CRITICAL;
+	finding->confidence = !known ? RW_INCONCLUSIVE : parting->complete ? RW_CERTAIN : RW_LIKELY;
+	finding->first_seen_ns = parting->communicator->order->parted_ns;
+	finding->detect_ms = (double)(now_ns - finding->first_seen_ns) / 1e6;
+	set_call(record, analysis, parting->communicator, parting->odd);
+	if (!known)
+		record_add_missing(record, "no call is that of more than half of the communicator's ranks: who is wrong "
+					   "is not known");
+	text_desync(record, parting->odd, parting->usual);
+	return record;
+}
+
+void desync_tick(struct analysis *analysis, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < analysis->job.communicator_count; i++) {
+		struct communicator *communicator = analysis->job.communicators[i];
+		struct parting parting;
+		if (!communicator->order || !communicator->order->parted || communicator->desync_told)
+			continue;
+		look(communicator, &parting);
+		if (!is_due(&parting, now_ns) || !is_comparable(communicator))
+			continue;
+		struct record *record = make_record(analysis, &parting, now_ns);
+		if (!record)
+			continue;
+		communicator->desync_told = true;
+		findings_tell(&analysis->findings, record, now_ns);
+	}
+}

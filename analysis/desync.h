@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Ranks that call different collectives at the same place of a communicator's order: docs/findings.md, "Desync". */
+#ifndef ANALYSIS_DESYNC_H
+#define ANALYSIS_DESYNC_H
+
+#include <stdint.h>
+
+#include "analysis/analysis.h"
+
+#define DESYNC_SETTLE_NS 500000000u /* for the black boxes' counts to be read again: they show what was not seen */
+#define DESYNC_WAIT_NS   2000000000u /* for the calls of the ranks that have not come to the place yet */
+
+/* Tells of each communicator whose ranks have parted, once. */
+void desync_tick(struct analysis *analysis, uint64_t now_ns);
+
+#endif

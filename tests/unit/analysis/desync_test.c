@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/analysis.h"
+
+enum { RANKS = 8, PROGRAM = 256, COMMUNICATOR_SIZE = 8 };
+
+/* What a letter of a program calls. Lower case letters are calls of the same function that differ. */
+static const struct kind {
+	char letter;
+	uint8_t function, dtype;
+	uint64_t count;
+	int32_t root;
+} kinds[] = {
+	{ 'G', RW_FUNCTION_ALL_GATHER, RW_DTYPE_BFLOAT16, 4096, -1 },
+	{ 'g', RW_FUNCTION_ALL_GATHER, RW_DTYPE_UINT8, 8192, -1 }, /* the same bytes */
+	{ 'S', RW_FUNCTION_REDUCE_SCATTER, RW_DTYPE_FLOAT32, 4096, -1 },
+	{ 's', RW_FUNCTION_REDUCE_SCATTER, RW_DTYPE_BFLOAT16, 4096, -1 },
+	{ 'A', RW_FUNCTION_ALL_REDUCE, RW_DTYPE_FLOAT32, 1, -1 },
+	{ 'a', RW_FUNCTION_ALL_REDUCE, RW_DTYPE_FLOAT32, 2, -1 },
+	{ 'B', RW_FUNCTION_BROADCAST, RW_DTYPE_FLOAT32, 7, 0 },
+	{ 'b', RW_FUNCTION_BROADCAST, RW_DTYPE_FLOAT32, 7, 1 },
+	{ 'P', RW_FUNCTION_SEND, RW_DTYPE_FLOAT32, 7, 0 },
+};
+
+/* One rank: what it calls, which of it no reader ever sees, and how far it has got. */
+struct rank {
+	char program[PROGRAM];
+	bool hidden[PROGRAM];
+	uint32_t at;
+	uint64_t ticket, announced, sequence[RW_FUNCTION_COUNT];
+};
+
+struct job {
+	struct analysis *analysis;
+	struct rank ranks[RANKS];
+	int seen; /* ranks with a black box */
+	uint64_t now_ns, random;
+	uint32_t findings;
+	struct {
+		enum rw_kind kind;
+		enum rw_confidence confidence;
+		int32_t ranks[RANKS];
+		size_t rank_count, waiting_count;
+		char text[256];
+	} last;
+};
+
+static uint64_t chance(struct job *job, uint64_t below)
+{
+	job->random = job->random * 6364136223846793005u + 1442695040888963407u;
+	return (job->random >> 33) % below;
+}
+
+static void hear(void *argument, const struct rw_finding *finding)
+{
+	struct job *job = argument;
+	job->findings++;
+	job->last.kind = finding->kind;
+	job->last.confidence = finding->confidence;
+	job->last.rank_count = finding->rank_count;
+	job->last.waiting_count = finding->late.waiting_count;
+	memcpy(job->last.ranks, finding->ranks, finding->rank_count * sizeof(*finding->ranks));
+	snprintf(job->last.text, sizeof(job->last.text), "%s", finding->text);
+}
+
+static void announce(struct job *job, int rank)
+{
+	struct rw_communicator communicator = {
+		.id = 77, .rank = rank, .nranks = COMMUNICATOR_SIZE, .nnodes = 1, .born_ns = 1, .name = "fsdp",
+	};
+	communicator.api_count = job->ranks[rank].announced;
+	cr_assert_eq(analysis_add_communicator(job->analysis, (uint32_t)rank + 1, 0, &communicator), 0);
+}
+
+static void start(struct job *job, int seen, const char *usual)
+{
+	static struct rw_box_header box;
+	*job = (struct job){ .seen = seen, .now_ns = 1000000000, .analysis = analysis_new(false, hear, job) };
+	cr_assert(job->analysis);
+	snprintf(box.host, sizeof(box.host), "a");
+	snprintf(box.job, sizeof(box.job), "test");
+	for (int i = 0; i < seen; i++) {
+		box.world_rank = i;
+		box.world_size = COMMUNICATOR_SIZE;
+		snprintf(job->ranks[i].program, PROGRAM, "%s", usual);
+		cr_assert_eq(analysis_add_process(job->analysis,
+						  &(struct analysis_process){ .id = (uint32_t)i + 1, .pid = i + 1,
+									      .box = &box }),
+			     0);
+		announce(job, i);
+	}
+}
+
+static void call_next(struct job *job, int number)
+{
+	struct rank *rank = &job->ranks[number];
+	const struct kind *kind = kinds;
+	while (kind->letter != rank->program[rank->at])
+		kind++;
+	struct rw_operation slot = {
+		.ticket = ++rank->ticket,
+		.known = RW_KNOWN_IDENT | RW_KNOWN_API,
+		.function = kind->function,
+		.dtype = kind->dtype,
+		.count = kind->count,
+		.root_or_peer = kind->root,
+		.sequence = rank->sequence[kind->function]++,
+		.api_ns = job->now_ns += 1000,
+		.api_tid = (uint32_t)number + 1,
+	};
+	rank->announced++;
+	if (!rank->hidden[rank->at++])
+		cr_assert_eq(analysis_add_operation(job->analysis, (uint32_t)number + 1, &slot), 0);
+	announce(job, number);
+}
+
+/* All ranks call what their programs say, in any order between them. */
+static void play(struct job *job)
+{
+	for (int left = job->seen; left;) {
+		int rank = (int)chance(job, (uint64_t)job->seen);
+		if (!job->ranks[rank].program[job->ranks[rank].at])
+			continue;
+		call_next(job, rank);
+		left -= !job->ranks[rank].program[job->ranks[rank].at];
+	}
+	analysis_tick(job->analysis, job->now_ns += 100000000);
+	analysis_tick(job->analysis, job->now_ns += 2500000000);
+}
+
+static void end(struct job *job)
+{
+	analysis_free(job->analysis);
+}
+
+Test(desync, the_rank_that_calls_something_else_is_named_with_both_calls)
+{
+	static const struct {
+		const char *usual, *odd, *text;
+	} cases[] = {
+		{ "GGSA", "GSA", "rank 3 calls ReduceScatter #0 of 4096 fp32 on fsdp where ranks 0-2,4-7 call AllGather #1 of "
+				 "4096 bf16" },
+		{ "GGSA", "GGGSA", "rank 3 calls AllGather #2 of 4096 bf16 on fsdp where ranks 0-2,4-7 call ReduceScatter #0 of "
+				   "4096 fp32" },
+		{ "GSAG", "GSaG", "rank 3 calls AllReduce #0 of 2 fp32 on fsdp where ranks 0-2,4-7 call AllReduce #0 of 1 "
+				  "fp32" },
+		{ "GSA", "GsA", "rank 3 calls ReduceScatter #0 of 4096 bf16 on fsdp where ranks 0-2,4-7 call ReduceScatter #0 "
+				"of 4096 fp32" },
+		{ "GBA", "GbA", "rank 3 calls Broadcast #0 of 7 fp32 with root 1 on fsdp where ranks 0-2,4-7 call Broadcast #0 "
+				"of 7 fp32 with root 0" },
+		{ "GSAG", "GASG", "rank 3 calls AllReduce #0 of 1 fp32 on fsdp where ranks 0-2,4-7 call ReduceScatter #0 of "
+				  "4096 fp32" },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		for (uint64_t seed = 0; seed < 20; seed++) {
+			struct job job;
+			start(&job, RANKS, cases[i].usual);
+			job.random = seed;
+			snprintf(job.ranks[3].program, PROGRAM, "%s", cases[i].odd);
+			play(&job);
+			cr_expect_eq(job.findings, 1, "case %zu: %u findings", i, job.findings);
+			cr_expect_eq(job.last.kind, RW_KIND_DESYNC);
+			cr_expect_eq(job.last.confidence, RW_CERTAIN);
+			cr_expect_eq(job.last.waiting_count, 7);
+			cr_expect_str_eq(job.last.text, cases[i].text, "case %zu: %s", i, job.last.text);
+			end(&job);
+		}
+}
+
+Test(desync, equal_bytes_under_another_type_are_the_same_AllGather)
+{
+	struct job job;
+	start(&job, RANKS, "GGSA");
+	snprintf(job.ranks[3].program, PROGRAM, "GgSA");
+	play(&job);
+	cr_expect_eq(job.findings, 0, "%s", job.last.text);
+	end(&job);
+}
+
+Test(desync, nobody_is_named_when_no_call_is_that_of_most_ranks)
+{
+	struct job job;
+	start(&job, RANKS, "GSA");
+	for (int i = 4; i < RANKS; i++)
+		snprintf(job.ranks[i].program, PROGRAM, "GA");
+	play(&job);
+	cr_expect_eq(job.findings, 1);
+	cr_expect_eq(job.last.confidence, RW_INCONCLUSIVE);
+	cr_expect_eq(job.last.rank_count, RANKS);
+	cr_expect(strstr(job.last.text, "ranks 0-7 call different collectives on fsdp: "), "%s", job.last.text);
+	end(&job);
+}
+
+Test(desync, the_few_ranks_that_were_seen_of_a_communicator_do_not_outvote_the_unseen)
+{
+	struct job job;
+	start(&job, 4, "GGSA");
+	snprintf(job.ranks[3].program, PROGRAM, "GSA");
+	play(&job);
+	cr_expect_eq(job.findings, 1);
+	cr_expect_eq(job.last.confidence, RW_INCONCLUSIVE);
+	end(&job);
+	start(&job, 6, "GGSA");
+	snprintf(job.ranks[3].program, PROGRAM, "GSA");
+	play(&job);
+	cr_expect_eq(job.last.confidence, RW_LIKELY);
+	cr_expect(job.last.rank_count == 1 && job.last.ranks[0] == 3);
+	end(&job);
+}
+
+static void write_program(struct job *job, char *program)
+{
+	static const char letters[] = "GGGSSABP";
+	int length = 40 + (int)chance(job, 100);
+	for (int i = 0; i < length; i++)
+		program[i] = letters[chance(job, sizeof(letters) - 1)];
+	program[length] = '\0';
+}
+
+Test(desync, equal_programs_are_never_called_different_whatever_part_of_them_was_not_seen)
+{
+	for (uint64_t seed = 0; seed < 3000; seed++) {
+		struct job job;
+		char program[PROGRAM];
+		start(&job, RANKS, "");
+		job.random = seed;
+		write_program(&job, program);
+		for (int i = 0; i < RANKS; i++) {
+			struct rank *rank = &job.ranks[i];
+			uint64_t late = chance(&job, 3) ? 0 : chance(&job, strlen(program));
+			snprintf(rank->program, PROGRAM, "%s", program);
+			for (size_t k = 0; program[k]; k++)
+				rank->hidden[k] = k < late || (seed % 2 && !chance(&job, 30));
+			/* Some are not as far as the others when time passes. */
+			rank->program[strlen(program) - (seed % 3 ? 0 : chance(&job, 30))] = '\0';
+		}
+		play(&job);
+		for (uint32_t i = 0; i < job.findings; i++)
+			cr_expect_neq(job.last.kind, RW_KIND_DESYNC, "seed %lu: %s", seed, job.last.text);
+		end(&job);
+	}
+}
+
+Test(desync, a_reader_that_came_late_sees_the_ranks_part_later)
+{
+	struct job job;
+	start(&job, RANKS, "BGGSAGGSAGGSAGGSAGGSAGGSAGGSAGGSAGGSAGGSAGGSAGGSA");
+	snprintf(job.ranks[5].program, PROGRAM, "BGGSAGGSAGGSAGGSAGGSAGGSAGGSAGGSAGGSAGGSAGGSAGSA");
+	for (int i = 0; i < RANKS; i++)
+		for (int k = 0; k < 3 + i % 2; k++)
+			job.ranks[i].hidden[k] = true;
+	play(&job);
+	cr_expect_eq(job.findings, 1);
+	cr_expect(job.last.rank_count == 1 && job.last.ranks[0] == 5, "%s", job.last.text);
+	end(&job);
+}

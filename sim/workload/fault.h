@@ -1,43 +1,66 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes wrong on one rank, or looks as if it did and is healthy. Each kind is a line in fault.c's table. */
+/*
+ * What goes wrong on one rank, or looks as if it did and is healthy. A kind is a line in the table of the file that makes
+ * it, fault_io.c to fault_healthy.c; fault.c calls it at the right moments and writes the fault log.
+ */
 #ifndef WORKLOAD_FAULT_H
 #define WORKLOAD_FAULT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "options.h"
 
 struct fault {
 	const struct options *options;
 	int rank;
-	bool mine; /* this rank is the one it happens to */
-	struct log_writer *log;
-	struct checkpointer *checkpointer;
+	bool mine;  /* this rank is the one it happens to */
+	void *tool; /* the kind's own: made by its open(), freed by its close() */
 };
 
 struct fault_kind {
 	const char *name, *doc;
 	bool harms; /* delays or ends the job: goes into the fault log */
 	bool logs;  /* needs --log-dir */
-	/* May be NULL. */
+
+	/* All may be NULL. */
+	/* In the launcher: can this machine make it? If not, -errno and a line that says what is missing. */
+	int (*check)(char *reason, size_t size);
+	/* In the launcher, when all ranks have ended: removes what they left on the machine. */
+	void (*tidy)(void);
+	/* The rest on every rank. 0 or -errno. */
 	int (*open)(struct fault *fault);
-	/* On every rank, between two steps: this is the host's time. */
+	void (*close)(struct fault *fault);
+	/* Before the rank joins its first communicator. */
+	void (*before_init)(struct fault *fault);
+	/* Between two steps: this is the host's time. */
 	void (*between_steps)(struct fault *fault, int step);
-	/* On every rank: how much longer than the others its GPU computes in this step. */
+	/* How much longer than the others its GPU computes in this step. */
 	int (*extra_us)(const struct fault *fault, int step);
 };
+
+/* The tables, each ending with an entry without a name. */
+extern const struct fault_kind fault_io_kinds[], fault_cpu_kinds[], fault_lock_kinds[], fault_memory_kinds[],
+    fault_loader_kinds[], fault_gpu_kinds[], fault_end_kinds[], fault_init_kinds[], fault_healthy_kinds[];
 
 /* NULL when there is none of this name. */
 const struct fault_kind *fault_kind_find(const char *name);
 /* malloc'ed text: a line for each kind. */
 char *fault_kind_list(void);
 
+/* For the kinds: its step has come, or came before. */
+bool fault_begins(const struct fault *fault, int step);
+bool fault_holds(const struct fault *fault, int step);
+
 /* 0 or -errno. */
 int fault_open(struct fault *fault, const struct options *options, int rank);
 void fault_close(struct fault *fault);
 
+void fault_before_init(struct fault *fault);
 /* The host's work before step `step` with whatever the fault adds; writes the fault log. */
 void fault_host_work(struct fault *fault, int step);
 int fault_extra_us(const struct fault *fault, int step);
+/* The GPU has finished the step: writes the fault log where that was late. */
+void fault_step_done(const struct fault *fault, int step);
 
 #endif

@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "fault.h"
 
-enum { STATUS_LIMIT = 124, STATUS_SIGNAL = 128, KILL_AFTER_S = 3 };
+enum { STATUS_SKIPPED = 77, STATUS_LIMIT = 124, STATUS_SIGNAL = 128, KILL_AFTER_S = 3 };
 
 struct launcher {
 	const struct options *options;
@@ -169,6 +170,16 @@ static void wait_for_ranks(struct launcher *launcher)
 	}
 }
 
+static bool can_make_fault(const struct fault_kind *kind)
+{
+	char reason[1024];
+
+	if (!kind->check || !kind->check(reason, sizeof(reason)))
+		return true;
+	fprintf(stderr, "workload: the fault '%s' cannot be made here: %s: skipped\n", kind->name, reason);
+	return false;
+}
+
 int launcher_main(const struct options *options, char **argv)
 {
 	struct launcher launcher = {
@@ -178,6 +189,8 @@ int launcher_main(const struct options *options, char **argv)
 		.kill_at_ns = UINT64_MAX,
 	};
 
+	if (!can_make_fault(options->fault))
+		return STATUS_SKIPPED;
 	sigemptyset(&launcher.signals);
 	for (size_t i = 0; i < 4; i++)
 		sigaddset(&launcher.signals, (int[]){ SIGCHLD, SIGTERM, SIGINT, SIGHUP }[i]);
@@ -189,6 +202,8 @@ int launcher_main(const struct options *options, char **argv)
 		plan_end(&launcher, 0);
 	}
 	wait_for_ranks(&launcher);
+	if (options->fault->tidy)
+		options->fault->tidy();
 	free(launcher.pids);
 	return launcher.status;
 }

@@ -18,6 +18,7 @@ struct log_event {
 
 struct log_writer {
 	int fd;
+	char path[4096];
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -84,12 +85,19 @@ void log_writer_put(struct log_writer *writer, size_t bytes, bool sync)
 	pthread_mutex_unlock(&writer->lock);
 }
 
+void log_writer_reopen(struct log_writer *writer)
+{
+	if (close(writer->fd))
+		complain("close");
+	writer->fd = open(writer->path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (writer->fd < 0)
+		complain("open");
+}
+
 static int start(struct log_writer *writer, const char *dir, int rank)
 {
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%s/events.out.tfevents.%d", dir, rank);
-	writer->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	snprintf(writer->path, sizeof(writer->path), "%s/events.out.tfevents.%d", dir, rank);
+	writer->fd = open(writer->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (writer->fd < 0)
 		return -errno;
 	pthread_mutex_init(&writer->lock, NULL);

@@ -20,5 +20,7 @@ void log_writer_close(struct log_writer *writer);
 void log_writer_put(struct log_writer *writer, size_t bytes, bool sync);
 /* Writes it in the calling thread, past the queue. */
 void log_writer_write(struct log_writer *writer, size_t bytes, bool sync);
+/* Closes the file and opens it again: network file systems send at close(2) what was written. */
+void log_writer_reopen(struct log_writer *writer);
 
 #endif

@@ -58,6 +58,7 @@ static int train(struct trainer *trainer, struct fault *fault, double *step_ms)
 		int err = trainer_finish_step(trainer, step - ahead);
 		if (err)
 			return err;
+		fault_step_done(fault, step - ahead);
 		uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
 		step_ms[step - ahead - 1] = (now_ns - before_ns) / 1e6;
 		before_ns = now_ns;
@@ -117,6 +118,7 @@ int rank_main(const struct options *options)
 	if (err)
 		return fail(&place, "cannot prepare the fault", err);
 	event_log_start();
+	fault_before_init(&fault);
 	trainer_open(&trainer, options, place.rank, place.ranks, place.local_rank, &id);
 	err = run(&trainer, &fault);
 	fault_close(&fault);

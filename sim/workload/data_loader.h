@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* A process that prepares the training data, as PyTorch's DataLoader workers and remote data services do. */
+#ifndef WORKLOAD_DATA_LOADER_H
+#define WORKLOAD_DATA_LOADER_H
+
+#include <stdbool.h>
+
+struct data_loader;
+
+/* Starts it; it ends with this process. remote: behind TCP, else behind pipes. 0 or -errno. */
+int data_loader_start(struct data_loader **loader, bool remote);
+/* NULL is fine. */
+void data_loader_stop(struct data_loader *loader);
+/* Asks for a batch and waits for it; it takes the loader `ms` to prepare. Ends the process when the loader is gone. */
+void data_loader_next(struct data_loader *loader, int ms);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* Faults that leave the training thread without a CPU, or keep it on one. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cgroup.h"
+#include "fault.h"
+#include "hog.h"
+
+enum { QUOTA_US = 2500 /* of 100 ms */ };
+
+/* The others make room, so that the hogs take the CPU from this rank alone. */
+static void hog_cpu(struct fault *fault, int step)
+{
+	if (step == fault->options->fault_step)
+		hog_share_cpu(fault->mine);
+}
+
+static int check_quota(char *reason, size_t size)
+{
+	return cgroup_check("cpu", reason, size);
+}
+
+static void tidy_quota(void)
+{
+	cgroup_tidy("cpu");
+}
+
+/* Only the calling thread: in the stand-in other threads of the process are its GPU, which no quota slows down. */
+static void limit_cpu(struct fault *fault, int step)
+{
+	struct cgroup group;
+
+	if (!fault_begins(fault, step))
+		return;
+	int err = cgroup_make(&group, "cpu", true);
+	if (!err)
+		err = cgroup_limit_cpu(&group, QUOTA_US);
+	if (!err)
+		err = cgroup_enter(&group);
+	if (err) {
+		fprintf(stderr, "workload: quota: %s: %s\n", group.path, strerror(-err));
+		exit(1);
+	}
+}
+
+static void spin(struct fault *fault, int step)
+{
+	if (!fault_begins(fault, step))
+		return;
+	for (volatile unsigned int turn = 0;; turn++)
+		;
+}
+
+const struct fault_kind fault_cpu_kinds[] = {
+	{ .name = "hog", .harms = true, .between_steps = hog_cpu, .doc = "other processes crowd its main thread's CPU" },
+	{ .name = "quota", .harms = true, .check = check_quota, .tidy = tidy_quota, .between_steps = limit_cpu,
+	  .doc = "its main thread may use 2.5 % of a CPU (cgroup quota)" },
+	{ .name = "spin", .harms = true, .between_steps = spin, .doc = "its main thread computes for ever" },
+	{ 0 },
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Faults of a rank whose data come late from another process. */
+#include "data_loader.h"
+#include "fault.h"
+
+enum { READY_MS = 0, LATE_MS = 800 };
+
+static int open_loader(struct fault *fault, bool remote)
+{
+	struct data_loader *loader = NULL;
+	int err = fault->mine ? data_loader_start(&loader, remote) : 0;
+
+	fault->tool = loader;
+	return err;
+}
+
+static int open_local(struct fault *fault)
+{
+	return open_loader(fault, false);
+}
+
+static int open_remote(struct fault *fault)
+{
+	return open_loader(fault, true);
+}
+
+static void close_loader(struct fault *fault)
+{
+	data_loader_stop(fault->tool);
+}
+
+static void next_batch(struct fault *fault, int step)
+{
+	if (fault->mine)
+		data_loader_next(fault->tool, fault_holds(fault, step) ? LATE_MS : READY_MS);
+}
+
+const struct fault_kind fault_loader_kinds[] = {
+	{ .name = "loader", .harms = true, .open = open_local, .close = close_loader, .between_steps = next_batch,
+	  .doc = "its data loader, another process behind a pipe, takes 800 ms for a batch" },
+	{ .name = "loader-tcp", .harms = true, .open = open_remote, .close = close_loader, .between_steps = next_batch,
+	  .doc = "the data service that it asks over TCP takes 800 ms for a batch" },
+	{ 0 },
+};

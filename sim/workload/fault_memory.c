@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Faults of a rank that has too little memory: a control group limits it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "cgroup.h"
+#include "data_file.h"
+#include "fault.h"
+
+enum { OOM_LIMIT = 64 << 20, OOM_WANTED = 4 * OOM_LIMIT, SWAP_ROOM = 256 << 20, PAGE = 4096 };
+
+static int check_memory(char *reason, size_t size)
+{
+	return cgroup_check("memory", reason, size);
+}
+
+static void tidy_memory(void)
+{
+	cgroup_tidy("memory");
+}
+
+static void limit_memory(size_t bytes, size_t swap_bytes)
+{
+	struct cgroup group;
+	int err = cgroup_make(&group, "memory", false);
+
+	if (!err)
+		err = cgroup_limit_memory(&group, bytes, swap_bytes);
+	if (!err)
+		err = cgroup_enter(&group);
+	if (err) {
+		fprintf(stderr, "workload: memory limit: %s: %s\n", group.path, strerror(-err));
+		exit(1);
+	}
+}
+
+static void run_out_of_memory(struct fault *fault, int step)
+{
+	if (!fault_begins(fault, step))
+		return;
+	limit_memory(OOM_LIMIT, 0);
+	char *memory = mmap(NULL, OOM_WANTED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory != MAP_FAILED)
+		memset(memory, 1, OOM_WANTED);
+	fputs("workload: oom: still here\n", stderr);
+	exit(1);
+}
+
+/* Of a working set only half fits; pages are dropped and read again from --log-dir. */
+static int open_working_set(struct fault *fault)
+{
+	struct data_file *data = NULL;
+	int err = fault->mine ? data_file_create(&data, fault->options->log_dir, fault->options->log_bytes) : 0;
+
+	fault->tool = data;
+	return err;
+}
+
+static void close_working_set(struct fault *fault)
+{
+	data_file_close(fault->tool);
+}
+
+static void use_working_set(struct fault *fault, int step)
+{
+	if (!fault->mine)
+		return;
+	if (fault_begins(fault, step)) {
+		/* What is in memory already is charged to the old group. */
+		data_file_forget(fault->tool);
+		limit_memory(fault->options->log_bytes / 2, 0);
+	}
+	data_file_touch(fault->tool);
+}
+
+struct heap {
+	char *memory;
+	size_t bytes;
+};
+
+static int open_heap(struct fault *fault)
+{
+	struct heap *heap = fault->mine ? calloc(1, sizeof(*heap)) : NULL;
+
+	fault->tool = heap;
+	if (!heap)
+		return fault->mine ? -ENOMEM : 0;
+	heap->bytes = fault->options->log_bytes;
+	heap->memory = mmap(NULL, heap->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return heap->memory == MAP_FAILED ? -errno : 0;
+}
+
+static void close_heap(struct fault *fault)
+{
+	struct heap *heap = fault->tool;
+
+	if (heap)
+		munmap(heap->memory, heap->bytes);
+	free(heap);
+}
+
+static void use_heap(struct fault *fault, int step)
+{
+	struct heap *heap = fault->tool;
+
+	if (fault_begins(fault, step))
+		limit_memory(heap->bytes / 2, SWAP_ROOM);
+	/* Before it was limited it held nothing that the limit could count. */
+	for (size_t at = 0; fault_holds(fault, step) && at < heap->bytes; at += PAGE)
+		heap->memory[at]++;
+}
+
+#define LIMITS .harms = true, .check = check_memory, .tidy = tidy_memory
+
+const struct fault_kind fault_memory_kinds[] = {
+	{ .name = "reclaim", LIMITS, .logs = true, .open = open_working_set, .close = close_working_set,
+	  .between_steps = use_working_set,
+	  .doc = "half of its working set, --log-bytes in --log-dir, fits into its memory limit" },
+	{ .name = "swap", LIMITS, .open = open_heap, .close = close_heap, .between_steps = use_heap,
+	  .doc = "half of its heap, --log-bytes, fits into its memory limit: the rest is swapped (use slow-swap)" },
+	{ .name = "oom", LIMITS, .between_steps = run_out_of_memory, .doc = "the OOM killer of its cgroup kills it" },
+	{ 0 },
+};

@@ -10,7 +10,6 @@
 
 #include "kernel.h"
 #include "log.h"
-#include "meeting.h"
 #include "profiler.h"
 
 #define ABORT_WAKE_NS 1000000
@@ -65,6 +64,7 @@ void comm_free(struct ncclComm *comm)
 		driver.cuEventDestroy(comm->order);
 	if (comm->module)
 		driver.cuModuleUnload(comm->module);
+	hosts_leave(&comm->hosts);
 	segment_unmap(&comm->segment);
 	if (comm->attached)
 		profiler_detach(comm);
@@ -93,9 +93,18 @@ static ncclResult_t open_device(struct ncclComm *comm)
 	return result == ncclSuccess ? load_kernel(comm) : result;
 }
 
-static bool meet(struct ncclComm *comm)
+ncclResult_t comm_meet(struct ncclComm *comm)
 {
-	return gate_pass(&comm->segment.shared->host_gate, comm->nranks, &comm->stop);
+	return hosts_meet(&comm->hosts, &comm->segment, &comm->stop);
+}
+
+/* Every host counts its devices for itself. */
+static bool same_device(const struct ncclComm *comm, int a, int b)
+{
+	const struct segment_rank *ranks = comm->segment.shared->ranks;
+
+	return comm->hosts.places[a].host == comm->hosts.places[b].host &&
+	       strncmp(ranks[a].pci, ranks[b].pci, sizeof(ranks[a].pci)) == 0;
 }
 
 static ncclResult_t check_devices(const struct ncclComm *comm)
@@ -104,7 +113,7 @@ static ncclResult_t check_devices(const struct ncclComm *comm)
 
 	for (int a = 0; a < comm->nranks; a++) {
 		for (int b = 0; b < a; b++) {
-			if (strncmp(ranks[a].pci, ranks[b].pci, sizeof(ranks[a].pci)) != 0)
+			if (!same_device(comm, a, b))
 				continue;
 			log_warn("Duplicate GPU detected : rank %d and rank %d both on CUDA device %.16s", b, a,
 				 ranks[a].pci);
@@ -120,8 +129,8 @@ static ncclResult_t meet_others(struct ncclComm *comm)
 
 	mine->pid = getpid();
 	memcpy(mine->pci, comm->pci, sizeof(mine->pci));
-	meet(comm);
-	return check_devices(comm);
+	ncclResult_t result = comm_meet(comm);
+	return result == ncclSuccess ? check_devices(comm) : result;
 }
 
 /* NCCL's order: the others are known, then the profiler, then the progress thread, then all go on together. */
@@ -130,16 +139,20 @@ static ncclResult_t connect_ranks(struct ncclComm *comm, const ncclUniqueId *id)
 	ncclResult_t result = open_device(comm);
 
 	if (result == ncclSuccess)
-		result = meeting_join(&comm->segment, id, comm->nranks, comm->rank);
+		result = hosts_join(&comm->hosts, &comm->segment, id, comm->nranks, comm->rank, &comm->stop);
 	if (result == ncclSuccess)
 		result = meet_others(comm);
+	if (result == ncclSuccess && comm->hosts.count > 1) {
+		log_warn("no network between hosts");
+		result = ncclInternalError;
+	}
 	if (result != ncclSuccess)
 		return result;
 	profiler_attach(comm);
 	comm->attached = true;
 	result = proxy_start(&comm->proxy, comm->device);
-	meet(comm);
-	return result;
+	ncclResult_t met = comm_meet(comm);
+	return result != ncclSuccess ? result : met;
 }
 
 static struct ncclComm *comm_new(const struct comm_job *job, uint64_t hash)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "driver.h"
+#include "hosts.h"
 #include "proxy.h"
 #include "segment.h"
 
@@ -33,6 +34,7 @@ struct ncclComm {
 	char name[128];  /* from the config; "" = none */
 	uint64_t splits; /* so far */
 	struct segment segment;
+	struct hosts hosts;
 	CUmodule module;
 	CUfunction kernel;
 	CUevent order; /* recorded behind the newest plan, and for a moment on other streams of a group */
@@ -68,6 +70,8 @@ const char *function_name(enum function function);
 
 /* Builds job->out as rank of nranks under the id; waits for the other ranks. hash: the communicator's number. */
 ncclResult_t comm_init(const struct comm_job *job, uint64_t hash);
+/* All ranks of all hosts meet: see hosts_meet(). On API threads. */
+ncclResult_t comm_meet(struct ncclComm *comm);
 void comm_plan_started(struct ncclComm *comm);
 void comm_plan_done(struct ncclComm *comm);
 /* Waits for every plan of the communicator; with stop set, wakes them until they have ended. */

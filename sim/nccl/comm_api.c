@@ -142,14 +142,16 @@ static ncclResult_t run_split(struct comm_job *job)
 
 	mine->color = job->color;
 	mine->key = job->key;
-	if (!gate_pass(&shared->host_gate, parent->nranks, &parent->stop))
-		return ncclInvalidUsage;
+	result = comm_meet(parent);
+	if (result != ncclSuccess)
+		return result;
 	job->nranks = split_members(shared->ranks, parent->nranks, job, &leader, &job->rank);
 	mine->split_id = (ncclUniqueId){ 0 };
 	if (leader == parent->rank && job->color != NCCL_SPLIT_NOCOLOR)
 		result = meeting_open(&mine->split_id);
-	if (!gate_pass(&shared->host_gate, parent->nranks, &parent->stop))
-		return ncclInvalidUsage;
+	ncclResult_t met = comm_meet(parent);
+	if (met != ncclSuccess)
+		return met;
 	*job->out = NULL;
 	uint64_t identity[] = { parent->splits++, (uint64_t)job->color };
 	if (result != ncclSuccess || job->color == NCCL_SPLIT_NOCOLOR)

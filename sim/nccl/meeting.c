@@ -4,131 +4,128 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "log.h"
+#include "segment.h"
 
-#define ID_MAGIC "rankwatch-sim-nccl-"
+#define ID_MARK         0x6d697377722d6c63u /* so that the id of another NCCL is recognised */
+#define HELLO_LIMIT_MS  5000                /* for a connection to say who it is */
+#define ANSWER_LIMIT_MS 60000
+
+/* NCCL's order: the secret, then the address. */
+struct id {
+	uint64_t secret;
+	union socket_address address;
+	uint64_t mark;
+};
+
+_Static_assert(sizeof(struct id) <= NCCL_UNIQUE_ID_BYTES, "fits into a unique id");
 
 struct request {
-	int32_t nranks, rank;
+	uint64_t secret;
+	struct meeting_rank rank;
 };
 
-struct host {
-	int socket;
-	int memory; /* -1 until the first rank has come */
-	int nranks, served;
-	bool joined[SEGMENT_RANKS_MAX];
+struct hello {
+	uint64_t secret;
+	int32_t caller;
 };
 
-static socklen_t id_address(const ncclUniqueId *id, struct sockaddr_un *address)
-{
-	size_t length = strnlen(id->internal, NCCL_UNIQUE_ID_BYTES);
+/* The thread that serves an id; NCCL calls it the root. */
+struct root {
+	int listener;
+	uint64_t secret;
+	int nranks, joined; /* 0 until the first rank has come */
+	int clients[SEGMENT_RANKS_MAX];
+	struct meeting_rank ranks[SEGMENT_RANKS_MAX];
+};
 
-	if (length >= sizeof(address->sun_path) || strncmp(id->internal, ID_MAGIC, strlen(ID_MAGIC)) != 0)
-		return 0;
-	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	memcpy(address->sun_path + 1, id->internal, length); /* a leading 0: no file */
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+static struct id id_read(const ncclUniqueId *unique)
+{
+	struct id id;
+
+	memcpy(&id, unique->internal, sizeof(id));
+	return id;
 }
 
-static ncclResult_t send_answer(int socket, ncclResult_t result, int memory)
+static ncclResult_t root_check(const struct root *root, const struct meeting_rank *rank)
 {
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct iovec text = { &result, sizeof(result) };
-	struct msghdr message = { .msg_iov = &text, .msg_iovlen = 1 };
-
-	if (result == ncclSuccess) {
-		message.msg_control = control.space;
-		message.msg_controllen = sizeof(control.space);
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.header), &memory, sizeof(memory));
-	}
-	return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof(result) ? ncclSuccess : ncclSystemError;
-}
-
-static bool same_user(int socket)
-{
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-
-	return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
-}
-
-static ncclResult_t host_make_memory(struct host *host, int nranks)
-{
-	host->memory = memfd_create("rankwatch-sim-nccl", MFD_CLOEXEC);
-	if (host->memory < 0 || ftruncate(host->memory, (off_t)segment_size(nranks)) < 0)
-		return ncclSystemError;
-	host->nranks = nranks;
-	return ncclSuccess;
-}
-
-static ncclResult_t host_check(struct host *host, const struct request *request)
-{
-	if (request->nranks < 1 || request->nranks > SEGMENT_RANKS_MAX || request->rank < 0 ||
-	    request->rank >= request->nranks)
+	if (rank->nranks < 1 || rank->nranks > SEGMENT_RANKS_MAX || rank->rank < 0 || rank->rank >= rank->nranks)
 		return ncclInvalidArgument;
-	if (host->memory < 0 && host_make_memory(host, request->nranks) != ncclSuccess)
-		return ncclSystemError;
-	if (request->nranks != host->nranks || host->joined[request->rank])
+	if (root->nranks && (rank->nranks != root->nranks || root->clients[rank->rank] >= 0))
 		return ncclInvalidUsage;
 	return ncclSuccess;
 }
 
-static void host_serve(struct host *host, int client)
+/* Keeps the client until all have come; false: it was no rank, or was refused. */
+static bool root_admit(struct root *root, int client)
 {
 	struct request request;
 
-	if (!same_user(client) || recv(client, &request, sizeof(request), MSG_WAITALL) != sizeof(request))
-		return;
-	ncclResult_t result = host_check(host, &request);
-	if (send_answer(client, result, host->memory) == ncclSuccess && result == ncclSuccess) {
-		host->joined[request.rank] = true;
-		host->served++;
+	if (socket_receive(client, &request, sizeof(request), HELLO_LIMIT_MS, NULL) < 0 ||
+	    request.secret != root->secret)
+		return false;
+	ncclResult_t result = root_check(root, &request.rank);
+	if (result != ncclSuccess) {
+		socket_send(client, &result, sizeof(result));
+		return false;
+	}
+	root->nranks = request.rank.nranks;
+	root->joined++;
+	root->ranks[request.rank.rank] = request.rank;
+	root->clients[request.rank.rank] = client;
+	return true;
+}
+
+static void root_tell_all(struct root *root)
+{
+	const ncclResult_t result = ncclSuccess;
+
+	for (int rank = 0; rank < root->nranks; rank++) {
+		if (socket_send(root->clients[rank], &result, sizeof(result)) == 0)
+			socket_send(root->clients[rank], root->ranks, sizeof(*root->ranks) * (size_t)root->nranks);
 	}
 }
 
-static void *host_main(void *argument)
+static void root_free(struct root *root)
 {
-	struct host *host = argument;
-
-	while (host->memory < 0 || host->served < host->nranks) {
-		int client = accept4(host->socket, NULL, NULL, SOCK_CLOEXEC);
-		if (client < 0 && errno != EINTR)
-			break;
-		if (client < 0)
-			continue;
-		host_serve(host, client);
-		close(client);
+	for (int rank = 0; rank < root->nranks; rank++) {
+		if (root->clients[rank] >= 0)
+			close(root->clients[rank]);
 	}
-	close(host->socket);
-	if (host->memory >= 0)
-		close(host->memory);
-	free(host);
+	close(root->listener);
+	free(root);
+}
+
+static void *root_main(void *argument)
+{
+	struct root *root = argument;
+
+	while (!root->nranks || root->joined < root->nranks) {
+		int client = socket_accept(root->listener, -1, NULL);
+		if (client < 0)
+			break;
+		if (!root_admit(root, client))
+			close(client);
+	}
+	if (root->nranks && root->joined == root->nranks)
+		root_tell_all(root);
+	root_free(root);
 	return NULL;
 }
 
-static ncclResult_t host_start(struct host *host)
+static ncclResult_t root_start(struct root *root)
 {
 	sigset_t all, before;
 	pthread_t thread;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int err = pthread_create(&thread, NULL, host_main, host);
+	int err = pthread_create(&thread, NULL, root_main, root);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err)
 		return ncclSystemError;
@@ -136,61 +133,28 @@ static ncclResult_t host_start(struct host *host)
 	return ncclSuccess;
 }
 
-static ncclResult_t host_listen(struct host *host, const ncclUniqueId *id)
+ncclResult_t meeting_open(ncclUniqueId *unique)
 {
-	struct sockaddr_un address;
-	socklen_t length = id_address(id, &address);
+	struct id id = { .mark = ID_MARK };
+	struct root *root = calloc(1, sizeof(*root));
 
-	host->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (host->socket < 0)
+	if (!root || getrandom(&id.secret, sizeof(id.secret), 0) != sizeof(id.secret)) {
+		free(root);
 		return ncclSystemError;
-	if (bind(host->socket, (struct sockaddr *)&address, length) == 0 && listen(host->socket, SOMAXCONN) == 0 &&
-	    host_start(host) == ncclSuccess)
-		return ncclSuccess;
-	close(host->socket);
-	return ncclSystemError;
-}
-
-ncclResult_t meeting_open(ncclUniqueId *id)
-{
-	uint64_t random[2];
-	struct host *host = calloc(1, sizeof(*host));
-
-	if (!host)
-		return ncclSystemError;
-	host->memory = -1;
-	*id = (ncclUniqueId){ 0 };
-	if (getrandom(random, sizeof(random), 0) == sizeof(random)) {
-		snprintf(id->internal, sizeof(id->internal), ID_MAGIC "%016llx%016llx", (unsigned long long)random[0],
-			 (unsigned long long)random[1]);
-		if (host_listen(host, id) == ncclSuccess)
-			return ncclSuccess;
 	}
-	log_warn("cannot listen for the ranks of a communicator: %s", strerror(errno));
-	free(host);
-	return ncclSystemError;
-}
-
-static ncclResult_t receive_answer(int socket, int *memory)
-{
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	ncclResult_t result = ncclSystemError;
-	struct iovec text = { &result, sizeof(result) };
-	struct msghdr message = {
-		.msg_iov = &text, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof(control.space)
-	};
-
-	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL) != sizeof(result))
-		return ncclRemoteError;
-	if (result != ncclSuccess)
+	root->secret = id.secret;
+	memset(root->clients, 0xff, sizeof(root->clients));
+	ncclResult_t result = socket_listen(&root->listener, &id.address);
+	if (result == ncclSuccess && root_start(root) != ncclSuccess) {
+		close(root->listener);
+		result = ncclSystemError;
+	}
+	if (result != ncclSuccess) {
+		free(root);
 		return result;
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-	if (!header || header->cmsg_type != SCM_RIGHTS)
-		return ncclSystemError;
-	memcpy(memory, CMSG_DATA(header), sizeof(*memory));
+	}
+	*unique = (ncclUniqueId){ 0 };
+	memcpy(unique->internal, &id, sizeof(id));
 	return ncclSuccess;
 }
 
@@ -201,44 +165,89 @@ static const char *refusal(ncclResult_t result)
 		return "another rank has the same number or gave another number of ranks";
 	case ncclInvalidArgument:
 		return "more ranks than the stand-in can serve (256)";
-	case ncclRemoteError:
-		return "the process that called ncclGetUniqueId has ended";
 	default:
-		return "no memory for the communicator";
+		return "the process that called ncclGetUniqueId has ended";
 	}
 }
 
-ncclResult_t meeting_join(struct segment *segment, const ncclUniqueId *id, int nranks, int rank)
+static ncclResult_t ask(int fd, const struct request *request, struct meeting_rank *ranks, const atomic_bool *stop)
 {
-	struct sockaddr_un address;
-	struct request request = { nranks, rank };
-	socklen_t length = id_address(id, &address);
-	int memory = -1;
+	size_t size = sizeof(*ranks) * (size_t)request->rank.nranks;
+	ncclResult_t result;
 
-	if (!length) {
+	int err = socket_send(fd, request, sizeof(*request));
+	if (!err)
+		err = socket_receive(fd, &result, sizeof(result), -1, stop);
+	if (!err && result != ncclSuccess)
+		return result;
+	if (!err)
+		err = socket_receive(fd, ranks, size, -1, stop);
+	if (err == -ECANCELED)
+		return ncclInternalError;
+	return err ? ncclRemoteError : ncclSuccess;
+}
+
+static ncclResult_t call_root(int *fd, const struct id *id, const atomic_bool *stop)
+{
+	if (id->mark != ID_MARK) {
 		log_warn("this is no unique id of the stand-in NCCL");
 		return ncclInvalidArgument;
 	}
-	int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (client < 0 || connect(client, (struct sockaddr *)&address, length) < 0) {
-		log_warn("nobody serves this unique id (%s): the process that called ncclGetUniqueId must be alive, on "
-			 "this host, and the id must be new",
-			 strerror(errno));
-		if (client >= 0)
-			close(client);
-		return ncclSystemError;
-	}
-	ncclResult_t result = ncclRemoteError;
-	if (send(client, &request, sizeof(request), MSG_NOSIGNAL) == sizeof(request))
-		result = receive_answer(client, &memory);
-	close(client);
-	if (result != ncclSuccess) {
-		log_warn("rank %d of %d was refused: %s", rank, nranks, refusal(result));
-		return result;
-	}
-	result = segment_map(segment, memory, nranks);
-	close(memory);
+	ncclResult_t result = socket_connect(fd, &id->address, stop);
+	if (result == ncclRemoteError)
+		log_warn("nobody serves this unique id at %s: the process that called ncclGetUniqueId must be alive and "
+			 "reachable, and the id must be new",
+			 socket_text(&id->address).text);
 	return result;
+}
+
+ncclResult_t meeting_join(const ncclUniqueId *unique, struct meeting_rank *ranks, int nranks, int rank,
+			  const atomic_bool *stop)
+{
+	struct id id = id_read(unique);
+	struct request request = { .secret = id.secret, .rank = ranks[rank] };
+	int fd;
+
+	ncclResult_t result = call_root(&fd, &id, stop);
+	if (result != ncclSuccess)
+		return result;
+	result = ask(fd, &request, ranks, stop);
+	close(fd);
+	if (result != ncclSuccess)
+		log_warn("rank %d of %d was refused: %s", rank, nranks, refusal(result));
+	return result;
+}
+
+ncclResult_t meeting_call(int *fd, const ncclUniqueId *unique, const struct meeting_rank *callee, int caller,
+			  const atomic_bool *stop)
+{
+	struct hello hello = { id_read(unique).secret, caller };
+	ncclResult_t result = socket_connect(fd, &callee->address, stop);
+
+	if (result != ncclSuccess)
+		return result;
+	int err = socket_send(*fd, &hello, sizeof(hello));
+	if (!err)
+		return ncclSuccess;
+	log_warn("socketProgress: Call to send to %s failed : %s", socket_text(&callee->address).text, strerror(-err));
+	close(*fd);
+	return ncclRemoteError;
+}
+
+ncclResult_t meeting_answer(int *fd, const ncclUniqueId *unique, int listener, int *caller, const atomic_bool *stop)
+{
+	uint64_t secret = id_read(unique).secret;
+	struct hello hello;
+
+	while ((*fd = socket_accept(listener, ANSWER_LIMIT_MS, stop)) >= 0) {
+		if (socket_receive(*fd, &hello, sizeof(hello), HELLO_LIMIT_MS, stop) == 0 && hello.secret == secret) {
+			*caller = hello.caller;
+			return ncclSuccess;
+		}
+		close(*fd);
+	}
+	log_warn("socketTryAccept: Accept failed: %s", strerror(-*fd));
+	return ncclRemoteError;
 }
 
 uint64_t meeting_hash(const void *bytes, size_t size, uint64_t seed)

@@ -18,7 +18,7 @@ static void *outbox(struct ncclComm *comm)
 static bool publish(struct ncclComm *comm)
 {
 	comm->turn++;
-	return gate_pass(&comm->segment.shared->stream_gate, comm->nranks, &comm->stop);
+	return gate_pass(&comm->segment.shared->stream_gate, hosts_size(&comm->hosts), &comm->stop);
 }
 
 static const char *inbox(const struct ncclComm *comm, int rank)

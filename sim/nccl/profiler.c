@@ -50,8 +50,8 @@ void profiler_attach(struct ncclComm *comm)
 	/* Not under the lock: init may run for several communicators at once. */
 	if (!plugin)
 		return;
-	ncclResult_t result = plugin->init(&comm->profiler, comm->hash, &mask, comm->name[0] ? comm->name : NULL, 1,
-					   comm->nranks, comm->rank, log_for_plugin);
+	ncclResult_t result = plugin->init(&comm->profiler, comm->hash, &mask, comm->name[0] ? comm->name : NULL,
+					   comm->hosts.count, comm->nranks, comm->rank, log_for_plugin);
 	if (result != ncclSuccess)
 		log_info("PROFILER/Plugin: init returned %d, the plugin stays loaded", (int)result);
 }

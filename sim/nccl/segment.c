@@ -52,11 +52,22 @@ static size_t slots_offset(int nranks)
 	return channels_offset(nranks) + round_to_page((size_t)nranks * (size_t)nranks * sizeof(struct channel));
 }
 
-size_t segment_size(int nranks)
+static size_t segment_size(int nranks)
 {
 	size_t pairs = (size_t)nranks * (size_t)nranks;
 
 	return slots_offset(nranks) + pairs * SEGMENT_CHANNEL_SLOTS * channel_bytes(nranks);
+}
+
+int segment_new(int nranks)
+{
+	int fd = memfd_create("rankwatch-sim-nccl", MFD_CLOEXEC);
+
+	if (fd >= 0 && ftruncate(fd, (off_t)segment_size(nranks)) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
 }
 
 ncclResult_t segment_map(struct segment *segment, int fd, int nranks)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory that the ranks of one communicator share. It has no name in any file system (a memfd, handed over by
- * meeting.c): nothing is left behind however its processes end, and /dev/shm may be full or absent. Pages that are
- * never used take no memory. All waits sleep on futexes that work across processes.
+ * The memory that the ranks of one communicator share on one host. It has no name in any file system (a memfd, opened
+ * through its maker's /proc entry): nothing is left behind however its processes end, and /dev/shm may be full or
+ * absent. Pages that are never used take no memory. All waits sleep on futexes that work across processes. It has room
+ * for all ranks: what a rank of another host says, or writes into its outbox, is copied to the same place here.
  */
 #ifndef SIM_NCCL_SEGMENT_H
 #define SIM_NCCL_SEGMENT_H
@@ -22,7 +23,10 @@ struct gate {
 	_Atomic uint32_t opened; /* how often; futex */
 };
 
-/* One rank's part. The owner writes it before a gate, the others read it behind that gate. */
+/*
+ * One rank's part. The owner writes what stands behind the bell before hosts_meet(), the others read it, on all hosts,
+ * behind that.
+ */
 struct segment_rank {
 	_Alignas(64) _Atomic uint32_t bell; /* futex: grows when a channel of this rank has moved */
 	int32_t pid;
@@ -41,6 +45,7 @@ struct channel {
 struct segment_shared {
 	struct gate stream_gate; /* collectives, on stream threads */
 	struct gate host_gate;   /* init and split, on API threads */
+	atomic_bool broken;      /* another host cannot be reached: what it said last is not known */
 	struct segment_rank ranks[SEGMENT_RANKS_MAX];
 };
 
@@ -52,8 +57,8 @@ struct segment {
 	size_t channel_bytes;
 };
 
-/* Bytes of the file for nranks ranks. */
-size_t segment_size(int nranks);
+/* A new file for nranks ranks, the caller's; -1 and errno when it cannot be made. */
+int segment_new(int nranks);
 /* Maps the file; the descriptor stays the caller's. ncclSystemError: no address space. */
 ncclResult_t segment_map(struct segment *segment, int fd, int nranks);
 void segment_unmap(struct segment *segment);

@@ -34,8 +34,8 @@ static uint32_t count_same(const struct communicator *communicator, const struct
 }
 
 /*
- * More than half of all ranks of the communicator, seen or not, must agree before the others are called odd: the first to
- * come may be the wrong ones.
+ * More than half of all ranks of the communicator, seen or not, must agree before the others are called odd: the first
+ * to come may be the wrong ones.
  */
 static void look(const struct communicator *communicator, struct parting *parting)
 {
@@ -69,7 +69,8 @@ static int64_t unseen_of(const struct member *member, const struct caller *calle
 	return (int64_t)(member->announced - member->captured - caller->calls - caller->other);
 }
 
-/* Ranks in step have missed the same calls and captured the same; otherwise one of them has made calls that nobody saw. */
+/* Ranks in step have missed the same calls and captured the same; otherwise one of them has made calls that nobody saw.
+ */
 static bool is_comparable(const struct communicator *communicator)
 {
 	const struct member *first = NULL;
@@ -159,8 +160,9 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	finding->detect_ms = (double)(now_ns - finding->first_seen_ns) / 1e6;
 	set_call(record, analysis, parting->communicator, parting->odd);
 	if (!known)
-		record_add_missing(record, "no call is that of more than half of the communicator's ranks: who is wrong "
-					   "is not known");
+		record_add_missing(record,
+				   "no call is that of more than half of the communicator's ranks: who is wrong "
+				   "is not known");
 	text_desync(record, parting->odd, parting->usual);
 	return record;
 }

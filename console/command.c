@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "console/nearest.h"
+#include "console/option.h"
 #include "console/terminal.h"
 
 const struct command *const command_table[] = {
@@ -53,8 +54,25 @@ static bool margin_set(void)
 	return setenv("ARGP_HELP_FMT", format, 0) == 0;
 }
 
+/* argp's own message knows no nearest name. */
+static void refuse_unknown(const struct argp *argp, int argc, char **argv, bool in_order)
+{
+	const char *unknown = option_unknown(argp, argc, argv, in_order);
+	const struct argp_option *meant = unknown ? option_nearest(argp, unknown) : NULL;
+
+	if (!unknown)
+		return;
+	fprintf(stderr, "%s: there is no option \"%s\"", argv[0], unknown);
+	if (meant)
+		fprintf(stderr, "; did you mean \"--%s\"?\n", meant->name);
+	else
+		fprintf(stderr, "; \"%s --help\" lists them\n", argv[0]);
+	exit(COMMAND_MISUSE);
+}
+
 void command_parse(const struct command *command, int argc, char **argv, unsigned flags, void *input)
 {
+	refuse_unknown(command->argp, argc, argv, flags & ARGP_IN_ORDER);
 	bool set = margin_set();
 	error_t error = argp_parse(command->argp, argc, argv, flags, NULL, input);
 

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/completion.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "console/command.h"
+#include "console/option.h"
+
+/* What the word after an option, or an operand, may be. By the names that help texts use. */
+enum words { WORDS_ANY, WORDS_FILES, WORDS_DIRECTORIES, WORDS_COMMAND };
+
+static enum words words_of(const char *name)
+{
+	if (!name)
+		return WORDS_ANY;
+	if (strstr(name, "COMMAND [ARGUMENT"))
+		return WORDS_COMMAND;
+	if (strstr(name, "FILE"))
+		return WORDS_FILES;
+	return strstr(name, "DIR") ? WORDS_DIRECTORIES : WORDS_ANY;
+}
+
+static void print_names(FILE *out)
+{
+	for (const struct command *const *command = command_table; *command; command++)
+		fprintf(out, "%s%s", command == command_table ? "" : " ", (*command)->name);
+}
+
+static void print_bash_option(void *argument, const struct argp_option *option)
+{
+	fprintf(argument, " --%s%s", option->name, option->arg ? "=" : "");
+}
+
+static void print_bash_command(FILE *out, const struct command *command)
+{
+	static const char *const actions[] = {
+		[WORDS_ANY] = "",
+		[WORDS_FILES] = "compopt -o default",
+		[WORDS_DIRECTORIES] = "compopt -o dirnames",
+		[WORDS_COMMAND] = "_command_offset $(_rankwatch_operand)",
+	};
+	const char *action = actions[words_of(command->argp->args_doc)];
+
+	fprintf(out, "\t%s)\n\t\toptions=\"", command->name);
+	option_each(command->argp, print_bash_option, out);
+	fprintf(out, "\"\n\t\toperand='%s'\n\t\t;;\n",
+		command == &help_command ? "COMPREPLY=($(compgen -W \"$commands\" -- \"$cur\"))" : action);
+}
+
+static void print_bash(FILE *out)
+{
+	fputs("# bash completion for rankwatch\n"
+	      "# The place of the first word after the command that is no option.\n"
+	      "_rankwatch_operand() {\n"
+	      "\tlocal i\n"
+	      "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
+	      "\t\t[[ ${COMP_WORDS[i]} == -- ]] && { echo $((i + 1)); return; }\n"
+	      "\t\t[[ ${COMP_WORDS[i]} == -* || ${COMP_WORDS[i]} == = || ${COMP_WORDS[i - 1]} == = ]] || break\n"
+	      "\tdone\n"
+	      "\techo \"$i\"\n"
+	      "}\n"
+	      "_rankwatch() {\n"
+	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} options operand commands=\"",
+	      out);
+	print_names(out);
+	fputs("\"\n"
+	      "\tCOMPREPLY=()\n"
+	      "\tif ((COMP_CWORD == 1)); then\n"
+	      "\t\tCOMPREPLY=($(compgen -W \"$commands --help --version\" -- \"$cur\"))\n"
+	      "\t\treturn\n"
+	      "\tfi\n"
+	      "\tcase ${COMP_WORDS[1]} in\n",
+	      out);
+	for (const struct command *const *command = command_table; *command; command++)
+		print_bash_command(out, *command);
+	fputs("\t*) return ;;\n"
+	      "\tesac\n"
+	      "\tif [[ $cur == = || ${COMP_WORDS[COMP_CWORD - 1]} == = ]]; then\n"
+	      "\t\tcur=${cur#=}\n"
+	      "\t\tcompopt -o filenames\n"
+	      "\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n"
+	      "\telif [[ $cur == -* && $(_rankwatch_operand) == \"$COMP_CWORD\" ]]; then\n"
+	      "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
+	      "\t\t[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n"
+	      "\telse\n"
+	      "\t\teval \"$operand\"\n"
+	      "\tfi\n"
+	      "}\n"
+	      "complete -F _rankwatch rankwatch\n",
+	      out);
+}
+
+/* In single quotes inside [ ] of an _arguments specification. */
+static void put_zsh(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputs("'\\'", out);
+		if (*text == '[' || *text == ']' || *text == ':' || *text == '\\')
+			fputc('\\', out);
+		fputc(*text, out);
+	}
+}
+
+static const char *const zsh_actions[] = {
+	[WORDS_ANY] = " ",
+	[WORDS_FILES] = "_files",
+	[WORDS_DIRECTORIES] = "_files -/",
+	[WORDS_COMMAND] = "_normal",
+};
+
+static void print_zsh_option(void *argument, const struct argp_option *option)
+{
+	FILE *out = argument;
+
+	fprintf(out, " \\\n\t\t\t'--%s%s[", option->name, option->arg ? "=" : "");
+	put_zsh(out, option->doc);
+	fputc(']', out);
+	if (option->arg)
+		fprintf(out, ":%s:%s", option->arg, zsh_actions[words_of(option->arg)]);
+	fputc('\'', out);
+}
+
+static void print_zsh_command(FILE *out, const struct command *command)
+{
+	enum words words = words_of(command->argp->args_doc);
+
+	fprintf(out, "\t\t%s)\n\t\t_arguments", command->name);
+	option_each(command->argp, print_zsh_option, out);
+	if (command == &help_command)
+		fputs(" \\\n\t\t\t'1:command:(", out), print_names(out), fputs(")'", out);
+	else if (words == WORDS_COMMAND)
+		fputs(" \\\n\t\t\t'*::command:_normal'", out);
+	else if (command->argp->args_doc)
+		fprintf(out, " \\\n\t\t\t'*:operand:%s'", zsh_actions[words]);
+	fputs("\n\t\t;;\n", out);
+}
+
+static void print_zsh(FILE *out)
+{
+	fputs("#compdef rankwatch\n"
+	      "_rankwatch() {\n"
+	      "\tlocal line state\n"
+	      "\t_arguments -C '1:command:->command' '*::argument:->argument'\n"
+	      "\tcase $state in\n"
+	      "\tcommand)\n"
+	      "\t\tlocal -a commands=(",
+	      out);
+	for (const struct command *const *command = command_table; *command; command++) {
+		fprintf(out, "\n\t\t\t'%s:", (*command)->name);
+		put_zsh(out, (*command)->summary);
+		fputc('\'', out);
+	}
+	fputs(")\n\t\t_describe command commands\n\t\t;;\n\targument)\n\t\tcase $line[1] in\n", out);
+	for (const struct command *const *command = command_table; *command; command++)
+		print_zsh_command(out, *command);
+	fputs("\t\tesac\n\t\t;;\n\tesac\n}\n_rankwatch \"$@\"\n", out);
+}
+
+int completion_print(FILE *out, const char *shell)
+{
+	if (!strcmp(shell, "bash"))
+		print_bash(out);
+	else if (!strcmp(shell, "zsh"))
+		print_zsh(out);
+	else
+		return -EINVAL;
+	return 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/option.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "console/nearest.h"
+
+static const struct argp_option own[] = {
+	{ "help", '?', NULL, 0, "Give this help list", 0 },
+	{ "usage", 0x10000, NULL, 0, "Give a short usage message", 0 },
+	{ 0 },
+};
+
+void option_each(const struct argp *argp, void (*visit)(void *argument, const struct argp_option *option),
+		 void *argument)
+{
+	for (const struct argp_option *option = argp->options; option && option->name; option++)
+		if (!(option->flags & OPTION_HIDDEN))
+			visit(argument, option);
+	for (const struct argp_option *option = own; option->name; option++)
+		visit(argument, option);
+}
+
+struct search {
+	const char *name;
+	size_t length;
+	const struct argp_option *found;
+	size_t distance;
+};
+
+/* As getopt_long: the beginning of a name will do. */
+static void find(void *argument, const struct argp_option *option)
+{
+	struct search *search = argument;
+
+	if (!search->found && !strncmp(option->name, search->name, search->length))
+		search->found = option;
+}
+
+const char *option_unknown(const struct argp *argp, int argc, char **argv, bool in_order)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		struct search search = { .name = argv[i] + 2 };
+
+		if (argv[i][0] != '-' && in_order)
+			return NULL;
+		if (strncmp(argv[i], "--", 2) != 0)
+			continue;
+		search.length = strcspn(search.name, "=");
+		option_each(argp, find, &search);
+		if (!search.found)
+			return argv[i];
+		if (search.found->arg && !(search.found->flags & OPTION_ARG_OPTIONAL) && !search.name[search.length])
+			i++; /* its value */
+	}
+	return NULL;
+}
+
+static void compare(void *argument, const struct argp_option *option)
+{
+	struct search *search = argument;
+	size_t distance = nearest_distance(search->name, option->name);
+
+	if (distance < search->distance) {
+		search->distance = distance;
+		search->found = option;
+	}
+}
+
+const struct argp_option *option_nearest(const struct argp *argp, const char *argument)
+{
+	char name[64] = "";
+	struct search search = { .name = name, .distance = SIZE_MAX };
+	size_t length = strcspn(argument + 2, "=");
+
+	memcpy(name, argument + 2, length < sizeof(name) ? length : sizeof(name) - 1);
+	option_each(argp, compare, &search);
+	return search.found && nearest_is_near(name, search.distance) ? search.found : NULL;
+}

@@ -13,14 +13,21 @@ static const struct argp_option own[] = {
 	{ 0 },
 };
 
-void option_each(const struct argp *argp, void (*visit)(void *argument, const struct argp_option *option),
-		 void *argument)
+typedef void visitor(void *argument, const struct argp_option *option);
+
+static void visit_table(const struct argp_option *option, visitor *visit, void *argument)
 {
-	for (const struct argp_option *option = argp->options; option && option->name; option++)
+	for (; option && option->name; option++)
 		if (!(option->flags & OPTION_HIDDEN))
 			visit(argument, option);
-	for (const struct argp_option *option = own; option->name; option++)
-		visit(argument, option);
+}
+
+void option_each(const struct argp *argp, visitor *visit, void *argument)
+{
+	visit_table(argp->options, visit, argument);
+	for (const struct argp_child *child = argp->children; child && child->argp; child++)
+		visit_table(child->argp->options, visit, argument);
+	visit_table(own, visit, argument);
 }
 
 struct search {

@@ -6,7 +6,8 @@
 #include <argp.h>
 #include <stdbool.h>
 
-/* Calls visit for each option that people see, in the table's order, --help and --usage last. */
+/* Calls visit for each option that people see, in the table's order, those of its children next,
+ * --help and --usage last. */
 void option_each(const struct argp *argp, void (*visit)(void *argument, const struct argp_option *option),
 		 void *argument);
 

@@ -139,5 +139,7 @@ Test(option, an_unknown_one_is_told_before_anything_happens_with_the_nearest_one
 	cr_expect_str_eq(option_nearest(run_command.argp, "--fidings=x")->name, "findings");
 	cr_expect_null(option_nearest(run_command.argp, "--kubernetes"));
 	cr_expect_null(option_unknown(run_command.argp, 3, dash, true));
+	char *shared[] = { "rankwatch report", "--all", "--job", "x", NULL };
+	cr_expect_null(option_unknown(report_command.argp, 4, shared, false));
 	cr_expect_str_eq(option_unknown(dump_command.argp, 7, good, false), "--find=x");
 }

@@ -17,10 +17,6 @@ static ncclResult_t task_check(const struct task *task)
 {
 	const char *name = function_name(task->function);
 
-	if (!task->comm) {
-		log_warn("%s : comm argument is NULL", name);
-		return ncclInvalidArgument;
-	}
 	if (!number_size(task->type)) {
 		log_warn("%s : invalid type %d", name, (int)task->type);
 		return ncclInvalidArgument;
@@ -34,11 +30,21 @@ static ncclResult_t task_check(const struct task *task)
 			 task->comm->nranks);
 		return ncclInvalidArgument;
 	}
-	if (atomic_load(&task->comm->stop)) {
-		log_warn("%s : the communicator was aborted", name);
+	return ncclSuccess;
+}
+
+/* Before anything of the communicator is looked at: another thread may still be making it. */
+static ncclResult_t comm_check(struct ncclComm *comm, const char *name)
+{
+	if (!comm) {
+		log_warn("%s : comm argument is NULL", name);
+		return ncclInvalidArgument;
+	}
+	if (comm->revoked || atomic_load(&comm->stop)) {
+		log_warn("%s: communicator was %s", name, comm->revoked ? "revoked" : "aborted");
 		return ncclInvalidUsage;
 	}
-	return ncclSuccess;
+	return comm_ready(comm);
 }
 
 /* A single rank only copies; profilers hear nothing of it, as in NCCL. */
@@ -63,14 +69,19 @@ static ncclResult_t task_enqueue(const struct task *task)
 	return group_add_task(task);
 }
 
+/* An abort on another thread waits until this call has left the communicator. */
 static ncclResult_t enqueue(struct task task)
 {
+	struct ncclComm *comm = task.comm;
+	ncclResult_t result = comm_check(comm, function_name(task.function));
+
 	group_enter();
-	ncclResult_t result = task_enqueue(&task);
 	if (result != ncclSuccess)
-		group_fail(result);
-	ncclResult_t left = group_leave();
-	return result != ncclSuccess ? result : left;
+		return group_leave_with(result, NULL);
+	comm_plan_started(comm);
+	result = group_leave_with(task_enqueue(&task), comm);
+	comm_plan_done(comm);
+	return result;
 }
 
 ncclResult_t pncclAllReduce(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op,

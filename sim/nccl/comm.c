@@ -8,9 +8,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "config.h"
 #include "kernel.h"
 #include "log.h"
 #include "profiler.h"
+#include "work.h"
 
 #define ABORT_WAKE_NS 1000000
 
@@ -42,6 +44,12 @@ static void wait_a_moment(struct ncclComm *comm)
 	pthread_cond_timedwait(&comm->idle, &comm->lock, &until);
 }
 
+void comm_wake(struct ncclComm *comm)
+{
+	if (comm->segment.shared)
+		segment_wake(&comm->segment, comm->rank);
+}
+
 void comm_drain(struct ncclComm *comm)
 {
 	pthread_mutex_lock(&comm->lock);
@@ -51,13 +59,19 @@ void comm_drain(struct ncclComm *comm)
 			continue;
 		}
 		/* A wait may have looked at the flag just before it was set: wake until all have ended. */
-		segment_wake(&comm->segment, comm->rank);
+		comm_wake(comm);
 		wait_a_moment(comm);
 	}
 	pthread_mutex_unlock(&comm->lock);
 }
 
-void comm_free(struct ncclComm *comm)
+void comm_quiesce(struct ncclComm *comm)
+{
+	comm_drain(comm);
+	proxy_stop(&comm->proxy);
+}
+
+static void comm_free(struct ncclComm *comm)
 {
 	proxy_stop(&comm->proxy);
 	if (comm->order)
@@ -73,6 +87,50 @@ void comm_free(struct ncclComm *comm)
 	pthread_cond_destroy(&comm->idle);
 	pthread_mutex_destroy(&comm->lock);
 	free(comm);
+}
+
+void comm_reclaim(struct ncclComm *comm)
+{
+	struct ncclComm *members = clique_leave(comm);
+
+	for (struct ncclComm *member = members; member; member = member->sibling)
+		comm_quiesce(member);
+	while (members) {
+		struct ncclComm *next = members->sibling;
+		comm_free(members);
+		members = next;
+	}
+}
+
+ncclResult_t comm_error(struct ncclComm *comm)
+{
+	ncclResult_t error = atomic_load(&comm->state);
+
+	if (error == ncclSuccess)
+		error = atomic_load(&comm->async_error);
+	if (error == ncclSuccess)
+		work_join(comm);
+	return error;
+}
+
+void comm_set_async_error(struct ncclComm *comm, ncclResult_t error)
+{
+	ncclResult_t none = ncclSuccess;
+
+	atomic_compare_exchange_strong(&comm->async_error, &none, error);
+}
+
+ncclResult_t comm_ready(struct ncclComm *comm)
+{
+	if (atomic_load(&comm->stop)) {
+		work_abort(comm);
+		return ncclSuccess;
+	}
+	ncclResult_t error = comm_error(comm);
+	if (error != ncclInProgress)
+		return error;
+	log_warn("Attempt to use communicator before the previous operation returned ncclSuccess");
+	return ncclInvalidArgument;
 }
 
 static ncclResult_t load_kernel(struct ncclComm *comm)
@@ -142,6 +200,8 @@ static ncclResult_t connect_ranks(struct ncclComm *comm, const ncclUniqueId *id)
 		result = hosts_join(&comm->hosts, &comm->segment, id, comm->nranks, comm->rank, &comm->stop);
 	if (result == ncclSuccess)
 		result = meet_others(comm);
+	if (result == ncclSuccess)
+		result = clique_join(comm, id);
 	if (result == ncclSuccess && comm->hosts.count > 1) {
 		log_warn("no network between hosts");
 		result = ncclInternalError;
@@ -155,42 +215,38 @@ static ncclResult_t connect_ranks(struct ncclComm *comm, const ncclUniqueId *id)
 	return result != ncclSuccess ? result : met;
 }
 
-static struct ncclComm *comm_new(const struct comm_job *job, uint64_t hash)
+ncclResult_t comm_new(struct ncclComm **out, const ncclConfig_t *config, CUdevice device)
 {
 	struct ncclComm *comm = calloc(1, sizeof(*comm));
+	ncclResult_t result = comm ? config_read(&comm->config, config) : ncclSystemError;
 
-	if (!comm)
-		return NULL;
-	comm->rank = job->rank;
-	comm->nranks = job->nranks;
-	comm->device = job->device;
-	comm->hash = hash;
-	snprintf(comm->name, sizeof(comm->name), "%s", job->name);
+	if (result != ncclSuccess) {
+		free(comm);
+		return result;
+	}
+	comm->device = device;
+	if (comm->config.commName)
+		snprintf(comm->name, sizeof(comm->name), "%s", comm->config.commName);
 	pthread_mutex_init(&comm->lock, NULL);
 	pthread_cond_init(&comm->idle, NULL);
-	return comm;
+	*out = comm;
+	return ncclSuccess;
 }
 
-ncclResult_t comm_init(const struct comm_job *job, uint64_t hash)
+ncclResult_t comm_init(struct ncclComm *comm, const ncclUniqueId *id, uint64_t hash, int rank, int nranks)
 {
-	struct ncclComm *comm = comm_new(job, hash);
-
-	if (!comm)
-		return ncclSystemError;
+	comm->rank = rank;
+	comm->nranks = nranks;
+	comm->hash = hash;
 	ncclResult_t result = DRIVER(cuDevicePrimaryCtxRetain, &comm->context, comm->device);
 	if (result == ncclSuccess)
 		result = DRIVER(cuCtxPushCurrent, comm->context);
 	if (result == ncclSuccess) {
-		result = connect_ranks(comm, &job->id);
+		result = connect_ranks(comm, id);
 		driver.cuCtxPopCurrent(NULL);
 	}
 	log_info("ncclCommInitRank comm %p rank %d nranks %d cudaDev %d busId %s commId 0x%llx - Init %s", (void *)comm,
 		 comm->rank, comm->nranks, comm->device, comm->pci, (unsigned long long)hash,
 		 result == ncclSuccess ? "COMPLETE" : "FAILED");
-	if (result != ncclSuccess) {
-		comm_free(comm);
-		return result;
-	}
-	*job->out = comm;
-	return ncclSuccess;
+	return result;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "clique.h"
 #include "driver.h"
 #include "hosts.h"
 #include "proxy.h"
@@ -30,7 +31,8 @@ struct ncclComm {
 	CUdevice device;
 	CUcontext context; /* the device's primary context, retained */
 	char pci[16];
-	uint64_t hash;   /* equal on all ranks; profilers know the communicator by it */
+	uint64_t hash; /* equal on all ranks; profilers know the communicator by it */
+	ncclConfig_t config;
 	char name[128];  /* from the config; "" = none */
 	uint64_t splits; /* so far */
 	struct segment segment;
@@ -42,41 +44,49 @@ struct ncclComm {
 	unsigned int turn; /* mailbox turn; the stream thread of the running plan owns it */
 	atomic_bool stop;  /* aborted: waits end */
 
+	_Atomic ncclResult_t state;       /* of calls that do not block: ncclInProgress while they go on */
+	_Atomic ncclResult_t async_error; /* noticed between calls; the first one stays */
+	_Atomic(struct work *) work;      /* whose thread works, or worked, for this communicator and is not joined */
+	bool finalized, ending, revoked;  /* which calls were made */
+	struct clique *clique;            /* NULL until the others are known */
+	struct ncclComm *sibling;         /* the next of the clique */
+
 	pthread_mutex_t lock;
 	pthread_cond_t idle;
-	unsigned int running; /* plans launched and not done; under lock */
+	unsigned int running; /* plans launched and not done, and calls on the way; under lock */
 
 	void *profiler; /* the plugin's context */
 	bool attached;  /* to the plugin */
 	struct proxy proxy;
 };
 
-/* A call that may take part in a group: it runs at once, or on its own thread at the group's end. */
-struct comm_job {
-	struct comm_job *next;
-	ncclResult_t (*run)(struct comm_job *job);
-	ncclComm_t *out;
-	ncclUniqueId id;
-	int nranks, rank;
-	struct ncclComm *parent; /* of a split, with color and key */
-	int color, key;
-	char name[128];
-	CUdevice device;
-	ncclResult_t result;
-	pthread_t thread;
-};
-
 const char *function_name(enum function function);
 
-/* Builds job->out as rank of nranks under the id; waits for the other ranks. hash: the communicator's number. */
-ncclResult_t comm_init(const struct comm_job *job, uint64_t hash);
+/* A communicator that is nobody's rank yet, on a copy of the config. NULL: out of memory, or the config is bad. */
+ncclResult_t comm_new(struct ncclComm **comm, const ncclConfig_t *config, CUdevice device);
+/* Makes it rank of nranks under the id; waits for the other ranks. hash: the communicator's number. */
+ncclResult_t comm_init(struct ncclComm *comm, const ncclUniqueId *id, uint64_t hash, int rank, int nranks);
 /* All ranks of all hosts meet: see hosts_meet(). On API threads. */
 ncclResult_t comm_meet(struct ncclComm *comm);
 void comm_plan_started(struct ncclComm *comm);
 void comm_plan_done(struct ncclComm *comm);
+/* Wakes what waits for other ranks, to look at the stop flag. Not while another thread makes the communicator. */
+void comm_wake(struct ncclComm *comm);
 /* Waits for every plan of the communicator; with stop set, wakes them until they have ended. */
 void comm_drain(struct ncclComm *comm);
-/* Drops a drained communicator, last of all its profiler context. Accepts a half-built one. */
-void comm_free(struct ncclComm *comm);
+/* Waits for the plans and ends the progress thread. */
+void comm_quiesce(struct ncclComm *comm);
+/*
+ * Ends a communicator, however far its init came. The last of its clique waits for the plans of all members and frees
+ * them; their profiler contexts are finalized on this thread, whatever device is current.
+ */
+void comm_reclaim(struct ncclComm *comm);
+
+/* What ncclCommGetAsyncError tells; joins the thread of a call that has succeeded. */
+ncclResult_t comm_error(struct ncclComm *comm);
+/* For whoever notices an error between calls, on any thread: the transport. */
+void comm_set_async_error(struct ncclComm *comm, ncclResult_t error);
+/* Whether a call may use the communicator now; says why not. An aborted one waits for the thread that works for it. */
+ncclResult_t comm_ready(struct ncclComm *comm);
 
 #endif

@@ -4,14 +4,17 @@
 #include <stdlib.h>
 
 #include "export.h"
-#include "launch.h"
 #include "log.h"
 #include "profiler.h"
+#include "release.h"
+
+enum blocking { BLOCKING_NOT_KNOWN, BLOCKING_NO, BLOCKING_YES };
 
 static _Thread_local struct {
 	int depth;
+	enum blocking blocking; /* of the communicators met so far */
 	ncclResult_t error;
-	struct plan *plans;    /* one per communicator, in order of first use */
+	struct plan *plans;    /* one per communicator, in order of launch */
 	struct comm_job *jobs; /* oldest first */
 } group;
 
@@ -31,15 +34,41 @@ void group_fail(ncclResult_t result)
 		group.error = result;
 }
 
-static struct plan *group_plan(struct ncclComm *comm)
+/*
+ * NCCL's order of communicators, the same on all ranks: by number; those that share one, in this process, next to each
+ * other, the newest first.
+ */
+static struct plan **place_of(const struct ncclComm *comm)
 {
 	struct plan **at = &group.plans;
 
-	while (*at && (*at)->comm != comm)
+	while (*at && ((*at)->comm->clique != comm->clique || !comm->clique))
 		at = &(*at)->next;
-	if (!*at)
-		*at = plan_new(comm);
-	return *at;
+	if (*at)
+		return at;
+	at = &group.plans;
+	while (*at && (*at)->comm->hash < comm->hash)
+		at = &(*at)->next;
+	return at;
+}
+
+static struct plan *group_plan(struct ncclComm *comm)
+{
+	struct plan *plan = group.plans;
+
+	while (plan && plan->comm != comm)
+		plan = plan->next;
+	if (plan || !(plan = plan_new(comm)))
+		return plan;
+	struct plan **at = place_of(comm);
+	plan->next = *at;
+	*at = plan;
+	return plan;
+}
+
+static enum blocking blocking_of(const struct ncclComm *comm)
+{
+	return comm->config.blocking ? BLOCKING_YES : BLOCKING_NO;
 }
 
 ncclResult_t group_add_task(const struct task *given)
@@ -49,6 +78,7 @@ ncclResult_t group_add_task(const struct task *given)
 
 	if (!plan)
 		return ncclSystemError;
+	group.blocking = blocking_of(task.comm);
 	profiler_group_api_start(task.comm, group.depth);
 	profiler_api_start(&task);
 	plan->channel_events |= profiler_wants_channels(&task);
@@ -57,73 +87,39 @@ ncclResult_t group_add_task(const struct task *given)
 	return result;
 }
 
+/* One that ends its communicator makes the whole group block. */
+static ncclResult_t note_blocking(const struct comm_job *job)
+{
+	enum blocking blocking = blocking_of(job->comm);
+
+	if (job->ends)
+		group.blocking = BLOCKING_YES;
+	else if (group.blocking == BLOCKING_NOT_KNOWN)
+		group.blocking = blocking;
+	if (job->ends || group.blocking == blocking)
+		return ncclSuccess;
+	log_warn("Blocking and nonblocking communicators are not allowed in the same group.");
+	return ncclInvalidArgument;
+}
+
 ncclResult_t group_add_job(const struct comm_job *given)
 {
 	struct comm_job *job = malloc(sizeof(*job));
 	struct comm_job **at = &group.jobs;
+	struct comm_job owned = *given;
+	ncclResult_t result = job ? note_blocking(given) : ncclSystemError;
 
-	if (!job)
-		return ncclSystemError;
-	*job = *given;
-	job->next = NULL;
-	if (!group.depth) {
-		ncclResult_t result = job->run(job);
+	if (result != ncclSuccess) {
+		job_clear(&owned);
 		free(job);
 		return result;
 	}
+	*job = owned;
+	job->next = NULL;
 	while (*at)
 		at = &(*at)->next;
 	*at = job;
 	return ncclSuccess;
-}
-
-static void *job_main(void *argument)
-{
-	struct comm_job *job = argument;
-
-	job->result = job->run(job);
-	return NULL;
-}
-
-/* Each on its own thread: they wait for each other when one thread drives several ranks. */
-static ncclResult_t run_jobs(struct comm_job *jobs)
-{
-	ncclResult_t result = ncclSuccess;
-
-	for (struct comm_job *job = jobs; job; job = job->next) {
-		if (pthread_create(&job->thread, NULL, job_main, job) != 0) {
-			job->run = NULL;
-			result = ncclSystemError;
-		}
-	}
-	while (jobs) {
-		struct comm_job *next = jobs->next;
-		if (jobs->run)
-			pthread_join(jobs->thread, NULL);
-		if (result == ncclSuccess)
-			result = jobs->result;
-		free(jobs);
-		jobs = next;
-	}
-	return result;
-}
-
-static void drop_plans(struct plan *plans)
-{
-	while (plans) {
-		struct plan *next = plans->next;
-		plan_drop(plans);
-		plans = next;
-	}
-}
-
-static void drop_jobs(struct comm_job *jobs)
-{
-	while (jobs) {
-		struct comm_job *next = jobs->next;
-		free(jobs);
-		jobs = next;
-	}
 }
 
 /* Empties the group first: what runs may open groups of its own. */
@@ -131,19 +127,20 @@ static ncclResult_t group_run(void)
 {
 	struct plan *plans = group.plans;
 	struct comm_job *jobs = group.jobs;
+	enum blocking blocking = group.blocking;
 	ncclResult_t result = group.error;
 
 	group.plans = NULL;
 	group.jobs = NULL;
 	group.error = ncclSuccess;
-	if (result == ncclSuccess && jobs)
-		result = run_jobs(jobs);
-	else
-		drop_jobs(jobs);
-	if (result == ncclSuccess)
-		return launch_plans(plans);
-	drop_plans(plans);
-	return result;
+	group.blocking = BLOCKING_NOT_KNOWN;
+	if (result != ncclSuccess) {
+		work_drop(jobs, plans, result);
+		return result;
+	}
+	if (!jobs && !plans)
+		return ncclSuccess;
+	return blocking == BLOCKING_NO ? work_start(jobs, plans) : work_run(jobs, plans);
 }
 
 ncclResult_t group_leave(void)
@@ -154,6 +151,18 @@ ncclResult_t group_leave(void)
 	ncclResult_t result = group_run();
 	profiler_group_api_stop();
 	return result;
+}
+
+ncclResult_t group_leave_with(ncclResult_t result, struct ncclComm *comm)
+{
+	bool blocking = !comm || comm->config.blocking;
+
+	if (result != ncclSuccess)
+		group_fail(result);
+	ncclResult_t left = group_leave();
+	if (result != ncclSuccess)
+		return result;
+	return blocking ? left : comm_error(comm);
 }
 
 ncclResult_t pncclGroupStart(void)
@@ -172,3 +181,32 @@ ncclResult_t pncclGroupEnd(void)
 	return group_leave();
 }
 EXPORT_WEAK(GroupEnd);
+
+/* Plans of communicators that block are dropped; the others' are launched all the same, as NCCL does. */
+static void simulate(void)
+{
+	if (group.depth > 1 || group.blocking == BLOCKING_NO || group.error != ncclSuccess)
+		return;
+	work_drop(NULL, group.plans, ncclSuccess);
+	group.plans = NULL;
+}
+
+ncclResult_t pncclGroupSimulateEnd(ncclSimInfo_t *info)
+{
+	ncclResult_t result = release_offers(CALLS_2_23, "ncclGroupSimulateEnd");
+
+	if (result != ncclSuccess)
+		return result;
+	if (!group_is_open()) {
+		log_warn("ncclGroupEnd: not in a group call.");
+		return ncclInvalidUsage;
+	}
+	if (info && info->magic != NCCL_SIM_INFO_MAGIC) {
+		log_warn("ncclSimInfo_t argument not initialized via NCCL_SIM_INFO_INITIALIZER");
+		group_fail(ncclInvalidArgument);
+	} else if (info) {
+		simulate();
+	}
+	return group_leave();
+}
+EXPORT_WEAK(GroupSimulateEnd);

@@ -3,16 +3,21 @@
 #ifndef SIM_NCCL_GROUP_H
 #define SIM_NCCL_GROUP_H
 
-#include "plan.h"
+#include "work.h"
 
 void group_enter(void);
-/* The outermost one runs the group and returns its first error. Only after group_enter. */
+/*
+ * The outermost one runs the group, or starts it when its communicators do not block, and returns its first error or
+ * ncclInProgress. Only after group_enter.
+ */
 ncclResult_t group_leave(void);
+/* For the end of a call: an error spoils the group. comm: when it does not block, its state is the answer; may be NULL. */
+ncclResult_t group_leave_with(ncclResult_t result, struct ncclComm *comm);
 bool group_is_open(void);
 
 /* Adds a copy of the task, around which the profiler's API events are sent. */
 ncclResult_t group_add_task(const struct task *task);
-/* Copies the job; it runs at once when no group is open, else at its end. */
+/* Copies the job and takes over what it owns, also when it fails. Only in an open group. */
 ncclResult_t group_add_job(const struct comm_job *job);
 /* The group will do nothing but return this error. */
 void group_fail(ncclResult_t result);

@@ -24,7 +24,7 @@ struct hosts {
 		int socket; /* -1; between host 0's leader and every other */
 	} *table;
 	struct meeting_rank *ranks;
-	int listener; /* until the network is connected; -1 */
+	int listener; /* for ranks of other hosts, and for whoever leads a shrink; -1 */
 	ncclUniqueId id;
 };
 

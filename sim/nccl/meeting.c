@@ -13,6 +13,7 @@
 #include "segment.h"
 
 #define ID_MARK         0x6d697377722d6c63u /* so that the id of another NCCL is recognised */
+#define DISMISSAL       -1                  /* as the number of ranks */
 #define HELLO_LIMIT_MS  5000                /* for a connection to say who it is */
 #define ANSWER_LIMIT_MS 60000
 
@@ -40,6 +41,7 @@ struct root {
 	int listener;
 	uint64_t secret;
 	int nranks, joined; /* 0 until the first rank has come */
+	bool dismissed;
 	int clients[SEGMENT_RANKS_MAX];
 	struct meeting_rank ranks[SEGMENT_RANKS_MAX];
 };
@@ -69,6 +71,7 @@ static bool root_admit(struct root *root, int client)
 	if (socket_receive(client, &request, sizeof(request), HELLO_LIMIT_MS, NULL) < 0 ||
 	    request.secret != root->secret)
 		return false;
+	root->dismissed = !root->nranks && request.rank.nranks == DISMISSAL;
 	ncclResult_t result = root_check(root, &request.rank);
 	if (result != ncclSuccess) {
 		socket_send(client, &result, sizeof(result));
@@ -105,7 +108,7 @@ static void *root_main(void *argument)
 {
 	struct root *root = argument;
 
-	while (!root->nranks || root->joined < root->nranks) {
+	while (!root->dismissed && (!root->nranks || root->joined < root->nranks)) {
 		int client = socket_accept(root->listener, -1, NULL);
 		if (client < 0)
 			break;
@@ -248,6 +251,18 @@ ncclResult_t meeting_answer(int *fd, const ncclUniqueId *unique, int listener, i
 	}
 	log_warn("socketTryAccept: Accept failed: %s", strerror(-*fd));
 	return ncclRemoteError;
+}
+
+void meeting_dismiss(const ncclUniqueId *unique)
+{
+	struct id id = id_read(unique);
+	struct request request = { .secret = id.secret, .rank.nranks = DISMISSAL };
+	int fd;
+
+	if (call_root(&fd, &id, NULL) != ncclSuccess)
+		return;
+	socket_send(fd, &request, sizeof(request));
+	close(fd);
 }
 
 uint64_t meeting_hash(const void *bytes, size_t size, uint64_t seed)

@@ -21,6 +21,8 @@ struct meeting_rank {
 };
 
 ncclResult_t meeting_open(ncclUniqueId *id);
+/* The id will not be used: the thread that serves it ends. */
+void meeting_dismiss(const ncclUniqueId *id);
 /*
  * ranks[rank] is filled in by the caller; waits until all nranks have come and fills in the others. Logs why it failed;
  * ncclRemoteError: who serves the id has gone.

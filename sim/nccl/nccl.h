@@ -32,6 +32,16 @@ typedef struct CUstream_st *cudaStream_t;
 #define NCCL_CONFIG_UNDEF_PTR NULL
 #define NCCL_SPLIT_NOCOLOR    -1
 
+#define NCCL_UNDEF_FLOAT      -1.0f
+
+#define NCCL_CTA_POLICY_DEFAULT    0x00
+#define NCCL_CTA_POLICY_EFFICIENCY 0x01
+#define NCCL_CTA_POLICY_ZERO	   0x02
+
+#define NCCL_SHRINK_DEFAULT 0x00
+#define NCCL_SHRINK_ABORT   0x01
+#define NCCL_REVOKE_DEFAULT 0x00
+
 typedef struct ncclComm *ncclComm_t;
 
 typedef struct {
@@ -79,6 +89,16 @@ typedef struct ncclConfig_v22800 {
 			NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, \
 			NCCL_CONFIG_UNDEF_INT                                                                     \
 	}
+
+typedef struct ncclSimInfo_v22200 {
+	size_t size;
+	unsigned int magic;
+	unsigned int version;
+	float estimatedTime;
+} ncclSimInfo_t;
+
+#define NCCL_SIM_INFO_MAGIC	  0x74685283
+#define NCCL_SIM_INFO_INITIALIZER { sizeof(ncclSimInfo_t), NCCL_SIM_INFO_MAGIC, NCCL_VERSION_CODE, NCCL_UNDEF_FLOAT }
 
 typedef enum {
 	ncclSum = 0,
@@ -131,6 +151,11 @@ NCCL_FUNCTION(ncclResult_t, CommInitRankConfig, ncclComm_t *comm, int nranks, nc
 NCCL_FUNCTION(ncclResult_t, CommInitAll, ncclComm_t *comm, int ndev, const int *devlist);
 NCCL_FUNCTION(ncclResult_t, CommSplit, ncclComm_t comm, int color, int key, ncclComm_t *newcomm,
 	      ncclConfig_t *config);
+NCCL_FUNCTION(ncclResult_t, CommInitRankScalable, ncclComm_t *newcomm, int nranks, int myrank, int nId,
+	      ncclUniqueId *commIds, ncclConfig_t *config);
+NCCL_FUNCTION(ncclResult_t, CommShrink, ncclComm_t comm, int *excludeRanksList, int excludeRanksCount,
+	      ncclComm_t *newcomm, ncclConfig_t *config, int shrinkFlags);
+NCCL_FUNCTION(ncclResult_t, CommRevoke, ncclComm_t comm, int revokeFlags);
 NCCL_FUNCTION(ncclResult_t, CommFinalize, ncclComm_t comm);
 NCCL_FUNCTION(ncclResult_t, CommDestroy, ncclComm_t comm);
 NCCL_FUNCTION(ncclResult_t, CommAbort, ncclComm_t comm);
@@ -141,6 +166,7 @@ NCCL_FUNCTION(ncclResult_t, CommUserRank, const ncclComm_t comm, int *rank);
 
 NCCL_FUNCTION(ncclResult_t, GroupStart, void);
 NCCL_FUNCTION(ncclResult_t, GroupEnd, void);
+NCCL_FUNCTION(ncclResult_t, GroupSimulateEnd, ncclSimInfo_t *simInfo);
 
 NCCL_FUNCTION(ncclResult_t, AllReduce, const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
 	      ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream);

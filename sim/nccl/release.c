@@ -15,6 +15,7 @@ static const struct release releases[] = {
 	{ .name = "2.21.5", .code = 22105 },
 	{ .name = "2.23.4",
 	  .code = 22304,
+	  .calls = CALLS_2_23,
 	  .profiler_abi = 1,
 	  .loader = LOADER_VERBATIM,
 	  .init_error = INIT_ERROR_FORGETS,
@@ -22,6 +23,7 @@ static const struct release releases[] = {
 	  .skips_orphans = true },
 	{ .name = "2.24.3",
 	  .code = 22403,
+	  .calls = CALLS_2_23,
 	  .profiler_abi = 2,
 	  .loader = LOADER_VERBATIM,
 	  .init_error = INIT_ERROR_FORGETS,
@@ -30,12 +32,14 @@ static const struct release releases[] = {
 	  .counts_unheard = true },
 	{ .name = "2.26.2",
 	  .code = 22602,
+	  .calls = CALLS_2_23,
 	  .profiler_abi = 3,
 	  .loader = LOADER_BOTH,
 	  .init_error = INIT_ERROR_FORGETS,
 	  .counts_unheard = true },
 	{ .name = "2.27.3",
 	  .code = 22703,
+	  .calls = CALLS_2_27,
 	  .profiler_abi = 4,
 	  .loader = LOADER_EITHER,
 	  .init_error = INIT_ERROR_FORGETS,
@@ -43,6 +47,7 @@ static const struct release releases[] = {
 	  .symmetric = EVENTS_API_ONLY },
 	{ .name = "2.27.5",
 	  .code = 22705,
+	  .calls = CALLS_2_27,
 	  .profiler_abi = 4,
 	  .loader = LOADER_USUAL,
 	  .init_error = INIT_ERROR_FORGETS,
@@ -50,6 +55,7 @@ static const struct release releases[] = {
 	  .symmetric = EVENTS_API_ONLY },
 	{ .name = "2.28.9",
 	  .code = 22809,
+	  .calls = CALLS_2_28,
 	  .profiler_abi = 5,
 	  .loader = LOADER_USUAL,
 	  .init_error = INIT_ERROR_IGNORED,
@@ -59,6 +65,7 @@ static const struct release releases[] = {
 	  .symmetric = EVENTS_API_ONLY },
 	{ .name = "2.29.7",
 	  .code = 22907,
+	  .calls = CALLS_2_28,
 	  .profiler_abi = 6,
 	  .loader = LOADER_USUAL,
 	  .init_error = INIT_ERROR_IGNORED,
@@ -70,6 +77,7 @@ static const struct release releases[] = {
 	  .copy_engine = EVENTS_WHOLE },
 	{ .name = "2.30.7",
 	  .code = 23007,
+	  .calls = CALLS_2_28,
 	  .profiler_abi = 6,
 	  .loader = LOADER_USUAL,
 	  .init_error = INIT_ERROR_DROPS,
@@ -83,6 +91,7 @@ static const struct release releases[] = {
 	  .copy_engine = EVENTS_WHOLE },
 	{ .name = "2.31.2",
 	  .code = 23102,
+	  .calls = CALLS_2_28,
 	  .profiler_abi = 7,
 	  .loader = LOADER_USUAL,
 	  .init_error = INIT_ERROR_DROPS,
@@ -144,4 +153,12 @@ ncclResult_t release_check(void)
 	if (check_result != ncclSuccess)
 		log_warn(VARIABLE " names no release that the stand-in can be");
 	return check_result;
+}
+
+ncclResult_t release_offers(enum release_calls calls, const char *call)
+{
+	if (release()->calls >= calls)
+		return ncclSuccess;
+	log_warn("%s : NCCL %s, which " VARIABLE " chose, has no such call", call, release()->name);
+	return ncclInvalidUsage;
 }

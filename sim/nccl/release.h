@@ -32,9 +32,18 @@ enum release_events {
 	EVENTS_WHOLE,
 };
 
+/* Which calls there are: every release has those of the older ones. */
+enum release_calls {
+	CALLS_2_21,
+	CALLS_2_23, /* GroupSimulateEnd, CommInitRankScalable */
+	CALLS_2_27, /* CommShrink, windows */
+	CALLS_2_28, /* AlltoAll, Gather, Scatter, CommRevoke */
+};
+
 struct release {
 	const char *name;
 	int code;         /* as ncclGetVersion gives it */
+	enum release_calls calls;
 	int profiler_abi; /* the newest that it looks for; 0: it has no profiler plugins */
 	enum release_loader loader;
 	enum release_init_error init_error;
@@ -55,5 +64,10 @@ struct release {
 const struct release *release(void);
 /* ncclInvalidUsage, said on stderr once, when SIM_NCCL_VERSION names no release of the table. */
 ncclResult_t release_check(void);
+/*
+ * ncclInvalidUsage, and says so, when the release is older than the call: a function cannot vanish from a library.
+ * call: the name that the program used.
+ */
+ncclResult_t release_offers(enum release_calls calls, const char *call);
 
 #endif

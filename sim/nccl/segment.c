@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGE                4096u
@@ -119,9 +120,12 @@ void *segment_channel_slot(const struct segment *segment, int from, int to, uint
 	return (char *)segment->shared + slots_offset(segment->nranks) + index * segment->channel_bytes;
 }
 
+/* Not for ever: the wake of an abort may come between the look at the stop flag and the wait. */
 static void futex_wait(_Atomic uint32_t *word, uint32_t seen)
 {
-	syscall(SYS_futex, word, FUTEX_WAIT, seen, NULL, NULL, 0);
+	static const struct timespec look_again = { .tv_nsec = 100000000 };
+
+	syscall(SYS_futex, word, FUTEX_WAIT, seen, &look_again, NULL, 0);
 }
 
 static void futex_wake_all(_Atomic uint32_t *word)

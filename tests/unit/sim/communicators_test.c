@@ -267,8 +267,8 @@ static void misuse_main(struct rank *rank)
 	CHECK(strstr(ncclGetLastError(NULL), "comm argument is NULL"));
 	CHECK(ncclCommInitRank(&other, 2, id, 0) == ncclInvalidArgument);
 	CHECK(ncclCommInitRank(&other, 2, id, 2) == ncclInvalidArgument);
-	config.blocking = 0;
-	CHECK(ncclCommInitRankConfig(&other, 2, id, 0, &config) == ncclInvalidUsage);
+	config.blocking = 2;
+	CHECK(ncclCommInitRankConfig(&other, 2, id, 0, &config) == ncclInvalidArgument);
 	/* One bad call spoils its group, and the next group is clean. */
 	NCCL(ncclGroupStart());
 	NCCL(all_reduce_one(rank, buffer));

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The ranks of one communicator that live in this process. Whoever ends the last of them frees all, as in NCCL. */
+#ifndef SIM_NCCL_CLIQUE_H
+#define SIM_NCCL_CLIQUE_H
+
+#include <nccl.h>
+
+/* Enters the communicator among those made with the same id. Any thread. ncclSystemError: out of memory. */
+ncclResult_t clique_join(struct ncclComm *comm, const ncclUniqueId *id);
+/*
+ * The communicator's end was asked for. Returns the members, linked by their sibling field, when this was the last of
+ * them, for the caller to free; else NULL. One that never joined is its own clique.
+ */
+struct ncclComm *clique_leave(struct ncclComm *comm);
+
+#endif

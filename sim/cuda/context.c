@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "context.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
+#include "callback.h"
+#include "calls.h"
 #include "device.h"
 #include "stream.h"
 
@@ -28,6 +31,32 @@ CUresult context_current(CUcontext *context)
 	return *context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
+/* Errors after which a GPU's context is of no more use. */
+static const CUresult breaking[] = {
+	CUDA_ERROR_ECC_UNCORRECTABLE,    CUDA_ERROR_ILLEGAL_ADDRESS,
+	CUDA_ERROR_LAUNCH_TIMEOUT,       CUDA_ERROR_ASSERT,
+	CUDA_ERROR_HARDWARE_STACK_ERROR, CUDA_ERROR_ILLEGAL_INSTRUCTION,
+	CUDA_ERROR_MISALIGNED_ADDRESS,   CUDA_ERROR_INVALID_ADDRESS_SPACE,
+	CUDA_ERROR_INVALID_PC,           CUDA_ERROR_LAUNCH_FAILED,
+};
+
+CUresult context_broken(void)
+{
+	return depth ? (CUresult)atomic_load(&stack[depth - 1]->broken) : CUDA_SUCCESS;
+}
+
+void context_note(CUresult result)
+{
+	int whole = CUDA_SUCCESS;
+
+	if (result == CUDA_SUCCESS || !depth)
+		return;
+	for (size_t i = 0; i < sizeof(breaking) / sizeof(breaking[0]); i++) {
+		if (breaking[i] == result)
+			atomic_compare_exchange_strong(&stack[depth - 1]->broken, &whole, (int)result);
+	}
+}
+
 static CUcontext context_new(CUdevice device, bool primary)
 {
 	CUcontext context = calloc(1, sizeof(*context));
@@ -38,14 +67,17 @@ static CUcontext context_new(CUdevice device, bool primary)
 	context->primary = primary;
 	pthread_mutex_init(&context->lock, NULL);
 	context->legacy = stream_new(context, 0, 0);
-	if (!context->legacy) {
+	context->callbacks = callback_thread_new();
+	if (!context->legacy || !context->callbacks) {
+		free(context->legacy);
+		free(context->callbacks);
 		free(context);
 		return NULL;
 	}
 	return context;
 }
 
-CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+CUresult sim_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
 	CUresult result = device_check(device);
 
@@ -62,7 +94,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 }
 
 /* The last release drains the context and leaves it: a later retain finds it again, with its memory. */
-CUresult cuDevicePrimaryCtxRelease(CUdevice device)
+CUresult sim_cuDevicePrimaryCtxRelease(CUdevice device)
 {
 	CUresult result = device_check(device);
 	CUcontext last = NULL;
@@ -80,7 +112,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 	return result;
 }
 
-CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active)
+CUresult sim_cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active)
 {
 	CUresult result = device_check(device);
 
@@ -93,7 +125,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *a
 	return CUDA_SUCCESS;
 }
 
-CUresult cuCtxCreate(CUcontext *context, CUctxCreateParams *params, unsigned int flags, CUdevice device)
+CUresult sim_cuCtxCreate(CUcontext *context, CUctxCreateParams *params, unsigned int flags, CUdevice device)
 {
 	CUresult result = device_check(device);
 
@@ -105,11 +137,11 @@ CUresult cuCtxCreate(CUcontext *context, CUctxCreateParams *params, unsigned int
 	*context = context_new(device, false);
 	if (!*context)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	return cuCtxPushCurrent(*context);
+	return sim_cuCtxPushCurrent(*context);
 }
 
 /* Its streams' threads end; the struct stays, because streams and events may still name it. */
-CUresult cuCtxDestroy(CUcontext context)
+CUresult sim_cuCtxDestroy(CUcontext context)
 {
 	if (!context || context->primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
@@ -118,12 +150,14 @@ CUresult cuCtxDestroy(CUcontext context)
 		stream_close(context->streams);
 	stream_close(context->legacy);
 	context->legacy = NULL;
+	callback_thread_free(context->callbacks);
+	context->callbacks = NULL;
 	if (depth && stack[depth - 1] == context)
 		depth--;
 	return CUDA_SUCCESS;
 }
 
-CUresult cuCtxSetCurrent(CUcontext context)
+CUresult sim_cuCtxSetCurrent(CUcontext context)
 {
 	CUresult result = device_ready();
 
@@ -141,14 +175,14 @@ CUresult cuCtxSetCurrent(CUcontext context)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetCurrent(CUcontext *context)
+CUresult sim_cuCtxGetCurrent(CUcontext *context)
 {
 	CUresult result = context_current(context);
 
 	return result == CUDA_ERROR_INVALID_CONTEXT ? CUDA_SUCCESS : result;
 }
 
-CUresult cuCtxGetDevice(CUdevice *device)
+CUresult sim_cuCtxGetDevice(CUdevice *device)
 {
 	CUcontext context;
 	CUresult result = context_current(&context);
@@ -158,7 +192,7 @@ CUresult cuCtxGetDevice(CUdevice *device)
 	return result;
 }
 
-CUresult cuCtxPushCurrent(CUcontext context)
+CUresult sim_cuCtxPushCurrent(CUcontext context)
 {
 	CUresult result = device_ready();
 
@@ -172,7 +206,7 @@ CUresult cuCtxPushCurrent(CUcontext context)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuCtxPopCurrent(CUcontext *context)
+CUresult sim_cuCtxPopCurrent(CUcontext *context)
 {
 	CUcontext current;
 	CUresult result = context_current(&current);
@@ -185,7 +219,7 @@ CUresult cuCtxPopCurrent(CUcontext *context)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuCtxSynchronize(void)
+CUresult sim_cuCtxSynchronize(void)
 {
 	CUcontext context;
 	CUresult result = context_current(&context);
@@ -195,7 +229,7 @@ CUresult cuCtxSynchronize(void)
 	return result;
 }
 
-CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
+CUresult sim_cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
 	CUcontext context;
 	CUresult result = context_current(&context);
@@ -203,9 +237,9 @@ CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (least)
-		*least = 0;
+		*least = CONTEXT_PRIORITY_LEAST;
 	if (greatest)
-		*greatest = -5;
+		*greatest = CONTEXT_PRIORITY_GREATEST;
 	return CUDA_SUCCESS;
 }
 

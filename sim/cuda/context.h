@@ -8,6 +8,11 @@
 
 #include <cuda.h>
 
+#define CONTEXT_PRIORITY_LEAST    0
+#define CONTEXT_PRIORITY_GREATEST (-5)
+
+struct callback_thread;
+
 struct CUctx_st {
 	CUdevice device;
 	bool primary;
@@ -15,12 +20,18 @@ struct CUctx_st {
 	pthread_mutex_t lock;  /* guards streams */
 	CUstream streams;      /* every stream but the legacy one */
 	CUstream legacy;       /* the default stream, handle 0 */
+	struct callback_thread *callbacks;
+	_Atomic int broken; /* CUresult that every later call returns; 0: none */
 };
 
 /* The calling thread's context, or CUDA_ERROR_INVALID_CONTEXT / CUDA_ERROR_NOT_INITIALIZED. */
 CUresult context_current(CUcontext *context);
 /* Waits until everything submitted to the context before the call is done. */
 void context_drain(CUcontext context);
+/* What broke the calling thread's context, or CUDA_SUCCESS. */
+CUresult context_broken(void);
+/* A call is about to return this: some errors break the calling thread's context for good. */
+void context_note(CUresult result);
 void context_forget_after_fork(void);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
+#include "capture.h"
 #include "memory.h"
 #include "stream.h"
 
@@ -19,8 +21,14 @@ static void run_copy(void *payload)
 	struct copy *copy = payload;
 
 	memmove(copy->to, copy->from, copy->size);
-	free(copy->staging);
 }
+
+static void drop_copy(void *payload)
+{
+	free(((struct copy *)payload)->staging);
+}
+
+static const struct task_kind copy_task = { CU_GRAPH_NODE_TYPE_MEMCPY, run_copy, drop_copy };
 
 static bool known(CUdeviceptr address, size_t size)
 {
@@ -38,18 +46,23 @@ static CUresult copy_submit(CUdeviceptr to, CUdeviceptr from, size_t size, CUstr
 	struct copy copy = { (void *)(uintptr_t)to, (const void *)(uintptr_t)from, size, NULL };
 	struct stream_point done;
 	CUstream stream;
+	bool captured;
 	CUresult result = stream_resolve(handle, &stream);
 
 	if (result != CUDA_SUCCESS || !size)
 		return result;
+	result = capture_covers(stream, &captured);
+	if (result != CUDA_SUCCESS)
+		return result;
 	wait |= !known(to, size);
-	if (!wait && !known(from, size)) {
+	/* A captured copy reads its source at each replay. */
+	if (!captured && !wait && !known(from, size)) {
 		copy.staging = malloc(size);
 		if (!copy.staging)
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		copy.from = memcpy(copy.staging, copy.from, size);
 	}
-	result = stream_submit(stream, run_copy, &copy, sizeof(copy), &done);
+	result = stream_submit(stream, &copy_task, &copy, sizeof(copy), &done);
 	if (result != CUDA_SUCCESS) {
 		free(copy.staging);
 		return result;
@@ -69,42 +82,42 @@ static CUresult copy_checked(CUdeviceptr to, bool to_device, CUdeviceptr from, b
 	return copy_submit(to, from, size, handle, wait);
 }
 
-CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size)
+CUresult sim_cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size)
 {
 	return copy_checked(to, false, from, false, size, NULL, true);
 }
 
-CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t size)
+CUresult sim_cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t size)
 {
 	return copy_checked(to, true, (uintptr_t)from, false, size, NULL, true);
 }
 
-CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t size)
+CUresult sim_cuMemcpyDtoH(void *to, CUdeviceptr from, size_t size)
 {
 	return copy_checked((uintptr_t)to, false, from, true, size, NULL, true);
 }
 
-CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t size)
+CUresult sim_cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t size)
 {
 	return copy_checked(to, true, from, true, size, NULL, false);
 }
 
-CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
+CUresult sim_cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
 {
 	return copy_checked(to, false, from, false, size, stream, false);
 }
 
-CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size, CUstream stream)
+CUresult sim_cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size, CUstream stream)
 {
 	return copy_checked(to, true, (uintptr_t)from, false, size, stream, false);
 }
 
-CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream)
+CUresult sim_cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream)
 {
 	return copy_checked((uintptr_t)to, false, from, true, size, stream, false);
 }
 
-CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
+CUresult sim_cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
 {
 	return copy_checked(to, true, from, true, size, stream, false);
 }
@@ -129,6 +142,8 @@ static void run_fill(void *payload)
 		words[i] = fill->value;
 }
 
+static const struct task_kind fill_task = { CU_GRAPH_NODE_TYPE_MEMSET, run_fill, NULL };
+
 static CUresult fill_submit(const struct fill *fill, CUstream handle)
 {
 	CUstream stream;
@@ -138,25 +153,25 @@ static CUresult fill_submit(const struct fill *fill, CUstream handle)
 		return result;
 	if ((uintptr_t)fill->to % fill->width || !known((uintptr_t)fill->to, fill->count * fill->width))
 		return CUDA_ERROR_INVALID_VALUE;
-	return stream_submit(stream, run_fill, fill, sizeof(*fill), NULL);
+	return stream_submit(stream, &fill_task, fill, sizeof(*fill), NULL);
 }
 
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
+CUresult sim_cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
 {
 	return fill_submit(&(struct fill){ (void *)(uintptr_t)to, count, value, 1 }, stream);
 }
 
-CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t count, CUstream stream)
+CUresult sim_cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t count, CUstream stream)
 {
 	return fill_submit(&(struct fill){ (void *)(uintptr_t)to, count, value, 4 }, stream);
 }
 
-CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t count)
+CUresult sim_cuMemsetD8(CUdeviceptr to, unsigned char value, size_t count)
 {
-	return cuMemsetD8Async(to, value, count, NULL);
+	return sim_cuMemsetD8Async(to, value, count, NULL);
 }
 
-CUresult cuMemsetD32(CUdeviceptr to, unsigned int value, size_t count)
+CUresult sim_cuMemsetD32(CUdeviceptr to, unsigned int value, size_t count)
 {
-	return cuMemsetD32Async(to, value, count, NULL);
+	return sim_cuMemsetD32Async(to, value, count, NULL);
 }

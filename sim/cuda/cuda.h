@@ -3,7 +3,7 @@
  * The part of the CUDA 13.0 driver API that NCCL programs and rankwatch's plugin use: same names, values, types and
  * layouts as CUDA's own cuda.h, so that a program compiles against either. Written from the documented interface;
  * tests/unit/sim/cuda_header_check.c holds both headers to the same facts. What the functions do here, and what they
- * do not, is in docs/stand-in.md. Per-thread default stream builds (_ptsz, _ptds names) are not offered.
+ * do not, is in docs/stand-in.md.
  */
 #ifndef __cuda_cuda_h__
 #define __cuda_cuda_h__
@@ -31,25 +31,33 @@ typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphNode_st *CUgraphNode;
-typedef struct CUgraphEdgeData_st CUgraphEdgeData;
+typedef struct CUgraphExec_st *CUgraphExec;
+typedef struct CUuserObject_st *CUuserObject;
 typedef struct CUctxCreateParams_st CUctxCreateParams;
 typedef void(CUDA_CB *CUhostFn)(void *userData);
+
+typedef struct CUgraphEdgeData_st {
+	unsigned char from_port;
+	unsigned char to_port;
+	unsigned char type;
+	unsigned char reserved[5];
+} CUgraphEdgeData;
 
 typedef struct CUuuid_st {
 	char bytes[16];
 } CUuuid;
 
-#define CU_STREAM_LEGACY	       ((CUstream)0x1)
-#define CU_STREAM_PER_THREAD	       ((CUstream)0x2)
-#define CU_MEMHOSTALLOC_PORTABLE       0x01
-#define CU_MEMHOSTALLOC_DEVICEMAP      0x02
-#define CU_MEMHOSTALLOC_WRITECOMBINED  0x04
-#define CU_MEMHOSTREGISTER_PORTABLE    0x01
-#define CU_MEMHOSTREGISTER_DEVICEMAP   0x02
-#define CU_MEMHOSTREGISTER_IOMEMORY    0x04
-#define CU_MEMHOSTREGISTER_READ_ONLY   0x08
-#define CU_DEVICE_CPU		       ((CUdevice)-1)
-#define CU_DEVICE_INVALID	       ((CUdevice)-2)
+#define CU_STREAM_LEGACY              ((CUstream)0x1)
+#define CU_STREAM_PER_THREAD          ((CUstream)0x2)
+#define CU_MEMHOSTALLOC_PORTABLE      0x01
+#define CU_MEMHOSTALLOC_DEVICEMAP     0x02
+#define CU_MEMHOSTALLOC_WRITECOMBINED 0x04
+#define CU_MEMHOSTREGISTER_PORTABLE   0x01
+#define CU_MEMHOSTREGISTER_DEVICEMAP  0x02
+#define CU_MEMHOSTREGISTER_IOMEMORY   0x04
+#define CU_MEMHOSTREGISTER_READ_ONLY  0x08
+#define CU_DEVICE_CPU                 ((CUdevice)-1)
+#define CU_DEVICE_INVALID             ((CUdevice)-2)
 
 typedef enum cudaError_enum {
 	CUDA_SUCCESS = 0,
@@ -61,16 +69,36 @@ typedef enum cudaError_enum {
 	CUDA_ERROR_INVALID_IMAGE = 200,
 	CUDA_ERROR_INVALID_CONTEXT = 201,
 	CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+	CUDA_ERROR_ECC_UNCORRECTABLE = 214,
 	CUDA_ERROR_INVALID_PTX = 218,
 	CUDA_ERROR_SHARED_OBJECT_INIT_FAILED = 303,
 	CUDA_ERROR_OPERATING_SYSTEM = 304,
 	CUDA_ERROR_INVALID_HANDLE = 400,
+	CUDA_ERROR_ILLEGAL_STATE = 401,
 	CUDA_ERROR_NOT_FOUND = 500,
 	CUDA_ERROR_NOT_READY = 600,
+	CUDA_ERROR_ILLEGAL_ADDRESS = 700,
+	CUDA_ERROR_LAUNCH_TIMEOUT = 702,
+	CUDA_ERROR_ASSERT = 710,
 	CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = 712,
 	CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = 713,
+	CUDA_ERROR_HARDWARE_STACK_ERROR = 714,
+	CUDA_ERROR_ILLEGAL_INSTRUCTION = 715,
+	CUDA_ERROR_MISALIGNED_ADDRESS = 716,
+	CUDA_ERROR_INVALID_ADDRESS_SPACE = 717,
+	CUDA_ERROR_INVALID_PC = 718,
 	CUDA_ERROR_LAUNCH_FAILED = 719,
+	CUDA_ERROR_NOT_PERMITTED = 800,
 	CUDA_ERROR_NOT_SUPPORTED = 801,
+	CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
+	CUDA_ERROR_STREAM_CAPTURE_INVALIDATED = 901,
+	CUDA_ERROR_STREAM_CAPTURE_MERGE = 902,
+	CUDA_ERROR_STREAM_CAPTURE_UNMATCHED = 903,
+	CUDA_ERROR_STREAM_CAPTURE_UNJOINED = 904,
+	CUDA_ERROR_STREAM_CAPTURE_ISOLATION = 905,
+	CUDA_ERROR_STREAM_CAPTURE_IMPLICIT = 906,
+	CUDA_ERROR_CAPTURED_EVENT = 907,
+	CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD = 908,
 	CUDA_ERROR_UNKNOWN = 999
 } CUresult;
 
@@ -201,6 +229,40 @@ typedef enum CUstreamCaptureMode_enum {
 	CU_STREAM_CAPTURE_MODE_RELAXED = 2
 } CUstreamCaptureMode;
 
+typedef enum CUstreamUpdateCaptureDependencies_flags_enum {
+	CU_STREAM_ADD_CAPTURE_DEPENDENCIES = 0x0,
+	CU_STREAM_SET_CAPTURE_DEPENDENCIES = 0x1
+} CUstreamUpdateCaptureDependencies_flags;
+
+typedef enum CUevent_record_flags_enum {
+	CU_EVENT_RECORD_DEFAULT = 0x0,
+	CU_EVENT_RECORD_EXTERNAL = 0x1
+} CUevent_record_flags;
+
+typedef enum CUevent_wait_flags_enum { CU_EVENT_WAIT_DEFAULT = 0x0, CU_EVENT_WAIT_EXTERNAL = 0x1 } CUevent_wait_flags;
+
+typedef enum CUgraphNodeType_enum {
+	CU_GRAPH_NODE_TYPE_KERNEL = 0,
+	CU_GRAPH_NODE_TYPE_MEMCPY = 1,
+	CU_GRAPH_NODE_TYPE_MEMSET = 2,
+	CU_GRAPH_NODE_TYPE_HOST = 3,
+	CU_GRAPH_NODE_TYPE_GRAPH = 4,
+	CU_GRAPH_NODE_TYPE_EMPTY = 5,
+	CU_GRAPH_NODE_TYPE_WAIT_EVENT = 6,
+	CU_GRAPH_NODE_TYPE_EVENT_RECORD = 7,
+	CU_GRAPH_NODE_TYPE_BATCH_MEM_OP = 12
+} CUgraphNodeType;
+
+typedef enum CUgraphInstantiate_flags_enum {
+	CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH = 1,
+	CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD = 2,
+	CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH = 4,
+	CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY = 8
+} CUgraphInstantiate_flags;
+
+typedef enum CUuserObject_flags_enum { CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1 } CUuserObject_flags;
+typedef enum CUuserObjectRetain_flags_enum { CU_GRAPH_USER_OBJECT_MOVE = 1 } CUuserObjectRetain_flags;
+
 typedef enum CUlaunchAttributeID_enum { CU_LAUNCH_ATTRIBUTE_IGNORE = 0 } CUlaunchAttributeID;
 
 typedef union CUlaunchAttributeValue_union {
@@ -236,37 +298,71 @@ typedef enum CUdriverProcAddressQueryResult_enum {
 	CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2
 } CUdriverProcAddressQueryResult;
 
-#define cuDeviceTotalMem	  cuDeviceTotalMem_v2
-#define cuDeviceGetUuid		  cuDeviceGetUuid_v2
-#define cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2
-#define cuCtxCreate		  cuCtxCreate_v4
-#define cuCtxDestroy		  cuCtxDestroy_v2
-#define cuCtxPushCurrent	  cuCtxPushCurrent_v2
-#define cuCtxPopCurrent		  cuCtxPopCurrent_v2
-#define cuMemGetInfo		  cuMemGetInfo_v2
-#define cuMemAlloc		  cuMemAlloc_v2
-#define cuMemFree		  cuMemFree_v2
-#define cuMemAllocHost		  cuMemAllocHost_v2
-#define cuMemHostGetDevicePointer cuMemHostGetDevicePointer_v2
-#define cuMemHostRegister	  cuMemHostRegister_v2
-#define cuMemcpyHtoD		  cuMemcpyHtoD_v2
-#define cuMemcpyDtoH		  cuMemcpyDtoH_v2
-#define cuMemcpyDtoD		  cuMemcpyDtoD_v2
-#define cuMemcpyHtoDAsync	  cuMemcpyHtoDAsync_v2
-#define cuMemcpyDtoHAsync	  cuMemcpyDtoHAsync_v2
-#define cuMemcpyDtoDAsync	  cuMemcpyDtoDAsync_v2
-#define cuMemsetD8		  cuMemsetD8_v2
-#define cuMemsetD32		  cuMemsetD32_v2
-#define cuStreamDestroy		  cuStreamDestroy_v2
-#define cuStreamGetCaptureInfo	  cuStreamGetCaptureInfo_v3
-#define cuStreamWriteValue32	  cuStreamWriteValue32_v2
-#define cuStreamWaitValue32	  cuStreamWaitValue32_v2
-#define cuStreamWriteValue64	  cuStreamWriteValue64_v2
-#define cuStreamWaitValue64	  cuStreamWaitValue64_v2
-#define cuStreamBatchMemOp	  cuStreamBatchMemOp_v2
-#define cuEventDestroy		  cuEventDestroy_v2
-#define cuEventElapsedTime	  cuEventElapsedTime_v2
-#define cuGetProcAddress	  cuGetProcAddress_v2
+/* A program built for per-thread default streams means CU_STREAM_PER_THREAD by stream 0. */
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+#define SIM_CUDA_PTDS(function) function##_ptds
+#define SIM_CUDA_PTSZ(function) function##_ptsz
+#define cuMemcpy                cuMemcpy_ptds
+#define cuStreamGetPriority     cuStreamGetPriority_ptsz
+#define cuStreamGetId           cuStreamGetId_ptsz
+#define cuStreamGetFlags        cuStreamGetFlags_ptsz
+#define cuStreamGetDevice       cuStreamGetDevice_ptsz
+#define cuStreamGetCtx          cuStreamGetCtx_ptsz
+#define cuStreamWaitEvent       cuStreamWaitEvent_ptsz
+#define cuStreamEndCapture      cuStreamEndCapture_ptsz
+#define cuStreamIsCapturing     cuStreamIsCapturing_ptsz
+#define cuStreamQuery           cuStreamQuery_ptsz
+#define cuStreamSynchronize     cuStreamSynchronize_ptsz
+#define cuEventRecord           cuEventRecord_ptsz
+#define cuEventRecordWithFlags  cuEventRecordWithFlags_ptsz
+#define cuLaunchKernel          cuLaunchKernel_ptsz
+#define cuLaunchKernelEx        cuLaunchKernelEx_ptsz
+#define cuLaunchHostFunc        cuLaunchHostFunc_ptsz
+#define cuGraphUpload           cuGraphUpload_ptsz
+#define cuGraphLaunch           cuGraphLaunch_ptsz
+#define cuMemcpyAsync           cuMemcpyAsync_ptsz
+#define cuMemsetD8Async         cuMemsetD8Async_ptsz
+#define cuMemsetD32Async        cuMemsetD32Async_ptsz
+#else
+#define SIM_CUDA_PTDS(function) function
+#define SIM_CUDA_PTSZ(function) function
+#endif
+
+#define cuDeviceTotalMem                  cuDeviceTotalMem_v2
+#define cuDeviceGetUuid                   cuDeviceGetUuid_v2
+#define cuDevicePrimaryCtxRelease         cuDevicePrimaryCtxRelease_v2
+#define cuCtxCreate                       cuCtxCreate_v4
+#define cuCtxDestroy                      cuCtxDestroy_v2
+#define cuCtxPushCurrent                  cuCtxPushCurrent_v2
+#define cuCtxPopCurrent                   cuCtxPopCurrent_v2
+#define cuMemGetInfo                      cuMemGetInfo_v2
+#define cuMemAlloc                        cuMemAlloc_v2
+#define cuMemFree                         cuMemFree_v2
+#define cuMemAllocHost                    cuMemAllocHost_v2
+#define cuMemHostGetDevicePointer         cuMemHostGetDevicePointer_v2
+#define cuMemHostRegister                 cuMemHostRegister_v2
+#define cuMemcpyHtoD                      SIM_CUDA_PTDS(cuMemcpyHtoD_v2)
+#define cuMemcpyDtoH                      SIM_CUDA_PTDS(cuMemcpyDtoH_v2)
+#define cuMemcpyDtoD                      SIM_CUDA_PTDS(cuMemcpyDtoD_v2)
+#define cuMemcpyHtoDAsync                 SIM_CUDA_PTSZ(cuMemcpyHtoDAsync_v2)
+#define cuMemcpyDtoHAsync                 SIM_CUDA_PTSZ(cuMemcpyDtoHAsync_v2)
+#define cuMemcpyDtoDAsync                 SIM_CUDA_PTSZ(cuMemcpyDtoDAsync_v2)
+#define cuMemsetD8                        SIM_CUDA_PTDS(cuMemsetD8_v2)
+#define cuMemsetD32                       SIM_CUDA_PTDS(cuMemsetD32_v2)
+#define cuStreamDestroy                   cuStreamDestroy_v2
+#define cuStreamGetCaptureInfo            SIM_CUDA_PTSZ(cuStreamGetCaptureInfo_v3)
+#define cuStreamWriteValue32              SIM_CUDA_PTSZ(cuStreamWriteValue32_v2)
+#define cuStreamWaitValue32               SIM_CUDA_PTSZ(cuStreamWaitValue32_v2)
+#define cuStreamWriteValue64              SIM_CUDA_PTSZ(cuStreamWriteValue64_v2)
+#define cuStreamWaitValue64               SIM_CUDA_PTSZ(cuStreamWaitValue64_v2)
+#define cuStreamBatchMemOp                SIM_CUDA_PTSZ(cuStreamBatchMemOp_v2)
+#define cuStreamBeginCapture              SIM_CUDA_PTSZ(cuStreamBeginCapture_v2)
+#define cuStreamUpdateCaptureDependencies SIM_CUDA_PTSZ(cuStreamUpdateCaptureDependencies_v2)
+#define cuGraphInstantiate                cuGraphInstantiateWithFlags
+#define cuGraphNodeGetDependencies        cuGraphNodeGetDependencies_v2
+#define cuEventDestroy                    cuEventDestroy_v2
+#define cuEventElapsedTime                cuEventElapsedTime_v2
+#define cuGetProcAddress                  cuGetProcAddress_v2
 
 #pragma GCC visibility push(default)
 
@@ -310,13 +406,39 @@ CUresult CUDAAPI cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus 
 					const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out);
 CUresult CUDAAPI cuStreamGetCtx(CUstream hStream, CUcontext *pctx);
 CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
+CUresult CUDAAPI cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMode mode);
+CUresult CUDAAPI cuStreamEndCapture(CUstream hStream, CUgraph *phGraph);
+CUresult CUDAAPI cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *dependencies,
+						   const CUgraphEdgeData *dependencyData, size_t numDependencies,
+						   unsigned int flags);
+CUresult CUDAAPI cuStreamGetPriority(CUstream hStream, int *priority);
+CUresult CUDAAPI cuStreamGetFlags(CUstream hStream, unsigned int *flags);
+CUresult CUDAAPI cuStreamGetId(CUstream hStream, unsigned long long *streamId);
+CUresult CUDAAPI cuStreamGetDevice(CUstream hStream, CUdevice *device);
 
 CUresult CUDAAPI cuEventCreate(CUevent *phEvent, unsigned int Flags);
 CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream);
+CUresult CUDAAPI cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags);
 CUresult CUDAAPI cuEventQuery(CUevent hEvent);
 CUresult CUDAAPI cuEventSynchronize(CUevent hEvent);
 CUresult CUDAAPI cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd);
 CUresult CUDAAPI cuEventDestroy(CUevent hEvent);
+
+CUresult CUDAAPI cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph, unsigned long long flags);
+CUresult CUDAAPI cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream);
+CUresult CUDAAPI cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream);
+CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec hGraphExec);
+CUresult CUDAAPI cuGraphDestroy(CUgraph hGraph);
+CUresult CUDAAPI cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes);
+CUresult CUDAAPI cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type);
+CUresult CUDAAPI cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies, CUgraphEdgeData *edgeData,
+					    size_t *numDependencies);
+CUresult CUDAAPI cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy, unsigned int initialRefcount,
+				    unsigned int flags);
+CUresult CUDAAPI cuUserObjectRetain(CUuserObject object, unsigned int count);
+CUresult CUDAAPI cuUserObjectRelease(CUuserObject object, unsigned int count);
+CUresult CUDAAPI cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count, unsigned int flags);
+CUresult CUDAAPI cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count);
 
 CUresult CUDAAPI cuMemGetInfo(size_t *free, size_t *total);
 CUresult CUDAAPI cuMemAlloc(CUdeviceptr *dptr, size_t bytesize);
@@ -352,8 +474,8 @@ CUresult CUDAAPI cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstrea
 				    unsigned int flags);
 
 CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image);
-CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
-				    CUjit_option *options, void **optionValues);
+CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions, CUjit_option *options,
+				    void **optionValues);
 CUresult CUDAAPI cuModuleUnload(CUmodule hmod);
 CUresult CUDAAPI cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name);
 CUresult CUDAAPI cuFuncLoad(CUfunction function);

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "context.h"
+#include "fault.h"
 
 #define DEVICES_DEFAULT 8
 #define FIRST_PCI_BUS   0x10
@@ -60,19 +62,21 @@ CUresult device_check(CUdevice device)
 	return device >= 0 && device < device_count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
-CUresult cuInit(unsigned int flags)
+CUresult sim_cuInit(unsigned int flags)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	if (flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_once(&once, initialise);
+	if (!fault_rules_are_right())
+		return CUDA_ERROR_UNKNOWN;
 	if (atomic_load(&forked))
 		return CUDA_ERROR_NOT_INITIALIZED;
 	return device_count ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
 }
 
-CUresult cuDriverGetVersion(int *version)
+CUresult sim_cuDriverGetVersion(int *version)
 {
 	if (!version)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -80,7 +84,7 @@ CUresult cuDriverGetVersion(int *version)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGet(CUdevice *device, int ordinal)
+CUresult sim_cuDeviceGet(CUdevice *device, int ordinal)
 {
 	CUresult result = device_check(ordinal);
 
@@ -89,7 +93,7 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal)
 	return result;
 }
 
-CUresult cuDeviceGetCount(int *count)
+CUresult sim_cuDeviceGetCount(int *count)
 {
 	CUresult result = device_ready();
 
@@ -98,7 +102,7 @@ CUresult cuDeviceGetCount(int *count)
 	return result;
 }
 
-CUresult cuDeviceGetName(char *name, int len, CUdevice device)
+CUresult sim_cuDeviceGetName(char *name, int len, CUdevice device)
 {
 	CUresult result = device_check(device);
 
@@ -109,7 +113,7 @@ CUresult cuDeviceGetName(char *name, int len, CUdevice device)
 	return result;
 }
 
-CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
+CUresult sim_cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
 {
 	CUresult result = device_check(device);
 
@@ -120,7 +124,7 @@ CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetPCIBusId(char *text, int len, CUdevice device)
+CUresult sim_cuDeviceGetPCIBusId(char *text, int len, CUdevice device)
 {
 	CUresult result = device_check(device);
 
@@ -155,7 +159,7 @@ static const struct {
 	{ CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, 1 },
 };
 
-CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+CUresult sim_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
 	CUresult result = device_check(device);
 
@@ -174,7 +178,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 	return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
+CUresult sim_cuDeviceTotalMem(size_t *bytes, CUdevice device)
 {
 	CUresult result = device_check(device);
 

@@ -2,6 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "callback.h"
+#include "calls.h"
+#include "context.h"
 #include "module.h"
 #include "stream.h"
 
@@ -24,8 +27,14 @@ static void run_kernel(void *payload)
 	struct launch *launch = payload;
 
 	launch->run(launch->arguments->params, &launch->launch);
-	free(launch->arguments);
 }
+
+static void drop_kernel(void *payload)
+{
+	free(((struct launch *)payload)->arguments);
+}
+
+static const struct task_kind kernel_task = { CU_GRAPH_NODE_TYPE_KERNEL, run_kernel, drop_kernel };
 
 static size_t aligned(size_t size)
 {
@@ -49,7 +58,7 @@ static struct arguments *arguments_copy(const struct cpu_module_kernel *kernel, 
 	return arguments;
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params, void **extra)
+CUresult sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params, void **extra)
 {
 	CUstream stream;
 
@@ -77,15 +86,15 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
 	launch.arguments = arguments_copy(kernel, params);
 	if (!launch.arguments)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	result = stream_submit(stream, run_kernel, &launch, sizeof(launch), NULL);
+	result = stream_submit(stream, &kernel_task, &launch, sizeof(launch), NULL);
 	if (result != CUDA_SUCCESS)
 		free(launch.arguments);
 	return result;
 }
 
-CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
-			unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
-			CUstream stream, void **params, void **extra)
+CUresult sim_cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+			    unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
+			    CUstream stream, void **params, void **extra)
 {
 	CUlaunchConfig config = {
 		.gridDimX = grid_x,
@@ -98,27 +107,31 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
 		.hStream = stream,
 	};
 
-	return cuLaunchKernelEx(&config, function, params, extra);
+	return sim_cuLaunchKernelEx(&config, function, params, extra);
 }
 
 struct host_call {
 	CUhostFn run;
 	void *argument;
+	struct callback_thread *thread;
 };
 
 static void run_host(void *payload)
 {
 	struct host_call *call = payload;
 
-	call->run(call->argument);
+	callback_run(call->thread, call->run, call->argument);
 }
 
-CUresult cuLaunchHostFunc(CUstream handle, CUhostFn run, void *argument)
+static const struct task_kind host_task = { CU_GRAPH_NODE_TYPE_HOST, run_host, NULL };
+
+CUresult sim_cuLaunchHostFunc(CUstream handle, CUhostFn run, void *argument)
 {
 	CUstream stream;
 	CUresult result = run ? stream_resolve(handle, &stream) : CUDA_ERROR_INVALID_VALUE;
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	return stream_submit(stream, run_host, &(struct host_call){ run, argument }, sizeof(struct host_call), NULL);
+	struct host_call call = { run, argument, stream->context->callbacks };
+	return stream_submit(stream, &host_task, &call, sizeof(call), NULL);
 }

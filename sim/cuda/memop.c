@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "calls.h"
 #include "memory.h"
 #include "stream.h"
 
@@ -89,6 +90,9 @@ static void run_wait(void *payload)
 	atomic_fetch_sub(&waiters, 1);
 }
 
+static const struct task_kind write_task = { CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, run_write, NULL };
+static const struct task_kind wait_task = { CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, run_wait, NULL };
+
 static void make_condition(void)
 {
 	pthread_condattr_t attributes;
@@ -114,34 +118,35 @@ static CUresult memop_submit(CUstream handle, const struct memop *op)
 	if ((uintptr_t)op->address % width || !memory_find((uintptr_t)op->address, width, &range))
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_once(&once, make_condition);
-	return stream_submit(stream, write ? run_write : run_wait, op, sizeof(*op), NULL);
+	return stream_submit(stream, write ? &write_task : &wait_task, op, sizeof(*op), NULL);
 }
 
-CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags)
+CUresult sim_cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags)
 {
 	return memop_submit(
 	    stream, &(struct memop){ CU_STREAM_MEM_OP_WRITE_VALUE_32, flags, (void *)(uintptr_t)address, value });
 }
 
-CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags)
+CUresult sim_cuStreamWriteValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags)
 {
 	return memop_submit(
 	    stream, &(struct memop){ CU_STREAM_MEM_OP_WRITE_VALUE_64, flags, (void *)(uintptr_t)address, value });
 }
 
-CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags)
+CUresult sim_cuStreamWaitValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags)
 {
 	return memop_submit(
 	    stream, &(struct memop){ CU_STREAM_MEM_OP_WAIT_VALUE_32, flags, (void *)(uintptr_t)address, value });
 }
 
-CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags)
+CUresult sim_cuStreamWaitValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags)
 {
 	return memop_submit(
 	    stream, &(struct memop){ CU_STREAM_MEM_OP_WAIT_VALUE_64, flags, (void *)(uintptr_t)address, value });
 }
 
-CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *params, unsigned int flags)
+CUresult sim_cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *params,
+				unsigned int flags)
 {
 	CUresult result = CUDA_SUCCESS;
 

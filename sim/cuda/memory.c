@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "calls.h"
 #include "context.h"
 #include "device.h"
 
@@ -118,7 +119,7 @@ static CUresult range_unmap(CUdeviceptr base, enum memory_kind kind)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuMemAlloc(CUdeviceptr *pointer, size_t size)
+CUresult sim_cuMemAlloc(CUdeviceptr *pointer, size_t size)
 {
 	void *base;
 	CUresult result = pointer ? range_map(&base, size, MEMORY_DEVICE) : CUDA_ERROR_INVALID_VALUE;
@@ -128,24 +129,24 @@ CUresult cuMemAlloc(CUdeviceptr *pointer, size_t size)
 	return result;
 }
 
-CUresult cuMemFree(CUdeviceptr pointer)
+CUresult sim_cuMemFree(CUdeviceptr pointer)
 {
 	return range_unmap(pointer, MEMORY_DEVICE);
 }
 
-CUresult cuMemHostAlloc(void **pointer, size_t size, unsigned int flags)
+CUresult sim_cuMemHostAlloc(void **pointer, size_t size, unsigned int flags)
 {
 	if (flags & ~(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED))
 		return CUDA_ERROR_INVALID_VALUE;
 	return range_map(pointer, size, MEMORY_PINNED);
 }
 
-CUresult cuMemAllocHost(void **pointer, size_t size)
+CUresult sim_cuMemAllocHost(void **pointer, size_t size)
 {
-	return cuMemHostAlloc(pointer, size, 0);
+	return sim_cuMemHostAlloc(pointer, size, 0);
 }
 
-CUresult cuMemFreeHost(void *pointer)
+CUresult sim_cuMemFreeHost(void *pointer)
 {
 	return range_unmap((uintptr_t)pointer, MEMORY_PINNED);
 }
@@ -161,7 +162,7 @@ static bool is_mapped(const void *base, size_t size)
 	return mapped;
 }
 
-CUresult cuMemHostRegister(void *base, size_t size, unsigned int flags)
+CUresult sim_cuMemHostRegister(void *base, size_t size, unsigned int flags)
 {
 	CUcontext context;
 	CUresult result = context_current(&context);
@@ -173,7 +174,7 @@ CUresult cuMemHostRegister(void *base, size_t size, unsigned int flags)
 	return range_add(base, size, MEMORY_REGISTERED, context);
 }
 
-CUresult cuMemHostUnregister(void *base)
+CUresult sim_cuMemHostUnregister(void *base)
 {
 	struct memory_range range;
 	CUresult result = device_ready();
@@ -184,7 +185,7 @@ CUresult cuMemHostUnregister(void *base)
 									: CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }
 
-CUresult cuMemHostGetDevicePointer(CUdeviceptr *device, void *host, unsigned int flags)
+CUresult sim_cuMemHostGetDevicePointer(CUdeviceptr *device, void *host, unsigned int flags)
 {
 	struct memory_range range;
 
@@ -194,7 +195,7 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr *device, void *host, unsigned int
 	return CUDA_SUCCESS;
 }
 
-CUresult cuMemGetInfo(size_t *left, size_t *total)
+CUresult sim_cuMemGetInfo(size_t *left, size_t *total)
 {
 	CUcontext context;
 	CUresult result = context_current(&context);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "context.h"
 
 struct CUmod_st {
@@ -83,7 +84,7 @@ static bool looks_like_ptx(const char *text)
 	return text[0] == '.' || (text[0] == '/' && (text[1] == '/' || text[1] == '*'));
 }
 
-CUresult cuModuleLoadData(CUmodule *module, const void *image)
+CUresult sim_cuModuleLoadData(CUmodule *module, const void *image)
 {
 	CUcontext context;
 	CUresult result = context_current(&context);
@@ -97,15 +98,15 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image)
 	return looks_like_ptx(image) ? load_ptx(module, image) : CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
-CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count, CUjit_option *options,
-			    void **values)
+CUresult sim_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count, CUjit_option *options,
+				void **values)
 {
 	(void)count, (void)options, (void)values;
-	return cuModuleLoadData(module, image);
+	return sim_cuModuleLoadData(module, image);
 }
 
 /* Queued launches have copied what they need. */
-CUresult cuModuleUnload(CUmodule module)
+CUresult sim_cuModuleUnload(CUmodule module)
 {
 	if (!module)
 		return CUDA_ERROR_INVALID_HANDLE;
@@ -113,7 +114,7 @@ CUresult cuModuleUnload(CUmodule module)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+CUresult sim_cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
 	if (!function || !module || !name)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -126,12 +127,12 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 	return CUDA_ERROR_NOT_FOUND;
 }
 
-CUresult cuFuncLoad(CUfunction function)
+CUresult sim_cuFuncLoad(CUfunction function)
 {
 	return function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
+CUresult sim_cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
 {
 	if (!value || !function)
 		return CUDA_ERROR_INVALID_VALUE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdint.h>
 
+#include "calls.h"
 #include "context.h"
 #include "device.h"
 #include "memory.h"
@@ -47,7 +48,7 @@ static CUresult range_attribute(void *data, CUpointer_attribute attribute, CUdev
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr pointer)
+CUresult sim_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr pointer)
 {
 	struct memory_range range;
 	CUresult result = device_ready();
@@ -60,7 +61,8 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
 }
 
 /* Unlike the single form this one succeeds for memory the driver does not know: its answers are then 0. */
-CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **data, CUdeviceptr pointer)
+CUresult sim_cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **data,
+				    CUdeviceptr pointer)
 {
 	CUresult result = device_ready();
 
@@ -71,7 +73,7 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attribu
 			      attributes[i] == CU_POINTER_ATTRIBUTE_IS_MANAGED ||
 			      attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL ||
 			      attributes[i] == CU_POINTER_ATTRIBUTE_MAPPED;
-		if (cuPointerGetAttribute(data[i], attributes[i], pointer) == CUDA_SUCCESS)
+		if (sim_cuPointerGetAttribute(data[i], attributes[i], pointer) == CUDA_SUCCESS)
 			continue;
 		if (narrow)
 			*(int *)data[i] = attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL ? CU_DEVICE_INVALID : 0;

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture.h"
 #include "context.h"
 
 CUstream stream_new(CUcontext context, unsigned int flags, int priority)
 {
+	static _Atomic uint64_t ids;
 	CUstream stream = calloc(1, sizeof(*stream));
 
 	if (!stream)
@@ -19,6 +21,7 @@ CUstream stream_new(CUcontext context, unsigned int flags, int priority)
 	stream->non_blocking = flags & CU_STREAM_NON_BLOCKING;
 	stream->priority = priority;
 	stream->references = 1;
+	stream->id = atomic_fetch_add(&ids, 1) + 1;
 	pthread_mutex_init(&stream->lock, NULL);
 	pthread_cond_init(&stream->work, NULL);
 	pthread_cond_init(&stream->moved, NULL);
@@ -56,6 +59,7 @@ static void context_unlist(CUstream stream)
 void stream_close(CUstream stream)
 {
 	context_unlist(stream);
+	capture_forget(stream);
 	pthread_mutex_lock(&stream->lock);
 	stream->closing = true;
 	pthread_cond_signal(&stream->work);
@@ -74,7 +78,9 @@ static void *stream_main(void *argument)
 			break;
 		struct stream_task *task = &stream->queue[stream->completed % STREAM_QUEUE];
 		pthread_mutex_unlock(&stream->lock);
-		task->run(task->payload);
+		task->kind->run(task->payload);
+		if (task->kind->drop)
+			task->kind->drop(task->payload);
 		pthread_mutex_lock(&stream->lock);
 		stream->completed++;
 		pthread_cond_broadcast(&stream->moved);
@@ -105,7 +111,8 @@ static CUresult stream_start(CUstream stream)
 	return CUDA_SUCCESS;
 }
 
-static CUresult stream_push(CUstream stream, stream_run *run, const void *payload, size_t size, struct stream_point *at)
+static CUresult stream_push(CUstream stream, const struct task_kind *kind, const void *payload, size_t size,
+			    struct stream_point *at)
 {
 	CUresult result = CUDA_SUCCESS;
 
@@ -119,7 +126,7 @@ static CUresult stream_push(CUstream stream, stream_run *run, const void *payloa
 	while (stream->submitted - stream->completed == STREAM_QUEUE)
 		pthread_cond_wait(&stream->moved, &stream->lock);
 	struct stream_task *task = &stream->queue[stream->submitted % STREAM_QUEUE];
-	task->run = run;
+	task->kind = kind;
 	memcpy(task->payload, payload, size);
 	stream->submitted++;
 	if (at) {
@@ -136,8 +143,14 @@ static void run_wait(void *payload)
 	struct stream_point *point = payload;
 
 	stream_point_wait(point);
-	stream_point_drop(point);
 }
+
+static void drop_wait(void *payload)
+{
+	stream_point_drop(payload);
+}
+
+static const struct task_kind wait_task = { CU_GRAPH_NODE_TYPE_EMPTY, run_wait, drop_wait };
 
 static CUresult push_wait(CUstream stream, struct stream_point *point)
 {
@@ -146,7 +159,7 @@ static CUresult push_wait(CUstream stream, struct stream_point *point)
 		stream_point_drop(point);
 		return CUDA_SUCCESS;
 	}
-	CUresult result = stream_push(stream, run_wait, point, sizeof(*point), NULL);
+	CUresult result = stream_push(stream, &wait_task, point, sizeof(*point), NULL);
 	if (result != CUDA_SUCCESS)
 		stream_point_drop(point);
 	return result;
@@ -183,11 +196,18 @@ static CUresult legacy_order(CUstream stream)
 	return push_wait(stream, &last);
 }
 
-CUresult stream_submit(CUstream stream, stream_run *run, const void *payload, size_t size, struct stream_point *at)
+CUresult stream_submit(CUstream stream, const struct task_kind *kind, const void *payload, size_t size,
+		       struct stream_point *at)
 {
-	CUresult result = legacy_order(stream);
+	bool captured;
+	CUresult result = capture_task(stream, kind, payload, size, &captured);
 
-	return result == CUDA_SUCCESS ? stream_push(stream, run, payload, size, at) : result;
+	if (at)
+		*at = (struct stream_point){ 0 };
+	if (result != CUDA_SUCCESS || captured)
+		return result;
+	result = legacy_order(stream);
+	return result == CUDA_SUCCESS ? stream_push(stream, kind, payload, size, at) : result;
 }
 
 CUresult stream_submit_wait(CUstream stream, struct stream_point *point)

@@ -13,13 +13,21 @@
 
 #include <cuda.h>
 
+#include "node_set.h"
+
 #define STREAM_QUEUE         1024 /* a full queue makes the submitter wait, as a GPU's launch queue does */
 #define STREAM_PAYLOAD_BYTES 112
 
-typedef void stream_run(void *payload);
+/* What a task does. Under capture it becomes a graph's node: run is called at every replay and leaves the payload as it
+ * is; drop, once in the end, releases what the payload owns (NULL: nothing). */
+struct task_kind {
+	CUgraphNodeType node;
+	void (*run)(void *payload);
+	void (*drop)(void *payload);
+};
 
 struct stream_task {
-	stream_run *run;
+	const struct task_kind *kind;
 	_Alignas(16) unsigned char payload[STREAM_PAYLOAD_BYTES];
 };
 
@@ -34,6 +42,10 @@ struct CUstream_st {
 	pthread_cond_t moved; /* others wait: completed grew */
 	uint64_t submitted, completed;
 	bool started, closing;
+	uint64_t id;
+	struct capture *capture; /* this and the next two belong to capture.c */
+	CUstream next_captured;
+	struct node_set after;
 	struct stream_task queue[STREAM_QUEUE];
 };
 
@@ -52,11 +64,19 @@ void stream_close(CUstream stream);
 /* What a handle means on the calling thread: 0 and CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, or itself. */
 CUresult stream_resolve(CUstream handle, CUstream *stream);
 
+/* Does nothing: a place in the order. */
+extern const struct task_kind stream_nothing;
+
+/* Whether stream 0 means the thread's own stream in the calling thread's present call. */
+void stream_zero_is_per_thread(bool is);
+
 /*
- * Queues run(payload) and, before it, the waits that the legacy default stream demands. Copies size bytes. May block
- * while the queue is full. at (may be NULL) receives the point of the task; the caller drops it.
+ * Queues the task and, before it, the waits that the legacy default stream demands; while the stream is captured, adds
+ * it to the graph instead. Copies size bytes and takes over what the payload owns. May block while the queue is full. at
+ * (may be NULL) receives the point of the task, the caller drops it; of a captured task there is none.
  */
-CUresult stream_submit(CUstream stream, stream_run *run, const void *payload, size_t size, struct stream_point *at);
+CUresult stream_submit(CUstream stream, const struct task_kind *kind, const void *payload, size_t size,
+		       struct stream_point *at);
 /* Makes later work of the stream wait for the point; takes the point over. */
 CUresult stream_submit_wait(CUstream stream, struct stream_point *point);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
+#include "calls.h"
+#include "capture.h"
 #include "context.h"
 #include "stream.h"
 
@@ -62,6 +64,13 @@ static CUresult thread_stream(CUcontext context, CUstream *stream)
 	return CUDA_SUCCESS;
 }
 
+static _Thread_local bool zero_is_per_thread;
+
+void stream_zero_is_per_thread(bool is)
+{
+	zero_is_per_thread = is;
+}
+
 CUresult stream_resolve(CUstream handle, CUstream *stream)
 {
 	CUcontext context;
@@ -69,6 +78,8 @@ CUresult stream_resolve(CUstream handle, CUstream *stream)
 
 	if (result == CUDA_ERROR_NOT_INITIALIZED)
 		return result;
+	if (!handle && zero_is_per_thread)
+		handle = CU_STREAM_PER_THREAD;
 	if (handle && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD) {
 		*stream = handle;
 		return CUDA_SUCCESS;
@@ -81,7 +92,7 @@ CUresult stream_resolve(CUstream handle, CUstream *stream)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuStreamCreateWithPriority(CUstream *handle, unsigned int flags, int priority)
+CUresult sim_cuStreamCreateWithPriority(CUstream *handle, unsigned int flags, int priority)
 {
 	CUcontext context;
 	CUresult result = context_current(&context);
@@ -90,6 +101,9 @@ CUresult cuStreamCreateWithPriority(CUstream *handle, unsigned int flags, int pr
 		return result;
 	if (!handle || flags & ~(unsigned int)CU_STREAM_NON_BLOCKING)
 		return CUDA_ERROR_INVALID_VALUE;
+	priority = priority > CONTEXT_PRIORITY_LEAST      ? CONTEXT_PRIORITY_LEAST
+		   : priority < CONTEXT_PRIORITY_GREATEST ? CONTEXT_PRIORITY_GREATEST
+							  : priority;
 	*handle = stream_new(context, flags, priority);
 	if (!*handle)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -97,12 +111,12 @@ CUresult cuStreamCreateWithPriority(CUstream *handle, unsigned int flags, int pr
 	return CUDA_SUCCESS;
 }
 
-CUresult cuStreamCreate(CUstream *handle, unsigned int flags)
+CUresult sim_cuStreamCreate(CUstream *handle, unsigned int flags)
 {
-	return cuStreamCreateWithPriority(handle, flags, 0);
+	return sim_cuStreamCreateWithPriority(handle, flags, 0);
 }
 
-CUresult cuStreamDestroy(CUstream handle)
+CUresult sim_cuStreamDestroy(CUstream handle)
 {
 	if (!handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
 		return CUDA_ERROR_INVALID_HANDLE;
@@ -110,11 +124,14 @@ CUresult cuStreamDestroy(CUstream handle)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuStreamQuery(CUstream handle)
+CUresult sim_cuStreamQuery(CUstream handle)
 {
 	CUstream stream;
 	CUresult result = stream_resolve(handle, &stream);
 
+	if (result != CUDA_SUCCESS)
+		return result;
+	result = capture_refuse_stream(stream);
 	if (result != CUDA_SUCCESS)
 		return result;
 	struct stream_point last = stream_last(stream);
@@ -128,17 +145,22 @@ static void run_nothing(void *payload)
 	(void)payload;
 }
 
-CUresult cuStreamSynchronize(CUstream handle)
+const struct task_kind stream_nothing = { CU_GRAPH_NODE_TYPE_EMPTY, run_nothing, NULL };
+
+CUresult sim_cuStreamSynchronize(CUstream handle)
 {
 	CUstream stream;
 	CUresult result = stream_resolve(handle, &stream);
 
 	if (result != CUDA_SUCCESS)
 		return result;
+	result = capture_refuse_stream(stream);
+	if (result != CUDA_SUCCESS)
+		return result;
 	/* An empty task behind everything: on the legacy stream it also waits for the blocking streams. */
 	struct stream_point last;
 	if (stream == stream->context->legacy)
-		result = stream_submit(stream, run_nothing, "", 0, &last);
+		result = stream_submit(stream, &stream_nothing, "", 0, &last);
 	else
 		last = stream_last(stream);
 	if (result != CUDA_SUCCESS)
@@ -148,42 +170,52 @@ CUresult cuStreamSynchronize(CUstream handle)
 	return CUDA_SUCCESS;
 }
 
-/* There is no capture: every stream answers "none". */
-CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
-{
-	CUstream stream;
-	CUresult result = stream_resolve(handle, &stream);
-
-	if (result == CUDA_SUCCESS)
-		*status = CU_STREAM_CAPTURE_STATUS_NONE;
-	return result;
-}
-
-CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-				const CUgraphNode **dependencies, const CUgraphEdgeData **edges, size_t *count)
-{
-	(void)id, (void)graph, (void)dependencies, (void)edges, (void)count;
-	return cuStreamIsCapturing(handle, status);
-}
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-	static _Thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
-	CUstreamCaptureMode before = current;
-
-	if (!mode || (unsigned int)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-		return CUDA_ERROR_INVALID_VALUE;
-	current = *mode;
-	*mode = before;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuStreamGetCtx(CUstream handle, CUcontext *context)
+CUresult sim_cuStreamGetCtx(CUstream handle, CUcontext *context)
 {
 	CUstream stream;
 	CUresult result = stream_resolve(handle, &stream);
 
 	if (result == CUDA_SUCCESS)
 		*context = stream->context;
+	return result;
+}
+
+CUresult sim_cuStreamGetPriority(CUstream handle, int *priority)
+{
+	CUstream stream;
+	CUresult result = stream_resolve(handle, &stream);
+
+	if (result == CUDA_SUCCESS)
+		*priority = stream->priority;
+	return result;
+}
+
+CUresult sim_cuStreamGetFlags(CUstream handle, unsigned int *flags)
+{
+	CUstream stream;
+	CUresult result = stream_resolve(handle, &stream);
+
+	if (result == CUDA_SUCCESS)
+		*flags = stream->non_blocking ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
+	return result;
+}
+
+CUresult sim_cuStreamGetId(CUstream handle, unsigned long long *id)
+{
+	CUstream stream;
+	CUresult result = stream_resolve(handle, &stream);
+
+	if (result == CUDA_SUCCESS)
+		*id = stream->id;
+	return result;
+}
+
+CUresult sim_cuStreamGetDevice(CUstream handle, CUdevice *device)
+{
+	CUstream stream;
+	CUresult result = stream_resolve(handle, &stream);
+
+	if (result == CUDA_SUCCESS)
+		*device = stream->context->device;
 	return result;
 }

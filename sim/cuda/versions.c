@@ -1,63 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-#include "versions.h"
+/* Entry points of earlier CUDA versions whose parameters differ from today's. */
+#include "calls.h"
 
-CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
+CUresult sim_cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device)
 {
-	return cuDeviceGetUuid_v2(uuid, device);
+	return sim_cuCtxCreate(context, NULL, flags, device);
 }
 
-CUresult cuDevicePrimaryCtxRelease(CUdevice device)
+CUresult sim_cuStreamGetCaptureInfo_v1(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id)
 {
-	return cuDevicePrimaryCtxRelease_v2(device);
+	return sim_cuStreamGetCaptureInfo(stream, status, id, NULL, NULL, NULL, NULL);
 }
 
-CUresult cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device)
+CUresult sim_cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+				       const CUgraphNode **dependencies, size_t *count)
 {
-	return cuCtxCreate_v4(context, NULL, flags, device);
+	return sim_cuStreamGetCaptureInfo(stream, status, id, graph, dependencies, NULL, count);
 }
 
-CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
+CUresult sim_cuStreamBeginCapture_v1(CUstream stream)
 {
-	return cuEventElapsedTime_v2(milliseconds, start, end);
+	return sim_cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
-CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id)
+CUresult sim_cuStreamUpdateCaptureDependencies_v1(CUstream stream, CUgraphNode *nodes, size_t count, unsigned int flags)
 {
-	return cuStreamGetCaptureInfo_v3(stream, status, id, NULL, NULL, NULL, NULL);
+	return sim_cuStreamUpdateCaptureDependencies(stream, nodes, NULL, count, flags);
 }
 
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-				   const CUgraphNode **dependencies, size_t *count)
+CUresult sim_cuGetProcAddress_v1(const char *symbol, void **function, int version, cuuint64_t flags)
 {
-	return cuStreamGetCaptureInfo_v3(stream, status, id, graph, dependencies, NULL, count);
-}
-
-CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags)
-{
-	return cuStreamWriteValue32_v2(stream, address, value, flags);
-}
-
-CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags)
-{
-	return cuStreamWaitValue32_v2(stream, address, value, flags);
-}
-
-CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags)
-{
-	return cuStreamWriteValue64_v2(stream, address, value, flags);
-}
-
-CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags)
-{
-	return cuStreamWaitValue64_v2(stream, address, value, flags);
-}
-
-CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *params, unsigned int flags)
-{
-	return cuStreamBatchMemOp_v2(stream, count, params, flags);
-}
-
-CUresult cuGetProcAddress(const char *symbol, void **function, int version, cuuint64_t flags)
-{
-	return cuGetProcAddress_v2(symbol, function, version, flags, NULL);
+	return sim_cuGetProcAddress(symbol, function, version, flags, NULL);
 }

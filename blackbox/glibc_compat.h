@@ -20,6 +20,7 @@
 /* libdl until 2.34 */
 GLIBC_OLD(dladdr, dladdr);
 GLIBC_OLD(dlclose, dlclose);
+GLIBC_OLD(dlerror, dlerror);
 GLIBC_OLD(dlopen, dlopen);
 GLIBC_OLD(dlsym, dlsym);
 /* libpthread until 2.34, pthread_sigmask until 2.32 */

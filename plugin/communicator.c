@@ -66,6 +66,7 @@ static struct communicator *add(struct recording *recording, const struct record
 	struct communicator *communicator = &recording->communicators[index];
 	communicator->index = (uint32_t)index;
 	communicator->entry = &recording->box.communicators[index];
+	communicator->abi = from->abi;
 	communicator->rank = from->rank;
 	communicator->nranks = from->nranks;
 	communicator->p2p = p2p_new(from->nranks);

@@ -17,6 +17,7 @@ struct config {
 	uint32_t gpu_time; /* enum config_gpu_time */
 	uint32_t kernelch;
 	uint32_t quiet;
+	uint32_t preload; /* also read by plugin/preload, which is there before anybody reads this */
 	uint64_t history_bytes; /* 0 = by free space */
 	const char *directory;  /* NULL = by contract; borrowed from the environment */
 };

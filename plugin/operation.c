@@ -82,18 +82,20 @@ static uint32_t dtype_size(uint8_t dtype)
 }
 
 /* In place as NCCL defines it: the rank's own part of the larger buffer is the smaller buffer. */
-static bool is_in_place(const struct communicator *communicator, const struct rw_operation *slot,
-			const struct recorder_task *task)
+static bool is_in_place(const struct communicator *communicator, const struct rw_operation *slot)
 {
 	uint64_t rank = (uint64_t)communicator->rank;
+	/* Where only a task names the type (ABI v4), it counts bytes for AllGather. */
+	uint64_t size = slot->dtype == RW_DTYPE_UNKNOWN ? 1 : dtype_size(slot->dtype);
+	uint64_t own = rank * slot->count * size;
 
-	if (!task->send || !task->recv)
+	if (!slot->send_address || !slot->recv_address)
 		return false;
-	if (slot->function == RW_FUNCTION_ALL_GATHER) /* the task counts bytes */
-		return task->send == task->recv + rank * task->count;
+	if (slot->function == RW_FUNCTION_ALL_GATHER)
+		return slot->send_address == slot->recv_address + own;
 	if (slot->function == RW_FUNCTION_REDUCE_SCATTER)
-		return task->recv == task->send + rank * task->count * dtype_size(slot->dtype);
-	return task->send == task->recv;
+		return slot->recv_address == slot->send_address + own;
+	return slot->send_address == slot->recv_address;
 }
 
 static uint64_t next_p2p_sequence(struct communicator *communicator, uint8_t function, int32_t peer)
@@ -103,26 +105,45 @@ static uint64_t next_p2p_sequence(struct communicator *communicator, uint8_t fun
 	return atomic_fetch_add_explicit(&communicator->p2p[direction + (uint32_t)peer], 1, memory_order_relaxed);
 }
 
-static void record_p2p(struct communicator *communicator, struct rw_operation *slot, const struct recorder_task *task)
+static void record_peer(struct communicator *communicator, struct rw_operation *slot, int32_t peer)
 {
-	if (!communicator->p2p || task->peer < 0 || task->peer >= communicator->nranks) {
+	if (!communicator->p2p || peer < 0 || peer >= communicator->nranks) {
 		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_PEER_UNKNOWN, memory_order_relaxed);
 		slot->root_or_peer = -1;
 		return;
 	}
-	slot->root_or_peer = task->peer;
-	slot->sequence = next_p2p_sequence(communicator, slot->function, task->peer);
+	slot->root_or_peer = peer;
+	slot->sequence = next_p2p_sequence(communicator, slot->function, peer);
+}
+
+static void record_arguments(struct communicator *communicator, struct rw_operation *slot, uint64_t send, uint64_t recv,
+			     int32_t peer)
+{
+	if (is_p2p(slot->function))
+		record_peer(communicator, slot, peer);
+	slot->send_address = send;
+	slot->recv_address = recv;
+}
+
+void operation_arguments(struct recording *recording, struct communicator *communicator, uint64_t ticket, uint64_t send,
+			 uint64_t recv, int32_t peer)
+{
+	struct rw_operation *slot = box_slot(&recording->box, ticket);
+
+	if (!slot)
+		return;
+	record_arguments(communicator, slot, send, recv, peer);
+	box_known(slot, RW_KNOWN_CALL);
 }
 
 static void record_task(struct communicator *communicator, struct rw_operation *slot, const struct recorder_task *task)
 {
-	if (is_p2p(slot->function))
-		record_p2p(communicator, slot, task);
-	else if (is_in_place(communicator, slot, task))
+	/* Relaxed: the interposer writes on the same thread, before the real call. */
+	if (!(atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_CALL))
+		record_arguments(communicator, slot, task->send, task->recv, task->peer);
+	if (!is_p2p(slot->function) && is_in_place(communicator, slot))
 		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_IN_PLACE, memory_order_relaxed);
 	slot->nccl_sequence = task->nccl_sequence;
-	slot->send_address = task->send;
-	slot->recv_address = task->recv;
 	slot->algorithm = task->algorithm;
 	slot->protocol = task->protocol;
 	slot->channels = task->channels;

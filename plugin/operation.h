@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plugin/launch.h"
 #include "plugin/recorder.h"
 #include "plugin/recording.h"
 
@@ -18,19 +19,13 @@ struct operation_group {
 	uint32_t number; /* 0 = no group */
 };
 
-/* The last launch of a thread. */
-struct operation_launch {
-	uint64_t begin_ns, end_ns;
-	uint64_t stream;
-	uint64_t progress; /* number that the GPU writes, 0 = not followed */
-	uint32_t plan;
-	uint32_t tid; /* of the thread, 0 = not asked for yet */
-};
-
 /* Claims, fills and publishes a slot; the ticket, or 0 when none is free. A p2p call gets sequence and peer later. */
 uint64_t operation_call(struct recording *recording, struct communicator *communicator,
 			const struct recorder_call *call, struct operation_group *group, uint32_t tid,
 			uint32_t pending);
+/* What only the interposer sees at the call: addresses, and for p2p the peer (else < 0, as is root without one). */
+void operation_arguments(struct recording *recording, struct communicator *communicator, uint64_t ticket, uint64_t send,
+			 uint64_t recv, int32_t peer);
 /* The call's task. launch: NULL = not on this thread. False: this ticket waits for no task of the communicator. */
 bool operation_task(struct recording *recording, struct communicator *communicator, uint64_t ticket,
 		    const struct recorder_task *task, const struct operation_launch *launch);

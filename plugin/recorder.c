@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "plugin/call.h"
 #include "plugin/handle.h"
 #include "plugin/operation.h"
 #include "plugin/recording.h"
@@ -56,6 +57,7 @@ enum recorder_wish recorder_init(const struct recorder_communicator *from, void 
 		communicator = communicator_add(recording, from);
 	if (!communicator)
 		return RECORDER_NOTHING;
+	call_communicator_born(communicator);
 	know_thread(&this_thread);
 	*context = handle_make(HANDLE_CONTEXT, communicator->index);
 	return recording->kernels ? RECORDER_OPERATIONS_AND_KERNELS : RECORDER_OPERATIONS;
@@ -89,6 +91,7 @@ static void *start_call(struct recording *recording, struct thread *thread, stru
 			const struct recorder_call *call)
 {
 	uint32_t pending = RW_OWNER_HOST | (communicator->words.write ? RW_OWNER_GPU : 0);
+	const struct call *seen = call_take(communicator, call);
 
 	atomic_fetch_add_explicit(&communicator->entry->api_count, 1, memory_order_relaxed);
 	if (call->captured) {
@@ -99,25 +102,17 @@ static void *start_call(struct recording *recording, struct thread *thread, stru
 	}
 	know_thread(thread);
 	uint64_t ticket = operation_call(recording, communicator, call, &thread->group, thread->launch.tid, pending);
+	if (seen)
+		operation_arguments(recording, communicator, ticket, seen->send, seen->recv, seen->peer);
 	return ticket ? handle_make(HANDLE_CALL, ticket) : NULL;
 }
 
 static void *start_launch(struct recording *recording, struct thread *thread, struct communicator *communicator,
 			  uint64_t stream)
 {
-	uint64_t number = atomic_load_explicit(&communicator->entry->launched, memory_order_relaxed) + 1;
-
 	know_thread(thread);
 	thread->launched = (uint16_t)(communicator->index + 1);
-	thread->launch.plan = atomic_fetch_add_explicit(&communicator->plans, 1, memory_order_relaxed) + 1;
-	thread->launch.stream = stream;
-	thread->launch.end_ns = 0;
-	thread->launch.begin_ns = recording_clock();
-	bool followed = progress_begin(&recording->progress, &communicator->words, stream, number);
-	thread->launch.progress = followed ? number : 0;
-	/* Launches of one communicator never overlap. One that the GPU will not report must not look unfinished. */
-	if (followed || !communicator->words.write)
-		atomic_store_explicit(&communicator->entry->launched, number, memory_order_relaxed);
+	launch_begin(recording, communicator, &thread->launch, stream);
 	return handle_make(HANDLE_LAUNCH, (uint64_t)communicator->index << 32 | thread->launch.plan);
 }
 
@@ -128,10 +123,7 @@ static void stop_launch(struct recording *recording, struct thread *thread, uint
 
 	if (index >= RW_BOX_COMMS || thread->launched != index + 1 || launch->plan != (uint32_t)number)
 		return;
-	launch->end_ns = recording_clock();
-	if (launch->progress)
-		progress_end(&recording->progress, &recording->communicators[index].words, launch->stream,
-			     launch->progress);
+	launch_end(recording, &recording->communicators[index], launch);
 }
 
 static void *start_task(struct recording *recording, const struct thread *thread, struct communicator *communicator,
@@ -173,11 +165,13 @@ static void *start_bare_task(struct recording *recording, struct thread *thread,
 			     const struct recorder_event *event)
 {
 	struct operation_group none = { 0 };
+	uint64_t ticket;
 
+	if (call_task(recording, communicator, event, &ticket) == CALL_TASK_OURS)
+		return ticket ? handle_make(HANDLE_TASK, ticket) : NULL;
 	atomic_fetch_add_explicit(&communicator->entry->api_count, 1, memory_order_relaxed);
 	know_thread(thread);
-	uint64_t ticket =
-	    operation_call(recording, communicator, &event->call, &none, thread->launch.tid, RW_OWNER_HOST);
+	ticket = operation_call(recording, communicator, &event->call, &none, thread->launch.tid, RW_OWNER_HOST);
 	uint64_t now = recording_clock();
 	struct operation_launch launch = { .tid = thread->launch.tid, .begin_ns = now, .end_ns = now };
 	if (!operation_task(recording, communicator, ticket, &event->task, &launch))

@@ -15,7 +15,7 @@ struct recorder_communicator {
 	uint64_t id;
 	const char *name; /* NULL; copied */
 	int nnodes, nranks, rank;
-	uint32_t abi;
+	uint32_t abi;       /* 0: NCCL has no profiler interface, or no plugin in it; the interposer alone */
 	const void *caller; /* an address inside NCCL: which libnccl is it? */
 };
 

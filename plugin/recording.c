@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "plugin/call.h"
 #include "plugin/drain.h"
 #include "plugin/environment.h"
 #include "plugin/identity.h"
@@ -107,6 +108,7 @@ static void fill_header(struct recording *recording, const struct identity *iden
 	header->rankwatch_version = own_version();
 	header->nccl_version = recording->nccl_version = find_nccl_version(communicator->caller);
 	header->profiler_abi = communicator->abi;
+	header->interposed = call_is_interposed();
 	environment_keep(environ, header->environment, sizeof(header->environment));
 }
 
@@ -116,7 +118,7 @@ static const char *no_progress_because(const struct config *config, uint32_t abi
 
 	if (config->gpu_time == CONFIG_GPU_TIME_OFF)
 		return "off: RANKWATCH_GPU_TIME=off";
-	if (abi < 5)
+	if (abi < 5 && !call_is_interposed())
 		return "none: profiler ABI before v5 names no stream";
 	/* There, launches sit between barriers of threads, and a CUDA call can wait for ever. */
 	if (launch_mode && strcasecmp(launch_mode, "GROUP") == 0)
@@ -171,9 +173,13 @@ static void say_start(const struct box_writer *box)
 
 	if (nccl >= 10000)
 		snprintf(version, sizeof(version), "%u.%u.%u", nccl / 10000, nccl / 100 % 100, nccl % 100);
-	message("recording to %s (%.1f MiB a process%s), NCCL %s, profiler ABI v%u, GPU progress %s; %s",
-		has_place ? box->path : "memory of its own", (double)box->size / (1 << 20), limited, version,
-		header->profiler_abi, header->gpu_progress_state,
+	char abi[16] = "none";
+
+	if (header->profiler_abi)
+		snprintf(abi, sizeof(abi), "v%u", header->profiler_abi);
+	message("recording to %s (%.1f MiB a process%s), NCCL %s, profiler ABI %s, interposer %s, GPU progress %s; %s",
+		has_place ? box->path : "memory of its own", (double)box->size / (1 << 20), limited, version, abi,
+		header->interposed ? "active" : "not active", header->gpu_progress_state,
 		has_place ? "look: rankwatch findings, afterwards: rankwatch report"
 			  : "no collector and no report will see it");
 }

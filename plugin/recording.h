@@ -24,6 +24,8 @@ struct communicator {
 	struct progress_words words;
 	uint32_t index;
 	int32_t rank, nranks;
+	uint32_t abi;			/* that NCCL tells us of it by; 0: the interposer alone */
+	_Atomic bool launches_elsewhere; /* non-blocking, as the interposer knows: not on the calling threads */
 	_Atomic bool ended;
 	_Atomic uint32_t plans; /* launched so far, followed by the GPU words or not */
 	_Atomic uint64_t sequence[RW_FUNCTION_COUNT];
@@ -57,6 +59,14 @@ static inline struct recording *recording_get(void)
 	struct recording *recording = atomic_load_explicit(&recording_shared, memory_order_acquire);
 
 	return recording && *atomic_load_explicit(&recording_alive, memory_order_relaxed) ? recording : NULL;
+}
+
+/* A forked child of a process that records: locks of ours may be held here for ever. */
+static inline bool recording_is_foreign(void)
+{
+	const volatile unsigned char *alive = atomic_load_explicit(&recording_alive, memory_order_relaxed);
+
+	return alive && !*alive;
 }
 
 /* Returns the recording, making it when there is none, or NULL: switched off, no place for a box, or a forked child.

@@ -195,7 +195,7 @@ struct rw_box_header {
 
 	uint32_t rankwatch_version; /* major << 16 | minor << 8 | patch */
 	uint32_t nccl_version;	    /* as ncclGetVersion, 0 unknown */
-	uint32_t profiler_abi;	    /* 4 … 7 */
+	uint32_t profiler_abi;	    /* 1 … 7; 0 = none, the interposer alone */
 	uint32_t cuda_driver_version;
 	char gpu_progress_state[64]; /* "watermark" or why not; text for people */
 	RW_ATOMIC(uint32_t) end;     /* enum rw_box_end */
@@ -203,7 +203,7 @@ struct rw_box_header {
 
 	struct rw_device devices[RW_BOX_DEVICES];
 	RW_ATOMIC(uint32_t) anchors_written; /* anchor i is at i % RW_BOX_ANCHORS */
-	uint32_t reserved0;
+	uint32_t interposed; /* 1 = the interposer is at work, too */
 	struct rw_anchor anchors[RW_BOX_ANCHORS];
 	char environment[RW_BOX_ENVIRONMENT]; /* NAME=VALUE\0…, allow-listed */
 	char reserved1[256];

@@ -73,6 +73,7 @@ enum rw_known {
 	RW_KNOWN_STAMP = 1u << 7,   /* gpu_start_raw, gpu_end_raw */
 	RW_KNOWN_SCAN_IN = 1u << 8,
 	RW_KNOWN_SCAN_OUT = 1u << 9,
+	RW_KNOWN_CALL = 1u << 10,   /* addresses and peer, from the interposer: before the task, and without one */
 };
 
 /* operation.owner: who still has to write; the other bits are the low bits of the ticket. 0 = free to claim. */

@@ -27,6 +27,10 @@ struct driver {
 	int (*version)(int *version);
 	int (*context_current)(driver_context *context);
 	int (*context_device)(int *device);
+	int (*context_push)(driver_context context);
+	int (*context_pop)(driver_context *context);
+	int (*primary_retain)(driver_context *context, int device);
+	int (*primary_release)(int device);
 	int (*device_attribute)(int *value, int attribute, int device);
 	int (*device_uuid)(void *uuid16, int device);
 	int (*device_pci)(char *text, int size, int device);

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include "plugin/call.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+	FIRST_ABI_WITH_CALLS = 5,
+	MATCH_MAX = 64, /* operations of a group that a task is compared with; the walk is on a collective's path */
+};
+
+/* Initial-exec as in recorder.c, and as scarce. */
+struct calls {
+	struct call *call; /* the outermost */
+	struct communicator *born;
+	struct operation_group group;
+	uint32_t tid;	 /* 0 = not asked for yet */
+	uint16_t depth;	 /* of ncclGroupStart */
+	uint16_t shares; /* index + 1 of the first communicator of the group, 0 = none */
+};
+static_assert(sizeof(struct calls) <= 48, "static TLS is scarce");
+
+static __thread struct calls this_thread __attribute__((tls_model("initial-exec")));
+
+/* A communicator's part of the group in progress on the thread that uses it, by communicator index. */
+struct share {
+	struct operation_launch launch;
+	uint64_t stream;
+	uint32_t group;
+	uint16_t next;	      /* index + 1 */
+	bool several_streams; /* NCCL alone knows where they meet: not followed by the GPU words */
+};
+
+static struct share shares[RW_BOX_COMMS];
+
+static _Atomic bool interposing;
+
+void call_interpose(void)
+{
+	atomic_store_explicit(&interposing, true, memory_order_relaxed);
+}
+
+bool call_is_interposed(void)
+{
+	return atomic_load_explicit(&interposing, memory_order_relaxed);
+}
+
+static bool has_slot(const struct communicator *communicator)
+{
+	return communicator && communicator->abi < FIRST_ABI_WITH_CALLS &&
+	       !atomic_load_explicit(&communicator->ended, memory_order_relaxed);
+}
+
+static bool is_captured(struct recording *recording, uint64_t stream)
+{
+	int capturing = 0;
+
+	return recording->progress.has_driver &&
+	       recording->progress.driver.stream_capturing((driver_stream)(uintptr_t)stream, &capturing) == 0 &&
+	       capturing != DRIVER_NOT_CAPTURING;
+}
+
+static void open_group(struct recording *recording)
+{
+	if (this_thread.group.number)
+		return;
+	this_thread.group.number = atomic_fetch_add_explicit(&recording->groups, 1, memory_order_relaxed) + 1;
+	this_thread.group.newest = 0;
+	this_thread.shares = 0;
+	if (!this_thread.tid)
+		this_thread.tid = (uint32_t)syscall(SYS_gettid);
+}
+
+static void join_group(const struct call *call)
+{
+	struct share *share = &shares[call->communicator->index];
+
+	if (share->group == this_thread.group.number) {
+		share->several_streams |= share->stream != call->what.stream;
+		return;
+	}
+	*share = (struct share){
+		.stream = call->what.stream,
+		.group = this_thread.group.number,
+		.next = this_thread.shares,
+	};
+	this_thread.shares = (uint16_t)(call->communicator->index + 1);
+}
+
+static void enter_slot(struct recording *recording, struct call *call)
+{
+	struct communicator *communicator = call->communicator;
+	uint32_t pending = RW_OWNER_HOST | (communicator->words.write && !communicator->launches_elsewhere ? RW_OWNER_GPU : 0);
+
+	atomic_fetch_add_explicit(&communicator->entry->api_count, 1, memory_order_relaxed);
+	open_group(recording);
+	join_group(call);
+	call->ticket =
+	    operation_call(recording, communicator, &call->what, &this_thread.group, this_thread.tid, pending);
+	operation_arguments(recording, communicator, call->ticket, call->send, call->recv, call->peer);
+}
+
+static void count_captured(struct recording *recording, struct call *call)
+{
+	struct communicator *communicator = call->communicator;
+
+	call->what.captured = true;
+	atomic_fetch_add_explicit(&communicator->entry->api_count, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&communicator->entry->captured, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&recording->box.header->untracked[RW_UNTRACKED_CAPTURED], 1, memory_order_relaxed);
+}
+
+/* The words belong to the communicator's context; one thread can drive several devices in a group. */
+static void with_context(struct recording *recording, struct communicator *communicator, struct share *share,
+			 void (*step)(struct recording *, struct communicator *, struct share *))
+{
+	const struct driver *driver = &recording->progress.driver;
+	driver_context current;
+	bool foreign = communicator->words.write && driver->context_current(&current) == 0 &&
+		       current != communicator->words.context;
+
+	if (foreign && driver->context_push(communicator->words.context) != 0)
+		foreign = false;
+	step(recording, communicator, share);
+	if (foreign)
+		driver->context_pop(&current);
+}
+
+static void begin_share(struct recording *recording, struct communicator *communicator, struct share *share)
+{
+	if (share->several_streams) {
+		share->launch = (struct operation_launch){ .begin_ns = recording_clock(), .stream = share->stream };
+		share->launch.plan = atomic_fetch_add_explicit(&communicator->plans, 1, memory_order_relaxed) + 1;
+	} else {
+		launch_begin(recording, communicator, &share->launch, share->stream);
+	}
+}
+
+static void end_share(struct recording *recording, struct communicator *communicator, struct share *share)
+{
+	launch_end(recording, communicator, &share->launch);
+}
+
+static void for_each_share(struct recording *recording,
+			   void (*step)(struct recording *, struct communicator *, struct share *))
+{
+	for (uint16_t at = this_thread.shares; at; at = shares[at - 1].next) {
+		struct communicator *communicator = &recording->communicators[at - 1];
+
+		if (!communicator->launches_elsewhere)
+			with_context(recording, communicator, &shares[at - 1], step);
+	}
+}
+
+static void begin_launches(struct recording *recording)
+{
+	for (uint16_t at = this_thread.shares; at; at = shares[at - 1].next)
+		shares[at - 1].launch.tid = this_thread.tid;
+	for_each_share(recording, begin_share);
+}
+
+/* The task of an operation for which NCCL has sent none: all of it that the call itself says. */
+static void complete(struct recording *recording, uint64_t ticket)
+{
+	static const struct recorder_task nothing = { .peer = -1 };
+	struct rw_operation *slot = box_slot(&recording->box, ticket);
+	struct communicator *communicator = slot ? &recording->communicators[slot->comm] : NULL;
+
+	if (communicator)
+		operation_task(recording, communicator, ticket, &nothing,
+			       communicator->launches_elsewhere ? NULL : &shares[slot->comm].launch);
+}
+
+static void complete_group(struct recording *recording)
+{
+	uint64_t ticket = this_thread.group.newest;
+
+	while (box_slot(&recording->box, ticket)) {
+		uint64_t previous = recording->previous[(ticket - 1) & recording->box.ring_mask];
+
+		complete(recording, ticket);
+		ticket = previous;
+	}
+}
+
+static void close_group(bool failed)
+{
+	struct recording *recording = recording_get();
+
+	if (recording && this_thread.group.number) {
+		for_each_share(recording, end_share);
+		/* Where nothing was launched the drain finds operations whose group has returned without a task. */
+		if (!failed)
+			complete_group(recording);
+		operation_return(recording, &this_thread.group);
+	}
+	this_thread.group = (struct operation_group){ 0 };
+	this_thread.shares = 0;
+}
+
+void call_begin(struct call *call)
+{
+	struct recording *recording = recording_get();
+
+	call->inside = this_thread.call;
+	if (call->inside)
+		return;
+	this_thread.call = call;
+	if (!recording || !has_slot(call->communicator))
+		return;
+	if (is_captured(recording, call->what.stream)) {
+		count_captured(recording, call);
+		return;
+	}
+	enter_slot(recording, call);
+	if (!this_thread.depth)
+		begin_launches(recording);
+}
+
+void call_end(struct call *call, bool failed)
+{
+	if (call->inside)
+		return;
+	this_thread.call = NULL;
+	if (!this_thread.depth && this_thread.group.number)
+		close_group(failed);
+}
+
+bool call_in_group(void)
+{
+	return this_thread.depth;
+}
+
+void call_group_start(void)
+{
+	if (!this_thread.call) /* one of NCCL's own, inside a call */
+		this_thread.depth++;
+}
+
+void call_group_end_begin(void)
+{
+	struct recording *recording = recording_get();
+
+	if (recording && !this_thread.call && this_thread.depth == 1 && this_thread.group.number)
+		begin_launches(recording);
+}
+
+void call_group_end(bool failed)
+{
+	if (this_thread.call || !this_thread.depth)
+		return;
+	if (--this_thread.depth == 0)
+		close_group(failed);
+}
+
+void call_communicator_born(struct communicator *communicator)
+{
+	this_thread.born = communicator;
+}
+
+struct communicator *call_communicator_take(void)
+{
+	struct communicator *born = this_thread.born;
+
+	this_thread.born = NULL;
+	return born;
+}
+
+struct call *call_take(const struct communicator *communicator, const struct recorder_call *what)
+{
+	struct call *call = this_thread.call;
+
+	if (!call || call->taken || (call->communicator && call->communicator != communicator))
+		return NULL;
+	/* AlltoAll and its kin are announced as many sends and receives: those are operations of their own. */
+	if (call->what.function != what->function || call->what.count != what->count)
+		return NULL;
+	call->taken = true;
+	return call;
+}
+
+static bool is_same(const struct rw_operation *slot, const struct communicator *communicator,
+		    const struct recorder_event *event)
+{
+	return slot->comm == communicator->index && slot->function == event->call.function &&
+	       slot->send_address == event->task.send && slot->recv_address == event->task.recv &&
+	       !(atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_TASK);
+}
+
+/* The one operation of this thread's group that fits; 0 when none does, or more than one. */
+static uint64_t find_same(struct recording *recording, const struct communicator *communicator,
+			  const struct recorder_event *event)
+{
+	uint64_t ticket = this_thread.group.newest, found = 0;
+
+	for (int i = 0; i < MATCH_MAX; i++) {
+		struct rw_operation *slot = box_slot(&recording->box, ticket);
+
+		if (!slot)
+			return found;
+		if (is_same(slot, communicator, event)) {
+			if (found)
+				return 0;
+			found = ticket;
+		}
+		ticket = recording->previous[(ticket - 1) & recording->box.ring_mask];
+	}
+	return ticket ? 0 : found;
+}
+
+enum call_task call_task(struct recording *recording, struct communicator *communicator,
+			 const struct recorder_event *event, uint64_t *ticket)
+{
+	struct share *share = &shares[communicator->index];
+
+	*ticket = 0;
+	if (this_thread.call && this_thread.call->what.captured && this_thread.call->communicator == communicator)
+		return CALL_TASK_OURS;
+	if (communicator->launches_elsewhere)
+		return CALL_TASK_OURS;
+	if (!this_thread.group.number || share->group != this_thread.group.number)
+		return CALL_TASK_FOREIGN;
+	*ticket = find_same(recording, communicator, event);
+	if (*ticket) {
+		struct operation_launch launch = share->launch;
+
+		launch.end_ns = recording_clock();
+		operation_task(recording, communicator, *ticket, &event->task, &launch);
+	}
+	return CALL_TASK_OURS;
+}

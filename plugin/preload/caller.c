@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "plugin/preload/caller.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plugin/message.h"
+
+enum { OBJECTS = 128, CALLERS = 16, NAME = 4096 };
+
+/* A loaded object that calls NCCL. Those of one NCCL share a caller. */
+struct calling_object {
+	uintptr_t begin, size;
+	const struct caller *caller;
+	_Atomic bool gone;
+};
+
+/* Appended to under the lock; a reader that sees the count sees the entries. Callers are never changed. */
+static struct calling_object objects[OBJECTS];
+static _Atomic uint32_t object_count;
+static struct caller callers[CALLERS];
+static size_t caller_count;
+static pthread_mutex_t appending = PTHREAD_MUTEX_INITIALIZER;
+
+/* With "p" in front, the names that no preload replaces. */
+static const char *const names[] = {
+#define X(name) "pnccl" #name,
+	NCCL_FUNCTIONS(X)
+#undef X
+};
+
+struct object {
+	uintptr_t address; /* looked for */
+	uintptr_t begin, end;
+	char name[NAME]; /* "" = the main program */
+};
+
+static int match_object(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	struct object *object = argument;
+	uintptr_t begin = UINTPTR_MAX, end = 0;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		uintptr_t at = info->dlpi_addr + part->p_vaddr;
+
+		if (part->p_type != PT_LOAD)
+			continue;
+		begin = at < begin ? at : begin;
+		end = at + part->p_memsz > end ? at + part->p_memsz : end;
+	}
+	if (object->address < begin || object->address >= end)
+		return 0;
+	object->begin = begin;
+	object->end = end;
+	snprintf(object->name, NAME, "%s", info->dlpi_name);
+	return 1;
+}
+
+static bool find_object(const void *address, struct object *object)
+{
+	object->address = (uintptr_t)address;
+	return dl_iterate_phdr(match_object, object) != 0;
+}
+
+/* Ours, in whatever scope it was found: calling it would never end. */
+static bool is_ours(const void *symbol)
+{
+	Dl_info found, own;
+
+	return !dladdr(symbol, &found) || !dladdr((const void *)is_ours, &own) || found.dli_fbase == own.dli_fbase;
+}
+
+static void *look_in(void *scope, const char *name)
+{
+	void *symbol = scope == NULL ? NULL : dlsym(scope, name);
+
+	return symbol && !is_ours(symbol) ? symbol : NULL;
+}
+
+/*
+ * As the loader would: the global scope behind us (a NCCL that is linked to the program, or another tool that was
+ * preloaded), then the caller with its dependencies, then whatever goes by NCCL's name. There the strong pncclX first:
+ * ncclX could be somebody else's, and a NCCL without pncclX still has its own.
+ */
+static void *find_function(void *caller, void *by_name, const char *strong)
+{
+	const char *weak = strong + 1;
+	void *symbol = look_in(RTLD_NEXT, weak);
+
+	if (!symbol)
+		symbol = look_in(caller, strong);
+	if (!symbol)
+		symbol = look_in(caller, weak);
+	if (!symbol)
+		symbol = look_in(by_name, strong);
+	if (!symbol)
+		symbol = look_in(by_name, weak);
+	return symbol;
+}
+
+/* The NCCL that we call stays: the pointers into it are for ever. */
+static void keep_loaded(const struct caller *caller)
+{
+	const void *base = NULL;
+	Dl_info info;
+
+	for (int i = 0; i < NCCL_FUNCTION_COUNT; i++) {
+		if (!caller->functions[i] || !dladdr((const void *)caller->functions[i], &info) ||
+		    info.dli_fbase == base)
+			continue;
+		base = info.dli_fbase;
+		if (!dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD))
+			dlerror(); /* the main program: goes nowhere */
+	}
+}
+
+static void resolve(const struct object *object, struct caller *caller)
+{
+	void *handle = dlopen(*object->name ? object->name : NULL, RTLD_LAZY | RTLD_NOLOAD);
+	void *by_name = dlopen("libnccl.so.2", RTLD_LAZY | RTLD_NOLOAD);
+
+	for (int i = 0; i < NCCL_FUNCTION_COUNT; i++)
+		*(void **)&caller->functions[i] = find_function(handle, by_name, names[i]);
+	keep_loaded(caller);
+	if (by_name)
+		dlclose(by_name);
+	if (handle)
+		dlclose(handle);
+	dlerror(); /* what we asked in vain is not the program's next dlerror() */
+}
+
+static const struct caller *find_known(uintptr_t address)
+{
+	uint32_t count = atomic_load_explicit(&object_count, memory_order_acquire);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (address - objects[i].begin < objects[i].size &&
+		    !atomic_load_explicit(&objects[i].gone, memory_order_relaxed))
+			return objects[i].caller;
+	return NULL;
+}
+
+/* The remembered equal of the caller. NULL: more kinds of NCCL than anybody has. */
+static const struct caller *remember_caller(const struct caller *caller)
+{
+	for (size_t i = 0; i < caller_count; i++)
+		if (memcmp(&callers[i], caller, sizeof(*caller)) == 0)
+			return &callers[i];
+	if (caller_count == CALLERS)
+		return NULL;
+	callers[caller_count] = *caller;
+	return &callers[caller_count++];
+}
+
+static const struct caller *remember(const struct object *object, const struct caller *found)
+{
+	pthread_mutex_lock(&appending);
+	const struct caller *caller = remember_caller(found);
+	uint32_t count = atomic_load_explicit(&object_count, memory_order_relaxed);
+	/* Another thread may have been first, and with a full table each call looks again. */
+	if (caller && !find_known(object->address) && count < OBJECTS) {
+		objects[count].begin = object->begin;
+		objects[count].size = object->end - object->begin;
+		objects[count].caller = caller;
+		atomic_store_explicit(&object_count, count + 1, memory_order_release);
+	}
+	pthread_mutex_unlock(&appending);
+	return caller;
+}
+
+/* Said once per process: a program may well ask in vain on every step. */
+static void say_missing(const char *name)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&said))
+		message("%s was called and no NCCL with it is loaded: the call fails", name);
+}
+
+/* Not under a lock of ours: the loader has locks of its own, and calls constructors that may call NCCL. */
+static __attribute__((noinline)) const struct caller *find_new(const void *address, enum nccl_function wanted)
+{
+	struct caller caller = { 0 };
+	struct object object;
+
+	if (find_object(address, &object))
+		resolve(&object, &caller);
+	if (!caller.functions[wanted]) {
+		say_missing(names[wanted] + 1);
+		return NULL;
+	}
+	return remember(&object, &caller);
+}
+
+const struct caller *caller_find(const void *return_address, enum nccl_function wanted)
+{
+	const struct caller *found = find_known((uintptr_t)return_address);
+
+	return found && found->functions[wanted] ? found : find_new(return_address, wanted);
+}
+
+static int count_gone(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	(void)size;
+	*(unsigned long long *)argument = info->dlpi_subs;
+	return 1;
+}
+
+void caller_review(void)
+{
+	static _Atomic unsigned long long seen;
+	unsigned long long gone = 0;
+
+	dl_iterate_phdr(count_gone, &gone);
+	if (atomic_exchange(&seen, gone) == gone)
+		return;
+	uint32_t count = atomic_load_explicit(&object_count, memory_order_acquire);
+	for (uint32_t i = 0; i < count; i++)
+		atomic_store_explicit(&objects[i].gone, true, memory_order_relaxed);
+}

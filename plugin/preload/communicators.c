@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* NCCL's calls that make and end communicators. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugin/call.h"
+#include "plugin/preload/births.h"
+#include "plugin/preload/preload.h"
+
+/* clang-format off */
+PRELOAD_EXPORT int ncclCommInitRank(nccl_comm *comm, int nranks, struct nccl_unique_id id, int rank);
+PRELOAD_EXPORT int ncclCommInitRankConfig(nccl_comm *comm, int nranks, struct nccl_unique_id id, int rank,
+					  struct nccl_config *config);
+PRELOAD_EXPORT int ncclCommInitRankScalable(nccl_comm *comm, int nranks, int rank, int id_count,
+					    struct nccl_unique_id *ids, struct nccl_config *config);
+PRELOAD_EXPORT int ncclCommInitAll(nccl_comm *comms, int count, const int *devices);
+PRELOAD_EXPORT int ncclCommSplit(nccl_comm parent, int color, int key, nccl_comm *comm, struct nccl_config *config);
+PRELOAD_EXPORT int ncclCommShrink(nccl_comm parent, int *excluded, int excluded_count, nccl_comm *comm,
+				  struct nccl_config *config, int flags);
+PRELOAD_EXPORT int ncclCommDestroy(nccl_comm comm);
+PRELOAD_EXPORT int ncclCommAbort(nccl_comm comm);
+/* clang-format on */
+
+/*
+ * Where NCCL tells us no id, one that is equal on all ranks and, within 64 bits, nowhere else: FNV-1a over what they
+ * have in common. Ours, not NCCL's.
+ */
+static uint64_t mix(uint64_t id, const void *bytes, size_t size)
+{
+	const unsigned char *byte = bytes;
+
+	for (size_t i = 0; i < size; i++)
+		id = (id ^ byte[i]) * 0x100000001b3u;
+	return id;
+}
+
+static uint64_t id_of(const struct nccl_unique_id *id)
+{
+	return mix(0xcbf29ce484222325u, id, sizeof(*id));
+}
+
+static bool has(const struct nccl_config *config, size_t end)
+{
+	return config && config->size >= end;
+}
+
+#define HAS(config, member) has(config, offsetof(struct nccl_config, member) + sizeof((config)->member))
+
+/* NCCL's own rule: its variable, the configuration, the parent. */
+static bool is_blocking(const struct nccl_config *config, bool otherwise)
+{
+	const char *forced = getenv("NCCL_COMM_BLOCKING");
+
+	if (forced && (strcmp(forced, "0") == 0 || strcmp(forced, "1") == 0))
+		return *forced == '1';
+	return HAS(config, blocking) && config->blocking != NCCL_CONFIG_UNDEFINED ? config->blocking : otherwise;
+}
+
+static uint32_t communicators_so_far(void)
+{
+	struct recording *recording = recording_get();
+
+	return recording ? (uint32_t)atomic_load(&recording->box.header->comms_used) : 0;
+}
+
+static void conceive(struct birth *birth, const struct caller *caller, const struct nccl_config *config, bool blocking)
+{
+	caller_review();
+	birth->caller = caller;
+	birth->blocking = is_blocking(config, blocking);
+	birth->first = communicators_so_far();
+	if (HAS(config, name) && config->name)
+		snprintf(birth->name, sizeof(birth->name), "%s", config->name);
+	call_communicator_take(); /* not one from before */
+}
+
+static int deliver(struct birth *birth, int result)
+{
+	birth->communicator = call_communicator_take();
+	birth->blocking &= result != NCCL_IN_PROGRESS;
+	if (result == NCCL_SUCCESS || result == NCCL_IN_PROGRESS)
+		births_add(birth);
+	return result;
+}
+
+int ncclCommInitRank(nccl_comm *comm, int nranks, struct nccl_unique_id id, int rank)
+{
+	PRELOAD_REAL(CommInitRank, (nccl_comm *, int, struct nccl_unique_id, int));
+	if (!preload_is_on())
+		return real(comm, nranks, id, rank);
+	struct birth birth = { .comm = comm, .id = id_of(&id), .nranks = nranks, .rank = rank };
+	conceive(&birth, caller, NULL, true);
+	return deliver(&birth, real(comm, nranks, id, rank));
+}
+
+int ncclCommInitRankConfig(nccl_comm *comm, int nranks, struct nccl_unique_id id, int rank, struct nccl_config *config)
+{
+	PRELOAD_REAL(CommInitRankConfig, (nccl_comm *, int, struct nccl_unique_id, int, struct nccl_config *));
+	if (!preload_is_on())
+		return real(comm, nranks, id, rank, config);
+	struct birth birth = { .comm = comm, .id = id_of(&id), .nranks = nranks, .rank = rank };
+	conceive(&birth, caller, config, true);
+	return deliver(&birth, real(comm, nranks, id, rank, config));
+}
+
+int ncclCommInitRankScalable(nccl_comm *comm, int nranks, int rank, int id_count, struct nccl_unique_id *ids,
+			     struct nccl_config *config)
+{
+	PRELOAD_REAL(CommInitRankScalable,
+		     (nccl_comm *, int, int, int, struct nccl_unique_id *, struct nccl_config *));
+	if (!preload_is_on() || id_count < 1 || !ids)
+		return real(comm, nranks, rank, id_count, ids, config);
+	struct birth birth = { .comm = comm, .id = id_of(ids), .nranks = nranks, .rank = rank };
+	conceive(&birth, caller, config, true);
+	return deliver(&birth, real(comm, nranks, rank, id_count, ids, config));
+}
+
+/* All ranks are here, so the id need only be new. */
+static uint64_t id_of_all(const nccl_comm *comms)
+{
+	struct {
+		uint64_t now;
+		int64_t pid;
+		const nccl_comm *comms;
+	} once = { recording_clock(), getpid(), comms };
+
+	return mix(0xcbf29ce484222325u, &once, sizeof(once));
+}
+
+int ncclCommInitAll(nccl_comm *comms, int count, const int *devices)
+{
+	PRELOAD_REAL(CommInitAll, (nccl_comm *, int, const int *));
+	if (!preload_is_on())
+		return real(comms, count, devices);
+	struct birth birth = { .id = id_of_all(comms), .nranks = count };
+	conceive(&birth, caller, NULL, true);
+	int result = real(comms, count, devices);
+	for (int i = 0; result == NCCL_SUCCESS && i < count; i++) {
+		birth.comm = &comms[i];
+		birth.rank = i;
+		births_add(&birth);
+	}
+	return result;
+}
+
+/* A child is told from its siblings by their order, which is the same on all ranks, and from its twins by `what`. */
+static bool conceive_child(struct birth *birth, const struct caller *caller, nccl_comm parent, int64_t what,
+			   const struct nccl_config *config)
+{
+	struct membership *membership = membership_find(parent);
+
+	if (!membership)
+		return false;
+	int64_t order = atomic_fetch_add(&membership->children, 1);
+	birth->id = mix(mix(membership->birth.id, &order, sizeof(order)), &what, sizeof(what));
+	birth->nranks = birth->rank = -1;
+	conceive(birth, caller, config, membership->birth.blocking);
+	return true;
+}
+
+int ncclCommSplit(nccl_comm parent, int color, int key, nccl_comm *comm, struct nccl_config *config)
+{
+	PRELOAD_REAL(CommSplit, (nccl_comm, int, int, nccl_comm *, struct nccl_config *));
+	struct birth birth = { .comm = comm };
+
+	if (!preload_is_on() || !conceive_child(&birth, caller, parent, color, config))
+		return real(parent, color, key, comm, config);
+	int result = real(parent, color, key, comm, config);
+	return color == NCCL_SPLIT_NO_COLOR ? result : deliver(&birth, result);
+}
+
+int ncclCommShrink(nccl_comm parent, int *excluded, int excluded_count, nccl_comm *comm, struct nccl_config *config,
+		   int flags)
+{
+	PRELOAD_REAL(CommShrink, (nccl_comm, int *, int, nccl_comm *, struct nccl_config *, int));
+	struct birth birth = { .comm = comm };
+
+	if (!preload_is_on() || !conceive_child(&birth, caller, parent, INT64_MIN + excluded_count, config))
+		return real(parent, excluded, excluded_count, comm, config, flags);
+	return deliver(&birth, real(parent, excluded, excluded_count, comm, config, flags));
+}
+
+static void end(struct communicator *communicator)
+{
+	struct recording *recording = communicator ? recording_get() : NULL;
+
+	if (recording)
+		communicator_end(recording, communicator);
+}
+
+int ncclCommDestroy(nccl_comm comm)
+{
+	PRELOAD_REAL(CommDestroy, (nccl_comm));
+	/* Before NCCL frees it: another thread may get the same address for a new one. */
+	struct communicator *ending = preload_is_on() ? membership_remove(comm) : NULL;
+	int result = real(comm);
+
+	end(ending);
+	return result;
+}
+
+int ncclCommAbort(nccl_comm comm)
+{
+	PRELOAD_REAL(CommAbort, (nccl_comm));
+	struct communicator *ending = preload_is_on() ? membership_remove(comm) : NULL;
+	int result = real(comm);
+
+	end(ending);
+	return result;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* NCCL's groups: where the launches of the calls inside are, and of communicators made inside the birth. */
+#include "plugin/call.h"
+#include "plugin/preload/births.h"
+#include "plugin/preload/preload.h"
+
+PRELOAD_EXPORT int ncclGroupStart(void);
+PRELOAD_EXPORT int ncclGroupEnd(void);
+PRELOAD_EXPORT int ncclGroupSimulateEnd(void *info);
+
+static bool has_failed(int result)
+{
+	return result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS;
+}
+
+int ncclGroupStart(void)
+{
+	PRELOAD_REAL(GroupStart, (void));
+	int result = real();
+
+	if (preload_is_on() && result == NCCL_SUCCESS)
+		call_group_start();
+	return result;
+}
+
+int ncclGroupEnd(void)
+{
+	PRELOAD_REAL(GroupEnd, (void));
+	if (!preload_is_on())
+		return real();
+	call_group_end_begin();
+	int result = real();
+	call_group_end(has_failed(result));
+	if (!call_in_group())
+		births_end(result);
+	return result;
+}
+
+/* Says what the group would cost, and drops it. */
+int ncclGroupSimulateEnd(void *info)
+{
+	PRELOAD_REAL(GroupSimulateEnd, (void *));
+	int result = real(info);
+
+	if (preload_is_on()) {
+		call_group_end(true);
+		if (!call_in_group())
+			births_end(NCCL_SYSTEM_ERROR);
+	}
+	return result;
+}

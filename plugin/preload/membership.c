@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "plugin/preload/membership.h"
+
+#include <pthread.h>
+
+#include "plugin/gpu/device.h"
+#include "plugin/recorder.h"
+
+enum { MEMBERSHIPS = 2 * RW_BOX_COMMS, NOT_KNOWN = -1 };
+
+/* Open addressing: a removed entry keeps its place in the chain, and is used again. */
+static struct membership memberships[MEMBERSHIPS];
+static char removed; /* its address stands where one was */
+static bool linked[RW_BOX_COMMS]; /* by communicator index: has its membership; under `changing` */
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+
+static uint32_t first_place(nccl_comm comm)
+{
+	return (uint32_t)(((uintptr_t)comm >> 4) * 0x9e3779b97f4a7c15u >> 40) % MEMBERSHIPS;
+}
+
+struct membership *membership_find(nccl_comm comm)
+{
+	uint32_t place = first_place(comm);
+
+	for (uint32_t i = 0; i < MEMBERSHIPS; i++) {
+		struct membership *membership = &memberships[(place + i) % MEMBERSHIPS];
+		/* Acquire: pairs with the release in membership_add(). */
+		nccl_comm at = atomic_load_explicit(&membership->comm, memory_order_acquire);
+
+		if (!at)
+			return NULL;
+		if (at == comm)
+			return membership;
+	}
+	return NULL;
+}
+
+static int32_t ask(const struct caller *caller, enum nccl_function function, nccl_comm comm)
+{
+	int (*real)(nccl_comm, int *) = (int (*)(nccl_comm, int *))caller->functions[function];
+	int value;
+
+	return real && real(comm, &value) == NCCL_SUCCESS ? value : NOT_KNOWN;
+}
+
+static bool is_candidate(const struct recording *recording, const struct communicator *communicator,
+			 const struct birth *birth, int32_t device)
+{
+	const struct rw_device *own = &recording->box.header->devices[communicator->entry->device];
+
+	if (linked[communicator->index] || atomic_load(&communicator->ended))
+		return false;
+	if (own->used && device != NOT_KNOWN && own->ordinal != device)
+		return false;
+	/* ABI v1 to v3 tell neither. */
+	return communicator->nranks < 1 ||
+	       (communicator->nranks == birth->nranks && communicator->rank == birth->rank);
+}
+
+/* How many communicators that the profiler interface announced since could be this one; *found: the last of them. */
+static unsigned int find_candidates(struct recording *recording, const struct birth *birth, int32_t device,
+				    struct communicator **found)
+{
+	uint64_t used = atomic_load_explicit(&recording->box.header->comms_used, memory_order_acquire);
+	unsigned int count = 0;
+
+	for (uint64_t i = birth->first; i < used && i < RW_BOX_COMMS; i++) {
+		struct communicator *communicator = &recording->communicators[i];
+
+		if (!is_candidate(recording, communicator, birth, device))
+			continue;
+		*found = communicator;
+		count++;
+	}
+	return count;
+}
+
+/* Nobody tells us of it but the wrappers. */
+static struct communicator *enter(const struct birth *birth, int32_t device)
+{
+	struct recorder_communicator from = {
+		.id = birth->id,
+		.name = birth->name[0] ? birth->name : NULL,
+		.nranks = birth->nranks,
+		.rank = birth->rank,
+		.caller = (const void *)birth->caller->functions[NCCL_GroupEnd],
+	};
+	struct device_visit visit = device_enter(device);
+	struct recording *recording = recording_open(&from);
+	struct communicator *communicator = recording ? communicator_add(recording, &from) : NULL;
+
+	device_leave(&visit);
+	return communicator;
+}
+
+static struct communicator *settle(struct birth *birth, nccl_comm comm)
+{
+	struct recording *recording = recording_get();
+	struct communicator *found = birth->communicator;
+	int32_t device = ask(birth->caller, NCCL_CommCuDevice, comm);
+
+	if (birth->nranks == NOT_KNOWN) {
+		birth->nranks = ask(birth->caller, NCCL_CommCount, comm);
+		birth->rank = ask(birth->caller, NCCL_CommUserRank, comm);
+	}
+	if (birth->nranks < 2 || birth->rank < 0)
+		return NULL;
+	unsigned int candidates = found || !recording ? found != NULL
+						      : find_candidates(recording, birth, device, &found);
+	if (candidates > 1)
+		return NULL; /* which of them cannot be told */
+	if (!candidates)
+		found = enter(birth, device);
+	if (!found)
+		return NULL;
+	linked[found->index] = true;
+	atomic_store_explicit(&found->launches_elsewhere, !birth->blocking, memory_order_relaxed);
+	return found;
+}
+
+struct communicator *membership_communicator(struct membership *membership)
+{
+	/* Acquire: pairs with the release below. */
+	if (!atomic_load_explicit(&membership->settled, memory_order_acquire)) {
+		pthread_mutex_lock(&changing);
+		if (!atomic_load_explicit(&membership->settled, memory_order_relaxed)) {
+			struct communicator *found = settle(&membership->birth, atomic_load(&membership->comm));
+
+			atomic_store_explicit(&membership->communicator, found, memory_order_relaxed);
+			atomic_store_explicit(&membership->settled, true, memory_order_release);
+		}
+		pthread_mutex_unlock(&changing);
+	}
+	return atomic_load_explicit(&membership->communicator, memory_order_relaxed);
+}
+
+static struct membership *free_place(nccl_comm comm)
+{
+	uint32_t place = first_place(comm);
+
+	for (uint32_t i = 0; i < MEMBERSHIPS; i++) {
+		struct membership *membership = &memberships[(place + i) % MEMBERSHIPS];
+		nccl_comm at = atomic_load_explicit(&membership->comm, memory_order_relaxed);
+
+		if (!at || at == &removed || at == comm) /* the last: destroyed past us, and its memory used again */
+			return membership;
+	}
+	return NULL;
+}
+
+void membership_add(const struct birth *birth)
+{
+	nccl_comm comm = *birth->comm;
+
+	if (!comm)
+		return;
+	pthread_mutex_lock(&changing);
+	struct membership *membership = free_place(comm);
+	if (membership) {
+		atomic_store_explicit(&membership->comm, (nccl_comm)&removed, memory_order_relaxed);
+		membership->birth = *birth;
+		atomic_store_explicit(&membership->communicator, NULL, memory_order_relaxed);
+		atomic_store_explicit(&membership->settled, false, memory_order_relaxed);
+		atomic_store_explicit(&membership->children, 0, memory_order_relaxed);
+		/* Release: pairs with the acquire in membership_find(). */
+		atomic_store_explicit(&membership->comm, comm, memory_order_release);
+	}
+	pthread_mutex_unlock(&changing);
+	if (membership && birth->blocking)
+		membership_communicator(membership);
+}
+
+struct communicator *membership_remove(nccl_comm comm)
+{
+	struct communicator *communicator = NULL;
+
+	pthread_mutex_lock(&changing);
+	struct membership *membership = membership_find(comm);
+	if (membership) {
+		communicator = atomic_load_explicit(&membership->communicator, memory_order_relaxed);
+		atomic_store_explicit(&membership->comm, (nccl_comm)&removed, memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&changing);
+	return communicator && communicator->abi == 0 ? communicator : NULL;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* NCCL's collective and p2p calls, as they are found first by whoever calls them. */
+#include <stdint.h>
+
+#include <rankwatch/operation.h>
+
+#include "plugin/call.h"
+#include "plugin/preload/membership.h"
+#include "plugin/preload/preload.h"
+
+static uint8_t dtype_of(int type)
+{
+	return type >= 0 && type < RW_DTYPE_COUNT - 1 ? (uint8_t)(type + 1) : RW_DTYPE_UNKNOWN;
+}
+
+static void begin(struct call *call, nccl_comm comm)
+{
+	struct membership *membership = membership_find(comm);
+
+	call->communicator = membership ? membership_communicator(membership) : NULL;
+	call_begin(call);
+}
+
+static int end(struct call *call, int result)
+{
+	call_end(call, result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS);
+	return result;
+}
+
+/*
+ * What a NCCL call is made of. The real function lies between begin() and end(), on the caller's thread: what has to be
+ * done right before or after it on the caller's stream belongs there.
+ */
+#define WRAP(NAME, PARAMETERS, ARGUMENTS, FUNCTION, COUNT, ROOT, PEER, SEND, RECV)                                     \
+	PRELOAD_EXPORT int nccl##NAME PARAMETERS;                                                                      \
+	int nccl##NAME PARAMETERS                                                                                      \
+	{                                                                                                              \
+		PRELOAD_REAL(NAME, PARAMETERS);                                                                        \
+		if (!preload_is_on() || COUNT == 0)                                                                    \
+			return real ARGUMENTS;                                                                         \
+		struct call call = {                                                                                   \
+			.what = { .function = RW_FUNCTION_##FUNCTION,                                                  \
+				  .dtype = dtype_of(type),                                                             \
+				  .root = ROOT,                                                                        \
+				  .count = COUNT,                                                                      \
+				  .stream = (uintptr_t)stream },                                                       \
+			.send = (uintptr_t)(SEND),                                                                     \
+			.recv = (uintptr_t)(RECV),                                                                     \
+			.peer = PEER,                                                                                  \
+		};                                                                                                     \
+		begin(&call, comm);                                                                                    \
+		return end(&call, real ARGUMENTS);                                                                     \
+	}
+
+/* clang-format off */
+WRAP(AllReduce, (const void *send, void *recv, size_t count, int type, int op, nccl_comm comm, nccl_stream stream),
+     (send, recv, count, type, op, comm, stream), ALL_REDUCE, count, -1, -1, send, recv)
+WRAP(Reduce, (const void *send, void *recv, size_t count, int type, int op, int root, nccl_comm comm,
+     nccl_stream stream),
+     (send, recv, count, type, op, root, comm, stream), REDUCE, count, root, -1, send, recv)
+WRAP(ReduceScatter, (const void *send, void *recv, size_t count, int type, int op, nccl_comm comm, nccl_stream stream),
+     (send, recv, count, type, op, comm, stream), REDUCE_SCATTER, count, -1, -1, send, recv)
+WRAP(AllGather, (const void *send, void *recv, size_t count, int type, nccl_comm comm, nccl_stream stream),
+     (send, recv, count, type, comm, stream), ALL_GATHER, count, -1, -1, send, recv)
+WRAP(AlltoAll, (const void *send, void *recv, size_t count, int type, nccl_comm comm, nccl_stream stream),
+     (send, recv, count, type, comm, stream), ALL_TO_ALL, count, -1, -1, send, recv)
+WRAP(Broadcast, (const void *send, void *recv, size_t count, int type, int root, nccl_comm comm, nccl_stream stream),
+     (send, recv, count, type, root, comm, stream), BROADCAST, count, root, -1, send, recv)
+WRAP(Bcast, (void *buffer, size_t count, int type, int root, nccl_comm comm, nccl_stream stream),
+     (buffer, count, type, root, comm, stream), BROADCAST, count, root, -1, buffer, buffer)
+WRAP(Gather, (const void *send, void *recv, size_t count, int type, int root, nccl_comm comm, nccl_stream stream),
+     (send, recv, count, type, root, comm, stream), GATHER, count, root, -1, send, recv)
+WRAP(Scatter, (const void *send, void *recv, size_t count, int type, int root, nccl_comm comm, nccl_stream stream),
+     (send, recv, count, type, root, comm, stream), SCATTER, count, root, -1, send, recv)
+WRAP(Send, (const void *send, size_t count, int type, int peer, nccl_comm comm, nccl_stream stream),
+     (send, count, type, peer, comm, stream), SEND, count, -1, peer, send, 0)
+WRAP(Recv, (void *recv, size_t count, int type, int peer, nccl_comm comm, nccl_stream stream),
+     (recv, count, type, peer, comm, stream), RECV, count, -1, peer, 0, recv)
+/* clang-format on */

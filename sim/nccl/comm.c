@@ -11,6 +11,7 @@
 #include "config.h"
 #include "kernel.h"
 #include "log.h"
+#include "network.h"
 #include "profiler.h"
 #include "work.h"
 
@@ -78,6 +79,7 @@ static void comm_free(struct ncclComm *comm)
 		driver.cuEventDestroy(comm->order);
 	if (comm->module)
 		driver.cuModuleUnload(comm->module);
+	network_close(comm->network);
 	hosts_leave(&comm->hosts);
 	segment_unmap(&comm->segment);
 	if (comm->attached)
@@ -202,15 +204,13 @@ static ncclResult_t connect_ranks(struct ncclComm *comm, const ncclUniqueId *id)
 		result = meet_others(comm);
 	if (result == ncclSuccess)
 		result = clique_join(comm, id);
-	if (result == ncclSuccess && comm->hosts.count > 1) {
-		log_warn("no network between hosts");
-		result = ncclInternalError;
-	}
+	if (result == ncclSuccess)
+		result = network_open(&comm->network, comm);
 	if (result != ncclSuccess)
 		return result;
 	profiler_attach(comm);
 	comm->attached = true;
-	result = proxy_start(&comm->proxy, comm->device);
+	result = proxy_start(&comm->proxy, comm);
 	ncclResult_t met = comm_meet(comm);
 	return result != ncclSuccess ? result : met;
 }

@@ -26,6 +26,8 @@ enum function {
 	FUNCTIONS
 };
 
+struct network;
+
 struct ncclComm {
 	int rank, nranks;
 	CUdevice device;
@@ -37,6 +39,7 @@ struct ncclComm {
 	uint64_t splits; /* so far */
 	struct segment segment;
 	struct hosts hosts;
+	struct network *network; /* NULL: one host */
 	CUmodule module;
 	CUfunction kernel;
 	CUevent order; /* recorded behind the newest plan, and for a moment on other streams of a group */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "launch.h"
 
+#include "network.h"
 #include "profiler.h"
 
 #define THREADS 512
@@ -56,8 +57,15 @@ static ncclResult_t launch_kernel(struct plan *plan)
 
 static void hand_to_proxy(struct plan *plan)
 {
+	struct transfer *transfers;
+
 	if (plan->channel_events)
 		proxy_add(&plan->comm->proxy, plan);
+	ncclResult_t result = network_plan(plan, &transfers);
+	if (result != ncclSuccess)
+		comm_set_async_error(plan->comm, result);
+	if (transfers)
+		proxy_add_transfers(&plan->comm->proxy, transfers);
 }
 
 static ncclResult_t launch(struct plan *plan)

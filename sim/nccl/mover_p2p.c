@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "mover.h"
+#include "network.h"
 #include "number.h"
 
 static size_t task_bytes(const struct task *task)
@@ -61,6 +62,29 @@ static bool receive_piece(struct task *task)
 	return true;
 }
 
+/* The same with a rank of another host. */
+static bool move_remote(struct task *task, struct link *link)
+{
+	size_t left = task_bytes(task) - task->moved;
+	size_t bytes = task->function == FUNCTION_SEND ? link_fill(link, (const char *)task->send + task->moved, left) :
+							 link_empty(link, (char *)task->recv + task->moved, left);
+
+	task->moved += bytes;
+	if (bytes)
+		proxy_wake(&task->comm->proxy);
+	return bytes;
+}
+
+static bool move_piece(struct task *task)
+{
+	bool sends = task->function == FUNCTION_SEND;
+	struct link *link = network_link(task->comm, task->root_or_peer, sends);
+
+	if (link)
+		return move_remote(task, link);
+	return sends ? send_piece(task) : receive_piece(task);
+}
+
 static bool is_done(const struct task *task)
 {
 	return task->moved == task_bytes(task);
@@ -83,8 +107,7 @@ static bool advance(struct task *tasks, bool *done)
 
 	*done = true;
 	for (struct task *task = tasks; task; task = task->next) {
-		while (!is_done(task) && is_turn(tasks, task) &&
-		       (task->function == FUNCTION_SEND ? send_piece(task) : receive_piece(task)))
+		while (!is_done(task) && is_turn(tasks, task) && move_piece(task))
 			moved = true;
 		*done &= is_done(task);
 	}

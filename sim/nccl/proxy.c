@@ -2,10 +2,14 @@
 #include "proxy.h"
 
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
-#include "plan.h"
+#include "log.h"
+#include "network.h"
 #include "profiler.h"
 
 struct proxy_entry {
@@ -29,7 +33,7 @@ static bool entry_advance(struct proxy_entry *entry)
 	return stop_ns != 0;
 }
 
-/* Only the oldest plan can be running: plans of one communicator run one after the other. */
+/* Under the lock. Only the oldest plan can be running: plans of one communicator run one after the other. */
 static void deliver(struct proxy *proxy)
 {
 	while (proxy->entries) {
@@ -45,37 +49,76 @@ static void deliver(struct proxy *proxy)
 	}
 }
 
+/* Returns false when the thread has nothing left to do. */
+static bool look(struct proxy *proxy)
+{
+	struct network *network = proxy->comm->network;
+
+	pthread_mutex_lock(&proxy->lock);
+	struct transfer *incoming = proxy->incoming;
+	bool stop = proxy->stop;
+	proxy->incoming = NULL;
+	deliver(proxy);
+	pthread_mutex_unlock(&proxy->lock);
+	if (!network)
+		return !stop;
+	network_append(network, incoming);
+	while (network_advance(network))
+		;
+	return !stop || (network_is_busy(network) && !atomic_load(&proxy->comm->stop));
+}
+
 static void *proxy_main(void *argument)
 {
 	struct proxy *proxy = argument;
+	uint64_t times;
 
-	pthread_mutex_lock(&proxy->lock);
-	do {
-		while (!proxy->woken && !proxy->stop)
-			pthread_cond_wait(&proxy->work, &proxy->lock);
-		proxy->woken = false;
-		deliver(proxy);
-	} while (!proxy->stop);
-	pthread_mutex_unlock(&proxy->lock);
+	proxy->fds[0] = (struct pollfd){ .fd = proxy->wake_fd, .events = POLLIN };
+	while (look(proxy)) {
+		nfds_t count = proxy->comm->network ? network_poll(proxy->comm->network, proxy->fds + 1) : 0;
+		poll(proxy->fds, count + 1, -1);
+		/* Before looking again: whoever wakes the thread after this makes the next poll() return at once. */
+		if (read(proxy->wake_fd, &times, sizeof(times)) < 0)
+			continue;
+	}
 	return NULL;
 }
 
-ncclResult_t proxy_start(struct proxy *proxy, int device)
+static ncclResult_t start_thread(struct proxy *proxy)
 {
 	sigset_t all, before;
 	char name[16];
 
-	pthread_mutex_init(&proxy->lock, NULL);
-	pthread_cond_init(&proxy->work, NULL);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	proxy->running = pthread_create(&proxy->thread, NULL, proxy_main, proxy) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!proxy->running)
 		return ncclSystemError;
-	snprintf(name, sizeof(name), "NCCL Progress%2d", device & 0xf);
+	snprintf(name, sizeof(name), "NCCL Progress%2d", proxy->comm->device & 0xf);
 	pthread_setname_np(proxy->thread, name);
 	return ncclSuccess;
+}
+
+static void proxy_free(struct proxy *proxy)
+{
+	free(proxy->fds);
+	if (proxy->wake_fd >= 0)
+		close(proxy->wake_fd);
+}
+
+ncclResult_t proxy_start(struct proxy *proxy, struct ncclComm *comm)
+{
+	proxy->comm = comm;
+	pthread_mutex_init(&proxy->lock, NULL);
+	proxy->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	proxy->fds = calloc((size_t)comm->nranks + 1, sizeof(*proxy->fds));
+	ncclResult_t result = proxy->wake_fd >= 0 && proxy->fds ? start_thread(proxy) : ncclSystemError;
+	if (result == ncclSuccess)
+		return ncclSuccess;
+	log_warn("cannot start the progress thread of a communicator");
+	proxy_free(proxy);
+	return result;
 }
 
 void proxy_stop(struct proxy *proxy)
@@ -84,8 +127,8 @@ void proxy_stop(struct proxy *proxy)
 		return;
 	pthread_mutex_lock(&proxy->lock);
 	proxy->stop = true;
-	pthread_cond_signal(&proxy->work);
 	pthread_mutex_unlock(&proxy->lock);
+	proxy_wake(proxy);
 	pthread_join(proxy->thread, NULL);
 	proxy->running = false;
 	while (proxy->entries) {
@@ -94,6 +137,8 @@ void proxy_stop(struct proxy *proxy)
 		plan_drop(entry->plan);
 		free(entry);
 	}
+	transfers_drop(proxy->incoming);
+	proxy_free(proxy);
 }
 
 void proxy_add(struct proxy *proxy, struct plan *plan)
@@ -109,15 +154,22 @@ void proxy_add(struct proxy *proxy, struct plan *plan)
 	while (*at)
 		at = &(*at)->next;
 	*at = entry;
-	proxy->woken = true;
-	pthread_cond_signal(&proxy->work);
 	pthread_mutex_unlock(&proxy->lock);
+	proxy_wake(proxy);
+}
+
+void proxy_add_transfers(struct proxy *proxy, struct transfer *transfers)
+{
+	pthread_mutex_lock(&proxy->lock);
+	struct transfer **at = &proxy->incoming;
+	while (*at)
+		at = &(*at)->next;
+	*at = transfers;
+	pthread_mutex_unlock(&proxy->lock);
+	proxy_wake(proxy);
 }
 
 void proxy_wake(struct proxy *proxy)
 {
-	pthread_mutex_lock(&proxy->lock);
-	proxy->woken = true;
-	pthread_cond_signal(&proxy->work);
-	pthread_mutex_unlock(&proxy->lock);
+	eventfd_write(proxy->wake_fd, 1);
 }

@@ -73,10 +73,23 @@ static void rank_open(struct rank *rank)
 	NCCL(ncclCommInitRank(&rank->comm, rank->nranks, exchange_id(rank), rank->rank));
 }
 
+/* TEST_HOSTS=N: contiguous blocks of ranks claim N hosts, so that every test can be run over a network, too. */
+static void claim_host(const struct rank *rank)
+{
+	const char *hosts = getenv("TEST_HOSTS");
+	char name[32];
+
+	if (!hosts)
+		return;
+	snprintf(name, sizeof(name), "host-%d", rank->rank * atoi(hosts) / rank->nranks);
+	setenv("NCCL_HOSTID", name, 1);
+}
+
 static void rank_process(struct rank *rank, rank_main *main)
 {
 	/* A test that fails half way must not leave ranks that wait for ever. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	claim_host(rank);
 	rank_open(rank);
 	main(rank);
 	if (rank->comm)
@@ -88,6 +101,7 @@ static void rank_process(struct rank *rank, rank_main *main)
 void ranks_start(struct ranks *ranks, int count, rank_main *main)
 {
 	setenv("SIM_QUIET", "1", 1);
+	setenv("NCCL_SOCKET_IFNAME", "lo", 1);
 	setenv("SIM_CUDA_DEVICES", "16", 1);
 	ranks->count = count;
 	ranks->shared = mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

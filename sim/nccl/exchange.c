@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#include "exchange.h"
+
+#include "link.h"
+#include "number.h"
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+struct exchange_share exchange_share(int rank, int nranks, size_t count)
+{
+	size_t each = (count + (size_t)nranks - 1) / (size_t)nranks;
+
+	return (struct exchange_share){ least(each * (size_t)rank, count), least(each * ((size_t)rank + 1), count) };
+}
+
+size_t exchange_piece(const struct task *task)
+{
+	size_t elements = task->comm->segment.mailbox_bytes / number_size(task->type);
+
+	/* Its outbox holds a part for each rank. */
+	return task->function == FUNCTION_REDUCESCATTER ? elements / (size_t)task->comm->nranks : elements;
+}
+
+size_t exchange_bytes(const struct task *task, int phase, size_t count, int rank, int host)
+{
+	const struct hosts *hosts = &task->comm->hosts;
+	size_t size = number_size(task->type);
+
+	if (phase == 1) {
+		struct exchange_share share = exchange_share(rank, hosts->nranks, count);
+		return task->function == FUNCTION_ALLREDUCE ? (share.to - share.from) * size : 0;
+	}
+	switch (task->function) {
+	case FUNCTION_BROADCAST:
+		return rank == task->root_or_peer ? count * size : 0;
+	case FUNCTION_REDUCE:
+		return host == hosts->places[task->root_or_peer].host ? count * size : 0;
+	case FUNCTION_REDUCESCATTER:
+		return count * size * (size_t)hosts->nranks;
+	default:
+		return count * size;
+	}
+}
+
+static size_t piece_steps(const struct task *task, size_t count, int rank, int host)
+{
+	size_t steps = 0;
+
+	for (int phase = 0; phase < EXCHANGE_PHASES; phase++)
+		steps += link_steps(exchange_bytes(task, phase, count, rank, host));
+	return steps;
+}
+
+int exchange_steps(const struct task *task, int rank, int host)
+{
+	size_t piece = exchange_piece(task);
+	size_t whole = task->count / piece, rest = task->count % piece;
+
+	return (int)(whole * piece_steps(task, piece, rank, host) + piece_steps(task, rest, rank, host));
+}

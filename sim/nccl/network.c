@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+#include "network.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exchange.h"
+#include "log.h"
+#include "number.h"
+#include "profiler_network.h"
+
+/* A rank whose outbox goes to the peer, or comes from it, in collectives. */
+struct route {
+	int peer;
+	bool sends;
+	char *at; /* of the exchange that is going on; the stream thread's */
+	size_t left;
+};
+
+struct network {
+	struct ncclComm *comm;
+	struct wire *wires; /* by rank */
+	struct route *routes;
+	int route_count;
+	struct transfer *transfers; /* oldest first */
+	bool failed;
+};
+
+static bool is_remote(const struct ncclComm *comm, int rank)
+{
+	return comm->hosts.places[rank].host != comm->hosts.own;
+}
+
+/* Of two ranks the lower one calls. */
+static ncclResult_t call_higher(struct network *network)
+{
+	struct ncclComm *comm = network->comm;
+	ncclResult_t result = ncclSuccess;
+
+	for (int peer = comm->rank + 1; peer < comm->nranks && result == ncclSuccess; peer++) {
+		if (is_remote(comm, peer))
+			result = meeting_call(&network->wires[peer].fd, &comm->hosts.id, &comm->hosts.ranks[peer],
+					      comm->rank, &comm->stop);
+	}
+	return result;
+}
+
+static ncclResult_t answer_lower(struct network *network)
+{
+	struct ncclComm *comm = network->comm;
+	ncclResult_t result = ncclSuccess;
+	int missing = 0;
+
+	for (int peer = 0; peer < comm->rank; peer++)
+		missing += is_remote(comm, peer);
+	while (missing-- && result == ncclSuccess) {
+		int fd, caller;
+		result = meeting_answer(&fd, &comm->hosts.id, comm->hosts.listener, &caller, &comm->stop);
+		if (result != ncclSuccess)
+			break;
+		if (caller < 0 || caller >= comm->rank || network->wires[caller].fd >= 0) {
+			close(fd);
+			return ncclInternalError;
+		}
+		network->wires[caller].fd = fd;
+	}
+	return result;
+}
+
+static void add_route(struct network *network, int peer, bool sends)
+{
+	network->routes[network->route_count++] = (struct route){ .peer = peer, .sends = sends };
+}
+
+/* Every rank sends to one rank of each other host, which copies what comes into that host's segment. */
+static void find_routes(struct network *network)
+{
+	const struct hosts *hosts = &network->comm->hosts;
+
+	for (int host = 0; host < hosts->count; host++) {
+		if (host != hosts->own)
+			add_route(network, hosts_receiver(hosts, hosts->rank, host), true);
+	}
+	for (int rank = 0; rank < hosts->nranks; rank++) {
+		if (is_remote(network->comm, rank) && hosts_receiver(hosts, rank, hosts->own) == hosts->rank)
+			add_route(network, rank, false);
+	}
+}
+
+static struct network *network_new(struct ncclComm *comm)
+{
+	struct network *network = calloc(1, sizeof(*network));
+
+	if (!network)
+		return NULL;
+	network->comm = comm;
+	network->wires = calloc((size_t)comm->nranks, sizeof(*network->wires));
+	network->routes = calloc((size_t)comm->nranks * 2, sizeof(*network->routes));
+	for (int rank = 0; network->wires && rank < comm->nranks; rank++)
+		network->wires[rank].fd = -1;
+	if (network->wires && network->routes)
+		return network;
+	network_close(network);
+	return NULL;
+}
+
+ncclResult_t network_open(struct network **out, struct ncclComm *comm)
+{
+	*out = NULL;
+	if (comm->hosts.count == 1)
+		return ncclSuccess;
+	struct network *network = network_new(comm);
+	if (!network)
+		return ncclSystemError;
+	*out = network;
+	find_routes(network);
+	ncclResult_t result = call_higher(network);
+	return result == ncclSuccess ? answer_lower(network) : result;
+}
+
+void network_close(struct network *network)
+{
+	if (!network)
+		return;
+	transfers_drop(network->transfers);
+	for (int rank = 0; network->wires && rank < network->comm->nranks; rank++)
+		wire_close(&network->wires[rank]);
+	free(network->wires);
+	free(network->routes);
+	free(network);
+}
+
+static bool append_new(struct transfer ***tail, const struct task *task, bool sends, int peer, int steps)
+{
+	struct wire *wire = &task->comm->network->wires[peer];
+
+	if (!steps)
+		return true;
+	**tail = transfer_new(task, wire, sends, peer, steps);
+	if (!**tail)
+		return false;
+	*tail = &(**tail)->next;
+	return true;
+}
+
+static bool plan_collective(struct transfer ***tail, const struct task *task)
+{
+	const struct network *network = task->comm->network;
+	const struct hosts *hosts = &task->comm->hosts;
+	bool made = true;
+
+	for (int i = 0; i < network->route_count && made; i++) {
+		const struct route *route = &network->routes[i];
+		int from = route->sends ? hosts->rank : route->peer;
+		int to = route->sends ? hosts->places[route->peer].host : hosts->own;
+		made = append_new(tail, task, route->sends, route->peer, exchange_steps(task, from, to));
+	}
+	return made;
+}
+
+static bool plan_p2p(struct transfer ***tail, const struct task *task)
+{
+	size_t bytes = task->count * number_size(task->type);
+
+	return !is_remote(task->comm, task->root_or_peer) ||
+	       append_new(tail, task, task->function == FUNCTION_SEND, task->root_or_peer, (int)link_steps(bytes));
+}
+
+ncclResult_t network_plan(const struct plan *plan, struct transfer **transfers)
+{
+	struct transfer **tail = transfers;
+	bool made = true;
+
+	*transfers = NULL;
+	if (!plan->comm->network)
+		return ncclSuccess;
+	for (const struct task *task = plan->collectives; task && made; task = task->next)
+		made = plan_collective(&tail, task);
+	for (const struct task *task = plan->p2p; task && made; task = task->next)
+		made = plan_p2p(&tail, task);
+	if (made)
+		return ncclSuccess;
+	transfers_drop(*transfers);
+	*transfers = NULL;
+	return ncclSystemError;
+}
+
+struct link *network_link(const struct ncclComm *comm, int peer, bool sends)
+{
+	if (!is_remote(comm, peer))
+		return NULL;
+	struct wire *wire = &comm->network->wires[peer];
+	return sends ? &wire->send[LINK_P2P] : &wire->receive[LINK_P2P];
+}
+
+static void route_begin(const struct network *network, struct route *route, const struct task *task, int phase,
+			size_t count)
+{
+	const struct hosts *hosts = &network->comm->hosts;
+	int from = route->sends ? hosts->rank : route->peer;
+	int to = route->sends ? hosts->places[route->peer].host : hosts->own;
+
+	route->at = segment_mailbox(&network->comm->segment, from, network->comm->turn);
+	route->left = exchange_bytes(task, phase, count, from, to);
+}
+
+static bool route_advance(const struct network *network, struct route *route)
+{
+	struct wire *wire = &network->wires[route->peer];
+	bool moved = false;
+
+	while (route->left) {
+		size_t bytes = route->sends ? link_fill(&wire->send[LINK_COLLECTIVE], route->at, route->left) :
+					      link_empty(&wire->receive[LINK_COLLECTIVE], route->at, route->left);
+		if (!bytes)
+			break;
+		route->at += bytes;
+		route->left -= bytes;
+		moved = true;
+	}
+	return moved;
+}
+
+static bool advance_routes(const struct network *network, bool *done)
+{
+	bool moved = false;
+
+	*done = true;
+	for (int i = 0; i < network->route_count; i++) {
+		moved |= route_advance(network, &network->routes[i]);
+		*done &= !network->routes[i].left;
+	}
+	return moved;
+}
+
+bool network_exchange(const struct task *task, int phase, size_t count)
+{
+	struct ncclComm *comm = task->comm;
+	struct network *network = comm->network;
+	_Atomic uint32_t *bell = &comm->segment.shared->ranks[comm->rank].bell;
+	bool done = false;
+
+	for (int i = 0; i < network->route_count; i++)
+		route_begin(network, &network->routes[i], task, phase, count);
+	while (!done) {
+		/* Before looking: what moves after this makes the wait return at once. */
+		uint32_t seen = atomic_load(bell);
+		if (atomic_load(&comm->stop))
+			return false;
+		if (advance_routes(network, &done))
+			proxy_wake(&comm->proxy);
+		else if (!done)
+			bell_wait(bell, seen);
+	}
+	return true;
+}
+
+void network_append(struct network *network, struct transfer *transfers)
+{
+	struct transfer **at = &network->transfers;
+
+	while (*at)
+		at = &(*at)->next;
+	*at = transfers;
+	for (; transfers; transfers = transfers->next)
+		profiler_transfer_start(transfers);
+}
+
+static void report(struct network *network, const struct transfer *transfer)
+{
+	struct socket_text peer = socket_text(&network->comm->hosts.ranks[transfer->peer].address);
+	int error = transfer->wire->error;
+
+	network->failed = true;
+	if (error == -ECONNRESET)
+		log_warn("socketProgress: Connection closed by remote peer %s", peer.text);
+	else
+		log_warn("socketProgressOpt: Call to %s %s failed : %s", transfer->sends ? "send to" : "recv from",
+			 peer.text, strerror(-error));
+	comm_set_async_error(network->comm, error == -EPROTO ? ncclInternalError : ncclRemoteError);
+}
+
+/* A link serves its transfers one after the other. */
+static bool has_turn(const struct transfer *transfer)
+{
+	struct link *link = transfer->sends ? &transfer->wire->send[transfer->kind] :
+					      &transfer->wire->receive[transfer->kind];
+
+	if (!link->user)
+		link->user = transfer;
+	return link->user == transfer;
+}
+
+static void end_turn(const struct transfer *transfer)
+{
+	if (transfer->sends)
+		transfer->wire->send[transfer->kind].user = NULL;
+	else
+		transfer->wire->receive[transfer->kind].user = NULL;
+}
+
+static bool advance_transfers(struct network *network)
+{
+	struct transfer **at = &network->transfers;
+	bool moved = false;
+
+	while (*at) {
+		struct transfer *transfer = *at;
+		enum transfer_result result = has_turn(transfer) ? transfer_advance(transfer) : TRANSFER_WAITS;
+		moved |= result == TRANSFER_MOVED || result == TRANSFER_DONE;
+		if (result == TRANSFER_FAILED && !transfer->failed) {
+			transfer->failed = true;
+			report(network, transfer);
+		}
+		if (result != TRANSFER_DONE) {
+			at = &transfer->next;
+			continue;
+		}
+		end_turn(transfer);
+		*at = transfer->next;
+		free(transfer);
+	}
+	return moved;
+}
+
+bool network_advance(struct network *network)
+{
+	bool moved = advance_transfers(network);
+
+	for (int rank = 0; rank < network->comm->nranks; rank++) {
+		struct wire *wire = &network->wires[rank];
+		if (wire->fd >= 0 && !wire->error)
+			moved |= wire_advance(wire);
+	}
+	return moved;
+}
+
+/* After a failure only an abort can follow: nothing is waited for. */
+bool network_is_busy(const struct network *network)
+{
+	if (network->failed)
+		return false;
+	for (int rank = 0; rank < network->comm->nranks; rank++) {
+		const struct wire *wire = &network->wires[rank];
+		if (wire->fd >= 0 && !wire->error && wire_is_stuck(wire))
+			return true;
+	}
+	return network->transfers;
+}
+
+nfds_t network_poll(const struct network *network, struct pollfd *fds)
+{
+	nfds_t count = 0;
+
+	for (int rank = 0; rank < network->comm->nranks; rank++) {
+		const struct wire *wire = &network->wires[rank];
+		if (wire->fd < 0 || wire->error)
+			continue;
+		fds[count].fd = wire->fd;
+		fds[count++].events = wire_is_stuck(wire) ? POLLIN | POLLOUT : POLLIN;
+	}
+	return count;
+}

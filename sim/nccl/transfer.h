@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What one task sends to or receives from one rank of another host, as the progress thread drives it: NCCL's proxy
+ * operation. Its steps go through the states that profilers are told of.
+ */
+#ifndef SIM_NCCL_TRANSFER_H
+#define SIM_NCCL_TRANSFER_H
+
+#include "plan.h"
+#include "wire.h"
+
+struct transfer {
+	struct transfer *next;
+	struct ncclComm *comm;
+	struct wire *wire;
+	enum link_kind kind;
+	bool sends;
+	int peer;
+	int steps;                  /* of which: */
+	int posted, passed, done;   /* passed: on its way, or arrived */
+	uint64_t base;              /* the link's number of step 0; known once begun */
+	bool begun, failed;
+	/* For the profiler. */
+	int mask;
+	void *parent, *handle;
+	void *step_handles[LINK_STEPS];
+};
+
+enum transfer_result { TRANSFER_WAITS, TRANSFER_MOVED, TRANSFER_DONE, TRANSFER_FAILED };
+
+/* NULL: out of memory. */
+struct transfer *transfer_new(const struct task *task, struct wire *wire, bool sends, int peer, int steps);
+void transfers_drop(struct transfer *transfers);
+/* Only for the oldest of its link. Wakes the stream's thread when there is something for it. */
+enum transfer_result transfer_advance(struct transfer *transfer);
+
+#endif

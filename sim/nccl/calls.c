@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The collective and point-to-point calls. */
+#include "composite.h"
 #include "export.h"
 #include "group.h"
+#include "launch.h"
 #include "log.h"
 #include "number.h"
+#include "release.h"
+#include "window.h"
 
 static const char *const function_names[FUNCTIONS] = { "AllGather",     "AllReduce", "Broadcast", "Reduce",
-						       "ReduceScatter", "Send",      "Recv" };
+						       "ReduceScatter", "Send",      "Recv",      "AlltoAll", "Gather",
+						       "Scatter" };
 
 const char *function_name(enum function function)
 {
@@ -21,8 +26,8 @@ static ncclResult_t task_check(const struct task *task)
 		log_warn("%s : invalid type %d", name, (int)task->type);
 		return ncclInvalidArgument;
 	}
-	if ((unsigned int)task->op >= ncclNumOps) {
-		log_warn("%s : invalid reduction operation %d", name, (int)task->op);
+	if (!operator_exists(task->comm, task->op)) {
+		log_warn("%s : reduction operation %d unknown to this communicator", name, (int)task->op);
 		return ncclInvalidArgument;
 	}
 	if (task->root_or_peer < 0 || task->root_or_peer >= task->comm->nranks) {
@@ -47,26 +52,41 @@ static ncclResult_t comm_check(struct ncclComm *comm, const char *name)
 	return comm_ready(comm);
 }
 
-/* A single rank only copies; profilers hear nothing of it, as in NCCL. */
-static ncclResult_t copy_alone(const struct task *task)
+/* A single rank only copies, or multiplies; profilers hear nothing of it, as in NCCL. */
+static ncclResult_t do_alone(const struct task *task)
 {
 	size_t bytes = task->count * number_size(task->type);
 
+	if (task->factor.used)
+		return launch_alone(task);
 	if (task->send == task->recv)
 		return ncclSuccess;
 	return DRIVER(cuMemcpyAsync, (CUdeviceptr)(uintptr_t)task->recv, (CUdeviceptr)(uintptr_t)task->send, bytes,
 		      task->stream);
 }
 
-static ncclResult_t task_enqueue(const struct task *task)
+static ncclResult_t collective_enqueue(struct task *task)
+{
+	if (!task->count)
+		return ncclSuccess;
+	ncclResult_t result = operator_factor(task->comm, task->op, task->type, &task->factor);
+	if (result != ncclSuccess)
+		return result;
+	if (task->comm->nranks == 1)
+		return do_alone(task);
+	task->kind = window_task_kind(task);
+	if (composite_is(task->function) && task->kind == TASK_CLASSIC)
+		return composite_add(task);
+	return group_add_task(task);
+}
+
+static ncclResult_t task_enqueue(struct task *task)
 {
 	ncclResult_t result = task_check(task);
 
-	if (result != ncclSuccess || !task->count)
+	if (result != ncclSuccess)
 		return result;
-	if (task->comm->nranks == 1 && !task_is_p2p(task))
-		return copy_alone(task);
-	return group_add_task(task);
+	return task_is_p2p(task) ? group_add_task(task) : collective_enqueue(task);
 }
 
 /* An abort on another thread waits until this call has left the communicator. */
@@ -185,3 +205,56 @@ ncclResult_t pncclRecv(void *recv, size_t count, ncclDataType_t type, int peer, 
 				      .stream = stream });
 }
 EXPORT_WEAK(Recv);
+
+ncclResult_t pncclAlltoAll(const void *send, void *recv, size_t count, ncclDataType_t type, ncclComm_t comm,
+			   cudaStream_t stream)
+{
+	ncclResult_t result = release_offers(CALLS_2_28, "ncclAlltoAll");
+
+	if (result != ncclSuccess)
+		return result;
+	return enqueue((struct task){ .function = FUNCTION_ALLTOALL,
+				      .send = send,
+				      .recv = recv,
+				      .count = count,
+				      .type = type,
+				      .comm = comm,
+				      .stream = stream });
+}
+EXPORT_WEAK(AlltoAll);
+
+ncclResult_t pncclGather(const void *send, void *recv, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+			 cudaStream_t stream)
+{
+	ncclResult_t result = release_offers(CALLS_2_28, "ncclGather");
+
+	if (result != ncclSuccess)
+		return result;
+	return enqueue((struct task){ .function = FUNCTION_GATHER,
+				      .send = send,
+				      .recv = recv,
+				      .count = count,
+				      .type = type,
+				      .root_or_peer = root,
+				      .comm = comm,
+				      .stream = stream });
+}
+EXPORT_WEAK(Gather);
+
+ncclResult_t pncclScatter(const void *send, void *recv, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+			  cudaStream_t stream)
+{
+	ncclResult_t result = release_offers(CALLS_2_28, "ncclScatter");
+
+	if (result != ncclSuccess)
+		return result;
+	return enqueue((struct task){ .function = FUNCTION_SCATTER,
+				      .send = send,
+				      .recv = recv,
+				      .count = count,
+				      .type = type,
+				      .root_or_peer = root,
+				      .comm = comm,
+				      .stream = stream });
+}
+EXPORT_WEAK(Scatter);

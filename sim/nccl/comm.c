@@ -13,6 +13,7 @@
 #include "log.h"
 #include "network.h"
 #include "profiler.h"
+#include "window.h"
 #include "work.h"
 
 #define ABORT_WAKE_NS 1000000
@@ -86,6 +87,8 @@ static void comm_free(struct ncclComm *comm)
 		profiler_detach(comm);
 	if (comm->context)
 		driver.cuDevicePrimaryCtxRelease(comm->device);
+	operators_free(&comm->operators);
+	windows_free(comm->windows);
 	pthread_cond_destroy(&comm->idle);
 	pthread_mutex_destroy(&comm->lock);
 	free(comm);

@@ -11,6 +11,7 @@
 #include "clique.h"
 #include "driver.h"
 #include "hosts.h"
+#include "operator.h"
 #include "proxy.h"
 #include "segment.h"
 
@@ -23,6 +24,9 @@ enum function {
 	FUNCTION_REDUCESCATTER,
 	FUNCTION_SEND,
 	FUNCTION_RECV,
+	FUNCTION_ALLTOALL,
+	FUNCTION_GATHER,
+	FUNCTION_SCATTER,
 	FUNCTIONS
 };
 
@@ -53,6 +57,8 @@ struct ncclComm {
 	bool finalized, ending, revoked;  /* which calls were made */
 	struct clique *clique;            /* NULL until the others are known */
 	struct ncclComm *sibling;         /* the next of the clique */
+	struct operator_list operators;
+	struct ncclWindow_vidmem *windows;
 
 	pthread_mutex_t lock;
 	pthread_cond_t idle;

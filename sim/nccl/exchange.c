@@ -20,8 +20,14 @@ size_t exchange_piece(const struct task *task)
 {
 	size_t elements = task->comm->segment.mailbox_bytes / number_size(task->type);
 
-	/* Its outbox holds a part for each rank. */
-	return task->function == FUNCTION_REDUCESCATTER ? elements / (size_t)task->comm->nranks : elements;
+	switch (task->function) {
+	case FUNCTION_REDUCESCATTER:
+	case FUNCTION_ALLTOALL:
+	case FUNCTION_SCATTER:
+		return elements / (size_t)task->comm->nranks; /* the outbox holds a part for each rank */
+	default:
+		return elements;
+	}
 }
 
 size_t exchange_bytes(const struct task *task, int phase, size_t count, int rank, int host)

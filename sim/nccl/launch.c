@@ -94,6 +94,8 @@ static ncclResult_t for_each_plan(struct plan *plans, ncclResult_t (*step)(struc
 	ncclResult_t result = ncclSuccess;
 
 	for (struct plan *plan = plans; plan && result == ncclSuccess; plan = plan->next) {
+		if (plan_is_empty(plan))
+			continue;
 		result = DRIVER(cuCtxPushCurrent, plan->comm->context);
 		if (result != ncclSuccess)
 			break;
@@ -103,11 +105,23 @@ static ncclResult_t for_each_plan(struct plan *plans, ncclResult_t (*step)(struc
 	return result;
 }
 
+static ncclResult_t sort(struct plan *plans)
+{
+	ncclResult_t result = ncclSuccess;
+
+	for (struct plan *plan = plans; plan && result == ncclSuccess; plan = plan->next) {
+		result = plan_pair_self(plan);
+		plan_sort(plan);
+	}
+	return result;
+}
+
 ncclResult_t launch_plans(struct plan *plans)
 {
-	for (struct plan *plan = plans; plan; plan = plan->next)
-		plan_sort(plan);
-	ncclResult_t result = for_each_plan(plans, prepare);
+	ncclResult_t result = sort(plans);
+
+	if (result == ncclSuccess)
+		result = for_each_plan(plans, prepare);
 	if (result == ncclSuccess)
 		result = for_each_plan(plans, launch);
 	if (result == ncclSuccess)
@@ -117,5 +131,27 @@ ncclResult_t launch_plans(struct plan *plans)
 		plan_drop(plans);
 		plans = next;
 	}
+	return result;
+}
+
+static ncclResult_t launch_quietly(struct plan *plan)
+{
+	ncclResult_t result = prepare(plan);
+
+	if (result == ncclSuccess)
+		result = launch_kernel(plan);
+	return result == ncclSuccess ? finish(plan) : result;
+}
+
+ncclResult_t launch_alone(const struct task *task)
+{
+	struct plan *plan = plan_new(task->comm);
+
+	if (!plan)
+		return ncclSystemError;
+	ncclResult_t result = plan_add(plan, task);
+	if (result == ncclSuccess)
+		result = for_each_plan(plan, launch_quietly);
+	plan_drop(plan);
 	return result;
 }

@@ -16,6 +16,17 @@ static void *outbox(struct ncclComm *comm)
 	return segment_mailbox(&comm->segment, comm->rank, comm->turn);
 }
 
+/* Into an outbox, multiplied where the operator says so. */
+static void stage(const struct task *task, void *out, const char *send, size_t count)
+{
+	const struct factor *factor = &task->factor;
+
+	if (factor->used)
+		number_scale(task->type, out, send, factor->device ? factor->device : &factor->value, count);
+	else
+		memcpy(out, send, count * number_size(task->type));
+}
+
 /* Behind it the mailboxes of all ranks hold what was written into their outboxes. */
 static bool publish(const struct task *task, int phase, size_t count)
 {
@@ -47,7 +58,7 @@ static bool all_reduce_piece(const struct task *task, const char *send, char *re
 	size_t size = number_size(task->type);
 	struct exchange_share mine = exchange_share(comm->rank, comm->nranks, count);
 
-	memcpy(outbox(comm), send, count * size);
+	stage(task, outbox(comm), send, count);
 	if (!publish(task, 0, count))
 		return false;
 	reduce_inboxes(task, outbox(comm), mine.from * size, mine.to - mine.from);
@@ -64,7 +75,7 @@ static bool reduce_piece(const struct task *task, const char *send, char *recv, 
 {
 	struct ncclComm *comm = task->comm;
 
-	memcpy(outbox(comm), send, count * number_size(task->type));
+	stage(task, outbox(comm), send, count);
 	if (!publish(task, 0, count))
 		return false;
 	if (comm->rank == task->root_or_peer)
@@ -109,10 +120,60 @@ static bool reduce_scatter_piece(const struct task *task, const char *send, char
 	char *out = outbox(comm);
 
 	for (int rank = 0; rank < comm->nranks; rank++)
-		memcpy(out + (size_t)rank * part_bytes, send + (size_t)rank * task->count * size, part_bytes);
+		stage(task, out + (size_t)rank * part_bytes, send + (size_t)rank * task->count * size, count);
 	if (!publish(task, 0, count))
 		return false;
 	reduce_inboxes(task, recv, (size_t)comm->rank * part_bytes, count);
+	return true;
+}
+
+/* A part for each rank, as above. The three below are the copy engine's; else they are sends and receives. */
+static void put_parts(const struct task *task, const char *send, size_t part_bytes)
+{
+	size_t stride = task->count * number_size(task->type);
+
+	for (int rank = 0; rank < task->comm->nranks; rank++)
+		memcpy((char *)outbox(task->comm) + (size_t)rank * part_bytes, send + (size_t)rank * stride, part_bytes);
+}
+
+static bool all_to_all_piece(const struct task *task, const char *send, char *recv, size_t count)
+{
+	struct ncclComm *comm = task->comm;
+	size_t size = number_size(task->type);
+	size_t part_bytes = count * size;
+
+	put_parts(task, send, part_bytes);
+	if (!publish(task, 0, count))
+		return false;
+	for (int rank = 0; rank < comm->nranks; rank++)
+		memcpy(recv + (size_t)rank * task->count * size, inbox(comm, rank) + (size_t)comm->rank * part_bytes,
+		       part_bytes);
+	return true;
+}
+
+static bool gather_piece(const struct task *task, const char *send, char *recv, size_t count)
+{
+	struct ncclComm *comm = task->comm;
+	size_t size = number_size(task->type);
+
+	memcpy(outbox(comm), send, count * size);
+	if (!publish(task, 0, count))
+		return false;
+	for (int rank = 0; rank < comm->nranks && comm->rank == task->root_or_peer; rank++)
+		memcpy(recv + (size_t)rank * task->count * size, inbox(comm, rank), count * size);
+	return true;
+}
+
+static bool scatter_piece(const struct task *task, const char *send, char *recv, size_t count)
+{
+	struct ncclComm *comm = task->comm;
+	size_t part_bytes = count * number_size(task->type);
+
+	if (comm->rank == task->root_or_peer)
+		put_parts(task, send, part_bytes);
+	if (!publish(task, 0, count))
+		return false;
+	memcpy(recv, inbox(comm, task->root_or_peer) + (size_t)comm->rank * part_bytes, part_bytes);
 	return true;
 }
 
@@ -122,6 +183,9 @@ static bool (*const pieces[FUNCTIONS])(const struct task *task, const char *send
 	[FUNCTION_BROADCAST] = broadcast_piece,
 	[FUNCTION_ALLGATHER] = all_gather_piece,
 	[FUNCTION_REDUCESCATTER] = reduce_scatter_piece,
+	[FUNCTION_ALLTOALL] = all_to_all_piece,
+	[FUNCTION_GATHER] = gather_piece,
+	[FUNCTION_SCATTER] = scatter_piece,
 };
 
 bool mover_collective(const struct task *task)

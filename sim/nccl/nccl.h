@@ -38,11 +38,16 @@ typedef struct CUstream_st *cudaStream_t;
 #define NCCL_CTA_POLICY_EFFICIENCY 0x01
 #define NCCL_CTA_POLICY_ZERO	   0x02
 
+#define NCCL_WIN_DEFAULT	    0x00
+#define NCCL_WIN_COLL_SYMMETRIC	    0x01
+#define NCCL_WIN_REQUIRED_ALIGNMENT 4096
+
 #define NCCL_SHRINK_DEFAULT 0x00
 #define NCCL_SHRINK_ABORT   0x01
 #define NCCL_REVOKE_DEFAULT 0x00
 
 typedef struct ncclComm *ncclComm_t;
+typedef struct ncclWindow_vidmem *ncclWindow_t;
 
 typedef struct {
 	char internal[NCCL_UNIQUE_ID_BYTES];
@@ -131,6 +136,11 @@ typedef enum {
 	ncclNumTypes = 12
 } ncclDataType_t;
 
+typedef enum {
+	ncclScalarDevice = 0,       /* read while the collective runs */
+	ncclScalarHostImmediate = 1 /* read before ncclRedOpCreate… returns */
+} ncclScalarResidence_t;
+
 /* Every function also exists as pnccl…, strong, while nccl… is weak: a preloaded library may replace it. */
 #define NCCL_FUNCTION(type, name, ...) \
 	type nccl##name(__VA_ARGS__);  \
@@ -164,6 +174,16 @@ NCCL_FUNCTION(ncclResult_t, CommCount, const ncclComm_t comm, int *count);
 NCCL_FUNCTION(ncclResult_t, CommCuDevice, const ncclComm_t comm, int *device);
 NCCL_FUNCTION(ncclResult_t, CommUserRank, const ncclComm_t comm, int *rank);
 
+NCCL_FUNCTION(ncclResult_t, CommRegister, const ncclComm_t comm, void *buff, size_t size, void **handle);
+NCCL_FUNCTION(ncclResult_t, CommDeregister, const ncclComm_t comm, void *handle);
+NCCL_FUNCTION(ncclResult_t, CommWindowRegister, ncclComm_t comm, void *buff, size_t size, ncclWindow_t *win,
+	      int winFlags);
+NCCL_FUNCTION(ncclResult_t, CommWindowDeregister, ncclComm_t comm, ncclWindow_t win);
+
+NCCL_FUNCTION(ncclResult_t, RedOpCreatePreMulSum, ncclRedOp_t *op, void *scalar, ncclDataType_t datatype,
+	      ncclScalarResidence_t residence, ncclComm_t comm);
+NCCL_FUNCTION(ncclResult_t, RedOpDestroy, ncclRedOp_t op, ncclComm_t comm);
+
 NCCL_FUNCTION(ncclResult_t, GroupStart, void);
 NCCL_FUNCTION(ncclResult_t, GroupEnd, void);
 NCCL_FUNCTION(ncclResult_t, GroupSimulateEnd, ncclSimInfo_t *simInfo);
@@ -180,6 +200,12 @@ NCCL_FUNCTION(ncclResult_t, Broadcast, const void *sendbuff, void *recvbuff, siz
 	      int root, ncclComm_t comm, cudaStream_t stream);
 NCCL_FUNCTION(ncclResult_t, Bcast, void *buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
 	      cudaStream_t stream);
+NCCL_FUNCTION(ncclResult_t, AlltoAll, const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
+	      ncclComm_t comm, cudaStream_t stream);
+NCCL_FUNCTION(ncclResult_t, Gather, const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
+	      int root, ncclComm_t comm, cudaStream_t stream);
+NCCL_FUNCTION(ncclResult_t, Scatter, const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
+	      int root, ncclComm_t comm, cudaStream_t stream);
 NCCL_FUNCTION(ncclResult_t, Send, const void *sendbuff, size_t count, ncclDataType_t datatype, int peer,
 	      ncclComm_t comm, cudaStream_t stream);
 NCCL_FUNCTION(ncclResult_t, Recv, void *recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,

@@ -180,3 +180,21 @@ void number_reduce(ncclDataType_t type, ncclRedOp_t op, void *out, const void *c
 		number->store((char *)out + offset, &sum, block);
 	}
 }
+
+void number_scale(ncclDataType_t type, void *out, const void *in, const void *factor, size_t count)
+{
+	const struct number *number = &numbers[type];
+	_Alignas(8) unsigned char factors[BLOCK * 8];
+	union wide product, wide_factors;
+
+	for (size_t i = 0; i < BLOCK; i++)
+		memcpy(factors + i * number->size, factor, number->size);
+	number->load(&wide_factors, factors, BLOCK);
+	for (size_t at = 0; at < count; at += BLOCK) {
+		size_t block = count - at < BLOCK ? count - at : BLOCK;
+		size_t offset = at * number->size;
+		number->load(&product, (const char *)in + offset, block);
+		combine(number->wide, &product, &wide_factors, block, ncclProd);
+		number->store((char *)out + offset, &product, block);
+	}
+}

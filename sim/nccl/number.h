@@ -19,6 +19,9 @@ const char *number_name(ncclDataType_t type);
  */
 void number_reduce(ncclDataType_t type, ncclRedOp_t op, void *out, const void *const *in, int inputs, size_t count);
 
+/* out[i] = in[i] * *factor, rounded to the type; out may be in. */
+void number_scale(ncclDataType_t type, void *out, const void *in, const void *factor, size_t count);
+
 /* Floating point of 8 or 16 bits: 1 sign, then exponent, then mantissa. */
 struct small_float {
 	uint32_t mantissa_bits;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "log.h"
 #include "number.h"
 
 #define CHANNELS_MAX      8
@@ -88,6 +89,44 @@ static size_t traffic(const struct task *task)
 	default:
 		return bytes;
 	}
+}
+
+static struct task *next_with_self(struct task *task, enum function function)
+{
+	while (task && (task->function != function || task->root_or_peer != task->comm->rank))
+		task = task->next;
+	return task;
+}
+
+static void take_out_in_place(struct task **at)
+{
+	while (*at) {
+		struct task *task = *at;
+		if (task->in_place) {
+			*at = task->next;
+			free(task);
+		} else {
+			at = &task->next;
+		}
+	}
+}
+
+ncclResult_t plan_pair_self(struct plan *plan)
+{
+	struct task *send = next_with_self(plan->p2p, FUNCTION_SEND);
+	struct task *recv = next_with_self(plan->p2p, FUNCTION_RECV);
+
+	while (send && recv) {
+		send->in_place = recv->in_place = send->send == recv->recv;
+		send = next_with_self(send->next, FUNCTION_SEND);
+		recv = next_with_self(recv->next, FUNCTION_RECV);
+	}
+	if (send || recv) {
+		log_warn("Trying to %s to self without a matching %s", send ? "send" : "recv", send ? "recv" : "send");
+		return ncclInvalidUsage;
+	}
+	take_out_in_place(&plan->p2p);
+	return ncclSuccess;
 }
 
 static void set_channels(struct task *task)

@@ -25,10 +25,12 @@ struct task {
 	size_t count;
 	ncclDataType_t type;
 	ncclRedOp_t op;
+	struct factor factor; /* of op; copied, for op may be destroyed before the launch */
 	int root_or_peer;
 	CUstream stream;
 	uint8_t channels;
 	size_t moved;   /* p2p: bytes so far */
+	bool in_place;  /* p2p: from the own rank to where it lies */
 	int event_mask; /* as it was at the call */
 	void *group_api_handle, *api_handle, *handle;
 	void **channel_handles; /* KernelCh, one per channel; the proxy's */
@@ -50,12 +52,22 @@ struct plan *plan_new(struct ncclComm *comm);
 void plan_drop(struct plan *plan);
 /* Takes a heap copy of the task. ncclSystemError: out of memory. */
 ncclResult_t plan_add(struct plan *plan, const struct task *task);
+/*
+ * Takes out sends to the own rank that would be received where they lie, which leaves their API events alone, as in
+ * NCCL. ncclInvalidUsage: one side of a copy to oneself is missing.
+ */
+ncclResult_t plan_pair_self(struct plan *plan);
 /* NCCL's order within a plan: the most traffic first; equal on all ranks. Also sets the number of channels. */
 void plan_sort(struct plan *plan);
 
 static inline bool task_is_p2p(const struct task *task)
 {
 	return task->function == FUNCTION_SEND || task->function == FUNCTION_RECV;
+}
+
+static inline bool plan_is_empty(const struct plan *plan)
+{
+	return !plan->collectives && !plan->p2p;
 }
 
 static inline CUstream plan_launch_stream(const struct plan *plan)

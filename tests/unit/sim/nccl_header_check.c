@@ -12,6 +12,18 @@ VALUE(NCCL_VERSION_CODE, 22809);
 VALUE(NCCL_VERSION(2, 28, 9), 22809);
 VALUE(NCCL_CONFIG_UNDEF_INT, INT_MIN);
 VALUE(NCCL_SPLIT_NOCOLOR, -1);
+VALUE(NCCL_CTA_POLICY_DEFAULT, 0);
+VALUE(NCCL_CTA_POLICY_EFFICIENCY, 1);
+VALUE(NCCL_CTA_POLICY_ZERO, 2);
+VALUE(NCCL_WIN_DEFAULT, 0);
+VALUE(NCCL_WIN_COLL_SYMMETRIC, 1);
+VALUE(NCCL_WIN_REQUIRED_ALIGNMENT, 4096);
+VALUE(NCCL_SHRINK_DEFAULT, 0);
+VALUE(NCCL_SHRINK_ABORT, 1);
+VALUE(NCCL_REVOKE_DEFAULT, 0);
+VALUE(ncclScalarDevice, 0);
+VALUE(ncclScalarHostImmediate, 1);
+VALUE(ncclMaxRedOp, 0x7fffffff);
 VALUE(ncclSuccess, 0);
 VALUE(ncclUnhandledCudaError, 1);
 VALUE(ncclSystemError, 2);
@@ -51,12 +63,30 @@ VALUE(offsetof(ncclConfig_t, netName), 32);
 VALUE(offsetof(ncclConfig_t, splitShare), 40);
 VALUE(offsetof(ncclConfig_t, commName), 48);
 VALUE(offsetof(ncclConfig_t, collnetEnable), 56);
+VALUE(offsetof(ncclConfig_t, CTAPolicy), 60);
+VALUE(offsetof(ncclConfig_t, shrinkShare), 64);
 VALUE(offsetof(ncclConfig_t, nvlinkCentricSched), 76);
+VALUE(sizeof(ncclSimInfo_t), 24);
+VALUE(offsetof(ncclSimInfo_t, magic), 8);
+VALUE(offsetof(ncclSimInfo_t, estimatedTime), 16);
 
 TYPE(ncclCommInitRank, ncclComm_t *, int, ncclUniqueId, int);
 TYPE(ncclCommInitRankConfig, ncclComm_t *, int, ncclUniqueId, int, ncclConfig_t *);
 TYPE(ncclCommInitAll, ncclComm_t *, int, const int *);
 TYPE(ncclCommSplit, ncclComm_t, int, int, ncclComm_t *, ncclConfig_t *);
+TYPE(ncclCommInitRankScalable, ncclComm_t *, int, int, int, ncclUniqueId *, ncclConfig_t *);
+TYPE(ncclCommShrink, ncclComm_t, int *, int, ncclComm_t *, ncclConfig_t *, int);
+TYPE(ncclCommRevoke, ncclComm_t, int);
+TYPE(ncclCommRegister, ncclComm_t, void *, size_t, void **);
+TYPE(ncclCommDeregister, ncclComm_t, void *);
+TYPE(ncclCommWindowRegister, ncclComm_t, void *, size_t, ncclWindow_t *, int);
+TYPE(ncclCommWindowDeregister, ncclComm_t, ncclWindow_t);
+TYPE(ncclRedOpCreatePreMulSum, ncclRedOp_t *, void *, ncclDataType_t, ncclScalarResidence_t, ncclComm_t);
+TYPE(ncclRedOpDestroy, ncclRedOp_t, ncclComm_t);
+TYPE(ncclGroupSimulateEnd, ncclSimInfo_t *);
+TYPE(ncclAlltoAll, const void *, void *, size_t, ncclDataType_t, ncclComm_t, cudaStream_t);
+TYPE(ncclGather, const void *, void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
+TYPE(ncclScatter, const void *, void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
 TYPE(ncclAllReduce, const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t, cudaStream_t);
 TYPE(ncclReduce, const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, int, ncclComm_t, cudaStream_t);
 TYPE(ncclReduceScatter, const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t, cudaStream_t);
@@ -74,11 +104,15 @@ static void *const functions[] = {
 	BOTH(CommDestroy), BOTH(CommAbort), BOTH(CommGetAsyncError), BOTH(CommCount), BOTH(CommCuDevice),
 	BOTH(CommUserRank), BOTH(GroupStart), BOTH(GroupEnd), BOTH(AllReduce), BOTH(Reduce), BOTH(ReduceScatter),
 	BOTH(AllGather), BOTH(Broadcast), BOTH(Bcast), BOTH(Send), BOTH(Recv),
+	BOTH(CommInitRankScalable), BOTH(CommShrink), BOTH(CommRevoke), BOTH(CommRegister), BOTH(CommDeregister),
+	BOTH(CommWindowRegister), BOTH(CommWindowDeregister), BOTH(RedOpCreatePreMulSum), BOTH(RedOpDestroy),
+	BOTH(GroupSimulateEnd), BOTH(AlltoAll), BOTH(Gather), BOTH(Scatter),
 };
 
 int main(void)
 {
 	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+	ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
 	int version = 0;
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
@@ -86,6 +120,8 @@ int main(void)
 			return 1;
 	}
 	if (config.magic != 0xcafebeef || config.size != sizeof(config) || config.blocking != NCCL_CONFIG_UNDEF_INT)
+		return 1;
+	if (info.magic != 0x74685283 || info.size != sizeof(info) || info.estimatedTime != -1.0f)
 		return 1;
 	return ncclGetVersion(&version) == ncclSuccess && version == NCCL_VERSION_CODE ? 0 : 1;
 }

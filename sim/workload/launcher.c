@@ -49,6 +49,27 @@ static void set_number(const char *name, int value)
 	setenv(name, text, 1);
 }
 
+/*
+ * Its place on the host that it claims: NCCL tells hosts apart by NCCL_HOSTID, rankwatch shows the node's name that
+ * Slurm gives.
+ */
+static void place_rank(const struct options *options, int rank)
+{
+	int hosts = options->hosts ? options->hosts : 1;
+	int host = (int)((long)rank * hosts / options->ranks);
+	int first = (host * options->ranks + hosts - 1) / hosts;
+	int next = ((host + 1) * options->ranks + hosts - 1) / hosts;
+	char name[16];
+
+	set_number("LOCAL_RANK", rank - first);
+	set_number("LOCAL_WORLD_SIZE", next - first);
+	if (!options->hosts)
+		return;
+	snprintf(name, sizeof(name), "host-%d", host);
+	setenv("NCCL_HOSTID", name, 1);
+	setenv("SLURMD_NODENAME", name, 1);
+}
+
 static _Noreturn void become_rank(const struct launcher *launcher, int rank, int port, pid_t parent, char **argv)
 {
 	/* Nothing of the job outlives its launcher; a launcher that died before this line had no time to say so. */
@@ -57,9 +78,8 @@ static _Noreturn void become_rank(const struct launcher *launcher, int rank, int
 		_exit(1);
 	sigprocmask(SIG_UNBLOCK, &launcher->signals, NULL);
 	set_number("RANK", rank);
-	set_number("LOCAL_RANK", rank);
+	place_rank(launcher->options, rank);
 	set_number("WORLD_SIZE", launcher->options->ranks);
-	set_number("LOCAL_WORLD_SIZE", launcher->options->ranks);
 	setenv("MASTER_ADDR", "127.0.0.1", 1);
 	set_number("MASTER_PORT", port);
 	execv("/proc/self/exe", argv);

@@ -11,11 +11,12 @@
 
 enum {
 	KEY_LAYERS = 0x100, KEY_ELEMENTS, KEY_STEP_MS, KEY_STEPS, KEY_HOST_MS, KEY_RUN_AHEAD, KEY_LIMIT, KEY_GRACE,
-	KEY_FAULT, KEY_FAULT_RANK, KEY_FAULT_STEP, KEY_LOG_DIR, KEY_LOG_BYTES, KEY_EVENTS,
+	KEY_HOSTS, KEY_FAULT, KEY_FAULT_RANK, KEY_FAULT_STEP, KEY_LOG_DIR, KEY_LOG_BYTES, KEY_EVENTS,
 };
 
 static const struct argp_option argp_options[] = {
 	{ "ranks", 'n', "N", 0, "Ranks to start when RANK is not in the environment (8)", 1 },
+	{ "hosts", KEY_HOSTS, "N", 0, "Hosts that the started ranks claim, in blocks of equal size (the real one)", 1 },
 	{ "layers", KEY_LAYERS, "N", 0, "Layers of the model (6)", 1 },
 	{ "elements", KEY_ELEMENTS, "N", 0, "Parameters of one layer on one rank (16384)", 1 },
 	{ "step-ms", KEY_STEP_MS, "MS", 0, "GPU time of one step (700)", 1 },
@@ -51,6 +52,9 @@ static error_t parse_training(int key, char *text, struct argp_state *state)
 	switch (key) {
 	case 'n':
 		options->ranks = number(text, 1, 64, state);
+		return 0;
+	case KEY_HOSTS:
+		options->hosts = number(text, 1, 64, state);
 		return 0;
 	case KEY_LAYERS:
 		options->layers = number(text, 1, 64, state);
@@ -106,6 +110,8 @@ static error_t parse_fault(int key, char *text, struct argp_state *state)
 		options->events = text;
 		return 0;
 	case ARGP_KEY_END:
+		if (options->hosts > options->ranks)
+			argp_error(state, "%d ranks cannot be on %d hosts", options->ranks, options->hosts);
 		if (options->fault->logs && !options->log_dir)
 			argp_error(state, "the fault '%s' needs --log-dir", options->fault->name);
 		if (options->fault_rank >= options->ranks && !getenv("RANK"))

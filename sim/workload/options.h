@@ -10,6 +10,7 @@ struct fault_kind;
 
 struct options {
 	int ranks; /* started by our own launcher */
+	int hosts; /* that they claim, in blocks of ranks; 0 = the one that they are on */
 	int layers;
 	size_t elements; /* of one layer's parameters on one rank */
 	int step_ms;	 /* GPU time of one step */

@@ -17,6 +17,8 @@ struct CUevent_st {
 	struct stream_point at;
 	struct captured_point captured; /* of the newest record, if that was captured */
 	bool recorded;                  /* outside of captures */
+	bool in_launch;                 /* the newest record is a graph's */
+	uint64_t launched, ran;         /* record nodes of graphs */
 };
 
 static void event_drop(CUevent event)
@@ -43,7 +45,31 @@ static void run_record(void *payload)
 	atomic_store(&event->reached_ns, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
 }
 
+/* Takes both over; with the lock held. */
+static void event_set(CUevent event, const struct stream_point *at, const struct captured_point *captured)
+{
+	stream_point_drop(&event->at);
+	node_set_clear(&event->captured.after);
+	event->at = *at;
+	event->captured = *captured;
+	event->recorded |= !captured->id;
+	event->in_launch = false;
+}
+
+/* The launch's point is that of the whole lane, see event_record_launched(): what follows in the lane does not count. */
+static void run_record_node(void *payload)
+{
+	CUevent event = *(CUevent *)payload;
+
+	run_record(payload);
+	pthread_mutex_lock(&event->lock);
+	if (++event->ran == event->launched && event->in_launch)
+		event_set(event, &(struct stream_point){ 0 }, &(struct captured_point){ 0 });
+	pthread_mutex_unlock(&event->lock);
+}
+
 static const struct task_kind record_task = { CU_GRAPH_NODE_TYPE_EVENT_RECORD, run_record, drop_event };
+static const struct task_kind record_node = { CU_GRAPH_NODE_TYPE_EVENT_RECORD, run_record_node, drop_event };
 
 static struct stream_point event_point(CUevent event)
 {
@@ -63,23 +89,17 @@ static void run_wait(void *payload)
 
 static const struct task_kind wait_task = { CU_GRAPH_NODE_TYPE_WAIT_EVENT, run_wait, drop_event };
 
-/* Takes both over. */
-static void event_set(CUevent event, const struct stream_point *at, const struct captured_point *captured)
-{
-	pthread_mutex_lock(&event->lock);
-	stream_point_drop(&event->at);
-	node_set_clear(&event->captured.after);
-	event->at = *at;
-	event->captured = *captured;
-	event->recorded |= !captured->id;
-	pthread_mutex_unlock(&event->lock);
-}
-
 void event_record_launched(void *payload, const struct stream_point *at)
 {
-	struct stream_point point = stream_point_copy(at);
+	CUevent event = *(CUevent *)payload;
+	struct stream_point point = { 0 };
 
-	event_set(*(CUevent *)payload, &point, &(struct captured_point){ 0 });
+	pthread_mutex_lock(&event->lock);
+	if (++event->launched > event->ran) /* the node may have run already */
+		point = stream_point_copy(at);
+	event_set(event, &point, &(struct captured_point){ 0 });
+	event->in_launch = true;
+	pthread_mutex_unlock(&event->lock);
 }
 
 static bool event_captured(CUevent event)
@@ -136,9 +156,12 @@ CUresult sim_cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned int
 		result = capture_record(stream, &captured, &is_captured);
 	/* Not under the event's lock: a full queue may make this wait for record tasks of the same event. */
 	if (result == CUDA_SUCCESS && (flags || !is_captured))
-		result = submit_with_event(stream, &record_task, event, &at);
-	if (result == CUDA_SUCCESS && !(flags && is_captured))
-		event_set(event, &at, &captured);
+		result = submit_with_event(stream, is_captured ? &record_node : &record_task, event, &at);
+	if (result != CUDA_SUCCESS || (flags && is_captured))
+		return result;
+	pthread_mutex_lock(&event->lock);
+	event_set(event, &at, &captured);
+	pthread_mutex_unlock(&event->lock);
 	return result;
 }
 

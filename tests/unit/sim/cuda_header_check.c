@@ -30,6 +30,26 @@ VALUE(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, 712);
 VALUE(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, 713);
 VALUE(CUDA_ERROR_LAUNCH_FAILED, 719);
 VALUE(CUDA_ERROR_NOT_SUPPORTED, 801);
+VALUE(CUDA_ERROR_ECC_UNCORRECTABLE, 214);
+VALUE(CUDA_ERROR_ILLEGAL_STATE, 401);
+VALUE(CUDA_ERROR_ILLEGAL_ADDRESS, 700);
+VALUE(CUDA_ERROR_LAUNCH_TIMEOUT, 702);
+VALUE(CUDA_ERROR_ASSERT, 710);
+VALUE(CUDA_ERROR_HARDWARE_STACK_ERROR, 714);
+VALUE(CUDA_ERROR_ILLEGAL_INSTRUCTION, 715);
+VALUE(CUDA_ERROR_MISALIGNED_ADDRESS, 716);
+VALUE(CUDA_ERROR_INVALID_ADDRESS_SPACE, 717);
+VALUE(CUDA_ERROR_INVALID_PC, 718);
+VALUE(CUDA_ERROR_NOT_PERMITTED, 800);
+VALUE(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, 900);
+VALUE(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, 901);
+VALUE(CUDA_ERROR_STREAM_CAPTURE_MERGE, 902);
+VALUE(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, 903);
+VALUE(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, 904);
+VALUE(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, 905);
+VALUE(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, 906);
+VALUE(CUDA_ERROR_CAPTURED_EVENT, 907);
+VALUE(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, 908);
 VALUE(CUDA_ERROR_UNKNOWN, 999);
 
 VALUE(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1);
@@ -93,7 +113,29 @@ VALUE(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 3);
 VALUE(CU_FUNC_ATTRIBUTE_NUM_REGS, 4);
 VALUE(CU_STREAM_CAPTURE_STATUS_NONE, 0);
 VALUE(CU_STREAM_CAPTURE_STATUS_ACTIVE, 1);
+VALUE(CU_STREAM_CAPTURE_STATUS_INVALIDATED, 2);
+VALUE(CU_STREAM_CAPTURE_MODE_GLOBAL, 0);
+VALUE(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1);
 VALUE(CU_STREAM_CAPTURE_MODE_RELAXED, 2);
+VALUE(CU_STREAM_ADD_CAPTURE_DEPENDENCIES, 0);
+VALUE(CU_STREAM_SET_CAPTURE_DEPENDENCIES, 1);
+VALUE(CU_EVENT_RECORD_EXTERNAL, 1);
+VALUE(CU_EVENT_WAIT_EXTERNAL, 1);
+VALUE(CU_GRAPH_NODE_TYPE_KERNEL, 0);
+VALUE(CU_GRAPH_NODE_TYPE_MEMCPY, 1);
+VALUE(CU_GRAPH_NODE_TYPE_MEMSET, 2);
+VALUE(CU_GRAPH_NODE_TYPE_HOST, 3);
+VALUE(CU_GRAPH_NODE_TYPE_GRAPH, 4);
+VALUE(CU_GRAPH_NODE_TYPE_EMPTY, 5);
+VALUE(CU_GRAPH_NODE_TYPE_WAIT_EVENT, 6);
+VALUE(CU_GRAPH_NODE_TYPE_EVENT_RECORD, 7);
+VALUE(CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, 12);
+VALUE(CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH, 1);
+VALUE(CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, 2);
+VALUE(CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, 4);
+VALUE(CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY, 8);
+VALUE(CU_USER_OBJECT_NO_DESTRUCTOR_SYNC, 1);
+VALUE(CU_GRAPH_USER_OBJECT_MOVE, 1);
 VALUE(CU_GET_PROC_ADDRESS_LEGACY_STREAM, 1);
 VALUE(CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, 2);
 VALUE(CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND, 1);
@@ -108,6 +150,8 @@ VALUE(offsetof(CUstreamBatchMemOpParams, waitValue.flags), 24);
 VALUE(offsetof(CUstreamBatchMemOpParams, writeValue.address), 8);
 VALUE(offsetof(CUstreamBatchMemOpParams, writeValue.value64), 16);
 VALUE(offsetof(CUstreamBatchMemOpParams, writeValue.flags), 24);
+VALUE(sizeof(CUgraphEdgeData), 8);
+VALUE(offsetof(CUgraphEdgeData, type), 2);
 VALUE(sizeof(CUlaunchAttribute), 72);
 VALUE(offsetof(CUlaunchAttribute, value), 8);
 VALUE(sizeof(CUlaunchConfig), 56);
@@ -133,6 +177,24 @@ TYPE(cuStreamWaitValue32, CUstream, CUdeviceptr, cuuint32_t, unsigned int);
 TYPE(cuStreamBatchMemOp, CUstream, unsigned int, CUstreamBatchMemOpParams *, unsigned int);
 TYPE(cuModuleLoadDataEx, CUmodule *, const void *, unsigned int, CUjit_option *, void **);
 TYPE(cuLaunchKernelEx, const CUlaunchConfig *, CUfunction, void **, void **);
+TYPE(cuStreamBeginCapture, CUstream, CUstreamCaptureMode);
+TYPE(cuStreamEndCapture, CUstream, CUgraph *);
+TYPE(cuStreamGetCaptureInfo, CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **,
+     const CUgraphEdgeData **, size_t *);
+TYPE(cuStreamUpdateCaptureDependencies, CUstream, CUgraphNode *, const CUgraphEdgeData *, size_t, unsigned int);
+TYPE(cuStreamGetPriority, CUstream, int *);
+TYPE(cuStreamGetFlags, CUstream, unsigned int *);
+TYPE(cuStreamGetId, CUstream, unsigned long long *);
+TYPE(cuStreamGetDevice, CUstream, CUdevice *);
+TYPE(cuEventRecordWithFlags, CUevent, CUstream, unsigned int);
+TYPE(cuGraphInstantiate, CUgraphExec *, CUgraph, unsigned long long);
+TYPE(cuGraphUpload, CUgraphExec, CUstream);
+TYPE(cuGraphLaunch, CUgraphExec, CUstream);
+TYPE(cuGraphGetNodes, CUgraph, CUgraphNode *, size_t *);
+TYPE(cuGraphNodeGetType, CUgraphNode, CUgraphNodeType *);
+TYPE(cuGraphNodeGetDependencies, CUgraphNode, CUgraphNode *, CUgraphEdgeData *, size_t *);
+TYPE(cuUserObjectCreate, CUuserObject *, void *, CUhostFn, unsigned int, unsigned int);
+TYPE(cuGraphRetainUserObject, CUgraph, CUuserObject, unsigned int, unsigned int);
 TYPE(cuLaunchHostFunc, CUstream, CUhostFn, void *);
 TYPE(cuPointerGetAttributes, unsigned int, CUpointer_attribute *, void **, CUdeviceptr);
 TYPE(cuGetProcAddress, const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *);
@@ -152,7 +214,11 @@ static void *const functions[] = {
 	cuMemcpyDtoHAsync, cuMemcpyDtoDAsync, cuMemsetD8, cuMemsetD32, cuMemsetD8Async, cuMemsetD32Async,
 	cuStreamWriteValue32, cuStreamWaitValue32, cuStreamWriteValue64, cuStreamWaitValue64, cuStreamBatchMemOp,
 	cuModuleLoadData, cuModuleLoadDataEx, cuModuleUnload, cuModuleGetFunction, cuFuncLoad, cuFuncGetAttribute,
-	cuLaunchKernel, cuLaunchKernelEx, cuLaunchHostFunc,
+	cuLaunchKernel, cuLaunchKernelEx, cuLaunchHostFunc, cuStreamBeginCapture, cuStreamEndCapture,
+	cuStreamUpdateCaptureDependencies, cuStreamGetPriority, cuStreamGetFlags, cuStreamGetId, cuStreamGetDevice,
+	cuEventRecordWithFlags, cuGraphInstantiate, cuGraphUpload, cuGraphLaunch, cuGraphExecDestroy, cuGraphDestroy,
+	cuGraphGetNodes, cuGraphNodeGetType, cuGraphNodeGetDependencies, cuUserObjectCreate, cuUserObjectRetain,
+	cuUserObjectRelease, cuGraphRetainUserObject, cuGraphReleaseUserObject,
 };
 
 int main(void)

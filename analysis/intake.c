@@ -305,7 +305,7 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 		return 0;
 	}
 	/* The peer of a p2p operation is known with its task only. */
-	if (!instance && is_point_to_point(slot->function) && !(slot->known & RW_KNOWN_TASK))
+	if (!instance && is_point_to_point(slot->function) && !(slot->known & (RW_KNOWN_TASK | RW_KNOWN_CALL)))
 		return 0;
 	if (!instance) {
 		join(analysis, seat, trace, slot);

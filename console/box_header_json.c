@@ -90,6 +90,7 @@ static const struct record_field header_fields[] = {
 	HEADER(rankwatch_version, U32),
 	HEADER(nccl_version, U32),
 	HEADER(profiler_abi, U32),
+	HEADER(interposed, U32),
 	HEADER(cuda_driver_version, U32),
 	HEADER(end, U32),
 	HEADER(history_limited, U32),

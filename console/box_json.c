@@ -28,9 +28,9 @@ static const struct record_field operation_fields[] = {
 	OPERATION(algorithm, ALGORITHM, RW_KNOWN_TASK),
 	OPERATION(protocol, PROTOCOL, RW_KNOWN_TASK),
 	OPERATION(channels, U8, RW_KNOWN_TASK),
-	OPERATION(root_or_peer, I32, RW_KNOWN_TASK),
-	OPERATION(send_address, HEX, RW_KNOWN_TASK),
-	OPERATION(recv_address, HEX, RW_KNOWN_TASK),
+	OPERATION(root_or_peer, I32, RW_KNOWN_TASK | RW_KNOWN_CALL),
+	OPERATION(send_address, HEX, RW_KNOWN_TASK | RW_KNOWN_CALL),
+	OPERATION(recv_address, HEX, RW_KNOWN_TASK | RW_KNOWN_CALL),
 	OPERATION(return_ns, U64, RW_KNOWN_RETURN),
 	OPERATION(gpu_source, GPU_SOURCE, RW_KNOWN_STARTED | RW_KNOWN_STAMP),
 	OPERATION(started_seen_ns, U64, RW_KNOWN_STARTED),
@@ -39,8 +39,8 @@ static const struct record_field operation_fields[] = {
 	OPERATION(gpu_end_raw, U64, RW_KNOWN_STAMP),
 };
 
-static const char *const known_names[] = { "ident",   "api",  "launch", "task",    "return",
-					   "started", "done", "stamp",  "scan_in", "scan_out" };
+static const char *const known_names[] = { "ident", "api",   "launch",  "task",     "return", "started",
+					   "done",  "stamp", "scan_in", "scan_out", "call" };
 static const char *const flag_names[] = { "in_place",    "captured",      "untracked",    "sampled_out",
 					  "unscannable", "host_callback", "peer_unknown", "aborted" };
 const char *const box_json_untracked_names[RW_UNTRACKED_COUNT] = { NULL,      "no_task",  "broadcast",

@@ -78,6 +78,12 @@ int install_find_from(struct install *install, const char *program)
 	return 0;
 }
 
+const char *install_no_preload_because(const struct install *install)
+{
+	return strpbrk(install->plugin, " :\t\n") ? "its path has a space or a colon, which LD_PRELOAD takes for an end"
+						  : NULL;
+}
+
 int install_find(struct install *install)
 {
 	char program[INSTALL_PATH];

@@ -19,6 +19,9 @@ struct install {
 	char workload_directory[INSTALL_PATH]; /* workload, slow-disk */
 };
 
+/* LD_PRELOAD is a list between spaces and colons: NULL, or why the plugin's path cannot stand in it. Text to print. */
+const char *install_no_preload_because(const struct install *install);
+
 /* Fills all paths from /proc/self/exe; whether the files exist is the caller's question. 0 or -errno. */
 int install_find(struct install *install);
 /* The same for a program at `program`. Pure but for one look at whether it lies in a build tree. */

@@ -137,7 +137,9 @@ static void print_nccl(FILE *out, const struct replay *replay)
 		fprintf(out, "%u.%u.%u", version / 10000, version / 100 % 100, version % 100);
 	else
 		fputs("version not known", out);
-	fprintf(out, ", profiler ABI v%u, GPU progress: ", header->profiler_abi);
+	if (header->profiler_abi)
+		fprintf(out, ", profiler ABI v%u", header->profiler_abi);
+	fprintf(out, "%s, GPU progress: ", header->interposed ? ", interposer" : "");
 	print_escaped(out, header->gpu_progress_state, sizeof(header->gpu_progress_state));
 	fputc('\n', out);
 }

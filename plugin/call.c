@@ -14,8 +14,8 @@ struct calls {
 	struct call *call; /* the outermost */
 	struct communicator *born;
 	struct operation_group group;
-	uint32_t tid;	 /* 0 = not asked for yet */
-	uint16_t depth;	 /* of ncclGroupStart */
+	uint32_t tid;    /* 0 = not asked for yet */
+	uint16_t depth;  /* of ncclGroupStart */
 	uint16_t shares; /* index + 1 of the first communicator of the group, 0 = none */
 };
 static_assert(sizeof(struct calls) <= 48, "static TLS is scarce");
@@ -27,7 +27,7 @@ struct share {
 	struct operation_launch launch;
 	uint64_t stream;
 	uint32_t group;
-	uint16_t next;	      /* index + 1 */
+	uint16_t next;        /* index + 1 */
 	bool several_streams; /* NCCL alone knows where they meet: not followed by the GPU words */
 };
 
@@ -90,7 +90,8 @@ static void join_group(const struct call *call)
 static void enter_slot(struct recording *recording, struct call *call)
 {
 	struct communicator *communicator = call->communicator;
-	uint32_t pending = RW_OWNER_HOST | (communicator->words.write && !communicator->launches_elsewhere ? RW_OWNER_GPU : 0);
+	uint32_t pending =
+	    RW_OWNER_HOST | (communicator->words.write && !communicator->launches_elsewhere ? RW_OWNER_GPU : 0);
 
 	atomic_fetch_add_explicit(&communicator->entry->api_count, 1, memory_order_relaxed);
 	open_group(recording);

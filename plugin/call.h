@@ -3,10 +3,10 @@
  * What the interposer knows of the NCCL calls in progress on this thread, and what it makes of them.
  *
  * Profiler ABI v5 and later announce every call themselves, on the calling thread, while the real function runs: then a
- * call only lends its addresses to the event (call_take). Older ones announce tasks after the launch, and a NCCL without
- * the interface nothing: then the call is the operation. It gets its slot here before the real function runs, a launch
- * and GPU progress around that function, or around the outermost ncclGroupEnd, and a task that comes meanwhile is
- * recognised (call_task) instead of making a slot of its own. One operation is one slot whoever sees it.
+ * call only lends its addresses to the event (call_take). Older ones announce tasks after the launch, and a NCCL
+ * without the interface nothing: then the call is the operation. It gets its slot here before the real function runs, a
+ * launch and GPU progress around that function, or around the outermost ncclGroupEnd, and a task that comes meanwhile
+ * is recognised (call_task) instead of making a slot of its own. One operation is one slot whoever sees it.
  *
  * All but the first call of a thread is wait-free, without allocation and without a system call of ours.
  */

@@ -13,8 +13,8 @@
 
 /* In the order in which they depend on each other. */
 static const struct check *const checks[] = {
-	&nccl_check, &abi_check, &plugin_check,   &variable_check,  &kernel_check,
-	&gpu_check,  &box_check, &watchdog_check, &collector_check,
+	&nccl_check,   &abi_check, &plugin_check, &variable_check, &interposer_check,
+	&kernel_check, &gpu_check, &box_check,    &watchdog_check, &collector_check,
 };
 
 static const struct {

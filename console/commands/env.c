@@ -82,7 +82,10 @@ static int run(const struct command *command, int argc, char **argv)
 	print_chain();
 	print_export("NCCL_PROFILER_PLUGIN", INSTALL_PLUGIN_NAME);
 	print_prepend("LD_LIBRARY_PATH", install.plugin_directory, ':');
-	if (!options.no_preload)
+	const char *obstacle = install_no_preload_because(&install);
+	if (!options.no_preload && obstacle)
+		fprintf(stderr, "rankwatch env: %s is not preloaded: %s\n", install.plugin, obstacle);
+	else if (!options.no_preload)
 		print_prepend("LD_PRELOAD", install.plugin, ' ');
 	if (options.job)
 		print_export("RANKWATCH_JOB", options.job);

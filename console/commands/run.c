@@ -179,7 +179,11 @@ static const struct job_environment *prepare(struct run *run)
 			*run->install.plugin ? run->install.plugin : INSTALL_PLUGIN_NAME, strerror(-err));
 		return NULL;
 	}
-	if (job_environment_fill(&run->environment, &run->install, run->options.job, !run->options.no_preload)) {
+	const char *obstacle = run->options.no_preload ? NULL : install_no_preload_because(&run->install);
+	if (obstacle)
+		fprintf(stderr, "rankwatch run: %s is not preloaded: %s\n", run->install.plugin, obstacle);
+	if (job_environment_fill(&run->environment, &run->install, run->options.job,
+				 !run->options.no_preload && !obstacle)) {
 		fputs("rankwatch run: no memory: the job runs unwatched\n", stderr);
 		return NULL;
 	}

@@ -36,8 +36,8 @@ struct check {
 	void (*run)(struct check_context *context, struct check_result *result);
 };
 
-extern const struct check nccl_check, abi_check, plugin_check, variable_check, kernel_check, gpu_check, box_check,
-    watchdog_check, collector_check;
+extern const struct check nccl_check, abi_check, plugin_check, variable_check, interposer_check, kernel_check,
+    gpu_check, box_check, watchdog_check, collector_check;
 
 /* context->get with its argument; "" counts as not set. */
 const char *check_get(const struct check_context *context, const char *name);

@@ -81,19 +81,19 @@ static void abi_run(struct check_context *context, struct check_result *result)
 	if (!context->nccl_version)
 		check_say(result, VERDICT_WARNING, "not known without NCCL's version");
 	else if (abi == 0)
-		check_say(result, VERDICT_NO, "NCCL %s has no profiler interface", text);
+		check_say(result, VERDICT_WARNING, "NCCL %s has none: it is recorded by the interposer alone", text);
 	else if (abi < OLDEST_ABI)
 		check_say(result, VERDICT_NO, "NCCL %s speaks v%d, which this plugin does not", text, abi);
 	else if (abi == OLDEST_ABI)
-		check_say(result, VERDICT_WARNING, "v%d: operations and their times, but no stream: no GPU progress",
-			  abi);
+		check_say(result, VERDICT_WARNING, "v%d: no stream: GPU progress comes from the interposer", abi);
 	else
 		check_say(result, VERDICT_OK, "v%d", abi);
-	if (context->nccl_version && abi < OLDEST_ABI)
+	if (context->nccl_version && abi && abi < OLDEST_ABI)
 		check_advise(result, "NCCL 2.27.3 or newer records; 2.28.3 or newer with GPU progress");
 	else if (abi == OLDEST_ABI)
-		check_advise(result,
-			     "lateness is then measured on the host; NCCL 2.28.3 or newer measures it on the GPU");
+		check_advise(
+		    result,
+		    "without it (--no-preload) lateness is measured on the host; NCCL 2.28.3 or newer does without");
 }
 
 const struct check abi_check = { .name = "profiler ABI", .run = abi_run };

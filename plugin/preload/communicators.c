@@ -108,8 +108,7 @@ int ncclCommInitRankConfig(nccl_comm *comm, int nranks, struct nccl_unique_id id
 int ncclCommInitRankScalable(nccl_comm *comm, int nranks, int rank, int id_count, struct nccl_unique_id *ids,
 			     struct nccl_config *config)
 {
-	PRELOAD_REAL(CommInitRankScalable,
-		     (nccl_comm *, int, int, int, struct nccl_unique_id *, struct nccl_config *));
+	PRELOAD_REAL(CommInitRankScalable, (nccl_comm *, int, int, int, struct nccl_unique_id *, struct nccl_config *));
 	if (!preload_is_on() || id_count < 1 || !ids)
 		return real(comm, nranks, rank, id_count, ids, config);
 	struct birth birth = { .comm = comm, .id = id_of(ids), .nranks = nranks, .rank = rank };

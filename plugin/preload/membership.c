@@ -10,7 +10,7 @@ enum { MEMBERSHIPS = 2 * RW_BOX_COMMS, NOT_KNOWN = -1 };
 
 /* Open addressing: a removed entry keeps its place in the chain, and is used again. */
 static struct membership memberships[MEMBERSHIPS];
-static char removed; /* its address stands where one was */
+static char removed;              /* its address stands where one was */
 static bool linked[RW_BOX_COMMS]; /* by communicator index: has its membership; under `changing` */
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
@@ -54,8 +54,7 @@ static bool is_candidate(const struct recording *recording, const struct communi
 	if (own->used && device != NOT_KNOWN && own->ordinal != device)
 		return false;
 	/* ABI v1 to v3 tell neither. */
-	return communicator->nranks < 1 ||
-	       (communicator->nranks == birth->nranks && communicator->rank == birth->rank);
+	return communicator->nranks < 1 || (communicator->nranks == birth->nranks && communicator->rank == birth->rank);
 }
 
 /* How many communicators that the profiler interface announced since could be this one; *found: the last of them. */
@@ -106,8 +105,8 @@ static struct communicator *settle(struct birth *birth, nccl_comm comm)
 	}
 	if (birth->nranks < 2 || birth->rank < 0)
 		return NULL;
-	unsigned int candidates = found || !recording ? found != NULL
-						      : find_candidates(recording, birth, device, &found);
+	unsigned int candidates =
+	    found || !recording ? found != NULL : find_candidates(recording, birth, device, &found);
 	if (candidates > 1)
 		return NULL; /* which of them cannot be told */
 	if (!candidates)

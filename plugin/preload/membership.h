@@ -17,13 +17,13 @@
 
 /* A communicator between the call that makes it and its first use. */
 struct birth {
-	nccl_comm *comm;      /* where NCCL puts it */
+	nccl_comm *comm; /* where NCCL puts it */
 	const struct caller *caller;
-	uint64_t id;	      /* ours; equal on all ranks */
+	uint64_t id;          /* ours; equal on all ranks */
 	int32_t nranks, rank; /* -1: ask NCCL */
 	bool blocking;
 	char name[64];
-	uint32_t first;	      /* recorded communicators before it */
+	uint32_t first;                    /* recorded communicators before it */
 	struct communicator *communicator; /* NULL: not known (yet) */
 };
 

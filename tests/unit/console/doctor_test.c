@@ -80,6 +80,29 @@ Test(doctor, a_spelling_that_not_all_releases_load_is_a_warning)
 	expect_variable(path, "/nonexistent", VERDICT_WARNING, "libnccl-profiler-rankwatch.so");
 }
 
+static enum verdict interposer_verdict(const char **environment, const char *plugin)
+{
+	struct check_context context = context_of(environment, "");
+	struct check_result result = { 0 };
+
+	snprintf(context.install.plugin, sizeof(context.install.plugin), "%s", plugin);
+	interposer_check.run(&context, &result);
+	return result.verdict;
+}
+
+Test(doctor, says_when_the_interposer_stays_out)
+{
+	const char *none[] = { NULL };
+	const char *off[] = { "RANKWATCH_PRELOAD", "0", NULL };
+	const char *active[] = { "LD_PRELOAD", "/usr/lib/" INSTALL_PLUGIN_NAME, NULL };
+
+	cr_expect_eq(interposer_verdict(none, "/usr/lib/" INSTALL_PLUGIN_NAME), VERDICT_OK);
+	cr_expect_eq(interposer_verdict(active, "/usr/lib/" INSTALL_PLUGIN_NAME), VERDICT_OK);
+	cr_expect_eq(interposer_verdict(off, "/usr/lib/" INSTALL_PLUGIN_NAME), VERDICT_WARNING);
+	cr_expect_eq(interposer_verdict(none, "/my files/" INSTALL_PLUGIN_NAME), VERDICT_WARNING);
+	cr_expect_eq(interposer_verdict(none, "/opt/a:b/" INSTALL_PLUGIN_NAME), VERDICT_WARNING);
+}
+
 static enum verdict abi_verdict(uint32_t nccl_version, struct check_result *result)
 {
 	struct check_context context = { .nccl_version = nccl_version };
@@ -100,8 +123,8 @@ Test(doctor, profiler_abi_follows_from_the_release)
 	cr_expect_eq(abi_verdict(22705, &result), VERDICT_WARNING);
 	cr_expect(strstr(result.text, "v4"));
 	cr_expect_eq(abi_verdict(22602, &result), VERDICT_NO);
-	cr_expect_eq(abi_verdict(21805, &result), VERDICT_NO);
-	cr_expect(strstr(result.advice, "2.27.3"));
+	cr_expect_eq(abi_verdict(21805, &result), VERDICT_WARNING);
+	cr_expect(strstr(result.text, "interposer"));
 	cr_expect_eq(abi_verdict(0, &result), VERDICT_WARNING);
 }
 

@@ -30,16 +30,12 @@ void gpu_open(struct gpu *gpu, int local_rank)
 	GPU_CHECK(cuCtxSetCurrent(gpu->context));
 	GPU_CHECK(cuModuleLoadData(&gpu->module, compute_kernel_ptx));
 	GPU_CHECK(cuModuleGetFunction(&gpu->compute_kernel, gpu->module, COMPUTE_KERNEL_NAME));
-	GPU_CHECK(cuStreamCreate(&gpu->compute, CU_STREAM_NON_BLOCKING));
-	GPU_CHECK(cuStreamCreate(&gpu->gather, CU_STREAM_NON_BLOCKING));
-	GPU_CHECK(cuStreamCreate(&gpu->scatter, CU_STREAM_NON_BLOCKING));
+	gpu->compute = gpu_stream();
 }
 
 void gpu_close(struct gpu *gpu)
 {
 	GPU_CHECK(cuStreamDestroy(gpu->compute));
-	GPU_CHECK(cuStreamDestroy(gpu->gather));
-	GPU_CHECK(cuStreamDestroy(gpu->scatter));
 	GPU_CHECK(cuModuleUnload(gpu->module));
 	GPU_CHECK(cuDevicePrimaryCtxRelease(gpu->device));
 }
@@ -74,4 +70,18 @@ CUevent gpu_event(void)
 
 	GPU_CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC));
 	return event;
+}
+
+CUstream gpu_stream(void)
+{
+	CUstream stream = NULL;
+
+	GPU_CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	return stream;
+}
+
+void gpu_order(CUstream before, CUevent event, CUstream after)
+{
+	GPU_CHECK(cuEventRecord(event, before));
+	GPU_CHECK(cuStreamWaitEvent(after, event, 0));
 }

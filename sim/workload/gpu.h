@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One GPU as training sees it: a context, three streams and a kernel that takes as long as it is told. */
+/* One GPU as training sees it: a context, the stream of computation and a kernel that takes as long as it is told. */
 #ifndef WORKLOAD_GPU_H
 #define WORKLOAD_GPU_H
 
@@ -12,7 +12,7 @@ struct gpu {
 	CUcontext context;
 	CUmodule module;
 	CUfunction compute_kernel;
-	CUstream compute, gather, scatter;
+	CUstream compute;
 };
 
 /* Prints what failed and ends the process: like PyTorch, the workload does not survive an error of its GPU. */
@@ -28,6 +28,9 @@ void gpu_compute(struct gpu *gpu, unsigned int us);
 
 CUdeviceptr gpu_allocate(size_t size);
 void *gpu_allocate_pinned(size_t size);
+CUstream gpu_stream(void);
+/* What is on `after` from now on waits for what is on `before` so far. */
+void gpu_order(CUstream before, CUevent event, CUstream after);
 /* An event that a waiting host sleeps on instead of spinning. */
 CUevent gpu_event(void);
 

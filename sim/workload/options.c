@@ -9,13 +9,15 @@
 
 #include "fault.h"
 
+enum { RANKS = 8 };
+
 enum {
 	KEY_LAYERS = 0x100, KEY_ELEMENTS, KEY_STEP_MS, KEY_STEPS, KEY_HOST_MS, KEY_RUN_AHEAD, KEY_LIMIT, KEY_GRACE,
 	KEY_HOSTS, KEY_FAULT, KEY_FAULT_RANK, KEY_FAULT_STEP, KEY_LOG_DIR, KEY_LOG_BYTES, KEY_EVENTS,
 };
 
 static const struct argp_option argp_options[] = {
-	{ "ranks", 'n', "N", 0, "Ranks to start when RANK is not in the environment (8)", 1 },
+	{ "ranks", 'n', "N", 0, "Ranks to start when RANK is not in the environment (8, or those of --mesh)", 1 },
 	{ "hosts", KEY_HOSTS, "N", 0, "Hosts that the started ranks claim, in blocks of equal size (the real one)", 1 },
 	{ "layers", KEY_LAYERS, "N", 0, "Layers of the model (6)", 1 },
 	{ "elements", KEY_ELEMENTS, "N", 0, "Parameters of one layer on one rank (16384)", 1 },
@@ -34,7 +36,7 @@ static const struct argp_option argp_options[] = {
 	{ 0 },
 };
 
-static long number(const char *text, long low, long high, const struct argp_state *state)
+long options_number(const char *text, long low, long high, const struct argp_state *state)
 {
 	char *end;
 
@@ -51,37 +53,48 @@ static error_t parse_training(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case 'n':
-		options->ranks = number(text, 1, 64, state);
+		options->ranks = options_number(text, 1, 64, state);
 		return 0;
 	case KEY_HOSTS:
-		options->hosts = number(text, 1, 64, state);
+		options->hosts = options_number(text, 1, 64, state);
 		return 0;
 	case KEY_LAYERS:
-		options->layers = number(text, 1, 64, state);
+		options->layers = options_number(text, 1, 64, state);
 		return 0;
 	case KEY_ELEMENTS:
-		options->elements = number(text, 1, 64 << 20, state);
+		options->elements = options_number(text, 1, 64 << 20, state);
 		return 0;
 	case KEY_STEP_MS:
-		options->step_ms = number(text, 0, 3600000, state);
+		options->step_ms = options_number(text, 0, 3600000, state);
 		return 0;
 	case KEY_STEPS:
-		options->steps = number(text, 1, INT_MAX, state);
+		options->steps = options_number(text, 1, INT_MAX, state);
 		return 0;
 	case KEY_HOST_MS:
-		options->host_ms = number(text, 0, 60000, state);
+		options->host_ms = options_number(text, 0, 60000, state);
 		return 0;
 	case KEY_RUN_AHEAD:
-		options->run_ahead = number(text, 0, 8, state);
+		options->run_ahead = options_number(text, 0, 8, state);
 		return 0;
 	case KEY_LIMIT:
-		options->limit_s = number(text, 0, INT_MAX, state);
+		options->limit_s = options_number(text, 0, INT_MAX, state);
 		return 0;
 	case KEY_GRACE:
-		options->grace_s = number(text, 0, INT_MAX, state);
+		options->grace_s = options_number(text, 0, INT_MAX, state);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
+}
+
+static void settle_ranks(struct options *options, const struct argp_state *state)
+{
+	const struct parallel *parallel = &options->parallel;
+	int ranks = parallel->meshed ? mesh_ranks(&parallel->mesh) : RANKS;
+
+	if (!options->ranks)
+		options->ranks = ranks;
+	if (parallel->meshed && options->ranks != ranks)
+		argp_error(state, "--mesh has %d ranks, --ranks says %d", ranks, options->ranks);
 }
 
 static error_t parse_fault(int key, char *text, struct argp_state *state)
@@ -95,21 +108,25 @@ static error_t parse_fault(int key, char *text, struct argp_state *state)
 			argp_error(state, "no fault is called '%s'", text);
 		return 0;
 	case KEY_FAULT_RANK:
-		options->fault_rank = number(text, 0, INT_MAX, state);
+		options->fault_rank = options_number(text, 0, INT_MAX, state);
 		return 0;
 	case KEY_FAULT_STEP:
-		options->fault_step = number(text, 1, INT_MAX, state);
+		options->fault_step = options_number(text, 1, INT_MAX, state);
 		return 0;
 	case KEY_LOG_DIR:
 		options->log_dir = text;
 		return 0;
 	case KEY_LOG_BYTES:
-		options->log_bytes = number(text, 1, 1 << 30, state);
+		options->log_bytes = options_number(text, 1, 1 << 30, state);
 		return 0;
 	case KEY_EVENTS:
 		options->events = text;
 		return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->parallel;
+		return 0;
 	case ARGP_KEY_END:
+		settle_ranks(options, state);
 		if (options->hosts > options->ranks)
 			argp_error(state, "%d ranks cannot be on %d hosts", options->ranks, options->hosts);
 		if (options->fault->logs && !options->log_dir)
@@ -137,17 +154,21 @@ static char *fault_list(int key, const char *text, void *input)
 
 void options_parse(struct options *options, int argc, char **argv)
 {
+	static const struct argp_child children[] = {
+		{ &parallel_argp, 0, "How it is parallel, and what its steps are made of:", 3 },
+		{ 0 },
+	};
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = parse,
-		.doc = "Trains nothing, the way FSDP2 does: AllGathers ahead of the computation, ReduceScatters behind it, one "
-		       "AllReduce at the end of each step. Starts its ranks itself, or is one of them where a launcher has set "
-		       "RANK.\v",
+		.children = children,
+		.doc = "Trains nothing, the way PyTorch and TorchTitan do: FSDP2, HSDP, DDP, TP, CP, PP, EP and meshes of them. "
+		       "Starts its ranks itself, or is one of them where a launcher has set RANK.\v",
 		.help_filter = fault_list,
 	};
 
 	*options = (struct options){
-		.ranks = 8, .layers = 6, .elements = 16384, .step_ms = 700, .steps = 20, .host_ms = 3,
+		.layers = 6, .elements = 16384, .step_ms = 700, .steps = 20, .host_ms = 3,
 		.fault = fault_kind_find("none"), .fault_step = 8, .log_bytes = 2 << 20,
 		.log_dir = getenv("WORKLOAD_LOG_DIR"), .events = getenv("WORKLOAD_EVENTS"),
 	};

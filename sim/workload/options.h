@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "parallel.h"
+
+struct argp_state;
 struct fault_kind;
 
 struct options {
@@ -20,6 +23,8 @@ struct options {
 	int limit_s;   /* the launcher ends the job then; 0 = never */
 	int grace_s;   /* how long the launcher lets the others run once a rank has failed */
 
+	struct parallel parallel;
+
 	const struct fault_kind *fault; /* never NULL: "none" is a kind */
 	int fault_rank;
 	int fault_step; /* counted from 1 */
@@ -31,6 +36,8 @@ struct options {
 /* Exits with 2 on misuse, 0 after --help. */
 void options_parse(struct options *options, int argc, char **argv);
 
+/* For parsers: a number within [low, high], or the end with a message. */
+long options_number(const char *text, long low, long high, const struct argp_state *state);
 /* A decimal environment variable within [low, high]; -1 when unset, empty, or anything else. */
 int options_environment_number(const char *name, int low, int high);
 

@@ -11,7 +11,8 @@
 #include "clock.h"
 #include "event_log.h"
 #include "fault.h"
-#include "rendezvous.h"
+#include "phases.h"
+#include "store.h"
 #include "trainer.h"
 
 enum { EXIT_MISUSE = 2 };
@@ -35,17 +36,10 @@ static int place_read(struct place *place)
 	return 0;
 }
 
-static int share_unique_id(const struct place *place, ncclUniqueId *id)
-{
-	if (place->rank == 0 && ncclGetUniqueId(id) != ncclSuccess)
-		return -EIO;
-	return rendezvous_share(place->rank, place->ranks, id, sizeof(*id));
-}
-
 /* Trains all steps; step_ms[i] is when step i + 1 was finished after the one before. */
-static int train(struct trainer *trainer, struct fault *fault, double *step_ms)
+static int train(struct trainer *trainer, struct fault *fault, struct phases *phases, double *step_ms)
 {
-	int steps = trainer->options->steps, ahead = trainer->options->run_ahead;
+	int steps = fault->options->steps, ahead = fault->options->run_ahead;
 	uint64_t before_ns = clock_now_ns(CLOCK_MONOTONIC);
 
 	for (int step = 1; step <= steps + ahead; step++) {
@@ -62,30 +56,31 @@ static int train(struct trainer *trainer, struct fault *fault, double *step_ms)
 		uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
 		step_ms[step - ahead - 1] = (now_ns - before_ns) / 1e6;
 		before_ns = now_ns;
+		phases_run(phases, step - ahead);
 	}
 	return 0;
 }
 
 static void print_result(const struct trainer *trainer, uint64_t digest, const double *step_ms)
 {
-	int steps = trainer->options->steps;
+	int steps = trainer->training.options->steps;
 
-	printf("{\"ranks\":%d,\"steps\":%d,\"checksum\":\"%016llx\",\"step_ms\":[", trainer->ranks, steps,
+	printf("{\"ranks\":%d,\"steps\":%d,\"checksum\":\"%016llx\",\"step_ms\":[", trainer->world->size, steps,
 	       (unsigned long long)digest);
 	for (int i = 0; i < steps; i++)
 		printf("%s%.1f", i ? "," : "", step_ms[i]);
 	printf("]}\n");
 }
 
-static int run(struct trainer *trainer, struct fault *fault)
+static int run(struct trainer *trainer, struct fault *fault, struct phases *phases)
 {
-	double *step_ms = calloc(trainer->options->steps, sizeof(*step_ms));
-	int err = step_ms ? train(trainer, fault, step_ms) : -ENOMEM;
+	double *step_ms = calloc(fault->options->steps, sizeof(*step_ms));
+	int err = step_ms ? train(trainer, fault, phases, step_ms) : -ENOMEM;
 
 	if (!err) {
 		uint64_t digest = trainer_job_digest(trainer);
 
-		if (trainer->rank == 0)
+		if (trainer->training.rank == 0)
 			print_result(trainer, digest, step_ms);
 	}
 	free(step_ms);
@@ -98,30 +93,52 @@ static int fail(const struct place *place, const char *what, int err)
 	return EXIT_FAILURE;
 }
 
+/* Says itself what fails. */
+static int work(const struct options *options, const struct place *place, const struct mesh *mesh, struct store *store)
+{
+	struct trainer trainer;
+	struct fault fault;
+	struct phases phases;
+
+	int err = fault_open(&fault, options, place->rank);
+	if (err)
+		return fail(place, "cannot prepare the fault", err);
+	err = phases_open(&phases, &options->parallel);
+	if (err)
+		return fail(place, "cannot start the checkpointer", err);
+	event_log_start();
+	fault_before_init(&fault);
+	err = trainer_open(&trainer, options, mesh, place->rank, place->local_rank, store);
+	if (err)
+		return fail(place, "cannot prepare training", err);
+	err = run(&trainer, &fault, &phases);
+	fault_close(&fault);
+	phases_close(&phases);
+	trainer_close(&trainer);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 int rank_main(const struct options *options)
 {
 	struct place place;
-	struct trainer trainer;
-	struct fault fault;
-	ncclUniqueId id;
+	struct mesh mesh;
+	struct store *store;
 
 	pthread_setname_np(pthread_self(), "python-main");
 	if (place_read(&place))
 		return EXIT_MISUSE;
+	const char *wrong = parallel_mesh(&options->parallel, place.ranks, &mesh);
+	if (wrong) {
+		fprintf(stderr, "workload: %s\n", wrong);
+		return EXIT_MISUSE;
+	}
 	int err = event_log_open(options->events, place.rank);
 	if (err)
 		return fail(&place, options->events, err);
-	err = share_unique_id(&place, &id);
+	err = store_open(&store, place.rank, place.ranks);
 	if (err)
-		return fail(&place, "cannot agree on NCCL's unique id through MASTER_ADDR:MASTER_PORT", err);
-	err = fault_open(&fault, options, place.rank);
-	if (err)
-		return fail(&place, "cannot prepare the fault", err);
-	event_log_start();
-	fault_before_init(&fault);
-	trainer_open(&trainer, options, place.rank, place.ranks, place.local_rank, &id);
-	err = run(&trainer, &fault);
-	fault_close(&fault);
-	trainer_close(&trainer);
-	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+		return fail(&place, "cannot meet the other ranks at MASTER_ADDR:MASTER_PORT", err);
+	int status = work(options, &place, &mesh, store);
+	store_close(store);
+	return status;
 }

@@ -93,48 +93,68 @@ static int append_exchange(struct schedule *schedule, int rank, const struct act
 					   action->microbatch);
 }
 
-/* One round: each rank runs its next action if what it needs was there before the round. Returns how many ran, or
- * -ENOMEM. */
-static int run_round(struct schedule *schedule, const struct action_list *compute, size_t *next)
-{
-	struct action ready[PIPELINE_RANKS_MAX];
-	bool runs[PIPELINE_RANKS_MAX];
-	int ran = 0, err = 0;
+struct runner {
+	size_t next;	       /* of its list of computation */
+	int busy_until;
+	struct action running; /* valid while busy */
+	bool busy;
+};
 
-	for (int rank = 0; rank < schedule->ranks; rank++) {
-		runs[rank] = next[rank] < compute[rank].count &&
-			     is_ready(schedule, &schedule->lists[rank], &compute[rank].items[next[rank]]);
-		if (runs[rank])
-			ready[rank] = compute[rank].items[next[rank]++];
-	}
+/* What ends now is handed on. Returns 0 or -ENOMEM. */
+static int end_actions(struct schedule *schedule, struct runner *runners, int now)
+{
+	int err = 0;
+
 	for (int rank = 0; rank < schedule->ranks && !err; rank++) {
-		if (!runs[rank])
+		struct runner *runner = &runners[rank];
+
+		if (!runner->busy || runner->busy_until > now)
 			continue;
-		ran++;
-		err = schedule_append(&schedule->lists[rank], ready[rank].kind, ready[rank].stage,
-				      ready[rank].microbatch);
-		if (!err)
-			err = append_exchange(schedule, rank, &ready[rank]);
+		runner->busy = false;
+		err = append_exchange(schedule, rank, &runner->running);
 	}
-	return err ? err : ran;
+	return err;
 }
 
-/* Runs the lists of computation against each other, noting sends and receives as they come up. -EINVAL: they wait for
+/* Each idle rank begins its next action if what that needs is there. Returns how many ranks are busy, or -ENOMEM. */
+static int begin_actions(struct schedule *schedule, const struct action_list *compute, struct runner *runners, int now)
+{
+	static const int durations[ACTION_KINDS] = { [ACTION_F] = 1, [ACTION_B] = 2, [ACTION_I] = 1, [ACTION_W] = 1 };
+	int busy = 0;
+
+	for (int rank = 0; rank < schedule->ranks; rank++) {
+		struct runner *runner = &runners[rank];
+		const struct action *action = &compute[rank].items[runner->next];
+		bool begins = !runner->busy && runner->next < compute[rank].count &&
+			      is_ready(schedule, &schedule->lists[rank], action);
+
+		if (begins && schedule_append(&schedule->lists[rank], action->kind, action->stage, action->microbatch))
+			return -ENOMEM;
+		if (begins) {
+			*runner = (struct runner){ .next = runner->next + 1, .running = *action, .busy = true,
+						   .busy_until = now + durations[action->kind] };
+		}
+		busy += runner->busy;
+	}
+	return busy;
+}
+
+/* Plays the lists of computation against each other, noting sends and receives as they come up. -EINVAL: they wait for
  * each other. */
 static int add_exchanges(struct schedule *schedule, const struct action_list *compute)
 {
-	size_t next[PIPELINE_RANKS_MAX] = { 0 }, left = 0;
+	struct runner runners[PIPELINE_RANKS_MAX] = { 0 };
+	int busy = 1, err = 0;
 
-	for (int rank = 0; rank < schedule->ranks; rank++)
-		left += compute[rank].count;
-	while (left) {
-		int ran = run_round(schedule, compute, next);
-
-		if (ran <= 0)
-			return ran ? ran : -EINVAL;
-		left -= ran;
+	for (int now = 0; busy > 0 && !err; now++) {
+		err = end_actions(schedule, runners, now);
+		if (!err)
+			busy = begin_actions(schedule, compute, runners, now);
 	}
-	return 0;
+	for (int rank = 0; rank < schedule->ranks && !err && !busy; rank++)
+		if (runners[rank].next < compute[rank].count)
+			err = -EINVAL;
+	return err ? err : busy;
 }
 
 static void free_lists(struct action_list *lists, int count)

@@ -2,7 +2,8 @@
 /*
  * Pipeline schedules as tables: for each pipeline rank the actions of one step, in order. A kind of schedule gives the
  * computation; sends and receives between ranks are put in by schedule_make(), each pair at once, in the order in which
- * a pipeline with equal actions would run: so all ranks agree on the order, and whoever waits waits for an earlier one.
+ * they would come up were B twice as long as the others: so all ranks agree on the order, and whoever waits waits for an
+ * earlier one.
  */
 #ifndef WORKLOAD_SCHEDULE_H
 #define WORKLOAD_SCHEDULE_H

@@ -1,257 +1,219 @@
 /* SPDX-License-Identifier: MIT */
 #include "trainer.h"
 
-#include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "pattern.h"
+#include "collective.h"
+#include "site.h"
 
-enum { VERIFY_EVERY = 4 };
-
-static void nccl_check(ncclResult_t result, const char *what)
+static void add_groups(struct trainer *trainer)
 {
-	if (result == ncclSuccess)
+	static const struct {
+		const char *name;
+		unsigned int dimensions;
+	} norms[TRAINER_NORM_GROUPS] = {
+		{ "mesh_fsdp", MESH_SHARD },
+		{ "mesh_tp", MESH_SET(MESH_TP) },
+		{ "mesh_efsdp", MESH_SET(MESH_EFSDP) },
+		{ "mesh_ep", MESH_SET(MESH_EP) },
+		{ "mesh_pp", MESH_SET(MESH_PP) },
+	};
+	struct process_groups *groups = &trainer->training.groups;
+
+	trainer->world = &groups->items[0];
+	trainer->loss = process_groups_add(groups, "mesh_loss", MESH_LOSS);
+	for (int i = 0; i < TRAINER_NORM_GROUPS; i++) {
+		struct process_group *group = process_groups_add(groups, norms[i].name, norms[i].dimensions);
+		bool experts = norms[i].dimensions & (MESH_SET(MESH_EFSDP) | MESH_SET(MESH_EP));
+
+		if (group->size > 1 && (!experts || trainer->model.mixture))
+			trainer->norms[trainer->norm_count++] = group;
+	}
+}
+
+static int open_parts(struct trainer *trainer)
+{
+	const struct parallel *parallel = trainer->training.parallel;
+	int pp = trainer->training.mesh.sizes[MESH_PP];
+	int stages = parallel->stages_per_rank ? parallel->stages_per_rank : parallel->schedule->stages_per_rank;
+
+	trainer->pipelined = pp > 1;
+	if (!trainer->pipelined) {
+		model_open(&trainer->model, &trainer->training, 1, parallel->accumulate);
+		return 0;
+	}
+	model_open(&trainer->model, &trainer->training, stages, parallel->accumulate * parallel->microbatches);
+	return pipeline_open(&trainer->pipeline, &trainer->training, &trainer->model);
+}
+
+static void wait_for_stream(struct trainer *trainer)
+{
+	GPU_CHECK(cuEventRecord(trainer->synced, trainer->training.gpu.compute));
+	GPU_CHECK(cuEventSynchronize(trainer->synced));
+}
+
+/* As torch.distributed.barrier(): an AllReduce of one element, for which the host waits. */
+static void barrier(struct trainer *trainer)
+{
+	CUdeviceptr one = trainer->scalars;
+
+	if (trainer->world->size == 1)
 		return;
-	fprintf(stderr, "workload: %s: %s\n", what, ncclGetErrorString(result));
-	exit(1);
-}
-#define NCCL_CHECK(call) nccl_check((call), #call)
-
-static size_t layer_elements(const struct trainer *trainer)
-{
-	return trainer->options->elements * trainer->ranks;
+	collective_all_reduce(trainer->world, one, one, 1, ncclFloat32, ncclSum, trainer->training.gpu.compute);
+	wait_for_stream(trainer);
 }
 
-static struct step_result *result_of(const struct trainer *trainer, int step)
+/* As all_gather_object(): everybody's size, then everybody's bytes, padded to the largest. */
+static void gather_objects(struct trainer *trainer)
 {
-	return &trainer->results[step % (trainer->options->run_ahead + 1)];
+	const struct process_group *world = trainer->world;
+	CUstream stream = trainer->training.gpu.compute;
+	int64_t *sizes = gpu_allocate_pinned(world->size * sizeof(*sizes));
+	CUdeviceptr own = trainer->scalars + world->rank * sizeof(*sizes);
+	int64_t largest = 0;
+
+	if (world->size == 1)
+		return;
+	sizes[world->rank] = 100 + 10 * world->rank;
+	GPU_CHECK(cuMemcpyHtoDAsync(own, &sizes[world->rank], sizeof(*sizes), stream));
+	collective_all_gather(trainer->world, own, trainer->scalars, 1, ncclInt64, stream);
+	GPU_CHECK(cuMemcpyDtoHAsync(sizes, trainer->scalars, world->size * sizeof(*sizes), stream));
+	wait_for_stream(trainer);
+	for (int i = 0; i < world->size; i++)
+		largest = sizes[i] > largest ? sizes[i] : largest;
+	CUdeviceptr objects = gpu_allocate((world->size + 1) * largest);
+	collective_all_gather(trainer->world, objects, objects + largest, largest, ncclUint8, stream);
+	wait_for_stream(trainer);
+	GPU_CHECK(cuMemFree(objects));
+	GPU_CHECK(cuMemFreeHost(sizes));
 }
 
-static bool is_verified(int step)
+int trainer_open(struct trainer *trainer, const struct options *options, const struct mesh *mesh, int rank,
+		 int local_rank, struct store *store)
 {
-	return step % VERIFY_EVERY == 1;
-}
-
-/* Another layer in each verified step. */
-static int verified_layer(const struct trainer *trainer, int step)
-{
-	return step / VERIFY_EVERY % trainer->options->layers;
-}
-
-static void open_results(struct trainer *trainer)
-{
-	int count = trainer->options->run_ahead + 1;
-
-	trainer->results = calloc(count, sizeof(*trainer->results));
-	GPU_CHECK(trainer->results ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
-	for (int i = 0; i < count; i++)
-		trainer->results[i] = (struct step_result){
-			.norm_in = gpu_allocate_pinned(sizeof(float)),
-			.norm_out = gpu_allocate_pinned(sizeof(float)),
-			.gathered = gpu_allocate_pinned(layer_elements(trainer) * sizeof(uint16_t)),
-			.reduced = gpu_allocate_pinned(trainer->options->elements * sizeof(float)),
-			.done = gpu_event(),
-		};
-}
-
-static void open_buffers(struct trainer *trainer)
-{
-	size_t elements = trainer->options->elements;
-
-	trainer->parameters = gpu_allocate_pinned((elements + PATTERN_PARAMETER_PERIOD) * sizeof(uint16_t));
-	pattern_fill_parameters(trainer->parameters, elements);
-	trainer->gradients = gpu_allocate_pinned((layer_elements(trainer) + PATTERN_GRADIENT_PERIOD) * sizeof(float));
-	pattern_fill_gradients(trainer->gradients, layer_elements(trainer));
-
-	for (int i = 0; i < TRAINER_GATHERED; i++) {
-		trainer->gathered[i] = gpu_allocate(layer_elements(trainer) * sizeof(uint16_t));
-		trainer->gathered_ready[i] = gpu_event();
-		trainer->gathered_used[i] = gpu_event();
-	}
-	trainer->scatter_input = gpu_allocate(layer_elements(trainer) * sizeof(float));
-	trainer->reduced = gpu_allocate(elements * sizeof(float));
-	trainer->norm = gpu_allocate(trainer->ranks * sizeof(uint64_t));
-	trainer->scattered = gpu_event();
-}
-
-void trainer_open(struct trainer *trainer, const struct options *options, int rank, int ranks, int local_rank,
-		  const ncclUniqueId *id)
-{
-	*trainer = (struct trainer){ .options = options, .rank = rank, .ranks = ranks };
-	gpu_open(&trainer->gpu, local_rank);
-	NCCL_CHECK(ncclCommInitRank(&trainer->comm, ranks, *id, rank));
-	open_buffers(trainer);
-	open_results(trainer);
-}
-
-static void close_results(struct trainer *trainer)
-{
-	for (int i = 0; i <= trainer->options->run_ahead; i++) {
-		GPU_CHECK(cuMemFreeHost(trainer->results[i].norm_in));
-		GPU_CHECK(cuMemFreeHost(trainer->results[i].norm_out));
-		GPU_CHECK(cuMemFreeHost(trainer->results[i].gathered));
-		GPU_CHECK(cuMemFreeHost(trainer->results[i].reduced));
-		GPU_CHECK(cuEventDestroy(trainer->results[i].done));
-	}
-	free(trainer->results);
+	memset(trainer, 0, sizeof(*trainer));
+	int err = training_open(&trainer->training, options, mesh, rank, local_rank, store);
+	if (!err)
+		err = open_parts(trainer);
+	if (err)
+		return err;
+	trainer->scalars = gpu_allocate(mesh_ranks(mesh) * sizeof(int64_t));
+	trainer->synced = gpu_event();
+	add_groups(trainer);
+	if (options->parallel.eager)
+		process_groups_connect(&trainer->training.groups);
+	gather_objects(trainer);
+	barrier(trainer);
+	return 0;
 }
 
 void trainer_close(struct trainer *trainer)
 {
-	NCCL_CHECK(ncclCommDestroy(trainer->comm));
-	close_results(trainer);
-	for (int i = 0; i < TRAINER_GATHERED; i++) {
-		GPU_CHECK(cuMemFree(trainer->gathered[i]));
-		GPU_CHECK(cuEventDestroy(trainer->gathered_ready[i]));
-		GPU_CHECK(cuEventDestroy(trainer->gathered_used[i]));
+	if (trainer->pipelined)
+		pipeline_close(&trainer->pipeline);
+	model_close(&trainer->model);
+	GPU_CHECK(cuMemFree(trainer->scalars));
+	GPU_CHECK(cuEventDestroy(trainer->synced));
+	training_close(&trainer->training);
+}
+
+/* One element for the whole group. Each step checks it. */
+static void reduce_scalar(struct trainer *trainer, struct process_group *group, ncclRedOp_t op, int number,
+			  const char *what)
+{
+	struct training *training = &trainer->training;
+	CUstream stream = training->gpu.compute;
+	struct expectation expected = { .what = what, .type = VALUES_FLOAT, .reduced = true, .largest = op == ncclMax,
+					.sources = group->size, .ranks = group->members, .elements = 1,
+					.site = site_of(SITE_SCALAR, number) };
+
+	training_fill(training, trainer->scalars, VALUES_FLOAT, expected.site, 0, 1, stream);
+	if (group->size > 1)
+		collective_all_reduce(group, trainer->scalars, trainer->scalars, 1, ncclFloat32, op, stream);
+	checks_add(&training->checks, &expected, trainer->scalars, stream);
+}
+
+/* clip_grad_norm_: one AllReduce for each dimension of the mesh that gradients are spread over. */
+static void reduce_norm(struct trainer *trainer)
+{
+	for (int i = 0; i < trainer->norm_count; i++)
+		reduce_scalar(trainer, trainer->norms[i], ncclSum, i, "the gradients' norm");
+}
+
+static void reduce_loss(struct trainer *trainer, int number)
+{
+	reduce_scalar(trainer, trainer->loss, ncclSum, number, "the mean loss");
+	reduce_scalar(trainer, trainer->loss, ncclMax, number + 1, "the largest loss");
+}
+
+static void train(struct trainer *trainer)
+{
+	int passes = trainer->model.passes;
+
+	if (trainer->pipelined)
+		pipeline_train(&trainer->pipeline);
+	for (int i = 0; i < passes && !trainer->pipelined; i++) {
+		struct pass pass = { .number = i, .reduces = i == passes - 1 };
+
+		model_forward(&trainer->model, &pass);
+		tensor_parallel_loss(&trainer->model.tp);
+		model_backward(&trainer->model, &pass, BACKWARD_BOTH);
 	}
-	GPU_CHECK(cuMemFree(trainer->scatter_input));
-	GPU_CHECK(cuMemFree(trainer->reduced));
-	GPU_CHECK(cuMemFree(trainer->norm));
-	GPU_CHECK(cuEventDestroy(trainer->scattered));
-	GPU_CHECK(cuMemFreeHost(trainer->parameters));
-	GPU_CHECK(cuMemFreeHost(trainer->gradients));
-	gpu_close(&trainer->gpu);
+	model_end_step(&trainer->model);
+	reduce_norm(trainer);
+	reduce_loss(trainer, 8);
 }
 
-/* A step uses each layer twice: forward in order, backward in reverse. */
-static int layer_of_use(const struct trainer *trainer, int use)
+static void evaluate(struct trainer *trainer)
 {
-	int layers = trainer->options->layers;
+	struct pass pass = { 0 };
 
-	return use < layers ? use : 2 * layers - 1 - use;
-}
-
-static void enqueue_gather(struct trainer *trainer, int step, int use)
-{
-	size_t elements = trainer->options->elements;
-	int layer = layer_of_use(trainer, use), buffer = use % TRAINER_GATHERED;
-	CUdeviceptr whole = trainer->gathered[buffer];
-	CUdeviceptr own = whole + trainer->rank * elements * sizeof(uint16_t);
-	CUstream stream = trainer->gpu.gather;
-
-	GPU_CHECK(cuStreamWaitEvent(stream, trainer->gathered_used[buffer], 0));
-	GPU_CHECK(cuMemcpyHtoDAsync(
-		own, trainer->parameters + pattern_parameter_offset(trainer->rank, layer, step),
-		elements * sizeof(uint16_t), stream));
-	NCCL_CHECK(ncclAllGather((void *)own, (void *)whole, elements, ncclBfloat16, trainer->comm, stream));
-	if (is_verified(step) && layer == verified_layer(trainer, step))
-		GPU_CHECK(cuMemcpyDtoHAsync(result_of(trainer, step)->gathered, whole,
-					    layer_elements(trainer) * sizeof(uint16_t), stream));
-	GPU_CHECK(cuEventRecord(trainer->gathered_ready[buffer], stream));
-}
-
-static void enqueue_compute(struct trainer *trainer, int use, int extra_us)
-{
-	int layers = trainer->options->layers, buffer = use % TRAINER_GATHERED;
-	int us = trainer->options->step_ms * 1000 / (3 * layers);
-
-	if (use >= layers)
-		us *= 2; /* backward: both gradients */
-	us = us + extra_us < 0 ? 0 : us + extra_us;
-	GPU_CHECK(cuStreamWaitEvent(trainer->gpu.compute, trainer->gathered_ready[buffer], 0));
-	gpu_compute(&trainer->gpu, us);
-	GPU_CHECK(cuEventRecord(trainer->gathered_used[buffer], trainer->gpu.compute));
-}
-
-static void enqueue_scatter(struct trainer *trainer, int step, int use)
-{
-	size_t elements = trainer->options->elements;
-	int layer = layer_of_use(trainer, use);
-	CUstream stream = trainer->gpu.scatter;
-
-	GPU_CHECK(cuStreamWaitEvent(stream, trainer->gathered_used[use % TRAINER_GATHERED], 0));
-	GPU_CHECK(cuMemcpyHtoDAsync(
-		trainer->scatter_input,
-		trainer->gradients + pattern_gradient_offset(trainer->rank, layer, step),
-		layer_elements(trainer) * sizeof(float), stream));
-	NCCL_CHECK(ncclReduceScatter((void *)trainer->scatter_input, (void *)trainer->reduced, elements, ncclFloat32,
-				     ncclSum, trainer->comm, stream));
-	if (is_verified(step) && layer == verified_layer(trainer, step))
-		GPU_CHECK(cuMemcpyDtoHAsync(result_of(trainer, step)->reduced, trainer->reduced,
-					    elements * sizeof(float), stream));
-	GPU_CHECK(cuEventRecord(trainer->scattered, stream));
-}
-
-static void enqueue_norm(struct trainer *trainer, int step)
-{
-	struct step_result *result = result_of(trainer, step);
-	CUstream stream = trainer->gpu.compute;
-	void *norm = (void *)trainer->norm;
-
-	*result->norm_in = pattern_norm(trainer->rank, step);
-	GPU_CHECK(cuStreamWaitEvent(stream, trainer->scattered, 0));
-	GPU_CHECK(cuMemcpyHtoDAsync(trainer->norm, result->norm_in, sizeof(float), stream));
-	NCCL_CHECK(ncclAllReduce(norm, norm, 1, ncclFloat32, ncclSum, trainer->comm, stream));
-	GPU_CHECK(cuMemcpyDtoHAsync(result->norm_out, trainer->norm, sizeof(float), stream));
-	GPU_CHECK(cuEventRecord(result->done, stream));
+	if (trainer->pipelined)
+		pipeline_evaluate(&trainer->pipeline);
+	else
+		model_forward(&trainer->model, &pass);
+	model_end_step(&trainer->model);
+	reduce_loss(trainer, 10);
 }
 
 void trainer_enqueue_step(struct trainer *trainer, int step, int extra_us)
 {
-	int layers = trainer->options->layers, uses = 2 * layers;
+	struct training *training = &trainer->training;
+	int evaluate_every = training->parallel->evaluate_every;
 
-	for (int use = 0; use < TRAINER_PREFETCH; use++)
-		enqueue_gather(trainer, step, use);
-	for (int use = 0; use < uses; use++) {
-		if (use + TRAINER_PREFETCH < uses)
-			enqueue_gather(trainer, step, use + TRAINER_PREFETCH);
-		enqueue_compute(trainer, use, use == 0 ? extra_us : 0);
-		if (use >= layers)
-			enqueue_scatter(trainer, step, use);
-	}
-	enqueue_norm(trainer, step);
-}
-
-static int wrong(const struct trainer *trainer, int step, const char *what, long index)
-{
-	fprintf(stderr, "workload: rank %d, step %d: %s is wrong from element %ld on\n", trainer->rank, step, what,
-		index);
-	return -EILSEQ;
-}
-
-static int verify(struct trainer *trainer, const struct step_result *result, int step)
-{
-	int layer = verified_layer(trainer, step);
-	size_t elements = trainer->options->elements;
-	long bad = pattern_check_gathered(result->gathered, elements, trainer->ranks, layer, step);
-
-	if (bad >= 0)
-		return wrong(trainer, step, "a gathered layer", bad);
-	bad = pattern_check_reduced(result->reduced, elements, trainer->rank, trainer->ranks, layer, step);
-	if (bad >= 0)
-		return wrong(trainer, step, "a reduced gradient", bad);
-	trainer->digest = pattern_digest(trainer->digest, result->gathered, layer_elements(trainer) * sizeof(uint16_t));
-	trainer->digest = pattern_digest(trainer->digest, result->reduced, elements * sizeof(float));
-	return 0;
+	training->step = step;
+	training->extra_us = extra_us;
+	checks_begin(&training->checks, step);
+	train(trainer);
+	if (evaluate_every && step % evaluate_every == 0)
+		evaluate(trainer);
+	checks_end(&training->checks, training->gpu.compute);
+	if (step == 1)
+		barrier(trainer); /* as TorchTitan does before it sets the time-outs of training */
 }
 
 int trainer_finish_step(struct trainer *trainer, int step)
 {
-	const struct step_result *result = result_of(trainer, step);
-
-	GPU_CHECK(cuEventSynchronize(result->done));
-	if (*result->norm_out != pattern_norm_sum(trainer->ranks, step))
-		return wrong(trainer, step, "the gradients' norm", 0);
-	trainer->digest = pattern_digest(trainer->digest, result->norm_out, sizeof(float));
-	return is_verified(step) ? verify(trainer, result, step) : 0;
+	return checks_finish(&trainer->training.checks, step);
 }
 
 uint64_t trainer_job_digest(struct trainer *trainer)
 {
-	size_t size = trainer->ranks * sizeof(uint64_t);
-	uint64_t *digests = gpu_allocate_pinned(size);
-	CUdeviceptr own = trainer->norm + trainer->rank * sizeof(uint64_t);
-	CUstream stream = trainer->gpu.compute;
+	const struct process_group *world = trainer->world;
+	uint64_t *digests = gpu_allocate_pinned(world->size * sizeof(uint64_t));
+	CUdeviceptr own = trainer->scalars + world->rank * sizeof(uint64_t);
+	CUstream stream = trainer->training.gpu.compute;
+	uint64_t digest = 0;
 
-	digests[trainer->rank] = trainer->digest;
-	GPU_CHECK(cuMemcpyHtoDAsync(own, &digests[trainer->rank], sizeof(uint64_t), stream));
-	NCCL_CHECK(ncclAllGather((void *)own, (void *)trainer->norm, 1, ncclUint64, trainer->comm, stream));
-	GPU_CHECK(cuMemcpyDtoHAsync(digests, trainer->norm, size, stream));
-	GPU_CHECK(cuStreamSynchronize(stream));
-	uint64_t digest = pattern_digest(0, digests, size);
+	digests[world->rank] = trainer->training.checks.digest;
+	GPU_CHECK(cuMemcpyHtoDAsync(own, &digests[world->rank], sizeof(uint64_t), stream));
+	collective_all_gather(trainer->world, own, trainer->scalars, 1, ncclUint64, stream);
+	GPU_CHECK(cuMemcpyDtoHAsync(digests, trainer->scalars, world->size * sizeof(uint64_t), stream));
+	wait_for_stream(trainer);
+	for (int i = 0; i < world->size; i++)
+		digest = (digest ^ digests[i]) * 0x100000001b3; /* FNV-1a, by words */
 	GPU_CHECK(cuMemFreeHost(digests));
 	return digest;
 }

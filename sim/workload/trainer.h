@@ -1,47 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* One rank's part of FSDP2-like training: buffers, events, and what one step enqueues. */
+/* One rank's training, step by step: its model, in a pipeline or not, and what goes on around the two passes. */
 #ifndef WORKLOAD_TRAINER_H
 #define WORKLOAD_TRAINER_H
 
 #include <stdint.h>
 
-#include <nccl.h>
+#include "model.h"
+#include "pipeline.h"
+#include "training.h"
 
-#include "gpu.h"
-#include "options.h"
-
-enum {
-	TRAINER_PREFETCH = 2,			 /* layers gathered ahead of the computation */
-	TRAINER_GATHERED = TRAINER_PREFETCH + 1, /* buffers for gathered layers */
-};
-
-/* What one step leaves for the host, in pinned memory. */
-struct step_result {
-	float *norm_in, *norm_out;
-	uint16_t *gathered; /* of one layer, only in steps that are verified */
-	float *reduced;
-	CUevent done;
-};
+enum { TRAINER_NORM_GROUPS = 5 };
 
 struct trainer {
-	const struct options *options;
-	struct gpu gpu;
-	ncclComm_t comm;
-	int rank, ranks;
-
-	uint16_t *parameters; /* pinned pattern tables; a step copies its part in */
-	float *gradients;
-	CUdeviceptr gathered[TRAINER_GATHERED]; /* whole layers: in place AllGather, as FSDP2 */
-	CUevent gathered_ready[TRAINER_GATHERED], gathered_used[TRAINER_GATHERED];
-	CUdeviceptr scatter_input, reduced, norm;
-	CUevent scattered;
-	struct step_result *results; /* run_ahead + 1, used in turn */
-	uint64_t digest;
+	struct training training;
+	struct model model;
+	bool pipelined;
+	struct pipeline pipeline;
+	struct process_group *world, *loss;
+	struct process_group *norms[TRAINER_NORM_GROUPS]; /* NCCL sums the gradients' norm over these, one by one */
+	int norm_count;
+	CUdeviceptr scalars; /* one for each rank */
+	CUevent synced;
 };
 
-/* Ends the process with a message when NCCL or the GPU fails. */
-void trainer_open(struct trainer *trainer, const struct options *options, int rank, int ranks, int local_rank,
-		  const ncclUniqueId *id);
+/* Ends the process with a message when NCCL or the GPU fails. 0 or -errno. */
+int trainer_open(struct trainer *trainer, const struct options *options, const struct mesh *mesh, int rank,
+		 int local_rank, struct store *store);
 void trainer_close(struct trainer *trainer);
 
 /* Enqueues step `step` (from 1). extra_us: how much longer (or shorter) this rank computes in it. */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include "training.h"
+
+int training_open(struct training *training, const struct options *options, const struct mesh *mesh, int rank,
+		  int local_rank, struct store *store)
+{
+	*training = (struct training){ .options = options, .parallel = &options->parallel, .mesh = *mesh, .rank = rank };
+	gpu_open(&training->gpu, local_rank);
+	process_groups_open(&training->groups, &training->mesh, rank, store, options->parallel.names);
+	values_open(&training->values, options->elements * mesh_ranks(mesh));
+	checks_open(&training->checks, rank, options->run_ahead);
+	return autograd_start(&training->autograd, training->gpu.context);
+}
+
+void training_close(struct training *training)
+{
+	autograd_stop(training->autograd);
+	process_groups_close(&training->groups);
+	checks_close(&training->checks);
+	values_close(&training->values);
+	gpu_close(&training->gpu);
+}
+
+void training_compute(struct training *training, int us)
+{
+	us += training->extra_us;
+	training->extra_us = 0;
+	gpu_compute(&training->gpu, us < 0 ? 0 : us);
+}
+
+void training_fill(struct training *training, CUdeviceptr to, enum values_type type, int site, size_t first,
+		   size_t elements, CUstream stream)
+{
+	const void *from = values_of(&training->values, type, training->rank, site, training->step, first);
+
+	GPU_CHECK(cuMemcpyHtoDAsync(to, from, elements * values_size(type), stream));
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* What all parts of one rank's training share: its GPU, its groups, the values and their checks, the current step. */
+#ifndef WORKLOAD_TRAINING_H
+#define WORKLOAD_TRAINING_H
+
+#include "autograd.h"
+#include "checks.h"
+#include "gpu.h"
+#include "mesh.h"
+#include "options.h"
+#include "process_group.h"
+#include "values.h"
+
+struct training {
+	const struct options *options;
+	const struct parallel *parallel;
+	struct mesh mesh;
+	int rank;
+	struct gpu gpu;
+	struct process_groups groups;
+	struct values values;
+	struct checks checks;
+	struct autograd *autograd;
+	int step;
+	int extra_us; /* what the GPU still computes longer, or shorter, in this step */
+};
+
+/* Ends the process with a message when the GPU fails. 0 or -errno. */
+int training_open(struct training *training, const struct options *options, const struct mesh *mesh, int rank,
+		  int local_rank, struct store *store);
+void training_close(struct training *training);
+
+/* Keeps the compute stream busy. */
+void training_compute(struct training *training, int us);
+/* This rank's values for a site, on the GPU: the copy-in that PyTorch makes with a kernel. */
+void training_fill(struct training *training, CUdeviceptr to, enum values_type type, int site, size_t first,
+		   size_t elements, CUstream stream);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The values the ranks exchange, so that each can tell what a collective must leave without asking anybody. All are
+ * small integers: bf16 holds them, and sums of 64 of them, exactly, in whatever order NCCL adds. What one collective
+ * carries begins at a place in the type's period that depends on rank, site (which call of the step) and step.
+ */
+#ifndef WORKLOAD_VALUES_H
+#define WORKLOAD_VALUES_H
+
+#include <stddef.h>
+
+enum values_type {
+	VALUES_BF16,	 /* to be moved */
+	VALUES_BF16_SUM, /* to be added up */
+	VALUES_FLOAT,
+	VALUES_TYPES
+};
+
+struct values {
+	void *tables[VALUES_TYPES]; /* pinned; a bit longer than `elements` */
+	size_t elements;	    /* most that one collective carries */
+};
+
+void values_open(struct values *values, size_t elements);
+void values_close(struct values *values);
+
+/* Pinned memory; `values->elements - first` values from there. */
+const void *values_of(const struct values *values, enum values_type type, int rank, int site, int step, size_t first);
+/* What is at `index` of it. */
+float values_at(enum values_type type, int rank, int site, int step, size_t index);
+/* The element at `index` of data of this type. */
+float values_read(enum values_type type, const void *data, size_t index);
+size_t values_size(enum values_type type);
+
+#endif

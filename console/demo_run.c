@@ -26,25 +26,32 @@ static void put_in_front(const char *name, const char *value)
 	setenv(name, joined, 1);
 }
 
-static void set_environment(const struct demo_run *demo)
+static void put_all(const char *const *variables)
 {
-	for (const char *const *variable = scenario_environment; *variable; variable++)
-		putenv((char *)*variable);
+	for (; variables && *variables; variables++)
+		putenv((char *)*variables);
+}
+
+static void set_environment(const struct demo_run *demo, const struct scenario *scenario)
+{
+	put_all(scenario_environment);
+	put_all(scenario->environment);
 	setenv("RANKWATCH_JOB", demo->job, 1);
 	put_in_front("LD_LIBRARY_PATH", demo->install.sim_libraries);
 }
 
-/* slow-disk rankwatch run --findings FILE -- workload …; strings live as long as the child needs them. */
+/* slow-… rankwatch run --findings FILE -- workload …; strings live as long as the child needs them. */
 static void start_in_child(struct demo_run *demo, const struct scenario *scenario)
 {
-	static char slow_disk[INSTALL_PATH + 16], workload[INSTALL_PATH + 16];
+	static char script[INSTALL_PATH + 32], workload[INSTALL_PATH + 16];
 	const char *arguments[ARGUMENTS] = { 0 };
 	size_t count = 0;
 
-	snprintf(slow_disk, sizeof(slow_disk), "%s/slow-disk", demo->install.workload_directory);
 	snprintf(workload, sizeof(workload), "%s/workload", demo->install.workload_directory);
-	if (scenario->slow_disk)
-		arguments[count++] = slow_disk;
+	if (scenario->script) {
+		snprintf(script, sizeof(script), "%s/%s", demo->install.workload_directory, scenario->script);
+		arguments[count++] = script;
+	}
 	arguments[count++] = demo->install.program;
 	arguments[count++] = "run";
 	arguments[count++] = "--findings";
@@ -53,7 +60,7 @@ static void start_in_child(struct demo_run *demo, const struct scenario *scenari
 	arguments[count++] = workload;
 	for (const char *const *one = scenario->arguments; *one && count < ARGUMENTS - 1; one++)
 		arguments[count++] = *one;
-	set_environment(demo);
+	set_environment(demo, scenario);
 	execv(arguments[0], (char *const *)arguments);
 	fprintf(stderr, "rankwatch demo: %s: %s\n", arguments[0], strerror(errno));
 	_exit(127);
@@ -75,14 +82,14 @@ static void child(struct demo_run *demo, const struct scenario *scenario, const 
 
 static int check_parts(struct demo_run *demo, const struct scenario *scenario)
 {
-	static const char *const parts[] = { "workload", "slow-disk" };
+	const char *const parts[] = { "workload", scenario->script };
 	int error = install_find(&demo->install);
 
 	if (error) {
 		snprintf(demo->failed, sizeof(demo->failed), "/proc/self/exe");
 		return error;
 	}
-	for (size_t i = 0; i < (scenario->slow_disk ? 2 : 1); i++) {
+	for (size_t i = 0; i < (scenario->script ? 2 : 1); i++) {
 		snprintf(demo->failed, sizeof(demo->failed), "%s/%s", demo->install.workload_directory, parts[i]);
 		if (access(demo->failed, X_OK) != 0)
 			return -errno;

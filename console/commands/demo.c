@@ -111,8 +111,8 @@ static int run_scenario(const struct options *options, struct demo_run *demo)
 		fprintf(stderr, "rankwatch demo: ended by signal %d\n", demo->signal);
 		return 128 + demo->signal;
 	}
-	if (status == SKIPPED && options->scenario->slow_disk) {
-		fputs("rankwatch demo: skipped: no slow disk can be had here, for the reason above\n", stderr);
+	if (status == SKIPPED) {
+		fputs("rankwatch demo: skipped: this machine cannot make the fault, for the reason above\n", stderr);
 		return SKIPPED;
 	}
 	return judge(demo, options->scenario, status);
@@ -163,7 +163,7 @@ static const struct argp demo_argp = {
 	    "write its log to a slow disk, in a thread of its own.\v"
 	    "The exit status is 0 when rank and cause were named as injected, 1 when not, 77 when this machine cannot "
 	    "make "
-	    "the fault (a slow disk needs root or FUSE).\n\n"
+	    "the fault (a slow disk needs root or FUSE, a limit a cgroup).\n\n"
 	    "Examples:\n"
 	    "  rankwatch demo\n"
 	    "  rankwatch demo killed --json | jq .text\n"

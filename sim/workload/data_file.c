@@ -76,6 +76,8 @@ void data_file_close(struct data_file *file)
 
 void data_file_forget(struct data_file *file)
 {
+	/* What is mapped is not dropped. */
+	madvise((void *)file->mapping, file->bytes, MADV_DONTNEED);
 	posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 

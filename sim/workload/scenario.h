@@ -3,14 +3,14 @@
 #ifndef WORKLOAD_SCENARIO_H
 #define WORKLOAD_SCENARIO_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct scenario {
 	const char *name;
 	const char *description;      /* one line */
 	const char *const *arguments; /* of the workload, after its name; ends with NULL */
-	bool slow_disk;		      /* run it under sim/workload/slow-disk, which sets WORKLOAD_LOG_DIR */
+	const char *script;	      /* run it under this one of sim/workload/slow-*; NULL: as it is */
+	const char *const *environment; /* of the script and the workload, NAME=VALUE, ends with NULL; may be NULL */
 	const char *kind;	      /* as in a finding; NULL: healthy, not one line */
 	const char *cause;	      /* class; NULL when healthy */
 	int rank;		      /* -1 when healthy */

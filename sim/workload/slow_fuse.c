@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A slow disk for those who may not throttle a real one: a FUSE file system that passes one flat directory through
- * and lets fsync(2) take as long as a disk of the given speed would need for what was written since the last one.
+ * A slow disk for those who may not throttle a real one, and an NFS-like one: a FUSE file system that passes one flat
+ * directory through. fsync(2) and close(2) take as long as a disk of the given speed would need for what was written
+ * since the last one, reads as long as for what is read; with "sync" each write(2) does, as on a mount with that option.
+ * At 1 byte a second it is a server that never answers again. A process in it can be killed, as with NFS.
  *
- *     slow-fuse BYTES_PER_SECOND BACKING_DIRECTORY MOUNT_POINT
+ *     slow-fuse BYTES_PER_SECOND BACKING_DIRECTORY MOUNT_POINT [sync]
  */
-#define FUSE_USE_VERSION 31
+#define FUSE_USE_VERSION 312
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
-
-#include "clock.h"
 
 enum { EXIT_MISUSE = 2 };
 
 static struct {
 	int backing; /* directory */
 	double bytes_per_second;
+	bool sync;
 } disk;
 
 /* What an open file has not synced yet. */
@@ -34,6 +38,27 @@ struct slow_file {
 static struct slow_file *slow_file_of(const struct fuse_file_info *info)
 {
 	return (struct slow_file *)(uintptr_t)info->fh;
+}
+
+/* As long as this many bytes take; -EINTR when the process that waits for it is killed: libfuse then signals us. */
+static int take_time(size_t bytes)
+{
+	double seconds = bytes / disk.bytes_per_second;
+	struct timespec left = { .tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (time_t)seconds) * 1e9) };
+
+	while (nanosleep(&left, &left))
+		if (fuse_interrupted())
+			return -EINTR;
+	return 0;
+}
+
+/* What was written since the last time is on its way to the disk. */
+static int take_time_for_unsynced(struct slow_file *file)
+{
+	size_t bytes = file->unsynced;
+
+	file->unsynced -= bytes;
+	return take_time(bytes);
 }
 
 /* "/name", as FUSE passes paths, below the backing directory. */
@@ -105,7 +130,10 @@ static int slow_read(const char *path, char *data, size_t size, off_t offset, st
 	(void)path;
 	ssize_t count = pread(slow_file_of(info)->fd, data, size, offset);
 
-	return count < 0 ? -errno : (int)count;
+	if (count < 0)
+		return -errno;
+	int err = take_time(count);
+	return err ? err : (int)count;
 }
 
 static int slow_write(const char *path, const char *data, size_t size, off_t offset, struct fuse_file_info *info)
@@ -117,18 +145,24 @@ static int slow_write(const char *path, const char *data, size_t size, off_t off
 	if (count < 0)
 		return -errno;
 	file->unsynced += count;
-	return (int)count;
+	int err = disk.sync ? take_time_for_unsynced(file) : 0;
+	return err ? err : (int)count;
+}
+
+/* At each close(2). */
+static int slow_flush(const char *path, struct fuse_file_info *info)
+{
+	(void)path;
+	return take_time_for_unsynced(slow_file_of(info));
 }
 
 static int slow_fsync(const char *path, int data_only, struct fuse_file_info *info)
 {
 	struct slow_file *file = slow_file_of(info);
-	size_t bytes = file->unsynced;
 
 	(void)path, (void)data_only;
-	file->unsynced -= bytes;
-	clock_sleep_ms(bytes * 1000 / disk.bytes_per_second);
-	return fsync(file->fd) ? -errno : 0;
+	int err = take_time_for_unsynced(file);
+	return err ? err : fsync(file->fd) ? -errno : 0;
 }
 
 static int slow_truncate(const char *path, off_t size, struct fuse_file_info *info)
@@ -142,16 +176,51 @@ static int slow_unlink(const char *path)
 	return unlinkat(disk.backing, below(path), 0) ? -errno : 0;
 }
 
+/* That a waiting process was killed is told to us by SIGUSR1; this needs a second thread beside the one that sleeps. */
+static void *slow_init(struct fuse_conn_info *connection, struct fuse_config *config)
+{
+	(void)connection;
+	config->intr = 1;
+	return NULL;
+}
+
+static void wake_up(int number)
+{
+	(void)number;
+}
+
 static const struct fuse_operations operations = {
+	.init = slow_init,
 	.getattr = slow_getattr, .readdir = slow_readdir, .open = slow_open, .create = slow_create,
-	.release = slow_release, .read = slow_read, .write = slow_write, .fsync = slow_fsync,
+	.release = slow_release, .read = slow_read, .write = slow_write, .flush = slow_flush, .fsync = slow_fsync,
 	.truncate = slow_truncate, .unlink = slow_unlink,
 };
 
+static int serve(char *program, const char *mount_point)
+{
+	char *arguments[] = { program, "-o", "fsname=slow-fuse" };
+	struct fuse_args fuse_arguments = FUSE_ARGS_INIT(3, arguments);
+	struct fuse *fuse = fuse_new(&fuse_arguments, &operations, sizeof(operations), NULL);
+
+	if (!fuse)
+		return EXIT_FAILURE;
+	/* libfuse would do this itself only for its command line's option of old. */
+	sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = wake_up }, NULL);
+	int status = EXIT_FAILURE;
+	if (!fuse_mount(fuse, mount_point)) {
+		fuse_set_signal_handlers(fuse_get_session(fuse));
+		status = fuse_loop_mt(fuse, NULL) ? EXIT_FAILURE : EXIT_SUCCESS;
+		fuse_unmount(fuse);
+	}
+	fuse_destroy(fuse);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 4 || atof(argv[1]) <= 0) {
-		fprintf(stderr, "usage: slow-fuse BYTES_PER_SECOND BACKING_DIRECTORY MOUNT_POINT\n");
+	disk.sync = argc == 5 && !strcmp(argv[4], "sync");
+	if ((argc != 4 && !disk.sync) || atof(argv[1]) <= 0) {
+		fprintf(stderr, "usage: slow-fuse BYTES_PER_SECOND BACKING_DIRECTORY MOUNT_POINT [sync]\n");
 		return EXIT_MISUSE;
 	}
 	disk.bytes_per_second = atof(argv[1]);
@@ -160,7 +229,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "slow-fuse: %s: %s\n", argv[2], strerror(errno));
 		return EXIT_FAILURE;
 	}
-	/* One request at a time, as a disk. */
-	char *arguments[] = { argv[0], "-f", "-s", "-o", "fsname=slow-fuse", argv[3] };
-	return fuse_main(6, arguments, &operations, NULL);
+	return serve(argv[0], argv[3]);
 }

@@ -11,17 +11,17 @@ static json_t *strings(const char *const *texts)
 {
 	json_t *array = json_array();
 
-	for (; *texts; texts++)
+	for (; texts && *texts; texts++)
 		json_array_append_new(array, json_string(*texts));
 	return array;
 }
 
 static json_t *describe(const struct scenario *scenario)
 {
-	return json_pack("{s:s, s:o, s:b, s:s?, s:s?, s:i, s:i, s:i}", "name", scenario->name, "arguments",
-			 strings(scenario->arguments), "slow_disk", scenario->slow_disk, "kind", scenario->kind, "cause",
-			 scenario->cause, "rank", scenario->rank, "duration_s", scenario->duration_s, "status",
-			 scenario->status);
+	return json_pack("{s:s, s:o, s:s?, s:o, s:s?, s:s?, s:i, s:i, s:i}", "name", scenario->name, "arguments",
+			 strings(scenario->arguments), "script", scenario->script, "environment",
+			 strings(scenario->environment), "kind", scenario->kind, "cause", scenario->cause, "rank",
+			 scenario->rank, "duration_s", scenario->duration_s, "status", scenario->status);
 }
 
 int main(void)

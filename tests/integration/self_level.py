@@ -33,15 +33,15 @@ def main(name):
     failures = stage.Failures()
     with stage.Stage() as play:
         command = stage.workload(*scenario["arguments"])
-        if scenario["slow_disk"]:
-            command = stage.slow_disk(*command)
-        job = play.start(*command, **play.plugin())
+        if scenario["script"]:
+            command = stage.under(scenario["script"], *command)
+        job = play.start(*command, **play.plugin(), **dict(entry.split("=", 1) for entry in scenario["environment"]))
         lasted = stage.wait_until(lambda: fault_lasts(play, scenario) or job.popen.poll() is not None,
                                   2 * scenario["duration_s"] + 60)
-        for pid in play.pids() if scenario["slow_disk"] is False else play.rank_pids().values():
+        for pid in play.rank_pids().values() if scenario["script"] else play.pids():
             stage.kill(pid)
         if job.wait(30) == 77:
-            stage.skip("no slow disk here: " + job.err.text())
+            stage.skip("the fault cannot be made here: " + job.err.text())
         failures.check(lasted and fault_lasts(play, scenario), "the fault lasted when the job was killed")
         status, values = report(play)
     findings = [value for value in values if value.get("kind")]

@@ -209,8 +209,12 @@ def workload(*arguments):
     return [f"{WORKLOAD_DIR}/workload", *arguments]
 
 
+def under(script, *command):
+    return [f"{WORKLOAD_DIR}/{script}", *command]
+
+
 def slow_disk(*command):
-    return [f"{WORKLOAD_DIR}/slow-disk", *command]
+    return under("slow-disk", *command)
 
 
 def job_result(process):

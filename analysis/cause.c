@@ -213,15 +213,6 @@ void cause_find(const struct intern *intern, const struct process *process, uint
 		find_cause(&search, tid, windows, count, cause);
 }
 
-static bool is_helper_thread(const char *name)
-{
-	static const char *const helpers[] = { "rankwatch", "NCCL", "nccl", "cuda", "CUDA" };
-	for (size_t i = 0; i < sizeof(helpers) / sizeof(*helpers); i++)
-		if (!strncmp(name, helpers[i], strlen(helpers[i])))
-			return true;
-	return false;
-}
-
 bool cause_progress(const struct intern *intern, const struct process *process, uint32_t tid, uint64_t from_ns,
 		    uint64_t to_ns)
 {
@@ -230,7 +221,7 @@ bool cause_progress(const struct intern *intern, const struct process *process, 
 	for (uint64_t age = 0; age < kept; age++) {
 		const struct evidence_piece *piece = evidence_at(&process->evidence, age);
 		if (!tally_overlap(&window, 1, piece->start_ns, piece->end_ns) ||
-		    is_helper_thread(intern_text(intern, piece->thread)))
+		    wait_is_helper(intern_text(intern, piece->thread)))
 			continue;
 		struct wait_class class_ = wait_classify(intern, piece);
 		if (class_.class_ == RW_CAUSE_IO || class_.class_ == RW_CAUSE_MEMORY || class_.class_ == RW_CAUSE_CPU)

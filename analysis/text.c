@@ -22,6 +22,10 @@ const char *text_duration(char *text, size_t room, double ms)
 static void text_end(char *text, size_t room, const struct process *process)
 {
 	int status = process->exit_status;
+	if (process->life == ANALYSIS_ALIVE) {
+		snprintf(text, room, "its thread has ended, the process lives on");
+		return;
+	}
 	/* Without a status nobody saw the end: a box alone cannot tell a death from a stop that a later death made final. */
 	if (status < 0)
 		snprintf(text, room, process->life == ANALYSIS_EXITED ? "exited" : "fell silent (killed, crashed or stopped)");

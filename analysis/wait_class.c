@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { OUTSIDE = -1 /* of a system call */ };
+
 struct symbol_class {
 	const char *prefix;
 	enum rw_cause_class class_;
@@ -91,14 +93,35 @@ static const struct symbol_class *find_symbol(const char *name)
 	return NULL;
 }
 
+/* A page fault reads its page with the file system's functions. */
+static bool is_page_fault(const struct intern *intern, const struct evidence_piece *piece)
+{
+	for (uint32_t i = 0; i < piece->frame_count; i++)
+		if (!strcmp(intern_text(intern, piece->frames[i]), "handle_mm_fault"))
+			return true;
+	return piece->system_call == OUTSIDE && (piece->io_wait || piece->state == 'D');
+}
+
 static const struct symbol_class *find_place(const struct intern *intern, const struct evidence_piece *piece)
 {
-	for (uint32_t i = 0; i < piece->frame_count; i++) {
-		const struct symbol_class *found = find_symbol(intern_text(intern, piece->frames[i]));
-		if (found)
-			return found;
-	}
-	return find_symbol(intern_text(intern, piece->wait_channel));
+	static const struct symbol_class page_fault = { .class_ = RW_CAUSE_MEMORY };
+	const struct symbol_class *found = NULL;
+
+	for (uint32_t i = 0; i < piece->frame_count && !found; i++)
+		found = find_symbol(intern_text(intern, piece->frames[i]));
+	if (!found)
+		found = find_symbol(intern_text(intern, piece->wait_channel));
+	return (!found || found->class_ == RW_CAUSE_IO) && is_page_fault(intern, piece) ? &page_fault : found;
+}
+
+bool wait_is_helper(const char *thread)
+{
+	static const char *const helpers[] = { "rankwatch", "NCCL", "nccl", "cuda", "CUDA" };
+
+	for (size_t i = 0; i < sizeof(helpers) / sizeof(*helpers); i++)
+		if (!strncmp(thread, helpers[i], strlen(helpers[i])))
+			return true;
+	return false;
 }
 
 static bool is_channel(const struct intern *intern, const struct evidence_piece *piece)
@@ -133,7 +156,7 @@ static bool classify_state(const struct evidence_piece *piece, struct wait_class
 	return false;
 }
 
-struct wait_class wait_classify(const struct intern *intern, const struct evidence_piece *piece)
+static struct wait_class classify(const struct intern *intern, const struct evidence_piece *piece)
 {
 	struct wait_class result = { .class_ = RW_CAUSE_UNKNOWN, .known = true };
 	result.system_call = system_call_find(piece->system_call);
@@ -158,5 +181,15 @@ struct wait_class wait_classify(const struct intern *intern, const struct eviden
 	} else {
 		result.known = piece->system_call >= 0;
 	}
+	return result;
+}
+
+struct wait_class wait_classify(const struct intern *intern, const struct evidence_piece *piece)
+{
+	struct wait_class result = classify(intern, piece);
+
+	/* It waited for the GPU or for NCCL: that explains nothing. */
+	if (result.by_waker && !piece->out_of_process_wake && wait_is_helper(intern_text(intern, piece->waker)))
+		result = (struct wait_class){ .class_ = RW_CAUSE_UNKNOWN, .idle = true };
 	return result;
 }

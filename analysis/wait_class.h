@@ -15,5 +15,7 @@ struct wait_class {
 };
 
 struct wait_class wait_classify(const struct intern *intern, const struct evidence_piece *piece);
+/* A thread of CUDA, NCCL or rankwatch, by its name: what it does is no work of the job's. */
+bool wait_is_helper(const char *thread);
 
 #endif

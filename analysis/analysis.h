@@ -83,7 +83,7 @@ typedef void analysis_emit(void *argument, const struct rw_finding *finding);
 struct analysis_flight {
 	uint64_t comm;
 	const char *comm_name;
-	int32_t comm_size;
+	int32_t comm_size; /* 0 not known */
 	uint8_t function;
 	uint64_t sequence;
 	uint8_t dtype;
@@ -93,7 +93,7 @@ struct analysis_flight {
 	size_t joined_count;
 	const int32_t *missing; /* ranks of the communicator that were seen in the job and had not enqueued it */
 	size_t missing_count;
-	int32_t unseen; /* ranks of the communicator of which no box was seen */
+	int32_t unseen; /* ranks of the communicator of which no box was seen; -1 not known */
 };
 typedef void analysis_flight_visit(void *argument, const struct analysis_flight *flight);
 

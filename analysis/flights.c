@@ -84,7 +84,7 @@ static void visit_one(const struct job *job, const struct instance *instance, an
 		.sequence = instance->sequence,
 		.dtype = instance->dtype,
 		.count = instance->count,
-		.unseen = communicator->size - (int32_t)communicator->member_count,
+		.unseen = job_unseen(communicator),
 	};
 	if (allocate(&lists, communicator->member_count)) {
 		for (uint32_t i = 0; i < communicator->member_count; i++) {

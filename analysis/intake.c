@@ -278,7 +278,7 @@ static void update(struct analysis *analysis, struct process *process, struct in
 	update_operation(operation, slot);
 	describe(instance, slot);
 	instance->done += !was_settled && is_settled(operation);
-	bool whole = instance->communicator->member_count == (uint32_t)instance->communicator->size;
+	bool whole = !job_unseen(instance->communicator);
 	if (whole && !instance->finished && is_complete(instance))
 		finish(analysis, instance);
 }
@@ -294,6 +294,8 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 	struct trace *trace = &process->trace[slot->ticket % JOB_TRACE];
 	if (trace->ticket > slot->ticket)
 		return 0; /* too old to matter */
+	if (trace->ticket != slot->ticket && slot->api_ns && slot->api_ns < job_seated(seat)->born_ns)
+		return 0; /* of an earlier owner of the entry */
 	if (trace->ticket != slot->ticket)
 		trace = new_trace(analysis, process, seat, slot);
 	struct instance *instance = trace_instance(trace);
@@ -320,7 +322,7 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 /* Boxes are found one after the other: a communicator that is not seen whole may only not be seen whole yet. */
 static bool may_finish(struct communicator *communicator, uint64_t now_ns)
 {
-	if (communicator->member_count == (uint32_t)communicator->size)
+	if (!job_unseen(communicator))
 		return true;
 	if (communicator->settled_count != communicator->member_count) {
 		communicator->settled_count = communicator->member_count;

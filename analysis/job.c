@@ -158,10 +158,16 @@ static uint32_t rank_index(struct job *job, struct process *process, uint32_t de
 	return job->rank_count++;
 }
 
+static bool is_described(const struct communicator *communicator, const struct rw_communicator *described)
+{
+	return communicator->id == described->id &&
+	       (!communicator->size || !described->nranks || communicator->size == described->nranks);
+}
+
 static struct communicator *find_communicator(struct job *job, const struct rw_communicator *described)
 {
 	for (uint32_t i = 0; i < job->communicator_count; i++)
-		if (job->communicators[i]->id == described->id && job->communicators[i]->size == described->nranks)
+		if (is_described(job->communicators[i], described))
 			return job->communicators[i];
 	struct communicator **communicators =
 	    grow(job->communicators, job->communicator_count, &job->communicator_room, sizeof(*communicators));
@@ -201,6 +207,23 @@ static uint32_t find_member(const struct communicator *communicator, int32_t com
 	return JOB_NONE;
 }
 
+/* The largest communicator gives a rank its number; of one whose size nobody tells, what was seen counts. */
+static void note_size(struct job *job, const struct communicator *communicator)
+{
+	uint32_t first = communicator->size ? communicator->member_count - 1 : 0;
+	int32_t size = communicator->size;
+
+	for (uint32_t i = 0; !communicator->size && i < communicator->member_count; i++)
+		size = communicator->members[i].comm_rank >= size ? communicator->members[i].comm_rank + 1 : size;
+	for (uint32_t i = first; i < communicator->member_count; i++) {
+		struct rank *rank = &job->ranks[communicator->members[i].rank];
+		if (size <= rank->largest)
+			continue;
+		rank->largest = size;
+		rank->largest_rank = communicator->members[i].comm_rank;
+	}
+}
+
 static int take_seat(struct job *job, struct process *process, struct seat *seat,
 		     const struct rw_communicator *described)
 {
@@ -217,32 +240,45 @@ static int take_seat(struct job *job, struct process *process, struct seat *seat
 	uint32_t rank = rank_index(job, process, described->device);
 	if (rank == JOB_NONE)
 		return -ENOMEM;
-	members[communicator->member_count] =
-	    (struct member){ .process = process, .rank = rank, .comm_rank = described->rank,
-			  .born_ns = described->born_ns };
+	members[communicator->member_count] = (struct member){
+		.process = process, .rank = rank, .comm_rank = described->rank, .born_ns = described->born_ns
+	};
 	*seat = (struct seat){ .communicator = communicator, .member = communicator->member_count++ };
-	if (described->nranks > job->ranks[rank].largest) {
-		job->ranks[rank].largest = described->nranks;
-		job->ranks[rank].largest_rank = described->rank;
-	}
+	note_size(job, communicator);
 	job_number_ranks(job);
 	return 0;
+}
+
+/* A place in a communicator that may be; 0 ranks: their number is not known. */
+static bool is_size(const struct rw_communicator *described)
+{
+	int32_t most = described->nranks ? described->nranks : COMMUNICATOR_SIZE_MAX;
+
+	return described->nranks >= 0 && described->nranks <= COMMUNICATOR_SIZE_MAX && described->rank >= 0 &&
+	       described->rank < most;
 }
 
 int job_add_communicator(struct job *job, struct process *process, uint32_t index,
 			 const struct rw_communicator *described)
 {
-	if (index >= RW_BOX_COMMS || described->device >= RW_BOX_DEVICES || described->nranks < 1 ||
-	    described->nranks > COMMUNICATOR_SIZE_MAX || described->rank < 0 || described->rank >= described->nranks)
+	if (index >= RW_BOX_COMMS || described->device >= RW_BOX_DEVICES || !is_size(described))
 		return -EINVAL;
 	struct seat *seat = reserve_seat(process, index);
 	if (!seat)
 		return -ENOMEM;
+	struct member *owner = job_seated(seat);
+	if (owner && owner->born_ns != described->born_ns) {
+		owner->ended = true;
+		seat->communicator = NULL; /* the entry has a new owner */
+	}
 	if (!seat->communicator) {
 		int err = take_seat(job, process, seat, described);
 		if (err)
 			return err;
 	}
+	/* What one process knows holds for all; its interposer can tell the size later than NCCL the rest. */
+	if (!seat->communicator->size)
+		seat->communicator->size = described->nranks;
 	seat->communicator->members[seat->member].ended = described->ended_ns != 0;
 	seat->communicator->members[seat->member].captured = described->captured;
 	seat->communicator->members[seat->member].announced = described->api_count;
@@ -268,15 +304,27 @@ void job_number_ranks(struct job *job)
 	}
 }
 
+int32_t job_unseen(const struct communicator *communicator)
+{
+	if (communicator->size)
+		return communicator->size - (int32_t)communicator->member_count;
+	for (uint32_t i = 0; i < communicator->member_count; i++) {
+		const struct process *process = communicator->members[i].process;
+		if (process->devices_used != 1 || process->world_size != (int32_t)communicator->member_count)
+			return -1;
+	}
+	return communicator->member_count ? 0 : -1;
+}
+
 int32_t job_world_size(const struct job *job)
 {
 	int32_t size = -1;
-	for (uint32_t i = 0; i < job->rank_count; i++) {
-		if (job->ranks[i].process->world_size > 0)
-			return job->ranks[i].process->world_size;
-		if (job->ranks[i].largest > size)
-			size = job->ranks[i].largest;
-	}
+	for (uint32_t i = 0; i < job->process_count; i++)
+		if (job->processes[i]->devices_used && job->processes[i]->world_size > 0)
+			return job->processes[i]->world_size;
+	for (uint32_t i = 0; i < job->communicator_count; i++)
+		if (job->communicators[i]->size > size && job->communicators[i]->size)
+			size = job->communicators[i]->size;
 	return size;
 }
 

@@ -68,8 +68,8 @@ struct process {
 struct rank {
 	struct process *process;
 	uint32_t device;
-	int32_t world;          /* -1 not known yet */
-	int32_t largest;        /* size of the largest communicator it is in … */
+	int32_t world;   /* -1 not known yet */
+	int32_t largest; /* size, or ranks seen where that is not known, of the largest communicator it is in … */
 	int32_t largest_rank;   /* … and its rank there */
 	uint64_t late_until_ns; /* end of its last window of lateness */
 };
@@ -89,14 +89,14 @@ struct member {
 struct communicator {
 	uint64_t id;
 	uint32_t index;
-	char name[64]; /* NCCL's, "" none */
-	int32_t size;
+	char name[64];          /* NCCL's, "" none */
+	int32_t size;           /* 0: not known, NCCL before 2.27 does not tell */
 	struct member *members; /* those seen, in order of their appearance */
 	uint32_t member_count, member_room, settled_count;
 	uint64_t settled_ns; /* tick since which settled_count members are seen */
 	struct instance *unfinished_first, *unfinished_last;
 	uint32_t unfinished_count;
-	bool point_to_point;       /* has carried p2p operations */
+	bool point_to_point;      /* has carried p2p operations */
 	struct call_order *order; /* of its collectives; NULL = none yet */
 	bool desync_told;
 };
@@ -120,6 +120,9 @@ int job_add_process(struct job *job, const struct analysis_process *process);
 int job_add_communicator(struct job *job, struct process *process, uint32_t index,
 			 const struct rw_communicator *communicator);
 struct process *job_process(const struct job *job, analysis_process_id id);
+/* How many ranks of the communicator were not seen; -1 not known. One of unknown size is whole for certain only when it
+ * has as many ranks as the launcher's world, each in a process with one device. */
+int32_t job_unseen(const struct communicator *communicator);
 /* World size: the launcher's, else that of the largest communicator; -1 unknown. */
 int32_t job_world_size(const struct job *job);
 /* Settles world ranks: the launcher's where a process has one device and nobody else claims it. */
@@ -129,6 +132,12 @@ void job_free(struct job *job);
 static inline const struct rank *job_member_rank(const struct job *job, const struct member *member)
 {
 	return &job->ranks[member->rank];
+}
+
+/* Who has that entry of the process's communicator table; NULL nobody. */
+static inline struct member *job_seated(const struct seat *seat)
+{
+	return seat->communicator ? &seat->communicator->members[seat->member] : NULL;
 }
 
 #endif

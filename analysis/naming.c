@@ -89,8 +89,9 @@ static bool name_by_mesh(char *text, size_t room, const struct job *job, const s
 		return false;
 	size_t count = parse_mesh(communicator->members[0].process->mesh, dimensions);
 	int32_t stride = stride_of(job, communicator);
+	int32_t size = job_unseen(communicator) ? communicator->size : (int32_t)communicator->member_count;
 	for (size_t i = 0; i < count; i++) {
-		if (dimensions[i].size != communicator->size || dimensions[i].stride != stride)
+		if (dimensions[i].size != size || dimensions[i].stride != stride)
 			continue;
 		snprintf(text, room, "~%s", dimensions[i].name);
 		return true;
@@ -113,9 +114,13 @@ const char *naming_communicator(char *text, size_t room, const struct job *job, 
 	if (name_by_mesh(text, room, job, communicator))
 		return text;
 	int32_t *ranks = calloc(communicator->member_count + 1, sizeof(*ranks));
-	if (!ranks || communicator->member_count < (uint32_t)communicator->size) {
+	int32_t unseen = job_unseen(communicator);
+	if (!ranks || unseen) {
 		free(ranks);
-		snprintf(text, room, "%d ranks, %u seen", communicator->size, communicator->member_count);
+		if (unseen < 0)
+			snprintf(text, room, "%u ranks seen, size not known", communicator->member_count);
+		else
+			snprintf(text, room, "%d ranks, %u seen", communicator->size, communicator->member_count);
 		return text;
 	}
 	for (uint32_t i = 0; i < communicator->member_count; i++)

@@ -145,7 +145,7 @@ void record_set_operation(struct record *record, const struct job *job, const st
 	finding->operation.present = true;
 	finding->operation.comm = communicator->id;
 	finding->operation.comm_name = record->comm_name;
-	finding->operation.comm_size = communicator->size;
+	finding->operation.comm_size = communicator->size ? communicator->size : -1;
 	finding->operation.function = instance->function;
 	finding->operation.sequence = instance->sequence;
 	finding->operation.step = instance->place.place == STEPS_NO_PLACE ? -1 : (int64_t)instance->place.step;
@@ -155,11 +155,19 @@ void record_set_operation(struct record *record, const struct job *job, const st
 	finding->operation.protocol = instance->protocol;
 	finding->operation.phase = phase;
 	finding->operation.peer_or_root = instance->root_or_peer;
-	if (communicator->member_count >= (uint32_t)communicator->size)
+	int32_t unseen = job_unseen(communicator);
+	if (!unseen)
 		return;
 	char what[192];
-	snprintf(what, sizeof(what), "%u of %d ranks of %s were seen: nobody among the others can be named",
-		 communicator->member_count, communicator->size, record->comm_name);
+	if (unseen > 0)
+		snprintf(what, sizeof(what), "%u of %d ranks of %s were seen: nobody among the others can be named",
+			 communicator->member_count, communicator->size, record->comm_name);
+	else
+		snprintf(what, sizeof(what),
+			 "this NCCL does not tell how many ranks %s has: ranks that were not seen cannot be named",
+			 record->comm_name);
+	if (unseen < 0 && finding->confidence == RW_CERTAIN)
+		finding->confidence = RW_LIKELY;
 	record_add_missing(record, what);
 }
 

@@ -116,8 +116,8 @@ static int check_sections(const struct rw_box_header *header, uint64_t file_size
 		const struct section *section = &sections[i];
 
 		if (!section->count || section->count > section->count_max)
-			return refuse(why, -EINVAL, "%.80s: damaged: %llu %s", name,
-				      (unsigned long long)section->count, section->name);
+			return refuse(why, -EINVAL, "%.80s: damaged: %llu %s", name, (unsigned long long)section->count,
+				      section->name);
 		/* The product is at most 32 MiB; the offset is compared before anything is added to it. */
 		if (section->offset % 8 || section->offset < end || section->offset > header->total_size ||
 		    section->count * section->size > header->total_size - section->offset)
@@ -233,24 +233,43 @@ static int clamp_room(uint32_t first, uint32_t room, uint32_t slots)
 	return (int)(room < slots - first ? room : slots - first);
 }
 
-int box_reader_communicators(const struct box_reader *reader, uint32_t first, uint32_t room,
-			     struct rw_communicator *communicators)
-{
-	uint64_t born_ns[RW_BOX_COMMS], offset = reader->header.comms_offset + first * sizeof(*communicators);
-	int count = clamp_room(first, room, reader->header.comm_slots);
-	size_t size = (size_t)count * sizeof(*communicators);
-	int err = read_all(reader->fd, communicators, size, offset);
+enum { LOOK = 16 /* entries at a time */ };
 
-	for (int i = 0; !err && i < count; i++)
-		born_ns[i] = communicators[i].born_ns;
+/*
+ * An entry can get a new owner under our eyes: born_ns becomes 0 first and is stored last. So it is looked at before
+ * and after the copy, and what changed meanwhile is not used (yet).
+ */
+static int copy_communicators(int fd, uint64_t offset, struct rw_communicator *communicators, int count)
+{
+	struct rw_communicator before[LOOK], after[LOOK];
+	size_t size = (size_t)count * sizeof(*communicators);
+	int err = read_all(fd, before, size, offset);
+
 	/* Pairs with the release store of born_ns: what was written before it is in the copy that follows. */
 	atomic_thread_fence(memory_order_acquire);
 	if (!err)
-		err = read_all(reader->fd, communicators, size, offset);
+		err = read_all(fd, communicators, size, offset);
+	/* Pairs with the release fence after born_ns = 0: with a byte of the new owner in the copy, this look sees it.
+	 */
+	atomic_thread_fence(memory_order_acquire);
+	if (!err)
+		err = read_all(fd, after, size, offset);
 	for (int i = 0; !err && i < count; i++) {
-		communicators[i].born_ns = born_ns[i];
+		communicators[i].born_ns = before[i].born_ns == after[i].born_ns ? before[i].born_ns : 0;
 		communicators[i].name[sizeof(communicators[i].name) - 1] = '\0';
 	}
+	return err;
+}
+
+int box_reader_communicators(const struct box_reader *reader, uint32_t first, uint32_t room,
+			     struct rw_communicator *communicators)
+{
+	uint64_t offset = reader->header.comms_offset + first * sizeof(*communicators);
+	int count = clamp_room(first, room, reader->header.comm_slots), err = 0;
+
+	for (int done = 0; !err && done < count; done += LOOK)
+		err = copy_communicators(reader->fd, offset + (uint64_t)done * sizeof(*communicators),
+					 communicators + done, count - done < LOOK ? count - done : LOOK);
 	return err ? err : count;
 }
 

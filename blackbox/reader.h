@@ -42,6 +42,13 @@ enum box_life box_reader_life(const struct box_reader *reader, pid_t *writer_in_
  * 0. */
 int box_reader_communicators(const struct box_reader *reader, uint32_t first, uint32_t room,
 			     struct rw_communicator *communicators);
+/* Was the operation made on the communicator that the entry describes now? Entries are given out again. */
+static inline bool box_is_of(const struct rw_operation *operation, const struct rw_communicator *communicator)
+{
+	bool before = operation->api_ns && operation->api_ns < communicator->born_ns;
+
+	return communicator->born_ns && !before;
+}
 int box_reader_progress(const struct box_reader *reader, uint32_t first, uint32_t room,
 			struct rw_gpu_progress *progress);
 

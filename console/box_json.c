@@ -8,7 +8,10 @@
 #include "finding/finding_json.h"
 #include "finding/finding_text.h"
 
-#define OPERATION(field, shape, known) { #field, offsetof(struct rw_operation, field), shape, known }
+#define OPERATION(field, shape, known)                                                                                 \
+	{                                                                                                              \
+#field, offsetof(struct rw_operation, field), shape, known                                             \
+	}
 
 static const struct record_field operation_fields[] = {
 	OPERATION(comm, U16, RW_KNOWN_IDENT),
@@ -44,7 +47,7 @@ static const char *const known_names[] = { "ident", "api",   "launch",  "task", 
 static const char *const flag_names[] = { "in_place",    "captured",      "untracked",    "sampled_out",
 					  "unscannable", "host_callback", "peer_unknown", "aborted" };
 const char *const box_json_untracked_names[RW_UNTRACKED_COUNT] = { NULL,      "no_task",  "broadcast",
-								 "expired", "finalize", "captured" };
+								   "expired", "finalize", "captured" };
 
 json_t *box_json_text(const char *text, size_t size)
 {
@@ -93,7 +96,8 @@ static void set_communicator(json_t *json, const struct rw_communicator *communi
 			    communicator->name[0] ? box_json_text(communicator->name, sizeof(communicator->name))
 						  : json_null());
 	json_object_set_new(json, "comm_rank", json_integer(communicator->rank));
-	json_object_set_new(json, "comm_size", json_integer(communicator->nranks));
+	json_object_set_new(json, "comm_size",
+			    communicator->nranks > 0 ? json_integer(communicator->nranks) : json_null());
 }
 
 static void set_flags(json_t *json, uint32_t flags)
@@ -143,11 +147,12 @@ json_t *box_json_communicator(const struct rw_communicator *communicator, const 
 	set_communicator(json, communicator);
 	json_object_update_new(
 	    json,
-	    json_pack("{s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "device", (json_int_t)communicator->device,
-		      "nnodes", communicator->nnodes, "born_ns", (json_int_t)communicator->born_ns, "ended_ns",
-		      (json_int_t)communicator->ended_ns, "api_count", (json_int_t)communicator->api_count, "launched",
-		      (json_int_t)communicator->launched, "captured", (json_int_t)communicator->captured, "gpu_started",
-		      (json_int_t)progress->gpu_started, "gpu_done", (json_int_t)progress->gpu_done));
+	    json_pack("{s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "device", (json_int_t)communicator->device,
+		      "nnodes", communicator->nnodes > 0 ? json_integer(communicator->nnodes) : json_null(), "born_ns",
+		      (json_int_t)communicator->born_ns, "ended_ns", (json_int_t)communicator->ended_ns, "api_count",
+		      (json_int_t)communicator->api_count, "launched", (json_int_t)communicator->launched, "captured",
+		      (json_int_t)communicator->captured, "gpu_started", (json_int_t)progress->gpu_started, "gpu_done",
+		      (json_int_t)progress->gpu_done));
 	return json;
 }
 

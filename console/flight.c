@@ -47,8 +47,11 @@ static void print_title(FILE *out, const struct analysis_flight *flight)
 		fputs(name, out);
 	else
 		fprintf(out, "0x%" PRIx64, flight->comm);
-	fprintf(out, " (%d ranks), %s × %s\n", flight->comm_size, grouped(flight->count, count),
-		or_unknown(finding_dtype_name(flight->dtype)));
+	if (flight->comm_size > 0)
+		fprintf(out, " (%d ranks), ", flight->comm_size);
+	else
+		fputs(" (size not known), ", out);
+	fprintf(out, "%s × %s\n", grouped(flight->count, count), or_unknown(finding_dtype_name(flight->dtype)));
 	free(name);
 }
 
@@ -150,6 +153,8 @@ void flight_print(FILE *out, const struct replay *replay, const struct analysis_
 	print_title(out, flight);
 	print_joined(out, flight);
 	print_missing(out, replay, flight, width);
+	if (flight->unseen < 0)
+		fprintf(out, "    unseen  this NCCL does not tell how many ranks this communicator has\n");
 	if (flight->unseen > 0)
 		fprintf(out, "    unseen  %d rank%s of this communicator left no black box here\n", flight->unseen,
 			flight->unseen > 1 ? "s" : "");
@@ -210,10 +215,11 @@ json_t *flight_to_json(const struct replay *replay, const struct analysis_flight
 	for (size_t i = 0; i < flight->missing_count; i++)
 		json_array_append_new(missing, missing_json(replay, flight->missing[i]));
 	snprintf(comm, sizeof(comm), "0x%" PRIx64, flight->comm);
-	return json_pack(
-	    "{s:s, s:o, s:i, s:o, s:I, s:o, s:I, s:o, s:o, s:i}", "comm", comm, "comm_name",
-	    flight->comm_name ? box_json_text(flight->comm_name, strlen(flight->comm_name)) : json_null(), "comm_size",
-	    flight->comm_size, "function", name_or_null(finding_function_name(flight->function)), "sequence",
-	    (json_int_t)flight->sequence, "dtype", name_or_null(finding_dtype_name(flight->dtype)), "count",
-	    (json_int_t)flight->count, "joined", joined, "missing", missing, "unseen", flight->unseen);
+	return json_pack("{s:s, s:o, s:o, s:o, s:I, s:o, s:I, s:o, s:o, s:o}", "comm", comm, "comm_name",
+			 flight->comm_name ? box_json_text(flight->comm_name, strlen(flight->comm_name)) : json_null(),
+			 "comm_size", flight->comm_size > 0 ? json_integer(flight->comm_size) : json_null(), "function",
+			 name_or_null(finding_function_name(flight->function)), "sequence",
+			 (json_int_t)flight->sequence, "dtype", name_or_null(finding_dtype_name(flight->dtype)),
+			 "count", (json_int_t)flight->count, "joined", joined, "missing", missing, "unseen",
+			 flight->unseen >= 0 ? json_integer(flight->unseen) : json_null());
 }

@@ -5,18 +5,20 @@
 
 #include "plugin/recording.h"
 
+enum { PEERS_WHEN_UNKNOWN = 4096 /* of a communicator whose size NCCL does not tell */ };
+
 static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
 
-static size_t p2p_size(int32_t nranks)
+static size_t p2p_size(int32_t peers)
 {
-	return 2 * (size_t)nranks * sizeof(uint32_t);
+	return 2 * (size_t)peers * sizeof(uint32_t);
 }
 
 /* Populated now, so that no first send to a peer faults. */
-static _Atomic uint32_t *p2p_new(int32_t nranks)
+static _Atomic uint32_t *p2p_new(int32_t peers)
 {
 	void *map =
-	    mmap(NULL, p2p_size(nranks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	    mmap(NULL, p2p_size(peers), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	return map == MAP_FAILED ? NULL : map;
 }
@@ -41,39 +43,123 @@ static uint32_t device_index(struct recording *recording)
 	return i;
 }
 
-static void fill_entry(struct rw_communicator *entry, const struct recorder_communicator *from, uint32_t device)
+/*
+ * Whether nobody will write about this communicator any more: the drain has looked at all its operations since it
+ * ended (drain_ns is stored after the look that began then), and the GPU has passed its last plan, so that no write in
+ * a stream of a killed operation can hit the words of the next owner.
+ */
+static bool is_over(const struct recording *recording, const struct communicator *communicator)
 {
-	entry->id = from->id;
-	if (from->name)
-		strncpy(entry->name, from->name, sizeof(entry->name) - 1);
-	entry->device = device;
-	entry->rank = from->rank;
+	const struct rw_box_header *header = recording->box.header;
+	const struct rw_communicator *entry = communicator->entry;
+	uint64_t ended_ns = atomic_load_explicit(&entry->ended_ns, memory_order_relaxed);
+	uint64_t launched = atomic_load_explicit(&entry->launched, memory_order_relaxed);
+	uint64_t done = atomic_load_explicit(&recording->box.gpu[communicator->index].gpu_done, memory_order_relaxed);
+
+	if (!atomic_load_explicit(&communicator->ended, memory_order_acquire))
+		return false;
+	return atomic_load_explicit(&header->drain_ns, memory_order_acquire) > ended_ns &&
+	       (!communicator->words.write || done >= launched);
+}
+
+/* The one that ended first; one that never had an operation has no end that a reader could miss. Under `adding`. */
+static struct communicator *oldest_over(struct recording *recording)
+{
+	struct communicator *oldest = NULL;
+
+	for (uint32_t i = 0; i < RW_BOX_COMMS; i++) {
+		struct communicator *communicator = &recording->communicators[i];
+
+		if (is_over(recording, communicator) &&
+		    (!oldest || communicator->entry->ended_ns < oldest->entry->ended_ns))
+			oldest = communicator;
+	}
+	return oldest;
+}
+
+/* `used`: entries in the table so far. Under `adding`. */
+static struct communicator *find_place(struct recording *recording, uint64_t used)
+{
+	struct communicator *communicator;
+
+	if (used >= RW_BOX_COMMS)
+		return oldest_over(recording);
+	communicator = &recording->communicators[used];
+	communicator->index = (uint32_t)used;
+	communicator->entry = &recording->box.communicators[used];
+	return communicator;
+}
+
+/* Progress numbers go on from those of the last owner: the words on the GPU page still hold them. */
+static void clear_entry(struct rw_communicator *entry)
+{
+	atomic_store_explicit(&entry->born_ns, 0, memory_order_relaxed);
+	/* Pairs with the acquire fences of box_reader_communicators(): who sees a byte of the new owner sees this 0. */
+	atomic_thread_fence(memory_order_release);
+	memset(entry->name, 0, sizeof(entry->name));
+	atomic_store_explicit(&entry->ended_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->api_count, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->captured, 0, memory_order_relaxed);
+	for (int i = 0; i < RW_FUNCTION_COUNT; i++)
+		atomic_store_explicit(&entry->last_ticket[i], 0, memory_order_relaxed);
+}
+
+static void show(struct communicator *communicator, const struct recorder_identity *identity)
+{
+	struct rw_communicator *entry = communicator->entry;
+
+	entry->id = identity->id;
+	if (identity->name)
+		strncpy(entry->name, identity->name, sizeof(entry->name) - 1);
+	entry->rank = identity->rank;
+	/* Release: pairs with the reader, who looks at born_ns first. */
+	atomic_store_explicit(&entry->born_ns, communicator->born_ns, memory_order_release);
+}
+
+static void move_in(struct recording *recording, struct communicator *communicator,
+		    const struct recorder_communicator *from)
+{
+	struct rw_communicator *entry = communicator->entry;
+	bool known = from->nranks > 0;
+
+	clear_entry(entry);
+	communicator->birth = atomic_fetch_add_explicit(&recording->births, 1, memory_order_relaxed) + 1;
+	communicator->born_ns = recording_clock();
+	communicator->abi = from->abi;
+	atomic_store_explicit(&communicator->launches_elsewhere, false, memory_order_relaxed);
+	communicator->rank = from->rank;
+	communicator->nranks = from->nranks;
+	communicator->peers = known ? from->nranks : PEERS_WHEN_UNKNOWN;
+	communicator->p2p = p2p_new(communicator->peers);
+	for (int i = 0; i < RW_FUNCTION_COUNT; i++)
+		atomic_store_explicit(&communicator->sequence[i], 0, memory_order_relaxed);
+	communicator->words = (struct progress_words){ 0 };
+	progress_communicator(&recording->progress, communicator->index, &communicator->words);
+	entry->device = device_index(recording);
 	entry->nranks = from->nranks;
 	entry->nnodes = from->nnodes;
-	/* Release: pairs with the reader, who looks at born_ns first. */
-	atomic_store_explicit(&entry->born_ns, recording_clock(), memory_order_release);
+	atomic_store_explicit(&communicator->known, known, memory_order_relaxed);
+	if (known)
+		show(communicator, &(struct recorder_identity){ from->id, from->name, from->rank });
+	atomic_store_explicit(&communicator->ended, false, memory_order_relaxed);
+	/* Release: pairs with the acquire of who comes with a context. */
+	atomic_fetch_add_explicit(&communicator->generation, 1, memory_order_release);
 }
 
 static struct communicator *add(struct recording *recording, const struct recorder_communicator *from)
 {
 	struct rw_box_header *header = recording->box.header;
-	uint64_t index = atomic_load_explicit(&header->comms_used, memory_order_relaxed);
+	uint64_t used = atomic_load_explicit(&header->comms_used, memory_order_relaxed);
+	struct communicator *communicator = find_place(recording, used);
 
-	if (index >= RW_BOX_COMMS) {
+	if (!communicator) {
 		atomic_fetch_add_explicit(&header->comms_refused, 1, memory_order_relaxed);
 		return NULL;
 	}
-	struct communicator *communicator = &recording->communicators[index];
-	communicator->index = (uint32_t)index;
-	communicator->entry = &recording->box.communicators[index];
-	communicator->abi = from->abi;
-	communicator->rank = from->rank;
-	communicator->nranks = from->nranks;
-	communicator->p2p = p2p_new(from->nranks);
-	progress_communicator(&recording->progress, (uint32_t)index, &communicator->words);
-	fill_entry(communicator->entry, from, device_index(recording));
+	move_in(recording, communicator, from);
 	/* Release: the drain looks at the first comms_used communicators. */
-	atomic_store_explicit(&header->comms_used, index + 1, memory_order_release);
+	if (communicator->index == used)
+		atomic_store_explicit(&header->comms_used, used + 1, memory_order_release);
 	atomic_fetch_add_explicit(&recording->living, 1, memory_order_relaxed);
 	return communicator;
 }
@@ -86,13 +172,44 @@ struct communicator *communicator_add(struct recording *recording, const struct 
 	return communicator;
 }
 
-void communicator_end(struct recording *recording, struct communicator *communicator)
+bool communicator_fill_identity(struct communicator *communicator, const struct recorder_identity *identity)
 {
-	if (atomic_exchange_explicit(&communicator->ended, true, memory_order_acq_rel))
+	/* A newer NCCL that runs us through its adapter has no identity to give: 0. */
+	if (!identity->id || identity->rank < 0)
+		return false;
+	/* One thread launches for a communicator at a time; should two, the first one's words count. */
+	if (atomic_exchange_explicit(&communicator->known, true, memory_order_acq_rel))
+		return true;
+	communicator->rank = identity->rank;
+	show(communicator, identity);
+	return true;
+}
+
+void communicator_fill_size(struct communicator *communicator, int32_t nranks)
+{
+	if (communicator->nranks)
 		return;
+	communicator->nranks = nranks;
+	communicator->entry->nranks = nranks;
+}
+
+/* Under `adding`: whoever looks for a free entry must not meet half an end. */
+static void end(struct recording *recording, struct communicator *communicator)
+{
+	if (atomic_load_explicit(&communicator->ended, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&communicator->ended, true, memory_order_release);
+	/* After that: a look of the drain that begins later than ended_ns knows. */
 	atomic_store_explicit(&communicator->entry->ended_ns, recording_clock(), memory_order_release);
 	if (communicator->p2p)
-		munmap((void *)communicator->p2p, p2p_size(communicator->nranks));
+		munmap((void *)communicator->p2p, p2p_size(communicator->peers));
 	communicator->p2p = NULL;
 	atomic_fetch_sub_explicit(&recording->living, 1, memory_order_relaxed);
+}
+
+void communicator_end(struct recording *recording, struct communicator *communicator)
+{
+	pthread_mutex_lock(&adding);
+	end(recording, communicator);
+	pthread_mutex_unlock(&adding);
 }

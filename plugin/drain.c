@@ -282,7 +282,8 @@ static void *run(void *argument)
 		if (atomic_load_explicit(&drain->recording->living, memory_order_relaxed))
 			self_sampler_look(&drain->sampler, now);
 		every_second(drain, now);
-		atomic_store_explicit(&header->drain_ns, now, memory_order_relaxed);
+		/* Release: pairs with the acquire of who gives an ended communicator's place to another. */
+		atomic_store_explicit(&header->drain_ns, now, memory_order_release);
 		long pause = now - drain->busy_ns < IDLE_AFTER_NS ? BUSY_NS : IDLE_NS;
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = pause }, NULL);
 	}

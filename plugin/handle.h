@@ -11,7 +11,7 @@
 
 enum handle_kind {
 	HANDLE_NONE = 0,
-	HANDLE_CONTEXT = 0x51, /* communicator index, or HANDLE_BLIND */
+	HANDLE_CONTEXT = 0x51, /* communicator index or HANDLE_BLIND, generation from HANDLE_GENERATION_SHIFT on */
 	HANDLE_API_GROUP,      /* group number */
 	HANDLE_CALL,           /* ticket */
 	HANDLE_CAPTURED,       /* communicator index */
@@ -21,7 +21,7 @@ enum handle_kind {
 	HANDLE_CHANNEL, /* ticket, channel from HANDLE_CHANNEL_SHIFT on */
 };
 
-enum { HANDLE_KIND_SHIFT = 56, HANDLE_CHANNEL_SHIFT = 48, HANDLE_BLIND = 0xffff };
+enum { HANDLE_KIND_SHIFT = 56, HANDLE_CHANNEL_SHIFT = 48, HANDLE_GENERATION_SHIFT = 16, HANDLE_BLIND = 0xffff };
 
 static inline void *handle_make(enum handle_kind kind, uint64_t number)
 {
@@ -36,6 +36,21 @@ static inline enum handle_kind handle_kind(const void *handle)
 static inline uint64_t handle_number(const void *handle)
 {
 	return (uint64_t)(uintptr_t)handle & ((1ull << HANDLE_KIND_SHIFT) - 1);
+}
+
+static inline void *handle_context(uint32_t index, uint32_t generation)
+{
+	return handle_make(HANDLE_CONTEXT, (uint64_t)generation << HANDLE_GENERATION_SHIFT | index);
+}
+
+static inline uint32_t handle_context_index(const void *context)
+{
+	return (uint32_t)handle_number(context) & ((1u << HANDLE_GENERATION_SHIFT) - 1);
+}
+
+static inline uint32_t handle_context_generation(const void *context)
+{
+	return (uint32_t)(handle_number(context) >> HANDLE_GENERATION_SHIFT);
 }
 
 #endif

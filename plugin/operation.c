@@ -100,14 +100,14 @@ static bool is_in_place(const struct communicator *communicator, const struct rw
 
 static uint64_t next_p2p_sequence(struct communicator *communicator, uint8_t function, int32_t peer)
 {
-	uint32_t direction = function == RW_FUNCTION_SEND ? 0 : (uint32_t)communicator->nranks;
+	uint32_t direction = function == RW_FUNCTION_SEND ? 0 : (uint32_t)communicator->peers;
 
 	return atomic_fetch_add_explicit(&communicator->p2p[direction + (uint32_t)peer], 1, memory_order_relaxed);
 }
 
 static void record_peer(struct communicator *communicator, struct rw_operation *slot, int32_t peer)
 {
-	if (!communicator->p2p || peer < 0 || peer >= communicator->nranks) {
+	if (!communicator->p2p || peer < 0 || peer >= communicator->peers) {
 		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_PEER_UNKNOWN, memory_order_relaxed);
 		slot->root_or_peer = -1;
 		return;

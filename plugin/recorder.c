@@ -19,7 +19,7 @@ enum { COST_SAMPLE = 64 /* one callback in so many is timed; a power of two */ }
 struct thread {
 	struct operation_launch launch;
 	struct operation_group group;
-	uint16_t launched; /* communicator index + 1; 0 = no launch seen on this thread */
+	uint32_t launched; /* communicator_mark() of the last launch on this thread, 0 = none */
 	uint16_t calls;
 };
 static_assert(sizeof(struct thread) <= 64, "static TLS is scarce");
@@ -28,12 +28,16 @@ static __thread struct thread this_thread __attribute__((tls_model("initial-exec
 
 static struct communicator *find_communicator(struct recording *recording, const void *context)
 {
-	uint64_t index = handle_number(context);
+	uint32_t index = handle_context_index(context);
 
 	if (handle_kind(context) != HANDLE_CONTEXT || index >= RW_BOX_COMMS)
 		return NULL;
 	struct communicator *communicator = &recording->communicators[index];
-	if (!communicator->entry || atomic_load_explicit(&communicator->ended, memory_order_relaxed))
+	/* Acquire: pairs with the release in communicator_add(). A context of an earlier owner has another generation.
+	 */
+	uint32_t generation = atomic_load_explicit(&communicator->generation, memory_order_acquire);
+	if (generation != handle_context_generation(context) ||
+	    atomic_load_explicit(&communicator->ended, memory_order_relaxed))
 		return NULL;
 	return communicator;
 }
@@ -49,8 +53,8 @@ enum recorder_wish recorder_init(const struct recorder_communicator *from, void 
 	struct recording *recording;
 	struct communicator *communicator = NULL;
 
-	*context = handle_make(HANDLE_CONTEXT, HANDLE_BLIND);
-	if (from->nranks < 2)
+	*context = handle_context(HANDLE_BLIND, 0);
+	if (from->abi >= 4 && from->nranks < 2)
 		return RECORDER_NOTHING;
 	recording = recording_open(from);
 	if (recording)
@@ -59,7 +63,7 @@ enum recorder_wish recorder_init(const struct recorder_communicator *from, void 
 		return RECORDER_NOTHING;
 	call_communicator_born(communicator);
 	know_thread(&this_thread);
-	*context = handle_make(HANDLE_CONTEXT, communicator->index);
+	*context = handle_context(communicator->index, communicator->generation);
 	return recording->kernels ? RECORDER_OPERATIONS_AND_KERNELS : RECORDER_OPERATIONS;
 }
 
@@ -111,7 +115,7 @@ static void *start_launch(struct recording *recording, struct thread *thread, st
 			  uint64_t stream)
 {
 	know_thread(thread);
-	thread->launched = (uint16_t)(communicator->index + 1);
+	thread->launched = communicator_mark(communicator);
 	launch_begin(recording, communicator, &thread->launch, stream);
 	return handle_make(HANDLE_LAUNCH, (uint64_t)communicator->index << 32 | thread->launch.plan);
 }
@@ -121,7 +125,8 @@ static void stop_launch(struct recording *recording, struct thread *thread, uint
 	struct operation_launch *launch = &thread->launch;
 	uint64_t index = number >> 32;
 
-	if (index >= RW_BOX_COMMS || thread->launched != index + 1 || launch->plan != (uint32_t)number)
+	if (index >= RW_BOX_COMMS || thread->launched != communicator_mark(&recording->communicators[index]) ||
+	    launch->plan != (uint32_t)number)
 		return;
 	launch_end(recording, &recording->communicators[index], launch);
 }
@@ -130,7 +135,7 @@ static void *start_task(struct recording *recording, const struct thread *thread
 			const struct recorder_event *event)
 {
 	uint64_t ticket = handle_number(event->parent);
-	bool launched = thread->launched == communicator->index + 1;
+	bool launched = thread->launched == communicator_mark(communicator);
 
 	if (handle_kind(event->parent) != HANDLE_CALL)
 		return NULL; /* captured, dropped, or somebody else's */
@@ -160,13 +165,15 @@ static void *start_channel(struct recording *recording, const struct communicato
 	return handle_make(HANDLE_CHANNEL, (uint64_t)channel << HANDLE_CHANNEL_SHIFT | ticket);
 }
 
-/* ABI v4: the task is the first that we hear of the call, and it comes right after the launch. */
+/* Before ABI v5: the task is the first that we hear of the call, and it comes right after the launch. */
 static void *start_bare_task(struct recording *recording, struct thread *thread, struct communicator *communicator,
 			     const struct recorder_event *event)
 {
 	struct operation_group none = { 0 };
 	uint64_t ticket;
 
+	if (!communicator_know(communicator, &event->identity))
+		return NULL;
 	if (call_task(recording, communicator, event, &ticket) == CALL_TASK_OURS)
 		return ticket ? handle_make(HANDLE_TASK, ticket) : NULL;
 	atomic_fetch_add_explicit(&communicator->entry->api_count, 1, memory_order_relaxed);

@@ -15,12 +15,14 @@ struct recorder_communicator {
 	uint64_t id;
 	const char *name; /* NULL; copied */
 	int nnodes, nranks, rank;
-	uint32_t abi;       /* 0: NCCL has no profiler interface, or no plugin in it; the interposer alone */
+	/* Before 4 id, name and rank come with the first task; nnodes and nranks never. 0: NCCL has no profiler
+	 * interface, or no plugin in it; the interposer alone. */
+	uint32_t abi;
 	const void *caller; /* an address inside NCCL: which libnccl is it? */
 };
 
 /* What NCCL should call us for, once recording is on. */
-enum recorder_wish { RECORDER_NOTHING, RECORDER_OPERATIONS, RECORDER_OPERATIONS_AND_KERNELS };
+enum recorder_wish { RECORDER_NOTHING, RECORDER_OPERATIONS, RECORDER_OPERATIONS_AND_KERNELS, RECORDER_WISH_COUNT };
 
 /* Any thread, concurrently; the communicator's device is current. *context is always written. */
 enum recorder_wish recorder_init(const struct recorder_communicator *communicator, void **context);
@@ -32,7 +34,7 @@ enum recorder_event_kind {
 	RECORDER_LAUNCH,    /* a plan's kernel is about to be launched */
 	RECORDER_PLAN,      /* the tasks of a plan follow */
 	RECORDER_TASK,      /* parent: the call */
-	RECORDER_BARE_TASK, /* a task without a call (ABI v4): `call` and `task` are both filled */
+	RECORDER_BARE_TASK, /* a task without a call (before ABI v5): `call` and `task` are both filled */
 	RECORDER_CHANNEL,   /* a channel of a task's kernel began; parent: the task */
 };
 
@@ -58,10 +60,18 @@ struct recorder_channel {
 	uint8_t number;
 };
 
+/* Whose task it is, where init did not say. */
+struct recorder_identity {
+	uint64_t id;
+	const char *name; /* NULL; copied */
+	int rank;
+};
+
 struct recorder_event {
 	enum recorder_event_kind kind;
 	void *parent;
-	uint64_t stream; /* LAUNCH */
+	uint64_t stream;                   /* LAUNCH */
+	struct recorder_identity identity; /* BARE_TASK before ABI v4 */
 	struct recorder_call call;
 	struct recorder_task task;
 	struct recorder_channel channel;

@@ -238,6 +238,10 @@ static int build(struct recording *recording, const struct recorder_communicator
 	read_config(&recording->config, speaks_for_node);
 	if (!recording->config.on)
 		return -ECANCELED;
+	if (communicator->abi && communicator->abi < 4 && recording->config.kernelch) {
+		recording->config.kernelch = false;
+		message("RANKWATCH_KERNELCH=1: NCCL before 2.27 gives no times of kernels");
+	}
 	int err = make_box(recording, &identity);
 	if (err)
 		return err;

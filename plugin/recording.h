@@ -18,19 +18,26 @@
 #include "plugin/kernel.h"
 #include "plugin/recorder.h"
 
-/* One communicator, private part. The index is never given out twice, so a stale context finds `ended`. */
+/*
+ * One communicator, private part. Its place in the table is given out again when all 1024 are taken: the generation,
+ * which is part of NCCL's context, tells a stale context from the new owner's.
+ */
 struct communicator {
 	struct rw_communicator *entry; /* public part, in the box */
 	struct progress_words words;
 	uint32_t index;
-	int32_t rank, nranks;
-	uint32_t abi;			/* that NCCL tells us of it by; 0: the interposer alone */
+	_Atomic uint32_t generation; /* 0 = never used; stored last when a new owner moves in */
+	uint64_t birth;              /* number of the communicator in this process, from 1 */
+	uint64_t born_ns;
+	int32_t rank, nranks;            /* nranks 0: not known */
+	int32_t peers;                   /* that `p2p` has room for */
+	uint32_t abi;                    /* that NCCL tells us of it by; 0: the interposer alone */
 	_Atomic bool launches_elsewhere; /* non-blocking, as the interposer knows: not on the calling threads */
 	_Atomic bool ended;
+	_Atomic bool known;     /* identity: id, name, rank */
 	_Atomic uint32_t plans; /* launched so far, followed by the GPU words or not */
 	_Atomic uint64_t sequence[RW_FUNCTION_COUNT];
-	_Atomic uint32_t
-	    *p2p; /* sequence by peer: nranks for sends, nranks for the rest; NULL when there is no memory */
+	_Atomic uint32_t *p2p; /* sequence by peer: `peers` for sends, `peers` for the rest; NULL: no memory */
 };
 
 struct recording {
@@ -40,6 +47,7 @@ struct recording {
 	struct communicator communicators[RW_BOX_COMMS];
 	_Atomic uint32_t groups; /* API groups so far */
 	_Atomic uint32_t living; /* communicators not yet ended */
+	_Atomic uint64_t births; /* communicators so far */
 	/* By slot: ticket of the operation before this one in its API group, 0 = first. Belongs to the group's thread.
 	 */
 	uint64_t *previous;
@@ -73,10 +81,29 @@ static inline bool recording_is_foreign(void)
  * The caller holds no lock; the device of the communicator is current. */
 struct recording *recording_open(const struct recorder_communicator *communicator);
 
-/* Enters a communicator into the box. NULL when the table is full (counted). */
+/* Enters a communicator into the box, in a free entry or in that of the communicator that ended first and of which
+ * nothing is in flight. NULL when there is none (counted). One whose identity is not known yet shows when it is. */
 struct communicator *communicator_add(struct recording *recording, const struct recorder_communicator *communicator);
+/* On the path of a collective: fills in what init did not tell, once. False: it is not known now either. */
+bool communicator_fill_identity(struct communicator *communicator, const struct recorder_identity *identity);
+/* The size that another than NCCL's profiler interface knows, where that does not tell. */
+void communicator_fill_size(struct communicator *communicator, int32_t nranks);
 /* The communicator takes no more events; the drain gives its unfinished operations up. Idempotent. */
 void communicator_end(struct recording *recording, struct communicator *communicator);
+
+static inline bool communicator_know(struct communicator *communicator, const struct recorder_identity *identity)
+{
+	return atomic_load_explicit(&communicator->known, memory_order_relaxed) ||
+	       communicator_fill_identity(communicator, identity);
+}
+
+/* Tells communicators apart, earlier owners of the same entry too; never 0. */
+static inline uint32_t communicator_mark(const struct communicator *communicator)
+{
+	uint32_t generation = atomic_load_explicit(&communicator->generation, memory_order_relaxed);
+
+	return generation << 16 | (communicator->index + 1);
+}
 
 uint64_t recording_clock(void); /* CLOCK_MONOTONIC, ns; vDSO, no system call */
 

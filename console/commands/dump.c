@@ -118,7 +118,9 @@ static const struct rw_communicator *communicator_of(const struct dump *dump, co
 {
 	bool known = (operation->known & RW_KNOWN_IDENT) && operation->comm < dump->communicator_count;
 
-	return known && dump->communicators[operation->comm].born_ns ? &dump->communicators[operation->comm] : NULL;
+	return known && box_is_of(operation, &dump->communicators[operation->comm])
+		   ? &dump->communicators[operation->comm]
+		   : NULL;
 }
 
 static int dump_operations(const struct dump *dump)

@@ -86,18 +86,22 @@ struct rw_operation {
 	struct rw_scan scan_out;
 };
 
-/* One communicator, 256 bytes. born_ns is stored last (release): 0 = entry not used. */
+/*
+ * One communicator, 256 bytes. born_ns is stored last (release): 0 = entry not used (yet). When all entries are taken,
+ * that of the communicator that ended first is given to a new one, with a later born_ns: operations from before it
+ * (api_ns < born_ns) belong to an earlier owner, which the box does not describe any more.
+ */
 struct rw_communicator {
 	uint64_t id; /* NCCL's commHash / commId, equal on all ranks */
 	char name[64];
 	uint32_t device; /* index into header.devices */
 	int32_t rank;
-	int32_t nranks;
+	int32_t nranks; /* 0: not known, as nnodes: profiler ABI before v4 does not say */
 	int32_t nnodes;
 	RW_ATOMIC(uint64_t) born_ns;
 	RW_ATOMIC(uint64_t) ended_ns;
 	RW_ATOMIC(uint64_t) api_count; /* operations announced by the API, slots or not */
-	RW_ATOMIC(uint64_t) launched;  /* plans launched = highest progress number */
+	RW_ATOMIC(uint64_t) launched;  /* highest progress number; goes on across owners of the entry */
 	RW_ATOMIC(uint64_t) captured;  /* calls under graph capture: counted, no slot */
 	RW_ATOMIC(uint64_t) last_ticket[RW_FUNCTION_COUNT];
 };

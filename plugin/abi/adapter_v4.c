@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Version 4: NCCL 2.27, and what carries it in torch 2.8 to 2.10 on CUDA 12. No API events, no streams. */
+#include "plugin/abi/adapter.h"
 #include "plugin/abi/names.h"
 #include "plugin/abi/profiler_v4.h"
-#include "plugin/recorder.h"
 
 #include <rankwatch/operation.h>
 
 static int init(void **context, int *mask, const char *comm_name, uint64_t comm_hash, int nnodes, int nranks, int rank,
 		profiler_log *log)
 {
-	/* Index: enum recorder_wish. */
-	static const int masks[] = {
-		0,
-		PROFILER_GROUP | PROFILER_COLL | PROFILER_P2P,
-		PROFILER_GROUP | PROFILER_COLL | PROFILER_P2P | PROFILER_KERNEL_CH,
-	};
+	static adapter_masks masks = { 0, PROFILER_OPERATIONS, PROFILER_OPERATIONS | PROFILER_KERNEL_CH };
 	struct recorder_communicator communicator = {
 		.id = comm_hash,
 		.name = comm_name,
@@ -25,21 +20,18 @@ static int init(void **context, int *mask, const char *comm_name, uint64_t comm_
 		.caller = __builtin_return_address(0),
 	};
 	(void)log;
-
-	enum recorder_wish wish = recorder_init(&communicator, context);
-	/* One mask for the whole process, and the last writer wins: set it last, and never back to 0. */
-	if (wish != RECORDER_NOTHING)
-		__atomic_store_n(mask, masks[wish], __ATOMIC_RELAXED);
-	return PROFILER_SUCCESS;
+	return adapter_init(&communicator, masks, context, mask);
 }
 
 static struct recorder_event decode_coll(const struct profiler_v4_coll *coll)
 {
-	struct recorder_event event = {
+	uint8_t function = names_function(coll->function);
+
+	return (struct recorder_event){
 		.kind = RECORDER_BARE_TASK,
 		.call = {
-			.function = names_function(coll->function),
-			.dtype = names_dtype(coll->dtype),
+			.function = function,
+			.dtype = adapter_task_dtype(function, names_dtype(coll->dtype)),
 			.root = coll->root,
 			.count = coll->count,
 		},
@@ -54,10 +46,6 @@ static struct recorder_event decode_coll(const struct profiler_v4_coll *coll)
 			.channels = coll->channels,
 		},
 	};
-	/* These two pose as bytes; the user's type is nowhere in version 4. */
-	if (event.call.function == RW_FUNCTION_ALL_GATHER || event.call.function == RW_FUNCTION_BROADCAST)
-		event.call.dtype = RW_DTYPE_UNKNOWN;
-	return event;
 }
 
 static struct recorder_event decode_p2p(const struct profiler_v4_p2p *p2p)
@@ -110,31 +98,12 @@ static int start_event(void *context, void **handle, struct profiler_v4_event *d
 	return PROFILER_SUCCESS;
 }
 
-static int stop_event(void *handle)
-{
-	recorder_stop(handle);
-	return PROFILER_SUCCESS;
-}
-
-static int record_event_state(void *handle, int state, void *arguments)
-{
-	if (state == PROFILER_KERNEL_CH_STOP && arguments)
-		recorder_channel_stop(handle, ((const union profiler_state_arguments *)arguments)->timer);
-	return PROFILER_SUCCESS;
-}
-
-static int finalize(void *context)
-{
-	recorder_finalize(context);
-	return PROFILER_SUCCESS;
-}
-
 PLUGIN_EXPORT extern const struct profiler_v4 ncclProfiler_v4;
 const struct profiler_v4 ncclProfiler_v4 = {
 	.name = "rankwatch",
 	.init = init,
 	.start_event = start_event,
-	.stop_event = stop_event,
-	.record_event_state = record_event_state,
-	.finalize = finalize,
+	.stop_event = adapter_stop,
+	.record_event_state = adapter_record_state,
+	.finalize = adapter_finalize,
 };

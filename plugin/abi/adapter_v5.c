@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Versions 5, 6 and 7: NCCL 2.28 and later. One reader of the common prefixes. */
+#include "plugin/abi/adapter.h"
 #include "plugin/abi/names.h"
 #include "plugin/abi/profiler_v5.h"
-#include "plugin/recorder.h"
 
 #include <rankwatch/operation.h>
 
@@ -10,11 +10,10 @@ static int init(uint32_t abi, const void *caller, void **context, uint64_t comm_
 		int nnodes, int nranks, int rank)
 {
 	enum {
-		OPERATIONS = PROFILER_GROUP_API | PROFILER_COLL_API | PROFILER_P2P_API | PROFILER_KERNEL_LAUNCH |
-			     PROFILER_GROUP | PROFILER_COLL | PROFILER_P2P,
+		CALLS = PROFILER_OPERATIONS | PROFILER_GROUP_API | PROFILER_COLL_API | PROFILER_P2P_API |
+			PROFILER_KERNEL_LAUNCH,
 	};
-	/* Index: enum recorder_wish. */
-	static const int masks[] = { 0, OPERATIONS, OPERATIONS | PROFILER_KERNEL_CH };
+	static adapter_masks masks = { 0, CALLS, CALLS | PROFILER_KERNEL_CH };
 	struct recorder_communicator communicator = {
 		.id = comm_id,
 		.name = comm_name,
@@ -25,11 +24,7 @@ static int init(uint32_t abi, const void *caller, void **context, uint64_t comm_
 		.caller = caller,
 	};
 
-	enum recorder_wish wish = recorder_init(&communicator, context);
-	/* One mask for the whole process, and the last writer wins: set it last, and never back to 0. */
-	if (wish != RECORDER_NOTHING)
-		__atomic_store_n(mask, masks[wish], __ATOMIC_RELAXED);
-	return PROFILER_SUCCESS;
+	return adapter_init(&communicator, masks, context, mask);
 }
 
 static int init_v5(void **context, uint64_t comm_id, int *mask, const char *comm_name, int nnodes, int nranks, int rank,
@@ -144,34 +139,15 @@ static int start_event(void *context, void **handle, struct profiler_v5_event *d
 	return PROFILER_SUCCESS;
 }
 
-static int stop_event(void *handle)
-{
-	recorder_stop(handle);
-	return PROFILER_SUCCESS;
-}
-
-static int record_event_state(void *handle, int state, void *arguments)
-{
-	if (state == PROFILER_KERNEL_CH_STOP && arguments)
-		recorder_channel_stop(handle, ((const union profiler_state_arguments *)arguments)->timer);
-	return PROFILER_SUCCESS;
-}
-
-static int finalize(void *context)
-{
-	recorder_finalize(context);
-	return PROFILER_SUCCESS;
-}
-
 #define TABLE(version)                                                                                                 \
 	PLUGIN_EXPORT extern const struct profiler_v5 ncclProfiler_v##version;                                         \
 	const struct profiler_v5 ncclProfiler_v##version = {                                                           \
 		.name = "rankwatch",                                                                                   \
 		.init = init_v##version,                                                                               \
 		.start_event = start_event,                                                                            \
-		.stop_event = stop_event,                                                                              \
-		.record_event_state = record_event_state,                                                              \
-		.finalize = finalize,                                                                                  \
+		.stop_event = adapter_stop,                                                                            \
+		.record_event_state = adapter_record_state,                                                            \
+		.finalize = adapter_finalize,                                                                          \
 	}
 
 TABLE(5);

@@ -26,6 +26,8 @@ enum profiler_event_type {
 	PROFILER_COLL_API = 1 << 9,
 	PROFILER_P2P_API = 1 << 10,
 	PROFILER_KERNEL_LAUNCH = 1 << 11,
+	/* What every version has of an operation. */
+	PROFILER_OPERATIONS = PROFILER_GROUP | PROFILER_COLL | PROFILER_P2P,
 };
 
 /* recordEventState: other states' arguments can be NULL, or garbage where an adapter of NCCL's is in between. */

@@ -58,11 +58,11 @@ static bool is_blocking(const struct nccl_config *config, bool otherwise)
 	return HAS(config, blocking) && config->blocking != NCCL_CONFIG_UNDEFINED ? config->blocking : otherwise;
 }
 
-static uint32_t communicators_so_far(void)
+static uint64_t communicators_so_far(void)
 {
 	struct recording *recording = recording_get();
 
-	return recording ? (uint32_t)atomic_load(&recording->box.header->comms_used) : 0;
+	return recording ? atomic_load(&recording->births) : 0;
 }
 
 static void conceive(struct birth *birth, const struct caller *caller, const struct nccl_config *config, bool blocking)

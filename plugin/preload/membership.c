@@ -10,8 +10,8 @@ enum { MEMBERSHIPS = 2 * RW_BOX_COMMS, NOT_KNOWN = -1 };
 
 /* Open addressing: a removed entry keeps its place in the chain, and is used again. */
 static struct membership memberships[MEMBERSHIPS];
-static char removed;              /* its address stands where one was */
-static bool linked[RW_BOX_COMMS]; /* by communicator index: has its membership; under `changing` */
+static char removed;                  /* its address stands where one was */
+static uint32_t linked[RW_BOX_COMMS]; /* by index: mark of the communicator that has its membership; under `changing` */
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 static uint32_t first_place(nccl_comm comm)
@@ -49,7 +49,8 @@ static bool is_candidate(const struct recording *recording, const struct communi
 {
 	const struct rw_device *own = &recording->box.header->devices[communicator->entry->device];
 
-	if (linked[communicator->index] || atomic_load(&communicator->ended))
+	if (communicator->birth <= birth->first || linked[communicator->index] == communicator_mark(communicator) ||
+	    atomic_load(&communicator->ended))
 		return false;
 	if (own->used && device != NOT_KNOWN && own->ordinal != device)
 		return false;
@@ -64,7 +65,7 @@ static unsigned int find_candidates(struct recording *recording, const struct bi
 	uint64_t used = atomic_load_explicit(&recording->box.header->comms_used, memory_order_acquire);
 	unsigned int count = 0;
 
-	for (uint64_t i = birth->first; i < used && i < RW_BOX_COMMS; i++) {
+	for (uint64_t i = 0; i < used && i < RW_BOX_COMMS; i++) {
 		struct communicator *communicator = &recording->communicators[i];
 
 		if (!is_candidate(recording, communicator, birth, device))
@@ -113,7 +114,8 @@ static struct communicator *settle(struct birth *birth, nccl_comm comm)
 		found = enter(birth, device);
 	if (!found)
 		return NULL;
-	linked[found->index] = true;
+	linked[found->index] = communicator_mark(found);
+	communicator_fill_size(found, birth->nranks);
 	atomic_store_explicit(&found->launches_elsewhere, !birth->blocking, memory_order_relaxed);
 	return found;
 }

@@ -23,7 +23,7 @@ struct birth {
 	int32_t nranks, rank; /* -1: ask NCCL */
 	bool blocking;
 	char name[64];
-	uint32_t first;                    /* recorded communicators before it */
+	uint64_t first;                    /* recorded communicators before it */
 	struct communicator *communicator; /* NULL: not known (yet) */
 };
 

@@ -10,10 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "plugin/abi/profiler_v2.h"
+
 /* As large as version 7's; what a version does not define is garbage, which the plugin must not read. */
 union event {
 	struct profiler_v5_event v5;
 	struct profiler_v4_event v4;
+	struct profiler_v2_event v2; /* and 3 */
+	struct profiler_v1_event v1;
 	unsigned char bytes[136];
 };
 
@@ -43,12 +47,15 @@ void player_init(struct player *player, void *library, int abi, uint64_t id, int
 {
 	char symbol[32];
 
-	*player = (struct player){ .abi = abi, .rank = rank, .nranks = nranks };
+	*player = (struct player){ .abi = abi, .rank = rank, .nranks = nranks, .id = id };
 	snprintf(symbol, sizeof(symbol), "ncclProfiler_v%d", abi);
 	const void *table = dlsym(library, symbol);
 	if (!table)
 		fail("dlsym", symbol);
-	if (abi == 4) {
+	if (abi < 4) {
+		player->v1 = table;
+		player->v1->init(&player->context, &player->mask);
+	} else if (abi == 4) {
 		player->v4 = table;
 		player->v4->init(&player->context, &player->mask, "world", id, 1, nranks, rank, logger);
 	} else {
@@ -59,7 +66,9 @@ void player_init(struct player *player, void *library, int abi, uint64_t id, int
 
 void player_finalize(struct player *player)
 {
-	if (player->abi == 4)
+	if (player->abi < 4)
+		player->v1->finalize(player->context);
+	else if (player->abi == 4)
 		player->v4->finalize(player->context);
 	else
 		player->v5->finalize(player->context);
@@ -69,7 +78,9 @@ static void *start(struct player *player, union event *event)
 {
 	void *handle = (void *)0x5a5a;
 
-	if (player->abi == 4)
+	if (player->abi < 4)
+		player->v1->start_event(player->context, &handle, event);
+	else if (player->abi == 4)
 		player->v4->start_event(player->context, &handle, &event->v4);
 	else
 		player->v5->start_event(player->context, &handle, &event->v5);
@@ -175,7 +186,9 @@ void player_stop(struct player *player, void *handle)
 {
 	if (!handle)
 		return;
-	if (player->abi == 4)
+	if (player->abi < 4)
+		player->v1->stop_event(handle);
+	else if (player->abi == 4)
 		player->v4->stop_event(handle);
 	else
 		player->v5->stop_event(handle);
@@ -183,7 +196,9 @@ void player_stop(struct player *player, void *handle)
 
 void player_state(struct player *player, void *handle, int state, void *arguments)
 {
-	if (player->abi == 4)
+	if (player->abi < 4)
+		player->v1->record_event_state(handle, state, arguments);
+	else if (player->abi == 4)
 		player->v4->record_event_state(handle, state, arguments);
 	else
 		player->v5->record_event_state(handle, state, arguments);
@@ -209,53 +224,144 @@ void player_channel_stop(struct player *player, void *handle, uint64_t timer)
 	player_stop(player, handle);
 }
 
-static void *collective_v4(struct player *player, const char *function, size_t count, const char *dtype)
+static union event new_old_event(struct player *player, uint8_t type)
 {
 	union event event = new_event(0, NULL);
 
-	event.v4.type = PROFILER_COLL; /* one byte: the others stay garbage */
-	memset(event.bytes + 1, 0xa5, 7);
-	event.v4.coll = (struct profiler_v4_coll){
+	memset(event.bytes + 1, 0xa5, 7); /* the type is one byte: the others are garbage */
+	event.v4.type = type;
+	event.v4.rank = player->rank;
+	return event;
+}
+
+/* Plan, task, and both stops, as all versions before 5 have them. */
+static void *bare_task(struct player *player, union event *event)
+{
+	void *plan = player_plan(player);
+	void *task = start(player, event);
+
+	player_stop(player, task);
+	player_stop(player, plan);
+	return task;
+}
+
+/* Place of a word in a list: NCCL 2.23's numbers. */
+static uint8_t number_of(const char *word, const char *const *words)
+{
+	uint8_t number = 0;
+
+	while (words[number] && strcmp(words[number], word) != 0)
+		number++;
+	return number;
+}
+
+static uint8_t v1_function(const char *name)
+{
+	static const char *const names[] = { "Broadcast",     "Reduce",    "AllGather",
+					     "ReduceScatter", "AllReduce", "SendRecv",
+					     "Send",          "Recv",      NULL };
+
+	return number_of(name, names);
+}
+
+static uint8_t v1_dtype(const char *name)
+{
+	static const char *const names[] = { "ncclInt8",    "ncclUint8",    "ncclInt32",   "ncclUint32",
+					     "ncclInt64",   "ncclUint64",   "ncclFloat16", "ncclFloat32",
+					     "ncclFloat64", "ncclBfloat16", NULL };
+
+	return number_of(name, names);
+}
+
+static void fill_coll_v1(struct profiler_v1_coll *coll, struct player *player, const char *function, size_t count,
+			 const char *dtype)
+{
+	*coll = (struct profiler_v1_coll){
+		.name = "world",
+		.comm_hash = player->id,
+		.sequence = player->sequence++,
+		.function = v1_function(function),
+		.send = (void *)0x10000,
+		.recv = (void *)0x20000,
+		.count = count,
+		.dtype = v1_dtype(dtype),
+		.channels = 4,
+		.algorithm = 0, /* TREE */
+		.protocol = 0,  /* LL */
+	};
+}
+
+static void fill_coll_v2(struct profiler_v2_event *event, struct player *player, const char *function, size_t count,
+			 const char *dtype)
+{
+	struct profiler_v2_run run = { .channels = 4, .warps = 16, .algorithm = "TREE", .protocol = "LL" };
+
+	event->coll = (struct profiler_v2_coll){
+		.name = "world",
+		.comm_hash = player->id,
 		.sequence = player->sequence++,
 		.function = function,
 		.send = (void *)0x10000,
 		.recv = (void *)0x20000,
 		.count = count,
 		.dtype = dtype,
-		.channels = 4,
-		.algorithm = "TREE",
-		.protocol = "LL",
 	};
-	void *plan = player_plan(player);
-	void *task = start(player, &event);
-	player_stop(player, task);
-	player_stop(player, plan);
-	return task;
+	if (player->abi == 2)
+		event->v2.run = run;
+	else
+		event->v3 = run;
 }
 
-static void *p2p_v4(struct player *player, const char *function, size_t count, int peer)
+static void *bare_collective(struct player *player, const char *function, size_t count, const char *dtype)
 {
-	union event event = new_event(0, NULL);
+	union event event = new_old_event(player, PROFILER_COLL);
 
-	event.v4.type = PROFILER_P2P;
-	event.v4.p2p = (struct profiler_v4_p2p){
-		.function = function,
-		.buffer = (void *)0x30000,
-		.dtype = "ncclFloat32",
-		.count = count,
-		.peer = peer,
-	};
-	void *plan = player_plan(player);
-	void *task = start(player, &event);
-	player_stop(player, task);
-	player_stop(player, plan);
-	return task;
+	if (player->abi == 1)
+		fill_coll_v1(&event.v1.coll, player, function, count, dtype);
+	else if (player->abi < 4)
+		fill_coll_v2(&event.v2, player, function, count, dtype);
+	else
+		event.v4.coll = (struct profiler_v4_coll){
+			.sequence = player->sequence++,
+			.function = function,
+			.send = (void *)0x10000,
+			.recv = (void *)0x20000,
+			.count = count,
+			.dtype = dtype,
+			.channels = 4,
+			.algorithm = "TREE",
+			.protocol = "LL",
+		};
+	return bare_task(player, &event);
+}
+
+static void *bare_p2p(struct player *player, const char *function, size_t count, int peer)
+{
+	union event event = new_old_event(player, PROFILER_P2P);
+
+	if (player->abi == 1)
+		event.v1.p2p = (struct profiler_v1_p2p){
+			"world", player->id, v1_function(function), (void *)0x30000, v1_dtype("ncclFloat32"),
+			count,   peer
+		};
+	else if (player->abi < 4)
+		event.v2.p2p = (struct profiler_v2_p2p){ "world",       player->id, function, (void *)0x30000,
+							 "ncclFloat32", count,      peer };
+	else
+		event.v4.p2p = (struct profiler_v4_p2p){
+			.function = function,
+			.buffer = (void *)0x30000,
+			.dtype = "ncclFloat32",
+			.count = count,
+			.peer = peer,
+		};
+	return bare_task(player, &event);
 }
 
 void *player_collective(struct player *player, const char *function, size_t count, const char *dtype)
 {
-	if (player->abi == 4)
-		return collective_v4(player, function, count, dtype);
+	if (player->abi < 5)
+		return bare_collective(player, function, count, dtype);
 	void *group = player_api_group(player);
 	void *call = player_call(player, group, function, count, dtype, false);
 	player_stop(player, call);
@@ -273,8 +379,8 @@ void *player_collective(struct player *player, const char *function, size_t coun
 
 void *player_p2p(struct player *player, const char *function, size_t count, int peer)
 {
-	if (player->abi == 4)
-		return p2p_v4(player, function, count, peer);
+	if (player->abi < 5)
+		return bare_p2p(player, function, count, peer);
 	void *group = player_api_group(player);
 	void *call = player_p2p_call(player, group, function, count);
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "blackbox/reader.h"
+#include "plugin/abi/profiler_v1.h"
 #include "plugin/abi/profiler_v4.h"
 #include "plugin/abi/profiler_v5.h"
 
@@ -18,12 +19,14 @@
 void *player_load(void);
 
 struct player {
-	int abi; /* 4 … 7 */
+	int abi;                      /* 1 … 7 */
+	const struct profiler_v1 *v1; /* 1 … 3 */
 	const struct profiler_v4 *v4;
 	const struct profiler_v5 *v5;
 	void *context;
 	int mask; /* what init asked for */
 	int rank, nranks;
+	uint64_t id;
 	uint64_t sequence; /* NCCL's */
 };
 
@@ -47,7 +50,7 @@ void player_channel_stop(struct player *player, void *handle, uint64_t timer);
 void player_state(struct player *player, void *handle, int state, void *arguments);
 
 /* One whole eager call outside a group, any version; the task's handle, stopped. Collectives announce 4 channels, p2p 2
- * (version 4: none). Send, Recv: `peer`. */
+ * (before version 5: none). Send, Recv: `peer`. */
 void *player_collective(struct player *player, const char *function, size_t count, const char *dtype);
 void *player_p2p(struct player *player, const char *function, size_t count, int peer);
 enum { PLAYER_CALLBACKS = 12 }; /* of player_collective(), version 5 */

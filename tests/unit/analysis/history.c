@@ -483,7 +483,7 @@ static void announce(const struct history *history, struct analysis *analysis, i
 	else
 		snprintf(box.environment, sizeof(box.environment), "RANKWATCH_MESH=fsdp=%d", job->ranks);
 	box.world_rank = rank;
-	box.world_size = job->ranks;
+	box.world_size = job->no_world ? -1 : job->ranks;
 	box.watchdog_ms = 100000;
 	struct analysis_process process = { .id = (analysis_process_id)rank + 100, .pid = 4711 + rank, .box = &box };
 	if (analysis_add_process(analysis, &process))
@@ -491,14 +491,14 @@ static void announce(const struct history *history, struct analysis *analysis, i
 	struct rw_communicator fsdp = {
 		.id = 0x5eed0000u + (uint64_t)(rank % width),
 		.rank = rank / width,
-		.nranks = job->ranks / width,
+		.nranks = job->no_sizes ? 0 : job->ranks / width,
 		.nnodes = 1,
 		.born_ns = 1,
 	};
 	struct rw_communicator tensor = {
 		.id = 0x7e450000u + (uint64_t)(rank / width),
 		.rank = rank % width,
-		.nranks = width,
+		.nranks = job->no_sizes ? 0 : width,
 		.nnodes = 1,
 		.born_ns = 1,
 	};

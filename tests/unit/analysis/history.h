@@ -58,8 +58,10 @@ struct history_job {
 	double stall_ms;
 	bool runs_ahead; /* the host never waits for its GPU */
 	bool no_gpu_times;
-	int seen;  /* ranks with a black box; 0 = all */
-	int hosts; /* 0 = 1 */
+	bool no_sizes; /* NCCL does not tell how many ranks a communicator has */
+	bool no_world; /* nor does the launcher */
+	int seen;      /* ranks with a black box; 0 = all */
+	int hosts;     /* 0 = 1 */
 	unsigned seed;
 	double tail_ms; /* time that passes after the last operation */
 	struct history_fault faults[HISTORY_FAULTS];

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What the adapters of all versions do alike, once an event is decoded. */
+#ifndef PLUGIN_ABI_ADAPTER_H
+#define PLUGIN_ABI_ADAPTER_H
+
+#include "plugin/abi/profiler.h"
+#include "plugin/recorder.h"
+
+/* What to ask NCCL for. Index: enum recorder_wish. */
+typedef const int adapter_masks[RECORDER_WISH_COUNT];
+
+/* NCCL keeps one mask for all communicators of the process, and everybody writes into it: ours only adds, last of all,
+ * and only when something is recorded. PROFILER_SUCCESS whatever happens: an error would make NCCL 2.30 drop the
+ * library under the feet of other communicators. */
+int adapter_init(const struct recorder_communicator *communicator, adapter_masks masks, void **context, int *mask);
+/* The type in a task that has no call above it: AllGather and Broadcast pose as bytes, and then it is not known. */
+uint8_t adapter_task_dtype(uint8_t function, uint8_t dtype);
+int adapter_stop(void *handle);
+int adapter_record_state(void *handle, int state, void *arguments);
+int adapter_finalize(void *context);
+
+#endif

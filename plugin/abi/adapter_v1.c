@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* Version 1: NCCL 2.23. Numbers instead of names; no API events, no streams, no identity before the first event. */
+#include "plugin/abi/adapter.h"
+#include "plugin/abi/profiler_v1.h"
+
+#include <rankwatch/operation.h>
+
+/* ncclFunc_t of 2.23. */
+static uint8_t function_of(uint8_t number)
+{
+	static const uint8_t functions[] = {
+		RW_FUNCTION_BROADCAST,  RW_FUNCTION_REDUCE,    RW_FUNCTION_ALL_GATHER, RW_FUNCTION_REDUCE_SCATTER,
+		RW_FUNCTION_ALL_REDUCE, RW_FUNCTION_SEND_RECV, RW_FUNCTION_SEND,       RW_FUNCTION_RECV,
+	};
+
+	return number < sizeof(functions) ? functions[number] : RW_FUNCTION_UNKNOWN;
+}
+
+/* Types, algorithms and protocols have NCCL's numbers + 1 in the box, and did not change since. */
+static uint8_t shifted(uint8_t number, uint8_t last)
+{
+	return number < last ? (uint8_t)(number + 1) : 0;
+}
+
+static int init(void **context, int *mask)
+{
+	static adapter_masks masks = { 0, PROFILER_OPERATIONS, PROFILER_OPERATIONS };
+	struct recorder_communicator communicator = { .abi = 1, .caller = __builtin_return_address(0) };
+
+	return adapter_init(&communicator, masks, context, mask);
+}
+
+static struct recorder_event decode_coll(const struct profiler_v1_event *descriptor)
+{
+	const struct profiler_v1_coll *coll = &descriptor->coll;
+	uint8_t function = function_of(coll->function);
+
+	return (struct recorder_event){
+		.kind = RECORDER_BARE_TASK,
+		.identity = { coll->comm_hash, coll->name, descriptor->rank },
+		.call = {
+			.function = function,
+			.dtype = adapter_task_dtype(function, shifted(coll->dtype, RW_DTYPE_BFLOAT16)),
+			.root = coll->root,
+			.count = coll->count,
+		},
+		.task = {
+			.nccl_sequence = coll->sequence,
+			.send = (uintptr_t)coll->send,
+			.recv = (uintptr_t)coll->recv,
+			.count = coll->count,
+			.peer = -1,
+			.algorithm = shifted(coll->algorithm, RW_ALGORITHM_PAT),
+			.protocol = shifted(coll->protocol, RW_PROTOCOL_SIMPLE),
+			.channels = coll->channels,
+		},
+	};
+}
+
+static struct recorder_event decode_p2p(const struct profiler_v1_event *descriptor)
+{
+	const struct profiler_v1_p2p *p2p = &descriptor->p2p;
+	uint8_t function = function_of(p2p->function);
+
+	return (struct recorder_event){
+		.kind = RECORDER_BARE_TASK,
+		.identity = { p2p->comm_hash, p2p->name, descriptor->rank },
+		.call = {
+			.function = function,
+			.dtype = shifted(p2p->dtype, RW_DTYPE_BFLOAT16),
+			.root = -1,
+			.count = p2p->count,
+		},
+		.task = {
+			.send = function == RW_FUNCTION_SEND ? (uintptr_t)p2p->buffer : 0,
+			.recv = function == RW_FUNCTION_RECV ? (uintptr_t)p2p->buffer : 0,
+			.count = p2p->count,
+			.peer = p2p->peer,
+		},
+	};
+}
+
+static int start_event(void *context, void **handle, void *argument)
+{
+	const struct profiler_v1_event *descriptor = argument;
+	struct recorder_event event = { .kind = RECORDER_PLAN };
+
+	*handle = NULL; /* NCCL hands it back even for events we ignore */
+	if (descriptor->type == PROFILER_COLL)
+		event = decode_coll(descriptor);
+	else if (descriptor->type == PROFILER_P2P)
+		event = decode_p2p(descriptor);
+	else if (descriptor->type != PROFILER_GROUP)
+		return PROFILER_SUCCESS;
+	*handle = recorder_start(context, &event);
+	return PROFILER_SUCCESS;
+}
+
+PLUGIN_EXPORT extern const struct profiler_v1 ncclProfiler_v1;
+const struct profiler_v1 ncclProfiler_v1 = {
+	.name = "rankwatch",
+	.init = init,
+	.start_event = start_event,
+	.stop_event = adapter_stop,
+	.record_event_state = adapter_record_state,
+	.finalize = adapter_finalize,
+};

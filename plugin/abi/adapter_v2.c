@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Versions 2 and 3: NCCL 2.24 to 2.26. No API events, no streams, no identity before the first event. Version 3 has
+ * KernelCh, but without times: not asked for. */
+#include "plugin/abi/adapter.h"
+#include "plugin/abi/names.h"
+#include "plugin/abi/profiler_v2.h"
+
+#include <rankwatch/operation.h>
+
+static int init(uint32_t abi, const void *caller, void **context, int *mask)
+{
+	static adapter_masks masks = { 0, PROFILER_OPERATIONS, PROFILER_OPERATIONS };
+	struct recorder_communicator communicator = { .abi = abi, .caller = caller };
+
+	return adapter_init(&communicator, masks, context, mask);
+}
+
+static int init_v2(void **context, int *mask)
+{
+	return init(2, __builtin_return_address(0), context, mask);
+}
+
+static int init_v3(void **context, int *mask)
+{
+	return init(3, __builtin_return_address(0), context, mask);
+}
+
+static struct recorder_event decode_coll(const struct profiler_v2_event *descriptor, const struct profiler_v2_run *run)
+{
+	const struct profiler_v2_coll *coll = &descriptor->coll;
+	uint8_t function = names_function(coll->function);
+
+	return (struct recorder_event){
+		.kind = RECORDER_BARE_TASK,
+		.identity = { coll->comm_hash, coll->name, descriptor->rank },
+		.call = {
+			.function = function,
+			.dtype = adapter_task_dtype(function, names_dtype(coll->dtype)),
+			.root = coll->root,
+			.count = coll->count,
+		},
+		.task = {
+			.nccl_sequence = coll->sequence,
+			.send = (uintptr_t)coll->send,
+			.recv = (uintptr_t)coll->recv,
+			.count = coll->count,
+			.peer = -1,
+			.algorithm = names_algorithm(run->algorithm),
+			.protocol = names_protocol(run->protocol),
+			.channels = run->channels,
+		},
+	};
+}
+
+static struct recorder_event decode_p2p(const struct profiler_v2_event *descriptor)
+{
+	const struct profiler_v2_p2p *p2p = &descriptor->p2p;
+	uint8_t function = names_function(p2p->function);
+
+	return (struct recorder_event){
+		.kind = RECORDER_BARE_TASK,
+		.identity = { p2p->comm_hash, p2p->name, descriptor->rank },
+		.call = {
+			.function = function,
+			.dtype = names_dtype(p2p->dtype),
+			.root = -1,
+			.count = p2p->count,
+		},
+		.task = {
+			.send = function == RW_FUNCTION_SEND ? (uintptr_t)p2p->buffer : 0,
+			.recv = function == RW_FUNCTION_RECV ? (uintptr_t)p2p->buffer : 0,
+			.count = p2p->count,
+			.peer = p2p->peer,
+		},
+	};
+}
+
+static int start_event(void *context, void **handle, const struct profiler_v2_event *descriptor,
+		       const struct profiler_v2_run *run)
+{
+	struct recorder_event event = { .kind = RECORDER_PLAN };
+
+	*handle = NULL; /* NCCL hands it back even for events we ignore */
+	if (descriptor->type == PROFILER_COLL)
+		event = decode_coll(descriptor, run);
+	else if (descriptor->type == PROFILER_P2P)
+		event = decode_p2p(descriptor);
+	else if (descriptor->type != PROFILER_GROUP)
+		return PROFILER_SUCCESS;
+	*handle = recorder_start(context, &event);
+	return PROFILER_SUCCESS;
+}
+
+static int start_event_v2(void *context, void **handle, void *argument)
+{
+	const struct profiler_v2_event *descriptor = argument;
+
+	return start_event(context, handle, descriptor, &descriptor->v2.run);
+}
+
+static int start_event_v3(void *context, void **handle, void *argument)
+{
+	const struct profiler_v2_event *descriptor = argument;
+
+	return start_event(context, handle, descriptor, &descriptor->v3);
+}
+
+#define TABLE(version)                                                                                                 \
+	PLUGIN_EXPORT extern const struct profiler_v1 ncclProfiler_v##version;                                         \
+	const struct profiler_v1 ncclProfiler_v##version = {                                                           \
+		.name = "rankwatch",                                                                                   \
+		.init = init_v##version,                                                                               \
+		.start_event = start_event_v##version,                                                                 \
+		.stop_event = adapter_stop,                                                                            \
+		.record_event_state = adapter_record_state,                                                            \
+		.finalize = adapter_finalize,                                                                          \
+	}
+
+TABLE(2);
+TABLE(3);

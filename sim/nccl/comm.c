@@ -83,8 +83,7 @@ static void comm_free(struct ncclComm *comm)
 	network_close(comm->network);
 	hosts_leave(&comm->hosts);
 	segment_unmap(&comm->segment);
-	if (comm->attached)
-		profiler_detach(comm);
+	profiler_detach(comm);
 	if (comm->context)
 		driver.cuDevicePrimaryCtxRelease(comm->device);
 	operators_free(&comm->operators);
@@ -212,7 +211,6 @@ static ncclResult_t connect_ranks(struct ncclComm *comm, const ncclUniqueId *id)
 	if (result != ncclSuccess)
 		return result;
 	profiler_attach(comm);
-	comm->attached = true;
 	result = proxy_start(&comm->proxy, comm);
 	ncclResult_t met = comm_meet(comm);
 	return result != ncclSuccess ? result : met;

@@ -48,6 +48,7 @@ struct ncclComm {
 	CUfunction kernel;
 	CUevent order; /* recorded behind the newest plan, and for a moment on other streams of a group */
 	uint64_t sequences[FUNCTIONS];
+	uint32_t ce_syncs; /* of copy-engine collectives so far */
 	unsigned int turn; /* mailbox turn; the stream thread of the running plan owns it */
 	atomic_bool stop;  /* aborted: waits end */
 
@@ -65,7 +66,6 @@ struct ncclComm {
 	unsigned int running; /* plans launched and not done, and calls on the way; under lock */
 
 	void *profiler; /* the plugin's context */
-	bool attached;  /* to the plugin */
 	struct proxy proxy;
 };
 

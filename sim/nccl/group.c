@@ -79,8 +79,7 @@ ncclResult_t group_add_task(const struct task *given)
 	if (!plan)
 		return ncclSystemError;
 	group.blocking = blocking_of(task.comm);
-	profiler_group_api_start(task.comm, group.depth);
-	profiler_api_start(&task);
+	profiler_api_start(&task, group.depth);
 	plan->channel_events |= profiler_wants_channels(&task);
 	ncclResult_t result = plan_add(plan, &task);
 	profiler_api_stop(&task);

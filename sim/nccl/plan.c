@@ -75,8 +75,7 @@ ncclResult_t plan_add(struct plan *plan, const struct task *task)
 	return ncclSuccess;
 }
 
-/* Bytes that cross the links for this task, up to a factor that all functions share. */
-static size_t traffic(const struct task *task)
+size_t task_traffic(const struct task *task)
 {
 	size_t bytes = task->count * number_size(task->type);
 
@@ -138,7 +137,7 @@ static void set_channels(struct task *task)
 
 static void insert_by_traffic(struct task **list, struct task *task)
 {
-	while (*list && traffic(*list) >= traffic(task))
+	while (*list && task_traffic(*list) >= task_traffic(task))
 		list = &(*list)->next;
 	task->next = *list;
 	*list = task;

@@ -57,6 +57,8 @@ ncclResult_t plan_add(struct plan *plan, const struct task *task);
  * NCCL. ncclInvalidUsage: one side of a copy to oneself is missing.
  */
 ncclResult_t plan_pair_self(struct plan *plan);
+/* Bytes that cross the links for this task, up to a factor that all functions share. */
+size_t task_traffic(const struct task *task);
 /* NCCL's order within a plan: the most traffic first; equal on all ranks. Also sets the number of channels. */
 void plan_sort(struct plan *plan);
 

@@ -2,79 +2,160 @@
 #include "plugin.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "log.h"
+#include "release.h"
 
-#define NAME_BYTES   256 /* NCCL cuts longer names, too */
-#define DEFAULT_NAME "libnccl-profiler.so"
-#define STATIC_NAME  "STATIC_PLUGIN"
+#define STATIC_NAME "STATIC_PLUGIN"
+#define NET_NEWEST  13
+#define NET_OLDEST  6
 
-static void *open_library(const char *name)
-{
-	void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+enum name_kind { NAME_PLAIN, NAME_PATH, NAME_SONAME, NAME_KINDS };
+enum attempts { AS_IS = 1, COMPLETED = 2 };
 
-	if (!library)
-		log_info("PROFILER/Plugin: Could not find: %s (%s)", name, dlerror());
-	return library;
-}
+/* What is tried for a value of each kind, and how long a name may be: longer ones are cut. */
+static const struct {
+	int name_bytes;
+	int attempts[NAME_KINDS];
+} rules[] = {
+	[LOADER_VERBATIM] = { PATH_MAX, { AS_IS, AS_IS, AS_IS } },
+	[LOADER_BOTH] = { 255, { AS_IS | COMPLETED, AS_IS | COMPLETED, AS_IS | COMPLETED } },
+	[LOADER_EITHER] = { 255, { COMPLETED, COMPLETED, AS_IS } },
+	[LOADER_USUAL] = { 255, { AS_IS | COMPLETED, AS_IS, AS_IS } },
+};
 
-static bool is_soname(const char *name)
+static enum name_kind kind_of(const char *name)
 {
 	size_t length = strlen(name);
 
-	return length >= 6 && strncmp(name, "lib", 3) == 0 && strcmp(name + length - 3, ".so") == 0;
+	if (length >= 6 && strncmp(name, "lib", 3) == 0 && strcmp(name + length - 3, ".so") == 0)
+		return NAME_SONAME;
+	return strchr(name, '/') ? NAME_PATH : NAME_PLAIN;
 }
 
-static void *open_named(const char *name)
+/* Any prefix of STATIC_PLUGIN means the program itself: an oddity of NCCL's, kept. */
+static void *open_library(const char *subsystem, const char *name)
 {
-	char longer[NAME_BYTES];
+	bool own = strncasecmp(STATIC_NAME, name, strlen(name)) == 0;
+	void *library = dlopen(own ? NULL : name, RTLD_NOW | RTLD_LOCAL);
 
-	/* Any prefix of STATIC_PLUGIN means the program itself: an oddity of NCCL's, kept. */
-	if (strncasecmp(STATIC_NAME, name, strlen(name)) == 0)
-		return dlopen(NULL, RTLD_NOW | RTLD_LOCAL);
-	void *library = open_library(name);
-	if (library || strchr(name, '/') || is_soname(name))
+	if (!library)
+		log_info("%s/Plugin: Could not find: %s (%s)", subsystem, name, dlerror());
+	return library;
+}
+
+/* prefix: libnccl-profiler or libnccl-net. */
+static void *open_named(const char *subsystem, const char *prefix, const char *value)
+{
+	size_t name_bytes = (size_t)rules[release()->loader].name_bytes;
+	int attempts = rules[release()->loader].attempts[kind_of(value)];
+	char name[PATH_MAX];
+	void *library = NULL;
+
+	if (attempts & AS_IS) {
+		snprintf(name, name_bytes, "%s", value);
+		library = open_library(subsystem, name);
+	}
+	if (!library && attempts & COMPLETED) {
+		snprintf(name, name_bytes, "%s-%s.so", prefix, value);
+		library = open_library(subsystem, name);
+	}
+	return library;
+}
+
+static bool is_net_plugin(void *library)
+{
+	char symbol[16];
+
+	for (int version = NET_NEWEST; version >= NET_OLDEST; version--) {
+		snprintf(symbol, sizeof(symbol), "ncclNet_v%d", version);
+		if (dlsym(library, symbol))
+			return true;
+	}
+	return false;
+}
+
+static void *open_net_plugin(const char *name)
+{
+	void *library = open_named("NET", "libnccl-net", name);
+
+	if (!library || is_net_plugin(library))
 		return library;
-	snprintf(longer, sizeof(longer), "libnccl-profiler-%.*s.so", NAME_BYTES - 25, name);
-	return open_library(longer);
-}
-
-static const struct profiler_v5 *find_table(void *library)
-{
-	const struct profiler_v5 *v5 = dlsym(library, "ncclProfiler_v5");
-	const struct profiler_v4 *v4 = v5 ? NULL : dlsym(library, "ncclProfiler_v4");
-
-	if (v5) {
-		log_info("PROFILER/Plugin: Loaded %s (v5)", v5->name);
-		return v5;
-	}
-	if (v4) {
-		log_info("PROFILER/Plugin: Loaded %s (v4)", v4->name);
-		return adapter_v4(v4);
-	}
-	log_info("PROFILER/Plugin: Failed to find ncclProfiler_v5 or v4: the stand-in knows no older one");
+	dlclose(library);
 	return NULL;
 }
 
-const struct profiler_v5 *plugin_open(void **library)
+/* The first library of NCCL_NET_PLUGIN that is one. The stand-in looks for a profiler in it and uses nothing else. */
+static void *open_net(void)
+{
+	const char *variable = getenv("NCCL_NET_PLUGIN");
+	char names[PATH_MAX], *rest = names;
+	void *library = NULL;
+
+	if (!variable || !*variable)
+		return open_net_plugin("libnccl-net.so");
+	if (strcasecmp(variable, "none") == 0)
+		return NULL;
+	snprintf(names, sizeof(names), "%s", variable);
+	for (char *name = strtok_r(names, ",", &rest); name && !library; name = strtok_r(NULL, ",", &rest))
+		library = open_net_plugin(name);
+	return library;
+}
+
+static void *open_profiler(void)
 {
 	const char *variable = getenv("NCCL_PROFILER_PLUGIN");
-	char name[NAME_BYTES];
+	void *library;
 
-	if (variable && strcasecmp(variable, "none") == 0)
-		return NULL;
 	if (variable && *variable)
 		log_info("NCCL_PROFILER_PLUGIN set by environment to %s", variable);
-	snprintf(name, sizeof(name), "%s", variable && *variable ? variable : DEFAULT_NAME);
-	*library = open_named(name);
-	if (!*library)
+	if (release()->none_disables && variable && strcasecmp(variable, "none") == 0)
 		return NULL;
-	const struct profiler_v5 *table = find_table(*library);
-	if (!table)
-		dlclose(*library);
-	return table;
+	if (variable && *variable)
+		library = open_named("PROFILER", "libnccl-profiler", variable);
+	else
+		library = open_library("PROFILER", "libnccl-profiler.so");
+	return !library && release()->net_fallback ? open_net() : library;
+}
+
+static const struct adapter *find_table(struct plugin *plugin)
+{
+	const struct adapter *adapter = adapters;
+
+	while (adapter->version > release()->profiler_abi)
+		adapter++;
+	for (; adapter->version; adapter++) {
+		plugin->table = dlsym(plugin->library, adapter->symbol);
+		if (plugin->table)
+			return adapter;
+	}
+	log_info("PROFILER/Plugin: Failed to find ncclProfiler_v%d or an older one", release()->profiler_abi);
+	return NULL;
+}
+
+bool plugin_open(struct plugin *plugin)
+{
+	if (!release()->profiler_abi)
+		return false;
+	plugin->library = open_profiler();
+	if (!plugin->library)
+		return false;
+	plugin->adapter = find_table(plugin);
+	if (!plugin->adapter) {
+		plugin_close(plugin);
+		return false;
+	}
+	log_info("PROFILER/Plugin: Loaded %s (v%d)", plugin->table->name, plugin->adapter->version);
+	return true;
+}
+
+void plugin_close(struct plugin *plugin)
+{
+	dlclose(plugin->library);
+	*plugin = (struct plugin){ 0 };
 }

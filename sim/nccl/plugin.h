@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds and opens the profiler plugin that NCCL_PROFILER_PLUGIN names, by NCCL 2.28.9's rules. */
+/* Finds and opens the profiler plugin that NCCL_PROFILER_PLUGIN names, by the rules of the release. */
 #ifndef SIM_NCCL_PLUGIN_H
 #define SIM_NCCL_PLUGIN_H
 
-#include "profiler_abi.h"
+#include "adapter.h"
 
-/* NULL: none wanted or none found (logged). *library is for dlclose. */
-const struct profiler_v5 *plugin_open(void **library);
+struct plugin {
+	void *library;
+	const struct adapter *adapter;
+	const struct profiler_table *table; /* NULL: is not called */
+};
 
-/* Serves a version 4 plugin through a version 5 table; one plugin at a time. */
-const struct profiler_v5 *adapter_v4(const struct profiler_v4 *plugin);
+/* False: none wanted or none found (logged). */
+bool plugin_open(struct plugin *plugin);
+void plugin_close(struct plugin *plugin);
 
 #endif

@@ -1,302 +1,126 @@
 /* SPDX-License-Identifier: MIT */
+/* The life of the plugin: loaded with the first communicator, closed with the last, by the release's rules. */
 #include "profiler.h"
 
-#include <dlfcn.h>
-#include <stdlib.h>
+#include <stdio.h>
 
 #include "log.h"
-#include "number.h"
 #include "plugin.h"
-
-#define WARPS             16
-#define SIMPLE_FROM_BYTES (64u << 10)
-
-/* Asking for an event also brings those it hangs from. */
-#define WITH_PROXY     (EVENT_PROXY_OP | EVENT_PROXY_STEP | EVENT_KERNEL_CH | EVENT_NET_PLUGIN)
-#define COLL_BITS      (EVENT_COLL | WITH_PROXY)
-#define P2P_BITS       (EVENT_P2P | WITH_PROXY)
-#define GROUP_BITS     (EVENT_GROUP | EVENT_COLL | EVENT_P2P | WITH_PROXY)
-#define COLL_API_BITS  (EVENT_COLL_API | COLL_BITS)
-#define P2P_API_BITS   (EVENT_P2P_API | P2P_BITS)
-#define GROUP_API_BITS (GROUP_BITS | EVENT_GROUP_API | EVENT_COLL_API | EVENT_P2P_API | EVENT_KERNEL_LAUNCH)
+#include "profiler_call.h"
+#include "release.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const struct profiler_v5 *plugin;
-static void *library;
-static unsigned int users;
-static bool failed; /* a failed load is not tried again */
-static int mask;    /* one for the process; the plugin may change it at any time */
+static struct plugin plugin;
+static enum { NOT_TRIED, LOADED, FAILED } status; /* a failed load is not tried again */
+static int users;                                 /* below 0 where NCCL counts wrong */
+static int mask; /* one for the process, and never reset; the plugin may change it at any time */
 
-/* As in NCCL, the handles of the API events are not cleared: a start that does not write leaves the previous one. */
-static _Thread_local struct {
-	int mask;
-	bool in_group;
-	void *group_handle, *coll_handle, *p2p_handle;
-} api;
-
-static void profiler_use(void)
+static void use(void)
 {
 	pthread_mutex_lock(&lock);
-	if (!plugin && !failed)
-		plugin = plugin_open(&library);
-	failed = !plugin;
-	users++;
+	if (status == NOT_TRIED)
+		status = plugin_open(&plugin) ? LOADED : FAILED;
+	if (status == LOADED)
+		users++;
 	pthread_mutex_unlock(&lock);
+}
+
+/* Every communicator that goes gives back one use, whether it had one or not. */
+static void give_back(void)
+{
+	pthread_mutex_lock(&lock);
+	if (--users == 0) {
+		plugin_close(&plugin);
+		status = NOT_TRIED;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static ncclResult_t init(struct ncclComm *comm)
+{
+	const struct profiler_table *table = plugin.table;
+	const char *name = comm->name[0] ? comm->name : NULL;
+	int version = plugin.adapter->version, nodes = comm->hosts.count;
+
+	if (version <= 3)
+		return table->init.v1(&comm->profiler, &mask);
+	if (version == 4)
+		return table->init.v4(&comm->profiler, &mask, name, comm->hash, nodes, comm->nranks, comm->rank,
+				      log_for_plugin);
+	return table->init.v5(&comm->profiler, comm->hash, &mask, name, nodes, comm->nranks, comm->rank,
+			      log_for_plugin);
+}
+
+static void init_failed(ncclResult_t result)
+{
+	switch (release()->init_error) {
+	case INIT_ERROR_FORGETS:
+		log_warn("Profiler init failed with error (%d). Continue without profiler.", (int)result);
+		plugin.table = NULL;
+		break;
+	case INIT_ERROR_DROPS:
+		give_back();
+		/* fall through */
+	case INIT_ERROR_IGNORED:
+		log_info("Profiler init failed with error '%d'. Continue without profiler.", (int)result);
+	}
 }
 
 void profiler_attach(struct ncclComm *comm)
 {
-	profiler_use();
+	use();
 	/* Not under the lock: init may run for several communicators at once. */
-	if (!plugin)
+	if (!plugin.table)
 		return;
-	ncclResult_t result = plugin->init(&comm->profiler, comm->hash, &mask, comm->name[0] ? comm->name : NULL,
-					   comm->hosts.count, comm->nranks, comm->rank, log_for_plugin);
-	if (result != ncclSuccess)
-		log_info("PROFILER/Plugin: init returned %d, the plugin stays loaded", (int)result);
+	int lost = plugin.adapter->version == release()->profiler_abi ? 0 : plugin.adapter->lost_mask;
+	ncclResult_t result = init(comm);
+	if (result == ncclSuccess)
+		mask &= ~lost;
+	else
+		init_failed(result);
+	if (release()->says_mask && mask)
+		log_info("Profiler event mask: 0x%x (%d)", (unsigned int)mask, mask);
 }
 
 void profiler_detach(struct ncclComm *comm)
 {
-	if (plugin && comm->profiler)
-		plugin->finalize(comm->profiler);
-	pthread_mutex_lock(&lock);
-	if (--users == 0 && plugin) {
-		plugin = NULL;
-		mask = 0;
-		dlclose(library);
-	}
-	pthread_mutex_unlock(&lock);
+	if (plugin.table && (comm->profiler || release()->finalizes_null))
+		plugin.table->finalize(comm->profiler);
+	give_back();
 }
 
-static void start(void *context, void **handle, struct event_v5 *event)
+bool profiler_is_loaded(void)
 {
-	plugin->start_event(context, handle, event);
+	return plugin.table;
 }
 
-static void stop(void *handle)
+int profiler_mask(void)
 {
-	if (plugin && handle)
-		plugin->stop_event(handle);
+	return __atomic_load_n(&mask, __ATOMIC_RELAXED);
 }
 
-void profiler_group_api_start(struct ncclComm *comm, int depth)
+void profiler_start(const struct ncclComm *comm, void **handle, struct event *event)
 {
-	struct event_v5 event = { .type = EVENT_GROUP_API, .group_api.depth = depth };
-
-	if (api.in_group)
-		return;
-	api.in_group = true;
-	api.mask = __atomic_load_n(&mask, __ATOMIC_RELAXED);
-	if (!plugin || !(api.mask & GROUP_API_BITS))
-		return;
-	start(comm->profiler, &api.group_handle, &event);
-	if (api.group_handle)
-		plugin->record_state(api.group_handle, STATE_GROUP_START_API_STOP, NULL);
+	event->comm_name = comm->name[0] ? comm->name : NULL;
+	event->comm_hash = comm->hash;
+	if (plugin.table)
+		adapter_start(plugin.adapter, plugin.table, comm->profiler, handle, event);
 }
 
-void profiler_group_end_start(void)
+void profiler_stop_any(void *handle)
 {
-	if (plugin && api.in_group && api.group_handle)
-		plugin->record_state(api.group_handle, STATE_GROUP_END_API_START, NULL);
+	if (plugin.table)
+		plugin.table->stop_event(handle);
 }
 
-void profiler_group_api_stop(void)
+void profiler_stop(void *handle)
 {
-	if (api.in_group)
-		stop(api.group_handle);
-	api.group_handle = NULL;
-	api.in_group = false;
+	if (handle)
+		profiler_stop_any(handle);
 }
 
-static void coll_api_start(const struct task *task)
+void profiler_record(void *handle, enum profiler_state state, const struct profiler_state_args *args)
 {
-	struct event_v5 event = {
-		.type = EVENT_COLL_API,
-		.parent = task->group_api_handle,
-		.coll_api = { function_name(task->function), task->count, number_name(task->type), task->root_or_peer,
-			      task->stream, false },
-	};
-
-	start(task->comm->profiler, &api.coll_handle, &event);
-}
-
-static void p2p_api_start(const struct task *task)
-{
-	struct event_v5 event = {
-		.type = EVENT_P2P_API,
-		.parent = task->group_api_handle,
-		.p2p_api = { function_name(task->function), task->count, number_name(task->type), task->stream, false },
-	};
-
-	start(task->comm->profiler, &api.p2p_handle, &event);
-}
-
-void profiler_api_start(struct task *task)
-{
-	bool p2p = task_is_p2p(task);
-
-	task->event_mask = api.mask;
-	task->group_api_handle = api.group_handle;
-	if (plugin && p2p && api.mask & P2P_API_BITS)
-		p2p_api_start(task);
-	if (plugin && !p2p && api.mask & COLL_API_BITS)
-		coll_api_start(task);
-	task->api_handle = p2p ? api.p2p_handle : api.coll_handle;
-}
-
-void profiler_api_stop(const struct task *task)
-{
-	if (task->event_mask & (task_is_p2p(task) ? P2P_API_BITS : COLL_API_BITS))
-		stop(task->api_handle);
-}
-
-static const struct task *first_task(const struct plan *plan)
-{
-	return plan->collectives ? plan->collectives : plan->p2p;
-}
-
-void profiler_launch_start(struct plan *plan)
-{
-	const struct task *first = first_task(plan);
-	struct event_v5 event = {
-		.type = EVENT_KERNEL_LAUNCH,
-		.parent = first->group_api_handle,
-		.kernel_launch.stream = plan_launch_stream(plan),
-	};
-
-	if (plugin && first->event_mask & EVENT_KERNEL_LAUNCH)
-		start(plan->comm->profiler, &plan->launch_handle, &event);
-}
-
-void profiler_launch_stop(struct plan *plan)
-{
-	stop(plan->launch_handle);
-}
-
-static void group_start(struct plan *plan)
-{
-	struct event_v5 event = { .type = EVENT_GROUP };
-
-	if (plugin && first_task(plan)->event_mask & GROUP_BITS)
-		start(plan->comm->profiler, &plan->group_handle, &event);
-}
-
-/* AllGather and Broadcast move bytes, and say so. */
-static void coll_start(const struct plan *plan, struct task *task)
-{
-	struct ncclComm *comm = task->comm;
-	uint64_t sequence = comm->sequences[task->function]++;
-	size_t size = number_size(task->type);
-	bool bytes = task->function == FUNCTION_ALLGATHER || task->function == FUNCTION_BROADCAST;
-	struct event_v5 event = {
-		.type = EVENT_COLL,
-		.parent = task->api_handle,
-		.rank = comm->rank,
-		.coll.v4 = {
-			.sequence = sequence,
-			.function = function_name(task->function),
-			.send = task->send,
-			.recv = task->recv,
-			.count = bytes ? task->count * size : task->count,
-			.root = task->root_or_peer,
-			.type = number_name(bytes ? ncclInt8 : task->type),
-			.channels = task->channels,
-			.warps = WARPS,
-			.algorithm = "RING",
-			.protocol = task->count * size >= SIMPLE_FROM_BYTES ? "SIMPLE" : "LL",
-		},
-		.coll.group = plan->group_handle,
-	};
-
-	if (plugin && task->event_mask & COLL_BITS)
-		start(comm->profiler, &task->handle, &event);
-}
-
-static void p2p_start(const struct plan *plan, struct task *task)
-{
-	struct event_v5 event = {
-		.type = EVENT_P2P,
-		.parent = task->api_handle,
-		.rank = task->comm->rank,
-		.p2p.v4 = {
-			.function = function_name(task->function),
-			.buffer = task->function == FUNCTION_SEND ? (void *)task->send : task->recv,
-			.type = number_name(task->type),
-			.count = task->count,
-			.peer = task->root_or_peer,
-			.channels = task->channels,
-		},
-		.p2p.group = plan->group_handle,
-	};
-
-	if (plugin && task->event_mask & P2P_BITS)
-		start(task->comm->profiler, &task->handle, &event);
-}
-
-static void stop_tasks(const struct task *task)
-{
-	for (; task; task = task->next)
-		stop(task->handle);
-}
-
-void profiler_plan_events(struct plan *plan, void (*launched)(struct plan *plan))
-{
-	group_start(plan);
-	for (struct task *task = plan->collectives; task; task = task->next)
-		coll_start(plan, task);
-	for (struct task *task = plan->p2p; task; task = task->next)
-		p2p_start(plan, task);
-	launched(plan);
-	stop_tasks(plan->collectives);
-	stop_tasks(plan->p2p);
-	stop(plan->group_handle);
-}
-
-bool profiler_wants_channels(const struct task *task)
-{
-	return plugin && task->event_mask & EVENT_KERNEL_CH;
-}
-
-static void task_channels_start(struct task *task, uint64_t start_ns)
-{
-	if (!profiler_wants_channels(task))
-		return;
-	task->channel_handles = calloc(task->channels, sizeof(*task->channel_handles));
-	for (uint8_t channel = 0; task->channel_handles && channel < task->channels; channel++) {
-		struct event_v5 event = {
-			.type = EVENT_KERNEL_CH,
-			.parent = task->handle,
-			.kernel_ch = { channel, start_ns },
-		};
-		start(task->comm->profiler, &task->channel_handles[channel], &event);
-	}
-}
-
-static void task_channels_stop(struct task *task, uint64_t stop_ns)
-{
-	union profiler_state_args args = { .timer = stop_ns };
-
-	for (uint8_t channel = 0; task->channel_handles && channel < task->channels; channel++) {
-		if (!task->channel_handles[channel])
-			continue;
-		plugin->record_state(task->channel_handles[channel], STATE_KERNEL_CH_STOP, &args);
-		stop(task->channel_handles[channel]);
-	}
-}
-
-void profiler_channels_start(struct plan *plan, uint64_t start_ns)
-{
-	for (struct task *task = plan->collectives; task; task = task->next)
-		task_channels_start(task, start_ns);
-	for (struct task *task = plan->p2p; task; task = task->next)
-		task_channels_start(task, start_ns);
-}
-
-void profiler_channels_stop(struct plan *plan, uint64_t stop_ns)
-{
-	for (struct task *task = plan->collectives; task; task = task->next)
-		task_channels_stop(task, stop_ns);
-	for (struct task *task = plan->p2p; task; task = task->next)
-		task_channels_stop(task, stop_ns);
+	if (handle && plugin.table)
+		adapter_record(plugin.adapter, plugin.table, handle, state, args);
 }

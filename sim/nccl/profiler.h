@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When the profiler plugin is called, and with what: NCCL 2.28.9's order and threads. Every function does nothing when
- * no plugin is loaded or its mask does not ask for the event.
+ * When the profiler plugin is called, and with what: the order and threads of the release (release.h). Every function
+ * does nothing when no plugin is loaded or its mask does not ask for the event.
  */
 #ifndef SIM_NCCL_PROFILER_H
 #define SIM_NCCL_PROFILER_H
@@ -10,14 +10,14 @@
 
 /* Loads the plugin for the first communicator of the process and calls its init. */
 void profiler_attach(struct ncclComm *comm);
-/* Calls finalize; the last communicator closes the library. Only after profiler_attach. */
+/* Calls finalize and gives one use of the library back, as NCCL does even when profiler_attach was never reached. */
 void profiler_detach(struct ncclComm *comm);
 
 /* On the calling thread, in this order. */
-void profiler_group_api_start(struct ncclComm *comm, int depth); /* only the group's first call starts the event */
-void profiler_api_start(struct task *task);
+void profiler_api_start(struct task *task, int group_depth); /* GroupApi once in a group; CollApi or P2pApi */
 void profiler_api_stop(const struct task *task);
 void profiler_group_end_start(void);
+/* Around the launch: KernelLaunch, and CeColl with its children for what runs on the copy engine. */
 void profiler_launch_start(struct plan *plan);
 void profiler_launch_stop(struct plan *plan);
 /* Group, Coll and P2p: start all, call launched, stop all. */

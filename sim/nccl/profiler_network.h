@@ -6,9 +6,6 @@
 #include "profiler_abi.h"
 #include "transfer.h"
 
-enum { STATE_SEND_GPU_WAIT = 8, STATE_SEND_WAIT, STATE_RECV_WAIT, STATE_RECV_FLUSH_WAIT, STATE_RECV_GPU_WAIT,
-       STATE_IN_PROGRESS = 19, STATE_SEND_PEER_WAIT };
-
 /* On the launching thread, behind the start of the task's event: what the transfer's events need of it. */
 void profiler_transfer_take(struct transfer *transfer, const struct task *task);
 

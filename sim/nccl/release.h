@@ -6,9 +6,7 @@
 #ifndef SIM_NCCL_RELEASE_H
 #define SIM_NCCL_RELEASE_H
 
-#include <stdbool.h>
-
-#include <nccl.h>
+#include "profiler_abi.h"
 
 /* How the value of NCCL_PROFILER_PLUGIN becomes a file (plugin.c). */
 enum release_loader {
@@ -40,6 +38,14 @@ enum release_calls {
 	CALLS_2_28, /* AlltoAll, Gather, Scatter, CommRevoke */
 };
 
+/* The bits any of which start an event: asking for a child also brings its parents. 0: there is no such event. */
+struct release_masks {
+	int group_api, coll_api, p2p_api, kernel_launch;
+	int group, coll, p2p;
+	int proxy_op, proxy_step, kernel_ch;
+	int ce_coll, ce_sync, ce_batch, kernel_phase;
+};
+
 struct release {
 	const char *name;
 	int code;         /* as ncclGetVersion gives it */
@@ -47,14 +53,20 @@ struct release {
 	int profiler_abi; /* the newest that it looks for; 0: it has no profiler plugins */
 	enum release_loader loader;
 	enum release_init_error init_error;
-	bool none_disables;  /* NCCL_PROFILER_PLUGIN=none is not a name */
-	bool net_fallback;   /* the NET plugin's library is searched when no profiler's opens */
-	bool mask_per_plan;  /* the mask is read when a plan's events start, not at the call */
-	bool skips_orphans;  /* nothing is started below an event without a handle */
-	bool counts_unheard; /* seqNumber advances also for collectives that nobody listens to */
-	bool broadcast_task; /* Broadcast has CollApi only, unless NCCL_ALLGATHERV_ENABLE=0 */
+	const struct release_masks *masks; /* all 0 without profiler plugins */
+	bool none_disables;                /* NCCL_PROFILER_PLUGIN=none is not a name */
+	bool net_fallback;                 /* the NET plugin's library is searched when no profiler's opens */
+	bool mask_at_plan;                 /* the mask is read when the events of a plan start, not at the call */
+	bool skips_orphans;      /* no Coll and P2p below a Group without a handle, no ProxyStep below such a ProxyOp */
+	bool stops_null;         /* stops Coll and P2p that have no handle, too */
+	bool finalizes_null;     /* calls finalize for a context that init left NULL, too */
+	bool counts_unheard;     /* seqNumber advances also for collectives that nobody listens to */
+	bool counts_proxy_steps; /* ProxyOp has states 0 to 7 with the steps so far; else InProgress, once */
+	bool channel_times;      /* KernelCh has the GPU's times */
 	bool channel_thread; /* KernelCh events have a thread of their own; else the progress thread delivers them */
-	bool clears_handles; /* of Coll, P2p and Group when they stop */
+	bool broadcast_task; /* Broadcast has CollApi only, unless NCCL_ALLGATHERV_ENABLE=0 */
+	bool clears_handles; /* a start of Group, Coll or P2p that writes none leaves NULL, not that of the last replay
+			      */
 	bool says_mask;      /* logs the mask after init */
 	bool shares_devices; /* NCCL_MULTI_RANK_GPU_ENABLE=1 allows several ranks on a device */
 	enum release_events symmetric, copy_engine;

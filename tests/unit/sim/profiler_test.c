@@ -7,38 +7,9 @@
 #include <criterion/criterion.h>
 
 #include "ranks.h"
-#include "recording_plugin.h"
+#include "recording.h"
 
 #define COUNT 1000
-
-static void *recording;
-
-static const char *recorded(void)
-{
-	return ((recording_text_function *)dlsym(recording, "recording_text"))();
-}
-
-static void clear(void)
-{
-	((recording_clear_function *)dlsym(recording, "recording_clear"))();
-}
-
-/* The plugin that NCCL has loaded: opening it again gives the same instance. */
-static void attach_recording(void)
-{
-	recording = dlopen(getenv("NCCL_PROFILER_PLUGIN"), RTLD_NOW | RTLD_NOLOAD);
-	CHECK(recording);
-}
-
-static void expect(const char *what, const char *expected)
-{
-	if (strcmp(recorded(), expected) == 0) {
-		clear();
-		return;
-	}
-	fprintf(stderr, "%s: expected\n%s\nbut NCCL called\n%s\n", what, expected, recorded());
-	_Exit(1);
-}
 
 enum call { ALL_REDUCE, REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST };
 
@@ -93,23 +64,23 @@ static void each_call_main(struct rank *rank)
 {
 	void *buffer = device_alloc(2 * COUNT * sizeof(double));
 
-	attach_recording();
+	recording_attach();
 	if (rank->rank == 0)
-		expect("init", "init - 1 nodes 1 rank 0 of 2\n");
+		recording_expect("init", "init - 1 nodes 1 rank 0 of 2\n");
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
 		NCCL(make_call(rank, calls[i].call, buffer, COUNT));
 		if (rank->rank == 0)
-			expect(calls[i].name, calls[i].expected);
+			recording_expect(calls[i].name, calls[i].expected);
 	}
 	NCCL(make_call(rank, ALL_REDUCE, buffer, 0));
 	if (rank->rank == 0)
-		expect("a call without elements", "");
+		recording_expect("a call without elements", "");
 	CU(cuStreamSynchronize(rank->stream));
 }
 
 Test(profiler, each_collective_is_announced_in_the_order_of_nccl)
 {
-	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN, 1);
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
 	ranks_run(2, each_call_main);
 }
 
@@ -119,36 +90,37 @@ static void group_main(struct rank *rank)
 	CUstream second;
 
 	CU(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
-	attach_recording();
-	clear();
+	recording_attach();
+	recording_drop();
 	NCCL(ncclGroupStart());
 	NCCL(ncclAllReduce(buffer, buffer, 10, ncclFloat32, ncclSum, rank->comm, rank->stream));
 	NCCL(ncclAllGather(buffer, buffer, COUNT, ncclFloat32, rank->comm, second));
 	NCCL(ncclGroupEnd());
 	/* The larger one comes first in the plan, whatever the order of the calls. */
 	if (rank->rank == 0)
-		expect("group", "GroupApi start in - depth 2\n"
-				"GroupApi state 23\n"
-				"CollApi start in GroupApi AllReduce 10 ncclFloat32 root 0\n"
-				"CollApi stop\n"
-				"CollApi start in GroupApi AllGather 1000 ncclFloat32 root 0\n"
-				"CollApi stop\n"
-				"GroupApi state 24\n"
-				"KernelLaunch start in GroupApi\n"
-				"KernelLaunch stop\n"
-				"Group start in -\n"
-				"Coll start in CollApi AllGather #0 4000 ncclInt8 root 0 rank 0 group Group\n"
-				"Coll start in CollApi AllReduce #0 10 ncclFloat32 root 0 rank 0 group Group\n"
-				"Coll stop\n"
-				"Coll stop\n"
-				"Group stop\n"
-				"GroupApi stop\n");
+		recording_expect("group",
+				 "GroupApi start in - depth 2\n"
+				 "GroupApi state 23\n"
+				 "CollApi start in GroupApi AllReduce 10 ncclFloat32 root 0\n"
+				 "CollApi stop\n"
+				 "CollApi start in GroupApi AllGather 1000 ncclFloat32 root 0\n"
+				 "CollApi stop\n"
+				 "GroupApi state 24\n"
+				 "KernelLaunch start in GroupApi\n"
+				 "KernelLaunch stop\n"
+				 "Group start in -\n"
+				 "Coll start in CollApi AllGather #0 4000 ncclInt8 root 0 rank 0 group Group\n"
+				 "Coll start in CollApi AllReduce #0 10 ncclFloat32 root 0 rank 0 group Group\n"
+				 "Coll stop\n"
+				 "Coll stop\n"
+				 "Group stop\n"
+				 "GroupApi stop\n");
 	CU(cuStreamSynchronize(rank->stream));
 }
 
 Test(profiler, a_group_is_one_launch_with_all_its_collectives)
 {
-	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN, 1);
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
 	ranks_run(2, group_main);
 }
 
@@ -157,35 +129,35 @@ static void p2p_main(struct rank *rank)
 	float *buffer = device_alloc(2 * COUNT * sizeof(float));
 	int peer = 1 - rank->rank;
 
-	attach_recording();
-	clear();
+	recording_attach();
+	recording_drop();
 	NCCL(ncclGroupStart());
 	NCCL(ncclSend(buffer, COUNT, ncclFloat32, peer, rank->comm, rank->stream));
 	NCCL(ncclRecv(buffer + COUNT, COUNT, ncclFloat32, peer, rank->comm, rank->stream));
 	NCCL(ncclGroupEnd());
 	if (rank->rank == 0)
-		expect("p2p", "GroupApi start in - depth 2\n"
-			      "GroupApi state 23\n"
-			      "P2pApi start in GroupApi Send 1000 ncclFloat32\n"
-			      "P2pApi stop\n"
-			      "P2pApi start in GroupApi Recv 1000 ncclFloat32\n"
-			      "P2pApi stop\n"
-			      "GroupApi state 24\n"
-			      "KernelLaunch start in GroupApi\n"
-			      "KernelLaunch stop\n"
-			      "Group start in -\n"
-			      "P2p start in P2pApi Send 1000 ncclFloat32 peer 1 rank 0 group Group\n"
-			      "P2p start in P2pApi Recv 1000 ncclFloat32 peer 1 rank 0 group Group\n"
-			      "P2p stop\n"
-			      "P2p stop\n"
-			      "Group stop\n"
-			      "GroupApi stop\n");
+		recording_expect("p2p", "GroupApi start in - depth 2\n"
+					"GroupApi state 23\n"
+					"P2pApi start in GroupApi Send 1000 ncclFloat32\n"
+					"P2pApi stop\n"
+					"P2pApi start in GroupApi Recv 1000 ncclFloat32\n"
+					"P2pApi stop\n"
+					"GroupApi state 24\n"
+					"KernelLaunch start in GroupApi\n"
+					"KernelLaunch stop\n"
+					"Group start in -\n"
+					"P2p start in P2pApi Send 1000 ncclFloat32 peer 1 rank 0 group Group\n"
+					"P2p start in P2pApi Recv 1000 ncclFloat32 peer 1 rank 0 group Group\n"
+					"P2p stop\n"
+					"P2p stop\n"
+					"Group stop\n"
+					"GroupApi stop\n");
 	CU(cuStreamSynchronize(rank->stream));
 }
 
 Test(profiler, the_peer_of_a_p2p_call_is_known_at_the_launch_only)
 {
-	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN, 1);
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
 	ranks_run(2, p2p_main);
 }
 
@@ -193,9 +165,9 @@ static bool wait_for_text(const char *wanted)
 {
 	uint64_t until = now_ns() + 20000000000u;
 
-	while (!strstr(recorded(), wanted) && now_ns() < until)
+	while (!strstr(recording_read(), wanted) && now_ns() < until)
 		usleep(1000);
-	return strstr(recorded(), wanted);
+	return strstr(recording_read(), wanted);
 }
 
 /* Only KernelCh is asked for: its ancestors come, the launch does not. */
@@ -203,40 +175,23 @@ static void channels_main(struct rank *rank)
 {
 	void *buffer = device_alloc(COUNT * sizeof(float));
 
-	attach_recording();
-	clear();
+	recording_attach();
+	recording_drop();
 	NCCL(make_call(rank, ALL_REDUCE, buffer, COUNT));
 	CU(cuStreamSynchronize(rank->stream));
 	CHECK(wait_for_text("(other thread) KernelCh start in Coll channel 0 timed\n"));
 	CHECK(wait_for_text("(other thread) KernelCh state 22 timed\n(other thread) KernelCh stop\n"));
-	CHECK(strstr(recorded(), "GroupApi start"));
-	CHECK(strstr(recorded(), "CollApi start"));
-	CHECK(strstr(recorded(), "Group start"));
-	CHECK(!strstr(recorded(), "KernelLaunch"));
+	CHECK(strstr(recording_read(), "GroupApi start"));
+	CHECK(strstr(recording_read(), "CollApi start"));
+	CHECK(strstr(recording_read(), "Group start"));
+	CHECK(!strstr(recording_read(), "KernelLaunch"));
 }
 
 Test(profiler, asking_for_a_child_brings_its_ancestors)
 {
-	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN, 1);
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
 	setenv("RECORDING_MASK", "0x40", 1);
 	ranks_run(2, channels_main);
-}
-
-static void v4_main(struct rank *rank)
-{
-	void *buffer = device_alloc(COUNT * sizeof(float));
-
-	attach_recording();
-	NCCL(make_call(rank, ALL_REDUCE, buffer, COUNT));
-	if (rank->rank == 0)
-		expect("version 4", "init named rank 0 of 2\nstart 1 in -\nstart 2 in something\nstop 1\nstop 1\n");
-	CU(cuStreamSynchronize(rank->stream));
-}
-
-Test(profiler, a_plugin_of_version_4_gets_group_and_coll_only)
-{
-	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V4, 1);
-	ranks_run(2, v4_main);
 }
 
 static void split_main(struct rank *rank)
@@ -245,27 +200,27 @@ static void split_main(struct rank *rank)
 	ncclComm_t child;
 
 	config.commName = "tensor";
-	attach_recording();
-	clear();
+	recording_attach();
+	recording_drop();
 	NCCL(ncclCommSplit(rank->comm, rank->rank % 2, 0, &child, &config));
 	if (rank->rank == 2)
-		expect("split", "init tensor 1 nodes 1 rank 1 of 2\n");
+		recording_expect("split", "init tensor 1 nodes 1 rank 1 of 2\n");
 	NCCL(ncclCommDestroy(child));
 	if (rank->rank == 2)
-		expect("destroy", "finalize\n");
+		recording_expect("destroy", "finalize\n");
 	NCCL(ncclCommSplit(rank->comm, NCCL_SPLIT_NOCOLOR, 0, &child, NULL));
 	CHECK(!child);
 }
 
 Test(profiler, split_children_have_a_name_and_a_life_of_their_own)
 {
-	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN, 1);
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
 	ranks_run(4, split_main);
 }
 
 static bool is_loaded(void)
 {
-	void *library = dlopen(RECORDING_PLUGIN, RTLD_NOW | RTLD_NOLOAD);
+	void *library = dlopen(RECORDING_PLUGIN_V5, RTLD_NOW | RTLD_NOLOAD);
 
 	return library && dlclose(library) == 0;
 }
@@ -279,13 +234,13 @@ static void reload_main(struct rank *rank)
 	CHECK(!is_loaded());
 	NCCL(ncclGetUniqueId(&id));
 	NCCL(ncclCommInitRank(&rank->comm, 1, id, 0));
-	attach_recording();
-	expect("the second load", "init - 1 nodes 1 rank 0 of 1\n");
+	recording_attach();
+	recording_expect("the second load", "init - 1 nodes 1 rank 0 of 1\n");
 }
 
 Test(profiler, the_plugin_is_closed_with_the_last_communicator_and_loaded_again_with_the_next)
 {
-	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN, 1);
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
 	ranks_run(1, reload_main);
 }
 

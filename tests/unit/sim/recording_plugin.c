@@ -8,20 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "profiler_abi.h"
+#include "adapter.h"
 
 #define EXPORT       __attribute__((visibility("default")))
 #define DEFAULT_MASK "0xE06"
-
-struct handle {
-	const char *name;
-	struct event_v5 event;
-};
+#define HANDLES      4096
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char text[1 << 16];
-static struct handle handles[4096];
-static unsigned int handle_count;
+static const char *handles[HANDLES];
+static unsigned int handle_count, inits;
 static int main_thread;
 
 EXPORT recording_text_function recording_text;
@@ -37,6 +33,16 @@ void recording_clear(void)
 	pthread_mutex_lock(&lock);
 	text[0] = '\0';
 	pthread_mutex_unlock(&lock);
+}
+
+const char *recording_text_of(const char *string)
+{
+	uintptr_t poison;
+
+	memset(&poison, ADAPTER_POISON, sizeof(poison));
+	if ((uintptr_t)string == poison)
+		return "*";
+	return string ? string : "-";
 }
 
 static void write_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -55,10 +61,10 @@ static void write_line(const char *format, ...)
 
 static const char *event_name(uint64_t type)
 {
-	static const char *const names[] = {
-		"Group",    "Coll",      "P2p",      "ProxyOp", "ProxyStep", "ProxyCtrl",
-		"KernelCh", "NetPlugin", "GroupApi", "CollApi", "P2pApi",    "KernelLaunch"
-	};
+	static const char *const names[] = { "Group",     "Coll",      "P2p",      "ProxyOp",
+					     "ProxyStep", "ProxyCtrl", "KernelCh", "NetPlugin",
+					     "GroupApi",  "CollApi",   "P2pApi",   "KernelLaunch",
+					     "CeColl",    "CeSync",    "CeBatch",  "KernelPhase" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (type == 1u << i)
@@ -67,77 +73,72 @@ static const char *event_name(uint64_t type)
 	return "?";
 }
 
-static const char *name_of(const void *pointer)
+static const char *name_of(void *handle)
 {
-	const struct handle *handle = pointer;
-
-	return handle ? handle->name : "-";
+	return handle ? *(const char **)handle : "-";
 }
 
-static void write_details(const struct event_v5 *event)
+static unsigned long number(const char *name)
 {
-	switch (event->type) {
-	case EVENT_GROUP_API:
-		write_line(" depth %d\n", event->group_api.depth);
-		break;
-	case EVENT_COLL_API:
-		write_line(" %s %zu %s root %d\n", event->coll_api.function, event->coll_api.count,
-			   event->coll_api.type, event->coll_api.root);
-		break;
-	case EVENT_P2P_API:
-		write_line(" %s %zu %s\n", event->p2p_api.function, event->p2p_api.count, event->p2p_api.type);
-		break;
-	case EVENT_COLL:
-		write_line(" %s #%llu %zu %s root %d rank %d group %s\n", event->coll.v4.function,
-			   (unsigned long long)event->coll.v4.sequence, event->coll.v4.count, event->coll.v4.type,
-			   event->coll.v4.root, event->rank, name_of(event->coll.group));
-		break;
-	case EVENT_P2P:
-		write_line(" %s %zu %s peer %d rank %d group %s\n", event->p2p.v4.function, event->p2p.v4.count,
-			   event->p2p.v4.type, event->p2p.v4.peer, event->rank, name_of(event->p2p.group));
-		break;
-	case EVENT_KERNEL_CH:
-		write_line(" channel %d %s\n", event->kernel_ch.channel, event->kernel_ch.timer ? "timed" : "untimed");
-		break;
-	default:
-		write_line("\n");
-	}
+	const char *value = getenv(name);
+
+	return value ? strtoul(value, NULL, 0) : 0;
 }
 
-/* Continues a line: only the first part of a line names the thread. */
-static void record_start(const struct event_v5 *event, struct handle *handle)
-{
-	*handle = (struct handle){ event_name(event->type), *event };
-	write_line("%s start in %s", handle->name, name_of(event->parent));
-	int thread = main_thread;
-	main_thread = gettid();
-	write_details(event);
-	main_thread = thread;
-}
-
-static ncclResult_t init(void **context, uint64_t comm_id, int *mask, const char *comm_name, int nodes, int nranks,
-			 int rank, profiler_log *log)
+static ncclResult_t finish_init(void **context, int *mask)
 {
 	const char *wanted = getenv("RECORDING_MASK");
 
-	pthread_mutex_lock(&lock);
-	main_thread = getpid();
-	write_line("init %s %llx nodes %d rank %d of %d\n", comm_name ? comm_name : "-",
-		   (unsigned long long)(comm_id ? 1 : 0), nodes, rank, nranks);
-	pthread_mutex_unlock(&lock);
-	*context = &lock;
+	if (!getenv("RECORDING_NO_CONTEXT"))
+		*context = &lock;
 	*mask = (int)strtol(wanted ? wanted : DEFAULT_MASK, NULL, 0);
-	log(3, 0x4000, __FILE__, __LINE__, "recording plugin: mask %d", *mask);
-	return ncclSuccess;
+	return ++inits == number("RECORDING_FAIL") ? ncclSystemError : ncclSuccess;
 }
 
-static ncclResult_t start_event(void *context, void **handle, struct event_v5 *event)
+#if RECORDING_ABI <= 3
+#define INIT_MEMBER v1
+static ncclResult_t init(void **context, int *mask)
 {
-	(void)context;
 	pthread_mutex_lock(&lock);
-	struct handle *made = &handles[handle_count++ % (sizeof(handles) / sizeof(*handles))];
-	record_start(event, made);
-	*handle = made;
+	main_thread = getpid();
+	write_line("init\n");
+	pthread_mutex_unlock(&lock);
+	return finish_init(context, mask);
+}
+#elif RECORDING_ABI == 4
+#define INIT_MEMBER v4
+static ncclResult_t init(void **context, int *mask, const char *comm_name, uint64_t comm_hash, int nodes, int nranks,
+			 int rank, profiler_log *log)
+#else
+#define INIT_MEMBER v5
+static ncclResult_t init(void **context, uint64_t comm_hash, int *mask, const char *comm_name, int nodes, int nranks,
+			 int rank, profiler_log *log)
+#endif
+#if RECORDING_ABI >= 4
+{
+	pthread_mutex_lock(&lock);
+	main_thread = getpid();
+	write_line("init %s %d nodes %d rank %d of %d\n", recording_text_of(comm_name), comm_hash != 0, nodes, rank,
+		   nranks);
+	pthread_mutex_unlock(&lock);
+	log(3, 0x4000, __FILE__, __LINE__, "recording plugin: init");
+	return finish_init(context, mask);
+}
+#endif
+
+static ncclResult_t start_event(void *context, void **handle, void *event)
+{
+	struct recorded_event decoded = { 0 };
+
+	(void)context;
+	recording_decode(event, &decoded);
+	pthread_mutex_lock(&lock);
+	const char **made = &handles[handle_count++ % HANDLES];
+	*made = event_name(decoded.type);
+	write_line("%s start in %s%s%s%s\n", *made, name_of(decoded.parent), decoded.details,
+		   decoded.group ? " group " : "", decoded.group ? name_of(decoded.group) : "");
+	if (!(decoded.type & number("RECORDING_SILENT")))
+		*handle = decoded.type & number("RECORDING_NULL") ? NULL : made;
 	pthread_mutex_unlock(&lock);
 	return ncclSuccess;
 }
@@ -150,22 +151,37 @@ static ncclResult_t stop_event(void *handle)
 	return ncclSuccess;
 }
 
-static ncclResult_t record_state(void *handle, enum profiler_state state, union profiler_state_args *args)
+static const char *args_text(const struct profiler_state_args *args)
+{
+	uint64_t poison;
+
+	memset(&poison, ADAPTER_POISON, sizeof(poison));
+	if (!args)
+		return "";
+	if (args->timer == poison)
+		return " *";
+	return args->timer ? " timed" : " zero";
+}
+
+static ncclResult_t record_state(void *handle, enum profiler_state state, struct profiler_state_args *args)
 {
 	pthread_mutex_lock(&lock);
-	write_line("%s state %d%s\n", name_of(handle), (int)state, args && args->timer ? " timed" : "");
+	write_line("%s state %d%s\n", name_of(handle), (int)state, args_text(args));
 	pthread_mutex_unlock(&lock);
 	return ncclSuccess;
 }
 
 static ncclResult_t finalize(void *context)
 {
-	(void)context;
 	pthread_mutex_lock(&lock);
-	write_line("finalize\n");
+	write_line("finalize%s\n", context ? "" : " nothing");
 	pthread_mutex_unlock(&lock);
 	return ncclSuccess;
 }
 
-EXPORT extern struct profiler_v5 ncclProfiler_v5;
-struct profiler_v5 ncclProfiler_v5 = { "recording", init, start_event, stop_event, record_state, finalize };
+#define PASTE(a, b) a##b
+#define SYMBOL(abi) PASTE(ncclProfiler_v, abi)
+
+EXPORT extern struct profiler_table SYMBOL(RECORDING_ABI);
+struct profiler_table
+    SYMBOL(RECORDING_ABI) = { "recording", { .INIT_MEMBER = init }, start_event, stop_event, record_state, finalize };

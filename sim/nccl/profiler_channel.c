@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* KernelCh, and below it KernelPhase: what the progress thread says of a running kernel. */
+#include "profiler.h"
+
+#include <stdlib.h>
+
+#include "profiler_call.h"
+#include "release.h"
+
+bool profiler_wants_channels(const struct task *task)
+{
+	return profiler_is_loaded() && task->event_mask & release()->masks->kernel_ch;
+}
+
+static void task_start(struct task *task, uint64_t start_ns)
+{
+	if (!profiler_wants_channels(task))
+		return;
+	task->channel_handles = calloc(task->channels, sizeof(*task->channel_handles));
+	for (uint8_t channel = 0; task->channel_handles && channel < task->channels; channel++) {
+		struct event event = { .v7 = {
+					   .type = EVENT_KERNEL_CH,
+					   .parent = task->handle,
+					   .kernel_ch = { channel, start_ns },
+				       } };
+		profiler_start(task->comm, &task->channel_handles[channel], &event);
+	}
+}
+
+/* Three of a symmetric kernel's; the stand-in's one time span is divided among them. */
+static void phases(const struct task *task, uint8_t channel, uint64_t start_ns, uint64_t stop_ns)
+{
+	static const char *const names[] = { "initial_sync", "compute", "final_sync" };
+	uint64_t starts[] = { start_ns, start_ns, stop_ns }, stops[] = { start_ns, stop_ns, stop_ns };
+
+	for (uint8_t phase = 0; phase < sizeof(names) / sizeof(*names); phase++) {
+		struct event event = { .v7 = {
+					   .type = EVENT_KERNEL_PHASE,
+					   .parent = task->channel_handles[channel],
+					   .kernel_phase = { channel, phase, names[phase], starts[phase] },
+				       } };
+		struct profiler_state_args args = { .timer = stops[phase] };
+		void *handle = NULL;
+		profiler_start(task->comm, &handle, &event);
+		profiler_record(handle, STATE_KERNEL_PHASE_STOP, &args);
+		profiler_stop(handle);
+	}
+}
+
+static void task_stop(const struct task *task, uint64_t start_ns, uint64_t stop_ns)
+{
+	struct profiler_state_args args = { .timer = stop_ns };
+	bool has_phases = task->kind == TASK_SYMMETRIC && task->event_mask & release()->masks->kernel_phase;
+
+	for (uint8_t channel = 0; task->channel_handles && channel < task->channels; channel++) {
+		if (has_phases)
+			phases(task, channel, start_ns, stop_ns);
+		if (release()->channel_times)
+			profiler_record(task->channel_handles[channel], STATE_KERNEL_CH_STOP, &args);
+		profiler_stop(task->channel_handles[channel]);
+	}
+}
+
+void profiler_channels_start(struct plan *plan, uint64_t start_ns)
+{
+	for (struct task *task = plan->collectives; task; task = task->next)
+		task_start(task, start_ns);
+	for (struct task *task = plan->p2p; task; task = task->next)
+		task_start(task, start_ns);
+}
+
+void profiler_channels_stop(struct plan *plan, uint64_t stop_ns)
+{
+	uint64_t start_ns = atomic_load(&plan->start_ns);
+
+	for (struct task *task = plan->collectives; task; task = task->next)
+		task_stop(task, start_ns, stop_ns);
+	for (struct task *task = plan->p2p; task; task = task->next)
+		task_stop(task, start_ns, stop_ns);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* Versions 4 to 7. */
+#include "recording_plugin.h"
+
+#include <stdio.h>
+
+#include "adapter.h"
+
+#define DETAILS(...) snprintf(out->details, sizeof(out->details), __VA_ARGS__)
+
+static void decode_call(const struct event_v7 *event, struct recorded_event *out)
+{
+	switch (out->type) {
+	case EVENT_GROUP_API:
+		DETAILS(" depth %d", event->group_api.depth);
+		break;
+	case EVENT_COLL_API:
+		DETAILS(" %s %zu %s root %d", event->coll_api.function, event->coll_api.count, event->coll_api.type,
+			event->coll_api.root);
+		break;
+	case EVENT_P2P_API:
+		DETAILS(" %s %zu %s", event->p2p_api.function, event->p2p_api.count, event->p2p_api.type);
+		break;
+	}
+}
+
+static void decode_task(const struct event_v7 *event, struct recorded_event *out)
+{
+	switch (out->type) {
+	case EVENT_COLL:
+		DETAILS(" %s #%d %zu %s root %d rank %d%s", event->coll.function, (int)event->coll.sequence,
+			event->coll.count, event->coll.type, event->coll.root, event->rank,
+			RECORDING_ABI >= 7 && event->coll.symmetric ? " symmetric" : "");
+		out->group = RECORDING_ABI >= 5 ? event->coll.group : NULL;
+		break;
+	case EVENT_P2P:
+		DETAILS(" %s %zu %s peer %d rank %d%s", event->p2p.function, event->p2p.count, event->p2p.type,
+			event->p2p.peer, event->rank, event->p2p.channels == ADAPTER_POISON ? " channels *" : "");
+		out->group = RECORDING_ABI >= 5 ? event->p2p.group : NULL;
+		break;
+	}
+}
+
+static void decode_device(const struct event_v7 *event, struct recorded_event *out)
+{
+	switch (out->type) {
+	case EVENT_KERNEL_CH:
+		DETAILS(" channel %d %s", event->kernel_ch.channel, event->kernel_ch.timer ? "timed" : "untimed");
+		break;
+	case EVENT_CE_COLL:
+		DETAILS(" %s #%d %zu %s rank %d", event->ce_coll.function, (int)event->ce_coll.sequence,
+			event->ce_coll.count, event->ce_coll.type, event->rank);
+		break;
+	case EVENT_CE_SYNC:
+		DETAILS(" complete %d of %d", event->ce_sync.complete, event->ce_sync.nranks);
+		break;
+	case EVENT_CE_BATCH:
+		DETAILS(" %d of %zu bytes", event->ce_batch.operations, event->ce_batch.bytes);
+		break;
+	case EVENT_KERNEL_PHASE:
+		DETAILS(" channel %d %s", event->kernel_phase.channel, event->kernel_phase.name);
+		break;
+	}
+}
+
+void recording_decode(const void *given, struct recorded_event *out)
+{
+	const struct event_v7 *event = given;
+
+	out->type = RECORDING_ABI == 4 ? (uint8_t)event->type : event->type;
+	out->parent = event->parent;
+	decode_call(event, out);
+	decode_task(event, out);
+	decode_device(event, out);
+}

@@ -2,7 +2,6 @@
 /* Communicators: waiting, groups, split, point to point, and what is left when ranks die. */
 #include <dirent.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,25 +10,9 @@
 
 #include "ranks.h"
 
-#define RANKS      4
-#define DEADLINE_S 30
+#define RANKS 4
 
 TestSuite(communicators, .timeout = 90);
-
-/* What ranks tell each other and the test. */
-struct board {
-	atomic_int ready, go, done;
-};
-
-static void wait_until(atomic_int *value, int least)
-{
-	uint64_t until = now_ns() + DEADLINE_S * 1000000000ull;
-
-	while (atomic_load(value) < least) {
-		CHECK(now_ns() < until);
-		usleep(1000);
-	}
-}
 
 static ncclResult_t all_reduce_one(struct rank *rank, float *buffer)
 {
@@ -286,17 +269,16 @@ Test(communicators, misuse_gets_the_error_of_nccl_and_a_sentence)
 static void same_device_main(struct rank *rank)
 {
 	struct board *board = rank->shared;
-	ncclUniqueId *id = (ncclUniqueId *)(board + 1);
 	CUcontext context;
 	ncclComm_t comm;
 
 	if (rank->rank == 0)
-		NCCL(ncclGetUniqueId(id));
+		NCCL(ncclGetUniqueId(&board->id));
 	atomic_fetch_add(&board->ready, rank->rank == 0);
 	wait_until(&board->ready, 1);
 	CU(cuDevicePrimaryCtxRetain(&context, 0));
 	CU(cuCtxSetCurrent(context));
-	CHECK(ncclCommInitRank(&comm, rank->nranks, *id, rank->rank) == ncclInvalidUsage);
+	CHECK(ncclCommInitRank(&comm, rank->nranks, board->id, rank->rank) == ncclInvalidUsage);
 	CHECK(strstr(ncclGetLastError(NULL), "Duplicate GPU"));
 }
 

@@ -30,6 +30,24 @@ uint64_t process_cpu_ns(void)
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+void wait_until(atomic_int *value, int least)
+{
+	uint64_t until = now_ns() + DEADLINE_S * 1000000000ull;
+
+	while (atomic_load(value) < least) {
+		CHECK(now_ns() < until);
+		usleep(1000);
+	}
+}
+
+void wait_for_all(struct rank *rank, int number)
+{
+	struct board *board = rank->shared;
+
+	atomic_fetch_add(&board->arrived[number], 1);
+	wait_until(&board->arrived[number], rank->nranks);
+}
+
 void *device_alloc(size_t size)
 {
 	CUdeviceptr pointer;

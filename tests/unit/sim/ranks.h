@@ -4,6 +4,7 @@
 #ifndef TEST_SIM_RANKS_H
 #define TEST_SIM_RANKS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +14,8 @@
 #include <cuda.h>
 #include <nccl.h>
 
-#define RANKS_MAX 16
+#define RANKS_MAX  16
+#define DEADLINE_S 30 /* of whoever waits for others */
 
 struct rank {
 	int rank, nranks;
@@ -38,6 +40,18 @@ void ranks_start(struct ranks *ranks, int count, rank_main *main);
 void ranks_join(struct ranks *ranks);
 /* Both; also destroys the communicator in every rank. */
 void ranks_run(int count, rank_main *main);
+
+/* What ranks tell each other and the test: at the start of the shared memory. */
+struct board {
+	atomic_int ready, go;
+	atomic_int arrived[8];
+	ncclUniqueId id;
+};
+
+/* Checks that the value is at least that before a deadline. */
+void wait_until(atomic_int *value, int least);
+/* All ranks come here, for each number below 8 once. */
+void wait_for_all(struct rank *rank, int number);
 
 uint64_t now_ns(void);
 uint64_t process_cpu_ns(void);

@@ -13,6 +13,8 @@
 #include "log.h"
 #include "network.h"
 #include "profiler.h"
+#include "pxn.h"
+#include "quirk.h"
 #include "window.h"
 #include "work.h"
 
@@ -81,6 +83,7 @@ static void comm_free(struct ncclComm *comm)
 	if (comm->module)
 		driver.cuModuleUnload(comm->module);
 	network_close(comm->network);
+	pxn_close(comm->pxn);
 	hosts_leave(&comm->hosts);
 	segment_unmap(&comm->segment);
 	profiler_detach(comm);
@@ -198,8 +201,10 @@ static ncclResult_t meet_others(struct ncclComm *comm)
 /* NCCL's order: the others are known, then the profiler, then the progress thread, then all go on together. */
 static ncclResult_t connect_ranks(struct ncclComm *comm, const ncclUniqueId *id)
 {
-	ncclResult_t result = open_device(comm);
+	ncclResult_t result = quirk_check();
 
+	if (result == ncclSuccess)
+		result = open_device(comm);
 	if (result == ncclSuccess)
 		result = hosts_join(&comm->hosts, &comm->segment, id, comm->nranks, comm->rank, &comm->stop);
 	if (result == ncclSuccess)
@@ -208,6 +213,8 @@ static ncclResult_t connect_ranks(struct ncclComm *comm, const ncclUniqueId *id)
 		result = clique_join(comm, id);
 	if (result == ncclSuccess)
 		result = network_open(&comm->network, comm);
+	if (result == ncclSuccess)
+		result = pxn_open(&comm->pxn, comm);
 	if (result != ncclSuccess)
 		return result;
 	profiler_attach(comm);

@@ -44,6 +44,7 @@ struct ncclComm {
 	struct segment segment;
 	struct hosts hosts;
 	struct network *network; /* NULL: one host */
+	struct pxn *pxn;         /* NULL: off */
 	CUmodule module;
 	CUfunction kernel;
 	CUevent order; /* recorded behind the newest plan, and for a moment on other streams of a group */

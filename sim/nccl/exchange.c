@@ -42,9 +42,13 @@ size_t exchange_bytes(const struct task *task, int phase, size_t count, int rank
 	switch (task->function) {
 	case FUNCTION_BROADCAST:
 		return rank == task->root_or_peer ? count * size : 0;
+	case FUNCTION_SCATTER:
+		return rank == task->root_or_peer ? count * size * (size_t)hosts->nranks : 0;
 	case FUNCTION_REDUCE:
+	case FUNCTION_GATHER:
 		return host == hosts->places[task->root_or_peer].host ? count * size : 0;
 	case FUNCTION_REDUCESCATTER:
+	case FUNCTION_ALLTOALL:
 		return count * size * (size_t)hosts->nranks;
 	default:
 		return count * size;

@@ -9,7 +9,7 @@
 #include "exchange.h"
 #include "log.h"
 #include "number.h"
-#include "profiler_network.h"
+#include "quirk.h"
 
 /* A rank whose outbox goes to the peer, or comes from it, in collectives. */
 struct route {
@@ -168,18 +168,37 @@ static bool plan_p2p(struct transfer ***tail, const struct task *task)
 	       append_new(tail, task, task->function == FUNCTION_SEND, task->root_or_peer, (int)link_steps(bytes));
 }
 
+/* What NCCL has where the copy engine moves the data within a host: an operation without steps that never ends. */
+static bool plan_local(struct transfer ***tail, const struct task *task)
+{
+	if (!quirk_is_on(QUIRK_OPEN_OP))
+		return true;
+	**tail = transfer_new(task, NULL, false, task->comm->rank, 0);
+	if (!**tail)
+		return false;
+	*tail = &(**tail)->next;
+	return true;
+}
+
+static bool plan_task(struct transfer ***tail, const struct task *task)
+{
+	if (!plan_local(tail, task))
+		return false;
+	if (!task->comm->network)
+		return true;
+	return task_is_p2p(task) ? plan_p2p(tail, task) : plan_collective(tail, task);
+}
+
 ncclResult_t network_plan(const struct plan *plan, struct transfer **transfers)
 {
 	struct transfer **tail = transfers;
 	bool made = true;
 
 	*transfers = NULL;
-	if (!plan->comm->network)
-		return ncclSuccess;
 	for (const struct task *task = plan->collectives; task && made; task = task->next)
-		made = plan_collective(&tail, task);
+		made = plan_task(&tail, task);
 	for (const struct task *task = plan->p2p; task && made; task = task->next)
-		made = plan_p2p(&tail, task);
+		made = plan_task(&tail, task);
 	if (made)
 		return ncclSuccess;
 	transfers_drop(*transfers);
@@ -264,20 +283,18 @@ void network_append(struct network *network, struct transfer *transfers)
 	while (*at)
 		at = &(*at)->next;
 	*at = transfers;
-	for (; transfers; transfers = transfers->next)
-		profiler_transfer_start(transfers);
 }
 
 static void report(struct network *network, const struct transfer *transfer)
 {
-	struct socket_text peer = socket_text(&network->comm->hosts.ranks[transfer->peer].address);
+	struct socket_text peer = socket_text(&network->comm->hosts.ranks[transfer->events.peer].address);
 	int error = transfer->wire->error;
 
 	network->failed = true;
 	if (error == -ECONNRESET)
 		log_warn("socketProgress: Connection closed by remote peer %s", peer.text);
 	else
-		log_warn("socketProgressOpt: Call to %s %s failed : %s", transfer->sends ? "send to" : "recv from",
+		log_warn("socketProgressOpt: Call to %s %s failed : %s", transfer->events.sends ? "send to" : "recv from",
 			 peer.text, strerror(-error));
 	comm_set_async_error(network->comm, error == -EPROTO ? ncclInternalError : ncclRemoteError);
 }
@@ -285,7 +302,7 @@ static void report(struct network *network, const struct transfer *transfer)
 /* A link serves its transfers one after the other. */
 static bool has_turn(const struct transfer *transfer)
 {
-	struct link *link = transfer->sends ? &transfer->wire->send[transfer->kind] :
+	struct link *link = transfer->events.sends ? &transfer->wire->send[transfer->kind] :
 					      &transfer->wire->receive[transfer->kind];
 
 	if (!link->user)
@@ -295,7 +312,7 @@ static bool has_turn(const struct transfer *transfer)
 
 static void end_turn(const struct transfer *transfer)
 {
-	if (transfer->sends)
+	if (transfer->events.sends)
 		transfer->wire->send[transfer->kind].user = NULL;
 	else
 		transfer->wire->receive[transfer->kind].user = NULL;
@@ -335,6 +352,11 @@ bool network_advance(struct network *network)
 			moved |= wire_advance(wire);
 	}
 	return moved;
+}
+
+bool network_has_transfers(const struct network *network)
+{
+	return network->transfers;
 }
 
 /* After a failure only an abort can follow: nothing is waited for. */

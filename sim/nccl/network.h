@@ -29,6 +29,7 @@ struct link *network_link(const struct ncclComm *comm, int peer, bool sends);
 void network_append(struct network *network, struct transfer *transfers);
 /* Moves what can be moved; true: call again before waiting. */
 bool network_advance(struct network *network);
+bool network_has_transfers(const struct network *network);
 bool network_is_busy(const struct network *network);
 /* What to wait for, one entry for each rank at most. */
 nfds_t network_poll(const struct network *network, struct pollfd *fds);

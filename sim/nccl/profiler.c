@@ -103,8 +103,13 @@ void profiler_start(const struct ncclComm *comm, void **handle, struct event *ev
 {
 	event->comm_name = comm->name[0] ? comm->name : NULL;
 	event->comm_hash = comm->hash;
+	profiler_start_in(comm->profiler, handle, event);
+}
+
+void profiler_start_in(void *context, void **handle, const struct event *event)
+{
 	if (plugin.table)
-		adapter_start(plugin.adapter, plugin.table, comm->profiler, handle, event);
+		adapter_start(plugin.adapter, plugin.table, context, handle, event);
 }
 
 void profiler_stop_any(void *handle)

@@ -12,6 +12,8 @@ int profiler_mask(void);
 
 /* Fills in the communicator's name and hash. As in NCCL, *handle stays as it was when the plugin writes nothing. */
 void profiler_start(const struct ncclComm *comm, void **handle, struct event *event);
+/* The same in a context that may be another process's: for events that know no communicator in any version. */
+void profiler_start_in(void *context, void **handle, const struct event *event);
 /* Nothing for NULL. */
 void profiler_stop(void *handle);
 void profiler_record(void *handle, enum profiler_state state, const struct profiler_state_args *args);

@@ -3,17 +3,34 @@
 #ifndef SIM_NCCL_PROFILER_NETWORK_H
 #define SIM_NCCL_PROFILER_NETWORK_H
 
+#include "link.h"
+#include "plan.h"
 #include "profiler_abi.h"
-#include "transfer.h"
 
-/* On the launching thread, behind the start of the task's event: what the transfer's events need of it. */
-void profiler_transfer_take(struct transfer *transfer, const struct task *task);
+/* What the events of one transfer need. With PXN they come in another process than the one that filled this in. */
+struct transfer_events {
+	void *context, *parent; /* the plugin's; the parent is the task's event */
+	int mask, pid, rank, peer, steps;
+	bool sends;
+	struct pxn *pxn; /* NULL: the events come here */
+	uint64_t number; /* tells it apart there */
+	size_t bytes;    /* so far */
+	void *handle;
+	void *step_handles[LINK_STEPS];
+};
 
-void profiler_transfer_start(struct transfer *transfer);
-void profiler_transfer_progress(struct transfer *transfer);
-void profiler_transfer_stop(struct transfer *transfer);
-void profiler_step_start(struct transfer *transfer, int step);
-void profiler_step_state(struct transfer *transfer, int step, int state, size_t bytes);
-void profiler_step_stop(struct transfer *transfer, int step);
+/* What happens to a transfer, in this order; the states of one step lie between its start and its stop. */
+enum transfer_event { TRANSFER_START, TRANSFER_PROGRESS, STEP_START, STEP_STATE, STEP_STOP, TRANSFER_STOP };
+
+/* On the launching thread, behind the start of the task's event. */
+void profiler_transfer_take(struct transfer_events *events, const struct task *task, bool sends, int peer, int steps);
+/* step: of steps; state and bytes: of a STEP_STATE. */
+void profiler_transfer(struct transfer_events *events, enum transfer_event event, int step, enum profiler_state state,
+		       size_t bytes);
+
+/* Whether ProxyCtrl is asked for now; its start. NULL: it is not, or the plugin wants none. */
+void *profiler_control_start(const struct ncclComm *comm);
+void profiler_control_state(void *handle, enum profiler_state state, int appended);
+void profiler_control_stop(void *handle);
 
 #endif

@@ -2,7 +2,6 @@
 #include "proxy.h"
 
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -11,6 +10,7 @@
 #include "log.h"
 #include "network.h"
 #include "profiler.h"
+#include "pxn.h"
 
 struct proxy_entry {
 	struct proxy_entry *next;
@@ -49,6 +49,42 @@ static void deliver(struct proxy *proxy)
 	}
 }
 
+/* What goes on within the host is over when the profiler has heard of it; the rest is the network's. */
+static void append(struct proxy *proxy, struct transfer *incoming)
+{
+	void *control = proxy->comm->network ? profiler_control_start(proxy->comm) : NULL;
+	struct transfer **at = &incoming;
+	int added = 0;
+
+	profiler_control_state(control, STATE_APPEND, 0);
+	for (; *at; added++) {
+		struct transfer *transfer = *at;
+		profiler_transfer(&transfer->events, TRANSFER_START, 0, 0, 0);
+		if (transfer->wire) {
+			at = &transfer->next;
+			continue;
+		}
+		profiler_transfer(&transfer->events, TRANSFER_PROGRESS, 0, 0, 0);
+		*at = transfer->next;
+		free(transfer);
+	}
+	profiler_control_state(control, STATE_APPEND_END, added);
+	profiler_control_stop(control);
+	if (incoming)
+		network_append(proxy->comm->network, incoming);
+}
+
+static void advance(struct proxy *proxy)
+{
+	bool was_idle = proxy->idle;
+
+	proxy->idle = !network_advance(proxy->comm->network);
+	void *control = profiler_control_start(proxy->comm);
+	if (was_idle != proxy->idle)
+		profiler_control_state(control, proxy->idle ? STATE_IDLE : STATE_ACTIVE, 0);
+	profiler_control_stop(control);
+}
+
 /* Returns false when the thread has nothing left to do. */
 static bool look(struct proxy *proxy)
 {
@@ -60,27 +96,52 @@ static bool look(struct proxy *proxy)
 	proxy->incoming = NULL;
 	deliver(proxy);
 	pthread_mutex_unlock(&proxy->lock);
+	if (incoming)
+		append(proxy, incoming);
+	if (proxy->comm->pxn)
+		pxn_receive(proxy->comm->pxn);
 	if (!network)
 		return !stop;
-	network_append(network, incoming);
-	while (network_advance(network))
-		;
+	do
+		advance(proxy);
+	while (!proxy->idle);
 	return !stop || (network_is_busy(network) && !atomic_load(&proxy->comm->stop));
+}
+
+static nfds_t set_fds(struct proxy *proxy)
+{
+	struct ncclComm *comm = proxy->comm;
+	nfds_t count = 1 + (comm->network ? network_poll(comm->network, proxy->fds + 1) : 0);
+
+	proxy->fds[0] = (struct pollfd){ .fd = proxy->wake_fd, .events = POLLIN };
+	if (comm->pxn)
+		proxy->fds[count++] = (struct pollfd){ .fd = pxn_fd(comm->pxn), .events = POLLIN };
+	return count;
+}
+
+/* NCCL's thread sleeps only when it has no operation; while it has one it would look again and again. */
+static void sleep_or_wait(struct proxy *proxy)
+{
+	struct network *network = proxy->comm->network;
+	nfds_t count = set_fds(proxy);
+	bool sleeps = network && !network_has_transfers(network);
+	void *control = sleeps ? profiler_control_start(proxy->comm) : NULL;
+	eventfd_t times;
+
+	profiler_control_state(control, STATE_SLEEP, 0);
+	poll(proxy->fds, count, -1);
+	profiler_control_state(control, STATE_WAKEUP, 0);
+	profiler_control_stop(control);
+	/* Before looking again: whoever wakes the thread after this makes the next poll() return at once. */
+	eventfd_read(proxy->wake_fd, &times);
 }
 
 static void *proxy_main(void *argument)
 {
 	struct proxy *proxy = argument;
-	uint64_t times;
 
-	proxy->fds[0] = (struct pollfd){ .fd = proxy->wake_fd, .events = POLLIN };
-	while (look(proxy)) {
-		nfds_t count = proxy->comm->network ? network_poll(proxy->comm->network, proxy->fds + 1) : 0;
-		poll(proxy->fds, count + 1, -1);
-		/* Before looking again: whoever wakes the thread after this makes the next poll() return at once. */
-		if (read(proxy->wake_fd, &times, sizeof(times)) < 0)
-			continue;
-	}
+	while (look(proxy))
+		sleep_or_wait(proxy);
 	return NULL;
 }
 
@@ -112,7 +173,7 @@ ncclResult_t proxy_start(struct proxy *proxy, struct ncclComm *comm)
 	proxy->comm = comm;
 	pthread_mutex_init(&proxy->lock, NULL);
 	proxy->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	proxy->fds = calloc((size_t)comm->nranks + 1, sizeof(*proxy->fds));
+	proxy->fds = calloc((size_t)comm->nranks + 2, sizeof(*proxy->fds));
 	ncclResult_t result = proxy->wake_fd >= 0 && proxy->fds ? start_thread(proxy) : ncclSystemError;
 	if (result == ncclSuccess)
 		return ncclSuccess;

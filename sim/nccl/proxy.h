@@ -26,6 +26,7 @@ struct proxy {
 	struct proxy_entry *entries; /* plans whose events are not all delivered, oldest first */
 	struct transfer *incoming;   /* not yet taken by the thread, oldest first */
 	bool running, stop;
+	bool idle; /* nothing moved when the thread looked last */
 };
 
 ncclResult_t proxy_start(struct proxy *proxy, struct ncclComm *comm);

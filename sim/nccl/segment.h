@@ -31,6 +31,7 @@ struct segment_rank {
 	_Alignas(64) _Atomic uint32_t bell; /* futex: grows when a channel of this rank has moved */
 	int32_t pid;
 	char pci[16];
+	int32_t pxn_pipe;   /* of pxn.c: a descriptor of the process */
 	int32_t color, key; /* of a split */
 	ncclUniqueId split_id;
 };

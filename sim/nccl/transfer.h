@@ -6,24 +6,18 @@
 #ifndef SIM_NCCL_TRANSFER_H
 #define SIM_NCCL_TRANSFER_H
 
-#include "plan.h"
+#include "profiler_network.h"
 #include "wire.h"
 
 struct transfer {
 	struct transfer *next;
 	struct ncclComm *comm;
-	struct wire *wire;
+	struct wire *wire; /* NULL: an operation within the host, which a profiler hears of and no more */
 	enum link_kind kind;
-	bool sends;
-	int peer;
-	int steps;                  /* of which: */
-	int posted, passed, done;   /* passed: on its way, or arrived */
-	uint64_t base;              /* the link's number of step 0; known once begun */
+	int posted, passed, done; /* of its steps; passed: on their way, or arrived */
+	uint64_t base;            /* the link's number of step 0; known once begun */
 	bool begun, failed;
-	/* For the profiler. */
-	int mask;
-	void *parent, *handle;
-	void *step_handles[LINK_STEPS];
+	struct transfer_events events; /* also says how many steps there are, whose and which way */
 };
 
 enum transfer_result { TRANSFER_WAITS, TRANSFER_MOVED, TRANSFER_DONE, TRANSFER_FAILED };

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "blackbox/process.h"
+#include "blackbox/saved.h"
 
 enum {
 	WHY = 160,
@@ -135,9 +136,31 @@ static int check_file(struct box_reader *reader, const struct stat *status, cons
 	if (owner != (uid_t)-1 && status->st_uid != owner)
 		return refuse(why, -EPERM, "%.80s: belongs to uid %u, not to uid %u: not read", name,
 			      (unsigned)status->st_uid, (unsigned)owner);
-	if (status->st_size < RW_BOX_HEADER_SIZE)
-		return refuse(why, -EINVAL, "%.80s: not a black box: only %lld bytes", name,
-			      (long long)status->st_size);
+	reader->device = status->st_dev;
+	reader->inode = status->st_ino;
+	return 0;
+}
+
+/* Exchanges the descriptor of a saved box for one of its content. */
+static int unpack_saved(struct box_reader *reader, const char *name, char *why)
+{
+	int unpacked = box_saved_is(reader->fd) ? box_saved_unpack(reader->fd, name, why) : reader->fd;
+
+	if (unpacked < 0 || unpacked == reader->fd)
+		return unpacked < 0 ? unpacked : 0;
+	close(reader->fd);
+	reader->fd = unpacked;
+	return 0;
+}
+
+static int check_content(struct box_reader *reader, const char *name, char *why)
+{
+	struct stat status;
+
+	if (fstat(reader->fd, &status))
+		return refuse(why, -errno, "%.80s: cannot be examined: %s", name, strerror(errno));
+	if (status.st_size < RW_BOX_HEADER_SIZE)
+		return refuse(why, -EINVAL, "%.80s: not a black box: only %lld bytes", name, (long long)status.st_size);
 
 	char buffer[sizeof(reader->header)];
 	int err = read_all(reader->fd, buffer, sizeof(buffer), 0);
@@ -145,11 +168,9 @@ static int check_file(struct box_reader *reader, const struct stat *status, cons
 	if (err)
 		return refuse(why, err, "%.80s: cannot be read: %s", name, strerror(-err));
 	memcpy(&reader->header, buffer, sizeof(buffer));
-	reader->device = status->st_dev;
-	reader->inode = status->st_ino;
 	err = check_kind(&reader->header, name, why);
 	if (!err)
-		err = check_sections(&reader->header, (uint64_t)status->st_size, name, why);
+		err = check_sections(&reader->header, (uint64_t)status.st_size, name, why);
 	if (!err)
 		tame(&reader->header);
 	return err;
@@ -169,6 +190,10 @@ int box_reader_open(struct box_reader *reader, int dirfd, const char *name, uid_
 		err = refuse(why, -errno, "%.80s: cannot be opened: %s", name, strerror(errno));
 	else
 		err = check_file(reader, &status, name, owner, why);
+	if (!err)
+		err = unpack_saved(reader, name, why);
+	if (!err)
+		err = check_content(reader, name, why);
 	if (err)
 		box_reader_close(reader);
 	return err;

@@ -25,7 +25,7 @@ struct box_reader {
  * writer itself: one's own lock cannot be seen, and closing the file would drop it. */
 enum box_life { BOX_ALIVE, BOX_ORPHANED, BOX_LIFE_UNKNOWN /* copied file, file system without locks */ };
 
-/* Opens `name` in directory `dirfd` (AT_FDCWD and a path are fine): O_NOFOLLOW, regular file, owner must be `owner`
+/* Opens a box or a saved one (blackbox/saved.h): `name` in directory `dirfd` (AT_FDCWD and a path are fine): O_NOFOLLOW, regular file, owner must be `owner`
  * unless (uid_t)-1. On error -errno, and `why` (at least 160 bytes, may be NULL) holds a sentence that says what is
  * wrong and where: not a box, unknown layout or required feature, truncated, offsets outside the file, foreign
  * owner. */

@@ -15,10 +15,12 @@
 #include "collector/message.h"
 #include "collector/outlet.h"
 #include "collector/room.h"
+#include "collector/saver.h"
 #include "collector/sinks/socket.h"
 #include "plugin/identity.h"
 
-enum { TICK_MS = 50, BOXES_EVERY = 2 /* ticks */, ROOM_EVERY = 20, IDLE_MS = 3000, LEAVE_MS = 1500 };
+enum { TICK_MS = 50, BOXES_EVERY = 2 /* ticks */, ROOM_EVERY = 20, IDLE_MS = 3000, LEAVE_MS = 1500,
+       SAVE_MS = 4500 /* of the time between SIGTERM and SIGKILL, which may be 5 s */ };
 
 struct collector {
 	const struct collector_options *options;
@@ -32,6 +34,7 @@ struct collector {
 	int address_err; /* 0: address can be used */
 	struct lock lock;
 	struct room room;
+	struct saver *saver; /* NULL: boxes are not saved */
 	struct analysis *analysis;
 	struct live_boxes *boxes;
 	struct host *host;
@@ -58,6 +61,13 @@ static void on_box_ended(void *argument, analysis_process_id process, pid_t pid)
 	host_unwatch(collector->host, process);
 }
 
+static void on_save(void *argument, const struct box_reader *reader)
+{
+	struct collector *collector = argument;
+
+	saver_save(collector->saver, reader);
+}
+
 static void on_mount(void *argument, pid_t pid, uint64_t device, char file_system[16], char device_name[32])
 {
 	struct collector *collector = argument;
@@ -78,6 +88,7 @@ static char *summary_line(struct collector *collector, bool last)
 		.job = collector->identity.job,
 		.level = host_level(collector->host),
 		.directory = live_boxes_directory(collector->boxes),
+		.saved = saver_directory(collector->saver),
 		.lost = host_lost(collector->host),
 		.no_room = *collector->room.why ? collector->room.why : NULL,
 		.last = last,
@@ -94,7 +105,7 @@ static void on_client(void *argument, struct socket_client *client)
 {
 	struct collector *collector = argument;
 	char *hello = message_hello(collector->identity.job, host_level(collector->host), host_why(collector->host),
-				    board_open(&collector->outlet.board));
+				    board_open(&collector->outlet.board), saver_directory(collector->saver));
 
 	collector->left = false;
 	if (hello)
@@ -131,6 +142,9 @@ static void answer_leaving(struct collector *collector, uint64_t now_ns)
 		collector->leaving_ns = now_ns;
 	if (live_boxes_count(collector->boxes) && now_ns - collector->leaving_ns < LEAVE_MS * UINT64_C(1000000))
 		return;
+	/* A launcher's end may be the end of its node's share of the job, and of us. */
+	if (saver_pending(collector->saver) && now_ns - collector->leaving_ns < SAVE_MS * UINT64_C(1000000))
+		return;
 
 	char *line = summary_line(collector, false), *last = summary_line(collector, true);
 
@@ -143,7 +157,7 @@ static void answer_leaving(struct collector *collector, uint64_t now_ns)
 
 static bool is_idle(const struct collector *collector)
 {
-	return live_boxes_count(collector->boxes) == 0 &&
+	return live_boxes_count(collector->boxes) == 0 && !saver_pending(collector->saver) &&
 	       (!collector->socket || socket_clients(collector->socket) == 0);
 }
 
@@ -238,6 +252,7 @@ static int open_sources(struct collector *collector)
 		.place_count = collector->place_count,
 		.appeared = on_appeared,
 		.ended = on_box_ended,
+		.save = on_save,
 		.mount = on_mount,
 		.argument = collector,
 	};
@@ -255,6 +270,9 @@ static int open_all(struct collector *collector)
 	collector->analysis = analysis_new(false, outlet_put, &collector->outlet);
 	if (!collector->analysis)
 		err = -ENOMEM;
+	if (!err && collector->options->save)
+		collector->saver = saver_open(&collector->loop, collector->options->save, collector->identity.job,
+					      collector->options->save_limit);
 	if (!err)
 		err = open_sources(collector);
 	if (err)
@@ -304,6 +322,14 @@ static void say_summary(struct collector *collector)
 	free(line);
 }
 
+/* We end: what runs on is saved as it is now. */
+static void save_all(struct collector *collector)
+{
+	uv_timer_stop(&collector->timer);
+	live_boxes_save(collector->boxes);
+	saver_finish(collector->saver, SAVE_MS);
+}
+
 static void close_all(struct collector *collector)
 {
 	socket_close(collector->socket);
@@ -348,11 +374,13 @@ enum collector_status collector_run(const struct collector_options *options)
 		say_level(&collector);
 		uv_run(&collector.loop, UV_RUN_DEFAULT);
 		poll_boxes(&collector);
+		save_all(&collector);
 		say_summary(&collector);
 	}
 	close_all(&collector);
 	uv_walk(&collector.loop, close_handle, NULL);
-	uv_run(&collector.loop, UV_RUN_DEFAULT);
+	uv_run(&collector.loop, saver_pending(collector.saver) ? UV_RUN_NOWAIT : UV_RUN_DEFAULT);
+	saver_close(collector.saver);
 	uv_loop_close(&collector.loop);
 	return err ? COLLECTOR_FAILED : COLLECTOR_DONE;
 }

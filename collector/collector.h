@@ -7,6 +7,7 @@
 #define COLLECTOR_COLLECTOR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum collector_status {
 	COLLECTOR_DONE = 0,
@@ -17,6 +18,8 @@ struct collector_options {
 	const char *job;       /* NULL: by the environment, as the plugin does */
 	const char *directory; /* look here too; NULL: RANKWATCH_DIR */
 	const char *findings;  /* append JSON lines to this file, "-" is stdout; NULL: do not */
+	const char *save;      /* keep boxes there when their process ends, and at SIGTERM; NULL: do not */
+	uint64_t save_limit;   /* bytes of saved boxes, 0 = no limit */
 	bool until_idle;       /* end when no client and no live box has been there for 3 s */
 	bool quiet;            /* print neither findings nor level nor summary; errors are printed always */
 };

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "blackbox/saved.h"
 #include "collector/box_files.h"
 #include "collector/world.h"
 #include "finding/finding_text.h"
@@ -144,18 +145,11 @@ static void try_open(struct live_boxes *boxes, struct live_box *box, const char 
 	box->state = BOX_REFUSED;
 }
 
-static bool is_box_name(const char *name)
-{
-	size_t length = strlen(name), suffix = strlen(RW_BOX_SUFFIX);
-
-	return length > suffix && strcmp(name + length - suffix, RW_BOX_SUFFIX) == 0;
-}
-
 static void look_at(struct live_boxes *boxes, const char *directory, int dirfd, const char *name, uint64_t now_ns)
 {
 	struct stat status;
 
-	if (!is_box_name(name) || fstatat(dirfd, name, &status, AT_SYMLINK_NOFOLLOW))
+	if (!box_is_name(name) || fstatat(dirfd, name, &status, AT_SYMLINK_NOFOLLOW))
 		return;
 
 	struct live_box *box = box_files_note(&boxes->files, &status, now_ns);
@@ -217,8 +211,15 @@ static void rescan(struct live_boxes *boxes, uint64_t now_ns)
 		scan(boxes, now_ns);
 }
 
+static void save(struct live_boxes *boxes, const struct live_box *box)
+{
+	if (boxes->request.save)
+		boxes->request.save(boxes->request.argument, feed_reader(box->feed));
+}
+
 static void end(struct live_boxes *boxes, struct live_box *box)
 {
+	save(boxes, box);
 	boxes->request.ended(boxes->request.argument, box->id, box->pid);
 	feed_free(box->feed);
 	box->feed = NULL;
@@ -293,6 +294,13 @@ void live_boxes_set_exit_status(struct live_boxes *boxes, analysis_process_id pr
 	for (size_t i = 0; i < boxes->files.count; i++)
 		if (boxes->files.box[i]->state == BOX_LIVE && boxes->files.box[i]->id == process)
 			boxes->files.box[i]->exit_status = exit_status;
+}
+
+void live_boxes_save(struct live_boxes *boxes)
+{
+	for (size_t i = 0; i < boxes->files.count; i++)
+		if (boxes->files.box[i]->state == BOX_LIVE)
+			save(boxes, boxes->files.box[i]);
 }
 
 unsigned live_boxes_count(const struct live_boxes *boxes)

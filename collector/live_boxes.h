@@ -13,6 +13,7 @@
 
 #include "analysis/analysis.h"
 #include "blackbox/place.h"
+#include "blackbox/reader.h"
 
 enum { LIVE_BOXES_PLACES = BOX_PLACES + 1 };
 
@@ -26,6 +27,9 @@ struct live_boxes_request {
 	/* A process has been found alive (pid: in our name space, 0 = not visible here), and has ended. */
 	void (*appeared)(void *argument, analysis_process_id process, pid_t pid);
 	void (*ended)(void *argument, analysis_process_id process, pid_t pid);
+	/* The box of a process that has ended, or of one that lives when live_boxes_save() asks; the reader is lent for the
+	 * call. NULL: boxes are not saved. */
+	void (*save)(void *argument, const struct box_reader *reader);
 	/* As feed_mount, for the mount name space of `pid`. */
 	void (*mount)(void *argument, pid_t pid, uint64_t device, char file_system[16], char device_name[32]);
 	void *argument;
@@ -46,6 +50,9 @@ void live_boxes_catch_up(struct live_boxes *boxes, uint64_t now_ns);
 void live_boxes_poll(struct live_boxes *boxes, uint64_t now_ns);
 /* How the process ended, as wait(2), from a source that saw it; live_boxes_poll() then need not wait for it. */
 void live_boxes_set_exit_status(struct live_boxes *boxes, analysis_process_id process, int exit_status);
+
+/* Hands every box whose process still lives to request.save. */
+void live_boxes_save(struct live_boxes *boxes);
 
 unsigned live_boxes_count(const struct live_boxes *boxes);
 /* Ranks that were watched until their box could no longer be read. */

@@ -43,8 +43,8 @@ static int open_beside_boxes(struct lock *lock, char (*places)[BOX_PLACE_PATH], 
 	int fd = -ENOENT;
 
 	for (int i = 0; i < count && fd < 0; i++) {
-		snprintf(lock->path, sizeof(lock->path), "%s/collector.lock", places[i]);
-		fd = open_in(box_directory_open(places[i], false, why), "collector.lock");
+		snprintf(lock->path, sizeof(lock->path), "%s/" LOCK_NAME, places[i]);
+		fd = open_in(box_directory_open(places[i], false, why), LOCK_NAME);
 	}
 	return fd;
 }

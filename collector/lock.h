@@ -8,6 +8,8 @@
 
 #include "blackbox/place.h"
 
+#define LOCK_NAME "collector.lock"
+
 struct lock {
 	int fd;
 	char path[BOX_PLACE_PATH + BOX_JOB_COMPONENT + 32];

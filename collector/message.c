@@ -35,11 +35,11 @@ static char *dump(json_t *message)
 	return line;
 }
 
-char *message_hello(const char *job, enum rw_level level, const char *why, size_t open)
+char *message_hello(const char *job, enum rw_level level, const char *why, size_t open, const char *save)
 {
-	return dump(json_pack("{s:{s:o, s:i, s:s, s:o, s:I}}", "hello", "job", text_value(job), "pid", (int)getpid(),
-			      "level", levels[level], "why", text_value(*why ? why : NULL), "open",
-			      (json_int_t)open));
+	return dump(json_pack("{s:{s:o, s:i, s:s, s:o, s:I, s:o}}", "hello", "job", text_value(job), "pid",
+			      (int)getpid(), "level", levels[level], "why", text_value(*why ? why : NULL), "open",
+			      (json_int_t)open, "save", text_value(save)));
 }
 
 static json_int_t ranks_seen(const struct message_summary *summary)
@@ -58,15 +58,14 @@ char *message_summary(const struct message_summary *summary)
 	json_t *gaps = json_pack("{s:I, s:I, s:I, s:I, s:I}", "untracked", (json_int_t)analysis->untracked, "dropped",
 				 (json_int_t)analysis->dropped, "captured", (json_int_t)analysis->captured,
 				 "kernel_lost", (json_int_t)summary->lost, "given_up", (json_int_t)summary->given_up);
-	json_t *body = json_pack("{s:o, s:s, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:b}",
-		"job", text_value(summary->job), "level", levels[summary->level],
-		"directory", text_value(summary->directory), "no_room", text_value(summary->no_room),
-		"ranks_seen", ranks_seen(summary),
-		"ranks_total", analysis->ranks_total < 0 ? json_null() : json_integer(analysis->ranks_total),
-		"communicators", (int)analysis->communicators, "operations", (json_int_t)analysis->operations,
-		"steps", (json_int_t)analysis->steps,
-		"step_ms", analysis->step_ms < 0 ? json_null() : json_real(analysis->step_ms),
-		"findings", findings, "last", summary->last);
+	json_t *body = json_pack(
+	    "{s:o, s:s, s:o, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:b}", "job", text_value(summary->job),
+	    "level", levels[summary->level], "directory", text_value(summary->directory), "saved",
+	    text_value(summary->saved), "no_room", text_value(summary->no_room), "ranks_seen", ranks_seen(summary),
+	    "ranks_total", analysis->ranks_total < 0 ? json_null() : json_integer(analysis->ranks_total),
+	    "communicators", (int)analysis->communicators, "operations", (json_int_t)analysis->operations, "steps",
+	    (json_int_t)analysis->steps, "step_ms", analysis->step_ms < 0 ? json_null() : json_real(analysis->step_ms),
+	    "findings", findings, "last", summary->last);
 
 	if (body && gaps)
 		json_object_update(body, gaps);
@@ -151,6 +150,7 @@ void message_print_summary(FILE *out, const char *who, const json_t *message)
 {
 	const json_t *summary = json_object_get(message, "summary");
 	const char *directory = json_string_value(json_object_get(summary, "directory"));
+	const char *saved = json_string_value(json_object_get(summary, "saved"));
 
 	fprintf(out, "%s: ", who);
 	print_ranks(out, summary);
@@ -158,7 +158,8 @@ void message_print_summary(FILE *out, const char *who, const json_t *message)
 	print_findings(out, summary);
 	if (!directory)
 		return;
-	fputs("  boxes      ", out);
+	fprintf(out, "  %-10s ", saved ? "saved" : "boxes");
+	directory = saved ? saved : directory;
 	print_text(out, directory);
 	fputs("\n  look again rankwatch report ", out);
 	print_text(out, directory);

@@ -18,6 +18,7 @@ struct message_summary {
 	const char *job;
 	enum rw_level level;
 	const char *directory; /* of the black boxes, NULL: none was found */
+	const char *saved;     /* directory of saved boxes, NULL: they are not saved */
 	struct analysis_summary analysis;
 	size_t findings[MESSAGE_SEVERITIES]; /* by highest severity */
 	uint64_t lost;                       /* kernel records that found their ring full */
@@ -26,9 +27,9 @@ struct message_summary {
 	bool last;                           /* no other launcher of this job is left: print it */
 };
 
-/* {"hello":{"job":…,"pid":…,"level":…,"why":…,"open":N}}: N findings that are open now follow. malloc'ed, NULL on lack
- * of memory. why: "" = nothing is missing. */
-char *message_hello(const char *job, enum rw_level level, const char *why, size_t open);
+/* {"hello":{"job":…,"pid":…,"level":…,"why":…,"open":N,"save":…}}: N findings that are open now follow. malloc'ed, NULL on
+ * lack of memory. why: "" = nothing is missing. save: directory of saved boxes, NULL = they are not saved. */
+char *message_hello(const char *job, enum rw_level level, const char *why, size_t open, const char *save);
 /* {"summary":{…}}; likewise. */
 char *message_summary(const struct message_summary *summary);
 

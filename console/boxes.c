@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "blackbox/place.h"
+#include "blackbox/saved.h"
 #include "console/box_runs.h"
 
 /* What one search carries along. */
@@ -54,13 +55,6 @@ static void add_box(struct search *search, const char *path)
 	entries[boxes->count++] = entry;
 }
 
-static bool is_box_name(const char *name)
-{
-	size_t length = strlen(name), suffix = strlen(RW_BOX_SUFFIX);
-
-	return length > suffix && !strcmp(name + length - suffix, RW_BOX_SUFFIX);
-}
-
 /* Boxes in this directory and, `depth` levels down, in its subdirectories. */
 static void add_directory(struct search *search, const char *path, int depth)
 {
@@ -77,7 +71,7 @@ static void add_directory(struct search *search, const char *path, int depth)
 		if (entry->d_name[0] == '.' ||
 		    snprintf(child, sizeof(child), "%s/%s", path, entry->d_name) >= (int)sizeof(child))
 			continue;
-		if (is_box_name(entry->d_name))
+		if (box_is_name(entry->d_name))
 			add_box(search, child);
 		else if (depth > 0 && entry->d_type == DT_DIR)
 			add_directory(search, child, depth - 1);

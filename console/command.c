@@ -14,8 +14,9 @@
 #include "console/terminal.h"
 
 const struct command *const command_table[] = {
-	&collect_command, &demo_command,   &doctor_command, &dump_command,    &env_command, &findings_command,
-	&help_command,    &report_command, &run_command,    &version_command, NULL,
+	&clean_command, &collect_command,  &demo_command, &doctor_command, &dump_command,
+	&env_command,   &findings_command, &help_command, &report_command, &run_command,
+	&save_command,  &version_command,  NULL,
 };
 
 const struct command *command_find(const char *name)

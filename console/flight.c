@@ -83,6 +83,8 @@ static const char *life_text(const struct replay_process *process)
 {
 	if (replay_header(process)->end == RW_BOX_EXITED)
 		return "left through exit()";
+	if (replay_header(process)->end == RW_BOX_COPIED)
+		return "still ran when this copy was made";
 	switch (process->life) {
 	case BOX_ALIVE:
 		return "alive";

@@ -74,24 +74,28 @@ static void print_ranks(FILE *out, const struct replay *replay, const struct ana
 
 static void print_lives(FILE *out, const struct replay *replay)
 {
-	size_t alive = 0, exited = 0, unknown = 0;
+	size_t alive = 0, exited = 0, copied = 0, unknown = 0;
 
 	for (size_t i = 0; i < replay->count; i++) {
 		const struct replay_process *process = &replay->processes[i];
 
 		if (replay_header(process)->end == RW_BOX_EXITED)
 			exited++;
+		else if (replay_header(process)->end == RW_BOX_COPIED)
+			copied++;
 		else if (process->life == BOX_ALIVE)
 			alive++;
 		else if (process->life == BOX_LIFE_UNKNOWN)
 			unknown++;
 	}
-	size_t killed = replay->count - alive - exited - unknown;
+	size_t killed = replay->count - alive - exited - copied - unknown;
 
 	if (exited)
 		fprintf(out, "; %zu left through exit()", exited);
 	if (killed)
 		fprintf(out, "; %zu killed or crashed", killed);
+	if (copied)
+		fprintf(out, "; %zu copied while they ran", copied);
 	if (unknown)
 		fprintf(out, "; %zu without an end mark", unknown);
 	if (alive)

@@ -224,7 +224,9 @@ void feed_end(struct feed *feed)
 {
 	bool exited = feed->reader.header.end == RW_BOX_EXITED;
 
-	if (feed->ended || !feed->announced || (!exited && feed->life != BOX_ORPHANED))
+	bool known = exited || (feed->life == BOX_ORPHANED && feed->reader.header.end != RW_BOX_COPIED);
+
+	if (feed->ended || !feed->announced || !known)
 		return;
 	feed->ended = true;
 	feed_account(feed, analysis_set_life(feed->analysis, feed->id, exited ? ANALYSIS_EXITED : ANALYSIS_KILLED, -1,

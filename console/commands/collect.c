@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/collector.h"
 #include "console/command.h"
+#include "console/save_choice.h"
 
 enum { KEY_FINDINGS = 0x100, KEY_UNTIL_IDLE };
 
+struct options {
+	struct collector_options collector;
+	struct save_choice save;
+};
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-	struct collector_options *options = state->input;
+	struct options *chosen = state->input;
+	struct collector_options *options = &chosen->collector;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &chosen->save;
+		return 0;
 	case 'd':
 		options->directory = argument;
 		return 0;
@@ -31,10 +41,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct collector_options options = { 0 };
+	struct options options = { 0 };
 
 	command_parse(command, argc, argv, 0, &options);
-	return collector_run(&options) == COLLECTOR_DONE ? COMMAND_DONE : COMMAND_FAILED;
+	options.collector.save = options.save.directory;
+	options.collector.save_limit = options.save.limit_bytes;
+	return collector_run(&options.collector) == COLLECTOR_DONE ? COMMAND_DONE : COMMAND_FAILED;
 }
 
 static const struct argp_option collect_options[] = {
@@ -49,9 +61,12 @@ static const struct argp_option collect_options[] = {
 	{ 0 },
 };
 
+static const struct argp_child collect_children[] = { { .argp = &save_choice_argp }, { 0 } };
+
 static const struct argp collect_argp = {
 	.options = collect_options,
 	.parser = parse,
+	.children = collect_children,
 	.doc = "Watches the black boxes of one job on this node, and its processes as deeply as the kernel and your "
 	       "rights "
 	       "allow, and prints findings as they open and close. \"rankwatch run\" starts it by itself.\v"

@@ -17,6 +17,7 @@
 #include "console/run/job.h"
 #include "console/run/launcher.h"
 #include "console/run/supervisor.h"
+#include "console/save_choice.h"
 #include "console/terminal.h"
 
 enum { KEY_FINDINGS = 0x100, KEY_NO_PRELOAD, TICK_MS = 100, SUMMARY_MS = 5000, COLLECTOR_END_MS = 1000 };
@@ -24,6 +25,7 @@ enum { KEY_FINDINGS = 0x100, KEY_NO_PRELOAD, TICK_MS = 100, SUMMARY_MS = 5000, C
 struct options {
 	const char *job, *findings;
 	bool no_preload, json, quiet;
+	struct save_choice save;
 	char **command;
 	int command_count;
 };
@@ -36,6 +38,7 @@ struct run {
 	struct supervisor supervisor;
 	struct announcer announcer;
 	json_t *summary;
+	bool saving_said;
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -43,6 +46,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	struct options *options = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->save;
+		return 0;
 	case 'j':
 		options->job = argument;
 		return 0;
@@ -78,10 +84,22 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
+/* A collector that another launcher started does what that one asked for. */
+static void check_saving(struct run *run, const json_t *hello)
+{
+	if (!hello || !run->options.save.directory || run->saving_said ||
+	    json_string_value(json_object_get(hello, "save")))
+		return;
+	run->saving_said = true;
+	fprintf(stderr, "rankwatch run: the collector of this job runs already and does not save black boxes: "
+			"\"rankwatch save\" does\n");
+}
+
 static void on_message(void *argument, const json_t *message)
 {
 	struct run *run = argument;
 
+	check_saving(run, json_object_get(message, "hello"));
 	if (json_object_get(message, "summary")) {
 		json_decref(run->summary);
 		run->summary = json_deep_copy(message);
@@ -140,6 +158,7 @@ static void await_collector(struct run *run)
 static void watch(struct run *run)
 {
 	supervisor_open(&run->supervisor, run->install.program, run->environment.job, &run->job.mask, on_message, run);
+	run->supervisor.save = &run->options.save;
 	while (!run->job.ended) {
 		supervisor_tick(&run->supervisor, now());
 		turn(run);
@@ -245,9 +264,12 @@ static const struct argp_option run_options[] = {
 	{ 0 },
 };
 
+static const struct argp_child run_children[] = { { .argp = &save_choice_argp }, { 0 } };
+
 static const struct argp run_argp = {
 	.options = run_options,
 	.parser = parse,
+	.children = run_children,
 	.args_doc = "COMMAND [ARGUMENT...]",
 	.doc =
 	    "Runs COMMAND so that every rank in it records itself, watches the ranks of this node, and says on "

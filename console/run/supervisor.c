@@ -31,14 +31,25 @@ void supervisor_open(struct supervisor *supervisor, const char *program, const c
 /* A session of its own: an interrupt typed at the terminal ends the job, and the collector sees how. */
 static void __attribute__((noreturn)) become_collector(const struct supervisor *supervisor, int errors_fd)
 {
-	int null = open("/dev/null", O_RDWR);
+	const struct save_choice *save = supervisor->save;
+	const char *arguments[16] = { "rankwatch", "collect", "--job", supervisor->job, "--until-idle", "--quiet" };
+	int count = 6, null = open("/dev/null", O_RDWR);
+
+	if (save && save->directory) {
+		arguments[count++] = "--save";
+		arguments[count++] = save->directory;
+	}
+	if (save && save->directory && save->limit) {
+		arguments[count++] = "--save-limit";
+		arguments[count++] = save->limit;
+	}
 
 	setsid();
 	sigprocmask(SIG_SETMASK, supervisor->mask, NULL);
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
 	dup2(errors_fd, STDERR_FILENO);
-	execl(supervisor->program, "rankwatch", "collect", "--job", supervisor->job, "--until-idle", "--quiet", NULL);
+	execv(supervisor->program, (char **)arguments);
 	fprintf(stderr, "rankwatch run: %s: %s\n", supervisor->program, strerror(errno));
 	_exit(1);
 }

@@ -158,6 +158,7 @@ struct rw_anchor {
 enum rw_box_end {
 	RW_BOX_RUNNING = 0,
 	RW_BOX_EXITED = 1, /* the process left through exit(): atexit hook ran */
+	RW_BOX_COPIED = 2, /* in saved boxes only: the process still ran when the copy was made */
 };
 
 struct rw_box_header {

@@ -96,7 +96,7 @@ Test(request, join_and_leave_are_understood_and_everything_else_is_ignored)
 
 Test(message, a_hello_says_the_level_and_why_it_is_no_deeper)
 {
-	char *line = message_hello("slurm-\xff", RW_LEVEL_PROC, "no CAP_BPF", 2);
+	char *line = message_hello("slurm-\xff", RW_LEVEL_PROC, "no CAP_BPF", 2, NULL);
 	json_t *message = json_loads(line, 0, NULL), *hello = json_object_get(message, "hello");
 
 	cr_expect_str_eq(json_string_value(json_object_get(hello, "job")), "slurm-\\xff");

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+#include "blackbox/saved.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum {
+	WHY = 160,
+	RUN = 256,                    /* slots copied at a time */
+	TOTAL_MAX = 64 * 1024 * 1024, /* the largest box has 34 MiB: a small file must not unpack to a large one */
+};
+
+/* A copy being written: everything in the order of its offset. */
+struct copy {
+	struct box_reader *reader;
+	gzFile file;
+	uint64_t offset;
+	int error;
+};
+
+void box_saved_name(const struct rw_box_header *header, char name[BOX_SAVED_NAME])
+{
+	time_t made = (time_t)(header->created_realtime_ns / 1000000000);
+	char rank[16] = "unknown", when[32] = "";
+	struct tm utc;
+
+	if (header->world_rank >= 0)
+		snprintf(rank, sizeof(rank), "%d", header->world_rank);
+	if (gmtime_r(&made, &utc))
+		strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &utc);
+	snprintf(name, BOX_SAVED_NAME, "rank%s-%u-%s" BOX_SAVED_SUFFIX, rank, header->pid, when);
+}
+
+static bool ends_in(const char *name, const char *suffix)
+{
+	size_t length = strlen(name), tail = strlen(suffix);
+
+	return length > tail && !strcmp(name + length - tail, suffix);
+}
+
+bool box_is_name(const char *name)
+{
+	return ends_in(name, RW_BOX_SUFFIX) || ends_in(name, BOX_SAVED_SUFFIX);
+}
+
+static void put(struct copy *copy, const void *bytes, size_t size)
+{
+	if (copy->error || !size)
+		return;
+	if (gzwrite(copy->file, bytes, (unsigned)size) != (int)size)
+		copy->error = errno ? -errno : -EIO;
+	copy->offset += size;
+}
+
+static void put_zeros_until(struct copy *copy, uint64_t offset)
+{
+	static const char zeros[4096];
+
+	while (!copy->error && copy->offset < offset) {
+		uint64_t left = offset - copy->offset;
+
+		put(copy, zeros, left < sizeof(zeros) ? (size_t)left : sizeof(zeros));
+	}
+}
+
+static void put_communicators(struct copy *copy)
+{
+	const struct rw_box_header *header = &copy->reader->header;
+	struct rw_communicator *communicators = calloc(header->comm_slots, sizeof(*communicators));
+	struct rw_gpu_progress *progress = calloc(header->comm_slots, sizeof(*progress));
+	int got = communicators && progress ? 0 : -ENOMEM;
+
+	if (!got)
+		got = box_reader_communicators(copy->reader, 0, header->comm_slots, communicators);
+	if (got >= 0)
+		got = box_reader_progress(copy->reader, 0, header->comm_slots, progress);
+	if (got < 0) {
+		copy->error = got;
+	} else {
+		put_zeros_until(copy, header->comms_offset);
+		put(copy, communicators, header->comm_slots * sizeof(*communicators));
+		put_zeros_until(copy, header->gpu_offset);
+		put(copy, progress, header->comm_slots * sizeof(*progress));
+	}
+	free(communicators);
+	free(progress);
+}
+
+/* Slots [at, at + count) of a ring and the first of their numbers, which follow one another. */
+struct stretch {
+	uint64_t at, number;
+	uint32_t count;
+};
+
+/* The newest turn of a ring ends at its head, from where on the slots are those of the turn before. */
+static struct stretch stretch_at(uint64_t head, uint64_t slots, uint64_t at)
+{
+	bool newest = at < head % slots;
+	uint64_t end = newest ? head % slots : slots;
+	uint64_t turn = head - head % slots - (newest ? 0 : slots);
+
+	return (struct stretch){ at, turn + at, end - at < RUN ? (uint32_t)(end - at) : RUN };
+}
+
+static void put_samples(struct copy *copy)
+{
+	const struct rw_box_header *header = &copy->reader->header;
+	uint64_t head = header->samples_head, slots = header->sample_slots;
+	struct rw_host_sample samples[RUN];
+	enum box_slot states[RUN];
+	struct stretch stretch;
+
+	put_zeros_until(copy, header->samples_offset);
+	for (uint64_t at = 0; !copy->error && at < slots && at < head; at += stretch.count) {
+		stretch = stretch_at(head, slots, at);
+		int got = box_reader_samples(copy->reader, stretch.number, stretch.count, samples, states);
+
+		copy->error = got < 0 ? got : copy->error;
+		for (uint32_t i = 0; got > 0 && i < stretch.count; i++)
+			if (states[i] != BOX_SLOT_OK)
+				memset(&samples[i], 0, sizeof(samples[i]));
+		put(copy, samples, stretch.count * sizeof(*samples));
+	}
+}
+
+static void put_operations(struct copy *copy)
+{
+	const struct rw_box_header *header = &copy->reader->header;
+	uint64_t head = header->head, slots = header->ring_slots;
+	struct rw_operation operations[RUN];
+	enum box_slot states[RUN];
+	struct stretch stretch;
+
+	put_zeros_until(copy, header->ring_offset);
+	for (uint64_t at = 0; !copy->error && at < slots && at < head; at += stretch.count) {
+		stretch = stretch_at(head, slots, at);
+		int got = box_reader_operations(copy->reader, stretch.number, stretch.count, operations, states);
+
+		copy->error = got < 0 ? got : copy->error;
+		for (uint32_t i = 0; got > 0 && i < stretch.count; i++)
+			if (states[i] != BOX_SLOT_OK && states[i] != BOX_SLOT_OLDER)
+				memset(&operations[i], 0, sizeof(operations[i]));
+		put(copy, operations, stretch.count * sizeof(*operations));
+	}
+}
+
+static int write_copy(struct copy *copy)
+{
+	struct rw_box_header header = copy->reader->header;
+
+	if (header.end == RW_BOX_RUNNING && box_reader_life(copy->reader, NULL) != BOX_ORPHANED)
+		header.end = RW_BOX_COPIED;
+	put(copy, &header, sizeof(header));
+	put_communicators(copy);
+	put_samples(copy);
+	put_operations(copy);
+	return copy->error;
+}
+
+/* gzclose() writes what is left, so it can fail, too. */
+static int write_file(struct box_reader *reader, int fd)
+{
+	struct copy copy = { .reader = reader };
+	int twin = dup(fd), err;
+
+	errno = 0;
+	copy.file = twin >= 0 ? gzdopen(twin, "wb1") : NULL;
+	if (!copy.file) {
+		err = errno ? -errno : -ENOMEM;
+		if (twin >= 0)
+			close(twin);
+		return err;
+	}
+	gzbuffer(copy.file, 128 * 1024);
+	err = write_copy(&copy);
+	errno = 0;
+	if (gzclose(copy.file) != Z_OK && !err)
+		err = errno ? -errno : -EIO;
+	return err;
+}
+
+int box_save(struct box_reader *reader, int dirfd, const char *name, char *why)
+{
+	char unfinished[BOX_SAVED_NAME + 16];
+	int err = box_reader_refresh(reader);
+
+	snprintf(unfinished, sizeof(unfinished), ".%s.%d", name, (int)gettid());
+	int fd = err ? -1 : openat(dirfd, unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (!err && fd < 0)
+		err = -errno;
+	if (!err)
+		err = write_file(reader, fd);
+	if (!err && fsync(fd))
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (!err && renameat(dirfd, unfinished, dirfd, name))
+		err = -errno;
+	if (err && fd >= 0)
+		unlinkat(dirfd, unfinished, 0);
+	if (err)
+		snprintf(why, WHY, "%.80s: not saved: %s", name, strerror(-err));
+	return err;
+}
+
+bool box_saved_is(int fd)
+{
+	unsigned char magic[2];
+
+	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+static int write_all(int fd, const char *bytes, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t count = write(fd, bytes + done, size - done);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0)
+			return count ? -errno : -ENOSPC;
+		done += (size_t)count;
+	}
+	return 0;
+}
+
+static int refuse(char *why, int err, const char *name, const char *what)
+{
+	if (why)
+		snprintf(why, WHY, "%.80s: %s", name, what);
+	return err;
+}
+
+/* The rest of the file behind its header, at most as long as the header says. */
+static int unpack_rest(gzFile file, int memory, uint64_t left, const char *name, char *why)
+{
+	char bytes[65536];
+	int got, err = 0;
+
+	while (!err && (got = gzread(file, bytes, sizeof(bytes))) > 0) {
+		if ((uint64_t)got > left)
+			return refuse(why, -EINVAL, name, "damaged: longer than its header says");
+		left -= (uint64_t)got;
+		err = write_all(memory, bytes, (size_t)got);
+	}
+	if (err)
+		return refuse(why, err, name, strerror(-err));
+	gzerror(file, &got);
+	return got == Z_OK || got == Z_STREAM_END
+		   ? 0
+		   : refuse(why, -EINVAL, name, "damaged: its gzip data end early or are wrong");
+}
+
+static int unpack(gzFile file, const char *name, char *why)
+{
+	struct rw_box_header header;
+
+	if (gzread(file, &header, sizeof(header)) != (int)sizeof(header) ||
+	    memcmp(header.magic, RW_BOX_MAGIC, sizeof(header.magic)) || header.total_size < sizeof(header) ||
+	    header.total_size > TOTAL_MAX)
+		return refuse(why, -EINVAL, name, "not a black box (gzip of something else, or damaged)");
+
+	int memory = memfd_create("rwbox", MFD_CLOEXEC), err;
+
+	if (memory < 0 || ftruncate(memory, (off_t)header.total_size)) {
+		err = refuse(why, -errno, name, strerror(errno));
+	} else {
+		err = write_all(memory, (const char *)&header, sizeof(header));
+		err = err ? refuse(why, err, name, strerror(-err))
+			  : unpack_rest(file, memory, header.total_size - sizeof(header), name, why);
+	}
+	if (err && memory >= 0)
+		close(memory);
+	return err ? err : memory;
+}
+
+int box_saved_unpack(int fd, const char *name, char *why)
+{
+	int twin = dup(fd);
+	gzFile file = twin >= 0 && lseek(twin, 0, SEEK_SET) == 0 ? gzdopen(twin, "rb") : NULL;
+
+	if (!file) {
+		if (twin >= 0)
+			close(twin);
+		return refuse(why, -ENOMEM, name, "no memory or descriptor to unpack it");
+	}
+	gzbuffer(file, 128 * 1024);
+	int memory = unpack(file, name, why);
+
+	gzclose(file);
+	return memory;
+}

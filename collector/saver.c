@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/saver.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "blackbox/box_store.h"
+#include "finding/finding_text.h"
+
+/* A box on its way. */
+struct errand {
+	uv_work_t work; /* first: freed through it */
+	struct saver *saver;
+	struct box_reader reader;
+	struct errand *next;
+	char why[BOX_STORE_WHY];
+	int err;
+};
+
+struct saver {
+	uv_loop_t *loop;
+	struct box_store store;
+	struct errand *first, **last; /* queued; the first is at work */
+	unsigned pending, failed;
+};
+
+struct saver *saver_open(uv_loop_t *loop, const char *directory, const char *job, uint64_t limit)
+{
+	struct saver *saver = calloc(1, sizeof(*saver));
+	char why[BOX_STORE_WHY] = "no memory";
+
+	if (saver && !box_store_open(&saver->store, directory, job, limit, why)) {
+		saver->loop = loop;
+		saver->last = &saver->first;
+		return saver;
+	}
+	free(saver);
+	char *escaped = finding_escape(why);
+
+	fprintf(stderr, "rankwatch: black boxes are not saved: %s\n", escaped ? escaped : "no memory");
+	free(escaped);
+	return NULL;
+}
+
+static void work(uv_work_t *work)
+{
+	struct errand *errand = (struct errand *)work;
+
+	errand->err = box_store_save(&errand->saver->store, &errand->reader, errand->why);
+}
+
+static void start_first(struct saver *saver);
+
+static void on_done(uv_work_t *work, int status)
+{
+	struct errand *errand = (struct errand *)work;
+	struct saver *saver = errand->saver;
+
+	if (!status && errand->err) {
+		char *escaped = finding_escape(errand->why);
+
+		saver->failed++;
+		fprintf(stderr, "rankwatch: %s: %s\n", saver->store.path, escaped ? escaped : "no memory");
+		free(escaped);
+	}
+	saver->first = errand->next;
+	if (!saver->first)
+		saver->last = &saver->first;
+	saver->pending--;
+	box_reader_close(&errand->reader);
+	free(errand);
+	start_first(saver);
+}
+
+/* One at a time: the store's, and a job's last seconds have better use for the CPUs. */
+static void start_first(struct saver *saver)
+{
+	if (saver->first)
+		uv_queue_work(saver->loop, &saver->first->work, work, on_done);
+}
+
+void saver_save(struct saver *saver, const struct box_reader *reader)
+{
+	if (!saver)
+		return;
+	struct errand *errand = calloc(1, sizeof(*errand));
+	int fd = errand ? fcntl(reader->fd, F_DUPFD_CLOEXEC, 3) : -1;
+
+	if (fd < 0) {
+		free(errand);
+		saver->failed++;
+		fprintf(stderr, "rankwatch: %s: a black box is not saved: no memory or descriptor\n",
+			saver->store.path);
+		return;
+	}
+	errand->saver = saver;
+	errand->reader = *reader;
+	errand->reader.fd = fd;
+	*saver->last = errand;
+	saver->last = &errand->next;
+	if (++saver->pending == 1)
+		start_first(saver);
+}
+
+unsigned saver_pending(const struct saver *saver)
+{
+	return saver ? saver->pending : 0;
+}
+
+const char *saver_directory(const struct saver *saver)
+{
+	return saver ? saver->store.path : NULL;
+}
+
+void saver_finish(struct saver *saver, uint64_t timeout_ms)
+{
+	if (!saver)
+		return;
+	uint64_t end_ns = uv_hrtime() + timeout_ms * 1000000;
+
+	while (saver->pending && uv_hrtime() < end_ns)
+		uv_run(saver->loop, UV_RUN_ONCE);
+	if (saver->pending)
+		fprintf(stderr, "rankwatch: %s: %u black boxes could not be saved in time\n", saver->store.path,
+			saver->pending);
+}
+
+void saver_close(struct saver *saver)
+{
+	if (!saver || saver->pending)
+		return; /* its thread still works in it; the process ends */
+	box_store_close(&saver->store);
+	free(saver);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "blackbox/box_store.h"
+#include "console/box_choice.h"
+#include "console/box_runs.h"
+#include "console/command.h"
+#include "console/terminal.h"
+#include "finding/finding_text.h"
+
+enum { KEY_TO = 0x100 };
+
+struct options {
+	const char *to;
+	struct box_choice choice;
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->choice;
+		options->to = "rankwatch-boxes";
+		return 0;
+	case KEY_TO:
+		options->to = argument;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int fail(const char *why)
+{
+	char *escaped = finding_escape(why);
+
+	fprintf(stderr, "rankwatch save: %s\n", escaped ? escaped : "no memory");
+	free(escaped);
+	return COMMAND_FAILED;
+}
+
+static void print_path(const struct box_store *store)
+{
+	char path[BOX_STORE_PATH + 128];
+
+	snprintf(path, sizeof(path), "%s/%s", store->path, store->name);
+	char *escaped = finding_escape(path);
+
+	puts(escaped ? escaped : "?");
+	free(escaped);
+}
+
+static int save_box(const struct options *options, struct box_entry *entry)
+{
+	struct box_store store;
+	char why[BOX_STORE_WHY] = "";
+	int err = box_store_open(&store, options->to, entry->reader.header.job, 0, why);
+
+	if (!err)
+		err = box_store_save(&store, &entry->reader, why);
+	if (!err)
+		print_path(&store);
+	box_store_close(&store);
+	return err ? fail(why) : COMMAND_DONE;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct boxes boxes;
+	int status = COMMAND_DONE;
+
+	command_parse(command, argc, argv, 0, &options);
+	if (box_choice_open(&options.choice, argv[0], &boxes))
+		status = COMMAND_FAILED;
+	size_t runs = box_choice_runs(&options.choice, &boxes);
+
+	for (size_t i = 0; status == COMMAND_DONE && i < boxes.count; i++)
+		if (boxes.entries[i].run < runs)
+			status = save_box(&options, &boxes.entries[i]);
+	boxes_close(&boxes);
+	return status;
+}
+
+static const struct argp_option save_options[] = {
+	{ "to", KEY_TO, "DIRECTORY", 0, "Write to DIRECTORY/JOB; otherwise to rankwatch-boxes/JOB here", 0 },
+	{ 0 },
+};
+
+static const struct argp_child save_children[] = { { .argp = &box_choice_argp }, { 0 } };
+
+static const struct argp save_argp = {
+	.options = save_options,
+	.parser = parse,
+	.children = save_children,
+	.doc = "Copies black boxes out of shared memory, compressed, and prints the files it wrote. The job may go on "
+	       "meanwhile. Without a name: the newest run of this user on this machine.\v"
+	       "\"rankwatch run --save DIRECTORY\" does it by itself whenever a process ends. Reports and dumps read "
+	       "saved "
+	       "boxes as they are.\n\n"
+	       "Examples:\n"
+	       "  rankwatch save --to /shared/boxes\n"
+	       "  rankwatch save && rankwatch report rankwatch-boxes\n",
+};
+
+const struct command save_command = {
+	.name = "save",
+	.summary = "copy black boxes out of shared memory before it is gone",
+	.argp = &save_argp,
+	.run = run,
+};

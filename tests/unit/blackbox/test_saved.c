@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "blackbox/box_store.h"
+#include "blackbox/saved.h"
+#include "tests/unit/blackbox/fixture.h"
+
+TestSuite(saved, .fini = fixture_remove);
+
+enum { SLOTS = RW_BOX_RING_MIN };
+
+static const char saved_name[] = "saved.rwbox.gz";
+
+/* Saves in the test's directory and opens the copy. */
+static void save(struct box_reader *original, struct box_reader *copy)
+{
+	int directory = open(fixture_directory(), O_RDONLY | O_DIRECTORY);
+	char why[160] = "";
+
+	cr_assert_eq(box_save(original, directory, saved_name, why), 0, "%s", why);
+	cr_assert_eq(box_reader_open(copy, directory, saved_name, geteuid(), why), 0, "%s", why);
+	close(directory);
+}
+
+static void expect_same_operations(const struct box_reader *original, const struct box_reader *copy, uint64_t first,
+				   uint32_t count)
+{
+	static struct rw_operation here[SLOTS], there[SLOTS];
+	static enum box_slot here_states[SLOTS], there_states[SLOTS];
+
+	cr_assert_eq(box_reader_operations(original, first, count, here, here_states), (int)count);
+	cr_assert_eq(box_reader_operations(copy, first, count, there, there_states), (int)count);
+	for (uint32_t i = 0; i < count; i++) {
+		cr_assert_eq(there_states[i], here_states[i], "claim %lu: %d, was %d", first + i, there_states[i],
+			     here_states[i]);
+		if (here_states[i] == BOX_SLOT_OK || here_states[i] == BOX_SLOT_OLDER)
+			cr_assert_eq(memcmp(&here[i], &there[i], sizeof(here[i])), 0, "claim %lu", first + i);
+	}
+}
+
+Test(saved, a_box_is_read_as_it_was_and_is_much_smaller)
+{
+	struct box_writer writer;
+	struct box_reader original, copy;
+	struct stat status;
+	char path[256];
+
+	fixture_create(&writer);
+	for (uint64_t i = 0; i < 40; i++)
+		fixture_operation(&writer, i, 100 + i);
+	for (uint64_t ticket = 1; ticket < 20; ticket++)
+		fixture_finish(&writer, ticket);
+	fixture_open(&original, &writer);
+	save(&original, &copy);
+	/* This process is the writer, and it lives. */
+	cr_expect_eq(copy.header.end, RW_BOX_COPIED);
+	original.header.end = RW_BOX_COPIED;
+	cr_expect_eq(memcmp(&original.header, &copy.header, sizeof(copy.header)), 0);
+	expect_same_operations(&original, &copy, 0, 40);
+	snprintf(path, sizeof(path), "%s/%s", fixture_directory(), saved_name);
+	cr_assert_eq(stat(path, &status), 0);
+	cr_expect_lt(status.st_size, 16384);
+	cr_expect_eq(status.st_mode & 0777, 0600);
+}
+
+Test(saved, a_ring_that_turned_keeps_its_order_and_what_is_still_in_flight_from_the_turn_before)
+{
+	for (uint64_t extra = 0; extra < 700; extra += 233) {
+		struct box_writer writer;
+		struct box_reader original, copy;
+
+		fixture_create(&writer);
+		fixture_operation(&writer, 77, 1); /* stays in flight */
+		for (uint64_t i = 0; i < SLOTS + extra; i++)
+			fixture_finish(&writer, fixture_operation(&writer, i, 100 + i));
+		fixture_open(&original, &writer);
+		save(&original, &copy);
+		expect_same_operations(&original, &copy, original.header.head - SLOTS, SLOTS);
+		box_reader_close(&original);
+		box_reader_close(&copy);
+		fixture_remove();
+	}
+}
+
+Test(saved, a_copy_of_a_copy_is_the_same)
+{
+	struct box_writer writer;
+	struct box_reader original, copy, again;
+
+	fixture_create(&writer);
+	for (uint64_t i = 0; i < 2000; i++)
+		fixture_finish(&writer, fixture_operation(&writer, i, 100 + i));
+	fixture_open(&original, &writer);
+	save(&original, &copy);
+	save(&copy, &again);
+	expect_same_operations(&original, &again, 2000 - SLOTS, SLOTS);
+}
+
+/* kept: NULL = the reader is closed again. */
+static int open_bytes(const void *bytes, size_t size, struct box_reader *kept, char *why)
+{
+	int directory = open(fixture_directory(), O_RDONLY | O_DIRECTORY);
+	int fd = openat(directory, "odd.rwbox.gz", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	struct box_reader reader;
+
+	cr_assert_eq(write(fd, bytes, size), (ssize_t)size);
+	close(fd);
+	int err = box_reader_open(&reader, directory, "odd.rwbox.gz", geteuid(), why);
+
+	if (kept)
+		*kept = reader;
+	else
+		box_reader_close(&reader);
+	close(directory);
+	return err;
+}
+
+Test(saved, a_file_that_was_cut_or_changed_anywhere_is_refused_with_a_reason_or_read_right)
+{
+	struct box_writer writer;
+	struct box_reader original, copy;
+	static unsigned char bytes[1 << 20];
+	char path[256], why[160];
+
+	fixture_create(&writer);
+	for (uint64_t i = 0; i < 100; i++)
+		fixture_finish(&writer, fixture_operation(&writer, i, 100 + i));
+	fixture_open(&original, &writer);
+	save(&original, &copy);
+	snprintf(path, sizeof(path), "%s/%s", fixture_directory(), saved_name);
+	int fd = open(path, O_RDONLY);
+	ssize_t size = read(fd, bytes, sizeof(bytes));
+	original.header.end = copy.header.end;
+
+	cr_assert(size > 100 && size < (ssize_t)sizeof(bytes));
+	for (ssize_t length = 2; length < size; length += 1 + length / 50) {
+		*why = '\0';
+		cr_assert_lt(open_bytes(bytes, (size_t)length, NULL, why), 0, "cut to %zd", length);
+		cr_assert(*why, "cut to %zd", length);
+	}
+	for (ssize_t at = 12; at < size; at += 97) {
+		bytes[at] ^= 0x10;
+		/* Some bits of a deflate stream mean nothing: what is read must be right. */
+		if (!open_bytes(bytes, (size_t)size, &copy, why)) {
+			cr_assert_eq(memcmp(&original.header, &copy.header, sizeof(copy.header)), 0, "changed at %zd",
+				     at);
+			expect_same_operations(&original, &copy, 0, 100);
+			box_reader_close(&copy);
+		}
+		bytes[at] ^= 0x10;
+	}
+}
+
+static size_t compress_into(unsigned char *packed, size_t room, const void *bytes, size_t size)
+{
+	z_stream stream = { 0 };
+
+	cr_assert_eq(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+	stream.next_in = (unsigned char *)bytes;
+	stream.avail_in = (unsigned)size;
+	stream.next_out = packed;
+	stream.avail_out = (unsigned)room;
+	cr_assert_eq(deflate(&stream, Z_FINISH), Z_STREAM_END);
+	size_t used = stream.total_out;
+
+	deflateEnd(&stream);
+	return used;
+}
+
+Test(saved, gzip_of_something_else_and_a_small_file_that_unpacks_to_much_are_refused)
+{
+	static char zeros[80 << 20];
+	static unsigned char packed[1 << 20];
+	struct box_writer writer;
+	struct box_reader original;
+	char why[160];
+
+	fixture_create(&writer);
+	fixture_open(&original, &writer);
+	size_t size = compress_into(packed, sizeof(packed), "hello", 5);
+	cr_expect_lt(open_bytes(packed, size, NULL, why), 0);
+	cr_expect(strstr(why, "not a black box"), "%s", why);
+
+	memcpy(zeros, &original.header, sizeof(original.header));
+	size = compress_into(packed, sizeof(packed), zeros, sizeof(zeros));
+	cr_expect_lt(open_bytes(packed, size, NULL, why), 0);
+	cr_expect(strstr(why, "longer than its header says"), "%s", why);
+
+	((struct rw_box_header *)zeros)->total_size = UINT64_C(1) << 40;
+	size = compress_into(packed, sizeof(packed), zeros, 100000);
+	cr_expect_lt(open_bytes(packed, size, NULL, why), 0);
+	cr_expect(strstr(why, "not a black box"), "%s", why);
+}
+
+Test(saved, the_name_tells_rank_process_and_time_and_says_unknown_ranks_so)
+{
+	struct rw_box_header header = { .world_rank = 3, .pid = 4711, .created_realtime_ns = 1795219512000000000 };
+	char name[BOX_SAVED_NAME];
+
+	box_saved_name(&header, name);
+	cr_expect_str_eq(name, "rank3-4711-20261121T000512Z.rwbox.gz");
+	header.world_rank = -1;
+	box_saved_name(&header, name);
+	cr_expect_str_eq(name, "rankunknown-4711-20261121T000512Z.rwbox.gz");
+	cr_expect(box_is_name(name));
+	cr_expect(box_is_name("rank0-1.rwbox"));
+	cr_expect_not(box_is_name("rank0-1.rwbox.bak"));
+	cr_expect_not(box_is_name(".rwbox"));
+}
+
+/* A finished box: its process has another boot's id. */
+static void store_one(struct box_store *store, struct box_writer *writer, uint32_t pid, bool finished)
+{
+	struct box_reader reader;
+	char why[BOX_STORE_WHY] = "";
+
+	writer->header->pid = finished ? pid : (uint32_t)getpid();
+	writer->header->created_realtime_ns = pid * UINT64_C(1000000000);
+	writer->header->boot_id[0] = finished ? '?' : writer->header->boot_id[1];
+	fixture_open(&reader, writer);
+	cr_assert_eq(box_store_save(store, &reader, why), 0, "%s", why);
+	box_reader_close(&reader);
+}
+
+static bool is_stored(const struct box_store *store, const char *name)
+{
+	return faccessat(store->job_fd, name, F_OK, 0) == 0;
+}
+
+Test(saved, a_store_over_its_limit_loses_the_oldest_finished_boxes_and_never_the_last_or_a_living_one)
+{
+	struct box_writer writer;
+	struct box_store store;
+	char directory[256], why[BOX_STORE_WHY], boot_id, living[96], names[4][96];
+
+	fixture_create(&writer);
+	snprintf(directory, sizeof(directory), "%s/kept", fixture_directory());
+	cr_assert_eq(box_store_open(&store, directory, "slurm 81/1", 0, why), 0, "%s", why);
+	cr_expect(strstr(store.path, "/kept/slurm_81_1"), "%s", store.path);
+	boot_id = writer.header->boot_id[0];
+	struct box_reader reader;
+	fixture_open(&reader, &writer); /* of this process, which lives */
+	cr_assert_eq(box_store_save(&store, &reader, why), 0);
+	box_reader_close(&reader);
+	strcpy(living, store.name);
+	for (uint32_t i = 0; i < 4; i++) {
+		store_one(&store, &writer, 900000 + i, true);
+		strcpy(names[i], store.name);
+		/* Ages in seconds, whatever the file system's clock resolves. */
+		struct timespec times[2] = { { .tv_sec = 1000 + i }, { .tv_sec = 1000 + i } };
+		cr_assert_eq(utimensat(store.job_fd, names[i], times, 0), 0);
+	}
+	writer.header->boot_id[0] = boot_id;
+	struct stat status;
+	cr_assert_eq(fstatat(store.job_fd, names[0], &status, 0), 0);
+	store.limit = (uint64_t)status.st_size * 4 + 200;
+	store_one(&store, &writer, 900009, true);
+	cr_expect_eq(store.removed, 2);
+	cr_expect_not(is_stored(&store, names[0]));
+	cr_expect_not(is_stored(&store, names[1]));
+	cr_expect(is_stored(&store, names[2]) && is_stored(&store, names[3]) && is_stored(&store, living));
+	store.limit = 1;
+	store_one(&store, &writer, 900010, true);
+	cr_expect(is_stored(&store, store.name) && is_stored(&store, living));
+	cr_expect_not(is_stored(&store, names[3]));
+	box_store_close(&store);
+}
+
+Test(saved, a_directory_that_cannot_be_made_is_said)
+{
+	struct box_store store;
+	char why[BOX_STORE_WHY] = "";
+
+	cr_expect_eq(box_store_open(&store, "/proc/nowhere", "job", 0, why), -ENOENT);
+	cr_expect(strstr(why, "/proc/nowhere/job: No such file"), "%s", why);
+	box_store_close(&store);
+}

@@ -17,8 +17,6 @@ struct CUevent_st {
 	struct stream_point at;
 	struct captured_point captured; /* of the newest record, if that was captured */
 	bool recorded;                  /* outside of captures */
-	bool in_launch;                 /* the newest record is a graph's */
-	uint64_t launched, ran;         /* record nodes of graphs */
 };
 
 static void event_drop(CUevent event)
@@ -53,23 +51,9 @@ static void event_set(CUevent event, const struct stream_point *at, const struct
 	event->at = *at;
 	event->captured = *captured;
 	event->recorded |= !captured->id;
-	event->in_launch = false;
-}
-
-/* The launch's point is that of the whole lane, see event_record_launched(): what follows in the lane does not count. */
-static void run_record_node(void *payload)
-{
-	CUevent event = *(CUevent *)payload;
-
-	run_record(payload);
-	pthread_mutex_lock(&event->lock);
-	if (++event->ran == event->launched && event->in_launch)
-		event_set(event, &(struct stream_point){ 0 }, &(struct captured_point){ 0 });
-	pthread_mutex_unlock(&event->lock);
 }
 
 static const struct task_kind record_task = { CU_GRAPH_NODE_TYPE_EVENT_RECORD, run_record, drop_event };
-static const struct task_kind record_node = { CU_GRAPH_NODE_TYPE_EVENT_RECORD, run_record_node, drop_event };
 
 static struct stream_point event_point(CUevent event)
 {
@@ -79,26 +63,21 @@ static struct stream_point event_point(CUevent event)
 	return point;
 }
 
-static void run_wait(void *payload)
+struct stream_point event_awaited(const void *payload)
 {
-	struct stream_point point = event_point(*(CUevent *)payload);
-
-	stream_point_wait(&point);
-	stream_point_drop(&point);
+	return event_point(*(const CUevent *)payload);
 }
 
-static const struct task_kind wait_task = { CU_GRAPH_NODE_TYPE_WAIT_EVENT, run_wait, drop_event };
+/* Only ever a node: what it waits for is chosen at each launch. */
+static const struct task_kind wait_task = { CU_GRAPH_NODE_TYPE_WAIT_EVENT, NULL, drop_event };
 
 void event_record_launched(void *payload, const struct stream_point *at)
 {
 	CUevent event = *(CUevent *)payload;
-	struct stream_point point = { 0 };
+	struct stream_point point = stream_point_copy(at);
 
 	pthread_mutex_lock(&event->lock);
-	if (++event->launched > event->ran) /* the node may have run already */
-		point = stream_point_copy(at);
 	event_set(event, &point, &(struct captured_point){ 0 });
-	event->in_launch = true;
 	pthread_mutex_unlock(&event->lock);
 }
 
@@ -156,7 +135,7 @@ CUresult sim_cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned int
 		result = capture_record(stream, &captured, &is_captured);
 	/* Not under the event's lock: a full queue may make this wait for record tasks of the same event. */
 	if (result == CUDA_SUCCESS && (flags || !is_captured))
-		result = submit_with_event(stream, is_captured ? &record_node : &record_task, event, &at);
+		result = submit_with_event(stream, &record_task, event, &at);
 	if (result != CUDA_SUCCESS || (flags && is_captured))
 		return result;
 	pthread_mutex_lock(&event->lock);

@@ -38,7 +38,10 @@ struct graph_run {
 	pthread_cond_t moved;
 	size_t references, running; /* lanes that still use it; lanes that still run, beside the first */
 	bool begun;
-	bool done[]; /* by node */
+	struct {
+		struct stream_point awaited; /* of an event wait node */
+		bool done;
+	} nodes[];
 };
 
 struct lane_task {
@@ -68,9 +71,17 @@ static void exec_drop(CUgraphExec exec)
 static void wait_for(struct graph_run *run, const struct CUgraphNode_st *node)
 {
 	for (size_t i = 0; i < node->after_count; i++) {
-		while (!run->done[node->after[i]->number])
+		while (!run->nodes[node->after[i]->number].done)
 			pthread_cond_wait(&run->moved, &run->lock);
 	}
+}
+
+static void run_node(struct graph_run *run, CUgraphNode node)
+{
+	if (node->kind->node == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
+		stream_point_wait(&run->nodes[node->number].awaited);
+	else
+		node->kind->run(node->payload);
 }
 
 static void run_nodes(struct graph_run *run, size_t lane)
@@ -82,9 +93,9 @@ static void run_nodes(struct graph_run *run, size_t lane)
 			continue;
 		wait_for(run, exec->nodes[i]);
 		pthread_mutex_unlock(&run->lock);
-		exec->nodes[i]->kind->run(exec->nodes[i]->payload);
+		run_node(run, exec->nodes[i]);
 		pthread_mutex_lock(&run->lock);
-		run->done[i] = true;
+		run->nodes[i].done = true;
 		pthread_cond_broadcast(&run->moved);
 	}
 }
@@ -120,6 +131,8 @@ static void drop_lane(void *payload)
 	pthread_mutex_unlock(&run->lock);
 	if (!last)
 		return;
+	for (size_t i = 0; i < run->exec->node_count; i++)
+		stream_point_drop(&run->nodes[i].awaited);
 	exec_drop(run->exec);
 	pthread_cond_destroy(&run->moved);
 	pthread_mutex_destroy(&run->lock);
@@ -233,7 +246,7 @@ CUresult sim_cuGraphInstantiate(CUgraphExec *handle, CUgraph graph, unsigned lon
 
 static struct graph_run *run_new(CUgraphExec exec)
 {
-	struct graph_run *run = calloc(1, sizeof(*run) + exec->node_count * sizeof(run->done[0]));
+	struct graph_run *run = calloc(1, sizeof(*run) + exec->node_count * sizeof(run->nodes[0]));
 	size_t lanes = exec->lane_count ? exec->lane_count : 1; /* an empty graph still takes its turn on the stream */
 
 	if (!run)
@@ -244,6 +257,11 @@ static struct graph_run *run_new(CUgraphExec exec)
 	run->running = lanes - 1;
 	pthread_mutex_init(&run->lock, NULL);
 	pthread_cond_init(&run->moved, NULL);
+	/* Before the launch's own event records: a graph may wait for an event that it records itself later. */
+	for (size_t i = 0; i < exec->node_count; i++) {
+		if (exec->nodes[i]->kind->node == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
+			run->nodes[i].awaited = event_awaited(exec->nodes[i]->payload);
+	}
 	return run;
 }
 

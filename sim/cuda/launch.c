@@ -22,6 +22,9 @@ struct launch {
 
 _Static_assert(sizeof(struct launch) <= STREAM_PAYLOAD_BYTES, "a launch fits into a task");
 
+/* CUDA_LAUNCH_BLOCKING: a launch returns when the kernel is done. */
+static bool launch_blocking;
+
 static void run_kernel(void *payload)
 {
 	struct launch *launch = payload;
@@ -58,6 +61,21 @@ static struct arguments *arguments_copy(const struct cpu_module_kernel *kernel, 
 	return arguments;
 }
 
+static void read_launch_blocking(void)
+{
+	const char *value = getenv("CUDA_LAUNCH_BLOCKING");
+
+	launch_blocking = value && *value && strcmp(value, "0") != 0;
+}
+
+static bool launches_block(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, read_launch_blocking);
+	return launch_blocking;
+}
+
 CUresult sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params, void **extra)
 {
 	CUstream stream;
@@ -86,9 +104,13 @@ CUresult sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
 	launch.arguments = arguments_copy(kernel, params);
 	if (!launch.arguments)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	result = stream_submit(stream, &kernel_task, &launch, sizeof(launch), NULL);
+	struct stream_point done;
+	result = stream_submit(stream, &kernel_task, &launch, sizeof(launch), &done);
 	if (result != CUDA_SUCCESS)
 		free(launch.arguments);
+	else if (launches_block())
+		stream_point_wait(&done);
+	stream_point_drop(&done);
 	return result;
 }
 

@@ -80,6 +80,7 @@ static void comm_free(struct ncclComm *comm)
 	proxy_stop(&comm->proxy);
 	if (comm->order)
 		driver.cuEventDestroy(comm->order);
+	capture_close(&comm->capture);
 	if (comm->module)
 		driver.cuModuleUnload(comm->module);
 	network_close(comm->network);
@@ -155,6 +156,8 @@ static ncclResult_t open_device(struct ncclComm *comm)
 
 	if (result == ncclSuccess)
 		result = DRIVER(cuEventCreate, &comm->order, CU_EVENT_DISABLE_TIMING);
+	if (result == ncclSuccess)
+		result = capture_open(&comm->capture);
 	return result == ncclSuccess ? load_kernel(comm) : result;
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "capture.h"
 #include "clique.h"
 #include "driver.h"
 #include "hosts.h"
@@ -48,7 +49,8 @@ struct ncclComm {
 	CUmodule module;
 	CUfunction kernel;
 	CUevent order; /* recorded behind the newest plan, and for a moment on other streams of a group */
-	uint64_t sequences[FUNCTIONS];
+	_Atomic uint64_t sequences[FUNCTIONS];
+	struct capture capture;
 	uint32_t ce_syncs; /* of copy-engine collectives so far */
 	unsigned int turn; /* mailbox turn; the stream thread of the running plan owns it */
 	atomic_bool stop;  /* aborted: waits end */

@@ -19,6 +19,17 @@
 	X(cuEventRecord)                                                                                               \
 	X(cuEventDestroy)                                                                                              \
 	X(cuStreamWaitEvent)                                                                                           \
+	X(cuStreamIsCapturing)                                                                                         \
+	X(cuStreamGetCaptureInfo)                                                                                      \
+	X(cuStreamCreate)                                                                                              \
+	X(cuStreamQuery)                                                                                               \
+	X(cuStreamDestroy)                                                                                             \
+	X(cuEventRecordWithFlags)                                                                                      \
+	X(cuEventQuery)                                                                                                \
+	X(cuLaunchHostFunc)                                                                                            \
+	X(cuUserObjectCreate)                                                                                          \
+	X(cuUserObjectRelease)                                                                                         \
+	X(cuGraphRetainUserObject)                                                                                     \
 	X(cuMemAlloc)                                                                                                  \
 	X(cuMemFree)                                                                                                   \
 	X(cuMemcpyAsync)                                                                                               \

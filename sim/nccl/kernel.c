@@ -25,10 +25,14 @@ static bool move(struct plan *plan)
 
 static void kernel_run(void **params, const struct cpu_launch *launch)
 {
-	struct plan *plan = *(struct plan **)params[0];
-	struct ncclComm *comm = plan->comm;
+	struct plan *given = *(struct plan **)params[0], *plan = capture_plan_to_run(given);
+	struct ncclComm *comm = given->comm;
 
 	(void)launch;
+	if (!plan) {
+		comm_set_async_error(comm, ncclSystemError);
+		return;
+	}
 	atomic_store(&plan->start_ns, global_timer());
 	if (plan->channel_events)
 		proxy_wake(&comm->proxy);

@@ -7,7 +7,7 @@
 #define THREADS 512
 
 /* The launch stream waits for the other streams of the group and for the communicator's earlier plans. */
-static ncclResult_t prepare(struct plan *plan)
+static ncclResult_t order_streams(struct plan *plan)
 {
 	CUevent order = plan->comm->order;
 	CUstream stream = plan_launch_stream(plan);
@@ -18,6 +18,17 @@ static ncclResult_t prepare(struct plan *plan)
 		if (result == ncclSuccess)
 			result = DRIVER(cuStreamWaitEvent, stream, order, 0);
 	}
+	return result;
+}
+
+static ncclResult_t prepare(struct plan *plan)
+{
+	ncclResult_t result = capture_look(plan);
+
+	if (result == ncclSuccess)
+		result = plan->capture_id ? capture_prepare(plan) : order_streams(plan);
+	if (result == ncclSuccess && plan->host_events)
+		result = capture_enqueue_callback(plan);
 	return result;
 }
 
@@ -45,6 +56,9 @@ static ncclResult_t launch_kernel(struct plan *plan)
 	};
 	void *params[] = { &plan };
 
+	/* A replay's kernel has a copy of its own. */
+	if (plan->capture_id)
+		return DRIVER(cuLaunchKernelEx, &config, plan->comm->kernel, params, NULL);
 	atomic_fetch_add(&plan->references, 1);
 	comm_plan_started(plan->comm);
 	ncclResult_t result = DRIVER(cuLaunchKernelEx, &config, plan->comm->kernel, params, NULL);
@@ -55,7 +69,7 @@ static ncclResult_t launch_kernel(struct plan *plan)
 	return result;
 }
 
-static void hand_to_proxy(struct plan *plan)
+void launch_hand_to_proxy(struct plan *plan)
 {
 	struct transfer *transfers;
 
@@ -73,8 +87,8 @@ static ncclResult_t launch(struct plan *plan)
 	profiler_launch_start(plan);
 	ncclResult_t result = launch_kernel(plan);
 	profiler_launch_stop(plan);
-	if (result == ncclSuccess)
-		profiler_plan_events(plan, hand_to_proxy);
+	if (result == ncclSuccess && !plan->host_events)
+		profiler_plan_events(plan, launch_hand_to_proxy);
 	return result;
 }
 
@@ -82,8 +96,10 @@ static ncclResult_t launch(struct plan *plan)
 static ncclResult_t finish(struct plan *plan)
 {
 	CUevent order = plan->comm->order;
-	ncclResult_t result = DRIVER(cuEventRecord, order, plan_launch_stream(plan));
 
+	if (plan->capture_id)
+		return capture_finish(plan);
+	ncclResult_t result = DRIVER(cuEventRecord, order, plan_launch_stream(plan));
 	for (size_t i = 0; i + 1 < plan->stream_count && result == ncclSuccess; i++)
 		result = DRIVER(cuStreamWaitEvent, plan->streams[i], order, 0);
 	return result;

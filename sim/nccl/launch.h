@@ -5,6 +5,8 @@
 
 #include "plan.h"
 
+/* Gives the progress thread what the plan means for it; between the start and the stop of the plan's events. */
+void launch_hand_to_proxy(struct plan *plan);
 /* Takes the list over. */
 ncclResult_t launch_plans(struct plan *plans);
 /* Launches a copy of the task at once, without events: profilers hear nothing of a single rank. */

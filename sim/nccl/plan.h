@@ -44,6 +44,10 @@ struct plan {
 	CUstream *streams; /* distinct, in order of their first use; the last one launches */
 	size_t stream_count;
 	bool channel_events;                /* some task asked for KernelCh */
+	bool host_events;                   /* a host callback starts its events, see capture.h */
+	cuuint64_t capture_id;              /* of the capture that it is a pattern in; 0: none */
+	CUgraph graph;                      /* of that capture, while it lasts */
+	struct plan *replays;               /* copies whose kernel has not run yet, oldest first; under comm->lock */
 	_Atomic uint64_t start_ns, stop_ns; /* CLOCK_REALTIME, as %globaltimer; 0 = not yet */
 	void *group_handle, *launch_handle;
 };

@@ -51,7 +51,8 @@ static void coll_api_start(const struct task *task)
 						 .count = task->count,
 						 .type = number_name(task->type),
 						 .root = task->root_or_peer,
-						 .stream = task->stream },
+						 .stream = task->stream,
+						 .captured = capture_covers(task->stream) },
 			       } };
 
 	profiler_start(task->comm, &api.coll_handle, &event);
@@ -65,7 +66,8 @@ static void p2p_api_start(const struct task *task)
 				   .p2p_api = { .function = function_name(task->function),
 						.count = task->count,
 						.type = number_name(task->type),
-						.stream = task->stream },
+						.stream = task->stream,
+						.captured = capture_covers(task->stream) },
 			       } };
 
 	profiler_start(task->comm, &api.p2p_handle, &event);

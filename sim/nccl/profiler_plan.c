@@ -82,8 +82,11 @@ static bool has_several_roots(const struct plan *plan)
 	return false;
 }
 
+/* All replays of a captured plan show one number, unless the progress thread knows of them. */
 static bool is_counted(const struct plan *plan, const struct task *task, bool heard)
 {
+	if (plan->capture_id && !plan->channel_events)
+		return false;
 	if (!release()->counts_unheard)
 		return heard;
 	if (task->kind != TASK_CLASSIC)

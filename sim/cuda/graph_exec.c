@@ -276,10 +276,11 @@ static void events_launched(CUgraphExec exec, size_t lane, const struct stream_p
 static CUresult submit_lane(struct graph_run *run, CUstream stream, size_t lane, struct stream_point *at)
 {
 	struct lane_task task = { run, lane };
+	CUgraphExec exec = run->exec; /* a run may be over, and gone, when its last lane has been submitted */
 	CUresult result = stream_submit(stream, &lane_task, &task, sizeof(task), at);
 
 	if (result == CUDA_SUCCESS)
-		events_launched(run->exec, lane, at);
+		events_launched(exec, lane, at);
 	return result;
 }
 

@@ -10,6 +10,26 @@
 
 #include "process_group.h"
 
+enum collective_function {
+	COLLECTIVE_ALL_GATHER, COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_ALL_REDUCE, COLLECTIVE_BROADCAST,
+};
+
+struct collective_call {
+	enum collective_function function;
+	struct process_group *group;
+	CUdeviceptr send, recv;
+	size_t count;
+	ncclDataType_t type;
+	ncclRedOp_t op; /* of reductions */
+	int root;	/* of Broadcast */
+	CUstream stream;
+};
+
+/* Past the hook. */
+void collective_issue(const struct collective_call *call);
+/* From then on the hook gets each collective (not sends and receives) and issues what it will. NULL: no more. */
+void collective_set_hook(void (*hook)(void *argument, const struct collective_call *call), void *argument);
+
 void collective_all_gather(struct process_group *group, CUdeviceptr send, CUdeviceptr recv, size_t count,
 			   ncclDataType_t type, CUstream stream);
 void collective_reduce_scatter(struct process_group *group, CUdeviceptr send, CUdeviceptr recv, size_t count,

@@ -70,6 +70,20 @@ static void list_evidence(const struct tally *tally, struct cause *cause)
 	}
 }
 
+/* Samples of one long wait lie end to end, the later first: they are one window, or there would be no room for all. */
+static uint32_t add_window(struct cause_window *windows, uint32_t count, uint64_t from_ns, uint64_t to_ns)
+{
+	if (to_ns <= from_ns)
+		return count;
+	if (count && to_ns == windows[count - 1].from_ns) {
+		windows[count - 1].from_ns = from_ns;
+		return count;
+	}
+	if (count < CAUSE_WINDOWS)
+		windows[count++] = (struct cause_window){ from_ns, to_ns };
+	return count;
+}
+
 /* The parts of the windows that the thread spent in waits of this group. */
 static uint32_t wait_windows(const struct search *search, uint32_t tid, const struct tally *tally,
 			     const struct tally_group *group, const struct cause_window *windows, uint32_t count,
@@ -78,18 +92,17 @@ static uint32_t wait_windows(const struct search *search, uint32_t tid, const st
 	const struct evidence *evidence = &search->process->evidence;
 	uint64_t kept = evidence_kept(evidence);
 	uint32_t wait_count = 0;
-	for (uint64_t age = 0; age < kept && wait_count < CAUSE_WINDOWS; age++) {
+	for (uint64_t age = 0; age < kept; age++) {
 		const struct evidence_piece *piece = evidence_at(evidence, age);
 		bool sampled = piece->kind == ANALYSIS_WAIT_SAMPLE;
 		if (piece->tid != tid || piece->level != tally->level || sampled != tally->sampled)
 			continue;
 		if (wait_classify(search->intern, piece).class_ != group->class_.class_)
 			continue;
-		for (uint32_t i = 0; i < count && wait_count < CAUSE_WINDOWS; i++) {
+		for (uint32_t i = 0; i < count; i++) {
 			uint64_t from = piece->start_ns > windows[i].from_ns ? piece->start_ns : windows[i].from_ns;
 			uint64_t to = piece->end_ns < windows[i].to_ns ? piece->end_ns : windows[i].to_ns;
-			if (to > from)
-				waits[wait_count++] = (struct cause_window){ from, to };
+			wait_count = add_window(waits, wait_count, from, to);
 		}
 	}
 	return wait_count;
@@ -137,7 +150,8 @@ static bool follow(struct search *search, uint32_t tid, const struct tally *tall
 	uint32_t wait_count = wait_windows(search, tid, tally, group, windows, count, waits);
 	const struct evidence_piece *piece = group->longest;
 	uint32_t next = piece->out_of_process_wake ? 0 : piece->waker_tid;
-	bool inferred = !next && !piece->out_of_process_wake;
+	/* A lock that another process ends is a wait that a signal ended: it still was for somebody in here. */
+	bool inferred = !next && (!piece->out_of_process_wake || group->class_.class_ == RW_CAUSE_LOCK);
 
 	if (inferred)
 		next = busiest_in_files(search, waits, wait_count);
@@ -158,7 +172,11 @@ static bool follow(struct search *search, uint32_t tid, const struct tally *tall
 		return false;
 	}
 	uint64_t wait_ns = tally_overlap(waits, wait_count, 0, UINT64_MAX);
-	deeper.share *= tally->window_ns ? (double)wait_ns / (double)tally->window_ns : 0;
+	/* Locks behind a lock are one story, whoever of those who pass it on was followed. */
+	if (deeper.class_ == group->class_.class_)
+		deeper.share = cause->share;
+	else
+		deeper.share *= tally->window_ns ? (double)wait_ns / (double)tally->window_ns : 0;
 	*cause = deeper;
 	return true;
 }

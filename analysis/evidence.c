@@ -98,6 +98,11 @@ const struct evidence_piece *evidence_at(const struct evidence *evidence, uint64
 	return &evidence->pieces[(evidence->count - 1 - age) % EVIDENCE_ROOM];
 }
 
+uint64_t evidence_since_ns(const struct evidence *evidence)
+{
+	return evidence->count > EVIDENCE_ROOM ? evidence_at(evidence, EVIDENCE_ROOM - 1)->end_ns : 0;
+}
+
 void evidence_free(struct evidence *evidence)
 {
 	free(evidence->pieces);

@@ -44,6 +44,8 @@ int evidence_add(struct evidence *evidence, struct intern *intern, const struct 
 /* Number of pieces kept; evidence_at(…, 0) is the latest. */
 uint64_t evidence_kept(const struct evidence *evidence);
 const struct evidence_piece *evidence_at(const struct evidence *evidence, uint64_t age);
+/* Since when nothing that was added has been overwritten; 0 = ever. */
+uint64_t evidence_since_ns(const struct evidence *evidence);
 void evidence_free(struct evidence *evidence);
 
 #endif

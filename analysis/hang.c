@@ -65,7 +65,9 @@ static bool judge_gone(const struct root *root, const struct process *process, u
 static void judge_alive(const struct analysis *analysis, const struct root *root, const struct process *process,
 			uint64_t now_ns, struct verdict *verdict)
 {
-	const struct cause_window window = { root->standing->since_ns, now_ns };
+	uint64_t since_ns = root->standing->since_ns, kept_ns = evidence_since_ns(&process->evidence);
+	/* Shares are of what can still be known of a long wait. */
+	const struct cause_window window = { kept_ns > since_ns ? kept_ns : since_ns, now_ns };
 	struct cause *cause = &verdict->cause;
 	*verdict = (struct verdict){ .kind = RW_KIND_HANG, .severity = RW_CRITICAL, .confidence = RW_CERTAIN };
 	cause_find(&analysis->intern, process, process->enqueue_tid, &window, 1, cause);
@@ -85,7 +87,7 @@ static void judge_alive(const struct analysis *analysis, const struct root *root
 	bool gets_on = seen && cause_progress(&analysis->intern, process, process->enqueue_tid, look_ns, now_ns);
 	if (!seen)
 		verdict->confidence = RW_LIKELY;
-	if ((gets_on || !seen) && now_ns - window.from_ns < progress_limit(process))
+	if ((gets_on || !seen) && now_ns - since_ns < progress_limit(process))
 		verdict->severity = RW_NOTICE;
 }
 

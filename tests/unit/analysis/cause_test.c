@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "analysis/cause.h"
+#include "analysis/job.h"
+
+enum { MAIN = 100, WRITER = 101, WORKER = 110, WORKERS = 8 };
+
+static const uint64_t ms = 1000000, start = 1000000000;
+
+struct scene {
+	struct intern intern;
+	struct process process;
+};
+
+static void see(struct scene *scene, const struct analysis_wait *wait)
+{
+	cr_assert_eq(evidence_add(&scene->process.evidence, &scene->intern, wait), 0);
+}
+
+static struct analysis_wait futex(uint32_t tid, const char *thread, uint64_t from_ns, uint64_t to_ns)
+{
+	struct analysis_wait wait = { .kind = ANALYSIS_WAIT_INTERVAL, .level = RW_LEVEL_EBPF, .tid = tid, .fd = -1,
+				      .start_ns = from_ns, .end_ns = to_ns, .state = 'S', .system_call = SYS_futex };
+
+	snprintf(wait.thread, sizeof(wait.thread), "%s", thread);
+	return wait;
+}
+
+static struct analysis_wait fsync_of_writer(uint64_t from_ns, uint64_t to_ns)
+{
+	struct analysis_wait wait = futex(WRITER, "tb-writer", from_ns, to_ns);
+
+	wait.system_call = SYS_fsync;
+	wait.fd = 3;
+	return wait;
+}
+
+static void end(struct scene *scene)
+{
+	evidence_free(&scene->process.evidence);
+	intern_free(&scene->intern);
+}
+
+/* Eight threads hold Python's lock in turn for 5 ms; the main thread wants it ten times. */
+Test(cause, a_lock_that_goes_round_keeps_the_share_of_the_thread_that_waits)
+{
+	struct scene scene = { 0 };
+	struct cause cause;
+	struct cause_window window = { start, start + 400 * ms };
+
+	for (uint64_t turn = 0; turn < 10; turn++) {
+		uint64_t from = start + turn * 40 * ms;
+
+		for (uint32_t i = 0; i < WORKERS; i++) {
+			struct analysis_wait wait = futex(WORKER + i, "py-worker", from + i * 5 * ms, from + (i + 7) * 5 * ms);
+
+			wait.waker_tid = WORKER + (i + WORKERS - 1) % WORKERS;
+			snprintf(wait.waker, sizeof(wait.waker), "py-worker");
+			see(&scene, &wait);
+		}
+		struct analysis_wait wait = futex(MAIN, "python-main", from, from + 38 * ms);
+		wait.waker_tid = WORKER + WORKERS - 1;
+		snprintf(wait.waker, sizeof(wait.waker), "py-worker");
+		see(&scene, &wait);
+	}
+	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+	cr_expect_eq(cause.class_, RW_CAUSE_LOCK);
+	cr_expect_float_eq(cause.share, 0.95, 0.01, "%f", cause.share);
+	cr_expect_str_eq(cause.hops[0].waits_for, "thread py-worker");
+	end(&scene);
+}
+
+Test(cause, a_lock_wait_that_a_signal_ended_is_still_followed_to_the_thread_in_the_file)
+{
+	struct scene scene = { 0 };
+	struct cause cause;
+	struct cause_window window = { start, start + 9000 * ms };
+	struct analysis_wait wait = futex(MAIN, "python-main", start, start + 9000 * ms);
+	struct analysis_wait writing = fsync_of_writer(start, start + 9000 * ms);
+
+	wait.out_of_process_wake = true; /* the launcher killed it */
+	see(&scene, &wait);
+	see(&scene, &writing);
+	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+	cr_expect_eq(cause.class_, RW_CAUSE_IO);
+	cr_expect_eq(cause.hop_count, 1);
+	cr_expect(cause.inferred);
+	end(&scene);
+}
+
+Test(cause, samples_of_one_long_wait_count_as_long_as_it_lasts)
+{
+	struct scene scene = { 0 };
+	struct cause cause;
+	struct cause_window window = { start, start + 10000 * ms };
+
+	for (uint64_t at = 50; at <= 10000; at += 50) {
+		struct analysis_wait main = futex(MAIN, "python-main", 0, start + at * ms);
+		struct analysis_wait writer = fsync_of_writer(0, start + at * ms);
+
+		main.kind = writer.kind = ANALYSIS_WAIT_SAMPLE;
+		see(&scene, &main);
+		see(&scene, &writer);
+	}
+	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+	cr_expect_eq(cause.class_, RW_CAUSE_IO);
+	cr_expect_gt(cause.share, 0.95, "%f", cause.share);
+	end(&scene);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/preload/job.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "blackbox/reader.h"
+
+enum { IDS = 8, SHARED = 8192, RANKS = 16 };
+
+struct shared {
+	uint64_t words[512];
+	atomic_int arrived;
+	ncclUniqueId ids[IDS];
+};
+static_assert(sizeof(struct shared) <= SHARED, "shared memory");
+
+static struct shared *shared;
+static char directory[] = "/dev/shm/preload-test-XXXXXX";
+
+static void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
+}
+
+static float *allocate(int nranks)
+{
+	CUdeviceptr pointer;
+
+	CU(cuMemAlloc(&pointer, (size_t)nranks * JOB_COUNT * sizeof(float)));
+	return (float *)(uintptr_t)pointer;
+}
+
+static void open_device(struct job *job)
+{
+	CUcontext context;
+
+	CU(cuInit(0));
+	CU(cuDevicePrimaryCtxRetain(&context, job->rank));
+	CU(cuCtxSetCurrent(context));
+	CU(cuStreamCreate(&job->stream, CU_STREAM_NON_BLOCKING));
+	CU(cuStreamCreate(&job->other_stream, CU_STREAM_NON_BLOCKING));
+	job->send = allocate(job->nranks);
+	job->recv = allocate(job->nranks);
+}
+
+static void run_rank(int rank, int nranks, bool communicator, job_main *main)
+{
+	static struct job job;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	alarm(100);
+	job = (struct job){ .rank = rank, .nranks = nranks, .shared = shared->words };
+	open_device(&job);
+	if (communicator)
+		NCCL(ncclCommInitRank(&job.comm, nranks, job_id(&job, 0), rank));
+	main(&job);
+	if (job.comm)
+		NCCL(ncclCommDestroy(job.comm));
+	exit(0);
+}
+
+static void remove_directory(void)
+{
+	DIR *list = opendir(directory);
+	struct dirent *file;
+
+	while (list && (file = readdir(list)))
+		unlinkat(dirfd(list), file->d_name, 0);
+	if (list)
+		closedir(list);
+	rmdir(directory);
+}
+
+int job_run(int nranks, bool communicator, job_main *main)
+{
+	int failed = 0, status;
+
+	shared = mmap(NULL, SHARED, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(shared != MAP_FAILED && mkdtemp(directory));
+	setenv("RANKWATCH_DIR", directory, 1);
+	setenv("RANKWATCH_QUIET", "1", 1);
+	for (int rank = 0; rank < nranks; rank++)
+		if (fork() == 0)
+			run_rank(rank, nranks, communicator, main);
+	for (int i = 0; i < nranks; i++) {
+		CHECK(wait(&status) > 0);
+		if (!WIFEXITED(status) || WEXITSTATUS(status))
+			fprintf(stderr, "a rank ended with %#x\n", status);
+		failed |= status;
+	}
+	remove_directory();
+	return failed != 0;
+}
+
+ncclUniqueId job_id(struct job *job, int number)
+{
+	if (job->rank == 0)
+		NCCL(ncclGetUniqueId(&shared->ids[number]));
+	job_meet(job);
+	return shared->ids[number];
+}
+
+void job_meet(struct job *job)
+{
+	int mine = atomic_fetch_add(&shared->arrived, 1);
+	int all = (mine / job->nranks + 1) * job->nranks;
+
+	while (atomic_load(&shared->arrived) < all)
+		pause_ms(1);
+}
+
+void job_note(struct job *job, const struct entry *entry)
+{
+	CHECK(job->calls < JOB_LEDGER);
+	job->ledger[job->calls++] = *entry;
+}
+
+static ncclResult_t make(const struct job *job, uint8_t function, ncclComm_t comm, CUstream stream, int root)
+{
+	const float *send = job->send;
+	float *recv = job->recv;
+
+	switch (function) {
+	case RW_FUNCTION_ALL_REDUCE:
+		return ncclAllReduce(send, recv, JOB_COUNT, ncclFloat, ncclSum, comm, stream);
+	case RW_FUNCTION_REDUCE:
+		return ncclReduce(send, recv, JOB_COUNT, ncclFloat, ncclSum, root, comm, stream);
+	case RW_FUNCTION_REDUCE_SCATTER:
+		return ncclReduceScatter(send, recv, JOB_COUNT, ncclFloat, ncclSum, comm, stream);
+	case RW_FUNCTION_ALL_GATHER:
+		return ncclAllGather(send, recv, JOB_COUNT, ncclFloat, comm, stream);
+	case RW_FUNCTION_BROADCAST:
+		return ncclBroadcast(send, recv, JOB_COUNT, ncclFloat, root, comm, stream);
+	case RW_FUNCTION_SEND:
+		return ncclSend(send, JOB_COUNT, ncclFloat, root, comm, stream);
+	case RW_FUNCTION_RECV:
+		return ncclRecv(recv, JOB_COUNT, ncclFloat, root, comm, stream);
+	default:
+		return ncclInvalidArgument;
+	}
+}
+
+void job_call(struct job *job, uint8_t function, ncclComm_t comm, CUstream stream, int root_or_peer)
+{
+	struct entry entry = {
+		.function = function,
+		.dtype = RW_DTYPE_FLOAT32,
+		.root_or_peer = root_or_peer,
+		.stream = (uintptr_t)stream,
+		.send = function == RW_FUNCTION_RECV ? 0 : (uintptr_t)job->send,
+		.recv = function == RW_FUNCTION_SEND ? 0 : (uintptr_t)job->recv,
+	};
+
+	job_note(job, &entry);
+	ncclResult_t result = make(job, function, comm, stream, root_or_peer);
+	CHECK(result == ncclSuccess || result == ncclInProgress);
+}
+
+int job_abi(void)
+{
+	int version;
+
+	NCCL(ncclGetVersion(&version));
+	if (!getenv("NCCL_PROFILER_PLUGIN") || version < 22304)
+		return 0;
+	return version < 22403 ? 1 : version < 22602 ? 2 : version < 22703 ? 3 : version < 22803 ? 4 : 5;
+}
+
+/* This process's own. */
+static struct box_reader open_box(void)
+{
+	struct box_reader reader = { .fd = -1 };
+	char end[32], why[160] = "";
+	DIR *list = opendir(directory);
+	struct dirent *file;
+
+	snprintf(end, sizeof(end), "-%d.rwbox", (int)getpid());
+	while (list && (file = readdir(list)))
+		if (strstr(file->d_name, end) && box_reader_open(&reader, dirfd(list), file->d_name, (uid_t)-1, why))
+			fprintf(stderr, "%s\n", why);
+	if (list)
+		closedir(list);
+	CHECK(reader.fd >= 0);
+	return reader;
+}
+
+static bool is_finished(const struct rw_operation *operations, const enum box_slot *states, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (states[i] != BOX_SLOT_OK || operations[i].owner & RW_OWNER_PENDING)
+			return false;
+	return true;
+}
+
+size_t job_operations(struct rw_operation *operations, size_t room)
+{
+	static enum box_slot states[JOB_LEDGER];
+	struct box_reader reader = open_box();
+	int count = 0;
+
+	CHECK(room <= JOB_LEDGER);
+	for (int tries = 0; tries < 10000; tries++) {
+		CHECK(box_reader_refresh(&reader) == 0 && reader.header.head <= room);
+		count = box_reader_operations(&reader, 0, (uint32_t)reader.header.head, operations, states);
+		CHECK(count == (int)reader.header.head);
+		if (is_finished(operations, states, (size_t)count))
+			break;
+		pause_ms(1);
+	}
+	CHECK(is_finished(operations, states, (size_t)count));
+	box_reader_close(&reader);
+	return (size_t)count;
+}
+
+struct rw_communicator job_communicator(uint32_t index)
+{
+	struct box_reader reader = open_box();
+	struct rw_communicator communicator;
+
+	CHECK(box_reader_communicators(&reader, index, 1, &communicator) == 1 && communicator.born_ns);
+	box_reader_close(&reader);
+	return communicator;
+}
+
+int job_device(uint32_t communicator)
+{
+	uint32_t device = job_communicator(communicator).device;
+	struct box_reader reader = open_box();
+	int ordinal = reader.header.devices[device].ordinal;
+
+	CHECK(reader.header.devices[device].used);
+	box_reader_close(&reader);
+	return ordinal;
+}
+
+static void check_operation(const struct entry *entry, const struct rw_operation *operation, size_t number)
+{
+	uint32_t known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_CALL;
+	bool has_root = entry->function != RW_FUNCTION_ALL_REDUCE && entry->function != RW_FUNCTION_ALL_GATHER &&
+			entry->function != RW_FUNCTION_REDUCE_SCATTER;
+	bool same = (operation->known & known) == known && operation->function == entry->function &&
+		    operation->dtype == entry->dtype && operation->count == JOB_COUNT &&
+		    operation->stream == entry->stream && operation->send_address == entry->send &&
+		    operation->recv_address == entry->recv &&
+		    (!has_root || operation->root_or_peer == entry->root_or_peer);
+
+	if (same)
+		return;
+	fprintf(stderr, "operation %zu: known %#x function %u/%u dtype %u/%u count %lu root %d/%d addresses %d %d %d\n",
+		number, operation->known, operation->function, entry->function, operation->dtype, entry->dtype,
+		operation->count, operation->root_or_peer, entry->root_or_peer, operation->stream == entry->stream,
+		operation->send_address == entry->send, operation->recv_address == entry->recv);
+	exit(1);
+}
+
+void job_check(struct job *job)
+{
+	static struct rw_operation operations[JOB_LEDGER];
+	size_t count = job_operations(operations, JOB_LEDGER);
+
+	if (count != job->calls)
+		fprintf(stderr, "%zu calls, %zu operations\n", job->calls, count);
+	CHECK(count == job->calls);
+	for (size_t i = 0; i < count; i++)
+		check_operation(&job->ledger[i], &operations[i], i);
+}

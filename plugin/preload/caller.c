@@ -78,6 +78,11 @@ static bool is_ours(const void *symbol)
 	return !dladdr(symbol, &found) || !dladdr((const void *)is_ours, &own) || found.dli_fbase == own.dli_fbase;
 }
 
+/* Where functions are looked up; NULL: nowhere. */
+struct scopes {
+	void *caller, *by_name, *by_functions;
+};
+
 static void *look_in(void *scope, const char *name)
 {
 	void *symbol = scope == NULL ? NULL : dlsym(scope, name);
@@ -85,24 +90,29 @@ static void *look_in(void *scope, const char *name)
 	return symbol && !is_ours(symbol) ? symbol : NULL;
 }
 
+/* The strong pncclX first: ncclX could be somebody else's, and a NCCL without pncclX still has its own. */
+static void *look_for(void *scope, const char *strong)
+{
+	void *symbol = look_in(scope, strong);
+
+	return symbol ? symbol : look_in(scope, strong + 1);
+}
+
 /*
  * As the loader would: the global scope behind us (a NCCL that is linked to the program, or another tool that was
- * preloaded), then the caller with its dependencies, then whatever goes by NCCL's name. There the strong pncclX first:
- * ncclX could be somebody else's, and a NCCL without pncclX still has its own.
+ * preloaded), then the caller with its dependencies. A caller without NCCL has been jumped through (a tail call leaves
+ * no return address) or relies on others: then what goes by NCCL's name, and what is NCCL by its functions.
  */
-static void *find_function(void *caller, void *by_name, const char *strong)
+static void *find_function(const struct scopes *scopes, const char *strong)
 {
-	const char *weak = strong + 1;
-	void *symbol = look_in(RTLD_NEXT, weak);
+	void *symbol = look_in(RTLD_NEXT, strong + 1);
 
 	if (!symbol)
-		symbol = look_in(caller, strong);
+		symbol = look_for(scopes->caller, strong);
 	if (!symbol)
-		symbol = look_in(caller, weak);
+		symbol = look_for(scopes->by_name, strong);
 	if (!symbol)
-		symbol = look_in(by_name, strong);
-	if (!symbol)
-		symbol = look_in(by_name, weak);
+		symbol = look_for(scopes->by_functions, strong);
 	return symbol;
 }
 
@@ -122,18 +132,62 @@ static void keep_loaded(const struct caller *caller)
 	}
 }
 
+/* The object with this number, counted down. Nothing may be opened while the loader lists its objects. */
+struct numbered {
+	size_t left;
+	char name[NAME];
+};
+
+static int match_number(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	struct numbered *object = argument;
+
+	(void)size;
+	if (object->left--)
+		return 0;
+	snprintf(object->name, NAME, "%s", info->dlpi_name);
+	return 1;
+}
+
+/* The first loaded object that is a NCCL; NULL: none. */
+static void *find_by_functions(void)
+{
+	struct numbered object;
+
+	for (size_t number = 0;; number++) {
+		object.left = number;
+		if (!dl_iterate_phdr(match_number, &object))
+			return NULL;
+		void *scope = *object.name ? dlopen(object.name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+
+		if (look_for(scope, "pncclAllReduce"))
+			return scope;
+		if (scope)
+			dlclose(scope);
+	}
+}
+
+static void close_scope(void *scope)
+{
+	if (scope)
+		dlclose(scope);
+}
+
 static void resolve(const struct object *object, struct caller *caller)
 {
-	void *handle = dlopen(*object->name ? object->name : NULL, RTLD_LAZY | RTLD_NOLOAD);
-	void *by_name = dlopen("libnccl.so.2", RTLD_LAZY | RTLD_NOLOAD);
+	struct scopes scopes = {
+		.caller = dlopen(*object->name ? object->name : NULL, RTLD_LAZY | RTLD_NOLOAD),
+		.by_name = dlopen("libnccl.so.2", RTLD_LAZY | RTLD_NOLOAD),
+	};
 
+	if (!look_for(scopes.caller, "pncclAllReduce") && !scopes.by_name)
+		scopes.by_functions = find_by_functions();
 	for (int i = 0; i < NCCL_FUNCTION_COUNT; i++)
-		*(void **)&caller->functions[i] = find_function(handle, by_name, names[i]);
+		*(void **)&caller->functions[i] = find_function(&scopes, names[i]);
 	keep_loaded(caller);
-	if (by_name)
-		dlclose(by_name);
-	if (handle)
-		dlclose(handle);
+	close_scope(scopes.by_functions);
+	close_scope(scopes.by_name);
+	close_scope(scopes.caller);
 	dlerror(); /* what we asked in vain is not the program's next dlerror() */
 }
 

@@ -16,7 +16,8 @@ struct caller {
 /* The caller that the return address lies in; NULL, said once, when no NCCL with this function is to be found. What was
  * found is remembered and kept from being unloaded. Any thread. A few ns after the first call of an object. */
 const struct caller *caller_find(const void *return_address, enum nccl_function wanted);
-/* Libraries may have come and gone: forgets callers if any went since the last time. At communicators' births. */
+/* Another object may lie where a caller was that has been unloaded: forgets callers if any was. Before a communicator
+ * is made, with which all use of a NCCL begins. Takes the loader's lock. */
 void caller_review(void);
 
 #endif

@@ -67,7 +67,6 @@ static uint64_t communicators_so_far(void)
 
 static void conceive(struct birth *birth, const struct caller *caller, const struct nccl_config *config, bool blocking)
 {
-	caller_review();
 	birth->caller = caller;
 	birth->blocking = is_blocking(config, blocking);
 	birth->first = communicators_so_far();
@@ -87,7 +86,8 @@ static int deliver(struct birth *birth, int result)
 
 int ncclCommInitRank(nccl_comm *comm, int nranks, struct nccl_unique_id id, int rank)
 {
-	PRELOAD_REAL(CommInitRank, (nccl_comm *, int, struct nccl_unique_id, int));
+	caller_review();
+	PRELOAD_REAL(CommInitRank, (nccl_comm *, int, struct nccl_unique_id, int), NULL);
 	if (!preload_is_on())
 		return real(comm, nranks, id, rank);
 	struct birth birth = { .comm = comm, .id = id_of(&id), .nranks = nranks, .rank = rank };
@@ -97,7 +97,8 @@ int ncclCommInitRank(nccl_comm *comm, int nranks, struct nccl_unique_id id, int 
 
 int ncclCommInitRankConfig(nccl_comm *comm, int nranks, struct nccl_unique_id id, int rank, struct nccl_config *config)
 {
-	PRELOAD_REAL(CommInitRankConfig, (nccl_comm *, int, struct nccl_unique_id, int, struct nccl_config *));
+	caller_review();
+	PRELOAD_REAL(CommInitRankConfig, (nccl_comm *, int, struct nccl_unique_id, int, struct nccl_config *), NULL);
 	if (!preload_is_on())
 		return real(comm, nranks, id, rank, config);
 	struct birth birth = { .comm = comm, .id = id_of(&id), .nranks = nranks, .rank = rank };
@@ -108,7 +109,9 @@ int ncclCommInitRankConfig(nccl_comm *comm, int nranks, struct nccl_unique_id id
 int ncclCommInitRankScalable(nccl_comm *comm, int nranks, int rank, int id_count, struct nccl_unique_id *ids,
 			     struct nccl_config *config)
 {
-	PRELOAD_REAL(CommInitRankScalable, (nccl_comm *, int, int, int, struct nccl_unique_id *, struct nccl_config *));
+	caller_review();
+	PRELOAD_REAL(CommInitRankScalable, (nccl_comm *, int, int, int, struct nccl_unique_id *, struct nccl_config *),
+		     NULL);
 	if (!preload_is_on() || id_count < 1 || !ids)
 		return real(comm, nranks, rank, id_count, ids, config);
 	struct birth birth = { .comm = comm, .id = id_of(ids), .nranks = nranks, .rank = rank };
@@ -130,7 +133,8 @@ static uint64_t id_of_all(const nccl_comm *comms)
 
 int ncclCommInitAll(nccl_comm *comms, int count, const int *devices)
 {
-	PRELOAD_REAL(CommInitAll, (nccl_comm *, int, const int *));
+	caller_review();
+	PRELOAD_REAL(CommInitAll, (nccl_comm *, int, const int *), NULL);
 	if (!preload_is_on())
 		return real(comms, count, devices);
 	struct birth birth = { .id = id_of_all(comms), .nranks = count };
@@ -145,26 +149,25 @@ int ncclCommInitAll(nccl_comm *comms, int count, const int *devices)
 }
 
 /* A child is told from its siblings by their order, which is the same on all ranks, and from its twins by `what`. */
-static bool conceive_child(struct birth *birth, const struct caller *caller, nccl_comm parent, int64_t what,
+static bool conceive_child(struct birth *birth, const struct caller *caller, struct membership *parent, int64_t what,
 			   const struct nccl_config *config)
 {
-	struct membership *membership = membership_find(parent);
-
-	if (!membership)
+	if (!parent)
 		return false;
-	int64_t order = atomic_fetch_add(&membership->children, 1);
-	birth->id = mix(mix(membership->birth.id, &order, sizeof(order)), &what, sizeof(what));
+	int64_t order = atomic_fetch_add(&parent->children, 1);
+	birth->id = mix(mix(parent->birth.id, &order, sizeof(order)), &what, sizeof(what));
 	birth->nranks = birth->rank = -1;
-	conceive(birth, caller, config, membership->birth.blocking);
+	conceive(birth, caller, config, parent->birth.blocking);
 	return true;
 }
 
 int ncclCommSplit(nccl_comm parent, int color, int key, nccl_comm *comm, struct nccl_config *config)
 {
-	PRELOAD_REAL(CommSplit, (nccl_comm, int, int, nccl_comm *, struct nccl_config *));
+	struct membership *membership = membership_find(parent);
+	PRELOAD_REAL(CommSplit, (nccl_comm, int, int, nccl_comm *, struct nccl_config *), membership);
 	struct birth birth = { .comm = comm };
 
-	if (!preload_is_on() || !conceive_child(&birth, caller, parent, color, config))
+	if (!preload_is_on() || !conceive_child(&birth, caller, membership, color, config))
 		return real(parent, color, key, comm, config);
 	int result = real(parent, color, key, comm, config);
 	return color == NCCL_SPLIT_NO_COLOR ? result : deliver(&birth, result);
@@ -173,10 +176,11 @@ int ncclCommSplit(nccl_comm parent, int color, int key, nccl_comm *comm, struct 
 int ncclCommShrink(nccl_comm parent, int *excluded, int excluded_count, nccl_comm *comm, struct nccl_config *config,
 		   int flags)
 {
-	PRELOAD_REAL(CommShrink, (nccl_comm, int *, int, nccl_comm *, struct nccl_config *, int));
+	struct membership *membership = membership_find(parent);
+	PRELOAD_REAL(CommShrink, (nccl_comm, int *, int, nccl_comm *, struct nccl_config *, int), membership);
 	struct birth birth = { .comm = comm };
 
-	if (!preload_is_on() || !conceive_child(&birth, caller, parent, INT64_MIN + excluded_count, config))
+	if (!preload_is_on() || !conceive_child(&birth, caller, membership, INT64_MIN + excluded_count, config))
 		return real(parent, excluded, excluded_count, comm, config, flags);
 	return deliver(&birth, real(parent, excluded, excluded_count, comm, config, flags));
 }
@@ -191,7 +195,8 @@ static void end(struct communicator *communicator)
 
 int ncclCommDestroy(nccl_comm comm)
 {
-	PRELOAD_REAL(CommDestroy, (nccl_comm));
+	struct membership *membership = membership_find(comm);
+	PRELOAD_REAL(CommDestroy, (nccl_comm), membership);
 	/* Before NCCL frees it: another thread may get the same address for a new one. */
 	struct communicator *ending = preload_is_on() ? membership_remove(comm) : NULL;
 	int result = real(comm);
@@ -202,7 +207,8 @@ int ncclCommDestroy(nccl_comm comm)
 
 int ncclCommAbort(nccl_comm comm)
 {
-	PRELOAD_REAL(CommAbort, (nccl_comm));
+	struct membership *membership = membership_find(comm);
+	PRELOAD_REAL(CommAbort, (nccl_comm), membership);
 	struct communicator *ending = preload_is_on() ? membership_remove(comm) : NULL;
 	int result = real(comm);
 

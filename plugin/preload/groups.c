@@ -15,7 +15,7 @@ static bool has_failed(int result)
 
 int ncclGroupStart(void)
 {
-	PRELOAD_REAL(GroupStart, (void));
+	PRELOAD_REAL(GroupStart, (void), NULL);
 	int result = real();
 
 	if (preload_is_on() && result == NCCL_SUCCESS)
@@ -25,7 +25,7 @@ int ncclGroupStart(void)
 
 int ncclGroupEnd(void)
 {
-	PRELOAD_REAL(GroupEnd, (void));
+	PRELOAD_REAL(GroupEnd, (void), NULL);
 	if (!preload_is_on())
 		return real();
 	call_group_end_begin();
@@ -39,7 +39,7 @@ int ncclGroupEnd(void)
 /* Says what the group would cost, and drops it. */
 int ncclGroupSimulateEnd(void *info)
 {
-	PRELOAD_REAL(GroupSimulateEnd, (void *));
+	PRELOAD_REAL(GroupSimulateEnd, (void *), NULL);
 	int result = real(info);
 
 	if (preload_is_on()) {

@@ -13,10 +13,8 @@ static uint8_t dtype_of(int type)
 	return type >= 0 && type < RW_DTYPE_COUNT - 1 ? (uint8_t)(type + 1) : RW_DTYPE_UNKNOWN;
 }
 
-static void begin(struct call *call, nccl_comm comm)
+static void begin(struct call *call, struct membership *membership)
 {
-	struct membership *membership = membership_find(comm);
-
 	call->communicator = membership ? membership_communicator(membership) : NULL;
 	call_begin(call);
 }
@@ -35,7 +33,8 @@ static int end(struct call *call, int result)
 	PRELOAD_EXPORT int nccl##NAME PARAMETERS;                                                                      \
 	int nccl##NAME PARAMETERS                                                                                      \
 	{                                                                                                              \
-		PRELOAD_REAL(NAME, PARAMETERS);                                                                        \
+		struct membership *membership = membership_find(comm);                                                 \
+		PRELOAD_REAL(NAME, PARAMETERS, membership);                                                                 \
 		if (!preload_is_on() || COUNT == 0)                                                                    \
 			return real ARGUMENTS;                                                                         \
 		struct call call = {                                                                                   \
@@ -48,7 +47,7 @@ static int end(struct call *call, int result)
 			.recv = (uintptr_t)(RECV),                                                                     \
 			.peer = PEER,                                                                                  \
 		};                                                                                                     \
-		begin(&call, comm);                                                                                    \
+		begin(&call, membership);                                                                              \
 		return end(&call, real ARGUMENTS);                                                                     \
 	}
 

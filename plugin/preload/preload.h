@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "plugin/preload/caller.h"
+#include "plugin/preload/membership.h"
 
 #define PRELOAD_EXPORT __attribute__((visibility("default")))
 
@@ -13,10 +13,20 @@
  * first NCCL call of the process. */
 bool preload_is_on(void);
 
-/* Inside a wrapper: declares `real`, the function behind ncclNAME for the wrapper's caller, and returns an error from
- * the wrapper when there is none, as a system without NCCL would give one. */
-#define PRELOAD_REAL(NAME, PARAMETERS)                                                                                 \
-	const struct caller *caller = caller_find(__builtin_return_address(0), NCCL_##NAME);                           \
+/* The NCCL that made the communicator; NULL or not known: the one that the return address's object means. NULL, said
+ * once: none that has the function. */
+static inline const struct caller *preload_caller(const struct membership *membership, const void *return_address,
+						  enum nccl_function wanted)
+{
+	const struct caller *caller = membership ? membership->birth.caller : NULL;
+
+	return caller && caller->functions[wanted] ? caller : caller_find(return_address, wanted);
+}
+
+/* Inside a wrapper: declares `caller` and `real`, its function behind ncclNAME, and returns an error from the wrapper
+ * when there is none, as a system without NCCL would give one. */
+#define PRELOAD_REAL(NAME, PARAMETERS, MEMBERSHIP)                                                                     \
+	const struct caller *caller = preload_caller(MEMBERSHIP, __builtin_return_address(0), NCCL_##NAME);            \
 	if (!caller)                                                                                                   \
 		return NCCL_SYSTEM_ERROR;                                                                              \
 	int(*real) PARAMETERS = (int(*) PARAMETERS)caller->functions[NCCL_##NAME]

@@ -164,16 +164,6 @@ void job_call(struct job *job, uint8_t function, ncclComm_t comm, CUstream strea
 	CHECK(result == ncclSuccess || result == ncclInProgress);
 }
 
-int job_abi(void)
-{
-	int version;
-
-	NCCL(ncclGetVersion(&version));
-	if (!getenv("NCCL_PROFILER_PLUGIN") || version < 22304)
-		return 0;
-	return version < 22403 ? 1 : version < 22602 ? 2 : version < 22703 ? 3 : version < 22803 ? 4 : 5;
-}
-
 /* This process's own. */
 static struct box_reader open_box(void)
 {
@@ -190,6 +180,15 @@ static struct box_reader open_box(void)
 		closedir(list);
 	CHECK(reader.fd >= 0);
 	return reader;
+}
+
+int job_abi(void)
+{
+	struct box_reader reader = open_box();
+	int abi = (int)reader.header.profiler_abi;
+
+	box_reader_close(&reader);
+	return abi;
 }
 
 static bool is_finished(const struct rw_operation *operations, const enum box_slot *states, size_t count)

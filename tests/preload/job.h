@@ -60,7 +60,7 @@ void job_call(struct job *job, uint8_t function, ncclComm_t comm, CUstream strea
 /* Writes down only. */
 void job_note(struct job *job, const struct entry *entry);
 
-/* What NCCL's profiler interface offers here; 0: none. */
+/* Version of the profiler interface that NCCL uses here; 0: none. */
 int job_abi(void);
 /* Waits until every operation of this process's box is finished, copies them; how many. */
 size_t job_operations(struct rw_operation *operations, size_t room);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which NCCL a call reaches with the interposer in front: the one that it would have reached without it.
+ *   callers SCENARIO (with the library preloaded, as the loader does it)
+ * FAKES: folder with libfake_{first,second,bare,named}.so, of which the last has NCCL's SONAME, and with
+ * libuser_{first,second,bare,none}.so, which call them.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FIRST = 101, SECOND = 102, BARE = 103, NAMED = 104, SYSTEM_ERROR = 2, CALLS = 100000 };
+
+typedef int ask(void);
+typedef int all_reduce(const void *, void *, size_t, int, int, void *, void *);
+
+#define CHECK(condition)                                                                                               \
+	do {                                                                                                           \
+		if (!(condition)) {                                                                                    \
+			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                        \
+			exit(1);                                                                                       \
+		}                                                                                                      \
+	} while (0)
+
+static void *open_fake(const char *name, int flags)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", FAKES, name);
+	void *handle = dlopen(path, RTLD_LAZY | flags);
+	if (!handle)
+		fprintf(stderr, "%s\n", dlerror());
+	CHECK(handle);
+	return handle;
+}
+
+static int call(void *user, const char *name)
+{
+	ask *function;
+
+	*(void **)&function = dlsym(user, name);
+	CHECK(function);
+	return function();
+}
+
+/* As extension modules of Python are loaded: each with a NCCL of its own. */
+static void two(void)
+{
+	void *first = open_fake("libuser_first.so", RTLD_LOCAL), *second = open_fake("libuser_second.so", RTLD_LOCAL);
+
+	for (int i = 0; i < 3; i++) {
+		CHECK(call(first, "call_all_reduce") == FIRST);
+		CHECK(call(second, "call_all_reduce") == SECOND);
+		CHECK(call(second, "call_bcast") == SECOND);
+		CHECK(call(first, "call_bcast") == FIRST);
+	}
+}
+
+/* A NCCL without strong names: its own weak one, never ours again. */
+static void bare(void)
+{
+	void *user = open_fake("libuser_bare.so", RTLD_LOCAL);
+
+	CHECK(call(user, "call_all_reduce") == BARE);
+	CHECK(call(user, "call_bcast") == BARE);
+}
+
+/* Not linked to a NCCL: the one that is loaded by name, or in the global scope. */
+static void unlinked(void)
+{
+	void *user = open_fake("libuser_none.so", RTLD_LOCAL);
+
+	CHECK(call(user, "call_all_reduce") == SYSTEM_ERROR);
+	open_fake("libfake_named.so", RTLD_LOCAL);
+	CHECK(call(user, "call_all_reduce") == NAMED);
+}
+
+/* The global scope comes before a library's own dependencies, with us in front as without. */
+static void global(void)
+{
+	open_fake("libfake_first.so", RTLD_GLOBAL);
+	CHECK(call(open_fake("libuser_second.so", RTLD_LOCAL), "call_all_reduce") == FIRST);
+}
+
+/* Pointers that a program takes itself pass us by. */
+static void pointer(void)
+{
+	all_reduce *function;
+
+	*(void **)&function = dlsym(open_fake("libfake_first.so", RTLD_LOCAL), "ncclAllReduce");
+	CHECK(function && function(NULL, NULL, 1, 0, 0, NULL, NULL) == FIRST);
+}
+
+/* Somebody who looks for NCCL in the global scope finds us, and gets an error as from a broken system. */
+static void probe(void)
+{
+	all_reduce *function;
+
+	*(void **)&function = dlsym(RTLD_DEFAULT, "ncclAllReduce");
+	CHECK(function && function(NULL, NULL, 1, 0, 0, NULL, NULL) == SYSTEM_ERROR);
+	CHECK(!dlerror());
+	CHECK(!dlsym(RTLD_DEFAULT, "ncclGetVersion") && !dlsym(RTLD_DEFAULT, "pncclAllReduce"));
+	*(void **)&function = dlsym(RTLD_DEFAULT, "ncclAllReduce");
+	CHECK(function(NULL, NULL, 1, 0, 0, NULL, NULL) == SYSTEM_ERROR);
+}
+
+/* A function that this NCCL is too old for. */
+static void missing(void)
+{
+	CHECK(call(open_fake("libuser_first.so", RTLD_LOCAL), "call_all_to_all") == SYSTEM_ERROR);
+	CHECK(call(open_fake("libuser_first.so", RTLD_LOCAL), "call_all_reduce") == FIRST);
+}
+
+/* Closed and opened again, and another one in between. */
+static void reopened(void)
+{
+	/* Each begins as all use of NCCL does: with a communicator. */
+	for (int i = 0; i < 20; i++) {
+		void *first = open_fake("libuser_first.so", RTLD_LOCAL);
+		CHECK(call(first, "call_init") == 0);
+		CHECK(call(first, "call_all_reduce") == FIRST);
+		CHECK(dlclose(first) == 0);
+		void *second = open_fake("libuser_second.so", RTLD_LOCAL);
+		CHECK(call(second, "call_init") == 0);
+		CHECK(call(second, "call_all_reduce") == SECOND);
+		CHECK(dlclose(second) == 0);
+	}
+}
+
+/* A tail call has no return address: it looks as if the caller's caller had called, here the program. The communicator
+ * says whose it is. */
+static void jumped(void)
+{
+	void *first = open_fake("libuser_first.so", RTLD_LOCAL), *second = open_fake("libuser_second.so", RTLD_LOCAL);
+
+	CHECK(call(first, "call_init") == 0 && call(second, "call_init") == 0);
+	CHECK(call(first, "jump_to_bcast") == FIRST);
+	CHECK(call(second, "jump_to_bcast") == SECOND);
+}
+
+static void *call_often(void *user)
+{
+	long expected = strtol(getenv("EXPECTED"), NULL, 10);
+
+	for (int i = 0; i < CALLS; i++)
+		CHECK(call(user, "call_all_reduce") == expected);
+	return NULL;
+}
+
+/* The first call of an object on several threads at once, and a child made meanwhile. */
+static void threads(void)
+{
+	void *user = open_fake("libuser_first.so", RTLD_LOCAL);
+	pthread_t handles[8];
+	int status;
+
+	setenv("EXPECTED", "101", 1);
+	for (int i = 0; i < 8; i++)
+		CHECK(pthread_create(&handles[i], NULL, call_often, user) == 0);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(call(user, "call_all_reduce") == FIRST ? 0 : 1);
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	for (int i = 0; i < 8; i++)
+		pthread_join(handles[i], NULL);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} scenarios[] = {
+	{ "two", two },         { "bare", bare },       { "unlinked", unlinked }, { "global", global },
+	{ "pointer", pointer }, { "probe", probe },     { "missing", missing },   { "reopened", reopened },
+	{ "jumped", jumped },   { "threads", threads },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+		if (strcmp(scenarios[i].name, argv[1]) != 0)
+			continue;
+		scenarios[i].run();
+		return 0;
+	}
+	fprintf(stderr, "callers SCENARIO\n");
+	return 2;
+}

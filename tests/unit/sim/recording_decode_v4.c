@@ -15,11 +15,12 @@ static void decode_call(const struct event_v7 *event, struct recorded_event *out
 		DETAILS(" depth %d", event->group_api.depth);
 		break;
 	case EVENT_COLL_API:
-		DETAILS(" %s %zu %s root %d", event->coll_api.function, event->coll_api.count, event->coll_api.type,
-			event->coll_api.root);
+		DETAILS(" %s %zu %s root %d%s", event->coll_api.function, event->coll_api.count, event->coll_api.type,
+			event->coll_api.root, event->coll_api.captured ? " captured" : "");
 		break;
 	case EVENT_P2P_API:
-		DETAILS(" %s %zu %s", event->p2p_api.function, event->p2p_api.count, event->p2p_api.type);
+		DETAILS(" %s %zu %s%s", event->p2p_api.function, event->p2p_api.count, event->p2p_api.type,
+			event->p2p_api.captured ? " captured" : "");
 		break;
 	}
 }

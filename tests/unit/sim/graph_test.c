@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* NCCL under stream capture: results of replays, and what a profiler plugin hears at the capture and at each replay. */
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "ranks.h"
+#include "recording.h"
+
+#define COUNT 1000
+
+TestSuite(graph, .timeout = 100);
+
+static CUgraphExec end_capture(CUstream stream)
+{
+	CUgraph graph;
+	CUgraphExec exec;
+
+	CU(cuStreamEndCapture(stream, &graph));
+	CU(cuGraphInstantiate(&exec, graph, 0));
+	CU(cuGraphDestroy(graph));
+	return exec;
+}
+
+static void begin_capture(struct rank *rank)
+{
+	CU(cuStreamBeginCapture(rank->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+}
+
+static void all_reduce(struct rank *rank, float *buffer)
+{
+	NCCL(ncclAllReduce(buffer, buffer, COUNT, ncclFloat32, ncclSum, rank->comm, rank->stream));
+}
+
+static CUgraphExec capture_all_reduce(struct rank *rank, float *buffer)
+{
+	begin_capture(rank);
+	all_reduce(rank, buffer);
+	return end_capture(rank->stream);
+}
+
+static void replay(struct rank *rank, CUgraphExec exec)
+{
+	CU(cuGraphLaunch(exec, rank->stream));
+	CU(cuStreamSynchronize(rank->stream));
+}
+
+static void fill(float *buffer, float value)
+{
+	for (int i = 0; i < COUNT; i++)
+		buffer[i] = value;
+}
+
+static void results_main(struct rank *rank)
+{
+	float *buffer = device_alloc(COUNT * sizeof(float)), *other = device_alloc(COUNT * sizeof(float));
+
+	fill(buffer, 1);
+	begin_capture(rank);
+	all_reduce(rank, buffer);
+	NCCL(ncclGroupStart());
+	if (rank->rank == 0)
+		NCCL(ncclSend(buffer, COUNT, ncclFloat32, 1, rank->comm, rank->stream));
+	else
+		NCCL(ncclRecv(other, COUNT, ncclFloat32, 0, rank->comm, rank->stream));
+	NCCL(ncclGroupEnd());
+	CUgraphExec exec = end_capture(rank->stream);
+	CHECK(buffer[0] == 1);
+	for (int i = 0; i < 3; i++)
+		CU(cuGraphLaunch(exec, rank->stream));
+	all_reduce(rank, buffer); /* an ordinary one behind them */
+	CU(cuStreamSynchronize(rank->stream));
+	CHECK(buffer[0] == 16 && buffer[COUNT - 1] == 16);
+	CHECK(rank->rank == 0 || other[COUNT - 1] == 8);
+	CU(cuGraphExecDestroy(exec));
+}
+
+Test(graph, replays_of_captured_calls_move_the_data_each_time)
+{
+	ranks_run(2, results_main);
+}
+
+Test(graph, replays_move_the_data_between_hosts)
+{
+	setenv("TEST_HOSTS", "2", 1);
+	ranks_run(2, results_main);
+}
+
+static void streams_main(struct rank *rank)
+{
+	float *buffer = device_alloc(COUNT * sizeof(float)), *other = device_alloc(COUNT * sizeof(float));
+	CUstream second;
+	CUevent fork, join;
+
+	fill(buffer, 1);
+	fill(other, 1);
+	CU(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+	CU(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
+	CU(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
+	begin_capture(rank);
+	CU(cuEventRecord(fork, rank->stream));
+	CU(cuStreamWaitEvent(second, fork, 0));
+	NCCL(ncclGroupStart());
+	NCCL(ncclAllReduce(buffer, buffer, COUNT, ncclFloat32, ncclSum, rank->comm, rank->stream));
+	NCCL(ncclAllReduce(other, other, COUNT, ncclFloat32, ncclSum, rank->comm, second));
+	NCCL(ncclGroupEnd());
+	CU(cuEventRecord(join, second));
+	CU(cuStreamWaitEvent(rank->stream, join, 0));
+	CUgraphExec exec = end_capture(rank->stream);
+	replay(rank, exec);
+	CHECK(buffer[0] == 2 && other[0] == 2);
+	CU(cuGraphExecDestroy(exec));
+	/* Half of a group in a capture is an error, and says so. */
+	begin_capture(rank);
+	NCCL(ncclGroupStart());
+	NCCL(ncclAllReduce(buffer, buffer, COUNT, ncclFloat32, ncclSum, rank->comm, rank->stream));
+	NCCL(ncclAllReduce(other, other, COUNT, ncclFloat32, ncclSum, rank->comm, second));
+	CHECK(ncclGroupEnd() == ncclInvalidUsage);
+	CUgraph graph;
+	CU(cuStreamEndCapture(rank->stream, &graph));
+	CU(cuGraphDestroy(graph));
+}
+
+Test(graph, a_group_over_two_captured_streams_is_one_launch)
+{
+	ranks_run(2, streams_main);
+}
+
+#define CAPTURED                                                                                                       \
+	"GroupApi start in - depth 1\n"                                                                                \
+	"GroupApi state 23\n"                                                                                          \
+	"CollApi start in GroupApi AllReduce 1000 ncclFloat32 root 0 captured\n"                                       \
+	"CollApi stop\n"                                                                                               \
+	"GroupApi state 24\n"                                                                                          \
+	"KernelLaunch start in GroupApi\n"                                                                             \
+	"KernelLaunch stop\n"
+#define EVENTS(thread, number)                                                                                         \
+	thread "Group start in -\n" thread "Coll start in CollApi AllReduce #" number                                  \
+	       " 1000 ncclFloat32 root 0 rank 0 group Group\n" thread "Coll stop\n" thread "Group stop\n"
+#define OTHER "(other thread) "
+
+static void inline_main(struct rank *rank)
+{
+	float *buffer = device_alloc(COUNT * sizeof(float));
+
+	recording_attach();
+	recording_drop();
+	CUgraphExec exec = capture_all_reduce(rank, buffer);
+	if (rank->rank == 0)
+		recording_expect("the capture", CAPTURED EVENTS("", "0") "GroupApi stop\n");
+	replay(rank, exec);
+	replay(rank, exec);
+	if (rank->rank == 0)
+		recording_expect("the replays", "");
+	all_reduce(rank, buffer);
+	if (rank->rank == 0 && !strstr(recording_read(), "AllReduce #0 "))
+		CHECK(!"captured plans without KernelCh take no number");
+	CU(cuStreamSynchronize(rank->stream));
+	CU(cuGraphExecDestroy(exec));
+}
+
+Test(graph, without_work_for_the_proxy_the_plugin_hears_of_the_capture_only)
+{
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
+	ranks_run(2, inline_main);
+}
+
+static bool has_lines(const char *wanted)
+{
+	return strstr(recording_read(), wanted) != NULL;
+}
+
+static void wait_for_stops(int count)
+{
+	for (const char *at; count; usleep(1000)) {
+		int seen = 0;
+		for (at = recording_read(); (at = strstr(at, "KernelCh stop")); at++)
+			seen++;
+		if (seen >= count)
+			return;
+	}
+}
+
+static void channels_main(struct rank *rank)
+{
+	float *buffer = device_alloc(COUNT * sizeof(float));
+
+	recording_attach();
+	recording_drop();
+	CUgraphExec exec = capture_all_reduce(rank, buffer);
+	if (rank->rank == 0)
+		recording_expect("the capture", CAPTURED "GroupApi stop\n");
+	for (int i = 0; i < 2; i++) {
+		replay(rank, exec);
+		if (rank->rank)
+			continue;
+		wait_for_stops(1);
+		CHECK(has_lines(i ? EVENTS(OTHER, "1") : EVENTS(OTHER, "0")));
+		CHECK(has_lines(OTHER "KernelCh start in Coll channel 0 timed\n"));
+		recording_drop();
+	}
+	CU(cuGraphExecDestroy(exec));
+}
+
+Test(graph, with_channel_events_each_replay_is_heard_from_a_host_callback)
+{
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
+	setenv("RECORDING_MASK", "0xE46", 1);
+	ranks_run(2, channels_main);
+}
+
+static void network_main(struct rank *rank)
+{
+	float *buffer = device_alloc(COUNT * sizeof(float));
+
+	recording_attach();
+	recording_drop();
+	CUgraphExec exec = capture_all_reduce(rank, buffer);
+	if (rank->rank == 0)
+		recording_expect("the capture", CAPTURED "GroupApi stop\n");
+	for (int i = 0; i < 2; i++) {
+		replay(rank, exec);
+		if (rank->rank == 0)
+			recording_expect("a replay", EVENTS(OTHER, "0"));
+	}
+	CU(cuGraphExecDestroy(exec));
+}
+
+Test(graph, over_a_network_each_replay_is_heard_with_the_same_number)
+{
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
+	setenv("TEST_HOSTS", "2", 1);
+	ranks_run(2, network_main);
+}
+
+#define EAGER                                                                                                          \
+	"GroupApi start in - depth 1\n"                                                                                \
+	"GroupApi state 23\n"                                                                                          \
+	"CollApi start in GroupApi AllReduce 1000 ncclFloat32 root 0\n"                                                \
+	"CollApi stop\n"                                                                                               \
+	"GroupApi state 24\n"                                                                                          \
+	"KernelLaunch start in GroupApi\n"
+
+static void blocking_main(struct rank *rank)
+{
+	float *buffer = device_alloc(COUNT * sizeof(float));
+
+	recording_attach();
+	recording_drop();
+	fill(buffer, 1);
+	all_reduce(rank, buffer);
+	CHECK(buffer[0] == 2); /* the launch has waited for the kernel */
+	if (rank->rank)
+		return;
+	wait_for_stops(1);
+	CHECK(has_lines(EVENTS(OTHER, "0")));
+	CHECK(has_lines("KernelLaunch start in GroupApi\n"));
+	CHECK(!has_lines("\nGroup start"));
+}
+
+Test(graph, with_blocking_launches_the_events_come_from_a_host_callback)
+{
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
+	setenv("RECORDING_MASK", "0xE46", 1);
+	setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+	ranks_run(2, blocking_main);
+}
+
+static void wait_for_flag(void *flag)
+{
+	while (!atomic_load((atomic_bool *)flag))
+		usleep(1000);
+}
+
+static void behind_main(struct rank *rank)
+{
+	static atomic_bool go;
+	float *buffer = device_alloc(COUNT * sizeof(float));
+	CUstream second;
+
+	CU(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+	recording_attach();
+	begin_capture(rank);
+	CU(cuLaunchHostFunc(rank->stream, wait_for_flag, &go));
+	all_reduce(rank, buffer);
+	CUgraphExec exec = end_capture(rank->stream);
+	CU(cuGraphLaunch(exec, rank->stream)); /* its callbacks cannot run yet */
+	recording_drop();
+	NCCL(ncclAllReduce(buffer, buffer, COUNT, ncclFloat32, ncclSum, rank->comm, second));
+	if (rank->rank == 0)
+		recording_expect("an ordinary call behind a graph", EAGER "KernelLaunch stop\nGroupApi stop\n");
+	atomic_store(&go, true);
+	CU(cuStreamSynchronize(second));
+	CHECK(rank->rank || has_lines(EVENTS(OTHER, "0")));
+	CHECK(rank->rank || has_lines(EVENTS(OTHER, "1")));
+	CU(cuGraphExecDestroy(exec));
+}
+
+Test(graph, an_ordinary_call_behind_a_graph_with_callbacks_has_its_events_from_one_too)
+{
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
+	setenv("RECORDING_MASK", "0xE46", 1);
+	ranks_run(2, behind_main);
+}

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What rankwatch sees of each NCCL release: plays tests/versions/probe.c on the stand-in as every release, loaded in every
+way, and writes down what is in the black boxes. versions.py PROBE RANKWATCH PLUGIN SIM PAGE [--write]: compares with the page,
+or writes it."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+RELEASES = ["2.21.5", "2.23.4", "2.24.3", "2.26.2", "2.27.3", "2.27.5", "2.28.9", "2.29.7", "2.30.7", "2.31.2"]
+# As in probe.c.
+COUNTS = {"AllReduce": 1000, "AllGather": 1001, "Broadcast": 1002, "p2p": 1003, "AlltoAll": 1004, "captured": 1005,
+          "symmetric": 1006, "copy engine": 1007}
+BEGIN, END = "<!-- made by tests/versions -->\n", "<!-- end -->\n"
+
+
+class Play:
+    """One run of the probe; its boxes as `rankwatch dump` shows them."""
+
+    def __init__(self, tools, release, environment):
+        self.operations, self.comms, self.headers = [], [], []
+        with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="rankwatch-versions.") as boxes:
+            variables = {"PATH": os.environ["PATH"], "RANKWATCH_DIR": boxes, "RANKWATCH_QUIET": "1", "SIM_QUIET": "1",
+                         "SIM_NCCL_VERSION": release, "LD_LIBRARY_PATH": tools.sim, "LC_ALL": "C", "HOME": "/nonexistent"}
+            for key in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
+                if key in os.environ:
+                    variables[key] = os.environ[key]
+            variables.update(environment)
+            done = subprocess.run([tools.probe], env=variables, capture_output=True, text=True, timeout=60)
+            if done.returncode:
+                sys.exit(f"{release} {environment}: probe failed: {done.stdout}{done.stderr}")
+            self.offers = json.loads(done.stdout.splitlines()[-1])
+            parts = {"operation": self.operations, "communicator": self.comms, "header": self.headers}
+            dump = subprocess.run([tools.rankwatch, "dump", "--operations", "--comms", "--header", boxes],
+                                  capture_output=True, text=True, timeout=60)
+            for line in dump.stdout.splitlines():
+                part = json.loads(line)
+                parts[part["part"]].append(part)
+        self.abi = max((header["profiler_abi"] or 0 for header in self.headers), default=0)
+
+    def of(self, kind):
+        """Both ranks' slots of a kind; where the ABI counts an AllGather or Broadcast in bytes, by that."""
+        count = COUNTS[kind]
+        return [slot for slot in self.operations if slot["count"] in (count, count * 4)]
+
+    def tracked(self, kind):
+        """Those that were seen to be launched. That the others are untracked is flagged a little later."""
+        slots = [slot for slot in self.of(kind) if "launch" in slot["known"]]
+        return slots if len(slots) >= 2 else []
+
+
+class Tools:
+    def __init__(self, probe, rankwatch, plugin, sim):
+        self.probe, self.rankwatch, self.plugin = probe, rankwatch, str(pathlib.Path(plugin).resolve())
+        self.sim = str(pathlib.Path(sim).resolve())
+        self.directory = str(pathlib.Path(plugin).resolve().parent)
+
+
+def spellings(tools):
+    """Environment by the way in which the plugin is named. The last is what `rankwatch run` does."""
+    path = f"{tools.sim}:{tools.directory}"
+    name = pathlib.Path(tools.plugin).name
+    return {
+        "`rankwatch`": {"NCCL_PROFILER_PLUGIN": "rankwatch", "LD_LIBRARY_PATH": path},
+        "path": {"NCCL_PROFILER_PLUGIN": tools.plugin},
+        "`lib….so`": {"NCCL_PROFILER_PLUGIN": name, "LD_LIBRARY_PATH": path},
+        "preloaded": {"NCCL_PROFILER_PLUGIN": name, "LD_PRELOAD": tools.plugin},
+    }
+
+
+def yes(value):
+    return "yes" if value else "no"
+
+
+def every(slots, key):
+    """Is the field there in all slots, and does it say something?"""
+    return bool(slots) and all(slot.get(key) not in (None, 0, "0x0", -1) for slot in slots)
+
+
+def identity(play):
+    if not play.comms:
+        return "no"
+    return "whole" if all((comm["comm_size"] or 0) > 0 for comm in play.comms) else "rank only"
+
+
+def times(play):
+    slots = play.tracked("AllReduce")
+    if not slots:
+        return "no"
+    return "call and launch" if all(slot["launch_begin_ns"] > slot["api_ns"] and every([slot], "return_ns") for slot in slots) \
+        else "launch"
+
+
+def progress(play):
+    slots = play.tracked("AllReduce")
+    return yes(slots and every(slots, "progress"))
+
+
+def buffers(play):
+    """Addresses, and the element type that the caller used."""
+    slots = play.tracked("AllReduce") + play.tracked("AllGather")
+    if not every(slots, "send_address"):
+        return "no"
+    known = {slot["function"] for slot in slots if slot.get("dtype") == "fp32" and slot["count"] in COUNTS.values()}
+    return "yes" if known == {"AllReduce", "AllGather"} else "AllGather in bytes"
+
+
+def transfer(play):
+    slots = play.tracked("p2p")
+    return yes(slots and all(slot["root_or_peer"] == 1 - slot["comm_rank"] for slot in slots))
+
+
+def seen(kind):
+    """Tracked like any other; `counted`: a slot that is never in flight; `no`: nothing."""
+    def look(play):
+        if play.tracked(kind):
+            return "yes"
+        return "counted" if play.of(kind) else "no"
+    return look
+
+
+def offered(key, look):
+    return lambda play: look(play) if play.offers[key] else "–"
+
+
+def graphs(play):
+    if any(slot["count"] == COUNTS["captured"] for slot in play.operations):
+        return "as eager"
+    return "counted" if sum(comm["captured"] for comm in play.comms) else "no"
+
+
+COLUMNS = [
+    ("identity", identity), ("times", times), ("GPU progress", progress), ("buffers, type", buffers), ("p2p", transfer),
+    ("Broadcast", seen("Broadcast")), ("AlltoAll", offered("all_to_all", seen("AlltoAll"))), ("graphs", graphs),
+    ("symmetric", offered("windows", seen("symmetric"))), ("copy engine", offered("windows", seen("copy engine"))),
+]
+
+
+def row(cells):
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def head(columns):
+    return row(columns) + "|" + "---|" * len(columns) + "\n"
+
+
+def loads_table(tools):
+    ways = spellings(tools)
+    text = head(["NCCL", "profiler ABI", *ways])
+    for release in RELEASES:
+        plays = [Play(tools, release, environment) for environment in ways.values()]
+        abi = max(play.abi for play in plays)
+        text += row([release, f"v{abi}" if abi else "none", *(yes(play.abi) for play in plays)])
+    return text
+
+
+def sees_table(tools, environment):
+    text = head(["NCCL", *(name for name, _ in COLUMNS)])
+    for release in RELEASES:
+        play = Play(tools, release, environment)
+        text += row([release, *(look(play) if play.headers else "no" for _, look in COLUMNS)])
+    return text
+
+
+def tables(tools):
+    ways = spellings(tools)
+    alone, both = ways["`lib….so`"], ways["preloaded"]
+    return (BEGIN + "### Which spelling of `NCCL_PROFILER_PLUGIN` loads\n\n" + loads_table(tools) +
+            "\n### What the plugin alone sees\n\n" + sees_table(tools, alone) +
+            "\n### What plugin and interposer see together (`rankwatch run`)\n\n" + sees_table(tools, both) + END)
+
+
+def main():
+    *paths, page = sys.argv[1:6]
+    tools = Tools(*paths)
+    page = pathlib.Path(page)
+    old = page.read_text()
+    new = re.sub(re.escape(BEGIN) + ".*" + re.escape(END), lambda _: tables(tools), old, flags=re.S)
+    if "--write" in sys.argv:
+        page.write_text(new)
+        return
+    if new != old:
+        (pathlib.Path(tempfile.gettempdir()) / "nccl-versions.md").write_text(new)
+        subprocess.run(["diff", "-u", page, "-"], input=new, text=True)
+        sys.exit(f"{page} does not tell what is so: look at the difference, then meson compile nccl-versions")
+    print("the page tells what is so")
+
+
+if __name__ == "__main__":
+    main()

@@ -18,30 +18,25 @@ const struct adapter adapters[] = {
 	{ .version = 6,
 	  .symbol = "ncclProfiler_v6",
 	  .convert = adapter_convert_v6,
-	  .clears_unknown = true,
 	  .states = STATES_V5,
 	  .lost_mask = EVENT_KERNEL_PHASE },
 	{ .version = 5,
 	  .symbol = "ncclProfiler_v5",
 	  .convert = adapter_convert_v5,
-	  .clears_unknown = true,
 	  .states = STATES_V5,
 	  .lost_mask = EVENTS_V6 | EVENT_KERNEL_PHASE },
 	{ .version = 4, .symbol = "ncclProfiler_v4", .convert = adapter_convert_v4, .states = STATES_V4 },
 	{ .version = 3,
 	  .symbol = "ncclProfiler_v3",
 	  .convert = adapter_convert_v3,
-	  .clears_first = true,
 	  .states = STEP_STATES | CONTROL_STATES },
 	{ .version = 2,
 	  .symbol = "ncclProfiler_v2",
 	  .convert = adapter_convert_v2,
-	  .clears_first = true,
 	  .states = STEP_STATES | CONTROL_STATES },
 	{ .version = 1,
 	  .symbol = "ncclProfiler_v1",
 	  .convert = adapter_convert_v1,
-	  .clears_first = true,
 	  .states = STEP_STATES | CONTROL_STATES },
 	{ .version = 0 },
 };
@@ -53,12 +48,8 @@ void adapter_start(const struct adapter *adapter, const struct profiler_table *t
 	union adapter_event out;
 
 	memset(&out, ADAPTER_POISON, sizeof(out));
-	if (native_abi != adapter->version && adapter->clears_first)
-		*handle = NULL;
 	if (adapter->convert(event, native_abi, &out))
 		table->start_event(context, handle, &out);
-	else if (adapter->clears_unknown)
-		*handle = NULL;
 }
 
 /* Only the member that the state is about is copied. Up to version 3 ProxyStep has none, and the rest is zero. */

@@ -33,8 +33,6 @@ struct adapter {
 	/* Writes the event as this version has it. False: it has no such event. native_abi: the release's own version.
 	 */
 	bool (*convert)(const struct event *event, int native_abi, union adapter_event *out);
-	bool clears_first;   /* *handle is NULL before the plugin is asked */
-	bool clears_unknown; /* *handle is NULL after an event that the version does not have; else as it was */
 	uint32_t states;     /* bits of those that the adapter of a newer release passes on */
 	int lost_mask;       /* bits that it takes out of the plugin's mask */
 };

@@ -38,39 +38,38 @@ static void both_main(struct rank *rank)
 	CU(cuStreamSynchronize(rank->stream));
 }
 
-#define CALLS(coll, send, recv)                                                                                        \
-	"Group start in -\n"                                                                                           \
-	"Coll start in Group " coll "\n"                                                                               \
-	"Coll stop\n"                                                                                                  \
-	"Group stop\n"                                                                                                 \
-	"Group start in -\n"                                                                                           \
-	"P2p start in Group " send "\n"                                                                                \
-	"P2p start in Group " recv "\n"                                                                                \
-	"P2p stop\n"                                                                                                   \
-	"P2p stop\n"                                                                                                   \
-	"Group stop\n"
+#define CALLS_IN(group, coll, send, recv)                                                                              \
+	group "Coll start in Group " coll "\n"                                                                         \
+	      "Coll stop\n"                                                                                            \
+	      "Group stop\n" group "P2p start in Group " send "\n"                                                     \
+	      "P2p start in Group " recv "\n"                                                                          \
+	      "P2p stop\n"                                                                                             \
+	      "P2p stop\n"                                                                                             \
+	      "Group stop\n"
+#define CALLS(coll, send, recv) CALLS_IN("Group start in -\n", coll, send, recv)
 #define TEXT_CALLS(end, comm)                                                                                          \
 	CALLS("AllReduce #0 1000 ncclFloat32 " end, "Send 1000 Unknown peer 1 comm - " comm,                           \
 	      "Recv 1000 Unknown peer 1 comm - " comm)
 /* As numbers: 4 AllReduce, 7 ncclFloat32, 1 RING, 0 LL, 6 Send, 7 Recv; ncclUint8 becomes 8, ncclFloat64. */
 #define NUMBER_CALLS(end, comm)                                                                                        \
 	CALLS("4 #0 1000 7 1 0 " end, "6 1000 8 peer 1 comm - " comm, "7 1000 8 peer 1 comm - " comm)
+#define GROUP_V4 "Group start in - padding *\n"
 #define CALLS_V4                                                                                                       \
-	CALLS("AllReduce #0 1000 ncclFloat32 root 0 rank 0", "Send 1000 Unknown peer 1 rank 0 channels *",             \
-	      "Recv 1000 Unknown peer 1 rank 0 channels *")
+	CALLS_IN(GROUP_V4, "AllReduce #0 1000 ncclFloat32 root 0 rank 0",                                              \
+		 "Send 1000 Unknown peer 1 rank 0 channels *", "Recv 1000 Unknown peer 1 rank 0 channels *")
 
 /* 2.26 gives version 3's layout to a plugin of version 2: traffic is made of channels and warps, "algorithm" is LL. */
 static const struct {
 	const char *release, *plugin, *expected;
 } adapted[] = {
-	{ "2.24.3", RECORDING_PLUGIN_V1, NUMBER_CALLS("comm - 1 traffic 8000", "1") },
-	{ "2.26.2", RECORDING_PLUGIN_V1, NUMBER_CALLS("comm - 1 traffic 0", "1") },
-	{ "2.27.5", RECORDING_PLUGIN_V1, NUMBER_CALLS("comm - 0 traffic 0", "0") },
-	{ "2.31.2", RECORDING_PLUGIN_V1, NUMBER_CALLS("comm - 0 traffic 0", "0") },
-	{ "2.26.2", RECORDING_PLUGIN_V2, TEXT_CALLS("LL * comm - 1 traffic 4097", "1") },
-	{ "2.28.9", RECORDING_PLUGIN_V2, TEXT_CALLS("RING LL comm - 0 traffic 0", "0") },
-	{ "2.27.3", RECORDING_PLUGIN_V3, TEXT_CALLS("RING LL comm - 0 traffic 0", "0") },
-	{ "2.30.7", RECORDING_PLUGIN_V3, TEXT_CALLS("RING LL comm - 0 traffic 0", "0") },
+	{ "2.24.3", RECORDING_PLUGIN_V1, NUMBER_CALLS("comm - 1 traffic 8000 op 0", "1") },
+	{ "2.26.2", RECORDING_PLUGIN_V1, NUMBER_CALLS("comm - 1 traffic 0 op 0", "1") },
+	{ "2.27.5", RECORDING_PLUGIN_V1, NUMBER_CALLS("comm - 0 traffic 0 op 0", "0") },
+	{ "2.31.2", RECORDING_PLUGIN_V1, NUMBER_CALLS("comm - 0 traffic 0 op 0", "0") },
+	{ "2.26.2", RECORDING_PLUGIN_V2, TEXT_CALLS("LL * comm - 1 traffic 4097 op 0", "1") },
+	{ "2.28.9", RECORDING_PLUGIN_V2, TEXT_CALLS("RING LL comm - 0 traffic 0 op 0", "0") },
+	{ "2.27.3", RECORDING_PLUGIN_V3, TEXT_CALLS("RING LL comm - 0 traffic 0 op 0", "0") },
+	{ "2.30.7", RECORDING_PLUGIN_V3, TEXT_CALLS("RING LL comm - 0 traffic 0 op 0", "0") },
 	{ "2.28.9", RECORDING_PLUGIN_V4, CALLS_V4 },
 	{ "2.31.2", RECORDING_PLUGIN_V4, CALLS_V4 },
 };
@@ -189,8 +188,7 @@ Test(adapter, below_a_group_without_a_handle_nothing_is_started_until_2_28)
 	choose("2.27.5", RECORDING_PLUGIN_V4, "2");
 	ranks_run(2, orphan_main);
 	choose("2.28.9", RECORDING_PLUGIN_V4, "2");
-	setenv("EXPECTED", "Group start in -\nColl start in - AllReduce #0 1000 ncclFloat32 root 0 rank 0\nColl stop\n",
-	       1);
+	setenv("EXPECTED", GROUP_V4 "Coll start in - AllReduce #0 1000 ncclFloat32 root 0 rank 0\nColl stop\n", 1);
 	ranks_run(2, orphan_main);
 }
 
@@ -198,7 +196,8 @@ Test(adapter, a_coll_without_a_handle_is_stopped_all_the_same_before_2_26)
 {
 	setenv("RECORDING_NULL", "2", 1);
 	setenv("EXPECTED",
-	       "Group start in -\nColl start in Group 4 #0 1000 7 1 0 comm - 1 traffic 8000\n- stop\nGroup stop\n", 1);
+	       "Group start in -\nColl start in Group 4 #0 1000 7 1 0 comm - 1 traffic 8000 op 0\n- stop\nGroup stop\n",
+	       1);
 	choose("2.23.4", RECORDING_PLUGIN_V1, "2");
 	ranks_run(2, orphan_main);
 	setenv("EXPECTED",
@@ -252,6 +251,80 @@ Test(adapter, what_nobody_listens_to_is_counted_from_2_26_on)
 	choose("2.26.2", RECORDING_PLUGIN_V3, "0x20");
 	setenv("EXPECTED", "AllReduce #1", 1);
 	ranks_run(2, unheard_main);
+}
+
+static void mask_main(struct rank *rank)
+{
+	void *buffer = device_alloc(COUNT * sizeof(float));
+
+	recording_attach();
+	recording_mask(0);
+	NCCL(ncclGroupStart());
+	NCCL(ncclAllReduce(buffer, buffer, COUNT, ncclFloat32, ncclSum, rank->comm, rank->stream));
+	recording_mask(2);
+	NCCL(ncclGroupEnd());
+	CU(cuStreamSynchronize(rank->stream));
+	CHECK(!strstr(recording_read(), "Coll start") == (getenv("EXPECTED")[0] == '-'));
+}
+
+Test(adapter, the_mask_of_the_call_counts_and_before_2_26_that_of_the_launch)
+{
+	setenv("EXPECTED", "+", 1);
+	choose("2.24.3", RECORDING_PLUGIN_V2, "2");
+	ranks_run(2, mask_main);
+	setenv("EXPECTED", "-", 1);
+	choose("2.26.2", RECORDING_PLUGIN_V3, "2");
+	ranks_run(2, mask_main);
+	choose("2.28.9", RECORDING_PLUGIN_V5, "2");
+	ranks_run(2, mask_main);
+}
+
+static void roots_main(struct rank *rank)
+{
+	char *buffer = device_alloc(2 * COUNT);
+
+	recording_attach();
+	NCCL(ncclGroupStart());
+	for (int root = 0; root < 2; root++)
+		NCCL(ncclBroadcast(buffer + root * COUNT, buffer + root * COUNT, COUNT, ncclInt8,
+				   getenv("EXPECTED")[0] == '2' ? 0 : root, rank->comm, rank->stream));
+	NCCL(ncclGroupEnd());
+	setenv("NCCL_ALLGATHERV_ENABLE", "0", 1);
+	NCCL(ncclBroadcast(buffer, buffer, COUNT, ncclInt8, 0, rank->comm, rank->stream));
+	CU(cuStreamSynchronize(rank->stream));
+	char first[32];
+	snprintf(first, sizeof(first), "Broadcast #%s", getenv("EXPECTED"));
+	CHECK(strstr(recording_read(), first));
+}
+
+Test(adapter, broadcasts_of_several_roots_in_one_group_are_not_counted)
+{
+	choose("2.30.7", RECORDING_PLUGIN_V6, "2");
+	setenv("EXPECTED", "0", 1);
+	ranks_run(2, roots_main);
+	setenv("EXPECTED", "2", 1);
+	ranks_run(2, roots_main);
+}
+
+/* After a p2p call the thread's handle is forgotten; the next call that gets none has no parent. */
+static void fresh_main(struct rank *rank)
+{
+	void *buffer = device_alloc(2 * COUNT * sizeof(float));
+
+	recording_attach();
+	exchange(rank, buffer, ncclFloat32);
+	setenv("RECORDING_SILENT", "0x400", 1);
+	recording_drop();
+	exchange(rank, buffer, ncclFloat32);
+	CU(cuStreamSynchronize(rank->stream));
+	CHECK(!strstr(recording_read(), "P2pApi stop"));
+	CHECK(strstr(recording_read(), "P2p start in - Send"));
+}
+
+Test(adapter, a_p2p_call_that_gets_no_handle_has_none)
+{
+	choose("2.28.9", RECORDING_PLUGIN_V5, "0xE06");
+	ranks_run(2, fresh_main);
 }
 
 static bool is_loaded(void)

@@ -2,7 +2,9 @@
 /* What each release makes of NCCL_PROFILER_PLUGIN, and which version of the interface it takes. */
 #include <dlfcn.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 
@@ -142,4 +144,38 @@ Test(loader, a_release_without_the_interface_loads_nothing)
 	setenv("SIM_NCCL_VERSION", "2.21.5", 1);
 	setenv("NCCL_PROFILER_PLUGIN", EVERY_PLUGIN, 1);
 	ranks_run(1, no_abi_main);
+}
+
+static void nothing_main(struct rank *rank)
+{
+	(void)rank;
+}
+
+/* What one rank of the release writes to its log. */
+static bool log_has(const char *release, const char *wanted)
+{
+	char path[] = "/tmp/rankwatch-loader-XXXXXX", text[8192] = "";
+	int file = mkstemp(path), output = dup(STDOUT_FILENO);
+
+	cr_assert_geq(file, 0);
+	unlink(path);
+	fflush(stdout);
+	dup2(file, STDOUT_FILENO);
+	setenv("SIM_NCCL_VERSION", release, 1);
+	ranks_run(1, nothing_main);
+	dup2(output, STDOUT_FILENO);
+	cr_assert_gt(pread(file, text, sizeof(text) - 1, 0), 0);
+	close(file);
+	close(output);
+	return strstr(text, wanted);
+}
+
+Test(loader, from_2_29_on_the_mask_is_in_the_log)
+{
+	setenv("NCCL_DEBUG", "INFO", 1);
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
+	cr_assert(log_has("2.28.9", "Loaded recording (v5)"));
+	cr_assert_not(log_has("2.28.9", "Profiler event mask"));
+	cr_assert(log_has("2.29.7", "Profiler event mask: 0xe06 (3590)"));
+	cr_assert(log_has("2.31.2", "Profiler event mask: 0xe06 (3590)"));
 }

@@ -26,6 +26,11 @@ void recording_drop(void)
 	((recording_clear_function *)dlsym(recording, "recording_clear"))();
 }
 
+void recording_mask(int mask)
+{
+	((recording_set_mask_function *)dlsym(recording, "recording_set_mask"))(mask);
+}
+
 void recording_expect(const char *what, const char *expected)
 {
 	if (strcmp(recording_read(), expected) == 0) {

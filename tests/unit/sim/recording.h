@@ -7,6 +7,7 @@
 void recording_attach(void);
 const char *recording_read(void);
 void recording_drop(void);
+void recording_mask(int mask);
 /* Ends the rank, and shows both, when other calls came since the last time. what: which step of the test. */
 void recording_expect(const char *what, const char *expected);
 

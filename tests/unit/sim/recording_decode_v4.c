@@ -64,12 +64,20 @@ static void decode_device(const struct event_v7 *event, struct recorded_event *o
 	}
 }
 
+/* In version 4 the type is one byte; what follows it is padding that nobody may read. */
+static bool has_poisoned_type(const void *event)
+{
+	return RECORDING_ABI == 4 && ((const uint8_t *)event)[1] == ADAPTER_POISON;
+}
+
 void recording_decode(const void *given, struct recorded_event *out)
 {
 	const struct event_v7 *event = given;
 
 	out->type = RECORDING_ABI == 4 ? (uint8_t)event->type : event->type;
 	out->parent = event->parent;
+	if (out->type == EVENT_GROUP && has_poisoned_type(given))
+		DETAILS(" padding *");
 	decode_call(event, out);
 	decode_task(event, out);
 	decode_device(event, out);

@@ -19,9 +19,11 @@ static char text[1 << 16];
 static const char *handles[HANDLES];
 static unsigned int handle_count, inits;
 static int main_thread;
+static int *nccl_mask;
 
 EXPORT recording_text_function recording_text;
 EXPORT recording_clear_function recording_clear;
+EXPORT recording_set_mask_function recording_set_mask;
 
 const char *recording_text(void)
 {
@@ -33,6 +35,11 @@ void recording_clear(void)
 	pthread_mutex_lock(&lock);
 	text[0] = '\0';
 	pthread_mutex_unlock(&lock);
+}
+
+void recording_set_mask(int mask)
+{
+	__atomic_store_n(nccl_mask, mask, __ATOMIC_RELAXED);
 }
 
 const char *recording_text_of(const char *string)
@@ -91,6 +98,7 @@ static ncclResult_t finish_init(void **context, int *mask)
 
 	if (!getenv("RECORDING_NO_CONTEXT"))
 		*context = &lock;
+	nccl_mask = mask;
 	*mask = (int)strtol(wanted ? wanted : DEFAULT_MASK, NULL, 0);
 	return ++inits == number("RECORDING_FAIL") ? ncclSystemError : ncclSuccess;
 }

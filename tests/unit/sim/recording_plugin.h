@@ -17,6 +17,8 @@
 /* Exported by the plugin: the lines since the last call of recording_clear. */
 typedef const char *recording_text_function(void);
 typedef void recording_clear_function(void);
+/* Changes the mask of the process, which NCCL reads again and again. */
+typedef void recording_set_mask_function(int mask);
 
 /* For the plugin's own files. */
 struct recorded_event {

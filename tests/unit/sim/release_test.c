@@ -126,13 +126,13 @@ static const struct {
 	const char *release, *plugin, *expected;
 } natives[] = {
 	{ "2.23.4", RECORDING_PLUGIN_V1,
-	  "init\n" OLD_CALLS("4 #0 1000 7 1 0 comm - 1 traffic 8000\n", "6 1000 1 peer 1 comm - 1\n",
+	  "init\n" OLD_CALLS("4 #0 1000 7 1 0 comm - 1 traffic 8000 op 2\n", "6 1000 1 peer 1 comm - 1\n",
 			     "7 1000 1 peer 1 comm - 1\n") },
 	{ "2.24.3", RECORDING_PLUGIN_V2,
-	  "init\n" OLD_CALLS("AllReduce #0 1000 ncclFloat32 RING LL comm - 1 traffic 8000\n",
+	  "init\n" OLD_CALLS("AllReduce #0 1000 ncclFloat32 RING LL comm - 1 traffic 8000 op 0\n",
 			     "Send 1000 Unknown peer 1 comm - 1\n", "Recv 1000 Unknown peer 1 comm - 1\n") },
 	{ "2.26.2", RECORDING_PLUGIN_V3,
-	  "init\n" OLD_CALLS("AllReduce #0 1000 ncclFloat32 RING LL comm - 1 traffic 0\n",
+	  "init\n" OLD_CALLS("AllReduce #0 1000 ncclFloat32 RING LL comm - 1 traffic 0 op 0\n",
 			     "Send 1000 Unknown peer 1 comm - 1\n", "Recv 1000 Unknown peer 1 comm - 1\n") },
 	{ "2.27.3", RECORDING_PLUGIN_V4, "init - 1 nodes 1 rank 0 of 2\n" CALLS_V4 },
 	{ "2.27.5", RECORDING_PLUGIN_V4, "init - 1 nodes 1 rank 0 of 2\n" CALLS_V4 },

@@ -57,6 +57,7 @@ static bool may_post(const struct transfer *transfer)
 	return transfer->posted < transfer->events.steps && transfer->posted < transfer->done + LINK_STEPS;
 }
 
+/* As in NCCL only the oldest step that is not on its way is looked at: those behind it stay in SendGPUWait. */
 static bool send_advance(struct transfer *transfer)
 {
 	struct link *link = transfer_link(transfer);

@@ -188,7 +188,8 @@ bool wire_advance(struct wire *wire)
 {
 	bool moved = read_wire(wire);
 
-	return write_wire(wire) || moved;
+	moved |= write_wire(wire);
+	return moved || wire->error;
 }
 
 bool wire_is_stuck(const struct wire *wire)

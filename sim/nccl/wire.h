@@ -28,7 +28,7 @@ struct wire {
 	size_t in_got;
 };
 
-/* Reads and writes what can be without waiting. Returns true when something has moved. */
+/* Reads and writes what can be without waiting. Returns true when something has moved, or has failed. */
 bool wire_advance(struct wire *wire);
 /* Whether the socket must take more before the wire can go on. */
 bool wire_is_stuck(const struct wire *wire);

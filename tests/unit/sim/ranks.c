@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "ranks.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -91,14 +93,27 @@ static void rank_open(struct rank *rank)
 	NCCL(ncclCommInitRank(&rank->comm, rank->nranks, exchange_id(rank), rank->rank));
 }
 
-/* TEST_HOSTS=N: contiguous blocks of ranks claim N hosts, so that every test can be run over a network, too. */
+static void enter_network(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0 && setns(fd, CLONE_NEWNET) == 0);
+	close(fd);
+}
+
+/* TEST_HOSTS=N: contiguous blocks of ranks claim N hosts, so that every test can be run over a network, too.
+ * TEST_NETNS=FILE: the last rank joins that network namespace. */
 static void claim_host(const struct rank *rank)
 {
 	const char *hosts = getenv("TEST_HOSTS");
 	char name[32];
 
+	const char *network = getenv("TEST_NETNS");
+
 	if (!hosts)
 		return;
+	if (network && rank->rank == rank->nranks - 1)
+		enter_network(network);
 	snprintf(name, sizeof(name), "host-%d", rank->rank * atoi(hosts) / rank->nranks);
 	setenv("NCCL_HOSTID", name, 1);
 }
@@ -119,7 +134,7 @@ static void rank_process(struct rank *rank, rank_main *main)
 void ranks_start(struct ranks *ranks, int count, rank_main *main)
 {
 	setenv("SIM_QUIET", "1", 1);
-	setenv("NCCL_SOCKET_IFNAME", "lo", 1);
+	setenv("NCCL_SOCKET_IFNAME", "lo", 0);
 	setenv("SIM_CUDA_DEVICES", "16", 1);
 	ranks->count = count;
 	ranks->shared = mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

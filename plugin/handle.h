@@ -19,6 +19,10 @@ enum handle_kind {
 	HANDLE_PLAN,
 	HANDLE_TASK,    /* ticket */
 	HANDLE_CHANNEL, /* ticket, channel from HANDLE_CHANNEL_SHIFT on */
+	/* Numbers of plugin/chain.c: */
+	HANDLE_CHAIN_CONTEXT,
+	HANDLE_PAIR,
+	HANDLE_KEPT_PAIR,
 };
 
 enum { HANDLE_KIND_SHIFT = 56, HANDLE_CHANNEL_SHIFT = 48, HANDLE_GENERATION_SHIFT = 16, HANDLE_BLIND = 0xffff };

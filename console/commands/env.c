@@ -6,6 +6,7 @@
 
 #include "console/command.h"
 #include "console/install.h"
+#include "console/nccl_plugin.h"
 
 struct options {
 	const char *job;
@@ -61,12 +62,14 @@ static void print_prepend(const char *name, const char *value, char separator)
 /* A plugin that the cluster has named already is kept, behind ours, and said aloud. */
 static void print_chain(void)
 {
-	const char *other = getenv("NCCL_PROFILER_PLUGIN");
+	struct nccl_plugin other;
 
-	if (!other || !*other || strstr(other, "rankwatch"))
+	if (!nccl_plugin_find_other(&other))
 		return;
-	print_export("RANKWATCH_CHAIN", other);
-	fprintf(stderr, "rankwatch env: NCCL_PROFILER_PLUGIN is %s already: it moves to RANKWATCH_CHAIN\n", other);
+	print_export("RANKWATCH_CHAIN", other.value);
+	fprintf(stderr,
+		"rankwatch env: NCCL_PROFILER_PLUGIN is %s already (%s): it runs behind rankwatch (RANKWATCH_CHAIN)\n",
+		other.value, other.from);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -110,7 +113,8 @@ static const struct argp env_argp = {
 	.doc = "Prints the lines that make NCCL load rankwatch's plugin, for a shell, a job script or a container's "
 	       "start. "
 	       "Programs started from there record black boxes; nothing else about them changes.\v"
-	       "A profiler plugin that NCCL_PROFILER_PLUGIN names already moves to RANKWATCH_CHAIN.\n\n"
+	       "A profiler plugin that NCCL_PROFILER_PLUGIN names already, or a file of NCCL's configuration, moves to "
+	       "RANKWATCH_CHAIN.\n\n"
 	       "Examples:\n"
 	       "  eval \"$(rankwatch env)\"\n"
 	       "  rankwatch env --job pretrain-7b > ~/rankwatch.sh\n",

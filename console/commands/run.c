@@ -206,11 +206,10 @@ static const struct job_environment *prepare(struct run *run)
 		fputs("rankwatch run: no memory: the job runs unwatched\n", stderr);
 		return NULL;
 	}
-	if (run->environment.other)
+	if (run->environment.chains)
 		fprintf(stderr,
-			"rankwatch run: NCCL_PROFILER_PLUGIN was %s: it is kept in RANKWATCH_CHAIN but not loaded, "
-			"NCCL takes one plugin\n",
-			run->environment.other);
+			"rankwatch run: NCCL_PROFILER_PLUGIN is %s (%s): it runs behind rankwatch (RANKWATCH_CHAIN)\n",
+			run->environment.other.value, run->environment.other.from);
 	return &run->environment;
 }
 

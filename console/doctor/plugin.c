@@ -8,6 +8,7 @@
 
 #include "console/doctor/child.h"
 #include "console/doctor/libraries.h"
+#include "console/nccl_plugin.h"
 
 enum { SECONDS = 10 };
 
@@ -38,53 +39,17 @@ static void plugin_run(struct check_context *context, struct check_result *resul
 
 const struct check plugin_check = { .name = "plugin", .run = plugin_run };
 
-/* Value of NAME in a file of NAME=VALUE lines, as NCCL reads its configuration; false when it is not there. */
-static bool conf_value(const char *path, char *value, size_t size)
+static const char *get(const void *argument, const char *name)
 {
-	static const char name[] = "NCCL_PROFILER_PLUGIN";
-	char line[512];
-	FILE *file = fopen(path, "re");
-	bool found = false;
-
-	if (!file)
-		return false;
-	while (!found && fgets(line, sizeof(line), file)) {
-		char *start = line + strspn(line, " \t");
-		char *equals = strchr(start, '=');
-
-		if (!equals || strncmp(start, name, strlen(name)))
-			continue;
-		equals[1 + strcspn(equals + 1, " \t\r\n#")] = '\0';
-		snprintf(value, size, "%s", equals + 1);
-		found = true;
-	}
-	fclose(file);
-	return found;
-}
-
-/* The value that would count without rankwatch, and who set it. The environment wins over the files. */
-static bool find_variable(const struct check_context *context, char *value, size_t size, char *from, size_t from_size)
-{
-	const char *in_environment = check_get(context, "NCCL_PROFILER_PLUGIN");
-	const char *file = check_get(context, "NCCL_CONF_FILE"), *home = check_get(context, "HOME");
-
-	if (in_environment) {
-		snprintf(value, size, "%s", in_environment);
-		snprintf(from, from_size, "environment");
-		return true;
-	}
-	snprintf(from, from_size, "%s%s%s", context->root, file ? file : home ? home : "", file ? "" : "/.nccl.conf");
-	if (conf_value(from, value, size))
-		return true;
-	snprintf(from, from_size, "%s/etc/nccl.conf", context->root);
-	return conf_value(from, value, size);
+	return check_get(argument, name);
 }
 
 static void variable_run(struct check_context *context, struct check_result *result)
 {
-	char value[512], from[INSTALL_PATH];
+	struct nccl_plugin plugin;
+	const char *value = plugin.value, *from = plugin.from;
 
-	if (!find_variable(context, value, sizeof(value), from, sizeof(from))) {
+	if (!nccl_plugin_find(&plugin, get, context, context->root)) {
 		check_say(result, VERDICT_OK, "nobody sets it; \"rankwatch run\" and \"rankwatch env\" do");
 	} else if (!strcmp(value, INSTALL_PLUGIN_NAME)) {
 		check_say(result, VERDICT_OK, "%s, set by %s", value, from);
@@ -94,8 +59,8 @@ static void variable_run(struct check_context *context, struct check_result *res
 	} else {
 		check_say(result, VERDICT_WARNING, "%s, set by %s", value, from);
 		check_advise(result,
-			     "NCCL takes one profiler plugin: \"rankwatch run\" puts itself in its place and names "
-			     "this one in RANKWATCH_CHAIN");
+			     "NCCL takes one profiler plugin: \"rankwatch run\" puts itself in its place and runs "
+			     "this one behind it (RANKWATCH_CHAIN)");
 	}
 }
 

@@ -48,12 +48,9 @@ static void choose_job(struct job_environment *environment, const char *job)
 int job_environment_fill(struct job_environment *environment, const struct install *install, const char *job,
 			 bool preload)
 {
-	const char *plugin = getenv("NCCL_PROFILER_PLUGIN");
-
 	*environment = (struct job_environment){ 0 };
 	choose_job(environment, job);
-	if (plugin && *plugin && !strstr(plugin, "rankwatch"))
-		environment->other = plugin;
+	environment->chains = nccl_plugin_find_other(&environment->other);
 	environment->library_path = prepend(install->plugin_directory, getenv("LD_LIBRARY_PATH"));
 	if (preload)
 		environment->preload = prepend(install->plugin, getenv("LD_PRELOAD"));
@@ -67,7 +64,8 @@ static bool set(const char *name, const char *value)
 
 int job_environment_apply(const struct job_environment *environment)
 {
-	return set("RANKWATCH_CHAIN", environment->other) && set("NCCL_PROFILER_PLUGIN", INSTALL_PLUGIN_NAME) &&
+	return set("RANKWATCH_CHAIN", environment->chains ? environment->other.value : NULL) &&
+		       set("NCCL_PROFILER_PLUGIN", INSTALL_PLUGIN_NAME) &&
 		       set("RANKWATCH_JOB", environment->names_job ? environment->job : NULL) &&
 		       set("LD_LIBRARY_PATH", environment->library_path) && set("LD_PRELOAD", environment->preload)
 		   ? 0

@@ -6,11 +6,13 @@
 #include <stdbool.h>
 
 #include "console/install.h"
+#include "console/nccl_plugin.h"
 
 struct job_environment {
 	char job[64];                 /* the job's name, as plugin and collector will both see it */
 	bool names_job;               /* nothing in the environment does: RANKWATCH_JOB must */
-	const char *other;            /* a plugin that NCCL_PROFILER_PLUGIN names already, NULL none */
+	bool chains;                  /* NCCL_PROFILER_PLUGIN names another plugin already: */
+	struct nccl_plugin other;
 	char *library_path, *preload; /* NULL: leave as it is */
 };
 

@@ -1,15 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/abi/adapter.h"
 
+#include <unistd.h>
+
 #include <rankwatch/operation.h>
 
-int adapter_init(const struct recorder_communicator *communicator, adapter_masks masks, void **context, int *mask)
+static pid_t own_pid; /* getpid() would enter the kernel */
+
+int adapter_init(const struct recorder_communicator *communicator, profiler_log *log, adapter_masks masks,
+		 void **context, int *mask)
 {
 	enum recorder_wish wish = recorder_init(communicator, context);
 
-	if (wish != RECORDER_NOTHING)
-		__atomic_fetch_or(mask, masks[wish], __ATOMIC_RELAXED);
+	__atomic_store_n(&own_pid, getpid(), __ATOMIC_RELAXED);
+	chain_init(communicator, log, masks[wish], context, mask);
 	return PROFILER_SUCCESS;
+}
+
+void *adapter_start_both(void *context, struct chain_event *event, adapter_start *start)
+{
+	const struct profiler_head *head = event->descriptor;
+	void *ours = start(chain_ours(context), chain_ours(event->parent), event->descriptor);
+
+	event->foreign = event->type == PROFILER_PROXY_OP && head->pid != __atomic_load_n(&own_pid, __ATOMIC_RELAXED);
+	return chain_start(event, context, ours);
+}
+
+void *adapter_start_old(void *context, void *descriptor, adapter_start *start)
+{
+	const struct profiler_head *head = descriptor;
+
+	if (!chain_is_on())
+		return start(context, head->parent, descriptor);
+	return adapter_start_both(
+	    context, &(struct chain_event){ .type = head->type, .descriptor = descriptor, .parent = head->parent },
+	    start);
 }
 
 uint8_t adapter_task_dtype(uint8_t function, uint8_t dtype)
@@ -19,21 +44,32 @@ uint8_t adapter_task_dtype(uint8_t function, uint8_t dtype)
 	return bytes ? RW_DTYPE_UNKNOWN : dtype;
 }
 
+static void *part_of_ours(void *kept)
+{
+	return chain_is_on() ? chain_ours(kept) : kept;
+}
+
 int adapter_stop(void *handle)
 {
-	recorder_stop(handle);
+	recorder_stop(part_of_ours(handle));
+	if (chain_is_on())
+		chain_stop(handle);
 	return PROFILER_SUCCESS;
 }
 
 int adapter_record_state(void *handle, int state, void *arguments)
 {
 	if (state == PROFILER_KERNEL_CH_STOP && arguments)
-		recorder_channel_stop(handle, ((const union profiler_state_arguments *)arguments)->timer);
+		recorder_channel_stop(part_of_ours(handle), ((const union profiler_state_arguments *)arguments)->timer);
+	if (chain_is_on())
+		chain_record_state(handle, state, arguments);
 	return PROFILER_SUCCESS;
 }
 
 int adapter_finalize(void *context)
 {
-	recorder_finalize(context);
+	recorder_finalize(part_of_ours(context));
+	if (chain_is_on())
+		chain_finalize(context);
 	return PROFILER_SUCCESS;
 }

@@ -4,6 +4,7 @@
 #define PLUGIN_ABI_ADAPTER_H
 
 #include "plugin/abi/profiler.h"
+#include "plugin/chain.h"
 #include "plugin/recorder.h"
 
 /* What to ask NCCL for. Index: enum recorder_wish. */
@@ -11,8 +12,17 @@ typedef const int adapter_masks[RECORDER_WISH_COUNT];
 
 /* NCCL keeps one mask for all communicators of the process, and everybody writes into it: ours only adds, last of all,
  * and only when something is recorded. PROFILER_SUCCESS whatever happens: an error would make NCCL 2.30 drop the
- * library under the feet of other communicators. */
-int adapter_init(const struct recorder_communicator *communicator, adapter_masks masks, void **context, int *mask);
+ * library under the feet of other communicators. log: NULL where NCCL gives none. */
+int adapter_init(const struct recorder_communicator *communicator, profiler_log *log, adapter_masks masks,
+		 void **context, int *mask);
+
+/* Decodes the event and hands it to the recorder; our handle, or NULL. `parent`: ours. */
+typedef void *adapter_start(void *context, void *parent, const void *descriptor);
+/* Before version 5: a type of one byte, and nothing but a parent to hang from. */
+void *adapter_start_old(void *context, void *descriptor, adapter_start *start);
+/* With a plugin behind ours: both. event: type, descriptor, parent, group and captured are filled. */
+void *adapter_start_both(void *context, struct chain_event *event, adapter_start *start);
+
 /* The type in a task that has no call above it: AllGather and Broadcast pose as bytes, and then it is not known. */
 uint8_t adapter_task_dtype(uint8_t function, uint8_t dtype);
 int adapter_stop(void *handle);

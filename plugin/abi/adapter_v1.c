@@ -27,7 +27,7 @@ static int init(void **context, int *mask)
 	static adapter_masks masks = { 0, PROFILER_OPERATIONS, PROFILER_OPERATIONS };
 	struct recorder_communicator communicator = { .abi = 1, .caller = __builtin_return_address(0) };
 
-	return adapter_init(&communicator, masks, context, mask);
+	return adapter_init(&communicator, NULL, masks, context, mask);
 }
 
 static struct recorder_event decode_coll(const struct profiler_v1_event *descriptor)
@@ -80,19 +80,25 @@ static struct recorder_event decode_p2p(const struct profiler_v1_event *descript
 	};
 }
 
-static int start_event(void *context, void **handle, void *argument)
+static void *start(void *context, void *parent, const void *argument)
 {
 	const struct profiler_v1_event *descriptor = argument;
 	struct recorder_event event = { .kind = RECORDER_PLAN };
+	(void)parent;
 
-	*handle = NULL; /* NCCL hands it back even for events we ignore */
 	if (descriptor->type == PROFILER_COLL)
 		event = decode_coll(descriptor);
 	else if (descriptor->type == PROFILER_P2P)
 		event = decode_p2p(descriptor);
 	else if (descriptor->type != PROFILER_GROUP)
-		return PROFILER_SUCCESS;
-	*handle = recorder_start(context, &event);
+		return NULL;
+	return recorder_start(context, &event);
+}
+
+/* *handle is always written: NCCL hands it back even for events that we ignore. */
+static int start_event(void *context, void **handle, void *descriptor)
+{
+	*handle = adapter_start_old(context, descriptor, start);
 	return PROFILER_SUCCESS;
 }
 

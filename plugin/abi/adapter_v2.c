@@ -12,7 +12,7 @@ static int init(uint32_t abi, const void *caller, void **context, int *mask)
 	static adapter_masks masks = { 0, PROFILER_OPERATIONS, PROFILER_OPERATIONS };
 	struct recorder_communicator communicator = { .abi = abi, .caller = caller };
 
-	return adapter_init(&communicator, masks, context, mask);
+	return adapter_init(&communicator, NULL, masks, context, mask);
 }
 
 static int init_v2(void **context, int *mask)
@@ -75,34 +75,46 @@ static struct recorder_event decode_p2p(const struct profiler_v2_event *descript
 	};
 }
 
-static int start_event(void *context, void **handle, const struct profiler_v2_event *descriptor,
-		       const struct profiler_v2_run *run)
+static void *start(void *context, const struct profiler_v2_event *descriptor, const struct profiler_v2_run *run)
 {
 	struct recorder_event event = { .kind = RECORDER_PLAN };
 
-	*handle = NULL; /* NCCL hands it back even for events we ignore */
 	if (descriptor->type == PROFILER_COLL)
 		event = decode_coll(descriptor, run);
 	else if (descriptor->type == PROFILER_P2P)
 		event = decode_p2p(descriptor);
 	else if (descriptor->type != PROFILER_GROUP)
-		return PROFILER_SUCCESS;
-	*handle = recorder_start(context, &event);
+		return NULL;
+	return recorder_start(context, &event);
+}
+
+static void *start_v2(void *context, void *parent, const void *argument)
+{
+	const struct profiler_v2_event *descriptor = argument;
+	(void)parent;
+
+	return start(context, descriptor, &descriptor->v2.run);
+}
+
+static void *start_v3(void *context, void *parent, const void *argument)
+{
+	const struct profiler_v2_event *descriptor = argument;
+	(void)parent;
+
+	return start(context, descriptor, &descriptor->v3);
+}
+
+/* *handle is always written: NCCL hands it back even for events that we ignore. */
+static int start_event_v2(void *context, void **handle, void *descriptor)
+{
+	*handle = adapter_start_old(context, descriptor, start_v2);
 	return PROFILER_SUCCESS;
 }
 
-static int start_event_v2(void *context, void **handle, void *argument)
+static int start_event_v3(void *context, void **handle, void *descriptor)
 {
-	const struct profiler_v2_event *descriptor = argument;
-
-	return start_event(context, handle, descriptor, &descriptor->v2.run);
-}
-
-static int start_event_v3(void *context, void **handle, void *argument)
-{
-	const struct profiler_v2_event *descriptor = argument;
-
-	return start_event(context, handle, descriptor, &descriptor->v3);
+	*handle = adapter_start_old(context, descriptor, start_v3);
+	return PROFILER_SUCCESS;
 }
 
 #define TABLE(version)                                                                                                 \

@@ -19,8 +19,7 @@ static int init(void **context, int *mask, const char *comm_name, uint64_t comm_
 		.abi = 4,
 		.caller = __builtin_return_address(0),
 	};
-	(void)log;
-	return adapter_init(&communicator, masks, context, mask);
+	return adapter_init(&communicator, log, masks, context, mask);
 }
 
 static struct recorder_event decode_coll(const struct profiler_v4_coll *coll)
@@ -69,11 +68,11 @@ static struct recorder_event decode_p2p(const struct profiler_v4_p2p *p2p)
 	};
 }
 
-static int start_event(void *context, void **handle, struct profiler_v4_event *descriptor)
+static void *start(void *context, void *parent, const void *argument)
 {
+	const struct profiler_v4_event *descriptor = argument;
 	struct recorder_event event;
 
-	*handle = NULL; /* NCCL hands it back even for events we ignore */
 	switch (descriptor->type) {
 	case PROFILER_GROUP:
 		event = (struct recorder_event){ .kind = RECORDER_PLAN };
@@ -87,14 +86,20 @@ static int start_event(void *context, void **handle, struct profiler_v4_event *d
 	case PROFILER_KERNEL_CH:
 		event = (struct recorder_event){
 			.kind = RECORDER_CHANNEL,
-			.parent = descriptor->parent,
+			.parent = parent,
 			.channel = { descriptor->kernel_ch.timer, descriptor->kernel_ch.channel },
 		};
 		break;
 	default:
-		return PROFILER_SUCCESS;
+		return NULL;
 	}
-	*handle = recorder_start(context, &event);
+	return recorder_start(context, &event);
+}
+
+/* *handle is always written: NCCL hands it back even for events that we ignore. */
+static int start_event(void *context, void **handle, struct profiler_v4_event *descriptor)
+{
+	*handle = adapter_start_old(context, descriptor, start);
 	return PROFILER_SUCCESS;
 }
 

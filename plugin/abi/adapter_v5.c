@@ -7,7 +7,7 @@
 #include <rankwatch/operation.h>
 
 static int init(uint32_t abi, const void *caller, void **context, uint64_t comm_id, int *mask, const char *comm_name,
-		int nnodes, int nranks, int rank)
+		int nnodes, int nranks, int rank, profiler_log *log)
 {
 	enum {
 		CALLS = PROFILER_OPERATIONS | PROFILER_GROUP_API | PROFILER_COLL_API | PROFILER_P2P_API |
@@ -24,28 +24,25 @@ static int init(uint32_t abi, const void *caller, void **context, uint64_t comm_
 		.caller = caller,
 	};
 
-	return adapter_init(&communicator, masks, context, mask);
+	return adapter_init(&communicator, log, masks, context, mask);
 }
 
 static int init_v5(void **context, uint64_t comm_id, int *mask, const char *comm_name, int nnodes, int nranks, int rank,
 		   profiler_log *log)
 {
-	(void)log;
-	return init(5, __builtin_return_address(0), context, comm_id, mask, comm_name, nnodes, nranks, rank);
+	return init(5, __builtin_return_address(0), context, comm_id, mask, comm_name, nnodes, nranks, rank, log);
 }
 
 static int init_v6(void **context, uint64_t comm_id, int *mask, const char *comm_name, int nnodes, int nranks, int rank,
 		   profiler_log *log)
 {
-	(void)log;
-	return init(6, __builtin_return_address(0), context, comm_id, mask, comm_name, nnodes, nranks, rank);
+	return init(6, __builtin_return_address(0), context, comm_id, mask, comm_name, nnodes, nranks, rank, log);
 }
 
 static int init_v7(void **context, uint64_t comm_id, int *mask, const char *comm_name, int nnodes, int nranks, int rank,
 		   profiler_log *log)
 {
-	(void)log;
-	return init(7, __builtin_return_address(0), context, comm_id, mask, comm_name, nnodes, nranks, rank);
+	return init(7, __builtin_return_address(0), context, comm_id, mask, comm_name, nnodes, nranks, rank, log);
 }
 
 static void decode_coll_api(struct recorder_event *event, const struct profiler_v5_coll_api *api)
@@ -98,12 +95,12 @@ static void decode_p2p(struct recorder_event *event, const struct profiler_v5_p2
 	event->task.channels = p2p->channels;
 }
 
-static int start_event(void *context, void **handle, struct profiler_v5_event *descriptor)
+static void *start(void *context, void *parent, const void *argument)
 {
+	const struct profiler_v5_event *descriptor = argument;
 	struct recorder_event event;
 
-	*handle = NULL; /* NCCL hands it back even for events we ignore */
-	event.parent = descriptor->parent;
+	event.parent = parent;
 	switch (descriptor->type) {
 	case PROFILER_GROUP_API:
 		event.kind = RECORDER_API_GROUP;
@@ -133,9 +130,44 @@ static int start_event(void *context, void **handle, struct profiler_v5_event *d
 		event.channel.raw = descriptor->kernel_ch.timer;
 		break;
 	default: /* proxy and later kinds: not touched, they may belong to another process (PXN) */
-		return PROFILER_SUCCESS;
+		return NULL;
 	}
-	*handle = recorder_start(context, &event);
+	return recorder_start(context, &event);
+}
+
+static bool is_captured(const struct profiler_v5_event *descriptor)
+{
+	switch (descriptor->type) {
+	case PROFILER_GROUP_API:
+		return descriptor->group_api.captured;
+	case PROFILER_COLL_API:
+		return descriptor->coll_api.captured;
+	case PROFILER_P2P_API:
+		return descriptor->p2p_api.captured;
+	default:
+		return false;
+	}
+}
+
+static void *start_both(void *context, struct profiler_v5_event *descriptor)
+{
+	struct chain_event event = {
+		.type = descriptor->type,
+		.descriptor = descriptor,
+		.parent = descriptor->parent,
+		.group = descriptor->type == PROFILER_COLL  ? descriptor->coll.group
+			 : descriptor->type == PROFILER_P2P ? descriptor->p2p.group
+							    : NULL,
+		.captured = is_captured(descriptor),
+	};
+
+	return adapter_start_both(context, &event, start);
+}
+
+/* *handle is always written: NCCL hands it back even for events that we ignore. */
+static int start_event(void *context, void **handle, struct profiler_v5_event *descriptor)
+{
+	*handle = chain_is_on() ? start_both(context, descriptor) : start(context, descriptor->parent, descriptor);
 	return PROFILER_SUCCESS;
 }
 

@@ -3,6 +3,8 @@
 #ifndef PLUGIN_ABI_PROFILER_H
 #define PLUGIN_ABI_PROFILER_H
 
+#include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define PLUGIN_EXPORT __attribute__((visibility("default")))
@@ -26,6 +28,10 @@ enum profiler_event_type {
 	PROFILER_COLL_API = 1 << 9,
 	PROFILER_P2P_API = 1 << 10,
 	PROFILER_KERNEL_LAUNCH = 1 << 11,
+	PROFILER_CE_COLL = 1 << 12, /* on a copy engine */
+	PROFILER_CE_SYNC = 1 << 13,
+	PROFILER_CE_BATCH = 1 << 14,
+	PROFILER_KERNEL_PHASE = 1 << 15,
 	/* What every version has of an operation. */
 	PROFILER_OPERATIONS = PROFILER_GROUP | PROFILER_COLL | PROFILER_P2P,
 };
@@ -36,6 +42,15 @@ enum { PROFILER_KERNEL_CH_STOP = 22 };
 union profiler_state_arguments {
 	uint64_t timer; /* KERNEL_CH_STOP; %globaltimer */
 };
+
+/* What all versions have at the same place, behind the event's type. */
+struct profiler_head {
+	uint8_t type; /* its lowest byte */
+	void *parent;
+	int rank;
+	_Alignas(8) int pid; /* ProxyOp: whose it is; another's with PXN */
+};
+static_assert(offsetof(struct profiler_head, pid) == 24, "NCCL 2.23");
 
 /* One channel of a task's kernel, the same from version 4 on. */
 struct profiler_kernel_ch {

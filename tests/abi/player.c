@@ -148,7 +148,8 @@ void *player_plan(struct player *player)
 {
 	union event event = new_event(PROFILER_GROUP, NULL);
 
-	return start(player, &event);
+	player->plan = start(player, &event);
+	return player->plan;
 }
 
 void *player_task(struct player *player, void *call, const char *function, size_t count)
@@ -166,6 +167,7 @@ void *player_task(struct player *player, void *call, const char *function, size_
 	event.v5.coll.warps = 16;
 	event.v5.coll.algorithm = "RING";
 	event.v5.coll.protocol = "SIMPLE";
+	event.v5.coll.group = player->plan;
 	return start(player, &event);
 }
 
@@ -179,6 +181,7 @@ void *player_p2p_task(struct player *player, void *call, const char *function, s
 	event.v5.p2p.count = count;
 	event.v5.p2p.peer = peer;
 	event.v5.p2p.channels = 2;
+	event.v5.p2p.group = player->plan;
 	return start(player, &event);
 }
 
@@ -214,6 +217,27 @@ void *player_channel(struct player *player, void *task, uint8_t channel, uint64_
 	kernel_ch->channel = channel;
 	kernel_ch->timer = timer;
 	return start(player, &event);
+}
+
+/* From the union on, these are the same in all versions. */
+static void *start_proxy(struct player *player, uint64_t type, void *parent, int first)
+{
+	union event event = new_event(type, parent);
+
+	if (player->abi < 5)
+		memset(event.bytes + 1, 0xa5, 7);
+	memcpy(event.bytes + 24, &first, sizeof(first));
+	return start(player, &event);
+}
+
+void *player_proxy_op(struct player *player, void *task, int pid)
+{
+	return start_proxy(player, PROFILER_PROXY_OP, task, pid);
+}
+
+void *player_proxy_step(struct player *player, void *proxy_op, int step)
+{
+	return start_proxy(player, PROFILER_PROXY_STEP, proxy_op, step);
 }
 
 void player_channel_stop(struct player *player, void *handle, uint64_t timer)

@@ -28,6 +28,7 @@ struct player {
 	int rank, nranks;
 	uint64_t id;
 	uint64_t sequence; /* NCCL's */
+	void *plan;        /* the last one's handle */
 };
 
 void player_init(struct player *player, void *library, int abi, uint64_t id, int rank, int nranks);
@@ -48,6 +49,10 @@ void player_stop(struct player *player, void *handle); /* skips NULL, as NCCL do
 void *player_channel(struct player *player, void *task, uint8_t channel, uint64_t timer);
 void player_channel_stop(struct player *player, void *handle, uint64_t timer);
 void player_state(struct player *player, void *handle, int state, void *arguments);
+
+/* An operation of a proxy thread, of this process or, with PXN, of another; a step of it. Any version. */
+void *player_proxy_op(struct player *player, void *task, int pid);
+void *player_proxy_step(struct player *player, void *proxy_op, int step);
 
 /* One whole eager call outside a group, any version; the task's handle, stopped. Collectives announce 4 channels, p2p 2
  * (before version 5: none). Send, Recv: `peer`. */

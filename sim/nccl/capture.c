@@ -7,6 +7,7 @@
 #include "log.h"
 #include "network.h"
 #include "profiler.h"
+#include "release.h"
 
 ncclResult_t capture_open(struct capture *capture)
 {
@@ -171,8 +172,23 @@ static struct plan *copy_plan(const struct plan *pattern)
 	}
 	plan->capture_id = pattern->capture_id;
 	plan->channel_events = pattern->channel_events;
+	plan->group_handle = pattern->group_handle;
 	comm_plan_started(plan->comm);
 	return plan;
+}
+
+static void keep_task_handles(struct task *to, const struct task *from)
+{
+	for (; to && from; to = to->next, from = from->next)
+		to->handle = from->handle;
+}
+
+/* NCCL has one place for them: what this replay's events were given is there when the next one's start. */
+static void keep_handles(struct plan *pattern, const struct plan *copy)
+{
+	pattern->group_handle = copy->group_handle;
+	keep_task_handles(pattern->collectives, copy->collectives);
+	keep_task_handles(pattern->p2p, copy->p2p);
 }
 
 static void push(struct plan *pattern, struct plan *copy)
@@ -213,6 +229,8 @@ static void run_replay_callback(void *argument)
 	if (!copy)
 		return;
 	profiler_plan_events(copy, launch_hand_to_proxy);
+	if (!release()->clears_handles)
+		keep_handles(pattern, copy);
 	push(pattern, copy);
 }
 

@@ -60,8 +60,6 @@ static void group_start(struct plan *plan)
 	const struct task *first = first_heard(plan);
 	struct event event = { .v7.type = EVENT_GROUP };
 
-	if (release()->clears_handles)
-		plan->group_handle = NULL;
 	if (first && first->event_mask & release()->masks->group)
 		profiler_start(plan->comm, &plan->group_handle, &event);
 }
@@ -138,8 +136,6 @@ static void coll_start(const struct plan *plan, struct task *task)
 	};
 
 	set_algorithm(task, &event.v7);
-	if (release()->clears_handles)
-		task->handle = NULL;
 	if (heard)
 		profiler_start(comm, &task->handle, &event);
 	comm->sequences[task->function] += is_counted(plan, task, heard);
@@ -161,8 +157,6 @@ static void p2p_start(const struct plan *plan, struct task *task)
 		.type_number = task->type,
 	};
 
-	if (release()->clears_handles)
-		task->handle = NULL;
 	if (is_below_group(plan, task, release()->masks->p2p))
 		profiler_start(task->comm, &task->handle, &event);
 }

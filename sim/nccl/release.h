@@ -48,7 +48,7 @@ struct release_masks {
 
 struct release {
 	const char *name;
-	int code;         /* as ncclGetVersion gives it */
+	int code; /* as ncclGetVersion gives it */
 	enum release_calls calls;
 	int profiler_abi; /* the newest that it looks for; 0: it has no profiler plugins */
 	enum release_loader loader;
@@ -65,8 +65,7 @@ struct release {
 	bool channel_times;      /* KernelCh has the GPU's times */
 	bool channel_thread; /* KernelCh events have a thread of their own; else the progress thread delivers them */
 	bool broadcast_task; /* Broadcast has CollApi only, unless NCCL_ALLGATHERV_ENABLE=0 */
-	bool clears_handles; /* a start of Group, Coll or P2p that writes none leaves NULL, not that of the last replay
-			      */
+	bool clears_handles; /* of Group, Coll and P2p when they stop; else a replay has the last one's */
 	bool says_mask;      /* logs the mask after init */
 	bool shares_devices; /* NCCL_MULTI_RANK_GPU_ENABLE=1 allows several ranks on a device */
 	enum release_events symmetric, copy_engine;

@@ -279,6 +279,21 @@ Test(adapter, the_mask_of_the_call_counts_and_before_2_26_that_of_the_launch)
 	ranks_run(2, mask_main);
 }
 
+static void nothing_main(struct rank *rank)
+{
+	recording_attach();
+	recording_drop();
+	all_reduce(rank, device_alloc(COUNT * sizeof(float)));
+	recording_expect(getenv("SIM_NCCL_VERSION"), "");
+}
+
+/* Asked for by a version 6 plugin, CeColl brings the API events of every collective. */
+Test(adapter, bits_of_the_copy_engine_are_taken_out_of_a_version_5_plugins_mask)
+{
+	choose("2.30.7", RECORDING_PLUGIN_V5, "0x1000");
+	ranks_run(2, nothing_main);
+}
+
 static void roots_main(struct rank *rank)
 {
 	char *buffer = device_alloc(2 * COUNT);

@@ -304,3 +304,32 @@ Test(graph, an_ordinary_call_behind_a_graph_with_callbacks_has_its_events_from_o
 	setenv("RECORDING_MASK", "0xE46", 1);
 	ranks_run(2, behind_main);
 }
+
+/* KernelCh makes every replay start its Coll anew; from the second on the plugin writes no handle. */
+static void silent_main(struct rank *rank)
+{
+	float *buffer = device_alloc(COUNT * sizeof(float));
+
+	recording_attach();
+	CUgraphExec exec = capture_all_reduce(rank, buffer);
+	replay(rank, exec);
+	setenv("RECORDING_SILENT", "0x2", 1);
+	recording_drop();
+	replay(rank, exec);
+	CHECK(strstr(recording_read(), "Coll start"));
+	CHECK(!strstr(recording_read(), "Coll stop") == (getenv("EXPECTED")[0] == '-'));
+	CU(cuGraphExecDestroy(exec));
+}
+
+Test(graph, a_replay_that_gets_no_handle_has_that_of_the_last_one_until_2_31)
+{
+	setenv("RECORDING_MASK", "0x42", 1);
+	setenv("SIM_NCCL_VERSION", "2.28.9", 1);
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
+	setenv("EXPECTED", "+", 1);
+	ranks_run(2, silent_main);
+	setenv("SIM_NCCL_VERSION", "2.31.2", 1);
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V7, 1);
+	setenv("EXPECTED", "-", 1);
+	ranks_run(2, silent_main);
+}

@@ -183,6 +183,67 @@ static void check_broadcast(struct rank *rank, ncclDataType_t type, ncclRedOp_t 
 	buffers_free(&b);
 }
 
+/* Twice the sum: an operator whose factor is 2 on all ranks. */
+static void check_factor(struct rank *rank, ncclDataType_t type, ncclRedOp_t op, size_t count)
+{
+	struct buffers b = buffers_new(rank, type, count, count);
+	unsigned char two[8];
+
+	put(type, two, 0, 2);
+	NCCL(ncclRedOpCreatePreMulSum(&op, two, type, ncclScalarHostImmediate, rank->comm));
+	NCCL(ncclAllReduce(b.send, b.recv, count, type, op, rank->comm, rank->stream));
+	NCCL(ncclRedOpDestroy(op, rank->comm));
+	CU(cuStreamSynchronize(rank->stream));
+	for (size_t i = 0; i < count; i++)
+		CHECK(holds(type, b.recv, i, 2 * reduced(type, ncclSum, rank->nranks, i)));
+	buffers_free(&b);
+}
+
+static void check_all_to_all(struct rank *rank, ncclDataType_t type, ncclRedOp_t op, size_t count)
+{
+	size_t all = count * (size_t)rank->nranks;
+	struct buffers b = buffers_new(rank, type, all, all);
+
+	(void)op;
+	NCCL(ncclAlltoAll(b.send, b.recv, count, type, rank->comm, rank->stream));
+	CU(cuStreamSynchronize(rank->stream));
+	for (int from = 0; from < rank->nranks; from++) {
+		for (size_t i = 0; i < count; i++)
+			CHECK(holds(type, b.recv, (size_t)from * count + i,
+				    value_at(from, (size_t)rank->rank * count + i)));
+	}
+	buffers_free(&b);
+}
+
+static void check_gather(struct rank *rank, ncclDataType_t type, ncclRedOp_t op, size_t count)
+{
+	struct buffers b = buffers_new(rank, type, count, count * (size_t)rank->nranks);
+	int root = 1;
+
+	(void)op;
+	NCCL(ncclGather(b.send, rank->rank == root ? b.recv : NULL, count, type, root, rank->comm, rank->stream));
+	CU(cuStreamSynchronize(rank->stream));
+	for (int from = 0; from < rank->nranks && rank->rank == root; from++) {
+		for (size_t i = 0; i < count; i++)
+			CHECK(holds(type, b.recv, (size_t)from * count + i, value_at(from, i)));
+	}
+	buffers_free(&b);
+}
+
+static void check_scatter(struct rank *rank, ncclDataType_t type, ncclRedOp_t op, size_t count)
+{
+	struct buffers b = buffers_new(rank, type, count * (size_t)rank->nranks, count);
+	size_t mine = count * (size_t)rank->rank;
+	int root = 2;
+
+	(void)op;
+	NCCL(ncclScatter(rank->rank == root ? b.send : NULL, b.recv, count, type, root, rank->comm, rank->stream));
+	CU(cuStreamSynchronize(rank->stream));
+	for (size_t i = 0; i < count; i++)
+		CHECK(holds(type, b.recv, i, value_at(root, mine + i)));
+	buffers_free(&b);
+}
+
 static void every_type_and_op(struct rank *rank, check_collective *check, ncclRedOp_t last_op)
 {
 	for (ncclDataType_t type = 0; type < ncclNumTypes; type++) {
@@ -218,6 +279,68 @@ static void all_gather_main(struct rank *rank)
 static void broadcast_main(struct rank *rank)
 {
 	every_type_and_op(rank, check_broadcast, ncclSum);
+}
+
+static void factor_main(struct rank *rank)
+{
+	every_type_and_op(rank, check_factor, ncclSum);
+}
+
+static void exchange_main(struct rank *rank)
+{
+	every_type_and_op(rank, check_all_to_all, ncclSum);
+	every_type_and_op(rank, check_gather, ncclSum);
+	every_type_and_op(rank, check_scatter, ncclSum);
+}
+
+/* Both buffers are given on all ranks: each decides by its own windows whether this is the copy engine's work. */
+static void check_rooted(struct rank *rank)
+{
+	size_t count = 70001, all = count * (size_t)rank->nranks, mine = count * (size_t)rank->rank;
+	struct buffers b = buffers_new(rank, ncclInt32, all, all);
+
+	NCCL(ncclScatter(b.send, b.recv, count, ncclInt32, 1, rank->comm, rank->stream));
+	CU(cuStreamSynchronize(rank->stream));
+	for (size_t i = 0; i < count; i++)
+		CHECK(holds(ncclInt32, b.recv, i, value_at(1, mine + i)));
+	NCCL(ncclGather(b.send, b.recv, count, ncclInt32, 1, rank->comm, rank->stream));
+	CU(cuStreamSynchronize(rank->stream));
+	for (size_t i = 0; i < all && rank->rank == 1; i++)
+		CHECK(holds(ncclInt32, b.recv, i, value_at((int)(i / count), i % count)));
+	buffers_free(&b);
+}
+
+/* On the copy engine's way they are collectives of their own; the data is the same. */
+static void copy_engine_main(struct rank *rank)
+{
+	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+	ncclComm_t whole = rank->comm;
+	ncclWindow_t window;
+
+	config.CTAPolicy = NCCL_CTA_POLICY_ZERO;
+	NCCL(ncclCommSplit(whole, 0, 0, &rank->comm, &config));
+	NCCL(ncclCommWindowRegister(rank->comm, (void *)4096, (size_t)1 << 62, &window, NCCL_WIN_COLL_SYMMETRIC));
+	check_all_to_all(rank, ncclFloat32, ncclSum, 70001);
+	check_all_gather(rank, ncclInt8, ncclSum, 300000);
+	check_rooted(rank);
+	NCCL(ncclCommWindowDeregister(rank->comm, window));
+	NCCL(ncclCommDestroy(rank->comm));
+	rank->comm = whole;
+}
+
+Test(collectives, an_operator_with_a_factor_is_right_for_every_type)
+{
+	ranks_run(RANKS, factor_main);
+}
+
+Test(collectives, all_to_all_gather_and_scatter_move_every_part_to_its_place)
+{
+	ranks_run(RANKS, exchange_main);
+}
+
+Test(collectives, the_copy_engine_moves_the_same)
+{
+	ranks_run(RANKS, copy_engine_main);
 }
 
 Test(collectives, all_reduce_is_right_for_every_type_operator_and_count)

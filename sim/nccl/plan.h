@@ -7,6 +7,8 @@
 
 #include "comm.h"
 
+#define PLAN_CHANNELS_MAX 8
+
 /* How NCCL would run the call; the stand-in moves the data in its one way, profilers hear what NCCL tells them. */
 enum task_kind {
 	TASK_CLASSIC,

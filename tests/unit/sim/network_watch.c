@@ -14,6 +14,11 @@ struct transfer {
 	int steps, open, started;
 };
 
+struct channel {
+	uint64_t type;
+	bool stopped;
+};
+
 struct step {
 	uint64_t type;
 	struct transfer *transfer;
@@ -79,6 +84,16 @@ static void *step_start(const struct event_v7 *event)
 	return step;
 }
 
+static void *channel_start(void)
+{
+	struct channel *channel = calloc(1, sizeof(*channel));
+
+	CHECK(channel);
+	channel->type = EVENT_KERNEL_CH;
+	atomic_fetch_add(&mine->channels_started, 1);
+	return channel;
+}
+
 static ncclResult_t start_event(void *context, void **handle, void *given)
 {
 	const struct event_v7 *event = given;
@@ -91,6 +106,10 @@ static ncclResult_t start_event(void *context, void **handle, void *given)
 		*handle = transfer_start(event);
 	if (event->type == EVENT_PROXY_STEP)
 		*handle = step_start(event);
+	if (event->type == EVENT_KERNEL_CH)
+		*handle = channel_start();
+	if (event->type == EVENT_P2P)
+		atomic_fetch_add(&mine->channels_announced, event->p2p.channels);
 	return ncclSuccess;
 }
 
@@ -108,6 +127,12 @@ static void step_stop(struct step *step)
 	atomic_fetch_add(&mine->steps_ended, 1);
 }
 
+static void channel_stop(struct channel *channel)
+{
+	atomic_fetch_add(channel->stopped ? &mine->channels_stopped_again : &mine->channels_stopped, 1);
+	channel->stopped = true;
+}
+
 static ncclResult_t stop_event(void *handle)
 {
 	uint64_t type = *(uint64_t *)handle;
@@ -116,6 +141,8 @@ static ncclResult_t stop_event(void *handle)
 		transfer_stop(handle);
 	if (type == EVENT_PROXY_STEP)
 		step_stop(handle);
+	if (type == EVENT_KERNEL_CH)
+		channel_stop(handle);
 	return ncclSuccess;
 }
 

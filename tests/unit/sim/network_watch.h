@@ -20,6 +20,7 @@ struct watched {
 	atomic_int peer_waits;
 	atomic_int control_states[32];
 	atomic_int nodes;
+	atomic_int channels_announced, channels_started, channels_stopped, channels_stopped_again;
 	atomic_llong bytes_sent, bytes_received;
 	atomic_int go, ready; /* for the test's own use */
 };

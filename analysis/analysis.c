@@ -27,6 +27,7 @@ void analysis_free(struct analysis *analysis)
 		return;
 	findings_free(&analysis->findings);
 	stragglers_free(&analysis->stragglers);
+	transfers_free(&analysis->transfers);
 	instances_free(&analysis->instances);
 	job_free(&analysis->job);
 	intern_free(&analysis->intern);
@@ -96,6 +97,7 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	analysis->now_ns = now_ns;
 	intake_sweep(analysis);
 	straggler_tick(analysis, now_ns);
+	transfer_tick(analysis, now_ns);
 	hang_tick(analysis, now_ns);
 	desync_tick(analysis, now_ns);
 }

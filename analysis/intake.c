@@ -35,6 +35,12 @@ static struct instance *trace_instance(const struct trace *trace)
 	return trace->instance && trace->instance->serial == trace->serial ? trace->instance : NULL;
 }
 
+static void account(struct analysis *analysis, struct instance *instance)
+{
+	straggler_account(analysis, instance);
+	transfer_account(analysis, instance);
+}
+
 /* The member that appeared first lends its steps to the instance; a better pattern of the same member replaces them. */
 static void place_instance(struct analysis *analysis, struct instance *instance, const struct trace *trace)
 {
@@ -47,7 +53,7 @@ static void place_instance(struct analysis *analysis, struct instance *instance,
 	instance->place = trace->place;
 	instance->steps_version = trace->steps_version;
 	if (instance->judged)
-		straggler_account(analysis, instance);
+		account(analysis, instance);
 }
 
 /* The period has just been found: the operations so far get their places. */
@@ -266,7 +272,7 @@ static void finish(struct analysis *analysis, struct instance *instance)
 	if (wait_ns > analysis->stragglers.longest_wait_ns)
 		analysis->stragglers.longest_wait_ns = wait_ns;
 	if (instance->place_member != JOB_NONE)
-		straggler_account(analysis, instance);
+		account(analysis, instance);
 }
 
 static void update(struct analysis *analysis, struct process *process, struct instance *instance, struct trace *trace,

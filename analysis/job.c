@@ -179,6 +179,7 @@ static struct communicator *find_communicator(struct job *job, const struct rw_c
 		return NULL;
 	made->id = described->id;
 	made->size = described->nranks;
+	made->hosts = described->nnodes;
 	made->index = job->communicator_count;
 	copy_text(made->name, sizeof(made->name), described->name, sizeof(described->name));
 	communicators[job->communicator_count++] = made;

@@ -91,6 +91,7 @@ struct communicator {
 	uint32_t index;
 	char name[64];          /* NCCL's, "" none */
 	int32_t size;           /* 0: not known, NCCL before 2.27 does not tell */
+	int32_t hosts;          /* that it spans, as NCCL counts them; 0: not known */
 	struct member *members; /* those seen, in order of their appearance */
 	uint32_t member_count, member_room, settled_count;
 	uint64_t settled_ns; /* tick since which settled_count members are seen */

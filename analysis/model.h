@@ -11,6 +11,7 @@
 #include "analysis/intern.h"
 #include "analysis/job.h"
 #include "analysis/straggler.h"
+#include "analysis/transfer.h"
 
 struct analysis {
 	bool post_mortem;
@@ -19,6 +20,7 @@ struct analysis {
 	struct instances instances;
 	struct intern intern;
 	struct stragglers stragglers;
+	struct transfers transfers;
 	struct hangs hangs;
 	struct findings findings;
 };

@@ -110,6 +110,19 @@ void text_straggler(struct record *record)
 		 finding->late.lost_share * 100, finding->late.since_step);
 }
 
+void text_transfer(struct record *record, double now_ms, double usual_ms)
+{
+	struct rw_finding *finding = &record->finding;
+	char now[32], usual[32];
+	snprintf(record->text, sizeof(record->text),
+		 "transfers on %s take %s a step instead of %s, since step %" PRId64 "; no rank comes late",
+		 finding->operation.comm_name, text_duration(now, sizeof(now), now_ms),
+		 text_duration(usual, sizeof(usual), usual_ms), finding->late.since_step);
+	snprintf(record->advice, sizeof(record->advice),
+		 "look at the network between these hosts: link speed and errors (ethtool -S), other traffic, limits (tc)");
+	finding->advice = record->advice;
+}
+
 static const char *operation_name(char *text, size_t room, const struct rw_finding *finding)
 {
 	snprintf(text, room, "%s #%" PRIu64 " on %s", naming_function(finding->operation.function),

@@ -16,6 +16,8 @@ void text_cause(char *text, size_t room, const struct cause *cause, const struct
 void text_advice(char *text, size_t room, const struct cause *cause, const struct process *process);
 /* "rank 0 makes every step 1.31 s longer: 64 % of the step, since step 9" */
 void text_straggler(struct record *record);
+/* "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12; no rank comes late" */
+void text_transfer(struct record *record, double now_ms, double usual_ms);
 /* "rank 3 has not joined AllGather #118 on ~fsdp: ranks 0-2,4-7 have waited 4.2 s" */
 void text_hang(struct record *record);
 /* "rank 3 was killed by signal 9: ranks 0-2,4-7 wait for it in AllGather #118 on ~fsdp" */

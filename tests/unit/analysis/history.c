@@ -333,6 +333,12 @@ static void run_group(struct history *history, const int *ranks, const size_t *s
 	}
 }
 
+static double transfer_ms(const struct history *history, int step, int comm)
+{
+	const struct history_fault *fault = fault_of(history, 0, step, true, FAULT_TRANSFER);
+	return fault && !comm ? fault->ms : 1;
+}
+
 /* One collective of every group of this communicator. */
 static void collective(struct history *history, int step, int comm, uint8_t function, uint64_t count, bool first)
 {
@@ -350,7 +356,7 @@ static void collective(struct history *history, int step, int comm, uint8_t func
 			bool joins = isfinite(history->host_ms[members[i]]);
 			slots[i] = joins ? enqueue(history, members[i], comm, function, count, -1) : SIZE_MAX;
 		}
-		run_group(history, members, slots, member_count, 1);
+		run_group(history, members, slots, member_count, transfer_ms(history, step, comm));
 	}
 }
 
@@ -492,7 +498,7 @@ static void announce(const struct history *history, struct analysis *analysis, i
 		.id = 0x5eed0000u + (uint64_t)(rank % width),
 		.rank = rank / width,
 		.nranks = job->no_sizes ? 0 : job->ranks / width,
-		.nnodes = 1,
+		.nnodes = job->hosts ? job->hosts : 1,
 		.born_ns = 1,
 	};
 	struct rw_communicator tensor = {

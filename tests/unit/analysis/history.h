@@ -24,6 +24,7 @@ enum history_fault_kind {
 	FAULT_KILLED,
 	FAULT_EXITED,
 	FAULT_STOPPED,
+	FAULT_TRANSFER, /* every transfer of the first communicator takes `ms` */
 };
 
 /* What the samplers see of a host stall. */

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/transfer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/lateness.h"
+#include "analysis/model.h"
+#include "analysis/text.h"
+
+static int by_value(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
+static struct transfer *get(struct transfers *transfers, const struct communicator *communicator)
+{
+	if (communicator->index >= transfers->count) {
+		uint32_t count = communicator->index + 16;
+		struct transfer **items = realloc(transfers->items, count * sizeof(*items));
+		if (!items)
+			return NULL;
+		memset(items + transfers->count, 0, (count - transfers->count) * sizeof(*items));
+		transfers->items = items;
+		transfers->count = count;
+	}
+	struct transfer **item = &transfers->items[communicator->index];
+	if (!*item)
+		*item = calloc(1, sizeof(**item));
+	return *item;
+}
+
+/* From the last arrival to the last end; 0: not seen by the GPUs of all who took part. */
+static uint64_t duration_of(const struct instance *instance)
+{
+	uint64_t end_ns = 0;
+	for (uint32_t i = 0; i < instance->room; i++) {
+		const struct operation *operation = &instance->operations[i];
+		if (!operation->ticket)
+			continue;
+		if (operation->state & (OPERATION_HOST | OPERATION_EXCLUDED) || !(operation->state & OPERATION_DONE))
+			return 0;
+		end_ns = operation->done_ns > end_ns ? operation->done_ns : end_ns;
+	}
+	return end_ns > instance->start_ns ? end_ns - instance->start_ns : 0;
+}
+
+void transfer_account(struct analysis *analysis, const struct instance *instance)
+{
+	uint64_t step = instance->place.step, took_ns = duration_of(instance);
+	if (instance->communicator->hosts < 2 || instance->place.place == STEPS_NO_PLACE)
+		return;
+	struct transfer *transfer = get(&analysis->transfers, instance->communicator);
+	if (!transfer)
+		return;
+	struct transfer_step *slot = &transfer->steps[step % TRANSFER_STEPS];
+	if (slot->step != step)
+		*slot = (struct transfer_step){ .step = step };
+	slot->ns += took_ns < LATENESS_NOISE_NS ? 0 : took_ns;
+	if (step > transfer->newest)
+		transfer->slowest_ns = 0;
+	if (step >= transfer->newest && took_ns > transfer->slowest_ns) {
+		transfer->slowest_ns = took_ns;
+		transfer->slowest = *instance;
+		transfer->slowest.operations = NULL;
+		transfer->slowest.room = 0;
+	}
+	transfer->newest = step > transfer->newest ? step : transfer->newest;
+}
+
+static uint64_t step_cost(const struct transfer *transfer, uint64_t step)
+{
+	const struct transfer_step *slot = &transfer->steps[step % TRANSFER_STEPS];
+	return slot->step == step ? slot->ns : 0;
+}
+
+static uint64_t limit_of(uint64_t step_ns)
+{
+	uint64_t share = (uint64_t)(TRANSFER_SHARE_MIN * (double)step_ns);
+	return share > TRANSFER_COST_MIN_NS ? share : TRANSFER_COST_MIN_NS;
+}
+
+/* Steps ]last - count, last] as far as they are known, in order of cost. */
+static uint32_t sorted_costs(const struct transfer *transfer, uint64_t last, uint64_t first_step, uint64_t *costs)
+{
+	uint32_t count = 0;
+	for (uint64_t step = last; step && step >= first_step && count < TRANSFER_BEFORE; step--)
+		costs[count++] = step_cost(transfer, step);
+	qsort(costs, count, sizeof(*costs), by_value);
+	return count;
+}
+
+/* Three steps in a row far beyond all that the steps before them took. */
+static void look_for_change(struct transfer *transfer, uint64_t step, uint64_t first_step, uint64_t limit_ns)
+{
+	uint64_t costs[TRANSFER_BEFORE], least_ns = UINT64_MAX;
+	if (step < first_step + TRANSFER_IN_A_ROW)
+		return;
+	uint32_t count = sorted_costs(transfer, step - TRANSFER_IN_A_ROW, first_step, costs);
+	if (count < TRANSFER_MIN)
+		return;
+	for (uint64_t back = 0; back < TRANSFER_IN_A_ROW; back++) {
+		uint64_t cost_ns = step_cost(transfer, step - back);
+		least_ns = cost_ns < least_ns ? cost_ns : least_ns;
+	}
+	uint64_t usual_ns = costs[count / 2], worst_ns = costs[(count - 1) * 95 / 100];
+	if (least_ns < usual_ns + limit_ns || least_ns < TRANSFER_FACTOR * worst_ns)
+		return;
+	transfer->usual_ns = usual_ns;
+	transfer->since_step = step - TRANSFER_IN_A_ROW + 1;
+	transfer->clean = 0;
+}
+
+/* One step after the other, each when the next has begun. */
+static void judge_steps(struct transfer *transfer, uint64_t first_step, uint64_t limit_ns)
+{
+	uint64_t step = transfer->judged + 1;
+	if (step + TRANSFER_STEPS < transfer->newest)
+		step = transfer->newest - TRANSFER_STEPS / 2;
+	for (; step < transfer->newest; step++) {
+		bool slow = step_cost(transfer, step) >= transfer->usual_ns + limit_ns;
+		if (!transfer->since_step)
+			look_for_change(transfer, step, first_step, limit_ns);
+		else if (slow)
+			transfer->clean = 0;
+		else if (++transfer->clean >= TRANSFER_CLEAN)
+			transfer->since_step = 0;
+		transfer->judged = step;
+	}
+}
+
+/* A rank that is late, or stands still, slows the transfers that it takes part in, too. */
+static bool has_other_explanation(const struct analysis *analysis)
+{
+	for (uint32_t i = 0; i < analysis->stragglers.suspect_count; i++)
+		if (analysis->stragglers.suspects[i].decided_ns)
+			return true;
+	return analysis->hangs.count != 0;
+}
+
+static struct record *make_record(const struct analysis *analysis, const struct transfer *transfer, uint64_t step_ns)
+{
+	const struct communicator *communicator = transfer->slowest.communicator;
+	uint32_t *ranks = calloc(communicator->member_count + 1, sizeof(*ranks));
+	if (!ranks)
+		return NULL;
+	for (uint32_t i = 0; i < communicator->member_count; i++)
+		ranks[i] = communicator->members[i].rank;
+	struct record *record =
+	    record_new(&analysis->job, RW_KIND_SLOWDOWN, RW_SCOPE_JOB, ranks, communicator->member_count);
+	free(ranks);
+	if (!record)
+		return NULL;
+	struct rw_finding *finding = &record->finding;
+	uint64_t now_ns = step_cost(transfer, transfer->judged), more_ns = now_ns - transfer->usual_ns;
+	record->subject = communicator->index;
+	finding->severity = RW_WARNING;
+	finding->confidence = RW_LIKELY;
+	finding->arrival = RW_ARRIVAL_GPU;
+	finding->late.present = true;
+	finding->late.kind = RW_LATE_TRANSFER;
+	finding->late.by_ms = (double)transfer->slowest_ns / 1e6;
+	finding->late.lost_ms_per_step = (double)more_ns / 1e6;
+	finding->late.lost_share = step_ns && more_ns < step_ns ? (double)more_ns / (double)step_ns : -1;
+	finding->late.since_step = (int64_t)transfer->since_step;
+	record_set_operation(record, &analysis->job, &transfer->slowest, RW_PHASE_RUNNING);
+	record_set_watchdog(record, communicator->members[0].process, true, analysis->stragglers.longest_wait_ns);
+	record_add_missing(record, "which link or host it is: what NCCL's proxy threads wait for was not seen");
+	text_transfer(record, (double)now_ns / 1e6, (double)transfer->usual_ns / 1e6);
+	return record;
+}
+
+static void consider(struct analysis *analysis, struct transfer *transfer, uint64_t step_ns, uint64_t now_ns)
+{
+	if (transfer->clean || (!transfer->open && has_other_explanation(analysis)))
+		return;
+	struct record *record = make_record(analysis, transfer, step_ns);
+	if (!record)
+		return;
+	if (!transfer->decided_ns)
+		transfer->decided_ns = transfer->slowest.start_ns;
+	record->finding.first_seen_ns = transfer->decided_ns;
+	if (now_ns > transfer->decided_ns && transfer->decided_ns > analysis->first_tick_ns)
+		record->finding.detect_ms = (double)(now_ns - transfer->decided_ns) / 1e6;
+	transfer->open = true;
+	findings_tell(&analysis->findings, record, now_ns);
+}
+
+void transfer_tick(struct analysis *analysis, uint64_t now_ns)
+{
+	uint64_t step_ns = straggler_step_ns(&analysis->stragglers, STRAGGLER_PLACE_LAST);
+	for (uint32_t i = 0; i < analysis->transfers.count && step_ns; i++) {
+		struct transfer *transfer = analysis->transfers.items[i];
+		if (!transfer || transfer->judged + 1 >= transfer->newest)
+			continue;
+		judge_steps(transfer, analysis->stragglers.first_step, limit_of(step_ns));
+		if (transfer->since_step) {
+			consider(analysis, transfer, step_ns, now_ns);
+		} else if (transfer->open) {
+			findings_close(&analysis->findings, RW_KIND_SLOWDOWN, i, now_ns);
+			transfer->open = false;
+			transfer->decided_ns = 0;
+		}
+	}
+}
+
+void transfers_free(struct transfers *transfers)
+{
+	for (uint32_t i = 0; i < transfers->count; i++)
+		free(transfers->items[i]);
+	free(transfers->items);
+	*transfers = (struct transfers){ 0 };
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Communicators between hosts whose operations take longer than they used to although nobody comes late: docs/findings.md,
+ * "Slow transfers". Operations within one host are not judged: there is no network to blame.
+ */
+#ifndef ANALYSIS_TRANSFER_H
+#define ANALYSIS_TRANSFER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/analysis.h"
+#include "analysis/instances.h"
+
+enum {
+	TRANSFER_STEPS = 64,   /* steps of history */
+	TRANSFER_BEFORE = 20,  /* of them before a change, at most; at least TRANSFER_MIN */
+	TRANSFER_MIN = 5,
+	TRANSFER_IN_A_ROW = 3,
+	TRANSFER_CLEAN = 5, /* steps in a row that close the finding */
+};
+#define TRANSFER_COST_MIN_NS 20000000u
+#define TRANSFER_SHARE_MIN   0.05 /* of the step */
+#define TRANSFER_FACTOR      2    /* beyond the 95th percentile of the steps before */
+
+/* What a communicator's operations of one step took from the last arrival on. */
+struct transfer_step {
+	uint64_t step, ns;
+};
+
+/* One communicator under observation. */
+struct transfer {
+	struct transfer_step steps[TRANSFER_STEPS]; /* by step % TRANSFER_STEPS */
+	struct instance slowest;                    /* of the latest step, without its operations */
+	uint64_t slowest_ns;
+	uint64_t newest, judged; /* steps; 0 none */
+	uint64_t usual_ns;       /* per step before the change; frozen while slow */
+	uint64_t since_step;     /* 0 = not slow */
+	uint64_t decided_ns;
+	uint32_t clean;
+	bool open;
+};
+
+struct transfers {
+	struct transfer **items; /* by index of the communicator; NULL = nothing to judge yet */
+	uint32_t count;
+};
+
+/* A finished, judged instance whose place in the step is known: each once. */
+void transfer_account(struct analysis *analysis, const struct instance *instance);
+/* Opens, updates and closes findings. */
+void transfer_tick(struct analysis *analysis, uint64_t now_ns);
+void transfers_free(struct transfers *transfers);
+
+#endif

@@ -25,6 +25,8 @@ static void give_up(struct progress *progress, const char *call, int error)
 void progress_open(struct progress *progress, struct rw_gpu_progress *page, size_t size, const char *why_not,
 		   char *state)
 {
+	struct progress_words words;
+
 	*progress = (struct progress){ .page = page, .state = state };
 	int err = driver_open(&progress->driver);
 
@@ -43,6 +45,8 @@ void progress_open(struct progress *progress, struct rw_gpu_progress *page, size
 	}
 	say(progress, "watermark");
 	atomic_store_explicit(&progress->on, true, memory_order_relaxed);
+	/* Only to know now, before anybody is told, what this device cannot do. */
+	progress_communicator(progress, 0, &words);
 }
 
 bool progress_device(const struct progress *progress, struct rw_device *device)

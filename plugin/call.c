@@ -27,6 +27,7 @@ struct share {
 	struct operation_launch launch;
 	uint64_t stream;
 	uint32_t group;
+	uint32_t captured;    /* the last group with a captured call: its tasks are no operations */
 	uint16_t next;        /* index + 1 */
 	bool several_streams; /* NCCL alone knows where they meet: not followed by the GPU words */
 };
@@ -105,7 +106,8 @@ static void count_captured(struct recording *recording, struct call *call)
 {
 	struct communicator *communicator = call->communicator;
 
-	call->what.captured = true;
+	open_group(recording);
+	shares[communicator->index].captured = this_thread.group.number;
 	atomic_fetch_add_explicit(&communicator->entry->api_count, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&communicator->entry->captured, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&recording->box.header->untracked[RW_UNTRACKED_CAPTURED], 1, memory_order_relaxed);
@@ -315,11 +317,10 @@ enum call_task call_task(struct recording *recording, struct communicator *commu
 	struct share *share = &shares[communicator->index];
 
 	*ticket = 0;
-	if (this_thread.call && this_thread.call->what.captured && this_thread.call->communicator == communicator)
-		return CALL_TASK_OURS;
 	if (communicator->launches_elsewhere)
 		return CALL_TASK_OURS;
-	if (!this_thread.group.number || share->group != this_thread.group.number)
+	if (!this_thread.group.number ||
+	    (share->group != this_thread.group.number && share->captured != this_thread.group.number))
 		return CALL_TASK_FOREIGN;
 	*ticket = find_same(recording, communicator, event);
 	if (*ticket) {

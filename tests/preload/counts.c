@@ -30,6 +30,26 @@ static void call_p2p(struct job *job, ncclComm_t comm, CUstream stream)
 	}
 }
 
+/* What a task tells belongs to the call's operation: from NCCL's events where there are any. */
+static void check_tasks(void)
+{
+	static struct rw_operation operations[JOB_LEDGER];
+	size_t count = job_operations(operations, JOB_LEDGER);
+	uint64_t sequences[RW_FUNCTION_COUNT] = { 0 };
+	bool told = job_abi() > 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct rw_operation *operation = &operations[i];
+
+		CHECK(operation->sequence == sequences[operation->function]++);
+		if (operation->flags & RW_FLAG_UNTRACKED)
+			continue;
+		CHECK(operation->known & RW_KNOWN_TASK);
+		CHECK((operation->algorithm != RW_ALGORITHM_UNKNOWN) == told);
+		CHECK(operation->nccl_sequence == (told ? operation->sequence : 0));
+	}
+}
+
 /* Without the interposer's own launch there is no GPU progress before ABI v5. */
 static void check_progress(size_t from, bool followed)
 {
@@ -61,6 +81,7 @@ static void single(struct job *job)
 	CU(cuStreamSynchronize(job->stream));
 	job_check(job);
 	check_progress(0, true);
+	check_tasks();
 }
 
 static void group(struct job *job)

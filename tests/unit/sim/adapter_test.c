@@ -411,6 +411,30 @@ Test(adapter, from_2_30_on_a_failed_init_closes_the_plugin_under_the_other_commu
 	ranks_run(2, closed_early_main);
 }
 
+/* Two ranks on one device: refused before the profiler hears of them. */
+static void never_made_main(struct rank *rank)
+{
+	ncclComm_t comms[2];
+	ncclUniqueId id;
+
+	(void)rank;
+	CHECK(is_loaded());
+	NCCL(ncclGetUniqueId(&id));
+	NCCL(ncclGroupStart());
+	NCCL(ncclCommInitRank(&comms[0], 2, id, 0));
+	NCCL(ncclCommInitRank(&comms[1], 2, id, 1));
+	CHECK(ncclGroupEnd() == ncclInvalidUsage);
+	CHECK(is_loaded());
+	ncclCommAbort(comms[0]);
+	CHECK(!is_loaded());
+}
+
+Test(adapter, a_communicator_that_was_never_made_closes_the_plugin_under_the_others)
+{
+	choose("2.28.9", RECORDING_PLUGIN_V5, "2");
+	ranks_run(1, never_made_main);
+}
+
 static void no_context_main(struct rank *rank)
 {
 	ncclComm_t child = split(rank);

@@ -10,12 +10,13 @@
 #include "calls.h"
 #include "context.h"
 #include "fault.h"
+#include "visible.h"
 
 #define DEVICES_DEFAULT 8
 #define FIRST_PCI_BUS   0x10
 
 static atomic_bool initialised, forked;
-static int device_count;
+static int device_count, physical[DEVICES_MAX];
 
 static void after_fork_in_child(void)
 {
@@ -43,7 +44,7 @@ static int count_from_environment(void)
 
 static void initialise(void)
 {
-	device_count = count_from_environment();
+	device_count = visible_devices(count_from_environment(), physical);
 	pthread_atfork(NULL, NULL, after_fork_in_child);
 	atomic_store(&initialised, true);
 }
@@ -119,8 +120,7 @@ CUresult sim_cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	memcpy(uuid->bytes, "rankwatch-sim--", 15);
-	uuid->bytes[15] = (char)device;
+	visible_uuid(physical[device], uuid);
 	return CUDA_SUCCESS;
 }
 
@@ -131,7 +131,7 @@ CUresult sim_cuDeviceGetPCIBusId(char *text, int len, CUdevice device)
 	if (result == CUDA_SUCCESS && (!text || len < 13))
 		result = CUDA_ERROR_INVALID_VALUE;
 	if (result == CUDA_SUCCESS)
-		snprintf(text, (size_t)len, "0000:%02X:00.0", (unsigned int)(FIRST_PCI_BUS + device) & 0xff);
+		snprintf(text, (size_t)len, "0000:%02X:00.0", (unsigned int)(FIRST_PCI_BUS + physical[device]) & 0xff);
 	return result;
 }
 
@@ -166,7 +166,7 @@ CUresult sim_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUde
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) {
-		*value = FIRST_PCI_BUS + device;
+		*value = FIRST_PCI_BUS + physical[device];
 		return CUDA_SUCCESS;
 	}
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {

@@ -19,6 +19,7 @@ enum handle_kind {
 	HANDLE_PLAN,
 	HANDLE_TASK,    /* ticket */
 	HANDLE_CHANNEL, /* ticket, channel from HANDLE_CHANNEL_SHIFT on */
+	HANDLE_COPY,    /* as HANDLE_LAUNCH */
 	/* Numbers of plugin/chain.c: */
 	HANDLE_CHAIN_CONTEXT,
 	HANDLE_PAIR,

@@ -145,6 +145,27 @@ static void *start_task(struct recording *recording, const struct thread *thread
 	return handle_make(HANDLE_TASK, ticket);
 }
 
+/*
+ * The task comes before the copies are submitted, and nothing but its stop comes after. So all of it is written now,
+ * and the stop only lets the GPU say that they are done.
+ */
+static void *start_copy(struct recording *recording, struct thread *thread, struct communicator *communicator,
+			const struct recorder_event *event)
+{
+	if (handle_kind(event->parent) != HANDLE_CALL)
+		return NULL;
+	void *launch = start_launch(recording, thread, communicator, event->stream);
+	thread->launch.end_ns = thread->launch.begin_ns;
+	operation_task(recording, communicator, handle_number(event->parent), &event->task, &thread->launch);
+	return handle_make(HANDLE_COPY, handle_number(launch));
+}
+
+static void stop_copy(struct recording *recording, struct thread *thread, uint64_t number)
+{
+	stop_launch(recording, thread, number);
+	thread->launched = 0;
+}
+
 /* NULL: without RANKWATCH_KERNELCH. */
 static struct kernel *find_kernel(struct recording *recording, uint64_t ticket)
 {
@@ -202,6 +223,8 @@ static void *dispatch(struct recording *recording, struct thread *thread, struct
 		return start_task(recording, thread, communicator, event);
 	case RECORDER_BARE_TASK:
 		return start_bare_task(recording, thread, communicator, event);
+	case RECORDER_COPY:
+		return start_copy(recording, thread, communicator, event);
 	case RECORDER_CHANNEL:
 		return start_channel(recording, communicator, event);
 	}
@@ -249,6 +272,9 @@ void recorder_stop(void *handle)
 		break;
 	case HANDLE_LAUNCH:
 		stop_launch(recording, &this_thread, number);
+		break;
+	case HANDLE_COPY:
+		stop_copy(recording, &this_thread, number);
 		break;
 	case HANDLE_PLAN:
 		this_thread.launched = 0;

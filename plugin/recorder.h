@@ -35,6 +35,7 @@ enum recorder_event_kind {
 	RECORDER_PLAN,      /* the tasks of a plan follow */
 	RECORDER_TASK,      /* parent: the call */
 	RECORDER_BARE_TASK, /* a task without a call (before ABI v5): `call` and `task` are both filled */
+	RECORDER_COPY,      /* a task and its launch at once, on the copy engines; parent: the call */
 	RECORDER_CHANNEL,   /* a channel of a task's kernel began; parent: the task */
 };
 

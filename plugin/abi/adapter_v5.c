@@ -13,7 +13,8 @@ static int init(uint32_t abi, const void *caller, void **context, uint64_t comm_
 		CALLS = PROFILER_OPERATIONS | PROFILER_GROUP_API | PROFILER_COLL_API | PROFILER_P2P_API |
 			PROFILER_KERNEL_LAUNCH,
 	};
-	static adapter_masks masks = { 0, CALLS, CALLS | PROFILER_KERNEL_CH };
+	static adapter_masks v5 = { 0, CALLS, CALLS | PROFILER_KERNEL_CH };
+	static adapter_masks v6 = { 0, CALLS | PROFILER_CE_COLL, CALLS | PROFILER_CE_COLL | PROFILER_KERNEL_CH };
 	struct recorder_communicator communicator = {
 		.id = comm_id,
 		.name = comm_name,
@@ -24,7 +25,7 @@ static int init(uint32_t abi, const void *caller, void **context, uint64_t comm_
 		.caller = caller,
 	};
 
-	return adapter_init(&communicator, log, masks, context, mask);
+	return adapter_init(&communicator, log, abi < 6 ? v5 : v6, context, mask);
 }
 
 static int init_v5(void **context, uint64_t comm_id, int *mask, const char *comm_name, int nnodes, int nranks, int rank,
@@ -95,6 +96,19 @@ static void decode_p2p(struct recorder_event *event, const struct profiler_v5_p2
 	event->task.channels = p2p->channels;
 }
 
+static void decode_ce_coll(struct recorder_event *event, const struct profiler_v6_ce_coll *coll)
+{
+	event->kind = RECORDER_COPY;
+	event->stream = (uintptr_t)coll->stream;
+	event->task = (struct recorder_task){
+		.nccl_sequence = coll->sequence,
+		.send = (uintptr_t)coll->send,
+		.recv = (uintptr_t)coll->recv,
+		.count = coll->count,
+		.peer = -1,
+	};
+}
+
 static void *start(void *context, void *parent, const void *argument)
 {
 	const struct profiler_v5_event *descriptor = argument;
@@ -128,6 +142,9 @@ static void *start(void *context, void *parent, const void *argument)
 		event.kind = RECORDER_CHANNEL;
 		event.channel.number = descriptor->kernel_ch.channel;
 		event.channel.raw = descriptor->kernel_ch.timer;
+		break;
+	case PROFILER_CE_COLL:
+		decode_ce_coll(&event, &descriptor->ce_coll);
 		break;
 	default: /* proxy and later kinds: not touched, they may belong to another process (PXN) */
 		return NULL;

@@ -64,6 +64,21 @@ struct profiler_v5_p2p {
 	void *group;
 };
 
+/* Version 6 and up: a collective on the copy engines, before it is submitted. */
+struct profiler_v6_ce_coll {
+	uint64_t sequence; /* synchronisations so far: jumps from one collective to the next */
+	const char *function;
+	const void *send;
+	void *recv;
+	size_t count;
+	int root;
+	const char *dtype;
+	const char *synchronisation;
+	bool intra_batch;
+	uint32_t batch_size, batches, ce_sequence;
+	void *stream;
+};
+
 struct profiler_v5_event {
 	uint64_t type;
 	void *parent;
@@ -76,6 +91,7 @@ struct profiler_v5_event {
 		struct profiler_v5_coll coll;
 		struct profiler_v5_p2p p2p;
 		struct profiler_kernel_ch kernel_ch;
+		struct profiler_v6_ce_coll ce_coll;
 	};
 };
 
@@ -125,6 +141,13 @@ static_assert(offsetof(struct profiler_v5_event, p2p.channels) == 60, "NCCL 2.28
 static_assert(offsetof(struct profiler_v5_event, p2p.group) == 64, "NCCL 2.28");
 static_assert(offsetof(struct profiler_v5_event, kernel_ch.channel) == 24, "NCCL 2.28");
 static_assert(offsetof(struct profiler_v5_event, kernel_ch.timer) == 32, "NCCL 2.28");
+static_assert(offsetof(struct profiler_v5_event, ce_coll.sequence) == 24, "NCCL 2.29");
+static_assert(offsetof(struct profiler_v5_event, ce_coll.send) == 40, "NCCL 2.29");
+static_assert(offsetof(struct profiler_v5_event, ce_coll.recv) == 48, "NCCL 2.29");
+static_assert(offsetof(struct profiler_v5_event, ce_coll.count) == 56, "NCCL 2.29");
+static_assert(offsetof(struct profiler_v5_event, ce_coll.dtype) == 72, "NCCL 2.29");
+static_assert(offsetof(struct profiler_v5_event, ce_coll.batch_size) == 92, "NCCL 2.29");
+static_assert(offsetof(struct profiler_v5_event, ce_coll.stream) == 104, "NCCL 2.29");
 static_assert(sizeof(struct profiler_v5_event) == 112, "NCCL 2.28");
 static_assert(sizeof(struct profiler_v5) == 48, "NCCL 2.28");
 

@@ -54,13 +54,15 @@ void player_init(struct player *player, void *library, int abi, uint64_t id, int
 		fail("dlsym", symbol);
 	if (abi < 4) {
 		player->v1 = table;
-		player->v1->init(&player->context, &player->mask);
+		player->result = player->v1->init(&player->context, &player->mask);
 	} else if (abi == 4) {
 		player->v4 = table;
-		player->v4->init(&player->context, &player->mask, "world", id, 1, nranks, rank, logger);
+		player->result =
+		    player->v4->init(&player->context, &player->mask, "world", id, 1, nranks, rank, logger);
 	} else {
 		player->v5 = table;
-		player->v5->init(&player->context, id, &player->mask, "world", 1, nranks, rank, logger);
+		player->result =
+		    player->v5->init(&player->context, id, &player->mask, "world", 1, nranks, rank, logger);
 	}
 }
 
@@ -152,7 +154,8 @@ void *player_plan(struct player *player)
 	return player->plan;
 }
 
-void *player_task(struct player *player, void *call, const char *function, size_t count)
+void *player_task_run_by(struct player *player, void *call, const char *function, size_t count, const char *algorithm,
+			 const char *protocol)
 {
 	union event event = new_event(PROFILER_COLL, call);
 
@@ -165,10 +168,15 @@ void *player_task(struct player *player, void *call, const char *function, size_
 	event.v5.coll.dtype = "ncclInt8";
 	event.v5.coll.channels = 4;
 	event.v5.coll.warps = 16;
-	event.v5.coll.algorithm = "RING";
-	event.v5.coll.protocol = "SIMPLE";
+	event.v5.coll.algorithm = algorithm;
+	event.v5.coll.protocol = protocol;
 	event.v5.coll.group = player->plan;
 	return start(player, &event);
+}
+
+void *player_task(struct player *player, void *call, const char *function, size_t count)
+{
+	return player_task_run_by(player, call, function, count, "RING", "SIMPLE");
 }
 
 void *player_p2p_task(struct player *player, void *call, const char *function, size_t count, int peer)
@@ -217,6 +225,35 @@ void *player_channel(struct player *player, void *task, uint8_t channel, uint64_
 	kernel_ch->channel = channel;
 	kernel_ch->timer = timer;
 	return start(player, &event);
+}
+
+void *player_copy(struct player *player, void *call, const char *function, uint64_t sequence, void *stream)
+{
+	union event event = new_event(PROFILER_CE_COLL, call);
+
+	event.v5.ce_coll = (struct profiler_v6_ce_coll){
+		.sequence = sequence,
+		.function = function,
+		.send = (void *)0x10000,
+		.recv = (void *)0x20000,
+		.count = 16,
+		.dtype = "ncclFloat32",
+		.synchronisation = "UC",
+		.stream = stream,
+	};
+	return start(player, &event);
+}
+
+bool player_raw(struct player *player, void *context, uint64_t type, void *parent, void **handle)
+{
+	union event event = { .v5 = { .type = type, .parent = parent } };
+
+	*handle = (void *)0x5a5a;
+	if (player->abi < 4)
+		return player->v1->start_event(context, handle, &event) == 0;
+	if (player->abi == 4)
+		return player->v4->start_event(context, handle, &event.v4) == 0;
+	return player->v5->start_event(context, handle, &event.v5) == 0;
 }
 
 /* From the union on, these are the same in all versions. */

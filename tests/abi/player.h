@@ -24,7 +24,8 @@ struct player {
 	const struct profiler_v4 *v4;
 	const struct profiler_v5 *v5;
 	void *context;
-	int mask; /* what init asked for */
+	int mask;   /* what init asked for */
+	int result; /* what it returned */
 	int rank, nranks;
 	uint64_t id;
 	uint64_t sequence; /* NCCL's */
@@ -42,6 +43,9 @@ void *player_p2p_call(struct player *player, void *group, const char *function, 
 void *player_launch(struct player *player, void *stream);
 void *player_plan(struct player *player);
 void *player_task(struct player *player, void *call, const char *function, size_t count);
+/* The same, run by a kernel of these names. */
+void *player_task_run_by(struct player *player, void *call, const char *function, size_t count, const char *algorithm,
+			 const char *protocol);
 void *player_p2p_task(struct player *player, void *call, const char *function, size_t count, int peer);
 void player_stop(struct player *player, void *handle); /* skips NULL, as NCCL does */
 
@@ -50,6 +54,11 @@ void *player_channel(struct player *player, void *task, uint8_t channel, uint64_
 void player_channel_stop(struct player *player, void *handle, uint64_t timer);
 void player_state(struct player *player, void *handle, int state, void *arguments);
 
+/* On the copy engines (version 6 and up); stop it when they are submitted. */
+void *player_copy(struct player *player, void *call, const char *function, uint64_t sequence, void *stream);
+/* An event of any type, known or not, with the union zeroed; *handle is garbage before. `context`: whatever. False: the
+ * plugin returned an error. */
+bool player_raw(struct player *player, void *context, uint64_t type, void *parent, void **handle);
 /* An operation of a proxy thread, of this process or, with PXN, of another; a step of it. Any version. */
 void *player_proxy_op(struct player *player, void *task, int pid);
 void *player_proxy_step(struct player *player, void *proxy_op, int step);

@@ -9,7 +9,7 @@
 
 enum {
 	KEY_MESH = 0x300, KEY_SCHEDULE, KEY_STAGES, KEY_MICROBATCHES, KEY_ACCUMULATE, KEY_EAGER, KEY_NAMES, KEY_PAIRS,
-	KEY_NO_SEQUENCE, KEY_RING, KEY_GC, KEY_EVALUATE, KEY_CHECKPOINT,
+	KEY_NO_SEQUENCE, KEY_RING, KEY_GRAPHS, KEY_GC, KEY_EVALUATE, KEY_CHECKPOINT,
 };
 
 enum { BATCHES_MAX = 64 };
@@ -26,6 +26,7 @@ static const struct argp_option options[] = {
 	{ "names", KEY_NAMES, NULL, 0, "Give communicators names, as PyTorch has done since August 2026", 0 },
 	{ "no-sequence-parallel", KEY_NO_SEQUENCE, NULL, 0, "tp: AllReduce instead of AllGather and ReduceScatter", 0 },
 	{ "cp-ring", KEY_RING, NULL, 0, "cp: a ring of Send and Recv instead of AllGather", 0 },
+	{ "graphs", KEY_GRAPHS, NULL, 0, "A part of each step, with collectives, is a CUDA graph captured at start", 0 },
 	{ "gc-every", KEY_GC, "N", 0, "All ranks collect garbage every N steps (0: never)", 0 },
 	{ "evaluate-every", KEY_EVALUATE, "N", 0, "Forward passes alone every N steps (0: never)", 0 },
 	{ "checkpoint-every", KEY_CHECKPOINT, "N", 0, "All ranks pause for a checkpoint every N steps (0: never)", 0 },
@@ -49,6 +50,9 @@ static error_t parse_flag(int key, struct parallel *parallel)
 		return 0;
 	case KEY_RING:
 		parallel->ring = true;
+		return 0;
+	case KEY_GRAPHS:
+		parallel->graphs = true;
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;

@@ -22,6 +22,7 @@ struct parallel {
 	bool pairs;	     /* each two neighbours of a pipeline have a communicator */
 	bool sequence;	     /* tensor parallelism shards sequences, too */
 	bool ring;	     /* context parallelism passes keys and values round */
+	bool graphs;	     /* a part of each step is a CUDA graph */
 	int gc_every, evaluate_every, checkpoint_every; /* steps; 0 never */
 };
 

@@ -13,6 +13,7 @@ enum site_kind {
 	SITE_TOKENS,
 	SITE_ACTIVATION,
 	SITE_SCALAR,
+	SITE_GRAPH,
 };
 
 /* index: which layer, micro-batch or number of the kind. */

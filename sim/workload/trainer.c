@@ -106,11 +106,14 @@ int trainer_open(struct trainer *trainer, const struct options *options, const s
 		process_groups_connect(&trainer->training.groups);
 	gather_objects(trainer);
 	barrier(trainer);
+	if (options->parallel.graphs)
+		graph_step_open(&trainer->graph, &trainer->training, trainer->world);
 	return 0;
 }
 
 void trainer_close(struct trainer *trainer)
 {
+	graph_step_close(&trainer->graph);
 	if (trainer->pipelined)
 		pipeline_close(&trainer->pipeline);
 	model_close(&trainer->model);
@@ -186,6 +189,8 @@ void trainer_enqueue_step(struct trainer *trainer, int step, int extra_us)
 	training->step = step;
 	training->extra_us = extra_us;
 	checks_begin(&training->checks, step);
+	if (training->parallel->graphs)
+		graph_step_replay(&trainer->graph);
 	train(trainer);
 	if (evaluate_every && step % evaluate_every == 0)
 		evaluate(trainer);

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "graph_step.h"
 #include "model.h"
 #include "pipeline.h"
 #include "training.h"
@@ -16,6 +17,7 @@ struct trainer {
 	struct model model;
 	bool pipelined;
 	struct pipeline pipeline;
+	struct graph_step graph;
 	struct process_group *world, *loss;
 	struct process_group *norms[TRAINER_NORM_GROUPS]; /* NCCL sums the gradients' norm over these, one by one */
 	int norm_count;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Ranks of different hosts: who waits for whom is in the states of their steps, and nothing is sent without room. */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -216,6 +219,76 @@ Test(network, the_death_of_a_rank_on_another_host_is_an_asynchronous_error_of_al
 	kill(ranks.pids[2], SIGKILL);
 	for (int rank = 0; rank < 2; rank++)
 		cr_assert(watched_reaches(&watched(rank)->ready, 2));
+}
+
+static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static int run(const char *format, ...)
+{
+	char command[256];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(command, sizeof(command), format, arguments);
+	va_end(arguments);
+	return system(command);
+}
+
+/* A process whose network namespace lives as long as this test. */
+static pid_t hold_network(void)
+{
+	int ready[2];
+	char byte;
+
+	cr_assert_eq(pipe(ready), 0);
+	pid_t holder = fork();
+	if (holder == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (unshare(CLONE_NEWNET) == 0 && write(ready[1], "", 1) == 1)
+			pause();
+		_Exit(1);
+	}
+	close(ready[1]);
+	ssize_t got = read(ready[0], &byte, 1);
+	close(ready[0]);
+	return got == 1 ? holder : -1;
+}
+
+static bool join_networks(pid_t holder)
+{
+	int net = holder / 64 % 256, first = holder % 64 * 4;
+
+	return run("ip link add rwa%d type veth peer name rwb%d netns %d", holder, holder, holder) == 0 &&
+	       run("ip addr add 10.213.%d.%d/30 dev rwa%d && ip link set rwa%d up", net, first + 1, holder, holder) ==
+		   0 &&
+	       run("nsenter -t %d -n ip addr add 10.213.%d.%d/30 dev rwb%d", holder, net, first + 2, holder) == 0 &&
+	       run("nsenter -t %d -n ip link set rwb%d up", holder, holder) == 0;
+}
+
+static void send_main(struct rank *rank)
+{
+	transfer(rank);
+}
+
+Test(network, ranks_of_different_network_namespaces_find_each_other)
+{
+	struct ranks ranks;
+	char text[64];
+
+	if (geteuid() != 0)
+		cr_skip_test("needs root: a network namespace");
+	pid_t holder = hold_network();
+	if (holder < 0 || !join_networks(holder))
+		cr_skip_test("no network namespace, ip or veth here");
+	snprintf(text, sizeof(text), "/proc/%d/ns/net", holder);
+	setenv("TEST_NETNS", text, 1);
+	snprintf(text, sizeof(text), "=rwa%d,rwb%d", holder, holder);
+	setenv("NCCL_SOCKET_IFNAME", text, 1);
+	network_watch("2", NETWORK);
+	ranks_start(&ranks, 2, send_main);
+	cr_expect(watched_reaches(&watched(0)->transfers_ended, 1));
+	kill(holder, SIGKILL); /* the last rank is in the namespace now */
+	ranks_join(&ranks);
 }
 
 Test(network, interfaces_are_chosen_by_prefix_by_name_or_by_what_they_are_not)

@@ -21,9 +21,15 @@ static uint64_t bytes_of(const struct call *call)
 	return call->count * sizes[call->dtype % RW_DTYPE_COUNT];
 }
 
+bool call_has_root(const struct call *call)
+{
+	return call->function == RW_FUNCTION_BROADCAST || call->function == RW_FUNCTION_REDUCE ||
+	       call->function == RW_FUNCTION_GATHER || call->function == RW_FUNCTION_SCATTER;
+}
+
 bool call_is_same(const struct call *left, const struct call *right)
 {
-	if (left->function != right->function || left->root != right->root)
+	if (left->function != right->function || (call_has_root(left) && left->root != right->root))
 		return false;
 	if (left->function == RW_FUNCTION_ALL_GATHER || left->function == RW_FUNCTION_BROADCAST)
 		return bytes_of(left) == bytes_of(right);

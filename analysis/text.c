@@ -171,7 +171,7 @@ static const char *call_name(char *text, size_t room, const struct call *call)
 {
 	int used = snprintf(text, room, "%s #%" PRIu64 " of %" PRIu64 " %s", naming_function(call->function), call->sequence,
 			    call->count, naming_dtype(call->dtype));
-	if (call->root >= 0 && used > 0 && (size_t)used < room)
+	if (call_has_root(call) && call->root >= 0 && used > 0 && (size_t)used < room)
 		snprintf(text + used, room - (size_t)used, " with root %d", call->root);
 	return text;
 }

@@ -16,7 +16,7 @@ static const struct kind {
 	int32_t root;
 } kinds[] = {
 	{ 'G', RW_FUNCTION_ALL_GATHER, RW_DTYPE_BFLOAT16, 4096, -1 },
-	{ 'g', RW_FUNCTION_ALL_GATHER, RW_DTYPE_UINT8, 8192, -1 }, /* the same bytes */
+	{ 'g', RW_FUNCTION_ALL_GATHER, RW_DTYPE_UINT8, 8192, 5 }, /* the same bytes; the root means nothing */
 	{ 'S', RW_FUNCTION_REDUCE_SCATTER, RW_DTYPE_FLOAT32, 4096, -1 },
 	{ 's', RW_FUNCTION_REDUCE_SCATTER, RW_DTYPE_BFLOAT16, 4096, -1 },
 	{ 'A', RW_FUNCTION_ALL_REDUCE, RW_DTYPE_FLOAT32, 1, -1 },

@@ -128,12 +128,16 @@ struct communicator *membership_communicator(struct membership *membership)
 		if (!atomic_load_explicit(&membership->settled, memory_order_relaxed)) {
 			struct communicator *found = settle(&membership->birth, atomic_load(&membership->comm));
 
+			membership->mark = found ? communicator_mark(found) : 0;
 			atomic_store_explicit(&membership->communicator, found, memory_order_relaxed);
 			atomic_store_explicit(&membership->settled, true, memory_order_release);
 		}
 		pthread_mutex_unlock(&changing);
 	}
-	return atomic_load_explicit(&membership->communicator, memory_order_relaxed);
+	struct communicator *found = atomic_load_explicit(&membership->communicator, memory_order_relaxed);
+
+	/* Destroyed past us, and its entry given to another since. */
+	return found && communicator_mark(found) == membership->mark ? found : NULL;
 }
 
 static struct membership *free_place(nccl_comm comm)
@@ -183,5 +187,7 @@ struct communicator *membership_remove(nccl_comm comm)
 		atomic_store_explicit(&membership->comm, (nccl_comm)&removed, memory_order_relaxed);
 	}
 	pthread_mutex_unlock(&changing);
-	return communicator && communicator->abi == 0 ? communicator : NULL;
+	if (!communicator || communicator_mark(communicator) != membership->mark)
+		return NULL;
+	return communicator->abi == 0 ? communicator : NULL;
 }

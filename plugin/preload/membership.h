@@ -30,6 +30,7 @@ struct birth {
 struct membership {
 	_Atomic(nccl_comm) comm;
 	_Atomic(struct communicator *) communicator; /* NULL: the profiler interface has it for itself, or nobody */
+	uint32_t mark;                         /* of that communicator, while this membership lasts */
 	_Atomic bool settled;
 	struct birth birth;
 	_Atomic uint32_t children; /* splits and shrinks so far */

@@ -2,7 +2,7 @@
 /*
  * The part of NCCL's public interface that the interposer replaces or asks. Declarations of our own, the same for all
  * releases since 2.14: what was added later was added at the end of ncclConfig_t, whose first member is its size.
- * tests/unit/plugin/nccl_interface_test.c compares them with nccl.h where that is installed.
+ * tests/preload/nccl_interface.c compares them with nccl.h where that is installed.
  */
 #ifndef PLUGIN_PRELOAD_NCCL_H
 #define PLUGIN_PRELOAD_NCCL_H

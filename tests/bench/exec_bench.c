@@ -2,65 +2,88 @@
 /*
  * What the preloaded library costs a process that never calls NCCL: /bin/true with and without it, by turns.
  *   exec_bench LIBRARY [PAIRS]
- * Prints one JSON line. Paired: both of a pair meet the same machine; the median does not see the pairs in which one was
- * interrupted.
+ * Prints one JSON line. Paired: both of a pair meet the same machine; the median does not see the pairs in which one
+ * was interrupted. CPU time depends less on who else is running.
  */
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "tests/bench/stopwatch.h"
 
 extern char **environ;
 
-static uint64_t run_once(char **environment)
+/* Wall time, and the CPU time that the kernel accounts to the process, its exec and its exit included. */
+struct cost {
+	double wall_ns, cpu_ns;
+};
+
+static double seconds_ns(struct timeval time)
+{
+	return (double)time.tv_sec * 1e9 + (double)time.tv_usec * 1e3;
+}
+
+static struct cost run_once(char **environment)
 {
 	char *argv[] = { (char *)"/bin/true", NULL };
 	uint64_t begin = stopwatch_now();
+	struct rusage usage;
 	int status;
 	pid_t pid;
 
-	if (posix_spawn(&pid, argv[0], NULL, NULL, argv, environment) != 0 || waitpid(pid, &status, 0) != pid || status) {
+	if (posix_spawn(&pid, argv[0], NULL, NULL, argv, environment) != 0 || wait4(pid, &status, 0, &usage) != pid ||
+	    status) {
 		fprintf(stderr, "/bin/true does not run\n");
 		exit(1);
 	}
-	return stopwatch_now() - begin;
+	return (struct cost){ (double)(stopwatch_now() - begin),
+			      seconds_ns(usage.ru_utime) + seconds_ns(usage.ru_stime) };
 }
 
-static double quantile(double *sorted, size_t count, double share)
+static double quantile_us(const double *sorted, size_t count, double share)
 {
 	return sorted[(size_t)((double)(count - 1) * share)] / 1000;
+}
+
+enum { WALL_WITH, WALL_WITHOUT, WALL, CPU, KINDS };
+
+static void measure(char **plain, char **preloaded, size_t pairs, double **times)
+{
+	for (size_t i = 0; i < pairs; i++) {
+		struct cost first = run_once(i % 2 ? preloaded : plain);
+		struct cost second = run_once(i % 2 ? plain : preloaded);
+		struct cost with = i % 2 ? first : second, without = i % 2 ? second : first;
+
+		times[WALL_WITH][i] = with.wall_ns;
+		times[WALL_WITHOUT][i] = without.wall_ns;
+		times[WALL][i] = with.wall_ns - without.wall_ns;
+		times[CPU][i] = with.cpu_ns - without.cpu_ns;
+	}
 }
 
 int main(int argc, char **argv)
 {
 	size_t pairs = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000;
-	double *with = calloc(pairs, sizeof(*with)), *without = calloc(pairs, sizeof(*without));
-	double *difference = calloc(pairs, sizeof(*difference));
-	char preload[4096];
+	char preload[4096], *plain[] = { NULL }, *preloaded[] = { preload, NULL };
+	double *times[KINDS];
 
-	if (argc < 2 || !pairs || !with || !without || !difference) {
+	if (argc < 2 || !pairs) {
 		fprintf(stderr, "exec_bench LIBRARY [PAIRS]\n");
 		return 2;
 	}
 	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", argv[1]);
-	char *plain[] = { NULL }, *preloaded[] = { preload, NULL };
-	for (size_t i = 0; i < pairs; i++) {
-		if (i % 2)
-			with[i] = (double)run_once(preloaded);
-		without[i] = (double)run_once(plain);
-		if (i % 2 == 0)
-			with[i] = (double)run_once(preloaded);
-		difference[i] = with[i] - without[i];
-	}
-	stopwatch_median(with, pairs); /* sorts */
-	stopwatch_median(without, pairs);
-	stopwatch_median(difference, pairs);
-	printf("{\"pairs\":%zu,\"with_us\":%.1f,\"without_us\":%.1f,\"difference_us\":%.1f,\"difference_p25_us\":%.1f,"
-	       "\"difference_p75_us\":%.1f}\n",
-	       pairs, quantile(with, pairs, 0.5), quantile(without, pairs, 0.5), quantile(difference, pairs, 0.5),
-	       quantile(difference, pairs, 0.25), quantile(difference, pairs, 0.75));
+	for (int kind = 0; kind < KINDS; kind++)
+		if (!(times[kind] = calloc(pairs, sizeof(double))))
+			return 1;
+	measure(plain, preloaded, pairs, times);
+	for (int kind = 0; kind < KINDS; kind++)
+		stopwatch_median(times[kind], pairs); /* sorts */
+	printf("{\"pairs\":%zu,\"without_us\":%.1f,\"with_us\":%.1f,\"difference_us\":%.1f,\"difference_p25_us\":%.1f,"
+	       "\"difference_p75_us\":%.1f,\"cpu_us\":%.1f}\n",
+	       pairs, quantile_us(times[WALL_WITHOUT], pairs, 0.5), quantile_us(times[WALL_WITH], pairs, 0.5),
+	       quantile_us(times[WALL], pairs, 0.5), quantile_us(times[WALL], pairs, 0.25),
+	       quantile_us(times[WALL], pairs, 0.75), quantile_us(times[CPU], pairs, 0.5));
 	return 0;
 }

@@ -37,19 +37,38 @@ static void replay_one(const struct instance *instance, const bool *healed, uint
 			gains[members[i].rank] = gain;
 }
 
+static int by_start(const void *left, const void *right)
+{
+	const struct instance *a = *(const struct instance *const *)left, *b = *(const struct instance *const *)right;
+	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+/* The instances to replay, in the order in which they happened: they finish in the order in which boxes are read, and
+ * what one rank won reaches another only through what happened in between. Caller frees; NULL without memory. */
+static const struct instance **collect(const struct instances *instances, uint64_t first_step, size_t *count)
+{
+	const struct instance **found = malloc((instances->count + 1) * sizeof(const struct instance *));
+	*count = 0;
+	if (!found)
+		return NULL;
+	for (const struct instance *at = find_first(instances, first_step); at; at = at->next)
+		if (at->judged && at->start_ns)
+			found[(*count)++] = at;
+	qsort(found, *count, sizeof(const struct instance *), by_start);
+	return found;
+}
+
 uint64_t lost_time_replay(const struct job *job, const struct instances *instances, uint64_t first_step,
 			  const bool *healed)
 {
-	uint64_t *gains = calloc(job->rank_count, sizeof(*gains));
-	if (!gains)
-		return 0;
-	const struct instance *instance = find_first(instances, first_step);
-	uint64_t most = 0;
-	for (; instance; instance = instance->next)
-		if (instance->judged && instance->start_ns)
-			replay_one(instance, healed, gains);
-	for (uint32_t i = 0; i < job->rank_count; i++)
+	uint64_t *gains = calloc(job->rank_count, sizeof(*gains)), most = 0;
+	size_t count;
+	const struct instance **replayed = collect(instances, first_step, &count);
+	for (size_t i = 0; gains && replayed && i < count; i++)
+		replay_one(replayed[i], healed, gains);
+	for (uint32_t i = 0; gains && i < job->rank_count; i++)
 		most = gains[i] > most ? gains[i] : most;
+	free(replayed);
 	free(gains);
 	return most;
 }

@@ -70,12 +70,12 @@ static void gather_objects(struct trainer *trainer)
 {
 	const struct process_group *world = trainer->world;
 	CUstream stream = trainer->training.gpu.compute;
-	int64_t *sizes = gpu_allocate_pinned(world->size * sizeof(*sizes));
-	CUdeviceptr own = trainer->scalars + world->rank * sizeof(*sizes);
+	CUdeviceptr own = trainer->scalars + world->rank * sizeof(int64_t);
 	int64_t largest = 0;
 
 	if (world->size == 1)
 		return;
+	int64_t *sizes = gpu_allocate_pinned(world->size * sizeof(*sizes));
 	sizes[world->rank] = 100 + 10 * world->rank;
 	GPU_CHECK(cuMemcpyHtoDAsync(own, &sizes[world->rank], sizeof(*sizes), stream));
 	collective_all_gather(trainer->world, own, trainer->scalars, 1, ncclInt64, stream);

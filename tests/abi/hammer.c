@@ -2,7 +2,8 @@
 /*
  * Eight threads at once: each makes its own communicators (concurrent init and finalize), plays calls, groups, p2p and
  * kernels in a version of the interface of its own, hands in stale and foreign handles; another process forks off in
- * the middle. Then the box must add up. Bare program: ThreadSanitizer sees the plugin's threads.
+ * the middle. Then the box must add up. With an argument: more communicators than the table holds, one after the other
+ * in each thread, with contexts of ended ones handed in. Bare program: ThreadSanitizer sees the plugin's threads.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 
 #include "tests/abi/player.h"
 
-enum { THREADS = 8, ROUNDS = 4, CALLS = 1500 };
+enum { THREADS = 8, ROUNDS = 4, CALLS = 1500, CHURN = 400 };
 
 static void *library;
 
@@ -81,6 +82,39 @@ static void *play(void *argument)
 	return NULL;
 }
 
+static void *churn(void *argument)
+{
+	uint64_t id = (uint64_t)(uintptr_t)argument;
+	struct player player, stale = { 0 };
+
+	for (uint64_t i = 0; i < CHURN; i++) {
+		player_init(&player, library, 1 + (int)(i % 7), id * CHURN + i + 1, 0, THREADS);
+		player_collective(&player, "AllReduce", 1, "ncclFloat32");
+		if (stale.context) {
+			player_collective(&stale, "AllReduce", 1, "ncclFloat32");
+			player_finalize(&stale);
+		}
+		player_finalize(&player);
+		stale = player;
+		usleep(1000); /* a job's communicators do not come faster than the plugin's thread looks */
+	}
+	return NULL;
+}
+
+/* Each has left its operation, or was refused and counted. */
+static int check_churn(const char *directory)
+{
+	struct box_reader reader;
+
+	player_read(&reader, directory);
+	uint64_t refused = reader.header.comms_refused, used = reader.header.comms_used;
+	printf("%d communicators: %llu entries, %llu refused, head %llu\n", THREADS * CHURN, (unsigned long long)used,
+	       (unsigned long long)refused, (unsigned long long)reader.header.head);
+	bool whole = used == RW_BOX_COMMS && reader.header.head + refused == THREADS * CHURN;
+	box_reader_close(&reader);
+	return !whole;
+}
+
 /* A forked child has neither box nor thread: it may call and exit, and nothing happens. */
 static int fork_and_play(void)
 {
@@ -143,8 +177,9 @@ static int check_box(const char *directory)
 	return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	bool churns = argc > 1;
 	const char *directory = player_directory();
 	pthread_t threads[THREADS];
 	int failed = 0;
@@ -152,10 +187,12 @@ int main(void)
 	setenv("RANKWATCH_KERNELCH", "1", 1);
 	library = player_load();
 	for (uintptr_t i = 0; i < THREADS; i++)
-		if (pthread_create(&threads[i], NULL, play, (void *)(i + 1)))
+		if (pthread_create(&threads[i], NULL, churns ? churn : play, (void *)(i + 1)))
 			return 1;
-	failed |= fork_and_play();
+	if (!churns)
+		failed |= fork_and_play();
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	return failed | check_box(directory);
+	(void)argv;
+	return failed | (churns ? check_churn(directory) : check_box(directory));
 }

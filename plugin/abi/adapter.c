@@ -44,32 +44,41 @@ uint8_t adapter_task_dtype(uint8_t function, uint8_t dtype)
 	return bytes ? RW_DTYPE_UNKNOWN : dtype;
 }
 
-static void *part_of_ours(void *kept)
-{
-	return chain_is_on() ? chain_ours(kept) : kept;
-}
-
 int adapter_stop(void *handle)
 {
-	recorder_stop(part_of_ours(handle));
-	if (chain_is_on())
+	if (chain_is_on()) {
+		recorder_stop(chain_ours(handle));
 		chain_stop(handle);
+	} else {
+		recorder_stop(handle);
+	}
 	return PROFILER_SUCCESS;
+}
+
+static void stop_channel(void *handle, int state, const union profiler_state_arguments *arguments)
+{
+	if (state == PROFILER_KERNEL_CH_STOP && arguments)
+		recorder_channel_stop(handle, arguments->timer);
 }
 
 int adapter_record_state(void *handle, int state, void *arguments)
 {
-	if (state == PROFILER_KERNEL_CH_STOP && arguments)
-		recorder_channel_stop(part_of_ours(handle), ((const union profiler_state_arguments *)arguments)->timer);
-	if (chain_is_on())
+	if (chain_is_on()) {
+		stop_channel(chain_ours(handle), state, arguments);
 		chain_record_state(handle, state, arguments);
+	} else {
+		stop_channel(handle, state, arguments);
+	}
 	return PROFILER_SUCCESS;
 }
 
 int adapter_finalize(void *context)
 {
-	recorder_finalize(part_of_ours(context));
-	if (chain_is_on())
+	if (chain_is_on()) {
+		recorder_finalize(chain_ours(context));
 		chain_finalize(context);
+	} else {
+		recorder_finalize(context);
+	}
 	return PROFILER_SUCCESS;
 }

@@ -57,14 +57,18 @@ static int init(void **made, int *mask)
 static int init(void **made, int *mask, const char *name, uint64_t id, int nodes, int ranks, int rank,
 		profiler_log *log)
 {
-	log(3, 0x4000, __FILE__, __LINE__, "%s %lx %d of %d on %d", name, (unsigned long)id, rank, ranks, nodes);
+	if (log)
+		log(3, 0x4000, __FILE__, __LINE__, "%s %lx %d of %d on %d", name, (unsigned long)id, rank, ranks,
+		    nodes);
 	return begin(made, mask);
 }
 #else
 static int init(void **made, uint64_t id, int *mask, const char *name, int nodes, int ranks, int rank,
 		profiler_log *log)
 {
-	log(3, 0x4000, __FILE__, __LINE__, "%s %lx %d of %d on %d", name, (unsigned long)id, rank, ranks, nodes);
+	if (log)
+		log(3, 0x4000, __FILE__, __LINE__, "%s %lx %d of %d on %d", name, (unsigned long)id, rank, ranks,
+		    nodes);
 	return begin(made, mask);
 }
 #endif

@@ -272,31 +272,22 @@ static CUresult begin_locked(CUstream stream, struct capture *capture)
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode)
+CUresult capture_begin(CUstream stream, CUstreamCaptureMode mode)
 {
-	CUstream stream;
-	CUresult result = stream_resolve(handle, &stream);
-
-	if (result != CUDA_SUCCESS)
-		return result;
-	if ((unsigned int)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (stream == stream->context->legacy)
-		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	struct capture *capture = calloc(1, sizeof(*capture));
 	CUgraph graph = graph_new();
+	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+
 	if (capture && graph) {
 		*capture = (struct capture){ .mode = mode, .thread = pthread_self(), .graph = graph };
 		pthread_mutex_lock(&lock);
 		result = begin_locked(stream, capture);
 		pthread_mutex_unlock(&lock);
-		if (result == CUDA_SUCCESS)
-			return result;
-	} else {
-		result = CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	free(capture);
-	free(graph);
+	if (result != CUDA_SUCCESS) {
+		free(capture);
+		free(graph);
+	}
 	return result;
 }
 
@@ -333,19 +324,13 @@ static CUresult end_locked(CUstream stream, struct capture **ended)
 	return result;
 }
 
-CUresult sim_cuStreamEndCapture(CUstream handle, CUgraph *graph)
+CUresult capture_end(CUstream stream, CUgraph *graph)
 {
-	CUstream stream;
 	struct capture *ended;
-	CUresult result = stream_resolve(handle, &stream);
 
-	if (result != CUDA_SUCCESS)
-		return result;
-	if (!graph)
-		return CUDA_ERROR_INVALID_VALUE;
 	*graph = NULL;
 	pthread_mutex_lock(&lock);
-	result = end_locked(stream, &ended);
+	CUresult result = end_locked(stream, &ended);
 	pthread_mutex_unlock(&lock);
 	if (ended && result != CUDA_SUCCESS)
 		sim_cuGraphDestroy(ended->graph);
@@ -355,84 +340,45 @@ CUresult sim_cuStreamEndCapture(CUstream handle, CUgraph *graph)
 	return result;
 }
 
-/* The legacy stream's state is only asked for here: that does not invalidate what makes it unknown. */
-static CUresult status_locked(CUstream stream, CUstreamCaptureStatus *status)
+CUresult capture_look(CUstream stream, struct capture_view *view)
 {
-	*status = CU_STREAM_CAPTURE_STATUS_NONE;
-	if (stream->capture)
-		*status =
-		    stream->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
-	if (stream == stream->context->legacy && is_beside_capture(stream))
-		return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-	return CUDA_SUCCESS;
-}
+	CUresult result = CUDA_SUCCESS;
 
-CUresult sim_cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-				    const CUgraphNode **dependencies, const CUgraphEdgeData **edges, size_t *count)
-{
-	CUstream stream;
-	CUresult result = stream_resolve(handle, &stream);
-
-	if (result != CUDA_SUCCESS)
-		return result;
-	if (!status || (edges && !dependencies))
-		return CUDA_ERROR_INVALID_VALUE;
+	*view = (struct capture_view){ .status = CU_STREAM_CAPTURE_STATUS_NONE };
+	if (!atomic_load(&live))
+		return CUDA_SUCCESS;
 	pthread_mutex_lock(&lock);
-	result = status_locked(stream, status);
-	bool active = result == CUDA_SUCCESS && *status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
-	if (active && id)
-		*id = stream->capture->id;
-	if (active && graph)
-		*graph = stream->capture->graph;
-	if (active && dependencies)
-		*dependencies = stream->after.nodes;
-	if (active && edges)
-		*edges = NULL; /* edges without data have none to show */
-	if (active && count)
-		*count = stream->after.count;
+	if (stream->capture)
+		*view = (struct capture_view){ stream->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+									: CU_STREAM_CAPTURE_STATUS_ACTIVE,
+					       stream->capture->id, stream->capture->graph, stream->after };
+	if (stream == stream->context->legacy && is_beside_capture(stream))
+		result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 	pthread_mutex_unlock(&lock);
 	return result;
 }
 
-CUresult sim_cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
-{
-	return sim_cuStreamGetCaptureInfo(handle, status, NULL, NULL, NULL, NULL, NULL);
-}
-
-static CUresult update_locked(CUstream stream, const struct node_set *nodes, unsigned int flags)
+static CUresult update_locked(CUstream stream, const struct node_set *nodes, bool replace)
 {
 	if (!stream->capture)
 		return CUDA_ERROR_ILLEGAL_STATE;
-	if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES)
+	if (replace)
 		node_set_clear(&stream->after);
 	return node_set_add_all(&stream->after, nodes) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult sim_cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode *nodes, const CUgraphEdgeData *edges,
-					       size_t count, unsigned int flags)
+CUresult capture_update(CUstream stream, const struct node_set *nodes, bool replace)
 {
-	CUstream stream;
-	CUresult result = stream_resolve(handle, &stream);
-
-	if (result != CUDA_SUCCESS)
-		return result;
-	if ((count && !nodes) || flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (edges)
-		return CUDA_ERROR_NOT_SUPPORTED;
 	pthread_mutex_lock(&lock);
-	result = update_locked(stream, &(struct node_set){ nodes, count }, flags);
+	CUresult result = update_locked(stream, nodes, replace);
 	pthread_mutex_unlock(&lock);
 	return result;
 }
 
-CUresult sim_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+CUstreamCaptureMode capture_exchange_mode(CUstreamCaptureMode mode)
 {
 	CUstreamCaptureMode before = thread_mode;
 
-	if (!mode || (unsigned int)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-		return CUDA_ERROR_INVALID_VALUE;
-	thread_mode = *mode;
-	*mode = before;
-	return CUDA_SUCCESS;
+	thread_mode = mode;
+	return before;
 }

@@ -40,4 +40,23 @@ CUresult capture_check_unsafe(void);
 /* The stream goes: its capture is invalid. */
 void capture_forget(CUstream stream);
 
+/* What a stream's capture is like now. The nodes are the stream's own and stay until it gets more work. */
+struct capture_view {
+	CUstreamCaptureStatus status;
+	uint64_t id;
+	CUgraph graph;
+	struct node_set after;
+};
+
+/* Fails for the legacy stream beside a capture of a blocking stream, without invalidating that. */
+CUresult capture_look(CUstream stream, struct capture_view *view);
+/* Not for the legacy stream. CUDA_ERROR_ILLEGAL_STATE: the stream is being captured. */
+CUresult capture_begin(CUstream stream, CUstreamCaptureMode mode);
+/* NULL for *graph unless it succeeds; the graph is the caller's. */
+CUresult capture_end(CUstream stream, CUgraph *graph);
+/* Adds to what the stream's next node depends on, or replaces it. */
+CUresult capture_update(CUstream stream, const struct node_set *nodes, bool replace);
+/* Sets the calling thread's mode and returns the one before. */
+CUstreamCaptureMode capture_exchange_mode(CUstreamCaptureMode mode);
+
 #endif

@@ -74,28 +74,32 @@ Test(fault, a_fault_for_another_rank_does_nothing)
 	cr_expect_eq(cuMemGetInfo(&left, &total), CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-static atomic_bool returned;
+static atomic_bool calling, returned;
 
-static void *alloc_main(void *context)
+static void *blocked_main(void *context)
 {
+	size_t left, total;
+
 	cuCtxSetCurrent(context);
-	alloc();
+	atomic_store(&calling, true);
+	cuMemGetInfo(&left, &total);
 	atomic_store(&returned, true);
 	return NULL;
 }
 
 Test(fault, a_blocked_call_holds_up_nobody_else)
 {
-	open_driver("cuMemAlloc_v2:block,times=1");
+	open_driver("cuMemGetInfo_v2:block");
 	CUcontext context;
 	pthread_t thread;
 
 	EXPECT_CU(cuCtxGetCurrent(&context));
-	cr_assert_eq(pthread_create(&thread, NULL, alloc_main, context), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, blocked_main, context), 0);
 	pthread_detach(thread);
-	/* Either thread may be the one that is blocked for ever; with a call of our own first, it is that one. */
-	usleep(50000);
-	EXPECT_CU(alloc());
+	while (!atomic_load(&calling))
+		sched_yield();
+	for (int i = 0; i < 1000; i++)
+		EXPECT_CU(alloc());
 	cr_expect_not(atomic_load(&returned));
 }
 

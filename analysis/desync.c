@@ -89,13 +89,18 @@ static bool is_comparable(const struct communicator *communicator)
 	return true;
 }
 
-static bool is_due(const struct parting *parting, uint64_t now_ns)
+static bool is_due(const struct analysis *analysis, const struct parting *parting, uint64_t now_ns)
 {
 	const struct communicator *communicator = parting->communicator;
-	uint32_t living = 0;
+	uint32_t living = 0, running = 0;
 
-	for (uint32_t i = 0; i < communicator->member_count; i++)
-		living += !communicator->members[i].ended;
+	for (uint32_t i = 0; i < communicator->member_count; i++) {
+		const struct member *member = &communicator->members[i];
+		living += !member->ended;
+		running += member->process->life == ANALYSIS_ALIVE;
+	}
+	if (analysis->post_mortem || !running)
+		return parting->odd;
 	uint64_t since_ns = communicator->order->parted_ns;
 	bool all = parting->came >= living || parting->complete;
 	return parting->odd && now_ns >= since_ns + (all ? DESYNC_SETTLE_NS : DESYNC_WAIT_NS);
@@ -175,7 +180,7 @@ void desync_tick(struct analysis *analysis, uint64_t now_ns)
 		if (!communicator->order || !communicator->order->parted || communicator->desync_told)
 			continue;
 		look(communicator, &parting);
-		if (!is_due(&parting, now_ns) || !is_comparable(communicator))
+		if (!is_due(analysis, &parting, now_ns) || !is_comparable(communicator))
 			continue;
 		struct record *record = make_record(analysis, &parting, now_ns);
 		if (!record)

@@ -37,12 +37,14 @@ static void halve_count(struct spoiler *spoiler, const struct collective_call *c
 	collective_issue(&changed);
 }
 
-/* Of the same size: with another, NCCL would write past the end of the buffers. */
+/* Of the same size: with another, NCCL would write past the end of the buffers. Of one that computes: to gathered bytes
+ * a type means nothing. */
 static void change_type(struct spoiler *spoiler, const struct collective_call *call)
 {
 	struct collective_call changed = *call;
 
-	if (spoiler->mine)
+	spoiler->first = call->function == COLLECTIVE_ALL_GATHER;
+	if (spoiler->mine && !spoiler->first)
 		changed.type = call->type == ncclBfloat16 ? ncclFloat16 : ncclInt32;
 	collective_issue(&changed);
 }
@@ -91,9 +93,11 @@ static void before_call(void *argument, const struct collective_call *call)
 		return;
 	}
 	collective_issue(call);
-	if (spoiler->holds)
+	/* Behind one of another kind: two alike would be no mistake that anybody could see. */
+	if (spoiler->holds && call->function != spoiler->held.function) {
 		collective_issue(&spoiler->held);
-	spoiler->holds = false;
+		spoiler->holds = false;
+	}
 }
 
 static int open_spoiler(struct fault *fault)

@@ -51,9 +51,10 @@ static int open_memory(const struct meeting_rank *leader)
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", leader->pid, leader->memory);
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
-		log_warn("cannot open the shared memory of rank %d at %s (%s): ranks of one host must be of one user and "
-			 "see each other in /proc; others need an NCCL_HOSTID of their own",
-			 leader->rank, path, strerror(errno));
+		log_warn(
+		    "cannot open the shared memory of rank %d at %s (%s): ranks of one host must be of one user and "
+		    "see each other in /proc; others need an NCCL_HOSTID of their own",
+		    leader->rank, path, strerror(errno));
 	return fd;
 }
 

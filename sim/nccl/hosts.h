@@ -18,11 +18,11 @@ struct hosts {
 	struct {
 		int host;  /* the rank's */
 		int index; /* its place among the ranks of its host */
-	} *places;
+	} * places;
 	struct {
 		int leader, size;
 		int socket; /* -1; between host 0's leader and every other */
-	} *table;
+	} * table;
 	struct meeting_rank *ranks;
 	int listener; /* for ranks of other hosts, and for whoever leads a shrink; -1 */
 	ncclUniqueId id;

@@ -198,9 +198,10 @@ static ncclResult_t call_root(int *fd, const struct id *id, const atomic_bool *s
 	}
 	ncclResult_t result = socket_connect(fd, &id->address, stop);
 	if (result == ncclRemoteError)
-		log_warn("nobody serves this unique id at %s: the process that called ncclGetUniqueId must be alive and "
-			 "reachable, and the id must be new",
-			 socket_text(&id->address).text);
+		log_warn(
+		    "nobody serves this unique id at %s: the process that called ncclGetUniqueId must be alive and "
+		    "reachable, and the id must be new",
+		    socket_text(&id->address).text);
 	return result;
 }
 

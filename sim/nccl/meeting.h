@@ -14,8 +14,8 @@
 /* What a rank says of itself. */
 struct meeting_rank {
 	int32_t rank, nranks;
-	uint64_t host;                /* as host_hash() */
-	int32_t pid;                  /* for ranks of the same host: its shared memory is /proc/PID/fd/MEMORY */
+	uint64_t host; /* as host_hash() */
+	int32_t pid;   /* for ranks of the same host: its shared memory is /proc/PID/fd/MEMORY */
 	int32_t memory;
 	union socket_address address; /* where it listens for other ranks */
 };

@@ -10,20 +10,12 @@
 #include "log.h"
 #include "number.h"
 #include "quirk.h"
-
-/* A rank whose outbox goes to the peer, or comes from it, in collectives. */
-struct route {
-	int peer;
-	bool sends;
-	char *at; /* of the exchange that is going on; the stream thread's */
-	size_t left;
-};
+#include "route.h"
 
 struct network {
 	struct ncclComm *comm;
-	struct wire *wires; /* by rank */
-	struct route *routes;
-	int route_count;
+	struct wire *wires;         /* by rank */
+	struct routes routes;       /* of collectives */
 	struct transfer *transfers; /* oldest first */
 	bool failed;
 };
@@ -69,26 +61,6 @@ static ncclResult_t answer_lower(struct network *network)
 	return result;
 }
 
-static void add_route(struct network *network, int peer, bool sends)
-{
-	network->routes[network->route_count++] = (struct route){ .peer = peer, .sends = sends };
-}
-
-/* Every rank sends to one rank of each other host, which copies what comes into that host's segment. */
-static void find_routes(struct network *network)
-{
-	const struct hosts *hosts = &network->comm->hosts;
-
-	for (int host = 0; host < hosts->count; host++) {
-		if (host != hosts->own)
-			add_route(network, hosts_receiver(hosts, hosts->rank, host), true);
-	}
-	for (int rank = 0; rank < hosts->nranks; rank++) {
-		if (is_remote(network->comm, rank) && hosts_receiver(hosts, rank, hosts->own) == hosts->rank)
-			add_route(network, rank, false);
-	}
-}
-
 static struct network *network_new(struct ncclComm *comm)
 {
 	struct network *network = calloc(1, sizeof(*network));
@@ -97,10 +69,9 @@ static struct network *network_new(struct ncclComm *comm)
 		return NULL;
 	network->comm = comm;
 	network->wires = calloc((size_t)comm->nranks, sizeof(*network->wires));
-	network->routes = calloc((size_t)comm->nranks * 2, sizeof(*network->routes));
 	for (int rank = 0; network->wires && rank < comm->nranks; rank++)
 		network->wires[rank].fd = -1;
-	if (network->wires && network->routes)
+	if (network->wires && routes_find(&network->routes, &comm->hosts, network->wires) == ncclSuccess)
 		return network;
 	network_close(network);
 	return NULL;
@@ -115,7 +86,6 @@ ncclResult_t network_open(struct network **out, struct ncclComm *comm)
 	if (!network)
 		return ncclSystemError;
 	*out = network;
-	find_routes(network);
 	ncclResult_t result = call_higher(network);
 	return result == ncclSuccess ? answer_lower(network) : result;
 }
@@ -128,7 +98,7 @@ void network_close(struct network *network)
 	for (int rank = 0; network->wires && rank < network->comm->nranks; rank++)
 		wire_close(&network->wires[rank]);
 	free(network->wires);
-	free(network->routes);
+	routes_drop(&network->routes);
 	free(network);
 }
 
@@ -147,15 +117,13 @@ static bool append_new(struct transfer ***tail, const struct task *task, bool se
 
 static bool plan_collective(struct transfer ***tail, const struct task *task)
 {
-	const struct network *network = task->comm->network;
-	const struct hosts *hosts = &task->comm->hosts;
+	const struct routes *routes = &task->comm->network->routes;
 	bool made = true;
 
-	for (int i = 0; i < network->route_count && made; i++) {
-		const struct route *route = &network->routes[i];
-		int from = route->sends ? hosts->rank : route->peer;
-		int to = route->sends ? hosts->places[route->peer].host : hosts->own;
-		made = append_new(tail, task, route->sends, route->peer, exchange_steps(task, from, to));
+	for (int i = 0; i < routes->count && made; i++) {
+		const struct route *route = &routes->list[i];
+		made =
+		    append_new(tail, task, route->sends, route->peer, exchange_steps(task, route->rank, route->host));
 	}
 	return made;
 }
@@ -214,66 +182,9 @@ struct link *network_link(const struct ncclComm *comm, int peer, bool sends)
 	return sends ? &wire->send[LINK_P2P] : &wire->receive[LINK_P2P];
 }
 
-static void route_begin(const struct network *network, struct route *route, const struct task *task, int phase,
-			size_t count)
-{
-	const struct hosts *hosts = &network->comm->hosts;
-	int from = route->sends ? hosts->rank : route->peer;
-	int to = route->sends ? hosts->places[route->peer].host : hosts->own;
-
-	route->at = segment_mailbox(&network->comm->segment, from, network->comm->turn);
-	route->left = exchange_bytes(task, phase, count, from, to);
-}
-
-static bool route_advance(const struct network *network, struct route *route)
-{
-	struct wire *wire = &network->wires[route->peer];
-	bool moved = false;
-
-	while (route->left) {
-		size_t bytes = route->sends ? link_fill(&wire->send[LINK_COLLECTIVE], route->at, route->left) :
-					      link_empty(&wire->receive[LINK_COLLECTIVE], route->at, route->left);
-		if (!bytes)
-			break;
-		route->at += bytes;
-		route->left -= bytes;
-		moved = true;
-	}
-	return moved;
-}
-
-static bool advance_routes(const struct network *network, bool *done)
-{
-	bool moved = false;
-
-	*done = true;
-	for (int i = 0; i < network->route_count; i++) {
-		moved |= route_advance(network, &network->routes[i]);
-		*done &= !network->routes[i].left;
-	}
-	return moved;
-}
-
 bool network_exchange(const struct task *task, int phase, size_t count)
 {
-	struct ncclComm *comm = task->comm;
-	struct network *network = comm->network;
-	_Atomic uint32_t *bell = &comm->segment.shared->ranks[comm->rank].bell;
-	bool done = false;
-
-	for (int i = 0; i < network->route_count; i++)
-		route_begin(network, &network->routes[i], task, phase, count);
-	while (!done) {
-		/* Before looking: what moves after this makes the wait return at once. */
-		uint32_t seen = atomic_load(bell);
-		if (atomic_load(&comm->stop))
-			return false;
-		if (advance_routes(network, &done))
-			proxy_wake(&comm->proxy);
-		else if (!done)
-			bell_wait(bell, seen);
-	}
-	return true;
+	return routes_exchange(&task->comm->network->routes, task, phase, count);
 }
 
 void network_append(struct network *network, struct transfer *transfers)
@@ -294,16 +205,16 @@ static void report(struct network *network, const struct transfer *transfer)
 	if (error == -ECONNRESET)
 		log_warn("socketProgress: Connection closed by remote peer %s", peer.text);
 	else
-		log_warn("socketProgressOpt: Call to %s %s failed : %s", transfer->events.sends ? "send to" : "recv from",
-			 peer.text, strerror(-error));
+		log_warn("socketProgressOpt: Call to %s %s failed : %s",
+			 transfer->events.sends ? "send to" : "recv from", peer.text, strerror(-error));
 	comm_set_async_error(network->comm, error == -EPROTO ? ncclInternalError : ncclRemoteError);
 }
 
 /* A link serves its transfers one after the other. */
 static bool has_turn(const struct transfer *transfer)
 {
-	struct link *link = transfer->events.sends ? &transfer->wire->send[transfer->kind] :
-					      &transfer->wire->receive[transfer->kind];
+	struct link *link =
+	    transfer->events.sends ? &transfer->wire->send[transfer->kind] : &transfer->wire->receive[transfer->kind];
 
 	if (!link->user)
 		link->user = transfer;

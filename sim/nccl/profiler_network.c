@@ -61,8 +61,8 @@ static void step_start(struct transfer_events *events, int step)
 static void count_steps(struct transfer_events *events, enum transfer_event event, int step, enum profiler_state state)
 {
 	static const enum profiler_state states[STATE_RECV_GPU_WAIT + 1] = {
-		[STATE_SEND_GPU_WAIT] = STATE_SEND_POSTED,       [STATE_SEND_WAIT] = STATE_SEND_TRANSMITTED,
-		[STATE_RECV_WAIT] = STATE_RECV_POSTED,           [STATE_RECV_FLUSH_WAIT] = STATE_RECV_RECEIVED,
+		[STATE_SEND_GPU_WAIT] = STATE_SEND_POSTED,      [STATE_SEND_WAIT] = STATE_SEND_TRANSMITTED,
+		[STATE_RECV_WAIT] = STATE_RECV_POSTED,          [STATE_RECV_FLUSH_WAIT] = STATE_RECV_RECEIVED,
 		[STATE_RECV_GPU_WAIT] = STATE_RECV_TRANSMITTED,
 	};
 	struct profiler_state_args args = { .bytes = events->bytes, .steps = step + 1 };

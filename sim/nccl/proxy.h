@@ -21,7 +21,7 @@ struct proxy {
 	struct ncclComm *comm;
 	pthread_t thread;
 	pthread_mutex_t lock;
-	int wake_fd;                 /* eventfd: there is something to look at */
+	int wake_fd; /* eventfd: there is something to look at */
 	struct pollfd *fds;
 	struct proxy_entry *entries; /* plans whose events are not all delivered, oldest first */
 	struct transfer *incoming;   /* not yet taken by the thread, oldest first */

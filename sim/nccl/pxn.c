@@ -129,8 +129,8 @@ void pxn_receive(struct pxn *pxn)
 	struct record record;
 
 	while (read(pxn->pipe[0], &record, sizeof(record)) == sizeof(record)) {
-		struct guest *guest = record.event == TRANSFER_START ? guest_new(pxn, &record.events) :
-								       find_guest(pxn, &record.events);
+		struct guest *guest =
+		    record.event == TRANSFER_START ? guest_new(pxn, &record.events) : find_guest(pxn, &record.events);
 		if (!guest)
 			continue;
 		profiler_transfer(&guest->events, record.event, record.step, record.state, record.bytes);

@@ -42,8 +42,7 @@ static int listen_on(int fd, union socket_address *address)
 {
 	socklen_t size = address_size(address);
 
-	if (bind(fd, &address->any, size) < 0 || listen(fd, SOMAXCONN) < 0 ||
-	    getsockname(fd, &address->any, &size) < 0)
+	if (bind(fd, &address->any, size) < 0 || listen(fd, SOMAXCONN) < 0 || getsockname(fd, &address->any, &size) < 0)
 		return -errno;
 	return 0;
 }

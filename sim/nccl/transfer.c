@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-
 struct transfer *transfer_new(const struct task *task, struct wire *wire, bool sends, int peer, int steps)
 {
 	struct transfer *transfer = calloc(1, sizeof(*transfer));
@@ -28,7 +27,8 @@ void transfers_drop(struct transfer *transfers)
 
 static struct link *transfer_link(const struct transfer *transfer)
 {
-	return transfer->events.sends ? &transfer->wire->send[transfer->kind] : &transfer->wire->receive[transfer->kind];
+	return transfer->events.sends ? &transfer->wire->send[transfer->kind]
+				      : &transfer->wire->receive[transfer->kind];
 }
 
 static size_t step_bytes(const struct transfer *transfer, int step)
@@ -107,7 +107,8 @@ static bool receive_advance(struct transfer *transfer)
 /* Whether it needs a connection that has failed. */
 static bool is_cut(const struct transfer *transfer)
 {
-	return transfer->wire->error && (transfer->events.sends ? transfer->done : transfer->passed) < transfer->events.steps;
+	return transfer->wire->error &&
+	       (transfer->events.sends ? transfer->done : transfer->passed) < transfer->events.steps;
 }
 
 enum transfer_result transfer_advance(struct transfer *transfer)

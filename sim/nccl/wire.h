@@ -22,7 +22,7 @@ struct wire {
 	struct link send[LINK_KINDS], receive[LINK_KINDS];
 	uint32_t owed_credits[LINK_KINDS], owed_arrivals[LINK_KINDS]; /* not yet said to the peer */
 
-	struct wire_head out; /* on its way */
+	struct wire_head out;      /* on its way */
 	size_t out_sent, out_size; /* with its head; equal: nothing on its way */
 	struct wire_head in;
 	size_t in_got;

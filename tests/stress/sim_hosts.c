@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranks as processes that claim different hosts, each of which a sanitizer can watch: collectives of many sizes, rings of
- * sends that are larger than the buffers, splits across hosts, with the results checked; at last one rank is killed in
- * the middle of them, and the others must notice, abort and end.
+ * Ranks as processes that claim different hosts, each of which a sanitizer can watch: collectives of many sizes, rings
+ * of sends that are larger than the buffers, splits across hosts, with the results checked; at last one rank is killed
+ * in the middle of them, and the others must notice, abort and end.
  */
 #include <signal.h>
 #include <stdbool.h>

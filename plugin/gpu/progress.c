@@ -37,6 +37,8 @@ void progress_open(struct progress *progress, struct rw_gpu_progress *page, size
 					       : "none: CUDA driver too old");
 		return;
 	}
+	/* The one call that we cannot keep from holding up the program, should the driver block: the box says it. */
+	say(progress, "cuMemHostRegister has not returned");
 	err =
 	    progress->driver.host_register(page, size, DRIVER_HOST_REGISTER_PORTABLE | DRIVER_HOST_REGISTER_DEVICE_MAP);
 	if (err && err != DRIVER_HOST_ALREADY_REGISTERED) {

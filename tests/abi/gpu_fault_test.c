@@ -3,9 +3,12 @@
  * no launch fails, and the box says once why there is no GPU progress. */
 #include <criterion/criterion.h>
 #include <cuda.h>
+#include <glob.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/abi/player.h"
 
@@ -13,15 +16,22 @@ static struct player player;
 static struct box_reader reader;
 static CUstream stream;
 
-static void begin(const char *faults)
+static CUcontext open_driver(const char *faults)
 {
-	const char *directory = player_directory();
 	CUcontext context;
 
 	setenv("SIM_CUDA_FAULTS", faults, 1);
 	cr_assert_eq(cuInit(0), CUDA_SUCCESS);
 	cr_assert_eq(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
 	cr_assert_eq(cuCtxSetCurrent(context), CUDA_SUCCESS);
+	return context;
+}
+
+static void begin(const char *faults)
+{
+	const char *directory = player_directory();
+
+	open_driver(faults);
 	cr_assert_eq(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
 	player_init(&player, player_load(), 5, 0x5eed, 1, 4);
 	cr_assert(player.mask);
@@ -152,6 +162,38 @@ Test(gpu_fault, a_device_that_cannot_write_is_said_at_start)
 	static const char said[] = "none: device without 64-bit stream memory operations";
 
 	expect_unfollowed("cuDeviceGetAttribute:fail=1", said, said);
+}
+
+static void *init_main(void *context)
+{
+	cuCtxSetCurrent(context);
+	player_init(&player, player_load(), 5, 0x5eed, 1, 4);
+	return NULL;
+}
+
+static void wait_for_box(const char *directory)
+{
+	char pattern[4096];
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "%s/*.rwbox", directory);
+	while (glob(pattern, 0, NULL, &found) != 0)
+		usleep(1000);
+	globfree(&found);
+}
+
+Test(gpu_fault, an_init_that_the_driver_holds_up_says_where, .timeout = 30)
+{
+	const char *directory = player_directory();
+	pthread_t thread;
+
+	CUcontext context = open_driver("cuMemHostRegister_v2:block");
+	cr_assert_eq(pthread_create(&thread, NULL, init_main, context), 0);
+	pthread_detach(thread);
+	wait_for_box(directory);
+	player_read(&reader, directory);
+	while (strcmp(state(), "cuMemHostRegister has not returned") != 0)
+		usleep(1000);
 }
 
 Test(gpu_fault, late_calls_are_waited_for_and_leave_progress_on)

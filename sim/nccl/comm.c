@@ -15,6 +15,7 @@
 #include "profiler.h"
 #include "pxn.h"
 #include "quirk.h"
+#include "release.h"
 #include "window.h"
 #include "work.h"
 
@@ -176,11 +177,18 @@ static bool same_device(const struct ncclComm *comm, int a, int b)
 	       strncmp(ranks[a].pci, ranks[b].pci, sizeof(ranks[a].pci)) == 0;
 }
 
+static bool devices_may_be_shared(void)
+{
+	const char *text = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+
+	return release()->shares_devices && text && strcmp(text, "1") == 0;
+}
+
 static ncclResult_t check_devices(const struct ncclComm *comm)
 {
 	const struct segment_rank *ranks = comm->segment.shared->ranks;
 
-	for (int a = 0; a < comm->nranks; a++) {
+	for (int a = 0; a < comm->nranks && !devices_may_be_shared(); a++) {
 		for (int b = 0; b < a; b++) {
 			if (!same_device(comm, a, b))
 				continue;

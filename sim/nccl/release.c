@@ -199,7 +199,6 @@ static const struct release releases[] = {
 	  .net_fallback = true,
 	  .counts_unheard = true,
 	  .channel_times = true,
-	  .channel_thread = true,
 	  .broadcast_task = true,
 	  .clears_handles = true,
 	  .says_mask = true,

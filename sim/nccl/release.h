@@ -63,11 +63,10 @@ struct release {
 	bool counts_unheard;     /* seqNumber advances also for collectives that nobody listens to */
 	bool counts_proxy_steps; /* ProxyOp has states 0 to 7 with the steps so far; else InProgress, once */
 	bool channel_times;      /* KernelCh has the GPU's times */
-	bool channel_thread; /* KernelCh events have a thread of their own; else the progress thread delivers them */
-	bool broadcast_task; /* Broadcast has CollApi only, unless NCCL_ALLGATHERV_ENABLE=0 */
-	bool clears_handles; /* of Group, Coll and P2p when they stop; else a replay has the last one's */
-	bool says_mask;      /* logs the mask after init */
-	bool shares_devices; /* NCCL_MULTI_RANK_GPU_ENABLE=1 allows several ranks on a device */
+	bool broadcast_task;     /* Broadcast has CollApi only, unless NCCL_ALLGATHERV_ENABLE=0 */
+	bool clears_handles;     /* of Group, Coll and P2p when they stop; else a replay has the last one's */
+	bool says_mask;          /* logs the mask after init */
+	bool shares_devices;     /* NCCL_MULTI_RANK_GPU_ENABLE=1 allows several ranks on a device */
 	enum release_events symmetric, copy_engine;
 };
 

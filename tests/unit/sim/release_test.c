@@ -152,3 +152,31 @@ Test(release, each_one_calls_a_plugin_of_its_own_version_as_it_does)
 		ranks_run(2, native_main);
 	}
 }
+
+static void shared_main(struct rank *rank)
+{
+	ncclComm_t comms[2];
+	ncclUniqueId id;
+
+	(void)rank;
+	NCCL(ncclGetUniqueId(&id));
+	NCCL(ncclGroupStart());
+	NCCL(ncclCommInitRank(&comms[0], 2, id, 0));
+	NCCL(ncclCommInitRank(&comms[1], 2, id, 1));
+	CHECK(ncclGroupEnd() == (getenv("EXPECTED")[0] == '+' ? ncclSuccess : ncclInvalidUsage));
+	ncclCommAbort(comms[0]);
+	ncclCommAbort(comms[1]);
+}
+
+Test(release, ranks_may_share_a_device_from_2_30_on_if_told_so)
+{
+	setenv("EXPECTED", "-", 1);
+	setenv("SIM_NCCL_VERSION", "2.30.7", 1);
+	ranks_run(1, shared_main);
+	setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
+	setenv("SIM_NCCL_VERSION", "2.28.9", 1);
+	ranks_run(1, shared_main);
+	setenv("EXPECTED", "+", 1);
+	setenv("SIM_NCCL_VERSION", "2.30.7", 1);
+	ranks_run(1, shared_main);
+}

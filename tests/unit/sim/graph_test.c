@@ -128,6 +128,44 @@ Test(graph, a_group_over_two_captured_streams_is_one_launch)
 	ranks_run(2, streams_main);
 }
 
+/* Two communicators in one graph, one of them in a second graph as well, and ordinary calls in between. */
+static void communicators_main(struct rank *rank)
+{
+	float *buffer = device_alloc(COUNT * sizeof(float)), *other = device_alloc(COUNT * sizeof(float));
+	struct rank second = *rank;
+
+	fill(buffer, 1);
+	fill(other, 1);
+	NCCL(ncclCommSplit(rank->comm, 0, rank->rank, &second.comm, NULL));
+	begin_capture(rank);
+	all_reduce(rank, buffer);
+	all_reduce(&second, other);
+	all_reduce(rank, buffer);
+	CUgraphExec both = end_capture(rank->stream), one = capture_all_reduce(rank, buffer);
+	CU(cuGraphLaunch(both, rank->stream)); /* 4, 2 */
+	CU(cuGraphLaunch(one, rank->stream));  /* 8 */
+	all_reduce(&second, other);            /* 4 */
+	CU(cuGraphLaunch(both, rank->stream)); /* 32, 8 */
+	CU(cuStreamSynchronize(rank->stream));
+	CHECK(buffer[0] == 32 && buffer[COUNT - 1] == 32);
+	CHECK(other[0] == 8 && other[COUNT - 1] == 8);
+	CU(cuGraphExecDestroy(both));
+	CU(cuGraphExecDestroy(one));
+	NCCL(ncclCommDestroy(second.comm));
+}
+
+Test(graph, communicators_share_graphs_and_graphs_communicators)
+{
+	ranks_run(2, communicators_main);
+}
+
+Test(graph, communicators_share_graphs_with_callbacks)
+{
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
+	setenv("RECORDING_MASK", "0xE46", 1);
+	ranks_run(2, communicators_main);
+}
+
 #define CAPTURED                                                                                                       \
 	"GroupApi start in - depth 1\n"                                                                                \
 	"GroupApi state 23\n"                                                                                          \

@@ -29,6 +29,27 @@ static struct rw_operation operation(uint64_t number)
 	return found;
 }
 
+static uint32_t owner_of(uint64_t number)
+{
+	struct rw_operation op = operation(number);
+
+	return op.owner;
+}
+
+static uint32_t flags_of(uint64_t number)
+{
+	struct rw_operation op = operation(number);
+
+	return op.flags;
+}
+
+static uint32_t known_of(uint64_t number)
+{
+	struct rw_operation op = operation(number);
+
+	return op.known;
+}
+
 static uint64_t head(void)
 {
 	cr_assert_eq(box_reader_refresh(&reader), 0);
@@ -81,7 +102,7 @@ Test(quirk, a_copy_leaves_no_launch_behind_for_the_next_task_of_its_thread)
 	begin(7);
 	player_stop(&player, player_copy(&player, eager_call(NULL, "AllGather"), "AllGather", 0, (void *)0x4000));
 	player_task(&player, eager_call(NULL, "AllReduce"), "AllReduce", 1);
-	cr_expect(operation(1).flags & RW_FLAG_HOST_CALLBACK);
+	cr_expect(flags_of(1) & RW_FLAG_HOST_CALLBACK);
 }
 
 /* 2.31: the algorithm is the tail of the kernel's name, the protocol "". */
@@ -152,7 +173,7 @@ Test(quirk, replays_of_a_captured_call_make_no_operation_and_no_harm)
 	}
 	player_collective(&player, "AllReduce", 1, "ncclFloat32");
 	cr_expect_eq(head(), 1);
-	cr_expect_eq(operation(0).owner, 0);
+	cr_expect_eq(owner_of(0), 0);
 }
 
 struct launch {
@@ -180,7 +201,7 @@ Test(quirk, a_communicator_that_does_not_block_launches_after_the_return_on_anot
 	void *group = player_api_group(&player);
 	launch.call = eager_call(group, "AllReduce");
 	player_stop(&player, group);
-	cr_expect(operation(0).owner & RW_OWNER_HOST);
+	cr_expect(owner_of(0) & RW_OWNER_HOST);
 	cr_assert_eq(pthread_create(&launch.thread, NULL, launch_elsewhere, &launch), 0);
 	pthread_join(launch.thread, NULL);
 	struct rw_operation op = operation(0);
@@ -287,7 +308,7 @@ Test(quirk, a_kernels_stop_comes_before_its_start)
 		handles[channel] = player_channel(&player, second, channel, 300);
 	}
 	cr_expect_eq(operation(0).gpu_end_raw, 200);
-	cr_expect_not(operation(1).known & RW_KNOWN_STAMP, "no end rather than a wrong one");
+	cr_expect_not(known_of(1) & RW_KNOWN_STAMP, "no end rather than a wrong one");
 	for (int channel = 0; channel < 4; channel++)
 		player_channel_stop(&player, handles[channel], 400);
 	cr_expect_eq(operation(1).gpu_start_raw, 300);
@@ -310,7 +331,7 @@ Test(quirk, proxy_events_of_any_process_leave_nothing)
 		player_state(&player, foreign, 20, &(uint64_t){ 7 });
 	}
 	cr_expect_eq(head(), before);
-	cr_expect_eq(operation(0).owner, 0);
+	cr_expect_eq(owner_of(0), 0);
 }
 
 /* AlltoAll, Gather and Scatter of NCCL's API are announced as sends and receives. */

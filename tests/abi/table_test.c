@@ -26,6 +26,34 @@ static struct rw_operation operation(uint64_t number)
 	return found;
 }
 
+static uint32_t flags_of(uint64_t number)
+{
+	struct rw_operation op = operation(number);
+
+	return op.flags;
+}
+
+static uint64_t born_of(uint32_t index)
+{
+	struct rw_communicator found = entry(index);
+
+	return found.born_ns;
+}
+
+static uint64_t ended_of(uint32_t index)
+{
+	struct rw_communicator found = entry(index);
+
+	return found.ended_ns;
+}
+
+static uint64_t calls_of(uint32_t index)
+{
+	struct rw_communicator found = entry(index);
+
+	return found.api_count;
+}
+
 /* Until the drain has looked at everything that was there when it was asked. */
 static void await_drain(void)
 {
@@ -62,7 +90,7 @@ ParameterizedTest(int *abi, table, before_version_4_a_communicator_shows_at_its_
 	player_init(&player, player_load(), *abi, 0x5eed, 3, 0);
 	cr_assert_eq(player.mask, PROFILER_GROUP | PROFILER_COLL | PROFILER_P2P);
 	player_read(&reader, directory);
-	cr_expect_eq(entry(0).born_ns, 0);
+	cr_expect_eq(born_of(0), 0);
 	player_collective(&player, "AllGather", 4096, "ncclInt8");
 	player_collective(&player, "ReduceScatter", 7, "ncclBfloat16");
 	player_p2p(&player, "Send", 5, 2);
@@ -162,7 +190,7 @@ Test(table, a_task_without_identity_is_not_recorded)
 	cr_expect_null(player_collective(&player, "AllReduce", 1, "ncclFloat32"));
 	cr_assert_eq(box_reader_refresh(&reader), 0);
 	cr_expect_eq(reader.header.head, 0);
-	cr_expect_eq(entry(0).born_ns, 0);
+	cr_expect_eq(born_of(0), 0);
 }
 
 Test(table, a_peer_beyond_what_fits_a_communicator_of_unknown_size_is_not_believed)
@@ -176,8 +204,8 @@ Test(table, a_peer_beyond_what_fits_a_communicator_of_unknown_size_is_not_believ
 	player_p2p(&player, "Send", 1, 4096);
 	player_p2p(&player, "Send", 1, -1);
 	cr_expect_eq(operation(0).root_or_peer, 4095);
-	cr_expect(operation(1).flags & RW_FLAG_PEER_UNKNOWN);
-	cr_expect(operation(2).flags & RW_FLAG_PEER_UNKNOWN);
+	cr_expect(flags_of(1) & RW_FLAG_PEER_UNKNOWN);
+	cr_expect(flags_of(2) & RW_FLAG_PEER_UNKNOWN);
 }
 
 /* Fills the table with ended communicators; number `open` is left open. */
@@ -203,7 +231,7 @@ Test(table, the_entry_of_the_communicator_that_ended_first_goes_to_a_new_one)
 
 	fill_table(library, &oldest, 0);
 	player_read(&reader, directory);
-	uint64_t born_ns = entry(1).born_ns;
+	uint64_t born_ns = born_of(1);
 	await_drain();
 	player_init(&next, library, 5, 0xbee, 2, 8);
 	struct rw_communicator taken = entry(1);
@@ -243,8 +271,8 @@ Test(table, the_context_of_an_earlier_owner_does_not_reach_the_new_one)
 	uint64_t head = reader.header.head;
 	player_collective(&stale, "AllReduce", 1, "ncclFloat32");
 	player_finalize(&stale);
-	cr_expect_eq(entry(0).api_count, 0);
-	cr_expect_eq(entry(0).ended_ns, 0);
+	cr_expect_eq(calls_of(0), 0);
+	cr_expect_eq(ended_of(0), 0);
 	cr_expect_eq(reader.header.head, head);
 }
 

@@ -92,7 +92,8 @@ static int judge(const struct demo_run *demo, const struct scenario *scenario, i
 	fclose(lines);
 	fprintf(stderr, "rankwatch demo: %s\n", scenario->name);
 	if (scenario->kind)
-		fprintf(stderr, "  injected  %s, %s, in rank %d\n", scenario->kind, scenario->cause, scenario->rank);
+		fprintf(stderr, "  injected  %s%s%s, in rank %d\n", scenario->kind, scenario->cause ? ", " : "",
+			scenario->cause ? scenario->cause : "", scenario->rank);
 	else
 		fputs("  injected  nothing\n", stderr);
 	print_judgement("named", verdict.text, verdict.right);

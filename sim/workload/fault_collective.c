@@ -138,7 +138,7 @@ const struct fault_kind fault_collective_kinds[] = {
 	{ .name = "skip", SPOILS, .doc = "it leaves out one collective" },
 	{ .name = "extra", SPOILS, .doc = "it calls one collective twice" },
 	{ .name = "count", SPOILS, .doc = "it calls one collective with half of the count" },
-	{ .name = "type", SPOILS, .doc = "it calls one collective with another data type of the same size" },
+	{ .name = "type", SPOILS, .doc = "it calls one reduction with int32 instead of float" },
 	{ .name = "order", SPOILS, .doc = "it calls two collectives in the wrong order" },
 	{ .name = "root", SPOILS, .doc = "it broadcasts from another root than the others" },
 	{ 0 },

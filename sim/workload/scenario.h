@@ -12,7 +12,7 @@ struct scenario {
 	const char *script;	      /* run it under this one of sim/workload/slow-*; NULL: as it is */
 	const char *const *environment; /* of the script and the workload, NAME=VALUE, ends with NULL; may be NULL */
 	const char *kind;	      /* as in a finding; NULL: healthy, not one line */
-	const char *cause;	      /* class; NULL when healthy */
+	const char *cause;	      /* class; NULL: healthy, or a kind that has no cause (desync) */
 	int rank;		      /* -1 when healthy */
 	int duration_s;		      /* about, on an idle machine */
 	int status;		      /* the job's exit status */

@@ -41,8 +41,8 @@ struct fault_kind {
 
 /* The tables, each ending with an entry without a name. */
 extern const struct fault_kind fault_io_kinds[], fault_cpu_kinds[], fault_lock_kinds[], fault_memory_kinds[],
-    fault_loader_kinds[], fault_gpu_kinds[], fault_end_kinds[], fault_init_kinds[], fault_collective_kinds[],
-    fault_healthy_kinds[];
+    fault_loader_kinds[], fault_network_kinds[], fault_gpu_kinds[], fault_end_kinds[], fault_init_kinds[],
+    fault_collective_kinds[], fault_healthy_kinds[];
 
 /* NULL when there is none of this name. */
 const struct fault_kind *fault_kind_find(const char *name);

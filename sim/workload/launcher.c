@@ -15,6 +15,7 @@
 
 #include "clock.h"
 #include "fault.h"
+#include "link.h"
 
 enum { STATUS_SKIPPED = 77, STATUS_LIMIT = 124, STATUS_SIGNAL = 128, KILL_AFTER_S = 3 };
 
@@ -68,6 +69,11 @@ static void place_rank(const struct options *options, int rank)
 	snprintf(name, sizeof(name), "host-%d", host);
 	setenv("NCCL_HOSTID", name, 1);
 	setenv("SLURMD_NODENAME", name, 1);
+	int err = host == hosts - 1 && host ? link_enter_far() : 0;
+	if (err) {
+		fprintf(stderr, "workload: rank %d: cannot enter the far host's network: %s\n", rank, strerror(-err));
+		_exit(1);
+	}
 }
 
 static _Noreturn void become_rank(const struct launcher *launcher, int rank, int port, pid_t parent, char **argv)
@@ -80,7 +86,7 @@ static _Noreturn void become_rank(const struct launcher *launcher, int rank, int
 	set_number("RANK", rank);
 	place_rank(launcher->options, rank);
 	set_number("WORLD_SIZE", launcher->options->ranks);
-	setenv("MASTER_ADDR", "127.0.0.1", 1);
+	setenv("MASTER_ADDR", link_address(), 1);
 	set_number("MASTER_PORT", port);
 	execv("/proc/self/exe", argv);
 	perror("workload: cannot start a rank");

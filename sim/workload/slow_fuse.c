@@ -7,7 +7,7 @@
  *
  *     slow-fuse BYTES_PER_SECOND BACKING_DIRECTORY MOUNT_POINT [sync]
  */
-#define FUSE_USE_VERSION 312
+#define FUSE_USE_VERSION 32
 
 #include <dirent.h>
 #include <errno.h>
@@ -199,6 +199,7 @@ static const struct fuse_operations operations = {
 static int serve(char *program, const char *mount_point)
 {
 	char *arguments[] = { program, "-o", "fsname=slow-fuse" };
+	struct fuse_loop_config threads = { .max_idle_threads = 4 };
 	struct fuse_args fuse_arguments = FUSE_ARGS_INIT(3, arguments);
 	struct fuse *fuse = fuse_new(&fuse_arguments, &operations, sizeof(operations), NULL);
 
@@ -209,7 +210,7 @@ static int serve(char *program, const char *mount_point)
 	int status = EXIT_FAILURE;
 	if (!fuse_mount(fuse, mount_point)) {
 		fuse_set_signal_handlers(fuse_get_session(fuse));
-		status = fuse_loop_mt(fuse, NULL) ? EXIT_FAILURE : EXIT_SUCCESS;
+		status = fuse_loop_mt(fuse, &threads) ? EXIT_FAILURE : EXIT_SUCCESS;
 		fuse_unmount(fuse);
 	}
 	fuse_destroy(fuse);

@@ -19,12 +19,14 @@ undo_stale()
 	done
 }
 
-# Makes the run's directory, $dir.
+# Makes the run's directory, $dir. It gets its name with the lock held: until then others would take it for a killed run's.
 begin_run()
 {
+	local new
 	undo_stale
-	dir=$(mktemp -d "$base.XXXXXX") && exec {lock}> "$dir/lock" && flock -n "$lock" || exit 1
-	chmod 711 "$dir"
+	new=$(mktemp -d "$base-new.XXXXXX") && exec {lock}> "$new/lock" && flock -n "$lock" && chmod 711 "$new" || exit 1
+	dir=$base.${new##*.}
+	mv "$new" "$dir" || exit 1
 	trap 'undo "$dir"' EXIT
 }
 

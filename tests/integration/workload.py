@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The workload and its slow disk by themselves: faults do to the job what they say, the result does not depend on them, and
+"""The workload and its slow machines by themselves: faults do to the job what they say, the result does not depend on them, and
 a slow disk leaves nothing behind. The other tests take this for granted."""
 
 import pathlib
@@ -14,12 +14,20 @@ DELAYS = {
     "none": ((), 0, 0, 0, 0),
     "lock": ((), 0, 6, 950, 1200),
     "hog": (("--host-ms=15",), 0, 5, 100, 3000),
+    "quota": (("--host-ms=15",), 0, 5, 100, 3000),
+    "convoy": ((), 0, 6, 250, 3000),
+    "loader": ((), 0, 6, 795, 1100),
+    "loader-tcp": ((), 0, 6, 795, 1100),
+    "gpu": ((), 0, 6, 50, 260),
+    "together": ((), 0, 0, 0, 0),
     "jitter": ((), 0, 0, 0, 0),
     "run-ahead": (("--run-ahead=2",), 0, 0, 0, 0),
 }
 ENDS = {
     "kill": (("--grace=1",), 137), "exit": (("--grace=1",), 3), "stop": (("--limit=3",), 124),
-    "never": (("--limit=3",), 124),
+    "never": (("--limit=3",), 124), "segfault": (("--grace=1",), 139), "abort": (("--grace=1",), 134),
+    "oom": (("--grace=1",), 137), "trace": (("--limit=3",), 124), "main-ends": (("--limit=3",), 124),
+    "spin": (("--limit=3",), 124),
 }
 
 
@@ -36,6 +44,9 @@ def check_delays(failures):
         with stage.Stage() as play:
             job = play.start(*stage.workload(*SIZES, f"--fault={kind}", *options))
             ended = job.wait(60)
+            if ended == 77:
+                print(f"skipped: {job.err.text()}")
+                continue
             failures.check(ended == status, f"{kind}: status {ended} {job.err.text()}")
             checksums.add((stage.job_result(job) or {}).get("checksum"))
             check_late(failures, kind, play, count, least, most)
@@ -45,18 +56,45 @@ def check_delays(failures):
 def check_ends(failures):
     for kind, (options, status) in ENDS.items():
         with stage.Stage() as play:
-            ended = play.start(*stage.workload(*SIZES, f"--fault={kind}", *options)).wait(60)
+            job = play.start(*stage.workload(*SIZES, f"--fault={kind}", *options))
+            ended = job.wait(60)
+            if ended == 77:
+                print(f"skipped: {job.err.text()}")
+                continue
             failures.check(ended == status, f"{kind}: status {ended}, expected {status}")
             failures.check([(event["rank"], event["step"]) for event in play.events("fault")] == [(2, 3)],
                            f"{kind}: the fault is in its log")
             failures.check(not play.pids(), f"{kind}: nothing of the job is left")
 
 
-def leftovers():
-    """What a slow disk of ours could leave: mounts and throttled devices."""
-    mounts = [line for line in pathlib.Path("/proc/mounts").read_text().splitlines() if "rankwatch-slow-disk" in line]
+def leftovers(script):
+    """What this script could leave: mounts, throttled devices, swap, network namespaces."""
+    mounts = [line for line in pathlib.Path("/proc/mounts").read_text().splitlines() if f"rankwatch-{script}" in line]
     throttle = pathlib.Path("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device")
-    return mounts + (throttle.read_text().splitlines() if throttle.exists() else [])
+    links = [path.name for path in pathlib.Path("/sys/class/net").iterdir() if path.name.startswith("rwlink")]
+    return {
+        "slow-disk": mounts + (throttle.read_text().splitlines() if throttle.exists() else []),
+        "slow-swap": pathlib.Path("/proc/swaps").read_text().splitlines()[1:],
+        "slow-link": links,
+    }[script]
+
+
+def check_cgroups(failures):
+    """The launcher removes its rank's group, and the next job that of a launcher that was killed."""
+    def groups():
+        return [str(path) for path in pathlib.Path("/sys/fs/cgroup/cpu").glob("**/rankwatch-workload-*")]
+
+    before = groups()
+    with stage.Stage() as play:
+        quota = stage.workload(*SIZES, "--steps=1000", "--fault=quota", "--host-ms=15")
+        killed = play.start(*quota)
+        if not stage.wait_until(lambda: play.events("late_step"), 20):
+            print(f"skipped: no cgroup: {killed.err.text() if killed.popen.poll() is not None else 'the job hangs'}")
+            return
+        stage.kill(killed.popen.pid)
+        failures.check(stage.wait_until(lambda: not play.pids("--fault=quota"), 5), "its ranks end with the launcher")
+        play.start(*stage.workload(*SIZES, "--fault=quota")).wait(60)
+        failures.check(groups() == before, f"no cgroup of a killed job stays: {groups()}")
 
 
 def check_slow_disk(failures, method):
@@ -73,20 +111,21 @@ def check_slow_disk(failures, method):
             check_late(failures, f"{method} {kind}", play, 2, 200, 900)
 
 
-def check_nothing_left(failures):
-    before = leftovers()
+def check_nothing_left(failures, script):
+    before = leftovers(script)
     with stage.Stage() as play:
-        play.start(*stage.slow_disk("true")).wait(20)
-        failures.check(leftovers() == before, f"the slow disk is gone at its end: {leftovers()}")
-        killed = play.start(*stage.slow_disk("sleep", "60"))
-        if not stage.wait_until(lambda: play.pids("sleep"), 10):
-            print("skipped: no slow disk here")
+        play.start(*stage.under(script, "true")).wait(20)
+        failures.check(leftovers(script) == before, f"{script}: nothing is left at its end: {leftovers(script)}")
+        killed = play.start(*stage.under(script, "sleep", "60"))
+        if not stage.wait_until(lambda: play.pids("sleep") or killed.popen.poll() is not None, 10) or not play.pids("sleep"):
+            print(f"skipped: {script}: {killed.err.text()}")
             return
         stage.kill(killed.popen.pid)
-        failures.check(stage.wait_until(lambda: not play.pids("sleep"), 5), "its command ends when it is killed")
+        failures.check(stage.wait_until(lambda: not play.pids("sleep"), 5), f"{script}: its command ends when it is killed")
         time.sleep(0.2)
-        play.start(*stage.slow_disk("true")).wait(20)
-        failures.check(leftovers() == before, f"the next one undoes what a killed one left: {leftovers()}")
+        play.start(*stage.under(script, "true")).wait(20)
+        failures.check(leftovers(script) == before,
+                       f"{script}: the next one undoes what a killed one left: {leftovers(script)}")
 
 
 def main():
@@ -95,7 +134,9 @@ def main():
     check_ends(failures)
     for method in ("throttle", "fuse"):
         check_slow_disk(failures, method)
-    check_nothing_left(failures)
+    for script in ("slow-disk", "slow-swap", "slow-link"):
+        check_nothing_left(failures, script)
+    check_cgroups(failures)
     failures.end()
 
 

@@ -91,7 +91,9 @@ static int judge(const struct demo_run *demo, const struct scenario *scenario, i
 	demo_judge(&verdict, scenario, lines, demo->witness.saw_all);
 	fclose(lines);
 	fprintf(stderr, "rankwatch demo: %s\n", scenario->name);
-	if (scenario->kind)
+	if (scenario->kind && scenario->rank < 0)
+		fprintf(stderr, "  injected  %s, of all ranks\n", scenario->kind);
+	else if (scenario->kind)
 		fprintf(stderr, "  injected  %s%s%s, in rank %d\n", scenario->kind, scenario->cause ? ", " : "",
 			scenario->cause ? scenario->cause : "", scenario->rank);
 	else

@@ -13,7 +13,7 @@ struct scenario {
 	const char *const *environment; /* of the script and the workload, NAME=VALUE, ends with NULL; may be NULL */
 	const char *kind;	      /* as in a finding; NULL: healthy, not one line */
 	const char *cause;	      /* class; NULL: healthy, or a kind that has no cause (desync) */
-	int rank;		      /* -1 when healthy */
+	int rank;		      /* -1: healthy, or all of them */
 	int duration_s;		      /* about, on an idle machine */
 	int status;		      /* the job's exit status */
 };

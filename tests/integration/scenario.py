@@ -11,6 +11,7 @@ import stage
 
 STRAGGLER_S = 2.0  # after its third late step
 STUCK_S = 5.0  # after the fault
+SLOWDOWN_S = 10.0  # after the fault: steps, not seconds, decide
 CAUSE_S = 1.0  # later than the finding
 
 
@@ -34,7 +35,8 @@ def deadline_start(scenario, events):
         steps = ALWAYS_STEPS if late and late[0]["step"] == 1 else 3
         return (late[steps - 1]["monotonic_ns"], STRAGGLER_S) if len(late) >= steps else None
     faults = [event for event in events if event["event"] == "fault"]
-    return (faults[0]["monotonic_ns"], STUCK_S) if faults else None
+    limit_s = SLOWDOWN_S if scenario["kind"] == "slowdown" else STUCK_S
+    return (faults[0]["monotonic_ns"], limit_s) if faults else None
 
 
 def check_time(failures, scenario, events, lines):
@@ -61,16 +63,20 @@ def check_io(failures, name, finding, level):
         failures.check(thread in json.dumps(chain), f"the wait was followed to {thread}: {chain} (level {level})")
 
 
+def named(scenario):
+    return list(range(stage.RANKS)) if scenario["rank"] < 0 else [scenario["rank"]]
+
+
 def check_finding(failures, name, scenario, level, finding):
     cause = finding.get("cause") or {}
-    failures.check(finding.get("ranks") == [scenario["rank"]], f"ranks {finding.get('ranks')}")
+    failures.check(finding.get("ranks") == named(scenario), f"ranks {finding.get('ranks')}")
     failures.check(cause.get("class") == scenario["cause"], f"cause {cause.get('class')}, expected {scenario['cause']}")
     failures.check(cause.get("class") in ("gone", None) or finding.get("level") == level,
                    f"level {finding.get('level')}, expected {level}")
     failures.check((finding.get("operation") or {}).get("comm_name") == "~fsdp",
                    f"communicator {(finding.get('operation') or {}).get('comm_name')}")
     watchdog = finding.get("watchdog") or {}
-    failures.check(scenario["kind"] == "desync" or watchdog.get("timeout_ms") == 100000, f"watchdog {watchdog.get('timeout_ms')} ms")
+    failures.check(scenario["kind"] in ("desync", "slowdown") or watchdog.get("timeout_ms") == 100000, f"watchdog {watchdog.get('timeout_ms')} ms")
     if scenario["kind"] == "straggler":
         late = finding.get("late") or {}
         failures.check(late.get("waiting") == [rank for rank in range(stage.RANKS) if rank != scenario["rank"]],
@@ -99,7 +105,7 @@ def check_lost_time(failures, events, said, finding):
 def check_faulty(failures, name, scenario, level, events, said, lines):
     loud = [finding for _, finding in lines if finding.get("severity") in ("warning", "critical")]
     false = [finding.get("text") for finding in loud
-             if finding["kind"] != scenario["kind"] or finding["ranks"] != [scenario["rank"]]]
+             if finding["kind"] != scenario["kind"] or finding["ranks"] != named(scenario)]
     true = [finding for finding in loud if finding["kind"] == scenario["kind"]]
     failures.check(not false, f"no false alarm {false or ''}")
     check_time(failures, scenario, events, lines)

@@ -181,8 +181,8 @@ static ncclResult_t ask(int fd, const struct request *request, struct meeting_ra
 	int err = socket_send(fd, request, sizeof(*request));
 	if (!err)
 		err = socket_receive(fd, &result, sizeof(result), -1, stop);
-	if (!err && result != ncclSuccess)
-		return result;
+	if (!err && result != ncclSuccess) /* or something else listens there */
+		return (unsigned int)result < ncclNumResults ? result : ncclRemoteError;
 	if (!err)
 		err = socket_receive(fd, ranks, size, -1, stop);
 	if (err == -ECANCELED)

@@ -163,9 +163,8 @@ static void births(struct job *job)
 
 enum { DEVICES = 4 };
 
-static void make_all(struct job *job, ncclComm_t *comms, CUstream *streams)
+static void make_all(ncclComm_t *comms, CUstream *streams)
 {
-	(void)job;
 	CU(cuCtxSetCurrent(NULL)); /* nothing is current: the device is NCCL's affair */
 	NCCL(ncclCommInitAll(comms, DEVICES, NULL));
 	for (int i = 0; i < DEVICES; i++) {
@@ -184,10 +183,11 @@ static void devices(struct job *job)
 	ncclComm_t comms[DEVICES];
 	CUstream streams[DEVICES];
 
-	make_all(job, comms, streams);
+	make_all(comms, streams);
 	for (int round = 0; round < 10; round++) {
 		NCCL(ncclGroupStart());
 		for (int i = 0; i < DEVICES; i++) {
+			job_use_buffers(job, i);
 			job_call(job, RW_FUNCTION_ALL_REDUCE, comms[i], streams[i], 0);
 			job_call(job, RW_FUNCTION_ALL_GATHER, comms[i], streams[i], 0);
 		}
@@ -237,10 +237,11 @@ static void threads(struct job *job)
 	CUstream streams[DEVICES];
 	size_t counts[RW_BOX_DEVICES][RW_FUNCTION_COUNT] = { 0 };
 
-	make_all(job, comms, streams);
+	make_all(comms, streams);
 	for (int i = 0; i < DEVICES; i++) {
 		drivers[i] = (struct driver){ *job, comms[i], streams[i] };
 		drivers[i].job.rank = i;
+		job_use_buffers(&drivers[i].job, i);
 		CHECK(pthread_create(&handles[i], NULL, drive, &drivers[i]) == 0);
 	}
 	for (int i = 0; i < DEVICES; i++)

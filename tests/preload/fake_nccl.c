@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library that looks like NCCL and says which one it is: every call returns NUMBER (no error that NCCL knows), and
- * communicators are made of nothing. WITHOUT_STRONG: has no pncclX names. Symbols as in NCCL: weak ncclX, strong pncclX.
+ * communicators are made of nothing. WITHOUT_STRONG: has no pncclX names. Symbols as in NCCL: weak ncclX, strong
+ * pncclX.
  */
 #include <stddef.h>
 
 #ifdef WITHOUT_STRONG
-#define FUNCTION(name, ...)                                     \
-	__attribute__((visibility("default"))) int nccl##name(__VA_ARGS__); \
+#define FUNCTION(name, ...)                                                                                            \
+	__attribute__((visibility("default"))) int nccl##name(__VA_ARGS__);                                            \
 	int nccl##name(__VA_ARGS__)
 #else
-#define FUNCTION(name, ...)                                                                                           \
-	__attribute__((visibility("default"))) int pnccl##name(__VA_ARGS__);                                          \
-	__attribute__((visibility("default"), weak, alias("pnccl" #name))) int nccl##name(__VA_ARGS__);               \
+#define FUNCTION(name, ...)                                                                                            \
+	__attribute__((visibility("default"))) int pnccl##name(__VA_ARGS__);                                           \
+	__attribute__((visibility("default"), weak, alias("pnccl" #name))) int nccl##name(__VA_ARGS__);                \
 	int pnccl##name(__VA_ARGS__)
 #endif
 

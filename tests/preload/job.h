@@ -55,6 +55,8 @@ ncclUniqueId job_id(struct job *job, int number);
 /* Waits for all ranks. */
 void job_meet(struct job *job);
 
+/* Several devices in one process: buffers of the job's own. */
+void job_use_buffers(struct job *job, int device);
 /* Makes the call and writes it down. */
 void job_call(struct job *job, uint8_t function, ncclComm_t comm, CUstream stream, int root_or_peer);
 /* Writes down only. */

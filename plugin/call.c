@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "plugin/cost.h"
+
 enum {
 	FIRST_ABI_WITH_CALLS = 5,
 	MATCH_MAX = 64, /* operations of a group that a task is compared with; the walk is on a collective's path */
@@ -16,6 +18,7 @@ struct calls {
 	struct operation_group group;
 	uint32_t tid;    /* 0 = not asked for yet */
 	uint16_t depth;  /* of ncclGroupStart */
+	uint16_t calls;  /* for the cost */
 	uint16_t shares; /* index + 1 of the first communicator of the group, 0 = none */
 };
 static_assert(sizeof(struct calls) <= 48, "static TLS is scarce");
@@ -186,19 +189,38 @@ static void complete_group(struct recording *recording)
 	}
 }
 
+static void end(struct recording *recording, bool failed)
+{
+	for_each_share(recording, end_share);
+	/* Where nothing was launched the drain finds operations whose group has returned without a task. */
+	if (!failed)
+		complete_group(recording);
+	operation_return(recording, &this_thread.group);
+}
+
 static void close_group(bool failed)
 {
 	struct recording *recording = recording_get();
 
 	if (recording && this_thread.group.number) {
-		for_each_share(recording, end_share);
-		/* Where nothing was launched the drain finds operations whose group has returned without a task. */
-		if (!failed)
-			complete_group(recording);
-		operation_return(recording, &this_thread.group);
+		uint64_t since = cost_begin(&this_thread.calls);
+
+		end(recording, failed);
+		cost_end(recording, since);
 	}
 	this_thread.group = (struct operation_group){ 0 };
 	this_thread.shares = 0;
+}
+
+static void begin(struct recording *recording, struct call *call)
+{
+	if (is_captured(recording, call->what.stream)) {
+		count_captured(recording, call);
+		return;
+	}
+	enter_slot(recording, call);
+	if (!this_thread.depth)
+		begin_launches(recording);
 }
 
 void call_begin(struct call *call)
@@ -211,13 +233,9 @@ void call_begin(struct call *call)
 	this_thread.call = call;
 	if (!recording || !has_slot(call->communicator))
 		return;
-	if (is_captured(recording, call->what.stream)) {
-		count_captured(recording, call);
-		return;
-	}
-	enter_slot(recording, call);
-	if (!this_thread.depth)
-		begin_launches(recording);
+	uint64_t since = cost_begin(&this_thread.calls);
+	begin(recording, call);
+	cost_end(recording, since);
 }
 
 void call_end(struct call *call, bool failed)

@@ -5,11 +5,10 @@
 #include <unistd.h>
 
 #include "plugin/call.h"
+#include "plugin/cost.h"
 #include "plugin/handle.h"
 #include "plugin/operation.h"
 #include "plugin/recording.h"
-
-enum { COST_SAMPLE = 64 /* one callback in so many is timed; a power of two */ };
 
 /*
  * What a thread is in the middle of. Initial-exec: no __tls_get_addr (a second library to need), and no malloc at the
@@ -231,20 +230,6 @@ static void *dispatch(struct recording *recording, struct thread *thread, struct
 	return NULL;
 }
 
-static uint64_t cost_begin(struct thread *thread)
-{
-	return thread->calls++ % COST_SAMPLE == 0 ? recording_clock() : 0;
-}
-
-static void cost_end(struct recording *recording, uint64_t begin)
-{
-	if (!begin)
-		return;
-	atomic_fetch_add_explicit(&recording->box.header->own_ns, (recording_clock() - begin) * COST_SAMPLE,
-				  memory_order_relaxed);
-	atomic_fetch_add_explicit(&recording->box.header->callbacks, COST_SAMPLE, memory_order_relaxed);
-}
-
 void *recorder_start(void *context, const struct recorder_event *event)
 {
 	struct recording *recording = recording_get();
@@ -252,7 +237,7 @@ void *recorder_start(void *context, const struct recorder_event *event)
 
 	if (!communicator)
 		return NULL;
-	uint64_t begin = cost_begin(&this_thread);
+	uint64_t begin = cost_begin(&this_thread.calls);
 	void *handle = dispatch(recording, &this_thread, communicator, event);
 	cost_end(recording, begin);
 	return handle;
@@ -265,7 +250,7 @@ void recorder_stop(void *handle)
 
 	if (!recording)
 		return;
-	uint64_t begin = cost_begin(&this_thread);
+	uint64_t begin = cost_begin(&this_thread.calls);
 	switch (handle_kind(handle)) {
 	case HANDLE_API_GROUP:
 		stop_api_group(recording, &this_thread, number);
@@ -294,7 +279,7 @@ void recorder_channel_stop(void *handle, uint64_t raw)
 
 	if (!kernel)
 		return;
-	uint64_t begin = cost_begin(&this_thread);
+	uint64_t begin = cost_begin(&this_thread.calls);
 	kernel_stop(kernel, &recording->box, ticket, channel, raw);
 	cost_end(recording, begin);
 }

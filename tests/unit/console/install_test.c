@@ -34,6 +34,16 @@ Test(install, a_moved_prefix_still_finds_its_library)
 	cr_expect_eq(strncmp(install.sim_libraries, "/opt/moved/lib", strlen("/opt/moved/lib")), 0);
 }
 
+Test(install, a_path_with_a_separator_of_LD_PRELOAD_is_not_preloaded)
+{
+	cr_assert_eq(install_find_from(&install, "/opt/moved/bin/rankwatch"), 0);
+	cr_expect_null(install_no_preload_because(&install));
+	cr_assert_eq(install_find_from(&install, "/opt/my tools/bin/rankwatch"), 0);
+	cr_expect_not_null(install_no_preload_because(&install));
+	cr_assert_eq(install_find_from(&install, "/opt/a:b/bin/rankwatch"), 0);
+	cr_expect_not_null(install_no_preload_because(&install));
+}
+
 Test(install, a_path_that_does_not_fit_is_refused)
 {
 	static char program[2 * INSTALL_PATH];

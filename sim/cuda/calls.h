@@ -84,7 +84,8 @@ enum call_kind {
 		(stream, status, id, graph, dependencies, count)) \
 	PTSZ(12030, cuStreamGetCaptureInfo, _v3, sim_cuStreamGetCaptureInfo, WORK, \
 		(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, \
-		 CUgraph *graph_out, const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out), \
+		 CUgraph *graph_out, const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out, \
+		 size_t *numDependencies_out), \
 		(hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out)) \
 	PTSZ(9020, cuStreamGetCtx, , sim_cuStreamGetCtx, WORK, (CUstream hStream, CUcontext *pctx), (hStream, pctx)) \
 	PTSZ(5050, cuStreamGetPriority, , sim_cuStreamGetPriority, WORK, \
@@ -210,8 +211,10 @@ enum call_kind {
 		(int *pi, CUfunction_attribute attrib, CUfunction hfunc), (pi, attrib, hfunc)) \
 	PTSZ(4000, cuLaunchKernel, , sim_cuLaunchKernel, WORK, \
 		(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, \
-		 unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra), \
-		(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams, extra)) \
+		 unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, \
+		 unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra), \
+		(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, \
+		 kernelParams, extra)) \
 	PTSZ(11060, cuLaunchKernelEx, , sim_cuLaunchKernelEx, WORK, \
 		(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra), \
 		(config, f, kernelParams, extra)) \

@@ -114,8 +114,8 @@ void fsdp_leave(struct fsdp *fsdp, int layer)
 static void reduce_replicas(struct fsdp *fsdp)
 {
 	gpu_order(fsdp->scatter, fsdp->scattered, fsdp->reduce);
-	collective_all_reduce(fsdp->replicas, fsdp->gradients, fsdp->gradients, own_elements(fsdp), ncclFloat32, ncclSum,
-			      fsdp->reduce);
+	collective_all_reduce(fsdp->replicas, fsdp->gradients, fsdp->gradients, own_elements(fsdp), ncclFloat32,
+			      ncclSum, fsdp->reduce);
 }
 
 static void check_reduced(struct fsdp *fsdp, int layer, CUstream stream)

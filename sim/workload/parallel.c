@@ -15,14 +15,16 @@ enum {
 enum { BATCHES_MAX = 64 };
 
 static const struct argp_option options[] = {
-	{ "mesh", KEY_MESH, "DIM=N,…", 0, "Ranks by dimension: pp, dp_replicate (or ddp), fsdp, cp, tp, ep (fsdp=RANKS)", 0 },
+	{ "mesh", KEY_MESH, "DIM=N,…", 0,
+	  "Ranks by dimension: pp, dp_replicate (or ddp), fsdp, cp, tp, ep (fsdp=RANKS)", 0 },
 	{ "pp-schedule", KEY_SCHEDULE, "KIND", 0, "1f1b, gpipe, interleaved or zbv (1f1b)", 0 },
 	{ "pp-stages", KEY_STAGES, "N", 0, "Stages on each rank, for interleaved (2)", 0 },
-	{ "pp-pairs", KEY_PAIRS, NULL, 0, "Plain send and recv on a communicator of each pair, instead of batches on the "
-					  "group's", 0 },
+	{ "pp-pairs", KEY_PAIRS, NULL, 0,
+	  "Plain send and recv on a communicator of each pair, instead of batches on the group's", 0 },
 	{ "microbatches", KEY_MICROBATCHES, "N", 0, "Micro-batches in the pipeline (8)", 0 },
 	{ "accumulate", KEY_ACCUMULATE, "N", 0, "Passes in a step; gradients are reduced in the last (1)", 0 },
-	{ "eager", KEY_EAGER, NULL, 0, "Make communicators at start, by splitting, instead of when they are needed", 0 },
+	{ "eager", KEY_EAGER, NULL, 0,
+	  "Make communicators at start, by splitting, instead of when they are needed", 0 },
 	{ "names", KEY_NAMES, NULL, 0, "Give communicators names, as PyTorch has done since August 2026", 0 },
 	{ "no-sequence-parallel", KEY_NO_SEQUENCE, NULL, 0, "tp: AllReduce instead of AllGather and ReduceScatter", 0 },
 	{ "cp-ring", KEY_RING, NULL, 0, "cp: a ring of Send and Recv instead of AllGather", 0 },
@@ -91,8 +93,8 @@ static void check_schedule(const struct parallel *parallel, const struct argp_st
 
 	if (ranks > 1 && schedule_make(&schedule, parallel->schedule, ranks, parallel->stages_per_rank,
 				       parallel->microbatches))
-		argp_error(state, "the schedule %s does not fit pp=%d with %d micro-batches (interleaved needs a multiple "
-				  "of pp) or this number of stages on a rank",
+		argp_error(state, "the schedule %s does not fit pp=%d with %d micro-batches (interleaved needs a "
+				  "multiple of pp) or this number of stages on a rank",
 			   parallel->schedule->name, ranks, parallel->microbatches);
 	else if (ranks > 1)
 		schedule_close(&schedule);

@@ -205,7 +205,8 @@ static void compute(struct pipeline *pipeline, const struct action *action, int 
 		[ACTION_B] = BACKWARD_BOTH, [ACTION_I] = BACKWARD_INPUT, [ACTION_W] = BACKWARD_WEIGHTS,
 	};
 	int batches = pipeline->schedule.microbatches;
-	struct pass pass = { .stage = local_stage(pipeline, action->stage), .number = number * batches + action->microbatch };
+	struct pass pass = { .stage = local_stage(pipeline, action->stage),
+			     .number = number * batches + action->microbatch };
 
 	pass.reduces = pass.number == pipeline->passes * batches - 1;
 	if (is_received(pipeline, action))

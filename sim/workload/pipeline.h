@@ -2,7 +2,8 @@
 /*
  * Runs one rank's list of a pipeline schedule: computation on its stream; sends and receives that stand beside each
  * other in the list as one group (batch_isend_irecv) on the pipeline group's communicator and a stream of its own, or,
- * with pair communicators, one by one, each on the communicator of its two ranks (isend, irecv). The host waits for none.
+ * with pair communicators, one by one, each on the communicator of its two ranks (isend, irecv). The host waits for
+ * none.
  */
 #ifndef WORKLOAD_PIPELINE_H
 #define WORKLOAD_PIPELINE_H

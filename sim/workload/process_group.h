@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Groups of ranks and their communicators, as PyTorch's ProcessGroupNCCL makes them: lazily, at a group's first
- * collective, from a unique id that its first rank puts into the store; or eagerly (init_process_group with a device_id)
- * by splitting the world's communicator. Groups of the same ranks are one group, as a DeviceMesh of one dimension reuses
- * the default group.
+ * collective, from a unique id that its first rank puts into the store; or eagerly (init_process_group with a
+ * device_id) by splitting the world's communicator. Groups of the same ranks are one group, as a DeviceMesh of one
+ * dimension reuses the default group.
  */
 #ifndef WORKLOAD_PROCESS_GROUP_H
 #define WORKLOAD_PROCESS_GROUP_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pipeline schedules as tables: for each pipeline rank the actions of one step, in order. A kind of schedule gives the
- * computation; sends and receives between ranks are put in by schedule_make(), each pair at once, in the order in which
- * they would come up were B twice as long as the others: so all ranks agree on the order, and whoever waits waits for an
- * earlier one.
+ * computation; sends and receives between ranks are put in by schedule_make(), each pair at once, in the order in
+ * which they would come up were B twice as long as the others: so all ranks agree on the order, and whoever waits
+ * waits for an earlier one.
  */
 #ifndef WORKLOAD_SCHEDULE_H
 #define WORKLOAD_SCHEDULE_H
@@ -55,8 +55,8 @@ extern const struct schedule_kind schedule_gpipe, schedule_1f1b, schedule_interl
 
 /* NULL when there is none of this name. */
 const struct schedule_kind *schedule_kind_find(const char *name);
-/* stages_per_rank: 0 for the kind's own. 0, -ENOMEM, or -EINVAL: this many stages per rank are not for this kind, or the
- * micro-batches do not fit it. Close it also after a failure. */
+/* stages_per_rank: 0 for the kind's own. 0, -ENOMEM, or -EINVAL: this many stages per rank are not for this kind, or
+ * the micro-batches do not fit it. Close it also after a failure. */
 int schedule_make(struct schedule *schedule, const struct schedule_kind *kind, int ranks, int stages_per_rank,
 		  int microbatches);
 /* The same pipeline with forward actions alone, as evaluation needs it. */

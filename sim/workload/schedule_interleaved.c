@@ -45,6 +45,6 @@ static int compute(const struct schedule *schedule, int rank, struct action_list
 }
 
 const struct schedule_kind schedule_interleaved = {
-	.name = "interleaved", .doc = "1f1b with several stages on each rank", .stages_per_rank = 2, .more_stages = true,
-	.rank_of_stage = rank_of_stage, .compute = compute,
+	.name = "interleaved", .doc = "1f1b with several stages on each rank", .stages_per_rank = 2,
+	.more_stages = true, .rank_of_stage = rank_of_stage, .compute = compute,
 };

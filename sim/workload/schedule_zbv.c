@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ZB-V (Qi et al. 2024, "Pipeline Parallelism with Controllable Memory"): two stages on each rank, so that the pipeline
- * turns at the last rank and ends on the first; backward is split, and gradients of weights fill the bubble. In the order
- * that PyTorch's ScheduleZBVZeroBubble has.
+ * ZB-V (Qi et al. 2024, "Pipeline Parallelism with Controllable Memory"): two stages on each rank, so that the
+ * pipeline turns at the last rank and ends on the first; backward is split, and gradients of weights fill the bubble.
+ * In the order that PyTorch's ScheduleZBVZeroBubble has.
  */
 #include "schedule.h"
 

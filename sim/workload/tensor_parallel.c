@@ -42,7 +42,8 @@ static void gather(struct tensor_parallel *tp, int index, int count)
 	training_fill(training, tp->part, VALUES_BF16, site, 0, elements, stream);
 	collective_all_gather(tp->group, tp->part, tp->whole, elements, ncclBfloat16, stream);
 	if (checks_turn(&training->checks, index, count))
-		check(tp, (struct expectation){ .what = "a gathered sequence", .type = VALUES_BF16, .elements = elements,
+		check(tp, (struct expectation){ .what = "a gathered sequence",
+						.type = VALUES_BF16, .elements = elements,
 						.site = site }, tp->whole);
 }
 
@@ -56,7 +57,8 @@ static void scatter(struct tensor_parallel *tp, int index, int count)
 	training_fill(training, tp->partial, VALUES_BF16_SUM, site, 0, elements * tp->group->size, stream);
 	collective_reduce_scatter(tp->group, tp->partial, tp->sum, elements, ncclBfloat16, stream);
 	if (checks_turn(&training->checks, index, count))
-		check(tp, (struct expectation){ .what = "a reduced activation", .type = VALUES_BF16_SUM, .reduced = true,
+		check(tp, (struct expectation){ .what = "a reduced activation", .type = VALUES_BF16_SUM,
+						.reduced = true,
 						.elements = elements, .first = tp->group->rank * elements,
 						.site = site }, tp->sum);
 }
@@ -71,7 +73,8 @@ static void all_reduce(struct tensor_parallel *tp, int index, int count)
 	training_fill(training, tp->sum, VALUES_BF16_SUM, site, 0, elements, stream);
 	collective_all_reduce(tp->group, tp->sum, tp->sum, elements, ncclBfloat16, ncclSum, stream);
 	if (checks_turn(&training->checks, index, count))
-		check(tp, (struct expectation){ .what = "a reduced activation", .type = VALUES_BF16_SUM, .reduced = true,
+		check(tp, (struct expectation){ .what = "a reduced activation", .type = VALUES_BF16_SUM,
+						.reduced = true,
 						.elements = elements, .site = site }, tp->sum);
 }
 
@@ -103,7 +106,8 @@ void tensor_parallel_loss(struct tensor_parallel *tp)
 		training_fill(training, tp->sum, VALUES_FLOAT, site, 0, LOSS_TOKENS, stream);
 		collective_all_reduce(tp->group, tp->sum, tp->sum, LOSS_TOKENS, ncclFloat32, ops[i], stream);
 		if (checks_turn(&training->checks, 0, 1))
-			check(tp, (struct expectation){ .what = "the parallel loss", .type = VALUES_FLOAT, .reduced = true,
+			check(tp, (struct expectation){ .what = "the parallel loss",
+						.type = VALUES_FLOAT, .reduced = true,
 							.largest = ops[i] == ncclMax, .elements = LOSS_TOKENS,
 							.site = site }, tp->sum);
 	}

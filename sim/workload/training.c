@@ -4,7 +4,8 @@
 int training_open(struct training *training, const struct options *options, const struct mesh *mesh, int rank,
 		  int local_rank, struct store *store)
 {
-	*training = (struct training){ .options = options, .parallel = &options->parallel, .mesh = *mesh, .rank = rank };
+	*training = (struct training){ .options = options, .parallel = &options->parallel,
+				       .mesh = *mesh, .rank = rank };
 	gpu_open(&training->gpu, local_rank);
 	process_groups_open(&training->groups, &training->mesh, rank, store, options->parallel.names);
 	values_open(&training->values, options->elements * mesh_ranks(mesh));

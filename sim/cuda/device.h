@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The devices of the stand-in: SIM_CUDA_DEVICES of them (default 8) a host, the same on every run; the process sees those of
- * CUDA_VISIBLE_DEVICES. */
+/* The devices of the stand-in: SIM_CUDA_DEVICES of them (default 8) a host, the same on every run; the process sees
+ * those of CUDA_VISIBLE_DEVICES. */
 #ifndef SIM_CUDA_DEVICE_H
 #define SIM_CUDA_DEVICE_H
 

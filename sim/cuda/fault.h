@@ -10,7 +10,7 @@
 
 /* False: the text is wrong, which has been said on stderr, and no rule holds. Reads it on first use. */
 bool fault_rules_are_right(void);
-/* Before the call with this number in calls[]: sleeps, blocks for ever, or returns the error that it shall fail with. */
+/* Before the call with this number in calls[]: sleeps, blocks for ever, or returns the error to fail with. */
 CUresult fault_apply(size_t number);
 
 #endif

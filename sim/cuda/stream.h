@@ -72,8 +72,8 @@ void stream_zero_is_per_thread(bool is);
 
 /*
  * Queues the task and, before it, the waits that the legacy default stream demands; while the stream is captured, adds
- * it to the graph instead. Copies size bytes and takes over what the payload owns. May block while the queue is full. at
- * (may be NULL) receives the point of the task, the caller drops it; of a captured task there is none.
+ * it to the graph instead. Copies size bytes and takes over what the payload owns. May block while the queue is full.
+ * at (may be NULL) receives the point of the task, the caller drops it; of a captured task there is none.
  */
 CUresult stream_submit(CUstream stream, const struct task_kind *kind, const void *payload, size_t size,
 		       struct stream_point *at);

@@ -205,9 +205,21 @@ Test(graph, without_work_for_the_proxy_the_plugin_hears_of_the_capture_only)
 	ranks_run(2, inline_main);
 }
 
+/* Without the progress thread's lines, which come between those of the callback's thread as they like. */
 static bool has_lines(const char *wanted)
 {
-	return strstr(recording_read(), wanted) != NULL;
+	static char text[1 << 16];
+	size_t used = 0;
+
+	for (const char *line = recording_read(), *end; (end = strchr(line, '\n')); line = end + 1) {
+		size_t length = (size_t)(end - line) + 1;
+		if (memmem(line, length, "KernelCh", 8))
+			continue;
+		memcpy(text + used, line, length);
+		used += length;
+	}
+	text[used] = '\0';
+	return strstr(text, wanted) != NULL;
 }
 
 static void wait_for_stops(int count)
@@ -236,7 +248,7 @@ static void channels_main(struct rank *rank)
 			continue;
 		wait_for_stops(1);
 		CHECK(has_lines(i ? EVENTS(OTHER, "1") : EVENTS(OTHER, "0")));
-		CHECK(has_lines(OTHER "KernelCh start in Coll channel 0 timed\n"));
+		CHECK(strstr(recording_read(), OTHER "KernelCh start in Coll channel 0 timed\n"));
 		recording_drop();
 	}
 	CU(cuGraphExecDestroy(exec));

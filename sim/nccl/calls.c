@@ -9,9 +9,8 @@
 #include "release.h"
 #include "window.h"
 
-static const char *const function_names[FUNCTIONS] = { "AllGather",     "AllReduce", "Broadcast", "Reduce",
-						       "ReduceScatter", "Send",      "Recv",      "AlltoAll", "Gather",
-						       "Scatter" };
+static const char *const function_names[FUNCTIONS] = { "AllGather", "AllReduce", "Broadcast", "Reduce", "ReduceScatter",
+						       "Send",      "Recv",      "AlltoAll",  "Gather", "Scatter" };
 
 const char *function_name(enum function function)
 {

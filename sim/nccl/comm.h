@@ -75,7 +75,10 @@ struct ncclComm {
 
 const char *function_name(enum function function);
 
-/* A communicator that is nobody's rank yet, on a copy of the config. NULL: out of memory, or the config is bad. */
+/*
+ * A communicator that is nobody's rank yet, on a copy of the config; NULL = defaults. ncclInvalidArgument: the config is
+ * bad; ncclSystemError: out of memory.
+ */
 ncclResult_t comm_new(struct ncclComm **comm, const ncclConfig_t *config, CUdevice device);
 /* Makes it rank of nranks under the id; waits for the other ranks. hash: the communicator's number. */
 ncclResult_t comm_init(struct ncclComm *comm, const ncclUniqueId *id, uint64_t hash, int rank, int nranks);

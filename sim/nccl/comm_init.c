@@ -37,9 +37,8 @@ static ncclResult_t run_init(struct comm_job *job)
 {
 	struct ncclComm *comm = job->comm;
 
-	ncclResult_t result =
-	    comm_init(comm, &job->id, meeting_hash(job->id.internal, sizeof(job->id.internal), 0), comm->rank,
-		      comm->nranks);
+	ncclResult_t result = comm_init(comm, &job->id, meeting_hash(job->id.internal, sizeof(job->id.internal), 0),
+					comm->rank, comm->nranks);
 	if (result != ncclSuccess)
 		atomic_store(&comm->state, result); /* nothing but ncclCommAbort may use it */
 	return result;

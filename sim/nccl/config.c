@@ -6,7 +6,7 @@
 #include "log.h"
 
 #define CHANNELS_MAX 64
-#define NOT_SET	     NCCL_CONFIG_UNDEF_INT
+#define NOT_SET      NCCL_CONFIG_UNDEF_INT
 
 /* since: the first version whose programs know the field; in older ones the bytes mean nothing. */
 static const struct field {

@@ -23,12 +23,12 @@ void group_enter(void)
 	group.depth++;
 }
 
-bool group_is_open(void)
+static bool is_open(void)
 {
 	return group.depth > 0;
 }
 
-void group_fail(ncclResult_t result)
+static void fail(ncclResult_t result)
 {
 	if (group.error == ncclSuccess)
 		group.error = result;
@@ -157,7 +157,7 @@ ncclResult_t group_leave_with(ncclResult_t result, struct ncclComm *comm)
 	bool blocking = !comm || comm->config.blocking;
 
 	if (result != ncclSuccess)
-		group_fail(result);
+		fail(result);
 	ncclResult_t left = group_leave();
 	if (result != ncclSuccess)
 		return result;
@@ -173,7 +173,7 @@ EXPORT_WEAK(GroupStart);
 
 ncclResult_t pncclGroupEnd(void)
 {
-	if (!group_is_open()) {
+	if (!is_open()) {
 		log_warn("ncclGroupEnd: not in a group call.");
 		return ncclInvalidUsage;
 	}
@@ -196,13 +196,13 @@ ncclResult_t pncclGroupSimulateEnd(ncclSimInfo_t *info)
 
 	if (result != ncclSuccess)
 		return result;
-	if (!group_is_open()) {
+	if (!is_open()) {
 		log_warn("ncclGroupEnd: not in a group call.");
 		return ncclInvalidUsage;
 	}
 	if (info && info->magic != NCCL_SIM_INFO_MAGIC) {
 		log_warn("ncclSimInfo_t argument not initialized via NCCL_SIM_INFO_INITIALIZER");
-		group_fail(ncclInvalidArgument);
+		fail(ncclInvalidArgument);
 	} else if (info) {
 		simulate();
 	}

@@ -11,15 +11,12 @@ void group_enter(void);
  * ncclInProgress. Only after group_enter.
  */
 ncclResult_t group_leave(void);
-/* For the end of a call: an error spoils the group. comm: when it does not block, its state is the answer; may be NULL. */
+/* At the end of a call: an error spoils the group. comm, or NULL: when it does not block, its state is the answer. */
 ncclResult_t group_leave_with(ncclResult_t result, struct ncclComm *comm);
-bool group_is_open(void);
 
 /* Adds a copy of the task, around which the profiler's API events are sent. */
 ncclResult_t group_add_task(const struct task *task);
 /* Copies the job and takes over what it owns, also when it fails. Only in an open group. */
 ncclResult_t group_add_job(const struct comm_job *job);
-/* The group will do nothing but return this error. */
-void group_fail(ncclResult_t result);
 
 #endif

@@ -50,7 +50,8 @@ ncclResult_t operator_factor(const struct ncclComm *comm, ncclRedOp_t op, ncclDa
 	if (!user)
 		return ncclSuccess;
 	if (user->type != type) {
-		log_warn("Data type supplied to user-created ncclRedOp_t does not match type given to reduction operation");
+		log_warn(
+		    "Data type supplied to user-created ncclRedOp_t does not match type given to reduction operation");
 		return ncclInvalidArgument;
 	}
 	*factor = user->factor;

@@ -17,7 +17,7 @@ struct factor {
 
 struct operator_list {
 	struct user_operator *operators;
-	int count; /* at most OPERATORS_MAX */
+	int count;
 };
 
 void operators_free(struct operator_list *list);

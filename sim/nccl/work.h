@@ -13,9 +13,9 @@ struct comm_job {
 	struct comm_job *next;
 	struct work *work;
 	ncclResult_t (*run)(struct comm_job *job);
-	struct ncclComm *comm; /* the one it was called on, or the new one */
-	bool ends;             /* comm: nobody may touch it afterwards */
-	ncclUniqueId id;       /* of an init */
+	struct ncclComm *comm;  /* the one it was called on, or the new one */
+	bool ends;              /* comm: nobody may touch it afterwards */
+	ncclUniqueId id;        /* of an init */
 	struct ncclComm *child; /* of split and shrink; freed with the job unless given to *out */
 	ncclComm_t *out;
 	int color, key; /* of split */

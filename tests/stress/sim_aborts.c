@@ -17,10 +17,10 @@
 #include <cuda.h>
 #include <nccl.h>
 
-#define RANKS	     8
+#define RANKS        8
 #define ABORT_ROUNDS 20
-#define LIVES	     100
-#define WARM_UP	     10 /* lives after which nothing may grow */
+#define LIVES        100
+#define WARM_UP      10 /* lives after which nothing may grow */
 #define DEADLINE_S   60
 #define GROWTH_BYTES (64 << 10)
 

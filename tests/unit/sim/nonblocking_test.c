@@ -83,7 +83,8 @@ static void init_main(struct rank *rank)
 		/* Rank 0 has not come, so nothing can be done yet. */
 		CHECK(result == ncclInProgress && state_of(comm) == ncclInProgress);
 		CHECK(ncclCommCount(comm, &count) == ncclInvalidArgument);
-		CHECK(ncclAllReduce(buffer, buffer, 1, ncclFloat32, ncclSum, comm, rank->stream) == ncclInvalidArgument);
+		CHECK(ncclAllReduce(buffer, buffer, 1, ncclFloat32, ncclSum, comm, rank->stream) ==
+		      ncclInvalidArgument);
 		CHECK(strstr(ncclGetLastError(NULL), "before the previous operation"));
 		CHECK(ncclCommDestroy(comm) == ncclInvalidArgument);
 		atomic_fetch_add(&board->ready, 1);

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <mntent.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,6 +174,19 @@ static void remove_group(const char *base, const char *name)
 	rmdir(path);
 }
 
+/* Not kill(2): who inherits a killed launcher's ranks may be slow to reap them. Zombies have no command line. */
+static bool has_ended(int pid)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	FILE *line = fopen(path, "re");
+	bool ended = line ? fgetc(line) == EOF : errno == ENOENT;
+	if (line)
+		fclose(line);
+	return ended;
+}
+
 void cgroup_tidy(const char *controller)
 {
 	char base[400];
@@ -186,7 +198,7 @@ void cgroup_tidy(const char *controller)
 	for (struct dirent *group = groups ? readdir(groups) : NULL; group; group = readdir(groups)) {
 		if (strncmp(group->d_name, prefix, sizeof(prefix) - 1))
 			continue;
-		if (kill(atoi(group->d_name + sizeof(prefix) - 1), 0) && errno == ESRCH)
+		if (has_ended(atoi(group->d_name + sizeof(prefix) - 1)))
 			remove_group(base, group->d_name);
 	}
 	if (groups)

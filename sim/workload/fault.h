@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What goes wrong on one rank, or looks as if it did and is healthy. A kind is a line in the table of the file that makes
- * it, fault_io.c to fault_healthy.c; fault.c calls it at the right moments and writes the fault log.
+ * What goes wrong on one rank, or looks as if it did and is healthy. A kind is a line in the table of the file that
+ * makes it, fault_io.c to fault_healthy.c; fault.c calls it at the right moments and writes the fault log.
  */
 #ifndef WORKLOAD_FAULT_H
 #define WORKLOAD_FAULT_H

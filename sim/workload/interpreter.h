@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Python's global interpreter lock: threads that compute hold it in turn, each for the switch interval of 5 ms. A thread
- * that lets go of it, as for every call that may block, gets it back when all others had their turn.
+ * Python's global interpreter lock: threads that compute hold it in turn, each for the switch interval of 5 ms. A
+ * thread that lets go of it, as for every call that may block, gets it back when all others had their turn.
  */
 #ifndef WORKLOAD_INTERPRETER_H
 #define WORKLOAD_INTERPRETER_H

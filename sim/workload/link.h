@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The link to another claimed host, as the script slow-link makes it: a veth pair whose ends have the same name, the far
- * one in a network namespace of its own. Without the script all hosts are in one.
+ * The link to another claimed host, as the script slow-link makes it: a veth pair whose ends have the same name, the
+ * far one in a network namespace of its own. Without the script all hosts are in one.
  */
 #ifndef WORKLOAD_LINK_H
 #define WORKLOAD_LINK_H

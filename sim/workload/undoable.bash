@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# For the scripts slow-*: what a run changes on the machine is undone at its end, or, when it was killed, by the next run of
-# the same script. A run has a directory; the script's function `undo DIRECTORY` undoes what the directory stands for.
+# For the scripts slow-*: what a run changes on the machine is undone at its end, or, when it was killed, by the next
+# run of the same script. A run has a directory; the script's function `undo DIRECTORY` undoes what the directory
+# stands for.
 
 name=$(basename "$0")
 base=${TMPDIR:-/tmp}/rankwatch-$name
@@ -19,7 +20,8 @@ undo_stale()
 	done
 }
 
-# Makes the run's directory, $dir. It gets its name with the lock held: until then others would take it for a killed run's.
+# Makes the run's directory, $dir. It gets its name with the lock held: until then others would take it for a killed
+# run's.
 begin_run()
 {
 	local new

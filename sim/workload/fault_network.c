@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fault.h"
-#include "link.h"
+#include "host_link.h"
 
 enum { SLOW_BITS_PER_SECOND = 100000000 };
 

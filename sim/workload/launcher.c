@@ -15,7 +15,7 @@
 
 #include "clock.h"
 #include "fault.h"
-#include "link.h"
+#include "host_link.h"
 
 enum { STATUS_SKIPPED = 77, STATUS_LIMIT = 124, STATUS_SIGNAL = 128, KILL_AFTER_S = 3 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "link.h"
+#include "host_link.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  * The link to another claimed host, as the script slow-link makes it: a veth pair whose ends have the same name, the
  * far one in a network namespace of its own. Without the script all hosts are in one.
  */
-#ifndef WORKLOAD_LINK_H
-#define WORKLOAD_LINK_H
+#ifndef WORKLOAD_HOST_LINK_H
+#define WORKLOAD_HOST_LINK_H
 
 /* Where ranks on both sides meet: for MASTER_ADDR. */
 const char *link_address(void);

@@ -21,6 +21,7 @@ static const char *const scopes[] = { "rank", "host", "link", "stage", "job" };
 static const char *const levels[] = { "none", "self", "proc", "root", "ebpf" };
 static const char *const arrivals[] = { "none", "host", "stamp", "gpu" };
 static const char *const late_kinds[] = { NULL, "host", "device", "transfer" };
+static const char *const origins[] = { "unknown", "born", "reduction", "received", "transport" };
 static const char *const phases[] = { NULL, "init", "connect", "enqueued", "launched", "running" };
 
 /* A value that jansson cannot hold becomes null instead of a lost finding: text that is not UTF-8 (a file name, a
@@ -182,6 +183,32 @@ static json_t *watchdog_value(const struct rw_finding *finding)
 		"longest_wait_ms", whole_ms_or_null(finding->watchdog.longest_wait_ms));
 }
 
+/* Magnitudes go from 1e-45 to 1e308: not rounded. */
+static json_t *magnitude_or_null(double value)
+{
+	return isfinite(value) && value >= 0 ? json_real(value) : json_null();
+}
+
+static json_t *values_value(const struct rw_finding *finding)
+{
+	if (!finding->values.present)
+		return json_null();
+
+	uint64_t first = finding->values.first_bad;
+	char digest[24];
+
+	snprintf(digest, sizeof(digest), "0x%016" PRIx64, finding->values.digest);
+	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I}",
+		"side", finding->values.output ? "output" : "input",
+		"nan", (json_int_t)finding->values.nan, "inf", (json_int_t)finding->values.inf,
+		"first_bad", first == RW_NO_INDEX ? json_null() : json_integer((json_int_t)first),
+		"absmax_before", magnitude_or_null(finding->values.absmax_before),
+		"saturated", integer_or_null(finding->values.saturated),
+		"origin", NAME(origins, finding->values.origin),
+		"digest", text_or_null(finding->values.digest ? digest : NULL),
+		"not_scanned", (json_int_t)finding->values.not_scanned);
+}
+
 static json_t *evidence_value(const struct rw_finding *finding)
 {
 	json_t *list = json_array();
@@ -234,9 +261,9 @@ json_t *finding_to_json(const struct rw_finding *finding, int64_t realtime_offse
 		"detect_ms", whole_ms_or_null(finding->detect_ms), "job", job_value(finding),
 		"where", where_value(finding), "operation", operation_value(finding)));
 
-	return append_keys(head, json_pack("{s:o, s:o, s:o, s:n, s:o, s:o, s:o, s:o, s:o}",
+	return append_keys(head, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"late", late_value(finding), "cause", cause_value(finding), "watchdog", watchdog_value(finding),
-		"values", "victims", ranks_value(finding->victims, finding->victim_count),
+		"values", values_value(finding), "victims", ranks_value(finding->victims, finding->victim_count),
 		"evidence", evidence_value(finding), "missing", texts_value(finding->missing, finding->missing_count),
 		"text", text_or_null(finding->text), "advice", text_or_null(finding->advice)));
 }

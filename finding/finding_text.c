@@ -10,6 +10,7 @@
 #include "finding/cause_text.h"
 #include "finding/rank_list.h"
 #include "finding/value.h"
+#include "finding/values_text.h"
 
 static void print_duration(FILE *out, double ms)
 {
@@ -193,6 +194,23 @@ static void print_kind(FILE *out, const json_t *finding, bool colour)
 	free(kind);
 }
 
+static void print_values(FILE *out, const json_t *finding)
+{
+	print_line(out, "  values   ", values_text_write, finding);
+	if (json_array_size(json_object_get(finding, "missing")))
+		print_line(out, "  missing  ", values_text_write_missing, finding);
+}
+
+static void print_lateness(FILE *out, const json_t *finding)
+{
+	if (json_is_object(json_object_get(finding, "cause")) && !names_cause(finding))
+		print_line(out, "  because  ", cause_text_write, finding);
+	if (!names_operation(finding) && json_is_object(json_object_get(finding, "operation")))
+		print_line(out, is_stuck(finding) ? "  missed   " : "  late for ", write_operation, finding);
+	else if (has_watchdog(finding))
+		print_line(out, "  watchdog ", write_watchdog, finding);
+}
+
 int finding_print(FILE *out, const json_t *finding, bool colour)
 {
 	if (!value_text(finding, "kind") || !json_is_integer(json_object_get(finding, "schema")))
@@ -202,12 +220,10 @@ int finding_print(FILE *out, const json_t *finding, bool colour)
 	print_line(out, "", write_head, finding);
 	if (value_is(finding, "state", "closed"))
 		return 0;
-	if (json_is_object(json_object_get(finding, "cause")) && !names_cause(finding))
-		print_line(out, "  because  ", cause_text_write, finding);
-	if (!names_operation(finding) && json_is_object(json_object_get(finding, "operation")))
-		print_line(out, is_stuck(finding) ? "  missed   " : "  late for ", write_operation, finding);
-	else if (has_watchdog(finding))
-		print_line(out, "  watchdog ", write_watchdog, finding);
+	if (values_text_is(finding))
+		print_values(out, finding);
+	else
+		print_lateness(out, finding);
 	if (value_text(finding, "advice"))
 		print_line(out, "  do       ", write_advice, finding);
 	return 0;

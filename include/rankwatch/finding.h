@@ -36,6 +36,12 @@ enum rw_cause_class {
 	RW_CAUSE_STOPPED, RW_CAUSE_RUNNING, RW_CAUSE_GONE, RW_CAUSE_THROTTLE, RW_CAUSE_GPU, RW_CAUSE_NETWORK,
 	RW_CAUSE_COUNT,
 };
+/* How values that should not be came into a buffer. */
+enum rw_values_origin {
+	RW_ORIGIN_UNKNOWN, RW_ORIGIN_BORN, RW_ORIGIN_REDUCTION, RW_ORIGIN_RECEIVED, RW_ORIGIN_TRANSPORT,
+};
+
+#define RW_NO_INDEX UINT64_MAX
 
 struct rw_where {
 	int32_t rank;
@@ -130,6 +136,17 @@ struct rw_finding {
 		double left_ms; /* -1 */
 		double longest_wait_ms;
 	} watchdog;
+	struct {
+		bool present;
+		bool output; /* side of the operation: its result, else what the rank brought into it */
+		uint64_t nan, inf;
+		uint64_t first_bad;   /* element; RW_NO_INDEX none, or not known */
+		double absmax_before; /* largest finite magnitude the last time; -1 not known */
+		int64_t saturated;    /* -1: not a type that saturates */
+		enum rw_values_origin origin;
+		uint64_t digest; /* 0 not known */
+		int64_t not_scanned; /* operations before it that could have brought it and were not scanned */
+	} values;
 	const int32_t *victims;
 	size_t victim_count;
 	const struct rw_evidence *evidence;

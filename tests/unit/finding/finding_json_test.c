@@ -95,3 +95,35 @@ Test(finding_json, every_kind_and_cause_has_a_name)
 	for (int cause = 0; cause < RW_CAUSE_COUNT; cause++)
 		cr_expect(finding_cause_name((enum rw_cause_class)cause), "cause %d", cause);
 }
+
+static void expect_values(const struct rw_finding *finding, const char *expected)
+{
+	json_t *json = finding_to_json(finding, OFFSET_NS);
+
+	cr_assert(json);
+	char *values = json_dumps(json_object_get(json, "values"), JSON_COMPACT | JSON_REAL_PRECISION(12));
+
+	cr_expect_str_eq(values, expected);
+	free(values);
+	json_decref(json);
+}
+
+Test(finding_json, values_are_written_with_magnitudes_as_small_as_they_are)
+{
+	struct rw_finding finding = born_nan();
+
+	finding.values.absmax_before = 3e-39;
+	expect_values(&finding, "{\"side\":\"input\",\"nan\":12,\"inf\":0,\"first_bad\":4711,\"absmax_before\":3e-39,"
+				"\"saturated\":null,\"origin\":\"born\",\"digest\":\"0x0000000000001234\",\"not_scanned\":0}");
+	finding.values.output = true;
+	finding.values.nan = 0;
+	finding.values.inf = 3;
+	finding.values.first_bad = RW_NO_INDEX;
+	finding.values.absmax_before = -1;
+	finding.values.saturated = 5;
+	finding.values.origin = RW_ORIGIN_REDUCTION;
+	finding.values.digest = 0;
+	finding.values.not_scanned = 7;
+	expect_values(&finding, "{\"side\":\"output\",\"nan\":0,\"inf\":3,\"first_bad\":null,\"absmax_before\":null,"
+				"\"saturated\":5,\"origin\":\"reduction\",\"digest\":null,\"not_scanned\":7}");
+}

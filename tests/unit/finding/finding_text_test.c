@@ -271,3 +271,20 @@ Test(finding_text, colour_comes_only_when_asked)
 	free(coloured);
 	json_decref(json);
 }
+
+Test(finding_text, a_NaN_is_four_lines_who_values_missing_do)
+{
+	static const char *const missing[] = { "3 operations before it were not scanned" };
+	struct rw_finding finding = born_nan();
+
+	finding.missing = missing;
+	finding.missing_count = 1;
+	char *text = printed(&finding);
+
+	cr_expect_str_eq(text,
+		"NAN        rank 0 (host a, pid 4711) brought 12 NaN into AllGather #118 on ~fsdp in step 11\n"
+		"  values   12 NaN; first at element 4711; largest before 0.0312; then ranks 1-7\n"
+		"  missing  3 operations before it were not scanned\n"
+		"  do       look at this GPU (Xid, ECC)\n");
+	free(text);
+}

@@ -55,3 +55,22 @@ struct rw_finding straggler(void)
 		.advice = "write the log to a local or memory file system, or give its queue a bound that drops",
 	};
 }
+
+struct rw_finding born_nan(void)
+{
+	struct rw_finding finding = straggler();
+
+	finding.kind = RW_KIND_NAN;
+	finding.late.present = finding.cause.present = finding.watchdog.present = false;
+	finding.evidence_count = 0;
+	finding.values.present = true;
+	finding.values.nan = 12;
+	finding.values.first_bad = 4711;
+	finding.values.absmax_before = 0.03125;
+	finding.values.saturated = -1;
+	finding.values.origin = RW_ORIGIN_BORN;
+	finding.values.digest = 0x1234;
+	finding.text = "rank 0 brought 12 NaN into AllGather #118 on ~fsdp in step 11";
+	finding.advice = "look at this GPU (Xid, ECC)";
+	return finding;
+}

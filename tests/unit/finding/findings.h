@@ -6,6 +6,8 @@
 #include <rankwatch/finding.h>
 
 struct rw_finding straggler(void);
+/* A NaN that rank 0 brought. */
+struct rw_finding born_nan(void);
 
 /* CLOCK_REALTIME - CLOCK_MONOTONIC for which its times are 2026-11-20T19:03:… */
 #define OFFSET_NS INT64_C(1795200000000000000)

@@ -44,6 +44,12 @@ struct operation {
 	uint8_t state;
 };
 
+/* A lateness that was mostly the host's. */
+static inline bool operation_is_host_late(const struct operation *operation)
+{
+	return operation->host_us >= operation->by_us / 2;
+}
+
 struct instance {
 	struct communicator *communicator;
 	uint64_t sequence, count;

@@ -3,39 +3,40 @@
 
 #include <stdlib.h>
 
-/* First instance of the stretch to replay: walks back over operations that come once and have no step. */
-static const struct instance *find_first(const struct instances *instances, uint64_t first_step)
-{
-	const struct instance *first = NULL;
-	for (const struct instance *at = instances->finished_last; at; at = at->previous) {
-		if (at->place.place != STEPS_NO_PLACE && at->place.step < first_step)
-			break;
-		first = at;
-	}
-	return first;
-}
+/* The plugin's thread looks at the GPU every 2 to 20 ms: what it saw so much earlier was earlier. */
+static const uint64_t sight_ns = 25000000;
 
-/* A rank that is `gain` earlier reaches the instance so much earlier, and without its lateness earlier still. The
- * instance starts when the last has come; from there on all of them share what was won. */
-static void replay_one(const struct instance *instance, const bool *healed, uint64_t *gains)
-{
-	const struct member *members = instance->communicator->members;
-	uint64_t last_ns = 0;
-	for (uint32_t i = 0; i < instance->room && i < instance->communicator->member_count; i++) {
-		const struct operation *operation = &instance->operations[i];
-		if (!(operation->state & OPERATION_STARTED))
-			continue;
-		uint64_t earlier = gains[members[i].rank];
-		if (healed[members[i].rank])
-			earlier += (uint64_t)operation->late_us * 1000;
-		uint64_t arrival = operation->arrival_ns > earlier ? operation->arrival_ns - earlier : 0;
-		last_ns = arrival > last_ns ? arrival : last_ns;
-	}
-	uint64_t gain = instance->start_ns > last_ns ? instance->start_ns - last_ns : 0;
-	for (uint32_t i = 0; i < instance->room && i < instance->communicator->member_count; i++)
-		if (instance->operations[i].state & OPERATION_STARTED)
-			gains[members[i].rank] = gain;
-}
+enum { REPLAYED = UINT32_MAX };
+
+/* One rank's operation in the stretch that is replayed. */
+struct part {
+	const struct operation *operation;
+	uint32_t rank, instance;
+	uint32_t before;      /* event that it followed on its rank, + 1; 0 = none in the stretch */
+	uint32_t first_after; /* of the parts that followed this one, + 1 … */
+	uint32_t next_after;  /* … and of those that followed the same as this */
+	uint64_t earlier_ns;  /* so much earlier would the rank have arrived … */
+	uint64_t released_ns; /* … and gone on */
+};
+
+/* An operation of a rank was over, or a late one has come: whatever the rank did next, on whatever stream, followed. */
+struct event {
+	uint64_t ns, ticket;
+	uint32_t rank, part;
+	bool over;
+};
+
+/* An instance follows what its ranks did before it, as each of them saw that: processes see their GPUs with delays of
+ * their own, so the times of two do not tell which of two instances came first. */
+struct stretch {
+	const struct instance **instances; /* by start */
+	uint32_t *first_part;              /* by instance, and the end */
+	uint32_t *waits;                   /* by instance: parts that follow something not replayed yet; or REPLAYED */
+	uint32_t *ready;                   /* instances that wait for nothing, in the order in which that came */
+	struct part *parts;
+	struct event *events; /* by rank and time */
+	uint32_t instance_count, part_count, event_count, ready_count;
+};
 
 static int by_start(const void *left, const void *right)
 {
@@ -43,32 +44,233 @@ static int by_start(const void *left, const void *right)
 	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-/* The instances to replay, in the order in which they happened: they finish in the order in which boxes are read, and
- * what one rank won reaches another only through what happened in between. Caller frees; NULL without memory. */
-static const struct instance **collect(const struct instances *instances, uint64_t first_step, size_t *count)
+static int compare(uint64_t a, uint64_t b)
 {
-	const struct instance **found = malloc((instances->count + 1) * sizeof(const struct instance *));
-	*count = 0;
-	if (!found)
-		return NULL;
-	for (const struct instance *at = find_first(instances, first_step); at; at = at->next)
-		if (at->judged && at->start_ns)
-			found[(*count)++] = at;
-	qsort(found, *count, sizeof(const struct instance *), by_start);
-	return found;
+	return (a > b) - (a < b);
 }
 
-uint64_t lost_time_replay(const struct job *job, const struct instances *instances, uint64_t first_step,
-			  const bool *healed)
+/* At the same moment a late arrival comes after what was over: it explains why nothing came in between. */
+static int by_rank_and_time(const void *left, const void *right)
 {
-	uint64_t *gains = calloc(job->rank_count, sizeof(*gains)), most = 0;
-	size_t count;
-	const struct instance **replayed = collect(instances, first_step, &count);
-	for (size_t i = 0; gains && replayed && i < count; i++)
-		replay_one(replayed[i], healed, gains);
-	for (uint32_t i = 0; gains && i < job->rank_count; i++)
-		most = gains[i] > most ? gains[i] : most;
-	free(replayed);
-	free(gains);
-	return most;
+	const struct event *a = left, *b = right;
+	if (a->rank != b->rank)
+		return compare(a->rank, b->rank);
+	if (a->ns != b->ns)
+		return compare(a->ns, b->ns);
+	return a->over != b->over ? b->over - a->over : compare(a->ticket, b->ticket);
+}
+
+static uint32_t operations_of(const struct instance *instance)
+{
+	uint32_t members = instance->communicator->member_count;
+	return instance->room < members ? instance->room : members;
+}
+
+/* Boxes are read one after the other, so the last instances of a step finish among the first of the next. */
+static bool is_before(const struct instance *instance, uint64_t first_step, uint64_t steps)
+{
+	return instance->place.place != STEPS_NO_PLACE && instance->place.step + steps < first_step;
+}
+
+static bool collect(struct stretch *stretch, const struct instances *instances, uint64_t first_step)
+{
+	size_t parts = 0;
+	stretch->instances = malloc((instances->count + 1) * sizeof(const struct instance *));
+	if (!stretch->instances)
+		return false;
+	for (const struct instance *at = instances->finished_last; at && !is_before(at, first_step, 1);
+	     at = at->previous) {
+		if (!at->judged || !at->start_ns || is_before(at, first_step, 0))
+			continue;
+		stretch->instances[stretch->instance_count++] = at;
+		parts += operations_of(at);
+	}
+	qsort(stretch->instances, stretch->instance_count, sizeof(const struct instance *), by_start);
+	stretch->first_part = malloc((stretch->instance_count + 1) * sizeof(*stretch->first_part));
+	stretch->waits = calloc(stretch->instance_count + 1, sizeof(*stretch->waits));
+	stretch->ready = malloc((stretch->instance_count + 1) * sizeof(*stretch->ready));
+	stretch->parts = malloc((parts + 1) * sizeof(*stretch->parts));
+	stretch->events = malloc((2 * parts + 1) * sizeof(*stretch->events));
+	return stretch->first_part && stretch->waits && stretch->ready && stretch->parts && stretch->events;
+}
+
+static void add_part(struct stretch *stretch, const struct operation *operation, uint32_t rank, uint32_t instance,
+		     bool late)
+{
+	struct event event = { .ticket = operation->ticket, .rank = rank, .part = stretch->part_count, .over = true };
+	stretch->parts[stretch->part_count++] =
+	    (struct part){ .operation = operation, .rank = rank, .instance = instance };
+	/* Without GPU times it was over at the earliest when the last had come. */
+	event.ns = operation->done_ns ? operation->done_ns : stretch->instances[instance]->start_ns;
+	stretch->events[stretch->event_count++] = event;
+	if (!late)
+		return;
+	event.ns = operation->arrival_ns;
+	event.over = false;
+	stretch->events[stretch->event_count++] = event;
+}
+
+static void add_parts(struct stretch *stretch, const bool *healed)
+{
+	for (uint32_t i = 0; i < stretch->instance_count; i++) {
+		const struct instance *instance = stretch->instances[i];
+		stretch->first_part[i] = stretch->part_count;
+		for (uint32_t k = 0; k < operations_of(instance); k++) {
+			const struct operation *operation = &instance->operations[k];
+			uint32_t rank = instance->communicator->members[k].rank;
+			if (operation->state & OPERATION_STARTED)
+				add_part(stretch, operation, rank, i, healed[rank] && operation->late_us);
+		}
+	}
+	stretch->first_part[stretch->instance_count] = stretch->part_count;
+	qsort(stretch->events, stretch->event_count, sizeof(*stretch->events), by_rank_and_time);
+}
+
+/* How many events come before anything of this rank that is later than this moment. */
+static uint32_t events_until(const struct stretch *stretch, uint32_t rank, uint64_t ns)
+{
+	uint32_t low = 0, high = stretch->event_count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct event *event = &stretch->events[middle];
+		if (event->rank < rank || (event->rank == rank && event->ns <= ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* An operation follows the last thing that happened on its rank before it came, of all that was called before it: what
+ * was called later, as a receive ahead, is nothing that it can have waited for. */
+static void link_part(struct stretch *stretch, uint32_t index)
+{
+	struct part *part = &stretch->parts[index];
+	uint32_t at = events_until(stretch, part->rank, part->operation->arrival_ns);
+	while (at && stretch->events[at - 1].rank == part->rank &&
+	       stretch->events[at - 1].ticket >= part->operation->ticket)
+		at--;
+	if (!at || stretch->events[at - 1].rank != part->rank)
+		return;
+	struct part *before = &stretch->parts[stretch->events[at - 1].part];
+	part->before = at;
+	part->next_after = before->first_after;
+	before->first_after = index + 1;
+	stretch->waits[part->instance]++;
+}
+
+static void link_parts(struct stretch *stretch)
+{
+	for (uint32_t i = 0; i < stretch->part_count; i++)
+		link_part(stretch, i);
+	for (uint32_t i = 0; i < stretch->instance_count; i++)
+		if (!stretch->waits[i])
+			stretch->ready[stretch->ready_count++] = i;
+}
+
+static uint64_t earlier(const struct stretch *stretch, const struct part *part, const bool *healed)
+{
+	uint64_t late_ns = healed[part->rank] ? (uint64_t)part->operation->late_us * 1000 : 0;
+	if (!part->before)
+		return late_ns;
+	const struct event *event = &stretch->events[part->before - 1];
+	const struct part *before = &stretch->parts[event->part];
+	return late_ns + (event->over ? before->released_ns : before->earlier_ns);
+}
+
+/* The instance starts when the last rank has come; from there on all who waited for that share what was won. Who was
+ * through before (sent what fitted a buffer) keeps its own. */
+static void replay_one(struct stretch *stretch, uint32_t at, const bool *healed)
+{
+	uint64_t start_ns = stretch->instances[at]->start_ns, last_ns = 0;
+	for (uint32_t i = stretch->first_part[at]; i < stretch->first_part[at + 1]; i++) {
+		struct part *part = &stretch->parts[i];
+		uint64_t arrival_ns = part->operation->arrival_ns;
+		part->earlier_ns = earlier(stretch, part, healed);
+		arrival_ns -= part->earlier_ns < arrival_ns ? part->earlier_ns : arrival_ns;
+		last_ns = arrival_ns > last_ns ? arrival_ns : last_ns;
+	}
+	uint64_t won_ns = start_ns > last_ns ? start_ns - last_ns : 0;
+	for (uint32_t i = stretch->first_part[at]; i < stretch->first_part[at + 1]; i++) {
+		struct part *part = &stretch->parts[i];
+		bool waited = !part->operation->done_ns || part->operation->done_ns + sight_ns >= start_ns;
+		part->released_ns = waited ? won_ns : part->earlier_ns;
+	}
+}
+
+static void release_followers(struct stretch *stretch, uint32_t at)
+{
+	for (uint32_t i = stretch->first_part[at]; i < stretch->first_part[at + 1]; i++) {
+		for (uint32_t after = stretch->parts[i].first_after; after; after = stretch->parts[after - 1].next_after) {
+			uint32_t instance = stretch->parts[after - 1].instance;
+			if (stretch->waits[instance] != REPLAYED && !--stretch->waits[instance])
+				stretch->ready[stretch->ready_count++] = instance;
+		}
+	}
+}
+
+static void replay_and_release(struct stretch *stretch, uint32_t at, const bool *healed)
+{
+	stretch->waits[at] = REPLAYED;
+	replay_one(stretch, at, healed);
+	release_followers(stretch, at);
+}
+
+/* Calls of a group may wait for each other in a ring: the one that started first goes first. */
+static void replay(struct stretch *stretch, const bool *healed)
+{
+	uint32_t taken = 0, earliest = 0;
+	add_parts(stretch, healed);
+	link_parts(stretch);
+	for (;;) {
+		while (taken < stretch->ready_count)
+			replay_and_release(stretch, stretch->ready[taken++], healed);
+		while (earliest < stretch->instance_count && stretch->waits[earliest] == REPLAYED)
+			earliest++;
+		if (earliest == stretch->instance_count)
+			return;
+		replay_and_release(stretch, earliest, healed);
+	}
+}
+
+/* What a rank has won in the end is what its last operation has won. */
+static uint64_t most_won(const struct stretch *stretch)
+{
+	uint64_t most_ns = 0;
+	for (uint32_t i = 0; i < stretch->event_count; i++) {
+		const struct event *event = &stretch->events[i];
+		bool last = i + 1 == stretch->event_count || stretch->events[i + 1].rank != event->rank;
+		uint64_t won_ns = stretch->parts[event->part].released_ns;
+		most_ns = last && won_ns > most_ns ? won_ns : most_ns;
+	}
+	return most_ns;
+}
+
+/* No replay wins more than there was lateness. */
+static uint64_t all_lateness(const struct stretch *stretch, const bool *healed)
+{
+	uint64_t late_ns = 0;
+	for (uint32_t i = 0; i < stretch->part_count; i++)
+		if (healed[stretch->parts[i].rank])
+			late_ns += (uint64_t)stretch->parts[i].operation->late_us * 1000;
+	return late_ns;
+}
+
+uint64_t lost_time_replay(const struct instances *instances, uint64_t first_step, const bool *healed)
+{
+	struct stretch stretch = { 0 };
+	uint64_t won_ns = 0;
+	if (collect(&stretch, instances, first_step)) {
+		replay(&stretch, healed);
+		uint64_t late_ns = all_lateness(&stretch, healed);
+		won_ns = most_won(&stretch);
+		won_ns = late_ns < won_ns ? late_ns : won_ns;
+	}
+	free(stretch.instances);
+	free(stretch.first_part);
+	free(stretch.waits);
+	free(stretch.ready);
+	free(stretch.parts);
+	free(stretch.events);
+	return won_ns;
 }

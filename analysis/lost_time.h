@@ -11,7 +11,6 @@
 
 /* Replays the finished instances from first_step on without the lateness of the ranks marked in `healed` (by rank):
  * how much earlier the last instance starts. */
-uint64_t lost_time_replay(const struct job *job, const struct instances *instances, uint64_t first_step,
-			  const bool *healed);
+uint64_t lost_time_replay(const struct instances *instances, uint64_t first_step, const bool *healed);
 
 #endif

@@ -52,6 +52,7 @@ static void forget_steps(struct stragglers *stragglers)
 		struct suspect *suspect = &stragglers->suspects[i];
 		memset(suspect->blames, 0, sizeof(suspect->blames));
 		suspect->clean = 0;
+		suspect->since_step = 0;
 		if (!suspect->open)
 			suspect->decided_ns = 0;
 	}
@@ -96,10 +97,18 @@ uint64_t straggler_limit_ns(uint64_t step_ns)
 	return share > STRAGGLER_COST_MIN_NS ? share : STRAGGLER_COST_MIN_NS;
 }
 
-uint64_t straggler_blame_ns(const struct suspect *suspect, uint64_t step)
+struct blame straggler_blame(const struct suspect *suspect, uint64_t step)
 {
 	const struct blame *blame = &suspect->blames[step % STRAGGLER_STEPS];
-	return blame->step == step ? blame->late_ns : 0;
+	return blame->step == step ? *blame : (struct blame){ .step = step };
+}
+
+uint64_t straggler_duration_ns(const struct stragglers *stragglers, uint64_t step)
+{
+	const struct step_start *start = &stragglers->starts[step % STRAGGLER_STEPS];
+	const struct step_start *end = &stragglers->starts[(step + 1) % STRAGGLER_STEPS];
+	bool known = start->step == step && end->step == step + 1 && end->start_ns > start->start_ns;
+	return known ? end->start_ns - start->start_ns : 0;
 }
 
 uint64_t straggler_step_ns(const struct stragglers *stragglers, uint32_t last)
@@ -110,11 +119,10 @@ uint64_t straggler_step_ns(const struct stragglers *stragglers, uint32_t last)
 	for (uint32_t i = 0; i < STRAGGLER_STEPS; i++)
 		newest = starts[i].step > newest ? starts[i].step : newest;
 	for (uint64_t step = newest; step > 1 && count < last && count < STRAGGLER_STEPS - 1; step--) {
-		const struct step_start *end = &starts[step % STRAGGLER_STEPS];
-		const struct step_start *start = &starts[(step - 1) % STRAGGLER_STEPS];
-		if (end->step != step || start->step != step - 1 || end->start_ns < start->start_ns)
+		durations[count] = straggler_duration_ns(stragglers, step - 1);
+		if (!durations[count])
 			break;
-		durations[count++] = end->start_ns - start->start_ns;
+		count++;
 	}
 	if (!count)
 		return 0;
@@ -160,6 +168,10 @@ static void add_blame(struct suspect *suspect, const struct instance *instance, 
 	if (late_ns * MINOR >= blame->late_ns)
 		add_window(suspect, operation, late_ns);
 	blame->late_ns += late_ns;
+	if (operation_is_host_late(operation))
+		blame->host_ns += late_ns;
+	else if (late_ns > blame->device_most_ns)
+		blame->device_most_ns = late_ns;
 	bool minor = operation->late_us * 2 < suspect->last_operation.late_us;
 	if (!minor || instance->place.step > suspect->last.place.step + 1) {
 		suspect->last = *instance;
@@ -177,7 +189,7 @@ static uint64_t usual_cost(const struct stragglers *stragglers, const struct sus
 	uint64_t costs[STRAGGLER_PLACE_LAST];
 	uint32_t count = 0;
 	for (; count < STRAGGLER_PLACE_LAST && step && step >= stragglers->first_step; step--)
-		costs[count++] = straggler_blame_ns(suspect, step);
+		costs[count++] = straggler_blame(suspect, step).late_ns;
 	if (!count)
 		return 0;
 	qsort(costs, count, sizeof(*costs), by_value);
@@ -215,7 +227,7 @@ static uint64_t usual_spread(const struct stragglers *stragglers, const struct s
 		for (uint64_t back = other == suspect ? STRAGGLER_IN_A_ROW : 0; back < POOL_STEPS; back++) {
 			if (newest < back + stragglers->first_step)
 				break;
-			pool[count++] = straggler_blame_ns(other, newest - back);
+			pool[count++] = straggler_blame(other, newest - back).late_ns;
 		}
 	}
 	qsort(pool, count, sizeof(*pool), by_value);
@@ -231,7 +243,7 @@ static bool has_changed(const struct stragglers *stragglers, const struct suspec
 	if (suspect->step < stragglers->first_step + STRAGGLER_HISTORY_MIN + STRAGGLER_IN_A_ROW - 1)
 		return false;
 	for (uint64_t back = 0; back < STRAGGLER_IN_A_ROW; back++) {
-		uint64_t late_ns = straggler_blame_ns(suspect, suspect->step - back);
+		uint64_t late_ns = straggler_blame(suspect, suspect->step - back).late_ns;
 		least_ns = late_ns < least_ns ? late_ns : least_ns;
 	}
 	return least_ns >= limit_ns && least_ns >= STRAGGLER_SPREAD_FACTOR * usual_spread(stragglers, suspect);
@@ -245,7 +257,7 @@ static void end_step(struct stragglers *stragglers, uint64_t ended)
 		struct suspect *suspect = &stragglers->suspects[i];
 		if (!suspect->decided_ns)
 			continue;
-		suspect->clean = straggler_blame_ns(suspect, ended) < limit_ns ? suspect->clean + 1 : 0;
+		suspect->clean = straggler_blame(suspect, ended).late_ns < limit_ns ? suspect->clean + 1 : 0;
 		if (suspect->clean >= STRAGGLER_CLEAN)
 			suspect->decided_ns = 0;
 	}

@@ -28,6 +28,7 @@ enum {
 /* What a rank's lateness cost in one step. */
 struct blame {
 	uint64_t step, late_ns;
+	uint64_t host_ns, device_most_ns; /* of it: the host's, and the longest of the device's */
 };
 
 /* One rank under observation, by index of the rank. */
@@ -42,6 +43,7 @@ struct suspect {
 	uint64_t decided_ns;   /* start of the instance at which a test said so; 0 = not suspected */
 	uint64_t candidate_ns; /* tick at which that was first seen; 0 = not yet */
 	uint64_t told_ns;
+	uint64_t since_step, before_ns; /* the first late one, 0 not known; and how long steps took before, 0 not known */
 	uint32_t clean; /* steps in a row */
 	bool open;
 };
@@ -81,11 +83,14 @@ struct analysis;
 void straggler_account(struct analysis *analysis, struct instance *instance);
 /* A step costs at least this much to be late: STRAGGLER_COST_MIN_NS or STRAGGLER_SHARE_MIN of it. */
 uint64_t straggler_limit_ns(uint64_t step_ns);
-uint64_t straggler_blame_ns(const struct suspect *suspect, uint64_t step);
+/* All 0 where the rank was in time, or nobody remembers. */
+struct blame straggler_blame(const struct suspect *suspect, uint64_t step);
 /* Opens, updates and closes findings. */
 void straggler_tick(struct analysis *analysis, uint64_t now_ns);
 /* Median duration of the last steps, at most `last`; 0 not known. */
 uint64_t straggler_step_ns(const struct stragglers *stragglers, uint32_t last);
+/* From the start of this step to that of the next; 0 not known. */
+uint64_t straggler_duration_ns(const struct stragglers *stragglers, uint64_t step);
 void stragglers_free(struct stragglers *stragglers);
 
 #endif

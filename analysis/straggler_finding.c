@@ -2,73 +2,15 @@
 /* From a suspected rank to its finding: what it costs, why, and when to say so. */
 #include <stdlib.h>
 
-#include "analysis/lost_time.h"
 #include "analysis/model.h"
+#include "analysis/straggler_cost.h"
 #include "analysis/text.h"
-
-enum {
-	COST_STEPS = 4, /* steps that the cost is measured over */
-};
 
 /* Evidence of the same moment comes by several ways; the first words shall not be the poorest. */
 static const uint64_t evidence_first_ns = 300000000;
 static const uint64_t evidence_wait_ns = 1000000000;
 static const uint64_t update_pause_ns = 1000000000;
 static const uint32_t host_subject = 1u << 31;
-
-struct cost {
-	uint64_t lost_ns, step_ns, since_step;
-};
-
-static uint64_t since_step(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t limit_ns)
-{
-	uint64_t since = suspect->step;
-	for (uint64_t back = 1; back < STRAGGLER_STEPS && suspect->step > back; back++) {
-		uint64_t step = suspect->step - back;
-		if (step < stragglers->first_step)
-			break;
-		if (straggler_blame_ns(suspect, step) >= limit_ns)
-			since = step;
-		else if (since > step + 1)
-			break; /* two clean steps in a row: another story */
-	}
-	return since;
-}
-
-/* With several late ranks each is charged with what the job loses while the others are like the rest. */
-static uint64_t replay_cost(const struct analysis *analysis, const uint32_t *ranks, uint32_t count, uint64_t first_step)
-{
-	const struct stragglers *stragglers = &analysis->stragglers;
-	bool *healed = calloc(analysis->job.rank_count, sizeof(*healed));
-	if (!healed)
-		return 0;
-	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
-		healed[i] = stragglers->suspects[i].decided_ns != 0;
-	uint64_t all = lost_time_replay(&analysis->job, &analysis->instances, first_step, healed);
-	for (uint32_t i = 0; i < count; i++)
-		healed[ranks[i]] = false;
-	uint64_t without = lost_time_replay(&analysis->job, &analysis->instances, first_step, healed);
-	free(healed);
-	return all > without ? all - without : 0;
-}
-
-static struct cost measure_cost(const struct analysis *analysis, const struct suspect *suspect, const uint32_t *ranks,
-				uint32_t count)
-{
-	const struct stragglers *stragglers = &analysis->stragglers;
-	struct cost cost = { .step_ns = straggler_step_ns(stragglers, COST_STEPS) };
-	cost.since_step = since_step(stragglers, suspect, straggler_limit_ns(cost.step_ns));
-	uint64_t first = suspect->step >= COST_STEPS ? suspect->step - COST_STEPS + 1 : 1;
-	if (first < cost.since_step)
-		first = cost.since_step;
-	cost.lost_ns = replay_cost(analysis, ranks, count, first) / (suspect->step - first + 1);
-	/* Steps that ended before the lateness began are too short to hold it. */
-	if (cost.lost_ns > cost.step_ns)
-		cost.step_ns = straggler_step_ns(stragglers, 1);
-	if (cost.lost_ns > cost.step_ns)
-		cost.step_ns = cost.lost_ns;
-	return cost;
-}
 
 /* The latest windows, those of the last few steps. */
 static uint32_t recent_windows(const struct suspect *suspect, const struct cause_window *windows, uint64_t reach_ns,
@@ -84,7 +26,7 @@ static uint32_t recent_windows(const struct suspect *suspect, const struct cause
 
 static bool is_host_late(const struct suspect *suspect)
 {
-	return suspect->last_operation.host_us >= suspect->last_operation.by_us / 2;
+	return operation_is_host_late(&suspect->last_operation);
 }
 
 static void find_cause(const struct analysis *analysis, const struct suspect *suspect, const struct rank *rank,
@@ -129,7 +71,7 @@ static uint32_t choose_ranks(const struct analysis *analysis, uint32_t rank, uin
 	return 1;
 }
 
-static void set_late(struct record *record, const struct suspect *suspect, const struct cost *cost)
+static void set_late(struct record *record, const struct suspect *suspect, const struct straggler_cost *cost)
 {
 	struct rw_finding *finding = &record->finding;
 	bool host_arrival = suspect->last_operation.state & OPERATION_HOST;
@@ -145,6 +87,8 @@ static void set_late(struct record *record, const struct suspect *suspect, const
 	if (finding->late.kind == RW_LATE_DEVICE)
 		record_add_missing(record,
 				   "the host was in time: the GPU's clocks, throttling and errors would tell more");
+	if (cost->at_most_ns > cost->lost_ns + cost->lost_ns / 5)
+		record_add_missing(record, "how far the others' GPUs computed ahead while they waited: it may cost more");
 	if (host_arrival)
 		record_add_missing(record, "no GPU times: device-late and transfer-slow cannot be told from host-late");
 }
@@ -169,7 +113,7 @@ static int set_waiting(struct record *record, const struct analysis *analysis, c
 }
 
 static struct record *make_record(const struct analysis *analysis, const struct suspect *suspect, const uint32_t *ranks,
-				  uint32_t count, const struct cost *cost, const struct cause *cause)
+				  uint32_t count, const struct straggler_cost *cost, const struct cause *cause)
 {
 	struct record *record =
 	    record_new(&analysis->job, RW_KIND_STRAGGLER, count > 1 ? RW_SCOPE_HOST : RW_SCOPE_RANK, ranks, count);
@@ -207,8 +151,8 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	uint32_t count = choose_ranks(analysis, rank, ranks);
 	if (suspect->clean || (count > 1 && ranks[0] != rank))
 		return; /* after a clean step wait for the next, in whichever direction; a host is told once */
-	struct cost cost = measure_cost(analysis, suspect, ranks, count);
-	if (!suspect->open && cost.lost_ns < straggler_limit_ns(cost.step_ns)) {
+	struct straggler_cost cost = straggler_cost(analysis, ranks, count);
+	if (!suspect->open && cost.at_most_ns < straggler_limit_ns(cost.step_ns)) {
 		suspect->decided_ns = 0; /* late, but it costs the job nothing: the tests go on */
 		return;
 	}

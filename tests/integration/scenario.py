@@ -88,14 +88,15 @@ def check_finding(failures, name, scenario, level, finding):
 
 def check_lost_time(failures, events, said, finding):
     """The finding's lost time per step against what the job's own step times say, late ones less those before."""
-    if (finding.get("late") or {}).get("kind") == "device":
-        return  # the others' waits overlap with their own computation: the finding's figure is no measure yet
     result = next((json.loads(line) for line in said.splitlines() if line.startswith('{"ranks"')), None)
-    late = [event["step"] for event in events if event["event"] == "late_step"]
+    late = [event for event in events if event["event"] == "late_step"]
     if not failures.check(result and late, "the job ended and printed its step times"):
         return
-    before = statistics.median(result["step_ms"][:late[0] - 1])
-    truth = statistics.mean(result["step_ms"][step - 1] for step in late) - before
+    if late[0]["step"] > 1:
+        before = statistics.median(result["step_ms"][:late[0]["step"] - 1])
+        truth = statistics.mean(result["step_ms"][event["step"] - 1] for event in late) - before
+    else:  # no step to compare with
+        truth = statistics.mean(event["late_ms"] for event in late)
     lost = (finding.get("late") or {}).get("lost_ms_per_step") or -1
     # A crowded CPU takes another share in every step, and the finding speaks of the last few: the order of size counts.
     spread = 0.6 if finding["cause"]["class"] in ("cpu", "memory") else 0.3

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/straggler_cost.h"
+
+#include <stdlib.h>
+
+#include "analysis/lost_time.h"
+#include "analysis/model.h"
+
+enum {
+	COST_STEPS = 4,   /* steps that the cost is measured over */
+	BEFORE_STEPS = 20, /* and those before the change that it is compared with … */
+	BEFORE_MIN = 3,   /* … at least */
+};
+
+static int by_value(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
+static uint64_t find_since(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t limit_ns)
+{
+	uint64_t since = suspect->step;
+	for (uint64_t back = 1; back < STRAGGLER_STEPS && suspect->step > back; back++) {
+		uint64_t step = suspect->step - back;
+		if (step < stragglers->first_step)
+			break;
+		if (straggler_blame(suspect, step).late_ns >= limit_ns)
+			since = step;
+		else if (since > step + 1)
+			break; /* two clean steps in a row: another story */
+	}
+	return since;
+}
+
+/* At this percentile of those steps that are known, `last` inclusive; 0: fewer than `least`. */
+static uint64_t duration_ns(const struct stragglers *stragglers, uint64_t first, uint64_t last, uint32_t least,
+			    uint32_t percentile)
+{
+	uint64_t durations[STRAGGLER_STEPS];
+	uint32_t count = 0;
+	for (uint64_t step = first; step <= last && count < STRAGGLER_STEPS; step++) {
+		durations[count] = straggler_duration_ns(stragglers, step);
+		count += durations[count] != 0;
+	}
+	if (!count || count < least)
+		return 0;
+	qsort(durations, count, sizeof(*durations), by_value);
+	return durations[(count - 1) * percentile / 100];
+}
+
+/* A lateness at the start of a step makes the one before it longer. Of those before that the faster ones count: start-up
+ * and checkpoints take their time for other reasons. */
+static uint64_t find_before(const struct stragglers *stragglers, uint64_t since)
+{
+	if (since < 3)
+		return 0;
+	uint64_t first = since > BEFORE_STEPS + 1 ? since - BEFORE_STEPS - 1 : 1;
+	return duration_ns(stragglers, first, since - 2, BEFORE_MIN, 25);
+}
+
+/* With several late ranks each is charged with what the job loses while the others are like the rest. */
+static uint64_t replay_cost(const struct analysis *analysis, const uint32_t *ranks, uint32_t count, uint64_t first_step)
+{
+	const struct stragglers *stragglers = &analysis->stragglers;
+	bool *healed = calloc(analysis->job.rank_count, sizeof(*healed));
+	if (!healed)
+		return 0;
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
+		healed[i] = stragglers->suspects[i].decided_ns != 0;
+	uint64_t all = lost_time_replay(&analysis->instances, first_step, healed);
+	for (uint32_t i = 0; i < count; i++)
+		healed[ranks[i]] = false;
+	uint64_t without = lost_time_replay(&analysis->instances, first_step, healed);
+	free(healed);
+	return all > without ? all - without : 0;
+}
+
+/* While the others wait for a late device, their own devices compute ahead, and so the next wait is of the same time
+ * once more. Nothing shows how far ahead they are: only the longest of a step is lost for certain. A host's stalls add up. */
+static uint64_t certain_ns(const struct stragglers *stragglers, const uint32_t *ranks, uint32_t count, uint64_t first,
+			   uint64_t last)
+{
+	uint64_t certain = 0;
+	for (uint64_t step = first; step <= last; step++)
+		for (uint32_t i = 0; i < count; i++) {
+			struct blame blame = straggler_blame(&stragglers->suspects[ranks[i]], step);
+			certain += blame.host_ns + blame.device_most_ns;
+		}
+	return certain;
+}
+
+static bool is_alone(const struct stragglers *stragglers, const uint32_t *ranks, uint32_t count)
+{
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
+		bool named = !stragglers->suspects[i].decided_ns;
+		for (uint32_t k = 0; k < count; k++)
+			named |= ranks[k] == i;
+		if (!named)
+			return false;
+	}
+	return true;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What steps take longer than before; UINT64_MAX: not known, or others may have a part in it. */
+static uint64_t growth_ns(const struct stragglers *stragglers, const struct suspect *suspect, const uint32_t *ranks,
+			  uint32_t count)
+{
+	uint64_t first = suspect->step > COST_STEPS ? suspect->step - COST_STEPS : 1;
+	if (first + 1 < suspect->since_step)
+		first = suspect->since_step - 1;
+	uint64_t now_ns = duration_ns(stragglers, first, suspect->step, 1, 50);
+	if (!suspect->before_ns || !now_ns || !is_alone(stragglers, ranks, count))
+		return UINT64_MAX;
+	return now_ns > suspect->before_ns ? now_ns - suspect->before_ns : 0;
+}
+
+struct straggler_cost straggler_cost(struct analysis *analysis, const uint32_t *ranks, uint32_t count)
+{
+	const struct stragglers *stragglers = &analysis->stragglers;
+	struct suspect *suspect = &analysis->stragglers.suspects[ranks[0]];
+	struct straggler_cost cost = { .step_ns = straggler_step_ns(stragglers, COST_STEPS) };
+	if (!suspect->open || !suspect->since_step) {
+		suspect->since_step = find_since(stragglers, suspect, straggler_limit_ns(cost.step_ns));
+		suspect->before_ns = find_before(stragglers, suspect->since_step);
+	}
+	cost.since_step = suspect->since_step;
+	uint64_t first = suspect->step >= COST_STEPS ? suspect->step - COST_STEPS + 1 : 1;
+	if (first < cost.since_step)
+		first = cost.since_step;
+	uint64_t steps = suspect->step - first + 1, growth = growth_ns(stragglers, suspect, ranks, count);
+	cost.at_most_ns = least(replay_cost(analysis, ranks, count, first) / steps, growth);
+	cost.lost_ns = cost.at_most_ns;
+	if (growth == UINT64_MAX)
+		cost.lost_ns = least(cost.lost_ns, certain_ns(stragglers, ranks, count, first, suspect->step) / steps);
+	/* Steps that ended before the lateness began are too short to hold it. */
+	if (cost.lost_ns > cost.step_ns)
+		cost.step_ns = straggler_step_ns(stragglers, 1);
+	if (cost.lost_ns > cost.step_ns)
+		cost.step_ns = cost.lost_ns;
+	return cost;
+}

@@ -56,10 +56,10 @@ struct scan_segment {
 /* What the blocks of one launch add up before the last of them writes the results. Zeroed by the host once; every launch
  * leaves it zeroed. One per launch in flight. */
 struct scan_partial {
-	uint64_t digest, lane_sum;
+	uint64_t digest, lane_sum;   /* digest without the length */
 	uint64_t first_bad_inverted; /* ~index, so that the largest wins and 0 is none */
-	uint64_t absmax_bits;        /* of the largest finite magnitude, as fp64 bits: integers in the order of magnitudes */
-	uint32_t nan, inf, saturated, reserved;
+	uint64_t absmax_bits;        /* the largest finite magnitude: the value's bits without its sign */
+	uint64_t nan, inf, saturated;
 };
 
 struct scan_scratch {

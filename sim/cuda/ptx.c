@@ -7,8 +7,28 @@
 #include <string.h>
 
 #include "module.h"
+#include "scan_twin.h"
 
 #define TWIN_SUFFIX "__cpu"
+
+/* Of kernels that every program may load: their twins come with the driver. */
+static const struct {
+	const char *twin;
+	cpu_kernel *run;
+} built_in[] = {
+	{ "rankwatch_scan" TWIN_SUFFIX, rankwatch_scan__cpu },
+};
+
+static cpu_kernel *find_twin(const char *twin)
+{
+	cpu_kernel *exported = (cpu_kernel *)dlsym(RTLD_DEFAULT, twin);
+
+	for (size_t i = 0; !exported && i < sizeof(built_in) / sizeof(built_in[0]); i++) {
+		if (strcmp(twin, built_in[i].twin) == 0)
+			return built_in[i].run;
+	}
+	return exported;
+}
 
 /* "u64" -> 8; "b8" with "[N]" after the name is handled by the caller. */
 static uint32_t type_bytes(const char *type)
@@ -65,7 +85,7 @@ CUresult ptx_next_entry(const char **at, char *name, size_t size, struct cpu_mod
 	snprintf(name, size, "%.*s", (int)length, *at);
 	snprintf(twin, sizeof(twin), "%s" TWIN_SUFFIX, name);
 	*at += length;
-	kernel->run = (cpu_kernel *)dlsym(RTLD_DEFAULT, twin);
+	kernel->run = find_twin(twin);
 	if (!kernel->run) {
 		fprintf(stderr, "stand-in CUDA: kernel %s has no CPU twin: export a function %s (cpu_module.h)\n", name,
 			twin);

@@ -27,6 +27,7 @@ GLIBC_OLD(dlsym, dlsym);
 GLIBC_OLD(pthread_attr_setstacksize, pthread_attr_setstacksize);
 GLIBC_OLD(pthread_create, pthread_create);
 GLIBC_OLD(pthread_detach, pthread_detach);
+GLIBC_OLD(pthread_mutex_trylock, pthread_mutex_trylock);
 GLIBC_OLD(pthread_sigmask, pthread_sigmask);
 /* what 2.38 makes of them under _GNU_SOURCE: only binary literals (and sscanf's %a) differ */
 GLIBC_OLD(__isoc23_sscanf, sscanf);

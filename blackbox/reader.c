@@ -22,6 +22,7 @@ struct section {
 	const char *name;
 	uint64_t offset, count, size;
 	uint64_t count_max;
+	uint64_t feature; /* optional: only there with that bit; 0 always */
 };
 
 __attribute__((format(printf, 3, 4))) static int refuse(char *why, int err, const char *format, ...)
@@ -106,6 +107,8 @@ static int check_sections(const struct rw_box_header *header, uint64_t file_size
 		{ "GPU page", header->gpu_offset, header->comm_slots, sizeof(struct rw_gpu_progress), RW_BOX_COMMS },
 		{ "host samples", header->samples_offset, header->sample_slots, sizeof(struct rw_host_sample),
 		  RW_BOX_SAMPLES },
+		{ "network waits", header->waits_offset, header->wait_slots, sizeof(struct rw_wait), RW_BOX_WAITS,
+		  RW_BOX_NETWORK },
 		{ "operations", header->ring_offset, header->ring_slots, sizeof(struct rw_operation), RW_BOX_RING_MAX },
 	};
 	uint64_t end = RW_BOX_HEADER_SIZE;
@@ -116,6 +119,8 @@ static int check_sections(const struct rw_box_header *header, uint64_t file_size
 	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
 		const struct section *section = &sections[i];
 
+		if (section->feature && !(header->optional_features & section->feature))
+			continue;
 		if (!section->count || section->count > section->count_max)
 			return refuse(why, -EINVAL, "%.80s: damaged: %llu %s", name, (unsigned long long)section->count,
 				      section->name);
@@ -216,7 +221,8 @@ int box_reader_refresh(struct box_reader *reader)
 		return err;
 	if (fstat(reader->fd, &status) || (uint64_t)status.st_size < reader->header.total_size)
 		return -EIO;
-	if (memcmp(&header, &reader->header, offsetof(struct rw_box_header, boot_id)))
+	if (memcmp(&header, &reader->header, offsetof(struct rw_box_header, boot_id)) ||
+	    header.waits_offset != reader->header.waits_offset || header.wait_slots != reader->header.wait_slots)
 		return -EPROTO;
 	tame(&header);
 	reader->header = header;
@@ -304,6 +310,20 @@ int box_reader_progress(const struct box_reader *reader, uint32_t first, uint32_
 	int count = clamp_room(first, room, reader->header.comm_slots);
 	int err = read_all(reader->fd, progress, (size_t)count * sizeof(*progress),
 			   reader->header.gpu_offset + first * sizeof(*progress));
+
+	return err ? err : count;
+}
+
+bool box_has_waits(const struct rw_box_header *header)
+{
+	return header->optional_features & RW_BOX_NETWORK;
+}
+
+int box_reader_waits(const struct box_reader *reader, uint32_t first, uint32_t room, struct rw_wait *waits)
+{
+	int count = box_has_waits(&reader->header) ? clamp_room(first, room, reader->header.wait_slots) : 0;
+	int err = read_all(reader->fd, waits, (size_t)count * sizeof(*waits),
+			   reader->header.waits_offset + first * sizeof(*waits));
 
 	return err ? err : count;
 }

@@ -52,6 +52,11 @@ static inline bool box_is_of(const struct rw_operation *operation, const struct 
 int box_reader_progress(const struct box_reader *reader, uint32_t first, uint32_t room,
 			struct rw_gpu_progress *progress);
 
+/* Network waits: has the box that table? Entries [first, first + room) of it as they are, each word for itself; how many
+ * were copied (0 without a table), or -errno. */
+bool box_has_waits(const struct rw_box_header *header);
+int box_reader_waits(const struct box_reader *reader, uint32_t first, uint32_t room, struct rw_wait *waits);
+
 enum box_slot {
 	BOX_SLOT_OK,
 	BOX_SLOT_BUSY,	/* being claimed: try later */

@@ -130,6 +130,23 @@ static void put_samples(struct copy *copy)
 	}
 }
 
+static void put_waits(struct copy *copy)
+{
+	struct rw_wait waits[RUN];
+	int got;
+
+	if (box_has_waits(&copy->reader->header))
+		put_zeros_until(copy, copy->reader->header.waits_offset);
+	for (uint32_t at = 0; !copy->error; at += RUN) {
+		got = box_reader_waits(copy->reader, at, RUN, waits);
+		if (got <= 0) {
+			copy->error = got;
+			return;
+		}
+		put(copy, waits, (size_t)got * sizeof(*waits));
+	}
+}
+
 static void put_operations(struct copy *copy)
 {
 	const struct rw_box_header *header = &copy->reader->header;
@@ -160,6 +177,7 @@ static int write_copy(struct copy *copy)
 	put(copy, &header, sizeof(header));
 	put_communicators(copy);
 	put_samples(copy);
+	put_waits(copy);
 	put_operations(copy);
 	return copy->error;
 }

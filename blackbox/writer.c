@@ -19,7 +19,8 @@ enum {
 	COMMS_OFFSET = CONTROL_OFFSET + RW_BOX_CONTROL_SIZE,
 	GPU_OFFSET = COMMS_OFFSET + RW_BOX_COMMS * (int)sizeof(struct rw_communicator),
 	SAMPLES_OFFSET = GPU_OFFSET + RW_BOX_COMMS * (int)sizeof(struct rw_gpu_progress),
-	RING_OFFSET = SAMPLES_OFFSET + RW_BOX_SAMPLES * (int)sizeof(struct rw_host_sample),
+	WAITS_OFFSET = SAMPLES_OFFSET + RW_BOX_SAMPLES * (int)sizeof(struct rw_host_sample),
+	RING_OFFSET = WAITS_OFFSET + RW_BOX_WAITS * (int)sizeof(struct rw_wait),
 	LIMIT_MAX = RW_BOX_RING_MAX * (int)sizeof(struct rw_operation),
 	LIMIT_MIN = 1 << 20,
 	FREE_SHARE = 16,	/* all boxes of a node together take at most 1/16 of what is free */
@@ -87,6 +88,9 @@ static void fill_layout(struct rw_box_header *header, uint32_t ring_slots, bool 
 	header->ring_slots = ring_slots;
 	header->operation_size = sizeof(struct rw_operation);
 	header->history_limited = limited;
+	header->optional_features = RW_BOX_NETWORK;
+	header->waits_offset = WAITS_OFFSET;
+	header->wait_slots = RW_BOX_WAITS;
 }
 
 static void fill_identity(struct rw_box_header *header, const struct box_request *request)
@@ -116,6 +120,7 @@ static void point_into(struct box_writer *writer, void *map, uint32_t ring_slots
 	writer->communicators = (void *)(start + COMMS_OFFSET);
 	writer->gpu = (void *)(start + GPU_OFFSET);
 	writer->samples = (void *)(start + SAMPLES_OFFSET);
+	writer->waits = (void *)(start + WAITS_OFFSET);
 	writer->ring = (void *)(start + RING_OFFSET);
 	writer->ring_mask = ring_slots - 1;
 }

@@ -29,6 +29,7 @@ struct box_writer {
 	struct rw_communicator *communicators;
 	struct rw_gpu_progress *gpu; /* page aligned: registered with the CUDA driver */
 	struct rw_host_sample *samples;
+	struct rw_wait *waits;
 	struct rw_operation *ring;
 	uint64_t ring_mask;
 	char path[512]; /* "" when it lives in a memfd */

@@ -31,6 +31,7 @@ static struct {
 	int *nccl_masks[CONTEXTS];
 	int mask;          /* the other's; it may write it at any time */
 	_Atomic int bits;  /* what we want */
+	_Atomic int lease; /* … and for now */
 	int carrier;       /* keeps groups coming, so that a change of the other's mask is seen */
 	bool says_nothing; /* another process of this node speaks */
 } chain;
@@ -111,7 +112,13 @@ static int wanted_mask(void)
 {
 	int theirs = __atomic_load_n(&chain.mask, __ATOMIC_RELAXED) & other_knows(&chain.other);
 
-	return theirs | atomic_load_explicit(&chain.bits, memory_order_relaxed) | chain.carrier;
+	return theirs | atomic_load_explicit(&chain.bits, memory_order_relaxed) |
+	       atomic_load_explicit(&chain.lease, memory_order_relaxed) | chain.carrier;
+}
+
+void chain_lease(int bits)
+{
+	atomic_store_explicit(&chain.lease, bits, memory_order_relaxed);
 }
 
 /* A free place for a communicator; 0 none. Its numbers are never used twice. */

@@ -34,6 +34,9 @@ void chain_init(const struct recorder_communicator *communicator, profiler_log *
 		int *mask);
 void chain_finalize(void *context);
 
+/* Bits that we want beside those of chain_init(), for now. The drain. */
+void chain_lease(int bits);
+
 /* Our part of what NCCL keeps: a context or a handle. */
 void *chain_ours(const void *kept);
 

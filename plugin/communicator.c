@@ -127,6 +127,8 @@ static void move_in(struct recording *recording, struct communicator *communicat
 	communicator->born_ns = recording_clock();
 	communicator->abi = from->abi;
 	atomic_store_explicit(&communicator->launches_elsewhere, false, memory_order_relaxed);
+	atomic_store_explicit(&communicator->leased, false, memory_order_relaxed);
+	atomic_store_explicit(&communicator->mask, from->mask, memory_order_relaxed);
 	communicator->rank = from->rank;
 	communicator->nranks = from->nranks;
 	communicator->peers = known ? from->nranks : PEERS_WHEN_UNKNOWN;
@@ -141,7 +143,8 @@ static void move_in(struct recording *recording, struct communicator *communicat
 	atomic_store_explicit(&communicator->known, known, memory_order_relaxed);
 	if (known)
 		show(communicator, &(struct recorder_identity){ from->id, from->name, from->rank });
-	atomic_store_explicit(&communicator->ended, false, memory_order_relaxed);
+	/* Release: pairs with the drain's look at leases. */
+	atomic_store_explicit(&communicator->ended, false, memory_order_release);
 	/* Release: pairs with the acquire of who comes with a context. */
 	atomic_fetch_add_explicit(&communicator->generation, 1, memory_order_release);
 }
@@ -211,5 +214,15 @@ void communicator_end(struct recording *recording, struct communicator *communic
 {
 	pthread_mutex_lock(&adding);
 	end(recording, communicator);
+	pthread_mutex_unlock(&adding);
+}
+
+bool communicators_hold(void)
+{
+	return pthread_mutex_trylock(&adding) == 0;
+}
+
+void communicators_let_go(void)
+{
 	pthread_mutex_unlock(&adding);
 }

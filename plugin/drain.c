@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "plugin/lease.h"
 #include "plugin/recording.h"
 #include "plugin/self_sampler.h"
 
@@ -48,6 +49,7 @@ struct drain {
 	uint32_t launched_group[RW_BOX_COMMS]; /* highest API group whose task came on its launching thread */
 	uint64_t busy_ns, second_ns;
 	struct self_sampler sampler;
+	struct leases leases;
 };
 
 static void take_new(struct drain *drain, uint64_t now)
@@ -281,6 +283,7 @@ static void *run(void *argument)
 			drain->busy_ns = now;
 		if (atomic_load_explicit(&drain->recording->living, memory_order_relaxed))
 			self_sampler_look(&drain->sampler, now);
+		leases_look(&drain->leases, drain->recording, now);
 		every_second(drain, now);
 		/* Release: pairs with the acquire of who gives an ended communicator's place to another. */
 		atomic_store_explicit(&header->drain_ns, now, memory_order_release);

@@ -185,6 +185,24 @@ static void *start_channel(struct recording *recording, const struct communicato
 	return handle_make(HANDLE_CHANNEL, (uint64_t)channel << HANDLE_CHANNEL_SHIFT | ticket);
 }
 
+/* Nearly nothing where no collector has asked. */
+static void *start_proxy_op(struct recording *recording, const struct communicator *communicator,
+			    const struct recorder_proxy_op *proxy_op)
+{
+	const struct waits_operation operation = {
+		.peer = proxy_op->peer,
+		.step_bytes = proxy_op->step_bytes > 0 ? (uint32_t)proxy_op->step_bytes : 0,
+		.channel = proxy_op->channel,
+		.sends = proxy_op->sends,
+	};
+
+	if (!atomic_load_explicit(&communicator->leased, memory_order_relaxed) ||
+	    (communicator->nranks && proxy_op->peer >= communicator->nranks))
+		return NULL;
+	uint64_t number = waits_start(&recording->waits, communicator->index, &operation);
+	return number ? handle_make(HANDLE_PROXY_OP, number) : NULL;
+}
+
 /* Before ABI v5: the task is the first that we hear of the call, and it comes right after the launch. */
 static void *start_bare_task(struct recording *recording, struct thread *thread, struct communicator *communicator,
 			     const struct recorder_event *event)
@@ -226,6 +244,8 @@ static void *dispatch(struct recording *recording, struct thread *thread, struct
 		return start_copy(recording, thread, communicator, event);
 	case RECORDER_CHANNEL:
 		return start_channel(recording, communicator, event);
+	case RECORDER_PROXY_OP:
+		return start_proxy_op(recording, communicator, &event->proxy_op);
 	}
 	return NULL;
 }
@@ -264,9 +284,42 @@ void recorder_stop(void *handle)
 	case HANDLE_PLAN:
 		this_thread.launched = 0;
 		break;
+	case HANDLE_PROXY_OP:
+		waits_stop(&recording->waits, number, recording_clock());
+		break;
+	case HANDLE_PROXY_STEP:
+		waits_stop_step(&recording->waits, number, recording_clock());
+		break;
 	default: /* stopping a call or a task says nothing new */
 		break;
 	}
+	cost_end(recording, begin);
+}
+
+void *recorder_start_step(void *proxy_op, int step)
+{
+	struct recording *recording = handle_kind(proxy_op) == HANDLE_PROXY_OP ? recording_get() : NULL;
+
+	if (!recording)
+		return NULL;
+	uint64_t begin = cost_begin(&this_thread.calls);
+	uint64_t number = waits_start_step(&recording->waits, handle_number(proxy_op), step, recording_clock());
+	cost_end(recording, begin);
+	return number ? handle_make(HANDLE_PROXY_STEP, number) : NULL;
+}
+
+void recorder_proxy_state(void *handle, int state, uint64_t bytes)
+{
+	bool step = handle_kind(handle) == HANDLE_PROXY_STEP;
+	struct recording *recording = step || handle_kind(handle) == HANDLE_PROXY_OP ? recording_get() : NULL;
+
+	if (!recording)
+		return;
+	uint64_t begin = cost_begin(&this_thread.calls);
+	if (step)
+		waits_step_state(&recording->waits, handle_number(handle), state, bytes, recording_clock());
+	else
+		waits_state(&recording->waits, handle_number(handle), state, recording_clock());
 	cost_end(recording, begin);
 }
 

@@ -19,6 +19,7 @@ struct recorder_communicator {
 	 * interface, or no plugin in it; the interposer alone. */
 	uint32_t abi;
 	const void *caller; /* an address inside NCCL: which libnccl is it? */
+	int *mask;          /* NCCL's activation mask, which stays where it is while the communicator lives; NULL none */
 };
 
 /* What NCCL should call us for, once recording is on. */
@@ -37,6 +38,7 @@ enum recorder_event_kind {
 	RECORDER_BARE_TASK, /* a task without a call (before ABI v5): `call` and `task` are both filled */
 	RECORDER_COPY,      /* a task and its launch at once, on the copy engines; parent: the call */
 	RECORDER_CHANNEL,   /* a channel of a task's kernel began; parent: the task */
+	RECORDER_PROXY_OP,  /* what a task sends to or receives from one peer through one channel; of this process only */
 };
 
 struct recorder_call {
@@ -61,6 +63,12 @@ struct recorder_channel {
 	uint8_t number;
 };
 
+struct recorder_proxy_op {
+	int peer, step_bytes;
+	uint8_t channel;
+	bool sends;
+};
+
 /* Whose task it is, where init did not say. */
 struct recorder_identity {
 	uint64_t id;
@@ -76,11 +84,16 @@ struct recorder_event {
 	struct recorder_call call;
 	struct recorder_task task;
 	struct recorder_channel channel;
+	struct recorder_proxy_op proxy_op;
 };
 
 /* The handle for NCCL, or NULL when the event is of no interest. */
 void *recorder_start(void *context, const struct recorder_event *event);
 void recorder_stop(void *handle);
+/* A step of a proxy operation, found by the operation alone: with PXN the context can be another process's. */
+void *recorder_start_step(void *proxy_op, int step);
+/* States of proxy operations and their steps, by NCCL's number. bytes: 0 not known. */
+void recorder_proxy_state(void *handle, int state, uint64_t bytes);
 /* The channel's part of the kernel ended at that %globaltimer. */
 void recorder_channel_stop(void *handle, uint64_t raw);
 

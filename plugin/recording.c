@@ -156,6 +156,7 @@ static int make_box(struct recording *recording, const struct identity *identity
 		box_writer_close(&recording->box);
 		return -ENOMEM;
 	}
+	waits_open(&recording->waits, &recording->box);
 	if (recording->config.kernelch)
 		recording->kernels = by_slot(&recording->box, sizeof(*recording->kernels));
 	if (recording->config.kernelch && !recording->kernels)

@@ -17,6 +17,7 @@
 #include "plugin/gpu/progress.h"
 #include "plugin/kernel.h"
 #include "plugin/recorder.h"
+#include "plugin/waits.h"
 
 /*
  * One communicator, private part. Its place in the table is given out again when all 1024 are taken: the generation,
@@ -35,6 +36,8 @@ struct communicator {
 	_Atomic bool launches_elsewhere; /* non-blocking, as the interposer knows: not on the calling threads */
 	_Atomic bool ended;
 	_Atomic bool known;     /* identity: id, name, rank */
+	_Atomic bool leased;    /* network detail, by the drain */
+	_Atomic(int *) mask;    /* NCCL's activation mask; NULL none */
 	_Atomic uint32_t plans; /* launched so far, followed by the GPU words or not */
 	_Atomic uint64_t sequence[RW_FUNCTION_COUNT];
 	_Atomic uint32_t *p2p; /* sequence by peer: `peers` for sends, `peers` for the rest; NULL: no memory */
@@ -52,6 +55,7 @@ struct recording {
 	 */
 	uint64_t *previous;
 	struct kernel *kernels; /* by slot; NULL without RANKWATCH_KERNELCH */
+	struct waits waits;
 	int32_t largest;        /* communicator so far */
 	uint32_t nccl_version;
 };
@@ -90,6 +94,11 @@ bool communicator_fill_identity(struct communicator *communicator, const struct 
 void communicator_fill_size(struct communicator *communicator, int32_t nranks);
 /* The communicator takes no more events; the drain gives its unfinished operations up. Idempotent. */
 void communicator_end(struct recording *recording, struct communicator *communicator);
+
+/* Between the two none begins or ends, and NCCL, which waits for the end of those it has, stays where it is. False: not
+ * now, somebody else has them. */
+bool communicators_hold(void);
+void communicators_let_go(void);
 
 static inline bool communicator_know(struct communicator *communicator, const struct recorder_identity *identity)
 {

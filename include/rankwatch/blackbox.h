@@ -34,7 +34,12 @@ enum {
 	RW_BOX_DEVICES = 16,
 	RW_BOX_ANCHORS = 64,
 	RW_BOX_ENVIRONMENT = 3072,
+	RW_BOX_LEASES = 16,
+	RW_BOX_WAITS = 512,
 };
+
+/* header.optional_features */
+#define RW_BOX_NETWORK (UINT64_C(1) << 0) /* has a table of network waits, and takes leases of it */
 
 /* One scan result, 40 bytes. */
 struct rw_scan {
@@ -133,13 +138,44 @@ struct rw_host_sample {
 	char text[24];		 /* STATE: kernel wait channel; else by kind; not terminated when full */
 };
 
-/* Lease of network detail, control page; unused until the plugin offers it. */
+/*
+ * Lease of network detail, the first RW_BOX_LEASES of the control page: NCCL's proxy events of one communicator are
+ * recorded until then. Written by the collector; the plugin lets it run for RW_LEASE_MAX_NS from when it first saw these
+ * very values, at most, and ends it by itself.
+ */
 struct rw_lease {
 	RW_ATOMIC(uint64_t) expires_ns; /* 0 = none */
-	uint64_t communicator;
-	uint32_t proxy_bits;
+	uint64_t communicator;		/* rw_communicator.id */
+	uint32_t proxy_bits;		/* RW_LEASE_PROXY_OP | RW_LEASE_PROXY_STEP; without both it is none */
 	uint32_t reserved;
 };
+
+#define RW_LEASE_MAX_NS UINT64_C(10000000000)
+enum { RW_LEASE_PROXY_OP = 8, RW_LEASE_PROXY_STEP = 16 /* as in NCCL's activation mask */ };
+
+/*
+ * What one channel to or from one peer on another host has waited for while it was leased, 64 bytes: sums that only
+ * grow, each word for itself, until key becomes 0. Only the oldest step in flight counts at any time. A send waits for its
+ * own GPU, then for the peer to take the step, then for the network to deliver it; a receive for the network (or for
+ * who sends: that is the same from here), then for its own GPU.
+ */
+struct rw_wait {
+	RW_ATOMIC(uint64_t) key; /* RW_WAIT_…; 0 = not used */
+	RW_ATOMIC(uint64_t) first_ns, last_ns;
+	RW_ATOMIC(uint64_t) bytes; /* sent, or arrived */
+	RW_ATOMIC(uint64_t) gpu_ns;
+	RW_ATOMIC(uint64_t) peer_ns; /* sends only; before profiler ABI v4 the network's where the peer's is not told */
+	RW_ATOMIC(uint64_t) network_ns;
+	RW_ATOMIC(uint32_t) steps; /* finished */
+	RW_ATOMIC(uint32_t) flush_us; /* receives: the flush behind GPUDirect */
+};
+
+/* rw_wait.key */
+#define RW_WAIT_USED	   (UINT64_C(1) << 63)
+#define RW_WAIT_SENDS	   (UINT64_C(1) << 56)
+#define RW_WAIT_CHANNEL(key) ((uint8_t)((key) >> 48))
+#define RW_WAIT_COMM(key)    ((uint16_t)((key) >> 32)) /* index into the communicator table */
+#define RW_WAIT_PEER(key)    ((uint32_t)(key))	       /* rank in the communicator */
 
 struct rw_device {
 	uint8_t uuid[16];
@@ -211,7 +247,12 @@ struct rw_box_header {
 	uint32_t interposed; /* 1 = the interposer is at work, too */
 	struct rw_anchor anchors[RW_BOX_ANCHORS];
 	char environment[RW_BOX_ENVIRONMENT]; /* NAME=VALUE\0…, allow-listed */
-	char reserved1[256];
+	/* RW_BOX_NETWORK: */
+	uint64_t waits_offset;
+	uint32_t wait_slots;
+	RW_ATOMIC(uint32_t) waits_refused; /* channels beyond the table */
+	RW_ATOMIC(uint64_t) leased_until_ns; /* latest end of a lease so far, clamped */
+	char reserved1[232];
 
 	/* Counters. head is alone on its cache line: every claim of every thread moves it. */
 	RW_ATOMIC(uint64_t) head; /* claims so far */
@@ -233,6 +274,9 @@ static_assert(sizeof(struct rw_communicator) == 256, "docs/black-box.md");
 static_assert(sizeof(struct rw_gpu_progress) == 64, "docs/black-box.md");
 static_assert(sizeof(struct rw_host_sample) == 64, "docs/black-box.md");
 static_assert(sizeof(struct rw_device) == 64, "docs/black-box.md");
+static_assert(sizeof(struct rw_wait) == 64, "docs/black-box.md");
+static_assert(sizeof(struct rw_lease) == 24, "docs/black-box.md");
+static_assert(offsetof(struct rw_box_header, waits_offset) == 6144, "docs/black-box.md");
 static_assert(offsetof(struct rw_box_header, head) == 6400, "docs/black-box.md");
 static_assert(sizeof(struct rw_box_header) <= RW_BOX_HEADER_SIZE, "docs/black-box.md");
 

@@ -17,12 +17,17 @@ int adapter_init(const struct recorder_communicator *communicator, profiler_log 
 	return PROFILER_SUCCESS;
 }
 
+static bool is_of_another_process(const struct profiler_head *head)
+{
+	return head->proxy_op.pid != __atomic_load_n(&own_pid, __ATOMIC_RELAXED);
+}
+
 void *adapter_start_both(void *context, struct chain_event *event, adapter_start *start)
 {
 	const struct profiler_head *head = event->descriptor;
 	void *ours = start(chain_ours(context), chain_ours(event->parent), event->descriptor);
 
-	event->foreign = event->type == PROFILER_PROXY_OP && head->pid != __atomic_load_n(&own_pid, __ATOMIC_RELAXED);
+	event->foreign = event->type == PROFILER_PROXY_OP && is_of_another_process(head);
 	return chain_start(event, context, ours);
 }
 
@@ -35,6 +40,24 @@ void *adapter_start_old(void *context, void *descriptor, adapter_start *start)
 	return adapter_start_both(
 	    context, &(struct chain_event){ .type = head->type, .descriptor = descriptor, .parent = head->parent },
 	    start);
+}
+
+void *adapter_start_proxy(void *context, void *parent, const void *descriptor)
+{
+	const struct profiler_head *head = descriptor;
+
+	if (head->type == PROFILER_PROXY_STEP)
+		return recorder_start_step(parent, head->step);
+	if (head->type != PROFILER_PROXY_OP || is_of_another_process(head))
+		return NULL;
+	const struct recorder_event event = {
+		.kind = RECORDER_PROXY_OP,
+		.proxy_op = { .peer = head->proxy_op.peer,
+			      .step_bytes = head->proxy_op.step_bytes,
+			      .channel = head->proxy_op.channel,
+			      .sends = head->proxy_op.is_send == 1 },
+	};
+	return recorder_start(context, &event);
 }
 
 uint8_t adapter_task_dtype(uint8_t function, uint8_t dtype)
@@ -55,19 +78,21 @@ int adapter_stop(void *handle)
 	return PROFILER_SUCCESS;
 }
 
-static void stop_channel(void *handle, int state, const union profiler_state_arguments *arguments)
+static void record_state(void *handle, int state, const union profiler_state_arguments *arguments)
 {
-	if (state == PROFILER_KERNEL_CH_STOP && arguments)
+	if (state != PROFILER_KERNEL_CH_STOP)
+		recorder_proxy_state(handle, state, arguments ? arguments->bytes : 0);
+	else if (arguments)
 		recorder_channel_stop(handle, arguments->timer);
 }
 
 int adapter_record_state(void *handle, int state, void *arguments)
 {
 	if (chain_is_on()) {
-		stop_channel(chain_ours(handle), state, arguments);
+		record_state(chain_ours(handle), state, arguments);
 		chain_record_state(handle, state, arguments);
 	} else {
-		stop_channel(handle, state, arguments);
+		record_state(handle, state, arguments);
 	}
 	return PROFILER_SUCCESS;
 }

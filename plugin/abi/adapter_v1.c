@@ -25,7 +25,7 @@ static uint8_t shifted(uint8_t number, uint8_t last)
 static int init(void **context, int *mask)
 {
 	static adapter_masks masks = { 0, PROFILER_OPERATIONS, PROFILER_OPERATIONS };
-	struct recorder_communicator communicator = { .abi = 1, .caller = __builtin_return_address(0) };
+	struct recorder_communicator communicator = { .abi = 1, .caller = __builtin_return_address(0), .mask = mask };
 
 	return adapter_init(&communicator, NULL, masks, context, mask);
 }
@@ -84,14 +84,13 @@ static void *start(void *context, void *parent, const void *argument)
 {
 	const struct profiler_v1_event *descriptor = argument;
 	struct recorder_event event = { .kind = RECORDER_PLAN };
-	(void)parent;
 
 	if (descriptor->type == PROFILER_COLL)
 		event = decode_coll(descriptor);
 	else if (descriptor->type == PROFILER_P2P)
 		event = decode_p2p(descriptor);
 	else if (descriptor->type != PROFILER_GROUP)
-		return NULL;
+		return adapter_start_proxy(context, parent, descriptor);
 	return recorder_start(context, &event);
 }
 

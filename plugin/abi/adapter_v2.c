@@ -10,7 +10,7 @@
 static int init(uint32_t abi, const void *caller, void **context, int *mask)
 {
 	static adapter_masks masks = { 0, PROFILER_OPERATIONS, PROFILER_OPERATIONS };
-	struct recorder_communicator communicator = { .abi = abi, .caller = caller };
+	struct recorder_communicator communicator = { .abi = abi, .caller = caller, .mask = mask };
 
 	return adapter_init(&communicator, NULL, masks, context, mask);
 }
@@ -75,7 +75,7 @@ static struct recorder_event decode_p2p(const struct profiler_v2_event *descript
 	};
 }
 
-static void *start(void *context, const struct profiler_v2_event *descriptor, const struct profiler_v2_run *run)
+static void *start(void *context, void *parent, const struct profiler_v2_event *descriptor, const struct profiler_v2_run *run)
 {
 	struct recorder_event event = { .kind = RECORDER_PLAN };
 
@@ -84,24 +84,22 @@ static void *start(void *context, const struct profiler_v2_event *descriptor, co
 	else if (descriptor->type == PROFILER_P2P)
 		event = decode_p2p(descriptor);
 	else if (descriptor->type != PROFILER_GROUP)
-		return NULL;
+		return adapter_start_proxy(context, parent, descriptor);
 	return recorder_start(context, &event);
 }
 
 static void *start_v2(void *context, void *parent, const void *argument)
 {
 	const struct profiler_v2_event *descriptor = argument;
-	(void)parent;
 
-	return start(context, descriptor, &descriptor->v2.run);
+	return start(context, parent, descriptor, &descriptor->v2.run);
 }
 
 static void *start_v3(void *context, void *parent, const void *argument)
 {
 	const struct profiler_v2_event *descriptor = argument;
-	(void)parent;
 
-	return start(context, descriptor, &descriptor->v3);
+	return start(context, parent, descriptor, &descriptor->v3);
 }
 
 /* *handle is always written: NCCL hands it back even for events that we ignore. */

@@ -18,6 +18,7 @@ static int init(void **context, int *mask, const char *comm_name, uint64_t comm_
 		.rank = rank,
 		.abi = 4,
 		.caller = __builtin_return_address(0),
+		.mask = mask,
 	};
 	return adapter_init(&communicator, log, masks, context, mask);
 }
@@ -91,7 +92,7 @@ static void *start(void *context, void *parent, const void *argument)
 		};
 		break;
 	default:
-		return NULL;
+		return adapter_start_proxy(context, parent, descriptor);
 	}
 	return recorder_start(context, &event);
 }

@@ -23,6 +23,7 @@ static int init(uint32_t abi, const void *caller, void **context, uint64_t comm_
 		.rank = rank,
 		.abi = abi,
 		.caller = caller,
+		.mask = mask,
 	};
 
 	return adapter_init(&communicator, log, abi < 6 ? v5 : v6, context, mask);
@@ -147,8 +148,8 @@ static inline __attribute__((always_inline)) void *start(void *context, void *pa
 	case PROFILER_CE_COLL:
 		decode_ce_coll(&event, &descriptor->ce_coll);
 		break;
-	default: /* proxy and later kinds: not touched, they may belong to another process (PXN) */
-		return NULL;
+	default: /* proxy and later kinds */
+		return adapter_start_proxy(context, parent, descriptor);
 	}
 	return recorder_start(context, &event);
 }

@@ -41,6 +41,16 @@ enum { PROFILER_KERNEL_CH_STOP = 22 };
 
 union profiler_state_arguments {
 	uint64_t timer; /* KERNEL_CH_STOP; %globaltimer */
+	uint64_t bytes; /* ProxyStep */
+};
+
+/* The same in all versions. */
+struct profiler_proxy_op {
+	int pid; /* whose it is; another's with PXN */
+	uint8_t channel;
+	int peer;
+	int steps, step_bytes;
+	int is_send; /* 1: a send over the network; 0: a receive, or no network at all */
 };
 
 /* What all versions have at the same place, behind the event's type. */
@@ -48,9 +58,17 @@ struct profiler_head {
 	uint8_t type; /* its lowest byte */
 	void *parent;
 	int rank;
-	_Alignas(8) int pid; /* ProxyOp: whose it is; another's with PXN */
+	_Alignas(8) union {
+		struct profiler_proxy_op proxy_op;
+		int step; /* ProxyStep */
+	};
 };
-static_assert(offsetof(struct profiler_head, pid) == 24, "NCCL 2.23");
+static_assert(offsetof(struct profiler_head, proxy_op.pid) == 24, "NCCL 2.23");
+static_assert(offsetof(struct profiler_head, proxy_op.channel) == 28, "NCCL 2.23");
+static_assert(offsetof(struct profiler_head, proxy_op.peer) == 32, "NCCL 2.23");
+static_assert(offsetof(struct profiler_head, proxy_op.step_bytes) == 40, "NCCL 2.23");
+static_assert(offsetof(struct profiler_head, proxy_op.is_send) == 44, "NCCL 2.23");
+static_assert(offsetof(struct profiler_head, step) == 24, "NCCL 2.23");
 
 /* One channel of a task's kernel, the same from version 4 on. */
 struct profiler_kernel_ch {

@@ -3,9 +3,11 @@
  * Eight threads at once: each makes its own communicators (concurrent init and finalize), plays calls, groups, p2p and
  * kernels in a version of the interface of its own, hands in stale and foreign handles; another process forks off in
  * the middle. Then the box must add up. With an argument: more communicators than the table holds, one after the other
- * in each thread, with contexts of ended ones handed in. Bare program: ThreadSanitizer sees the plugin's threads.
+ * in each thread, with contexts of ended ones handed in. Meanwhile leases come and go. Bare program: ThreadSanitizer sees the plugin's threads.
  */
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -15,7 +17,11 @@
 
 enum { THREADS = 8, ROUNDS = 4, CALLS = 1500, CHURN = 400 };
 
+enum { SHARED = 7777 };
+
 static void *library;
+static struct player shared; /* a communicator of all threads */
+static atomic_bool done;
 
 static void hand_in_nonsense(struct player *player, void *stale)
 {
@@ -58,6 +64,47 @@ static void play_calls(struct player *player, int number)
 	hand_in_nonsense(player, call);
 }
 
+/* Two of them at a time, as two progress threads might. */
+static void play_transfers(struct player *player, void *task)
+{
+	void *op = player_transfer(player, task, 1, 0, true);
+
+	for (int i = 0; i < 3; i++) {
+		void *step = player_proxy_step(player, op, i);
+
+		player_step_state(player, step, 8, 0);
+		player_step_state(player, step, 20, 0);
+		player_step_state(player, step, 9, 64);
+		player_stop(player, step);
+		player_stop(player, step);
+	}
+	player_stop(player, op);
+	player_proxy_step(player, op, 7);
+}
+
+/* Somebody writes leases and garbage into the control page all the time: the box is anybody's of this user. */
+static void *lease(void *argument)
+{
+	const char *directory = argument;
+	struct box_reader reader;
+	struct rw_lease lease = { .proxy_bits = PROFILER_PROXY_OP | PROFILER_PROXY_STEP };
+	char path[64];
+
+	player_read(&reader, directory);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", reader.fd);
+	int fd = open(path, O_RDWR);
+	for (uint64_t i = 0; fd >= 0 && !atomic_load(&done); i++) {
+		off_t at = (off_t)(reader.header.control_offset + i % RW_BOX_LEASES * sizeof(lease));
+
+		lease.communicator = i % 16 ? i % THREADS * 100 + 100 + i / 64 % ROUNDS : SHARED;
+		lease.expires_ns = i % 5 ? UINT64_MAX - i : i;
+		if (pwrite(fd, &lease, sizeof(lease), at) != (ssize_t)sizeof(lease))
+			break;
+		usleep(200);
+	}
+	return NULL; /* the descriptors stay: closing one would drop the writer's lock */
+}
+
 static void *play(void *argument)
 {
 	uint64_t id = (uint64_t)(uintptr_t)argument;
@@ -74,6 +121,8 @@ static void *play(void *argument)
 			if (abi >= 4)
 				play_kernel(&player, task, channels);
 			player_p2p(&player, "Send", 1, i % THREADS);
+			play_transfers(&player, task);
+			play_transfers(&shared, NULL);
 		}
 		player_finalize(&player);
 		player_collective(&player, "AllReduce", 1, "ncclFloat32"); /* stale context */
@@ -115,6 +164,19 @@ static int check_churn(const char *directory)
 	return !whole;
 }
 
+/* 0 when the first has begun. */
+static int start_leases(pthread_t *thread, const char *directory)
+{
+	player_init(&shared, library, 5, SHARED, 0, THREADS);
+	if (pthread_create(thread, NULL, lease, (void *)directory))
+		return 1;
+	for (int i = 0; i < 10000; i++, usleep(1000))
+		if (__atomic_load_n(&shared.mask, __ATOMIC_RELAXED) & PROFILER_PROXY_STEP)
+			return 0;
+	fprintf(stderr, "a lease has not begun within 10 s\n");
+	return 1;
+}
+
 /* A forked child has neither box nor thread: it may call and exit, and nothing happens. */
 static int fork_and_play(void)
 {
@@ -154,11 +216,11 @@ static uint64_t expected_calls(void)
 static int check_box(const char *directory)
 {
 	struct box_reader reader;
-	struct rw_communicator entries[THREADS * ROUNDS + 1];
+	struct rw_communicator entries[THREADS * ROUNDS + 2];
 	uint64_t calls = 0, expected = expected_calls();
 
 	player_read(&reader, directory);
-	int count = box_reader_communicators(&reader, 0, THREADS * ROUNDS + 1, entries);
+	int count = box_reader_communicators(&reader, 0, THREADS * ROUNDS + 2, entries);
 	for (int i = 0; i < count; i++) {
 		calls += entries[i].api_count;
 		if (!entries[i].ended_ns)
@@ -168,9 +230,14 @@ static int check_box(const char *directory)
 	       (unsigned long long)calls, (unsigned long long)reader.header.head,
 	       (unsigned long long)reader.header.dropped, (unsigned long long)reader.header.own_ns,
 	       (unsigned long long)reader.header.callbacks);
+	static struct rw_wait waits[RW_BOX_WAITS];
+	uint64_t steps = 0;
+	for (int i = 0, used = box_reader_waits(&reader, 0, RW_BOX_WAITS, waits); i < used; i++)
+		steps += waits[i].steps;
+	printf("%llu steps of transfers\n", (unsigned long long)steps);
 	box_reader_close(&reader);
-	if (count != THREADS * ROUNDS + 1 || calls != expected) {
-		fprintf(stderr, "expected %d communicators, %llu calls\n", THREADS * ROUNDS + 1,
+	if (!steps || count != THREADS * ROUNDS + 2 || calls != expected) {
+		fprintf(stderr, "expected %d communicators, %llu calls, some steps\n", THREADS * ROUNDS + 2,
 			(unsigned long long)expected);
 		return 1;
 	}
@@ -181,11 +248,13 @@ int main(int argc, char **argv)
 {
 	bool churns = argc > 1;
 	const char *directory = player_directory();
-	pthread_t threads[THREADS];
+	pthread_t threads[THREADS], leaser;
 	int failed = 0;
 
 	setenv("RANKWATCH_KERNELCH", "1", 1);
 	library = player_load();
+	if (!churns && start_leases(&leaser, directory))
+		return 1;
 	for (uintptr_t i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, churns ? churn : play, (void *)(i + 1)))
 			return 1;
@@ -194,5 +263,10 @@ int main(int argc, char **argv)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	(void)argv;
+	atomic_store(&done, true);
+	if (!churns) {
+		pthread_join(leaser, NULL);
+		player_finalize(&shared);
+	}
 	return failed | (churns ? check_churn(directory) : check_box(directory));
 }

@@ -277,6 +277,27 @@ void *player_proxy_step(struct player *player, void *proxy_op, int step)
 	return start_proxy(player, PROFILER_PROXY_STEP, proxy_op, step);
 }
 
+void *player_transfer(struct player *player, void *task, int peer, uint8_t channel, bool sends)
+{
+	struct profiler_proxy_op operation = {
+		.pid = getpid(), .channel = channel, .peer = peer, .steps = 64, .step_bytes = 1 << 17, .is_send = sends,
+	};
+	union event event = new_event(PROFILER_PROXY_OP, task);
+
+	if (player->abi < 5)
+		memset(event.bytes + 1, 0xa5, 7);
+	memcpy(event.bytes + offsetof(struct profiler_head, proxy_op), &operation, sizeof(operation));
+	return start(player, &event);
+}
+
+void player_step_state(struct player *player, void *step, int state, uint64_t bytes)
+{
+	uint64_t arguments[2] = { bytes, 0 };
+
+	if (step)
+		player_state(player, step, state, arguments);
+}
+
 void player_channel_stop(struct player *player, void *handle, uint64_t timer)
 {
 	if (!handle)

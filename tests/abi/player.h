@@ -62,6 +62,10 @@ bool player_raw(struct player *player, void *context, uint64_t type, void *paren
 /* An operation of a proxy thread, of this process or, with PXN, of another; a step of it. Any version. */
 void *player_proxy_op(struct player *player, void *task, int pid);
 void *player_proxy_step(struct player *player, void *proxy_op, int step);
+/* An operation over the network, of this process: sends, or receives. */
+void *player_transfer(struct player *player, void *task, int peer, uint8_t channel, bool sends);
+/* bytes: as all versions have it, at the beginning of the arguments. */
+void player_step_state(struct player *player, void *step, int state, uint64_t bytes);
 
 /* One whole eager call outside a group, any version; the task's handle, stopped. Collectives announce 4 channels, p2p 2
  * (before version 5: none). Send, Recv: `peer`. */

@@ -5,7 +5,7 @@ import pathlib
 import struct
 import sys
 
-RING, SAMPLES, GPU, COMMS = 602112, 339968, 274432, 12288
+RING, WAITS, SAMPLES, GPU, COMMS = 634880, 602112, 339968, 274432, 12288
 LATER = 0x80
 
 
@@ -77,6 +77,17 @@ SEEDS = {
     "sample-piece": change(SAMPLES + 64 + 21, b"\xff"),
     "sample-text": change(SAMPLES + 40, b"t" * 24) + change(SAMPLES + 104, b"t" * 24),
     "sample-time": change(SAMPLES + 8, u64(2**64 - 1)),
+    "waits-offset": change(6144, u64(RING)),
+    "waits-offset-samples": change(6144, u64(SAMPLES)),
+    "waits-slots": change(6152, u32(0xFFFFFFFF)),
+    "waits-none": change(24, u64(0)) + change(6144, u64(2**64 - 8)),
+    "waits-offset-later": change(6144, u64(COMMS), LATER),
+    "waits-slots-later": change(6152, u32(513), LATER),
+    "wait-key": change(WAITS, b"\xff" * 64),
+    "wait-back-later": change(WAITS + 8, b"\x00" * 56, LATER),
+    "wait-key-later": change(WAITS, u64(2**63), LATER),
+    "wait-times": change(WAITS + 8, u64(2**64 - 1) + u64(0) + u64(2**64 - 1) * 4),
+    "leased-for-ever": change(6160, u64(2**64 - 1)),
     "progress": change(GPU, b"\xff" * 16),
 }
 

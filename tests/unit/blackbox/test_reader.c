@@ -298,3 +298,36 @@ Test(reader, a_box_of_another_boot_is_orphaned)
 	cr_assert_eq(box_reader_refresh(&reader), 0);
 	cr_expect_eq(box_reader_life(&reader, NULL), BOX_ORPHANED);
 }
+
+Test(reader, network_waits_are_read_where_the_box_has_them_and_their_offset_does_not_change)
+{
+	static struct rw_wait waits[RW_BOX_WAITS];
+	struct box_writer writer;
+	struct box_reader reader;
+
+	fixture_create(&writer);
+	writer.waits[7].key = RW_WAIT_USED | 3;
+	writer.waits[7].network_ns = 42;
+	fixture_open(&reader, &writer);
+	cr_assert_eq(box_reader_waits(&reader, 0, RW_BOX_WAITS + 9, waits), RW_BOX_WAITS);
+	cr_expect_eq(waits[7].network_ns, 42);
+	cr_expect_eq(RW_WAIT_PEER(waits[7].key), 3);
+	cr_expect_eq(box_reader_waits(&reader, RW_BOX_WAITS, 1, waits), 0);
+	writer.header->waits_offset += 8;
+	cr_expect_eq(box_reader_refresh(&reader), -EPROTO);
+}
+
+Test(reader, a_box_of_a_writer_without_network_waits_is_read_as_ever)
+{
+	struct box_writer writer;
+	struct box_reader reader;
+	struct rw_wait wait;
+
+	fixture_create(&writer);
+	writer.header->optional_features = 0;
+	writer.header->waits_offset = UINT64_MAX;
+	writer.header->wait_slots = 0;
+	fixture_open(&reader, &writer);
+	cr_expect_eq(box_reader_waits(&reader, 0, 1, &wait), 0);
+	cr_expect_eq(box_reader_refresh(&reader), 0);
+}

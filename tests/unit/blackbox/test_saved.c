@@ -91,6 +91,24 @@ Test(saved, a_ring_that_turned_keeps_its_order_and_what_is_still_in_flight_from_
 	}
 }
 
+Test(saved, network_waits_are_kept)
+{
+	static struct rw_wait here[RW_BOX_WAITS], there[RW_BOX_WAITS];
+	struct box_writer writer;
+	struct box_reader original, copy;
+
+	fixture_create(&writer);
+	for (int i = 0; i < RW_BOX_WAITS; i += 3)
+		writer.waits[i] = (struct rw_wait){ .key = RW_WAIT_USED | (uint64_t)i, .network_ns = (uint64_t)i * i };
+	fixture_operation(&writer, 1, 100);
+	fixture_open(&original, &writer);
+	save(&original, &copy);
+	cr_assert_eq(box_reader_waits(&original, 0, RW_BOX_WAITS, here), RW_BOX_WAITS);
+	cr_assert_eq(box_reader_waits(&copy, 0, RW_BOX_WAITS, there), RW_BOX_WAITS);
+	cr_expect_eq(memcmp(here, there, sizeof(here)), 0);
+	expect_same_operations(&original, &copy, 0, 1);
+}
+
 Test(saved, a_copy_of_a_copy_is_the_same)
 {
 	struct box_writer writer;

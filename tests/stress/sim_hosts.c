@@ -31,7 +31,7 @@
 	} while (0)
 
 struct meeting {
-	_Atomic int ready;
+	_Atomic int ready, worked;
 	ncclUniqueId id;
 };
 
@@ -112,11 +112,15 @@ static void work(struct rank *rank)
 	}
 }
 
-/* A collective that cannot end: the last rank dies instead of taking part. */
-static void survive(struct rank *rank)
+/* A collective that cannot end: the last rank dies instead of taking part. Not before all have done their work: whoever
+ * still needs an answer of another rank does not get it once the network has failed. */
+static void survive(struct rank *rank, struct meeting *meeting)
 {
 	ncclResult_t error = ncclSuccess;
 
+	meeting->worked++;
+	while (meeting->worked < RANKS)
+		usleep(1000);
 	if (rank->rank == RANKS - 1)
 		kill(getpid(), SIGKILL);
 	CHECK(ncclAllReduce(rank->send, rank->recv, COUNT, ncclFloat32, ncclSum, rank->comm, rank->stream) ==
@@ -138,7 +142,7 @@ static int rank_main(int number, struct meeting *meeting, int hosts)
 	work(&rank);
 	/* Whoever shares a host with the dead rank is told nothing: all are alone on theirs. */
 	if (hosts == RANKS)
-		survive(&rank);
+		survive(&rank, meeting);
 	else
 		CHECK(ncclCommDestroy(rank.comm) == ncclSuccess);
 	return 0;

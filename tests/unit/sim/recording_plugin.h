@@ -7,6 +7,7 @@
  *   RECORDING_NO_CONTEXT init leaves the context as it is
  *   RECORDING_NULL       events (a mask) whose handle is NULL
  *   RECORDING_SILENT     events (a mask) whose handle is not written
+ *   RECORDING_FILE       lines go into FILE.PID, as they come, and recording_text has none
  */
 #ifndef TEST_SIM_RECORDING_PLUGIN_H
 #define TEST_SIM_RECORDING_PLUGIN_H

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The device that a measuring program works on, and its two kernels. Errors of the driver end the program with a line. */
+#ifndef TESTS_GPU_DEVICE_H
+#define TESTS_GPU_DEVICE_H
+
+#include <cuda.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct device {
+	CUcontext context;
+	CUmodule module;
+	CUfunction stamp, fill;
+	int processors; /* streaming multiprocessors */
+};
+
+/* Makes the device current on this thread. number: modulo the devices that there are, so ranks share a single one. */
+void device_open(struct device *device, int number);
+
+/* In stream order: *to = %globaltimer, as a kernel of one thread. */
+void device_stamp(const struct device *device, CUstream stream, CUdeviceptr to);
+
+/*
+ * As a large matrix product does: more blocks than fit, each of which computes for block_us on all lanes that it gets.
+ * waves: how often the GPU is filled, one behind the other.
+ */
+void device_fill(const struct device *device, CUstream stream, unsigned int waves, unsigned int block_us);
+
+CUstream device_stream(void);
+CUdeviceptr device_memory(size_t size);
+
+/* CLOCK_MONOTONIC. */
+uint64_t device_host_ns(void);
+/* Sorts the values. 0 without any. */
+double device_median(double *values, size_t count);
+
+void device_need(CUresult result, const char *what);
+#define DEVICE_CHECK(call) device_need(call, #call)
+
+#endif

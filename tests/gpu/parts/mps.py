@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Under MPS, where the kernels of both ranks run at the same time: does GPU progress work, and what does it cost there?"""
+
+import os
+import shutil
+import subprocess
+
+import jobs
+import part
+import stage
+import stream
+
+
+def control(command, environment):
+    return subprocess.run(["nvidia-cuda-mps-control", *([] if command else ["-d"])], input=command, env=environment, text=True,
+                          capture_output=True, timeout=20)
+
+
+def measure(self, pair):
+    page = part.run([part.PROGRAMS / "gpu_page"], 40)
+    self.check(page.status == 0 and all(line["error"] == 0 and line["written"] for line in page.json()),
+               "under MPS: memory registered and written" + ("" if page.status == 0 else f": {page.reason()}"))
+    with jobs.Job(pair) as job:
+        process = job.begin(*stage.workload(*pair.workload, "--steps=10", "--step-ms=200", "--limit=40"))
+        status, dump = job.finish(process, 50), job.dump()
+    self.check(status == 0, f"under MPS: status {status}")
+    jobs.check_recorded(self, "under MPS", dump)
+    stream.measure(self, pair.how, "2", "1", pair.environment, " under MPS")
+
+
+def main():
+    self = part.Part("mps")
+    if part.STAND_IN:
+        self.skip("MPS needs a GPU")
+    if not shutil.which("nvidia-cuda-mps-control"):
+        self.skip("there is no nvidia-cuda-mps-control")
+    pair = part.Pair(self)
+    for name in ("PIPE", "LOG"):
+        os.environ[f"CUDA_MPS_{name}_DIRECTORY"] = str(part.WORK / f"mps-{name.lower()}")
+        (part.WORK / f"mps-{name.lower()}").mkdir()
+    started = control("", os.environ)
+    if started.returncode:
+        self.skip(f"MPS does not start: {(started.stdout + started.stderr).strip()[:200]}")
+    try:
+        if part.run([part.PROGRAMS / "gpu_calls", pair.how], 40, **pair.environment).status != 0:
+            self.skip("two ranks do not work under MPS here")
+        servers = control("get_server_list\n", os.environ).stdout.split()
+        self.note("MPS servers", servers or "none: the programs ran without it")
+        measure(self, pair)
+    finally:
+        control("quit -t 5\n", os.environ)
+    self.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Two stream memory operations, two events, two stamp kernels around an AllReduce: host ns and stream us that they add, on an
+idle GPU and on a filled one. With one rank (no waiting for another, and no kernel of NCCL's in place) and with two."""
+
+import part
+
+
+def measure(self, how, seconds, repeat, environment, where=""):
+    done = part.run([part.PROGRAMS / "gpu_around", how, seconds, repeat], 110, **environment)
+    self.check(done.status == 0 and len(done.json()) == 24, f"gpu_around {how}{where}" + ("" if done.status == 0 else f": {done.reason()}"))
+    for line in done.json():
+        around = f"AllReduce of {line['bytes']} bytes" if line["bytes"] else "an empty stream"
+        gpu = "filled GPU" if line["filled"] else "idle GPU"
+        what = f"{line['method']} around {around}, {line['ranks']} rank{'s' * (line['ranks'] > 1)}, {gpu}{where}"
+        if line["method"] == "nothing":
+            self.number(f"{what}: stream time", line["stream_us"], "us")
+            continue
+        self.number(f"{what}: added host time", line["added_host_ns"], "ns")
+        self.number(f"{what}: added stream time", line["added_stream_us"], "us")
+    early = sum(line["unfilled"] for line in done.json() if line["method"] == "nothing")
+    self.note(f"{how}{where}: samples that outlived the kernel that fills the GPU", early)
+
+
+def main():
+    self = part.Part("stream")
+    measure(self, "alone", *(("0.1", "4") if part.STAND_IN else ("2", "20")), {})
+    if part.Pair.file.exists():
+        pair = part.Pair(self)
+        measure(self, pair.how, *(("0.1", "1") if part.STAND_IN else ("4", "1")), pair.environment)
+    self.end()
+
+
+if __name__ == "__main__":
+    main()

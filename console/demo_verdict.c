@@ -50,22 +50,45 @@ static bool names_right(const json_t *finding, const struct scenario *scenario)
 	return json_array_size(ranks) == 1 && json_integer_value(json_array_get(ranks, 0)) == scenario->rank;
 }
 
+static bool has_values(const json_t *finding, const struct scenario *scenario)
+{
+	const json_t *values = json_object_get(finding, "values"), *first = json_object_get(values, "first_bad");
+
+	return !strcmp(text_of(values, "origin"), scenario->origin) &&
+	       (scenario->first_bad < 0 || (json_is_integer(first) && json_integer_value(first) == scenario->first_bad));
+}
+
 static bool is_expected(const json_t *finding, const struct scenario *scenario)
 {
 	return !strcmp(text_of(finding, "kind"), scenario->kind) &&
-	       (!scenario->cause || !strcmp(cause_of(finding), scenario->cause));
+	       (!scenario->cause || !strcmp(cause_of(finding), scenario->cause)) &&
+	       (!scenario->origin || has_values(finding, scenario));
+}
+
+/* "born, first at 70000"; of a finding about time: the cause. Caller frees it. */
+static char *describe_why(const json_t *finding)
+{
+	const json_t *values = json_object_get(finding, "values"), *first = json_object_get(values, "first_bad");
+	char *why = finding_escape(json_is_object(values) ? text_of(values, "origin") : cause_of(finding)), *text = NULL;
+
+	if (json_is_integer(first) && asprintf(&text, "%s, first at %lld", why ? why : "?",
+					       (long long)json_integer_value(first)) >= 0)
+		free(why);
+	else
+		text = why;
+	return text;
 }
 
 static void describe(const json_t *finding, const char *judgement, struct demo_verdict *verdict)
 {
 	char *ranks = json_dumps(json_object_get(finding, "ranks"), JSON_COMPACT | JSON_ENCODE_ANY);
-	char *kind = finding_escape(text_of(finding, "kind")), *cause = finding_escape(cause_of(finding));
+	char *kind = finding_escape(text_of(finding, "kind")), *why = describe_why(finding);
 
 	snprintf(verdict->text, sizeof(verdict->text), "%s, %s, in rank %.*s: %s", kind ? kind : "?",
-		 cause ? cause : "?", ranks ? (int)strcspn(ranks + 1, "]") : 1, ranks ? ranks + 1 : "?", judgement);
+		 why ? why : "?", ranks ? (int)strcspn(ranks + 1, "]") : 1, ranks ? ranks + 1 : "?", judgement);
 	free(ranks);
 	free(kind);
-	free(cause);
+	free(why);
 }
 
 void demo_judge(struct demo_verdict *verdict, const struct scenario *scenario, FILE *lines, bool saw_all)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "flip.h"
 #include "kernel.h"
 #include "log.h"
 #include "network.h"
@@ -215,6 +216,8 @@ static ncclResult_t connect_ranks(struct ncclComm *comm, const ncclUniqueId *id)
 {
 	ncclResult_t result = quirk_check();
 
+	if (result == ncclSuccess)
+		result = flip_check();
 	if (result == ncclSuccess)
 		result = open_device(comm);
 	if (result == ncclSuccess)

@@ -53,6 +53,7 @@ struct ncclComm {
 	struct capture capture;
 	uint32_t ce_syncs; /* of copy-engine collectives so far */
 	unsigned int turn; /* mailbox turn; the stream thread of the running plan owns it */
+	uint64_t moved[FUNCTIONS]; /* collectives whose data have arrived; so, too */
 	atomic_bool stop;  /* aborted: waits end */
 
 	_Atomic ncclResult_t state;       /* of calls that do not block: ncclInProgress while they go on */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "exchange.h"
+#include "flip.h"
 #include "mover.h"
 #include "network.h"
 #include "number.h"
@@ -20,11 +21,13 @@ static void *outbox(struct ncclComm *comm)
 static void stage(const struct task *task, void *out, const char *send, size_t count)
 {
 	const struct factor *factor = &task->factor;
+	size_t bytes = count * number_size(task->type);
 
 	if (factor->used)
 		number_scale(task->type, out, send, factor->device ? factor->device : &factor->value, count);
 	else
-		memcpy(out, send, count * number_size(task->type));
+		memcpy(out, send, bytes);
+	flip_sent(task, task->comm->moved[task->function], out, (size_t)(send - (const char *)task->send), bytes);
 }
 
 /* Behind it the mailboxes of all ranks hold what was written into their outboxes. */
@@ -90,24 +93,32 @@ static bool broadcast_piece(const struct task *task, const char *send, char *rec
 	bool root = comm->rank == task->root_or_peer;
 
 	if (root)
-		memcpy(outbox(comm), send, bytes);
+		stage(task, outbox(comm), send, count);
 	if (!publish(task, 0, count))
 		return false;
-	if (!root || send != recv)
+	if (!root)
 		memcpy(recv, inbox(comm, task->root_or_peer), bytes);
+	else if (send != recv)
+		memcpy(recv, send, bytes);
 	return true;
 }
 
+/* What a rank sends does not come back to it: its own segment is a copy of its input. */
 static bool all_gather_piece(const struct task *task, const char *send, char *recv, size_t count)
 {
 	struct ncclComm *comm = task->comm;
 	size_t size = number_size(task->type);
 
-	memcpy(outbox(comm), send, count * size);
+	stage(task, outbox(comm), send, count);
 	if (!publish(task, 0, count))
 		return false;
-	for (int rank = 0; rank < comm->nranks; rank++)
-		memcpy(recv + (size_t)rank * task->count * size, inbox(comm, rank), count * size);
+	for (int rank = 0; rank < comm->nranks; rank++) {
+		char *segment = recv + (size_t)rank * task->count * size;
+		if (rank != comm->rank)
+			memcpy(segment, inbox(comm, rank), count * size);
+		else if (segment != send)
+			memcpy(segment, send, count * size);
+	}
 	return true;
 }
 
@@ -188,7 +199,7 @@ static bool (*const pieces[FUNCTIONS])(const struct task *task, const char *send
 	[FUNCTION_SCATTER] = scatter_piece,
 };
 
-bool mover_collective(const struct task *task)
+static bool move(const struct task *task)
 {
 	size_t size = number_size(task->type);
 	size_t most = exchange_piece(task);
@@ -200,5 +211,16 @@ bool mover_collective(const struct task *task)
 		if (!pieces[task->function](task, send, recv, task->count - at < most ? task->count - at : most))
 			return false;
 	}
+	return true;
+}
+
+bool mover_collective(const struct task *task)
+{
+	uint64_t *moved = &task->comm->moved[task->function];
+
+	if (!move(task))
+		return false;
+	flip_received(task, *moved);
+	++*moved;
 	return true;
 }

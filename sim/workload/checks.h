@@ -42,6 +42,7 @@ struct checks {
 	struct checks_page *pages; /* used in turn */
 	int page_count;
 	int step;
+	bool off;	 /* set by the owner: nothing is compared */
 	int rank;	 /* for messages */
 	uint64_t digest; /* FNV-1a of everything compared so far */
 };

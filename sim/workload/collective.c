@@ -1,15 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 #include "collective.h"
 
+#include <stdlib.h>
+
+#include "gpu.h"
+
 static struct {
 	void (*function)(void *argument, const struct collective_call *call);
 	void *argument;
 } hook;
 
+static struct collective_watch watch;
+
+/* Those of the group that is open: their data are there when it has ended. */
+static struct {
+	struct collective_call *calls;
+	size_t count, room;
+} receiving;
+
 void collective_set_hook(void (*function)(void *argument, const struct collective_call *call), void *argument)
 {
 	hook.function = function;
 	hook.argument = argument;
+}
+
+void collective_set_watch(const struct collective_watch *chosen)
+{
+	watch = chosen ? *chosen : (struct collective_watch){ 0 };
+}
+
+size_t collective_send_count(const struct collective_call *call)
+{
+	return call->function == COLLECTIVE_REDUCE_SCATTER ? call->count * call->group->size : call->count;
+}
+
+size_t collective_recv_count(const struct collective_call *call)
+{
+	return call->function == COLLECTIVE_ALL_GATHER ? call->count * call->group->size : call->count;
 }
 
 static ncclResult_t enqueue(const struct collective_call *call)
@@ -26,13 +53,33 @@ static ncclResult_t enqueue(const struct collective_call *call)
 		return ncclAllReduce(send, recv, call->count, call->type, call->op, comm, call->stream);
 	case COLLECTIVE_BROADCAST:
 		return ncclBroadcast(send, recv, call->count, call->type, call->root, comm, call->stream);
+	case COLLECTIVE_SEND:
+		return ncclSend(send, call->count, call->type, call->root, comm, call->stream);
+	case COLLECTIVE_RECV:
+		return ncclRecv(recv, call->count, call->type, call->root, comm, call->stream);
 	}
 	return ncclInvalidArgument;
 }
 
+static void receive_later(const struct collective_call *call)
+{
+	if (receiving.count == receiving.room) {
+		receiving.room = receiving.room ? 2 * receiving.room : 16;
+		receiving.calls = realloc(receiving.calls, receiving.room * sizeof(*receiving.calls));
+		GPU_CHECK(receiving.calls ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+	}
+	receiving.calls[receiving.count++] = *call;
+}
+
 void collective_issue(const struct collective_call *call)
 {
+	if (watch.sending && call->function != COLLECTIVE_RECV)
+		watch.sending(watch.argument, call);
 	NCCL_CHECK(enqueue(call));
+	if (watch.received && call->function == COLLECTIVE_RECV)
+		receive_later(call);
+	else if (watch.received && call->function != COLLECTIVE_SEND)
+		watch.received(watch.argument, call);
 }
 
 static void request(const struct collective_call *call)
@@ -72,16 +119,21 @@ void collective_start(struct process_group *group)
 void collective_send(struct process_group *group, CUdeviceptr data, size_t count, ncclDataType_t type, int peer,
 		     CUstream stream)
 {
-	NCCL_CHECK(ncclSend((void *)data, count, type, peer, process_group_comm(group), stream));
+	collective_issue(&(struct collective_call){ COLLECTIVE_SEND, group, .send = data, .count = count, .type = type,
+						    .root = peer, .stream = stream });
 }
 
 void collective_recv(struct process_group *group, CUdeviceptr data, size_t count, ncclDataType_t type, int peer,
 		     CUstream stream)
 {
-	NCCL_CHECK(ncclRecv((void *)data, count, type, peer, process_group_comm(group), stream));
+	collective_issue(&(struct collective_call){ COLLECTIVE_RECV, group, .recv = data, .count = count, .type = type,
+						    .root = peer, .stream = stream });
 }
 
 void collective_end(void)
 {
 	NCCL_CHECK(ncclGroupEnd());
+	for (size_t i = 0; i < receiving.count; i++)
+		watch.received(watch.argument, &receiving.calls[i]);
+	receiving.count = 0;
 }

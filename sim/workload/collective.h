@@ -12,6 +12,7 @@
 
 enum collective_function {
 	COLLECTIVE_ALL_GATHER, COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_ALL_REDUCE, COLLECTIVE_BROADCAST,
+	COLLECTIVE_SEND, COLLECTIVE_RECV, /* between start and end, see below */
 };
 
 struct collective_call {
@@ -21,9 +22,24 @@ struct collective_call {
 	size_t count;
 	ncclDataType_t type;
 	ncclRedOp_t op; /* of reductions */
-	int root;	/* of Broadcast */
+	int root;	/* of Broadcast; the peer of Send and Recv */
 	CUstream stream;
 };
+
+/* Sees the data of every call, Send and Recv, too: in stream order before it (Recv has none) and behind it (nor has Send).
+ */
+struct collective_watch {
+	void (*sending)(void *argument, const struct collective_call *call);
+	void (*received)(void *argument, const struct collective_call *call);
+	void *argument;
+};
+
+/* A copy is kept. NULL: no more. */
+void collective_set_watch(const struct collective_watch *watch);
+
+/* Elements in the buffers, of all ranks' parts. */
+size_t collective_send_count(const struct collective_call *call);
+size_t collective_recv_count(const struct collective_call *call);
 
 /* Past the hook. */
 void collective_issue(const struct collective_call *call);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What goes wrong on one rank, or looks as if it did and is healthy. A kind is a line in the table of the file that
- * makes it, fault_io.c to fault_healthy.c; fault.c calls it at the right moments and writes the fault log.
+ * makes it, fault_*.c; fault.c calls it at the right moments and writes the fault log.
  */
 #ifndef WORKLOAD_FAULT_H
 #define WORKLOAD_FAULT_H
@@ -11,11 +11,21 @@
 
 #include "options.h"
 
+struct traffic_call;
+struct training;
+
 struct fault {
 	const struct options *options;
 	int rank;
 	bool mine;  /* this rank is the one it happens to */
 	void *tool; /* the kind's own: made by its open(), freed by its close() */
+};
+
+/* How far bad values go on their own, see traffic.h. */
+enum spread {
+	SPREAD_NONE,
+	SPREAD_STEP, /* to the end of the step: the optimizer leaves it out, as with fp16 and a loss scale */
+	SPREAD_ON,   /* for good */
 };
 
 struct fault_kind {
@@ -35,6 +45,9 @@ struct fault_kind {
 	void (*before_init)(struct fault *fault);
 	/* Between two steps: this is the host's time. */
 	void (*between_steps)(struct fault *fault, int step);
+	/* Before a call sends: changes its data, on its stream. Whoever has this checks nothing that is received. */
+	void (*spoil)(const struct training *training, const struct traffic_call *traffic);
+	enum spread spread;
 	/* How much longer than the others its GPU computes in this step. */
 	int (*extra_us)(const struct fault *fault, int step);
 };
@@ -42,7 +55,7 @@ struct fault_kind {
 /* The tables, each ending with an entry without a name. */
 extern const struct fault_kind fault_io_kinds[], fault_cpu_kinds[], fault_lock_kinds[], fault_memory_kinds[],
     fault_loader_kinds[], fault_network_kinds[], fault_gpu_kinds[], fault_end_kinds[], fault_init_kinds[],
-    fault_collective_kinds[], fault_healthy_kinds[];
+    fault_collective_kinds[], fault_values_kinds[], fault_healthy_kinds[];
 
 /* NULL when there is none of this name. */
 const struct fault_kind *fault_kind_find(const char *name);

@@ -15,6 +15,16 @@ static size_t whole_elements(const struct fsdp *fsdp)
 	return own_elements(fsdp) * fsdp->shard->size;
 }
 
+static enum values_type parameter_type(const struct fsdp *fsdp)
+{
+	return fsdp->training->options->fp8_allgather ? VALUES_FP8 : VALUES_BF16;
+}
+
+static enum values_type gradient_type(const struct fsdp *fsdp)
+{
+	return fsdp->training->options->gradients;
+}
+
 /* Ranks of the shard group on every replica. */
 static void find_sources(struct fsdp *fsdp)
 {
@@ -35,7 +45,7 @@ void fsdp_open(struct fsdp *fsdp, struct training *training, struct process_grou
 	GPU_CHECK(fsdp->layers ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
 	for (int i = 0; i < layer_count; i++)
 		fsdp->layers[i] = (struct fsdp_layer){
-			.whole = gpu_allocate(whole_elements(fsdp) * values_size(VALUES_BF16)),
+			.whole = gpu_allocate(whole_elements(fsdp) * values_size(parameter_type(fsdp))),
 			.ready = gpu_event(),
 			.used = gpu_event(),
 		};
@@ -45,8 +55,8 @@ void fsdp_open(struct fsdp *fsdp, struct training *training, struct process_grou
 	fsdp->computed = gpu_event();
 	fsdp->scattered = gpu_event();
 	fsdp->reduced = gpu_event();
-	fsdp->scatter_input = gpu_allocate(whole_elements(fsdp) * values_size(VALUES_FLOAT));
-	fsdp->gradients = gpu_allocate(own_elements(fsdp) * values_size(VALUES_FLOAT));
+	fsdp->scatter_input = gpu_allocate(whole_elements(fsdp) * values_size(gradient_type(fsdp)));
+	fsdp->gradients = gpu_allocate(own_elements(fsdp) * values_size(gradient_type(fsdp)));
 	find_sources(fsdp);
 }
 
@@ -70,7 +80,8 @@ void fsdp_close(struct fsdp *fsdp)
 
 static void check_gathered(struct fsdp *fsdp, int layer)
 {
-	struct expectation expected = { .what = "a gathered layer", .type = VALUES_BF16, .sources = fsdp->shard->size,
+	struct expectation expected = { .what = "a gathered layer", .type = parameter_type(fsdp),
+					.sources = fsdp->shard->size,
 					.ranks = fsdp->shard->members, .elements = own_elements(fsdp),
 					.site = fsdp->site + layer };
 
@@ -82,7 +93,8 @@ void fsdp_gather(struct fsdp *fsdp, int layer)
 {
 	struct fsdp_layer *this = &fsdp->layers[layer];
 	size_t elements = own_elements(fsdp);
-	CUdeviceptr own = this->whole + fsdp->shard->rank * elements * values_size(VALUES_BF16);
+	enum values_type type = parameter_type(fsdp);
+	CUdeviceptr own = this->whole + fsdp->shard->rank * elements * values_size(type);
 
 	if (this->gathered || fsdp->shard->size == 1)
 		return;
@@ -91,8 +103,8 @@ void fsdp_gather(struct fsdp *fsdp, int layer)
 			fsdp->gather, fsdp->layers[fsdp->uses[fsdp->use_count % (FSDP_PREFETCH + 1)]].used, 0));
 	GPU_CHECK(cuStreamWaitEvent(fsdp->gather, this->used, 0));
 	fsdp->uses[fsdp->use_count++ % (FSDP_PREFETCH + 1)] = layer;
-	training_fill(fsdp->training, own, VALUES_BF16, fsdp->site + layer, 0, elements, fsdp->gather);
-	collective_all_gather(fsdp->shard, own, this->whole, elements, ncclBfloat16, fsdp->gather);
+	training_fill(fsdp->training, own, type, fsdp->site + layer, 0, elements, fsdp->gather);
+	collective_all_gather(fsdp->shard, own, this->whole, elements, values_nccl_type(type), fsdp->gather);
 	check_gathered(fsdp, layer);
 	GPU_CHECK(cuEventRecord(this->ready, fsdp->gather));
 	this->gathered = true;
@@ -114,13 +126,13 @@ void fsdp_leave(struct fsdp *fsdp, int layer)
 static void reduce_replicas(struct fsdp *fsdp)
 {
 	gpu_order(fsdp->scatter, fsdp->scattered, fsdp->reduce);
-	collective_all_reduce(fsdp->replicas, fsdp->gradients, fsdp->gradients, own_elements(fsdp), ncclFloat32,
-			      ncclSum, fsdp->reduce);
+	collective_all_reduce(fsdp->replicas, fsdp->gradients, fsdp->gradients, own_elements(fsdp),
+			      values_nccl_type(gradient_type(fsdp)), ncclSum, fsdp->reduce);
 }
 
 static void check_reduced(struct fsdp *fsdp, int layer, CUstream stream)
 {
-	struct expectation expected = { .what = "a reduced gradient", .type = VALUES_FLOAT, .reduced = true,
+	struct expectation expected = { .what = "a reduced gradient", .type = gradient_type(fsdp), .reduced = true,
 					.sources = fsdp->sources, .ranks = fsdp->source_ranks,
 					.elements = own_elements(fsdp),
 					.first = fsdp->shard->rank * own_elements(fsdp), .site = fsdp->site + layer };
@@ -132,16 +144,17 @@ static void check_reduced(struct fsdp *fsdp, int layer, CUstream stream)
 void fsdp_reduce(struct fsdp *fsdp, int layer)
 {
 	bool scatters = fsdp->shard->size > 1, reduces = fsdp->replicas->size > 1;
+	enum values_type type = gradient_type(fsdp);
 	CUdeviceptr filled = scatters ? fsdp->scatter_input : fsdp->gradients;
 
 	if (!scatters && !reduces)
 		return;
 	gpu_order(fsdp->training->gpu.compute, fsdp->computed, fsdp->scatter);
 	GPU_CHECK(cuStreamWaitEvent(fsdp->scatter, fsdp->reduced, 0));
-	training_fill(fsdp->training, filled, VALUES_FLOAT, fsdp->site + layer, 0, whole_elements(fsdp), fsdp->scatter);
+	training_fill(fsdp->training, filled, type, fsdp->site + layer, 0, whole_elements(fsdp), fsdp->scatter);
 	if (scatters)
-		collective_reduce_scatter(fsdp->shard, filled, fsdp->gradients, own_elements(fsdp), ncclFloat32,
-					  fsdp->scatter);
+		collective_reduce_scatter(fsdp->shard, filled, fsdp->gradients, own_elements(fsdp),
+					  values_nccl_type(type), fsdp->scatter);
 	if (reduces)
 		reduce_replicas(fsdp);
 	check_reduced(fsdp, layer, reduces ? fsdp->reduce : fsdp->scatter);

@@ -13,7 +13,7 @@ enum { RANKS = 8 };
 
 enum {
 	KEY_LAYERS = 0x100, KEY_ELEMENTS, KEY_STEP_MS, KEY_STEPS, KEY_HOST_MS, KEY_RUN_AHEAD, KEY_LIMIT, KEY_GRACE,
-	KEY_HOSTS, KEY_FAULT, KEY_FAULT_RANK, KEY_FAULT_STEP, KEY_LOG_DIR, KEY_LOG_BYTES, KEY_EVENTS,
+	KEY_HOSTS, KEY_GRADIENTS, KEY_FP8_ALLGATHER, KEY_FAULT, KEY_FAULT_INDEX, KEY_FAULT_RANK, KEY_FAULT_STEP, KEY_LOG_DIR, KEY_LOG_BYTES, KEY_EVENTS,
 };
 
 static const struct argp_option argp_options[] = {
@@ -21,6 +21,8 @@ static const struct argp_option argp_options[] = {
 	{ "hosts", KEY_HOSTS, "N", 0, "Hosts that the started ranks claim, in blocks of equal size (the real one)", 1 },
 	{ "layers", KEY_LAYERS, "N", 0, "Layers of the model (6)", 1 },
 	{ "elements", KEY_ELEMENTS, "N", 0, "Parameters of one layer on one rank (16384)", 1 },
+	{ "gradients", KEY_GRADIENTS, "TYPE", 0, "Reduce them as float32, bfloat16 or float16 (float32)", 1 },
+	{ "fp8-allgather", KEY_FP8_ALLGATHER, NULL, 0, "fsdp: gather parameters as fp8 (e4m3), not bf16", 1 },
 	{ "step-ms", KEY_STEP_MS, "MS", 0, "GPU time of one step (700)", 1 },
 	{ "steps", KEY_STEPS, "N", 0, "Steps to train (20)", 1 },
 	{ "host-ms", KEY_HOST_MS, "MS", 0, "CPU time of loading one step's data (3)", 1 },
@@ -30,6 +32,7 @@ static const struct argp_option argp_options[] = {
 	{ "fault", KEY_FAULT, "KIND", 0, "What goes wrong, see below (none)", 2 },
 	{ "fault-rank", KEY_FAULT_RANK, "R", 0, "On which rank (0)", 2 },
 	{ "fault-step", KEY_FAULT_STEP, "S", 0, "From which step on, counted from 1 (8)", 2 },
+	{ "fault-index", KEY_FAULT_INDEX, "K", 0, "At which element of a buffer, counted from 0 (4321)", 2 },
 	{ "log-dir", KEY_LOG_DIR, "DIR", 0, "Where the fault's rank logs its metrics (WORKLOAD_LOG_DIR)", 2 },
 	{ "log-bytes", KEY_LOG_BYTES, "N", 0, "What it logs in each step from the fault's on (2097152)", 2 },
 	{ "events", KEY_EVENTS, "FILE", 0, "Append what was done to whom and when, as JSON lines (WORKLOAD_EVENTS)", 2 },
@@ -45,6 +48,20 @@ long options_number(const char *text, long low, long high, const struct argp_sta
 	if (errno || end == text || *end || value < low || value > high)
 		argp_error(state, "'%s' is not a number from %ld to %ld", text, low, high);
 	return value;
+}
+
+static enum values_type gradient_type(const char *text, const struct argp_state *state)
+{
+	static const struct {
+		const char *name;
+		enum values_type type;
+	} types[] = { { "float32", VALUES_FLOAT }, { "bfloat16", VALUES_BF16_SUM }, { "float16", VALUES_FP16_SUM } };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (!strcmp(types[i].name, text))
+			return types[i].type;
+	argp_error(state, "gradients are not reduced as '%s', but as float32, bfloat16 or float16", text);
+	return VALUES_FLOAT;
 }
 
 static error_t parse_training(int key, char *text, struct argp_state *state)
@@ -63,6 +80,12 @@ static error_t parse_training(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_ELEMENTS:
 		options->elements = options_number(text, 1, 64 << 20, state);
+		return 0;
+	case KEY_GRADIENTS:
+		options->gradients = gradient_type(text, state);
+		return 0;
+	case KEY_FP8_ALLGATHER:
+		options->fp8_allgather = true;
 		return 0;
 	case KEY_STEP_MS:
 		options->step_ms = options_number(text, 0, 3600000, state);
@@ -112,6 +135,9 @@ static error_t parse_fault(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_FAULT_STEP:
 		options->fault_step = options_number(text, 1, INT_MAX, state);
+		return 0;
+	case KEY_FAULT_INDEX:
+		options->fault_index = options_number(text, 0, LONG_MAX, state);
 		return 0;
 	case KEY_LOG_DIR:
 		options->log_dir = text;
@@ -168,8 +194,8 @@ void options_parse(struct options *options, int argc, char **argv)
 	};
 
 	*options = (struct options){
-		.layers = 6, .elements = 16384, .step_ms = 700, .steps = 20, .host_ms = 3,
-		.fault = fault_kind_find("none"), .fault_step = 8, .log_bytes = 2 << 20,
+		.layers = 6, .elements = 16384, .gradients = VALUES_FLOAT, .step_ms = 700, .steps = 20, .host_ms = 3,
+		.fault = fault_kind_find("none"), .fault_step = 8, .fault_index = 4321, .log_bytes = 2 << 20,
 		.log_dir = getenv("WORKLOAD_LOG_DIR"), .events = getenv("WORKLOAD_EVENTS"),
 	};
 	argp_err_exit_status = 2;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "parallel.h"
+#include "values.h"
 
 struct argp_state;
 struct fault_kind;
@@ -16,6 +17,8 @@ struct options {
 	int hosts; /* that they claim, in blocks of ranks; 0 = the one that they are on */
 	int layers;
 	size_t elements; /* of one layer's parameters on one rank */
+	enum values_type gradients; /* what they are reduced in */
+	bool fp8_allgather;	    /* parameters are gathered in fp8, else in bf16 */
 	int step_ms;	 /* GPU time of one step */
 	int steps;
 	int host_ms;   /* CPU time of one step's data loading on the host */
@@ -28,6 +31,7 @@ struct options {
 	const struct fault_kind *fault; /* never NULL: "none" is a kind */
 	int fault_rank;
 	int fault_step; /* counted from 1 */
+	size_t fault_index; /* element of a buffer, modulo how many it has */
 	const char *log_dir; /* NULL: metrics are not logged */
 	size_t log_bytes;    /* what one late step logs */
 	const char *events;  /* NULL: no fault log */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "training.h"
 
+#include "fault.h"
+
 int training_open(struct training *training, const struct options *options, const struct mesh *mesh, int rank,
 		  int local_rank, struct store *store)
 {
@@ -10,6 +12,9 @@ int training_open(struct training *training, const struct options *options, cons
 	process_groups_open(&training->groups, &training->mesh, rank, store, options->parallel.names);
 	values_open(&training->values, options->elements * mesh_ranks(mesh));
 	checks_open(&training->checks, rank, options->run_ahead);
+	training->checks.off = options->fault->spoil;
+	if (options->fault->spoil)
+		traffic_open(&training->traffic, training);
 	return autograd_start(&training->autograd, training->gpu.context);
 }
 
@@ -17,6 +22,8 @@ void training_close(struct training *training)
 {
 	autograd_stop(training->autograd);
 	process_groups_close(&training->groups);
+	if (training->options->fault->spoil)
+		traffic_close(&training->traffic);
 	checks_close(&training->checks);
 	values_close(&training->values);
 	gpu_close(&training->gpu);

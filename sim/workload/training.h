@@ -9,6 +9,7 @@
 #include "mesh.h"
 #include "options.h"
 #include "process_group.h"
+#include "traffic.h"
 #include "values.h"
 
 struct training {
@@ -20,6 +21,7 @@ struct training {
 	struct process_groups groups;
 	struct values values;
 	struct checks checks;
+	struct traffic traffic; /* only with a fault in the data */
 	struct autograd *autograd;
 	int step;
 	int extra_us; /* what the GPU still computes longer, or shorter, in this step */

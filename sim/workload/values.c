@@ -1,47 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #include "values.h"
 
-#include <stdint.h>
-#include <string.h>
-
+#include "element.h"
 #include "gpu.h"
 
 static const struct {
-	size_t size;
+	ncclDataType_t type;
 	unsigned int period;
 } types[VALUES_TYPES] = {
-	[VALUES_BF16] = { sizeof(uint16_t), 251 },
-	[VALUES_BF16_SUM] = { sizeof(uint16_t), 4 },
-	[VALUES_FLOAT] = { sizeof(float), 64 },
+	[VALUES_BF16] = { ncclBfloat16, 251 },
+	[VALUES_FP8] = { ncclFloat8e4m3, 16 },
+	[VALUES_BF16_SUM] = { ncclBfloat16, 4 },
+	[VALUES_FP16_SUM] = { ncclFloat16, 4 },
+	[VALUES_FLOAT] = { ncclFloat32, 64 },
 };
 
 size_t values_size(enum values_type type)
 {
-	return types[type].size;
+	return element_size(types[type].type);
 }
 
-/* Upper half of the float: exact for integers below 256. */
-static void write_value(void *table, enum values_type type, size_t index, float value)
+ncclDataType_t values_nccl_type(enum values_type type)
 {
-	uint32_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	if (type == VALUES_FLOAT)
-		((float *)table)[index] = value;
-	else
-		((uint16_t *)table)[index] = bits >> 16;
-}
-
-float values_read(enum values_type type, const void *data, size_t index)
-{
-	uint32_t bits;
-	float value;
-
-	if (type == VALUES_FLOAT)
-		return ((const float *)data)[index];
-	bits = (uint32_t)((const uint16_t *)data)[index] << 16;
-	memcpy(&value, &bits, sizeof(value));
-	return value;
+	return types[type].type;
 }
 
 void values_open(struct values *values, size_t elements)
@@ -50,9 +31,9 @@ void values_open(struct values *values, size_t elements)
 	for (int type = 0; type < VALUES_TYPES; type++) {
 		size_t length = elements + types[type].period;
 
-		values->tables[type] = gpu_allocate_pinned(length * types[type].size);
+		values->tables[type] = gpu_allocate_pinned(length * values_size(type));
 		for (size_t i = 0; i < length; i++)
-			write_value(values->tables[type], type, i, i % types[type].period);
+			element_write(types[type].type, values->tables[type], i, i % types[type].period);
 	}
 }
 
@@ -69,7 +50,7 @@ static size_t offset_of(enum values_type type, int rank, int site, int step, siz
 
 const void *values_of(const struct values *values, enum values_type type, int rank, int site, int step, size_t first)
 {
-	return (const char *)values->tables[type] + offset_of(type, rank, site, step, first) * types[type].size;
+	return (const char *)values->tables[type] + offset_of(type, rank, site, step, first) * values_size(type);
 }
 
 float values_at(enum values_type type, int rank, int site, int step, size_t index)

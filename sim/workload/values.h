@@ -9,9 +9,13 @@
 
 #include <stddef.h>
 
+#include <nccl.h>
+
 enum values_type {
 	VALUES_BF16,	 /* to be moved */
+	VALUES_FP8,	 /* so, too */
 	VALUES_BF16_SUM, /* to be added up */
+	VALUES_FP16_SUM,
 	VALUES_FLOAT,
 	VALUES_TYPES
 };
@@ -28,8 +32,7 @@ void values_close(struct values *values);
 const void *values_of(const struct values *values, enum values_type type, int rank, int site, int step, size_t first);
 /* What is at `index` of it. */
 float values_at(enum values_type type, int rank, int site, int step, size_t index);
-/* The element at `index` of data of this type. */
-float values_read(enum values_type type, const void *data, size_t index);
 size_t values_size(enum values_type type);
+ncclDataType_t values_nccl_type(enum values_type type);
 
 #endif

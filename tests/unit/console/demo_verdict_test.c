@@ -48,6 +48,22 @@ Test(demo_verdict, nothing_found_is_wrong_but_for_a_healthy_job)
 	expect_verdict(&healthy, FINDING("a", "warning", "[0]", "io"), false, "wrong");
 }
 
+Test(demo_verdict, values_are_right_with_their_origin_and_first_index)
+{
+	static const struct scenario nan = { .name = "nan", .kind = "nan", .rank = 5, .origin = "born", .first_bad = 70 };
+	static const struct scenario anywhere = { .name = "nan", .kind = "nan", .rank = 5, .origin = "born",
+						  .first_bad = -1 };
+
+#define VALUES(origin, first)                                                                                          \
+	"{\"id\":\"a\",\"severity\":\"critical\",\"kind\":\"nan\",\"ranks\":[5],\"cause\":null,\"values\":{\"origin\":\"" origin      \
+	"\",\"first_bad\":" first "}}\n"
+	expect_verdict(&nan, VALUES("born", "70"), true, "nan, born, first at 70, in rank 5: right");
+	expect_verdict(&nan, VALUES("born", "71"), false, "not what was injected");
+	expect_verdict(&nan, VALUES("born", "null"), false, "nan, born, in rank 5");
+	expect_verdict(&nan, VALUES("received", "70"), false, "received");
+	expect_verdict(&anywhere, VALUES("born", "null"), true, "right");
+}
+
 Test(demo_verdict, a_notice_does_not_count)
 {
 	expect_verdict(&healthy, FINDING("a", "notice", "[3]", "io"), true, "right");

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Faults in the data: bits that a rank computes, in its own memory, before it sends them. */
+#include <math.h>
+
+#include "element.h"
+#include "fault.h"
+#include "training.h"
+
+enum {
+	PARTING_STEPS = 6,    /* so long before its NaN a rank's magnitudes leave the others' */
+	PADDING_ELEMENTS = 16, /* at the end of a buffer */
+	STUCK_ELEMENTS = 16,  /* at first; twice as many in each step */
+	STUCK_DOUBLINGS = 8,
+};
+
+/* Finite in fp16; twice as much is not. */
+static const float half_of_largest = 32768;
+
+static void set_bits(const struct collective_call *call, size_t index, uint32_t bits)
+{
+	size_t size = element_size(call->type);
+	CUdeviceptr element = call->send + index % collective_send_count(call) * size;
+
+	for (size_t byte = 0; byte < size; byte++)
+		GPU_CHECK(cuMemsetD8Async(element + byte, (unsigned char)(bits >> 8 * byte), 1, call->stream));
+}
+
+static void set(const struct training *training, const struct collective_call *call, float value)
+{
+	set_bits(call, training->options->fault_index, element_bits(call->type, value));
+}
+
+static bool is_mine(const struct training *training)
+{
+	return training->rank == training->options->fault_rank;
+}
+
+static bool is_first(const struct traffic_call *traffic, enum traffic_sort sort)
+{
+	return traffic->sort == sort && traffic->number == 0;
+}
+
+/* The first that the rank sends of this sort in the fault's step. */
+static bool is_hit(const struct training *training, const struct traffic_call *traffic, enum traffic_sort sort)
+{
+	return is_mine(training) && is_first(traffic, sort) && training->step == training->options->fault_step;
+}
+
+static void make_nan(const struct training *training, const struct traffic_call *traffic)
+{
+	if (is_hit(training, traffic, TRAFFIC_GRADIENTS))
+		set(training, traffic->call, NAN);
+}
+
+static void make_inf(const struct training *training, const struct traffic_call *traffic)
+{
+	if (is_hit(training, traffic, TRAFFIC_GRADIENTS))
+		set(training, traffic->call, INFINITY);
+}
+
+static void make_bad_activation(const struct training *training, const struct traffic_call *traffic)
+{
+	if (is_hit(training, traffic, TRAFFIC_ACTIVATIONS))
+		set(training, traffic->call, NAN);
+}
+
+/* As the gradients of a float8 GEMM with rowwise scaling, which are sent as bf16: four times as large in each step. */
+static void leave_others(const struct training *training, const struct traffic_call *traffic)
+{
+	int steps = training->step - (training->options->fault_step - PARTING_STEPS);
+
+	if (is_mine(training) && is_first(traffic, TRAFFIC_GRADIENTS) && steps >= 0 && steps < PARTING_STEPS)
+		set(training, traffic->call, ldexpf(4, 2 * (steps + 1)));
+	else
+		make_nan(training, traffic);
+}
+
+/* On every rank: none of them sends what is not finite. */
+static void overflow(const struct training *training, const struct traffic_call *traffic)
+{
+	if (is_first(traffic, TRAFFIC_GRADIENTS) && training->step == training->options->fault_step)
+		set(training, traffic->call, half_of_largest);
+}
+
+/* As a scale from stale magnitudes does with fp8. */
+static void stick(const struct training *training, const struct traffic_call *traffic)
+{
+	const struct collective_call *call = traffic->call;
+	int steps = training->step - training->options->fault_step;
+
+	if (!is_mine(training) || !is_first(traffic, TRAFFIC_PARAMETERS) || steps < 0)
+		return;
+	size_t count = (size_t)STUCK_ELEMENTS << (steps < STUCK_DOUBLINGS ? steps : STUCK_DOUBLINGS);
+	for (size_t i = 0; i < count; i++)
+		set_bits(call, training->options->fault_index + i, element_largest_bits(call->type));
+}
+
+/* Memory that nobody has written behind a shard, and masks. */
+static void pad(const struct training *training, const struct traffic_call *traffic)
+{
+	const struct collective_call *call = traffic->call;
+	bool parameters = is_first(traffic, TRAFFIC_PARAMETERS);
+	size_t end = collective_send_count(call);
+
+	if (!is_mine(training) || !(parameters || is_first(traffic, TRAFFIC_GRADIENTS)) || end < PADDING_ELEMENTS)
+		return;
+	for (size_t i = end - PADDING_ELEMENTS; i < end; i++)
+		set_bits(call, i, element_bits(call->type, parameters ? NAN : -INFINITY));
+}
+
+const struct fault_kind fault_values_kinds[] = {
+	{ .name = "nan", .harms = true, .spoil = make_nan, .spread = SPREAD_ON,
+	  .doc = "a NaN in its gradient, at --fault-index of what it sends" },
+	{ .name = "inf", .harms = true, .spoil = make_inf, .spread = SPREAD_ON, .doc = "the same with Inf" },
+	{ .name = "nan-activation", .harms = true, .spoil = make_bad_activation, .spread = SPREAD_ON,
+	  .doc = "a NaN in an activation (--mesh with tp, cp or pp)" },
+	{ .name = "float8-nan", .harms = true, .spoil = leave_others, .spread = SPREAD_ON,
+	  .doc = "its largest gradient leaves the others' for six steps, then it is NaN (--gradients=bfloat16)" },
+	{ .name = "overflow", .harms = true, .spoil = overflow, .spread = SPREAD_STEP,
+	  .doc = "finite gradients on all ranks whose sum is not (--gradients=float16)" },
+	{ .name = "saturation", .harms = true, .spoil = stick,
+	  .doc = "more and more of its parameters are their type's largest number (--fp8-allgather)" },
+	{ .name = "padding", .spoil = pad,
+	  .doc = "healthy: NaN and -Inf behind its parameters and gradients, always the same" },
+	{ 0 },
+};

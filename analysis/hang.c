@@ -91,6 +91,15 @@ static void judge_alive(const struct analysis *analysis, const struct root *root
 		verdict->severity = RW_NOTICE;
 }
 
+/* One that is stopped comes no sooner for a long step, nor in start-up, nor for others that are missing, too. When most
+ * are missing, those who stand there are early, and nobody is late. */
+static bool is_due(const struct analysis *analysis, const struct root *root, uint64_t waited_ns)
+{
+	if (analysis->job.ranks[root->rank].process->life == ANALYSIS_STOPPED)
+		return waited_ns >= HANG_AFTER_NS;
+	return root->standing->missing <= root->standing->waiters && waited_ns >= hang_after(analysis);
+}
+
 static bool judge(const struct analysis *analysis, const struct root *root, uint64_t now_ns, struct verdict *verdict)
 {
 	const struct process *process = analysis->job.ranks[root->rank].process;
@@ -99,8 +108,7 @@ static bool judge(const struct analysis *analysis, const struct root *root, uint
 		return false;
 	if (process->life == ANALYSIS_EXITED || process->life == ANALYSIS_KILLED)
 		return judge_gone(root, process, now_ns, verdict);
-	/* When most are missing, those who stand there are early, and nobody is late. */
-	if (standing->missing > standing->waiters || now_ns - standing->since_ns < hang_after(analysis))
+	if (!is_due(analysis, root, now_ns - standing->since_ns))
 		return false;
 	judge_alive(analysis, root, process, now_ns, verdict);
 	return true;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/flights.h"
+#include "analysis/gpu_evidence.h"
 #include "analysis/model.h"
 #include "analysis/text.h"
 #include "analysis/waiting.h"
@@ -189,6 +190,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		text_gone(record);
 	else
 		text_hang(record);
+	gpu_evidence_explain_end(analysis, record, root->rank,
+				 verdict->kind == RW_KIND_GONE ? process->life_ns : root->standing->since_ns);
 	return record;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "collector/gpu_health.h"
 #include "collector/live_boxes.h"
 #include "collector/host.h"
 #include "collector/lock.h"
@@ -38,6 +39,7 @@ struct collector {
 	struct analysis *analysis;
 	struct live_boxes *boxes;
 	struct host *host;
+	struct gpu_health *gpu_health;
 	struct socket_sink *socket;
 	struct outlet outlet;
 	uint64_t ticks, busy_ns;
@@ -167,6 +169,7 @@ static void on_tick(uv_timer_t *timer)
 	uint64_t now_ns = uv_hrtime();
 
 	host_poll(collector->host, now_ns);
+	gpu_health_poll(collector->gpu_health, now_ns);
 	if (collector->ticks++ % BOXES_EVERY == 0) {
 		poll_boxes(collector);
 		answer_leaving(collector, now_ns);
@@ -258,6 +261,8 @@ static int open_sources(struct collector *collector)
 	};
 	int err = host_open(&collector->host, collector->analysis, on_process_ended, collector);
 
+	if (!err)
+		err = gpu_health_open(&collector->gpu_health, collector->analysis);
 	return err ? err : live_boxes_open(&collector->boxes, &request);
 }
 
@@ -305,10 +310,12 @@ static void say_level(const struct collector *collector)
 		[RW_LEVEL_EBPF] = "eBPF",
 	};
 	const char *why = host_why(collector->host);
+	char gpus[GPU_HEALTH_TEXT];
 
+	gpu_health_describe(collector->gpu_health, gpus);
 	if (!collector->options->quiet)
-		fprintf(stderr, "rankwatch collect: job %s, host seen through %s%s%s\n", collector->identity.job,
-			levels[host_level(collector->host)], *why ? ", because " : "", why);
+		fprintf(stderr, "rankwatch collect: job %s, host seen through %s%s%s; GPUs %s\n",
+			collector->identity.job, levels[host_level(collector->host)], *why ? ", because " : "", why, gpus);
 }
 
 static void say_summary(struct collector *collector)
@@ -335,6 +342,7 @@ static void close_all(struct collector *collector)
 	socket_close(collector->socket);
 	live_boxes_close(collector->boxes);
 	host_close(collector->host);
+	gpu_health_close(collector->gpu_health);
 	analysis_free(collector->analysis);
 	outlet_close(&collector->outlet);
 	lock_release(&collector->lock);

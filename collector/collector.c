@@ -107,7 +107,7 @@ static void on_client(void *argument, struct socket_client *client)
 {
 	struct collector *collector = argument;
 	char *hello = message_hello(collector->identity.job, host_level(collector->host), host_why(collector->host),
-				    board_open(&collector->outlet.board), saver_directory(collector->saver));
+				    board_open(&collector->outlet.board), saver_directory(collector->saver), collector->outlet.command);
 
 	collector->left = false;
 	if (hello)
@@ -145,7 +145,8 @@ static void answer_leaving(struct collector *collector, uint64_t now_ns)
 	if (live_boxes_count(collector->boxes) && now_ns - collector->leaving_ns < LEAVE_MS * UINT64_C(1000000))
 		return;
 	/* A launcher's end may be the end of its node's share of the job, and of us. */
-	if (saver_pending(collector->saver) && now_ns - collector->leaving_ns < SAVE_MS * UINT64_C(1000000))
+	if ((saver_pending(collector->saver) || command_sink_pending(collector->outlet.command)) &&
+	    now_ns - collector->leaving_ns < SAVE_MS * UINT64_C(1000000))
 		return;
 
 	char *line = summary_line(collector, false), *last = summary_line(collector, true);
@@ -160,6 +161,7 @@ static void answer_leaving(struct collector *collector, uint64_t now_ns)
 static bool is_idle(const struct collector *collector)
 {
 	return live_boxes_count(collector->boxes) == 0 && !saver_pending(collector->saver) &&
+	       !command_sink_pending(collector->outlet.command) &&
 	       (!collector->socket || socket_clients(collector->socket) == 0);
 }
 
@@ -275,6 +277,9 @@ static int open_all(struct collector *collector)
 	collector->analysis = analysis_new(false, outlet_put, &collector->outlet);
 	if (!collector->analysis)
 		err = -ENOMEM;
+	if (!err && collector->options->on_finding)
+		collector->outlet.command =
+		    command_sink_open(&collector->loop, collector->options->on_finding, COMMAND_SINK_LIMIT_MS);
 	if (!err && collector->options->save)
 		collector->saver = saver_open(&collector->loop, collector->options->save, collector->identity.job,
 					      collector->options->save_limit);
@@ -329,12 +334,16 @@ static void say_summary(struct collector *collector)
 	free(line);
 }
 
-/* We end: what runs on is saved as it is now. */
-static void save_all(struct collector *collector)
+/* We end: what runs on is saved as it is now; commands run on meanwhile. */
+static void finish(struct collector *collector)
 {
+	uint64_t begin_ns = uv_hrtime();
+
 	uv_timer_stop(&collector->timer);
 	live_boxes_save(collector->boxes);
 	saver_finish(collector->saver, SAVE_MS);
+	uint64_t took_ms = (uv_hrtime() - begin_ns) / 1000000;
+	command_sink_finish(collector->outlet.command, took_ms < SAVE_MS ? SAVE_MS - took_ms : 0);
 }
 
 static void close_all(struct collector *collector)
@@ -382,13 +391,14 @@ enum collector_status collector_run(const struct collector_options *options)
 		say_level(&collector);
 		uv_run(&collector.loop, UV_RUN_DEFAULT);
 		poll_boxes(&collector);
-		save_all(&collector);
+		finish(&collector);
 		say_summary(&collector);
 	}
 	close_all(&collector);
 	uv_walk(&collector.loop, close_handle, NULL);
 	uv_run(&collector.loop, saver_pending(collector.saver) ? UV_RUN_NOWAIT : UV_RUN_DEFAULT);
 	saver_close(collector.saver);
+	command_sink_close(collector.outlet.command);
 	uv_loop_close(&collector.loop);
 	return err ? COLLECTOR_FAILED : COLLECTOR_DONE;
 }

@@ -66,6 +66,7 @@ static void tame(struct rw_box_header *header)
 		{ header->process_name, sizeof(header->process_name) },
 		{ header->watchdog_from, sizeof(header->watchdog_from) },
 		{ header->gpu_progress_state, sizeof(header->gpu_progress_state) },
+		{ header->scan_state, sizeof(header->scan_state) },
 		{ header->environment, sizeof(header->environment) },
 		{ header->environment, sizeof(header->environment) - 1 }, /* the list ends in an empty text */
 	};

@@ -155,4 +155,26 @@ static inline void box_release(struct rw_operation *slot, uint64_t ticket, uint3
 							memory_order_relaxed));
 }
 
+/*
+ * Wait-free. Adds a pending bit that nobody else has, so that the slot stays until it is released. False: the bit is
+ * taken, or the slot has moved on. A slot that was free already can be held, too: a claim that meets it passes on to the
+ * next one, as with any operation in flight.
+ */
+static inline bool box_hold(struct rw_operation *slot, uint64_t ticket, uint32_t bit)
+{
+	uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+
+	do {
+		if ((owner & bit) || (owner && (owner & ~(uint32_t)RW_OWNER_PENDING) != box_owner(ticket, 0)))
+			return false;
+		/* Acquire: pairs with the release in box_release(), as in box_take(). */
+	} while (!atomic_compare_exchange_weak_explicit(&slot->owner, &owner, box_owner(ticket, 0) | owner | bit,
+							memory_order_acquire, memory_order_relaxed));
+	/* A free slot's owner does not say whose it was. */
+	if (atomic_load_explicit(&slot->ticket, memory_order_relaxed) == ticket)
+		return true;
+	box_release(slot, ticket, bit);
+	return false;
+}
+
 #endif

@@ -5,6 +5,29 @@
 
 #include "console/record_field.h"
 
+static json_t *unscannable_json(const struct rw_box_header *header)
+{
+	json_t *json = json_object();
+
+	for (size_t i = 1; i < RW_UNSCANNABLE_COUNT; i++) {
+		if (box_json_unscannable_names[i])
+			json_object_set_new(json, box_json_unscannable_names[i],
+					    json_integer((json_int_t)header->scan_unscannable[i]));
+	}
+	return json;
+}
+
+static json_t *scan_json(const struct rw_box_header *header)
+{
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "state",
+			 box_json_text(header->scan_state, sizeof(header->scan_state)), "every",
+			 (json_int_t)header->scan_every, "budget_ppm", (json_int_t)header->budget_ppm, "cost_ppm",
+			 (json_int_t)header->cost_ppm, "launches", (json_int_t)header->scan_launches, "buffers",
+			 (json_int_t)header->scan_buffers, "bytes", (json_int_t)header->scan_bytes, "host_ns",
+			 (json_int_t)header->scan_host_ns, "gpu_ns", (json_int_t)header->scan_gpu_ns, "sampled_out",
+			 (json_int_t)header->scan_sampled_out, "unscannable", unscannable_json(header));
+}
+
 static void set_counters(json_t *json, const struct rw_box_header *header)
 {
 	json_t *untracked = json_object();
@@ -108,5 +131,6 @@ json_t *box_json_header(const struct rw_box_header *header)
 	json_object_set_new(json, "devices", devices_json(header));
 	json_object_set_new(json, "environment", environment_json(header));
 	set_counters(json, header);
+	json_object_set_new(json, "scan", scan_json(header));
 	return json;
 }

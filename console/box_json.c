@@ -49,6 +49,10 @@ static const char *const flag_names[] = { "in_place",    "captured",      "untra
 const char *const box_json_untracked_names[RW_UNTRACKED_COUNT] = { NULL,      "no_task",  "broadcast",
 								   "expired", "finalize", "captured" };
 
+const char *const box_json_unscannable_names[RW_UNSCANNABLE_COUNT] = {
+	NULL, "overwritten", "callback", "capture", "context", "memory", "shape", "behind", "error"
+};
+
 json_t *box_json_text(const char *text, size_t size)
 {
 	char copy[RW_BOX_ENVIRONMENT + 1];
@@ -100,16 +104,23 @@ static void set_communicator(json_t *json, const struct rw_communicator *communi
 			    communicator->nranks > 0 ? json_integer(communicator->nranks) : json_null());
 }
 
+static json_t *reason_json(uint32_t reason, const char *const *names, uint32_t count)
+{
+	return reason < count && names[reason] ? json_string(names[reason]) : json_integer(reason);
+}
+
 static void set_flags(json_t *json, uint32_t flags)
 {
-	uint32_t reason = (flags & RW_FLAG_UNTRACKED_MASK) >> RW_FLAG_UNTRACKED_SHIFT;
+	uint32_t untracked = (flags & RW_FLAG_UNTRACKED_MASK) >> RW_FLAG_UNTRACKED_SHIFT;
+	uint32_t unscannable = (flags & RW_FLAG_UNSCANNABLE_MASK) >> RW_FLAG_UNSCANNABLE_SHIFT;
 
 	json_object_set_new(json, "flags", BIT_NAMES(flags, flag_names));
 	if (flags & RW_FLAG_UNTRACKED)
 		json_object_set_new(json, "untracked",
-				    reason < RW_UNTRACKED_COUNT && box_json_untracked_names[reason]
-					? json_string(box_json_untracked_names[reason])
-					: json_integer(reason));
+				    reason_json(untracked, box_json_untracked_names, RW_UNTRACKED_COUNT));
+	if (flags & RW_FLAG_UNSCANNABLE)
+		json_object_set_new(json, "unscannable",
+				    reason_json(unscannable, box_json_unscannable_names, RW_UNSCANNABLE_COUNT));
 }
 
 json_t *box_json_operation(const struct rw_operation *operation, const struct rw_communicator *communicator)

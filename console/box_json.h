@@ -23,5 +23,7 @@ json_t *box_json_text(const char *text, size_t size);
 
 /* By enum rw_untracked; NULL where there is no reason of that number. */
 extern const char *const box_json_untracked_names[RW_UNTRACKED_COUNT];
+/* By enum rw_unscannable; NULL likewise. */
+extern const char *const box_json_unscannable_names[RW_UNSCANNABLE_COUNT];
 
 #endif

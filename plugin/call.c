@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "plugin/cost.h"
+#include "plugin/scanning.h"
 
 enum {
 	FIRST_ABI_WITH_CALLS = 5,
@@ -103,6 +104,7 @@ static void enter_slot(struct recording *recording, struct call *call)
 	call->ticket =
 	    operation_call(recording, communicator, &call->what, &this_thread.group, this_thread.tid, pending);
 	operation_arguments(recording, communicator, call->ticket, call->send, call->recv, call->peer);
+	scanning_call(recording, communicator, call->ticket);
 }
 
 static void count_captured(struct recording *recording, struct call *call)
@@ -165,6 +167,16 @@ static void begin_launches(struct recording *recording)
 	for_each_share(recording, begin_share);
 }
 
+/* The operations begin when their inputs have been read. The start of the cost's sample, later by what the scans took:
+ * those count for themselves. */
+static uint64_t begin_work(struct recording *recording, uint64_t since)
+{
+	uint64_t scanned_ns = scanning_before_call(recording);
+
+	begin_launches(recording);
+	return since ? since + scanned_ns : 0;
+}
+
 /* The task of an operation for which NCCL has sent none: all of it that the call itself says. */
 static void complete(struct recording *recording, uint64_t ticket)
 {
@@ -202,6 +214,8 @@ static void close_group(bool failed)
 {
 	struct recording *recording = recording_get();
 
+	if (recording)
+		scanning_behind_call(recording, failed);
 	if (recording && this_thread.group.number) {
 		uint64_t since = cost_begin(&this_thread.calls);
 
@@ -219,8 +233,6 @@ static void begin(struct recording *recording, struct call *call)
 		return;
 	}
 	enter_slot(recording, call);
-	if (!this_thread.depth)
-		begin_launches(recording);
 }
 
 void call_begin(struct call *call)
@@ -235,6 +247,8 @@ void call_begin(struct call *call)
 		return;
 	uint64_t since = cost_begin(&this_thread.calls);
 	begin(recording, call);
+	if (!this_thread.depth)
+		since = begin_work(recording, since);
 	cost_end(recording, since);
 }
 
@@ -243,7 +257,7 @@ void call_end(struct call *call, bool failed)
 	if (call->inside)
 		return;
 	this_thread.call = NULL;
-	if (!this_thread.depth && this_thread.group.number)
+	if (!this_thread.depth)
 		close_group(failed);
 }
 
@@ -262,8 +276,9 @@ void call_group_end_begin(void)
 {
 	struct recording *recording = recording_get();
 
-	if (recording && !this_thread.call && this_thread.depth == 1 && this_thread.group.number)
-		begin_launches(recording);
+	if (!recording || this_thread.call || this_thread.depth != 1)
+		return;
+	begin_work(recording, 0);
 }
 
 void call_group_end(bool failed)

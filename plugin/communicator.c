@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "plugin/recording.h"
+#include "plugin/scanning.h"
 
 enum { PEERS_WHEN_UNKNOWN = 4096 /* of a communicator whose size NCCL does not tell */ };
 
@@ -137,6 +138,7 @@ static void move_in(struct recording *recording, struct communicator *communicat
 		atomic_store_explicit(&communicator->sequence[i], 0, memory_order_relaxed);
 	communicator->words = (struct progress_words){ 0 };
 	progress_communicator(&recording->progress, communicator->index, &communicator->words);
+	scanning_communicator(recording, communicator);
 	entry->device = device_index(recording);
 	entry->nranks = from->nranks;
 	entry->nnodes = from->nnodes;

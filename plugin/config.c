@@ -8,12 +8,14 @@
 #include <string.h>
 #include <strings.h>
 
+#include "plugin/abi/names.h"
+#include "plugin/dtype.h"
 #include "plugin/watchdog.h"
 
 enum { LINE = 320, NAME_MAX_LENGTH = 40 };
 
 /* How a value is checked and kept. FREE, NUMBER, DURATION: kept by whoever reads it (identity, the analysis). */
-enum kind { FREE, NUMBER, DURATION, CHOICE, SIZE, TEXT, LATER };
+enum kind { FREE, NUMBER, DURATION, CHOICE, SIZE, TEXT, PERCENT, TYPES };
 
 struct entry {
 	struct config_variable public;
@@ -23,7 +25,6 @@ struct entry {
 
 #define MEMBER(name) offsetof(struct config, name)
 
-/* LATER: a name of the contract that this version does not act upon yet; setting it is answered with a line. */
 static const struct entry entries[] = {
 	{ { "RANKWATCH", "off|on", "on", "record at all" }, CHOICE, MEMBER(on) },
 	{ { "RANKWATCH_DIR", "DIRECTORY", "", "where black boxes go, instead of /dev/shm" }, TEXT, MEMBER(directory) },
@@ -46,10 +47,16 @@ static const struct entry entries[] = {
 	  CHOICE,
 	  MEMBER(preload) },
 	{ { "RANKWATCH_MESH", "TEXT", "", "names for communicators, for the analysis" }, FREE, 0 },
-	{ { "RANKWATCH_BUDGET", "PERCENT", "0.25", "most that we may add to the job (no effect yet)" }, LATER, 0 },
-	{ { "RANKWATCH_SCAN", "auto|all|input|output|off", "auto", "scan values (no effect yet)" }, LATER, 0 },
-	{ { "RANKWATCH_UINT8_AS", "FUNCTION:TYPE", "", "what bytes really are (no effect yet)" }, LATER, 0 },
-	{ { "RANKWATCH_ON_NAN", "record|warn|abort", "record", "what a NaN leads to (no effect yet)" }, LATER, 0 },
+	{ { "RANKWATCH_BUDGET", "PERCENT", "0.25", "most that we may add to the job, of its time" },
+	  PERCENT,
+	  MEMBER(budget_ppm) },
+	{ { "RANKWATCH_SCAN", "auto|all|input|output|off", "auto", "scan values: within the budget, or all" },
+	  CHOICE,
+	  MEMBER(scan) },
+	{ { "RANKWATCH_UINT8_AS", "FUNCTION:TYPE", "", "what bytes really are, as in AllGather:float8_e4m3,…" },
+	  TYPES,
+	  MEMBER(uint8_as) },
+	{ { "RANKWATCH_ON_NAN", "record|warn|abort", "record", "what a NaN leads to" }, CHOICE, MEMBER(on_nan) },
 	{ { NULL, NULL, NULL, NULL }, FREE, 0 },
 };
 
@@ -98,6 +105,47 @@ static int parse_size(const char *value, uint64_t *bytes)
 	return 0;
 }
 
+/* Parts of a million; up to 100 %. */
+static int parse_percent(const char *value, uint32_t *ppm)
+{
+	char *end;
+	double percent = strtod(value, &end);
+
+	if (!isdigit((unsigned char)value[0]) || *end || !(percent <= 100))
+		return -EINVAL;
+	*ppm = (uint32_t)(percent * 10000 + 0.5);
+	return 0;
+}
+
+static uint8_t function_named(const char *name, size_t length)
+{
+	char copy[NAME_MAX_LENGTH];
+
+	snprintf(copy, sizeof(copy), "%.*s", (int)length, name);
+	return names_function(copy);
+}
+
+/* FUNCTION:TYPE, or several with commas between. */
+static int parse_types(const char *value, uint8_t *types)
+{
+	uint8_t parsed[RW_FUNCTION_COUNT] = { 0 };
+
+	while (*value) {
+		size_t length = strcspn(value, ","), name = strcspn(value, ":");
+
+		if (name >= length)
+			return -EINVAL;
+		uint8_t function = function_named(value, name);
+		uint8_t type = dtype_named(value + name + 1, length - name - 1);
+		if (function == RW_FUNCTION_UNKNOWN || type == RW_DTYPE_UNKNOWN)
+			return -EINVAL;
+		parsed[function] = type;
+		value += length + (value[length] == ',');
+	}
+	memcpy(types, parsed, sizeof(parsed));
+	return 0;
+}
+
 static int store(struct config *config, const struct entry *entry, const char *value)
 {
 	void *member = (char *)config + entry->offset;
@@ -111,6 +159,10 @@ static int store(struct config *config, const struct entry *entry, const char *v
 		return *value && strcmp(value, "0") != 0 && !watchdog_duration_ms(value, 1000) ? -EINVAL : 0;
 	case SIZE:
 		return parse_size(value, member);
+	case PERCENT:
+		return parse_percent(value, member);
+	case TYPES:
+		return parse_types(value, member);
 	case TEXT:
 		*(const char **)member = *value ? value : NULL;
 		return 0;
@@ -129,11 +181,6 @@ static void read_entry(struct config *config, const struct entry *entry, config_
 	store(config, entry, variable->initial);
 	if (!value || !*value)
 		return;
-	if (entry->kind == LATER) {
-		snprintf(line, sizeof(line), "%s has no effect in this version", variable->name);
-		tell(argument, line);
-		return;
-	}
 	if (store(config, entry, value) == 0)
 		return;
 	store(config, entry, variable->initial);

@@ -7,10 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rankwatch/operation.h>
+
 typedef const char *config_get(void *argument, const char *name); /* NULL = not set */
 typedef void config_tell(void *argument, const char *line);       /* one line about something wrong */
 
 enum config_gpu_time { CONFIG_GPU_TIME_AUTO, CONFIG_GPU_TIME_WATERMARK, CONFIG_GPU_TIME_STAMP, CONFIG_GPU_TIME_OFF };
+
+enum config_scan { CONFIG_SCAN_AUTO, CONFIG_SCAN_ALL, CONFIG_SCAN_INPUT, CONFIG_SCAN_OUTPUT, CONFIG_SCAN_OFF };
+enum config_on_nan { CONFIG_ON_NAN_RECORD, CONFIG_ON_NAN_WARN, CONFIG_ON_NAN_ABORT };
 
 struct config {
 	uint32_t on;
@@ -18,6 +23,10 @@ struct config {
 	uint32_t kernelch;
 	uint32_t quiet;
 	uint32_t preload; /* also read by plugin/preload, which is there before anybody reads this */
+	uint32_t scan;       /* enum config_scan */
+	uint32_t on_nan;     /* enum config_on_nan */
+	uint32_t budget_ppm; /* of wall time */
+	uint8_t uint8_as[RW_FUNCTION_COUNT]; /* enum rw_dtype that uint8 stands for, by function */
 	uint64_t history_bytes; /* 0 = by free space */
 	const char *directory;  /* NULL = by contract; borrowed from the environment */
 };

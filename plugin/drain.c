@@ -10,6 +10,7 @@
 
 #include "plugin/lease.h"
 #include "plugin/recording.h"
+#include "plugin/scanning.h"
 #include "plugin/self_sampler.h"
 
 enum {
@@ -279,7 +280,8 @@ static void *run(void *argument)
 		uint64_t now = recording_clock();
 
 		look(drain, now);
-		if (drain->count)
+		bool scans = scanning_drain(drain->recording, now);
+		if (drain->count || scans)
 			drain->busy_ns = now;
 		if (atomic_load_explicit(&drain->recording->living, memory_order_relaxed))
 			self_sampler_look(&drain->sampler, now);

@@ -45,42 +45,18 @@ bool kernel_start(struct kernel *kernel, uint64_t ticket, uint16_t comm, uint8_t
 	return expected;
 }
 
-/*
- * Keeps the slot from being claimed while we write, by a pending bit that nobody else has set. The bit, or 0 when the
- * slot has moved on. A claim that meets it passes on to the next slot, as with any operation in flight.
- */
-static uint32_t hold(struct rw_operation *slot, uint64_t ticket)
-{
-	uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
-	uint32_t bit;
-
-	do {
-		bit = ~owner & (owner + 1) & RW_OWNER_PENDING; /* the lowest that is clear, if any */
-		if (!bit || (owner && (owner & ~(uint32_t)RW_OWNER_PENDING) != box_owner(ticket, 0)))
-			return 0;
-		/* Acquire: pairs with the release in box_release(), as in box_take(). */
-	} while (!atomic_compare_exchange_weak_explicit(&slot->owner, &owner, box_owner(ticket, 0) | owner | bit,
-							memory_order_acquire, memory_order_relaxed));
-	/* A free slot's owner does not say whose it was. */
-	if (atomic_load_explicit(&slot->ticket, memory_order_relaxed) == ticket)
-		return bit;
-	box_release(slot, ticket, bit);
-	return 0;
-}
-
 static void write_times(const struct kernel *kernel, struct box_writer *box, uint64_t ticket)
 {
 	struct rw_operation *slot = &box->ring[(ticket - 1) & box->ring_mask];
-	uint32_t bit = hold(slot, ticket);
 
-	if (!bit)
+	if (!box_hold(slot, ticket, RW_OWNER_TIMES))
 		return;
 	slot->gpu_start_raw = kernel->start_raw;
 	slot->gpu_end_raw = kernel->end_raw;
 	if (!kernel->watermark)
 		slot->gpu_source = RW_GPU_SOURCE_KERNEL_CH;
 	box_known(slot, RW_KNOWN_STAMP);
-	box_release(slot, ticket, bit);
+	box_release(slot, ticket, RW_OWNER_TIMES);
 }
 
 static void stop(struct kernel *kernel, struct box_writer *box, uint64_t ticket, uint64_t bit, uint64_t raw)

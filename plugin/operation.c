@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/operation.h"
 
+#include "plugin/dtype.h"
+#include "plugin/scanning.h"
+
 /*
  * The task and the group's return are the last that NCCL's threads write, in either order: a non-blocking communicator
  * launches after the return. Whoever comes second, by the word that both go through, ends the host's part.
@@ -68,17 +71,6 @@ uint64_t operation_call(struct recording *recording, struct communicator *commun
 	box_publish(slot, ticket);
 	atomic_store_explicit(&communicator->entry->last_ticket[function], ticket, memory_order_relaxed);
 	return ticket;
-}
-
-static uint32_t dtype_size(uint8_t dtype)
-{
-	static const uint8_t sizes[RW_DTYPE_COUNT] = {
-		[RW_DTYPE_INT8] = 1,    [RW_DTYPE_UINT8] = 1,    [RW_DTYPE_INT32] = 4,       [RW_DTYPE_UINT32] = 4,
-		[RW_DTYPE_INT64] = 8,   [RW_DTYPE_UINT64] = 8,   [RW_DTYPE_FLOAT16] = 2,     [RW_DTYPE_FLOAT32] = 4,
-		[RW_DTYPE_FLOAT64] = 8, [RW_DTYPE_BFLOAT16] = 2, [RW_DTYPE_FLOAT8_E4M3] = 1, [RW_DTYPE_FLOAT8_E5M2] = 1,
-	};
-
-	return sizes[dtype % RW_DTYPE_COUNT];
 }
 
 /* In place as NCCL defines it: the rank's own part of the larger buffer is the smaller buffer. */
@@ -190,6 +182,8 @@ bool operation_task(struct recording *recording, struct communicator *communicat
 	} else {
 		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_HOST_CALLBACK, memory_order_relaxed);
 	}
+	/* Before anything lets go of the slot. */
+	scanning_task(recording, communicator, slot, ticket, launch);
 	bool followed = launch && launch->progress;
 	if (recording->kernels)
 		kernel_expect(&recording->kernels[(ticket - 1) & recording->box.ring_mask], ticket, slot, followed);

@@ -9,6 +9,7 @@
 #include "plugin/handle.h"
 #include "plugin/operation.h"
 #include "plugin/recording.h"
+#include "plugin/scanning.h"
 
 /*
  * What a thread is in the middle of. Initial-exec: no __tls_get_addr (a second library to need), and no malloc at the
@@ -105,8 +106,10 @@ static void *start_call(struct recording *recording, struct thread *thread, stru
 	}
 	know_thread(thread);
 	uint64_t ticket = operation_call(recording, communicator, call, &thread->group, thread->launch.tid, pending);
-	if (seen)
+	if (seen) {
 		operation_arguments(recording, communicator, ticket, seen->send, seen->recv, seen->peer);
+		scanning_call(recording, communicator, ticket);
+	}
 	return ticket ? handle_make(HANDLE_CALL, ticket) : NULL;
 }
 
@@ -116,6 +119,7 @@ static void *start_launch(struct recording *recording, struct thread *thread, st
 	know_thread(thread);
 	thread->launched = communicator_mark(communicator);
 	launch_begin(recording, communicator, &thread->launch, stream);
+	scanning_launch(recording, communicator, stream);
 	return handle_make(HANDLE_LAUNCH, (uint64_t)communicator->index << 32 | thread->launch.plan);
 }
 
@@ -260,6 +264,9 @@ void *recorder_start(void *context, const struct recorder_event *event)
 	uint64_t begin = cost_begin(&this_thread.calls);
 	void *handle = dispatch(recording, &this_thread, communicator, event);
 	cost_end(recording, begin);
+	/* Launches of scans count for themselves, not as a sample of callbacks. */
+	if (event->kind == RECORDER_CALL && !call_in_group())
+		scanning_before_call(recording);
 	return handle;
 }
 
@@ -294,6 +301,8 @@ void recorder_stop(void *handle)
 		break;
 	}
 	cost_end(recording, begin);
+	if (handle_kind(handle) == HANDLE_PLAN || handle_kind(handle) == HANDLE_COPY)
+		scanning_behind_plan(recording);
 }
 
 void *recorder_start_step(void *proxy_op, int step)

@@ -17,6 +17,7 @@
 #include "plugin/environment.h"
 #include "plugin/identity.h"
 #include "plugin/message.h"
+#include "plugin/scanning.h"
 
 _Atomic(struct recording *) recording_shared;
 _Atomic(const volatile unsigned char *) recording_alive;
@@ -178,9 +179,9 @@ static void say_start(const struct box_writer *box)
 
 	if (header->profiler_abi)
 		snprintf(abi, sizeof(abi), "v%u", header->profiler_abi);
-	message("recording to %s (%.1f MiB a process%s), NCCL %s, profiler ABI %s, interposer %s, GPU progress %s; %s",
+	message("recording to %s (%.1f MiB a process%s), NCCL %s, profiler ABI %s, interposer %s, GPU progress %s, scan %s; %s",
 		has_place ? box->path : "memory of its own", (double)box->size / (1 << 20), limited, version, abi,
-		header->interposed ? "active" : "not active", header->gpu_progress_state,
+		header->interposed ? "active" : "not active", header->gpu_progress_state, header->scan_state,
 		has_place ? "look: rankwatch findings, afterwards: rankwatch report"
 			  : "no collector and no report will see it");
 }
@@ -249,6 +250,7 @@ static int build(struct recording *recording, const struct recorder_communicator
 	fill_header(recording, &identity, communicator);
 	recording->largest = communicator->nranks;
 	open_progress(recording, communicator->abi);
+	scanning_open(recording, communicator->abi);
 	err = drain_start(recording);
 	if (err) {
 		atomic_store(&recording->progress.on, false); /* nobody would read it */

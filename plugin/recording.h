@@ -15,6 +15,9 @@
 #include "blackbox/writer.h"
 #include "plugin/config.h"
 #include "plugin/gpu/progress.h"
+#include "plugin/gpu/scan_budget.h"
+#include "plugin/gpu/scan_overlap.h"
+#include "plugin/gpu/scanner.h"
 #include "plugin/kernel.h"
 #include "plugin/recorder.h"
 #include "plugin/waits.h"
@@ -26,6 +29,7 @@
 struct communicator {
 	struct rw_communicator *entry; /* public part, in the box */
 	struct progress_words words;
+	struct scan_device *scan; /* NULL: its buffers are not scanned */
 	uint32_t index;
 	_Atomic uint32_t generation; /* 0 = never used; stored last when a new owner moves in */
 	uint64_t birth;              /* number of the communicator in this process, from 1 */
@@ -43,10 +47,21 @@ struct communicator {
 	_Atomic uint32_t *p2p; /* sequence by peer: `peers` for sends, `peers` for the rest; NULL: no memory */
 };
 
+/* What has been done about results. The drain thread's. */
+struct scanning_policy {
+	uint64_t told_ns;  /* last line about a NaN */
+	uint64_t abort_ns; /* 0 = not */
+	bool told_end;     /* that scanning has been turned off */
+};
+
 struct recording {
 	struct box_writer box;
 	struct config config;
 	struct progress progress;
+	struct scanner scanner;
+	struct scan_overlap overlap;
+	struct scan_budget budget; /* the drain thread's */
+	struct scanning_policy policy;
 	struct communicator communicators[RW_BOX_COMMS];
 	_Atomic uint32_t groups; /* API groups so far */
 	_Atomic uint32_t living; /* communicators not yet ended */

@@ -252,7 +252,21 @@ struct rw_box_header {
 	uint32_t wait_slots;
 	RW_ATOMIC(uint32_t) waits_refused; /* channels beyond the table */
 	RW_ATOMIC(uint64_t) leased_until_ns; /* latest end of a lease so far, clamped */
-	char reserved1[232];
+
+	/* Scanning of values, docs/scan.md. */
+	char scan_state[64];		  /* what is scanned, or why nothing; text for people */
+	RW_ATOMIC(uint32_t) scan_every;	  /* one operation in so many is scanned: a power of two; 0 = none */
+	uint32_t budget_ppm;		  /* RANKWATCH_BUDGET, of wall time */
+	RW_ATOMIC(uint32_t) cost_ppm;	  /* what everything that we add took lately */
+	uint32_t reserved_scan;
+	RW_ATOMIC(uint64_t) scan_launches;
+	RW_ATOMIC(uint64_t) scan_buffers; /* with a result */
+	RW_ATOMIC(uint64_t) scan_bytes;
+	RW_ATOMIC(uint64_t) scan_host_ns; /* on the job's threads */
+	RW_ATOMIC(uint64_t) scan_gpu_ns;
+	RW_ATOMIC(uint64_t) scan_sampled_out; /* operations */
+	RW_ATOMIC(uint64_t) scan_unscannable[RW_UNSCANNABLE_COUNT]; /* buffers; where none is there, operations */
+	char reserved1[8];
 
 	/* Counters. head is alone on its cache line: every claim of every thread moves it. */
 	RW_ATOMIC(uint64_t) head; /* claims so far */

@@ -80,12 +80,14 @@ enum rw_known {
 enum rw_owner {
 	RW_OWNER_HOST = 1u << 0, /* cleared by the second of task and API group's return, untracked or finalize */
 	RW_OWNER_GPU = 1u << 1,	 /* cleared by the drain when gpu_done passes */
-	RW_OWNER_SCAN = 1u << 2,
-	RW_OWNER_PENDING = 7u,
-	RW_OWNER_TICKET_SHIFT = 3,
+	RW_OWNER_SCAN_IN = 1u << 2, /* set when the buffer's scan is decided, cleared by the drain with its result */
+	RW_OWNER_SCAN_OUT = 1u << 3,
+	RW_OWNER_TIMES = 1u << 4, /* the kernel's times are being written */
+	RW_OWNER_PENDING = 31u,
+	RW_OWNER_TICKET_SHIFT = 5,
 };
 
-/* operation.flags. Bits 8-15 hold one enum rw_untracked, bits 16-23 are kept for the unscannable reason. */
+/* operation.flags. Bits 8-15 hold one enum rw_untracked, bits 16-23 the enum rw_unscannable of UNSCANNABLE. */
 enum rw_flag {
 	RW_FLAG_IN_PLACE = 1u << 0,
 	RW_FLAG_CAPTURED = 1u << 1,
@@ -97,6 +99,8 @@ enum rw_flag {
 	RW_FLAG_ABORTED = 1u << 7,
 	RW_FLAG_UNTRACKED_SHIFT = 8,
 	RW_FLAG_UNTRACKED_MASK = 0xffu << 8,
+	RW_FLAG_UNSCANNABLE_SHIFT = 16,
+	RW_FLAG_UNSCANNABLE_MASK = 0xffu << 16,
 };
 
 /* Why an operation is untracked: never in flight, never late, but counted (header.untracked[reason]). */
@@ -108,6 +112,24 @@ enum rw_untracked {
 	RW_UNTRACKED_FINALIZE = 4,  /* communicator ended first */
 	RW_UNTRACKED_CAPTURED = 5,  /* counted only: captured calls make no slot */
 	RW_UNTRACKED_COUNT = 8,
+};
+
+/*
+ * Why a buffer of an operation that was to be scanned was not (header.scan_unscannable[reason]). The first reason of
+ * the two buffers; SCAN_IN and SCAN_OUT say which of them was scanned all the same. An operation without any of these,
+ * without SAMPLED_OUT and without a result has no such buffer on this rank, or scanning is off (header.scan_state).
+ */
+enum rw_unscannable {
+	RW_UNSCANNABLE_NONE = 0,
+	RW_UNSCANNABLE_OVERWRITTEN = 1, /* the input, by an operation in place: only the interposer sees it before */
+	RW_UNSCANNABLE_CALLBACK = 2,	/* launched where no CUDA call is allowed, or on a thread that we do not see */
+	RW_UNSCANNABLE_CAPTURE = 3,	/* the stream is being captured */
+	RW_UNSCANNABLE_CONTEXT = 4,	/* another CUDA context than the communicator's */
+	RW_UNSCANNABLE_MEMORY = 5,	/* not device memory */
+	RW_UNSCANNABLE_SHAPE = 6,	/* type or number of elements not known */
+	RW_UNSCANNABLE_BEHIND = 7,	/* too many scans are still in flight */
+	RW_UNSCANNABLE_ERROR = 8,	/* the launch of the scan failed: scanning is off since */
+	RW_UNSCANNABLE_COUNT = 12,
 };
 
 /* operation.gpu_source: what started/done were seen by; KERNEL_CH, STAMP: there is only what STAMP makes known. */

@@ -75,6 +75,14 @@ uint8_t names_function(const char *name)
 	return find(functions, name);
 }
 
+const char *names_of_function(uint8_t function)
+{
+	for (const struct name *name = functions; name->text; name++)
+		if (name->value == function)
+			return name->text;
+	return "operation";
+}
+
 uint8_t names_dtype(const char *name)
 {
 	return find(dtypes, name);

@@ -8,6 +8,7 @@
 
 uint8_t names_function(const char *name);  /* enum rw_function */
 uint8_t names_dtype(const char *name);     /* enum rw_dtype; NCCL calls ncclUint8 "Unknown" */
+const char *names_of_function(uint8_t function); /* as NCCL names it */
 uint8_t names_algorithm(const char *name); /* enum rw_algorithm */
 uint8_t names_protocol(const char *name);  /* enum rw_protocol */
 

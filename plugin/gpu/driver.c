@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <stdbool.h>
 
+enum need { ALWAYS, MAYBE, TO_SCAN };
+
 struct call {
 	const char *name;
 	size_t offset;
-	bool optional;
+	enum need need;
 };
 
 #define CALL(member) offsetof(struct driver, member)
@@ -28,13 +30,29 @@ static const struct call calls[] = {
 	{ "cuMemHostRegister_v2", CALL(host_register) },
 	{ "cuMemHostGetDevicePointer_v2", CALL(host_device_pointer) },
 	{ "cuStreamIsCapturing", CALL(stream_capturing) },
-	{ "cuStreamWriteValue64_v2", CALL(stream_write), true }, /* CUDA 11.7 */
-	{ "cuStreamWriteValue64", CALL(stream_write_v1), true },
+	{ "cuStreamWriteValue64_v2", CALL(stream_write), MAYBE }, /* CUDA 11.7 */
+	{ "cuStreamWriteValue64", CALL(stream_write_v1), MAYBE },
+	{ "cuThreadExchangeStreamCaptureMode", CALL(scan.capture_mode), TO_SCAN },
+	{ "cuModuleLoadData", CALL(scan.module_load), TO_SCAN },
+	{ "cuModuleGetFunction", CALL(scan.module_function), TO_SCAN },
+	{ "cuFuncLoad", CALL(scan.function_load), MAYBE },
+	{ "cuMemAlloc_v2", CALL(scan.memory_allocate), TO_SCAN },
+	{ "cuMemsetD8_v2", CALL(scan.memory_set), TO_SCAN },
+	{ "cuMemHostAlloc", CALL(scan.host_allocate), TO_SCAN },
+	{ "cuCtxGetStreamPriorityRange", CALL(scan.priority_range), TO_SCAN },
+	{ "cuStreamCreateWithPriority", CALL(scan.stream_create), TO_SCAN },
+	{ "cuStreamSynchronize", CALL(scan.stream_synchronize), TO_SCAN },
+	{ "cuStreamWaitEvent", CALL(scan.stream_wait_event), TO_SCAN },
+	{ "cuEventCreate", CALL(scan.event_create), TO_SCAN },
+	{ "cuEventRecord", CALL(scan.event_record), TO_SCAN },
+	{ "cuLaunchKernel", CALL(scan.launch), TO_SCAN },
+	{ "cuPointerGetAttributes", CALL(scan.pointer_attributes), TO_SCAN },
 };
 
 int driver_open(struct driver *driver)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	bool can_scan = true;
 
 	*driver = (struct driver){ 0 };
 	if (!library)
@@ -44,9 +62,12 @@ int driver_open(struct driver *driver)
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		void *function = dlsym(library, calls[i].name);
 
-		if (!function && !calls[i].optional)
+		if (!function && calls[i].need == ALWAYS)
 			return -ENOSYS;
+		can_scan &= function || calls[i].need != TO_SCAN;
 		*(void **)((char *)driver + calls[i].offset) = function;
 	}
+	if (!can_scan)
+		driver->scan = (struct driver_scan){ 0 };
 	return 0; /* the library stays open for the life of the process, as we do */
 }

@@ -12,6 +12,9 @@
 
 typedef void *driver_context;
 typedef void *driver_stream;
+typedef void *driver_event;
+typedef void *driver_module;
+typedef void *driver_function;
 
 enum {
 	DRIVER_HOST_REGISTER_PORTABLE = 1,
@@ -21,6 +24,36 @@ enum {
 	DRIVER_CAN_USE_64_BIT_STREAM_MEM_OPS_V1 = 93,
 	DRIVER_CAN_USE_64_BIT_STREAM_MEM_OPS = 122,
 	DRIVER_NOT_CAPTURING = 0,
+	DRIVER_HOST_ALLOC_PORTABLE = 1,
+	DRIVER_HOST_ALLOC_DEVICE_MAP = 2,
+	DRIVER_STREAM_NON_BLOCKING = 1,
+	DRIVER_EVENT_DISABLE_TIMING = 2,
+	DRIVER_CAPTURE_MODE_RELAXED = 2,
+	DRIVER_NO_BINARY_FOR_GPU = 209,
+	DRIVER_POINTER_MEMORY_TYPE = 2,
+	DRIVER_POINTER_IS_MANAGED = 8,
+	DRIVER_MEMORY_DEVICE = 2,
+};
+
+/* What scanning needs beyond GPU progress; all NULL where one of them is missing. */
+struct driver_scan {
+	int (*capture_mode)(int *mode);
+	int (*module_load)(driver_module *module, const void *image);
+	int (*module_function)(driver_function *function, driver_module module, const char *name);
+	int (*function_load)(driver_function function); /* CUDA 12.4; NULL before */
+	int (*memory_allocate)(uint64_t *device_pointer, size_t size);
+	int (*memory_set)(uint64_t device_pointer, unsigned char value, size_t size);
+	int (*host_allocate)(void **address, size_t size, unsigned int flags);
+	int (*priority_range)(int *least, int *greatest);
+	int (*stream_create)(driver_stream *stream, unsigned int flags, int priority);
+	int (*stream_synchronize)(driver_stream stream);
+	int (*stream_wait_event)(driver_stream stream, driver_event event, unsigned int flags);
+	int (*event_create)(driver_event *event, unsigned int flags);
+	int (*event_record)(driver_event event, driver_stream stream);
+	int (*launch)(driver_function function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+		      unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
+		      driver_stream stream, void **arguments, void **extra);
+	int (*pointer_attributes)(unsigned int count, const int *attributes, void **values, uint64_t device_pointer);
 };
 
 struct driver {
@@ -39,10 +72,11 @@ struct driver {
 	int (*stream_capturing)(driver_stream stream, int *status);
 	int (*stream_write)(driver_stream stream, uint64_t device_pointer, uint64_t value, unsigned int flags);
 	int (*stream_write_v1)(driver_stream stream, uint64_t device_pointer, uint64_t value, unsigned int flags);
+	struct driver_scan scan;
 };
 
 /* Opens the driver. 0, -ENOENT: no libcuda.so.1; -ENOSYS: too old, a call is missing. Calls that a device feature may
- * replace (stream_write, stream_write_v1) can be NULL afterwards. Not on a collective's path. */
+ * replace (stream_write, stream_write_v1), and those of `scan`, can be NULL afterwards. Not on a collective's path. */
 int driver_open(struct driver *driver);
 
 #endif

@@ -107,10 +107,29 @@ Test(config, a_name_of_any_length_is_survived)
 	cr_expect(strstr(told, "is not a variable of rankwatch"));
 }
 
-Test(config, what_this_version_cannot_do_yet_is_said)
+Test(config, the_budget_is_a_share_of_time)
 {
-	read_from(ENVIRONMENT("RANKWATCH_SCAN=all"));
-	cr_expect_str_eq(told, "RANKWATCH_SCAN has no effect in this version\n");
+	cr_expect_eq(read_from(ENVIRONMENT("HOME=/")).budget_ppm, 2500);
+	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_BUDGET=1.5")).budget_ppm, 15000);
+	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_BUDGET=0")).budget_ppm, 0);
+	cr_expect_str_eq(told, "");
+	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_BUDGET=101")).budget_ppm, 2500);
+	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_BUDGET=-1")).budget_ppm, 2500);
+	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_BUDGET=nan")).budget_ppm, 2500);
+	cr_expect(strstr(told, "RANKWATCH_BUDGET=101 is not a PERCENT; 0.25 is used\n"));
+}
+
+Test(config, bytes_are_what_each_function_is_said_to_send)
+{
+	struct config config = read_from(ENVIRONMENT("RANKWATCH_UINT8_AS=AllGather:float8_e4m3,ReduceScatter:BF16"));
+
+	cr_expect_eq(config.uint8_as[RW_FUNCTION_ALL_GATHER], RW_DTYPE_FLOAT8_E4M3);
+	cr_expect_eq(config.uint8_as[RW_FUNCTION_REDUCE_SCATTER], RW_DTYPE_BFLOAT16);
+	cr_expect_eq(config.uint8_as[RW_FUNCTION_ALL_REDUCE], RW_DTYPE_UNKNOWN);
+	cr_expect_str_eq(told, "");
+	config = read_from(ENVIRONMENT("RANKWATCH_UINT8_AS=AllGather:float8_e4m3,Gossip:bf16"));
+	cr_expect_eq(config.uint8_as[RW_FUNCTION_ALL_GATHER], RW_DTYPE_UNKNOWN, "all of it or nothing");
+	cr_expect_str_eq(told, "RANKWATCH_UINT8_AS=AllGather:float8_e4m3,Gossip:bf16 is not a FUNCTION:TYPE; none is used\n");
 }
 
 static void row_of(const struct config_variable *variable, char *row, size_t size)

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "plugin/gpu/scan_device.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+	/* Blocks of a launch at most: the collective is slower than the memory, and the rest of the GPU is the job's.
+	 */
+	BLOCKS = 24,
+	RESULTS = SCAN_BATCHES * SCAN_SEGMENTS,
+};
+
+struct opening {
+	struct scan_device *device;
+	const struct driver *driver;
+	const struct scan_image *images;
+	uint64_t results, scratch; /* device addresses */
+	int error;
+};
+
+static bool context(struct opening *opening)
+{
+	opening->error = opening->driver->context_current(&opening->device->context);
+	return opening->error == 0 && opening->device->context;
+}
+
+static bool module(struct opening *opening)
+{
+	driver_module loaded = NULL;
+
+	opening->error = DRIVER_NO_BINARY_FOR_GPU;
+	for (const struct scan_image *image = opening->images; image->data && opening->error; image++)
+		opening->error = opening->driver->scan.module_load(&loaded, image->data);
+	if (!opening->error)
+		opening->error =
+		    opening->driver->scan.module_function(&opening->device->kernel, loaded, SCAN_KERNEL_NAME);
+	return opening->error == 0;
+}
+
+/* Lazy loading would load it at its first launch. */
+static bool function(struct opening *opening)
+{
+	if (opening->driver->scan.function_load)
+		opening->error = opening->driver->scan.function_load(opening->device->kernel);
+	return opening->error == 0;
+}
+
+static bool results(struct opening *opening)
+{
+	size_t size = RESULTS * sizeof(struct scan_result);
+	void *address = NULL;
+
+	opening->error = opening->driver->scan.host_allocate(&address, size,
+							     DRIVER_HOST_ALLOC_PORTABLE | DRIVER_HOST_ALLOC_DEVICE_MAP);
+	if (opening->error)
+		return false;
+	memset(address, 0, size);
+	opening->device->results = address;
+	opening->error = opening->driver->host_device_pointer(&opening->results, address, 0);
+	return opening->error == 0;
+}
+
+static bool scratch(struct opening *opening)
+{
+	size_t size = SCAN_BATCHES * sizeof(struct scan_scratch);
+
+	opening->error = opening->driver->scan.memory_allocate(&opening->scratch, size);
+	if (!opening->error)
+		opening->error = opening->driver->scan.memory_set(opening->scratch, 0, size);
+	return opening->error == 0;
+}
+
+static bool side_stream(struct opening *opening)
+{
+	int least = 0, greatest = 0;
+
+	opening->error = opening->driver->scan.priority_range(&least, &greatest);
+	if (!opening->error)
+		opening->error =
+		    opening->driver->scan.stream_create(&opening->device->side, DRIVER_STREAM_NON_BLOCKING, least);
+	return opening->error == 0;
+}
+
+static void describe(struct opening *opening, uint32_t number)
+{
+	struct scan_batch *batch = &opening->device->batches[number];
+
+	batch->device = opening->device;
+	batch->number = number;
+	batch->launch.slots = (struct scan_result *)(uintptr_t)opening->results + number * SCAN_SEGMENTS;
+	batch->launch.scratch = (struct scan_scratch *)(uintptr_t)opening->scratch + number;
+}
+
+static bool batches(struct opening *opening)
+{
+	const struct driver_scan *driver = &opening->driver->scan;
+	void *map = mmap(NULL, SCAN_BATCHES * sizeof(struct scan_batch), PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (map == MAP_FAILED)
+		return false;
+	opening->device->batches = map;
+	for (uint32_t i = 0; i < SCAN_BATCHES && !opening->error; i++) {
+		struct scan_batch *batch = &opening->device->batches[i];
+
+		describe(opening, i);
+		opening->error = driver->event_create(&batch->fork, DRIVER_EVENT_DISABLE_TIMING);
+		if (!opening->error)
+			opening->error = driver->event_create(&batch->join, DRIVER_EVENT_DISABLE_TIMING);
+	}
+	return opening->error == 0;
+}
+
+/* A first launch can load code and resize what the context has. Of no bytes, it must answer. */
+static bool first_launch(struct opening *opening)
+{
+	struct scan_device *device = opening->device;
+	struct scan_segment nothing = { .dtype = 1, .flags = SCAN_DIGEST_ONLY };
+
+	atomic_store_explicit(&device->free, ~UINT64_C(0), memory_order_relaxed);
+	struct scan_batch *batch = scan_batch_take(device);
+	scan_batch_add(batch, &nothing, &(struct scan_entry){ 0 });
+	opening->error = scan_batch_launch(batch, opening->driver, (uintptr_t)device->side);
+	if (!opening->error)
+		opening->error = opening->driver->scan.stream_synchronize(device->side);
+	bool answered = !opening->error && scan_batch_results(batch);
+	scan_batch_give(batch);
+	return answered;
+}
+
+static const struct {
+	const char *call; /* that fails, if one does */
+	bool (*make)(struct opening *opening);
+} steps[] = {
+	{ "cuCtxGetCurrent", context }, { "cuModuleLoadData", module },
+	{ "cuFuncLoad", function },     { "cuMemHostAlloc", results },
+	{ "cuMemAlloc", scratch },      { "cuStreamCreateWithPriority", side_stream },
+	{ "cuEventCreate", batches },   { "cuLaunchKernel", first_launch },
+};
+
+const char *scan_device_open(struct scan_device *device, const struct driver *driver, const struct scan_image *images,
+			     void (*entered)(void *argument, const char *call), void *argument, int *error)
+{
+	struct opening opening = { .device = device, .driver = driver, .images = images };
+	const char *failed = NULL;
+	int mode = DRIVER_CAPTURE_MODE_RELAXED;
+
+	/* Allocating must not break a capture that another thread has in progress. */
+	bool exchanged = driver->scan.capture_mode(&mode) == 0;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !failed; i++) {
+		entered(argument, steps[i].call);
+		if (!steps[i].make(&opening))
+			failed = steps[i].call;
+	}
+	if (exchanged)
+		driver->scan.capture_mode(&mode);
+	device->usable = !failed;
+	*error = opening.error;
+	return failed;
+}
+
+struct scan_batch *scan_batch_take(struct scan_device *device)
+{
+	/* Acquire: pairs with the release in scan_batch_give(). */
+	uint64_t bits = atomic_load_explicit(&device->free, memory_order_acquire);
+
+	while (bits) {
+		uint64_t lowest = bits & -bits;
+
+		if (!atomic_compare_exchange_weak_explicit(&device->free, &bits, bits & ~lowest, memory_order_acquire,
+							   memory_order_acquire))
+			continue;
+		struct scan_batch *batch = &device->batches[__builtin_ctzll(lowest)];
+		batch->launch.segment_count = 0;
+		batch->bytes = 0;
+		batch->forked = false;
+		batch->sequence++;
+		return batch;
+	}
+	return NULL;
+}
+
+void scan_batch_give(struct scan_batch *batch)
+{
+	/* Release: the next who takes it finds it as we left it. */
+	atomic_fetch_or_explicit(&batch->device->free, UINT64_C(1) << batch->number, memory_order_release);
+}
+
+void scan_batch_add(struct scan_batch *batch, const struct scan_segment *segment, const struct scan_entry *entry)
+{
+	uint32_t place = batch->launch.segment_count++;
+
+	batch->launch.segments[place] = *segment;
+	batch->launch.segments[place].slot = place;
+	batch->launch.segments[place].sequence = batch->sequence;
+	batch->entries[place] = *entry;
+}
+
+static unsigned int blocks_of(uint64_t bytes)
+{
+	uint64_t tiles = (bytes + SCAN_TILE_BYTES - 1) / SCAN_TILE_BYTES;
+
+	return tiles < 1 ? 1 : tiles < BLOCKS ? (unsigned int)tiles : BLOCKS;
+}
+
+int scan_batch_launch(struct scan_batch *batch, const struct driver *driver, uint64_t stream)
+{
+	void *arguments[] = { &batch->launch };
+
+	return driver->scan.launch(batch->device->kernel, blocks_of(batch->bytes), 1, 1, SCAN_THREADS, 1, 1, 0,
+				   (driver_stream)(uintptr_t)stream, arguments, NULL);
+}
+
+void scan_batch_publish(struct scan_batch *batch)
+{
+	/* Release: who takes the results sees the entries. */
+	atomic_fetch_or_explicit(&batch->device->launched, UINT64_C(1) << batch->number, memory_order_release);
+}
+
+const struct scan_result *scan_batch_results(const struct scan_batch *batch)
+{
+	const struct scan_result *results = &batch->device->results[batch->number * SCAN_SEGMENTS];
+
+	for (uint32_t i = batch->launch.segment_count; i-- > 0;)
+		/* Acquire: pairs with the kernel's release, after all other fields. */
+		if (__atomic_load_n(&results[i].sequence, __ATOMIC_ACQUIRE) != batch->sequence)
+			return NULL;
+	return results;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What scanning needs in one CUDA context, made at the first communicator there and never freed: loading, allocating
+ * and freeing can wait for kernels of the job that wait for each other. And its batches: a batch is one launch, from
+ * the first segment that is put into it until its results have been taken. It owns its result slots, its scratch on the
+ * device and its two events, so that nothing has to be found or reset between launches.
+ */
+#ifndef PLUGIN_GPU_SCAN_DEVICE_H
+#define PLUGIN_GPU_SCAN_DEVICE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plugin/gpu/driver.h"
+#include "plugin/gpu/scan_image.h"
+#include "plugin/gpu/scan_kernel.h"
+
+enum { SCAN_BATCHES = 64 /* in flight at most: a bit each; beyond, the driver's queues could fill up and block */ };
+
+/* When a batch is launched, and by whom. */
+enum scan_place {
+	SCAN_BEFORE_CALL, /* on the user's stream, before the real NCCL function */
+	SCAN_BESIDE_CALL, /* on the side stream, forked before it, joined after it */
+	SCAN_BEHIND_CALL, /* on the user's stream, after it */
+	SCAN_BESIDE_PLAN, /* on the side stream, forked when NCCL launched the plan, joined before it goes on */
+	SCAN_BEHIND_PLAN, /* on the plan's stream, behind its kernel */
+};
+
+struct scan_entry {
+	uint64_t ticket; /* of the operation */
+	uint32_t owner;  /* RW_OWNER_SCAN_IN, RW_OWNER_SCAN_OUT or both */
+};
+
+struct scan_batch {
+	struct scan_device *device;
+	struct scan_batch *next; /* of the thread that fills it */
+	uint32_t number;
+	enum scan_place place;
+	uint64_t stream;   /* that orders it */
+	uint64_t sequence; /* of all its results; grows with each use */
+	uint64_t bytes;
+	driver_event fork, join;
+	bool forked;
+	struct scan_entry entries[SCAN_SEGMENTS];
+	struct scan_launch launch;
+};
+
+struct scan_device {
+	driver_context context; /* the only one that it works in */
+	driver_function kernel;
+	driver_stream side;          /* low priority */
+	struct scan_result *results; /* SCAN_SEGMENTS for each batch */
+	struct scan_batch *batches;  /* SCAN_BATCHES */
+	_Atomic uint64_t free;       /* bit per batch */
+	_Atomic uint64_t launched;
+	bool usable; /* else something failed, and it is not tried again */
+};
+
+/* Makes all of it; the context is current. NULL, or the name of the driver's call that failed, with its CUDA error in
+ * *error (0: memory, or a kernel that does nothing). `entered` is told the name of each call before it is made, for a
+ * driver that never returns. `images`: for cuModuleLoadData, the first that loads is taken. */
+const char *scan_device_open(struct scan_device *device, const struct driver *driver, const struct scan_image *images,
+			     void (*entered)(void *argument, const char *call), void *argument, int *error);
+
+/* A batch without segments, or NULL: all are in flight. Lock-free, any thread. */
+struct scan_batch *scan_batch_take(struct scan_device *device);
+/* It was not launched, or its results are taken. */
+void scan_batch_give(struct scan_batch *batch);
+static inline bool scan_batch_is_full(const struct scan_batch *batch)
+{
+	return batch->launch.segment_count == SCAN_SEGMENTS;
+}
+/* Adds a segment, whose place in the launch is its place in `entries`. */
+void scan_batch_add(struct scan_batch *batch, const struct scan_segment *segment, const struct scan_entry *entry);
+/* Launches it; returns the CUDA error. */
+int scan_batch_launch(struct scan_batch *batch, const struct driver *driver, uint64_t stream);
+/* Launched, and its thread is done with it: now it belongs to who takes its results. */
+void scan_batch_publish(struct scan_batch *batch);
+/* The results, one per segment, or NULL: not there yet. No CUDA call. */
+const struct scan_result *scan_batch_results(const struct scan_batch *batch);
+
+#endif

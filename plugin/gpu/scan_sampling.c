@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#include "plugin/gpu/scan_sampling.h"
+
+/* The finalizer of splitmix64 (Vigna): every bit of the input reaches every bit of the result. */
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 30;
+	x *= UINT64_C(0xbf58476d1ce4e5b9);
+	x ^= x >> 27;
+	x *= UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+bool scan_sampled(const struct scan_name *name, uint32_t every)
+{
+	uint64_t hash = mix(name->communicator + UINT64_C(0x9e3779b97f4a7c15) * name->function);
+
+	if (every <= 1)
+		return every;
+	hash = mix(hash ^ name->ranks);
+	hash = mix(hash + name->sequence);
+	return (hash & (every - 1)) == 0;
+}

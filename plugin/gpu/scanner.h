@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scans of buffers on the GPU: collects the segments that a thread wants scanned into batches, launches those in the
+ * right order around a collective, and gives their results to the drain thread. Everything on a collective's path is
+ * lock-free, without allocation and without a driver call that waits. The first CUDA error turns it off for good.
+ *
+ * Order on one thread:
+ *     call:  scanner_add(…CALL)… scanner_before_call() [NCCL] scanner_behind_call()
+ *     plan:  scanner_fork() [NCCL launches] scanner_add(…PLAN)… scanner_behind_plan()
+ * The second can lie within the first.
+ */
+#ifndef PLUGIN_GPU_SCANNER_H
+#define PLUGIN_GPU_SCANNER_H
+
+#include <rankwatch/blackbox.h>
+
+#include "blackbox/writer.h"
+#include "plugin/gpu/scan_buffers.h"
+#include "plugin/gpu/scan_device.h"
+#include "plugin/gpu/scan_overlap.h"
+
+struct scanner {
+	const struct driver *driver;
+	struct box_writer *box;
+	const struct scan_image *images;
+	struct scan_device devices[RW_BOX_DEVICES];
+	_Atomic uint32_t device_count;
+	_Atomic bool on;
+	_Atomic int error; /* CUresult that turned it off */
+};
+
+/* What a thread wants scanned. */
+struct scan_request {
+	struct scan_device *device;
+	enum scan_place place;
+	uint64_t stream; /* that orders it */
+	const struct scan_buffer *buffer;
+	struct rw_operation *slot; /* pending, by the caller */
+	uint64_t ticket;
+	uint32_t owner; /* RW_OWNER_SCAN_IN, RW_OWNER_SCAN_OUT or both */
+};
+
+/* Once per process, before the box is shown. `state` (in the box's header): what people shall read while it is on.
+ * `why_not`: NULL, or it stays off and says this. `images`: for scan_device_open(). */
+void scanner_open(struct scanner *scanner, const struct driver *driver, struct box_writer *box,
+		  const struct scan_image *images, const char *state, const char *why_not);
+static inline bool scanner_is_on(const struct scanner *scanner)
+{
+	return atomic_load_explicit(&scanner->on, memory_order_relaxed);
+}
+/* At a communicator's init, its device current; callers take turns. What scanning needs in that context, made at its
+ * first communicator; NULL: no scanning there, which the header's scan_state says. */
+struct scan_device *scanner_device(struct scanner *scanner);
+
+/* The operation waits for the result from now on; or the reason why there will be none. */
+enum rw_unscannable scanner_add(struct scanner *scanner, const struct scan_request *request);
+/* The operation's buffer is not scanned, for this reason: flagged and counted. */
+void scanner_refuse(struct scanner *scanner, struct rw_operation *slot, enum rw_unscannable reason);
+
+/* Returns how long it took, ns. */
+uint64_t scanner_before_call(struct scanner *scanner);
+/* failed: NCCL has launched nothing. */
+void scanner_behind_call(struct scanner *scanner, bool failed);
+/* From here on the side stream may run beside what comes next in this stream. */
+void scanner_fork(struct scanner *scanner, struct scan_device *device, uint64_t stream);
+/* Was there a fork for this stream, so that SCAN_BESIDE_PLAN is in order? */
+bool scanner_is_forked(const struct scan_device *device, uint64_t stream);
+void scanner_behind_plan(struct scanner *scanner);
+
+/* One result, its operation still waiting for it. */
+typedef void scanner_take(void *argument, const struct scan_entry *entry, const struct scan_segment *segment,
+			  const struct scan_result *result);
+/* The drain thread: hands out what has come, in no order, and what the launches took to `overlap`. No CUDA call.
+ * Returns how many batches are still out. */
+unsigned int scanner_collect(struct scanner *scanner, struct scan_overlap *overlap, scanner_take *take, void *argument);
+
+#endif

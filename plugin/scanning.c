@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include "plugin/scanning.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "plugin/call.h"
+#include "plugin/dtype.h"
+#include "plugin/gpu/scan_image.h"
+#include "plugin/gpu/scan_sampling.h"
+
+static bool is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value && strcmp(value, "0") != 0;
+}
+
+static const char *no_scan_because(const struct recording *recording, uint32_t abi)
+{
+	const char *launch_mode = getenv("NCCL_LAUNCH_MODE");
+
+	if (recording->config.scan == CONFIG_SCAN_OFF)
+		return "off: RANKWATCH_SCAN=off";
+	if (!recording->progress.has_driver)
+		return "none: no CUDA driver";
+	if (abi < 5 && !call_is_interposed())
+		return "none: profiler ABI before v5 names no stream";
+	/* There, launches sit between barriers of threads, and a CUDA call can wait for ever. */
+	if (launch_mode && strcasecmp(launch_mode, "GROUP") == 0)
+		return "none: NCCL_LAUNCH_MODE=GROUP";
+	if (is_set("CUDA_LAUNCH_BLOCKING"))
+		return "none: CUDA_LAUNCH_BLOCKING makes every launch wait";
+	return NULL;
+}
+
+void scanning_open(struct recording *recording, uint32_t abi)
+{
+	static const char *const states[] = {
+		[CONFIG_SCAN_AUTO] = "auto",     [CONFIG_SCAN_ALL] = "all", [CONFIG_SCAN_INPUT] = "input",
+		[CONFIG_SCAN_OUTPUT] = "output", [CONFIG_SCAN_OFF] = "off",
+	};
+	const struct config *config = &recording->config;
+	struct rw_box_header *header = recording->box.header;
+	const char *one_connection = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+	uint64_t spent_ns = atomic_load_explicit(&header->own_ns, memory_order_relaxed);
+
+	recording->overlap.never = one_connection && strcmp(one_connection, "1") == 0;
+	header->budget_ppm = config->budget_ppm;
+	scan_budget_open(&recording->budget, config->budget_ppm, recording_clock(), spent_ns);
+	scanner_open(&recording->scanner, &recording->progress.driver, &recording->box, scan_images(),
+		     states[config->scan], no_scan_because(recording, abi));
+	/* Only to know now, before anybody is told, what this device cannot do. */
+	scanner_device(&recording->scanner);
+}
+
+void scanning_communicator(struct recording *recording, struct communicator *communicator)
+{
+	communicator->scan = scanner_device(&recording->scanner);
+}
+
+static bool may_scan(struct recording *recording, const struct communicator *communicator)
+{
+	return communicator->scan && scanner_is_on(&recording->scanner);
+}
+
+/* Sender and receiver of a p2p operation, alike on both. */
+static uint64_t pair_of(const struct communicator *communicator, const struct rw_operation *slot)
+{
+	uint64_t own = (uint32_t)communicator->rank, peer = (uint32_t)slot->root_or_peer;
+
+	return slot->function == RW_FUNCTION_SEND ? own << 32 | peer : peer << 32 | own;
+}
+
+static bool is_sampled(struct recording *recording, const struct communicator *communicator,
+		       const struct rw_operation *slot)
+{
+	uint32_t every = atomic_load_explicit(&recording->box.header->scan_every, memory_order_relaxed);
+	bool p2p = slot->function == RW_FUNCTION_SEND || slot->function == RW_FUNCTION_RECV;
+	struct scan_name name = {
+		.communicator = communicator->entry->id,
+		.sequence = slot->sequence,
+		.ranks = p2p ? pair_of(communicator, slot) : 0,
+		.function = p2p ? RW_FUNCTION_SEND : slot->function,
+	};
+
+	return scan_sampled(&name, every);
+}
+
+static void sample_out(struct recording *recording, struct rw_operation *slot)
+{
+	uint32_t before = atomic_fetch_or_explicit(&slot->flags, RW_FLAG_SAMPLED_OUT, memory_order_relaxed);
+
+	if (!(before & RW_FLAG_SAMPLED_OUT)) /* at the call and at the plan, where those are on two threads */
+		atomic_fetch_add_explicit(&recording->box.header->scan_sampled_out, 1, memory_order_relaxed);
+}
+
+/* False: not known, or the operation's turn has not come, and it is flagged. */
+static bool buffers_of(struct recording *recording, const struct communicator *communicator, struct rw_operation *slot,
+		       struct scan_buffers *buffers)
+{
+	struct scan_call call = {
+		.function = slot->function,
+		.dtype = slot->dtype,
+		.uint8_as = recording->config.uint8_as[slot->function % RW_FUNCTION_COUNT],
+		.root = slot->root_or_peer,
+		.rank = communicator->rank,
+		.nranks = communicator->nranks,
+		.count = slot->count,
+		.send = slot->send_address,
+		.recv = slot->recv_address,
+	};
+
+	if (!is_sampled(recording, communicator, slot)) {
+		sample_out(recording, slot);
+		return false;
+	}
+	if (!scan_buffers(&call, buffers)) {
+		scanner_refuse(&recording->scanner, slot, RW_UNSCANNABLE_SHAPE);
+		return false;
+	}
+	return true;
+}
+
+struct wish {
+	struct recording *recording;
+	struct communicator *communicator;
+	struct rw_operation *slot;
+	uint64_t ticket;
+	uint64_t stream;
+};
+
+static void ask(const struct wish *wish, const struct scan_buffer *buffer, enum scan_place place, uint32_t owner)
+{
+	struct scanner *scanner = &wish->recording->scanner;
+	struct scan_request request = {
+		.device = wish->communicator->scan,
+		.place = place,
+		.stream = wish->stream,
+		.buffer = buffer,
+		.slot = wish->slot,
+		.ticket = wish->ticket,
+		.owner = owner,
+	};
+	enum rw_unscannable reason = scanner_add(scanner, &request);
+
+	if (reason != RW_UNSCANNABLE_NONE)
+		scanner_refuse(scanner, wish->slot, reason);
+}
+
+static bool wants(const struct recording *recording, const struct scan_buffer *buffer, uint32_t unwanted)
+{
+	return buffer->elements && recording->config.scan != unwanted;
+}
+
+/* Only a buffer that the operation does not write. */
+static bool may_overlap(const struct wish *wish, const struct scan_buffers *buffers)
+{
+	const struct rw_operation *slot = wish->slot;
+
+	return !buffers->overlap && scan_overlap_pays(&wish->recording->overlap, slot->comm, slot->function,
+						      slot->count * dtype_size(slot->dtype), buffers->in.bytes);
+}
+
+static void ask_at_call(const struct wish *wish, const struct scan_buffers *buffers)
+{
+	struct recording *recording = wish->recording;
+	bool elsewhere = wish->communicator->launches_elsewhere;
+
+	/* Where it is launched later nobody can say when to join. */
+	if (wants(recording, &buffers->in, CONFIG_SCAN_OUTPUT))
+		ask(wish, &buffers->in, !elsewhere && may_overlap(wish, buffers) ? SCAN_BESIDE_CALL : SCAN_BEFORE_CALL,
+		    RW_OWNER_SCAN_IN);
+	if (!wants(recording, &buffers->out, CONFIG_SCAN_INPUT))
+		return;
+	if (!elsewhere)
+		ask(wish, &buffers->out, SCAN_BEHIND_CALL, RW_OWNER_SCAN_OUT);
+	else if (wish->communicator->abi < 5)
+		scanner_refuse(&recording->scanner, wish->slot, RW_UNSCANNABLE_CALLBACK);
+}
+
+void scanning_call(struct recording *recording, struct communicator *communicator, uint64_t ticket)
+{
+	struct rw_operation *slot = box_slot(&recording->box, ticket);
+	struct scan_buffers buffers;
+
+	if (!slot || !may_scan(recording, communicator) || !buffers_of(recording, communicator, slot, &buffers))
+		return;
+	ask_at_call(&(struct wish){ recording, communicator, slot, ticket, slot->stream }, &buffers);
+}
+
+uint64_t scanning_before_call(struct recording *recording)
+{
+	return scanner_before_call(&recording->scanner);
+}
+
+void scanning_behind_call(struct recording *recording, bool failed)
+{
+	scanner_behind_call(&recording->scanner, failed);
+}
+
+void scanning_launch(struct recording *recording, struct communicator *communicator, uint64_t stream)
+{
+	if (may_scan(recording, communicator) && scan_overlap_is_possible(&recording->overlap))
+		scanner_fork(&recording->scanner, communicator->scan, stream);
+}
+
+static void ask_input_at_plan(const struct wish *wish, const struct scan_buffers *buffers)
+{
+	bool beside = may_overlap(wish, buffers) && scanner_is_forked(wish->communicator->scan, wish->stream);
+
+	if (!buffers->survives)
+		scanner_refuse(&wish->recording->scanner, wish->slot, RW_UNSCANNABLE_OVERWRITTEN);
+	else
+		ask(wish, &buffers->in, beside ? SCAN_BESIDE_PLAN : SCAN_BEHIND_PLAN, RW_OWNER_SCAN_IN);
+}
+
+static void ask_at_plan(const struct wish *wish, const struct scan_buffers *buffers, bool seen_at_call)
+{
+	const struct recording *recording = wish->recording;
+	bool in = wants(recording, &buffers->in, CONFIG_SCAN_OUTPUT) && !seen_at_call;
+	bool out = wants(recording, &buffers->out, CONFIG_SCAN_INPUT);
+
+	if (in && out && buffers->same) {
+		ask(wish, &buffers->out, SCAN_BEHIND_PLAN, RW_OWNER_SCAN_IN | RW_OWNER_SCAN_OUT);
+		return;
+	}
+	if (in)
+		ask_input_at_plan(wish, buffers);
+	if (out)
+		ask(wish, &buffers->out, SCAN_BEHIND_PLAN, RW_OWNER_SCAN_OUT);
+}
+
+void scanning_task(struct recording *recording, struct communicator *communicator, struct rw_operation *slot,
+		   uint64_t ticket, const struct operation_launch *launch)
+{
+	bool seen_at_call = atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_CALL;
+	struct scan_buffers buffers;
+
+	if (!may_scan(recording, communicator) || (seen_at_call && !communicator->launches_elsewhere) ||
+	    communicator->abi < 5)
+		return;
+	if (!buffers_of(recording, communicator, slot, &buffers))
+		return;
+	if (launch)
+		ask_at_plan(&(struct wish){ recording, communicator, slot, ticket, launch->stream }, &buffers,
+			    seen_at_call);
+	else
+		scanner_refuse(&recording->scanner, slot, RW_UNSCANNABLE_CALLBACK);
+}
+
+void scanning_behind_plan(struct recording *recording)
+{
+	scanner_behind_plan(&recording->scanner);
+}

@@ -7,8 +7,8 @@
 #include "analysis/flights.h"
 
 enum {
-	LOOK_AHEAD = 16, /* streams are in order: those who wait, wait in the oldest instances … */
-	LOOK_AHEAD_MAX = 4096,
+	LOOK_AHEAD = 16, /* streams are in order: those who wait, wait in the oldest instances */
+	LOOK_AHEAD_P2P = 4096, /* each pair is in order by itself, and a pipeline's hosts enqueue a step ahead */
 };
 
 static bool is_held(const struct process *process)
@@ -78,13 +78,6 @@ static int look_at(struct waiting *waiting, const struct instance *instance)
 	return 0;
 }
 
-/* … of each pair, where pairs are in order each by themselves: a pipeline's hosts enqueue a step ahead. */
-static uint32_t look_ahead(const struct communicator *communicator)
-{
-	uint32_t pairs = communicator->point_to_point ? communicator->member_count : 1;
-	return pairs * LOOK_AHEAD < LOOK_AHEAD_MAX ? pairs * LOOK_AHEAD : LOOK_AHEAD_MAX;
-}
-
 int waiting_look(struct waiting *waiting, const struct job *job)
 {
 	*waiting = (struct waiting){ .blocked = calloc(job->rank_count + 1, sizeof(bool)) };
@@ -92,7 +85,7 @@ int waiting_look(struct waiting *waiting, const struct job *job)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < job->communicator_count; i++) {
 		const struct instance *instance = job->communicators[i]->unfinished_first;
-		uint32_t ahead = look_ahead(job->communicators[i]);
+		uint32_t ahead = job->communicators[i]->point_to_point ? LOOK_AHEAD_P2P : LOOK_AHEAD;
 		for (uint32_t n = 0; instance && n < ahead; n++, instance = instance->next)
 			if (look_at(waiting, instance))
 				return -ENOMEM;

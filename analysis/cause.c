@@ -32,6 +32,23 @@ static intern_id thread_name(const struct evidence *evidence, uint32_t tid)
 	return 0;
 }
 
+/* "99 % in write(2)" would be false of a thread that spends half of that in fsync(2). */
+static const char *second_call(const struct tally *tally, const struct tally_group *first)
+{
+	const struct system_call *own = first->class_.system_call;
+	const char *second = NULL;
+	uint64_t most_ns = tally->by_class[first->class_.class_] / 4;
+	for (uint32_t i = 0; own && i < tally->group_count; i++) {
+		const struct tally_group *group = &tally->groups[i];
+		const struct system_call *call = group->class_.system_call;
+		if (group->class_.class_ != first->class_.class_ || !call || call == own || group->ns < most_ns)
+			continue;
+		second = call->name;
+		most_ns = group->ns;
+	}
+	return second;
+}
+
 static void describe(const struct tally *tally, const struct tally_group *group, struct cause *cause)
 {
 	const struct evidence_piece *piece = group->longest;
@@ -39,6 +56,7 @@ static void describe(const struct tally *tally, const struct tally_group *group,
 	cause->idle = group->class_.idle;
 	cause->level = tally->level;
 	cause->system_call = group->class_.system_call ? group->class_.system_call->name : NULL;
+	cause->second_call = second_call(tally, group);
 	cause->fd = piece->fd;
 	cause->path = piece->path;
 	cause->file_system = piece->file_system;

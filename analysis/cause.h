@@ -40,7 +40,8 @@ struct cause {
 	uint32_t tid;        /* the thread that should have enqueued */
 	intern_id thread;
 	intern_id last_thread;   /* the thread that the class is about */
-	const char *system_call; /* static, NULL */
+	const char *system_call; /* with most of the time; static, NULL … */
+	const char *second_call; /* … and one with a quarter of it at least, NULL: the first stands for all */
 	int32_t fd;
 	intern_id path, file_system, device;
 	intern_id frames[EVIDENCE_FRAMES];

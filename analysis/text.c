@@ -51,7 +51,8 @@ void text_cause(char *text, size_t room, const struct cause *cause, const struct
 		text_end(text, room, process);
 	else if (cause->system_call && cause->class_ != RW_CAUSE_CPU && cause->class_ != RW_CAUSE_RUNNING &&
 		 cause->class_ != RW_CAUSE_STOPPED)
-		snprintf(text, room, "%s(2)", cause->system_call);
+		snprintf(text, room, cause->second_call ? "%s(2) and %s(2)" : "%s(2)", cause->system_call,
+			 cause->second_call);
 	else
 		snprintf(text, room, "%s", texts[cause->class_] ? texts[cause->class_] : "not known");
 }

@@ -6,6 +6,7 @@
 
 #include "analysis/cause.h"
 #include "analysis/job.h"
+#include "analysis/text.h"
 
 enum { MAIN = 100, WRITER = 101, WORKER = 110, WORKERS = 8 };
 
@@ -109,5 +110,28 @@ Test(cause, samples_of_one_long_wait_count_as_long_as_it_lasts)
 	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
 	cr_expect_eq(cause.class_, RW_CAUSE_IO);
 	cr_expect_gt(cause.share, 0.95, "%f", cause.share);
+	end(&scene);
+}
+
+Test(cause, time_that_two_system_calls_share_is_said_of_both)
+{
+	struct scene scene = { 0 };
+	struct cause cause;
+	struct cause_window window = { start, start + 1000 * ms };
+	struct analysis_wait wait = fsync_of_writer(start, start + 600 * ms);
+	char text[96];
+
+	see(&scene, &wait);
+	wait = fsync_of_writer(start + 600 * ms, start + 990 * ms);
+	wait.system_call = SYS_write;
+	see(&scene, &wait);
+	cause_find(&scene.intern, &scene.process, WRITER, &window, 1, &cause);
+	text_cause(text, sizeof(text), &cause, &scene.process);
+	cr_expect_str_eq(text, "fsync(2) and write(2)");
+	cr_expect_str_eq(cause.system_call, "fsync");
+	window.to_ns = start + 620 * ms;
+	cause_find(&scene.intern, &scene.process, WRITER, &window, 1, &cause);
+	text_cause(text, sizeof(text), &cause, &scene.process);
+	cr_expect_str_eq(text, "fsync(2)");
 	end(&scene);
 }

@@ -6,6 +6,7 @@
 
 #include "analysis/desync.h"
 #include "analysis/flights.h"
+#include "analysis/gpu_finding.h"
 #include "analysis/intake.h"
 #include "analysis/model.h"
 
@@ -28,6 +29,7 @@ void analysis_free(struct analysis *analysis)
 	findings_free(&analysis->findings);
 	stragglers_free(&analysis->stragglers);
 	transfers_free(&analysis->transfers);
+	gpus_free(&analysis->gpus);
 	instances_free(&analysis->instances);
 	job_free(&analysis->job);
 	intern_free(&analysis->intern);
@@ -90,6 +92,21 @@ int analysis_set_life(struct analysis *analysis, analysis_process_id id, enum an
 	return 0;
 }
 
+int analysis_add_gpu_state(struct analysis *analysis, const struct analysis_gpu_state *state)
+{
+	return gpus_add_state(&analysis->gpus, state);
+}
+
+int analysis_add_gpu_event(struct analysis *analysis, const struct analysis_gpu_event *event)
+{
+	return gpus_add_event(&analysis->gpus, event);
+}
+
+void analysis_set_gpu_silence(struct analysis *analysis, uint64_t since_ns)
+{
+	analysis->gpus.in_call_since_ns = since_ns;
+}
+
 void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 {
 	if (!analysis->first_tick_ns)
@@ -100,6 +117,7 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	transfer_tick(analysis, now_ns);
 	hang_tick(analysis, now_ns);
 	desync_tick(analysis, now_ns);
+	gpu_finding_tick(analysis, now_ns);
 }
 
 size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)

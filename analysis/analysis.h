@@ -76,6 +76,49 @@ struct analysis_suspect {
 	uint64_t since_ns; /* others have waited since */
 };
 
+/* What holds a GPU's clocks below their maximum: NVML's bits (nvmlClocksEventReason…). */
+enum analysis_clock_reason {
+	ANALYSIS_CLOCK_IDLE = 0x1,
+	ANALYSIS_CLOCK_APPLICATION = 0x2, /* set by nvidia-smi -ac, -lgc */
+	ANALYSIS_CLOCK_POWER_CAP = 0x4,	  /* usual under full load */
+	ANALYSIS_CLOCK_HW_SLOWDOWN = 0x8,
+	ANALYSIS_CLOCK_SYNC_BOOST = 0x10,
+	ANALYSIS_CLOCK_SW_THERMAL = 0x20,
+	ANALYSIS_CLOCK_HW_THERMAL = 0x40,
+	ANALYSIS_CLOCK_HW_POWER_BRAKE = 0x80,
+};
+
+/*
+ * One GPU of this machine as NVML showed it at at_ns. Numbers are -1 where NVML does not tell. A rank's GPU is found by
+ * its UUID, else by its PCI address. The ECC and NVLink counters only ever rise (volatile: since the driver was loaded).
+ */
+struct analysis_gpu_state {
+	char uuid[48]; /* "GPU-…"; "" not known */
+	char pci[24];  /* "0000:3b:00.0", domain and case as they come; "" not known */
+	uint64_t at_ns;
+	int64_t clock_reasons; /* enum analysis_clock_reason */
+	int32_t sm_mhz, sm_mhz_max, celsius, watts, watts_cap;
+	int64_t ecc_corrected, ecc_uncorrected;		  /* volatile */
+	int64_t ecc_corrected_ever, ecc_uncorrected_ever; /* aggregate */
+	int32_t remapped_rows;				  /* so far, corrected and uncorrected */
+	int32_t remap_pending, remap_failure;		  /* 0, 1 */
+	int64_t nvlink_errors;				  /* CRC, replay, recovery; all links */
+	int64_t memory_used, memory_total;		  /* bytes */
+	bool lost, needs_reset;				  /* NVML refuses: NVML_ERROR_GPU_IS_LOST, _RESET_REQUIRED */
+};
+
+enum analysis_gpu_source { ANALYSIS_GPU_NVML, ANALYSIS_GPU_KERNEL_LOG };
+
+/* An Xid, NVIDIA's number for an error that the driver reports. */
+struct analysis_gpu_event {
+	enum analysis_gpu_source source;
+	char uuid[48], pci[24]; /* as above */
+	uint64_t at_ns;		/* kernel log: its clock is good to milliseconds */
+	uint32_t xid;
+	int32_t pid;	/* as the kernel numbers it; -1 not told */
+	char text[128]; /* the driver's words; "" NVML has none */
+};
+
 /* Called for each opened, updated and closed finding. The finding is the analysis's; copy or write it at once. */
 typedef void analysis_emit(void *argument, const struct rw_finding *finding);
 
@@ -125,6 +168,13 @@ int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wai
 /* exit_status as in wait(2), -1 not known. at_ns: when it happened or was noticed. */
 int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
 		      uint64_t at_ns);
+
+/* The latest state of a GPU, twice a second is often enough. 0, -EINVAL without any address, or -ENOMEM. */
+int analysis_add_gpu_state(struct analysis *analysis, const struct analysis_gpu_state *state);
+/* 0, -EINVAL without any address, or -ENOMEM. The same number within 5 s, from whichever source, is one Xid. */
+int analysis_add_gpu_event(struct analysis *analysis, const struct analysis_gpu_event *event);
+/* NVML has been in one call since then; 0: in none. A long one is told as a notice. */
+void analysis_set_gpu_silence(struct analysis *analysis, uint64_t since_ns);
 
 /* Lets time pass: evaluates what only time can show (hangs), emits, closes. Call at least twice a second when live. */
 void analysis_tick(struct analysis *analysis, uint64_t now_ns);

@@ -50,6 +50,8 @@ struct cause {
 	uint32_t hop_count;
 	struct cause_evidence evidence[CAUSE_EVIDENCE];
 	uint32_t evidence_count;
+	char gpu_text[96]; /* classes gpu and throttle: what the GPU shows … */
+	const char *gpu_advice; /* … and what to do; static */
 };
 
 /* tid 0: not known which thread should have enqueued. At most CAUSE_WINDOWS windows. */

@@ -84,12 +84,19 @@ static bool changed(double before, double after)
 	return fabs(after - before) > update_change * fmax(fabs(before), 1e-3);
 }
 
+/* These have no numbers of their own: what they are about is in the words. */
+static bool is_told_in_words(const struct rw_finding *finding)
+{
+	return finding->kind == RW_KIND_GPU || finding->kind == RW_KIND_MEMORY || finding->kind == RW_KIND_VERSION;
+}
+
 static bool is_news(const struct rw_finding *before, const struct rw_finding *after)
 {
 	return before->severity != after->severity || before->cause.class_ != after->cause.class_ ||
 	       before->confidence != after->confidence || before->operation.phase != after->operation.phase ||
 	       changed(before->late.lost_ms_per_step, after->late.lost_ms_per_step) ||
-	       (before->kind != RW_KIND_STRAGGLER && changed(before->late.by_ms, after->late.by_ms));
+	       (before->kind != RW_KIND_STRAGGLER && changed(before->late.by_ms, after->late.by_ms)) ||
+	       (is_told_in_words(after) && strcmp(before->text, after->text));
 }
 
 /* A class once told stays unless the new one is known and at least as well seen. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/flights.h"
+#include "analysis/gpu_evidence.h"
 #include "analysis/model.h"
 #include "analysis/text.h"
 #include "analysis/waiting.h"
@@ -91,6 +92,15 @@ static void judge_alive(const struct analysis *analysis, const struct root *root
 		verdict->severity = RW_NOTICE;
 }
 
+/* One that is stopped comes no sooner for a long step, nor in start-up, nor for others that are missing, too. When most
+ * are missing, those who stand there are early, and nobody is late. */
+static bool is_due(const struct analysis *analysis, const struct root *root, uint64_t waited_ns)
+{
+	if (analysis->job.ranks[root->rank].process->life == ANALYSIS_STOPPED)
+		return waited_ns >= HANG_AFTER_NS;
+	return root->standing->missing <= root->standing->waiters && waited_ns >= hang_after(analysis);
+}
+
 static bool judge(const struct analysis *analysis, const struct root *root, uint64_t now_ns, struct verdict *verdict)
 {
 	const struct process *process = analysis->job.ranks[root->rank].process;
@@ -99,8 +109,7 @@ static bool judge(const struct analysis *analysis, const struct root *root, uint
 		return false;
 	if (process->life == ANALYSIS_EXITED || process->life == ANALYSIS_KILLED)
 		return judge_gone(root, process, now_ns, verdict);
-	/* When most are missing, those who stand there are early, and nobody is late. */
-	if (standing->missing > standing->waiters || now_ns - standing->since_ns < hang_after(analysis))
+	if (!is_due(analysis, root, now_ns - standing->since_ns))
 		return false;
 	judge_alive(analysis, root, process, now_ns, verdict);
 	return true;
@@ -181,6 +190,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		text_gone(record);
 	else
 		text_hang(record);
+	gpu_evidence_explain_end(analysis, record, root->rank,
+				 verdict->kind == RW_KIND_GONE ? process->life_ns : root->standing->since_ns);
 	return record;
 }
 

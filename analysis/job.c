@@ -92,6 +92,7 @@ static void copy_header(struct process *process, const struct rw_box_header *box
 	process->world_size = box->world_size;
 	process->generation = box->generation;
 	process->dropped = box->dropped;
+	process->born_ns = box->created_ns;
 	process->watchdog_ms = box->watchdog_ms;
 	process->watchdog_init_ms = box->watchdog_init_ms;
 	copy_text(process->host_name, sizeof(process->host_name), box->host, sizeof(box->host));

@@ -52,6 +52,7 @@ struct process {
 	enum analysis_life life;
 	int exit_status;
 	uint64_t life_ns;        /* when life became that */
+	uint64_t born_ns;        /* when its box was made */
 	uint64_t first_ns;       /* enqueue of the first operation seen; 0 = its very first operation was seen */
 	uint64_t last_ns;        /* last time stamp that it gave */
 	uint64_t last_launch_ns; /* on any communicator */

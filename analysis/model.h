@@ -6,6 +6,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/findings.h"
+#include "analysis/gpus.h"
 #include "analysis/hang.h"
 #include "analysis/instances.h"
 #include "analysis/intern.h"
@@ -22,6 +23,7 @@ struct analysis {
 	struct stragglers stragglers;
 	struct transfers transfers;
 	struct hangs hangs;
+	struct gpus gpus;
 	struct findings findings;
 };
 

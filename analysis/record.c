@@ -262,6 +262,28 @@ void record_set_watchdog(struct record *record, const struct process *process, b
 	finding->watchdog.left_ms = waited_ms < (double)timeout_ms ? (double)timeout_ms - waited_ms : 0;
 }
 
+void record_set_words(struct record *record, enum rw_cause_class class_, const char *cause, const char *advice)
+{
+	struct rw_finding *finding = &record->finding;
+	snprintf(record->cause_text, sizeof(record->cause_text), "%s", cause);
+	snprintf(record->advice, sizeof(record->advice), "%s", advice);
+	finding->cause.present = true;
+	finding->cause.class_ = class_;
+	finding->cause.text = record->cause_text;
+	finding->advice = record->advice;
+}
+
+void record_add_evidence(struct record *record, const char *source, double ms, const char *what)
+{
+	size_t at = record->finding.evidence_count;
+	if (at == RECORD_EVIDENCE)
+		return;
+	snprintf(record->evidence_what[at], sizeof(record->evidence_what[at]), "%s", what);
+	record->evidence[at] = (struct rw_evidence){ .source = source, .ms = ms, .what = record->evidence_what[at] };
+	record->finding.evidence = record->evidence;
+	record->finding.evidence_count++;
+}
+
 void record_add_missing(struct record *record, const char *what)
 {
 	size_t at = record->finding.missing_count;

@@ -12,6 +12,7 @@
 
 enum {
 	RECORD_MISSING = 4,
+	RECORD_EVIDENCE = 8,
 };
 
 struct record {
@@ -29,7 +30,8 @@ struct record {
 	const char *stack_pointers[EVIDENCE_FRAMES];
 	struct rw_chain_link chain[CAUSE_HOPS];
 	char chain_threads[CAUSE_HOPS][16], chain_waits[CAUSE_HOPS][48];
-	struct rw_evidence evidence[CAUSE_EVIDENCE];
+	struct rw_evidence evidence[RECORD_EVIDENCE];
+	char evidence_what[RECORD_EVIDENCE][160];
 	char missing[RECORD_MISSING][192];
 	const char *missing_pointers[RECORD_MISSING];
 	char text[768], advice[160];
@@ -48,6 +50,10 @@ void record_set_cause(struct record *record, const struct intern *intern, const 
 /* waited_ns: the longest wait so far; counting: it is still going on. */
 void record_set_watchdog(struct record *record, const struct process *process, bool first_step_done,
 			 uint64_t waited_ns);
+/* Cause and advice in words that are not made from a thread's evidence. */
+void record_set_words(struct record *record, enum rw_cause_class class_, const char *cause, const char *advice);
+/* ms < 0: no duration. Strings of `what` are copied, `source` is static; beyond RECORD_EVIDENCE pieces are left out. */
+void record_add_evidence(struct record *record, const char *source, double ms, const char *what);
 void record_add_missing(struct record *record, const char *what);
 /* World ranks of ranks, ascending; malloc'ed. */
 int32_t *record_world_ranks(const struct job *job, const uint32_t *ranks, uint32_t count);

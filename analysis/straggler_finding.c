@@ -2,6 +2,7 @@
 /* From a suspected rank to its finding: what it costs, why, and when to say so. */
 #include <stdlib.h>
 
+#include "analysis/gpu_evidence.h"
 #include "analysis/model.h"
 #include "analysis/straggler_cost.h"
 #include "analysis/text.h"
@@ -53,6 +54,19 @@ static void find_cause(const struct analysis *analysis, const struct suspect *su
 		};
 }
 
+/* A device that is late: what its GPU shows of these windows. */
+static void ask_gpu(const struct analysis *analysis, const struct suspect *suspect, uint32_t rank,
+		    const struct straggler_cost *cost, struct cause *cause)
+{
+	const struct step_start *start = &analysis->stragglers.starts[cost->since_step % STRAGGLER_STEPS];
+	struct cause_window windows[CAUSE_WINDOWS];
+	uint32_t count = recent_windows(suspect, suspect->windows, STRAGGLER_IN_A_ROW * cost->step_ns, windows);
+	uint64_t begin_ns = start->step == cost->since_step ? start->start_ns : windows[0].from_ns;
+
+	if (!is_host_late(suspect) && cause->class_ == RW_CAUSE_UNKNOWN)
+		gpu_evidence_explain(analysis, rank, windows, count, begin_ns, cause);
+}
+
 /* The ranks that the finding is about: the whole host where all its ranks are suspected and another host is seen. */
 static uint32_t choose_ranks(const struct analysis *analysis, uint32_t rank, uint32_t *ranks)
 {
@@ -84,9 +98,6 @@ static void set_late(struct record *record, const struct suspect *suspect, const
 	finding->late.lost_ms_per_step = (double)cost->lost_ns / 1e6;
 	finding->late.lost_share = cost->step_ns ? (double)cost->lost_ns / (double)cost->step_ns : -1;
 	finding->late.since_step = (int64_t)cost->since_step;
-	if (finding->late.kind == RW_LATE_DEVICE)
-		record_add_missing(record,
-				   "the host was in time: the GPU's clocks, throttling and errors would tell more");
 	if (cost->at_most_ns > cost->lost_ns + cost->lost_ns / 5)
 		record_add_missing(record, "how far the others' GPUs computed ahead while they waited: it may cost more");
 	if (host_arrival)
@@ -112,6 +123,18 @@ static int set_waiting(struct record *record, const struct analysis *analysis, c
 	return err;
 }
 
+/* What would tell more of a device that is late for reasons that nobody saw. */
+static void miss_gpu(struct record *record, const struct analysis *analysis, uint32_t rank, const struct cause *cause)
+{
+	if (cause->class_ != RW_CAUSE_UNKNOWN)
+		return;
+	if (gpu_evidence_is_seen(analysis, rank, analysis->now_ns))
+		record_add_missing(record, "the host was in time, and NVML shows nothing unusual of this GPU");
+	else
+		record_add_missing(record,
+				   "the host was in time: the GPU's clocks, throttling and errors would tell more");
+}
+
 static struct record *make_record(const struct analysis *analysis, const struct suspect *suspect, const uint32_t *ranks,
 				  uint32_t count, const struct straggler_cost *cost, const struct cause *cause)
 {
@@ -121,9 +144,15 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		return NULL;
 	const struct process *process = analysis->job.ranks[ranks[0]].process;
 	record->subject = count > 1 ? host_subject | process->host : ranks[0];
+	if (!is_host_late(suspect))
+		miss_gpu(record, analysis, ranks[0], cause);
 	set_late(record, suspect, cost);
 	record_set_operation(record, &analysis->job, &suspect->last, RW_PHASE_LAUNCHED);
 	record_set_cause(record, &analysis->intern, process, cause);
+	if (!is_host_late(suspect)) {
+		const struct cause_window *last = &suspect->windows[(suspect->window_count - 1) % CAUSE_WINDOWS];
+		gpu_evidence_attach(analysis, record, ranks[0], last->from_ns, last->to_ns);
+	}
 	record_set_watchdog(record, process, true, analysis->stragglers.longest_wait_ns);
 	if (set_waiting(record, analysis, suspect, ranks, count)) {
 		record_free(record);
@@ -157,6 +186,7 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 		return;
 	}
 	find_cause(analysis, suspect, &analysis->job.ranks[rank], cost.step_ns, &cause);
+	ask_gpu(analysis, suspect, rank, &cost, &cause);
 	if (!is_settled(analysis, suspect, &cause, now_ns))
 		return;
 	struct record *record = make_record(analysis, suspect, ranks, count, &cost, &cause);

@@ -49,6 +49,8 @@ void text_cause(char *text, size_t room, const struct cause *cause, const struct
 	};
 	if (cause->class_ == RW_CAUSE_GONE)
 		text_end(text, room, process);
+	else if (*cause->gpu_text)
+		snprintf(text, room, "%s", cause->gpu_text);
 	else if (cause->system_call && cause->class_ != RW_CAUSE_CPU && cause->class_ != RW_CAUSE_RUNNING &&
 		 cause->class_ != RW_CAUSE_STOPPED)
 		snprintf(text, room, cause->second_call ? "%s(2) and %s(2)" : "%s(2)", cause->system_call,
@@ -60,6 +62,8 @@ void text_cause(char *text, size_t room, const struct cause *cause, const struct
 /* Where the class alone would say too much or too little. */
 static const char *special_advice(const struct cause *cause, const struct process *process)
 {
+	if (cause->gpu_advice)
+		return cause->gpu_advice;
 	if (cause->class_ == RW_CAUSE_IO && cause->hop_count)
 		return "write the log to a local or memory file system, or give its queue a bound that drops";
 	if (cause->class_ == RW_CAUSE_LOCK && !cause->hop_count)

@@ -28,7 +28,7 @@ static struct board_entry *add(struct board *board, const char *id)
 
 	struct board_entry *entry = &board->entries[board->count++];
 
-	*entry = (struct board_entry){ .severity = RW_NOTICE };
+	*entry = (struct board_entry){ .severity = RW_NOTICE, .told = RW_NOTICE };
 	snprintf(entry->id, sizeof(entry->id), "%s", id);
 	return entry;
 }
@@ -46,6 +46,15 @@ int board_put(struct board *board, const struct rw_finding *finding, const char 
 	free(entry->line);
 	entry->line = finding->state == RW_FINDING_CLOSED ? NULL : strdup(line);
 	return entry->line || finding->state == RW_FINDING_CLOSED ? 0 : -ENOMEM;
+}
+
+bool board_tell(struct board *board, const struct rw_finding *finding)
+{
+	struct board_entry *entry = find(board, finding->id);
+	enum rw_severity known = entry->told;
+
+	entry->told = finding->state == RW_FINDING_CLOSED ? RW_NOTICE : finding->severity > known ? finding->severity : known;
+	return entry->told != known;
 }
 
 size_t board_count(const struct board *board, enum rw_severity severity)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "collector/gpu_health.h"
 #include "collector/live_boxes.h"
 #include "collector/host.h"
 #include "collector/lock.h"
@@ -38,6 +39,7 @@ struct collector {
 	struct analysis *analysis;
 	struct live_boxes *boxes;
 	struct host *host;
+	struct gpu_health *gpu_health;
 	struct socket_sink *socket;
 	struct outlet outlet;
 	uint64_t ticks, busy_ns;
@@ -105,7 +107,7 @@ static void on_client(void *argument, struct socket_client *client)
 {
 	struct collector *collector = argument;
 	char *hello = message_hello(collector->identity.job, host_level(collector->host), host_why(collector->host),
-				    board_open(&collector->outlet.board), saver_directory(collector->saver));
+				    board_open(&collector->outlet.board), saver_directory(collector->saver), collector->outlet.command);
 
 	collector->left = false;
 	if (hello)
@@ -143,7 +145,8 @@ static void answer_leaving(struct collector *collector, uint64_t now_ns)
 	if (live_boxes_count(collector->boxes) && now_ns - collector->leaving_ns < LEAVE_MS * UINT64_C(1000000))
 		return;
 	/* A launcher's end may be the end of its node's share of the job, and of us. */
-	if (saver_pending(collector->saver) && now_ns - collector->leaving_ns < SAVE_MS * UINT64_C(1000000))
+	if ((saver_pending(collector->saver) || command_sink_pending(collector->outlet.command)) &&
+	    now_ns - collector->leaving_ns < SAVE_MS * UINT64_C(1000000))
 		return;
 
 	char *line = summary_line(collector, false), *last = summary_line(collector, true);
@@ -158,6 +161,7 @@ static void answer_leaving(struct collector *collector, uint64_t now_ns)
 static bool is_idle(const struct collector *collector)
 {
 	return live_boxes_count(collector->boxes) == 0 && !saver_pending(collector->saver) &&
+	       !command_sink_pending(collector->outlet.command) &&
 	       (!collector->socket || socket_clients(collector->socket) == 0);
 }
 
@@ -167,6 +171,7 @@ static void on_tick(uv_timer_t *timer)
 	uint64_t now_ns = uv_hrtime();
 
 	host_poll(collector->host, now_ns);
+	gpu_health_poll(collector->gpu_health, now_ns);
 	if (collector->ticks++ % BOXES_EVERY == 0) {
 		poll_boxes(collector);
 		answer_leaving(collector, now_ns);
@@ -258,6 +263,8 @@ static int open_sources(struct collector *collector)
 	};
 	int err = host_open(&collector->host, collector->analysis, on_process_ended, collector);
 
+	if (!err)
+		err = gpu_health_open(&collector->gpu_health, collector->analysis);
 	return err ? err : live_boxes_open(&collector->boxes, &request);
 }
 
@@ -270,6 +277,9 @@ static int open_all(struct collector *collector)
 	collector->analysis = analysis_new(false, outlet_put, &collector->outlet);
 	if (!collector->analysis)
 		err = -ENOMEM;
+	if (!err && collector->options->on_finding)
+		collector->outlet.command =
+		    command_sink_open(&collector->loop, collector->options->on_finding, COMMAND_SINK_LIMIT_MS);
 	if (!err && collector->options->save)
 		collector->saver = saver_open(&collector->loop, collector->options->save, collector->identity.job,
 					      collector->options->save_limit);
@@ -305,10 +315,12 @@ static void say_level(const struct collector *collector)
 		[RW_LEVEL_EBPF] = "eBPF",
 	};
 	const char *why = host_why(collector->host);
+	char gpus[GPU_HEALTH_TEXT];
 
+	gpu_health_describe(collector->gpu_health, gpus);
 	if (!collector->options->quiet)
-		fprintf(stderr, "rankwatch collect: job %s, host seen through %s%s%s\n", collector->identity.job,
-			levels[host_level(collector->host)], *why ? ", because " : "", why);
+		fprintf(stderr, "rankwatch collect: job %s, host seen through %s%s%s; GPUs %s\n",
+			collector->identity.job, levels[host_level(collector->host)], *why ? ", because " : "", why, gpus);
 }
 
 static void say_summary(struct collector *collector)
@@ -322,12 +334,16 @@ static void say_summary(struct collector *collector)
 	free(line);
 }
 
-/* We end: what runs on is saved as it is now. */
-static void save_all(struct collector *collector)
+/* We end: what runs on is saved as it is now; commands run on meanwhile. */
+static void finish(struct collector *collector)
 {
+	uint64_t begin_ns = uv_hrtime();
+
 	uv_timer_stop(&collector->timer);
 	live_boxes_save(collector->boxes);
 	saver_finish(collector->saver, SAVE_MS);
+	uint64_t took_ms = (uv_hrtime() - begin_ns) / 1000000;
+	command_sink_finish(collector->outlet.command, took_ms < SAVE_MS ? SAVE_MS - took_ms : 0);
 }
 
 static void close_all(struct collector *collector)
@@ -335,6 +351,7 @@ static void close_all(struct collector *collector)
 	socket_close(collector->socket);
 	live_boxes_close(collector->boxes);
 	host_close(collector->host);
+	gpu_health_close(collector->gpu_health);
 	analysis_free(collector->analysis);
 	outlet_close(&collector->outlet);
 	lock_release(&collector->lock);
@@ -374,13 +391,14 @@ enum collector_status collector_run(const struct collector_options *options)
 		say_level(&collector);
 		uv_run(&collector.loop, UV_RUN_DEFAULT);
 		poll_boxes(&collector);
-		save_all(&collector);
+		finish(&collector);
 		say_summary(&collector);
 	}
 	close_all(&collector);
 	uv_walk(&collector.loop, close_handle, NULL);
 	uv_run(&collector.loop, saver_pending(collector.saver) ? UV_RUN_NOWAIT : UV_RUN_DEFAULT);
 	saver_close(collector.saver);
+	command_sink_close(collector.outlet.command);
 	uv_loop_close(&collector.loop);
 	return err ? COLLECTOR_FAILED : COLLECTOR_DONE;
 }

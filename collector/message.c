@@ -35,11 +35,12 @@ static char *dump(json_t *message)
 	return line;
 }
 
-char *message_hello(const char *job, enum rw_level level, const char *why, size_t open, const char *save)
+char *message_hello(const char *job, enum rw_level level, const char *why, size_t open, const char *save,
+		    bool on_finding)
 {
-	return dump(json_pack("{s:{s:o, s:i, s:s, s:o, s:I, s:o}}", "hello", "job", text_value(job), "pid",
+	return dump(json_pack("{s:{s:o, s:i, s:s, s:o, s:I, s:o, s:b}}", "hello", "job", text_value(job), "pid",
 			      (int)getpid(), "level", levels[level], "why", text_value(*why ? why : NULL), "open",
-			      (json_int_t)open, "save", text_value(save)));
+			      (json_int_t)open, "save", text_value(save), "on_finding", on_finding));
 }
 
 static json_int_t ranks_seen(const struct message_summary *summary)

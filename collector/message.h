@@ -27,9 +27,11 @@ struct message_summary {
 	bool last;                           /* no other launcher of this job is left: print it */
 };
 
-/* {"hello":{"job":…,"pid":…,"level":…,"why":…,"open":N,"save":…}}: N findings that are open now follow. malloc'ed, NULL on
- * lack of memory. why: "" = nothing is missing. save: directory of saved boxes, NULL = they are not saved. */
-char *message_hello(const char *job, enum rw_level level, const char *why, size_t open, const char *save);
+/* {"hello":{"job":…,"pid":…,"level":…,"why":…,"open":N,"save":…,"on_finding":…}}: N findings that are open now follow. malloc'ed,
+ * NULL on lack of memory. why: "" = nothing is missing. save: directory of saved boxes, NULL = they are not saved.
+ * on_finding: a command is run for findings. */
+char *message_hello(const char *job, enum rw_level level, const char *why, size_t open, const char *save,
+		    bool on_finding);
 /* {"summary":{…}}; likewise. */
 char *message_summary(const struct message_summary *summary);
 

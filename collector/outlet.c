@@ -58,6 +58,8 @@ static void hand_out(struct outlet *outlet, const struct rw_finding *finding, co
 {
 	if (outlet->socket)
 		socket_send_all(outlet->socket, line);
+	if (board_tell(&outlet->board, finding))
+		command_sink_put(outlet->command, line);
 	if (finding->severity < RW_WARNING)
 		return;
 	append_line(outlet, line);

@@ -7,11 +7,13 @@
 #include <stdbool.h>
 
 #include "collector/board.h"
+#include "collector/sinks/command.h"
 #include "collector/sinks/socket.h"
 
 struct outlet {
 	struct board board;
 	struct socket_sink *socket; /* set by the owner; NULL none */
+	struct command_sink *command; /* so, too */
 	const char *path;           /* of the JSON lines */
 	int lines_fd;               /* -1 none */
 	bool quiet;                 /* no text */

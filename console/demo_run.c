@@ -37,6 +37,9 @@ static void set_environment(const struct demo_run *demo, const struct scenario *
 	put_all(scenario_environment);
 	put_all(scenario->environment);
 	setenv("RANKWATCH_JOB", demo->job, 1);
+	/* The stand-in's GPUs have their own health: what this machine's NVML and kernel log say is not about them. */
+	setenv("SIM_NVML", demo->nvml, 1);
+	setenv("SIM_KERNEL_LOG", demo->kernel_log, 1);
 	put_in_front("LD_LIBRARY_PATH", demo->install.sim_libraries);
 }
 
@@ -111,6 +114,24 @@ static int make_findings_file(struct demo_run *demo)
 	return 0;
 }
 
+/* Files that a fault of the GPUs is written to: they lie beside the findings, and are there before a collector looks. */
+static int make_gpu_files(struct demo_run *demo)
+{
+	char *const paths[] = { demo->nvml, demo->kernel_log };
+
+	snprintf(demo->nvml, sizeof(demo->nvml), "%s.nvml", demo->findings);
+	snprintf(demo->kernel_log, sizeof(demo->kernel_log), "%s.kernel-log", demo->findings);
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		int fd = open(paths[i], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+		snprintf(demo->failed, sizeof(demo->failed), "%s", paths[i]);
+		if (fd < 0)
+			return -errno;
+		close(fd);
+	}
+	return 0;
+}
+
 /* What demo_run_wait() takes from its queue; blocked before the child can end. */
 static void fill_signals(sigset_t *set)
 {
@@ -132,6 +153,8 @@ int demo_run_start(struct demo_run *demo, const struct scenario *scenario)
 
 	if (!error)
 		error = make_findings_file(demo);
+	if (!error)
+		error = make_gpu_files(demo);
 	if (error)
 		return error;
 	fill_signals(&ours);
@@ -247,6 +270,10 @@ static void remove_boxes(const struct demo_run *demo)
 void demo_run_close(struct demo_run *demo, bool keep)
 {
 	demo_witness_close(&demo->witness);
+	if (*demo->nvml)
+		unlink(demo->nvml);
+	if (*demo->kernel_log)
+		unlink(demo->kernel_log);
 	if (keep || !*demo->job)
 		return;
 	if (*demo->findings)

@@ -16,6 +16,7 @@ struct demo_run {
 	struct install install;
 	char job[64];
 	char findings[64]; /* file of JSON lines */
+	char nvml[80], kernel_log[80]; /* what the stand-in's GPUs say of their health */
 	int duration_s;
 	pid_t child;
 	struct demo_witness witness;

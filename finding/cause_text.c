@@ -12,6 +12,7 @@ enum { COLUMNS = 100 };
 bool cause_text_is_whole_process(const json_t *cause)
 {
 	return value_is(cause, "class", "gone") || value_is(cause, "class", "stopped") ||
+	       value_is(cause, "class", "gpu") || value_is(cause, "class", "throttle") ||
 	       value_is(cause, "class", "unknown");
 }
 

@@ -3,7 +3,7 @@
 #include "console/command.h"
 #include "console/save_choice.h"
 
-enum { KEY_FINDINGS = 0x100, KEY_UNTIL_IDLE };
+enum { KEY_FINDINGS = 0x100, KEY_UNTIL_IDLE, KEY_ON_FINDING };
 
 struct options {
 	struct collector_options collector;
@@ -31,6 +31,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_FINDINGS:
 		options->findings = argument;
 		return 0;
+	case KEY_ON_FINDING:
+		options->on_finding = argument;
+		return 0;
 	case KEY_UNTIL_IDLE:
 		options->until_idle = true;
 		return 0;
@@ -55,6 +58,10 @@ static const struct argp_option collect_options[] = {
 	{ "findings", KEY_FINDINGS, "FILE", 0,
 	  "Append findings to FILE as JSON lines, as they change; - is standard output", 0 },
 	{ "job", 'j', "NAME", 0, "The job to watch; otherwise as the environment names it, else \"local\"", 0 },
+	{ "on-finding", KEY_ON_FINDING, "COMMAND", 0,
+	  "Run the shell COMMAND, with the finding as JSON on its input, when one from warning up opens, gets more severe or "
+	  "closes",
+	  0 },
 	{ "quiet", 'q', NULL, 0, "Print neither findings nor the level nor a summary", 0 },
 	{ "until-idle", KEY_UNTIL_IDLE, NULL, 0,
 	  "End when neither a process of the job nor a client has been there for 3 s", 0 },

@@ -20,10 +20,10 @@
 #include "console/save_choice.h"
 #include "console/terminal.h"
 
-enum { KEY_FINDINGS = 0x100, KEY_NO_PRELOAD, TICK_MS = 100, SUMMARY_MS = 5000, COLLECTOR_END_MS = 1000 };
+enum { KEY_FINDINGS = 0x100, KEY_NO_PRELOAD, KEY_ON_FINDING, TICK_MS = 100, SUMMARY_MS = 5000, COLLECTOR_END_MS = 1000 };
 
 struct options {
-	const char *job, *findings;
+	const char *job, *findings, *on_finding;
 	bool no_preload, json, quiet;
 	struct save_choice save;
 	char **command;
@@ -38,7 +38,7 @@ struct run {
 	struct supervisor supervisor;
 	struct announcer announcer;
 	json_t *summary;
-	bool saving_said;
+	bool saving_said, on_finding_said;
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -60,6 +60,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_FINDINGS:
 		options->findings = argument;
+		return 0;
+	case KEY_ON_FINDING:
+		options->on_finding = argument;
 		return 0;
 	case KEY_NO_PRELOAD:
 		options->no_preload = true;
@@ -95,11 +98,21 @@ static void check_saving(struct run *run, const json_t *hello)
 			"\"rankwatch save\" does\n");
 }
 
+static void check_on_finding(struct run *run, const json_t *hello)
+{
+	if (!hello || !run->options.on_finding || run->on_finding_said ||
+	    json_is_true(json_object_get(hello, "on_finding")))
+		return;
+	run->on_finding_said = true;
+	fprintf(stderr, "rankwatch run: the collector of this job runs already, without --on-finding: no command is run\n");
+}
+
 static void on_message(void *argument, const json_t *message)
 {
 	struct run *run = argument;
 
 	check_saving(run, json_object_get(message, "hello"));
+	check_on_finding(run, json_object_get(message, "hello"));
 	if (json_object_get(message, "summary")) {
 		json_decref(run->summary);
 		run->summary = json_deep_copy(message);
@@ -159,6 +172,7 @@ static void watch(struct run *run)
 {
 	supervisor_open(&run->supervisor, run->install.program, run->environment.job, &run->job.mask, on_message, run);
 	run->supervisor.save = &run->options.save;
+	run->supervisor.on_finding = run->options.on_finding;
 	while (!run->job.ended) {
 		supervisor_tick(&run->supervisor, now());
 		turn(run);
@@ -259,6 +273,10 @@ static const struct argp_option run_options[] = {
 	{ "job", 'j', "NAME", 0, "Name the job; otherwise the scheduler's variables do, else a name is made up", 0 },
 	{ "json", 'J', NULL, 0, "Findings as JSON lines on standard output instead of text on standard error", 0 },
 	{ "no-preload", KEY_NO_PRELOAD, NULL, 0, "Do not preload the library: NCCL alone loads it", 0 },
+	{ "on-finding", KEY_ON_FINDING, "COMMAND", 0,
+	  "Run the shell COMMAND, with the finding as JSON on its input, when one from warning up opens, gets more severe or "
+	  "closes",
+	  0 },
 	{ "quiet", 'q', NULL, 0, "Print no findings and no summary; --findings still writes", 0 },
 	{ 0 },
 };

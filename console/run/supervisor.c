@@ -43,6 +43,10 @@ static void __attribute__((noreturn)) become_collector(const struct supervisor *
 		arguments[count++] = "--save-limit";
 		arguments[count++] = save->limit;
 	}
+	if (supervisor->on_finding) {
+		arguments[count++] = "--on-finding";
+		arguments[count++] = supervisor->on_finding;
+	}
 
 	setsid();
 	sigprocmask(SIG_SETMASK, supervisor->mask, NULL);

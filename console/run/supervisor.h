@@ -18,6 +18,7 @@ struct supervisor {
 	const char *program; /* this rankwatch */
 	const char *job;
 	const struct save_choice *save; /* what a collector that we start is to save; set by the owner, NULL: nothing */
+	const char *on_finding; /* so, too: the command that it runs; NULL: none */
 	const sigset_t *mask; /* for the collector: the one that we were started with */
 	struct collector_client client;
 	void (*message)(void *argument, const json_t *message);

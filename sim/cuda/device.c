@@ -4,16 +4,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "calls.h"
 #include "context.h"
 #include "fault.h"
 #include "visible.h"
-
-#define DEVICES_DEFAULT 8
-#define FIRST_PCI_BUS   0x10
 
 static atomic_bool initialised, forked;
 static int device_count, physical[DEVICES_MAX];
@@ -26,25 +22,9 @@ static void after_fork_in_child(void)
 	context_forget_after_fork();
 }
 
-static int count_from_environment(void)
-{
-	const char *text = getenv("SIM_CUDA_DEVICES");
-	char *end;
-
-	if (!text || !*text)
-		return DEVICES_DEFAULT;
-	long count = strtol(text, &end, 10);
-	if (*end || count < 0 || count > DEVICES_MAX) {
-		fprintf(stderr, "stand-in CUDA: SIM_CUDA_DEVICES=%s is not a number from 0 to %d, using %d\n", text,
-			DEVICES_MAX, DEVICES_DEFAULT);
-		return DEVICES_DEFAULT;
-	}
-	return (int)count;
-}
-
 static void initialise(void)
 {
-	device_count = visible_devices(count_from_environment(), physical);
+	device_count = visible_devices(visible_host_devices(), physical);
 	pthread_atfork(NULL, NULL, after_fork_in_child);
 	atomic_store(&initialised, true);
 }
@@ -131,7 +111,7 @@ CUresult sim_cuDeviceGetPCIBusId(char *text, int len, CUdevice device)
 	if (result == CUDA_SUCCESS && (!text || len < 13))
 		result = CUDA_ERROR_INVALID_VALUE;
 	if (result == CUDA_SUCCESS)
-		snprintf(text, (size_t)len, "0000:%02X:00.0", (unsigned int)(FIRST_PCI_BUS + physical[device]) & 0xff);
+		snprintf(text, (size_t)len, "0000:%02X:00.0", (unsigned int)(VISIBLE_FIRST_PCI_BUS + physical[device]) & 0xff);
 	return result;
 }
 
@@ -166,7 +146,7 @@ CUresult sim_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUde
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) {
-		*value = FIRST_PCI_BUS + physical[device];
+		*value = VISIBLE_FIRST_PCI_BUS + physical[device];
 		return CUDA_SUCCESS;
 	}
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {

@@ -9,7 +9,26 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "device.h"
+
+#define DEVICES_DEFAULT 8
 #define UUID_TEXT_BYTES 41 /* GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx */
+
+int visible_host_devices(void)
+{
+	const char *text = getenv("SIM_CUDA_DEVICES");
+	char *end;
+
+	if (!text || !*text)
+		return DEVICES_DEFAULT;
+	long count = strtol(text, &end, 10);
+	if (*end || count < 0 || count > DEVICES_MAX) {
+		fprintf(stderr, "stand-in CUDA: SIM_CUDA_DEVICES=%s is not a number from 0 to %d, using %d\n", text,
+			DEVICES_MAX, DEVICES_DEFAULT);
+		return DEVICES_DEFAULT;
+	}
+	return (int)count;
+}
 
 /* FNV-1a, 64 bit. */
 static uint64_t hash_text(const char *text)

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* CUDA_VISIBLE_DEVICES: which devices of the host the process has, in which order. */
+/* The devices of the host, and CUDA_VISIBLE_DEVICES: which of them the process has, in which order. */
 #ifndef SIM_CUDA_VISIBLE_H
 #define SIM_CUDA_VISIBLE_H
 
 #include <cuda.h>
 
+#define VISIBLE_FIRST_PCI_BUS 0x10 /* device N is 0000:(0x10 + N):00.0 on every host */
+
+/* SIM_CUDA_DEVICES; a wrong one is said. */
+int visible_host_devices(void);
 /* The UUID of the host's device `physical`, the same on every run: from the claimed host (NCCL_HOSTID) or its name. */
 void visible_uuid(int physical, CUuuid *uuid);
 /*

@@ -1,15 +1,96 @@
 /* SPDX-License-Identifier: MIT */
-/* Faults of the device: its host is in time. */
-#include "fault.h"
+/* Faults of the device: its host is in time. What the driver and NVML say of them goes where the stand-ins read it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-enum { EXTRA_MS = 250 };
+#include "clock.h"
+#include "fault.h"
+#include "gpu.h"
+
+enum { EXTRA_MS = 250, XID = 119 };
 
 static int compute_longer(const struct fault *fault, int step)
 {
 	return fault_holds(fault, step) ? EXTRA_MS * 1000 : 0;
 }
 
+static int check_file(const char *variable, char *reason, size_t size)
+{
+	const char *path = getenv(variable);
+
+	if (path && access(path, W_OK) == 0)
+		return 0;
+	snprintf(reason, size, "%s names no file that can be written; \"rankwatch demo\" makes one", variable);
+	return -ENOENT;
+}
+
+static int check_nvml(char *reason, size_t size)
+{
+	return check_file("SIM_NVML", reason, size);
+}
+
+static int check_kernel_log(char *reason, size_t size)
+{
+	return check_file("SIM_KERNEL_LOG", reason, size);
+}
+
+/* "0000:13:00", as the driver calls it in its log. */
+static void own_address(char pci[16])
+{
+	CUdevice device;
+
+	GPU_CHECK(cuCtxGetDevice(&device));
+	GPU_CHECK(cuDeviceGetPCIBusId(pci, 16, device));
+	pci[strcspn(pci, ".")] = '\0';
+}
+
+/* One write, so that a reader sees the line whole. */
+static void append(const char *variable, const char *line)
+{
+	int fd = open(getenv(variable), O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, line, strlen(line)) != (ssize_t)strlen(line)) {
+		fprintf(stderr, "workload: %s: %s\n", getenv(variable), strerror(errno));
+		exit(1);
+	}
+	close(fd);
+}
+
+static void throttle(struct fault *fault, int step)
+{
+	char pci[16], line[160];
+
+	if (!fault_begins(fault, step))
+		return;
+	own_address(pci);
+	snprintf(line, sizeof(line),
+		 "%s clocks-event-reasons=hw-slowdown+hw-thermal-slowdown sm-clock=990 temperature=91\n", pci);
+	append("SIM_NVML", line);
+}
+
+static void report_xid(struct fault *fault, int step)
+{
+	char pci[16], line[256];
+
+	if (!fault_begins(fault, step))
+		return;
+	own_address(pci);
+	snprintf(line, sizeof(line),
+		 "3,%d,%llu,-;NVRM: Xid (PCI:%s): %d, pid=%d, name=python-main, Timeout after 6s of waiting for RPC "
+		 "response from GPU GSP! Expected function 76 (GSP_RM_CONTROL).\n",
+		 step, (unsigned long long)(clock_now_ns(CLOCK_MONOTONIC) / 1000), pci, XID, (int)getpid());
+	append("SIM_KERNEL_LOG", line);
+}
+
 const struct fault_kind fault_gpu_kinds[] = {
 	{ .name = "gpu", .harms = true, .extra_us = compute_longer, .doc = "its GPU computes 250 ms longer in each step" },
+	{ .name = "throttle", .harms = true, .extra_us = compute_longer, .check = check_nvml, .between_steps = throttle,
+	  .doc = "the same, and NVML says that the hardware holds its clocks back" },
+	{ .name = "xid", .harms = true, .extra_us = compute_longer, .check = check_kernel_log, .between_steps = report_xid,
+	  .doc = "the same, after an Xid of its GPU in the kernel log" },
 	{ 0 },
 };

@@ -25,6 +25,11 @@ FILES = {
     "slow-data": ("pread64", "train.bin", None),
     "dirty": ("write", "events.out.tfevents.5", "tb-writer"),
 }
+# Who shows the fault of a GPU, and what the finding says of it.
+GPU_EVIDENCE = {
+    "throttle": ("nvml", "hardware thermal slowdown"),
+    "xid": ("kernel-log", "Xid 119"),
+}
 ALWAYS_STEPS = 12  # so many a rank that was late from the first step on needs to be known
 
 
@@ -82,6 +87,11 @@ def check_finding(failures, name, scenario, level, finding):
         failures.check(late.get("waiting") == [rank for rank in range(stage.RANKS) if rank != scenario["rank"]],
                        f"waiting {late.get('waiting')}")
         failures.check(cause.get("thread") == "python-main", f"thread {cause.get('thread')}")
+    if name in GPU_EVIDENCE:
+        source, words = GPU_EVIDENCE[name]
+        shown = [piece for piece in finding.get("evidence") or [] if piece["source"] == source]
+        failures.check(any(words in piece["what"] for piece in shown), f"evidence of {source}: {shown}")
+        failures.check(words in (cause.get("text") or ""), f"cause: {cause.get('text')}")
     if scenario["cause"] == "io":
         check_io(failures, name, finding, level)
 
@@ -105,8 +115,9 @@ def check_lost_time(failures, events, said, finding):
 
 def check_faulty(failures, name, scenario, level, events, said, lines):
     loud = [finding for _, finding in lines if finding.get("severity") in ("warning", "critical")]
+    kinds = {scenario["kind"]} | ({"gpu"} if scenario["cause"] in ("gpu", "throttle") else set())
     false = [finding.get("text") for finding in loud
-             if finding["kind"] != scenario["kind"] or finding["ranks"] != named(scenario)]
+             if finding["kind"] not in kinds or finding["ranks"] != named(scenario)]
     true = [finding for finding in loud if finding["kind"] == scenario["kind"]]
     failures.check(not false, f"no false alarm {false or ''}")
     check_time(failures, scenario, events, lines)

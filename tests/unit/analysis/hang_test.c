@@ -82,6 +82,20 @@ Test(hang, and_gone_are_named_within_five_seconds)
 	}
 }
 
+Test(hang, a_stopped_rank_is_named_in_seconds_before_any_step_is_known)
+{
+	struct history_job job = eight;
+	job.tail_ms = 8000;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_STOPPED, .rank = 5, .first_step = 1 };
+	struct run run = play_until(&job, false, 0);
+	const struct history_finding *finding = loudest(&run);
+	cr_assert(finding);
+	cr_expect_eq(finding->rank, 5);
+	cr_expect_eq(finding->class_, RW_CAUSE_STOPPED);
+	cr_expect_lt((double)finding->time_ns / 1e6 - history_struck_ms(run.history), 4000);
+	end(&run);
+}
+
 Test(hang, a_rank_that_gets_on_is_only_noted_until_it_takes_too_long)
 {
 	struct history_job job = eight;

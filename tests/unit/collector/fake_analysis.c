@@ -57,6 +57,25 @@ int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wai
 	return 0;
 }
 
+int analysis_add_gpu_state(struct analysis *analysis, const struct analysis_gpu_state *state)
+{
+	analysis->gpu_states++;
+	analysis->last_gpu_state = *state;
+	return 0;
+}
+
+int analysis_add_gpu_event(struct analysis *analysis, const struct analysis_gpu_event *event)
+{
+	analysis->gpu_events++;
+	analysis->last_gpu_event = *event;
+	return 0;
+}
+
+void analysis_set_gpu_silence(struct analysis *analysis, uint64_t since_ns)
+{
+	analysis->gpu_silence_ns = since_ns;
+}
+
 int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
 		      uint64_t at_ns)
 {

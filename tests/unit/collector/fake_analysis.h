@@ -9,6 +9,10 @@ struct analysis {
 	unsigned processes, ticks, ends;
 	enum analysis_life last_life;
 	int last_exit_status;
+	unsigned gpu_states, gpu_events;
+	struct analysis_gpu_state last_gpu_state;
+	struct analysis_gpu_event last_gpu_event;
+	uint64_t gpu_silence_ns;
 	analysis_emit *emit;
 	void *argument;
 };

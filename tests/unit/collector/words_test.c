@@ -96,13 +96,14 @@ Test(request, join_and_leave_are_understood_and_everything_else_is_ignored)
 
 Test(message, a_hello_says_the_level_and_why_it_is_no_deeper)
 {
-	char *line = message_hello("slurm-\xff", RW_LEVEL_PROC, "no CAP_BPF", 2, NULL);
+	char *line = message_hello("slurm-\xff", RW_LEVEL_PROC, "no CAP_BPF", 2, NULL, true);
 	json_t *message = json_loads(line, 0, NULL), *hello = json_object_get(message, "hello");
 
 	cr_expect_str_eq(json_string_value(json_object_get(hello, "job")), "slurm-\\xff");
 	cr_expect_str_eq(json_string_value(json_object_get(hello, "level")), "proc");
 	cr_expect_str_eq(json_string_value(json_object_get(hello, "why")), "no CAP_BPF");
 	cr_expect_eq(json_integer_value(json_object_get(hello, "open")), 2);
+	cr_expect(json_is_true(json_object_get(hello, "on_finding")));
 	json_decref(message);
 	free(line);
 }
@@ -173,5 +174,28 @@ Test(board, a_closed_finding_is_no_longer_open_and_still_counted_by_its_worst)
 	cr_expect_eq(board_open(&board), 0);
 	cr_expect_eq(board_count(&board, RW_CRITICAL), 1);
 	cr_expect_eq(board_count(&board, RW_WARNING), 0);
+	board_free(&board);
+}
+
+static bool is_news(struct board *board, enum rw_finding_state state, enum rw_severity severity)
+{
+	struct rw_finding finding = { .id = "a-1", .state = state, .severity = severity };
+
+	cr_assert_eq(board_put(board, &finding, "line"), 0);
+	return board_tell(board, &finding);
+}
+
+Test(board, news_is_what_opens_gets_more_severe_or_closes)
+{
+	struct board board = { 0 };
+
+	cr_expect_not(is_news(&board, RW_FINDING_OPEN, RW_NOTICE));
+	cr_expect(is_news(&board, RW_FINDING_UPDATE, RW_WARNING));
+	cr_expect_not(is_news(&board, RW_FINDING_UPDATE, RW_WARNING));
+	cr_expect(is_news(&board, RW_FINDING_UPDATE, RW_CRITICAL));
+	cr_expect_not(is_news(&board, RW_FINDING_UPDATE, RW_WARNING));
+	cr_expect(is_news(&board, RW_FINDING_CLOSED, RW_WARNING));
+	cr_expect_not(is_news(&board, RW_FINDING_CLOSED, RW_WARNING));
+	cr_expect(is_news(&board, RW_FINDING_OPEN, RW_WARNING), "it has come back");
 	board_free(&board);
 }

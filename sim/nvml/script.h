@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SIM_NVML: a file that says how the devices are and which calls fail, in the grammar of docs/stand-in.md. It is read
+ * again when it has changed, so a test can make a GPU sick while a program looks at it. Thread safe.
+ */
+#ifndef SIM_NVML_SCRIPT_H
+#define SIM_NVML_SCRIPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "nvml.h"
+
+enum { SCRIPT_DEVICES = 64, SCRIPT_XIDS = 64 };
+
+enum script_value {
+	SCRIPT_SM_CLOCK, SCRIPT_SM_CLOCK_MAX, SCRIPT_TEMPERATURE, SCRIPT_POWER, SCRIPT_POWER_LIMIT,
+	SCRIPT_CLOCKS_EVENT_REASONS, SCRIPT_ECC_CORRECTED, SCRIPT_ECC_UNCORRECTED, SCRIPT_ECC_CORRECTED_EVER,
+	SCRIPT_ECC_UNCORRECTED_EVER, SCRIPT_REMAPPED_CORRECTED, SCRIPT_REMAPPED_UNCORRECTED, SCRIPT_REMAPPED_PENDING,
+	SCRIPT_REMAPPED_FAILURE, SCRIPT_NVLINK_ERRORS, SCRIPT_MEMORY_USED, SCRIPT_MEMORY_TOTAL,
+	SCRIPT_VALUE_COUNT,
+};
+
+/* Of a device of the host, in the unit of the grammar. */
+unsigned long long script_value(unsigned int device, enum script_value value);
+/* How many Xids the file has for the device so far; `number` (from 0) of them goes to *xid when it is there. */
+size_t script_xids(unsigned int device, size_t number, unsigned int *xid);
+/* What the file wants of this call: blocks as long as it says so; NVML_SUCCESS: do your work. A file with an error in
+ * it, which is said once, makes every call NVML_ERROR_UNKNOWN. */
+nvmlReturn_t script_call(const char *name);
+
+#endif

@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "finding/finding_text.h"
-
 struct queued {
 	struct queued *next;
 	size_t length;
@@ -42,21 +40,11 @@ struct command_sink *command_sink_open(uv_loop_t *loop, const char *command, uin
 	return sink;
 }
 
-static void say(const struct command_sink *sink, const char *what)
-{
-	char *escaped = finding_escape(sink->command);
-
-	fprintf(stderr, "rankwatch: --on-finding \"%s\": %s\n", escaped ? escaped : "", what);
-	free(escaped);
-}
-
+/* Not the command itself: it may hold a password, and this goes into the job's log. */
 static void say_failure(struct command_sink *sink, const char *what)
 {
-	char text[160];
-
-	snprintf(text, sizeof(text), "%s (said once)", what);
 	if (!sink->failure_said)
-		say(sink, text);
+		fprintf(stderr, "rankwatch: the command of --on-finding: %s (said once)\n", what);
 	sink->failure_said = true;
 }
 
@@ -192,7 +180,8 @@ void command_sink_put(struct command_sink *sink, const char *line)
 	queued = sink->pending <= COMMAND_SINK_QUEUE ? malloc(sizeof(*queued) + length + 1) : NULL;
 	if (!queued) {
 		if (!sink->drop_said)
-			say(sink, "it is slower than findings come: some are left out (said once)");
+			fputs("rankwatch: the command of --on-finding is slower than findings come: some are left out (said once)\n",
+			      stderr);
 		sink->drop_said = true;
 		return;
 	}
@@ -218,7 +207,6 @@ static void on_deadline(uv_timer_t *timer)
 
 void command_sink_finish(struct command_sink *sink, uint64_t timeout_ms)
 {
-	char what[80];
 	uv_timer_t timer;
 	bool over = false;
 
@@ -234,8 +222,7 @@ void command_sink_finish(struct command_sink *sink, uint64_t timeout_ms)
 	if (!sink->pending)
 		return;
 	kill_command(sink);
-	snprintf(what, sizeof(what), "not run to its end for %u findings: no time", sink->pending);
-	say(sink, what);
+	fprintf(stderr, "rankwatch: the command of --on-finding was not run to its end for %u findings: no time\n", sink->pending);
 }
 
 void command_sink_close(struct command_sink *sink)

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""values.py NAME [VARIABLE=VALUE…]: plays a scenario of `rankwatch demo` whose data are bad, or look so, and compares what is
+found with the table of scenarios, and when with the workload's own record."""
+
+import sys
+
+import stage
+
+FOUND_S = 5.0  # after the fault's step has begun
+
+
+def loud(lines):
+    return [(at_ns, finding) for at_ns, finding in lines if finding.get("severity") in ("warning", "critical")]
+
+
+def check_finding(failures, scenario, finding):
+    values, operation = finding.get("values") or {}, finding.get("operation") or {}
+    failures.check(values.get("origin") == scenario["origin"] or scenario["origin"] is None, f"origin {values.get('origin')}")
+    if scenario["origin"] and scenario["first_bad"] >= 0:
+        failures.check(values.get("first_bad") == scenario["first_bad"], f"first bad element {values.get('first_bad')}")
+    failures.check(operation.get("function") is not None and operation.get("sequence") is not None,
+                   f"the operation is named: {operation.get('function')} {operation.get('sequence')}")
+
+
+def check_time(failures, events, at_ns):
+    """A flipped bit is no doing of the workload's, so it has recorded nothing."""
+    faults = [event["monotonic_ns"] for event in events if event["event"] == "fault"]
+    after_s = (at_ns - faults[0]) / 1e9 if faults else 0
+    failures.check(after_s <= FOUND_S, f"found {after_s:.2f} s after its step began (limit {FOUND_S} s)")
+
+
+def check_faulty(failures, scenario, events, lines):
+    true = [(at_ns, finding) for at_ns, finding in loud(lines) if finding["kind"] == scenario["kind"]]
+    # That the rank's magnitudes leave the others' first is said, too, of the same rank.
+    false = [finding["text"] for _, finding in loud(lines)
+             if finding["kind"] not in (scenario["kind"], "drift") or
+             (scenario["rank"] >= 0 and finding["ranks"] != [scenario["rank"]])]
+    failures.check(not false, f"no false alarm {false or ''}")
+    if not failures.check(true, "the fault was found"):
+        return
+    failures.check(len({finding["id"] for _, finding in true}) == 1, "what it led to is no finding of its own")
+    check_time(failures, events, true[0][0])
+    check_finding(failures, scenario, true[-1][1])
+
+
+def main(name, *variables):
+    scenario = stage.scenarios()[name]
+    failures = stage.Failures()
+    with stage.Stage() as play:
+        demo = play.start(stage.RANKWATCH, "demo", name, "--json", **dict(entry.split("=", 1) for entry in variables))
+        status = demo.wait(2 * scenario["duration_s"] + 60)
+        lines, events, said = demo.out.json(), play.events(), demo.err.text()
+    print(said)
+    for at_ns, finding in lines:
+        print(f"{at_ns / 1e9:.3f} {finding.get('state')} {finding.get('severity')} {finding.get('text', finding)}")
+    failures.check(status == 0, f"the demo's own verdict: status {status}")
+    failures.check("8 of 8 ranks" in said, "a collector saw all ranks to the end")
+    if scenario["kind"] is None:
+        failures.check(not lines, "healthy: not one line")
+    else:
+        check_faulty(failures, scenario, events, lines)
+    failures.end()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -3,14 +3,15 @@
  * The scan kernel: scan_kernel.h says what it does, docs/scan.md what it costs.
  *
  * The blocks take tiles of 64 KiB in turn, over all segments. Of a tile every thread has eight 16-byte loads in flight;
- * then come the digest's sums and the largest magnitude, which alone tells whether there is anything to count; only then
- * the thread reads its 128 bytes again and counts. What blocks find is added up in the scratch; the last block to come
- * writes the results. No stack, no calls, and never a signal to dependent launches.
+ * then come the digest's sums and the largest magnitude, which alone tells whether there is anything to count; only
+ * then the thread reads its 128 bytes again and counts. What blocks find is added up in the scratch; the last block to
+ * come writes the results. No stack, no calls, and never a signal to dependent launches.
  */
+#include "plugin/gpu/scan_machine.h"
 #include "plugin/gpu/scan_pack.h"
 
-#define TILE_PACKS (SCAN_TILE_BYTES / SCAN_PACK_BYTES)
-#define FULL_WARP 0xffffffff
+#define TILE_PACKS   (SCAN_TILE_BYTES / SCAN_PACK_BYTES)
+#define FULL_WARP    0xffffffff
 #define WINDOW_TILES (uint32_t)(SCAN_WINDOW_PACKS / TILE_PACKS)
 
 static_assert(TILE_PACKS == SCAN_THREADS * SCAN_GROUP_PACKS, "one group of each thread is a tile");
@@ -18,11 +19,13 @@ static_assert(TILE_PACKS == SCAN_THREADS * SCAN_GROUP_PACKS, "one group of each 
 /* Atomic operations take these. */
 typedef unsigned long long wide;
 
-/* One segment. dtype: RW_DTYPE_UNKNOWN where values are not looked at. */
+/* One segment. format: without a fraction where values are not looked at. It lies in shared memory, and volatile keeps
+ * it there: the fast path has no register left for what it needs once in a tile. */
 struct row {
 	const unsigned char *at;
 	uint64_t bytes;
-	uint32_t dtype, tiles;
+	struct scan_format format;
+	uint32_t tiles, whole_tiles; /* whole: all bytes there, in 16-byte steps */
 };
 
 /* What one thread carries through a segment, in registers. */
@@ -37,12 +40,15 @@ struct warp_share {
 	uint64_t first_bad_inverted, nan, inf, saturated;
 };
 
-static __device__ __forceinline__ uint64_t now_ns()
-{
-	uint64_t now;
+/* Shared memory. 32 warps, so that each lane of the first has one to read; those that do not exist stay 0. */
+struct block {
+	struct row row;
+	struct warp_share warps[32];
+};
 
-	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-	return now;
+static __device__ __forceinline__ struct scan_format format_of(const volatile struct row &row)
+{
+	return { row.format.width, row.format.fraction, row.format.bad, row.format.nan };
 }
 
 static __device__ __forceinline__ uint64_t lanes_sum(uint64_t value)
@@ -61,15 +67,11 @@ static __device__ __forceinline__ uint64_t lanes_max(uint64_t value)
 	return value;
 }
 
-/* 16 aligned bytes that nobody writes meanwhile and nobody will want from L1. */
 static __device__ __forceinline__ struct scan_pack pack_load(const unsigned char *at)
 {
-	struct scan_pack pack;
+	const uint4 words = load_once(at);
 
-	asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-	    : "=r"(pack.word[0]), "=r"(pack.word[1]), "=r"(pack.word[2]), "=r"(pack.word[3])
-	    : "l"(at));
-	return pack;
+	return { { words.x, words.y, words.z, words.w } };
 }
 
 /* Any address, `bytes` from 1 to 16, the rest is 0. The last byte first, each shifts the earlier ones up. */
@@ -98,18 +100,18 @@ static __device__ __forceinline__ struct scan_pack pack_load_words(const unsigne
 }
 
 /* Pack v of the row, wherever it lies. */
-static __device__ __forceinline__ struct scan_pack pack_load_any(const struct row &row, uint64_t v)
+static __device__ __forceinline__ struct scan_pack pack_load_any(const volatile struct row &row, uint64_t v)
 {
 	const unsigned char *at = row.at + v * SCAN_PACK_BYTES;
 	const uint64_t left = row.bytes - v * SCAN_PACK_BYTES;
 
 	if (left < SCAN_PACK_BYTES || (uintptr_t)at % 4)
 		return pack_load_bytes(at, left < SCAN_PACK_BYTES ? (uint32_t)left : SCAN_PACK_BYTES);
-	return pack_load_words(at);
+	return (uintptr_t)at % SCAN_PACK_BYTES ? pack_load_words(at) : pack_load(at);
 }
 
 /* This thread's group in a whole tile of an aligned row. Returns whether it holds something to be counted. */
-static __device__ __forceinline__ bool group_scan(const struct row &row, uint64_t v, uint32_t factor,
+static __device__ __forceinline__ bool group_scan(const volatile struct row &row, uint64_t v, uint32_t factor,
 						  struct share *share)
 {
 	const unsigned char *at = row.at + v * SCAN_PACK_BYTES;
@@ -118,10 +120,8 @@ static __device__ __forceinline__ bool group_scan(const struct row &row, uint64_
 #pragma unroll
 	for (uint32_t i = 0; i < SCAN_GROUP_PACKS; i++)
 		packs[i] = pack_load(at + i * SCAN_THREADS * SCAN_PACK_BYTES);
-#pragma unroll
-	for (uint32_t i = 0; i < SCAN_GROUP_PACKS; i++)
-		scan_sums_add(&share->sums, packs[i], factor + 2 * SCAN_THREADS * i);
-	return scan_group_as(row.dtype, packs, &share->top);
+	scan_sums_add(&share->sums, packs, SCAN_GROUP_PACKS, factor, 2 * SCAN_THREADS);
+	return scan_group_as(format_of(row), packs, &share->top);
 }
 
 /* All lanes of the warp call it. */
@@ -157,8 +157,8 @@ static __device__ __forceinline__ void warp_add_sums(struct warp_share *warp, st
 /* The group pack by pack: at the end of a row, without alignment, and where there is something to be counted. All lanes
  * of a warp come here when one has to; a top that they have taken already does no harm.
  * sum: the packs are not in the digest yet. */
-static __device__ __forceinline__ void group_scan_slowly(const struct row &row, uint64_t v, uint32_t factor, bool sum,
-							 struct share *share, struct warp_share *warp)
+static __device__ __forceinline__ void group_scan_slowly(const volatile struct row &row, uint64_t v, uint32_t factor,
+							 bool sum, struct share *share, struct warp_share *warp)
 {
 	struct scan_found found = { SCAN_NO_INDEX, 0, 0, 0 };
 
@@ -167,8 +167,8 @@ static __device__ __forceinline__ void group_scan_slowly(const struct row &row, 
 		const struct scan_pack pack = pack_load_any(row, v);
 
 		if (sum)
-			scan_sums_add(&share->sums, pack, factor);
-		scan_examine_as(row.dtype, &found, &share->top, pack, v);
+			scan_sums_add(&share->sums, &pack, 1, factor, 0);
+		scan_examine_as(format_of(row), &found, &share->top, pack, v);
 		v += SCAN_THREADS;
 		factor += 2 * SCAN_THREADS;
 	}
@@ -178,29 +178,26 @@ static __device__ __forceinline__ void group_scan_slowly(const struct row &row, 
 }
 
 /* This block's tiles of a row, from `tile` on; returns its first tile behind them. */
-static __device__ __forceinline__ uint32_t row_scan(const struct row &row, uint32_t tile, struct warp_share *warp)
+static __device__ __forceinline__ uint32_t row_scan(const volatile struct row &row, uint32_t tile,
+						    struct warp_share *warp)
 {
-	const uint32_t whole = (uintptr_t)row.at % SCAN_PACK_BYTES ? 0 : (uint32_t)(row.bytes / SCAN_TILE_BYTES);
 	struct share share = {};
-	uint32_t window = 0;
 
 #pragma unroll 1
 	for (; tile < row.tiles; tile += gridDim.x) {
 		const uint64_t v = (uint64_t)tile * TILE_PACKS + threadIdx.x;
 		const uint32_t factor = (uint32_t)(2 * v + 1); /* where the window begins does not show in 32 bits */
+		const bool whole = tile < row.whole_tiles;
 		bool again = true;
 
-		if (tile / WINDOW_TILES != window) {
-			warp_add_sums(warp, &share.sums, window * SCAN_WINDOW_PACKS);
-			window = tile / WINDOW_TILES;
-		}
-		if (tile < whole)
+		if (whole)
 			again = group_scan(row, v, factor, &share);
 		if (__any_sync(FULL_WARP, again))
-			group_scan_slowly(row, v, factor, tile >= whole, &share, warp);
+			group_scan_slowly(row, v, factor, !whole, &share, warp);
+		if ((tile + gridDim.x) / WINDOW_TILES != tile / WINDOW_TILES || tile + gridDim.x >= row.tiles)
+			warp_add_sums(warp, &share.sums, tile / WINDOW_TILES * SCAN_WINDOW_PACKS);
 	}
-	warp_add_sums(warp, &share.sums, window * SCAN_WINDOW_PACKS);
-	const uint64_t magnitude = lanes_max(scan_top_magnitude(scan_format_of(row.dtype), share.top));
+	const uint64_t magnitude = lanes_max(scan_top_magnitude(format_of(row), share.top));
 	if (threadIdx.x % 32 == 0)
 		warp->magnitude = magnitude;
 	return tile;
@@ -225,23 +222,9 @@ static __device__ __forceinline__ void partial_add(struct scan_partial *partial,
 	atomicMax((wide *)&partial->first_bad_inverted, (wide)warp.first_bad_inverted);
 }
 
-/* All threads of the block call it. warps: 32, so that each lane has one; those of warps that do not exist stay 0. */
-static __device__ __forceinline__ uint32_t block_scan(const struct row &row, uint32_t tile, struct warp_share *warps,
-						      struct scan_partial *partial)
-{
-	if (threadIdx.x < 32)
-		warps[threadIdx.x] = {};
-	__syncthreads();
-	tile = row_scan(row, tile, &warps[threadIdx.x / 32]);
-	__syncthreads();
-	if (threadIdx.x < 32)
-		partial_add(partial, warps[threadIdx.x]);
-	return tile;
-}
-
 static __device__ __forceinline__ uint32_t dtype_of(const struct scan_segment &segment)
 {
-	return segment.flags & SCAN_DIGEST_ONLY ? RW_DTYPE_UNKNOWN : segment.dtype;
+	return segment.flags & SCAN_DIGEST_ONLY ? (uint32_t)RW_DTYPE_UNKNOWN : segment.dtype;
 }
 
 static __device__ __forceinline__ uint64_t bytes_of(const struct scan_segment &segment)
@@ -249,20 +232,49 @@ static __device__ __forceinline__ uint64_t bytes_of(const struct scan_segment &s
 	return segment.elements * (scan_format_of(segment.dtype).width / 8);
 }
 
-static __device__ __forceinline__ void segments_scan(const struct scan_launch &launch, struct warp_share *warps)
+static __device__ __forceinline__ uint32_t tiles_of(const struct scan_segment &segment)
+{
+	return (uint32_t)((bytes_of(segment) + SCAN_TILE_BYTES - 1) / SCAN_TILE_BYTES);
+}
+
+static __device__ __forceinline__ void block_begin(struct block *block, const struct scan_segment &segment)
+{
+	if (threadIdx.x == 0) {
+		block->row.at = (const unsigned char *)segment.address;
+		block->row.bytes = bytes_of(segment);
+		block->row.format = scan_format_of(dtype_of(segment));
+		block->row.tiles = tiles_of(segment);
+		block->row.whole_tiles = segment.address % SCAN_PACK_BYTES ? 0 : bytes_of(segment) / SCAN_TILE_BYTES;
+	}
+	if (threadIdx.x < 32)
+		block->warps[threadIdx.x] = {};
+	__syncthreads();
+}
+
+/* All threads of the block call it. */
+static __device__ __forceinline__ uint32_t block_scan(const struct scan_segment &segment, uint32_t tile,
+						      struct block *block, struct scan_partial *partial)
+{
+	block_begin(block, segment);
+	tile = row_scan(block->row, tile, &block->warps[threadIdx.x / 32]);
+	__syncthreads();
+	if (threadIdx.x < 32)
+		partial_add(partial, block->warps[threadIdx.x]);
+	return tile;
+}
+
+static __device__ __forceinline__ void segments_scan(const struct scan_launch &launch, struct block *block)
 {
 	uint32_t tile = blockIdx.x;
 
 #pragma unroll 1
 	for (uint32_t i = 0; i < launch.segment_count; i++) {
 		const struct scan_segment &segment = launch.segments[i];
-		const uint64_t bytes = bytes_of(segment);
-		const struct row row = { (const unsigned char *)segment.address, bytes, dtype_of(segment),
-					 (uint32_t)((bytes + SCAN_TILE_BYTES - 1) / SCAN_TILE_BYTES) };
+		const uint32_t tiles = tiles_of(segment);
 
-		if (tile < row.tiles)
-			tile = block_scan(row, tile, warps, &launch.scratch->partials[i]);
-		tile -= row.tiles;
+		if (tile < tiles)
+			tile = block_scan(segment, tile, block, &launch.scratch->partials[i]);
+		tile -= tiles;
 	}
 }
 
@@ -298,7 +310,8 @@ static __device__ __forceinline__ void results_publish(const struct scan_launch 
 	const uint64_t start_ns = ~__ldcg(&scratch->start_ns);
 
 	if (i < launch.segment_count) {
-		result_write(&launch.slots[launch.segments[i].slot], launch.segments[i], &scratch->partials[i], start_ns);
+		result_write(&launch.slots[launch.segments[i].slot], launch.segments[i], &scratch->partials[i],
+			     start_ns);
 		scratch->partials[i] = {};
 	}
 	__syncthreads();
@@ -309,20 +322,17 @@ static __device__ __forceinline__ void results_publish(const struct scan_launch 
 	__threadfence_system();
 	__syncthreads();
 	if (i < launch.segment_count)
-		asm volatile("st.release.sys.global.u64 [%0], %1;"
-			     :
-			     : "l"(&launch.slots[launch.segments[i].slot].sequence), "l"(launch.segments[i].sequence)
-			     : "memory");
+		store_release(&launch.slots[launch.segments[i].slot].sequence, launch.segments[i].sequence);
 }
 
 extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 2) rankwatch_scan(const struct scan_launch launch)
 {
-	__shared__ struct warp_share warps[32];
+	__shared__ struct block block;
 	uint32_t earlier = 0;
 
 	if (threadIdx.x == 0)
 		atomicMax((wide *)&launch.scratch->start_ns, (wide)~now_ns());
-	segments_scan(launch, warps);
+	segments_scan(launch, &block);
 	__threadfence(); /* each thread's own additions before the ticket */
 	__syncthreads();
 	if (threadIdx.x == 0)

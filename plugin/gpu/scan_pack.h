@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sixteen bytes of a buffer at a time: the arithmetic of the scan kernel, the same text on a GPU and on a CPU. Values are
- * looked at in the 32-bit words that hold them ("lanes" of a word: one fp32, two 16-bit, four 8-bit values).
+ * Sixteen bytes of a buffer at a time: the arithmetic of the scan kernel, the same text on a GPU and on a CPU. Values
+ * are looked at in the 32-bit words that hold them ("lanes" of a word: one fp32, two 16-bit, four 8-bit values).
  *
  * With the sign bits cleared, a lane is at least T if and only if adding 2^(width-1) - T sets its highest bit; no carry
  * leaves a lane, since both are at most 2^(width-1). So one addition asks all lanes of a word.
@@ -19,7 +19,7 @@
 #define SCAN_UNROLLED
 #endif
 
-#define SCAN_PACK_BYTES 16
+#define SCAN_PACK_BYTES  16
 #define SCAN_GROUP_PACKS 8 /* that a thread has in flight */
 /* Of buffers beyond 32 GiB the digest is summed in windows, so that its factors 2 v + 1 fit 32 bits. */
 #define SCAN_WINDOW_PACKS (UINT64_C(1) << 31)
@@ -29,13 +29,13 @@ struct scan_pack {
 	uint32_t word[4];
 };
 
-/* Sums for the digest, per lane of the digest: (2 v + 1) word, and word. */
+/* Sums for the digest: (2 v + 1) word per lane of the digest, and the lane sum. */
 struct scan_sums {
-	uint64_t weighted[4], plain[4];
+	uint64_t weighted[4], lane_sum;
 };
 
-/* Largest magnitude. 8 bits: low has the even, high the odd bytes of words, each in 16 bits of its own; 16 bits: low has
- * one per half; 32 bits: low; 64 bits: both. */
+/* Largest magnitude. 8 bits: low has the even, high the odd bytes of words, each in 16 bits of its own; 16 bits: low
+ * has one per half; 32 bits: low; 64 bits: both. */
 struct scan_top {
 	uint32_t low, high;
 };
@@ -48,8 +48,8 @@ struct scan_found {
 
 /* For words with lanes of at most 32 bits. */
 struct scan_lanes {
-	uint32_t highest;              /* bit of each lane */
-	uint32_t bad, nan, end;        /* to be added: asks for >= format.bad, >= format.nan, >= the end of the range */
+	uint32_t highest;       /* bit of each lane */
+	uint32_t bad, nan, end; /* to be added: asks for >= format.bad, >= format.nan, >= the end of the range */
 };
 
 SCAN_INLINE uint32_t scan_each_lane(struct scan_format format, uint32_t value)
@@ -96,15 +96,13 @@ SCAN_INLINE uint32_t scan_max32(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/* Of both halves. */
+/* Of both halves: the upper ones decide a comparison of the words. */
 SCAN_INLINE uint32_t scan_max16(uint32_t a, uint32_t b)
 {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 	return __vmaxu2(a, b);
 #else
-	const uint32_t high = 0xffff0000;
-
-	return scan_max32(a & high, b & high) | scan_max32(a & ~high, b & ~high);
+	return (scan_max32(a, b) & 0xffff0000) | scan_max32(a & 0xffff, b & 0xffff);
 #endif
 }
 
@@ -113,7 +111,8 @@ SCAN_INLINE uint32_t scan_max16_of_three(uint32_t a, uint32_t b, uint32_t c)
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 	return __vimax3_u16x2(a, b, c);
 #else
-	return scan_max16(scan_max16(a, b), c);
+	return (scan_max32(scan_max32(a, b), c) & 0xffff0000) |
+	       scan_max32(scan_max32(a & 0xffff, b & 0xffff), c & 0xffff);
 #endif
 }
 
@@ -217,86 +216,106 @@ SCAN_INLINE void scan_examine(struct scan_format format, struct scan_found *foun
 	const uint64_t element = v * (SCAN_PACK_BYTES * 8 / format.width);
 	const uint32_t per_word = 32 / format.width;
 
-	SCAN_UNROLLED for (int i = 0; i < 4; i += 2) {
+	SCAN_UNROLLED for (int i = 0; i < 4; i += 2)
+	{
 		if (format.width == 64) {
 			scan_examine_fp64(format, found, top, pack.word + i, element + (uint64_t)i / 2);
 			continue;
 		}
 		const uint32_t first = scan_examine_word(format, found, pack.word[i], element + i * per_word);
-		const uint32_t second = scan_examine_word(format, found, pack.word[i + 1], element + (i + 1) * per_word);
+		const uint32_t second =
+		    scan_examine_word(format, found, pack.word[i + 1], element + (i + 1) * per_word);
 		scan_top_add(format, top, first, second);
 	}
 }
 
-/* X(type) for every floating type: one piece of code per type, with its constants. */
-#define SCAN_FOR_FLOATS(X) \
-	X(RW_DTYPE_FLOAT16) \
-	X(RW_DTYPE_BFLOAT16) \
-	X(RW_DTYPE_FLOAT32) \
-	X(RW_DTYPE_FLOAT64) \
-	X(RW_DTYPE_FLOAT8_E4M3) \
-	X(RW_DTYPE_FLOAT8_E5M2)
+/* One piece of code per width: DO(format) with a format whose width the compiler knows. */
+#define SCAN_BY_WIDTH(any, DO)                                                                                         \
+	const struct scan_format f8 = { 8, (any).fraction, (any).bad, (any).nan };                                     \
+	const struct scan_format f16 = { 16, (any).fraction, (any).bad, (any).nan };                                   \
+	switch ((any).fraction ? (any).width : 0) {                                                                    \
+	case 8:                                                                                                        \
+		DO(f8);                                                                                                \
+		break;                                                                                                 \
+	case 16:                                                                                                       \
+		DO(f16);                                                                                               \
+		break;                                                                                                 \
+	case 32:                                                                                                       \
+		DO(scan_format_of(RW_DTYPE_FLOAT32));                                                                  \
+		break;                                                                                                 \
+	case 64:                                                                                                       \
+		DO(scan_format_of(RW_DTYPE_FLOAT64));                                                                  \
+		break;                                                                                                 \
+	default:                                                                                                       \
+		break;                                                                                                 \
+	}
 
 SCAN_INLINE int scan_group_is_rare(struct scan_format format, const struct scan_pack packs[SCAN_GROUP_PACKS],
 				   struct scan_top *top)
 {
 	struct scan_top mine = { 0, 0 };
 
-	SCAN_UNROLLED for (int i = 0; i < SCAN_GROUP_PACKS; i++)
-		scan_top_add_pack(format, &mine, packs[i]);
+	SCAN_UNROLLED for (int i = 0; i < SCAN_GROUP_PACKS; i++) scan_top_add_pack(format, &mine, packs[i]);
 	if (scan_top_is_rare(format, mine))
 		return 1;
 	scan_top_merge(format, top, mine);
 	return 0;
 }
 
-/* The quick look: 0, the packs are in the top; 1, there is something to be counted, let scan_examine_as look at each. */
-SCAN_INLINE int scan_group_as(uint32_t dtype, const struct scan_pack packs[SCAN_GROUP_PACKS], struct scan_top *top)
+/* The quick look: 0, the packs are in the top; 1, there is something to be counted, let scan_examine_as look at each.
+ */
+SCAN_INLINE int scan_group_as(struct scan_format any, const struct scan_pack packs[SCAN_GROUP_PACKS],
+			      struct scan_top *top)
 {
-#define SCAN_CASE(type) \
-	case type: \
-		return scan_group_is_rare(scan_format_of(type), packs, top);
-	switch (dtype) {
-		SCAN_FOR_FLOATS(SCAN_CASE)
-	default:
-		return 0;
-	}
-#undef SCAN_CASE
+	int rare = 0;
+
+#define SCAN_LOOK(format) rare = scan_group_is_rare(format, packs, top)
+	SCAN_BY_WIDTH(any, SCAN_LOOK)
+#undef SCAN_LOOK
+	return rare;
 }
 
-SCAN_INLINE void scan_examine_as(uint32_t dtype, struct scan_found *found, struct scan_top *top, struct scan_pack pack,
-				 uint64_t v)
-{
-#define SCAN_CASE(type) \
-	case type: \
-		scan_examine(scan_format_of(type), found, top, pack, v); \
-		break;
-	switch (dtype) {
-		SCAN_FOR_FLOATS(SCAN_CASE)
-	default:
-		break;
-	}
-#undef SCAN_CASE
+SCAN_INLINE void scan_examine_as(struct scan_format any, struct scan_found *found, struct scan_top *top,
+				 struct scan_pack pack, uint64_t v){
+#define SCAN_EXAMINE(format) scan_examine(format, found, top, pack, v)
+	SCAN_BY_WIDTH(any, SCAN_EXAMINE)
+#undef SCAN_EXAMINE
 }
 
-/* factor: 2 v + 1, v relative to the window. */
-SCAN_INLINE void scan_sums_add(struct scan_sums *sums, struct scan_pack pack, uint32_t factor)
+SCAN_INLINE uint64_t scan_lane_factor(int j)
 {
-	SCAN_UNROLLED for (int j = 0; j < 4; j++) {
-		sums->weighted[j] += (uint64_t)factor * pack.word[j];
-		sums->plain[j] += pack.word[j];
+	const uint64_t factors[4] = { SCAN_LANE_FACTOR_0, SCAN_LANE_FACTOR_1, SCAN_LANE_FACTOR_2, SCAN_LANE_FACTOR_3 };
+
+	return factors[j];
+}
+
+/* factor: 2 v + 1 of the first pack, v relative to the window; step: from each factor to the next one. */
+SCAN_INLINE void scan_sums_add(struct scan_sums *sums, const struct scan_pack *packs, int count, uint32_t factor,
+			       uint32_t step)
+{
+	SCAN_UNROLLED for (int j = 0; j < 4; j++)
+	{
+		uint64_t plain = 0;
+
+		SCAN_UNROLLED for (int i = 0; i < count; i++)
+		{
+			sums->weighted[j] += (uint64_t)(factor + (uint32_t)i * step) * packs[i].word[j];
+			plain += packs[i].word[j];
+		}
+		sums->lane_sum += scan_lane_factor(j) * plain;
 	}
 }
 
 /* Moves the sums of a window that begins at pack `window` into a digest without its length, and clears them. */
 SCAN_INLINE void scan_sums_fold(struct scan_sums *sums, uint64_t window, uint64_t *digest, uint64_t *lane_sum)
 {
-	const uint64_t factors[4] = { SCAN_LANE_FACTOR_0, SCAN_LANE_FACTOR_1, SCAN_LANE_FACTOR_2, SCAN_LANE_FACTOR_3 };
-
-	SCAN_UNROLLED for (int j = 0; j < 4; j++) {
-		*digest += factors[j] * (sums->weighted[j] + 2 * window * sums->plain[j]);
-		*lane_sum += factors[j] * sums->plain[j];
-		sums->weighted[j] = sums->plain[j] = 0;
+	*digest += 2 * window * sums->lane_sum;
+	*lane_sum += sums->lane_sum;
+	sums->lane_sum = 0;
+	SCAN_UNROLLED for (int j = 0; j < 4; j++)
+	{
+		*digest += scan_lane_factor(j) * sums->weighted[j];
+		sums->weighted[j] = 0;
 	}
 }
 

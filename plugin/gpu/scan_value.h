@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a value of each data type is: finite, infinite, not a number, at the end of its range, and how large. The one
- * place that knows: read by device code (scan.cu), by its twin on CPUs and by tests. A value without its sign bit is its
- * magnitude; for every type here magnitudes have the order of the values, then infinity, then NaN.
+ * place that knows: read by device code (scan.cu), by its twin on CPUs and by tests. A value without its sign bit is
+ * its magnitude; for every type here magnitudes have the order of the values, then infinity, then NaN.
  *
  * Layouts: IEEE 754 (fp16, fp32, fp64), bfloat16, and the OCP 8-bit formats: e5m2 as IEEE would have it, e4m3 without
  * infinity, its NaN only 0x7f and 0xff.

@@ -7,14 +7,15 @@
 
 #include "plugin/gpu/scan_pack.h"
 
-#define TILE_PACKS (SCAN_TILE_BYTES / SCAN_PACK_BYTES)
+#define TILE_PACKS  (SCAN_TILE_BYTES / SCAN_PACK_BYTES)
 #define GROUP_BYTES (SCAN_GROUP_PACKS * SCAN_PACK_BYTES)
 
 /* One segment as the blocks see it. */
 struct row {
 	const unsigned char *at;
 	uint64_t bytes;
-	uint32_t dtype, tiles; /* dtype: RW_DTYPE_UNKNOWN where values are not looked at */
+	uint32_t tiles;
+	struct scan_format format; /* without a fraction where values are not looked at */
 };
 
 /* What one block has found in one segment. */
@@ -36,7 +37,7 @@ static uint64_t now_ns(void)
 static struct row row_of(const struct scan_segment *segment)
 {
 	const struct scan_format format = scan_format_of(segment->dtype);
-	struct row row = { .dtype = segment->flags & SCAN_DIGEST_ONLY ? RW_DTYPE_UNKNOWN : segment->dtype };
+	struct row row = { .format = segment->flags & SCAN_DIGEST_ONLY ? scan_format_of(RW_DTYPE_UNKNOWN) : format };
 
 	row.at = (const unsigned char *)(uintptr_t)segment->address; /* device memory is host memory here */
 	row.bytes = segment->elements * (format.width / 8);
@@ -65,12 +66,11 @@ static void scan_group(const struct row *row, uint64_t v, struct share *share)
 	struct scan_pack packs[SCAN_GROUP_PACKS];
 
 	group_load(row, v, packs);
-	for (uint32_t i = 0; i < SCAN_GROUP_PACKS; i++)
-		scan_sums_add(&share->sums, packs[i], (uint32_t)(2 * (v + i) + 1));
-	if (!scan_group_as(row->dtype, packs, &share->top))
+	scan_sums_add(&share->sums, packs, SCAN_GROUP_PACKS, (uint32_t)(2 * v + 1), 2);
+	if (!scan_group_as(row->format, packs, &share->top))
 		return;
 	for (uint32_t i = 0; i < SCAN_GROUP_PACKS; i++)
-		scan_examine_as(row->dtype, &share->found, &share->top, packs[i], v + i);
+		scan_examine_as(row->format, &share->found, &share->top, packs[i], v + i);
 }
 
 static void scan_tile(const struct row *row, uint32_t tile, struct share *share)
@@ -86,7 +86,7 @@ static void scan_tile(const struct row *row, uint32_t tile, struct share *share)
 
 static void partial_add(struct scan_partial *partial, const struct row *row, struct share *share)
 {
-	const uint64_t magnitude = scan_top_magnitude(scan_format_of(row->dtype), share->top);
+	const uint64_t magnitude = scan_top_magnitude(row->format, share->top);
 
 	share_fold(share, 0);
 	partial->digest += share->digest;
@@ -126,12 +126,11 @@ static void result_write(struct scan_result *result, const struct scan_segment *
 			 const struct scan_partial *partial, uint64_t start_ns)
 {
 	const struct row row = row_of(segment);
-	const struct scan_format format = scan_format_of(row.dtype);
 
 	result->nan = saturate(partial->nan);
 	result->inf = saturate(partial->inf);
 	result->first_bad = ~partial->first_bad_inverted;
-	result->absmax = format.fraction ? scan_magnitude_value(format, partial->absmax_bits) : 0;
+	result->absmax = row.format.fraction ? scan_magnitude_value(row.format, partial->absmax_bits) : 0;
 	result->saturated = saturate(partial->saturated);
 	result->digest = SCAN_LENGTH_FACTOR * row.bytes + partial->digest;
 	result->lane_sum = partial->lane_sum;
@@ -139,7 +138,8 @@ static void result_write(struct scan_result *result, const struct scan_segment *
 	result->gpu_end_ns = now_ns();
 }
 
-/* The scratch is zero again before the first sequence is out: whoever sees it may use the scratch for another launch. */
+/* The scratch is zero again before the first sequence is out: whoever sees it may use the scratch for another launch.
+ */
 static void publish(const struct scan_launch *launch)
 {
 	struct scan_scratch *scratch = launch->scratch;

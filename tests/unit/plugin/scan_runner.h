@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Whoever keeps the contract of scan_kernel.h: the stand-in's twin (scan_twin_runner.c), or the kernel's own text
+ * (scan_kernel_runner.cc). */
+#ifndef TESTS_UNIT_PLUGIN_SCAN_RUNNER_H
+#define TESTS_UNIT_PLUGIN_SCAN_RUNNER_H
+
+#include "plugin/gpu/scan_kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const int scan_runner_rounds; /* how much of it a test can take */
+
+void scan_run(const struct scan_launch *launch, uint32_t blocks);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -82,6 +82,10 @@ def check_recorded(self, name, dump):
     self.check(dropped == 0, f"{name}: {dropped} operations dropped")
 
 
+def said(findings):
+    return "".join(f", but: {finding['text']}" for finding in findings)
+
+
 def check_straggler(self, name, findings, rank, cause):
     found = [finding for finding in findings if finding["kind"] == "straggler"]
     for finding in found:

@@ -19,7 +19,7 @@ WORK_SHARED = os.environ["GPU_BOXES"]  # the same, in /dev/shm
 BUILD = pathlib.Path(os.environ["GPU_BUILD"])
 STAND_IN = os.environ.get("GPU_STAND_IN") == "1"
 LIBRARIES = os.environ["GPU_LIBRARIES"]  # LD_LIBRARY_PATH of what is under test
-SIM_LIBRARIES = f"{BUILD}/sim:{BUILD}/plugin"
+SIM_LIBRARIES = f"{BUILD}/sim:{BUILD}/plugin:{WORK}/lib"
 PROGRAMS = BUILD / "tests/gpu"
 NO_MEASUREMENT = "stand-in, not a measurement"
 END = time.monotonic() + float(os.environ.get("GPU_PART_S", "120")) - 3

@@ -45,7 +45,7 @@ def check_healthy(self, pair, parallel, steps):
     if not self.check(status == 0, f"{parallel}: status {status}"):
         self.note(f"{parallel}: last words", (process.err.text().strip().splitlines() or ["none"])[-1])
         return
-    self.check(not findings, f"{parallel}: silent {[finding['text'] for finding in findings]}")
+    self.check(not findings, f"{parallel}: silent" + jobs.said(findings))
     jobs.check_recorded(self, parallel, dump)
     said, found = counted(process), recorded(dump)
     if said and all(name in FUNCTIONS.values() for counts in said.values() for name in counts):

@@ -66,6 +66,8 @@ def check_recorded(self, name, dump):
     lines = of(dump, "operation")
     states = {line["rank"]: line["gpu_progress_state"] for line in of(dump, "header")}
     self.check(sorted(states) == [0, 1], f"{name}: two black boxes")
+    for header in of(dump, "header")[:1]:
+        self.note(f"{name}: NCCL, profiler ABI, interposer", [header["nccl_version"], header["profiler_abi"], header["interposed"]])
     self.check(set(states.values()) == {"watermark"}, f"{name}: GPU progress {sorted(set(states.values()))}")
     pages = {(comm["rank"], comm["comm"]): comm["gpu_done"] for comm in of(dump, "communicator")}
     followed = [line for line in lines if line.get("progress")]

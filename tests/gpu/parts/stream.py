@@ -6,6 +6,9 @@ idle GPU and on a filled one. With one rank (no waiting for another, and no kern
 import part
 
 
+ALONE = {"NCCL_SOCKET_IFNAME": "lo", "NCCL_NVLS_ENABLE": "0", "NCCL_RAS_ENABLE": "0"}
+
+
 def measure(self, how, seconds, repeat, environment, where=""):
     done = part.run([part.PROGRAMS / "gpu_around", how, seconds, repeat], 110, **environment)
     self.check(done.status == 0 and len(done.json()) == 24, f"gpu_around {how}{where}" + ("" if done.status == 0 else f": {done.reason()}"))
@@ -24,7 +27,7 @@ def measure(self, how, seconds, repeat, environment, where=""):
 
 def main():
     self = part.Part("stream")
-    measure(self, "alone", *(("0.1", "4") if part.STAND_IN else ("2", "20")), {})
+    measure(self, "alone", *(("0.1", "4") if part.STAND_IN else ("2", "20")), ALONE)
     if part.Pair.file.exists():
         pair = part.Pair(self)
         measure(self, pair.how, *(("0.1", "1") if part.STAND_IN else ("4", "1")), pair.environment)

@@ -17,6 +17,10 @@ FUNCTIONS = {"all_reduce": "AllReduce", "all_reduce_barrier": "AllReduce", "_all
              "reduce_scatter": "ReduceScatter", "broadcast": "Broadcast", "_broadcast_oop": "Broadcast"}
 
 
+# PyTorch brings an NCCL of its own.
+LIBRARIES = ":".join(path for path in part.LIBRARIES.split(":") if path != os.path.dirname(os.environ["GPU_NCCL"]))
+
+
 def command(pair, *arguments):
     return ["python3", TRAIN, *(["--hosts"] if pair.hosts else []), *arguments]
 
@@ -38,7 +42,7 @@ def recorded(dump):
 
 
 def check_healthy(self, pair, parallel, steps):
-    with jobs.Job(pair) as job:
+    with jobs.Job(pair, LIBRARIES) as job:
         process = job.begin(*command(pair, "--parallel", parallel, "--steps", steps))
         status = job.finish(process, 90)
         findings, dump = job.findings(), job.dump()
@@ -55,7 +59,7 @@ def check_healthy(self, pair, parallel, steps):
 
 
 def check_late(self, pair):
-    with jobs.Job(pair) as job:
+    with jobs.Job(pair, LIBRARIES) as job:
         process = job.begin(*command(pair, "--parallel", "fsdp", "--steps", "30", "--late-rank", "1", "--late-ms", "600"))
         status = job.finish(process, 90)
         findings = job.findings()
@@ -64,7 +68,7 @@ def check_late(self, pair):
 
 
 def check_killed(self, pair):
-    with jobs.Job(pair) as job:
+    with jobs.Job(pair, LIBRARIES) as job:
         process = job.begin(*command(pair, "--parallel", "fsdp", "--steps", "1000000"))
         jobs.check_killed(self, "killed", job, process, after_s=5.0)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What it costs to see an operation's start and end on the GPU: two stream memory operations, two events, two stamp kernels
- * around an AllReduce and around nothing, on an idle GPU and on one that something like a matrix product fills. One JSON
- * line for each; the methods take turns, so that all see the same machine.
+ * What it costs to see an operation's start and end on the GPU: two stream memory operations, two events, two stamp
+ * kernels around an AllReduce and around nothing, on an idle GPU and on one that something like a matrix product fills.
+ * One JSON line for each; the methods take turns, so that all see the same machine.
  *   gpu_around alone|two|hosts SECONDS REPEAT
  * SECONDS: for each operation on each GPU. REPEAT: operations between two looks at the clock.
  */

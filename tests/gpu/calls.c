@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One program for a GPU and for the stand-in: two ranks, every kind of call that training makes, results checked. Rank 0
- * prints one JSON line: NCCL's version and how often which function was called outside of a graph.
+ * One program for a GPU and for the stand-in: two ranks, every kind of call that training makes, results checked.
+ * Rank 0 prints one JSON line: NCCL's version and how often which function was called outside of a graph.
  *   gpu_calls two|hosts
  */
 #include <stdio.h>
@@ -48,7 +48,8 @@ static void set_input(const struct two_ranks *rank, CUdeviceptr memory)
 
 static void reduce(const struct two_ranks *rank, const struct buffers *at, size_t count)
 {
-	NCCL_CHECK(ncclAllReduce((void *)at->send, (void *)at->receive, count, ncclFloat, ncclSum, rank->comm, rank->stream));
+	NCCL_CHECK(
+	    ncclAllReduce((void *)at->send, (void *)at->receive, count, ncclFloat, ncclSum, rank->comm, rank->stream));
 }
 
 static void do_collectives(const struct two_ranks *rank, const struct buffers *at)
@@ -57,12 +58,14 @@ static void do_collectives(const struct two_ranks *rank, const struct buffers *a
 	expect(rank, at->receive, 3, "AllReduce");
 	reduce(rank, at, ELEMENTS);
 	expect(rank, at->receive, 3, "AllReduce of 4 MiB");
-	NCCL_CHECK(ncclAllGather((void *)at->send, (void *)at->receive, ELEMENTS / 2, ncclFloat, rank->comm, rank->stream));
+	NCCL_CHECK(
+	    ncclAllGather((void *)at->send, (void *)at->receive, ELEMENTS / 2, ncclFloat, rank->comm, rank->stream));
 	expect(rank, at->receive + ELEMENTS / 2 * sizeof(float), 2, "AllGather");
-	NCCL_CHECK(ncclReduceScatter((void *)at->send, (void *)at->receive, ELEMENTS / 2, ncclFloat, ncclSum, rank->comm,
-				     rank->stream));
+	NCCL_CHECK(ncclReduceScatter((void *)at->send, (void *)at->receive, ELEMENTS / 2, ncclFloat, ncclSum,
+				     rank->comm, rank->stream));
 	expect(rank, at->receive, 3, "ReduceScatter");
-	NCCL_CHECK(ncclBroadcast((void *)at->send, (void *)at->receive, ELEMENTS, ncclFloat, 1, rank->comm, rank->stream));
+	NCCL_CHECK(
+	    ncclBroadcast((void *)at->send, (void *)at->receive, ELEMENTS, ncclFloat, 1, rank->comm, rank->stream));
 	expect(rank, at->receive, 2, "Broadcast");
 	NCCL_CHECK(ncclReduce((void *)at->send, (void *)at->receive, ELEMENTS, ncclFloat, ncclSum, 0, rank->comm,
 			      rank->stream));

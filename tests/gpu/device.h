@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The device that a measuring program works on, and its two kernels. Errors of the driver end the program with a line. */
+/* The device that a measuring program works on, and its two kernels. An error of the driver ends the program. */
 #ifndef TESTS_GPU_DEVICE_H
 #define TESTS_GPU_DEVICE_H
 

@@ -20,7 +20,8 @@ static size_t burst(const struct two_ranks *rank, CUdeviceptr memory, size_t cou
 	for (int i = 0; i < BURST && count < CALLS_MAX; i++) {
 		uint64_t begin_ns = device_host_ns();
 
-		NCCL_CHECK(ncclAllReduce((void *)memory, (void *)memory, 2, ncclFloat, ncclSum, rank->comm, rank->stream));
+		NCCL_CHECK(
+		    ncclAllReduce((void *)memory, (void *)memory, 2, ncclFloat, ncclSum, rank->comm, rank->stream));
 		call_ns[count++] = (double)(device_host_ns() - begin_ns);
 	}
 	DEVICE_CHECK(cuStreamSynchronize(rank->stream));

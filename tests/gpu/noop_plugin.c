@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A profiler plugin that asks for what rankwatch asks for and does nothing with it: what is NCCL's own part of the cost. */
+/* A profiler plugin that asks for what rankwatch asks for and does nothing: NCCL's own part of the cost. */
 #include "plugin/abi/profiler_v5.h"
 
 enum {

@@ -129,8 +129,8 @@ static CUresult measure(void *at, size_t size, double *first_us, double *median_
 	return result;
 }
 
-static void write_and_watch(const struct device *device, const struct kind *kind, void *at, const struct witness *witness,
-			    const double *us)
+static void write_and_watch(const struct device *device, const struct kind *kind, void *at,
+			    const struct witness *witness, const double *us)
 {
 	volatile uint64_t *words = (uint64_t *)((char *)at + OFFSET);
 	CUstream stream = device_stream();

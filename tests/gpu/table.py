@@ -23,7 +23,8 @@ def row(line):
     if line["kind"] == "note":
         return f"| {what} | {cell(line['text'])} |"
     if line["kind"] == "number":
-        return f"| {what} | {number(line['value'])} {line['unit']}{' (stand-in, not a measurement)' if line.get('stand_in') else ''} |"
+        remark = " (stand-in, not a measurement)" if line.get("stand_in") else ""
+        return f"| {what} | {number(line['value'])} {line['unit']}{remark} |"
     return f"| skipped | {what} |"
 
 

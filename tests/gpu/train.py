@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A small model trained by PyTorch with NCCL, FSDP2 or DDP, on two ranks that may share one GPU. Starts its ranks itself, as
-torchrun does; each prints one JSON line: how often it called what, by PyTorch's own flight recorder."""
+"""A small model trained by PyTorch with NCCL, FSDP2 or DDP, on two ranks that may share one GPU. Starts its ranks
+itself, as torchrun does; each prints one JSON line: how often it called what, by PyTorch's own flight recorder."""
 
 import argparse
 import collections
@@ -34,11 +34,17 @@ def launch(hosts):
     ranks = []
     for rank in range(RANKS):
         environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": str(RANKS), "MASTER_ADDR": "127.0.0.1",
-                       "LOCAL_RANK": "0" if hosts else str(rank), "LOCAL_WORLD_SIZE": "1" if hosts else str(RANKS),
-                       "MASTER_PORT": str(port), "TORCH_NCCL_TRACE_BUFFER_SIZE": "20000", "TORCH_FR_BUFFER_SIZE": "20000"}
+                       "MASTER_PORT": str(port), "LOCAL_RANK": "0" if hosts else str(rank),
+                       "LOCAL_WORLD_SIZE": "1" if hosts else str(RANKS),
+                       "TORCH_NCCL_TRACE_BUFFER_SIZE": "20000", "TORCH_FR_BUFFER_SIZE": "20000"}
         if hosts:
             environment.update(NCCL_HOSTID=f"host-{rank}", SLURMD_NODENAME=f"host-{rank}")
         ranks.append(subprocess.Popen([sys.executable, *sys.argv], env=environment))
+    while any(process.poll() is None for process in ranks):
+        if any(process.poll() for process in ranks):
+            for process in ranks:
+                process.kill()
+        time.sleep(0.1)
     return max(abs(process.wait()) for process in ranks)
 
 

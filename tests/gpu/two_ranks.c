@@ -13,7 +13,7 @@ struct two_ranks_board {
 	ncclUniqueId id;
 	int have_id;
 	unsigned int turns; /* that rank 0 has decided about */
-	unsigned int over; /* the turn that is none */
+	unsigned int over;  /* the turn that is none */
 };
 
 void two_ranks_need(ncclResult_t result, const char *what)

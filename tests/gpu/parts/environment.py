@@ -8,7 +8,8 @@ import sys
 
 import part
 
-NCCL_VERSION = "import ctypes, sys; v = ctypes.c_int(); ctypes.CDLL(sys.argv[1]).ncclGetVersion(ctypes.byref(v)); print(v.value)"
+NCCL_VERSION = ("import ctypes, sys; version = ctypes.c_int(); "
+                "ctypes.CDLL(sys.argv[1]).ncclGetVersion(ctypes.byref(version)); print(version.value)")
 TORCH = ("import torch; print(torch.__version__, 'CUDA', torch.version.cuda, 'NCCL', "
          "torch.cuda.nccl.version() if torch.cuda.is_available() else 'no GPU')")
 

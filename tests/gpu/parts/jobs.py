@@ -21,9 +21,10 @@ class Job(stage.Stage):
 
     def environment(self, **more):
         name, value = self.mark.split("=")
-        return {**os.environ, name: value, "LC_ALL": "C", "LD_LIBRARY_PATH": self.libraries, "SIM_CUDA_DEVICES": "1",
-                "SIM_QUIET": "1", "XDG_RUNTIME_DIR": str(self.runtime), "RANKWATCH_DIR": str(self.boxes),
-                "RANKWATCH_JOB": self.dir.name, "WORKLOAD_EVENTS": str(self.events_file), **self.pair.environment, **more}
+        return {**os.environ, name: value, "LC_ALL": "C", "LD_LIBRARY_PATH": self.libraries,
+                "SIM_CUDA_DEVICES": "1", "SIM_QUIET": "1", "XDG_RUNTIME_DIR": str(self.runtime),
+                "RANKWATCH_DIR": str(self.boxes), "RANKWATCH_JOB": self.dir.name,
+                "WORKLOAD_EVENTS": str(self.events_file), **self.pair.environment, **more}
 
     def begin(self, *command, **environment):
         run = [stage.RANKWATCH, "run", "--findings", self.findings_file, "--", *command]
@@ -67,19 +68,22 @@ def check_recorded(self, name, dump):
     states = {line["rank"]: line["gpu_progress_state"] for line in of(dump, "header")}
     self.check(sorted(states) == [0, 1], f"{name}: two black boxes")
     for header in of(dump, "header")[:1]:
-        self.note(f"{name}: NCCL, profiler ABI, interposer", [header["nccl_version"], header["profiler_abi"], header["interposed"]])
+        self.note(f"{name}: NCCL, profiler ABI, interposer",
+                  [header[key] for key in ("nccl_version", "profiler_abi", "interposed")])
     self.check(set(states.values()) == {"watermark"}, f"{name}: GPU progress {sorted(set(states.values()))}")
     pages = {(comm["rank"], comm["comm"]): comm["gpu_done"] for comm in of(dump, "communicator")}
     followed = [line for line in lines if line.get("progress")]
-    self.check(lines and len(followed) == len(lines), f"{name}: {len(followed)} of {len(lines)} operations followed by the GPU")
+    self.check(lines and len(followed) == len(lines),
+               f"{name}: {len(followed)} of {len(lines)} operations followed by the GPU")
     # The plugin's thread may not have looked once more before the process ended: then the GPU's page alone tells.
     unseen = [line for line in followed if "done" not in line["known"]]
     undone = [line for line in unseen if line["progress"] > pages[line["rank"], line["comm"]]]
-    self.check(not undone, f"{name}: all of them done" + (f", but {len(undone)}, first {json.dumps(undone[0])}" if undone else ""))
+    self.check(followed and not undone, f"{name}: all of them done"
+               + (f", but {len(undone)}, first {json.dumps(undone[0])}" if undone else ""))
     self.note(f"{name}: ends that only the GPU's page tells", len(unseen))
     for comm in of(dump, "communicator"):
-        self.check(comm["gpu_done"] == comm["gpu_started"] and comm["gpu_done"] > 0,
-                   f"{name}: rank {comm['rank']}: the GPU wrote {comm['gpu_done']} ends and {comm['gpu_started']} starts")
+        starts, ends = comm["gpu_started"], comm["gpu_done"]
+        self.check(ends == starts > 0, f"{name}: rank {comm['rank']}: the GPU wrote {starts} starts and {ends} ends")
     dropped = sum(header["dropped"] for header in of(dump, "header"))
     self.check(dropped == 0, f"{name}: {dropped} operations dropped")
 

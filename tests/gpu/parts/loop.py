@@ -17,9 +17,9 @@ ROUNDS, SECONDS = (1, "0.2") if part.STAND_IN else (5, "1.5")
 
 
 def one_run(pair, environment):
-    boxes = part.WORK_SHARED
-    done = part.run([part.PROGRAMS / "gpu_loop", pair.how, SECONDS], 30, LD_LIBRARY_PATH=f"{part.LIBRARIES}:{part.PROGRAMS}",
-                    RANKWATCH_DIR=boxes, RANKWATCH_QUIET="1", **pair.environment, **environment)
+    done = part.run([part.PROGRAMS / "gpu_loop", pair.how, SECONDS], 30, RANKWATCH_DIR=part.WORK_SHARED,
+                    LD_LIBRARY_PATH=f"{part.LIBRARIES}:{part.PROGRAMS}", RANKWATCH_QUIET="1",
+                    **pair.environment, **environment)
     return done.json()[0] if done.status == 0 and done.json() else None
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Under MPS, where the kernels of both ranks run at the same time: does GPU progress work, and what does it cost there?"""
+"""Under MPS, where kernels of both ranks run at the same time: does GPU progress work, and what does it cost there?"""
 
 import os
 import shutil
@@ -13,14 +13,14 @@ import stream
 
 
 def control(command, environment):
-    return subprocess.run(["nvidia-cuda-mps-control", *([] if command else ["-d"])], input=command, env=environment, text=True,
-                          capture_output=True, timeout=20)
+    return subprocess.run(["nvidia-cuda-mps-control", *([] if command else ["-d"])], input=command, env=environment,
+                          text=True, capture_output=True, timeout=20)
 
 
 def measure(self, pair):
     page = part.run([part.PROGRAMS / "gpu_page"], 40)
     self.check(page.status == 0 and all(line["error"] == 0 and line["written"] for line in page.json()),
-               "under MPS: memory registered and written" + ("" if page.status == 0 else f": {page.reason()}"))
+               f"under MPS: memory registered and written{page.why()}")
     with jobs.Job(pair) as job:
         process = job.begin(*stage.workload(*pair.workload, "--steps=10", "--step-ms=200", "--limit=40"))
         status, dump = job.finish(process, 50), job.dump()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Registration of the black box's pages with the driver: whether it works, what it takes, who sees what the GPU writes."""
+"""Registration of the black box's pages with the driver: does it work, how long does it take, who sees what the GPU
+writes."""
 
 import part
 
@@ -8,10 +9,10 @@ import part
 def main():
     self = part.Part("page")
     done = part.run([part.PROGRAMS / "gpu_page"], 60)
-    self.check(done.status == 0 and len(done.json()) == 3, "every kind of memory tried" + ("" if done.status == 0 else f": {done.reason()}"))
+    self.check(done.status == 0 and len(done.json()) == 3, f"every kind of memory tried{done.why()}")
     for line in done.json():
         name, in_shared_memory = line["kind"], "/dev/shm" in line["kind"]
-        if not self.check(line["error"] == 0, f"{name}: cuMemHostRegister" + (f": CUDA error {line['error']}" if line["error"] else "")):
+        if not self.check(line["error"] == 0, f"{name}: cuMemHostRegister gives CUDA error {line['error']} (0: none)"):
             continue
         self.number(f"{name}, {line['bytes'] >> 10} KiB: first registration", line["first_us"], "us")
         self.number(f"{name}: later registrations, median", line["median_us"], "us")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Two ranks on one GPU: which settings of NCCL allow it. The first that works, best first, is what the other parts use."""
+"""Two ranks on one GPU: which settings of NCCL allow it. The best that works is what the other parts use."""
 
 import json
 
@@ -23,7 +23,8 @@ def main():
     self = part.Part("pair")
     chosen = None
     for name, hosts, environment in VARIANTS:
-        done = part.run([part.PROGRAMS / "gpu_calls", "hosts" if hosts else "two"], LIMIT_S, NCCL_DEBUG="WARN", **environment)
+        done = part.run([part.PROGRAMS / "gpu_calls", "hosts" if hosts else "two"], LIMIT_S, NCCL_DEBUG="WARN",
+                        **environment)
         works = done.status == 0 and bool(done.json())
         self.note(name, "works, results right" if works else done.reason())
         if works and not chosen:

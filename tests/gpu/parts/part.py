@@ -82,6 +82,10 @@ class Done:
     def json(self):
         return json_lines(self.out)
 
+    def why(self):
+        """What a check's text ends with: nothing when the command passed."""
+        return "" if self.status == 0 else f": {self.reason()}"
+
     def reason(self):
         """The line that tells most of a failure."""
         lines = [line for line in (self.out + "\n" + self.err).splitlines() if line.strip()]

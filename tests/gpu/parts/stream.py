@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Two stream memory operations, two events, two stamp kernels around an AllReduce: host ns and stream us that they add, on an
-idle GPU and on a filled one. With one rank (no waiting for another, and no kernel of NCCL's in place) and with two."""
+"""Two stream memory operations, two events, two stamp kernels around an AllReduce: host ns and stream us that they add,
+on an idle GPU and on a filled one. With one rank (NCCL copies, and waits for nobody) and with two."""
 
 import part
 
@@ -11,7 +11,7 @@ ALONE = {"NCCL_SOCKET_IFNAME": "lo", "NCCL_NVLS_ENABLE": "0", "NCCL_RAS_ENABLE":
 
 def measure(self, how, seconds, repeat, environment, where=""):
     done = part.run([part.PROGRAMS / "gpu_around", how, seconds, repeat], 110, **environment)
-    self.check(done.status == 0 and len(done.json()) == 24, f"gpu_around {how}{where}" + ("" if done.status == 0 else f": {done.reason()}"))
+    self.check(done.status == 0 and len(done.json()) == 24, f"gpu_around {how}{where}{done.why()}")
     for line in done.json():
         around = f"AllReduce of {line['bytes']} bytes" if line["bytes"] else "an empty stream"
         gpu = "filled GPU" if line["filled"] else "idle GPU"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""PyTorch with NCCL: FSDP2 and DDP of a small model on two ranks under `rankwatch run`. The same claims as for the workload;
-what there was to record is told by PyTorch's own flight recorder."""
+"""PyTorch with NCCL: FSDP2 and DDP of a small model on two ranks under `rankwatch run`. The same claims as for the
+workload; what there was to record is told by PyTorch's own flight recorder."""
 
 import collections
 import os
@@ -53,14 +53,14 @@ def check_healthy(self, pair, parallel, steps):
     jobs.check_recorded(self, parallel, dump)
     said, found = counted(process), recorded(dump)
     if said and all(name in FUNCTIONS.values() for counts in said.values() for name in counts):
-        self.check(said == found, f"{parallel}: recorded {found} is what PyTorch's flight recorder has: {said}")
+        self.check(said == found, f"{parallel}: recorded {found}, by PyTorch's flight recorder {said}")
     else:
         self.note(f"{parallel}: recorded, beside what PyTorch's flight recorder says", f"{found}, {said}")
 
 
 def check_late(self, pair):
     with jobs.Job(pair, LIBRARIES) as job:
-        process = job.begin(*command(pair, "--parallel", "fsdp", "--steps", "30", "--late-rank", "1", "--late-ms", "600"))
+        process = job.begin(*command(pair, "--steps", "30", "--late-rank", "1", "--late-ms", "600"))
         status = job.finish(process, 90)
         findings = job.findings()
     self.check(status == 0, f"late: status {status}")
@@ -69,7 +69,7 @@ def check_late(self, pair):
 
 def check_killed(self, pair):
     with jobs.Job(pair, LIBRARIES) as job:
-        process = job.begin(*command(pair, "--parallel", "fsdp", "--steps", "1000000"))
+        process = job.begin(*command(pair, "--steps", "1000000"))
         jobs.check_killed(self, "killed", job, process, after_s=5.0)
 
 
@@ -81,7 +81,6 @@ def main():
     if usable.status != 0:
         self.skip(f"no PyTorch with CUDA and NCCL here ({usable.reason()})")
     pair = part.Pair(self)
-    os.environ.pop("RANK", None)
     check_healthy(self, pair, "fsdp", 20)
     check_healthy(self, pair, "ddp", 20)
     check_late(self, pair)

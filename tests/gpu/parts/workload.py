@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The workload under `rankwatch run` on this NCCL: all recorded, a healthy run silent, a late rank named by GPU arrival, boxes
-readable after SIGKILL."""
+"""The workload under `rankwatch run` on this NCCL: all recorded, a healthy run silent, a late rank named by GPU
+arrival, boxes readable after SIGKILL."""
 
 import jobs
 import part
@@ -9,7 +9,7 @@ import stage
 
 SHORT = ["--steps=6", "--step-ms=150"] if part.STAND_IN else ["--steps=20", "--step-ms=300"]
 # Five steps before the fault are what a change is measured against; a log's queue holds the fault back four steps more.
-LATE = ["--steps=13", "--fault-step=7", "--step-ms=200"] if part.STAND_IN else ["--steps=20", "--fault-step=7", "--step-ms=400"]
+LATE = ["--fault-step=7", *(["--steps=13", "--step-ms=200"] if part.STAND_IN else ["--steps=20", "--step-ms=400"])]
 
 
 def healthy(pair, libraries, *arguments):
@@ -27,9 +27,10 @@ def check_healthy(self, pair):
     jobs.check_recorded(self, "healthy", dump)
     _, _, model, _, model_dump = healthy(pair, part.SIM_LIBRARIES)
     real, expected = jobs.operations(dump), jobs.operations(model_dump)
-    self.check(real == expected and expected, "healthy: every call recorded, as on the stand-in: "
-               f"{[len(real.get(rank, [])) for rank in (0, 1)]} of {[len(expected.get(rank, [])) for rank in (0, 1)]}")
-    self.check(result and model and result["checksum"] == model["checksum"], "healthy: the same results as on the stand-in")
+    counts = [[len(ranks.get(rank, [])) for rank in (0, 1)] for ranks in (real, expected)]
+    self.check(real == expected and expected, f"healthy: every call recorded, as on the stand-in: {counts}")
+    self.check(result and model and result["checksum"] == model["checksum"],
+               "healthy: the same results as on the stand-in")
     if result:
         self.number("healthy: step under rankwatch, median", part.median(result["step_ms"][2:]), "ms")
 
@@ -47,7 +48,7 @@ def check_late(self, pair):
         fault = "io"
         job, status, said, findings, events = play_late(pair, fault, stage.slow_disk(*stage.workload()))
         if status in (77, 127):
-            self.note("late: a slow disk cannot be had, so a lock instead", said.strip().splitlines()[-1] if said.strip() else status)
+            self.note("late: a slow disk cannot be had, so a lock instead", said.strip().splitlines()[-1:])
             fault = "lock"
     if fault == "lock":
         job, status, said, findings, events = play_late(pair, fault, stage.workload())
@@ -55,14 +56,16 @@ def check_late(self, pair):
     jobs.check_straggler(self, "late", findings, 0, fault)
     late = [event["monotonic_ns"] for event in events if event["event"] == "late_step"]
     self.note("late: steps that the fault delayed", len(late))
-    detected = [finding["detect_ms"] for finding in findings if finding["kind"] == "straggler" and finding.get("detect_ms")]
+    detected = [finding["detect_ms"] for finding in findings
+                if finding["kind"] == "straggler" and finding.get("detect_ms")]
     if detected:
         self.number("late: from the first lateness to the finding, as it says", detected[0], "ms")
 
 
 def check_killed(self, pair):
     with jobs.Job(pair) as job:
-        process = job.begin(*stage.workload(*pair.workload, "--steps=100000", "--step-ms=200", "--run-ahead=2", "--grace=60"))
+        process = job.begin(*stage.workload(*pair.workload, "--steps=100000", "--step-ms=200", "--run-ahead=2",
+                                            "--grace=60"))
         jobs.check_killed(self, "killed", job, process)
 
 

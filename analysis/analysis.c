@@ -30,6 +30,8 @@ void analysis_free(struct analysis *analysis)
 	stragglers_free(&analysis->stragglers);
 	transfers_free(&analysis->transfers);
 	gpus_free(&analysis->gpus);
+	values_free(&analysis->values);
+	drifts_free(&analysis->drifts);
 	instances_free(&analysis->instances);
 	job_free(&analysis->job);
 	intern_free(&analysis->intern);
@@ -107,6 +109,14 @@ void analysis_set_gpu_silence(struct analysis *analysis, uint64_t since_ns)
 	analysis->gpus.in_call_since_ns = since_ns;
 }
 
+static bool is_over(const struct job *job)
+{
+	for (uint32_t i = 0; i < job->process_count; i++)
+		if (job->processes[i]->life == ANALYSIS_ALIVE || job->processes[i]->life == ANALYSIS_STOPPED)
+			return false;
+	return true;
+}
+
 void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 {
 	if (!analysis->first_tick_ns)
@@ -118,6 +128,11 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	hang_tick(analysis, now_ns);
 	desync_tick(analysis, now_ns);
 	gpu_finding_tick(analysis, now_ns);
+	if (analysis->values.seen) {
+		bool over = is_over(&analysis->job);
+		values_tick(analysis, over, now_ns);
+		origin_tick(analysis, over, now_ns);
+	}
 }
 
 size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)

@@ -10,7 +10,7 @@ static bool is_point_to_point(uint8_t function)
 	return function == RW_FUNCTION_SEND || function == RW_FUNCTION_RECV || function == RW_FUNCTION_SEND_RECV;
 }
 
-static uint64_t bytes_of(const struct call *call)
+uint64_t call_bytes(const struct call *call)
 {
 	static const uint8_t sizes[RW_DTYPE_COUNT] = {
 		[RW_DTYPE_INT8] = 1,    [RW_DTYPE_UINT8] = 1,    [RW_DTYPE_INT32] = 4,       [RW_DTYPE_UINT32] = 4,
@@ -32,7 +32,7 @@ bool call_is_same(const struct call *left, const struct call *right)
 	if (left->function != right->function || (call_has_root(left) && left->root != right->root))
 		return false;
 	if (left->function == RW_FUNCTION_ALL_GATHER || left->function == RW_FUNCTION_BROADCAST)
-		return bytes_of(left) == bytes_of(right);
+		return call_bytes(left) == call_bytes(right);
 	return left->count == right->count && left->dtype == right->dtype;
 }
 

@@ -56,6 +56,8 @@ int call_order_note(struct call_order *order, uint32_t member, const struct rw_o
 const struct caller *call_order_caller(const struct call_order *order, uint32_t member);
 /* NCCL hands out a root for every function; it means something for these only. */
 bool call_has_root(const struct call *call);
+/* That its count stands for; 0 when the type is not known. */
+uint64_t call_bytes(const struct call *call);
 /* The same to NCCL: AllGather and Broadcast move bytes, whatever their type is called. */
 bool call_is_same(const struct call *left, const struct call *right);
 void call_order_free(struct call_order *order);

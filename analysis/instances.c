@@ -86,6 +86,8 @@ static void forget(struct instances *instances, struct instance *instance)
 	}
 	instances->count--;
 	instance->serial++;
+	free(instance->values);
+	instance->values = NULL;
 	instance->next = instances->free;
 	instances->free = instance;
 }
@@ -202,6 +204,7 @@ static void free_list(struct instance *instance)
 	while (instance) {
 		struct instance *next = instance->next;
 		free(instance->operations);
+		free(instance->values);
 		free(instance);
 		instance = next;
 	}
@@ -210,8 +213,10 @@ static void free_list(struct instance *instance)
 void instances_free(struct instances *instances)
 {
 	for (uint32_t i = 0; i < instances->slot_count; i++)
-		if (instances->slots[i])
+		if (instances->slots[i]) {
 			free(instances->slots[i]->operations);
+			free(instances->slots[i]->values);
+		}
 	for (uint32_t i = 0; i < instances->slot_count; i++)
 		free(instances->slots[i]);
 	free_list(instances->free);

@@ -25,6 +25,7 @@ enum operation_state {
 	OPERATION_DONE = 1 << 3,     /* without GPU times: never set by itself */
 	OPERATION_HOST = 1 << 4,     /* no GPU progress for it: the host rule holds */
 	OPERATION_EXCLUDED = 1 << 5, /* untracked: never in flight, never late */
+	OPERATION_SCANNING = 1 << 6, /* a result of its scan is still to come */
 };
 
 /* One operation: what one rank did in an instance. */
@@ -42,6 +43,7 @@ struct operation {
 	uint32_t work_us; /* from its last finished operation to its arrival; 0 not known */
 	uint32_t idle_us; /* from its previous launch to its arrival; 0 not known */
 	uint8_t state;
+	uint8_t flags; /* enum rw_flag, as far as they fit: in place, sampled out, unscannable */
 };
 
 /* A lateness that was mostly the host's. */
@@ -67,7 +69,20 @@ struct instance {
 	uint64_t median_ns;           /* arrival that lateness is counted from, once judged */
 	struct operation *operations; /* by member of the communicator */
 	uint32_t room;
+	uint32_t value_room;
+	struct value *values; /* what scans saw, by member; NULL = nothing was scanned */
+	bool values_queued;   /* waits to be judged */
+	bool corrupted;       /* a finding says so */
+	bool drift_judged;
+	uint32_t mark;        /* last walk that came by: analysis/upstream.h */
 	struct instance *previous, *next; /* unfinished of the communicator, or finished of all in order of finishing */
+};
+
+/* What scans saw of one operation: analysis/values.h. */
+struct value {
+	struct rw_scan scans[2]; /* by enum value_side */
+	uint8_t known;           /* bit 1 << side */
+	uint8_t judged, placed;  /* the same: was looked at; was counted at its place in the step */
 };
 
 struct instance_key {

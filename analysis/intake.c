@@ -6,6 +6,7 @@
 
 #include "analysis/lateness.h"
 #include "analysis/model.h"
+#include "analysis/values.h"
 
 /* The boxes of a job have been found this long after the first. */
 static const uint64_t appear_ns = 2000000000;
@@ -54,6 +55,8 @@ static void place_instance(struct analysis *analysis, struct instance *instance,
 	instance->steps_version = trace->steps_version;
 	if (instance->judged)
 		account(analysis, instance);
+	if (instance->values)
+		values_queue(analysis, instance);
 }
 
 /* The period has just been found: the operations so far get their places. */
@@ -93,6 +96,7 @@ static struct trace *new_trace(struct analysis *analysis, struct process *proces
 		.ticket = slot->ticket,
 		.member = seat->member,
 		.rank = seat->communicator->members[seat->member].rank,
+		.communicator = seat->communicator->index,
 		.place.place = STEPS_NO_PLACE,
 	};
 	note_order(process, seat, slot);
@@ -131,13 +135,20 @@ static struct instance_key key_of(const struct seat *seat, const struct rw_opera
 	return key;
 }
 
+static int32_t root_of(const struct rw_operation *slot)
+{
+	const struct call call = { .function = slot->function };
+
+	return call_has_root(&call) ? slot->root_or_peer : -1;
+}
+
 /* The first rank says what the instance is. */
 static void describe(struct instance *instance, const struct rw_operation *slot)
 {
 	if (!instance->joined) {
 		instance->dtype = slot->dtype;
 		instance->count = slot->count;
-		instance->root_or_peer = -1;
+		instance->root_or_peer = root_of(slot);
 	}
 	if (slot->known & RW_KNOWN_TASK) {
 		instance->algorithm = slot->algorithm;
@@ -209,6 +220,10 @@ static void update_operation(struct operation *operation, const struct rw_operat
 	}
 	if (is_excluded(slot))
 		operation->state |= OPERATION_EXCLUDED;
+	operation->flags = (uint8_t)slot->flags;
+	operation->state &= (uint8_t)~OPERATION_SCANNING;
+	if (slot->owner & (RW_OWNER_SCAN_IN | RW_OWNER_SCAN_OUT))
+		operation->state |= OPERATION_SCANNING;
 }
 
 static void note_times(struct process *process, struct trace *trace, const struct rw_operation *slot)
@@ -284,6 +299,8 @@ static void update(struct analysis *analysis, struct process *process, struct in
 	update_operation(operation, slot);
 	describe(instance, slot);
 	instance->done += !was_settled && is_settled(operation);
+	if (slot->known & VALUES_KNOWN)
+		values_note(analysis, instance, trace->member, slot);
 	bool whole = !job_unseen(instance->communicator);
 	if (whole && !instance->finished && is_complete(instance))
 		finish(analysis, instance);
@@ -307,7 +324,7 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 	struct instance *instance = trace_instance(trace);
 	if (!instance && trace->instance)
 		return 0; /* finished and forgotten */
-	if (!instance && is_excluded(slot)) {
+	if (!instance && is_excluded(slot) && !(slot->known & VALUES_KNOWN)) {
 		process->untracked++;
 		trace->instance = NULL;
 		return 0;

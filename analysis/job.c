@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/usual.h"
+
 enum {
 	SLOTS_FIRST = 64,
 	COMMUNICATOR_SIZE_MAX = 1 << 20,
@@ -339,6 +341,7 @@ void job_free(struct job *job)
 		if (job->communicators[i]->order)
 			call_order_free(job->communicators[i]->order);
 		free(job->communicators[i]->order);
+		usual_free(job->communicators[i]->usual);
 		free(job->communicators[i]);
 	}
 	free(job->processes);

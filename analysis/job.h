@@ -20,6 +20,7 @@ enum {
 };
 
 struct instance;
+struct usual_table;
 
 /* One operation of a process by its ticket: what the next ones need to know of it, and where the rest is. */
 struct trace {
@@ -28,6 +29,7 @@ struct trace {
 	uint32_t serial; /* the instance is still the same while its serial is */
 	uint32_t member;
 	uint32_t rank;
+	uint32_t communicator;
 	uint64_t launch_ns, done_ns;
 	struct steps_place place;
 	uint32_t steps_version;
@@ -73,6 +75,7 @@ struct rank {
 	int32_t largest; /* size, or ranks seen where that is not known, of the largest communicator it is in … */
 	int32_t largest_rank;   /* … and its rank there */
 	uint64_t late_until_ns; /* end of its last window of lateness */
+	uint64_t values_from;   /* ticket from which bad values are news: those before belong to what is over */
 };
 
 struct member {
@@ -85,6 +88,7 @@ struct member {
 	uint64_t announced; /* operations that the API announced, by the box's count */
 	uint64_t born_ns;
 	uint64_t last_sequence[RW_FUNCTION_COUNT]; /* + 1, so that 0 is none */
+	uint32_t clean_scans; /* of its operations, both sides */
 };
 
 struct communicator {
@@ -101,6 +105,7 @@ struct communicator {
 	bool point_to_point;      /* has carried p2p operations */
 	struct call_order *order; /* of its collectives; NULL = none yet */
 	bool desync_told;
+	struct usual_table *usual; /* values at its places in the step; NULL = none yet */
 };
 
 struct job {

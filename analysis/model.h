@@ -5,6 +5,7 @@
 #define ANALYSIS_MODEL_H
 
 #include "analysis/analysis.h"
+#include "analysis/drift.h"
 #include "analysis/findings.h"
 #include "analysis/gpus.h"
 #include "analysis/hang.h"
@@ -12,7 +13,9 @@
 #include "analysis/intern.h"
 #include "analysis/job.h"
 #include "analysis/straggler.h"
+#include "analysis/origin.h"
 #include "analysis/transfer.h"
+#include "analysis/values.h"
 
 struct analysis {
 	bool post_mortem;
@@ -24,6 +27,10 @@ struct analysis {
 	struct transfers transfers;
 	struct hangs hangs;
 	struct gpus gpus;
+	struct values values;
+	uint64_t usual_entries; /* in all tables */
+	struct origin origin;
+	struct drifts drifts;
 	struct findings findings;
 };
 

@@ -8,6 +8,7 @@
 
 #include "analysis/naming.h"
 #include "analysis/text.h"
+#include "analysis/usual.h"
 
 static int by_value(const void *left, const void *right)
 {
@@ -102,6 +103,8 @@ struct record *record_new(const struct job *job, enum rw_kind kind, enum rw_scop
 	qsort(record->where, count, sizeof(*record->where), by_where);
 	finding->detect_ms = -1;
 	finding->operation.step = finding->operation.peer_or_root = -1;
+	finding->values.absmax_before = finding->values.saturated = -1;
+	finding->values.first_bad = RW_NO_INDEX;
 	finding->late.lost_ms_per_step = finding->late.lost_share = -1;
 	finding->late.since_step = -1;
 	finding->cause.share = finding->cause.fd = finding->cause.tid = -1;
@@ -293,4 +296,36 @@ void record_add_missing(struct record *record, const char *what)
 	record->missing_pointers[at] = record->missing[at];
 	record->finding.missing = record->missing_pointers;
 	record->finding.missing_count++;
+}
+
+void record_set_values(struct record *record, const struct instance *instance, uint32_t member, enum value_side side,
+		       enum rw_values_origin origin)
+{
+	const struct rw_scan *scan = value_scan(instance, member, side);
+	const struct usual *usual = usual_find(instance, member, side);
+	bool fp8 = instance->dtype == RW_DTYPE_FLOAT8_E4M3 || instance->dtype == RW_DTYPE_FLOAT8_E5M2;
+
+	record->finding.values.present = true;
+	record->finding.values.output = side == VALUE_OUT;
+	record->finding.values.origin = origin;
+	record->finding.values.absmax_before = usual && usual->clean ? (double)usual->absmax : -1;
+	record->finding.values.first_bad = RW_NO_INDEX;
+	record->finding.values.saturated = -1;
+	if (!scan)
+		return;
+	record->finding.values.nan = scan->nan;
+	record->finding.values.inf = scan->inf;
+	record->finding.values.first_bad = scan->first_bad;
+	record->finding.values.digest = scan->digest;
+	if (fp8)
+		record->finding.values.saturated = scan->saturated;
+}
+
+void record_set_seen(struct record *record, const struct instance *instance, uint32_t member, uint64_t now_ns)
+{
+	const struct operation *operation = instance_joined(instance, member);
+	uint64_t seen_ns = operation && operation->done_ns ? operation->done_ns : operation ? operation->api_ns : 0;
+
+	record->finding.first_seen_ns = seen_ns && seen_ns < now_ns ? seen_ns : now_ns;
+	record->finding.detect_ms = (double)(now_ns - record->finding.first_seen_ns) / 1e6;
 }

@@ -9,6 +9,7 @@
 #include "analysis/instances.h"
 #include "analysis/intern.h"
 #include "analysis/job.h"
+#include "analysis/values.h"
 
 enum {
 	RECORD_MISSING = 4,
@@ -54,6 +55,11 @@ void record_set_watchdog(struct record *record, const struct process *process, b
 void record_set_words(struct record *record, enum rw_cause_class class_, const char *cause, const char *advice);
 /* ms < 0: no duration. Strings of `what` are copied, `source` is static; beyond RECORD_EVIDENCE pieces are left out. */
 void record_add_evidence(struct record *record, const char *source, double ms, const char *what);
+/* What was scanned of this member's operation. */
+void record_set_values(struct record *record, const struct instance *instance, uint32_t member, enum value_side side,
+		       enum rw_values_origin origin);
+/* Sets first_seen: when the member's operation was over, and how long ago that was. */
+void record_set_seen(struct record *record, const struct instance *instance, uint32_t member, uint64_t now_ns);
 void record_add_missing(struct record *record, const char *what);
 /* World ranks of ranks, ascending; malloc'ed. */
 int32_t *record_world_ranks(const struct job *job, const uint32_t *ranks, uint32_t count);

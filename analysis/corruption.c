@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/corruption.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/digests.h"
+#include "analysis/gpu_evidence.h"
+#include "analysis/model.h"
+#include "analysis/value_text.h"
+
+/* The ranks that are wrong, or the others. */
+static uint32_t *select_ranks(const struct instance *instance, const struct disagreement *found, bool wrong,
+			      uint32_t *count)
+{
+	const struct communicator *communicator = instance->communicator;
+	uint32_t *ranks = calloc(communicator->member_count + 1, sizeof(*ranks));
+
+	*count = 0;
+	for (uint32_t i = 0; ranks && i < communicator->member_count; i++) {
+		/* The two ends of a transfer are one suspect. */
+		bool named = found->culprit != JOB_NONE ? i == found->culprit
+							: found->wrong[i] || (instance_is_point_to_point(instance) &&
+									      instance_concerns(instance, i));
+		if (named == wrong && instance_concerns(instance, i))
+			ranks[(*count)++] = communicator->members[i].rank;
+	}
+	return ranks;
+}
+
+static struct record *new_record(const struct analysis *analysis, const struct instance *instance,
+				 const struct disagreement *found)
+{
+	uint32_t wrong_count, other_count;
+	uint32_t *wrong = select_ranks(instance, found, true, &wrong_count);
+	uint32_t *others = select_ranks(instance, found, false, &other_count);
+	enum rw_scope scope = instance_is_point_to_point(instance) ? RW_SCOPE_LINK : RW_SCOPE_RANK;
+	struct record *record = NULL;
+
+	if (wrong && others)
+		record = record_new(&analysis->job, RW_KIND_CORRUPTION, scope, wrong, wrong_count);
+	if (record && record_set_waiting(record, &analysis->job, others, other_count)) {
+		record_free(record);
+		record = NULL;
+	}
+	free(wrong);
+	free(others);
+	return record;
+}
+
+static uint32_t first_wrong(const struct disagreement *found)
+{
+	uint32_t at = 0;
+
+	while (!found->wrong[at])
+		at++;
+	return at;
+}
+
+static void set_values(struct record *record, const struct instance *instance, const struct disagreement *found)
+{
+	struct rw_finding *finding = &record->finding;
+	uint64_t bytes = call_bytes(&(struct call){ .dtype = instance->dtype, .count = 1 });
+
+	record_set_values(record, instance, first_wrong(found), VALUE_OUT, RW_ORIGIN_TRANSPORT);
+	finding->values.first_bad =
+	    found->offset == RW_NO_INDEX || !bytes ? RW_NO_INDEX : found->offset / bytes;
+	if (found->culprit == JOB_NONE)
+		record_add_missing(record, "which of them is wrong: no result is that of more than half of the ranks, or several "
+					   "are wrong");
+	if (found->seen < instance->communicator->member_count && !instance_is_point_to_point(instance)) {
+		char what[96];
+		snprintf(what, sizeof(what), "%u of %u results were scanned", found->seen,
+			 instance->communicator->member_count);
+		record_add_missing(record, what);
+	}
+}
+
+/* All ranks of the communicator, or nothing is certain: those who were not seen may have what the odd one has. */
+static enum rw_confidence trust(const struct instance *instance, const struct disagreement *found)
+{
+	if (found->culprit == JOB_NONE)
+		return RW_INCONCLUSIVE;
+	return (int32_t)found->seen == instance->communicator->size ? RW_CERTAIN : RW_LIKELY;
+}
+
+static void tell(struct analysis *analysis, struct instance *instance, const struct disagreement *found, uint64_t now_ns)
+{
+	struct record *record = new_record(analysis, instance, found);
+
+	if (!record)
+		return;
+	record->subject = instance->communicator->index << 16 ^ found->culprit;
+	record->finding.severity = RW_CRITICAL;
+	record->finding.confidence = trust(instance, found);
+	record_set_operation(record, &analysis->job, instance, RW_PHASE_NONE);
+	record_set_seen(record, instance, first_wrong(found), now_ns);
+	set_values(record, instance, found);
+	if (found->culprit != JOB_NONE)
+		gpu_evidence_attach(analysis, record, instance->communicator->members[found->culprit].rank,
+				    record->finding.first_seen_ns, now_ns);
+	value_text_corruption(record, found);
+	findings_tell(&analysis->findings, record, now_ns);
+}
+
+void corruption_judge(struct analysis *analysis, struct instance *instance, uint64_t now_ns)
+{
+	struct disagreement found;
+
+	if (instance->corrupted || !digests_disagree(instance, &found))
+		return;
+	instance->corrupted = true;
+	tell(analysis, instance, &found, now_ns);
+	free(found.wrong);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/origin.h"
+
+#include "analysis/model.h"
+#include "analysis/upstream.h"
+#include "analysis/usual.h"
+#include "analysis/value_text.h"
+
+/* A scalar, or a whole gradient, that is NaN is neither padding nor a mask. */
+static bool is_mostly_nan(const struct instance *instance, enum value_side side, const struct rw_scan *scan)
+{
+	return value_is_reduction(instance) && scan->nan && (uint64_t)scan->nan * 2 >= value_elements(instance, side);
+}
+
+static void tell_usual(struct analysis *analysis, const struct instance *instance, uint32_t member,
+		       enum value_side side, uint64_t now_ns)
+{
+	uint32_t rank = instance->communicator->members[member].rank;
+	const struct rw_scan *scan = value_scan(instance, member, side);
+	struct record *record =
+	    record_new(&analysis->job, scan->nan ? RW_KIND_NAN : RW_KIND_INF, RW_SCOPE_RANK, &rank, 1);
+
+	if (!record)
+		return;
+	/* One for each place and rank would be hundreds of the same. */
+	record->subject = 1u << 31 | rank;
+	record->finding.severity = RW_NOTICE;
+	record_set_operation(record, &analysis->job, instance, RW_PHASE_NONE);
+	record_set_values(record, instance, member, side, RW_ORIGIN_UNKNOWN);
+	record_set_seen(record, instance, member, now_ns);
+	value_text_usual(record);
+	findings_tell(&analysis->findings, record, now_ns);
+}
+
+/* Bad values from the first time on at a place; nothing is learned while a story is going on. Returns whether they are
+ * news: more, or of another kind, than they were. */
+static bool judge_from_start(struct analysis *analysis, const struct instance *instance, uint32_t member,
+			     enum value_side side, struct usual *usual, uint64_t now_ns)
+{
+	const struct rw_scan *scan = value_scan(instance, member, side);
+
+	if (usual->bad >= USUAL_BAD_MIN && !usual_covers(usual, scan))
+		return true;
+	if (analysis->origin.pending || analysis->origin.open)
+		return false;
+	usual_widen(usual, scan);
+	if (usual->bad >= USUAL_BAD_MIN && !usual->told)
+		tell_usual(analysis, instance, member, side, now_ns);
+	usual->told = usual->bad >= USUAL_BAD_MIN;
+	return false;
+}
+
+static bool is_news(struct analysis *analysis, struct instance *instance, uint32_t member, enum value_side side,
+		    struct usual *usual, uint64_t now_ns)
+{
+	const struct rw_scan *scan = value_scan(instance, member, side);
+
+	if (usual && (usual->clean || usual->bad) && !usual->from_start)
+		return true;
+	if (usual) {
+		usual->from_start = true;
+		if (judge_from_start(analysis, instance, member, side, usual, now_ns))
+			return true;
+	}
+	const struct usual *known = usual_find(instance, member, side);
+	if (known && usual_covers(known, scan))
+		return false;
+	bool unplaced = !usual && scan->nan && instance->communicator->members[member].clean_scans >= ORIGIN_CLEAN_SCANS;
+	return unplaced || is_mostly_nan(instance, side, scan);
+}
+
+static void judge_bad(struct analysis *analysis, struct instance *instance, uint32_t member, enum value_side side,
+		      struct usual *usual, uint64_t now_ns)
+{
+	struct origin *origin = &analysis->origin;
+	const struct operation *operation = instance_joined(instance, member);
+
+	if (!operation || operation->ticket < job_member_rank(&analysis->job, &instance->communicator->members[member])->values_from)
+		return;
+	if (is_news(analysis, instance, member, side, usual, now_ns) && !origin->open && !origin->pending) {
+		origin->pending = true;
+		origin->nan = value_scan(instance, member, side)->nan != 0;
+		origin->pending_ns = now_ns;
+	}
+	const struct usual *known = usual_find(instance, member, side);
+	if (!known || !usual_covers(known, value_scan(instance, member, side)))
+		origin->bad_ns = now_ns;
+}
+
+void origin_judge(struct analysis *analysis, struct instance *instance, uint32_t member, enum value_side side,
+		  uint64_t now_ns)
+{
+	struct value *value = &instance->values[member];
+	uint8_t bit = (uint8_t)(1u << side);
+	bool placed = value->placed & bit, judged = value->judged & bit;
+	struct usual *usual = placed ? NULL : usual_get(analysis, instance, member, side);
+
+	if (judged && !usual)
+		return;
+	value->judged |= bit;
+	if (usual)
+		value->placed |= bit;
+	enum value_state state = value_state(instance, member, side);
+	if (state == VALUE_BAD) {
+		judge_bad(analysis, instance, member, side, usual, now_ns);
+	} else if (state == VALUE_CLEAN) {
+		analysis->origin.clean_ns = now_ns;
+		instance->communicator->members[member].clean_scans += !judged;
+		if (usual) {
+			usual->clean++;
+			usual->absmax = value->scans[side].absmax;
+		}
+	}
+}
+
+void origin_tick(struct analysis *analysis, bool over, uint64_t now_ns)
+{
+	struct origin *origin = &analysis->origin;
+
+	if (origin->pending && (over || now_ns >= origin->pending_ns + ORIGIN_SETTLE_NS)) {
+		origin->pending = false;
+		origin->open = origin_tell(analysis, now_ns);
+	}
+	if (!origin->open || origin->clean_ns <= origin->bad_ns || now_ns < origin->bad_ns + ORIGIN_CLEAN_NS)
+		return;
+	origin->open = false;
+	findings_close(&analysis->findings, origin->kind, 0, now_ns);
+	for (uint32_t i = 0; i < analysis->job.rank_count; i++)
+		analysis->job.ranks[i].values_from = upstream_newest(analysis->job.ranks[i].process) + 1;
+}

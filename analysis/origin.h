@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where a NaN or Inf was first: docs/findings.md, "Whose NaN is it". One story at a time: it begins with a value that is
+ * news, is told once the other ranks' scans had time to arrive, and ends when nothing bad has been seen for a while.
+ */
+#ifndef ANALYSIS_ORIGIN_H
+#define ANALYSIS_ORIGIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/values.h"
+
+#define ORIGIN_SETTLE_NS 500000000u    /* from the first news to the search */
+#define ORIGIN_CLEAN_NS  10000000000u  /* without bad values, then the story is over */
+#define ORIGIN_CLEAN_SCANS 64u         /* clean ones on a rank and communicator, then a NaN is news without a known place */
+
+struct origin {
+	bool pending, open;
+	bool nan; /* the news was a NaN: Inf that may belong where it is does not explain it */
+	enum rw_kind kind;
+	uint64_t pending_ns, bad_ns, clean_ns; /* news; last bad value; last clean one */
+	uint32_t mark;                         /* of the last walk */
+};
+
+/* One scan of the instance: counts it at its place, notices news. */
+void origin_judge(struct analysis *analysis, struct instance *instance, uint32_t member, enum value_side side,
+		  uint64_t now_ns);
+/* over: nothing more will come. */
+void origin_tick(struct analysis *analysis, bool over, uint64_t now_ns);
+/* Searches and tells; false when nothing bad is left to be seen. */
+bool origin_tell(struct analysis *analysis, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/* From the first bad value of every rank to who made it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/gpu_evidence.h"
+#include "analysis/model.h"
+#include "analysis/naming.h"
+#include "analysis/upstream.h"
+#include "analysis/value_text.h"
+
+struct story {
+	uint32_t ranks;
+	struct first_bad *firsts;     /* by rank */
+	struct first_bad *beginnings; /* those that nothing bad explains, and that come after no other one */
+	const struct first_bad *main; /* the one to tell of */
+	struct upstream upstream;
+};
+
+/* Inputs of the instance: how many are bad, how many are not known. Ranks that were not seen count as one. */
+static void count_inputs(const struct analysis *analysis, const struct instance *instance, uint32_t *bad,
+			 uint32_t *unknown)
+{
+	*bad = 0;
+	*unknown = job_unseen(instance->communicator) != 0;
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
+		if (!value_matters(instance, i, VALUE_IN))
+			continue;
+		*bad += upstream_is_bad(analysis, instance, i, VALUE_IN);
+		*unknown += value_state(instance, i, VALUE_IN) == VALUE_UNKNOWN;
+	}
+}
+
+static bool is_received(const struct analysis *analysis, const struct first_bad *first)
+{
+	uint32_t bad, unknown;
+
+	if (first->side == VALUE_IN)
+		return false;
+	count_inputs(analysis, first->instance, &bad, &unknown);
+	return bad != 0;
+}
+
+static bool is_before(const struct first_bad *left, const struct first_bad *right)
+{
+	const struct steps_place *a = &left->instance->place, *b = &right->instance->place;
+
+	if (a->step != b->step)
+		return a->step < b->step;
+	return a->place < b->place;
+}
+
+/* False: nothing bad is left to be seen, or no memory. */
+static bool read_story(struct analysis *analysis, struct story *story)
+{
+	*story = (struct story){ .ranks = analysis->job.rank_count };
+	story->firsts = calloc(story->ranks + 1, sizeof(*story->firsts));
+	story->beginnings = calloc(story->ranks + 1, sizeof(*story->beginnings));
+	if (!story->firsts || !story->beginnings)
+		return false;
+	upstream_find_first(analysis, story->firsts);
+	for (uint32_t i = 0; i < story->ranks; i++)
+		if (story->firsts[i].instance && !is_received(analysis, &story->firsts[i]))
+			story->beginnings[i] = story->firsts[i];
+	int err = upstream_drop_later(analysis, story->beginnings);
+	for (uint32_t i = 0; !err && i < story->ranks; i++)
+		if (story->beginnings[i].instance && (!story->main || is_before(&story->beginnings[i], story->main)))
+			story->main = &story->beginnings[i];
+	return !err && story->main && !upstream_search(analysis, story->beginnings, &story->upstream);
+}
+
+static void free_story(struct story *story)
+{
+	upstream_free(&story->upstream);
+	free(story->firsts);
+	free(story->beginnings);
+}
+
+/* The reduction made it of finite inputs, or it was damaged on the way. */
+static bool is_made_inside(const struct analysis *analysis, const struct first_bad *main)
+{
+	uint32_t bad, unknown;
+
+	count_inputs(analysis, main->instance, &bad, &unknown);
+	return main->side == VALUE_OUT && !bad && !unknown;
+}
+
+/* Half of what the type holds: rounding, and scaling by the number of ranks on the way, stay below that. */
+static bool may_overflow(const struct instance *instance)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
+		const struct rw_scan *scan = value_scan(instance, i, VALUE_IN);
+		sum += scan ? (double)scan->absmax : 0;
+	}
+	return value_is_reduction(instance) && sum * 2 >= value_type_largest(instance->dtype);
+}
+
+static uint32_t count_chosen(const bool *chosen, uint32_t ranks)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < ranks; i++)
+		count += chosen[i];
+	return count;
+}
+
+/* Who brought it, and who else may have. */
+static void choose_makers(const struct story *story, bool *named)
+{
+	for (uint32_t i = 0; i < story->ranks; i++)
+		named[i] = story->upstream.suspects[i] ||
+			   (story->beginnings[i].instance && story->beginnings[i].side == VALUE_IN);
+}
+
+static void choose_results(const struct instance *instance, bool *named)
+{
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
+		if (value_state(instance, i, VALUE_OUT) == VALUE_BAD)
+			named[instance->communicator->members[i].rank] = true;
+}
+
+static uint32_t *collect(const bool *chosen, uint32_t ranks, uint32_t *count)
+{
+	uint32_t *list = calloc(ranks + 1, sizeof(*list));
+
+	*count = 0;
+	for (uint32_t i = 0; list && i < ranks; i++)
+		if (chosen[i])
+			list[(*count)++] = i;
+	return list;
+}
+
+static enum rw_kind kind_of(const struct story *story, bool inside)
+{
+	const struct first_bad *main = story->main;
+
+	if (inside)
+		return may_overflow(main->instance) ? RW_KIND_OVERFLOW : RW_KIND_CORRUPTION;
+	return value_scan(main->instance, main->member, main->side)->nan ? RW_KIND_NAN : RW_KIND_INF;
+}
+
+/* The named ranks, and those that had it afterwards. */
+static struct record *new_record(const struct analysis *analysis, const struct story *story, bool inside)
+{
+	bool *named = calloc(story->ranks + 1, sizeof(*named));
+	struct record *record = NULL;
+	uint32_t count = 0, victim_count = 0;
+
+	if (!named)
+		return NULL;
+	if (!inside)
+		choose_makers(story, named);
+	if (!count_chosen(named, story->ranks))
+		choose_results(story->main->instance, named);
+	uint32_t *ranks = collect(named, story->ranks, &count);
+	for (uint32_t i = 0; i < story->ranks; i++)
+		named[i] = !named[i] && story->firsts[i].instance;
+	uint32_t *victims = collect(named, story->ranks, &victim_count);
+	enum rw_kind kind = kind_of(story, inside);
+	if (ranks && victims)
+		record = record_new(&analysis->job, kind, kind == RW_KIND_OVERFLOW ? RW_SCOPE_JOB : RW_SCOPE_RANK, ranks, count);
+	if (record && record_set_waiting(record, &analysis->job, victims, victim_count)) {
+		record_free(record);
+		record = NULL;
+	}
+	free(named);
+	free(ranks);
+	free(victims);
+	return record;
+}
+
+static void count_beginnings(const struct story *story, uint32_t *inputs, uint32_t *results, uint32_t *last_input)
+{
+	*inputs = *results = 0;
+	for (uint32_t i = 0; i < story->ranks; i++) {
+		if (!story->beginnings[i].instance)
+			continue;
+		bool input = story->beginnings[i].side == VALUE_IN;
+		*(input ? inputs : results) += 1;
+		if (input)
+			*last_input = i;
+	}
+}
+
+static enum rw_confidence trust(const struct story *story, enum rw_kind kind, bool inside)
+{
+	const struct upstream *upstream = &story->upstream;
+	uint32_t inputs, results, input = 0;
+
+	if (inside)
+		return kind == RW_KIND_OVERFLOW ? RW_CERTAIN : RW_INCONCLUSIVE;
+	count_beginnings(story, &inputs, &results, &input);
+	if (upstream->blind)
+		return RW_INCONCLUSIVE;
+	if (!inputs && upstream->count == 1 && !value_is_reduction(story->main->instance))
+		return RW_LIKELY;
+	/* A rank that is its own only suspect made it, if not here, then before. */
+	bool own = inputs == 1 && upstream->count == 1 && upstream->suspects[input];
+	if (results || (upstream->count && !own))
+		return RW_INCONCLUSIVE;
+	return upstream->discounted ? RW_LIKELY : RW_CERTAIN;
+}
+
+static const char *why_not_scanned(const struct first_bad *main)
+{
+	const struct instance *instance = main->instance;
+	const struct operation *operation = instance_joined(instance, main->member);
+
+	if (operation && operation->flags & RW_FLAG_IN_PLACE)
+		return " in place";
+	if (operation && operation->flags & RW_FLAG_SAMPLED_OUT)
+		return ", left out by sampling";
+	return ", input not scanned";
+}
+
+static void add_missing(struct record *record, const struct story *story)
+{
+	const struct first_bad *main = story->main;
+	char what[160];
+
+	if (main->side == VALUE_OUT) {
+		snprintf(what, sizeof(what), "the rank that made it is not visible without `rankwatch run` (%s%s)",
+			 naming_function(main->instance->function), why_not_scanned(main));
+		record_add_missing(record, what);
+	} else if (story->upstream.count) {
+		snprintf(what, sizeof(what), "%u operations before it, that can have brought it, were not scanned",
+			 story->upstream.not_scanned);
+		record_add_missing(record, what);
+	}
+	if (story->upstream.blind)
+		record_add_missing(record, "part of what came before is not seen (ranks without a box, captured or "
+					   "untracked operations)");
+}
+
+/* What else is known of those who brought it: their values before, and their GPUs. */
+static void add_evidence(struct record *record, const struct analysis *analysis, const struct story *story,
+			 uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < story->ranks; i++) {
+		uint64_t step = drift_parted_since(analysis, i);
+		char what[128];
+		if (!story->beginnings[i].instance || story->beginnings[i].side == VALUE_OUT)
+			continue;
+		gpu_evidence_attach(analysis, record, i, record->finding.first_seen_ns, now_ns);
+		if (!step)
+			continue;
+		snprintf(what, sizeof(what), "the largest value of rank %d left those of the others in step %" PRIu64,
+			 analysis->job.ranks[i].world, step);
+		record_add_evidence(record, "scan", -1, what);
+	}
+}
+
+static void write_text(struct record *record, const struct story *story, bool inside)
+{
+	enum rw_kind kind = record->finding.kind;
+
+	if (inside && kind == RW_KIND_OVERFLOW)
+		value_text_overflow(record);
+	else if (inside)
+		value_text_damaged(record);
+	else if (record->finding.confidence == RW_INCONCLUSIVE || story->main->side == VALUE_OUT)
+		value_text_unknown(record, story->main->side == VALUE_OUT);
+	else
+		value_text_born(record);
+}
+
+static enum rw_values_origin origin_of(const struct record *record, const struct story *story, bool inside)
+{
+	if (inside)
+		return record->finding.kind == RW_KIND_OVERFLOW ? RW_ORIGIN_REDUCTION : RW_ORIGIN_TRANSPORT;
+	if (record->finding.confidence == RW_INCONCLUSIVE)
+		return RW_ORIGIN_UNKNOWN;
+	return story->main->side == VALUE_OUT ? RW_ORIGIN_RECEIVED : RW_ORIGIN_BORN;
+}
+
+static void tell(struct analysis *analysis, const struct story *story, bool inside, uint64_t now_ns)
+{
+	const struct first_bad *main = story->main;
+	struct record *record = new_record(analysis, story, inside);
+
+	if (!record)
+		return;
+	struct rw_finding *finding = &record->finding;
+	finding->severity = finding->kind == RW_KIND_NAN || inside ? RW_CRITICAL : RW_WARNING;
+	if (finding->kind == RW_KIND_OVERFLOW)
+		finding->severity = RW_WARNING;
+	finding->confidence = trust(story, finding->kind, inside);
+	record_set_operation(record, &analysis->job, main->instance, RW_PHASE_NONE);
+	record_set_values(record, main->instance, main->member, main->side, origin_of(record, story, inside));
+	finding->values.not_scanned = story->upstream.not_scanned;
+	record_set_seen(record, main->instance, main->member, now_ns);
+	if (!inside) {
+		add_missing(record, story);
+		add_evidence(record, analysis, story, now_ns);
+	}
+	write_text(record, story, inside);
+	analysis->origin.kind = finding->kind;
+	findings_tell(&analysis->findings, record, now_ns);
+}
+
+bool origin_tell(struct analysis *analysis, uint64_t now_ns)
+{
+	struct story story;
+	bool found = read_story(analysis, &story);
+
+	if (found && !story.main->instance->corrupted)
+		tell(analysis, &story, is_made_inside(analysis, story.main), now_ns);
+	free_story(&story);
+	return found;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/usual.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/model.h"
+
+static void empty(struct usual_table *table)
+{
+	for (uint32_t i = 0; i < table->places; i++)
+		free(table->rows[i]);
+	free(table->rows);
+	table->rows = NULL;
+	table->places = 0;
+	table->entries = 0;
+}
+
+static bool is_current(const struct usual_table *table, const struct instance *instance)
+{
+	return table && table->place_member == instance->place_member && table->version == instance->steps_version;
+}
+
+/* Steps recognised anew, or of a member that goes before, make other places of the same operations. */
+static struct usual_table *table_for(struct analysis *analysis, const struct instance *instance)
+{
+	struct communicator *communicator = instance->communicator;
+	struct usual_table *table = communicator->usual;
+
+	if (!table)
+		table = communicator->usual = calloc(1, sizeof(*table));
+	else if (is_current(table, instance))
+		return table;
+	else if (instance->place_member > table->place_member ||
+		 (instance->place_member == table->place_member && instance->steps_version < table->version))
+		return NULL;
+	if (!table)
+		return NULL;
+	analysis->usual_entries -= table->entries;
+	empty(table);
+	memset(table->trend_place, 0, sizeof(table->trend_place));
+	table->place_member = instance->place_member;
+	table->version = instance->steps_version;
+	table->members = communicator->member_count;
+	return table;
+}
+
+static bool grow_places(struct usual_table *table, uint32_t place)
+{
+	if (place < table->places)
+		return true;
+	uint32_t places = place + 64;
+	struct usual **rows = realloc(table->rows, places * sizeof(*rows));
+	if (!rows)
+		return false;
+	memset(rows + table->places, 0, (places - table->places) * sizeof(*rows));
+	table->rows = rows;
+	table->places = places;
+	return true;
+}
+
+static struct usual *row_for(struct analysis *analysis, struct usual_table *table, uint32_t place)
+{
+	if (!grow_places(table, place))
+		return NULL;
+	if (!table->rows[place] && analysis->usual_entries + table->members * 2 <= USUAL_MAX) {
+		table->rows[place] = calloc(table->members * 2, sizeof(struct usual));
+		if (table->rows[place]) {
+			table->entries += table->members * 2;
+			analysis->usual_entries += table->members * 2;
+		}
+	}
+	return table->rows[place];
+}
+
+struct usual *usual_get(struct analysis *analysis, const struct instance *instance, uint32_t member,
+			enum value_side side)
+{
+	if (instance->place_member == JOB_NONE || instance->place.place == STEPS_NO_PLACE)
+		return NULL;
+	struct usual_table *table = table_for(analysis, instance);
+	/* A member that appeared later than the table is told from the others by nothing that was seen. */
+	if (!table || member >= table->members)
+		return NULL;
+	struct usual *row = row_for(analysis, table, instance->place.place);
+	return row ? &row[member * 2 + side] : NULL;
+}
+
+struct usual *usual_find(const struct instance *instance, uint32_t member, enum value_side side)
+{
+	const struct usual_table *table = instance->communicator->usual;
+
+	if (!is_current(table, instance) || instance->place.place >= table->places || member >= table->members ||
+	    !table->rows[instance->place.place])
+		return NULL;
+	return &table->rows[instance->place.place][member * 2 + side];
+}
+
+static uint64_t bad_elements(const struct rw_scan *scan)
+{
+	return (uint64_t)scan->nan + scan->inf;
+}
+
+bool usual_covers(const struct usual *usual, const struct rw_scan *scan)
+{
+	if (!usual->from_start || usual->bad < USUAL_BAD_MIN || (scan->nan && !usual->nan))
+		return false;
+	if (usual->same_first && scan->first_bad < usual->first)
+		return false;
+	return bad_elements(scan) <= usual->most * USUAL_GROWTH;
+}
+
+void usual_widen(struct usual *usual, const struct rw_scan *scan)
+{
+	if (!usual->bad++) {
+		usual->first = scan->first_bad;
+		usual->same_first = true;
+	}
+	usual->same_first = usual->same_first && usual->first == scan->first_bad;
+	usual->nan = usual->nan || scan->nan;
+	if (bad_elements(scan) > usual->most)
+		usual->most = bad_elements(scan);
+}
+
+void usual_free(struct usual_table *table)
+{
+	if (!table)
+		return;
+	empty(table);
+	free(table);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the values at one place in the step usually are, per rank and side: bad from the first time on (padding, masks),
+ * or clean, and how large. One table per communicator; it starts anew when its steps are recognised anew.
+ */
+#ifndef ANALYSIS_USUAL_H
+#define ANALYSIS_USUAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/values.h"
+
+#define USUAL_BAD_MIN 3 /* times from the first on, then it belongs there */
+#define USUAL_GROWTH  2 /* more bad elements than ever, by this factor, are a change */
+
+enum {
+	USUAL_MAX = 1 << 19, /* places × ranks × sides of an analysis: 44 MB */
+};
+
+/* How large the values are, in binades (log2 of the largest magnitude): analysis/drift.c. */
+struct level {
+	float usual;     /* mean of the first times */
+	float saturated; /* the same of the share of saturated elements */
+	float spread;    /* usual largest distance from the other ranks */
+	uint32_t times, compared;
+	uint32_t parted, trending[2]; /* times in a row beyond what is usual; trends by enum trend */
+	uint64_t since_step;          /* parted */
+};
+
+struct usual {
+	uint32_t clean, bad;   /* times */
+	bool from_start;       /* bad the first time that it was seen */
+	bool nan, same_first;  /* while it was: NaN among them; always the same first element */
+	bool told;
+	uint64_t most, first;  /* … bad elements; first element */
+	float absmax;          /* last clean one */
+	struct level level;
+};
+
+struct usual_table {
+	uint32_t place_member, version; /* whose steps the places are of */
+	uint32_t places, members;
+	struct usual **rows; /* by place: members × 2 */
+	uint64_t entries;
+	uint32_t trend_place[2]; /* by enum trend: the place that an open finding is about, + 1; 0 none */
+};
+
+/* NULL: no place, no room, or a member that came later than the table. */
+struct usual *usual_get(struct analysis *analysis, const struct instance *instance, uint32_t member,
+			enum value_side side);
+/* The same without making one. */
+struct usual *usual_find(const struct instance *instance, uint32_t member, enum value_side side);
+/* Bad from the first time on, often enough, and this is no more than that. */
+bool usual_covers(const struct usual *usual, const struct rw_scan *scan);
+/* Counts one more bad time of those from the start. */
+void usual_widen(struct usual *usual, const struct rw_scan *scan);
+void usual_free(struct usual_table *table);
+
+#endif

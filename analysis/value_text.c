@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/value_text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "analysis/naming.h"
+
+enum { WHO = 96, WHERE = 176 };
+
+static const char hardware_or_numerics[] =
+    "one rank alone: suspect its GPU (Xid, ECC, another GPU in its place) before the numerics";
+static const char numerics[] = "several ranks at once: suspect the numerics (learning rate, data, scaling) before a GPU";
+
+static const char *who(char *text, const struct record *record)
+{
+	return naming_ranks(text, WHO, record->finding.ranks, record->finding.rank_count);
+}
+
+static bool is_one(const struct record *record)
+{
+	return record->finding.rank_count == 1;
+}
+
+/* "ReduceScatter #31 on ~fsdp in step 7" */
+static const char *where(char *text, const struct record *record)
+{
+	const struct rw_finding *finding = &record->finding;
+	int used = snprintf(text, WHERE, "%s #%" PRIu64 " on %s", naming_function(finding->operation.function),
+			    finding->operation.sequence, finding->operation.comm_name);
+
+	if (finding->operation.step >= 0 && used > 0 && used < WHERE)
+		snprintf(text + used, (size_t)(WHERE - used), " in step %" PRId64, finding->operation.step);
+	return text;
+}
+
+static void advise(struct record *record, const char *advice)
+{
+	snprintf(record->advice, sizeof(record->advice), "%s", advice);
+	record->finding.advice = record->advice;
+}
+
+__attribute__((format(printf, 2, 3))) static void say(struct record *record, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(record->text, sizeof(record->text), format, arguments);
+	va_end(arguments);
+}
+
+const char *value_text_count(char *text, size_t room, const struct rw_finding *finding)
+{
+	uint64_t nan = finding->values.nan, inf = finding->values.inf;
+
+	snprintf(text, room, "%" PRIu64 " %s", nan ? nan : inf, nan ? "NaN" : "Inf");
+	return text;
+}
+
+void value_text_born(struct record *record)
+{
+	char ranks[WHO], operation[WHERE], count[32];
+
+	say(record, "%s brought %s into %s", who(ranks, record), value_text_count(count, sizeof(count), &record->finding),
+	    where(operation, record));
+	advise(record, is_one(record) ? hardware_or_numerics : numerics);
+}
+
+void value_text_overflow(struct record *record)
+{
+	char operation[WHERE], count[32];
+
+	say(record, "%s made by the reduction: finite values overflow in %s",
+	    value_text_count(count, sizeof(count), &record->finding), where(operation, record));
+	advise(record, "numerics, not a GPU: reduce in a wider type, average before the sum, or lower the loss scale");
+}
+
+void value_text_unknown(struct record *record, bool from_result)
+{
+	char ranks[WHO], operation[WHERE], count[32];
+
+	say(record, "%s %s %s, made by %s%s", value_text_count(count, sizeof(count), &record->finding),
+	    from_result ? "in the result of" : "first seen in", where(operation, record),
+	    is_one(record) ? "" : "one of ", who(ranks, record));
+	advise(record, "scan everything and start again: rankwatch run, RANKWATCH_SCAN=all");
+}
+
+void value_text_usual(struct record *record)
+{
+	char ranks[WHO], count[32];
+
+	say(record, "%s: %s at one place of %s on %s since it was first seen: padding or a mask", who(ranks, record),
+	    value_text_count(count, sizeof(count), &record->finding), naming_function(record->finding.operation.function),
+	    record->finding.operation.comm_name);
+}
+
+void value_text_corruption(struct record *record, const struct disagreement *found)
+{
+	char ranks[WHO], operation[WHERE];
+
+	who(ranks, record);
+	where(operation, record);
+	if (found->culprit == JOB_NONE)
+		say(record, "%s: different bits in %s where they must be the same", ranks, operation);
+	else if (found->sender)
+		say(record, "%s sent a part of %s that reached all others changed", ranks, operation);
+	else if (found->against_sent)
+		say(record, "%s received other bits in %s than were sent", ranks, operation);
+	else
+		say(record, "%s has another result of %s than all others", ranks, operation);
+	advise(record, "drain it and look at GPU memory (ECC), NVLink and network errors; go back to an older checkpoint");
+}
+
+void value_text_damaged(struct record *record)
+{
+	char ranks[WHO], operation[WHERE], count[32];
+
+	say(record, "%s: %s in the result of %s, from inputs too small to overflow", who(ranks, record),
+	    value_text_count(count, sizeof(count), &record->finding), where(operation, record));
+	advise(record, "look at GPU memory (ECC), NVLink and network errors of these ranks");
+}
+
+void value_text_parted(struct record *record, double factor)
+{
+	char ranks[WHO], operation[WHERE];
+
+	say(record, "%s brings values %.3g × those of the others into %s, since step %" PRId64, who(ranks, record), factor,
+	    where(operation, record), record->finding.late.since_step);
+	advise(record, hardware_or_numerics);
+}
+
+void value_text_rising(struct record *record, double largest, double most)
+{
+	char ranks[WHO], operation[WHERE];
+
+	say(record, "%s: the largest value in %s has grown to %.3g; %s ends at %.3g", who(ranks, record),
+	    where(operation, record), largest, naming_dtype(record->finding.operation.dtype), most);
+	advise(record, "scale down or use a wider type before it overflows; find what grows");
+}
+
+void value_text_saturation(struct record *record, double share, double before)
+{
+	char ranks[WHO], operation[WHERE];
+
+	say(record, "%s: %.2g %% of the values in %s are saturated, %.2g %% before", who(ranks, record), share * 100,
+	    where(operation, record), before * 100);
+	advise(record, "the scale lags behind the values: shorten its history, or scale per row");
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The sentences of findings about values. */
+#ifndef ANALYSIS_VALUE_TEXT_H
+#define ANALYSIS_VALUE_TEXT_H
+
+#include "analysis/digests.h"
+#include "analysis/record.h"
+
+/* "12 NaN", "3 Inf": NaN where there are both. */
+const char *value_text_count(char *text, size_t room, const struct rw_finding *finding);
+/* "rank 5 brought 12 NaN into ReduceScatter #31 on ~fsdp in step 7" */
+void value_text_born(struct record *record);
+/* "the sum of finite values overflows in ReduceScatter #31 on ~fsdp in step 7: 3 Inf" */
+void value_text_overflow(struct record *record);
+/* "ranks 0-7: 3 NaN in the result of AllReduce #31 on ~fsdp in step 7; one of these ranks made it" */
+void value_text_unknown(struct record *record, bool from_result);
+/* "rank 3 has had 12 NaN in AllGather on ~fsdp since it was first seen, always at the same place in the step" */
+void value_text_usual(struct record *record);
+/* "rank 3 has another result of AllReduce #31 on ~dp in step 7 than the others" and its like. */
+void value_text_corruption(struct record *record, const struct disagreement *found);
+/* The result is bad although the inputs are finite and too small to overflow. */
+void value_text_damaged(struct record *record);
+/* "rank 5's largest value in ReduceScatter #31 on ~fsdp is 9.3 × that of the others, since step 74" */
+void value_text_parted(struct record *record, double factor);
+/* "rank 5's largest value in … has grown to 3.1e4, 2.1 × below what fp16 holds" */
+void value_text_rising(struct record *record, double largest, double most);
+/* "3.1 % of what rank 5 brings into … is saturated, since step 40; it was 0.2 %" */
+void value_text_saturation(struct record *record, double share, double before);
+
+#endif

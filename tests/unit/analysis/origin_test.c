@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/* Whose NaN is it? */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scanned.h"
+
+enum { LAYERS = 4, GRADIENTS = 4096 };
+
+/* FSDP over TP, 2 ranks per TP group; `world` for the gradient norm. */
+struct mesh {
+	struct scanned job;
+	int tp[SCANNED_RANKS / 2], fsdp[2], world, ranks;
+	bool norm_in_place;
+	int bad_rank, bad_layer; /* brings a NaN into the layer's ReduceScatter of the next step; -1 none */
+};
+
+static void start(struct mesh *mesh, int ranks, int seen)
+{
+	*mesh = (struct mesh){ .ranks = ranks, .bad_rank = -1 };
+	scanned_start(&mesh->job, ranks, seen);
+	mesh->world = scanned_communicator(&mesh->job, "world", ranks, 0, 1);
+	for (int i = 0; i < ranks / 2; i++)
+		mesh->tp[i] = scanned_communicator(&mesh->job, "tp", 2, 2 * i, 1);
+	for (int i = 0; i < 2; i++)
+		mesh->fsdp[i] = scanned_communicator(&mesh->job, "fsdp", ranks / 2, i, 2);
+}
+
+static void on_all(struct mesh *mesh, const int *communicators, int count, uint8_t function)
+{
+	for (int i = 0; i < count; i++)
+		scanned_call(&mesh->job, communicators[i],
+			     (struct scanned_call){ .function = function, .count = GRADIENTS });
+}
+
+static void step(struct mesh *mesh)
+{
+	for (int layer = 0; layer < LAYERS; layer++) {
+		on_all(mesh, mesh->fsdp, 2, RW_FUNCTION_ALL_GATHER);
+		on_all(mesh, mesh->tp, mesh->ranks / 2, RW_FUNCTION_ALL_GATHER);
+		on_all(mesh, mesh->tp, mesh->ranks / 2, RW_FUNCTION_REDUCE_SCATTER);
+	}
+	for (int layer = 0; layer < LAYERS; layer++) {
+		if (mesh->bad_rank >= 0 && layer == mesh->bad_layer)
+			mesh->job.bad[mesh->bad_rank] = true;
+		on_all(mesh, mesh->fsdp, 2, RW_FUNCTION_REDUCE_SCATTER);
+	}
+	scanned_call(&mesh->job, mesh->world,
+		     (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .count = 1, .in_place = mesh->norm_in_place });
+}
+
+static void run(struct mesh *mesh, int steps)
+{
+	for (int i = 0; i < steps; i++) {
+		step(mesh);
+		scanned_tick(&mesh->job, 100);
+	}
+}
+
+static void finish(struct mesh *mesh)
+{
+	scanned_end(&mesh->job);
+}
+
+static void expect_one(const struct scanned *job, enum rw_kind kind, int rank, enum rw_confidence confidence)
+{
+	const struct scanned_told *told = scanned_loud(job);
+
+	cr_assert(told, "nothing was told");
+	cr_expect_eq(told->kind, kind, "%s", told->text);
+	cr_expect(told->rank_count == 1 && told->ranks[0] == rank, "%s", told->text);
+	cr_expect_eq(told->confidence, confidence, "%s (%d): %s", told->text, told->confidence, told->missing);
+}
+
+Test(origin, the_rank_whose_input_was_bad_first_is_named_and_the_others_are_its_victims)
+{
+	struct mesh mesh;
+
+	start(&mesh, 8, 8);
+	run(&mesh, 6);
+	mesh.bad_rank = 5;
+	mesh.bad_layer = 2;
+	run(&mesh, 12);
+	finish(&mesh);
+	expect_one(&mesh.job, RW_KIND_NAN, 5, RW_CERTAIN);
+	const struct scanned_told *told = scanned_loud(&mesh.job);
+	cr_expect_str_eq(told->text, "rank 5 brought 1 NaN into ReduceScatter #26 on fsdp in step 7");
+	cr_expect_eq(told->victim_count, 7);
+	cr_expect_eq(told->severity, RW_CRITICAL);
+	cr_expect_eq(told->finding.values.origin, RW_ORIGIN_BORN);
+	cr_expect_eq(told->finding.values.first_bad, 4711);
+	cr_expect_eq(told->finding.values.absmax_before, 1);
+	cr_expect_not(told->finding.values.output);
+	cr_expect_eq(mesh.job.told_count, 1, "what follows is no finding of its own");
+	scanned_free(&mesh.job);
+}
+
+Test(origin, a_NaN_in_the_very_first_step_is_found_before_steps_are_known)
+{
+	struct mesh mesh;
+
+	start(&mesh, 8, 8);
+	mesh.norm_in_place = true;
+	mesh.job.bad[3] = true;
+	run(&mesh, 1);
+	finish(&mesh);
+	expect_one(&mesh.job, RW_KIND_NAN, 3, RW_CERTAIN);
+	cr_expect(strstr(scanned_loud(&mesh.job)->text, "rank 3 brought 1 NaN into AllGather #0 on fsdp"));
+	scanned_free(&mesh.job);
+}
+
+Test(origin, Inf_that_becomes_NaN_on_its_way_is_named_where_it_was_Inf)
+{
+	struct mesh mesh;
+
+	start(&mesh, 8, 8);
+	run(&mesh, 6);
+	mesh.job.bad[2] = true;
+	scanned_call(&mesh.job, mesh.fsdp[0],
+		     (struct scanned_call){ .function = RW_FUNCTION_REDUCE_SCATTER, .count = GRADIENTS, .inf = true });
+	run(&mesh, 3);
+	finish(&mesh);
+	expect_one(&mesh.job, RW_KIND_INF, 2, RW_CERTAIN);
+	scanned_free(&mesh.job);
+}
+
+Test(origin, an_overflow_is_the_reduction_s_and_no_rank_s)
+{
+	struct mesh mesh;
+
+	start(&mesh, 8, 8);
+	run(&mesh, 6);
+	for (int i = 0; i < 8; i++)
+		mesh.job.absmax[i] = 30000;
+	scanned_call(&mesh.job, mesh.fsdp[1],
+		     (struct scanned_call){ .function = RW_FUNCTION_REDUCE_SCATTER, .dtype = RW_DTYPE_FLOAT16,
+					    .count = GRADIENTS, .overflows = true, .inf = true });
+	run(&mesh, 3);
+	finish(&mesh);
+	const struct scanned_told *told = scanned_loud(&mesh.job);
+	cr_assert(told);
+	cr_expect_eq(told->kind, RW_KIND_OVERFLOW, "%s", told->text);
+	cr_expect_eq(told->finding.scope, RW_SCOPE_JOB);
+	cr_expect_eq(told->finding.values.origin, RW_ORIGIN_REDUCTION);
+	cr_expect_str_eq(told->text, "1 Inf made by the reduction: finite values overflow in ReduceScatter #24 on fsdp");
+	scanned_free(&mesh.job);
+}
+
+Test(origin, what_cannot_have_overflowed_was_damaged_on_the_way)
+{
+	struct mesh mesh;
+
+	start(&mesh, 8, 8);
+	run(&mesh, 6);
+	scanned_call(&mesh.job, mesh.fsdp[1],
+		     (struct scanned_call){ .function = RW_FUNCTION_REDUCE_SCATTER, .count = GRADIENTS, .overflows = true,
+					    .narrow = 2 });
+	run(&mesh, 3);
+	finish(&mesh);
+	const struct scanned_told *told = scanned_loud(&mesh.job);
+	cr_assert(told);
+	cr_expect_eq(told->kind, RW_KIND_CORRUPTION, "%s", told->text);
+	cr_expect_eq(told->confidence, RW_INCONCLUSIVE);
+	cr_expect(told->rank_count == 1 && told->ranks[0] == 3, "%s", told->text);
+	scanned_free(&mesh.job);
+}
+
+/* DDP: one communicator, AllReduce in place, without the interposer. */
+Test(origin, the_rank_is_not_guessed_when_the_reduction_has_overwritten_what_it_brought)
+{
+	struct scanned job;
+
+	scanned_start(&job, 8, 8);
+	int ddp = scanned_communicator(&job, "ddp", 8, 0, 1);
+	for (int i = 0; i < 30; i++) {
+		job.bad[6] = i == 20;
+		if (i > 20)
+			memset(job.bad, 1, sizeof(job.bad));
+		for (uint64_t bucket = 0; bucket < 5; bucket++)
+			scanned_call(&job, ddp, (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE,
+								       .count = 1000 + bucket, .in_place = true });
+		scanned_tick(&job, 100);
+	}
+	scanned_end(&job);
+	const struct scanned_told *told = scanned_loud(&job);
+	cr_assert(told);
+	cr_expect_eq(told->confidence, RW_INCONCLUSIVE);
+	cr_expect_eq(told->rank_count, 8);
+	cr_expect_str_eq(told->text, "1 NaN in the result of AllReduce #100 on ddp in step 21, made by one of ranks 0-7");
+	cr_expect_str_eq(told->missing,
+			 "the rank that made it is not visible without `rankwatch run` (AllReduce in place)");
+	cr_expect_eq(told->finding.values.origin, RW_ORIGIN_UNKNOWN);
+	scanned_free(&job);
+}
+
+Test(origin, several_ranks_at_once_are_all_named)
+{
+	struct mesh mesh;
+
+	start(&mesh, 8, 8);
+	run(&mesh, 6);
+	mesh.job.bad[2] = mesh.job.bad[4] = true;
+	run(&mesh, 3);
+	finish(&mesh);
+	const struct scanned_told *told = scanned_loud(&mesh.job);
+	cr_assert(told);
+	cr_expect_eq(told->confidence, RW_CERTAIN);
+	cr_expect(told->rank_count == 2 && told->ranks[0] == 2 && told->ranks[1] == 4, "%s", told->text);
+	scanned_free(&mesh.job);
+}
+
+static void masked_step(struct mesh *mesh, uint32_t bad, bool inf)
+{
+	mesh->job.nan = bad;
+	mesh->job.brings[1] = bad != 0;
+	scanned_call(&mesh->job, mesh->tp[0], (struct scanned_call){ .function = RW_FUNCTION_BROADCAST, .root = 1,
+								     .count = 100, .inf = inf });
+	mesh->job.bad[0] = mesh->job.bad[1] = false;
+	mesh->job.nan = 0;
+	step(mesh);
+	scanned_tick(&mesh->job, 100);
+}
+
+Test(origin, what_is_bad_at_the_same_place_from_the_start_is_a_notice)
+{
+	for (int inf = 0; inf < 2; inf++) {
+		struct mesh mesh;
+		start(&mesh, 8, 8);
+		for (int i = 0; i < 20; i++)
+			masked_step(&mesh, 7, inf);
+		finish(&mesh);
+		cr_expect_null(scanned_loud(&mesh.job), "%s", mesh.job.told[0].text);
+		cr_expect_gt(mesh.job.told_count, 0, "a notice");
+		cr_expect_eq(mesh.job.told[0].severity, RW_NOTICE);
+		scanned_free(&mesh.job);
+	}
+}
+
+Test(origin, a_change_of_what_was_bad_from_the_start_is_a_finding)
+{
+	static const struct {
+		uint32_t before, after;
+		bool before_inf, after_inf;
+	} cases[] = {
+		{ 7, 40, false, false },
+		{ 7, 7, true, false },
+		{ 0, 7, true, true },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct mesh mesh;
+		start(&mesh, 8, 8);
+		for (int k = 0; k < 20; k++)
+			masked_step(&mesh, cases[i].before, cases[i].before_inf);
+		masked_step(&mesh, cases[i].after, cases[i].after_inf);
+		finish(&mesh);
+		expect_one(&mesh.job, cases[i].after_inf ? RW_KIND_INF : RW_KIND_NAN, 1, RW_CERTAIN);
+		scanned_free(&mesh.job);
+	}
+}
+
+Test(origin, a_mask_does_not_take_the_blame_for_a_NaN)
+{
+	struct mesh mesh;
+
+	start(&mesh, 8, 8);
+	for (int i = 0; i < 20; i++)
+		masked_step(&mesh, 7, true);
+	mesh.bad_rank = 6;
+	masked_step(&mesh, 7, true);
+	finish(&mesh);
+	expect_one(&mesh.job, RW_KIND_NAN, 6, RW_CERTAIN);
+	scanned_free(&mesh.job);
+}
+
+Test(origin, a_story_that_is_over_is_closed_and_the_next_one_is_told)
+{
+	struct mesh mesh;
+
+	start(&mesh, 8, 8);
+	run(&mesh, 6);
+	mesh.job.brings[5] = true;
+	scanned_call(&mesh.job, mesh.fsdp[1],
+		     (struct scanned_call){ .function = RW_FUNCTION_REDUCE_SCATTER, .count = GRADIENTS });
+	memset(mesh.job.bad, 0, sizeof(mesh.job.bad));
+	run(&mesh, 40);
+	expect_one(&mesh.job, RW_KIND_NAN, 5, RW_CERTAIN);
+	run(&mesh, 100);
+	cr_assert_eq(mesh.job.told_count, 2);
+	cr_expect_eq(mesh.job.told[1].state, RW_FINDING_CLOSED);
+	mesh.bad_rank = 4;
+	run(&mesh, 10);
+	cr_assert_eq(mesh.job.told_count, 3);
+	cr_expect(mesh.job.told[2].ranks[0] == 4 && mesh.job.told[2].rank_count == 1, "%s", mesh.job.told[2].text);
+	scanned_free(&mesh.job);
+}
+
+Test(origin, healthy_jobs_are_silent)
+{
+	for (uint64_t seed = 0; seed < 50; seed++) {
+		struct mesh mesh;
+		start(&mesh, 8, seed % 2 ? 8 : 5);
+		mesh.job.random = seed;
+		for (int i = 0; i < 40; i++) {
+			for (int k = 0; k < 8; k++)
+				mesh.job.absmax[k] = 1 + (float)scanned_chance(&mesh.job, 100) / 100;
+			run(&mesh, 1);
+		}
+		finish(&mesh);
+		cr_expect_eq(mesh.job.told_count, 0, "seed %lu: %s", seed, mesh.job.told[0].text);
+		scanned_free(&mesh.job);
+	}
+}
+
+/* A random program on random communicators, random parts of it not scanned, and one NaN. */
+static void random_call(struct scanned *job, uint64_t seed, bool fully)
+{
+	static const uint8_t functions[] = {
+		RW_FUNCTION_ALL_GATHER, RW_FUNCTION_ALL_REDUCE, RW_FUNCTION_REDUCE_SCATTER, RW_FUNCTION_BROADCAST,
+		RW_FUNCTION_SEND,
+	};
+	int communicator = (int)scanned_chance(job, (uint64_t)job->communicators);
+	int size = job->communicator[communicator].size;
+	struct scanned_call call = { .function = functions[scanned_chance(job, sizeof(functions))] };
+
+	call.count = call.function == RW_FUNCTION_ALL_REDUCE ? 1 : GRADIENTS;
+	call.root = (int)scanned_chance(job, (uint64_t)size);
+	call.sender = (call.root + 1) % size;
+	if (call.function == RW_FUNCTION_REDUCE_SCATTER && scanned_chance(job, 2))
+		call.narrow = 1 + (int)scanned_chance(job, (uint64_t)size);
+	if (!fully) {
+		call.sampled_out = !scanned_chance(job, UINT64_C(2) << seed % 10);
+		call.in_place = seed % 2 && call.function == RW_FUNCTION_ALL_REDUCE && scanned_chance(job, 2);
+		call.untracked = !scanned_chance(job, seed % 7 ? 1000 : 40);
+	}
+	scanned_call(job, communicator, call);
+}
+
+static bool is_among(const struct scanned_told *told, int rank)
+{
+	for (size_t i = 0; i < told->rank_count; i++)
+		if (told->ranks[i] == rank)
+			return true;
+	return false;
+}
+
+static const struct scanned_told *play_random(struct scanned *job, uint64_t seed, bool fully, int *culprit)
+{
+	int ranks = 4 + (int)(seed % 5) * 2;
+
+	scanned_start(job, ranks, fully || seed % 3 ? ranks : ranks - 1);
+	job->random = seed * 977 + 1;
+	scanned_communicator(job, "world", ranks, 0, 1);
+	for (int i = 0; i < ranks / 2; i++)
+		scanned_communicator(job, "tp", 2, 2 * i, 1);
+	for (int i = 0; i < 2; i++)
+		scanned_communicator(job, "dp", ranks / 2, i, 2);
+	*culprit = (int)scanned_chance(job, (uint64_t)ranks);
+	for (int i = 0; !fully && i < ranks; i++)
+		job->blind[i] = seed % 4 == 3 && !scanned_chance(job, 10);
+	int before = 20 + (int)scanned_chance(job, 200), after = 5 + (int)scanned_chance(job, 60);
+	for (int i = 0; i < before + after; i++) {
+		if (i == before)
+			job->bad[*culprit] = true;
+		random_call(job, seed, fully);
+		if (!scanned_chance(job, 20))
+			scanned_tick(job, 100 * (double)scanned_chance(job, 4));
+	}
+	scanned_end(job);
+	return scanned_loud(job);
+}
+
+Test(origin, a_rank_that_did_not_make_it_is_never_named_whatever_was_not_scanned, .timeout = 200)
+{
+	uint32_t told_count = 0, named = 0;
+
+	for (uint64_t seed = 0; seed < 6000; seed++) {
+		static struct scanned job;
+		int culprit;
+		const struct scanned_told *told = play_random(&job, seed, false, &culprit);
+		if (told) {
+			told_count++;
+			named += told->confidence != RW_INCONCLUSIVE;
+			cr_expect(told->confidence == RW_INCONCLUSIVE || (told->rank_count == 1 && told->ranks[0] == culprit),
+				  "seed %lu: rank %d made it: %s", seed, culprit, told->text);
+			cr_expect(is_among(told, culprit) || strstr(told->missing, "not seen"), "seed %lu: rank %d made it: %s", seed,
+				  culprit, told->text);
+		}
+		scanned_free(&job);
+	}
+	cr_log_info("%u told, %u named", told_count, named);
+	cr_expect_gt(named, 100);
+}
+
+Test(origin, with_everything_scanned_the_rank_is_named_for_certain_in_any_program, .timeout = 200)
+{
+	uint32_t named = 0;
+
+	for (uint64_t seed = 0; seed < 3000; seed++) {
+		static struct scanned job;
+		int culprit;
+		const struct scanned_told *told = play_random(&job, seed, true, &culprit);
+		if (told) {
+			named++;
+			cr_expect_eq(told->confidence, RW_CERTAIN, "seed %lu: %s: %s", seed, told->text, told->missing);
+			cr_expect(told->rank_count == 1 && told->ranks[0] == culprit, "seed %lu: rank %d made it: %s", seed,
+				  culprit, told->text);
+		}
+		scanned_free(&job);
+	}
+	cr_expect_gt(named, 2000, "%u", named);
+}

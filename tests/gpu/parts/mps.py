@@ -13,8 +13,12 @@ import stream
 
 
 def control(command, environment):
-    return subprocess.run(["nvidia-cuda-mps-control", *([] if command else ["-d"])], input=command, env=environment,
-                          text=True, capture_output=True, timeout=20)
+    """(status, output) of a command for the daemon; none starts it. Its output is a file: a daemon keeps pipes open."""
+    said = part.WORK / "mps-said"
+    with open(said, "w") as file:
+        done = subprocess.run(["timeout", "20", "nvidia-cuda-mps-control", *([] if command else ["-d"])], input=command,
+                              env=environment, text=True, stdout=file, stderr=subprocess.STDOUT)
+    return done.returncode, said.read_text(errors="replace").strip()
 
 
 def measure(self, pair):
@@ -39,14 +43,13 @@ def main():
     for name in ("PIPE", "LOG"):
         os.environ[f"CUDA_MPS_{name}_DIRECTORY"] = str(part.WORK / f"mps-{name.lower()}")
         (part.WORK / f"mps-{name.lower()}").mkdir()
-    started = control("", os.environ)
-    if started.returncode:
-        self.skip(f"MPS does not start: {(started.stdout + started.stderr).strip()[:200]}")
+    status, said = control("", os.environ)
+    if status:
+        self.skip(f"MPS does not start: status {status} {said[:200]}")
     try:
         if part.run([part.PROGRAMS / "gpu_calls", pair.how], 40, **pair.environment).status != 0:
             self.skip("two ranks do not work under MPS here")
-        servers = control("get_server_list\n", os.environ).stdout.split()
-        self.note("MPS servers", servers or "none: the programs ran without it")
+        self.note("MPS servers", control("get_server_list\n", os.environ)[1] or "none: the programs ran without it")
         measure(self, pair)
     finally:
         control("quit -t 5\n", os.environ)

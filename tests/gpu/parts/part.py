@@ -106,6 +106,9 @@ def json_lines(text):
     return found
 
 
+LOG_LINES = 300  # of one command
+
+
 def run(command, seconds, **environment):
     """With the libraries under test, ended with its children after `seconds` (status None)."""
     command = [str(word) for word in command]
@@ -118,7 +121,7 @@ def run(command, seconds, **environment):
     except OSError as error:
         done = Done(127, "", str(error))
     log(f"$ {shlex.join(command)}   ({environment}): {done.status} after {time.monotonic() - begin:.1f} s")
-    log("\n".join((done.out + done.err).splitlines()[-60:]))
+    log("\n".join((done.out + done.err).splitlines()[-LOG_LINES:]))
     return done
 
 

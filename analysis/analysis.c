@@ -80,6 +80,16 @@ int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wai
 	return evidence_add(&process->evidence, &analysis->intern, wait);
 }
 
+int analysis_add_network(struct analysis *analysis, const struct analysis_network *network)
+{
+	const struct process *process = job_process(&analysis->job, network->process);
+	if (!process || network->index >= process->seat_count || !process->seats[network->index].communicator ||
+	    network->to_ns < network->from_ns)
+		return -EINVAL;
+	const struct seat *seat = &process->seats[network->index];
+	return transfer_add_network(&analysis->transfers, seat->communicator, seat->member, network);
+}
+
 int analysis_set_life(struct analysis *analysis, analysis_process_id id, enum analysis_life life, int exit_status,
 		      uint64_t at_ns)
 {
@@ -138,6 +148,11 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)
 {
 	return hang_suspects(analysis, suspects, room);
+}
+
+size_t analysis_wanted_details(const struct analysis *analysis, struct analysis_detail *details, size_t room)
+{
+	return transfer_wanted_details(analysis, details, room);
 }
 
 void analysis_visit_flights(const struct analysis *analysis, analysis_flight_visit *visit, void *argument)

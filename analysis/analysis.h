@@ -119,6 +119,23 @@ struct analysis_gpu_event {
 	char text[128]; /* the driver's words; "" NVML has none */
 };
 
+/* What one channel to or from a peer has waited for since the caller told of it last: docs/black-box.md, "Network waits". */
+struct analysis_network {
+	analysis_process_id process;
+	uint32_t index; /* of the process's communicator */
+	int32_t peer;	/* rank in the communicator */
+	uint8_t channel;
+	bool sends;
+	uint64_t gpu_ns, peer_ns, network_ns;
+	uint64_t from_ns, to_ns; /* the time in which it did */
+};
+
+/* A communicator of which network detail is wanted now: the caller leases it from this process. */
+struct analysis_detail {
+	analysis_process_id process;
+	uint64_t comm;
+};
+
 /* Called for each opened, updated and closed finding. The finding is the analysis's; copy or write it at once. */
 typedef void analysis_emit(void *argument, const struct rw_finding *finding);
 
@@ -165,6 +182,7 @@ int analysis_add_operation(struct analysis *analysis, analysis_process_id proces
 int analysis_add_progress(struct analysis *analysis, analysis_process_id process, uint32_t index,
 			  uint64_t gpu_started, uint64_t gpu_done, uint64_t now_ns);
 int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wait);
+int analysis_add_network(struct analysis *analysis, const struct analysis_network *network);
 /* exit_status as in wait(2), -1 not known. at_ns: when it happened or was noticed. */
 int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
 		      uint64_t at_ns);
@@ -181,6 +199,9 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns);
 
 /* Fills at most `room` suspects; returns how many there are. */
 size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room);
+
+/* Likewise: what detail is wanted of whom. Ask about once a second; what is not renewed lapses. */
+size_t analysis_wanted_details(const struct analysis *analysis, struct analysis_detail *details, size_t room);
 
 /* Visits the oldest unfinished instance of each communicator, in order of their start. */
 void analysis_visit_flights(const struct analysis *analysis, analysis_flight_visit *visit, void *argument);

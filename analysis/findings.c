@@ -90,10 +90,22 @@ static bool is_told_in_words(const struct rw_finding *finding)
 	return finding->kind == RW_KIND_GPU || finding->kind == RW_KIND_MEMORY || finding->kind == RW_KIND_VERSION;
 }
 
+static bool misses_other(const struct rw_finding *before, const struct rw_finding *after)
+{
+	if (before->missing_count != after->missing_count)
+		return true;
+	for (size_t i = 0; i < before->missing_count; i++)
+		if (strcmp(before->missing[i], after->missing[i]))
+			return true;
+	return false;
+}
+
 static bool is_news(const struct rw_finding *before, const struct rw_finding *after)
 {
 	return before->severity != after->severity || before->cause.class_ != after->cause.class_ ||
-	       before->confidence != after->confidence || before->operation.phase != after->operation.phase ||
+	       before->confidence != after->confidence ||
+	       (before->kind == RW_KIND_SLOWDOWN && misses_other(before, after)) ||
+	       before->operation.phase != after->operation.phase ||
 	       changed(before->late.lost_ms_per_step, after->late.lost_ms_per_step) ||
 	       (before->kind != RW_KIND_STRAGGLER && changed(before->late.by_ms, after->late.by_ms)) ||
 	       (is_told_in_words(after) && strcmp(before->text, after->text));

@@ -128,6 +128,29 @@ void text_transfer(struct record *record, double now_ms, double usual_ms)
 	finding->advice = record->advice;
 }
 
+void text_network(struct record *record, const struct network_answer *answer, struct text_end from, struct text_end to)
+{
+	const struct rw_finding *finding = &record->finding;
+	char *end = strrchr(record->text, ';');
+	size_t room = end ? sizeof(record->text) - (size_t)(end - record->text) : 0;
+	const char *back = answer->both_ways ? ", and the other way round" : "";
+	double percent = answer->share * 100;
+	if (!end)
+		return;
+	if (answer->scope == RW_SCOPE_LINK && finding->rank_count == 2)
+		snprintf(end, room, ": rank %d (%s) waits %.0f %% of that time for the network to rank %d (%s)%s", from.rank,
+			 from.host, percent, to.rank, to.host, back);
+	else if (answer->scope == RW_SCOPE_LINK)
+		snprintf(end, room, ": the ranks of %s wait %.0f %% of that time for the network to %s%s", from.host, percent,
+			 to.host, back);
+	else if (answer->scope == RW_SCOPE_RANK)
+		snprintf(end, room, ": %.0f %% of that time goes into the network between rank %d (%s) and its peers", percent,
+			 finding->ranks[0], finding->where[0].host);
+	else
+		snprintf(end, room, ": %.0f %% of that time goes into the network between %s and the other hosts", percent,
+			 finding->where[0].host);
+}
+
 static const char *operation_name(char *text, size_t room, const struct rw_finding *finding)
 {
 	snprintf(text, room, "%s #%" PRIu64 " on %s", naming_function(finding->operation.function),

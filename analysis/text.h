@@ -7,6 +7,7 @@
 
 #include "analysis/call_order.h"
 #include "analysis/cause.h"
+#include "analysis/network.h"
 #include "analysis/record.h"
 
 /* "1.31 s", "45 ms" */
@@ -18,6 +19,13 @@ void text_advice(char *text, size_t room, const struct cause *cause, const struc
 void text_straggler(struct record *record);
 /* "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12; no rank comes late" */
 void text_transfer(struct record *record, double now_ms, double usual_ms);
+/* One end of a link. */
+struct text_end {
+	int32_t rank;
+	const char *host;
+};
+/* Instead of "no rank comes late": "rank 3 (a) waits 86 % of that time for the network to rank 4 (b)" */
+void text_network(struct record *record, const struct network_answer *answer, struct text_end from, struct text_end to);
 /* "rank 3 has not joined AllGather #118 on ~fsdp: ranks 0-2,4-7 have waited 4.2 s" */
 void text_hang(struct record *record);
 /* "rank 3 was killed by signal 9: ranks 0-2,4-7 wait for it in AllGather #118 on ~fsdp" */

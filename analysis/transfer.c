@@ -6,7 +6,6 @@
 
 #include "analysis/lateness.h"
 #include "analysis/model.h"
-#include "analysis/text.h"
 
 static int by_value(const void *left, const void *right)
 {
@@ -69,6 +68,14 @@ void transfer_account(struct analysis *analysis, const struct instance *instance
 	transfer->newest = step > transfer->newest ? step : transfer->newest;
 }
 
+int transfer_add_network(struct transfers *transfers, const struct communicator *communicator, uint32_t member,
+			 const struct analysis_network *seen)
+{
+	struct transfer *transfer =
+	    communicator->index < transfers->count ? transfers->items[communicator->index] : NULL;
+	return transfer && transfer->since_step ? network_add(&transfer->network, member, seen) : 0;
+}
+
 static uint64_t step_cost(const struct transfer *transfer, uint64_t step)
 {
 	const struct transfer_step *slot = &transfer->steps[step % TRANSFER_STEPS];
@@ -110,6 +117,10 @@ static void look_for_change(struct transfer *transfer, uint64_t step, uint64_t f
 	transfer->usual_ns = usual_ns;
 	transfer->since_step = step - TRANSFER_IN_A_ROW + 1;
 	transfer->clean = 0;
+	transfer->detail_ns = 0;
+	network_clear(&transfer->network);
+	free(transfer->answer.members);
+	transfer->answer = (struct network_answer){ 0 };
 }
 
 /* One step after the other, each when the next has begun. */
@@ -139,43 +150,11 @@ static bool has_other_explanation(const struct analysis *analysis)
 	return analysis->hangs.count != 0;
 }
 
-static struct record *make_record(const struct analysis *analysis, const struct transfer *transfer, uint64_t step_ns)
-{
-	const struct communicator *communicator = transfer->slowest.communicator;
-	uint32_t *ranks = calloc(communicator->member_count + 1, sizeof(*ranks));
-	if (!ranks)
-		return NULL;
-	for (uint32_t i = 0; i < communicator->member_count; i++)
-		ranks[i] = communicator->members[i].rank;
-	struct record *record =
-	    record_new(&analysis->job, RW_KIND_SLOWDOWN, RW_SCOPE_JOB, ranks, communicator->member_count);
-	free(ranks);
-	if (!record)
-		return NULL;
-	struct rw_finding *finding = &record->finding;
-	uint64_t now_ns = step_cost(transfer, transfer->judged), more_ns = now_ns - transfer->usual_ns;
-	record->subject = communicator->index;
-	finding->severity = RW_WARNING;
-	finding->confidence = RW_LIKELY;
-	finding->arrival = RW_ARRIVAL_GPU;
-	finding->late.present = true;
-	finding->late.kind = RW_LATE_TRANSFER;
-	finding->late.by_ms = (double)transfer->slowest_ns / 1e6;
-	finding->late.lost_ms_per_step = (double)more_ns / 1e6;
-	finding->late.lost_share = step_ns && more_ns < step_ns ? (double)more_ns / (double)step_ns : -1;
-	finding->late.since_step = (int64_t)transfer->since_step;
-	record_set_operation(record, &analysis->job, &transfer->slowest, RW_PHASE_RUNNING);
-	record_set_watchdog(record, communicator->members[0].process, true, analysis->stragglers.longest_wait_ns);
-	record_add_missing(record, "which link or host it is: what NCCL's proxy threads wait for was not seen");
-	text_transfer(record, (double)now_ns / 1e6, (double)transfer->usual_ns / 1e6);
-	return record;
-}
-
 static void consider(struct analysis *analysis, struct transfer *transfer, uint64_t step_ns, uint64_t now_ns)
 {
 	if (transfer->clean || (!transfer->open && has_other_explanation(analysis)))
 		return;
-	struct record *record = make_record(analysis, transfer, step_ns);
+	struct record *record = transfer_record(analysis, transfer, step_cost(transfer, transfer->judged), step_ns);
 	if (!record)
 		return;
 	if (!transfer->decided_ns)
@@ -187,6 +166,53 @@ static void consider(struct analysis *analysis, struct transfer *transfer, uint6
 	findings_tell(&analysis->findings, record, now_ns);
 }
 
+static void look_for_link(const struct analysis *analysis, struct transfer *transfer, uint64_t step_ns)
+{
+	uint64_t took_ns = step_cost(transfer, transfer->judged);
+	const struct network_question question = {
+		.job = &analysis->job,
+		.communicator = transfer->slowest.communicator,
+		.step_ns = step_ns,
+		.took_ns = took_ns,
+		.longer_ns = took_ns > transfer->usual_ns ? took_ns - transfer->usual_ns : 0,
+	};
+	struct network_answer answer;
+	if (!transfer->answer.members && question.longer_ns && network_answer(&transfer->network, &question, &answer))
+		transfer->answer = answer;
+}
+
+/* Detail costs the job something: for a time, then a pause. */
+static void want_detail(struct transfer *transfer, uint64_t now_ns)
+{
+	bool wants = transfer->open && !transfer->answer.members;
+	if (!wants || (transfer->detail_ns && now_ns < transfer->detail_ns + TRANSFER_DETAIL_NS + TRANSFER_PAUSE_NS))
+		return;
+	transfer->detail_ns = now_ns;
+	network_clear(&transfer->network);
+}
+
+static bool wants_detail(const struct transfer *transfer, uint64_t now_ns)
+{
+	return transfer->open && transfer->since_step && !transfer->answer.members && transfer->detail_ns &&
+	       now_ns < transfer->detail_ns + TRANSFER_DETAIL_NS;
+}
+
+size_t transfer_wanted_details(const struct analysis *analysis, struct analysis_detail *details, size_t room)
+{
+	size_t count = 0;
+	for (uint32_t i = 0; i < analysis->transfers.count; i++) {
+		const struct transfer *transfer = analysis->transfers.items[i];
+		if (!transfer || !wants_detail(transfer, analysis->now_ns))
+			continue;
+		const struct communicator *communicator = transfer->slowest.communicator;
+		for (uint32_t k = 0; k < communicator->member_count; k++, count++)
+			if (count < room)
+				details[count] = (struct analysis_detail){ communicator->members[k].process->id,
+									   communicator->id };
+	}
+	return count;
+}
+
 void transfer_tick(struct analysis *analysis, uint64_t now_ns)
 {
 	uint64_t step_ns = straggler_step_ns(&analysis->stragglers, STRAGGLER_PLACE_LAST);
@@ -196,7 +222,9 @@ void transfer_tick(struct analysis *analysis, uint64_t now_ns)
 			continue;
 		judge_steps(transfer, analysis->stragglers.first_step, limit_of(step_ns));
 		if (transfer->since_step) {
+			look_for_link(analysis, transfer, step_ns);
 			consider(analysis, transfer, step_ns, now_ns);
+			want_detail(transfer, now_ns);
 		} else if (transfer->open) {
 			findings_close(&analysis->findings, RW_KIND_SLOWDOWN, i, now_ns);
 			transfer->open = false;
@@ -207,8 +235,13 @@ void transfer_tick(struct analysis *analysis, uint64_t now_ns)
 
 void transfers_free(struct transfers *transfers)
 {
-	for (uint32_t i = 0; i < transfers->count; i++)
+	for (uint32_t i = 0; i < transfers->count; i++) {
+		if (transfers->items[i]) {
+			network_free(&transfers->items[i]->network);
+			free(transfers->items[i]->answer.members);
+		}
 		free(transfers->items[i]);
+	}
 	free(transfers->items);
 	*transfers = (struct transfers){ 0 };
 }

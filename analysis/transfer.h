@@ -11,6 +11,8 @@
 
 #include "analysis/analysis.h"
 #include "analysis/instances.h"
+#include "analysis/network.h"
+#include "analysis/record.h"
 
 enum {
 	TRANSFER_STEPS = 64,   /* steps of history */
@@ -19,6 +21,9 @@ enum {
 	TRANSFER_IN_A_ROW = 3,
 	TRANSFER_CLEAN = 5, /* steps in a row that close the finding */
 };
+/* Network detail is wanted for so long at a time, and then not for so long. */
+#define TRANSFER_DETAIL_NS   30000000000u
+#define TRANSFER_PAUSE_NS    120000000000u
 #define TRANSFER_COST_MIN_NS 20000000u
 #define TRANSFER_SHARE_MIN   0.05 /* of the step */
 #define TRANSFER_FACTOR      2    /* beyond the 95th percentile of the steps before */
@@ -39,6 +44,9 @@ struct transfer {
 	uint64_t decided_ns;
 	uint32_t clean;
 	bool open;
+	uint64_t detail_ns; /* since when detail is wanted, for a time; 0 = not yet */
+	struct network network;
+	struct network_answer answer; /* of this slowdown; stays once it names somebody */
 };
 
 struct transfers {
@@ -48,8 +56,15 @@ struct transfers {
 
 /* A finished, judged instance whose place in the step is known: each once. */
 void transfer_account(struct analysis *analysis, const struct instance *instance);
+/* 0 or -ENOMEM. What comes while nothing is slow is not kept. */
+int transfer_add_network(struct transfers *transfers, const struct communicator *communicator, uint32_t member,
+			 const struct analysis_network *seen);
+size_t transfer_wanted_details(const struct analysis *analysis, struct analysis_detail *details, size_t room);
 /* Opens, updates and closes findings. */
 void transfer_tick(struct analysis *analysis, uint64_t now_ns);
+/* A record of it; took_ns: what its operations take a step. NULL on lack of memory. */
+struct record *transfer_record(const struct analysis *analysis, const struct transfer *transfer, uint64_t took_ns,
+			       uint64_t step_ns);
 void transfers_free(struct transfers *transfers);
 
 #endif

@@ -596,6 +596,7 @@ void history_emit(void *argument, const struct rw_finding *finding)
 		.phase = finding->operation.phase,
 		.rank = finding->rank_count ? finding->ranks[0] : -1,
 		.rank_count = (int)finding->rank_count,
+		.last_rank = finding->rank_count ? finding->ranks[finding->rank_count - 1] : -1,
 		.lost_ms = finding->late.lost_ms_per_step,
 		.lost_share = finding->late.lost_share,
 		.share = finding->cause.share,
@@ -613,6 +614,8 @@ void history_emit(void *argument, const struct rw_finding *finding)
 	copy(kept->advice, sizeof(kept->advice), finding->advice);
 	copy(kept->comm_name, sizeof(kept->comm_name), finding->operation.comm_name);
 	copy(kept->path, sizeof(kept->path), finding->cause.path);
+	if (finding->missing_count)
+		copy(kept->missing, sizeof(kept->missing), finding->missing[0]);
 	if (finding->cause.chain_count)
 		copy(kept->waits_for, sizeof(kept->waits_for), finding->cause.chain[0].waits_for);
 }

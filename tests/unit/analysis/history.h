@@ -79,11 +79,12 @@ struct history_finding {
 	enum rw_cause_class class_;
 	enum rw_late_kind late_kind;
 	enum rw_phase phase;
-	int rank, rank_count;
+	int rank, rank_count, last_rank;
 	double lost_ms, lost_share, share, left_ms;
 	long since_step, step;
 	uint64_t time_ns;
 	size_t waiting_count, chain_count, missing_count;
+	char missing[192];
 	char text[256], cause_text[96], advice[160], comm_name[96], waits_for[48], path[256];
 };
 

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* What is said of slow transfers. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/model.h"
+#include "analysis/text.h"
+#include "analysis/transfer.h"
+
+/* Ranks of the finding: who has to do with the network that is slow, else all of the communicator. */
+static struct record *new_record(const struct analysis *analysis, const struct transfer *transfer)
+{
+	const struct communicator *communicator = transfer->slowest.communicator;
+	const struct network_answer *answer = &transfer->answer;
+	uint32_t count = answer->members ? answer->member_count : communicator->member_count;
+	enum rw_scope scope = answer->members ? answer->scope : RW_SCOPE_JOB;
+	uint32_t *ranks = calloc(communicator->member_count + 1, sizeof(*ranks));
+	if (!ranks)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++)
+		ranks[i] = communicator->members[answer->members ? answer->members[i] : i].rank;
+	struct record *record = record_new(&analysis->job, RW_KIND_SLOWDOWN, scope, ranks, count);
+	free(ranks);
+	return record;
+}
+
+static void set_late(struct record *record, const struct transfer *transfer, uint64_t more_ns, uint64_t step_ns)
+{
+	struct rw_finding *finding = &record->finding;
+	finding->late.present = true;
+	finding->late.kind = RW_LATE_TRANSFER;
+	finding->late.by_ms = (double)transfer->slowest_ns / 1e6;
+	finding->late.lost_ms_per_step = (double)more_ns / 1e6;
+	finding->late.lost_share = step_ns && more_ns < step_ns ? (double)more_ns / (double)step_ns : -1;
+	finding->late.since_step = (int64_t)transfer->since_step;
+}
+
+static void set_cause(struct record *record, const struct network_answer *answer, double waits_ms)
+{
+	struct rw_finding *finding = &record->finding;
+	finding->confidence = answer->confidence;
+	finding->level = RW_LEVEL_SELF;
+	finding->cause.present = true;
+	finding->cause.class_ = RW_CAUSE_NETWORK;
+	finding->cause.share = answer->share;
+	finding->cause.text = "waiting for the network";
+	record->evidence[0] = (struct rw_evidence){ .source = "self", .ms = waits_ms, .what = "network" };
+	finding->evidence = record->evidence;
+	finding->evidence_count = 1;
+}
+
+/* The others, who wait for those. */
+static int set_victims(struct record *record, const struct analysis *analysis, const struct transfer *transfer)
+{
+	const struct communicator *communicator = transfer->slowest.communicator;
+	const struct network_answer *answer = &transfer->answer;
+	uint32_t *ranks = calloc(communicator->member_count + 1, sizeof(*ranks)), count = 0;
+	if (!ranks)
+		return -1;
+	for (uint32_t i = 0, named = 0; i < communicator->member_count; i++) {
+		if (named < answer->member_count && answer->members[named] == i)
+			named++;
+		else
+			ranks[count++] = communicator->members[i].rank;
+	}
+	int err = record_set_waiting(record, &analysis->job, ranks, count);
+	free(ranks);
+	return err;
+}
+
+static struct text_end end_of(const struct analysis *analysis, const struct transfer *transfer, uint32_t member)
+{
+	const struct member *seen = &transfer->slowest.communicator->members[member];
+	return (struct text_end){ analysis->job.ranks[seen->rank].world, seen->process->host_name };
+}
+
+static void say_nobody(struct record *record, const struct network_answer *answer)
+{
+	char what[192];
+	snprintf(what, sizeof(what), "which link or host it is: %s",
+		 answer->instead ? answer->instead : "what NCCL's proxy threads wait for was not seen");
+	record_add_missing(record, what);
+}
+
+struct record *transfer_record(const struct analysis *analysis, const struct transfer *transfer, uint64_t took_ns,
+			       uint64_t step_ns)
+{
+	const struct communicator *communicator = transfer->slowest.communicator;
+	const struct network_answer *answer = &transfer->answer;
+	struct record *record = new_record(analysis, transfer);
+	if (!record)
+		return NULL;
+	struct rw_finding *finding = &record->finding;
+	record->subject = communicator->index;
+	finding->severity = RW_WARNING;
+	finding->confidence = RW_LIKELY;
+	finding->arrival = RW_ARRIVAL_GPU;
+	set_late(record, transfer, took_ns - transfer->usual_ns, step_ns);
+	if (answer->members)
+		set_cause(record, answer, answer->share * (double)took_ns / 1e6);
+	else
+		say_nobody(record, answer);
+	record_set_operation(record, &analysis->job, &transfer->slowest, RW_PHASE_RUNNING);
+	record_set_watchdog(record, communicator->members[0].process, true, analysis->stragglers.longest_wait_ns);
+	if (answer->members && set_victims(record, analysis, transfer)) {
+		record_free(record);
+		return NULL;
+	}
+	text_transfer(record, (double)took_ns / 1e6, (double)transfer->usual_ns / 1e6);
+	if (answer->members)
+		text_network(record, answer, end_of(analysis, transfer, answer->from),
+			     end_of(analysis, transfer, answer->to));
+	return record;
+}

@@ -12,6 +12,7 @@
 #include "collector/gpu_health.h"
 #include "collector/live_boxes.h"
 #include "collector/host.h"
+#include "collector/lease.h"
 #include "collector/lock.h"
 #include "collector/message.h"
 #include "collector/outlet.h"
@@ -20,7 +21,7 @@
 #include "collector/sinks/socket.h"
 #include "plugin/identity.h"
 
-enum { TICK_MS = 50, BOXES_EVERY = 2 /* ticks */, ROOM_EVERY = 20, IDLE_MS = 3000, LEAVE_MS = 1500,
+enum { TICK_MS = 50, BOXES_EVERY = 2 /* ticks */, ROOM_EVERY = 20, LEASES_EVERY = 10, IDLE_MS = 3000, LEAVE_MS = 1500,
        SAVE_MS = 4500 /* of the time between SIGTERM and SIGKILL, which may be 5 s */ };
 
 struct collector {
@@ -176,6 +177,8 @@ static void on_tick(uv_timer_t *timer)
 		poll_boxes(collector);
 		answer_leaving(collector, now_ns);
 	}
+	if (collector->ticks % LEASES_EVERY == 1)
+		leases_renew(collector->analysis, collector->boxes, now_ns);
 	if (collector->ticks % ROOM_EVERY == 1)
 		look_for_room(collector);
 	if (!is_idle(collector))

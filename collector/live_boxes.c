@@ -13,6 +13,7 @@
 
 #include "blackbox/saved.h"
 #include "collector/box_files.h"
+#include "collector/lease.h"
 #include "collector/world.h"
 #include "finding/finding_text.h"
 
@@ -294,6 +295,17 @@ void live_boxes_set_exit_status(struct live_boxes *boxes, analysis_process_id pr
 	for (size_t i = 0; i < boxes->files.count; i++)
 		if (boxes->files.box[i]->state == BOX_LIVE && boxes->files.box[i]->id == process)
 			boxes->files.box[i]->exit_status = exit_status;
+}
+
+void live_boxes_lease(struct live_boxes *boxes, analysis_process_id process, uint32_t slot, uint64_t communicator,
+		      uint64_t expires_ns)
+{
+	for (size_t i = 0; i < boxes->files.count; i++) {
+		const struct live_box *box = boxes->files.box[i];
+
+		if (box->state == BOX_LIVE && box->id == process && !box->orphan_ns)
+			lease_write(feed_reader(box->feed), slot, communicator, expires_ns);
+	}
 }
 
 void live_boxes_save(struct live_boxes *boxes)

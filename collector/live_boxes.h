@@ -51,6 +51,10 @@ void live_boxes_poll(struct live_boxes *boxes, uint64_t now_ns);
 /* How the process ended, as wait(2), from a source that saw it; live_boxes_poll() then need not wait for it. */
 void live_boxes_set_exit_status(struct live_boxes *boxes, analysis_process_id process, int exit_status);
 
+/* Leases network detail of a communicator from a process that lives; what cannot be had (another user's box) is left. */
+void live_boxes_lease(struct live_boxes *boxes, analysis_process_id process, uint32_t slot, uint64_t communicator,
+		      uint64_t expires_ns);
+
 /* Hands every box whose process still lives to request.save. */
 void live_boxes_save(struct live_boxes *boxes);
 

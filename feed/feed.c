@@ -217,6 +217,8 @@ int feed_advance(struct feed *feed, uint64_t now_ns, uint64_t until_ns)
 		pass_progress(feed, now_ns);
 	if (!err)
 		err = pass_samples(feed);
+	if (!err)
+		err = feed_pass_waits(feed);
 	return err;
 }
 

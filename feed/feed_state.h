@@ -34,6 +34,8 @@ struct feed {
 	struct unfinished unfinished;
 	uint64_t next_sample;
 	struct host_samples samples;
+	struct rw_wait waits[RW_BOX_WAITS]; /* as last passed on */
+	uint64_t waits_ns;		    /* when */
 	feed_mount *mount;
 	void *mount_argument;
 
@@ -49,6 +51,9 @@ int feed_pass_gpu_page(struct feed *feed, uint64_t now_ns);
 void feed_end(struct feed *feed);
 /* Operations: part of feed_advance(). */
 int feed_pass_operations(struct feed *feed);
+
+/* What network waits have grown: part of feed_advance(). 0 or -errno. */
+int feed_pass_waits(struct feed *feed);
 
 /* Keeps what the analysis answered: a refused record is counted, lack of memory is reported by the poll. */
 void feed_account(struct feed *feed, int err);

@@ -57,6 +57,14 @@ int analysis_add_progress(struct analysis *analysis, analysis_process_id process
 	return require(analysis, index < RW_BOX_COMMS);
 }
 
+int analysis_add_network(struct analysis *analysis, const struct analysis_network *network)
+{
+	uint64_t longest = network->to_ns - network->from_ns;
+
+	return require(analysis, network->index < RW_BOX_COMMS && network->peer >= 0 && network->from_ns &&
+					 network->from_ns <= network->to_ns && longest < UINT64_MAX / 2);
+}
+
 int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wait)
 {
 	return require(analysis, TERMINATED(wait->thread) && TERMINATED(wait->path) && TERMINATED(wait->wait_channel) &&

@@ -13,6 +13,8 @@ struct analysis {
 	struct analysis_gpu_state last_gpu_state;
 	struct analysis_gpu_event last_gpu_event;
 	uint64_t gpu_silence_ns;
+	struct analysis_detail details[4]; /* that it wants */
+	size_t detail_count;
 	analysis_emit *emit;
 	void *argument;
 };

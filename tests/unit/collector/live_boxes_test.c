@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #include "box_process.h"
 #include "collector/box_files.h"
+#include "collector/lease.h"
 #include "collector/live_boxes.h"
 #include "fake_analysis.h"
 
@@ -253,4 +255,53 @@ Test(live_boxes, a_box_whose_name_is_removed_is_watched_on)
 	poll_times(2);
 	cr_expect_eq(live_boxes_count(boxes), 1);
 	box_process_kill(pid);
+}
+
+/* Entry `slot` of the control page of the only box. */
+static struct rw_lease lease_in_box(uint32_t slot)
+{
+	struct rw_lease lease = { 0 };
+	struct box_reader reader;
+	DIR *directory = opendir(places[0]);
+
+	for (const struct dirent *entry; (entry = readdir(directory));) {
+		if (!strstr(entry->d_name, RW_BOX_SUFFIX))
+			continue;
+		cr_assert_eq(box_reader_open(&reader, dirfd(directory), entry->d_name, geteuid(), NULL), 0);
+		cr_assert_eq(pread(reader.fd, &lease, sizeof(lease),
+				   (off_t)(reader.header.control_offset + slot * sizeof(lease))),
+			     (ssize_t)sizeof(lease));
+		box_reader_close(&reader);
+	}
+	closedir(directory);
+	return lease;
+}
+
+Test(live_boxes, detail_that_is_wanted_is_leased_for_seconds_from_processes_that_live)
+{
+	open_boxes("j");
+	pid_t pid = box_process_start(places[0], "j", 1);
+	poll_times(2);
+	leases_renew(analysis, boxes, 5000);
+	cr_expect_eq(lease_in_box(0).expires_ns, 0, "nobody wants any");
+
+	analysis->details[0] = (struct analysis_detail){ .process = 1, .comm = 77 };
+	analysis->details[1] = (struct analysis_detail){ .process = 99, .comm = 78 };
+	analysis->details[2] = (struct analysis_detail){ .process = 1, .comm = 79 };
+	analysis->detail_count = 3;
+	leases_renew(analysis, boxes, 5000);
+	struct rw_lease lease = lease_in_box(0);
+	cr_expect_eq(lease.communicator, 77);
+	cr_expect(lease.expires_ns > 5000 && lease.expires_ns <= 5000 + RW_LEASE_MAX_NS);
+	cr_expect_eq(lease.proxy_bits, RW_LEASE_PROXY_OP | RW_LEASE_PROXY_STEP);
+	lease = lease_in_box(1);
+	cr_expect_eq(lease.communicator, 79);
+	lease = lease_in_box(2);
+	cr_expect_eq(lease.expires_ns, 0);
+
+	box_process_kill(pid);
+	poll_times(1);
+	uint64_t before_ns = lease_in_box(0).expires_ns;
+	leases_renew(analysis, boxes, 9000);
+	cr_expect_eq(lease_in_box(0).expires_ns, before_ns, "what is dead is left as it is");
 }

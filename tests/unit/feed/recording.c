@@ -81,6 +81,12 @@ int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wai
 	return 0;
 }
 
+int analysis_add_network(struct analysis *analysis, const struct analysis_network *network)
+{
+	record(analysis, RECORDED_NETWORK, network->process)->network = *network;
+	return 0;
+}
+
 int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
 		      uint64_t at_ns)
 {

@@ -7,7 +7,7 @@
 
 enum recorded_kind {
 	RECORDED_PROCESS, RECORDED_COMMUNICATOR, RECORDED_OPERATION, RECORDED_PROGRESS, RECORDED_WAIT, RECORDED_LIFE,
-	RECORDED_TICK,
+	RECORDED_TICK, RECORDED_NETWORK,
 };
 
 struct recorded {
@@ -19,6 +19,7 @@ struct recorded {
 	enum analysis_life life;
 	struct rw_operation operation;
 	struct analysis_wait wait;
+	struct analysis_network network;
 };
 
 struct analysis {

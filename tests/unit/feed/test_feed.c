@@ -251,3 +251,60 @@ Test(feed, a_piece_of_a_path_without_its_beginning_belongs_to_nothing)
 	cr_expect_str_empty(recording_find(&analysis, RECORDED_WAIT, 0)->wait.path);
 	feed_free(feed);
 }
+
+static void set_wait(int entry, uint64_t key, uint64_t first_ns, uint64_t last_ns, uint64_t network_ns)
+{
+	writer.waits[entry].key = key;
+	writer.waits[entry].first_ns = first_ns;
+	writer.waits[entry].last_ns = last_ns;
+	writer.waits[entry].network_ns = network_ns;
+}
+
+static const struct analysis_network *network(size_t n)
+{
+	return &recording_find(&analysis, RECORDED_NETWORK, n)->network;
+}
+
+Test(feed, network_waits_are_passed_as_what_they_have_grown)
+{
+	struct feed *feed = start();
+	uint64_t key = RW_WAIT_USED | RW_WAIT_SENDS | UINT64_C(9) << 48 | 5;
+
+	writer.header->leased_until_ns = 9000 * MS;
+	set_wait(3, key, 100 * MS, 200 * MS, 40 * MS);
+	cr_assert_eq(feed_poll(feed, 210 * MS), 0);
+	cr_assert_eq(recording_count(&analysis, RECORDED_NETWORK), 1);
+	cr_expect_eq(network(0)->peer, 5);
+	cr_expect_eq(network(0)->channel, 9);
+	cr_expect(network(0)->sends);
+	cr_expect_eq(network(0)->network_ns, 40 * MS);
+	cr_expect_eq(network(0)->from_ns, 100 * MS);
+	cr_assert_eq(feed_poll(feed, 310 * MS), 0);
+	cr_expect_eq(recording_count(&analysis, RECORDED_NETWORK), 1, "nothing has grown");
+	set_wait(3, key, 100 * MS, 400 * MS, 110 * MS);
+	cr_assert_eq(feed_poll(feed, 410 * MS), 0);
+	cr_expect_eq(network(1)->network_ns, 70 * MS);
+	cr_expect_eq(network(1)->from_ns, 310 * MS, "since it was looked at last");
+	cr_expect_eq(network(1)->to_ns, 400 * MS);
+	set_wait(3, key, 450 * MS, 500 * MS, 20 * MS);
+	cr_assert_eq(feed_poll(feed, 510 * MS), 0);
+	cr_expect_eq(network(2)->network_ns, 20 * MS, "the entry was given back meanwhile");
+	feed_free(feed);
+}
+
+Test(feed, network_waits_that_mean_nothing_are_left_out)
+{
+	struct feed *feed = start();
+
+	writer.header->leased_until_ns = 9000 * MS;
+	writer.communicators[0].born_ns = 50 * MS;
+	set_wait(0, RW_WAIT_SENDS | 5, 100 * MS, 200 * MS, 1);
+	set_wait(1, RW_WAIT_USED | UINT64_C(700) << 32, 100 * MS, 200 * MS, 1);
+	set_wait(2, RW_WAIT_USED | 0xffffffff, 100 * MS, 200 * MS, 1);
+	set_wait(3, RW_WAIT_USED, 300 * MS, 200 * MS, 1);
+	set_wait(4, RW_WAIT_USED, 100 * MS, UINT64_MAX, 1);
+	set_wait(5, RW_WAIT_USED, 10 * MS, 40 * MS, 1); /* of an earlier communicator of this entry */
+	cr_assert_eq(feed_poll(feed, 210 * MS), 0);
+	cr_expect_eq(recording_count(&analysis, RECORDED_NETWORK), 0);
+	feed_free(feed);
+}

@@ -101,7 +101,7 @@ const struct scenario scenarios[] = {
 	  .kind = "straggler", .cause = "gpu", .rank = 3, .duration_s = 18 },
 	{ .name = "slow-link", .description = "the link between two hosts becomes slow: no rank is late",
 	  ARGUMENTS("--steps=20", "--hosts=2", "--fault=link", "--fault-rank=4"), .script = "slow-link",
-	  .kind = "slowdown", .rank = -1, .duration_s = 28 },
+	  .kind = "slowdown", .cause = "network", .rank = -1, .duration_s = 28 },
 	{ .name = "init-killed", .description = "rank 5 is killed before it joins its first communicator",
 	  ARGUMENTS("--fault=init-killed", "--fault-rank=5", "--grace=15"),
 	  .kind = "gone", .cause = "gone", .rank = 5, .duration_s = 16, .status = 137 },

@@ -13,6 +13,7 @@ STRAGGLER_S = 2.0  # after its third late step
 STUCK_S = 5.0  # after the fault
 SLOWDOWN_S = 10.0  # after the fault: steps, not seconds, decide
 CAUSE_S = 1.0  # later than the finding
+DETAIL_S = 10.0  # likewise: NCCL is asked for it then, and some steps must come
 
 
 # Which calls on which file, and which other thread is in it. write(2) waits as fsync(2) does where the page cache has no
@@ -52,7 +53,8 @@ def check_time(failures, scenario, events, lines):
     start_ns, limit_s = start
     named = [at_ns for at_ns, finding in lines if finding.get("kind") == scenario["kind"]]
     caused = [at_ns for at_ns, finding in lines if (finding.get("cause") or {}).get("class") == scenario["cause"]]
-    for what, times, limit in (("rank", named, limit_s), ("cause", caused, limit_s + CAUSE_S)):
+    cause_s = DETAIL_S if scenario["cause"] == "network" else CAUSE_S
+    for what, times, limit in (("rank", named, limit_s), ("cause", caused, limit_s + cause_s)):
         after_s = (times[0] - start_ns) / 1e9 if times else float("inf")
         failures.check(after_s <= limit, f"{what} named {after_s:.2f} s after the fault could be known (limit {limit} s)")
 
@@ -69,6 +71,16 @@ def check_io(failures, name, finding, level):
         failures.check(thread in json.dumps(chain), f"the wait was followed to {thread}: {chain} (level {level})")
 
 
+def check_link(failures, finding):
+    """Rank 4's host sends slowly: all its ranks to those of the other host, which have no other link to compare with."""
+    failures.check(finding.get("scope") == "link", f"scope {finding.get('scope')}")
+    failures.check("the ranks of host-1 wait " in finding["text"] and " for the network to host-0" in finding["text"],
+                   "the right direction of the right link")
+    failures.check(finding.get("confidence") == "likely", f"confidence {finding.get('confidence')}")
+    share = (finding.get("cause") or {}).get("share") or 0
+    failures.check(0.4 < share <= 1, f"share {share:.2f}")
+
+
 def named(scenario):
     return list(range(stage.RANKS)) if scenario["rank"] < 0 else [scenario["rank"]]
 
@@ -77,7 +89,7 @@ def check_finding(failures, name, scenario, level, finding):
     cause = finding.get("cause") or {}
     failures.check(finding.get("ranks") == named(scenario), f"ranks {finding.get('ranks')}")
     failures.check(cause.get("class") == scenario["cause"], f"cause {cause.get('class')}, expected {scenario['cause']}")
-    failures.check(cause.get("class") in ("gone", None) or finding.get("level") == level,
+    failures.check(cause.get("class") in ("gone", "network", None) or finding.get("level") == level,
                    f"level {finding.get('level')}, expected {level}")
     failures.check((finding.get("operation") or {}).get("comm_name") == "~fsdp",
                    f"communicator {(finding.get('operation') or {}).get('comm_name')}")
@@ -93,6 +105,8 @@ def check_finding(failures, name, scenario, level, finding):
         shown = [piece for piece in finding.get("evidence") or [] if piece["source"] == source]
         failures.check(any(words in piece["what"] for piece in shown), f"evidence of {source}: {shown}")
         failures.check(words in (cause.get("text") or ""), f"cause: {cause.get('text')}")
+    if name == "slow-link":
+        check_link(failures, finding)
     if scenario["cause"] == "io":
         check_io(failures, name, finding, level)
 

@@ -98,21 +98,48 @@ static void tell_file(struct self_sampler *sampler, const struct rw_host_sample 
 	}
 }
 
-static void sample_thread(struct self_sampler *sampler, uint32_t tid, bool enqueues, uint64_t now)
+/* Its state; 0: it is gone, or idle and of no interest. */
+static char sample_thread(struct self_sampler *sampler, uint32_t tid, bool enqueues, uint64_t now)
 {
 	struct rw_host_sample sample = { .monotonic_ns = now, .tid = tid, .kind = RW_SAMPLE_STATE };
 	char name[TASK_NAME];
 
 	if (!task_system_call(tid, &sample.system_call, &sample.fd))
-		return;
+		return 0;
 	if (!enqueues && task_is_idle(sample.system_call))
-		return;
+		return 0;
 	if (!task_state(tid, &sample, name))
-		return;
+		return 0;
 	tell_name(sampler, &sample, name);
 	if (sample.fd >= 0)
 		tell_file(sampler, &sample);
 	box_writer_sample(sampler->box, &sample);
+	return sample.state;
+}
+
+/* Threads that were seen waiting for a disk come first in each look: one must not be lost among many others. */
+static void sample_busy(struct self_sampler *sampler, uint64_t now)
+{
+	for (int i = 0; i < SELF_SAMPLER_BUSY; i++)
+		if (sampler->busy[i] && !sample_thread(sampler, sampler->busy[i], false, now))
+			sampler->busy[i] = 0;
+}
+
+static bool is_busy(const struct self_sampler *sampler, uint32_t tid)
+{
+	for (int i = 0; i < SELF_SAMPLER_BUSY; i++)
+		if (sampler->busy[i] == tid)
+			return true;
+	return false;
+}
+
+static void note_busy(struct self_sampler *sampler, uint32_t tid)
+{
+	for (int i = 0; i < SELF_SAMPLER_BUSY; i++)
+		if (!sampler->busy[i]) {
+			sampler->busy[i] = tid;
+			return;
+		}
 }
 
 static bool is_enqueuer(const struct self_sampler *sampler, uint32_t tid)
@@ -160,8 +187,10 @@ static void sample_others(struct self_sampler *sampler, uint64_t now, uint64_t u
 			return;
 		}
 		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
-		if (tid && tid != sampler->own_tid && !is_enqueuer(sampler, tid))
-			sample_thread(sampler, tid, false, now);
+		if (!tid || tid == sampler->own_tid || is_enqueuer(sampler, tid) || is_busy(sampler, tid))
+			continue;
+		if (sample_thread(sampler, tid, false, now) == 'D')
+			note_busy(sampler, tid);
 	}
 }
 
@@ -172,8 +201,10 @@ void self_sampler_look(struct self_sampler *sampler, uint64_t now)
 	if (!sampler->own_tid)
 		sampler->own_tid = (uint32_t)syscall(SYS_gettid);
 	uint64_t begin = own_cpu_ns();
-	if (sample_silent_enqueuers(sampler, now))
+	if (sample_silent_enqueuers(sampler, now)) {
+		sample_busy(sampler, now);
 		sample_others(sampler, now, begin + SLICE_NS);
+	}
 	uint64_t pause = (own_cpu_ns() - begin) * COST_DIVISOR;
 	sampler->next_ns = now + (pause > PERIOD_NS ? pause : PERIOD_NS);
 }

@@ -12,7 +12,7 @@
 
 #include "blackbox/writer.h"
 
-enum { SELF_SAMPLER_ENQUEUERS = 16, SELF_SAMPLER_SAID = 256 };
+enum { SELF_SAMPLER_ENQUEUERS = 16, SELF_SAMPLER_BUSY = 4, SELF_SAMPLER_SAID = 256 };
 
 struct self_sampler {
 	struct box_writer *box;
@@ -20,6 +20,7 @@ struct self_sampler {
 		uint32_t tid;
 		uint64_t last_ns; /* of its calls */
 	} enqueuers[SELF_SAMPLER_ENQUEUERS];
+	uint32_t busy[SELF_SAMPLER_BUSY]; /* others that were seen waiting for a disk; 0 = free */
 	/* Names and paths told lately, by hash: the number of the sample that told them. */
 	struct self_sampler_said {
 		uint64_t key, number;

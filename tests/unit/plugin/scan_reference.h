@@ -9,8 +9,9 @@
 
 #include "plugin/gpu/scan_kernel.h"
 
-/* Every type of NCCL, and "not known"; ends with UINT8_MAX. */
-extern const uint8_t scan_dtypes[];
+enum { SCAN_DTYPES = 13 };
+/* Every type of NCCL, and "not known". */
+extern const uint8_t scan_dtypes[SCAN_DTYPES];
 
 size_t reference_width(uint8_t dtype); /* bytes */
 

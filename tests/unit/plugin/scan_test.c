@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "rankwatch/operation.h"
+#include "scan_contents.h"
 #include "scan_reference.h"
 #include "scan_runner.h"
 
@@ -16,20 +17,6 @@ static struct scan_scratch scratch;
 static struct scan_result slots[2 * SCAN_SEGMENTS];
 static struct scan_launch launch;
 static unsigned char *room; /* ROOM bytes, no page before or behind may be touched */
-static uint64_t state = 0x9e3779b97f4a7c15;
-
-static uint64_t any_number(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state * 0x2545f4914f6cdd1d;
-}
-
-static uint64_t below(uint64_t limit)
-{
-	return any_number() % limit;
-}
 
 static void setup(void)
 {
@@ -85,60 +72,22 @@ static void expect_result(const struct scan_result *got, const struct scan_segme
 	cr_assert(got->gpu_start_ns <= got->gpu_end_ns);
 }
 
-/* Kinds of contents: anything; finite; finite and a few that are not; small and zero; nothing finite; all alike. */
-static uint64_t any_bits(uint8_t dtype, int kind)
-{
-	const uint32_t width = (uint32_t)reference_width(dtype) * 8;
-	const uint64_t finite = any_number() & ~(UINT64_C(1) << (width - 2));
-
-	switch (kind) {
-	case 0:
-		return any_number();
-	case 1:
-		return finite;
-	case 2:
-		return below(500) ? finite : any_number() | UINT64_C(0x7f) << (width - 8);
-	case 3:
-		return any_number() & (UINT64_C(1) << (width - 1) | 3);
-	case 4:
-		return any_number() | UINT64_C(0x7fff) << (width < 16 ? 0 : width - 16);
-	default:
-		return UINT64_MAX;
-	}
-}
-
-static void fill(unsigned char *at, uint64_t elements, uint8_t dtype)
-{
-	const size_t width = reference_width(dtype);
-	const int kind = (int)below(6);
-
-	for (uint64_t i = 0; i < elements; i++) {
-		const uint64_t bits = any_bits(dtype, kind);
-		memcpy(at + i * width, &bits, width);
-	}
-}
-
-static uint8_t any_dtype(void)
-{
-	return scan_dtypes[below(13)];
-}
-
 /* Short ones mostly; the longest fill the room. */
 static uint64_t any_length(size_t width)
 {
-	return below((below(4) ? 4096 : ROOM - 16) / width + 1);
+	return scan_below((scan_below(4) ? 4096 : ROOM - 16) / width + 1);
 }
 
 Test(scan, every_type_at_any_length_and_place_gives_what_the_reference_gives, .init = setup, .timeout = 120)
 {
 	for (int round = 0; round < scan_runner_rounds; round++) {
-		const uint8_t dtype = any_dtype();
+		const uint8_t dtype = scan_any_dtype();
 		const size_t width = reference_width(dtype);
 		const uint64_t elements = any_length(width);
-		unsigned char *at = below(2) ? room + below(16) : room + ROOM - elements * width;
+		unsigned char *at = scan_below(2) ? room + scan_below(16) : room + ROOM - elements * width;
 
-		fill(at, elements, dtype);
-		const struct scan_result got = scan_with(at, elements, dtype, 1 + (uint32_t)below(5));
+		scan_fill(at, elements, dtype);
+		const struct scan_result got = scan_with(at, elements, dtype, 1 + (uint32_t)scan_below(5));
 		expect_result(&got, &launch.segments[0]);
 	}
 	expect_zeroed_scratch();
@@ -168,10 +117,10 @@ Test(scan, a_batch_puts_every_result_into_its_slot_and_touches_no_other, .init =
 	memset(slots, 0xee, sizeof(slots));
 	launch.segment_count = SCAN_SEGMENTS;
 	for (uint32_t i = 0; i < SCAN_SEGMENTS; i++) {
-		const uint8_t dtype = any_dtype();
-		const uint64_t elements = i % 5 ? below(1600 / reference_width(dtype)) : 0;
+		const uint8_t dtype = scan_any_dtype();
+		const uint64_t elements = i % 5 ? scan_below(1600 / reference_width(dtype)) : 0;
 
-		fill(at, elements, dtype);
+		scan_fill(at, elements, dtype);
 		launch.segments[i] = segment_of(at, elements, dtype);
 		launch.segments[i].sequence = 1000 + i;
 		launch.segments[i].slot = (i * 35 % SCAN_SEGMENTS) * 2;
@@ -201,7 +150,7 @@ Test(scan, the_digest_depends_on_nothing_but_the_bytes, .init = setup, .timeout 
 	const uint64_t bytes = ROOM - 16;
 
 	for (uint64_t i = 0; i < bytes; i++)
-		room[i] = (unsigned char)any_number();
+		room[i] = (unsigned char)scan_any_number();
 	const uint64_t digest = scan_with(room, bytes, RW_DTYPE_UINT8, 1).digest;
 	for (uint32_t blocks = 2; blocks <= 8; blocks++)
 		cr_assert_eq(scan_with(room, bytes, RW_DTYPE_UINT8, blocks).digest, digest);
@@ -222,7 +171,7 @@ Test(scan, every_flipped_bit_and_every_swap_within_a_lane_changes_the_digest, .i
 	uint32_t *word = (uint32_t *)(void *)room;
 
 	for (uint32_t i = 0; i < words; i++)
-		word[i] = (uint32_t)any_number();
+		word[i] = (uint32_t)scan_any_number();
 	const uint64_t digest = digest_of(words * 4);
 	for (uint32_t i = 0; i<words * 32; i += scan_runner_rounds> 1000 ? 1 : 5) {
 		word[i / 32] ^= 1u << i % 32;
@@ -252,7 +201,7 @@ Test(scan, the_digest_of_a_whole_follows_from_those_of_its_parts, .init = setup)
 	uint64_t digest = 0, lane_sum = 0, offset = 0;
 
 	for (uint64_t i = 0; i < ROOM; i++)
-		room[i] = (unsigned char)any_number();
+		room[i] = (unsigned char)scan_any_number();
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		const struct scan_result part = scan_with(room + offset, parts[i], RW_DTYPE_UINT8, 2);
 		digest += part.digest - SCAN_LENGTH_FACTOR * parts[i] + 2 * (offset / 16) * part.lane_sum;
@@ -273,7 +222,7 @@ Test(scan, the_first_bad_index_is_the_first_among_all_blocks, .init = setup, .ti
 	memset(room, 0, ROOM);
 	memcpy(room + (elements - 1) * 2, &nan, 2);
 	for (int i = 0; i < 12; i++) {
-		const uint64_t index = below(first);
+		const uint64_t index = scan_below(first);
 
 		memcpy(room + index * 2, i % 2 ? &nan : &infinity, 2);
 		first = index < first ? index : first;

@@ -190,8 +190,10 @@ bool communicator_fill_identity(struct communicator *communicator, const struct 
 	return true;
 }
 
-void communicator_fill_size(struct communicator *communicator, int32_t nranks)
+void communicator_fill_place(struct communicator *communicator, int32_t nranks, int32_t rank)
 {
+	if (!atomic_load_explicit(&communicator->known, memory_order_relaxed))
+		communicator->rank = rank;
 	if (communicator->nranks)
 		return;
 	communicator->nranks = nranks;

@@ -105,8 +105,8 @@ struct recording *recording_open(const struct recorder_communicator *communicato
 struct communicator *communicator_add(struct recording *recording, const struct recorder_communicator *communicator);
 /* On the path of a collective: fills in what init did not tell, once. False: it is not known now either. */
 bool communicator_fill_identity(struct communicator *communicator, const struct recorder_identity *identity);
-/* The size that another than NCCL's profiler interface knows, where that does not tell. */
-void communicator_fill_size(struct communicator *communicator, int32_t nranks);
+/* Size and own rank that another than NCCL's profiler interface knows, where that does not tell. */
+void communicator_fill_place(struct communicator *communicator, int32_t nranks, int32_t rank);
 /* The communicator takes no more events; the drain gives its unfinished operations up. Idempotent. */
 void communicator_end(struct recording *recording, struct communicator *communicator);
 

@@ -118,7 +118,8 @@ static bool first_launch(struct opening *opening)
 	struct scan_device *device = opening->device;
 	struct scan_segment nothing = { .dtype = 1, .flags = SCAN_DIGEST_ONLY };
 
-	atomic_store_explicit(&device->free, ~UINT64_C(0), memory_order_relaxed);
+	for (uint32_t word = 0; word < SCAN_BATCH_WORDS; word++)
+		atomic_store_explicit(&device->free[word], ~UINT64_C(0), memory_order_relaxed);
 	struct scan_batch *batch = scan_batch_take(device);
 	scan_batch_add(batch, &nothing, &(struct scan_entry){ 0 });
 	opening->error = scan_batch_launch(batch, opening->driver, (uintptr_t)device->side);
@@ -160,31 +161,45 @@ const char *scan_device_open(struct scan_device *device, const struct driver *dr
 	return failed;
 }
 
-struct scan_batch *scan_batch_take(struct scan_device *device)
+static uint64_t bit_of(const struct scan_batch *batch)
+{
+	return UINT64_C(1) << batch->number % 64;
+}
+
+static struct scan_batch *take_of_word(struct scan_device *device, uint32_t word)
 {
 	/* Acquire: pairs with the release in scan_batch_give(). */
-	uint64_t bits = atomic_load_explicit(&device->free, memory_order_acquire);
+	uint64_t bits = atomic_load_explicit(&device->free[word], memory_order_acquire);
 
-	while (bits) {
-		uint64_t lowest = bits & -bits;
-
-		if (!atomic_compare_exchange_weak_explicit(&device->free, &bits, bits & ~lowest, memory_order_acquire,
-							   memory_order_acquire))
-			continue;
-		struct scan_batch *batch = &device->batches[__builtin_ctzll(lowest)];
-		batch->launch.segment_count = 0;
-		batch->bytes = 0;
-		batch->forked = false;
-		batch->sequence++;
-		return batch;
-	}
+	while (bits)
+		if (atomic_compare_exchange_weak_explicit(&device->free[word], &bits, bits & (bits - 1),
+							  memory_order_acquire, memory_order_acquire))
+			return scan_batch_at(device, word, bits);
 	return NULL;
+}
+
+struct scan_batch *scan_batch_take(struct scan_device *device)
+{
+	struct scan_batch *batch = NULL;
+
+	for (uint32_t word = 0; word < SCAN_BATCH_WORDS && !batch; word++)
+		batch = take_of_word(device, word);
+	if (!batch)
+		return NULL;
+	batch->launch.segment_count = 0;
+	batch->bytes = 0;
+	batch->forked = false;
+	batch->sequence++;
+	return batch;
 }
 
 void scan_batch_give(struct scan_batch *batch)
 {
+	struct scan_device *device = batch->device;
+
+	atomic_fetch_and_explicit(&device->launched[batch->number / 64], ~bit_of(batch), memory_order_relaxed);
 	/* Release: the next who takes it finds it as we left it. */
-	atomic_fetch_or_explicit(&batch->device->free, UINT64_C(1) << batch->number, memory_order_release);
+	atomic_fetch_or_explicit(&device->free[batch->number / 64], bit_of(batch), memory_order_release);
 }
 
 void scan_batch_add(struct scan_batch *batch, const struct scan_segment *segment, const struct scan_entry *entry)
@@ -215,7 +230,7 @@ int scan_batch_launch(struct scan_batch *batch, const struct driver *driver, uin
 void scan_batch_publish(struct scan_batch *batch)
 {
 	/* Release: who takes the results sees the entries. */
-	atomic_fetch_or_explicit(&batch->device->launched, UINT64_C(1) << batch->number, memory_order_release);
+	atomic_fetch_or_explicit(&batch->device->launched[batch->number / 64], bit_of(batch), memory_order_release);
 }
 
 const struct scan_result *scan_batch_results(const struct scan_batch *batch)

@@ -17,7 +17,11 @@
 #include "plugin/gpu/scan_image.h"
 #include "plugin/gpu/scan_kernel.h"
 
-enum { SCAN_BATCHES = 64 /* in flight at most: a bit each; beyond, the driver's queues could fill up and block */ };
+/*
+ * In flight at most, a bit each. Hosts run ahead of their GPU by hundreds of launches; the driver's queues, which block
+ * when they are full, hold about a thousand.
+ */
+enum { SCAN_BATCH_WORDS = 4, SCAN_BATCHES = 64 * SCAN_BATCH_WORDS };
 
 /* When a batch is launched, and by whom. */
 enum scan_place {
@@ -50,11 +54,11 @@ struct scan_batch {
 struct scan_device {
 	driver_context context; /* the only one that it works in */
 	driver_function kernel;
-	driver_stream side;          /* low priority */
-	struct scan_result *results; /* SCAN_SEGMENTS for each batch */
-	struct scan_batch *batches;  /* SCAN_BATCHES */
-	_Atomic uint64_t free;       /* bit per batch */
-	_Atomic uint64_t launched;
+	driver_stream side;                      /* low priority */
+	struct scan_result *results;             /* SCAN_SEGMENTS for each batch */
+	struct scan_batch *batches;              /* SCAN_BATCHES */
+	_Atomic uint64_t free[SCAN_BATCH_WORDS]; /* bit per batch */
+	_Atomic uint64_t launched[SCAN_BATCH_WORDS];
 	bool usable; /* else something failed, and it is not tried again */
 };
 
@@ -66,7 +70,7 @@ const char *scan_device_open(struct scan_device *device, const struct driver *dr
 
 /* A batch without segments, or NULL: all are in flight. Lock-free, any thread. */
 struct scan_batch *scan_batch_take(struct scan_device *device);
-/* It was not launched, or its results are taken. */
+/* It was not launched, or its results have been taken. */
 void scan_batch_give(struct scan_batch *batch);
 static inline bool scan_batch_is_full(const struct scan_batch *batch)
 {
@@ -78,6 +82,16 @@ void scan_batch_add(struct scan_batch *batch, const struct scan_segment *segment
 int scan_batch_launch(struct scan_batch *batch, const struct driver *driver, uint64_t stream);
 /* Launched, and its thread is done with it: now it belongs to who takes its results. */
 void scan_batch_publish(struct scan_batch *batch);
+/* Launched batches of word `word`, as bits; the one of a bit. */
+static inline uint64_t scan_batches_launched(const struct scan_device *device, uint32_t word)
+{
+	/* Acquire: pairs with the release in scan_batch_publish(). */
+	return atomic_load_explicit(&device->launched[word], memory_order_acquire);
+}
+static inline struct scan_batch *scan_batch_at(const struct scan_device *device, uint32_t word, uint64_t bits)
+{
+	return &device->batches[word * 64 + (uint32_t)__builtin_ctzll(bits)];
+}
 /* The results, one per segment, or NULL: not there yet. No CUDA call. */
 const struct scan_result *scan_batch_results(const struct scan_batch *batch);
 

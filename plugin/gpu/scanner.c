@@ -416,14 +416,12 @@ static void take_results(const struct collection *collection, struct scan_batch 
 	scan_overlap_learn_scan(collection->overlap, batch->bytes, took_ns);
 }
 
-static unsigned int collect(const struct collection *collection, struct scan_device *device)
+static unsigned int collect(const struct collection *collection, struct scan_device *device, uint32_t word)
 {
-	/* Acquire: pairs with the release in scan_batch_publish(). */
-	uint64_t bits = atomic_load_explicit(&device->launched, memory_order_acquire);
 	unsigned int left = 0;
 
-	for (; bits; bits &= bits - 1) {
-		struct scan_batch *batch = &device->batches[__builtin_ctzll(bits)];
+	for (uint64_t bits = scan_batches_launched(device, word); bits; bits &= bits - 1) {
+		struct scan_batch *batch = scan_batch_at(device, word, bits);
 		const struct scan_result *results = scan_batch_results(batch);
 
 		if (!results) {
@@ -431,7 +429,6 @@ static unsigned int collect(const struct collection *collection, struct scan_dev
 			continue;
 		}
 		take_results(collection, batch, results);
-		atomic_fetch_and_explicit(&device->launched, ~(UINT64_C(1) << batch->number), memory_order_relaxed);
 		scan_batch_give(batch);
 	}
 	return left;
@@ -444,7 +441,7 @@ unsigned int scanner_collect(struct scanner *scanner, struct scan_overlap *overl
 
 	/* Acquire: pairs with the release in make_device(). */
 	for (uint32_t i = atomic_load_explicit(&scanner->device_count, memory_order_acquire); i-- > 0;)
-		if (scanner->devices[i].usable)
-			left += collect(&collection, &scanner->devices[i]);
+		for (uint32_t word = 0; word < SCAN_BATCH_WORDS && scanner->devices[i].usable; word++)
+			left += collect(&collection, &scanner->devices[i], word);
 	return left;
 }

@@ -115,7 +115,7 @@ static struct communicator *settle(struct birth *birth, nccl_comm comm)
 	if (!found)
 		return NULL;
 	linked[found->index] = communicator_mark(found);
-	communicator_fill_size(found, birth->nranks);
+	communicator_fill_place(found, birth->nranks, birth->rank);
 	atomic_store_explicit(&found->launches_elsewhere, !birth->blocking, memory_order_relaxed);
 	return found;
 }

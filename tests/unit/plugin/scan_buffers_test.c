@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <rankwatch/operation.h>
+
+#include "plugin/gpu/scan_buffers.h"
+
+enum { SEND = 0x1000000, RECV = 0x2000000, COUNT = 1000, RANKS = 4 };
+
+static struct scan_buffers buffers_of(uint8_t function, int32_t rank)
+{
+	struct scan_call call = {
+		.function = function,
+		.dtype = RW_DTYPE_FLOAT32,
+		.root = 2,
+		.rank = rank,
+		.nranks = RANKS,
+		.count = COUNT,
+		.send = SEND,
+		.recv = RECV,
+	};
+	struct scan_buffers buffers;
+
+	cr_assert(scan_buffers(&call, &buffers));
+	return buffers;
+}
+
+/* Elements that NCCL reads and writes, by nccl.h. */
+Test(scan_buffers, nothing_but_what_nccl_touches_is_read)
+{
+	static const struct {
+		uint8_t function;
+		uint64_t in, out, in_at_root, out_at_root;
+	} rules[] = {
+		{ RW_FUNCTION_ALL_REDUCE, COUNT, COUNT, COUNT, COUNT },
+		{ RW_FUNCTION_REDUCE, COUNT, 0, COUNT, COUNT },
+		{ RW_FUNCTION_REDUCE_SCATTER, COUNT * RANKS, COUNT, COUNT * RANKS, COUNT },
+		{ RW_FUNCTION_ALL_GATHER, COUNT, COUNT * RANKS, COUNT, COUNT * RANKS },
+		{ RW_FUNCTION_ALL_TO_ALL, COUNT * RANKS, COUNT * RANKS, COUNT * RANKS, COUNT * RANKS },
+		{ RW_FUNCTION_BROADCAST, 0, COUNT, COUNT, COUNT },
+		{ RW_FUNCTION_GATHER, COUNT, 0, COUNT, COUNT * RANKS },
+		{ RW_FUNCTION_SCATTER, 0, COUNT, COUNT * RANKS, COUNT },
+		{ RW_FUNCTION_SEND, COUNT, 0, COUNT, 0 },
+		{ RW_FUNCTION_RECV, 0, COUNT, 0, COUNT },
+	};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		struct scan_buffers other = buffers_of(rules[i].function, 1), root = buffers_of(rules[i].function, 2);
+
+		cr_expect_eq(other.in.elements, rules[i].in, "function %u", rules[i].function);
+		cr_expect_eq(other.out.elements, rules[i].out, "function %u", rules[i].function);
+		cr_expect_eq(root.in.elements, rules[i].in_at_root, "function %u", rules[i].function);
+		cr_expect_eq(root.out.elements, rules[i].out_at_root, "function %u", rules[i].function);
+		cr_expect_eq(root.in.bytes, root.in.elements * 4);
+		cr_expect(other.survives && !other.overlap && !other.same);
+	}
+}
+
+Test(scan_buffers, what_is_not_known_is_not_read)
+{
+	struct scan_call good = {
+		.function = RW_FUNCTION_ALL_GATHER,
+		.dtype = RW_DTYPE_BFLOAT16,
+		.nranks = RANKS,
+		.count = COUNT,
+		.send = SEND,
+		.recv = RECV,
+	};
+	struct scan_buffers buffers;
+	struct scan_call call = good;
+
+	cr_expect(scan_buffers(&call, &buffers));
+	call.dtype = RW_DTYPE_UNKNOWN;
+	cr_expect_not(scan_buffers(&call, &buffers));
+	call = good;
+	call.nranks = 0;
+	cr_expect_not(scan_buffers(&call, &buffers));
+	call = good;
+	call.function = RW_FUNCTION_SEND_RECV;
+	cr_expect_not(scan_buffers(&call, &buffers));
+	call = good;
+	call.count = UINT64_MAX / 4;
+	cr_expect_not(scan_buffers(&call, &buffers), "times the ranks it would be small again");
+	call = good;
+	call.send = 0;
+	cr_expect(scan_buffers(&call, &buffers));
+	cr_expect_eq(buffers.in.elements, 0);
+	cr_expect_eq(buffers.out.elements, COUNT * RANKS);
+}
+
+static struct scan_buffers placed(uint8_t function, uint64_t send, uint64_t recv)
+{
+	struct scan_call call = {
+		.function = function,
+		.dtype = RW_DTYPE_FLOAT32,
+		.root = 1,
+		.rank = 1,
+		.nranks = RANKS,
+		.count = COUNT,
+		.send = send,
+		.recv = recv,
+	};
+	struct scan_buffers buffers;
+
+	cr_assert(scan_buffers(&call, &buffers));
+	return buffers;
+}
+
+Test(scan_buffers, in_place_is_lost_where_the_operation_writes_other_values_there)
+{
+	enum { PART = COUNT * 4 };
+
+	cr_expect_not(placed(RW_FUNCTION_ALL_REDUCE, SEND, SEND).survives);
+	cr_expect_not(placed(RW_FUNCTION_REDUCE, SEND, SEND).survives);
+	cr_expect_not(placed(RW_FUNCTION_REDUCE_SCATTER, SEND, SEND + PART).survives);
+	cr_expect_not(placed(RW_FUNCTION_ALL_TO_ALL, SEND, SEND).survives);
+	cr_expect(placed(RW_FUNCTION_ALL_GATHER, SEND + PART, SEND).survives);
+	cr_expect(placed(RW_FUNCTION_GATHER, SEND + PART, SEND).survives);
+	cr_expect(placed(RW_FUNCTION_SCATTER, SEND, SEND + PART).survives);
+	cr_expect(placed(RW_FUNCTION_BROADCAST, SEND, SEND).same, "one scan for both");
+	cr_expect_not(placed(RW_FUNCTION_ALL_GATHER, SEND, SEND).survives, "not its own part");
+	cr_expect_not(placed(RW_FUNCTION_ALL_REDUCE, SEND, SEND + PART - 4).survives, "one element in common");
+	cr_expect(placed(RW_FUNCTION_ALL_REDUCE, SEND, SEND + PART).survives);
+}
+
+static struct scan_buffer bytes_as(uint64_t address, uint64_t count, uint8_t as)
+{
+	struct scan_call call = {
+		.function = RW_FUNCTION_SEND,
+		.dtype = RW_DTYPE_UINT8,
+		.uint8_as = as,
+		.count = count,
+		.send = address,
+	};
+	struct scan_buffers buffers;
+
+	cr_assert(scan_buffers(&call, &buffers));
+	return buffers.in;
+}
+
+Test(scan_buffers, bytes_are_only_numbers_where_somebody_said_so)
+{
+	struct scan_buffer buffer = bytes_as(SEND, 100, RW_DTYPE_UNKNOWN);
+
+	cr_expect_eq(buffer.flags, SCAN_DIGEST_ONLY);
+	buffer = bytes_as(SEND, 100, RW_DTYPE_FLOAT8_E4M3);
+	cr_expect_eq(buffer.flags, 0);
+	cr_expect_eq(buffer.dtype, RW_DTYPE_FLOAT8_E4M3);
+	cr_expect_eq(buffer.elements, 100);
+	buffer = bytes_as(SEND, 100, RW_DTYPE_BFLOAT16);
+	cr_expect_eq(buffer.elements, 50);
+	cr_expect_eq(bytes_as(SEND, 101, RW_DTYPE_BFLOAT16).flags, SCAN_DIGEST_ONLY, "half a number is left");
+	cr_expect_eq(bytes_as(SEND + 1, 100, RW_DTYPE_BFLOAT16).flags, SCAN_DIGEST_ONLY, "not aligned");
+}
+
+Test(scan_buffers, numbers_that_are_not_aligned_are_bytes)
+{
+	struct scan_buffers buffers = placed(RW_FUNCTION_ALL_REDUCE, SEND + 2, RECV);
+
+	cr_expect_eq(buffers.in.flags, SCAN_DIGEST_ONLY);
+	cr_expect_eq(buffers.in.dtype, RW_DTYPE_UINT8);
+	cr_expect_eq(buffers.in.elements, COUNT * 4);
+	cr_expect_eq(buffers.out.flags, 0);
+}

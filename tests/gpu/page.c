@@ -2,7 +2,7 @@
 /*
  * Can the GPU write into a black box? Registers memory of each kind with the driver, writes to it by a stream memory
  * operation and by a kernel, and looks from another process whether the value is there. One JSON line for each kind.
- *   gpu_page
+ *   gpu_page DIRECTORY     a tmpfs, as /dev/shm is
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,12 +24,12 @@ enum { PAGE = 1024 * 64, BOX = 33 << 20, WITNESS_S = 60, ANSWER_MS = 5000, ROUND
 struct kind {
 	const char *name;
 	size_t size;
-	bool shared_memory; /* a file in /dev/shm; else anonymous */
+	bool shared_memory; /* a file in the directory; else anonymous */
 };
 
 static const struct kind kinds[] = {
-	{ "progress page in /dev/shm", PAGE, true },
-	{ "whole box in /dev/shm", BOX, true },
+	{ "progress page in tmpfs", PAGE, true },
+	{ "whole box in tmpfs", BOX, true },
 	{ "anonymous memory", PAGE, false },
 };
 
@@ -56,6 +57,7 @@ static _Noreturn void watch(const char *path, size_t size, int answers)
 	uint64_t end_ns = device_host_ns() + WITNESS_S * 1000000000ULL;
 	char seen = 0;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (words == MAP_FAILED)
 		_exit(1);
 	while (seen < 2 && device_host_ns() < end_ns) {
@@ -170,17 +172,21 @@ static int try_kind(const struct device *device, const struct kind *kind, const 
 	return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 	struct witness witnesses[KINDS];
-	char paths[KINDS][64];
+	char paths[KINDS][512];
 	struct device device;
 	int failed = 0;
 
+	if (argc != 2) {
+		fprintf(stderr, "usage: gpu_page DIRECTORY\n");
+		return 2;
+	}
 	/* Before the driver is there: a child of a process that uses it may not. */
 	for (int i = 0; i < KINDS; i++) {
-		snprintf(paths[i], sizeof(paths[i]), "/dev/shm/rankwatch-gpu-page-%d-%d", (int)getpid(), i);
+		snprintf(paths[i], sizeof(paths[i]), "%s/gpu-page-%d", argv[1], i);
 		witnesses[i] = start_witness(kinds[i].shared_memory ? paths[i] : NULL, kinds[i].size);
 	}
 	device_open(&device, 0);

@@ -22,7 +22,7 @@ def control(command, environment):
 
 
 def measure(self, pair):
-    page = part.run([part.PROGRAMS / "gpu_page"], 40)
+    page = part.run([part.PROGRAMS / "gpu_page", part.WORK_SHARED], 40)
     self.check(page.status == 0 and all(line["error"] == 0 and line["written"] for line in page.json()),
                f"under MPS: memory registered and written{page.why()}")
     with jobs.Job(pair) as job:

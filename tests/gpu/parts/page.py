@@ -8,10 +8,10 @@ import part
 
 def main():
     self = part.Part("page")
-    done = part.run([part.PROGRAMS / "gpu_page"], 60)
+    done = part.run([part.PROGRAMS / "gpu_page", part.WORK_SHARED], 60)
     self.check(done.status == 0 and len(done.json()) == 3, f"every kind of memory tried{done.why()}")
     for line in done.json():
-        name, in_shared_memory = line["kind"], "/dev/shm" in line["kind"]
+        name, in_shared_memory = line["kind"], "tmpfs" in line["kind"]
         if not self.check(line["error"] == 0, f"{name}: cuMemHostRegister gives CUDA error {line['error']} (0: none)"):
             continue
         self.number(f"{name}, {line['bytes'] >> 10} KiB: first registration", line["first_us"], "us")

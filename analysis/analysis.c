@@ -143,6 +143,7 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 		values_tick(analysis, over, now_ns);
 		origin_tick(analysis, over, now_ns);
 	}
+	versions_tick(analysis, now_ns);
 }
 
 size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)

@@ -112,6 +112,7 @@ static void process_free(struct process *process)
 {
 	if (!process)
 		return;
+	versions_free(&process->versions);
 	steps_free(&process->steps);
 	evidence_free(&process->evidence);
 	free(process->trace);
@@ -132,7 +133,7 @@ int job_add_process(struct job *job, const struct analysis_process *described)
 	struct process *process = calloc(1, sizeof(*process));
 	if (process)
 		process->trace = calloc(JOB_TRACE, sizeof(*process->trace));
-	if (!process || !process->trace || grow_slots(job)) {
+	if (!process || !process->trace || versions_read(&process->versions, described->box) || grow_slots(job)) {
 		process_free(process);
 		return -ENOMEM;
 	}

@@ -12,6 +12,7 @@
 #include "analysis/call_order.h"
 #include "analysis/evidence.h"
 #include "analysis/steps.h"
+#include "analysis/versions.h"
 
 #define JOB_NONE UINT32_MAX
 
@@ -54,6 +55,7 @@ struct process {
 	enum analysis_life life;
 	int exit_status;
 	uint64_t life_ns;        /* when life became that */
+	struct versions versions;
 	uint64_t born_ns;        /* when its box was made */
 	uint64_t first_ns;       /* enqueue of the first operation seen; 0 = its very first operation was seen */
 	uint64_t last_ns;        /* last time stamp that it gave */

@@ -16,6 +16,7 @@
 #include "analysis/origin.h"
 #include "analysis/transfer.h"
 #include "analysis/values.h"
+#include "analysis/versions.h"
 
 struct analysis {
 	bool post_mortem;
@@ -31,6 +32,7 @@ struct analysis {
 	uint64_t usual_entries; /* in all tables */
 	struct origin origin;
 	struct drifts drifts;
+	struct versions_watch versions;
 	struct findings findings;
 };
 

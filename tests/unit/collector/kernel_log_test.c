@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/sources/kernel_log.h"
+
+struct heard {
+	unsigned int count;
+	struct analysis_gpu_event last;
+};
+
+static void on_event(void *argument, const struct analysis_gpu_event *event)
+{
+	struct heard *heard = argument;
+
+	heard->count++;
+	heard->last = *event;
+}
+
+static const char line[] = "3,7,1500000,-;NVRM: Xid (PCI:0000:3b:00): 48, pid=9, name=python, DBE\n SUBSYSTEM=pci\n";
+
+static void append(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT, 0600);
+
+	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+static void temporary(char path[64])
+{
+	strcpy(path, "/tmp/rankwatch-test-XXXXXX");
+	close(mkstemp(path));
+}
+
+Test(kernel_log, what_was_there_has_the_logs_time_and_what_comes_has_ours)
+{
+	struct kernel_log *log;
+	struct heard heard = { 0 };
+	char path[64];
+
+	temporary(path);
+	append(path, line);
+	cr_assert_eq(kernel_log_open(&log, path), 0);
+	cr_expect_eq(kernel_log_poll(log, 9000000000, on_event, &heard), 1);
+	cr_expect_eq(heard.last.at_ns, 1500000000);
+	cr_expect_eq(heard.last.xid, 48);
+	cr_expect_eq(heard.last.pid, 9);
+	cr_expect_eq(heard.last.source, ANALYSIS_GPU_KERNEL_LOG);
+	append(path, line);
+	cr_expect_eq(kernel_log_poll(log, 9500000000, on_event, &heard), 1);
+	cr_expect_eq(heard.last.at_ns, 9500000000);
+	cr_expect_eq(kernel_log_poll(log, 9600000000, on_event, &heard), 0);
+	kernel_log_close(log);
+	unlink(path);
+}
+
+Test(kernel_log, a_line_in_two_pieces_is_one_and_endless_ones_are_dropped)
+{
+	struct kernel_log *log;
+	struct heard heard = { 0 };
+	char path[64], *endless = malloc(60001);
+
+	temporary(path);
+	cr_assert_eq(kernel_log_open(&log, path), 0);
+	append(path, "3,7,15,-;NVRM: Xid (PCI:0000:3b");
+	cr_expect_eq(kernel_log_poll(log, 1000, on_event, &heard), 0);
+	append(path, ":00): 63, row\n");
+	cr_expect_eq(kernel_log_poll(log, 2000, on_event, &heard), 1);
+	memset(endless, 'x', 60000);
+	endless[60000] = '\0';
+	append(path, endless);
+	append(path, "\n");
+	append(path, line);
+	cr_expect_eq(kernel_log_poll(log, 3000, on_event, &heard), 1);
+	kernel_log_close(log);
+	unlink(path);
+	free(endless);
+}
+
+Test(kernel_log, a_fifo_does_not_block)
+{
+	struct kernel_log *log;
+	struct heard heard = { 0 };
+	char path[64];
+
+	temporary(path);
+	unlink(path);
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	cr_assert_eq(kernel_log_open(&log, path), 0);
+	cr_expect_eq(kernel_log_poll(log, 1000, on_event, &heard), 0);
+	append(path, line);
+	cr_expect_eq(kernel_log_poll(log, 2000, on_event, &heard), 1);
+	cr_expect_eq(kernel_log_poll(log, 3000, on_event, &heard), 0);
+	kernel_log_close(log);
+	unlink(path);
+}
+
+Test(kernel_log, one_that_is_not_there_is_an_error)
+{
+	struct kernel_log *log;
+
+	cr_expect_eq(kernel_log_open(&log, "/nonexistent/kmsg"), -ENOENT);
+	cr_expect_null(log);
+	kernel_log_close(log);
+}

@@ -207,7 +207,8 @@ static void judge_silence(struct analysis *analysis, uint32_t *ranks, uint64_t n
 
 void gpu_finding_tick(struct analysis *analysis, uint64_t now_ns)
 {
-	if (!analysis->gpus.count && !analysis->gpus.in_call_since_ns)
+	bool silence_is_open = findings_open(&analysis->findings, RW_KIND_GPU, silence_subject) != NULL;
+	if (!analysis->gpus.count && !analysis->gpus.in_call_since_ns && !silence_is_open)
 		return;
 	uint32_t *ranks = calloc(analysis->job.rank_count + 1, sizeof(*ranks));
 	if (!ranks)

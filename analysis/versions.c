@@ -132,16 +132,19 @@ static bool is_alike(const struct trait *trait, const struct process *a, const s
 /* Most processes agree with one another, or the first seen stands for what is usual. */
 static struct split split_by(const struct job *job, const struct trait *trait)
 {
-	struct split best = { .usual = job->processes[0], .odd = UINT32_MAX };
+	struct split best = { 0 };
+	char text[256];
 
 	for (uint32_t i = 0; i < job->process_count; i++) {
 		uint32_t odd = 0;
 
-		if (i && is_alike(trait, job->processes[i], best.usual))
+		/* What is not known is like everything. */
+		if (!trait->value(trait, &job->processes[i]->versions, text, sizeof(text)) ||
+		    (best.usual && is_alike(trait, job->processes[i], best.usual)))
 			continue;
 		for (uint32_t k = 0; k < job->process_count; k++)
 			odd += !is_alike(trait, job->processes[i], job->processes[k]);
-		if (odd < best.odd)
+		if (!best.usual || odd < best.odd)
 			best = (struct split){ job->processes[i], odd };
 		if (!best.odd)
 			break;

@@ -54,7 +54,7 @@ static const struct xid table[] = {
 	{ 172, XID_MEMORY, RW_CRITICAL, "uncorrectable error in the GPU's SRAM", RESET },
 };
 
-/* 154: the driver's own verdict, of which the later ones in this list are the graver. */
+/* 154: the driver's own verdict. */
 static const struct {
 	const char *words;
 	enum rw_severity severity;
@@ -75,8 +75,9 @@ struct xid xid_find(uint32_t number, const char *text)
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		if (table[i].number == number)
 			found = table[i];
-	for (size_t i = 0; number == 154 && i < sizeof(recoveries) / sizeof(*recoveries); i++) {
-		if (!strstr(text, recoveries[i].words))
+	const char *now = strstr(text, " to "); /* "changed from 0x0 (None) to 0x1 (GPU Reset Required)" */
+	for (size_t i = 0; number == 154 && now && i < sizeof(recoveries) / sizeof(*recoveries); i++) {
+		if (!strstr(now, recoveries[i].words))
 			continue;
 		found.severity = recoveries[i].severity;
 		found.action = recoveries[i].action;

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* What the GPU has to do with a finding about its rank. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "history.h"
+
+enum { RANKS = 8, SICK = 3, FIRST_LATE = 15, POLL_MS = 500 };
+
+static const struct history_job slow_gpu = {
+	.ranks = RANKS, .steps = 40, .layers = 4, .compute_ms = 40, .jitter_ms = 2, .runs_ahead = true, .tail_ms = 3000,
+	.faults = { { .kind = FAULT_DEVICE, .rank = SICK, .first_step = FIRST_LATE, .ms = 150 } },
+};
+
+/* What is special about GPUs in [from_ms, to_ms]. */
+struct health {
+	double from_ms, to_ms;
+	uint32_t reasons;
+	int mhz;
+	bool all; /* of every rank, else of SICK alone */
+};
+
+struct run {
+	struct history *history;
+	struct analysis *analysis;
+	const struct history_finding *findings;
+	size_t count;
+	char nvml[160], kernel_log[160]; /* what was shown last by each */
+};
+
+static void emit(void *argument, const struct rw_finding *finding)
+{
+	struct run *run = argument;
+
+	for (size_t i = 0; i < finding->evidence_count; i++) {
+		const struct rw_evidence *piece = &finding->evidence[i];
+
+		if (!strcmp(piece->source, "nvml"))
+			snprintf(run->nvml, sizeof(run->nvml), "%s", piece->what);
+		if (!strcmp(piece->source, "kernel-log"))
+			snprintf(run->kernel_log, sizeof(run->kernel_log), "%s", piece->what);
+	}
+	history_emit(run->history, finding);
+}
+
+static void read_gpus(struct run *run, const struct health *health, double at_ms)
+{
+	for (int rank = 0; rank < RANKS; rank++) {
+		bool special = at_ms >= health->from_ms && at_ms <= health->to_ms && (health->all || rank == SICK);
+		struct analysis_gpu_state state = {
+			.at_ns = (uint64_t)(at_ms * 1e6), .sm_mhz = special ? health->mhz : 1980, .sm_mhz_max = 1980,
+			.clock_reasons = special ? health->reasons : 0, .remap_pending = -1, .remap_failure = -1,
+			.memory_used = -1, .memory_total = -1, .nvlink_errors = -1,
+		};
+
+		snprintf(state.pci, sizeof(state.pci), "00000000:%02X:00.0", 0x10 + rank);
+		cr_assert_eq(analysis_add_gpu_state(run->analysis, &state), 0);
+	}
+}
+
+static void report(struct run *run, uint32_t xid, double at_ms)
+{
+	struct analysis_gpu_event event = { .source = ANALYSIS_GPU_KERNEL_LOG, .at_ns = (uint64_t)(at_ms * 1e6), .xid = xid,
+					    .pid = 4711, .text = "the driver's words" };
+
+	snprintf(event.pci, sizeof(event.pci), "0000:%02x:00", 0x10 + SICK);
+	cr_assert_eq(analysis_add_gpu_event(run->analysis, &event), 0);
+}
+
+static void begin(struct run *run, const struct history_job *job)
+{
+	*run = (struct run){ .history = history_new(job) };
+	run->analysis = analysis_new(false, emit, run);
+	cr_assert(run->analysis);
+}
+
+static void play(struct run *run, const struct health *health)
+{
+	double end_ms = history_end_ms(run->history);
+
+	for (double at = HISTORY_BASE_MS; at < end_ms; at += POLL_MS) {
+		history_play(run->history, run->analysis, at);
+		if (health)
+			read_gpus(run, health, at);
+	}
+	history_play(run->history, run->analysis, 0);
+	run->findings = history_findings(run->history, &run->count);
+}
+
+static void end(struct run *run)
+{
+	analysis_free(run->analysis);
+	history_free(run->history);
+}
+
+/* The last that was said of this kind while it was open. */
+static const struct history_finding *last(const struct run *run, enum rw_kind kind)
+{
+	const struct history_finding *found = NULL;
+
+	for (size_t i = 0; i < run->count; i++)
+		if (run->findings[i].kind == kind && run->findings[i].state != RW_FINDING_CLOSED)
+			found = &run->findings[i];
+	return found;
+}
+
+static double late_ms(const struct run *run)
+{
+	return history_step_ms(run->history, FIRST_LATE);
+}
+
+Test(gpu_evidence, clocks_held_back_while_others_waited_are_the_cause)
+{
+	struct run run;
+
+	begin(&run, &slow_gpu);
+	const struct health hot = { late_ms(&run), 1e9, ANALYSIS_CLOCK_HW_THERMAL | ANALYSIS_CLOCK_HW_SLOWDOWN, 990, false };
+
+	play(&run, &hot);
+	const struct history_finding *finding = last(&run, RW_KIND_STRAGGLER);
+	cr_assert(finding);
+	cr_expect_eq(finding->rank, SICK);
+	cr_expect_eq(finding->class_, RW_CAUSE_THROTTLE);
+	cr_expect_geq(finding->share, 0.5);
+	cr_expect_str_eq(finding->cause_text, "hardware thermal slowdown, 990 of 1980 MHz");
+	cr_expect(strstr(finding->advice, "cooling"), "%s", finding->advice);
+	cr_expect_str_eq(run.nvml, "hardware thermal slowdown, 990 of 1980 MHz");
+	end(&run);
+}
+
+Test(gpu_evidence, clocks_set_lower_than_the_others_are_the_cause_without_any_alarm)
+{
+	struct run run;
+
+	begin(&run, &slow_gpu);
+	const struct health low = { 0, 1e9, ANALYSIS_CLOCK_APPLICATION, 1200, false };
+
+	play(&run, &low);
+	const struct history_finding *finding = last(&run, RW_KIND_STRAGGLER);
+	cr_assert(finding);
+	cr_expect_eq(finding->class_, RW_CAUSE_THROTTLE);
+	cr_expect(strstr(finding->cause_text, "clocks set by hand"), "%s", finding->cause_text);
+	cr_expect_null(last(&run, RW_KIND_GPU));
+	end(&run);
+}
+
+static void expect_unknown(struct run *run)
+{
+	const struct history_finding *finding = last(run, RW_KIND_STRAGGLER);
+
+	cr_assert(finding);
+	cr_expect_eq(finding->class_, RW_CAUSE_UNKNOWN, "%s", finding->cause_text);
+	cr_expect_gt(finding->missing_count, 0);
+	end(run);
+}
+
+Test(gpu_evidence, a_node_that_is_hot_as_a_whole_does_not_explain_one_late_rank)
+{
+	struct run run;
+
+	begin(&run, &slow_gpu);
+	const struct health hot = { 0, 1e9, ANALYSIS_CLOCK_HW_THERMAL, 990, true };
+
+	play(&run, &hot);
+	expect_unknown(&run);
+}
+
+Test(gpu_evidence, clocks_that_were_low_before_explain_nothing)
+{
+	struct run run;
+
+	begin(&run, &slow_gpu);
+	const struct health before = { 0, late_ms(&run) - 1000, ANALYSIS_CLOCK_HW_THERMAL, 990, false };
+
+	play(&run, &before);
+	expect_unknown(&run);
+}
+
+Test(gpu_evidence, a_power_cap_at_the_others_clock_is_usual)
+{
+	struct run run;
+
+	begin(&run, &slow_gpu);
+	const struct health capped = { 0, 1e9, ANALYSIS_CLOCK_POWER_CAP, 1930, false };
+
+	play(&run, &capped);
+	expect_unknown(&run);
+}
+
+Test(gpu_evidence, an_xid_of_the_gpu_right_before_is_the_cause)
+{
+	struct run run;
+
+	begin(&run, &slow_gpu);
+	history_play(run.history, run.analysis, late_ms(&run));
+	report(&run, 119, late_ms(&run));
+	play(&run, NULL);
+	const struct history_finding *finding = last(&run, RW_KIND_STRAGGLER);
+	cr_assert(finding);
+	cr_expect_eq(finding->class_, RW_CAUSE_GPU);
+	cr_expect(strstr(finding->cause_text, "Xid 119"), "%s", finding->cause_text);
+	cr_expect(strstr(run.kernel_log, "the driver's words"), "%s", run.kernel_log);
+	cr_assert(last(&run, RW_KIND_GPU));
+	cr_expect_eq(last(&run, RW_KIND_GPU)->rank, SICK);
+	end(&run);
+}
+
+Test(gpu_evidence, an_xid_of_the_program_is_evidence_and_no_cause)
+{
+	struct run run;
+
+	begin(&run, &slow_gpu);
+	history_play(run.history, run.analysis, late_ms(&run));
+	report(&run, 13, late_ms(&run));
+	play(&run, NULL);
+	cr_expect(strstr(run.kernel_log, "Xid 13"), "%s", run.kernel_log);
+	expect_unknown(&run);
+}
+
+Test(gpu_evidence, an_xid_long_after_the_lateness_began_is_no_cause)
+{
+	struct run run;
+
+	begin(&run, &slow_gpu);
+	history_play(run.history, run.analysis, late_ms(&run) + 6000);
+	report(&run, 119, late_ms(&run) + 6000);
+	play(&run, NULL);
+	expect_unknown(&run);
+}
+
+Test(gpu_evidence, a_process_that_dies_after_an_xid_of_its_gpu_died_of_the_gpu)
+{
+	struct history_job job = slow_gpu;
+	struct run run;
+
+	job.faults[0] = (struct history_fault){ .kind = FAULT_KILLED, .rank = SICK, .first_step = FIRST_LATE };
+	begin(&run, &job);
+	history_play(run.history, run.analysis, history_struck_ms(run.history) - 1000);
+	report(&run, 79, history_struck_ms(run.history) - 1000);
+	play(&run, NULL);
+	const struct history_finding *finding = last(&run, RW_KIND_GONE);
+	cr_assert(finding);
+	cr_expect_eq(finding->rank, SICK);
+	cr_expect_eq(finding->class_, RW_CAUSE_GPU);
+	cr_expect(strstr(finding->text, "killed"), "%s", finding->text);
+	cr_expect(strstr(finding->cause_text, "Xid 79"), "%s", finding->cause_text);
+	end(&run);
+}
+
+Test(gpu_evidence, the_xid_that_follows_a_death_is_not_its_cause)
+{
+	struct history_job job = slow_gpu;
+	struct run run;
+
+	job.faults[0] = (struct history_fault){ .kind = FAULT_KILLED, .rank = SICK, .first_step = FIRST_LATE };
+	begin(&run, &job);
+	history_play(run.history, run.analysis, history_struck_ms(run.history));
+	report(&run, 45, history_struck_ms(run.history));
+	play(&run, NULL);
+	cr_assert(last(&run, RW_KIND_GONE));
+	cr_expect_eq(last(&run, RW_KIND_GONE)->class_, RW_CAUSE_GONE);
+	end(&run);
+}

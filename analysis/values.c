@@ -77,7 +77,8 @@ bool value_is_symmetric(const struct instance *instance)
 uint64_t value_elements(const struct instance *instance, enum value_side side)
 {
 	bool gathers = instance->function == RW_FUNCTION_ALL_GATHER && side == VALUE_OUT;
-	bool scatters = instance->function == RW_FUNCTION_REDUCE_SCATTER && side == VALUE_IN;
+	bool scatters = instance->function == RW_FUNCTION_ALL_TO_ALL ||
+			(instance->function == RW_FUNCTION_REDUCE_SCATTER && side == VALUE_IN);
 	int32_t size = instance->communicator->size;
 
 	return gathers || scatters ? instance->count * (uint64_t)(size > 0 ? size : 1) : instance->count;
@@ -106,8 +107,9 @@ enum value_state value_state(const struct instance *instance, uint32_t member, e
 		return VALUE_UNKNOWN;
 	if (scan->nan || scan->inf)
 		return VALUE_BAD;
-	/* A magnitude shows that bytes were read as the floating type that was declared for them. */
-	return types[instance->dtype].largest > 0 || scan->absmax > 0 ? VALUE_CLEAN : VALUE_UNKNOWN;
+	/* Without a magnitude the bytes were not read as numbers (unless all are 0): they have a digest only. */
+	bool zero = types[instance->dtype].largest > 0 && !scan->lane_sum;
+	return scan->absmax > 0 || zero ? VALUE_CLEAN : VALUE_UNKNOWN;
 }
 
 static struct value *reserve(struct instance *instance, uint32_t member)

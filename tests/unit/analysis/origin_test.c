@@ -110,6 +110,20 @@ Test(origin, a_NaN_in_the_very_first_step_is_found_before_steps_are_known)
 	scanned_free(&mesh.job);
 }
 
+Test(origin, among_256_ranks_the_one_that_brought_it_in_the_first_step_is_named)
+{
+	static struct mesh mesh;
+
+	start(&mesh, 256, 256);
+	mesh.bad_rank = 77;
+	mesh.bad_layer = 1;
+	run(&mesh, 1);
+	finish(&mesh);
+	expect_one(&mesh.job, RW_KIND_NAN, 77, RW_CERTAIN);
+	cr_expect_eq(scanned_loud(&mesh.job)->victim_count, 255);
+	scanned_free(&mesh.job);
+}
+
 Test(origin, Inf_that_becomes_NaN_on_its_way_is_named_where_it_was_Inf)
 {
 	struct mesh mesh;

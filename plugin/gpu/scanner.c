@@ -215,6 +215,8 @@ static bool launch(struct scanner *scanner, struct scan_batch *batch, uint64_t s
 	}
 	add(&scanner->box->header->scan_launches, 1);
 	add(&scanner->box->header->scan_bytes, batch->bytes);
+	if (stream != batch->stream)
+		add(&scanner->box->header->scan_beside, 1);
 	return true;
 }
 

@@ -67,6 +67,7 @@ int job_abi(void);
 /* Waits until every operation of this process's box is finished, copies them; how many. */
 size_t job_operations(struct rw_operation *operations, size_t room);
 struct rw_communicator job_communicator(uint32_t index);
+struct rw_box_header job_header(void);
 /* Ordinal of its device. */
 int job_device(uint32_t communicator);
 /* The box has the ledger's calls, in order, once each. */

@@ -9,6 +9,7 @@
 #include "tests/preload/job.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "tests/preload/scan_reference.h"
 
@@ -224,6 +225,54 @@ static void group(struct job *job)
 	check();
 }
 
+/* Whatever the driver does to scanning, the job's results are the same and no operation waits for ever. */
+static void faulty(struct job *job)
+{
+	static struct rw_operation operations[JOB_LEDGER];
+	const char *state = getenv("EXPECTED_STATE");
+	int *buffer = room(COUNT * sizeof(int));
+	size_t count;
+
+	for (int round = 0; round < 100; round++) {
+		for (int i = 0; i < COUNT; i++)
+			buffer[i] = (job->rank + 1) * (i + round);
+		NCCL(ncclAllReduce(buffer, buffer, COUNT, ncclInt, ncclSum, job->comm, job->stream));
+		CU(cuStreamSynchronize(job->stream));
+		for (int i = 0; i < COUNT; i++)
+			CHECK(buffer[i] == 3 * (i + round));
+	}
+	count = job_operations(operations, JOB_LEDGER);
+	CHECK(count == 100);
+	if (strncmp(job_header().scan_state, state, strlen(state)) == 0)
+		return;
+	fprintf(stderr, "scan state: %s\n", job_header().scan_state);
+	exit(1);
+}
+
+/* Operations that last, because a rank is late: once that is known, inputs are scanned beside them. */
+static void beside(struct job *job)
+{
+	enum { BIG = 8 << 20, ROUNDS = 8, LATE_NS = 90000000 };
+	static struct rw_operation operations[JOB_LEDGER];
+	float *send = room(BIG), *recv = room(BIG);
+
+	for (int round = 0; round < ROUNDS; round++) {
+		size_t from = calls;
+
+		fill(send, BIG / sizeof(float), RW_DTYPE_FLOAT32);
+		expect(RW_FUNCTION_ALL_REDUCE, RW_DTYPE_FLOAT32, send, BIG / sizeof(float), recv, BIG / sizeof(float));
+		job_meet(job);
+		if (job->rank)
+			nanosleep(&(struct timespec){ .tv_nsec = LATE_NS }, NULL);
+		NCCL(ncclAllReduce(send, recv, BIG / sizeof(float), ncclFloat, ncclMax, job->comm, job->stream));
+		CU(cuStreamSynchronize(job->stream));
+		settle(from);
+		job_operations(operations, JOB_LEDGER); /* the drain has seen it */
+	}
+	check();
+	CHECK(job->rank || job_header().scan_beside > 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -233,6 +282,8 @@ int main(int argc, char **argv)
 	} scenarios[] = {
 		{ "single", single, true },
 		{ "group", group, true },
+		{ "beside", beside, true },
+		{ "faulty", faulty, true },
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(scenarios) / sizeof(scenarios[0]); i++)

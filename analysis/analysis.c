@@ -104,6 +104,25 @@ int analysis_set_life(struct analysis *analysis, analysis_process_id id, enum an
 	return 0;
 }
 
+int analysis_set_birth(struct analysis *analysis, analysis_process_id id, const struct rw_birth *birth)
+{
+	struct process *process = job_process(&analysis->job, id);
+	if (!process || (birth->since_ns && (birth->nranks < 2 || birth->rank < 0 || birth->rank >= birth->nranks)))
+		return -EINVAL;
+	process->birth = *birth;
+	return 0;
+}
+
+void analysis_set_absentee(struct analysis *analysis, const struct analysis_absentee *absentee, uint64_t now_ns)
+{
+	births_note(&analysis->births, absentee, now_ns);
+}
+
+size_t analysis_absentees(const struct analysis *analysis, int32_t *world_ranks, size_t room)
+{
+	return births_missing(&analysis->job, world_ranks, room);
+}
+
 int analysis_add_gpu_state(struct analysis *analysis, const struct analysis_gpu_state *state)
 {
 	return gpus_add_state(&analysis->gpus, state);
@@ -136,6 +155,7 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	straggler_tick(analysis, now_ns);
 	transfer_tick(analysis, now_ns);
 	hang_tick(analysis, now_ns);
+	births_tick(analysis, now_ns);
 	desync_tick(analysis, now_ns);
 	gpu_finding_tick(analysis, now_ns);
 	if (analysis->values.seen) {

@@ -136,6 +136,20 @@ struct analysis_detail {
 	uint64_t comm;
 };
 
+/* What is to be seen of a rank that others wait for in the birth of a communicator. */
+enum analysis_absence {
+	ANALYSIS_ABSENT_UNKNOWN, /* it may be on another host */
+	ANALYSIS_ABSENT_NONE,    /* on this host, and without a process */
+	ANALYSIS_ABSENT_STOPPED,
+	ANALYSIS_ABSENT_IDLE, /* its processes took no CPU time, and read and wrote nothing, since the last look */
+	ANALYSIS_ABSENT_BUSY,
+};
+
+struct analysis_absentee {
+	int32_t world_rank, pid; /* 0: none */
+	enum analysis_absence absence;
+};
+
 /* Called for each opened, updated and closed finding. The finding is the analysis's; copy or write it at once. */
 typedef void analysis_emit(void *argument, const struct rw_finding *finding);
 
@@ -193,6 +207,10 @@ int analysis_add_gpu_state(struct analysis *analysis, const struct analysis_gpu_
 int analysis_add_gpu_event(struct analysis *analysis, const struct analysis_gpu_event *event);
 /* NVML has been in one call since then; 0: in none. A long one is told as a notice. */
 void analysis_set_gpu_silence(struct analysis *analysis, uint64_t since_ns);
+/* The call that makes a communicator, in which this process is; since_ns 0: in none (any more). */
+int analysis_set_birth(struct analysis *analysis, analysis_process_id process, const struct rw_birth *birth);
+/* What the caller found of a rank of analysis_absentees(), at least once a second. */
+void analysis_set_absentee(struct analysis *analysis, const struct analysis_absentee *absentee, uint64_t now_ns);
 
 /* Lets time pass: evaluates what only time can show (hangs), emits, closes. Call at least twice a second when live. */
 void analysis_tick(struct analysis *analysis, uint64_t now_ns);
@@ -202,6 +220,9 @@ size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspec
 
 /* Likewise: what detail is wanted of whom. Ask about once a second; what is not renewed lapses. */
 size_t analysis_wanted_details(const struct analysis *analysis, struct analysis_detail *details, size_t room);
+/* World ranks for which others wait in the birth of a communicator of the whole world, ascending, at most `room`; returns
+ * how many there are. They may have no black box: the caller looks for their processes. */
+size_t analysis_absentees(const struct analysis *analysis, int32_t *world_ranks, size_t room);
 
 /* Visits the oldest unfinished instance of each communicator, in order of their start. */
 void analysis_visit_flights(const struct analysis *analysis, analysis_flight_visit *visit, void *argument);

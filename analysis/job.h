@@ -57,6 +57,7 @@ struct process {
 	uint64_t life_ns;        /* when life became that */
 	struct versions versions;
 	uint64_t born_ns;        /* when its box was made */
+	struct rw_birth birth;   /* of a communicator, that it is in; since_ns 0: none */
 	uint64_t first_ns;       /* enqueue of the first operation seen; 0 = its very first operation was seen */
 	uint64_t last_ns;        /* last time stamp that it gave */
 	uint64_t last_launch_ns; /* on any communicator */

@@ -6,6 +6,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/drift.h"
+#include "analysis/births.h"
 #include "analysis/findings.h"
 #include "analysis/gpus.h"
 #include "analysis/hang.h"
@@ -33,6 +34,7 @@ struct analysis {
 	struct origin origin;
 	struct drifts drifts;
 	struct versions_watch versions;
+	struct births births;
 	struct findings findings;
 };
 

@@ -114,6 +114,31 @@ struct record *record_new(const struct job *job, enum rw_kind kind, enum rw_scop
 	return record;
 }
 
+struct record *record_new_absent(const struct job *job, enum rw_kind kind, int32_t world_rank, const char *host,
+				 int32_t pid)
+{
+	struct record *record = record_new(job, kind, RW_SCOPE_RANK, NULL, 0);
+	if (!record)
+		return NULL;
+	record->ranks[0] = world_rank;
+	record->finding.rank_count = record->finding.where_count = 1;
+	snprintf(record->hosts[0], sizeof(record->hosts[0]), "%s", host);
+	record->where[0] = (struct rw_where){ .rank = world_rank, .host = record->hosts[0], .pid = pid };
+	return record;
+}
+
+int record_set_waiting_worlds(struct record *record, const int32_t *world_ranks, uint32_t count)
+{
+	free(record->waiting);
+	record->waiting = calloc(count + 1, sizeof(*record->waiting));
+	if (!record->waiting)
+		return -ENOMEM;
+	memcpy(record->waiting, world_ranks, count * sizeof(*world_ranks));
+	record->finding.late.waiting = record->finding.victims = record->waiting;
+	record->finding.late.waiting_count = record->finding.victim_count = count;
+	return 0;
+}
+
 void record_free(struct record *record)
 {
 	if (!record)

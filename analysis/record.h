@@ -41,7 +41,12 @@ struct record {
 /* A finding about these ranks (indices into job->ranks); NULL on lack of memory. */
 struct record *record_new(const struct job *job, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks,
 			  uint32_t count);
+/* About one rank without a black box; pid 0: none. */
+struct record *record_new_absent(const struct job *job, enum rw_kind kind, int32_t world_rank, const char *host,
+				 int32_t pid);
 void record_free(struct record *record);
+/* World ranks, ascending; copied. 0 or -ENOMEM. */
+int record_set_waiting_worlds(struct record *record, const int32_t *world_ranks, uint32_t count);
 /* The communicator's seen ranks without those of the finding: who waited. Sets late.waiting and victims. */
 int record_set_waiting(struct record *record, const struct job *job, const uint32_t *ranks, uint32_t count);
 void record_set_operation(struct record *record, const struct job *job, const struct instance *instance,

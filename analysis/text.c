@@ -194,6 +194,19 @@ void text_gone(struct record *record)
 		 operation_name(operation, sizeof(operation), finding));
 }
 
+void text_birth(struct record *record)
+{
+	const struct rw_finding *finding = &record->finding;
+	char who[128], waiting[128], waited[32];
+	const char *what = finding->cause.class_ == RW_CAUSE_GONE      ? "has no process"
+			   : finding->cause.class_ == RW_CAUSE_STOPPED ? "was stopped"
+								       : "has not come";
+	snprintf(record->text, sizeof(record->text), "%s %s: %s %s waited %s for it in ncclCommInitRank of %d ranks",
+		 subject(who, sizeof(who), record), what, waiting_name(waiting, sizeof(waiting), finding),
+		 finding->late.waiting_count == 1 ? "has" : "have",
+		 text_duration(waited, sizeof(waited), finding->late.by_ms), finding->operation.comm_size);
+}
+
 /* "AllGather #36 of 8192 bf16", rooted ones with their root. */
 static const char *call_name(char *text, size_t room, const struct call *call)
 {

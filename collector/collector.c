@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "collector/gpu_health.h"
+#include "collector/absentees.h"
 #include "collector/live_boxes.h"
 #include "collector/host.h"
 #include "collector/lease.h"
@@ -41,6 +42,7 @@ struct collector {
 	struct live_boxes *boxes;
 	struct host *host;
 	struct gpu_health *gpu_health;
+	struct absentees absentees;
 	struct socket_sink *socket;
 	struct outlet outlet;
 	uint64_t ticks, busy_ns;
@@ -122,6 +124,7 @@ static void poll_boxes(struct collector *collector)
 	uint64_t now_ns = uv_hrtime();
 
 	live_boxes_poll(collector->boxes, now_ns);
+	absentees_look(&collector->absentees, now_ns);
 	analysis_tick(collector->analysis, now_ns);
 }
 
@@ -268,6 +271,9 @@ static int open_sources(struct collector *collector)
 
 	if (!err)
 		err = gpu_health_open(&collector->gpu_health, collector->analysis);
+	collector->absentees = (struct absentees){
+		.analysis = collector->analysis, .proc = "/proc", .job = collector->identity.job
+	};
 	return err ? err : live_boxes_open(&collector->boxes, &request);
 }
 

@@ -120,6 +120,21 @@ static void pass_communicator(struct feed *feed, uint32_t index, struct rw_commu
 	feed_account(feed, analysis_add_communicator(feed->analysis, feed->id, index, communicator));
 }
 
+/* A process may wait in its first communicator's birth for ever. */
+static void pass_birth(struct feed *feed)
+{
+	struct rw_birth birth = feed->reader.header.birth;
+
+	if (!feed_is_due(feed, birth.since_ns))
+		birth.since_ns = 0;
+	if (birth.since_ns == feed->birth_since_ns)
+		return;
+	if (!feed->announced)
+		announce(feed);
+	feed->birth_since_ns = birth.since_ns;
+	feed_account(feed, analysis_set_birth(feed->analysis, feed->id, &birth));
+}
+
 static int pass_communicators(struct feed *feed)
 {
 	struct rw_communicator run[FEED_RUN];
@@ -204,6 +219,7 @@ int feed_advance(struct feed *feed, uint64_t now_ns, uint64_t until_ns)
 	feed_is_due(feed, feed->reader.header.created_ns);
 	feed_is_due(feed, feed->reader.header.drain_ns);
 
+	pass_birth(feed);
 	int err = pass_communicators(feed);
 
 	if (!feed->announced)

@@ -23,6 +23,7 @@ struct feed {
 	uint64_t last_ns;
 
 	bool announced, ended;
+	uint64_t birth_since_ns; /* as last passed on */
 	int error; /* first -errno of the file, or -ENOMEM */
 	uint64_t rejected;
 	int passed; /* operations, in this poll */

@@ -25,6 +25,7 @@ _Atomic(const volatile unsigned char *) recording_alive;
 static struct recording the_recording;
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static bool refused; /* under `opening`: said once, not tried again */
+static struct rw_box_header *_Atomic boxed; /* header of the box as soon as there is one, before it records */
 
 uint64_t recording_clock(void)
 {
@@ -99,16 +100,11 @@ static void fill_identity(struct rw_box_header *header, const struct identity *i
 	snprintf(header->watchdog_from, sizeof(header->watchdog_from), "%s", identity->watchdog_from);
 }
 
-static void fill_header(struct recording *recording, const struct identity *identity,
-			const struct recorder_communicator *communicator)
+static void fill_header(struct rw_box_header *header, const struct identity *identity)
 {
-	struct rw_box_header *header = recording->box.header;
-
 	fill_identity(header, identity);
 	snprintf(header->process_name, sizeof(header->process_name), "%s", program_invocation_short_name);
 	header->rankwatch_version = own_version();
-	header->nccl_version = recording->nccl_version = find_nccl_version(communicator->caller);
-	header->profiler_abi = communicator->abi;
 	header->interposed = call_is_interposed();
 	environment_keep(environ, header->environment, sizeof(header->environment));
 }
@@ -231,23 +227,48 @@ static void open_progress(struct recording *recording, uint32_t abi)
 		header->cuda_driver_version = (uint32_t)version;
 }
 
+/* The part that needs neither NCCL nor a device. */
+static int conceive(struct recording *recording, struct identity *identity)
+{
+	read_config(&recording->config, identity->local_rank <= 0);
+	if (!recording->config.on)
+		return -ECANCELED;
+	int err = make_box(recording, identity);
+	if (err)
+		return err;
+	fill_header(recording->box.header, identity);
+	/* Release: pairs with the acquire in mark_exit(). */
+	atomic_store_explicit(&boxed, recording->box.header, memory_order_release);
+	return 0;
+}
+
+static void fill_nccl(struct recording *recording, const struct recorder_communicator *communicator)
+{
+	struct rw_box_header *header = recording->box.header;
+
+	header->nccl_version = recording->nccl_version = find_nccl_version(communicator->caller);
+	header->profiler_abi = communicator->abi;
+	header->interposed = call_is_interposed();
+}
+
 static int build(struct recording *recording, const struct recorder_communicator *communicator)
 {
 	struct identity identity;
+	int err = 0;
 
 	read_identity(&identity, communicator->nranks);
 	bool speaks_for_node = identity.local_rank <= 0;
-	read_config(&recording->config, speaks_for_node);
-	if (!recording->config.on)
-		return -ECANCELED;
+	if (recording->box.header)
+		fill_identity(recording->box.header, &identity);
+	else
+		err = conceive(recording, &identity);
+	if (err)
+		return err;
 	if (communicator->abi && communicator->abi < 4 && recording->config.kernelch) {
 		recording->config.kernelch = false;
 		message("RANKWATCH_KERNELCH=1: NCCL before 2.27 gives no times of kernels");
 	}
-	int err = make_box(recording, &identity);
-	if (err)
-		return err;
-	fill_header(recording, &identity, communicator);
+	fill_nccl(recording, communicator);
 	recording->largest = communicator->nranks;
 	open_progress(recording, communicator->abi);
 	scanning_open(recording, communicator->abi);
@@ -296,17 +317,60 @@ static struct recording *open_once(const struct recorder_communicator *communica
 	return &the_recording;
 }
 
-struct recording *recording_open(const struct recorder_communicator *communicator)
+/* False in a forked child, too. */
+static bool may_record(void)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
 	if (make_alive_page() != 0) {
 		if (!atomic_flag_test_and_set(&said))
 			message("not recording: no memory that fork() wipes (needs Linux 4.14)");
-		return NULL;
+		return false;
 	}
-	if (!*atomic_load(&recording_alive))
-		return NULL; /* a forked child */
+	return *atomic_load(&recording_alive);
+}
+
+static void begin_birth(struct rw_birth *birth, uint64_t id, int32_t nranks, int32_t rank)
+{
+	if (atomic_load_explicit(&birth->since_ns, memory_order_relaxed))
+		return;
+	birth->id = id;
+	birth->nranks = nranks;
+	birth->rank = rank;
+	atomic_store_explicit(&birth->since_ns, recording_clock(), memory_order_release);
+}
+
+void recording_birth_begin(uint64_t id, int32_t nranks, int32_t rank)
+{
+	struct identity identity;
+
+	if (nranks < 2 || rank < 0 || rank >= nranks || !may_record())
+		return;
+	pthread_mutex_lock(&opening);
+	if (!refused && !the_recording.box.header) {
+		read_identity(&identity, nranks);
+		refused = conceive(&the_recording, &identity) != 0;
+	}
+	if (the_recording.box.header)
+		begin_birth(&the_recording.box.header->birth, id, nranks, rank);
+	pthread_mutex_unlock(&opening);
+}
+
+void recording_birth_end(uint64_t id)
+{
+	if (!may_record())
+		return;
+	pthread_mutex_lock(&opening);
+	struct rw_box_header *header = the_recording.box.header;
+	if (header && header->birth.id == id)
+		atomic_store_explicit(&header->birth.since_ns, 0, memory_order_release);
+	pthread_mutex_unlock(&opening);
+}
+
+struct recording *recording_open(const struct recorder_communicator *communicator)
+{
+	if (!may_record())
+		return NULL;
 	pthread_mutex_lock(&opening);
 	struct recording *recording = open_once(communicator);
 	pthread_mutex_unlock(&opening);
@@ -316,8 +380,8 @@ struct recording *recording_open(const struct recorder_communicator *communicato
 /* exit() without ncclCommDestroy never reaches finalize. Not run at dlclose: we are linked with -z nodelete. */
 __attribute__((destructor)) static void mark_exit(void)
 {
-	struct recording *recording = recording_get();
+	struct rw_box_header *header = atomic_load_explicit(&boxed, memory_order_acquire);
 
-	if (recording)
-		atomic_store_explicit(&recording->box.header->end, RW_BOX_EXITED, memory_order_release);
+	if (header && !recording_is_foreign())
+		atomic_store_explicit(&header->end, RW_BOX_EXITED, memory_order_release);
 }

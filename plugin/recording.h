@@ -100,6 +100,13 @@ static inline bool recording_is_foreign(void)
  * The caller holds no lock; the device of the communicator is current. */
 struct recording *recording_open(const struct recorder_communicator *communicator);
 
+/* This process is about to wait for the other ranks of a communicator of so many: the box, made now if there is none,
+ * says so until recording_birth_end(). Touches no device: what else a recording needs, recording_open() makes. Not on the
+ * path of a collective. One birth at a time; a second one meanwhile is not noted. */
+void recording_birth_begin(uint64_t id, int32_t nranks, int32_t rank);
+/* The call for this one has returned, however. */
+void recording_birth_end(uint64_t id);
+
 /* Enters a communicator into the box, in a free entry or in that of the communicator that ended first and of which
  * nothing is in flight. NULL when there is none (counted). One whose identity is not known yet shows when it is. */
 struct communicator *communicator_add(struct recording *recording, const struct recorder_communicator *communicator);

@@ -191,6 +191,15 @@ struct rw_anchor {
 	uint64_t gpu_ns; /* 0 = not taken */
 };
 
+/* The communicator that this process is in the call for that makes it, and may wait there for the other ranks. The
+ * header is complete when since_ns is not 0. Only the interposer sees that call begin. */
+struct rw_birth {
+	RW_ATOMIC(uint64_t) since_ns; /* written last, cleared first; 0 = in no such call */
+	uint64_t id;		      /* of the unique id, equal on all ranks; not NCCL's own number */
+	int32_t nranks;
+	int32_t rank;
+};
+
 enum rw_box_end {
 	RW_BOX_RUNNING = 0,
 	RW_BOX_EXITED = 1, /* the process left through exit(): atexit hook ran */
@@ -280,6 +289,7 @@ struct rw_box_header {
 	RW_ATOMIC(uint64_t) samples_head;  /* host samples so far */
 	RW_ATOMIC(uint64_t) drain_ns;	   /* when the drain thread last looked: a heartbeat */
 	uint64_t reserved3;
+	struct rw_birth birth;
 };
 
 static_assert(sizeof(struct rw_scan) == 40, "in the slot");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "plugin/call.h"
+#include "plugin/recording.h"
 
 struct waiting {
 	struct waiting *next;
@@ -25,8 +26,10 @@ void births_add(const struct birth *birth)
 		return;
 	}
 	entry = malloc(sizeof(*entry));
-	if (!entry)
+	if (!entry) {
+		recording_birth_end(birth->id);
 		return;
+	}
 	entry->thread = pthread_self();
 	entry->birth = *birth;
 	pthread_mutex_lock(&changing);
@@ -53,6 +56,7 @@ static struct waiting *take(void)
 void births_end(int result)
 {
 	for (struct waiting *entry; (entry = take());) {
+		recording_birth_end(entry->birth.id);
 		entry->birth.blocking &= result != NCCL_IN_PROGRESS;
 		if (result == NCCL_SUCCESS || result == NCCL_IN_PROGRESS)
 			membership_add(&entry->birth);

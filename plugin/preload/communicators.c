@@ -75,8 +75,16 @@ static void conceive(struct birth *birth, const struct caller *caller, const str
 	call_communicator_take(); /* not one from before */
 }
 
+/* Before the call that may wait for the other ranks; in a group that is the group's end. */
+static void announce(const struct birth *birth)
+{
+	recording_birth_begin(birth->id, birth->nranks, birth->rank);
+}
+
 static int deliver(struct birth *birth, int result)
 {
+	if (!call_in_group() || (result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS))
+		recording_birth_end(birth->id);
 	birth->communicator = call_communicator_take();
 	birth->blocking &= result != NCCL_IN_PROGRESS;
 	if (result == NCCL_SUCCESS || result == NCCL_IN_PROGRESS)
@@ -92,6 +100,7 @@ int ncclCommInitRank(nccl_comm *comm, int nranks, struct nccl_unique_id id, int 
 		return real(comm, nranks, id, rank);
 	struct birth birth = { .comm = comm, .id = id_of(&id), .nranks = nranks, .rank = rank };
 	conceive(&birth, caller, NULL, true);
+	announce(&birth);
 	return deliver(&birth, real(comm, nranks, id, rank));
 }
 
@@ -103,6 +112,7 @@ int ncclCommInitRankConfig(nccl_comm *comm, int nranks, struct nccl_unique_id id
 		return real(comm, nranks, id, rank, config);
 	struct birth birth = { .comm = comm, .id = id_of(&id), .nranks = nranks, .rank = rank };
 	conceive(&birth, caller, config, true);
+	announce(&birth);
 	return deliver(&birth, real(comm, nranks, id, rank, config));
 }
 
@@ -116,6 +126,7 @@ int ncclCommInitRankScalable(nccl_comm *comm, int nranks, int rank, int id_count
 		return real(comm, nranks, rank, id_count, ids, config);
 	struct birth birth = { .comm = comm, .id = id_of(ids), .nranks = nranks, .rank = rank };
 	conceive(&birth, caller, config, true);
+	announce(&birth);
 	return deliver(&birth, real(comm, nranks, rank, id_count, ids, config));
 }
 

@@ -71,6 +71,12 @@ int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wai
 					 TERMINATED(wait->file_system) && TERMINATED(wait->device_name));
 }
 
+int analysis_set_birth(struct analysis *analysis, analysis_process_id process, const struct rw_birth *birth)
+{
+	(void)analysis, (void)process, (void)birth;
+	return 0;
+}
+
 int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
 		      uint64_t at_ns)
 {

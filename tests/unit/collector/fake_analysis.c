@@ -89,6 +89,23 @@ size_t analysis_wanted_details(const struct analysis *analysis, struct analysis_
 	return analysis->detail_count;
 }
 
+int analysis_set_birth(struct analysis *analysis, analysis_process_id process, const struct rw_birth *birth)
+{
+	(void)analysis, (void)process, (void)birth;
+	return 0;
+}
+
+size_t analysis_absentees(const struct analysis *analysis, int32_t *world_ranks, size_t room)
+{
+	(void)analysis, (void)world_ranks, (void)room;
+	return 0;
+}
+
+void analysis_set_absentee(struct analysis *analysis, const struct analysis_absentee *absentee, uint64_t now_ns)
+{
+	(void)analysis, (void)absentee, (void)now_ns;
+}
+
 int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
 		      uint64_t at_ns)
 {

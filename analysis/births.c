@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/births.h"
+
+#include <stdlib.h>
+
+#include "analysis/model.h"
+#include "analysis/text.h"
+
+enum { WORLD_MAX = 1 << 20 };
+
+/* A birth of the whole world, and who is in it. */
+struct gathering {
+	uint64_t id, since_ns; /* when the last of them had come */
+	int32_t size;
+	const struct process *first;
+	uint32_t present_count;
+	int32_t *present; /* world ranks, ascending */
+};
+
+static const uint32_t absent_subject = 1u << 30;
+
+static bool waits(const struct process *process)
+{
+	return process->birth.since_ns && process->life == ANALYSIS_ALIVE && process->world_rank >= 0 &&
+	       process->birth.nranks == process->world_size && process->world_size <= WORLD_MAX &&
+	       process->world_rank < process->world_size;
+}
+
+static const struct process *oldest(const struct job *job)
+{
+	const struct process *found = NULL;
+	for (uint32_t i = 0; i < job->process_count; i++) {
+		const struct process *process = job->processes[i];
+		if (waits(process) && (!found || process->birth.since_ns < found->birth.since_ns))
+			found = process;
+	}
+	return found;
+}
+
+static int by_rank(const void *left, const void *right)
+{
+	int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
+	return (a > b) - (a < b);
+}
+
+/* False: nobody waits, or who is who is not certain. Frees nothing on success. */
+static bool gather(struct gathering *gathering, const struct job *job)
+{
+	const struct process *first = oldest(job);
+	if (!first)
+		return false;
+	*gathering = (struct gathering){ .id = first->birth.id, .size = first->world_size, .first = first };
+	gathering->present = malloc(job->process_count * sizeof(*gathering->present));
+	if (!gathering->present)
+		return false;
+	for (uint32_t i = 0; i < job->process_count; i++) {
+		const struct process *process = job->processes[i];
+		if (!waits(process) || process->birth.id != gathering->id)
+			continue;
+		gathering->present[gathering->present_count++] = process->world_rank;
+		if (process->birth.since_ns > gathering->since_ns)
+			gathering->since_ns = process->birth.since_ns;
+	}
+	qsort(gathering->present, gathering->present_count, sizeof(*gathering->present), by_rank);
+	bool certain = true;
+	for (uint32_t i = 1; i < gathering->present_count; i++)
+		certain &= gathering->present[i] != gathering->present[i - 1];
+	if (!certain)
+		free(gathering->present);
+	return certain;
+}
+
+static size_t find_missing(const struct gathering *gathering, int32_t *world_ranks, size_t room)
+{
+	uint32_t missing = (uint32_t)gathering->size - gathering->present_count, at = 0;
+	size_t found = 0;
+	if (missing > gathering->present_count)
+		return 0;
+	for (int32_t rank = 0; rank < gathering->size; rank++) {
+		if (at < gathering->present_count && gathering->present[at] == rank) {
+			at++;
+			continue;
+		}
+		if (found < room)
+			world_ranks[found] = rank;
+		found++;
+	}
+	return found;
+}
+
+size_t births_missing(const struct job *job, int32_t *world_ranks, size_t room)
+{
+	struct gathering gathering;
+	if (!gather(&gathering, job))
+		return 0;
+	size_t found = find_missing(&gathering, world_ranks, room);
+	free(gathering.present);
+	return found;
+}
+
+static struct absentee *find(struct births *births, int32_t world_rank)
+{
+	for (uint32_t i = 0; i < births->count; i++)
+		if (births->absentees[i].world_rank == world_rank)
+			return &births->absentees[i];
+	return NULL;
+}
+
+void births_note(struct births *births, const struct analysis_absentee *seen, uint64_t now_ns)
+{
+	struct absentee *absentee = find(births, seen->world_rank);
+	if (!absentee) {
+		if (births->count == BIRTHS_ABSENTEES)
+			return;
+		absentee = &births->absentees[births->count++];
+		*absentee = (struct absentee){ .world_rank = seen->world_rank, .since_ns = now_ns };
+	}
+	if (absentee->absence != seen->absence || now_ns > absentee->seen_ns + BIRTH_LOOK_NS)
+		absentee->since_ns = now_ns;
+	absentee->absence = seen->absence;
+	absentee->pid = seen->pid;
+	absentee->seen_ns = now_ns;
+}
+
+/* A rank that gets on is not spoken of, however long: before they meet, ranks prepare what others need not. */
+static bool is_due(const struct absentee *absentee, const struct gathering *gathering, uint64_t now_ns)
+{
+	static const uint64_t after_ns[] = {
+		[ANALYSIS_ABSENT_UNKNOWN] = UINT64_MAX,     [ANALYSIS_ABSENT_NONE] = BIRTH_AFTER_NS,
+		[ANALYSIS_ABSENT_STOPPED] = BIRTH_STOPPED_NS, [ANALYSIS_ABSENT_IDLE] = BIRTH_AFTER_NS,
+		[ANALYSIS_ABSENT_BUSY] = UINT64_MAX,
+	};
+	uint64_t since_ns =
+	    absentee->since_ns > gathering->since_ns ? absentee->since_ns : gathering->since_ns;
+	if (now_ns > absentee->seen_ns + BIRTH_LOOK_NS || now_ns < since_ns)
+		return false;
+	return now_ns - since_ns >= after_ns[absentee->absence];
+}
+
+static struct record *make_record(const struct job *job, const struct absentee *absentee,
+				  const struct gathering *gathering, uint64_t now_ns)
+{
+	static const enum rw_cause_class classes[] = {
+		[ANALYSIS_ABSENT_NONE] = RW_CAUSE_GONE,
+		[ANALYSIS_ABSENT_STOPPED] = RW_CAUSE_STOPPED,
+		[ANALYSIS_ABSENT_IDLE] = RW_CAUSE_UNKNOWN,
+	};
+	bool hangs = absentee->absence == ANALYSIS_ABSENT_IDLE;
+	struct record *record = record_new_absent(job, hangs ? RW_KIND_HANG : RW_KIND_GONE, absentee->world_rank,
+						  gathering->first->host_name, absentee->pid);
+	if (!record)
+		return NULL;
+	struct rw_finding *finding = &record->finding;
+	record->subject = absent_subject | (uint32_t)absentee->world_rank;
+	finding->severity = RW_CRITICAL;
+	/* Nobody saw the process that is not there, and what an idle one waits for is its own affair. */
+	finding->confidence = absentee->absence == ANALYSIS_ABSENT_STOPPED ? RW_CERTAIN : RW_LIKELY;
+	finding->arrival = RW_ARRIVAL_NONE;
+	finding->level = RW_LEVEL_PROC;
+	finding->first_seen_ns = gathering->since_ns;
+	finding->detect_ms = finding->late.by_ms = (double)(now_ns - gathering->since_ns) / 1e6;
+	finding->late.present = true;
+	finding->operation.present = true;
+	finding->operation.comm = gathering->id;
+	finding->operation.comm_size = gathering->size;
+	finding->operation.phase = RW_PHASE_INIT;
+	finding->cause.present = true;
+	finding->cause.class_ = classes[absentee->absence];
+	record_set_watchdog(record, gathering->first, false, now_ns - gathering->first->birth.since_ns);
+	if (record_set_waiting_worlds(record, gathering->present, gathering->present_count)) {
+		record_free(record);
+		return NULL;
+	}
+	text_birth(record);
+	return record;
+}
+
+static void close_one(struct analysis *analysis, struct absentee *absentee, uint64_t now_ns)
+{
+	if (absentee->told)
+		findings_close(&analysis->findings, absentee->kind, absent_subject | (uint32_t)absentee->world_rank,
+			       now_ns);
+	absentee->told = false;
+}
+
+static bool is_among(const int32_t *world_ranks, size_t count, int32_t world_rank)
+{
+	for (size_t i = 0; i < count; i++)
+		if (world_ranks[i] == world_rank)
+			return true;
+	return false;
+}
+
+/* Those who have come, or for whom nobody waits any more, are forgotten. */
+static void forget(struct analysis *analysis, const int32_t *missing, size_t count, uint64_t now_ns)
+{
+	struct births *births = &analysis->births;
+	for (uint32_t i = 0; i < births->count;) {
+		if (is_among(missing, count, births->absentees[i].world_rank)) {
+			i++;
+			continue;
+		}
+		close_one(analysis, &births->absentees[i], now_ns);
+		births->absentees[i] = births->absentees[--births->count];
+	}
+}
+
+static void tell(struct analysis *analysis, struct absentee *absentee, const struct gathering *gathering,
+		 uint64_t now_ns)
+{
+	if (!is_due(absentee, gathering, now_ns))
+		return;
+	struct record *record = make_record(&analysis->job, absentee, gathering, now_ns);
+	if (!record)
+		return;
+	if (absentee->told && absentee->kind != record->finding.kind)
+		close_one(analysis, absentee, now_ns);
+	absentee->told = true;
+	absentee->kind = record->finding.kind;
+	findings_tell(&analysis->findings, record, now_ns);
+}
+
+void births_tick(struct analysis *analysis, uint64_t now_ns)
+{
+	int32_t missing[BIRTHS_ABSENTEES];
+	struct gathering gathering;
+	bool waiting = gather(&gathering, &analysis->job);
+	size_t count = waiting ? find_missing(&gathering, missing, BIRTHS_ABSENTEES) : 0;
+	if (count > BIRTHS_ABSENTEES)
+		count = 0; /* so many are no single rank's affair */
+	forget(analysis, missing, count, now_ns);
+	for (uint32_t i = 0; i < analysis->births.count; i++)
+		tell(analysis, &analysis->births.absentees[i], &gathering, now_ns);
+	if (waiting)
+		free(gathering.present);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who waits for whom in the birth of a communicator, where NCCL has not told anything yet: docs/findings.md, "Init". Only
+ * of a communicator of the launcher's whole world is it known who is missing: the world's other ranks.
+ */
+#ifndef ANALYSIS_BIRTHS_H
+#define ANALYSIS_BIRTHS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/analysis.h"
+#include "analysis/job.h"
+
+#define BIRTH_STOPPED_NS 3000000000u
+/* Ranks start one after the other, and load code and data before they meet. */
+#define BIRTH_AFTER_NS 10000000000u
+#define BIRTH_LOOK_NS  3000000000u /* what was seen longer ago than this is not known any more */
+
+enum {
+	BIRTHS_ABSENTEES = 32,
+};
+
+/* A missing rank as the caller saw it. */
+struct absentee {
+	int32_t world_rank, pid;
+	enum analysis_absence absence;
+	uint64_t since_ns, seen_ns; /* it has been that at each look in between */
+	bool told;
+	enum rw_kind kind; /* as told */
+};
+
+struct births {
+	struct absentee absentees[BIRTHS_ABSENTEES];
+	uint32_t count;
+};
+
+/* Ranks of the world that are missing in the oldest birth of the whole world, ascending; 0 none, or more than there
+ * are waiting: those are early. */
+size_t births_missing(const struct job *job, int32_t *world_ranks, size_t room);
+void births_note(struct births *births, const struct analysis_absentee *absentee, uint64_t now_ns);
+/* Opens and closes findings. */
+void births_tick(struct analysis *analysis, uint64_t now_ns);
+
+#endif

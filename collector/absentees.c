@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/absentees.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugin/identity.h"
+
+enum {
+	ENVIRONMENT_MAX = 128 << 10, /* what is beyond is not looked at */
+	BUSY_PERCENT = 2,            /* of a CPU: interpreters wake now and then */
+};
+static const uint64_t look_pause_ns = 1000000000;
+
+struct environment {
+	char text[ENVIRONMENT_MAX + 1];
+	size_t size;
+};
+
+/* What was found of one rank in this pass. */
+struct found {
+	int32_t pid; /* the lowest: children inherit the environment */
+	uint32_t count, stopped;
+	uint64_t ticks, bytes;
+};
+
+static ssize_t read_file(const char *proc, const char *pid, const char *name, char *text, size_t room)
+{
+	char path[288];
+	size_t used = 0;
+	ssize_t got = 1;
+
+	snprintf(path, sizeof(path), "%s/%s/%s", proc, pid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && got > 0 && used < room - 1) {
+		got = read(fd, text + used, room - 1 - used);
+		used += got > 0 ? (size_t)got : 0;
+	}
+	text[used] = '\0';
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 || got < 0 ? -1 : (ssize_t)used;
+}
+
+static const char *from_environment(void *argument, const char *name)
+{
+	const struct environment *environment = argument;
+	size_t length = strlen(name);
+	const char *end = environment->text + environment->size;
+
+	for (const char *at = environment->text; at < end; at += strlen(at) + 1)
+		if (!strncmp(at, name, length) && at[length] == '=')
+			return at + length + 1;
+	return NULL;
+}
+
+/* State, and CPU time in clock ticks: fields 3, 14 and 15. The name before them may hold anything but its last ')'. */
+static bool read_stat(const char *proc, const char *pid, char *state, uint64_t *ticks)
+{
+	char text[1024];
+	uint64_t user, system;
+
+	if (read_file(proc, pid, "stat", text, sizeof(text)) <= 0)
+		return false;
+	const char *after = strrchr(text, ')');
+	if (!after || sscanf(after, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, state, &user,
+			     &system) != 3)
+		return false;
+	*ticks = user + system;
+	return true;
+}
+
+static uint64_t read_bytes(const char *proc, const char *pid)
+{
+	char text[512];
+	uint64_t read = 0, written = 0;
+
+	if (read_file(proc, pid, "io", text, sizeof(text)) <= 0 ||
+	    sscanf(text, "rchar: %" SCNu64 " wchar: %" SCNu64, &read, &written) != 2)
+		return 0;
+	return read + written;
+}
+
+static void add_process(const struct absentees *absentees, const char *pid, struct found *found)
+{
+	uint64_t ticks;
+	char state;
+
+	if (!read_stat(absentees->proc, pid, &state, &ticks) || state == 'Z' || state == 'X')
+		return;
+	int32_t number = atoi(pid);
+	if (!found->count || number < found->pid)
+		found->pid = number;
+	found->count++;
+	found->stopped += state == 'T' || state == 't';
+	found->ticks += ticks;
+	found->bytes += read_bytes(absentees->proc, pid);
+}
+
+static int index_of(const int32_t *world_ranks, size_t count, int32_t world_rank)
+{
+	for (size_t i = 0; i < count; i++)
+		if (world_ranks[i] == world_rank)
+			return (int)i;
+	return -1;
+}
+
+/* Returns whether a process of this job says that all its ranks are on this host. */
+static bool look_at(const struct absentees *absentees, const char *pid, const int32_t *world_ranks, size_t count,
+		    struct found *found, struct environment *environment)
+{
+	struct identity identity;
+	ssize_t size = read_file(absentees->proc, pid, "environ", environment->text, sizeof(environment->text));
+
+	environment->size = size > 0 ? (size_t)size : 0;
+	if (!environment->size)
+		return false;
+	identity_read(&identity, from_environment, environment, 0, NULL, 0);
+	/* A collector that a task of srun started has inherited that task's rank. */
+	if (strcmp(identity.job, absentees->job) || identity.world_rank < 0 || atoi(pid) == getpid())
+		return false;
+	int at = index_of(world_ranks, count, identity.world_rank);
+	if (at >= 0)
+		add_process(absentees, pid, &found[at]);
+	return identity.world_size > 0 && identity.local_size == identity.world_size;
+}
+
+static bool look_at_all(const struct absentees *absentees, const int32_t *world_ranks, size_t count,
+			struct found *found)
+{
+	struct environment *environment = malloc(sizeof(*environment));
+	DIR *directory = environment ? opendir(absentees->proc) : NULL;
+	bool one_host = false;
+
+	for (const struct dirent *entry; directory && (entry = readdir(directory));)
+		if (strspn(entry->d_name, "0123456789") == strlen(entry->d_name))
+			one_host |= look_at(absentees, entry->d_name, world_ranks, count, found, environment);
+	if (directory)
+		closedir(directory);
+	free(environment);
+	return one_host;
+}
+
+static struct absentees_rank *known(struct absentees *absentees, int32_t world_rank)
+{
+	struct absentees_rank *unused = &absentees->ranks[0];
+
+	for (size_t i = 0; i < ABSENTEES_MAX; i++) {
+		struct absentees_rank *rank = &absentees->ranks[i];
+
+		if (rank->looked_ns && rank->world_rank == world_rank)
+			return rank;
+		if (rank->looked_ns < unused->looked_ns)
+			unused = rank;
+	}
+	*unused = (struct absentees_rank){ .world_rank = world_rank };
+	return unused;
+}
+
+static bool gets_on(const struct absentees_rank *before, const struct found *found, uint64_t now_ns)
+{
+	uint64_t ticks_ns = UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t cpu_ns = found->ticks > before->ticks ? (found->ticks - before->ticks) * ticks_ns : 0;
+
+	return !before->looked_ns || found->bytes != before->bytes ||
+	       cpu_ns * 100 > (now_ns - before->looked_ns) * BUSY_PERCENT;
+}
+
+static enum analysis_absence judge(const struct absentees_rank *before, const struct found *found, bool one_host,
+				   uint64_t now_ns)
+{
+	if (!found->count)
+		return one_host ? ANALYSIS_ABSENT_NONE : ANALYSIS_ABSENT_UNKNOWN;
+	if (found->stopped == found->count)
+		return ANALYSIS_ABSENT_STOPPED;
+	return gets_on(before, found, now_ns) ? ANALYSIS_ABSENT_BUSY : ANALYSIS_ABSENT_IDLE;
+}
+
+void absentees_look(struct absentees *absentees, uint64_t now_ns)
+{
+	struct found found[ABSENTEES_MAX] = { 0 };
+	int32_t world_ranks[ABSENTEES_MAX];
+	size_t count = analysis_absentees(absentees->analysis, world_ranks, ABSENTEES_MAX);
+
+	if (!count || count > ABSENTEES_MAX || now_ns < absentees->looked_ns + look_pause_ns)
+		return;
+	absentees->looked_ns = now_ns;
+	bool one_host = look_at_all(absentees, world_ranks, count, found);
+	for (size_t i = 0; i < count; i++) {
+		struct absentees_rank *rank = known(absentees, world_ranks[i]);
+		struct analysis_absentee absentee = { .world_rank = world_ranks[i], .pid = found[i].pid };
+
+		absentee.absence = judge(rank, &found[i], one_host, now_ns);
+		*rank = (struct absentees_rank){ world_ranks[i], found[i].ticks, found[i].bytes, now_ns };
+		analysis_set_absentee(absentees->analysis, &absentee, now_ns);
+	}
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/analysis.h"
+
+enum { RANKS = 8, LATE = 5 };
+
+struct told {
+	int opened, closed, rank;
+	enum rw_kind kind;
+	enum rw_cause_class class_;
+	enum rw_phase phase;
+	size_t waiting;
+	char text[256];
+};
+
+static void note(void *argument, const struct rw_finding *finding)
+{
+	struct told *told = argument;
+
+	told->opened += finding->state == RW_FINDING_OPEN;
+	told->closed += finding->state == RW_FINDING_CLOSED;
+	told->rank = finding->ranks[0];
+	told->kind = finding->kind;
+	told->class_ = finding->cause.class_;
+	told->phase = finding->operation.phase;
+	told->waiting = finding->late.waiting_count;
+	snprintf(told->text, sizeof(told->text), "%s", finding->text);
+}
+
+static uint64_t seconds(double value)
+{
+	return (uint64_t)(value * 1e9);
+}
+
+static void add_process(struct analysis *analysis, int rank, int claimed)
+{
+	struct rw_box_header box = { .world_rank = claimed, .world_size = RANKS, .host = "a", .job = "test" };
+	struct analysis_process process = { .id = (analysis_process_id)rank + 1, .pid = 100 + rank, .box = &box };
+
+	cr_assert_eq(analysis_add_process(analysis, &process), 0);
+}
+
+static void enter(struct analysis *analysis, int rank, int nranks)
+{
+	const struct rw_birth birth = { .since_ns = seconds(1), .id = 77, .nranks = nranks, .rank = rank % nranks };
+
+	cr_assert_eq(analysis_set_birth(analysis, (analysis_process_id)rank + 1, &birth), 0);
+}
+
+/* All but the late rank wait in the birth of a communicator of `nranks`. */
+static struct analysis *open_init(struct told *told, int waiting, int nranks)
+{
+	struct analysis *analysis = analysis_new(false, note, told);
+
+	for (int rank = 0; rank < waiting; rank++) {
+		if (rank == LATE)
+			continue;
+		add_process(analysis, rank, rank);
+		enter(analysis, rank, nranks);
+	}
+	return analysis;
+}
+
+static void pass_time(struct analysis *analysis, enum analysis_absence absence, double from_s, double to_s)
+{
+	int32_t missing[RANKS];
+
+	for (double at = from_s; at <= to_s; at += 1) {
+		if (analysis_absentees(analysis, missing, RANKS) == 1 && missing[0] == LATE)
+			analysis_set_absentee(analysis,
+					      &(struct analysis_absentee){ .world_rank = LATE, .absence = absence },
+					      seconds(at));
+		analysis_tick(analysis, seconds(at));
+	}
+}
+
+Test(births, the_rank_that_is_missing_is_named_by_what_it_does)
+{
+	static const struct {
+		enum analysis_absence absence;
+		int opened;
+		enum rw_kind kind;
+		enum rw_cause_class class_;
+		const char *text;
+	} cases[] = {
+		{ ANALYSIS_ABSENT_UNKNOWN, 0, 0, 0, "" },
+		{ ANALYSIS_ABSENT_BUSY, 0, 0, 0, "" },
+		{ ANALYSIS_ABSENT_NONE, 1, RW_KIND_GONE, RW_CAUSE_GONE, "rank 5 has no process: ranks 0-4,6,7 have" },
+		{ ANALYSIS_ABSENT_STOPPED, 1, RW_KIND_GONE, RW_CAUSE_STOPPED, "rank 5 was stopped: ranks 0-4,6,7" },
+		{ ANALYSIS_ABSENT_IDLE, 1, RW_KIND_HANG, RW_CAUSE_UNKNOWN, "rank 5 has not come: ranks 0-4,6,7" },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct told told = { 0 };
+		struct analysis *analysis = open_init(&told, RANKS, RANKS);
+
+		pass_time(analysis, cases[i].absence, 1, 40);
+		cr_expect_eq(told.opened, cases[i].opened, "case %zu: %d", i, told.opened);
+		cr_expect_eq(strncmp(told.text, cases[i].text, strlen(cases[i].text)), 0, "case %zu: %s", i, told.text);
+		if (told.opened) {
+			cr_expect_eq(told.rank, LATE);
+			cr_expect_eq(told.kind, cases[i].kind);
+			cr_expect_eq(told.class_, cases[i].class_);
+			cr_expect_eq(told.phase, RW_PHASE_INIT);
+			cr_expect_eq(told.waiting, RANKS - 1);
+		}
+		analysis_free(analysis);
+	}
+}
+
+Test(births, a_rank_that_comes_in_time_or_gets_on_now_and_then_is_not_named)
+{
+	struct told told = { 0 };
+	struct analysis *analysis = open_init(&told, RANKS, RANKS);
+
+	for (int i = 0; i < 5; i++) {
+		pass_time(analysis, ANALYSIS_ABSENT_IDLE, 1 + 10 * i, 9 + 10 * i);
+		pass_time(analysis, ANALYSIS_ABSENT_BUSY, 10 + 10 * i, 10 + 10 * i);
+	}
+	add_process(analysis, LATE, LATE);
+	enter(analysis, LATE, RANKS);
+	pass_time(analysis, ANALYSIS_ABSENT_IDLE, 51, 90);
+	cr_expect_eq(told.opened, 0, "%s", told.text);
+	analysis_free(analysis);
+}
+
+Test(births, the_finding_is_closed_when_the_rank_has_come)
+{
+	struct told told = { 0 };
+	struct analysis *analysis = open_init(&told, RANKS, RANKS);
+
+	pass_time(analysis, ANALYSIS_ABSENT_IDLE, 1, 15);
+	cr_expect_eq(told.opened, 1);
+	add_process(analysis, LATE, LATE);
+	enter(analysis, LATE, RANKS);
+	pass_time(analysis, ANALYSIS_ABSENT_IDLE, 16, 17);
+	cr_expect_eq(told.closed, 1);
+	analysis_free(analysis);
+}
+
+Test(births, nobody_is_named_where_who_is_missing_is_not_certain)
+{
+	int32_t missing[RANKS];
+	struct told told = { 0 };
+	struct analysis *part = open_init(&told, RANKS, 4);
+	struct analysis *few = open_init(&told, 3, RANKS);
+	struct analysis *twice = open_init(&told, RANKS, RANKS);
+
+	cr_expect_eq(analysis_absentees(part, missing, RANKS), 0, "not of the whole world");
+	cr_expect_eq(analysis_absentees(few, missing, RANKS), 0, "those who wait are early");
+	add_process(twice, LATE, 3);
+	enter(twice, LATE, RANKS);
+	cr_expect_eq(analysis_absentees(twice, missing, RANKS), 0, "two processes claim rank 3");
+	analysis_free(part);
+	analysis_free(few);
+	analysis_free(twice);
+}

@@ -12,11 +12,11 @@ enum { REPLAYED = UINT32_MAX };
 struct part {
 	const struct operation *operation;
 	uint32_t rank, instance;
-	uint32_t before;      /* event that it followed on its rank, + 1; 0 = none in the stretch */
-	uint32_t first_after; /* of the parts that followed this one, + 1 … */
+	uint32_t before;      /* last event on its rank before it, + 1; 0 = none in the stretch */
+	uint32_t first_after; /* of the parts that followed the end of this one, + 1 … */
 	uint32_t next_after;  /* … and of those that followed the same as this */
 	uint64_t earlier_ns;  /* so much earlier would the rank have arrived … */
-	uint64_t released_ns; /* … and gone on */
+	uint64_t released_ns; /* … and gone on; known once the instance is replayed */
 };
 
 /* An operation of a rank was over, or a late one has come: whatever the rank did next, on whatever stream, followed. */
@@ -67,7 +67,7 @@ static uint32_t operations_of(const struct instance *instance)
 }
 
 /* Boxes are read one after the other, so the last instances of a step finish among the first of the next. */
-static bool is_before(const struct instance *instance, uint64_t first_step, uint64_t steps)
+static bool is_older(const struct instance *instance, uint64_t first_step, uint64_t steps)
 {
 	return instance->place.place != STEPS_NO_PLACE && instance->place.step + steps < first_step;
 }
@@ -78,9 +78,9 @@ static bool collect(struct stretch *stretch, const struct instances *instances, 
 	stretch->instances = malloc((instances->count + 1) * sizeof(const struct instance *));
 	if (!stretch->instances)
 		return false;
-	for (const struct instance *at = instances->finished_last; at && !is_before(at, first_step, 1);
+	for (const struct instance *at = instances->finished_last; at && !is_older(at, first_step, 1);
 	     at = at->previous) {
-		if (!at->judged || !at->start_ns || is_before(at, first_step, 0))
+		if (!at->judged || !at->start_ns || is_older(at, first_step, 0))
 			continue;
 		stretch->instances[stretch->instance_count++] = at;
 		parts += operations_of(at);
@@ -141,28 +141,66 @@ static uint32_t events_until(const struct stretch *stretch, uint32_t rank, uint6
 	return low;
 }
 
-/* An operation follows the last thing that happened on its rank before it came, of all that was called before it: what
- * was called later, as a receive ahead, is nothing that it can have waited for. */
-static void link_part(struct stretch *stretch, uint32_t index)
+static bool is_before(const struct stretch *stretch, uint32_t event, const struct part *part)
 {
-	struct part *part = &stretch->parts[index];
-	uint32_t at = events_until(stretch, part->rank, part->operation->arrival_ns);
-	while (at && stretch->events[at - 1].rank == part->rank &&
-	       stretch->events[at - 1].ticket >= part->operation->ticket)
-		at--;
-	if (!at || stretch->events[at - 1].rank != part->rank)
-		return;
-	struct part *before = &stretch->parts[stretch->events[at - 1].part];
-	part->before = at;
-	part->next_after = before->first_after;
-	before->first_after = index + 1;
-	stretch->waits[part->instance]++;
+	return stretch->events[event].rank == part->rank && stretch->events[event].ticket < part->operation->ticket;
 }
 
-static void link_parts(struct stretch *stretch)
+/* An operation follows the last thing that happened on its rank before it came, of all that was called before it: what
+ * was called later, as a receive ahead, is nothing that it can have waited for. */
+static uint32_t last_before(const struct stretch *stretch, const struct part *part)
 {
+	uint32_t at = events_until(stretch, part->rank, part->operation->arrival_ns);
+	while (at && stretch->events[at - 1].rank == part->rank && !is_before(stretch, at - 1, part))
+		at--;
+	return at && stretch->events[at - 1].rank == part->rank ? at : 0;
+}
+
+static uint64_t lateness_ns(const struct part *part, const bool *healed)
+{
+	return healed[part->rank] ? (uint64_t)part->operation->late_us * 1000 : 0;
+}
+
+/* Goes back over late arrivals, adding up their lateness, to the operation whose end was followed; with `replayed` to one
+ * of which it is known what it won: of calls in a ring the first cannot wait for the last. NULL: none in the stretch. */
+static const struct part *go_back(const struct stretch *stretch, const struct part *part, const bool *healed,
+				  bool replayed, uint64_t *late_ns)
+{
+	uint32_t at = part->before;
+	*late_ns = lateness_ns(part, healed);
+	while (at && stretch->events[at - 1].rank == part->rank) {
+		const struct event *event = &stretch->events[at - 1];
+		const struct part *before = &stretch->parts[event->part];
+		if (!is_before(stretch, at - 1, part)) {
+			at--;
+		} else if (!event->over) {
+			*late_ns += lateness_ns(before, healed);
+			part = before;
+			at = before->before;
+		} else if (replayed && stretch->waits[before->instance] != REPLAYED) {
+			at--;
+		} else {
+			return before;
+		}
+	}
+	return NULL;
+}
+
+static void link_parts(struct stretch *stretch, const bool *healed)
+{
+	uint64_t late_ns;
 	for (uint32_t i = 0; i < stretch->part_count; i++)
-		link_part(stretch, i);
+		stretch->parts[i].before = last_before(stretch, &stretch->parts[i]);
+	for (uint32_t i = 0; i < stretch->part_count; i++) {
+		struct part *part = &stretch->parts[i];
+		const struct part *followed = go_back(stretch, part, healed, false, &late_ns);
+		if (!followed)
+			continue;
+		struct part *before = &stretch->parts[followed - stretch->parts];
+		part->next_after = before->first_after;
+		before->first_after = i + 1;
+		stretch->waits[part->instance]++;
+	}
 	for (uint32_t i = 0; i < stretch->instance_count; i++)
 		if (!stretch->waits[i])
 			stretch->ready[stretch->ready_count++] = i;
@@ -170,12 +208,9 @@ static void link_parts(struct stretch *stretch)
 
 static uint64_t earlier(const struct stretch *stretch, const struct part *part, const bool *healed)
 {
-	uint64_t late_ns = healed[part->rank] ? (uint64_t)part->operation->late_us * 1000 : 0;
-	if (!part->before)
-		return late_ns;
-	const struct event *event = &stretch->events[part->before - 1];
-	const struct part *before = &stretch->parts[event->part];
-	return late_ns + (event->over ? before->released_ns : before->earlier_ns);
+	uint64_t late_ns;
+	const struct part *before = go_back(stretch, part, healed, true, &late_ns);
+	return late_ns + (before ? before->released_ns : 0);
 }
 
 /* The instance starts when the last rank has come; from there on all who waited for that share what was won. Who was
@@ -221,7 +256,7 @@ static void replay(struct stretch *stretch, const bool *healed)
 {
 	uint32_t taken = 0, earliest = 0;
 	add_parts(stretch, healed);
-	link_parts(stretch);
+	link_parts(stretch, healed);
 	for (;;) {
 		while (taken < stretch->ready_count)
 			replay_and_release(stretch, stretch->ready[taken++], healed);

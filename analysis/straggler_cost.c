@@ -76,18 +76,24 @@ static uint64_t replay_cost(const struct analysis *analysis, const uint32_t *ran
 	return all > without ? all - without : 0;
 }
 
+struct charge {
+	uint64_t late_ns;    /* all lateness of the ranks in these steps */
+	uint64_t certain_ns; /* of it: what others cannot have used */
+};
+
 /* While the others wait for a late device, their own devices compute ahead, and so the next wait is of the same time
  * once more. Nothing shows how far ahead they are: only the longest of a step is lost for certain. A host's stalls add up. */
-static uint64_t certain_ns(const struct stragglers *stragglers, const uint32_t *ranks, uint32_t count, uint64_t first,
-			   uint64_t last)
+static struct charge add_charges(const struct stragglers *stragglers, const uint32_t *ranks, uint32_t count,
+				 uint64_t first, uint64_t last)
 {
-	uint64_t certain = 0;
+	struct charge charge = { 0 };
 	for (uint64_t step = first; step <= last; step++)
 		for (uint32_t i = 0; i < count; i++) {
 			struct blame blame = straggler_blame(&stragglers->suspects[ranks[i]], step);
-			certain += blame.host_ns + blame.device_most_ns;
+			charge.late_ns += blame.late_ns;
+			charge.certain_ns += blame.host_ns + blame.device_most_ns;
 		}
-	return certain;
+	return charge;
 }
 
 static bool is_alone(const struct stragglers *stragglers, const uint32_t *ranks, uint32_t count)
@@ -134,10 +140,16 @@ struct straggler_cost straggler_cost(struct analysis *analysis, const uint32_t *
 	if (first < cost.since_step)
 		first = cost.since_step;
 	uint64_t steps = suspect->step - first + 1, growth = growth_ns(stragglers, suspect, ranks, count);
-	cost.at_most_ns = least(replay_cost(analysis, ranks, count, first) / steps, growth);
-	cost.lost_ns = cost.at_most_ns;
-	if (growth == UINT64_MAX)
-		cost.lost_ns = least(cost.lost_ns, certain_ns(stragglers, ranks, count, first, suspect->step) / steps);
+	uint64_t replayed_ns = replay_cost(analysis, ranks, count, first) / steps;
+	struct charge charge = add_charges(stragglers, ranks, count, first, suspect->step);
+	if (growth == UINT64_MAX) {
+		cost.at_most_ns = replayed_ns;
+		cost.lost_ns = least(replayed_ns, charge.certain_ns / steps);
+	} else {
+		/* Steps grew when this rank, and no other, became late: what the replay lost on its way is of no matter. */
+		uint64_t late_ns = charge.late_ns / steps;
+		cost.lost_ns = cost.at_most_ns = least(growth, late_ns > replayed_ns ? late_ns : replayed_ns);
+	}
 	/* Steps that ended before the lateness began are too short to hold it. */
 	if (cost.lost_ns > cost.step_ns)
 		cost.step_ns = straggler_step_ns(stragglers, 1);

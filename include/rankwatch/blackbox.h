@@ -302,6 +302,7 @@ static_assert(sizeof(struct rw_wait) == 64, "docs/black-box.md");
 static_assert(sizeof(struct rw_lease) == 24, "docs/black-box.md");
 static_assert(offsetof(struct rw_box_header, waits_offset) == 6144, "docs/black-box.md");
 static_assert(offsetof(struct rw_box_header, head) == 6400, "docs/black-box.md");
+static_assert(offsetof(struct rw_box_header, birth) == 6592, "docs/black-box.md");
 static_assert(sizeof(struct rw_box_header) <= RW_BOX_HEADER_SIZE, "docs/black-box.md");
 
 #endif

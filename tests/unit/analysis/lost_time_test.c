@@ -146,6 +146,20 @@ Test(lost_time, who_sends_into_a_buffer_waits_for_nobody)
 	stage_close(stage);
 }
 
+Test(lost_time, passes_through_calls_of_a_group_that_wait_for_each_other_in_a_ring)
+{
+	struct stage *stage = stage_open();
+
+	finished(stage, &stage->pairs[0], 1, (uint64_t[]){ 2000, 1000 }, 1000);
+	struct instance *there = finished(stage, &stage->pairs[1], 2, (uint64_t[]){ 2000, 2000 }, 0);
+	struct instance *back = finished(stage, &stage->pairs[1], 3, (uint64_t[]){ 2000, 2000 }, 0);
+	there->operations[1].ticket = 3; /* rank 1 calls them in this order, rank 2 in the other */
+	back->operations[1].ticket = 2;
+	finished(stage, &stage->pairs[2], 4, (uint64_t[]){ 2000, 1000 }, 0);
+	cr_assert_eq(healed_ms(stage), 1000);
+	stage_close(stage);
+}
+
 Test(lost_time, no_more_is_won_than_there_was_lateness)
 {
 	struct stage *stage = stage_open();

@@ -100,6 +100,9 @@ static void tell(struct analysis *analysis, struct instance *instance, const str
 		gpu_evidence_attach(analysis, record, instance->communicator->members[found->culprit].rank,
 				    record->finding.first_seen_ns, now_ns);
 	value_text_corruption(record, found);
+	if (found->culprit != JOB_NONE)
+		gpu_evidence_explain_value(analysis, record, instance->communicator->members[found->culprit].rank,
+					   record->finding.first_seen_ns);
 	findings_tell(&analysis->findings, record, now_ns);
 }
 

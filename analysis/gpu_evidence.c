@@ -270,22 +270,31 @@ void gpu_evidence_attach(const struct analysis *analysis, struct record *record,
 	gpu_evidence_add(record, gpu, from_ns, to_ns);
 }
 
-void gpu_evidence_explain_end(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t at_ns)
+/* A fault of the GPU's own within `lead_ns` before, or right after, becomes the cause. */
+static void blame(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t at_ns, uint64_t lead_ns)
 {
 	const struct gpu *gpu = gpus_of_rank(&analysis->gpus, &analysis->job.ranks[rank]);
-	enum rw_cause_class known = record->finding.cause.class_;
-	char text[128];
 	struct xid xid;
+	char text[128];
 
-	if (!gpu)
-		return;
-	gpu_evidence_attach(analysis, record, rank, before(at_ns, GPU_XID_END_NS), at_ns);
-	const struct gpu_xid *seen =
-	    find_xid(gpu, before(at_ns, GPU_XID_END_NS), at_ns + GPU_XID_LAG_NS, &xid);
-	if (!seen || (known != RW_CAUSE_GONE && known != RW_CAUSE_UNKNOWN))
+	if (!gpu || !find_xid(gpu, before(at_ns, lead_ns), at_ns + GPU_XID_LAG_NS, &xid))
 		return;
 	snprintf(text, sizeof(text), "Xid %u: %s", xid.number, xid.meaning);
 	record_set_words(record, RW_CAUSE_GPU, text, xid.action);
+}
+
+void gpu_evidence_explain_end(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t at_ns)
+{
+	enum rw_cause_class known = record->finding.cause.class_;
+
+	gpu_evidence_attach(analysis, record, rank, before(at_ns, GPU_XID_END_NS), at_ns);
+	if (known == RW_CAUSE_GONE || known == RW_CAUSE_UNKNOWN)
+		blame(analysis, record, rank, at_ns, GPU_XID_END_NS);
+}
+
+void gpu_evidence_explain_value(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t at_ns)
+{
+	blame(analysis, record, rank, at_ns, GPU_XID_LEAD_NS);
 }
 
 bool gpu_evidence_is_seen(const struct analysis *analysis, uint32_t rank, uint64_t now_ns)

@@ -31,6 +31,8 @@ void gpu_evidence_explain(const struct analysis *analysis, uint32_t rank, const 
 /* A rank that ended or hangs since at_ns: a GPU fault right before it becomes the cause where the cause was the mere end,
  * or not known; the evidence is added in any case. After the sentences have been made. */
 void gpu_evidence_explain_end(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t at_ns);
+/* The rank made a bad or a wrong value at at_ns: a GPU fault right before it becomes the cause. After the sentences. */
+void gpu_evidence_explain_value(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t at_ns);
 /* Evidence of the rank's GPU between the two times: for findings of every kind. */
 void gpu_evidence_attach(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t from_ns,
 			 uint64_t to_ns);

@@ -267,6 +267,16 @@ static void write_text(struct record *record, const struct story *story, bool in
 		value_text_born(record);
 }
 
+/* Only where it is one rank that made it. */
+static void ask_gpu(struct record *record, const struct analysis *analysis, const struct story *story)
+{
+	uint32_t inputs, results, rank = 0;
+
+	count_beginnings(story, &inputs, &results, &rank);
+	if (inputs == 1 && record->finding.confidence != RW_INCONCLUSIVE)
+		gpu_evidence_explain_value(analysis, record, rank, record->finding.first_seen_ns);
+}
+
 static enum rw_values_origin origin_of(const struct record *record, const struct story *story, bool inside)
 {
 	if (inside)
@@ -297,6 +307,8 @@ static void tell(struct analysis *analysis, const struct story *story, bool insi
 		add_evidence(record, analysis, story, now_ns);
 	}
 	write_text(record, story, inside);
+	if (!inside)
+		ask_gpu(record, analysis, story);
 	analysis->origin.kind = finding->kind;
 	findings_tell(&analysis->findings, record, now_ns);
 }

@@ -2,6 +2,7 @@
 /* Whose NaN is it? */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "scanned.h"
@@ -93,6 +94,62 @@ Test(origin, the_rank_whose_input_was_bad_first_is_named_and_the_others_are_its_
 	cr_expect_eq(told->finding.values.absmax_before, 1);
 	cr_expect_not(told->finding.values.output);
 	cr_expect_eq(mesh.job.told_count, 1, "what follows is no finding of its own");
+	scanned_free(&mesh.job);
+}
+
+static void report_xid(struct mesh *mesh, int rank, uint32_t xid)
+{
+	struct analysis_gpu_event event = { .source = ANALYSIS_GPU_KERNEL_LOG, .at_ns = mesh->job.now_ns, .xid = xid };
+
+	snprintf(event.pci, sizeof(event.pci), "%04x:10:00", (unsigned int)rank);
+	cr_assert_eq(analysis_add_gpu_event(mesh->job.analysis, &event), 0);
+}
+
+static const struct scanned_told *told_of(const struct mesh *mesh, enum rw_kind kind)
+{
+	for (size_t i = 0; i < mesh->job.told_count; i++)
+		if (mesh->job.told[i].kind == kind)
+			return &mesh->job.told[i];
+	return NULL;
+}
+
+static void play_with_xid(struct mesh *mesh, int rank, uint32_t xid)
+{
+	start(mesh, 8, 8);
+	run(mesh, 6);
+	report_xid(mesh, rank, xid);
+	mesh->bad_rank = 5;
+	mesh->bad_layer = 2;
+	run(mesh, 12);
+	finish(mesh);
+}
+
+Test(origin, an_uncorrectable_error_of_the_rank_s_GPU_right_before_is_the_cause)
+{
+	struct mesh mesh;
+
+	play_with_xid(&mesh, 5, 48);
+	const struct scanned_told *told = told_of(&mesh, RW_KIND_NAN);
+	cr_assert(told);
+	cr_expect_eq(told->ranks[0], 5);
+	cr_expect_eq(told->finding.cause.class_, RW_CAUSE_GPU);
+	cr_expect_eq(told->evidence_count, 1);
+	scanned_free(&mesh.job);
+}
+
+Test(origin, an_error_of_another_rank_s_GPU_or_of_the_program_is_no_cause)
+{
+	struct mesh mesh;
+
+	play_with_xid(&mesh, 4, 48);
+	cr_assert(told_of(&mesh, RW_KIND_NAN));
+	cr_expect_eq(told_of(&mesh, RW_KIND_NAN)->finding.cause.class_, RW_CAUSE_UNKNOWN);
+	cr_expect_eq(told_of(&mesh, RW_KIND_NAN)->evidence_count, 0);
+	scanned_free(&mesh.job);
+	play_with_xid(&mesh, 5, 13);
+	cr_assert(told_of(&mesh, RW_KIND_NAN));
+	cr_expect_eq(told_of(&mesh, RW_KIND_NAN)->finding.cause.class_, RW_CAUSE_UNKNOWN);
+	cr_expect_eq(told_of(&mesh, RW_KIND_NAN)->evidence_count, 1);
 	scanned_free(&mesh.job);
 }
 

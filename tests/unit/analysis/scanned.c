@@ -51,6 +51,8 @@ void scanned_start(struct scanned *job, int ranks, int seen)
 	cr_assert(job->analysis);
 	for (int i = 0; i < seen; i++) {
 		box.world_rank = i;
+		box.devices[0].used = 1;
+		snprintf(box.devices[0].pci, sizeof(box.devices[0].pci), "%04x:10:00.0", (unsigned int)i & 0xffff);
 		struct analysis_process process = { .id = (uint32_t)i + 1, .pid = i + 1, .box = &box };
 		cr_assert_eq(analysis_add_process(job->analysis, &process), 0);
 	}

@@ -53,10 +53,42 @@ static bool is_outlived(const struct communicator *communicator, const struct pr
 	return others && outlived * 2 >= others;
 }
 
+static bool is_dead(const struct process *process)
+{
+	return process->life == ANALYSIS_EXITED || process->life == ANALYSIS_KILLED;
+}
+
+/* Did the first of the two end because of the second, as far as times tell? They are seen with some delay each. */
+static bool ended_after(const struct process *process, const struct process *other, bool other_stood)
+{
+	if (process->life_ns > other->life_ns + HANG_SEEN_WITHIN_NS)
+		return true;
+	return !other_stood && process->life_ns + HANG_SEEN_WITHIN_NS >= other->life_ns;
+}
+
+/* Between hosts the connections of a rank that has ended break: those who wait for it there get ncclRemoteError, and
+ * often leave. A rank that had come and waited for such a one is its consequence. */
+static bool is_consequence(const struct root *root, const struct process *process)
+{
+	const struct instance *instance = root->standing->instance;
+	const struct communicator *communicator = instance->communicator;
+	if (!waiting_stands(instance, root->member))
+		return false;
+	for (uint32_t i = 0; i < communicator->member_count; i++) {
+		const struct process *other = communicator->members[i].process;
+		if (other == process || other->host == process->host || !is_dead(other) || !waiting_misses(instance, i))
+			continue;
+		if (ended_after(process, other, waiting_stands(instance, i)))
+			return true;
+	}
+	return false;
+}
+
 static bool judge_gone(const struct root *root, const struct process *process, uint64_t now_ns, struct verdict *verdict)
 {
 	uint64_t since_ns = root->standing->since_ns > process->life_ns ? root->standing->since_ns : process->life_ns;
-	if (now_ns < since_ns + HANG_GONE_AFTER_NS || !is_outlived(root->standing->instance->communicator, process))
+	if (now_ns < since_ns + HANG_GONE_AFTER_NS || is_consequence(root, process) ||
+	    !is_outlived(root->standing->instance->communicator, process))
 		return false;
 	*verdict = (struct verdict){ .kind = RW_KIND_GONE, .severity = RW_CRITICAL, .confidence = RW_CERTAIN };
 	verdict->cause = (struct cause){ .class_ = RW_CAUSE_GONE, .share = -1, .fd = -1 };
@@ -107,7 +139,7 @@ static bool judge(const struct analysis *analysis, const struct root *root, uint
 	const struct standing *standing = root->standing;
 	if (!standing->since_ns || now_ns < standing->since_ns)
 		return false;
-	if (process->life == ANALYSIS_EXITED || process->life == ANALYSIS_KILLED)
+	if (is_dead(process))
 		return judge_gone(root, process, now_ns, verdict);
 	if (!is_due(analysis, root, now_ns - standing->since_ns))
 		return false;

@@ -20,6 +20,7 @@
 #define HANG_PROGRESS_WINDOW_NS 2000000000u
 #define HANG_GONE_AFTER_NS      1000000000u
 #define HANG_TOGETHER_NS        1000000000u /* later ends and stops are consequences of the first */
+#define HANG_SEEN_WITHIN_NS     500000000u /* the end of a process */
 #define HANG_SUSPECT_NS         50000000u /* others have waited so long: the caller looks at the missing ranks' threads */
 
 enum {

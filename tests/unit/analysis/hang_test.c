@@ -143,6 +143,49 @@ Test(hang, names_the_root_and_not_those_that_wait_for_it_elsewhere)
 	}
 }
 
+/* Rank 5 of the second host is killed, or exits; the followers leave so much later. */
+static struct run play_with_followers(bool killed, int first_follower, int last_follower, double after_ms)
+{
+	struct history_job job = eight;
+	job.hosts = 2;
+	job.faults[0] =
+	    (struct history_fault){ .kind = killed ? FAULT_KILLED : FAULT_EXITED, .rank = 5, .first_step = 12 };
+	struct run run = { .history = history_new(&job) };
+	run.analysis = analysis_new(false, history_emit, run.history);
+	double at_ms = history_struck_ms(run.history) + 50 + after_ms;
+	history_play(run.history, run.analysis, at_ms);
+	for (int rank = first_follower; rank <= last_follower; rank++)
+		cr_assert_eq(analysis_set_life(run.analysis, (analysis_process_id)rank + 100, ANALYSIS_EXITED, 1 << 8,
+					       (uint64_t)(at_ms * 1e6)), 0);
+	history_play(run.history, run.analysis, 0);
+	run.findings = history_findings(run.history, &run.count);
+	return run;
+}
+
+/* ncclRemoteError: the connections of a rank that has died break. */
+Test(hang, a_rank_that_leaves_because_its_peer_on_another_host_died_is_not_named_beside_it)
+{
+	for (int killed = 0; killed < 2; killed++)
+		for (double after_ms = 0; after_ms < 800; after_ms += 100) {
+			struct run run = play_with_followers(killed, 1, 2, after_ms);
+			cr_assert(loudest(&run), "%.0f ms", after_ms);
+			cr_expect_eq(loudest(&run)->kind, RW_KIND_GONE);
+			for (size_t i = 0; i < run.count; i++)
+				cr_expect_eq(run.findings[i].rank, 5, "%.0f ms: %s", after_ms, run.findings[i].text);
+			end(&run);
+		}
+}
+
+Test(hang, a_rank_that_leaves_beside_another_of_its_own_host_is_named_too)
+{
+	struct run run = play_with_followers(true, 6, 6, 100);
+	bool named = false;
+	for (size_t i = 0; i < run.count; i++)
+		named |= run.findings[i].rank == 6;
+	cr_expect(named, "nothing between them could break");
+	end(&run);
+}
+
 Test(hang, a_job_that_ends_as_a_whole_has_lost_nobody)
 {
 	struct history_job job = eight;

@@ -123,8 +123,10 @@ static void update(struct findings *findings, uint32_t at, struct record *record
 {
 	struct record *before = findings->records[at];
 	bool settling = now_ns < before->finding.first_seen_ns + settle_ns;
-	bool too_soon =
-	    now_ns < before->told_ns + update_pause_ns && record->finding.severity <= before->finding.severity;
+	/* That somebody is named at last may be the last thing there is to say. */
+	bool too_soon = now_ns < before->told_ns + update_pause_ns &&
+			record->finding.severity <= before->finding.severity &&
+			record->finding.scope == before->finding.scope;
 	if (too_soon || !is_news(&before->finding, &record->finding) ||
 	    (!settling && is_worse_seen(&before->finding, &record->finding))) {
 		record_free(record);

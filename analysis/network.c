@@ -21,40 +21,70 @@ struct links {
 	const struct link *slowest;
 };
 
-static struct network_channel *find(struct network *network, uint32_t member, const struct analysis_network *seen)
+static int compare(uint64_t left, uint64_t right)
 {
-	for (uint32_t i = 0; i < network->count; i++) {
-		struct network_channel *channel = &network->channels[i];
-		if (channel->member == member && channel->peer == seen->peer && channel->channel == seen->channel &&
-		    channel->sends == seen->sends)
-			return channel;
-	}
-	return NULL;
+	return (left > right) - (left < right);
 }
 
-static struct network_channel *make(struct network *network, uint32_t member, const struct analysis_network *seen)
+static int by_channel(const struct network_channel *left, const struct network_channel *right)
 {
-	if (network->count == network->room) {
-		uint32_t room = network->room ? network->room * 2 : 32;
-		struct network_channel *channels = realloc(network->channels, room * sizeof(*channels));
-		if (!channels)
-			return NULL;
-		network->channels = channels;
-		network->room = room;
+	int order = compare(left->member, right->member);
+	if (!order)
+		order = compare((uint32_t)left->peer, (uint32_t)right->peer);
+	if (!order)
+		order = compare(left->number, right->number);
+	return order ? order : compare(left->sends, right->sends);
+}
+
+/* Where it is, or belongs. */
+static uint32_t place_of(const struct network *network, const struct network_channel *channel)
+{
+	uint32_t from = 0, to = network->count;
+	while (from < to) {
+		uint32_t middle = (from + to) / 2;
+		if (by_channel(&network->channels[middle], channel) < 0)
+			from = middle + 1;
+		else
+			to = middle;
 	}
-	struct network_channel *made = &network->channels[network->count++];
-	*made = (struct network_channel){
-		.member = member, .peer = seen->peer, .channel = seen->channel, .sends = seen->sends };
+	return from;
+}
+
+static bool make_room(struct network *network)
+{
+	if (network->count < network->room)
+		return true;
+	uint32_t room = network->room ? network->room * 2 : 32;
+	struct network_channel *channels = realloc(network->channels, room * sizeof(*channels));
+	if (!channels)
+		return false;
+	network->channels = channels;
+	network->room = room;
+	return true;
+}
+
+/* Made when it is new; NULL on lack of memory. */
+static struct network_channel *get(struct network *network, const struct network_channel *wanted)
+{
+	uint32_t at = place_of(network, wanted);
+	if (at < network->count && !by_channel(&network->channels[at], wanted))
+		return &network->channels[at];
+	if (!make_room(network))
+		return NULL;
+	struct network_channel *made = &network->channels[at];
+	memmove(made + 1, made, (network->count - at) * sizeof(*made));
+	*made = *wanted;
+	network->count++;
 	return made;
 }
 
 int network_add(struct network *network, uint32_t member, const struct analysis_network *seen)
 {
-	struct network_channel *channel = find(network, member, seen);
-	if (!channel && network->count == NETWORK_CHANNELS_MAX)
+	const struct network_channel wanted = {
+		.member = member, .peer = seen->peer, .number = seen->channel, .sends = seen->sends };
+	if (network->count == NETWORK_CHANNELS_MAX)
 		return 0;
-	if (!channel)
-		channel = make(network, member, seen);
+	struct network_channel *channel = get(network, &wanted);
 	if (!channel)
 		return -ENOMEM;
 	channel->gpu_ns += seen->gpu_ns;
@@ -89,14 +119,11 @@ static bool find_peer(const struct communicator *communicator, int32_t comm_rank
 	return false;
 }
 
-static struct link *link_between(struct links *links, uint32_t from, uint32_t to)
+static int by_ends(const void *left, const void *right)
 {
-	for (uint32_t i = 0; i < links->count; i++)
-		if (links->list[i].from == from && links->list[i].to == to)
-			return &links->list[i];
-	struct link *link = &links->list[links->count++];
-	*link = (struct link){ .from = from, .to = to };
-	return link;
+	const struct link *a = left, *b = right;
+	int order = compare(a->from, b->from);
+	return order ? order : compare(a->to, b->to);
 }
 
 static void take_channel(struct links *links, const struct network_channel *channel)
@@ -104,15 +131,34 @@ static void take_channel(struct links *links, const struct network_channel *chan
 	uint32_t peer;
 	if (!find_peer(links->question->communicator, channel->peer, &peer) || peer == channel->member)
 		return;
-	struct link *link = channel->sends ? link_between(links, channel->member, peer)
-					   : link_between(links, peer, channel->member);
-	uint64_t *ns = channel->sends ? &link->network_ns : &link->empty_ns;
-	uint64_t seen_ns = channel->sends ? channel->network_ns : channel->gpu_ns;
-	*ns = seen_ns > *ns ? seen_ns : *ns;
-	if (channel->sends)
-		link->sender_seen = true;
-	else
-		link->receiver_seen = true;
+	links->list[links->count++] = (struct link){
+		.from = channel->sends ? channel->member : peer,
+		.to = channel->sends ? peer : channel->member,
+		.network_ns = channel->sends ? channel->network_ns : 0,
+		.empty_ns = channel->sends ? 0 : channel->gpu_ns,
+		.sender_seen = channel->sends,
+		.receiver_seen = !channel->sends,
+	};
+}
+
+/* Both sides and all channels of each link into one. */
+static void join_links(struct links *links)
+{
+	uint32_t count = 0;
+	qsort(links->list, links->count, sizeof(*links->list), by_ends);
+	for (uint32_t i = 0; i < links->count; i++) {
+		const struct link *link = &links->list[i];
+		struct link *last = count ? &links->list[count - 1] : NULL;
+		if (!last || by_ends(last, link)) {
+			links->list[count++] = *link;
+			continue;
+		}
+		last->network_ns = link->network_ns > last->network_ns ? link->network_ns : last->network_ns;
+		last->empty_ns = link->empty_ns > last->empty_ns ? link->empty_ns : last->empty_ns;
+		last->sender_seen |= link->sender_seen;
+		last->receiver_seen |= link->receiver_seen;
+	}
+	links->count = count;
 }
 
 /* Over sockets a receiver that is late holds up what is on its way, too: that is not the network's. */
@@ -300,6 +346,7 @@ bool network_answer(const struct network *network, const struct network_question
 		return false;
 	for (uint32_t i = 0; i < network->count; i++)
 		take_channel(&links, &network->channels[i]);
+	join_links(&links);
 	judge_links(&links, recorded_ns);
 	bool answered = answer_from(&links, answer);
 	free(links.list);

@@ -25,13 +25,13 @@ enum {
 struct network_channel {
 	uint32_t member;
 	int32_t peer; /* rank in the communicator */
-	uint8_t channel;
+	uint8_t number;
 	bool sends;
 	uint64_t gpu_ns, peer_ns, network_ns;
 };
 
 struct network {
-	struct network_channel *channels;
+	struct network_channel *channels; /* sorted */
 	uint32_t count, room;
 	uint64_t from_ns, to_ns; /* time that it tells of */
 };

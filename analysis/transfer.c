@@ -117,7 +117,7 @@ static void look_for_change(struct transfer *transfer, uint64_t step, uint64_t f
 	transfer->usual_ns = usual_ns;
 	transfer->since_step = step - TRANSFER_IN_A_ROW + 1;
 	transfer->clean = 0;
-	transfer->detail_ns = 0;
+	transfer->detail_ns = transfer->asked_ns = 0;
 	network_clear(&transfer->network);
 	free(transfer->answer.members);
 	transfer->answer = (struct network_answer){ 0 };
@@ -166,19 +166,27 @@ static void consider(struct analysis *analysis, struct transfer *transfer, uint6
 	findings_tell(&analysis->findings, record, now_ns);
 }
 
-static void look_for_link(const struct analysis *analysis, struct transfer *transfer, uint64_t step_ns)
+static void look_for_link(const struct analysis *analysis, struct transfer *transfer)
 {
 	uint64_t took_ns = step_cost(transfer, transfer->judged);
 	const struct network_question question = {
 		.job = &analysis->job,
 		.communicator = transfer->slowest.communicator,
-		.step_ns = step_ns,
+		.step_ns = straggler_step_ns(&analysis->stragglers, TRANSFER_IN_A_ROW),
 		.took_ns = took_ns,
 		.longer_ns = took_ns > transfer->usual_ns ? took_ns - transfer->usual_ns : 0,
 	};
 	struct network_answer answer;
-	if (!transfer->answer.members && question.longer_ns && network_answer(&transfer->network, &question, &answer))
+	transfer->asked_ns = transfer->network.to_ns;
+	if (question.longer_ns && network_answer(&transfer->network, &question, &answer))
 		transfer->answer = answer;
+}
+
+/* With each new step; from boxes alone all that was recorded comes at once. */
+static bool is_to_ask(const struct analysis *analysis, const struct transfer *transfer, bool new_step)
+{
+	return transfer->since_step && !transfer->answer.members && transfer->network.to_ns > transfer->asked_ns &&
+	       (new_step || analysis->post_mortem);
 }
 
 /* Detail costs the job something: for a time, then a pause. */
@@ -213,23 +221,34 @@ size_t transfer_wanted_details(const struct analysis *analysis, struct analysis_
 	return count;
 }
 
+static void close_finding(struct analysis *analysis, struct transfer *transfer, uint64_t now_ns)
+{
+	if (!transfer->open)
+		return;
+	findings_close(&analysis->findings, RW_KIND_SLOWDOWN, transfer->slowest.communicator->index, now_ns);
+	transfer->open = false;
+	transfer->decided_ns = 0;
+}
+
 void transfer_tick(struct analysis *analysis, uint64_t now_ns)
 {
 	uint64_t step_ns = straggler_step_ns(&analysis->stragglers, STRAGGLER_PLACE_LAST);
 	for (uint32_t i = 0; i < analysis->transfers.count && step_ns; i++) {
 		struct transfer *transfer = analysis->transfers.items[i];
-		if (!transfer || transfer->judged + 1 >= transfer->newest)
+		bool new_step = transfer && transfer->judged + 1 < transfer->newest;
+		if (new_step)
+			judge_steps(transfer, analysis->stragglers.first_step, limit_of(step_ns));
+		bool asks = transfer && is_to_ask(analysis, transfer, new_step);
+		if (asks)
+			look_for_link(analysis, transfer);
+		if (!new_step && !asks)
 			continue;
-		judge_steps(transfer, analysis->stragglers.first_step, limit_of(step_ns));
-		if (transfer->since_step) {
-			look_for_link(analysis, transfer, step_ns);
-			consider(analysis, transfer, step_ns, now_ns);
-			want_detail(transfer, now_ns);
-		} else if (transfer->open) {
-			findings_close(&analysis->findings, RW_KIND_SLOWDOWN, i, now_ns);
-			transfer->open = false;
-			transfer->decided_ns = 0;
+		if (!transfer->since_step) {
+			close_finding(analysis, transfer, now_ns);
+			continue;
 		}
+		consider(analysis, transfer, step_ns, now_ns);
+		want_detail(transfer, now_ns);
 	}
 }
 

@@ -46,6 +46,7 @@ struct transfer {
 	bool open;
 	uint64_t detail_ns; /* since when detail is wanted, for a time; 0 = not yet */
 	struct network network;
+	uint64_t asked_ns; /* about what was recorded until then */
 	struct network_answer answer; /* of this slowdown; stays once it names somebody */
 };
 

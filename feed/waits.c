@@ -47,7 +47,7 @@ int feed_pass_waits(struct feed *feed)
 {
 	const struct rw_box_header *header = &feed->reader.header;
 	struct rw_wait run[FEED_RUN];
-	uint64_t since_ns = feed->waits_ns;
+	uint64_t since_ns = feed_is_live(feed) ? feed->waits_ns : 0;
 
 	if (!box_has_waits(header) || !header->leased_until_ns ||
 	    (feed_is_live(feed) && since_ns > header->leased_until_ns + SETTLE_NS))

@@ -148,6 +148,25 @@ Test(replay, the_last_words_of_the_gpu_are_passed_at_the_end)
 	cr_expect_eq(recording_find(&analysis, RECORDED_PROGRESS, count - 1)->started, 1);
 }
 
+Test(replay, network_waits_are_passed_whole_at_their_last_moment)
+{
+	struct box_writer writer;
+
+	create(&writer);
+	fixture_operation(&writer, 0, 2 * S);
+	writer.header->leased_until_ns = 9 * S;
+	writer.header->drain_ns = 8 * S;
+	writer.waits[5] = (struct rw_wait){
+		.key = RW_WAIT_USED | 1, .first_ns = 3 * S, .last_ns = 6 * S, .gpu_ns = S, .network_ns = 2 * S };
+	replay(feed_of(&writer, 1), NULL);
+	cr_assert_eq(recording_count(&analysis, RECORDED_NETWORK), 1);
+	const struct analysis_network *network = &recording_find(&analysis, RECORDED_NETWORK, 0)->network;
+	cr_expect_eq(network->network_ns, 2 * S);
+	cr_expect_eq(network->gpu_ns, S);
+	cr_expect_eq(network->from_ns, 3 * S);
+	cr_expect_eq(network->to_ns, 6 * S);
+}
+
 Test(replay, a_long_silence_is_ticked_at_its_beginning_and_its_end_only)
 {
 	struct box_writer writer;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/abi/player.h"
@@ -273,6 +274,78 @@ Test(chain, what_a_proxy_does_for_another_process_is_not_passed_on)
 	void *task = player_collective(&player, "AllReduce", 1, "ncclFloat32");
 	cr_expect_null(player_proxy_op(&player, task, getpid() + 1));
 	cr_expect_eq(STARTS(PROFILER_PROXY_OP), 0);
+}
+
+/* Plays collectives until NCCL's mask has these bits of proxy events, 10 s at most: the chain writes it at each group. */
+static bool plays_until_mask_has(int proxy_bits)
+{
+	for (int i = 0; i < 10000; i++) {
+		player_collective(&player, "AllReduce", 1, "ncclFloat32");
+		if ((player.mask & (PROFILER_PROXY_OP | PROFILER_PROXY_STEP)) == proxy_bits)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+static void lease(uint64_t ns_from_now)
+{
+	struct timespec now;
+	char path[48];
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", reader.fd);
+	int fd = open(path, O_RDWR);
+	struct rw_lease lease = {
+		.expires_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + ns_from_now,
+		.communicator = 0x5eed,
+		.proxy_bits = RW_LEASE_PROXY_OP | RW_LEASE_PROXY_STEP,
+	};
+	cr_assert_eq(pwrite(fd, &lease, sizeof(lease), (off_t)reader.header.control_offset), (ssize_t)sizeof(lease));
+}
+
+ParameterizedTestParameters(chain, network_detail_is_leased_beside_it_and_not_passed_on)
+{
+	return all_versions();
+}
+
+ParameterizedTest(int *abi, chain, network_detail_is_leased_beside_it_and_not_passed_on)
+{
+	choose_second(*abi, PROFILER_COLL);
+	begin(*abi);
+	void *task = player_collective(&player, "AllReduce", 1, "ncclFloat32");
+	cr_expect_null(player_transfer(&player, NULL, 2, 0, true));
+	lease(UINT64_C(9000000000));
+	cr_assert(plays_until_mask_has(PROFILER_PROXY_OP | PROFILER_PROXY_STEP));
+	void *op = player_transfer(&player, task, 2, 0, true);
+	cr_expect(op);
+	void *step = player_proxy_step(&player, op, 0);
+	cr_expect(step);
+	player_step_state(&player, step, 9, 64);
+	player_stop(&player, step);
+	player_stop(&player, op);
+	cr_expect_eq(STARTS(PROFILER_PROXY_OP), 0, "it did not ask");
+	cr_expect_eq(STARTS(PROFILER_PROXY_STEP), 0);
+	lease(1);
+	cr_expect(plays_until_mask_has(0));
+}
+
+Test(chain, network_detail_reaches_both_when_it_asked_too)
+{
+	choose_second(5, EVERYTHING);
+	begin(5);
+	lease(UINT64_C(9000000000));
+	void *op = NULL;
+	for (int i = 0; i < 10000 && !op; i++, usleep(1000))
+		op = player_transfer(&player, player_collective(&player, "AllReduce", 1, "ncclFloat32"), 2, 0, true);
+	unsigned int seen = STARTS(PROFILER_PROXY_STEP);
+	player_stop(&player, player_proxy_step(&player, op, 0));
+	cr_expect_eq(STARTS(PROFILER_PROXY_STEP), seen + 1);
+	cr_expect_eq(STOPS(PROFILER_PROXY_STEP), 1);
+	lease(1);
+	usleep(50000);
+	player_collective(&player, "AllReduce", 1, "ncclFloat32");
+	cr_expect(player.mask & PROFILER_PROXY_STEP, "the other wants it still");
 }
 
 Test(chain, kernel_events_reach_both)

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "console/paragraph.h"
+#include "console/scan_line.h"
 #include "finding/finding_text.h"
 #include "finding/rank_list.h"
 
@@ -148,6 +149,13 @@ static void print_nccl(FILE *out, const struct replay *replay)
 	fputc('\n', out);
 }
 
+static void print_scan(FILE *out, const struct replay *replay)
+{
+	fputs("scan      ", out);
+	scan_line_print(out, replay_header(&replay->processes[0]));
+	fputc('\n', out);
+}
+
 static void print_recorded(FILE *out, const struct analysis_summary *summary)
 {
 	fprintf(out, "recorded  %" PRIu64 " operations on %u communicator%s", summary->operations,
@@ -188,6 +196,7 @@ void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns, int
 	print_ranks(text, replay, &summary);
 	print_end(text, replay, now_ns);
 	print_nccl(text, replay);
+	print_scan(text, replay);
 	print_recorded(text, &summary);
 	fclose(text);
 	print_broken(out, lines, width);

@@ -13,8 +13,9 @@
 
 /* In the order in which they depend on each other. */
 static const struct check *const checks[] = {
-	&nccl_check, &defects_check, &abi_check,	&plugin_check, &variable_check, &interposer_check, &kernel_check,
-	&gpu_check,  &nvml_check,    &kernel_log_check, &box_check,    &watchdog_check, &collector_check,
+	&nccl_check,       &defects_check, &abi_check,      &plugin_check,    &variable_check,
+	&interposer_check, &kernel_check,  &gpu_check,      &scan_check,      &nvml_check,
+	&kernel_log_check, &box_check,     &watchdog_check, &collector_check,
 };
 
 static const struct {
@@ -117,7 +118,8 @@ static const struct argp doctor_argp = {
 	.doc =
 	    "Checks, one line each, what rankwatch needs and what it could use here: NCCL and its profiler ABI, the "
 	    "plugin, "
-	    "who sets NCCL_PROFILER_PLUGIN, the kernel's view, GPU progress and health, the place for black boxes, the watchdog, "
+	    "who sets NCCL_PROFILER_PLUGIN, the kernel's view, GPU progress and health, the place for black boxes, the "
+	    "watchdog, "
 	    "the "
 	    "collector. A line that is not ok says what to do. Run it where the job runs, with the job's command: the "
 	    "command is not started, only its interpreter and its arguments are looked at.\v"

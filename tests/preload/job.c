@@ -23,6 +23,7 @@ struct shared {
 static_assert(sizeof(struct shared) <= SHARED, "shared memory");
 
 static struct shared *shared;
+static int expected_signal; /* 0: exit 0 */
 static char directory[] = "/dev/shm/preload-test-XXXXXX";
 
 static void pause_ms(long ms)
@@ -79,6 +80,18 @@ static void remove_directory(void)
 	rmdir(directory);
 }
 
+void job_expect_signal(int signal)
+{
+	expected_signal = signal;
+}
+
+static bool has_failed(int status)
+{
+	if (expected_signal)
+		return !WIFSIGNALED(status) || WTERMSIG(status) != expected_signal;
+	return !WIFEXITED(status) || WEXITSTATUS(status);
+}
+
 int job_run(int nranks, bool communicator, job_main *main)
 {
 	int failed = 0, status;
@@ -92,12 +105,12 @@ int job_run(int nranks, bool communicator, job_main *main)
 			run_rank(rank, nranks, communicator, main);
 	for (int i = 0; i < nranks; i++) {
 		CHECK(wait(&status) > 0);
-		if (!WIFEXITED(status) || WEXITSTATUS(status))
+		if (has_failed(status))
 			fprintf(stderr, "a rank ended with %#x\n", status);
-		failed |= status;
+		failed |= has_failed(status);
 	}
 	remove_directory();
-	return failed != 0;
+	return failed;
 }
 
 ncclUniqueId job_id(struct job *job, int number)

@@ -8,8 +8,10 @@
  */
 #include "tests/preload/job.h"
 
+#include <signal.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tests/preload/scan_reference.h"
 
@@ -273,6 +275,91 @@ static void beside(struct job *job)
 	CHECK(job->rank || job_header().scan_beside > 0);
 }
 
+static bool ends_by_signal;
+
+static void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
+}
+
+/* One element of one rank is not a number: everybody's output has it. */
+static void spoiled(struct job *job)
+{
+	float *buffer = room(COUNT * sizeof(float));
+
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < COUNT; i++)
+			buffer[i] = 1;
+		if (round == 2 && job->rank == 1)
+			scan_reference_spoil(buffer, 17, RW_DTYPE_FLOAT32);
+		NCCL(ncclAllReduce(buffer, buffer, COUNT, ncclFloat, ncclSum, job->comm, job->stream));
+		CU(cuStreamSynchronize(job->stream));
+	}
+	pause_ms(ends_by_signal ? 10000 : 100); /* the result comes to another thread */
+}
+
+static bool log_has(const char *path, const char *text)
+{
+	static char log[8192];
+	FILE *file = fopen(path, "re");
+	size_t size = file ? fread(log, 1, sizeof(log) - 1, file) : 0;
+
+	if (file)
+		fclose(file);
+	log[size] = '\0';
+	if (strstr(log, text))
+		return true;
+	fprintf(stderr, "\"%s\" is not in:\n%s", text, log);
+	return false;
+}
+
+/* RANKWATCH_ON_NAN: who is told, and what becomes of the process. */
+static int run_policy(const char *policy, bool aborts)
+{
+	char log[] = "/dev/shm/scans-test-XXXXXX";
+	bool interposed = is_interposed();
+	int fd = mkstemp(log);
+
+	CHECK(fd >= 0);
+	close(fd);
+	setenv("RANKWATCH_ON_NAN", policy, 1);
+	setenv("RANKWATCH_LOG", log, 1);
+	ends_by_signal = aborts;
+	if (aborts)
+		job_expect_signal(SIGABRT);
+	int failed = job_run(2, true, spoiled);
+	failed |= !log_has(log, "rank 0: 1 NaN in the output of AllReduce 2 of communicator");
+	failed |= !log_has(log, interposed ? "rank 1: 1 NaN in the input of AllReduce 2 of communicator"
+					   : "rank 1: 1 NaN in the output of AllReduce 2 of communicator");
+	failed |= !log_has(log, "first at 17 of 1003 elements");
+	failed |= aborts && !log_has(log, "RANKWATCH_ON_NAN=abort: the process ends here");
+	unlink(log);
+	return failed;
+}
+
+/* Launches that take 5 ms each, for a while: fewer are made, and then more again. */
+static void dear(struct job *job)
+{
+	float *buffer = room(COUNT * sizeof(float));
+	uint32_t most = 1, every = 1;
+
+	for (int tries = 0; tries < 60000 && (most < 8 || every > most / 2); tries++) {
+		NCCL(ncclAllReduce(buffer, buffer, COUNT, ncclFloat, ncclMax, job->comm, job->stream));
+		CU(cuStreamSynchronize(job->stream));
+		pause_ms(1);
+		if (tries % 32)
+			continue;
+		/* Both go on until both are there. */
+		job->shared[job->rank] = job_header().scan_every;
+		job_meet(job);
+		every = (uint32_t)(job->shared[0] > job->shared[1] ? job->shared[0] : job->shared[1]);
+		most = every > most ? every : most;
+		job_meet(job);
+	}
+	CHECK(most >= 8 && every <= most / 2);
+	CHECK(job_header().scan_sampled_out > 0 && job_header().budget_ppm == 2500);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -280,12 +367,12 @@ int main(int argc, char **argv)
 		job_main *main;
 		bool communicator;
 	} scenarios[] = {
-		{ "single", single, true },
-		{ "group", group, true },
-		{ "beside", beside, true },
-		{ "faulty", faulty, true },
+		{ "single", single, true }, { "group", group, true }, { "beside", beside, true },
+		{ "faulty", faulty, true }, { "dear", dear, true },
 	};
 
+	if (argc == 2 && (strcmp(argv[1], "warn") == 0 || strcmp(argv[1], "abort") == 0))
+		return run_policy(argv[1], strcmp(argv[1], "abort") == 0);
 	for (size_t i = 0; argc == 2 && i < sizeof(scenarios) / sizeof(scenarios[0]); i++)
 		if (strcmp(argv[1], scenarios[i].name) == 0)
 			return job_run(2, scenarios[i].communicator, scenarios[i].main);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/doctor/check.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+enum { FIRST_NCCL_WITH_STREAMS = 22803 };
+
+static bool is(const struct check_context *context, const char *name, const char *value)
+{
+	const char *found = check_get(context, name);
+
+	return found && strcasecmp(found, value) == 0;
+}
+
+/* What the plugin would say (plugin/scanning.c); NULL: it scans. */
+static const char *no_scan_because(const struct check_context *context)
+{
+	const char *blocking = check_get(context, "CUDA_LAUNCH_BLOCKING");
+
+	if (is(context, "RANKWATCH_SCAN", "off"))
+		return "RANKWATCH_SCAN=off";
+	if (is(context, "NCCL_LAUNCH_MODE", "GROUP"))
+		return "NCCL_LAUNCH_MODE=GROUP: a launch of ours could wait for another rank's";
+	if (blocking && strcmp(blocking, "0") != 0)
+		return "CUDA_LAUNCH_BLOCKING: every scan would hold up the program";
+	return NULL;
+}
+
+static void scan_run(struct check_context *context, struct check_result *result)
+{
+	const char *obstacle = no_scan_because(context), *budget = check_get(context, "RANKWATCH_BUDGET");
+	bool interposed = !is(context, "RANKWATCH_PRELOAD", "0");
+
+	if (obstacle) {
+		check_say(result, VERDICT_WARNING, "no values are scanned: %s", obstacle);
+	} else if (!interposed && context->nccl_version && context->nccl_version < FIRST_NCCL_WITH_STREAMS) {
+		check_say(result, VERDICT_WARNING, "no values are scanned: this NCCL tells plugins no streams");
+		check_advise(result, "leave RANKWATCH_PRELOAD as it is, or use NCCL 2.28.3 or newer");
+	} else {
+		check_say(result, VERDICT_OK, "%s, for at most %s %% of the time%s",
+			  interposed ? "inputs and outputs with the interposer, else what outlives its operation"
+				     : "outputs, and inputs that outlive their operation",
+			  budget ? budget : "0.25",
+			  is(context, "RANKWATCH_SCAN", "all") ? " (RANKWATCH_SCAN=all: without a limit)" : "");
+	}
+}
+
+const struct check scan_check = { .name = "scan", .run = scan_run };

@@ -19,6 +19,8 @@
 #include "plugin/message.h"
 #include "plugin/scanning.h"
 
+enum { LAST_LOOK_TURNS = 12 /* of 0.5 ms: longer than the drain sleeps while something is in flight */ };
+
 _Atomic(struct recording *) recording_shared;
 _Atomic(const volatile unsigned char *) recording_alive;
 
@@ -377,11 +379,26 @@ struct recording *recording_open(const struct recorder_communicator *communicato
 	return recording;
 }
 
+/* The drain's next look sees what ended last; with nothing in flight it looks rarely, and there is nothing to see. */
+static void await_last_look(const struct rw_box_header *header)
+{
+	uint64_t now = recording_clock();
+	struct timespec turn = { .tv_nsec = 500000 };
+
+	for (int i = 0; i < LAST_LOOK_TURNS; i++) {
+		if (atomic_load_explicit(&header->drain_ns, memory_order_acquire) > now)
+			return;
+		nanosleep(&turn, NULL);
+	}
+}
+
 /* exit() without ncclCommDestroy never reaches finalize. Not run at dlclose: we are linked with -z nodelete. */
 __attribute__((destructor)) static void mark_exit(void)
 {
 	struct rw_box_header *header = atomic_load_explicit(&boxed, memory_order_acquire);
 
-	if (header && !recording_is_foreign())
-		atomic_store_explicit(&header->end, RW_BOX_EXITED, memory_order_release);
+	if (!header || recording_is_foreign())
+		return;
+	await_last_look(header);
+	atomic_store_explicit(&header->end, RW_BOX_EXITED, memory_order_release);
 }

@@ -207,15 +207,17 @@ Test(lease, steps_behind_the_oldest_count_nothing)
 		player_step_state(&player, steps[i], SEND_GPU_WAIT, 0);
 	}
 	player_step_state(&player, steps[0], SEND_WAIT, BYTES);
-	uint64_t before_ns = waits_of(0, 0, true).gpu_ns;
+	struct rw_wait waits = waits_of(0, 0, true);
+	uint64_t before_ns = waits.gpu_ns;
 	pause_ms(50);
 	player_stop(&player, steps[0]);
-	struct rw_wait waits = waits_of(0, 0, true);
+	waits = waits_of(0, 0, true);
 	cr_expect_geq(waits.network_ns, 50 * MS);
 	cr_expect_eq(waits.gpu_ns, before_ns);
 	pause_ms(10);
 	player_step_state(&player, steps[7], SEND_WAIT, BYTES);
-	cr_expect_geq(waits_of(0, 0, true).gpu_ns, before_ns + 10 * MS, "the second waits for its GPU now");
+	waits = waits_of(0, 0, true);
+	cr_expect_geq(waits.gpu_ns, before_ns + 10 * MS, "the second waits for its GPU now");
 }
 
 Test(lease, steps_that_never_stop_are_over_with_the_next_operation)
@@ -227,14 +229,15 @@ Test(lease, steps_that_never_stop_are_over_with_the_next_operation)
 	player_step_state(&player, lost, SEND_WAIT, BYTES);
 	void *step = player_proxy_step(&player, second, 0);
 	player_step_state(&player, step, SEND_GPU_WAIT, 0);
-	uint64_t before_ns = waits_of(0, 0, true).network_ns;
+	struct rw_wait waits = waits_of(0, 0, true);
+	uint64_t before_ns = waits.network_ns;
 	player_step_state(&player, lost, SEND_WAIT, BYTES); /* stale */
 	cr_expect_null(player_proxy_step(&player, first, 1));
 	pause_ms(10);
 	player_stop(&player, lost);
 	player_stop(&player, first);
 	player_stop(&player, step);
-	struct rw_wait waits = waits_of(0, 0, true);
+	waits = waits_of(0, 0, true);
 	cr_expect_eq(waits.network_ns, before_ns);
 	cr_expect_geq(waits.gpu_ns, 10 * MS);
 	cr_expect_eq(waits.steps, 1);
@@ -349,7 +352,8 @@ Test(lease, a_full_table_refuses_and_counts_and_is_new_with_the_next_lease)
 	cr_assert(mask_becomes(0));
 	lease();
 	cr_expect_null(player_proxy_step(&player, stale, 0));
-	cr_expect_eq(waits_of(1, 0, true).key, 0);
+	struct rw_wait waits = waits_of(1, 0, true);
+	cr_expect_eq(waits.key, 0);
 	void *op = transfer(999, 0, true);
 	cr_expect(player_proxy_step(&player, op, 0));
 }

@@ -283,14 +283,15 @@ Test(live_boxes, detail_that_is_wanted_is_leased_for_seconds_from_processes_that
 	pid_t pid = box_process_start(places[0], "j", 1);
 	poll_times(2);
 	leases_renew(analysis, boxes, 5000);
-	cr_expect_eq(lease_in_box(0).expires_ns, 0, "nobody wants any");
+	struct rw_lease lease = lease_in_box(0);
+	cr_expect_eq(lease.expires_ns, 0, "nobody wants any");
 
 	analysis->details[0] = (struct analysis_detail){ .process = 1, .comm = 77 };
 	analysis->details[1] = (struct analysis_detail){ .process = 99, .comm = 78 };
 	analysis->details[2] = (struct analysis_detail){ .process = 1, .comm = 79 };
 	analysis->detail_count = 3;
 	leases_renew(analysis, boxes, 5000);
-	struct rw_lease lease = lease_in_box(0);
+	lease = lease_in_box(0);
 	cr_expect_eq(lease.communicator, 77);
 	cr_expect(lease.expires_ns > 5000 && lease.expires_ns <= 5000 + RW_LEASE_MAX_NS);
 	cr_expect_eq(lease.proxy_bits, RW_LEASE_PROXY_OP | RW_LEASE_PROXY_STEP);
@@ -301,7 +302,9 @@ Test(live_boxes, detail_that_is_wanted_is_leased_for_seconds_from_processes_that
 
 	box_process_kill(pid);
 	poll_times(1);
-	uint64_t before_ns = lease_in_box(0).expires_ns;
+	lease = lease_in_box(0);
+	uint64_t before_ns = lease.expires_ns;
 	leases_renew(analysis, boxes, 9000);
-	cr_expect_eq(lease_in_box(0).expires_ns, before_ns, "what is dead is left as it is");
+	lease = lease_in_box(0);
+	cr_expect_eq(lease.expires_ns, before_ns, "what is dead is left as it is");
 }

@@ -203,6 +203,44 @@ Test(doctor, watchdog_is_read_from_the_commands_arguments)
 	cr_expect(strstr(result.text, "60 s"), "%s", result.text);
 }
 
+static struct check_result defects_of(uint32_t version)
+{
+	struct check_context context = { .root = "", .nccl_version = version };
+	struct check_result result = { 0 };
+
+	defects_check.run(&context, &result);
+	return result;
+}
+
+Test(doctor, known_defects_of_an_NCCL_are_named_with_their_source_and_others_are_not)
+{
+	struct check_result result = defects_of(22707);
+
+	cr_expect_eq(result.verdict, VERDICT_WARNING);
+	cr_expect(strstr(result.text, "NCCL_RAS_ENABLE=0") && strstr(result.text, "#1996"), "%s", result.text);
+	cr_expect(*result.advice);
+	cr_expect_null(strstr(defects_of(22708).text, "#1996"));
+	result = defects_of(21903);
+	cr_expect_eq(result.verdict, VERDICT_OK, "%s", result.text);
+	cr_expect_str_empty(result.advice);
+	cr_expect_eq(defects_of(0).verdict, VERDICT_WARNING);
+}
+
+Test(doctor, says_whether_the_kernel_log_can_be_read)
+{
+	const char *root = crafted_directory();
+	struct check_context context = { .root = root };
+	struct check_result result = { 0 };
+
+	kernel_log_check.run(&context, &result);
+	cr_expect_eq(result.verdict, VERDICT_WARNING);
+	cr_expect(strstr(result.advice, "CAP_SYSLOG"), "%s", result.advice);
+	write_file(root, "dev/kmsg", "", 0600);
+	result = (struct check_result){ 0 };
+	kernel_log_check.run(&context, &result);
+	cr_expect_eq(result.verdict, VERDICT_OK, "%s", result.text);
+}
+
 Test(doctor, a_black_box_is_tried_and_leaves_nothing_behind)
 {
 	const char *root = crafted_directory();

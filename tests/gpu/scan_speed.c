@@ -132,8 +132,9 @@ static const struct {
 
 static void print_speed(const struct speed *speed, const char *what, uint64_t bytes, unsigned int blocks, double value)
 {
-	printf("{\"what\":\"%s, %llu KiB, %u blocks%s\",\"value\":%.1f,\"unit\":\"GB/s\"}\n", what,
-	       (unsigned long long)bytes >> 10, blocks, speed->gpu.stand_in ? ", stand-in, not a measurement" : "", value);
+	printf("{\"what\":\"%s, %llu KiB, %u blocks\",\"value\":%.1f,\"unit\":\"GB/s\",\"note\":\"%s\"}\n", what,
+	       (unsigned long long)bytes >> 10, blocks, value,
+	       speed->gpu.stand_in ? "stand-in, not a measurement" : "");
 	fflush(stdout);
 }
 

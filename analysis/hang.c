@@ -244,16 +244,23 @@ static void tell(struct analysis *analysis, const struct waiting *waiting, const
 		return;
 	/* What ends or stops after the first was told, does so because of it (watchdog, launcher). */
 	bool late = hangs->first_told_ns && now_ns > hangs->first_told_ns + HANG_TOGETHER_NS;
-	if ((open && open->kind != verdict.kind) || (!open && (late || hangs->count == HANG_OPEN_MAX)))
+	if (!open && (late || hangs->count == HANG_OPEN_MAX))
+		return;
+	/* What was only noted gives way to what is known now; what was named ends as it may. */
+	bool changed = open && open->kind != verdict.kind;
+	if (changed && (open->severity > RW_NOTICE || late))
 		return;
 	struct record *record = make_record(analysis, waiting, root, &verdict, now_ns);
 	if (!record)
 		return;
+	if (changed)
+		findings_close(&analysis->findings, open->kind, open->rank, now_ns);
 	if (!open)
 		open = &hangs->open[hangs->count++];
 	*open = (struct hang){
 		.rank = root->rank,
 		.kind = verdict.kind,
+		.severity = verdict.severity,
 		.instance = root->standing->instance,
 		.serial = root->standing->instance->serial,
 		.member = root->member,

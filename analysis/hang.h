@@ -31,6 +31,7 @@ enum {
 struct hang {
 	uint32_t rank;
 	enum rw_kind kind;
+	enum rw_severity severity;
 	const struct instance *instance;
 	uint32_t serial, member;
 };

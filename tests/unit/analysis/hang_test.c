@@ -96,6 +96,28 @@ Test(hang, a_stopped_rank_is_named_in_seconds_before_any_step_is_known)
 	end(&run);
 }
 
+Test(hang, a_rank_that_was_only_noted_is_named_when_it_is_seen_to_be_stopped)
+{
+	struct history_job job = eight;
+	job.faults[0] =
+	    (struct history_fault){ .kind = FAULT_NEVER, .rank = 2, .first_step = 12, .evidence = EVIDENCE_BUSY };
+	struct run run = { .history = history_new(&job) };
+	run.analysis = analysis_new(false, history_emit, run.history);
+	double struck_ms = history_struck_ms(run.history);
+	history_play(run.history, run.analysis, struck_ms + 5000);
+	analysis_set_life(run.analysis, 102, ANALYSIS_STOPPED, -1, (uint64_t)((struck_ms + 5000) * 1e6));
+	history_play(run.history, run.analysis, 0);
+	run.findings = history_findings(run.history, &run.count);
+	cr_assert_gt(run.count, 2);
+	cr_expect_eq(run.findings[0].severity, RW_NOTICE);
+	const struct history_finding *finding = loudest(&run);
+	cr_assert(finding);
+	cr_expect_eq(finding->kind, RW_KIND_GONE);
+	cr_expect_eq(finding->rank, 2);
+	cr_expect_eq(finding->class_, RW_CAUSE_STOPPED);
+	end(&run);
+}
+
 Test(hang, a_rank_that_gets_on_is_only_noted_until_it_takes_too_long)
 {
 	struct history_job job = eight;

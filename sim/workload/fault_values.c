@@ -10,7 +10,7 @@ enum {
 	PARTING_STEPS = 6,    /* so long before its NaN a rank's magnitudes leave the others' */
 	PADDING_ELEMENTS = 16, /* at the end of a buffer */
 	STUCK_ELEMENTS = 16,  /* at first; twice as many in each step */
-	STUCK_DOUBLINGS = 8,
+	STUCK_DOUBLINGS = 6,
 };
 
 /* Finite in fp16; twice as much is not. */

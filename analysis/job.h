@@ -81,6 +81,13 @@ struct rank {
 	uint64_t values_from;   /* ticket from which bad values are news: those before belong to what is over */
 };
 
+/* Bad values of one kind of operation and side. */
+struct early_bad {
+	uint64_t elements, first; /* how many, and the first */
+	uint8_t function, side;
+	bool nan; /* among them */
+};
+
 struct member {
 	struct process *process;
 	uint32_t rank; /* index into job.ranks */
@@ -92,6 +99,8 @@ struct member {
 	uint64_t born_ns;
 	uint64_t last_sequence[RW_FUNCTION_COUNT]; /* + 1, so that 0 is none */
 	uint32_t clean_scans; /* of its operations, both sides */
+	uint32_t early_count;
+	struct early_bad early[4]; /* see analysis/usual.h */
 };
 
 struct communicator {

@@ -65,8 +65,14 @@ static bool is_news(struct analysis *analysis, struct instance *instance, uint32
 	const struct usual *known = usual_find(instance, member, side);
 	if (known && usual_covers(known, scan))
 		return false;
-	bool unplaced = !usual && scan->nan && instance->communicator->members[member].clean_scans >= ORIGIN_CLEAN_SCANS;
-	return unplaced || is_mostly_nan(instance, side, scan);
+	if (is_mostly_nan(instance, side, scan))
+		return true;
+	if (usual)
+		return false;
+	bool early = instance->communicator->members[member].clean_scans < ORIGIN_CLEAN_SCANS;
+	if (early)
+		usual_keep_early(instance, member, side);
+	return !early && scan->nan && !usual_came_early(instance, member, side);
 }
 
 static void judge_bad(struct analysis *analysis, struct instance *instance, uint32_t member, enum value_side side,

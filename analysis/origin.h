@@ -13,7 +13,8 @@
 
 #define ORIGIN_SETTLE_NS 500000000u    /* from the first news to the search */
 #define ORIGIN_CLEAN_NS  10000000000u  /* without bad values, then the story is over */
-#define ORIGIN_CLEAN_SCANS 64u         /* clean ones on a rank and communicator, then a NaN is news without a known place */
+#define ORIGIN_CLEAN_SCANS 64u         /* clean ones on a rank and communicator, then a NaN is news without a known place … */
+				    /* … unless it came before, usual_came_early() */
 
 struct origin {
 	bool pending, open;

@@ -122,6 +122,30 @@ void usual_widen(struct usual *usual, const struct rw_scan *scan)
 		usual->most = bad_elements(scan);
 }
 
+bool usual_came_early(const struct instance *instance, uint32_t member, enum value_side side)
+{
+	const struct member *of = &instance->communicator->members[member];
+	const struct rw_scan *scan = value_scan(instance, member, side);
+
+	for (uint32_t i = 0; i < of->early_count; i++) {
+		const struct early_bad *early = &of->early[i];
+		if (early->function == instance->function && early->side == side && early->first == scan->first_bad &&
+		    early->elements == bad_elements(scan) && early->nan == (scan->nan != 0))
+			return true;
+	}
+	return false;
+}
+
+void usual_keep_early(const struct instance *instance, uint32_t member, enum value_side side)
+{
+	struct member *of = &instance->communicator->members[member];
+	const struct rw_scan *scan = value_scan(instance, member, side);
+
+	if (of->early_count < sizeof(of->early) / sizeof(*of->early) && !usual_came_early(instance, member, side))
+		of->early[of->early_count++] = (struct early_bad){ bad_elements(scan), scan->first_bad, instance->function,
+								   (uint8_t)side, scan->nan != 0 };
+}
+
 void usual_free(struct usual_table *table)
 {
 	if (!table)

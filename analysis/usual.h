@@ -55,6 +55,10 @@ struct usual *usual_find(const struct instance *instance, uint32_t member, enum 
 bool usual_covers(const struct usual *usual, const struct rw_scan *scan);
 /* Counts one more bad time of those from the start. */
 void usual_widen(struct usual *usual, const struct rw_scan *scan);
+/* The same before the steps are known: bad values that come again as they came early, as many and from the same element on.
+ * Four kinds of a member's are kept. */
+void usual_keep_early(const struct instance *instance, uint32_t member, enum value_side side);
+bool usual_came_early(const struct instance *instance, uint32_t member, enum value_side side);
 void usual_free(struct usual_table *table);
 
 #endif

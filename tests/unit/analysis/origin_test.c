@@ -308,6 +308,63 @@ Test(origin, what_is_bad_at_the_same_place_from_the_start_is_a_notice)
 	}
 }
 
+/* FSDP over all ranks: twelve AllGathers, the first with `bad` NaN of rank 7's, six ReduceScatters, the norm. */
+static void padded_step(struct mesh *mesh, uint32_t bad)
+{
+	for (int call = 0; call < 18; call++) {
+		mesh->job.nan = bad;
+		mesh->job.brings[7] = bad && call == 0;
+		scanned_call(&mesh->job, mesh->world,
+			     (struct scanned_call){ .function = call < 12 ? RW_FUNCTION_ALL_GATHER :
+									    RW_FUNCTION_REDUCE_SCATTER,
+						    .count = GRADIENTS });
+		memset(mesh->job.bad, 0, sizeof(mesh->job.bad));
+		mesh->job.nan = 0;
+	}
+	scanned_call(&mesh->job, mesh->world, (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .count = 1 });
+	scanned_tick(&mesh->job, 400);
+}
+
+/* Objects are gathered, a barrier before the first step and one behind it: no two of the first steps look alike. */
+static void start_padded(struct mesh *mesh)
+{
+	static const uint8_t functions[] = { RW_FUNCTION_ALL_GATHER, RW_FUNCTION_ALL_GATHER, RW_FUNCTION_ALL_REDUCE };
+
+	start(mesh, 8, 8);
+	for (size_t i = 0; i < sizeof(functions); i++)
+		scanned_call(&mesh->job, mesh->world, (struct scanned_call){ .function = functions[i], .count = 1 });
+	padded_step(mesh, 16);
+	scanned_call(&mesh->job, mesh->world, (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .count = 1 });
+}
+
+Test(origin, what_is_bad_from_the_start_is_a_notice_also_while_steps_are_not_known_yet)
+{
+	struct mesh mesh;
+
+	start_padded(&mesh);
+	for (int i = 0; i < 20; i++)
+		padded_step(&mesh, 16);
+	finish(&mesh);
+	cr_expect_null(scanned_loud(&mesh.job), "%s", mesh.job.told[0].text);
+	scanned_free(&mesh.job);
+}
+
+Test(origin, a_NaN_before_steps_are_known_is_found_where_others_have_been_from_the_start)
+{
+	struct mesh mesh;
+
+	start_padded(&mesh);
+	padded_step(&mesh, 16);
+	padded_step(&mesh, 17);
+	for (int i = 0; i < 3; i++)
+		padded_step(&mesh, 16);
+	finish(&mesh);
+	const struct scanned_told *told = scanned_loud(&mesh.job);
+	cr_assert(told, "nothing was told");
+	cr_expect_eq(told->kind, RW_KIND_NAN, "%s", told->text);
+	scanned_free(&mesh.job);
+}
+
 Test(origin, a_change_of_what_was_bad_from_the_start_is_a_finding)
 {
 	static const struct {

@@ -102,9 +102,10 @@ static void print_paragraphs(FILE *out, const char *text)
 /* The help text has the description, \v, notes, and examples at the end: here these have headings of their own. */
 static const char *examples_of(const char *doc)
 {
-	const char *found = strstr(doc, "\nExample");
-
-	return found ? found + 1 : doc + strlen(doc);
+	for (const char *at = strstr(doc, "Example"); at; at = strstr(at + 1, "Example"))
+		if (at > doc && (at[-1] == '\n' || at[-1] == '\v'))
+			return at;
+	return doc + strlen(doc);
 }
 
 static void print_description(FILE *out, const char *doc)
@@ -122,10 +123,12 @@ static void print_description(FILE *out, const char *doc)
 
 static void print_examples(FILE *out, const char *doc)
 {
-	const char *examples = examples_of(doc);
+	const char *examples = strchr(examples_of(doc), '\n');
 
+	if (!examples)
+		return;
 	fputs(".SH EXAMPLES\n", out);
-	print_paragraphs(out, examples + strcspn(examples, "\n") + 1);
+	print_paragraphs(out, examples + 1);
 }
 
 static void print_head(FILE *out, const char *name, const char *summary)

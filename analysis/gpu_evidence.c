@@ -17,7 +17,7 @@ static const uint64_t fresh_ns = 5000000000;
 /* What a GPU's readings say about some windows. */
 struct slowness {
 	uint64_t read_ns, slow_ns; /* of the windows: covered by readings; of it: slow */
-	uint32_t reasons;	   /* of the slow readings */
+	uint32_t reasons;          /* of the slow readings */
 	int32_t lowest_mhz;
 };
 
@@ -248,7 +248,8 @@ static void add_counts(struct record *record, const struct gpu *gpu)
 
 void gpu_evidence_add(struct record *record, const struct gpu *gpu, uint64_t from_ns, uint64_t to_ns)
 {
-	add_xids(record, gpu, before(to_ns, GPU_EVIDENCE_NS) < from_ns ? before(to_ns, GPU_EVIDENCE_NS) : from_ns, to_ns);
+	add_xids(record, gpu, before(to_ns, GPU_EVIDENCE_NS) < from_ns ? before(to_ns, GPU_EVIDENCE_NS) : from_ns,
+		 to_ns);
 	if (gpu->is_read)
 		add_counts(record, gpu);
 }
@@ -271,7 +272,8 @@ void gpu_evidence_attach(const struct analysis *analysis, struct record *record,
 }
 
 /* A fault of the GPU's own within `lead_ns` before, or right after, becomes the cause. */
-static void blame(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t at_ns, uint64_t lead_ns)
+static void blame(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t at_ns,
+		  uint64_t lead_ns)
 {
 	const struct gpu *gpu = gpus_of_rank(&analysis->gpus, &analysis->job.ranks[rank]);
 	struct xid xid;

@@ -36,8 +36,9 @@ static void consider(struct verdict *verdict, enum rw_severity severity, uint64_
 
 	if (verdict->any && severity <= verdict->severity)
 		return;
-	*verdict = (struct verdict){ .any = true, .severity = severity, .class_ = RW_CAUSE_GPU, .since_ns = since_ns,
-				     .advice = advice };
+	*verdict = (struct verdict){
+		.any = true, .severity = severity, .class_ = RW_CAUSE_GPU, .since_ns = since_ns, .advice = advice
+	};
 	va_start(arguments, format);
 	vsnprintf(verdict->what, sizeof(verdict->what), format, arguments);
 	va_end(arguments);
@@ -57,10 +58,11 @@ static void consider_xids(const struct gpu *gpu, uint64_t born_ns, uint64_t now_
 		    (xid.severity < RW_CRITICAL && seen->last_ns + GPU_XID_KEEP_NS < now_ns) ||
 		    (verdict->any && xid.severity <= verdict->severity))
 			continue;
-		consider(verdict, xid.severity, seen->first_ns, xid.action, "on a GPU that reports Xid %u: %s", xid.number,
-			 xid.meaning);
+		consider(verdict, xid.severity, seen->first_ns, xid.action, "on a GPU that reports Xid %u: %s",
+			 xid.number, xid.meaning);
 		if (*seen->text)
-			snprintf(verdict->cause, sizeof(verdict->cause), "%.*s", (int)sizeof(verdict->cause) - 1, seen->text);
+			snprintf(verdict->cause, sizeof(verdict->cause), "%.*s", (int)sizeof(verdict->cause) - 1,
+				 seen->text);
 		else
 			snprintf(verdict->cause, sizeof(verdict->cause), "Xid %u", xid.number);
 	}
@@ -76,7 +78,8 @@ static void consider_errors(const struct gpu *gpu, struct verdict *verdict)
 	if (now->needs_reset)
 		consider(verdict, RW_CRITICAL, now->at_ns, drain, "on a GPU that needs a reset");
 	if (now->remap_failure == 1)
-		consider(verdict, RW_CRITICAL, now->at_ns, drain, "on a GPU with memory rows that could not be remapped");
+		consider(verdict, RW_CRITICAL, now->at_ns, drain,
+			 "on a GPU with memory rows that could not be remapped");
 	if (new_errors > 0)
 		consider(verdict, RW_WARNING, now->at_ns, drain,
 			 "on a GPU with %" PRId64 " uncorrectable memory error%s since this was watched", new_errors,
@@ -94,8 +97,9 @@ static void consider_slowness(const struct gpu *gpu, uint64_t now_ns, struct ver
 
 	if (slow && (!verdict->any || verdict->severity < RW_WARNING)) {
 		gpu_trend_reasons(reasons, sizeof(reasons), (uint32_t)now->clock_reasons);
-		consider(verdict, RW_WARNING, gpu->slow_since_ns, gpu_evidence_throttle_advice((uint32_t)now->clock_reasons),
-			 "on a GPU that is held back: %s", reasons);
+		consider(verdict, RW_WARNING, gpu->slow_since_ns,
+			 gpu_evidence_throttle_advice((uint32_t)now->clock_reasons), "on a GPU that is held back: %s",
+			 reasons);
 		verdict->class_ = RW_CAUSE_THROTTLE;
 		snprintf(verdict->cause, sizeof(verdict->cause), "%d of %d MHz, %d °C", now->sm_mhz, now->sm_mhz_max,
 			 now->celsius);
@@ -133,8 +137,9 @@ static void tell(struct analysis *analysis, const struct gpu *gpu, enum rw_kind 
 					? (double)(now_ns - verdict->since_ns) / 1e6
 					: -1;
 	record_set_words(record, verdict->class_, verdict->cause, verdict->advice);
-	snprintf(record->text, sizeof(record->text), "%s %s %s", naming_ranks(who, sizeof(who), record->finding.ranks, count),
-		 count == 1 ? "runs" : "run", verdict->what);
+	snprintf(record->text, sizeof(record->text), "%s %s %s",
+		 naming_ranks(who, sizeof(who), record->finding.ranks, count), count == 1 ? "runs" : "run",
+		 verdict->what);
 	gpu_evidence_add(record, gpu, now_ns > GPU_EVIDENCE_NS ? now_ns - GPU_EVIDENCE_NS : 0, now_ns);
 	findings_tell(&analysis->findings, record, now_ns);
 }
@@ -155,12 +160,14 @@ static void judge_memory(const struct gpu *gpu, uint64_t now_ns, struct verdict 
 {
 	if (gpu_trend_drops(gpu, now_ns) < GPU_MEMORY_DROPS)
 		return;
-	consider(verdict, RW_WARNING, gpu->memory.drops[(gpu->memory.drop_count - GPU_MEMORY_DROPS) % GPU_DROPS],
-		 "use less memory (batch, activation checkpointing), or PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-		 "on a GPU whose memory is full, freed and filled again and again");
+	consider(
+	    verdict, RW_WARNING, gpu->memory.drops[(gpu->memory.drop_count - GPU_MEMORY_DROPS) % GPU_DROPS],
+	    "use less memory (batch, activation checkpointing), or PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+	    "on a GPU whose memory is full, freed and filled again and again");
 	verdict->class_ = RW_CAUSE_MEMORY;
-	snprintf(verdict->cause, sizeof(verdict->cause), "above %.0f %% of its memory, freed %d times and more in a minute",
-		 GPU_MEMORY_HIGH * 100, GPU_MEMORY_DROPS);
+	snprintf(verdict->cause, sizeof(verdict->cause),
+		 "above %.0f %% of its memory, freed %d times and more in a minute", GPU_MEMORY_HIGH * 100,
+		 GPU_MEMORY_DROPS);
 }
 
 static void judge(struct analysis *analysis, uint32_t at, uint32_t *ranks, uint64_t now_ns)
@@ -191,8 +198,7 @@ static void judge_silence(struct analysis *analysis, uint32_t *ranks, uint64_t n
 		return;
 	for (uint32_t i = 0; i < analysis->job.rank_count; i++)
 		ranks[i] = i;
-	struct record *record =
-	    record_new(&analysis->job, RW_KIND_GPU, RW_SCOPE_HOST, ranks, analysis->job.rank_count);
+	struct record *record = record_new(&analysis->job, RW_KIND_GPU, RW_SCOPE_HOST, ranks, analysis->job.rank_count);
 	if (!record)
 		return;
 	record->subject = silence_subject;

@@ -8,15 +8,15 @@
 
 #include "analysis/gpus.h"
 
-/* Reasons by which the hardware, or the driver to protect it, takes the clocks down. A power cap is none: under full load
- * it is usual. */
+/* Reasons by which the hardware, or the driver to protect it, takes the clocks down. A power cap is none: under full
+ * load it is usual. */
 #define GPU_SLOW                                                                                                       \
 	(ANALYSIS_CLOCK_HW_SLOWDOWN | ANALYSIS_CLOCK_SW_THERMAL | ANALYSIS_CLOCK_HW_THERMAL |                          \
 	 ANALYSIS_CLOCK_HW_POWER_BRAKE)
 
-#define GPU_MEMORY_HIGH	     0.95	   /* of the GPU's memory */
-#define GPU_MEMORY_DROP	     0.02	   /* a fall by so much is a cache that was freed */
-#define GPU_MEMORY_DROPS_NS  60000000000u  /* GPU_MEMORY_DROPS falls within this time are a finding */
+#define GPU_MEMORY_HIGH      0.95         /* of the GPU's memory */
+#define GPU_MEMORY_DROP      0.02         /* a fall by so much is a cache that was freed */
+#define GPU_MEMORY_DROPS_NS  60000000000u /* GPU_MEMORY_DROPS falls within this time are a finding */
 #define GPU_MEMORY_DROPS     3
 #define GPU_NVLINK_WINDOW_NS 60000000000u
 

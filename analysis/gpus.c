@@ -117,7 +117,8 @@ static struct gpu_xid *find_same(struct gpu *gpu, const struct analysis_gpu_even
 
 	for (uint32_t i = 0; i < kept; i++) {
 		struct gpu_xid *xid = &gpu->xids[i];
-		bool near = event->at_ns <= xid->last_ns + GPU_SAME_XID_NS && xid->first_ns <= event->at_ns + GPU_SAME_XID_NS;
+		bool near =
+		    event->at_ns <= xid->last_ns + GPU_SAME_XID_NS && xid->first_ns <= event->at_ns + GPU_SAME_XID_NS;
 
 		if (xid->number == event->xid && near)
 			return xid;
@@ -135,7 +136,9 @@ int gpus_add_event(struct gpus *gpus, const struct analysis_gpu_event *event)
 	struct gpu_xid *xid = find_same(gpu, event);
 	if (!xid) {
 		xid = &gpu->xids[gpu->xid_count++ % GPU_XIDS];
-		*xid = (struct gpu_xid){ .first_ns = event->at_ns, .last_ns = event->at_ns, .number = event->xid, .pid = -1 };
+		*xid = (struct gpu_xid){
+			.first_ns = event->at_ns, .last_ns = event->at_ns, .number = event->xid, .pid = -1
+		};
 	}
 	xid->sources |= (uint8_t)(1u << event->source);
 	if (event->at_ns < xid->first_ns)

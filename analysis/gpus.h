@@ -10,7 +10,7 @@
 #include "analysis/job.h"
 
 enum {
-	GPUS_MAX = 256,	    /* beyond, further ones are not kept */
+	GPUS_MAX = 256,     /* beyond, further ones are not kept */
 	GPU_READINGS = 512, /* of a GPU: more than four minutes at two a second */
 	GPU_XIDS = 32,
 	GPU_DROPS = 8, /* of memory in use */
@@ -20,30 +20,30 @@ enum {
 struct gpu_reading {
 	uint64_t at_ns;
 	uint32_t reasons; /* enum analysis_clock_reason; 0 also when not known */
-	int32_t sm_mhz;	  /* -1 */
+	int32_t sm_mhz;   /* -1 */
 };
 
 struct gpu_xid {
 	uint64_t first_ns, last_ns;
 	uint32_t number;
-	uint8_t sources;	/* bit per enum analysis_gpu_source */
+	uint8_t sources; /* bit per enum analysis_gpu_source */
 	int32_t pid;
 	char text[128];
 };
 
 struct gpu_memory_use {
-	int64_t peak;		    /* while above the limit; 0 = below it */
-	uint64_t drops[GPU_DROPS];  /* when memory in use fell from above the limit, around */
+	int64_t peak;              /* while above the limit; 0 = below it */
+	uint64_t drops[GPU_DROPS]; /* when memory in use fell from above the limit, around */
 	uint32_t drop_count;
 };
 
 struct gpu {
 	uint8_t uuid[16]; /* all 0: not known */
-	int64_t pci;	  /* domain, bus, device as one number; -1 not known */
+	int64_t pci;      /* domain, bus, device as one number; -1 not known */
 	bool is_read;
 	struct analysis_gpu_state first, now; /* counters are compared with the first reading */
-	uint64_t slow_since_ns;		      /* held back by its hardware without a break; 0 it is not */
-	int64_t nvlink_before;		      /* errors at nvlink_before_ns, about a minute ago */
+	uint64_t slow_since_ns;               /* held back by its hardware without a break; 0 it is not */
+	int64_t nvlink_before;                /* errors at nvlink_before_ns, about a minute ago */
 	uint64_t nvlink_before_ns;
 	struct gpu_reading readings[GPU_READINGS];
 	uint64_t reading_count; /* ever */

@@ -16,9 +16,11 @@ static const char prefix[] = "NCCL_";
 
 /* These name places, interfaces and logs: each host or rank has its own. */
 static const char *const own[] = {
-	"NCCL_HOSTID",	       "NCCL_SOCKET_IFNAME",	"NCCL_IB_HCA",	      "NCCL_IB_GID_INDEX", "NCCL_IB_ADDR_RANGE",
-	"NCCL_TOPO_FILE",      "NCCL_TOPO_DUMP_FILE",	"NCCL_GRAPH_DUMP_FILE", "NCCL_CONF_FILE",  "NCCL_DEBUG",
-	"NCCL_DEBUG_SUBSYS",   "NCCL_DEBUG_FILE",	"NCCL_RAS_ADDR",      "NCCL_COMM_ID",	   "NCCL_OOB_NET_IFNAME",
+	"NCCL_HOSTID",          "NCCL_SOCKET_IFNAME",     "NCCL_IB_HCA",
+	"NCCL_IB_GID_INDEX",    "NCCL_IB_ADDR_RANGE",     "NCCL_TOPO_FILE",
+	"NCCL_TOPO_DUMP_FILE",  "NCCL_GRAPH_DUMP_FILE",   "NCCL_CONF_FILE",
+	"NCCL_DEBUG",           "NCCL_DEBUG_SUBSYS",      "NCCL_DEBUG_FILE",
+	"NCCL_RAS_ADDR",        "NCCL_COMM_ID",           "NCCL_OOB_NET_IFNAME",
 	"NCCL_PROFILER_PLUGIN", "NCCL_PROFILE_DUMP_FILE", "NCCL_INSPECTOR_DUMP_DIR",
 };
 
@@ -32,7 +34,7 @@ struct trait {
 /* Which processes have another value than most. */
 struct split {
 	const struct process *usual; /* one of the most */
-	uint32_t odd;		     /* how many differ */
+	uint32_t odd;                /* how many differ */
 };
 
 static const char *nccl_value(const struct trait *trait, const struct versions *versions, char *text, size_t room)
@@ -88,7 +90,8 @@ int versions_read(struct versions *versions, const struct rw_box_header *box)
 	const char *end = box->environment + sizeof(box->environment);
 	size_t used = 0;
 
-	*versions = (struct versions){ .nccl = box->nccl_version, .cuda = box->cuda_driver_version,
+	*versions = (struct versions){ .nccl = box->nccl_version,
+				       .cuda = box->cuda_driver_version,
 				       .rankwatch = box->rankwatch_version };
 	versions->variables = calloc(1, sizeof(box->environment) + 2);
 	if (!versions->variables)
@@ -256,7 +259,8 @@ void versions_tick(struct analysis *analysis, uint64_t now_ns)
 
 	if (watch->processes != analysis->job.process_count || watch->ranks != analysis->job.rank_count) {
 		*watch = (struct versions_watch){ .processes = analysis->job.process_count,
-						  .ranks = analysis->job.rank_count, .since_ns = now_ns };
+						  .ranks = analysis->job.rank_count,
+						  .since_ns = now_ns };
 		return;
 	}
 	if (watch->compared || watch->processes < 2 || now_ns < watch->since_ns + VERSIONS_SETTLE_NS)

@@ -15,7 +15,7 @@ struct analysis;
 /* What one process runs, from its box. */
 struct versions {
 	uint32_t nccl, cuda, rankwatch; /* as in the box; 0 not known */
-	char *variables;		/* NCCL_…=VALUE\0…, malloc'ed, ends in an empty one; NULL none */
+	char *variables;                /* NCCL_…=VALUE\0…, malloc'ed, ends in an empty one; NULL none */
 };
 
 /* Who had come when it was looked at last. */

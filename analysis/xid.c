@@ -4,11 +4,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#define RESTART	 "fix the program (compute-sanitizer finds the access); the GPU is healthy"
-#define RESET	 "cordon the node, reset the GPU (nvidia-smi -r) and run dcgmi diag -r 3 before it is used again"
-#define REBOOT	 "cordon the node and restart it; if it comes back: NVIDIA's support, with nvidia-bug-report.sh"
-#define LATER	 "nothing now; run dcgmi diag -r 3 when the job is over"
-#define NVLINK	 "look at nvidia-smi nvlink -e and at the peers of this GPU; reset it, run dcgmi diag -r 3"
+#define RESTART  "fix the program (compute-sanitizer finds the access); the GPU is healthy"
+#define RESET    "cordon the node, reset the GPU (nvidia-smi -r) and run dcgmi diag -r 3 before it is used again"
+#define REBOOT   "cordon the node and restart it; if it comes back: NVIDIA's support, with nvidia-bug-report.sh"
+#define LATER    "nothing now; run dcgmi diag -r 3 when the job is over"
+#define NVLINK   "look at nvidia-smi nvlink -e and at the peers of this GPU; reset it, run dcgmi diag -r 3"
 #define FIRMWARE "cordon the node and reset the GPU; power cycle if it comes back, and try a newer driver"
 
 static const struct xid table[] = {

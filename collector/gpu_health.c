@@ -14,7 +14,7 @@ enum { WHY = 192, POLL_MS = 100 };
 struct gpu_health {
 	struct analysis *analysis;
 	struct nvml_source *nvml; /* NULL: see nvml_why */
-	struct kernel_log *log;	  /* NULL: see log_why */
+	struct kernel_log *log;   /* NULL: see log_why */
 	char nvml_why[WHY], log_why[WHY];
 	uint64_t next_ns;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this machine tells of its GPUs, for the analysis: NVML's readings and Xids, and the Xids of the kernel log, as far
- * as they are there and rights allow. One owner thread; nothing here waits for the driver.
+ * What this machine tells of its GPUs, for the analysis: NVML's readings and Xids, and the Xids of the kernel log, as
+ * far as they are there and rights allow. One owner thread; nothing here waits for the driver.
  */
 #ifndef COLLECTOR_GPU_HEALTH_H
 #define COLLECTOR_GPU_HEALTH_H
@@ -14,8 +14,8 @@ enum { GPU_HEALTH_TEXT = 512 };
 
 struct gpu_health;
 
-/* 0 or -ENOMEM; what cannot be opened is left out, and gpu_health_describe() says why. The kernel log is /dev/kmsg, or the
- * file that SIM_KERNEL_LOG names (docs/stand-in.md). */
+/* 0 or -ENOMEM; what cannot be opened is left out, and gpu_health_describe() says why. The kernel log is /dev/kmsg, or
+ * the file that SIM_KERNEL_LOG names (docs/stand-in.md). */
 int gpu_health_open(struct gpu_health **health, struct analysis *analysis);
 void gpu_health_close(struct gpu_health *health); /* accepts NULL */
 

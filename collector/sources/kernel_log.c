@@ -18,7 +18,7 @@ enum {
 struct kernel_log {
 	int fd;
 	bool caught_up; /* everything that was there at the start has been read */
-	size_t used;	/* of the buffer: the beginning of a line */
+	size_t used;    /* of the buffer: the beginning of a line */
 	char buffer[2 * RECORD_MAX];
 };
 
@@ -95,7 +95,8 @@ int kernel_log_poll(struct kernel_log *log, uint64_t now_ns, kernel_log_event *e
 		ssize_t got = read(log->fd, log->buffer + log->used, sizeof(log->buffer) - log->used);
 
 		if (got < 0 && (errno == EPIPE || errno == EINTR))
-			continue; /* EPIPE: records were overwritten before they were read; the next read goes on behind */
+			continue; /* EPIPE: records were overwritten before they were read; the next read goes on behind
+				   */
 		if (got < 0 && errno != EAGAIN)
 			return -errno;
 		if (got <= 0) {

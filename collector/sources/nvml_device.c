@@ -18,9 +18,14 @@ int nvml_gpu_open(struct nvml_gpu *gpu, const struct nvml_library *nvml, unsigne
 	struct nvml_pci pci;
 	int result = nvml->device_by_index(index, &gpu->handle);
 
-	gpu->state = (struct analysis_gpu_state){ .ecc_corrected = -1, .ecc_uncorrected = -1, .ecc_corrected_ever = -1,
-						  .ecc_uncorrected_ever = -1, .remapped_rows = -1, .remap_pending = -1,
-						  .remap_failure = -1, .nvlink_errors = -1 };
+	gpu->state = (struct analysis_gpu_state){ .ecc_corrected = -1,
+						  .ecc_uncorrected = -1,
+						  .ecc_corrected_ever = -1,
+						  .ecc_uncorrected_ever = -1,
+						  .remapped_rows = -1,
+						  .remap_pending = -1,
+						  .remap_failure = -1,
+						  .nvlink_errors = -1 };
 	if (result != NVML_OK)
 		return result;
 	memset(&pci, 0, sizeof(pci));
@@ -68,8 +73,10 @@ static int64_t field_number(const struct nvml_field_value *field)
 
 static int64_t read_nvlink(struct nvml_gpu *gpu, const struct nvml_library *nvml)
 {
-	struct nvml_field_value fields[] = { { .field = NVML_NVLINK_FLIT }, { .field = NVML_NVLINK_DATA },
-					     { .field = NVML_NVLINK_REPLAY }, { .field = NVML_NVLINK_RECOVERY } };
+	struct nvml_field_value fields[] = { { .field = NVML_NVLINK_FLIT },
+					     { .field = NVML_NVLINK_DATA },
+					     { .field = NVML_NVLINK_REPLAY },
+					     { .field = NVML_NVLINK_RECOVERY } };
 	int count = (int)(sizeof(fields) / sizeof(*fields));
 	int64_t errors = -1;
 

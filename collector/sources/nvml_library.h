@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The NVIDIA Management Library by dlopen: our own declarations of what is used of it, layouts and values as in NVIDIA's
- * nvml.h (tests/unit/sim/nvml_header_check.c). Any call may block for as long as the driver likes, and a sick GPU makes it
- * do so: nvml_source.c calls it on a thread of its own.
+ * The NVIDIA Management Library by dlopen: our own declarations of what is used of it, layouts and values as in
+ * NVIDIA's nvml.h (tests/unit/sim/nvml_header_check.c). Any call may block for as long as the driver likes, and a sick
+ * GPU makes it do so: nvml_source.c calls it on a thread of its own.
  */
 #ifndef COLLECTOR_SOURCES_NVML_LIBRARY_H
 #define COLLECTOR_SOURCES_NVML_LIBRARY_H
@@ -81,8 +81,8 @@ struct nvml_library {
 	int (*event_free)(nvml_event_set set);
 };
 
-/* file: "libnvidia-ml.so.1". 0, -ENOENT (cannot be loaded) or -ENOSYS (a function that is needed is missing); `why` tells
- * which. Calls nothing in it. */
+/* file: "libnvidia-ml.so.1". 0, -ENOENT (cannot be loaded) or -ENOSYS (a function that is needed is missing); `why`
+ * tells which. Calls nothing in it. */
 int nvml_library_open(struct nvml_library *library, const char *file, char *why, size_t room);
 void nvml_library_close(struct nvml_library *library);
 

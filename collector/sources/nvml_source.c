@@ -16,9 +16,9 @@ enum {
 	GPUS = 64,
 	MESSAGES = 512,
 	WHY = 160,
-	WAIT_MS = 100,	  /* one wait for events: the longest that closing waits for a healthy NVML */
-	WAITS = 5,	  /* in a round */
-	SLOW_ROUNDS = 4,  /* the error counters are read once in so many rounds */
+	WAIT_MS = 100,   /* one wait for events: the longest that closing waits for a healthy NVML */
+	WAITS = 5,       /* in a round */
+	SLOW_ROUNDS = 4, /* the error counters are read once in so many rounds */
 	CLOSE_WAIT_S = 1,
 };
 
@@ -34,9 +34,9 @@ struct nvml_source {
 	struct nvml_library nvml;
 	pthread_t thread;
 	atomic_bool stop, gave_up;
-	char why[WHY];			/* written once, before gave_up */
+	char why[WHY];                  /* written once, before gave_up */
 	_Atomic uint64_t call_since_ns; /* 0: NVML is not being called */
-	pthread_mutex_t mutex;		/* never held during a call of NVML: guards what follows */
+	pthread_mutex_t mutex;          /* never held during a call of NVML: guards what follows */
 	pthread_cond_t ended_changed;
 	bool ended;
 	struct message messages[MESSAGES]; /* first + i, around */
@@ -138,10 +138,9 @@ static void tell_xid(struct nvml_source *source, const struct nvml_event *event)
 	for (unsigned int i = 0; i < source->gpu_count; i++) {
 		if (source->gpus[i].handle != event->device)
 			continue;
-		message.event = (struct analysis_gpu_event){ .source = ANALYSIS_GPU_NVML,
-							     .at_ns = clock_ns(),
-							     .xid = (uint32_t)event->data,
-							     .pid = -1 };
+		message.event = (struct analysis_gpu_event){
+			.source = ANALYSIS_GPU_NVML, .at_ns = clock_ns(), .xid = (uint32_t)event->data, .pid = -1
+		};
 		memcpy(message.event.uuid, source->gpus[i].state.uuid, sizeof(message.event.uuid));
 		memcpy(message.event.pci, source->gpus[i].state.pci, sizeof(message.event.pci));
 		put(source, &message);

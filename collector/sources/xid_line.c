@@ -81,8 +81,8 @@ static bool header(struct rest *rest, uint64_t *prefix, uint64_t *stamp_us)
 	       skip(rest, ",") && number(rest, UINT64_MAX, stamp_us) && skip(rest, ",") && skip_past(rest, ";");
 }
 
-/* "pid=1234, " or "pid='<unknown>', " and "name=…, "; some lines have neither. Of a name with ", " in it the end stays in
- * the text: nothing marks where it is over. */
+/* "pid=1234, " or "pid='<unknown>', " and "name=…, "; some lines have neither. Of a name with ", " in it the end
+ * stays in the text: nothing marks where it is over. */
 static void process(struct rest *rest, int32_t *pid)
 {
 	uint64_t value;
@@ -120,8 +120,7 @@ int xid_line_parse(const char *bytes, size_t length, struct xid_line *line)
 	if (prefix >> FACILITY_SHIFT || !skip(&rest, "NVRM: Xid ("))
 		return -ENOENT;
 	skip(&rest, "PCI:");
-	if (!address(&rest, line->pci, sizeof(line->pci)) || !skip_past(&rest, "): ") ||
-	    !number(&rest, XID_MAX, &xid))
+	if (!address(&rest, line->pci, sizeof(line->pci)) || !skip_past(&rest, "): ") || !number(&rest, XID_MAX, &xid))
 		return -ENOENT;
 	line->xid = (uint32_t)xid;
 	if (skip(&rest, ", "))

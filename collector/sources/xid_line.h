@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A line of the kernel log in which NVIDIA's driver reports an Xid. Layout of a record of /dev/kmsg:
- * Documentation/ABI/testing/dev-kmsg ("prefix,sequence,µs,flags[,…];text"); of the text: the driver's open kernel modules
- * (docs/gpu-health.md). The bytes are foreign: anybody may write to the log, so only what the kernel wrote counts.
+ * Documentation/ABI/testing/dev-kmsg ("prefix,sequence,µs,flags[,…];text"); of the text: the driver's open kernel
+ * modules (docs/gpu-health.md). The bytes are foreign: anybody may write to the log, so only what the kernel wrote
+ * counts.
  */
 #ifndef COLLECTOR_SOURCES_XID_LINE_H
 #define COLLECTOR_SOURCES_XID_LINE_H
@@ -12,9 +13,9 @@
 
 struct xid_line {
 	uint64_t stamp_us; /* of the kernel's log clock, which is near CLOCK_MONOTONIC */
-	char pci[24];	   /* "0000:3b:00", as the driver wrote it */
+	char pci[24];      /* "0000:3b:00", as the driver wrote it */
 	uint32_t xid;
-	int32_t pid;	/* -1: not told */
+	int32_t pid;    /* -1: not told */
 	char text[128]; /* what follows number, pid and name; printable */
 };
 

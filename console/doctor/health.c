@@ -26,8 +26,10 @@ static void name_missing(const struct nvml_library *nvml, char *text, size_t roo
 		const char *name;
 		bool there;
 	} parts[] = {
-		{ "clock reasons", nvml->clock_reasons }, { "ECC counts", nvml->ecc },
-		{ "remapped rows", nvml->remapped_rows }, { "NVLink errors", nvml->fields },
+		{ "clock reasons", nvml->clock_reasons },
+		{ "ECC counts", nvml->ecc },
+		{ "remapped rows", nvml->remapped_rows },
+		{ "NVLink errors", nvml->fields },
 		{ "Xid events", nvml->event_set && nvml->event_register && nvml->event_wait },
 	};
 	size_t used = 0;
@@ -67,8 +69,9 @@ static void nvml_run(struct check_context *context, struct check_result *result)
 		check_advise(result, "look at nvidia-smi and the kernel log");
 	} else if (*answer.error) {
 		check_say(result, VERDICT_NO, "%s", answer.error);
-		check_advise(result, "with it, clocks, ECC and Xids of a late rank's GPU are in its finding; containers need "
-				     "NVIDIA_DRIVER_CAPABILITIES=utility");
+		check_advise(result,
+			     "with it, clocks, ECC and Xids of a late rank's GPU are in its finding; containers need "
+			     "NVIDIA_DRIVER_CAPABILITIES=utility");
 	} else if (*answer.without) {
 		check_say(result, VERDICT_WARNING, "%u GPUs through NVML, without %s", answer.gpus, answer.without);
 	} else {
@@ -92,8 +95,9 @@ static void kernel_log_run(struct check_context *context, struct check_result *r
 		return;
 	}
 	check_say(result, VERDICT_WARNING, "%s: %s", path, strerror(errno));
-	check_advise(result, "Xids come from NVML alone, the last of a burst only; the log needs root or CAP_SYSLOG, and in a "
-			     "container the device");
+	check_advise(result,
+		     "Xids come from NVML alone, the last of a burst only; the log needs root or CAP_SYSLOG, and in a "
+		     "container the device");
 }
 
 const struct check kernel_log_check = { .name = "kernel log", .run = kernel_log_run };

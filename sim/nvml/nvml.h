@@ -33,7 +33,7 @@ typedef enum { NVML_VALUE_TYPE_UNSIGNED_INT = 1, NVML_VALUE_TYPE_UNSIGNED_LONG_L
 #define NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL   52
 #define NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL 59
 
-#define nvmlEventTypeXidCriticalError 0x0000000000000008LL
+#define nvmlEventTypeXidCriticalError                 0x0000000000000008LL
 
 typedef struct {
 	char busIdLegacy[16];

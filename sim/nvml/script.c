@@ -55,8 +55,9 @@ static const struct {
 };
 
 static const char *const reasons[] = {
-	"gpu-idle",	       "applications-clocks", "power-cap",	    "hw-slowdown",	      "sync-boost",
-	"sw-thermal-slowdown", "hw-thermal-slowdown", "hw-power-brake", "display-clocks",
+	"gpu-idle",       "applications-clocks", "power-cap",           "hw-slowdown",
+	"sync-boost",     "sw-thermal-slowdown", "hw-thermal-slowdown", "hw-power-brake",
+	"display-clocks",
 };
 
 static void set_usual(void)

@@ -87,10 +87,21 @@ static void report_xid(struct fault *fault, int step)
 }
 
 const struct fault_kind fault_gpu_kinds[] = {
-	{ .name = "gpu", .harms = true, .extra_us = compute_longer, .doc = "its GPU computes 250 ms longer in each step" },
-	{ .name = "throttle", .harms = true, .extra_us = compute_longer, .check = check_nvml, .between_steps = throttle,
+	{ .name = "gpu",
+	  .harms = true,
+	  .extra_us = compute_longer,
+	  .doc = "its GPU computes 250 ms longer in each step" },
+	{ .name = "throttle",
+	  .harms = true,
+	  .extra_us = compute_longer,
+	  .check = check_nvml,
+	  .between_steps = throttle,
 	  .doc = "the same, and NVML says that the hardware holds its clocks back" },
-	{ .name = "xid", .harms = true, .extra_us = compute_longer, .check = check_kernel_log, .between_steps = report_xid,
+	{ .name = "xid",
+	  .harms = true,
+	  .extra_us = compute_longer,
+	  .check = check_kernel_log,
+	  .between_steps = report_xid,
 	  .doc = "the same, after an Xid of its GPU in the kernel log" },
 	{ 0 },
 };

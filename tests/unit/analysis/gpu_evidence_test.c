@@ -9,7 +9,13 @@
 enum { RANKS = 8, SICK = 3, FIRST_LATE = 15, POLL_MS = 500 };
 
 static const struct history_job slow_gpu = {
-	.ranks = RANKS, .steps = 40, .layers = 4, .compute_ms = 40, .jitter_ms = 2, .runs_ahead = true, .tail_ms = 3000,
+	.ranks = RANKS,
+	.steps = 40,
+	.layers = 4,
+	.compute_ms = 40,
+	.jitter_ms = 2,
+	.runs_ahead = true,
+	.tail_ms = 3000,
 	.faults = { { .kind = FAULT_DEVICE, .rank = SICK, .first_step = FIRST_LATE, .ms = 150 } },
 };
 
@@ -49,9 +55,15 @@ static void read_gpus(struct run *run, const struct health *health, double at_ms
 	for (int rank = 0; rank < RANKS; rank++) {
 		bool special = at_ms >= health->from_ms && at_ms <= health->to_ms && (health->all || rank == SICK);
 		struct analysis_gpu_state state = {
-			.at_ns = (uint64_t)(at_ms * 1e6), .sm_mhz = special ? health->mhz : 1980, .sm_mhz_max = 1980,
-			.clock_reasons = special ? health->reasons : 0, .remap_pending = -1, .remap_failure = -1,
-			.memory_used = -1, .memory_total = -1, .nvlink_errors = -1,
+			.at_ns = (uint64_t)(at_ms * 1e6),
+			.sm_mhz = special ? health->mhz : 1980,
+			.sm_mhz_max = 1980,
+			.clock_reasons = special ? health->reasons : 0,
+			.remap_pending = -1,
+			.remap_failure = -1,
+			.memory_used = -1,
+			.memory_total = -1,
+			.nvlink_errors = -1,
 		};
 
 		snprintf(state.pci, sizeof(state.pci), "00000000:%02X:00.0", 0x10 + rank);
@@ -61,8 +73,11 @@ static void read_gpus(struct run *run, const struct health *health, double at_ms
 
 static void report(struct run *run, uint32_t xid, double at_ms)
 {
-	struct analysis_gpu_event event = { .source = ANALYSIS_GPU_KERNEL_LOG, .at_ns = (uint64_t)(at_ms * 1e6), .xid = xid,
-					    .pid = 4711, .text = "the driver's words" };
+	struct analysis_gpu_event event = { .source = ANALYSIS_GPU_KERNEL_LOG,
+					    .at_ns = (uint64_t)(at_ms * 1e6),
+					    .xid = xid,
+					    .pid = 4711,
+					    .text = "the driver's words" };
 
 	snprintf(event.pci, sizeof(event.pci), "0000:%02x:00", 0x10 + SICK);
 	cr_assert_eq(analysis_add_gpu_event(run->analysis, &event), 0);
@@ -115,7 +130,8 @@ Test(gpu_evidence, clocks_held_back_while_others_waited_are_the_cause)
 	struct run run;
 
 	begin(&run, &slow_gpu);
-	const struct health hot = { late_ms(&run), 1e9, ANALYSIS_CLOCK_HW_THERMAL | ANALYSIS_CLOCK_HW_SLOWDOWN, 990, false };
+	const struct health hot = { late_ms(&run), 1e9, ANALYSIS_CLOCK_HW_THERMAL | ANALYSIS_CLOCK_HW_SLOWDOWN, 990,
+				    false };
 
 	play(&run, &hot);
 	const struct history_finding *finding = last(&run, RW_KIND_STRAGGLER);

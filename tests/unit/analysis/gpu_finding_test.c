@@ -235,7 +235,8 @@ Test(gpu_finding, nvml_that_does_not_answer_is_a_notice_until_it_does)
 	cr_expect_eq(small_job_last(&job)->kind, RW_KIND_GPU);
 	cr_expect_eq(small_job_last(&job)->scope, RW_SCOPE_HOST);
 	cr_expect_eq(small_job_last(&job)->severity, RW_NOTICE);
-	cr_expect(strstr(small_job_last(&job)->text, "NVML has not answered for 30 s"), "%s", small_job_last(&job)->text);
+	cr_expect(strstr(small_job_last(&job)->text, "NVML has not answered for 30 s"), "%s",
+		  small_job_last(&job)->text);
 	analysis_set_gpu_silence(job.analysis, 0);
 	small_job_tick(&job, 1033);
 	cr_expect_eq(small_job_last(&job)->state, RW_FINDING_CLOSED);

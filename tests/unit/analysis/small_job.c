@@ -11,9 +11,15 @@ static void emit(void *argument, const struct rw_finding *finding)
 	struct small_job_finding *kept = &job->findings[job->count++ % SMALL_JOB_FINDINGS];
 
 	*kept = (struct small_job_finding){
-		.state = finding->state, .severity = finding->severity, .confidence = finding->confidence,
-		.kind = finding->kind, .scope = finding->scope, .class_ = finding->cause.class_,
-		.rank_count = finding->rank_count, .evidence_count = finding->evidence_count, .rank = finding->ranks[0],
+		.state = finding->state,
+		.severity = finding->severity,
+		.confidence = finding->confidence,
+		.kind = finding->kind,
+		.scope = finding->scope,
+		.class_ = finding->cause.class_,
+		.rank_count = finding->rank_count,
+		.evidence_count = finding->evidence_count,
+		.rank = finding->ranks[0],
 	};
 	snprintf(kept->text, sizeof(kept->text), "%s", finding->text);
 	snprintf(kept->cause, sizeof(kept->cause), "%s", finding->cause.present ? finding->cause.text : "");
@@ -39,17 +45,20 @@ void small_job_open(struct small_job *job)
 		box->cuda_driver_version = 13000;
 		box->rankwatch_version = 0x000100;
 		box->devices[0].used = 1;
-		snprintf(box->devices[0].pci, sizeof(box->devices[0].pci), "0000:%02X:00.0", (0x10 + (unsigned int)rank) & 0xff);
+		snprintf(box->devices[0].pci, sizeof(box->devices[0].pci), "0000:%02X:00.0",
+			 (0x10 + (unsigned int)rank) & 0xff);
 	}
 }
 
 void small_job_start(struct small_job *job)
 {
 	for (int rank = 0; rank < SMALL_JOB_RANKS; rank++) {
-		const struct analysis_process process = { .id = (analysis_process_id)rank, .pid = 100 + rank,
+		const struct analysis_process process = { .id = (analysis_process_id)rank,
+							  .pid = 100 + rank,
 							  .box = &job->boxes[rank] };
-		const struct rw_communicator communicator = { .id = 0x5eed, .rank = rank, .nranks = SMALL_JOB_RANKS,
-							      .nnodes = 1, .born_ns = 1 };
+		const struct rw_communicator communicator = {
+			.id = 0x5eed, .rank = rank, .nranks = SMALL_JOB_RANKS, .nnodes = 1, .born_ns = 1
+		};
 
 		cr_assert_eq(analysis_add_process(job->analysis, &process), 0);
 		cr_assert_eq(analysis_add_communicator(job->analysis, process.id, 0, &communicator), 0);
@@ -68,9 +77,14 @@ void small_job_tick(struct small_job *job, double second)
 
 struct analysis_gpu_state small_job_state(int rank, double second)
 {
-	struct analysis_gpu_state state = { .at_ns = (uint64_t)(second * 1e9), .sm_mhz = 1980, .sm_mhz_max = 1980,
-					    .celsius = 45, .watts = 300, .watts_cap = 700,
-					    .memory_used = 1LL << 30, .memory_total = 16LL << 30 };
+	struct analysis_gpu_state state = { .at_ns = (uint64_t)(second * 1e9),
+					    .sm_mhz = 1980,
+					    .sm_mhz_max = 1980,
+					    .celsius = 45,
+					    .watts = 300,
+					    .watts_cap = 700,
+					    .memory_used = 1LL << 30,
+					    .memory_total = 16LL << 30 };
 
 	snprintf(state.pci, sizeof(state.pci), "00000000:%02X:00.0", 0x10 + rank);
 	return state;
@@ -78,8 +92,9 @@ struct analysis_gpu_state small_job_state(int rank, double second)
 
 struct analysis_gpu_event small_job_event(int rank, double second, uint32_t xid)
 {
-	struct analysis_gpu_event event = { .source = ANALYSIS_GPU_KERNEL_LOG, .at_ns = (uint64_t)(second * 1e9),
-					    .xid = xid, .pid = -1 };
+	struct analysis_gpu_event event = {
+		.source = ANALYSIS_GPU_KERNEL_LOG, .at_ns = (uint64_t)(second * 1e9), .xid = xid, .pid = -1
+	};
 
 	snprintf(event.pci, sizeof(event.pci), "0000:%02x:00", 0x10 + rank);
 	return event;

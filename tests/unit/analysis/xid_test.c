@@ -33,9 +33,11 @@ Test(xid, of_154_the_drivers_words_decide)
 {
 	cr_expect_eq(xid_find(154, "GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)").severity,
 		     RW_NOTICE);
-	cr_expect_eq(xid_find(154, "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)").severity,
-		     RW_CRITICAL);
-	cr_expect(strstr(xid_find(154, "changed from 0x0 (None) to 0x2 (Node Reboot Required)").action, "restart the node"));
+	cr_expect_eq(
+	    xid_find(154, "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)").severity,
+	    RW_CRITICAL);
+	cr_expect(
+	    strstr(xid_find(154, "changed from 0x0 (None) to 0x2 (Node Reboot Required)").action, "restart the node"));
 }
 
 Test(xid, a_number_that_is_not_known_is_a_warning_and_named)

@@ -14,10 +14,11 @@ Test(xid_line, gives_number_address_process_and_words)
 {
 	struct xid_line line;
 
-	cr_assert_eq(parse("3,1207,98765432,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off "
-			   "the bus.",
-			   &line),
-		     0);
+	cr_assert_eq(
+	    parse("3,1207,98765432,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off "
+		  "the bus.",
+		  &line),
+	    0);
 	cr_expect_eq(line.xid, 79);
 	cr_expect_str_eq(line.pci, "0000:3b:00");
 	cr_expect_eq(line.pid, 1234);
@@ -39,7 +40,8 @@ Test(xid_line, knows_every_form_that_drivers_write)
 		{ "4,1,2,-;NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.", "0000:3b:00",
 		  "GPU has fallen off the bus.", 79, -1 },
 		{ "4,1,2,-;NVRM: Xid (0000:01:00): 31, Ch 0000000b, ", "0000:01:00", "Ch 0000000b, ", 31, -1 },
-		{ "4,1,2,-,caller=T7;NVRM: Xid (PCI:0001a2b3:C1:00): 154, GPU recovery action changed from 0x0 (None) to 0x1",
+		{ "4,1,2,-,caller=T7;NVRM: Xid (PCI:0001a2b3:C1:00): 154, GPU recovery action changed from 0x0 (None) "
+		  "to 0x1",
 		  "0001a2b3:C1:00", "GPU recovery action changed from 0x0 (None) to 0x1", 154, -1 },
 		{ "4,1,2,-;NVRM: Xid (PCI:0000:3b:00): 45", "0000:3b:00", "", 45, -1 },
 	};

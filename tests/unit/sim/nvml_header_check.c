@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names, values and layouts of NVML that the stand-in and the collector rely on. Compiled with the stand-in's nvml.h and,
- * where it is installed, with NVIDIA's. */
+/* Names, values and layouts of NVML that the stand-in and the collector rely on. Compiled with the stand-in's nvml.h
+ * and, where it is installed, with NVIDIA's. */
 #include <nvml.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -72,7 +72,8 @@ Test(nvml, values_change_while_a_program_looks)
 
 	cr_assert_eq(nvmlDeviceGetTemperature(device(2), NVML_TEMPERATURE_GPU, &celsius), NVML_SUCCESS);
 	cr_expect_eq(celsius, 45);
-	say("# hot\nall temperature=60\n0000:12:00 temperature=93 clocks-event-reasons=hw-slowdown+hw-power-brake sm-clock=345\n");
+	say("# hot\nall temperature=60\n0000:12:00 temperature=93 clocks-event-reasons=hw-slowdown+hw-power-brake "
+	    "sm-clock=345\n");
 	nvmlDeviceGetTemperature(device(2), NVML_TEMPERATURE_GPU, &celsius);
 	cr_expect_eq(celsius, 93);
 	nvmlDeviceGetTemperature(device(1), NVML_TEMPERATURE_GPU, &celsius);
@@ -101,8 +102,9 @@ Test(nvml, counters_have_two_lives_and_four_kinds)
 	unsigned int corrected, uncorrected, pending, failure;
 
 	say("1 ecc-uncorrected=1 ecc-uncorrected-ever=4 ecc-corrected=9 remapped-uncorrected=3 remapped-failure=1\n");
-	cr_assert_eq(nvmlDeviceGetTotalEccErrors(device(1), NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC, &count),
-		     NVML_SUCCESS);
+	cr_assert_eq(
+	    nvmlDeviceGetTotalEccErrors(device(1), NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC, &count),
+	    NVML_SUCCESS);
 	cr_expect_eq(count, 1);
 	nvmlDeviceGetTotalEccErrors(device(1), NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_AGGREGATE_ECC, &count);
 	cr_expect_eq(count, 4);

@@ -262,7 +262,7 @@ struct rw_box_header {
 	RW_ATOMIC(uint32_t) waits_refused; /* channels beyond the table */
 	RW_ATOMIC(uint64_t) leased_until_ns; /* latest end of a lease so far, clamped */
 
-	/* Scanning of values, docs/scan.md. */
+	/* Scanning of values, docs/scanning.md. */
 	char scan_state[64];		  /* what is scanned, or why nothing; text for people */
 	RW_ATOMIC(uint32_t) scan_every;	  /* one operation in so many is scanned: a power of two; 0 = none */
 	uint32_t budget_ppm;		  /* RANKWATCH_BUDGET, of wall time */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/gpu/scan_device.h"
 
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
 	/* Blocks of a launch at most: the collective is slower than the memory, and the rest of the GPU is the job's.
@@ -95,12 +95,12 @@ static void describe(struct opening *opening, uint32_t number)
 static bool batches(struct opening *opening)
 {
 	const struct driver_scan *driver = &opening->driver->scan;
-	void *map = mmap(NULL, SCAN_BATCHES * sizeof(struct scan_batch), PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	size_t size = SCAN_BATCHES * sizeof(struct scan_batch);
 
-	if (map == MAP_FAILED)
+	opening->device->batches = aligned_alloc(64, size);
+	if (!opening->device->batches)
 		return false;
-	opening->device->batches = map;
+	memset(opening->device->batches, 0, size); /* no page of it faults later */
 	for (uint32_t i = 0; i < SCAN_BATCHES && !opening->error; i++) {
 		struct scan_batch *batch = &opening->device->batches[i];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Leases of network detail, which a collector writes into the boxes of its own user: docs/black-box.md, "Control page". */
+/* Leases of network detail, which a collector writes into its own user's boxes: docs/black-box.md, "Control page". */
 #ifndef COLLECTOR_LEASE_H
 #define COLLECTOR_LEASE_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Leases of network detail, as the drain thread sees them: what a collector has written into the box's control page →
- * which communicators are recorded in detail, and what NCCL is asked for meanwhile. What the page says is believed within
- * bounds only: these events of these communicators, for ten seconds from when it was first seen to say so.
+ * which communicators are recorded in detail, and what NCCL is asked for meanwhile. What the page says is believed
+ * within bounds only: these events of these communicators, for ten seconds from when it was first seen to say so.
  */
 #ifndef PLUGIN_LEASE_H
 #define PLUGIN_LEASE_H

@@ -165,7 +165,8 @@ static int find_entry(struct waits *waits, uint64_t key)
 		uint64_t seen = 0;
 
 		/* Acquire: pairs with the release in give_back(). */
-		if (atomic_compare_exchange_strong_explicit(own, &seen, key, memory_order_acq_rel, memory_order_acquire) ||
+		if (atomic_compare_exchange_strong_explicit(own, &seen, key, memory_order_acq_rel,
+							    memory_order_acquire) ||
 		    seen == key)
 			return (int)(at % RW_BOX_WAITS);
 	}

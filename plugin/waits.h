@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the channels of leased communicators wait for, from NCCL's ProxyOp and ProxyStep events → rw_wait entries of the
- * box. NCCL's progress threads call it: wait-free, no allocation, no system call but the vDSO's clock.
+ * What the channels of leased communicators wait for, from NCCL's ProxyOp and ProxyStep events → rw_wait entries of
+ * the box. NCCL's progress threads call it: wait-free, no allocation, no system call but the vDSO's clock.
  *
  * Up to eight steps of a channel are in flight. NCCL's send loop looks only at the oldest step that is not yet on its
  * way: those behind it stay in SendGPUWait though their data is there. So only the state of the oldest step counts, and
@@ -21,8 +21,8 @@
 
 enum { WAITS_STEPS = 16 /* of a channel in flight; NCCL has 8 at most */ };
 
-/* Private part of an entry, by its index. All but `taken` and `operations` belongs to whoever has it: one thread; if two
- * meet, which NCCL never does, the second's event is left out. */
+/* Private part of an entry, by its index. All but `taken` and `operations` belongs to whoever has it: one thread; if
+ * two meet, which NCCL never does, the second's event is left out. */
 struct waits_channel {
 	_Atomic uint32_t taken;
 	_Atomic uint32_t operations; /* so far; the number of the latest */

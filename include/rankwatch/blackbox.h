@@ -140,8 +140,8 @@ struct rw_host_sample {
 
 /*
  * Lease of network detail, the first RW_BOX_LEASES of the control page: NCCL's proxy events of one communicator are
- * recorded until then. Written by the collector; the plugin lets it run for RW_LEASE_MAX_NS from when it first saw these
- * very values, at most, and ends it by itself.
+ * recorded until then. Written by the collector; the plugin lets it run for RW_LEASE_MAX_NS from when it first saw
+ * these very values, at most, and ends it by itself.
  */
 struct rw_lease {
 	RW_ATOMIC(uint64_t) expires_ns; /* 0 = none */
@@ -155,8 +155,8 @@ enum { RW_LEASE_PROXY_OP = 8, RW_LEASE_PROXY_STEP = 16 /* as in NCCL's activatio
 
 /*
  * What one channel to or from one peer on another host has waited for while it was leased, 64 bytes: sums that only
- * grow, each word for itself, until key becomes 0. Only the oldest step in flight counts at any time. A send waits for its
- * own GPU, then for the peer to take the step, then for the network to deliver it; a receive for the network (or for
+ * grow, each word for itself, until key becomes 0. Only the oldest step in flight counts at any time. A send waits for
+ * its own GPU, then for the peer to take the step, then for the network to deliver it; a receive for the network (or for
  * who sends: that is the same from here), then for its own GPU.
  */
 struct rw_wait {

@@ -262,7 +262,9 @@ static void judge_trend(struct analysis *analysis, const struct instance *instan
 
 void drift_judge(struct analysis *analysis, struct instance *instance, uint64_t now_ns)
 {
-	if (instance->drift_judged || !usual_find(instance, 0, VALUE_IN))
+	/* Where something bad is on its way, magnitudes say nothing. */
+	if (instance->drift_judged || !usual_find(instance, 0, VALUE_IN) || analysis->origin.pending ||
+	    analysis->origin.open)
 		return;
 	instance->drift_judged = true;
 	for (int side = VALUE_IN; side <= VALUE_OUT; side++) {

@@ -250,6 +250,7 @@ static void add_evidence(struct record *record, const struct analysis *analysis,
 		snprintf(what, sizeof(what), "the largest value of rank %d left those of the others in step %" PRIu64,
 			 analysis->job.ranks[i].world, step);
 		record_add_evidence(record, "scan", -1, what);
+		record->parted = true;
 	}
 }
 
@@ -307,6 +308,8 @@ static void tell(struct analysis *analysis, const struct story *story, bool insi
 		add_evidence(record, analysis, story, now_ns);
 	}
 	write_text(record, story, inside);
+	if (record->parted)
+		value_text_parted_before(record);
 	if (!inside)
 		ask_gpu(record, analysis, story);
 	analysis->origin.kind = finding->kind;

@@ -130,6 +130,11 @@ void value_text_parted(struct record *record, double factor)
 	advise(record, hardware_or_numerics);
 }
 
+void value_text_parted_before(struct record *record)
+{
+	advise(record, "numerics or hardware? its values alone left the others' before: suspect its GPU first (Xid, ECC)");
+}
+
 void value_text_rising(struct record *record, double largest, double most)
 {
 	char ranks[WHO], operation[WHERE];

@@ -197,6 +197,8 @@ static void print_kind(FILE *out, const json_t *finding, bool colour)
 static void print_values(FILE *out, const json_t *finding)
 {
 	print_line(out, "  values   ", values_text_write, finding);
+	if (json_array_size(json_object_get(finding, "evidence")))
+		print_line(out, "  seen     ", values_text_write_evidence, finding);
 	if (json_array_size(json_object_get(finding, "missing")))
 		print_line(out, "  missing  ", values_text_write_missing, finding);
 }

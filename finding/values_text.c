@@ -70,6 +70,19 @@ void values_text_write(FILE *out, const json_t *finding)
 		fputs("finite", out);
 }
 
+void values_text_write_evidence(FILE *out, const json_t *finding)
+{
+	const json_t *evidence = json_object_get(finding, "evidence");
+	struct parts parts = { .out = out };
+
+	for (size_t i = 0; i < json_array_size(evidence); i++) {
+		const char *what = value_text(json_array_get(evidence, i), "what");
+
+		if (what)
+			fputs(what, next_part(&parts));
+	}
+}
+
 void values_text_write_missing(FILE *out, const json_t *finding)
 {
 	const json_t *missing = json_object_get(finding, "missing");

@@ -106,11 +106,17 @@ static void tell(struct analysis *analysis, struct instance *instance, const str
 	findings_tell(&analysis->findings, record, now_ns);
 }
 
+/* Ranks that call different things exchange different things: analysis/desync.c tells. */
+static bool is_desynced(const struct communicator *communicator)
+{
+	return communicator->order && communicator->order->parted;
+}
+
 void corruption_judge(struct analysis *analysis, struct instance *instance, uint64_t now_ns)
 {
 	struct disagreement found;
 
-	if (instance->corrupted || !digests_disagree(instance, &found))
+	if (instance->corrupted || is_desynced(instance->communicator) || !digests_disagree(instance, &found))
 		return;
 	instance->corrupted = true;
 	tell(analysis, instance, &found, now_ns);

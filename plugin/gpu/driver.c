@@ -37,7 +37,7 @@ static const struct call calls[] = {
 	{ "cuModuleGetFunction", CALL(scan.module_function), TO_SCAN },
 	{ "cuFuncLoad", CALL(scan.function_load), MAYBE },
 	{ "cuMemAlloc_v2", CALL(scan.memory_allocate), TO_SCAN },
-	{ "cuMemsetD8_v2", CALL(scan.memory_set), TO_SCAN },
+	{ "cuMemsetD8Async", CALL(scan.memory_set), TO_SCAN },
 	{ "cuMemHostAlloc", CALL(scan.host_allocate), TO_SCAN },
 	{ "cuCtxGetStreamPriorityRange", CALL(scan.priority_range), TO_SCAN },
 	{ "cuStreamCreateWithPriority", CALL(scan.stream_create), TO_SCAN },

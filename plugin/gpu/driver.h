@@ -42,7 +42,7 @@ struct driver_scan {
 	int (*module_function)(driver_function *function, driver_module module, const char *name);
 	int (*function_load)(driver_function function); /* CUDA 12.4; NULL before */
 	int (*memory_allocate)(uint64_t *device_pointer, size_t size);
-	int (*memory_set)(uint64_t device_pointer, unsigned char value, size_t size);
+	int (*memory_set)(uint64_t device_pointer, unsigned char value, size_t size, driver_stream stream);
 	int (*host_allocate)(void **address, size_t size, unsigned int flags);
 	int (*priority_range)(int *least, int *greatest);
 	int (*stream_create)(driver_stream *stream, unsigned int flags, int priority);

@@ -61,16 +61,6 @@ static bool results(struct opening *opening)
 	return opening->error == 0;
 }
 
-static bool scratch(struct opening *opening)
-{
-	size_t size = SCAN_BATCHES * sizeof(struct scan_scratch);
-
-	opening->error = opening->driver->scan.memory_allocate(&opening->scratch, size);
-	if (!opening->error)
-		opening->error = opening->driver->scan.memory_set(opening->scratch, 0, size);
-	return opening->error == 0;
-}
-
 static bool side_stream(struct opening *opening)
 {
 	int least = 0, greatest = 0;
@@ -79,6 +69,17 @@ static bool side_stream(struct opening *opening)
 	if (!opening->error)
 		opening->error =
 		    opening->driver->scan.stream_create(&opening->device->side, DRIVER_STREAM_NON_BLOCKING, least);
+	return opening->error == 0;
+}
+
+/* In the order of the side stream, which waits for no other: the first launch there finds zeros, and is waited for. */
+static bool scratch(struct opening *opening)
+{
+	size_t size = SCAN_BATCHES * sizeof(struct scan_scratch);
+
+	opening->error = opening->driver->scan.memory_allocate(&opening->scratch, size);
+	if (!opening->error)
+		opening->error = opening->driver->scan.memory_set(opening->scratch, 0, size, opening->device->side);
 	return opening->error == 0;
 }
 
@@ -134,10 +135,14 @@ static const struct {
 	const char *call; /* that fails, if one does */
 	bool (*make)(struct opening *opening);
 } steps[] = {
-	{ "cuCtxGetCurrent", context }, { "cuModuleLoadData", module },
-	{ "cuFuncLoad", function },     { "cuMemHostAlloc", results },
-	{ "cuMemAlloc", scratch },      { "cuStreamCreateWithPriority", side_stream },
-	{ "cuEventCreate", batches },   { "cuLaunchKernel", first_launch },
+	{ "cuCtxGetCurrent", context },
+	{ "cuModuleLoadData", module },
+	{ "cuFuncLoad", function },
+	{ "cuMemHostAlloc", results },
+	{ "cuStreamCreateWithPriority", side_stream },
+	{ "cuMemAlloc", scratch },
+	{ "cuEventCreate", batches },
+	{ "cuLaunchKernel", first_launch },
 };
 
 const char *scan_device_open(struct scan_device *device, const struct driver *driver, const struct scan_image *images,

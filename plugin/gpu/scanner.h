@@ -48,6 +48,12 @@ static inline bool scanner_is_on(const struct scanner *scanner)
 {
 	return atomic_load_explicit(&scanner->on, memory_order_relaxed);
 }
+/* Off for good: this call of the driver failed. Any thread; the first one's words count. */
+void scanner_give_up(struct scanner *scanner, const char *call, int error);
+static inline void scanner_count(_Atomic uint64_t *counter, uint64_t amount)
+{
+	atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
+}
 /* At a communicator's init, its device current; callers take turns. What scanning needs in that context, made at its
  * first communicator; NULL: no scanning there, which the header's scan_state says. */
 struct scan_device *scanner_device(struct scanner *scanner);

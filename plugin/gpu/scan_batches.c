@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* The scanner on the path of a collective: the batches that a thread is filling, and their launches. */
+#include <time.h>
+
+#include "plugin/gpu/scanner.h"
+
+#define PLACES_OF_PLAN (1u << SCAN_BESIDE_PLAN | 1u << SCAN_BEHIND_PLAN)
+
+/* Batches that this thread is filling. Initial-exec, and as scarce as in recorder.c. */
+static __thread struct scan_batch *open_batches __attribute__((tls_model("initial-exec")));
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void close_batch(struct scan_batch *batch)
+{
+	struct scan_batch **at = &open_batches;
+
+	while (*at != batch)
+		at = &(*at)->next;
+	*at = batch->next;
+}
+
+/* Not launched: nobody waits for its results any more. */
+static void drop(struct scanner *scanner, struct scan_batch *batch, enum rw_unscannable reason)
+{
+	for (uint32_t i = 0; i < batch->launch.segment_count; i++) {
+		const struct scan_entry *entry = &batch->entries[i];
+		struct rw_operation *slot = box_slot(scanner->box, entry->ticket);
+
+		if (!slot)
+			continue;
+		if (reason != RW_UNSCANNABLE_NONE)
+			scanner_refuse(scanner, slot, reason);
+		box_release(slot, entry->ticket, entry->owner);
+	}
+	scan_batch_give(batch);
+}
+
+static struct scan_batch *find_batch(const struct scan_device *device, enum scan_place place, uint64_t stream)
+{
+	for (struct scan_batch *batch = open_batches; batch; batch = batch->next)
+		if (batch->device == device && batch->place == place && batch->stream == stream &&
+		    !scan_batch_is_full(batch))
+			return batch;
+	return NULL;
+}
+
+static struct scan_batch *open_batch(struct scan_device *device, enum scan_place place, uint64_t stream)
+{
+	struct scan_batch *batch = scan_batch_take(device);
+
+	if (!batch)
+		return NULL;
+	batch->place = place;
+	batch->stream = stream;
+	batch->next = open_batches;
+	open_batches = batch;
+	return batch;
+}
+
+static bool is_device_memory(const struct driver *driver, uint64_t address)
+{
+	static const int attributes[] = { DRIVER_POINTER_MEMORY_TYPE, DRIVER_POINTER_IS_MANAGED };
+	unsigned int type = 0, managed = 0;
+	void *values[] = { &type, &managed };
+
+	return driver->scan.pointer_attributes(2, attributes, values, address) == 0 && type == DRIVER_MEMORY_DEVICE &&
+	       !managed;
+}
+
+enum rw_unscannable scanner_add(struct scanner *scanner, const struct scan_request *request)
+{
+	const struct scan_buffer *buffer = request->buffer;
+	struct scan_segment segment = {
+		.address = buffer->address,
+		.elements = buffer->elements,
+		.dtype = buffer->dtype,
+		.flags = buffer->flags,
+	};
+
+	if (!scanner_is_on(scanner))
+		return RW_UNSCANNABLE_ERROR;
+	if (!is_device_memory(scanner->driver, buffer->address))
+		return RW_UNSCANNABLE_MEMORY;
+	struct scan_batch *batch = find_batch(request->device, request->place, request->stream);
+	/* Without a fork there is nothing to run beside. */
+	if (!batch)
+		batch = open_batch(request->device, request->place, request->stream);
+	if (!batch || !box_hold(request->slot, request->ticket, request->owner))
+		return RW_UNSCANNABLE_BEHIND;
+	scan_batch_add(batch, &segment, &(struct scan_entry){ request->ticket, request->owner });
+	batch->bytes += buffer->bytes;
+	return RW_UNSCANNABLE_NONE;
+}
+
+/* A launch into a stream under capture would become part of the graph, and one into the legacy stream can end the
+ * capture of another. */
+static enum rw_unscannable why_not_now(struct scanner *scanner, const struct scan_batch *batch)
+{
+	int capturing = DRIVER_NOT_CAPTURING;
+	int error = scanner->driver->stream_capturing((driver_stream)(uintptr_t)batch->stream, &capturing);
+
+	if (error == DRIVER_CAPTURE_IMPLICIT || (!error && capturing != DRIVER_NOT_CAPTURING))
+		return RW_UNSCANNABLE_CAPTURE;
+	if (error)
+		scanner_give_up(scanner, "cuStreamIsCapturing", error);
+	return scanner_is_on(scanner) ? RW_UNSCANNABLE_NONE : RW_UNSCANNABLE_ERROR;
+}
+
+static bool launch(struct scanner *scanner, struct scan_batch *batch, uint64_t stream)
+{
+	int error = scan_batch_launch(batch, scanner->driver, stream);
+
+	if (error) {
+		scanner_give_up(scanner, "cuLaunchKernel", error);
+		return false;
+	}
+	scanner_count(&scanner->box->header->scan_launches, 1);
+	scanner_count(&scanner->box->header->scan_bytes, batch->bytes);
+	if (stream != batch->stream)
+		scanner_count(&scanner->box->header->scan_beside, 1);
+	return true;
+}
+
+/* `first` then goes on when `second` gets to this point. */
+static bool order(struct scanner *scanner, driver_stream second, driver_event event, driver_stream first)
+{
+	int error = scanner->driver->scan.event_record(event, second);
+
+	if (!error)
+		error = scanner->driver->scan.stream_wait_event(first, event, 0);
+	if (error)
+		scanner_give_up(scanner, "cuStreamWaitEvent", error);
+	return error == 0;
+}
+
+static bool fork_and_launch(struct scanner *scanner, struct scan_batch *batch)
+{
+	driver_stream stream = (driver_stream)(uintptr_t)batch->stream;
+	driver_stream side = batch->device->side;
+
+	return order(scanner, stream, batch->fork, side) && launch(scanner, batch, (uintptr_t)side);
+}
+
+/* After NCCL's launch, from the fork before it. */
+static bool launch_beside(struct scanner *scanner, struct scan_batch *batch)
+{
+	driver_stream stream = (driver_stream)(uintptr_t)batch->stream;
+	driver_stream side = batch->device->side;
+	int error = scanner->driver->scan.stream_wait_event(side, batch->fork, 0);
+
+	if (error)
+		scanner_give_up(scanner, "cuStreamWaitEvent", error);
+	return !error && launch(scanner, batch, (uintptr_t)side) && order(scanner, side, batch->join, stream);
+}
+
+static bool start(struct scanner *scanner, struct scan_batch *batch)
+{
+	if (batch->place == SCAN_BEFORE_CALL)
+		return launch(scanner, batch, batch->stream);
+	batch->forked = fork_and_launch(scanner, batch);
+	return batch->forked;
+}
+
+static bool finish(struct scanner *scanner, struct scan_batch *batch)
+{
+	if (batch->place == SCAN_BESIDE_PLAN)
+		return launch_beside(scanner, batch);
+	if (batch->place == SCAN_BESIDE_CALL)
+		return order(scanner, batch->device->side, batch->join, (driver_stream)(uintptr_t)batch->stream);
+	return launch(scanner, batch, batch->stream);
+}
+
+/* The batch's context need not be this thread's: one thread can drive several devices. */
+static bool in_context(struct scanner *scanner, struct scan_batch *batch,
+		       bool (*step)(struct scanner *, struct scan_batch *))
+{
+	const struct driver *driver = scanner->driver;
+	driver_context current = NULL;
+	bool foreign = driver->context_current(&current) != 0 || current != batch->device->context;
+
+	if (foreign && driver->context_push(batch->device->context) != 0)
+		return false;
+	bool done = step(scanner, batch);
+	if (foreign)
+		driver->context_pop(&current);
+	return done;
+}
+
+static void run(struct scanner *scanner, struct scan_batch *batch, bool (*step)(struct scanner *, struct scan_batch *))
+{
+	/* Once forked it must be joined, whatever else. */
+	enum rw_unscannable reason = batch->forked ? RW_UNSCANNABLE_NONE : why_not_now(scanner, batch);
+	bool empty = !batch->launch.segment_count; /* a fork whose plan had nothing to scan beside it */
+
+	if (!empty && reason == RW_UNSCANNABLE_NONE && !in_context(scanner, batch, step))
+		reason = scanner_is_on(scanner) ? RW_UNSCANNABLE_CONTEXT : RW_UNSCANNABLE_ERROR;
+	if (!empty && reason == RW_UNSCANNABLE_NONE && batch->place == SCAN_BESIDE_CALL && step == start)
+		return; /* stays open for its join */
+	close_batch(batch);
+	if (!empty && reason == RW_UNSCANNABLE_NONE)
+		scan_batch_publish(batch);
+	else
+		drop(scanner, batch, reason);
+}
+
+static uint64_t run_all(struct scanner *scanner, unsigned int places,
+			bool (*step)(struct scanner *, struct scan_batch *))
+{
+	struct scan_batch *next;
+	uint64_t begin = clock_ns();
+
+	for (struct scan_batch *batch = open_batches; batch; batch = next) {
+		next = batch->next;
+		if (places & 1u << batch->place)
+			run(scanner, batch, step);
+	}
+	uint64_t took_ns = clock_ns() - begin;
+	scanner_count(&scanner->box->header->scan_host_ns, took_ns);
+	return took_ns;
+}
+
+uint64_t scanner_before_call(struct scanner *scanner)
+{
+	return open_batches ? run_all(scanner, 1u << SCAN_BEFORE_CALL | 1u << SCAN_BESIDE_CALL, start) : 0;
+}
+
+/* Those that run already stay. */
+static void drop_all(struct scanner *scanner, unsigned int places)
+{
+	struct scan_batch *next;
+
+	for (struct scan_batch *batch = open_batches; batch; batch = next) {
+		next = batch->next;
+		if (!(places & 1u << batch->place) || batch->forked)
+			continue;
+		close_batch(batch);
+		drop(scanner, batch, RW_UNSCANNABLE_NONE);
+	}
+}
+
+void scanner_behind_call(struct scanner *scanner, bool failed)
+{
+	unsigned int before = 1u << SCAN_BEFORE_CALL | 1u << SCAN_BESIDE_CALL;
+
+	if (!open_batches)
+		return;
+	/* What NCCL refused has no result, and what it ran without a word before has no input any more. */
+	drop_all(scanner, failed ? before | 1u << SCAN_BEHIND_CALL : before);
+	run_all(scanner, 1u << SCAN_BEHIND_CALL | 1u << SCAN_BESIDE_CALL, finish);
+}
+
+void scanner_fork(struct scanner *scanner, struct scan_device *device, uint64_t stream)
+{
+	struct scan_batch *batch = find_batch(device, SCAN_BESIDE_PLAN, stream);
+	driver_context current;
+
+	if (!scanner_is_on(scanner) || scanner->driver->context_current(&current) != 0 || current != device->context)
+		return;
+	if (!batch)
+		batch = open_batch(device, SCAN_BESIDE_PLAN, stream);
+	if (!batch)
+		return;
+	bool allowed = why_not_now(scanner, batch) == RW_UNSCANNABLE_NONE;
+	int error = allowed ? scanner->driver->scan.event_record(batch->fork, (driver_stream)(uintptr_t)stream) : 0;
+	if (error)
+		scanner_give_up(scanner, "cuEventRecord", error);
+	if (allowed && !error)
+		return;
+	close_batch(batch);
+	drop(scanner, batch, RW_UNSCANNABLE_NONE);
+}
+
+bool scanner_is_forked(const struct scan_device *device, uint64_t stream)
+{
+	return find_batch(device, SCAN_BESIDE_PLAN, stream);
+}
+
+void scanner_behind_plan(struct scanner *scanner)
+{
+	if (open_batches)
+		run_all(scanner, PLACES_OF_PLAN, finish);
+}

@@ -43,6 +43,15 @@ int analysis_add_process(struct analysis *analysis, const struct analysis_proces
 	return job_add_process(&analysis->job, process);
 }
 
+int analysis_set_devices(struct analysis *analysis, analysis_process_id id, const struct rw_device *devices)
+{
+	struct process *process = job_process(&analysis->job, id);
+	if (!process)
+		return -EINVAL;
+	job_set_devices(process, devices);
+	return 0;
+}
+
 int analysis_add_communicator(struct analysis *analysis, analysis_process_id id, uint32_t index,
 			      const struct rw_communicator *communicator)
 {

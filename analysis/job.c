@@ -88,6 +88,13 @@ static void copy_environment(struct process *process, const char *environment)
 				  end - at - (sizeof(wanted) - 1));
 }
 
+void job_set_devices(struct process *process, const struct rw_device *devices)
+{
+	memcpy(process->devices, devices, sizeof(process->devices));
+	for (int i = 0; i < RW_BOX_DEVICES; i++)
+		process->devices[i].pci[sizeof(process->devices[i].pci) - 1] = '\0';
+}
+
 static void copy_header(struct process *process, const struct rw_box_header *box)
 {
 	process->world_rank = box->world_rank;
@@ -102,9 +109,7 @@ static void copy_header(struct process *process, const struct rw_box_header *box
 	copy_text(process->rank_from, sizeof(process->rank_from), box->rank_from, sizeof(box->rank_from));
 	copy_text(process->watchdog_from, sizeof(process->watchdog_from), box->watchdog_from,
 		  sizeof(box->watchdog_from));
-	memcpy(process->devices, box->devices, sizeof(process->devices));
-	for (int i = 0; i < RW_BOX_DEVICES; i++)
-		process->devices[i].pci[sizeof(process->devices[i].pci) - 1] = '\0';
+	job_set_devices(process, box->devices);
 	copy_environment(process, box->environment);
 }
 

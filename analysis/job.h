@@ -138,6 +138,8 @@ struct job {
 int job_add_process(struct job *job, const struct analysis_process *process);
 int job_add_communicator(struct job *job, struct process *process, uint32_t index,
 			 const struct rw_communicator *communicator);
+/* RW_BOX_DEVICES of them, as in the box. */
+void job_set_devices(struct process *process, const struct rw_device *devices);
 struct process *job_process(const struct job *job, analysis_process_id id);
 /* How many ranks of the communicator were not seen; -1 not known. One of unknown size is whole for certain only when it
  * has as many ranks as the launcher's world, each in a process with one device. */

@@ -47,6 +47,12 @@ int analysis_add_process(struct analysis *analysis, const struct analysis_proces
 	return 0;
 }
 
+int analysis_set_devices(struct analysis *analysis, analysis_process_id process, const struct rw_device *devices)
+{
+	(void)analysis, (void)process, (void)devices;
+	return 0;
+}
+
 int analysis_add_communicator(struct analysis *analysis, analysis_process_id process, uint32_t index,
 			      const struct rw_communicator *communicator)
 {

@@ -140,7 +140,7 @@ const struct scenario scenarios[] = {
 	  ENVIRONMENT("RANKWATCH_MESH=pp=2,fsdp=2,tp=2", "RANKWATCH_SCAN=all"),
 	  .kind = "nan", .rank = 1, .origin = "born", .first_bad = 20000 % 16384, .duration_s = 14 },
 	{ .name = "float8-nan", .description = "rank 6's largest gradient leaves the others' at step 74, NaN at step 80",
-	  ARGUMENTS("--steps=84", "--step-ms=120", "--layers=4", "--gradients=bfloat16", "--fault=float8-nan", "--fault-rank=6",
+	  ARGUMENTS("--steps=84", "--step-ms=120", "--gradients=bfloat16", "--fault=float8-nan", "--fault-rank=6",
 		    "--fault-step=80", "--fault-index=50000"), SCANS_ALL,
 	  .kind = "nan", .rank = 6, .origin = "born", .first_bad = 50000, .duration_s = 20 },
 	{ .name = "overflow", .description = "gradients are finite on all ranks, their sum is not: fp16 is too small",

@@ -258,13 +258,11 @@ struct rw_communicator job_communicator(uint32_t index)
 	return communicator;
 }
 
-struct rw_box_header job_header(void)
+void job_header(struct rw_box_header *header)
 {
 	struct box_reader reader = open_box();
-	struct rw_box_header header = reader.header;
-
+	*header = reader.header;
 	box_reader_close(&reader);
-	return header;
 }
 
 int job_device(uint32_t communicator)

@@ -69,7 +69,8 @@ int job_abi(void);
 /* Waits until every operation of this process's box is finished, copies them; how many. */
 size_t job_operations(struct rw_operation *operations, size_t room);
 struct rw_communicator job_communicator(uint32_t index);
-struct rw_box_header job_header(void);
+/* Into a named header: clang takes no atomic member of what a function returns. */
+void job_header(struct rw_box_header *header);
 /* Ordinal of its device. */
 int job_device(uint32_t communicator);
 /* The box has the ledger's calls, in order, once each. */

@@ -57,9 +57,10 @@ static void print_no_room(FILE *out, const char *why)
 
 static void print_absence(FILE *out)
 {
-	fputs("rankwatch: no communicator seen. Likely reasons: there was no place for black boxes, which the ranks' start\n"
-	      "  line says; the program did not use NCCL, or on one rank only; its NCCL is older than 2.26, or linked into\n"
-	      "  it without profiler plugins; it started its ranks elsewhere; it set NCCL_PROFILER_PLUGIN itself.\n"
+	fputs("rankwatch: no communicator seen. Likely reasons: there was no place for black boxes, which the ranks' "
+	      "start\n"
+	      "  line says; the program did not use NCCL, or on one rank only; its NCCL is linked into it and\n"
+	      "  knows no profiler plugins; it started its ranks elsewhere; it set NCCL_PROFILER_PLUGIN itself.\n"
 	      "  \"rankwatch doctor -- COMMAND\" finds out which.\n",
 	      out);
 }

@@ -2,6 +2,7 @@
 #include "analysis/hang.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "analysis/flights.h"
 #include "analysis/gpu_evidence.h"
@@ -39,13 +40,22 @@ static uint64_t progress_limit(const struct process *process)
 	return share_ns > HANG_PROGRESS_NS ? share_ns : HANG_PROGRESS_NS;
 }
 
+/* A rank of another host that failed by itself after this one was ended by a signal: its connections broke. */
+static bool left_because_of(const struct process *process, const struct process *ended)
+{
+	bool by_signal = ended->exit_status >= 0 && WIFSIGNALED(ended->exit_status);
+	bool failed = process->exit_status >= 0 && WIFEXITED(process->exit_status) && WEXITSTATUS(process->exit_status);
+	return by_signal && failed && process->host != ended->host &&
+	       process->life_ns + HANG_SEEN_WITHIN_NS >= ended->life_ns;
+}
+
 /* Was there still somebody at work well after this process had ended? A job that ends as a whole has lost nobody. */
 static bool is_outlived(const struct communicator *communicator, const struct process *ended)
 {
 	uint32_t others = 0, outlived = 0;
 	for (uint32_t i = 0; i < communicator->member_count; i++) {
 		const struct process *process = communicator->members[i].process;
-		if (process == ended)
+		if (process == ended || left_because_of(process, ended))
 			continue;
 		others++;
 		outlived += process->life == ANALYSIS_ALIVE || process->last_ns >= ended->life_ns + HANG_GONE_AFTER_NS;

@@ -296,3 +296,20 @@ Test(hang, history_cut_at_any_moment_never_names_a_wrong_rank)
 		end(&run);
 	}
 }
+
+/* A job on two hosts: rank 6 is killed, and the ranks of the other host leave with an error of their connections. */
+Test(hang, a_killed_rank_is_told_although_the_other_host_leaves_with_it)
+{
+	struct history_job job = eight;
+	job.hosts = 2;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_KILLED, .rank = 6, .first_step = 12 };
+	for (int i = 1; i < 5; i++)
+		job.faults[i] = (struct history_fault){ .kind = FAULT_EXITED, .rank = i - 1, .first_step = 12 };
+	struct run run = play_until(&job, false, 0);
+	const struct history_finding *finding = loudest(&run);
+	cr_assert(finding);
+	cr_expect_eq(finding->kind, RW_KIND_GONE);
+	for (size_t i = 0; i < run.count; i++)
+		cr_expect_eq(run.findings[i].rank, 6, "%s", run.findings[i].text);
+	end(&run);
+}

@@ -277,6 +277,7 @@ static void *run(void *argument)
 	struct drain *drain = argument;
 	struct rw_box_header *header = drain->recording->box.header;
 
+	drain->busy_ns = recording_clock(); /* operations are about to come */
 	prctl(PR_SET_NAME, "rankwatch");
 	prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK_NS);
 	for (;;) {

@@ -26,7 +26,7 @@ class Play:
     def __init__(self, tools, release, environment):
         self.operations, self.comms, self.headers = [], [], []
         with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="rankwatch-versions.") as boxes:
-            variables = {"PATH": os.environ["PATH"], "RANKWATCH_DIR": boxes, "RANKWATCH_QUIET": "1", "SIM_QUIET": "1",
+            variables = {"PATH": os.environ["PATH"], "RANKWATCH_DIR": boxes, "RANKWATCH_QUIET": "1", "SIM_QUIET": "1", "RANKWATCH_SCAN": "all",
                          "SIM_NCCL_VERSION": release, "LD_LIBRARY_PATH": tools.sim, "LC_ALL": "C", "HOME": "/nonexistent"}
             for key in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
                 if key in os.environ:
@@ -125,6 +125,14 @@ def seen(kind):
     return look
 
 
+def scan(play):
+    """Which sides of an AllReduce and an AllGather, out of place, were scanned on the device."""
+    slots = play.tracked("AllReduce") + play.tracked("AllGather")
+    sides = [side for side, bit in (("input", "scan_in"), ("output", "scan_out"))
+             if slots and all(bit in slot["known"] for slot in slots)]
+    return ", ".join(sides) or "no"
+
+
 def offered(key, look):
     return lambda play: look(play) if play.offers[key] else "–"
 
@@ -136,7 +144,7 @@ def graphs(play):
 
 
 COLUMNS = [
-    ("identity", identity), ("times", times), ("GPU progress", progress), ("buffers, type", buffers), ("p2p", transfer),
+    ("identity", identity), ("times", times), ("GPU progress", progress), ("buffers, type", buffers), ("scan", scan), ("p2p", transfer),
     ("Broadcast", seen("Broadcast")), ("AlltoAll", offered("all_to_all", seen("AlltoAll"))), ("graphs", graphs),
     ("symmetric", offered("windows", seen("symmetric"))), ("copy engine", offered("windows", seen("copy engine"))),
 ]

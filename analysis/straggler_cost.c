@@ -150,7 +150,9 @@ struct straggler_cost straggler_cost(struct analysis *analysis, const uint32_t *
 		uint64_t late_ns = charge.late_ns / steps;
 		cost.lost_ns = cost.at_most_ns = least(growth, late_ns > replayed_ns ? late_ns : replayed_ns);
 	}
-	/* Steps that ended before the lateness began are too short to hold it. */
+	/* Steps that ended before the lateness began are too short to hold it: one takes what it took, and the loss. */
+	if (suspect->before_ns && cost.step_ns < suspect->before_ns + cost.lost_ns)
+		cost.step_ns = suspect->before_ns + cost.lost_ns;
 	if (cost.lost_ns > cost.step_ns)
 		cost.step_ns = straggler_step_ns(stragglers, 1);
 	if (cost.lost_ns > cost.step_ns)

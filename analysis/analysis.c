@@ -2,13 +2,19 @@
 #include "analysis/analysis.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/completion.h"
 #include "analysis/desync.h"
+#include "analysis/expiry.h"
+#include "analysis/endings.h"
 #include "analysis/flights.h"
 #include "analysis/gpu_finding.h"
+#include "analysis/held.h"
 #include "analysis/intake.h"
 #include "analysis/model.h"
+#include "analysis/process.h"
 
 struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argument)
 {
@@ -30,6 +36,7 @@ void analysis_free(struct analysis *analysis)
 	stragglers_free(&analysis->stragglers);
 	transfers_free(&analysis->transfers);
 	gpus_free(&analysis->gpus);
+	memory_limit_free(&analysis->memory);
 	values_free(&analysis->values);
 	drifts_free(&analysis->drifts);
 	instances_free(&analysis->instances);
@@ -48,7 +55,7 @@ int analysis_set_devices(struct analysis *analysis, analysis_process_id id, cons
 	struct process *process = job_process(&analysis->job, id);
 	if (!process)
 		return -EINVAL;
-	job_set_devices(process, devices);
+	process_set_devices(process, devices);
 	return 0;
 }
 
@@ -69,6 +76,8 @@ int analysis_add_progress(struct analysis *analysis, analysis_process_id id, uin
 			  uint64_t gpu_done, uint64_t now_ns)
 {
 	struct process *process = job_process(&analysis->job, id);
+	if (process && job_was_left(process, index))
+		return 0;
 	if (!process || index >= process->seat_count || !process->seats[index].communicator)
 		return -EINVAL;
 	const struct seat *seat = &process->seats[index];
@@ -92,6 +101,8 @@ int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wai
 int analysis_add_network(struct analysis *analysis, const struct analysis_network *network)
 {
 	const struct process *process = job_process(&analysis->job, network->process);
+	if (process && job_was_left(process, network->index))
+		return 0;
 	if (!process || network->index >= process->seat_count || !process->seats[network->index].communicator ||
 	    network->to_ns < network->from_ns)
 		return -EINVAL;
@@ -110,6 +121,37 @@ int analysis_set_life(struct analysis *analysis, analysis_process_id id, enum an
 	process->life = life;
 	if (exit_status >= 0)
 		process->exit_status = exit_status;
+	return 0;
+}
+
+int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id id, uint64_t at_ns)
+{
+	struct process *process = job_process(&analysis->job, id);
+	if (!process)
+		return -EINVAL;
+	process->heartbeat_ns = at_ns;
+	if (at_ns > process->last_ns)
+		process->last_ns = at_ns;
+	return 0;
+}
+
+int analysis_set_left(struct analysis *analysis, analysis_process_id id, uint64_t by_ns)
+{
+	struct process *process = job_process(&analysis->job, id);
+	if (!process || !by_ns)
+		return -EINVAL;
+	process->left_ns = by_ns;
+	return 0;
+}
+
+int analysis_set_held(struct analysis *analysis, analysis_process_id id, const char *call, const char *remedy,
+		      uint64_t since_ns)
+{
+	struct process *process = job_process(&analysis->job, id);
+	if (!process)
+		return -EINVAL;
+	process->held = (struct held){ .remedy = remedy, .since_ns = call ? since_ns : 0 };
+	snprintf(process->held.call, sizeof(process->held.call), "%s", call ? call : "");
 	return 0;
 }
 
@@ -142,6 +184,13 @@ int analysis_add_gpu_event(struct analysis *analysis, const struct analysis_gpu_
 	return gpus_add_event(&analysis->gpus, event);
 }
 
+int analysis_add_memory_state(struct analysis *analysis, const struct analysis_memory_state *state)
+{
+	struct process *process = job_process(&analysis->job, state->process);
+
+	return process && state->limit && state->group ? memory_limit_note(&analysis->memory, process, state) : -EINVAL;
+}
+
 void analysis_set_gpu_silence(struct analysis *analysis, uint64_t since_ns)
 {
 	analysis->gpus.in_call_since_ns = since_ns;
@@ -160,19 +209,23 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	if (!analysis->first_tick_ns)
 		analysis->first_tick_ns = now_ns;
 	analysis->now_ns = now_ns;
-	intake_sweep(analysis);
+	completion_sweep(analysis);
 	straggler_tick(analysis, now_ns);
 	transfer_tick(analysis, now_ns);
 	hang_tick(analysis, now_ns);
 	births_tick(analysis, now_ns);
+	held_tick(analysis, now_ns);
 	desync_tick(analysis, now_ns);
 	gpu_finding_tick(analysis, now_ns);
+	memory_limit_tick(analysis, now_ns);
 	if (analysis->values.seen) {
 		bool over = is_over(&analysis->job);
 		values_tick(analysis, over, now_ns);
 		origin_tick(analysis, over, now_ns);
 	}
 	versions_tick(analysis, now_ns);
+	endings_tick(analysis, now_ns); /* last: what another found explains the end */
+	expiry_tick(analysis, now_ns);
 }
 
 size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)
@@ -190,28 +243,41 @@ void analysis_visit_flights(const struct analysis *analysis, analysis_flight_vis
 	flights_visit(analysis, visit, argument);
 }
 
+/* Milliseconds; -1 where nothing is known of steps. */
+static double told_ms(const struct analysis *analysis, uint64_t step_ns)
+{
+	uint32_t clock = analysis->stragglers.clock;
+	bool known = step_ns && clock != JOB_NONE && analysis->job.processes[clock]->steps.certain;
+
+	return known ? (double)step_ns / 1e6 : -1;
+}
+
 void analysis_summarise(const struct analysis *analysis, struct analysis_summary *summary)
 {
 	const struct job *job = &analysis->job;
-	uint64_t step_ns = straggler_step_ns(&analysis->stragglers, STRAGGLER_PLACE_LAST);
+	const struct pace *pace = &analysis->stragglers.pace;
 	*summary = (struct analysis_summary){
 		.processes = job->process_count,
-		.communicators = job->communicator_count,
+		.communicators = job->communicators_made,
 		.ranks_total = job_world_size(job),
-		.step_ms = step_ns ? (double)step_ns / 1e6 : -1,
+		.step_ms = told_ms(analysis, pace_step_ns(pace, PACE_FEW)),
+		.first_step_ms = told_ms(analysis, pace->first_ns),
 		.findings_opened = analysis->findings.opened,
+		.xids = gpu_finding_xids(analysis),
 	};
 	for (uint32_t i = 0; i < job->process_count; i++) {
 		const struct process *process = job->processes[i];
 		summary->operations += process->operations;
 		summary->untracked += process->untracked;
 		summary->dropped += process->dropped;
+		summary->captured += process->captured_before;
 		for (uint32_t k = 0; k < process->seat_count; k++)
 			if (process->seats[k].communicator)
 				summary->captured +=
 				    process->seats[k].communicator->members[process->seats[k].member].captured;
-		if (process->steps.step > summary->steps)
-			summary->steps = process->steps.step;
+		int64_t steps = steps_told(&process->steps, process->steps.step);
+		if (steps > 0 && (uint64_t)steps > summary->steps)
+			summary->steps = (uint64_t)steps;
 	}
 }
 

@@ -107,6 +107,17 @@ struct analysis_gpu_state {
 	bool lost, needs_reset;				  /* NVML refuses: NVML_ERROR_GPU_IS_LOST, _RESET_REQUIRED */
 };
 
+/* The control group that limits a process's memory most, at at_ns; hits only ever rises. */
+struct analysis_memory_state {
+	analysis_process_id process;
+	uint64_t at_ns;
+	uint64_t group; /* equal for processes of one group, not 0 */
+	uint64_t limit; /* bytes, not 0 */
+	uint64_t held;  /* bytes of it that are no page cache: they can be swapped at best */
+	uint64_t hits;  /* how often it was full when more was wanted */
+	bool full;      /* is so now, where nobody counts: version 1 on Linux 6.18 */
+};
+
 enum analysis_gpu_source { ANALYSIS_GPU_NVML, ANALYSIS_GPU_KERNEL_LOG };
 
 /* An Xid, NVIDIA's number for an error that the driver reports. */
@@ -177,8 +188,9 @@ struct analysis_summary {
 	int32_t ranks_total;	/* -1 unknown */
 	uint64_t operations, untracked, dropped, captured;
 	uint64_t steps;		/* steps recognised so far */
-	double step_ms;		/* median of the last steps; -1 not known */
+	double step_ms, first_step_ms; /* median of the last few steps, and of the first; -1 not known */
 	uint32_t findings_opened; /* from `warning` up */
+	uint32_t xids;		  /* of the ranks' GPUs in the time of the run, as far as they are kept */
 };
 
 /* NULL on lack of memory. post_mortem: the boxes are all there is; processes without an end mark are dead. */
@@ -202,11 +214,22 @@ int analysis_add_network(struct analysis *analysis, const struct analysis_networ
 /* exit_status as in wait(2), -1 not known. at_ns: when it happened or was noticed. */
 int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
 		      uint64_t at_ns);
+/* The process itself still ran then: its box's heartbeat. */
+int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id process, uint64_t at_ns);
+/* It had ended by then, and no more will be known of how: after its analysis_set_life(). Not from boxes alone. */
+int analysis_set_left(struct analysis *analysis, analysis_process_id process, uint64_t by_ns);
+
+/* A driver call of the plugin itself in the program's init, seen since since_ns; NULL: it is in none. remedy: what leaves it
+ * out, a string that stays. */
+int analysis_set_held(struct analysis *analysis, analysis_process_id process, const char *call, const char *remedy,
+		      uint64_t since_ns);
 
 /* The latest state of a GPU, twice a second is often enough. 0, -EINVAL without any address, or -ENOMEM. */
 int analysis_add_gpu_state(struct analysis *analysis, const struct analysis_gpu_state *state);
 /* 0, -EINVAL without any address, or -ENOMEM. The same number within 5 s, from whichever source, is one Xid. */
 int analysis_add_gpu_event(struct analysis *analysis, const struct analysis_gpu_event *event);
+/* About once a second. 0, -EINVAL or -ENOMEM. */
+int analysis_add_memory_state(struct analysis *analysis, const struct analysis_memory_state *state);
 /* NVML has been in one call since then; 0: in none. A long one is told as a notice. */
 void analysis_set_gpu_silence(struct analysis *analysis, uint64_t since_ns);
 /* The call that makes a communicator, in which this process is; since_ns 0: in none (any more). */

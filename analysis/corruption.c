@@ -9,6 +9,11 @@
 #include "analysis/model.h"
 #include "analysis/value_text.h"
 
+static const char either_end[] =
+    "who changed them: the sender's memory after it was scanned, the link, or the receiver";
+static const char no_majority[] =
+    "which of them is wrong: no result is that of more than half of the ranks, or several are wrong";
+
 /* The ranks that are wrong, or the others. */
 static uint32_t *select_ranks(const struct instance *instance, const struct disagreement *found, bool wrong,
 			      uint32_t *count)
@@ -39,7 +44,8 @@ static struct record *new_record(const struct analysis *analysis, const struct i
 
 	if (wrong && others)
 		record = record_new(&analysis->job, RW_KIND_CORRUPTION, scope, wrong, wrong_count);
-	if (record && record_set_waiting(record, &analysis->job, others, other_count)) {
+	/* What one receives wrong has reached nobody else yet. */
+	if (record && found->sender && record_set_waiting(record, &analysis->job, others, other_count)) {
 		record_free(record);
 		record = NULL;
 	}
@@ -66,8 +72,7 @@ static void set_values(struct record *record, const struct instance *instance, c
 	finding->values.first_bad =
 	    found->offset == RW_NO_INDEX || !bytes ? RW_NO_INDEX : found->offset / bytes;
 	if (found->culprit == JOB_NONE)
-		record_add_missing(record, "which of them is wrong: no result is that of more than half of the ranks, or several "
-					   "are wrong");
+		record_add_missing(record, instance_is_point_to_point(instance) ? either_end : no_majority);
 	if (found->seen < instance->communicator->member_count && !instance_is_point_to_point(instance)) {
 		char what[96];
 		snprintf(what, sizeof(what), "%u of %u results were scanned", found->seen,
@@ -82,6 +87,44 @@ static enum rw_confidence trust(const struct instance *instance, const struct di
 	if (found->culprit == JOB_NONE)
 		return RW_INCONCLUSIVE;
 	return (int32_t)found->seen == instance->communicator->size ? RW_CERTAIN : RW_LIKELY;
+}
+
+/* The digests cannot tell the two ends of a transfer apart; the error of one of the two GPUs does. */
+static uint32_t faulty_end(const struct analysis *analysis, const struct instance *instance)
+{
+	const struct communicator *communicator = instance->communicator;
+	uint64_t at_ns = instance->start_ns ? instance->start_ns : instance->born_ns;
+	bool alone = instance->source == instance->target;
+	uint32_t faulty = JOB_NONE;
+
+	for (uint32_t i = 0; i < communicator->member_count; i++) {
+		if (!instance_concerns(instance, i) ||
+		    !(alone || gpu_evidence_is_faulty(analysis, communicator->members[i].rank, at_ns)))
+			continue;
+		if (faulty != JOB_NONE)
+			return JOB_NONE;
+		faulty = i;
+	}
+	return faulty;
+}
+
+static void say(struct record *record, const struct analysis *analysis, const struct instance *instance,
+		const struct disagreement *found)
+{
+	int32_t worlds[2] = { -1, -1 }; /* sender, receiver */
+
+	if (!instance_is_point_to_point(instance)) {
+		value_text_corruption(record, found);
+		return;
+	}
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
+		const struct member *member = &instance->communicator->members[i];
+		if (member->comm_rank == instance->source)
+			worlds[0] = job_member_rank(&analysis->job, member)->world;
+		if (member->comm_rank == instance->target)
+			worlds[1] = job_member_rank(&analysis->job, member)->world;
+	}
+	value_text_altered(record, worlds[0], worlds[1]);
 }
 
 static void tell(struct analysis *analysis, struct instance *instance, const struct disagreement *found, uint64_t now_ns)
@@ -99,7 +142,7 @@ static void tell(struct analysis *analysis, struct instance *instance, const str
 	if (found->culprit != JOB_NONE)
 		gpu_evidence_attach(analysis, record, instance->communicator->members[found->culprit].rank,
 				    record->finding.first_seen_ns, now_ns);
-	value_text_corruption(record, found);
+	say(record, analysis, instance, found);
 	if (found->culprit != JOB_NONE)
 		gpu_evidence_explain_value(analysis, record, instance->communicator->members[found->culprit].rank,
 					   record->finding.first_seen_ns);
@@ -119,6 +162,8 @@ void corruption_judge(struct analysis *analysis, struct instance *instance, uint
 	if (instance->corrupted || is_desynced(instance->communicator) || !digests_disagree(instance, &found))
 		return;
 	instance->corrupted = true;
+	if (instance_is_point_to_point(instance))
+		found.culprit = faulty_end(analysis, instance);
 	tell(analysis, instance, &found, now_ns);
 	free(found.wrong);
 }

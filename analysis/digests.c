@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
+#include <rankwatch/blackbox.h>
 #include <rankwatch/finding.h>
 
 #include "analysis/call_order.h"
-#include "plugin/gpu/scan_kernel.h"
 
 enum {
 	PIECE_BYTES = 16, /* a digest counts position in these */
@@ -19,7 +19,8 @@ struct expected {
 	uint64_t digest, lane_sum;
 };
 
-uint64_t digests_locate(uint64_t digest_difference, uint64_t lane_difference, uint64_t bytes)
+/* What the digest and lane sum of a buffer differ by → where its one changed word is; RW_NO_INDEX. */
+static uint64_t locate(uint64_t digest_difference, uint64_t lane_difference, uint64_t bytes)
 {
 	if (!lane_difference)
 		return RW_NO_INDEX;
@@ -56,10 +57,10 @@ static struct expected gathered(const struct instance *instance)
 		uint64_t piece = (uint64_t)communicator->members[i].comm_rank * (bytes / PIECE_BYTES);
 		if (!scan)
 			return whole;
-		whole.digest += scan->digest - SCAN_LENGTH_FACTOR * bytes + 2 * piece * scan->lane_sum;
+		whole.digest += scan->digest - RW_DIGEST_LENGTH_FACTOR * bytes + 2 * piece * scan->lane_sum;
 		whole.lane_sum += scan->lane_sum;
 	}
-	whole.digest += SCAN_LENGTH_FACTOR * bytes * (uint64_t)communicator->size;
+	whole.digest += RW_DIGEST_LENGTH_FACTOR * bytes * (uint64_t)communicator->size;
 	whole.known = true;
 	return whole;
 }
@@ -190,9 +191,22 @@ static void blame(const struct instance *instance, const struct expected *expect
 	found->sender = found->culprit != JOB_NONE;
 }
 
+/* The bytes of a transfer as this member called it; 0: it was not scanned there. */
+static uint64_t transferred(const struct instance *instance, int32_t comm_rank, enum value_side side)
+{
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
+		if (instance->communicator->members[i].comm_rank == comm_rank)
+			return value_scan(instance, i, side) ? instance->values[i].bytes[side] : 0;
+	return 0;
+}
+
+/* A program that receives into more room than is sent has a bug of its own: NCCL does not look, and nothing is the same. */
 static bool has_to_agree(const struct instance *instance)
 {
-	return value_is_symmetric(instance) || instance_is_point_to_point(instance);
+	if (!instance_is_point_to_point(instance))
+		return value_is_symmetric(instance);
+	uint64_t sent = transferred(instance, instance->source, VALUE_IN);
+	return sent && sent == transferred(instance, instance->target, VALUE_OUT);
 }
 
 bool digests_disagree(const struct instance *instance, struct disagreement *found)
@@ -214,7 +228,7 @@ bool digests_disagree(const struct instance *instance, struct disagreement *foun
 	if (expected.known) {
 		bool gathers = instance->function == RW_FUNCTION_ALL_GATHER;
 		uint64_t parts = gathers ? (uint64_t)instance->communicator->size : 1;
-		found->offset = digests_locate(odd->digest - expected.digest, odd->lane_sum - expected.lane_sum,
+		found->offset = locate(odd->digest - expected.digest, odd->lane_sum - expected.lane_sum,
 					       bytes_of(instance) * parts);
 	}
 	blame(instance, &expected, odd, found);

@@ -23,7 +23,5 @@ struct disagreement {
 
 /* True when digests differ that must agree, and `found` is filled. Lack of memory: false. */
 bool digests_disagree(const struct instance *instance, struct disagreement *found);
-/* What the digest and lane sum of a buffer differ by → where its one changed word is; RW_NO_INDEX. */
-uint64_t digests_locate(uint64_t digest_difference, uint64_t lane_difference, uint64_t bytes);
 
 #endif

@@ -93,7 +93,7 @@ static void tell_parted(struct analysis *analysis, const struct instance *instan
 	if (!record)
 		return;
 	record->subject = rank;
-	record->finding.late.since_step = (int64_t)level->since_step;
+	record->finding.late.since_step = instance_told_step(instance, level->since_step);
 	record_set_seen(record, instance, member, now_ns);
 	value_text_parted(record, exp2((double)distance));
 	findings_tell(&analysis->findings, record, now_ns);
@@ -239,7 +239,7 @@ static void judge_trend(struct analysis *analysis, const struct instance *instan
 			enum trend trend, uint64_t now_ns)
 {
 	struct communicator *communicator = instance->communicator;
-	uint32_t *open = &communicator->usual->trend_place[trend], count = 0, member = 0;
+	uint32_t *open = &usual_table(instance)->trend_place[trend], count = 0, member = 0;
 	uint32_t *ranks = calloc(communicator->member_count + 1, sizeof(*ranks));
 
 	for (uint32_t i = 0; ranks && i < communicator->member_count; i++) {

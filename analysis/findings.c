@@ -100,10 +100,17 @@ static bool misses_other(const struct rw_finding *before, const struct rw_findin
 	return false;
 }
 
+/* Steps are recognised after the first of them, and counted anew when it turns out what they are. */
+static bool learns_step(const struct rw_finding *before, const struct rw_finding *after)
+{
+	return (before->operation.step < 0 && after->operation.step >= 0) ||
+	       before->late.since_step != after->late.since_step;
+}
+
 static bool is_news(const struct rw_finding *before, const struct rw_finding *after)
 {
 	return before->severity != after->severity || before->cause.class_ != after->cause.class_ ||
-	       before->confidence != after->confidence ||
+	       before->confidence != after->confidence || learns_step(before, after) ||
 	       (before->kind == RW_KIND_SLOWDOWN && misses_other(before, after)) ||
 	       before->operation.phase != after->operation.phase ||
 	       changed(before->late.lost_ms_per_step, after->late.lost_ms_per_step) ||

@@ -22,7 +22,7 @@ uint8_t flight_state(const struct instance *instance, uint32_t member)
 	return state;
 }
 
-const char *flight_phase_name(uint8_t state)
+static const char *phase_name(uint8_t state)
 {
 	if (state & OPERATION_DONE)
 		return "done";
@@ -92,7 +92,7 @@ static void visit_one(const struct job *job, const struct instance *instance, an
 			uint8_t state = flight_state(instance, i);
 			if (state)
 				insert(lists.joined, lists.phases, flight.joined_count++, world,
-				       flight_phase_name(state));
+				       phase_name(state));
 			else if (instance_lacks(instance, i))
 				insert(lists.missing, NULL, flight.missing_count++, world, NULL);
 		}

@@ -299,6 +299,15 @@ void gpu_evidence_explain_value(const struct analysis *analysis, struct record *
 	blame(analysis, record, rank, at_ns, GPU_XID_LEAD_NS);
 }
 
+bool gpu_evidence_is_faulty(const struct analysis *analysis, uint32_t rank, uint64_t at_ns)
+{
+	const struct gpu *gpu = gpus_of_rank(&analysis->gpus, &analysis->job.ranks[rank]);
+	struct xid xid;
+
+	return gpu && find_xid(gpu, before(at_ns, GPU_XID_LEAD_NS), at_ns + GPU_XID_LAG_NS, &xid) &&
+	       xid.blame != XID_LINK;
+}
+
 bool gpu_evidence_is_seen(const struct analysis *analysis, uint32_t rank, uint64_t now_ns)
 {
 	const struct gpu *gpu = gpus_of_rank(&analysis->gpus, &analysis->job.ranks[rank]);

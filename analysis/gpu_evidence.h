@@ -33,6 +33,8 @@ void gpu_evidence_explain(const struct analysis *analysis, uint32_t rank, const 
 void gpu_evidence_explain_end(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t at_ns);
 /* The rank made a bad or a wrong value at at_ns: a GPU fault right before it becomes the cause. After the sentences. */
 void gpu_evidence_explain_value(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t at_ns);
+/* Did the rank's GPU report an error of its own, and not of a link, right before at_ns? */
+bool gpu_evidence_is_faulty(const struct analysis *analysis, uint32_t rank, uint64_t at_ns);
 /* Evidence of the rank's GPU between the two times: for findings of every kind. */
 void gpu_evidence_attach(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t from_ns,
 			 uint64_t to_ns);

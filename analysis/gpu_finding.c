@@ -45,6 +45,12 @@ static void consider(struct verdict *verdict, enum rw_severity severity, uint64_
 	snprintf(verdict->cause, sizeof(verdict->cause), "NVML says so");
 }
 
+/* A log that is read when all is over tells of later ones, too. */
+static bool is_of_run(const struct gpu_xid *xid, uint64_t born_ns, uint64_t now_ns)
+{
+	return xid->last_ns + GPU_XID_BEFORE_NS >= born_ns && xid->first_ns <= now_ns;
+}
+
 static void consider_xids(const struct gpu *gpu, uint64_t born_ns, uint64_t now_ns, struct verdict *verdict)
 {
 	uint32_t kept = gpu->xid_count < GPU_XIDS ? gpu->xid_count : GPU_XIDS;
@@ -54,7 +60,7 @@ static void consider_xids(const struct gpu *gpu, uint64_t born_ns, uint64_t now_
 		const struct gpu_xid *seen = gpu_xid_at(gpu, kept);
 		struct xid xid = xid_find(seen->number, seen->text);
 
-		if (seen->last_ns + GPU_XID_BEFORE_NS < born_ns ||
+		if (!is_of_run(seen, born_ns, now_ns) ||
 		    (xid.severity < RW_CRITICAL && seen->last_ns + GPU_XID_KEEP_NS < now_ns) ||
 		    (verdict->any && xid.severity <= verdict->severity))
 			continue;
@@ -184,6 +190,24 @@ static void judge(struct analysis *analysis, uint32_t at, uint32_t *ranks, uint6
 	judge_memory(gpu, now_ns, &memory);
 	settle(analysis, gpu, RW_KIND_GPU, at, ranks, count, &health, now_ns);
 	settle(analysis, gpu, RW_KIND_MEMORY, at, ranks, count, &memory, now_ns);
+}
+
+uint32_t gpu_finding_xids(const struct analysis *analysis)
+{
+	uint32_t *ranks = calloc(analysis->job.rank_count + 1, sizeof(*ranks)), count = 0;
+
+	for (uint32_t i = 0; ranks && i < analysis->gpus.count; i++) {
+		const struct gpu *gpu = analysis->gpus.items[i];
+		const struct gpu_xid *seen;
+
+		if (!ranks_on(analysis, gpu, ranks))
+			continue;
+		uint64_t born_ns = analysis->job.ranks[ranks[0]].process->born_ns;
+		for (uint32_t age = 0; (seen = gpu_xid_at(gpu, age)); age++)
+			count += is_of_run(seen, born_ns, analysis->now_ns);
+	}
+	free(ranks);
+	return count;
 }
 
 static void judge_silence(struct analysis *analysis, uint32_t *ranks, uint64_t now_ns)

@@ -15,5 +15,7 @@ struct analysis;
 
 /* Opens, updates and closes findings of kind gpu and memory. */
 void gpu_finding_tick(struct analysis *analysis, uint64_t now_ns);
+/* Xids of the ranks' GPUs since a minute before their boxes were made, as far as they are kept. */
+uint32_t gpu_finding_xids(const struct analysis *analysis);
 
 #endif

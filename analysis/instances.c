@@ -80,6 +80,7 @@ static void forget(struct instances *instances, struct instance *instance)
 	struct communicator *communicator = instance->communicator;
 	if (instance->finished) {
 		unlink_from(&instances->finished_first, &instances->finished_last, instance);
+		communicator->finished_count--;
 	} else {
 		unlink_from(&communicator->unfinished_first, &communicator->unfinished_last, instance);
 		communicator->unfinished_count--;
@@ -90,6 +91,19 @@ static void forget(struct instances *instances, struct instance *instance)
 	instance->values = NULL;
 	instance->next = instances->free;
 	instances->free = instance;
+}
+
+void instances_forget(struct instances *instances, struct communicator *communicator)
+{
+	struct instance *next;
+
+	while (communicator->unfinished_first)
+		forget(instances, communicator->unfinished_first);
+	for (struct instance *at = instances->finished_first; at && communicator->finished_count; at = next) {
+		next = at->next;
+		if (at->communicator == communicator)
+			forget(instances, at);
+	}
 }
 
 /* The oldest finished; when nothing is finished, the oldest of the communicator itself, if it is older than the new. */
@@ -152,6 +166,7 @@ void instances_finish(struct instances *instances, struct instance *instance)
 	struct communicator *communicator = instance->communicator;
 	unlink_from(&communicator->unfinished_first, &communicator->unfinished_last, instance);
 	communicator->unfinished_count--;
+	communicator->finished_count++;
 	instance->finished = true;
 	append_to(&instances->finished_first, &instances->finished_last, instance);
 }
@@ -178,6 +193,38 @@ const struct operation *instance_joined(const struct instance *instance, uint32_
 	if (member >= instance->room || !instance->operations[member].ticket)
 		return NULL;
 	return &instance->operations[member];
+}
+
+/* NULL: not known, or by a pattern that has been replaced. */
+static const struct steps *steps_of(const struct instance *instance)
+{
+	if (instance->place_member == JOB_NONE || instance->place.place == STEPS_NO_PLACE || instance_is_replay(instance))
+		return NULL;
+	const struct steps *steps = &instance->communicator->members[instance->place_member].process->steps;
+	return steps->version == instance->steps_version ? steps : NULL;
+}
+
+bool instance_is_in_step(const struct instance *instance)
+{
+	const struct steps *steps = steps_of(instance);
+	return steps && steps->certain;
+}
+
+bool instance_is_regular(const struct instance *instance)
+{
+	const struct steps *steps = steps_of(instance);
+	return instance_is_replay(instance) || (steps && (steps->certain || steps->regular));
+}
+
+int64_t instance_told_step(const struct instance *instance, uint64_t step)
+{
+	const struct steps *steps = steps_of(instance);
+	return steps ? steps_told(steps, step) : -1;
+}
+
+int64_t instance_step(const struct instance *instance)
+{
+	return instance_told_step(instance, instance->place.step);
 }
 
 bool instance_is_point_to_point(const struct instance *instance)

@@ -81,6 +81,7 @@ struct instance {
 /* What scans saw of one operation: analysis/values.h. */
 struct value {
 	struct rw_scan scans[2]; /* by enum value_side */
+	uint64_t bytes[2];       /* count × type as this rank called it, the same */
 	uint8_t known;           /* bit 1 << side */
 	uint8_t judged, placed;  /* the same: was looked at; was counted at its place in the step */
 };
@@ -105,10 +106,24 @@ struct instance *instances_get(struct instances *instances, struct communicator 
 			       const struct instance_key *key, uint64_t born_ns);
 /* Takes it out of the unfinished of its communicator; it stays known until the pool needs its place. */
 void instances_finish(struct instances *instances, struct instance *instance);
+/* All of the communicator. */
+void instances_forget(struct instances *instances, struct communicator *communicator);
 /* Operation of a member; grows with the communicator. NULL on lack of memory. */
 struct operation *instance_operation(struct instances *instances, struct instance *instance, uint32_t member);
 /* NULL when the member appeared after the instance or has not joined. */
 const struct operation *instance_joined(const struct instance *instance, uint32_t member);
+/* One replay of a captured call on all its ranks: analysis/replays.h. */
+static inline bool instance_is_replay(const struct instance *instance)
+{
+	return instance->sequence & RW_CAPTURED_SEQUENCE;
+}
+/* Is its place one in a training step, for certain? */
+bool instance_is_in_step(const struct instance *instance);
+/* … or in what has repeated for longer than the layers of a model do? */
+bool instance_is_regular(const struct instance *instance);
+/* A step of the same count as it may be told; -1: not known. Its own: instance_step(). */
+int64_t instance_told_step(const struct instance *instance, uint64_t step);
+int64_t instance_step(const struct instance *instance);
 bool instance_is_point_to_point(const struct instance *instance);
 /* Does the instance need this member (p2p: one of the two)? */
 bool instance_concerns(const struct instance *instance, uint32_t member);

@@ -4,12 +4,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analysis/lateness.h"
+#include "analysis/completion.h"
 #include "analysis/model.h"
+#include "analysis/period.h"
+#include "analysis/replays.h"
+#include "analysis/trace.h"
 #include "analysis/values.h"
 
-/* The boxes of a job have been found this long after the first. */
-static const uint64_t appear_ns = 2000000000;
+enum {
+	NUMBERS_MAX = 8, /* elements: gradient norms, losses, flags */
+};
 
 static bool is_point_to_point(uint8_t function)
 {
@@ -18,28 +22,28 @@ static bool is_point_to_point(uint8_t function)
 
 static bool is_excluded(const struct rw_operation *slot)
 {
-	return slot->flags & (RW_FLAG_UNTRACKED | RW_FLAG_ABORTED | RW_FLAG_CAPTURED);
+	return slot->flags & (RW_FLAG_UNTRACKED | RW_FLAG_ABORTED);
+}
+
+/* Norms and losses, at the end of a step. */
+static bool reduces_numbers(const struct rw_operation *slot)
+{
+	return slot->function == RW_FUNCTION_ALL_REDUCE && slot->count <= NUMBERS_MAX;
 }
 
 /* Counts of p2p operations vary (MoE), so the place goes by what and how, not by how much. */
-static uint32_t signature_of(const struct communicator *communicator, const struct rw_operation *slot)
+static uint32_t signature_of(struct process *process, const struct communicator *communicator,
+			     const struct rw_operation *slot)
 {
 	uint64_t hash = (uint64_t)communicator->index << 16 | (uint64_t)slot->function << 8 | slot->dtype;
 	if (!is_point_to_point(slot->function))
 		hash ^= slot->count * 0x9e3779b97f4a7c15u;
 	hash *= 0xff51afd7ed558ccdu;
-	return (uint32_t)(hash ^ hash >> 32);
-}
-
-static struct instance *trace_instance(const struct trace *trace)
-{
-	return trace->instance && trace->instance->serial == trace->serial ? trace->instance : NULL;
-}
-
-static void account(struct analysis *analysis, struct instance *instance)
-{
-	straggler_account(analysis, instance);
-	transfer_account(analysis, instance);
+	if (!process->first_tid)
+		process->first_tid = slot->api_tid;
+	uint32_t marks = (slot->api_tid == process->first_tid ? PERIOD_FIRST_THREAD : 0) |
+			 (reduces_numbers(slot) ? PERIOD_NUMBER : 0);
+	return ((uint32_t)(hash ^ hash >> 32) & ~(uint32_t)PERIOD_MARKS) | marks;
 }
 
 /* The member that appeared first lends its steps to the instance; a better pattern of the same member replaces them. */
@@ -54,7 +58,7 @@ static void place_instance(struct analysis *analysis, struct instance *instance,
 	instance->place = trace->place;
 	instance->steps_version = trace->steps_version;
 	if (instance->judged)
-		account(analysis, instance);
+		completion_account(analysis, instance);
 	if (instance->values)
 		values_queue(analysis, instance);
 }
@@ -100,6 +104,8 @@ static struct trace *new_trace(struct analysis *analysis, struct process *proces
 		.place.place = STEPS_NO_PLACE,
 	};
 	note_order(process, seat, slot);
+	if (!process->operations && slot->ticket > 1)
+		process->steps.uncounted = true;
 	process->operations++;
 	if (slot->known & RW_KNOWN_API && slot->api_tid)
 		process->enqueue_tid = slot->api_tid;
@@ -109,14 +115,14 @@ static struct trace *new_trace(struct analysis *analysis, struct process *proces
 	}
 	if (is_excluded(slot))
 		return trace;
-	uint32_t signature = signature_of(seat->communicator, slot);
+	uint32_t signature = signature_of(process, seat->communicator, slot);
 	if (steps_add(&process->steps, signature, slot->ticket, &trace->place))
 		place_history(analysis, process);
 	trace->steps_version = process->steps.version;
 	return trace;
 }
 
-static struct instance_key key_of(const struct seat *seat, const struct rw_operation *slot)
+struct instance_key intake_key(const struct seat *seat, const struct rw_operation *slot)
 {
 	struct instance_key key = {
 		.communicator = seat->communicator->index,
@@ -142,8 +148,7 @@ static int32_t root_of(const struct rw_operation *slot)
 	return call_has_root(&call) ? slot->root_or_peer : -1;
 }
 
-/* The first rank says what the instance is. */
-static void describe(struct instance *instance, const struct rw_operation *slot)
+void intake_describe(struct instance *instance, const struct rw_operation *slot)
 {
 	if (!instance->joined) {
 		instance->dtype = slot->dtype;
@@ -160,13 +165,13 @@ static void join(struct analysis *analysis, const struct seat *seat, struct trac
 		 const struct rw_operation *slot)
 {
 	struct member *member = &seat->communicator->members[seat->member];
-	struct instance_key key = key_of(seat, slot);
+	struct instance_key key = intake_key(seat, slot);
 	struct instance *instance = instances_get(&analysis->instances, seat->communicator, &key, slot->api_ns);
 	struct operation *operation =
 	    instance ? instance_operation(&analysis->instances, instance, seat->member) : NULL;
 	if (!operation) /* no memory, or too old for a full pool: a box read late, from its beginning */
 		return;
-	describe(instance, slot);
+	intake_describe(instance, slot);
 	if (!operation->ticket)
 		instance->joined++;
 	operation->ticket = slot->ticket;
@@ -239,57 +244,6 @@ static void note_times(struct process *process, struct trace *trace, const struc
 		process->last_launch_ns = trace->launch_ns;
 }
 
-static bool is_complete(const struct instance *instance)
-{
-	if (instance->done < instance->joined || !instance->joined)
-		return false;
-	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
-		if (instance_lacks(instance, i))
-			return false;
-	return true;
-}
-
-/* Without GPU times an operation is over at the earliest when the last rank has come: for those who came before. */
-static void close_host_operations(const struct instance *instance)
-{
-	for (uint32_t i = 0; i < instance->room && i < instance->communicator->member_count; i++) {
-		const struct operation *operation = &instance->operations[i];
-		if (!(operation->state & OPERATION_HOST) ||
-		    operation->arrival_ns + LATENESS_NOISE_NS > instance->start_ns)
-			continue;
-		struct trace *trace = &instance->communicator->members[i].process->trace[operation->ticket % JOB_TRACE];
-		if (trace->ticket == operation->ticket && !trace->done_ns)
-			trace->done_ns = instance->start_ns;
-	}
-}
-
-/* What a rank did before is known only while its trace is: older history is not judged. */
-static bool is_traced(const struct instance *instance)
-{
-	for (uint32_t i = 0; i < instance->room && i < instance->communicator->member_count; i++) {
-		uint64_t ticket = instance->operations[i].ticket;
-		const struct process *process = instance->communicator->members[i].process;
-		if (ticket && process->trace[ticket % JOB_TRACE].ticket != ticket)
-			return false;
-	}
-	return true;
-}
-
-static void finish(struct analysis *analysis, struct instance *instance)
-{
-	instances_finish(&analysis->instances, instance);
-	if (!is_traced(instance))
-		return;
-	lateness_judge(&analysis->job, instance);
-	close_host_operations(instance);
-	uint64_t wait_ns =
-	    instance->born_ns && instance->start_ns > instance->born_ns ? instance->start_ns - instance->born_ns : 0;
-	if (wait_ns > analysis->stragglers.longest_wait_ns)
-		analysis->stragglers.longest_wait_ns = wait_ns;
-	if (instance->place_member != JOB_NONE)
-		account(analysis, instance);
-}
-
 static void update(struct analysis *analysis, struct process *process, struct instance *instance, struct trace *trace,
 		   const struct rw_operation *slot)
 {
@@ -297,23 +251,28 @@ static void update(struct analysis *analysis, struct process *process, struct in
 	bool was_settled = is_settled(operation);
 	note_times(process, trace, slot);
 	update_operation(operation, slot);
-	describe(instance, slot);
+	intake_describe(instance, slot);
 	instance->done += !was_settled && is_settled(operation);
 	if (slot->known & VALUES_KNOWN)
 		values_note(analysis, instance, trace->member, slot);
-	bool whole = !job_unseen(instance->communicator);
-	if (whole && !instance->finished && is_complete(instance))
-		finish(analysis, instance);
+	completion_check(analysis, instance);
 }
 
 int intake_operation(struct analysis *analysis, struct process *process, const struct rw_operation *slot)
 {
 	if (!slot->ticket || !(slot->known & RW_KNOWN_IDENT))
 		return 0;
+	if (job_was_left(process, slot->comm))
+		return 0;
 	if (slot->comm >= process->seat_count || !process->seats[slot->comm].communicator ||
 	    slot->function >= RW_FUNCTION_COUNT || slot->dtype >= RW_DTYPE_COUNT)
 		return -EINVAL;
 	const struct seat *seat = &process->seats[slot->comm];
+	if (slot->flags & RW_FLAG_CAPTURED) {
+		if (slot->sequence & RW_CAPTURED_SEQUENCE && slot->api_ns >= job_seated(seat)->born_ns)
+			replays_note(analysis, process, seat, slot);
+		return 0;
+	}
 	struct trace *trace = &process->trace[slot->ticket % JOB_TRACE];
 	if (trace->ticket > slot->ticket)
 		return 0; /* too old to matter */
@@ -340,31 +299,4 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 		return 0;
 	update(analysis, process, instance, trace, slot);
 	return 0;
-}
-
-/* Boxes are found one after the other: a communicator that is not seen whole may only not be seen whole yet. */
-static bool may_finish(struct communicator *communicator, uint64_t now_ns)
-{
-	if (!job_unseen(communicator))
-		return true;
-	if (communicator->settled_count != communicator->member_count) {
-		communicator->settled_count = communicator->member_count;
-		communicator->settled_ns = now_ns;
-	}
-	return now_ns - communicator->settled_ns >= appear_ns;
-}
-
-void intake_sweep(struct analysis *analysis)
-{
-	for (uint32_t i = 0; i < analysis->job.communicator_count; i++) {
-		struct communicator *communicator = analysis->job.communicators[i];
-		if (!may_finish(communicator, analysis->now_ns))
-			continue;
-		struct instance *next;
-		for (struct instance *at = communicator->unfinished_first; at; at = next) {
-			next = at->next;
-			if (is_complete(at))
-				finish(analysis, at);
-		}
-	}
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Operation slots → instances: checks them, finds their place, and notices when an instance is complete. */
+/* Operation slots → instances: checks them and finds their place. */
 #ifndef ANALYSIS_INTAKE_H
 #define ANALYSIS_INTAKE_H
 
 #include "analysis/analysis.h"
-#include "analysis/job.h"
+#include "analysis/instances.h"
 
 /* 0 or -EINVAL. */
 int intake_operation(struct analysis *analysis, struct process *process, const struct rw_operation *slot);
-/* Finishes what is complete because a rank ended its communicator or went past it. */
-void intake_sweep(struct analysis *analysis);
+/* What the slot is an instance of; for a p2p operation its peer has to be known. */
+struct instance_key intake_key(const struct seat *seat, const struct rw_operation *slot);
+/* The first rank says what the instance is. */
+void intake_describe(struct instance *instance, const struct rw_operation *slot);
 
 #endif

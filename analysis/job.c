@@ -2,22 +2,17 @@
 #include "analysis/job.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/process.h"
 #include "analysis/usual.h"
 
 enum {
 	SLOTS_FIRST = 64,
 	COMMUNICATOR_SIZE_MAX = 1 << 20,
 };
-
-static void copy_text(char *to, size_t room, const char *from, size_t size)
-{
-	size_t length = strnlen(from, size < room ? size : room - 1);
-	memcpy(to, from, length);
-	to[length] = '\0';
-}
 
 /* Makes room for one more element; returns the (moved) array or NULL. */
 static void *grow(void *array, uint32_t count, uint32_t *room, size_t size)
@@ -77,54 +72,6 @@ static uint32_t host_index(struct job *job, const char *name)
 	return job->host_count++;
 }
 
-static void copy_environment(struct process *process, const char *environment)
-{
-	static const char wanted[] = "RANKWATCH_MESH=";
-	const char *end = environment + RW_BOX_ENVIRONMENT;
-
-	for (const char *at = environment; at < end && *at; at += strnlen(at, end - at) + 1)
-		if (!strncmp(at, wanted, strnlen(wanted, end - at)))
-			copy_text(process->mesh, sizeof(process->mesh), at + sizeof(wanted) - 1,
-				  end - at - (sizeof(wanted) - 1));
-}
-
-void job_set_devices(struct process *process, const struct rw_device *devices)
-{
-	memcpy(process->devices, devices, sizeof(process->devices));
-	for (int i = 0; i < RW_BOX_DEVICES; i++)
-		process->devices[i].pci[sizeof(process->devices[i].pci) - 1] = '\0';
-}
-
-static void copy_header(struct process *process, const struct rw_box_header *box)
-{
-	process->world_rank = box->world_rank;
-	process->world_size = box->world_size;
-	process->generation = box->generation;
-	process->dropped = box->dropped;
-	process->born_ns = box->created_ns;
-	process->watchdog_ms = box->watchdog_ms;
-	process->watchdog_init_ms = box->watchdog_init_ms;
-	copy_text(process->host_name, sizeof(process->host_name), box->host, sizeof(box->host));
-	copy_text(process->job, sizeof(process->job), box->job, sizeof(box->job));
-	copy_text(process->rank_from, sizeof(process->rank_from), box->rank_from, sizeof(box->rank_from));
-	copy_text(process->watchdog_from, sizeof(process->watchdog_from), box->watchdog_from,
-		  sizeof(box->watchdog_from));
-	job_set_devices(process, box->devices);
-	copy_environment(process, box->environment);
-}
-
-static void process_free(struct process *process)
-{
-	if (!process)
-		return;
-	versions_free(&process->versions);
-	steps_free(&process->steps);
-	evidence_free(&process->evidence);
-	free(process->trace);
-	free(process->seats);
-	free(process);
-}
-
 int job_add_process(struct job *job, const struct analysis_process *described)
 {
 	if (!described->box)
@@ -146,7 +93,7 @@ int job_add_process(struct job *job, const struct analysis_process *described)
 	process->pid = described->pid;
 	process->exit_status = -1;
 	process->index = job->process_count;
-	copy_header(process, described->box);
+	process_read_header(process, described->box);
 	process->host = host_index(job, process->host_name);
 	job->processes[job->process_count] = process;
 	job->process_slots[slot_of(job, process->id)] = ++job->process_count;
@@ -189,8 +136,8 @@ static struct communicator *find_communicator(struct job *job, const struct rw_c
 	made->id = described->id;
 	made->size = described->nranks;
 	made->hosts = described->nnodes;
-	made->index = job->communicator_count;
-	copy_text(made->name, sizeof(made->name), described->name, sizeof(described->name));
+	made->index = job->communicators_made++;
+	snprintf(made->name, sizeof(made->name), "%.*s", (int)sizeof(described->name), described->name);
 	communicators[job->communicator_count++] = made;
 	return made;
 }
@@ -234,6 +181,26 @@ static void note_size(struct job *job, const struct communicator *communicator)
 	}
 }
 
+static bool claimed_alone(const struct job *job, const struct process *process)
+{
+	for (uint32_t i = 0; i < job->process_count; i++)
+		if (job->processes[i] != process && job->processes[i]->world_rank == process->world_rank)
+			return false;
+	return true;
+}
+
+/* World ranks are the launcher's where a process has one device and nobody else claims it. */
+static void number_ranks(struct job *job)
+{
+	for (uint32_t i = 0; i < job->rank_count; i++) {
+		struct rank *rank = &job->ranks[i];
+		const struct process *process = rank->process;
+		bool launcher_knows =
+		    process->world_rank >= 0 && process->devices_used == 1 && claimed_alone(job, process);
+		rank->world = launcher_knows ? process->world_rank : rank->largest_rank;
+	}
+}
+
 static int take_seat(struct job *job, struct process *process, struct seat *seat,
 		     const struct rw_communicator *described)
 {
@@ -255,7 +222,7 @@ static int take_seat(struct job *job, struct process *process, struct seat *seat
 	};
 	*seat = (struct seat){ .communicator = communicator, .member = communicator->member_count++ };
 	note_size(job, communicator);
-	job_number_ranks(job);
+	number_ranks(job);
 	return 0;
 }
 
@@ -276,6 +243,8 @@ int job_add_communicator(struct job *job, struct process *process, uint32_t inde
 	struct seat *seat = reserve_seat(process, index);
 	if (!seat)
 		return -ENOMEM;
+	if (seat->left_ns && seat->left_ns == described->born_ns)
+		return 0;
 	struct member *owner = job_seated(seat);
 	if (owner && owner->born_ns != described->born_ns) {
 		owner->ended = true;
@@ -293,25 +262,6 @@ int job_add_communicator(struct job *job, struct process *process, uint32_t inde
 	seat->communicator->members[seat->member].captured = described->captured;
 	seat->communicator->members[seat->member].announced = described->api_count;
 	return 0;
-}
-
-static bool claimed_alone(const struct job *job, const struct process *process)
-{
-	for (uint32_t i = 0; i < job->process_count; i++)
-		if (job->processes[i] != process && job->processes[i]->world_rank == process->world_rank)
-			return false;
-	return true;
-}
-
-void job_number_ranks(struct job *job)
-{
-	for (uint32_t i = 0; i < job->rank_count; i++) {
-		struct rank *rank = &job->ranks[i];
-		const struct process *process = rank->process;
-		bool launcher_knows =
-		    process->world_rank >= 0 && process->devices_used == 1 && claimed_alone(job, process);
-		rank->world = launcher_knows ? process->world_rank : rank->largest_rank;
-	}
 }
 
 int32_t job_unseen(const struct communicator *communicator)
@@ -338,18 +288,35 @@ int32_t job_world_size(const struct job *job)
 	return size;
 }
 
+void job_leave_seats(const struct communicator *communicator)
+{
+	for (uint32_t i = 0; i < communicator->member_count; i++) {
+		const struct member *member = &communicator->members[i];
+		struct process *process = member->process;
+		process->captured_before += member->captured;
+		for (uint32_t k = 0; k < process->seat_count; k++)
+			if (process->seats[k].communicator == communicator)
+				process->seats[k] = (struct seat){ .left_ns = member->born_ns };
+	}
+}
+
+void communicator_free(struct communicator *communicator)
+{
+	free(communicator->members);
+	if (communicator->order)
+		call_order_free(communicator->order);
+	free(communicator->order);
+	usual_free(communicator->usual);
+	usual_free(communicator->usual_replays);
+	free(communicator);
+}
+
 void job_free(struct job *job)
 {
 	for (uint32_t i = 0; i < job->process_count; i++)
 		process_free(job->processes[i]);
-	for (uint32_t i = 0; i < job->communicator_count; i++) {
-		free(job->communicators[i]->members);
-		if (job->communicators[i]->order)
-			call_order_free(job->communicators[i]->order);
-		free(job->communicators[i]->order);
-		usual_free(job->communicators[i]->usual);
-		free(job->communicators[i]);
-	}
+	for (uint32_t i = 0; i < job->communicator_count; i++)
+		communicator_free(job->communicators[i]);
 	free(job->processes);
 	free(job->process_slots);
 	free(job->ranks);

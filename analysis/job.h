@@ -38,8 +38,16 @@ struct trace {
 
 /* A process's entry in its own communicator table. */
 struct seat {
-	struct communicator *communicator; /* NULL = not announced */
+	struct communicator *communicator; /* NULL = not announced, or given back */
 	uint32_t member;
+	uint64_t left_ns; /* birth of the one that was given back; 0 none */
+};
+
+/* A driver call of the plugin, in which the process's init is; since_ns 0: in none. */
+struct held {
+	char call[48];
+	const char *remedy;
+	uint64_t since_ns;
 };
 
 struct process {
@@ -50,22 +58,30 @@ struct process {
 	uint32_t host;
 	char host_name[64], job[64], rank_from[32], watchdog_from[32], mesh[128];
 	uint64_t watchdog_ms, watchdog_init_ms;
+	uint64_t memory_group; /* control group that limits its memory most; 0 none is known */
 	struct rw_device devices[RW_BOX_DEVICES];
 	uint32_t devices_used; /* devices with a communicator */
 	enum analysis_life life;
 	int exit_status;
 	uint64_t life_ns;        /* when life became that */
+	uint64_t left_ns;        /* it had ended by then, and all is known of how; 0: not so */
 	struct versions versions;
 	uint64_t born_ns;        /* when its box was made */
+	struct held held;
 	struct rw_birth birth;   /* of a communicator, that it is in; since_ns 0: none */
 	uint64_t first_ns;       /* enqueue of the first operation seen; 0 = its very first operation was seen */
 	uint64_t last_ns;        /* last time stamp that it gave */
+	uint64_t heartbeat_ns;   /* its box's; 0: none known */
 	uint64_t last_launch_ns; /* on any communicator */
 	uint32_t enqueue_tid;    /* thread of its last operation */
+	uint32_t first_tid;      /* and of its first, as far as seen */
 	uint64_t operations, untracked, dropped;
+	uint64_t captured_before; /* on communicators that were given back */
 	struct seat *seats;
 	uint32_t seat_count;
 	struct trace *trace; /* JOB_TRACE */
+	struct trace *replays; /* JOB_TRACE, in order of their results; NULL none: analysis/replays.h */
+	uint64_t replay_count;
 	struct steps steps;
 	struct evidence evidence;
 };
@@ -84,6 +100,8 @@ struct rank {
 /* Bad values of one kind of operation and side. */
 struct early_bad {
 	uint64_t elements, first; /* how many, and the first */
+	uint32_t times;  /* with clean inputs in between */
+	uint64_t ticket; /* of the last time */
 	uint8_t function, side;
 	bool nan; /* among them */
 };
@@ -98,7 +116,9 @@ struct member {
 	uint64_t announced; /* operations that the API announced, by the box's count */
 	uint64_t born_ns;
 	uint64_t last_sequence[RW_FUNCTION_COUNT]; /* + 1, so that 0 is none */
-	uint32_t clean_scans; /* of its operations, both sides */
+	uint64_t replayed[RW_FUNCTION_COUNT]; /* captured calls of which results were seen */
+	uint32_t clean_scans;  /* of its operations, both sides */
+	uint64_t clean_ticket; /* of the newest that it brought clean values into */
 	uint32_t early_count;
 	struct early_bad early[4]; /* see analysis/usual.h */
 };
@@ -113,11 +133,13 @@ struct communicator {
 	uint32_t member_count, member_room, settled_count;
 	uint64_t settled_ns; /* tick since which settled_count members are seen */
 	struct instance *unfinished_first, *unfinished_last;
-	uint32_t unfinished_count;
+	uint32_t unfinished_count, finished_count; /* of its instances that are known */
 	bool point_to_point;      /* has carried p2p operations */
 	struct call_order *order; /* of its collectives; NULL = none yet */
 	bool desync_told;
+	uint64_t ended_ns; /* tick at which all members had ended; 0 not yet */
 	struct usual_table *usual; /* values at its places in the step; NULL = none yet */
+	struct usual_table *usual_replays; /* and of its captured calls */
 };
 
 struct job {
@@ -129,6 +151,7 @@ struct job {
 	uint32_t rank_count, rank_room;
 	struct communicator **communicators;
 	uint32_t communicator_count, communicator_room;
+	uint32_t communicators_made; /* ever: those that ended on all ranks are given back, see analysis/expiry.h */
 	char (*hosts)[64];
 	uint32_t host_count;
 	bool pipelined; /* some communicator carries p2p operations: bubbles are to be expected */
@@ -138,21 +161,26 @@ struct job {
 int job_add_process(struct job *job, const struct analysis_process *process);
 int job_add_communicator(struct job *job, struct process *process, uint32_t index,
 			 const struct rw_communicator *communicator);
-/* RW_BOX_DEVICES of them, as in the box. */
-void job_set_devices(struct process *process, const struct rw_device *devices);
 struct process *job_process(const struct job *job, analysis_process_id id);
 /* How many ranks of the communicator were not seen; -1 not known. One of unknown size is whole for certain only when it
  * has as many ranks as the launcher's world, each in a process with one device. */
 int32_t job_unseen(const struct communicator *communicator);
 /* World size: the launcher's, else that of the largest communicator; -1 unknown. */
 int32_t job_world_size(const struct job *job);
-/* Settles world ranks: the launcher's where a process has one device and nobody else claims it. */
-void job_number_ranks(struct job *job);
+/* Its members' entries are nobody's from now on, until they get a new owner. */
+void job_leave_seats(const struct communicator *communicator);
+void communicator_free(struct communicator *communicator);
 void job_free(struct job *job);
 
 static inline const struct rank *job_member_rank(const struct job *job, const struct member *member)
 {
 	return &job->ranks[member->rank];
+}
+
+/* Was its owner given back? What a reader still tells of it is of no matter. */
+static inline bool job_was_left(const struct process *process, uint32_t index)
+{
+	return index < process->seat_count && !process->seats[index].communicator && process->seats[index].left_ns;
 }
 
 /* Who has that entry of the process's communicator table; NULL nobody. */

@@ -34,8 +34,10 @@ static void look_back(const struct process *process, const struct operation *ope
 		      struct measure *measure)
 {
 	uint64_t finished_ns = 0, dry_ns = 0, launched_ns = 0;
-	for (uint64_t back = 1; back <= LOOK_BACK && back < operation->ticket; back++) {
+	uint32_t seen = 0;
+	for (uint64_t back = 1; seen < LOOK_BACK && back < JOB_TRACE && back < operation->ticket; back++) {
 		const struct trace *trace = &process->trace[(operation->ticket - back) % JOB_TRACE];
+		seen += trace->ticket == operation->ticket - back || !process->replays;
 		if (trace->ticket != operation->ticket - back || trace->rank != rank)
 			continue;
 		if (trace->launch_ns > launched_ns)
@@ -57,8 +59,12 @@ static void look_back(const struct process *process, const struct operation *ope
  * on any communicator? */
 static uint64_t stood_still_until(const struct process *process, const struct operation *operation)
 {
-	const struct trace *next = &process->trace[(operation->ticket + 1) % JOB_TRACE];
-	return next->ticket == operation->ticket + 1 && next->launch_ns ? next->launch_ns : UINT64_MAX;
+	const struct trace *next;
+	uint64_t ticket = operation->ticket;
+	do { /* replays have tickets, too */
+		next = &process->trace[++ticket % JOB_TRACE];
+	} while (next->ticket != ticket && process->replays && ticket - operation->ticket < JOB_TRACE / 2);
+	return next->ticket == ticket && next->launch_ns ? next->launch_ns : UINT64_MAX;
 }
 
 static uint32_t measure_arrivals(const struct instance *instance, struct measure *measures, bool *host_only)

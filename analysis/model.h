@@ -13,6 +13,7 @@
 #include "analysis/instances.h"
 #include "analysis/intern.h"
 #include "analysis/job.h"
+#include "analysis/memory_limit.h"
 #include "analysis/straggler.h"
 #include "analysis/origin.h"
 #include "analysis/transfer.h"
@@ -27,8 +28,10 @@ struct analysis {
 	struct intern intern;
 	struct stragglers stragglers;
 	struct transfers transfers;
+	uint64_t expiry_looked_ns; /* for communicators to give back */
 	struct hangs hangs;
 	struct gpus gpus;
+	struct memory_groups memory;
 	struct values values;
 	uint64_t usual_entries; /* in all tables */
 	struct origin origin;

@@ -2,7 +2,7 @@
 #include "analysis/origin.h"
 
 #include "analysis/model.h"
-#include "analysis/upstream.h"
+#include "analysis/trace.h"
 #include "analysis/usual.h"
 #include "analysis/value_text.h"
 
@@ -70,7 +70,7 @@ static bool is_news(struct analysis *analysis, struct instance *instance, uint32
 	if (usual)
 		return false;
 	bool early = instance->communicator->members[member].clean_scans < ORIGIN_CLEAN_SCANS;
-	if (early)
+	if (early && !analysis->origin.pending && !analysis->origin.open)
 		usual_keep_early(instance, member, side);
 	return !early && scan->nan && !usual_came_early(instance, member, side);
 }
@@ -93,6 +93,16 @@ static void judge_bad(struct analysis *analysis, struct instance *instance, uint
 		origin->bad_ns = now_ns;
 }
 
+static void note_clean(struct instance *instance, uint32_t member, enum value_side side, bool again)
+{
+	struct member *of = &instance->communicator->members[member];
+	const struct operation *operation = instance_joined(instance, member);
+
+	of->clean_scans += !again;
+	if (side == VALUE_IN && operation && operation->ticket > of->clean_ticket)
+		of->clean_ticket = operation->ticket;
+}
+
 void origin_judge(struct analysis *analysis, struct instance *instance, uint32_t member, enum value_side side,
 		  uint64_t now_ns)
 {
@@ -111,12 +121,26 @@ void origin_judge(struct analysis *analysis, struct instance *instance, uint32_t
 		judge_bad(analysis, instance, member, side, usual, now_ns);
 	} else if (state == VALUE_CLEAN) {
 		analysis->origin.clean_ns = now_ns;
-		instance->communicator->members[member].clean_scans += !judged;
+		note_clean(instance, member, side, judged);
 		if (usual) {
 			usual->clean++;
 			usual->absmax = value->scans[side].absmax;
 		}
 	}
+}
+
+/* In which step it was, is known only after a few more of them. */
+static void tell_step(struct analysis *analysis, uint64_t now_ns)
+{
+	struct origin *origin = &analysis->origin;
+	struct instance *beginning = origin->beginning;
+
+	if (!beginning)
+		return;
+	if (beginning->serial != origin->beginning_serial)
+		origin->beginning = NULL;
+	else if (instance_step(beginning) >= 0)
+		origin_tell(analysis, now_ns);
 }
 
 void origin_tick(struct analysis *analysis, bool over, uint64_t now_ns)
@@ -127,10 +151,13 @@ void origin_tick(struct analysis *analysis, bool over, uint64_t now_ns)
 		origin->pending = false;
 		origin->open = origin_tell(analysis, now_ns);
 	}
+	if (origin->open)
+		tell_step(analysis, now_ns);
 	if (!origin->open || origin->clean_ns <= origin->bad_ns || now_ns < origin->bad_ns + ORIGIN_CLEAN_NS)
 		return;
 	origin->open = false;
+	origin->beginning = NULL;
 	findings_close(&analysis->findings, origin->kind, 0, now_ns);
 	for (uint32_t i = 0; i < analysis->job.rank_count; i++)
-		analysis->job.ranks[i].values_from = upstream_newest(analysis->job.ranks[i].process) + 1;
+		analysis->job.ranks[i].values_from = trace_newest(analysis->job.ranks[i].process) + 1;
 }

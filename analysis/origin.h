@@ -13,14 +13,17 @@
 
 #define ORIGIN_SETTLE_NS 500000000u    /* from the first news to the search */
 #define ORIGIN_CLEAN_NS  10000000000u  /* without bad values, then the story is over */
-#define ORIGIN_CLEAN_SCANS 64u         /* clean ones on a rank and communicator, then a NaN is news without a known place … */
-				    /* … unless it came before, usual_came_early() */
+/* Clean scans of a rank on a communicator, more than a step has before its first padded buffer: from then on a NaN is news
+ * without a known place, too, unless it came before, usual_came_early(). */
+#define ORIGIN_CLEAN_SCANS 4096u
 
 struct origin {
 	bool pending, open;
 	bool nan; /* the news was a NaN: Inf that may belong where it is does not explain it */
 	enum rw_kind kind;
 	uint64_t pending_ns, bad_ns, clean_ns; /* news; last bad value; last clean one */
+	struct instance *beginning;            /* of the open story, while its step is not known; NULL otherwise */
+	uint32_t beginning_serial;
 	uint32_t mark;                         /* of the last walk */
 };
 
@@ -29,7 +32,8 @@ void origin_judge(struct analysis *analysis, struct instance *instance, uint32_t
 		  uint64_t now_ns);
 /* over: nothing more will come. */
 void origin_tick(struct analysis *analysis, bool over, uint64_t now_ns);
-/* Searches and tells; false when nothing bad is left to be seen. */
+/* Searches and tells, or tells again what has become known of the same beginning and ranks; false when nothing bad is left
+ * to be seen. */
 bool origin_tell(struct analysis *analysis, uint64_t now_ns);
 
 #endif

@@ -3,88 +3,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/gpu_evidence.h"
 #include "analysis/model.h"
 #include "analysis/naming.h"
-#include "analysis/upstream.h"
+#include "analysis/origin_story.h"
 #include "analysis/value_text.h"
-
-struct story {
-	uint32_t ranks;
-	struct first_bad *firsts;     /* by rank */
-	struct first_bad *beginnings; /* those that nothing bad explains, and that come after no other one */
-	const struct first_bad *main; /* the one to tell of */
-	struct upstream upstream;
-};
-
-/* Inputs of the instance: how many are bad, how many are not known. Ranks that were not seen count as one. */
-static void count_inputs(const struct analysis *analysis, const struct instance *instance, uint32_t *bad,
-			 uint32_t *unknown)
-{
-	*bad = 0;
-	*unknown = job_unseen(instance->communicator) != 0;
-	for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
-		if (!value_matters(instance, i, VALUE_IN))
-			continue;
-		*bad += upstream_is_bad(analysis, instance, i, VALUE_IN);
-		*unknown += value_state(instance, i, VALUE_IN) == VALUE_UNKNOWN;
-	}
-}
-
-static bool is_received(const struct analysis *analysis, const struct first_bad *first)
-{
-	uint32_t bad, unknown;
-
-	if (first->side == VALUE_IN)
-		return false;
-	count_inputs(analysis, first->instance, &bad, &unknown);
-	return bad != 0;
-}
-
-static bool is_before(const struct first_bad *left, const struct first_bad *right)
-{
-	const struct steps_place *a = &left->instance->place, *b = &right->instance->place;
-
-	if (a->step != b->step)
-		return a->step < b->step;
-	return a->place < b->place;
-}
-
-/* False: nothing bad is left to be seen, or no memory. */
-static bool read_story(struct analysis *analysis, struct story *story)
-{
-	*story = (struct story){ .ranks = analysis->job.rank_count };
-	story->firsts = calloc(story->ranks + 1, sizeof(*story->firsts));
-	story->beginnings = calloc(story->ranks + 1, sizeof(*story->beginnings));
-	if (!story->firsts || !story->beginnings)
-		return false;
-	upstream_find_first(analysis, story->firsts);
-	for (uint32_t i = 0; i < story->ranks; i++)
-		if (story->firsts[i].instance && !is_received(analysis, &story->firsts[i]))
-			story->beginnings[i] = story->firsts[i];
-	int err = upstream_drop_later(analysis, story->beginnings);
-	for (uint32_t i = 0; !err && i < story->ranks; i++)
-		if (story->beginnings[i].instance && (!story->main || is_before(&story->beginnings[i], story->main)))
-			story->main = &story->beginnings[i];
-	return !err && story->main && !upstream_search(analysis, story->beginnings, &story->upstream);
-}
-
-static void free_story(struct story *story)
-{
-	upstream_free(&story->upstream);
-	free(story->firsts);
-	free(story->beginnings);
-}
-
-/* The reduction made it of finite inputs, or it was damaged on the way. */
-static bool is_made_inside(const struct analysis *analysis, const struct first_bad *main)
-{
-	uint32_t bad, unknown;
-
-	count_inputs(analysis, main->instance, &bad, &unknown);
-	return main->side == VALUE_OUT && !bad && !unknown;
-}
 
 /* Half of what the type holds: rounding, and scaling by the number of ranks on the way, stay below that. */
 static bool may_overflow(const struct instance *instance)
@@ -108,7 +33,7 @@ static uint32_t count_chosen(const bool *chosen, uint32_t ranks)
 }
 
 /* Who brought it, and who else may have. */
-static void choose_makers(const struct story *story, bool *named)
+static void choose_makers(const struct origin_story *story, bool *named)
 {
 	for (uint32_t i = 0; i < story->ranks; i++)
 		named[i] = story->upstream.suspects[i] ||
@@ -133,7 +58,7 @@ static uint32_t *collect(const bool *chosen, uint32_t ranks, uint32_t *count)
 	return list;
 }
 
-static enum rw_kind kind_of(const struct story *story, bool inside)
+static enum rw_kind kind_of(const struct origin_story *story, bool inside)
 {
 	const struct first_bad *main = story->main;
 
@@ -143,7 +68,7 @@ static enum rw_kind kind_of(const struct story *story, bool inside)
 }
 
 /* The named ranks, and those that had it afterwards. */
-static struct record *new_record(const struct analysis *analysis, const struct story *story, bool inside)
+static struct record *new_record(const struct analysis *analysis, const struct origin_story *story, bool inside)
 {
 	bool *named = calloc(story->ranks + 1, sizeof(*named));
 	struct record *record = NULL;
@@ -172,27 +97,14 @@ static struct record *new_record(const struct analysis *analysis, const struct s
 	return record;
 }
 
-static void count_beginnings(const struct story *story, uint32_t *inputs, uint32_t *results, uint32_t *last_input)
-{
-	*inputs = *results = 0;
-	for (uint32_t i = 0; i < story->ranks; i++) {
-		if (!story->beginnings[i].instance)
-			continue;
-		bool input = story->beginnings[i].side == VALUE_IN;
-		*(input ? inputs : results) += 1;
-		if (input)
-			*last_input = i;
-	}
-}
-
-static enum rw_confidence trust(const struct story *story, enum rw_kind kind, bool inside)
+static enum rw_confidence trust(const struct origin_story *story, enum rw_kind kind, bool inside)
 {
 	const struct upstream *upstream = &story->upstream;
 	uint32_t inputs, results, input = 0;
 
 	if (inside)
 		return kind == RW_KIND_OVERFLOW ? RW_CERTAIN : RW_INCONCLUSIVE;
-	count_beginnings(story, &inputs, &results, &input);
+	origin_story_count(story, &inputs, &results, &input);
 	if (upstream->blind)
 		return RW_INCONCLUSIVE;
 	if (!inputs && upstream->count == 1 && !value_is_reduction(story->main->instance))
@@ -216,7 +128,7 @@ static const char *why_not_scanned(const struct first_bad *main)
 	return ", input not scanned";
 }
 
-static void add_missing(struct record *record, const struct story *story)
+static void add_missing(struct record *record, const struct origin_story *story)
 {
 	const struct first_bad *main = story->main;
 	char what[160];
@@ -230,31 +142,37 @@ static void add_missing(struct record *record, const struct story *story)
 			 story->upstream.not_scanned);
 		record_add_missing(record, what);
 	}
+	if (story->upstream.discounted && record->finding.confidence == RW_LIKELY)
+		record_add_missing(record, "what all ranks received alike before it was not scanned; others brought clean values "
+					   "after it");
 	if (story->upstream.blind)
 		record_add_missing(record, "part of what came before is not seen (ranks without a box, captured or "
 					   "untracked operations)");
 }
 
 /* What else is known of those who brought it: their values before, and their GPUs. */
-static void add_evidence(struct record *record, const struct analysis *analysis, const struct story *story,
+static void add_evidence(struct record *record, const struct analysis *analysis, const struct origin_story *story,
 			 uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < story->ranks; i++) {
 		uint64_t step = drift_parted_since(analysis, i);
-		char what[128];
+		int64_t told = instance_told_step(story->main->instance, step);
+		char when[32] = "before", what[128];
 		if (!story->beginnings[i].instance || story->beginnings[i].side == VALUE_OUT)
 			continue;
 		gpu_evidence_attach(analysis, record, i, record->finding.first_seen_ns, now_ns);
 		if (!step)
 			continue;
-		snprintf(what, sizeof(what), "the largest value of rank %d left those of the others in step %" PRIu64,
-			 analysis->job.ranks[i].world, step);
+		if (told >= 0)
+			snprintf(when, sizeof(when), "in step %" PRId64, told);
+		snprintf(what, sizeof(what), "the largest value of rank %d left those of the others %s",
+			 analysis->job.ranks[i].world, when);
 		record_add_evidence(record, "scan", -1, what);
 		record->parted = true;
 	}
 }
 
-static void write_text(struct record *record, const struct story *story, bool inside)
+static void write_text(struct record *record, const struct origin_story *story, bool inside)
 {
 	enum rw_kind kind = record->finding.kind;
 
@@ -269,16 +187,16 @@ static void write_text(struct record *record, const struct story *story, bool in
 }
 
 /* Only where it is one rank that made it. */
-static void ask_gpu(struct record *record, const struct analysis *analysis, const struct story *story)
+static void ask_gpu(struct record *record, const struct analysis *analysis, const struct origin_story *story)
 {
 	uint32_t inputs, results, rank = 0;
 
-	count_beginnings(story, &inputs, &results, &rank);
+	origin_story_count(story, &inputs, &results, &rank);
 	if (inputs == 1 && record->finding.confidence != RW_INCONCLUSIVE)
 		gpu_evidence_explain_value(analysis, record, rank, record->finding.first_seen_ns);
 }
 
-static enum rw_values_origin origin_of(const struct record *record, const struct story *story, bool inside)
+static enum rw_values_origin origin_of(const struct record *record, const struct origin_story *story, bool inside)
 {
 	if (inside)
 		return record->finding.kind == RW_KIND_OVERFLOW ? RW_ORIGIN_REDUCTION : RW_ORIGIN_TRANSPORT;
@@ -287,7 +205,26 @@ static enum rw_values_origin origin_of(const struct record *record, const struct
 	return story->main->side == VALUE_OUT ? RW_ORIGIN_RECEIVED : RW_ORIGIN_BORN;
 }
 
-static void tell(struct analysis *analysis, const struct story *story, bool inside, uint64_t now_ns)
+static void keep_beginning(struct origin *origin, const struct first_bad *main, const struct rw_finding *finding)
+{
+	origin->kind = finding->kind;
+	origin->beginning = finding->operation.step < 0 ? main->instance : NULL;
+	origin->beginning_serial = main->instance->serial;
+}
+
+/* What was told when more was remembered, and nearer to it, stands. */
+static bool contradicts(const struct record *told, const struct rw_finding *finding)
+{
+	if (!told)
+		return false;
+	const struct rw_finding *before = &told->finding;
+	return before->operation.comm != finding->operation.comm || before->operation.function != finding->operation.function ||
+	       before->operation.sequence != finding->operation.sequence ||
+	       before->confidence != finding->confidence || before->rank_count != finding->rank_count ||
+	       memcmp(before->ranks, finding->ranks, before->rank_count * sizeof(*before->ranks));
+}
+
+static void tell(struct analysis *analysis, const struct origin_story *story, bool inside, uint64_t now_ns)
 {
 	const struct first_bad *main = story->main;
 	struct record *record = new_record(analysis, story, inside);
@@ -312,17 +249,20 @@ static void tell(struct analysis *analysis, const struct story *story, bool insi
 		value_text_parted_before(record);
 	if (!inside)
 		ask_gpu(record, analysis, story);
-	analysis->origin.kind = finding->kind;
-	findings_tell(&analysis->findings, record, now_ns);
+	keep_beginning(&analysis->origin, main, finding);
+	if (contradicts(findings_open(&analysis->findings, finding->kind, record->subject), finding))
+		record_free(record);
+	else
+		findings_tell(&analysis->findings, record, now_ns);
 }
 
 bool origin_tell(struct analysis *analysis, uint64_t now_ns)
 {
-	struct story story;
-	bool found = read_story(analysis, &story);
+	struct origin_story story;
+	bool found = origin_story_read(analysis, &story);
 
 	if (found && !story.main->instance->corrupted)
-		tell(analysis, &story, is_made_inside(analysis, story.main), now_ns);
-	free_story(&story);
+		tell(analysis, &story, origin_story_is_made_inside(analysis, &story), now_ns);
+	origin_story_free(&story);
 	return found;
 }

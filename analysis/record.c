@@ -16,7 +16,8 @@ static int by_value(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-int32_t *record_world_ranks(const struct job *job, const uint32_t *ranks, uint32_t count)
+/* World ranks of ranks, ascending; malloc'ed. */
+static int32_t *world_ranks_of(const struct job *job, const uint32_t *ranks, uint32_t count)
 {
 	int32_t *world = calloc(count + 1, sizeof(*world));
 	if (!world)
@@ -68,7 +69,7 @@ static bool allocate(struct record *record, const struct job *job, const uint32_
 	record->gpus = calloc(room, sizeof(*record->gpus));
 	record->pcis = calloc(room, sizeof(*record->pcis));
 	record->rank_from = calloc(room, sizeof(*record->rank_from));
-	record->ranks = record_world_ranks(job, ranks, count);
+	record->ranks = world_ranks_of(job, ranks, count);
 	return record->where && record->hosts && record->gpus && record->pcis && record->rank_from && record->ranks;
 }
 
@@ -156,7 +157,7 @@ void record_free(struct record *record)
 int record_set_waiting(struct record *record, const struct job *job, const uint32_t *ranks, uint32_t count)
 {
 	free(record->waiting);
-	record->waiting = record_world_ranks(job, ranks, count);
+	record->waiting = world_ranks_of(job, ranks, count);
 	if (!record->waiting)
 		return -ENOMEM;
 	record->finding.late.waiting = record->finding.victims = record->waiting;
@@ -175,8 +176,10 @@ void record_set_operation(struct record *record, const struct job *job, const st
 	finding->operation.comm_name = record->comm_name;
 	finding->operation.comm_size = communicator->size ? communicator->size : -1;
 	finding->operation.function = instance->function;
-	finding->operation.sequence = instance->sequence;
-	finding->operation.step = instance->place.place == STEPS_NO_PLACE ? -1 : (int64_t)instance->place.step;
+	bool replay = instance_is_replay(instance);
+	finding->operation.sequence = replay ? rw_captured_call(instance->sequence) : instance->sequence;
+	finding->operation.replay = replay ? rw_captured_replay(instance->sequence) + 1 : 0;
+	finding->operation.step = instance_step(instance);
 	finding->operation.dtype = instance->dtype;
 	finding->operation.count = instance->count;
 	finding->operation.algorithm = instance->algorithm;

@@ -67,7 +67,5 @@ void record_set_values(struct record *record, const struct instance *instance, u
 /* Sets first_seen: when the member's operation was over, and how long ago that was. */
 void record_set_seen(struct record *record, const struct instance *instance, uint32_t member, uint64_t now_ns);
 void record_add_missing(struct record *record, const char *what);
-/* World ranks of ranks, ascending; malloc'ed. */
-int32_t *record_world_ranks(const struct job *job, const uint32_t *ranks, uint32_t count);
 
 #endif

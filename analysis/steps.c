@@ -4,177 +4,203 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/period.h"
+
 enum {
 	HISTORY_FIRST = 256,
-	HISTORY_MAX = 16384,
-	REPETITIONS = 3,
-	/* A run of one and the same operation is more often the layers of a first forward pass than a step, and two
-	 * that take turns are those of a backward pass. */
-	MONOTONOUS_MIN = 128,
-	SHORT_PERIOD = 16,
+	HISTORY_MAX = 65536,
 	CHECK_EVERY = 8,
 	EXTRAS_MIN = 64,
+	EXTRAS_IN_STEP = 8, /* what comes once may be in the middle of a step that is looked for backwards */
 };
 
-/* z[p] = how far the reversed history matches itself shifted by p. */
-static void match_shifted(const struct steps_entry *history, uint32_t count, uint32_t *z)
+/* Where the step ends that starts before `end`: UINT32_MAX when it is not this pattern. Gives its operations their
+ * positions from `base` on, unless that is STEPS_NO_PLACE. */
+static uint32_t step_before(struct steps *steps, uint32_t end, uint32_t base)
 {
-	uint32_t left = 0, right = 0;
-	for (uint32_t i = 1; i < count; i++) {
-		uint32_t length = 0;
-		if (i < right)
-			length = z[i - left] < right - i ? z[i - left] : right - i;
-		while (i + length < count &&
-		       history[count - 1 - length].signature == history[count - 1 - i - length].signature)
-			length++;
-		z[i] = length;
-		if (i + length > right) {
-			left = i;
-			right = i + length;
-		}
+	uint32_t left = steps->period, extras = 0, at = end;
+
+	while (left && at && extras <= EXTRAS_IN_STEP) {
+		bool fits = steps->signatures[--at] == steps->pattern[left - 1];
+		left -= fits;
+		extras += !fits;
+		if (base != STEPS_NO_PLACE)
+			steps->history[at].position = fits ? base + left : STEPS_NO_PLACE;
 	}
+	return left ? UINT32_MAX : at;
 }
 
-struct recurrence {
-	uint32_t signature, count, last;
-};
-
-static struct recurrence *recurrence_of(struct recurrence *table, uint32_t mask, uint32_t signature)
+/* Steps before the first that the period explains, with or without operations that come once in between. */
+static uint32_t place_backwards(struct steps *steps, uint32_t start)
 {
-	uint32_t at = (signature * 2654435761u) & mask;
-	while (table[at].count && table[at].signature != signature)
-		at = (at + 1) & mask;
-	table[at].signature = signature;
-	return &table[at];
+	uint32_t steps_before = 0, at = start;
+
+	while ((at = step_before(steps, at, STEPS_NO_PLACE)) != UINT32_MAX)
+		steps_before++;
+	at = start;
+	for (uint32_t left = steps_before; left; left--)
+		at = step_before(steps, at, (left - 1) * steps->period);
+	return steps_before;
 }
 
-/* A period must contain every operation that recurs: the shortest that reaches back to the last occurrence of each.
- * What was last seen in the first quarter belongs to the warm-up. */
-static uint32_t shortest_that_explains(const struct steps_entry *history, uint32_t count)
+static uint32_t count_starts(const struct steps *steps, uint32_t before)
 {
-	uint32_t room = 64;
-	while (room < count * 2)
-		room *= 2;
-	struct recurrence *table = calloc(room, sizeof(*table));
-	if (!table)
-		return UINT32_MAX;
-	for (uint32_t i = 0; i < count; i++) {
-		struct recurrence *seen = recurrence_of(table, room - 1, history[i].signature);
-		seen->count++;
-		seen->last = i;
+	uint32_t count = 0;
+
+	for (uint32_t at = 1; at <= before && at < steps->history_count; at++)
+		count += period_starts(steps->signatures, at);
+	return count;
+}
+
+/* Steps that end by their numbers count also where they are not like the later ones: the first often is not. */
+static void place_history(struct steps *steps, const struct period *period)
+{
+	uint32_t before = 0, ends = 0;
+
+	for (uint32_t i = 0; i < period->start; i++)
+		steps->history[i].position = STEPS_NO_PLACE;
+	if (period->step) {
+		before = place_backwards(steps, period->start);
+		ends = count_starts(steps, period->start);
 	}
-	uint32_t shortest = 1;
-	for (uint32_t i = 0; i < room; i++)
-		if (table[i].count >= REPETITIONS && table[i].last >= count / 4 && count - table[i].last > shortest)
-			shortest = count - table[i].last;
-	free(table);
-	return shortest;
+	for (uint32_t i = period->start; i < steps->history_count; i++)
+		steps->history[i].position = before * period->length + i - period->start;
+	if (ends > before)
+		steps->history_base += ends - before;
 }
 
-static bool is_monotonous(const struct steps_entry *history, uint32_t count, uint32_t period)
+/* A new pattern's steps follow those that were counted by the old one, as far as those were steps. */
+static void continue_count(struct steps *steps, uint32_t start)
 {
-	for (uint32_t i = 1; i < period; i++)
-		if (history[count - 1 - i].signature != history[count - 1].signature)
-			return false;
+	if (!steps->pattern)
+		return;
+	if (!steps->certain) {
+		steps->uncounted = steps->uncounted || steps->guessed;
+		return;
+	}
+	uint32_t last = start;
+	while (last && steps->history[last - 1].position == STEPS_NO_PLACE)
+		last--;
+	if (last)
+		steps->history_base += steps->history[last - 1].position / steps->period + 1;
+	steps->history_count -= start;
+	memmove(steps->history, steps->history + start, steps->history_count * sizeof(*steps->history));
+	memmove(steps->signatures, steps->signatures + start, steps->history_count * sizeof(*steps->signatures));
+}
+
+static bool adopt(struct steps *steps, struct period period)
+{
+	uint32_t *pattern = malloc(period.length * sizeof(*pattern));
+
+	if (!pattern)
+		return false;
+	memcpy(pattern, steps->signatures + period.start, period.length * sizeof(*pattern));
+	uint32_t kept = steps->history_count;
+	continue_count(steps, period.start);
+	period.start -= kept - steps->history_count;
+	free(steps->pattern);
+	steps->pattern = pattern;
+	steps->period = period.length;
+	steps->certain = period.step;
+	steps->regular = false;
+	place_history(steps, &period);
+	uint32_t next = steps->history[steps->history_count - 1].position + 1;
+	steps->position = next % period.length;
+	steps->step = steps->history_base + (next - 1) / period.length + 1;
+	steps->extras = 0;
+	steps->fitting = period.explained;
+	steps->version++;
 	return true;
 }
 
-/* Could these repetitions be the layers within one step? */
-static bool may_be_layers(const struct steps_entry *history, uint32_t count, uint32_t period, uint32_t explained)
+/* A step stays one until it does not come any more; what has only repeated gives way to what explains more. */
+static bool is_better(const struct steps *steps, const struct period *period)
 {
-	if (explained >= MONOTONOUS_MIN)
+	if (!period->length)
 		return false;
-	return is_monotonous(history, count, period) || (period < SHORT_PERIOD && explained < count - count / 8);
-}
-
-/* Smallest period of the end of the history and the length of what it explains; 0 when there is none yet. */
-static uint32_t find_period(const struct steps_entry *history, uint32_t count, uint32_t *explained)
-{
-	uint32_t shortest = shortest_that_explains(history, count);
-	if (shortest > count / REPETITIONS)
-		return 0;
-	uint32_t *z = malloc(count * sizeof(*z));
-	if (!z)
-		return 0;
-	match_shifted(history, count, z);
-	uint32_t found = 0;
-	for (uint32_t period = shortest; period <= count / REPETITIONS && !found; period++) {
-		if (z[period] + period < period * REPETITIONS)
-			continue;
-		if (may_be_layers(history, count, period, z[period] + period))
-			continue;
-		found = period;
-		*explained = z[period] + period;
-	}
-	free(z);
-	return found;
+	if (!steps->pattern)
+		return true;
+	if (steps->certain && !period->step)
+		return steps->extras >= HISTORY_MAX / 2;
+	bool gone = steps->extras > 2 * steps->period + EXTRAS_MIN;
+	return gone || (!steps->certain && (period->length != steps->period || period->step));
 }
 
 /* Adopts what the history shows, unless that is known already. */
 static bool look(struct steps *steps)
 {
-	uint32_t explained = 0;
-	uint32_t period = find_period(steps->history, steps->history_count, &explained);
+	struct period period = period_find(steps->signatures, steps->history_count);
+
 	steps->unexplained = false;
-	if (!period || (steps->pattern && period == steps->period))
-		return false;
-	uint32_t *pattern = malloc(period * sizeof(*pattern));
-	if (!pattern)
-		return false;
-	uint32_t first = steps->history_count - explained;
-	for (uint32_t i = 0; i < period; i++)
-		pattern[i] = steps->history[first + i].signature;
-	steps->history_first = first;
-	free(steps->pattern);
-	steps->pattern = pattern;
-	steps->period = period;
-	steps->position = explained % period;
-	steps->extras = 0;
-	steps->step = steps->history_base + (explained - 1) / period + 1;
-	steps->version++;
-	return true;
+	return is_better(steps, &period) && adopt(steps, period);
 }
 
-static void forget_pattern(struct steps *steps)
+/* Steps that have ended. */
+static uint64_t count_ended(const struct steps *steps)
 {
-	free(steps->pattern);
-	steps->pattern = NULL;
-	steps->period = steps->position = 0;
+	return steps->position ? steps->step - 1 : steps->step;
+}
+
+static void forget_history(struct steps *steps)
+{
+	free(steps->history);
+	free(steps->signatures);
+	steps->history = NULL;
+	steps->signatures = NULL;
+	steps->history_count = steps->history_room = 0;
+	steps->unexplained = false;
 }
 
 /* A full history that the pattern explains has served; one that nothing explains loses its older half. */
 static void make_room(struct steps *steps)
 {
+	const uint32_t half = HISTORY_MAX / 2;
+
 	if (steps->history_count < HISTORY_MAX)
 		return;
-	steps->history_base = steps->step;
 	steps->next_check = 0;
-	if (steps->pattern) {
-		free(steps->history);
-		steps->history = NULL;
-		steps->history_count = steps->history_room = 0;
+	if (steps->pattern && !steps->extras) {
+		forget_history(steps);
 		return;
 	}
-	steps->history_count = HISTORY_MAX / 2;
-	memmove(steps->history, steps->history + HISTORY_MAX / 2, HISTORY_MAX / 2 * sizeof(*steps->history));
+	steps->uncounted = steps->uncounted || !steps->certain;
+	steps->history_base = count_ended(steps);
+	steps->history_count = half;
+	memmove(steps->history, steps->history + half, half * sizeof(*steps->history));
+	memmove(steps->signatures, steps->signatures + half, half * sizeof(*steps->signatures));
+	for (uint32_t i = 0; i < half; i++)
+		steps->history[i].position = STEPS_NO_PLACE;
 }
 
-static void remember(struct steps *steps, uint32_t signature, uint64_t ticket)
+static bool grow_history(struct steps *steps)
 {
-	if (steps->history_count == steps->history_room) {
-		uint32_t room = steps->history_room ? steps->history_room * 2 : HISTORY_FIRST;
-		struct steps_entry *history = realloc(steps->history, room * sizeof(*history));
-		if (!history)
-			return;
+	uint32_t room = steps->history_room ? steps->history_room * 2 : HISTORY_FIRST;
+	struct steps_entry *history = realloc(steps->history, room * sizeof(*history));
+
+	if (history)
 		steps->history = history;
+	uint32_t *signatures = realloc(steps->signatures, room * sizeof(*signatures));
+	if (signatures)
+		steps->signatures = signatures;
+	if (history && signatures)
 		steps->history_room = room;
-	}
-	steps->history[steps->history_count++] = (struct steps_entry){ signature, ticket };
+	return history && signatures;
+}
+
+static void remember(struct steps *steps, uint32_t signature, uint64_t ticket, const struct steps_place *place)
+{
+	if (steps->history_count == steps->history_room && !grow_history(steps))
+		return;
+	uint32_t position = STEPS_NO_PLACE;
+	if (place->place != STEPS_NO_PLACE)
+		position = (uint32_t)(place->step - steps->history_base - 1) * steps->period + place->place;
+	steps->signatures[steps->history_count] = signature;
+	steps->history[steps->history_count++] = (struct steps_entry){ ticket, position };
 }
 
 static bool learn(struct steps *steps)
 {
-	if (!steps->unexplained || steps->history_count < steps->next_check)
+	if (!steps->unexplained || !steps->history || steps->history_count < steps->next_check)
 		return false;
 	uint32_t pause = steps->history_count / 16;
 	steps->next_check = steps->history_count + (pause > CHECK_EVERY ? pause : CHECK_EVERY);
@@ -184,14 +210,16 @@ static bool learn(struct steps *steps)
 /* Its place by the pattern; false when it does not fit. */
 static bool fits(struct steps *steps, uint32_t signature, struct steps_place *place)
 {
-	if (!steps->pattern)
-		return false;
-	if (signature != steps->pattern[steps->position]) {
-		if (++steps->extras > 2 * steps->period + EXTRAS_MIN)
-			forget_pattern(steps);
+	if (!steps->pattern || signature != steps->pattern[steps->position]) {
+		steps->extras++;
+		steps->fitting = 0;
 		return false;
 	}
 	steps->extras = 0;
+	if (steps->fitting >= STEPS_REGULAR)
+		steps->regular = true;
+	if (++steps->fitting >= (uint64_t)STEPS_CERTAIN * steps->period && steps->period > 1)
+		steps->certain = true;
 	if (!steps->position)
 		steps->step++;
 	*place = (struct steps_place){ .place = steps->position, .step = steps->step };
@@ -204,11 +232,13 @@ bool steps_add(struct steps *steps, uint32_t signature, uint64_t ticket, struct 
 	*place = (struct steps_place){ .place = STEPS_NO_PLACE, .step = steps->step };
 	if (!fits(steps, signature, place)) {
 		steps->unexplained = true;
-		if (!steps->history)
-			steps->history_base = steps->step;
+		if (!steps->history) {
+			steps->history_base = count_ended(steps);
+			steps->guessed = steps->step && !steps->certain;
+		}
 	}
 	if (steps->history || steps->unexplained)
-		remember(steps, signature, ticket);
+		remember(steps, signature, ticket, place);
 	bool found = learn(steps);
 	if (found)
 		*place = steps_entry_place(steps, steps->history_count - 1);
@@ -219,17 +249,25 @@ bool steps_add(struct steps *steps, uint32_t signature, uint64_t ticket, struct 
 
 struct steps_place steps_entry_place(const struct steps *steps, uint32_t entry)
 {
-	if (entry < steps->history_first)
+	uint32_t position = steps->history[entry].position;
+
+	if (position == STEPS_NO_PLACE)
 		return (struct steps_place){ .place = STEPS_NO_PLACE };
 	return (struct steps_place){
-		.place = (entry - steps->history_first) % steps->period,
-		.step = steps->history_base + (entry - steps->history_first) / steps->period + 1,
+		.place = position % steps->period,
+		.step = steps->history_base + position / steps->period + 1,
 	};
+}
+
+int64_t steps_told(const struct steps *steps, uint64_t step)
+{
+	return steps->certain && !steps->uncounted && step ? (int64_t)step : -1;
 }
 
 void steps_free(struct steps *steps)
 {
 	free(steps->history);
+	free(steps->signatures);
 	free(steps->pattern);
 	*steps = (struct steps){ 0 };
 }

@@ -2,7 +2,8 @@
 /*
  * Where in the training step an operation is, from the sequence of operations of one process alone: the smallest
  * period that explains everything that recurs. Robust against operations that come once (checkpoint, evaluation,
- * warm-up): they have no place. Steps count from the first repetition's start, which is step 1.
+ * warm-up): they have no place. What repeats serves to compare like with like even where it may be layers or
+ * micro-batches; it is told as a step only when it is known to be one.
  */
 #ifndef ANALYSIS_STEPS_H
 #define ANALYSIS_STEPS_H
@@ -11,21 +12,31 @@
 #include <stdint.h>
 
 #define STEPS_NO_PLACE UINT32_MAX
+/* So often in a row nothing but the period, of more than one operation: no model has so many layers, no step so many
+ * passes. */
+#define STEPS_CERTAIN 1024
+/* Operations in a row: more than the layers of one pass, that call the same, have. */
+#define STEPS_REGULAR 1024
 
 struct steps_entry {
-	uint32_t signature;
 	uint64_t ticket;
+	uint32_t position; /* from the start of the first step in the history; STEPS_NO_PLACE */
 };
 
 struct steps {
 	struct steps_entry *history; /* NULL while a period explains everything */
+	uint32_t *signatures;        /* of the history */
 	uint32_t history_count, history_room, next_check;
-	uint32_t history_first; /* where the first repetition starts */
-	uint64_t history_base;  /* steps before the history */
-	uint32_t *pattern;      /* signatures of one step; NULL while no period is known */
+	uint64_t history_base; /* steps before the history */
+	uint32_t *pattern;     /* signatures of one step; NULL while no period is known */
 	uint32_t period, position;
 	uint32_t extras;  /* operations in a row that did not fit */
+	uint64_t fitting; /* operations in a row that did */
 	bool unexplained; /* something did not fit since the last look at the history */
+	bool certain;     /* a period is a step, see analysis/period.h */
+	bool regular;     /* it may be, and it is not a layer: that many operations fitted in a row */
+	bool guessed;     /* history_base counts periods that may not have been steps */
+	bool uncounted;   /* steps have gone by that nobody counted: set it when the first operations were not seen */
 	uint64_t step;    /* the current one; 0 before the first */
 	uint32_t version; /* counts the patterns found: places of different patterns are not the same places */
 };
@@ -35,10 +46,14 @@ struct steps_place {
 	uint64_t step;
 };
 
-/* The next operation of the process. Returns true when it brought a period to light, or a longer one than that of the
- * layers: then steps_entry_place() says the places of the operations in `history` anew, until the next call. */
+/* The next operation of the process; the signature's lowest bits are enum period_mark. Returns true when it brought a
+ * period to light, or a longer one than that of the layers: then steps_entry_place() says the places of the operations in
+ * `history` anew, until the next call. */
 bool steps_add(struct steps *steps, uint32_t signature, uint64_t ticket, struct steps_place *place);
 struct steps_place steps_entry_place(const struct steps *steps, uint32_t entry);
+/* The number of a step of the current version as it may be told: -1 when it may be layers or passes that are counted, or
+ * some were not. */
+int64_t steps_told(const struct steps *steps, uint64_t step);
 void steps_free(struct steps *steps);
 
 #endif

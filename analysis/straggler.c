@@ -47,7 +47,7 @@ static void forget_steps(struct stragglers *stragglers)
 {
 	stragglers->first_step = 0;
 	stragglers->clock = JOB_NONE;
-	memset(stragglers->starts, 0, sizeof(stragglers->starts));
+	stragglers->pace = (struct pace){ 0 };
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		struct suspect *suspect = &stragglers->suspects[i];
 		memset(suspect->blames, 0, sizeof(suspect->blames));
@@ -101,33 +101,6 @@ struct blame straggler_blame(const struct suspect *suspect, uint64_t step)
 {
 	const struct blame *blame = &suspect->blames[step % STRAGGLER_STEPS];
 	return blame->step == step ? *blame : (struct blame){ .step = step };
-}
-
-uint64_t straggler_duration_ns(const struct stragglers *stragglers, uint64_t step)
-{
-	const struct step_start *start = &stragglers->starts[step % STRAGGLER_STEPS];
-	const struct step_start *end = &stragglers->starts[(step + 1) % STRAGGLER_STEPS];
-	bool known = start->step == step && end->step == step + 1 && end->start_ns > start->start_ns;
-	return known ? end->start_ns - start->start_ns : 0;
-}
-
-uint64_t straggler_step_ns(const struct stragglers *stragglers, uint32_t last)
-{
-	uint64_t durations[STRAGGLER_STEPS], newest = 0;
-	uint32_t count = 0;
-	const struct step_start *starts = stragglers->starts;
-	for (uint32_t i = 0; i < STRAGGLER_STEPS; i++)
-		newest = starts[i].step > newest ? starts[i].step : newest;
-	for (uint64_t step = newest; step > 1 && count < last && count < STRAGGLER_STEPS - 1; step--) {
-		durations[count] = straggler_duration_ns(stragglers, step - 1);
-		if (!durations[count])
-			break;
-		count++;
-	}
-	if (!count)
-		return 0;
-	qsort(durations, count, sizeof(*durations), by_value);
-	return durations[count / 2];
 }
 
 /* In a pipeline waiting for the neighbour stage is the schedule: only work beyond one's own history is lateness. */
@@ -249,15 +222,25 @@ static bool has_changed(const struct stragglers *stragglers, const struct suspec
 	return least_ns >= limit_ns && least_ns >= STRAGGLER_SPREAD_FACTOR * usual_spread(stragglers, suspect);
 }
 
+/* The job's clock and the suspect may number steps some apart: clean is who was late neither in this step nor in the one
+ * before, nor in any other since the last one ended. */
+static bool is_clean(const struct suspect *suspect, uint64_t step, uint64_t limit_ns)
+{
+	if (straggler_blame(suspect, step).late_ns >= limit_ns || straggler_blame(suspect, step - 1).late_ns >= limit_ns)
+		return false;
+	return suspect->step == suspect->ended_step || straggler_blame(suspect, suspect->step).late_ns < limit_ns;
+}
+
 /* A step has ended: five clean ones in a row acquit. */
 static void end_step(struct stragglers *stragglers, uint64_t ended)
 {
-	uint64_t limit_ns = straggler_limit_ns(straggler_step_ns(stragglers, POOL_STEPS));
+	uint64_t limit_ns = straggler_limit_ns(pace_step_ns(&stragglers->pace, POOL_STEPS));
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		struct suspect *suspect = &stragglers->suspects[i];
 		if (!suspect->decided_ns)
 			continue;
-		suspect->clean = straggler_blame(suspect, ended).late_ns < limit_ns ? suspect->clean + 1 : 0;
+		suspect->clean = is_clean(suspect, ended, limit_ns) ? suspect->clean + 1 : 0;
+		suspect->ended_step = suspect->step;
 		if (suspect->clean >= STRAGGLER_CLEAN)
 			suspect->decided_ns = 0;
 	}
@@ -270,8 +253,7 @@ static void start_step(struct stragglers *stragglers, const struct process *proc
 	if (stragglers->clock != JOB_NONE && process->index > stragglers->clock)
 		return;
 	stragglers->clock = process->index;
-	stragglers->starts[step % STRAGGLER_STEPS] =
-	    (struct step_start){ .step = step, .start_ns = instance->start_ns };
+	pace_note(&stragglers->pace, step, instance->start_ns);
 	end_step(stragglers, step - 1);
 }
 
@@ -279,7 +261,7 @@ static void test(struct stragglers *stragglers, const struct instance *instance,
 		 uint32_t member)
 {
 	struct suspect *suspect = &stragglers->suspects[instance->communicator->members[member].rank];
-	uint64_t step_ns = straggler_step_ns(stragglers, POOL_STEPS);
+	uint64_t step_ns = pace_step_ns(&stragglers->pace, POOL_STEPS);
 	if (suspect->decided_ns || !step_ns)
 		return;
 	uint64_t limit_ns = straggler_limit_ns(step_ns);

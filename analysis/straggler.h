@@ -9,6 +9,7 @@
 #include "analysis/cause.h"
 #include "analysis/instances.h"
 #include "analysis/job.h"
+#include "analysis/pace.h"
 
 enum {
 	STRAGGLER_STEPS = 64,      /* steps of history per rank */
@@ -45,6 +46,7 @@ struct suspect {
 	uint64_t told_ns;
 	uint64_t since_step, before_ns; /* the first late one, 0 not known; and how long steps took before, 0 not known */
 	uint32_t clean; /* steps in a row */
+	uint64_t ended_step; /* `step` when the last one ended */
 	bool open;
 };
 
@@ -54,10 +56,6 @@ struct place {
 	uint32_t *marks;   /* per member: bit 0 = late at the latest instance */
 	uint32_t *work_us; /* per member STRAGGLER_OWN_WORK, pipelined jobs only */
 	uint32_t member_room, count;
-};
-
-struct step_start {
-	uint64_t step, start_ns;
 };
 
 /* Places of the step of one process. */
@@ -71,7 +69,7 @@ struct stragglers {
 	uint32_t suspect_count;
 	struct places *places; /* by process */
 	uint32_t places_count;
-	struct step_start starts[STRAGGLER_STEPS];
+	struct pace pace;
 	uint32_t clock;           /* process whose first operation starts a step; JOB_NONE none yet */
 	uint64_t first_step;      /* accounted for; 0 none */
 	uint64_t longest_wait_ns; /* earliest enqueue to last arrival, of all instances so far */
@@ -87,10 +85,6 @@ uint64_t straggler_limit_ns(uint64_t step_ns);
 struct blame straggler_blame(const struct suspect *suspect, uint64_t step);
 /* Opens, updates and closes findings. */
 void straggler_tick(struct analysis *analysis, uint64_t now_ns);
-/* Median duration of the last steps, at most `last`; 0 not known. */
-uint64_t straggler_step_ns(const struct stragglers *stragglers, uint32_t last);
-/* From the start of this step to that of the next; 0 not known. */
-uint64_t straggler_duration_ns(const struct stragglers *stragglers, uint64_t step);
 void stragglers_free(struct stragglers *stragglers);
 
 #endif

@@ -40,7 +40,7 @@ static uint64_t duration_ns(const struct stragglers *stragglers, uint64_t first,
 	uint64_t durations[STRAGGLER_STEPS];
 	uint32_t count = 0;
 	for (uint64_t step = first; step <= last && count < STRAGGLER_STEPS; step++) {
-		durations[count] = straggler_duration_ns(stragglers, step);
+		durations[count] = pace_duration_ns(&stragglers->pace, step);
 		count += durations[count] != 0;
 	}
 	if (!count || count < least)
@@ -130,7 +130,7 @@ struct straggler_cost straggler_cost(struct analysis *analysis, const uint32_t *
 {
 	const struct stragglers *stragglers = &analysis->stragglers;
 	struct suspect *suspect = &analysis->stragglers.suspects[ranks[0]];
-	struct straggler_cost cost = { .step_ns = straggler_step_ns(stragglers, COST_STEPS) };
+	struct straggler_cost cost = { .step_ns = pace_step_ns(&stragglers->pace, COST_STEPS) };
 	if (!suspect->open || !suspect->since_step) {
 		suspect->since_step = find_since(stragglers, suspect, straggler_limit_ns(cost.step_ns));
 		suspect->before_ns = find_before(stragglers, suspect->since_step);
@@ -154,7 +154,7 @@ struct straggler_cost straggler_cost(struct analysis *analysis, const uint32_t *
 	if (suspect->before_ns && cost.step_ns < suspect->before_ns + cost.lost_ns)
 		cost.step_ns = suspect->before_ns + cost.lost_ns;
 	if (cost.lost_ns > cost.step_ns)
-		cost.step_ns = straggler_step_ns(stragglers, 1);
+		cost.step_ns = pace_step_ns(&stragglers->pace, 1);
 	if (cost.lost_ns > cost.step_ns)
 		cost.step_ns = cost.lost_ns;
 	return cost;

@@ -58,13 +58,16 @@ static void find_cause(const struct analysis *analysis, const struct suspect *su
 static void ask_gpu(const struct analysis *analysis, const struct suspect *suspect, uint32_t rank,
 		    const struct straggler_cost *cost, struct cause *cause)
 {
-	const struct step_start *start = &analysis->stragglers.starts[cost->since_step % STRAGGLER_STEPS];
+	const struct step_start *start = &analysis->stragglers.pace.starts[cost->since_step % PACE_STEPS];
 	struct cause_window windows[CAUSE_WINDOWS];
 	uint32_t count = recent_windows(suspect, suspect->windows, STRAGGLER_IN_A_ROW * cost->step_ns, windows);
 	uint64_t begin_ns = start->step == cost->since_step ? start->start_ns : windows[0].from_ns;
 
-	if (!is_host_late(suspect) && cause->class_ == RW_CAUSE_UNKNOWN)
-		gpu_evidence_explain(analysis, rank, windows, count, begin_ns, cause);
+	if (is_host_late(suspect) || cause->class_ != RW_CAUSE_UNKNOWN)
+		return;
+	gpu_evidence_explain(analysis, rank, windows, count, begin_ns, cause);
+	if (!cause->gpu_advice) /* its threads were in time */
+		cause->gpu_advice = "look at this rank's GPU (nvidia-smi -q -d CLOCK,PERFORMANCE,ECC), or profile its kernels";
 }
 
 /* The ranks that the finding is about: the whole host where all its ranks are suspected and another host is seen. */
@@ -85,7 +88,14 @@ static uint32_t choose_ranks(const struct analysis *analysis, uint32_t rank, uin
 	return 1;
 }
 
-static void set_late(struct record *record, const struct suspect *suspect, const struct straggler_cost *cost)
+/* Stages of a pipeline can number steps one or two apart, and no number is told that may be another. */
+static int64_t told_since(const struct analysis *analysis, const struct suspect *suspect, uint64_t since_step)
+{
+	return analysis->job.pipelined ? -1 : instance_told_step(&suspect->last, since_step);
+}
+
+static void set_late(struct record *record, const struct analysis *analysis, const struct suspect *suspect,
+		     const struct straggler_cost *cost)
 {
 	struct rw_finding *finding = &record->finding;
 	bool host_arrival = suspect->last_operation.state & OPERATION_HOST;
@@ -95,9 +105,12 @@ static void set_late(struct record *record, const struct suspect *suspect, const
 	finding->late.present = true;
 	finding->late.kind = is_host_late(suspect) ? RW_LATE_HOST : RW_LATE_DEVICE;
 	finding->late.by_ms = suspect->last_operation.by_us / 1e3;
-	finding->late.lost_ms_per_step = (double)cost->lost_ns / 1e6;
-	finding->late.lost_share = cost->step_ns ? (double)cost->lost_ns / (double)cost->step_ns : -1;
-	finding->late.since_step = (int64_t)cost->since_step;
+	if (instance_is_in_step(&suspect->last))
+		finding->late.lost_ms_per_step = (double)cost->lost_ns / 1e6;
+	/* Nothing loses all of its time: then how long a step takes is not known. */
+	if (cost->lost_ns < cost->step_ns)
+		finding->late.lost_share = (double)cost->lost_ns / (double)cost->step_ns;
+	finding->late.since_step = told_since(analysis, suspect, cost->since_step);
 	if (cost->at_most_ns > cost->lost_ns + cost->lost_ns / 5)
 		record_add_missing(record, "how far the others' GPUs computed ahead while they waited: it may cost more");
 	if (host_arrival)
@@ -146,7 +159,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	record->subject = count > 1 ? host_subject | process->host : ranks[0];
 	if (!is_host_late(suspect))
 		miss_gpu(record, analysis, ranks[0], cause);
-	set_late(record, suspect, cost);
+	set_late(record, analysis, suspect, cost);
 	record_set_operation(record, &analysis->job, &suspect->last, RW_PHASE_LAUNCHED);
 	record_set_cause(record, &analysis->intern, process, cause);
 	if (!is_host_late(suspect)) {

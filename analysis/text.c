@@ -8,7 +8,8 @@
 
 #include "analysis/naming.h"
 
-const char *text_duration(char *text, size_t room, double ms)
+/* "1.31 s", "45 ms" */
+static const char *duration(char *text, size_t room, double ms)
 {
 	if (ms >= 9995)
 		snprintf(text, room, "%.1f s", ms / 1e3);
@@ -103,26 +104,47 @@ static const char *subject(char *text, size_t room, const struct record *record)
 	return text;
 }
 
+/* ", since step 9"; nothing where steps are not counted. */
+static const char *since(char *text, size_t room, const struct rw_finding *finding)
+{
+	text[0] = '\0';
+	if (finding->late.since_step >= 0)
+		snprintf(text, room, ", since step %" PRId64, finding->late.since_step);
+	return text;
+}
+
+/* ": 60 % of the step"; nothing where it is not known what that is. */
+static const char *share(char *text, size_t room, const struct rw_finding *finding, const char *of_what)
+{
+	text[0] = '\0';
+	if (finding->late.lost_share >= 0)
+		snprintf(text, room, ": %.0f %% of the %s", finding->late.lost_share * 100, of_what);
+	return text;
+}
+
+/* Where it is not known what a step is, shares are all there is to say: they are the same of any part that repeats. */
 void text_straggler(struct record *record)
 {
 	const struct rw_finding *finding = &record->finding;
-	char who[256], lost[32];
+	const char *ending = finding->rank_count == 1 || finding->scope == RW_SCOPE_HOST ? "s" : "";
+	char who[256], lost[32], part[48], from[48];
 	subject(who, sizeof(who), record);
-	text_duration(lost, sizeof(lost), finding->late.lost_ms_per_step);
-	snprintf(record->text, sizeof(record->text),
-		 "%s %s every step %s longer: %.0f %% of the step, since step %" PRId64, who,
-		 finding->rank_count == 1 || finding->scope == RW_SCOPE_HOST ? "makes" : "make", lost,
-		 finding->late.lost_share * 100, finding->late.since_step);
+	if (finding->late.lost_ms_per_step < 0)
+		snprintf(record->text, sizeof(record->text), "%s keep%s the others waiting%s", who, ending,
+			 share(part, sizeof(part), finding, "time is lost"));
+	else
+		snprintf(record->text, sizeof(record->text), "%s make%s every step %s longer%s%s", who, ending,
+			 duration(lost, sizeof(lost), finding->late.lost_ms_per_step),
+			 share(part, sizeof(part), finding, "step"), since(from, sizeof(from), finding));
 }
 
 void text_transfer(struct record *record, double now_ms, double usual_ms)
 {
 	struct rw_finding *finding = &record->finding;
-	char now[32], usual[32];
-	snprintf(record->text, sizeof(record->text),
-		 "transfers on %s take %s a step instead of %s, since step %" PRId64 "; no rank comes late",
-		 finding->operation.comm_name, text_duration(now, sizeof(now), now_ms),
-		 text_duration(usual, sizeof(usual), usual_ms), finding->late.since_step);
+	char now[32], usual[32], from[48];
+	snprintf(record->text, sizeof(record->text), "transfers on %s take %s a step instead of %s%s; no rank comes late",
+		 finding->operation.comm_name, duration(now, sizeof(now), now_ms),
+		 duration(usual, sizeof(usual), usual_ms), since(from, sizeof(from), finding));
 	snprintf(record->advice, sizeof(record->advice),
 		 "look at the network between these hosts: link speed and errors (ethtool -S), other traffic, limits (tc)");
 	finding->advice = record->advice;
@@ -179,7 +201,7 @@ void text_hang(struct record *record)
 		 finding->rank_count == 1 ? "has" : "have", phases[finding->operation.phase],
 		 operation_name(operation, sizeof(operation), finding), waiting_name(waiting, sizeof(waiting), finding),
 		 finding->late.waiting_count == 1 ? "has" : "have",
-		 text_duration(waited, sizeof(waited), finding->late.by_ms));
+		 duration(waited, sizeof(waited), finding->late.by_ms));
 }
 
 void text_gone(struct record *record)
@@ -194,6 +216,16 @@ void text_gone(struct record *record)
 		 operation_name(operation, sizeof(operation), finding));
 }
 
+void text_ended_first(struct record *record, double before_ms)
+{
+	const struct rw_finding *finding = &record->finding;
+	char who[128], others[128], before[32];
+	bool passive = !strncmp(record->cause_text, "killed", strlen("killed"));
+	snprintf(record->text, sizeof(record->text), "%s %s%s, %s before %s ended", subject(who, sizeof(who), record),
+		 passive ? "was " : "", record->cause_text, duration(before, sizeof(before), before_ms),
+		 waiting_name(others, sizeof(others), finding));
+}
+
 void text_birth(struct record *record)
 {
 	const struct rw_finding *finding = &record->finding;
@@ -204,7 +236,7 @@ void text_birth(struct record *record)
 	snprintf(record->text, sizeof(record->text), "%s %s: %s %s waited %s for it in ncclCommInitRank of %d ranks",
 		 subject(who, sizeof(who), record), what, waiting_name(waiting, sizeof(waiting), finding),
 		 finding->late.waiting_count == 1 ? "has" : "have",
-		 text_duration(waited, sizeof(waited), finding->late.by_ms), finding->operation.comm_size);
+		 duration(waited, sizeof(waited), finding->late.by_ms), finding->operation.comm_size);
 }
 
 /* "AllGather #36 of 8192 bf16", rooted ones with their root. */

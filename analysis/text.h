@@ -10,8 +10,6 @@
 #include "analysis/network.h"
 #include "analysis/record.h"
 
-/* "1.31 s", "45 ms" */
-const char *text_duration(char *text, size_t room, double ms);
 /* "fsync(2)", "waits for a CPU", "killed by signal 9" */
 void text_cause(char *text, size_t room, const struct cause *cause, const struct process *process);
 void text_advice(char *text, size_t room, const struct cause *cause, const struct process *process);
@@ -30,6 +28,8 @@ void text_network(struct record *record, const struct network_answer *answer, st
 void text_hang(struct record *record);
 /* "rank 3 was killed by signal 9: ranks 0-2,4-7 wait for it in AllGather #118 on ~fsdp" */
 void text_gone(struct record *record);
+/* "rank 3 was killed by signal 11, 62 ms before ranks 0-2,4-7 ended" */
+void text_ended_first(struct record *record, double before_ms);
 /* "rank 2 has not come: ranks 0,1,3-7 have waited 11 s for it in ncclCommInitRank of 8 ranks" */
 void text_birth(struct record *record);
 /* "rank 3 calls ReduceScatter #12 of 16384 fp32 on ~fsdp where ranks 0-2,4-7 call AllGather #36 of 8192 bf16"; the waiting

@@ -172,7 +172,7 @@ static void look_for_link(const struct analysis *analysis, struct transfer *tran
 	const struct network_question question = {
 		.job = &analysis->job,
 		.communicator = transfer->slowest.communicator,
-		.step_ns = straggler_step_ns(&analysis->stragglers, TRANSFER_IN_A_ROW),
+		.step_ns = pace_step_ns(&analysis->stragglers.pace, TRANSFER_IN_A_ROW),
 		.took_ns = took_ns,
 		.longer_ns = took_ns > transfer->usual_ns ? took_ns - transfer->usual_ns : 0,
 	};
@@ -232,7 +232,7 @@ static void close_finding(struct analysis *analysis, struct transfer *transfer, 
 
 void transfer_tick(struct analysis *analysis, uint64_t now_ns)
 {
-	uint64_t step_ns = straggler_step_ns(&analysis->stragglers, STRAGGLER_PLACE_LAST);
+	uint64_t step_ns = pace_step_ns(&analysis->stragglers.pace, STRAGGLER_PLACE_LAST);
 	for (uint32_t i = 0; i < analysis->transfers.count && step_ns; i++) {
 		struct transfer *transfer = analysis->transfers.items[i];
 		bool new_step = transfer && transfer->judged + 1 < transfer->newest;
@@ -252,15 +252,30 @@ void transfer_tick(struct analysis *analysis, uint64_t now_ns)
 	}
 }
 
+static void transfer_free(struct transfer *transfer)
+{
+	if (!transfer)
+		return;
+	network_free(&transfer->network);
+	free(transfer->answer.members);
+	free(transfer);
+}
+
+bool transfers_drop(struct transfers *transfers, uint32_t communicator)
+{
+	if (communicator >= transfers->count || !transfers->items[communicator])
+		return true;
+	if (transfers->items[communicator]->open)
+		return false;
+	transfer_free(transfers->items[communicator]);
+	transfers->items[communicator] = NULL;
+	return true;
+}
+
 void transfers_free(struct transfers *transfers)
 {
-	for (uint32_t i = 0; i < transfers->count; i++) {
-		if (transfers->items[i]) {
-			network_free(&transfers->items[i]->network);
-			free(transfers->items[i]->answer.members);
-		}
-		free(transfers->items[i]);
-	}
+	for (uint32_t i = 0; i < transfers->count; i++)
+		transfer_free(transfers->items[i]);
 	free(transfers->items);
 	*transfers = (struct transfers){ 0 };
 }

@@ -66,6 +66,8 @@ void transfer_tick(struct analysis *analysis, uint64_t now_ns);
 /* A record of it; took_ns: what its operations take a step. NULL on lack of memory. */
 struct record *transfer_record(const struct analysis *analysis, const struct transfer *transfer, uint64_t took_ns,
 			       uint64_t step_ns);
+/* Of a communicator that has ended; false: a finding about it is open. */
+bool transfers_drop(struct transfers *transfers, uint32_t communicator);
 void transfers_free(struct transfers *transfers);
 
 #endif

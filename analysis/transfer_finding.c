@@ -32,7 +32,7 @@ static void set_late(struct record *record, const struct transfer *transfer, uin
 	finding->late.by_ms = (double)transfer->slowest_ns / 1e6;
 	finding->late.lost_ms_per_step = (double)more_ns / 1e6;
 	finding->late.lost_share = step_ns && more_ns < step_ns ? (double)more_ns / (double)step_ns : -1;
-	finding->late.since_step = (int64_t)transfer->since_step;
+	finding->late.since_step = instance_told_step(&transfer->slowest, transfer->since_step);
 }
 
 static void set_cause(struct record *record, const struct network_answer *answer, double waits_ms)

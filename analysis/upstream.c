@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 #include "analysis/model.h"
-#include "analysis/usual.h"
+#include "analysis/replays.h"
+#include "analysis/trace.h"
 
 /* Goes along the operations of ranks, each rank once per stretch, each instance once. */
 struct walk {
@@ -17,78 +18,9 @@ struct walk {
 	bool *queued;
 	uint32_t first, count, room;
 	uint64_t *witness; /* by rank: ticket at which it brought clean values where another one's were bad; 0 none */
+	uint64_t *clean;   /* by rank: ticket at which it brought clean values last time, where it now begins; 0 none */
 	struct upstream *found;
 };
-
-static struct instance *instance_of(const struct trace *trace)
-{
-	return trace->instance && trace->instance->serial == trace->serial ? trace->instance : NULL;
-}
-
-static bool is_forgotten(const struct trace *trace)
-{
-	return trace->instance && trace->instance->serial != trace->serial;
-}
-
-uint64_t upstream_newest(const struct process *process)
-{
-	uint64_t newest = 0;
-
-	for (uint32_t i = 0; i < JOB_TRACE; i++)
-		if (process->trace[i].ticket > newest)
-			newest = process->trace[i].ticket;
-	return newest;
-}
-
-static uint64_t oldest_of(uint64_t newest)
-{
-	return newest > JOB_TRACE ? newest - JOB_TRACE + 1 : 1;
-}
-
-bool upstream_is_bad(const struct analysis *analysis, const struct instance *instance, uint32_t member,
-		     enum value_side side)
-{
-	if (value_state(instance, member, side) != VALUE_BAD)
-		return false;
-	const struct rw_scan *scan = value_scan(instance, member, side);
-	const struct usual *usual = usual_find(instance, member, side);
-	if (usual && usual_covers(usual, scan))
-		return false;
-	/* Inf that was not clean before, and is copied: a mask, as far as one can see, and not what made a NaN. */
-	bool changed = usual && usual->clean;
-	return !analysis->origin.nan || scan->nan || changed || value_is_reduction(instance);
-}
-
-static void find_first(const struct analysis *analysis, const struct rank *rank, uint32_t index, struct first_bad *first)
-{
-	uint64_t newest = upstream_newest(rank->process), oldest = oldest_of(newest);
-
-	first->clean_before = rank->process->trace[1].ticket == 1 || rank->values_from > oldest;
-	for (uint64_t ticket = oldest; ticket <= newest && !first->instance; ticket++) {
-		const struct trace *trace = &rank->process->trace[ticket % JOB_TRACE];
-		struct instance *instance = trace->ticket == ticket ? instance_of(trace) : NULL;
-		if (trace->ticket != ticket || trace->rank != index || ticket < rank->values_from)
-			continue;
-		if (is_forgotten(trace))
-			first->clean_before = false;
-		for (int side = VALUE_IN; instance && side <= VALUE_OUT && !first->instance; side++) {
-			if (upstream_is_bad(analysis, instance, trace->member, (enum value_side)side)) {
-				first->instance = instance;
-				first->ticket = ticket;
-				first->member = trace->member;
-				first->side = (enum value_side)side;
-			} else if (value_scan(instance, trace->member, (enum value_side)side)) {
-				first->clean_before = true;
-			}
-		}
-	}
-}
-
-void upstream_find_first(const struct analysis *analysis, struct first_bad *firsts)
-{
-	for (uint32_t i = 0; i < analysis->job.rank_count; i++)
-		find_first(analysis, &analysis->job.ranks[i], i, &firsts[i]);
-}
 
 static int walk_new(struct walk *walk, struct analysis *analysis, uint64_t limit)
 {
@@ -103,8 +35,9 @@ static int walk_new(struct walk *walk, struct analysis *analysis, uint64_t limit
 		.queue = calloc(room, sizeof(*walk->queue)),
 		.queued = calloc(room, sizeof(*walk->queued)),
 		.witness = calloc(room, sizeof(*walk->witness)),
+		.clean = calloc(room, sizeof(*walk->clean)),
 	};
-	if (!walk->limit || !walk->done || !walk->queue || !walk->queued || !walk->witness)
+	if (!walk->limit || !walk->done || !walk->queue || !walk->queued || !walk->witness || !walk->clean)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < room; i++)
 		walk->limit[i] = walk->done[i] = limit;
@@ -118,6 +51,7 @@ static void walk_free(struct walk *walk)
 	free(walk->queue);
 	free(walk->queued);
 	free(walk->witness);
+	free(walk->clean);
 }
 
 static void enqueue(struct walk *walk, uint32_t rank, uint64_t limit)
@@ -156,12 +90,13 @@ static void flood(struct walk *walk, struct instance *instance)
 static void flood_rank(struct walk *walk, uint32_t rank)
 {
 	const struct process *process = walk->analysis->job.ranks[rank].process;
-	uint64_t newest = upstream_newest(process), oldest = oldest_of(newest);
+	uint64_t newest = trace_newest_operation(process), oldest = trace_oldest(newest);
 	uint64_t from = walk->limit[rank] + 1 > oldest ? walk->limit[rank] + 1 : oldest;
 
 	for (uint64_t ticket = from; ticket <= newest && ticket <= walk->done[rank]; ticket++) {
 		const struct trace *trace = &process->trace[ticket % JOB_TRACE];
-		struct instance *instance = trace->ticket == ticket && trace->rank == rank ? instance_of(trace) : NULL;
+		struct instance *instance =
+		    trace->ticket == ticket && trace->rank == rank ? trace_instance(trace) : NULL;
 		if (instance && value_matters(instance, trace->member, VALUE_IN))
 			flood(walk, instance);
 	}
@@ -183,8 +118,10 @@ int upstream_drop_later(struct analysis *analysis, struct first_bad *beginnings)
 	}
 	while (!err && walk.count)
 		flood_rank(&walk, dequeue(&walk));
+	/* A replay's ticket says when its result came: operations that were called before may come after it. */
 	for (uint32_t i = 0; !err && i < ranks; i++)
-		if (beginnings[i].instance && walk.limit[i] < beginnings[i].ticket)
+		if (beginnings[i].instance && !instance_is_replay(beginnings[i].instance) &&
+		    walk.limit[i] < beginnings[i].ticket)
 			beginnings[i].instance = NULL;
 	walk_free(&walk);
 	return err;
@@ -238,9 +175,9 @@ static void suspect_inputs(struct walk *walk, struct instance *instance)
 
 static void visit_result(struct walk *walk, const struct trace *trace)
 {
-	struct instance *instance = instance_of(trace);
+	struct instance *instance = trace_instance(trace);
 
-	if (is_forgotten(trace))
+	if (trace_is_forgotten(trace))
 		return; /* from before what is remembered */
 	if (!instance) {
 		walk->found->blind = true; /* untracked: nobody saw its buffers */
@@ -250,21 +187,20 @@ static void visit_result(struct walk *walk, const struct trace *trace)
 	enum value_state state = value_state(instance, trace->member, VALUE_OUT);
 	if (!value_matters(instance, trace->member, VALUE_OUT) || state == VALUE_CLEAN)
 		return;
-	if (state == VALUE_BAD && !upstream_is_bad(walk->analysis, instance, trace->member, VALUE_OUT))
+	if (state == VALUE_BAD && !first_bad_can_be(walk->analysis, instance, trace->member, VALUE_OUT))
 		return;
-	if (instance->communicator->members[trace->member].captured)
+	if (!replays_tell_all(&instance->communicator->members[trace->member]))
 		walk->found->blind = true;
-	if (is_witnessed(walk, instance)) {
-		walk->found->discounted = true;
-		return;
-	}
-	suspect_inputs(walk, instance);
+	if (!is_witnessed(walk, instance))
+		suspect_inputs(walk, instance);
+	else if (trace->ticket > walk->clean[trace->rank])
+		walk->found->discounted = true; /* else its values were clean for a whole step since then, too */
 }
 
 static void search_rank(struct walk *walk, uint32_t rank)
 {
 	const struct process *process = walk->analysis->job.ranks[rank].process;
-	uint64_t oldest = oldest_of(upstream_newest(process));
+	uint64_t oldest = trace_oldest(trace_newest_operation(process));
 	uint64_t from = walk->done[rank] > oldest ? walk->done[rank] : oldest;
 	uint64_t until = walk->limit[rank];
 
@@ -278,14 +214,14 @@ static void search_rank(struct walk *walk, uint32_t rank)
 	}
 }
 
-/* Captured operations have no slots at all: they can carry anything between any two others. */
-static bool has_captured(const struct job *job, uint32_t rank)
+/* What is captured and not scanned has no slots at all: it can carry anything between any two others. */
+static bool has_unseen(const struct job *job, uint32_t rank)
 {
 	const struct process *process = job->ranks[rank].process;
 
 	for (uint32_t i = 0; i < process->seat_count; i++) {
 		const struct member *member = job_seated(&process->seats[i]);
-		if (member && member->captured)
+		if (member && !replays_tell_all(member))
 			return true;
 	}
 	return false;
@@ -303,6 +239,24 @@ static void note_witnesses(struct walk *walk, const struct first_bad *beginning)
 	}
 }
 
+static void note_clean(struct walk *walk, uint32_t rank, const struct first_bad *beginning)
+{
+	const struct process *process = walk->analysis->job.ranks[rank].process;
+	const struct trace *now = &process->trace[beginning->ticket % JOB_TRACE];
+	uint64_t oldest = trace_oldest(trace_newest_operation(process));
+
+	if (instance_is_replay(beginning->instance) || now->place.place == STEPS_NO_PLACE || !process->steps.certain)
+		return;
+	for (uint64_t ticket = beginning->ticket - 1; ticket >= oldest && !walk->clean[rank]; ticket--) {
+		const struct trace *before = &process->trace[ticket % JOB_TRACE];
+		bool same = before->ticket == ticket && before->rank == rank && before->place.place == now->place.place &&
+			    before->steps_version == now->steps_version;
+		const struct instance *instance = same ? trace_instance(before) : NULL;
+		if (instance && value_state(instance, before->member, VALUE_IN) == VALUE_CLEAN)
+			walk->clean[rank] = ticket;
+	}
+}
+
 static void begin(struct walk *walk, uint32_t rank, const struct first_bad *beginning)
 {
 	if (beginning->side == VALUE_OUT) {
@@ -310,9 +264,12 @@ static void begin(struct walk *walk, uint32_t rank, const struct first_bad *begi
 		return;
 	}
 	note_witnesses(walk, beginning);
+	note_clean(walk, rank, beginning);
 	if (beginning->ticket > walk->limit[rank])
 		enqueue(walk, rank, beginning->ticket);
-	if (has_captured(&walk->analysis->job, rank) || !beginning->clean_before)
+	const struct process *process = walk->analysis->job.ranks[rank].process;
+	if (has_unseen(&walk->analysis->job, rank) || !beginning->clean_before || beginning->unordered ||
+	    replays_may_hide(process, rank, beginning->instance, beginning->ticket))
 		walk->found->blind = true;
 }
 

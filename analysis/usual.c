@@ -21,14 +21,26 @@ static bool is_current(const struct usual_table *table, const struct instance *i
 	return table && table->place_member == instance->place_member && table->version == instance->steps_version;
 }
 
+static struct usual_table **table_of(const struct instance *instance)
+{
+	struct communicator *communicator = instance->communicator;
+
+	return instance_is_replay(instance) ? &communicator->usual_replays : &communicator->usual;
+}
+
+struct usual_table *usual_table(const struct instance *instance)
+{
+	return *table_of(instance);
+}
+
 /* Steps recognised anew, or of a member that goes before, make other places of the same operations. */
 static struct usual_table *table_for(struct analysis *analysis, const struct instance *instance)
 {
 	struct communicator *communicator = instance->communicator;
-	struct usual_table *table = communicator->usual;
+	struct usual_table **at = table_of(instance), *table = *at;
 
 	if (!table)
-		table = communicator->usual = calloc(1, sizeof(*table));
+		table = *at = calloc(1, sizeof(*table));
 	else if (is_current(table, instance))
 		return table;
 	else if (instance->place_member > table->place_member ||
@@ -76,7 +88,7 @@ static struct usual *row_for(struct analysis *analysis, struct usual_table *tabl
 struct usual *usual_get(struct analysis *analysis, const struct instance *instance, uint32_t member,
 			enum value_side side)
 {
-	if (instance->place_member == JOB_NONE || instance->place.place == STEPS_NO_PLACE)
+	if (!instance_is_regular(instance))
 		return NULL;
 	struct usual_table *table = table_for(analysis, instance);
 	/* A member that appeared later than the table is told from the others by nothing that was seen. */
@@ -88,7 +100,7 @@ struct usual *usual_get(struct analysis *analysis, const struct instance *instan
 
 struct usual *usual_find(const struct instance *instance, uint32_t member, enum value_side side)
 {
-	const struct usual_table *table = instance->communicator->usual;
+	const struct usual_table *table = usual_table(instance);
 
 	if (!is_current(table, instance) || instance->place.place >= table->places || member >= table->members ||
 	    !table->rows[instance->place.place])
@@ -122,28 +134,48 @@ void usual_widen(struct usual *usual, const struct rw_scan *scan)
 		usual->most = bad_elements(scan);
 }
 
-bool usual_came_early(const struct instance *instance, uint32_t member, enum value_side side)
+static struct early_bad *find_early(const struct instance *instance, uint32_t member, enum value_side side)
 {
-	const struct member *of = &instance->communicator->members[member];
+	struct member *of = &instance->communicator->members[member];
 	const struct rw_scan *scan = value_scan(instance, member, side);
 
 	for (uint32_t i = 0; i < of->early_count; i++) {
-		const struct early_bad *early = &of->early[i];
+		struct early_bad *early = &of->early[i];
 		if (early->function == instance->function && early->side == side && early->first == scan->first_bad &&
 		    early->elements == bad_elements(scan) && early->nan == (scan->nan != 0))
-			return true;
+			return early;
 	}
-	return false;
+	return NULL;
+}
+
+bool usual_came_early(const struct instance *instance, uint32_t member, enum value_side side)
+{
+	return find_early(instance, member, side) != NULL;
+}
+
+bool usual_recurs_early(const struct instance *instance, uint32_t member, enum value_side side)
+{
+	const struct early_bad *early = find_early(instance, member, side);
+
+	return early && early->times > 1 && early->elements * 2 < value_elements(instance, side);
 }
 
 void usual_keep_early(const struct instance *instance, uint32_t member, enum value_side side)
 {
 	struct member *of = &instance->communicator->members[member];
+	struct early_bad *early = find_early(instance, member, side);
 	const struct rw_scan *scan = value_scan(instance, member, side);
 
-	if (of->early_count < sizeof(of->early) / sizeof(*of->early) && !usual_came_early(instance, member, side))
-		of->early[of->early_count++] = (struct early_bad){ bad_elements(scan), scan->first_bad, instance->function,
-								   (uint8_t)side, scan->nan != 0 };
+	if (!early && of->early_count < sizeof(of->early) / sizeof(*of->early)) {
+		early = &of->early[of->early_count++];
+		*early = (struct early_bad){ .elements = bad_elements(scan), .first = scan->first_bad,
+					     .function = instance->function, .side = (uint8_t)side, .nan = scan->nan != 0 };
+	}
+	uint64_t ticket = instance_joined(instance, member)->ticket;
+	if (!early || ticket <= early->ticket)
+		return;
+	early->times += !early->times || (of->clean_ticket > early->ticket && of->clean_ticket <= ticket);
+	early->ticket = ticket;
 }
 
 void usual_free(struct usual_table *table)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the values at one place in the step usually are, per rank and side: bad from the first time on (padding, masks),
- * or clean, and how large. One table per communicator; it starts anew when its steps are recognised anew.
+ * or clean, and how large. One table per communicator; it starts anew when its steps are recognised anew. The calls that a
+ * communicator has in CUDA graphs are places of a second table.
  */
 #ifndef ANALYSIS_USUAL_H
 #define ANALYSIS_USUAL_H
@@ -46,6 +47,8 @@ struct usual_table {
 	uint32_t trend_place[2]; /* by enum trend: the place that an open finding is about, + 1; 0 none */
 };
 
+/* Where the instance's values are told from the usual ones; NULL: nowhere yet. */
+struct usual_table *usual_table(const struct instance *instance);
 /* NULL: no place, no room, or a member that came later than the table. */
 struct usual *usual_get(struct analysis *analysis, const struct instance *instance, uint32_t member,
 			enum value_side side);
@@ -59,6 +62,9 @@ void usual_widen(struct usual *usual, const struct rw_scan *scan);
  * Four kinds of a member's are kept. */
 void usual_keep_early(const struct instance *instance, uint32_t member, enum value_side side);
 bool usual_came_early(const struct instance *instance, uint32_t member, enum value_side side);
+/* … at least twice, less than half of the buffer, and the member brought clean values in between: what has spread is in all
+ * that a rank brings. */
+bool usual_recurs_early(const struct instance *instance, uint32_t member, enum value_side side);
 void usual_free(struct usual_table *table);
 
 #endif

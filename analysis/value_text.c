@@ -23,15 +23,18 @@ static bool is_one(const struct record *record)
 	return record->finding.rank_count == 1;
 }
 
-/* "ReduceScatter #31 on ~fsdp in step 7" */
+/* "ReduceScatter #31 on ~fsdp in step 7", "AllReduce #2 in a CUDA graph (replay 40) on world" */
 static const char *where(char *text, const struct record *record)
 {
 	const struct rw_finding *finding = &record->finding;
-	int used = snprintf(text, WHERE, "%s #%" PRIu64 " on %s", naming_function(finding->operation.function),
-			    finding->operation.sequence, finding->operation.comm_name);
+	char replay[64] = "", step[32] = "";
 
-	if (finding->operation.step >= 0 && used > 0 && used < WHERE)
-		snprintf(text + used, (size_t)(WHERE - used), " in step %" PRId64, finding->operation.step);
+	if (finding->operation.replay)
+		snprintf(replay, sizeof(replay), " in a CUDA graph (replay %" PRIu64 ")", finding->operation.replay - 1);
+	if (finding->operation.step >= 0)
+		snprintf(step, sizeof(step), " in step %" PRId64, finding->operation.step);
+	snprintf(text, WHERE, "%s #%" PRIu64 "%s on %s%s", naming_function(finding->operation.function),
+		 finding->operation.sequence, replay, finding->operation.comm_name, step);
 	return text;
 }
 
@@ -50,7 +53,8 @@ __attribute__((format(printf, 2, 3))) static void say(struct record *record, con
 	va_end(arguments);
 }
 
-const char *value_text_count(char *text, size_t room, const struct rw_finding *finding)
+/* "12 NaN", "3 Inf": NaN where there are both. */
+static const char *count_text(char *text, size_t room, const struct rw_finding *finding)
 {
 	uint64_t nan = finding->values.nan, inf = finding->values.inf;
 
@@ -62,7 +66,7 @@ void value_text_born(struct record *record)
 {
 	char ranks[WHO], operation[WHERE], count[32];
 
-	say(record, "%s brought %s into %s", who(ranks, record), value_text_count(count, sizeof(count), &record->finding),
+	say(record, "%s brought %s into %s", who(ranks, record), count_text(count, sizeof(count), &record->finding),
 	    where(operation, record));
 	advise(record, is_one(record) ? hardware_or_numerics : numerics);
 }
@@ -72,7 +76,7 @@ void value_text_overflow(struct record *record)
 	char operation[WHERE], count[32];
 
 	say(record, "%s made by the reduction: finite values overflow in %s",
-	    value_text_count(count, sizeof(count), &record->finding), where(operation, record));
+	    count_text(count, sizeof(count), &record->finding), where(operation, record));
 	advise(record, "numerics, not a GPU: reduce in a wider type, average before the sum, or lower the loss scale");
 }
 
@@ -80,7 +84,7 @@ void value_text_unknown(struct record *record, bool from_result)
 {
 	char ranks[WHO], operation[WHERE], count[32];
 
-	say(record, "%s %s %s, made by %s%s", value_text_count(count, sizeof(count), &record->finding),
+	say(record, "%s %s %s, made by %s%s", count_text(count, sizeof(count), &record->finding),
 	    from_result ? "in the result of" : "first seen in", where(operation, record),
 	    is_one(record) ? "" : "one of ", who(ranks, record));
 	advise(record, "scan everything and start again: rankwatch run, RANKWATCH_SCAN=all");
@@ -91,8 +95,15 @@ void value_text_usual(struct record *record)
 	char ranks[WHO], count[32];
 
 	say(record, "%s: %s at one place of %s on %s since it was first seen: padding or a mask", who(ranks, record),
-	    value_text_count(count, sizeof(count), &record->finding), naming_function(record->finding.operation.function),
+	    count_text(count, sizeof(count), &record->finding), naming_function(record->finding.operation.function),
 	    record->finding.operation.comm_name);
+}
+
+static void advise_altered(struct record *record)
+{
+	advise(record, is_one(record) ?
+			   "drain it and look at GPU memory (ECC), NVLink and network errors; go back to an older checkpoint" :
+			   "look at GPU memory (ECC), NVLink and network errors of these ranks; go back to an older checkpoint");
 }
 
 void value_text_corruption(struct record *record, const struct disagreement *found)
@@ -109,7 +120,26 @@ void value_text_corruption(struct record *record, const struct disagreement *fou
 		say(record, "%s received other bits in %s than were sent", ranks, operation);
 	else
 		say(record, "%s has another result of %s than all others", ranks, operation);
-	advise(record, "drain it and look at GPU memory (ECC), NVLink and network errors; go back to an older checkpoint");
+	advise_altered(record);
+}
+
+void value_text_altered(struct record *record, int32_t sender, int32_t receiver)
+{
+	char ranks[WHO], operation[WHERE];
+
+	who(ranks, record);
+	where(operation, record);
+	advise_altered(record);
+	if (!is_one(record))
+		say(record, "%s: rank %d received other bits than rank %d sent in %s", ranks, receiver, sender, operation);
+	else if (sender == receiver)
+		say(record, "%s received other bits than it sent itself in %s", ranks, operation);
+	else if (record->finding.ranks[0] == sender)
+		say(record, "%s sent what reached rank %d changed in %s; its GPU has reported an error", ranks, receiver,
+		    operation);
+	else
+		say(record, "%s received other bits than rank %d sent in %s; its GPU has reported an error", ranks, sender,
+		    operation);
 }
 
 void value_text_damaged(struct record *record)
@@ -117,7 +147,7 @@ void value_text_damaged(struct record *record)
 	char ranks[WHO], operation[WHERE], count[32];
 
 	say(record, "%s: %s in the result of %s, from inputs too small to overflow", who(ranks, record),
-	    value_text_count(count, sizeof(count), &record->finding), where(operation, record));
+	    count_text(count, sizeof(count), &record->finding), where(operation, record));
 	advise(record, "look at GPU memory (ECC), NVLink and network errors of these ranks");
 }
 
@@ -125,8 +155,11 @@ void value_text_parted(struct record *record, double factor)
 {
 	char ranks[WHO], operation[WHERE];
 
-	say(record, "%s brings values %.3g × those of the others into %s, since step %" PRId64, who(ranks, record), factor,
-	    where(operation, record), record->finding.late.since_step);
+	char since[48] = "";
+	if (record->finding.late.since_step >= 0)
+		snprintf(since, sizeof(since), ", since step %" PRId64, record->finding.late.since_step);
+	say(record, "%s brings values %.3g × those of the others into %s%s", who(ranks, record), factor,
+	    where(operation, record), since);
 	advise(record, hardware_or_numerics);
 }
 

@@ -6,8 +6,6 @@
 #include "analysis/digests.h"
 #include "analysis/record.h"
 
-/* "12 NaN", "3 Inf": NaN where there are both. */
-const char *value_text_count(char *text, size_t room, const struct rw_finding *finding);
 /* "rank 5 brought 12 NaN into ReduceScatter #31 on ~fsdp in step 7" */
 void value_text_born(struct record *record);
 /* "the sum of finite values overflows in ReduceScatter #31 on ~fsdp in step 7: 3 Inf" */
@@ -18,6 +16,8 @@ void value_text_unknown(struct record *record, bool from_result);
 void value_text_usual(struct record *record);
 /* "rank 3 has another result of AllReduce #31 on ~dp in step 7 than the others" and its like. */
 void value_text_corruption(struct record *record, const struct disagreement *found);
+/* A transfer between two world ranks. A record that names one of them: by what its GPU has reported. */
+void value_text_altered(struct record *record, int32_t sender, int32_t receiver);
 /* The result is bad although the inputs are finite and too small to overflow. */
 void value_text_damaged(struct record *record);
 /* "rank 5's largest value in ReduceScatter #31 on ~fsdp is 9.3 × that of the others, since step 74" */

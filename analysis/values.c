@@ -157,6 +157,7 @@ void values_note(struct analysis *analysis, struct instance *instance, uint32_t 
 		    !value_matters(instance, member, (enum value_side)side))
 			continue;
 		value->scans[side] = *scans[side];
+		value->bytes[side] = call_bytes(&(struct call){ .dtype = slot->dtype, .count = slot->count });
 		value->known |= (uint8_t)(1u << side);
 		analysis->values.seen = true;
 		values_queue(analysis, instance);
@@ -169,6 +170,8 @@ static bool is_settled(const struct instance *instance)
 		return false;
 	for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
 		const struct operation *operation = instance_joined(instance, i);
+		if (!operation && instance_is_replay(instance) && instance_concerns(instance, i))
+			return false; /* the others wait in vain for nobody: those without a result come never */
 		if (operation && operation->state & OPERATION_SCANNING)
 			return false;
 	}

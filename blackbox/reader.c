@@ -3,39 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "blackbox/header.h"
 #include "blackbox/process.h"
 #include "blackbox/saved.h"
 
-enum {
-	WHY = 160,
-	CHUNK_BYTES = 32768, /* slots are looked at three times: while they are in the cache */
-};
-
-/* One table of the file. */
-struct section {
-	const char *name;
-	uint64_t offset, count, size;
-	uint64_t count_max;
-	uint64_t feature; /* optional: only there with that bit; 0 always */
-};
-
-__attribute__((format(printf, 3, 4))) static int refuse(char *why, int err, const char *format, ...)
-{
-	va_list arguments;
-
-	if (!why)
-		return err;
-	va_start(arguments, format);
-	vsnprintf(why, WHY, format, arguments);
-	va_end(arguments);
-	return err;
-}
+enum { CHUNK_BYTES = 32768 /* slots are looked at three times: while they are in the cache */ };
 
 /* All of it, or -EIO when the file ends before, or -errno. */
 static int read_all(int fd, void *buffer, size_t size, uint64_t offset)
@@ -52,96 +29,13 @@ static int read_all(int fd, void *buffer, size_t size, uint64_t offset)
 	return 0;
 }
 
-/* Every text is terminated, every count fits its table, whatever the file says. */
-static void tame(struct rw_box_header *header)
-{
-	const struct {
-		char *text;
-		size_t size;
-	} texts[] = {
-		{ header->boot_id, sizeof(header->boot_id) },
-		{ header->host, sizeof(header->host) },
-		{ header->job, sizeof(header->job) },
-		{ header->rank_from, sizeof(header->rank_from) },
-		{ header->process_name, sizeof(header->process_name) },
-		{ header->watchdog_from, sizeof(header->watchdog_from) },
-		{ header->gpu_progress_state, sizeof(header->gpu_progress_state) },
-		{ header->scan_state, sizeof(header->scan_state) },
-		{ header->environment, sizeof(header->environment) },
-		{ header->environment, sizeof(header->environment) - 1 }, /* the list ends in an empty text */
-	};
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		texts[i].text[texts[i].size - 1] = '\0';
-	for (int i = 0; i < RW_BOX_DEVICES; i++)
-		header->devices[i].pci[sizeof(header->devices[i].pci) - 1] = '\0';
-	if (header->comms_used > header->comm_slots)
-		header->comms_used = header->comm_slots;
-}
-
-static int check_kind(const struct rw_box_header *header, const char *name, char *why)
-{
-	if (memcmp(header->magic, RW_BOX_MAGIC, sizeof(header->magic)))
-		return refuse(why, -EINVAL, "%.80s: not a black box", name);
-	if (header->layout != RW_BOX_LAYOUT)
-		return refuse(why, -EPROTO, "%.80s: layout %u, this program reads layout %u", name, header->layout,
-			      RW_BOX_LAYOUT);
-	if (header->required_features)
-		return refuse(why, -EPROTO, "%.80s: needs features %#llx: a newer rankwatch wrote it", name,
-			      (unsigned long long)header->required_features);
-	if (header->header_size != RW_BOX_HEADER_SIZE)
-		return refuse(why, -EINVAL, "%.80s: damaged: header of %u bytes", name, header->header_size);
-	if (header->operation_size != sizeof(struct rw_operation))
-		return refuse(why, -EINVAL, "%.80s: damaged: operations of %u bytes", name, header->operation_size);
-	if (header->ring_slots < RW_BOX_RING_MIN || header->ring_slots & (header->ring_slots - 1))
-		return refuse(why, -EINVAL, "%.80s: damaged: ring of %u slots", name, header->ring_slots);
-	return 0;
-}
-
-/* The tables follow one another inside the file. */
-static int check_sections(const struct rw_box_header *header, uint64_t file_size, const char *name, char *why)
-{
-	const struct section sections[] = {
-		{ "control page", header->control_offset, 1, RW_BOX_CONTROL_SIZE, 1 },
-		{ "communicators", header->comms_offset, header->comm_slots, sizeof(struct rw_communicator),
-		  RW_BOX_COMMS },
-		{ "GPU page", header->gpu_offset, header->comm_slots, sizeof(struct rw_gpu_progress), RW_BOX_COMMS },
-		{ "host samples", header->samples_offset, header->sample_slots, sizeof(struct rw_host_sample),
-		  RW_BOX_SAMPLES },
-		{ "network waits", header->waits_offset, header->wait_slots, sizeof(struct rw_wait), RW_BOX_WAITS,
-		  RW_BOX_NETWORK },
-		{ "operations", header->ring_offset, header->ring_slots, sizeof(struct rw_operation), RW_BOX_RING_MAX },
-	};
-	uint64_t end = RW_BOX_HEADER_SIZE;
-
-	if (header->total_size > file_size)
-		return refuse(why, -EIO, "%.80s: truncated: %llu of %llu bytes", name, (unsigned long long)file_size,
-			      (unsigned long long)header->total_size);
-	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
-		const struct section *section = &sections[i];
-
-		if (section->feature && !(header->optional_features & section->feature))
-			continue;
-		if (!section->count || section->count > section->count_max)
-			return refuse(why, -EINVAL, "%.80s: damaged: %llu %s", name, (unsigned long long)section->count,
-				      section->name);
-		/* The product is at most 32 MiB; the offset is compared before anything is added to it. */
-		if (section->offset % 8 || section->offset < end || section->offset > header->total_size ||
-		    section->count * section->size > header->total_size - section->offset)
-			return refuse(why, -EINVAL, "%.80s: damaged: %s at offset %llu", name, section->name,
-				      (unsigned long long)section->offset);
-		end = section->offset + section->count * section->size;
-	}
-	return 0;
-}
-
 static int check_file(struct box_reader *reader, const struct stat *status, const char *name, uid_t owner, char *why)
 {
 	if (!S_ISREG(status->st_mode))
-		return refuse(why, -EINVAL, "%.80s: not a regular file", name);
+		return box_refuse(why, -EINVAL, "%.80s: not a regular file", name);
 	if (owner != (uid_t)-1 && status->st_uid != owner)
-		return refuse(why, -EPERM, "%.80s: belongs to uid %u, not to uid %u: not read", name,
-			      (unsigned)status->st_uid, (unsigned)owner);
+		return box_refuse(why, -EPERM, "%.80s: belongs to uid %u, not to uid %u: not read", name,
+				  (unsigned)status->st_uid, (unsigned)owner);
 	reader->device = status->st_dev;
 	reader->inode = status->st_ino;
 	return 0;
@@ -164,22 +58,18 @@ static int check_content(struct box_reader *reader, const char *name, char *why)
 	struct stat status;
 
 	if (fstat(reader->fd, &status))
-		return refuse(why, -errno, "%.80s: cannot be examined: %s", name, strerror(errno));
+		return box_refuse(why, -errno, "%.80s: cannot be examined: %s", name, strerror(errno));
 	if (status.st_size < RW_BOX_HEADER_SIZE)
-		return refuse(why, -EINVAL, "%.80s: not a black box: only %lld bytes", name, (long long)status.st_size);
+		return box_refuse(why, -EINVAL, "%.80s: not a black box: only %lld bytes", name,
+				  (long long)status.st_size);
 
 	char buffer[sizeof(reader->header)];
 	int err = read_all(reader->fd, buffer, sizeof(buffer), 0);
 
 	if (err)
-		return refuse(why, err, "%.80s: cannot be read: %s", name, strerror(-err));
+		return box_refuse(why, err, "%.80s: cannot be read: %s", name, strerror(-err));
 	memcpy(&reader->header, buffer, sizeof(buffer));
-	err = check_kind(&reader->header, name, why);
-	if (!err)
-		err = check_sections(&reader->header, (uint64_t)status.st_size, name, why);
-	if (!err)
-		tame(&reader->header);
-	return err;
+	return box_header_check(&reader->header, (uint64_t)status.st_size, name, why);
 }
 
 int box_reader_open(struct box_reader *reader, int dirfd, const char *name, uid_t owner, char *why)
@@ -191,9 +81,9 @@ int box_reader_open(struct box_reader *reader, int dirfd, const char *name, uid_
 	/* O_NONBLOCK: a fifo of this name must not stop us. */
 	reader->fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (reader->fd < 0 && errno == ELOOP)
-		return refuse(why, -ELOOP, "%.80s: a symbolic link: not followed", name);
+		return box_refuse(why, -ELOOP, "%.80s: a symbolic link: not followed", name);
 	if (reader->fd < 0 || fstat(reader->fd, &status))
-		err = refuse(why, -errno, "%.80s: cannot be opened: %s", name, strerror(errno));
+		err = box_refuse(why, -errno, "%.80s: cannot be opened: %s", name, strerror(errno));
 	else
 		err = check_file(reader, &status, name, owner, why);
 	if (!err)
@@ -225,7 +115,7 @@ int box_reader_refresh(struct box_reader *reader)
 	if (memcmp(&header, &reader->header, offsetof(struct rw_box_header, boot_id)) ||
 	    header.waits_offset != reader->header.waits_offset || header.wait_slots != reader->header.wait_slots)
 		return -EPROTO;
-	tame(&header);
+	box_header_tame(&header);
 	reader->header = header;
 	/* Pairs with the releases of the counters: what they count is seen by the reads that follow. */
 	atomic_thread_fence(memory_order_acquire);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "blackbox/saved.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -257,28 +259,55 @@ static int refuse(char *why, int err, const char *name, const char *what)
 	return err;
 }
 
+/* What has come out of a file so far. */
+struct unpacked {
+	uint64_t bytes;
+	uLong crc;
+};
+
+static int keep(struct unpacked *unpacked, int memory, const void *bytes, size_t size)
+{
+	unpacked->bytes += size;
+	unpacked->crc = crc32(unpacked->crc, bytes, (uInt)size);
+	return write_all(memory, bytes, size);
+}
+
+/* gzip's last eight bytes are the CRC and the length of what was packed, little endian. zlib does not see the end of a
+ * file that was cut where its output buffer is just full, so they are compared here. */
+static bool is_whole(int fd, const struct unpacked *unpacked)
+{
+	uint32_t expected[] = { htole32((uint32_t)unpacked->crc), htole32((uint32_t)unpacked->bytes) };
+	char last[sizeof(expected)];
+	struct stat status;
+
+	return !fstat(fd, &status) && status.st_size > (off_t)sizeof(last) &&
+	       pread(fd, last, sizeof(last), status.st_size - (off_t)sizeof(last)) == sizeof(last) &&
+	       !memcmp(last, expected, sizeof(last));
+}
+
 /* The rest of the file behind its header, at most as long as the header says. */
-static int unpack_rest(gzFile file, int memory, uint64_t left, const char *name, char *why)
+static int unpack_rest(gzFile file, int fd, int memory, struct unpacked *unpacked, uint64_t size, const char *name,
+		       char *why)
 {
 	char bytes[65536];
 	int got, err = 0;
 
 	while (!err && (got = gzread(file, bytes, sizeof(bytes))) > 0) {
-		if ((uint64_t)got > left)
+		if ((uint64_t)got > size - unpacked->bytes)
 			return refuse(why, -EINVAL, name, "damaged: longer than its header says");
-		left -= (uint64_t)got;
-		err = write_all(memory, bytes, (size_t)got);
+		err = keep(unpacked, memory, bytes, (size_t)got);
 	}
 	if (err)
 		return refuse(why, err, name, strerror(-err));
 	gzerror(file, &got);
-	return got == Z_OK || got == Z_STREAM_END
+	return (got == Z_OK || got == Z_STREAM_END) && is_whole(fd, unpacked)
 		   ? 0
 		   : refuse(why, -EINVAL, name, "damaged: its gzip data end early or are wrong");
 }
 
-static int unpack(gzFile file, const char *name, char *why)
+static int unpack(gzFile file, int fd, const char *name, char *why)
 {
+	struct unpacked unpacked = { 0 };
 	struct rw_box_header header;
 
 	if (gzread(file, &header, sizeof(header)) != (int)sizeof(header) ||
@@ -291,9 +320,9 @@ static int unpack(gzFile file, const char *name, char *why)
 	if (memory < 0 || ftruncate(memory, (off_t)header.total_size)) {
 		err = refuse(why, -errno, name, strerror(errno));
 	} else {
-		err = write_all(memory, (const char *)&header, sizeof(header));
+		err = keep(&unpacked, memory, &header, sizeof(header));
 		err = err ? refuse(why, err, name, strerror(-err))
-			  : unpack_rest(file, memory, header.total_size - sizeof(header), name, why);
+			  : unpack_rest(file, fd, memory, &unpacked, header.total_size, name, why);
 	}
 	if (err && memory >= 0)
 		close(memory);
@@ -311,7 +340,7 @@ int box_saved_unpack(int fd, const char *name, char *why)
 		return refuse(why, -ENOMEM, name, "no memory or descriptor to unpack it");
 	}
 	gzbuffer(file, 128 * 1024);
-	int memory = unpack(file, name, why);
+	int memory = unpack(file, fd, name, why);
 
 	gzclose(file);
 	return memory;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ enum {
 	LIMIT_MIN = 1 << 20,
 	FREE_SHARE = 16,	/* all boxes of a node together take at most 1/16 of what is free */
 	ASKED_SHARE = 2,	/* 1/2 where the user asked for a size: NCCL needs the rest */
+	PLACE_TRIES = 64,	/* while others take an empty directory away */
 	SAME_NAME_MAX = 10,	/* living writers of one name: equal pids in several pid namespaces */
 	PAGE = 4096,
 };
@@ -52,20 +54,39 @@ static uint32_t ring_slots_within(uint64_t limit)
 	return slots;
 }
 
+static uint64_t largest_file(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) ? UINT64_MAX : limit.rlim_cur;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static uint32_t choose_ring_slots(const struct box_request *request, uint64_t free_bytes)
 {
 	uint64_t share = free_bytes / (request->local_ranks ? request->local_ranks : 1);
+	uint64_t limit = share / FREE_SHARE;
+	uint64_t largest = largest_file();
 
-	if (!request->history_bytes)
-		return ring_slots_within(share / FREE_SHARE);
-	share /= ASKED_SHARE;
-	return ring_slots_within(request->history_bytes < share ? request->history_bytes : share);
+	if (request->history_bytes)
+		limit = least(request->history_bytes, share / ASKED_SHARE);
+	/* Below LIMIT_MAX the whole file stays within it. */
+	if (largest < RING_OFFSET + LIMIT_MAX)
+		limit = least(limit, least(largest, LIMIT_MAX - 1));
+	return ring_slots_within(limit);
 }
 
+/* Above RLIMIT_FSIZE the kernel does not only refuse: it sends SIGXFSZ, and the job would die of its black box. */
 static int reserve(int fd, size_t size)
 {
 	int err;
 
+	if (largest_file() < size)
+		return -EFBIG;
 	do
 		err = posix_fallocate(fd, 0, (off_t)size);
 	while (err == EINTR);
@@ -215,7 +236,7 @@ static int create_file(struct box_writer *writer, const struct box_request *requ
 	return err;
 }
 
-static int create_in(struct box_writer *writer, const struct box_request *request, const char *path, char *why)
+static int try_in(struct box_writer *writer, const struct box_request *request, const char *path, char *why)
 {
 	bool named_by_user = request->directory && !strcmp(path, request->directory);
 	int directory = box_directory_open(path, named_by_user, why);
@@ -226,6 +247,16 @@ static int create_in(struct box_writer *writer, const struct box_request *reques
 	int err = create_file(writer, request, directory, path, why);
 
 	close(directory);
+	return err;
+}
+
+/* A collector that ends, and `rankwatch clean`, take a job's empty directory away, perhaps right now. */
+static int create_in(struct box_writer *writer, const struct box_request *request, const char *path, char *why)
+{
+	int err = -ENOENT;
+
+	for (int i = 0; i < PLACE_TRIES && err == -ENOENT; i++)
+		err = try_in(writer, request, path, why);
 	return err;
 }
 

@@ -14,6 +14,7 @@
 enum {
 	ENVIRONMENT_MAX = 128 << 10, /* what is beyond is not looked at */
 	BUSY_PERCENT = 2,            /* of a CPU: interpreters wake now and then */
+	WORLD_MAX = 4096,            /* on one host there are no more */
 };
 static const uint64_t look_pause_ns = 1000000000;
 
@@ -27,6 +28,13 @@ struct found {
 	int32_t pid; /* the lowest: children inherit the environment */
 	uint32_t count, stopped;
 	uint64_t ticks, bytes;
+};
+
+/* What the job's processes that can be seen say of the job. */
+struct sight {
+	bool one_host; /* its launcher: all ranks are here */
+	int32_t world_size;
+	bool ranks[WORLD_MAX];
 };
 
 static ssize_t read_file(const char *proc, const char *pid, const char *name, char *text, size_t room)
@@ -110,40 +118,57 @@ static int index_of(const int32_t *world_ranks, size_t count, int32_t world_rank
 	return -1;
 }
 
-/* Returns whether a process of this job says that all its ranks are on this host. */
-static bool look_at(const struct absentees *absentees, const char *pid, const int32_t *world_ranks, size_t count,
-		    struct found *found, struct environment *environment)
+static void look_at(const struct absentees *absentees, const char *pid, const int32_t *world_ranks, size_t count,
+		    struct found *found, struct environment *environment, struct sight *sight)
 {
 	struct identity identity;
 	ssize_t size = read_file(absentees->proc, pid, "environ", environment->text, sizeof(environment->text));
 
 	environment->size = size > 0 ? (size_t)size : 0;
 	if (!environment->size)
-		return false;
+		return;
 	identity_read(&identity, from_environment, environment, 0, NULL, 0);
 	/* A collector that a task of srun started has inherited that task's rank. */
 	if (strcmp(identity.job, absentees->job) || identity.world_rank < 0 || atoi(pid) == getpid())
-		return false;
+		return;
 	int at = index_of(world_ranks, count, identity.world_rank);
 	if (at >= 0)
 		add_process(absentees, pid, &found[at]);
-	return identity.world_size > 0 && identity.local_size == identity.world_size;
+	if (identity.world_rank < WORLD_MAX)
+		sight->ranks[identity.world_rank] = true;
+	sight->world_size = identity.world_size;
+	sight->one_host |= identity.world_size > 0 && identity.local_size == identity.world_size;
 }
 
+/* Would a process of the job on this host be seen here? Those of ranks that wait are, unless they are in another pid
+ * namespace, or /proc is closed to us: then nothing is said of any. */
+static bool sees_all(const struct sight *sight, const int32_t *world_ranks, size_t count)
+{
+	if (!sight->one_host || sight->world_size > WORLD_MAX)
+		return false;
+	for (int32_t rank = 0; rank < sight->world_size; rank++)
+		if (!sight->ranks[rank] && index_of(world_ranks, count, rank) < 0)
+			return false;
+	return true;
+}
+
+/* Returns whether a rank that was not found has no process. */
 static bool look_at_all(const struct absentees *absentees, const int32_t *world_ranks, size_t count,
 			struct found *found)
 {
 	struct environment *environment = malloc(sizeof(*environment));
-	DIR *directory = environment ? opendir(absentees->proc) : NULL;
-	bool one_host = false;
+	struct sight *sight = calloc(1, sizeof(*sight));
+	DIR *directory = environment && sight ? opendir(absentees->proc) : NULL;
 
 	for (const struct dirent *entry; directory && (entry = readdir(directory));)
 		if (strspn(entry->d_name, "0123456789") == strlen(entry->d_name))
-			one_host |= look_at(absentees, entry->d_name, world_ranks, count, found, environment);
+			look_at(absentees, entry->d_name, world_ranks, count, found, environment, sight);
 	if (directory)
 		closedir(directory);
+	bool all = sight && sees_all(sight, world_ranks, count);
+	free(sight);
 	free(environment);
-	return one_host;
+	return all;
 }
 
 static struct absentees_rank *known(struct absentees *absentees, int32_t world_rank)
@@ -171,11 +196,11 @@ static bool gets_on(const struct absentees_rank *before, const struct found *fou
 	       cpu_ns * 100 > (now_ns - before->looked_ns) * BUSY_PERCENT;
 }
 
-static enum analysis_absence judge(const struct absentees_rank *before, const struct found *found, bool one_host,
+static enum analysis_absence judge(const struct absentees_rank *before, const struct found *found, bool all,
 				   uint64_t now_ns)
 {
 	if (!found->count)
-		return one_host ? ANALYSIS_ABSENT_NONE : ANALYSIS_ABSENT_UNKNOWN;
+		return all ? ANALYSIS_ABSENT_NONE : ANALYSIS_ABSENT_UNKNOWN;
 	if (found->stopped == found->count)
 		return ANALYSIS_ABSENT_STOPPED;
 	return gets_on(before, found, now_ns) ? ANALYSIS_ABSENT_BUSY : ANALYSIS_ABSENT_IDLE;
@@ -190,12 +215,12 @@ void absentees_look(struct absentees *absentees, uint64_t now_ns)
 	if (!count || count > ABSENTEES_MAX || now_ns < absentees->looked_ns + look_pause_ns)
 		return;
 	absentees->looked_ns = now_ns;
-	bool one_host = look_at_all(absentees, world_ranks, count, found);
+	bool all = look_at_all(absentees, world_ranks, count, found);
 	for (size_t i = 0; i < count; i++) {
 		struct absentees_rank *rank = known(absentees, world_ranks[i]);
 		struct analysis_absentee absentee = { .world_rank = world_ranks[i], .pid = found[i].pid };
 
-		absentee.absence = judge(rank, &found[i], one_host, now_ns);
+		absentee.absence = judge(rank, &found[i], all, now_ns);
 		*rank = (struct absentees_rank){ world_ranks[i], found[i].ticks, found[i].bytes, now_ns };
 		analysis_set_absentee(absentees->analysis, &absentee, now_ns);
 	}

@@ -11,16 +11,15 @@
 
 #include "collector/gpu_health.h"
 #include "collector/absentees.h"
+#include "collector/claim.h"
 #include "collector/live_boxes.h"
 #include "collector/host.h"
 #include "collector/lease.h"
-#include "collector/lock.h"
 #include "collector/message.h"
 #include "collector/outlet.h"
 #include "collector/room.h"
 #include "collector/saver.h"
 #include "collector/sinks/socket.h"
-#include "plugin/identity.h"
 
 enum { TICK_MS = 50, BOXES_EVERY = 2 /* ticks */, ROOM_EVERY = 20, LEASES_EVERY = 10, IDLE_MS = 3000, LEAVE_MS = 1500,
        SAVE_MS = 4500 /* of the time between SIGTERM and SIGKILL, which may be 5 s */ };
@@ -30,12 +29,7 @@ struct collector {
 	uv_loop_t loop;
 	uv_timer_t timer;
 	uv_signal_t signals[2];
-	struct identity identity;
-	char places[LIVE_BOXES_PLACES][BOX_PLACE_PATH];
-	int place_count;
-	struct address address;
-	int address_err; /* 0: address can be used */
-	struct lock lock;
+	struct claim claim;
 	struct room room;
 	struct saver *saver; /* NULL: boxes are not saved */
 	struct analysis *analysis;
@@ -80,20 +74,20 @@ static void on_mount(void *argument, pid_t pid, uint64_t device, char file_syste
 	host_name_mount(collector->host, pid, device, file_system, device_name);
 }
 
-static void on_process_ended(void *argument, analysis_process_id process, int exit_status)
+static void on_process_ended(void *argument, analysis_process_id process, int exit_status, uint64_t at_ns)
 {
 	struct collector *collector = argument;
 
-	live_boxes_set_exit_status(collector->boxes, process, exit_status);
+	live_boxes_set_exit(collector->boxes, process, exit_status, at_ns);
 }
 
 static char *summary_line(struct collector *collector, bool last)
 {
 	struct message_summary summary = {
-		.job = collector->identity.job,
+		.job = collector->claim.identity.job,
 		.level = host_level(collector->host),
 		.directory = live_boxes_directory(collector->boxes),
-		.saved = saver_directory(collector->saver),
+		.saved = saver_has_all(collector->saver) ? saver_directory(collector->saver) : NULL,
 		.lost = host_lost(collector->host),
 		.no_room = *collector->room.why ? collector->room.why : NULL,
 		.last = last,
@@ -109,8 +103,9 @@ static char *summary_line(struct collector *collector, bool last)
 static void on_client(void *argument, struct socket_client *client)
 {
 	struct collector *collector = argument;
-	char *hello = message_hello(collector->identity.job, host_level(collector->host), host_why(collector->host),
-				    board_open(&collector->outlet.board), saver_directory(collector->saver), collector->outlet.command);
+	char *hello = message_hello(collector->claim.identity.job, host_level(collector->host),
+				    host_why(collector->host), board_open(&collector->outlet.board),
+				    saver_directory(collector->saver), collector->outlet.command);
 
 	collector->left = false;
 	if (hello)
@@ -133,7 +128,7 @@ static void poll_boxes(struct collector *collector)
 static void look_for_room(struct collector *collector)
 {
 	if (!collector->options->directory && !live_boxes_directory(collector->boxes))
-		room_look(&collector->room, collector->places, collector->place_count);
+		room_look(&collector->room, collector->claim.places, collector->claim.place_count);
 }
 
 /* The job of a launcher has ended: how its processes ended counts in the summary. They are waited for, but not for one
@@ -197,52 +192,14 @@ static void on_signal(uv_signal_t *handle, int number)
 	uv_stop(handle->loop);
 }
 
-static const char *from_environment(void *argument, const char *name)
-{
-	(void)argument;
-	return getenv(name);
-}
-
-static void find_places(struct collector *collector)
-{
-	const struct collector_options *options = collector->options;
-	const char *directory = options->directory ? options->directory : getenv("RANKWATCH_DIR");
-
-	identity_read(&collector->identity, from_environment, NULL, 0, NULL, 0);
-	if (options->job)
-		snprintf(collector->identity.job, sizeof(collector->identity.job), "%s", options->job);
-	collector->place_count =
-	    box_places(directory, getenv("XDG_RUNTIME_DIR"), geteuid(), collector->identity.job, collector->places);
-	collector->address_err =
-	    address_fill(&collector->address, getenv("XDG_RUNTIME_DIR"), geteuid(), collector->identity.job);
-}
-
-/* The lock lies under the job's name always: a directory named by hand may serve several jobs. */
-static int take_lock(struct collector *collector)
-{
-	const char *job = collector->identity.job;
-	char places[BOX_PLACES][BOX_PLACE_PATH];
-	int count = box_places(NULL, getenv("XDG_RUNTIME_DIR"), geteuid(), job, places);
-	pid_t holder;
-	int err = lock_take(&collector->lock, places, count,
-			    collector->address_err ? NULL : collector->address.directory, job, &holder);
-
-	if (err == -EBUSY && !collector->options->quiet)
-		fprintf(stderr, "rankwatch collect: process %d collects job %s already\n", (int)holder, job);
-	else if (err && err != -EBUSY)
-		fprintf(stderr, "rankwatch collect: %s: %s: no place for the lock of job %s\n", collector->lock.path,
-			strerror(-err), job);
-	return err;
-}
-
 static void open_socket(struct collector *collector)
 {
 	const struct socket_events events = { .came = on_client, .argument = collector };
 	char why[160] = "its path is too long";
-	int err = collector->address_err;
+	int err = collector->claim.address_err;
 
 	if (!err)
-		err = socket_open(&collector->socket, &collector->loop, &collector->address, &events, why);
+		err = socket_open(&collector->socket, &collector->loop, &collector->claim.address, &events, why);
 	collector->outlet.socket = collector->socket;
 	if (err)
 		fprintf(stderr,
@@ -253,14 +210,15 @@ static void open_socket(struct collector *collector)
 
 static int open_sources(struct collector *collector)
 {
-	const char *job = collector->options->directory && !collector->options->job ? NULL : collector->identity.job;
+	const struct collector_options *options = collector->options;
+	const char *job = options->directory && !options->job ? NULL : collector->claim.identity.job;
 	const struct live_boxes_request request = {
 		.loop = &collector->loop,
 		.analysis = collector->analysis,
 		.job = job,
 		.owner = geteuid() == 0 && collector->options->directory ? (uid_t)-1 : geteuid(),
-		.places = collector->places,
-		.place_count = collector->place_count,
+		.places = collector->claim.places,
+		.place_count = collector->claim.place_count,
 		.appeared = on_appeared,
 		.ended = on_box_ended,
 		.save = on_save,
@@ -272,7 +230,7 @@ static int open_sources(struct collector *collector)
 	if (!err)
 		err = gpu_health_open(&collector->gpu_health, collector->analysis);
 	collector->absentees = (struct absentees){
-		.analysis = collector->analysis, .proc = "/proc", .job = collector->identity.job
+		.analysis = collector->analysis, .proc = "/proc", .job = collector->claim.identity.job
 	};
 	return err ? err : live_boxes_open(&collector->boxes, &request);
 }
@@ -290,7 +248,7 @@ static int open_all(struct collector *collector)
 		collector->outlet.command =
 		    command_sink_open(&collector->loop, collector->options->on_finding, COMMAND_SINK_LIMIT_MS);
 	if (!err && collector->options->save)
-		collector->saver = saver_open(&collector->loop, collector->options->save, collector->identity.job,
+		collector->saver = saver_open(&collector->loop, collector->options->save, collector->claim.identity.job,
 					      collector->options->save_limit);
 	if (!err)
 		err = open_sources(collector);
@@ -306,6 +264,7 @@ static void start(struct collector *collector)
 	static const int numbers[] = { SIGINT, SIGTERM };
 
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of that file */
 	for (int i = 0; i < 2; i++) {
 		uv_signal_init(&collector->loop, &collector->signals[i]);
 		uv_signal_start(&collector->signals[i], on_signal, numbers[i]);
@@ -319,6 +278,7 @@ static void start(struct collector *collector)
 static void say_level(const struct collector *collector)
 {
 	static const char *const levels[] = {
+		[RW_LEVEL_SELF] = "its black boxes alone",
 		[RW_LEVEL_PROC] = "/proc of the same user",
 		[RW_LEVEL_ROOT] = "/proc as root",
 		[RW_LEVEL_EBPF] = "eBPF",
@@ -329,7 +289,8 @@ static void say_level(const struct collector *collector)
 	gpu_health_describe(collector->gpu_health, gpus);
 	if (!collector->options->quiet)
 		fprintf(stderr, "rankwatch collect: job %s, host seen through %s%s%s; GPUs %s\n",
-			collector->identity.job, levels[host_level(collector->host)], *why ? ", because " : "", why, gpus);
+			collector->claim.identity.job, levels[host_level(collector->host)], *why ? ", because " : "",
+			why, gpus);
 }
 
 static void say_summary(struct collector *collector)
@@ -363,7 +324,7 @@ static void close_all(struct collector *collector)
 	gpu_health_close(collector->gpu_health);
 	analysis_free(collector->analysis);
 	outlet_close(&collector->outlet);
-	lock_release(&collector->lock);
+	lock_release(&collector->claim.lock);
 }
 
 static void close_handle(uv_handle_t *handle, void *argument)
@@ -384,11 +345,11 @@ static void catch_up(struct collector *collector)
 
 enum collector_status collector_run(const struct collector_options *options)
 {
-	struct collector collector = { .options = options, .outlet = { .lines_fd = -1 }, .lock = { .fd = -1 } };
+	struct collector collector = { .options = options, .outlet = { .lines_fd = -1 }, .claim.lock = { .fd = -1 } };
 	int err;
 
-	find_places(&collector);
-	err = take_lock(&collector);
+	claim_find(&collector.claim, options->directory, options->job);
+	err = claim_take(&collector.claim, options->quiet);
 	if (err)
 		return COLLECTOR_FAILED;
 	uv_loop_init(&collector.loop);

@@ -33,22 +33,6 @@ static void on_event(void *argument, const struct analysis_gpu_event *event)
 	analysis_add_gpu_event(health->analysis, event);
 }
 
-static const char *log_path(void)
-{
-	const char *stand_in = getenv("SIM_KERNEL_LOG");
-
-	return stand_in && *stand_in ? stand_in : "/dev/kmsg";
-}
-
-static void open_log(struct gpu_health *health)
-{
-	int err = kernel_log_open(&health->log, log_path());
-
-	if (err)
-		snprintf(health->log_why, sizeof(health->log_why), "%s: %s%s", log_path(), strerror(-err),
-			 err == -EPERM || err == -EACCES ? ", needs CAP_SYSLOG" : "");
-}
-
 int gpu_health_open(struct gpu_health **health, struct analysis *analysis)
 {
 	struct gpu_health *made = calloc(1, sizeof(*made));
@@ -58,7 +42,7 @@ int gpu_health_open(struct gpu_health **health, struct analysis *analysis)
 		return -ENOMEM;
 	made->analysis = analysis;
 	nvml_source_open(&made->nvml, "libnvidia-ml.so.1", made->nvml_why);
-	open_log(made);
+	kernel_log_open_machine(&made->log, made->log_why, sizeof(made->log_why));
 	return 0;
 }
 
@@ -77,7 +61,7 @@ static void poll_log(struct gpu_health *health, uint64_t now_ns)
 
 	if (found >= 0)
 		return;
-	snprintf(health->log_why, sizeof(health->log_why), "%s: %s", log_path(), strerror(-found));
+	kernel_log_explain(found, health->log_why, sizeof(health->log_why));
 	kernel_log_close(health->log);
 	health->log = NULL;
 }

@@ -9,12 +9,14 @@
 #include <uv.h>
 
 #include "collector/sources/kernel_source.h"
+#include "collector/sources/memory_limit.h"
 #include "collector/sources/mounts.h"
 #include "collector/sources/proc_source.h"
 
 enum {
 	SUSPECTS = 16,
 	SAMPLE_MS = 45,  /* a little less than the 50 ms between two polls */
+	MEMORY_MS = 1000,
 	COST_SHARE = 20, /* a round of samples may take one part in so many of the time */
 	WHY = 256,
 };
@@ -29,6 +31,7 @@ struct process {
 struct host {
 	struct analysis *analysis;
 	struct mounts *mounts;
+	bool foreign_proc; /* /proc numbers the processes of another pid namespace */
 	struct proc_source *proc;
 	struct kernel_source *kernel; /* NULL: not possible, see why */
 	char why[WHY];
@@ -36,7 +39,7 @@ struct host {
 	void *argument;
 	struct process *processes;
 	size_t count, room;
-	uint64_t next_sample_ns;
+	uint64_t next_sample_ns, next_memory_ns;
 	struct proc_source_view view; /* of the process that is being looked at */
 };
 
@@ -63,8 +66,19 @@ static void on_ended(void *argument, analysis_process_id process, int exit_statu
 {
 	struct host *host = argument;
 
-	(void)at_ns; /* the box's own end, seen within a tenth of a second, is what the analysis is told */
-	host->ended(host->argument, process, exit_status);
+	host->ended(host->argument, process, exit_status, at_ns);
+}
+
+/* A pid namespace without a /proc of its own: what we call a process by is somebody else's number there. */
+static bool is_foreign(const char *self)
+{
+	char text[16];
+	ssize_t size = readlink(self, text, sizeof(text) - 1);
+
+	if (size < 0)
+		return true;
+	text[size] = '\0';
+	return atoi(text) != getpid();
 }
 
 int host_open(struct host **host, struct analysis *analysis, host_ended *ended, void *argument)
@@ -76,6 +90,7 @@ int host_open(struct host **host, struct analysis *analysis, host_ended *ended, 
 	if (err)
 		return err;
 	*made = (struct host){ .analysis = analysis, .ended = ended, .argument = argument };
+	made->foreign_proc = is_foreign("/proc/self");
 	err = mounts_open(&made->mounts, "/proc");
 	if (!err)
 		err = proc_source_open(&made->proc, "/proc", made->mounts);
@@ -111,12 +126,17 @@ void host_deepen(struct host *host)
 		host->kernel = NULL;
 	else
 		*host->why = '\0';
+	if (host->foreign_proc)
+		snprintf(host->why, sizeof(host->why), "/proc is not that of the collector's pid namespace; mount it (unshare: "
+			 "--mount-proc)");
 	for (size_t i = 0; i < host->count; i++)
 		watch_in_kernel(host, &host->processes[i]);
 }
 
 enum rw_level host_level(const struct host *host)
 {
+	if (host->foreign_proc)
+		return RW_LEVEL_SELF;
 	if (host->kernel)
 		return RW_LEVEL_EBPF;
 	return geteuid() == 0 ? RW_LEVEL_ROOT : RW_LEVEL_PROC;
@@ -129,6 +149,8 @@ const char *host_why(const struct host *host)
 
 void host_watch(struct host *host, analysis_process_id process, pid_t pid)
 {
+	if (host->foreign_proc)
+		return;
 	if (host->count == host->room) {
 		size_t room = host->room ? host->room * 2 : 16;
 		struct process *processes = realloc(host->processes, room * sizeof(*processes));
@@ -196,10 +218,24 @@ static void sample(struct host *host, uint64_t now_ns)
 			look(host, &host->processes[i], now_ns);
 }
 
+static void read_memory(struct host *host, uint64_t now_ns)
+{
+	if (now_ns < host->next_memory_ns)
+		return;
+	for (size_t i = 0; i < host->count; i++) {
+		struct analysis_memory_state state = { .process = host->processes[i].id, .at_ns = now_ns };
+
+		if (!memory_limit_read("", host->processes[i].pid, &state))
+			analysis_add_memory_state(host->analysis, &state);
+	}
+	host->next_memory_ns = now_ns + MEMORY_MS * UINT64_C(1000000);
+}
+
 void host_poll(struct host *host, uint64_t now_ns)
 {
 	if (host->kernel)
 		kernel_source_poll(host->kernel);
+	read_memory(host, now_ns);
 	if (now_ns < host->next_sample_ns)
 		return;
 	sample(host, now_ns);

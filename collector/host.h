@@ -13,8 +13,8 @@
 
 struct host;
 
-/* A watched process has ended; exit_status as in wait(2). */
-typedef void host_ended(void *argument, analysis_process_id process, int exit_status);
+/* A watched process has ended at at_ns (CLOCK_MONOTONIC); exit_status as in wait(2). */
+typedef void host_ended(void *argument, analysis_process_id process, int exit_status, uint64_t at_ns);
 
 /* 0 or -errno. It starts with /proc; host_deepen() goes on from there. */
 int host_open(struct host **host, struct analysis *analysis, host_ended *ended, void *argument);

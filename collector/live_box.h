@@ -31,10 +31,14 @@ struct live_box {
 	pid_t pid;                                /* in our name space, 0 not visible */
 	int pidfd;                                /* -1 none */
 	uint64_t orphan_ns;                       /* when its lock was found free */
+	uint64_t left_ns;                         /* when its process was seen to end; 0 nobody saw it */
 	int exit_status;                          /* -1 not known */
 	const struct live_boxes_request *request; /* of the boxes that it is one of */
 };
 
+/* Takes a pidfd of the box's writer while the lock proves that the pid is the writer's, so it cannot be somebody
+ * else's. Without one pidfd stays -1. */
+void live_box_hold_process(struct live_box *box, const struct box_reader *reader);
 /* Exit status of a process that is not our child (wait(2)'s format), from the pidfd: kernels from 6.15 on say it once
  * the process has been reaped. -1: not known, or not yet. */
 int live_box_exit_status(const struct live_box *box);

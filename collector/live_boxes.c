@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/live_boxes.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "blackbox/saved.h"
 #include "collector/box_files.h"
 #include "collector/lease.h"
+#include "collector/watched_directory.h"
 #include "collector/world.h"
 #include "finding/finding_text.h"
 
@@ -23,17 +22,10 @@ enum {
 	RESCAN_MS = 1000,
 };
 
-struct place {
-	uv_fs_event_t watch; /* first: freed through its handle */
-	struct live_boxes *boxes;
-	char path[BOX_PLACE_PATH];
-	bool watched;
-};
-
 struct live_boxes {
 	struct live_boxes_request request;
 	char job[BOX_JOB_COMPONENT]; /* "" = any */
-	struct place *places[LIVE_BOXES_PLACES];
+	struct watched_directory *places[LIVE_BOXES_PLACES];
 	int place_count;
 	struct box_files files;
 	struct world world;
@@ -78,20 +70,6 @@ static bool is_of_this_run(struct live_boxes *boxes, const struct box_reader *re
 	       world_shares(&boxes->world, reader);
 }
 
-/* The pidfd is taken while the lock proves that the pid is the writer's, so it cannot be somebody else's. */
-static void hold_process(struct live_box *box, const struct box_reader *reader)
-{
-	pid_t again = 0;
-
-	if (box->pid <= 0)
-		return;
-	box->pidfd = (int)syscall(SYS_pidfd_open, box->pid, 0);
-	if (box->pidfd >= 0 && (box_reader_life(reader, &again) != BOX_ALIVE || again != box->pid)) {
-		close(box->pidfd);
-		box->pidfd = -1;
-	}
-}
-
 static void name_mount(void *argument, uint64_t device, char file_system[16], char device_name[32])
 {
 	const struct live_box *box = argument;
@@ -112,7 +90,7 @@ static enum box_state admit(struct live_boxes *boxes, struct live_box *box, stru
 		box_reader_close(reader);
 		return BOX_OTHER_WORLD;
 	}
-	hold_process(box, reader);
+	live_box_hold_process(box, reader);
 	box->id = boxes->next_id++;
 	box->feed = feed_new(boxes->request.analysis, box->id, reader);
 	if (!box->feed) {
@@ -146,8 +124,10 @@ static void try_open(struct live_boxes *boxes, struct live_box *box, const char 
 	box->state = BOX_REFUSED;
 }
 
-static void look_at(struct live_boxes *boxes, const char *directory, int dirfd, const char *name, uint64_t now_ns)
+static void look_at(void *argument, const char *directory, int dirfd, const char *name)
 {
+	struct live_boxes *boxes = argument;
+	uint64_t now_ns = boxes->scanned_ns;
 	struct stat status;
 
 	if (!box_is_name(name) || fstatat(dirfd, name, &status, AT_SYMLINK_NOFOLLOW))
@@ -163,36 +143,6 @@ static void look_at(struct live_boxes *boxes, const char *directory, int dirfd, 
 		try_open(boxes, box, directory, dirfd, name, now_ns);
 }
 
-static void on_change(uv_fs_event_t *watch, const char *name, int events, int status)
-{
-	struct place *place = watch->data;
-
-	(void)name, (void)events;
-	place->boxes->changed = true;
-	if (status < 0) {
-		uv_fs_event_stop(watch);
-		place->watched = false;
-	}
-}
-
-/* False: the directory could not be read, which says nothing about its files. */
-static bool scan_place(struct live_boxes *boxes, struct place *place, uint64_t now_ns)
-{
-	DIR *directory = opendir(place->path);
-
-	if (!directory) {
-		place->watched = false;
-		return errno == ENOENT;
-	}
-	/* Without inotify (its limits are per user) the rescan finds everything, a second later. */
-	if (!place->watched)
-		place->watched = uv_fs_event_start(&place->watch, on_change, place->path, 0) == 0;
-	for (const struct dirent *entry; (entry = readdir(directory));)
-		look_at(boxes, place->path, dirfd(directory), entry->d_name, now_ns);
-	closedir(directory);
-	return true;
-}
-
 static void scan(struct live_boxes *boxes, uint64_t now_ns)
 {
 	bool whole = true;
@@ -201,7 +151,7 @@ static void scan(struct live_boxes *boxes, uint64_t now_ns)
 	boxes->changed = false;
 	world_update(&boxes->world, boxes->files.box, boxes->files.count);
 	for (int i = 0; i < boxes->place_count; i++)
-		whole &= scan_place(boxes, boxes->places[i], now_ns);
+		whole &= watched_directory_scan(boxes->places[i], look_at, boxes);
 	if (whole)
 		box_files_forget(&boxes->files, now_ns);
 }
@@ -241,6 +191,7 @@ static void conclude(struct live_boxes *boxes, struct live_box *box)
 	if (status >= 0)
 		analysis_set_life(boxes->request.analysis, box->id, exited ? ANALYSIS_EXITED : ANALYSIS_KILLED, status,
 				  box->orphan_ns);
+	analysis_set_left(boxes->request.analysis, box->id, box->left_ns ? box->left_ns : box->orphan_ns);
 	end(boxes, box);
 }
 
@@ -290,11 +241,16 @@ void live_boxes_poll(struct live_boxes *boxes, uint64_t now_ns)
 			poll_box(boxes, boxes->files.box[i], now_ns);
 }
 
-void live_boxes_set_exit_status(struct live_boxes *boxes, analysis_process_id process, int exit_status)
+void live_boxes_set_exit(struct live_boxes *boxes, analysis_process_id process, int exit_status, uint64_t at_ns)
 {
-	for (size_t i = 0; i < boxes->files.count; i++)
-		if (boxes->files.box[i]->state == BOX_LIVE && boxes->files.box[i]->id == process)
-			boxes->files.box[i]->exit_status = exit_status;
+	for (size_t i = 0; i < boxes->files.count; i++) {
+		struct live_box *box = boxes->files.box[i];
+
+		if (box->state != BOX_LIVE || box->id != process)
+			continue;
+		box->exit_status = exit_status;
+		box->left_ns = at_ns;
+	}
 }
 
 void live_boxes_lease(struct live_boxes *boxes, analysis_process_id process, uint32_t slot, uint64_t communicator,
@@ -336,16 +292,11 @@ const char *live_boxes_directory(const struct live_boxes *boxes)
 
 static int add_place(struct live_boxes *boxes, const char *path)
 {
-	struct place *place = calloc(1, sizeof(*place));
+	int err =
+	    watched_directory_open(&boxes->places[boxes->place_count], boxes->request.loop, path, &boxes->changed);
 
-	if (!place)
-		return -ENOMEM;
-	place->boxes = boxes;
-	snprintf(place->path, sizeof(place->path), "%s", path);
-	uv_fs_event_init(boxes->request.loop, &place->watch);
-	place->watch.data = place;
-	boxes->places[boxes->place_count++] = place;
-	return 0;
+	boxes->place_count += !err;
+	return err;
 }
 
 int live_boxes_open(struct live_boxes **boxes, const struct live_boxes_request *request)
@@ -371,11 +322,6 @@ int live_boxes_open(struct live_boxes **boxes, const struct live_boxes_request *
 	return err;
 }
 
-static void free_place(uv_handle_t *watch)
-{
-	free(watch->data);
-}
-
 void live_boxes_close(struct live_boxes *boxes)
 {
 	if (!boxes)
@@ -386,7 +332,7 @@ void live_boxes_close(struct live_boxes *boxes)
 			close(boxes->files.box[i]->pidfd);
 	}
 	for (int i = 0; i < boxes->place_count; i++)
-		uv_close((uv_handle_t *)&boxes->places[i]->watch, free_place);
+		watched_directory_close(boxes->places[i]);
 	world_free(&boxes->world);
 	box_files_free(&boxes->files);
 	free(boxes);

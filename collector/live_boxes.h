@@ -48,8 +48,8 @@ void live_boxes_catch_up(struct live_boxes *boxes, uint64_t now_ns);
 /* Looks for new files when a directory changed or a second has passed, passes on what is new in each box, concludes
  * boxes whose process ended. Call about ten times a second. */
 void live_boxes_poll(struct live_boxes *boxes, uint64_t now_ns);
-/* How the process ended, as wait(2), from a source that saw it; live_boxes_poll() then need not wait for it. */
-void live_boxes_set_exit_status(struct live_boxes *boxes, analysis_process_id process, int exit_status);
+/* How the process ended, as wait(2), and when, from a source that saw it; live_boxes_poll() then need not wait for it. */
+void live_boxes_set_exit(struct live_boxes *boxes, analysis_process_id process, int exit_status, uint64_t at_ns);
 
 /* Leases network detail of a communicator from a process that lives; what cannot be had (another user's box) is left. */
 void live_boxes_lease(struct live_boxes *boxes, analysis_process_id process, uint32_t slot, uint64_t communicator,

@@ -4,6 +4,7 @@
 #ifndef COLLECTOR_LOCK_H
 #define COLLECTOR_LOCK_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "blackbox/place.h"
@@ -12,6 +13,7 @@
 
 struct lock {
 	int fd;
+	bool beside_boxes; /* else beside the socket */
 	char path[BOX_PLACE_PATH + BOX_JOB_COMPONENT + 32];
 };
 
@@ -21,6 +23,7 @@ struct lock {
  * one tried). */
 int lock_take(struct lock *lock, char (*places)[BOX_PLACE_PATH], int count, const char *runtime_directory,
 	      const char *job, pid_t *holder);
-void lock_release(struct lock *lock); /* accepts a lock that was not taken */
+/* Takes the file away, and the directory of boxes if nothing else is in it. Accepts a lock that was not taken. */
+void lock_release(struct lock *lock);
 
 #endif

@@ -5,7 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "blackbox/place.h"
 #include "finding/finding_text.h"
+#include "finding/step_text.h"
 
 static const char *const levels[] = {
 	[RW_LEVEL_NONE] = "none", [RW_LEVEL_SELF] = "self", [RW_LEVEL_PROC] = "proc",
@@ -43,6 +45,17 @@ char *message_hello(const char *job, enum rw_level level, const char *why, size_
 			      (json_int_t)open, "save", text_value(save), "on_finding", on_finding));
 }
 
+bool message_hello_is_of(const json_t *hello, const char *job)
+{
+	json_t *as_said = text_value(job);
+	char theirs[BOX_JOB_COMPONENT], ours[BOX_JOB_COMPONENT];
+
+	box_job_component(json_string_value(json_object_get(hello, "job")), theirs);
+	box_job_component(json_string_value(as_said), ours);
+	json_decref(as_said);
+	return strcmp(theirs, ours) == 0;
+}
+
 static json_int_t ranks_seen(const struct message_summary *summary)
 {
 	uint32_t processes = summary->analysis.processes;
@@ -60,12 +73,13 @@ char *message_summary(const struct message_summary *summary)
 				 (json_int_t)analysis->dropped, "captured", (json_int_t)analysis->captured,
 				 "kernel_lost", (json_int_t)summary->lost, "given_up", (json_int_t)summary->given_up);
 	json_t *body = json_pack(
-	    "{s:o, s:s, s:o, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:b}", "job", text_value(summary->job),
+	    "{s:o, s:s, s:o, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:o, s:b}", "job", text_value(summary->job),
 	    "level", levels[summary->level], "directory", text_value(summary->directory), "saved",
 	    text_value(summary->saved), "no_room", text_value(summary->no_room), "ranks_seen", ranks_seen(summary),
 	    "ranks_total", analysis->ranks_total < 0 ? json_null() : json_integer(analysis->ranks_total),
 	    "communicators", (int)analysis->communicators, "operations", (json_int_t)analysis->operations, "steps",
-	    (json_int_t)analysis->steps, "step_ms", analysis->step_ms < 0 ? json_null() : json_real(analysis->step_ms),
+	    (json_int_t)analysis->steps, "step_ms", analysis->step_ms < 0 ? json_null() : json_real(analysis->step_ms), "first_step_ms",
+	    analysis->first_step_ms < 0 ? json_null() : json_real(analysis->first_step_ms),
 	    "findings", findings, "last", summary->last);
 
 	if (body && gaps)
@@ -94,21 +108,25 @@ static void print_count(FILE *out, const json_t *object, const char *key, const 
 	fprintf(out, ", %lld %s%s", count, one, count == 1 ? "" : "s");
 }
 
+static double milliseconds(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? json_number_value(value) : -1;
+}
+
 static void print_ranks(FILE *out, const json_t *summary)
 {
 	const json_t *total = json_object_get(summary, "ranks_total");
-	const json_t *step_ms = json_object_get(summary, "step_ms");
 
 	fprintf(out, "%lld", count_of(summary, "ranks_seen"));
 	if (json_is_integer(total))
 		fprintf(out, " of %lld", (long long)json_integer_value(total));
-	fputs(" ranks", out);
+	fputs(json_is_integer(total) || count_of(summary, "ranks_seen") != 1 ? " ranks" : " rank", out);
 	print_count(out, summary, "communicators", "communicator");
 	print_count(out, summary, "operations", "operation");
-	if (count_of(summary, "steps"))
-		print_count(out, summary, "steps", "step");
-	if (json_is_number(step_ms))
-		fprintf(out, " of %.2f s", json_number_value(step_ms) / 1000);
+	step_text_print(out, (uint64_t)count_of(summary, "steps"), milliseconds(summary, "first_step_ms"),
+			milliseconds(summary, "step_ms"));
 	fputc('\n', out);
 }
 
@@ -120,7 +138,7 @@ static void print_gaps(FILE *out, const json_t *summary)
 	} gaps[] = {
 		{ "untracked", "operation that NCCL does not show to plugins",
 		  "operations that NCCL does not show to plugins" },
-		{ "captured", "call ran inside a CUDA graph", "calls ran inside CUDA graphs" },
+		{ "captured", "time of a call inside a CUDA graph", "times of calls inside CUDA graphs" },
 		{ "dropped", "operation found no room in its black box",
 		  "operations found no room in their black box" },
 		{ "kernel_lost", "kernel record was lost", "kernel records were lost" },

@@ -32,6 +32,8 @@ struct message_summary {
  * on_finding: a command is run for findings. */
 char *message_hello(const char *job, enum rw_level level, const char *why, size_t open, const char *save,
 		    bool on_finding);
+/* Does this job say hello so? Names that become the same path component are one: these jobs share a socket. */
+bool message_hello_is_of(const json_t *hello, const char *job);
 /* {"summary":{…}}; likewise. */
 char *message_summary(const struct message_summary *summary);
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "blackbox/box_store.h"
 #include "finding/finding_text.h"
@@ -113,6 +112,11 @@ unsigned saver_pending(const struct saver *saver)
 const char *saver_directory(const struct saver *saver)
 {
 	return saver ? saver->store.path : NULL;
+}
+
+bool saver_has_all(const struct saver *saver)
+{
+	return saver && !saver->failed;
 }
 
 void saver_finish(struct saver *saver, uint64_t timeout_ms)

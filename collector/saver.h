@@ -22,6 +22,8 @@ unsigned saver_pending(const struct saver *saver);
 void saver_finish(struct saver *saver, uint64_t timeout_ms);
 /* Directory of the job's saved boxes, NULL for NULL. */
 const char *saver_directory(const struct saver *saver);
+/* Nothing failed so far: what is to be looked at lies there. False for NULL. */
+bool saver_has_all(const struct saver *saver);
 /* After saver_finish(), when the loop has run to its end. */
 void saver_close(struct saver *saver);
 

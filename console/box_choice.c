@@ -35,11 +35,10 @@ static const struct argp_option choice_options[] = {
 	{ 0 },
 };
 
-const struct argp box_choice_argp = {
-	.options = choice_options,
-	.parser = parse,
-	.args_doc = "[DIRECTORY|FILE...]",
-};
+#define ARGUMENTS "[DIRECTORY|FILE...]"
+
+const struct argp box_choice_argp = { .options = choice_options, .parser = parse, .args_doc = ARGUMENTS };
+const struct argp box_choice_every_argp = { .options = choice_options + 1, .parser = parse, .args_doc = ARGUMENTS };
 
 static void refuse(void *command, const char *path, const char *why)
 {

@@ -18,6 +18,8 @@ struct box_choice {
 };
 
 extern const struct argp box_choice_argp;
+/* Without --all, for commands that take every run. */
+extern const struct argp box_choice_every_argp;
 
 /* Opens what was chosen; runs that were not asked for are still there, after run 0. Says on stderr, under the command's
  * full name, what was refused, when nothing was found, and when there is more than is asked for. 0, -ENOENT or -ENOMEM;

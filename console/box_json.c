@@ -144,6 +144,10 @@ json_t *box_json_operation(const struct rw_operation *operation, const struct rw
 		if (known & field->known)
 			json_object_set_new(json, field->name, record_field_json(field, operation));
 	}
+	if (known & RW_KNOWN_IDENT && operation->flags & RW_FLAG_CAPTURED) {
+		json_object_set_new(json, "sequence", json_integer((json_int_t)rw_captured_call(operation->sequence)));
+		json_object_set_new(json, "replay", json_integer((json_int_t)rw_captured_replay(operation->sequence)));
+	}
 	if (known & RW_KNOWN_SCAN_IN)
 		json_object_set_new(json, "scan_in", scan_json(&operation->scan_in));
 	if (known & RW_KNOWN_SCAN_OUT)

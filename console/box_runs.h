@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which boxes belong together: a run is what shares communicators within one job, so that yesterday's boxes of a job of
- * the same name stay apart from today's.
+ * Which boxes belong together: a run is what shares communicators, or waits for the same one to be made, within one
+ * job, so that yesterday's boxes of a job of the same name stay apart from today's.
  */
 #ifndef CONSOLE_BOX_RUNS_H
 #define CONSOLE_BOX_RUNS_H

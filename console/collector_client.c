@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "blackbox/place.h"
 #include "collector/address.h"
+#include "collector/message.h"
 
 enum { LONGEST_LINE = 1 << 20 };
 
@@ -77,20 +77,13 @@ int collector_client_open(struct collector_client *client, const char *job, enum
 	return client->fd < 0 ? client->fd : 0;
 }
 
-/* Two jobs whose names become the same path component share a socket too. */
 static int check_hello(const struct collector_client *client, const json_t *message)
 {
 	const json_t *hello = json_object_get(message, "hello");
-	const char *job = json_string_value(json_object_get(hello, "job"));
-	char theirs[BOX_JOB_COMPONENT], ours[BOX_JOB_COMPONENT];
 
-	if (!job)
+	if (!json_is_string(json_object_get(hello, "job")))
 		return -EPROTO;
-	if (!client->job)
-		return 0;
-	box_job_component(job, theirs);
-	box_job_component(client->job, ours);
-	return strcmp(theirs, ours) == 0 ? 0 : -EXDEV;
+	return !client->job || message_hello_is_of(hello, client->job) ? 0 : -EXDEV;
 }
 
 static void on_line(void *argument, char *line, size_t length)

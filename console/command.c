@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/command.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -89,7 +88,7 @@ void command_parse(const struct command *command, int argc, char **argv, unsigne
 void command_print_overview(FILE *out)
 {
 	fputs("Usage: rankwatch COMMAND [OPTION...]\n\n"
-	      "Names the rank that makes a training job slow or stop, and says why.\n\n"
+	      "Names the rank that makes a training job slow, stop or go NaN, and says why.\n\n"
 	      "Commands:\n",
 	      out);
 	for (const struct command *const *command = command_table; *command; command++)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/completion.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "console/command.h"
@@ -42,7 +40,7 @@ static void print_bash_command(FILE *out, const struct command *command)
 		[WORDS_DIRECTORIES] = "compopt -o dirnames",
 		[WORDS_COMMAND] = "_command_offset $(_rankwatch_operand)",
 	};
-	const char *action = actions[words_of(command->argp->args_doc)];
+	const char *action = actions[words_of(option_operands(command->argp))];
 
 	fprintf(out, "\t%s)\n\t\toptions=\"", command->name);
 	option_each(command->argp, print_bash_option, out);
@@ -126,7 +124,7 @@ static void print_zsh_option(void *argument, const struct argp_option *option)
 
 static void print_zsh_command(FILE *out, const struct command *command)
 {
-	enum words words = words_of(command->argp->args_doc);
+	enum words words = words_of(option_operands(command->argp));
 
 	fprintf(out, "\t\t%s)\n\t\t_arguments", command->name);
 	option_each(command->argp, print_zsh_option, out);
@@ -134,7 +132,7 @@ static void print_zsh_command(FILE *out, const struct command *command)
 		fputs(" \\\n\t\t\t'1:command:(", out), print_names(out), fputs(")'", out);
 	else if (words == WORDS_COMMAND)
 		fputs(" \\\n\t\t\t'*::command:_normal'", out);
-	else if (command->argp->args_doc)
+	else if (option_operands(command->argp))
 		fprintf(out, " \\\n\t\t\t'*:operand:%s'", zsh_actions[words]);
 	fputs("\n\t\t;;\n", out);
 }

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "finding/finding_text.h"
+#include "finding/value.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -44,10 +45,18 @@ static json_t *read_findings(FILE *lines)
 static bool names_right(const json_t *finding, const struct scenario *scenario)
 {
 	const json_t *ranks = json_object_get(finding, "ranks");
+	int expected[] = { scenario->rank, scenario->peer }; /* in the order of ranks, as in a finding */
+	size_t count = scenario->peer ? 2 : 1;
 
+	/* Of all ranks: no single one is named, at most the link between two hosts. */
 	if (scenario->rank < 0)
-		return !strcmp(text_of(finding, "scope"), "job");
-	return json_array_size(ranks) == 1 && json_integer_value(json_array_get(ranks, 0)) == scenario->rank;
+		return strcmp(text_of(finding, "scope"), "rank") && strcmp(text_of(finding, "scope"), "host");
+	if (json_array_size(ranks) != count)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (json_integer_value(json_array_get(ranks, i)) != expected[i])
+			return false;
+	return true;
 }
 
 static bool has_values(const json_t *finding, const struct scenario *scenario)
@@ -79,14 +88,27 @@ static char *describe_why(const json_t *finding)
 	return text;
 }
 
+/* "of all ranks", "in rank 0", "in ranks 0,1". */
+static void describe_ranks(const json_t *finding, char *text, size_t size)
+{
+	const json_t *ranks = json_object_get(finding, "ranks");
+	char list[96];
+
+	if (!strcmp(text_of(finding, "scope"), "job"))
+		snprintf(text, size, "of all ranks");
+	else
+		snprintf(text, size, "in rank%s %s", json_array_size(ranks) == 1 ? "" : "s",
+			 value_ranks(ranks, list, sizeof(list)));
+}
+
 static void describe(const json_t *finding, const char *judgement, struct demo_verdict *verdict)
 {
-	char *ranks = json_dumps(json_object_get(finding, "ranks"), JSON_COMPACT | JSON_ENCODE_ANY);
 	char *kind = finding_escape(text_of(finding, "kind")), *why = describe_why(finding);
+	char ranks[128];
 
-	snprintf(verdict->text, sizeof(verdict->text), "%s, %s, in rank %.*s: %s", kind ? kind : "?",
-		 why ? why : "?", ranks ? (int)strcspn(ranks + 1, "]") : 1, ranks ? ranks + 1 : "?", judgement);
-	free(ranks);
+	describe_ranks(finding, ranks, sizeof(ranks));
+	snprintf(verdict->text, sizeof(verdict->text), "%s, %s, %s: %s", kind ? kind : "?", why ? why : "?", ranks,
+		 judgement);
 	free(kind);
 	free(why);
 }

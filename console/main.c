@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "console/command.h"
 
@@ -41,8 +42,22 @@ static int run_command_named(const char *name, int argc, char **argv)
 	return command->run(command, argc, argv);
 }
 
+/* Where standard error was closed (2>&-) the next file opened would take its number, and our lines would go into it.
+ * For reading only: what cannot be written is an error as before. The job of `run` finds closed what was closed. */
+static void fill_standard_files(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
+	fill_standard_files();
 	argp_err_exit_status = COMMAND_MISUSE;
 	if (argc < 2) {
 		command_print_overview(stderr);

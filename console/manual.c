@@ -16,8 +16,7 @@ static const char overview_end[] =
     ".TP\n2\nmisuse\n"
     ".PP\n"
     "\\fBrankwatch run\\fR passes on the status of its job; \\fBrankwatch report \\-\\-exit\\-code\\fR and "
-    "\\fBrankwatch "
-    "demo\\fR have statuses of their own, see there.\n"
+    "\\fBrankwatch demo\\fR have statuses of their own, see there.\n"
     ".SH FILES\n"
     ".TP\n\\fI/dev/shm/rankwatch\\-UID/JOB/rankR\\-PID.rwbox\\fR\n"
     "Black boxes, one a process; elsewhere when this is not usable: \\fBrankwatch doctor\\fR says where.\n"
@@ -25,8 +24,8 @@ static const char overview_end[] =
     "The collector's socket: findings as JSON lines.\n"
     ".SH ENVIRONMENT\n"
     "The plugin reads RANKWATCH and RANKWATCH_*, listed in docs/environment.md, in every process that uses NCCL. A "
-    "name "
-    "that it does not know is answered with the nearest one. The command reads NO_COLOR and COLUMNS.\n";
+    "name that it does not know is answered with the nearest one. The command looks for boxes where RANKWATCH_DIR "
+    "and XDG_RUNTIME_DIR say, and reads NO_COLOR, TERM and COLUMNS.\n";
 
 static void put_upper(FILE *out, const char *text)
 {
@@ -144,14 +143,15 @@ static void print_head(FILE *out, const char *name, const char *summary)
 
 static void print_command(FILE *out, const struct command *command)
 {
+	const char *operands = option_operands(command->argp);
 	char name[64];
 
 	snprintf(name, sizeof(name), "rankwatch-%s", command->name);
 	print_head(out, name, command->summary);
 	fprintf(out, "\\fBrankwatch %s\\fR [\\fIOPTION\\fR...]", command->name);
-	if (command->argp->args_doc) {
+	if (operands) {
 		fputs(" \\fI", out);
-		put(out, command->argp->args_doc);
+		put(out, operands);
 		fputs("\\fR", out);
 	}
 	fputc('\n', out);
@@ -164,7 +164,7 @@ static void print_command(FILE *out, const struct command *command)
 
 static void print_overview(FILE *out)
 {
-	print_head(out, "rankwatch", "names the rank that makes a training job slow or stop, and says why");
+	print_head(out, "rankwatch", "names the rank that makes a training job slow, stop or go NaN, and says why");
 	fputs("\\fBrankwatch\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR...]\n.SH COMMANDS\n", out);
 	for (const struct command *const *command = command_table; *command; command++) {
 		fprintf(out, ".TP\n.BR rankwatch\\-%s (1)\n", (*command)->name);

@@ -30,6 +30,15 @@ void option_each(const struct argp *argp, visitor *visit, void *argument)
 	visit_table(own, visit, argument);
 }
 
+const char *option_operands(const struct argp *argp)
+{
+	const char *operands = argp->args_doc;
+
+	for (const struct argp_child *child = argp->children; !operands && child && child->argp; child++)
+		operands = child->argp->args_doc;
+	return operands;
+}
+
 struct search {
 	const char *name;
 	size_t length;

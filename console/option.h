@@ -11,6 +11,9 @@
 void option_each(const struct argp *argp, void (*visit)(void *argument, const struct argp_option *option),
 		 void *argument);
 
+/* What may follow the options ("[DIRECTORY|FILE...]"): the command's own words, else those of a child; NULL: nothing. */
+const char *option_operands(const struct argp *argp);
+
 /* The first argument that is a long option nobody knows, NULL when there is none. in_order: what follows the first
  * operand is not ours. */
 const char *option_unknown(const struct argp *argp, int argc, char **argv, bool in_order);

@@ -58,6 +58,7 @@ int replay_open(struct replay *replay, struct box_entry *entries, size_t count)
 	replay->analysis = analysis_new(true, keep_finding, replay);
 	if (!replay->findings || !replay->processes || !replay->analysis)
 		return -ENOMEM;
+	kernel_xids_add(&replay->xids, replay->analysis, entries, count);
 	for (size_t i = 0; i < count && !error; i++)
 		error = add_entry(replay, &entries[i]);
 	return error ? error : play(replay);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One run, seen again from its black boxes alone: the same analysis as live, fed from files. One thread. */
+/* One run, seen again from its black boxes, and the Xids of the kernel log where they were recorded here: the same analysis
+ * as live. One thread. */
 #ifndef CONSOLE_REPLAY_H
 #define CONSOLE_REPLAY_H
 
@@ -7,6 +8,7 @@
 
 #include "analysis/analysis.h"
 #include "console/boxes.h"
+#include "console/kernel_xids.h"
 #include "feed/feed.h"
 
 struct replay_process {
@@ -20,6 +22,7 @@ struct replay {
 	struct analysis *analysis;
 	struct replay_process *processes;
 	size_t count;
+	struct kernel_xids xids;
 	json_t *findings; /* id → the last revision, in the order in which they were opened */
 	uint64_t last_ns; /* the newest time in any box */
 	int64_t realtime_offset_ns;

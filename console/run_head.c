@@ -10,6 +10,7 @@
 #include "console/scan_line.h"
 #include "finding/finding_text.h"
 #include "finding/rank_list.h"
+#include "finding/step_text.h"
 
 enum { LIST = 256, LABEL = 10 };
 
@@ -132,6 +133,14 @@ static void print_end(FILE *out, const struct replay *replay, uint64_t now_ns)
 	fputc('\n', out);
 }
 
+/* Calls of which these releases tell no profiler, so that only the interposer sees them. */
+static const char *unseen_calls(const struct rw_box_header *header)
+{
+	if (header->interposed || header->nccl_version < 22700 || header->nccl_version >= 22900)
+		return NULL;
+	return header->nccl_version < 22800 ? "symmetric kernels" : "the copy engine";
+}
+
 static void print_nccl(FILE *out, const struct replay *replay)
 {
 	const struct rw_box_header *header = replay_header(&replay->processes[0]);
@@ -146,6 +155,8 @@ static void print_nccl(FILE *out, const struct replay *replay)
 		fprintf(out, ", profiler ABI v%u", header->profiler_abi);
 	fprintf(out, "%s, GPU progress: ", header->interposed ? ", interposer" : "");
 	print_escaped(out, header->gpu_progress_state, sizeof(header->gpu_progress_state));
+	if (unseen_calls(header))
+		fprintf(out, "; calls by %s are not seen without the interposer", unseen_calls(header));
 	fputc('\n', out);
 }
 
@@ -160,10 +171,7 @@ static void print_recorded(FILE *out, const struct analysis_summary *summary)
 {
 	fprintf(out, "recorded  %" PRIu64 " operations on %u communicator%s", summary->operations,
 		summary->communicators, summary->communicators == 1 ? "" : "s");
-	if (summary->steps)
-		fprintf(out, ", %" PRIu64 " steps", summary->steps);
-	if (summary->steps && summary->step_ms >= 0)
-		fprintf(out, " of %.2f s", summary->step_ms / 1000);
+	step_text_print(out, summary->steps, summary->first_step_ms, summary->step_ms);
 	if (summary->untracked)
 		fprintf(out, "; %" PRIu64 " untracked", summary->untracked);
 	if (summary->captured)
@@ -171,6 +179,23 @@ static void print_recorded(FILE *out, const struct analysis_summary *summary)
 	if (summary->dropped)
 		fprintf(out, "; %" PRIu64 " dropped", summary->dropped);
 	fputc('\n', out);
+}
+
+/* Only where there are GPUs that an Xid could be of. */
+static void print_xids(FILE *out, const struct replay *replay)
+{
+	uint64_t first_ns = UINT64_MAX;
+	bool any = false;
+
+	for (size_t i = 0; i < replay->count; i++) {
+		const struct rw_box_header *header = replay_header(&replay->processes[i]);
+
+		if (header->created_ns < first_ns)
+			first_ns = header->created_ns;
+		any |= header->devices[0].used;
+	}
+	if (any)
+		kernel_xids_print(out, &replay->xids, replay->analysis, first_ns);
 }
 
 /* Breaks each line where the terminal ends; what follows stands under the text and not under the label. */
@@ -198,6 +223,7 @@ void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns, int
 	print_nccl(text, replay);
 	print_scan(text, replay);
 	print_recorded(text, &summary);
+	print_xids(text, replay);
 	fclose(text);
 	print_broken(out, lines, width);
 	free(lines);

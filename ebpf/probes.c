@@ -196,11 +196,6 @@ void probes_unwatch(struct probes *probes, pid_t tgid)
 		waits__detach(probes->programs);
 }
 
-int probes_fd(const struct probes *probes)
-{
-	return ring_buffer__epoll_fd(probes->ring);
-}
-
 int probes_poll(struct probes *probes)
 {
 	return ring_buffer__consume(probes->ring);

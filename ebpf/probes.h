@@ -24,8 +24,6 @@ void probes_close(struct probes *probes); /* accepts NULL */
 int probes_watch(struct probes *probes, pid_t tgid);
 void probes_unwatch(struct probes *probes, pid_t tgid);
 
-/* For the event loop: readable when records wait. */
-int probes_fd(const struct probes *probes);
 int probes_poll(struct probes *probes); /* consumes what is there; number of records or -errno */
 /* Task iterator over one process: RW_KERNEL_NOW per thread through the callback. 0 or -errno. */
 int probes_look(struct probes *probes, pid_t tgid);

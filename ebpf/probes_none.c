@@ -35,12 +35,6 @@ void probes_unwatch(struct probes *probes, pid_t tgid)
 	(void)tgid;
 }
 
-int probes_fd(const struct probes *probes)
-{
-	(void)probes;
-	return -1;
-}
-
 int probes_poll(struct probes *probes)
 {
 	(void)probes;

@@ -137,6 +137,17 @@ static void pass_birth(struct feed *feed)
 	feed_account(feed, analysis_set_birth(feed->analysis, feed->id, &birth));
 }
 
+/* In init, when there may be no communicator yet. */
+static void pass_held(struct feed *feed)
+{
+	if (!feed_look_held(feed))
+		return;
+	if (!feed->announced)
+		announce(feed);
+	feed_account(feed, analysis_set_held(feed->analysis, feed->id, *feed->held_call ? feed->held_call : NULL,
+					     feed->held_remedy, feed->now_ns));
+}
+
 static int pass_communicators(struct feed *feed)
 {
 	struct rw_communicator run[FEED_RUN];
@@ -213,6 +224,14 @@ static int pass_samples(struct feed *feed)
 	return 0;
 }
 
+static void pass_heartbeat(struct feed *feed)
+{
+	uint64_t at_ns = feed->reader.header.drain_ns;
+
+	if (feed_is_due(feed, at_ns))
+		feed_account(feed, analysis_set_heartbeat(feed->analysis, feed->id, at_ns));
+}
+
 int feed_advance(struct feed *feed, uint64_t now_ns, uint64_t until_ns)
 {
 	feed->now_ns = now_ns;
@@ -222,10 +241,12 @@ int feed_advance(struct feed *feed, uint64_t now_ns, uint64_t until_ns)
 	feed_is_due(feed, feed->reader.header.drain_ns);
 
 	pass_birth(feed);
+	pass_held(feed);
 	int err = pass_communicators(feed);
 
 	if (!feed->announced)
 		return err;
+	pass_heartbeat(feed);
 	if (!err)
 		err = feed_pass_operations(feed);
 	/* After the operations, so that what it finishes is known. */

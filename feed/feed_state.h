@@ -8,7 +8,10 @@
 #include "feed/operation_view.h"
 #include "feed/unfinished.h"
 
-enum { FEED_RUN = 64 }; /* slots read in one go */
+enum {
+	FEED_RUN = 64,  /* slots read in one go */
+	FEED_CALL = 48, /* longest name of a driver call */
+};
 
 struct feed {
 	struct analysis *analysis;
@@ -24,6 +27,8 @@ struct feed {
 
 	bool announced, ended;
 	uint64_t birth_since_ns; /* as last passed on */
+	char held_call[FEED_CALL]; /* likewise */
+	const char *held_remedy;   /* the variable that leaves it out */
 	int error; /* first -errno of the file, or -ENOMEM */
 	uint64_t rejected;
 	int passed; /* operations, in this poll */
@@ -50,6 +55,8 @@ int feed_advance(struct feed *feed, uint64_t now_ns, uint64_t until_ns);
 int feed_pass_gpu_page(struct feed *feed, uint64_t now_ns);
 /* Tells how the process ended, once, if it did. */
 void feed_end(struct feed *feed);
+/* Looks which driver call of the plugin the process is in. True when it is another than before, or none any more. */
+bool feed_look_held(struct feed *feed);
 /* Operations: part of feed_advance(). */
 int feed_pass_operations(struct feed *feed);
 

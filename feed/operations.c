@@ -35,7 +35,7 @@ static void raise_progress(struct feed *feed, const struct rw_operation *operati
 static bool is_final(const struct feed *feed, const struct rw_operation *operation, uint64_t since_ns)
 {
 	return !(operation->owner & RW_OWNER_PENDING) &&
-	       (operation->known & RW_KNOWN_RETURN || feed->now_ns - since_ns > PATIENCE_NS);
+	       (operation->known & RW_KNOWN_RETURN || operation->flags & RW_FLAG_CAPTURED || feed->now_ns - since_ns > PATIENCE_NS);
 }
 
 /* Passes a whole slot if it says more than last time. Returns whether to read it again. */

@@ -106,7 +106,7 @@ static json_t *where_value(const struct rw_finding *finding)
 
 		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}",
 			"rank", integer_or_null(where->rank), "host", text_or_null(where->host),
-			"pid", integer_or_null(where->pid), "gpu", text_or_null(where->gpu),
+			"pid", integer_or_null(where->pid > 0 ? where->pid : -1), "gpu", text_or_null(where->gpu),
 			"pci", text_or_null(where->pci), "rank_from", text_or_null(where->rank_from)));
 	}
 	return list;
@@ -120,11 +120,12 @@ static json_t *operation_value(const struct rw_finding *finding)
 	char comm[24];
 
 	snprintf(comm, sizeof(comm), "0x%" PRIx64, finding->operation.comm);
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"comm", comm, "comm_name", text_or_null(finding->operation.comm_name),
 		"comm_size", integer_or_null(finding->operation.comm_size),
 		"function", text_or_null(finding_function_name(finding->operation.function)),
 		"sequence", integer_or_null((int64_t)finding->operation.sequence),
+		"replay", integer_or_null((int64_t)finding->operation.replay - 1),
 		"step", integer_or_null(finding->operation.step),
 		"dtype", text_or_null(finding_dtype_name(finding->operation.dtype)),
 		"count", integer_or_null((int64_t)finding->operation.count),

@@ -3,12 +3,10 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "finding/cause_text.h"
-#include "finding/rank_list.h"
 #include "finding/value.h"
 #include "finding/values_text.h"
 
@@ -18,21 +16,6 @@ static void print_duration(FILE *out, double ms)
 		fprintf(out, "%.0f ms", ms);
 	else
 		fprintf(out, "%.*f s", ms < 10000 ? 2 : ms < 100000 ? 1 : 0, ms / 1000);
-}
-
-/* The list is ascending. */
-static void print_ranks(FILE *out, const json_t *ranks)
-{
-	size_t count = json_array_size(ranks);
-	int32_t *numbers = calloc(count, sizeof(*numbers));
-	char text[128] = "?";
-
-	for (size_t i = 0; numbers && i < count; i++)
-		numbers[i] = (int32_t)json_integer_value(json_array_get(ranks, i));
-	if (numbers)
-		rank_list_text(text, sizeof(text), numbers, count);
-	fputs(text, out);
-	free(numbers);
 }
 
 /* "rank 0 makes …" becomes "rank 0 (host a, pid 4711) makes …": who to look for belongs on the first line. */
@@ -70,6 +53,12 @@ static bool is_stuck(const json_t *finding)
 	       value_is(finding, "kind", "desync");
 }
 
+/* In these a rank came late; slow transfers hold up ranks that all came in time. */
+static bool is_late(const json_t *finding)
+{
+	return !is_stuck(finding) && !value_is(json_object_get(finding, "late"), "kind", "transfer");
+}
+
 /* 100 s (RANKWATCH_TIMEOUT): 88 s left */
 static void write_watchdog(FILE *out, const json_t *finding)
 {
@@ -95,6 +84,7 @@ static bool has_watchdog(const json_t *finding)
 static void write_waiting(FILE *out, const json_t *finding)
 {
 	const json_t *waiting = json_object_get(json_object_get(finding, "late"), "waiting");
+	char ranks[128];
 	bool one;
 
 	if (!json_array_size(waiting))
@@ -102,8 +92,7 @@ static void write_waiting(FILE *out, const json_t *finding)
 	if (!json_array_size(waiting))
 		return;
 	one = json_array_size(waiting) == 1;
-	fprintf(out, "; rank%s ", one ? "" : "s");
-	print_ranks(out, waiting);
+	fprintf(out, "; rank%s %s", one ? "" : "s", value_ranks(waiting, ranks, sizeof(ranks)));
 	fputs(!is_stuck(finding) ? " waited" : one ? " waits" : " wait", out);
 }
 
@@ -114,13 +103,15 @@ static void write_operation(FILE *out, const json_t *finding)
 	const json_t *sequence = json_object_get(operation, "sequence");
 	double by = value_number(json_object_get(finding, "late"), "by_ms", -1);
 
-	fputs(function ? function : "an operation", out);
+	fputs(function, out);
 	if (json_is_integer(sequence))
 		fprintf(out, " #%lld", (long long)json_integer_value(sequence));
+	if (json_is_integer(json_object_get(operation, "replay")))
+		fputs(" in a CUDA graph", out);
 	if (comm)
 		fprintf(out, " on %s", comm);
 	if (by >= 0 && !is_stuck(finding)) {
-		fputs(" by ", out);
+		fputs(is_late(finding) ? " by " : " took ", out);
 		print_duration(out, by);
 	}
 	write_waiting(out, finding);
@@ -130,11 +121,16 @@ static void write_operation(FILE *out, const json_t *finding)
 	}
 }
 
-/* "rank 6 was killed by signal 9": the first line is the cause. */
+/* "rank 6 was killed by signal 9", "the ranks of b wait 86 % of that time for the network to a": the first line is the
+ * cause. */
 static bool names_cause(const json_t *finding)
 {
 	const char *text = value_text(finding, "text"), *cause = value_text(json_object_get(finding, "cause"), "text");
 
+	if (value_is(json_object_get(finding, "late"), "kind", "transfer"))
+		return true;
+	if (!cause && value_is(json_object_get(finding, "cause"), "class", "gone"))
+		return true;
 	return text && cause && cause_text_is_whole_process(json_object_get(finding, "cause")) && strstr(text, cause);
 }
 
@@ -203,12 +199,25 @@ static void print_values(FILE *out, const json_t *finding)
 		print_line(out, "  missing  ", values_text_write_missing, finding);
 }
 
+/* Who waits in the birth of a communicator has not called an operation yet. */
+static bool is_call(const json_t *finding)
+{
+	return value_text(json_object_get(finding, "operation"), "function") != NULL;
+}
+
+static const char *operation_label(const json_t *finding)
+{
+	if (is_stuck(finding))
+		return "  missed   ";
+	return is_late(finding) ? "  late for " : "  slowest  ";
+}
+
 static void print_lateness(FILE *out, const json_t *finding)
 {
 	if (json_is_object(json_object_get(finding, "cause")) && !names_cause(finding))
 		print_line(out, "  because  ", cause_text_write, finding);
-	if (!names_operation(finding) && json_is_object(json_object_get(finding, "operation")))
-		print_line(out, is_stuck(finding) ? "  missed   " : "  late for ", write_operation, finding);
+	if (!names_operation(finding) && is_call(finding))
+		print_line(out, operation_label(finding), write_operation, finding);
 	else if (has_watchdog(finding))
 		print_line(out, "  watchdog ", write_watchdog, finding);
 }

@@ -4,6 +4,7 @@
 #define FINDING_VALUE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <jansson.h>
 
@@ -11,5 +12,7 @@
 const char *value_text(const json_t *object, const char *key);
 double value_number(const json_t *object, const char *key, double absent);
 bool value_is(const json_t *object, const char *key, const char *expected);
+/* An array of ranks, ascending, as rank_list_text() writes it; "?" on lack of memory. Returns text. */
+char *value_ranks(const json_t *ranks, char *text, size_t size);
 
 #endif

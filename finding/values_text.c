@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "finding/values_text.h"
 
-#include <stdlib.h>
-
-#include "finding/rank_list.h"
 #include "finding/value.h"
 
 /* What is said comes in parts; absent ones are left out. */
@@ -36,19 +33,11 @@ static void write_counts(struct parts *parts, const json_t *values)
 static void write_victims(struct parts *parts, const json_t *finding)
 {
 	const json_t *victims = json_object_get(finding, "victims");
-	size_t count = json_array_size(victims);
-	int32_t *ranks = calloc(count + 1, sizeof(*ranks));
-	char text[64];
+	char ranks[64];
 
-	if (!ranks || !count) {
-		free(ranks);
-		return;
-	}
-	for (size_t i = 0; i < count; i++)
-		ranks[i] = (int32_t)json_integer_value(json_array_get(victims, i));
-	fprintf(next_part(parts), "then rank%s %s", count == 1 ? "" : "s",
-		rank_list_text(text, sizeof(text), ranks, count));
-	free(ranks);
+	if (json_array_size(victims))
+		fprintf(next_part(parts), "then in rank%s %s", json_array_size(victims) == 1 ? "" : "s",
+			value_ranks(victims, ranks, sizeof(ranks)));
 }
 
 bool values_text_is(const json_t *finding)
@@ -64,7 +53,7 @@ void values_text_write(FILE *out, const json_t *finding)
 
 	write_counts(&parts, values);
 	if (json_is_number(before))
-		fprintf(next_part(&parts), "largest before %.3g", json_number_value(before));
+		fprintf(next_part(&parts), "largest value before %.3g", json_number_value(before));
 	write_victims(&parts, finding);
 	if (!parts.some)
 		fputs("finite", out);

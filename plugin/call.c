@@ -7,10 +7,7 @@
 #include "plugin/cost.h"
 #include "plugin/scanning.h"
 
-enum {
-	FIRST_ABI_WITH_CALLS = 5,
-	MATCH_MAX = 64, /* operations of a group that a task is compared with; the walk is on a collective's path */
-};
+enum { FIRST_ABI_WITH_CALLS = 5 };
 
 /* Initial-exec as in recorder.c, and as scarce. */
 struct calls {
@@ -33,7 +30,7 @@ struct share {
 	uint32_t group;
 	uint32_t captured;    /* the last group with a captured call: its tasks are no operations */
 	uint16_t next;        /* index + 1 */
-	bool several_streams; /* NCCL alone knows where they meet: not followed by the GPU words */
+	bool several_streams; /* NCCL alone knows where they meet, or when: not followed by the GPU words */
 };
 
 static struct share shares[RW_BOX_COMMS];
@@ -105,6 +102,21 @@ static void enter_slot(struct recording *recording, struct call *call)
 	    operation_call(recording, communicator, &call->what, &this_thread.group, this_thread.tid, pending);
 	operation_arguments(recording, communicator, call->ticket, call->send, call->recv, call->peer);
 	scanning_call(recording, communicator, call->ticket);
+}
+
+static void enter_unannounced(struct recording *recording, struct call *call)
+{
+	struct communicator *communicator = call->communicator;
+
+	atomic_fetch_add_explicit(&communicator->entry->api_count, 1, memory_order_relaxed);
+	open_group(recording);
+	join_group(call);
+	/* The communicator's other launches write the words, whenever those are. */
+	shares[communicator->index].several_streams = true;
+	call->ticket =
+	    operation_call(recording, communicator, &call->what, &this_thread.group, this_thread.tid, RW_OWNER_HOST);
+	operation_arguments(recording, communicator, call->ticket, call->send, call->recv, call->peer);
+	scanning_unannounced_call(recording, communicator, call->ticket);
 }
 
 static void count_captured(struct recording *recording, struct call *call)
@@ -210,6 +222,15 @@ static void end(struct recording *recording, bool failed)
 	operation_return(recording, &this_thread.group);
 }
 
+/* With the profiler interface from v5 on, a call that nobody has announced before its return. */
+static bool is_unannounced(const struct call *call)
+{
+	const struct communicator *communicator = call->communicator;
+
+	return communicator && communicator->abi >= FIRST_ABI_WITH_CALLS && communicator->nranks > 1 &&
+	       !call->announced && !atomic_load_explicit(&communicator->ended, memory_order_relaxed);
+}
+
 static void close_group(bool failed)
 {
 	struct recording *recording = recording_get();
@@ -230,6 +251,7 @@ static void begin(struct recording *recording, struct call *call)
 {
 	if (is_captured(recording, call->what.stream)) {
 		count_captured(recording, call);
+		scanning_captured(recording, call->communicator, call);
 		return;
 	}
 	enter_slot(recording, call);
@@ -252,11 +274,30 @@ void call_begin(struct call *call)
 	cost_end(recording, since);
 }
 
+static void enter_late(struct recording *recording, struct call *call)
+{
+	uint64_t since = cost_begin(&this_thread.calls);
+
+	if (is_captured(recording, call->what.stream)) {
+		count_captured(recording, call);
+		scanning_captured(recording, call->communicator, NULL); /* in the graph it would come too late */
+	} else {
+		enter_unannounced(recording, call);
+	}
+	if (!this_thread.depth)
+		begin_launches(recording);
+	cost_end(recording, since);
+}
+
 void call_end(struct call *call, bool failed)
 {
+	struct recording *recording = recording_get();
+
 	if (call->inside)
 		return;
 	this_thread.call = NULL;
+	if (recording && !failed && is_unannounced(call))
+		enter_late(recording, call);
 	if (!this_thread.depth)
 		close_group(failed);
 }
@@ -306,42 +347,16 @@ struct call *call_take(const struct communicator *communicator, const struct rec
 {
 	struct call *call = this_thread.call;
 
-	if (!call || call->taken || (call->communicator && call->communicator != communicator))
+	if (!call || (call->communicator && call->communicator != communicator))
+		return NULL;
+	call->announced = true;
+	if (call->taken)
 		return NULL;
 	/* AlltoAll and its kin are announced as many sends and receives: those are operations of their own. */
 	if (call->what.function != what->function || call->what.count != what->count)
 		return NULL;
 	call->taken = true;
 	return call;
-}
-
-static bool is_same(const struct rw_operation *slot, const struct communicator *communicator,
-		    const struct recorder_event *event)
-{
-	return slot->comm == communicator->index && slot->function == event->call.function &&
-	       slot->send_address == event->task.send && slot->recv_address == event->task.recv &&
-	       !(atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_TASK);
-}
-
-/* The one operation of this thread's group that fits; 0 when none does, or more than one. */
-static uint64_t find_same(struct recording *recording, const struct communicator *communicator,
-			  const struct recorder_event *event)
-{
-	uint64_t ticket = this_thread.group.newest, found = 0;
-
-	for (int i = 0; i < MATCH_MAX; i++) {
-		struct rw_operation *slot = box_slot(&recording->box, ticket);
-
-		if (!slot)
-			return found;
-		if (is_same(slot, communicator, event)) {
-			if (found)
-				return 0;
-			found = ticket;
-		}
-		ticket = recording->previous[(ticket - 1) & recording->box.ring_mask];
-	}
-	return ticket ? 0 : found;
 }
 
 enum call_task call_task(struct recording *recording, struct communicator *communicator,
@@ -355,7 +370,7 @@ enum call_task call_task(struct recording *recording, struct communicator *commu
 	if (!this_thread.group.number ||
 	    (share->group != this_thread.group.number && share->captured != this_thread.group.number))
 		return CALL_TASK_FOREIGN;
-	*ticket = find_same(recording, communicator, event);
+	*ticket = operation_find(recording, &this_thread.group, communicator, event);
 	if (*ticket) {
 		struct operation_launch launch = share->launch;
 

@@ -12,7 +12,7 @@ static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t p2p_size(int32_t peers)
 {
-	return 2 * (size_t)peers * sizeof(uint32_t);
+	return 4 * (size_t)peers * sizeof(uint32_t);
 }
 
 /* Populated now, so that no first send to a peer faults. */
@@ -134,8 +134,10 @@ static void move_in(struct recording *recording, struct communicator *communicat
 	communicator->nranks = from->nranks;
 	communicator->peers = known ? from->nranks : PEERS_WHEN_UNKNOWN;
 	communicator->p2p = p2p_new(communicator->peers);
-	for (int i = 0; i < RW_FUNCTION_COUNT; i++)
+	for (int i = 0; i < RW_FUNCTION_COUNT; i++) {
 		atomic_store_explicit(&communicator->sequence[i], 0, memory_order_relaxed);
+		atomic_store_explicit(&communicator->captured[i], 0, memory_order_relaxed);
+	}
 	communicator->words = (struct progress_words){ 0 };
 	progress_communicator(&recording->progress, communicator->index, &communicator->words);
 	scanning_communicator(recording, communicator);
@@ -185,7 +187,9 @@ bool communicator_fill_identity(struct communicator *communicator, const struct 
 	/* One thread launches for a communicator at a time; should two, the first one's words count. */
 	if (atomic_exchange_explicit(&communicator->known, true, memory_order_acq_rel))
 		return true;
-	communicator->rank = identity->rank;
+	/* The interposer has filled it in already where other threads read it by now. */
+	if (communicator->rank != identity->rank)
+		communicator->rank = identity->rank;
 	show(communicator, identity);
 	return true;
 }

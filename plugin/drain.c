@@ -73,7 +73,7 @@ static bool has_ended(const struct drain *drain, const struct watched *watched)
 /* What the drain wants of a slot. */
 struct glimpse {
 	uint64_t api_ns, return_ns, progress;
-	uint32_t known, group, api_tid;
+	uint32_t known, flags, group, api_tid;
 	uint16_t comm;
 	uint8_t function;
 };
@@ -94,6 +94,7 @@ __attribute__((no_sanitize("thread"))) static bool peek(const struct box_writer 
 		/* Acquire: pairs with the release of whoever set the bit. */
 		.known = atomic_load_explicit(&slot->known, memory_order_acquire),
 	};
+	glimpse->flags = atomic_load_explicit(&slot->flags, memory_order_relaxed);
 	glimpse->api_ns = slot->api_ns;
 	glimpse->return_ns = slot->return_ns;
 	glimpse->progress = slot->progress;
@@ -118,6 +119,8 @@ static bool see_claimed(struct drain *drain, struct watched *watched, uint64_t n
 
 		return ticket < watched->ticket && now - watched->since_ns < SECOND_NS;
 	}
+	if (op.flags & RW_FLAG_CAPTURED)
+		return false; /* a replay: neither host nor GPU is waited for */
 	watched->comm = op.comm;
 	watched->group = op.group;
 	watched->stage = CALLED;

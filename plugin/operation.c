@@ -4,6 +4,10 @@
 #include "plugin/dtype.h"
 #include "plugin/scanning.h"
 
+enum {
+	MATCH_MAX = 64, /* operations of a group that a task is compared with; the walk is on a collective's path */
+};
+
 /*
  * The task and the group's return are the last that NCCL's threads write, in either order: a non-blocking communicator
  * launches after the return. Whoever comes second, by the word that both go through, ends the host's part.
@@ -94,6 +98,18 @@ static uint64_t next_p2p_sequence(struct communicator *communicator, uint8_t fun
 {
 	uint32_t direction = function == RW_FUNCTION_SEND ? 0 : (uint32_t)communicator->peers;
 
+	return atomic_fetch_add_explicit(&communicator->p2p[direction + (uint32_t)peer], 1, memory_order_relaxed);
+}
+
+uint64_t operation_captured(struct communicator *communicator, uint8_t function, int32_t peer)
+{
+	uint32_t peers = (uint32_t)communicator->peers, direction = function == RW_FUNCTION_SEND ? 2 * peers : 3 * peers;
+
+	if (!is_p2p(function))
+		return atomic_fetch_add_explicit(&communicator->captured[function % RW_FUNCTION_COUNT], 1,
+						 memory_order_relaxed);
+	if (!communicator->p2p || peer < 0 || peer >= communicator->peers)
+		return UINT64_MAX;
 	return atomic_fetch_add_explicit(&communicator->p2p[direction + (uint32_t)peer], 1, memory_order_relaxed);
 }
 
@@ -191,4 +207,32 @@ bool operation_task(struct recording *recording, struct communicator *communicat
 		box_release(slot, ticket, RW_OWNER_GPU);
 	finish_host(slot, ticket, known, slot->group ? RW_KNOWN_RETURN : 0);
 	return true;
+}
+
+static bool is_same(const struct rw_operation *slot, const struct communicator *communicator,
+		    const struct recorder_event *event)
+{
+	return slot->comm == communicator->index && slot->function == event->call.function &&
+	       slot->send_address == event->task.send && slot->recv_address == event->task.recv &&
+	       !(atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_TASK);
+}
+
+uint64_t operation_find(struct recording *recording, const struct operation_group *group,
+			const struct communicator *communicator, const struct recorder_event *event)
+{
+	uint64_t ticket = group->newest, found = 0;
+
+	for (int i = 0; i < MATCH_MAX; i++) {
+		struct rw_operation *slot = box_slot(&recording->box, ticket);
+
+		if (!slot)
+			return found;
+		if (is_same(slot, communicator, event)) {
+			if (found)
+				return 0;
+			found = ticket;
+		}
+		ticket = recording->previous[(ticket - 1) & recording->box.ring_mask];
+	}
+	return ticket ? 0 : found;
 }

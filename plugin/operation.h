@@ -26,9 +26,16 @@ uint64_t operation_call(struct recording *recording, struct communicator *commun
 /* What only the interposer sees at the call: addresses, and for p2p the peer (else < 0, as is root without one). */
 void operation_arguments(struct recording *recording, struct communicator *communicator, uint64_t ticket, uint64_t send,
 			 uint64_t recv, int32_t peer);
+/* Which captured call of this function (p2p: with this peer) it is, from 0; UINT64_MAX: the peer is not known. Once per
+ * call. */
+uint64_t operation_captured(struct communicator *communicator, uint8_t function, int32_t peer);
 /* The call's task. launch: NULL = not on this thread. False: this ticket waits for no task of the communicator. */
 bool operation_task(struct recording *recording, struct communicator *communicator, uint64_t ticket,
 		    const struct recorder_task *task, const struct operation_launch *launch);
+/* Ticket of the one operation of the group, without a task yet, that the event's task fits; 0 when none does, or more
+ * than one, or the group is too long to look through. On the group's thread. */
+uint64_t operation_find(struct recording *recording, const struct operation_group *group,
+			const struct communicator *communicator, const struct recorder_event *event);
 /* The API group returns now. */
 void operation_return(struct recording *recording, const struct operation_group *group);
 

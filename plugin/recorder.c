@@ -102,6 +102,7 @@ static void *start_call(struct recording *recording, struct thread *thread, stru
 		atomic_fetch_add_explicit(&communicator->entry->captured, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&recording->box.header->untracked[RW_UNTRACKED_CAPTURED], 1,
 					  memory_order_relaxed);
+		scanning_captured(recording, communicator, seen);
 		return handle_make(HANDLE_CAPTURED, communicator->index);
 	}
 	know_thread(thread);
@@ -123,15 +124,17 @@ static void *start_launch(struct recording *recording, struct thread *thread, st
 	return handle_make(HANDLE_LAUNCH, (uint64_t)communicator->index << 32 | thread->launch.plan);
 }
 
-static void stop_launch(struct recording *recording, struct thread *thread, uint64_t number)
+/* False: it is not the thread's last launch. */
+static bool stop_launch(struct recording *recording, struct thread *thread, uint64_t number)
 {
 	struct operation_launch *launch = &thread->launch;
 	uint64_t index = number >> 32;
 
 	if (index >= RW_BOX_COMMS || thread->launched != communicator_mark(&recording->communicators[index]) ||
 	    launch->plan != (uint32_t)number)
-		return;
+		return false;
 	launch_end(recording, &recording->communicators[index], launch);
+	return true;
 }
 
 static void *start_task(struct recording *recording, const struct thread *thread, struct communicator *communicator,
@@ -163,10 +166,11 @@ static void *start_copy(struct recording *recording, struct thread *thread, stru
 	return handle_make(HANDLE_COPY, handle_number(launch));
 }
 
+/* Those of a group can all be started before the first stops: the end of the last is the end of all. */
 static void stop_copy(struct recording *recording, struct thread *thread, uint64_t number)
 {
-	stop_launch(recording, thread, number);
-	thread->launched = 0;
+	if (stop_launch(recording, thread, number))
+		thread->launched = 0;
 }
 
 /* NULL: without RANKWATCH_KERNELCH. */

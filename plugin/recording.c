@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/recording.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,7 +13,7 @@
 
 #include "plugin/call.h"
 #include "plugin/drain.h"
-#include "plugin/environment.h"
+#include "plugin/header.h"
 #include "plugin/identity.h"
 #include "plugin/message.h"
 #include "plugin/scanning.h"
@@ -59,56 +58,6 @@ static void read_identity(struct identity *identity, int32_t largest)
 	if (fd >= 0)
 		close(fd);
 	identity_read(identity, get_environment, NULL, largest, command_line, size < 0 ? 0 : (size_t)size);
-}
-
-/* ncclGetVersion of the libnccl that called us: there can be several in a process. Linked statically, it is in the
- * global scope or not to be had. */
-static uint32_t find_nccl_version(const void *caller)
-{
-	int (*get_version)(int *) = NULL;
-	void *library = NULL;
-	int version = 0;
-	Dl_info info;
-
-	if (dladdr(caller, &info) && info.dli_fname)
-		library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-	*(void **)&get_version = dlsym(library ? library : RTLD_DEFAULT, "ncclGetVersion");
-	if (get_version)
-		get_version(&version);
-	if (library)
-		dlclose(library);
-	return (uint32_t)version;
-}
-
-static uint32_t own_version(void)
-{
-	unsigned int major = 0, minor = 0, patch = 0;
-
-	sscanf(RANKWATCH_VERSION, "%u.%u.%u", &major, &minor, &patch);
-	return major << 16 | minor << 8 | patch;
-}
-
-static void fill_identity(struct rw_box_header *header, const struct identity *identity)
-{
-	snprintf(header->host, sizeof(header->host), "%s", identity->host);
-	snprintf(header->job, sizeof(header->job), "%s", identity->job);
-	snprintf(header->rank_from, sizeof(header->rank_from), "%s", identity->rank_from);
-	header->world_rank = identity->world_rank;
-	header->world_size = identity->world_size;
-	header->local_rank = identity->local_rank;
-	header->generation = identity->generation;
-	header->watchdog_ms = identity->watchdog_ms;
-	header->watchdog_init_ms = identity->watchdog_init_ms;
-	snprintf(header->watchdog_from, sizeof(header->watchdog_from), "%s", identity->watchdog_from);
-}
-
-static void fill_header(struct rw_box_header *header, const struct identity *identity)
-{
-	fill_identity(header, identity);
-	snprintf(header->process_name, sizeof(header->process_name), "%s", program_invocation_short_name);
-	header->rankwatch_version = own_version();
-	header->interposed = call_is_interposed();
-	environment_keep(environ, header->environment, sizeof(header->environment));
 }
 
 static const char *no_progress_because(const struct config *config, uint32_t abi)
@@ -238,19 +187,10 @@ static int conceive(struct recording *recording, struct identity *identity)
 	int err = make_box(recording, identity);
 	if (err)
 		return err;
-	fill_header(recording->box.header, identity);
+	header_fill(recording->box.header, identity);
 	/* Release: pairs with the acquire in mark_exit(). */
 	atomic_store_explicit(&boxed, recording->box.header, memory_order_release);
 	return 0;
-}
-
-static void fill_nccl(struct recording *recording, const struct recorder_communicator *communicator)
-{
-	struct rw_box_header *header = recording->box.header;
-
-	header->nccl_version = recording->nccl_version = find_nccl_version(communicator->caller);
-	header->profiler_abi = communicator->abi;
-	header->interposed = call_is_interposed();
 }
 
 static int build(struct recording *recording, const struct recorder_communicator *communicator)
@@ -261,7 +201,7 @@ static int build(struct recording *recording, const struct recorder_communicator
 	read_identity(&identity, communicator->nranks);
 	bool speaks_for_node = identity.local_rank <= 0;
 	if (recording->box.header)
-		fill_identity(recording->box.header, &identity);
+		header_fill_identity(recording->box.header, &identity);
 	else
 		err = conceive(recording, &identity);
 	if (err)
@@ -270,7 +210,8 @@ static int build(struct recording *recording, const struct recorder_communicator
 		recording->config.kernelch = false;
 		message("RANKWATCH_KERNELCH=1: NCCL before 2.27 gives no times of kernels");
 	}
-	fill_nccl(recording, communicator);
+	header_fill_nccl(recording->box.header, communicator->caller, communicator->abi);
+	recording->nccl_version = recording->box.header->nccl_version;
 	recording->largest = communicator->nranks;
 	open_progress(recording, communicator->abi);
 	scanning_open(recording, communicator->abi);
@@ -298,7 +239,7 @@ static void review_rank(struct recording *recording, const struct recorder_commu
 	recording->largest = communicator->nranks;
 	read_identity(&identity, recording->largest);
 	if (!recording->box.header->devices[1].used)
-		fill_identity(recording->box.header, &identity);
+		header_fill_identity(recording->box.header, &identity);
 }
 
 static struct recording *open_once(const struct recorder_communicator *communicator)

@@ -17,6 +17,7 @@
 #include "plugin/gpu/progress.h"
 #include "plugin/gpu/scan_budget.h"
 #include "plugin/gpu/scan_overlap.h"
+#include "plugin/gpu/scan_share.h"
 #include "plugin/gpu/scanner.h"
 #include "plugin/kernel.h"
 #include "plugin/recorder.h"
@@ -44,7 +45,9 @@ struct communicator {
 	_Atomic(int *) mask;    /* NCCL's activation mask; NULL none */
 	_Atomic uint32_t plans; /* launched so far, followed by the GPU words or not */
 	_Atomic uint64_t sequence[RW_FUNCTION_COUNT];
-	_Atomic uint32_t *p2p; /* sequence by peer: `peers` for sends, `peers` for the rest; NULL: no memory */
+	_Atomic uint64_t captured[RW_FUNCTION_COUNT]; /* calls so far */
+	_Atomic uint32_t *p2p; /* sequence by peer: `peers` for sends, `peers` for the rest; again for captured calls;
+				* NULL: no memory */
 };
 
 /* What has been done about results. The drain thread's. */
@@ -61,6 +64,7 @@ struct recording {
 	struct scanner scanner;
 	struct scan_overlap overlap;
 	struct scan_budget budget; /* the drain thread's */
+	struct scan_share share;   /* the drain thread's */
 	struct scanning_policy policy;
 	struct communicator communicators[RW_BOX_COMMS];
 	_Atomic uint32_t groups; /* API groups so far */

@@ -48,9 +48,11 @@ void scanning_open(struct recording *recording, uint32_t abi)
 
 	recording->overlap.never = one_connection && strcmp(one_connection, "1") == 0;
 	header->budget_ppm = config->budget_ppm;
+	scan_share_open(&recording->share, recording->box.ring_mask + 1, recording_clock());
 	scan_budget_open(&recording->budget, config->budget_ppm, recording_clock(), spent_ns);
 	scanner_open(&recording->scanner, &recording->progress.driver, &recording->box, scan_images(),
 		     states[config->scan], no_scan_because(recording, abi));
+	recording->scanner.nodes = call_is_interposed();
 	/* Only to know now, before anybody is told, what this device cannot do. */
 	scanner_device(&recording->scanner);
 }
@@ -188,6 +190,27 @@ void scanning_call(struct recording *recording, struct communicator *communicato
 	if (!slot || !may_scan(recording, communicator) || !buffers_of(recording, communicator, slot, &buffers))
 		return;
 	ask_at_call(&(struct wish){ recording, communicator, slot, ticket, slot->stream }, &buffers);
+}
+
+/* Both behind it: what is in front of it in the stream, in a group, or was, without one, cannot be told here. */
+void scanning_unannounced_call(struct recording *recording, struct communicator *communicator, uint64_t ticket)
+{
+	struct rw_operation *slot = box_slot(&recording->box, ticket);
+	struct scan_buffers buffers;
+
+	if (!slot || !may_scan(recording, communicator) || !buffers_of(recording, communicator, slot, &buffers))
+		return;
+	const struct wish wish = { recording, communicator, slot, ticket, slot->stream };
+	if (communicator->launches_elsewhere) {
+		scanner_refuse(&recording->scanner, slot, RW_UNSCANNABLE_CALLBACK);
+		return;
+	}
+	if (wants(recording, &buffers.in, CONFIG_SCAN_OUTPUT) && !buffers.survives)
+		scanner_refuse(&recording->scanner, slot, RW_UNSCANNABLE_OVERWRITTEN);
+	else if (wants(recording, &buffers.in, CONFIG_SCAN_OUTPUT))
+		ask(&wish, &buffers.in, SCAN_BEHIND_CALL, RW_OWNER_SCAN_IN);
+	if (wants(recording, &buffers.out, CONFIG_SCAN_INPUT))
+		ask(&wish, &buffers.out, SCAN_BEHIND_CALL, RW_OWNER_SCAN_OUT);
 }
 
 uint64_t scanning_before_call(struct recording *recording)

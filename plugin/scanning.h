@@ -9,7 +9,8 @@
  *  - a communicator that does not block launches after the call has returned: its inputs at the call, its outputs at
  *    the plan.
  *
- * Not under graph capture, not on a driver's callback thread.
+ * Under graph capture the interposer's scans become nodes of the graph, before and after the call; without it there are
+ * none. Not on a driver's callback thread.
  */
 #ifndef PLUGIN_SCANNING_H
 #define PLUGIN_SCANNING_H
@@ -27,6 +28,11 @@ void scanning_communicator(struct recording *recording, struct communicator *com
 
 /* A slot with the addresses that the interposer knows, before the real function has launched anything. */
 void scanning_call(struct recording *recording, struct communicator *communicator, uint64_t ticket);
+/* The same, once the real function has returned; in a group it has launched nothing yet. */
+void scanning_unannounced_call(struct recording *recording, struct communicator *communicator, uint64_t ticket);
+struct call;
+/* A call that is being captured, where scanning_call() would be for another one. call: NULL, the interposer sees none. */
+void scanning_captured(struct recording *recording, struct communicator *communicator, const struct call *call);
 /* Right before NCCL can launch the calls of this thread, and right after. failed: it has launched nothing. Returns how
  * long it took, ns. */
 uint64_t scanning_before_call(struct recording *recording);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What becomes of results, on the drain thread: into the box, to the budget, to whoever asked to be told. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "plugin/abi/names.h"
 #include "plugin/message.h"
 #include "plugin/scanning.h"
+#include "plugin/scanning_results.h"
 
 enum {
 	WARN_EVERY_S = 60,
@@ -15,7 +17,7 @@ enum {
 struct hit {
 	const struct rw_operation *slot;
 	const char *side;
-	const struct scan_segment *segment;
+	uint64_t elements;
 	const struct scan_result *result;
 };
 
@@ -36,13 +38,20 @@ static void tell(const struct recording *recording, const struct hit *hit)
 {
 	const struct rw_communicator *communicator = &recording->box.communicators[hit->slot->comm];
 	int32_t rank = recording->box.header->world_rank;
+	uint64_t sequence = hit->slot->sequence;
+	char which[64];
 
-	message("rank %d: %" PRIu32 " NaN in the %s of %s %" PRIu64 " of communicator %#" PRIx64 "%s%.64s%s, first at "
+	if (sequence & RW_CAPTURED_SEQUENCE)
+		snprintf(which, sizeof(which), "%" PRIu64 " in CUDA graphs, replay %" PRIu64 ",",
+			 rw_captured_call(sequence), rw_captured_replay(sequence));
+	else
+		snprintf(which, sizeof(which), "%" PRIu64, sequence);
+	message("rank %d: %" PRIu32 " NaN in the %s of %s %s of communicator %#" PRIx64 "%s%.64s%s, first at "
 		"%" PRIu64 " of %" PRIu64 " elements",
 		rank >= 0 ? rank : communicator->rank, hit->result->nan, hit->side,
-		names_of_function(hit->slot->function), hit->slot->sequence, communicator->id,
+		names_of_function(hit->slot->function), which, communicator->id,
 		communicator->name[0] ? " (" : "", communicator->name, communicator->name[0] ? ")" : "",
-		hit->result->first_bad, hit->segment->elements);
+		hit->result->first_bad, hit->elements);
 }
 
 static void judge(struct recording *recording, const struct hit *hit, uint64_t now_ns)
@@ -60,6 +69,20 @@ static void judge(struct recording *recording, const struct hit *hit, uint64_t n
 		tell(recording, hit);
 		policy->told_ns = now_ns;
 	}
+}
+
+void scanning_record(struct recording *recording, struct rw_operation *slot, uint32_t sides,
+		     const struct scan_result *result, uint64_t elements, uint64_t now_ns)
+{
+	bool in = sides & RW_OWNER_SCAN_IN, out = sides & RW_OWNER_SCAN_OUT;
+	struct rw_scan scan = scan_of(result);
+
+	if (in)
+		slot->scan_in = scan;
+	if (out)
+		slot->scan_out = scan;
+	box_known(slot, (in ? RW_KNOWN_SCAN_IN : 0) | (out ? RW_KNOWN_SCAN_OUT : 0));
+	judge(recording, &(struct hit){ slot, in ? "input" : "output", elements, result }, now_ns);
 }
 
 struct taking {
@@ -84,17 +107,10 @@ static void take(void *argument, const struct scan_entry *entry, const struct sc
 {
 	const struct taking *taking = argument;
 	struct rw_operation *slot = find_waiting(taking->recording, entry);
-	struct rw_scan scan = scan_of(result);
-	bool in = entry->owner & RW_OWNER_SCAN_IN, out = entry->owner & RW_OWNER_SCAN_OUT;
 
 	if (!slot)
 		return;
-	if (in)
-		slot->scan_in = scan;
-	if (out)
-		slot->scan_out = scan;
-	box_known(slot, (in ? RW_KNOWN_SCAN_IN : 0) | (out ? RW_KNOWN_SCAN_OUT : 0));
-	judge(taking->recording, &(struct hit){ slot, in ? "input" : "output", segment, result }, taking->now_ns);
+	scanning_record(taking->recording, slot, entry->owner, result, segment->elements, taking->now_ns);
 	box_release(slot, entry->ticket, entry->owner);
 }
 
@@ -115,7 +131,7 @@ static void keep_budget(struct recording *recording, uint64_t now_ns)
 
 static void tell_end(struct recording *recording)
 {
-	if (recording->policy.told_end || !atomic_load_explicit(&recording->scanner.error, memory_order_acquire))
+	if (recording->policy.told_end || !atomic_load_explicit(&recording->scanner.given_up, memory_order_acquire))
 		return;
 	recording->policy.told_end = true;
 	message("scanning is %s; the job goes on without", recording->box.header->scan_state);
@@ -128,11 +144,13 @@ bool scanning_drain(struct recording *recording, uint64_t now_ns)
 	uint64_t abort_ns = recording->policy.abort_ns;
 
 	keep_budget(recording, now_ns);
+	uint32_t every = atomic_load_explicit(&recording->box.header->scan_every, memory_order_relaxed);
+	bool replays = scanning_drain_replays(recording, every, now_ns);
 	tell_end(recording);
 	/* All that was found is in the box, which outlives us. */
 	if (abort_ns && (!out || now_ns >= abort_ns)) {
 		message("RANKWATCH_ON_NAN=abort: the process ends here");
 		abort();
 	}
-	return out;
+	return out || replays;
 }

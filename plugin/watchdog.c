@@ -17,6 +17,9 @@ struct arguments {
 /* The argument after `current`, or the first one; NULL at the end. An unterminated last one is not seen. */
 static const char *next_argument(const struct arguments *arguments, const char *current)
 {
+	if (!arguments->text)
+		return NULL;
+
 	const char *end = arguments->text + arguments->size;
 	const char *next = current ? current + strlen(current) + 1 : arguments->text;
 

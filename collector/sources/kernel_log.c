@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collector/sources/xid_line.h"
@@ -19,6 +20,8 @@ struct kernel_log {
 	int fd;
 	bool caught_up; /* everything that was there at the start has been read */
 	size_t used;    /* of the buffer: the beginning of a line */
+	bool begun;     /* the first record has been seen */
+	uint64_t begins_ns; /* its stamp; 0 when it is the first since the machine was started */
 	char buffer[2 * RECORD_MAX];
 };
 
@@ -38,6 +41,28 @@ int kernel_log_open(struct kernel_log **log, const char *path)
 	}
 	*log = made;
 	return 0;
+}
+
+static const char *machine_path(void)
+{
+	const char *stand_in = getenv("SIM_KERNEL_LOG");
+
+	return stand_in && *stand_in ? stand_in : "/dev/kmsg";
+}
+
+void kernel_log_explain(int err, char *why, size_t room)
+{
+	snprintf(why, room, "%s: %s%s", machine_path(), strerror(-err),
+		 err == -EPERM || err == -EACCES ? ", needs CAP_SYSLOG" : "");
+}
+
+int kernel_log_open_machine(struct kernel_log **log, char *why, size_t room)
+{
+	int err = kernel_log_open(log, machine_path());
+
+	if (err)
+		kernel_log_explain(err, why, room);
+	return err;
 }
 
 void kernel_log_close(struct kernel_log *log)
@@ -72,14 +97,29 @@ static int tell(const struct kernel_log *log, const char *bytes, size_t length, 
 	return 1;
 }
 
+/* Records are numbered from 0: "6,339,5140900,-;…" */
+static void note_begin(struct kernel_log *log, const char *bytes)
+{
+	unsigned long long number, stamp_us;
+
+	if (log->begun)
+		return;
+	log->begun = true;
+	if (sscanf(bytes, "%*u,%llu,%llu,", &number, &stamp_us) == 2 && number)
+		log->begins_ns = stamp_us < UINT64_MAX / 1000 ? stamp_us * 1000 : 0;
+}
+
 /* Whole lines out of the buffer. Continuation lines (" KEY=value") are no records and fall out by themselves. */
 static int take_lines(struct kernel_log *log, uint64_t now_ns, kernel_log_event *event, void *argument)
 {
 	char *at = log->buffer, *end = log->buffer + log->used, *newline;
 	int found = 0;
 
-	for (; (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1)
+	for (; (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1) {
+		*newline = '\0'; /* ends what sscanf() looks at: the buffer may be full */
+		note_begin(log, at);
 		found += tell(log, at, (size_t)(newline - at), now_ns, event, argument);
+	}
 	log->used = (size_t)(end - at);
 	if (log->used > RECORD_MAX)
 		log->used = 0; /* no record is so long */
@@ -107,4 +147,20 @@ int kernel_log_poll(struct kernel_log *log, uint64_t now_ns, kernel_log_event *e
 		found += take_lines(log, now_ns, event, argument);
 	}
 	return found;
+}
+
+int kernel_log_read_all(struct kernel_log *log, kernel_log_event *event, void *argument)
+{
+	struct timespec now;
+	int found = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	while (found >= 0 && !log->caught_up)
+		found = kernel_log_poll(log, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, event, argument);
+	return found < 0 ? found : 0;
+}
+
+uint64_t kernel_log_begins(const struct kernel_log *log)
+{
+	return log->begins_ns;
 }

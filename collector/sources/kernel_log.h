@@ -6,6 +6,9 @@
 #ifndef COLLECTOR_SOURCES_KERNEL_LOG_H
 #define COLLECTOR_SOURCES_KERNEL_LOG_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "analysis/analysis.h"
 
 struct kernel_log;
@@ -15,10 +18,19 @@ typedef void kernel_log_event(void *argument, const struct analysis_gpu_event *e
 /* path: "/dev/kmsg", or a file or FIFO with the same records. 0 or -errno (-EPERM: needs CAP_SYSLOG, or the device is
  * not for this container). */
 int kernel_log_open(struct kernel_log **log, const char *path);
+/* That of this machine, /dev/kmsg, or the file that SIM_KERNEL_LOG names (docs/stand-in.md). Like kernel_log_open(); in
+ * case of an error `why` says which file and what it needs. */
+int kernel_log_open_machine(struct kernel_log **log, char *why, size_t room);
+/* The same words for an error of a later call. */
+void kernel_log_explain(int err, char *why, size_t room);
 void kernel_log_close(struct kernel_log *log); /* accepts NULL */
 
 /* Hands over what has come since. at_ns of a line that came while the log was open is now_ns, of older ones the log's
  * own stamp, which is near CLOCK_MONOTONIC. Number of Xids, or -errno when the log cannot be read any more. */
 int kernel_log_poll(struct kernel_log *log, uint64_t now_ns, kernel_log_event *event, void *argument);
+/* Hands over all that is there now, each with the log's own stamp. Instead of kernel_log_poll(). 0 or -errno. */
+int kernel_log_read_all(struct kernel_log *log, kernel_log_event *event, void *argument);
+/* Stamp of the oldest record that was read, where the log has lost what came before; else 0. */
+uint64_t kernel_log_begins(const struct kernel_log *log);
 
 #endif

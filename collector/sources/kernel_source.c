@@ -2,7 +2,6 @@
 #include "collector/sources/kernel_source.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -116,11 +115,6 @@ void kernel_source_unwatch(struct kernel_source *source, pid_t pid)
 		return;
 	probes_unwatch(source->probes, pid);
 	*watched = source->watched[--source->count];
-}
-
-int kernel_source_fd(const struct kernel_source *source)
-{
-	return probes_fd(source->probes);
 }
 
 int kernel_source_poll(struct kernel_source *source)

@@ -29,9 +29,8 @@ void kernel_source_close(struct kernel_source *source); /* accepts NULL */
 int kernel_source_watch(struct kernel_source *source, analysis_process_id process, pid_t pid);
 void kernel_source_unwatch(struct kernel_source *source, pid_t pid);
 
-/* Readable when the kernel's ring is over half full; call kernel_source_poll() at least ten times a second besides. */
-int kernel_source_fd(const struct kernel_source *source);
-int kernel_source_poll(struct kernel_source *source); /* number of records or -errno */
+/* Call it 20 times a second. Number of records or -errno. */
+int kernel_source_poll(struct kernel_source *source);
 /* A sample of every thread of a watched process, now. 0 or -errno (-ENOENT: not watched). */
 int kernel_source_look(struct kernel_source *source, pid_t pid);
 

@@ -174,7 +174,7 @@ static const struct argp_option clean_options[] = {
 	{ 0 },
 };
 
-static const struct argp_child clean_children[] = { { .argp = &box_choice_argp }, { 0 } };
+static const struct argp_child clean_children[] = { { .argp = &box_choice_every_argp }, { 0 } };
 
 static const struct argp clean_argp = {
 	.options = clean_options,

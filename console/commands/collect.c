@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/collector.h"
 #include "console/command.h"
-#include "console/save_choice.h"
+#include "console/sink_choice.h"
 
-enum { KEY_FINDINGS = 0x100, KEY_UNTIL_IDLE, KEY_ON_FINDING };
+enum { KEY_UNTIL_IDLE = 0x100 };
 
 struct options {
 	struct collector_options collector;
-	struct save_choice save;
+	struct sink_choice sinks;
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -17,7 +17,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &chosen->save;
+		state->child_inputs[0] = &chosen->sinks;
 		return 0;
 	case 'd':
 		options->directory = argument;
@@ -27,12 +27,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case 'q':
 		options->quiet = true;
-		return 0;
-	case KEY_FINDINGS:
-		options->findings = argument;
-		return 0;
-	case KEY_ON_FINDING:
-		options->on_finding = argument;
 		return 0;
 	case KEY_UNTIL_IDLE:
 		options->until_idle = true;
@@ -47,36 +41,31 @@ static int run(const struct command *command, int argc, char **argv)
 	struct options options = { 0 };
 
 	command_parse(command, argc, argv, 0, &options);
-	options.collector.save = options.save.directory;
-	options.collector.save_limit = options.save.limit_bytes;
+	options.collector.findings = options.sinks.findings;
+	options.collector.on_finding = options.sinks.on_finding;
+	options.collector.save = options.sinks.save;
+	options.collector.save_limit = options.sinks.save_limit_bytes;
 	return collector_run(&options.collector) == COLLECTOR_DONE ? COMMAND_DONE : COMMAND_FAILED;
 }
 
 static const struct argp_option collect_options[] = {
 	{ "dir", 'd', "DIRECTORY", 0, "Look for black boxes here too; without --job those of any job in it are taken",
 	  0 },
-	{ "findings", KEY_FINDINGS, "FILE", 0,
-	  "Append findings to FILE as JSON lines, as they change; - is standard output", 0 },
 	{ "job", 'j', "NAME", 0, "The job to watch; otherwise as the environment names it, else \"local\"", 0 },
-	{ "on-finding", KEY_ON_FINDING, "COMMAND", 0,
-	  "Run the shell COMMAND, with the finding as JSON on its input, when one from warning up opens, gets more severe or "
-	  "closes",
-	  0 },
 	{ "quiet", 'q', NULL, 0, "Print neither findings nor the level nor a summary", 0 },
 	{ "until-idle", KEY_UNTIL_IDLE, NULL, 0,
 	  "End when neither a process of the job nor a client has been there for 3 s", 0 },
 	{ 0 },
 };
 
-static const struct argp_child collect_children[] = { { .argp = &save_choice_argp }, { 0 } };
+static const struct argp_child collect_children[] = { { .argp = &sink_choice_argp }, { 0 } };
 
 static const struct argp collect_argp = {
 	.options = collect_options,
 	.parser = parse,
 	.children = collect_children,
 	.doc = "Watches the black boxes of one job on this node, and its processes as deeply as the kernel and your "
-	       "rights "
-	       "allow, and prints findings as they open and close. \"rankwatch run\" starts it by itself.\v"
+	       "rights allow, and prints findings as they open and close. \"rankwatch run\" starts it by itself.\v"
 	       "Only one collector serves a job on a node; \"rankwatch findings\" listens to it. Ends at SIGINT and "
 	       "SIGTERM.\n\n"
 	       "Examples:\n"

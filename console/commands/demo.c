@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "console/command.h"
@@ -49,8 +49,29 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 static void print_list(void)
 {
-	for (size_t i = 0; i < scenario_count; i++)
-		printf("%-16s %s%s\n", scenarios[i].name, scenarios[i].description, i == 0 ? " (the default)" : "");
+	int width = isatty(STDOUT_FILENO) ? terminal_width(STDOUT_FILENO) : INT_MAX, longest = 0;
+
+	for (size_t i = 0; i < scenario_count; i++) {
+		int length = (int)strlen(scenarios[i].name);
+
+		longest = length > longest ? length : longest;
+	}
+	for (size_t i = 0; i < scenario_count; i++) {
+		char text[256];
+
+		snprintf(text, sizeof(text), "%s%s", scenarios[i].description, i == 0 ? " (the default)" : "");
+		printf("%-*s  ", longest, scenarios[i].name);
+		paragraph_print(stdout, text, longest + 2, longest + 2, width);
+	}
+}
+
+/* The variables of a scenario that scans more than a job would by itself: on screen, or the demo would promise too much. */
+static bool scans_all(const struct scenario *scenario)
+{
+	for (const char *const *one = scenario->environment; one && *one; one++)
+		if (!strcmp(*one, "RANKWATCH_SCAN=all"))
+			return true;
+	return false;
 }
 
 static void print_start(const struct scenario *scenario)
@@ -64,6 +85,11 @@ static void print_start(const struct scenario *scenario)
 		 "  8 ranks for about %d s; NCCL and the GPUs are stand-ins on CPUs, processes and faults are real",
 		 scenario->duration_s);
 	paragraph_print(stderr, text, 0, 2, width);
+	if (scans_all(scenario))
+		paragraph_print(stderr,
+				"  every buffer is scanned (RANKWATCH_SCAN=all): on CPUs the default budget would leave "
+				"most of them out",
+				0, 2, width);
 }
 
 /* "  named     straggler, io, in rank 0: right", in green or red where there is colour. */
@@ -93,6 +119,9 @@ static int judge(const struct demo_run *demo, const struct scenario *scenario, i
 	fprintf(stderr, "rankwatch demo: %s\n", scenario->name);
 	if (scenario->kind && scenario->rank < 0)
 		fprintf(stderr, "  injected  %s, of all ranks\n", scenario->kind);
+	else if (scenario->kind && scenario->peer)
+		fprintf(stderr, "  injected  %s, between rank %d and rank %d\n", scenario->kind, scenario->rank,
+			scenario->peer);
 	else if (scenario->kind)
 		fprintf(stderr, "  injected  %s%s%s, in rank %d\n", scenario->kind, scenario->cause ? ", " : "",
 			scenario->cause ? scenario->cause : "", scenario->rank);
@@ -115,7 +144,9 @@ static int run_scenario(const struct options *options, struct demo_run *demo)
 		return 128 + demo->signal;
 	}
 	if (status == SKIPPED) {
-		fputs("rankwatch demo: skipped: this machine cannot make the fault, for the reason above\n", stderr);
+		fputs("rankwatch demo: skipped: this machine cannot make the fault, for the reason above; \"rankwatch demo "
+		      "lock\" runs anywhere\n",
+		      stderr);
 		return SKIPPED;
 	}
 	return judge(demo, options->scenario, status);
@@ -143,7 +174,7 @@ static int run(const struct command *command, int argc, char **argv)
 		fprintf(stderr, "  kept      %s, and the black boxes: rankwatch report --job %s\n", demo.findings,
 			demo.job);
 	else if (!error && status != SKIPPED)
-		fputs("  removed   the black boxes; --keep keeps them for \"rankwatch report\"\n", stderr);
+		fputs("  removed   these black boxes; --keep keeps them for \"rankwatch report\"\n", stderr);
 	demo_run_close(&demo, options.keep);
 	return status;
 }
@@ -161,12 +192,10 @@ static const struct argp demo_argp = {
 	.args_doc = "[SCENARIO]",
 	.doc =
 	    "Runs a training-like job of 8 ranks with a real fault in it, under \"rankwatch run\", and checks that the "
-	    "fault is named. Needs no GPU: NCCL and the CUDA driver are stand-ins on CPUs. The first scenario has rank "
-	    "0 "
-	    "write its log to a slow disk, in a thread of its own.\v"
+	    "fault is named. Needs no GPU: NCCL and the CUDA driver are stand-ins on CPUs. The first scenario has "
+	    "rank 0 write its log to a slow disk, in a thread of its own.\v"
 	    "The exit status is 0 when rank and cause were named as injected, 1 when not, 77 when this machine cannot "
-	    "make "
-	    "the fault (a slow disk needs root or FUSE, a limit a cgroup).\n\n"
+	    "make the fault (a slow disk needs root or FUSE, a limit a cgroup).\n\n"
 	    "Examples:\n"
 	    "  rankwatch demo\n"
 	    "  rankwatch demo killed --json | jq .text\n"

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "console/births.h"
 #include "console/box_choice.h"
 #include "console/box_runs.h"
 #include "console/command.h"
@@ -113,6 +114,23 @@ static void print_flight(void *argument, const struct analysis_flight *flight)
 	flight_print(stdout, report->replay, flight, terminal_width(STDOUT_FILENO));
 }
 
+/* Behind the operations in flight: communicators that were still being made. */
+static void print_end(struct report *report)
+{
+	char *births = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&births, &size);
+	size_t count = stream ? births_print(stream, report->replay) : 0;
+
+	if (stream)
+		fclose(stream);
+	if (!count && !report->flights)
+		puts("\nnothing was in flight at the end");
+	else if (count)
+		printf("%s%s", report->flights ? "" : "\nin flight at the end\n", births);
+	free(births);
+}
+
 static void print_replay(struct report *report)
 {
 	bool text = !report->options->json;
@@ -125,8 +143,8 @@ static void print_replay(struct report *report)
 	if (print_findings(report) == 0 && text)
 		puts("\nno finding");
 	analysis_visit_flights(report->replay->analysis, print_flight, report);
-	if (report->flights == 0 && text)
-		puts("\nnothing was in flight at the end");
+	if (text)
+		print_end(report);
 }
 
 static int report_run(struct report *report, struct boxes *boxes, size_t run)
@@ -189,7 +207,7 @@ static const struct argp report_argp = {
 	.parser = parse,
 	.children = report_children,
 	.doc =
-	    "Says what became of a job, from its black boxes alone: what was found, which operations were in flight at "
+	    "Says what became of a job, from its black boxes, and Xids in this machine's kernel log: what was found, which operations were in flight at "
 	    "the end, who had joined them and who had not, and what the missing ranks' threads did. Needs no collector "
 	    "and works after everything was killed. Without a name: the newest run of this user on this machine.\v"
 	    "For several machines copy the boxes (*.rwbox) into one directory.\n\n"

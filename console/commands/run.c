@@ -17,15 +17,15 @@
 #include "console/run/job.h"
 #include "console/run/launcher.h"
 #include "console/run/supervisor.h"
-#include "console/save_choice.h"
+#include "console/sink_choice.h"
 #include "console/terminal.h"
 
-enum { KEY_FINDINGS = 0x100, KEY_NO_PRELOAD, KEY_ON_FINDING, TICK_MS = 100, SUMMARY_MS = 5000, COLLECTOR_END_MS = 1000 };
+enum { KEY_NO_PRELOAD = 0x100, TICK_MS = 100, SUMMARY_MS = 5000, COLLECTOR_END_MS = 1000 };
 
 struct options {
-	const char *job, *findings, *on_finding;
+	const char *job;
 	bool no_preload, json, quiet;
-	struct save_choice save;
+	struct sink_choice sinks;
 	char **command;
 	int command_count;
 };
@@ -47,7 +47,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->save;
+		state->child_inputs[0] = &options->sinks;
 		return 0;
 	case 'j':
 		options->job = argument;
@@ -57,12 +57,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case 'q':
 		options->quiet = true;
-		return 0;
-	case KEY_FINDINGS:
-		options->findings = argument;
-		return 0;
-	case KEY_ON_FINDING:
-		options->on_finding = argument;
 		return 0;
 	case KEY_NO_PRELOAD:
 		options->no_preload = true;
@@ -90,17 +84,17 @@ static uint64_t now(void)
 /* A collector that another launcher started does what that one asked for. */
 static void check_saving(struct run *run, const json_t *hello)
 {
-	if (!hello || !run->options.save.directory || run->saving_said ||
+	if (!hello || !run->options.sinks.save || run->saving_said ||
 	    json_string_value(json_object_get(hello, "save")))
 		return;
 	run->saving_said = true;
-	fprintf(stderr, "rankwatch run: the collector of this job runs already and does not save black boxes: "
-			"\"rankwatch save\" does\n");
+	fprintf(stderr, "rankwatch run: the collector of this job does not save black boxes: it could not, or another "
+			"launcher started it without --save; \"rankwatch save\" does\n");
 }
 
 static void check_on_finding(struct run *run, const json_t *hello)
 {
-	if (!hello || !run->options.on_finding || run->on_finding_said ||
+	if (!hello || !run->options.sinks.on_finding || run->on_finding_said ||
 	    json_is_true(json_object_get(hello, "on_finding")))
 		return;
 	run->on_finding_said = true;
@@ -171,8 +165,7 @@ static void await_collector(struct run *run)
 static void watch(struct run *run)
 {
 	supervisor_open(&run->supervisor, run->install.program, run->environment.job, &run->job.mask, on_message, run);
-	run->supervisor.save = &run->options.save;
-	run->supervisor.on_finding = run->options.on_finding;
+	run->supervisor.sinks = &run->options.sinks;
 	while (!run->job.ended) {
 		supervisor_tick(&run->supervisor, now());
 		turn(run);
@@ -188,7 +181,7 @@ static void watch(struct run *run)
 
 static void open_announcer(struct run *run)
 {
-	const char *findings = run->options.json ? "-" : run->options.findings;
+	const char *findings = run->options.json ? "-" : run->options.sinks.findings;
 
 	run->announcer = (struct announcer){
 		.text = run->options.quiet || run->options.json ? NULL : stderr,
@@ -268,20 +261,14 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const struct argp_option run_options[] = {
-	{ "findings", KEY_FINDINGS, "FILE", 0,
-	  "Append findings to FILE as JSON lines, as they change; - is standard output", 0 },
 	{ "job", 'j', "NAME", 0, "Name the job; otherwise the scheduler's variables do, else a name is made up", 0 },
 	{ "json", 'J', NULL, 0, "Findings as JSON lines on standard output instead of text on standard error", 0 },
 	{ "no-preload", KEY_NO_PRELOAD, NULL, 0, "Do not preload the library: NCCL alone loads it", 0 },
-	{ "on-finding", KEY_ON_FINDING, "COMMAND", 0,
-	  "Run the shell COMMAND, with the finding as JSON on its input, when one from warning up opens, gets more severe or "
-	  "closes",
-	  0 },
 	{ "quiet", 'q', NULL, 0, "Print no findings and no summary; --findings still writes", 0 },
 	{ 0 },
 };
 
-static const struct argp_child run_children[] = { { .argp = &save_choice_argp }, { 0 } };
+static const struct argp_child run_children[] = { { .argp = &sink_choice_argp }, { 0 } };
 
 static const struct argp run_argp = {
 	.options = run_options,
@@ -290,12 +277,10 @@ static const struct argp run_argp = {
 	.args_doc = "COMMAND [ARGUMENT...]",
 	.doc =
 	    "Runs COMMAND so that every rank in it records itself, watches the ranks of this node, and says on "
-	    "standard "
-	    "error which one makes the others wait, and why. Exit status and signals are COMMAND's own; it never waits "
-	    "for rankwatch.\v"
+	    "standard error which one makes the others wait or brings bad values, and why. Exit status and signals are "
+	    "COMMAND's own; it never waits for rankwatch.\v"
 	    "With srun, mpirun or in a container it belongs inside, in front of the program. Several on one node share "
-	    "one "
-	    "collector.\n\n"
+	    "one collector.\n\n"
 	    "Examples:\n"
 	    "  rankwatch run -- torchrun --nproc-per-node 8 train.py\n"
 	    "  srun rankwatch run --findings findings.jsonl -- python train.py\n",

@@ -6,7 +6,6 @@
 #include "console/box_choice.h"
 #include "console/box_runs.h"
 #include "console/command.h"
-#include "console/terminal.h"
 #include "finding/finding_text.h"
 
 enum { KEY_TO = 0x100 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/doctor/check.h"
 
-#include <errno.h>
 #include <libgen.h> /* dirname, and the basename that may change its argument */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/doctor/check.h"
 
-#include <stdio.h>
-
 #include "console/doctor/child.h"
 #include "console/doctor/libraries.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/doctor/libraries.h"
 
-#include <dlfcn.h>
 #include <glob.h>
 #include <limits.h>
 #include <link.h>

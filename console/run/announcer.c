@@ -77,6 +77,14 @@ static bool is_repeated(const struct announcement *announcement, const json_t *f
 	       strcmp(text_of(before, "id"), text_of(finding, "id")) == 0;
 }
 
+/* At first a slowdown names a communicator, later the link: what is known of the same ranks is another thing. */
+static bool names_other(const struct announcement *announcement, const json_t *finding)
+{
+	const json_t *before = announcement->finding;
+
+	return before && strcmp(text_of(before, "scope"), text_of(finding, "scope")) != 0;
+}
+
 static void write_line(struct announcer *announcer, const json_t *finding)
 {
 	char *line = json_dumps(finding, JSON_COMPACT | JSON_REAL_PRECISION(12));
@@ -101,6 +109,8 @@ void announcer_take(struct announcer *announcer, const json_t *finding, uint64_t
 	if (announcer->lines_fd >= 0 && !is_repeated(announcement, finding))
 		write_line(announcer, finding);
 	announcement->is_new = announcement->is_new || !is_repeated(announcement, finding);
+	if (names_other(announcement, finding))
+		announcement->shown_ns = 0;
 	json_decref(announcement->finding);
 	announcement->finding = json_deep_copy(finding);
 }

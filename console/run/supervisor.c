@@ -31,21 +31,21 @@ void supervisor_open(struct supervisor *supervisor, const char *program, const c
 /* A session of its own: an interrupt typed at the terminal ends the job, and the collector sees how. */
 static void __attribute__((noreturn)) become_collector(const struct supervisor *supervisor, int errors_fd)
 {
-	const struct save_choice *save = supervisor->save;
+	const struct sink_choice *sinks = supervisor->sinks;
 	const char *arguments[16] = { "rankwatch", "collect", "--job", supervisor->job, "--until-idle", "--quiet" };
 	int count = 6, null = open("/dev/null", O_RDWR);
 
-	if (save && save->directory) {
+	if (sinks && sinks->save) {
 		arguments[count++] = "--save";
-		arguments[count++] = save->directory;
+		arguments[count++] = sinks->save;
 	}
-	if (save && save->directory && save->limit) {
+	if (sinks && sinks->save && sinks->save_limit) {
 		arguments[count++] = "--save-limit";
-		arguments[count++] = save->limit;
+		arguments[count++] = sinks->save_limit;
 	}
-	if (supervisor->on_finding) {
+	if (sinks && sinks->on_finding) {
 		arguments[count++] = "--on-finding";
-		arguments[count++] = supervisor->on_finding;
+		arguments[count++] = sinks->on_finding;
 	}
 
 	setsid();

@@ -12,13 +12,12 @@
 #include <sys/types.h>
 
 #include "console/collector_client.h"
-#include "console/save_choice.h"
+#include "console/sink_choice.h"
 
 struct supervisor {
 	const char *program; /* this rankwatch */
 	const char *job;
-	const struct save_choice *save; /* what a collector that we start is to save; set by the owner, NULL: nothing */
-	const char *on_finding; /* so, too: the command that it runs; NULL: none */
+	const struct sink_choice *sinks; /* of a collector that we start, but for findings; set by the owner, NULL: none */
 	const sigset_t *mask; /* for the collector: the one that we were started with */
 	struct collector_client client;
 	void (*message)(void *argument, const json_t *message);

@@ -48,9 +48,12 @@ struct rw_scan {
 	uint64_t first_bad; /* element index, ~0 none */
 	float absmax;	    /* largest finite magnitude */
 	uint32_t saturated;
-	uint64_t digest;
+	uint64_t digest;    /* and lane_sum: the formula is in plugin/gpu/scan_kernel.h */
 	uint64_t lane_sum;
 };
+
+/* What a digest gains per byte of its buffer: who puts the digests of parts together takes it out and in again. */
+#define RW_DIGEST_LENGTH_FACTOR UINT64_C(0x510e527fade682d1)
 
 /* One operation, 256 bytes. Writers: A the thread in the API call, L the launching thread, D the plugin's drain
  * thread. From `comm` on every field is written once, by one writer, and valid when its `known` bit is set. */

@@ -94,6 +94,7 @@ struct rw_finding {
 		int32_t comm_size;
 		uint8_t function; /* enum rw_function */
 		uint64_t sequence;
+		uint64_t replay; /* 1 + number of the replay of a captured call, number `sequence` of those; 0: no graph */
 		int64_t step; /* -1 */
 		uint8_t dtype;
 		uint64_t count;

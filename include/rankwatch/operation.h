@@ -110,7 +110,7 @@ enum rw_untracked {
 	RW_UNTRACKED_BROADCAST = 2, /* Broadcast on NCCL >= 2.29.2 has no Coll event */
 	RW_UNTRACKED_EXPIRED = 3,   /* pending for too long while more than 1/4 of the ring pended */
 	RW_UNTRACKED_FINALIZE = 4,  /* communicator ended first */
-	RW_UNTRACKED_CAPTURED = 5,  /* counted only: captured calls make no slot */
+	RW_UNTRACKED_CAPTURED = 5,  /* counted only: a captured call makes no slot; replays of it that are scanned do */
 	RW_UNTRACKED_COUNT = 8,
 };
 
@@ -123,7 +123,7 @@ enum rw_unscannable {
 	RW_UNSCANNABLE_NONE = 0,
 	RW_UNSCANNABLE_OVERWRITTEN = 1, /* the input, by an operation in place: only the interposer sees it before */
 	RW_UNSCANNABLE_CALLBACK = 2,	/* launched where no CUDA call is allowed, or on a thread that we do not see */
-	RW_UNSCANNABLE_CAPTURE = 3,	/* the stream is being captured */
+	RW_UNSCANNABLE_CAPTURE = 3,	/* the stream is being captured, and no node could be added */
 	RW_UNSCANNABLE_CONTEXT = 4,	/* another CUDA context than the communicator's */
 	RW_UNSCANNABLE_MEMORY = 5,	/* not device memory */
 	RW_UNSCANNABLE_SHAPE = 6,	/* type or number of elements not known */
@@ -131,6 +131,33 @@ enum rw_unscannable {
 	RW_UNSCANNABLE_ERROR = 8,	/* the launch of the scan failed: scanning is off since */
 	RW_UNSCANNABLE_COUNT = 12,
 };
+
+/*
+ * operation.sequence with CAPTURED: the slot is one replay of a call that runs inside a CUDA graph. It says what the scans
+ * of that replay found and nothing else: no time of it is known but api_ns, when its result was seen. Which call, counted
+ * over the captured calls of the same communicator and function (p2p: and direction and peer), and which replay of it;
+ * both from 0, alike on all ranks.
+ */
+#define RW_CAPTURED_SEQUENCE   (UINT64_C(1) << 63) /* no other operation comes so far */
+#define RW_CAPTURED_CALL_SHIFT 40
+#define RW_CAPTURED_CALL_MASK  UINT64_C(0x7fffff)
+
+static inline uint64_t rw_captured_sequence(uint64_t call, uint64_t replay)
+{
+	uint64_t replays = (UINT64_C(1) << RW_CAPTURED_CALL_SHIFT) - 1;
+
+	return RW_CAPTURED_SEQUENCE | (call & RW_CAPTURED_CALL_MASK) << RW_CAPTURED_CALL_SHIFT | (replay & replays);
+}
+
+static inline uint64_t rw_captured_call(uint64_t sequence)
+{
+	return sequence >> RW_CAPTURED_CALL_SHIFT & RW_CAPTURED_CALL_MASK;
+}
+
+static inline uint64_t rw_captured_replay(uint64_t sequence)
+{
+	return sequence & ((UINT64_C(1) << RW_CAPTURED_CALL_SHIFT) - 1);
+}
 
 /* operation.gpu_source: what started/done were seen by; KERNEL_CH, STAMP: there is only what STAMP makes known. */
 enum rw_gpu_source {

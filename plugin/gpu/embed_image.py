@@ -3,7 +3,7 @@
 """Turns what nvcc makes of scan.cu into C: PTX text with its ISA line lowered, or any file as bytes.
 
 embed_image.py ptx INPUT OUTPUT     the header plugin/gpu/scan_ptx.h, kept in the repository
-embed_image.py bytes INPUT OUTPUT   the header scan_fatbin.h of a build with nvcc
+embed_image.py bytes INPUT OUTPUT [NAME]   the header of a build with nvcc, an array NAME (scan_fatbin)
 """
 import re
 import sys
@@ -23,7 +23,7 @@ static const char scan_ptx[] =
 
 BYTES_HEAD = """#include <stdint.h>
 
-static const uint8_t scan_fatbin[] __attribute__((aligned(16))) = {
+static const uint8_t {name}[] __attribute__((aligned(16))) = {{
 """
 
 
@@ -36,17 +36,18 @@ def ptx(text):
     return PTX_HEAD.format(compiler=compiler) + body + ";\n\n#endif\n"
 
 
-def as_bytes(data):
+def as_bytes(data, name):
     rows = (data[i:i + 24] for i in range(0, len(data), 24))
-    return BYTES_HEAD + "\n".join("\t" + ",".join(map(str, row)) + "," for row in rows) + "\n};\n"
+    return BYTES_HEAD.format(name=name) + "\n".join("\t" + ",".join(map(str, row)) + "," for row in rows) + "\n};\n"
 
 
 def main():
-    kind, source, target = sys.argv[1:]
+    kind, source, target = sys.argv[1:4]
+    name = sys.argv[4] if len(sys.argv) > 4 else "scan_fatbin"
     with open(source, "rb") as file:
         data = file.read()
     with open(target, "w", encoding="ascii") as file:
-        file.write(ptx(data.decode("ascii")) if kind == "ptx" else as_bytes(data))
+        file.write(ptx(data.decode("ascii")) if kind == "ptx" else as_bytes(data, name))
 
 
 main()

@@ -12,6 +12,36 @@ static void say(struct progress *progress, const char *text)
 	snprintf(progress->state, STATE_SIZE, "%s", text);
 }
 
+/* Calls at init: should the driver block, we cannot keep that from holding up the program, but the box says where. */
+struct stay {
+	const struct progress *progress;
+	char before[STATE_SIZE];
+	int error;
+};
+
+static void begin_stay(struct stay *stay, const struct progress *progress)
+{
+	stay->progress = progress;
+	stay->error = atomic_load_explicit(&progress->error, memory_order_relaxed);
+	memcpy(stay->before, progress->state, STATE_SIZE);
+}
+
+static void enter(const struct stay *stay, const char *call)
+{
+	snprintf(stay->progress->state, STATE_SIZE, "%s has not returned", call);
+}
+
+/* Another thread may have met an error meanwhile, and we have written over what it said. */
+static void end_stay(const struct stay *stay)
+{
+	int error = atomic_load_explicit(&stay->progress->error, memory_order_relaxed);
+
+	if (error == stay->error)
+		memcpy(stay->progress->state, stay->before, STATE_SIZE);
+	else
+		snprintf(stay->progress->state, STATE_SIZE, "off: a call failed with CUDA error %d", error);
+}
+
 /* Any thread may meet the error; the first one says it. snprintf of a number: no allocation, no system call. */
 static void give_up(struct progress *progress, const char *call, int error)
 {
@@ -26,6 +56,7 @@ void progress_open(struct progress *progress, struct rw_gpu_progress *page, size
 		   char *state)
 {
 	struct progress_words words;
+	struct stay stay;
 
 	*progress = (struct progress){ .page = page, .state = state };
 	int err = driver_open(&progress->driver);
@@ -37,8 +68,8 @@ void progress_open(struct progress *progress, struct rw_gpu_progress *page, size
 					       : "none: CUDA driver too old");
 		return;
 	}
-	/* The one call that we cannot keep from holding up the program, should the driver block: the box says it. */
-	say(progress, "cuMemHostRegister has not returned");
+	begin_stay(&stay, progress);
+	enter(&stay, "cuMemHostRegister");
 	err =
 	    progress->driver.host_register(page, size, DRIVER_HOST_REGISTER_PORTABLE | DRIVER_HOST_REGISTER_DEVICE_MAP);
 	if (err && err != DRIVER_HOST_ALREADY_REGISTERED) {
@@ -51,20 +82,33 @@ void progress_open(struct progress *progress, struct rw_gpu_progress *page, size
 	progress_communicator(progress, 0, &words);
 }
 
-bool progress_device(const struct progress *progress, struct rw_device *device)
+static bool ask_device(const struct stay *stay, struct rw_device *device)
 {
-	const struct driver *driver = &progress->driver;
+	const struct driver *driver = &stay->progress->driver;
 	int ordinal;
 
-	memset(device, 0, sizeof(*device));
-	if (!progress->has_driver || driver->context_device(&ordinal) != 0)
+	enter(stay, "cuCtxGetDevice");
+	if (driver->context_device(&ordinal) != 0)
 		return false;
 	device->ordinal = ordinal;
-	if (driver->device_uuid(device->uuid, ordinal) != 0 ||
-	    driver->device_pci(device->pci, sizeof(device->pci), ordinal) != 0)
+	enter(stay, "cuDeviceGetUuid");
+	if (driver->device_uuid(device->uuid, ordinal) != 0)
 		return false;
-	device->used = 1;
-	return true;
+	enter(stay, "cuDeviceGetPCIBusId");
+	return driver->device_pci(device->pci, sizeof(device->pci), ordinal) == 0;
+}
+
+bool progress_device(const struct progress *progress, struct rw_device *device)
+{
+	struct stay stay;
+
+	memset(device, 0, sizeof(*device));
+	if (!progress->has_driver)
+		return false;
+	begin_stay(&stay, progress);
+	device->used = ask_device(&stay, device);
+	end_stay(&stay);
+	return device->used;
 }
 
 static bool device_can(const struct progress *progress, int attribute)
@@ -75,25 +119,38 @@ static bool device_can(const struct progress *progress, int attribute)
 	       progress->driver.device_attribute(&can, attribute, device) == 0 && can;
 }
 
-bool progress_communicator(struct progress *progress, uint32_t index, struct progress_words *words)
+static void find_write(const struct progress *progress, struct progress_words *words)
 {
 	const struct driver *driver = &progress->driver;
-	uint64_t address;
 
-	*words = (struct progress_words){ 0 };
-	if (!atomic_load_explicit(&progress->on, memory_order_relaxed))
-		return false;
 	if (driver->stream_write && device_can(progress, DRIVER_CAN_USE_64_BIT_STREAM_MEM_OPS))
 		words->write = driver->stream_write;
 	else if (driver->stream_write_v1 && device_can(progress, DRIVER_CAN_USE_64_BIT_STREAM_MEM_OPS_V1))
 		words->write = driver->stream_write_v1;
+}
+
+bool progress_communicator(struct progress *progress, uint32_t index, struct progress_words *words)
+{
+	struct stay stay;
+	uint64_t address = 0;
+	int err = 0;
+
+	*words = (struct progress_words){ 0 };
+	if (!atomic_load_explicit(&progress->on, memory_order_relaxed))
+		return false;
+	begin_stay(&stay, progress);
+	enter(&stay, "cuDeviceGetAttribute");
+	find_write(progress, words);
+	enter(&stay, "cuMemHostGetDevicePointer");
+	if (words->write)
+		err = progress->driver.context_current(&words->context);
+	if (words->write && !err)
+		err = progress->driver.host_device_pointer(&address, progress->page, 0);
+	end_stay(&stay);
 	if (!words->write) {
 		say(progress, "none: device without 64-bit stream memory operations");
 		return false;
 	}
-	int err = driver->context_current(&words->context);
-	if (!err)
-		err = driver->host_device_pointer(&address, progress->page, 0);
 	if (err) {
 		give_up(progress, "cuMemHostGetDevicePointer", err);
 		words->write = NULL;

@@ -44,6 +44,7 @@ struct warp_share {
 struct block {
 	struct row row;
 	struct warp_share warps[32];
+	uint64_t replay, place; /* of a node: this one's number; in the ring, of its first result */
 };
 
 static __device__ __forceinline__ struct scan_format format_of(const volatile struct row &row)
@@ -325,20 +326,121 @@ static __device__ __forceinline__ void results_publish(const struct scan_launch 
 		store_release(&launch.slots[launch.segments[i].slot].sequence, launch.segments[i].sequence);
 }
 
-extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 2) rankwatch_scan(const struct scan_launch launch)
+/* Does this replay read its buffers? All threads of the block call it, and get the same. */
+static __device__ __forceinline__ bool replay_enter(const struct scan_replays &replays)
 {
-	__shared__ struct block block;
-	uint32_t earlier = 0;
+	bool wanted = false;
 
+	if (threadIdx.x == 0) {
+		struct scan_node *node = replays.node;
+		const uint64_t replay = atomicAdd((wide *)&node->entered, (wide)1) / gridDim.x;
+
+		if (__ldcg(&node->finished) != replay)
+			atomicMax((wide *)&node->spoiled, (wide)(replay + 1));
+		wanted = !(replay & __ldcg(&node->mask));
+		__threadfence(); /* whoever sees what this block adds sees that it came */
+	}
+	return __syncthreads_or(wanted);
+}
+
+/* Is this the last block of a replay that no other ran beside, so that the scratch is this one's alone? If another one
+ * did, its blocks know: they came before this replay was finished. All threads of the block call it. */
+static __device__ __forceinline__ bool replay_leave(const struct scan_replays &replays, struct block *block)
+{
+	bool last = false;
+
+	__threadfence(); /* each thread's own additions */
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		const uint64_t left = atomicAdd((wide *)&replays.node->left, (wide)1) + 1;
+
+		block->replay = left / gridDim.x - 1;
+		last = left % gridDim.x == 0 && __ldcg(&replays.node->entered) == left;
+	}
+	return __syncthreads_or(last);
+}
+
+/* A reader that looks meanwhile finds 0, then the new sequence: what it copied in between is not whole, and it knows. */
+static __device__ __forceinline__ void replay_publish(const struct scan_launch &launch, struct block *block)
+{
+	const struct scan_replays &replays = launch.replays;
+	const uint32_t i = threadIdx.x;
+
+	if (i == 0)
+		block->place = atomicAdd((wide *)replays.written, (wide)launch.segment_count);
+	__syncthreads();
+	if (i >= launch.segment_count)
+		return;
+	const uint64_t place = block->place + i;
+	struct scan_replay *replay = &replays.ring[place % SCAN_REPLAYS];
+
+	store_release(&replay->result.sequence, 0);
+	__threadfence_system();
+	result_write(&replay->result, launch.segments[i], &launch.scratch->partials[i],
+		     ~__ldcg(&launch.scratch->start_ns));
+	__threadfence_system();
+	replay->replay = block->replay;
+	replay->node = replays.number;
+	/* Another replay may have come since, and what it adds may be in the result: it is no segment's. */
+	replay->segment = __ldcg(&replays.node->spoiled) > block->replay ? (uint32_t)SCAN_SEGMENTS : i;
+	__threadfence_system();
+	store_release(&replay->result.sequence, place + 1);
+}
+
+/* By the last block alone. */
+static __device__ __forceinline__ void replay_finish(const struct scan_launch &launch, bool wanted, struct block *block)
+{
+	const struct scan_replays &replays = launch.replays;
+
+	/* One thread looks, for another replay may come while they do, and all must wait at the same places. */
+	if (__syncthreads_or(wanted && threadIdx.x == 0 && __ldcg(&replays.node->spoiled) <= block->replay))
+		replay_publish(launch, block);
+	__syncthreads();
+	if (threadIdx.x < launch.segment_count)
+		launch.scratch->partials[threadIdx.x] = {};
+	if (threadIdx.x == 0) {
+		launch.scratch->start_ns = 0;
+		replays.node->mask = *(const volatile uint64_t *)replays.mask;
+	}
+	__threadfence();
+	__syncthreads();
+	if (threadIdx.x == 0)
+		atomicMax((wide *)&replays.node->finished, (wide)(block->replay + 1));
+}
+
+static __device__ __forceinline__ void buffers_scan(const struct scan_launch &launch, struct block *block)
+{
 	if (threadIdx.x == 0)
 		atomicMax((wide *)&launch.scratch->start_ns, (wide)~now_ns());
-	segments_scan(launch, &block);
+	segments_scan(launch, block);
+}
+
+/* By the last block alone? All threads of the block call it. */
+static __device__ __forceinline__ bool launch_leave(const struct scan_launch &launch)
+{
+	uint32_t earlier = 0;
+
 	__threadfence(); /* each thread's own additions before the ticket */
 	__syncthreads();
 	if (threadIdx.x == 0)
 		earlier = atomicAdd(&launch.scratch->blocks_done, 1u);
-	if (__syncthreads_or(threadIdx.x == 0 && earlier == gridDim.x - 1)) {
-		__threadfence();
+	return __syncthreads_or(threadIdx.x == 0 && earlier == gridDim.x - 1);
+}
+
+extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 2) rankwatch_scan(const struct scan_launch launch)
+{
+	__shared__ struct block block;
+	const bool node = launch.replays.node;
+	const bool wanted = !node || replay_enter(launch.replays);
+
+	if (wanted)
+		buffers_scan(launch, &block);
+	const bool last = node ? replay_leave(launch.replays, &block) : launch_leave(launch);
+	if (!last)
+		return;
+	__threadfence();
+	if (node)
+		replay_finish(launch, wanted, &block);
+	else
 		results_publish(launch);
-	}
 }

@@ -26,27 +26,33 @@ static void close_batch(struct scan_batch *batch)
 	*at = batch->next;
 }
 
-/* Not launched: nobody waits for its results any more. */
+static void drop_entry(struct scanner *scanner, const struct scan_batch *batch, const struct scan_entry *entry,
+		       enum rw_unscannable reason)
+{
+	struct rw_operation *slot = batch->captured ? NULL : box_slot(scanner->box, entry->ticket);
+
+	if (!slot && !batch->captured)
+		return;
+	if (reason != RW_UNSCANNABLE_NONE)
+		scanner_refuse(scanner, slot, reason);
+	if (slot)
+		box_release(slot, entry->ticket, entry->owner);
+}
+
+/* Not launched, or a node of a graph: nobody waits for its results (any more). */
 static void drop(struct scanner *scanner, struct scan_batch *batch, enum rw_unscannable reason)
 {
-	for (uint32_t i = 0; i < batch->launch.segment_count; i++) {
-		const struct scan_entry *entry = &batch->entries[i];
-		struct rw_operation *slot = box_slot(scanner->box, entry->ticket);
-
-		if (!slot)
-			continue;
-		if (reason != RW_UNSCANNABLE_NONE)
-			scanner_refuse(scanner, slot, reason);
-		box_release(slot, entry->ticket, entry->owner);
-	}
+	for (uint32_t i = 0; i < batch->launch.segment_count; i++)
+		drop_entry(scanner, batch, &batch->entries[i], reason);
 	scan_batch_give(batch);
 }
 
-static struct scan_batch *find_batch(const struct scan_device *device, enum scan_place place, uint64_t stream)
+static struct scan_batch *find_batch(const struct scan_device *device, enum scan_place place, uint64_t stream,
+				     bool captured)
 {
 	for (struct scan_batch *batch = open_batches; batch; batch = batch->next)
 		if (batch->device == device && batch->place == place && batch->stream == stream &&
-		    !scan_batch_is_full(batch))
+		    batch->captured == captured && !scan_batch_is_full(batch))
 			return batch;
 	return NULL;
 }
@@ -88,25 +94,30 @@ enum rw_unscannable scanner_add(struct scanner *scanner, const struct scan_reque
 		return RW_UNSCANNABLE_ERROR;
 	if (!is_device_memory(scanner->driver, buffer->address))
 		return RW_UNSCANNABLE_MEMORY;
-	struct scan_batch *batch = find_batch(request->device, request->place, request->stream);
+	bool captured = !request->slot;
+	struct scan_batch *batch = find_batch(request->device, request->place, request->stream, captured);
 	/* Without a fork there is nothing to run beside. */
 	if (!batch)
 		batch = open_batch(request->device, request->place, request->stream);
-	if (!batch || !box_hold(request->slot, request->ticket, request->owner))
+	if (!batch)
+		return RW_UNSCANNABLE_BEHIND;
+	batch->captured = captured;
+	if (!captured && !box_hold(request->slot, request->ticket, request->owner))
 		return RW_UNSCANNABLE_BEHIND;
 	scan_batch_add(batch, &segment, &(struct scan_entry){ request->ticket, request->owner });
 	batch->bytes += buffer->bytes;
 	return RW_UNSCANNABLE_NONE;
 }
 
-/* A launch into a stream under capture would become part of the graph, and one into the legacy stream can end the
- * capture of another. */
+/* A launch into a stream under capture becomes part of the graph, and one into the legacy stream can end the capture of
+ * another. Only what is meant to be captured may be. */
 static enum rw_unscannable why_not_now(struct scanner *scanner, const struct scan_batch *batch)
 {
 	int capturing = DRIVER_NOT_CAPTURING;
 	int error = scanner->driver->stream_capturing((driver_stream)(uintptr_t)batch->stream, &capturing);
 
-	if (error == DRIVER_CAPTURE_IMPLICIT || (!error && capturing != DRIVER_NOT_CAPTURING))
+	int wanted = batch->captured ? DRIVER_CAPTURING : DRIVER_NOT_CAPTURING;
+	if (error == DRIVER_CAPTURE_IMPLICIT || (!error && capturing != wanted))
 		return RW_UNSCANNABLE_CAPTURE;
 	if (error)
 		scanner_give_up(scanner, "cuStreamIsCapturing", error);
@@ -160,8 +171,29 @@ static bool launch_beside(struct scanner *scanner, struct scan_batch *batch)
 	return !error && launch(scanner, batch, (uintptr_t)side) && order(scanner, side, batch->join, stream);
 }
 
+/* The program may end its capture, or break it, while we are in here: that is no error of the driver's. */
+static bool is_of_capture(int error)
+{
+	return error >= DRIVER_CAPTURE_FIRST && error <= DRIVER_CAPTURE_LAST;
+}
+
+static bool capture(struct scanner *scanner, struct scan_batch *batch)
+{
+	int error = 0;
+	bool room = scan_batch_capture(batch, scanner->driver, &error);
+
+	if (error && !is_of_capture(error))
+		scanner_give_up(scanner, "cuLaunchKernel", error);
+	else if (error || !room)
+		scanner_count(&scanner->box->header->scan_unscannable[RW_UNSCANNABLE_CAPTURE],
+			      batch->launch.segment_count);
+	return !error || is_of_capture(error);
+}
+
 static bool start(struct scanner *scanner, struct scan_batch *batch)
 {
+	if (batch->captured)
+		return capture(scanner, batch);
 	if (batch->place == SCAN_BEFORE_CALL)
 		return launch(scanner, batch, batch->stream);
 	batch->forked = fork_and_launch(scanner, batch);
@@ -170,6 +202,8 @@ static bool start(struct scanner *scanner, struct scan_batch *batch)
 
 static bool finish(struct scanner *scanner, struct scan_batch *batch)
 {
+	if (batch->captured)
+		return capture(scanner, batch);
 	if (batch->place == SCAN_BESIDE_PLAN)
 		return launch_beside(scanner, batch);
 	if (batch->place == SCAN_BESIDE_CALL)
@@ -204,7 +238,7 @@ static void run(struct scanner *scanner, struct scan_batch *batch, bool (*step)(
 	if (!empty && reason == RW_UNSCANNABLE_NONE && batch->place == SCAN_BESIDE_CALL && step == start)
 		return; /* stays open for its join */
 	close_batch(batch);
-	if (!empty && reason == RW_UNSCANNABLE_NONE)
+	if (!empty && reason == RW_UNSCANNABLE_NONE && !batch->captured)
 		scan_batch_publish(batch);
 	else
 		drop(scanner, batch, reason);
@@ -258,7 +292,7 @@ void scanner_behind_call(struct scanner *scanner, bool failed)
 
 void scanner_fork(struct scanner *scanner, struct scan_device *device, uint64_t stream)
 {
-	struct scan_batch *batch = find_batch(device, SCAN_BESIDE_PLAN, stream);
+	struct scan_batch *batch = find_batch(device, SCAN_BESIDE_PLAN, stream, false);
 	driver_context current;
 
 	if (!scanner_is_on(scanner) || scanner->driver->context_current(&current) != 0 || current != device->context)
@@ -279,7 +313,7 @@ void scanner_fork(struct scanner *scanner, struct scan_device *device, uint64_t 
 
 bool scanner_is_forked(const struct scan_device *device, uint64_t stream)
 {
-	return find_batch(device, SCAN_BESIDE_PLAN, stream);
+	return find_batch(device, SCAN_BESIDE_PLAN, stream, false);
 }
 
 void scanner_behind_plan(struct scanner *scanner)

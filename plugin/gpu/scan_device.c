@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/gpu/scan_device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,15 +10,26 @@ enum {
 	 */
 	BLOCKS = 24,
 	RESULTS = SCAN_BATCHES * SCAN_SEGMENTS,
+	RESULTS_SIZE = RESULTS * (int)sizeof(struct scan_result),
+	SCRATCH_SIZE = SCAN_BATCHES * (int)sizeof(struct scan_scratch),
 };
 
 struct opening {
 	struct scan_device *device;
 	const struct driver *driver;
 	const struct scan_image *images;
-	uint64_t results, scratch; /* device addresses */
+	bool nodes;
+	uint64_t results, scratch; /* device addresses; behind them what nodes need */
 	int error;
+	void (*entered)(void *argument, const char *call);
+	void *argument;
 };
+
+/* Before each call but the one that its step is named after. */
+static void enter(const struct opening *opening, const char *call)
+{
+	opening->entered(opening->argument, call);
+}
 
 static bool context(struct opening *opening)
 {
@@ -27,14 +39,15 @@ static bool context(struct opening *opening)
 
 static bool module(struct opening *opening)
 {
-	driver_module loaded = NULL;
+	struct scan_device *device = opening->device;
 
 	opening->error = DRIVER_NO_BINARY_FOR_GPU;
 	for (const struct scan_image *image = opening->images; image->data && opening->error; image++)
-		opening->error = opening->driver->scan.module_load(&loaded, image->data);
-	if (!opening->error)
-		opening->error =
-		    opening->driver->scan.module_function(&opening->device->kernel, loaded, SCAN_KERNEL_NAME);
+		opening->error = opening->driver->scan.module_load(&device->module, image->data);
+	if (opening->error)
+		return false;
+	enter(opening, "cuModuleGetFunction");
+	opening->error = opening->driver->scan.module_function(&device->kernel, device->module, SCAN_KERNEL_NAME);
 	return opening->error == 0;
 }
 
@@ -48,7 +61,7 @@ static bool function(struct opening *opening)
 
 static bool results(struct opening *opening)
 {
-	size_t size = RESULTS * sizeof(struct scan_result);
+	size_t size = RESULTS_SIZE + (opening->nodes ? scan_nodes_pinned_size() : 0);
 	void *address = NULL;
 
 	opening->error = opening->driver->scan.host_allocate(&address, size,
@@ -57,6 +70,7 @@ static bool results(struct opening *opening)
 		return false;
 	memset(address, 0, size);
 	opening->device->results = address;
+	enter(opening, "cuMemHostGetDevicePointer");
 	opening->error = opening->driver->host_device_pointer(&opening->results, address, 0);
 	return opening->error == 0;
 }
@@ -65,21 +79,25 @@ static bool side_stream(struct opening *opening)
 {
 	int least = 0, greatest = 0;
 
+	enter(opening, "cuCtxGetStreamPriorityRange");
 	opening->error = opening->driver->scan.priority_range(&least, &greatest);
-	if (!opening->error)
-		opening->error =
-		    opening->driver->scan.stream_create(&opening->device->side, DRIVER_STREAM_NON_BLOCKING, least);
+	if (opening->error)
+		return false;
+	enter(opening, "cuStreamCreateWithPriority");
+	opening->error = opening->driver->scan.stream_create(&opening->device->side, DRIVER_STREAM_NON_BLOCKING, least);
 	return opening->error == 0;
 }
 
 /* In the order of the side stream, which waits for no other: the first launch there finds zeros, and is waited for. */
 static bool scratch(struct opening *opening)
 {
-	size_t size = SCAN_BATCHES * sizeof(struct scan_scratch);
+	size_t size = SCRATCH_SIZE + (opening->nodes ? scan_nodes_device_size() : 0);
 
 	opening->error = opening->driver->scan.memory_allocate(&opening->scratch, size);
-	if (!opening->error)
-		opening->error = opening->driver->scan.memory_set(opening->scratch, 0, size, opening->device->side);
+	if (opening->error)
+		return false;
+	enter(opening, "cuMemsetD8Async");
+	opening->error = opening->driver->scan.memory_set(opening->scratch, 0, size, opening->device->side);
 	return opening->error == 0;
 }
 
@@ -113,22 +131,56 @@ static bool batches(struct opening *opening)
 	return opening->error == 0;
 }
 
-/* A first launch can load code and resize what the context has. Of no bytes, it must answer. */
+static void add_trial(struct scan_batch *batch, uint64_t pattern)
+{
+	for (uint32_t i = 0; i < SCAN_TRIAL_SEGMENTS; i++) {
+		struct scan_segment segment = scan_trial_segment(i, pattern);
+
+		scan_batch_add(batch, &segment, &(struct scan_entry){ 0 });
+		batch->bytes += SCAN_TRIAL_BYTES; /* at most; enough for as many blocks as a launch can have */
+	}
+}
+
+static bool passed(struct scan_device *device, const struct scan_result *results)
+{
+	bool right = results;
+
+	if (!right)
+		snprintf(device->wrong, sizeof(device->wrong), "no result comes");
+	for (uint32_t i = 0; i < SCAN_TRIAL_SEGMENTS && right; i++)
+		right = scan_trial_is_right(i, &results[i], device->wrong);
+	return right;
+}
+
+/* A first launch can load code and resize what the context has. It must give the known answers. Its buffer lies in
+ * result slots that nobody uses yet. */
 static bool first_launch(struct opening *opening)
 {
 	struct scan_device *device = opening->device;
-	struct scan_segment nothing = { .dtype = 1, .flags = SCAN_DIGEST_ONLY };
+	unsigned char *pattern = (unsigned char *)(device->results + SCAN_SEGMENTS);
 
+	_Static_assert((RESULTS - SCAN_SEGMENTS) * sizeof(struct scan_result) >= SCAN_TRIAL_BYTES, "has room");
 	for (uint32_t word = 0; word < SCAN_BATCH_WORDS; word++)
 		atomic_store_explicit(&device->free[word], ~UINT64_C(0), memory_order_relaxed);
-	struct scan_batch *batch = scan_batch_take(device);
-	scan_batch_add(batch, &nothing, &(struct scan_entry){ 0 });
+	struct scan_batch *batch = scan_batch_take(device); /* number 0 */
+	scan_trial_fill(pattern);
+	add_trial(batch, opening->results + SCAN_SEGMENTS * sizeof(struct scan_result));
 	opening->error = scan_batch_launch(batch, opening->driver, (uintptr_t)device->side);
+	enter(opening, "cuStreamSynchronize");
 	if (!opening->error)
 		opening->error = opening->driver->scan.stream_synchronize(device->side);
-	bool answered = !opening->error && scan_batch_results(batch);
+	bool right = !opening->error && passed(device, scan_batch_results(batch));
+	memset(pattern, 0, SCAN_TRIAL_BYTES);
 	scan_batch_give(batch);
-	return answered;
+	return right;
+}
+
+static bool nodes(struct opening *opening)
+{
+	void *pinned = (char *)opening->device->results + RESULTS_SIZE;
+
+	return !opening->nodes || scan_nodes_open(&opening->device->nodes, pinned, opening->results + RESULTS_SIZE,
+						  opening->scratch + SCRATCH_SIZE);
 }
 
 static const struct {
@@ -142,25 +194,35 @@ static const struct {
 	{ "cuStreamCreateWithPriority", side_stream },
 	{ "cuMemAlloc", scratch },
 	{ "cuEventCreate", batches },
+	{ "aligned_alloc", nodes },
 	{ "cuLaunchKernel", first_launch },
 };
 
 const char *scan_device_open(struct scan_device *device, const struct driver *driver, const struct scan_image *images,
-			     void (*entered)(void *argument, const char *call), void *argument, int *error)
+			     bool nodes_too, void (*entered)(void *argument, const char *call), void *argument,
+			     int *error)
 {
-	struct opening opening = { .device = device, .driver = driver, .images = images };
+	struct opening opening = { .device = device,
+				   .driver = driver,
+				   .images = images,
+				   .nodes = nodes_too,
+				   .entered = entered,
+				   .argument = argument };
 	const char *failed = NULL;
 	int mode = DRIVER_CAPTURE_MODE_RELAXED;
 
 	/* Allocating must not break a capture that another thread has in progress. */
+	enter(&opening, "cuThreadExchangeStreamCaptureMode");
 	bool exchanged = driver->scan.capture_mode(&mode) == 0;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !failed; i++) {
 		entered(argument, steps[i].call);
 		if (!steps[i].make(&opening))
 			failed = steps[i].call;
 	}
-	if (exchanged)
+	if (exchanged) {
+		enter(&opening, "cuThreadExchangeStreamCaptureMode");
 		driver->scan.capture_mode(&mode);
+	}
 	device->usable = !failed;
 	*error = opening.error;
 	return failed;
@@ -194,6 +256,7 @@ struct scan_batch *scan_batch_take(struct scan_device *device)
 	batch->launch.segment_count = 0;
 	batch->bytes = 0;
 	batch->forked = false;
+	batch->captured = false;
 	batch->sequence++;
 	return batch;
 }
@@ -230,6 +293,27 @@ int scan_batch_launch(struct scan_batch *batch, const struct driver *driver, uin
 
 	return driver->scan.launch(batch->device->kernel, blocks_of(batch->bytes), 1, 1, SCAN_THREADS, 1, 1, 0,
 				   (driver_stream)(uintptr_t)stream, arguments, NULL);
+}
+
+bool scan_batch_capture(struct scan_batch *batch, const struct driver *driver, int *error)
+{
+	struct scan_launch *launch = &batch->launch;
+	struct scan_scratch *own = launch->scratch;
+	struct scan_node_segment segments[SCAN_SEGMENTS];
+
+	for (uint32_t i = 0; i < launch->segment_count; i++)
+		segments[i] = (struct scan_node_segment){
+			.elements = launch->segments[i].elements,
+			.bytes = i ? 0 : batch->bytes,
+			.call = (uint32_t)batch->entries[i].ticket,
+			.sides = batch->entries[i].owner,
+		};
+	if (!scan_nodes_add(&batch->device->nodes, launch, segments))
+		return false;
+	*error = scan_batch_launch(batch, driver, batch->stream);
+	launch->replays = (struct scan_replays){ 0 };
+	launch->scratch = own;
+	return true;
 }
 
 void scan_batch_publish(struct scan_batch *batch)

@@ -16,6 +16,8 @@
 #include "plugin/gpu/driver.h"
 #include "plugin/gpu/scan_image.h"
 #include "plugin/gpu/scan_kernel.h"
+#include "plugin/gpu/scan_nodes.h"
+#include "plugin/gpu/scan_trial.h"
 
 /*
  * In flight at most, a bit each. Hosts run ahead of their GPU by hundreds of launches; the driver's queues, which block
@@ -33,7 +35,7 @@ enum scan_place {
 };
 
 struct scan_entry {
-	uint64_t ticket; /* of the operation */
+	uint64_t ticket; /* of the operation; of a captured batch: index of the call, scan_nodes_call() */
 	uint32_t owner;  /* RW_OWNER_SCAN_IN, RW_OWNER_SCAN_OUT or both */
 };
 
@@ -47,26 +49,31 @@ struct scan_batch {
 	uint64_t bytes;
 	driver_event fork, join;
 	bool forked;
+	bool captured; /* it becomes a node of a graph, and is free again at once */
 	struct scan_entry entries[SCAN_SEGMENTS];
 	struct scan_launch launch;
 };
 
 struct scan_device {
 	driver_context context; /* the only one that it works in */
+	driver_module module;   /* never unloaded: that can wait for whatever the context runs */
 	driver_function kernel;
 	driver_stream side;                      /* low priority */
 	struct scan_result *results;             /* SCAN_SEGMENTS for each batch */
 	struct scan_batch *batches;              /* SCAN_BATCHES */
 	_Atomic uint64_t free[SCAN_BATCH_WORDS]; /* bit per batch */
 	_Atomic uint64_t launched[SCAN_BATCH_WORDS];
-	bool usable; /* else something failed, and it is not tried again */
+	struct scan_nodes nodes;      /* without a ring: none are taken */
+	char wrong[SCAN_TRIAL_WORDS]; /* what the kernel answered wrongly at its first launch; empty: nothing */
+	bool usable;                  /* else something failed, and it is not tried again */
 };
 
 /* Makes all of it; the context is current. NULL, or the name of the driver's call that failed, with its CUDA error in
- * *error (0: memory, or a kernel that does nothing). `entered` is told the name of each call before it is made, for a
- * driver that never returns. `images`: for cuModuleLoadData, the first that loads is taken. */
+ * *error (0: memory, or a kernel that answers wrongly or not at all: device->wrong). `entered` is told the name of each
+ * call before it is made, for a driver that never returns. `images`: for cuModuleLoadData, the first that loads is
+ * taken. `nodes`: also what nodes of graphs need. */
 const char *scan_device_open(struct scan_device *device, const struct driver *driver, const struct scan_image *images,
-			     void (*entered)(void *argument, const char *call), void *argument, int *error);
+			     bool nodes, void (*entered)(void *argument, const char *call), void *argument, int *error);
 
 /* A batch without segments, or NULL: all are in flight. Lock-free, any thread. */
 struct scan_batch *scan_batch_take(struct scan_device *device);
@@ -80,6 +87,8 @@ static inline bool scan_batch_is_full(const struct scan_batch *batch)
 void scan_batch_add(struct scan_batch *batch, const struct scan_segment *segment, const struct scan_entry *entry);
 /* Launches it; returns the CUDA error. */
 int scan_batch_launch(struct scan_batch *batch, const struct driver *driver, uint64_t stream);
+/* Launches it as a node into a stream that is being captured. False: there is no room for another node. */
+bool scan_batch_capture(struct scan_batch *batch, const struct driver *driver, int *error);
 /* Launched, and its thread is done with it: now it belongs to who takes its results. */
 void scan_batch_publish(struct scan_batch *batch);
 /* Launched batches of word `word`, as bits; the one of a bit. */

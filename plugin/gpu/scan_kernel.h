@@ -7,6 +7,10 @@
  * fields first, `sequence` last (release, system scope). A reader takes a slot whose sequence is the one that it gave the
  * segment (acquire) and needs no CUDA call. Nothing but the segments' bytes is read: never a byte before or behind.
  *
+ * A launch that became a node of a graph runs at each replay, so it has no slots: it takes the next places of a ring that
+ * all nodes of the context share, and no two of its runs may be alike. It says which node it was, which of its segments,
+ * and which replay. Nobody waits for the reader: who reads too late finds later results, by their sequence.
+ *
  * Digest: a buffer is a row of 32-bit words, little endian, relative to its start, the last one padded with zeros; word i
  * has v = i / 4, lane j = i % 4:
  *     digest = SCAN_LENGTH_FACTOR * bytes + sum over j of SCAN_LANE_FACTOR[j] * sum over v of (2 v + 1) * word[4 v + j]   mod 2^64
@@ -24,6 +28,7 @@ enum {
 	SCAN_SEGMENTS = 96,      /* of one launch: the arguments stay below CUDA's 4 KiB */
 	SCAN_TILE_BYTES = 65536, /* that one block reads at a time */
 	SCAN_THREADS = 512,      /* of a block */
+	SCAN_REPLAYS = 4096,     /* places of the ring that nodes of graphs write to; a power of two */
 };
 
 /* The kernel's name in the module (C linkage). One argument: struct scan_launch by value. Grid: any number of blocks. */
@@ -79,19 +84,52 @@ struct scan_result {
 	uint64_t sequence;                 /* last store */
 };
 
+/*
+ * What a node of a graph knows of its replays, on the device, zeroed by the host once. Replays come one after the other, as
+ * far as the program launches one executable graph of a capture. Two at once share the scratch: they are counted, and have
+ * no results.
+ */
+struct scan_node {
+	uint64_t entered, left; /* blocks so far, of all replays: this over the blocks of one is the replay's number */
+	uint64_t finished;      /* replays that have left the scratch zeroed */
+	uint64_t spoiled;       /* 1 + number of the last that came while another was not finished */
+	uint64_t mask;          /* what *mask was when the last one finished: all blocks of a replay see the same */
+};
+
+/* One result of a replay, 80 bytes, in pinned host memory. result.sequence: 0 while it is being written, else 1 + how many
+ * results were written before it by all nodes, so its place is (sequence - 1) % SCAN_REPLAYS. */
+struct scan_replay {
+	struct scan_result result;
+	uint64_t replay;        /* from 0; those without results count */
+	uint32_t node, segment; /* that scan_replays was given; index of the segment, SCAN_SEGMENTS: of none */
+};
+
+/* Where the results of a node go. All zero: the launch is none. */
+struct scan_replays {
+	struct scan_replay *ring; /* device address of pinned memory */
+	const uint64_t *mask;     /* the same: a replay whose number has one of these bits reads no buffer, has no result */
+	uint64_t *written;        /* on the device: results of all nodes of the context so far */
+	struct scan_node *node;   /* on the device */
+	uint32_t number;          /* of the node, for scan_replay */
+	uint32_t reserved;
+};
+
 /* The kernel's argument. */
 struct scan_launch {
-	struct scan_result *slots;    /* device address of the pinned ring */
-	struct scan_scratch *scratch; /* on the device */
+	struct scan_result *slots;    /* device address of the pinned ring; not of a node */
+	struct scan_scratch *scratch; /* on the device; a node's may end behind its last segment's partial */
+	struct scan_replays replays;
 	uint32_t segment_count, reserved;
 	struct scan_segment segments[SCAN_SEGMENTS];
 };
 
 #ifdef __cplusplus
 static_assert(sizeof(struct scan_segment) == 32 && sizeof(struct scan_result) == 64, "contract");
+static_assert(sizeof(struct scan_replay) == 80 && sizeof(struct scan_node) == 40, "contract");
 static_assert(sizeof(struct scan_launch) <= 4096, "kernel arguments");
 #else
 _Static_assert(sizeof(struct scan_segment) == 32 && sizeof(struct scan_result) == 64, "contract");
+_Static_assert(sizeof(struct scan_replay) == 80 && sizeof(struct scan_node) == 40, "contract");
 _Static_assert(sizeof(struct scan_launch) <= 4096, "kernel arguments");
 #endif
 

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/gpu/scanner.h"
 
+#include <assert.h>
 #include <stdio.h>
+
+#include "plugin/message.h"
+
+/* The kernel's contract stands alone; the analysis knows the layouts alone. */
+static_assert(SCAN_LENGTH_FACTOR == RW_DIGEST_LENGTH_FACTOR, "one digest");
 
 enum { STATE_SIZE = sizeof(((struct rw_box_header *)0)->scan_state) };
 
@@ -15,6 +21,8 @@ void scanner_give_up(struct scanner *scanner, const char *call, int error)
 		return;
 	atomic_store_explicit(&scanner->box->header->scan_every, 0, memory_order_relaxed);
 	snprintf(scanner->box->header->scan_state, STATE_SIZE, "off: %s failed with CUDA error %d", call, error);
+	/* Release: who sees it may read the words. */
+	atomic_store_explicit(&scanner->given_up, true, memory_order_release);
 }
 
 void scanner_open(struct scanner *scanner, const struct driver *driver, struct box_writer *box,
@@ -35,12 +43,22 @@ static void say_entered(void *argument, const char *call)
 	snprintf(scanner->box->header->scan_state, STATE_SIZE, "%s has not returned", call);
 }
 
+/* Whoever has such a GPU shall hear of it without asking. */
+static void say_wrong(char *state, const char *wrong)
+{
+	snprintf(state, STATE_SIZE, "off: wrong answer: %s", wrong);
+	message("the scan kernel answers wrongly on this GPU: %s; nothing is scanned there; please report it", wrong);
+}
+
 static void say_failed(struct scanner *scanner, uint32_t number, const char *call, int error)
 {
+	const struct scan_device *device = &scanner->devices[number];
 	char *state = scanner->box->header->scan_state;
 
 	if (error)
 		snprintf(state, STATE_SIZE, "off: %s failed with CUDA error %d", call, error);
+	else if (device->wrong[0])
+		say_wrong(state, device->wrong);
 	else
 		snprintf(state, STATE_SIZE, "off: %s has no effect", call);
 	if (number == 0)
@@ -57,7 +75,7 @@ static struct scan_device *make_device(struct scanner *scanner)
 		return NULL;
 	struct scan_device *device = &scanner->devices[number];
 	snprintf(state, sizeof(state), "%s", scanner->box->header->scan_state);
-	const char *failed = scan_device_open(device, scanner->driver, scanner->images, say_entered, scanner, &error);
+	const char *failed = scan_device_open(device, scanner->driver, scanner->images, scanner->nodes, say_entered, scanner, &error);
 	if (failed)
 		say_failed(scanner, number, failed, error);
 	else
@@ -85,6 +103,8 @@ void scanner_refuse(struct scanner *scanner, struct rw_operation *slot, enum rw_
 	uint32_t flags = RW_FLAG_UNSCANNABLE | (uint32_t)reason << RW_FLAG_UNSCANNABLE_SHIFT;
 
 	scanner_count(&scanner->box->header->scan_unscannable[reason], 1);
+	if (!slot)
+		return;
 	/* One reason has room; the first stays. Relaxed: both sides of an operation are on one thread. */
 	if (!(atomic_load_explicit(&slot->flags, memory_order_relaxed) & RW_FLAG_UNSCANNABLE))
 		atomic_fetch_or_explicit(&slot->flags, flags, memory_order_relaxed);
@@ -141,4 +161,47 @@ unsigned int scanner_collect(struct scanner *scanner, struct scan_overlap *overl
 		for (uint32_t word = 0; word < SCAN_BATCH_WORDS && scanner->devices[i].usable; word++)
 			left += collect(&collection, &scanner->devices[i], word);
 	return left;
+}
+
+static void take_replay(struct scanner *scanner, struct scan_nodes *nodes, const struct scan_node_segment *segment,
+			const struct scan_replay *replay, scanner_take_replay *take, void *argument)
+{
+	struct rw_box_header *header = scanner->box->header;
+	const struct scan_result *result = &replay->result;
+
+	take(argument, &nodes->calls[segment->call], segment, replay);
+	scanner_count(&header->scan_buffers, 1);
+	if (replay->segment || result->gpu_end_ns < result->gpu_start_ns)
+		return;
+	scanner_count(&header->scan_bytes, segment->bytes);
+	scanner_count(&header->scan_gpu_ns, result->gpu_end_ns - result->gpu_start_ns);
+}
+
+bool scanner_collect_replays(struct scanner *scanner, scanner_take_replay *take, void *argument)
+{
+	bool any = false;
+	struct scan_node_segment segment;
+	struct scan_replay replay;
+	uint64_t lost = 0;
+
+	/* Acquire: pairs with the release in make_device(). */
+	for (uint32_t i = atomic_load_explicit(&scanner->device_count, memory_order_acquire); i-- > 0;) {
+		struct scan_nodes *nodes = &scanner->devices[i].nodes;
+		int n = 0;
+
+		/* What comes while we are here is for the next look. */
+		for (; n < SCAN_REPLAYS && nodes->ring && scan_nodes_read(nodes, &replay, &segment, &lost); n++)
+			take_replay(scanner, nodes, &segment, &replay, take, argument);
+		any |= n > 0;
+	}
+	if (lost)
+		scanner_count(&scanner->box->header->scan_unscannable[RW_UNSCANNABLE_BEHIND], lost);
+	return any;
+}
+
+void scanner_sample_replays(struct scanner *scanner, uint32_t every)
+{
+	/* Acquire: as above. */
+	for (uint32_t i = atomic_load_explicit(&scanner->device_count, memory_order_acquire); i-- > 0;)
+		scan_nodes_sample(&scanner->devices[i].nodes, every ? every - 1 : UINT64_MAX);
 }

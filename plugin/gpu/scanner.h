@@ -25,8 +25,10 @@ struct scanner {
 	const struct scan_image *images;
 	struct scan_device devices[RW_BOX_DEVICES];
 	_Atomic uint32_t device_count;
+	bool nodes; /* for graphs, too: set before the first device */
 	_Atomic bool on;
 	_Atomic int error; /* CUresult that turned it off */
+	_Atomic bool given_up; /* and the header says so */
 };
 
 /* What a thread wants scanned. */
@@ -35,7 +37,7 @@ struct scan_request {
 	enum scan_place place;
 	uint64_t stream; /* that orders it */
 	const struct scan_buffer *buffer;
-	struct rw_operation *slot; /* pending, by the caller */
+	struct rw_operation *slot; /* pending, by the caller; NULL: of a call that is being captured, `ticket` its index */
 	uint64_t ticket;
 	uint32_t owner; /* RW_OWNER_SCAN_IN, RW_OWNER_SCAN_OUT or both */
 };
@@ -60,7 +62,7 @@ struct scan_device *scanner_device(struct scanner *scanner);
 
 /* The operation waits for the result from now on; or the reason why there will be none. */
 enum rw_unscannable scanner_add(struct scanner *scanner, const struct scan_request *request);
-/* The operation's buffer is not scanned, for this reason: flagged and counted. */
+/* The operation's buffer is not scanned, for this reason: flagged and counted. slot: NULL, counted alone. */
 void scanner_refuse(struct scanner *scanner, struct rw_operation *slot, enum rw_unscannable reason);
 
 /* Returns how long it took, ns. */
@@ -79,5 +81,14 @@ typedef void scanner_take(void *argument, const struct scan_entry *entry, const 
 /* The drain thread: hands out what has come, in no order, and what the launches took to `overlap`. No CUDA call.
  * Returns how many batches are still out. */
 unsigned int scanner_collect(struct scanner *scanner, struct scan_overlap *overlap, scanner_take *take, void *argument);
+
+/* One result of a graph's replay. */
+typedef void scanner_take_replay(void *argument, struct scan_captured *call, const struct scan_node_segment *segment,
+				 const struct scan_replay *replay);
+/* The drain thread: hands out what replays have found, in the order in which they found it. Returns whether any did. No
+ * CUDA call. */
+bool scanner_collect_replays(struct scanner *scanner, scanner_take_replay *take, void *argument);
+/* From now on one replay in `every`, a power of two, is scanned; 0: none but each graph's first. */
+void scanner_sample_replays(struct scanner *scanner, uint32_t every);
 
 #endif

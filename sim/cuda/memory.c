@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "memory.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -4,17 +4,24 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <time.h>
 
 #include "comm.h"
+
+#define ABORT_LOOK_NS 5000000 /* how often a wait looks whether its communicator was aborted */
 
 struct clique {
 	struct clique *next;
 	ncclUniqueId id;
 	struct ncclComm *members;
 	unsigned int count, ended;
+	uint64_t arrived; /* at all meetings so far, of all members */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+static atomic_bool launches_together;
 static struct clique *cliques;
 
 static struct clique *find_or_add(const ncclUniqueId *id)
@@ -71,4 +78,48 @@ struct ncclComm *clique_leave(struct ncclComm *comm)
 	}
 	pthread_mutex_unlock(&lock);
 	return members;
+}
+
+/* NCCL's variable is the process's: the last communicator's init counts for all. */
+void clique_read_mode(void)
+{
+	const char *text = getenv("NCCL_LAUNCH_MODE");
+
+	atomic_store(&launches_together, text && strcasecmp(text, "GROUP") == 0);
+}
+
+void clique_arrive(struct ncclComm *comm)
+{
+	if (!atomic_load(&launches_together) || !comm->clique)
+		return;
+	pthread_mutex_lock(&lock);
+	comm->meetings++;
+	comm->clique->arrived++;
+	pthread_cond_broadcast(&moved);
+	pthread_mutex_unlock(&lock);
+}
+
+static void wait_a_moment(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += ABORT_LOOK_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	pthread_cond_timedwait(&moved, &lock, &until);
+}
+
+/* Nobody comes to a meeting before the one before it is over, so that the sum says that all are there. */
+bool clique_wait(const struct ncclComm *comm)
+{
+	if (!comm->clique)
+		return true;
+	pthread_mutex_lock(&lock);
+	while (comm->clique->arrived < comm->meetings * comm->clique->count && !atomic_load(&comm->stop))
+		wait_a_moment();
+	pthread_mutex_unlock(&lock);
+	return !atomic_load(&comm->stop);
 }

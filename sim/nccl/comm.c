@@ -226,6 +226,7 @@ static ncclResult_t connect_ranks(struct ncclComm *comm, const ncclUniqueId *id)
 		result = meet_others(comm);
 	if (result == ncclSuccess)
 		result = clique_join(comm, id);
+	clique_read_mode();
 	if (result == ncclSuccess)
 		result = network_open(&comm->network, comm);
 	if (result == ncclSuccess)

@@ -53,7 +53,7 @@ struct ncclComm {
 	struct capture capture;
 	uint32_t ce_syncs; /* of copy-engine collectives so far */
 	unsigned int turn; /* mailbox turn; the stream thread of the running plan owns it */
-	uint64_t moved[FUNCTIONS]; /* collectives whose data have arrived; so, too */
+	uint64_t moved[FUNCTIONS]; /* collectives and receives whose data have arrived; so, too */
 	atomic_bool stop;  /* aborted: waits end */
 
 	_Atomic ncclResult_t state;       /* of calls that do not block: ncclInProgress while they go on */
@@ -62,6 +62,7 @@ struct ncclComm {
 	bool finalized, ending, revoked;  /* which calls were made */
 	struct clique *clique;            /* NULL until the others are known */
 	struct ncclComm *sibling;         /* the next of the clique */
+	uint64_t meetings;                /* of the clique that this one came to; the clique's lock guards it */
 	struct operator_list operators;
 	struct ncclWindow_vidmem *windows;
 

@@ -24,14 +24,14 @@ static enum side read_side(const char *word)
 	return strcmp(word, "sent") == 0 ? SENT : strcmp(word, "received") == 0 ? RECEIVED : NOWHERE;
 }
 
-/* FUNCTIONS: no collective is called so. */
-static enum function read_function(const char *word)
+/* FUNCTIONS: none is called so, or not on this side. */
+static enum function read_function(const char *word, enum side side)
 {
 	enum function function = 0;
 
 	while (function < FUNCTIONS && strcmp(function_name(function), word) != 0)
 		function++;
-	return function == FUNCTION_SEND || function == FUNCTION_RECV ? FUNCTIONS : function;
+	return function == FUNCTION_SEND || (function == FUNCTION_RECV && side == SENT) ? FUNCTIONS : function;
 }
 
 static void read_variable(void)
@@ -46,7 +46,7 @@ static void read_variable(void)
 
 	if (fields == 6 && flip.bit < 8) {
 		flip.side = read_side(side);
-		flip.function = read_function(function);
+		flip.function = read_function(function, flip.side);
 	}
 	if (flip.side != NOWHERE && flip.function != FUNCTIONS)
 		return;
@@ -54,7 +54,7 @@ static void read_variable(void)
 	flip.checked = ncclInvalidUsage;
 	fprintf(stderr,
 		"stand-in NCCL: SIM_NCCL_FLIP=%s is not SIDE:RANK:FUNCTION:NUMBER:BYTE:BIT with a SIDE sent or received, "
-		"a collective's FUNCTION and a BIT from 0 to 7\n",
+		"a collective's FUNCTION (or received, Recv) and a BIT from 0 to 7\n",
 		text);
 }
 

@@ -142,7 +142,11 @@ static ncclResult_t group_run(void)
 	return blocking == BLOCKING_NO ? work_start(jobs, plans) : work_run(jobs, plans);
 }
 
-ncclResult_t group_leave(void)
+/*
+ * The outermost one runs the group, or starts it when its communicators do not block, and returns its first error or
+ * ncclInProgress. Only after group_enter.
+ */
+static ncclResult_t leave(void)
 {
 	if (--group.depth)
 		return ncclSuccess;
@@ -158,7 +162,7 @@ ncclResult_t group_leave_with(ncclResult_t result, struct ncclComm *comm)
 
 	if (result != ncclSuccess)
 		fail(result);
-	ncclResult_t left = group_leave();
+	ncclResult_t left = leave();
 	if (result != ncclSuccess)
 		return result;
 	return blocking ? left : comm_error(comm);
@@ -177,7 +181,7 @@ ncclResult_t pncclGroupEnd(void)
 		log_warn("ncclGroupEnd: not in a group call.");
 		return ncclInvalidUsage;
 	}
-	return group_leave();
+	return leave();
 }
 EXPORT_WEAK(GroupEnd);
 
@@ -206,6 +210,6 @@ ncclResult_t pncclGroupSimulateEnd(ncclSimInfo_t *info)
 	} else if (info) {
 		simulate();
 	}
-	return group_leave();
+	return leave();
 }
 EXPORT_WEAK(GroupSimulateEnd);

@@ -7,11 +7,9 @@
 
 void group_enter(void);
 /*
- * The outermost one runs the group, or starts it when its communicators do not block, and returns its first error or
- * ncclInProgress. Only after group_enter.
+ * At the end of a call, after group_enter: an error spoils the group. The outermost one runs the group, or starts it when
+ * its communicators do not block. comm, or NULL: when it does not block, its state is the answer.
  */
-ncclResult_t group_leave(void);
-/* At the end of a call: an error spoils the group. comm, or NULL: when it does not block, its state is the answer. */
 ncclResult_t group_leave_with(ncclResult_t result, struct ncclComm *comm);
 
 /* Adds a copy of the task, around which the profiler's API events are sent. */

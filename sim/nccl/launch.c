@@ -132,16 +132,38 @@ static ncclResult_t sort(struct plan *plans)
 	return result;
 }
 
-ncclResult_t launch_plans(struct plan *plans)
+/* With NCCL_LAUNCH_MODE=GROUP: the communicator's other ranks in this process are as far. */
+static ncclResult_t meet(const struct plan *plans)
+{
+	bool all = true;
+
+	for (const struct plan *plan = plans; plan; plan = plan->next)
+		clique_arrive(plan->comm);
+	for (const struct plan *plan = plans; plan && all; plan = plan->next)
+		all = clique_wait(plan->comm);
+	return all ? ncclSuccess : ncclInternalError;
+}
+
+/* In NCCL's order. */
+static ncclResult_t launch_all(struct plan *plans)
 {
 	ncclResult_t result = sort(plans);
 
 	if (result == ncclSuccess)
 		result = for_each_plan(plans, prepare);
 	if (result == ncclSuccess)
+		result = meet(plans);
+	if (result == ncclSuccess)
 		result = for_each_plan(plans, launch);
 	if (result == ncclSuccess)
-		result = for_each_plan(plans, finish);
+		result = meet(plans);
+	return result == ncclSuccess ? for_each_plan(plans, finish) : result;
+}
+
+ncclResult_t launch_plans(struct plan *plans)
+{
+	ncclResult_t result = launch_all(plans);
+
 	while (plans) {
 		struct plan *next = plans->next;
 		plan_drop(plans);

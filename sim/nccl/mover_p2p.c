@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "flip.h"
 #include "mover.h"
 #include "network.h"
 #include "number.h"
@@ -114,6 +115,14 @@ static bool advance(struct task *tasks, bool *done)
 	return moved;
 }
 
+/* In the order in which they were called: in which order they were done is chance. */
+static void flip_all_received(const struct task *tasks)
+{
+	for (const struct task *task = tasks; task; task = task->next)
+		if (task->function == FUNCTION_RECV)
+			flip_received(task, task->comm->moved[FUNCTION_RECV]++);
+}
+
 bool mover_p2p(struct task *tasks)
 {
 	struct ncclComm *comm = tasks->comm;
@@ -128,5 +137,6 @@ bool mover_p2p(struct task *tasks)
 		if (!advance(tasks, &done) && !done)
 			bell_wait(bell, seen);
 	}
+	flip_all_received(tasks);
 	return true;
 }

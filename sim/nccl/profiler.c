@@ -75,11 +75,12 @@ void profiler_attach(struct ncclComm *comm)
 	int lost = plugin.adapter->version == release()->profiler_abi ? 0 : plugin.adapter->lost_mask;
 	ncclResult_t result = init(comm);
 	if (result == ncclSuccess)
-		mask &= ~lost;
+		__atomic_and_fetch(&mask, ~lost, __ATOMIC_RELAXED); /* others may be in their init */
 	else
 		init_failed(result);
-	if (release()->says_mask && mask)
-		log_info("Profiler event mask: 0x%x (%d)", (unsigned int)mask, mask);
+	int now = profiler_mask();
+	if (release()->says_mask && now)
+		log_info("Profiler event mask: 0x%x (%d)", (unsigned int)now, now);
 }
 
 void profiler_detach(struct ncclComm *comm)

@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "fault.h"
 #include "tracer.h"
 

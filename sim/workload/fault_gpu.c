@@ -80,9 +80,9 @@ static void report_xid(struct fault *fault, int step)
 		return;
 	own_address(pci);
 	snprintf(line, sizeof(line),
-		 "3,%d,%llu,-;NVRM: Xid (PCI:%s): %d, pid=%d, name=python-main, Timeout after 6s of waiting for RPC "
+		 "3,0,%llu,-;NVRM: Xid (PCI:%s): %d, pid=%d, name=python-main, Timeout after 6s of waiting for RPC "
 		 "response from GPU GSP! Expected function 76 (GSP_RM_CONTROL).\n",
-		 step, (unsigned long long)(clock_now_ns(CLOCK_MONOTONIC) / 1000), pci, XID, (int)getpid());
+		 (unsigned long long)(clock_now_ns(CLOCK_MONOTONIC) / 1000), pci, XID, (int)getpid());
 	append("SIM_KERNEL_LOG", line);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Faults of a rank whose log or data lies on a slow file system. */
-#include <errno.h>
 
 #include "data_file.h"
 #include "fault.h"

@@ -10,7 +10,8 @@
 #include "data_file.h"
 #include "fault.h"
 
-enum { OOM_LIMIT = 64 << 20, OOM_WANTED = 4 * OOM_LIMIT, SWAP_ROOM = 256 << 20, PAGE = 4096 };
+enum { OOM_LIMIT = 64 << 20, OOM_WANTED = 4 * OOM_LIMIT, SWAP_ROOM = 256 << 20, PAGE = 4096,
+       LEAK_LIMIT = 128 << 20, LEAK_STEP = 15 << 20, LEAK_MOST = 8 * LEAK_STEP };
 
 static int check_memory(char *reason, size_t size)
 {
@@ -113,6 +114,53 @@ static void use_heap(struct fault *fault, int step)
 		heap->memory[at]++;
 }
 
+/* A heap that grows to what leaves little room in the limit, and a file that needs some each time. */
+struct leak {
+	struct data_file *data;
+	char *memory;
+	size_t used;
+};
+
+static int open_leak(struct fault *fault)
+{
+	struct leak *leak = fault->mine ? calloc(1, sizeof(*leak)) : NULL;
+
+	fault->tool = leak;
+	if (!leak)
+		return fault->mine ? -ENOMEM : 0;
+	leak->memory = mmap(NULL, LEAK_LIMIT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (leak->memory == MAP_FAILED)
+		return -errno;
+	return data_file_create(&leak->data, fault->options->log_dir, fault->options->log_bytes);
+}
+
+static void close_leak(struct fault *fault)
+{
+	struct leak *leak = fault->tool;
+
+	if (!leak)
+		return;
+	data_file_close(leak->data);
+	munmap(leak->memory, LEAK_LIMIT);
+	free(leak);
+}
+
+static void use_leak(struct fault *fault, int step)
+{
+	struct leak *leak = fault->tool;
+
+	if (fault_begins(fault, step))
+		limit_memory(LEAK_LIMIT, 0);
+	if (!fault_holds(fault, step))
+		return;
+	if (leak->used < LEAK_MOST) {
+		memset(leak->memory + leak->used, 1, LEAK_STEP);
+		leak->used += LEAK_STEP;
+	}
+	data_file_forget(leak->data);
+	data_file_read(leak->data);
+}
+
 #define LIMITS .harms = true, .check = check_memory, .tidy = tidy_memory
 
 const struct fault_kind fault_memory_kinds[] = {
@@ -121,6 +169,8 @@ const struct fault_kind fault_memory_kinds[] = {
 	  .doc = "half of its working set, --log-bytes in --log-dir, fits into its memory limit" },
 	{ .name = "swap", LIMITS, .open = open_heap, .close = close_heap, .between_steps = use_heap,
 	  .doc = "half of its heap, --log-bytes, fits into its memory limit: the rest is swapped (use slow-swap)" },
+	{ .name = "leak", LIMITS, .logs = true, .open = open_leak, .close = close_leak, .between_steps = use_leak,
+	  .doc = "its heap grows until 94 % of its memory limit are no page cache; a file of --log-bytes needs the rest" },
 	{ .name = "oom", LIMITS, .between_steps = run_out_of_memory, .doc = "the OOM killer of its cgroup kills it" },
 	{ 0 },
 };

@@ -64,6 +64,12 @@ static void make_bad_activation(const struct training *training, const struct tr
 		set(training, traffic->call, NAN);
 }
 
+static void make_nan_in_graph(const struct training *training, const struct traffic_call *traffic)
+{
+	if (is_hit(training, traffic, TRAFFIC_GRAPH))
+		set(training, traffic->call, NAN);
+}
+
 /* As the gradients of a float8 GEMM with rowwise scaling, which are sent as bf16: four times as large in each step. */
 static void leave_others(const struct training *training, const struct traffic_call *traffic)
 {
@@ -114,6 +120,8 @@ const struct fault_kind fault_values_kinds[] = {
 	{ .name = "inf", .harms = true, .spoil = make_inf, .spread = SPREAD_ON, .doc = "the same with Inf" },
 	{ .name = "nan-activation", .harms = true, .spoil = make_bad_activation, .spread = SPREAD_ON,
 	  .doc = "a NaN in an activation (--mesh with tp, cp or pp)" },
+	{ .name = "nan-graph", .harms = true, .spoil = make_nan_in_graph,
+	  .doc = "a NaN in what it computes inside the step's CUDA graph (--graphs)" },
 	{ .name = "float8-nan", .harms = true, .spoil = leave_others, .spread = SPREAD_ON,
 	  .doc = "its largest gradient leaves the others' for six steps, then it is NaN (--gradients=bfloat16)" },
 	{ .name = "overflow", .harms = true, .spoil = overflow, .spread = SPREAD_STEP,

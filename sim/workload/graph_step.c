@@ -2,7 +2,9 @@
 #include "graph_step.h"
 
 #include "collective.h"
+#include "fault.h"
 #include "site.h"
+#include "traffic.h"
 
 enum { ELEMENTS_MAX = 1024, COMPUTE_US = 500 };
 
@@ -57,13 +59,26 @@ static void check(struct graph_step *step, int call)
 	checks_add(&step->training->checks, &expected, step->buffers[call], step->training->gpu.compute);
 }
 
+static void fill(struct graph_step *step, int number, CUstream stream)
+{
+	const struct training *training = step->training;
+	const struct fault_kind *fault = training->options->fault;
+	struct collective_call call = { .function = COLLECTIVE_ALL_REDUCE, .group = step->group,
+					.send = step->buffers[number], .recv = step->buffers[number],
+					.count = step->elements, .type = ncclFloat32, .op = ncclSum, .stream = stream };
+
+	training_fill(step->training, step->buffers[number], VALUES_FLOAT, site_of(SITE_GRAPH, number), 0, step->elements,
+		      stream);
+	if (fault->spoil)
+		fault->spoil(training, &(struct traffic_call){ &call, TRAFFIC_GRAPH, number });
+}
+
 void graph_step_replay(struct graph_step *step)
 {
 	CUstream stream = step->training->gpu.compute;
 
 	for (int i = 0; i < GRAPH_STEP_CALLS; i++)
-		training_fill(step->training, step->buffers[i], VALUES_FLOAT, site_of(SITE_GRAPH, i), 0, step->elements,
-			      stream);
+		fill(step, i, stream);
 	GPU_CHECK(cuGraphLaunch(step->exec, stream));
 	for (int i = 0; i < GRAPH_STEP_CALLS; i++)
 		check(step, i);

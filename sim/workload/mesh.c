@@ -116,7 +116,7 @@ int mesh_ranks(const struct mesh *mesh)
 	return ranks;
 }
 
-int mesh_coordinate(const struct mesh *mesh, enum mesh_dimension dimension, int rank)
+static int coordinate(const struct mesh *mesh, enum mesh_dimension dimension, int rank)
 {
 	return rank / mesh->strides[dimension] % mesh->sizes[dimension];
 }
@@ -132,7 +132,7 @@ int mesh_members(const struct mesh *mesh, unsigned int dimensions, int rank, int
 
 		for (int i = 0; i < MESH_DIMENSIONS; i++)
 			same &= !(fixed & MESH_SET(i)) ||
-				mesh_coordinate(mesh, i, other) == mesh_coordinate(mesh, i, rank);
+				coordinate(mesh, i, other) == coordinate(mesh, i, rank);
 		if (same)
 			members[count++] = other;
 	}

@@ -38,7 +38,6 @@ void mesh_of_fsdp(struct mesh *mesh, int ranks);
  */
 const char *mesh_parse(struct mesh *mesh, const char *text);
 int mesh_ranks(const struct mesh *mesh);
-int mesh_coordinate(const struct mesh *mesh, enum mesh_dimension dimension, int rank);
 /* The ranks that differ from `rank` in these dimensions at most, ascending. `members` has room for MESH_RANKS_MAX.
  * Returns their number. Dimensions of the experts go with others of them, and pp and dp_replicate, only. */
 int mesh_members(const struct mesh *mesh, unsigned int dimensions, int rank, int *members);

@@ -20,6 +20,7 @@ enum traffic_sort {
 	TRAFFIC_GRADIENTS,   /* reduced beside the computation */
 	TRAFFIC_SCALARS,     /* norm and losses at the end of a step */
 	TRAFFIC_ACTIVATIONS, /* all the others: of the forward pass, and their gradients */
+	TRAFFIC_GRAPH,       /* the static inputs of the step's CUDA graph, before each replay */
 	TRAFFIC_SORTS
 };
 

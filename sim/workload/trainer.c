@@ -2,7 +2,6 @@
 #include "trainer.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "collective.h"

@@ -2,7 +2,6 @@
 /* Leases of network detail: who gets them, how they end, and what NCCL's progress threads do meanwhile. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -83,6 +83,19 @@ int analysis_set_birth(struct analysis *analysis, analysis_process_id process, c
 	return 0;
 }
 
+int analysis_set_held(struct analysis *analysis, analysis_process_id process, const char *call, const char *remedy,
+		      uint64_t since_ns)
+{
+	(void)process;
+	return require(analysis, since_ns <= INT64_MAX && (!call || (*call && remedy)));
+}
+
+int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id process, uint64_t at_ns)
+{
+	(void)process;
+	return require(analysis, at_ns <= INT64_MAX);
+}
+
 int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
 		      uint64_t at_ns)
 {

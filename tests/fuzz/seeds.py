@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the kept corpus of tests/fuzz/box_target.c: seeds.py DIRECTORY. One damage a file, offsets of layout 1."""
+"""Writes the kept corpus of tests/fuzz/damaged_box.h: seeds.py DIRECTORY. One damage a file, offsets of layout 1."""
 import pathlib
 import struct
 import sys
@@ -89,6 +89,28 @@ SEEDS = {
     "wait-times": change(WAITS + 8, u64(2**64 - 1) + u64(0) + u64(2**64 - 1) * 4),
     "leased-for-ever": change(6160, u64(2**64 - 1)),
     "progress": change(GPU, b"\xff" * 16),
+    "rank-lowest": change(COMMS + 76, u32(2**31)),
+    "rank-highest": change(COMMS + 76, u32(2**31 - 1)),
+    "rank-of-another": change(COMMS + 76, u32(1)),
+    "ranks-most": change(COMMS + 80, u32(2**31 - 1)),
+    "ranks-unknown": change(COMMS + 80, u32(0) + u32(0)),
+    "world-rank-lowest": change(352, u32(2**31) + u32(2**31)),
+    "world-rank-highest": change(352, u32(2**31 - 1) + u32(2**31 - 1)),
+    "world-rank-unknown": change(352, u32(2**32 - 1) + u32(2**32 - 1)),
+    "watchdog-endless": change(368, u64(2**64 - 1) * 2),
+    "mesh": change(3072, b"RANKWATCH_MESH=a=2,b=1\0") + change(COMMS + 76, u32(2**31)),
+    "realtime-beyond": change(160, u64(2**64 - 1) * 2),
+    "communicators-alike": change(COMMS + 256, u64(1)),
+    "call-of-another-kind": change(slot(9, 22), b"\x01\x08" + u64(2**64 - 1) + u64(9)),
+    "call-to-a-peer": b"".join(change(slot(i, 22), b"\x09") + change(slot(i, 112), u32(2**31)) for i in range(9, 20)),
+    "sequence-far": change(slot(9, 32), u64(2**64 - 1)) + change(slot(10, 32), u64(2**63)),
+    "count-largest": b"".join(change(slot(i, 23), b"\x08" + u64(2**64 - 1)) for i in range(9, 20)),
+    "scanned": b"".join(change(slot(i, 8), u32(2**32 - 1)) + change(slot(i, 176), (u32(2**32 - 1) * 2 + u64(2**64 - 1))
+                        + u32(0x7F800001) + u32(2**32 - 1) + u64(i)) for i in range(9, 20)),
+    "gpu-times-backwards": b"".join(change(slot(i, 8), u32(2**32 - 1)) + change(slot(i, 144), u64(2**64 - 1) + u64(0))
+                                    for i in range(9, 20)),
+    "versions": change(420, b"\xff" * 12),
+    "devices": change(504, b"\xff" * 64),
 }
 
 directory = pathlib.Path(sys.argv[1])

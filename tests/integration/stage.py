@@ -198,9 +198,9 @@ class Stage:
         return {"NCCL_PROFILER_PLUGIN": PLUGIN, "LD_LIBRARY_PATH": f"{SIM_DIR}:{PLUGIN_DIR}"}
 
 
-def kill(pid):
+def kill(pid, number=signal.SIGKILL):
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
     except ProcessLookupError:
         pass
 

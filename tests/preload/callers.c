@@ -6,7 +6,6 @@
  * libuser_{first,second,bare,none}.so, which call them.
  */
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
  * kinds this NCCL offers. An ordinary NCCL program.
  */
 #include <cuda.h>
-#include <errno.h>
 #include <nccl.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -138,8 +138,12 @@ def offered(key, look):
 
 
 def graphs(play):
-    if any(slot["count"] == COUNTS["captured"] for slot in play.operations):
+    slots = [slot for slot in play.operations if slot["count"] == COUNTS["captured"]]
+    if any("captured" not in slot["flags"] for slot in slots):
         return "as eager"
+    if slots:
+        sides = [side for side, bit in (("input", "scan_in"), ("output", "scan_out")) if every(slots, bit)]
+        return "replays: " + ", ".join(sides)
     return "counted" if sum(comm["captured"] for comm in play.comms) else "no"
 
 

@@ -27,6 +27,8 @@ struct job {
 		uint64_t first_bad;
 		char text[256];
 	} last;
+	int sick; /* rank whose GPU reports an Xid before, + 1; 0 none */
+	uint64_t more; /* elements that the receiver has room for beside what comes */
 };
 
 static uint64_t chance(struct job *job, uint64_t below)
@@ -76,6 +78,8 @@ static void start(struct job *job, uint8_t function, int size, int seen)
 							.name = "dp" };
 		struct analysis_process process = { .id = (uint32_t)i + 1, .pid = i + 1, .box = &box };
 		box.world_rank = i;
+		box.devices[0].used = 1;
+		snprintf(box.devices[0].pci, sizeof(box.devices[0].pci), "0000:%02x:00.0", 0x10 + i);
 		cr_assert_eq(analysis_add_process(job->analysis, &process), 0);
 		cr_assert_eq(analysis_add_communicator(job->analysis, process.id, 0, &communicator), 0);
 	}
@@ -111,8 +115,19 @@ static bool writes(const struct job *job, int rank)
 	return job->out_known[rank] && (job->function != RW_FUNCTION_SEND || rank != job->root);
 }
 
+static void report_xid(const struct job *job)
+{
+	struct analysis_gpu_event event = { .source = ANALYSIS_GPU_KERNEL_LOG, .at_ns = 990000000, .xid = 48,
+					    .text = "the driver's words" };
+
+	snprintf(event.pci, sizeof(event.pci), "0000:%02x:00", 0x10 + job->sick - 1);
+	if (job->sick)
+		cr_assert_eq(analysis_add_gpu_event(job->analysis, &event), 0);
+}
+
 static void pass(struct job *job)
 {
+	report_xid(job);
 	for (int i = 0; i < job->seen; i++) {
 		struct rw_operation slot = {
 			.ticket = 1,
@@ -120,7 +135,7 @@ static void pass(struct job *job)
 				 RW_KNOWN_STARTED | RW_KNOWN_DONE,
 			.function = job->function == RW_FUNCTION_SEND && i != job->root ? RW_FUNCTION_RECV : job->function,
 			.dtype = RW_DTYPE_BFLOAT16,
-			.count = PART / 2,
+			.count = PART / 2 + (job->function == RW_FUNCTION_SEND && i != job->root ? job->more : 0),
 			.root_or_peer = job->function == RW_FUNCTION_SEND ? 1 - i : job->root,
 			.api_ns = 1000000000,
 			.launch_end_ns = 1000001000,
@@ -227,6 +242,51 @@ Test(corruption, between_two_ranks_nobody_is_named)
 		cr_expect(functions[i] == RW_FUNCTION_BROADCAST || job.last.rank_count == 2, "%s", job.last.text);
 		cr_expect_eq(job.last.scope, functions[i] == RW_FUNCTION_SEND ? RW_SCOPE_LINK : RW_SCOPE_RANK);
 	}
+}
+
+static void transfer(struct job *job, int sick, uint64_t more)
+{
+	start(job, RW_FUNCTION_SEND, 2, 2);
+	job->sick = sick;
+	job->more = more;
+	compute(job);
+	flip(job->out[1], 133);
+	pass(job);
+}
+
+Test(corruption, of_a_transfer_both_ends_are_listed_and_what_each_did_is_said)
+{
+	static struct job job;
+
+	transfer(&job, 0, 0);
+	cr_assert_eq(job.findings, 1);
+	cr_expect_eq(job.last.confidence, RW_INCONCLUSIVE);
+	cr_expect(job.last.rank_count == 2 && job.last.ranks[0] == 0 && job.last.ranks[1] == 1);
+	cr_expect_eq(job.last.first_bad, 8, "%lu", job.last.first_bad);
+	cr_expect_str_eq(job.last.text, "ranks 0,1: rank 1 received other bits than rank 0 sent in SendRecv #0 on dp");
+}
+
+Test(corruption, an_error_of_one_of_the_two_gpus_decides_between_the_ends_of_a_transfer)
+{
+	static const char *const texts[] = {
+		"rank 0 sent what reached rank 1 changed in SendRecv #0 on dp; its GPU has reported an error",
+		"rank 1 received other bits than rank 0 sent in SendRecv #0 on dp; its GPU has reported an error",
+	};
+	for (int sick = 0; sick < 2; sick++) {
+		static struct job job;
+		transfer(&job, sick + 1, 0);
+		cr_expect_eq(job.last.confidence, RW_LIKELY);
+		cr_expect(job.last.rank_count == 1 && job.last.ranks[0] == sick);
+		cr_expect_str_eq(job.last.text, texts[sick]);
+	}
+}
+
+Test(corruption, a_receiver_with_more_room_than_is_sent_is_not_compared)
+{
+	static struct job job;
+
+	transfer(&job, 0, 1);
+	cr_expect_eq(job.findings, 0);
 }
 
 Test(corruption, the_few_results_that_were_scanned_do_not_outvote_the_others)

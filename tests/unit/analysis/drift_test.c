@@ -29,10 +29,11 @@ static void step(struct run *run, const float *scale)
 		weights[i] = 1 + (float)i / 4;
 		run->job.absmax[i] = scale[i] * weights[i] * (1 + (float)scanned_chance(&run->job, 100) / 300);
 	}
+	scanned_call(&run->job, run->fsdp, (struct scanned_call){ .function = RW_FUNCTION_ALL_GATHER, .dtype = run->dtype });
 	for (int layer = 0; layer < 3; layer++)
 		scanned_call(&run->job, run->fsdp, (struct scanned_call){ .function = RW_FUNCTION_REDUCE_SCATTER,
 									 .dtype = run->dtype, .count = ELEMENTS / RANKS });
-	scanned_call(&run->job, run->fsdp, (struct scanned_call){ .function = RW_FUNCTION_ALL_GATHER, .dtype = run->dtype });
+	scanned_call(&run->job, run->fsdp, (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .count = 1 });
 	scanned_tick(&run->job, 100);
 }
 

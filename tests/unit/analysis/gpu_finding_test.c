@@ -90,6 +90,22 @@ Test(gpu_finding, xids_of_earlier_jobs_and_of_other_jobs_gpus_are_silent)
 	cr_expect_eq(job.count, 0);
 }
 
+Test(gpu_finding, an_xid_that_is_known_before_its_time_is_told_then)
+{
+	struct analysis_gpu_event event = small_job_event(1, 1010, 79);
+	struct analysis_summary summary;
+
+	cr_assert_eq(analysis_add_gpu_event(job.analysis, &event), 0);
+	small_job_tick(&job, 1009);
+	analysis_summarise(job.analysis, &summary);
+	cr_expect_eq(job.count, 0);
+	cr_expect_eq(summary.xids, 0);
+	small_job_tick(&job, 1010);
+	analysis_summarise(job.analysis, &summary);
+	cr_expect_eq(job.count, 1);
+	cr_expect_eq(summary.xids, 1);
+}
+
 Test(gpu_finding, what_is_only_worth_a_notice_is_closed_after_ten_minutes)
 {
 	struct analysis_gpu_event event = small_job_event(1, 1010, 63);

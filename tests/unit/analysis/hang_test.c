@@ -313,3 +313,37 @@ Test(hang, a_killed_rank_is_told_although_the_other_host_leaves_with_it)
 		cr_expect_eq(run.findings[i].rank, 6, "%s", run.findings[i].text);
 	end(&run);
 }
+
+/* What a rank on another host still called while its connections broke, nobody alive stands in. */
+Test(hang, a_killed_rank_is_told_although_one_that_left_had_called_the_next_operation)
+{
+	struct run told = play_with_followers(true, 1, 1, 0);
+	const char *operation = strchr(loudest(&told)->text, '#');
+	cr_assert(operation);
+	struct rw_operation next = {
+		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK | RW_KNOWN_STARTED,
+		.ticket = 1u << 20,
+		.function = RW_FUNCTION_ALL_GATHER,
+		.dtype = RW_DTYPE_BFLOAT16,
+		.count = 1,
+		.sequence = strtoull(operation + 1, NULL, 10) + 1,
+	};
+	end(&told);
+	struct history_job job = eight;
+	job.hosts = 2;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_KILLED, .rank = 5, .first_step = 12 };
+	struct run run = { .history = history_new(&job) };
+	run.analysis = analysis_new(false, history_emit, run.history);
+	double at_ms = history_struck_ms(run.history) + 50;
+	history_play(run.history, run.analysis, at_ms);
+	next.api_ns = next.launch_begin_ns = next.launch_end_ns = next.return_ns = next.started_seen_ns =
+	    (uint64_t)(at_ms * 1e6);
+	cr_assert_eq(analysis_add_operation(run.analysis, 101, &next), 0);
+	cr_assert_eq(analysis_set_life(run.analysis, 101, ANALYSIS_EXITED, 1 << 8, (uint64_t)(at_ms * 1e6)), 0);
+	history_play(run.history, run.analysis, 0);
+	run.findings = history_findings(run.history, &run.count);
+	cr_assert(loudest(&run));
+	cr_expect_eq(loudest(&run)->kind, RW_KIND_GONE);
+	cr_expect_eq(loudest(&run)->rank, 5, "%s", loudest(&run)->text);
+	end(&run);
+}

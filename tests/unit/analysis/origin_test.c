@@ -97,6 +97,53 @@ Test(origin, the_rank_whose_input_was_bad_first_is_named_and_the_others_are_its_
 	scanned_free(&mesh.job);
 }
 
+/* Bytes are no numbers: objects that all ranks gather, or FSDP2's parameters of mixed types. */
+static void gather_bytes(struct mesh *mesh)
+{
+	scanned_call(&mesh->job, mesh->world, (struct scanned_call){ .function = RW_FUNCTION_ALL_GATHER, .dtype = RW_DTYPE_UINT8,
+								     .count = 170, .sampled_out = true });
+}
+
+static void play_with_bytes(struct mesh *mesh, int steps_before, bool again)
+{
+	start(mesh, 8, 8);
+	gather_bytes(mesh);
+	run(mesh, steps_before);
+	if (again)
+		gather_bytes(mesh);
+	mesh->bad_rank = 5;
+	mesh->bad_layer = 2;
+	run(mesh, 6);
+	finish(mesh);
+}
+
+Test(origin, bytes_that_all_gathered_whole_clean_steps_ago_leave_no_doubt)
+{
+	struct mesh mesh;
+
+	play_with_bytes(&mesh, 6, false);
+	expect_one(&mesh.job, RW_KIND_NAN, 5, RW_CERTAIN);
+	cr_expect_eq(scanned_loud(&mesh.job)->missing_count, 0);
+	scanned_free(&mesh.job);
+}
+
+Test(origin, bytes_that_all_gathered_since_the_last_clean_values_make_it_likely_and_are_said_to_be_missing)
+{
+	static const struct {
+		int steps_before;
+		bool again;
+	} cases[] = { { 0, false }, { 6, true } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct mesh mesh;
+		play_with_bytes(&mesh, cases[i].steps_before, cases[i].again);
+		expect_one(&mesh.job, RW_KIND_NAN, 5, RW_LIKELY);
+		cr_expect(strstr(scanned_loud(&mesh.job)->missing, "what all ranks received alike before it was not scanned"),
+			  "%s", scanned_loud(&mesh.job)->missing);
+		scanned_free(&mesh.job);
+	}
+}
+
 static void report_xid(struct mesh *mesh, int rank, uint32_t xid)
 {
 	struct analysis_gpu_event event = { .source = ANALYSIS_GPU_KERNEL_LOG, .at_ns = mesh->job.now_ns, .xid = xid };
@@ -164,6 +211,28 @@ Test(origin, a_NaN_in_the_very_first_step_is_found_before_steps_are_known)
 	finish(&mesh);
 	expect_one(&mesh.job, RW_KIND_NAN, 3, RW_CERTAIN);
 	cr_expect(strstr(scanned_loud(&mesh.job)->text, "rank 3 brought 1 NaN into AllGather #0 on fsdp"));
+	scanned_free(&mesh.job);
+}
+
+Test(origin, a_NaN_in_the_very_first_step_is_told_without_a_step_and_with_it_once_steps_are_known)
+{
+	struct mesh mesh;
+
+	start(&mesh, 8, 8);
+	mesh.bad_rank = 5;
+	mesh.bad_layer = 2;
+	for (int i = 0; i < 8; i++) {
+		step(&mesh);
+		scanned_tick(&mesh.job, 1000);
+	}
+	finish(&mesh);
+	cr_assert_eq(mesh.job.told_count, 2);
+	cr_expect_str_eq(mesh.job.told[0].text, "rank 5 brought 1 NaN into ReduceScatter #2 on fsdp");
+	cr_expect_eq(mesh.job.told[0].finding.operation.step, -1);
+	cr_expect_eq(mesh.job.told[1].state, RW_FINDING_UPDATE);
+	cr_expect_str_eq(mesh.job.told[1].text, "rank 5 brought 1 NaN into ReduceScatter #2 on fsdp in step 1");
+	cr_expect_eq(mesh.job.told[1].finding.operation.step, 1);
+	cr_expect_eq(mesh.job.told[1].victim_count, mesh.job.told[0].victim_count);
 	scanned_free(&mesh.job);
 }
 
@@ -247,7 +316,7 @@ Test(origin, the_rank_is_not_guessed_when_the_reduction_has_overwritten_what_it_
 	for (int i = 0; i < 30; i++) {
 		job.bad[6] = i == 20;
 		if (i > 20)
-			memset(job.bad, 1, sizeof(job.bad));
+			memset(job.bad, 1, sizeof(job.bad)), job.nan = 1000; /* the parameters are NaN */
 		for (uint64_t bucket = 0; bucket < 5; bucket++)
 			scanned_call(&job, ddp, (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE,
 								       .count = 1000 + bucket, .in_place = true });
@@ -258,7 +327,7 @@ Test(origin, the_rank_is_not_guessed_when_the_reduction_has_overwritten_what_it_
 	cr_assert(told);
 	cr_expect_eq(told->confidence, RW_INCONCLUSIVE);
 	cr_expect_eq(told->rank_count, 8);
-	cr_expect_str_eq(told->text, "1 NaN in the result of AllReduce #100 on ddp in step 21, made by one of ranks 0-7");
+	cr_expect_str_eq(told->text, "1 NaN in the result of AllReduce #100 on ddp, made by one of ranks 0-7");
 	cr_expect_str_eq(told->missing,
 			 "the rank that made it is not visible without `rankwatch run` (AllReduce in place)");
 	cr_expect_eq(told->finding.values.origin, RW_ORIGIN_UNKNOWN);
@@ -353,20 +422,53 @@ Test(origin, what_is_bad_from_the_start_is_a_notice_also_while_steps_are_not_kno
 	scanned_free(&mesh.job);
 }
 
+/* … and a NaN of rank 5's in the last ReduceScatter, that makes the norm NaN. */
+static void spoil(struct mesh *mesh)
+{
+	mesh->job.brings[5] = true;
+	scanned_call(&mesh->job, mesh->world,
+		     (struct scanned_call){ .function = RW_FUNCTION_REDUCE_SCATTER, .count = GRADIENTS });
+	scanned_call(&mesh->job, mesh->world, (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .count = 1 });
+	memset(mesh->job.bad, 0, sizeof(mesh->job.bad));
+	scanned_tick(&mesh->job, 400);
+}
+
 Test(origin, a_NaN_before_steps_are_known_is_found_where_others_have_been_from_the_start)
 {
 	struct mesh mesh;
 
 	start_padded(&mesh);
 	padded_step(&mesh, 16);
-	padded_step(&mesh, 17);
-	for (int i = 0; i < 3; i++)
-		padded_step(&mesh, 16);
+	spoil(&mesh);
 	finish(&mesh);
-	const struct scanned_told *told = scanned_loud(&mesh.job);
-	cr_assert(told, "nothing was told");
-	cr_expect_eq(told->kind, RW_KIND_NAN, "%s", told->text);
+	expect_one(&mesh.job, RW_KIND_NAN, 5, RW_CERTAIN);
 	scanned_free(&mesh.job);
+}
+
+/* The only bad buffer of a step is that of a layer far behind: nothing tells yet that it will come again. */
+Test(origin, padding_far_into_the_first_step_is_no_news)
+{
+	for (int layers = 4; layers <= 126; layers += 61) {
+		struct mesh mesh;
+		start(&mesh, 8, 8);
+		for (int step = 0; step < 6; step++) {
+			for (int layer = 0; layer < 3 * layers; layer++) {
+				bool gathers = layer < 2 * layers;
+				mesh.job.brings[7] = layer == layers - 1 || layer == 3 * layers - 1;
+				scanned_call(&mesh.job, mesh.world,
+					     (struct scanned_call){ .function = gathers ? RW_FUNCTION_ALL_GATHER
+											: RW_FUNCTION_REDUCE_SCATTER,
+								    .count = GRADIENTS });
+				memset(mesh.job.bad, 0, sizeof(mesh.job.bad));
+			}
+			scanned_call(&mesh.job, mesh.world,
+				     (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .count = 1 });
+			scanned_tick(&mesh.job, 700);
+		}
+		finish(&mesh);
+		cr_expect_null(scanned_loud(&mesh.job), "%d layers: %s", layers, mesh.job.told[0].text);
+		scanned_free(&mesh.job);
+	}
 }
 
 Test(origin, a_change_of_what_was_bad_from_the_start_is_a_finding)

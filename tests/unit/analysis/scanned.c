@@ -127,6 +127,7 @@ static void enqueue(struct scanned *job, int communicator, const struct scanned_
 		.count = call->count ? call->count : 3,
 		.sequence = job->communicator[communicator].sequence[call->function],
 		.root_or_peer = sends && member == call->root ? call->sender : call->root,
+		.api_tid = call->function == RW_FUNCTION_REDUCE_SCATTER ? 2 : 1, /* autograd's thread, the main one */
 		.api_ns = job->now_ns,
 		.launch_end_ns = job->now_ns + 1000,
 		.return_ns = job->now_ns + 2000,

@@ -3,37 +3,13 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "history.h"
+#include "played.h"
 
 static const struct history_job eight = {
 	.ranks = 8, .steps = 40, .layers = 4, .compute_ms = 40, .jitter_ms = 2, .no_sizes = true, .tail_ms = 8000
 };
 
-struct run {
-	struct history *history;
-	struct analysis *analysis;
-	const struct history_finding *findings;
-	size_t count;
-};
-
-static struct run play(const struct history_job *job)
-{
-	struct run run = { .history = history_new(job) };
-
-	run.analysis = analysis_new(false, history_emit, run.history);
-	cr_assert(run.analysis);
-	history_play(run.history, run.analysis, 0);
-	run.findings = history_findings(run.history, &run.count);
-	return run;
-}
-
-static void end(struct run *run)
-{
-	analysis_free(run->analysis);
-	history_free(run->history);
-}
-
-static void expect_only(const struct run *run, int rank)
+static void expect_only(const struct played *run, int rank)
 {
 	size_t loud = 0;
 
@@ -55,7 +31,7 @@ Test(size, not_known_names_the_straggler_as_likely)
 	job.no_world = true;
 	job.faults[0] =
 	    (struct history_fault){ FAULT_HOST, 3, .first_step = 10, .ms = 400, .evidence = EVIDENCE_FSYNC };
-	struct run run = play(&job);
+	struct played run = play(&job);
 	expect_only(&run, 3);
 	end(&run);
 }
@@ -67,7 +43,7 @@ Test(size, not_known_names_who_never_came_as_likely)
 	job.no_world = true;
 	job.tensor_parallel = 2;
 	job.faults[0] = (struct history_fault){ FAULT_NEVER, 5, .first_step = 20, .evidence = EVIDENCE_SLEEP };
-	struct run run = play(&job);
+	struct played run = play(&job);
 	expect_only(&run, 5);
 	end(&run);
 }
@@ -79,7 +55,7 @@ Test(size, not_known_names_nobody_for_a_rank_that_was_not_seen)
 	job.no_world = true;
 	job.seen = 7;
 	job.faults[0] = (struct history_fault){ FAULT_NEVER, 7, .first_step = 20 };
-	struct run run = play(&job);
+	struct played run = play(&job);
 	for (size_t i = 0; i < run.count; i++)
 		cr_expect_eq(run.findings[i].severity, RW_NOTICE, "%s", run.findings[i].text);
 	end(&run);
@@ -93,7 +69,7 @@ Test(size, is_certain_when_as_many_as_the_launchers_world_were_seen)
 
 	job.faults[0] =
 	    (struct history_fault){ FAULT_HOST, 3, .first_step = 10, .ms = 400, .evidence = EVIDENCE_FSYNC };
-	struct run run = play(&job);
+	struct played run = play(&job);
 	for (size_t i = 0; i < run.count; i++) {
 		certain |= run.findings[i].rank == 3 && run.findings[i].confidence == RW_CERTAIN;
 		cr_expect_null(strstr(run.findings[i].comm_name, "not known"), "%s", run.findings[i].comm_name);
@@ -108,7 +84,7 @@ Test(size, healthy_jobs_stay_silent_without_it)
 
 	job.no_world = true;
 	job.tensor_parallel = 2;
-	struct run run = play(&job);
+	struct played run = play(&job);
 	for (size_t i = 0; i < run.count; i++)
 		cr_expect_eq(run.findings[i].severity, RW_NOTICE, "%s", run.findings[i].text);
 	end(&run);

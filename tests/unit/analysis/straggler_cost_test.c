@@ -83,8 +83,7 @@ static void operation(struct stage *stage, uint64_t step, uint64_t work_ms, uint
 static void start_step(struct stage *stage, uint64_t step)
 {
 	operation(stage, step, 10, 0);
-	stage->analysis.stragglers.starts[step % STRAGGLER_STEPS] =
-	    (struct step_start){ .step = step, .start_ns = stage->now_ns };
+	pace_note(&stage->analysis.stragglers.pace, step, stage->now_ns);
 }
 
 static double lost_ms(struct stage *stage)
@@ -137,6 +136,24 @@ Test(straggler_cost, adds_up_what_a_device_that_has_changed_loses_piece_by_piece
 			operation(stage, step, step >= 7 ? 50 : 20, step >= 7 ? 30 : 0);
 	}
 	cr_expect_float_eq(lost_ms(stage), 300, 10, "%f", lost_ms(stage));
+	stage_close(stage);
+}
+
+/* Two are suspected, so the replay says what one costs, and no late step has ended yet. */
+Test(straggler_cost, is_a_share_of_the_step_before_and_the_loss_while_no_late_step_has_ended)
+{
+	struct stage *stage = stage_open();
+	uint32_t rank = LATE_RANK;
+
+	stage->analysis.stragglers.suspects[1].decided_ns = 1;
+	for (uint64_t step = 1; step <= STEPS; step++) {
+		bool late = step == STEPS;
+		start_step(stage, step);
+		operation(stage, step, 90 + (late ? 300 : 0), late ? 300 : 0);
+	}
+	struct straggler_cost cost = straggler_cost(&stage->analysis, &rank, 1);
+	cr_expect_float_eq((double)cost.lost_ns / 1e6, 300, 1, "%f", (double)cost.lost_ns / 1e6);
+	cr_expect_float_eq((double)cost.step_ns / 1e6, 100 + 300, 1, "%f", (double)cost.step_ns / 1e6);
 	stage_close(stage);
 }
 

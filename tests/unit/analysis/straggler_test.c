@@ -2,34 +2,11 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "history.h"
+#include "played.h"
 
 static const struct history_job eight = { .ranks = 8, .steps = 40, .layers = 4, .compute_ms = 40, .jitter_ms = 2 };
 
-struct run {
-	struct history *history;
-	struct analysis *analysis;
-	const struct history_finding *findings;
-	size_t count;
-};
-
-static struct run play(const struct history_job *job)
-{
-	struct run run = { .history = history_new(job) };
-	run.analysis = analysis_new(false, history_emit, run.history);
-	cr_assert(run.analysis);
-	history_play(run.history, run.analysis, 0);
-	run.findings = history_findings(run.history, &run.count);
-	return run;
-}
-
-static void end(struct run *run)
-{
-	analysis_free(run->analysis);
-	history_free(run->history);
-}
-
-static size_t loud(const struct run *run)
+static size_t loud(const struct played *run)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < run->count; i++)
@@ -37,7 +14,7 @@ static size_t loud(const struct run *run)
 	return count;
 }
 
-static const struct history_finding *opened(const struct run *run, enum rw_kind kind, int rank)
+static const struct history_finding *opened(const struct played *run, enum rw_kind kind, int rank)
 {
 	for (size_t i = 0; i < run->count; i++)
 		if (run->findings[i].state == RW_FINDING_OPEN && run->findings[i].kind == kind &&
@@ -76,7 +53,7 @@ Test(straggler, names_the_rank_and_its_cause_whatever_the_evidence)
 			.ms = cases[i].ms,
 			.evidence = cases[i].evidence,
 		};
-		struct run run = play(&job);
+		struct played run = play(&job);
 		const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 3);
 		cr_assert(finding, "case %zu: not named", i);
 		cr_expect_gt(loud(&run), 0, "case %zu", i);
@@ -98,7 +75,7 @@ Test(straggler, measures_what_the_job_would_win)
 	job.faults[0] = (struct history_fault){
 		.kind = FAULT_HOST, .rank = 0, .first_step = 9, .ms = 1310, .evidence = EVIDENCE_FSYNC_WRITER
 	};
-	struct run run = play(&job);
+	struct played run = play(&job);
 	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 0);
 	cr_assert(finding);
 	cr_expect_float_eq(finding->lost_ms, 1310, 40, "%f", finding->lost_ms);
@@ -121,7 +98,7 @@ Test(straggler, is_told_soon_after_the_third_late_step_in_a_row)
 		job.faults[0] = (struct history_fault){
 			.kind = FAULT_HOST, .rank = rank, .first_step = 15, .ms = 200, .evidence = EVIDENCE_FSYNC
 		};
-		struct run run = play(&job);
+		struct played run = play(&job);
 		const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, rank);
 		cr_assert(finding, "rank %d", rank);
 		double after_ms = (double)finding->time_ns / 1e6 - history_step_ms(run.history, 17) - 200;
@@ -136,7 +113,7 @@ Test(straggler, slow_from_the_start_is_found_within_a_dozen_steps)
 	job.faults[0] = (struct history_fault){
 		.kind = FAULT_HOST, .rank = 5, .first_step = 1, .ms = 100, .evidence = EVIDENCE_FSYNC
 	};
-	struct run run = play(&job);
+	struct played run = play(&job);
 	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 5);
 	cr_assert(finding);
 	cr_expect_lt((double)finding->time_ns / 1e6, history_step_ms(run.history, 14));
@@ -148,7 +125,7 @@ Test(straggler, a_slow_gpu_is_late_by_its_device)
 	struct history_job job = eight;
 	job.faults[0] = (struct history_fault){ .kind = FAULT_DEVICE, .rank = 2, .first_step = 12, .ms = 150 };
 	job.runs_ahead = true;
-	struct run run = play(&job);
+	struct played run = play(&job);
 	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 2);
 	cr_assert(finding);
 	cr_expect_eq(finding->late_kind, RW_LATE_DEVICE);
@@ -166,7 +143,7 @@ Test(straggler, several_are_named_each)
 	job.faults[1] = (struct history_fault){
 		.kind = FAULT_HOST, .rank = 6, .first_step = 12, .ms = 320, .evidence = EVIDENCE_RUN_QUEUE
 	};
-	struct run run = play(&job);
+	struct played run = play(&job);
 	const struct history_finding *first = opened(&run, RW_KIND_STRAGGLER, 1);
 	const struct history_finding *second = opened(&run, RW_KIND_STRAGGLER, 6);
 	cr_assert(first && second);
@@ -185,7 +162,7 @@ Test(straggler, one_that_recovers_is_closed_and_keeps_its_id_when_it_comes_back)
 	job.faults[1] = (struct history_fault){
 		.kind = FAULT_HOST, .rank = 4, .first_step = 45, .ms = 300, .evidence = EVIDENCE_FSYNC
 	};
-	struct run run = play(&job);
+	struct played run = play(&job);
 	const struct history_finding *last_open = NULL, *closed = NULL, *first = opened(&run, RW_KIND_STRAGGLER, 4);
 	for (size_t i = 0; i < run.count; i++) {
 		if (run.findings[i].state == RW_FINDING_OPEN)
@@ -209,7 +186,7 @@ Test(straggler, the_root_is_named_and_not_its_victims_in_another_communicator)
 		job.faults[0] = (struct history_fault){
 			.kind = FAULT_HOST, .rank = rank, .first_step = 12, .ms = 250, .evidence = EVIDENCE_FSYNC
 		};
-		struct run run = play(&job);
+		struct played run = play(&job);
 		cr_assert(opened(&run, RW_KIND_STRAGGLER, rank), "rank %d", rank);
 		for (size_t i = 0; i < run.count; i++)
 			cr_expect(run.findings[i].rank == rank || run.findings[i].severity == RW_NOTICE,
@@ -226,7 +203,7 @@ Test(straggler, a_host_whose_ranks_are_all_late_is_one_suspect)
 		job.faults[i] = (struct history_fault){
 			.kind = FAULT_HOST, .rank = 4 + i, .first_step = 12, .ms = 300, .evidence = EVIDENCE_FSYNC
 		};
-	struct run run = play(&job);
+	struct played run = play(&job);
 	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 4);
 	cr_assert(finding);
 	cr_expect_eq(finding->scope, RW_SCOPE_HOST);
@@ -242,7 +219,7 @@ Test(straggler, without_gpu_times_it_is_likely_at_most)
 	job.faults[0] = (struct history_fault){
 		.kind = FAULT_HOST, .rank = 3, .first_step = 12, .ms = 400, .evidence = EVIDENCE_FSYNC
 	};
-	struct run run = play(&job);
+	struct played run = play(&job);
 	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 3);
 	cr_assert(finding);
 	cr_expect_eq(finding->confidence, RW_LIKELY);
@@ -253,7 +230,7 @@ Test(straggler, a_stage_that_becomes_slower_is_found_in_a_pipeline)
 {
 	struct history_job job = { .ranks = 4, .steps = 50, .compute_ms = 30, .jitter_ms = 1, .pipeline = true };
 	job.faults[0] = (struct history_fault){ .kind = FAULT_DEVICE, .rank = 2, .first_step = 25, .ms = 120 };
-	struct run run = play(&job);
+	struct played run = play(&job);
 	cr_assert(opened(&run, RW_KIND_STRAGGLER, 2));
 	for (size_t i = 0; i < run.count; i++)
 		cr_expect_eq(run.findings[i].rank, 2, "%s", run.findings[i].text);
@@ -267,7 +244,7 @@ Test(straggler, of_a_communicator_seen_in_part_names_only_the_seen_and_says_so)
 	job.faults[0] = (struct history_fault){
 		.kind = FAULT_HOST, .rank = 6, .first_step = 12, .ms = 400, .evidence = EVIDENCE_FSYNC
 	};
-	struct run run = play(&job);
+	struct played run = play(&job);
 	cr_expect_eq(loud(&run), 0);
 	end(&run);
 
@@ -288,12 +265,12 @@ Test(straggler, a_second_analysis_that_starts_in_the_middle_finds_the_same_id)
 	job.steps = 400;
 	job.layers = 24;
 	job.compute_ms = 8;
-	struct run first = play(&job);
+	struct played first = play(&job);
 	const struct history_finding *before = opened(&first, RW_KIND_STRAGGLER, 0);
 	cr_assert(before);
 
 	/* Long after, so that the first boxes hold more than fits; the restarted collector reads them whole. */
-	struct run second = { .history = history_new(&job) };
+	struct played second = { .history = history_new(&job) };
 	second.analysis = analysis_new(false, history_emit, second.history);
 	double now_ms = history_step_ms(second.history, 300) + 10;
 	history_catch_up(second.history, second.analysis, now_ms);

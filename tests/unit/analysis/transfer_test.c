@@ -2,40 +2,17 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "history.h"
+#include "played.h"
 
 static const struct history_job two_hosts = {
 	.ranks = 8, .steps = 40, .layers = 4, .compute_ms = 40, .jitter_ms = 2, .hosts = 2, .tail_ms = 3000
 };
 
-struct run {
-	struct history *history;
-	struct analysis *analysis;
-	const struct history_finding *findings;
-	size_t count;
-};
-
-static struct run play(const struct history_job *job)
-{
-	struct run run = { .history = history_new(job) };
-	run.analysis = analysis_new(false, history_emit, run.history);
-	cr_assert(run.analysis);
-	history_play(run.history, run.analysis, 0);
-	run.findings = history_findings(run.history, &run.count);
-	return run;
-}
-
-static void end(struct run *run)
-{
-	analysis_free(run->analysis);
-	history_free(run->history);
-}
-
 Test(transfer, slower_operations_between_hosts_while_nobody_is_late_are_told_as_such)
 {
 	struct history_job job = two_hosts;
 	job.faults[0] = (struct history_fault){ .kind = FAULT_TRANSFER, .first_step = 20, .ms = 30 };
-	struct run run = play(&job);
+	struct played run = play(&job);
 	cr_assert_gt(run.count, 0);
 	const struct history_finding *first = &run.findings[0];
 	cr_expect_eq(first->kind, RW_KIND_SLOWDOWN);
@@ -56,7 +33,7 @@ Test(transfer, closes_when_the_network_is_as_before)
 	struct history_job job = two_hosts;
 	job.steps = 60;
 	job.faults[0] = (struct history_fault){ .kind = FAULT_TRANSFER, .first_step = 20, .last_step = 35, .ms = 30 };
-	struct run run = play(&job);
+	struct played run = play(&job);
 	cr_assert_gt(run.count, 1);
 	cr_expect_eq(run.findings[run.count - 1].state, RW_FINDING_CLOSED);
 	end(&run);
@@ -67,7 +44,7 @@ Test(transfer, within_one_host_or_for_a_few_steps_it_is_no_finding)
 	struct history_job job = two_hosts;
 	job.hosts = 1;
 	job.faults[0] = (struct history_fault){ .kind = FAULT_TRANSFER, .first_step = 20, .ms = 30 };
-	struct run run = play(&job);
+	struct played run = play(&job);
 	cr_expect_eq(run.count, 0);
 	end(&run);
 	job.hosts = 2;
@@ -86,7 +63,7 @@ Test(transfer, a_rank_that_is_late_is_a_straggler_and_no_slow_network)
 							.rank = 5,
 							.first_step = 15,
 							.ms = 300 };
-		struct run run = play(&job);
+		struct played run = play(&job);
 		cr_assert_gt(run.count, 0);
 		for (size_t i = 0; i < run.count; i++)
 			cr_expect_eq(run.findings[i].kind, RW_KIND_STRAGGLER, "%s", run.findings[i].text);
@@ -104,7 +81,7 @@ Test(transfer, healthy_jobs_on_several_hosts_are_silent)
 		job.tensor_parallel = seed % 3 ? 0 : 2;
 		job.stall_chance = seed % 7 ? 0 : 0.05;
 		job.stall_ms = 300;
-		struct run run = play(&job);
+		struct played run = play(&job);
 		cr_expect_eq(run.count, 0, "seed %u: %s", seed, run.count ? run.findings[0].text : "");
 		end(&run);
 	}

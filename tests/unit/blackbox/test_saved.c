@@ -160,7 +160,8 @@ Test(saved, a_file_that_was_cut_or_changed_anywhere_is_refused_with_a_reason_or_
 	original.header.end = copy.header.end;
 
 	cr_assert(size > 100 && size < (ssize_t)sizeof(bytes));
-	for (ssize_t length = 2; length < size; length += 1 + length / 50) {
+	/* Every length where most of the box comes out of few bytes: zlib itself misses some of them. */
+	for (ssize_t length = 2; length < size; length += length < 2500 ? 1 : 1 + length / 50) {
 		*why = '\0';
 		cr_assert_lt(open_bytes(bytes, (size_t)length, NULL, why), 0, "cut to %zd", length);
 		cr_assert(*why, "cut to %zd", length);

@@ -146,7 +146,7 @@ Test(unnamed, clearing_never_takes_a_file_from_its_maker)
 		int fd = box_unnamed_make(directory, name);
 
 		if (fd < 0)
-			continue; /* lost three times: said, and nothing is left */
+			continue; /* lost every time: said, and nothing is left */
 		cr_assert(exists(name), "round %d", i);
 		cr_assert_eq(unlinkat(directory, name, 0), 0);
 		close(fd);

@@ -2,10 +2,12 @@
 #include <criterion/criterion.h>
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -228,4 +230,30 @@ Test(writer, host_samples_are_numbered_and_overwrite_the_oldest)
 	cr_expect_eq(writer.samples[0].tid, RW_BOX_SAMPLES);
 	cr_expect_eq(writer.samples[0].ticket, RW_BOX_SAMPLES + 1);
 	cr_expect_eq(writer.samples[1].tid, 1);
+}
+
+Test(writer, a_limit_of_file_sizes_costs_the_box_and_not_the_process)
+{
+	struct rlimit limit = { 102400, 102400 };
+	struct box_writer writer;
+	struct box_request request = { .directory = fixture_directory(), .job = "test", .rank = 0 };
+
+	signal(SIGXFSZ, SIG_DFL);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	cr_expect_eq(box_writer_create(&writer, &request), -EFBIG);
+	cr_expect_not_null(strstr(writer.note, "File too large"), "%s", writer.note);
+}
+
+Test(writer, a_box_is_as_large_as_the_limit_of_file_sizes_lets_it)
+{
+	struct rlimit limit = { 4 << 20, 4 << 20 };
+	struct box_writer writer;
+	struct box_request request = { .directory = fixture_directory(), .job = "test", .rank = 0, .history_bytes = 64 << 20 };
+
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	cr_assert_eq(box_writer_create(&writer, &request), 0);
+	cr_expect_str_empty(writer.note);
+	cr_expect_gt(writer.header->ring_slots, RW_BOX_RING_MIN);
+	cr_expect_leq(writer.header->total_size, 4u << 20);
+	cr_expect_eq(writer.header->history_limited, 1);
 }

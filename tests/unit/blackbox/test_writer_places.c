@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "blackbox/writer.h"
@@ -84,6 +87,28 @@ Test(writer_places, an_asked_history_is_given_within_half_of_the_free_space)
 	cr_assert_eq(box_writer_create(&writer, &asked), 0);
 	cr_expect_eq(writer.header->ring_slots, 32768);
 	cr_expect_eq(writer.header->history_limited, 1);
+}
+
+Test(writer_places, a_directory_that_is_taken_away_meanwhile_is_made_again, .timeout = 60)
+{
+	char directory[64];
+
+	private_shm("size=64m");
+	snprintf(directory, sizeof(directory), "/dev/shm/rankwatch-%d/test", (int)geteuid());
+	pid_t remover = fork();
+	if (!remover)
+		for (;; usleep(100))
+			rmdir(directory);
+	for (int i = 0; i < 300; i++) {
+		struct box_writer writer;
+
+		cr_assert_eq(box_writer_create(&writer, &request), 0);
+		cr_expect_eq(strncmp(writer.path, directory, strlen(directory)), 0, "%s: %s", writer.path, writer.note);
+		unlink(writer.path);
+		box_writer_close(&writer);
+	}
+	kill(remover, SIGKILL);
+	waitpid(remover, NULL, 0);
 }
 
 Test(writer_places, a_full_shm_is_left_alone)

@@ -2,7 +2,6 @@
 /* Commands that are run for findings. What they say goes through files of a directory of the test's own. */
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

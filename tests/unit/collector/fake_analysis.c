@@ -63,6 +63,12 @@ int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wai
 	return 0;
 }
 
+int analysis_add_memory_state(struct analysis *analysis, const struct analysis_memory_state *state)
+{
+	(void)analysis, (void)state;
+	return 0;
+}
+
 int analysis_add_gpu_state(struct analysis *analysis, const struct analysis_gpu_state *state)
 {
 	analysis->gpu_states++;
@@ -95,6 +101,26 @@ size_t analysis_wanted_details(const struct analysis *analysis, struct analysis_
 	return analysis->detail_count;
 }
 
+int analysis_set_held(struct analysis *analysis, analysis_process_id process, const char *call, const char *remedy,
+		      uint64_t since_ns)
+{
+	(void)analysis, (void)process, (void)call, (void)remedy, (void)since_ns;
+	return 0;
+}
+
+int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id process, uint64_t at_ns)
+{
+	(void)analysis, (void)process, (void)at_ns;
+	return 0;
+}
+
+int analysis_set_left(struct analysis *analysis, analysis_process_id process, uint64_t by_ns)
+{
+	(void)process;
+	analysis->left_ns = by_ns;
+	return 0;
+}
+
 int analysis_set_birth(struct analysis *analysis, analysis_process_id process, const struct rw_birth *birth)
 {
 	(void)analysis, (void)process, (void)birth;
@@ -103,13 +129,15 @@ int analysis_set_birth(struct analysis *analysis, analysis_process_id process, c
 
 size_t analysis_absentees(const struct analysis *analysis, int32_t *world_ranks, size_t room)
 {
-	(void)analysis, (void)world_ranks, (void)room;
-	return 0;
+	for (size_t i = 0; i < analysis->waited_for_count && i < room; i++)
+		world_ranks[i] = analysis->waited_for[i];
+	return analysis->waited_for_count;
 }
 
 void analysis_set_absentee(struct analysis *analysis, const struct analysis_absentee *absentee, uint64_t now_ns)
 {
-	(void)analysis, (void)absentee, (void)now_ns;
+	(void)now_ns;
+	analysis->last_absentee = *absentee;
 }
 
 int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
@@ -141,7 +169,7 @@ void analysis_visit_flights(const struct analysis *analysis, analysis_flight_vis
 
 void analysis_summarise(const struct analysis *analysis, struct analysis_summary *summary)
 {
-	*summary = (struct analysis_summary){ .processes = analysis->processes, .ranks_total = 8, .step_ms = -1 };
+	*summary = (struct analysis_summary){ .processes = analysis->processes, .ranks_total = 8, .step_ms = -1, .first_step_ms = -1 };
 }
 
 void analysis_replay_open(struct analysis *analysis)

@@ -9,12 +9,16 @@ struct analysis {
 	unsigned processes, ticks, ends;
 	enum analysis_life last_life;
 	int last_exit_status;
+	uint64_t left_ns; /* the last told */
 	unsigned gpu_states, gpu_events;
 	struct analysis_gpu_state last_gpu_state;
 	struct analysis_gpu_event last_gpu_event;
 	uint64_t gpu_silence_ns;
 	struct analysis_detail details[4]; /* that it wants */
 	size_t detail_count;
+	int32_t waited_for[4]; /* world ranks, in a birth */
+	size_t waited_for_count;
+	struct analysis_absentee last_absentee;
 	analysis_emit *emit;
 	void *argument;
 };

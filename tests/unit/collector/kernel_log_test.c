@@ -102,6 +102,30 @@ Test(kernel_log, a_fifo_does_not_block)
 	unlink(path);
 }
 
+Test(kernel_log, one_that_is_read_when_all_is_over_keeps_its_own_times_and_tells_what_it_has_lost)
+{
+	static const char *const logs[] = { "6,0,1000,-;boot\n", "6,900,1000,-;later\n" };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct kernel_log *log;
+		struct heard heard = { 0 };
+		char path[64];
+
+		temporary(path);
+		append(path, logs[i]);
+		for (int k = 0; k < 5000; k++)
+			append(path, "6,901,1001,-;x\n");
+		append(path, line);
+		cr_assert_eq(kernel_log_open(&log, path), 0);
+		cr_expect_eq(kernel_log_read_all(log, on_event, &heard), 0);
+		cr_expect_eq(heard.count, 1);
+		cr_expect_eq(heard.last.at_ns, 1500000000);
+		cr_expect_eq(kernel_log_begins(log), i ? 1000000 : 0);
+		kernel_log_close(log);
+		unlink(path);
+	}
+}
+
 Test(kernel_log, one_that_is_not_there_is_an_error)
 {
 	struct kernel_log *log;

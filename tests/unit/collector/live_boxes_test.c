@@ -2,12 +2,10 @@
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "box_process.h"
@@ -163,6 +161,19 @@ Test(live_boxes, a_rank_that_died_while_no_collector_was_there_is_found_by_its_c
 	cr_expect_eq(appeared, 2);
 	cr_expect_eq(analysis->last_life, ANALYSIS_KILLED);
 	box_process_kill(pid);
+}
+
+Test(live_boxes, the_kernels_time_of_an_end_counts_more_than_when_it_was_noticed)
+{
+	pid_t pid = box_process_start(places[0], "j", 7);
+
+	open_boxes("j");
+	poll_times(1);
+	box_process_kill(pid);
+	live_boxes_set_exit(boxes, 1, SIGKILL, 4711);
+	poll_times(4);
+	cr_expect_eq(analysis->last_exit_status, SIGKILL);
+	cr_expect_eq(analysis->left_ns, 4711);
 }
 
 Test(live_boxes, a_collector_that_starts_in_the_last_second_catches_up_with_the_dead_as_well)

@@ -58,6 +58,57 @@ Test(lock, the_second_is_told_who_holds_it_and_gets_it_when_the_first_was_killed
 	lock_release(&lock);
 }
 
+Test(lock, nothing_is_left_of_it_and_of_a_directory_without_boxes)
+{
+	char box[BOX_PLACE_PATH + 16];
+	struct lock lock;
+	pid_t holder;
+
+	cr_assert_eq(lock_take(&lock, places, 2, NULL, "j", &holder), 0);
+	lock_release(&lock);
+	cr_expect_lt(access(places[0], F_OK), 0);
+	cr_assert_eq(lock_take(&lock, places, 2, NULL, "j", &holder), 0);
+	snprintf(box, sizeof(box), "%s/rank0.rwbox", places[0]);
+	FILE *file = fopen(box, "w");
+	cr_assert(file);
+	fclose(file);
+	lock_release(&lock);
+	cr_expect_eq(access(box, F_OK), 0);
+}
+
+/* Opened by one process, taken away by the other, in any order: never two holders. */
+Test(lock, has_one_holder_while_many_take_it_and_leave)
+{
+	enum { TAKERS = 6, ROUNDS = 300 };
+	char mark[BOX_PLACE_PATH + 16];
+	pid_t takers[TAKERS];
+
+	snprintf(mark, sizeof(mark), "%s/held", box_process_directory());
+	for (int i = 0; i < TAKERS; i++) {
+		takers[i] = fork();
+		if (takers[i])
+			continue;
+		for (int taken = 0; taken < ROUNDS;) {
+			struct lock lock;
+			pid_t holder;
+
+			if (lock_take(&lock, places, 2, NULL, "j", &holder))
+				continue;
+			if (mkdir(mark, 0700) || rmdir(mark))
+				_exit(1); /* somebody else is in here, too */
+			lock_release(&lock);
+			taken++;
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < TAKERS; i++) {
+		int status = -1;
+
+		waitpid(takers[i], &status, 0);
+		cr_expect_eq(status, 0, "taker %d: status %x", i, (unsigned int)status);
+	}
+}
+
 Test(lock, a_squatted_directory_is_passed_over)
 {
 	char parent[BOX_PLACE_PATH];

@@ -108,6 +108,24 @@ Test(message, a_hello_says_the_level_and_why_it_is_no_deeper)
 	free(line);
 }
 
+static void expect_own_hello(const char *job)
+{
+	char *line = message_hello(job, RW_LEVEL_EBPF, "", 0, NULL, false);
+	json_t *message = json_loads(line, 0, NULL);
+
+	cr_expect(message_hello_is_of(json_object_get(message, "hello"), job), "%s", line);
+	cr_expect_not(message_hello_is_of(json_object_get(message, "hello"), "another"));
+	json_decref(message);
+	free(line);
+}
+
+Test(message, a_job_knows_its_own_hello_also_when_its_name_is_not_utf8)
+{
+	expect_own_hello("train");
+	expect_own_hello("j\xff\xfe/..");
+	expect_own_hello("a\033b");
+}
+
 static char *printed(const struct message_summary *summary)
 {
 	char *line = message_summary(summary), *text = NULL;
@@ -127,12 +145,12 @@ Test(message, a_summary_says_what_was_seen_what_was_not_and_how_to_look_again)
 	char *text = printed(&(struct message_summary){
 		.job = "j", .level = RW_LEVEL_EBPF, .directory = "/dev/shm/rankwatch-0/j",
 		.analysis = { .processes = 8, .ranks_total = 16, .communicators = 3, .operations = 12345, .captured = 7,
-			      .steps = 40, .step_ms = 2050 },
+			      .steps = 40, .step_ms = 2050, .first_step_ms = 720 },
 		.findings = { 1, 2, 0 },
 	});
 
-	cr_expect_str_eq(text, "rankwatch: 8 of 16 ranks, 3 communicators, 12345 operations, 40 steps of 2.05 s\n"
-			       "  not seen   7 calls ran inside CUDA graphs\n"
+	cr_expect_str_eq(text, "rankwatch: 8 of 16 ranks, 3 communicators, 12345 operations, 40 steps, of 0.72 s at first and 2.05 s at last\n"
+			       "  not seen   7 times of calls inside CUDA graphs\n"
 			       "  findings   0 critical, 2 warning\n"
 			       "  boxes      /dev/shm/rankwatch-0/j\n"
 			       "  look again rankwatch report /dev/shm/rankwatch-0/j\n");
@@ -142,7 +160,7 @@ Test(message, a_summary_says_what_was_seen_what_was_not_and_how_to_look_again)
 Test(message, a_rank_whose_box_was_given_up_is_missing_in_the_summary)
 {
 	char *text = printed(&(struct message_summary){
-		.job = "j", .analysis = { .processes = 8, .ranks_total = 8, .step_ms = -1 }, .given_up = 1 });
+		.job = "j", .analysis = { .processes = 8, .ranks_total = 8, .step_ms = -1, .first_step_ms = -1 }, .given_up = 1 });
 
 	cr_expect_str_eq(text, "rankwatch: 7 of 8 ranks, 0 communicators, 0 operations\n"
 			       "  not seen   1 rank to its end: its black box could no longer be read\n"
@@ -150,9 +168,18 @@ Test(message, a_rank_whose_box_was_given_up_is_missing_in_the_summary)
 	free(text);
 }
 
+Test(message, one_rank_is_no_ranks)
+{
+	char *text = printed(&(struct message_summary){
+		.job = "j", .analysis = { .processes = 1, .ranks_total = -1, .step_ms = -1, .first_step_ms = -1 } });
+
+	cr_expect_not_null(strstr(text, "rankwatch: 1 rank, 0 communicators"), "%s", text);
+	free(text);
+}
+
 Test(message, a_summary_of_nothing_claims_nothing)
 {
-	char *text = printed(&(struct message_summary){ .job = "j", .analysis = { .ranks_total = -1, .step_ms = -1 } });
+	char *text = printed(&(struct message_summary){ .job = "j", .analysis = { .ranks_total = -1, .step_ms = -1, .first_step_ms = -1 } });
 
 	cr_expect_str_eq(text, "rankwatch: 0 ranks, 0 communicators, 0 operations\n  findings   none\n");
 	free(text);

@@ -66,6 +66,40 @@ Test(boxes, that_share_a_communicator_are_one_run_and_the_newest_run_comes_first
 	boxes_close(&boxes);
 }
 
+static void make_waiting(const char *directory, int rank, uint64_t birth, uint64_t created)
+{
+	char made[512], named[512];
+	struct box_writer writer;
+
+	crafted_box(&writer, directory, "local", rank, 0);
+	writer.header->comms_used = 0;
+	writer.communicators[0].born_ns = 0;
+	writer.header->created_realtime_ns = created;
+	writer.header->birth.id = birth;
+	writer.header->birth.since_ns = 1;
+	snprintf(made, sizeof(made), "%s", writer.path);
+	/* Of one process only one box has the usual name. */
+	snprintf(named, sizeof(named), "%s/waiting%d" RW_BOX_SUFFIX, directory, rank);
+	box_writer_close(&writer);
+	cr_assert_eq(rename(made, named), 0);
+}
+
+Test(boxes, that_wait_for_the_same_communicator_to_be_made_are_one_run)
+{
+	const char *directory = crafted_directory();
+	struct refusals refusals;
+	struct boxes boxes;
+
+	make_waiting(directory, 0, 0xaaaa, 100);
+	make_waiting(directory, 1, 0xaaaa, 150);
+	make_waiting(directory, 2, 0xbbbb, 300);
+	open_all(&boxes, directory, &refusals);
+	cr_assert_eq(boxes.count, 3);
+	cr_expect_eq(boxes.run_count, 2);
+	cr_expect_eq(boxes.entries[0].reader.header.world_rank, 2);
+	boxes_close(&boxes);
+}
+
 Test(boxes, of_two_jobs_stay_apart_and_can_be_chosen)
 {
 	const char *directory = crafted_directory();

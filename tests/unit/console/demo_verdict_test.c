@@ -38,7 +38,7 @@ Test(demo_verdict, any_other_rank_is_wrong_even_beside_the_right_one)
 {
 	expect_verdict(&io, FINDING("a", "warning", "[0]", "io") FINDING("b", "warning", "[3]", "io"), false,
 		       "in rank 3: wrong");
-	expect_verdict(&io, FINDING("a", "warning", "[0,1]", "io"), false, "in rank 0,1: wrong");
+	expect_verdict(&io, FINDING("a", "warning", "[0,1]", "io"), false, "in ranks 0,1: wrong");
 }
 
 Test(demo_verdict, nothing_found_is_wrong_but_for_a_healthy_job)
@@ -62,6 +62,28 @@ Test(demo_verdict, values_are_right_with_their_origin_and_first_index)
 	expect_verdict(&nan, VALUES("born", "null"), false, "nan, born, in rank 5");
 	expect_verdict(&nan, VALUES("received", "70"), false, "received");
 	expect_verdict(&anywhere, VALUES("born", "null"), true, "right");
+}
+
+Test(demo_verdict, of_a_transfer_both_ends_must_be_listed)
+{
+	static const struct scenario pair = { .name = "pair", .kind = "straggler", .cause = "io", .rank = 4, .peer = 5 };
+
+	expect_verdict(&pair, FINDING("a", "warning", "[4,5]", "io"), true, "in ranks 4,5: right");
+	expect_verdict(&pair, FINDING("a", "warning", "[4]", "io"), false, "wrong");
+	expect_verdict(&pair, FINDING("a", "warning", "[4,6]", "io"), false, "wrong");
+}
+
+Test(demo_verdict, a_fault_of_no_rank_is_right_when_the_job_or_a_link_is_named_and_wrong_when_a_host_is)
+{
+	static const struct scenario link = { .name = "link", .kind = "slowdown", .cause = "network", .rank = -1 };
+
+#define SLOWDOWN(scope)                                                                                                \
+	"{\"id\":\"a\",\"severity\":\"warning\",\"kind\":\"slowdown\",\"ranks\":[0,1],\"scope\":\"" scope                  \
+	"\",\"cause\":{\"class\":\"network\"}}\n"
+	expect_verdict(&link, SLOWDOWN("job"), true, "slowdown, network, of all ranks: right");
+	expect_verdict(&link, SLOWDOWN("job") SLOWDOWN("link"), true, "slowdown, network, in ranks 0,1: right");
+	expect_verdict(&link, SLOWDOWN("host"), false, "in ranks 0,1: wrong");
+	expect_verdict(&link, SLOWDOWN("rank"), false, "in ranks 0,1: wrong");
 }
 
 Test(demo_verdict, a_notice_does_not_count)

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "console/command.h"
 #include "console/completion.h"
@@ -72,6 +71,29 @@ Test(manual, has_every_option_of_every_command_and_its_example)
 		cr_expect(strstr(examples, "\nrankwatch ") || strstr(examples, "rankwatch"), "%s", (*command)->name);
 		free(page.text);
 	}
+}
+
+Test(manual, and_completion_know_the_operands_that_commands_share)
+{
+	struct page page = print_page(&report_command), bash = print_completion("bash"), zsh = print_completion("zsh");
+	char *in_bash = strstr(bash.text, "\treport)\n"), *in_zsh = strstr(zsh.text, "\treport)\n");
+
+	cr_expect(strstr(page.text, "[\\fIOPTION\\fR...] \\fI[DIRECTORY|FILE...]\\fR\n"), "%s", page.text);
+	cr_assert(in_bash && in_zsh);
+	*strstr(in_bash, ";;") = *strstr(in_zsh, ";;") = '\0';
+	cr_expect(strstr(in_bash, "operand='compopt -o default'"), "%s", in_bash);
+	cr_expect(strstr(in_zsh, "'*:operand:_files'"), "%s", in_zsh);
+	free(page.text);
+	free(bash.text);
+	free(zsh.text);
+}
+
+Test(manual, an_option_that_would_do_nothing_is_not_offered)
+{
+	struct page page = print_page(&clean_command);
+
+	cr_expect_null(strstr(page.text, "\\-\\-all"), "%s", page.text);
+	free(page.text);
 }
 
 Test(manual, pages_have_no_error_in_their_troff)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "console/births.h"
 #include "console/boxes.h"
 #include "console/flight.h"
 #include "console/replay.h"
@@ -119,12 +120,63 @@ Test(report, the_head_says_who_left_a_box_and_escapes_what_the_job_wrote)
 	boxes_close(&boxes);
 }
 
+Test(report, without_the_interposer_the_head_says_which_calls_2_28_tells_nobody_of)
+{
+	char text[2048] = "";
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	replay_hang();
+	run_head_print(out, &replay, 0, 200);
+	fclose(out);
+	cr_expect(strstr(text, "; calls by the copy engine are not seen without the interposer\n"), "%s", text);
+	replay_close(&replay);
+	boxes_close(&boxes);
+}
+
 Test(report, a_process_is_found_by_its_rank)
 {
 	replay_hang();
 	cr_assert(replay_find(&replay, 1));
 	cr_expect_eq(replay_find(&replay, 1)->rank, 1);
 	cr_expect_null(replay_find(&replay, 7));
+	replay_close(&replay);
+	boxes_close(&boxes);
+}
+
+static void make_waiting(const char *directory, int32_t rank)
+{
+	struct box_writer writer;
+	char named[512];
+
+	crafted_box(&writer, directory, "one", rank, 0);
+	writer.header->comms_used = 0;
+	writer.communicators[0].born_ns = 0;
+	writer.header->world_size = 4;
+	writer.header->birth.id = 0xb1;
+	writer.header->birth.nranks = 4;
+	writer.header->birth.rank = rank;
+	writer.header->birth.since_ns = 5;
+	snprintf(named, sizeof(named), "%s/waiting%d" RW_BOX_SUFFIX, directory, rank);
+	cr_assert_eq(rename(writer.path, named), 0);
+	box_writer_close(&writer);
+}
+
+Test(report, who_waits_for_a_communicator_to_be_made_is_in_flight)
+{
+	const char *directory = crafted_directory();
+	char *paths[] = { (char *)directory };
+	char text[1024] = "";
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	make_waiting(directory, 0);
+	make_waiting(directory, 1);
+	cr_assert_eq(boxes_open(&boxes, paths, 1, fail_on_refusal, NULL), 0);
+	cr_assert_eq(replay_open(&replay, boxes.entries, boxes.count), 0);
+	cr_expect_eq(births_print(out, &replay), 1);
+	fclose(out);
+	cr_expect_str_eq(text, "  ncclCommInitRank of 4 ranks: 2 seen in it\n"
+			       "    joined  ranks 0,1\n"
+			       "    missing ranks 2,3\n");
 	replay_close(&replay);
 	boxes_close(&boxes);
 }

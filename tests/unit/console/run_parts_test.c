@@ -115,6 +115,27 @@ Test(announcer, the_same_rank_and_kind_is_shown_once_a_minute)
 	finish(&one);
 }
 
+Test(announcer, what_names_a_link_instead_of_the_job_is_shown_at_once)
+{
+	struct announcer one = announcer();
+	json_t *finding = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i,i], s:s, s:s, s:{s:s}}", "schema", 1, "id", "x",
+				    "state", "open", "severity", "warning", "kind", "straggler", "ranks", 0, 1, "scope", "job",
+				    "text", "slow", "cause", "class", "network");
+
+	announcer_take(&one, finding, SECOND);
+	announcer_tick(&one, SECOND);
+	json_object_set_new(finding, "state", json_string("update"));
+	announcer_take(&one, finding, 2 * SECOND);
+	announcer_tick(&one, 2 * SECOND);
+	cr_expect_eq(shown(&one), 1);
+	json_object_set_new(finding, "scope", json_string("link"));
+	announcer_take(&one, finding, 7 * SECOND);
+	announcer_tick(&one, 7 * SECOND);
+	cr_expect_eq(shown(&one), 2);
+	json_decref(finding);
+	finish(&one);
+}
+
 Test(announcer, a_cause_that_is_not_known_yet_is_waited_for_a_moment)
 {
 	struct announcer one = announcer();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/feed/recording.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static struct recorded *record(struct analysis *analysis, enum recorded_kind kind, analysis_process_id process)
@@ -96,6 +97,23 @@ int analysis_add_network(struct analysis *analysis, const struct analysis_networ
 int analysis_set_birth(struct analysis *analysis, analysis_process_id process, const struct rw_birth *birth)
 {
 	(void)analysis, (void)process, (void)birth;
+	return 0;
+}
+
+int analysis_set_held(struct analysis *analysis, analysis_process_id process, const char *call, const char *remedy,
+		      uint64_t since_ns)
+{
+	struct recorded *last = record(analysis, RECORDED_HELD, process);
+
+	snprintf(last->call, sizeof(last->call), "%s", call ? call : "");
+	last->remedy = remedy;
+	last->at_ns = since_ns;
+	return 0;
+}
+
+int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id process, uint64_t at_ns)
+{
+	record(analysis, RECORDED_HEARTBEAT, process)->at_ns = at_ns;
 	return 0;
 }
 

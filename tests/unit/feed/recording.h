@@ -7,16 +7,18 @@
 
 enum recorded_kind {
 	RECORDED_PROCESS, RECORDED_COMMUNICATOR, RECORDED_OPERATION, RECORDED_PROGRESS, RECORDED_WAIT, RECORDED_LIFE,
-	RECORDED_TICK, RECORDED_NETWORK,
+	RECORDED_TICK, RECORDED_NETWORK, RECORDED_HEARTBEAT, RECORDED_HELD,
 };
 
 struct recorded {
 	enum recorded_kind kind;
 	analysis_process_id process;
 	uint32_t index;	 /* COMMUNICATOR, PROGRESS */
-	uint64_t at_ns;	 /* PROGRESS, LIFE, TICK */
+	uint64_t at_ns;	 /* PROGRESS, LIFE, TICK, HEARTBEAT */
 	uint64_t started, done; /* PROGRESS */
 	enum analysis_life life;
+	char call[48];	    /* HELD */
+	const char *remedy; /* HELD */
 	struct rw_operation operation;
 	struct analysis_wait wait;
 	struct analysis_network network;

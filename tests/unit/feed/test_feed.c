@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "feed/feed.h"
@@ -306,5 +307,34 @@ Test(feed, network_waits_that_mean_nothing_are_left_out)
 	set_wait(5, RW_WAIT_USED, 10 * MS, 40 * MS, 1); /* of an earlier communicator of this entry */
 	cr_assert_eq(feed_poll(feed, 210 * MS), 0);
 	cr_expect_eq(recording_count(&analysis, RECORDED_NETWORK), 0);
+	feed_free(feed);
+}
+
+Test(feed, a_driver_call_of_the_plugin_is_passed_on_before_there_is_a_communicator)
+{
+	struct feed *feed = start();
+
+	writer.header->comms_used = 0;
+	snprintf(writer.header->gpu_progress_state, sizeof(writer.header->gpu_progress_state), "%s",
+		 "cuMemHostRegister has not returned");
+	cr_assert_eq(feed_poll(feed, 10 * MS), 0);
+	const struct recorded *held = recording_find(&analysis, RECORDED_HELD, 0);
+	cr_assert(held);
+	cr_expect_eq(analysis.records[0].kind, RECORDED_PROCESS);
+	cr_expect_str_eq(held->call, "cuMemHostRegister");
+	cr_expect_str_eq(held->remedy, "RANKWATCH_GPU_TIME=off");
+	cr_expect_eq(held->at_ns, 10 * MS);
+	cr_assert_eq(feed_poll(feed, 20 * MS), 0);
+	cr_expect_null(recording_find(&analysis, RECORDED_HELD, 1), "nothing changed");
+	snprintf(writer.header->gpu_progress_state, sizeof(writer.header->gpu_progress_state), "watermark");
+	snprintf(writer.header->scan_state, sizeof(writer.header->scan_state), "cuModuleLoadData has not returned");
+	cr_assert_eq(feed_poll(feed, 30 * MS), 0);
+	held = recording_find(&analysis, RECORDED_HELD, 1);
+	cr_assert(held);
+	cr_expect_str_eq(held->call, "cuModuleLoadData");
+	cr_expect_str_eq(held->remedy, "RANKWATCH_SCAN=off");
+	snprintf(writer.header->scan_state, sizeof(writer.header->scan_state), "auto");
+	cr_assert_eq(feed_poll(feed, 40 * MS), 0);
+	cr_expect_str_eq(recording_find(&analysis, RECORDED_HELD, 2)->call, "");
 	feed_free(feed);
 }

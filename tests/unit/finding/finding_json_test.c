@@ -14,7 +14,7 @@ static const char golden[] =
 	"\"where\":[{\"rank\":0,\"host\":\"a\",\"pid\":4711,\"gpu\":\"GPU-6f\",\"pci\":\"0000:3b:00\","
 	"\"rank_from\":\"RANK\"}],"
 	"\"operation\":{\"comm\":\"0x5eed\",\"comm_name\":\"~fsdp\",\"comm_size\":8,\"function\":\"AllGather\","
-	"\"sequence\":118,\"step\":11,\"dtype\":\"bf16\",\"count\":4194304,\"algorithm\":\"RING\","
+	"\"sequence\":118,\"replay\":null,\"step\":11,\"dtype\":\"bf16\",\"count\":4194304,\"algorithm\":\"RING\","
 	"\"protocol\":\"SIMPLE\",\"phase\":\"launched\"},"
 	"\"late\":{\"kind\":\"host\",\"by_ms\":1300.4,\"lost_ms_per_step\":1310.0,\"lost_share\":0.64,"
 	"\"since_step\":9,\"waiting\":[1,2,3,4,5,6,7]},"

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rankwatch/operation.h>
+
 #include "finding/finding_json.h"
 #include "finding/finding_text.h"
 #include "findings.h"
@@ -41,6 +43,20 @@ Test(finding_text, a_straggler_is_four_lines_who_because_late_do)
 		"  late for AllGather #118 on ~fsdp by 1.30 s; ranks 1-7 waited · watchdog 100 s (RANKWATCH_TIMEOUT): "
 		"longest wait so far 1.4 s\n"
 		"  do       write the log to a local or memory file system, or give its queue a bound that drops\n");
+	free(text);
+}
+
+Test(finding_text, nobody_is_late_for_a_slow_transfer)
+{
+	struct rw_finding finding = straggler();
+
+	finding.kind = RW_KIND_SLOWDOWN;
+	finding.late.kind = RW_LATE_TRANSFER;
+	char *text = printed(&finding);
+
+	cr_expect(strstr(text, "\n  slowest  AllGather #118 on ~fsdp took 1.30 s"), "%s", text);
+	cr_expect_not(strstr(text, "late for"));
+	cr_expect_not(strstr(text, "because"), "the first line says which link waits");
 	free(text);
 }
 
@@ -283,8 +299,28 @@ Test(finding_text, a_NaN_is_four_lines_who_values_missing_do)
 
 	cr_expect_str_eq(text,
 		"NAN        rank 0 (host a, pid 4711) brought 12 NaN into AllGather #118 on ~fsdp in step 11\n"
-		"  values   12 NaN; first at element 4711; largest before 0.0312; then ranks 1-7\n"
+		"  values   12 NaN; first at element 4711; largest value before 0.0312; then in ranks 1-7\n"
 		"  missing  3 operations before it were not scanned\n"
 		"  do       look at this GPU (Xid, ECC)\n");
+	free(text);
+}
+
+Test(finding_text, a_rank_that_never_came_has_no_pid_and_missed_no_operation)
+{
+	struct rw_finding finding = straggler_without_file(RW_CAUSE_GONE, NULL, NULL);
+	struct rw_where nowhere = { .rank = 0, .host = "a" };
+
+	finding.kind = RW_KIND_GONE;
+	finding.where = &nowhere;
+	finding.where_count = 1;
+	finding.operation.function = RW_FUNCTION_UNKNOWN;
+	finding.operation.sequence = 0;
+	finding.text = "rank 0 has no process: ranks 1-7 have waited 10.1 s for it in ncclCommInitRank of 8 ranks";
+	finding.advice = NULL;
+	char *text = printed(&finding);
+
+	cr_expect_str_eq(text, "GONE       rank 0 has no process: ranks 1-7 have waited 10.1 s for it in "
+			       "ncclCommInitRank of 8 ranks\n"
+			       "  watchdog 100 s (RANKWATCH_TIMEOUT): 99 s left\n");
 	free(text);
 }

@@ -112,7 +112,11 @@ Test(config, the_budget_is_a_share_of_time)
 	cr_expect_eq(read_from(ENVIRONMENT("HOME=/")).budget_ppm, 2500);
 	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_BUDGET=1.5")).budget_ppm, 15000);
 	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_BUDGET=0")).budget_ppm, 0);
+	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_BUDGET=100.000")).budget_ppm, 1000000);
+	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_BUDGET=0.00125")).budget_ppm, 12);
 	cr_expect_str_eq(told, "");
+	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_BUDGET=100.001")).budget_ppm, 2500);
+	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_BUDGET=99999999999999999999999")).budget_ppm, 2500);
 	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_BUDGET=101")).budget_ppm, 2500);
 	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_BUDGET=-1")).budget_ppm, 2500);
 	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_BUDGET=nan")).budget_ppm, 2500);

@@ -27,7 +27,7 @@ static std::vector<char> stacks(SCAN_THREADS *STACK_BYTES);
 static struct gate block_gate, warp_gates[SCAN_THREADS / 32];
 static uint64_t exchanged[SCAN_THREADS];
 static bool begun[SCAN_THREADS], ended[SCAN_THREADS];
-static int block_predicate[2];
+static int block_predicate;
 
 static void pass_turn()
 {
@@ -70,15 +70,15 @@ uint64_t cpu_exchange(uint64_t value, uint32_t lane)
 	return other;
 }
 
+/* Cleared between two waits: the next one may follow at once. */
 int __syncthreads_or(int predicate)
 {
-	const int turn = block_gate.generation % 2;
-
-	block_predicate[turn] |= predicate;
+	block_predicate |= predicate;
 	cpu_wait_for_block();
-	const int any = block_predicate[turn];
+	const int any = block_predicate;
 	cpu_wait_for_block();
-	block_predicate[turn] = 0;
+	block_predicate = 0;
+	cpu_wait_for_block();
 	return any;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "plugin/gpu/scan_trial.h"
 #include "rankwatch/operation.h"
 #include "scan_contents.h"
 #include "scan_reference.h"
@@ -243,4 +244,22 @@ Test(scan, counts_stop_at_the_largest_number_instead_of_wrapping, .init = setup)
 	cr_assert_eq(got.inf, UINT32_MAX);
 	cr_assert_eq(got.saturated, 59);
 	expect_zeroed_scratch();
+}
+
+Test(scan, the_first_launch_gives_the_known_answers, .init = setup, .timeout = 120)
+{
+	char wrong[SCAN_TRIAL_WORDS];
+
+	scan_trial_fill(room);
+	launch.segment_count = SCAN_TRIAL_SEGMENTS;
+	for (uint32_t i = 0; i < SCAN_TRIAL_SEGMENTS; i++) {
+		launch.segments[i] = scan_trial_segment(i, (uintptr_t)room);
+		launch.segments[i].slot = i;
+		launch.segments[i].sequence = SEQUENCE;
+	}
+	for (uint32_t blocks = 1; blocks < 8; blocks += 3) {
+		scan_run(&launch, blocks);
+		for (uint32_t i = 0; i < SCAN_TRIAL_SEGMENTS; i++)
+			cr_expect(scan_trial_is_right(i, &slots[i], wrong), "segment %u: %s", i, wrong);
+	}
 }

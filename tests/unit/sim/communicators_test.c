@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Communicators: waiting, groups, split, point to point, and what is left when ranks die. */
 #include <dirent.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -313,6 +316,67 @@ Test(communicators, one_process_drives_several_devices)
 		cr_expect_eq(*buffers[i], 6.0f);
 		cr_expect_eq(ncclCommDestroy(comms[i]), ncclSuccess);
 	}
+}
+
+/* One rank of a process with two. */
+struct member {
+	ncclComm_t comm;
+	CUcontext context;
+	CUstream stream;
+	float *buffer;
+	atomic_bool returned;
+};
+
+static void *call_as_member(void *argument)
+{
+	struct member *member = argument;
+
+	CU(cuCtxSetCurrent(member->context));
+	NCCL(ncclAllReduce(member->buffer, member->buffer, 1, ncclFloat32, ncclSum, member->comm, member->stream));
+	atomic_store(&member->returned, true);
+	CU(cuStreamSynchronize(member->stream));
+	return NULL;
+}
+
+/* The first rank's call alone: has it returned before the second one's is made? */
+static void together_main(struct rank *rank)
+{
+	bool together = strcasecmp(getenv("NCCL_LAUNCH_MODE"), "GROUP") == 0;
+	struct member members[2] = { 0 };
+	pthread_t threads[2];
+	ncclComm_t comms[2];
+
+	(void)rank;
+	NCCL(ncclCommInitAll(comms, 2, NULL));
+	for (int i = 0; i < 2; i++) {
+		members[i].comm = comms[i];
+		CU(cuDevicePrimaryCtxRetain(&members[i].context, i));
+		CU(cuCtxSetCurrent(members[i].context));
+		CU(cuStreamCreate(&members[i].stream, CU_STREAM_NON_BLOCKING));
+		members[i].buffer = device_alloc(sizeof(float));
+		*members[i].buffer = 1;
+	}
+	CHECK(pthread_create(&threads[0], NULL, call_as_member, &members[0]) == 0);
+	if (together)
+		usleep(100000); /* time to return in, wrongly */
+	else
+		while (!atomic_load(&members[0].returned))
+			usleep(1000);
+	CHECK(atomic_load(&members[0].returned) == !together);
+	CHECK(pthread_create(&threads[1], NULL, call_as_member, &members[1]) == 0);
+	for (int i = 0; i < 2; i++) {
+		CHECK(pthread_join(threads[i], NULL) == 0);
+		CHECK(*members[i].buffer == 2);
+		NCCL(ncclCommDestroy(members[i].comm));
+	}
+}
+
+Test(communicators, in_launch_mode_group_the_ranks_of_a_process_launch_together)
+{
+	setenv("NCCL_LAUNCH_MODE", "GROUP", 1);
+	ranks_run(1, together_main);
+	setenv("NCCL_LAUNCH_MODE", "PARALLEL", 1);
+	ranks_run(1, together_main);
 }
 
 Test(communicators, the_version_is_that_of_the_header)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* How communicators end, and what can be made of their rest: shrink, revoke, and several ranks in one process. */
-#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* SIM_CUDA_FAULTS: calls of the stand-in driver that fail, block or come late, and contexts that stay broken. */
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -205,7 +205,13 @@ Test(graph, without_work_for_the_proxy_the_plugin_hears_of_the_capture_only)
 	ranks_run(2, inline_main);
 }
 
-/* Without the progress thread's lines, which come between those of the callback's thread as they like. */
+static bool begins_with(const char *line, const char *start)
+{
+	return strncmp(line, start, strlen(start)) == 0;
+}
+
+/* Without the progress thread's lines, and for those of the callback's thread without the caller's: they come between
+ * them as they like. */
 static bool has_lines(const char *wanted)
 {
 	static char text[1 << 16];
@@ -213,7 +219,7 @@ static bool has_lines(const char *wanted)
 
 	for (const char *line = recording_read(), *end; (end = strchr(line, '\n')); line = end + 1) {
 		size_t length = (size_t)(end - line) + 1;
-		if (memmem(line, length, "KernelCh", 8))
+		if (memmem(line, length, "KernelCh", 8) || (begins_with(wanted, OTHER) && !begins_with(line, OTHER)))
 			continue;
 		memcpy(text + used, line, length);
 		used += length;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What each release makes of NCCL_PROFILER_PLUGIN, and which version of the interface it takes. */
 #include <dlfcn.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -157,13 +157,18 @@ Test(nonblocking, children_are_there_once_the_parent_has_settled)
 static void abort_init_main(struct rank *rank)
 {
 	ncclConfig_t config = nonblocking();
+	struct board *board = rank->shared;
 	ncclUniqueId id = new_id(rank);
 	ncclComm_t comm;
 
-	if (rank->rank == 0)
+	if (rank->rank == 0) {
+		/* It serves the id: were it gone, their inits would fail instead of waiting. */
+		wait_until(&board->ready, rank->nranks - 1);
 		return;
+	}
 	CHECK(ncclCommInitRankConfig(&comm, rank->nranks, id, rank->rank, &config) == ncclInProgress);
 	NCCL(ncclCommAbort(comm));
+	atomic_fetch_add(&board->ready, 1);
 }
 
 Test(nonblocking, abort_ends_an_init_whose_last_rank_never_comes)

@@ -25,9 +25,15 @@ EXPORT recording_text_function recording_text;
 EXPORT recording_clear_function recording_clear;
 EXPORT recording_set_mask_function recording_set_mask;
 
+/* A copy, for NCCL's other threads go on writing: what was cleared still lies behind a line that is not complete. */
 const char *recording_text(void)
 {
-	return text;
+	static char copy[sizeof(text)];
+
+	pthread_mutex_lock(&lock);
+	strcpy(copy, text);
+	pthread_mutex_unlock(&lock);
+	return copy;
 }
 
 void recording_clear(void)

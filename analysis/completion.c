@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/completion.h"
+
+#include "analysis/lateness.h"
+#include "analysis/model.h"
+
+/* The boxes of a job have been found this long after the first. */
+static const uint64_t appear_ns = 2000000000;
+
+void completion_account(struct analysis *analysis, struct instance *instance)
+{
+	straggler_account(analysis, instance);
+	transfer_account(analysis, instance);
+}
+
+static bool is_complete(const struct instance *instance)
+{
+	if (instance->done < instance->joined || !instance->joined)
+		return false;
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
+		if (instance_lacks(instance, i))
+			return false;
+	return true;
+}
+
+/* Without GPU times an operation is over at the earliest when the last rank has come: for those who came before. */
+static void close_host_operations(const struct instance *instance)
+{
+	for (uint32_t i = 0; i < instance->room && i < instance->communicator->member_count; i++) {
+		const struct operation *operation = &instance->operations[i];
+		if (!(operation->state & OPERATION_HOST) ||
+		    operation->arrival_ns + LATENESS_NOISE_NS > instance->start_ns)
+			continue;
+		struct trace *trace = &instance->communicator->members[i].process->trace[operation->ticket % JOB_TRACE];
+		if (trace->ticket == operation->ticket && !trace->done_ns)
+			trace->done_ns = instance->start_ns;
+	}
+}
+
+/* What a rank did before is known only while its trace is: older history is not judged. */
+static bool is_traced(const struct instance *instance)
+{
+	for (uint32_t i = 0; i < instance->room && i < instance->communicator->member_count; i++) {
+		uint64_t ticket = instance->operations[i].ticket;
+		const struct process *process = instance->communicator->members[i].process;
+		if (ticket && process->trace[ticket % JOB_TRACE].ticket != ticket)
+			return false;
+	}
+	return true;
+}
+
+static void finish(struct analysis *analysis, struct instance *instance)
+{
+	instances_finish(&analysis->instances, instance);
+	if (!is_traced(instance))
+		return;
+	lateness_judge(&analysis->job, instance);
+	close_host_operations(instance);
+	uint64_t wait_ns =
+	    instance->born_ns && instance->start_ns > instance->born_ns ? instance->start_ns - instance->born_ns : 0;
+	if (wait_ns > analysis->stragglers.longest_wait_ns)
+		analysis->stragglers.longest_wait_ns = wait_ns;
+	if (instance->place_member != JOB_NONE)
+		completion_account(analysis, instance);
+}
+
+void completion_check(struct analysis *analysis, struct instance *instance)
+{
+	bool whole = !job_unseen(instance->communicator);
+	if (whole && !instance->finished && is_complete(instance))
+		finish(analysis, instance);
+}
+
+/* Boxes are found one after the other: a communicator that is not seen whole may only not be seen whole yet. */
+static bool may_finish(struct communicator *communicator, uint64_t now_ns)
+{
+	if (!job_unseen(communicator))
+		return true;
+	if (communicator->settled_count != communicator->member_count) {
+		communicator->settled_count = communicator->member_count;
+		communicator->settled_ns = now_ns;
+	}
+	return now_ns - communicator->settled_ns >= appear_ns;
+}
+
+void completion_sweep(struct analysis *analysis)
+{
+	for (uint32_t i = 0; i < analysis->job.communicator_count; i++) {
+		struct communicator *communicator = analysis->job.communicators[i];
+		if (!may_finish(communicator, analysis->now_ns))
+			continue;
+		struct instance *next;
+		for (struct instance *at = communicator->unfinished_first; at; at = next) {
+			next = at->next;
+			if (is_complete(at))
+				finish(analysis, at);
+		}
+	}
+}

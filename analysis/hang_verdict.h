@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* What is to be said of a rank that others wait for: hang or gone, how bad, how certain, and why. The times are in
+ * analysis/hang.h. */
+#ifndef ANALYSIS_HANG_VERDICT_H
+#define ANALYSIS_HANG_VERDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/cause.h"
+#include "analysis/waiting.h"
+
+/* A root and the oldest instance in which others wait for it. */
+struct hang_root {
+	const struct standing *standing;
+	uint32_t member, rank;
+};
+
+struct hang_verdict {
+	enum rw_kind kind;
+	enum rw_severity severity;
+	enum rw_confidence confidence;
+	struct cause cause;
+};
+
+/* False: nothing is to be said yet, and *verdict is not set. */
+bool hang_verdict_reach(const struct analysis *analysis, const struct hang_root *root, uint64_t now_ns,
+			struct hang_verdict *verdict);
+
+#endif

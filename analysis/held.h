@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* A process that a call of rankwatch's own plugin holds up: docs/findings.md, "Held up". */
+#ifndef ANALYSIS_HELD_H
+#define ANALYSIS_HELD_H
+
+#include <stdint.h>
+
+#define HELD_AFTER_NS 5000000000u
+
+struct analysis;
+
+/* Opens and closes findings. */
+void held_tick(struct analysis *analysis, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/pace.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+static int by_value(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
+uint64_t pace_duration_ns(const struct pace *pace, uint64_t step)
+{
+	const struct step_start *start = &pace->starts[step % PACE_STEPS];
+	const struct step_start *end = &pace->starts[(step + 1) % PACE_STEPS];
+	bool known = start->step == step && end->step == step + 1 && end->start_ns > start->start_ns;
+	return known ? end->start_ns - start->start_ns : 0;
+}
+
+/* Of the steps before `end`, as far as they are known without a gap. */
+static uint64_t median_before(const struct pace *pace, uint64_t end, uint32_t most, uint32_t *count)
+{
+	uint64_t durations[PACE_STEPS];
+	*count = 0;
+	for (uint64_t step = end; step > 1 && *count < most && *count < PACE_STEPS - 1; step--) {
+		durations[*count] = pace_duration_ns(pace, step - 1);
+		if (!durations[*count])
+			break;
+		++*count;
+	}
+	qsort(durations, *count, sizeof(*durations), by_value);
+	return *count ? durations[*count / 2] : 0;
+}
+
+void pace_note(struct pace *pace, uint64_t step, uint64_t start_ns)
+{
+	uint32_t count;
+
+	pace->starts[step % PACE_STEPS] = (struct step_start){ .step = step, .start_ns = start_ns };
+	if (!pace->first_step || step < pace->first_step)
+		pace->first_step = step;
+	if (pace->first_ns || step <= pace->first_step + PACE_FEW)
+		return;
+	uint64_t median_ns = median_before(pace, step, PACE_FEW, &count);
+	if (count == PACE_FEW)
+		pace->first_ns = median_ns;
+}
+
+uint64_t pace_step_ns(const struct pace *pace, uint32_t last)
+{
+	uint64_t newest = 0;
+	uint32_t count;
+	for (uint32_t i = 0; i < PACE_STEPS; i++)
+		newest = pace->starts[i].step > newest ? pace->starts[i].step : newest;
+	return median_before(pace, newest, last, &count);
+}

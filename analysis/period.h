@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What repeats at the end of a process's sequence of operations, and whether it is a training step: layers, micro-batches
+ * and accumulated passes repeat, too, and do so before the first step is over.
+ *
+ * A step shows itself by how it ends: behind what one thread enqueued (autograd's, the backward pass) another one (the
+ * training loop's) reduces single numbers: the norm of the gradients, the loss. A repetition with exactly one such end
+ * is a step, unless all the rest of it is the same block several times: those can be passes that accumulate, or steps of
+ * which only every tenth reports its loss.
+ */
+#ifndef ANALYSIS_PERIOD_H
+#define ANALYSIS_PERIOD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The two lowest bits of a signature; the others are a hash. */
+enum period_mark {
+	PERIOD_FIRST_THREAD = 1, /* enqueued by the thread that enqueued the first operation */
+	PERIOD_NUMBER = 2,       /* reduces a few numbers */
+	PERIOD_MARKS = 3,
+};
+
+struct period {
+	uint32_t length;    /* 0: nothing repeats */
+	uint32_t explained; /* of the history, from its end: at least two repetitions of a step, else three */
+	uint32_t start;     /* the first operation of a repetition; of a step: behind an end */
+	bool step;          /* it is one, for certain */
+};
+
+/* The shortest that contains everything that recurs. O(count). Nothing is found without memory. */
+struct period period_find(const uint32_t *signatures, uint32_t count);
+/* Does a step start here: is the one before the last of those that end one? */
+bool period_starts(const uint32_t *signatures, uint32_t at);
+
+#endif

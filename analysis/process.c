@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void copy_text(char *to, size_t room, const char *from, size_t size)
+{
+	size_t length = strnlen(from, size < room ? size : room - 1);
+	memcpy(to, from, length);
+	to[length] = '\0';
+}
+
+static void copy_environment(struct process *process, const char *environment)
+{
+	static const char wanted[] = "RANKWATCH_MESH=";
+	const char *end = environment + RW_BOX_ENVIRONMENT;
+
+	for (const char *at = environment; at < end && *at; at += strnlen(at, end - at) + 1)
+		if (!strncmp(at, wanted, strnlen(wanted, end - at)))
+			copy_text(process->mesh, sizeof(process->mesh), at + sizeof(wanted) - 1,
+				  end - at - (sizeof(wanted) - 1));
+}
+
+void process_set_devices(struct process *process, const struct rw_device *devices)
+{
+	memcpy(process->devices, devices, sizeof(process->devices));
+	for (int i = 0; i < RW_BOX_DEVICES; i++)
+		process->devices[i].pci[sizeof(process->devices[i].pci) - 1] = '\0';
+}
+
+void process_read_header(struct process *process, const struct rw_box_header *box)
+{
+	process->world_rank = box->world_rank;
+	process->world_size = box->world_size;
+	process->generation = box->generation;
+	process->dropped = box->dropped;
+	process->born_ns = box->created_ns;
+	process->watchdog_ms = box->watchdog_ms;
+	process->watchdog_init_ms = box->watchdog_init_ms;
+	copy_text(process->host_name, sizeof(process->host_name), box->host, sizeof(box->host));
+	copy_text(process->job, sizeof(process->job), box->job, sizeof(box->job));
+	copy_text(process->rank_from, sizeof(process->rank_from), box->rank_from, sizeof(box->rank_from));
+	copy_text(process->watchdog_from, sizeof(process->watchdog_from), box->watchdog_from,
+		  sizeof(box->watchdog_from));
+	process_set_devices(process, box->devices);
+	copy_environment(process, box->environment);
+}
+
+void process_free(struct process *process)
+{
+	if (!process)
+		return;
+	versions_free(&process->versions);
+	steps_free(&process->steps);
+	evidence_free(&process->evidence);
+	free(process->trace);
+	free(process->replays);
+	free(process->seats);
+	free(process);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* One process of the job: what its box says of it. */
+#ifndef ANALYSIS_PROCESS_H
+#define ANALYSIS_PROCESS_H
+
+#include "analysis/job.h"
+
+/* Who it is, by the header of its box; strings that lack their end there get one. */
+void process_read_header(struct process *process, const struct rw_box_header *box);
+/* RW_BOX_DEVICES of them, as in the box. */
+void process_set_devices(struct process *process, const struct rw_device *devices);
+/* With all that it owns; NULL: nothing. */
+void process_free(struct process *process);
+
+#endif

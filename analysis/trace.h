@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What a process's operations are found by: its traces, by ticket. */
+#ifndef ANALYSIS_TRACE_H
+#define ANALYSIS_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/instances.h"
+
+/* The instance that it stands for; NULL: none, or forgotten. */
+struct instance *trace_instance(const struct trace *trace);
+/* Did it have one that was forgotten since? */
+bool trace_is_forgotten(const struct trace *trace);
+/* Ticket of the newest operation; 0 none. */
+uint64_t trace_newest_operation(const struct process *process);
+/* Ticket of the newest operation or replay; 0 none. */
+uint64_t trace_newest(const struct process *process);
+/* The oldest ticket that can still be remembered next to the newest operation's. */
+uint64_t trace_oldest(uint64_t newest);
+
+#endif

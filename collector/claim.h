@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The job that a collector serves on this node: its name, where its boxes and its socket are, and the lock that makes
+ * it the only one. */
+#ifndef COLLECTOR_CLAIM_H
+#define COLLECTOR_CLAIM_H
+
+#include <stdbool.h>
+
+#include "collector/address.h"
+#include "collector/live_boxes.h"
+#include "collector/lock.h"
+#include "plugin/identity.h"
+
+struct claim {
+	struct identity identity;
+	char places[LIVE_BOXES_PLACES][BOX_PLACE_PATH];
+	int place_count;
+	struct address address;
+	int address_err; /* 0: address can be used */
+	struct lock lock;
+};
+
+/* Reads the environment as the plugin does. directory: look there too; NULL: RANKWATCH_DIR. job: NULL: the
+ * environment's. */
+void claim_find(struct claim *claim, const char *directory, const char *job);
+/* 0 or -errno, which it has said on stderr; quiet: but for -EBUSY, another collector serves the job. Undone by
+ * lock_release() of its lock. */
+int claim_take(struct claim *claim, bool quiet);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/births.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "finding/rank_list.h"
+
+enum { LIST = 256, MISSING = 1024 };
+
+static bool waits(const struct replay_process *process, uint64_t id)
+{
+	const struct rw_birth *birth = &replay_header(process)->birth;
+
+	return birth->since_ns && birth->id == id;
+}
+
+static bool is_first(const struct replay *replay, size_t process)
+{
+	for (size_t i = 0; i < process; i++)
+		if (waits(&replay->processes[i], replay_header(&replay->processes[process])->birth.id))
+			return false;
+	return true;
+}
+
+static void print_ranks(FILE *out, const char *label, const int32_t *ranks, size_t count)
+{
+	char list[LIST];
+
+	fprintf(out, "    %-8srank%s %s\n", label, count > 1 ? "s" : "", rank_list_text(list, sizeof(list), ranks, count));
+}
+
+static void print_waiting(FILE *out, const struct replay *replay, const struct rw_birth *birth)
+{
+	int32_t *waiting = calloc(replay->count, sizeof(*waiting)), missing[MISSING];
+	size_t named = analysis_absentees(replay->analysis, missing, MISSING), come = 0, count = 0;
+
+	for (size_t i = 0; waiting && i < replay->count; i++) {
+		if (!waits(&replay->processes[i], birth->id))
+			continue;
+		come++;
+		if (replay->processes[i].rank >= 0)
+			waiting[count++] = replay->processes[i].rank;
+	}
+	fprintf(out, "  ncclCommInitRank of %d ranks: %zu seen in it\n", birth->nranks, come);
+	if (count)
+		print_ranks(out, "joined", waiting, count);
+	if (named && named <= MISSING && named + come == (size_t)birth->nranks)
+		print_ranks(out, "missing", missing, named);
+	free(waiting);
+}
+
+size_t births_print(FILE *out, const struct replay *replay)
+{
+	size_t printed = 0;
+
+	for (size_t i = 0; i < replay->count; i++) {
+		const struct rw_birth *birth = &replay_header(&replay->processes[i])->birth;
+
+		if (!birth->since_ns || !is_first(replay, i))
+			continue;
+		print_waiting(out, replay, birth);
+		printed++;
+	}
+	return printed;
+}

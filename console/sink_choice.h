@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Where findings and boxes go besides the terminal: --findings, --on-finding, --save and --save-limit. A child of the
+ * command's argp, whose ARGP_KEY_INIT sets child_inputs to a zeroed sink_choice. */
+#ifndef CONSOLE_SINK_CHOICE_H
+#define CONSOLE_SINK_CHOICE_H
+
+#include <argp.h>
+#include <stdint.h>
+
+struct sink_choice {
+	const char *findings;   /* file, or "-"; NULL: none */
+	const char *on_finding; /* shell command; NULL: none */
+	const char *save;       /* directory; NULL: boxes are not saved */
+	const char *save_limit; /* as typed; NULL: the default */
+	uint64_t save_limit_bytes;
+};
+
+extern const struct argp sink_choice_argp;
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* A command that is connected to something else than a collector: `rankwatch findings --follow`, `report`, `run`. */
+#include "tests/fuzz/box_target.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "console/collector_client.h"
+#include "finding/finding_text.h"
+
+static void print(void *argument, const json_t *message)
+{
+	const struct collector_client *client = argument;
+
+	/* Nothing may get here before a hello that suits. */
+	if (!client->greeted || client->error || !json_is_object(message))
+		abort();
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	finding_print(stream, message, true);
+	fclose(stream);
+	free(text);
+}
+
+/* The first byte of the input: which job is asked for. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const jobs[] = { NULL, "local", "fuzz/../x" };
+	struct collector_client client = { .message = print, .input = { .limit = 1024 } };
+	int ends[2];
+
+	if (!size || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends))
+		return 0;
+	client.fd = ends[0];
+	client.argument = &client;
+	client.job = jobs[data[0] % 3];
+	for (size_t done = 1; done < size;) {
+		ssize_t count = send(ends[1], data + done, size - done, MSG_NOSIGNAL);
+
+		if (count <= 0)
+			break;
+		done += (size_t)count;
+		if (collector_client_read(&client))
+			break;
+	}
+	close(ends[1]);
+	/* All that was sent has been read, so that what remains is the end. */
+	if (client.fd >= 0 && !collector_client_read(&client))
+		abort();
+	collector_client_close(&client);
+	return 0;
+}

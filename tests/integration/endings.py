@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""endings.py [nobody]: all ranks of a job end within a second, in ways in which jobs end. Whoever was first is named where
+times and manners tell, live and from the boxes alone; a job that is ended as a whole stays silent. nobody: as an ordinary user."""
+
+import random
+import signal
+import sys
+import time
+
+import stage
+
+FIRST = 5
+# Rank 5 does not come to its sixth step: the others wait for it, and for three seconds that is no hang yet.
+WORKLOAD = ("--ranks=8", "--steps=100000", "--step-ms=80", "--elements=1024", "--grace=60", "--fault=never",
+            f"--fault-rank={FIRST}", "--fault-step=6", "--limit=60")
+KILL, TERM, SEGV, ABRT = signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT
+
+
+def end(pids, number, pause_s=0.0):
+    for pid in pids:
+        stage.kill(pid, number)
+        time.sleep(pause_s)
+
+
+def one_then_all(first, then, after_s, pause_s=0.0):
+    def play(pids):
+        others = [pid for rank, pid in pids.items() if rank != FIRST]
+        end([pids[FIRST]], first)
+        time.sleep(after_s)
+        end(others, then, pause_s)
+    return play
+
+
+def all_at_once(number):
+    return lambda pids: end(random.sample(list(pids.values()), len(pids)), number)
+
+
+# name, how, told live, told from the boxes alone; None: either, as old as the others' last signs are on a busy machine
+ENDINGS = [
+    ("one is killed, 50 ms later the launcher kills all", one_then_all(KILL, KILL, 0.05), None, None),
+    ("one is killed, 200 ms later the launcher kills all", one_then_all(KILL, KILL, 0.2), True, True),
+    ("one crashes, the others give up one after the other", one_then_all(SEGV, ABRT, 0.06, 0.05), True, False),
+    ("one crashes, the launcher asks all others to end", one_then_all(SEGV, TERM, 0.1), True, True),
+    ("the whole job is asked to end", all_at_once(TERM), False, False),
+    ("the whole job is killed", all_at_once(KILL), False, False),
+]
+
+
+def check(failures, name, how, findings, told):
+    loud = [finding for finding in findings if finding.get("severity") in ("warning", "critical")]
+    said = [finding["text"] for finding in loud]
+    wrong = [finding["text"] for finding in loud if finding["kind"] != "gone" or finding["ranks"] != [FIRST]]
+    failures.check(not wrong, f"{name}, {how}: nothing false {wrong or ''}")
+    if told is not None:
+        failures.check(bool(loud) == told, f"{name}, {how}: {'told' if told else 'silent'}: {said}")
+
+
+def play_ending(failures, nobody, name, act, live, alone):
+    with stage.Stage(nobody=nobody) as play:
+        job = play.start(stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*WORKLOAD))
+        waits = stage.wait_until(lambda: play.events("fault"), 60)
+        if not failures.check(waits, f"{name}: the ranks wait for rank {FIRST}"):
+            print(job.err.text())
+            return
+        time.sleep(0.5)
+        act(play.rank_pids())
+        failures.check(job.wait(30) is not None, f"{name}: the job ended")
+        report = play.start(stage.RANKWATCH, "report", "--json", play.boxes)
+        failures.check(report.wait(60) == 0, f"{name}: report")
+        findings = [value for _, value in job.out.json() if value.get("kind")]
+        check(failures, name, "live", findings, live)
+        check(failures, name, "report", [value for _, value in report.out.json()], alone)
+        if live and findings:
+            print(f"       {findings[-1]['text']}")
+
+
+def main(nobody=False):
+    if nobody:
+        stage.need_nobody()
+    failures = stage.Failures()
+    for ending in ENDINGS:
+        play_ending(failures, nobody, *ending)
+    failures.end()
+
+
+if __name__ == "__main__":
+    main(nobody=sys.argv[1:] == ["nobody"])

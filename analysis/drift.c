@@ -182,6 +182,8 @@ static void compare_ranks(struct analysis *analysis, const struct instance *inst
 {
 	float median;
 
+	if (value_elements(instance, VALUE_IN) < DRIFT_ELEMENTS_MIN)
+		return;
 	if (!median_of(instance, &median) || is_common(instance, median))
 		return;
 	for (uint32_t i = 0; i < instance->communicator->member_count; i++)

@@ -9,6 +9,7 @@
 #define DRIFT_IN_A_ROW     3    /* times beyond, then it is told */
 #define DRIFT_PART         2.0f /* binades (× 4) beyond the largest distance from the others so far */
 #define DRIFT_OTHERS_MIN   2    /* ranks to compare with */
+#define DRIFT_ELEMENTS_MIN 256  /* the largest of fewer is chance: a loss, a norm */
 #define DRIFT_NEAR_FP16    4.0f /* binades below the type's maximum */
 #define DRIFT_NEAR_WIDE    64.0f /* the same for bf16, fp32: from there squares overflow, and norms are sums of them */
 #define DRIFT_GROWN        4.0f /* binades above what was usual */

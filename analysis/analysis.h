@@ -150,14 +150,15 @@ struct analysis_detail {
 /* What is to be seen of a rank that others wait for in the birth of a communicator. */
 enum analysis_absence {
 	ANALYSIS_ABSENT_UNKNOWN, /* it may be on another host */
-	ANALYSIS_ABSENT_NONE,    /* on this host, and without a process */
+	ANALYSIS_ABSENT_NONE,    /* it belongs on this host, and no process of it has been seen: it may come yet */
+	ANALYSIS_ABSENT_ENDED,   /* a process of it was seen here, and there is none any more */
 	ANALYSIS_ABSENT_STOPPED,
 	ANALYSIS_ABSENT_IDLE, /* its processes took no CPU time, and read and wrote nothing, since the last look */
 	ANALYSIS_ABSENT_BUSY,
 };
 
 struct analysis_absentee {
-	int32_t world_rank, pid; /* 0: none */
+	int32_t world_rank, pid; /* 0: none; ENDED: the one that was seen */
 	enum analysis_absence absence;
 };
 

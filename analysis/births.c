@@ -126,9 +126,9 @@ void births_note(struct births *births, const struct analysis_absentee *seen, ui
 static bool is_due(const struct absentee *absentee, const struct gathering *gathering, uint64_t now_ns)
 {
 	static const uint64_t after_ns[] = {
-		[ANALYSIS_ABSENT_UNKNOWN] = UINT64_MAX,     [ANALYSIS_ABSENT_NONE] = BIRTH_AFTER_NS,
+		[ANALYSIS_ABSENT_UNKNOWN] = UINT64_MAX,       [ANALYSIS_ABSENT_NONE] = BIRTH_UNSEEN_NS,
 		[ANALYSIS_ABSENT_STOPPED] = BIRTH_STOPPED_NS, [ANALYSIS_ABSENT_IDLE] = BIRTH_AFTER_NS,
-		[ANALYSIS_ABSENT_BUSY] = UINT64_MAX,
+		[ANALYSIS_ABSENT_ENDED] = BIRTH_AFTER_NS,     [ANALYSIS_ABSENT_BUSY] = UINT64_MAX,
 	};
 	uint64_t since_ns =
 	    absentee->since_ns > gathering->since_ns ? absentee->since_ns : gathering->since_ns;
@@ -140,21 +140,29 @@ static bool is_due(const struct absentee *absentee, const struct gathering *gath
 static struct record *make_record(const struct job *job, const struct absentee *absentee,
 				  const struct gathering *gathering, uint64_t now_ns)
 {
-	static const enum rw_cause_class classes[] = {
-		[ANALYSIS_ABSENT_NONE] = RW_CAUSE_GONE,
-		[ANALYSIS_ABSENT_STOPPED] = RW_CAUSE_STOPPED,
-		[ANALYSIS_ABSENT_IDLE] = RW_CAUSE_UNKNOWN,
+	/* What an idle process waits for is its own affair, and nobody saw how one ended that is not there any more. */
+	static const struct {
+		enum rw_kind kind;
+		enum rw_cause_class class_;
+		enum rw_severity severity;
+		enum rw_confidence confidence;
+		bool has_process;
+	} told[] = {
+		[ANALYSIS_ABSENT_NONE] = { RW_KIND_HANG, RW_CAUSE_UNKNOWN, RW_WARNING, RW_INCONCLUSIVE, false },
+		[ANALYSIS_ABSENT_ENDED] = { RW_KIND_GONE, RW_CAUSE_GONE, RW_CRITICAL, RW_LIKELY, false },
+		[ANALYSIS_ABSENT_STOPPED] = { RW_KIND_GONE, RW_CAUSE_STOPPED, RW_CRITICAL, RW_CERTAIN, true },
+		[ANALYSIS_ABSENT_IDLE] = { RW_KIND_HANG, RW_CAUSE_UNKNOWN, RW_CRITICAL, RW_LIKELY, true },
 	};
-	bool hangs = absentee->absence == ANALYSIS_ABSENT_IDLE;
-	struct record *record = record_new_absent(job, hangs ? RW_KIND_HANG : RW_KIND_GONE, absentee->world_rank,
-						  gathering->first->host_name, absentee->pid);
+	enum analysis_absence absence = absentee->absence;
+	struct record *record =
+	    record_new_absent(job, told[absence].kind, absentee->world_rank, gathering->first->host_name,
+			      told[absence].has_process ? absentee->pid : 0);
 	if (!record)
 		return NULL;
 	struct rw_finding *finding = &record->finding;
 	record->subject = absent_subject | (uint32_t)absentee->world_rank;
-	finding->severity = RW_CRITICAL;
-	/* Nobody saw the process that is not there, and what an idle one waits for is its own affair. */
-	finding->confidence = absentee->absence == ANALYSIS_ABSENT_STOPPED ? RW_CERTAIN : RW_LIKELY;
+	finding->severity = told[absence].severity;
+	finding->confidence = told[absence].confidence;
 	finding->arrival = RW_ARRIVAL_NONE;
 	finding->level = RW_LEVEL_PROC;
 	finding->first_seen_ns = gathering->since_ns;
@@ -165,13 +173,15 @@ static struct record *make_record(const struct job *job, const struct absentee *
 	finding->operation.comm_size = gathering->size;
 	finding->operation.phase = RW_PHASE_INIT;
 	finding->cause.present = true;
-	finding->cause.class_ = classes[absentee->absence];
+	finding->cause.class_ = told[absence].class_;
 	record_set_watchdog(record, gathering->first, false, now_ns - gathering->first->birth.since_ns);
 	if (record_set_waiting_worlds(record, gathering->present, gathering->present_count)) {
 		record_free(record);
 		return NULL;
 	}
-	text_birth(record);
+	if (absence == ANALYSIS_ABSENT_NONE)
+		record_add_missing(record, "whether a process of it was started: ask its launcher");
+	text_birth(record, absence, absentee->pid);
 	return record;
 }
 
@@ -205,9 +215,20 @@ static void forget(struct analysis *analysis, const int32_t *missing, size_t cou
 	}
 }
 
+/* It was told that there is no process, and there is one. */
+static bool has_appeared(const struct absentee *absentee)
+{
+	static const bool without[] = { [ANALYSIS_ABSENT_NONE] = true, [ANALYSIS_ABSENT_ENDED] = true,
+					[ANALYSIS_ABSENT_BUSY] = false };
+	return absentee->told && without[absentee->told_absence] && !without[absentee->absence] &&
+	       absentee->absence != ANALYSIS_ABSENT_UNKNOWN;
+}
+
 static void tell(struct analysis *analysis, struct absentee *absentee, const struct gathering *gathering,
 		 uint64_t now_ns)
 {
+	if (has_appeared(absentee))
+		close_one(analysis, absentee, now_ns);
 	if (!is_due(absentee, gathering, now_ns))
 		return;
 	struct record *record = make_record(&analysis->job, absentee, gathering, now_ns);
@@ -217,6 +238,7 @@ static void tell(struct analysis *analysis, struct absentee *absentee, const str
 		close_one(analysis, absentee, now_ns);
 	absentee->told = true;
 	absentee->kind = record->finding.kind;
+	absentee->told_absence = absentee->absence;
 	findings_tell(&analysis->findings, record, now_ns);
 }
 

@@ -16,6 +16,8 @@
 #define BIRTH_STOPPED_NS 3000000000u
 /* Ranks start one after the other, and load code and data before they meet. */
 #define BIRTH_AFTER_NS 10000000000u
+/* Of a rank that nobody has seen it is not even known whether its launcher has started it. */
+#define BIRTH_UNSEEN_NS UINT64_C(30000000000)
 #define BIRTH_LOOK_NS  3000000000u /* what was seen longer ago than this is not known any more */
 
 enum {
@@ -29,6 +31,7 @@ struct absentee {
 	uint64_t since_ns, seen_ns; /* it has been that at each look in between */
 	bool told;
 	enum rw_kind kind; /* as told */
+	enum analysis_absence told_absence;
 };
 
 struct births {

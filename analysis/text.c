@@ -226,13 +226,17 @@ void text_ended_first(struct record *record, double before_ms)
 		 waiting_name(others, sizeof(others), finding));
 }
 
-void text_birth(struct record *record)
+void text_birth(struct record *record, enum analysis_absence absence, int32_t pid)
 {
+	static const char *const states[] = {
+		[ANALYSIS_ABSENT_NONE] = "has not come (no process of it was seen on this host)",
+		[ANALYSIS_ABSENT_STOPPED] = "was stopped",
+		[ANALYSIS_ABSENT_IDLE] = "has not come",
+	};
 	const struct rw_finding *finding = &record->finding;
-	char who[128], waiting[128], waited[32];
-	const char *what = finding->cause.class_ == RW_CAUSE_GONE      ? "has no process"
-			   : finding->cause.class_ == RW_CAUSE_STOPPED ? "was stopped"
-								       : "has not come";
+	char who[128], waiting[128], waited[32], ended[64];
+	const char *what = absence == ANALYSIS_ABSENT_ENDED ? ended : states[absence];
+	snprintf(ended, sizeof(ended), "has no process any more (pid %d has ended)", pid);
 	snprintf(record->text, sizeof(record->text), "%s %s: %s %s waited %s for it in ncclCommInitRank of %d ranks",
 		 subject(who, sizeof(who), record), what, waiting_name(waiting, sizeof(waiting), finding),
 		 finding->late.waiting_count == 1 ? "has" : "have",

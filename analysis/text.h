@@ -31,7 +31,8 @@ void text_gone(struct record *record);
 /* "rank 3 was killed by signal 11, 62 ms before ranks 0-2,4-7 ended" */
 void text_ended_first(struct record *record, double before_ms);
 /* "rank 2 has not come: ranks 0,1,3-7 have waited 11 s for it in ncclCommInitRank of 8 ranks" */
-void text_birth(struct record *record);
+/* pid: of the process that has ended. */
+void text_birth(struct record *record, enum analysis_absence absence, int32_t pid);
 /* "rank 3 calls ReduceScatter #12 of 16384 fp32 on ~fsdp where ranks 0-2,4-7 call AllGather #36 of 8192 bf16"; the waiting
  * ranks of the finding are those who make the usual call. Inconclusive: the finding's ranks make one or the other. */
 void text_desync(struct record *record, const struct call *odd, const struct call *usual);

@@ -14,9 +14,9 @@
 enum {
 	ENVIRONMENT_MAX = 128 << 10, /* what is beyond is not looked at */
 	BUSY_PERCENT = 2,            /* of a CPU: interpreters wake now and then */
-	WORLD_MAX = 4096,            /* on one host there are no more */
+	EARLY_PART = 8,              /* before anybody waits: a look each such part of the time so far */
 };
-static const uint64_t look_pause_ns = 1000000000;
+static const uint64_t look_pause_ns = 1000000000, early_pause_max_ns = 10000000000;
 
 struct environment {
 	char text[ENVIRONMENT_MAX + 1];
@@ -33,8 +33,8 @@ struct found {
 /* What the job's processes that can be seen say of the job. */
 struct sight {
 	bool one_host; /* its launcher: all ranks are here */
-	int32_t world_size;
-	bool ranks[WORLD_MAX];
+	int32_t world_size, generation;
+	int32_t pids[ABSENTEES_WORLD]; /* one of each rank; 0: none */
 };
 
 static ssize_t read_file(const char *proc, const char *pid, const char *name, char *text, size_t room)
@@ -134,8 +134,12 @@ static void look_at(const struct absentees *absentees, const char *pid, const in
 	int at = index_of(world_ranks, count, identity.world_rank);
 	if (at >= 0)
 		add_process(absentees, pid, &found[at]);
-	if (identity.world_rank < WORLD_MAX)
-		sight->ranks[identity.world_rank] = true;
+	if (identity.generation < sight->generation)
+		return;
+	if (identity.generation > sight->generation)
+		*sight = (struct sight){ .generation = identity.generation };
+	if (identity.world_rank < ABSENTEES_WORLD && !sight->pids[identity.world_rank])
+		sight->pids[identity.world_rank] = atoi(pid);
 	sight->world_size = identity.world_size;
 	sight->one_host |= identity.world_size > 0 && identity.local_size == identity.world_size;
 }
@@ -144,17 +148,29 @@ static void look_at(const struct absentees *absentees, const char *pid, const in
  * namespace, or /proc is closed to us: then nothing is said of any. */
 static bool sees_all(const struct sight *sight, const int32_t *world_ranks, size_t count)
 {
-	if (!sight->one_host || sight->world_size > WORLD_MAX)
+	if (!sight->one_host || sight->world_size > ABSENTEES_WORLD)
 		return false;
 	for (int32_t rank = 0; rank < sight->world_size; rank++)
-		if (!sight->ranks[rank] && index_of(world_ranks, count, rank) < 0)
+		if (!sight->pids[rank] && index_of(world_ranks, count, rank) < 0)
 			return false;
 	return true;
 }
 
+static void remember(struct absentees *absentees, const struct sight *sight)
+{
+	if (!sight->world_size)
+		return; /* none of the job's */
+	if (sight->generation != absentees->generation)
+		memset(absentees->seen, 0, sizeof(absentees->seen));
+	absentees->generation = sight->generation;
+	absentees->world_size = sight->one_host ? sight->world_size : -1;
+	for (size_t rank = 0; rank < ABSENTEES_WORLD; rank++)
+		if (sight->pids[rank])
+			absentees->seen[rank] = sight->pids[rank];
+}
+
 /* Returns whether a rank that was not found has no process. */
-static bool look_at_all(const struct absentees *absentees, const int32_t *world_ranks, size_t count,
-			struct found *found)
+static bool look_at_all(struct absentees *absentees, const int32_t *world_ranks, size_t count, struct found *found)
 {
 	struct environment *environment = malloc(sizeof(*environment));
 	struct sight *sight = calloc(1, sizeof(*sight));
@@ -165,7 +181,9 @@ static bool look_at_all(const struct absentees *absentees, const int32_t *world_
 			look_at(absentees, entry->d_name, world_ranks, count, found, environment, sight);
 	if (directory)
 		closedir(directory);
-	bool all = sight && sees_all(sight, world_ranks, count);
+	bool all = directory && sees_all(sight, world_ranks, count);
+	if (directory)
+		remember(absentees, sight);
 	free(sight);
 	free(environment);
 	return all;
@@ -196,14 +214,66 @@ static bool gets_on(const struct absentees_rank *before, const struct found *fou
 	       cpu_ns * 100 > (now_ns - before->looked_ns) * BUSY_PERCENT;
 }
 
-static enum analysis_absence judge(const struct absentees_rank *before, const struct found *found, bool all,
-				   uint64_t now_ns)
+/* One that was seen may have taken the rank out of its environment since. */
+static bool is_there(const struct absentees *absentees, int32_t number)
+{
+	uint64_t ticks;
+	char pid[16], state;
+
+	snprintf(pid, sizeof(pid), "%d", number);
+	return read_stat(absentees->proc, pid, &state, &ticks) && state != 'Z' && state != 'X';
+}
+
+static int32_t seen_pid(const struct absentees *absentees, int32_t world_rank)
+{
+	return world_rank >= 0 && world_rank < ABSENTEES_WORLD ? absentees->seen[world_rank] : 0;
+}
+
+static enum analysis_absence judge_without(const struct absentees *absentees, int32_t world_rank, bool all)
+{
+	int32_t pid = seen_pid(absentees, world_rank);
+
+	if (!all || (pid && is_there(absentees, pid)))
+		return ANALYSIS_ABSENT_UNKNOWN;
+	return pid ? ANALYSIS_ABSENT_ENDED : ANALYSIS_ABSENT_NONE;
+}
+
+static enum analysis_absence judge(const struct absentees *absentees, const struct absentees_rank *before,
+				   const struct found *found, bool all, uint64_t now_ns)
 {
 	if (!found->count)
-		return all ? ANALYSIS_ABSENT_NONE : ANALYSIS_ABSENT_UNKNOWN;
+		return judge_without(absentees, before->world_rank, all);
 	if (found->stopped == found->count)
 		return ANALYSIS_ABSENT_STOPPED;
 	return gets_on(before, found, now_ns) ? ANALYSIS_ABSENT_BUSY : ANALYSIS_ABSENT_IDLE;
+}
+
+/* Is there a rank without a black box, whose process may end before anybody waits for it? Among processes on several
+ * hosts, nobody could tell that it did. */
+static bool may_be_missed(const struct absentees *absentees)
+{
+	struct analysis_summary summary;
+
+	if (absentees->world_size <= 0)
+		return !absentees->world_size;
+	analysis_summarise(absentees->analysis, &summary);
+	return summary.processes < (uint32_t)absentees->world_size;
+}
+
+static bool is_due(struct absentees *absentees, size_t waited_for, uint64_t now_ns)
+{
+	if (!absentees->begun_ns)
+		absentees->begun_ns = now_ns;
+	uint64_t pause_ns = waited_for ? look_pause_ns : (now_ns - absentees->begun_ns) / EARLY_PART;
+
+	if (pause_ns < look_pause_ns)
+		pause_ns = look_pause_ns;
+	if (pause_ns > early_pause_max_ns)
+		pause_ns = early_pause_max_ns;
+	if (absentees->looked_ns && now_ns < absentees->looked_ns + pause_ns)
+		return false;
+	absentees->looked_ns = now_ns;
+	return waited_for || may_be_missed(absentees);
 }
 
 void absentees_look(struct absentees *absentees, uint64_t now_ns)
@@ -212,15 +282,16 @@ void absentees_look(struct absentees *absentees, uint64_t now_ns)
 	int32_t world_ranks[ABSENTEES_MAX];
 	size_t count = analysis_absentees(absentees->analysis, world_ranks, ABSENTEES_MAX);
 
-	if (!count || count > ABSENTEES_MAX || now_ns < absentees->looked_ns + look_pause_ns)
+	if (count > ABSENTEES_MAX || !is_due(absentees, count, now_ns))
 		return;
-	absentees->looked_ns = now_ns;
 	bool all = look_at_all(absentees, world_ranks, count, found);
 	for (size_t i = 0; i < count; i++) {
 		struct absentees_rank *rank = known(absentees, world_ranks[i]);
 		struct analysis_absentee absentee = { .world_rank = world_ranks[i], .pid = found[i].pid };
 
-		absentee.absence = judge(rank, &found[i], all, now_ns);
+		absentee.absence = judge(absentees, rank, &found[i], all, now_ns);
+		if (absentee.absence == ANALYSIS_ABSENT_ENDED)
+			absentee.pid = seen_pid(absentees, world_ranks[i]);
 		*rank = (struct absentees_rank){ world_ranks[i], found[i].ticks, found[i].bytes, now_ns };
 		analysis_set_absentee(absentees->analysis, &absentee, now_ns);
 	}

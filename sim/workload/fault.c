@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "event_log.h"
@@ -68,14 +69,19 @@ void fault_close(struct fault *fault)
 		fault->options->fault->close(fault);
 }
 
+/* As long as a program loads its libraries and data, at the least. */
+enum { LOADS_S = 3 };
+
 void fault_before_init(struct fault *fault)
 {
 	const struct fault_kind *kind = fault->options->fault;
 
 	if (!kind->before_init)
 		return;
-	if (kind->harms && fault->mine)
+	if (kind->harms && fault->mine) {
+		sleep(LOADS_S);
 		event_log_fault(kind->name, 0);
+	}
 	kind->before_init(fault);
 }
 

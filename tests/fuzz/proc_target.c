@@ -53,6 +53,12 @@ size_t analysis_absentees(const struct analysis *analysis, int32_t *world_ranks,
 	return room ? 1 : 0;
 }
 
+void analysis_summarise(const struct analysis *analysis, struct analysis_summary *summary)
+{
+	(void)analysis;
+	*summary = (struct analysis_summary){ 0 };
+}
+
 void analysis_set_absentee(struct analysis *analysis, const struct analysis_absentee *absentee, uint64_t now_ns)
 {
 	(void)now_ns;

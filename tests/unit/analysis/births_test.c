@@ -71,7 +71,7 @@ static void pass_time(struct analysis *analysis, enum analysis_absence absence, 
 	for (double at = from_s; at <= to_s; at += 1) {
 		if (analysis_absentees(analysis, missing, RANKS) == 1 && missing[0] == LATE)
 			analysis_set_absentee(analysis,
-					      &(struct analysis_absentee){ .world_rank = LATE, .absence = absence },
+					      &(struct analysis_absentee){ .world_rank = LATE, .pid = 105, .absence = absence },
 					      seconds(at));
 		analysis_tick(analysis, seconds(at));
 	}
@@ -88,7 +88,8 @@ Test(births, the_rank_that_is_missing_is_named_by_what_it_does)
 	} cases[] = {
 		{ ANALYSIS_ABSENT_UNKNOWN, 0, 0, 0, "" },
 		{ ANALYSIS_ABSENT_BUSY, 0, 0, 0, "" },
-		{ ANALYSIS_ABSENT_NONE, 1, RW_KIND_GONE, RW_CAUSE_GONE, "rank 5 has no process: ranks 0-4,6,7 have" },
+		{ ANALYSIS_ABSENT_NONE, 1, RW_KIND_HANG, RW_CAUSE_UNKNOWN, "rank 5 has not come (no process of it was seen on" },
+		{ ANALYSIS_ABSENT_ENDED, 1, RW_KIND_GONE, RW_CAUSE_GONE, "rank 5 has no process any more (pid 105 has ended): " },
 		{ ANALYSIS_ABSENT_STOPPED, 1, RW_KIND_GONE, RW_CAUSE_STOPPED, "rank 5 was stopped: ranks 0-4,6,7" },
 		{ ANALYSIS_ABSENT_IDLE, 1, RW_KIND_HANG, RW_CAUSE_UNKNOWN, "rank 5 has not come: ranks 0-4,6,7" },
 	};
@@ -137,6 +138,20 @@ Test(births, the_finding_is_closed_when_the_rank_has_come)
 	enter(analysis, LATE, RANKS);
 	pass_time(analysis, ANALYSIS_ABSENT_IDLE, 16, 17);
 	cr_expect_eq(told.closed, 1);
+	analysis_free(analysis);
+}
+
+Test(births, a_rank_that_is_started_late_is_no_finding_before_others_have_waited_long)
+{
+	struct told told = { 0 };
+	struct analysis *analysis = open_init(&told, RANKS, RANKS);
+
+	pass_time(analysis, ANALYSIS_ABSENT_NONE, 1, 25);
+	cr_expect_eq(told.opened, 0, "%s", told.text);
+	pass_time(analysis, ANALYSIS_ABSENT_NONE, 26, 40);
+	cr_expect_eq(told.opened, 1);
+	pass_time(analysis, ANALYSIS_ABSENT_BUSY, 41, 42);
+	cr_expect_eq(told.closed, 1, "its process has come");
 	analysis_free(analysis);
 }
 

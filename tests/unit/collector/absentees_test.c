@@ -76,6 +76,39 @@ Test(absentees, a_rank_has_no_process_where_those_of_all_others_are_seen)
 	cr_expect_eq(look(10), ANALYSIS_ABSENT_NONE);
 }
 
+static void remove_process(int rank)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/%d", proc, 100 + rank);
+	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+Test(absentees, a_rank_has_ended_only_where_its_process_was_seen)
+{
+	for (int rank = 0; rank < 4; rank++)
+		add_process(rank, 4, 'S');
+	analysis.waited_for_count = 0; /* nobody waits yet */
+	absentees_look(&absentees, 8 * SECOND);
+	remove_process(3);
+	analysis.waited_for_count = 1;
+	cr_expect_eq(look(10), ANALYSIS_ABSENT_ENDED);
+	cr_expect_eq(analysis.last_absentee.pid, 103);
+	write_file(102, "environ", "PATH=/", 7);
+	cr_expect_eq(look(12), ANALYSIS_ABSENT_UNKNOWN, "another that waits is not seen either");
+}
+
+Test(absentees, a_process_without_its_environment_has_not_ended)
+{
+	for (int rank = 0; rank < 4; rank++)
+		add_process(rank, 4, 'S');
+	look(8);
+	write_file(103, "environ", "PATH=/", 7);
+	cr_expect_eq(look(10), ANALYSIS_ABSENT_UNKNOWN);
+	write_file(103, "stat", "103 (a) Z 1 1 1 0 -1 0 0 0 0 0 5 6 0", 37);
+	cr_expect_eq(look(12), ANALYSIS_ABSENT_ENDED);
+}
+
 Test(absentees, nothing_is_known_of_a_rank_when_another_that_waits_is_not_seen_either)
 {
 	add_process(0, 4, 'S');

@@ -46,7 +46,8 @@ const char *naming_ranks(char *text, size_t room, const int32_t *ranks, size_t c
 static size_t parse_mesh(const char *mesh, struct dimension *dimensions)
 {
 	size_t count = 0;
-	for (const char *at = mesh; *at && count < MESH_DIMENSIONS; count++) {
+	const char *at = mesh;
+	for (; *at && count < MESH_DIMENSIONS; count++) {
 		struct dimension *dimension = &dimensions[count];
 		int length = 0;
 		if (sscanf(at, "%31[^=,]=%d%n", dimension->name, &dimension->size, &length) != 2 || dimension->size < 1)
@@ -57,6 +58,8 @@ static size_t parse_mesh(const char *mesh, struct dimension *dimensions)
 		else if (*at)
 			return 0;
 	}
+	if (*at)
+		return 0; /* the strides of these would be wrong, too */
 	int32_t stride = 1;
 	for (size_t i = count; i > 0; i--) {
 		dimensions[i - 1].stride = stride;

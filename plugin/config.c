@@ -12,10 +12,10 @@
 #include "plugin/dtype.h"
 #include "plugin/watchdog.h"
 
-enum { LINE = 320, NAME_MAX_LENGTH = 40 };
+enum { LINE = 320, NAME_MAX_LENGTH = 40, MESH_DIMENSIONS = 8, MESH_NAME = 31 };
 
-/* How a value is checked and kept. FREE, NUMBER, DURATION: kept by whoever reads it (identity, the analysis). */
-enum kind { FREE, NUMBER, DURATION, CHOICE, SIZE, TEXT, PERCENT, TYPES };
+/* How a value is checked and kept. FREE, NUMBER, DURATION, MESH: kept by whoever reads it (identity, the analysis). */
+enum kind { FREE, NUMBER, DURATION, CHOICE, SIZE, TEXT, PERCENT, TYPES, MESH };
 
 struct entry {
 	struct config_variable public;
@@ -46,7 +46,9 @@ static const struct entry entries[] = {
 	{ { "RANKWATCH_PRELOAD", "0|1", "1", "when preloaded, see NCCL's calls too; 0: they pass straight through" },
 	  CHOICE,
 	  MEMBER(preload) },
-	{ { "RANKWATCH_MESH", "TEXT", "", "names for communicators, for the analysis" }, FREE, 0 },
+	{ { "RANKWATCH_MESH", "NAME=SIZE,…", "", "names for communicators, outermost first, as in pp=2,fsdp=4" },
+	  MESH,
+	  0 },
 	{ { "RANKWATCH_BUDGET", "PERCENT", "0.25", "most that we may add to the job, of its time" },
 	  PERCENT,
 	  MEMBER(budget_ppm) },
@@ -154,6 +156,45 @@ static int parse_types(const char *value, uint8_t *types)
 	return 0;
 }
 
+/* One dimension: its length, or 0 when it is none. `size` is what the analysis will take it for. */
+static size_t parse_dimension(const char *at, int32_t *size)
+{
+	size_t length = strcspn(at, ","), name = strcspn(at, "=");
+	size_t digits = name < length ? strspn(at + name + 1, "0123456789") : 0;
+	char number[12];
+
+	if (!name || name > MESH_NAME || !digits || digits >= sizeof(number) || name + 1 + digits != length)
+		return 0;
+	snprintf(number, sizeof(number), "%.*s", (int)digits, at + name + 1);
+	long long value = strtoll(number, NULL, 10);
+	*size = value > 0 && value <= INT32_MAX ? (int32_t)value : 0;
+	return *size ? length : 0;
+}
+
+/* What is wrong with it, as a sentence without its end; false: nothing is. */
+static bool mesh_is_wrong(const char *mesh, char *why, size_t room)
+{
+	int32_t ranks = 1, size;
+	int count = 0;
+
+	for (const char *at = mesh; *at;) {
+		size_t length = parse_dimension(at, &size);
+
+		if (!length)
+			snprintf(why, room, "\"%.*s\" is no NAME=SIZE", (int)strcspn(at, ","), at);
+		else if (++count > MESH_DIMENSIONS)
+			snprintf(why, room, "it has more than %d dimensions", MESH_DIMENSIONS);
+		else if (__builtin_mul_overflow(ranks, size, &ranks))
+			snprintf(why, room, "no job has so many ranks");
+		else {
+			at += length + (at[length] == ',');
+			continue;
+		}
+		return true;
+	}
+	return false;
+}
+
 static int store(struct config *config, const struct entry *entry, const char *value)
 {
 	void *member = (char *)config + entry->offset;
@@ -179,6 +220,17 @@ static int store(struct config *config, const struct entry *entry, const char *v
 	}
 }
 
+static void tell_mesh(const char *mesh, config_tell *tell, void *argument)
+{
+	char why[96], line[LINE];
+
+	if (!mesh_is_wrong(mesh, why, sizeof(why)))
+		return;
+	snprintf(line, sizeof(line), "RANKWATCH_MESH=%.64s: %s, as in pp=2,fsdp=4; no communicator is named by it",
+		 mesh, why);
+	tell(argument, line);
+}
+
 static void read_entry(struct config *config, const struct entry *entry, config_get *get, config_tell *tell,
 		       void *argument)
 {
@@ -189,6 +241,10 @@ static void read_entry(struct config *config, const struct entry *entry, config_
 	store(config, entry, variable->initial);
 	if (!value || !*value)
 		return;
+	if (entry->kind == MESH) {
+		tell_mesh(value, tell, argument);
+		return;
+	}
 	if (store(config, entry, value) == 0)
 		return;
 	store(config, entry, variable->initial);

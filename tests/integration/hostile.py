@@ -56,7 +56,7 @@ WRONG = {
 
 
 def wrong_variables(play):
-    lines = (r"RANKWATCH_HISTROY.*RANKWATCH_HISTORY", r"8 of 8 ranks")
+    lines = (r"RANKWATCH_HISTROY.*RANKWATCH_HISTORY", r'RANKWATCH_MESH=.*"fsdp=banana" is no NAME=SIZE', r"8 of 8 ranks")
     if not stage.ROOT:
         return run_job(play, **{**WRONG, "RANKWATCH_DIR": str(play.boxes)}), lines
     return run_job(play, prefix=mounted("mount -t tmpfs tmpfs /dev/shm"), **WRONG), lines

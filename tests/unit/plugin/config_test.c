@@ -82,6 +82,34 @@ Test(config, values_that_others_read_are_checked_here)
 			       "RANKWATCH_TIMEOUT=soon is not a DURATION; none is used\n");
 }
 
+Test(config, a_mesh_that_names_nothing_is_told_with_what_is_wrong)
+{
+	static const char end[] = ", as in pp=2,fsdp=4; no communicator is named by it\n";
+	static const struct {
+		char *variable;
+		const char *why;
+	} cases[] = {
+		{ "RANKWATCH_MESH=fsdp=8", NULL },
+		{ "RANKWATCH_MESH=pp=2,fsdp=2,tp=2,", NULL },
+		{ "RANKWATCH_MESH=fsdp=banana,tp=2", "\"fsdp=banana\" is no NAME=SIZE" },
+		{ "RANKWATCH_MESH=pp=2,,tp=2", "\"\" is no NAME=SIZE" },
+		{ "RANKWATCH_MESH=2x4", "\"2x4\" is no NAME=SIZE" },
+		{ "RANKWATCH_MESH=pp=0", "\"pp=0\" is no NAME=SIZE" },
+		{ "RANKWATCH_MESH=pp=99999999999", "\"pp=99999999999\" is no NAME=SIZE" },
+		{ "RANKWATCH_MESH=a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=2", "it has more than 8 dimensions" },
+		{ "RANKWATCH_MESH=a=65536,b=65536", "no job has so many ranks" },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char line[256] = "";
+
+		if (cases[i].why)
+			snprintf(line, sizeof(line), "%s: %s%s", cases[i].variable, cases[i].why, end);
+		told[0] = '\0';
+		read_from(ENVIRONMENT(cases[i].variable));
+		cr_expect_str_eq(told, line);
+	}
+}
+
 Test(config, sizes_that_overflow_are_wrong)
 {
 	cr_expect_eq(read_from(ENVIRONMENT("RANKWATCH_HISTORY=99999999999999999999")).history_bytes, 0);

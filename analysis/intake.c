@@ -273,6 +273,8 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 			replays_note(analysis, process, seat, slot);
 		return 0;
 	}
+	if (slot->sequence & RW_CAPTURED_SEQUENCE)
+		return -EINVAL; /* would be taken for a replay that never got a place */
 	struct trace *trace = &process->trace[slot->ticket % JOB_TRACE];
 	if (trace->ticket > slot->ticket)
 		return 0; /* too old to matter */

@@ -61,6 +61,8 @@ static bool grow_places(struct usual_table *table, uint32_t place)
 {
 	if (place < table->places)
 		return true;
+	if (place >= USUAL_PLACES)
+		return false;
 	uint32_t places = place + 64;
 	struct usual **rows = realloc(table->rows, places * sizeof(*rows));
 	if (!rows)

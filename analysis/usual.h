@@ -17,6 +17,7 @@
 
 enum {
 	USUAL_MAX = 1 << 19, /* places × ranks × sides of an analysis: 44 MB */
+	USUAL_PLACES = 1 << 22, /* of a table: 32 MB; a call in a graph is at most 2^27, and damage can claim the last */
 };
 
 /* How large the values are, in binades (log2 of the largest magnitude): analysis/drift.c. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Values inside CUDA graphs: replays of captured calls, which are no operations of the job. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "scanned.h"
 
@@ -23,9 +25,9 @@ static void start(uint64_t captured)
 	}
 }
 
-static void pass_replay(int rank, uint64_t call, uint64_t replay, bool in_bad, bool out_bad)
+static struct rw_operation scanned_replay(int rank, uint64_t call, uint64_t replay, bool in_bad, bool out_bad)
 {
-	struct rw_operation slot = {
+	return (struct rw_operation){
 		.ticket = ++job.ticket[rank],
 		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_CALL | RW_KNOWN_SCAN_IN | RW_KNOWN_SCAN_OUT,
 		.flags = RW_FLAG_CAPTURED,
@@ -38,6 +40,11 @@ static void pass_replay(int rank, uint64_t call, uint64_t replay, bool in_bad, b
 		.scan_in = { .nan = in_bad, .first_bad = in_bad ? 42 : UINT64_MAX, .absmax = 1 },
 		.scan_out = { .nan = out_bad, .first_bad = out_bad ? 42 : UINT64_MAX, .absmax = 4 },
 	};
+}
+
+static void pass_replay(int rank, uint64_t call, uint64_t replay, bool in_bad, bool out_bad)
+{
+	struct rw_operation slot = scanned_replay(rank, call, replay, in_bad, out_bad);
 
 	cr_assert_eq(analysis_add_operation(job.analysis, (uint32_t)rank + 1, &slot), 0);
 }
@@ -91,5 +98,35 @@ Test(replays, clean_replays_are_silent_and_what_was_bad_from_the_first_replay_on
 	start(CALLS);
 	replay_all(30, 0);
 	cr_expect_not(scanned_loud(&job));
+	scanned_free(&job);
+}
+
+/* A damaged box: such a call has no place among the replays, and one was looked up all the same. */
+Test(replays, an_ordinary_call_with_the_sequence_of_a_replay_is_refused)
+{
+	start(CALLS);
+	for (int rank = 0; rank < RANKS; rank++) {
+		struct rw_operation slot = scanned_replay(rank, 1, 0, false, false);
+
+		slot.flags = 0;
+		cr_expect_eq(analysis_add_operation(job.analysis, (uint32_t)rank + 1, &slot), -EINVAL);
+	}
+	scanned_tick(&job, 3000);
+	cr_expect_not(scanned_loud(&job));
+	scanned_free(&job);
+}
+
+/* Call 2^23 - 1 of a graph would be row 2^27 of a table: no memory is taken for what only damage claims. */
+Test(replays, a_call_far_beyond_any_graph_is_judged_without_a_place)
+{
+	struct rusage usage;
+
+	start(CALLS);
+	for (int rank = 0; rank < RANKS; rank++)
+		pass_replay(rank, RW_CAPTURED_CALL_MASK, 0, false, false);
+	scanned_tick(&job, 3000);
+	cr_expect_not(scanned_loud(&job));
+	cr_assert_eq(getrusage(RUSAGE_SELF, &usage), 0);
+	cr_expect_lt(usage.ru_maxrss, 512 * 1024, "%ld KiB", usage.ru_maxrss);
 	scanned_free(&job);
 }

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "scenario.h"
+#include "sim/workload/scenario.h"
 
 struct demo_verdict {
 	bool right;

@@ -36,11 +36,22 @@ int nvml_gpu_open(struct nvml_gpu *gpu, const struct nvml_library *nvml, unsigne
 	return result;
 }
 
+/* What is out of range is as good as not told. */
+static int32_t number_or_none(unsigned int number)
+{
+	return number <= INT32_MAX ? (int32_t)number : -1;
+}
+
+static int64_t count_or_none(unsigned long long count)
+{
+	return count <= INT64_MAX ? (int64_t)count : -1;
+}
+
 static int32_t read_number(struct nvml_gpu *gpu, int (*call)(nvml_device, int, unsigned int *), int which)
 {
 	unsigned int value;
 
-	return call && answers(&gpu->state, call(gpu->handle, which, &value)) ? (int32_t)value : -1;
+	return call && answers(&gpu->state, call(gpu->handle, which, &value)) ? number_or_none(value) : -1;
 }
 
 static int32_t read_watts(struct nvml_gpu *gpu, int (*call)(nvml_device, unsigned int *))
@@ -54,18 +65,18 @@ static int64_t read_ecc(struct nvml_gpu *gpu, const struct nvml_library *nvml, i
 {
 	unsigned long long count;
 
-	return nvml->ecc && answers(&gpu->state, nvml->ecc(gpu->handle, type, counter, &count)) ? (int64_t)count : -1;
+	return nvml->ecc && answers(&gpu->state, nvml->ecc(gpu->handle, type, counter, &count)) ? count_or_none(count) : -1;
 }
 
-static int64_t field_number(const struct nvml_field_value *field)
+static unsigned long long field_number(const struct nvml_field_value *field)
 {
 	switch (field->type) {
 	case NVML_VALUE_UINT:
 		return field->value.uint;
 	case NVML_VALUE_ULONG:
-		return (int64_t)field->value.ulong;
+		return field->value.ulong;
 	case NVML_VALUE_ULONGLONG:
-		return (int64_t)field->value.ulonglong;
+		return field->value.ulonglong;
 	default:
 		return 0;
 	}
@@ -78,14 +89,19 @@ static int64_t read_nvlink(struct nvml_gpu *gpu, const struct nvml_library *nvml
 					     { .field = NVML_NVLINK_REPLAY },
 					     { .field = NVML_NVLINK_RECOVERY } };
 	int count = (int)(sizeof(fields) / sizeof(*fields));
-	int64_t errors = -1;
+	unsigned long long errors = 0;
+	bool any = false;
 
 	if (!nvml->fields || !answers(&gpu->state, nvml->fields(gpu->handle, count, fields)))
 		return -1;
-	for (int i = 0; i < count; i++)
-		if (fields[i].result == NVML_OK)
-			errors = (errors < 0 ? 0 : errors) + field_number(&fields[i]);
-	return errors;
+	for (int i = 0; i < count; i++) {
+		if (fields[i].result != NVML_OK)
+			continue;
+		any = true;
+		if (__builtin_add_overflow(errors, field_number(&fields[i]), &errors))
+			return -1;
+	}
+	return any ? count_or_none(errors) : -1;
 }
 
 static void read_counters(struct nvml_gpu *gpu, const struct nvml_library *nvml)
@@ -102,7 +118,7 @@ static void read_counters(struct nvml_gpu *gpu, const struct nvml_library *nvml)
 	if (!nvml->remapped_rows ||
 	    !answers(state, nvml->remapped_rows(gpu->handle, &corrected, &uncorrected, &pending, &failure)))
 		return;
-	state->remapped_rows = (int32_t)(corrected + uncorrected);
+	state->remapped_rows = number_or_none(corrected + uncorrected);
 	state->remap_pending = pending != 0;
 	state->remap_failure = failure != 0;
 }
@@ -121,11 +137,11 @@ void nvml_gpu_read(struct nvml_gpu *gpu, const struct nvml_library *nvml, uint64
 	state->watts_cap = read_watts(gpu, nvml->power_limit);
 	state->clock_reasons = -1;
 	if (nvml->clock_reasons && answers(state, nvml->clock_reasons(gpu->handle, &reasons)))
-		state->clock_reasons = (int64_t)reasons;
+		state->clock_reasons = count_or_none(reasons);
 	state->memory_used = state->memory_total = -1;
 	if (nvml->memory && answers(state, nvml->memory(gpu->handle, &memory))) {
-		state->memory_used = (int64_t)memory.used;
-		state->memory_total = (int64_t)memory.total;
+		state->memory_used = count_or_none(memory.used);
+		state->memory_total = count_or_none(memory.total);
 	}
 	if (slow)
 		read_counters(gpu, nvml);

@@ -5,33 +5,15 @@
  */
 #include "tests/fuzz/box_target.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "feed/feed.h"
-#include "finding/finding_json.h"
-#include "finding/finding_text.h"
 #include "tests/fuzz/damaged_box.h"
+#include "tests/fuzz/printed_finding.h"
 
 #define MS UINT64_C(1000000)
 
 enum { POLLS = 3, OPERATIONS = 40 };
-
-static void print_finding(void *argument, const struct rw_finding *finding)
-{
-	char *line = finding_to_line(finding, 0), *text = NULL;
-	json_t *object = line ? json_loads(line, 0, NULL) : NULL;
-	size_t size;
-	FILE *stream = open_memstream(&text, &size);
-
-	(void)argument;
-	if (!object || finding_print(stream, object, false))
-		abort();
-	fclose(stream);
-	json_decref(object);
-	free(line);
-	free(text);
-}
 
 static void check_flight(void *argument, const struct analysis_flight *flight)
 {
@@ -60,7 +42,7 @@ static void add_good_rank(struct analysis *analysis)
 
 static struct analysis *open_analysis(bool post_mortem, struct feed **feed)
 {
-	struct analysis *analysis = analysis_new(post_mortem, print_finding, NULL);
+	struct analysis *analysis = analysis_new(post_mortem, printed_finding, NULL);
 	struct box_reader reader;
 
 	if (!analysis)

@@ -17,6 +17,7 @@ void claim_find(struct claim *claim, const char *directory, const char *job)
 {
 	if (!directory)
 		directory = getenv("RANKWATCH_DIR");
+	snprintf(claim->directory, sizeof(claim->directory), "%s", directory ? directory : "");
 	identity_read(&claim->identity, from_environment, NULL, 0, NULL, 0);
 	if (job)
 		snprintf(claim->identity.job, sizeof(claim->identity.job), "%s", job);

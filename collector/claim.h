@@ -13,6 +13,7 @@
 
 struct claim {
 	struct identity identity;
+	char directory[BOX_PLACE_PATH]; /* that was named, before all others; "": none was */
 	char places[LIVE_BOXES_PLACES][BOX_PLACE_PATH];
 	int place_count;
 	struct address address;

@@ -105,7 +105,8 @@ static void on_client(void *argument, struct socket_client *client)
 	struct collector *collector = argument;
 	char *hello = message_hello(collector->claim.identity.job, host_level(collector->host),
 				    host_why(collector->host), board_open(&collector->outlet.board),
-				    saver_directory(collector->saver), collector->outlet.command);
+				    saver_directory(collector->saver), collector->outlet.command,
+				    collector->claim.directory);
 
 	collector->left = false;
 	if (hello)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "blackbox/place.h"
@@ -38,11 +39,27 @@ static char *dump(json_t *message)
 }
 
 char *message_hello(const char *job, enum rw_level level, const char *why, size_t open, const char *save,
-		    bool on_finding)
+		    bool on_finding, const char *directory)
 {
-	return dump(json_pack("{s:{s:o, s:i, s:s, s:o, s:I, s:o, s:b}}", "hello", "job", text_value(job), "pid",
-			      (int)getpid(), "level", levels[level], "why", text_value(*why ? why : NULL), "open",
-			      (json_int_t)open, "save", text_value(save), "on_finding", on_finding));
+	char *whole = *directory ? realpath(directory, NULL) : NULL;
+	char *line = dump(json_pack("{s:{s:o, s:i, s:s, s:o, s:I, s:o, s:b, s:o}}", "hello", "job", text_value(job),
+				    "pid", (int)getpid(), "level", levels[level], "why", text_value(*why ? why : NULL),
+				    "open", (json_int_t)open, "save", text_value(save), "on_finding", on_finding,
+				    "directory", text_value(whole ? whole : directory)));
+	free(whole);
+	return line;
+}
+
+bool message_hello_looks_in(const json_t *hello, const char *directory)
+{
+	const char *theirs = json_string_value(json_object_get(hello, "directory"));
+	struct stat one, other;
+
+	directory = directory ? directory : "";
+	if (!theirs || strcmp(theirs, directory) == 0)
+		return true;
+	return *theirs && *directory && stat(theirs, &one) == 0 && stat(directory, &other) == 0 &&
+	       one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
 bool message_hello_is_of(const json_t *hello, const char *job)
@@ -78,9 +95,9 @@ char *message_summary(const struct message_summary *summary)
 	    text_value(summary->saved), "no_room", text_value(summary->no_room), "ranks_seen", ranks_seen(summary),
 	    "ranks_total", analysis->ranks_total < 0 ? json_null() : json_integer(analysis->ranks_total),
 	    "communicators", (int)analysis->communicators, "operations", (json_int_t)analysis->operations, "steps",
-	    (json_int_t)analysis->steps, "step_ms", analysis->step_ms < 0 ? json_null() : json_real(analysis->step_ms), "first_step_ms",
-	    analysis->first_step_ms < 0 ? json_null() : json_real(analysis->first_step_ms),
-	    "findings", findings, "last", summary->last);
+	    (json_int_t)analysis->steps, "step_ms", analysis->step_ms < 0 ? json_null() : json_real(analysis->step_ms),
+	    "first_step_ms", analysis->first_step_ms < 0 ? json_null() : json_real(analysis->first_step_ms), "findings",
+	    findings, "last", summary->last);
 
 	if (body && gaps)
 		json_object_update(body, gaps);

@@ -27,11 +27,14 @@ struct message_summary {
 	bool last;                           /* no other launcher of this job is left: print it */
 };
 
-/* {"hello":{"job":…,"pid":…,"level":…,"why":…,"open":N,"save":…,"on_finding":…}}: N findings that are open now follow. malloc'ed,
- * NULL on lack of memory. why: "" = nothing is missing. save: directory of saved boxes, NULL = they are not saved.
- * on_finding: a command is run for findings. */
+/* {"hello":{"job":…,"pid":…,"level":…,"why":…,"open":N,"save":…,"on_finding":…,"directory":…}}: N findings that are open now follow.
+ * malloc'ed, NULL on lack of memory. why: "" = nothing is missing. save: directory of saved boxes, NULL = they are not saved.
+ * on_finding: a command is run for findings. directory: where boxes are looked for first, "" = none was named. */
 char *message_hello(const char *job, enum rw_level level, const char *why, size_t open, const char *save,
-		    bool on_finding);
+		    bool on_finding, const char *directory);
+/* Does the collector that says so look where ranks with this RANKWATCH_DIR (NULL: not set) record? True where it does
+ * not say. Asks the file system whether two names are one directory. */
+bool message_hello_looks_in(const json_t *hello, const char *directory);
 /* Does this job say hello so? Names that become the same path component are one: these jobs share a socket. */
 bool message_hello_is_of(const json_t *hello, const char *job);
 /* {"summary":{…}}; likewise. */

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/message.h"
 #include "finding/finding_text.h"
 
 static const uint64_t second_ns = 1000000000;
@@ -110,10 +111,34 @@ static void read_errors(struct supervisor *supervisor)
 	}
 }
 
+/* A name on one node is one job with one collector: what the other's ranks do is not to be told as ours. */
+static void say_elsewhere(struct supervisor *supervisor, const json_t *hello)
+{
+	const char *directory = json_string_value(json_object_get(hello, "directory")), *ours = getenv("RANKWATCH_DIR");
+	char *escaped = finding_escape(directory);
+
+	if (!supervisor->elsewhere_said)
+		fprintf(
+		    stderr,
+		    "rankwatch run: process %lld collects another job named %s, whose RANKWATCH_DIR is %s and not %s: "
+		    "this one is recorded, but not watched before that one ends. --job gives it a name of its own\n",
+		    (long long)json_integer_value(json_object_get(hello, "pid")), supervisor->job,
+		    escaped && *escaped ? escaped : "not set", ours ? ours : "unset");
+	supervisor->elsewhere_said = true;
+	free(escaped);
+}
+
 static void on_message(void *argument, const json_t *message)
 {
 	struct supervisor *supervisor = argument;
+	const json_t *hello = json_object_get(message, "hello");
 
+	if (hello && !message_hello_looks_in(hello, getenv("RANKWATCH_DIR"))) {
+		supervisor->elsewhere = true;
+		say_elsewhere(supervisor, hello);
+	}
+	if (supervisor->elsewhere)
+		return;
 	if (!supervisor->joined) {
 		supervisor->joined = true;
 		collector_client_send(&supervisor->client, "{\"join\":\"run\"}");
@@ -123,7 +148,8 @@ static void on_message(void *argument, const json_t *message)
 
 static void say_silence(struct supervisor *supervisor, uint64_t now_ns)
 {
-	if (supervisor->silence_said || supervisor->joined || now_ns - supervisor->silent_since_ns < 10 * second_ns)
+	if (supervisor->silence_said || supervisor->elsewhere_said || supervisor->joined ||
+	    now_ns - supervisor->silent_since_ns < 10 * second_ns)
 		return;
 	supervisor->silence_said = true;
 	fprintf(stderr, "rankwatch run: no collector answers: the job goes on and is recorded, findings come from "
@@ -163,6 +189,11 @@ void supervisor_read(struct supervisor *supervisor, uint64_t now_ns)
 	int err = supervisor->client.fd >= 0 ? collector_client_read(&supervisor->client) : 0;
 
 	read_errors(supervisor);
+	if (supervisor->elsewhere) {
+		collector_client_close(&supervisor->client);
+		supervisor->elsewhere = false;
+		err = -EXDEV;
+	}
 	if (err)
 		supervisor->joined = false;
 	if (err == -EXDEV)

@@ -31,6 +31,7 @@ struct supervisor {
 	uint64_t connected_ns;
 	uint64_t foreign_ns; /* when another job's collector, or a silent one, was met; 0 = never */
 	bool joined, silence_said;
+	bool elsewhere, elsewhere_said; /* the client's collector watches another run of the same name */
 	bool leaving; /* set by the owner when the job has ended: no other collector is started */
 };
 

@@ -96,7 +96,7 @@ Test(request, join_and_leave_are_understood_and_everything_else_is_ignored)
 
 Test(message, a_hello_says_the_level_and_why_it_is_no_deeper)
 {
-	char *line = message_hello("slurm-\xff", RW_LEVEL_PROC, "no CAP_BPF", 2, NULL, true);
+	char *line = message_hello("slurm-\xff", RW_LEVEL_PROC, "no CAP_BPF", 2, NULL, true, "/proc/../tmp");
 	json_t *message = json_loads(line, 0, NULL), *hello = json_object_get(message, "hello");
 
 	cr_expect_str_eq(json_string_value(json_object_get(hello, "job")), "slurm-\\xff");
@@ -104,17 +104,22 @@ Test(message, a_hello_says_the_level_and_why_it_is_no_deeper)
 	cr_expect_str_eq(json_string_value(json_object_get(hello, "why")), "no CAP_BPF");
 	cr_expect_eq(json_integer_value(json_object_get(hello, "open")), 2);
 	cr_expect(json_is_true(json_object_get(hello, "on_finding")));
+	cr_expect(message_hello_looks_in(hello, "/tmp/."));
+	cr_expect_not(message_hello_looks_in(hello, "/proc"), "another directory");
+	cr_expect_not(message_hello_looks_in(hello, NULL), "where boxes go by themselves");
 	json_decref(message);
 	free(line);
 }
 
 static void expect_own_hello(const char *job)
 {
-	char *line = message_hello(job, RW_LEVEL_EBPF, "", 0, NULL, false);
+	char *line = message_hello(job, RW_LEVEL_EBPF, "", 0, NULL, false, "");
 	json_t *message = json_loads(line, 0, NULL);
 
 	cr_expect(message_hello_is_of(json_object_get(message, "hello"), job), "%s", line);
 	cr_expect_not(message_hello_is_of(json_object_get(message, "hello"), "another"));
+	cr_expect(message_hello_looks_in(json_object_get(message, "hello"), NULL));
+	cr_expect_not(message_hello_looks_in(json_object_get(message, "hello"), "/tmp"));
 	json_decref(message);
 	free(line);
 }

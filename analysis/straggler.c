@@ -6,10 +6,10 @@
 
 #include "analysis/lateness.h"
 #include "analysis/model.h"
+#include "analysis/straggler_verdict.h"
 
 enum {
-	POOL_STEPS = 20, /* steps of everybody's lateness that a change is measured against */
-	MINOR = 8,       /* a lateness below 1/8 of what the step lost so far says nothing about the cause */
+	MINOR = 8, /* a lateness below 1/8 of what the step lost so far says nothing about the cause */
 };
 
 static int by_value(const void *left, const void *right)
@@ -155,78 +155,12 @@ static void add_blame(struct suspect *suspect, const struct instance *instance, 
 	suspect->step = instance->place.step;
 }
 
-/* What the rank's lateness cost in the steps up to this one, at the given percentile. */
-static uint64_t usual_cost(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step,
-			   uint32_t percentile)
-{
-	uint64_t costs[STRAGGLER_PLACE_LAST];
-	uint32_t count = 0;
-	for (; count < STRAGGLER_PLACE_LAST && step && step >= stragglers->first_step; step--)
-		costs[count++] = straggler_blame(suspect, step).late_ns;
-	if (!count)
-		return 0;
-	qsort(costs, count, sizeof(*costs), by_value);
-	return costs[(count - 1) * percentile / 100];
-}
-
-/* First test: last, or nearly so, in most of the latest instances at this place, and the steps are late for it. */
-static bool always_late_here(const struct stragglers *stragglers, const struct suspect *suspect,
-			     const struct place *place, uint32_t member, uint64_t limit_ns)
-{
-	uint32_t looked_at = place->count < STRAGGLER_PLACE_LAST ? place->count : STRAGGLER_PLACE_LAST;
-	uint32_t marks = place->marks[member] & ((1u << STRAGGLER_PLACE_LAST) - 1);
-	double share = looked_at < STRAGGLER_PLACE_FEW ? 1 : STRAGGLER_PLACE_SHARE;
-	if (looked_at < STRAGGLER_PLACE_MIN || __builtin_popcount(marks) < share * looked_at)
-		return false;
-	uint64_t cost_ns = usual_cost(stragglers, suspect, suspect->step, 25);
-	if (cost_ns < limit_ns)
-		return false;
-	/* Where everybody is late now and then, being it a little more often is no fault. */
-	uint32_t alike = 0;
-	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
-		alike += usual_cost(stragglers, &stragglers->suspects[i], suspect->step, 75) >= cost_ns;
-	return alike * 2 <= stragglers->suspect_count;
-}
-
-/* What everybody else lost to lateness in the last steps, and the suspect before the change: its 95th percentile. */
-static uint64_t usual_spread(const struct stragglers *stragglers, const struct suspect *suspect)
-{
-	uint64_t newest = suspect->step, room = (uint64_t)stragglers->suspect_count * POOL_STEPS, count = 0;
-	uint64_t *pool = malloc(room * sizeof(*pool));
-	if (!pool)
-		return UINT64_MAX / STRAGGLER_SPREAD_FACTOR;
-	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
-		const struct suspect *other = &stragglers->suspects[i];
-		for (uint64_t back = other == suspect ? STRAGGLER_IN_A_ROW : 0; back < POOL_STEPS; back++) {
-			if (newest < back + stragglers->first_step)
-				break;
-			pool[count++] = straggler_blame(other, newest - back).late_ns;
-		}
-	}
-	qsort(pool, count, sizeof(*pool), by_value);
-	uint64_t spread = count ? pool[(count - 1) * 95 / 100] : 0;
-	free(pool);
-	return spread;
-}
-
-/* Second test: late three steps in a row, each far beyond what is usual for this rank and for everybody. */
-static bool has_changed(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t limit_ns)
-{
-	uint64_t least_ns = UINT64_MAX;
-	if (suspect->step < stragglers->first_step + STRAGGLER_HISTORY_MIN + STRAGGLER_IN_A_ROW - 1)
-		return false;
-	for (uint64_t back = 0; back < STRAGGLER_IN_A_ROW; back++) {
-		uint64_t late_ns = straggler_blame(suspect, suspect->step - back).late_ns;
-		least_ns = late_ns < least_ns ? late_ns : least_ns;
-	}
-	return least_ns >= limit_ns && least_ns >= STRAGGLER_SPREAD_FACTOR * usual_spread(stragglers, suspect);
-}
-
-/* The job's clock and the suspect may number steps some apart: clean is who was late neither in this step nor in the one
- * before, nor in any other since the last one ended. */
+/* The job's clock and the suspect may number steps some apart: clean is who was late neither in this step nor in the
+ * one before, nor in any other since the last one ended. */
 static bool is_clean(const struct suspect *suspect, uint64_t step, uint64_t limit_ns)
 {
-	if (straggler_blame(suspect, step).late_ns >= limit_ns || straggler_blame(suspect, step - 1).late_ns >= limit_ns)
+	if (straggler_blame(suspect, step).late_ns >= limit_ns ||
+	    straggler_blame(suspect, step - 1).late_ns >= limit_ns)
 		return false;
 	return suspect->step == suspect->ended_step || straggler_blame(suspect, suspect->step).late_ns < limit_ns;
 }
@@ -234,7 +168,7 @@ static bool is_clean(const struct suspect *suspect, uint64_t step, uint64_t limi
 /* A step has ended: five clean ones in a row acquit. */
 static void end_step(struct stragglers *stragglers, uint64_t ended)
 {
-	uint64_t limit_ns = straggler_limit_ns(pace_step_ns(&stragglers->pace, POOL_STEPS));
+	uint64_t limit_ns = straggler_limit_ns(pace_step_ns(&stragglers->pace, STRAGGLER_PLACE_LAST));
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		struct suspect *suspect = &stragglers->suspects[i];
 		if (!suspect->decided_ns)
@@ -261,12 +195,12 @@ static void test(struct stragglers *stragglers, const struct instance *instance,
 		 uint32_t member)
 {
 	struct suspect *suspect = &stragglers->suspects[instance->communicator->members[member].rank];
-	uint64_t step_ns = pace_step_ns(&stragglers->pace, POOL_STEPS);
+	uint64_t step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PLACE_LAST);
 	if (suspect->decided_ns || !step_ns)
 		return;
 	uint64_t limit_ns = straggler_limit_ns(step_ns);
-	if (always_late_here(stragglers, suspect, place, member, limit_ns) ||
-	    has_changed(stragglers, suspect, limit_ns)) {
+	if (straggler_is_always_late(stragglers, suspect, place, member, limit_ns) ||
+	    straggler_has_changed(stragglers, suspect, limit_ns)) {
 		suspect->decided_ns = instance->start_ns;
 		suspect->candidate_ns = 0;
 		suspect->clean = 0;

@@ -17,6 +17,7 @@ enum {
 	STRAGGLER_PLACE_MIN = 8,
 	STRAGGLER_PLACE_FEW = 12, /* with fewer, late in all of them */
 	STRAGGLER_IN_A_ROW = 3,
+	STRAGGLER_ROW_MAX = 16, /* so many are asked for, at most, where lateness is usual */
 	STRAGGLER_HISTORY_MIN = 5, /* steps before a change, without which there is no change point */
 	STRAGGLER_CLEAN = 5,       /* steps in a row that close the finding */
 	STRAGGLER_OWN_WORK = 8,    /* instances at a place whose work is a pipelined rank's own history */
@@ -24,7 +25,8 @@ enum {
 #define STRAGGLER_COST_MIN_NS   20000000u
 #define STRAGGLER_SHARE_MIN     0.03
 #define STRAGGLER_PLACE_SHARE   0.8
-#define STRAGGLER_SPREAD_FACTOR 2 /* beyond the 95th percentile of everybody's lateness */
+#define STRAGGLER_LAST_OF       1.5 /* ranks are the last, or nearly, where chance decides it */
+#define STRAGGLER_SPREAD_FACTOR 2   /* beyond the 95th percentile of everybody's lateness */
 
 /* What a rank's lateness cost in one step. */
 struct blame {

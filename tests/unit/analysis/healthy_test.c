@@ -36,6 +36,30 @@ Test(healthy, jitter_of_a_thousand_seeds_is_no_finding)
 	}
 }
 
+/* The same rank three times in a row, or the last of two again and again: in a long job it comes, and means nothing. */
+Test(healthy, what_chance_brings_once_in_a_long_job_is_no_finding)
+{
+	static const struct {
+		int ranks;
+		double stall_chance, stall_ms, jitter_ms;
+	} cases[] = {
+		{ 2, 0, 0, 200 },   { 2, 0.9, 400, 2 }, { 3, 0.1, 400, 2 },
+		{ 4, 0.1, 400, 2 }, { 6, 0.1, 400, 2 }, { 8, 0.04, 400, 2 },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		for (unsigned seed = 0; seed < 6; seed++) {
+			struct history_job job = { .ranks = cases[i].ranks,
+						   .steps = 1500,
+						   .layers = 2,
+						   .compute_ms = 40,
+						   .jitter_ms = cases[i].jitter_ms,
+						   .stall_chance = cases[i].stall_chance,
+						   .stall_ms = cases[i].stall_ms,
+						   .seed = seed };
+			expect_silence(&job, "a long job", seed);
+		}
+}
+
 Test(healthy, a_host_that_stalls_while_its_gpu_is_busy_is_no_finding)
 {
 	struct history_job job = {

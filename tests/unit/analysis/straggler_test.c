@@ -120,6 +120,40 @@ Test(straggler, slow_from_the_start_is_found_within_a_dozen_steps)
 	end(&run);
 }
 
+Test(straggler, of_two_ranks_the_slow_one_takes_some_steps_more)
+{
+	struct history_job job = eight;
+	job.ranks = 2;
+	job.faults[0] = (struct history_fault){
+		.kind = FAULT_HOST, .rank = 1, .first_step = 1, .ms = 100, .evidence = EVIDENCE_FSYNC
+	};
+	struct played run = play(&job);
+	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 1);
+	cr_assert(finding);
+	cr_expect_gt((double)finding->time_ns / 1e6, history_step_ms(run.history, 11));
+	cr_expect_lt((double)finding->time_ns / 1e6, history_step_ms(run.history, 20));
+	end(&run);
+}
+
+Test(straggler, is_found_where_others_are_late_now_and_then)
+{
+	for (unsigned seed = 0; seed < 20; seed++) {
+		struct history_job job = eight;
+		job.steps = 300;
+		job.stall_chance = 0.02;
+		job.stall_ms = 400;
+		job.seed = seed;
+		job.faults[0] = (struct history_fault){
+			.kind = FAULT_HOST, .rank = 4, .first_step = 250, .ms = 200, .evidence = EVIDENCE_FSYNC
+		};
+		struct played run = play(&job);
+		const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 4);
+		cr_assert(finding, "seed %u", seed);
+		cr_expect_lt((double)finding->time_ns / 1e6, history_step_ms(run.history, 260), "seed %u", seed);
+		end(&run);
+	}
+}
+
 Test(straggler, a_slow_gpu_is_late_by_its_device)
 {
 	struct history_job job = eight;

@@ -89,7 +89,7 @@ static const char *life_text(const struct replay_process *process)
 	case BOX_ALIVE:
 		return "alive";
 	case BOX_ORPHANED:
-		return "ended without exit(): killed or crashed";
+		return "ended without exit(): killed, crashed, or left by _exit or exec";
 	default:
 		return "its end is not known";
 	}

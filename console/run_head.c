@@ -90,12 +90,12 @@ static void print_lives(FILE *out, const struct replay *replay)
 		else if (process->life == BOX_LIFE_UNKNOWN)
 			unknown++;
 	}
-	size_t killed = replay->count - alive - exited - copied - unknown;
+	size_t without = replay->count - alive - exited - copied - unknown;
 
 	if (exited)
 		fprintf(out, "; %zu left through exit()", exited);
-	if (killed)
-		fprintf(out, "; %zu killed or crashed", killed);
+	if (without)
+		fprintf(out, "; %zu ended without exit() (killed, crashed, or left by _exit or exec)", without);
 	if (copied)
 		fprintf(out, "; %zu copied while they ran", copied);
 	if (unknown)

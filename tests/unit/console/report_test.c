@@ -83,6 +83,26 @@ Test(report, a_flight_names_who_joined_who_did_not_and_how_many_are_unseen)
 	boxes_close(&boxes);
 }
 
+/* A mark of exit() is all that a box has of its end: without it, _exit(0) looks as a kill does. */
+Test(report, a_box_without_the_mark_of_exit_is_not_called_killed_alone)
+{
+	static const char without[] = "killed, crashed, or left by _exit or exec";
+	struct seen seen = { 0 };
+	char head[2048] = "";
+
+	replay_hang();
+	replay.processes[1].life = BOX_ORPHANED;
+	analysis_visit_flights(replay.analysis, note_flight, &seen);
+	cr_expect(strstr(seen.text, without), "%s", seen.text);
+	FILE *out = fmemopen(head, sizeof(head), "w");
+	run_head_print(out, &replay, 0, 400);
+	fclose(out);
+	cr_expect(strstr(head, "1 ended without exit() (") && strstr(head, without), "%s", head);
+	json_decref(seen.json);
+	replay_close(&replay);
+	boxes_close(&boxes);
+}
+
 Test(report, a_flight_as_json_has_the_same)
 {
 	struct seen seen = { 0 };

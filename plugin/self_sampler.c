@@ -17,6 +17,13 @@ enum {
 	TOLD_AGAIN = RW_BOX_SAMPLES / 2, /* before the ring overwrites a name */
 };
 
+/* What a look showed of a thread. */
+enum task_look {
+	LOOK_NOTHING, /* it is gone, or idle and of no interest */
+	LOOK_OTHER,
+	LOOK_DISK, /* it waits for a disk, or is in a call on a file */
+};
+
 void self_sampler_open(struct self_sampler *sampler, struct box_writer *box)
 {
 	*sampler = (struct self_sampler){ .box = box };
@@ -75,8 +82,9 @@ static void tell_name(struct self_sampler *sampler, const struct rw_host_sample 
 	box_writer_sample(sampler->box, &sample);
 }
 
-/* The path in pieces; the last one is never full, so that a reader sees the end. */
-static void tell_file(struct self_sampler *sampler, const struct rw_host_sample *state)
+/* The path in pieces; the last one is never full, so that a reader sees the end. False: no path that a disk or a server
+ * may be behind. */
+static bool tell_file(struct self_sampler *sampler, const struct rw_host_sample *state)
 {
 	struct rw_host_sample sample = {
 		.monotonic_ns = state->monotonic_ns,
@@ -86,9 +94,10 @@ static void tell_file(struct self_sampler *sampler, const struct rw_host_sample 
 	};
 	char path[TASK_PATH];
 	size_t length = task_file(state->fd, path, &sample.detail);
+	bool is_file = length > 5 && path[0] == '/' && strncmp(path, "/dev/", 5) != 0;
 
 	if (length == 0 || !must_tell(sampler, hash((uint64_t)state->tid << 32 | (uint32_t)state->fd, path, length)))
-		return;
+		return is_file;
 	for (size_t at = 0; at <= length; at += sizeof(sample.text), sample.state++) {
 		size_t piece = length - at < sizeof(sample.text) ? length - at : sizeof(sample.text);
 
@@ -96,32 +105,34 @@ static void tell_file(struct self_sampler *sampler, const struct rw_host_sample 
 		memcpy(sample.text, path + at, piece);
 		box_writer_sample(sampler->box, &sample);
 	}
+	return is_file;
 }
 
-/* Its state; 0: it is gone, or idle and of no interest. */
-static char sample_thread(struct self_sampler *sampler, uint32_t tid, bool enqueues, uint64_t now)
+/* FUSE, and NFS with its interruptible waits, sleep in S where a disk's wait is D: a call on a file is enough. */
+static enum task_look sample_thread(struct self_sampler *sampler, uint32_t tid, bool enqueues, uint64_t now)
 {
 	struct rw_host_sample sample = { .monotonic_ns = now, .tid = tid, .kind = RW_SAMPLE_STATE };
 	char name[TASK_NAME];
+	bool in_file = false;
 
 	if (!task_system_call(tid, &sample.system_call, &sample.fd))
-		return 0;
+		return LOOK_NOTHING;
 	if (!enqueues && task_is_idle(sample.system_call))
-		return 0;
+		return LOOK_NOTHING;
 	if (!task_state(tid, &sample, name))
-		return 0;
+		return LOOK_NOTHING;
 	tell_name(sampler, &sample, name);
 	if (sample.fd >= 0)
-		tell_file(sampler, &sample);
+		in_file = tell_file(sampler, &sample);
 	box_writer_sample(sampler->box, &sample);
-	return sample.state;
+	return in_file || sample.state == 'D' ? LOOK_DISK : LOOK_OTHER;
 }
 
 /* Threads that were seen waiting for a disk come first in each look: one must not be lost among many others. */
 static void sample_busy(struct self_sampler *sampler, uint64_t now)
 {
 	for (int i = 0; i < SELF_SAMPLER_BUSY; i++)
-		if (sampler->busy[i] && !sample_thread(sampler, sampler->busy[i], false, now))
+		if (sampler->busy[i] && sample_thread(sampler, sampler->busy[i], false, now) == LOOK_NOTHING)
 			sampler->busy[i] = 0;
 }
 
@@ -189,7 +200,7 @@ static void sample_others(struct self_sampler *sampler, uint64_t now, uint64_t u
 		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 		if (!tid || tid == sampler->own_tid || is_enqueuer(sampler, tid) || is_busy(sampler, tid))
 			continue;
-		if (sample_thread(sampler, tid, false, now) == 'D')
+		if (sample_thread(sampler, tid, false, now) == LOOK_DISK)
 			note_busy(sampler, tid);
 	}
 }

@@ -15,7 +15,7 @@ STUCK_S = 6
 
 def fault_lasts(play, scenario):
     if scenario["kind"] == "straggler":
-        return len(play.events("late_step")) >= LATE_STEPS
+        return stage.late_in_a_row(play.events("late_step"), LATE_STEPS)
     faults = play.events("fault")
     return faults and time.monotonic_ns() - faults[0]["monotonic_ns"] > STUCK_S * 1e9
 

@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -203,6 +204,20 @@ def kill(pid, number=signal.SIGKILL):
         os.kill(pid, number)
     except ProcessLookupError:
         pass
+
+
+def late_in_a_row(late, steps):
+    """The event of the last of so many late steps in a row; None without. A page cache that has room again lets a step pass in
+    time, and a fault may begin small: neither belongs to a row."""
+    usual_ms = statistics.median(event["late_ms"] for event in late) if late else 0
+    row = []
+    for event in late:
+        if event["late_ms"] * 2 < usual_ms:
+            continue
+        row = row + [event] if row and event["step"] == row[-1]["step"] + 1 else [event]
+        if len(row) == steps:
+            return event
+    return None
 
 
 def workload(*arguments):

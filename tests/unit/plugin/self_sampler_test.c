@@ -196,6 +196,41 @@ Test(self_sampler, a_path_comes_in_pieces_of_24_and_an_end)
 	unlink(name);
 }
 
+/* A file server's answer is waited for in S, not in D, and a look does not reach all threads. */
+Test(self_sampler, a_thread_in_a_call_on_a_file_is_in_every_look_whatever_its_state)
+{
+	enum { CROWD = 100, LOOKS = 20 };
+	char name[] = "/tmp/rankwatch-test-XXXXXX";
+	pthread_t thread, crowd[CROWD];
+	int held = mkstemp(name), wanted = open(name, O_RDWR | O_CLOEXEC), seen = 0;
+
+	cr_assert(held >= 0 && wanted >= 0);
+	crowd[0] = start_reader();
+	for (int i = 1; i < CROWD; i++) {
+		reader_tid = 0;
+		cr_assert_eq(pthread_create(&crowd[i], NULL, read_pipe, NULL), 0);
+		cr_assert_eq(wait_until_in(SYS_read), pipe_ends[0]);
+	}
+	reader_tid = 0;
+	cr_assert_eq(flock(held, LOCK_EX), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, lock_file, &wanted), 0);
+	cr_assert_eq(wait_until_in(SYS_flock), wanted);
+	begin();
+	self_sampler_note(&sampler, (uint32_t)getpid() + 100000, 1); /* some other, gone meanwhile */
+	cr_assert(look_for(reader_tid, RW_SAMPLE_STATE));
+	uint64_t before = atomic_load(&box.header->samples_head);
+	for (uint64_t look = 1; look <= LOOKS; look++)
+		self_sampler_look(&sampler, (2000 + look) * SECOND_NS);
+	for (uint64_t i = before; i < atomic_load(&box.header->samples_head); i++) {
+		const struct rw_host_sample *sample = &box.samples[i % RW_BOX_SAMPLES];
+		seen += sample->tid == reader_tid && sample->kind == RW_SAMPLE_STATE;
+	}
+	cr_expect_eq(seen, LOOKS);
+	flock(held, LOCK_UN);
+	pthread_join(thread, NULL);
+	unlink(name);
+}
+
 Test(task_state, waits_that_say_nothing_are_idle)
 {
 	cr_expect(task_is_idle(SYS_futex));

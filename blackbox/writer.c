@@ -54,11 +54,17 @@ static uint32_t ring_slots_within(uint64_t limit)
 	return slots;
 }
 
-static uint64_t largest_file(void)
+/* RLIM_INFINITY is the largest number. */
+static uint64_t resource_limit(int resource)
 {
 	struct rlimit limit;
 
-	return getrlimit(RLIMIT_FSIZE, &limit) ? UINT64_MAX : limit.rlim_cur;
+	return getrlimit((__rlimit_resource_t)resource, &limit) ? UINT64_MAX : limit.rlim_cur;
+}
+
+static uint64_t largest_file(void)
+{
+	return resource_limit(RLIMIT_FSIZE);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -69,11 +75,12 @@ static uint64_t least(uint64_t a, uint64_t b)
 static uint32_t choose_ring_slots(const struct box_request *request, uint64_t free_bytes)
 {
 	uint64_t share = free_bytes / (request->local_ranks ? request->local_ranks : 1);
-	uint64_t limit = share / FREE_SHARE;
+	uint64_t space = resource_limit(RLIMIT_AS); /* of this process, which has other things to map */
+	uint64_t limit = least(share, space) / FREE_SHARE;
 	uint64_t largest = largest_file();
 
 	if (request->history_bytes)
-		limit = least(request->history_bytes, share / ASKED_SHARE);
+		limit = least(request->history_bytes, least(share, space) / ASKED_SHARE);
 	/* Below LIMIT_MAX the whole file stays within it. */
 	if (largest < RING_OFFSET + LIMIT_MAX)
 		limit = least(limit, least(largest, LIMIT_MAX - 1));
@@ -147,7 +154,7 @@ static void point_into(struct box_writer *writer, void *map, uint32_t ring_slots
 }
 
 /* Turns the empty file writer->fd into a box; -errno and `why` on failure, then the caller closes the file. */
-static int build(struct box_writer *writer, const struct box_request *request, uint32_t ring_slots, char *why)
+static int build_of(struct box_writer *writer, const struct box_request *request, uint32_t ring_slots, char *why)
 {
 	writer->size = RING_OFFSET + ring_slots * sizeof(struct rw_operation);
 
@@ -174,6 +181,16 @@ static int build(struct box_writer *writer, const struct box_request *request, u
 	fill_layout(writer->header, ring_slots, ring_slots < ring_slots_within(wanted));
 	fill_identity(writer->header, request);
 	return 0;
+}
+
+/* As large as it was to be, or where that cannot be mapped, as small as a box gets. */
+static int build(struct box_writer *writer, const struct box_request *request, uint32_t ring_slots, char *why)
+{
+	int err = build_of(writer, request, ring_slots, why);
+
+	if (err != -ENOMEM || ring_slots == RW_BOX_RING_MIN)
+		return err;
+	return ftruncate(writer->fd, 0) ? -errno : build_of(writer, request, RW_BOX_RING_MIN, why);
 }
 
 /* Does a living process hold the box of this name? Equal pids do happen: in pid namespaces that share /dev/shm. */

@@ -101,6 +101,9 @@ static int make_box(struct recording *recording, const struct identity *identity
 	recording->previous = by_slot(&recording->box, sizeof(*recording->previous));
 	if (!recording->previous) {
 		message("not recording: no memory");
+		/* A box that says nothing would look like that of a rank that was killed. */
+		if (recording->box.path[0])
+			unlink(recording->box.path);
 		box_writer_close(&recording->box);
 		return -ENOMEM;
 	}
@@ -265,9 +268,11 @@ static bool may_record(void)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
-	if (make_alive_page() != 0) {
+	int err = make_alive_page();
+	if (err) {
 		if (!atomic_flag_test_and_set(&said))
-			message("not recording: no memory that fork() wipes (needs Linux 4.14)");
+			message("not recording: %s",
+				err == -ENOMEM ? "no memory" : "no memory that fork() wipes (needs Linux 4.14)");
 		return false;
 	}
 	return *atomic_load(&recording_alive);

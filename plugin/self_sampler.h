@@ -7,7 +7,7 @@
 #ifndef PLUGIN_SELF_SAMPLER_H
 #define PLUGIN_SELF_SAMPLER_H
 
-#include <dirent.h>
+#include <stdalign.h>
 #include <stdint.h>
 
 #include "blackbox/writer.h"
@@ -25,7 +25,11 @@ struct self_sampler {
 	struct self_sampler_said {
 		uint64_t key, number;
 	} said[SELF_SAMPLER_SAID];
-	DIR *tasks; /* where the walk over the other threads stands */
+	/* The walk over the other threads, and what of the directory has been read. Not opendir(3): its first malloc on a
+	 * thread makes glibc reserve 64 MiB of address space, which may be all that a job under RLIMIT_AS has left. */
+	int tasks; /* -1 none */
+	uint32_t entries_used, entries_size;
+	alignas(8) char entries[1024];
 	uint32_t own_tid;
 	uint64_t next_ns;
 };

@@ -42,7 +42,8 @@ static uint32_t signature_of(struct process *process, const struct communicator 
 	if (!process->first_tid)
 		process->first_tid = slot->api_tid;
 	uint32_t marks = (slot->api_tid == process->first_tid ? PERIOD_FIRST_THREAD : 0) |
-			 (reduces_numbers(slot) ? PERIOD_NUMBER : 0);
+			 (reduces_numbers(slot) ? PERIOD_NUMBER : 0) |
+			 (is_point_to_point(slot->function) ? PERIOD_TRANSFER : 0);
 	return ((uint32_t)(hash ^ hash >> 32) & ~(uint32_t)PERIOD_MARKS) | marks;
 }
 

@@ -21,6 +21,10 @@ bool period_starts(const uint32_t *signatures, uint32_t at)
 		return false;
 	while (before && signatures[before - 1] & PERIOD_NUMBER)
 		before--;
+	/* All stages of a pipeline but the first send after their last backward pass: by the training loop's thread. */
+	while (before && signatures[before - 1] & PERIOD_TRANSFER &&
+	       !((signatures[before - 1] ^ signatures[at - 1]) & PERIOD_FIRST_THREAD))
+		before--;
 	return before && (signatures[before - 1] ^ signatures[at - 1]) & PERIOD_FIRST_THREAD;
 }
 
@@ -119,7 +123,9 @@ static void recognise_step(const uint32_t *signatures, uint32_t count, struct pe
 		period->start = at - period->length;
 		ends++;
 	}
-	period->step = ends == 1 && !is_manifold(signatures + period->start, period->length);
+	/* Two whole ones from there: an operation that comes once before each of the first two is no part of a step. */
+	period->step = ends == 1 && period->start + STEP_REPETITIONS * period->length <= count &&
+		       !is_manifold(signatures + period->start, period->length);
 	if (!period->step)
 		period->start = first;
 }

@@ -6,7 +6,8 @@
  * A step shows itself by how it ends: behind what one thread enqueued (autograd's, the backward pass) another one (the
  * training loop's) reduces single numbers: the norm of the gradients, the loss. A repetition with exactly one such end
  * is a step, unless all the rest of it is the same block several times: those can be passes that accumulate, or steps of
- * which only every tenth reports its loss.
+ * which only every tenth reports its loss. What the training loop itself passes on to another stage of a pipeline may lie
+ * between the two.
  */
 #ifndef ANALYSIS_PERIOD_H
 #define ANALYSIS_PERIOD_H
@@ -14,11 +15,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The two lowest bits of a signature; the others are a hash. */
+/* The lowest bits of a signature; the others are a hash. */
 enum period_mark {
 	PERIOD_FIRST_THREAD = 1, /* enqueued by the thread that enqueued the first operation */
 	PERIOD_NUMBER = 2,       /* reduces a few numbers */
-	PERIOD_MARKS = 3,
+	PERIOD_TRANSFER = 4, /* sends or receives */
+	PERIOD_MARKS = 7,
 };
 
 struct period {

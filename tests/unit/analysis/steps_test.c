@@ -7,13 +7,14 @@
 #include "analysis/period.h"
 #include "analysis/steps.h"
 
-enum { MAIN = PERIOD_FIRST_THREAD, AUTOGRAD = 0, NUMBER = PERIOD_NUMBER | MAIN, CALLS_MAX = 1 << 20, STEPS = 41 };
+enum { MAIN = PERIOD_FIRST_THREAD, AUTOGRAD = 0, NUMBER = PERIOD_NUMBER | MAIN, PASSED = PERIOD_TRANSFER | MAIN, CALLS_MAX = 1 << 20, STEPS = 41 };
 
 enum call { GATHER = 8, SCATTER, REDUCE, NORM, LOSS, SEND, RECEIVE, OBJECTS, BYTES, KEYS, BUCKET };
 
 struct job {
 	int layers, passes, stages; /* passes of one step (micro-batches, accumulation) */
-	bool tensor_parallel, pipeline, buckets, reduces_each_pass, manual; /* manual: everything by one thread */
+	int stage;                  /* of a pipeline */
+	bool tensor_parallel, pipeline, buckets, reduces_each_pass, sharded, manual; /* manual: everything by one thread */
 	bool norm;
 	int loss_every, evaluate_every, checkpoint_every;
 	bool barrier_after_first, first_differs;
@@ -35,7 +36,7 @@ static void call(struct play *play, uint32_t what, uint32_t marks)
 	cr_assert_lt(play->count, CALLS_MAX);
 	if (play->job->manual)
 		marks |= MAIN;
-	play->calls[play->count++] = (struct call_made){ what * 2654435761u << 2 | marks, play->step };
+	play->calls[play->count++] = (struct call_made){ what * 2654435761u << 3 | marks, play->step };
 }
 
 static void forward(struct play *play)
@@ -68,20 +69,38 @@ static void backward(struct play *play, bool last)
 	}
 }
 
-/* The first stage of a pipeline, one forward and one backward pass at a time. */
+static void pass_forward(struct play *play)
+{
+	if (play->job->stage)
+		call(play, RECEIVE, PASSED);
+	forward(play);
+	if (play->job->stage + 1 < play->job->stages)
+		call(play, SEND, PASSED);
+}
+
+/* All but the first stage pass on what their backward pass has made: by the thread that reduces the numbers. */
+static void pass_backward(struct play *play, bool last)
+{
+	if (play->job->stage + 1 < play->job->stages)
+		call(play, RECEIVE + 16, PASSED);
+	backward(play, last);
+	if (play->job->stage)
+		call(play, SEND + 16, PASSED);
+}
+
+/* 1F1B: the earlier the stage, the more forward passes before its first backward one. */
 static void pipelined_passes(struct play *play)
 {
-	int warm = play->job->stages, passes = play->job->passes;
+	int passes = play->job->passes, warm = play->job->stages - play->job->stage - 1;
 
+	if (play->job->sharded)
+		for (int layer = 0; layer < play->job->layers; layer++)
+			call(play, GATHER, MAIN);
 	for (int i = 0; i < passes + warm; i++) {
-		if (i < passes) {
-			forward(play);
-			call(play, SEND, MAIN);
-		}
-		if (i >= warm) {
-			call(play, RECEIVE, MAIN);
-			backward(play, i + 1 == passes + warm);
-		}
+		if (i < passes)
+			pass_forward(play);
+		if (i >= warm)
+			pass_backward(play, i + 1 == passes + warm);
 	}
 }
 
@@ -213,6 +232,15 @@ static const struct kind {
 	{ "ddp with norm", { .passes = 1, .norm = true, .buckets = true } },
 	{ "accumulation", { .passes = 8, .norm = true } },
 	{ "pipeline", { .passes = 8, .stages = 4, .norm = true, .pipeline = true } },
+	{ "a middle stage", { .passes = 8, .stages = 4, .stage = 1, .norm = true, .pipeline = true } },
+	{ "the last stage", { .passes = 8, .stages = 4, .stage = 3, .norm = true, .pipeline = true, .sharded = true } },
+	{ "the last stage with a barrier", { .passes = 8, .stages = 2, .stage = 1, .norm = true, .pipeline = true,
+					     .sharded = true, .barrier_after_first = true } },
+	{ "the last stage with buckets", { .passes = 8, .stages = 4, .stage = 3, .norm = true, .pipeline = true, .buckets = true,
+					   .evaluate_every = 3 } },
+	{ "the last stage with tp", { .passes = 8, .stages = 4, .stage = 3, .norm = true, .pipeline = true, .sharded = true,
+				      .tensor_parallel = true, .evaluate_every = 4, .checkpoint_every = 5, .loss_every = 10,
+				      .first_differs = true } },
 	{ "pipeline and tp", { .passes = 8, .stages = 2, .norm = true, .pipeline = true, .tensor_parallel = true } },
 	{ "evaluation", { .passes = 1, .norm = true, .evaluate_every = 3 } },
 	{ "checkpoints", { .passes = 1, .norm = true, .checkpoint_every = 4 } },

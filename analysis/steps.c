@@ -101,6 +101,7 @@ static bool adopt(struct steps *steps, struct period period)
 	free(steps->pattern);
 	steps->pattern = pattern;
 	steps->period = period.length;
+	steps->skipped = period.start;
 	steps->certain = period.step;
 	steps->regular = false;
 	place_history(steps, &period);
@@ -218,8 +219,10 @@ static bool fits(struct steps *steps, uint32_t signature, struct steps_place *pl
 	steps->extras = 0;
 	if (steps->fitting >= STEPS_REGULAR)
 		steps->regular = true;
-	if (++steps->fitting >= (uint64_t)STEPS_CERTAIN * steps->period && steps->period > 1)
+	if (++steps->fitting >= (uint64_t)STEPS_CERTAIN * steps->period && steps->period > 1 && !steps->certain) {
 		steps->certain = true;
+		steps->uncounted = steps->uncounted || steps->skipped >= steps->period;
+	}
 	if (!steps->position)
 		steps->step++;
 	*place = (struct steps_place){ .place = steps->position, .step = steps->step };

@@ -30,6 +30,7 @@ struct steps {
 	uint64_t history_base; /* steps before the history */
 	uint32_t *pattern;     /* signatures of one step; NULL while no period is known */
 	uint32_t period, position;
+	uint32_t skipped; /* operations before the first period: a step unlike the others may be among them */
 	uint32_t extras;  /* operations in a row that did not fit */
 	uint64_t fitting; /* operations in a row that did */
 	bool unexplained; /* something did not fit since the last look at the history */

@@ -301,6 +301,13 @@ Test(steps, that_come_often_enough_in_a_row_are_counted_without_a_norm)
 	cr_expect_eq(verdict.wrong, 0, "%s", verdict.first_wrong);
 }
 
+Test(steps, of_which_the_first_may_not_have_been_counted_are_not_told)
+{
+	struct job job = { .layers = 8, .passes = 1, .buckets = true, .barrier_after_first = true };
+
+	cr_expect_eq(recognise(&job, 1200, false).counted_in, 0);
+}
+
 Test(steps, before_which_others_have_gone_by_unseen_are_not_told)
 {
 	struct job job = { .layers = 8, .passes = 1, .norm = true };

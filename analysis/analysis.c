@@ -14,6 +14,7 @@
 #include "analysis/held.h"
 #include "analysis/intake.h"
 #include "analysis/model.h"
+#include "analysis/numbering.h"
 #include "analysis/process.h"
 
 struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argument)
@@ -275,7 +276,7 @@ void analysis_summarise(const struct analysis *analysis, struct analysis_summary
 			if (process->seats[k].communicator)
 				summary->captured +=
 				    process->seats[k].communicator->members[process->seats[k].member].captured;
-		int64_t steps = steps_told(&process->steps, process->steps.step);
+		int64_t steps = numbering_told(process, process->steps.step);
 		if (steps > 0 && (uint64_t)steps > summary->steps)
 			summary->steps = (uint64_t)steps;
 	}

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/numbering.h"
+
 enum {
 	SLOT_COUNT = INSTANCES_MAX * 2,
 };
@@ -218,8 +220,9 @@ bool instance_is_regular(const struct instance *instance)
 
 int64_t instance_told_step(const struct instance *instance, uint64_t step)
 {
-	const struct steps *steps = steps_of(instance);
-	return steps ? steps_told(steps, step) : -1;
+	if (!steps_of(instance))
+		return -1;
+	return numbering_told(instance->communicator->members[instance->place_member].process, step);
 }
 
 int64_t instance_step(const struct instance *instance)

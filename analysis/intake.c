@@ -6,6 +6,7 @@
 
 #include "analysis/completion.h"
 #include "analysis/model.h"
+#include "analysis/numbering.h"
 #include "analysis/period.h"
 #include "analysis/replays.h"
 #include "analysis/trace.h"
@@ -53,7 +54,10 @@ static void place_instance(struct analysis *analysis, struct instance *instance,
 	bool same = instance->place_member == trace->member && instance->steps_version != trace->steps_version;
 	bool better = trace->member < instance->place_member && !instance->judged;
 	bool first = instance->place_member == JOB_NONE;
-	if (trace->place.place == STEPS_NO_PLACE || !(same || better || first))
+	if (trace->place.place == STEPS_NO_PLACE)
+		return;
+	numbering_compare(instance, trace);
+	if (!same && !better && !first)
 		return;
 	instance->place_member = trace->member;
 	instance->place = trace->place;
@@ -75,8 +79,10 @@ static void place_history(struct analysis *analysis, struct process *process)
 		trace->place = steps_entry_place(&process->steps, i);
 		trace->steps_version = process->steps.version;
 		struct instance *instance = trace_instance(trace);
-		if (instance)
+		if (instance) {
 			place_instance(analysis, instance, trace);
+			numbering_compare_all(instance);
+		}
 	}
 }
 

@@ -92,6 +92,7 @@ int job_add_process(struct job *job, const struct analysis_process *described)
 	process->id = described->id;
 	process->pid = described->pid;
 	process->exit_status = -1;
+	process->of_job = job;
 	process->index = job->process_count;
 	process_read_header(process, described->box);
 	process->host = host_index(job, process->host_name);

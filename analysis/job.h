@@ -21,6 +21,7 @@ enum {
 };
 
 struct instance;
+struct job;
 struct usual_table;
 
 /* One operation of a process by its ticket: what the next ones need to know of it, and where the rest is. */
@@ -50,8 +51,15 @@ struct held {
 	uint64_t since_ns;
 };
 
+/* Who numbers an instance differently; while both go by these versions of their steps. */
+struct dispute {
+	const struct process *with; /* NULL nobody */
+	uint32_t version, version_with;
+};
+
 struct process {
 	analysis_process_id id;
+	const struct job *of_job;
 	uint32_t index;
 	int32_t pid;
 	int32_t world_rank, world_size, generation; /* as its launcher said; -1 unknown */
@@ -83,6 +91,7 @@ struct process {
 	struct trace *replays; /* JOB_TRACE, in order of their results; NULL none: analysis/replays.h */
 	uint64_t replay_count;
 	struct steps steps;
+	struct dispute dispute; /* analysis/numbering.h */
 	struct evidence evidence;
 };
 

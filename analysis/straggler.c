@@ -141,6 +141,7 @@ static void add_blame(struct suspect *suspect, const struct instance *instance, 
 	if (late_ns * MINOR >= blame->late_ns)
 		add_window(suspect, operation, late_ns);
 	blame->late_ns += late_ns;
+	blame->untold = blame->untold || instance_step(instance) < 0;
 	if (operation_is_host_late(operation))
 		blame->host_ns += late_ns;
 	else if (late_ns > blame->device_most_ns)

@@ -32,6 +32,7 @@ enum {
 struct blame {
 	uint64_t step, late_ns;
 	uint64_t host_ns, device_most_ns; /* of it: the host's, and the longest of the device's */
+	bool untold; /* of something whose step may have another number */
 };
 
 /* One rank under observation, by index of the rank. */
@@ -47,6 +48,7 @@ struct suspect {
 	uint64_t candidate_ns; /* tick at which that was first seen; 0 = not yet */
 	uint64_t told_ns;
 	uint64_t since_step, before_ns; /* the first late one, 0 not known; and how long steps took before, 0 not known */
+	bool untold;    /* since_step may be another */
 	uint32_t clean; /* steps in a row */
 	uint64_t ended_step; /* `step` when the last one ended */
 	bool open;

@@ -33,6 +33,15 @@ static uint64_t find_since(const struct stragglers *stragglers, const struct sus
 	return since;
 }
 
+/* Processes that are not certain of their steps number them by themselves: what was late in one may count in another. */
+static bool is_untold(const struct suspect *suspect, uint64_t since)
+{
+	for (uint64_t step = since; step <= suspect->step; step++)
+		if (straggler_blame(suspect, step).untold)
+			return true;
+	return false;
+}
+
 /* At this percentile of those steps that are known, `last` inclusive; 0: fewer than `least`. */
 static uint64_t duration_ns(const struct stragglers *stragglers, uint64_t first, uint64_t last, uint32_t least,
 			    uint32_t percentile)
@@ -133,6 +142,7 @@ struct straggler_cost straggler_cost(struct analysis *analysis, const uint32_t *
 	struct straggler_cost cost = { .step_ns = pace_step_ns(&stragglers->pace, COST_STEPS) };
 	if (!suspect->open || !suspect->since_step) {
 		suspect->since_step = find_since(stragglers, suspect, straggler_limit_ns(cost.step_ns));
+		suspect->untold = is_untold(suspect, suspect->since_step);
 		suspect->before_ns = find_before(stragglers, suspect->since_step);
 	}
 	cost.since_step = suspect->since_step;

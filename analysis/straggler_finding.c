@@ -88,14 +88,7 @@ static uint32_t choose_ranks(const struct analysis *analysis, uint32_t rank, uin
 	return 1;
 }
 
-/* Stages of a pipeline can number steps one or two apart, and no number is told that may be another. */
-static int64_t told_since(const struct analysis *analysis, const struct suspect *suspect, uint64_t since_step)
-{
-	return analysis->job.pipelined ? -1 : instance_told_step(&suspect->last, since_step);
-}
-
-static void set_late(struct record *record, const struct analysis *analysis, const struct suspect *suspect,
-		     const struct straggler_cost *cost)
+static void set_late(struct record *record, const struct suspect *suspect, const struct straggler_cost *cost)
 {
 	struct rw_finding *finding = &record->finding;
 	bool host_arrival = suspect->last_operation.state & OPERATION_HOST;
@@ -110,7 +103,7 @@ static void set_late(struct record *record, const struct analysis *analysis, con
 	/* Nothing loses all of its time: then how long a step takes is not known. */
 	if (cost->lost_ns < cost->step_ns)
 		finding->late.lost_share = (double)cost->lost_ns / (double)cost->step_ns;
-	finding->late.since_step = told_since(analysis, suspect, cost->since_step);
+	finding->late.since_step = suspect->untold ? -1 : instance_told_step(&suspect->last, cost->since_step);
 	if (cost->at_most_ns > cost->lost_ns + cost->lost_ns / 5)
 		record_add_missing(record, "how far the others' GPUs computed ahead while they waited: it may cost more");
 	if (host_arrival)
@@ -159,7 +152,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	record->subject = count > 1 ? host_subject | process->host : ranks[0];
 	if (!is_host_late(suspect))
 		miss_gpu(record, analysis, ranks[0], cause);
-	set_late(record, analysis, suspect, cost);
+	set_late(record, suspect, cost);
 	record_set_operation(record, &analysis->job, &suspect->last, RW_PHASE_LAUNCHED);
 	record_set_cause(record, &analysis->intern, process, cause);
 	if (!is_host_late(suspect)) {

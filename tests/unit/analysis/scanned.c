@@ -125,7 +125,7 @@ static void enqueue(struct scanned *job, int communicator, const struct scanned_
 		.function = sends && member == call->root ? RW_FUNCTION_RECV : call->function,
 		.dtype = call->dtype ? call->dtype : RW_DTYPE_BFLOAT16,
 		.count = call->count ? call->count : 3,
-		.sequence = job->communicator[communicator].sequence[call->function],
+		.sequence = call->only ? call->sequence : job->communicator[communicator].sequence[call->function],
 		.root_or_peer = sends && member == call->root ? call->sender : call->root,
 		.api_tid = call->function == RW_FUNCTION_REDUCE_SCATTER ? 2 : 1, /* autograd's thread, the main one */
 		.api_ns = job->now_ns,
@@ -159,17 +159,18 @@ void scanned_call(struct scanned *job, int communicator, struct scanned_call cal
 		int rank = job->communicator[communicator].members[i];
 		in_bad[i] = job->bad[rank] || job->brings[rank];
 		any = any || (reads(&call, i) && in_bad[i]);
-		job->brings[rank] = false;
+		job->brings[rank] = job->brings[rank] && call.only && call.only != i + 1;
 	}
 	for (int i = 0; i < size; i++) {
 		int rank = job->communicator[communicator].members[i];
-		bool takes_part = call.function != RW_FUNCTION_SEND || i == call.root || i == call.sender;
-		bool out_bad = any && writes(&call, i) && (!call.narrow || call.narrow == i + 1);
+		bool takes_part = call.only ? call.only == i + 1
+					    : call.function != RW_FUNCTION_SEND || i == call.root || i == call.sender;
+		bool out_bad = any && writes(&call, i) && (!call.only || call.only == i + 1) && (!call.narrow || call.narrow == i + 1);
 		if (takes_part)
 			enqueue(job, communicator, &call, i, in_bad[i], out_bad);
 		job->bad[rank] = job->bad[rank] || out_bad;
 	}
-	job->communicator[communicator].sequence[call.function]++;
+	job->communicator[communicator].sequence[call.function] += !call.only;
 	job->now_ns += 100000;
 }
 

@@ -26,6 +26,8 @@ struct scanned_call {
 	bool untracked; /* and not scanned */
 	bool overflows; /* finite inputs, results that are not */
 	bool inf;       /* what is bad is Inf */
+	int only;       /* rank of the communicator + 1 that calls now; 0: all at once */
+	uint64_t sequence; /* with `only` */
 	int narrow;     /* ReduceScatter: rank of the communicator + 1 that alone receives what is bad; 0: all do */
 };
 

@@ -33,7 +33,8 @@ void numbering_compare(struct instance *instance, const struct trace *trace)
 {
 	struct member *members = instance->communicator->members;
 
-	if (instance->place_member == JOB_NONE || instance->place_member == trace->member || instance_is_replay(instance))
+	if (instance->place_member == JOB_NONE || instance->place_member == trace->member ||
+	    instance_is_replay(instance))
 		return;
 	struct process *lender = members[instance->place_member].process, *process = members[trace->member].process;
 	if (lender == process || !is_claim(lender, &instance->place, instance->steps_version) ||

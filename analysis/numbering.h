@@ -9,8 +9,8 @@
 
 #include "analysis/instances.h"
 
-/* A member of the instance has a place by its steps' current version: does the one that lends it its place say the same?
- * The last word of two processes counts: at where one of them has lost count they agree no more. */
+/* A member of the instance has a place by its steps' current version: does the one that lends it its place say the
+ * same? The last word of two processes counts: at where one of them has lost count they agree no more. */
 void numbering_compare(struct instance *instance, const struct trace *trace);
 /* The same for all members that are known; for places of the past. */
 void numbering_compare_all(struct instance *instance);

@@ -10,6 +10,7 @@ enum {
 	COST_STEPS = 4,   /* steps that the cost is measured over */
 	BEFORE_STEPS = 20, /* and those before the change that it is compared with … */
 	BEFORE_MIN = 3,   /* … at least */
+	PART = 8,         /* a lateness below 1/8 of the latest is not what began then */
 };
 
 static int by_value(const void *left, const void *right)
@@ -20,7 +21,10 @@ static int by_value(const void *left, const void *right)
 
 static uint64_t find_since(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t limit_ns)
 {
-	uint64_t since = suspect->step;
+	uint64_t since = suspect->step, part_ns = straggler_blame(suspect, suspect->step).late_ns / PART;
+
+	if (limit_ns < part_ns)
+		limit_ns = part_ns;
 	for (uint64_t back = 1; back < STRAGGLER_STEPS && suspect->step > back; back++) {
 		uint64_t step = suspect->step - back;
 		if (step < stragglers->first_step)

@@ -13,14 +13,22 @@ static const struct kind {
 	bool told;
 } kinds[] = {
 	{ "two stages", { .stages = 2, .width = 4, .sharded = true, .norm = true, .loss = true }, true },
-	{ "four stages, lazy", { .stages = 4, .width = 2, .sharded = true, .norm = true, .loss = true, .lazy = true }, true },
-	{ "a barrier", { .stages = 4, .width = 2, .sharded = true, .norm = true, .loss = true, .barrier = true, .lazy = true }, true },
+	{ "four stages, lazy",
+	  { .stages = 4, .width = 2, .sharded = true, .norm = true, .loss = true, .lazy = true },
+	  true },
+	{ "a barrier",
+	  { .stages = 4, .width = 2, .sharded = true, .norm = true, .loss = true, .barrier = true, .lazy = true },
+	  true },
 	{ "no norm", { .stages = 4, .width = 2, .sharded = true, .loss = true, .barrier = true }, true },
 	{ "no loss", { .stages = 3, .width = 2, .sharded = true, .norm = true }, true },
 	{ "no numbers", { .stages = 3, .width = 2, .sharded = true }, false },
 	{ "the pipeline alone", { .stages = 4, .width = 1, .norm = true }, false },
-	{ "a stage that starts unlike", { .stages = 2, .width = 4, .sharded = true, .loss = true, .without_number = 2 }, false },
-	{ "the first starts unlike", { .stages = 4, .width = 2, .sharded = true, .loss = true, .without_number = 1 }, false },
+	{ "a stage that starts unlike",
+	  { .stages = 2, .width = 4, .sharded = true, .loss = true, .without_number = 2 },
+	  false },
+	{ "the first starts unlike",
+	  { .stages = 4, .width = 2, .sharded = true, .loss = true, .without_number = 1 },
+	  false },
 };
 
 /* The step that is told of what this rank brings. */
@@ -53,7 +61,8 @@ Test(numbering, of_steps_is_the_training_s_in_all_stages_or_none_is_told, .timeo
 				job.microbatches = microbatches;
 				for (int rank = 0; rank < job.stages * job.width; rank++) {
 					int64_t told = play(&job, rank);
-					cr_expect_eq(told, kinds[i].told ? BAD_STEP : -1, "%s, %d layers, %d micro-batches, rank %d: step %ld",
+					cr_expect_eq(told, kinds[i].told ? BAD_STEP : -1,
+						     "%s, %d layers, %d micro-batches, rank %d: step %ld",
 						     kinds[i].name, layers, microbatches, rank, told);
 				}
 			}

@@ -45,12 +45,14 @@ void pipelined_start(struct pipelined *pipelined, const struct pipelined_job *jo
 /* By all ranks of the stage at once. */
 static void call_stage(struct pipelined *pipelined, int stage, uint8_t function, uint64_t count)
 {
-	scanned_call(&pipelined->job, fsdp(pipelined, stage), (struct scanned_call){ .function = function, .count = count });
+	scanned_call(&pipelined->job, fsdp(pipelined, stage),
+		     (struct scanned_call){ .function = function, .count = count });
 }
 
 static void number(struct pipelined *pipelined, int communicator)
 {
-	scanned_call(&pipelined->job, communicator, (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .count = 1 });
+	scanned_call(&pipelined->job, communicator,
+		     (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .count = 1 });
 }
 
 /* All lanes of a stage send to, or receive from, the stage beside it. */
@@ -62,8 +64,12 @@ static void pass(struct pipelined *pipelined, int stage, int direction, bool sen
 
 	for (int lane = 0; lane < pipelined->is.width; lane++)
 		scanned_call(&pipelined->job, pipe_of(pipelined, lane),
-			     (struct scanned_call){ .function = RW_FUNCTION_SEND, .sender = from, .root = to, .count = 64,
-						    .only = stage + 1, .sequence = *count });
+			     (struct scanned_call){ .function = RW_FUNCTION_SEND,
+						    .sender = from,
+						    .root = to,
+						    .count = 64,
+						    .only = stage + 1,
+						    .sequence = *count });
 	++*count;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A pipelined job whose buffers are scanned: stages of some ranks each, 1F1B, so that the earlier a stage, the more
- * forward passes it makes before its first backward one. Each rank calls in its own order; a receive waits for its send.
- * What is sent backwards is sent by the training loop's thread, as PyTorch does.
+ * forward passes it makes before its first backward one. Each rank calls in its own order; a receive waits for its
+ * send. What is sent backwards is sent by the training loop's thread, as PyTorch does.
  */
 #ifndef TESTS_UNIT_ANALYSIS_PIPELINED_H
 #define TESTS_UNIT_ANALYSIS_PIPELINED_H
@@ -13,11 +13,11 @@ enum { PIPELINED_STAGES = 8 };
 
 struct pipelined_job {
 	int stages, width, microbatches, layers; /* width: ranks of a stage */
-	bool sharded;       /* stages gather parameters and scatter gradients */
-	bool norm;          /* over all stages */
-	bool loss;          /* over each stage */
-	bool barrier;       /* of all ranks, before and behind the first step */
-	bool lazy;          /* communicators are made when they are first called */
+	bool sharded;                            /* stages gather parameters and scatter gradients */
+	bool norm;                               /* over all stages */
+	bool loss;                               /* over each stage */
+	bool barrier;                            /* of all ranks, before and behind the first step */
+	bool lazy;                               /* communicators are made when they are first called */
 	int without_number; /* stage + 1 whose first step ends without a number; 0: all stages are alike */
 };
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
-#include <uv.h>
 
 #include "collector/sources/kernel_source.h"
 #include "collector/sources/memory_limit.h"
@@ -17,7 +17,7 @@ enum {
 	SUSPECTS = 16,
 	SAMPLE_MS = 45,  /* a little less than the 50 ms between two polls */
 	MEMORY_MS = 1000,
-	COST_SHARE = 20, /* a round of samples may take one part in so many of the time */
+	COST_SHARE = 20, /* a round of samples may take one part in so many of a CPU */
 	WHY = 256,
 };
 
@@ -231,6 +231,15 @@ static void read_memory(struct host *host, uint64_t now_ns)
 	host->next_memory_ns = now_ns + MEMORY_MS * UINT64_C(1000000);
 }
 
+/* CPU time: on a crowded machine a round is long because others run meanwhile, and costs nobody anything. */
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
 void host_poll(struct host *host, uint64_t now_ns)
 {
 	if (host->kernel)
@@ -238,11 +247,11 @@ void host_poll(struct host *host, uint64_t now_ns)
 	read_memory(host, now_ns);
 	if (now_ns < host->next_sample_ns)
 		return;
+	uint64_t begin_ns = own_cpu_ns();
 	sample(host, now_ns);
 
 	/* Processes with thousands of threads are looked at less often, not at everybody's cost. */
-	uint64_t cost_ns = uv_hrtime() - now_ns;
-	uint64_t pause_ns = cost_ns * COST_SHARE;
+	uint64_t pause_ns = (own_cpu_ns() - begin_ns) * COST_SHARE;
 
 	if (pause_ns < SAMPLE_MS * UINT64_C(1000000))
 		pause_ns = SAMPLE_MS * UINT64_C(1000000);

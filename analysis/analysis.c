@@ -51,12 +51,12 @@ int analysis_add_process(struct analysis *analysis, const struct analysis_proces
 	return job_add_process(&analysis->job, process);
 }
 
-int analysis_set_devices(struct analysis *analysis, analysis_process_id id, const struct rw_device *devices)
+int analysis_set_box(struct analysis *analysis, analysis_process_id id, const struct rw_box_header *box)
 {
 	struct process *process = job_process(&analysis->job, id);
 	if (!process)
 		return -EINVAL;
-	process_set_devices(process, devices);
+	process_read_nccl(process, box);
 	return 0;
 }
 

@@ -200,8 +200,9 @@ void analysis_free(struct analysis *analysis);
 
 /* 0 or -ENOMEM, -EINVAL (field out of range: said in one line by the caller, the record is dropped). */
 int analysis_add_process(struct analysis *analysis, const struct analysis_process *process);
-/* The box's table of devices, RW_BOX_DEVICES of them: it grows after the process was added. 0 or -EINVAL. */
-int analysis_set_devices(struct analysis *analysis, analysis_process_id process, const struct rw_device *devices);
+/* What the box's header says later than when the process was added: devices, NCCL and by whom its calls come. Before each
+ * communicator. 0 or -EINVAL. */
+int analysis_set_box(struct analysis *analysis, analysis_process_id process, const struct rw_box_header *box);
 /* Upsert of entry `index` of the process's communicator table. */
 int analysis_add_communicator(struct analysis *analysis, analysis_process_id process, uint32_t index,
 			      const struct rw_communicator *communicator);

@@ -71,6 +71,12 @@ static void start_again(struct call_order *order)
 	memset(order->first, 0, sizeof(order->first));
 }
 
+static uint32_t counter_of(const struct call *call)
+{
+	return call->function + (call->unannounced ? RW_FUNCTION_COUNT : 0);
+}
+static_assert(CALL_ORDER_COUNTERS <= 32, "a bit for each in caller.functions");
+
 /*
  * Moves the caller on by this call and returns the call's place. A sequence that jumps shows that calls were not seen
  * (the reader came late, or the ring was full): until every function that anybody uses has been seen again, calls of it
@@ -78,12 +84,13 @@ static void start_again(struct call_order *order)
  */
 static uint64_t advance(struct call_order *order, struct caller *caller, const struct call *call, bool from_start)
 {
-	uint32_t bit = 1u << call->function;
+	uint32_t counter = counter_of(call);
+	uint32_t bit = 1u << counter;
 
 	if (!caller->known)
 		caller->seen_whole = from_start;
-	bool gap = call->sequence != caller->next[call->function];
-	caller->calls += call->sequence + 1 - caller->next[call->function];
+	bool gap = call->sequence != caller->next[counter];
+	caller->calls += call->sequence + 1 - caller->next[counter];
 	if (gap) {
 		order->lossy |= caller->seen_whole || caller->known & bit;
 		caller->seen_whole = false;
@@ -93,7 +100,7 @@ static uint64_t advance(struct call_order *order, struct caller *caller, const s
 	caller->functions |= bit;
 	caller->known |= bit;
 	order->functions |= bit;
-	caller->next[call->function] = call->sequence + 1;
+	caller->next[counter] = call->sequence + 1;
 	if (!caller->seen_whole && order->functions & ~caller->functions)
 		caller->sure_from = UINT64_MAX;
 	else if (caller->sure_from == UINT64_MAX)
@@ -121,12 +128,13 @@ int call_order_note(struct call_order *order, uint32_t member, const struct rw_o
 		.sequence = slot->sequence,
 		.count = slot->count,
 		.root = slot->root_or_peer,
+		.unannounced = slot->flags & RW_FLAG_UNANNOUNCED,
 	};
 	struct caller *caller = get_caller(order, member);
 
 	if (!caller)
 		return -ENOMEM;
-	if (is_point_to_point(slot->function)) {
+	if (is_point_to_point(slot->function) || (call.unannounced && order->announced_only)) {
 		caller->other++;
 		return 0;
 	}
@@ -145,6 +153,31 @@ int call_order_note(struct call_order *order, uint32_t member, const struct rw_o
 		caller->parted = call;
 	}
 	return 0;
+}
+
+static void leave_out_unannounced(struct caller *caller)
+{
+	for (int i = RW_FUNCTION_COUNT; i < CALL_ORDER_COUNTERS; i++) {
+		caller->calls -= caller->next[i];
+		caller->other += caller->next[i];
+		caller->next[i] = 0;
+	}
+	caller->functions &= (1u << RW_FUNCTION_COUNT) - 1;
+	if (caller->sure_from != UINT64_MAX)
+		caller->sure_from = caller->calls;
+}
+
+void call_order_part_unlike(struct call_order *order, bool alone)
+{
+	order->lossy |= alone;
+	if (order->announced_only)
+		return;
+	order->announced_only = true;
+	order->functions &= (1u << RW_FUNCTION_COUNT) - 1;
+	for (uint32_t i = 0; i < order->room; i++)
+		leave_out_unannounced(&order->callers[i]);
+	order->compared_from = 0;
+	start_again(order);
 }
 
 void call_order_free(struct call_order *order)

@@ -21,14 +21,17 @@ struct call {
 	int32_t root;
 	uint8_t function, dtype;
 	bool known;
+	bool unannounced; /* RW_FLAG_UNANNOUNCED: sequence counts these alone */
 };
+
+enum { CALL_ORDER_COUNTERS = 2 * RW_FUNCTION_COUNT }; /* announced and unannounced calls of each function */
 
 /* What one member has called. */
 struct caller {
-	uint64_t next[RW_FUNCTION_COUNT]; /* sequence that the function's next call has */
+	uint64_t next[CALL_ORDER_COUNTERS]; /* sequence that the function's next call has */
 	uint64_t calls;                   /* sum of next: place of its next call in the order */
 	uint64_t sure_from;               /* since this place every call of it was seen; UINT64_MAX not so now */
-	uint64_t other;                   /* p2p calls, for comparison with what its black box announced */
+	uint64_t other;                   /* p2p and left out calls, for comparison with what its black box announced */
 	uint32_t functions;               /* seen since the last gap */
 	uint32_t known;                   /* seen at all */
 	bool seen_whole;                  /* from its first call on */
@@ -44,6 +47,7 @@ struct call_order {
 		struct call call;
 	} first[CALL_ORDER_DEPTH]; /* what the first member to get there has called */
 	uint64_t compared_from; /* places before this are not compared */
+	bool announced_only; /* the others are left out: not all ranks tell of them */
 	bool lossy; /* calls were lost after the reader had come: nothing is compared any more */
 	bool parted;
 	uint64_t parted_place, parted_ns; /* first place with different calls, and when the second one was made */
@@ -52,6 +56,9 @@ struct call_order {
 /* Notes a call of a member, in the order of its calls. from_start: nothing before the member's first noted call can have
  * been missed. 0 or -ENOMEM. */
 int call_order_note(struct call_order *order, uint32_t member, const struct rw_operation *slot, bool from_start);
+/* Not all ranks of the communicator have the interposer at work: what NCCL announces is compared from now on. alone:
+ * nothing is, for some ranks are known by the interposer alone, in another order. As often as one likes. */
+void call_order_part_unlike(struct call_order *order, bool alone);
 /* NULL when the member has called nothing yet. */
 const struct caller *call_order_caller(const struct call_order *order, uint32_t member);
 /* NCCL hands out a root for every function; it means something for these only. */

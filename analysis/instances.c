@@ -13,7 +13,7 @@ enum {
 static uint32_t hash_key(const struct instance_key *key)
 {
 	uint64_t hash = key->sequence * 0x9e3779b97f4a7c15u;
-	hash ^= ((uint64_t)key->communicator << 8 | key->function) * 0xc2b2ae3d27d4eb4fu;
+	hash ^= ((uint64_t)key->communicator << 9 | (uint64_t)key->by_interposer << 8 | key->function) * 0xc2b2ae3d27d4eb4fu;
 	hash ^= ((uint64_t)(uint32_t)key->source << 32 | (uint32_t)key->target) * 0x165667b19e3779f9u;
 	return (uint32_t)(hash >> 32) ^ (uint32_t)hash;
 }
@@ -23,6 +23,7 @@ static struct instance_key key_of(const struct instance *instance)
 	return (struct instance_key){
 		.communicator = instance->communicator->index,
 		.function = instance->function,
+		.by_interposer = instance->by_interposer,
 		.source = instance->source,
 		.target = instance->target,
 		.sequence = instance->sequence,
@@ -32,8 +33,8 @@ static struct instance_key key_of(const struct instance *instance)
 static bool has_key(const struct instance *instance, const struct instance_key *key)
 {
 	return instance->sequence == key->sequence && instance->communicator->index == key->communicator &&
-	       instance->function == key->function && instance->source == key->source &&
-	       instance->target == key->target;
+	       instance->function == key->function && instance->by_interposer == key->by_interposer &&
+	       instance->source == key->source && instance->target == key->target;
 }
 
 static uint32_t find_slot(const struct instances *instances, const struct instance_key *key)
@@ -151,6 +152,7 @@ struct instance *instances_get(struct instances *instances, struct communicator 
 		return NULL;
 	instance->communicator = communicator;
 	instance->function = key->function;
+	instance->by_interposer = key->by_interposer;
 	instance->source = key->source;
 	instance->target = key->target;
 	instance->sequence = key->sequence;
@@ -241,12 +243,27 @@ bool instance_concerns(const struct instance *instance, uint32_t member)
 	return !instance_is_point_to_point(instance) || comm_rank == instance->source || comm_rank == instance->target;
 }
 
+bool instance_is_told(const struct instance *instance, uint32_t member)
+{
+	const struct process *process = instance->communicator->members[member].process;
+	if (instance_is_point_to_point(instance))
+		return true;
+	return instance->by_interposer ? process->interposed : !process->counts_calls;
+}
+
+bool instance_awaits(const struct instance *instance, uint32_t member)
+{
+	const struct member *seen = &instance->communicator->members[member];
+	if (!instance_concerns(instance, member) || !instance_is_told(instance, member))
+		return false;
+	return instance_is_point_to_point(instance) ||
+	       seen->last_sequence[instance->by_interposer][instance->function] <= instance->sequence;
+}
+
 bool instance_lacks(const struct instance *instance, uint32_t member)
 {
 	const struct member *seen = &instance->communicator->members[member];
-	if (instance_joined(instance, member) || !instance_concerns(instance, member) || seen->ended)
-		return false;
-	return instance_is_point_to_point(instance) || seen->last_sequence[instance->function] <= instance->sequence;
+	return !instance_joined(instance, member) && !seen->ended && instance_awaits(instance, member);
 }
 
 static void free_list(struct instance *instance)

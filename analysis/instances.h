@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Instances: the same collective on all its ranks, or one transfer between two. Key: communicator, function, sequence
- * (p2p: communicator, sender, receiver, sequence). A bounded pool; the oldest finished are forgotten first.
+ * (p2p: communicator, sender, receiver, sequence), and who counts: calls that only the interposer sees have numbers of
+ * their own. A bounded pool; the oldest finished are forgotten first.
  */
 #ifndef ANALYSIS_INSTANCES_H
 #define ANALYSIS_INSTANCES_H
@@ -61,6 +62,7 @@ struct instance {
 	uint32_t serial; /* changes when the instance is forgotten */
 	uint8_t function, dtype, algorithm, protocol;
 	bool finished, judged;
+	bool by_interposer; /* numbered by it: ranks where it is not at work do not tell of it */
 	uint32_t joined, started, done, excluded; /* operations that got that far */
 	/* Place in the step, from the member that appeared first; JOB_NONE = no member's steps are known yet. */
 	uint32_t place_member, steps_version;
@@ -89,6 +91,7 @@ struct value {
 struct instance_key {
 	uint32_t communicator;
 	uint8_t function;
+	bool by_interposer;
 	int32_t source, target;
 	uint64_t sequence;
 };
@@ -127,6 +130,10 @@ int64_t instance_step(const struct instance *instance);
 bool instance_is_point_to_point(const struct instance *instance);
 /* Does the instance need this member (p2p: one of the two)? */
 bool instance_concerns(const struct instance *instance, uint32_t member);
+/* Would this member's box tell that it has joined? Not where one rank counts by the interposer and another does not. */
+bool instance_is_told(const struct instance *instance, uint32_t member);
+/* Needed, would tell, and is not past this sequence: what makes it missing while it has not joined. */
+bool instance_awaits(const struct instance *instance, uint32_t member);
 /* Seen, needed, neither joined nor excused (ended, or already past this sequence). */
 bool instance_lacks(const struct instance *instance, uint32_t member);
 void instances_free(struct instances *instances);

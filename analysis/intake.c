@@ -94,6 +94,8 @@ static void note_order(struct process *process, const struct seat *seat, const s
 		process->first_ns = slot->api_ns ? slot->api_ns : UINT64_MAX;
 	if (!communicator->order)
 		communicator->order = calloc(1, sizeof(*communicator->order));
+	if (communicator->order && communicator->unlike)
+		call_order_part_unlike(communicator->order, process->counts_calls);
 	if (communicator->order)
 		call_order_note(communicator->order, seat->member, slot,
 				communicator->members[seat->member].born_ns > process->first_ns || !process->first_ns);
@@ -134,6 +136,8 @@ struct instance_key intake_key(const struct seat *seat, const struct rw_operatio
 	struct instance_key key = {
 		.communicator = seat->communicator->index,
 		.function = slot->function,
+		.by_interposer =
+		    slot->flags & RW_FLAG_UNANNOUNCED || job_seated(seat)->process->counts_calls,
 		.source = -1,
 		.target = -1,
 		.sequence = slot->sequence,
@@ -144,6 +148,7 @@ struct instance_key intake_key(const struct seat *seat, const struct rw_operatio
 		key.function = RW_FUNCTION_SEND_RECV;
 		key.source = sends ? own : slot->root_or_peer;
 		key.target = sends ? slot->root_or_peer : own;
+		key.by_interposer = false; /* each pair is counted alike by all */
 	}
 	return key;
 }
@@ -185,8 +190,9 @@ static void join(struct analysis *analysis, const struct seat *seat, struct trac
 	operation->state |= OPERATION_JOINED;
 	if (slot->api_ns && (!instance->born_ns || slot->api_ns < instance->born_ns))
 		instance->born_ns = slot->api_ns;
-	if (member->last_sequence[key.function] <= slot->sequence)
-		member->last_sequence[key.function] = slot->sequence + 1;
+	uint64_t *last_sequence = &member->last_sequence[key.by_interposer][key.function];
+	if (*last_sequence <= slot->sequence)
+		*last_sequence = slot->sequence + 1;
 	trace->instance = instance;
 	trace->serial = instance->serial;
 	place_instance(analysis, instance, trace);

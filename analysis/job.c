@@ -222,6 +222,7 @@ static int take_seat(struct job *job, struct process *process, struct seat *seat
 		.process = process, .rank = rank, .comm_rank = described->rank, .born_ns = described->born_ns
 	};
 	*seat = (struct seat){ .communicator = communicator, .member = communicator->member_count++ };
+	communicator->unlike |= members[0].process->interposed != process->interposed;
 	note_size(job, communicator);
 	number_ranks(job);
 	return 0;

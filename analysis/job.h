@@ -63,6 +63,8 @@ struct process {
 	uint32_t index;
 	int32_t pid;
 	int32_t world_rank, world_size, generation; /* as its launcher said; -1 unknown */
+	bool interposed; /* calls come from the interposer, too … */
+	bool counts_calls; /* … and are all that is counted: NCCL's profiler interface does not announce any */
 	uint32_t host;
 	char host_name[64], job[64], rank_from[32], watchdog_from[32], mesh[128];
 	uint64_t watchdog_ms, watchdog_init_ms;
@@ -124,7 +126,7 @@ struct member {
 	uint64_t captured;
 	uint64_t announced; /* operations that the API announced, by the box's count */
 	uint64_t born_ns;
-	uint64_t last_sequence[RW_FUNCTION_COUNT]; /* + 1, so that 0 is none */
+	uint64_t last_sequence[2][RW_FUNCTION_COUNT]; /* + 1, so that 0 is none; by instance.by_interposer */
 	uint64_t replayed[RW_FUNCTION_COUNT]; /* captured calls of which results were seen */
 	uint32_t clean_scans;  /* of its operations, both sides */
 	uint64_t clean_ticket; /* of the newest that it brought clean values into */
@@ -144,6 +146,7 @@ struct communicator {
 	struct instance *unfinished_first, *unfinished_last;
 	uint32_t unfinished_count, finished_count; /* of its instances that are known */
 	bool point_to_point;      /* has carried p2p operations */
+	bool unlike;              /* the interposer is at work on some of its ranks only */
 	struct call_order *order; /* of its collectives; NULL = none yet */
 	bool desync_told;
 	uint64_t ended_ns; /* tick at which all members had ended; 0 not yet */

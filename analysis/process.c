@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIRST_ABI_WITH_CALLS = 5 };
+
 static void copy_text(char *to, size_t room, const char *from, size_t size)
 {
 	size_t length = strnlen(from, size < room ? size : room - 1);
@@ -22,11 +24,19 @@ static void copy_environment(struct process *process, const char *environment)
 				  end - at - (sizeof(wanted) - 1));
 }
 
-void process_set_devices(struct process *process, const struct rw_device *devices)
+static void set_devices(struct process *process, const struct rw_device *devices)
 {
 	memcpy(process->devices, devices, sizeof(process->devices));
 	for (int i = 0; i < RW_BOX_DEVICES; i++)
 		process->devices[i].pci[sizeof(process->devices[i].pci) - 1] = '\0';
+}
+
+void process_read_nccl(struct process *process, const struct rw_box_header *box)
+{
+	set_devices(process, box->devices);
+	versions_read_builds(&process->versions, box);
+	process->interposed = box->interposed;
+	process->counts_calls = box->interposed && box->profiler_abi < FIRST_ABI_WITH_CALLS;
 }
 
 void process_read_header(struct process *process, const struct rw_box_header *box)
@@ -43,7 +53,7 @@ void process_read_header(struct process *process, const struct rw_box_header *bo
 	copy_text(process->rank_from, sizeof(process->rank_from), box->rank_from, sizeof(box->rank_from));
 	copy_text(process->watchdog_from, sizeof(process->watchdog_from), box->watchdog_from,
 		  sizeof(box->watchdog_from));
-	process_set_devices(process, box->devices);
+	process_read_nccl(process, box);
 	copy_environment(process, box->environment);
 }
 

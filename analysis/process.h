@@ -7,8 +7,8 @@
 
 /* Who it is, by the header of its box; strings that lack their end there get one. */
 void process_read_header(struct process *process, const struct rw_box_header *box);
-/* RW_BOX_DEVICES of them, as in the box. */
-void process_set_devices(struct process *process, const struct rw_device *devices);
+/* Of it what a box knows only when NCCL has been called: devices, NCCL, who tells of calls. */
+void process_read_nccl(struct process *process, const struct rw_box_header *box);
 /* With all that it owns; NULL: nothing. */
 void process_free(struct process *process);
 

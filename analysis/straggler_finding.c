@@ -121,7 +121,7 @@ static int set_waiting(struct record *record, const struct analysis *analysis, c
 		bool named = false;
 		for (uint32_t k = 0; k < count; k++)
 			named |= ranks[k] == communicator->members[i].rank;
-		if (!named && instance_concerns(&suspect->last, i))
+		if (!named && instance_concerns(&suspect->last, i) && instance_is_told(&suspect->last, i))
 			waiting[waiting_count++] = communicator->members[i].rank;
 	}
 	int err = record_set_waiting(record, &analysis->job, waiting, waiting_count);

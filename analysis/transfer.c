@@ -34,6 +34,9 @@ static struct transfer *get(struct transfers *transfers, const struct communicat
 static uint64_t duration_of(const struct instance *instance)
 {
 	uint64_t end_ns = 0;
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
+		if (!instance_is_told(instance, i))
+			return 0; /* who may be late */
 	for (uint32_t i = 0; i < instance->room; i++) {
 		const struct operation *operation = &instance->operations[i];
 		if (!operation->ticket)

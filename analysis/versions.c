@@ -29,6 +29,7 @@ struct trait {
 	const char *name; /* "NCCL", "NCCL_ALGO" */
 	const char *(*value)(const struct trait *trait, const struct versions *versions, char *text, size_t room);
 	enum rw_severity severity;
+	const char *advice;
 };
 
 /* Which processes have another value than most. */
@@ -79,20 +80,39 @@ static const char *variable_value(const struct trait *trait, const struct versio
 	return text;
 }
 
+static const char *interposer_value(const struct trait *trait, const struct versions *versions, char *text, size_t room)
+{
+	(void)trait;
+	snprintf(text, room, "%s", versions->interposed ? "on" : "off");
+	return text;
+}
+
+static const char same_build[] = "run the same build on all ranks: look at the image, LD_LIBRARY_PATH and driver of these";
+
 static const struct trait builds[] = {
-	{ "NCCL", nccl_value, RW_WARNING },
-	{ "the CUDA driver's API", cuda_value, RW_WARNING },
-	{ "rankwatch", rankwatch_value, RW_NOTICE },
+	{ "NCCL", nccl_value, RW_WARNING, same_build },
+	{ "the CUDA driver's API", cuda_value, RW_WARNING, same_build },
+	{ "rankwatch", rankwatch_value, RW_NOTICE, same_build },
+	{ "the interposer", interposer_value, RW_NOTICE,
+	  "start all ranks under rankwatch run, or look at LD_PRELOAD and RANKWATCH_PRELOAD of these: what only it sees "
+	  "is not compared between them" },
 };
+
+void versions_read_builds(struct versions *versions, const struct rw_box_header *box)
+{
+	versions->nccl = box->nccl_version;
+	versions->cuda = box->cuda_driver_version;
+	versions->rankwatch = box->rankwatch_version;
+	versions->interposed = box->interposed;
+}
 
 int versions_read(struct versions *versions, const struct rw_box_header *box)
 {
 	const char *end = box->environment + sizeof(box->environment);
 	size_t used = 0;
 
-	*versions = (struct versions){ .nccl = box->nccl_version,
-				       .cuda = box->cuda_driver_version,
-				       .rankwatch = box->rankwatch_version };
+	*versions = (struct versions){ 0 };
+	versions_read_builds(versions, box);
 	versions->variables = calloc(1, sizeof(box->environment) + 2);
 	if (!versions->variables)
 		return -ENOMEM;
@@ -182,9 +202,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	snprintf(record->text, sizeof(record->text), "%s %s %s%s%.*s where the others have %.*s",
 		 naming_ranks(who, sizeof(who), record->finding.ranks, count), count == 1 ? "has" : "have", trait->name,
 		 is_build ? " " : "=", VALUE_SHOWN, odd, VALUE_SHOWN, usual);
-	snprintf(record->advice, sizeof(record->advice), "%s",
-		 is_build ? "run the same build on all ranks: look at the image, LD_LIBRARY_PATH and driver of these"
-			  : "set it alike on all ranks, or on none");
+	snprintf(record->advice, sizeof(record->advice), "%s", trait->advice);
 	record->finding.advice = record->advice;
 	return record;
 }
@@ -226,7 +244,7 @@ static void consider_variables(struct analysis *analysis, uint32_t index, uint32
 	char name[NAME_MAX_LENGTH];
 
 	for (const char *at = analysis->job.processes[index]->versions.variables; at && *at; at = next_variable(at)) {
-		struct trait trait = { name, variable_value, RW_WARNING };
+		struct trait trait = { name, variable_value, RW_WARNING, "set it alike on all ranks, or on none" };
 		size_t length = strcspn(at, "=");
 
 		if (length >= sizeof(name) || is_own(at))

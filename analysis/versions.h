@@ -15,6 +15,7 @@ struct analysis;
 /* What one process runs, from its box. */
 struct versions {
 	uint32_t nccl, cuda, rankwatch; /* as in the box; 0 not known */
+	bool interposed;
 	char *variables;                /* NCCL_…=VALUE\0…, malloc'ed, ends in an empty one; NULL none */
 };
 
@@ -27,6 +28,8 @@ struct versions_watch {
 
 /* 0 or -ENOMEM. */
 int versions_read(struct versions *versions, const struct rw_box_header *box);
+/* All but the variables; a box can say it late. */
+void versions_read_builds(struct versions *versions, const struct rw_box_header *box);
 void versions_free(struct versions *versions);
 /* One finding for all differences; compares when processes have come and no other came for VERSIONS_SETTLE_NS. */
 void versions_tick(struct analysis *analysis, uint64_t now_ns);

@@ -35,7 +35,7 @@ bool waiting_misses(const struct instance *instance, uint32_t member)
 	uint8_t state = flight_state(instance, member);
 	if (state)
 		return !(state & OPERATION_DONE) && (!(state & OPERATION_STARTED) || is_held(seen->process));
-	return instance_is_point_to_point(instance) || seen->last_sequence[instance->function] <= instance->sequence;
+	return instance_awaits(instance, member);
 }
 
 /* Without GPU times a rank waits only since it launched its last operation anywhere. */

@@ -115,6 +115,8 @@ static void set_flags(json_t *json, uint32_t flags)
 	uint32_t unscannable = (flags & RW_FLAG_UNSCANNABLE_MASK) >> RW_FLAG_UNSCANNABLE_SHIFT;
 
 	json_object_set_new(json, "flags", BIT_NAMES(flags, flag_names));
+	if (flags & RW_FLAG_UNANNOUNCED)
+		json_array_append_new(json_object_get(json, "flags"), json_string("unannounced"));
 	if (flags & RW_FLAG_UNTRACKED)
 		json_object_set_new(json, "untracked",
 				    reason_json(untracked, box_json_untracked_names, RW_UNTRACKED_COUNT));

@@ -117,8 +117,8 @@ static void pass_communicator(struct feed *feed, uint32_t index, struct rw_commu
 	feed->communicators[index] = *communicator;
 	if (!feed->announced)
 		announce(feed);
-	/* The process may have been announced before it had a communicator, and so before it had a device. */
-	feed_account(feed, analysis_set_devices(feed->analysis, feed->id, feed->reader.header.devices));
+	/* The process may have been announced before it had a communicator, and so before it had a device or called NCCL. */
+	feed_account(feed, analysis_set_box(feed->analysis, feed->id, &feed->reader.header));
 	feed_account(feed, analysis_add_communicator(feed->analysis, feed->id, index, communicator));
 }
 

@@ -113,8 +113,7 @@ static void enter_unannounced(struct recording *recording, struct call *call)
 	join_group(call);
 	/* The communicator's other launches write the words, whenever those are. */
 	shares[communicator->index].several_streams = true;
-	call->ticket =
-	    operation_call(recording, communicator, &call->what, &this_thread.group, this_thread.tid, RW_OWNER_HOST);
+	call->ticket = operation_unannounced_call(recording, communicator, &call->what, &this_thread.group, this_thread.tid);
 	operation_arguments(recording, communicator, call->ticket, call->send, call->recv, call->peer);
 	scanning_unannounced_call(recording, communicator, call->ticket);
 }

@@ -136,6 +136,7 @@ static void move_in(struct recording *recording, struct communicator *communicat
 	communicator->p2p = p2p_new(communicator->peers);
 	for (int i = 0; i < RW_FUNCTION_COUNT; i++) {
 		atomic_store_explicit(&communicator->sequence[i], 0, memory_order_relaxed);
+		atomic_store_explicit(&communicator->unannounced[i], 0, memory_order_relaxed);
 		atomic_store_explicit(&communicator->captured[i], 0, memory_order_relaxed);
 	}
 	communicator->words = (struct progress_words){ 0 };

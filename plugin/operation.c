@@ -44,15 +44,22 @@ static bool is_p2p(uint8_t function)
 	return function == RW_FUNCTION_SEND || function == RW_FUNCTION_RECV || function == RW_FUNCTION_SEND_RECV;
 }
 
-uint64_t operation_call(struct recording *recording, struct communicator *communicator,
-			const struct recorder_call *call, struct operation_group *group, uint32_t tid, uint32_t pending)
+/* Calls that NCCL announces, and those that only the interposer sees. */
+struct numbering {
+	_Atomic uint64_t *sequence; /* by function */
+	uint32_t flags;
+};
+
+static uint64_t publish_call(struct recording *recording, struct communicator *communicator,
+			     const struct recorder_call *call, struct operation_group *group, struct numbering numbering,
+			     uint32_t tid, uint32_t pending)
 {
 	uint8_t function = call->function % RW_FUNCTION_COUNT;
 	bool p2p = is_p2p(function);
 	uint64_t ticket, sequence = 0;
 
 	if (!p2p)
-		sequence = atomic_fetch_add_explicit(&communicator->sequence[function], 1, memory_order_relaxed);
+		sequence = atomic_fetch_add_explicit(&numbering.sequence[function], 1, memory_order_relaxed);
 	struct rw_operation *slot = box_claim(&recording->box, pending, &ticket);
 	if (!slot)
 		return 0;
@@ -71,10 +78,28 @@ uint64_t operation_call(struct recording *recording, struct communicator *commun
 	recording->previous[(ticket - 1) & recording->box.ring_mask] = group->newest;
 	group->newest = ticket;
 	/* Relaxed: nobody reads the slot before box_publish(). */
+	if (numbering.flags)
+		atomic_store_explicit(&slot->flags, numbering.flags, memory_order_relaxed);
 	atomic_store_explicit(&slot->known, RW_KNOWN_IDENT | RW_KNOWN_API, memory_order_relaxed);
 	box_publish(slot, ticket);
 	atomic_store_explicit(&communicator->entry->last_ticket[function], ticket, memory_order_relaxed);
 	return ticket;
+}
+
+uint64_t operation_call(struct recording *recording, struct communicator *communicator,
+			const struct recorder_call *call, struct operation_group *group, uint32_t tid, uint32_t pending)
+{
+	const struct numbering announced = { communicator->sequence, 0 };
+
+	return publish_call(recording, communicator, call, group, announced, tid, pending);
+}
+
+uint64_t operation_unannounced_call(struct recording *recording, struct communicator *communicator,
+				    const struct recorder_call *call, struct operation_group *group, uint32_t tid)
+{
+	const struct numbering unannounced = { communicator->unannounced, RW_FLAG_UNANNOUNCED };
+
+	return publish_call(recording, communicator, call, group, unannounced, tid, RW_OWNER_HOST);
 }
 
 /* In place as NCCL defines it: the rank's own part of the larger buffer is the smaller buffer. */

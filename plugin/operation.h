@@ -23,6 +23,10 @@ struct operation_group {
 uint64_t operation_call(struct recording *recording, struct communicator *communicator,
 			const struct recorder_call *call, struct operation_group *group, uint32_t tid,
 			uint32_t pending);
+/* The same of a call that NCCL announces to nobody and only the interposer sees: counted apart, so that the others have
+ * the same numbers on ranks without it. The host's part alone is pending. */
+uint64_t operation_unannounced_call(struct recording *recording, struct communicator *communicator,
+				    const struct recorder_call *call, struct operation_group *group, uint32_t tid);
 /* What only the interposer sees at the call: addresses, and for p2p the peer (else < 0, as is root without one). */
 void operation_arguments(struct recording *recording, struct communicator *communicator, uint64_t ticket, uint64_t send,
 			 uint64_t recv, int32_t peer);

@@ -45,6 +45,7 @@ struct communicator {
 	_Atomic(int *) mask;    /* NCCL's activation mask; NULL none */
 	_Atomic uint32_t plans; /* launched so far, followed by the GPU words or not */
 	_Atomic uint64_t sequence[RW_FUNCTION_COUNT];
+	_Atomic uint64_t unannounced[RW_FUNCTION_COUNT]; /* the same of calls that only the interposer sees */
 	_Atomic uint64_t captured[RW_FUNCTION_COUNT]; /* calls so far */
 	_Atomic uint32_t *p2p; /* sequence by peer: `peers` for sends, `peers` for the rest; again for captured calls;
 				* NULL: no memory */

@@ -101,6 +101,7 @@ enum rw_flag {
 	RW_FLAG_UNTRACKED_MASK = 0xffu << 8,
 	RW_FLAG_UNSCANNABLE_SHIFT = 16,
 	RW_FLAG_UNSCANNABLE_MASK = 0xffu << 16,
+	RW_FLAG_UNANNOUNCED = 1u << 24, /* NCCL told nobody: sequence counts such calls alone, where the interposer sees them */
 };
 
 /* Why an operation is untracked: never in flight, never late, but counted (header.untracked[reason]). */

@@ -37,9 +37,9 @@ int analysis_add_process(struct analysis *analysis, const struct analysis_proces
 					 TERMINATED(box->gpu_progress_state) && box->comms_used <= RW_BOX_COMMS);
 }
 
-int analysis_set_devices(struct analysis *analysis, analysis_process_id process, const struct rw_device *devices)
+int analysis_set_box(struct analysis *analysis, analysis_process_id process, const struct rw_box_header *box)
 {
-	(void)analysis, (void)process, (void)devices;
+	(void)analysis, (void)process, (void)box;
 	return 0;
 }
 

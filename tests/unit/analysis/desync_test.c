@@ -24,6 +24,9 @@ static const struct kind {
 	{ 'B', RW_FUNCTION_BROADCAST, RW_DTYPE_FLOAT32, 7, 0 },
 	{ 'b', RW_FUNCTION_BROADCAST, RW_DTYPE_FLOAT32, 7, 1 },
 	{ 'P', RW_FUNCTION_SEND, RW_DTYPE_FLOAT32, 7, 0 },
+	/* What NCCL announces to nobody: no call at all to a rank without the interposer. */
+	{ 'U', RW_FUNCTION_ALL_GATHER, RW_DTYPE_BFLOAT16, 4096, -1 },
+	{ 'u', RW_FUNCTION_ALL_GATHER, RW_DTYPE_BFLOAT16, 8192, -1 },
 };
 
 /* One rank: what it calls, which of it no reader ever sees, and how far it has got. */
@@ -31,13 +34,15 @@ struct rank {
 	char program[PROGRAM];
 	bool hidden[PROGRAM];
 	uint32_t at;
-	uint64_t ticket, announced, sequence[RW_FUNCTION_COUNT];
+	uint64_t ticket, announced, sequence[RW_FUNCTION_COUNT], unannounced[RW_FUNCTION_COUNT];
 };
 
 struct job {
 	struct analysis *analysis;
 	struct rank ranks[RANKS];
 	int seen; /* ranks with a black box */
+	int interposed; /* ranks before this one have the interposer */
+	uint32_t abi;
 	uint64_t now_ns, random;
 	uint32_t findings;
 	struct {
@@ -76,23 +81,50 @@ static void announce(struct job *job, int rank)
 	cr_assert_eq(analysis_add_communicator(job->analysis, (uint32_t)rank + 1, 0, &communicator), 0);
 }
 
-static void start(struct job *job, int seen, const char *usual)
+static void come(struct job *job, int seen, const char *usual)
 {
 	static struct rw_box_header box;
-	*job = (struct job){ .seen = seen, .now_ns = 1000000000, .analysis = analysis_new(false, hear, job) };
-	cr_assert(job->analysis);
 	snprintf(box.host, sizeof(box.host), "a");
 	snprintf(box.job, sizeof(box.job), "test");
-	for (int i = 0; i < seen; i++) {
+	for (; job->seen < seen; job->seen++) {
+		int i = job->seen;
 		box.world_rank = i;
 		box.world_size = COMMUNICATOR_SIZE;
+		box.interposed = i < job->interposed;
+		box.profiler_abi = 0; /* as made by the interposer: NCCL has not come yet */
 		snprintf(job->ranks[i].program, PROGRAM, "%s", usual);
 		cr_assert_eq(analysis_add_process(job->analysis,
 						  &(struct analysis_process){ .id = (uint32_t)i + 1, .pid = i + 1,
 									      .box = &box }),
 			     0);
+		box.profiler_abi = job->abi;
+		cr_assert_eq(analysis_set_box(job->analysis, (uint32_t)i + 1, &box), 0);
 		announce(job, i);
 	}
+}
+
+static void open_job(struct job *job)
+{
+	*job = (struct job){
+		.interposed = RANKS, .abi = 5, .now_ns = 1000000000, .analysis = analysis_new(false, hear, job)
+	};
+	cr_assert(job->analysis);
+}
+
+static void start(struct job *job, int seen, const char *usual)
+{
+	open_job(job);
+	come(job, seen, usual);
+}
+
+/* Ranks 0-3 have the interposer, 4-7 do not and call by their own program; all come before the first call. */
+static void start_unlike(struct job *job, uint32_t abi, const char *with, const char *without)
+{
+	open_job(job);
+	job->interposed = RANKS / 2;
+	job->abi = abi;
+	come(job, RANKS / 2, with);
+	come(job, RANKS, without);
 }
 
 static void call_next(struct job *job, int number)
@@ -108,10 +140,12 @@ static void call_next(struct job *job, int number)
 		.dtype = kind->dtype,
 		.count = kind->count,
 		.root_or_peer = kind->root,
-		.sequence = rank->sequence[kind->function]++,
 		.api_ns = job->now_ns += 1000,
 		.api_tid = (uint32_t)number + 1,
 	};
+	bool unannounced = kind->letter == 'U' || kind->letter == 'u';
+	slot.sequence = unannounced ? rank->unannounced[kind->function]++ : rank->sequence[kind->function]++;
+	slot.flags = unannounced ? RW_FLAG_UNANNOUNCED : 0;
 	rank->announced++;
 	if (!rank->hidden[rank->at++])
 		cr_assert_eq(analysis_add_operation(job->analysis, (uint32_t)number + 1, &slot), 0);
@@ -121,7 +155,10 @@ static void call_next(struct job *job, int number)
 /* All ranks call what their programs say, in any order between them. */
 static void play(struct job *job)
 {
-	for (int left = job->seen; left;) {
+	int left = 0;
+	for (int i = 0; i < job->seen; i++)
+		left += job->ranks[i].program[job->ranks[i].at] != '\0';
+	while (left) {
 		int rank = (int)chance(job, (uint64_t)job->seen);
 		if (!job->ranks[rank].program[job->ranks[rank].at])
 			continue;
@@ -257,4 +294,85 @@ Test(desync, a_reader_that_came_late_sees_the_ranks_part_later)
 	cr_expect_eq(job.findings, 1);
 	cr_expect(job.last.rank_count == 1 && job.last.ranks[0] == 5, "%s", job.last.text);
 	end(&job);
+}
+
+Test(desync, calls_that_only_the_interposer_sees_are_compared_where_all_ranks_have_it)
+{
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct job job;
+		start(&job, RANKS, "GUSUA");
+		job.random = seed;
+		snprintf(job.ranks[3].program, PROGRAM, "GuSUA");
+		play(&job);
+		cr_expect_eq(job.findings, 1);
+		cr_expect_str_eq(job.last.text, "rank 3 calls AllGather #0 of 8192 bf16 on fsdp where ranks 0-2,4-7 call "
+						"AllGather #0 of 4096 bf16");
+		end(&job);
+	}
+}
+
+static void expect_only_the_interposer_told(const struct job *job, uint64_t seed)
+{
+	cr_expect_eq(job->findings, 1, "seed %lu: %u findings", seed, job->findings);
+	cr_expect(job->last.kind == RW_KIND_VERSION && job->last.rank_count == RANKS / 2 && job->last.ranks[0] == RANKS / 2,
+		  "seed %lu: %s", seed, job->last.text);
+}
+
+Test(desync, ranks_without_the_interposer_do_not_lack_what_only_it_sees)
+{
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct job job;
+		start_unlike(&job, 5, "GUGSUUA", "GGSA");
+		job.random = seed;
+		play(&job);
+		expect_only_the_interposer_told(&job, seed);
+		end(&job);
+	}
+}
+
+Test(desync, what_all_ranks_tell_is_compared_where_some_have_the_interposer)
+{
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct job job;
+		start_unlike(&job, 5, "GUGSUUA", "GGSA");
+		snprintf(job.ranks[6].program, PROGRAM, "GSA");
+		job.random = seed;
+		play(&job);
+		cr_expect_eq(job.findings, 2);
+		cr_expect_eq(job.last.kind == RW_KIND_DESYNC ? job.last.ranks[0] : 6, 6);
+		end(&job);
+	}
+}
+
+Test(desync, a_box_without_the_interposer_that_is_found_late_ends_no_comparison)
+{
+	struct job job;
+	open_job(&job);
+	job.interposed = RANKS / 2;
+	come(&job, RANKS / 2, "GUGSUUA");
+	play(&job);
+	come(&job, RANKS, "GGSA");
+	play(&job);
+	expect_only_the_interposer_told(&job, 0);
+	for (int i = 0; i < RANKS; i++) {
+		snprintf(job.ranks[i].program, PROGRAM, "%s", i == 5 ? "SA" : i < RANKS / 2 ? "UGSA" : "GSA");
+		job.ranks[i].at = 0;
+	}
+	play(&job);
+	cr_expect_eq(job.findings, 2);
+	cr_expect(job.last.kind == RW_KIND_DESYNC && job.last.ranks[0] == 5, "%s", job.last.text);
+	end(&job);
+}
+
+/* Before ABI v5 one half tells of calls, the other of launches: a group's come in another order, captured ones too. */
+Test(desync, before_calls_are_announced_unlike_ranks_are_not_compared)
+{
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct job job;
+		start_unlike(&job, 4, "GASGAS", "SGASGA");
+		job.random = seed;
+		play(&job);
+		expect_only_the_interposer_told(&job, seed);
+		end(&job);
+	}
 }

@@ -109,3 +109,14 @@ Test(versions, a_foreign_environment_without_an_end_is_read_to_its_end_only)
 	look();
 	cr_expect_eq(job.count, 0);
 }
+
+Test(versions, ranks_without_the_interposer_are_told)
+{
+	job.boxes[0].interposed = job.boxes[1].interposed = 1;
+	look();
+	cr_assert_eq(job.count, 1);
+	cr_expect_eq(small_job_last(&job)->severity, RW_NOTICE);
+	cr_expect_str_eq(small_job_last(&job)->text,
+			 "ranks 2,3 have the interposer off where the others have on");
+	cr_expect(strstr(small_job_last(&job)->advice, "LD_PRELOAD"));
+}

@@ -185,6 +185,11 @@ int analysis_add_gpu_event(struct analysis *analysis, const struct analysis_gpu_
 	return gpus_add_event(&analysis->gpus, event);
 }
 
+void analysis_add_oom_kill(struct analysis *analysis, int32_t pid, uint64_t at_ns)
+{
+	oom_kills_note(&analysis->oom_kills, pid, at_ns);
+}
+
 int analysis_add_memory_state(struct analysis *analysis, const struct analysis_memory_state *state)
 {
 	struct process *process = job_process(&analysis->job, state->process);

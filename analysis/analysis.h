@@ -230,6 +230,8 @@ int analysis_set_held(struct analysis *analysis, analysis_process_id process, co
 int analysis_add_gpu_state(struct analysis *analysis, const struct analysis_gpu_state *state);
 /* 0, -EINVAL without any address, or -ENOMEM. The same number within 5 s, from whichever source, is one Xid. */
 int analysis_add_gpu_event(struct analysis *analysis, const struct analysis_gpu_event *event);
+/* The kernel log says that the OOM killer has killed this process of this machine; pid: as the kernel numbers it. */
+void analysis_add_oom_kill(struct analysis *analysis, int32_t pid, uint64_t at_ns);
 /* About once a second. 0, -EINVAL or -ENOMEM. */
 int analysis_add_memory_state(struct analysis *analysis, const struct analysis_memory_state *state);
 /* NVML has been in one call since then; 0: in none. A long one is told as a notice. */

@@ -167,6 +167,14 @@ static bool is_over(const struct analysis *analysis, const struct process *first
 	return true;
 }
 
+static bool is_latest(const struct analysis *analysis, const struct process *process)
+{
+	for (uint32_t i = 0; i < analysis->job.process_count; i++)
+		if (analysis->job.processes[i]->generation > process->generation)
+			return false;
+	return true;
+}
+
 static const struct process *find_first(const struct analysis *analysis, struct others *others)
 {
 	const struct process *first = NULL;
@@ -194,8 +202,24 @@ static int set_victims(struct record *record, const struct job *job, const struc
 	return err;
 }
 
-static struct record *make_record(const struct analysis *analysis, const struct process *first,
-				  const struct others *others, uint64_t now_ns)
+/* The only one that the OOM killer has killed: no launcher does that, whatever the times say. */
+static const struct process *find_out_of_memory(const struct analysis *analysis)
+{
+	const struct process *found = NULL;
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < analysis->job.process_count; i++) {
+		const struct process *process = analysis->job.processes[i];
+		if (!oom_kills_has(&analysis->oom_kills, process))
+			continue;
+		found = process;
+		count++;
+	}
+	return count == 1 && is_over(analysis, found) && is_latest(analysis, found) ? found : NULL;
+}
+
+/* before_ms < 0: times do not tell. */
+static struct record *make_record(const struct analysis *analysis, const struct process *first, double before_ms,
+				  uint64_t now_ns)
 {
 	const struct job *job = &analysis->job;
 	uint32_t rank = 0;
@@ -219,7 +243,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		record_free(record);
 		return NULL;
 	}
-	text_ended_first(record, (double)(others->first_sign_ns - first->last_ns) / 1e6);
+	oom_kills_explain(analysis, record, first);
+	text_ended_first(record, before_ms);
 	gpu_evidence_explain_end(analysis, record, rank, first->last_ns);
 	return record;
 }
@@ -241,11 +266,17 @@ void endings_tick(struct analysis *analysis, uint64_t now_ns)
 	struct others others;
 	struct waiting waiting;
 	const struct process *first = find_first(analysis, &others);
+	double before_ms = -1;
+	if (first && !waiting_look(&waiting, &analysis->job)) {
+		if (may_be_first(analysis, first, &waiting))
+			before_ms = (double)(others.first_sign_ns - first->last_ns) / 1e6;
+		waiting_free(&waiting);
+	}
+	if (before_ms < 0)
+		first = find_out_of_memory(analysis);
 	if (!first || is_explained(&analysis->findings, first))
 		return;
-	bool may = !waiting_look(&waiting, &analysis->job) && may_be_first(analysis, first, &waiting);
-	struct record *record = may ? make_record(analysis, first, &others, now_ns) : NULL;
+	struct record *record = make_record(analysis, first, before_ms, now_ns);
 	if (record)
 		findings_tell(&analysis->findings, record, now_ns);
-	waiting_free(&waiting);
 }

@@ -81,6 +81,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		record_free(record);
 		return NULL;
 	}
+	oom_kills_explain(analysis, record, process);
 	if (verdict->kind == RW_KIND_GONE)
 		text_gone(record);
 	else

@@ -14,6 +14,10 @@ enum {
 	COMMUNICATOR_SIZE_MAX = 1 << 20,
 };
 
+/* The machine's first one, whose numbers are the kernel's: PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h.
+ */
+static const uint64_t first_pid_namespace = 0xEFFFFFFC;
+
 /* Makes room for one more element; returns the (moved) array or NULL. */
 static void *grow(void *array, uint32_t count, uint32_t *room, size_t size)
 {
@@ -91,6 +95,7 @@ int job_add_process(struct job *job, const struct analysis_process *described)
 	}
 	process->id = described->id;
 	process->pid = described->pid;
+	process->kernel_pid = described->box->pid_namespace == first_pid_namespace ? described->pid : 0;
 	process->exit_status = -1;
 	process->of_job = job;
 	process->index = job->process_count;

@@ -62,6 +62,7 @@ struct process {
 	const struct job *of_job;
 	uint32_t index;
 	int32_t pid;
+	int32_t kernel_pid;                         /* as the kernel log numbers it; 0 not known */
 	int32_t world_rank, world_size, generation; /* as its launcher said; -1 unknown */
 	bool interposed; /* calls come from the interposer, too … */
 	bool counts_calls; /* … and are all that is counted: NCCL's profiler interface does not announce any */

@@ -14,6 +14,7 @@
 #include "analysis/intern.h"
 #include "analysis/job.h"
 #include "analysis/memory_limit.h"
+#include "analysis/oom_kills.h"
 #include "analysis/straggler.h"
 #include "analysis/origin.h"
 #include "analysis/transfer.h"
@@ -32,6 +33,7 @@ struct analysis {
 	struct hangs hangs;
 	struct gpus gpus;
 	struct memory_groups memory;
+	struct oom_kills oom_kills;
 	struct values values;
 	uint64_t usual_entries; /* in all tables */
 	struct origin origin;

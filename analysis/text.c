@@ -222,6 +222,12 @@ void text_ended_first(struct record *record, double before_ms)
 	const struct rw_finding *finding = &record->finding;
 	char who[128], others[128], before[32];
 	bool passive = !strncmp(record->cause_text, "killed", strlen("killed"));
+	if (before_ms < 0) {
+		snprintf(record->text, sizeof(record->text), "%s %s%s, and %s ended with it",
+			 subject(who, sizeof(who), record), passive ? "was " : "", record->cause_text,
+			 waiting_name(others, sizeof(others), finding));
+		return;
+	}
 	snprintf(record->text, sizeof(record->text), "%s %s%s, %s before %s ended", subject(who, sizeof(who), record),
 		 passive ? "was " : "", record->cause_text, duration(before, sizeof(before), before_ms),
 		 waiting_name(others, sizeof(others), finding));

@@ -29,6 +29,7 @@ void text_hang(struct record *record);
 /* "rank 3 was killed by signal 9: ranks 0-2,4-7 wait for it in AllGather #118 on ~fsdp" */
 void text_gone(struct record *record);
 /* "rank 3 was killed by signal 11, 62 ms before ranks 0-2,4-7 ended" */
+/* before_ms < 0: how long before is not known. */
 void text_ended_first(struct record *record, double before_ms);
 /* "rank 2 has not come: ranks 0,1,3-7 have waited 11 s for it in ncclCommInitRank of 8 ranks" */
 /* pid: of the process that has ended. */

@@ -33,6 +33,13 @@ static void on_event(void *argument, const struct analysis_gpu_event *event)
 	analysis_add_gpu_event(health->analysis, event);
 }
 
+static void on_oom(void *argument, int32_t pid, uint64_t at_ns)
+{
+	struct gpu_health *health = argument;
+
+	analysis_add_oom_kill(health->analysis, pid, at_ns);
+}
+
 int gpu_health_open(struct gpu_health **health, struct analysis *analysis)
 {
 	struct gpu_health *made = calloc(1, sizeof(*made));
@@ -42,7 +49,8 @@ int gpu_health_open(struct gpu_health **health, struct analysis *analysis)
 		return -ENOMEM;
 	made->analysis = analysis;
 	nvml_source_open(&made->nvml, "libnvidia-ml.so.1", made->nvml_why);
-	kernel_log_open_machine(&made->log, made->log_why, sizeof(made->log_why));
+	if (!kernel_log_open_machine(&made->log, made->log_why, sizeof(made->log_why)))
+		kernel_log_hear_oom(made->log, on_oom, made);
 	return 0;
 }
 
@@ -66,18 +74,22 @@ static void poll_log(struct gpu_health *health, uint64_t now_ns)
 	health->log = NULL;
 }
 
-/* NVML's event set first: of one Xid it has the UUID, and the kernel log adds the words. */
-void gpu_health_poll(struct gpu_health *health, uint64_t now_ns)
+static void poll_nvml(struct gpu_health *health, uint64_t now_ns)
 {
 	const struct nvml_source_events events = { .state = on_state, .event = on_event, .argument = health };
 
-	if (now_ns < health->next_ns)
+	if (!health->nvml || now_ns < health->next_ns)
 		return;
 	health->next_ns = now_ns + POLL_MS * UINT64_C(1000000);
-	if (health->nvml) {
-		nvml_source_poll(health->nvml, &events);
-		analysis_set_gpu_silence(health->analysis, nvml_source_in_call_since(health->nvml));
-	}
+	nvml_source_poll(health->nvml, &events);
+	analysis_set_gpu_silence(health->analysis, nvml_source_in_call_since(health->nvml));
+}
+
+/* NVML's event set first: of one Xid it has the UUID, and the kernel log adds the words. The log each time: what it
+ * says of a death has to be known before that death is judged. */
+void gpu_health_poll(struct gpu_health *health, uint64_t now_ns)
+{
+	poll_nvml(health, now_ns);
 	if (health->log)
 		poll_log(health, now_ns);
 }

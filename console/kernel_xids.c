@@ -11,6 +11,11 @@ static void on_event(void *argument, const struct analysis_gpu_event *event)
 	analysis_add_gpu_event(argument, event);
 }
 
+static void on_oom(void *argument, int32_t pid, uint64_t at_ns)
+{
+	analysis_add_oom_kill(argument, pid, at_ns);
+}
+
 static bool are_of_this_boot(const struct box_entry *entries, size_t count)
 {
 	char boot_id[40];
@@ -33,6 +38,7 @@ void kernel_xids_add(struct kernel_xids *xids, struct analysis *analysis, const 
 	}
 	if (kernel_log_open_machine(&log, xids->why, sizeof(xids->why)))
 		return;
+	kernel_log_hear_oom(log, on_oom, analysis);
 	int err = kernel_log_read_all(log, on_event, analysis);
 
 	if (err)

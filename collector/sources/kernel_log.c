@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/sources/oom_line.h"
 #include "collector/sources/xid_line.h"
 
 enum {
@@ -22,6 +23,8 @@ struct kernel_log {
 	size_t used;    /* of the buffer: the beginning of a line */
 	bool begun;     /* the first record has been seen */
 	uint64_t begins_ns; /* its stamp; 0 when it is the first since the machine was started */
+	kernel_log_oom *oom; /* NULL: nobody asks */
+	void *oom_argument;
 	char buffer[2 * RECORD_MAX];
 };
 
@@ -73,9 +76,9 @@ void kernel_log_close(struct kernel_log *log)
 	free(log);
 }
 
-static uint64_t time_of(const struct kernel_log *log, const struct xid_line *line, uint64_t now_ns)
+static uint64_t time_of(const struct kernel_log *log, uint64_t stamp_us, uint64_t now_ns)
 {
-	uint64_t stamp_ns = line->stamp_us < UINT64_MAX / 1000 ? line->stamp_us * 1000 : now_ns;
+	uint64_t stamp_ns = stamp_us < UINT64_MAX / 1000 ? stamp_us * 1000 : now_ns;
 
 	return log->caught_up || stamp_ns > now_ns ? now_ns : stamp_ns;
 }
@@ -88,13 +91,22 @@ static int tell(const struct kernel_log *log, const char *bytes, size_t length, 
 
 	if (xid_line_parse(bytes, length, &line))
 		return 0;
-	told.at_ns = time_of(log, &line, now_ns);
+	told.at_ns = time_of(log, line.stamp_us, now_ns);
 	told.xid = line.xid;
 	told.pid = line.pid;
 	memcpy(told.pci, line.pci, sizeof(told.pci));
 	memcpy(told.text, line.text, sizeof(told.text));
 	event(argument, &told);
 	return 1;
+}
+
+static void tell_oom(const struct kernel_log *log, const char *line, uint64_t now_ns)
+{
+	uint64_t stamp_us;
+	int32_t pid;
+
+	if (log->oom && !oom_line_parse(line, &pid, &stamp_us))
+		log->oom(log->oom_argument, pid, time_of(log, stamp_us, now_ns));
 }
 
 /* Records are numbered from 0: "6,339,5140900,-;…" */
@@ -118,6 +130,7 @@ static int take_lines(struct kernel_log *log, uint64_t now_ns, kernel_log_event 
 	for (; (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1) {
 		*newline = '\0'; /* ends what sscanf() looks at: the buffer may be full */
 		note_begin(log, at);
+		tell_oom(log, at, now_ns);
 		found += tell(log, at, (size_t)(newline - at), now_ns, event, argument);
 	}
 	log->used = (size_t)(end - at);
@@ -125,6 +138,12 @@ static int take_lines(struct kernel_log *log, uint64_t now_ns, kernel_log_event 
 		log->used = 0; /* no record is so long */
 	memmove(log->buffer, at, log->used);
 	return found;
+}
+
+void kernel_log_hear_oom(struct kernel_log *log, kernel_log_oom *oom, void *argument)
+{
+	log->oom = oom;
+	log->oom_argument = argument;
 }
 
 int kernel_log_poll(struct kernel_log *log, uint64_t now_ns, kernel_log_event *event, void *argument)

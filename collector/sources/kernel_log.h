@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Xids in the kernel log, from /dev/kmsg: what it still holds when it is opened, then each line as it comes. Reads
- * only, and never waits. One owner thread.
+ * Xids and kills by the OOM killer in the kernel log, from /dev/kmsg: what it still holds when it is opened, then each
+ * line as it comes. Reads only, and never waits. One owner thread.
  */
 #ifndef COLLECTOR_SOURCES_KERNEL_LOG_H
 #define COLLECTOR_SOURCES_KERNEL_LOG_H
@@ -14,6 +14,7 @@
 struct kernel_log;
 
 typedef void kernel_log_event(void *argument, const struct analysis_gpu_event *event);
+typedef void kernel_log_oom(void *argument, int32_t pid, uint64_t at_ns);
 
 /* path: "/dev/kmsg", or a file or FIFO with the same records. 0 or -errno (-EPERM: needs CAP_SYSLOG, or the device is
  * not for this container). */
@@ -24,6 +25,8 @@ int kernel_log_open_machine(struct kernel_log **log, char *why, size_t room);
 /* The same words for an error of a later call. */
 void kernel_log_explain(int err, char *why, size_t room);
 void kernel_log_close(struct kernel_log *log); /* accepts NULL */
+/* Whoever wants to hear of the OOM killer, too; before the first poll. pid: as the kernel numbers it. */
+void kernel_log_hear_oom(struct kernel_log *log, kernel_log_oom *oom, void *argument);
 
 /* Hands over what has come since. at_ns of a line that came while the log was open is now_ns, of older ones the log's
  * own stamp, which is near CLOCK_MONOTONIC. Number of Xids, or -errno when the log cannot be read any more. */

@@ -44,6 +44,13 @@ static void on_event(void *argument, const struct analysis_gpu_event *event)
 		abort();
 }
 
+static void on_oom(void *argument, int32_t pid, uint64_t at_ns)
+{
+	(void)argument, (void)at_ns;
+	if (pid <= 0)
+		abort();
+}
+
 static void read_log(const uint8_t *data, size_t size)
 {
 	static int fd = -1;
@@ -56,6 +63,7 @@ static void read_log(const uint8_t *data, size_t size)
 	}
 	if (ftruncate(fd, 0) || pwrite(fd, data, size, 0) != (ssize_t)size || kernel_log_open(&log, path))
 		abort();
+	kernel_log_hear_oom(log, on_oom, NULL);
 	if (kernel_log_read_all(log, on_event, NULL))
 		abort();
 	kernel_log_begins(log);

@@ -18,6 +18,8 @@ struct plan {
 	double stale_ms;  /* so old is a last heartbeat when its process ends */
 	double seen_after_ms; /* so late the end of each process is noticed */
 	bool told;
+	unsigned int oom; /* bits of ranks that the kernel log says the OOM killer has killed */
+	double oom_ms;    /* after the first's end */
 };
 
 static const struct history_job eight = {
@@ -51,6 +53,9 @@ static size_t play(const struct history_job *job, const struct plan *plan, int f
 	history_play(history, analysis, at_ms);
 	at_ms += 10;
 	end_rank(analysis, plan, first, at_ms, plan->first);
+	for (int rank = 0; rank < seen; rank++)
+		if (plan->oom >> rank & 1)
+			analysis_add_oom_kill(analysis, 4711 + rank, ns(at_ms + plan->oom_ms));
 	for (int rank = 0; rank < seen; rank++)
 		if (rank != first)
 			end_rank(analysis, plan, rank, at_ms + plan->after_ms + plan->spread_ms * nth++, plan->others);
@@ -144,6 +149,38 @@ Test(endings, who_gives_up_waiting_is_not_the_first_although_it_ends_first)
 		cr_expect_eq(count, cases[i].plan.told, "%s: %zu findings: %s", cases[i].plan.name, count, last.text);
 		if (count)
 			cr_expect_eq(last.rank, cases[i].first, "%s: rank %d", cases[i].plan.name, last.rank);
+	}
+}
+
+/* What the kernel log says decides where times do not: all are killed at once, and one of them by the OOM killer. */
+Test(endings, the_only_one_that_the_oom_killer_has_killed_is_named)
+{
+	static const struct {
+		struct plan plan;
+		const char *text;
+	} cases[] = {
+		{ { "at once", SIGKILL, SIGKILL, 0.5, 0.1, 4, 0, true, 1 << 3 },
+		  "rank 3 was killed by the OOM killer, and ranks 0-2,4-7 ended with it" },
+		{ { "boxes alone", NOT_SEEN, NOT_SEEN, 0.5, 0.1, 4, 0, true, 1 << 3 },
+		  "rank 3 was killed by the OOM killer, and ranks 0-2,4-7 ended with it" },
+		{ { "times tell the same", SIGKILL, SIGKILL, 50, 0.5, 3, 0, true, 1 << FIRST },
+		  "rank 5 was killed by the OOM killer, 50 ms before ranks 0-4,6,7 ended" },
+		{ { "two of them", SIGKILL, SIGKILL, 0.5, 0.1, 4, 0, false, 1 << 3 | 1 << 4 }, NULL },
+		{ { "it was asked to end", SIGTERM, SIGTERM, 0.5, 0.1, 4, 0, false, 1 << 3 }, NULL },
+		{ { "the same number, long ago", SIGKILL, SIGKILL, 0.5, 0.1, 4, 0, false, 1 << 3, -1e6 }, NULL },
+		{ { "the same number, later", SIGKILL, SIGKILL, 0.5, 0.1, 4, 0, false, 1 << 3, 60000 }, NULL },
+	};
+	struct history_job job = eight;
+	double at_ms = in_step(&job, 20);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct history_finding last = { 0 };
+		size_t count = play(&job, &cases[i].plan, FIRST, at_ms, &last);
+		cr_expect_eq(count, cases[i].plan.told, "%s: %zu findings: %s", cases[i].plan.name, count, last.text);
+		if (!count)
+			continue;
+		cr_expect_str_eq(last.text, cases[i].text);
+		cr_expect_eq(last.class_, RW_CAUSE_MEMORY);
+		cr_expect_eq(last.confidence, RW_LIKELY);
 	}
 }
 

@@ -126,6 +126,43 @@ Test(kernel_log, one_that_is_read_when_all_is_over_keeps_its_own_times_and_tells
 	}
 }
 
+static void on_oom(void *argument, int32_t pid, uint64_t at_ns)
+{
+	int32_t *sum = argument;
+
+	*sum += pid;
+	cr_expect_eq(at_ns, 2500000000);
+}
+
+/* The lines of Linux 6.18, before 5.1, and what is none of them: other text, and a program that wrote to the log. */
+Test(kernel_log, whom_the_oom_killer_has_killed_is_told_to_who_asks)
+{
+	static const char *const lines[] = {
+		"3,7,2500000,-;Memory cgroup out of memory: Killed process 20000 (python-main) total-vm:767200kB\n",
+		"3,8,2500000,-;Out of memory: Killed process 3000 (a) (b) total-vm:1kB, UID:0\n",
+		"3,9,2500000,-;Killed process 400 (python), UID 0, total-vm:1kB\n",
+		"6,9,2500000,-;oom-kill:constraint=CONSTRAINT_MEMCG,task=python,pid=50,uid=0\n",
+		"12,9,2500000,-;Out of memory: Killed process 6 (python) total-vm:1kB\n",
+		"3,9,2500000,-;Out of memory: Killed process -7 (python)\n",
+		"3,9,2500000,-;Out of memory: Killed process x (python)\n",
+	};
+	struct heard heard = { 0 };
+	struct kernel_log *log;
+	int32_t sum = 0;
+	char path[64];
+
+	temporary(path);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		append(path, lines[i]);
+	cr_assert_eq(kernel_log_open(&log, path), 0);
+	kernel_log_hear_oom(log, on_oom, &sum);
+	cr_expect_eq(kernel_log_read_all(log, on_event, &heard), 0);
+	cr_expect_eq(sum, 23400);
+	cr_expect_eq(heard.count, 0);
+	kernel_log_close(log);
+	unlink(path);
+}
+
 Test(kernel_log, one_that_is_not_there_is_an_error)
 {
 	struct kernel_log *log;

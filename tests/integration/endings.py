@@ -3,6 +3,7 @@
 """endings.py [nobody]: all ranks of a job end within a second, in ways in which jobs end. Whoever was first is named where
 times and manners tell, live and from the boxes alone; a job that is ended as a whole stays silent. nobody: as an ordinary user."""
 
+import os
 import random
 import signal
 import sys
@@ -56,6 +57,43 @@ def check(failures, name, how, findings, told):
         failures.check(bool(loud) == told, f"{name}, {how}: {'told' if told else 'silent'}: {said}")
 
 
+def they_wait(play):
+    """All but the first are in one operation, as their boxes say."""
+    report = play.start(stage.RANKWATCH, "report", "--json", play.boxes)
+    report.wait(30)
+    flights = [value["flight"] for _, value in report.out.json() if "flight" in value]
+    return any(len(flight["joined"]) == 7 and [rank["rank"] for rank in flight["missing"]] == [FIRST] for flight in flights)
+
+
+def can_read_kernel_log():
+    try:
+        os.close(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return os.readlink("/proc/self/ns/pid") == "pid:[4026531836]"
+
+
+def play_out_of_memory(failures):
+    """The OOM killer kills one, and the launcher all others at once: the kernel log tells, live and from the boxes alone."""
+    if not can_read_kernel_log():
+        print("skipped: out of memory: the kernel log cannot be read here, or numbers processes otherwise")
+        return
+    with stage.Stage() as play:
+        job = play.start(stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(
+            "--ranks=8", "--steps=100000", "--step-ms=80", "--elements=1024", "--grace=0", "--fault=oom", f"--fault-rank={FIRST}",
+            "--fault-step=6", "--limit=60"))
+        failures.check(job.wait(90) is not None, "out of memory: the job ended")
+        if "oom: still here" in job.err.text() or not play.events("fault"):
+            print(f"skipped: out of memory: no memory limit can be set here: {job.err.text()[-200:]}")
+            return
+        report = play.start(stage.RANKWATCH, "report", "--json", play.boxes)
+        report.wait(60)
+        for how, process in (("live", job), ("report", report)):
+            findings = [value for _, value in process.out.json() if value.get("kind")]
+            check(failures, "out of memory", how, findings, True)
+            failures.check(all(finding["cause"]["class"] == "memory" for finding in findings), f"out of memory, {how}: the cause")
+
+
 def play_ending(failures, nobody, name, act, live, alone):
     with stage.Stage(nobody=nobody) as play:
         job = play.start(stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*WORKLOAD))
@@ -63,7 +101,8 @@ def play_ending(failures, nobody, name, act, live, alone):
         if not failures.check(waits, f"{name}: the ranks wait for rank {FIRST}"):
             print(job.err.text())
             return
-        time.sleep(0.5)
+        if not failures.check(stage.wait_until(lambda: they_wait(play), 30), f"{name}: all others have joined"):
+            return
         act(play.rank_pids())
         failures.check(job.wait(30) is not None, f"{name}: the job ended")
         report = play.start(stage.RANKWATCH, "report", "--json", play.boxes)
@@ -81,6 +120,8 @@ def main(nobody=False):
     failures = stage.Failures()
     for ending in ENDINGS:
         play_ending(failures, nobody, *ending)
+    if not nobody:
+        play_out_of_memory(failures)
     failures.end()
 
 

@@ -353,7 +353,12 @@ enum collector_status collector_run(const struct collector_options *options)
 	err = claim_take(&collector.claim, options->quiet);
 	if (err)
 		return COLLECTOR_FAILED;
-	uv_loop_init(&collector.loop);
+	err = uv_loop_init(&collector.loop);
+	if (err) {
+		fprintf(stderr, "rankwatch collect: %s\n", uv_strerror(err));
+		lock_release(&collector.claim.lock);
+		return COLLECTOR_FAILED;
+	}
 	err = open_all(&collector);
 	if (!err) {
 		start(&collector);

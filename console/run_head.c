@@ -214,8 +214,10 @@ void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns, int
 	size_t size;
 	FILE *text = open_memstream(&lines, &size);
 
-	if (!text)
+	if (!text) {
+		fputs("(no memory for the head of the report)\n", out);
 		return;
+	}
 	analysis_summarise(replay->analysis, &summary);
 	print_job(text, replay);
 	print_ranks(text, replay, &summary);
@@ -224,7 +226,10 @@ void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns, int
 	print_scan(text, replay);
 	print_recorded(text, &summary);
 	print_xids(text, replay);
-	fclose(text);
-	print_broken(out, lines, width);
+	/* What did not fit into memory is missing: then nothing of it is said. */
+	if (fclose(text) || !lines)
+		fputs("(no memory for the head of the report)\n", out);
+	else
+		print_broken(out, lines, width);
 	free(lines);
 }

@@ -122,9 +122,9 @@ static void print_end(struct report *report)
 	FILE *stream = open_memstream(&births, &size);
 	size_t count = stream ? births_print(stream, report->replay) : 0;
 
-	if (stream)
-		fclose(stream);
-	if (!count && !report->flights)
+	if (!stream || fclose(stream) || !births)
+		puts("\n(no memory for the communicators that were being made)");
+	else if (!count && !report->flights)
 		puts("\nnothing was in flight at the end");
 	else if (count)
 		printf("%s%s", report->flights ? "" : "\nin flight at the end\n", births);

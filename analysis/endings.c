@@ -105,6 +105,8 @@ static void look_at_others(const struct job *job, const struct process *first, s
 static bool stands_out(const struct process *first, const struct others *others)
 {
 	uint64_t gap_ns = others->first_sign_ns - last_sign(first);
+	if (ending_of(first) == ENDING_KILLED && gap_ns < ENDING_KILLER_NS)
+		return false;
 	return others->count > 1 && gap_ns >= ENDING_SPREAD * (others->last_sign_ns - others->first_sign_ns);
 }
 

@@ -39,8 +39,8 @@ def all_at_once(number):
 
 # name, how, told live, told from the boxes alone; None: either, as old as the others' last signs are on a busy machine
 ENDINGS = [
-    ("one is killed, 50 ms later the launcher kills all", one_then_all(KILL, KILL, 0.05), None, None),
-    ("one is killed, 200 ms later the launcher kills all", one_then_all(KILL, KILL, 0.2), True, True),
+    ("one is killed, 50 ms later the launcher kills all", one_then_all(KILL, KILL, 0.05), False, None),
+    ("one is killed, 700 ms later the launcher kills all", one_then_all(KILL, KILL, 0.7), True, True),
     ("one crashes, the others give up one after the other", one_then_all(SEGV, ABRT, 0.06, 0.05), True, False),
     ("one crashes, the launcher asks all others to end", one_then_all(SEGV, TERM, 0.1), True, True),
     ("the whole job is asked to end", all_at_once(TERM), False, False),

@@ -11,6 +11,7 @@
 #include "analysis/analysis.h"
 #include "analysis/call_order.h"
 #include "analysis/evidence.h"
+#include "analysis/stalls.h"
 #include "analysis/steps.h"
 #include "analysis/versions.h"
 
@@ -105,7 +106,7 @@ struct rank {
 	int32_t world;   /* -1 not known yet */
 	int32_t largest; /* size, or ranks seen where that is not known, of the largest communicator it is in … */
 	int32_t largest_rank;   /* … and its rank there */
-	uint64_t late_until_ns; /* end of its last window of lateness */
+	struct stalls stalls;   /* what its lateness was charged for */
 	uint64_t values_from;   /* ticket from which bad values are news: those before belong to what is over */
 };
 

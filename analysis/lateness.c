@@ -108,7 +108,7 @@ static void spread_of(const struct instance *instance, uint64_t *first_ns, uint6
 	}
 }
 
-/* Lateness beyond what the rank lost by waiting for others, and not counted in an earlier, overlapping instance. */
+/* Lateness beyond what the rank lost by waiting for others, and not counted in another, overlapping instance. */
 static uint64_t own_part(struct rank *rank, const struct measure *measure, uint64_t by_ns, uint64_t work_median_ns)
 {
 	uint64_t own_ns = by_ns;
@@ -117,10 +117,9 @@ static uint64_t own_part(struct rank *rank, const struct measure *measure, uint6
 		if (beyond < own_ns)
 			own_ns = beyond;
 	}
-	if (rank->late_until_ns + own_ns > measure->arrival_ns)
-		own_ns = measure->arrival_ns > rank->late_until_ns ? measure->arrival_ns - rank->late_until_ns : 0;
+	own_ns = stalls_left(&rank->stalls, measure->arrival_ns, own_ns);
 	if (own_ns >= LATENESS_NOISE_NS)
-		rank->late_until_ns = measure->arrival_ns;
+		stalls_add(&rank->stalls, measure->arrival_ns, own_ns);
 	return own_ns;
 }
 

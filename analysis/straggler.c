@@ -131,12 +131,18 @@ static void add_window(struct suspect *suspect, const struct operation *operatio
 	suspect->host_windows[at] = (struct cause_window){ from_ns, operation->arrival_ns };
 }
 
+static struct blame *blame_in(struct suspect *suspect, uint64_t step)
+{
+	struct blame *blame = &suspect->blames[step % STRAGGLER_STEPS];
+	if (blame->step != step)
+		*blame = (struct blame){ .step = step };
+	return blame;
+}
+
 static void add_blame(struct suspect *suspect, const struct instance *instance, uint32_t member, uint64_t late_ns)
 {
-	struct blame *blame = &suspect->blames[instance->place.step % STRAGGLER_STEPS];
+	struct blame *blame = blame_in(suspect, instance->place.step);
 	const struct operation *operation = &instance->operations[member];
-	if (blame->step != instance->place.step)
-		*blame = (struct blame){ .step = instance->place.step };
 	/* The finding shows, and asks for the cause of, what weighs: not the noise beside it. */
 	if (late_ns * MINOR >= blame->late_ns)
 		add_window(suspect, operation, late_ns);
@@ -230,13 +236,18 @@ static void account_members(struct analysis *analysis, struct instance *instance
 									       : instance->room;
 	for (uint32_t i = 0; i < count; i++) {
 		struct operation *operation = &instance->operations[i];
-		if (analysis->job.pipelined && operation->state & OPERATION_STARTED)
+		struct suspect *suspect = &stragglers->suspects[instance->communicator->members[i].rank];
+		if (analysis->job.pipelined && operation->state & OPERATION_STARTED) {
+			/* What the history is made of may be its first lateness. */
+			if (operation->late_us && place->count < STRAGGLER_HISTORY_MIN)
+				blame_in(suspect, instance->place.step)->untold = true;
 			operation->late_us = (uint32_t)beyond_own_history(place, i, operation);
+		}
 		uint64_t late_ns = (uint64_t)operation->late_us * 1000;
 		bool late = late_ns >= LATENESS_NOISE_NS && operation->late_us >= most_us / 5 * 4;
 		place->marks[i] = place->marks[i] << 1 | late;
 		if (late_ns >= LATENESS_NOISE_NS)
-			add_blame(&stragglers->suspects[instance->communicator->members[i].rank], instance, i, late_ns);
+			add_blame(suspect, instance, i, late_ns);
 	}
 	place->count++;
 	for (uint32_t i = 0; i < count; i++)

@@ -32,7 +32,7 @@ enum {
 struct blame {
 	uint64_t step, late_ns;
 	uint64_t host_ns, device_most_ns; /* of it: the host's, and the longest of the device's */
-	bool untold; /* of something whose step may have another number */
+	bool untold; /* of something whose step may have another number, or before there was a history to measure it by */
 };
 
 /* One rank under observation, by index of the rank. */

@@ -37,10 +37,11 @@ static uint64_t find_since(const struct stragglers *stragglers, const struct sus
 	return since;
 }
 
-/* Processes that are not certain of their steps number them by themselves: what was late in one may count in another. */
+/* Processes that are not certain of their steps number them by themselves: what was late in one may count in another. And
+ * it may have begun in the step before the first that could be measured. */
 static bool is_untold(const struct suspect *suspect, uint64_t since)
 {
-	for (uint64_t step = since; step <= suspect->step; step++)
+	for (uint64_t step = since ? since - 1 : 0; step <= suspect->step; step++)
 		if (straggler_blame(suspect, step).untold)
 			return true;
 	return false;

@@ -67,7 +67,7 @@ static _Noreturn void play(size_t kib, int log_fd)
 
 static int play_in_child(size_t kib, int log_fd)
 {
-	int status;
+	int status = 0;
 	pid_t child = fork();
 
 	if (child == 0)

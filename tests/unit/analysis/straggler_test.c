@@ -287,6 +287,23 @@ Test(straggler, of_a_pipeline_is_told_with_its_first_late_step)
 	}
 }
 
+/* Where there is no history yet to measure a pipeline's lateness by, its first steps are taken for the usual. */
+Test(straggler, of_a_pipeline_that_is_late_from_early_on_tells_no_other_step)
+{
+	int told = 0;
+	for (int first = 2; first < 12; first++) {
+		struct history_job job = { .ranks = 2, .steps = 50, .compute_ms = 30, .jitter_ms = 1, .pipeline = true };
+		job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 1, .first_step = first, .ms = 120 };
+		struct played run = play(&job);
+		const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 1);
+		long since = finding ? finding->since_step : -1;
+		cr_expect(since == -1 || since == first, "first %d: %ld", first, since);
+		told += since == first;
+		end(&run);
+	}
+	cr_expect_geq(told, 3);
+}
+
 Test(straggler, a_little_lateness_shortly_before_is_not_its_beginning)
 {
 	struct history_job job = eight;

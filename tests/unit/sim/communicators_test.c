@@ -33,10 +33,8 @@ static void late_main(struct rank *rank)
 	NCCL(all_reduce_one(rank, buffer));
 	if (rank->rank != 0) {
 		CHECK(cuStreamQuery(rank->stream) == CUDA_ERROR_NOT_READY);
-		uint64_t before = process_cpu_ns();
-		sleep(1);
+		CHECK(rests());
 		CHECK(cuStreamQuery(rank->stream) == CUDA_ERROR_NOT_READY);
-		CHECK(process_cpu_ns() - before < 20000000);
 		atomic_fetch_add(&board->ready, 1);
 	}
 	CU(cuStreamSynchronize(rank->stream));

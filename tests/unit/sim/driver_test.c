@@ -278,9 +278,7 @@ Test(driver, waiting_takes_no_processor_time)
 	EXPECT_CU(cuEventRecord(event, held));
 	EXPECT_CU(cuStreamWaitEvent(behind, event, 0));
 	EXPECT_CU(cuStreamWaitValue64(value, word, 1, 0));
-	uint64_t before = process_cpu_ns();
-	sleep(1);
-	cr_expect_lt(process_cpu_ns() - before, 20000000);
+	cr_expect(rests());
 	sem_post(&until);
 	EXPECT_CU(cuStreamWriteValue64(held, word, 1, 0));
 	EXPECT_CU(cuCtxSynchronize());

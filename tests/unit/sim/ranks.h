@@ -54,7 +54,9 @@ void wait_until(atomic_int *value, int least);
 void wait_for_all(struct rank *rank, int number);
 
 uint64_t now_ns(void);
-uint64_t process_cpu_ns(void);
+/* For a second, is there a fifth of it in which this process takes no processor time to speak of? Its threads may still
+ * start in the others; who polls takes some in all. */
+bool rests(void);
 
 /* In a rank. */
 #define CHECK(condition)                                                                                               \

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -28,7 +29,7 @@ enum task_look {
 
 void self_sampler_open(struct self_sampler *sampler, struct box_writer *box)
 {
-	*sampler = (struct self_sampler){ .box = box, .tasks = -1 };
+	*sampler = (struct self_sampler){ .box = box };
 }
 
 void self_sampler_note(struct self_sampler *sampler, uint32_t tid, uint64_t api_ns)
@@ -186,47 +187,40 @@ static uint64_t own_cpu_ns(void)
 	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-/* The next thread in /proc/self/task; 0: that was all, the next call begins again. */
-static uint32_t next_task(struct self_sampler *sampler)
+static void sample_other(struct self_sampler *sampler, uint32_t tid, uint64_t now)
 {
-	if (sampler->tasks < 0)
-		sampler->tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	while (sampler->tasks >= 0) {
-		if (sampler->entries_used == sampler->entries_size) {
-			long size = syscall(SYS_getdents64, sampler->tasks, sampler->entries, sizeof(sampler->entries));
-
-			if (size <= 0)
-				break;
-			sampler->entries_used = 0;
-			sampler->entries_size = (uint32_t)size;
-		}
-		const struct dirent64 *entry = (void *)(sampler->entries + sampler->entries_used);
-		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
-
-		sampler->entries_used += entry->d_reclen;
-		if (tid)
-			return tid;
-	}
-	if (sampler->tasks >= 0)
-		close(sampler->tasks);
-	sampler->tasks = -1;
-	sampler->entries_used = sampler->entries_size = 0;
-	return 0;
+	if (!tid || tid == sampler->own_tid || is_enqueuer(sampler, tid) || is_busy(sampler, tid))
+		return;
+	if (sample_thread(sampler, tid, false, now) == LOOK_DISK)
+		note_busy(sampler, tid);
 }
 
-/* As many of the others as the slice allows; the next look goes on where this one stopped. */
+/* As many of the others as the slice allows; the next look goes on where this one stopped. The directory is not kept open
+ * in between: a job may close what it does not know, and then the number is somebody else's. */
 static void sample_others(struct self_sampler *sampler, uint64_t now, uint64_t until_ns)
 {
-	while (own_cpu_ns() < until_ns) {
-		uint32_t tid = next_task(sampler);
+	alignas(struct dirent64) char entries[1024];
+	int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-		if (!tid)
-			return;
-		if (tid == sampler->own_tid || is_enqueuer(sampler, tid) || is_busy(sampler, tid))
-			continue;
-		if (sample_thread(sampler, tid, false, now) == LOOK_DISK)
-			note_busy(sampler, tid);
+	if (tasks < 0 || lseek(tasks, sampler->walked, SEEK_SET) < 0)
+		sampler->walked = 0;
+	while (tasks >= 0 && own_cpu_ns() < until_ns) {
+		long size = syscall(SYS_getdents64, tasks, entries, sizeof(entries));
+
+		if (size <= 0) {
+			sampler->walked = 0;
+			break;
+		}
+		for (long at = 0; at < size && own_cpu_ns() < until_ns;) {
+			const struct dirent64 *entry = (void *)(entries + at);
+
+			at += entry->d_reclen;
+			sampler->walked = entry->d_off;
+			sample_other(sampler, (uint32_t)strtoul(entry->d_name, NULL, 10), now);
+		}
 	}
+	if (tasks >= 0)
+		close(tasks);
 }
 
 void self_sampler_look(struct self_sampler *sampler, uint64_t now)

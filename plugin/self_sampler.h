@@ -7,7 +7,6 @@
 #ifndef PLUGIN_SELF_SAMPLER_H
 #define PLUGIN_SELF_SAMPLER_H
 
-#include <stdalign.h>
 #include <stdint.h>
 
 #include "blackbox/writer.h"
@@ -25,11 +24,9 @@ struct self_sampler {
 	struct self_sampler_said {
 		uint64_t key, number;
 	} said[SELF_SAMPLER_SAID];
-	/* The walk over the other threads, and what of the directory has been read. Not opendir(3): its first malloc on a
-	 * thread makes glibc reserve 64 MiB of address space, which may be all that a job under RLIMIT_AS has left. */
-	int tasks; /* -1 none */
-	uint32_t entries_used, entries_size;
-	alignas(8) char entries[1024];
+	/* Where the walk over the other threads stands in /proc/self/task. Not opendir(3): its first malloc on a thread makes
+	 * glibc reserve 64 MiB of address space, which may be all that a job under RLIMIT_AS has left. */
+	int64_t walked;
 	uint32_t own_tid;
 	uint64_t next_ns;
 };

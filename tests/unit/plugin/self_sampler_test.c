@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the self-sampler sees of real threads of this process that stand in known places. */
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -126,6 +127,60 @@ Test(self_sampler, another_thread_in_a_read_is_sampled_while_the_enqueuing_one_i
 	cr_expect(look_for(reader_tid, RW_SAMPLE_STATE));
 	cr_assert_eq(write(pipe_ends[1], "x", 1), 1);
 	pthread_join(thread, NULL);
+}
+
+static int open_descriptors(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	int count = 0;
+
+	cr_assert(directory);
+	while (readdir(directory))
+		count++;
+	closedir(directory);
+	return count;
+}
+
+static void *read_as_one_of_many(void *argument)
+{
+	char byte;
+
+	*(_Atomic uint32_t *)argument = (uint32_t)syscall(SYS_gettid);
+	return read(pipe_ends[0], &byte, 1) < 0 ? NULL : argument;
+}
+
+/* More threads than a look has time for. */
+Test(self_sampler, the_next_look_goes_on_where_the_last_one_stopped_and_nothing_stays_open)
+{
+	enum { THREADS = 100, LOOKS = 1000 };
+	static _Atomic uint32_t tids[THREADS];
+	pthread_t threads[THREADS];
+	int seen = 0;
+
+	begin();
+	cr_assert_eq(pipe(pipe_ends), 0);
+	for (int i = 0; i < THREADS; i++)
+		cr_assert_eq(pthread_create(&threads[i], NULL, read_as_one_of_many, &tids[i]), 0);
+	for (int i = 0; i < THREADS; i++) {
+		int16_t call = 0;
+		int32_t fd;
+		while (!tids[i] || !task_system_call(tids[i], &call, &fd) || call != SYS_read)
+			usleep(1000);
+	}
+	int before = open_descriptors();
+	self_sampler_note(&sampler, (uint32_t)getpid() + 100000, 1); /* some other, gone meanwhile */
+	for (uint64_t look = 1; look <= LOOKS && seen < THREADS; look++) {
+		self_sampler_look(&sampler, look * SECOND_NS);
+		cr_assert_eq(open_descriptors(), before);
+		seen = 0;
+		for (int i = 0; i < THREADS; i++)
+			seen += find(tids[i], RW_SAMPLE_THREAD) != NULL;
+	}
+	cr_expect_eq(seen, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		cr_assert_eq(write(pipe_ends[1], "x", 1), 1);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
 }
 
 Test(self_sampler, names_and_files_are_told_once)

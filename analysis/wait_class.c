@@ -114,14 +114,41 @@ static const struct symbol_class *find_place(const struct intern *intern, const 
 	return (!found || found->class_ == RW_CAUSE_IO) && is_page_fault(intern, piece) ? &page_fault : found;
 }
 
+/* NVIDIA's driver names its threads "cuda-EvtHandlr" and, one for each context, "cuda" with a number in hexadecimal. */
+static bool is_driver_thread(const char *thread)
+{
+	return !strcmp(thread, "cuda-EvtHandlr") ||
+	       (!strncmp(thread, "cuda", 4) && thread[4] && !thread[4 + strspn(thread + 4, "0123456789abcdef")]);
+}
+
 bool wait_is_helper(const char *thread)
 {
-	static const char *const helpers[] = { "rankwatch", "NCCL", "nccl", "cuda", "CUDA" };
+	static const char *const helpers[] = { "rankwatch", "NCCL", "nccl" };
 
 	for (size_t i = 0; i < sizeof(helpers) / sizeof(*helpers); i++)
 		if (!strncmp(thread, helpers[i], strlen(helpers[i])))
 			return true;
-	return false;
+	return is_driver_thread(thread);
+}
+
+/* A file of NVIDIA's driver, by the last part of its path: in a container or a chroot "/dev" may stand behind another
+ * directory, and of a file that was closed meanwhile that part is all there is. */
+static bool is_gpu_device(const char *path)
+{
+	static const char *const names[] = { "ctl", "-uvm", "-uvm-tools", "-modeset" };
+	static const char directory[] = "/dev/";
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t length = strcspn(name, " "); /* " (deleted)" */
+
+	if (slash && (slash + 1 - path < (long)strlen(directory) ||
+		      strncmp(slash + 1 - strlen(directory), directory, strlen(directory)) != 0))
+		return false;
+	if (length <= 6 || strncmp(name, "nvidia", 6) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (length - 6 == strlen(names[i]) && !strncmp(name + 6, names[i], length - 6))
+			return true;
+	return strspn(name + 6, "0123456789") == length - 6;
 }
 
 static bool is_channel(const struct intern *intern, const struct evidence_piece *piece)
@@ -166,6 +193,10 @@ static struct wait_class classify(const struct intern *intern, const struct evid
 	}
 	if (classify_state(piece, &result))
 		return result;
+	if (result.system_call && piece->fd >= 0 && is_gpu_device(intern_text(intern, piece->path))) {
+		result.idle = result.gpu = true;
+		return result;
+	}
 	const struct symbol_class *symbol = find_place(intern, piece);
 	if (symbol) {
 		result.class_ = symbol->class_;
@@ -188,7 +219,7 @@ struct wait_class wait_classify(const struct intern *intern, const struct eviden
 {
 	struct wait_class result = classify(intern, piece);
 
-	/* It waited for the GPU or for NCCL: that explains nothing. */
+	/* It waited for the GPU (a function that the driver calls on the host) or for NCCL: that explains nothing. */
 	if (result.by_waker && !piece->out_of_process_wake && wait_is_helper(intern_text(intern, piece->waker)))
 		result = (struct wait_class){ .class_ = RW_CAUSE_UNKNOWN, .idle = true };
 	return result;

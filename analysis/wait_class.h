@@ -11,6 +11,7 @@ struct wait_class {
 	const struct system_call *system_call; /* NULL outside of one, or not known */
 	bool by_waker;                         /* another thread ends it: follow */
 	bool idle;                             /* it chose to sleep: no progress, no cause */
+	bool gpu;                              /* it waits for its GPU: no cause by itself */
 	bool known;                            /* false: the piece says nothing */
 };
 

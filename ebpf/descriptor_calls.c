@@ -21,6 +21,15 @@ static const int calls[] = {
 #endif
 };
 
+bool descriptor_polled(int system_call)
+{
+#ifdef SYS_poll
+	if (system_call == SYS_poll)
+		return true;
+#endif
+	return system_call == SYS_ppoll;
+}
+
 bool descriptor_call(int system_call)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {

@@ -77,7 +77,9 @@ static void set_constants(struct waits *programs, uint64_t threshold_ns)
 	programs->rodata->threshold_ns = threshold_ns;
 	programs->rodata->close_call = SYS_close;
 	for (int call = 0; call < WAITS_SYSTEM_CALLS; call++)
-		programs->rodata->takes_descriptor[call] = descriptor_call(call);
+		programs->rodata->takes_descriptor[call] = descriptor_call(call)     ? WAITS_DESCRIPTOR
+							   : descriptor_polled(call) ? WAITS_POLLED
+										     : WAITS_NO_DESCRIPTOR;
 }
 
 static void choose_programs(struct waits *programs)

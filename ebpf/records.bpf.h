@@ -32,9 +32,10 @@ static void find_file(struct task_struct *task, __u64 fd, struct place *place)
 	place->known = 1;
 }
 
-static bool has_descriptor(__s32 system_call)
+static __u8 first_is(__s32 system_call)
 {
-	return system_call >= 0 && system_call < WAITS_SYSTEM_CALLS && takes_descriptor[system_call];
+	return system_call >= 0 && system_call < WAITS_SYSTEM_CALLS ? takes_descriptor[system_call]
+								    : WAITS_NO_DESCRIPTOR;
 }
 
 static void fill_file(struct rw_kernel_wait *wait, struct task_struct *task, struct thread *thread)
@@ -42,7 +43,7 @@ static void fill_file(struct rw_kernel_wait *wait, struct task_struct *task, str
 	struct place now = {};
 	struct place *place = &thread->closing;
 
-	if (!has_descriptor(thread->system_call))
+	if (first_is(thread->system_call) == WAITS_NO_DESCRIPTOR)
 		return;
 	wait->fd = (__s32)thread->argument;
 	if (!place->known) {

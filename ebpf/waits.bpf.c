@@ -148,6 +148,18 @@ static void wake(struct task_struct *task, const void *context, __u64 now)
 	bpf_get_current_comm(thread->waker.name, sizeof(thread->waker.name));
 }
 
+/* Of poll(2) the descriptor that it waits for first. What lies in the caller's memory is read while it is at hand: in
+ * the caller, at the call's begin. */
+static __u64 descriptor_of(__s32 number, __u64 argument)
+{
+	__s32 first = -1;
+
+	if (first_is(number) != WAITS_POLLED)
+		return argument;
+	bpf_probe_read_user(&first, sizeof(first), (const void *)argument);
+	return (__u64)(__s64)first;
+}
+
 static void enter_system_call(struct task_struct *task, __s32 number, __u64 argument)
 {
 	struct thread *thread = thread_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -156,7 +168,7 @@ static void enter_system_call(struct task_struct *task, __s32 number, __u64 argu
 
 	begin_sums(thread);
 	thread->enter_ns = bpf_ktime_get_ns();
-	thread->argument = argument;
+	thread->argument = descriptor_of(number, argument);
 	thread->closing.known = 0;
 	if (number == close_call)
 		find_file(task, (__u32)argument, &thread->closing);
@@ -183,8 +195,8 @@ static void adopt(struct task_struct *task, struct thread *thread, __u64 now)
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
 	thread->enter_ns = now;
-	thread->argument = first_argument(regs);
 	thread->system_call = number_of(regs);
+	thread->argument = first_is(thread->system_call) == WAITS_POLLED ? (__u64)-1 : first_argument(regs);
 	thread->state = state_of(task);
 	thread->off_ns = now;
 }

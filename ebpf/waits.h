@@ -11,6 +11,13 @@ enum {
 	WAITS_RING_BYTES = 1 << 20,
 };
 
+/* What the first argument of a system call is. */
+enum {
+	WAITS_NO_DESCRIPTOR,
+	WAITS_DESCRIPTOR,
+	WAITS_POLLED, /* address of a struct pollfd */
+};
+
 /* wait.stack_id is the number of frames; probes.c turns it into what probes.h promises. */
 struct waits_record {
 	struct rw_kernel_wait wait;

@@ -126,7 +126,7 @@ static enum task_look sample_thread(struct self_sampler *sampler, uint32_t tid, 
 		return LOOK_NOTHING;
 	tell_name(sampler, &sample, name);
 	if (sample.fd >= 0)
-		in_file = tell_file(sampler, &sample);
+		in_file = tell_file(sampler, &sample) && !task_polls(sample.system_call);
 	box_writer_sample(sampler->box, &sample);
 	return in_file || sample.state == 'D' ? LOOK_DISK : LOOK_OTHER;
 }

@@ -2,6 +2,7 @@
 #include "plugin/task_state.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,28 @@ static bool slurp(uint32_t tid, const char *file, char *text, size_t size)
 	return length > 0;
 }
 
+bool task_polls(int16_t system_call)
+{
+#ifdef SYS_poll
+	if (system_call == SYS_poll)
+		return true;
+#endif
+	return system_call == SYS_ppoll;
+}
+
+/* Through a file, because the array may be gone by now: reading it directly could be the job's end. */
+static int32_t polled_descriptor(unsigned long address)
+{
+	struct pollfd first;
+	int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+
+	if (memory < 0)
+		return -1;
+	ssize_t length = pread(memory, &first, sizeof(first), (off_t)address);
+	close(memory);
+	return length == (ssize_t)sizeof(first) ? first.fd : -1;
+}
+
 bool task_system_call(uint32_t tid, int16_t *number, int32_t *fd)
 {
 	char text[192];
@@ -68,6 +91,8 @@ bool task_system_call(uint32_t tid, int16_t *number, int32_t *fd)
 	*number = (int16_t)call;
 	if (contains(with_descriptor, sizeof(with_descriptor) / sizeof(with_descriptor[0]), *number))
 		*fd = (int32_t)strtoul(end, NULL, 16);
+	else if (task_polls(*number))
+		*fd = polled_descriptor(strtoul(end, NULL, 16));
 	return true;
 }
 

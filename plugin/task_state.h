@@ -11,8 +11,11 @@
 
 enum { TASK_NAME = 16, TASK_PATH = 512 };
 
-/* number: as rw_host_sample.system_call; fd: -1 where the call takes none first. False: the thread is gone. */
+/* number: as rw_host_sample.system_call; fd: the call's first argument, or the first that poll(2) waits for; -1: none.
+ * False: the thread is gone. */
 bool task_system_call(uint32_t tid, int16_t *number, int32_t *fd);
+/* What it waits for is behind a descriptor, but it is in no call on a file. */
+bool task_polls(int16_t system_call);
 /* Waits that say nothing about a thread that enqueues no operations: futex, poll, sleep; or it runs. */
 bool task_is_idle(int16_t system_call);
 /* Fills state, detail (CPU ms), run_delay_ns and text (wait channel), and the thread's name. False: gone. */

@@ -6,6 +6,8 @@
 #include <sys/sysmacros.h>
 
 #include "collector/sources/descriptor.h"
+#include "collector/sources/polled.h"
+#include "ebpf/descriptor_calls.h"
 
 static enum analysis_wait_kind kind_of(uint32_t kind)
 {
@@ -81,6 +83,21 @@ static void fill_file(const struct rw_kernel_wait *record, const char *proc_root
 	}
 }
 
+/* A thread that was in poll(2) before its process was watched: its memory can still be asked. */
+static void fill_polled(const struct rw_kernel_wait *record, const char *proc_root, struct mounts *mounts,
+			struct analysis_wait *wait)
+{
+	struct descriptor descriptor;
+
+	if (record->kind != RW_KERNEL_NOW || record->fd >= 0 || !descriptor_polled(record->system_call))
+		return;
+	wait->fd = polled_by_thread(proc_root, (pid_t)record->tgid, record->tid);
+	if (wait->fd < 0 || descriptor_look(proc_root, (pid_t)record->tgid, wait->fd, mounts, &descriptor))
+		return;
+	memcpy(wait->path, descriptor.path, sizeof(wait->path));
+	memcpy(wait->file_system, descriptor.file_system, sizeof(wait->file_system));
+}
+
 /* ksoftirqd runs other tasks' timers and packets: its wakes say nothing. */
 static void fill_waker(const struct rw_kernel_wait *record, struct analysis_wait *wait)
 {
@@ -111,4 +128,5 @@ void kernel_wait_fill(const struct rw_kernel_wait *record, const char *proc_root
 	snprintf(wait->thread, sizeof(wait->thread), "%.15s", record->thread);
 	fill_waker(record, wait);
 	fill_file(record, proc_root, mounts, wait);
+	fill_polled(record, proc_root, mounts, wait);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/sources/polled.h"
 #include "ebpf/descriptor_calls.h"
 #include "ebpf/kernel_symbols.h"
 
@@ -66,7 +67,7 @@ static bool parse_stat(const char *text, struct analysis_wait *wait)
 }
 
 /* "74 0x3 0x0 …", "-1 0x7ffd… 0x7f…" outside of a system call, "running". */
-static void parse_system_call(const char *text, struct analysis_wait *wait)
+static void parse_system_call(const char *text, int process_fd, struct analysis_wait *wait)
 {
 	int number;
 	unsigned long long argument;
@@ -76,6 +77,8 @@ static void parse_system_call(const char *text, struct analysis_wait *wait)
 	wait->system_call = number;
 	if (descriptor_call(number))
 		wait->fd = (int32_t)argument;
+	else if (descriptor_polled(number))
+		wait->fd = polled_descriptor(process_fd, argument);
 }
 
 static void parse_stack_line(const char *line, struct analysis_wait *wait)
@@ -110,7 +113,7 @@ static void read_blocked(struct proc_thread *thread, int process_fd, bool with_s
 	char text[256];
 
 	if (read_kept(thread, process_fd, SYSTEM_CALL, text, sizeof(text)) > 0)
-		parse_system_call(text, wait);
+		parse_system_call(text, process_fd, wait);
 	if (read_kept(thread, process_fd, WAIT_CHANNEL, text, sizeof(text)) > 0 && strcmp(text, "0"))
 		snprintf(wait->wait_channel, sizeof(wait->wait_channel), "%.*s", (int)strcspn(text, "\n"), text);
 	if (with_stack)

@@ -19,7 +19,7 @@ void proc_thread_begin(struct proc_thread *thread, uint32_t tid);
 void proc_thread_close(struct proc_thread *thread);
 
 /*
- * Fills thread, state, times, system call, first argument as fd where it is one, wait channel and, with_stack, frames
+ * Fills thread, state, times, system call, its descriptor (the first of poll(2)'s), wait channel and, with_stack, frames
  * of `wait`. process_fd: /proc/PID. keep: leave the files open for the next time. 0, -ESRCH when the thread is gone, or
  * another -errno.
  */

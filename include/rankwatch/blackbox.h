@@ -135,7 +135,7 @@ struct rw_host_sample {
 	uint8_t kind;		 /* enum rw_sample_kind */
 	char state;		 /* R S D T t Z …; FILE: piece number 0… */
 	int16_t system_call;	 /* number; -1 none (blocked outside a system call), -2 running or not known */
-	int32_t fd;		 /* first argument where it is a descriptor, else -1 */
+	int32_t fd;		 /* first argument where it is a descriptor, the first of poll(2)'s, else -1 */
 	uint32_t detail;	 /* STATE: CPU time in ms so far; FILE: device */
 	uint64_t run_delay_ns;	 /* STATE: time on the run queue so far (schedstat) */
 	char text[24];		 /* STATE: kernel wait channel; else by kind; not terminated when full */

@@ -29,7 +29,7 @@ struct rw_kernel_wait {
 	__u32 waker_tid; /* 0 = not a task we believe (interrupt, unknown) */
 	__u32 waker_tgid;
 	__s32 system_call; /* -1 outside a system call */
-	__s32 fd;	   /* first argument where the system call takes a descriptor, else -1 */
+	__s32 fd;	   /* first argument where the system call takes a descriptor, the first of poll(2)'s, else -1 */
 	__u32 device;	   /* kernel dev_t of the file's super block, MAJOR << 20 | MINOR */
 	__u64 inode;
 	__u64 start_ns;

@@ -285,6 +285,24 @@ static void check_pipe(struct bench *bench)
 	      wait.file_system);
 }
 
+static void check_poll(struct bench *bench)
+{
+#ifdef SYS_poll
+	const int call = SYS_poll;
+#else
+	const int call = SYS_ppoll;
+#endif
+	stall(bench, "a poll has the file that it waits for", victim_poll);
+	struct analysis_wait wait = longest(&bench->seen, bench->truth.main_tid, call);
+	struct analysis_wait now = sample(&bench->seen, RW_LEVEL_EBPF, bench->truth.main_tid, call);
+	struct analysis_wait proc = sample(&bench->seen, RW_LEVEL_ROOT, bench->truth.main_tid, call);
+
+	check_time(bench, &wait);
+	CHECK(wait.fd >= 0 && strstr(wait.path, "/dev/nvidia0"), "fd %d, %s", wait.fd, wait.path);
+	CHECK(now.fd == wait.fd && strstr(now.path, "/dev/nvidia0"), "the iterator: fd %d, %s", now.fd, now.path);
+	CHECK(proc.fd == wait.fd && strstr(proc.path, "/dev/nvidia0"), "/proc: fd %d, %s", proc.fd, proc.path);
+}
+
 static void check_stop(struct bench *bench)
 {
 	stall(bench, "a stopped process is in T, outside of any system call", victim_stop);
@@ -349,6 +367,7 @@ static void check_without_disk(struct bench *bench)
 	check_lock(bench);
 	check_timed_lock(bench);
 	check_pipe(bench);
+	check_poll(bench);
 	check_stop(bench);
 	check_queue(bench);
 }

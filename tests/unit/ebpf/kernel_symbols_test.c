@@ -59,4 +59,8 @@ Test(descriptor_calls, a_first_argument_is_a_descriptor_only_where_it_is_one)
 	cr_expect(not(descriptor_call(SYS_clock_nanosleep)));
 	cr_expect(not(descriptor_call(SYS_openat)));
 	cr_expect(not(descriptor_call(-1)));
+	cr_expect(not(descriptor_call(SYS_ppoll)));
+	cr_expect(descriptor_polled(SYS_ppoll));
+	cr_expect(not(descriptor_polled(SYS_read)));
+	cr_expect(not(descriptor_polled(-1)));
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -95,6 +97,27 @@ Test(proc_source, a_file_wait_has_path_and_device)
 	cr_expect(eq(str, waits[0].device_name, "loop3"));
 }
 
+Test(proc_source, a_poll_waits_for_the_first_of_its_descriptors)
+{
+	struct pollfd polled[] = { { .fd = 5, .events = POLLIN }, { .fd = 6 } };
+	char memory[64 + sizeof(polled)] = "";
+	char call[96];
+
+	memcpy(memory + 64, polled, sizeof(polled));
+	tree_write_bytes(&tree, "4711/mem", memory, sizeof(memory));
+	tree_link(&tree, "4711/fd/5", "/dev/nvidia0");
+	snprintf(call, sizeof(call), "%d 0x40 0x2 0xffffffff 0x0 0x0 0x0 0x7ffc 0x7f1\n", (int)SYS_ppoll);
+	write_thread("4711", "4711 (python-main) S 1\n", call, "poll_schedule_timeout");
+	cr_assert(zero(int, look(4711, NULL)));
+	cr_expect(eq(i32, waits[0].fd, 5));
+	cr_expect(eq(str, waits[0].path, "/dev/nvidia0"));
+
+	snprintf(call, sizeof(call), "%d 0x7fff00000000 0x2 0xffffffff 0x0 0x0 0x0 0x7ffc 0x7f1\n", (int)SYS_ppoll);
+	write_thread("4711", "4711 (python-main) S 1\n", call, "poll_schedule_timeout");
+	cr_assert(zero(int, look(4711, NULL)));
+	cr_expect(eq(i32, waits[0].fd, -1), "memory that is not there");
+}
+
 Test(proc_source, a_readable_stack_makes_the_level_root)
 {
 	tree_write(&tree, "self/stack", "");
@@ -172,6 +195,42 @@ static bool seen_sleeping(struct proc_source *real, pid_t child)
 		usleep(10000);
 	}
 	return false;
+}
+
+static bool seen_polling(struct proc_source *real, pid_t child)
+{
+	for (int tries = 0; tries < 500; tries++) {
+		count = 0;
+		if (!proc_source_look(real, 7, child, (uint32_t)child, 1000, on_wait, NULL, NULL) && count &&
+		    waits[0].fd >= 0)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+Test(proc_source, what_a_real_process_polls_is_read_from_its_memory)
+{
+	struct proc_source *real;
+	struct mounts *real_mounts;
+	int ends[2];
+
+	cr_assert(zero(int, pipe(ends)));
+	pid_t child = fork();
+	if (!child) {
+		struct pollfd polled = { .fd = ends[0], .events = POLLIN };
+		for (;;)
+			poll(&polled, 1, -1);
+	}
+	cr_assert(zero(int, mounts_open(&real_mounts, "/proc")));
+	cr_assert(zero(int, proc_source_open(&real, "/proc", real_mounts)));
+	cr_expect(seen_polling(real, child));
+	cr_expect(eq(i32, waits[0].fd, ends[0]));
+	cr_expect(zero(int, strncmp(waits[0].path, "pipe:[", 6)), "%s", waits[0].path);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	proc_source_close(real);
+	mounts_close(real_mounts);
 }
 
 Test(proc_source, a_real_process_is_seen_in_its_system_call_without_privilege)

@@ -26,13 +26,18 @@ static void locate(const struct recorded_tree *tree, const char *path, char *ful
 	}
 }
 
-void tree_write(const struct recorded_tree *tree, const char *path, const char *text)
+void tree_write_bytes(const struct recorded_tree *tree, const char *path, const void *bytes, size_t size)
 {
 	char full[256];
 
 	locate(tree, path, full, sizeof(full));
 	FILE *file = fopen(full, "we");
-	cr_assert(file && fputs(text, file) >= 0 && !fclose(file), "%s", full);
+	cr_assert(file && fwrite(bytes, 1, size, file) == size && !fclose(file), "%s", full);
+}
+
+void tree_write(const struct recorded_tree *tree, const char *path, const char *text)
+{
+	tree_write_bytes(tree, path, text, strlen(text));
 }
 
 void tree_link(const struct recorded_tree *tree, const char *path, const char *target)

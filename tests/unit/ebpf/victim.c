@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -156,6 +158,28 @@ void victim_pipe(struct victim_truth *truth, const char *folder)
 		abort();
 	end(truth);
 	waitpid(peer, NULL, 0);
+}
+
+/* As a host that blocks until its GPU is done: poll(2) on a file called as the driver's, which nobody makes ready. */
+void victim_poll(struct victim_truth *truth, const char *folder)
+{
+	char directory[] = "/tmp/rankwatch-victim-XXXXXX", dev[64], path[80];
+
+	(void)folder;
+	if (!mkdtemp(directory))
+		abort();
+	snprintf(dev, sizeof(dev), "%s/dev", directory);
+	snprintf(path, sizeof(path), "%s/nvidia0", dev);
+	if (mkdir(dev, 0700) || mkfifo(path, 0600))
+		abort();
+	struct pollfd polled = { .fd = open(path, O_RDWR | O_CLOEXEC), .events = POLLIN };
+	begin(truth);
+	poll(&polled, 1, 150);
+	end(truth);
+	sleep_ms(60); /* the file is still open when the test looks for its path */
+	unlink(path);
+	rmdir(dev);
+	rmdir(directory);
 }
 
 static uint64_t own_run_queue_ns(void)

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,38 @@ Test(self_sampler, a_silent_enqueuing_thread_is_sampled_with_its_file_and_name)
 	cr_expect_eq(file->state, 0, "piece number");
 	cr_expect_eq(strncmp(file->text, "pipe:[", 6), 0);
 
+	cr_assert_eq(write(pipe_ends[1], "x", 1), 1);
+	pthread_join(thread, NULL);
+}
+
+static void *poll_pipe(void *argument)
+{
+	struct pollfd polled = { .fd = pipe_ends[0], .events = POLLIN };
+
+	(void)argument;
+	reader_tid = (uint32_t)syscall(SYS_gettid);
+	return poll(&polled, 1, -1) < 0 ? NULL : argument;
+}
+
+Test(self_sampler, a_poll_is_sampled_with_the_descriptor_that_it_waits_for)
+{
+	pthread_t thread;
+
+	begin();
+	cr_assert_eq(pipe(pipe_ends), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, poll_pipe, NULL), 0);
+#ifdef SYS_poll
+	cr_assert_eq(wait_until_in(SYS_poll), pipe_ends[0]);
+#else
+	cr_assert_eq(wait_until_in(SYS_ppoll), pipe_ends[0]);
+#endif
+	self_sampler_note(&sampler, reader_tid, 1);
+	const struct rw_host_sample *state = look_for(reader_tid, RW_SAMPLE_STATE);
+	cr_assert(state);
+	cr_expect_eq(state->fd, pipe_ends[0]);
+	const struct rw_host_sample *file = find(reader_tid, RW_SAMPLE_FILE);
+	cr_assert(file);
+	cr_expect_eq(strncmp(file->text, "pipe:[", 6), 0);
 	cr_assert_eq(write(pipe_ends[1], "x", 1), 1);
 	pthread_join(thread, NULL);
 }

@@ -79,7 +79,7 @@ static bool thread_start(struct callback_thread *thread)
 	thread->started = pthread_create(&thread->thread, NULL, callback_main, thread) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (thread->started)
-		pthread_setname_np(thread->thread, "cuda-callback");
+		pthread_setname_np(thread->thread, "cuda-EvtHandlr");
 	return thread->started;
 }
 

@@ -51,6 +51,10 @@ enum call_kind {
 	CALL(11000, cuDevicePrimaryCtxRelease, _v2, sim_cuDevicePrimaryCtxRelease, STATE, (CUdevice dev), (dev)) \
 	CALL(7000, cuDevicePrimaryCtxGetState, , sim_cuDevicePrimaryCtxGetState, STATE, \
 		(CUdevice dev, unsigned int *flags, int *active), (dev, flags, active)) \
+	CALL(7000, cuDevicePrimaryCtxSetFlags, , sim_cuDevicePrimaryCtxSetFlags, STATE, \
+		(CUdevice dev, unsigned int flags), (dev, flags)) \
+	CALL(11000, cuDevicePrimaryCtxSetFlags, _v2, sim_cuDevicePrimaryCtxSetFlags, STATE, \
+		(CUdevice dev, unsigned int flags), (dev, flags)) \
 	CALL(3020, cuCtxCreate, _v2, sim_cuCtxCreate_v2, STATE, \
 		(CUcontext *context, unsigned int flags, CUdevice device), (context, flags, device)) \
 	CALL(12050, cuCtxCreate, _v4, sim_cuCtxCreate, STATE, \
@@ -60,6 +64,7 @@ enum call_kind {
 	CALL(4000, cuCtxSetCurrent, , sim_cuCtxSetCurrent, STATE, (CUcontext ctx), (ctx)) \
 	CALL(4000, cuCtxGetCurrent, , sim_cuCtxGetCurrent, STATE, (CUcontext *pctx), (pctx)) \
 	CALL(2000, cuCtxGetDevice, , sim_cuCtxGetDevice, STATE, (CUdevice *device), (device)) \
+	CALL(7000, cuCtxGetFlags, , sim_cuCtxGetFlags, STATE, (unsigned int *flags), (flags)) \
 	CALL(4000, cuCtxPushCurrent, _v2, sim_cuCtxPushCurrent, STATE, (CUcontext ctx), (ctx)) \
 	CALL(4000, cuCtxPopCurrent, _v2, sim_cuCtxPopCurrent, STATE, (CUcontext *pctx), (pctx)) \
 	CALL(2000, cuCtxSynchronize, , sim_cuCtxSynchronize, UNSAFE, (void), ()) \

@@ -13,6 +13,8 @@
 
 static pthread_mutex_t primaries_lock = PTHREAD_MUTEX_INITIALIZER;
 static CUcontext primaries[DEVICES_MAX];
+static unsigned int primary_flags[DEVICES_MAX];
+static atomic_uint active_contexts; /* contexts of the process */
 static _Thread_local CUcontext stack[STACK_DEPTH];
 static _Thread_local int depth;
 
@@ -57,7 +59,19 @@ void context_note(CUresult result)
 	}
 }
 
-static CUcontext context_new(CUdevice device, bool primary)
+enum host_wait context_host_wait(CUcontext context)
+{
+	return host_wait_of_flags(atomic_load(&context->flags), atomic_load(&active_contexts));
+}
+
+static bool flags_are_right(unsigned int flags)
+{
+	unsigned int schedule = flags & CU_CTX_SCHED_MASK;
+
+	return !(flags & ~(unsigned int)CU_CTX_FLAGS_MASK) && !(schedule & (schedule - 1));
+}
+
+static CUcontext context_new(CUdevice device, bool primary, unsigned int flags)
 {
 	CUcontext context = calloc(1, sizeof(*context));
 
@@ -65,6 +79,7 @@ static CUcontext context_new(CUdevice device, bool primary)
 		return NULL;
 	context->device = device;
 	context->primary = primary;
+	atomic_init(&context->flags, flags);
 	pthread_mutex_init(&context->lock, NULL);
 	context->legacy = stream_new(context, 0, 0);
 	context->callbacks = callback_thread_new();
@@ -85,10 +100,10 @@ CUresult sim_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 		return result;
 	pthread_mutex_lock(&primaries_lock);
 	if (!primaries[device])
-		primaries[device] = context_new(device, true);
+		primaries[device] = context_new(device, true, primary_flags[device]);
 	*context = primaries[device];
-	if (*context)
-		(*context)->retained++;
+	if (*context && (*context)->retained++ == 0)
+		atomic_fetch_add(&active_contexts, 1);
 	pthread_mutex_unlock(&primaries_lock);
 	return *context ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -107,9 +122,28 @@ CUresult sim_cuDevicePrimaryCtxRelease(CUdevice device)
 	else if (--primaries[device]->retained == 0)
 		last = primaries[device];
 	pthread_mutex_unlock(&primaries_lock);
-	if (last)
-		context_drain(last);
+	if (!last)
+		return result;
+	context_drain(last);
+	atomic_fetch_sub(&active_contexts, 1);
 	return result;
+}
+
+/* Since CUDA 11 also while the context is active. */
+CUresult sim_cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned int flags)
+{
+	CUresult result = device_check(device);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!flags_are_right(flags))
+		return CUDA_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&primaries_lock);
+	primary_flags[device] = flags;
+	if (primaries[device])
+		atomic_store(&primaries[device]->flags, flags);
+	pthread_mutex_unlock(&primaries_lock);
+	return CUDA_SUCCESS;
 }
 
 CUresult sim_cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active)
@@ -119,7 +153,7 @@ CUresult sim_cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, in
 	if (result != CUDA_SUCCESS)
 		return result;
 	pthread_mutex_lock(&primaries_lock);
-	*flags = 0;
+	*flags = primary_flags[device];
 	*active = primaries[device] && primaries[device]->retained;
 	pthread_mutex_unlock(&primaries_lock);
 	return CUDA_SUCCESS;
@@ -129,14 +163,16 @@ CUresult sim_cuCtxCreate(CUcontext *context, CUctxCreateParams *params, unsigned
 {
 	CUresult result = device_check(device);
 
-	(void)flags;
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (params)
 		return CUDA_ERROR_NOT_SUPPORTED;
-	*context = context_new(device, false);
+	if (!flags_are_right(flags))
+		return CUDA_ERROR_INVALID_VALUE;
+	*context = context_new(device, false, flags);
 	if (!*context)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	atomic_fetch_add(&active_contexts, 1);
 	return sim_cuCtxPushCurrent(*context);
 }
 
@@ -152,6 +188,7 @@ CUresult sim_cuCtxDestroy(CUcontext context)
 	context->legacy = NULL;
 	callback_thread_free(context->callbacks);
 	context->callbacks = NULL;
+	atomic_fetch_sub(&active_contexts, 1);
 	if (depth && stack[depth - 1] == context)
 		depth--;
 	return CUDA_SUCCESS;
@@ -229,6 +266,19 @@ CUresult sim_cuCtxSynchronize(void)
 	return result;
 }
 
+CUresult sim_cuCtxGetFlags(unsigned int *flags)
+{
+	CUcontext context;
+	CUresult result = context_current(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	*flags = atomic_load(&context->flags);
+	return CUDA_SUCCESS;
+}
+
 CUresult sim_cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
 	CUcontext context;
@@ -249,7 +299,7 @@ void context_drain(CUcontext context)
 	struct stream_point *points = stream_points(context, STREAMS_ALL, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		stream_point_wait(&points[i]);
+		host_wait(&points[i]);
 		stream_point_drop(&points[i]);
 	}
 	free(points);

@@ -8,6 +8,8 @@
 
 #include <cuda.h>
 
+#include "host_wait.h"
+
 #define CONTEXT_PRIORITY_LEAST    0
 #define CONTEXT_PRIORITY_GREATEST (-5)
 
@@ -16,6 +18,7 @@ struct callback_thread;
 struct CUctx_st {
 	CUdevice device;
 	bool primary;
+	_Atomic unsigned int flags; /* CU_CTX_… */
 	unsigned int retained; /* primary only; under the table's lock */
 	pthread_mutex_t lock;  /* guards streams */
 	CUstream streams;      /* every stream but the legacy one */
@@ -28,6 +31,8 @@ struct CUctx_st {
 CUresult context_current(CUcontext *context);
 /* Waits until everything submitted to the context before the call is done. */
 void context_drain(CUcontext context);
+/* How threads of the program wait for what runs in it. */
+enum host_wait context_host_wait(CUcontext context);
 /* What broke the calling thread's context, or CUDA_SUCCESS. */
 CUresult context_broken(void);
 /* A call is about to return this: some errors break the calling thread's context for good. */

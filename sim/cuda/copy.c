@@ -6,6 +6,7 @@
 
 #include "calls.h"
 #include "capture.h"
+#include "host_wait.h"
 #include "memory.h"
 #include "stream.h"
 
@@ -68,7 +69,7 @@ static CUresult copy_submit(CUdeviceptr to, CUdeviceptr from, size_t size, CUstr
 		return result;
 	}
 	if (wait)
-		stream_point_wait(&done);
+		host_wait(&done);
 	stream_point_drop(&done);
 	return CUDA_SUCCESS;
 }

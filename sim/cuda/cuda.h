@@ -129,7 +129,9 @@ typedef enum CUctx_flags_enum {
 	CU_CTX_SCHED_SPIN = 0x01,
 	CU_CTX_SCHED_YIELD = 0x02,
 	CU_CTX_SCHED_BLOCKING_SYNC = 0x04,
-	CU_CTX_MAP_HOST = 0x08
+	CU_CTX_SCHED_MASK = 0x07,
+	CU_CTX_MAP_HOST = 0x08,
+	CU_CTX_FLAGS_MASK = 0xFF
 } CUctx_flags;
 
 typedef enum CUstream_flags_enum { CU_STREAM_DEFAULT = 0x0, CU_STREAM_NON_BLOCKING = 0x1 } CUstream_flags;
@@ -331,6 +333,7 @@ typedef enum CUdriverProcAddressQueryResult_enum {
 #define cuDeviceTotalMem                  cuDeviceTotalMem_v2
 #define cuDeviceGetUuid                   cuDeviceGetUuid_v2
 #define cuDevicePrimaryCtxRelease         cuDevicePrimaryCtxRelease_v2
+#define cuDevicePrimaryCtxSetFlags        cuDevicePrimaryCtxSetFlags_v2
 #define cuCtxCreate                       cuCtxCreate_v4
 #define cuCtxDestroy                      cuCtxDestroy_v2
 #define cuCtxPushCurrent                  cuCtxPushCurrent_v2
@@ -383,12 +386,14 @@ CUresult CUDAAPI cuDeviceTotalMem(size_t *bytes, CUdevice dev);
 
 CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev);
 CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice dev);
+CUresult CUDAAPI cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags);
 CUresult CUDAAPI cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active);
 CUresult CUDAAPI cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags, CUdevice dev);
 CUresult CUDAAPI cuCtxDestroy(CUcontext ctx);
 CUresult CUDAAPI cuCtxSetCurrent(CUcontext ctx);
 CUresult CUDAAPI cuCtxGetCurrent(CUcontext *pctx);
 CUresult CUDAAPI cuCtxGetDevice(CUdevice *device);
+CUresult CUDAAPI cuCtxGetFlags(unsigned int *flags);
 CUresult CUDAAPI cuCtxPushCurrent(CUcontext ctx);
 CUresult CUDAAPI cuCtxPopCurrent(CUcontext *pctx);
 CUresult CUDAAPI cuCtxSynchronize(void);

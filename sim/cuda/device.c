@@ -9,10 +9,11 @@
 #include "calls.h"
 #include "context.h"
 #include "fault.h"
+#include "host_wait.h"
 #include "visible.h"
 
 static atomic_bool initialised, forked;
-static int device_count, physical[DEVICES_MAX];
+static int host_count, device_count, physical[DEVICES_MAX];
 
 static void after_fork_in_child(void)
 {
@@ -24,7 +25,8 @@ static void after_fork_in_child(void)
 
 static void initialise(void)
 {
-	device_count = visible_devices(visible_host_devices(), physical);
+	host_count = visible_host_devices();
+	device_count = visible_devices(host_count, physical);
 	pthread_atfork(NULL, NULL, after_fork_in_child);
 	atomic_store(&initialised, true);
 }
@@ -43,6 +45,16 @@ CUresult device_check(CUdevice device)
 	return device >= 0 && device < device_count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
+int device_host_count(void)
+{
+	return host_count;
+}
+
+int device_minor(CUdevice device)
+{
+	return physical[device];
+}
+
 CUresult sim_cuInit(unsigned int flags)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -50,7 +62,7 @@ CUresult sim_cuInit(unsigned int flags)
 	if (flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_once(&once, initialise);
-	if (!fault_rules_are_right())
+	if (!fault_rules_are_right() || !host_wait_share_is_right())
 		return CUDA_ERROR_UNKNOWN;
 	if (atomic_load(&forked))
 		return CUDA_ERROR_NOT_INITIALIZED;

@@ -14,5 +14,9 @@
 CUresult device_ready(void);
 /* Also checks that the ordinal exists. */
 CUresult device_check(CUdevice device);
+/* How many the host has, whatever the process sees; after cuInit. */
+int device_host_count(void);
+/* The N of /dev/nvidiaN. */
+int device_minor(CUdevice device);
 
 #endif

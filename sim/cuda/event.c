@@ -8,6 +8,7 @@
 #include "calls.h"
 #include "capture.h"
 #include "context.h"
+#include "host_wait.h"
 
 struct CUevent_st {
 	atomic_uint references; /* the handle, every record task on its way, nodes of graphs */
@@ -178,7 +179,10 @@ CUresult sim_cuEventSynchronize(CUevent event)
 	if (result != CUDA_SUCCESS)
 		return result;
 	struct stream_point point = event_point(event);
-	stream_point_wait(&point);
+	if (event->flags & CU_EVENT_BLOCKING_SYNC)
+		host_wait_by(&point, HOST_WAIT_BLOCK);
+	else
+		host_wait(&point);
 	stream_point_drop(&point);
 	return CUDA_SUCCESS;
 }

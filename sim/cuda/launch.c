@@ -5,6 +5,7 @@
 #include "callback.h"
 #include "calls.h"
 #include "context.h"
+#include "host_wait.h"
 #include "module.h"
 #include "stream.h"
 
@@ -109,7 +110,7 @@ CUresult sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
 	if (result != CUDA_SUCCESS)
 		free(launch.arguments);
 	else if (launches_block())
-		stream_point_wait(&done);
+		host_wait(&done);
 	stream_point_drop(&done);
 	return result;
 }

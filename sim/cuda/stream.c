@@ -9,6 +9,8 @@
 
 #include "capture.h"
 #include "context.h"
+#include "device_file.h"
+#include "host_wait.h"
 
 CUstream stream_new(CUcontext context, unsigned int flags, int priority)
 {
@@ -66,6 +68,14 @@ void stream_close(CUstream stream)
 	stream_unref_unlock(stream);
 }
 
+/* Called with the lock held. */
+static void tell_moved(CUstream stream)
+{
+	pthread_cond_broadcast(&stream->moved);
+	for (const struct device_file *file = stream->watchers; file; file = file->next_watcher)
+		device_file_ring(file);
+}
+
 static void *stream_main(void *argument)
 {
 	CUstream stream = argument;
@@ -83,7 +93,7 @@ static void *stream_main(void *argument)
 			task->kind->drop(task->payload);
 		pthread_mutex_lock(&stream->lock);
 		stream->completed++;
-		pthread_cond_broadcast(&stream->moved);
+		tell_moved(stream);
 	}
 	stream_unref_unlock(stream);
 	return NULL;
@@ -111,6 +121,19 @@ static CUresult stream_start(CUstream stream)
 	return CUDA_SUCCESS;
 }
 
+/* A full launch queue holds up the host as any wait for the GPU does. Called with the lock held. */
+static void wait_for_room(CUstream stream)
+{
+	while (stream->submitted - stream->completed == STREAM_QUEUE) {
+		struct stream_point oldest = { stream, stream->completed + 1 };
+		stream->references++;
+		pthread_mutex_unlock(&stream->lock);
+		host_wait(&oldest);
+		stream_point_drop(&oldest);
+		pthread_mutex_lock(&stream->lock);
+	}
+}
+
 static CUresult stream_push(CUstream stream, const struct task_kind *kind, const void *payload, size_t size,
 			    struct stream_point *at)
 {
@@ -123,8 +146,7 @@ static CUresult stream_push(CUstream stream, const struct task_kind *kind, const
 		pthread_mutex_unlock(&stream->lock);
 		return result;
 	}
-	while (stream->submitted - stream->completed == STREAM_QUEUE)
-		pthread_cond_wait(&stream->moved, &stream->lock);
+	wait_for_room(stream);
 	struct stream_task *task = &stream->queue[stream->submitted % STREAM_QUEUE];
 	task->kind = kind;
 	memcpy(task->payload, payload, size);
@@ -235,12 +257,8 @@ struct stream_point stream_last(CUstream stream)
 
 bool stream_point_reached(const struct stream_point *point)
 {
-	if (!point->stream)
-		return true;
-	pthread_mutex_lock(&point->stream->lock);
-	bool reached = point->stream->completed >= point->task;
-	pthread_mutex_unlock(&point->stream->lock);
-	return reached;
+	/* Pairs with the growth behind the task: whoever sees it sees what the task did. */
+	return !point->stream || point->stream->completed >= point->task;
 }
 
 void stream_point_wait(const struct stream_point *point)
@@ -252,6 +270,25 @@ void stream_point_wait(const struct stream_point *point)
 	pthread_mutex_lock(&stream->lock);
 	while (stream->completed < point->task)
 		pthread_cond_wait(&stream->moved, &stream->lock);
+	pthread_mutex_unlock(&stream->lock);
+}
+
+void stream_watch(CUstream stream, struct device_file *file)
+{
+	pthread_mutex_lock(&stream->lock);
+	file->next_watcher = stream->watchers;
+	stream->watchers = file;
+	pthread_mutex_unlock(&stream->lock);
+}
+
+void stream_unwatch(CUstream stream, struct device_file *file)
+{
+	struct device_file **at = &stream->watchers;
+
+	pthread_mutex_lock(&stream->lock);
+	while (*at != file)
+		at = &(*at)->next_watcher;
+	*at = file->next_watcher;
 	pthread_mutex_unlock(&stream->lock);
 }
 

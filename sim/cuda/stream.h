@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A stream is a queue of tasks and the thread that runs them in order. Everything that waits for a stream waits for a
- * point: the number of a task, reached when that task is done. Waiting sleeps on a condition variable.
+ * point: the number of a task, reached when that task is done. Streams that wait for each other sleep on a condition
+ * variable; how the program's threads wait is in host_wait.h.
  */
 #ifndef SIM_CUDA_STREAM_H
 #define SIM_CUDA_STREAM_H
@@ -14,6 +15,8 @@
 #include <cuda.h>
 
 #include "node_set.h"
+
+struct device_file;
 
 #define STREAM_QUEUE         1024 /* a full queue makes the submitter wait, as a GPU's launch queue does */
 #define STREAM_PAYLOAD_BYTES 112
@@ -39,8 +42,10 @@ struct CUstream_st {
 	unsigned int references; /* under lock: the handle, the thread, every point */
 	pthread_mutex_t lock;
 	pthread_cond_t work;  /* the thread waits: a task came, or closing */
-	pthread_cond_t moved; /* others wait: completed grew */
-	uint64_t submitted, completed;
+	pthread_cond_t moved; /* other streams wait: completed grew */
+	struct device_file *watchers; /* hosts that block wait likewise */
+	uint64_t submitted;
+	_Atomic uint64_t completed; /* grows under the lock; a host that spins reads it without */
 	bool started, closing;
 	uint64_t id;
 	struct capture *capture; /* this and the next two belong to capture.c */
@@ -82,7 +87,11 @@ CUresult stream_submit_wait(CUstream stream, struct stream_point *point);
 
 struct stream_point stream_last(CUstream stream);
 bool stream_point_reached(const struct stream_point *point);
+/* On a GPU's own thread. */
 void stream_point_wait(const struct stream_point *point);
+/* Whenever the stream moves, the file is rung, until it is taken back. */
+void stream_watch(CUstream stream, struct device_file *file);
+void stream_unwatch(CUstream stream, struct device_file *file);
 struct stream_point stream_point_copy(const struct stream_point *point);
 void stream_point_drop(struct stream_point *point);
 /* Points of the unfinished streams of a context; the caller drops each and frees the array. Not the legacy stream's

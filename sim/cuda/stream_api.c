@@ -4,6 +4,7 @@
 #include "calls.h"
 #include "capture.h"
 #include "context.h"
+#include "host_wait.h"
 #include "stream.h"
 
 /* One per thread and context, made on first use of CU_STREAM_PER_THREAD. */
@@ -165,7 +166,7 @@ CUresult sim_cuStreamSynchronize(CUstream handle)
 		last = stream_last(stream);
 	if (result != CUDA_SUCCESS)
 		return result;
-	stream_point_wait(&last);
+	host_wait(&last);
 	stream_point_drop(&last);
 	return CUDA_SUCCESS;
 }

@@ -18,7 +18,7 @@ void gpu_check(CUresult result, const char *what)
 	exit(1);
 }
 
-void gpu_open(struct gpu *gpu, int local_rank)
+void gpu_open(struct gpu *gpu, int local_rank, unsigned int host_waits)
 {
 	int devices = 0;
 
@@ -26,6 +26,7 @@ void gpu_open(struct gpu *gpu, int local_rank)
 	GPU_CHECK(cuDeviceGetCount(&devices));
 	GPU_CHECK(devices ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE);
 	GPU_CHECK(cuDeviceGet(&gpu->device, local_rank % devices));
+	GPU_CHECK(cuDevicePrimaryCtxSetFlags(gpu->device, host_waits));
 	GPU_CHECK(cuDevicePrimaryCtxRetain(&gpu->context, gpu->device));
 	GPU_CHECK(cuCtxSetCurrent(gpu->context));
 	GPU_CHECK(cuModuleLoadData(&gpu->module, compute_kernel_ptx));
@@ -67,8 +68,11 @@ void *gpu_allocate_pinned(size_t size)
 CUevent gpu_event(void)
 {
 	CUevent event = NULL;
+	unsigned int flags, blocking;
 
-	GPU_CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC));
+	GPU_CHECK(cuCtxGetFlags(&flags));
+	blocking = flags & CU_CTX_SCHED_BLOCKING_SYNC ? CU_EVENT_BLOCKING_SYNC : 0;
+	GPU_CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING | blocking));
 	return event;
 }
 

@@ -19,8 +19,9 @@ struct gpu {
 void gpu_check(CUresult result, const char *what);
 #define GPU_CHECK(call) gpu_check((call), #call)
 
-/* Opens device `local_rank`, modulo how many there are, and makes its context current in this thread. */
-void gpu_open(struct gpu *gpu, int local_rank);
+/* Opens device `local_rank`, modulo how many there are, and makes its context current in this thread. host_waits: one of
+ * CU_CTX_SCHED_…. */
+void gpu_open(struct gpu *gpu, int local_rank, unsigned int host_waits);
 void gpu_close(struct gpu *gpu);
 
 /* Keeps the compute stream busy for so many microseconds. */
@@ -31,7 +32,7 @@ void *gpu_allocate_pinned(size_t size);
 CUstream gpu_stream(void);
 /* What is on `after` from now on waits for what is on `before` so far. */
 void gpu_order(CUstream before, CUevent event, CUstream after);
-/* An event that a waiting host sleeps on instead of spinning. */
+/* One for order and for waiting; a host whose context blocks blocks on it, too. */
 CUevent gpu_event(void);
 
 #endif

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cuda.h>
+
 #include "fault.h"
 
 enum { RANKS = 8 };
 
 enum {
-	KEY_LAYERS = 0x100, KEY_ELEMENTS, KEY_STEP_MS, KEY_STEPS, KEY_HOST_MS, KEY_RUN_AHEAD, KEY_LIMIT, KEY_GRACE,
+	KEY_LAYERS = 0x100, KEY_ELEMENTS, KEY_STEP_MS, KEY_STEPS, KEY_HOST_MS, KEY_HOST_WAITS, KEY_RUN_AHEAD, KEY_LIMIT, KEY_GRACE,
 	KEY_HOSTS, KEY_GRADIENTS, KEY_FP8_ALLGATHER, KEY_FAULT, KEY_FAULT_INDEX, KEY_FAULT_RANK, KEY_FAULT_STEP, KEY_LOG_DIR, KEY_LOG_BYTES, KEY_EVENTS,
 };
 
@@ -26,6 +28,7 @@ static const struct argp_option argp_options[] = {
 	{ "step-ms", KEY_STEP_MS, "MS", 0, "GPU time of one step (700)", 1 },
 	{ "steps", KEY_STEPS, "N", 0, "Steps to train (20)", 1 },
 	{ "host-ms", KEY_HOST_MS, "MS", 0, "CPU time of loading one step's data (3)", 1 },
+	{ "host-waits", KEY_HOST_WAITS, "HOW", 0, "How it waits for its GPU: auto, spin, yield or block (auto)", 1 },
 	{ "run-ahead", KEY_RUN_AHEAD, "N", 0, "Steps the host may be ahead of its GPU (0: waits for each step)", 1 },
 	{ "limit", KEY_LIMIT, "S", 0, "End the job after S seconds with status 124 (0: never)", 1 },
 	{ "grace", KEY_GRACE, "S", 0, "Let the others run S seconds more once a rank has failed (0)", 1 },
@@ -64,6 +67,23 @@ static enum values_type gradient_type(const char *text, const struct argp_state 
 	return VALUES_FLOAT;
 }
 
+static unsigned int host_waits(const char *text, const struct argp_state *state)
+{
+	static const struct {
+		const char *name;
+		unsigned int flag;
+	} ways[] = { { "auto", CU_CTX_SCHED_AUTO },
+		     { "spin", CU_CTX_SCHED_SPIN },
+		     { "yield", CU_CTX_SCHED_YIELD },
+		     { "block", CU_CTX_SCHED_BLOCKING_SYNC } };
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (!strcmp(ways[i].name, text))
+			return ways[i].flag;
+	argp_error(state, "a host does not wait by '%s', but by auto, spin, yield or block", text);
+	return CU_CTX_SCHED_AUTO;
+}
+
 static error_t parse_training(int key, char *text, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -95,6 +115,9 @@ static error_t parse_training(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_HOST_MS:
 		options->host_ms = options_number(text, 0, 60000, state);
+		return 0;
+	case KEY_HOST_WAITS:
+		options->host_waits = host_waits(text, state);
 		return 0;
 	case KEY_RUN_AHEAD:
 		options->run_ahead = options_number(text, 0, 8, state);

@@ -22,6 +22,7 @@ struct options {
 	int step_ms;	 /* GPU time of one step */
 	int steps;
 	int host_ms;   /* CPU time of one step's data loading on the host */
+	unsigned int host_waits; /* for its GPU: CU_CTX_SCHED_… */
 	int run_ahead; /* steps that the host may be ahead of its GPU */
 	int limit_s;   /* the launcher ends the job then; 0 = never */
 	int grace_s;   /* how long the launcher lets the others run once a rank has failed */

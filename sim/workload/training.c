@@ -8,7 +8,7 @@ int training_open(struct training *training, const struct options *options, cons
 {
 	*training = (struct training){ .options = options, .parallel = &options->parallel,
 				       .mesh = *mesh, .rank = rank };
-	gpu_open(&training->gpu, local_rank);
+	gpu_open(&training->gpu, local_rank, options->host_waits);
 	process_groups_open(&training->groups, &training->mesh, rank, store, options->parallel.names);
 	values_open(&training->values, options->elements * mesh_ranks(mesh));
 	checks_open(&training->checks, rank, options->run_ahead);

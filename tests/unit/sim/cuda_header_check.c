@@ -164,6 +164,8 @@ TYPE(cuDeviceGetUuid, CUuuid *, CUdevice);
 TYPE(cuDeviceGetPCIBusId, char *, int, CUdevice);
 TYPE(cuDeviceGetAttribute, int *, CUdevice_attribute, CUdevice);
 TYPE(cuDevicePrimaryCtxRetain, CUcontext *, CUdevice);
+TYPE(cuDevicePrimaryCtxSetFlags, CUdevice, unsigned int);
+TYPE(cuCtxGetFlags, unsigned int *);
 TYPE(cuStreamCreateWithPriority, CUstream *, unsigned int, int);
 TYPE(cuStreamWaitEvent, CUstream, CUevent, unsigned int);
 TYPE(cuEventElapsedTime, float *, CUevent, CUevent);
@@ -203,7 +205,8 @@ TYPE(cuGetProcAddress, const char *, void **, int, cuuint64_t, CUdriverProcAddre
 static void *const functions[] = {
 	cuInit, cuDriverGetVersion, cuGetErrorName, cuGetErrorString, cuGetProcAddress, cuDeviceGet, cuDeviceGetCount,
 	cuDeviceGetName, cuDeviceGetUuid, cuDeviceGetPCIBusId, cuDeviceGetAttribute, cuDeviceTotalMem,
-	cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxGetState, cuCtxCreate, cuCtxDestroy,
+	cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxSetFlags,
+	cuCtxCreate, cuCtxDestroy, cuCtxGetFlags,
 	cuCtxSetCurrent, cuCtxGetCurrent, cuCtxGetDevice, cuCtxPushCurrent, cuCtxPopCurrent, cuCtxSynchronize,
 	cuCtxGetStreamPriorityRange, cuStreamCreate, cuStreamCreateWithPriority, cuStreamDestroy, cuStreamQuery,
 	cuStreamSynchronize, cuStreamWaitEvent, cuStreamIsCapturing, cuStreamGetCaptureInfo, cuStreamGetCtx,

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* How a thread of the program waits for its GPU: what the kernel and /proc see of it. */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+
+#include "cpu_module.h"
+#include "host_wait.h"
+#include "ranks.h"
+
+#define EXPECT_CU(call) cr_assert_eq((call), CUDA_SUCCESS)
+
+enum { LOOKS = 200, LOOK_US = 1000 };
+
+static void run_hold(void **params, const struct cpu_launch *launch)
+{
+	(void)launch;
+	sem_wait(*(sem_t **)params[0]);
+}
+
+static const struct cpu_module_kernel kernels[] = { { "hold", run_hold, 1, { sizeof(sem_t *) } } };
+static const struct cpu_module_image image = { { 'r', 'w', 'c', 'p', 'u', 'm', 'o', 'd' }, 1, kernels };
+
+enum waits_in { IN_STREAM, IN_EVENT, IN_BLOCKING_EVENT, IN_CONTEXT, IN_COPY };
+
+/* A thread that waits for a stream that is held. */
+struct waiter {
+	unsigned int flags;
+	enum waits_in in;
+	sem_t until, ready;
+	CUstream stream;
+	pthread_t thread;
+	atomic_int tid;
+	CUresult result;
+	uint64_t cpu_ns;
+};
+
+/* What /proc showed of it. */
+struct seen {
+	int running, polling, sleeping, futex, looks;
+	char path[256]; /* of what it polls */
+};
+
+static void hold(struct waiter *waiter)
+{
+	CUmodule module;
+	CUfunction function;
+	sem_t *until = &waiter->until;
+	void *params[] = { &until };
+
+	EXPECT_CU(cuModuleLoadData(&module, &image));
+	EXPECT_CU(cuModuleGetFunction(&function, module, "hold"));
+	EXPECT_CU(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, waiter->stream, params, NULL));
+}
+
+static CUresult wait_for_it(struct waiter *waiter)
+{
+	CUevent event;
+	CUdeviceptr memory;
+	char byte;
+
+	switch (waiter->in) {
+	case IN_STREAM:
+		return cuStreamSynchronize(waiter->stream);
+	case IN_CONTEXT:
+		return cuCtxSynchronize();
+	case IN_COPY: /* of the legacy stream: behind the blocking stream that is held */
+		EXPECT_CU(cuMemAlloc(&memory, 1));
+		return cuMemcpyDtoH(&byte, memory, 1);
+	default:
+		EXPECT_CU(cuEventCreate(&event, waiter->in == IN_BLOCKING_EVENT ? CU_EVENT_BLOCKING_SYNC : 0));
+		EXPECT_CU(cuEventRecord(event, waiter->stream));
+		return cuEventSynchronize(event);
+	}
+}
+
+static uint64_t clock_ns_of(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void *waiter_main(void *argument)
+{
+	struct waiter *waiter = argument;
+	CUcontext context;
+
+	EXPECT_CU(cuDevicePrimaryCtxRetain(&context, 0));
+	EXPECT_CU(cuCtxSetCurrent(context));
+	EXPECT_CU(cuStreamCreate(&waiter->stream, 0));
+	hold(waiter);
+	waiter->tid = (int)syscall(SYS_gettid);
+	sem_post(&waiter->ready);
+	uint64_t before_ns = clock_ns_of(CLOCK_THREAD_CPUTIME_ID);
+	waiter->result = wait_for_it(waiter);
+	waiter->cpu_ns = clock_ns_of(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+	return NULL;
+}
+
+static void start(struct waiter *waiter, const char *share)
+{
+	if (share)
+		setenv("SIM_CUDA_SPIN", share, 1);
+	EXPECT_CU(cuInit(0));
+	EXPECT_CU(cuDevicePrimaryCtxSetFlags(0, waiter->flags));
+	sem_init(&waiter->until, 0, 0);
+	sem_init(&waiter->ready, 0, 0);
+	pthread_create(&waiter->thread, NULL, waiter_main, waiter);
+	sem_wait(&waiter->ready);
+}
+
+static void finish(struct waiter *waiter)
+{
+	sem_post(&waiter->until);
+	pthread_join(waiter->thread, NULL);
+	EXPECT_CU(waiter->result);
+}
+
+static size_t read_task(int tid, const char *file, char *text, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, file);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
+	if (fd >= 0)
+		close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	return strlen(text);
+}
+
+static void note_descriptor(const char *arguments, struct seen *seen)
+{
+	struct pollfd polled;
+	char link[64];
+	void *at = (void *)strtoul(arguments, NULL, 16);
+
+	memcpy(&polled, at, sizeof(polled)); /* the waiter's stack: it waits */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", polled.fd);
+	ssize_t length = readlink(link, seen->path, sizeof(seen->path) - 1);
+	seen->path[length > 0 ? length : 0] = '\0';
+}
+
+static void look(int tid, struct seen *seen)
+{
+	char stat[512], call[256], *end;
+
+	read_task(tid, "stat", stat, sizeof(stat));
+	read_task(tid, "syscall", call, sizeof(call));
+	const char *state = strrchr(stat, ')');
+	long number = strtol(call, &end, 10);
+	seen->looks++;
+	seen->running += (state && state[2] == 'R') || end == call;
+	if (end == call)
+		return;
+	seen->futex += number == SYS_futex;
+	seen->sleeping += number == SYS_nanosleep || number == SYS_clock_nanosleep;
+	bool polls = number == SYS_ppoll;
+#ifdef SYS_poll
+	polls |= number == SYS_poll;
+#endif
+	seen->polling += polls;
+	if (polls)
+		note_descriptor(end, seen);
+}
+
+static void watch(const struct waiter *waiter, struct seen *seen)
+{
+	memset(seen, 0, sizeof(*seen));
+	usleep(20000); /* it has begun to wait: the numbers below have room for a late start */
+	for (int i = 0; i < LOOKS; i++, usleep(LOOK_US))
+		look(waiter->tid, seen);
+}
+
+static void expect_spin(struct waiter *waiter, const char *share)
+{
+	struct seen seen;
+
+	start(waiter, share);
+	watch(waiter, &seen);
+	finish(waiter);
+	cr_expect_eq(seen.futex, 0, "%d of %d looks saw a futex", seen.futex, seen.looks);
+	cr_expect_eq(seen.polling, 0);
+	cr_expect_gt(waiter->cpu_ns, 1000000u, "%llu ns on a processor", (unsigned long long)waiter->cpu_ns);
+}
+
+TestSuite(host_wait, .timeout = 60);
+
+Test(host_wait, by_default_a_thread_spins_and_nobody_wakes_it)
+{
+	for (enum waits_in in = IN_STREAM; in <= IN_COPY; in++) {
+		struct waiter waiter = { .flags = CU_CTX_SCHED_AUTO, .in = in };
+		if (in != IN_BLOCKING_EVENT)
+			expect_spin(&waiter, NULL);
+	}
+}
+
+Test(host_wait, the_whole_of_a_processor_is_a_true_spin)
+{
+	struct waiter waiter = { .flags = CU_CTX_SCHED_SPIN, .in = IN_STREAM };
+	struct seen seen;
+
+	start(&waiter, "100");
+	watch(&waiter, &seen);
+	finish(&waiter);
+	cr_expect_eq(seen.running, seen.looks, "running in %d of %d looks", seen.running, seen.looks);
+}
+
+Test(host_wait, a_share_bounds_what_spinning_takes)
+{
+	struct waiter waiter = { .flags = CU_CTX_SCHED_YIELD, .in = IN_STREAM };
+	struct seen seen;
+
+	uint64_t begin_ns = clock_ns_of(CLOCK_MONOTONIC);
+	start(&waiter, "5");
+	watch(&waiter, &seen);
+	finish(&waiter);
+	uint64_t waited_ns = clock_ns_of(CLOCK_MONOTONIC) - begin_ns;
+	/* A burst is bounded in time, not in processor time, so it can only be less; sched_yield and the sleep add to it. */
+	cr_expect_lt(waiter.cpu_ns, waited_ns / 8, "%llu of %llu ns", (unsigned long long)waiter.cpu_ns,
+		     (unsigned long long)waited_ns);
+	cr_expect_gt(seen.sleeping, seen.looks / 2);
+}
+
+Test(host_wait, blocking_is_a_poll_on_the_device)
+{
+	for (enum waits_in in = IN_STREAM; in <= IN_COPY; in++) {
+		struct waiter waiter = { .flags = CU_CTX_SCHED_BLOCKING_SYNC, .in = in };
+		struct seen seen;
+		if (in == IN_EVENT)
+			waiter.flags = CU_CTX_SCHED_BLOCKING_SYNC | CU_CTX_MAP_HOST;
+		start(&waiter, NULL);
+		watch(&waiter, &seen);
+		finish(&waiter);
+		cr_expect_eq(seen.polling, seen.looks, "case %d: polling in %d of %d looks", in, seen.polling, seen.looks);
+		cr_expect(strstr(seen.path, "/dev/nvidia0"), "case %d: it polls %s", in, seen.path);
+		cr_expect_lt(waiter.cpu_ns, 5000000u);
+	}
+}
+
+Test(host_wait, an_event_made_to_block_blocks_in_a_context_that_spins)
+{
+	struct waiter waiter = { .flags = CU_CTX_SCHED_SPIN, .in = IN_BLOCKING_EVENT };
+	struct seen seen;
+
+	start(&waiter, NULL);
+	watch(&waiter, &seen);
+	finish(&waiter);
+	cr_expect_eq(seen.polling, seen.looks);
+}
+
+Test(host_wait, where_no_descriptor_can_be_made_it_spins)
+{
+	struct waiter waiter = { .flags = CU_CTX_SCHED_BLOCKING_SYNC, .in = IN_STREAM };
+
+	setenv("TMPDIR", "/nonexistent", 1);
+	expect_spin(&waiter, NULL);
+}
+
+/* The queue holds 1024 tasks: one more waits for its GPU, not for a lock. */
+Test(host_wait, a_full_launch_queue_is_a_wait_for_the_gpu)
+{
+	struct waiter waiter = { .flags = CU_CTX_SCHED_BLOCKING_SYNC, .in = IN_BLOCKING_EVENT };
+	CUcontext context;
+	CUevent event;
+
+	start(&waiter, NULL);
+	EXPECT_CU(cuDevicePrimaryCtxRetain(&context, 0));
+	EXPECT_CU(cuCtxSetCurrent(context));
+	EXPECT_CU(cuEventCreate(&event, 0));
+	sem_post(&waiter.until);
+	for (int i = 0; i < 3 * STREAM_QUEUE; i++)
+		EXPECT_CU(cuEventRecord(event, waiter.stream));
+	EXPECT_CU(cuStreamSynchronize(waiter.stream));
+	pthread_join(waiter.thread, NULL);
+	EXPECT_CU(waiter.result);
+}
+
+Test(host_wait, flags_are_those_of_the_context)
+{
+	unsigned int flags;
+	int active;
+	CUcontext own;
+
+	EXPECT_CU(cuInit(0));
+	cr_expect_eq(cuDevicePrimaryCtxSetFlags(0, CU_CTX_SCHED_SPIN | CU_CTX_SCHED_YIELD), CUDA_ERROR_INVALID_VALUE);
+	cr_expect_eq(cuDevicePrimaryCtxSetFlags(0, 0x100), CUDA_ERROR_INVALID_VALUE);
+	cr_expect_eq(cuDevicePrimaryCtxSetFlags(99, 0), CUDA_ERROR_INVALID_DEVICE);
+	EXPECT_CU(cuDevicePrimaryCtxSetFlags(0, CU_CTX_SCHED_YIELD));
+	EXPECT_CU(cuDevicePrimaryCtxGetState(0, &flags, &active));
+	cr_expect_eq(flags, CU_CTX_SCHED_YIELD);
+	cr_expect_not(active);
+	EXPECT_CU(cuCtxCreate(&own, NULL, CU_CTX_SCHED_BLOCKING_SYNC, 0));
+	EXPECT_CU(cuCtxGetFlags(&flags));
+	cr_expect_eq(flags, CU_CTX_SCHED_BLOCKING_SYNC);
+	EXPECT_CU(cuCtxDestroy(own));
+	cr_expect_eq(cuCtxCreate(&own, NULL, 0x7, 0), CUDA_ERROR_INVALID_VALUE);
+}
+
+Test(host_wait, a_wrong_share_lets_no_program_begin)
+{
+	setenv("SIM_CUDA_SPIN", "much", 1);
+	cr_expect_eq(cuInit(0), CUDA_ERROR_UNKNOWN);
+}
+
+/* As the driver's documentation has it: contexts against processors. */
+Test(host_wait, automatic_yields_when_there_are_more_contexts_than_processors)
+{
+	unsigned int processors = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
+	CUcontext context;
+
+	setenv("SIM_CUDA_DEVICES", "1", 1);
+	EXPECT_CU(cuInit(0));
+	for (unsigned int made = 1; made <= processors + 1; made++)
+		EXPECT_CU(cuCtxCreate(&context, NULL, CU_CTX_SCHED_AUTO, 0));
+	struct waiter waiter = { .in = IN_STREAM };
+	start(&waiter, "100");
+	/* A yield is a system call, a spin is none: what the kernel counts as time in it. */
+	struct timespec pause = { .tv_nsec = 300000000 };
+	char before[512], after[512];
+	unsigned long user[2], kernel[2];
+	read_task(waiter.tid, "stat", before, sizeof(before));
+	nanosleep(&pause, NULL);
+	read_task(waiter.tid, "stat", after, sizeof(after));
+	const char *texts[] = { before, after };
+	for (int i = 0; i < 2; i++)
+		sscanf(strrchr(texts[i], ')') + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user[i], &kernel[i]);
+	finish(&waiter);
+	cr_expect_gt(kernel[1], kernel[0], "no time in system calls");
+}

@@ -41,6 +41,7 @@ enum analysis_wait_kind {
 	ANALYSIS_WAIT_INTERVAL,	  /* exact: the thread was in this one wait or system call from start to end */
 	ANALYSIS_WAIT_RUN_QUEUE,  /* run_queue_ns within [start, end] spent runnable without a CPU */
 	ANALYSIS_WAIT_SAMPLE,	  /* seen once at end_ns; stands for the time since the thread's previous sample */
+	ANALYSIS_WAIT_SHORT,	  /* waits within [start, end], blocked_ns in sum, each too short for an interval */
 };
 
 /* One piece of evidence about one thread. Strings may be "" when not known; all are copied. */
@@ -52,6 +53,7 @@ struct analysis_wait {
 	char thread[16];
 	uint64_t start_ns, end_ns;
 	uint64_t blocked_ns, run_queue_ns; /* SAMPLE: run_queue_ns = cumulative counter of the thread, 0 = not known */
+	uint64_t longest_ns;		   /* of one of its waits, 0 = not known */
 	uint64_t cpu_ns;		   /* SAMPLE: cumulative CPU time of the thread, 0 = not known */
 	char state;			   /* R S D T t Z; 0 not known */
 	int32_t system_call;		   /* number on this machine; -1 outside a system call; -2 not known */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/convoy.h"
 #include "analysis/tally.h"
 
 /* A class needs this share of the windows to be called the cause. */
@@ -11,6 +12,8 @@ static const double share_min = 0.25;
 /* Without a waker: the thread whose file or disk wait covers this share of the wait is taken for it. */
 static const double inferred_min = 0.5;
 static const uint64_t looked_at_ns = 2000000000;
+/* Between two waits, so short that they are one. */
+static const uint64_t window_gap_ns = 1000000;
 
 struct search {
 	const struct intern *intern;
@@ -88,12 +91,13 @@ static void list_evidence(const struct tally *tally, struct cause *cause)
 	}
 }
 
-/* Samples of one long wait lie end to end, the later first: they are one window, or there would be no room for all. */
+/* Samples of one long wait lie end to end, the later first, and sums of short ones nearly so: they are one window, or
+ * there would be no room for all. */
 static uint32_t add_window(struct cause_window *windows, uint32_t count, uint64_t from_ns, uint64_t to_ns)
 {
 	if (to_ns <= from_ns)
 		return count;
-	if (count && to_ns == windows[count - 1].from_ns) {
+	if (count && to_ns <= windows[count - 1].from_ns && to_ns + window_gap_ns >= windows[count - 1].from_ns) {
 		windows[count - 1].from_ns = from_ns;
 		return count;
 	}
@@ -166,7 +170,11 @@ static bool follow(struct search *search, uint32_t tid, const struct tally *tall
 {
 	struct cause_window waits[CAUSE_WINDOWS];
 	uint32_t wait_count = wait_windows(search, tid, tally, group, windows, count, waits);
+	const struct tally_group *woken = tally_group_woken(tally, group->class_.class_);
 	const struct evidence_piece *piece = group->longest;
+	/* Of a wait that is many short ones, the last was ended by a thread, the others by its timer. */
+	if (piece->kind == ANALYSIS_WAIT_SHORT && !piece->waker_tid && woken)
+		piece = woken->longest;
 	uint32_t next = piece->out_of_process_wake ? 0 : piece->waker_tid;
 	/* A lock that another process ends is a wait that a signal ended: it still was for somebody in here. */
 	bool inferred = !next && (!piece->out_of_process_wake || group->class_.class_ == RW_CAUSE_LOCK);
@@ -190,12 +198,37 @@ static bool follow(struct search *search, uint32_t tid, const struct tally *tall
 		return false;
 	}
 	uint64_t wait_ns = tally_overlap(waits, wait_count, 0, UINT64_MAX);
+	if (wait_ns > tally->by_class[group->class_.class_])
+		wait_ns = tally->by_class[group->class_.class_]; /* short waits with pauses between them */
 	/* Locks behind a lock are one story, whoever of those who pass it on was followed. */
 	if (deeper.class_ == group->class_.class_)
 		deeper.share = cause->share;
 	else
 		deeper.share *= tally->window_ns ? (double)wait_ns / (double)tally->window_ns : 0;
 	*cause = deeper;
+	return true;
+}
+
+/* Who holds the lock changes all the time: there is no one thread to follow. */
+static bool join_convoy(const struct search *search, uint32_t tid, const struct tally *tally,
+			const struct cause_window *windows, uint32_t count, struct cause *cause)
+{
+	const struct evidence *evidence = &search->process->evidence;
+	intern_id name;
+
+	if (tally->sampled || !convoy_find(search->intern, evidence, tid, windows, count,
+					   tally->by_class[RW_CAUSE_LOCK], &name, &cause->like_python))
+		return false;
+	struct cause_hop *hop = &cause->hops[cause->hop_count++];
+	hop->tid = tid;
+	hop->thread = thread_name(evidence, tid);
+	if (name)
+		snprintf(hop->waits_for, sizeof(hop->waits_for), "its threads \"%s\" in turn",
+			 intern_text(search->intern, name));
+	else
+		snprintf(hop->waits_for, sizeof(hop->waits_for), "its other threads in turn");
+	cause->convoy = true;
+	cause->last_thread = name;
 	return true;
 }
 
@@ -216,6 +249,9 @@ static bool find_cause(struct search *search, uint32_t tid, const struct cause_w
 	cause->share = tally.window_ns ? (double)tally.by_class[class_] / (double)tally.window_ns : -1;
 	if (cause->share > 1)
 		cause->share = 1;
+	if (class_ == RW_CAUSE_LOCK && cause->hop_count < CAUSE_HOPS &&
+	    join_convoy(search, tid, &tally, windows, count, cause))
+		return true;
 	if (group->class_.by_waker && search->visited_count <= CAUSE_HOPS)
 		follow(search, tid, &tally, group, windows, count, cause);
 	return true;

@@ -37,6 +37,8 @@ struct cause {
 	enum rw_level seen;  /* best level at which the thread was looked at in the windows */
 	bool inferred;       /* a hop without a waker: likely at best */
 	bool idle;           /* the thread sleeps of its own will */
+	bool convoy;         /* threads pass a lock on in short turns … */
+	bool like_python;    /* … of 5 ms */
 	uint32_t tid;        /* the thread that should have enqueued */
 	intern_id thread;
 	intern_id last_thread;   /* the thread that the class is about */

@@ -82,6 +82,10 @@ int evidence_add(struct evidence *evidence, struct intern *intern, const struct 
 		.io_wait = wait->io_wait,
 		.out_of_process_wake = wait->out_of_process_wake,
 	};
+	if (wait->kind == ANALYSIS_WAIT_SHORT) {
+		piece->blocked_ns = wait->blocked_ns;
+		piece->longest_ns = wait->longest_ns;
+	}
 	if (wait->kind == ANALYSIS_WAIT_SAMPLE)
 		place_sample(evidence, wait, piece);
 	name_piece(piece, intern, wait);

@@ -15,6 +15,8 @@ enum {
 struct evidence_piece {
 	uint64_t start_ns, end_ns; /* a sample stands for [start, end] */
 	uint64_t run_queue_ns;     /* of it: without a CPU */
+	uint64_t blocked_ns;       /* of it: in one of many short waits … */
+	uint64_t longest_ns;       /* … and the longest of these; ANALYSIS_WAIT_SHORT only */
 	uint64_t cpu_ns;           /* of it: on a CPU; samples only */
 	uint64_t device;
 	uint32_t tid, waker_tid;

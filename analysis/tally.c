@@ -64,6 +64,10 @@ static void add_piece(struct tally *tally, const struct intern *intern, const st
 		add_to_group(tally, &class_, piece, queued);
 		return;
 	}
+	if (piece->kind == ANALYSIS_WAIT_SHORT) {
+		add_to_group(tally, &class_, piece, class_.known ? portion(piece->blocked_ns, shared, length) : 0);
+		return;
+	}
 	add_to_group(tally, &without_cpu, piece, queued);
 	if (class_.known)
 		add_to_group(tally, &class_, piece, shared - queued);
@@ -109,6 +113,18 @@ enum rw_cause_class tally_class(const struct tally *tally)
 	for (int class_ = 0; class_ < RW_CAUSE_COUNT; class_++)
 		if (tally->by_class[class_] > tally->by_class[best])
 			best = (enum rw_cause_class)class_;
+	return best;
+}
+
+const struct tally_group *tally_group_woken(const struct tally *tally, enum rw_cause_class class_)
+{
+	const struct tally_group *best = NULL;
+	for (uint32_t i = 0; i < tally->group_count; i++) {
+		const struct tally_group *group = &tally->groups[i];
+		if (group->class_.class_ == class_ && group->longest->waker_tid &&
+		    !group->longest->out_of_process_wake && (!best || group->ns > best->ns))
+			best = group;
+	}
 	return best;
 }
 

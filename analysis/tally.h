@@ -32,6 +32,8 @@ void tally_best(const struct intern *intern, const struct evidence *evidence, ui
 		const struct cause_window *windows, uint32_t window_count, struct tally *tally);
 /* Most time first; NULL when there is none. */
 const struct tally_group *tally_group_of(const struct tally *tally, enum rw_cause_class class_);
+/* The same, of those whose waits a thread of the process ended. */
+const struct tally_group *tally_group_woken(const struct tally *tally, enum rw_cause_class class_);
 enum rw_cause_class tally_class(const struct tally *tally);
 /* Time that [from, to] shares with the windows. */
 uint64_t tally_overlap(const struct cause_window *windows, uint32_t window_count, uint64_t from_ns, uint64_t to_ns);

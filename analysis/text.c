@@ -53,6 +53,8 @@ void text_cause(char *text, size_t room, const struct cause *cause, const struct
 		text_end(text, room, process);
 	else if (*cause->gpu_text)
 		snprintf(text, room, "%s", cause->gpu_text);
+	else if (cause->convoy && cause->like_python && cause->system_call)
+		snprintf(text, room, "%s(2), 5 ms at a time as for Python's lock", cause->system_call);
 	else if (cause->system_call && cause->class_ != RW_CAUSE_CPU && cause->class_ != RW_CAUSE_RUNNING &&
 		 cause->class_ != RW_CAUSE_STOPPED)
 		snprintf(text, room, cause->second_call ? "%s(2) and %s(2)" : "%s(2)", cause->system_call,
@@ -68,6 +70,10 @@ static const char *special_advice(const struct cause *cause, const struct proces
 		return cause->gpu_advice;
 	if (cause->class_ == RW_CAUSE_IO && cause->hop_count)
 		return "write the log to a local or memory file system, or give its queue a bound that drops";
+	if (cause->convoy && cause->like_python)
+		return "move what its other Python threads compute into processes: they hold Python's lock (GIL) in turn";
+	if (cause->convoy)
+		return "let fewer threads share this lock, or hold it for less time";
 	if (cause->class_ == RW_CAUSE_LOCK && !cause->hop_count)
 		return "find out what should wake this thread (py-spy dump --pid PID, gdb -p PID)";
 	if (cause->class_ == RW_CAUSE_GONE && process->exit_status >= 0 && !WIFSIGNALED(process->exit_status))

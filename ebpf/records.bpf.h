@@ -5,6 +5,7 @@
 
 #include "ebpf/threads.bpf.h"
 
+const volatile __u64 threshold_ns = 10000000;
 const volatile __u8 takes_descriptor[WAITS_SYSTEM_CALLS];
 
 __u64 lost;
@@ -14,13 +15,22 @@ struct {
 	__uint(max_entries, WAITS_RING_BYTES);
 } records SEC(".maps");
 
-static void find_file(struct task_struct *task, __u64 fd, struct place *place)
+static struct file *file_of(struct task_struct *task, __u64 fd)
 {
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file **files = BPF_CORE_READ(table, fd);
 	struct file *file = NULL;
 
-	if (fd >= BPF_CORE_READ(table, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), files + fd) || !file)
+	if (fd >= BPF_CORE_READ(table, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), files + fd))
+		return NULL;
+	return file;
+}
+
+static void find_file(struct task_struct *task, __u64 fd, struct place *place)
+{
+	struct file *file = file_of(task, fd);
+
+	if (!file)
 		return;
 
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
@@ -38,6 +48,15 @@ static __u8 first_is(__s32 system_call)
 								    : WAITS_NO_DESCRIPTOR;
 }
 
+static void fill_place(struct rw_kernel_wait *wait, __s32 fd, const struct place *place)
+{
+	wait->fd = fd;
+	wait->inode = place->inode;
+	wait->device = place->device;
+	__builtin_memcpy(wait->file, place->file, sizeof(wait->file));
+	__builtin_memcpy(wait->file_system, place->file_system, sizeof(wait->file_system));
+}
+
 static void fill_file(struct rw_kernel_wait *wait, struct task_struct *task, struct thread *thread)
 {
 	struct place now = {};
@@ -45,15 +64,11 @@ static void fill_file(struct rw_kernel_wait *wait, struct task_struct *task, str
 
 	if (first_is(thread->system_call) == WAITS_NO_DESCRIPTOR)
 		return;
-	wait->fd = (__s32)thread->argument;
 	if (!place->known) {
 		place = &now;
 		find_file(task, (__u32)thread->argument, place);
 	}
-	wait->inode = place->inode;
-	wait->device = place->device;
-	__builtin_memcpy(wait->file, place->file, sizeof(wait->file));
-	__builtin_memcpy(wait->file_system, place->file_system, sizeof(wait->file_system));
+	fill_place(wait, (__s32)thread->argument, place);
 }
 
 static void fill_longest(struct waits_record *record, const struct period *longest)

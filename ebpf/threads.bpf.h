@@ -12,7 +12,10 @@
 #include "ebpf/kernel_types.bpf.h"
 #include "ebpf/waits.h"
 
-enum { OUTSIDE = -1 }; /* of any system call */
+enum {
+	OUTSIDE = -1, /* of any system call */
+	SHORT_WAITS = 3,
+};
 
 struct waker {
 	__u32 tid; /* 0: none, or an interrupt */
@@ -39,6 +42,20 @@ struct period {
 	__u64 frames[WAITS_FRAMES];
 };
 
+/* Waits of one system call, or outside of any, on one file, that were each too short for a record. */
+struct short_waits {
+	__u64 since_ns, last_ns;
+	__u64 blocked_ns;
+	__u64 longest_ns;
+	__u64 file;
+	__u32 count; /* 0: none */
+	__s32 system_call;
+	__s32 fd;
+	__u32 state;
+	struct waker waker; /* of the latest that a thread ended */
+	struct place place;
+};
+
 struct thread {
 	__u64 watched_since; /* as in the map of processes; another value means left over from an earlier watch */
 	__u64 off_ns;        /* left the CPU then; 0: is on it, or not seen yet */
@@ -54,6 +71,8 @@ struct thread {
 	struct waker waker;    /* of the period it is in */
 	struct period longest; /* of the system call it is in */
 	struct place closing;  /* close(2) only: afterwards the descriptor tells nothing */
+	__u64 due_ns;          /* one of the sums is to be sent then; 0: none */
+	struct short_waits sums[SHORT_WAITS];
 };
 
 struct {

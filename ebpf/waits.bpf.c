@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
  * What the threads of watched processes wait for. Per thread we keep the system call it is in and the off-CPU period it
- * is in; only what lasted at least `threshold_ns` is reported. A short wait costs two look-ups and a clock read.
+ * is in; what lasted at least `threshold_ns` is reported by itself, what was shorter as a sum (short_waits.bpf.h).
  */
 #include "ebpf/records.bpf.h"
+#include "ebpf/short_waits.bpf.h"
 #include "ebpf/threads.bpf.h"
 
 enum {
@@ -14,7 +15,6 @@ enum {
 /* Run-queue slices further apart than this are not summed. */
 static const __u64 queue_window_ns = 1000000000;
 
-const volatile __u64 threshold_ns = 10000000;
 const volatile __s32 close_call = -1;
 
 __s32 look_tgid; /* the process that the iterator is to report */
@@ -26,6 +26,13 @@ static bool worth_a_look(const struct thread *thread, __u64 now)
 	__u64 since = thread->system_call == OUTSIDE ? thread->off_ns : thread->enter_ns;
 
 	return now > since && now - since >= threshold_ns / 4 * 3;
+}
+
+/* A thread of Python's that waits for its lock does so for 5 ms at a time, and who ends such a wait tells who held it.
+ */
+static bool worth_a_name(const struct thread *thread, __u64 now)
+{
+	return now - thread->off_ns >= threshold_ns / 10 || worth_a_look(thread, now);
 }
 
 static void begin_sums(struct thread *thread)
@@ -85,10 +92,13 @@ static void leave_cpu(struct task_struct *task, bool preempted, __u64 now)
 /* Outside of system calls (page faults, stops, preemption) each off-CPU period is by itself. */
 static void end_period_outside(struct task_struct *task, struct thread *thread, __u64 start_ns, __u64 now)
 {
-	if (thread->state && now - start_ns >= threshold_ns)
+	report_due(task, thread, now);
+	if (thread->state && now - start_ns >= threshold_ns) {
 		report_wait(task, thread, start_ns, now);
-	else
-		add_queue(task, thread, start_ns, now, thread->run_queue_ns);
+		return;
+	}
+	add_queue(task, thread, start_ns, now, thread->run_queue_ns);
+	add_short(task, thread, start_ns, now);
 }
 
 static void enter_cpu(struct task_struct *task, __u64 now)
@@ -140,7 +150,7 @@ static void wake(struct task_struct *task, const void *context, __u64 now)
 		return;
 
 	thread->wake_ns = now;
-	if (!worth_a_look(thread, now) || !wakes_by_itself(context))
+	if (!worth_a_name(thread, now) || !wakes_by_itself(context))
 		return;
 	__u64 id = bpf_get_current_pid_tgid();
 	thread->waker.tid = (__u32)id;
@@ -182,10 +192,13 @@ static void exit_system_call(struct task_struct *task)
 		return;
 
 	__u64 now = bpf_ktime_get_ns();
-	if (now > thread->enter_ns && now - thread->enter_ns >= threshold_ns)
+	report_due(task, thread, now);
+	if (now > thread->enter_ns && now - thread->enter_ns >= threshold_ns) {
 		report_wait(task, thread, thread->enter_ns, now);
-	else
+	} else {
 		add_queue(task, thread, thread->enter_ns, now, thread->run_queue_ns);
+		add_short(task, thread, thread->enter_ns, now);
+	}
 	thread->system_call = OUTSIDE;
 }
 

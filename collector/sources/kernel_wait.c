@@ -14,6 +14,8 @@ static enum analysis_wait_kind kind_of(uint32_t kind)
 	switch (kind) {
 	case RW_KERNEL_RUN_QUEUE:
 		return ANALYSIS_WAIT_RUN_QUEUE;
+	case RW_KERNEL_SHORT_WAITS:
+		return ANALYSIS_WAIT_SHORT;
 	case RW_KERNEL_NOW:
 		return ANALYSIS_WAIT_SAMPLE;
 	default:
@@ -119,6 +121,7 @@ void kernel_wait_fill(const struct rw_kernel_wait *record, const char *proc_root
 		.end_ns = record->end_ns,
 		.blocked_ns = record->blocked_ns,
 		.run_queue_ns = record->run_queue_ns,
+		.longest_ns = record->longest_ns,
 		.cpu_ns = record->cpu_ns,
 		.state = state_of(record->state),
 		.system_call = record->system_call,

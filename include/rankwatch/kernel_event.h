@@ -20,6 +20,10 @@ enum {
 	RW_KERNEL_NOW = 3,
 	/* The thread group's last thread has ended; exit_code as in wait(2). */
 	RW_KERNEL_EXIT = 4,
+	/* `count` waits between start_ns and end_ns of one system call on one file, or outside of any, each shorter than the
+	 * threshold: blocked_ns is their sum, longest_ns the longest, the waker that of the latest that a thread ended. No
+	 * stack. Their time on a run queue is in RW_KERNEL_RUN_QUEUE. */
+	RW_KERNEL_SHORT_WAITS = 5,
 };
 
 struct rw_kernel_wait {
@@ -42,6 +46,8 @@ struct rw_kernel_wait {
 	__u32 io_wait;
 	__s32 stack_id; /* for probes_stack(), during the callback; < 0 none */
 	__s32 exit_code;
+	__u32 count; /* RW_KERNEL_SHORT_WAITS; else 0 */
+	__u32 pad;
 	char thread[16];
 	char waker[16];
 	char file[32]; /* last path component */
@@ -49,7 +55,7 @@ struct rw_kernel_wait {
 };
 
 #ifndef __bpf__
-static_assert(sizeof(struct rw_kernel_wait) == 184, "both sides of the ring");
+static_assert(sizeof(struct rw_kernel_wait) == 192, "both sides of the ring");
 #endif
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What watching costs: 8 processes that sleep for good (what is left is the filter, for all others on the machine),
- * then wake 200 times a second (5 ms sleeps: below the threshold), then 80 times (12 ms: a record each). Prints one
- * JSON object per stream: run time of the BPF programs, CPU of the reading side, and the cost of one sample of a
- * thread. Root only.
+ * then wake 200 times a second (5 ms sleeps: summed), then 80 times (12 ms: a record each). Prints one JSON object per
+ * stream: run time of the BPF programs, CPU of the reading side, and the cost of one sample of a thread. And how long
+ * two processes take to pass a byte to and fro through pipes on one CPU, not watched and watched: the shortest of many
+ * rounds, so other load matters little. Root only.
  */
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +20,7 @@
 #include "collector/sources/proc_source.h"
 #include "stopwatch.h"
 
-enum { PROCESSES = 8, POLL_MS = 100, SAMPLES = 1000 };
+enum { PROCESSES = 8, POLL_MS = 100, SAMPLES = 1000, PASSES = 1000, ROUNDS = 200 };
 
 struct reader {
 	struct kernel_source *kernel;
@@ -117,6 +119,60 @@ static void measure(struct reader *reader, useconds_t period_us, unsigned int se
 	stop(reader);
 }
 
+static void pass_on(int from, int to)
+{
+	char byte;
+
+	while (read(from, &byte, 1) == 1 && write(to, &byte, 1) == 1)
+		;
+}
+
+/* ns for a byte to go there and back: the shortest mean of PASSES. */
+static double pass_ns(int to, int from)
+{
+	double least = 1e12;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		char byte = 0;
+		uint64_t begin = stopwatch_now();
+		for (int i = 0; i < PASSES; i++)
+			if (write(to, &byte, 1) != 1 || read(from, &byte, 1) != 1)
+				abort();
+		double mean = (double)(stopwatch_now() - begin) / PASSES;
+		least = mean < least ? mean : least;
+	}
+	return least;
+}
+
+/* This process is watched as well as its partner: each wait costs on both sides. */
+static void measure_passing(struct reader *reader)
+{
+	int there[2], back[2];
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	if (pipe(there) || pipe(back))
+		abort();
+	pid_t partner = fork();
+	if (!partner) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(there[1]);
+		pass_on(there[0], back[1]);
+		_exit(0);
+	}
+	double alone = pass_ns(there[1], back[0]);
+	if (kernel_source_watch(reader->kernel, 0, partner) || kernel_source_watch(reader->kernel, 1, getpid()))
+		abort();
+	double watched = pass_ns(there[1], back[0]);
+	printf("{\"pass_ns\":%.0f,\"watched_pass_ns\":%.0f}\n", alone, watched);
+	kernel_source_unwatch(reader->kernel, partner);
+	kernel_source_unwatch(reader->kernel, getpid());
+	kill(partner, SIGKILL);
+	waitpid(partner, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
 	static struct reader reader;
@@ -133,6 +189,7 @@ int main(int argc, char **argv)
 	measure(&reader, 900000000, seconds);
 	measure(&reader, 5000, seconds);
 	measure(&reader, 12000, seconds);
+	measure_passing(&reader);
 	kernel_source_close(reader.kernel);
 	proc_source_close(reader.proc);
 	mounts_close(reader.mounts);

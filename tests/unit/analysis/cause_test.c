@@ -135,3 +135,129 @@ Test(cause, time_that_two_system_calls_share_is_said_of_both)
 	cr_expect_str_eq(text, "fsync(2)");
 	end(&scene);
 }
+
+/* What the kernel sends of a thread that waited 5 ms again and again; waker 0: its timer ended every one of these. */
+static void wait_shortly(struct scene *scene, uint32_t tid, const char *thread, uint64_t from_ns, uint64_t to_ns, uint32_t waker,
+			 const char *waker_name)
+{
+	struct analysis_wait wait = futex(tid, thread, from_ns, to_ns);
+
+	wait.kind = ANALYSIS_WAIT_SHORT;
+	wait.blocked_ns = (to_ns - from_ns) / 100 * 98;
+	wait.longest_ns = 5070000;
+	wait.waker_tid = waker;
+	snprintf(wait.waker, sizeof(wait.waker), "%s", waker_name);
+	see(scene, &wait);
+}
+
+Test(cause, many_short_waits_are_as_good_as_a_long_one)
+{
+	struct scene scene = { 0 };
+	struct cause cause;
+	struct cause_window window = { start, start + 1000 * ms };
+
+	/* One thread writes for all that time and holds the lock; only the last wait ends by its doing. */
+	for (uint64_t i = 0; i < 10; i++)
+		wait_shortly(&scene, MAIN, "python-main", start + i * 100 * ms, start + (i + 1) * 100 * ms - 20000,
+			     i == 9 ? WRITER : 0, i == 9 ? "tb-writer" : "");
+	struct analysis_wait writing = fsync_of_writer(start, start + 1000 * ms);
+	see(&scene, &writing);
+	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+	cr_expect_eq(cause.class_, RW_CAUSE_IO);
+	cr_expect_eq(cause.hop_count, 1);
+	cr_expect_str_eq(cause.hops[0].waits_for, "thread tb-writer");
+	cr_expect_not(cause.inferred);
+	cr_expect_float_eq(cause.share, 0.98, 0.02, "%f", cause.share);
+	end(&scene);
+}
+
+Test(cause, short_waits_count_for_what_they_are_in_sum)
+{
+	struct scene scene = { 0 };
+	struct cause cause;
+	struct cause_window window = { start, start + 1000 * ms };
+	struct analysis_wait wait = futex(MAIN, "python-main", start, start + 1000 * ms);
+
+	wait.kind = ANALYSIS_WAIT_SHORT;
+	wait.blocked_ns = 400 * ms;
+	wait.longest_ns = 4 * ms;
+	see(&scene, &wait);
+	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+	cr_expect_eq(cause.class_, RW_CAUSE_LOCK);
+	cr_expect_float_eq(cause.share, 0.4, 0.001, "%f", cause.share);
+	wait.start_ns += 1000 * ms;
+	wait.end_ns += 1000 * ms;
+	wait.blocked_ns = 100 * ms; /* too little to be a cause */
+	see(&scene, &wait);
+	window = (struct cause_window){ wait.start_ns, wait.end_ns };
+	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+	cr_expect_eq(cause.class_, RW_CAUSE_UNKNOWN);
+	end(&scene);
+}
+
+Test(cause, a_lock_that_threads_pass_on_every_5_ms_is_said_to_be_like_python_s)
+{
+	struct scene scene = { 0 };
+	struct cause cause;
+	struct cause_window window = { start, start + 1000 * ms };
+	char text[96];
+
+	for (uint64_t i = 0; i < 10; i++) {
+		for (uint32_t worker = 0; worker < WORKERS; worker++)
+			wait_shortly(&scene, WORKER + worker, "python3", start + i * 100 * ms, start + (i + 1) * 100 * ms - 9000,
+				     WORKER + (worker + 1) % WORKERS, "python3");
+		wait_shortly(&scene, MAIN, "python-main", start + i * 100 * ms, start + (i + 1) * 100 * ms - 9000,
+			     i % 3 ? WORKER + i % 3 : 0, i % 3 ? "python3" : "");
+	}
+	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+	cr_expect_eq(cause.class_, RW_CAUSE_LOCK);
+	cr_expect_float_eq(cause.share, 0.98, 0.01, "%f", cause.share);
+	cr_expect_eq(cause.hop_count, 1);
+	cr_expect_str_eq(cause.hops[0].waits_for, "its threads \"python3\" in turn");
+	text_cause(text, sizeof(text), &cause, &scene.process);
+	cr_expect_str_eq(text, "futex(2), 5 ms at a time as for Python's lock");
+	end(&scene);
+}
+
+Test(cause, turns_of_another_length_are_not_said_to_be_python_s)
+{
+	struct scene scene = { 0 };
+	struct cause cause;
+	struct cause_window window = { start, start + 1000 * ms };
+	struct analysis_wait wait = futex(MAIN, "main", start, start);
+	char text[96];
+
+	wait.kind = ANALYSIS_WAIT_SHORT;
+	wait.blocked_ns = 90 * ms;
+	wait.longest_ns = 9 * ms;
+	for (uint32_t i = 0; i < 10; i++) {
+		wait.start_ns = start + i * 100 * ms;
+		wait.end_ns = wait.start_ns + 99 * ms;
+		wait.waker_tid = WORKER + i;
+		snprintf(wait.waker, sizeof(wait.waker), "worker-%u", i);
+		see(&scene, &wait);
+	}
+	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+	cr_expect_eq(cause.class_, RW_CAUSE_LOCK);
+	cr_expect_str_eq(cause.hops[0].waits_for, "its other threads in turn");
+	text_cause(text, sizeof(text), &cause, &scene.process);
+	cr_expect_str_eq(text, "futex(2)");
+	end(&scene);
+}
+
+Test(cause, short_waits_that_nearly_always_one_thread_ends_are_followed_to_it)
+{
+	struct scene scene = { 0 };
+	struct cause cause;
+	struct cause_window window = { start, start + 1000 * ms };
+	struct analysis_wait writing = fsync_of_writer(start, start + 1000 * ms);
+
+	for (uint64_t i = 0; i < 10; i++)
+		wait_shortly(&scene, MAIN, "python-main", start + i * 100 * ms, start + (i + 1) * 100 * ms - 20000,
+			     i == 4 ? WORKER : WRITER, i == 4 ? "py-worker" : "tb-writer");
+	see(&scene, &writing);
+	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+	cr_expect_eq(cause.class_, RW_CAUSE_IO);
+	cr_expect_str_eq(cause.hops[0].waits_for, "thread tb-writer");
+	end(&scene);
+}

@@ -98,6 +98,26 @@ static struct analysis_wait longest(const struct seen *seen, pid_t tid, int syst
 	return best;
 }
 
+/* Records of waits too short for one each, of a thread in a system call: the latest, with the time of all of them. */
+static struct analysis_wait short_waits(const struct seen *seen, pid_t tid, int system_call, int *records)
+{
+	struct analysis_wait sum = { 0 };
+
+	*records = 0;
+	for (int i = 0; i < seen->count; i++) {
+		const struct analysis_wait *wait = &seen->waits[i];
+		if (wait->kind != ANALYSIS_WAIT_SHORT || wait->tid != (uint32_t)tid || wait->system_call != system_call)
+			continue;
+		uint64_t blocked_ns = sum.blocked_ns + wait->blocked_ns,
+			 start_ns = *records ? sum.start_ns : wait->start_ns;
+		sum = *wait;
+		sum.blocked_ns = blocked_ns;
+		sum.start_ns = start_ns;
+		++*records;
+	}
+	return sum;
+}
+
 /* The first sample of a thread from a level in a system call. */
 static struct analysis_wait sample(const struct seen *seen, enum rw_level level, pid_t tid, int system_call)
 {
@@ -273,6 +293,61 @@ static void check_timed_lock(struct bench *bench)
 	CHECK(!wait.waker_tid, "waker %u %s", wait.waker_tid, wait.waker);
 }
 
+/* Single waits that a loaded machine made longer than the threshold are records of their own. */
+static void check_sum(const struct bench *bench, const struct analysis_wait *sum, int records, int call)
+{
+	double longer = 0;
+
+	for (int i = 0; i < bench->seen.count; i++) {
+		const struct analysis_wait *wait = &bench->seen.waits[i];
+		if (wait->kind == ANALYSIS_WAIT_INTERVAL && wait->tid == sum->tid && wait->system_call == call &&
+		    wait->start_ns >= bench->truth.start_ns && wait->end_ns <= bench->truth.end_ns)
+			longer += ms(wait->end_ns - wait->start_ns);
+	}
+	printf("  %.2f ms in %d sums, %.2f ms in longer waits, %.2f ms for a CPU; by its own clock %.2f\n",
+	       ms(sum->blocked_ns), records, longer, queue_ms(bench), truth_ms(bench));
+	CHECK(ms(sum->blocked_ns) + longer <= truth_ms(bench) + 0.1, "%.2f ms", ms(sum->blocked_ns));
+	CHECK(ms(sum->blocked_ns) + longer + queue_ms(bench) > 0.85 * truth_ms(bench) - 15, "%.2f ms",
+	      ms(sum->blocked_ns));
+	CHECK(records >= 1 && records <= truth_ms(bench) / 100 + 2, "%d records", records);
+	CHECK(ms(sum->longest_ns) > 4 && ms(sum->longest_ns) < 10, "%.2f ms", ms(sum->longest_ns));
+	CHECK(sum->start_ns >= bench->truth.start_ns && sum->end_ns <= bench->truth.end_ns,
+	      "lies outside of its times");
+}
+
+static void check_turns(struct bench *bench)
+{
+	int records, named = 0;
+
+	stall(bench, "waits of 5 ms for a lock are summed, and who ended them is named", victim_turns);
+	struct analysis_wait sum = short_waits(&bench->seen, bench->truth.main_tid, SYS_futex, &records);
+
+	check_sum(bench, &sum, records, SYS_futex);
+	for (int i = 0; i < bench->seen.count; i++) {
+		const struct analysis_wait *wait = &bench->seen.waits[i];
+		if (wait->kind != ANALYSIS_WAIT_SHORT || wait->system_call != SYS_futex || !wait->waker_tid)
+			continue;
+		CHECK(wait->waker_tid == (uint32_t)bench->truth.other_tid && !strcmp(wait->waker, "turn-taker"),
+		      "waker %u %s", wait->waker_tid, wait->waker);
+		named++;
+	}
+	CHECK(named >= 2, "a thread was named %d times", named);
+	CHECK(sum.state == 'S', "state %c", sum.state);
+}
+
+static void check_drops(struct bench *bench)
+{
+	int records;
+
+	stall(bench, "short waits for one file are summed with its name", victim_drops);
+	struct analysis_wait sum = short_waits(&bench->seen, bench->truth.main_tid, SYS_read, &records);
+
+	check_sum(bench, &sum, records, SYS_read);
+	CHECK(!strncmp(sum.path, "pipe:[", 6) && !strcmp(sum.file_system, "pipefs"), "%s on %s", sum.path,
+	      sum.file_system);
+	CHECK(sum.waker_tid == (uint32_t)bench->truth.helper_pid && sum.out_of_process_wake, "waker %u", sum.waker_tid);
+}
+
 static void check_pipe(struct bench *bench)
 {
 	stall(bench, "a pipe's writer in another process is the waker", victim_pipe);
@@ -366,8 +441,10 @@ static void check_without_disk(struct bench *bench)
 	check_kill(bench);
 	check_lock(bench);
 	check_timed_lock(bench);
+	check_turns(bench);
 	check_pipe(bench);
 	check_poll(bench);
+	check_drops(bench);
 	check_stop(bench);
 	check_queue(bench);
 }

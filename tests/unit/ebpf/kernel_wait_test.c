@@ -143,6 +143,13 @@ Test(kernel_wait, kinds_and_states_are_translated)
 	cr_expect(eq(int, wait.kind, ANALYSIS_WAIT_RUN_QUEUE));
 	cr_expect(eq(chr, wait.state, 'R'));
 	cr_expect(eq(str, wait.path, ""));
+	record.kind = RW_KERNEL_SHORT_WAITS;
+	record.blocked_ns = 90;
+	record.longest_ns = 5;
+	fill(&record);
+	cr_expect(eq(int, wait.kind, ANALYSIS_WAIT_SHORT));
+	cr_expect(eq(u64, wait.blocked_ns, 90));
+	cr_expect(eq(u64, wait.longest_ns, 5));
 	record.kind = RW_KERNEL_NOW;
 	record.state = 4;
 	fill(&record);

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FSYNC_BYTES = 256 * 1024 };
+enum { FSYNC_BYTES = 256 * 1024, TURNS = 10, TURN_MS = 43 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool other_ready, other_quit;
@@ -136,6 +136,82 @@ void victim_timed_lock(struct victim_truth *truth, const char *folder)
 	pthread_mutex_timedlock(&lock, &until);
 	end(truth);
 	atomic_store(&other_quit, true);
+}
+
+static pthread_mutex_t turn_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t turn_over = PTHREAD_COND_INITIALIZER;
+static int turns_over, turns_taken;
+
+static void *take_turn(void *truth)
+{
+	be_other(truth, "turn-taker");
+	atomic_store(&other_ready, true);
+	for (int turn = 0; turn < TURNS; turn++) {
+		sleep_ms(TURN_MS);
+		pthread_mutex_lock(&turn_lock);
+		turns_over++;
+		pthread_cond_signal(&turn_over);
+		pthread_mutex_unlock(&turn_lock);
+	}
+	return NULL;
+}
+
+static void wait_for_turn(void)
+{
+	struct timespec until;
+
+	pthread_mutex_lock(&turn_lock);
+	while (turns_over == turns_taken) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 5000000;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&turn_over, &turn_lock, &until);
+	}
+	turns_taken++; /* the other has it again at once */
+	pthread_mutex_unlock(&turn_lock);
+}
+
+/* As CPython takes its lock: 5 ms at a time, until whoever holds it has let go. Many turns: where its end comes within
+ * the first millisecond of such a wait, the kernel side does not ask who it was. */
+void victim_turns(struct victim_truth *truth, const char *folder)
+{
+	(void)folder;
+	start_other(take_turn, truth);
+	begin(truth);
+	for (int turn = 0; turn < TURNS; turn++)
+		wait_for_turn();
+	end(truth);
+	sleep_ms(120); /* a sum is sent with a later call */
+}
+
+/* A byte every 5 ms. */
+void victim_drops(struct victim_truth *truth, const char *folder)
+{
+	int ends[2];
+	char byte;
+
+	(void)folder;
+	if (pipe(ends))
+		abort();
+	pid_t peer = fork();
+	if (!peer) {
+		prctl(PR_SET_NAME, "peer");
+		for (int i = 0; i < 60; i++) {
+			sleep_ms(5);
+			if (write(ends[1], "x", 1) != 1)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	truth->helper_pid = peer;
+	begin(truth);
+	for (int i = 0; i < 60; i++)
+		if (read(ends[0], &byte, 1) != 1)
+			abort();
+	end(truth);
+	sleep_ms(120);
+	waitpid(peer, NULL, 0);
 }
 
 void victim_pipe(struct victim_truth *truth, const char *folder)

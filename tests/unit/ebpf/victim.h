@@ -23,8 +23,8 @@ struct victim {
 /* One way to wait; folder: on the slow disk, "" without one. Runs in the victim, records its times in `truth`. */
 typedef void victim_stall(struct victim_truth *truth, const char *folder);
 
-victim_stall victim_sleep, victim_killed, victim_lock, victim_timed_lock, victim_pipe, victim_poll, victim_spin, victim_stop,
-    victim_fsync, victim_writer;
+victim_stall victim_sleep, victim_killed, victim_lock, victim_timed_lock, victim_turns, victim_pipe, victim_drops,
+    victim_poll, victim_spin, victim_stop, victim_fsync, victim_writer;
 
 int victim_start(struct victim *victim, victim_stall *stall, const char *folder);
 void victim_go(struct victim *victim);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/convoy.h"
+
+#include "analysis/tally.h"
+
+enum { ENDERS = 16 };
+
+/* sys.getswitchinterval() and what a timer's end may be late. */
+static const uint64_t switch_least_ns = 4900000, switch_most_ns = 6500000;
+/* A thread that ended more of the waits than this is the one to follow. */
+static const double one_thread_share = 0.75;
+
+struct enders {
+	uint32_t tids[ENDERS], count;
+	uint64_t ns[ENDERS], sum_ns;
+	intern_id name; /* of all of them, 0: several names */
+};
+
+static void add_ender(struct enders *enders, const struct evidence_piece *piece, uint64_t ns)
+{
+	uint32_t i = 0;
+
+	while (i < enders->count && enders->tids[i] != piece->waker_tid)
+		i++;
+	if (i == ENDERS)
+		return;
+	if (i == enders->count) {
+		enders->name = !i || enders->name == piece->waker ? piece->waker : 0;
+		enders->tids[i] = piece->waker_tid;
+		enders->ns[i] = 0;
+		enders->count++;
+	}
+	enders->ns[i] += ns;
+	enders->sum_ns += ns;
+}
+
+static bool is_one_thread(const struct enders *enders)
+{
+	for (uint32_t i = 0; i < enders->count; i++)
+		if ((double)enders->ns[i] >= one_thread_share * (double)enders->sum_ns)
+			return true;
+	return !enders->count;
+}
+
+bool convoy_find(const struct intern *intern, const struct evidence *evidence, uint32_t tid,
+		 const struct cause_window *windows, uint32_t count, uint64_t lock_ns, intern_id *name,
+		 bool *like_python)
+{
+	uint64_t kept = evidence_kept(evidence), short_ns = 0, python_ns = 0;
+	struct enders enders = { 0 };
+
+	for (uint64_t age = 0; age < kept; age++) {
+		const struct evidence_piece *piece = evidence_at(evidence, age);
+		if (piece->tid != tid || piece->kind != ANALYSIS_WAIT_SHORT)
+			continue;
+		uint64_t shared = tally_overlap(windows, count, piece->start_ns, piece->end_ns);
+		if (!shared || wait_classify(intern, piece).class_ != RW_CAUSE_LOCK)
+			continue;
+		short_ns += shared;
+		if (piece->longest_ns >= switch_least_ns && piece->longest_ns <= switch_most_ns)
+			python_ns += shared;
+		if (piece->waker_tid && !piece->out_of_process_wake)
+			add_ender(&enders, piece, shared);
+	}
+	*name = enders.name;
+	*like_python = python_ns * 2 >= short_ns;
+	return !is_one_thread(&enders) && short_ns * 2 >= lock_ns;
+}

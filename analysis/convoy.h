@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A lock that the threads of a process pass on in short turns. Python's is one: whoever wants it waits 5 ms at a time,
+ * the interpreter's switch interval, until it is free, and any other thread may be faster. Told from waits that the
+ * kernel summed; without wakers, as from samples, nobody can tell.
+ */
+#ifndef ANALYSIS_CONVOY_H
+#define ANALYSIS_CONVOY_H
+
+#include "analysis/cause.h"
+
+/* Whether most of lock_ns, the time of the windows in which the thread waited for a lock, was in such waits, and
+ * several other threads ended them, none nearly all. `name`: of these threads, 0 where they have several. */
+bool convoy_find(const struct intern *intern, const struct evidence *evidence, uint32_t tid,
+		 const struct cause_window *windows, uint32_t count, uint64_t lock_ns, intern_id *name,
+		 bool *like_python);
+
+#endif

@@ -252,8 +252,11 @@ static bool find_cause(struct search *search, uint32_t tid, const struct cause_w
 	if (class_ == RW_CAUSE_LOCK && cause->hop_count < CAUSE_HOPS &&
 	    join_convoy(search, tid, &tally, windows, count, cause))
 		return true;
-	if (group->class_.by_waker && search->visited_count <= CAUSE_HOPS)
-		follow(search, tid, &tally, group, windows, count, cause);
+	if (!group->class_.by_waker || search->visited_count > CAUSE_HOPS)
+		return true;
+	/* Samples can miss the thread that ends the wait: what it does is then the cause, and not the wait. */
+	if (!follow(search, tid, &tally, group, windows, count, cause) && tally.sampled)
+		cause->inferred = true;
 	return true;
 }
 

@@ -27,11 +27,21 @@ static uint64_t increase(uint64_t now, uint64_t before)
 	return before && now > before ? now - before : 0;
 }
 
+/* A thread that has neither run nor stood in a run queue since its last sample is in the wait that this one showed, however
+ * long ago that was. 0 is no reading: a kernel without schedstats. */
+static bool has_not_run(const struct evidence_thread *thread, const struct analysis_wait *wait)
+{
+	return thread->sampled_ns && wait->run_queue_ns && wait->run_queue_ns == thread->run_queue_ns &&
+	       wait->cpu_ns == thread->cpu_ns;
+}
+
 static void place_sample(struct evidence *evidence, const struct analysis_wait *wait, struct evidence_piece *piece)
 {
 	struct evidence_thread *thread = find_thread(evidence, wait);
 	uint64_t reach = wait->end_ns > sample_reach_ns ? wait->end_ns - sample_reach_ns : 0;
 
+	if (has_not_run(thread, wait))
+		reach = thread->sampled_ns;
 	piece->start_ns = thread->sampled_ns > reach && thread->sampled_ns <= wait->end_ns ? thread->sampled_ns : reach;
 	if (!thread->sampled_ns)
 		piece->start_ns = wait->end_ns;

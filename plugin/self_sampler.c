@@ -22,7 +22,8 @@ enum {
 
 /* What a look showed of a thread. */
 enum task_look {
-	LOOK_NOTHING, /* it is gone, or idle and of no interest */
+	LOOK_GONE,
+	LOOK_IDLE, /* of no interest: it enqueues nothing */
 	LOOK_OTHER,
 	LOOK_DISK, /* it waits for a disk, or is in a call on a file */
 };
@@ -119,11 +120,11 @@ static enum task_look sample_thread(struct self_sampler *sampler, uint32_t tid, 
 	bool in_file = false;
 
 	if (!task_system_call(tid, &sample.system_call, &sample.fd))
-		return LOOK_NOTHING;
+		return LOOK_GONE;
 	if (!enqueues && task_is_idle(sample.system_call))
-		return LOOK_NOTHING;
+		return LOOK_IDLE;
 	if (!task_state(tid, &sample, name))
-		return LOOK_NOTHING;
+		return LOOK_GONE;
 	tell_name(sampler, &sample, name);
 	if (sample.fd >= 0)
 		in_file = tell_file(sampler, &sample) && !task_polls(sample.system_call);
@@ -131,29 +132,39 @@ static enum task_look sample_thread(struct self_sampler *sampler, uint32_t tid, 
 	return in_file || sample.state == 'D' ? LOOK_DISK : LOOK_OTHER;
 }
 
-/* Threads that were seen waiting for a disk come first in each look: one must not be lost among many others. */
+/* Threads that were seen waiting for a disk come first in each look: one must not be lost among many others. One that
+ * waits for something else right now stays on the list: a writer that sleeps between two records is in its file again
+ * before the walk over all threads comes back to it. */
 static void sample_busy(struct self_sampler *sampler, uint64_t now)
 {
-	for (int i = 0; i < SELF_SAMPLER_BUSY; i++)
-		if (sampler->busy[i] && sample_thread(sampler, sampler->busy[i], false, now) == LOOK_NOTHING)
-			sampler->busy[i] = 0;
+	for (int i = 0; i < SELF_SAMPLER_BUSY; i++) {
+		struct self_sampler_busy *busy = &sampler->busy[i];
+		enum task_look look = busy->tid ? sample_thread(sampler, busy->tid, false, now) : LOOK_IDLE;
+
+		if (look == LOOK_GONE)
+			*busy = (struct self_sampler_busy){ 0 };
+		else if (look == LOOK_DISK)
+			busy->last_ns = now;
+	}
 }
 
 static bool is_busy(const struct self_sampler *sampler, uint32_t tid)
 {
 	for (int i = 0; i < SELF_SAMPLER_BUSY; i++)
-		if (sampler->busy[i] == tid)
+		if (sampler->busy[i].tid == tid)
 			return true;
 	return false;
 }
 
-static void note_busy(struct self_sampler *sampler, uint32_t tid)
+/* Takes the place of the one that was not seen waiting for a disk for the longest time. */
+static void note_busy(struct self_sampler *sampler, uint32_t tid, uint64_t now)
 {
-	for (int i = 0; i < SELF_SAMPLER_BUSY; i++)
-		if (!sampler->busy[i]) {
-			sampler->busy[i] = tid;
-			return;
-		}
+	struct self_sampler_busy *oldest = &sampler->busy[0];
+
+	for (int i = 1; i < SELF_SAMPLER_BUSY; i++)
+		if (sampler->busy[i].last_ns < oldest->last_ns)
+			oldest = &sampler->busy[i];
+	*oldest = (struct self_sampler_busy){ tid, now };
 }
 
 static bool is_enqueuer(const struct self_sampler *sampler, uint32_t tid)
@@ -192,7 +203,7 @@ static void sample_other(struct self_sampler *sampler, uint32_t tid, uint64_t no
 	if (!tid || tid == sampler->own_tid || is_enqueuer(sampler, tid) || is_busy(sampler, tid))
 		return;
 	if (sample_thread(sampler, tid, false, now) == LOOK_DISK)
-		note_busy(sampler, tid);
+		note_busy(sampler, tid, now);
 }
 
 /* As many of the others as the slice allows; the next look goes on where this one stopped. The directory is not kept open

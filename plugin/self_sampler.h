@@ -19,7 +19,11 @@ struct self_sampler {
 		uint32_t tid;
 		uint64_t last_ns; /* of its calls */
 	} enqueuers[SELF_SAMPLER_ENQUEUERS];
-	uint32_t busy[SELF_SAMPLER_BUSY]; /* others that were seen waiting for a disk; 0 = free */
+	/* Others that were seen waiting for a disk: each look follows them, also while they wait for something else. */
+	struct self_sampler_busy {
+		uint32_t tid; /* 0 = free */
+		uint64_t last_ns; /* when it was seen waiting for a disk */
+	} busy[SELF_SAMPLER_BUSY];
 	/* Names and paths told lately, by hash: the number of the sample that told them. */
 	struct self_sampler_said {
 		uint64_t key, number;

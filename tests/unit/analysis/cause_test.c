@@ -113,6 +113,71 @@ Test(cause, samples_of_one_long_wait_count_as_long_as_it_lasts)
 	end(&scene);
 }
 
+static struct analysis_wait sample(struct analysis_wait wait, uint64_t at_ns, uint64_t run_queue_ns)
+{
+	wait.kind = ANALYSIS_WAIT_SAMPLE;
+	wait.level = RW_LEVEL_SELF;
+	wait.start_ns = wait.end_ns = at_ns;
+	wait.run_queue_ns = run_queue_ns;
+	wait.cpu_ns = 7 * ms;
+	return wait;
+}
+
+/* A sampler that has to be sparing looks once a second. */
+Test(cause, a_thread_that_has_not_run_between_two_samples_was_in_the_same_wait)
+{
+	struct scene scene = { 0 };
+	struct cause cause;
+	struct cause_window window = { start, start + 3000 * ms };
+
+	for (uint64_t at = 0; at <= 3000; at += 1000) {
+		struct analysis_wait main = sample(futex(MAIN, "python-main", 0, 0), start + at * ms, 5000);
+		struct analysis_wait writer = sample(fsync_of_writer(0, 0), start + at * ms, 9000);
+
+		see(&scene, &main);
+		see(&scene, &writer);
+	}
+	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+	cr_expect_eq(cause.class_, RW_CAUSE_IO);
+	cr_expect_gt(cause.share, 0.99, "%f", cause.share);
+	end(&scene);
+}
+
+/* It stood in the run queue: what it did in between nobody knows. */
+Test(cause, a_thread_that_has_run_between_two_samples_counts_for_a_quarter_of_a_second)
+{
+	struct scene scene = { 0 };
+	struct cause cause;
+	struct cause_window window = { start, start + 2000 * ms };
+
+	for (uint64_t at = 0; at <= 2000; at += 500) {
+		struct analysis_wait writer = sample(fsync_of_writer(0, 0), start + at * ms, 9000 + at);
+
+		see(&scene, &writer);
+	}
+	cause_find(&scene.intern, &scene.process, WRITER, &window, 1, &cause);
+	cr_expect_float_eq(cause.share, 0.5, 0.01, "%f", cause.share);
+	end(&scene);
+}
+
+Test(cause, a_sampled_lock_that_nobody_was_seen_to_hold_is_likely_at_best)
+{
+	struct scene scene = { 0 };
+	struct cause cause;
+	struct cause_window window = { start, start + 1000 * ms };
+
+	for (uint64_t at = 0; at <= 1000; at += 50) {
+		struct analysis_wait main = sample(futex(MAIN, "python-main", 0, 0), start + at * ms, 5000);
+
+		see(&scene, &main);
+	}
+	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+	cr_expect_eq(cause.class_, RW_CAUSE_LOCK);
+	cr_expect_eq(cause.hop_count, 0);
+	cr_expect(cause.inferred);
+	end(&scene);
+}
+
 Test(cause, time_that_two_system_calls_share_is_said_of_both)
 {
 	struct scene scene = { 0 };

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -314,6 +315,76 @@ Test(self_sampler, a_thread_in_a_call_on_a_file_is_in_every_look_whatever_its_st
 		seen += sample->tid == reader_tid && sample->kind == RW_SAMPLE_STATE;
 	}
 	cr_expect_eq(seen, LOOKS);
+	flock(held, LOCK_UN);
+	pthread_join(thread, NULL);
+	unlink(name);
+}
+
+/* A thread that writes a log: in its file, then waiting for its queue, then in its file again. */
+struct turns {
+	int file;
+	_Atomic int turn;
+};
+
+static void *lock_in_turn(void *argument)
+{
+	struct turns *turns = argument;
+
+	reader_tid = (uint32_t)syscall(SYS_gettid);
+	flock(turns->file, LOCK_EX);
+	while (turns->turn < 1)
+		syscall(SYS_futex, &turns->turn, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+	flock(turns->file, LOCK_EX);
+	return NULL;
+}
+
+static uint64_t states_of(uint32_t tid, uint64_t from)
+{
+	uint64_t seen = 0;
+
+	for (uint64_t i = from; i < atomic_load(&box.header->samples_head); i++)
+		seen += box.samples[i % RW_BOX_SAMPLES].tid == tid && box.samples[i % RW_BOX_SAMPLES].kind == RW_SAMPLE_STATE;
+	return seen;
+}
+
+Test(self_sampler, a_thread_that_was_in_a_file_once_is_in_the_first_look_after_it_is_in_one_again)
+{
+	enum { CROWD = 100, IDLE_LOOKS = 20 };
+	char name[] = "/tmp/rankwatch-test-XXXXXX";
+	pthread_t thread, crowd[CROWD];
+	int held = mkstemp(name);
+	struct turns turns = { .file = open(name, O_RDWR | O_CLOEXEC) };
+
+	cr_assert(held >= 0 && turns.file >= 0);
+	crowd[0] = start_reader();
+	for (int i = 1; i < CROWD; i++) {
+		reader_tid = 0;
+		cr_assert_eq(pthread_create(&crowd[i], NULL, read_pipe, NULL), 0);
+		cr_assert_eq(wait_until_in(SYS_read), pipe_ends[0]);
+	}
+	reader_tid = 0;
+	cr_assert_eq(flock(held, LOCK_EX), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, lock_in_turn, &turns), 0);
+	cr_assert_eq(wait_until_in(SYS_flock), turns.file);
+	begin();
+	self_sampler_note(&sampler, (uint32_t)getpid() + 100000, 1); /* some other, gone meanwhile */
+	cr_assert(look_for(reader_tid, RW_SAMPLE_STATE));
+
+	flock(held, LOCK_UN);
+	wait_until_in(SYS_futex);
+	uint64_t before = atomic_load(&box.header->samples_head), look = 2000 * (uint64_t)SECOND_NS;
+	for (int i = 0; i < IDLE_LOOKS; i++)
+		self_sampler_look(&sampler, look += SECOND_NS);
+	cr_expect_eq(states_of(reader_tid, before), 0, "a thread in a futex is of no interest");
+
+	flock(turns.file, LOCK_UN);
+	cr_assert_eq(flock(held, LOCK_EX), 0);
+	turns.turn = 1;
+	syscall(SYS_futex, &turns.turn, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	wait_until_in(SYS_flock);
+	before = atomic_load(&box.header->samples_head);
+	self_sampler_look(&sampler, look += SECOND_NS);
+	cr_expect_eq(states_of(reader_tid, before), 1);
 	flock(held, LOCK_UN);
 	pthread_join(thread, NULL);
 	unlink(name);

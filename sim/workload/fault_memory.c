@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* Faults of a rank that has too little memory: a control group limits it. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cgroup.h"
 #include "data_file.h"
 #include "fault.h"
 
 enum { OOM_LIMIT = 64 << 20, OOM_WANTED = 4 * OOM_LIMIT, SWAP_ROOM = 256 << 20, PAGE = 4096,
-       LEAK_LIMIT = 128 << 20, LEAK_STEP = 15 << 20, LEAK_MOST = 8 * LEAK_STEP };
+       PROBE = 16 << 20 /* bytes */, PROBE_S = 20, LEAK_LIMIT = 128 << 20, LEAK_STEP = 15 << 20, LEAK_MOST = 8 * LEAK_STEP };
+
+/* How the process that tries whether this machine swaps ends; 1 is limit_memory(), which has said why. */
+enum { PROBE_SWAPPED, PROBE_NO_MEMORY = 2, PROBE_NOT_SWAPPED };
 
 static int check_memory(char *reason, size_t size)
 {
@@ -103,6 +109,12 @@ static void close_heap(struct fault *fault)
 	free(heap);
 }
 
+static void touch(char *memory, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += PAGE)
+		memory[at]++;
+}
+
 static void use_heap(struct fault *fault, int step)
 {
 	struct heap *heap = fault->tool;
@@ -110,8 +122,62 @@ static void use_heap(struct fault *fault, int step)
 	if (fault_begins(fault, step))
 		limit_memory(heap->bytes / 2, SWAP_ROOM);
 	/* Before it was limited it held nothing that the limit could count. */
-	for (size_t at = 0; fault_holds(fault, step) && at < heap->bytes; at += PAGE)
-		heap->memory[at]++;
+	if (fault_holds(fault, step))
+		touch(heap->memory, heap->bytes);
+}
+
+/* What of this process lies in swap, in KiB; 0 when the kernel does not say. */
+static long swapped_kb(void)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	char line[128];
+	long kb = 0;
+
+	while (status && fgets(line, sizeof(line), status))
+		if (sscanf(line, "VmSwap: %ld", &kb) == 1)
+			break;
+	if (status)
+		fclose(status);
+	return kb;
+}
+
+/* What the fault does to its rank, in a process that may die of it. */
+static _Noreturn void swap_or_die(void)
+{
+	char *memory = mmap(NULL, PROBE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		_exit(PROBE_NO_MEMORY);
+	alarm(PROBE_S);
+	limit_memory(PROBE / 2, SWAP_ROOM);
+	touch(memory, PROBE);
+	touch(memory, PROBE);
+	_exit(swapped_kb() > 0 ? PROBE_SWAPPED : PROBE_NOT_SWAPPED);
+}
+
+/* Swap in place is not enough: there are kernels whose OOM killer ends a process at its limit and leaves swap unused. */
+static int check_swap(char *reason, size_t size)
+{
+	int status, err = check_memory(reason, size);
+
+	if (err)
+		return err;
+	fflush(NULL);
+	pid_t child = fork();
+	if (child == 0)
+		swap_or_die();
+	if (child < 0 || waitpid(child, &status, 0) < 0) {
+		snprintf(reason, size, "cannot try whether this kernel swaps: %s", strerror(errno));
+		return -EAGAIN;
+	}
+	tidy_memory();
+	if (WIFEXITED(status) && WEXITSTATUS(status) == PROBE_SWAPPED)
+		return 0;
+	snprintf(reason, size, "a process of %d MiB at a memory limit of %d MiB %s", PROBE >> 20, PROBE >> 21,
+		 !WIFSIGNALED(status)		   ? "was not swapped out: is there swap?"
+		 : WTERMSIG(status) == SIGKILL ? "was killed by the kernel's OOM killer and not swapped out"
+					       : "was not done with being swapped out in time");
+	return -ENOTSUP;
 }
 
 /* A heap that grows to what leaves little room in the limit, and a file that needs some each time. */
@@ -167,7 +233,7 @@ const struct fault_kind fault_memory_kinds[] = {
 	{ .name = "reclaim", LIMITS, .logs = true, .open = open_working_set, .close = close_working_set,
 	  .between_steps = use_working_set,
 	  .doc = "half of its working set, --log-bytes in --log-dir, fits into its memory limit" },
-	{ .name = "swap", LIMITS, .open = open_heap, .close = close_heap, .between_steps = use_heap,
+	{ .name = "swap", .harms = true, .check = check_swap, .tidy = tidy_memory, .open = open_heap, .close = close_heap, .between_steps = use_heap,
 	  .doc = "half of its heap, --log-bytes, fits into its memory limit: the rest is swapped (use slow-swap)" },
 	{ .name = "leak", LIMITS, .logs = true, .open = open_leak, .close = close_leak, .between_steps = use_leak,
 	  .doc = "its heap grows until 94 % of its memory limit are no page cache; a file of --log-bytes needs the rest" },

@@ -4,6 +4,7 @@
 a slow disk leaves nothing behind. The other tests take this for granted."""
 
 import pathlib
+import re
 import time
 
 import stage
@@ -33,8 +34,9 @@ ENDS = {
 
 def check_late(failures, kind, play, count, least, most):
     late = [event["late_ms"] for event in play.events("late_step") if event["rank"] == 2]
-    failures.check(len(late) >= count and all(least <= ms <= most for ms in late),
-                   f"{kind}: {len(late)} late steps (at least {count}) of {least} to {most} ms: {late}")
+    # A single step may be less late: where a quota's period or a writer's queue ends just then.
+    failures.check(sum(ms >= least for ms in late) >= count and all(ms <= most for ms in late),
+                   f"{kind}: {len(late)} late steps, at least {count} of {least} ms and none of more than {most}: {late}")
     failures.check(len(late) == len(play.events("late_step")), f"{kind}: no other rank is late")
 
 
@@ -97,6 +99,33 @@ def check_cgroups(failures):
         failures.check(groups() == before, f"no cgroup of a killed job stays: {groups()}")
 
 
+def check_swap(failures):
+    """Where nothing can be swapped out a job with this fault is skipped before it starts."""
+    if len(pathlib.Path("/proc/swaps").read_text().splitlines()) > 1:
+        print("skipped: this machine has swap of its own")
+        return
+    with stage.Stage() as play:
+        job = play.start(*stage.workload(*SIZES, "--fault=swap", "--log-bytes=16777216"))
+        failures.check(job.wait(60) == 77, f"without swap the fault cannot be made: {job.err.text()}")
+        failures.check(not play.events("start"), "and no rank starts")
+
+
+def check_limit_that_does_not_hold(failures):
+    """Plays a kernel that takes the limit and does not keep it: this copy of the script sets none."""
+    if not pathlib.Path("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device").exists():
+        print("skipped: no blkio controller")
+        return
+    with stage.Stage() as play:
+        for name in ("slow-disk", "undoable.bash"):
+            text = pathlib.Path(stage.WORKLOAD_DIR, name).read_text()
+            pathlib.Path(play.dir, name).write_text(re.sub(r"(write_bps_device\)) echo .*;;", r"\1 true ;;", text))
+        pathlib.Path(play.dir, "slow-disk").chmod(0o755)
+        job = play.start(play.dir / "slow-disk", "true", SLOW_DISK_METHOD="dirty")
+        status, said = job.wait(60), job.err.text()
+        failures.check(status == 77 and "does not hold" in said, f"a limit that does not hold is no slow disk: {said}")
+        failures.check(not leftovers("slow-disk"), f"and nothing is left of it: {leftovers('slow-disk')}")
+
+
 def check_slow_disk(failures, method):
     sizes = ("--ranks=4", "--steps=6", "--step-ms=100", "--elements=512", "--fault-step=2", "--fault-rank=2")
     for kind, size in (("io-direct", 524288), ("io", 655360)):
@@ -108,7 +137,7 @@ def check_slow_disk(failures, method):
                 print(f"skipped: {method}: {job.err.text()}")
                 return
             failures.check(status == 0, f"{method} {kind}: status {status} {job.err.text()}")
-            check_late(failures, f"{method} {kind}", play, 2, 200, 900)
+            check_late(failures, f"{method} {kind}", play, 2, 100, 900)
 
 
 def check_nothing_left(failures, script):
@@ -136,6 +165,8 @@ def main():
         check_slow_disk(failures, method)
     for script in ("slow-disk", "slow-swap", "slow-link"):
         check_nothing_left(failures, script)
+    check_limit_that_does_not_hold(failures)
+    check_swap(failures)
     check_cgroups(failures)
     failures.end()
 

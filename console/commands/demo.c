@@ -166,7 +166,12 @@ static int run(const struct command *command, int argc, char **argv)
 	print_start(options.scenario);
 	int error = demo_run_start(&demo, options.scenario);
 
-	if (error)
+	if (error == -ENOENT && !demo.install.build_tree)
+		fprintf(stderr,
+			"rankwatch demo: the stand-in for NCCL and the CUDA driver is not installed (%s): configure with "
+			"-Dinstall_sim=true, or run scripts/demo in rankwatch's source tree\n",
+			demo.failed);
+	else if (error)
 		fprintf(stderr, "rankwatch demo: %s: %s\n", demo.failed, strerror(-error));
 	else
 		status = run_scenario(&options, &demo);

@@ -229,7 +229,7 @@ static int open_sources(struct collector *collector)
 	int err = host_open(&collector->host, collector->analysis, on_process_ended, collector);
 
 	if (!err)
-		err = gpu_health_open(&collector->gpu_health, collector->analysis);
+		err = gpu_health_open(&collector->gpu_health, collector->analysis, options->kernel_log);
 	collector->absentees = (struct absentees){
 		.analysis = collector->analysis, .proc = "/proc", .job = collector->claim.identity.job
 	};

@@ -20,6 +20,7 @@ struct collector_options {
 	const char *findings;  /* append JSON lines to this file, "-" is stdout; NULL: do not */
 	const char *save;      /* keep boxes there when their process ends, and at SIGTERM; NULL: do not */
 	uint64_t save_limit;   /* bytes of saved boxes, 0 = no limit */
+	const char *kernel_log; /* file with records as in /dev/kmsg; NULL: /dev/kmsg */
 	const char *on_finding; /* shell command for findings from warning up; NULL: none */
 	bool until_idle;       /* end when no client and no live box has been there for 3 s */
 	bool quiet;            /* print neither findings nor level nor summary; errors are printed always */

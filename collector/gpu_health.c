@@ -14,6 +14,7 @@ enum { WHY = 192, POLL_MS = 100 };
 struct gpu_health {
 	struct analysis *analysis;
 	struct nvml_source *nvml; /* NULL: see nvml_why */
+	const char *log_path;	  /* NULL: /dev/kmsg */
 	struct kernel_log *log;   /* NULL: see log_why */
 	char nvml_why[WHY], log_why[WHY];
 	uint64_t next_ns;
@@ -40,7 +41,7 @@ static void on_oom(void *argument, int32_t pid, uint64_t at_ns)
 	analysis_add_oom_kill(health->analysis, pid, at_ns);
 }
 
-int gpu_health_open(struct gpu_health **health, struct analysis *analysis)
+int gpu_health_open(struct gpu_health **health, struct analysis *analysis, const char *kernel_log)
 {
 	struct gpu_health *made = calloc(1, sizeof(*made));
 
@@ -48,8 +49,9 @@ int gpu_health_open(struct gpu_health **health, struct analysis *analysis)
 	if (!made)
 		return -ENOMEM;
 	made->analysis = analysis;
+	made->log_path = kernel_log;
 	nvml_source_open(&made->nvml, "libnvidia-ml.so.1", made->nvml_why);
-	if (!kernel_log_open_machine(&made->log, made->log_why, sizeof(made->log_why)))
+	if (!kernel_log_open_chosen(&made->log, kernel_log, made->log_why, sizeof(made->log_why)))
 		kernel_log_hear_oom(made->log, on_oom, made);
 	return 0;
 }
@@ -69,7 +71,7 @@ static void poll_log(struct gpu_health *health, uint64_t now_ns)
 
 	if (found >= 0)
 		return;
-	kernel_log_explain(found, health->log_why, sizeof(health->log_why));
+	kernel_log_explain(health->log_path, found, health->log_why, sizeof(health->log_why));
 	kernel_log_close(health->log);
 	health->log = NULL;
 }

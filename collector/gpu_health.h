@@ -14,9 +14,9 @@ enum { GPU_HEALTH_TEXT = 512 };
 
 struct gpu_health;
 
-/* 0 or -ENOMEM; what cannot be opened is left out, and gpu_health_describe() says why. The kernel log is /dev/kmsg, or
- * the file that SIM_KERNEL_LOG names (docs/stand-in.md). */
-int gpu_health_open(struct gpu_health **health, struct analysis *analysis);
+/* 0 or -ENOMEM; what cannot be opened is left out, and gpu_health_describe() says why. kernel_log: a
+ * file with records as in /dev/kmsg, which stays the caller's; NULL: /dev/kmsg itself. */
+int gpu_health_open(struct gpu_health **health, struct analysis *analysis, const char *kernel_log);
 void gpu_health_close(struct gpu_health *health); /* accepts NULL */
 
 /* Hands over what has come. Call it several times a second. */

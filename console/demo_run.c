@@ -37,7 +37,7 @@ static void set_environment(const struct demo_run *demo, const struct scenario *
 	put_all(scenario_environment);
 	put_all(scenario->environment);
 	setenv("RANKWATCH_JOB", demo->job, 1);
-	/* The stand-in's GPUs have their own health: what this machine's NVML and kernel log say is not about them. */
+	/* Where the workload's faults of a GPU are written. */
 	setenv("SIM_NVML", demo->nvml, 1);
 	setenv("SIM_KERNEL_LOG", demo->kernel_log, 1);
 	put_in_front("LD_LIBRARY_PATH", demo->install.sim_libraries);
@@ -59,6 +59,9 @@ static void start_in_child(struct demo_run *demo, const struct scenario *scenari
 	arguments[count++] = "run";
 	arguments[count++] = "--findings";
 	arguments[count++] = demo->findings;
+	/* The stand-in's GPUs have their own health: what this machine's kernel log says is not about them. */
+	arguments[count++] = "--kernel-log";
+	arguments[count++] = demo->kernel_log;
 	arguments[count++] = "--";
 	arguments[count++] = workload;
 	for (const char *const *one = scenario->arguments; *one && count < ARGUMENTS - 1; one++)

@@ -27,7 +27,8 @@ static bool are_of_this_boot(const struct box_entry *entries, size_t count)
 	return true;
 }
 
-void kernel_xids_add(struct kernel_xids *xids, struct analysis *analysis, const struct box_entry *entries, size_t count)
+void kernel_xids_add(struct kernel_xids *xids, struct analysis *analysis, const char *path, const struct box_entry *entries,
+		     size_t count)
 {
 	struct kernel_log *log;
 
@@ -36,7 +37,7 @@ void kernel_xids_add(struct kernel_xids *xids, struct analysis *analysis, const 
 		snprintf(xids->why, sizeof(xids->why), "not all boxes were recorded here since this machine was started");
 		return;
 	}
-	if (kernel_log_open_machine(&log, xids->why, sizeof(xids->why)))
+	if (kernel_log_open_chosen(&log, path, xids->why, sizeof(xids->why)))
 		return;
 	kernel_log_hear_oom(log, on_oom, analysis);
 	int err = kernel_log_read_all(log, on_event, analysis);

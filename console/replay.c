@@ -48,7 +48,7 @@ static int play(struct replay *replay)
 	return 0;
 }
 
-int replay_open(struct replay *replay, struct box_entry *entries, size_t count)
+int replay_open(struct replay *replay, struct box_entry *entries, size_t count, const char *kernel_log)
 {
 	int error = 0;
 
@@ -58,7 +58,7 @@ int replay_open(struct replay *replay, struct box_entry *entries, size_t count)
 	replay->analysis = analysis_new(true, keep_finding, replay);
 	if (!replay->findings || !replay->processes || !replay->analysis)
 		return -ENOMEM;
-	kernel_xids_add(&replay->xids, replay->analysis, entries, count);
+	kernel_xids_add(&replay->xids, replay->analysis, kernel_log, entries, count);
 	for (size_t i = 0; i < count && !error; i++)
 		error = add_entry(replay, &entries[i]);
 	return error ? error : play(replay);

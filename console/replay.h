@@ -29,8 +29,8 @@ struct replay {
 };
 
 /* Replays `count` entries of one run. Takes over their readers (the entries' fd becomes -1); the entries must outlive
- * the replay. 0 or -ENOMEM; close in both cases. */
-int replay_open(struct replay *replay, struct box_entry *entries, size_t count);
+ * the replay. kernel_log: NULL is /dev/kmsg. 0 or -ENOMEM; close in both cases. */
+int replay_open(struct replay *replay, struct box_entry *entries, size_t count, const char *kernel_log);
 void replay_close(struct replay *replay);
 
 /* NULL when no box of this rank was replayed. */

@@ -46,25 +46,20 @@ int kernel_log_open(struct kernel_log **log, const char *path)
 	return 0;
 }
 
-static const char *machine_path(void)
-{
-	const char *stand_in = getenv("SIM_KERNEL_LOG");
+static const char machine_log[] = "/dev/kmsg";
 
-	return stand_in && *stand_in ? stand_in : "/dev/kmsg";
+void kernel_log_explain(const char *path, int err, char *why, size_t room)
+{
+	snprintf(why, room, "%s: %s%s", path ? path : machine_log, strerror(-err),
+		 !path && (err == -EPERM || err == -EACCES) ? ", needs CAP_SYSLOG" : "");
 }
 
-void kernel_log_explain(int err, char *why, size_t room)
+int kernel_log_open_chosen(struct kernel_log **log, const char *path, char *why, size_t room)
 {
-	snprintf(why, room, "%s: %s%s", machine_path(), strerror(-err),
-		 err == -EPERM || err == -EACCES ? ", needs CAP_SYSLOG" : "");
-}
-
-int kernel_log_open_machine(struct kernel_log **log, char *why, size_t room)
-{
-	int err = kernel_log_open(log, machine_path());
+	int err = kernel_log_open(log, path ? path : machine_log);
 
 	if (err)
-		kernel_log_explain(err, why, room);
+		kernel_log_explain(path, err, why, room);
 	return err;
 }
 

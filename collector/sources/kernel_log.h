@@ -19,11 +19,11 @@ typedef void kernel_log_oom(void *argument, int32_t pid, uint64_t at_ns);
 /* path: "/dev/kmsg", or a file or FIFO with the same records. 0 or -errno (-EPERM: needs CAP_SYSLOG, or the device is
  * not for this container). */
 int kernel_log_open(struct kernel_log **log, const char *path);
-/* That of this machine, /dev/kmsg, or the file that SIM_KERNEL_LOG names (docs/stand-in.md). Like kernel_log_open(); in
- * case of an error `why` says which file and what it needs. */
-int kernel_log_open_machine(struct kernel_log **log, char *why, size_t room);
+/* Like kernel_log_open(), with path NULL for this machine's own log, /dev/kmsg; in case of an error `why` says which file and
+ * what it needs. */
+int kernel_log_open_chosen(struct kernel_log **log, const char *path, char *why, size_t room);
 /* The same words for an error of a later call. */
-void kernel_log_explain(int err, char *why, size_t room);
+void kernel_log_explain(const char *path, int err, char *why, size_t room);
 void kernel_log_close(struct kernel_log *log); /* accepts NULL */
 /* Whoever wants to hear of the OOM killer, too; before the first poll. pid: as the kernel numbers it. */
 void kernel_log_hear_oom(struct kernel_log *log, kernel_log_oom *oom, void *argument);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/collector.h"
 #include "console/command.h"
+#include "console/kernel_xids.h"
 #include "console/sink_choice.h"
 
-enum { KEY_UNTIL_IDLE = 0x100 };
+enum { KEY_UNTIL_IDLE = 0x100, KEY_KERNEL_LOG };
 
 struct options {
 	struct collector_options collector;
@@ -27,6 +28,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case 'q':
 		options->quiet = true;
+		return 0;
+	case KEY_KERNEL_LOG:
+		options->kernel_log = argument;
 		return 0;
 	case KEY_UNTIL_IDLE:
 		options->until_idle = true;
@@ -52,6 +56,7 @@ static const struct argp_option collect_options[] = {
 	{ "dir", 'd', "DIRECTORY", 0, "Look for black boxes here too; without --job those of any job in it are taken",
 	  0 },
 	{ "job", 'j', "NAME", 0, "The job to watch; otherwise as the environment names it, else \"local\"", 0 },
+	{ "kernel-log", KEY_KERNEL_LOG, "FILE", 0, KERNEL_LOG_DOC, 0 },
 	{ "quiet", 'q', NULL, 0, "Print neither findings nor the level nor a summary", 0 },
 	{ "until-idle", KEY_UNTIL_IDLE, NULL, 0,
 	  "End when neither a process of the job nor a client has been there for 3 s", 0 },

@@ -20,16 +20,16 @@ enum { EXIT_WARNING = 4, EXIT_CRITICAL = 5 };
 
 struct options {
 	struct box_choice choice;
+	const char *kernel_log;
 	bool notices, json, exit_code;
 };
 
-enum { KEY_EXIT_CODE = 0x100, KEY_JSON, KEY_NOTICES };
+enum { KEY_EXIT_CODE = 0x100, KEY_JSON, KEY_KERNEL_LOG, KEY_NOTICES };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
 
-	(void)argument;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->choice;
@@ -39,6 +39,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_JSON:
 		options->json = true;
+		return 0;
+	case KEY_KERNEL_LOG:
+		options->kernel_log = argument;
 		return 0;
 	case KEY_NOTICES:
 		options->notices = true;
@@ -151,7 +154,7 @@ static int report_run(struct report *report, struct boxes *boxes, size_t run)
 {
 	struct replay replay;
 	size_t first, count = box_runs_entries(boxes, run, &first);
-	int error = replay_open(&replay, &boxes->entries[first], count);
+	int error = replay_open(&replay, &boxes->entries[first], count, report->options->kernel_log);
 
 	report->replay = &replay;
 	report->flights = 0;
@@ -196,6 +199,7 @@ static const struct argp_option report_options[] = {
 	  0 },
 	{ "json", KEY_JSON, NULL, 0,
 	  "JSON lines: the findings, then {\"flight\":{...}} for each operation that was in flight", 0 },
+	{ "kernel-log", KEY_KERNEL_LOG, "FILE", 0, KERNEL_LOG_DOC, 0 },
 	{ "notices", KEY_NOTICES, NULL, 0, "Also findings that are true but no reason to act", 0 },
 	{ 0 },
 };

@@ -12,6 +12,7 @@
 
 #include "collector/sinks/jsonl.h"
 #include "console/command.h"
+#include "console/kernel_xids.h"
 #include "console/run/announcer.h"
 #include "console/run/farewell.h"
 #include "console/run/job.h"
@@ -20,10 +21,10 @@
 #include "console/sink_choice.h"
 #include "console/terminal.h"
 
-enum { KEY_NO_PRELOAD = 0x100, TICK_MS = 100, SUMMARY_MS = 5000, COLLECTOR_END_MS = 1000 };
+enum { KEY_NO_PRELOAD = 0x100, KEY_KERNEL_LOG, TICK_MS = 100, SUMMARY_MS = 5000, COLLECTOR_END_MS = 1000 };
 
 struct options {
-	const char *job;
+	const char *job, *kernel_log;
 	bool no_preload, json, quiet;
 	struct sink_choice sinks;
 	char **command;
@@ -57,6 +58,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case 'q':
 		options->quiet = true;
+		return 0;
+	case KEY_KERNEL_LOG:
+		options->kernel_log = argument;
 		return 0;
 	case KEY_NO_PRELOAD:
 		options->no_preload = true;
@@ -166,6 +170,7 @@ static void watch(struct run *run)
 {
 	supervisor_open(&run->supervisor, run->install.program, run->environment.job, &run->job.mask, on_message, run);
 	run->supervisor.sinks = &run->options.sinks;
+	run->supervisor.kernel_log = run->options.kernel_log;
 	while (!run->job.ended) {
 		supervisor_tick(&run->supervisor, now());
 		turn(run);
@@ -263,6 +268,7 @@ static int run(const struct command *command, int argc, char **argv)
 static const struct argp_option run_options[] = {
 	{ "job", 'j', "NAME", 0, "Name the job; otherwise the scheduler's variables do, else a name is made up", 0 },
 	{ "json", 'J', NULL, 0, "Findings as JSON lines on standard output instead of text on standard error", 0 },
+	{ "kernel-log", KEY_KERNEL_LOG, "FILE", 0, KERNEL_LOG_DOC, 0 },
 	{ "no-preload", KEY_NO_PRELOAD, NULL, 0, "Do not preload the library: NCCL alone loads it", 0 },
 	{ "quiet", 'q', NULL, 0, "Print no findings and no summary; --findings still writes", 0 },
 	{ 0 },

@@ -44,6 +44,10 @@ static void __attribute__((noreturn)) become_collector(const struct supervisor *
 		arguments[count++] = "--save-limit";
 		arguments[count++] = sinks->save_limit;
 	}
+	if (supervisor->kernel_log) {
+		arguments[count++] = "--kernel-log";
+		arguments[count++] = supervisor->kernel_log;
+	}
 	if (sinks && sinks->on_finding) {
 		arguments[count++] = "--on-finding";
 		arguments[count++] = sinks->on_finding;

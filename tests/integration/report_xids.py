@@ -12,7 +12,7 @@ STEPS = 14
 
 
 def report(play, log, boxes, *arguments):
-    process = play.start(stage.RANKWATCH, "report", *arguments, boxes, SIM_KERNEL_LOG=str(log))
+    process = play.start(stage.RANKWATCH, "report", "--kernel-log", log, *arguments, boxes)
     status = process.wait(60)
     return status, process.out
 
@@ -21,7 +21,7 @@ def play_job(play, log):
     nvml = play.dir / "nvml"
     nvml.touch()
     log.touch()
-    job = play.start(stage.RANKWATCH, "run", "--", *stage.workload("--ranks=8", f"--steps={STEPS}", "--fault=xid",
+    job = play.start(stage.RANKWATCH, "run", "--kernel-log", log, "--", *stage.workload("--ranks=8", f"--steps={STEPS}", "--fault=xid",
                                                                   "--fault-rank=3"),
                      SIM_KERNEL_LOG=str(log), SIM_NVML=str(nvml))
     return job.wait(120)

@@ -9,19 +9,15 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "collector/gpu_health.h"
-#include "collector/absentees.h"
 #include "collector/claim.h"
-#include "collector/live_boxes.h"
-#include "collector/host.h"
-#include "collector/lease.h"
 #include "collector/message.h"
 #include "collector/outlet.h"
 #include "collector/room.h"
 #include "collector/saver.h"
 #include "collector/sinks/socket.h"
+#include "collector/watch.h"
 
-enum { TICK_MS = 50, BOXES_EVERY = 2 /* ticks */, ROOM_EVERY = 20, LEASES_EVERY = 10, IDLE_MS = 3000, LEAVE_MS = 1500,
+enum { ROOM_EVERY = 20 /* ticks */, IDLE_MS = 3000, LEAVE_MS = 1500,
        SAVE_MS = 4500 /* of the time between SIGTERM and SIGKILL, which may be 5 s */ };
 
 struct collector {
@@ -33,32 +29,13 @@ struct collector {
 	struct room room;
 	struct saver *saver; /* NULL: boxes are not saved */
 	struct analysis *analysis;
-	struct live_boxes *boxes;
-	struct host *host;
-	struct gpu_health *gpu_health;
-	struct absentees absentees;
+	struct watch watch;
 	struct socket_sink *socket;
 	struct outlet outlet;
-	uint64_t ticks, busy_ns;
+	uint64_t busy_ns;
 	uint64_t leaving_ns; /* since when a launcher waits for the summary, 0 = none does */
 	bool left;           /* the last launcher has gone and has its summary */
 };
-
-static void on_appeared(void *argument, analysis_process_id process, pid_t pid)
-{
-	struct collector *collector = argument;
-
-	if (pid > 0)
-		host_watch(collector->host, process, pid);
-}
-
-static void on_box_ended(void *argument, analysis_process_id process, pid_t pid)
-{
-	struct collector *collector = argument;
-
-	(void)pid;
-	host_unwatch(collector->host, process);
-}
 
 static void on_save(void *argument, const struct box_reader *reader)
 {
@@ -67,34 +44,20 @@ static void on_save(void *argument, const struct box_reader *reader)
 	saver_save(collector->saver, reader);
 }
 
-static void on_mount(void *argument, pid_t pid, uint64_t device, char file_system[16], char device_name[32])
-{
-	struct collector *collector = argument;
-
-	host_name_mount(collector->host, pid, device, file_system, device_name);
-}
-
-static void on_process_ended(void *argument, analysis_process_id process, int exit_status, uint64_t at_ns)
-{
-	struct collector *collector = argument;
-
-	live_boxes_set_exit(collector->boxes, process, exit_status, at_ns);
-}
-
 static char *summary_line(struct collector *collector, bool last)
 {
 	struct message_summary summary = {
 		.job = collector->claim.identity.job,
-		.level = host_level(collector->host),
-		.directory = live_boxes_directory(collector->boxes),
+		.level = host_level(collector->watch.host),
+		.directory = live_boxes_directory(collector->watch.boxes),
 		.saved = saver_has_all(collector->saver) ? saver_directory(collector->saver) : NULL,
-		.lost = host_lost(collector->host),
+		.lost = host_lost(collector->watch.host),
 		.no_room = *collector->room.why ? collector->room.why : NULL,
 		.last = last,
 	};
 
 	analysis_summarise(collector->analysis, &summary.analysis);
-	summary.given_up = live_boxes_given_up(collector->boxes);
+	summary.given_up = live_boxes_given_up(collector->watch.boxes);
 	for (size_t i = 0; i < MESSAGE_SEVERITIES; i++)
 		summary.findings[i] = board_count(&collector->outlet.board, (enum rw_severity)i);
 	return message_summary(&summary);
@@ -103,8 +66,8 @@ static char *summary_line(struct collector *collector, bool last)
 static void on_client(void *argument, struct socket_client *client)
 {
 	struct collector *collector = argument;
-	char *hello = message_hello(collector->claim.identity.job, host_level(collector->host),
-				    host_why(collector->host), board_open(&collector->outlet.board),
+	char *hello = message_hello(collector->claim.identity.job, host_level(collector->watch.host),
+				    host_why(collector->watch.host), board_open(&collector->outlet.board),
 				    saver_directory(collector->saver), collector->outlet.command,
 				    collector->claim.directory);
 
@@ -115,20 +78,11 @@ static void on_client(void *argument, struct socket_client *client)
 	outlet_tell_open(&collector->outlet, client);
 }
 
-static void poll_boxes(struct collector *collector)
-{
-	uint64_t now_ns = uv_hrtime();
-
-	live_boxes_poll(collector->boxes, now_ns);
-	absentees_look(&collector->absentees, now_ns);
-	analysis_tick(collector->analysis, now_ns);
-}
-
 /* As long as no box has come. A directory named on our command line is one to look in; where the ranks record is not
  * known then. */
 static void look_for_room(struct collector *collector)
 {
-	if (!collector->options->directory && !live_boxes_directory(collector->boxes))
+	if (!collector->options->directory && !live_boxes_directory(collector->watch.boxes))
 		room_look(&collector->room, collector->claim.places, collector->claim.place_count);
 }
 
@@ -142,7 +96,7 @@ static void answer_leaving(struct collector *collector, uint64_t now_ns)
 	}
 	if (!collector->leaving_ns)
 		collector->leaving_ns = now_ns;
-	if (live_boxes_count(collector->boxes) && now_ns - collector->leaving_ns < LEAVE_MS * UINT64_C(1000000))
+	if (live_boxes_count(collector->watch.boxes) && now_ns - collector->leaving_ns < LEAVE_MS * UINT64_C(1000000))
 		return;
 	/* A launcher's end may be the end of its node's share of the job, and of us. */
 	if ((saver_pending(collector->saver) || command_sink_pending(collector->outlet.command)) &&
@@ -160,7 +114,7 @@ static void answer_leaving(struct collector *collector, uint64_t now_ns)
 
 static bool is_idle(const struct collector *collector)
 {
-	return live_boxes_count(collector->boxes) == 0 && !saver_pending(collector->saver) &&
+	return live_boxes_count(collector->watch.boxes) == 0 && !saver_pending(collector->saver) &&
 	       !command_sink_pending(collector->outlet.command) &&
 	       (!collector->socket || socket_clients(collector->socket) == 0);
 }
@@ -170,15 +124,9 @@ static void on_tick(uv_timer_t *timer)
 	struct collector *collector = timer->data;
 	uint64_t now_ns = uv_hrtime();
 
-	host_poll(collector->host, now_ns);
-	gpu_health_poll(collector->gpu_health, now_ns);
-	if (collector->ticks++ % BOXES_EVERY == 0) {
-		poll_boxes(collector);
+	if (watch_tick(&collector->watch, now_ns))
 		answer_leaving(collector, now_ns);
-	}
-	if (collector->ticks % LEASES_EVERY == 1)
-		leases_renew(collector->analysis, collector->boxes, now_ns);
-	if (collector->ticks % ROOM_EVERY == 1)
+	if (collector->watch.ticks % ROOM_EVERY == 1)
 		look_for_room(collector);
 	if (!is_idle(collector))
 		collector->busy_ns = now_ns;
@@ -209,31 +157,25 @@ static void open_socket(struct collector *collector)
 			why);
 }
 
-static int open_sources(struct collector *collector)
+static int open_watch(struct collector *collector)
 {
 	const struct collector_options *options = collector->options;
-	const char *job = options->directory && !options->job ? NULL : collector->claim.identity.job;
-	const struct live_boxes_request request = {
+	const struct watch_request request = {
 		.loop = &collector->loop,
 		.analysis = collector->analysis,
-		.job = job,
-		.owner = geteuid() == 0 && collector->options->directory ? (uid_t)-1 : geteuid(),
+		.root = "",
+		.job = collector->claim.identity.job,
+		.any_job = options->directory && !options->job,
+		.owner = geteuid() == 0 && options->directory ? (uid_t)-1 : geteuid(),
 		.places = collector->claim.places,
 		.place_count = collector->claim.place_count,
-		.appeared = on_appeared,
-		.ended = on_box_ended,
+		.now_ns = uv_hrtime(),
+		.kernel_log = options->kernel_log,
 		.save = on_save,
-		.mount = on_mount,
 		.argument = collector,
 	};
-	int err = host_open(&collector->host, collector->analysis, on_process_ended, collector);
 
-	if (!err)
-		err = gpu_health_open(&collector->gpu_health, collector->analysis, options->kernel_log);
-	collector->absentees = (struct absentees){
-		.analysis = collector->analysis, .proc = "/proc", .job = collector->claim.identity.job
-	};
-	return err ? err : live_boxes_open(&collector->boxes, &request);
+	return watch_open(&collector->watch, &request);
 }
 
 static int open_all(struct collector *collector)
@@ -252,7 +194,7 @@ static int open_all(struct collector *collector)
 		collector->saver = saver_open(&collector->loop, collector->options->save, collector->claim.identity.job,
 					      collector->options->save_limit);
 	if (!err)
-		err = open_sources(collector);
+		err = open_watch(collector);
 	if (err)
 		fprintf(stderr, "rankwatch collect: %s\n", strerror(-err));
 	else
@@ -272,7 +214,7 @@ static void start(struct collector *collector)
 	}
 	uv_timer_init(&collector->loop, &collector->timer);
 	collector->timer.data = collector;
-	uv_timer_start(&collector->timer, on_tick, TICK_MS, TICK_MS);
+	uv_timer_start(&collector->timer, on_tick, WATCH_TICK_MS, WATCH_TICK_MS);
 	collector->busy_ns = uv_hrtime();
 }
 
@@ -284,13 +226,13 @@ static void say_level(const struct collector *collector)
 		[RW_LEVEL_ROOT] = "/proc as root",
 		[RW_LEVEL_EBPF] = "eBPF",
 	};
-	const char *why = host_why(collector->host);
+	const char *why = host_why(collector->watch.host);
 	char gpus[GPU_HEALTH_TEXT];
 
-	gpu_health_describe(collector->gpu_health, gpus);
+	gpu_health_describe(collector->watch.gpu_health, gpus);
 	if (!collector->options->quiet)
 		fprintf(stderr, "rankwatch collect: job %s, host seen through %s%s%s; GPUs %s\n",
-			collector->claim.identity.job, levels[host_level(collector->host)], *why ? ", because " : "",
+			collector->claim.identity.job, levels[host_level(collector->watch.host)], *why ? ", because " : "",
 			why, gpus);
 }
 
@@ -311,7 +253,7 @@ static void finish(struct collector *collector)
 	uint64_t begin_ns = uv_hrtime();
 
 	uv_timer_stop(&collector->timer);
-	live_boxes_save(collector->boxes);
+	live_boxes_save(collector->watch.boxes);
 	saver_finish(collector->saver, SAVE_MS);
 	uint64_t took_ms = (uv_hrtime() - begin_ns) / 1000000;
 	command_sink_finish(collector->outlet.command, took_ms < SAVE_MS ? SAVE_MS - took_ms : 0);
@@ -320,9 +262,7 @@ static void finish(struct collector *collector)
 static void close_all(struct collector *collector)
 {
 	socket_close(collector->socket);
-	live_boxes_close(collector->boxes);
-	host_close(collector->host);
-	gpu_health_close(collector->gpu_health);
+	watch_close(&collector->watch);
 	analysis_free(collector->analysis);
 	outlet_close(&collector->outlet);
 	lock_release(&collector->claim.lock);
@@ -338,8 +278,7 @@ static void close_handle(uv_handle_t *handle, void *argument)
 static void catch_up(struct collector *collector)
 {
 	collector->outlet.mute = true;
-	live_boxes_catch_up(collector->boxes, uv_hrtime());
-	poll_boxes(collector);
+	watch_catch_up(&collector->watch, uv_hrtime());
 	collector->outlet.mute = false;
 	analysis_replay_open(collector->analysis);
 }
@@ -363,10 +302,10 @@ enum collector_status collector_run(const struct collector_options *options)
 	if (!err) {
 		start(&collector);
 		catch_up(&collector); /* what is open in the boxes comes first: loading BPF takes its time */
-		host_deepen(collector.host);
+		host_deepen(collector.watch.host);
 		say_level(&collector);
 		uv_run(&collector.loop, UV_RUN_DEFAULT);
-		poll_boxes(&collector);
+		watch_poll_boxes(&collector.watch, uv_hrtime());
 		finish(&collector);
 		say_summary(&collector);
 	}

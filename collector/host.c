@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "collector/own_cost.h"
 #include "collector/sources/kernel_source.h"
 #include "collector/sources/memory_limit.h"
 #include "collector/sources/mounts.h"
@@ -19,6 +19,7 @@ enum {
 	MEMORY_MS = 1000,
 	COST_SHARE = 20, /* a round of samples may take one part in so many of a CPU */
 	WHY = 256,
+	ROOT = 96,
 };
 
 struct process {
@@ -30,6 +31,7 @@ struct process {
 
 struct host {
 	struct analysis *analysis;
+	char root[ROOT], proc_root[ROOT + 8];
 	struct mounts *mounts;
 	bool foreign_proc; /* /proc numbers the processes of another pid namespace */
 	struct proc_source *proc;
@@ -70,9 +72,11 @@ static void on_ended(void *argument, analysis_process_id process, int exit_statu
 }
 
 /* A pid namespace without a /proc of its own: what we call a process by is somebody else's number there. */
-static bool is_foreign(const char *self)
+static bool is_foreign(const char *proc_root)
 {
-	char text[16];
+	char self[ROOT + 16], text[16];
+
+	snprintf(self, sizeof(self), "%s/self", proc_root);
 	ssize_t size = readlink(self, text, sizeof(text) - 1);
 
 	if (size < 0)
@@ -81,7 +85,7 @@ static bool is_foreign(const char *self)
 	return atoi(text) != getpid();
 }
 
-int host_open(struct host **host, struct analysis *analysis, host_ended *ended, void *argument)
+int host_open(struct host **host, struct analysis *analysis, const char *root, host_ended *ended, void *argument)
 {
 	struct host *made = calloc(1, sizeof(*made));
 	int err = made ? 0 : -ENOMEM;
@@ -90,10 +94,12 @@ int host_open(struct host **host, struct analysis *analysis, host_ended *ended, 
 	if (err)
 		return err;
 	*made = (struct host){ .analysis = analysis, .ended = ended, .argument = argument };
-	made->foreign_proc = is_foreign("/proc/self");
-	err = mounts_open(&made->mounts, "/proc");
+	snprintf(made->root, sizeof(made->root), "%s", root);
+	snprintf(made->proc_root, sizeof(made->proc_root), "%s/proc", made->root);
+	made->foreign_proc = is_foreign(made->proc_root);
+	err = mounts_open(&made->mounts, made->proc_root);
 	if (!err)
-		err = proc_source_open(&made->proc, "/proc", made->mounts);
+		err = proc_source_open(&made->proc, made->proc_root, made->mounts);
 	if (err) {
 		host_close(made);
 		*host = NULL;
@@ -122,7 +128,7 @@ void host_deepen(struct host *host)
 {
 	const struct kernel_source_events events = { .wait = on_wait, .ended = on_ended, .argument = host };
 
-	if (kernel_source_open(&host->kernel, "/proc", host->mounts, &events, host->why))
+	if (kernel_source_open(&host->kernel, host->proc_root, host->mounts, &events, host->why))
 		host->kernel = NULL;
 	else
 		*host->why = '\0';
@@ -225,19 +231,10 @@ static void read_memory(struct host *host, uint64_t now_ns)
 	for (size_t i = 0; i < host->count; i++) {
 		struct analysis_memory_state state = { .process = host->processes[i].id, .at_ns = now_ns };
 
-		if (!memory_limit_read("", host->processes[i].pid, &state))
+		if (!memory_limit_read(host->root, host->processes[i].pid, &state))
 			analysis_add_memory_state(host->analysis, &state);
 	}
 	host->next_memory_ns = now_ns + MEMORY_MS * UINT64_C(1000000);
-}
-
-/* CPU time: on a crowded machine a round is long because others run meanwhile, and costs nobody anything. */
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec used;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
 void host_poll(struct host *host, uint64_t now_ns)

@@ -16,8 +16,9 @@ struct host;
 /* A watched process has ended at at_ns (CLOCK_MONOTONIC); exit_status as in wait(2). */
 typedef void host_ended(void *argument, analysis_process_id process, int exit_status, uint64_t at_ns);
 
-/* 0 or -errno. It starts with /proc; host_deepen() goes on from there. */
-int host_open(struct host **host, struct analysis *analysis, host_ended *ended, void *argument);
+/* 0 or -errno. It starts with /proc; host_deepen() goes on from there. root: "", or where a recorded machine has its
+ * /proc and /sys. */
+int host_open(struct host **host, struct analysis *analysis, const char *root, host_ended *ended, void *argument);
 void host_close(struct host *host); /* accepts NULL */
 
 /* Loads the BPF programs if that is possible. Takes a good part of a second: call it when the boxes have been read. */

@@ -74,7 +74,7 @@ static void name_mount(void *argument, uint64_t device, char file_system[16], ch
 {
 	const struct live_box *box = argument;
 
-	box->request->mount(box->request->argument, box->pid, device, file_system, device_name);
+	box->request->mount(box->request->watcher, box->pid, device, file_system, device_name);
 }
 
 static enum box_state admit(struct live_boxes *boxes, struct live_box *box, struct box_reader *reader,
@@ -103,7 +103,7 @@ static enum box_state admit(struct live_boxes *boxes, struct live_box *box, stru
 	if (!boxes->directory)
 		boxes->directory = directory;
 	boxes->changed = true; /* boxes that were left aside may share its communicators */
-	boxes->request.appeared(boxes->request.argument, box->id, life == BOX_ALIVE ? box->pid : 0);
+	boxes->request.appeared(boxes->request.watcher, box->id, life == BOX_ALIVE ? box->pid : 0);
 	return BOX_LIVE;
 }
 
@@ -171,7 +171,7 @@ static void save(struct live_boxes *boxes, const struct live_box *box)
 static void end(struct live_boxes *boxes, struct live_box *box)
 {
 	save(boxes, box);
-	boxes->request.ended(boxes->request.argument, box->id, box->pid);
+	boxes->request.ended(boxes->request.watcher, box->id, box->pid);
 	feed_free(box->feed);
 	box->feed = NULL;
 	if (box->pidfd >= 0)
@@ -309,7 +309,7 @@ int live_boxes_open(struct live_boxes **boxes, const struct live_boxes_request *
 		return err;
 	made->request = *request;
 	made->request.places = NULL;
-	made->opened_ns = uv_hrtime();
+	made->opened_ns = request->now_ns;
 	made->next_id = 1;
 	if (request->job)
 		box_job_component(request->job, made->job);

@@ -24,14 +24,16 @@ struct live_boxes_request {
 	uid_t owner;                    /* (uid_t)-1: anybody's */
 	char (*places)[BOX_PLACE_PATH]; /* copied */
 	int place_count;
+	uint64_t now_ns; /* boxes that are older may be of an earlier run */
 	/* A process has been found alive (pid: in our name space, 0 = not visible here), and has ended. */
-	void (*appeared)(void *argument, analysis_process_id process, pid_t pid);
-	void (*ended)(void *argument, analysis_process_id process, pid_t pid);
+	void (*appeared)(void *watcher, analysis_process_id process, pid_t pid);
+	void (*ended)(void *watcher, analysis_process_id process, pid_t pid);
+	/* As feed_mount, for the mount name space of `pid`. */
+	void (*mount)(void *watcher, pid_t pid, uint64_t device, char file_system[16], char device_name[32]);
+	void *watcher;
 	/* The box of a process that has ended, or of one that lives when live_boxes_save() asks; the reader is lent for the
 	 * call. NULL: boxes are not saved. */
 	void (*save)(void *argument, const struct box_reader *reader);
-	/* As feed_mount, for the mount name space of `pid`. */
-	void (*mount)(void *argument, pid_t pid, uint64_t device, char file_system[16], char device_name[32]);
 	void *argument;
 };
 

@@ -43,7 +43,7 @@ static void open_boxes(const char *job)
 {
 	const struct live_boxes_request request = {
 		.loop = &loop, .analysis = analysis, .job = job, .owner = geteuid(), .places = places, .place_count = 1,
-		.appeared = on_appeared, .ended = on_ended, .mount = on_mount,
+		.now_ns = uv_hrtime(), .appeared = on_appeared, .ended = on_ended, .mount = on_mount,
 	};
 
 	cr_assert_eq(live_boxes_open(&boxes, &request), 0);

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/watch.h"
+
+#include <stdio.h>
+
+#include "collector/lease.h"
+
+enum { BOXES_EVERY = 2 /* ticks */, LEASES_EVERY = 10 };
+
+static void on_appeared(void *argument, analysis_process_id process, pid_t pid)
+{
+	struct watch *watch = argument;
+
+	if (pid > 0)
+		host_watch(watch->host, process, pid);
+}
+
+static void on_box_ended(void *argument, analysis_process_id process, pid_t pid)
+{
+	struct watch *watch = argument;
+
+	(void)pid;
+	host_unwatch(watch->host, process);
+}
+
+static void on_mount(void *argument, pid_t pid, uint64_t device, char file_system[16], char device_name[32])
+{
+	struct watch *watch = argument;
+
+	host_name_mount(watch->host, pid, device, file_system, device_name);
+}
+
+static void on_process_ended(void *argument, analysis_process_id process, int exit_status, uint64_t at_ns)
+{
+	struct watch *watch = argument;
+
+	live_boxes_set_exit(watch->boxes, process, exit_status, at_ns);
+}
+
+int watch_open(struct watch *watch, const struct watch_request *request)
+{
+	const struct live_boxes_request boxes = {
+		.loop = request->loop,
+		.analysis = request->analysis,
+		.job = request->any_job ? NULL : request->job,
+		.owner = request->owner,
+		.places = request->places,
+		.place_count = request->place_count,
+		.now_ns = request->now_ns,
+		.appeared = on_appeared,
+		.ended = on_box_ended,
+		.mount = on_mount,
+		.watcher = watch,
+		.save = request->save,
+		.argument = request->argument,
+	};
+
+	*watch = (struct watch){ .analysis = request->analysis };
+	snprintf(watch->proc, sizeof(watch->proc), "%s/proc", request->root);
+	watch->absentees =
+	    (struct absentees){ .analysis = request->analysis, .proc = watch->proc, .job = request->job };
+	int err = host_open(&watch->host, request->analysis, request->root, on_process_ended, watch);
+
+	if (!err)
+		err = gpu_health_open(&watch->gpu_health, request->analysis, request->kernel_log);
+	return err ? err : live_boxes_open(&watch->boxes, &boxes);
+}
+
+void watch_close(struct watch *watch)
+{
+	live_boxes_close(watch->boxes);
+	host_close(watch->host);
+	gpu_health_close(watch->gpu_health);
+}
+
+void watch_poll_boxes(struct watch *watch, uint64_t now_ns)
+{
+	live_boxes_poll(watch->boxes, now_ns);
+	absentees_look(&watch->absentees, now_ns);
+	analysis_tick(watch->analysis, now_ns);
+}
+
+void watch_catch_up(struct watch *watch, uint64_t now_ns)
+{
+	live_boxes_catch_up(watch->boxes, now_ns);
+	watch_poll_boxes(watch, now_ns);
+}
+
+bool watch_tick(struct watch *watch, uint64_t now_ns)
+{
+	bool boxes = watch->ticks++ % BOXES_EVERY == 0;
+
+	host_poll(watch->host, now_ns);
+	gpu_health_poll(watch->gpu_health, now_ns);
+	if (boxes)
+		watch_poll_boxes(watch, now_ns);
+	if (watch->ticks % LEASES_EVERY == 1)
+		leases_renew(watch->analysis, watch->boxes, now_ns);
+	return boxes;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the collector watches of one job, brought to the analysis in rounds: black boxes, host, GPUs, ranks without a box.
+ * Knows the time only from its caller and the machine only under `root`, so that a recorded job can be watched again
+ * (tests/tapes). One owner thread.
+ */
+#ifndef COLLECTOR_WATCH_H
+#define COLLECTOR_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "collector/absentees.h"
+#include "collector/gpu_health.h"
+#include "collector/host.h"
+#include "collector/live_boxes.h"
+
+enum { WATCH_TICK_MS = 50 };
+
+struct watch_request {
+	uv_loop_t *loop; /* tells when directories of boxes change */
+	struct analysis *analysis;
+	const char *root;               /* "": this machine, else where its /proc and /sys were recorded */
+	const char *job;                /* whose processes are looked for */
+	bool any_job;                   /* boxes of other jobs, too */
+	uid_t owner;                    /* of the boxes; (uid_t)-1: anybody */
+	char (*places)[BOX_PLACE_PATH]; /* copied */
+	int place_count;
+	uint64_t now_ns;
+	const char *kernel_log; /* NULL: this machine's */
+	void (*save)(void *argument, const struct box_reader *reader); /* as in live_boxes_request */
+	void *argument;
+};
+
+struct watch {
+	struct analysis *analysis;
+	struct live_boxes *boxes;
+	struct host *host;
+	struct gpu_health *gpu_health;
+	struct absentees absentees;
+	char proc[BOX_PLACE_PATH];
+	uint64_t ticks;
+};
+
+/* request->job must live as long. 0 or -errno; close in both cases. */
+int watch_open(struct watch *watch, const struct watch_request *request);
+/* The loop must run once more after this. */
+void watch_close(struct watch *watch);
+
+/* Once, before the first tick: the run so far, from the boxes that are there. */
+void watch_catch_up(struct watch *watch, uint64_t now_ns);
+/* Call every WATCH_TICK_MS. Returns whether the boxes were read in this round: they are in every second one. */
+bool watch_tick(struct watch *watch, uint64_t now_ns);
+/* Reads the boxes out of turn. */
+void watch_poll_boxes(struct watch *watch, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * play TAPE LEVEL: plays a tape to the collector's own code in virtual time, and prints each finding as a JSON line with the
+ * milliseconds of the tape at which it was told. LEVEL: ebpf, root, proc (an ordinary user), self (boxes alone, live), or
+ * report (what `rankwatch report` makes of the boxes in the end). play TAPE header: the tape's header.
+ * play world: the sizes that a tape's header must agree with.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/watch.h"
+#include "console/boxes.h"
+#include "console/replay.h"
+#include "finding/finding_json.h"
+#include "played.h"
+
+struct level {
+	const char *name;
+	bool kernel, stack, proc, live;
+};
+
+static const struct level levels[] = {
+	{ "ebpf", true, true, true, true },    { "root", false, true, true, true },
+	{ "proc", false, false, true, true },  { "self", false, false, false, true },
+	{ "report", false, false, false, false },
+};
+
+struct played *played;
+
+struct play {
+	const struct level *level;
+	struct tape tape;
+	uv_loop_t loop;
+	struct analysis *analysis;
+	struct watch watch;
+	bool watching;
+	uint64_t first_ns;
+};
+
+static void print_finding(const struct play *play, json_t *finding)
+{
+	double at_ms = (double)(played->now_ns - play->first_ns) / 1e6;
+	json_t *line = json_pack("{s:f, s:o}", "at_ms", at_ms, "finding", finding);
+
+	json_dumpf(line, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(line);
+}
+
+static void on_finding(void *argument, const struct rw_finding *finding)
+{
+	print_finding(argument, finding_to_json(finding, 0));
+}
+
+static int fail(const char *path, int err)
+{
+	fprintf(stderr, "%s: %s\n", path, err == -EINVAL ? "damaged: a record makes no sense" : strerror(-err));
+	return EXIT_FAILURE;
+}
+
+/* /proc/self is the player's; without one that fits, /proc is taken for another pid name space's. */
+static void make_self(const struct play *play)
+{
+	char path[128], target[16];
+
+	snprintf(target, sizeof(target), "%d", play->level->proc ? (int)getpid() : 0);
+	snprintf(path, sizeof(path), "%s/proc/%s", played->tree.root, target);
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/proc/self", played->tree.root);
+	if (symlink(target, path))
+		perror(path);
+}
+
+static void open_watch(struct play *play)
+{
+	static char places[1][BOX_PLACE_PATH], log[BOX_PLACE_PATH];
+	const struct watch_request request = {
+		.loop = &play->loop,
+		.analysis = play->analysis,
+		.root = played->tree.root,
+		.job = json_string_value(json_object_get(play->tape.header, "job")),
+		.any_job = true,
+		.owner = geteuid(),
+		.places = places,
+		.place_count = 1,
+		.now_ns = played->now_ns,
+		.kernel_log = log,
+	};
+
+	snprintf(places[0], sizeof(places[0]), "%s/boxes", played->tree.root);
+	snprintf(log, sizeof(log), "%s/dev/kmsg", played->tree.root);
+	if (!request.job || watch_open(&play->watch, &request)) {
+		fputs("the tape's job cannot be watched\n", stderr);
+		exit(EXIT_FAILURE);
+	}
+	watch_catch_up(&play->watch, played->now_ns);
+	host_deepen(play->watch.host);
+	play->watching = true;
+}
+
+/* What was seen in one tick is all there when the tick is played. */
+static void play_tick(struct play *play)
+{
+	if (!played->now_ns || !play->level->live)
+		return;
+	if (!play->watching)
+		open_watch(play);
+	uv_run(&play->loop, UV_RUN_NOWAIT);
+	watch_tick(&play->watch, played->now_ns);
+	played_probes_forget();
+}
+
+static int apply(struct play *play, enum tape_record type)
+{
+	struct span *ticks = &play->tape.streams[TAPE_TICK];
+
+	switch (type) {
+	case TAPE_TICK:
+		play_tick(play);
+		played->now_ns += take_number(ticks);
+		if (!play->first_ns)
+			play->first_ns = played->now_ns;
+		return ticks->bad ? -EINVAL : 0;
+	case TAPE_FRAME:
+	case TAPE_KERNEL:
+	case TAPE_LOOK:
+		return played_probes_apply(&play->tape, type);
+	default:
+		return tree_apply(&played->tree, &play->tape, type, played->now_ns);
+	}
+}
+
+static void report(struct play *play)
+{
+	char path[128], log[128], *paths[] = { path };
+	struct replay replay;
+	struct boxes boxes;
+	const char *id;
+	json_t *finding;
+
+	snprintf(path, sizeof(path), "%s/boxes", played->tree.root);
+	snprintf(log, sizeof(log), "%s/dev/kmsg", played->tree.root);
+	if (boxes_open(&boxes, paths, 1, NULL, NULL) || !boxes.count || replay_open(&replay, boxes.entries, boxes.count, log)) {
+		fputs("the tape's boxes cannot be read\n", stderr);
+		exit(EXIT_FAILURE);
+	}
+	json_object_foreach(replay.findings, id, finding)
+		print_finding(play, json_incref(finding));
+	replay_close(&replay);
+	boxes_close(&boxes);
+}
+
+static int run(struct play *play, const char *path)
+{
+	enum tape_record type;
+	int err = tree_open(&played->tree, play->level->proc, play->level->stack);
+
+	if (err)
+		return fail("/dev/shm", err);
+	make_self(play);
+	while (!err && tape_next(&play->tape, &type, &err))
+		err = apply(play, type);
+	if (!err) {
+		play_tick(play);
+		played->over = true; /* who still lived is killed now */
+		if (!play->level->live)
+			report(play);
+	}
+	if (play->watching)
+		watch_close(&play->watch);
+	tree_close(&played->tree);
+	return err ? fail(path, err) : EXIT_SUCCESS;
+}
+
+static int play_level(struct play *play, const char *path)
+{
+	played = calloc(1, sizeof(*played));
+	play->analysis = analysis_new(false, on_finding, play);
+	if (!played || !play->analysis || uv_loop_init(&play->loop))
+		return fail(path, -ENOMEM);
+	played->with_kernel = play->level->kernel;
+	int status = run(play, path);
+
+	uv_run(&play->loop, UV_RUN_DEFAULT);
+	uv_loop_close(&play->loop);
+	analysis_free(play->analysis);
+	free(played->fresh);
+	free(played);
+	return status;
+}
+
+/* With when its first tick was. */
+static int print_header(struct play *play)
+{
+	json_object_set_new(play->tape.header, "begins_ns",
+			    json_integer((json_int_t)take_number(&play->tape.streams[TAPE_TICK])));
+	json_dumpf(play->tape.header, stdout, JSON_COMPACT);
+	putchar('\n');
+	return EXIT_SUCCESS;
+}
+
+/* What a recorder of today would record: what a tape says of itself and does not agree with this is stale. */
+static int print_world(void)
+{
+	json_t *world = json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "box layout", RW_BOX_LAYOUT, "box header",
+				  (int)sizeof(struct rw_box_header), "communicator", (int)sizeof(struct rw_communicator),
+				  "operation", (int)sizeof(struct rw_operation), "host sample",
+				  (int)sizeof(struct rw_host_sample), "network wait", (int)sizeof(struct rw_wait),
+				  "functions", RW_FUNCTION_COUNT, "kernel record", (int)sizeof(struct rw_kernel_wait));
+
+	json_dumpf(world, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(world);
+	return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	struct play play = { 0 };
+	char why[256];
+	int status = EXIT_FAILURE;
+
+	if (argc == 2 && !strcmp(argv[1], "world"))
+		return print_world();
+	if (argc != 3) {
+		fputs("usage: play TAPE LEVEL|header, play world\n", stderr);
+		return EXIT_FAILURE;
+	}
+	if (tape_open(&play.tape, argv[1], why)) {
+		fprintf(stderr, "%s\n", why);
+		return EXIT_FAILURE;
+	}
+	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++)
+		if (!strcmp(argv[2], levels[i].name))
+			play.level = &levels[i];
+	if (play.level) {
+		status = play_level(&play, argv[1]);
+	} else {
+		status = print_header(&play);
+	}
+	tape_close(&play.tape);
+	return status;
+}

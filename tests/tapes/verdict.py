@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""What was found, in short, and whether it is what the table of scenarios says was injected."""
+
+RANKS = 8
+# Seconds from when the fault could be known to the finding, as in tests/integration/scenario.py.
+LIMITS = {"straggler": 2.0, "hang": 5.0, "gone": 5.0, "desync": 5.0, "slowdown": 10.0, "memory": 30.0}
+INIT_S = 14.0
+VALUES_S = 5.0
+LATE_STEPS, ALWAYS_LATE_STEPS = 3, 12
+# True of the same rank, too.
+BESIDE = {"gpu": "gpu", "throttle": "gpu", "memory": "memory"}
+SILENT_S = 1.0  # later than the finding: the cause
+
+
+def summary(told):
+    """A finding as an expectation keeps it. Process and thread numbers and addresses are left out."""
+    finding, cause = told["finding"], told["finding"].get("cause") or {}
+    operation, late, values = (finding.get(key) or {} for key in ("operation", "late", "values"))
+    short = {key: finding.get(key) for key in ("state", "severity", "confidence", "kind", "scope", "level", "ranks")}
+    short["at_ms"] = round(told["at_ms"], 1)
+    short["operation"] = {key: operation.get(key) for key in ("comm_name", "function", "sequence", "step", "phase")}
+    short["late"] = {key: late.get(key) for key in ("kind", "by_ms", "lost_ms_per_step", "since_step", "waiting")}
+    short["cause"] = {key: cause.get(key) for key in ("class", "syscall", "path", "fs", "thread", "text")}
+    short["cause"]["chain"] = [f"{link.get('thread')}: {link.get('waits_for')}" for link in cause.get("chain") or []]
+    short["values"] = {key: values.get(key) for key in ("origin", "first_bad", "nan", "inf")}
+    short["text"] = finding.get("text")
+    return pruned(short)
+
+
+def pruned(value):
+    """Without what is empty."""
+    if isinstance(value, dict):
+        return {key: pruned(one) for key, one in value.items() if one not in (None, [], {}) and pruned(one) != {}}
+    if isinstance(value, float):
+        return round(value, 3)
+    return value
+
+
+def outline(findings):
+    """What a live run and its tape must have in common: what was said of whom, in which order."""
+    told = []
+    for finding in findings:
+        if finding.get("severity") == "notice":
+            continue
+        cause = (finding.get("cause") or {}).get("class")
+        one = (finding["kind"], tuple(finding["ranks"]), cause, finding["state"])
+        # The same again with other numbers is no news.
+        if one[:3] not in [(kind, ranks, before) for kind, ranks, before, _ in told] or one[3] == "closed":
+            told.append(one)
+    return told
+
+
+def named(scenario):
+    ranks = [scenario["rank"], scenario["peer"]] if scenario["peer"] else [scenario["rank"]]
+    return sorted(ranks) if scenario["rank"] >= 0 else list(range(RANKS))
+
+
+def in_a_row(late, steps):
+    """When the last of so many late steps in a row was late; None: there were not so many."""
+    row = []
+    for event in late:
+        row = row + [event] if row and event["step"] == row[-1]["step"] + 1 else [event]
+        if len(row) == steps:
+            return event["at_ms"]
+    return None
+
+
+def known(scenario, events):
+    """(ms of the tape at which the fault could be known, seconds that a finding may take from there)."""
+    faults = [event for event in events if event["event"] == "fault"]
+    if scenario["kind"] == "straggler":
+        late = [event for event in events if event["event"] == "late_step"]
+        return in_a_row(late, ALWAYS_LATE_STEPS if late and late[0]["step"] == 1 else LATE_STEPS), LIMITS["straggler"]
+    limit = INIT_S if any(event["kind"].startswith("init-") for event in faults) else LIMITS.get(scenario["kind"], VALUES_S)
+    return (faults[0]["at_ms"] if faults else None), limit
+
+
+def disagreements(scenario, events, level, findings):
+    """Sentences: what is wrong with these findings (summaries), by the table of scenarios. Level "report" looks back."""
+    loud = [finding for finding in findings if finding["severity"] != "notice"]
+    if scenario["kind"] is None:
+        return [f"false alarm: {finding['text']}" for finding in loud]
+    kinds = {scenario["kind"], BESIDE.get(scenario["cause"])} | ({"drift"} if scenario["origin"] else set())
+    wrong = [f"false alarm: {finding['text']}" for finding in loud
+             if finding["kind"] not in kinds or (finding["ranks"] != named(scenario) and scenario["rank"] >= 0)]
+    true = [finding for finding in loud if finding["kind"] == scenario["kind"]]
+    if not true:
+        return wrong + [f"no {scenario['kind']} was found"]
+    if scenario["cause"]:
+        causes = [(finding.get("cause") or {}).get("class") for finding in true]
+        if scenario["cause"] not in causes:
+            wrong.append(f"cause {causes[-1]}, not {scenario['cause']}")
+    if scenario["origin"]:
+        values = true[-1].get("values") or {}
+        if values.get("origin") != scenario["origin"]:
+            wrong.append(f"origin {values.get('origin')}, not {scenario['origin']}")
+        if scenario["first_bad"] >= 0 and values.get("first_bad") != scenario["first_bad"]:
+            wrong.append(f"first bad element {values.get('first_bad')}, not {scenario['first_bad']}")
+    since_ms, limit_s = known(scenario, events)
+    if level != "report" and since_ms is not None and true[0]["at_ms"] - since_ms > limit_s * 1000:
+        wrong.append(f"found {(true[0]['at_ms'] - since_ms) / 1000:.2f} s after the fault could be known (limit {limit_s} s)")
+    return wrong
+
+
+def differences(expected, found):
+    """Sentences: where the findings of a tape are not those that were reviewed."""
+    said = []
+    if len(expected) != len(found):
+        said.append(f"{len(found)} findings, not {len(expected)}")
+    for number, (one, other) in enumerate(zip(expected, found)):
+        for key in sorted(one.keys() | other.keys()):
+            if one.get(key) != other.get(key):
+                said.append(f"finding {number + 1}, {key}: {other.get(key)}, not {one.get(key)}")
+    return said

@@ -83,9 +83,11 @@ int analysis_add_progress(struct analysis *analysis, analysis_process_id id, uin
 		return -EINVAL;
 	const struct seat *seat = &process->seats[index];
 	struct member *member = &seat->communicator->members[seat->member];
+	/* The words carry no time of their own. */
+	if ((member->gpu_started != gpu_started || member->gpu_done != gpu_done) && now_ns > process->gpu_moved_ns)
+		process->gpu_moved_ns = now_ns;
 	member->gpu_started = gpu_started;
 	member->gpu_done = gpu_done;
-	(void)now_ns; /* the words carry no time of their own */
 	return 0;
 }
 

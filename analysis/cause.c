@@ -288,21 +288,22 @@ void cause_find(const struct intern *intern, const struct process *process, uint
 		find_cause(&search, tid, windows, count, cause);
 }
 
-bool cause_progress(const struct intern *intern, const struct process *process, uint32_t tid, uint64_t from_ns,
-		    uint64_t to_ns)
+bool cause_progress(const struct intern *intern, const struct process *process, uint32_t tid, bool on_gpu,
+		    uint64_t from_ns, uint64_t to_ns)
 {
 	const struct cause_window window = { from_ns, to_ns };
 	uint64_t kept = evidence_kept(&process->evidence), cpu_ns = 0, own_cpu_ns = 0;
 	for (uint64_t age = 0; age < kept; age++) {
 		const struct evidence_piece *piece = evidence_at(&process->evidence, age);
 		if (!tally_overlap(&window, 1, piece->start_ns, piece->end_ns) ||
-		    wait_is_helper(intern_text(intern, piece->thread)))
+		    wait_is_helper(intern_text(intern, piece->thread)) || (on_gpu && piece->tid == tid))
 			continue;
 		struct wait_class class_ = wait_classify(intern, piece);
-		if (class_.class_ == RW_CAUSE_IO || class_.class_ == RW_CAUSE_MEMORY || class_.class_ == RW_CAUSE_CPU)
+		if (class_.class_ == RW_CAUSE_IO || class_.class_ == RW_CAUSE_MEMORY ||
+		    (class_.class_ == RW_CAUSE_CPU && !on_gpu))
 			return true;
 		cpu_ns += piece->cpu_ns;
 		own_cpu_ns += piece->tid == tid ? piece->cpu_ns : 0;
 	}
-	return own_cpu_ns * 20 >= to_ns - from_ns || cpu_ns * 2 >= to_ns - from_ns;
+	return !on_gpu && (own_cpu_ns * 20 >= to_ns - from_ns || cpu_ns * 2 >= to_ns - from_ns);
 }

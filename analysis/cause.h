@@ -59,8 +59,10 @@ struct cause {
 /* tid 0: not known which thread should have enqueued. At most CAUSE_WINDOWS windows. */
 void cause_find(const struct intern *intern, const struct process *process, uint32_t tid,
 		const struct cause_window *windows, uint32_t window_count, struct cause *cause);
-/* Did the process get on since from_ns: CPU time, finished system calls on files or sockets, waits for a disk? */
-bool cause_progress(const struct intern *intern, const struct process *process, uint32_t tid, uint64_t from_ns,
-		    uint64_t to_ns);
+/* Did the process get on since from_ns: CPU time, finished system calls on files or sockets, waits for a disk? on_gpu: it
+ * is its GPU that others wait for. Then a thread that computes, or would, may as well spin for the GPU, and what the one
+ * that enqueued does is too late to matter: only others in files and disks count, whom the GPU may be waiting for. */
+bool cause_progress(const struct intern *intern, const struct process *process, uint32_t tid, bool on_gpu,
+		    uint64_t from_ns, uint64_t to_ns);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/hang_verdict.h"
 
+#include <stdio.h>
 #include <sys/wait.h>
 
 #include "analysis/model.h"
@@ -88,6 +89,26 @@ static bool judge_gone(const struct hang_root *root, const struct process *proce
 	return true;
 }
 
+/* Its host has launched the operation, and its GPU has neither come to it nor begun or ended any other for a while. */
+static bool is_held_by_gpu(const struct hang_root *root, const struct process *process, uint64_t now_ns)
+{
+	const struct operation *operation = instance_joined(root->standing->instance, root->member);
+	return operation && operation->state & OPERATION_LAUNCHED && operation->progress &&
+	       now_ns >= process->gpu_moved_ns + HANG_PROGRESS_WINDOW_NS;
+}
+
+/* What the host's threads do explains nothing then. What the GPU runs or waits for is not seen: it could be another
+ * rank's doing, through memory that they share. */
+static void blame_gpu(struct hang_verdict *verdict)
+{
+	struct cause *cause = &verdict->cause;
+	*cause = (struct cause){ .class_ = RW_CAUSE_GPU, .share = -1, .fd = -1, .seen = cause->seen,
+				 .tid = cause->tid, .thread = cause->thread };
+	snprintf(cause->gpu_text, sizeof(cause->gpu_text), "its GPU does not end what was enqueued before");
+	cause->gpu_advice = "find the kernel that does not end, and what it waits for (cuda-gdb -p PID, py-spy dump --pid PID)";
+	verdict->confidence = RW_LIKELY;
+}
+
 static void judge_alive(const struct analysis *analysis, const struct hang_root *root, const struct process *process,
 			uint64_t now_ns, struct hang_verdict *verdict)
 {
@@ -110,7 +131,10 @@ static void judge_alive(const struct analysis *analysis, const struct hang_root 
 	}
 	uint64_t look_ns = now_ns > HANG_PROGRESS_WINDOW_NS ? now_ns - HANG_PROGRESS_WINDOW_NS : 0;
 	bool seen = cause->seen != RW_LEVEL_NONE;
-	bool gets_on = seen && cause_progress(&analysis->intern, process, process->enqueue_tid, look_ns, now_ns);
+	bool on_gpu = is_held_by_gpu(root, process, now_ns);
+	bool gets_on = seen && cause_progress(&analysis->intern, process, process->enqueue_tid, on_gpu, look_ns, now_ns);
+	if (on_gpu && seen && !gets_on)
+		blame_gpu(verdict);
 	if (!seen)
 		verdict->confidence = RW_LIKELY;
 	if ((gets_on || !seen) && now_ns - since_ns < progress_limit(process))

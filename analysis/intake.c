@@ -250,6 +250,9 @@ static void note_times(struct process *process, struct trace *trace, const struc
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
 		if (times[i] > process->last_ns)
 			process->last_ns = times[i];
+	for (size_t i = 2; i < sizeof(times) / sizeof(*times); i++)
+		if (times[i] > process->gpu_moved_ns)
+			process->gpu_moved_ns = times[i];
 	trace->launch_ns = launched_at(slot);
 	if (slot->known & RW_KNOWN_DONE)
 		trace->done_ns = slot->done_seen_ns;

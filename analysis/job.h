@@ -85,6 +85,7 @@ struct process {
 	uint64_t last_ns;        /* last time stamp that it gave */
 	uint64_t heartbeat_ns;   /* its box's; 0: none known */
 	uint64_t last_launch_ns; /* on any communicator */
+	uint64_t gpu_moved_ns;   /* its GPU was last seen to begin or end an operation */
 	uint32_t enqueue_tid;    /* thread of its last operation */
 	uint32_t first_tid;      /* and of its first, as far as seen */
 	uint64_t operations, untracked, dropped;

@@ -134,6 +134,47 @@ Test(hang, a_rank_that_gets_on_is_only_noted_until_it_takes_too_long)
 	end(&run);
 }
 
+/* A spinning host burns a processor, a blocking one sleeps: neither is progress while its GPU stands still. */
+Test(hang, a_gpu_that_stands_still_is_named_in_seconds_however_its_host_waits)
+{
+	static const enum history_evidence evidence[] = { EVIDENCE_BUSY, EVIDENCE_POLL, EVIDENCE_RUN_QUEUE };
+	for (size_t i = 0; i < sizeof(evidence) / sizeof(*evidence); i++) {
+		struct history_job job = eight;
+		job.faults[0] = (struct history_fault){
+			.kind = FAULT_GPU_STUCK, .rank = 5, .first_step = 12, .evidence = evidence[i]
+		};
+		struct run run = play_until(&job, false, 0);
+		const struct history_finding *finding = loudest(&run);
+		cr_assert(finding, "case %zu", i);
+		cr_expect_eq(finding->kind, RW_KIND_HANG);
+		cr_expect_eq(finding->rank, 5, "case %zu: rank %d", i, finding->rank);
+		cr_expect_eq(finding->class_, RW_CAUSE_GPU, "case %zu: class %d", i, finding->class_);
+		cr_expect_eq(finding->phase, RW_PHASE_LAUNCHED);
+		cr_expect_eq(finding->confidence, RW_LIKELY);
+		cr_expect(strstr(finding->text, "rank 5 has launched but not started AllGather #"), "%s", finding->text);
+		double after_ms = (double)finding->time_ns / 1e6 - history_struck_ms(run.history);
+		cr_expect(after_ms > 900 && after_ms < 6000, "case %zu: %f ms after the fault", i, after_ms);
+		for (size_t k = 0; k < run.count; k++)
+			cr_expect_eq(run.findings[k].rank, 5, "case %zu: %s", i, run.findings[k].text);
+		end(&run);
+	}
+}
+
+/* Work in a file may be what its GPU waits for, through a function that the driver calls on the host. */
+Test(hang, a_gpu_that_stands_still_while_the_host_is_in_a_file_is_only_noted_at_first)
+{
+	struct history_job job = eight;
+	job.faults[0] = (struct history_fault){
+		.kind = FAULT_GPU_STUCK, .rank = 5, .first_step = 12, .evidence = EVIDENCE_FSYNC_WRITER
+	};
+	struct run run = play_until(&job, false, 0);
+	cr_assert_gt(run.count, 0);
+	cr_expect_null(loudest(&run));
+	cr_expect_eq(run.findings[0].rank, 5);
+	cr_expect_neq(run.findings[0].class_, RW_CAUSE_GPU);
+	end(&run);
+}
+
 Test(hang, a_rank_that_nobody_looked_at_is_named_with_doubt)
 {
 	struct history_job job = eight;

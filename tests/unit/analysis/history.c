@@ -160,6 +160,19 @@ static void sample_alone(struct history *history, int rank, double from, double 
 	}
 }
 
+static void sample_polling(struct history *history, int rank, double from, double to)
+{
+	for (double at = from; at <= to; at += 50) {
+		struct analysis_wait *wait = add_wait(history, rank, ANALYSIS_WAIT_SAMPLE, RW_LEVEL_PROC,
+						      (uint32_t)rank + 1000, "python-main", at, at);
+		wait->start_ns = 0;
+		wait->state = 'S';
+		wait->system_call = SYS_ppoll;
+		wait->fd = 10;
+		snprintf(wait->path, sizeof(wait->path), "/dev/nvidia0");
+	}
+}
+
 static void add_evidence(struct history *history, int rank, enum history_evidence evidence, double from, double to)
 {
 	uint32_t tid = (uint32_t)rank + 1000;
@@ -199,6 +212,9 @@ static void add_evidence(struct history *history, int rank, enum history_evidenc
 	case EVIDENCE_SLEEP:
 	case EVIDENCE_BUSY:
 		sample_alone(history, rank, from, to, evidence == EVIDENCE_BUSY);
+		break;
+	case EVIDENCE_POLL:
+		sample_polling(history, rank, from, to);
 		break;
 	case EVIDENCE_NOTHING:
 		break;
@@ -260,11 +276,22 @@ static void strike(struct history *history, int rank, const struct history_fault
 		add_evidence(history, rank, fault->evidence, at, at + history->job.tail_ms);
 }
 
+static void stick(struct history *history, int rank, const struct history_fault *fault)
+{
+	if (!fault || history->gone[rank])
+		return;
+	history->gone[rank] = true;
+	history->struck_ms = fmax(history->host_ms[rank], history->gpu_ms[rank]);
+	history->gpu_ms[rank] = INFINITY;
+	add_evidence(history, rank, fault->evidence, history->struck_ms, history->struck_ms + history->job.tail_ms);
+}
+
 static void before_operation(struct history *history, int rank, int step, bool first)
 {
 	static const enum history_fault_kind ends[] = { FAULT_NEVER, FAULT_KILLED, FAULT_EXITED, FAULT_STOPPED };
 	for (size_t i = 0; first && i < sizeof(ends) / sizeof(*ends); i++)
 		strike(history, rank, fault_of(history, rank, step, true, ends[i]));
+	stick(history, rank, fault_of(history, rank, step, first, FAULT_GPU_STUCK));
 	stall(history, rank, fault_of(history, rank, step, first, FAULT_HOST));
 	stall(history, rank, fault_of(history, rank, step, first, FAULT_HOST_EACH));
 	stall(history, rank, fault_of(history, rank, step, first, FAULT_ALL));

@@ -20,6 +20,7 @@ enum history_fault_kind {
 	FAULT_HOST_EACH, /* … before every operation */
 	FAULT_DEVICE,    /* its GPU takes `ms` longer in each step */
 	FAULT_ALL,       /* every rank's host stalls (checkpoint) */
+	FAULT_GPU_STUCK, /* its GPU comes to nothing any more from the first step on, while its host launches that step */
 	FAULT_NEVER,     /* does not join from the first step on */
 	FAULT_KILLED,
 	FAULT_EXITED,
@@ -38,6 +39,7 @@ enum history_evidence {
 	EVIDENCE_RUN_QUEUE,     /* runnable without a CPU */
 	EVIDENCE_SLEEP,         /* sampled in nanosleep */
 	EVIDENCE_BUSY,          /* sampled running, with CPU time */
+	EVIDENCE_POLL,          /* sampled in poll(2) on a file of NVIDIA's driver */
 };
 
 struct history_fault {
@@ -102,7 +104,7 @@ const struct history_finding *history_findings(const struct history *history, si
 /* Start of a step's first operation on the fastest rank, ms; and the end of everything. */
 double history_step_ms(const struct history *history, int step);
 double history_end_ms(const struct history *history);
-/* When the first fault of kind never, killed, exited, stopped struck. */
+/* When the first fault of kind never, killed, exited, stopped, stuck struck. */
 double history_struck_ms(const struct history *history);
 
 #endif

@@ -129,7 +129,12 @@ void demo_judge(struct demo_verdict *verdict, const struct scenario *scenario, F
 			other = finding;
 	}
 	verdict->right = !wrong && (right || (!scenario->kind && saw_all));
-	if (wrong)
+	verdict->unexpected = verdict->right && scenario->awaits;
+	if (scenario->awaits && !wrong && !right) {
+		verdict->right = true;
+		snprintf(verdict->text, sizeof(verdict->text), "nobody wrongly; finding it is expected to fail until \"%s\"",
+			 scenario->awaits);
+	} else if (wrong)
 		describe(wrong, "wrong", verdict);
 	else if (right)
 		describe(right, "right", verdict);

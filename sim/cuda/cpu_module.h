@@ -12,6 +12,7 @@
 #ifndef SIM_CUDA_CPU_MODULE_H
 #define SIM_CUDA_CPU_MODULE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <cuda.h>
@@ -33,6 +34,7 @@ struct cpu_module_kernel {
 	cpu_kernel *run;
 	uint32_t params; /* number of arguments, at most CPU_KERNEL_PARAMS_MAX */
 	uint32_t param_bytes[CPU_KERNEL_PARAMS_MAX];
+	bool together; /* its blocks wait for each other: it begins once all are on the GPU */
 };
 
 #define CPU_MODULE_MAGIC "rwcpumod"

@@ -10,6 +10,7 @@
 #include "context.h"
 #include "fault.h"
 #include "host_wait.h"
+#include "multiprocessors.h"
 #include "visible.h"
 
 static atomic_bool initialised, forked;
@@ -134,7 +135,7 @@ static const struct {
 	{ CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024 },
 	{ CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32 },
 	{ CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1000000 },
-	{ CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16 },
+	{ CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, MULTIPROCESSORS },
 	{ CU_DEVICE_ATTRIBUTE_INTEGRATED, 0 },
 	{ CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1 },
 	{ CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1 },

@@ -7,6 +7,7 @@
 #include "context.h"
 #include "host_wait.h"
 #include "module.h"
+#include "multiprocessors.h"
 #include "stream.h"
 
 /* A launch's arguments are copied at the call, as on a GPU: pointers first, then the values they point to. */
@@ -19,6 +20,8 @@ struct launch {
 	cpu_kernel *run;
 	struct cpu_launch launch;
 	struct arguments *arguments;
+	CUdevice device;
+	bool together;
 };
 
 _Static_assert(sizeof(struct launch) <= STREAM_PAYLOAD_BYTES, "a launch fits into a task");
@@ -29,8 +32,11 @@ static bool launch_blocking;
 static void run_kernel(void *payload)
 {
 	struct launch *launch = payload;
+	uint64_t blocks = (uint64_t)launch->launch.grid[0] * launch->launch.grid[1] * launch->launch.grid[2];
+	unsigned int held = multiprocessors_take(launch->device, blocks, launch->together);
 
 	launch->run(launch->arguments->params, &launch->launch);
+	multiprocessors_give(launch->device, held);
 }
 
 static void drop_kernel(void *payload)
@@ -92,6 +98,7 @@ CUresult sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
 			    { config->blockDimX, config->blockDimY, config->blockDimZ },
 			    config->sharedMemBytes,
 			    config->hStream },
+		.together = kernel->together,
 	};
 	for (int i = 0; i < 3; i++) {
 		if (!launch.launch.grid[i] || !launch.launch.block[i])
@@ -102,6 +109,7 @@ CUresult sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
 	CUresult result = stream_resolve(config->hStream, &stream);
 	if (result != CUDA_SUCCESS)
 		return result;
+	launch.device = stream->context->device;
 	launch.arguments = arguments_copy(kernel, params);
 	if (!launch.arguments)
 		return CUDA_ERROR_OUT_OF_MEMORY;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "fabric.h"
 #include "flip.h"
 #include "kernel.h"
 #include "log.h"
@@ -218,6 +219,8 @@ static ncclResult_t connect_ranks(struct ncclComm *comm, const ncclUniqueId *id)
 
 	if (result == ncclSuccess)
 		result = flip_check();
+	if (result == ncclSuccess)
+		result = fabric_check();
 	if (result == ncclSuccess)
 		result = open_device(comm);
 	if (result == ncclSuccess)

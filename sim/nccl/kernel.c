@@ -44,6 +44,9 @@ static void kernel_run(void **params, const struct cpu_launch *launch)
 	comm_plan_done(comm);
 }
 
-static const struct cpu_module_kernel kernels[] = { { KERNEL_NAME, kernel_run, 1, { sizeof(struct plan *) } } };
+/* A channel is a block; those of all ranks wait for each other. */
+static const struct cpu_module_kernel kernels[] = {
+	{ KERNEL_NAME, kernel_run, 1, { sizeof(struct plan *) }, .together = true },
+};
 
 const struct cpu_module_image kernel_image = { { 'r', 'w', 'c', 'p', 'u', 'm', 'o', 'd' }, 1, kernels };

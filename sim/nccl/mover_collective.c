@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "exchange.h"
+#include "fabric.h"
 #include "flip.h"
 #include "mover.h"
 #include "network.h"
@@ -218,9 +219,10 @@ bool mover_collective(const struct task *task)
 {
 	uint64_t *moved = &task->comm->moved[task->function];
 
-	if (!move(task))
+	if (!fabric_let_pass(task, *moved) || !move(task))
 		return false;
 	flip_received(task, *moved);
 	++*moved;
+	fabric_end(task);
 	return true;
 }

@@ -118,7 +118,7 @@ int fault_extra_us(const struct fault *fault, int step)
 
 void fault_step_done(const struct fault *fault, int step)
 {
-	double late_ms = fault_extra_us(fault, step) / 1e3;
+	double late_ms = fault_extra_us(fault, step) / 1e3; /* a step that never ends is never done */
 
 	if (fault->options->fault->harms && late_ms >= LATE_MS)
 		event_log_late_step(step, late_ms);

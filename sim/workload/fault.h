@@ -48,7 +48,7 @@ struct fault_kind {
 	/* Before a call sends: changes its data, on its stream. Whoever has this checks nothing that is received. */
 	void (*spoil)(const struct training *training, const struct traffic_call *traffic);
 	enum spread spread;
-	/* How much longer than the others its GPU computes in this step. */
+	/* How much longer than the others its GPU computes in this step; GPU_FOR_EVER. */
 	int (*extra_us)(const struct fault *fault, int step);
 };
 

@@ -11,11 +11,28 @@
 #include "fault.h"
 #include "gpu.h"
 
-enum { EXTRA_MS = 250, XID = 119 };
+enum { EXTRA_MS = 250, PRODUCTS_MS = 400, XID = 119 };
 
 static int compute_longer(const struct fault *fault, int step)
 {
 	return fault_holds(fault, step) ? EXTRA_MS * 1000 : 0;
+}
+
+static int never_end(const struct fault *fault, int step)
+{
+	return fault_begins(fault, step) ? GPU_FOR_EVER : 0;
+}
+
+/* The driver is ready between two steps, and not when faults are opened. The stream ends with the process. */
+static void fill_gpu(struct fault *fault, int step)
+{
+	static struct gpu_products products;
+
+	if (!fault_holds(fault, step))
+		return;
+	if (!products.blocks)
+		gpu_products_open(&products);
+	gpu_products_compute(&products, PRODUCTS_MS * 1000);
 }
 
 static int check_file(const char *variable, char *reason, size_t size)
@@ -91,6 +108,14 @@ const struct fault_kind fault_gpu_kinds[] = {
 	  .harms = true,
 	  .extra_us = compute_longer,
 	  .doc = "its GPU computes 250 ms longer in each step" },
+	{ .name = "gpu-stuck",
+	  .harms = true,
+	  .extra_us = never_end,
+	  .doc = "its GPU runs a kernel that does not end" },
+	{ .name = "busy-gpu",
+	  .harms = true,
+	  .between_steps = fill_gpu,
+	  .doc = "products fill its GPU for 400 ms of each step: NCCL's kernels wait for room" },
 	{ .name = "throttle",
 	  .harms = true,
 	  .extra_us = compute_longer,

@@ -41,12 +41,45 @@ void gpu_close(struct gpu *gpu)
 	GPU_CHECK(cuDevicePrimaryCtxRelease(gpu->device));
 }
 
+static void compute(struct gpu *gpu, uint64_t nanoseconds)
+{
+	void *parameters[] = { &nanoseconds };
+
+	GPU_CHECK(cuLaunchKernel(gpu->compute_kernel, 1, 1, 1, 1, 1, 1, 0, gpu->compute, parameters, NULL));
+}
+
 void gpu_compute(struct gpu *gpu, unsigned int us)
+{
+	compute(gpu, us * 1000ULL);
+}
+
+void gpu_compute_for_ever(struct gpu *gpu)
+{
+	compute(gpu, 1000000000ULL * 1000000000ULL);
+}
+
+enum { PRODUCT_THREADS = 1024, PRODUCT_BLOCKS = 2 /* on each multiprocessor: all the threads that it has room for */ };
+
+void gpu_products_open(struct gpu_products *products)
+{
+	CUdevice device;
+	int multiprocessors = 0;
+
+	GPU_CHECK(cuCtxGetDevice(&device));
+	GPU_CHECK(cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
+	GPU_CHECK(cuModuleLoadData(&products->module, compute_kernel_ptx));
+	GPU_CHECK(cuModuleGetFunction(&products->kernel, products->module, COMPUTE_KERNEL_NAME));
+	products->blocks = (unsigned int)multiprocessors * PRODUCT_BLOCKS;
+	products->stream = gpu_stream();
+}
+
+void gpu_products_compute(const struct gpu_products *products, unsigned int us)
 {
 	uint64_t nanoseconds = us * 1000ULL;
 	void *parameters[] = { &nanoseconds };
 
-	GPU_CHECK(cuLaunchKernel(gpu->compute_kernel, 1, 1, 1, 1, 1, 1, 0, gpu->compute, parameters, NULL));
+	GPU_CHECK(cuLaunchKernel(products->kernel, products->blocks, 1, 1, PRODUCT_THREADS, 1, 1, 0, products->stream,
+				 parameters, NULL));
 }
 
 CUdeviceptr gpu_allocate(size_t size)

@@ -3,6 +3,7 @@
 #ifndef WORKLOAD_GPU_H
 #define WORKLOAD_GPU_H
 
+#include <limits.h>
 #include <stddef.h>
 
 #include <cuda.h>
@@ -26,6 +27,21 @@ void gpu_close(struct gpu *gpu);
 
 /* Keeps the compute stream busy for so many microseconds. */
 void gpu_compute(struct gpu *gpu, unsigned int us);
+/* With a kernel that does not end: 31 years. */
+void gpu_compute_for_ever(struct gpu *gpu);
+#define GPU_FOR_EVER INT_MAX
+
+/* Kernels as large as the GPU, on a stream of their own: products of matrices beside the computation. */
+struct gpu_products {
+	CUmodule module;
+	CUfunction kernel;
+	CUstream stream;
+	unsigned int blocks; /* so many fill it */
+};
+
+/* In the calling thread's context. */
+void gpu_products_open(struct gpu_products *products);
+void gpu_products_compute(const struct gpu_products *products, unsigned int us);
 
 CUdeviceptr gpu_allocate(size_t size);
 void *gpu_allocate_pinned(size_t size);

@@ -14,7 +14,7 @@
 enum { RANKS = 8 };
 
 enum {
-	KEY_LAYERS = 0x100, KEY_ELEMENTS, KEY_STEP_MS, KEY_STEPS, KEY_HOST_MS, KEY_HOST_WAITS, KEY_RUN_AHEAD, KEY_LIMIT, KEY_GRACE,
+	KEY_LAYERS = 0x100, KEY_ELEMENTS, KEY_STEP_MS, KEY_STEPS, KEY_HOST_MS, KEY_HOST_WAITS, KEY_SPREAD, KEY_NOISE, KEY_THREADS, KEY_RUN_AHEAD, KEY_LIMIT, KEY_GRACE,
 	KEY_HOSTS, KEY_GRADIENTS, KEY_FP8_ALLGATHER, KEY_FAULT, KEY_FAULT_INDEX, KEY_FAULT_RANK, KEY_FAULT_STEP, KEY_LOG_DIR, KEY_LOG_BYTES, KEY_EVENTS,
 };
 
@@ -29,6 +29,9 @@ static const struct argp_option argp_options[] = {
 	{ "steps", KEY_STEPS, "N", 0, "Steps to train (20)", 1 },
 	{ "host-ms", KEY_HOST_MS, "MS", 0, "CPU time of loading one step's data (3)", 1 },
 	{ "host-waits", KEY_HOST_WAITS, "HOW", 0, "How it waits for its GPU: auto, spin, yield or block (auto)", 1 },
+	{ "spread", KEY_SPREAD, "PERCENT", 0, "The last rank computes so much longer, always; those between, in proportion (0)", 1 },
+	{ "noise", KEY_NOISE, "PERCENT", 0, "Each step computes so much longer on average, with a heavy tail (0)", 1 },
+	{ "threads", KEY_THREADS, "N", 0, "Threads on each rank that do nothing (0)", 1 },
 	{ "run-ahead", KEY_RUN_AHEAD, "N", 0, "Steps the host may be ahead of its GPU (0: waits for each step)", 1 },
 	{ "limit", KEY_LIMIT, "S", 0, "End the job after S seconds with status 124 (0: never)", 1 },
 	{ "grace", KEY_GRACE, "S", 0, "Let the others run S seconds more once a rank has failed (0)", 1 },
@@ -65,6 +68,17 @@ static enum values_type gradient_type(const char *text, const struct argp_state 
 			return types[i].type;
 	argp_error(state, "gradients are not reduced as '%s', but as float32, bfloat16 or float16", text);
 	return VALUES_FLOAT;
+}
+
+/* As a share. */
+static double percentage(const char *text, const struct argp_state *state)
+{
+	char *end;
+	double percent = strtod(text, &end);
+
+	if (end == text || *end || !(percent >= 0 && percent <= 100))
+		argp_error(state, "'%s' is not a percentage from 0 to 100", text);
+	return percent / 100;
 }
 
 static unsigned int host_waits(const char *text, const struct argp_state *state)
@@ -118,6 +132,15 @@ static error_t parse_training(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_HOST_WAITS:
 		options->host_waits = host_waits(text, state);
+		return 0;
+	case KEY_SPREAD:
+		options->spread = percentage(text, state);
+		return 0;
+	case KEY_NOISE:
+		options->noise = percentage(text, state);
+		return 0;
+	case KEY_THREADS:
+		options->threads = options_number(text, 0, 4096, state);
 		return 0;
 	case KEY_RUN_AHEAD:
 		options->run_ahead = options_number(text, 0, 8, state);

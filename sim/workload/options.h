@@ -22,6 +22,8 @@ struct options {
 	int step_ms;	 /* GPU time of one step */
 	int steps;
 	int host_ms;   /* CPU time of one step's data loading on the host */
+	double spread, noise; /* of computation, see noise.h */
+	int threads;	      /* that do nothing, on each rank */
 	unsigned int host_waits; /* for its GPU: CU_CTX_SCHED_… */
 	int run_ahead; /* steps that the host may be ahead of its GPU */
 	int limit_s;   /* the launcher ends the job then; 0 = never */

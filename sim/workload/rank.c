@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "crowd.h"
 #include "event_log.h"
 #include "fault.h"
 #include "phases.h"
@@ -99,6 +100,7 @@ static int work(const struct options *options, const struct place *place, const 
 	struct trainer trainer;
 	struct fault fault;
 	struct phases phases;
+	struct crowd *crowd;
 
 	int err = fault_open(&fault, options, place->rank);
 	if (err)
@@ -106,6 +108,9 @@ static int work(const struct options *options, const struct place *place, const 
 	err = phases_open(&phases, &options->parallel);
 	if (err)
 		return fail(place, "cannot start the checkpointer", err);
+	err = crowd_start(&crowd, options->threads);
+	if (err)
+		return fail(place, "cannot start its threads", err);
 	event_log_start();
 	fault_before_init(&fault);
 	err = trainer_open(&trainer, options, mesh, place->rank, place->local_rank, store);
@@ -114,6 +119,7 @@ static int work(const struct options *options, const struct place *place, const 
 	err = run(&trainer, &fault, &phases);
 	fault_close(&fault);
 	phases_close(&phases);
+	crowd_stop(crowd);
 	trainer_close(&trainer);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -7,6 +7,8 @@
 #define ENVIRONMENT(...) .environment = (const char *const[]){ __VA_ARGS__, NULL }
 /* On CPUs a scan takes more of the time than the budget allows; ten seconds of a GPU's step have room for all. */
 #define SCANS_ALL ENVIRONMENT("RANKWATCH_SCAN=all")
+/* What judges GPUs that are full and operations that all have come to. */
+#define ROOTS "Roots at any scale"
 
 const char *const scenario_environment[] = { "RANKWATCH_TIMEOUT=100", "RANKWATCH_MESH=fsdp=8", NULL };
 
@@ -98,6 +100,24 @@ const struct scenario scenarios[] = {
 	{ .name = "gpu-change", .description = "rank 6's GPU becomes slower than the others",
 	  ARGUMENTS("--steps=17", "--fault=gpu", "--fault-rank=6"),
 	  .kind = "straggler", .cause = "unknown", .rank = 6, .duration_s = 18 },
+	{ .name = "gpu-stuck", .description = "rank 5's GPU runs a kernel that does not end; its host spins for it",
+	  ARGUMENTS("--steps=1000", "--fault=gpu-stuck", "--fault-rank=5", "--fault-step=6", "--limit=16"),
+	  .kind = "hang", .cause = "gpu", .rank = 5, .duration_s = 18, .status = 124 },
+	{ .name = "gpu-stuck-blocking", .description = "rank 5's GPU runs a kernel that does not end; its host blocks in poll(2)",
+	  ARGUMENTS("--steps=1000", "--host-waits=block", "--fault=gpu-stuck", "--fault-rank=5", "--fault-step=6", "--limit=16"),
+	  .kind = "hang", .cause = "gpu", .rank = 5, .duration_s = 18, .status = 124 },
+	{ .name = "busy-gpu", .description = "products fill rank 2's GPU: it comes in time, and its NCCL kernels wait for room",
+	  ARGUMENTS("--steps=17", "--fault=busy-gpu", "--fault-rank=2"), ENVIRONMENT("RANKWATCH_SCAN=off"),
+	  .kind = "slowdown", .rank = -1, .duration_s = 22, .awaits = ROOTS },
+	{ .name = "busy-gpu-seen", .description = "the same, and NCCL tells when its kernels begin (KernelCh)",
+	  ARGUMENTS("--steps=17", "--fault=busy-gpu", "--fault-rank=2"), ENVIRONMENT("RANKWATCH_SCAN=off", "RANKWATCH_KERNELCH=1"),
+	  .kind = "straggler", .cause = "gpu", .rank = 2, .duration_s = 22, .awaits = ROOTS },
+	{ .name = "fabric-stall", .description = "a collective does not end although all ranks have come to it",
+	  ARGUMENTS("--steps=1000", "--limit=18"), ENVIRONMENT("SIM_NCCL_STALL=AllGather:65"),
+	  .kind = "hang", .rank = -1, .duration_s = 20, .status = 124, .awaits = ROOTS },
+	{ .name = "crowd", .description = "rank 3 waits for a lock, among 200 threads that do nothing",
+	  ARGUMENTS("--steps=17", "--threads=200", "--fault=lock", "--fault-rank=3"),
+	  .kind = "straggler", .cause = "lock", .rank = 3, .duration_s = 24 },
 	{ .name = "throttle", .description = "rank 3's GPU is too hot: its hardware takes the clocks down",
 	  ARGUMENTS("--steps=17", "--fault=throttle", "--fault-rank=3"),
 	  .kind = "straggler", .cause = "throttle", .rank = 3, .duration_s = 18 },
@@ -181,6 +201,9 @@ const struct scenario scenarios[] = {
 	  ARGUMENTS("--steps=17", "--fault=checkpoint"), .rank = -1, .duration_s = 17 },
 	{ .name = "jitter", .description = "every rank's computation varies from step to step",
 	  ARGUMENTS("--steps=20", "--fault=jitter"), .rank = -1, .duration_s = 16 },
+	{ .name = "uneven", .description = "healthy: ranks differ by up to 2 % always, and by 2 % more from step to step; ends come by ring",
+	  ARGUMENTS("--steps=24", "--step-ms=500", "--spread=2", "--noise=2"), ENVIRONMENT("SIM_NCCL_SKEW=200us"),
+	  .rank = -1, .duration_s = 18 },
 	{ .name = "together", .description = "all ranks take half a second longer in each step: nobody is late",
 	  ARGUMENTS("--steps=17", "--fault=together"), .rank = -1, .duration_s = 20 },
 };

@@ -19,6 +19,8 @@ struct scenario {
 	int first_bad;		      /* index of the first of them; -1: not known. Counts only with an origin */
 	int duration_s;		      /* about, on an idle machine */
 	int status;		      /* the job's exit status */
+	const char *awaits;	      /* what must be built before this is found; until then it is expected to fail, and
+					 nobody may be named all the same. NULL: it is found */
 };
 
 /* What `rankwatch demo` and the tests set for every scenario, NAME=VALUE, ends with NULL. */

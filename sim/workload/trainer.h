@@ -30,7 +30,7 @@ int trainer_open(struct trainer *trainer, const struct options *options, const s
 		 int local_rank, struct store *store);
 void trainer_close(struct trainer *trainer);
 
-/* Enqueues step `step` (from 1). extra_us: how much longer (or shorter) this rank computes in it. */
+/* Enqueues step `step` (from 1). extra_us: how much longer (or shorter) this rank computes in it; GPU_FOR_EVER. */
 void trainer_enqueue_step(struct trainer *trainer, int step, int extra_us);
 /* Waits until the GPU has finished the step, then checks what it left. 0, or -EILSEQ (said on stderr): wrong data. */
 int trainer_finish_step(struct trainer *trainer, int step);

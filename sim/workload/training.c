@@ -8,6 +8,8 @@ int training_open(struct training *training, const struct options *options, cons
 {
 	*training = (struct training){ .options = options, .parallel = &options->parallel,
 				       .mesh = *mesh, .rank = rank };
+	training->noise = (struct noise){ .spread = options->spread, .noise = options->noise, .rank = rank,
+					  .ranks = mesh_ranks(mesh) };
 	gpu_open(&training->gpu, local_rank, options->host_waits);
 	process_groups_open(&training->groups, &training->mesh, rank, store, options->parallel.names);
 	values_open(&training->values, options->elements * mesh_ranks(mesh));
@@ -31,7 +33,11 @@ void training_close(struct training *training)
 
 void training_compute(struct training *training, int us)
 {
-	us += training->extra_us;
+	if (training->extra_us == GPU_FOR_EVER) {
+		gpu_compute_for_ever(&training->gpu);
+		return;
+	}
+	us = (int)(us * noise_factor(&training->noise, training->step)) + training->extra_us;
 	training->extra_us = 0;
 	gpu_compute(&training->gpu, us < 0 ? 0 : us);
 }

@@ -7,6 +7,7 @@
 #include "checks.h"
 #include "gpu.h"
 #include "mesh.h"
+#include "noise.h"
 #include "options.h"
 #include "process_group.h"
 #include "traffic.h"
@@ -24,7 +25,8 @@ struct training {
 	struct traffic traffic; /* only with a fault in the data */
 	struct autograd *autograd;
 	int step;
-	int extra_us; /* what the GPU still computes longer, or shorter, in this step */
+	int extra_us; /* what the GPU still computes longer, or shorter, in this step; GPU_FOR_EVER */
+	struct noise noise;
 };
 
 /* Ends the process with a message when the GPU fails. 0 or -errno. */

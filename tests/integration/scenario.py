@@ -185,7 +185,10 @@ def main(name, nobody=False):
     failures.check(status is not None, f"the demo ended by itself (status {status})")
     failures.check(all(finding.get("schema") == 1 for _, finding in lines), "every line on stdout is a finding")
     failures.check("8 of 8 ranks" in said or name.startswith("init-"), "a collector saw all ranks to the end")
-    if scenario["kind"] is None:
+    if scenario["awaits"]:
+        failures.check(status == 0, f"nobody is named wrongly (status {status})")
+        failures.check("expected to fail until" in said, f"it is not found before {scenario['awaits']}: if it is, take the mark away")
+    elif scenario["kind"] is None:
         failures.check(not lines, "healthy: not one line")
         failures.check(status == 0, f"status {status}")
     else:

@@ -27,6 +27,23 @@ Test(demo_verdict, rank_kind_and_cause_as_injected_are_right)
 	expect_verdict(&io, FINDING("a", "warning", "[0]", "io"), true, "straggler, io, in rank 0: right");
 }
 
+Test(demo_verdict, one_that_is_expected_to_fail_must_still_name_nobody_wrongly)
+{
+	static const struct scenario later = { .name = "later", .kind = "straggler", .cause = "gpu", .rank = 2,
+					       .awaits = "Something" };
+	struct demo_verdict verdict;
+	char found[] = FINDING("a", "warning", "[2]", "gpu");
+
+	expect_verdict(&later, " ", true, "expected to fail until \"Something\"");
+	expect_verdict(&later, FINDING("a", "warning", "[2]", "unknown"), true, "expected to fail");
+	expect_verdict(&later, FINDING("a", "warning", "[3]", "gpu"), false, "in rank 3: wrong");
+	FILE *file = fmemopen(found, strlen(found), "r");
+	demo_judge(&verdict, &later, file, true);
+	fclose(file);
+	cr_expect(verdict.right && verdict.unexpected);
+	cr_expect(strstr(verdict.text, "right"), "%s", verdict.text);
+}
+
 Test(demo_verdict, the_last_revision_counts)
 {
 	expect_verdict(&io, FINDING("a", "warning", "[0]", "unknown") FINDING("a", "warning", "[0]", "io"), true,

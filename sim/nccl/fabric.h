@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What the way between GPUs does to collectives: SIM_NCCL_STALL, SIM_NCCL_SKEW; docs/stand-in.md says how. */
+#ifndef SIM_NCCL_FABRIC_H
+#define SIM_NCCL_FABRIC_H
+
+#include <stdint.h>
+
+#include "plan.h"
+
+/* ncclInvalidUsage, said on stderr once: a variable says nothing that could be done. */
+ncclResult_t fabric_check(void);
+/* Once all ranks of the host have come to the task, the communicator's call `number` of its function: returns when data
+ * may move. False: never, and the communicator was aborted. */
+bool fabric_let_pass(const struct task *task, uint64_t number);
+/* At the end of a collective: the rank's place in the ring has its end so much later. */
+void fabric_end(const struct task *task);
+
+#endif

@@ -14,6 +14,7 @@ struct capture {
 	pthread_t thread;
 	CUstream origin, streams; /* streams: linked by next_captured, the origin among them */
 	CUgraph graph;
+	struct node_set orphans; /* where streams ended that are destroyed by now */
 	bool invalid;
 };
 
@@ -78,6 +79,7 @@ static CUresult add_locked(CUstream stream, const struct task_kind *kind, const 
 	}
 	node_set_clear(&stream->after);
 	stream->after = only;
+	stream->after_is_set = false;
 	return CUDA_SUCCESS;
 }
 
@@ -222,7 +224,18 @@ static void leave_locked(CUstream stream)
 		at = &(*at)->next_captured;
 	*at = stream->next_captured;
 	stream->capture = NULL;
+	stream->after_is_set = false;
 	node_set_clear(&stream->after);
+}
+
+/* A stream that joined may go; what it did must still be joined by the others. */
+static void orphan_locked(CUstream stream)
+{
+	struct capture *capture = stream->capture;
+
+	if (!stream->after_is_set && !node_set_add_all(&capture->orphans, &stream->after))
+		capture->invalid = true;
+	leave_locked(stream);
 }
 
 /* The caller frees the capture and owns its graph. */
@@ -232,6 +245,7 @@ static void unlist_locked(struct capture *capture)
 
 	while (capture->streams)
 		leave_locked(capture->streams);
+	node_set_clear(&capture->orphans);
 	while (*at != capture)
 		at = &(*at)->next;
 	*at = capture->next;
@@ -245,13 +259,10 @@ void capture_forget(CUstream stream)
 	if (!atomic_load(&live))
 		return;
 	pthread_mutex_lock(&lock);
-	if (stream->capture) {
-		stream->capture->invalid = true;
-		if (stream->capture->origin == stream)
-			unlist_locked(ended = stream->capture);
-		else
-			leave_locked(stream);
-	}
+	if (stream->capture && stream->capture->origin == stream)
+		unlist_locked(ended = stream->capture);
+	else if (stream->capture)
+		orphan_locked(stream);
 	pthread_mutex_unlock(&lock);
 	if (ended)
 		sim_cuGraphDestroy(ended->graph);
@@ -291,13 +302,16 @@ CUresult capture_begin(CUstream stream, CUstreamCaptureMode mode)
 	return result;
 }
 
+/* A stream whose place was set has nothing of its own that could be lost. */
 static bool is_joined(const struct capture *capture)
 {
+	const struct node_set *end = &capture->origin->after;
+
 	for (CUstream stream = capture->streams; stream; stream = stream->next_captured) {
-		if (!graph_is_joined(capture->graph, &stream->after, &capture->origin->after))
+		if (!stream->after_is_set && !graph_is_joined(capture->graph, &stream->after, end))
 			return false;
 	}
-	return true;
+	return graph_is_joined(capture->graph, &capture->orphans, end);
 }
 
 /* Sets *ended unless the capture goes on. */
@@ -364,6 +378,7 @@ static CUresult update_locked(CUstream stream, const struct node_set *nodes, boo
 		return CUDA_ERROR_ILLEGAL_STATE;
 	if (replace)
 		node_set_clear(&stream->after);
+	stream->after_is_set |= replace;
 	return node_set_add_all(&stream->after, nodes) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 

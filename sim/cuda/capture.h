@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Stream capture. A capture begins on one stream; other streams join it by waiting for an event that was recorded in
- * it, and must be joined back. While a stream is captured, its tasks become nodes of the capture's graph. A call that
+ * it, and must be joined back, unless the program has set its place with cuStreamUpdateCaptureDependencies and it
+ * captured nothing since. While a stream is captured, its tasks become nodes of the capture's graph. A call that
  * cannot be captured fails and invalidates the capture: nothing more is taken, and ending it gives no graph.
  */
 #ifndef SIM_CUDA_CAPTURE_H
@@ -37,7 +38,7 @@ CUresult capture_refuse_outside(CUstream stream);
 /* The calling thread is about to do what no graph can repeat: fails, and invalidates the captures that prohibit it,
  * by the rules of cuThreadExchangeStreamCaptureMode. */
 CUresult capture_check_unsafe(void);
-/* The stream goes: its capture is invalid. */
+/* The stream goes, and with it the capture that began on it. */
 void capture_forget(CUstream stream);
 
 /* What a stream's capture is like now. The nodes are the stream's own and stay until it gets more work. */

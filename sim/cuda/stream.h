@@ -48,9 +48,10 @@ struct CUstream_st {
 	_Atomic uint64_t completed; /* grows under the lock; a host that spins reads it without */
 	bool started, closing;
 	uint64_t id;
-	struct capture *capture; /* this and the next two belong to capture.c */
+	struct capture *capture; /* this and the next three belong to capture.c */
 	CUstream next_captured;
 	struct node_set after;
+	bool after_is_set; /* by the program, and nothing was captured since */
 	struct stream_task queue[STREAM_QUEUE];
 };
 

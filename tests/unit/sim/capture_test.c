@@ -510,15 +510,58 @@ Test(capture, a_host_function_runs_in_order_on_the_callback_thread_and_may_not_c
 	EXPECT_CU(cuGraphDestroy(graph));
 }
 
-Test(capture, destroying_a_captured_stream_ends_its_capture)
+/* Which the tests' other stream must stay. */
+static CUstream join_new_stream(void)
+{
+	CUstream side;
+
+	cr_assert_eq(cuStreamCreate(&side, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+	EXPECT_CU(cuEventRecord(event, stream));
+	EXPECT_CU(cuStreamWaitEvent(side, event, 0));
+	return side;
+}
+
+/* NCCL destroys such streams. What they did must be joined all the same. */
+Test(capture, a_stream_that_joined_may_be_destroyed_and_the_capture_goes_on)
+{
+	CUgraph graph;
+
+	begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+	CUstream side = join_new_stream();
+	EXPECT_CU(launch_note(side, 1));
+	EXPECT_CU(cuEventRecord(event, side));
+	EXPECT_CU(cuStreamWaitEvent(stream, event, 0));
+	EXPECT_CU(cuStreamDestroy(side));
+	EXPECT_CU(launch_note(stream, 2));
+	EXPECT_CU(cuGraphDestroy(end()));
+	begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+	side = join_new_stream();
+	EXPECT_CU(launch_note(side, 1));
+	EXPECT_CU(cuStreamDestroy(side));
+	REFUSED(cuStreamEndCapture(stream, &graph), STREAM_CAPTURE_UNJOINED);
+}
+
+/* NCCL moves its own streams on in this way. */
+Test(capture, a_stream_whose_place_was_set_and_that_captured_nothing_since_is_joined)
 {
 	CUgraph graph;
 
 	begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
 	EXPECT_CU(cuEventRecord(event, stream));
 	EXPECT_CU(cuStreamWaitEvent(other, event, 0));
-	EXPECT_CU(cuStreamDestroy(other));
-	REFUSED(cuStreamEndCapture(stream, &graph), STREAM_CAPTURE_INVALIDATED);
+	EXPECT_CU(launch_note(other, 1));
+	EXPECT_CU(cuStreamUpdateCaptureDependencies(other, NULL, NULL, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+	EXPECT_CU(cuGraphDestroy(end()));
+	begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+	EXPECT_CU(cuEventRecord(event, stream));
+	EXPECT_CU(cuStreamWaitEvent(other, event, 0));
+	EXPECT_CU(cuStreamUpdateCaptureDependencies(other, NULL, NULL, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+	EXPECT_CU(launch_note(other, 1));
+	REFUSED(cuStreamEndCapture(stream, &graph), STREAM_CAPTURE_UNJOINED);
+}
+
+Test(capture, destroying_the_stream_that_it_began_on_ends_a_capture)
+{
 	begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
 	EXPECT_CU(launch_note(stream, 1));
 	EXPECT_CU(cuStreamDestroy(stream));

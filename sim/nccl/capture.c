@@ -71,6 +71,17 @@ static bool has_proxy_work(const struct plan *plan)
 	return plan->channel_events || plan->comm->network;
 }
 
+static void look_together(struct plan *plan)
+{
+	bool callbacks = plan->capture_id || launches_block() || callbacks_are_behind(&plan->comm->capture);
+
+	for (struct plan *at = plan; at; at = at->more) {
+		at->capture_id = plan->capture_id;
+		at->graph = plan->graph;
+		at->host_events = callbacks && has_proxy_work(at);
+	}
+}
+
 ncclResult_t capture_look(struct plan *plan)
 {
 	ncclResult_t result = capture_of(plan->streams[0], &plan->capture_id, &plan->graph);
@@ -85,8 +96,8 @@ ncclResult_t capture_look(struct plan *plan)
 			 "captured by the same graph.");
 		return ncclInvalidUsage;
 	}
-	plan->host_events = has_proxy_work(plan) &&
-			    (plan->capture_id || launches_block() || callbacks_are_behind(&plan->comm->capture));
+	if (result == ncclSuccess)
+		look_together(plan);
 	return result;
 }
 
@@ -102,7 +113,7 @@ static void release_plan(void *argument)
 }
 
 /* Until then the communicator cannot go either, as in NCCL. */
-static ncclResult_t keep_for_graph(struct plan *plan)
+ncclResult_t capture_keep(struct plan *plan)
 {
 	CUuserObject object;
 	ncclResult_t result =
@@ -128,11 +139,9 @@ ncclResult_t capture_prepare(struct plan *plan)
 	struct capture *capture = &plan->comm->capture;
 	CUstream stream = plan_launch_stream(plan);
 	bool first = capture->id != plan->capture_id;
-	ncclResult_t result = keep_for_graph(plan);
+	ncclResult_t result = first ? DRIVER(cuStreamWaitEvent, stream, plan->comm->order, CU_EVENT_WAIT_EXTERNAL)
+				    : DRIVER(cuStreamWaitEvent, stream, capture->order, 0);
 
-	if (result == ncclSuccess)
-		result = first ? DRIVER(cuStreamWaitEvent, stream, plan->comm->order, CU_EVENT_WAIT_EXTERNAL)
-			       : DRIVER(cuStreamWaitEvent, stream, capture->order, 0);
 	capture->id = plan->capture_id;
 	for (size_t i = 0; i + 1 < plan->stream_count && result == ncclSuccess; i++) {
 		result = DRIVER(cuEventRecord, capture->order, plan->streams[i]);

@@ -36,13 +36,15 @@ void capture_close(struct capture *capture);
 bool capture_covers(CUstream stream);
 
 /*
- * The steps of launching a plan, before its kernel: whether its streams are captured, together (ncclInvalidUsage: only
- * some of them are, or by different captures), and who starts its events.
+ * The steps of launching the plans of one group, before their kernels: whether their streams are captured, together
+ * (ncclInvalidUsage: only some of them are, or by different captures), and who starts the events of each.
  */
 ncclResult_t capture_look(struct plan *plan);
-/* Brings the captured plan behind the communicator's earlier plans, and keeps it for the graph. */
+/* Brings captured plans behind the communicator's earlier ones. */
 ncclResult_t capture_prepare(struct plan *plan);
-/* Behind the kernel of a captured plan. */
+/* Keeps one captured plan for the graph. */
+ncclResult_t capture_keep(struct plan *plan);
+/* Behind the kernels of captured plans. */
 ncclResult_t capture_finish(struct plan *plan);
 /* Enqueues the host callback of a plan whose events it starts, in front of the kernel. */
 ncclResult_t capture_enqueue_callback(struct plan *plan);

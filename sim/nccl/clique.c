@@ -17,6 +17,7 @@ struct clique {
 	struct ncclComm *members;
 	unsigned int count, ended;
 	uint64_t arrived; /* at all meetings so far, of all members */
+	bool more[3];     /* somebody will come again; of the last meeting, this one and the next */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -88,13 +89,21 @@ void clique_read_mode(void)
 	atomic_store(&launches_together, text && strcasecmp(text, "GROUP") == 0);
 }
 
-void clique_arrive(struct ncclComm *comm)
+/* Whoever arrives has heard what the last meeting said, so that of two meetings ago nobody asks any more. */
+static void note_more(struct clique *clique, uint64_t meeting, bool more)
+{
+	clique->more[(meeting + 1) % 3] = false;
+	clique->more[meeting % 3] |= more;
+}
+
+void clique_arrive(struct ncclComm *comm, bool more)
 {
 	if (!atomic_load(&launches_together) || !comm->clique)
 		return;
 	pthread_mutex_lock(&lock);
 	comm->meetings++;
 	comm->clique->arrived++;
+	note_more(comm->clique, comm->meetings, more);
 	pthread_cond_broadcast(&moved);
 	pthread_mutex_unlock(&lock);
 }
@@ -113,13 +122,14 @@ static void wait_a_moment(void)
 }
 
 /* Nobody comes to a meeting before the one before it is over, so that the sum says that all are there. */
-bool clique_wait(const struct ncclComm *comm)
+bool clique_wait(const struct ncclComm *comm, bool *more)
 {
-	if (!comm->clique)
+	if (!atomic_load(&launches_together) || !comm->clique)
 		return true;
 	pthread_mutex_lock(&lock);
 	while (comm->clique->arrived < comm->meetings * comm->clique->count && !atomic_load(&comm->stop))
 		wait_a_moment();
+	*more |= comm->clique->more[comm->meetings % 3];
 	pthread_mutex_unlock(&lock);
 	return !atomic_load(&comm->stop);
 }

@@ -12,10 +12,11 @@ ncclResult_t clique_join(struct ncclComm *comm, const ncclUniqueId *id);
 /*
  * NCCL_LAUNCH_MODE=GROUP, as each communicator's init reads it: the members launch together. Each says where it is, and
  * goes on when all have said so, whichever threads they are on. Both do nothing in the other mode. False: aborted.
+ * more: this one will come again; set when any of them will.
  */
 void clique_read_mode(void);
-void clique_arrive(struct ncclComm *comm);
-bool clique_wait(const struct ncclComm *comm);
+void clique_arrive(struct ncclComm *comm, bool more);
+bool clique_wait(const struct ncclComm *comm, bool *more);
 /*
  * The communicator's end was asked for. Returns the members, linked by their sibling field, when this was the last of
  * them, for the caller to free; else NULL. One that never joined is its own clique.

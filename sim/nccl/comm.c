@@ -97,7 +97,6 @@ static void comm_free(struct ncclComm *comm)
 	windows_free(comm->windows);
 	pthread_cond_destroy(&comm->idle);
 	pthread_mutex_destroy(&comm->lock);
-	free(comm->stale_channels);
 	free(comm);
 }
 

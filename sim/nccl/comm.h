@@ -72,7 +72,6 @@ struct ncclComm {
 
 	void *profiler; /* the plugin's context */
 	struct proxy proxy;
-	void **stale_channels; /* KernelCh handles of the last operation, one per channel; only with quirks */
 };
 
 const char *function_name(enum function function);

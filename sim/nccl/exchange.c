@@ -3,6 +3,7 @@
 
 #include "link.h"
 #include "number.h"
+#include "protocol.h"
 
 static size_t least(size_t a, size_t b)
 {
@@ -55,12 +56,19 @@ size_t exchange_bytes(const struct task *task, int phase, size_t count, int rank
 	}
 }
 
+size_t exchange_phase_steps(const struct task *task, size_t bytes)
+{
+	size_t ring = least((size_t)protocol_ring_steps(task), bytes), link = link_steps(bytes);
+
+	return ring > link ? ring : link;
+}
+
 static size_t piece_steps(const struct task *task, size_t count, int rank, int host)
 {
 	size_t steps = 0;
 
 	for (int phase = 0; phase < EXCHANGE_PHASES; phase++)
-		steps += link_steps(exchange_bytes(task, phase, count, rank, host));
+		steps += exchange_phase_steps(task, exchange_bytes(task, phase, count, rank, host));
 	return steps;
 }
 

@@ -20,7 +20,10 @@ struct exchange_share exchange_share(int rank, int nranks, size_t count);
 size_t exchange_piece(const struct task *task);
 /* Bytes of a rank's outbox that a host needs after this phase of a piece of count elements. */
 size_t exchange_bytes(const struct task *task, int phase, size_t count, int rank, int host);
-/* The same for the whole task, in steps of a link. */
+/* Steps of a link that so many bytes of one phase take: as many as NCCL's ring has, more where they would be too large.
+ */
+size_t exchange_phase_steps(const struct task *task, size_t bytes);
+/* The same for the whole task. */
 int exchange_steps(const struct task *task, int rank, int host);
 
 #endif

@@ -80,7 +80,6 @@ ncclResult_t group_add_task(const struct task *given)
 		return ncclSystemError;
 	group.blocking = blocking_of(task.comm);
 	profiler_api_start(&task, group.depth);
-	plan->channel_events |= profiler_wants_channels(&task);
 	ncclResult_t result = plan_add(plan, &task);
 	profiler_api_stop(&task);
 	return result;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "launch.h"
 
+#include "channel_op.h"
+#include "cut.h"
 #include "network.h"
 #include "profiler.h"
 
@@ -21,14 +23,26 @@ static ncclResult_t order_streams(struct plan *plan)
 	return result;
 }
 
+static ncclResult_t prepare_one(struct plan *plan)
+{
+	ncclResult_t result = plan->capture_id ? capture_keep(plan) : ncclSuccess;
+
+	return result == ncclSuccess && plan->host_events ? capture_enqueue_callback(plan) : result;
+}
+
+/* The plans that the calls become, and what their kernels wait for. */
 static ncclResult_t prepare(struct plan *plan)
 {
-	ncclResult_t result = capture_look(plan);
+	ncclResult_t result = cut_plan(plan);
 
+	if (result == ncclSuccess && plan_is_empty(plan))
+		return ncclSuccess;
+	if (result == ncclSuccess)
+		result = capture_look(plan);
 	if (result == ncclSuccess)
 		result = plan->capture_id ? capture_prepare(plan) : order_streams(plan);
-	if (result == ncclSuccess && plan->host_events)
-		result = capture_enqueue_callback(plan);
+	for (; plan && result == ncclSuccess; plan = plan->more)
+		result = prepare_one(plan);
 	return result;
 }
 
@@ -71,15 +85,13 @@ static ncclResult_t launch_kernel(struct plan *plan)
 
 void launch_hand_to_proxy(struct plan *plan)
 {
-	struct transfer *transfers;
+	struct posting posting = { .ops = plan->channel_events ? channel_ops_of(plan) : NULL };
+	ncclResult_t result = network_plan(plan, &posting.transfers);
 
-	if (plan->channel_events)
-		proxy_add(&plan->comm->proxy, plan);
-	ncclResult_t result = network_plan(plan, &transfers);
 	if (result != ncclSuccess)
 		comm_set_async_error(plan->comm, result);
-	if (transfers)
-		proxy_add_transfers(&plan->comm->proxy, transfers);
+	if (posting.ops || posting.transfers)
+		proxy_post(&plan->comm->proxy, posting);
 }
 
 static ncclResult_t launch(struct plan *plan)
@@ -87,8 +99,6 @@ static ncclResult_t launch(struct plan *plan)
 	profiler_launch_start(plan);
 	ncclResult_t result = launch_kernel(plan);
 	profiler_launch_stop(plan);
-	if (result == ncclSuccess && !plan->host_events)
-		profiler_plan_events(plan, launch_hand_to_proxy);
 	return result;
 }
 
@@ -105,59 +115,121 @@ static ncclResult_t finish(struct plan *plan)
 	return result;
 }
 
-static ncclResult_t for_each_plan(struct plan *plans, ncclResult_t (*step)(struct plan *plan))
+static ncclResult_t with_context(struct plan *plan, ncclResult_t (*step)(struct plan *plan))
+{
+	ncclResult_t result = DRIVER(cuCtxPushCurrent, plan->comm->context);
+
+	if (result != ncclSuccess)
+		return result;
+	result = step(plan);
+	driver.cuCtxPopCurrent(NULL);
+	return result;
+}
+
+/* The members of a clique stand next to each other. */
+static bool is_member(const struct plan *plan, const struct plan *head)
+{
+	return plan && (plan == head || (head->comm->clique && plan->comm->clique == head->comm->clique));
+}
+
+static ncclResult_t prepare_clique(struct plan *head)
 {
 	ncclResult_t result = ncclSuccess;
 
-	for (struct plan *plan = plans; plan && result == ncclSuccess; plan = plan->next) {
-		if (plan_is_empty(plan))
-			continue;
-		result = DRIVER(cuCtxPushCurrent, plan->comm->context);
-		if (result != ncclSuccess)
+	for (struct plan *plan = head; is_member(plan, head) && result == ncclSuccess; plan = plan->next) {
+		result = with_context(plan, prepare);
+		plan->unlaunched = plan_is_empty(plan) ? NULL : plan;
+		clique_arrive(plan->comm, plan->unlaunched);
+	}
+	return result;
+}
+
+/* The next round may begin before the plugin has heard of this one. */
+static ncclResult_t launch_next(struct plan *first)
+{
+	struct plan *plan = first->unlaunched;
+	ncclResult_t result = ncclSuccess;
+
+	if (plan) {
+		first->unlaunched = plan->more;
+		result = with_context(plan, launch);
+	}
+	if (result != ncclSuccess)
+		return result;
+	clique_arrive(first->comm, first->unlaunched);
+	if (plan && !plan->host_events)
+		profiler_plan_events(plan, launch_hand_to_proxy);
+	return result;
+}
+
+/* Whether any of the clique has a plan left; with NCCL_LAUNCH_MODE=GROUP also of its members elsewhere. */
+static ncclResult_t more_rounds(const struct plan *head, bool *more)
+{
+	*more = false;
+	for (const struct plan *plan = head; is_member(plan, head); plan = plan->next) {
+		*more |= plan->unlaunched != NULL;
+		if (!clique_wait(plan->comm, more))
+			return ncclInternalError;
+	}
+	return ncclSuccess;
+}
+
+static ncclResult_t launch_round(struct plan *head)
+{
+	ncclResult_t result = ncclSuccess;
+
+	for (struct plan *plan = head; is_member(plan, head) && result == ncclSuccess; plan = plan->next)
+		result = launch_next(plan);
+	return result;
+}
+
+static ncclResult_t finish_clique(struct plan *head)
+{
+	ncclResult_t result = ncclSuccess;
+
+	for (struct plan *plan = head; is_member(plan, head) && result == ncclSuccess; plan = plan->next) {
+		if (!plan_is_empty(plan))
+			result = with_context(plan, finish);
+	}
+	return result;
+}
+
+/* In rounds, each of which launches one plan of every member. */
+static ncclResult_t launch_clique(struct plan *head)
+{
+	ncclResult_t result = prepare_clique(head);
+	bool more = true;
+
+	while (result == ncclSuccess) {
+		result = more_rounds(head, &more);
+		if (result != ncclSuccess || !more)
 			break;
-		result = step(plan);
-		driver.cuCtxPopCurrent(NULL);
+		result = launch_round(head);
 	}
-	return result;
+	return result == ncclSuccess ? finish_clique(head) : result;
 }
 
-static ncclResult_t sort(struct plan *plans)
-{
-	ncclResult_t result = ncclSuccess;
-
-	for (struct plan *plan = plans; plan && result == ncclSuccess; plan = plan->next) {
-		result = plan_pair_self(plan);
-		plan_sort(plan);
-	}
-	return result;
-}
-
-/* With NCCL_LAUNCH_MODE=GROUP: the communicator's other ranks in this process are as far. */
-static ncclResult_t meet(const struct plan *plans)
-{
-	bool all = true;
-
-	for (const struct plan *plan = plans; plan; plan = plan->next)
-		clique_arrive(plan->comm);
-	for (const struct plan *plan = plans; plan && all; plan = plan->next)
-		all = clique_wait(plan->comm);
-	return all ? ncclSuccess : ncclInternalError;
-}
-
-/* In NCCL's order. */
+/* In NCCL's order: one clique is done with before the next one begins. */
 static ncclResult_t launch_all(struct plan *plans)
 {
-	ncclResult_t result = sort(plans);
+	ncclResult_t result = ncclSuccess;
 
-	if (result == ncclSuccess)
-		result = for_each_plan(plans, prepare);
-	if (result == ncclSuccess)
-		result = meet(plans);
-	if (result == ncclSuccess)
-		result = for_each_plan(plans, launch);
-	if (result == ncclSuccess)
-		result = meet(plans);
-	return result == ncclSuccess ? for_each_plan(plans, finish) : result;
+	while (plans && result == ncclSuccess) {
+		struct plan *head = plans;
+		result = launch_clique(head);
+		while (is_member(plans, head))
+			plans = plans->next;
+	}
+	return result;
+}
+
+static void drop_all(struct plan *plan)
+{
+	while (plan) {
+		struct plan *more = plan->more;
+		plan_drop(plan);
+		plan = more;
+	}
 }
 
 ncclResult_t launch_plans(struct plan *plans)
@@ -166,7 +238,7 @@ ncclResult_t launch_plans(struct plan *plans)
 
 	while (plans) {
 		struct plan *next = plans->next;
-		plan_drop(plans);
+		drop_all(plans);
 		plans = next;
 	}
 	return result;
@@ -189,7 +261,7 @@ ncclResult_t launch_alone(const struct task *task)
 		return ncclSystemError;
 	ncclResult_t result = plan_add(plan, task);
 	if (result == ncclSuccess)
-		result = for_each_plan(plan, launch_quietly);
+		result = with_context(plan, launch_quietly);
 	plan_drop(plan);
 	return result;
 }

@@ -11,6 +11,7 @@
 #include "number.h"
 #include "quirk.h"
 #include "route.h"
+#include "schedule.h"
 
 struct network {
 	struct ncclComm *comm;
@@ -148,25 +149,40 @@ static bool plan_local(struct transfer ***tail, const struct task *task)
 	return true;
 }
 
-static bool plan_task(struct transfer ***tail, const struct task *task)
+static bool plan_task(struct transfer ***tail, const struct task *task, unsigned int order)
 {
-	if (!plan_local(tail, task))
-		return false;
-	if (!task->comm->network)
-		return true;
-	return task_is_p2p(task) ? plan_p2p(tail, task) : plan_collective(tail, task);
+	struct transfer **first = *tail;
+	bool made = plan_local(tail, task);
+
+	if (made && task->comm->network)
+		made = task_is_p2p(task) ? plan_p2p(tail, task) : plan_collective(tail, task);
+	for (struct transfer *transfer = *first; transfer; transfer = transfer->next)
+		transfer->order = order;
+	return made;
 }
 
-ncclResult_t network_plan(const struct plan *plan, struct transfer **transfers)
+static bool plan_work(struct transfer ***tail, struct work work, unsigned int collectives)
+{
+	bool made = true;
+
+	if (work.receive)
+		made = plan_task(tail, work.receive, collectives + work.receive->batches[0]);
+	if (work.send && made)
+		made = plan_task(tail, work.send, collectives + work.send->batches[0]);
+	return made;
+}
+
+ncclResult_t network_plan(struct plan *plan, struct transfer **transfers)
 {
 	struct transfer **tail = transfers;
+	unsigned int order = 0;
 	bool made = true;
 
 	*transfers = NULL;
 	for (const struct task *task = plan->collectives; task && made; task = task->next)
-		made = plan_task(&tail, task);
-	for (const struct task *task = plan->p2p; task && made; task = task->next)
-		made = plan_task(&tail, task);
+		made = plan_task(&tail, task, order++);
+	for (struct task *task = plan->p2p; task && made;)
+		made = plan_work(&tail, schedule_next_work(&task), order);
 	if (made)
 		return ncclSuccess;
 	transfers_drop(*transfers);

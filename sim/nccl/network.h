@@ -17,8 +17,8 @@ ncclResult_t network_open(struct network **network, struct ncclComm *comm);
 /* After the progress thread has ended. */
 void network_close(struct network *network);
 
-/* On the launching thread: what the plan's tasks send and receive, in order; the proxy's. */
-ncclResult_t network_plan(const struct plan *plan, struct transfer **transfers);
+/* On the launching thread: what the plan's tasks receive and send, in order; the proxy's. */
+ncclResult_t network_plan(struct plan *plan, struct transfer **transfers);
 
 /* On the stream's thread. False: the communicator was aborted meanwhile. */
 bool network_exchange(const struct task *task, int phase, size_t count);

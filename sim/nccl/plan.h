@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks are the calls of a group; the tasks of one communicator in one group form a plan, which is one kernel launch.
+ * Tasks are the calls of a group; those of one communicator in one group are collected in a plan, which is cut into as
+ * many as NCCL would launch: each is one kernel.
  */
 #ifndef SIM_NCCL_PLAN_H
 #define SIM_NCCL_PLAN_H
@@ -30,22 +31,26 @@ struct task {
 	struct factor factor; /* of op; copied, for op may be destroyed before the launch */
 	int root_or_peer;
 	CUstream stream;
-	uint8_t channels;
-	size_t moved;   /* p2p: bytes so far */
-	bool in_place;  /* p2p: from the own rank to where it lies */
-	int event_mask; /* as it was at the call */
+	uint8_t channels, first_channel;
+	int round; /* p2p: of the schedule */
+	int work;  /* p2p: a send and a receive of one round share one */
+	uint16_t
+	    batches[PLAN_CHANNELS_MAX]; /* p2p: the place of the work on each channel, by NCCL's batches of works */
+	size_t moved;                   /* p2p: bytes so far */
+	int event_mask;                 /* as it was at the call */
 	void *group_api_handle, *api_handle, *handle;
-	void **channel_handles; /* KernelCh, one per channel; the proxy's */
 };
 
 struct plan {
-	struct plan *next;
+	struct plan *next;       /* another communicator's, of the same group */
+	struct plan *more;       /* the same communicator's next, of the same group: see cut.h */
+	struct plan *unlaunched; /* of the first of them: the first that is not launched */
 	struct ncclComm *comm;
 	atomic_uint references; /* the launching thread, the kernel, the proxy */
 	struct task *collectives, *p2p;
 	CUstream *streams; /* distinct, in order of their first use; the last one launches */
 	size_t stream_count;
-	bool channel_events;                /* some task asked for KernelCh */
+	bool channel_events;                /* some task has KernelCh events */
 	bool host_events;                   /* a host callback starts its events, see capture.h */
 	cuuint64_t capture_id;              /* of the capture that it is a pattern in; 0: none */
 	CUgraph graph;                      /* of that capture, while it lasts */
@@ -58,19 +63,22 @@ struct plan *plan_new(struct ncclComm *comm);
 void plan_drop(struct plan *plan);
 /* Takes a heap copy of the task. ncclSystemError: out of memory. */
 ncclResult_t plan_add(struct plan *plan, const struct task *task);
-/*
- * Takes out sends to the own rank that would be received where they lie, which leaves their API events alone, as in
- * NCCL. ncclInvalidUsage: one side of a copy to oneself is missing.
- */
-ncclResult_t plan_pair_self(struct plan *plan);
 /* Bytes that cross the links for this task, up to a factor that all functions share. */
 size_t task_traffic(const struct task *task);
-/* NCCL's order within a plan: the most traffic first; equal on all ranks. Also sets the number of channels. */
-void plan_sort(struct plan *plan);
+/* One that launches on the same streams; NULL: out of memory. */
+struct plan *plan_beside(const struct plan *plan);
+/* At the end of the collectives or of the sends and receives. */
+void plan_append(struct plan *plan, struct task *task);
 
 static inline bool task_is_p2p(const struct task *task)
 {
 	return task->function == FUNCTION_SEND || task->function == FUNCTION_RECV;
+}
+
+/* To and from the own rank, which no channel and no proxy hears of. */
+static inline bool task_is_own(const struct task *task)
+{
+	return task_is_p2p(task) && task->root_or_peer == task->comm->rank;
 }
 
 static inline bool plan_is_empty(const struct plan *plan)

@@ -16,15 +16,15 @@ static _Thread_local struct {
 	void *group_handle, *coll_handle, *p2p_handle;
 } api;
 
-static void group_api_start(struct ncclComm *comm, int depth)
+static void group_api_start(const struct task *task, int depth)
 {
-	struct event event = { .v7 = { .type = EVENT_GROUP_API, .group_api.depth = depth } };
-
 	api.mask = profiler_mask();
 	if (api.in_group || !profiler_is_loaded() || !(api.mask & release()->masks->group_api))
 		return;
+	struct event event = { .v7 = { .type = EVENT_GROUP_API,
+				       .group_api = { .captured = capture_covers(task->stream), .depth = depth } } };
 	api.in_group = true;
-	profiler_start(comm, &api.group_handle, &event);
+	profiler_start(task->comm, &api.group_handle, &event);
 	profiler_record(api.group_handle, STATE_GROUP_START_API_STOP, NULL);
 }
 
@@ -102,7 +102,7 @@ void profiler_api_start(struct task *task, int group_depth)
 	task->api_handle = NULL;
 	if (task->kind == TASK_COPY_ENGINE && release()->copy_engine == EVENTS_NONE)
 		return;
-	group_api_start(task->comm, group_depth);
+	group_api_start(task, group_depth);
 	task->group_api_handle = api.group_handle;
 	if (p2p && api.mask & masks->p2p_api)
 		p2p_api_start(task);

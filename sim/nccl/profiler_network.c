@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "profiler_call.h"
+#include "protocol.h"
 #include "pxn.h"
 #include "quirk.h"
 #include "release.h"
@@ -20,6 +21,7 @@ void profiler_transfer_take(struct transfer_events *events, const struct task *t
 		.rank = comm->rank,
 		.peer = peer,
 		.steps = steps,
+		.chunk_bytes = protocol_chunk_bytes(task),
 		.sends = sends,
 		.pxn = comm->pxn,
 	};
@@ -33,7 +35,7 @@ static void start(struct transfer_events *events)
 				       .proxy_op = { .pid = events->pid,
 						     .peer = events->peer,
 						     .steps = events->steps,
-						     .chunk_bytes = (int)LINK_STEP_BYTES,
+						     .chunk_bytes = events->chunk_bytes,
 						     .is_send = events->sends } } };
 
 	if (events->mask & release()->masks->proxy_op)
@@ -123,24 +125,37 @@ void profiler_transfer(struct transfer_events *events, enum transfer_event event
 	}
 }
 
-void *profiler_control_start(const struct ncclComm *comm)
+static bool wants_control(void)
+{
+	return profiler_is_loaded() && profiler_mask() & EVENT_PROXY_CTRL;
+}
+
+void profiler_control_start(const struct ncclComm *comm, void **handle)
 {
 	struct event event = { .v7.type = EVENT_PROXY_CTRL };
-	void *handle = NULL;
 
-	if (profiler_mask() & EVENT_PROXY_CTRL)
-		profiler_start(comm, &handle, &event);
-	return handle;
+	if (wants_control())
+		profiler_start(comm, handle, &event);
+	else
+		*handle = NULL;
 }
 
 void profiler_control_state(void *handle, enum profiler_state state, int appended)
 {
 	struct profiler_state_args args = { .appended = appended };
 
-	profiler_record(handle, state, &args);
+	if (wants_control())
+		profiler_record(handle, state, &args);
 }
 
 void profiler_control_stop(void *handle)
 {
 	profiler_stop(handle);
+}
+
+void profiler_control(const struct ncclComm *comm, void **handle, enum profiler_state state)
+{
+	profiler_control_start(comm, handle);
+	profiler_control_state(*handle, state, 0);
+	profiler_control_stop(*handle);
 }

@@ -10,7 +10,7 @@
 /* What the events of one transfer need. With PXN they come in another process than the one that filled this in. */
 struct transfer_events {
 	void *context, *parent; /* the plugin's; the parent is the task's event */
-	int mask, pid, rank, peer, steps;
+	int mask, pid, rank, peer, steps, chunk_bytes;
 	bool sends;
 	struct pxn *pxn; /* NULL: the events come here */
 	uint64_t number; /* tells it apart there */
@@ -28,9 +28,12 @@ void profiler_transfer_take(struct transfer_events *events, const struct task *t
 void profiler_transfer(struct transfer_events *events, enum transfer_event event, int step, enum profiler_state state,
 		       size_t bytes);
 
-/* Whether ProxyCtrl is asked for now; its start. NULL: it is not, or the plugin wants none. */
-void *profiler_control_start(const struct ncclComm *comm);
+/* ProxyCtrl, if it is asked for now; else *handle becomes NULL. As in NCCL it stays as it was when the plugin writes
+ * nothing. */
+void profiler_control_start(const struct ncclComm *comm, void **handle);
 void profiler_control_state(void *handle, enum profiler_state state, int appended);
 void profiler_control_stop(void *handle);
+/* An event with one state. */
+void profiler_control(const struct ncclComm *comm, void **handle, enum profiler_state state);
 
 #endif

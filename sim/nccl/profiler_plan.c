@@ -5,11 +5,11 @@
 #include "number.h"
 #include "profiler_call.h"
 #include "profiler_ce.h"
+#include "protocol.h"
 #include "release.h"
 
-#define WARPS             16
-#define SIMPLE_FROM_BYTES (64u << 10)
-#define SYMMETRIC_KERNEL  "AGxLL_R" /* one of NCCL's; the stand-in has none */
+#define WARPS            16
+#define SYMMETRIC_KERNEL "AGxLL_R" /* one of NCCL's; the stand-in has none */
 
 /* NCCL takes mask and parent from the first task that has a mask. NULL: nobody listens to this plan. */
 static const struct task *first_heard(const struct plan *plan)
@@ -101,10 +101,9 @@ static bool is_below_group(const struct plan *plan, const struct task *task, int
 static void set_algorithm(const struct task *task, struct event_v7 *event)
 {
 	bool symmetric = task->kind == TASK_SYMMETRIC;
-	bool simple = task->count * number_size(task->type) >= SIMPLE_FROM_BYTES;
 
 	event->coll.algorithm = symmetric ? SYMMETRIC_KERNEL : "RING";
-	event->coll.protocol = symmetric ? "" : simple ? "SIMPLE" : "LL";
+	event->coll.protocol = symmetric ? "" : protocol_is_simple(task) ? "SIMPLE" : "LL";
 	event->coll.symmetric = symmetric;
 	event->coll.kernel_variant = symmetric ? SYMMETRIC_KERNEL : NULL;
 }

@@ -7,105 +7,35 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "channel_op.h"
 #include "log.h"
 #include "network.h"
 #include "profiler.h"
 #include "pxn.h"
 
-struct proxy_entry {
-	struct proxy_entry *next;
-	struct plan *plan;
-	bool started;
-};
+#define APPEND_BATCHES 17 /* that NCCL takes before it looks at what runs again */
 
-/* Returns true when the plan has nothing more to say. Called without the lock: the plugin may take its time. */
-static bool entry_advance(struct proxy_entry *entry)
-{
-	uint64_t start_ns = atomic_load(&entry->plan->start_ns);
-	uint64_t stop_ns = atomic_load(&entry->plan->stop_ns);
-
-	if (start_ns && !entry->started) {
-		profiler_channels_start(entry->plan, start_ns);
-		entry->started = true;
-	}
-	if (stop_ns)
-		profiler_channels_stop(entry->plan, stop_ns);
-	return stop_ns != 0;
-}
-
-/* Under the lock. Only the oldest plan can be running: plans of one communicator run one after the other. */
-static void deliver(struct proxy *proxy)
-{
-	while (proxy->entries) {
-		struct proxy_entry *entry = proxy->entries;
-		pthread_mutex_unlock(&proxy->lock);
-		bool done = entry_advance(entry);
-		pthread_mutex_lock(&proxy->lock);
-		if (!done)
-			return;
-		proxy->entries = entry->next;
-		plan_drop(entry->plan);
-		free(entry);
-	}
-}
-
-/* What goes on within the host is over when the profiler has heard of it; the rest is the network's. */
-static void append(struct proxy *proxy, struct transfer *incoming)
-{
-	void *control = proxy->comm->network ? profiler_control_start(proxy->comm) : NULL;
-	struct transfer **at = &incoming;
-	int added = 0;
-
-	profiler_control_state(control, STATE_APPEND, 0);
-	for (; *at; added++) {
-		struct transfer *transfer = *at;
-		profiler_transfer(&transfer->events, TRANSFER_START, 0, 0, 0);
-		if (transfer->wire) {
-			at = &transfer->next;
-			continue;
-		}
-		profiler_transfer(&transfer->events, TRANSFER_PROGRESS, 0, 0, 0);
-		*at = transfer->next;
-		free(transfer);
-	}
-	profiler_control_state(control, STATE_APPEND_END, added);
-	profiler_control_stop(control);
-	if (incoming)
-		network_append(proxy->comm->network, incoming);
-}
-
-static void advance(struct proxy *proxy)
-{
-	bool was_idle = proxy->idle;
-
-	proxy->idle = !network_advance(proxy->comm->network);
-	void *control = profiler_control_start(proxy->comm);
-	if (was_idle != proxy->idle)
-		profiler_control_state(control, proxy->idle ? STATE_IDLE : STATE_ACTIVE, 0);
-	profiler_control_stop(control);
-}
-
-/* Returns false when the thread has nothing left to do. */
-static bool look(struct proxy *proxy)
+static bool is_active(const struct proxy *proxy)
 {
 	struct network *network = proxy->comm->network;
 
-	pthread_mutex_lock(&proxy->lock);
-	struct transfer *incoming = proxy->incoming;
-	bool stop = proxy->stop;
-	proxy->incoming = NULL;
-	deliver(proxy);
-	pthread_mutex_unlock(&proxy->lock);
-	if (incoming)
-		append(proxy, incoming);
-	if (proxy->comm->pxn)
-		pxn_receive(proxy->comm->pxn);
-	if (!network)
-		return !stop;
-	do
-		advance(proxy);
-	while (!proxy->idle);
-	return !stop || (network_is_busy(network) && !atomic_load(&proxy->comm->stop));
+	return channel_ops_are_active(proxy->channels) || (network && network_has_transfers(network));
+}
+
+/* Moves what can be moved. Told when that changes: whether anything did, or a kernel is watched, which never is idle.
+ */
+static bool advance(struct proxy *proxy)
+{
+	struct network *network = proxy->comm->network;
+	bool watches = channel_ops_are_active(proxy->channels);
+	bool told = channel_ops_advance(proxy->channels);
+	bool moved = network && network_advance(network);
+	bool idle = !watches && !moved;
+
+	if (idle != proxy->idle)
+		profiler_control(proxy->comm, &proxy->turn_handle, idle ? STATE_IDLE : STATE_ACTIVE);
+	proxy->idle = idle;
+	return told || moved;
 }
 
 static nfds_t set_fds(struct proxy *proxy)
@@ -119,36 +49,172 @@ static nfds_t set_fds(struct proxy *proxy)
 	return count;
 }
 
-/* NCCL's thread sleeps only when it has no operation; while it has one it would look again and again. */
-static void sleep_or_wait(struct proxy *proxy)
+/* Until something may have changed. Before looking: whoever wakes the thread after this makes the next poll() return.
+ */
+static void wait_for_change(struct proxy *proxy)
 {
-	struct network *network = proxy->comm->network;
 	nfds_t count = set_fds(proxy);
-	bool sleeps = network && !network_has_transfers(network);
-	void *control = sleeps ? profiler_control_start(proxy->comm) : NULL;
 	eventfd_t times;
 
-	profiler_control_state(control, STATE_SLEEP, 0);
 	poll(proxy->fds, count, -1);
-	profiler_control_state(control, STATE_WAKEUP, 0);
-	profiler_control_stop(control);
-	/* Before looking again: whoever wakes the thread after this makes the next poll() return at once. */
 	eventfd_read(proxy->wake_fd, &times);
+	if (proxy->comm->pxn)
+		pxn_receive(proxy->comm->pxn);
+}
+
+/* Under the lock, as in NCCL. */
+static bool may_sleep(const struct proxy *proxy)
+{
+	return !proxy->posted.ops && !proxy->posted.transfers && !proxy->stop;
+}
+
+/* What still comes over the network while there is no operation is of no interest to a profiler. */
+static void sleep_until_posted(struct proxy *proxy)
+{
+	struct network *network = proxy->comm->network;
+
+	if (!may_sleep(proxy))
+		return;
+	profiler_control_start(proxy->comm, &proxy->posted_handle);
+	profiler_control_state(proxy->posted_handle, STATE_SLEEP, 0);
+	while (may_sleep(proxy)) {
+		pthread_mutex_unlock(&proxy->lock);
+		while (network && network_advance(network))
+			;
+		wait_for_change(proxy);
+		pthread_mutex_lock(&proxy->lock);
+	}
+	profiler_control_state(proxy->posted_handle, STATE_WAKEUP, 0);
+	profiler_control_stop(proxy->posted_handle);
+}
+
+static unsigned int first_order(const struct posting *posted)
+{
+	unsigned int of_op = posted->ops ? posted->ops->order : ~0u;
+	unsigned int of_transfer = posted->transfers ? posted->transfers->order : ~0u;
+
+	return of_op < of_transfer ? of_op : of_transfer;
+}
+
+static struct channel_op *take_ops(struct posting *posted, unsigned int end)
+{
+	struct channel_op *taken = NULL, **tail = &taken;
+
+	while (posted->ops && posted->ops->order < end) {
+		*tail = posted->ops;
+		tail = &posted->ops->next;
+		posted->ops = posted->ops->next;
+	}
+	*tail = NULL;
+	return taken;
+}
+
+static struct transfer *take_transfers(struct posting *posted, unsigned int end)
+{
+	struct transfer *taken = NULL, **tail = &taken;
+
+	while (posted->transfers && posted->transfers->order < end) {
+		*tail = posted->transfers;
+		tail = &posted->transfers->next;
+		posted->transfers = posted->transfers->next;
+	}
+	*tail = NULL;
+	return taken;
+}
+
+/* What goes on within the host is over when the profiler has heard of it; the rest is the network's. */
+static void append_transfer(struct proxy *proxy, struct transfer *transfer)
+{
+	profiler_transfer(&transfer->events, TRANSFER_START, 0, 0, 0);
+	if (transfer->wire) {
+		network_append(proxy->comm->network, transfer);
+		return;
+	}
+	profiler_transfer(&transfer->events, TRANSFER_PROGRESS, 0, 0, 0);
+	free(transfer);
+}
+
+static void append(struct proxy *proxy, struct posting taken)
+{
+	int added = 0;
+
+	profiler_control_start(proxy->comm, &proxy->posted_handle);
+	profiler_control_state(proxy->posted_handle, STATE_APPEND, 0);
+	for (; taken.transfers; added++) {
+		struct transfer *transfer = taken.transfers;
+		taken.transfers = transfer->next;
+		transfer->next = NULL;
+		append_transfer(proxy, transfer);
+	}
+	for (; taken.ops; added++) {
+		struct channel_op *op = taken.ops;
+		taken.ops = op->next;
+		channel_ops_add(proxy->channels, op);
+	}
+	profiler_control_state(proxy->posted_handle, STATE_APPEND_END, added);
+	profiler_control_stop(proxy->posted_handle);
+}
+
+/* Sleeps only when it has no operation. False: nothing to take. */
+static bool take_posted(struct proxy *proxy, bool *ends)
+{
+	struct posting taken;
+
+	pthread_mutex_lock(&proxy->lock);
+	if (!is_active(proxy))
+		sleep_until_posted(proxy);
+	bool takes = !is_active(proxy) || proxy->posted.ops || proxy->posted.transfers;
+	unsigned int end = first_order(&proxy->posted) + APPEND_BATCHES;
+	taken.ops = take_ops(&proxy->posted, end);
+	taken.transfers = take_transfers(&proxy->posted, end);
+	*ends = proxy->stop && !proxy->posted.ops && !proxy->posted.transfers;
+	pthread_mutex_unlock(&proxy->lock);
+	if (takes)
+		append(proxy, taken);
+	return takes;
+}
+
+/* Others wait for what is on its way, of which no profiler hears. */
+static void flush(struct proxy *proxy)
+{
+	struct network *network = proxy->comm->network;
+
+	while (network && network_is_busy(network) && !atomic_load(&proxy->comm->stop)) {
+		if (!network_advance(network))
+			wait_for_change(proxy);
+	}
 }
 
 static void *proxy_main(void *argument)
 {
 	struct proxy *proxy = argument;
+	bool ends = false;
 
-	while (look(proxy))
-		sleep_or_wait(proxy);
+	do {
+		bool moved = advance(proxy);
+		bool took = take_posted(proxy, &ends);
+		if (!moved && !took)
+			wait_for_change(proxy);
+	} while (!(ends && !is_active(proxy)) && !atomic_load(&proxy->comm->stop));
+	flush(proxy);
 	return NULL;
+}
+
+/* NCCL gives its threads names only when asked to; else they have that of the thread that made them. */
+static void set_name(const struct proxy *proxy)
+{
+	const char *wanted = getenv("NCCL_SET_THREAD_NAME");
+	char name[16];
+
+	if (!wanted || strtol(wanted, NULL, 0) == 0)
+		return;
+	snprintf(name, sizeof(name), "NCCL Progress%2d", proxy->comm->device & 0xf);
+	pthread_setname_np(proxy->thread, name);
 }
 
 static ncclResult_t start_thread(struct proxy *proxy)
 {
 	sigset_t all, before;
-	char name[16];
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -156,13 +222,17 @@ static ncclResult_t start_thread(struct proxy *proxy)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!proxy->running)
 		return ncclSystemError;
-	snprintf(name, sizeof(name), "NCCL Progress%2d", proxy->comm->device & 0xf);
-	pthread_setname_np(proxy->thread, name);
+	set_name(proxy);
 	return ncclSuccess;
 }
 
 static void proxy_free(struct proxy *proxy)
 {
+	channel_ops_drop(proxy->posted.ops);
+	transfers_drop(proxy->posted.transfers);
+	proxy->posted = (struct posting){ 0 };
+	channel_ops_free(proxy->channels);
+	proxy->channels = NULL;
 	free(proxy->fds);
 	if (proxy->wake_fd >= 0)
 		close(proxy->wake_fd);
@@ -171,10 +241,14 @@ static void proxy_free(struct proxy *proxy)
 ncclResult_t proxy_start(struct proxy *proxy, struct ncclComm *comm)
 {
 	proxy->comm = comm;
+	if (comm->nranks == 1)
+		return ncclSuccess;
 	pthread_mutex_init(&proxy->lock, NULL);
 	proxy->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	proxy->fds = calloc((size_t)comm->nranks + 2, sizeof(*proxy->fds));
-	ncclResult_t result = proxy->wake_fd >= 0 && proxy->fds ? start_thread(proxy) : ncclSystemError;
+	proxy->channels = channel_ops_new();
+	bool made = proxy->wake_fd >= 0 && proxy->fds && proxy->channels;
+	ncclResult_t result = made ? start_thread(proxy) : ncclSystemError;
 	if (result == ncclSuccess)
 		return ncclSuccess;
 	log_warn("cannot start the progress thread of a communicator");
@@ -192,45 +266,50 @@ void proxy_stop(struct proxy *proxy)
 	proxy_wake(proxy);
 	pthread_join(proxy->thread, NULL);
 	proxy->running = false;
-	while (proxy->entries) {
-		struct proxy_entry *entry = proxy->entries;
-		proxy->entries = entry->next;
-		plan_drop(entry->plan);
-		free(entry);
-	}
-	transfers_drop(proxy->incoming);
 	proxy_free(proxy);
 }
 
-void proxy_add(struct proxy *proxy, struct plan *plan)
+/* Behind what was posted before; returns the order of what comes next. */
+static unsigned int append_ops(struct channel_op **at, struct channel_op *ops, unsigned int first)
 {
-	struct proxy_entry *entry = calloc(1, sizeof(*entry));
+	unsigned int next = first;
 
-	if (!entry)
-		return;
-	atomic_fetch_add(&plan->references, 1);
-	entry->plan = plan;
-	pthread_mutex_lock(&proxy->lock);
-	struct proxy_entry **at = &proxy->entries;
 	while (*at)
 		at = &(*at)->next;
-	*at = entry;
-	pthread_mutex_unlock(&proxy->lock);
-	proxy_wake(proxy);
+	*at = ops;
+	for (struct channel_op *op = ops; op; op = op->next) {
+		op->order += first;
+		next = op->order + 1;
+	}
+	return next;
 }
 
-void proxy_add_transfers(struct proxy *proxy, struct transfer *transfers)
+static unsigned int append_transfers(struct transfer **at, struct transfer *transfers, unsigned int first)
 {
-	pthread_mutex_lock(&proxy->lock);
-	struct transfer **at = &proxy->incoming;
+	unsigned int next = first;
+
 	while (*at)
 		at = &(*at)->next;
 	*at = transfers;
+	for (struct transfer *transfer = transfers; transfer; transfer = transfer->next) {
+		transfer->order += first;
+		next = transfer->order + 1;
+	}
+	return next;
+}
+
+void proxy_post(struct proxy *proxy, struct posting posting)
+{
+	pthread_mutex_lock(&proxy->lock);
+	unsigned int behind_ops = append_ops(&proxy->posted.ops, posting.ops, proxy->posted_order);
+	unsigned int behind = append_transfers(&proxy->posted.transfers, posting.transfers, proxy->posted_order);
+	proxy->posted_order = behind > behind_ops ? behind : behind_ops;
 	pthread_mutex_unlock(&proxy->lock);
 	proxy_wake(proxy);
 }
 
 void proxy_wake(struct proxy *proxy)
 {
-	eventfd_write(proxy->wake_fd, 1);
+	if (proxy->running)
+		eventfd_write(proxy->wake_fd, 1);
 }

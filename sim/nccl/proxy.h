@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The progress thread of a communicator: sleeps, moves data between hosts, and delivers KernelCh events where the
- * profiler asked for them.
+ * The progress thread of a communicator of several ranks: sleeps, moves data between hosts, and delivers KernelCh
+ * events where the profiler asked for them. It tells of itself in ProxyCtrl events.
  */
 #ifndef SIM_NCCL_PROXY_H
 #define SIM_NCCL_PROXY_H
@@ -12,10 +12,16 @@
 
 #include <nccl.h>
 
+struct channel_op;
+struct channel_ops;
 struct ncclComm;
-struct plan;
-struct proxy_entry;
 struct transfer;
+
+/* What one plan gives the thread to do; in order, and owned. */
+struct posting {
+	struct channel_op *ops;
+	struct transfer *transfers;
+};
 
 struct proxy {
 	struct ncclComm *comm;
@@ -23,22 +29,23 @@ struct proxy {
 	pthread_mutex_t lock;
 	int wake_fd; /* eventfd: there is something to look at */
 	struct pollfd *fds;
-	struct proxy_entry *entries; /* plans whose events are not all delivered, oldest first */
-	struct transfer *incoming;   /* not yet taken by the thread, oldest first */
+	struct posting posted;     /* not yet taken by the thread; under the lock */
+	unsigned int posted_order; /* behind everything that was posted so far; so, too */
 	bool running, stop;
-	bool idle; /* nothing moved when the thread looked last */
+	struct channel_ops *channels;      /* the thread's, as all below */
+	bool idle;                         /* nothing moved when it looked last */
+	void *turn_handle, *posted_handle; /* of ProxyCtrl; never cleared */
 };
 
+/* Nothing to start for a communicator of one rank. */
 ncclResult_t proxy_start(struct proxy *proxy, struct ncclComm *comm);
 /*
  * Ends and joins the thread once the network has nothing left to do, after an abort at once; events of unfinished plans
  * are not delivered then, as in NCCL.
  */
 void proxy_stop(struct proxy *proxy);
-/* Hands over a launched plan whose Coll and P2p events have been started. Takes a reference. */
-void proxy_add(struct proxy *proxy, struct plan *plan);
-/* Hands over what such a plan sends and receives. */
-void proxy_add_transfers(struct proxy *proxy, struct transfer *transfers);
+/* Hands over what follows from a launched plan whose Coll and P2p events have been started. */
+void proxy_post(struct proxy *proxy, struct posting posting);
 /* A plan of this proxy has started or stopped, or a link has moved. */
 void proxy_wake(struct proxy *proxy);
 

@@ -23,13 +23,13 @@ ncclResult_t routes_find(struct routes *routes, const struct hosts *hosts, struc
 	routes->list = calloc((size_t)hosts->nranks + (size_t)hosts->count, sizeof(*routes->list));
 	if (!routes->list)
 		return ncclSystemError;
-	for (int host = 0; host < hosts->count; host++) {
-		if (host != hosts->own)
-			add(routes, hosts, wires, hosts_receiver(hosts, hosts->rank, host), true);
-	}
 	for (int rank = 0; rank < hosts->nranks; rank++) {
 		if (hosts->places[rank].host != hosts->own && hosts_receiver(hosts, rank, hosts->own) == hosts->rank)
 			add(routes, hosts, wires, rank, false);
+	}
+	for (int host = 0; host < hosts->count; host++) {
+		if (host != hosts->own)
+			add(routes, hosts, wires, hosts_receiver(hosts, hosts->rank, host), true);
 	}
 	return ncclSuccess;
 }
@@ -44,12 +44,13 @@ static bool advance(struct route *route)
 	bool moved = false;
 
 	while (route->left) {
-		size_t bytes = route->sends ? link_fill(route->link, route->at, route->left)
+		size_t bytes = route->sends ? link_fill(route->link, route->at, route->left / route->steps)
 					    : link_empty(route->link, route->at, route->left);
 		if (!bytes)
 			break;
 		route->at += bytes;
 		route->left -= bytes;
+		route->steps--;
 		moved = true;
 	}
 	return moved;
@@ -76,6 +77,7 @@ static void begin(const struct routes *routes, const struct task *task, int phas
 		struct route *route = &routes->list[i];
 		route->at = segment_mailbox(&comm->segment, route->rank, comm->turn);
 		route->left = exchange_bytes(task, phase, count, route->rank, route->host);
+		route->steps = exchange_phase_steps(task, route->left);
 	}
 }
 

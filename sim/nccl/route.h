@@ -13,13 +13,13 @@ struct route {
 	int peer;
 	bool sends;
 	struct link *link;
-	int rank, host; /* whose outbox, and for which host */
-	char *at;       /* of the exchange that is going on; the stream thread's */
-	size_t left;
+	int rank, host;     /* whose outbox, and for which host */
+	char *at;           /* of the exchange that is going on; the stream thread's */
+	size_t left, steps; /* of it: bytes, and steps that take them evenly */
 };
 
 struct routes {
-	struct route *list;
+	struct route *list; /* receives first, as in NCCL */
 	int count;
 };
 

@@ -11,6 +11,7 @@
 
 struct transfer {
 	struct transfer *next;
+	unsigned int order; /* among what was posted; equal for those of one batch of works */
 	struct ncclComm *comm;
 	struct wire *wire; /* NULL: an operation within the host, which a profiler hears of and no more */
 	enum link_kind kind;

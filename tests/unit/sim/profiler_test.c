@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The profiler plugin is found, loaded and called as NCCL 2.28.9 does: the same calls in the same order. */
+/* The profiler plugin is found, loaded and called as NCCL 2.28.9 does; the order of all calls is in sequences_test.c.
+ */
 #include <dlfcn.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,83 +85,6 @@ Test(profiler, each_collective_is_announced_in_the_order_of_nccl)
 	ranks_run(2, each_call_main);
 }
 
-static void group_main(struct rank *rank)
-{
-	void *buffer = device_alloc(4 * COUNT * sizeof(float));
-	CUstream second;
-
-	CU(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
-	recording_attach();
-	recording_drop();
-	NCCL(ncclGroupStart());
-	NCCL(ncclAllReduce(buffer, buffer, 10, ncclFloat32, ncclSum, rank->comm, rank->stream));
-	NCCL(ncclAllGather(buffer, buffer, COUNT, ncclFloat32, rank->comm, second));
-	NCCL(ncclGroupEnd());
-	/* The larger one comes first in the plan, whatever the order of the calls. */
-	if (rank->rank == 0)
-		recording_expect("group",
-				 "GroupApi start in - depth 2\n"
-				 "GroupApi state 23\n"
-				 "CollApi start in GroupApi AllReduce 10 ncclFloat32 root 0\n"
-				 "CollApi stop\n"
-				 "CollApi start in GroupApi AllGather 1000 ncclFloat32 root 0\n"
-				 "CollApi stop\n"
-				 "GroupApi state 24\n"
-				 "KernelLaunch start in GroupApi\n"
-				 "KernelLaunch stop\n"
-				 "Group start in -\n"
-				 "Coll start in CollApi AllGather #0 4000 ncclInt8 root 0 rank 0 group Group\n"
-				 "Coll start in CollApi AllReduce #0 10 ncclFloat32 root 0 rank 0 group Group\n"
-				 "Coll stop\n"
-				 "Coll stop\n"
-				 "Group stop\n"
-				 "GroupApi stop\n");
-	CU(cuStreamSynchronize(rank->stream));
-}
-
-Test(profiler, a_group_is_one_launch_with_all_its_collectives)
-{
-	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
-	ranks_run(2, group_main);
-}
-
-static void p2p_main(struct rank *rank)
-{
-	float *buffer = device_alloc(2 * COUNT * sizeof(float));
-	int peer = 1 - rank->rank;
-
-	recording_attach();
-	recording_drop();
-	NCCL(ncclGroupStart());
-	NCCL(ncclSend(buffer, COUNT, ncclFloat32, peer, rank->comm, rank->stream));
-	NCCL(ncclRecv(buffer + COUNT, COUNT, ncclFloat32, peer, rank->comm, rank->stream));
-	NCCL(ncclGroupEnd());
-	if (rank->rank == 0)
-		recording_expect("p2p", "GroupApi start in - depth 2\n"
-					"GroupApi state 23\n"
-					"P2pApi start in GroupApi Send 1000 ncclFloat32\n"
-					"P2pApi stop\n"
-					"P2pApi start in GroupApi Recv 1000 ncclFloat32\n"
-					"P2pApi stop\n"
-					"GroupApi state 24\n"
-					"KernelLaunch start in GroupApi\n"
-					"KernelLaunch stop\n"
-					"Group start in -\n"
-					"P2p start in P2pApi Send 1000 ncclFloat32 peer 1 rank 0 group Group\n"
-					"P2p start in P2pApi Recv 1000 ncclFloat32 peer 1 rank 0 group Group\n"
-					"P2p stop\n"
-					"P2p stop\n"
-					"Group stop\n"
-					"GroupApi stop\n");
-	CU(cuStreamSynchronize(rank->stream));
-}
-
-Test(profiler, the_peer_of_a_p2p_call_is_known_at_the_launch_only)
-{
-	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
-	ranks_run(2, p2p_main);
-}
-
 static bool wait_for_text(const char *wanted)
 {
 	uint64_t until = now_ns() + 20000000000u;
@@ -192,6 +116,48 @@ Test(profiler, asking_for_a_child_brings_its_ancestors)
 	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
 	setenv("RECORDING_MASK", "0x40", 1);
 	ranks_run(2, channels_main);
+}
+
+static int count_text(const char *wanted)
+{
+	int found = 0;
+
+	for (const char *at = recording_read(); (at = strstr(at, wanted)); at++)
+		found++;
+	return found;
+}
+
+static bool sleeps_behind(const char *text)
+{
+	const char *found = strstr(recording_read(), text);
+
+	return found && strstr(found, "ProxyCtrl state 15");
+}
+
+/* The plugin writes no handle the second time, and is told again of the end of what has ended. */
+static void stale_main(struct rank *rank)
+{
+	void *buffer = device_alloc(COUNT * sizeof(float));
+	uint64_t until = now_ns() + 20000000000u;
+
+	recording_attach();
+	NCCL(make_call(rank, ALL_REDUCE, buffer, COUNT));
+	CU(cuStreamSynchronize(rank->stream));
+	while (!sleeps_behind("KernelCh stop\n")) /* then the slot is free */
+		CHECK(now_ns() < until);
+	setenv("RECORDING_SILENT", "0x40", 1);
+	NCCL(make_call(rank, ALL_REDUCE, buffer, COUNT));
+	while (count_text("KernelCh stop\n") < 2)
+		CHECK(now_ns() < until);
+	CHECK(count_text("KernelCh start in") == 2);
+	CU(cuStreamSynchronize(rank->stream));
+}
+
+Test(profiler, a_kernel_channel_that_gets_no_handle_has_that_of_whoever_had_its_slot)
+{
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V5, 1);
+	setenv("RECORDING_MASK", "0x60", 1);
+	ranks_run(2, stale_main);
 }
 
 static void split_main(struct rank *rank)

@@ -74,17 +74,23 @@ Test(quirk, an_operation_within_the_host_never_ends)
 	cr_expect_eq(watched(0)->steps_started, 0);
 }
 
+/* An operation leaves its slot to the next one when the progress thread is done with it, and then that sleeps. */
 static void channels_main(struct rank *rank)
 {
-	for (int i = 0; i < 3; i++)
+	struct watched *mine = watched(rank->rank);
+
+	CHECK(watched_reaches(&mine->control_states[STATE_SLEEP], 1));
+	for (int i = 0; i < 3; i++) {
 		all_reduce(rank);
-	CHECK(watched_reaches(&watched(rank->rank)->channels_started, 3));
+		CHECK(watched_reaches(&mine->control_states[STATE_SLEEP], i + 2));
+	}
+	CHECK(mine->channels_started == 3);
 }
 
 Test(quirk, a_stopped_kernel_channel_is_stopped_again_when_its_slot_is_used_again)
 {
 	setenv("SIM_NCCL_QUIRKS", "stale-kernelch", 1);
-	network_watch("1", EVENT_KERNEL_CH);
+	network_watch("1", EVENT_KERNEL_CH | EVENT_PROXY_CTRL);
 	ranks_run(2, channels_main);
 	cr_expect_eq(watched(0)->channels_stopped_again, 2);
 }
@@ -92,7 +98,7 @@ Test(quirk, a_stopped_kernel_channel_is_stopped_again_when_its_slot_is_used_agai
 Test(quirk, the_end_of_a_kernel_channel_may_come_before_its_start_and_to_another_one)
 {
 	setenv("SIM_NCCL_QUIRKS", "early-kernelch", 1);
-	network_watch("1", EVENT_KERNEL_CH);
+	network_watch("1", EVENT_KERNEL_CH | EVENT_PROXY_CTRL);
 	ranks_run(2, channels_main);
 	cr_expect_eq(watched(0)->channels_started, 3);
 	cr_expect_eq(watched(0)->channels_stopped, 2);

@@ -18,6 +18,8 @@
 #include "plugin/message.h"
 #include "plugin/scanning.h"
 
+/* First release whose profiler interface nobody has compared with this one. */
+enum { UNKNOWN_NCCL = 23200 };
 enum { LAST_LOOK_TURNS = 12 /* of 0.5 ms: longer than the drain sleeps while something is in flight */ };
 
 _Atomic(struct recording *) recording_shared;
@@ -25,7 +27,7 @@ _Atomic(const volatile unsigned char *) recording_alive;
 
 static struct recording the_recording;
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
-static bool refused; /* under `opening`: said once, not tried again */
+static bool refused;                        /* under `opening`: said once, not tried again */
 static struct rw_box_header *_Atomic boxed; /* header of the box as soon as there is one, before it records */
 
 uint64_t recording_clock(void)
@@ -121,15 +123,17 @@ static void say_start(const struct box_writer *box)
 	bool has_place = box->path[0];
 	const char *limited = has_place && header->history_limited ? ", for lack of space" : "";
 	uint32_t nccl = header->nccl_version;
-	char version[32] = "of unknown version";
+	char version[64] = "of unknown version";
 
 	if (nccl >= 10000)
-		snprintf(version, sizeof(version), "%u.%u.%u", nccl / 10000, nccl / 100 % 100, nccl % 100);
+		snprintf(version, sizeof(version), "%u.%u.%u%s", nccl / 10000, nccl / 100 % 100, nccl % 100,
+			 nccl >= UNKNOWN_NCCL ? " (newer than 2.31, the newest that is known)" : "");
 	char abi[16] = "none";
 
 	if (header->profiler_abi)
 		snprintf(abi, sizeof(abi), "v%u", header->profiler_abi);
-	message("recording to %s (%.1f MiB a process%s), NCCL %s, profiler ABI %s, interposer %s, GPU progress %s, scan %s; %s",
+	message("recording to %s (%.1f MiB a process%s), NCCL %s, profiler ABI %s, interposer %s, GPU progress %s, "
+		"scan %s; %s",
 		has_place ? box->path : "memory of its own", (double)box->size / (1 << 20), limited, version, abi,
 		header->interposed ? "active" : "not active", header->gpu_progress_state, header->scan_state,
 		has_place ? "look: rankwatch findings, afterwards: rankwatch report"

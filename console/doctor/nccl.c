@@ -9,6 +9,8 @@
 #include "console/doctor/libraries.h"
 
 enum { SECONDS = 10, OLDEST_ABI = 4 };
+/* First release whose profiler interface nobody has compared with the plugin's. */
+enum { UNKNOWN_NCCL = 23200 };
 
 /* ncclGetVersion counts 2.28.9 as 22809. */
 static void version_text(char *text, size_t size, uint32_t version)
@@ -84,12 +86,20 @@ static void abi_run(struct check_context *context, struct check_result *result)
 		check_say(result, VERDICT_WARNING, "NCCL %s has none: it is recorded by the interposer alone", text);
 	else if (abi < OLDEST_ABI)
 		check_say(result, VERDICT_NO, "NCCL %s speaks v%d, which this plugin does not", text, abi);
+	else if (context->nccl_version >= UNKNOWN_NCCL)
+		check_say(result, VERDICT_WARNING, "NCCL %s is newer than 2.31, the newest that rankwatch was made for",
+			  text);
 	else if (abi == OLDEST_ABI)
 		check_say(result, VERDICT_WARNING, "v%d: no stream: GPU progress comes from the interposer", abi);
 	else
 		check_say(result, VERDICT_OK, "v%d", abi);
 	if (context->nccl_version && abi && abi < OLDEST_ABI)
 		check_advise(result, "NCCL 2.27.3 or newer records; 2.28.3 or newer with GPU progress");
+	else if (context->nccl_version >= UNKNOWN_NCCL)
+		check_advise(result,
+			     "the job's start line tells which interface it took: v%d, or none and the "
+			     "interposer alone",
+			     abi);
 	else if (abi == OLDEST_ABI)
 		check_advise(
 		    result,

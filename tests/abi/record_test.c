@@ -4,6 +4,7 @@
 #include <criterion/parameterized.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/abi/player.h"
 
@@ -88,6 +89,34 @@ ParameterizedTest(int *abi, record, api_versions_5_to_7_record_a_collective_from
 	cr_expect(op.api_ns && op.api_ns <= op.launch_begin_ns && op.launch_begin_ns <= op.launch_end_ns &&
 		  op.launch_end_ns <= op.return_ns);
 	cr_expect_eq(reader.header.profiler_abi, (uint32_t)*abi);
+}
+
+/* What the plugin says on stderr when it starts in that NCCL. */
+static const char *start_line(int version)
+{
+	static char line[1024];
+	int said[2], before = dup(STDERR_FILENO);
+
+	cr_assert_eq(pipe(said), 0);
+	nccl_version = version;
+	const char *directory = player_directory();
+	unsetenv("RANKWATCH_QUIET");
+	dup2(said[1], STDERR_FILENO);
+	player_init(&player, player_load(), 7, 0x5eed, 0, 4);
+	dup2(before, STDERR_FILENO);
+	player_read(&reader, directory);
+	close(said[1]);
+	ssize_t size = read(said[0], line, sizeof(line) - 1);
+	cr_assert_gt(size, 0, "it says nothing");
+	line[size] = '\0';
+	return line;
+}
+
+Test(record, an_nccl_that_is_newer_than_what_is_known_is_called_so_in_the_start_line)
+{
+	const char *line = start_line(23203);
+
+	cr_expect(strstr(line, "NCCL 2.32.3 (newer than 2.31, the newest that is known), profiler ABI v7"), "%s", line);
 }
 
 Test(record, version_4_records_what_it_has_and_does_not_guess_the_type)

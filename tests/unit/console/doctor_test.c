@@ -125,6 +125,10 @@ Test(doctor, profiler_abi_follows_from_the_release)
 	cr_expect_eq(abi_verdict(22602, &result), VERDICT_NO);
 	cr_expect_eq(abi_verdict(21805, &result), VERDICT_WARNING);
 	cr_expect(strstr(result.text, "interposer"));
+	cr_expect_eq(abi_verdict(23102, &result), VERDICT_OK);
+	cr_expect(strstr(result.text, "v7"));
+	cr_expect_eq(abi_verdict(23203, &result), VERDICT_WARNING);
+	cr_expect(strstr(result.text, "NCCL 2.32.3 is newer than 2.31"));
 	cr_expect_eq(abi_verdict(0, &result), VERDICT_WARNING);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* SIM_NCCL_VERSION: each release says its number, and which calls its profiler plugin gets. */
 #include <string.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 
@@ -55,6 +56,27 @@ Test(release, a_value_that_names_none_is_refused_and_not_taken_for_another)
 	cr_assert_eq(ncclGetVersion(&version), ncclInvalidUsage);
 	cr_assert_null(comm);
 	cr_assert(strstr(ncclGetLastError(NULL), "SIM_NCCL_VERSION"));
+}
+
+static void say_refusal(const char *name)
+{
+	ncclUniqueId id;
+	char text[512] = "";
+	int said[2];
+
+	cr_assert_eq(pipe(said), 0);
+	dup2(said[1], STDERR_FILENO);
+	setenv("SIM_NCCL_VERSION", name, 1);
+	cr_assert_eq(ncclGetUniqueId(&id), ncclInvalidUsage);
+	cr_assert_gt(read(said[0], text, sizeof(text) - 1), 0);
+	cr_expect(strstr(text, name) && strstr(text, "nothing is known of how NCCL 2.32 calls its profiler"), "%s",
+		  text);
+}
+
+/* It is out, but was not read. */
+Test(release, one_that_is_newer_than_what_was_read_is_refused_by_name)
+{
+	say_refusal("2.32.3");
 }
 
 static void call(struct rank *rank, void *buffer)

@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """matrix.py [FAULT/TOPOLOGY/RELEASE…]: a fault in a job of that shape on that NCCL, under `rankwatch run`: the right rank and
-kind, and nothing else. Without arguments a selection that the commit decides; RANKWATCH_TEST_LONG=1: all of them (hours)."""
+kind, and nothing else. Without arguments all of them, in the order of the tables (hours)."""
 
 import hashlib
-import subprocess
 import sys
 
 import stage
 
 RELEASES = ("2.21.5", "2.23.4", "2.24.3", "2.26.2", "2.27.3", "2.27.5", "2.28.9", "2.29.7", "2.30.7", "2.31.2")
-SELECTED = 8
 SIZES = ("--step-ms=250", "--elements=2048")
 
 # name: (arguments, ranks)
@@ -45,13 +43,6 @@ def combinations():
             for release in RELEASES if only is None or topology in only]
 
 
-def selection():
-    """Other ones with every commit, the same ones for everybody who looks at it."""
-    commit = subprocess.run(["git", "-C", stage.HERE, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
-    print(f"selected by commit {commit or 'unknown'}: {SELECTED} of {len(combinations())}", flush=True)
-    return sorted(combinations(), key=lambda name: hashlib.sha256(f"{commit} {name}".encode()).digest())[:SELECTED]
-
-
 def rank_of(name, ranks):
     return hashlib.sha256(name.encode()).digest()[0] % ranks
 
@@ -78,7 +69,7 @@ def play_one(failures, name):
 
 def main(names):
     failures = stage.Failures()
-    for name in names or (combinations() if stage.LONG else selection()):
+    for name in names or combinations():
         play_one(failures, name)
     failures.end()
 

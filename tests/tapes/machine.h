@@ -20,6 +20,9 @@ size_t recorded_boxes_writers(const struct recorded_boxes *boxes, pid_t *pids, s
 bool recorded_boxes_are_left(const struct recorded_boxes *boxes);
 void recorded_boxes_free(struct recorded_boxes *boxes);
 
+/* The stand-in's GPUs are threads of the job. On a real machine no kernel shows what a GPU does: they are not recorded. */
+bool machine_is_gpu(const char *thread_name);
+
 /* /proc of one process: every thread's files, and the descriptors that they wait for. */
 struct recorded_threads;
 struct recorded_threads *recorded_threads_new(void);

@@ -36,6 +36,8 @@ static void on_record(void *argument, const struct rw_kernel_wait *wait)
 	struct recorded_kernel *kernel = argument;
 	struct kernel_record record;
 
+	if (machine_is_gpu(wait->thread))
+		return;
 	fill(kernel, wait, &record);
 	if (wait->fd >= 0)
 		recorded_threads_descriptor(kernel->recording, (pid_t)wait->tgid, wait->fd);

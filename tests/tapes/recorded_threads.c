@@ -40,6 +40,11 @@ ssize_t machine_read(const char *path, char *text)
 	return fd < 0 || got < 0 ? -1 : used;
 }
 
+bool machine_is_gpu(const char *thread_name)
+{
+	return !strncmp(thread_name, "cuda-stream", strlen("cuda-stream"));
+}
+
 struct recorded_threads *recorded_threads_new(void)
 {
 	return calloc(1, sizeof(struct recorded_threads));
@@ -162,6 +167,8 @@ static bool look(struct watched_thread *thread, struct recording *recording)
 		if (length < 0)
 			continue;
 		text[length] = '\0';
+		if (file == 0 && strchr(text, '(') && machine_is_gpu(strchr(text, '(') + 1))
+			return true;
 		if (file == 0)
 			length = shorten(text);
 		if (file == TIMES)

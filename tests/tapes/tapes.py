@@ -80,15 +80,20 @@ class Failures:
 
 
 def check_level(failures, name, scenario, expectation, level, found):
-    mark = (expectation.get("expected_to_fail") or {}).get(level)
-    wrong = verdict.disagreements(scenario, expectation["events"], level, found)
+    mark = (expectation.get("expected_to_fail") or {}).get(level) or (scenario["awaits"] and f"until {scenario['awaits']}")
+    limit = (expectation.get("limits") or {}).get(level)
+    false, missed = verdict.disagreements(scenario, expectation["events"], level, found)
     if mark:
-        failures.check(wrong, f"{name} at level {level}: expected to fail {mark}"
-                       + ("" if wrong else ": it does not any more, so take the mark out of the expectation"))
+        failures.check(missed and not false, f"{name} at level {level}: expected to fail {mark}" +
+                       "".join(f"\n         {one}" for one in false) +
+                       ("" if missed else ": it does not any more, so take the mark away"))
         return
-    different = verdict.differences(expectation["levels"][level], found)
-    failures.check(not wrong and not different, f"{name} at level {level}: {len(found)} findings" +
-                   "".join(f"\n         {one}" for one in wrong + different))
+    wrong = false + verdict.differences(expectation["levels"][level], found)
+    if limit and not missed:
+        wrong.append(f"the limit does not hold any more, so take it out of the expectation: {limit}")
+    if not limit:
+        wrong += missed
+    failures.check(not wrong, f"{name} at level {level}: {len(found)} findings" + "".join(f"\n         {one}" for one in wrong))
 
 
 def check(name):
@@ -145,9 +150,10 @@ def perform(name, tape):
     scenario_name, variables = variant(name)
     scenario = stage.scenarios()[scenario_name]
     header = todays_header(name)
-    header.update(job="tape", recorded=datetime.date.today().isoformat(), kernel=os.uname().release.split("-")[0])
+    header.update(job=f"tape-{os.getpid()}", recorded=datetime.date.today().isoformat(), kernel=os.uname().release.split("-")[0])
     environment = dict(one.split("=", 1) for one in scenario["environment"])
-    environment.update(variables)
+    # Of its own: another recording may be under way.
+    environment.update(variables, RANKWATCH_JOB=f"tape-{os.getpid()}")
     with stage.Stage() as stand:
         for variable in ("SIM_NVML", "SIM_KERNEL_LOG"):
             (stand.dir / variable).touch()
@@ -157,7 +163,7 @@ def perform(name, tape):
         recorder.stdin.write(json.dumps(header) + "\n")
         recorder.stdin.close()
         recorder.stdout.readline()
-        command = [stage.RANKWATCH, "run", "--json", "--job", "tape", "--kernel-log", environment["SIM_KERNEL_LOG"], "--",
+        command = [stage.RANKWATCH, "run", "--json", "--kernel-log", environment["SIM_KERNEL_LOG"], "--",
                    *stage.workload(*scenario["arguments"])]
         if scenario["script"]:
             command = stage.under(scenario["script"], *command)
@@ -167,12 +173,13 @@ def perform(name, tape):
         if run.popen.poll() is None:
             time.sleep(AFTER_S)
             recorder.terminate()
-        status = run.popen.poll()
+        status, end_ns = run.popen.poll(), time.monotonic_ns()
         recorder.wait(30)
         for pid in stand.pids("--ranks=8"):
             stage.kill(pid)
         run.wait(30)
-        lines = [finding for _, finding in run.out.json() if finding.get("schema") == 1]
+        # Behind the end of the tape the job was killed.
+        lines = [finding for at_ns, finding in run.out.json() if finding.get("schema") == 1 and at_ns <= end_ns]
         events, said = stand.events(), run.err.text()
     if status == 77:
         print(f"skipped: {name}: the fault cannot be made here: {said}")
@@ -193,8 +200,7 @@ def make(name, directory):
     live, events = performed
     old = json.loads(paths(name)[1].read_text()) if paths(name)[1].exists() else {}
     expectation = {"events": events, "levels": {level: play(tape, level) for level in LEVELS}}
-    if old.get("expected_to_fail"):
-        expectation = {"expected_to_fail": old["expected_to_fail"], **expectation}
+    expectation = {**{key: old[key] for key in ("expected_to_fail", "limits") if old.get(key)}, **expectation}
     expected.write_text(json.dumps(expectation, indent=1, ensure_ascii=False) + "\n")
     return expectation, live
 
@@ -205,12 +211,7 @@ def compare_outlines(failures, name, what, first, second):
 
 
 def live_and_tape(failures, name, live, expectation):
-    end_ms = max([finding["at_ms"] for finding in expectation["levels"]["ebpf"]], default=0)
-    told = verdict.outline(expectation["levels"]["ebpf"])
-    # The live run went on for a moment behind the end of the tape.
-    compare_outlines(failures, name, "the live run and its tape", live[:max(len(told), 1)] if told else live,
-                     expectation["levels"]["ebpf"])
-    return end_ms
+    compare_outlines(failures, name, "the live run and its tape", live, expectation["levels"]["ebpf"])
 
 
 def judge(failures, name, expectation):
@@ -235,7 +236,10 @@ def record(names):
             shown = old if old.exists() else "/dev/null"
             subprocess.run(["diff", "-u", shown, paths(name, pathlib.Path(scratch))[1]])
             if failures.count > before:
-                print(f"{name}: not replaced")
+                rejected = pathlib.Path(tempfile.mkdtemp(prefix="rankwatch-rejected."))
+                for new in paths(name, pathlib.Path(scratch)):
+                    (rejected / new.name).write_bytes(new.read_bytes())
+                print(f"{name}: not replaced; what was recorded lies in {rejected}")
                 continue
             for new, place in zip(paths(name, pathlib.Path(scratch)), paths(name)):
                 place.write_bytes(new.read_bytes())

@@ -37,15 +37,14 @@ def pruned(value):
 
 
 def outline(findings):
-    """What a live run and its tape must have in common: what was said of whom, in which order."""
+    """What a live run and its tape must have in common: what was said of whom, in which order, and what was taken back."""
     told = []
     for finding in findings:
         if finding.get("severity") == "notice":
             continue
-        cause = (finding.get("cause") or {}).get("class")
-        one = (finding["kind"], tuple(finding["ranks"]), cause, finding["state"])
-        # The same again with other numbers is no news.
-        if one[:3] not in [(kind, ranks, before) for kind, ranks, before, _ in told] or one[3] == "closed":
+        one = (finding["kind"], tuple(finding["ranks"]), (finding.get("cause") or {}).get("class"),
+               "closed" if finding["state"] == "closed" else "open")
+        if not told or told[-1] != one:
             told.append(one)
     return told
 
@@ -75,31 +74,50 @@ def known(scenario, events):
     return (faults[0]["at_ms"] if faults else None), limit
 
 
+def false_alarms(scenario, loud):
+    kinds = {scenario["kind"], BESIDE.get(scenario["cause"])} | ({"drift"} if scenario["origin"] else set())
+    # That a rank which is gone hangs is true of it, too, for who cannot see processes.
+    kinds |= {"hang"} if scenario["kind"] == "gone" else set()
+    return [f"false alarm: {finding['text']}" for finding in loud if finding["kind"] not in kinds or
+            not is_right(scenario, finding)]
+
+
+def is_right(scenario, finding):
+    """An inconclusive finding may name others beside the one."""
+    right, told = set(named(scenario)), set(finding["ranks"])
+    return scenario["rank"] < 0 or told == right or (finding["confidence"] == "inconclusive" and told > right)
+
+
+def shortcomings(scenario, true):
+    cause, missed = [(finding.get("cause") or {}).get("class") for finding in true], []
+    if scenario["rank"] >= 0 and true[-1]["ranks"] != named(scenario):
+        missed.append(f"ranks {true[-1]['ranks']}")
+    if scenario["cause"] and scenario["cause"] not in cause:
+        missed.append(f"cause {cause[-1]}, not {scenario['cause']}")
+    if not scenario["origin"]:
+        return missed
+    values = true[-1].get("values") or {}
+    if values.get("origin") != scenario["origin"]:
+        missed.append(f"origin {values.get('origin')}, not {scenario['origin']}")
+    if scenario["first_bad"] >= 0 and values.get("first_bad") != scenario["first_bad"]:
+        missed.append(f"first bad element {values.get('first_bad')}, not {scenario['first_bad']}")
+    return missed
+
+
 def disagreements(scenario, events, level, findings):
-    """Sentences: what is wrong with these findings (summaries), by the table of scenarios. Level "report" looks back."""
+    """Sentences about findings (summaries), by the table of scenarios: (what is false, what is missed). Level "report"
+    looks back."""
     loud = [finding for finding in findings if finding["severity"] != "notice"]
     if scenario["kind"] is None:
-        return [f"false alarm: {finding['text']}" for finding in loud]
-    kinds = {scenario["kind"], BESIDE.get(scenario["cause"])} | ({"drift"} if scenario["origin"] else set())
-    wrong = [f"false alarm: {finding['text']}" for finding in loud
-             if finding["kind"] not in kinds or (finding["ranks"] != named(scenario) and scenario["rank"] >= 0)]
+        return [f"false alarm: {finding['text']}" for finding in loud], []
     true = [finding for finding in loud if finding["kind"] == scenario["kind"]]
     if not true:
-        return wrong + [f"no {scenario['kind']} was found"]
-    if scenario["cause"]:
-        causes = [(finding.get("cause") or {}).get("class") for finding in true]
-        if scenario["cause"] not in causes:
-            wrong.append(f"cause {causes[-1]}, not {scenario['cause']}")
-    if scenario["origin"]:
-        values = true[-1].get("values") or {}
-        if values.get("origin") != scenario["origin"]:
-            wrong.append(f"origin {values.get('origin')}, not {scenario['origin']}")
-        if scenario["first_bad"] >= 0 and values.get("first_bad") != scenario["first_bad"]:
-            wrong.append(f"first bad element {values.get('first_bad')}, not {scenario['first_bad']}")
+        return false_alarms(scenario, loud), [f"no {scenario['kind']} was found"]
+    missed = shortcomings(scenario, true)
     since_ms, limit_s = known(scenario, events)
     if level != "report" and since_ms is not None and true[0]["at_ms"] - since_ms > limit_s * 1000:
-        wrong.append(f"found {(true[0]['at_ms'] - since_ms) / 1000:.2f} s after the fault could be known (limit {limit_s} s)")
-    return wrong
+        missed.append(f"found {(true[0]['at_ms'] - since_ms) / 1000:.2f} s after the fault could be known (limit {limit_s} s)")
+    return false_alarms(scenario, loud), missed
 
 
 def differences(expected, found):

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { FILL_THREADS = 1024, FILL_BLOCKS_PER_PROCESSOR = 2 };
@@ -11,6 +12,7 @@ struct cpu_launch;
 /* What the stand-in runs in place of the PTX; it finds them by their names. */
 void gpu_test_stamp__cpu(void **parameters, const struct cpu_launch *launch);
 void gpu_test_fill__cpu(void **parameters, const struct cpu_launch *launch);
+void gpu_test_spin__cpu(void **parameters, const struct cpu_launch *launch);
 
 static const char ptx[] = ".version 7.0\n"
 			  ".target sm_80\n"
@@ -51,6 +53,24 @@ static const char ptx[] = ".version 7.0\n"
 			  "	setp.eq.f32 %never, %a, 0fC2280000;\n" /* so that the products are not left out */
 			  "	@%never st.global.f32 [%to], %a;\n"
 			  "	ret;\n"
+			  "}\n"
+			  ".visible .entry gpu_test_spin(.param .u64 flag, .param .u64 nanoseconds)\n"
+			  "{\n"
+			  "	.reg .u64 %flag, %value, %duration, %end, %now;\n"
+			  "	.reg .pred %over;\n"
+			  "	ld.param.u64 %flag, [flag];\n"
+			  "	ld.param.u64 %duration, [nanoseconds];\n"
+			  "	mov.u64 %end, %globaltimer;\n"
+			  "	add.u64 %end, %end, %duration;\n"
+			  "again:\n"
+			  "	ld.volatile.global.u64 %value, [%flag];\n"
+			  "	setp.ne.u64 %over, %value, 0;\n"
+			  "	@%over bra done;\n"
+			  "	mov.u64 %now, %globaltimer;\n"
+			  "	setp.lt.u64 %over, %now, %end;\n"
+			  "	@%over bra again;\n"
+			  "done:\n"
+			  "	ret;\n"
 			  "}\n";
 
 static void sleep_ns(uint64_t ns)
@@ -68,6 +88,16 @@ void gpu_test_fill__cpu(void **parameters, const struct cpu_launch *launch)
 {
 	(void)launch;
 	sleep_ns(*(const uint64_t *)parameters[0]);
+}
+
+void gpu_test_spin__cpu(void **parameters, const struct cpu_launch *launch)
+{
+	const uint64_t *flag = *(const uint64_t **)parameters[0];
+	const uint64_t end_ns = device_host_ns() + *(const uint64_t *)parameters[1];
+
+	(void)launch;
+	while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE) && device_host_ns() < end_ns)
+		sleep_ns(100000);
 }
 
 void device_need(CUresult result, const char *what)
@@ -96,6 +126,7 @@ void device_open(struct device *device, int number)
 	DEVICE_CHECK(cuModuleLoadData(&device->module, ptx));
 	DEVICE_CHECK(cuModuleGetFunction(&device->stamp, device->module, "gpu_test_stamp"));
 	DEVICE_CHECK(cuModuleGetFunction(&device->fill, device->module, "gpu_test_fill"));
+	DEVICE_CHECK(cuModuleGetFunction(&device->spin, device->module, "gpu_test_spin"));
 }
 
 void device_stamp(const struct device *device, CUstream stream, CUdeviceptr to)
@@ -115,6 +146,15 @@ void device_fill(const struct device *device, CUstream stream, unsigned int wave
 	DEVICE_CHECK(cuLaunchKernel(device->fill, blocks, 1, 1, FILL_THREADS, 1, 1, 0, stream, parameters, NULL));
 }
 
+void device_spin(const struct device *device, CUstream stream, CUdeviceptr flag)
+{
+	uint64_t ns = DEVICE_SPIN_S * 1000000000ULL;
+	void *parameters[] = { &flag, &ns };
+
+	DEVICE_CHECK(cuLaunchKernel(device->spin, DEVICE_SPIN_BLOCKS, 1, 1, DEVICE_SPIN_THREADS, 1, 1, 0, stream,
+				    parameters, NULL));
+}
+
 CUstream device_stream(void)
 {
 	CUstream stream = NULL;
@@ -131,6 +171,21 @@ CUdeviceptr device_memory(size_t size)
 	DEVICE_CHECK(cuMemsetD8(memory, 0, size));
 	DEVICE_CHECK(cuCtxSynchronize()); /* our streams do not wait for the legacy stream */
 	return memory;
+}
+
+volatile uint64_t *device_words(size_t count, CUdeviceptr *address)
+{
+	void *words = NULL;
+
+	DEVICE_CHECK(cuMemHostAlloc(&words, count * 8, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+	memset(words, 0, count * 8);
+	DEVICE_CHECK(cuMemHostGetDevicePointer(address, words, 0));
+	return words;
+}
+
+void device_pause_us(uint64_t us)
+{
+	sleep_ns(us * 1000);
 }
 
 uint64_t device_host_ns(void)

@@ -15,34 +15,35 @@ struct cpu_launch;
 void gpu_test_work__cpu(void **parameters, const struct cpu_launch *launch);
 
 /* So many times 128 products on each thread, however long that takes: what else runs shows. About 100 us a block. */
-static const char work_ptx[] = ".version 7.4\n"
-			       ".target sm_80\n"
-			       ".address_size 64\n"
-			       ".visible .entry gpu_test_work(.param .u64 loops)\n"
-			       "{\n"
-			       "	.reg .u64 %loops;\n"
-			       "	.reg .f32 %a, %b, %c;\n"
-			       "	.reg .u32 %i;\n"
-			       "	.reg .pred %more, %never;\n"
-			       "	ld.param.u64 %loops, [loops];\n"
-			       "	mov.f32 %a, 0f3F800000;\n"
-			       "	mov.f32 %b, 0f3F000000;\n"
-			       "	mov.f32 %c, 0f3E800000;\n"
-			       "again:\n"
-			       "	mov.u32 %i, 64;\n"
-			       "multiply:\n"
-			       "	fma.rn.f32 %a, %a, %b, %c;\n"
-			       "	fma.rn.f32 %c, %c, %b, %a;\n"
-			       "	sub.u32 %i, %i, 1;\n"
-			       "	setp.ne.u32 %more, %i, 0;\n"
-			       "	@%more bra multiply;\n"
-			       "	sub.u64 %loops, %loops, 1;\n"
-			       "	setp.ne.u64 %more, %loops, 0;\n"
-			       "	@%more bra again;\n"
-			       "	setp.eq.f32 %never, %a, 0fC2280000;\n" /* so that the products are not left out */
-			       "	@%never trap;\n"
-			       "	ret;\n"
-			       "}\n";
+static const char work_ptx[] =
+    ".version 7.4\n"
+    ".target sm_80\n"
+    ".address_size 64\n"
+    ".visible .entry gpu_test_work(.param .u64 loops)\n"
+    "{\n"
+    "	.reg .u64 %loops;\n"
+    "	.reg .f32 %a, %b, %c;\n"
+    "	.reg .u32 %i;\n"
+    "	.reg .pred %more, %never;\n"
+    "	ld.param.u64 %loops, [loops];\n"
+    "	mov.f32 %a, 0f3F800000;\n"
+    "	mov.f32 %b, 0f3F000000;\n"
+    "	mov.f32 %c, 0f3E800000;\n"
+    "again:\n"
+    "	mov.u32 %i, 64;\n"
+    "multiply:\n"
+    "	fma.rn.f32 %a, %a, %b, %c;\n"
+    "	fma.rn.f32 %c, %c, %b, %a;\n"
+    "	sub.u32 %i, %i, 1;\n"
+    "	setp.ne.u32 %more, %i, 0;\n"
+    "	@%more bra multiply;\n"
+    "	sub.u64 %loops, %loops, 1;\n"
+    "	setp.ne.u64 %more, %loops, 0;\n"
+    "	@%more bra again;\n"
+    "	setp.eq.f32 %never, %a, 0fC2280000;\n" /* so that the products are not left out */
+    "	@%never trap;\n"
+    "	ret;\n"
+    "}\n";
 
 void gpu_test_work__cpu(void **parameters, const struct cpu_launch *launch)
 {
@@ -52,8 +53,8 @@ void gpu_test_work__cpu(void **parameters, const struct cpu_launch *launch)
 struct beside {
 	struct scan_gpu gpu; /* gpu.stream is the job's */
 	CUfunction work;
-	CUstream low, same;  /* side streams, by priority */
-	CUstream side;       /* of this turn */
+	CUstream low, same; /* side streams, by priority */
+	CUstream side;      /* of this turn */
 	CUevent fork, join;
 	CUdeviceptr from, to;
 	uint64_t bytes;
@@ -113,8 +114,8 @@ static void fill(void *argument)
 	uint64_t loops = WORK_LOOPS;
 	void *parameters[] = { &loops };
 
-	DEVICE_CHECK(cuLaunchKernel(beside->work, blocks, 1, 1, WORK_THREADS, 1, 1, 0, beside->gpu.stream, parameters,
-				    NULL));
+	DEVICE_CHECK(
+	    cuLaunchKernel(beside->work, blocks, 1, 1, WORK_THREADS, 1, 1, 0, beside->gpu.stream, parameters, NULL));
 }
 
 /* Enough scans to last as long as the kernel. */

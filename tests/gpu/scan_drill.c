@@ -10,66 +10,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "plugin/gpu/scan_image.h"
 #include "rankwatch/operation.h"
 #include "timing.h"
 
-enum { WAIT_MS = 1000, QUEUE_MAX = 4096, ROOM = 1 << 20 };
+enum { WAIT_MS = 1000, WAIT_MS_STAND_IN = 400, QUEUE_MAX = 4096, ROOM = 1 << 20, STREAMS = 40 };
 
 struct drill {
+	int wait_ms;         /* what has not returned by then waits for the kernel */
 	struct scan_gpu gpu; /* gpu.stream is ours */
 	CUstream job;        /* where the kernel spins */
-	CUstream side;       /* of low priority */
-	CUfunction spin, fresh;
+	CUstream side;       /* of the least priority */
+	CUstream others[STREAMS];
+	CUfunction fresh;
 	CUmodule module;
 	CUevent event;
 	CUdeviceptr memory, more, flag_at, word;
-	uint64_t *flag; /* pinned; not 0 ends the kernel */
+	volatile uint64_t *flag; /* not 0 ends the kernel */
 	uint64_t sequence;
 	void *pinned;
 	_Atomic uint64_t launched;
 };
-
-struct cpu_launch;
-void gpu_test_spin__cpu(void **parameters, const struct cpu_launch *launch);
-
-/* One thread, until the flag is not 0, 30 s at most. */
-static const char spin_ptx[] = ".version 7.4\n"
-			       ".target sm_80\n"
-			       ".address_size 64\n"
-			       ".visible .entry gpu_test_spin(.param .u64 flag)\n"
-			       "{\n"
-			       "	.reg .u64 %flag, %value, %end, %now;\n"
-			       "	.reg .pred %over;\n"
-			       "	ld.param.u64 %flag, [flag];\n"
-			       "	mov.u64 %end, %globaltimer;\n"
-			       "	add.u64 %end, %end, 30000000000;\n"
-			       "again:\n"
-			       "	ld.volatile.global.u64 %value, [%flag];\n"
-			       "	setp.ne.u64 %over, %value, 0;\n"
-			       "	@%over bra done;\n"
-			       "	mov.u64 %now, %globaltimer;\n"
-			       "	setp.lt.u64 %over, %now, %end;\n"
-			       "	@%over bra again;\n"
-			       "done:\n"
-			       "	ret;\n"
-			       "}\n";
-
-static void pause_us(long us)
-{
-	nanosleep(&(struct timespec){ .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 }, NULL);
-}
-
-void gpu_test_spin__cpu(void **parameters, const struct cpu_launch *launch)
-{
-	const uint64_t *flag = *(const uint64_t **)parameters[0];
-
-	(void)launch;
-	while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE))
-		pause_us(100);
-}
 
 /* Each is the call of another thread; its context is current. */
 
@@ -106,7 +68,7 @@ static void launch_scan(struct drill *drill, CUfunction kernel, CUstream stream)
 static void await_scan(struct drill *drill)
 {
 	while (__atomic_load_n(&drill->gpu.launch.slots[0].sequence, __ATOMIC_ACQUIRE) != drill->sequence)
-		pause_us(20);
+		device_pause_us(20);
 }
 
 static void first_launch(struct drill *drill)
@@ -198,7 +160,7 @@ static const struct step {
 	{ "a scan launched behind the kernel", NULL, launch_behind, true },
 	{ "two events recorded and waited for", create_event, fork_and_join, true },
 	{ "a scan beside the kernel, and its result", NULL, later_launch, true },
-	{ "a scan on a stream of low priority, and its result", NULL, side_launch, true },
+	{ "a scan on a stream of the least priority, and its result", NULL, side_launch, true },
 	{ "cuModuleLoadData", NULL, load_module, false },
 	{ "cuModuleGetFunction", load_module, get_function, false },
 	{ "the first launch of a kernel, and its result", load_and_get, first_launch, false },
@@ -228,11 +190,9 @@ static void *work(void *argument)
 
 static void begin_spinning(struct drill *drill)
 {
-	void *parameters[] = { &drill->flag_at };
-
 	__atomic_store_n(drill->flag, 0, __ATOMIC_RELEASE);
-	DEVICE_CHECK(cuLaunchKernel(drill->spin, 1, 1, 1, 1, 1, 1, 0, drill->job, parameters, NULL));
-	pause_us(2000); /* it runs */
+	device_spin(&drill->gpu.device, drill->job, drill->flag_at);
+	device_pause_us(2000); /* it runs */
 }
 
 static void end_spinning(struct drill *drill)
@@ -258,8 +218,8 @@ static bool play(struct drill *drill, const struct step *step)
 		step->prepare(drill);
 	begin_spinning(drill);
 	const pthread_t thread = begin_work(&worker);
-	for (int ms = 0; ms < WAIT_MS && worker.us == 0; ms++)
-		pause_us(1000);
+	for (int ms = 0; ms < drill->wait_ms && worker.us == 0; ms++)
+		device_pause_us(1000);
 	const double us = worker.us;
 	end_spinning(drill);
 	pthread_join(thread, NULL);
@@ -267,6 +227,7 @@ static bool play(struct drill *drill, const struct step *step)
 	if (us > 0)
 		snprintf(text, sizeof(text), "returns after %.0f us", us);
 	timing_remark(text, "%s, while a kernel waits", step->name);
+	timing_fact(us > 0 ? "returns" : "waits", "while a kernel waits: %s", step->name);
 	return !step->must_return || timing_claim(us > 0, "%s returns while a kernel waits", step->name);
 }
 
@@ -288,7 +249,7 @@ static bool fill_queue(struct drill *drill)
 	const pthread_t thread = begin_work(&worker);
 	do {
 		before = drill->launched;
-		pause_us(WAIT_MS * 1000);
+		device_pause_us((uint64_t)drill->wait_ms * 1000);
 	} while (drill->launched != before && worker.us == 0);
 	const uint64_t room = drill->launched;
 	end_spinning(drill);
@@ -298,49 +259,49 @@ static bool fill_queue(struct drill *drill)
 	return timing_claim(room >= 2 * 256, "room for 256 scans and as many kernels of the job");
 }
 
-/* Does a scan that waits behind a collective hold back what the job launches elsewhere afterwards? */
+/*
+ * Does a scan that waits behind a collective hold back what the job launches elsewhere afterwards? More streams than
+ * the GPU has connections, so that some must share one.
+ */
 static void look_past(struct drill *drill)
 {
 	const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-	uint64_t stamp = 0;
-	bool done = false;
+	unsigned int done = 0;
 
-	DEVICE_CHECK(cuMemsetD8(drill->word, 0, 8));
-	DEVICE_CHECK(cuCtxSynchronize());
 	begin_spinning(drill);
 	launch_scan(drill, drill->gpu.kernel, drill->job);
-	device_stamp(&drill->gpu.device, drill->gpu.stream, drill->word);
-	for (int ms = 0; ms < WAIT_MS && !done; ms++) {
-		done = cuStreamQuery(drill->gpu.stream) == CUDA_SUCCESS;
-		pause_us(1000);
+	for (int i = 0; i < STREAMS; i++)
+		device_stamp(&drill->gpu.device, drill->others[i], drill->word);
+	for (int ms = 0; ms < drill->wait_ms && done < STREAMS; ms++) {
+		done = 0;
+		for (int i = 0; i < STREAMS; i++)
+			done += cuStreamQuery(drill->others[i]) == CUDA_SUCCESS;
+		device_pause_us(1000);
 	}
 	end_spinning(drill);
 	DEVICE_CHECK(cuCtxSynchronize());
-	DEVICE_CHECK(cuMemcpyDtoH(&stamp, drill->word, sizeof(stamp)));
-	timing_remark(
-	    done && stamp ? "yes" : "no, it is held back",
-	    "CUDA_DEVICE_MAX_CONNECTIONS=%s: a kernel of another stream runs while a scan waits behind a collective",
-	    connections ? connections : "not set");
+	timing_number(
+	    done, "streams",
+	    "CUDA_DEVICE_MAX_CONNECTIONS=%s: of %d other streams go on while a scan waits behind a collective",
+	    connections ? connections : "not set", STREAMS);
 }
 
 static void open_drill(struct drill *drill)
 {
 	int least, greatest;
-	CUmodule module;
-	void *flag;
 
 	scan_gpu_open(&drill->gpu);
+	drill->wait_ms = drill->gpu.stand_in ? WAIT_MS_STAND_IN : WAIT_MS;
 	drill->job = device_stream();
 	DEVICE_CHECK(cuCtxGetStreamPriorityRange(&least, &greatest));
 	DEVICE_CHECK(cuStreamCreateWithPriority(&drill->side, CU_STREAM_NON_BLOCKING, least));
+	for (int i = 0; i < STREAMS; i++)
+		drill->others[i] = device_stream();
 	drill->memory = device_memory(ROOM);
 	drill->word = device_memory(8);
-	DEVICE_CHECK(cuMemHostAlloc(&flag, 8, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
-	drill->flag = flag;
-	*drill->flag = 0;
-	DEVICE_CHECK(cuMemHostGetDevicePointer(&drill->flag_at, flag, 0));
-	DEVICE_CHECK(cuModuleLoadData(&module, spin_ptx));
-	DEVICE_CHECK(cuModuleGetFunction(&drill->spin, module, "gpu_test_spin"));
+	drill->flag = device_words(1, &drill->flag_at);
+	timing_fact(least == 0 ? "0, the default" : "another than the default", "the least priority of a stream");
+	timing_fact(greatest < 0 ? "below 0" : "0", "the greatest priority of a stream");
 	/* Everything that is no drill itself has been launched once. */
 	later_launch(drill);
 	begin_spinning(drill);

@@ -2,24 +2,31 @@
 #include "scan_gpu.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "plugin/gpu/scan_image.h"
+CUresult scan_gpu_load(struct scan_gpu *gpu, const struct scan_image *image)
+{
+	CUmodule module;
+	CUresult result = cuModuleLoadData(&module, image->data);
+
+	return result ? result : cuModuleGetFunction(&gpu->kernel, module, SCAN_KERNEL_NAME);
+}
 
 static const char *load_kernel(struct scan_gpu *gpu)
 {
-	const struct scan_image *image = scan_images();
-	CUmodule module;
+	const char *wanted = getenv("GPU_SCAN_IMAGE");
 	CUresult result = CUDA_ERROR_NO_BINARY_FOR_GPU;
 
-	for (; image->data; image++) {
-		result = cuModuleLoadData(&module, image->data);
+	for (const struct scan_image *image = scan_images(); image->data; image++) {
+		if (wanted && strcmp(wanted, image->name) != 0)
+			continue;
+		result = scan_gpu_load(gpu, image);
 		if (result == CUDA_SUCCESS)
-			break;
+			return image->name;
 	}
 	device_need(result, "cuModuleLoadData of every image of the scan kernel");
-	DEVICE_CHECK(cuModuleGetFunction(&gpu->kernel, module, SCAN_KERNEL_NAME));
-	return image->name;
+	return NULL;
 }
 
 void scan_gpu_open(struct scan_gpu *gpu)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "device.h"
+#include "plugin/gpu/scan_image.h"
 #include "plugin/gpu/scan_kernel.h"
 
 struct scan_gpu {
@@ -16,8 +17,11 @@ struct scan_gpu {
 	bool stand_in;
 };
 
-/* Loads the first image that the driver takes, and prints which. */
+/* Loads the first image that the driver takes (GPU_SCAN_IMAGE in the environment: the one of that name), and prints
+ * which. */
 void scan_gpu_open(struct scan_gpu *gpu);
+/* gpu->kernel is this image's from now on, unless there is an error. */
+CUresult scan_gpu_load(struct scan_gpu *gpu, const struct scan_image *image);
 /* Launches gpu->launch on gpu->stream. */
 void scan_gpu_launch(struct scan_gpu *gpu, unsigned int blocks);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scan kernel as a node of a CUDA graph: captured in each mode, replayed many times, each replay's result looked at;
- * as the plugin captures it, with a ring that replays write to one behind the other; what the node adds to a replay.
- *   gpu_scan_graph [REPLAYS]
+ * The scan kernel as a node of a CUDA graph: captured in each mode, replayed many times, each replay's result looked
+ * at; as the plugin captures it, with a ring that replays write to one behind the other; what the node adds to a
+ * replay. gpu_scan_graph [REPLAYS]
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -122,8 +122,7 @@ int main(void)
 	}
 	rivals.bytes = rivals.gpu.stand_in ? 1 << 20 : 1 << 30;
 	rivals.memory = device_memory(rivals.bytes);
-	DEVICE_CHECK(
-	    cuModuleLoadData(&rivals.module, rivals.gpu.stand_in ? (const void *)stand_in_ptx : rivals_image));
+	DEVICE_CHECK(cuModuleLoadData(&rivals.module, rivals.gpu.stand_in ? (const void *)stand_in_ptx : rivals_image));
 	race(&rivals, "bf16", RW_DTYPE_BFLOAT16, 2, "gpu_nan_trap_bf16", "gpu_nan_assert_bf16");
 	race(&rivals, "fp32", RW_DTYPE_FLOAT32, 4, "gpu_nan_trap_fp32", "gpu_nan_assert_fp32");
 	return 0;

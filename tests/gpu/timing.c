@@ -77,3 +77,14 @@ void timing_remark(const char *text, const char *format, ...)
 	printf("\"text\":\"%s\"}\n", text);
 	fflush(stdout);
 }
+
+void timing_fact(const char *value, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	print_what(format, arguments);
+	va_end(arguments);
+	printf("\"fact\":\"%s\"}\n", value);
+	fflush(stdout);
+}

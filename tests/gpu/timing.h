@@ -13,10 +13,13 @@ typedef void timing_work(void *argument);
  * stand-in is asked for one call once: there it only shows that the work can be done. */
 double timing_us(const struct scan_gpu *gpu, int calls, timing_work *work, void *argument);
 
-/* What tests/gpu/parts/scan.py reads: a number for the table, a claim that must hold, a remark. timing_claim() returns
- * `right`. */
+/* What tests/gpu/parts/programs.py reads: a number for the table, a claim that must hold, a remark. timing_claim()
+ * returns `right`. */
 void timing_number(double value, const char *unit, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool timing_claim(bool right, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* How the driver behaves, neither right nor wrong: for the recording that the stand-in is compared with. `value` is a
+ * word or two. */
+void timing_fact(const char *value, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void timing_remark(const char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

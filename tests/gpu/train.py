@@ -24,6 +24,8 @@ def parse():
     parser.add_argument("--hosts", action="store_true", help="each rank claims a host of its own (NCCL_HOSTID)")
     parser.add_argument("--late-rank", type=int, default=-1, help="waits in each step from the eleventh on")
     parser.add_argument("--late-ms", type=int, default=0)
+    parser.add_argument("--late-by", choices=("lock", "python"), default="lock",
+                        help="another thread holds a lock, or computes in Python")
     return parser.parse_args()
 
 
@@ -70,6 +72,29 @@ class Late:
             pass
 
 
+class LateByPython:
+    """Another thread computes, and each small call of the main thread has to win Python's own lock back."""
+
+    def __init__(self, late_ms):
+        self.late_s, self.computing = late_ms / 1000, threading.Event()
+        threading.Thread(target=self._compute, name="tokenizer", daemon=True).start()
+
+    def _compute(self):
+        while self.computing.wait():
+            sum(range(1000))
+
+    def wait(self):
+        self.computing.set()
+        with open(os.devnull, "wb", buffering=0) as file:
+            end = time.monotonic() + self.late_s
+            while time.monotonic() < end:
+                file.write(b"x")
+        self.computing.clear()
+
+
+LATE = {"lock": Late, "python": LateByPython}
+
+
 def build(parallel, torch):
     layers = [torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.GELU(), torch.nn.Linear(4096, 1024))
               for _ in range(4)]
@@ -101,7 +126,7 @@ def train(arguments):
     torch.manual_seed(1)
     model = build(arguments.parallel, torch)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    late = Late(arguments.late_ms) if arguments.late_rank == rank else None
+    late = LATE[arguments.late_by](arguments.late_ms) if arguments.late_rank == rank else None
     for step in range(arguments.steps):
         if late and step >= 10:
             late.wait()

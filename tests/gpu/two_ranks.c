@@ -87,8 +87,11 @@ int two_ranks_run(int size, bool hosts, int (*be_rank)(struct two_ranks *self))
 		alarm(TWO_RANKS_LIMIT_S);
 		exit(start(&self, hosts, be_rank));
 	}
-	while (wait(&status) > 0)
+	while (wait(&status) > 0) {
+		if (WIFSIGNALED(status))
+			fprintf(stderr, "a rank was ended by signal %d\n", WTERMSIG(status));
 		worst |= status;
+	}
 	return worst != 0;
 }
 

@@ -2,18 +2,26 @@
 # SPDX-License-Identifier: MIT
 """What a plugin adds to an AllReduce of 8 bytes, in the thread that calls: processes with each plugin, by turns."""
 
+import os
+
 import part
 
 RANKWATCH = "libnccl-profiler-rankwatch.so"
+PRELOAD = os.fspath(part.BUILD / "plugin" / RANKWATCH)
 # name, environment
 PLUGINS = [
     ("no plugin", {"NCCL_PROFILER_PLUGIN": "none"}),
     ("a plugin that does nothing", {"NCCL_PROFILER_PLUGIN": "libnccl-profiler-noop.so"}),
     ("rankwatch", {"NCCL_PROFILER_PLUGIN": RANKWATCH}),
     ("rankwatch, RANKWATCH_GPU_TIME=off", {"NCCL_PROFILER_PLUGIN": RANKWATCH, "RANKWATCH_GPU_TIME": "off"}),
+    ("rankwatch, RANKWATCH_SCAN=off", {"NCCL_PROFILER_PLUGIN": RANKWATCH, "RANKWATCH_SCAN": "off"}),
+    ("rankwatch, everything off", {"NCCL_PROFILER_PLUGIN": RANKWATCH, "RANKWATCH_SCAN": "off", "RANKWATCH_GPU_TIME": "off"}),
     ("rankwatch, RANKWATCH_KERNELCH=1", {"NCCL_PROFILER_PLUGIN": RANKWATCH, "RANKWATCH_KERNELCH": "1"}),
+    ("rankwatch, with the interposer", {"NCCL_PROFILER_PLUGIN": RANKWATCH, "LD_PRELOAD": PRELOAD}),
+    ("rankwatch, everything on", {"NCCL_PROFILER_PLUGIN": RANKWATCH, "LD_PRELOAD": PRELOAD, "RANKWATCH_KERNELCH": "1",
+                                  "RANKWATCH_SCAN": "all"}),
 ]
-ROUNDS, SECONDS = (1, "0.2") if part.STAND_IN else (5, "1.5")
+ROUNDS, SECONDS = (1, "0.1") if part.STAND_IN else (3, "0.8")
 
 
 def one_run(pair, environment):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One part of tests/gpu/run: what it found goes to stdout for people and to results.jsonl in $GPU_OUT for the table."""
+"""One part of tests/gpu/run: what it found goes to stdout for people, to results.jsonl in $GPU_OUT for the table, and to
+recording.jsonl for those who compare the stand-in with it (compare.py)."""
 
 import json
 import os
@@ -50,6 +51,11 @@ class Part:
         with open(OUT / "results.jsonl", "a") as file:
             file.write(json.dumps(line) + "\n")
 
+    def record(self, kind, **more):
+        """Into recording.jsonl; docs/gpu-tests.md describes the kinds."""
+        with open(OUT / "recording.jsonl", "a") as file:
+            file.write(json.dumps({"kind": kind, "part": self.name, **more}) + "\n")
+
     def check(self, right, what):
         """Whether it is so; a part with a check that failed fails."""
         print(("ok      " if right else "FAILED  ") + what, flush=True)
@@ -61,13 +67,20 @@ class Part:
         text = f"{value:.3g}" if isinstance(value, float) and abs(value) < 100 else f"{value:.0f}"
         print(f"        {what}: {text} {unit}" + (f" ({NO_MEASUREMENT})" if STAND_IN else ""), flush=True)
         self._write("number", what, value=value, unit=unit)
+        self.record("number", what=what, value=value, unit=unit)
 
     def note(self, what, text):
         print(f"        {what}: {text}", flush=True)
         self._write("note", what, text=str(text))
 
+    def fact(self, what, value):
+        """How driver or NCCL behave, neither right nor wrong: the stand-in is held against it."""
+        self._write("note", what, text=str(value))
+        self.record("fact", what=what, value=str(value))
+
     def skip(self, reason):
-        print(f"skipped {reason}", flush=True)
+        """Ends the part: it cannot run here."""
+        print(f"not run {reason}", flush=True)
         self._write("skip", reason)
         sys.exit(77)
 

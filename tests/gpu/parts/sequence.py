@@ -16,19 +16,33 @@ MOST = 40  # lines of a difference on the screen; the file has all
 
 
 def record(self, pair, name, libraries, **environment):
-    """{rank: [line]}; empty when it did not run."""
+    """{rank: [(ns, thread, line)]}; empty when it did not run."""
     base = part.WORK / f"sequence-{name}"
     done = part.run([part.PROGRAMS / "gpu_calls", pair.how], 60, LD_LIBRARY_PATH=f"{libraries}:{part.PROGRAMS}",
-                    NCCL_PROFILER_PLUGIN=RECORDER, RECORDING_FILE=str(base), RECORDING_MASK=MASK,
+                    NCCL_PROFILER_PLUGIN=RECORDER, RECORDING_FILE=str(base), RECORDING_MASK=MASK, RECORDING_TIMES="1",
                     **{**pair.environment, **environment})
     ranks = {}
     for file in part.WORK.glob(f"sequence-{name}.*"):
-        lines = file.read_text(errors="replace").splitlines()
-        found = re.match(r"init .* rank (\d+) of 2", lines[0]) if lines else None
+        lines = [line.split(" ", 2) for line in file.read_text(errors="replace").splitlines()]
+        found = re.match(r"init .* rank (\d+) of 2", lines[0][2]) if lines else None
         if found:
             ranks[int(found.group(1))] = lines
     self.check(done.status == 0 and sorted(ranks) == [0, 1], f"callbacks of both ranks recorded, {name}{done.why()}")
     return ranks
+
+
+def keep(self, ranks):
+    """Each callback with its time since the first one, for those who compare the stand-in with it."""
+    for rank, lines in sorted(ranks.items()):
+        begin_ns = int(lines[0][0])
+        threads = {}
+        for ns, thread, text in lines:
+            self.record("callback", program="gpu_calls", rank=rank, us=(int(ns) - begin_ns) / 1000,
+                        thread=threads.setdefault(thread, len(threads)), text=text)
+
+
+def words(ranks):
+    return {rank: [text for _, _, text in lines] for rank, lines in ranks.items()}
 
 
 def calling_thread(lines):
@@ -63,6 +77,8 @@ def main():
     real = record(self, pair, "real", part.LIBRARIES)
     if self.failures:
         self.end()
+    keep(self, real)
+    ours, real = words(ours), words(real)
     with open(part.OUT / "sequence.txt", "w") as file:
         for rank in (0, 1):
             diff, counts, amounts = compare(ours[rank], real[rank])
@@ -75,7 +91,7 @@ def main():
                 print("\n".join((changed(diff) + counts)[:MOST]))
     if part.STAND_IN:
         other = record(self, pair, "2.29.7", part.SIM_LIBRARIES, SIM_NCCL_VERSION="2.29.7")
-        self.check(other and changed(compare(ours[0], other[0])[0]), "another release's callbacks are seen to differ")
+        self.check(other and changed(compare(ours[0], words(other)[0])[0]), "another release's callbacks are seen to differ")
         self.check(not changed(compare(ours[0], real[0])[0]), "the same release's are seen not to")
     self.end()
 

@@ -18,7 +18,7 @@ FUNCTIONS = {"all_reduce": "AllReduce", "all_reduce_barrier": "AllReduce", "_all
 
 
 # PyTorch brings an NCCL of its own.
-LIBRARIES = ":".join(path for path in part.LIBRARIES.split(":") if path != os.path.dirname(os.environ["GPU_NCCL"]))
+LIBRARIES = ":".join(path for path in part.LIBRARIES.split(":") if path != os.path.dirname(os.environ["GPU_NCCL"] or "-"))
 
 
 def command(pair, *arguments):
@@ -49,22 +49,22 @@ def check_healthy(self, pair, parallel, steps):
     if not self.check(status == 0, f"{parallel}: status {status}"):
         self.note(f"{parallel}: last words", (process.err.text().strip().splitlines() or ["none"])[-1])
         return
-    self.check(not findings, f"{parallel}: silent" + jobs.said(findings))
+    jobs.check_silent(self, parallel, findings)
     jobs.check_recorded(self, parallel, dump)
     said, found = counted(process), recorded(dump)
-    if said and all(name in FUNCTIONS.values() for counts in said.values() for name in counts):
-        self.check(said == found, f"{parallel}: recorded {found}, by PyTorch's flight recorder {said}")
-    else:
-        self.note(f"{parallel}: recorded, beside what PyTorch's flight recorder says", f"{found}, {said}")
+    # A note until a GPU has shown that the two count alike: the flight recorder is no public interface.
+    self.note(f"{parallel}: recorded, and what PyTorch's flight recorder says",
+              f"the same, {found}" if said == found else f"{found}, but {said}")
 
 
-def check_late(self, pair):
+def check_late(self, pair, by):
+    """by: another thread that holds a lock, or that computes in Python, so that the main thread waits for Python's own."""
     with jobs.Job(pair, LIBRARIES) as job:
-        process = job.begin(*command(pair, "--steps", "30", "--late-rank", "1", "--late-ms", "600"))
+        process = job.begin(*command(pair, "--steps", "30", "--late-rank", "1", "--late-ms", "600", "--late-by", by))
         status = job.finish(process, 90)
         findings = job.findings()
-    self.check(status == 0, f"late: status {status}")
-    jobs.check_straggler(self, "late", findings, 1, "lock")
+    self.check(status == 0, f"late by {by}: status {status}")
+    jobs.check_straggler(self, f"late by {by}", findings, 1, "lock")
 
 
 def check_killed(self, pair):
@@ -83,7 +83,8 @@ def main():
     pair = part.Pair(self)
     check_healthy(self, pair, "fsdp", 20)
     check_healthy(self, pair, "ddp", 20)
-    check_late(self, pair)
+    check_late(self, pair, "lock")
+    check_late(self, pair, "python")
     check_killed(self, pair)
     self.end()
 

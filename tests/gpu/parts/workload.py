@@ -23,7 +23,7 @@ def check_healthy(self, pair):
     """And the same run on the stand-in: an independent count of what there was to record."""
     job, status, result, findings, dump = healthy(pair, part.LIBRARIES)
     self.check(status == 0 and result, f"healthy: status {status}")
-    self.check(not findings, "healthy: silent" + jobs.said(findings))
+    jobs.check_silent(self, "healthy", findings)
     jobs.check_recorded(self, "healthy", dump)
     _, _, model, _, model_dump = healthy(pair, part.SIM_LIBRARIES)
     real, expected = jobs.operations(dump), jobs.operations(model_dump)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "adapter.h"
@@ -72,6 +73,15 @@ static FILE *open_file(void)
 	return fopen(name, "ae");
 }
 
+/* CLOCK_MONOTONIC ns and the thread, before the line. */
+static void write_time(FILE *file)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	fprintf(file, "%lld %d ", (long long)now.tv_sec * 1000000000 + now.tv_nsec, (int)gettid());
+}
+
 static void write_line(const char *format, ...)
 {
 	static FILE *file;
@@ -89,6 +99,8 @@ static void write_line(const char *format, ...)
 	va_end(arguments);
 	if (!file)
 		return;
+	if (getenv("RECORDING_TIMES"))
+		write_time(file);
 	fputs(text, file);
 	fflush(file); /* also what came before a kill */
 	text[0] = '\0';

@@ -67,10 +67,16 @@ def facts(recording):
     return {line["what"]: line["value"] for line in recording["fact"]}
 
 
+def doing(line):
+    """Who runs does so in and out of system calls. Where a thread is in the kernel (wchan) has another name in each
+    release of it, and sandboxes show none."""
+    if line["state"].startswith("R"):
+        return "running" + line["state"][1:]
+    return f"{line['state']} in {line['call']}" + (f" on {line['about']}" if line["about"] else "")
+
+
 def main_threads(recording):
-    """Where a thread is in the kernel (wchan) has another name in each release of it, and sandboxes show none."""
-    return {line["what"]: f"{line['state']} in {line['call']}" + (f" on {line['about']}" if line["about"] else "")
-            for line in recording["thread"] if line["thread"] == "main"}
+    return {line["what"]: doing(line) for line in recording["thread"] if line["thread"] == "main"}
 
 
 def differences(recorded, other):

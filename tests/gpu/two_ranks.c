@@ -51,24 +51,43 @@ static void wait_for(const int *flag)
 		usleep(200);
 }
 
-static int start(struct two_ranks *self, bool hosts, int (*be_rank)(struct two_ranks *self))
+static int (*rank_of_connected)(struct two_ranks *self);
+
+static int connect_and_be(struct two_ranks *self)
 {
-	set_environment(self, hosts);
-	device_open(&self->device, self->number);
-	self->stream = device_stream();
+	two_ranks_connect(self);
+	return rank_of_connected(self);
+}
+
+void two_ranks_connect(struct two_ranks *self)
+{
 	if (self->number == 0) {
 		NCCL_CHECK(ncclGetUniqueId(&self->board->id));
 		__atomic_store_n(&self->board->have_id, 1, __ATOMIC_RELEASE);
 	}
 	wait_for(&self->board->have_id);
 	NCCL_CHECK(ncclCommInitRank(&self->comm, self->size, self->board->id, self->number));
+}
+
+static int start(struct two_ranks *self, bool hosts, int (*be_rank)(struct two_ranks *self))
+{
+	set_environment(self, hosts);
+	device_open(&self->device, self->number);
+	self->stream = device_stream();
 	int status = be_rank(self);
 
-	NCCL_CHECK(ncclCommDestroy(self->comm));
+	if (self->comm)
+		NCCL_CHECK(ncclCommDestroy(self->comm));
 	return status;
 }
 
 int two_ranks_run(int size, bool hosts, int (*be_rank)(struct two_ranks *self))
+{
+	rank_of_connected = be_rank;
+	return two_ranks_run_apart(size, hosts, connect_and_be);
+}
+
+int two_ranks_run_apart(int size, bool hosts, int (*be_rank)(struct two_ranks *self))
 {
 	struct two_ranks self = { .size = size };
 	int status, worst = 0;

@@ -30,6 +30,10 @@ struct two_ranks {
  */
 int two_ranks_run(int size, bool hosts, int (*be_rank)(struct two_ranks *self));
 
+/* The same without a communicator, until be_rank makes it by two_ranks_connect(). */
+int two_ranks_run_apart(int size, bool hosts, int (*be_rank)(struct two_ranks *self));
+void two_ranks_connect(struct two_ranks *self);
+
 /* again: both ranks begin another turn, in which they call NCCL, or neither: `seconds` after rank 0's begin it ends. */
 void two_ranks_begin(struct two_ranks *self, double seconds);
 bool two_ranks_again(struct two_ranks *self);

@@ -14,7 +14,9 @@ READY_S, WATCH_S = 15, 0.4 if part.STAND_IN else 1.5
 
 
 def play(self, way):
-    environment = {**os.environ, "LD_LIBRARY_PATH": part.LIBRARIES, "SIM_CUDA_DEVICES": "1", "SIM_QUIET": "1"}
+    # The stand-in would save processors by sleeping in between.
+    environment = {**os.environ, "LD_LIBRARY_PATH": part.LIBRARIES, "SIM_CUDA_DEVICES": "1", "SIM_QUIET": "1",
+                   "SIM_CUDA_SPIN": "100"}
     with subprocess.Popen([part.PROGRAMS / "gpu_stuck", way], env=environment, stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:

@@ -26,7 +26,9 @@ def text(path):
 def opened(process, descriptor):
     """A name that is the same in each run: no numbers of sockets and pipes."""
     try:
-        return re.sub(r":\[\d+\]", "", os.readlink(process / "fd" / str(descriptor)))
+        name = re.sub(r":\[\d+\]", "", os.readlink(process / "fd" / str(descriptor)))
+        # The stand-in's device lies in a directory of its own.
+        return re.sub(r"^.*(/dev/nvidia[\w-]*).*$", r"\1", name)
     except OSError:
         return None
 

@@ -96,6 +96,7 @@ int main(int argc, char **argv)
 	}
 	header[strcspn(header, "\n")] = '\0';
 	signal(SIGTERM, on_signal);
+	setpriority(PRIO_PROCESS, 0, -15); /* a tick that comes late is a hole in the tape */
 	getrlimit(RLIMIT_NOFILE, &files);
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);

@@ -91,19 +91,25 @@ static void list_evidence(const struct tally *tally, struct cause *cause)
 	}
 }
 
-/* Samples of one long wait lie end to end, the later first, and sums of short ones nearly so: they are one window, or
+/* Samples of one long wait lie end to end, sums of short ones nearly so and around longer ones: they are one window, or
  * there would be no room for all. */
 static uint32_t add_window(struct cause_window *windows, uint32_t count, uint64_t from_ns, uint64_t to_ns)
 {
+	uint32_t kept = 0;
+
 	if (to_ns <= from_ns)
 		return count;
-	if (count && to_ns <= windows[count - 1].from_ns && to_ns + window_gap_ns >= windows[count - 1].from_ns) {
-		windows[count - 1].from_ns = from_ns;
-		return count;
+	for (uint32_t i = 0; i < count; i++) {
+		if (from_ns > windows[i].to_ns + window_gap_ns || windows[i].from_ns > to_ns + window_gap_ns) {
+			windows[kept++] = windows[i];
+			continue;
+		}
+		from_ns = windows[i].from_ns < from_ns ? windows[i].from_ns : from_ns;
+		to_ns = windows[i].to_ns > to_ns ? windows[i].to_ns : to_ns;
 	}
-	if (count < CAUSE_WINDOWS)
-		windows[count++] = (struct cause_window){ from_ns, to_ns };
-	return count;
+	if (kept < CAUSE_WINDOWS)
+		windows[kept++] = (struct cause_window){ from_ns, to_ns };
+	return kept;
 }
 
 /* The parts of the windows that the thread spent in waits of this group. */
@@ -197,14 +203,12 @@ static bool follow(struct search *search, uint32_t tid, const struct tally *tall
 		cause->last_thread = next_name;
 		return false;
 	}
-	uint64_t wait_ns = tally_overlap(waits, wait_count, 0, UINT64_MAX);
-	if (wait_ns > tally->by_class[group->class_.class_])
-		wait_ns = tally->by_class[group->class_.class_]; /* short waits with pauses between them */
-	/* Locks behind a lock are one story, whoever of those who pass it on was followed. */
+	/* Locks behind a lock are one story, whoever of those who pass it on was followed. There may have been room for some
+	 * of the waits only: they stand for all. */
 	if (deeper.class_ == group->class_.class_)
 		deeper.share = cause->share;
 	else
-		deeper.share *= tally->window_ns ? (double)wait_ns / (double)tally->window_ns : 0;
+		deeper.share *= cause->share;
 	*cause = deeper;
 	return true;
 }

@@ -5,15 +5,26 @@
 #include "fault.h"
 #include "log_writer.h"
 
-enum { SCALARS_BYTES = 200 };
+/* TorchTitan gives TensorBoard's writer a queue of 1000; a histogram of every parameter of a model is hundreds of events. */
+enum { SCALARS_BYTES = 200, SCALARS = 4, HISTOGRAMS = 400, TENSORBOARD_ROOM = 1000, SHORT_ROOM = 2 };
 
-static int open_log(struct fault *fault)
+static int open_log_with(struct fault *fault, unsigned int room)
 {
 	struct log_writer *log = NULL;
-	int err = fault->mine ? log_writer_open(&log, fault->options->log_dir, fault->rank) : 0;
+	int err = fault->mine ? log_writer_open(&log, fault->options->log_dir, fault->rank, room) : 0;
 
 	fault->tool = log;
 	return err;
+}
+
+static int open_log(struct fault *fault)
+{
+	return open_log_with(fault, SHORT_ROOM);
+}
+
+static int open_tensorboard(struct fault *fault)
+{
+	return open_log_with(fault, TENSORBOARD_ROOM);
 }
 
 static void close_log(struct fault *fault)
@@ -25,6 +36,18 @@ static void close_log(struct fault *fault)
 static size_t bytes_of(const struct fault *fault, int step)
 {
 	return fault_holds(fault, step) ? fault->options->log_bytes : SCALARS_BYTES;
+}
+
+/* As add_histogram() and add_scalar() of a SummaryWriter, which never syncs. */
+static void log_summaries(struct fault *fault, int step)
+{
+	bool all = fault_holds(fault, step);
+	int events = all ? HISTOGRAMS : SCALARS;
+
+	if (!fault->mine)
+		return;
+	for (int i = 0; i < events; i++)
+		log_writer_put(fault->tool, all ? fault->options->log_bytes / HISTOGRAMS : SCALARS_BYTES, false);
 }
 
 static void log_through_thread(struct fault *fault, int step)
@@ -79,8 +102,11 @@ static void read_data(struct fault *fault, int step)
 #define LOGS .harms = true, .logs = true, .open = open_log, .close = close_log
 
 const struct fault_kind fault_io_kinds[] = {
-	{ .name = "io", LOGS, .between_steps = log_through_thread,
-	  .doc = "its log writer thread syncs to --log-dir; the main thread waits for room in its queue" },
+	{ .name = "io", .harms = true, .logs = true, .open = open_tensorboard, .close = close_log,
+	  .between_steps = log_summaries,
+	  .doc = "it logs to --log-dir through TensorBoard's thread, more than that can write: the queue is full" },
+	{ .name = "io-fsync", LOGS, .between_steps = log_through_thread,
+	  .doc = "its log writer thread syncs to --log-dir; the main thread waits for room in its queue of two" },
 	{ .name = "io-direct", LOGS, .between_steps = log_directly,
 	  .doc = "the main thread itself writes and syncs to --log-dir" },
 	{ .name = "io-write", LOGS, .between_steps = log_unsynced,

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { QUEUE_MAX = 2, PIECE = 64 << 10 };
+enum { PIECE = 64 << 10 };
 
 struct log_event {
 	size_t bytes;
@@ -22,7 +22,8 @@ struct log_writer {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct log_event queue[QUEUE_MAX];
+	struct log_event *queue;
+	unsigned int room;
 	unsigned int put, taken; /* counts; put - taken are in the queue */
 	bool closing;
 };
@@ -58,7 +59,7 @@ static bool take(struct log_writer *writer, struct log_event *event)
 		pthread_cond_wait(&writer->changed, &writer->lock);
 	bool any = writer->put != writer->taken;
 	if (any)
-		*event = writer->queue[writer->taken++ % QUEUE_MAX];
+		*event = writer->queue[writer->taken++ % writer->room];
 	pthread_cond_broadcast(&writer->changed);
 	pthread_mutex_unlock(&writer->lock);
 	return any;
@@ -78,9 +79,9 @@ static void *write_events(void *argument)
 void log_writer_put(struct log_writer *writer, size_t bytes, bool sync)
 {
 	pthread_mutex_lock(&writer->lock);
-	while (writer->put - writer->taken == QUEUE_MAX)
+	while (writer->put - writer->taken == writer->room)
 		pthread_cond_wait(&writer->changed, &writer->lock);
-	writer->queue[writer->put++ % QUEUE_MAX] = (struct log_event){ .bytes = bytes, .sync = sync };
+	writer->queue[writer->put++ % writer->room] = (struct log_event){ .bytes = bytes, .sync = sync };
 	pthread_cond_broadcast(&writer->changed);
 	pthread_mutex_unlock(&writer->lock);
 }
@@ -108,14 +109,22 @@ static int start(struct log_writer *writer, const char *dir, int rank)
 	return err;
 }
 
-int log_writer_open(struct log_writer **writer, const char *dir, int rank)
+static void release(struct log_writer *writer)
+{
+	free(writer->queue);
+	free(writer);
+}
+
+int log_writer_open(struct log_writer **writer, const char *dir, int rank, unsigned int room)
 {
 	*writer = calloc(1, sizeof(**writer));
 	if (!*writer)
 		return -ENOMEM;
-	int err = start(*writer, dir, rank);
+	(*writer)->queue = calloc(room, sizeof(*(*writer)->queue));
+	(*writer)->room = room;
+	int err = (*writer)->queue ? start(*writer, dir, rank) : -ENOMEM;
 	if (err) {
-		free(*writer);
+		release(*writer);
 		*writer = NULL;
 	}
 	return err;
@@ -131,5 +140,5 @@ void log_writer_close(struct log_writer *writer)
 	pthread_mutex_unlock(&writer->lock);
 	pthread_join(writer->thread, NULL);
 	close(writer->fd);
-	free(writer);
+	release(writer);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Metrics to a file, as TensorBoard's SummaryWriter writes them: the training thread puts events into a bounded queue,
- * the thread "tb-writer" takes them out and writes. A full queue holds the training thread up.
+ * the thread "tb-writer" takes them out and writes each to the file. A full queue holds the training thread up.
  */
 #ifndef WORKLOAD_LOG_WRITER_H
 #define WORKLOAD_LOG_WRITER_H
@@ -11,8 +11,9 @@
 
 struct log_writer;
 
-/* Creates DIR/events.out.tfevents.RANK. 0 or -errno; *writer is the caller's until log_writer_close(). */
-int log_writer_open(struct log_writer **writer, const char *dir, int rank);
+/* Creates DIR/events.out.tfevents.RANK; `room` events fit into the queue. 0 or -errno; *writer is the caller's until
+ * log_writer_close(). */
+int log_writer_open(struct log_writer **writer, const char *dir, int rank, unsigned int room);
 /* Writes what is queued, then ends. NULL is fine. */
 void log_writer_close(struct log_writer *writer);
 

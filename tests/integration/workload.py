@@ -128,7 +128,7 @@ def check_limit_that_does_not_hold(failures):
 
 def check_slow_disk(failures, method):
     sizes = ("--ranks=4", "--steps=6", "--step-ms=100", "--elements=512", "--fault-step=2", "--fault-rank=2")
-    for kind, size in (("io-direct", 524288), ("io", 655360)):
+    for kind, size in (("io-direct", 524288), ("io-fsync", 655360)):
         with stage.Stage() as play:
             job = play.start(*stage.slow_disk(*stage.workload(*sizes, f"--fault={kind}", f"--log-bytes={size}")),
                              SLOW_DISK_METHOD=method)

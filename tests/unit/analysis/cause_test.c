@@ -326,3 +326,27 @@ Test(cause, short_waits_that_nearly_always_one_thread_ends_are_followed_to_it)
 	cr_expect_str_eq(cause.hops[0].waits_for, "thread tb-writer");
 	end(&scene);
 }
+
+/* A queue that a slow writer empties: some waits of its user are long, most are short, and there are many of both. */
+Test(cause, many_waits_long_and_short_are_followed_with_their_whole_share)
+{
+	struct scene scene = { 0 };
+	struct cause cause;
+	struct cause_window window = { start, start + 3000 * ms };
+
+	for (uint64_t i = 0; i < 60; i++) {
+		uint64_t from = start + i * 50 * ms;
+		struct analysis_wait wait = futex(MAIN, "python-main", from, from + 20 * ms);
+		struct analysis_wait writing = fsync_of_writer(from, from + 49 * ms);
+
+		wait.waker_tid = WRITER;
+		snprintf(wait.waker, sizeof(wait.waker), "tb-writer");
+		see(&scene, &wait);
+		see(&scene, &writing);
+		wait_shortly(&scene, MAIN, "python-main", from + 25 * ms, from + 45 * ms, WRITER, "tb-writer");
+	}
+	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+	cr_expect_eq(cause.class_, RW_CAUSE_IO);
+	cr_expect_float_eq(cause.share, 0.8, 0.03, "%f", cause.share);
+	end(&scene);
+}

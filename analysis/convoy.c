@@ -7,13 +7,13 @@ enum { ENDERS = 16 };
 
 /* sys.getswitchinterval() and what a timer's end may be late. */
 static const uint64_t switch_least_ns = 4900000, switch_most_ns = 6500000;
-/* A thread that ended more of the waits than this is the one to follow. */
-static const double one_thread_share = 0.75;
+/* A thread that ended so much of the waits is the one to follow; a name that so many bear is that of all. */
+static const double nearly_all = 0.75;
 
 struct enders {
 	uint32_t tids[ENDERS], count;
+	intern_id names[ENDERS];
 	uint64_t ns[ENDERS], sum_ns;
-	intern_id name; /* of all of them, 0: several names */
 };
 
 static void add_ender(struct enders *enders, const struct evidence_piece *piece, uint64_t ns)
@@ -25,9 +25,8 @@ static void add_ender(struct enders *enders, const struct evidence_piece *piece,
 	if (i == ENDERS)
 		return;
 	if (i == enders->count) {
-		enders->name = !i || enders->name == piece->waker ? piece->waker : 0;
 		enders->tids[i] = piece->waker_tid;
-		enders->ns[i] = 0;
+		enders->names[i] = piece->waker;
 		enders->count++;
 	}
 	enders->ns[i] += ns;
@@ -37,9 +36,21 @@ static void add_ender(struct enders *enders, const struct evidence_piece *piece,
 static bool is_one_thread(const struct enders *enders)
 {
 	for (uint32_t i = 0; i < enders->count; i++)
-		if ((double)enders->ns[i] >= one_thread_share * (double)enders->sum_ns)
+		if ((double)enders->ns[i] >= nearly_all * (double)enders->sum_ns)
 			return true;
 	return !enders->count;
+}
+
+static intern_id common_name(const struct enders *enders)
+{
+	for (uint32_t i = 0; i < enders->count; i++) {
+		uint64_t ns = 0;
+		for (uint32_t k = 0; k < enders->count; k++)
+			ns += enders->names[k] == enders->names[i] ? enders->ns[k] : 0;
+		if ((double)ns >= nearly_all * (double)enders->sum_ns)
+			return enders->names[i];
+	}
+	return 0;
 }
 
 bool convoy_find(const struct intern *intern, const struct evidence *evidence, uint32_t tid,
@@ -62,7 +73,7 @@ bool convoy_find(const struct intern *intern, const struct evidence *evidence, u
 		if (piece->waker_tid && !piece->out_of_process_wake)
 			add_ender(&enders, piece, shared);
 	}
-	*name = enders.name;
+	*name = common_name(&enders);
 	*like_python = python_ns * 2 >= short_ns;
 	return !is_one_thread(&enders) && short_ns * 2 >= lock_ns;
 }

@@ -32,6 +32,7 @@ struct fault_kind {
 	const char *name, *doc;
 	bool harms; /* delays or ends the job: goes into the fault log */
 	bool logs;  /* needs --log-dir */
+	bool in_python; /* its ranks are processes of the real interpreter */
 
 	/* All may be NULL. */
 	/* In the launcher: can this machine make it? If not, -errno and a line that says what is missing. */

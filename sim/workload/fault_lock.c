@@ -6,7 +6,7 @@
 #include "fault.h"
 #include "interpreter.h"
 
-enum { LOCK_HELD_MS = 1000, INTERPRETER_THREADS = 8, INTERPRETER_TURNS = 12 };
+enum { LOCK_HELD_MS = 1000 };
 
 static int open_checkpointer(struct fault *fault)
 {
@@ -28,24 +28,10 @@ static void wait_for_lock(struct fault *fault, int step)
 		checkpointer_snapshot(fault->tool);
 }
 
-static int open_interpreter(struct fault *fault)
+/* On all ranks: only one of them has others in there. */
+static void run_python(struct fault *fault, int step)
 {
-	struct interpreter *interpreter = NULL;
-	int err = fault->mine ? interpreter_start(&interpreter, INTERPRETER_THREADS) : 0;
-
-	fault->tool = interpreter;
-	return err;
-}
-
-static void close_interpreter(struct fault *fault)
-{
-	interpreter_stop(fault->tool);
-}
-
-static void run_among_threads(struct fault *fault, int step)
-{
-	if (fault_holds(fault, step))
-		interpreter_take_turns(fault->tool, INTERPRETER_TURNS);
+	interpreter_run_lines(fault_holds(fault, step));
 }
 
 static void never_come_back(struct fault *fault, int step)
@@ -63,8 +49,8 @@ static void never_come_back(struct fault *fault, int step)
 const struct fault_kind fault_lock_kinds[] = {
 	{ .name = "lock", .harms = true, .open = open_checkpointer, .close = close_checkpointer,
 	  .between_steps = wait_for_lock, .doc = "another of its threads holds a lock for a second of each step" },
-	{ .name = "convoy", .harms = true, .open = open_interpreter, .close = close_interpreter,
-	  .between_steps = run_among_threads, .doc = "eight threads pass one lock in turn, as Python's: it gets it late" },
+	{ .name = "convoy", .harms = true, .in_python = true, .check = interpreter_check, .between_steps = run_python,
+	  .doc = "eight threads compute in Python: its main thread waits for the interpreter's lock" },
 	{ .name = "never", .harms = true, .between_steps = never_come_back, .doc = "its main thread waits for ever" },
 	{ 0 },
 };

@@ -2,129 +2,85 @@
 #include "interpreter.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdbool.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "clock.h"
+#include "options.h"
+#include "rank.h"
 
-enum { SWITCH_INTERVAL_MS = 5, WORKERS_MAX = 16 };
+enum { PYTHON_ARGUMENTS = 3 /* python3 rank.py workload.so */ };
 
-struct interpreter {
-	pthread_mutex_t state;
-	pthread_cond_t changed; /* the main thread began or ended its turns */
-	pthread_mutex_t handover;
-	pthread_cond_t turn[WORKERS_MAX + 1]; /* one per place in the line: the next is woken, and only it */
-	unsigned long drawn, served;	      /* tickets: whoever holds `served` has the interpreter */
-	pthread_t workers[WORKERS_MAX];
-	int worker_count;
-	bool busy, stopping;
-};
+static void (*run_lines)(int crowded);
 
-static void acquire(struct interpreter *interpreter)
+/* A file that lies beside this program. -errno where it does not. */
+static int find_beside(const char *name, char *path, size_t size)
 {
-	pthread_mutex_lock(&interpreter->handover);
-	unsigned long ticket = interpreter->drawn++;
-	while (ticket != interpreter->served)
-		pthread_cond_wait(&interpreter->turn[ticket % (WORKERS_MAX + 1)], &interpreter->handover);
-	pthread_mutex_unlock(&interpreter->handover);
+	char self[PATH_MAX] = "";
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		return -errno;
+	snprintf(path, size, "%s/%s", dirname(self), name);
+	return access(path, R_OK) ? -errno : 0;
 }
 
-static void release(struct interpreter *interpreter)
+int interpreter_check(char *reason, size_t size)
 {
-	pthread_mutex_lock(&interpreter->handover);
-	interpreter->served++;
-	pthread_cond_signal(&interpreter->turn[interpreter->served % (WORKERS_MAX + 1)]);
-	pthread_mutex_unlock(&interpreter->handover);
-}
+	static const char *const files[] = { "rank.py", "workload.so" };
+	char path[PATH_MAX + 16];
 
-/* Whether there is something to compute; waits until there is, or the end. */
-static bool wait_for_work(struct interpreter *interpreter)
-{
-	pthread_mutex_lock(&interpreter->state);
-	while (!interpreter->busy && !interpreter->stopping)
-		pthread_cond_wait(&interpreter->changed, &interpreter->state);
-	bool work = !interpreter->stopping;
-	pthread_mutex_unlock(&interpreter->state);
-	return work;
-}
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		int err = find_beside(files[i], path, sizeof(path));
 
-static void compute(void)
-{
-	uint64_t end_ns = clock_now_ns(CLOCK_MONOTONIC) + SWITCH_INTERVAL_MS * 1000000ULL;
-
-	while (clock_now_ns(CLOCK_MONOTONIC) < end_ns)
-		;
-}
-
-static void *work(void *argument)
-{
-	struct interpreter *interpreter = argument;
-
-	while (wait_for_work(interpreter)) {
-		acquire(interpreter);
-		compute();
-		release(interpreter);
+		if (err) {
+			snprintf(reason, size, "%s: %s", path, strerror(-err));
+			return err;
+		}
 	}
-	return NULL;
-}
-
-static void set(struct interpreter *interpreter, bool *what, bool value)
-{
-	pthread_mutex_lock(&interpreter->state);
-	*what = value;
-	pthread_cond_broadcast(&interpreter->changed);
-	pthread_mutex_unlock(&interpreter->state);
-}
-
-static int start_worker(struct interpreter *interpreter)
-{
-	char name[16];
-	int err = -pthread_create(&interpreter->workers[interpreter->worker_count], NULL, work, interpreter);
-
-	if (err)
-		return err;
-	snprintf(name, sizeof(name), "py-worker-%d", interpreter->worker_count);
-	pthread_setname_np(interpreter->workers[interpreter->worker_count++], name);
+	if (system("python3 -c 'import ctypes, threading' 2>/dev/null")) {
+		snprintf(reason, size, "it needs python3 with ctypes");
+		return -ENOENT;
+	}
 	return 0;
 }
 
-int interpreter_start(struct interpreter **interpreter, int threads)
+int interpreter_become(char **argv)
 {
-	struct interpreter *started = calloc(1, sizeof(*started));
-	int err = started ? 0 : -ENOMEM;
+	char script[PATH_MAX + 16], library[PATH_MAX + 16];
+	size_t count = 0;
 
-	*interpreter = started;
-	if (err)
-		return err;
-	pthread_mutex_init(&started->state, NULL);
-	pthread_mutex_init(&started->handover, NULL);
-	pthread_cond_init(&started->changed, NULL);
-	for (int i = 0; i <= WORKERS_MAX; i++)
-		pthread_cond_init(&started->turn[i], NULL);
-	for (int i = 0; i < threads && i < WORKERS_MAX && !err; i++)
-		err = start_worker(started);
+	while (argv[count])
+		count++;
+	char **all = calloc(count + PYTHON_ARGUMENTS, sizeof(*all));
+	int err = all ? find_beside("rank.py", script, sizeof(script)) : -ENOMEM;
+	if (!err)
+		err = find_beside("workload.so", library, sizeof(library));
+	if (!err) {
+		all[0] = "python3";
+		all[1] = script;
+		all[2] = library;
+		memcpy(all + PYTHON_ARGUMENTS, argv + 1, count * sizeof(*argv)); /* with the NULL at its end */
+		execvp(all[0], all);
+		err = -errno;
+	}
+	free(all);
 	return err;
 }
 
-void interpreter_stop(struct interpreter *interpreter)
+void interpreter_run_lines(bool crowded)
 {
-	if (!interpreter)
-		return;
-	set(interpreter, &interpreter->stopping, true);
-	for (int i = 0; i < interpreter->worker_count; i++)
-		pthread_join(interpreter->workers[i], NULL);
-	free(interpreter);
+	if (run_lines)
+		run_lines(crowded);
 }
 
-void interpreter_take_turns(struct interpreter *interpreter, int turns)
+int workload_rank(int argc, char **argv, void (*lines)(int crowded))
 {
-	set(interpreter, &interpreter->busy, true);
-	while (turns--) {
-		acquire(interpreter);
-		release(interpreter);
-		clock_sleep_ms(1); /* the call for which it let go; meanwhile the others stand in line */
-	}
-	set(interpreter, &interpreter->busy, false);
+	struct options options;
+
+	run_lines = lines;
+	options_parse(&options, argc, argv);
+	return rank_main(&options);
 }

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Python's global interpreter lock: threads that compute hold it in turn, each for the switch interval of 5 ms. A
- * thread that lets go of it, as for every call that may block, gets it back when all others had their turn.
+ * The real Python as the process of a rank: rank.py, beside the workload, loads workload.so and calls workload_rank()
+ * from its main thread. What a training loop does in Python between two steps is a function there, which C calls: it needs
+ * the interpreter's lock for that, and gets it when the threads that rank.py has started let go of it.
  */
 #ifndef WORKLOAD_INTERPRETER_H
 #define WORKLOAD_INTERPRETER_H
 
-struct interpreter;
+#include <stdbool.h>
+#include <stddef.h>
 
-/* Starts `threads` threads "py-worker-N"; they compute while somebody takes turns. 0 or -errno. */
-int interpreter_start(struct interpreter **interpreter, int threads);
-/* NULL is fine. */
-void interpreter_stop(struct interpreter *interpreter);
-/* The calling thread runs among them and lets go of the lock so many times. */
-void interpreter_take_turns(struct interpreter *interpreter, int turns);
+/* Is there a python3, and what it loads? If not, -errno and what is missing. */
+int interpreter_check(char *reason, size_t size);
+/* Replaces this process by python3 with the same arguments. Returns only with -errno. */
+int interpreter_become(char **argv);
+/* The calling thread runs its lines of Python; `crowded`: while the other threads compute in Python, too. */
+void interpreter_run_lines(bool crowded);
+
+/* For rank.py. `lines` runs what interpreter_run_lines() asks for; the status is that of the rank. */
+int workload_rank(int argc, char **argv, void (*lines)(int crowded));
 
 #endif

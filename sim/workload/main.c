@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "fault.h"
+#include "interpreter.h"
 #include "launcher.h"
 #include "options.h"
 #include "rank.h"
@@ -10,5 +14,10 @@ int main(int argc, char **argv)
 	struct options options;
 
 	options_parse(&options, argc, argv);
-	return getenv("RANK") ? rank_main(&options) : launcher_main(&options, argv);
+	if (!getenv("RANK"))
+		return launcher_main(&options, argv);
+	if (!options.fault->in_python)
+		return rank_main(&options);
+	fprintf(stderr, "workload: cannot start python3: %s\n", strerror(-interpreter_become(argv)));
+	return EXIT_FAILURE;
 }

@@ -21,7 +21,8 @@ DETAIL_S = 10.0  # likewise: NCCL is asked for it then, and some steps must come
 # Which calls on which file, and which other thread is in it. write(2) waits as fsync(2) does where the page cache has no
 # room for what a slow disk has not taken yet.
 FILES = {
-    "io-rank0": ("fsync write", "events.out.tfevents.0", "tb-writer"),
+    "io-rank0": ("write", "events.out.tfevents.0", "tb-writer"),
+    "io-fsync": ("fsync write", "events.out.tfevents.0", "tb-writer"),
     "io-rank0-direct": ("fsync write", "events.out.tfevents.0", None),
     "dead-nfs": ("fsync", "events.out.tfevents.0", "tb-writer"),
     "nfs-write": ("write", "events.out.tfevents.2", "tb-writer"),
@@ -89,6 +90,18 @@ def check_link(failures, finding):
     failures.check(0.4 < share <= 1, f"share {share:.2f}")
 
 
+def check_convoy(failures, finding, level):
+    """Who holds the lock changes all the time; without the kernel's records nobody can know that anybody does."""
+    cause = finding["cause"]
+    if level != "ebpf":
+        failures.check(finding.get("confidence") == "likely", f"confidence {finding.get('confidence')}")
+        failures.check("Python" not in cause["text"] and not cause.get("chain"), f"says no more than it saw: {cause}")
+        return
+    failures.check("5 ms at a time as for Python's lock" in cause["text"], f"cause: {cause['text']}")
+    chain = cause.get("chain") or [{}]
+    failures.check(chain[0].get("waits_for") == 'its threads "python3" in turn', f"chain: {chain}")
+
+
 def named(scenario):
     return list(range(stage.RANKS)) if scenario["rank"] < 0 else [scenario["rank"]]
 
@@ -120,6 +133,8 @@ def check_finding(failures, name, scenario, level, finding):
         shown = [piece for piece in finding.get("evidence") or [] if piece["source"] == source]
         failures.check(any(words in piece["what"] for piece in shown), f"evidence of {source}: {shown}")
         failures.check(words in (cause.get("text") or ""), f"cause: {cause.get('text')}")
+    if name == "convoy":
+        check_convoy(failures, finding, level)
     if name == "slow-link":
         check_link(failures, finding)
     if scenario["cause"] == "io":

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "connect.h"
 #include "fabric.h"
 #include "flip.h"
 #include "kernel.h"
@@ -238,6 +239,7 @@ static ncclResult_t connect_ranks(struct ncclComm *comm, const ncclUniqueId *id)
 	profiler_attach(comm);
 	result = proxy_start(&comm->proxy, comm);
 	ncclResult_t met = comm_meet(comm);
+	connect_init(comm);
 	return result != ncclSuccess ? result : met;
 }
 

@@ -50,6 +50,7 @@ struct ncclComm {
 	CUfunction kernel;
 	CUevent order; /* recorded behind the newest plan, and for a moment on other streams of a group */
 	_Atomic uint64_t sequences[FUNCTIONS];
+	bool collectives_connected; /* connect.h; whose thread calls or works for the communicator */
 	struct capture capture;
 	uint32_t ce_syncs; /* of copy-engine collectives so far */
 	unsigned int turn; /* mailbox turn; the stream thread of the running plan owns it */

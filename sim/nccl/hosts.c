@@ -204,22 +204,27 @@ static int exchange_said(const struct hosts *hosts, const struct segment *segmen
 	return err;
 }
 
-ncclResult_t hosts_meet(struct hosts *hosts, struct segment *segment, const atomic_bool *stop)
+ncclResult_t hosts_meet_at(struct hosts *hosts, struct segment *segment, struct gate *gate, const atomic_bool *stop)
 {
 	struct segment_shared *shared = segment->shared;
 
-	if (!gate_pass(&shared->host_gate, hosts_size(hosts), stop))
+	if (!gate_pass(gate, hosts_size(hosts), stop))
 		return ncclInvalidUsage;
 	if (hosts->count == 1)
 		return ncclSuccess;
 	int err = is_leader(hosts) ? exchange_said(hosts, segment, stop) : 0;
-	if (err) {
+	if (err && err != -ECANCELED) {
 		log_warn("Bootstrap : another host of the communicator is gone (%s)", strerror(-err));
 		atomic_store(&shared->broken, true);
 	}
-	if (!gate_pass(&shared->host_gate, hosts_size(hosts), stop))
+	if (!gate_pass(gate, hosts_size(hosts), stop))
 		return ncclInvalidUsage;
 	return atomic_load(&shared->broken) ? ncclRemoteError : ncclSuccess;
+}
+
+ncclResult_t hosts_meet(struct hosts *hosts, struct segment *segment, const atomic_bool *stop)
+{
+	return hosts_meet_at(hosts, segment, &segment->shared->host_gate, stop);
 }
 
 int hosts_receiver(const struct hosts *hosts, int rank, int host)

@@ -38,6 +38,8 @@ void hosts_leave(struct hosts *hosts);
  * ncclRemoteError: another host is gone, logged; ncclInvalidUsage: *stop became true.
  */
 ncclResult_t hosts_meet(struct hosts *hosts, struct segment *segment, const atomic_bool *stop);
+/* The same at another gate of the segment: on one host nobody meets who comes to a different one. */
+ncclResult_t hosts_meet_at(struct hosts *hosts, struct segment *segment, struct gate *gate, const atomic_bool *stop);
 /* The rank of that host that a rank of another one sends its part of collectives to. */
 int hosts_receiver(const struct hosts *hosts, int rank, int host);
 

@@ -2,6 +2,7 @@
 #include "launch.h"
 
 #include "channel_op.h"
+#include "connect.h"
 #include "cut.h"
 #include "network.h"
 #include "profiler.h"
@@ -209,10 +210,10 @@ static ncclResult_t launch_clique(struct plan *head)
 	return result == ncclSuccess ? finish_clique(head) : result;
 }
 
-/* In NCCL's order: one clique is done with before the next one begins. */
+/* In NCCL's order: all are connected, then one clique is done with before the next one begins. */
 static ncclResult_t launch_all(struct plan *plans)
 {
-	ncclResult_t result = ncclSuccess;
+	ncclResult_t result = connect_plans(plans);
 
 	while (plans && result == ncclSuccess) {
 		struct plan *head = plans;

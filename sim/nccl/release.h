@@ -66,6 +66,7 @@ struct release {
 	bool broadcast_task;     /* Broadcast has CollApi only, unless NCCL_ALLGATHERV_ENABLE=0 */
 	bool clears_handles;     /* of Group, Coll and P2p when they stop; else a replay has the last one's */
 	bool says_mask;          /* logs the mask after init */
+	bool connects_at_use;    /* collectives, too: connect.h */
 	bool shares_devices;     /* NCCL_MULTI_RANK_GPU_ENABLE=1 allows several ranks on a device */
 	enum release_events symmetric, copy_engine;
 };

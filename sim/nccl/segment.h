@@ -36,16 +36,21 @@ struct segment_rank {
 	ncclUniqueId split_id;
 };
 
+/* How far an end of a channel is with its connection: connect.c. */
+enum channel_end { CHANNEL_UNUSED, CHANNEL_OPEN, CHANNEL_CONNECTED };
+
 /* One direction between two ranks: a queue of pieces. */
 struct channel {
 	_Alignas(64) _Atomic uint32_t written; /* by the sender */
 	_Atomic uint32_t read;                 /* by the receiver */
 	uint32_t bytes[SEGMENT_CHANNEL_SLOTS];
+	_Atomic uint32_t sender, receiver; /* enum channel_end, by each end */
 };
 
 struct segment_shared {
 	struct gate stream_gate; /* collectives, on stream threads */
 	struct gate host_gate;   /* init and split, on API threads */
+	struct gate ring_gate;   /* connections of collectives; so, too */
 	atomic_bool broken;      /* another host cannot be reached: what it said last is not known */
 	struct segment_rank ranks[SEGMENT_RANKS_MAX];
 };

@@ -28,6 +28,7 @@ static void late_main(struct rank *rank)
 	float *buffer = device_alloc(sizeof(float));
 
 	*buffer = 1;
+	connect_ranks(rank);
 	if (rank->rank == 0)
 		wait_until(&board->go, 1);
 	NCCL(all_reduce_one(rank, buffer));
@@ -224,6 +225,12 @@ static void abort_p2p_main(struct rank *rank)
 {
 	float *buffer = device_alloc(sizeof(float));
 
+	/* Connected: the next receive is enqueued, whoever answers. */
+	if (rank->rank == 0)
+		NCCL(ncclRecv(buffer, 1, ncclFloat32, 1, rank->comm, rank->stream));
+	else
+		NCCL(ncclSend(buffer, 1, ncclFloat32, 0, rank->comm, rank->stream));
+	CU(cuStreamSynchronize(rank->stream));
 	if (rank->rank == 0)
 		NCCL(ncclRecv(buffer, 1, ncclFloat32, 1, rank->comm, rank->stream));
 	NCCL(ncclCommAbort(rank->comm));
@@ -354,6 +361,10 @@ static void together_main(struct rank *rank)
 		members[i].buffer = device_alloc(sizeof(float));
 		*members[i].buffer = 1;
 	}
+	NCCL(ncclGroupStart()); /* connects them: the next calls need not wait for each other on the host */
+	for (int i = 0; i < 2; i++)
+		NCCL(ncclBroadcast(members[i].buffer, members[i].buffer, 1, ncclFloat32, 0, comms[i], members[i].stream));
+	NCCL(ncclGroupEnd());
 	CHECK(pthread_create(&threads[0], NULL, call_as_member, &members[0]) == 0);
 	if (together)
 		usleep(100000); /* time to return in, wrongly */

@@ -54,6 +54,7 @@ static void shrink_dead_main(struct rank *rank)
 	int dead = 1;
 	ncclComm_t rest;
 
+	connect_ranks(rank);
 	atomic_fetch_add(&board->ready, 1);
 	if (rank->rank == dead)
 		pause();
@@ -89,6 +90,7 @@ static void revoke_main(struct rank *rank)
 	float *buffer = device_alloc(sizeof(float));
 	ncclComm_t child;
 
+	connect_ranks(rank);
 	if (rank->rank != 0)
 		NCCL(ncclAllReduce(buffer, buffer, 1, ncclFloat32, ncclSum, rank->comm, rank->stream));
 	CHECK(ncclCommRevoke(rank->comm, 1) == ncclInvalidArgument);

@@ -193,6 +193,7 @@ static void survivor_main(struct rank *rank)
 	uint64_t until = now_ns() + 30000000000u;
 	ncclResult_t error = ncclSuccess;
 
+	connect_ranks(rank);
 	if (rank->rank == 2)
 		for (;;)
 			pause();

@@ -66,6 +66,15 @@ void *device_alloc(size_t size)
 	return (void *)(uintptr_t)pointer;
 }
 
+void connect_ranks(struct rank *rank)
+{
+	float *buffer = device_alloc(sizeof(*buffer));
+
+	NCCL(ncclAllReduce(buffer, buffer, 1, ncclFloat32, ncclSum, rank->comm, rank->stream));
+	CU(cuStreamSynchronize(rank->stream));
+	CU(cuMemFree((CUdeviceptr)(uintptr_t)buffer));
+}
+
 /* At the end of the shared memory: how rank 0 gives the others the unique id. */
 struct introduction {
 	atomic_bool ready;

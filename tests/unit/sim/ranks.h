@@ -53,6 +53,9 @@ void wait_until(atomic_int *value, int least);
 /* All ranks come here, for each number below 8 once. */
 void wait_for_all(struct rank *rank, int number);
 
+/* The first collective of all ranks, which connects them: later ones are enqueued without waiting for anybody. */
+void connect_ranks(struct rank *rank);
+
 uint64_t now_ns(void);
 /* For a second, is there a fifth of it in which this process takes no processor time to speak of? Its threads may still
  * start in the others; who polls takes some in all. */

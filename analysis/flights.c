@@ -6,12 +6,12 @@
 #include "analysis/model.h"
 #include "analysis/naming.h"
 
-uint8_t flight_state(const struct instance *instance, uint32_t member)
+uint16_t flight_state(const struct instance *instance, uint32_t member)
 {
 	const struct operation *operation = instance_joined(instance, member);
 	if (!operation)
 		return 0;
-	uint8_t state = operation->state;
+	uint16_t state = operation->state;
 	const struct member *seen = &instance->communicator->members[member];
 	if (state & OPERATION_EXCLUDED || seen->ended)
 		return state | OPERATION_DONE;
@@ -22,19 +22,23 @@ uint8_t flight_state(const struct instance *instance, uint32_t member)
 	return state;
 }
 
-static const char *phase_name(uint8_t state)
+static const char *phase_name(uint16_t state)
 {
 	if (state & OPERATION_DONE)
 		return "done";
 	if (state & OPERATION_STARTED && !(state & OPERATION_HOST))
 		return "running";
-	return state & OPERATION_LAUNCHED ? "launched" : "enqueued";
+	if (state & OPERATION_LAUNCHED)
+		return "launched";
+	if (state & OPERATION_UNKNOWN)
+		return "unknown";
+	return state & OPERATION_INSIDE ? "connect" : "enqueued";
 }
 
 bool flight_is_open(const struct instance *instance)
 {
 	for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
-		uint8_t state = flight_state(instance, i);
+		uint16_t state = flight_state(instance, i);
 		if (state && !(state & OPERATION_DONE))
 			return true;
 	}
@@ -89,7 +93,7 @@ static void visit_one(const struct job *job, const struct instance *instance, an
 	if (allocate(&lists, communicator->member_count)) {
 		for (uint32_t i = 0; i < communicator->member_count; i++) {
 			int32_t world = job_member_rank(job, &communicator->members[i])->world;
-			uint8_t state = flight_state(instance, i);
+			uint16_t state = flight_state(instance, i);
 			if (state)
 				insert(lists.joined, lists.phases, flight.joined_count++, world,
 				       phase_name(state));

@@ -7,7 +7,7 @@
 #include "analysis/instances.h"
 
 /* OPERATION_… bits of a member's operation, completed by the last words of the GPU page. 0 = not joined. */
-uint8_t flight_state(const struct instance *instance, uint32_t member);
+uint16_t flight_state(const struct instance *instance, uint32_t member);
 /* In flight or lacked: neither done nor excused. */
 bool flight_is_open(const struct instance *instance);
 void flights_visit(const struct analysis *analysis, analysis_flight_visit *visit, void *argument);

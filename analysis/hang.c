@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/connecting.h"
 #include "analysis/flights.h"
 #include "analysis/gpu_evidence.h"
 #include "analysis/hang_verdict.h"
@@ -12,9 +13,11 @@
 
 static enum rw_phase phase_of(const struct instance *instance, uint32_t member, const struct cause *cause)
 {
-	uint8_t state = flight_state(instance, member);
+	uint16_t state = flight_state(instance, member);
 	if (!state)
 		return RW_PHASE_NONE;
+	if (state & OPERATION_INSIDE)
+		return RW_PHASE_CONNECT;
 	if (!(state & OPERATION_LAUNCHED))
 		return cause->class_ == RW_CAUSE_SOCKET ? RW_PHASE_CONNECT : RW_PHASE_ENQUEUED;
 	return state & OPERATION_STARTED ? RW_PHASE_RUNNING : RW_PHASE_LAUNCHED;
@@ -48,7 +51,7 @@ static int set_waiting(struct record *record, const struct analysis *analysis, c
 static bool is_seen_by_host(const struct instance *instance)
 {
 	for (uint32_t i = 0; i < instance->room; i++)
-		if (instance->operations[i].state & OPERATION_HOST)
+		if (instance->operations[i].state & (OPERATION_HOST | OPERATION_INSIDE))
 			return true;
 	return false;
 }
@@ -191,6 +194,7 @@ void hang_tick(struct analysis *analysis, uint64_t now_ns)
 	size_t count = roots ? collect_roots(&waiting, roots) : 0;
 	for (size_t i = 0; i < count; i++)
 		tell(analysis, &waiting, &roots[i], now_ns);
+	connecting_tick(analysis, &waiting, now_ns);
 	free(roots);
 	waiting_free(&waiting);
 }

@@ -36,9 +36,17 @@ struct hang {
 	uint32_t serial, member;
 };
 
+/* An instance whose ranks are all inside NCCL before their launch, as told. */
+struct connecting {
+	const struct instance *instance; /* NULL none */
+	uint32_t serial;
+	enum rw_severity severity;
+};
+
 struct hangs {
 	struct hang open[HANG_OPEN_MAX];
 	uint32_t count;
+	struct connecting connecting;
 	uint64_t first_told_ns; /* of those open, from warning up; 0 none */
 };
 

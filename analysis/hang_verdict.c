@@ -6,7 +6,7 @@
 
 #include "analysis/model.h"
 
-static uint64_t hang_after(const struct analysis *analysis)
+uint64_t hang_verdict_after(const struct analysis *analysis)
 {
 	uint64_t step_ns = pace_step_ns(&analysis->stragglers.pace, STRAGGLER_PLACE_LAST);
 	if (!step_ns)
@@ -17,7 +17,7 @@ static uint64_t hang_after(const struct analysis *analysis)
 	return after_ns > HANG_AFTER_NS ? after_ns : HANG_AFTER_NS;
 }
 
-static uint64_t progress_limit(const struct process *process)
+uint64_t hang_verdict_limit(const struct process *process)
 {
 	uint64_t share_ns = (uint64_t)(HANG_PROGRESS_SHARE * (double)process->watchdog_ms * 1e6);
 	return share_ns > HANG_PROGRESS_NS ? share_ns : HANG_PROGRESS_NS;
@@ -137,7 +137,7 @@ static void judge_alive(const struct analysis *analysis, const struct hang_root 
 		blame_gpu(verdict);
 	if (!seen)
 		verdict->confidence = RW_LIKELY;
-	if ((gets_on || !seen) && now_ns - since_ns < progress_limit(process))
+	if ((gets_on || !seen) && now_ns - since_ns < hang_verdict_limit(process))
 		verdict->severity = RW_NOTICE;
 }
 
@@ -147,7 +147,7 @@ static bool is_due(const struct analysis *analysis, const struct hang_root *root
 {
 	if (analysis->job.ranks[root->rank].process->life == ANALYSIS_STOPPED)
 		return waited_ns >= HANG_AFTER_NS;
-	return root->standing->missing <= root->standing->waiters && waited_ns >= hang_after(analysis);
+	return root->standing->missing <= root->standing->waiters && waited_ns >= hang_verdict_after(analysis);
 }
 
 bool hang_verdict_reach(const struct analysis *analysis, const struct hang_root *root, uint64_t now_ns,

@@ -23,6 +23,10 @@ struct hang_verdict {
 	struct cause cause;
 };
 
+/* How long others have to wait until that is called a hang. */
+uint64_t hang_verdict_after(const struct analysis *analysis);
+/* Until then what gets on is only noted. */
+uint64_t hang_verdict_limit(const struct process *process);
 /* False: nothing is to be said yet, and *verdict is not set. */
 bool hang_verdict_reach(const struct analysis *analysis, const struct hang_root *root, uint64_t now_ns,
 			struct hang_verdict *verdict);

@@ -27,6 +27,8 @@ enum operation_state {
 	OPERATION_HOST = 1 << 4,     /* no GPU progress for it: the host rule holds */
 	OPERATION_EXCLUDED = 1 << 5, /* untracked: never in flight, never late */
 	OPERATION_SCANNING = 1 << 6, /* a result of its scan is still to come */
+	OPERATION_INSIDE = 1 << 7,   /* not launched, and NCCL is known to be at work on it: it connects */
+	OPERATION_UNKNOWN = 1 << 8,  /* returned without a launch, which may still come, or never */
 };
 
 /* One operation: what one rank did in an instance. */
@@ -43,7 +45,7 @@ struct operation {
 	uint32_t host_us; /* of by_us: the host launched late while its GPU had nothing to do */
 	uint32_t work_us; /* from its last finished operation to its arrival; 0 not known */
 	uint32_t idle_us; /* from its previous launch to its arrival; 0 not known */
-	uint8_t state;
+	uint16_t state;
 	uint8_t flags; /* enum rw_flag, as far as they fit: in place, sampled out, unscannable */
 };
 

@@ -205,11 +205,24 @@ static bool is_settled(const struct operation *operation)
 	return operation->state & OPERATION_HOST && operation->state & OPERATION_STARTED;
 }
 
+/* The return alone is no launch: a communicator that does not block launches later, or NCCL told of none. */
 static uint64_t launched_at(const struct rw_operation *slot)
 {
+	uint32_t returned = RW_KNOWN_TASK | RW_KNOWN_RETURN;
 	if (slot->known & RW_KNOWN_LAUNCH && slot->launch_end_ns)
 		return slot->launch_end_ns;
-	return slot->known & RW_KNOWN_RETURN ? slot->return_ns : 0;
+	return (slot->known & returned) == returned ? slot->return_ns : 0;
+}
+
+/* Of one without a launch: where it is. */
+static uint16_t whereabouts(const struct rw_operation *slot)
+{
+	bool returned = slot->known & RW_KNOWN_RETURN;
+	if (slot->known & RW_KNOWN_TASK || is_excluded(slot))
+		return 0;
+	if (slot->flags & (returned ? RW_FLAG_IN_PROGRESS : RW_FLAG_ENTERED))
+		return OPERATION_INSIDE;
+	return returned ? OPERATION_UNKNOWN : 0;
 }
 
 static void update_operation(struct operation *operation, const struct rw_operation *slot)
@@ -234,12 +247,14 @@ static void update_operation(struct operation *operation, const struct rw_operat
 	if (slot->known & RW_KNOWN_DONE && slot->done_seen_ns) {
 		operation->done_ns = slot->done_seen_ns;
 		operation->state |= OPERATION_DONE;
-		operation->state &= (uint8_t)~OPERATION_HOST;
+		operation->state &= (uint16_t)~OPERATION_HOST;
 	}
 	if (is_excluded(slot))
 		operation->state |= OPERATION_EXCLUDED;
 	operation->flags = (uint8_t)slot->flags;
-	operation->state &= (uint8_t)~OPERATION_SCANNING;
+	operation->state &= (uint16_t)~(OPERATION_SCANNING | OPERATION_INSIDE | OPERATION_UNKNOWN);
+	if (!launched_ns)
+		operation->state |= whereabouts(slot);
 	if (slot->owner & (RW_OWNER_SCAN_IN | RW_OWNER_SCAN_OUT))
 		operation->state |= OPERATION_SCANNING;
 }

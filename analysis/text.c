@@ -211,6 +211,15 @@ void text_hang(struct record *record)
 		 duration(waited, sizeof(waited), finding->late.by_ms));
 }
 
+void text_connecting(struct record *record)
+{
+	const struct rw_finding *finding = &record->finding;
+	char operation[160], waiting[128], waited[32];
+	snprintf(record->text, sizeof(record->text), "%s have come to %s and are not connected after %s: nobody is missing",
+		 waiting_name(waiting, sizeof(waiting), finding), operation_name(operation, sizeof(operation), finding),
+		 duration(waited, sizeof(waited), finding->late.by_ms));
+}
+
 void text_gone(struct record *record)
 {
 	const struct rw_finding *finding = &record->finding;

@@ -18,13 +18,53 @@ static bool is_held(const struct process *process)
 
 static bool has_arrived(const struct instance *instance, uint32_t member)
 {
-	uint8_t state = flight_state(instance, member);
+	uint16_t state = flight_state(instance, member);
 	return state & OPERATION_STARTED && !(state & OPERATION_DONE);
+}
+
+/* Launched there and not done, by what the GPU says. */
+static bool is_in_flight(const struct instance *instance, uint32_t member)
+{
+	uint16_t state = flight_state(instance, member);
+	return (state & (OPERATION_LAUNCHED | OPERATION_DONE | OPERATION_HOST)) == OPERATION_LAUNCHED;
+}
+
+/* Has the rank something before it there that is not through? */
+static bool is_behind(const struct instance *instance, uint32_t member)
+{
+	const struct instance *at = instance->communicator->unfinished_first;
+	for (; at && at != instance; at = at->next)
+		if (is_in_flight(at, member))
+			return true;
+	return false;
+}
+
+/* Has its GPU something before it that it has not even reached? Then a host that sits in a call may wait for its GPU. */
+static bool is_held_up_by_gpu(const struct member *seen)
+{
+	const struct process *process = seen->process;
+	for (uint32_t i = 0; i < process->seat_count; i++) {
+		const struct seat *seat = &process->seats[i];
+		if (!seat->communicator || job_seated(seat)->rank != seen->rank)
+			continue;
+		for (const struct instance *at = seat->communicator->unfinished_first; at; at = at->next)
+			if (is_in_flight(at, seat->member) && !has_arrived(at, seat->member))
+				return true;
+	}
+	return false;
+}
+
+/* NCCL connects on the host, before the launch. */
+bool waiting_connects(const struct instance *instance, uint32_t member)
+{
+	uint16_t state = flight_state(instance, member);
+	return state & OPERATION_INSIDE && !(state & OPERATION_DONE) && !is_behind(instance, member) &&
+	       !is_held_up_by_gpu(&instance->communicator->members[member]);
 }
 
 bool waiting_stands(const struct instance *instance, uint32_t member)
 {
-	return has_arrived(instance, member);
+	return has_arrived(instance, member) || waiting_connects(instance, member);
 }
 
 bool waiting_misses(const struct instance *instance, uint32_t member)
@@ -32,9 +72,11 @@ bool waiting_misses(const struct instance *instance, uint32_t member)
 	const struct member *seen = &instance->communicator->members[member];
 	if (!instance_concerns(instance, member))
 		return false;
-	uint8_t state = flight_state(instance, member);
+	uint16_t state = flight_state(instance, member);
+	if (state & (OPERATION_DONE | OPERATION_UNKNOWN))
+		return false;
 	if (state)
-		return !(state & OPERATION_DONE) && (!(state & OPERATION_STARTED) || is_held(seen->process));
+		return is_held(seen->process) || !waiting_stands(instance, member);
 	return instance_awaits(instance, member);
 }
 
@@ -43,6 +85,8 @@ static uint64_t waits_since(const struct instance *instance, uint32_t member)
 {
 	const struct operation *operation = &instance->operations[member];
 	const struct process *process = instance->communicator->members[member].process;
+	if (operation->state & OPERATION_INSIDE)
+		return operation->api_ns;
 	if (!(operation->state & OPERATION_STARTED))
 		return process->last_launch_ns; /* known from the GPU page only */
 	bool host = operation->state & OPERATION_HOST;

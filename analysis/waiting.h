@@ -25,7 +25,9 @@ struct waiting {
 
 /* 0 or -ENOMEM. */
 int waiting_look(struct waiting *waiting, const struct job *job);
-/* Does the member stand in this instance and wait (alive, arrived, not done)? */
+/* Is the member inside NCCL with it, before its launch, with nothing else in its way? Then it waits for its peers. */
+bool waiting_connects(const struct instance *instance, uint32_t member);
+/* Does the member stand in this instance and wait (alive, arrived or connecting, not done)? */
 bool waiting_stands(const struct instance *instance, uint32_t member);
 /* Needed, and not there: not joined, not arrived, or there but stopped or dead. */
 bool waiting_misses(const struct instance *instance, uint32_t member);

@@ -117,6 +117,10 @@ static void set_flags(json_t *json, uint32_t flags)
 	json_object_set_new(json, "flags", BIT_NAMES(flags, flag_names));
 	if (flags & RW_FLAG_UNANNOUNCED)
 		json_array_append_new(json_object_get(json, "flags"), json_string("unannounced"));
+	if (flags & RW_FLAG_ENTERED)
+		json_array_append_new(json_object_get(json, "flags"), json_string("entered"));
+	if (flags & RW_FLAG_IN_PROGRESS)
+		json_array_append_new(json_object_get(json, "flags"), json_string("in_progress"));
 	if (flags & RW_FLAG_UNTRACKED)
 		json_object_set_new(json, "untracked",
 				    reason_json(untracked, box_json_untracked_names, RW_UNTRACKED_COUNT));

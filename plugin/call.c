@@ -18,6 +18,7 @@ struct calls {
 	uint16_t depth;  /* of ncclGroupStart */
 	uint16_t calls;  /* for the cost */
 	uint16_t shares; /* index + 1 of the first communicator of the group, 0 = none */
+	uint16_t last;   /* index + 1 of the one that was called last in the group, 0 = none */
 };
 static_assert(sizeof(struct calls) <= 48, "static TLS is scarce");
 
@@ -184,6 +185,8 @@ static uint64_t begin_work(struct recording *recording, uint64_t since)
 {
 	uint64_t scanned_ns = scanning_before_call(recording);
 
+	if (this_thread.group.number)
+		recording_group_end(recording, this_thread.group.number);
 	begin_launches(recording);
 	return since ? since + scanned_ns : 0;
 }
@@ -288,17 +291,31 @@ static void enter_late(struct recording *recording, struct call *call)
 	cost_end(recording, since);
 }
 
-void call_end(struct call *call, bool failed)
+/* Of the group's other communicators NCCL is asked: programs poll until it is through. */
+static void note_result(enum call_result result)
+{
+	struct recording *recording = recording_get();
+
+	if (recording && this_thread.last && result == CALL_GOES_ON)
+		communicator_answered(&recording->communicators[this_thread.last - 1], true, 0);
+	this_thread.last = 0;
+}
+
+void call_end(struct call *call, enum call_result result)
 {
 	struct recording *recording = recording_get();
 
 	if (call->inside)
 		return;
 	this_thread.call = NULL;
-	if (recording && !failed && is_unannounced(call))
+	if (recording && result != CALL_FAILED && is_unannounced(call))
 		enter_late(recording, call);
-	if (!this_thread.depth)
-		close_group(failed);
+	if (call->communicator)
+		this_thread.last = (uint16_t)(call->communicator->index + 1);
+	if (this_thread.depth)
+		return;
+	close_group(result == CALL_FAILED);
+	note_result(result);
 }
 
 bool call_in_group(void)
@@ -321,12 +338,12 @@ void call_group_end_begin(void)
 	begin_work(recording, 0);
 }
 
-void call_group_end(bool failed)
+void call_group_end(enum call_result result)
 {
-	if (this_thread.call || !this_thread.depth)
+	if (this_thread.call || !this_thread.depth || --this_thread.depth)
 		return;
-	if (--this_thread.depth == 0)
-		close_group(failed);
+	close_group(result == CALL_FAILED);
+	note_result(result);
 }
 
 void call_communicator_born(struct communicator *communicator)

@@ -39,15 +39,21 @@ struct call {
 void call_interpose(void);
 bool call_is_interposed(void);
 
-/* Around the real function, on its thread. call lives until call_end(). failed: NCCL took no work. */
+enum call_result {
+	CALL_DONE,
+	CALL_GOES_ON, /* behind the caller: the communicator does not block */
+	CALL_FAILED,  /* NCCL took no work, or launches nothing of the group */
+};
+
+/* Around the real function, on its thread. call lives until call_end(). */
 void call_begin(struct call *call);
-void call_end(struct call *call, bool failed);
+void call_end(struct call *call, enum call_result result);
 
 /* ncclGroupStart was successful. */
 void call_group_start(void);
-/* Around the real ncclGroupEnd. failed: nothing of the group is launched (ncclGroupSimulateEnd has only the end). */
+/* Around the real ncclGroupEnd (ncclGroupSimulateEnd has only the end). */
 void call_group_end_begin(void);
-void call_group_end(bool failed);
+void call_group_end(enum call_result result);
 bool call_in_group(void);
 
 /* The communicator that comes to life while a wrapper waits for it on this thread. Told by recorder_init(). */

@@ -128,6 +128,9 @@ static void move_in(struct recording *recording, struct communicator *communicat
 	communicator->born_ns = recording_clock();
 	communicator->abi = from->abi;
 	atomic_store_explicit(&communicator->launches_elsewhere, false, memory_order_relaxed);
+	atomic_store_explicit(&communicator->launches_here, false, memory_order_relaxed);
+	atomic_store_explicit(&communicator->in_progress_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&communicator->settled_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&communicator->leased, false, memory_order_relaxed);
 	atomic_store_explicit(&communicator->mask, from->mask, memory_order_relaxed);
 	communicator->rank = from->rank;
@@ -203,6 +206,15 @@ void communicator_fill_place(struct communicator *communicator, int32_t nranks, 
 		return;
 	communicator->nranks = nranks;
 	communicator->entry->nranks = nranks;
+}
+
+void communicator_answered(struct communicator *communicator, bool in_progress, uint64_t asked_ns)
+{
+	/* Settled counts from the question, in progress from the answer: neither may speak of a call made in between. */
+	if (in_progress)
+		atomic_store_explicit(&communicator->in_progress_ns, recording_clock(), memory_order_relaxed);
+	else
+		atomic_store_explicit(&communicator->settled_ns, asked_ns, memory_order_relaxed);
 }
 
 /* Under `adding`: whoever looks for a free entry must not meet half an end. */

@@ -309,6 +309,14 @@ void recorder_stop(void *handle)
 		scanning_behind_plan(recording);
 }
 
+void recorder_group_end(void *handle)
+{
+	struct recording *recording = handle_kind(handle) == HANDLE_API_GROUP ? recording_get() : NULL;
+
+	if (recording)
+		recording_group_end(recording, (uint32_t)handle_number(handle));
+}
+
 void *recorder_start_step(void *proxy_op, int step)
 {
 	struct recording *recording = handle_kind(proxy_op) == HANDLE_PROXY_OP ? recording_get() : NULL;

@@ -87,6 +87,8 @@ struct recorder_event {
 	struct recorder_proxy_op proxy_op;
 };
 
+/* The group whose handle that is has all its calls and is ending. */
+void recorder_group_end(void *handle);
 /* The handle for NCCL, or NULL when the event is of no interest. */
 void *recorder_start(void *context, const struct recorder_event *event);
 void recorder_stop(void *handle);

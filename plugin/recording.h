@@ -39,6 +39,10 @@ struct communicator {
 	int32_t peers;                   /* that `p2p` has room for */
 	uint32_t abi;                    /* that NCCL tells us of it by; 0: the interposer alone */
 	_Atomic bool launches_elsewhere; /* non-blocking, as the interposer knows: not on the calling threads */
+	_Atomic bool launches_here;      /* blocking, as the interposer or its launches show: before the call returns */
+	/* What NCCL answered last, by the interposer: 0 never. */
+	_Atomic uint64_t in_progress_ns; /* when it had said that it is still at work for a call */
+	_Atomic uint64_t settled_ns;     /* when it was asked, and said that it is not */
 	_Atomic bool ended;
 	_Atomic bool known;     /* identity: id, name, rank */
 	_Atomic bool leased;    /* network detail, by the drain */
@@ -58,6 +62,8 @@ struct scanning_policy {
 	bool told_end;     /* that scanning has been turned off */
 };
 
+enum { RECORDING_GROUP_ENDS = 64 };
+
 struct recording {
 	struct box_writer box;
 	struct config config;
@@ -69,6 +75,9 @@ struct recording {
 	struct scanning_policy policy;
 	struct communicator communicators[RW_BOX_COMMS];
 	_Atomic uint32_t groups; /* API groups so far */
+	/* By number, as many as there is room for: groups whose end was called. For the drain, which looks while they are
+	 * in it. */
+	_Atomic uint32_t group_ends[RECORDING_GROUP_ENDS];
 	_Atomic uint32_t living; /* communicators not yet ended */
 	_Atomic uint64_t births; /* communicators so far */
 	/* By slot: ticket of the operation before this one in its API group, 0 = first. Belongs to the group's thread.
@@ -132,6 +141,20 @@ static inline bool communicator_know(struct communicator *communicator, const st
 	return atomic_load_explicit(&communicator->known, memory_order_relaxed) ||
 	       communicator_fill_identity(communicator, identity);
 }
+
+/* The outermost group is ending: what NCCL does before the launch, it does from here on. One store. */
+static inline void recording_group_end(struct recording *recording, uint32_t group)
+{
+	atomic_store_explicit(&recording->group_ends[group % RECORDING_GROUP_ENDS], group, memory_order_relaxed);
+}
+
+static inline bool recording_in_group_end(const struct recording *recording, uint32_t group)
+{
+	return atomic_load_explicit(&recording->group_ends[group % RECORDING_GROUP_ENDS], memory_order_relaxed) == group;
+}
+
+/* What NCCL answered, when asked at that time, about the calls of a communicator that does not block. */
+void communicator_answered(struct communicator *communicator, bool in_progress, uint64_t asked_ns);
 
 /* Tells communicators apart, earlier owners of the same entry too; never 0. */
 static inline uint32_t communicator_mark(const struct communicator *communicator)

@@ -80,7 +80,9 @@ int adapter_stop(void *handle)
 
 static void record_state(void *handle, int state, const union profiler_state_arguments *arguments)
 {
-	if (state != PROFILER_KERNEL_CH_STOP)
+	if (state == PROFILER_GROUP_END_API_START)
+		recorder_group_end(handle);
+	else if (state != PROFILER_KERNEL_CH_STOP)
 		recorder_proxy_state(handle, state, arguments ? arguments->bytes : 0);
 	else if (arguments)
 		recorder_channel_stop(handle, arguments->timer);

@@ -37,7 +37,10 @@ enum profiler_event_type {
 };
 
 /* recordEventState: other states' arguments can be NULL, or garbage where an adapter of NCCL's is in between. */
-enum { PROFILER_KERNEL_CH_STOP = 22 };
+enum {
+	PROFILER_KERNEL_CH_STOP = 22,
+	PROFILER_GROUP_END_API_START = 24, /* of GroupApi, from v5 on */
+};
 
 union profiler_state_arguments {
 	uint64_t timer; /* KERNEL_CH_STOP; %globaltimer */

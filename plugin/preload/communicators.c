@@ -21,6 +21,7 @@ PRELOAD_EXPORT int ncclCommShrink(nccl_comm parent, int *excluded, int excluded_
 				  struct nccl_config *config, int flags);
 PRELOAD_EXPORT int ncclCommDestroy(nccl_comm comm);
 PRELOAD_EXPORT int ncclCommAbort(nccl_comm comm);
+PRELOAD_EXPORT int ncclCommGetAsyncError(nccl_comm comm, int *state);
 /* clang-format on */
 
 /*
@@ -224,5 +225,20 @@ int ncclCommAbort(nccl_comm comm)
 	int result = real(comm);
 
 	end(ending);
+	return result;
+}
+
+/* Programs poll it while a communicator that does not block is at work. Not the first use of one: NCCL refuses to say
+ * who it is before its init is through. */
+int ncclCommGetAsyncError(nccl_comm comm, int *state)
+{
+	struct membership *membership = membership_find(comm);
+	PRELOAD_REAL(CommGetAsyncError, (nccl_comm, int *), membership);
+	struct communicator *asked = preload_is_on() && membership ? membership_known(membership) : NULL;
+	uint64_t asked_ns = asked ? recording_clock() : 0;
+	int result = real(comm, state);
+
+	if (asked && result == NCCL_SUCCESS && state)
+		communicator_answered(asked, *state == NCCL_IN_PROGRESS, asked_ns);
 	return result;
 }

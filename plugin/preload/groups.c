@@ -8,11 +8,6 @@ PRELOAD_EXPORT int ncclGroupStart(void);
 PRELOAD_EXPORT int ncclGroupEnd(void);
 PRELOAD_EXPORT int ncclGroupSimulateEnd(void *info);
 
-static bool has_failed(int result)
-{
-	return result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS;
-}
-
 int ncclGroupStart(void)
 {
 	PRELOAD_REAL(GroupStart, (void), NULL);
@@ -30,7 +25,7 @@ int ncclGroupEnd(void)
 		return real();
 	call_group_end_begin();
 	int result = real();
-	call_group_end(has_failed(result));
+	call_group_end(preload_result(result));
 	if (!call_in_group())
 		births_end(result);
 	return result;
@@ -43,7 +38,7 @@ int ncclGroupSimulateEnd(void *info)
 	int result = real(info);
 
 	if (preload_is_on()) {
-		call_group_end(true);
+		call_group_end(CALL_FAILED);
 		if (!call_in_group())
 			births_end(NCCL_SYSTEM_ERROR);
 	}

@@ -117,7 +117,22 @@ static struct communicator *settle(struct birth *birth, nccl_comm comm)
 	linked[found->index] = communicator_mark(found);
 	communicator_fill_place(found, birth->nranks, birth->rank);
 	atomic_store_explicit(&found->launches_elsewhere, !birth->blocking, memory_order_relaxed);
+	atomic_store_explicit(&found->launches_here, birth->blocking, memory_order_relaxed);
 	return found;
+}
+
+/* Destroyed past us, and its entry given to another since: NULL. */
+static struct communicator *found_before(const struct membership *membership)
+{
+	struct communicator *found = atomic_load_explicit(&membership->communicator, memory_order_relaxed);
+
+	return found && communicator_mark(found) == membership->mark ? found : NULL;
+}
+
+struct communicator *membership_known(const struct membership *membership)
+{
+	/* Acquire: pairs with the release below. */
+	return atomic_load_explicit(&membership->settled, memory_order_acquire) ? found_before(membership) : NULL;
 }
 
 struct communicator *membership_communicator(struct membership *membership)
@@ -134,10 +149,7 @@ struct communicator *membership_communicator(struct membership *membership)
 		}
 		pthread_mutex_unlock(&changing);
 	}
-	struct communicator *found = atomic_load_explicit(&membership->communicator, memory_order_relaxed);
-
-	/* Destroyed past us, and its entry given to another since. */
-	return found && communicator_mark(found) == membership->mark ? found : NULL;
+	return found_before(membership);
 }
 
 static struct membership *free_place(nccl_comm comm)

@@ -54,6 +54,7 @@ struct nccl_config {
 	X(CommShrink)                                                                                                  \
 	X(CommDestroy)                                                                                                 \
 	X(CommAbort)                                                                                                   \
+	X(CommGetAsyncError)                                                                                           \
 	X(CommCount)                                                                                                   \
 	X(CommUserRank)                                                                                                \
 	X(CommCuDevice)

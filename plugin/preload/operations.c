@@ -21,7 +21,7 @@ static void begin(struct call *call, struct membership *membership)
 
 static int end(struct call *call, int result)
 {
-	call_end(call, result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS);
+	call_end(call, preload_result(result));
 	return result;
 }
 

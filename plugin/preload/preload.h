@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "plugin/call.h"
 #include "plugin/preload/membership.h"
 
 #define PRELOAD_EXPORT __attribute__((visibility("default")))
@@ -12,6 +13,11 @@
 /* False with RANKWATCH=off or RANKWATCH_PRELOAD=0: wrappers pass straight through. The environment is read once, at the
  * first NCCL call of the process. */
 bool preload_is_on(void);
+
+static inline enum call_result preload_result(int result)
+{
+	return result == NCCL_SUCCESS ? CALL_DONE : result == NCCL_IN_PROGRESS ? CALL_GOES_ON : CALL_FAILED;
+}
 
 /* The NCCL that made the communicator; NULL or not known: the one that the return address's object means. NULL, said
  * once: none that has the function. */

@@ -32,6 +32,8 @@ static void begin(int abi)
 	player_read(&reader, directory);
 }
 
+enum { GROUP_END_API_START = 24 };
+
 static struct rw_operation operation(uint64_t number)
 {
 	struct rw_operation found;
@@ -290,17 +292,95 @@ Test(record, a_call_that_never_becomes_a_task_is_untracked_once_a_later_one_was_
 	cr_expect_not(flags_of(1) & RW_FLAG_UNTRACKED);
 }
 
+/* A group whose call never becomes a task. */
+static void call_in_vain(void)
+{
+	void *group = player_api_group(&player);
+
+	player_stop(&player, player_call(&player, group, "AllReduce", 1, "ncclFloat32", false));
+	player_state(&player, group, GROUP_END_API_START, NULL);
+	player_stop(&player, group);
+}
+
 Test(record, a_call_that_never_becomes_a_task_is_untracked_a_second_after_its_return)
 {
 	struct rw_operation op;
 
 	begin(5);
+	/* On its own thread: the communicator blocks, and launches before it returns. */
+	player_collective(&player, "AllReduce", 1, "ncclFloat32");
+	call_in_vain();
+	cr_assert(player_wait_finished(&reader, 1, &op));
+	cr_expect(op.flags & RW_FLAG_UNTRACKED);
+	cr_expect_geq(reader.header.drain_ns, op.return_ns + 1000000000);
+}
+
+/* Waits until the plugin's thread has looked at what was a second and more ago. */
+static void let_two_seconds_pass(uint64_t since_ns)
+{
+	while (reader.header.drain_ns < since_ns + 2000000000) {
+		cr_assert_eq(box_reader_refresh(&reader), 0);
+		usleep(10000);
+	}
+}
+
+/* One that does not block may connect for as long as a peer is late. */
+Test(record, a_call_that_has_returned_may_still_become_a_task_where_nobody_knows_better)
+{
+	struct rw_operation op;
+
+	begin(5);
 	void *group = player_api_group(&player);
-	player_stop(&player, player_call(&player, group, "AllReduce", 1, "ncclFloat32", false));
+	void *call = player_call(&player, group, "AllReduce", 1, "ncclFloat32", false);
+	player_stop(&player, call);
 	player_stop(&player, group);
-	cr_expect(owner_of(0) & RW_OWNER_HOST, "a non-blocking communicator may still launch it");
+	let_two_seconds_pass(operation(0).return_ns);
+	cr_expect_not(flags_of(0) & RW_FLAG_UNTRACKED);
+	cr_expect(owner_of(0) & RW_OWNER_HOST);
+	player_stop(&player, player_launch(&player, (void *)0x2000));
+	void *plan = player_plan(&player);
+	player_stop(&player, player_task(&player, call, "AllReduce", 1));
+	player_stop(&player, plan);
+	cr_expect(known_of(0) & RW_KNOWN_TASK);
+	cr_expect_not(flags_of(0) & RW_FLAG_UNTRACKED);
+	cr_assert(player_wait_finished(&reader, 0, &op));
+}
+
+/* NCCL takes no call on a communicator that is still at work. */
+Test(record, a_call_that_never_becomes_a_task_is_untracked_once_there_is_a_later_one)
+{
+	struct rw_operation op;
+
+	begin(5);
+	call_in_vain();
+	call_in_vain();
 	cr_assert(player_wait_finished(&reader, 0, &op));
 	cr_expect(op.flags & RW_FLAG_UNTRACKED);
+	let_two_seconds_pass(operation(1).return_ns);
+	cr_expect_not(flags_of(1) & RW_FLAG_UNTRACKED);
+}
+
+static bool becomes_entered(uint64_t number)
+{
+	uint64_t until_ns = reader.header.drain_ns + 2000000000;
+
+	while (!(flags_of(number) & RW_FLAG_ENTERED) && reader.header.drain_ns < until_ns) {
+		cr_assert_eq(box_reader_refresh(&reader), 0);
+		usleep(10000);
+	}
+	return flags_of(number) & RW_FLAG_ENTERED;
+}
+
+Test(record, a_call_in_the_end_of_its_group_is_seen_to_be_inside_nccl)
+{
+	begin(5);
+	void *group = player_api_group(&player);
+	player_stop(&player, player_call(&player, group, "AllReduce", 1, "ncclFloat32", false));
+	let_two_seconds_pass(operation(0).api_ns);
+	cr_expect_not(flags_of(0) & RW_FLAG_ENTERED, "the program is still putting its group together");
+	player_state(&player, group, GROUP_END_API_START, NULL);
+	cr_expect(becomes_entered(0));
+	player_stop(&player, group);
 }
 
 static uint32_t reason_of_lost_broadcast(int version)

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * first_use RANKS WHAT RANK SECONDS: ranks whose last one to come, RANK, stays away for so long (0: for ever) before the
+ * first use of a connection. WHAT: collective, the first one of all; pair, the first ring of Send and Recv, after 60
+ * AllReduces. With "nonblocking" behind it the communicator does not block. An ordinary NCCL program.
+ */
+#include <cuda.h>
+#include <nccl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { COUNT = 3000, STEPS_BEFORE = 60, STEPS_AFTER = 40, STEP_US = 25000, POLL_US = 1000 };
+
+/* What the parent and the ranks share. */
+struct board {
+	ncclUniqueId id;
+	volatile int have_id;
+};
+
+struct plan {
+	int ranks, late, seconds;
+	bool pair, nonblocking;
+};
+
+struct rank {
+	const struct plan *plan;
+	int number;
+	CUcontext context;
+	CUstream stream;
+	float *send, *recv;
+	ncclComm_t comm;
+};
+
+static void need(int result, const char *what)
+{
+	if (!result || result == ncclInProgress)
+		return;
+	fprintf(stderr, "first_use: %s: %d\n", what, result);
+	exit(1);
+}
+
+#define CU(call, ...)	need(call(__VA_ARGS__), #call)
+#define NCCL(call, ...) need(call(__VA_ARGS__), #call)
+
+/* As programs do with communicators that do not block, behind every call. */
+static void settle(const struct rank *rank)
+{
+	ncclResult_t state = ncclInProgress;
+
+	for (;;) {
+		NCCL(ncclCommGetAsyncError, rank->comm, &state);
+		if (state != ncclInProgress)
+			break;
+		usleep(POLL_US);
+	}
+	need(state, "state");
+}
+
+static void join(struct rank *rank, ncclUniqueId id)
+{
+	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+	CUdevice device;
+
+	CU(cuInit, 0);
+	CU(cuDeviceGet, &device, rank->number);
+	CU(cuDevicePrimaryCtxRetain, &rank->context, device);
+	CU(cuCtxSetCurrent, rank->context);
+	CU(cuStreamCreate, &rank->stream, CU_STREAM_NON_BLOCKING);
+	CU(cuMemAlloc, (CUdeviceptr *)&rank->send, COUNT * sizeof(float));
+	CU(cuMemAlloc, (CUdeviceptr *)&rank->recv, COUNT * sizeof(float));
+	CU(cuMemsetD32Async, (CUdeviceptr)rank->send, 0, COUNT, rank->stream);
+	config.blocking = !rank->plan->nonblocking;
+	NCCL(ncclCommInitRankConfig, &rank->comm, rank->plan->ranks, id, rank->number, &config);
+	settle(rank);
+}
+
+static void finish_step(const struct rank *rank)
+{
+	settle(rank);
+	CU(cuStreamSynchronize, rank->stream);
+	usleep(STEP_US);
+}
+
+/* Gradients of some layers and their norm, so that it is seen to be a step. */
+static void reduce(const struct rank *rank)
+{
+	static const size_t counts[] = { COUNT, COUNT / 2, COUNT / 3, 1 };
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		NCCL(ncclAllReduce, rank->send, rank->recv, counts[i], ncclFloat, ncclSum, rank->comm, rank->stream);
+		settle(rank);
+	}
+	finish_step(rank);
+}
+
+static void pass_on(const struct rank *rank)
+{
+	int ranks = rank->plan->ranks;
+
+	NCCL(ncclGroupStart, );
+	NCCL(ncclSend, rank->send, COUNT, ncclFloat, (rank->number + 1) % ranks, rank->comm, rank->stream);
+	NCCL(ncclRecv, rank->recv, COUNT, ncclFloat, (rank->number + ranks - 1) % ranks, rank->comm, rank->stream);
+	NCCL(ncclGroupEnd, );
+	finish_step(rank);
+}
+
+static void stay_away(const struct rank *rank)
+{
+	if (rank->number != rank->plan->late)
+		return;
+	fprintf(stderr, "first_use: rank %d stays away\n", rank->number);
+	if (rank->plan->seconds)
+		sleep((unsigned int)rank->plan->seconds);
+	else
+		for (;;)
+			pause();
+}
+
+static void be_rank(const struct board *board, const struct plan *plan, int number)
+{
+	struct rank rank = { .plan = plan, .number = number };
+	void (*step)(const struct rank *rank) = plan->pair ? pass_on : reduce;
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", number);
+	setenv("RANK", text, 1);
+	setenv("LOCAL_RANK", text, 1);
+	while (!board->have_id)
+		usleep(1000);
+	join(&rank, board->id);
+	for (int i = 0; plan->pair && i < STEPS_BEFORE; i++)
+		reduce(&rank);
+	stay_away(&rank);
+	for (int i = 0; i < STEPS_AFTER; i++)
+		step(&rank);
+	NCCL(ncclCommDestroy, rank.comm);
+	exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status, worst = 0;
+
+	if (board == MAP_FAILED || argc < 5)
+		return 2;
+	const struct plan plan = {
+		.ranks = atoi(argv[1]),
+		.pair = strcmp(argv[2], "pair") == 0,
+		.late = atoi(argv[3]),
+		.seconds = atoi(argv[4]),
+		.nonblocking = argc > 5 && strcmp(argv[5], "nonblocking") == 0,
+	};
+	setenv("WORLD_SIZE", argv[1], 1);
+	for (int i = 0; i < plan.ranks; i++)
+		if (fork() == 0)
+			be_rank(board, &plan, i);
+	NCCL(ncclGetUniqueId, &board->id);
+	board->have_id = 1;
+	while (wait(&status) > 0)
+		worst |= status;
+	return worst ? 1 : 0;
+}

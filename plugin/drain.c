@@ -13,6 +13,7 @@
 #include "plugin/recording.h"
 #include "plugin/scanning.h"
 #include "plugin/self_sampler.h"
+#include "plugin/taskless.h"
 
 enum {
 	/* Between looks while something is in flight. A wakeup is nearly all of what a look costs; this with the slack
@@ -22,7 +23,6 @@ enum {
 	IDLE_NS = 20000000, /* after IDLE_AFTER_NS without */
 	IDLE_AFTER_NS = 1000000000,
 	SECOND_NS = 1000000000,
-	TASK_WITHIN_NS = 1000000000, /* of the group's return; of a communicator that does not block it may take longer */
 	STACK_SIZE = 256 * 1024,     /* glibc takes the libraries' static TLS from it */
 };
 
@@ -49,9 +49,7 @@ struct drain {
 	size_t count, room;
 	size_t moving;                         /* of them: something is about to be seen of it */
 	uint64_t next;                         /* claim to look at next */
-	uint64_t called[RW_BOX_COMMS];         /* newest ticket of an API call */
-	uint32_t called_group[RW_BOX_COMMS];   /* and its group */
-	uint32_t launched_group[RW_BOX_COMMS]; /* highest API group whose task came on its launching thread */
+	struct taskless taskless;
 	uint64_t busy_ns, second_ns;
 	struct self_sampler sampler;
 	struct leases leases;
@@ -72,14 +70,6 @@ static bool has_ended(const struct drain *drain, const struct watched *watched)
 {
 	return atomic_load_explicit(&drain->recording->communicators[watched->comm].ended, memory_order_acquire);
 }
-
-/* What the drain wants of a slot. */
-struct glimpse {
-	uint64_t api_ns, return_ns, progress;
-	uint32_t known, flags, group, api_tid, launch_tid;
-	uint16_t comm;
-	uint8_t function;
-};
 
 /*
  * The read protocol of the box: a slot without pending bits may be claimed again under our eyes, which the second look
@@ -128,10 +118,7 @@ static bool see_claimed(struct drain *drain, struct watched *watched, uint64_t n
 	watched->comm = op.comm;
 	watched->group = op.group;
 	watched->stage = CALLED;
-	if (watched->ticket > drain->called[op.comm]) {
-		drain->called[op.comm] = watched->ticket;
-		drain->called_group[op.comm] = op.group;
-	}
+	taskless_called(&drain->taskless, &op, watched->ticket);
 	self_sampler_note(&drain->sampler, op.api_tid, op.api_ns);
 	return true;
 }
@@ -149,81 +136,11 @@ static void give_up(struct drain *drain, const struct watched *watched, enum rw_
 	box_release(slot, watched->ticket, RW_OWNER_HOST | RW_OWNER_GPU);
 }
 
-/* What is known of a call without a task from elsewhere: looked at before its `known`, because a later operation's launch,
- * or the end, comes after this one's task if it had one. */
-struct later {
-	bool launched; /* another group, since */
-	bool called;   /* so, too: NCCL takes no call on a communicator that is still at work for an earlier one */
-	bool ended;
-};
-
-static struct later look_later(const struct drain *drain, const struct watched *watched)
-{
-	return (struct later){
-		.launched = drain->launched_group[watched->comm] > watched->group,
-		.called = drain->called[watched->comm] > watched->ticket &&
-			  drain->called_group[watched->comm] != watched->group,
-		.ended = has_ended(drain, watched),
-	};
-}
-
-/* Has NCCL done for the call what it will, and is the call back? When nobody knows, it may connect for minutes. */
-static bool is_through(const struct drain *drain, const struct glimpse *op, const struct later *later)
-{
-	const struct communicator *communicator = &drain->recording->communicators[op->comm];
-
-	return later->called || atomic_load_explicit(&communicator->launches_here, memory_order_relaxed) ||
-	       atomic_load_explicit(&communicator->settled_ns, memory_order_relaxed) > op->return_ns;
-}
-
-/* Will no task come any more? Not at the group's return: a non-blocking communicator launches later, on another thread.
- */
-static enum rw_untracked why_no_task(const struct drain *drain, const struct glimpse *op, const struct later *later,
-				     uint64_t now)
-{
-	bool returned = (op->known & RW_KNOWN_RETURN) || !op->group;
-	bool silent = (op->known & RW_KNOWN_RETURN) && now > op->return_ns + TASK_WITHIN_NS;
-
-	if (later->ended)
-		return RW_UNTRACKED_FINALIZE;
-	if (!returned || (!later->launched && !(silent && is_through(drain, op, later))))
-		return RW_UNTRACKED_NONE;
-	/* Since 2.29.2 NCCL sends broadcasts through a task that has no events. */
-	if (op->function == RW_FUNCTION_BROADCAST && drain->recording->nccl_version >= 22902)
-		return RW_UNTRACKED_BROADCAST;
-	return RW_UNTRACKED_NO_TASK;
-}
-
-static bool is_in_progress(const struct drain *drain, const struct glimpse *op)
-{
-	const struct communicator *communicator = &drain->recording->communicators[op->comm];
-	uint64_t said_ns = atomic_load_explicit(&communicator->in_progress_ns, memory_order_relaxed);
-
-	return said_ns >= op->return_ns && said_ns > atomic_load_explicit(&communicator->settled_ns, memory_order_relaxed);
-}
-
-/* It waits inside NCCL, for its peers to connect as a rule: that is for the box, for nobody else saw it. */
-static void note_inside(struct drain *drain, const struct watched *watched, const struct glimpse *op)
-{
-	bool returned = op->known & RW_KNOWN_RETURN;
-	uint32_t flag = returned ? RW_FLAG_IN_PROGRESS : RW_FLAG_ENTERED;
-	bool inside = returned ? is_in_progress(drain, op) : recording_in_group_end(drain->recording, op->group);
-	struct rw_operation *slot = inside && op->group && !(op->flags & flag) ? box_slot(&drain->recording->box, watched->ticket) : NULL;
-
-	if (slot)
-		atomic_fetch_or_explicit(&slot->flags, flag, memory_order_relaxed);
-}
-
 /* False: there is no GPU to wait for. */
 static bool see_task(struct drain *drain, struct watched *watched, const struct glimpse *op)
 {
 	if (op->known & RW_KNOWN_LAUNCH) {
-		/* A communicator that blocks launches on its callers' threads, one that does not never. */
-		if (op->launch_tid == op->api_tid)
-			atomic_store_explicit(&drain->recording->communicators[watched->comm].launches_here, true,
-					      memory_order_relaxed);
-		if (op->group > drain->launched_group[watched->comm])
-			drain->launched_group[watched->comm] = op->group;
+		taskless_launched(&drain->taskless, drain->recording, op);
 		watched->progress = op->progress;
 	}
 	watched->stage = LAUNCHED;
@@ -233,16 +150,17 @@ static bool see_task(struct drain *drain, struct watched *watched, const struct 
 /* False: no more of it to see. */
 static bool see_called(struct drain *drain, struct watched *watched, uint64_t now)
 {
-	struct later later = look_later(drain, watched);
+	struct taskless_later later = taskless_later(&drain->taskless, drain->recording, watched->comm, watched->ticket,
+						     watched->group);
 	struct glimpse op;
 
 	if (!peek(&drain->recording->box, watched->ticket, &op))
 		return false;
 	if (op.known & RW_KNOWN_TASK)
 		return see_task(drain, watched, &op);
-	enum rw_untracked reason = why_no_task(drain, &op, &later, now);
+	enum rw_untracked reason = taskless_why(drain->recording, &op, &later, now);
 	if (reason == RW_UNTRACKED_NONE) {
-		note_inside(drain, watched, &op);
+		taskless_note_inside(drain->recording, &op, watched->ticket);
 		return true;
 	}
 	give_up(drain, watched, reason);

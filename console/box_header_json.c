@@ -19,10 +19,10 @@ static json_t *unscannable_json(const struct rw_box_header *header)
 
 static json_t *scan_json(const struct rw_box_header *header)
 {
-	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "state",
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "state",
 			 box_json_text(header->scan_state, sizeof(header->scan_state)), "every",
 			 (json_int_t)header->scan_every, "budget_ppm", (json_int_t)header->budget_ppm, "cost_ppm",
-			 (json_int_t)header->cost_ppm, "launches", (json_int_t)header->scan_launches, "beside", (json_int_t)header->scan_beside, "buffers",
+			 (json_int_t)header->cost_ppm, "launches", (json_int_t)header->scan_launches, "buffers",
 			 (json_int_t)header->scan_buffers, "bytes", (json_int_t)header->scan_bytes, "host_ns",
 			 (json_int_t)header->scan_host_ns, "gpu_ns", (json_int_t)header->scan_gpu_ns, "sampled_out",
 			 (json_int_t)header->scan_sampled_out, "unscannable", unscannable_json(header));

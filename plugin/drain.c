@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "plugin/lease.h"
-#include "plugin/dtype.h"
 #include "plugin/recording.h"
 #include "plugin/scanning.h"
 #include "plugin/self_sampler.h"
@@ -195,8 +194,6 @@ static bool see_gpu(struct drain *drain, struct watched *watched, uint64_t now)
 		see_started(watched, slot, now);
 	if (done) {
 		slot->done_seen_ns = now;
-		scan_overlap_learn_operation(&drain->recording->overlap, slot->comm, slot->function,
-					     slot->count * dtype_size(slot->dtype), now - slot->started_seen_ns);
 		box_known(slot, RW_KNOWN_DONE);
 	} else if (lost && has_ended(drain, watched)) {
 		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_ABORTED, memory_order_relaxed);

@@ -120,7 +120,6 @@ static void *start_launch(struct recording *recording, struct thread *thread, st
 	know_thread(thread);
 	thread->launched = communicator_mark(communicator);
 	launch_begin(recording, communicator, &thread->launch, stream);
-	scanning_launch(recording, communicator, stream);
 	return handle_make(HANDLE_LAUNCH, (uint64_t)communicator->index << 32 | thread->launch.plan);
 }
 

@@ -16,7 +16,6 @@
 #include "plugin/config.h"
 #include "plugin/gpu/progress.h"
 #include "plugin/gpu/scan_budget.h"
-#include "plugin/gpu/scan_overlap.h"
 #include "plugin/gpu/scan_share.h"
 #include "plugin/gpu/scanner.h"
 #include "plugin/kernel.h"
@@ -69,7 +68,6 @@ struct recording {
 	struct config config;
 	struct progress progress;
 	struct scanner scanner;
-	struct scan_overlap overlap;
 	struct scan_budget budget; /* the drain thread's */
 	struct scan_share share;   /* the drain thread's */
 	struct scanning_policy policy;

@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "plugin/call.h"
-#include "plugin/dtype.h"
 #include "plugin/gpu/scan_image.h"
 #include "plugin/gpu/scan_sampling.h"
 
@@ -43,10 +42,8 @@ void scanning_open(struct recording *recording, uint32_t abi)
 	};
 	const struct config *config = &recording->config;
 	struct rw_box_header *header = recording->box.header;
-	const char *one_connection = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
 	uint64_t spent_ns = atomic_load_explicit(&header->own_ns, memory_order_relaxed);
 
-	recording->overlap.never = one_connection && strcmp(one_connection, "1") == 0;
 	header->budget_ppm = config->budget_ppm;
 	scan_share_open(&recording->share, recording->box.ring_mask + 1, recording_clock());
 	scan_budget_open(&recording->budget, config->budget_ppm, recording_clock(), spent_ns);
@@ -156,24 +153,13 @@ static bool wants(const struct recording *recording, const struct scan_buffer *b
 	return buffer->elements && recording->config.scan != unwanted;
 }
 
-/* Only a buffer that the operation does not write. */
-static bool may_overlap(const struct wish *wish, const struct scan_buffers *buffers)
-{
-	const struct rw_operation *slot = wish->slot;
-
-	return !buffers->overlap && scan_overlap_pays(&wish->recording->overlap, slot->comm, slot->function,
-						      slot->count * dtype_size(slot->dtype), buffers->in.bytes);
-}
-
 static void ask_at_call(const struct wish *wish, const struct scan_buffers *buffers)
 {
 	struct recording *recording = wish->recording;
 	bool elsewhere = wish->communicator->launches_elsewhere;
 
-	/* Where it is launched later nobody can say when to join. */
 	if (wants(recording, &buffers->in, CONFIG_SCAN_OUTPUT))
-		ask(wish, &buffers->in, !elsewhere && may_overlap(wish, buffers) ? SCAN_BESIDE_CALL : SCAN_BEFORE_CALL,
-		    RW_OWNER_SCAN_IN);
+		ask(wish, &buffers->in, SCAN_BEFORE_CALL, RW_OWNER_SCAN_IN);
 	if (!wants(recording, &buffers->out, CONFIG_SCAN_INPUT))
 		return;
 	if (!elsewhere)
@@ -223,20 +209,12 @@ void scanning_behind_call(struct recording *recording, bool failed)
 	scanner_behind_call(&recording->scanner, failed);
 }
 
-void scanning_launch(struct recording *recording, struct communicator *communicator, uint64_t stream)
-{
-	if (may_scan(recording, communicator) && scan_overlap_is_possible(&recording->overlap))
-		scanner_fork(&recording->scanner, communicator->scan, stream);
-}
-
 static void ask_input_at_plan(const struct wish *wish, const struct scan_buffers *buffers)
 {
-	bool beside = may_overlap(wish, buffers) && scanner_is_forked(wish->communicator->scan, wish->stream);
-
 	if (!buffers->survives)
 		scanner_refuse(&wish->recording->scanner, wish->slot, RW_UNSCANNABLE_OVERWRITTEN);
 	else
-		ask(wish, &buffers->in, beside ? SCAN_BESIDE_PLAN : SCAN_BEHIND_PLAN, RW_OWNER_SCAN_IN);
+		ask(wish, &buffers->in, SCAN_BEHIND_PLAN, RW_OWNER_SCAN_IN);
 }
 
 static void ask_at_plan(const struct wish *wish, const struct scan_buffers *buffers, bool seen_at_call)

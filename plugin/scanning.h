@@ -38,8 +38,6 @@ void scanning_captured(struct recording *recording, struct communicator *communi
 uint64_t scanning_before_call(struct recording *recording);
 void scanning_behind_call(struct recording *recording, bool failed);
 
-/* NCCL launches a plan of this communicator on this thread now. */
-void scanning_launch(struct recording *recording, struct communicator *communicator, uint64_t stream);
 /* The operation's task, its slot filled but for its end. launch: NULL = elsewhere. */
 void scanning_task(struct recording *recording, struct communicator *communicator, struct rw_operation *slot,
 		   uint64_t ticket, const struct operation_launch *launch);

@@ -38,7 +38,6 @@ static struct scan_captured description_of(const struct communicator *communicat
 	};
 }
 
-/* Nothing beside the operation: a fork would be two more nodes of the job's graph. */
 static enum rw_unscannable add_node(struct recording *recording, struct scan_device *device, const struct call *call,
 				    const struct scan_buffer *buffer, uint32_t number, uint32_t side)
 {

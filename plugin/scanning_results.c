@@ -140,7 +140,7 @@ static void tell_end(struct recording *recording)
 bool scanning_drain(struct recording *recording, uint64_t now_ns)
 {
 	struct taking taking = { recording, now_ns };
-	unsigned int out = scanner_collect(&recording->scanner, &recording->overlap, take, &taking);
+	unsigned int out = scanner_collect(&recording->scanner, take, &taking);
 	uint64_t abort_ns = recording->policy.abort_ns;
 
 	keep_budget(recording, now_ns);

@@ -278,7 +278,7 @@ struct rw_box_header {
 	RW_ATOMIC(uint64_t) scan_gpu_ns;
 	RW_ATOMIC(uint64_t) scan_sampled_out; /* operations */
 	RW_ATOMIC(uint64_t) scan_unscannable[RW_UNSCANNABLE_COUNT]; /* buffers; where none is there, operations */
-	RW_ATOMIC(uint64_t) scan_beside; /* launches beside their collective */
+	uint64_t reserved4;
 
 	/* Counters. head is alone on its cache line: every claim of every thread moves it. */
 	RW_ATOMIC(uint64_t) head; /* claims so far */

@@ -12,7 +12,6 @@
 
 typedef void *driver_context;
 typedef void *driver_stream;
-typedef void *driver_event;
 typedef void *driver_module;
 typedef void *driver_function;
 
@@ -30,7 +29,6 @@ enum {
 	DRIVER_HOST_ALLOC_PORTABLE = 1,
 	DRIVER_HOST_ALLOC_DEVICE_MAP = 2,
 	DRIVER_STREAM_NON_BLOCKING = 1,
-	DRIVER_EVENT_DISABLE_TIMING = 2,
 	DRIVER_CAPTURE_MODE_RELAXED = 2,
 	DRIVER_NO_BINARY_FOR_GPU = 209,
 	DRIVER_POINTER_MEMORY_TYPE = 2,
@@ -47,12 +45,9 @@ struct driver_scan {
 	int (*memory_allocate)(uint64_t *device_pointer, size_t size);
 	int (*memory_set)(uint64_t device_pointer, unsigned char value, size_t size, driver_stream stream);
 	int (*host_allocate)(void **address, size_t size, unsigned int flags);
-	int (*priority_range)(int *least, int *greatest);
-	int (*stream_create)(driver_stream *stream, unsigned int flags, int priority);
+	int (*stream_create)(driver_stream *stream, unsigned int flags);
+	int (*stream_destroy)(driver_stream stream);
 	int (*stream_synchronize)(driver_stream stream);
-	int (*stream_wait_event)(driver_stream stream, driver_event event, unsigned int flags);
-	int (*event_create)(driver_event *event, unsigned int flags);
-	int (*event_record)(driver_event event, driver_stream stream);
 	int (*launch)(driver_function function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
 		      unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
 		      driver_stream stream, void **arguments, void **extra);

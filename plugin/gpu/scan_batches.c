@@ -4,8 +4,6 @@
 
 #include "plugin/gpu/scanner.h"
 
-#define PLACES_OF_PLAN (1u << SCAN_BESIDE_PLAN | 1u << SCAN_BEHIND_PLAN)
-
 /* Batches that this thread is filling. Initial-exec, and as scarce as in recorder.c. */
 static __thread struct scan_batch *open_batches __attribute__((tls_model("initial-exec")));
 
@@ -96,7 +94,6 @@ enum rw_unscannable scanner_add(struct scanner *scanner, const struct scan_reque
 		return RW_UNSCANNABLE_MEMORY;
 	bool captured = !request->slot;
 	struct scan_batch *batch = find_batch(request->device, request->place, request->stream, captured);
-	/* Without a fork there is nothing to run beside. */
 	if (!batch)
 		batch = open_batch(request->device, request->place, request->stream);
 	if (!batch)
@@ -124,9 +121,9 @@ static enum rw_unscannable why_not_now(struct scanner *scanner, const struct sca
 	return scanner_is_on(scanner) ? RW_UNSCANNABLE_NONE : RW_UNSCANNABLE_ERROR;
 }
 
-static bool launch(struct scanner *scanner, struct scan_batch *batch, uint64_t stream)
+static bool launch(struct scanner *scanner, struct scan_batch *batch)
 {
-	int error = scan_batch_launch(batch, scanner->driver, stream);
+	int error = scan_batch_launch(batch, scanner->driver, batch->stream);
 
 	if (error) {
 		scanner_give_up(scanner, "cuLaunchKernel", error);
@@ -134,41 +131,7 @@ static bool launch(struct scanner *scanner, struct scan_batch *batch, uint64_t s
 	}
 	scanner_count(&scanner->box->header->scan_launches, 1);
 	scanner_count(&scanner->box->header->scan_bytes, batch->bytes);
-	if (stream != batch->stream)
-		scanner_count(&scanner->box->header->scan_beside, 1);
 	return true;
-}
-
-/* `first` then goes on when `second` gets to this point. */
-static bool order(struct scanner *scanner, driver_stream second, driver_event event, driver_stream first)
-{
-	int error = scanner->driver->scan.event_record(event, second);
-
-	if (!error)
-		error = scanner->driver->scan.stream_wait_event(first, event, 0);
-	if (error)
-		scanner_give_up(scanner, "cuStreamWaitEvent", error);
-	return error == 0;
-}
-
-static bool fork_and_launch(struct scanner *scanner, struct scan_batch *batch)
-{
-	driver_stream stream = (driver_stream)(uintptr_t)batch->stream;
-	driver_stream side = batch->device->side;
-
-	return order(scanner, stream, batch->fork, side) && launch(scanner, batch, (uintptr_t)side);
-}
-
-/* After NCCL's launch, from the fork before it. */
-static bool launch_beside(struct scanner *scanner, struct scan_batch *batch)
-{
-	driver_stream stream = (driver_stream)(uintptr_t)batch->stream;
-	driver_stream side = batch->device->side;
-	int error = scanner->driver->scan.stream_wait_event(side, batch->fork, 0);
-
-	if (error)
-		scanner_give_up(scanner, "cuStreamWaitEvent", error);
-	return !error && launch(scanner, batch, (uintptr_t)side) && order(scanner, side, batch->join, stream);
 }
 
 /* The program may end its capture, or break it, while we are in here: that is no error of the driver's. */
@@ -190,30 +153,8 @@ static bool capture(struct scanner *scanner, struct scan_batch *batch)
 	return !error || is_of_capture(error);
 }
 
-static bool start(struct scanner *scanner, struct scan_batch *batch)
-{
-	if (batch->captured)
-		return capture(scanner, batch);
-	if (batch->place == SCAN_BEFORE_CALL)
-		return launch(scanner, batch, batch->stream);
-	batch->forked = fork_and_launch(scanner, batch);
-	return batch->forked;
-}
-
-static bool finish(struct scanner *scanner, struct scan_batch *batch)
-{
-	if (batch->captured)
-		return capture(scanner, batch);
-	if (batch->place == SCAN_BESIDE_PLAN)
-		return launch_beside(scanner, batch);
-	if (batch->place == SCAN_BESIDE_CALL)
-		return order(scanner, batch->device->side, batch->join, (driver_stream)(uintptr_t)batch->stream);
-	return launch(scanner, batch, batch->stream);
-}
-
 /* The batch's context need not be this thread's: one thread can drive several devices. */
-static bool in_context(struct scanner *scanner, struct scan_batch *batch,
-		       bool (*step)(struct scanner *, struct scan_batch *))
+static bool run_in_context(struct scanner *scanner, struct scan_batch *batch)
 {
 	const struct driver *driver = scanner->driver;
 	driver_context current = NULL;
@@ -221,39 +162,34 @@ static bool in_context(struct scanner *scanner, struct scan_batch *batch,
 
 	if (foreign && driver->context_push(batch->device->context) != 0)
 		return false;
-	bool done = step(scanner, batch);
+	bool done = batch->captured ? capture(scanner, batch) : launch(scanner, batch);
 	if (foreign)
 		driver->context_pop(&current);
 	return done;
 }
 
-static void run(struct scanner *scanner, struct scan_batch *batch, bool (*step)(struct scanner *, struct scan_batch *))
+static void run(struct scanner *scanner, struct scan_batch *batch)
 {
-	/* Once forked it must be joined, whatever else. */
-	enum rw_unscannable reason = batch->forked ? RW_UNSCANNABLE_NONE : why_not_now(scanner, batch);
-	bool empty = !batch->launch.segment_count; /* a fork whose plan had nothing to scan beside it */
+	enum rw_unscannable reason = why_not_now(scanner, batch);
 
-	if (!empty && reason == RW_UNSCANNABLE_NONE && !in_context(scanner, batch, step))
+	if (reason == RW_UNSCANNABLE_NONE && !run_in_context(scanner, batch))
 		reason = scanner_is_on(scanner) ? RW_UNSCANNABLE_CONTEXT : RW_UNSCANNABLE_ERROR;
-	if (!empty && reason == RW_UNSCANNABLE_NONE && batch->place == SCAN_BESIDE_CALL && step == start)
-		return; /* stays open for its join */
 	close_batch(batch);
-	if (!empty && reason == RW_UNSCANNABLE_NONE && !batch->captured)
+	if (reason == RW_UNSCANNABLE_NONE && !batch->captured)
 		scan_batch_publish(batch);
 	else
 		drop(scanner, batch, reason);
 }
 
-static uint64_t run_all(struct scanner *scanner, unsigned int places,
-			bool (*step)(struct scanner *, struct scan_batch *))
+static uint64_t run_all(struct scanner *scanner, enum scan_place place)
 {
 	struct scan_batch *next;
 	uint64_t begin = clock_ns();
 
 	for (struct scan_batch *batch = open_batches; batch; batch = next) {
 		next = batch->next;
-		if (places & 1u << batch->place)
-			run(scanner, batch, step);
+		if (batch->place == place)
+			run(scanner, batch);
 	}
 	uint64_t took_ns = clock_ns() - begin;
 	scanner_count(&scanner->box->header->scan_host_ns, took_ns);
@@ -262,17 +198,16 @@ static uint64_t run_all(struct scanner *scanner, unsigned int places,
 
 uint64_t scanner_before_call(struct scanner *scanner)
 {
-	return open_batches ? run_all(scanner, 1u << SCAN_BEFORE_CALL | 1u << SCAN_BESIDE_CALL, start) : 0;
+	return open_batches ? run_all(scanner, SCAN_BEFORE_CALL) : 0;
 }
 
-/* Those that run already stay. */
-static void drop_all(struct scanner *scanner, unsigned int places)
+static void drop_all(struct scanner *scanner, enum scan_place place)
 {
 	struct scan_batch *next;
 
 	for (struct scan_batch *batch = open_batches; batch; batch = next) {
 		next = batch->next;
-		if (!(places & 1u << batch->place) || batch->forked)
+		if (batch->place != place)
 			continue;
 		close_batch(batch);
 		drop(scanner, batch, RW_UNSCANNABLE_NONE);
@@ -281,43 +216,17 @@ static void drop_all(struct scanner *scanner, unsigned int places)
 
 void scanner_behind_call(struct scanner *scanner, bool failed)
 {
-	unsigned int before = 1u << SCAN_BEFORE_CALL | 1u << SCAN_BESIDE_CALL;
-
 	if (!open_batches)
 		return;
 	/* What NCCL refused has no result, and what it ran without a word before has no input any more. */
-	drop_all(scanner, failed ? before | 1u << SCAN_BEHIND_CALL : before);
-	run_all(scanner, 1u << SCAN_BEHIND_CALL | 1u << SCAN_BESIDE_CALL, finish);
-}
-
-void scanner_fork(struct scanner *scanner, struct scan_device *device, uint64_t stream)
-{
-	struct scan_batch *batch = find_batch(device, SCAN_BESIDE_PLAN, stream, false);
-	driver_context current;
-
-	if (!scanner_is_on(scanner) || scanner->driver->context_current(&current) != 0 || current != device->context)
-		return;
-	if (!batch)
-		batch = open_batch(device, SCAN_BESIDE_PLAN, stream);
-	if (!batch)
-		return;
-	bool allowed = why_not_now(scanner, batch) == RW_UNSCANNABLE_NONE;
-	int error = allowed ? scanner->driver->scan.event_record(batch->fork, (driver_stream)(uintptr_t)stream) : 0;
-	if (error)
-		scanner_give_up(scanner, "cuEventRecord", error);
-	if (allowed && !error)
-		return;
-	close_batch(batch);
-	drop(scanner, batch, RW_UNSCANNABLE_NONE);
-}
-
-bool scanner_is_forked(const struct scan_device *device, uint64_t stream)
-{
-	return find_batch(device, SCAN_BESIDE_PLAN, stream, false);
+	drop_all(scanner, SCAN_BEFORE_CALL);
+	if (failed)
+		drop_all(scanner, SCAN_BEHIND_CALL);
+	run_all(scanner, SCAN_BEHIND_CALL);
 }
 
 void scanner_behind_plan(struct scanner *scanner)
 {
 	if (open_batches)
-		run_all(scanner, PLACES_OF_PLAN, finish);
+		run_all(scanner, SCAN_BEHIND_PLAN);
 }

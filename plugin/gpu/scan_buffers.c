@@ -84,7 +84,7 @@ static struct scan_buffer buffer_of(const struct scan_call *call, uint64_t addre
 	return buffer;
 }
 
-static bool overlap(const struct scan_buffer *a, const struct scan_buffer *b)
+static bool share_bytes(const struct scan_buffer *a, const struct scan_buffer *b)
 {
 	return a->bytes && b->bytes && a->address < b->address + b->bytes && b->address < a->address + a->bytes;
 }
@@ -125,8 +125,8 @@ bool scan_buffers(const struct scan_call *call, struct scan_buffers *buffers)
 		return false;
 	buffers->in = buffer_of(call, call->send, shape->in);
 	buffers->out = buffer_of(call, call->recv, shape->out);
-	buffers->overlap = overlap(&buffers->in, &buffers->out);
-	buffers->survives = !buffers->overlap || (shape->keeps && is_own_part(call, buffers));
-	buffers->same = buffers->survives && buffers->overlap && buffers->in.bytes == buffers->out.bytes;
+	bool overlap = share_bytes(&buffers->in, &buffers->out);
+	buffers->survives = !overlap || (shape->keeps && is_own_part(call, buffers));
+	buffers->same = buffers->survives && overlap && buffers->in.bytes == buffers->out.bytes;
 	return true;
 }

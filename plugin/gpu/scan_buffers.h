@@ -30,7 +30,6 @@ struct scan_buffer {
 
 struct scan_buffers {
 	struct scan_buffer in, out;
-	bool overlap;  /* they share bytes */
 	bool survives; /* the input is the same after the operation as before it */
 	bool same;     /* ... because it is the output, too: one scan tells both */
 };

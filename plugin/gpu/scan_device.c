@@ -20,6 +20,7 @@ struct opening {
 	const struct scan_image *images;
 	bool nodes;
 	uint64_t results, scratch; /* device addresses; behind them what nodes need */
+	driver_stream stream;      /* of the opening alone */
 	int error;
 	void (*entered)(void *argument, const char *call);
 	void *argument;
@@ -75,20 +76,14 @@ static bool results(struct opening *opening)
 	return opening->error == 0;
 }
 
-static bool side_stream(struct opening *opening)
+/* No order with the job's streams: what they wait for shall not be waited for here. */
+static bool stream(struct opening *opening)
 {
-	int least = 0, greatest = 0;
-
-	enter(opening, "cuCtxGetStreamPriorityRange");
-	opening->error = opening->driver->scan.priority_range(&least, &greatest);
-	if (opening->error)
-		return false;
-	enter(opening, "cuStreamCreateWithPriority");
-	opening->error = opening->driver->scan.stream_create(&opening->device->side, DRIVER_STREAM_NON_BLOCKING, least);
+	opening->error = opening->driver->scan.stream_create(&opening->stream, DRIVER_STREAM_NON_BLOCKING);
 	return opening->error == 0;
 }
 
-/* In the order of the side stream, which waits for no other: the first launch there finds zeros, and is waited for. */
+/* In the order of a stream that waits for no other: the first launch there finds zeros, and is waited for. */
 static bool scratch(struct opening *opening)
 {
 	size_t size = SCRATCH_SIZE + (opening->nodes ? scan_nodes_device_size() : 0);
@@ -97,7 +92,7 @@ static bool scratch(struct opening *opening)
 	if (opening->error)
 		return false;
 	enter(opening, "cuMemsetD8Async");
-	opening->error = opening->driver->scan.memory_set(opening->scratch, 0, size, opening->device->side);
+	opening->error = opening->driver->scan.memory_set(opening->scratch, 0, size, opening->stream);
 	return opening->error == 0;
 }
 
@@ -113,22 +108,15 @@ static void describe(struct opening *opening, uint32_t number)
 
 static bool batches(struct opening *opening)
 {
-	const struct driver_scan *driver = &opening->driver->scan;
 	size_t size = SCAN_BATCHES * sizeof(struct scan_batch);
 
 	opening->device->batches = aligned_alloc(64, size);
 	if (!opening->device->batches)
 		return false;
 	memset(opening->device->batches, 0, size); /* no page of it faults later */
-	for (uint32_t i = 0; i < SCAN_BATCHES && !opening->error; i++) {
-		struct scan_batch *batch = &opening->device->batches[i];
-
+	for (uint32_t i = 0; i < SCAN_BATCHES; i++)
 		describe(opening, i);
-		opening->error = driver->event_create(&batch->fork, DRIVER_EVENT_DISABLE_TIMING);
-		if (!opening->error)
-			opening->error = driver->event_create(&batch->join, DRIVER_EVENT_DISABLE_TIMING);
-	}
-	return opening->error == 0;
+	return true;
 }
 
 static void add_trial(struct scan_batch *batch, uint64_t pattern)
@@ -165,10 +153,10 @@ static bool first_launch(struct opening *opening)
 	struct scan_batch *batch = scan_batch_take(device); /* number 0 */
 	scan_trial_fill(pattern);
 	add_trial(batch, opening->results + SCAN_SEGMENTS * sizeof(struct scan_result));
-	opening->error = scan_batch_launch(batch, opening->driver, (uintptr_t)device->side);
+	opening->error = scan_batch_launch(batch, opening->driver, (uintptr_t)opening->stream);
 	enter(opening, "cuStreamSynchronize");
 	if (!opening->error)
-		opening->error = opening->driver->scan.stream_synchronize(device->side);
+		opening->error = opening->driver->scan.stream_synchronize(opening->stream);
 	bool right = !opening->error && passed(device, scan_batch_results(batch));
 	memset(pattern, 0, SCAN_TRIAL_BYTES);
 	scan_batch_give(batch);
@@ -191,9 +179,9 @@ static const struct {
 	{ "cuModuleLoadData", module },
 	{ "cuFuncLoad", function },
 	{ "cuMemHostAlloc", results },
-	{ "cuStreamCreateWithPriority", side_stream },
+	{ "cuStreamCreate", stream },
 	{ "cuMemAlloc", scratch },
-	{ "cuEventCreate", batches },
+	{ "aligned_alloc", batches },
 	{ "aligned_alloc", nodes },
 	{ "cuLaunchKernel", first_launch },
 };
@@ -218,6 +206,10 @@ const char *scan_device_open(struct scan_device *device, const struct driver *dr
 		entered(argument, steps[i].call);
 		if (!steps[i].make(&opening))
 			failed = steps[i].call;
+	}
+	if (opening.stream) {
+		enter(&opening, "cuStreamDestroy");
+		driver->scan.stream_destroy(opening.stream);
 	}
 	if (exchanged) {
 		enter(&opening, "cuThreadExchangeStreamCaptureMode");
@@ -255,7 +247,6 @@ struct scan_batch *scan_batch_take(struct scan_device *device)
 		return NULL;
 	batch->launch.segment_count = 0;
 	batch->bytes = 0;
-	batch->forked = false;
 	batch->captured = false;
 	batch->sequence++;
 	return batch;

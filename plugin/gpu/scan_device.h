@@ -2,8 +2,8 @@
 /*
  * What scanning needs in one CUDA context, made at the first communicator there and never freed: loading, allocating
  * and freeing can wait for kernels of the job that wait for each other. And its batches: a batch is one launch, from
- * the first segment that is put into it until its results have been taken. It owns its result slots, its scratch on the
- * device and its two events, so that nothing has to be found or reset between launches.
+ * the first segment that is put into it until its results have been taken. It owns its result slots and its scratch on
+ * the device, so that nothing has to be found or reset between launches.
  */
 #ifndef PLUGIN_GPU_SCAN_DEVICE_H
 #define PLUGIN_GPU_SCAN_DEVICE_H
@@ -25,12 +25,13 @@
  */
 enum { SCAN_BATCH_WORDS = 4, SCAN_BATCHES = 64 * SCAN_BATCH_WORDS };
 
-/* When a batch is launched, and by whom. */
+/* When a batch is launched, and where: always on a stream that the program or NCCL has chosen. One of our own that
+ * several of theirs share would order those, on another rank perhaps the other way round, and both ranks would wait for
+ * ever.
+ */
 enum scan_place {
 	SCAN_BEFORE_CALL, /* on the user's stream, before the real NCCL function */
-	SCAN_BESIDE_CALL, /* on the side stream, forked before it, joined after it */
 	SCAN_BEHIND_CALL, /* on the user's stream, after it */
-	SCAN_BESIDE_PLAN, /* on the side stream, forked when NCCL launched the plan, joined before it goes on */
 	SCAN_BEHIND_PLAN, /* on the plan's stream, behind its kernel */
 };
 
@@ -47,8 +48,6 @@ struct scan_batch {
 	uint64_t stream;   /* that orders it */
 	uint64_t sequence; /* of all its results; grows with each use */
 	uint64_t bytes;
-	driver_event fork, join;
-	bool forked;
 	bool captured; /* it becomes a node of a graph, and is free again at once */
 	struct scan_entry entries[SCAN_SEGMENTS];
 	struct scan_launch launch;
@@ -58,7 +57,6 @@ struct scan_device {
 	driver_context context; /* the only one that it works in */
 	driver_module module;   /* never unloaded: that can wait for whatever the context runs */
 	driver_function kernel;
-	driver_stream side;                      /* low priority */
 	struct scan_result *results;             /* SCAN_SEGMENTS for each batch */
 	struct scan_batch *batches;              /* SCAN_BATCHES */
 	_Atomic uint64_t free[SCAN_BATCH_WORDS]; /* bit per batch */

@@ -113,7 +113,6 @@ void scanner_refuse(struct scanner *scanner, struct rw_operation *slot, enum rw_
 /* What a collection goes through. */
 struct collection {
 	struct scanner *scanner;
-	struct scan_overlap *overlap;
 	scanner_take *take;
 	void *argument;
 };
@@ -122,15 +121,12 @@ static void take_results(const struct collection *collection, struct scan_batch 
 			 const struct scan_result *results)
 {
 	struct rw_box_header *header = collection->scanner->box->header;
-	uint64_t took_ns = results->gpu_end_ns - results->gpu_start_ns;
 
 	for (uint32_t i = 0; i < batch->launch.segment_count; i++)
 		collection->take(collection->argument, &batch->entries[i], &batch->launch.segments[i], &results[i]);
 	scanner_count(&header->scan_buffers, batch->launch.segment_count);
-	if (results->gpu_end_ns < results->gpu_start_ns)
-		return;
-	scanner_count(&header->scan_gpu_ns, took_ns);
-	scan_overlap_learn_scan(collection->overlap, batch->bytes, took_ns);
+	if (results->gpu_end_ns >= results->gpu_start_ns)
+		scanner_count(&header->scan_gpu_ns, results->gpu_end_ns - results->gpu_start_ns);
 }
 
 static unsigned int collect(const struct collection *collection, struct scan_device *device, uint32_t word)
@@ -151,9 +147,9 @@ static unsigned int collect(const struct collection *collection, struct scan_dev
 	return left;
 }
 
-unsigned int scanner_collect(struct scanner *scanner, struct scan_overlap *overlap, scanner_take *take, void *argument)
+unsigned int scanner_collect(struct scanner *scanner, scanner_take *take, void *argument)
 {
-	struct collection collection = { scanner, overlap, take, argument };
+	struct collection collection = { scanner, take, argument };
 	unsigned int left = 0;
 
 	/* Acquire: pairs with the release in make_device(). */

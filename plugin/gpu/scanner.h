@@ -6,7 +6,7 @@
  *
  * Order on one thread:
  *     call:  scanner_add(…CALL)… scanner_before_call() [NCCL] scanner_behind_call()
- *     plan:  scanner_fork() [NCCL launches] scanner_add(…PLAN)… scanner_behind_plan()
+ *     plan:  [NCCL launches] scanner_add(…PLAN)… scanner_behind_plan()
  * The second can lie within the first.
  */
 #ifndef PLUGIN_GPU_SCANNER_H
@@ -17,7 +17,6 @@
 #include "blackbox/writer.h"
 #include "plugin/gpu/scan_buffers.h"
 #include "plugin/gpu/scan_device.h"
-#include "plugin/gpu/scan_overlap.h"
 
 struct scanner {
 	const struct driver *driver;
@@ -69,18 +68,13 @@ void scanner_refuse(struct scanner *scanner, struct rw_operation *slot, enum rw_
 uint64_t scanner_before_call(struct scanner *scanner);
 /* failed: NCCL has launched nothing. */
 void scanner_behind_call(struct scanner *scanner, bool failed);
-/* From here on the side stream may run beside what comes next in this stream. */
-void scanner_fork(struct scanner *scanner, struct scan_device *device, uint64_t stream);
-/* Was there a fork for this stream, so that SCAN_BESIDE_PLAN is in order? */
-bool scanner_is_forked(const struct scan_device *device, uint64_t stream);
 void scanner_behind_plan(struct scanner *scanner);
 
 /* One result, its operation still waiting for it. */
 typedef void scanner_take(void *argument, const struct scan_entry *entry, const struct scan_segment *segment,
 			  const struct scan_result *result);
-/* The drain thread: hands out what has come, in no order, and what the launches took to `overlap`. No CUDA call.
- * Returns how many batches are still out. */
-unsigned int scanner_collect(struct scanner *scanner, struct scan_overlap *overlap, scanner_take *take, void *argument);
+/* The drain thread: hands out what has come, in no order. No CUDA call. Returns how many batches are still out. */
+unsigned int scanner_collect(struct scanner *scanner, scanner_take *take, void *argument);
 
 /* One result of a graph's replay. */
 typedef void scanner_take_replay(void *argument, struct scan_captured *call, const struct scan_node_segment *segment,

@@ -13,7 +13,7 @@
 #include "two_ranks.h"
 
 enum {
-	ELEMENTS = 4 << 20, /* scans below 8 MiB are never put beside */
+	ELEMENTS = 4 << 20, /* a scan that takes its time */
 	BLOCK_US = 50,
 	WAVES = 4,
 	COMMS = 2,

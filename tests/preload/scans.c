@@ -112,37 +112,77 @@ static void faulty(struct job *job)
 	exit(1);
 }
 
-/* Operations that last, because a rank is late: once that is known, inputs are scanned beside them. How soon depends on
- * how fast this machine scans, but there is no round in which it must not be. */
-static void beside(struct job *job)
-{
-	enum { BIG = 2 << 20, ROUNDS = 60, LATE_MS = 100 };
-	static struct rw_operation operations[JOB_LEDGER];
-	struct scan_caller caller = caller_of(job);
-	float *send = scan_room(&caller, BIG * sizeof(float)), *recv = scan_room(&caller, BIG * sizeof(float));
+enum { BIG = 2 << 20, LATE_ROUNDS = 2, LATE_MS = 300, OPPOSITE_ROUNDS = 3, PAIRS = 2, QUEUED = 3, ENDS_WITHIN_S = 40 };
 
-	for (int round = 0; round < ROUNDS && !job->shared[0]; round++) {
-		scan_fill(send, BIG, RW_DTYPE_FLOAT32);
-		scan_expect(&(struct expected){ .function = RW_FUNCTION_ALL_REDUCE,
-						.dtype = RW_DTYPE_FLOAT32,
-						.in = send,
-						.in_elements = BIG,
-						.out = recv,
-						.out_elements = BIG });
+/* A communicator with a stream and buffers of its own. */
+struct pair {
+	struct scan_caller caller;
+	float *send, *recv;
+};
+
+static void reduce_big(const struct pair *pair)
+{
+	scan_expect(&(struct expected){ .function = RW_FUNCTION_ALL_REDUCE,
+					.dtype = RW_DTYPE_FLOAT32,
+					.in = pair->send,
+					.in_elements = BIG,
+					.out = pair->recv,
+					.out_elements = BIG });
+	NCCL(ncclAllReduce(pair->send, pair->recv, BIG, ncclFloat, ncclMax, pair->caller.comm, pair->caller.stream));
+}
+
+/* A rank whose streams wait for ever could not even leave by exit(). */
+static void expect_end(const struct pair *pair)
+{
+	const time_t since = time(NULL);
+
+	while (cuStreamQuery(pair->caller.stream) != CUDA_SUCCESS && time(NULL) - since < ENDS_WITHIN_S)
+		pause_ms(1);
+	if (cuStreamQuery(pair->caller.stream) == CUDA_SUCCESS)
+		return;
+	fprintf(stderr, "rank %d: a stream stands still\n", pair->caller.rank);
+	_exit(1);
+}
+
+static void settle_pairs(struct job *job, const struct pair *pairs)
+{
+	static struct rw_operation operations[JOB_LEDGER];
+
+	for (int i = 0; i < PAIRS; i++)
+		expect_end(&pairs[i]);
+	scan_settle();
+	job_operations(operations, JOB_LEDGER); /* the plugin has seen the end of it */
+	job_meet(job);
+}
+
+/* Two communicators, each on a stream of its own, in opposite order on two ranks: a correct program as long as nothing
+ * orders one stream behind the other. First operations that last on both, because a third rank is late: if the plugin
+ * learns of their time, it knows that there is time to scan meanwhile. */
+static void opposite(struct job *job)
+{
+	struct pair pairs[PAIRS] = { { .caller = caller_of(job) }, { .caller = caller_of(job) } };
+
+	pairs[1].caller.stream = job->other_stream;
+	NCCL(ncclCommInitRank(&pairs[1].caller.comm, job->nranks, job_id(job, 1), job->rank));
+	for (int i = 0; i < PAIRS; i++) {
+		pairs[i].send = scan_room(&anywhere, BIG * sizeof(float));
+		pairs[i].recv = scan_room(&anywhere, BIG * sizeof(float));
+		scan_fill(pairs[i].send, BIG, RW_DTYPE_FLOAT32);
+	}
+	for (int round = 0; round < LATE_ROUNDS * PAIRS; round++) {
 		job_meet(job);
-		if (job->rank)
+		if (job->rank == 2)
 			pause_ms(LATE_MS);
-		NCCL(ncclAllReduce(send, recv, BIG, ncclFloat, ncclMax, job->comm, job->stream));
-		CU(cuStreamSynchronize(job->stream));
-		scan_settle();
-		job_operations(operations, JOB_LEDGER); /* the plugin has seen the end of it */
-		job_header(&header);
-		if (!job->rank)
-			job->shared[0] = header.scan_beside;
-		job_meet(job);
+		reduce_big(&pairs[round % PAIRS]);
+		settle_pairs(job, pairs);
+	}
+	for (int round = 0; round < OPPOSITE_ROUNDS; round++) {
+		for (int call = 0; call < PAIRS * QUEUED; call++)
+			reduce_big(&pairs[call / QUEUED ^ (job->rank == 1)]);
+		settle_pairs(job, pairs);
 	}
 	scan_check();
-	CHECK(job->shared[0] > 0);
+	NCCL(ncclCommDestroy(pairs[1].caller.comm));
 }
 
 static bool ends_by_signal;
@@ -256,10 +296,10 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		job_main *main;
-		bool communicator;
+		int ranks;
 	} scenarios[] = {
-		{ "single", single, true }, { "group", group, true }, { "beside", beside, true },
-		{ "faulty", faulty, true }, { "dear", dear, true },
+		{ "single", single, 2 }, { "group", group, 2 }, { "opposite", opposite, 3 },
+		{ "faulty", faulty, 2 }, { "dear", dear, 2 },
 	};
 
 	if (argc == 2 && (strcmp(argv[1], "warn") == 0 || strcmp(argv[1], "abort") == 0))
@@ -268,7 +308,7 @@ int main(int argc, char **argv)
 		return run_wrong();
 	for (size_t i = 0; argc == 2 && i < sizeof(scenarios) / sizeof(scenarios[0]); i++)
 		if (strcmp(argv[1], scenarios[i].name) == 0)
-			return job_run(2, scenarios[i].communicator, scenarios[i].main);
+			return job_run(scenarios[i].ranks, true, scenarios[i].main);
 	fprintf(stderr, "usage: scans SCENARIO\n");
 	return 2;
 }

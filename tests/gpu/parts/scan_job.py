@@ -20,13 +20,12 @@ VARIANTS = [
     ("on (RANKWATCH_SCAN=auto, in its first minutes)", {"RANKWATCH_SCAN": "auto"}, "off"),
     ("all", {"RANKWATCH_SCAN": "all"}, "off"),
     ("off, one connection", {"RANKWATCH_SCAN": "off", "CUDA_DEVICE_MAX_CONNECTIONS": "1"}, None),
-    ("all, one connection, so never beside", {"RANKWATCH_SCAN": "all", "CUDA_DEVICE_MAX_CONNECTIONS": "1"},
-     "off, one connection"),
+    ("all, one connection", {"RANKWATCH_SCAN": "all", "CUDA_DEVICE_MAX_CONNECTIONS": "1"}, "off, one connection"),
 ]
 LOOPS = ("allgather",) if part.STAND_IN else ("allreduce", "allgather", "reducescatter", "step")
 SECONDS, MIB = ("0.2", "1") if part.STAND_IN else ("1.2", "16")
 FAULT_INDEX = 4321
-COUNTED = ("launches", "beside", "buffers", "bytes", "gpu_ns", "host_ns")
+COUNTED = ("launches", "buffers", "bytes", "gpu_ns", "host_ns")
 
 
 def one_run(pair, loop, environment):
@@ -57,8 +56,7 @@ def measure_loop(self, pair, loop):
         if not self.check(laps[name], f"{what}: it runs"):
             continue
         self.check((scans["buffers"] > 0) == (environment["RANKWATCH_SCAN"] != "off"),
-                   f"{what}: {scans['buffers']} buffers scanned in {scans['launches']} launches, {scans['beside']} of "
-                   "them beside the operation")
+                   f"{what}: {scans['buffers']} buffers scanned in {scans['launches']} launches")
         self.number(f"{what}: a lap", laps[name], "us")
         if base and laps[base]:
             self.number(f"{what}: a lap is longer by", (laps[name] / laps[base] - 1) * 100, "%")

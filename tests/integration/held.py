@@ -10,7 +10,7 @@ RANK = 3
 CALLS = [("cuMemHostRegister", "cuMemHostRegister_v2", "RANKWATCH_GPU_TIME"),
          ("cuDeviceGetUuid", "cuDeviceGetUuid", "RANKWATCH"),
          ("cuFuncLoad", "cuFuncLoad", "RANKWATCH_SCAN"),
-         ("cuCtxGetStreamPriorityRange", "cuCtxGetStreamPriorityRange", "RANKWATCH_SCAN")]
+         ("cuMemsetD8Async", "cuMemsetD8Async", "RANKWATCH_SCAN")]
 WORKLOAD = ("--ranks=8", "--steps=5", "--step-ms=20", "--elements=1024", "--limit=40")
 
 

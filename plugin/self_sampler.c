@@ -243,7 +243,8 @@ void self_sampler_look(struct self_sampler *sampler, uint64_t now)
 	uint64_t begin = own_cpu_ns();
 	if (sample_silent_enqueuers(sampler, now)) {
 		sample_busy(sampler, now);
-		sample_others(sampler, now, begin + SLICE_NS);
+		/* A slice of its own: what the threads above cost must not stop the walk for good. */
+		sample_others(sampler, now, own_cpu_ns() + SLICE_NS);
 	}
 	uint64_t pause = (own_cpu_ns() - begin) * COST_DIVISOR;
 	sampler->next_ns = now + (pause > PERIOD_NS ? pause : PERIOD_NS);

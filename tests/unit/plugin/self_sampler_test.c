@@ -390,6 +390,36 @@ Test(self_sampler, a_thread_that_was_in_a_file_once_is_in_the_first_look_after_i
 	unlink(name);
 }
 
+Test(self_sampler, many_silent_threads_that_enqueue_leave_time_for_the_others)
+{
+	enum { LOOKS = 100 };
+	char name[] = "/tmp/rankwatch-test-XXXXXX";
+	pthread_t thread, silent[SELF_SAMPLER_ENQUEUERS];
+	int held = mkstemp(name), wanted = open(name, O_RDWR | O_CLOEXEC);
+
+	cr_assert(held >= 0 && wanted >= 0);
+	begin();
+	for (int i = 0; i < SELF_SAMPLER_ENQUEUERS; i++) {
+		reader_tid = 0;
+		if (i == 0)
+			silent[i] = start_reader();
+		else
+			cr_assert_eq(pthread_create(&silent[i], NULL, read_pipe, NULL), 0);
+		cr_assert_eq(wait_until_in(SYS_read), pipe_ends[0]);
+		self_sampler_note(&sampler, reader_tid, 1);
+	}
+	reader_tid = 0;
+	cr_assert_eq(flock(held, LOCK_EX), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, lock_file, &wanted), 0);
+	cr_assert_eq(wait_until_in(SYS_flock), wanted);
+	for (uint64_t look = 1; look <= LOOKS && !states_of(reader_tid, 0); look++)
+		self_sampler_look(&sampler, look * SECOND_NS);
+	cr_expect_eq(states_of(reader_tid, 0), 1);
+	flock(held, LOCK_UN);
+	pthread_join(thread, NULL);
+	unlink(name);
+}
+
 Test(task_state, waits_that_say_nothing_are_idle)
 {
 	cr_expect(task_is_idle(SYS_futex));

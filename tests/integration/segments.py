@@ -8,11 +8,12 @@ import sys
 import stage
 
 RANKS = 4
-# Call, which part gets the bit (SIM_NCCL_FLIP), between whom, the transfer's number.
+# Call, which part gets the bit (SIM_NCCL_FLIP), between whom, the transfer's number. Receives come in the order of NCCL's rounds:
+# from oneself, then from the rank before, and so on.
 FLIPS = [
-    ("AlltoAll", "received:1:Recv:11:5000:3", [1, 3], 2),
-    ("AlltoAll", "received:1:Recv:9:5000:3", [1], 2),
-    ("Gather", "received:1:Recv:11:5000:3", [1, 3], 2),
+    ("AlltoAll", "received:1:Recv:11:5000:3", [1, 2], 2),
+    ("AlltoAll", "received:1:Recv:8:5000:3", [1], 2),
+    ("Gather", "received:1:Recv:11:5000:3", [1, 2], 2),
     ("Scatter", "received:2:Recv:4:5000:3", [1, 2], 4),
     ("AlltoAll", "", None, None),
     ("Gather", "", None, None),

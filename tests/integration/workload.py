@@ -115,6 +115,7 @@ def check_limit_that_does_not_hold(failures):
     if not pathlib.Path("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device").exists():
         print("skipped: no blkio controller")
         return
+    before = leftovers("slow-disk")
     with stage.Stage() as play:
         for name in ("slow-disk", "undoable.bash"):
             text = pathlib.Path(stage.WORKLOAD_DIR, name).read_text()
@@ -123,12 +124,12 @@ def check_limit_that_does_not_hold(failures):
         job = play.start(play.dir / "slow-disk", "true", SLOW_DISK_METHOD="dirty")
         status, said = job.wait(60), job.err.text()
         failures.check(status == 77 and "does not hold" in said, f"a limit that does not hold is no slow disk: {said}")
-        failures.check(not leftovers("slow-disk"), f"and nothing is left of it: {leftovers('slow-disk')}")
+        failures.check(leftovers("slow-disk") == before, f"and nothing is left of it: {leftovers('slow-disk')}")
 
 
 def check_slow_disk(failures, method):
     sizes = ("--ranks=4", "--steps=6", "--step-ms=100", "--elements=512", "--fault-step=2", "--fault-rank=2")
-    for kind, size in (("io-direct", 524288), ("io-fsync", 655360)):
+    for kind, size in (("io-direct", 524288), ("io-fsync", 720896)):
         with stage.Stage() as play:
             job = play.start(*stage.slow_disk(*stage.workload(*sizes, f"--fault={kind}", f"--log-bytes={size}")),
                              SLOW_DISK_METHOD=method)

@@ -80,12 +80,15 @@ static void ring(struct rank *rank)
 	CHECK(rank->recv[0] == (float)before);
 }
 
-/* One rank of the child leaves at once; the others are waiting for it when they abort. */
+/* One rank of the child leaves early; the others are waiting for it when they abort. All connect before: who leaves before the
+ * first collective keeps the others in their call of it. */
 static void split_and_abort(struct rank *rank)
 {
 	ncclComm_t child;
 
 	CHECK(ncclCommSplit(rank->comm, 0, rank->rank, &child, NULL) == ncclSuccess);
+	CHECK(ncclAllReduce(rank->send, rank->recv, COUNT, ncclFloat32, ncclSum, child, rank->streams[0]) == ncclSuccess);
+	CHECK(cuStreamSynchronize(rank->streams[0]) == CUDA_SUCCESS);
 	if (rank->rank)
 		CHECK(ncclAllReduce(rank->send, rank->recv, COUNT, ncclFloat32, ncclSum, child, rank->streams[0]) ==
 		      ncclSuccess);

@@ -68,6 +68,13 @@ static struct kernel_record wait_of(uint32_t tid, uint64_t start_ns, uint64_t le
 	return record;
 }
 
+/* Not memcmp(3) of the whole: what lies between its members and behind them is anybody's. */
+static bool is_same(const struct kernel_record *one, const struct kernel_record *other)
+{
+	return !memcmp(one->words, other->words, sizeof(one->words)) && one->frame_count == other->frame_count &&
+	       !memcmp(one->frames, other->frames, one->frame_count * sizeof(one->frames[0]));
+}
+
 static struct buffer out[TAPE_STREAMS];
 static struct span in[TAPE_STREAMS];
 
@@ -89,7 +96,7 @@ Test(tape_coding, kernel_records_come_back)
 		const struct kernel_record *record = take_kernel(in, TAPE_KERNEL, playing);
 
 		cr_assert_not_null(record);
-		cr_expect(!memcmp(record, &records[i], sizeof(*record)), "record %zu", i);
+		cr_expect(is_same(record, &records[i]), "record %zu", i);
 	}
 	cr_expect_null(take_kernel(in, TAPE_KERNEL, playing), "there are no more");
 	free(writing);

@@ -26,7 +26,7 @@ class Probe:
             environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": self.sim, "LC_ALL": "C", "SIM_QUIET": "1",
                            "SIM_NCCL_VERSION": release, "RANKWATCH_DIR": folder, "RANKWATCH_QUIET": "1",
                            "SECOND_REPORT": report, "SECOND_MASK": str(MASK), **variables}
-            done = subprocess.run([self.program], env=environment, capture_output=True, text=True, timeout=120)
+            done = subprocess.run([self.program], stdin=subprocess.DEVNULL, env=environment, capture_output=True, text=True, timeout=120)
             if done.returncode:
                 sys.exit(f"{release} {variables}: probe failed: {done.stdout}{done.stderr}")
             lines = sorted(open(report).read().splitlines()) if os.path.exists(report) else []

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two ranks that make one call of each kind that NCCL treats differently, each with an element count of its own, so that
- * it can be found in a black box: what is there of it is what rankwatch sees of that NCCL. Prints one JSON line: which
- * kinds this NCCL offers. An ordinary NCCL program.
+ * it can be found in a black box: what is there of it is what rankwatch sees of that NCCL. Prints one JSON line when all calls
+ * have ended: which kinds this NCCL offers. Leaves when its standard input ends. An ordinary NCCL program.
  */
 #include <cuda.h>
 #include <nccl.h>
@@ -23,6 +23,7 @@ enum { ALL_REDUCE = 1000, ALL_GATHER, BROADCAST, SEND_RECV, ALL_TO_ALL, CAPTURED
 struct board {
 	ncclUniqueId id;
 	volatile int have_id;
+	volatile int ready; /* ranks that have made all their calls */
 };
 
 struct rank {
@@ -123,6 +124,21 @@ static bool do_registered(const struct rank *rank, int copy_engine)
 	return true;
 }
 
+static void wait_for_others(struct board *board)
+{
+	__atomic_fetch_add(&board->ready, 1, __ATOMIC_ACQ_REL);
+	while (__atomic_load_n(&board->ready, __ATOMIC_ACQUIRE) < RANKS)
+		usleep(1000);
+}
+
+static void await_end_of_input(void)
+{
+	char byte;
+
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+}
+
 static int be_rank(struct board *board, int number)
 {
 	struct rank rank = { .number = number };
@@ -151,9 +167,13 @@ static int be_rank(struct board *board, int number)
 	do_captured(&rank);
 	bool symmetric = do_registered(&rank, 0), copy_engine = do_registered(&rank, 1);
 
-	if (number == 0)
+	wait_for_others(board);
+	if (number == 0) {
 		printf("{\"nccl\":%d,\"all_to_all\":%s,\"windows\":%s}\n", version, all_to_all ? "true" : "false",
 		       symmetric && copy_engine ? "true" : "false");
+		fflush(stdout);
+	}
+	await_end_of_input();
 	NCCL(ncclCommDestroy, rank.comm);
 	NCCL(ncclMemFree, rank.send);
 	NCCL(ncclMemFree, rank.recv);

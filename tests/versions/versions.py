@@ -12,12 +12,35 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 RELEASES = ["2.21.5", "2.23.4", "2.24.3", "2.26.2", "2.27.3", "2.27.5", "2.28.9", "2.29.7", "2.30.7", "2.31.2"]
 # As in probe.c.
 COUNTS = {"AllReduce": 1000, "AllGather": 1001, "Broadcast": 1002, "p2p": 1003, "AlltoAll": 1004, "captured": 1005,
           "symmetric": 1006, "copy engine": 1007}
 BEGIN, END = "<!-- made by tests/versions -->\n", "<!-- end -->\n"
+
+
+def dump(tools, boxes, *parts):
+    done = subprocess.run([tools.rankwatch, "dump", *parts, boxes], capture_output=True, text=True, timeout=60)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def play_probe(tools, variables, boxes):
+    """Its line, or None when it failed. It leaves when the plugin's threads, which may have to wait for a processor, have looked
+    once more after its last call has ended: a box that is left at once lacks what nobody had seen yet."""
+    with tempfile.TemporaryFile("w+") as log:
+        probe = subprocess.Popen([tools.probe], env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
+        said = next((line for line in probe.stdout if line.startswith("{")), None)
+        ended_ns, until = time.monotonic_ns(), time.monotonic() + 30
+        while said and any(header["drain_ns"] <= ended_ns for header in dump(tools, boxes, "--header")) and time.monotonic() < until:
+            time.sleep(0.01)
+        probe.stdin.close()
+        log.seek(0)
+        if probe.wait(60) == 0:
+            return said
+        print(log.read(), file=sys.stderr)
+        return None
 
 
 class Play:
@@ -32,15 +55,12 @@ class Play:
                 if key in os.environ:
                     variables[key] = os.environ[key]
             variables.update(environment)
-            done = subprocess.run([tools.probe], env=variables, capture_output=True, text=True, timeout=60)
-            if done.returncode:
-                sys.exit(f"{release} {environment}: probe failed: {done.stdout}{done.stderr}")
-            self.offers = json.loads(done.stdout.splitlines()[-1])
+            said = play_probe(tools, variables, boxes)
+            if not said:
+                sys.exit(f"{release} {environment}: probe failed")
+            self.offers = json.loads(said)
             parts = {"operation": self.operations, "communicator": self.comms, "header": self.headers}
-            dump = subprocess.run([tools.rankwatch, "dump", "--operations", "--comms", "--header", boxes],
-                                  capture_output=True, text=True, timeout=60)
-            for line in dump.stdout.splitlines():
-                part = json.loads(line)
+            for part in dump(tools, boxes, "--operations", "--comms", "--header"):
                 parts[part["part"]].append(part)
         self.abi = max((header["profiler_abi"] or 0 for header in self.headers), default=0)
 

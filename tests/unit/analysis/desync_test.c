@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "seeds.h"
 
 enum { RANKS = 8, PROGRAM = 256, COMMUNICATOR_SIZE = 8 };
 
@@ -260,7 +261,7 @@ static void write_program(struct job *job, char *program)
 
 Test(desync, equal_programs_are_never_called_different_whatever_part_of_them_was_not_seen)
 {
-	for (uint64_t seed = 0; seed < 3000; seed++) {
+	for (uint64_t seed = 0; seed < seeds(3000); seed++) {
 		struct job job;
 		char program[PROGRAM];
 		start(&job, RANKS, "");

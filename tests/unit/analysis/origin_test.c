@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "scanned.h"
+#include "seeds.h"
 
 enum { LAYERS = 4, GRADIENTS = 4096 };
 
@@ -530,7 +531,7 @@ Test(origin, a_story_that_is_over_is_closed_and_the_next_one_is_told)
 
 Test(origin, healthy_jobs_are_silent)
 {
-	for (uint64_t seed = 0; seed < 50; seed++) {
+	for (uint64_t seed = 0; seed < seeds(50); seed++) {
 		struct mesh mesh;
 		start(&mesh, 8, seed % 2 ? 8 : 5);
 		mesh.job.random = seed;
@@ -607,7 +608,7 @@ Test(origin, a_rank_that_did_not_make_it_is_never_named_whatever_was_not_scanned
 {
 	uint32_t told_count = 0, named = 0;
 
-	for (uint64_t seed = 0; seed < 6000; seed++) {
+	for (uint64_t seed = 0; seed < seeds(6000); seed++) {
 		static struct scanned job;
 		int culprit;
 		const struct scanned_told *told = play_random(&job, seed, false, &culprit);
@@ -622,14 +623,14 @@ Test(origin, a_rank_that_did_not_make_it_is_never_named_whatever_was_not_scanned
 		scanned_free(&job);
 	}
 	cr_log_info("%u told, %u named", told_count, named);
-	cr_expect_gt(named, 100);
+	cr_expect_gt(named, seeds(100));
 }
 
 Test(origin, with_everything_scanned_the_rank_is_named_for_certain_in_any_program, .timeout = 200)
 {
 	uint32_t named = 0;
 
-	for (uint64_t seed = 0; seed < 3000; seed++) {
+	for (uint64_t seed = 0; seed < seeds(3000); seed++) {
 		static struct scanned job;
 		int culprit;
 		const struct scanned_told *told = play_random(&job, seed, true, &culprit);
@@ -641,5 +642,5 @@ Test(origin, with_everything_scanned_the_rank_is_named_for_certain_in_any_progra
 		}
 		scanned_free(&job);
 	}
-	cr_expect_gt(named, 2000, "%u", named);
+	cr_expect_gt(named, seeds(2000), "%u", named);
 }

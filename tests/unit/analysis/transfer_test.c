@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "played.h"
+#include "seeds.h"
 
 static const struct history_job two_hosts = {
 	.ranks = 8, .steps = 40, .layers = 4, .compute_ms = 40, .jitter_ms = 2, .hosts = 2, .tail_ms = 3000
@@ -73,7 +74,7 @@ Test(transfer, a_rank_that_is_late_is_a_straggler_and_no_slow_network)
 
 Test(transfer, healthy_jobs_on_several_hosts_are_silent)
 {
-	for (unsigned seed = 0; seed < 200; seed++) {
+	for (unsigned seed = 0; seed < seeds(200); seed++) {
 		struct history_job job = two_hosts;
 		job.seed = seed;
 		job.jitter_ms = seed % 5 * 4;

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* How many random cases a property test tries. */
+#ifndef TESTS_UNIT_ANALYSIS_SEEDS_H
+#define TESTS_UNIT_ANALYSIS_SEEDS_H
+
+#include <stdlib.h>
+
+#ifdef __has_feature /* clang */
+#define SEEDS_SANITIZED __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__) /* gcc */
+#define SEEDS_SANITIZED 1
+#else
+#define SEEDS_SANITIZED 0
+#endif
+
+/* All in `scripts/test long`, a quarter else. A sanitizer is some ten times slower and looks for mistakes that show in every
+ * case: a twentieth. What a test expects of all cases together goes through this, too. */
+static inline unsigned int seeds(unsigned int all)
+{
+	if (getenv("RANKWATCH_TEST_LONG"))
+		return all;
+	return all / (SEEDS_SANITIZED ? 20 : 4);
+}
+
+#endif

@@ -28,7 +28,7 @@ static const struct history_job eight = {
 
 static uint64_t ns(double ms)
 {
-	return (uint64_t)(ms * 1e6);
+	return ms > 0 ? (uint64_t)(ms * 1e6) : 0; /* nothing comes before the clock begins */
 }
 
 static void end_rank(struct analysis *analysis, const struct plan *plan, int rank, double at_ms, int status)

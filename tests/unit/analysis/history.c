@@ -516,6 +516,7 @@ static void announce(const struct history *history, struct analysis *analysis, i
 			 width);
 	else
 		snprintf(box.environment, sizeof(box.environment), "RANKWATCH_MESH=fsdp=%d", job->ranks);
+	box.created_ns = 1;
 	box.world_rank = rank;
 	box.world_size = job->no_world ? -1 : job->ranks;
 	box.watchdog_ms = 100000;

@@ -7,7 +7,8 @@
 
 static struct span reading(const struct buffer *buffer)
 {
-	return (struct span){ .at = buffer->bytes, .end = buffer->bytes + buffer->used };
+	/* A stream to which nothing was written has no bytes, and nothing may be added to their address. */
+	return (struct span){ .at = buffer->bytes, .end = buffer->bytes ? buffer->bytes + buffer->used : NULL };
 }
 
 Test(tape_coding, words_come_back)

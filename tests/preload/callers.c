@@ -7,6 +7,8 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,28 +144,36 @@ static void jumped(void)
 	CHECK(call(second, "jump_to_bcast") == SECOND);
 }
 
+static atomic_int calls_made;
+
 static void *call_often(void *user)
 {
 	long expected = strtol(getenv("EXPECTED"), NULL, 10);
 
-	for (int i = 0; i < CALLS; i++)
+	for (int i = 0; i < CALLS; i++) {
 		CHECK(call(user, "call_all_reduce") == expected);
+		atomic_fetch_add(&calls_made, 1);
+	}
 	return NULL;
 }
 
-/* The first call of an object on several threads at once, and a child made meanwhile. */
+/* The first call of an object on several threads at once, and a child made while they call. The child looks for no symbol, and
+ * the object is known by then: a thread that the child does not have may hold the loader's lock. */
 static void threads(void)
 {
 	void *user = open_fake("libuser_first.so", RTLD_LOCAL);
+	ask *call_all_reduce = (ask *)dlsym(user, "call_all_reduce");
 	pthread_t handles[8];
 	int status;
 
 	setenv("EXPECTED", "101", 1);
 	for (int i = 0; i < 8; i++)
 		CHECK(pthread_create(&handles[i], NULL, call_often, user) == 0);
+	while (!atomic_load(&calls_made))
+		sched_yield();
 	pid_t child = fork();
 	if (child == 0)
-		_exit(call(user, "call_all_reduce") == FIRST ? 0 : 1);
+		_exit(call_all_reduce() == FIRST ? 0 : 1);
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
 	for (int i = 0; i < 8; i++)
 		pthread_join(handles[i], NULL);

@@ -29,15 +29,21 @@ static int index_of(uint64_t type)
 	return bit < SECOND_TYPES ? bit : 0;
 }
 
+/* NCCL calls a profiler from the program's threads and from its own proxy threads, at the same time. */
+static void count_one(unsigned int *number)
+{
+	__atomic_fetch_add(number, 1, __ATOMIC_RELAXED);
+}
+
 static const struct handle *own(const void *pointer)
 {
 	const struct handle *handle = pointer;
 
 	if (!handle)
 		return NULL;
-	if (handle >= handles && handle < handles + given && handle->type)
+	if (handle >= handles && handle < handles + HANDLES && handle->type)
 		return handle;
-	second.foreign++;
+	count_one(&second.foreign);
 	return NULL;
 }
 
@@ -117,16 +123,19 @@ static void look_at_task(const event *descriptor)
 
 static int start_event(void *from, void **made, event *descriptor)
 {
-	second.foreign += from != (second.gives_null ? NULL : (void *)&context);
+	if (from != (second.gives_null ? NULL : (void *)&context))
+		count_one(&second.foreign);
 	own(descriptor->parent);
-	second.starts[index_of(descriptor->type)]++;
+	count_one(&second.starts[index_of(descriptor->type)]);
 	if (descriptor->type == PROFILER_COLL || descriptor->type == PROFILER_P2P)
 		look_at_task(descriptor);
 	*made = NULL;
 	if (second.gives_null)
 		return 0;
-	handles[given % HANDLES].type = descriptor->type;
-	*made = &handles[given++ % HANDLES];
+	struct handle *mine = &handles[__atomic_fetch_add(&given, 1, __ATOMIC_RELAXED) % HANDLES];
+
+	mine->type = descriptor->type;
+	*made = mine;
 	return 0;
 }
 
@@ -135,7 +144,7 @@ static int stop_event(void *handle)
 	const struct handle *stopped = own(handle);
 
 	if (stopped)
-		second.stops[index_of(stopped->type)]++;
+		count_one(&second.stops[index_of(stopped->type)]);
 	return 0;
 }
 
@@ -145,13 +154,14 @@ static int record_event_state(void *handle, int state, void *arguments)
 	(void)state, (void)arguments;
 
 	if (changed)
-		second.states[index_of(changed->type)]++;
+		count_one(&second.states[index_of(changed->type)]);
 	return 0;
 }
 
 static int finalize(void *from)
 {
-	second.foreign += from != &context;
+	if (from != &context)
+		count_one(&second.foreign);
 	second.finalizes++;
 	return 0;
 }

@@ -101,6 +101,11 @@ int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wai
 	return evidence_add(&process->evidence, &analysis->intern, wait);
 }
 
+void analysis_add_loss(struct analysis *analysis, uint64_t from_ns, uint64_t to_ns, uint64_t count)
+{
+	losses_add(&analysis->losses, from_ns, to_ns, count);
+}
+
 int analysis_add_network(struct analysis *analysis, const struct analysis_network *network)
 {
 	const struct process *process = job_process(&analysis->job, network->process);

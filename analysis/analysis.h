@@ -214,6 +214,8 @@ int analysis_add_operation(struct analysis *analysis, analysis_process_id proces
 int analysis_add_progress(struct analysis *analysis, analysis_process_id process, uint32_t index,
 			  uint64_t gpu_started, uint64_t gpu_done, uint64_t now_ns);
 int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wait);
+/* `count` events of processes on this host, waits or samples, were lost between two times (CLOCK_MONOTONIC). */
+void analysis_add_loss(struct analysis *analysis, uint64_t from_ns, uint64_t to_ns, uint64_t count);
 int analysis_add_network(struct analysis *analysis, const struct analysis_network *network);
 /* exit_status as in wait(2), -1 not known. at_ns: when it happened or was noticed. */
 int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,

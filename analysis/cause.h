@@ -52,6 +52,8 @@ struct cause {
 	uint32_t hop_count;
 	struct cause_evidence evidence[CAUSE_EVIDENCE];
 	uint32_t evidence_count;
+	uint64_t lost;     /* events of that time that were lost; the caller fills it in */
+	bool forgotten;    /* likewise: older evidence of that time had to make room */
 	char gpu_text[96]; /* classes gpu and throttle: what the GPU shows … */
 	const char *gpu_advice; /* … and what to do; static */
 };

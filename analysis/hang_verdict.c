@@ -118,6 +118,7 @@ static void judge_alive(const struct analysis *analysis, const struct hang_root 
 	struct cause *cause = &verdict->cause;
 	*verdict = (struct hang_verdict){ .kind = RW_KIND_HANG, .severity = RW_CRITICAL, .confidence = RW_CERTAIN };
 	cause_find(&analysis->intern, process, process->enqueue_tid, &window, 1, cause);
+	cause->lost = losses_in(&analysis->losses, &window, 1);
 	if (process->life == ANALYSIS_STOPPED) {
 		cause->class_ = RW_CAUSE_STOPPED;
 		cause->system_call = NULL;

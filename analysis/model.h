@@ -5,18 +5,19 @@
 #define ANALYSIS_MODEL_H
 
 #include "analysis/analysis.h"
-#include "analysis/drift.h"
 #include "analysis/births.h"
+#include "analysis/drift.h"
 #include "analysis/findings.h"
 #include "analysis/gpus.h"
 #include "analysis/hang.h"
 #include "analysis/instances.h"
 #include "analysis/intern.h"
 #include "analysis/job.h"
+#include "analysis/losses.h"
 #include "analysis/memory_limit.h"
 #include "analysis/oom_kills.h"
-#include "analysis/straggler.h"
 #include "analysis/origin.h"
+#include "analysis/straggler.h"
 #include "analysis/transfer.h"
 #include "analysis/values.h"
 #include "analysis/versions.h"
@@ -40,6 +41,7 @@ struct analysis {
 	struct drifts drifts;
 	struct versions_watch versions;
 	struct births births;
+	struct losses losses;
 	struct findings findings;
 };
 

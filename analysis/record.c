@@ -2,6 +2,7 @@
 #include "analysis/record.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,6 +247,26 @@ static void set_evidence(struct record *record, const struct cause *cause)
 	record->finding.evidence_count = cause->evidence_count;
 }
 
+/* A stop or an end is seen by other means. */
+static void set_losses(struct record *record, const struct cause *cause)
+{
+	char what[96];
+
+	if (cause->class_ == RW_CAUSE_STOPPED || cause->class_ == RW_CAUSE_GONE || (!cause->lost && !cause->forgotten))
+		return;
+	if (record->finding.confidence == RW_CERTAIN)
+		record->finding.confidence = RW_LIKELY;
+	record->finding.lost = cause->lost;
+	snprintf(what, sizeof(what),
+		 cause->lost == 1 ? "%" PRIu64 " event was lost: a cause may be missing"
+				  : "%" PRIu64 " events were lost: a cause may be missing",
+		 cause->lost);
+	if (cause->lost)
+		record_add_missing(record, what);
+	if (cause->forgotten)
+		record_add_missing(record, "older evidence had to make room: a cause may be missing");
+}
+
 void record_set_cause(struct record *record, const struct intern *intern, const struct process *process,
 		      const struct cause *cause)
 {
@@ -274,6 +295,7 @@ void record_set_cause(struct record *record, const struct intern *intern, const 
 	finding->advice = or_null(record->advice);
 	if (cause->inferred && finding->confidence == RW_CERTAIN)
 		finding->confidence = RW_LIKELY;
+	set_losses(record, cause);
 }
 
 void record_set_watchdog(struct record *record, const struct process *process, bool first_step_done, uint64_t waited_ns)

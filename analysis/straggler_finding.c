@@ -30,6 +30,24 @@ static bool is_host_late(const struct suspect *suspect)
 	return operation_is_host_late(&suspect->last_operation);
 }
 
+/* Is there a window of which no evidence is kept any more? */
+static bool is_forgotten(const struct process *process, const struct cause_window *windows, uint32_t count)
+{
+	uint64_t since_ns = evidence_since_ns(&process->evidence);
+	for (uint32_t i = 0; i < count; i++)
+		if (windows[i].to_ns < since_ns)
+			return true;
+	return false;
+}
+
+static void find_in(const struct analysis *analysis, const struct process *process, uint32_t tid,
+		    const struct cause_window *windows, uint32_t count, struct cause *cause)
+{
+	cause_find(&analysis->intern, process, tid, windows, count, cause);
+	cause->lost = losses_in(&analysis->losses, windows, count);
+	cause->forgotten = is_forgotten(process, windows, count);
+}
+
 static void find_cause(const struct analysis *analysis, const struct suspect *suspect, const struct rank *rank,
 		       uint64_t step_ns, struct cause *cause)
 {
@@ -39,10 +57,10 @@ static void find_cause(const struct analysis *analysis, const struct suspect *su
 	uint64_t reach_ns = STRAGGLER_IN_A_ROW * step_ns;
 
 	uint32_t count = recent_windows(suspect, suspect->windows, reach_ns, windows);
-	cause_find(&analysis->intern, rank->process, tid, windows, count, cause);
+	find_in(analysis, rank->process, tid, windows, count, cause);
 	if (is_host_late(suspect) && cause->share < 0.5) {
 		count = recent_windows(suspect, suspect->host_windows, reach_ns, windows);
-		cause_find(&analysis->intern, rank->process, tid, windows, count, &wider);
+		find_in(analysis, rank->process, tid, windows, count, &wider);
 		if (wider.share > cause->share)
 			*cause = wider;
 	}

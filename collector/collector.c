@@ -32,6 +32,8 @@ struct collector {
 	struct watch watch;
 	struct socket_sink *socket;
 	struct outlet outlet;
+	struct sight_news news;
+	bool launcher_told; /* of what was told last */
 	uint64_t busy_ns;
 	uint64_t leaving_ns; /* since when a launcher waits for the summary, 0 = none does */
 	bool left;           /* the last launcher has gone and has its summary */
@@ -48,15 +50,17 @@ static char *summary_line(struct collector *collector, bool last)
 {
 	struct message_summary summary = {
 		.job = collector->claim.identity.job,
-		.level = host_level(collector->watch.host),
+		.sight = collector->news.most,
 		.directory = live_boxes_directory(collector->watch.boxes),
 		.saved = saver_has_all(collector->saver) ? saver_directory(collector->saver) : NULL,
-		.lost = host_lost(collector->watch.host),
 		.no_room = *collector->room.why ? collector->room.why : NULL,
 		.last = last,
 	};
 
 	analysis_summarise(collector->analysis, &summary.analysis);
+	if (!summary.sight.processes)
+		host_see(collector->watch.host, &summary.sight);
+	host_loss(collector->watch.host, &summary.lost);
 	summary.given_up = live_boxes_given_up(collector->watch.boxes);
 	for (size_t i = 0; i < MESSAGE_SEVERITIES; i++)
 		summary.findings[i] = board_count(&collector->outlet.board, (enum rw_severity)i);
@@ -66,16 +70,66 @@ static char *summary_line(struct collector *collector, bool last)
 static void on_client(void *argument, struct socket_client *client)
 {
 	struct collector *collector = argument;
-	char *hello = message_hello(collector->claim.identity.job, host_level(collector->watch.host),
-				    host_why(collector->watch.host), board_open(&collector->outlet.board),
-				    saver_directory(collector->saver), collector->outlet.command,
-				    collector->claim.directory);
+	struct sight sight;
+
+	host_see(collector->watch.host, &sight);
+
+	char *hello =
+	    message_hello(collector->claim.identity.job, &sight, board_open(&collector->outlet.board),
+			  saver_directory(collector->saver), collector->outlet.command, collector->claim.directory);
 
 	collector->left = false;
 	if (hello)
 		socket_send(client, hello);
 	free(hello);
 	outlet_tell_open(&collector->outlet, client);
+}
+
+static void print_sight(const struct sight *sight)
+{
+	char line[SIGHT_LINE];
+	json_t *said = sight_json(sight);
+
+	sight_describe(said, SIGHT_LINE - 1 - strlen("rankwatch collect: "), line);
+	json_decref(said);
+	fprintf(stderr, "rankwatch collect: %s\n", line);
+}
+
+/* One launcher of the job says it; those who only listen hear it as well. */
+static void tell_sight(struct collector *collector, const struct sight *sight, bool is_news)
+{
+	char *line = is_news || !collector->launcher_told ? message_watching(sight) : NULL;
+
+	if (line && collector->socket && is_news)
+		socket_send_listeners(collector->socket, line);
+	if (line && collector->socket)
+		collector->launcher_told = socket_send_launcher(collector->socket, line);
+	if (is_news && !collector->options->quiet)
+		print_sight(sight);
+	free(line);
+}
+
+static void look_how_deep(struct collector *collector, uint64_t now_ns)
+{
+	struct sight sight;
+
+	host_see(collector->watch.host, &sight);
+
+	bool is_news = sight_news_take(&collector->news, &sight, now_ns);
+
+	bool is_due = !collector->launcher_told && collector->news.told_processes && sight.processes &&
+		      collector->socket && socket_runs(collector->socket);
+
+	if (is_news || is_due)
+		tell_sight(collector, &sight, is_news);
+}
+
+/* A job that was over before the ranks had settled. */
+static void tell_late(struct collector *collector)
+{
+	if (!collector->news.told_processes && collector->news.most.processes)
+		tell_sight(collector, &collector->news.most, true);
+	collector->news.told_processes = collector->news.most.processes;
 }
 
 /* As long as no box has come. A directory named on our command line is one to look in; where the ranks record is not
@@ -103,6 +157,8 @@ static void answer_leaving(struct collector *collector, uint64_t now_ns)
 	    now_ns - collector->leaving_ns < SAVE_MS * UINT64_C(1000000))
 		return;
 
+	tell_late(collector);
+
 	char *line = summary_line(collector, false), *last = summary_line(collector, true);
 
 	if (line && last)
@@ -124,7 +180,10 @@ static void on_tick(uv_timer_t *timer)
 	struct collector *collector = timer->data;
 	uint64_t now_ns = uv_hrtime();
 
-	if (watch_tick(&collector->watch, now_ns))
+	bool boxes = watch_tick(&collector->watch, now_ns);
+
+	look_how_deep(collector, now_ns);
+	if (boxes)
 		answer_leaving(collector, now_ns);
 	if (collector->watch.ticks % ROOM_EVERY == 1)
 		look_for_room(collector);
@@ -226,14 +285,15 @@ static void say_level(const struct collector *collector)
 		[RW_LEVEL_ROOT] = "/proc as root",
 		[RW_LEVEL_EBPF] = "eBPF",
 	};
-	const char *why = host_why(collector->watch.host);
+	struct sight sight;
 	char gpus[GPU_HEALTH_TEXT];
 
 	gpu_health_describe(collector->watch.gpu_health, gpus);
+	host_see(collector->watch.host, &sight);
 	if (!collector->options->quiet)
 		fprintf(stderr, "rankwatch collect: job %s, host seen through %s%s%s; GPUs %s\n",
-			collector->claim.identity.job, levels[host_level(collector->watch.host)], *why ? ", because " : "",
-			why, gpus);
+			collector->claim.identity.job, levels[sight.level], *sight.why ? ", because " : "", sight.why,
+			gpus);
 }
 
 static void say_summary(struct collector *collector)

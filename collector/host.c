@@ -15,8 +15,10 @@
 
 enum {
 	SUSPECTS = 16,
-	SAMPLE_MS = 45,  /* a little less than the 50 ms between two polls */
+	SAMPLE_MS = 45, /* a little less than the 50 ms between two polls */
 	MEMORY_MS = 1000,
+	LOSS_MS = 250,
+	RETRY_MS = 5000, /* what the kernel would not watch */
 	COST_SHARE = 20, /* a round of samples may take one part in so many of a CPU */
 	WHY = 256,
 	ROOT = 96,
@@ -36,12 +38,14 @@ struct host {
 	bool foreign_proc; /* /proc numbers the processes of another pid namespace */
 	struct proc_source *proc;
 	struct kernel_source *kernel; /* NULL: not possible, see why */
-	char why[WHY];
+	char why[WHY], unwatched_why[WHY]; /* the latter: of the last process that the kernel did not watch */
 	host_ended *ended;
 	void *argument;
 	struct process *processes;
 	size_t count, room;
-	uint64_t next_sample_ns, next_memory_ns;
+	uint64_t next_sample_ns, next_memory_ns, next_loss_ns, next_retry_ns;
+	struct loss loss;
+	uint64_t lost_told, loss_ns;  /* how many the analysis knows of, and up to when */
 	struct proc_source_view view; /* of the process that is being looked at */
 };
 
@@ -118,10 +122,37 @@ void host_close(struct host *host)
 	free(host);
 }
 
+static const char *refusal(int err)
+{
+	switch (err) {
+	case -ENOSPC:
+		return "the BPF programs watch as many processes as they can";
+	case -ESRCH:
+		return "the kernel's task iterator shows no thread of it";
+	default:
+		return strerror(-err);
+	}
+}
+
 static void watch_in_kernel(struct host *host, struct process *process)
 {
-	if (host->kernel)
-		process->by_kernel = kernel_source_watch(host->kernel, process->id, process->pid) == 0;
+	int err = host->kernel ? kernel_source_watch(host->kernel, process->id, process->pid) : -ENOSYS;
+
+	process->by_kernel = !err;
+	if (host->kernel && err)
+		snprintf(host->unwatched_why, sizeof(host->unwatched_why), "process %d: %s", (int)process->pid,
+			 refusal(err));
+}
+
+/* It may have lacked memory, or room that others have left. */
+static void retry(struct host *host, uint64_t now_ns)
+{
+	if (!host->kernel || now_ns < host->next_retry_ns)
+		return;
+	for (size_t i = 0; i < host->count; i++)
+		if (!host->processes[i].by_kernel)
+			watch_in_kernel(host, &host->processes[i]);
+	host->next_retry_ns = now_ns + RETRY_MS * UINT64_C(1000000);
 }
 
 void host_deepen(struct host *host)
@@ -139,18 +170,20 @@ void host_deepen(struct host *host)
 		watch_in_kernel(host, &host->processes[i]);
 }
 
-enum rw_level host_level(const struct host *host)
+void host_see(const struct host *host, struct sight *sight)
 {
-	if (host->foreign_proc)
-		return RW_LEVEL_SELF;
-	if (host->kernel)
-		return RW_LEVEL_EBPF;
-	return geteuid() == 0 ? RW_LEVEL_ROOT : RW_LEVEL_PROC;
-}
+	*sight = (struct sight){
+		.below = host->foreign_proc ? RW_LEVEL_SELF : proc_source_level(host->proc),
+		.processes = (unsigned)host->count,
+	};
+	for (size_t i = 0; i < host->count; i++)
+		sight->with_ebpf += host->processes[i].by_kernel;
 
-const char *host_why(const struct host *host)
-{
-	return host->why;
+	bool expected = host->kernel && !host->foreign_proc && !host->count;
+
+	sight->level = sight->with_ebpf || expected ? RW_LEVEL_EBPF : sight->below;
+	if (*host->why || sight->with_ebpf < sight->processes)
+		snprintf(sight->why, sizeof(sight->why), "%s", *host->why ? host->why : host->unwatched_why);
 }
 
 void host_watch(struct host *host, analysis_process_id process, pid_t pid)
@@ -195,10 +228,13 @@ static void set_stopped(struct host *host, struct process *process, uint64_t now
 /* All threads, not the suspect's alone: the thread that it waits for is the one to be named. */
 static void look(struct host *host, struct process *process, uint64_t now_ns)
 {
+	int err;
+
 	host->view = (struct proc_source_view){ 0 };
 	if (!process->by_kernel || kernel_source_look(host->kernel, process->pid)) {
 		host->view = (struct proc_source_view){ 0 };
-		proc_source_look(host->proc, process->id, process->pid, 0, now_ns, on_wait, host, NULL);
+		err = proc_source_look(host->proc, process->id, process->pid, 0, now_ns, on_wait, host, NULL);
+		host->loss.parts[LOSS_LOOKS] += err && err != -ESRCH;
 	}
 	set_stopped(host, process, now_ns);
 }
@@ -237,10 +273,40 @@ static void read_memory(struct host *host, uint64_t now_ns)
 	host->next_memory_ns = now_ns + MEMORY_MS * UINT64_C(1000000);
 }
 
+static void read_losses(struct host *host, struct loss *loss)
+{
+	struct probes_loss kernel = { 0 };
+
+	if (host->kernel)
+		kernel_source_loss(host->kernel, &kernel);
+	*loss = host->loss;
+	loss->parts[LOSS_RING] = kernel.ring;
+	loss->parts[LOSS_STORAGE] = kernel.waits;
+	loss->parts[LOSS_RECURSION] = kernel.missed;
+}
+
+/* What was lost since the last time lies between then and now. */
+static void count_losses(struct host *host, uint64_t now_ns)
+{
+	struct loss loss;
+
+	if (now_ns < host->next_loss_ns)
+		return;
+	read_losses(host, &loss);
+	analysis_add_loss(host->analysis, host->loss_ns ? host->loss_ns : now_ns, now_ns,
+			  loss_total(&loss) - host->lost_told);
+	host->lost_told = loss_total(&loss);
+	host->loss = loss;
+	host->loss_ns = now_ns;
+	host->next_loss_ns = now_ns + LOSS_MS * UINT64_C(1000000);
+}
+
 void host_poll(struct host *host, uint64_t now_ns)
 {
 	if (host->kernel)
 		kernel_source_poll(host->kernel);
+	retry(host, now_ns);
+	count_losses(host, now_ns);
 	read_memory(host, now_ns);
 	if (now_ns < host->next_sample_ns)
 		return;
@@ -265,7 +331,7 @@ void host_name_mount(struct host *host, pid_t pid, uint64_t device, char file_sy
 	memcpy(device_name, mount->source, 32);
 }
 
-uint64_t host_lost(const struct host *host)
+void host_loss(const struct host *host, struct loss *loss)
 {
-	return host->kernel ? kernel_source_lost(host->kernel) : 0;
+	*loss = host->loss;
 }

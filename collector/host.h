@@ -10,6 +10,8 @@
 #include <sys/types.h>
 
 #include "analysis/analysis.h"
+#include "collector/loss.h"
+#include "collector/sight.h"
 
 struct host;
 
@@ -23,9 +25,7 @@ void host_close(struct host *host); /* accepts NULL */
 
 /* Loads the BPF programs if that is possible. Takes a good part of a second: call it when the boxes have been read. */
 void host_deepen(struct host *host);
-enum rw_level host_level(const struct host *host);
-/* Why the level is not RW_LEVEL_EBPF; "" when it is. */
-const char *host_why(const struct host *host);
+void host_see(const struct host *host, struct sight *sight);
 
 void host_watch(struct host *host, analysis_process_id process, pid_t pid);
 void host_unwatch(struct host *host, analysis_process_id process);
@@ -34,7 +34,6 @@ void host_unwatch(struct host *host, analysis_process_id process);
 void host_poll(struct host *host, uint64_t now_ns);
 /* Names the file system and the device behind a device number as `pid` sees them; leaves the arrays when not known. */
 void host_name_mount(struct host *host, pid_t pid, uint64_t device, char file_system[16], char device_name[32]);
-/* Records that the kernel could not keep. */
-uint64_t host_lost(const struct host *host);
+void host_loss(const struct host *host, struct loss *loss);
 
 #endif

@@ -10,11 +10,6 @@
 #include "finding/finding_text.h"
 #include "finding/step_text.h"
 
-static const char *const levels[] = {
-	[RW_LEVEL_NONE] = "none", [RW_LEVEL_SELF] = "self", [RW_LEVEL_PROC] = "proc",
-	[RW_LEVEL_ROOT] = "root", [RW_LEVEL_EBPF] = "ebpf",
-};
-
 /* What is not UTF-8 is escaped, as in findings. */
 static json_t *text_value(const char *text)
 {
@@ -38,16 +33,32 @@ static char *dump(json_t *message)
 	return line;
 }
 
-char *message_hello(const char *job, enum rw_level level, const char *why, size_t open, const char *save,
-		    bool on_finding, const char *directory)
+/* Takes `more`; NULL where one of them lacks. */
+static json_t *with_keys(json_t *object, json_t *more)
+{
+	if (!object || !more || json_object_update(object, more)) {
+		json_decref(object);
+		object = NULL;
+	}
+	json_decref(more);
+	return object;
+}
+
+char *message_hello(const char *job, const struct sight *sight, size_t open, const char *save, bool on_finding,
+		    const char *directory)
 {
 	char *whole = *directory ? realpath(directory, NULL) : NULL;
-	char *line = dump(json_pack("{s:{s:o, s:i, s:s, s:o, s:I, s:o, s:b, s:o}}", "hello", "job", text_value(job),
-				    "pid", (int)getpid(), "level", levels[level], "why", text_value(*why ? why : NULL),
-				    "open", (json_int_t)open, "save", text_value(save), "on_finding", on_finding,
-				    "directory", text_value(whole ? whole : directory)));
+	json_t *hello = json_pack("{s:o, s:i, s:I, s:o, s:b, s:o}", "job", text_value(job), "pid", (int)getpid(),
+				  "open", (json_int_t)open, "save", text_value(save), "on_finding", on_finding,
+				  "directory", text_value(whole ? whole : directory));
+
 	free(whole);
-	return line;
+	return dump(json_pack("{s:o}", "hello", with_keys(hello, sight_json(sight))));
+}
+
+char *message_watching(const struct sight *sight)
+{
+	return dump(json_pack("{s:o}", "watching", sight_json(sight)));
 }
 
 bool message_hello_looks_in(const json_t *hello, const char *directory)
@@ -86,22 +97,21 @@ char *message_summary(const struct message_summary *summary)
 	json_t *findings = json_pack("{s:I, s:I, s:I}", "notice", (json_int_t)summary->findings[RW_NOTICE], "warning",
 				     (json_int_t)summary->findings[RW_WARNING], "critical",
 				     (json_int_t)summary->findings[RW_CRITICAL]);
-	json_t *gaps = json_pack("{s:I, s:I, s:I, s:I, s:I}", "untracked", (json_int_t)analysis->untracked, "dropped",
-				 (json_int_t)analysis->dropped, "captured", (json_int_t)analysis->captured,
-				 "kernel_lost", (json_int_t)summary->lost, "given_up", (json_int_t)summary->given_up);
+	json_t *gaps =
+	    json_pack("{s:I, s:I, s:I, s:I, s:I}", "untracked", (json_int_t)analysis->untracked, "dropped",
+		      (json_int_t)analysis->dropped, "captured", (json_int_t)analysis->captured, "events_lost",
+		      (json_int_t)loss_total(&summary->lost), "given_up", (json_int_t)summary->given_up);
 	json_t *body = json_pack(
-	    "{s:o, s:s, s:o, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:o, s:b}", "job", text_value(summary->job),
-	    "level", levels[summary->level], "directory", text_value(summary->directory), "saved",
-	    text_value(summary->saved), "no_room", text_value(summary->no_room), "ranks_seen", ranks_seen(summary),
-	    "ranks_total", analysis->ranks_total < 0 ? json_null() : json_integer(analysis->ranks_total),
-	    "communicators", (int)analysis->communicators, "operations", (json_int_t)analysis->operations, "steps",
+	    "{s:o, s:o, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:o, s:b, s:o}", "job", text_value(summary->job),
+	    "directory", text_value(summary->directory), "saved", text_value(summary->saved), "no_room",
+	    text_value(summary->no_room), "ranks_seen", ranks_seen(summary), "ranks_total",
+	    analysis->ranks_total < 0 ? json_null() : json_integer(analysis->ranks_total), "communicators",
+	    (int)analysis->communicators, "operations", (json_int_t)analysis->operations, "steps",
 	    (json_int_t)analysis->steps, "step_ms", analysis->step_ms < 0 ? json_null() : json_real(analysis->step_ms),
 	    "first_step_ms", analysis->first_step_ms < 0 ? json_null() : json_real(analysis->first_step_ms), "findings",
-	    findings, "last", summary->last);
+	    findings, "last", summary->last, "lost", loss_json(&summary->lost));
 
-	if (body && gaps)
-		json_object_update(body, gaps);
-	json_decref(gaps);
+	body = with_keys(with_keys(body, gaps), sight_json(&summary->sight));
 	return dump(json_pack("{s:o}", "summary", body));
 }
 
@@ -158,7 +168,8 @@ static void print_gaps(FILE *out, const json_t *summary)
 		{ "captured", "time of a call inside a CUDA graph", "times of calls inside CUDA graphs" },
 		{ "dropped", "operation found no room in its black box",
 		  "operations found no room in their black box" },
-		{ "kernel_lost", "kernel record was lost", "kernel records were lost" },
+		{ "events_lost", "event of the host was lost: a cause may be missing",
+		  "events of the host were lost: a cause may be missing" },
 		{ "given_up", "rank to its end: its black box could no longer be read",
 		  "ranks to their end: their black boxes could no longer be read" },
 	};
@@ -169,6 +180,17 @@ static void print_gaps(FILE *out, const json_t *summary)
 		if (count)
 			fprintf(out, "  not seen   %lld %s\n", count, count == 1 ? gaps[i].one : gaps[i].many);
 	}
+}
+
+/* Where all ranks are seen alike a line at the start said so. */
+static void print_sight(FILE *out, const json_t *summary)
+{
+	char line[SIGHT_LINE];
+
+	if (!count_of(summary, "with_ebpf") || count_of(summary, "with_ebpf") == count_of(summary, "processes"))
+		return;
+	sight_describe(summary, SIGHT_LINE - 1 - strlen("  host       "), line);
+	fprintf(out, "  host       %s\n", line);
 }
 
 static void print_findings(FILE *out, const json_t *summary)
@@ -190,6 +212,7 @@ void message_print_summary(FILE *out, const char *who, const json_t *message)
 
 	fprintf(out, "%s: ", who);
 	print_ranks(out, summary);
+	print_sight(out, summary);
 	print_gaps(out, summary);
 	print_findings(out, summary);
 	if (!directory)

@@ -11,27 +11,32 @@
 #include <jansson.h>
 
 #include "analysis/analysis.h"
+#include "collector/loss.h"
+#include "collector/sight.h"
 
 enum { MESSAGE_SEVERITIES = RW_CRITICAL + 1 };
 
 struct message_summary {
 	const char *job;
-	enum rw_level level;
+	struct sight sight;    /* when most ranks were watched */
 	const char *directory; /* of the black boxes, NULL: none was found */
 	const char *saved;     /* directory of saved boxes, NULL: they are not saved */
 	struct analysis_summary analysis;
 	size_t findings[MESSAGE_SEVERITIES]; /* by highest severity */
-	uint64_t lost;                       /* kernel records that found their ring full */
+	struct loss lost;
 	unsigned given_up;                   /* ranks whose box could no longer be read */
 	const char *no_room;                 /* why ranks found no place for their boxes, NULL: not known of */
 	bool last;                           /* no other launcher of this job is left: print it */
 };
 
-/* {"hello":{"job":…,"pid":…,"level":…,"why":…,"open":N,"save":…,"on_finding":…,"directory":…}}: N findings that are open now follow.
- * malloc'ed, NULL on lack of memory. why: "" = nothing is missing. save: directory of saved boxes, NULL = they are not saved.
- * on_finding: a command is run for findings. directory: where boxes are looked for first, "" = none was named. */
-char *message_hello(const char *job, enum rw_level level, const char *why, size_t open, const char *save,
-		    bool on_finding, const char *directory);
+/* {"hello":{"job":…,"pid":…,"open":N,"save":…,"on_finding":…,"directory":…}} with the keys of sight_json(): N findings
+ * that are open now follow. malloc'ed, NULL on lack of memory. save: directory of saved boxes, NULL = they are not
+ * saved. on_finding: a command is run for findings. directory: where boxes are looked for first, "" = none was named.
+ */
+char *message_hello(const char *job, const struct sight *sight, size_t open, const char *save, bool on_finding,
+		    const char *directory);
+/* {"watching":{…}} with the keys of sight_json(): ranks have come, or are seen less well than before. Likewise. */
+char *message_watching(const struct sight *sight);
 /* Does the collector that says so look where ranks with this RANKWATCH_DIR (NULL: not set) record? True where it does
  * not say. Asks the file system whether two names are one directory. */
 bool message_hello_looks_in(const json_t *hello, const char *directory);

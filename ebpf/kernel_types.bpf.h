@@ -79,13 +79,22 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 };
 
+struct thread_info {
+	unsigned long flags;
+#if defined(__TARGET_ARCH_x86)
+	__u32 status;
+#endif
+};
+
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int __state; /* "state" before 5.14 */
 	void *stack;
 	unsigned int flags;
 	int pid;
 	int tgid;
 	int exit_code;
+	__u64 start_time; /* CLOCK_MONOTONIC */
 	unsigned in_iowait : 1;
 	char comm[16];
 	struct sched_entity se;

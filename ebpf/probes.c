@@ -16,6 +16,7 @@
 
 #include "ebpf/descriptor_calls.h"
 #include "ebpf/kernel_symbols.h"
+#include "ebpf/look.h"
 #include "ebpf/rights.h"
 #include "ebpf/waits.h"
 
@@ -25,6 +26,7 @@ enum { WHY_ROOM = 256 };
 
 struct probes {
 	struct waits *programs;
+	struct look look;
 	struct ring_buffer *ring;
 	struct kernel_symbols *symbols;
 	bool symbols_tried;
@@ -101,6 +103,7 @@ static int load(struct probes *probes, uint64_t threshold_ns)
 	int err = waits__load(probes->programs);
 	if (err)
 		return err;
+	probes->look.program = probes->programs->progs.on_look;
 	probes->ring = ring_buffer__new(bpf_map__fd(probes->programs->maps.records), on_record, probes, NULL);
 	return probes->ring ? 0 : -errno;
 }
@@ -144,30 +147,15 @@ void probes_close(struct probes *probes)
 	free(probes);
 }
 
-/* One pass of the task iterator; its records are then in the ring. The kernel limits it to the process from 6.1 on, the
- * program by itself everywhere. */
+/* Its records are then in the ring. */
 static int iterate(struct probes *probes, pid_t tgid)
 {
-	union bpf_iter_link_info limit = { .task.pid = (__u32)tgid };
-	DECLARE_LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &limit, .link_info_len = sizeof(limit));
-	char nothing[64];
-	ssize_t got = -1;
+	struct waits__bss *shared = probes->programs->bss;
 
-	probes->programs->bss->look_tgid = tgid;
-	struct bpf_link *link = bpf_program__attach_iter(probes->programs->progs.on_look, &options);
-	if (!link)
-		return -errno;
-	int fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd >= 0) {
-		do
-			got = read(fd, nothing, sizeof(nothing));
-		while (got > 0 || (got < 0 && errno == EINTR));
-	}
-	int err = got < 0 ? -errno : 0;
-	if (fd >= 0)
-		close(fd);
-	bpf_link__destroy(link);
-	return err;
+	shared->look_tgid = tgid;
+	shared->look_count = 0;
+	int err = look_run(&probes->look, tgid);
+	return err || shared->look_count ? err : -ESRCH;
 }
 
 int probes_watch(struct probes *probes, pid_t tgid)
@@ -176,7 +164,7 @@ int probes_watch(struct probes *probes, pid_t tgid)
 	int map = bpf_map__fd(probes->programs->maps.watched);
 
 	if (bpf_map_update_elem(map, &tgid, &since, BPF_NOEXIST))
-		return -errno;
+		return errno == E2BIG ? -ENOSPC : -errno;
 	int err = probes->watched ? 0 : waits__attach(probes->programs);
 	if (err) {
 		waits__detach(probes->programs);
@@ -229,24 +217,41 @@ int probes_stack(struct probes *probes, int32_t stack_id, char (*frames)[40], in
 	return written;
 }
 
-uint64_t probes_lost(const struct probes *probes)
+/* 0 or -errno. What this kernel does not count stays 0. */
+static int info_of(const struct bpf_program *program, struct bpf_prog_info *info)
 {
-	return probes->programs->bss->lost;
+	__u32 size = sizeof(*info);
+	int fd = bpf_program__fd(program);
+
+	memset(info, 0, sizeof(*info));
+	return fd < 0 ? -EBADF : bpf_obj_get_info_by_fd(fd, info, &size);
+}
+
+void probes_loss(struct probes *probes, struct probes_loss *loss)
+{
+	const struct waits__bss *shared = probes->programs->bss;
+	struct bpf_program *program;
+	struct bpf_prog_info info;
+
+	*loss = (struct probes_loss){ .ring = shared->lost_records, .waits = shared->lost_waits };
+	bpf_object__for_each_program(program, probes->programs->obj)
+	{
+		if (!info_of(program, &info))
+			loss->missed += info.recursion_misses;
+	}
 }
 
 uint64_t probes_own_ns(struct probes *probes)
 {
 	struct bpf_program *program;
+	struct bpf_prog_info info;
 	uint64_t sum = 0;
 
 	if (probes->statistics_fd < 0)
 		probes->statistics_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	bpf_object__for_each_program(program, probes->programs->obj)
 	{
-		struct bpf_prog_info info = { 0 };
-		__u32 size = sizeof(info);
-		int fd = bpf_program__fd(program);
-		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size))
+		if (!info_of(program, &info))
 			sum += info.run_time_ns;
 	}
 	return sum;

@@ -12,6 +12,14 @@
 #include <rankwatch/kernel_event.h>
 
 struct probes;
+
+/* What was lost since open, by where. Each is a wait, or a part of one, that is missing or told wrong. */
+struct probes_loss {
+	uint64_t ring;   /* records that found the ring full */
+	uint64_t waits;  /* of threads for which there was no storage */
+	uint64_t missed; /* runs of the programs that the kernel left out, of any process on the machine */
+};
+
 typedef void probes_record(void *argument, const struct rw_kernel_wait *wait);
 
 /* Loads everything that this kernel and these rights allow. On failure -errno and a sentence in `why` (at least 256
@@ -20,18 +28,20 @@ typedef void probes_record(void *argument, const struct rw_kernel_wait *wait);
 int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *record, void *argument, char *why);
 void probes_close(struct probes *probes); /* accepts NULL */
 
-/* Watch a thread group (init-namespace pid). The system call programs are attached only while somebody is watched. */
+/* Watch a thread group (init-namespace pid): 0 when at least one of its threads was seen there, else -errno (-ESRCH: no
+ * thread is, -ENOSPC: too many processes are watched, -EEXIST) and it is not watched. The system call programs are
+ * attached only while somebody is watched. */
 int probes_watch(struct probes *probes, pid_t tgid);
 void probes_unwatch(struct probes *probes, pid_t tgid);
 
 int probes_poll(struct probes *probes); /* consumes what is there; number of records or -errno */
-/* Task iterator over one process: RW_KERNEL_NOW per thread through the callback. 0 or -errno. */
+/* Task iterator over one process: RW_KERNEL_NOW per thread through the callback. 0 or -errno, -ESRCH for no thread. */
 int probes_look(struct probes *probes, pid_t tgid);
 
 /* Kernel stack of the record whose callback is running, as symbol names, innermost first, scheduler frames removed.
  * Returns the number written; 0 when the kernel hides its symbols (kptr_restrict). */
 int probes_stack(struct probes *probes, int32_t stack_id, char (*frames)[40], int room);
-uint64_t probes_lost(const struct probes *probes); /* records that found the ring full */
+void probes_loss(struct probes *probes, struct probes_loss *loss);
 /* Sum of the programs' own run time since open, ns; 0 when statistics are off. Switches statistics on at first call. */
 uint64_t probes_own_ns(struct probes *probes);
 

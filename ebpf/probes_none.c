@@ -11,9 +11,8 @@ int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *re
 	(void)record;
 	(void)argument;
 	*probes = NULL;
-	snprintf(why, 256,
-		 "built without eBPF; install libbpf-dev, clang and bpftool, then: meson setup --reconfigure "
-		 "-Dbpf=enabled build");
+	snprintf(why, 256, "built without eBPF (lacking: %.120s); install that, then: meson setup --reconfigure build",
+		 PROBES_LACKING);
 	return -EOPNOTSUPP;
 }
 
@@ -57,10 +56,10 @@ int probes_stack(struct probes *probes, int32_t stack_id, char (*frames)[40], in
 	return 0;
 }
 
-uint64_t probes_lost(const struct probes *probes)
+void probes_loss(struct probes *probes, struct probes_loss *loss)
 {
 	(void)probes;
-	return 0;
+	*loss = (struct probes_loss){ 0 };
 }
 
 uint64_t probes_own_ns(struct probes *probes)

@@ -8,7 +8,7 @@
 const volatile __u64 threshold_ns = 10000000;
 const volatile __u8 takes_descriptor[WAITS_SYSTEM_CALLS];
 
-__u64 lost;
+__u64 lost_records; /* found the ring full */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -87,7 +87,7 @@ static struct waits_record *begin_record(struct task_struct *task, __u32 kind)
 {
 	struct waits_record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
 	if (!record) {
-		__sync_fetch_and_add(&lost, 1);
+		__sync_fetch_and_add(&lost_records, 1);
 		return NULL;
 	}
 	__builtin_memset(record, 0, sizeof(*record));

@@ -14,6 +14,7 @@
 
 enum {
 	OUTSIDE = -1, /* of any system call */
+	UNKNOWN_CALL = WAITS_UNKNOWN_CALL,
 	SHORT_WAITS = 3,
 };
 
@@ -89,6 +90,8 @@ struct {
 	__type(value, struct thread);
 } threads SEC(".maps");
 
+__u64 lost_waits; /* of threads for which there was no storage */
+
 static __u32 state_of(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))
@@ -136,6 +139,31 @@ static __s32 number_of(struct pt_regs *regs)
 #else
 	return BPF_CORE_READ(regs, syscallno);
 #endif
+}
+
+/* A call by the 32-bit interface: its number means another call here. On x86 each call chooses (int $0x80), on arm64
+ * the process is of one kind. */
+static bool is_compat(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	const __u32 ts_compat = 2;
+
+	return bpf_core_field_exists(task->thread_info.status) && BPF_CORE_READ(task, thread_info.status) & ts_compat;
+#else
+	const __u64 tif_32bit = 1 << 22;
+
+	return BPF_CORE_READ(task, thread_info.flags) & tif_32bit;
+#endif
+}
+
+/* What this machine's tables call the call that `task` is in; x86's third interface (x32) sets a bit of its own. */
+static __s32 call_of(struct task_struct *task, __s32 number)
+{
+	const __s32 x32 = 1 << 30;
+
+	if (number < 0)
+		return OUTSIDE;
+	return number & x32 || is_compat(task) ? UNKNOWN_CALL : number;
 }
 
 /* Returns the number of frames. By shift: clang 14 crashes on a signed division. */

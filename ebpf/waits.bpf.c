@@ -3,13 +3,14 @@
  * What the threads of watched processes wait for. Per thread we keep the system call it is in and the off-CPU period it
  * is in; what lasted at least `threshold_ns` is reported by itself, what was shorter as a sum (short_waits.bpf.h).
  */
+#include "ebpf/own_stack.h"
 #include "ebpf/records.bpf.h"
 #include "ebpf/short_waits.bpf.h"
 #include "ebpf/threads.bpf.h"
 
 enum {
 	KERNEL_THREAD = 0x00200000, /* PF_KTHREAD */
-	TASK_STACK_BYTES = 16384,
+	ENDED = 0xb0,               /* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
 };
 
 /* Run-queue slices further apart than this are not summed. */
@@ -17,7 +18,12 @@ static const __u64 queue_window_ns = 1000000000;
 
 const volatile __s32 close_call = -1;
 
-__s32 look_tgid; /* the process that the iterator is to report */
+__s32 look_tgid;  /* the process that the iterator is to report */
+__u32 look_count; /* its threads that were reported */
+
+/* A thread has storage from its first system call, or since the iterator has come by: soon after it began, or its
+ * process's watch. */
+static const __u64 settled_ns = 1000000000;
 
 /* Stack and waker cost more than all the rest: they are taken only where a record is near. A system call's waits before
  * that are each shorter than the threshold, so the longest that is left names the cause as well. */
@@ -75,18 +81,31 @@ static void keep_longest(struct task_struct *task, struct thread *thread, __u64 
 	longest->frame_count = copy_stack(task, longest->frames);
 }
 
+/* A thread of a watched process begins to wait, and there is nowhere to note it: until 6.2 storage in use on a CPU
+ * cannot be had a second time there, and memory may have lacked. */
+static void note_lost_wait(struct task_struct *task, __u32 state, __u64 now)
+{
+	const __u64 *since = watch_of(task);
+
+	if (since && state && !(state & ENDED) && now > *since + settled_ns && now > task->start_time + settled_ns)
+		__sync_fetch_and_add(&lost_waits, 1);
+}
+
 static void leave_cpu(struct task_struct *task, bool preempted, __u64 now)
 {
 	struct thread *thread = thread_of(task, 0);
-	if (!thread)
+	__u32 state = preempted ? 0 : state_of(task);
+	if (!thread) {
+		note_lost_wait(task, state, now);
 		return;
+	}
 
 	thread->off_ns = now;
 	thread->wake_ns = 0;
 	thread->waker.tid = 0;
 	thread->waker.tgid = 0;
 	thread->waker.name[0] = 0;
-	thread->state = preempted ? 0 : state_of(task);
+	thread->state = state;
 }
 
 /* Outside of system calls (page faults, stops, preemption) each off-CPU period is by itself. */
@@ -130,17 +149,21 @@ static void enter_cpu(struct task_struct *task, __u64 now)
 /*
  * Whether `current` wakes by its own doing, or an interrupt that borrowed it. There is no portable way to read the
  * preemption count, but interrupts run on a stack of their own, except where x86 was interrupted in user mode: then the
- * task's saved registers hold no system call. `context` is the tracepoint's argument array, on the stack in use.
+ * task's saved registers hold no system call. `context` is the tracepoint's argument array, on the stack in use. The
+ * saved registers lie at the stack's far end, whatever its size is.
  */
 static bool wakes_by_itself(const void *context)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
-	__u64 address = 0;
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
+	__u64 address = 0, end = 0;
 
-	bpf_probe_read_kernel(&address, sizeof(address), &context); /* the verifier forbids to compute with a pointer */
-	if (address - (__u64)current->stack >= TASK_STACK_BYTES)
+	/* The verifier forbids to compute with a pointer. */
+	bpf_probe_read_kernel(&address, sizeof(address), &context);
+	bpf_probe_read_kernel(&end, sizeof(end), &regs);
+	if (!own_stack_holds((__u64)current->stack, end, address))
 		return false;
-	return current->flags & KERNEL_THREAD || number_of((struct pt_regs *)bpf_task_pt_regs(current)) >= 0;
+	return current->flags & KERNEL_THREAD || number_of(regs) >= 0;
 }
 
 static void wake(struct task_struct *task, const void *context, __u64 now)
@@ -176,6 +199,7 @@ static void enter_system_call(struct task_struct *task, __s32 number, __u64 argu
 	if (!thread)
 		return;
 
+	number = call_of(task, number);
 	begin_sums(thread);
 	thread->enter_ns = bpf_ktime_get_ns();
 	thread->argument = descriptor_of(number, argument);
@@ -208,7 +232,7 @@ static void adopt(struct task_struct *task, struct thread *thread, __u64 now)
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
 	thread->enter_ns = now;
-	thread->system_call = number_of(regs);
+	thread->system_call = call_of(task, number_of(regs));
 	thread->argument = first_is(thread->system_call) == WAITS_POLLED ? (__u64)-1 : first_argument(regs);
 	thread->state = state_of(task);
 	thread->off_ns = now;
@@ -218,9 +242,12 @@ static void look_at(struct task_struct *task)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct thread *thread = thread_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!thread)
+	if (!thread) {
+		__sync_fetch_and_add(&lost_waits, 1);
 		return;
+	}
 
+	look_count++;
 	if (!thread->off_ns && thread->system_call == OUTSIDE && state_of(task))
 		adopt(task, thread, now);
 	report_now(task, thread, now);

@@ -7,6 +7,7 @@
 
 enum {
 	WAITS_FRAMES = 16,
+	WAITS_UNKNOWN_CALL = -2,  /* as a system call's number: one by the 32-bit interface */
 	WAITS_SYSTEM_CALLS = 512, /* numbers above take no descriptor as far as we know */
 	WAITS_RING_BYTES = 1 << 20,
 };

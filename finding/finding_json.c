@@ -262,11 +262,16 @@ json_t *finding_to_json(const struct rw_finding *finding, int64_t realtime_offse
 		"detect_ms", whole_ms_or_null(finding->detect_ms), "job", job_value(finding),
 		"where", where_value(finding), "operation", operation_value(finding)));
 
-	return append_keys(head, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-		"late", late_value(finding), "cause", cause_value(finding), "watchdog", watchdog_value(finding),
-		"values", values_value(finding), "victims", ranks_value(finding->victims, finding->victim_count),
-		"evidence", evidence_value(finding), "missing", texts_value(finding->missing, finding->missing_count),
-		"text", text_or_null(finding->text), "advice", text_or_null(finding->advice)));
+	json_t *tail =
+	    json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "late", late_value(finding), "cause",
+		      cause_value(finding), "watchdog", watchdog_value(finding), "values", values_value(finding),
+		      "victims", ranks_value(finding->victims, finding->victim_count), "evidence",
+		      evidence_value(finding), "missing", texts_value(finding->missing, finding->missing_count), "text",
+		      text_or_null(finding->text), "advice", text_or_null(finding->advice));
+
+	if (tail && finding->lost)
+		json_object_set_new(tail, "lost", json_integer((json_int_t)finding->lost));
+	return append_keys(head, tail);
 }
 
 char *finding_to_line(const struct rw_finding *finding, int64_t realtime_offset_ns)

@@ -145,6 +145,16 @@ static bool names_operation(const json_t *finding)
 	return is_stuck(finding) && text && strstr(text, number);
 }
 
+static void write_lost(FILE *out, const json_t *finding)
+{
+	double lost = value_number(finding, "lost", 0);
+
+	fprintf(out,
+		lost < 1.5 ? "%.0f event of that time: a cause may be missing"
+			   : "%.0f events of that time: a cause may be missing",
+		lost);
+}
+
 static void write_advice(FILE *out, const json_t *finding)
 {
 	fputs(value_text(finding, "advice"), out);
@@ -216,6 +226,8 @@ static void print_lateness(FILE *out, const json_t *finding)
 {
 	if (json_is_object(json_object_get(finding, "cause")) && !names_cause(finding))
 		print_line(out, "  because  ", cause_text_write, finding);
+	if (value_number(finding, "lost", 0) > 0)
+		print_line(out, "  lost     ", write_lost, finding);
 	if (!names_operation(finding) && is_call(finding))
 		print_line(out, operation_label(finding), write_operation, finding);
 	else if (has_watchdog(finding))

@@ -108,6 +108,30 @@ void socket_send_all(struct socket_sink *sink, const char *line)
 	}
 }
 
+void socket_send_listeners(struct socket_sink *sink, const char *line)
+{
+	struct socket_client *next;
+
+	for (struct socket_client *client = sink->clients; client; client = next) {
+		next = client->next;
+		if (!client->is_run && !client->is_leaving)
+			socket_send(client, line);
+	}
+}
+
+bool socket_send_launcher(struct socket_sink *sink, const char *line)
+{
+	struct socket_client *first = NULL;
+
+	/* Who came last is first in the list. */
+	for (struct socket_client *client = sink->clients; client; client = client->next)
+		if (client->is_run || client->is_leaving)
+			first = client;
+	if (first)
+		socket_send(first, line);
+	return first;
+}
+
 static void on_line(void *argument, char *line, size_t length)
 {
 	struct socket_client *client = argument;

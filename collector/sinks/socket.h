@@ -31,6 +31,10 @@ void socket_close(struct socket_sink *sink);
 const char *socket_path(const struct socket_sink *sink);
 void socket_send(struct socket_client *client, const char *line);
 void socket_send_all(struct socket_sink *sink, const char *line);
+/* To all that are no launchers. */
+void socket_send_listeners(struct socket_sink *sink, const char *line);
+/* To the launcher that came first. Returns whether there is one. */
+bool socket_send_launcher(struct socket_sink *sink, const char *line);
 unsigned socket_clients(const struct socket_sink *sink);
 /* Launchers that have joined and not left, and those that have left and wait for the summary. */
 unsigned socket_runs(const struct socket_sink *sink);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "collector/sources/kernel_wait.h"
-#include "ebpf/probes.h"
 
 enum {
 	THRESHOLD_NS = 10000000, /* the shortest wait worth a record; findings begin at 20 ms */
@@ -127,9 +126,9 @@ int kernel_source_look(struct kernel_source *source, pid_t pid)
 	return find(source, pid) ? probes_look(source->probes, pid) : -ENOENT;
 }
 
-uint64_t kernel_source_lost(const struct kernel_source *source)
+void kernel_source_loss(struct kernel_source *source, struct probes_loss *loss)
 {
-	return probes_lost(source->probes);
+	probes_loss(source->probes, loss);
 }
 
 uint64_t kernel_source_own_ns(struct kernel_source *source)

@@ -9,6 +9,7 @@
 
 #include "collector/sources/mounts.h"
 #include "collector/sources/source.h"
+#include "ebpf/probes.h"
 
 struct kernel_source;
 
@@ -25,7 +26,7 @@ int kernel_source_open(struct kernel_source **source, const char *proc_root, str
 		       const struct kernel_source_events *events, char *why);
 void kernel_source_close(struct kernel_source *source); /* accepts NULL */
 
-/* pid: in the name space of the init process, as is the collector's. 0, -EEXIST or another -errno. */
+/* pid: in the name space of the init process, as is the collector's. As probes_watch(). */
 int kernel_source_watch(struct kernel_source *source, analysis_process_id process, pid_t pid);
 void kernel_source_unwatch(struct kernel_source *source, pid_t pid);
 
@@ -34,7 +35,7 @@ int kernel_source_poll(struct kernel_source *source);
 /* A sample of every thread of a watched process, now. 0 or -errno (-ENOENT: not watched). */
 int kernel_source_look(struct kernel_source *source, pid_t pid);
 
-uint64_t kernel_source_lost(const struct kernel_source *source); /* records that found the ring full */
-uint64_t kernel_source_own_ns(struct kernel_source *source);     /* as probes_own_ns() */
+void kernel_source_loss(struct kernel_source *source, struct probes_loss *loss); /* as probes_loss() */
+uint64_t kernel_source_own_ns(struct kernel_source *source);                     /* as probes_own_ns() */
 
 #endif

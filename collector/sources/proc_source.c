@@ -70,6 +70,11 @@ int proc_source_open(struct proc_source **source, const char *proc_root, struct 
 	return 0;
 }
 
+enum rw_level proc_source_level(const struct proc_source *source)
+{
+	return source->with_stack ? RW_LEVEL_ROOT : RW_LEVEL_PROC;
+}
+
 static void drop_thread(struct proc_source *source, struct process *process, uint32_t index)
 {
 	proc_thread_close(&process->threads[index]);
@@ -189,7 +194,7 @@ static int look_at_thread(struct look *look, uint32_t tid)
 	name_file(source, look->process->pid, &look->wait);
 	look->wait.process = look->id;
 	look->wait.kind = ANALYSIS_WAIT_SAMPLE;
-	look->wait.level = source->with_stack ? RW_LEVEL_ROOT : RW_LEVEL_PROC;
+	look->wait.level = proc_source_level(source);
 	look->wait.end_ns = look->now_ns;
 	look->view.threads++;
 	look->view.stopped += look->wait.state == 'T' || look->wait.state == 't';

@@ -18,6 +18,8 @@ struct proc_source_view {
 
 /* proc_root: "/proc", or a recorded tree. `mounts` stays the caller's and must live as long. 0 or -errno. */
 int proc_source_open(struct proc_source **source, const char *proc_root, struct mounts *mounts);
+/* What its samples are worth: RW_LEVEL_ROOT with kernel stacks, else RW_LEVEL_PROC. */
+enum rw_level proc_source_level(const struct proc_source *source);
 void proc_source_close(struct proc_source *source); /* accepts NULL */
 
 /*

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,13 +67,26 @@ static bool parse_stat(const char *text, struct analysis_wait *wait)
 	return true;
 }
 
+/* By the 32-bit interface (or x32's) a number means another call: all of such a program lies below 4 GiB. */
+static bool is_foreign_call(int number, const char *text)
+{
+	const int x32 = 1 << 30;
+	unsigned long long stack, instruction;
+
+	if (number < 0)
+		return false;
+	if (sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %llx %llx", &stack, &instruction) != 2)
+		return number & x32;
+	return number & x32 || (stack && stack >> 32 == 0 && instruction >> 32 == 0);
+}
+
 /* "74 0x3 0x0 …", "-1 0x7ffd… 0x7f…" outside of a system call, "running". */
 static void parse_system_call(const char *text, int process_fd, struct analysis_wait *wait)
 {
 	int number;
 	unsigned long long argument;
 
-	if (sscanf(text, "%d %llx", &number, &argument) != 2)
+	if (sscanf(text, "%d %llx", &number, &argument) != 2 || is_foreign_call(number, text))
 		return;
 	wait->system_call = number;
 	if (descriptor_call(number))

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/sight.h"
 #include "collector/sinks/jsonl.h"
 #include "console/command.h"
 #include "console/kernel_xids.h"
@@ -40,6 +41,7 @@ struct run {
 	struct announcer announcer;
 	json_t *summary;
 	bool saving_said, on_finding_said;
+	char watching[SIGHT_LINE]; /* as it was said last */
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -105,10 +107,25 @@ static void check_on_finding(struct run *run, const json_t *hello)
 	fprintf(stderr, "rankwatch run: the collector of this job runs already, without --on-finding: no command is run\n");
 }
 
+/* What a collector that was started anew says again is no news. */
+static void say_watching(struct run *run, const json_t *sight)
+{
+	char line[SIGHT_LINE];
+
+	sight_describe(sight, SIGHT_LINE - 1 - strlen("rankwatch: "), line);
+	if (run->options.quiet || strcmp(line, run->watching) == 0)
+		return;
+	strcpy(run->watching, line);
+	fprintf(stderr, "rankwatch: %s\n", line);
+}
+
 static void on_message(void *argument, const json_t *message)
 {
 	struct run *run = argument;
+	const json_t *sight = json_object_get(message, "watching");
 
+	if (sight)
+		say_watching(run, sight);
 	check_saving(run, json_object_get(message, "hello"));
 	check_on_finding(run, json_object_get(message, "hello"));
 	if (json_object_get(message, "summary")) {

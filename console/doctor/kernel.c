@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/doctor/check.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "ebpf/probes.h"
-
-enum { THRESHOLD_NS = 1000000 };
-
-static void ignore(void *argument, const struct rw_kernel_wait *wait)
-{
-	(void)argument;
-	(void)wait;
-}
+#include "ebpf/trial.h"
 
 /* First line of a file under the root; "not readable" when it is not. */
 static void read_line(const struct check_context *context, const char *path, char *line, size_t size)
@@ -48,18 +41,49 @@ static void say_without_bpf(const struct check_context *context, struct check_re
 		     semicolon ? "; without it " : "");
 }
 
+/* "the wait", "the wait, the thread that ended it": what should have been seen and was not. */
+static void list_unseen(const struct trial *trial, char *text, size_t size)
+{
+	const struct {
+		bool seen;
+		const char *name;
+	} parts[] = { { trial->wait, "a wait for a lock" },
+		      { trial->waker, "the thread that ended it" },
+		      { trial->file, "the pipe that a write waited for" } };
+
+	*text = '\0';
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (!parts[i].seen)
+			snprintf(text + strlen(text), size - strlen(text), "%s%s", *text ? ", " : "", parts[i].name);
+}
+
+static void say_with_bpf(const struct trial *trial, struct check_result *result)
+{
+	char unseen[160];
+
+	list_unseen(trial, unseen, sizeof(unseen));
+	if (*unseen) {
+		check_say(result, VERDICT_WARNING, "level ebpf, but of a try here it did not see: %s", unseen);
+		check_advise(result, "causes will be missing, or less certain; try again on a host that is less busy");
+	} else {
+		check_say(
+		    result, VERDICT_OK,
+		    "level ebpf: tried here, it saw a thread wait %.1f ms for a lock (%.1f by its own clock), the "
+		    "thread that ended it, and the pipe that a write waited for",
+		    trial->told_ms, trial->true_ms);
+	}
+}
+
 static void kernel_run(struct check_context *context, struct check_result *result)
 {
-	struct probes *probes = NULL;
-	char why[256] = "";
-	int error = probes_open(&probes, THRESHOLD_NS, ignore, NULL, why);
+	struct trial trial;
+	char why[TRIAL_WHY];
+	int error = trial_run(&trial, why);
 
 	if (error)
 		say_without_bpf(context, result, *why ? why : strerror(-error));
 	else
-		check_say(result, VERDICT_OK,
-			  "level ebpf: every wait of a watched process is seen, with its kernel stack");
-	probes_close(probes);
+		say_with_bpf(&trial, result);
 }
 
 const struct check kernel_check = { .name = "kernel", .run = kernel_run };

@@ -154,6 +154,7 @@ struct rw_finding {
 	size_t evidence_count;
 	const char *const *missing;
 	size_t missing_count;
+	uint64_t lost;      /* events of the time in which the cause was looked for that were lost; 0 none */
 	const char *text;   /* who, how much, since when */
 	const char *advice; /* NULL */
 };

@@ -114,8 +114,10 @@ static void measure(struct reader *reader, useconds_t period_us, unsigned int se
 	printf("{\"processes\":%d,\"period_us\":%u,\"records_s\":%.0f,\"bpf_percent\":%.3f,\"reader_percent\":%.3f,",
 	       PROCESSES, period_us, (double)(reader->waits - waits) * 1e9 / elapsed, 100 * (double)own / elapsed,
 	       100 * cpu / elapsed);
+	struct probes_loss loss;
+	kernel_source_loss(reader->kernel, &loss);
 	printf("\"kernel_sample_ns\":%.0f,\"proc_sample_ns\":%.0f,\"lost\":%lu}\n", sample_ns(reader, true),
-	       sample_ns(reader, false), (unsigned long)kernel_source_lost(reader->kernel));
+	       sample_ns(reader, false), (unsigned long)loss.ring);
 	stop(reader);
 }
 

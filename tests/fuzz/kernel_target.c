@@ -118,9 +118,9 @@ int probes_stack(struct probes *probes, int32_t stack_id, char (*frames)[40], in
 	return written;
 }
 
-uint64_t probes_lost(const struct probes *probes)
+void probes_loss(struct probes *probes, struct probes_loss *loss)
 {
-	return probes->left;
+	*loss = (struct probes_loss){ .ring = probes->left };
 }
 
 uint64_t probes_own_ns(struct probes *probes)

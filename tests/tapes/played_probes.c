@@ -178,10 +178,10 @@ int probes_stack(struct probes *probes, int32_t stack_id, char (*frames)[40], in
 	return count;
 }
 
-uint64_t probes_lost(const struct probes *probes)
+void probes_loss(struct probes *probes, struct probes_loss *loss)
 {
 	(void)probes;
-	return 0;
+	*loss = (struct probes_loss){ 0 };
 }
 
 uint64_t probes_own_ns(struct probes *probes)

@@ -63,6 +63,11 @@ int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wai
 	return 0;
 }
 
+void analysis_add_loss(struct analysis *analysis, uint64_t from_ns, uint64_t to_ns, uint64_t count)
+{
+	(void)analysis, (void)from_ns, (void)to_ns, (void)count;
+}
+
 int analysis_add_memory_state(struct analysis *analysis, const struct analysis_memory_state *state)
 {
 	(void)analysis, (void)state;

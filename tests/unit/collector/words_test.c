@@ -96,7 +96,8 @@ Test(request, join_and_leave_are_understood_and_everything_else_is_ignored)
 
 Test(message, a_hello_says_the_level_and_why_it_is_no_deeper)
 {
-	char *line = message_hello("slurm-\xff", RW_LEVEL_PROC, "no CAP_BPF", 2, NULL, true, "/proc/../tmp");
+	const struct sight sight = { .level = RW_LEVEL_PROC, .below = RW_LEVEL_PROC, .why = "no CAP_BPF" };
+	char *line = message_hello("slurm-\xff", &sight, 2, NULL, true, "/proc/../tmp");
 	json_t *message = json_loads(line, 0, NULL), *hello = json_object_get(message, "hello");
 
 	cr_expect_str_eq(json_string_value(json_object_get(hello, "job")), "slurm-\\xff");
@@ -113,7 +114,7 @@ Test(message, a_hello_says_the_level_and_why_it_is_no_deeper)
 
 static void expect_own_hello(const char *job)
 {
-	char *line = message_hello(job, RW_LEVEL_EBPF, "", 0, NULL, false, "");
+	char *line = message_hello(job, &(struct sight){ .level = RW_LEVEL_EBPF }, 0, NULL, false, "");
 	json_t *message = json_loads(line, 0, NULL);
 
 	cr_expect(message_hello_is_of(json_object_get(message, "hello"), job), "%s", line);
@@ -148,10 +149,18 @@ static char *printed(const struct message_summary *summary)
 Test(message, a_summary_says_what_was_seen_what_was_not_and_how_to_look_again)
 {
 	char *text = printed(&(struct message_summary){
-		.job = "j", .level = RW_LEVEL_EBPF, .directory = "/dev/shm/rankwatch-0/j",
-		.analysis = { .processes = 8, .ranks_total = 16, .communicators = 3, .operations = 12345, .captured = 7,
-			      .steps = 40, .step_ms = 2050, .first_step_ms = 720 },
-		.findings = { 1, 2, 0 },
+	    .job = "j",
+	    .sight.level = RW_LEVEL_EBPF,
+	    .directory = "/dev/shm/rankwatch-0/j",
+	    .analysis = { .processes = 8,
+			  .ranks_total = 16,
+			  .communicators = 3,
+			  .operations = 12345,
+			  .captured = 7,
+			  .steps = 40,
+			  .step_ms = 2050,
+			  .first_step_ms = 720 },
+	    .findings = { 1, 2, 0 },
 	});
 
 	cr_expect_str_eq(text, "rankwatch: 8 of 16 ranks, 3 communicators, 12345 operations, 40 steps, of 0.72 s at first and 2.05 s at last\n"
@@ -170,6 +179,36 @@ Test(message, a_rank_whose_box_was_given_up_is_missing_in_the_summary)
 	cr_expect_str_eq(text, "rankwatch: 7 of 8 ranks, 0 communicators, 0 operations\n"
 			       "  not seen   1 rank to its end: its black box could no longer be read\n"
 			       "  findings   none\n");
+	free(text);
+}
+
+Test(message, a_summary_says_who_was_seen_less_well_and_what_was_lost)
+{
+	struct message_summary summary = {
+		.job = "j",
+		.analysis = { .processes = 8, .ranks_total = 8, .step_ms = -1, .first_step_ms = -1 },
+		.sight = { .level = RW_LEVEL_EBPF,
+			   .below = RW_LEVEL_ROOT,
+			   .processes = 8,
+			   .with_ebpf = 7,
+			   .why = "process 4711: No such process" },
+		.lost = { { [LOSS_RING] = 40, [LOSS_LOOKS] = 2 } }
+	};
+	char *text = printed(&summary), *line = message_summary(&summary);
+	json_t *message = json_loads(line, 0, NULL), *body = json_object_get(message, "summary");
+
+	cr_expect_str_eq(text, "rankwatch: 8 of 8 ranks, 0 communicators, 0 operations\n"
+			       "  host       watching 7 of 8 ranks with eBPF, the others through /proc only (as root): "
+			       "process 4711: No such process\n"
+			       "  not seen   42 events of the host were lost: a cause may be missing\n"
+			       "  findings   none\n");
+	cr_expect_str_eq(json_string_value(json_object_get(body, "level")), "ebpf");
+	cr_expect_eq(json_integer_value(json_object_get(body, "with_ebpf")), 7);
+	cr_expect_eq(json_integer_value(json_object_get(body, "events_lost")), 42);
+	cr_expect_eq(json_integer_value(json_object_get(json_object_get(body, "lost"), "ring")), 40);
+	cr_expect_eq(json_integer_value(json_object_get(json_object_get(body, "lost"), "looks")), 2);
+	json_decref(message);
+	free(line);
 	free(text);
 }
 

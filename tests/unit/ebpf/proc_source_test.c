@@ -46,7 +46,7 @@ static void open_all(void)
 {
 	tree_open(&tree);
 	write_thread("4711", "4711 (python-main) S 1 4711 4711 0 -1\n",
-		     "202 0x7f00 0x80 0x0 0x0 0x0 0x0 0x7ffc 0x7f1\n", "futex_do_wait");
+		     "202 0x7f00 0x80 0x0 0x0 0x0 0x0 0x7ffc00000000 0x7f1000000000\n", "futex_do_wait");
 	cr_assert(zero(int, mounts_open(&mounts, tree.root)));
 }
 
@@ -66,6 +66,23 @@ static int look(uint32_t tid, struct proc_source_view *view)
 }
 
 TestSuite(proc_source, .init = open_all, .fini = close_all);
+
+/* 32-bit futex has the number of another call here; read(2)'s is that of close(2). */
+Test(proc_source, a_call_by_the_32_bit_interface_is_not_taken_for_another)
+{
+	static const char *const calls[] = {
+		"3 0x3 0xffd8a000 0x10 0x0 0x0 0x0 0xffd89f00 0xf7f2a549\n",              /* a 32-bit program */
+		"1073741827 0x3 0x7f00 0x10 0x0 0x0 0x0 0x7ffc00000000 0x7f1000000000\n", /* x32 */
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		write_thread("4711", "4711 (python-main) S 1 4711 4711 0 -1\n", calls[i], "pipe_read");
+		cr_assert(zero(int, look(0, NULL)));
+		cr_expect(eq(i32, waits[0].system_call, -2));
+		cr_expect(eq(i32, waits[0].fd, -1));
+		cr_expect(eq(str, waits[0].wait_channel, "pipe_read"));
+	}
+}
 
 Test(proc_source, a_lock_wait_is_one_sample_without_a_descriptor)
 {
@@ -89,7 +106,8 @@ Test(proc_source, a_file_wait_has_path_and_device)
 	tree_write(&tree, "4711/mountinfo", "36 27 7:3 / /mnt rw - ext4 /dev/loop3 rw\n");
 	tree_link(&tree, "4711/fd/3", "/mnt/events.out");
 	tree_write(&tree, "4711/fdinfo/3", "mnt_id:\t36\nino:\t12\n");
-	write_thread("4711", "4711 (tb-writer) D 1\n", "74 0x3 0x0 0x0 0x0 0x0 0x0 0x7ffc 0x7f1\n", "folio_wait_bit");
+	write_thread("4711", "4711 (tb-writer) D 1\n", "74 0x3 0x0 0x0 0x0 0x0 0x0 0x7ffc00000000 0x7f1000000000\n",
+		     "folio_wait_bit");
 	cr_assert(zero(int, look(4711, NULL)));
 	cr_expect(eq(i32, waits[0].fd, 3));
 	cr_expect(eq(str, waits[0].path, "/mnt/events.out"));
@@ -106,13 +124,15 @@ Test(proc_source, a_poll_waits_for_the_first_of_its_descriptors)
 	memcpy(memory + 64, polled, sizeof(polled));
 	tree_write_bytes(&tree, "4711/mem", memory, sizeof(memory));
 	tree_link(&tree, "4711/fd/5", "/dev/nvidia0");
-	snprintf(call, sizeof(call), "%d 0x40 0x2 0xffffffff 0x0 0x0 0x0 0x7ffc 0x7f1\n", (int)SYS_ppoll);
+	snprintf(call, sizeof(call), "%d 0x40 0x2 0xffffffff 0x0 0x0 0x0 0x7ffc00000000 0x7f1000000000\n",
+		 (int)SYS_ppoll);
 	write_thread("4711", "4711 (python-main) S 1\n", call, "poll_schedule_timeout");
 	cr_assert(zero(int, look(4711, NULL)));
 	cr_expect(eq(i32, waits[0].fd, 5));
 	cr_expect(eq(str, waits[0].path, "/dev/nvidia0"));
 
-	snprintf(call, sizeof(call), "%d 0x7fff00000000 0x2 0xffffffff 0x0 0x0 0x0 0x7ffc 0x7f1\n", (int)SYS_ppoll);
+	snprintf(call, sizeof(call), "%d 0x7fff00000000 0x2 0xffffffff 0x0 0x0 0x0 0x7ffc00000000 0x7f1000000000\n",
+		 (int)SYS_ppoll);
 	write_thread("4711", "4711 (python-main) S 1\n", call, "poll_schedule_timeout");
 	cr_assert(zero(int, look(4711, NULL)));
 	cr_expect(eq(i32, waits[0].fd, -1), "memory that is not there");
@@ -135,8 +155,8 @@ Test(proc_source, stopped_threads_are_counted)
 {
 	struct proc_source_view view;
 
-	write_thread("4711", "4711 (python-main) T 1\n", "-1 0x7ffc 0x7f1\n", "do_signal_stop");
-	write_thread("4712", "4712 (tb-writer) t 1\n", "-1 0x7ffc 0x7f1\n", "0");
+	write_thread("4711", "4711 (python-main) T 1\n", "-1 0x7ffc00000000 0x7f1000000000\n", "do_signal_stop");
+	write_thread("4712", "4712 (tb-writer) t 1\n", "-1 0x7ffc00000000 0x7f1000000000\n", "0");
 	cr_assert(zero(int, look(0, &view)));
 	cr_expect(eq(u32, view.threads, 2));
 	cr_expect(eq(u32, view.stopped, 2));

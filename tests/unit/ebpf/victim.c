@@ -258,6 +258,91 @@ void victim_poll(struct victim_truth *truth, const char *folder)
 	rmdir(directory);
 }
 
+/* The call of this number as a 32-bit program makes it. */
+static long call_compat(long number, long first, long second, long third)
+{
+#if defined(__x86_64__)
+	long result;
+
+	__asm__ volatile("int $0x80"
+			 : "=a"(result)
+			 : "a"(number), "b"(first), "c"(second), "d"(third)
+			 : "memory", "r8", "r9", "r10", "r11");
+	return result;
+#else
+	(void)number, (void)first, (void)second, (void)third;
+	return -ENOSYS;
+#endif
+}
+
+enum { COMPAT_READ = 3, COMPAT_GETPID = 20 };
+
+bool victim_has_compat(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(call_compat(COMPAT_GETPID, 0, 0, 0) != getpid());
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* read(2) from a pipe by the 32-bit interface: its number is close(2)'s. */
+void victim_compat(struct victim_truth *truth, const char *folder)
+{
+	int ends[2];
+
+	(void)folder;
+#if defined(__x86_64__)
+	char *byte = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+#else
+	char *byte = MAP_FAILED;
+#endif
+	if (byte == MAP_FAILED || pipe(ends))
+		abort();
+	pid_t peer = fork();
+	if (!peer) {
+		prctl(PR_SET_NAME, "peer");
+		sleep_ms(150);
+		_exit(write(ends[1], "x", 1) != 1);
+	}
+	truth->helper_pid = peer;
+	begin(truth);
+	if (call_compat(COMPAT_READ, ends[0], (long)byte, 1) != 1)
+		abort();
+	end(truth);
+	waitpid(peer, NULL, 0);
+}
+
+static atomic_int crowd;
+
+static void *be_one_of_many(void *argument)
+{
+	(void)argument;
+	atomic_fetch_add(&crowd, 1);
+	pause();
+	return NULL;
+}
+
+/* More threads than the ring has room for records. */
+void victim_crowd(struct victim_truth *truth, const char *folder)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+
+	(void)folder;
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 32 * 1024);
+	begin(truth);
+	for (int i = 0; i < VICTIM_CROWD; i++)
+		if (pthread_create(&thread, &small, be_one_of_many, NULL))
+			break;
+	while (atomic_load(&crowd) < VICTIM_CROWD)
+		sched_yield();
+	end(truth);
+	sleep_ms(400);
+}
+
 static uint64_t own_run_queue_ns(void)
 {
 	unsigned long long queue = 0;

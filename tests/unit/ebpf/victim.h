@@ -3,6 +3,7 @@
 #ifndef TESTS_VICTIM_H
 #define TESTS_VICTIM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -20,11 +21,16 @@ struct victim {
 	struct victim_truth *truth;
 };
 
+/* Does this kernel take calls by the 32-bit interface? */
+bool victim_has_compat(void);
+
 /* One way to wait; folder: on the slow disk, "" without one. Runs in the victim, records its times in `truth`. */
+enum { VICTIM_CROWD = 4000 /* threads of victim_crowd */ };
+
 typedef void victim_stall(struct victim_truth *truth, const char *folder);
 
 victim_stall victim_sleep, victim_killed, victim_lock, victim_timed_lock, victim_turns, victim_pipe, victim_drops,
-    victim_poll, victim_spin, victim_stop, victim_fsync, victim_writer;
+    victim_poll, victim_compat, victim_crowd, victim_spin, victim_stop, victim_fsync, victim_writer;
 
 int victim_start(struct victim *victim, victim_stall *stall, const char *folder);
 void victim_go(struct victim *victim);

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* What the host says of its own depth. The kernel is played: it refuses some processes and loses some events. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/host.h"
+#include "ebpf/probes.h"
+
+enum { PROCESSES = 8 };
+
+struct probes {
+	int nothing;
+};
+
+static struct probes played;
+static int open_err, refusal, refused_count; /* the first so many are refused */
+static struct probes_loss lost;
+
+int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *record, void *argument, char *why)
+{
+	(void)threshold_ns, (void)record, (void)argument;
+	*probes = open_err ? NULL : &played;
+	if (open_err)
+		snprintf(why, 256, "no CAP_BPF and CAP_PERFMON; run the collector as root");
+	return open_err;
+}
+
+void probes_close(struct probes *probes)
+{
+	(void)probes;
+}
+
+int probes_watch(struct probes *probes, pid_t tgid)
+{
+	(void)probes, (void)tgid;
+	return refused_count > 0 && refused_count-- ? refusal : 0;
+}
+
+void probes_unwatch(struct probes *probes, pid_t tgid)
+{
+	(void)probes, (void)tgid;
+}
+
+int probes_poll(struct probes *probes)
+{
+	(void)probes;
+	return 0;
+}
+
+int probes_look(struct probes *probes, pid_t tgid)
+{
+	(void)probes, (void)tgid;
+	return 0;
+}
+
+int probes_stack(struct probes *probes, int32_t stack_id, char (*frames)[40], int room)
+{
+	(void)probes, (void)stack_id, (void)frames, (void)room;
+	return 0;
+}
+
+void probes_loss(struct probes *probes, struct probes_loss *loss)
+{
+	(void)probes;
+	*loss = lost;
+}
+
+uint64_t probes_own_ns(struct probes *probes)
+{
+	(void)probes;
+	return 0;
+}
+
+static void on_ended(void *argument, analysis_process_id process, int exit_status, uint64_t at_ns)
+{
+	(void)argument, (void)process, (void)exit_status, (void)at_ns;
+}
+
+static struct host *opened(void)
+{
+	struct host *host;
+
+	cr_assert_eq(host_open(&host, NULL, "", on_ended, NULL), 0);
+	host_deepen(host);
+	return host;
+}
+
+/* Numbers that need not be processes: only the played kernel is asked about them. */
+static void watch_all(struct host *host)
+{
+	for (int i = 0; i < PROCESSES; i++)
+		host_watch(host, (analysis_process_id)(i + 1), 1000 + i);
+}
+
+static struct sight sight_of(const struct host *host)
+{
+	struct sight sight;
+
+	host_see(host, &sight);
+	return sight;
+}
+
+Test(host, the_level_is_what_was_watched_and_not_what_was_loaded)
+{
+	struct host *host = opened();
+	enum rw_level below = geteuid() ? RW_LEVEL_PROC : RW_LEVEL_ROOT;
+
+	cr_expect_eq(sight_of(host).level, RW_LEVEL_EBPF, "to be expected");
+	refusal = -E2BIG;
+	refused_count = PROCESSES;
+	watch_all(host);
+	cr_expect_eq(sight_of(host).level, below);
+	cr_expect_eq(sight_of(host).with_ebpf, 0);
+	cr_expect_eq(sight_of(host).processes, PROCESSES);
+	cr_expect(strstr(sight_of(host).why, strerror(E2BIG)), "%s", sight_of(host).why);
+	host_close(host);
+}
+
+Test(host, some_that_are_not_watched_are_told_and_tried_again)
+{
+	struct host *host = opened();
+
+	refusal = -ENOSPC;
+	refused_count = 1;
+	watch_all(host);
+	cr_expect_eq(sight_of(host).level, RW_LEVEL_EBPF);
+	cr_expect_eq(sight_of(host).with_ebpf, PROCESSES - 1);
+	cr_expect(strstr(sight_of(host).why, "process 1000"), "%s", sight_of(host).why);
+	host_poll(host, UINT64_C(3600000000000));
+	cr_expect_eq(sight_of(host).with_ebpf, PROCESSES);
+	cr_expect_str_eq(sight_of(host).why, "");
+	host_close(host);
+}
+
+Test(host, without_the_programs_it_says_why)
+{
+	open_err = -EPERM;
+	struct host *host = opened();
+
+	watch_all(host);
+	cr_expect_eq(sight_of(host).level, sight_of(host).below);
+	cr_expect_str_eq(sight_of(host).why, "no CAP_BPF and CAP_PERFMON; run the collector as root");
+	host_close(host);
+}
+
+Test(host, what_was_lost_is_counted_by_where)
+{
+	struct host *host = opened();
+	struct loss loss;
+
+	host_poll(host, 1);
+	host_loss(host, &loss);
+	cr_expect_eq(loss_total(&loss), 0);
+	lost = (struct probes_loss){ .ring = 5, .waits = 3, .missed = 2 };
+	host_poll(host, UINT64_C(3600000000000));
+	host_loss(host, &loss);
+	cr_expect_eq(loss.parts[LOSS_RING], 5);
+	cr_expect_eq(loss.parts[LOSS_STORAGE], 3);
+	cr_expect_eq(loss.parts[LOSS_RECURSION], 2);
+	cr_expect_eq(loss_total(&loss), 10);
+	host_close(host);
+}

@@ -11,8 +11,8 @@ int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *re
 	(void)record;
 	(void)argument;
 	*probes = NULL;
-	snprintf(why, 256, "built without eBPF (lacking: %.120s); install that, then: meson setup --reconfigure build",
-		 PROBES_LACKING);
+	snprintf(why, 256, "built without eBPF: %.150s; build it where \"meson setup\" says \"eBPF : yes\"",
+		 PROBES_MISSING);
 	return -EOPNOTSUPP;
 }
 

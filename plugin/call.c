@@ -67,7 +67,7 @@ static void open_group(struct recording *recording)
 {
 	if (this_thread.group.number)
 		return;
-	this_thread.group.number = atomic_fetch_add_explicit(&recording->groups, 1, memory_order_relaxed) + 1;
+	this_thread.group.number = recording_new_group(recording);
 	this_thread.group.newest = 0;
 	this_thread.shares = 0;
 	if (!this_thread.tid)

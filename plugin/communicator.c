@@ -1,42 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "plugin/recording.h"
 #include "plugin/scanning.h"
 
 enum { PEERS_WHEN_UNKNOWN = 4096 /* of a communicator whose size NCCL does not tell */ };
 
+/*
+ * `adding` guards the table of communicators. The end of a communicator takes it, so it is never held across a call of
+ * the driver: a driver that does not return holds up the init that asked it, and no abort on another thread. Inits take
+ * turns at asking the driver; `asking` comes first.
+ */
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
 
-static size_t p2p_size(int32_t peers)
+/* What the driver says of the current device, asked before the communicator has a place in the table. */
+struct surroundings {
+	struct rw_device device;
+	bool has_device;
+	struct progress_words words; /* of no communicator yet */
+	struct scan_device *scan;
+};
+
+static void ask_driver(struct recording *recording, struct surroundings *surroundings)
 {
-	return 4 * (size_t)peers * sizeof(uint32_t);
+	pthread_mutex_lock(&asking);
+	progress_communicator(&recording->progress, &surroundings->words);
+	surroundings->scan = scanning_device(recording);
+	surroundings->has_device = progress_device(&recording->progress, &surroundings->device);
+	pthread_mutex_unlock(&asking);
 }
 
-/* Populated now, so that no first send to a peer faults. */
-static _Atomic uint32_t *p2p_new(int32_t peers)
-{
-	void *map =
-	    mmap(NULL, p2p_size(peers), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	return map == MAP_FAILED ? NULL : map;
-}
-
-/* Index of the current device in the header's table; the last entry collects what does not fit. Under `adding`. */
-static uint32_t device_index(struct recording *recording)
+/* Index of the device in the header's table; the last entry collects what does not fit. Under `adding`. */
+static uint32_t device_index(struct recording *recording, const struct surroundings *surroundings)
 {
 	struct rw_box_header *header = recording->box.header;
-	struct rw_device device;
 	uint32_t i;
 
-	if (!progress_device(&recording->progress, &device))
+	if (!surroundings->has_device)
 		return 0;
 	for (i = 0; i < RW_BOX_DEVICES - 1 && header->devices[i].used; i++)
-		if (header->devices[i].ordinal == device.ordinal)
+		if (header->devices[i].ordinal == surroundings->device.ordinal)
 			return i;
-	header->devices[i] = device;
+	header->devices[i] = surroundings->device;
 	if (i > 0) { /* several devices: the launcher's rank is not this communicator's */
 		header->world_rank = -1;
 		memset(header->rank_from, 0, sizeof(header->rank_from));
@@ -117,8 +124,21 @@ static void show(struct communicator *communicator, const struct recorder_identi
 	atomic_store_explicit(&entry->born_ns, communicator->born_ns, memory_order_release);
 }
 
+/* `looked_ns`: the drain has looked since then at whatever had ended. */
+static void clear_counts(struct communicator *communicator, uint64_t looked_ns)
+{
+	int32_t peers = communicator->nranks > 0 ? communicator->nranks : PEERS_WHEN_UNKNOWN;
+
+	atomic_store_explicit(&communicator->p2p, peer_counts_take(peers, looked_ns), memory_order_relaxed);
+	for (int i = 0; i < RW_FUNCTION_COUNT; i++) {
+		atomic_store_explicit(&communicator->sequence[i], 0, memory_order_relaxed);
+		atomic_store_explicit(&communicator->unannounced[i], 0, memory_order_relaxed);
+		atomic_store_explicit(&communicator->captured[i], 0, memory_order_relaxed);
+	}
+}
+
 static void move_in(struct recording *recording, struct communicator *communicator,
-		    const struct recorder_communicator *from)
+		    const struct recorder_communicator *from, const struct surroundings *surroundings)
 {
 	struct rw_communicator *entry = communicator->entry;
 	bool known = from->nranks > 0;
@@ -135,17 +155,11 @@ static void move_in(struct recording *recording, struct communicator *communicat
 	atomic_store_explicit(&communicator->mask, from->mask, memory_order_relaxed);
 	communicator->rank = from->rank;
 	communicator->nranks = from->nranks;
-	communicator->peers = known ? from->nranks : PEERS_WHEN_UNKNOWN;
-	communicator->p2p = p2p_new(communicator->peers);
-	for (int i = 0; i < RW_FUNCTION_COUNT; i++) {
-		atomic_store_explicit(&communicator->sequence[i], 0, memory_order_relaxed);
-		atomic_store_explicit(&communicator->unannounced[i], 0, memory_order_relaxed);
-		atomic_store_explicit(&communicator->captured[i], 0, memory_order_relaxed);
-	}
-	communicator->words = (struct progress_words){ 0 };
-	progress_communicator(&recording->progress, communicator->index, &communicator->words);
-	scanning_communicator(recording, communicator);
-	entry->device = device_index(recording);
+	clear_counts(communicator, atomic_load_explicit(&recording->box.header->drain_ns, memory_order_relaxed));
+	communicator->words = surroundings->words;
+	progress_take_place(&communicator->words, communicator->index);
+	communicator->scan = surroundings->scan;
+	entry->device = device_index(recording, surroundings);
 	entry->nranks = from->nranks;
 	entry->nnodes = from->nnodes;
 	atomic_store_explicit(&communicator->known, known, memory_order_relaxed);
@@ -157,7 +171,8 @@ static void move_in(struct recording *recording, struct communicator *communicat
 	atomic_fetch_add_explicit(&communicator->generation, 1, memory_order_release);
 }
 
-static struct communicator *add(struct recording *recording, const struct recorder_communicator *from)
+static struct communicator *add(struct recording *recording, const struct recorder_communicator *from,
+				const struct surroundings *surroundings)
 {
 	struct rw_box_header *header = recording->box.header;
 	uint64_t used = atomic_load_explicit(&header->comms_used, memory_order_relaxed);
@@ -167,7 +182,7 @@ static struct communicator *add(struct recording *recording, const struct record
 		atomic_fetch_add_explicit(&header->comms_refused, 1, memory_order_relaxed);
 		return NULL;
 	}
-	move_in(recording, communicator, from);
+	move_in(recording, communicator, from, surroundings);
 	/* Release: the drain looks at the first comms_used communicators. */
 	if (communicator->index == used)
 		atomic_store_explicit(&header->comms_used, used + 1, memory_order_release);
@@ -177,8 +192,11 @@ static struct communicator *add(struct recording *recording, const struct record
 
 struct communicator *communicator_add(struct recording *recording, const struct recorder_communicator *from)
 {
+	struct surroundings surroundings = { .has_device = false };
+
+	ask_driver(recording, &surroundings);
 	pthread_mutex_lock(&adding);
-	struct communicator *communicator = add(recording, from);
+	struct communicator *communicator = add(recording, from, &surroundings);
 	pthread_mutex_unlock(&adding);
 	return communicator;
 }
@@ -223,11 +241,10 @@ static void end(struct recording *recording, struct communicator *communicator)
 	if (atomic_load_explicit(&communicator->ended, memory_order_relaxed))
 		return;
 	atomic_store_explicit(&communicator->ended, true, memory_order_release);
+	uint64_t now = recording_clock();
 	/* After that: a look of the drain that begins later than ended_ns knows. */
-	atomic_store_explicit(&communicator->entry->ended_ns, recording_clock(), memory_order_release);
-	if (communicator->p2p)
-		munmap((void *)communicator->p2p, p2p_size(communicator->peers));
-	communicator->p2p = NULL;
+	atomic_store_explicit(&communicator->entry->ended_ns, now, memory_order_release);
+	peer_counts_give(atomic_exchange_explicit(&communicator->p2p, NULL, memory_order_relaxed), now);
 	atomic_fetch_sub_explicit(&recording->living, 1, memory_order_relaxed);
 }
 

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "plugin/abi/names.h"
+#include "plugin/decimal.h"
 #include "plugin/dtype.h"
 #include "plugin/watchdog.h"
 
@@ -107,21 +108,13 @@ static int parse_size(const char *value, uint64_t *bytes)
 	return 0;
 }
 
-/* Parts of a million; up to 100 %. Not strtod(): in many of the locales that a program may set 0.25 is no number. */
+/* Parts of a million; up to 100 %. */
 static int parse_percent(const char *value, uint32_t *ppm)
 {
-	static const char digits[] = "0123456789";
-	size_t whole = strspn(value, digits), point = value[whole] == '.';
-	size_t fraction = point ? strspn(value + whole + 1, digits) : 0;
-	uint64_t parts = 0;
+	uint64_t parts;
+	const char *end = decimal_read(value, 4, 1000000, &parts);
 
-	if (!whole || value[whole + point + fraction])
-		return -EINVAL;
-	for (size_t i = 0; i < whole && parts <= 100; i++)
-		parts = parts * 10 + (uint64_t)(value[i] - '0');
-	for (size_t i = 0; i < 4; i++)
-		parts = parts * 10 + (i < fraction ? (uint64_t)(value[whole + 1 + i] - '0') : 0);
-	if (parts > 1000000)
+	if (!end || *end)
 		return -EINVAL;
 	*ppm = (uint32_t)parts;
 	return 0;

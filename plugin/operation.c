@@ -2,6 +2,7 @@
 #include "plugin/operation.h"
 
 #include "plugin/dtype.h"
+#include "plugin/in_place.h"
 #include "plugin/scanning.h"
 
 enum {
@@ -102,51 +103,42 @@ uint64_t operation_unannounced_call(struct recording *recording, struct communic
 	return publish_call(recording, communicator, call, group, unannounced, tid, RW_OWNER_HOST);
 }
 
-/* In place as NCCL defines it: the rank's own part of the larger buffer is the smaller buffer. */
 static bool is_in_place(const struct communicator *communicator, const struct rw_operation *slot)
 {
-	uint64_t rank = (uint64_t)communicator->rank;
 	/* Where only a task names the type (ABI v4), it counts bytes for AllGather. */
 	uint64_t size = slot->dtype == RW_DTYPE_UNKNOWN ? 1 : dtype_size(slot->dtype);
-	uint64_t own = rank * slot->count * size;
 
-	if (!slot->send_address || !slot->recv_address)
-		return false;
-	if (slot->function == RW_FUNCTION_ALL_GATHER)
-		return slot->send_address == slot->recv_address + own;
-	if (slot->function == RW_FUNCTION_REDUCE_SCATTER)
-		return slot->recv_address == slot->send_address + own;
-	return slot->send_address == slot->recv_address;
-}
-
-static uint64_t next_p2p_sequence(struct communicator *communicator, uint8_t function, int32_t peer)
-{
-	uint32_t direction = function == RW_FUNCTION_SEND ? 0 : (uint32_t)communicator->peers;
-
-	return atomic_fetch_add_explicit(&communicator->p2p[direction + (uint32_t)peer], 1, memory_order_relaxed);
+	return in_place(&(struct in_place_call){
+	    .function = slot->function,
+	    .root = slot->root_or_peer,
+	    .rank = communicator->rank,
+	    .send = slot->send_address,
+	    .recv = slot->recv_address,
+	    .bytes = slot->count * size,
+	});
 }
 
 uint64_t operation_captured(struct communicator *communicator, uint8_t function, int32_t peer)
 {
-	uint32_t peers = (uint32_t)communicator->peers, direction = function == RW_FUNCTION_SEND ? 2 * peers : 3 * peers;
-
 	if (!is_p2p(function))
 		return atomic_fetch_add_explicit(&communicator->captured[function % RW_FUNCTION_COUNT], 1,
 						 memory_order_relaxed);
-	if (!communicator->p2p || peer < 0 || peer >= communicator->peers)
-		return UINT64_MAX;
-	return atomic_fetch_add_explicit(&communicator->p2p[direction + (uint32_t)peer], 1, memory_order_relaxed);
+	return peer_counts_next(atomic_load_explicit(&communicator->p2p, memory_order_relaxed),
+				function == RW_FUNCTION_SEND ? PEER_CAPTURED_SENDS : PEER_CAPTURED_RECEIVES, peer);
 }
 
 static void record_peer(struct communicator *communicator, struct rw_operation *slot, int32_t peer)
 {
-	if (!communicator->p2p || peer < 0 || peer >= communicator->peers) {
+	uint64_t sequence = peer_counts_next(atomic_load_explicit(&communicator->p2p, memory_order_relaxed),
+					     slot->function == RW_FUNCTION_SEND ? PEER_SENDS : PEER_RECEIVES, peer);
+
+	if (sequence == UINT64_MAX) {
 		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_PEER_UNKNOWN, memory_order_relaxed);
 		slot->root_or_peer = -1;
 		return;
 	}
 	slot->root_or_peer = peer;
-	slot->sequence = next_p2p_sequence(communicator, slot->function, peer);
+	slot->sequence = sequence;
 }
 
 static void record_arguments(struct communicator *communicator, struct rw_operation *slot, uint64_t send, uint64_t recv,

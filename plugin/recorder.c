@@ -78,7 +78,7 @@ void recorder_finalize(void *context)
 
 static void *start_api_group(struct recording *recording, struct thread *thread)
 {
-	thread->group.number = atomic_fetch_add_explicit(&recording->groups, 1, memory_order_relaxed) + 1;
+	thread->group.number = recording_new_group(recording);
 	thread->group.newest = 0;
 	return handle_make(HANDLE_API_GROUP, thread->group.number);
 }

@@ -19,6 +19,7 @@
 #include "plugin/gpu/scan_share.h"
 #include "plugin/gpu/scanner.h"
 #include "plugin/kernel.h"
+#include "plugin/peer_counts.h"
 #include "plugin/recorder.h"
 #include "plugin/waits.h"
 
@@ -35,7 +36,6 @@ struct communicator {
 	uint64_t birth;              /* number of the communicator in this process, from 1 */
 	uint64_t born_ns;
 	int32_t rank, nranks;            /* nranks 0: not known */
-	int32_t peers;                   /* that `p2p` has room for */
 	uint32_t abi;                    /* that NCCL tells us of it by; 0: the interposer alone */
 	_Atomic bool launches_elsewhere; /* non-blocking, as the interposer knows: not on the calling threads */
 	_Atomic bool launches_here;      /* blocking, as the interposer or its launches show: before the call returns */
@@ -47,11 +47,13 @@ struct communicator {
 	_Atomic bool leased;    /* network detail, by the drain */
 	_Atomic(int *) mask;    /* NCCL's activation mask; NULL none */
 	_Atomic uint32_t plans; /* launched so far, followed by the GPU words or not */
+	/* Numbers that the GPU writes; they go on from one owner of the place to the next. */
+	_Atomic uint64_t numbered;  /* the last one given */
+	_Atomic uint64_t finishing; /* the last one whose end is in its stream */
 	_Atomic uint64_t sequence[RW_FUNCTION_COUNT];
 	_Atomic uint64_t unannounced[RW_FUNCTION_COUNT]; /* the same of calls that only the interposer sees */
 	_Atomic uint64_t captured[RW_FUNCTION_COUNT]; /* calls so far */
-	_Atomic uint32_t *p2p; /* sequence by peer: `peers` for sends, `peers` for the rest; again for captured calls;
-				* NULL: no memory */
+	_Atomic(struct peer_counts *) p2p;            /* NULL: no memory, or it has ended */
 };
 
 /* What has been done about results. The drain thread's. */
@@ -72,9 +74,9 @@ struct recording {
 	struct scan_share share;   /* the drain thread's */
 	struct scanning_policy policy;
 	struct communicator communicators[RW_BOX_COMMS];
-	_Atomic uint32_t groups; /* API groups so far */
-	/* By number, as many as there is room for: groups whose end was called. For the drain, which looks while they are
-	 * in it. */
+	_Atomic uint32_t groups; /* number of the newest API group */
+	/* By number, as many as there is room for: groups whose end was called. For the drain, which looks while they
+	 * are in it. */
 	_Atomic uint32_t group_ends[RECORDING_GROUP_ENDS];
 	_Atomic uint32_t living; /* communicators not yet ended */
 	_Atomic uint64_t births; /* communicators so far */
@@ -138,6 +140,21 @@ static inline bool communicator_know(struct communicator *communicator, const st
 {
 	return atomic_load_explicit(&communicator->known, memory_order_relaxed) ||
 	       communicator_fill_identity(communicator, identity);
+}
+
+/* Number of a new API group; never 0, which means none. After 2^32 groups they begin again: numbers are compared with
+ * recording_group_is_later(). */
+static inline uint32_t recording_new_group(struct recording *recording)
+{
+	uint32_t before = atomic_fetch_add_explicit(&recording->groups, 1, memory_order_relaxed);
+
+	return before + 1 ? before + 1 : atomic_fetch_add_explicit(&recording->groups, 1, memory_order_relaxed) + 1;
+}
+
+/* Of two numbers less than 2^31 groups apart. */
+static inline bool recording_group_is_later(uint32_t group, uint32_t than)
+{
+	return (int32_t)(group - than) > 0;
 }
 
 /* The outermost group is ending: what NCCL does before the launch, it does from here on. One store. */

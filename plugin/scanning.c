@@ -54,9 +54,9 @@ void scanning_open(struct recording *recording, uint32_t abi)
 	scanner_device(&recording->scanner);
 }
 
-void scanning_communicator(struct recording *recording, struct communicator *communicator)
+struct scan_device *scanning_device(struct recording *recording)
 {
-	communicator->scan = scanner_device(&recording->scanner);
+	return scanner_device(&recording->scanner);
 }
 
 static bool may_scan(struct recording *recording, const struct communicator *communicator)

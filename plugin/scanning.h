@@ -23,8 +23,9 @@
 
 /* Once per process, the first communicator's device current. abi: of NCCL's profiler interface, 0 none. */
 void scanning_open(struct recording *recording, uint32_t abi);
-/* At a communicator's init, its device current. */
-void scanning_communicator(struct recording *recording, struct communicator *communicator);
+/* At a communicator's init, its device current; callers take turns, since it asks the driver, which can block. What
+ * scanning needs there; NULL: its buffers are not scanned. */
+struct scan_device *scanning_device(struct recording *recording);
 
 /* A slot with the addresses that the interposer knows, before the real function has launched anything. */
 void scanning_call(struct recording *recording, struct communicator *communicator, uint64_t ticket);

@@ -18,15 +18,18 @@ void taskless_launched(struct taskless *taskless, struct recording *recording, c
 	/* A communicator that blocks launches on its callers' threads, one that does not never. */
 	if (op->launch_tid == op->api_tid)
 		atomic_store_explicit(&recording->communicators[op->comm].launches_here, true, memory_order_relaxed);
-	if (op->group > taskless->launched_group[op->comm])
+	uint32_t last = taskless->launched_group[op->comm];
+	if (op->group && (!last || recording_group_is_later(op->group, last)))
 		taskless->launched_group[op->comm] = op->group;
 }
 
 struct taskless_later taskless_later(const struct taskless *taskless, const struct recording *recording, uint16_t comm,
 				     uint64_t ticket, uint32_t group)
 {
+	uint32_t last = taskless->launched_group[comm];
+
 	return (struct taskless_later){
-		.launched = taskless->launched_group[comm] > group,
+		.launched = last && (!group || recording_group_is_later(last, group)),
 		.called = taskless->called[comm] > ticket && taskless->called_group[comm] != group,
 		.ended = atomic_load_explicit(&recording->communicators[comm].ended, memory_order_acquire),
 	};

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/watchdog.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "plugin/decimal.h"
+
 enum { TITAN_INIT_MS = 300000, TITAN_TRAIN_MS = 100000, PYTORCH_MS = 600000 };
+
+#define LONGEST_THOUSANDTHS UINT64_C(1000000000000) /* 10^9 of any unit: their product stays below 2^64 */
 
 struct arguments {
 	const char *text;
@@ -65,20 +66,17 @@ uint64_t watchdog_duration_ms(const char *text, uint64_t unit_ms)
 		const char *name;
 		uint64_t ms;
 	} units[] = { { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 } };
-	char *end;
+	uint64_t thousandths;
+	const char *end = text ? decimal_read(text, 3, LONGEST_THOUSANDTHS, &thousandths) : NULL;
 
-	if (!text || !isdigit((unsigned char)*text))
+	if (!end)
 		return 0;
-	errno = 0;
-	double value = strtod(text, &end);
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (strcmp(end, units[i].name) == 0) {
 			unit_ms = units[i].ms;
 			end += strlen(end);
 		}
-	if (errno || *end || value > 1e9)
-		return 0;
-	return (uint64_t)(value * (double)unit_ms);
+	return *end ? 0 : thousandths * unit_ms / 1000;
 }
 
 static void set(struct identity *identity, uint64_t ms, uint64_t init_ms, const char *from)
@@ -112,41 +110,6 @@ static bool from_command_line(struct identity *identity, const struct arguments 
 	return false;
 }
 
-/* `key = value` in the table [comm]; the two keys that we want are plain numbers. */
-static void read_toml_line(const char *line, bool *in_comm, uint64_t *train, uint64_t *init)
-{
-	char key[64], value[32];
-
-	line += strspn(line, " \t");
-	if (*line == '[')
-		*in_comm = strncmp(line, "[comm]", 6) == 0;
-	if (!*in_comm || sscanf(line, "%63[a-z_] = %31[0-9.]", key, value) != 2)
-		return;
-	if (strcmp(key, "train_timeout_seconds") == 0)
-		*train = watchdog_duration_ms(value, 1000);
-	if (strcmp(key, "init_timeout_seconds") == 0)
-		*init = watchdog_duration_ms(value, 1000);
-}
-
-static bool from_toml(struct identity *identity, const struct arguments *arguments)
-{
-	const char *path = option_value(arguments, "--job.config_file");
-	FILE *file = path ? fopen(path, "re") : NULL;
-	uint64_t train = 0, init = 0;
-	bool in_comm = false;
-	char line[512];
-
-	if (!file)
-		return false;
-	while (fgets(line, sizeof(line), file))
-		read_toml_line(line, &in_comm, &train, &init);
-	fclose(file);
-	if (!train && !init)
-		return false;
-	set(identity, train ? train : TITAN_TRAIN_MS, init ? init : TITAN_INIT_MS, "toml");
-	return true;
-}
-
 static bool is_python(const struct arguments *arguments)
 {
 	const char *program = next_argument(arguments, NULL);
@@ -169,7 +132,10 @@ void watchdog_read(struct identity *identity, identity_get *get, void *argument,
 			set(identity, ms, 0, "RANKWATCH_TIMEOUT");
 		return; /* 0 means: there is none */
 	}
-	if (from_command_line(identity, &arguments) || from_toml(identity, &arguments))
+	if (from_command_line(identity, &arguments))
+		return;
+	/* The file says, and nobody here reads it: it can lie on a mount that no longer answers. */
+	if (option_value(&arguments, "--job.config_file"))
 		return;
 	if (mentions(&arguments, "torchtitan"))
 		set(identity, TITAN_TRAIN_MS, TITAN_INIT_MS, "torchtitan, assumed");

@@ -52,6 +52,20 @@ static void give_up(struct progress *progress, const char *call, int error)
 		snprintf(progress->state, STATE_SIZE, "off: %s failed with CUDA error %d", call, error);
 }
 
+static int register_page(const struct stay *stay, struct rw_gpu_progress *page, size_t size)
+{
+	const struct driver *driver = &stay->progress->driver;
+	int mode;
+
+	enter(stay, "cuThreadExchangeStreamCaptureMode");
+	bool relaxed = driver_relax_capture(driver, &mode);
+	enter(stay, "cuMemHostRegister");
+	int err = driver->host_register(page, size, DRIVER_HOST_REGISTER_PORTABLE | DRIVER_HOST_REGISTER_DEVICE_MAP);
+	if (relaxed)
+		driver_restore_capture(driver, &mode);
+	return err == DRIVER_HOST_ALREADY_REGISTERED ? 0 : err;
+}
+
 void progress_open(struct progress *progress, struct rw_gpu_progress *page, size_t size, const char *why_not,
 		   char *state)
 {
@@ -69,17 +83,16 @@ void progress_open(struct progress *progress, struct rw_gpu_progress *page, size
 		return;
 	}
 	begin_stay(&stay, progress);
-	enter(&stay, "cuMemHostRegister");
-	err =
-	    progress->driver.host_register(page, size, DRIVER_HOST_REGISTER_PORTABLE | DRIVER_HOST_REGISTER_DEVICE_MAP);
-	if (err && err != DRIVER_HOST_ALREADY_REGISTERED) {
+	err = register_page(&stay, page, size);
+	progress->size = size;
+	if (err) {
 		give_up(progress, "cuMemHostRegister", err);
 		return;
 	}
 	say(progress, "watermark");
 	atomic_store_explicit(&progress->on, true, memory_order_relaxed);
 	/* Only to know now, before anybody is told, what this device cannot do. */
-	progress_communicator(progress, 0, &words);
+	progress_communicator(progress, &words);
 }
 
 static bool ask_device(const struct stay *stay, struct rw_device *device)
@@ -111,25 +124,44 @@ bool progress_device(const struct progress *progress, struct rw_device *device)
 	return device->used;
 }
 
-static bool device_can(const struct progress *progress, int attribute)
+static bool device_can(const struct stay *stay, int attribute)
 {
+	const struct driver *driver = &stay->progress->driver;
 	int device, can = 0;
 
-	return progress->driver.context_device(&device) == 0 &&
-	       progress->driver.device_attribute(&can, attribute, device) == 0 && can;
+	enter(stay, "cuCtxGetDevice");
+	if (driver->context_device(&device) != 0)
+		return false;
+	enter(stay, "cuDeviceGetAttribute");
+	return driver->device_attribute(&can, attribute, device) == 0 && can;
 }
 
-static void find_write(const struct progress *progress, struct progress_words *words)
+static void find_write(const struct stay *stay, struct progress_words *words)
 {
-	const struct driver *driver = &progress->driver;
+	const struct driver *driver = &stay->progress->driver;
 
-	if (driver->stream_write && device_can(progress, DRIVER_CAN_USE_64_BIT_STREAM_MEM_OPS))
+	if (driver->stream_write && device_can(stay, DRIVER_CAN_USE_64_BIT_STREAM_MEM_OPS))
 		words->write = driver->stream_write;
-	else if (driver->stream_write_v1 && device_can(progress, DRIVER_CAN_USE_64_BIT_STREAM_MEM_OPS_V1))
+	else if (driver->stream_write_v1 && device_can(stay, DRIVER_CAN_USE_64_BIT_STREAM_MEM_OPS_V1))
 		words->write = driver->stream_write_v1;
 }
 
-bool progress_communicator(struct progress *progress, uint32_t index, struct progress_words *words)
+/* The page's registration is gone where the context that it was made in has been reset. */
+static int ask_address(const struct stay *stay, uint64_t *address)
+{
+	const struct progress *progress = stay->progress;
+
+	enter(stay, "cuMemHostGetDevicePointer");
+	if (progress->driver.host_device_pointer(address, progress->page, 0) == 0)
+		return 0;
+	int err = register_page(stay, progress->page, progress->size);
+	if (err)
+		return err;
+	enter(stay, "cuMemHostGetDevicePointer");
+	return progress->driver.host_device_pointer(address, progress->page, 0);
+}
+
+bool progress_communicator(struct progress *progress, struct progress_words *words)
 {
 	struct stay stay;
 	uint64_t address = 0;
@@ -139,13 +171,12 @@ bool progress_communicator(struct progress *progress, uint32_t index, struct pro
 	if (!atomic_load_explicit(&progress->on, memory_order_relaxed))
 		return false;
 	begin_stay(&stay, progress);
-	enter(&stay, "cuDeviceGetAttribute");
-	find_write(progress, words);
-	enter(&stay, "cuMemHostGetDevicePointer");
+	find_write(&stay, words);
+	enter(&stay, "cuCtxGetCurrent");
 	if (words->write)
 		err = progress->driver.context_current(&words->context);
 	if (words->write && !err)
-		err = progress->driver.host_device_pointer(&address, progress->page, 0);
+		err = ask_address(&stay, &address);
 	end_stay(&stay);
 	if (!words->write) {
 		say(progress, "none: device without 64-bit stream memory operations");
@@ -156,10 +187,15 @@ bool progress_communicator(struct progress *progress, uint32_t index, struct pro
 		words->write = NULL;
 		return false;
 	}
-	words->started =
-	    address + index * sizeof(struct rw_gpu_progress) + offsetof(struct rw_gpu_progress, gpu_started);
-	words->done = address + index * sizeof(struct rw_gpu_progress) + offsetof(struct rw_gpu_progress, gpu_done);
+	words->started = address + offsetof(struct rw_gpu_progress, gpu_started);
+	words->done = address + offsetof(struct rw_gpu_progress, gpu_done);
 	return true;
+}
+
+void progress_take_place(struct progress_words *words, uint32_t index)
+{
+	words->started += index * sizeof(struct rw_gpu_progress);
+	words->done += index * sizeof(struct rw_gpu_progress);
 }
 
 static bool write_word(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t address,
@@ -167,7 +203,7 @@ static bool write_word(struct progress *progress, const struct progress_words *w
 {
 	int err = words->write((driver_stream)(uintptr_t)stream, address, number, 0);
 
-	if (err)
+	if (err && !driver_is_of_capture(err))
 		give_up(progress, "cuStreamWriteValue64", err);
 	return err == 0;
 }
@@ -184,7 +220,7 @@ bool progress_begin(struct progress *progress, const struct progress_words *word
 		return false;
 	if (!err)
 		err = progress->driver.stream_capturing((driver_stream)(uintptr_t)stream, &capturing);
-	if (err == DRIVER_CAPTURE_IMPLICIT)
+	if (driver_is_of_capture(err))
 		return false;
 	if (err) {
 		give_up(progress, "cuStreamIsCapturing", err);
@@ -193,7 +229,7 @@ bool progress_begin(struct progress *progress, const struct progress_words *word
 	return capturing == DRIVER_NOT_CAPTURING && write_word(progress, words, stream, words->started, number);
 }
 
-void progress_end(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number)
+bool progress_end(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number)
 {
-	write_word(progress, words, stream, words->done, number);
+	return write_word(progress, words, stream, words->done, number);
 }

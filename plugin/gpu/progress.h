@@ -19,6 +19,7 @@
 struct progress {
 	struct driver driver;
 	struct rw_gpu_progress *page;
+	size_t size; /* of the page, bytes */
 	bool has_driver;
 	_Atomic bool on;
 	_Atomic int error; /* CUresult that turned it off */
@@ -36,13 +37,17 @@ struct progress_words {
  * communicator, with a context current. `state` outlives everything and receives the text for people. */
 void progress_open(struct progress *progress, struct rw_gpu_progress *page, size_t size, const char *why_not,
 		   char *state);
-/* At a communicator's init, its device current: the device behind it, and its two words. False: no progress here. */
+/* At a communicator's init, its device current; callers take turns. The device behind it; false: the driver does not
+ * say. And the words of place 0; false: no progress here. Both ask the driver, which can block. */
 bool progress_device(const struct progress *progress, struct rw_device *device);
-bool progress_communicator(struct progress *progress, uint32_t index, struct progress_words *words);
+bool progress_communicator(struct progress *progress, struct progress_words *words);
+/* From the words of place 0 to those of a communicator's place in the table. Asks nobody. */
+void progress_take_place(struct progress_words *words, uint32_t index);
 
 /* On the launching thread around a launch. begin: false, and nothing written, when this launch cannot be followed:
- * progress off, foreign context, stream under capture. */
+ * progress off, foreign context, stream under capture. end: false when its write failed, so that nobody shall wait for
+ * it; an error that a capture elsewhere has brought about turns nothing off. */
 bool progress_begin(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number);
-void progress_end(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number);
+bool progress_end(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number);
 
 #endif

@@ -114,66 +114,66 @@ static enum rw_unscannable why_not_now(struct scanner *scanner, const struct sca
 	int error = scanner->driver->stream_capturing((driver_stream)(uintptr_t)batch->stream, &capturing);
 
 	int wanted = batch->captured ? DRIVER_CAPTURING : DRIVER_NOT_CAPTURING;
-	if (error == DRIVER_CAPTURE_IMPLICIT || (!error && capturing != wanted))
+	if (driver_is_of_capture(error) || (!error && capturing != wanted))
 		return RW_UNSCANNABLE_CAPTURE;
 	if (error)
 		scanner_give_up(scanner, "cuStreamIsCapturing", error);
 	return scanner_is_on(scanner) ? RW_UNSCANNABLE_NONE : RW_UNSCANNABLE_ERROR;
 }
 
-static bool launch(struct scanner *scanner, struct scan_batch *batch)
+/* The program may begin, end or break a capture while we are in here: that is no error of the driver's. */
+static enum rw_unscannable why_not_launched(struct scanner *scanner, int error)
 {
-	int error = scan_batch_launch(batch, scanner->driver, batch->stream);
+	if (!error)
+		return RW_UNSCANNABLE_NONE;
+	if (driver_is_of_capture(error))
+		return RW_UNSCANNABLE_CAPTURE;
+	scanner_give_up(scanner, "cuLaunchKernel", error);
+	return RW_UNSCANNABLE_ERROR;
+}
 
-	if (error) {
-		scanner_give_up(scanner, "cuLaunchKernel", error);
-		return false;
-	}
+static enum rw_unscannable launch(struct scanner *scanner, struct scan_batch *batch)
+{
+	enum rw_unscannable reason =
+	    why_not_launched(scanner, scan_batch_launch(batch, scanner->driver, batch->stream));
+
+	if (reason != RW_UNSCANNABLE_NONE)
+		return reason;
 	scanner_count(&scanner->box->header->scan_launches, 1);
 	scanner_count(&scanner->box->header->scan_bytes, batch->bytes);
-	return true;
+	return RW_UNSCANNABLE_NONE;
 }
 
-/* The program may end its capture, or break it, while we are in here: that is no error of the driver's. */
-static bool is_of_capture(int error)
-{
-	return error >= DRIVER_CAPTURE_FIRST && error <= DRIVER_CAPTURE_LAST;
-}
-
-static bool capture(struct scanner *scanner, struct scan_batch *batch)
+static enum rw_unscannable capture(struct scanner *scanner, struct scan_batch *batch)
 {
 	int error = 0;
-	bool room = scan_batch_capture(batch, scanner->driver, &error);
 
-	if (error && !is_of_capture(error))
-		scanner_give_up(scanner, "cuLaunchKernel", error);
-	else if (error || !room)
-		scanner_count(&scanner->box->header->scan_unscannable[RW_UNSCANNABLE_CAPTURE],
-			      batch->launch.segment_count);
-	return !error || is_of_capture(error);
+	if (!scan_batch_capture(batch, scanner->driver, &error))
+		return RW_UNSCANNABLE_CAPTURE;
+	return why_not_launched(scanner, error);
 }
 
 /* The batch's context need not be this thread's: one thread can drive several devices. */
-static bool run_in_context(struct scanner *scanner, struct scan_batch *batch)
+static enum rw_unscannable run_in_context(struct scanner *scanner, struct scan_batch *batch)
 {
 	const struct driver *driver = scanner->driver;
 	driver_context current = NULL;
 	bool foreign = driver->context_current(&current) != 0 || current != batch->device->context;
 
 	if (foreign && driver->context_push(batch->device->context) != 0)
-		return false;
-	bool done = batch->captured ? capture(scanner, batch) : launch(scanner, batch);
+		return RW_UNSCANNABLE_CONTEXT;
+	enum rw_unscannable reason = batch->captured ? capture(scanner, batch) : launch(scanner, batch);
 	if (foreign)
 		driver->context_pop(&current);
-	return done;
+	return reason;
 }
 
 static void run(struct scanner *scanner, struct scan_batch *batch)
 {
 	enum rw_unscannable reason = why_not_now(scanner, batch);
 
-	if (reason == RW_UNSCANNABLE_NONE && !run_in_context(scanner, batch))
-		reason = scanner_is_on(scanner) ? RW_UNSCANNABLE_CONTEXT : RW_UNSCANNABLE_ERROR;
+	if (reason == RW_UNSCANNABLE_NONE)
+		reason = run_in_context(scanner, batch);
 	close_batch(batch);
 	if (reason == RW_UNSCANNABLE_NONE && !batch->captured)
 		scan_batch_publish(batch);

@@ -4,6 +4,7 @@
 #include <rankwatch/operation.h>
 
 #include "plugin/dtype.h"
+#include "plugin/in_place.h"
 
 #define ELEMENTS_MAX (UINT64_C(1) << 40) /* of the kernel's contract */
 
@@ -89,18 +90,16 @@ static bool share_bytes(const struct scan_buffer *a, const struct scan_buffer *b
 	return a->bytes && b->bytes && a->address < b->address + b->bytes && b->address < a->address + a->bytes;
 }
 
-/* In place as NCCL defines it: the rank's own part of the larger buffer is the smaller one. */
-static bool is_own_part(const struct scan_call *call, const struct scan_buffers *buffers)
+static bool is_in_place(const struct scan_call *call)
 {
-	const struct scan_buffer *large = &buffers->in, *small = &buffers->out;
-
-	if (large->bytes < small->bytes) {
-		large = &buffers->out;
-		small = &buffers->in;
-	}
-	if (large->bytes == small->bytes)
-		return large->address == small->address;
-	return small->address == large->address + (uint64_t)call->rank * small->bytes;
+	return in_place(&(struct in_place_call){
+	    .function = call->function,
+	    .root = call->root,
+	    .rank = call->rank,
+	    .send = call->send,
+	    .recv = call->recv,
+	    .bytes = call->count * dtype_size(call->dtype),
+	});
 }
 
 static bool is_known(const struct scan_call *call)
@@ -126,7 +125,7 @@ bool scan_buffers(const struct scan_call *call, struct scan_buffers *buffers)
 	buffers->in = buffer_of(call, call->send, shape->in);
 	buffers->out = buffer_of(call, call->recv, shape->out);
 	bool overlap = share_bytes(&buffers->in, &buffers->out);
-	buffers->survives = !overlap || (shape->keeps && is_own_part(call, buffers));
+	buffers->survives = !overlap || (shape->keeps && is_in_place(call));
 	buffers->same = buffers->survives && overlap && buffers->in.bytes == buffers->out.bytes;
 	return true;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
 	/* Blocks of a launch at most: the collective is slower than the memory, and the rest of the GPU is the job's.
@@ -16,6 +17,7 @@ enum {
 
 struct opening {
 	struct scan_device *device;
+	size_t host_size;
 	const struct driver *driver;
 	const struct scan_image *images;
 	bool nodes;
@@ -60,20 +62,44 @@ static bool function(struct opening *opening)
 	return opening->error == 0;
 }
 
+/*
+ * Memory of ours that the driver is told of, never memory of the driver's: cudaDeviceReset(), the end of the context
+ * and the driver's own exit unmap what it has allocated, and the drain goes on reading. Shared and not for children: a
+ * fork would give either side a copy of a page that the GPU writes to. Populated by the zeros of the kernel.
+ */
+static bool host_memory(struct opening *opening)
+{
+	opening->host_size = RESULTS_SIZE + (opening->nodes ? scan_nodes_host_size() : 0);
+	void *address =
+	    mmap(NULL, opening->host_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	opening->error = 0;
+	if (address == MAP_FAILED)
+		return false;
+	madvise(address, opening->host_size, MADV_DONTFORK);
+	opening->device->results = address;
+	return true;
+}
+
 static bool results(struct opening *opening)
 {
-	size_t size = RESULTS_SIZE + (opening->nodes ? scan_nodes_pinned_size() : 0);
-	void *address = NULL;
+	void *address = opening->device->results;
 
-	opening->error = opening->driver->scan.host_allocate(&address, size,
-							     DRIVER_HOST_ALLOC_PORTABLE | DRIVER_HOST_ALLOC_DEVICE_MAP);
+	opening->error = opening->driver->host_register(
+	    address, opening->host_size, DRIVER_HOST_REGISTER_PORTABLE | DRIVER_HOST_REGISTER_DEVICE_MAP);
 	if (opening->error)
 		return false;
-	memset(address, 0, size);
-	opening->device->results = address;
 	enter(opening, "cuMemHostGetDevicePointer");
 	opening->error = opening->driver->host_device_pointer(&opening->results, address, 0);
+	opening->device->results_address = opening->results;
 	return opening->error == 0;
+}
+
+bool scan_device_is_whole(const struct scan_device *device, const struct driver *driver)
+{
+	uint64_t address = 0;
+
+	return driver->host_device_pointer(&address, device->results, 0) == 0 && address == device->results_address;
 }
 
 /* No order with the job's streams: what they wait for shall not be waited for here. */
@@ -165,9 +191,9 @@ static bool first_launch(struct opening *opening)
 
 static bool nodes(struct opening *opening)
 {
-	void *pinned = (char *)opening->device->results + RESULTS_SIZE;
+	void *host = (char *)opening->device->results + RESULTS_SIZE;
 
-	return !opening->nodes || scan_nodes_open(&opening->device->nodes, pinned, opening->results + RESULTS_SIZE,
+	return !opening->nodes || scan_nodes_open(&opening->device->nodes, host, opening->results + RESULTS_SIZE,
 						  opening->scratch + SCRATCH_SIZE);
 }
 
@@ -175,15 +201,11 @@ static const struct {
 	const char *call; /* that fails, if one does */
 	bool (*make)(struct opening *opening);
 } steps[] = {
-	{ "cuCtxGetCurrent", context },
-	{ "cuModuleLoadData", module },
-	{ "cuFuncLoad", function },
-	{ "cuMemHostAlloc", results },
-	{ "cuStreamCreate", stream },
-	{ "cuMemAlloc", scratch },
-	{ "aligned_alloc", batches },
-	{ "aligned_alloc", nodes },
-	{ "cuLaunchKernel", first_launch },
+	{ "cuCtxGetCurrent", context },   { "cuModuleLoadData", module },
+	{ "cuFuncLoad", function },       { "mmap", host_memory },
+	{ "cuMemHostRegister", results }, { "cuStreamCreate", stream },
+	{ "cuMemAlloc", scratch },        { "aligned_alloc", batches },
+	{ "aligned_alloc", nodes },       { "cuLaunchKernel", first_launch },
 };
 
 const char *scan_device_open(struct scan_device *device, const struct driver *driver, const struct scan_image *images,
@@ -197,11 +219,10 @@ const char *scan_device_open(struct scan_device *device, const struct driver *dr
 				   .entered = entered,
 				   .argument = argument };
 	const char *failed = NULL;
-	int mode = DRIVER_CAPTURE_MODE_RELAXED;
+	int mode;
 
-	/* Allocating must not break a capture that another thread has in progress. */
 	enter(&opening, "cuThreadExchangeStreamCaptureMode");
-	bool exchanged = driver->scan.capture_mode(&mode) == 0;
+	bool relaxed = driver_relax_capture(driver, &mode);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !failed; i++) {
 		entered(argument, steps[i].call);
 		if (!steps[i].make(&opening))
@@ -211,11 +232,11 @@ const char *scan_device_open(struct scan_device *device, const struct driver *dr
 		enter(&opening, "cuStreamDestroy");
 		driver->scan.stream_destroy(opening.stream);
 	}
-	if (exchanged) {
+	if (relaxed) {
 		enter(&opening, "cuThreadExchangeStreamCaptureMode");
-		driver->scan.capture_mode(&mode);
+		driver_restore_capture(driver, &mode);
 	}
-	device->usable = !failed;
+	atomic_store_explicit(&device->usable, !failed, memory_order_relaxed);
 	*error = opening.error;
 	return failed;
 }

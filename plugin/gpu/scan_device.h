@@ -57,13 +57,15 @@ struct scan_device {
 	driver_context context; /* the only one that it works in */
 	driver_module module;   /* never unloaded: that can wait for whatever the context runs */
 	driver_function kernel;
-	struct scan_result *results;             /* SCAN_SEGMENTS for each batch */
+	struct scan_result *results;             /* SCAN_SEGMENTS for each batch; memory of ours, registered */
+	uint64_t results_address;                /* on the device */
 	struct scan_batch *batches;              /* SCAN_BATCHES */
 	_Atomic uint64_t free[SCAN_BATCH_WORDS]; /* bit per batch */
 	_Atomic uint64_t launched[SCAN_BATCH_WORDS];
 	struct scan_nodes nodes;      /* without a ring: none are taken */
 	char wrong[SCAN_TRIAL_WORDS]; /* what the kernel answered wrongly at its first launch; empty: nothing */
-	bool usable;                  /* else something failed, and it is not tried again */
+	_Atomic bool usable;          /* else something failed, and it is not tried again */
+	_Atomic bool lost; /* the context was reset: what it had in flight never comes, and nothing is launched */
 };
 
 /* Makes all of it; the context is current. NULL, or the name of the driver's call that failed, with its CUDA error in
@@ -72,6 +74,10 @@ struct scan_device {
  * taken. `nodes`: also what nodes of graphs need. */
 const char *scan_device_open(struct scan_device *device, const struct driver *driver, const struct scan_image *images,
 			     bool nodes, void (*entered)(void *argument, const char *call), void *argument, int *error);
+
+/* False: the context has been reset or destroyed since, and another one has its handle: module, memory and registration
+ * are gone with it. Asks the driver; that context is current. */
+bool scan_device_is_whole(const struct scan_device *device, const struct driver *driver);
 
 /* A batch without segments, or NULL: all are in flight. Lock-free, any thread. */
 struct scan_batch *scan_batch_take(struct scan_device *device);

@@ -10,7 +10,7 @@ enum {
 	AHEAD = SCAN_REPLAYS / 4, /* of who writes, after results were lost: those next to it are about to be lost, too */
 };
 
-size_t scan_nodes_pinned_size(void)
+size_t scan_nodes_host_size(void)
 {
 	return SCAN_REPLAYS * sizeof(struct scan_replay) + LINE;
 }
@@ -30,14 +30,14 @@ static void *table(size_t size)
 	return memory ? memset(memory, 0, size) : NULL;
 }
 
-bool scan_nodes_open(struct scan_nodes *nodes, void *pinned, uint64_t pinned_address, uint64_t device_address)
+bool scan_nodes_open(struct scan_nodes *nodes, void *host, uint64_t host_address, uint64_t device_address)
 {
 	size_t ring_size = SCAN_REPLAYS * sizeof(struct scan_replay);
 
 	*nodes = (struct scan_nodes){
-		.mask = (void *)((char *)pinned + ring_size),
-		.replays = { .ring = (struct scan_replay *)(uintptr_t)pinned_address,
-			     .mask = (const uint64_t *)(uintptr_t)(pinned_address + ring_size),
+		.mask = (void *)((char *)host + ring_size),
+		.replays = { .ring = (struct scan_replay *)(uintptr_t)host_address,
+			     .mask = (const uint64_t *)(uintptr_t)(host_address + ring_size),
 			     .written = (uint64_t *)(uintptr_t)device_address,
 			     .node = (struct scan_node *)(uintptr_t)(device_address + LINE) },
 		.scratch = device_address + LINE + SCAN_NODES * sizeof(struct scan_node),
@@ -47,7 +47,7 @@ bool scan_nodes_open(struct scan_nodes *nodes, void *pinned, uint64_t pinned_add
 	};
 	if (!nodes->calls || !nodes->segments || !nodes->first)
 		return false; /* what there is stays: the context is not tried again */
-	nodes->ring = pinned;
+	nodes->ring = host;
 	return true;
 }
 

@@ -41,8 +41,8 @@ struct scan_node_segment {
 };
 
 struct scan_nodes {
-	struct scan_replay *ring; /* pinned; NULL: this context takes no nodes */
-	_Atomic uint64_t *mask;   /* pinned */
+	struct scan_replay *ring;    /* the GPU writes it; NULL: this context takes no nodes */
+	_Atomic uint64_t *mask;      /* the GPU reads it */
 	struct scan_replays replays; /* device addresses; that of the first node */
 	uint64_t scratch;            /* device address */
 	struct scan_captured *calls;
@@ -53,11 +53,11 @@ struct scan_nodes {
 	uint64_t next; /* the reader's: results so far */
 };
 
-/* What it needs of pinned memory and, zeroed, of the device; both aligned as the driver does. */
-size_t scan_nodes_pinned_size(void);
+/* What it needs of host memory that the GPU writes to and, zeroed, of the device; both aligned as the driver does. */
+size_t scan_nodes_host_size(void);
 size_t scan_nodes_device_size(void);
-/* Zeroed pinned memory with its address on the device. False: no memory. */
-bool scan_nodes_open(struct scan_nodes *nodes, void *pinned, uint64_t pinned_address, uint64_t device_address);
+/* Zeroed host memory with its address on the device. False: no memory. */
+bool scan_nodes_open(struct scan_nodes *nodes, void *host, uint64_t host_address, uint64_t device_address);
 
 /* Wait-free, any thread. Index of the call, whose copy is kept; -1: there is no room. */
 int32_t scan_nodes_call(struct scan_nodes *nodes, const struct scan_captured *call);

@@ -85,17 +85,35 @@ static struct scan_device *make_device(struct scanner *scanner)
 	return failed ? NULL : device;
 }
 
-struct scan_device *scanner_device(struct scanner *scanner)
+/* NULL: none yet in this context, or the context is not the one that it was. */
+static struct scan_device *find_device(struct scanner *scanner, driver_context context)
 {
 	uint32_t count = atomic_load_explicit(&scanner->device_count, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct scan_device *device = &scanner->devices[i];
+
+		if (device->context != context || atomic_load_explicit(&device->lost, memory_order_relaxed))
+			continue;
+		if (!atomic_load_explicit(&device->usable, memory_order_relaxed) ||
+		    scan_device_is_whole(device, scanner->driver))
+			return device;
+		/* Release: the drain gives up what was in flight. */
+		atomic_store_explicit(&device->lost, true, memory_order_release);
+	}
+	return NULL;
+}
+
+struct scan_device *scanner_device(struct scanner *scanner)
+{
 	driver_context context;
 
 	if (!scanner_is_on(scanner) || scanner->driver->context_current(&context) != 0)
 		return NULL;
-	for (uint32_t i = 0; i < count; i++)
-		if (scanner->devices[i].context == context)
-			return scanner->devices[i].usable ? &scanner->devices[i] : NULL;
-	return make_device(scanner);
+	struct scan_device *device = find_device(scanner, context);
+	if (!device)
+		return make_device(scanner);
+	return atomic_load_explicit(&device->usable, memory_order_relaxed) ? device : NULL;
 }
 
 void scanner_refuse(struct scanner *scanner, struct rw_operation *slot, enum rw_unscannable reason)
@@ -129,14 +147,34 @@ static void take_results(const struct collection *collection, struct scan_batch 
 		scanner_count(&header->scan_gpu_ns, results->gpu_end_ns - results->gpu_start_ns);
 }
 
+/* Nobody will say what it found: its operations wait no longer. */
+static void abandon(struct scanner *scanner, struct scan_batch *batch)
+{
+	for (uint32_t i = 0; i < batch->launch.segment_count; i++) {
+		struct rw_operation *slot = box_slot(scanner->box, batch->entries[i].ticket);
+
+		if (!slot)
+			continue;
+		scanner_refuse(scanner, slot, RW_UNSCANNABLE_CONTEXT);
+		box_release(slot, batch->entries[i].ticket, batch->entries[i].owner);
+	}
+	scan_batch_give(batch);
+}
+
 static unsigned int collect(const struct collection *collection, struct scan_device *device, uint32_t word)
 {
+	/* Acquire: pairs with the release in find_device(). */
+	bool lost = atomic_load_explicit(&device->lost, memory_order_acquire);
 	unsigned int left = 0;
 
 	for (uint64_t bits = scan_batches_launched(device, word); bits; bits &= bits - 1) {
 		struct scan_batch *batch = scan_batch_at(device, word, bits);
 		const struct scan_result *results = scan_batch_results(batch);
 
+		if (!results && lost) {
+			abandon(collection->scanner, batch);
+			continue;
+		}
 		if (!results) {
 			left++;
 			continue;
@@ -147,6 +185,11 @@ static unsigned int collect(const struct collection *collection, struct scan_dev
 	return left;
 }
 
+static bool is_usable(const struct scan_device *device)
+{
+	return atomic_load_explicit(&device->usable, memory_order_relaxed);
+}
+
 unsigned int scanner_collect(struct scanner *scanner, scanner_take *take, void *argument)
 {
 	struct collection collection = { scanner, take, argument };
@@ -154,7 +197,7 @@ unsigned int scanner_collect(struct scanner *scanner, scanner_take *take, void *
 
 	/* Acquire: pairs with the release in make_device(). */
 	for (uint32_t i = atomic_load_explicit(&scanner->device_count, memory_order_acquire); i-- > 0;)
-		for (uint32_t word = 0; word < SCAN_BATCH_WORDS && scanner->devices[i].usable; word++)
+		for (uint32_t word = 0; word < SCAN_BATCH_WORDS && is_usable(&scanner->devices[i]); word++)
 			left += collect(&collection, &scanner->devices[i], word);
 	return left;
 }

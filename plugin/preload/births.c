@@ -2,6 +2,7 @@
 #include "plugin/preload/births.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "plugin/call.h"
@@ -13,8 +14,9 @@ struct waiting {
 	struct birth birth;
 };
 
-/* Of all threads, oldest last: rare, and static TLS is scarce. */
-static struct waiting *waiting;
+/* Of all threads, oldest last: rare, and static TLS is scarce. Changed under the lock; whether there is any is asked
+ * without it, because the end of every group asks. */
+static _Atomic(struct waiting *) waiting;
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 void births_add(const struct birth *birth)
@@ -33,28 +35,42 @@ void births_add(const struct birth *birth)
 	entry->thread = pthread_self();
 	entry->birth = *birth;
 	pthread_mutex_lock(&changing);
-	entry->next = waiting;
-	waiting = entry;
+	entry->next = atomic_load_explicit(&waiting, memory_order_relaxed);
+	atomic_store_explicit(&waiting, entry, memory_order_relaxed);
 	pthread_mutex_unlock(&changing);
+}
+
+/* The newest entry of this thread and the one before it in the list (NULL: it is the head); NULL: it has none. Under
+ * the lock. */
+static struct waiting *find_own(struct waiting **before)
+{
+	struct waiting *entry = atomic_load_explicit(&waiting, memory_order_relaxed);
+
+	for (*before = NULL; entry && !pthread_equal(entry->thread, pthread_self()); entry = entry->next)
+		*before = entry;
+	return entry;
 }
 
 /* This thread's own, out of the list; NULL when there is none. */
 static struct waiting *take(void)
 {
-	struct waiting **at = &waiting, *entry;
+	struct waiting *before;
 
 	pthread_mutex_lock(&changing);
-	while (*at && !pthread_equal((*at)->thread, pthread_self()))
-		at = &(*at)->next;
-	entry = *at;
-	if (entry)
-		*at = entry->next;
+	struct waiting *entry = find_own(&before);
+	if (entry && before)
+		before->next = entry->next;
+	else if (entry)
+		atomic_store_explicit(&waiting, entry->next, memory_order_relaxed);
 	pthread_mutex_unlock(&changing);
 	return entry;
 }
 
 void births_end(int result)
 {
+	/* Relaxed: a thread sees its own entries, and those of others are not its to take. */
+	if (!atomic_load_explicit(&waiting, memory_order_relaxed))
+		return;
 	for (struct waiting *entry; (entry = take());) {
 		recording_birth_end(entry->birth.id);
 		entry->birth.blocking &= result != NCCL_IN_PROGRESS;

@@ -7,7 +7,8 @@
 
 /* The call that makes it has returned well; copied. Inside a group it waits for births_end(). */
 void births_add(const struct birth *birth);
-/* The outermost group of this thread has ended with this result of NCCL. */
+/* The outermost group of this thread has ended with this result of NCCL. One load and no lock while no thread waits for
+ * a communicator. */
 void births_end(int result);
 
 #endif

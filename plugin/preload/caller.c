@@ -14,19 +14,23 @@
 
 enum { OBJECTS = 128, CALLERS = 16, NAME = 4096 };
 
-/* A loaded object that calls NCCL. Those of one NCCL share a caller. */
+/*
+ * A loaded object that calls NCCL. Those of one NCCL share a caller. An entry of size 0 holds no address: it was never
+ * used, or was forgotten, and is used again. Written under the lock with an odd version meanwhile; a reader takes what
+ * it has read only if the version was even and has not changed.
+ */
 struct calling_object {
-	uintptr_t begin, size;
-	const struct caller *caller;
-	_Atomic bool gone;
+	_Atomic uint32_t version;
+	_Atomic uintptr_t begin, size;
+	_Atomic(const struct caller *) caller;
 };
 
-/* Appended to under the lock; a reader that sees the count sees the entries. Callers are never changed. */
+/* Entries up to object_count have been used; it only grows, under the lock. Callers are never changed. */
 static struct calling_object objects[OBJECTS];
 static _Atomic uint32_t object_count;
 static struct caller callers[CALLERS];
 static size_t caller_count;
-static pthread_mutex_t appending = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 /* With "p" in front, the names that no preload replaces. */
 static const char *const names[] = {
@@ -191,15 +195,62 @@ static void resolve(const struct object *object, struct caller *caller)
 	dlerror(); /* what we asked in vain is not the program's next dlerror() */
 }
 
+/* The caller of the object, if the address lies in it. */
+static const struct caller *caller_at(struct calling_object *object, uintptr_t address)
+{
+	/* Acquire: pairs with the release at the end of write_object(). */
+	uint32_t version = atomic_load_explicit(&object->version, memory_order_acquire);
+	uintptr_t begin = atomic_load_explicit(&object->begin, memory_order_relaxed);
+	uintptr_t size = atomic_load_explicit(&object->size, memory_order_relaxed);
+	const struct caller *caller = atomic_load_explicit(&object->caller, memory_order_relaxed);
+
+	/* Pairs with the fence in write_object(). */
+	atomic_thread_fence(memory_order_acquire);
+	if (version % 2 || atomic_load_explicit(&object->version, memory_order_relaxed) != version)
+		return NULL; /* being written: at worst the object is looked up once more */
+	return address - begin < size ? caller : NULL;
+}
+
 static const struct caller *find_known(uintptr_t address)
 {
 	uint32_t count = atomic_load_explicit(&object_count, memory_order_acquire);
 
-	for (uint32_t i = 0; i < count; i++)
-		if (address - objects[i].begin < objects[i].size &&
-		    !atomic_load_explicit(&objects[i].gone, memory_order_relaxed))
-			return objects[i].caller;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct caller *caller = caller_at(&objects[i], address);
+
+		if (caller)
+			return caller;
+	}
 	return NULL;
+}
+
+/* Under the lock. */
+static void write_object(struct calling_object *object, uintptr_t begin, uintptr_t size, const struct caller *caller)
+{
+	uint32_t version = atomic_load_explicit(&object->version, memory_order_relaxed);
+
+	atomic_store_explicit(&object->version, version + 1, memory_order_relaxed);
+	/* Who reads a part of the new entry sees the odd version, or the last one. */
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&object->begin, begin, memory_order_relaxed);
+	atomic_store_explicit(&object->size, size, memory_order_relaxed);
+	atomic_store_explicit(&object->caller, caller, memory_order_relaxed);
+	atomic_store_explicit(&object->version, version + 2, memory_order_release);
+}
+
+/* NULL: the table is full of objects that nobody has forgotten. Under the lock. */
+static struct calling_object *free_object(void)
+{
+	uint32_t count = atomic_load_explicit(&object_count, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!atomic_load_explicit(&objects[i].size, memory_order_relaxed))
+			return &objects[i];
+	if (count == OBJECTS)
+		return NULL;
+	/* Release: a reader that sees the count sees an entry of size 0. */
+	atomic_store_explicit(&object_count, count + 1, memory_order_release);
+	return &objects[count];
 }
 
 /* The remembered equal of the caller. NULL: more kinds of NCCL than anybody has. */
@@ -216,17 +267,14 @@ static const struct caller *remember_caller(const struct caller *caller)
 
 static const struct caller *remember(const struct object *object, const struct caller *found)
 {
-	pthread_mutex_lock(&appending);
+	pthread_mutex_lock(&changing);
 	const struct caller *caller = remember_caller(found);
-	uint32_t count = atomic_load_explicit(&object_count, memory_order_relaxed);
-	/* Another thread may have been first, and with a full table each call looks again. */
-	if (caller && !find_known(object->address) && count < OBJECTS) {
-		objects[count].begin = object->begin;
-		objects[count].size = object->end - object->begin;
-		objects[count].caller = caller;
-		atomic_store_explicit(&object_count, count + 1, memory_order_release);
-	}
-	pthread_mutex_unlock(&appending);
+	/* Another thread may have been first. */
+	bool unknown = caller && !find_known(object->address);
+	struct calling_object *place = unknown ? free_object() : NULL;
+	if (place) /* else each call of the object looks it up */
+		write_object(place, object->begin, object->end - object->begin, caller);
+	pthread_mutex_unlock(&changing);
 	return caller;
 }
 
@@ -274,9 +322,15 @@ void caller_review(void)
 	unsigned long long gone = 0;
 
 	dl_iterate_phdr(count_gone, &gone);
-	if (atomic_exchange(&seen, gone) == gone)
+	if (atomic_load_explicit(&seen, memory_order_relaxed) == gone)
 		return;
-	uint32_t count = atomic_load_explicit(&object_count, memory_order_acquire);
+	/* Whoever has the lock is remembering an object; in a forked child, perhaps for ever. The next review forgets.
+	 */
+	if (pthread_mutex_trylock(&changing) != 0)
+		return;
+	atomic_store_explicit(&seen, gone, memory_order_relaxed);
+	uint32_t count = atomic_load_explicit(&object_count, memory_order_relaxed);
 	for (uint32_t i = 0; i < count; i++)
-		atomic_store_explicit(&objects[i].gone, true, memory_order_relaxed);
+		write_object(&objects[i], 0, 0, NULL);
+	pthread_mutex_unlock(&changing);
 }

@@ -11,7 +11,14 @@ enum { MEMBERSHIPS = 2 * RW_BOX_COMMS, NOT_KNOWN = -1 };
 /* Open addressing: a removed entry keeps its place in the chain, and is used again. */
 static struct membership memberships[MEMBERSHIPS];
 static char removed;                  /* its address stands where one was */
-static uint32_t linked[RW_BOX_COMMS]; /* by index: mark of the communicator that has its membership; under `changing` */
+static uint32_t linked[RW_BOX_COMMS]; /* by index: mark of the communicator that has its membership; under `settling` */
+
+/*
+ * `changing` guards the table and is held for a few instructions. Which recorded communicator a membership is, is found
+ * out under `settling`, which NCCL and the driver can hold up; an abort on another thread does not take it. `settling`
+ * comes first.
+ */
+static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 static uint32_t first_place(nccl_comm comm)
@@ -131,23 +138,69 @@ static struct communicator *found_before(const struct membership *membership)
 
 struct communicator *membership_known(const struct membership *membership)
 {
-	/* Acquire: pairs with the release below. */
+	/* Acquire: pairs with the release in finish_settling(). */
 	return atomic_load_explicit(&membership->settled, memory_order_acquire) ? found_before(membership) : NULL;
+}
+
+/* What is to be settled, copied: the membership can be removed meanwhile, and its place used again. */
+struct unsettled {
+	struct birth birth;
+	nccl_comm comm;
+	uint32_t use;
+};
+
+/* False: it has been settled or removed. */
+static bool begin_settling(struct membership *membership, struct unsettled *unsettled)
+{
+	pthread_mutex_lock(&changing);
+	*unsettled = (struct unsettled){
+		.birth = membership->birth,
+		.comm = atomic_load_explicit(&membership->comm, memory_order_relaxed),
+		.use = membership->use,
+	};
+	bool settled = atomic_load_explicit(&membership->settled, memory_order_relaxed);
+	pthread_mutex_unlock(&changing);
+	return !settled && unsettled->comm != (nccl_comm)&removed;
+}
+
+/* False: the membership is another one by now. */
+static bool finish_settling(struct membership *membership, const struct unsettled *unsettled,
+			    struct communicator *found)
+{
+	pthread_mutex_lock(&changing);
+	bool same = membership->use == unsettled->use &&
+		    atomic_load_explicit(&membership->comm, memory_order_relaxed) == unsettled->comm;
+	if (same) {
+		membership->mark = found ? communicator_mark(found) : 0;
+		atomic_store_explicit(&membership->communicator, found, memory_order_relaxed);
+		/* Release: pairs with the acquire of who finds it settled. */
+		atomic_store_explicit(&membership->settled, true, memory_order_release);
+	}
+	pthread_mutex_unlock(&changing);
+	return same;
+}
+
+/* Under `settling`. */
+static void settle_membership(struct membership *membership)
+{
+	struct unsettled unsettled;
+
+	if (!begin_settling(membership, &unsettled))
+		return;
+	struct communicator *found = settle(&unsettled.birth, unsettled.comm);
+	struct recording *recording = recording_get();
+	/* Destroyed or aborted meanwhile, by somebody who did not know that it had been entered into the box. */
+	if (!finish_settling(membership, &unsettled, found) && found && found->abi == 0 && recording)
+		communicator_end(recording, found);
 }
 
 struct communicator *membership_communicator(struct membership *membership)
 {
-	/* Acquire: pairs with the release below. */
+	/* Acquire: pairs with the release in finish_settling(). */
 	if (!atomic_load_explicit(&membership->settled, memory_order_acquire)) {
-		pthread_mutex_lock(&changing);
-		if (!atomic_load_explicit(&membership->settled, memory_order_relaxed)) {
-			struct communicator *found = settle(&membership->birth, atomic_load(&membership->comm));
-
-			membership->mark = found ? communicator_mark(found) : 0;
-			atomic_store_explicit(&membership->communicator, found, memory_order_relaxed);
-			atomic_store_explicit(&membership->settled, true, memory_order_release);
-		}
-		pthread_mutex_unlock(&changing);
+		pthread_mutex_lock(&settling);
+		settle_membership(membership);
+		pthread_mutex_unlock(&settling);
 	}
 	return found_before(membership);
 }
@@ -177,6 +230,7 @@ void membership_add(const struct birth *birth)
 	if (membership) {
 		atomic_store_explicit(&membership->comm, (nccl_comm)&removed, memory_order_relaxed);
 		membership->birth = *birth;
+		membership->use++;
 		atomic_store_explicit(&membership->communicator, NULL, memory_order_relaxed);
 		atomic_store_explicit(&membership->settled, false, memory_order_relaxed);
 		atomic_store_explicit(&membership->children, 0, memory_order_relaxed);

@@ -31,6 +31,7 @@ struct membership {
 	_Atomic(nccl_comm) comm;
 	_Atomic(struct communicator *) communicator; /* NULL: the profiler interface has it for itself, or nobody */
 	uint32_t mark;                         /* of that communicator, while this membership lasts */
+	uint32_t use;                          /* of this place in the table, counted */
 	_Atomic bool settled;
 	struct birth birth;
 	_Atomic uint32_t children; /* splits and shrinks so far */

@@ -13,6 +13,7 @@
 /* cuda.h gives these names to the newest version; here each version is exported under its own. */
 #undef cuDeviceGetUuid
 #undef cuDevicePrimaryCtxRelease
+#undef cuDevicePrimaryCtxReset
 #undef cuDevicePrimaryCtxSetFlags
 #undef cuEventElapsedTime
 #undef cuStreamBeginCapture

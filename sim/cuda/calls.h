@@ -49,6 +49,8 @@ enum call_kind {
 		(CUcontext *pctx, CUdevice dev), (pctx, dev)) \
 	CALL(7000, cuDevicePrimaryCtxRelease, , sim_cuDevicePrimaryCtxRelease, STATE, (CUdevice dev), (dev)) \
 	CALL(11000, cuDevicePrimaryCtxRelease, _v2, sim_cuDevicePrimaryCtxRelease, STATE, (CUdevice dev), (dev)) \
+	CALL(7000, cuDevicePrimaryCtxReset, , sim_cuDevicePrimaryCtxReset, STATE, (CUdevice dev), (dev)) \
+	CALL(11000, cuDevicePrimaryCtxReset, _v2, sim_cuDevicePrimaryCtxReset, STATE, (CUdevice dev), (dev)) \
 	CALL(7000, cuDevicePrimaryCtxGetState, , sim_cuDevicePrimaryCtxGetState, STATE, \
 		(CUdevice dev, unsigned int *flags, int *active), (dev, flags, active)) \
 	CALL(7000, cuDevicePrimaryCtxSetFlags, , sim_cuDevicePrimaryCtxSetFlags, STATE, \

@@ -7,6 +7,7 @@
 #include "callback.h"
 #include "calls.h"
 #include "device.h"
+#include "memory.h"
 #include "stream.h"
 
 #define STACK_DEPTH 32
@@ -176,14 +177,37 @@ CUresult sim_cuCtxCreate(CUcontext *context, CUctxCreateParams *params, unsigned
 	return sim_cuCtxPushCurrent(*context);
 }
 
+/* Everything in it is gone: streams, modules, memory that it has allocated, registrations. */
+static void clear(CUcontext context)
+{
+	context_drain(context);
+	while (context->streams)
+		stream_close(context->streams);
+	memory_forget(context);
+	atomic_fetch_add(&context->resets, 1);
+	atomic_store(&context->broken, CUDA_SUCCESS);
+}
+
+/* The context keeps its handle and stays current where it was; the program finds it empty. */
+CUresult sim_cuDevicePrimaryCtxReset(CUdevice device)
+{
+	CUresult result = device_check(device);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	pthread_mutex_lock(&primaries_lock);
+	if (primaries[device])
+		clear(primaries[device]);
+	pthread_mutex_unlock(&primaries_lock);
+	return CUDA_SUCCESS;
+}
+
 /* Its streams' threads end; the struct stays, because streams and events may still name it. */
 CUresult sim_cuCtxDestroy(CUcontext context)
 {
 	if (!context || context->primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	context_drain(context);
-	while (context->streams)
-		stream_close(context->streams);
+	clear(context);
 	stream_close(context->legacy);
 	context->legacy = NULL;
 	callback_thread_free(context->callbacks);

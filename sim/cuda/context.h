@@ -24,6 +24,7 @@ struct CUctx_st {
 	CUstream streams;      /* every stream but the legacy one */
 	CUstream legacy;       /* the default stream, handle 0 */
 	struct callback_thread *callbacks;
+	_Atomic unsigned int resets; /* modules of before are gone */
 	_Atomic int broken; /* CUresult that every later call returns; 0: none */
 };
 

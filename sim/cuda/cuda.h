@@ -333,6 +333,7 @@ typedef enum CUdriverProcAddressQueryResult_enum {
 #define cuDeviceTotalMem                  cuDeviceTotalMem_v2
 #define cuDeviceGetUuid                   cuDeviceGetUuid_v2
 #define cuDevicePrimaryCtxRelease         cuDevicePrimaryCtxRelease_v2
+#define cuDevicePrimaryCtxReset           cuDevicePrimaryCtxReset_v2
 #define cuDevicePrimaryCtxSetFlags        cuDevicePrimaryCtxSetFlags_v2
 #define cuCtxCreate                       cuCtxCreate_v4
 #define cuCtxDestroy                      cuCtxDestroy_v2
@@ -386,6 +387,7 @@ CUresult CUDAAPI cuDeviceTotalMem(size_t *bytes, CUdevice dev);
 
 CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev);
 CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice dev);
+CUresult CUDAAPI cuDevicePrimaryCtxReset(CUdevice dev);
 CUresult CUDAAPI cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags);
 CUresult CUDAAPI cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active);
 CUresult CUDAAPI cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags, CUdevice dev);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,8 @@ CUresult sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
 		return CUDA_ERROR_INVALID_VALUE;
 	if (extra)
 		return CUDA_ERROR_NOT_SUPPORTED;
+	if (function->resets != atomic_load(&function->context->resets))
+		return CUDA_ERROR_INVALID_HANDLE; /* a GPU's driver need not be so kind */
 	const struct cpu_module_kernel *kernel = &function->kernel;
 	struct launch launch = {
 		.run = kernel->run,

@@ -83,6 +83,32 @@ static bool range_remove(CUdeviceptr base, enum memory_kind kind, struct memory_
 	return true;
 }
 
+void memory_forget(CUcontext context)
+{
+	struct memory_range *forgotten = NULL, *range;
+
+	pthread_mutex_lock(&lock);
+	for (struct memory_range **at = &ranges; *at;) {
+		range = *at;
+		if (range->context != context) {
+			at = &range->next;
+			continue;
+		}
+		*at = range->next;
+		range->next = forgotten;
+		forgotten = range;
+		if (range->kind == MEMORY_DEVICE)
+			device_bytes[context->device] -= range->size;
+	}
+	pthread_mutex_unlock(&lock);
+	while ((range = forgotten)) {
+		forgotten = range->next;
+		if (range->kind != MEMORY_REGISTERED)
+			munmap((void *)(uintptr_t)range->base, range->size);
+		free(range);
+	}
+}
+
 static CUresult range_map(void **base, size_t size, enum memory_kind kind)
 {
 	CUcontext context;

@@ -22,4 +22,8 @@ struct memory_range {
 /* Copies the range that holds all of [address, address + size); false: there is none. */
 bool memory_find(CUdeviceptr address, size_t size, struct memory_range *range);
 
+/* The context is gone, or empty after a reset: its allocations are unmapped, on the host, too, and what was registered
+ * in it is not registered any more. */
+void memory_forget(CUcontext context);
+
 #endif

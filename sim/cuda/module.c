@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "module.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,18 +85,27 @@ static bool looks_like_ptx(const char *text)
 	return text[0] == '.' || (text[0] == '/' && (text[1] == '/' || text[1] == '*'));
 }
 
-CUresult sim_cuModuleLoadData(CUmodule *module, const void *image)
+static CUresult load(CUmodule *module, const void *image)
 {
-	CUcontext context;
-	CUresult result = context_current(&context);
-
-	if (result != CUDA_SUCCESS)
-		return result;
 	if (!module || !image)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (strncmp(image, CPU_MODULE_MAGIC, sizeof(((struct cpu_module_image *)0)->magic)) == 0)
 		return load_image(module, image);
 	return looks_like_ptx(image) ? load_ptx(module, image) : CUDA_ERROR_NO_BINARY_FOR_GPU;
+}
+
+CUresult sim_cuModuleLoadData(CUmodule *module, const void *image)
+{
+	CUcontext context;
+	CUresult result = context_current(&context);
+
+	if (result == CUDA_SUCCESS)
+		result = load(module, image);
+	for (size_t i = 0; result == CUDA_SUCCESS && i < (*module)->count; i++) {
+		(*module)->functions[i].context = context;
+		(*module)->functions[i].resets = atomic_load(&context->resets);
+	}
+	return result;
 }
 
 CUresult sim_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count, CUjit_option *options,

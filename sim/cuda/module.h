@@ -6,6 +6,8 @@
 
 struct CUfunc_st {
 	struct cpu_module_kernel kernel;
+	CUcontext context;   /* that it was loaded in */
+	unsigned int resets; /* of that context, before */
 };
 
 /* Reads the next ".entry" of PTX text after *at: its name (into name, size bytes) and parameter sizes; finds its CPU

@@ -137,6 +137,26 @@ Test(gpu_fault, a_later_write_that_fails_turns_progress_off_too_and_the_first_er
 			  "watermark", "off: cuStreamWriteValue64 failed with CUDA error 1");
 }
 
+/* 906: another thread captures, and the stream is the legacy one. It says nothing about the driver. */
+Test(gpu_fault, a_write_that_a_capture_elsewhere_forbids_is_not_waited_for_and_turns_nothing_off)
+{
+	struct rw_communicator entry;
+	struct rw_operation op;
+
+	begin("cuStreamWriteValue64_v2:fail=906,after=1,times=2");
+	play(3);
+	cr_expect_str_eq(state(), "watermark");
+	cr_assert(player_wait_finished(&reader, 0, &op));
+	cr_expect_eq(op.progress, 0, "its end was not written");
+	cr_assert(player_wait_finished(&reader, 1, &op));
+	cr_expect_eq(op.progress, 0, "its beginning was not written");
+	cr_assert(player_wait_finished(&reader, 2, &op));
+	cr_expect_gt(op.progress, 1, "a number that was in no stream before");
+	cr_expect(op.known & RW_KNOWN_DONE);
+	cr_assert_eq(box_reader_communicators(&reader, 0, 1, &entry), 1);
+	cr_expect_eq(entry.launched, op.progress);
+}
+
 Test(gpu_fault, a_query_for_captures_that_fails_turns_progress_off)
 {
 	expect_unfollowed("cuStreamIsCapturing:fail=999", "watermark",

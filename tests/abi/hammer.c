@@ -2,20 +2,23 @@
 /*
  * Eight threads at once: each makes its own communicators (concurrent init and finalize), plays calls, groups, p2p and
  * kernels in a version of the interface of its own, hands in stale and foreign handles; another process forks off in
- * the middle. Then the box must add up. With an argument: more communicators than the table holds, one after the other
- * in each thread, with contexts of ended ones handed in. Meanwhile leases come and go. Bare program: ThreadSanitizer sees the plugin's threads.
+ * the middle. Then the box must add up. churn: more communicators than the table holds, one after the other
+ * in each thread, with contexts of ended ones handed in. abort: communicators end while other threads send on them.
+ * Meanwhile leases come and go. Bare program: ThreadSanitizer sees the plugin's threads.
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/abi/player.h"
 
-enum { THREADS = 8, ROUNDS = 4, CALLS = 1500, CHURN = 400 };
+enum { THREADS = 8, ROUNDS = 4, CALLS = 1500, CHURN = 400, ABORTS = 10000 };
 
 enum { SHARED = 7777 };
 
@@ -150,6 +153,58 @@ static void *churn(void *argument)
 	return NULL;
 }
 
+/*
+ * What an abort by a watchdog's thread meets: sends of the communicator on other threads, until it has ended and
+ * longer. No more of them than the ring has slots: a thread that writes late into an operation that was given up is
+ * held to mean a slot that nobody has claimed since.
+ */
+enum { SENDERS = 2, SENDS = 4 };
+
+static struct player aborted[ABORTS];
+static struct player *_Atomic current;
+
+static void *send_meanwhile(void *unused)
+{
+	const struct player *last = NULL;
+
+	(void)unused;
+	while (!atomic_load(&done)) {
+		const struct player *now = atomic_load(&current);
+
+		if (!now || now == last) {
+			sched_yield();
+			continue;
+		}
+		last = now;
+		struct player player = *now;
+		for (int i = 0; i < SENDS; i++)
+			player_p2p(&player, i % 2 ? "Send" : "Recv", 1, i);
+	}
+	return NULL;
+}
+
+static int race_with_aborts(void)
+{
+	pthread_t threads[SENDERS];
+
+	for (int i = 0; i < SENDERS; i++)
+		if (pthread_create(&threads[i], NULL, send_meanwhile, NULL))
+			return 1;
+	for (int i = 0; i < ABORTS; i++) {
+		struct player *next = &aborted[i];
+
+		player_init(next, library, 5, (uint64_t)i + 1, 0, i % 3 ? THREADS : 100 * THREADS);
+		atomic_store(&current, next);
+		for (int turn = 0; turn < i % 4; turn++)
+			sched_yield();
+		player_finalize(next);
+	}
+	atomic_store(&done, true);
+	for (int i = 0; i < SENDERS; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
 /* Each has left its operation, or was refused and counted. */
 static int check_churn(const char *directory)
 {
@@ -252,7 +307,11 @@ int main(int argc, char **argv)
 	int failed = 0;
 
 	setenv("RANKWATCH_KERNELCH", "1", 1);
+	if (argc > 1 && strcmp(argv[1], "abort") == 0)
+		setenv("RANKWATCH_HISTORY", "32M", 1);
 	library = player_load();
+	if (argc > 1 && strcmp(argv[1], "abort") == 0)
+		return race_with_aborts();
 	if (!churns && start_leases(&leaser, directory))
 		return 1;
 	for (uintptr_t i = 0; i < THREADS; i++)
@@ -262,7 +321,6 @@ int main(int argc, char **argv)
 		failed |= fork_and_play();
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	(void)argv;
 	atomic_store(&done, true);
 	if (!churns) {
 		pthread_join(leaser, NULL);

@@ -121,7 +121,7 @@ void *player_call(struct player *player, void *group, const char *function, size
 	event.v5.coll_api.count = count;
 	event.v5.coll_api.dtype = dtype;
 	event.v5.coll_api.root = 0;
-	event.v5.coll_api.stream = (void *)0x1000;
+	event.v5.coll_api.stream = player->stream ? player->stream : (void *)0x1000;
 	event.v5.coll_api.captured = captured;
 	return start(player, &event);
 }
@@ -133,7 +133,7 @@ void *player_p2p_call(struct player *player, void *group, const char *function, 
 	event.v5.p2p_api.function = function;
 	event.v5.p2p_api.count = count;
 	event.v5.p2p_api.dtype = "ncclFloat32";
-	event.v5.p2p_api.stream = (void *)0x1000;
+	event.v5.p2p_api.stream = player->stream ? player->stream : (void *)0x1000;
 	event.v5.p2p_api.captured = false;
 	return start(player, &event);
 }

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "analysis/analysis.h"
 #include "plugin/chain_library.h"
@@ -72,22 +70,18 @@ static void read_config(struct environment *environment)
 			abort();
 }
 
-/* An argument that names a file with the input, and then the input's lines. */
-static void read_identity(struct environment *environment, const uint8_t *data, size_t size)
+/* The input's lines are arguments, too. */
+static void read_identity(struct environment *environment)
 {
-	static int configuration = -1;
-	char command_line[TEXT + 64];
+	static const char program[] = "python";
+	char command_line[TEXT + sizeof(program)];
+	size_t used = sizeof(program);
 	struct identity identity;
 
-	if (configuration < 0)
-		configuration = memfd_create("configuration", MFD_CLOEXEC);
-	if (configuration < 0 || ftruncate(configuration, 0) || pwrite(configuration, data, size, 0) != (ssize_t)size)
-		abort();
-	int used = snprintf(command_line, sizeof(command_line), "python%c--job.config_file=/proc/self/fd/%d%c", 0,
-			    configuration, 0);
+	memcpy(command_line, program, used);
 	memcpy(command_line + used, environment->text, TEXT);
-	identity_read(&identity, get, environment, RANKS, command_line, (size_t)used + strnlen(environment->text, TEXT));
-	identity_read(&identity, get, environment, 0, command_line, (size_t)used);
+	identity_read(&identity, get, environment, RANKS, command_line, used + strnlen(environment->text, TEXT));
+	identity_read(&identity, get, environment, 0, command_line, used);
 	if (!TERMINATED(identity.host) || !TERMINATED(identity.job) || !identity.job[0] ||
 	    !TERMINATED(identity.rank_from) || !TERMINATED(identity.watchdog_from) || identity.world_rank < -1)
 		abort();
@@ -146,6 +140,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	split(&environment, data, size);
 	read_config(&environment);
 	name_communicator(&environment);
-	read_identity(&environment, data, size);
+	read_identity(&environment);
 	return 0;
 }

@@ -6,12 +6,15 @@
  * libuser_{first,second,bare,none}.so, which call them.
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -133,6 +136,53 @@ static void reopened(void)
 	}
 }
 
+static atomic_int loader_walks;
+
+/* The library binds to this one: a walk over all loaded objects under the loader's lock. */
+int dl_iterate_phdr(int (*each)(struct dl_phdr_info *, size_t, void *), void *argument)
+{
+	static int (*real)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+	atomic_fetch_add(&loader_walks, 1);
+	return real(each, argument);
+}
+
+/* So that the next library lies elsewhere. */
+static void occupy(const void *function)
+{
+	void *page = (void *)((uintptr_t)function & ~(uintptr_t)4095);
+
+	CHECK(mmap(page, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == page);
+}
+
+/* As many libraries as a long job unloads: those that are there afterwards are remembered as the first ones were. */
+static void unloaded(void)
+{
+	enum { LIBRARIES = 150, GROUPS = 1000 };
+	void *stays = open_fake("libuser_second.so", RTLD_LOCAL);
+
+	for (int i = 0; i < LIBRARIES; i++) {
+		void *user = open_fake("libuser_first.so", RTLD_LOCAL);
+		const void *function = dlsym(user, "call_group");
+
+		CHECK(call(user, "call_init") == 0 && call(user, "call_group") == FIRST);
+		CHECK(call(stays, "call_group") == SECOND);
+		CHECK(dlclose(user) == 0);
+		if (i % 2)
+			occupy(function);
+	}
+	void *user = open_fake("libuser_first.so", RTLD_LOCAL);
+	ask *groups[] = { (ask *)dlsym(user, "call_group"), (ask *)dlsym(stays, "call_group") };
+	CHECK(groups[0]() == FIRST && groups[1]() == SECOND);
+	int before = atomic_load(&loader_walks);
+	for (int i = 0; i < GROUPS; i++)
+		CHECK(groups[0]() == FIRST && groups[1]() == SECOND);
+	fprintf(stderr, "%d walks over the loaded objects in %d groups\n", atomic_load(&loader_walks) - before, GROUPS);
+	CHECK(before > 0 && atomic_load(&loader_walks) == before);
+}
+
 /* A tail call has no return address: it looks as if the caller's caller had called, here the program. The communicator
  * says whose it is. */
 static void jumped(void)
@@ -185,7 +235,7 @@ static const struct {
 } scenarios[] = {
 	{ "two", two },         { "bare", bare },       { "unlinked", unlinked }, { "global", global },
 	{ "pointer", pointer }, { "probe", probe },     { "missing", missing },   { "reopened", reopened },
-	{ "jumped", jumped },   { "threads", threads },
+	{ "jumped", jumped },   { "threads", threads }, { "unloaded", unloaded },
 };
 
 int main(int argc, char **argv)

@@ -41,6 +41,11 @@ FUNCTION(GroupStart, void)
 	return NUMBER;
 }
 
+FUNCTION(GroupEnd, void)
+{
+	return NUMBER;
+}
+
 /* What NCCL's own calls do, too: through the name that can be replaced. */
 FUNCTION(Broadcast, const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream)
 {

@@ -7,6 +7,9 @@ extern int ncclBcast(void *buffer, size_t count, int type, int root, void *comm,
 extern int ncclAlltoAll(const void *send, void *recv, size_t count, int type, void *comm, void *stream)
     __attribute__((weak));
 
+extern int ncclGroupStart(void) __attribute__((weak));
+extern int ncclGroupEnd(void) __attribute__((weak));
+
 struct unique_id {
 	char bytes[128];
 };
@@ -16,6 +19,7 @@ extern int ncclCommInitRank(void **comm, int nranks, struct unique_id id, int ra
 __attribute__((visibility("default"))) int call_init(void);
 __attribute__((visibility("default"))) int call_all_reduce(void);
 __attribute__((visibility("default"))) int call_bcast(void);
+__attribute__((visibility("default"))) int call_group(void);
 __attribute__((visibility("default"))) int jump_to_bcast(void);
 __attribute__((visibility("default"))) int call_all_to_all(void);
 
@@ -36,6 +40,14 @@ int call_bcast(void)
 	volatile int result = ncclBcast(NULL, 1, 0, 0, NULL, NULL); /* volatile: no tail call */
 
 	return result;
+}
+
+int call_group(void)
+{
+	int start = ncclGroupStart();
+	volatile int end = ncclGroupEnd(); /* volatile: no tail call */
+
+	return start == end ? end : -1;
 }
 
 int jump_to_bcast(void)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "plugin/identity.h"
@@ -166,15 +167,19 @@ Test(watchdog, defaults_of_frameworks_are_called_assumed)
 	expect_watchdog(identify_command(ENVIRONMENT("MASTER_ADDR=a"), "./workload"), 0, 0, "");
 }
 
-Test(watchdog, the_configuration_file_of_the_command_line_is_read)
+/* Whoever opens it waits for a writer, as on a mount that does not answer. */
+Test(watchdog, a_configuration_file_is_not_opened_and_what_it_may_say_is_not_known, .timeout = 10)
 {
-	char path[] = "/tmp/rankwatch-test-XXXXXX", command[128];
-	static const char text[] = "[metrics]\ntrain_timeout_seconds = 1\n[comm]\n  train_timeout_seconds = 70 # s\n";
-	int fd = mkstemp(path);
+	char directory[] = "/tmp/rankwatch-test-XXXXXX", path[64], command[256];
 
-	cr_assert(fd >= 0 && write(fd, text, sizeof(text) - 1) == (ssize_t)sizeof(text) - 1);
-	close(fd);
-	snprintf(command, sizeof(command), "python train.py --job.config_file %s", path);
-	expect_watchdog(identify_command(ENVIRONMENT("HOME=/"), command), 70000, 300000, "toml");
+	cr_assert(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/fifo", directory);
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	snprintf(command, sizeof(command), "python -m torchtitan.train --job.config_file %s", path);
+	expect_watchdog(identify_command(ENVIRONMENT("HOME=/"), command), 0, 0, "");
+	snprintf(command, sizeof(command), "python train.py --job.config_file=%s --comm.train_timeout_seconds 70.5",
+		 path);
+	expect_watchdog(identify_command(ENVIRONMENT("HOME=/"), command), 70500, 300000, "cmdline");
 	unlink(path);
+	rmdir(directory);
 }

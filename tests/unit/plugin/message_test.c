@@ -3,9 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "plugin/message.h"
@@ -61,4 +65,76 @@ Test(message, a_log_at_the_limit_of_file_sizes_kills_no_job)
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	message("no room for this");
 	expect_nothing_pending();
+}
+
+static _Atomic int held = -1; /* file whose writes do not return, as on a mount that does not answer */
+static _Atomic bool asleep;
+
+/* Of the program under test, too. */
+ssize_t write(int fd, const void *bytes, size_t size)
+{
+	while (fd == held) {
+		asleep = true;
+		usleep(1000);
+	}
+	return syscall(SYS_write, fd, bytes, size);
+}
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static off_t size_of(int fd)
+{
+	struct stat status;
+
+	cr_assert_eq(fstat(fd, &status), 0);
+	return status.st_size;
+}
+
+Test(message, a_file_whose_writes_do_not_return_holds_up_no_job, .timeout = 30)
+{
+	char path[] = "/tmp/rankwatch-message.XXXXXX";
+	int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	unlink(path);
+	dup2(fd, STDERR_FILENO);
+	message("written");
+	off_t before = size_of(fd);
+	cr_expect_gt(before, 0);
+	held = STDERR_FILENO;
+	double begin = seconds();
+	message("held up");
+	cr_expect(asleep, "the line was on its way");
+	double behind_first = seconds();
+	for (int i = 0; i < 100; i++)
+		message("not tried");
+	cr_expect_lt(behind_first - begin, 5);
+	cr_expect_lt(seconds() - behind_first, 0.5, "nobody waits again for what is held up");
+	held = -1;
+	while (size_of(fd) == before)
+		usleep(1000);
+	before = size_of(fd);
+	while (size_of(fd) == before) { /* the thread that was held up has to leave first */
+		message("written again");
+		usleep(1000);
+	}
+}
+
+Test(message, a_log_that_cannot_be_opened_leaves_messages_where_they_were)
+{
+	char path[] = "/tmp/rankwatch-message.XXXXXX";
+	int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	cr_expect_eq(message_to("/nowhere/log"), -ENOENT);
+	cr_expect_eq(message_to(path), 0);
+	message("to the log");
+	cr_expect_gt(size_of(fd), 0);
+	unlink(path);
 }

@@ -69,7 +69,8 @@ static struct progress_words words;
 static void begin(void)
 {
 	device_features[0] = 1;
-	cr_assert(progress_communicator(&progress, 2, &words));
+	cr_assert(progress_communicator(&progress, &words));
+	progress_take_place(&words, 2);
 }
 
 Test(progress, the_number_goes_before_and_after_the_kernel_to_the_communicators_words)
@@ -119,12 +120,12 @@ Test(progress, the_first_error_turns_it_off_for_good_and_is_said_once)
 	cr_expect_not(progress_begin(&progress, &words, 1, 2));
 	cr_expect_eq(writes, 1);
 	cr_expect_str_eq(state, "");
-	cr_expect_not(progress_communicator(&progress, 3, &words));
+	cr_expect_not(progress_communicator(&progress, &words));
 }
 
 Test(progress, a_device_that_cannot_write_64_bits_is_left_alone)
 {
-	cr_expect_not(progress_communicator(&progress, 0, &words));
+	cr_expect_not(progress_communicator(&progress, &words));
 	cr_expect_not(progress_begin(&progress, &words, 1, 1));
 	cr_expect_eq(writes, 0);
 	cr_expect_str_eq(state, "none: device without 64-bit stream memory operations");
@@ -133,6 +134,6 @@ Test(progress, a_device_that_cannot_write_64_bits_is_left_alone)
 Test(progress, an_older_driver_is_asked_for_its_older_operations)
 {
 	device_features[1] = 1;
-	cr_expect(progress_communicator(&progress, 0, &words));
+	cr_expect(progress_communicator(&progress, &words));
 	cr_expect(progress_begin(&progress, &words, 1, 1));
 }

@@ -15,7 +15,7 @@ static void setup(void)
 {
 	static char *pinned;
 
-	pinned = calloc(1, scan_nodes_pinned_size());
+	pinned = calloc(1, scan_nodes_host_size());
 	cr_assert(scan_nodes_open(&nodes, pinned, (uintptr_t)pinned, 1 << 20));
 	launch.segment_count = 2;
 	lost = 0;

@@ -205,7 +205,7 @@ TYPE(cuGetProcAddress, const char *, void **, int, cuuint64_t, CUdriverProcAddre
 static void *const functions[] = {
 	cuInit, cuDriverGetVersion, cuGetErrorName, cuGetErrorString, cuGetProcAddress, cuDeviceGet, cuDeviceGetCount,
 	cuDeviceGetName, cuDeviceGetUuid, cuDeviceGetPCIBusId, cuDeviceGetAttribute, cuDeviceTotalMem,
-	cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxSetFlags,
+	cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxReset, cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxSetFlags,
 	cuCtxCreate, cuCtxDestroy, cuCtxGetFlags,
 	cuCtxSetCurrent, cuCtxGetCurrent, cuCtxGetDevice, cuCtxPushCurrent, cuCtxPopCurrent, cuCtxSynchronize,
 	cuCtxGetStreamPriorityRange, cuStreamCreate, cuStreamCreateWithPriority, cuStreamDestroy, cuStreamQuery,

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* The scan kernel for tests/null/null_cuda.c, whose functions have the names of cuda.h and not its types. */
+#ifndef TESTS_NULL_KERNEL_H
+#define TESTS_NULL_KERNEL_H
+
+void null_kernel(void **arguments, unsigned int blocks);
+
+#endif

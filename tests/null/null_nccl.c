@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/null/null_nccl.h"
+
+#define EXPORT __attribute__((visibility("default")))
+/* Weak ncclX and strong pncclX, as NCCL has them. */
+#define FUNCTION(name, ...)                                                                                            \
+	EXPORT int pnccl##name(__VA_ARGS__);                                                                           \
+	EXPORT __attribute__((weak, alias("pnccl" #name))) int nccl##name(__VA_ARGS__);                                \
+	int pnccl##name(__VA_ARGS__)
+
+enum { COMMUNICATORS = 64 };
+
+struct communicator {
+	int nranks, rank, device, used;
+};
+
+EXPORT struct null_nccl_hooks null_nccl_hooks;
+EXPORT int null_nccl_device;
+
+static struct communicator communicators[COMMUNICATORS];
+
+FUNCTION(CommInitRank, void **comm, int nranks, struct null_unique_id id, int rank)
+{
+	struct communicator *made = communicators;
+
+	(void)id;
+	while (__atomic_exchange_n(&made->used, 1, __ATOMIC_ACQ_REL))
+		if (++made == communicators + COMMUNICATORS)
+			return 1;
+	made->nranks = nranks;
+	made->rank = rank;
+	made->device = null_nccl_device;
+	*comm = made;
+	if (null_nccl_hooks.init)
+		null_nccl_hooks.init(made, nranks, rank);
+	return 0;
+}
+
+static int end(struct communicator *communicator)
+{
+	if (null_nccl_hooks.end)
+		null_nccl_hooks.end(communicator);
+	__atomic_store_n(&communicator->used, 0, __ATOMIC_RELEASE);
+	return 0;
+}
+
+FUNCTION(CommDestroy, void *comm)
+{
+	return end(comm);
+}
+
+FUNCTION(CommAbort, void *comm)
+{
+	return end(comm);
+}
+
+FUNCTION(CommGetAsyncError, void *comm, int *state)
+{
+	(void)comm;
+	*state = 0;
+	return 0;
+}
+
+FUNCTION(CommCount, void *comm, int *count)
+{
+	*count = ((struct communicator *)comm)->nranks;
+	return 0;
+}
+
+FUNCTION(CommUserRank, void *comm, int *rank)
+{
+	*rank = ((struct communicator *)comm)->rank;
+	return 0;
+}
+
+FUNCTION(CommCuDevice, void *comm, int *device)
+{
+	*device = ((struct communicator *)comm)->device;
+	return 0;
+}
+
+static _Thread_local int depth;
+
+FUNCTION(GroupStart, void)
+{
+	depth++;
+	return 0;
+}
+
+static int launch(void)
+{
+	if (!depth && null_nccl_hooks.launch)
+		null_nccl_hooks.launch();
+	return 0;
+}
+
+FUNCTION(GroupEnd, void)
+{
+	depth--;
+	return launch();
+}
+
+static int call(const char *function, size_t count, int peer, void *comm, void *stream)
+{
+	if (null_nccl_hooks.call)
+		null_nccl_hooks.call(&(struct null_call){ function, count, peer, stream, comm });
+	return launch();
+}
+
+FUNCTION(AllReduce, const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream)
+{
+	(void)send, (void)recv, (void)type, (void)op;
+	return call("AllReduce", count, -1, comm, stream);
+}
+
+FUNCTION(AllGather, const void *send, void *recv, size_t count, int type, void *comm, void *stream)
+{
+	(void)send, (void)recv, (void)type;
+	return call("AllGather", count, -1, comm, stream);
+}
+
+FUNCTION(Send, const void *send, size_t count, int type, int peer, void *comm, void *stream)
+{
+	(void)send, (void)type;
+	return call("Send", count, peer, comm, stream);
+}
+
+FUNCTION(Recv, void *recv, size_t count, int type, int peer, void *comm, void *stream)
+{
+	(void)recv, (void)type;
+	return call("Recv", count, peer, comm, stream);
+}

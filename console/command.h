@@ -7,6 +7,7 @@
 #define CONSOLE_COMMAND_H
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -19,6 +20,9 @@ struct command {
 	/* Options and arguments. `doc` holds one paragraph a line; what follows its \v is printed after the options and
 	 * holds at least one example, a line that starts with two spaces and "rankwatch". */
 	const struct argp *argp;
+	/* It loads or runs what is not rankwatch's, in the caller's environment: never with rights that the caller
+	 * lacks. */
+	bool runs_foreign;
 	/* Returns the exit status. argv[0] is "rankwatch NAME". */
 	int (*run)(const struct command *command, int argc, char **argv);
 };

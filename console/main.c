@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "console/command.h"
+#include "console/privileges.h"
 
 static int unknown_command(const char *name)
 {
@@ -30,6 +31,28 @@ static int close_output(int status)
 	return status == COMMAND_DONE ? COMMAND_FAILED : status;
 }
 
+/* Capabilities on the program's file would be lent to each library and program that a user's environment names. They
+ * are given up, and nothing of the user's is started: the loader has taken LD_LIBRARY_PATH from its environment
+ * already. */
+static bool refuses_rights_of_file(const struct command *command)
+{
+	int err;
+
+	if (!privileges_of_file())
+		return false;
+	fputs("rankwatch: its file has capabilities or a set-user-id bit: they are not used, since whatever a user's "
+	      "environment names would run with them. Remove them (setcap -r, chmod u-s); for eBPF run the collector "
+	      "as root\n",
+	      stderr);
+	err = privileges_drop(NULL);
+	if (err)
+		fprintf(stderr, "rankwatch: they cannot be given up: %s\n", strerror(-err));
+	else if (command->runs_foreign)
+		fprintf(stderr, "rankwatch %s: not done: it loads and runs what the environment names\n",
+			command->name);
+	return err || command->runs_foreign;
+}
+
 static int run_command_named(const char *name, int argc, char **argv)
 {
 	static char full_name[64];
@@ -37,6 +60,8 @@ static int run_command_named(const char *name, int argc, char **argv)
 
 	if (!command)
 		return unknown_command(name);
+	if (refuses_rights_of_file(command))
+		return COMMAND_FAILED;
 	snprintf(full_name, sizeof(full_name), "rankwatch %s", command->name);
 	argv[0] = full_name;
 	return command->run(command, argc, argv);

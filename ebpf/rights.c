@@ -70,9 +70,7 @@ int rights_check(char *why, size_t room)
 		return -EOPNOTSUPP;
 	}
 	if (!may_trace()) {
-		snprintf(why, room,
-			 "eBPF needs the capabilities CAP_BPF and CAP_PERFMON; run the collector as root or: "
-			 "setcap cap_bpf,cap_perfmon,cap_syslog+ep $(command -v rankwatch)");
+		snprintf(why, room, "eBPF needs the capabilities CAP_BPF and CAP_PERFMON; run the collector as root");
 		return -EPERM;
 	}
 	if (!in_first_pid_namespace()) {

@@ -211,5 +211,6 @@ const struct command demo_command = {
 	.name = "demo",
 	.summary = "run a job with a fault in it on stand-in GPUs, and find it",
 	.argp = &demo_argp,
+	.runs_foreign = true,
 	.run = run,
 };

@@ -22,5 +22,6 @@ const struct command demo_command = {
 	.name = "demo",
 	.summary = "run a job with a fault in it on stand-in GPUs (not in this build)",
 	.argp = &demo_argp,
+	.runs_foreign = true,
 	.run = run,
 };

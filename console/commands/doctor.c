@@ -133,5 +133,6 @@ const struct command doctor_command = {
 	.name = "doctor",
 	.summary = "check what works on this machine, and say what to do",
 	.argp = &doctor_argp,
+	.runs_foreign = true,
 	.run = run,
 };

@@ -313,5 +313,6 @@ const struct command run_command = {
 	.name = "run",
 	.summary = "run a job and name the rank that holds it up",
 	.argp = &run_argp,
+	.runs_foreign = true,
 	.run = run,
 };

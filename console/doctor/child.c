@@ -5,11 +5,23 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "console/privileges.h"
+
+enum { WORKS = 0, CUT_SHORT = 1, PRIVILEGED = 77 }; /* exit statuses of the child */
+
+struct task {
+	child_work *work;
+	const void *argument;
+	bool foreign; /* it loads or runs `file` */
+	const char *file;
+};
 
 static void silence(void)
 {
@@ -27,7 +39,7 @@ static void write_all(int fd, const char *bytes, size_t size)
 		ssize_t written = write(fd, bytes, size);
 
 		if (written <= 0)
-			_exit(1);
+			_exit(CUT_SHORT);
 		bytes += written;
 		size -= (size_t)written;
 	}
@@ -65,8 +77,32 @@ static int read_all(int fd, char *bytes, size_t size, long long deadline_ms)
 	return 0;
 }
 
-int child_call(void (*work)(const void *argument, void *result, size_t size), const void *argument, void *result,
-	       size_t size, unsigned seconds)
+static void __attribute__((noreturn)) become_child(const struct task *task, int result_fd, void *result, size_t size)
+{
+	/* Its own group: whatever it starts is ended with it. */
+	setpgid(0, 0);
+	silence();
+	if (task->foreign && privileges_drop(task->file))
+		_exit(PRIVILEGED);
+	task->work(task->argument, result, size);
+	write_all(result_fd, result, size);
+	_exit(WORKS);
+}
+
+/* Ends the child, whatever it is doing; its exit status, -1 when a signal ended it. */
+static int end(pid_t child)
+{
+	int status = 0;
+
+	setpgid(child, child);
+	kill(-child, SIGKILL);
+	kill(child, SIGKILL);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int call(const struct task *task, void *result, size_t size, unsigned seconds)
 {
 	int ends[2];
 
@@ -75,26 +111,35 @@ int child_call(void (*work)(const void *argument, void *result, size_t size), co
 		return -errno;
 	pid_t child = fork();
 
-	if (child == 0) {
-		/* Its own group: whatever it starts is ended with it. */
-		setpgid(0, 0);
-		silence();
-		work(argument, result, size);
-		write_all(ends[1], result, size);
-		_exit(0);
-	}
+	if (child == 0)
+		become_child(task, ends[1], result, size);
 	close(ends[1]);
 	int error = child < 0 ? -errno : read_all(ends[0], result, size, now_ms() + seconds * 1000LL);
 
 	close(ends[0]);
 	if (child < 0)
 		return error;
-	setpgid(child, child);
-	kill(-child, SIGKILL);
-	kill(child, SIGKILL);
-	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (end(child) == PRIVILEGED && error == -ECHILD)
+		error = -EPERM;
 	if (error)
 		memset(result, 0, size);
 	return error;
+}
+
+int child_call(child_work *work, const void *argument, void *result, size_t size, unsigned seconds)
+{
+	return call(&(struct task){ .work = work, .argument = argument }, result, size, seconds);
+}
+
+int child_try(const char *file, child_work *work, const void *argument, void *result, size_t size, unsigned seconds)
+{
+	return call(&(struct task){ .work = work, .argument = argument, .foreign = true, .file = file }, result, size,
+		    seconds);
+}
+
+const char *child_error_text(int error)
+{
+	return error == -ETIMEDOUT ? "it does not answer"
+	       : error == -EPERM   ? "not tried: privileges could not be given up"
+				   : "it crashed";
 }

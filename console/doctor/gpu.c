@@ -21,11 +21,11 @@ static void say_device(struct check_result *result, const struct library_answer 
 static void gpu_run(struct check_context *context, struct check_result *result)
 {
 	static struct library_answer answer;
-	int error = child_call(library_ask_gpu, "libcuda.so.1", &answer, sizeof(answer), SECONDS);
+	int error = child_try(NULL, library_ask_gpu, "libcuda.so.1", &answer, sizeof(answer), SECONDS);
 
 	(void)context;
 	if (error) {
-		check_say(result, VERDICT_NO, "the CUDA driver does not answer");
+		check_say(result, VERDICT_NO, "the CUDA driver: %s", child_error_text(error));
 		check_advise(result, "look at nvidia-smi and the kernel log");
 	} else if (answer.value < 0) {
 		check_say(result, VERDICT_NO, "no GPU here: no CUDA driver (libcuda.so.1)");
@@ -33,6 +33,9 @@ static void gpu_run(struct check_context *context, struct check_result *result)
 	} else if (answer.value == 0 || *answer.error) {
 		check_say(result, VERDICT_NO, "no GPU here: %s",
 			  *answer.error ? answer.error : "the driver counts none");
+		check_advise(result,
+			     "doctor asks without privileges, so it cannot load the driver's modules or make its "
+			     "devices: if this machine has a GPU, run nvidia-smi once and try again");
 	} else {
 		say_device(result, &answer);
 	}

@@ -60,12 +60,12 @@ static void ask_nvml(const void *argument, void *answer, size_t size)
 static void nvml_run(struct check_context *context, struct check_result *result)
 {
 	static struct nvml_answer answer;
-	int error = child_call(ask_nvml, "libnvidia-ml.so.1", &answer, sizeof(answer), SECONDS);
+	int error = child_try(NULL, ask_nvml, "libnvidia-ml.so.1", &answer, sizeof(answer), SECONDS);
 
 	(void)context;
 	if (error) {
-		check_say(result, VERDICT_NO, "NVML %s",
-			  error == -ETIMEDOUT ? "does not answer: a GPU may be sick" : "crashed");
+		check_say(result, VERDICT_NO, "NVML: %s%s", child_error_text(error),
+			  error == -ETIMEDOUT ? "; a GPU may be sick" : "");
 		check_advise(result, "look at nvidia-smi and the kernel log");
 	} else if (*answer.error) {
 		check_say(result, VERDICT_NO, "%s", answer.error);

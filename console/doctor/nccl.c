@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/doctor/check.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,13 +40,12 @@ static void nccl_run(struct check_context *context, struct check_result *result)
 		check_advise(result, "run this inside the job's environment: rankwatch doctor -- torchrun train.py");
 		return;
 	}
-	int error = child_call(library_ask_nccl_version, copies.paths[0], &answer, sizeof(answer), SECONDS);
+	int error =
+	    child_try(copies.paths[0], library_ask_nccl_version, copies.paths[0], &answer, sizeof(answer), SECONDS);
 
 	if (error || *answer.error) {
 		check_say(result, VERDICT_WARNING, "%s does not load here: %s", copies.paths[0],
-			  error == -ETIMEDOUT ? "no answer"
-			  : error             ? "it crashed"
-					      : answer.error);
+			  error ? child_error_text(error) : answer.error);
 		check_advise(result, "run this where the job runs: its libraries may be set there");
 		return;
 	}

@@ -24,10 +24,11 @@ static void plugin_run(struct check_context *context, struct check_result *resul
 							 : "install rankwatch again");
 		return;
 	}
-	int error = child_call(library_ask_profiler, path, &answer, sizeof(answer), SECONDS);
+	int error = child_try(path, library_ask_profiler, path, &answer, sizeof(answer), SECONDS);
 
 	if (error || *answer.error)
-		check_say(result, VERDICT_NO, "%s does not load: %s", path, error ? "it crashed" : answer.error);
+		check_say(result, VERDICT_NO, "%s does not load: %s", path,
+			  error ? child_error_text(error) : answer.error);
 	else if (!answer.value)
 		check_say(result, VERDICT_NO, "%s exports no ncclProfiler_vN: NCCL would not take it", path);
 	else if (*answer.text)

@@ -103,5 +103,5 @@ void python_packages(const struct check_context *context, char *directories, siz
 	*directories = '\0';
 	python_interpreter(context, question.interpreter, sizeof(question.interpreter));
 	if (*question.interpreter)
-		child_call(ask, &question, directories, size, SECONDS);
+		child_try(question.interpreter, ask, &question, directories, size, SECONDS);
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/foreign_text.h"
+
 static const char *from_environment(void *argument, const char *name)
 {
 	(void)argument;
@@ -37,9 +39,9 @@ int claim_take(struct claim *claim, bool quiet)
 			    claim->address_err ? NULL : claim->address.directory, job, &holder);
 
 	if (err == -EBUSY && !quiet)
-		fprintf(stderr, "rankwatch collect: process %d collects job %s already\n", (int)holder, job);
+		foreign_line(stderr, "rankwatch collect: process %d collects job %s already", (int)holder, job);
 	else if (err && err != -EBUSY)
-		fprintf(stderr, "rankwatch collect: %s: %s: no place for the lock of job %s\n", claim->lock.path,
-			strerror(-err), job);
+		foreign_line(stderr, "rankwatch collect: %s: %s: no place for the lock of job %s", claim->lock.path,
+			     strerror(-err), job);
 	return err;
 }

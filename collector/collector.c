@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/foreign_text.h"
 #include "collector/claim.h"
 #include "collector/message.h"
 #include "collector/outlet.h"
@@ -210,10 +211,10 @@ static void open_socket(struct collector *collector)
 		err = socket_open(&collector->socket, &collector->loop, &collector->claim.address, &events, why);
 	collector->outlet.socket = collector->socket;
 	if (err)
-		fprintf(stderr,
-			"rankwatch collect: no socket: %s: \"rankwatch findings\" and \"run\" see nothing of "
-			"this collector\n",
-			why);
+		foreign_line(stderr,
+			     "rankwatch collect: no socket: %s: \"rankwatch findings\" and \"run\" see nothing of "
+			     "this collector",
+			     why);
 }
 
 static int open_watch(struct collector *collector)
@@ -291,9 +292,9 @@ static void say_level(const struct collector *collector)
 	gpu_health_describe(collector->watch.gpu_health, gpus);
 	host_see(collector->watch.host, &sight);
 	if (!collector->options->quiet)
-		fprintf(stderr, "rankwatch collect: job %s, host seen through %s%s%s; GPUs %s\n",
-			collector->claim.identity.job, levels[sight.level], *sight.why ? ", because " : "", sight.why,
-			gpus);
+		foreign_line(stderr, "rankwatch collect: job %s, host seen through %s%s%s; GPUs %s",
+			     collector->claim.identity.job, levels[sight.level], *sight.why ? ", because " : "",
+			     sight.why, gpus);
 }
 
 static void say_summary(struct collector *collector)

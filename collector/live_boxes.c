@@ -9,12 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/foreign_text.h"
 #include "blackbox/saved.h"
 #include "collector/box_files.h"
 #include "collector/lease.h"
 #include "collector/watched_directory.h"
 #include "collector/world.h"
-#include "finding/finding_text.h"
 
 enum {
 	SETTLE_MS = 2000, /* a plugin has filled the header by then */
@@ -44,10 +44,7 @@ static uint64_t ms_to_ns(uint64_t ms)
 /* Names in a directory are anybody's choice. */
 static void say(const char *directory, const char *sentence)
 {
-	char *escaped = finding_escape(sentence);
-
-	fprintf(stderr, "rankwatch: %s: %s\n", directory, escaped ? escaped : "a file is left out");
-	free(escaped);
+	foreign_line(stderr, "rankwatch: %s: %s", directory, sentence);
 }
 
 static bool is_ours(const struct live_boxes *boxes, const struct rw_box_header *header)
@@ -94,7 +91,7 @@ static enum box_state admit(struct live_boxes *boxes, struct live_box *box, stru
 	box->id = boxes->next_id++;
 	box->feed = feed_new(boxes->request.analysis, box->id, reader);
 	if (!box->feed) {
-		fprintf(stderr, "rankwatch: no memory for a black box in %s: its rank is not watched\n", directory);
+		say(directory, "no memory for a black box: its rank is not watched");
 		return BOX_REFUSED;
 	}
 	box->request = &boxes->request;

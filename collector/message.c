@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/foreign_text.h"
 #include "blackbox/place.h"
-#include "finding/finding_text.h"
 #include "finding/step_text.h"
 
 /* What is not UTF-8 is escaped, as in findings. */
@@ -18,7 +18,7 @@ static json_t *text_value(const char *text)
 	if (value)
 		return value;
 
-	char *escaped = finding_escape(text);
+	char *escaped = foreign_text(text);
 
 	value = escaped ? json_string(escaped) : NULL;
 	free(escaped);
@@ -120,14 +120,6 @@ static long long count_of(const json_t *object, const char *key)
 	return (long long)json_integer_value(json_object_get(object, key));
 }
 
-static void print_text(FILE *out, const char *text)
-{
-	char *escaped = finding_escape(text);
-
-	fputs(escaped ? escaped : "?", out);
-	free(escaped);
-}
-
 static void print_count(FILE *out, const json_t *object, const char *key, const char *one)
 {
 	long long count = count_of(object, key);
@@ -219,8 +211,8 @@ void message_print_summary(FILE *out, const char *who, const json_t *message)
 		return;
 	fprintf(out, "  %-10s ", saved ? "saved" : "boxes");
 	directory = saved ? saved : directory;
-	print_text(out, directory);
+	foreign_put(out, directory);
 	fputs("\n  look again rankwatch report ", out);
-	print_text(out, directory);
+	foreign_put(out, directory);
 	fputc('\n', out);
 }

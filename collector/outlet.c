@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/foreign_text.h"
 #include "collector/sinks/jsonl.h"
 #include "finding/finding_json.h"
 #include "finding/finding_text.h"
@@ -18,7 +19,7 @@ int outlet_open(struct outlet *outlet, const char *path, bool quiet)
 	*outlet = (struct outlet){ .path = path, .lines_fd = fd, .quiet = quiet };
 	if (!path || fd >= 0)
 		return 0;
-	fprintf(stderr, "rankwatch collect: %s: %s\n", path, strerror(-fd));
+	foreign_line(stderr, "rankwatch collect: %s: %s", path, strerror(-fd));
 	outlet->lines_fd = -1;
 	return fd;
 }
@@ -48,8 +49,8 @@ static void append_line(struct outlet *outlet, const char *line)
 
 	if (!err)
 		return;
-	fprintf(stderr, "rankwatch collect: %s: %s: no further findings are written there\n", outlet->path,
-		strerror(-err));
+	foreign_line(stderr, "rankwatch collect: %s: %s: no further findings are written there", outlet->path,
+		     strerror(-err));
 	jsonl_close(outlet->lines_fd);
 	outlet->lines_fd = -1;
 }
@@ -73,7 +74,7 @@ void outlet_put(void *argument, const struct rw_finding *finding)
 	char *line = finding_to_line(finding, realtime_offset_ns());
 
 	if (!line || board_put(&outlet->board, finding, line)) {
-		fprintf(stderr, "rankwatch collect: no memory for finding %s: %s\n", finding->id, finding->text);
+		foreign_line(stderr, "rankwatch collect: no memory for finding %s: %s", finding->id, finding->text);
 		free(line);
 		return;
 	}

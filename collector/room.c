@@ -9,7 +9,7 @@
 
 #include <rankwatch/blackbox.h>
 
-#include "finding/finding_text.h"
+#include "base/foreign_text.h"
 
 /* With the shortest history. */
 static const size_t smallest_box = RW_BOX_HEADER_SIZE + RW_BOX_CONTROL_SIZE +
@@ -58,12 +58,8 @@ void room_look(struct room *room, char (*places)[BOX_PLACE_PATH], int count)
 	if (*room->why || is_any(places, count, why))
 		return;
 	memcpy(room->why, why, sizeof(room->why));
-
-	char *escaped = finding_escape(why);
-
-	fprintf(stderr,
-		"rankwatch collect: no place for black boxes: ranks that start now record where no collector sees "
-		"them, and findings cannot be had live; set RANKWATCH_DIR to a directory on a tmpfs (%s)\n",
-		escaped ? escaped : "no memory");
-	free(escaped);
+	foreign_line(stderr,
+		     "rankwatch collect: no place for black boxes: ranks that start now record where no collector "
+		     "sees them, and findings cannot be had live; set RANKWATCH_DIR to a directory on a tmpfs (%s)",
+		     why);
 }

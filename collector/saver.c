@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/foreign_text.h"
 #include "blackbox/box_store.h"
-#include "finding/finding_text.h"
 
 /* A box on its way. */
 struct errand {
@@ -37,10 +37,7 @@ struct saver *saver_open(uv_loop_t *loop, const char *directory, const char *job
 		return saver;
 	}
 	free(saver);
-	char *escaped = finding_escape(why);
-
-	fprintf(stderr, "rankwatch: black boxes are not saved: %s\n", escaped ? escaped : "no memory");
-	free(escaped);
+	foreign_line(stderr, "rankwatch: black boxes are not saved: %s", why);
 	return NULL;
 }
 
@@ -59,11 +56,8 @@ static void on_done(uv_work_t *work, int status)
 	struct saver *saver = errand->saver;
 
 	if (!status && errand->err) {
-		char *escaped = finding_escape(errand->why);
-
 		saver->failed++;
-		fprintf(stderr, "rankwatch: %s: %s\n", saver->store.path, escaped ? escaped : "no memory");
-		free(escaped);
+		foreign_line(stderr, "rankwatch: %s: %s", saver->store.path, errand->why);
 	}
 	saver->first = errand->next;
 	if (!saver->first)
@@ -91,8 +85,8 @@ void saver_save(struct saver *saver, const struct box_reader *reader)
 	if (fd < 0) {
 		free(errand);
 		saver->failed++;
-		fprintf(stderr, "rankwatch: %s: a black box is not saved: no memory or descriptor\n",
-			saver->store.path);
+		foreign_line(stderr, "rankwatch: %s: a black box is not saved: no memory or descriptor",
+			     saver->store.path);
 		return;
 	}
 	errand->saver = saver;
@@ -128,8 +122,8 @@ void saver_finish(struct saver *saver, uint64_t timeout_ms)
 	while (saver->pending && uv_hrtime() < end_ns)
 		uv_run(saver->loop, UV_RUN_ONCE);
 	if (saver->pending)
-		fprintf(stderr, "rankwatch: %s: %u black boxes could not be saved in time\n", saver->store.path,
-			saver->pending);
+		foreign_line(stderr, "rankwatch: %s: %u black boxes could not be saved in time", saver->store.path,
+			     saver->pending);
 }
 
 void saver_close(struct saver *saver)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/foreign_text.h"
 #include "console/box_runs.h"
-#include "finding/finding_text.h"
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -42,16 +42,13 @@ const struct argp box_choice_every_argp = { .options = choice_options + 1, .pars
 
 static void refuse(void *command, const char *path, const char *why)
 {
-	char *escaped = finding_escape(path);
-
-	fprintf(stderr, "%s: %s: not read: %s\n", (const char *)command, escaped ? escaped : "?", why);
-	free(escaped);
+	foreign_line(stderr, "%s: %s: not read: %s", (const char *)command, path, why);
 }
 
 static int say_none(const struct box_choice *choice, const char *command)
 {
 	if (choice->job)
-		fprintf(stderr, "%s: no black box of job \"%s\"\n", command, choice->job);
+		foreign_line(stderr, "%s: no black box of job \"%s\"", command, choice->job);
 	else if (choice->path_count)
 		fprintf(stderr, "%s: no black box (*" RW_BOX_SUFFIX ") there\n", command);
 	else

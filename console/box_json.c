@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/foreign_text.h"
 #include "console/record_field.h"
 #include "finding/finding_json.h"
-#include "finding/finding_text.h"
 
 #define OPERATION(field, shape, known)                                                                                 \
 	{                                                                                                              \
@@ -60,7 +60,7 @@ json_t *box_json_text(const char *text, size_t size)
 
 	memcpy(copy, text, length);
 	copy[length] = '\0';
-	char *escaped = finding_escape(copy);
+	char *escaped = foreign_text(copy);
 	json_t *json = escaped ? json_string(escaped) : NULL;
 
 	free(escaped);

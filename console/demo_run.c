@@ -12,6 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
+#include "base/foreign_text.h"
 #include "console/box_runs.h"
 #include "console/boxes.h"
 
@@ -68,7 +71,7 @@ static void start_in_child(struct demo_run *demo, const struct scenario *scenari
 		arguments[count++] = *one;
 	set_environment(demo, scenario);
 	execv(arguments[0], (char *const *)arguments);
-	fprintf(stderr, "rankwatch demo: %s: %s\n", arguments[0], strerror(errno));
+	foreign_line(stderr, "rankwatch demo: %s: %s", arguments[0], strerror(errno));
 	_exit(127);
 }
 
@@ -169,6 +172,16 @@ int demo_run_start(struct demo_run *demo, const struct scenario *scenario)
 	return demo->child < 0 ? -errno : 0;
 }
 
+/* A line of somebody else's in that file is not passed on. */
+static void print_finding(const char *line, FILE *to)
+{
+	json_t *finding = json_loads(line, 0, NULL);
+
+	if (finding && json_dumpf(finding, to, JSON_COMPACT | JSON_REAL_PRECISION(12)) == 0)
+		fputc('\n', to);
+	json_decref(finding);
+}
+
 /* Copies whole lines that were appended since the last call. */
 static void copy_lines(FILE *from, FILE *to)
 {
@@ -178,7 +191,7 @@ static void copy_lines(FILE *from, FILE *to)
 
 	clearerr(from);
 	while (getline(&line, &size, from) > 0 && strchr(line, '\n')) {
-		fputs(line, to);
+		print_finding(line, to);
 		at = ftell(from);
 	}
 	/* Half a line: once more when the rest is there. */

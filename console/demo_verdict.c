@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "finding/finding_text.h"
+#include "base/foreign_text.h"
 #include "finding/value.h"
 
 static const char *text_of(const json_t *object, const char *key)
@@ -78,7 +78,7 @@ static bool is_expected(const json_t *finding, const struct scenario *scenario)
 static char *describe_why(const json_t *finding)
 {
 	const json_t *values = json_object_get(finding, "values"), *first = json_object_get(values, "first_bad");
-	char *why = finding_escape(json_is_object(values) ? text_of(values, "origin") : cause_of(finding)), *text = NULL;
+	char *why = foreign_text(json_is_object(values) ? text_of(values, "origin") : cause_of(finding)), *text = NULL;
 
 	if (json_is_integer(first) && asprintf(&text, "%s, first at %lld", why ? why : "?",
 					       (long long)json_integer_value(first)) >= 0)
@@ -103,7 +103,7 @@ static void describe_ranks(const json_t *finding, char *text, size_t size)
 
 static void describe(const json_t *finding, const char *judgement, struct demo_verdict *verdict)
 {
-	char *kind = finding_escape(text_of(finding, "kind")), *why = describe_why(finding);
+	char *kind = foreign_text(text_of(finding, "kind")), *why = describe_why(finding);
 	char ranks[128];
 
 	describe_ranks(finding, ranks, sizeof(ranks));

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/foreign_text.h"
 #include "console/box_json.h"
 #include "console/last_seen.h"
 #include "console/paragraph.h"
 #include "finding/finding_json.h"
-#include "finding/finding_text.h"
 #include "finding/rank_list.h"
 
 enum { LIST = 256, COLUMN = 12, THREAD_COLUMN = 16, MISSING_SHOWN = 8, THREADS_SHOWN = 6 };
@@ -39,12 +39,11 @@ static char *grouped(uint64_t number, char *text)
 
 static void print_title(FILE *out, const struct analysis_flight *flight)
 {
-	char *name = flight->comm_name && *flight->comm_name ? finding_escape(flight->comm_name) : NULL;
 	char count[32];
 
 	fprintf(out, "  %s #%" PRIu64 " on ", or_unknown(finding_function_name(flight->function)), flight->sequence);
-	if (name)
-		fputs(name, out);
+	if (flight->comm_name && *flight->comm_name)
+		foreign_put(out, flight->comm_name);
 	else
 		fprintf(out, "0x%" PRIx64, flight->comm);
 	if (flight->comm_size > 0)
@@ -52,7 +51,6 @@ static void print_title(FILE *out, const struct analysis_flight *flight)
 	else
 		fputs(" (size not known), ", out);
 	fprintf(out, "%s × %s\n", grouped(flight->count, count), or_unknown(finding_dtype_name(flight->dtype)));
-	free(name);
 }
 
 /* One line per phase, in the order in which the phases appear. */
@@ -118,7 +116,7 @@ static void print_threads(FILE *out, const struct replay *replay, const struct r
 		fprintf(out, "%*sno samples of its threads\n", COLUMN + 2, "");
 	print_age(out, &seen, replay->last_ns);
 	for (size_t i = 0; i < seen.count && i < THREADS_SHOWN; i++) {
-		char *name = finding_escape(seen.threads[i].wait.thread);
+		char *name = foreign_text(seen.threads[i].wait.thread);
 
 		fprintf(out, "%*s%-*s ", COLUMN + 2, "", THREAD_COLUMN, name && *name ? name : "a thread");
 		paragraph_print(out, last_seen_text(&seen.threads[i], text, sizeof(text)), COLUMN + 3 + THREAD_COLUMN,
@@ -140,8 +138,8 @@ static void print_missing(FILE *out, const struct replay *replay, const struct a
 			fputc('\n', out);
 			continue;
 		}
-		fprintf(out, " (host %.64s, pid %u), %s\n", replay_header(process)->host, replay_header(process)->pid,
-			life_text(process));
+		foreign_line(out, " (host %.64s, pid %u), %s", replay_header(process)->host,
+			     replay_header(process)->pid, life_text(process));
 		print_threads(out, replay, process, width);
 	}
 	if (flight->missing_count > MISSING_SHOWN)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/foreign_text.h"
 #include "blackbox/process.h"
 #include "collector/sources/kernel_log.h"
 
@@ -53,7 +54,7 @@ void kernel_xids_print(FILE *out, const struct kernel_xids *xids, const struct a
 	struct analysis_summary summary;
 
 	if (*xids->why) {
-		fprintf(out, "Xids      not looked for in the kernel log: %s\n", xids->why);
+		foreign_line(out, "Xids      not looked for in the kernel log: %s", xids->why);
 		return;
 	}
 	analysis_summarise(analysis, &summary);

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/foreign_text.h"
 #include "analysis/system_calls.h"
 #include "feed/host_samples.h"
-#include "finding/finding_text.h"
 
 enum { BATCH = 256 };
 static const uint64_t SECOND_NS = 1000000000;
@@ -144,7 +144,7 @@ static void call_text(const struct analysis_wait *wait, char *text, size_t size)
 /* Where it is, without how long. */
 static void place_text(const struct analysis_wait *wait, char *text, size_t size)
 {
-	char *path = finding_escape(wait->path), *channel = finding_escape(wait->wait_channel);
+	char *path = foreign_text(wait->path), *channel = foreign_text(wait->wait_channel);
 	bool has_channel = channel && *channel && strcmp(channel, "0");
 	char call[64];
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/paragraph.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/foreign_text.h"
 
 /* Columns of UTF-8 text: bytes that do not continue a character. */
 static int columns(const char *text, size_t length)
@@ -15,22 +18,26 @@ static int columns(const char *text, size_t length)
 
 void paragraph_print(FILE *out, const char *text, int column, int indent, int width)
 {
-	for (const char *word = text; *word;) {
+	char *escaped = foreign_text(text);
+	bool begun = false;
+
+	for (const char *word = escaped ? escaped : "(no memory)"; *word;) {
 		size_t length = strcspn(word, " ");
 		int wide = columns(word, length);
-		bool first = word == text;
 
-		if (!first && column + 1 + wide > width) {
+		if (begun && column + 1 + wide > width) {
 			fprintf(out, "\n%*s", indent, "");
 			column = indent;
-		} else if (!first) {
+		} else if (begun) {
 			fputc(' ', out);
 			column++;
 		}
+		begun = true;
 		fwrite(word, 1, length, out);
 		column += wide;
 		word += length;
 		word += *word == ' ';
 	}
 	fputc('\n', out);
+	free(escaped);
 }

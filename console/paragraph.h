@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Prints UTF-8 text and a newline. `column`: where the cursor is; following lines start at `indent`. Words that are
- * longer than a line stay whole: a path must be copied, not cut. */
+/* Prints text, escaped as foreign text is, and a newline. `column`: where the cursor is; following lines start at
+ * `indent`. Words that are longer than a line stay whole: a path must be copied, not cut. */
 void paragraph_print(FILE *out, const char *text, int column, int indent, int width);
 
 #endif

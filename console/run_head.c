@@ -6,9 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/foreign_text.h"
 #include "console/paragraph.h"
 #include "console/scan_line.h"
-#include "finding/finding_text.h"
 #include "finding/rank_list.h"
 #include "finding/step_text.h"
 
@@ -21,10 +21,7 @@ static void print_escaped(FILE *out, const char *text, size_t size)
 
 	memcpy(copy, text, length);
 	copy[length] = '\0';
-	char *escaped = finding_escape(copy);
-
-	fputs(escaped ? escaped : "?", out);
-	free(escaped);
+	foreign_put(out, copy);
 }
 
 /* "3 s", "12 min 5 s", "2 h 3 min", "4 days". */

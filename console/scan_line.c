@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/foreign_text.h"
 #include "console/box_json.h"
-#include "finding/finding_text.h"
 
 enum { PPM_OF_PERCENT = 10000 };
 
@@ -28,9 +28,7 @@ void scan_line_print(FILE *out, const struct rw_box_header *header)
 		fputs("none", out);
 		return;
 	}
-	char *state = finding_escape(header->scan_state);
-	fputs(state ? state : "?", out);
-	free(state);
+	foreign_put(out, header->scan_state);
 	if (header->scan_every > 1)
 		fprintf(out, ", 1 operation in %u", header->scan_every);
 	if (!header->scan_launches)

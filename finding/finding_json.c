@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "finding/finding_text.h"
 #include <rankwatch/operation.h>
+
+#include "base/foreign_text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NAME(names, value) name_or_null(names, COUNT(names), (size_t)(value))
@@ -36,7 +37,7 @@ static json_t *text_or_null(const char *text)
 	if (value)
 		return value;
 
-	char *escaped = finding_escape(text);
+	char *escaped = foreign_text(text);
 
 	value = escaped ? json_string(escaped) : NULL;
 	free(escaped);

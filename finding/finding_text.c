@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/foreign_text.h"
 #include "finding/cause_text.h"
 #include "finding/value.h"
 #include "finding/values_text.h"
@@ -173,11 +174,7 @@ static void print_line(FILE *out, const char *label, write_line *write, const js
 		return;
 	write(stream, finding);
 	fclose(stream);
-
-	char *escaped = line ? finding_escape(line) : NULL;
-
-	fprintf(out, "%s%s\n", label, escaped ? escaped : "(no memory)");
-	free(escaped);
+	foreign_line(out, "%s%s", label, line ? line : "(no memory)");
 	free(line);
 }
 
@@ -192,7 +189,7 @@ static const char *colour_of(const json_t *finding)
 
 static void print_kind(FILE *out, const json_t *finding, bool colour)
 {
-	char *kind = finding_escape(value_text(finding, "kind"));
+	char *kind = foreign_text(value_text(finding, "kind"));
 
 	for (char *at = kind; at && *at; at++)
 		*at = (char)toupper((unsigned char)*at);

@@ -11,7 +11,5 @@
 
 /* Prints the finding; colour: ANSI colour for the kind. Returns 0 or -EPROTO when it is not a finding. */
 int finding_print(FILE *out, const json_t *finding, bool colour);
-/* Text of a job (name, path, thread) with control and non-ASCII-unsafe bytes as \xNN; malloc'ed. */
-char *finding_escape(const char *text);
 
 #endif

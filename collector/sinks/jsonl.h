@@ -3,7 +3,8 @@
 #ifndef COLLECTOR_SINKS_JSONL_H
 #define COLLECTOR_SINKS_JSONL_H
 
-/* "-" is standard output. Returns a descriptor (STDOUT_FILENO for "-") or -errno. */
+/* "-" is standard output. A file that does not exist is made for its owner's eyes only (0600): findings name files and
+ * hosts. Returns a descriptor (STDOUT_FILENO for "-") or -errno. */
 int jsonl_open(const char *path);
 /* One line in one write, so that several writers to one file do not mix. 0 or -errno. */
 int jsonl_write(int fd, const char *line);

@@ -10,12 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/foreign_text.h"
 #include "collector/lock.h"
 #include "console/box_choice.h"
 #include "console/box_runs.h"
 #include "console/command.h"
 #include "console/size.h"
-#include "finding/finding_text.h"
 
 enum { KEY_OLDER = 0x100 };
 
@@ -87,18 +87,16 @@ static bool is_same_file(const struct box_entry *entry, struct stat *status)
 
 static void remove_box(struct clean *clean, const struct box_entry *entry)
 {
-	char *escaped = finding_escape(entry->path);
 	struct stat status;
 
 	if (!is_same_file(entry, &status) || (!clean->options->dry_run && unlink(entry->path))) {
 		clean->failed++;
-		fprintf(stderr, "rankwatch clean: %s: %s\n", escaped ? escaped : "?", strerror(errno));
+		foreign_line(stderr, "rankwatch clean: %s: %s", entry->path, strerror(errno));
 	} else {
 		clean->removed++;
 		clean->bytes += (uint64_t)status.st_blocks * 512;
-		puts(escaped ? escaped : "?");
+		foreign_line(stdout, "%s", entry->path);
 	}
-	free(escaped);
 }
 
 /* The job's directory goes with its last box, and the lock file of a collector that has ended; one that runs holds it.

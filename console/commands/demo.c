@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/foreign_text.h"
 #include "console/command.h"
 #include "console/demo_run.h"
 #include "console/demo_verdict.h"
@@ -111,7 +112,7 @@ static int judge(const struct demo_run *demo, const struct scenario *scenario, i
 	char text[96];
 
 	if (!lines) {
-		fprintf(stderr, "rankwatch demo: %s: %s\n", demo->findings, strerror(errno));
+		foreign_line(stderr, "rankwatch demo: %s: %s", demo->findings, strerror(errno));
 		return COMMAND_FAILED;
 	}
 	demo_judge(&verdict, scenario, lines, demo->witness.saw_all);
@@ -167,17 +168,18 @@ static int run(const struct command *command, int argc, char **argv)
 	int error = demo_run_start(&demo, options.scenario);
 
 	if (error == -ENOENT && !demo.install.build_tree)
-		fprintf(stderr,
-			"rankwatch demo: the stand-in for NCCL and the CUDA driver is not installed (%s): configure with "
-			"-Dinstall_sim=true, or run scripts/demo in rankwatch's source tree\n",
-			demo.failed);
+		foreign_line(
+		    stderr,
+		    "rankwatch demo: the stand-in for NCCL and the CUDA driver is not installed (%s): configure with "
+		    "-Dinstall_sim=true, or run scripts/demo in rankwatch's source tree",
+		    demo.failed);
 	else if (error)
-		fprintf(stderr, "rankwatch demo: %s: %s\n", demo.failed, strerror(-error));
+		foreign_line(stderr, "rankwatch demo: %s: %s", demo.failed, strerror(-error));
 	else
 		status = run_scenario(&options, &demo);
 	if (!error && options.keep)
-		fprintf(stderr, "  kept      %s, and the black boxes: rankwatch report --job %s\n", demo.findings,
-			demo.job);
+		foreign_line(stderr, "  kept      %s, and the black boxes: rankwatch report --job %s", demo.findings,
+			     demo.job);
 	else if (!error && status != SKIPPED)
 		fputs("  removed   these black boxes; --keep keeps them for \"rankwatch report\"\n", stderr);
 	demo_run_close(&demo, options.keep);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/foreign_text.h"
 #include "console/box_choice.h"
 #include "console/box_json.h"
 #include "console/command.h"
@@ -161,7 +162,7 @@ static int dump_box(const struct options *options, const struct box_entry *entry
 		error = dump_operations(&dump);
 	free(dump.communicators);
 	if (error)
-		fprintf(stderr, "rankwatch dump: %s: %s\n", entry->path, strerror(-error));
+		foreign_line(stderr, "rankwatch dump: %s: %s", entry->path, strerror(-error));
 	return error;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/foreign_text.h"
 #include "console/command.h"
 #include "console/install.h"
 #include "console/nccl_plugin.h"
@@ -67,9 +68,10 @@ static void print_chain(void)
 	if (!nccl_plugin_find_other(&other))
 		return;
 	print_export("RANKWATCH_CHAIN", other.value);
-	fprintf(stderr,
-		"rankwatch env: NCCL_PROFILER_PLUGIN is %s already (%s): it runs behind rankwatch (RANKWATCH_CHAIN)\n",
-		other.value, other.from);
+	foreign_line(
+	    stderr,
+	    "rankwatch env: NCCL_PROFILER_PLUGIN is %s already (%s): it runs behind rankwatch (RANKWATCH_CHAIN)",
+	    other.value, other.from);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -79,7 +81,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 	command_parse(command, argc, argv, 0, &options);
 	if (install_find(&install) != 0 || access(install.plugin, R_OK) != 0) {
-		fprintf(stderr, "rankwatch env: no plugin at %s; \"rankwatch doctor\" says more\n", install.plugin);
+		foreign_line(stderr, "rankwatch env: no plugin at %s; \"rankwatch doctor\" says more", install.plugin);
 		return COMMAND_FAILED;
 	}
 	print_chain();
@@ -87,7 +89,7 @@ static int run(const struct command *command, int argc, char **argv)
 	print_prepend("LD_LIBRARY_PATH", install.plugin_directory, ':');
 	const char *obstacle = install_no_preload_because(&install);
 	if (!options.no_preload && obstacle)
-		fprintf(stderr, "rankwatch env: %s is not preloaded: %s\n", install.plugin, obstacle);
+		foreign_line(stderr, "rankwatch env: %s is not preloaded: %s", install.plugin, obstacle);
 	else if (!options.no_preload)
 		print_prepend("LD_PRELOAD", install.plugin, ' ');
 	if (options.job)

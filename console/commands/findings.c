@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/foreign_text.h"
 #include "console/collector_client.h"
 #include "console/command.h"
 #include "console/terminal.h"
@@ -101,11 +102,13 @@ static int listen_to_collector(struct listener *listener)
 
 static int no_collector(const struct options *options, int err)
 {
-	fprintf(stderr, "rankwatch findings: no collector%s%s", options->job ? " serves job " : " is running",
-		options->job ? options->job : "");
+	char why[64] = "";
+
 	if (err != -ENOENT && err != -EXDEV)
-		fprintf(stderr, " (%s)", strerror(-err));
-	fputs("; \"rankwatch report\" reads the black boxes without one\n", stderr);
+		snprintf(why, sizeof(why), " (%s)", strerror(-err));
+	foreign_line(stderr,
+		     "rankwatch findings: no collector%s%s%s; \"rankwatch report\" reads the black boxes without one",
+		     options->job ? " serves job " : " is running", options->job ? options->job : "", why);
 	return COMMAND_FAILED;
 }
 

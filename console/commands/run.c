@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/foreign_text.h"
 #include "collector/sight.h"
 #include "collector/sinks/jsonl.h"
 #include "console/command.h"
@@ -211,8 +212,8 @@ static void open_announcer(struct run *run)
 		.lines_fd = findings ? jsonl_open(findings) : -1,
 	};
 	if (findings && run->announcer.lines_fd < 0)
-		fprintf(stderr, "rankwatch run: %s: %s: findings are not written there\n", findings,
-			strerror(-run->announcer.lines_fd));
+		foreign_line(stderr, "rankwatch run: %s: %s: findings are not written there", findings,
+			     strerror(-run->announcer.lines_fd));
 }
 
 /* What keeps us from watching must not keep the job from running. NULL: the job runs without us. */
@@ -223,22 +224,23 @@ static const struct job_environment *prepare(struct run *run)
 	if (!err && access(run->install.plugin, R_OK))
 		err = -errno;
 	if (err) {
-		fprintf(stderr, "rankwatch run: %s: %s: the job runs unwatched\n",
-			*run->install.plugin ? run->install.plugin : INSTALL_PLUGIN_NAME, strerror(-err));
+		foreign_line(stderr, "rankwatch run: %s: %s: the job runs unwatched",
+			     *run->install.plugin ? run->install.plugin : INSTALL_PLUGIN_NAME, strerror(-err));
 		return NULL;
 	}
 	const char *obstacle = run->options.no_preload ? NULL : install_no_preload_because(&run->install);
 	if (obstacle)
-		fprintf(stderr, "rankwatch run: %s is not preloaded: %s\n", run->install.plugin, obstacle);
+		foreign_line(stderr, "rankwatch run: %s is not preloaded: %s", run->install.plugin, obstacle);
 	if (job_environment_fill(&run->environment, &run->install, run->options.job,
 				 !run->options.no_preload && !obstacle)) {
 		fputs("rankwatch run: no memory: the job runs unwatched\n", stderr);
 		return NULL;
 	}
 	if (run->environment.chains)
-		fprintf(stderr,
-			"rankwatch run: NCCL_PROFILER_PLUGIN is %s (%s): it runs behind rankwatch (RANKWATCH_CHAIN)\n",
-			run->environment.other.value, run->environment.other.from);
+		foreign_line(
+		    stderr,
+		    "rankwatch run: NCCL_PROFILER_PLUGIN is %s (%s): it runs behind rankwatch (RANKWATCH_CHAIN)",
+		    run->environment.other.value, run->environment.other.from);
 	return &run->environment;
 }
 

@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/foreign_text.h"
 #include "blackbox/box_store.h"
 #include "console/box_choice.h"
 #include "console/box_runs.h"
 #include "console/command.h"
-#include "finding/finding_text.h"
 
 enum { KEY_TO = 0x100 };
 
@@ -34,22 +34,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 static int fail(const char *why)
 {
-	char *escaped = finding_escape(why);
-
-	fprintf(stderr, "rankwatch save: %s\n", escaped ? escaped : "no memory");
-	free(escaped);
+	foreign_line(stderr, "rankwatch save: %s", why);
 	return COMMAND_FAILED;
 }
 
 static void print_path(const struct box_store *store)
 {
-	char path[BOX_STORE_PATH + 128];
-
-	snprintf(path, sizeof(path), "%s/%s", store->path, store->name);
-	char *escaped = finding_escape(path);
-
-	puts(escaped ? escaped : "?");
-	free(escaped);
+	foreign_line(stdout, "%s/%s", store->path, store->name);
 }
 
 static int save_box(const struct options *options, struct box_entry *entry)

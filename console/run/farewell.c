@@ -9,9 +9,9 @@
 
 #include <rankwatch/blackbox.h>
 
+#include "base/foreign_text.h"
 #include "blackbox/place.h"
 #include "collector/message.h"
-#include "finding/finding_text.h"
 
 static bool holds_box(const char *path)
 {
@@ -45,14 +45,10 @@ static bool find_boxes(const char *job, char path[BOX_PLACE_PATH])
 
 static void print_no_room(FILE *out, const char *why)
 {
-	char *escaped = finding_escape(why);
-
-	fprintf(out,
-		"rankwatch: no communicator seen. There was no place for black boxes: what ranks recorded in memory of "
-		"their own\n"
-		"  ended with them. Set RANKWATCH_DIR to a directory on a tmpfs (%s).\n",
-		escaped ? escaped : "no memory");
-	free(escaped);
+	fputs("rankwatch: no communicator seen. There was no place for black boxes: what ranks recorded in memory of "
+	      "their own\n",
+	      out);
+	foreign_line(out, "  ended with them. Set RANKWATCH_DIR to a directory on a tmpfs (%s).", why);
 }
 
 static void print_absence(FILE *out)
@@ -76,9 +72,8 @@ void farewell_print(FILE *out, const char *job, const json_t *summary)
 	if (json_integer_value(json_object_get(body, "ranks_seen")) > 0)
 		message_print_summary(out, "rankwatch", summary);
 	else if (find_boxes(job, path))
-		fprintf(
-		    out,
-		    "rankwatch: the job was recorded, but no collector watched it to its end: rankwatch report %s\n",
+		foreign_line(
+		    out, "rankwatch: the job was recorded, but no collector watched it to its end: rankwatch report %s",
 		    path);
 	else if (no_room)
 		print_no_room(out, no_room);

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/foreign_text.h"
+
 enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 }; /* as shells say it */
 
 static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT, SIGTSTP, SIGCONT };
@@ -30,7 +32,7 @@ become(const struct job *job, char **argv, const struct job_environment *environ
 		fputs("rankwatch run: no memory for the environment: the job runs unwatched\n", stderr);
 	execvp(argv[0], argv);
 	err = errno;
-	fprintf(stderr, "rankwatch run: %s: %s\n", argv[0], strerror(err));
+	foreign_line(stderr, "rankwatch run: %s: %s", argv[0], strerror(err));
 	_exit(err == ENOENT ? NOT_FOUND : NOT_EXECUTABLE);
 }
 

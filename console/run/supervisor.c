@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/foreign_text.h"
 #include "collector/message.h"
-#include "finding/finding_text.h"
 
 static const uint64_t second_ns = 1000000000;
 
@@ -59,7 +59,7 @@ static void __attribute__((noreturn)) become_collector(const struct supervisor *
 	dup2(null, STDOUT_FILENO);
 	dup2(errors_fd, STDERR_FILENO);
 	execv(supervisor->program, (char **)arguments);
-	fprintf(stderr, "rankwatch run: %s: %s\n", supervisor->program, strerror(errno));
+	foreign_line(stderr, "rankwatch run: %s: %s", supervisor->program, strerror(errno));
 	_exit(1);
 }
 
@@ -89,7 +89,7 @@ static void start(struct supervisor *supervisor, uint64_t now_ns)
 static void on_error_line(void *argument, char *line, size_t length)
 {
 	struct supervisor *supervisor = argument;
-	char *escaped = finding_escape(line);
+	char *escaped = foreign_text(line);
 
 	(void)length;
 	if (escaped && strncmp(escaped, supervisor->said, sizeof(supervisor->said) - 1) != 0)
@@ -119,17 +119,15 @@ static void read_errors(struct supervisor *supervisor)
 static void say_elsewhere(struct supervisor *supervisor, const json_t *hello)
 {
 	const char *directory = json_string_value(json_object_get(hello, "directory")), *ours = getenv("RANKWATCH_DIR");
-	char *escaped = finding_escape(directory);
 
 	if (!supervisor->elsewhere_said)
-		fprintf(
+		foreign_line(
 		    stderr,
 		    "rankwatch run: process %lld collects another job named %s, whose RANKWATCH_DIR is %s and not %s: "
-		    "this one is recorded, but not watched before that one ends. --job gives it a name of its own\n",
+		    "this one is recorded, but not watched before that one ends. --job gives it a name of its own",
 		    (long long)json_integer_value(json_object_get(hello, "pid")), supervisor->job,
-		    escaped && *escaped ? escaped : "not set", ours ? ours : "unset");
+		    directory && *directory ? directory : "not set", ours ? ours : "unset");
 	supervisor->elsewhere_said = true;
-	free(escaped);
 }
 
 static void on_message(void *argument, const json_t *message)

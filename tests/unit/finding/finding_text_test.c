@@ -268,14 +268,6 @@ Test(finding_text, wrong_types_under_known_keys_do_no_harm)
 	json_decref(json);
 }
 
-Test(finding_text, control_bytes_and_direction_marks_of_a_job_reach_no_terminal)
-{
-	char *text = finding_escape("a\x1b[2Jb\n\xc2\x9b\xe2\x80\xae\xff ~fsdp … ü");
-
-	cr_expect_str_eq(text, "a\\x1b[2Jb\\x0a\\xc2\\x9b\\xe2\\x80\\xae\\xff ~fsdp … ü");
-	free(text);
-}
-
 Test(finding_text, colour_comes_only_when_asked)
 {
 	json_t *json = json_pack("{s:i, s:s, s:s}", "schema", 1, "kind", "hang", "text", "t");

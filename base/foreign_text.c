@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "finding/finding_text.h"
+#include "base/foreign_text.h"
 
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <stdint.h>
 
 /* Length of the UTF-8 sequence at `text`, 0 when it is none (also overlong forms and surrogates). */
 static size_t decode(const unsigned char *text, uint32_t *code)
@@ -29,14 +31,14 @@ static size_t decode(const unsigned char *text, uint32_t *code)
 	return 0;
 }
 
-/* Control characters move the cursor or ring; the others reorder or hide what stands beside them. */
+/* Control characters move the cursor or ring; the others reorder or hide what stands beside them, or cannot be seen. */
 static bool is_unsafe(uint32_t code)
 {
 	static const struct {
 		uint32_t first, last;
 	} ranges[] = {
-		{ 0x00, 0x1f },     { 0x7f, 0x9f },     { 0x61c, 0x61c },   { 0x200b, 0x200f },
-		{ 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfeff, 0xfeff },
+		{ 0x00, 0x1f },     { 0x7f, 0x9f },     { 0x61c, 0x61c },   { 0x200b, 0x200f },   { 0x2028, 0x202e },
+		{ 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
 	};
 
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
@@ -45,7 +47,7 @@ static bool is_unsafe(uint32_t code)
 	return false;
 }
 
-char *finding_escape(const char *text)
+char *foreign_text(const char *text)
 {
 	static const char digits[] = "0123456789abcdef";
 	const unsigned char *from = (const unsigned char *)text;
@@ -71,4 +73,30 @@ char *finding_escape(const char *text)
 	if (escaped)
 		*to = '\0';
 	return escaped;
+}
+
+void foreign_put(FILE *out, const char *text)
+{
+	char *escaped = text ? foreign_text(text) : NULL;
+
+	fputs(escaped ? escaped : "?", out);
+	free(escaped);
+}
+
+void foreign_line(FILE *out, const char *format, ...)
+{
+	char *line = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	int length = vasprintf(&line, format, arguments);
+	va_end(arguments);
+
+	char *escaped = length < 0 ? NULL : foreign_text(line);
+
+	/* One write: several processes may have this standard error. */
+	fprintf(out, "%s\n", escaped ? escaped : "(no memory)");
+	free(escaped);
+	if (length >= 0)
+		free(line);
 }

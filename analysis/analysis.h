@@ -24,6 +24,7 @@ typedef uint32_t analysis_process_id;
 struct analysis_process {
 	analysis_process_id id;
 	int32_t pid;		/* as the reader sees it */
+	bool pid_unproven;      /* the box says so, and its writer could not be looked at */
 	uint64_t start_time_ticks;
 	const struct rw_box_header *box; /* copied: host, job, ranks, devices, watchdog, environment (RANKWATCH_MESH) */
 };

@@ -95,7 +95,8 @@ int job_add_process(struct job *job, const struct analysis_process *described)
 	}
 	process->id = described->id;
 	process->pid = described->pid;
-	process->kernel_pid = described->box->pid_namespace == first_pid_namespace ? described->pid : 0;
+	bool as_kernel = described->box->pid_namespace == first_pid_namespace && !described->pid_unproven;
+	process->kernel_pid = as_kernel ? described->pid : 0;
 	process->exit_status = -1;
 	process->of_job = job;
 	process->index = job->process_count;

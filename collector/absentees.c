@@ -7,8 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/foreign_text.h"
+#include "collector/sources/owner_rights.h"
 #include "plugin/identity.h"
 
 enum {
@@ -16,7 +20,8 @@ enum {
 	BUSY_PERCENT = 2,            /* of a CPU: interpreters wake now and then */
 	EARLY_PART = 8,              /* before anybody waits: a look each such part of the time so far */
 };
-static const uint64_t look_pause_ns = 1000000000, early_pause_max_ns = 10000000000;
+static const uint64_t look_pause_ns = 1000000000, early_pause_max_ns = 10000000000, deadline_ns = 5000000000;
+static const uint64_t farewell_ns = 1000000000; /* how long closing waits for a pass */
 
 struct environment {
 	char text[ENVIRONMENT_MAX + 1];
@@ -37,14 +42,29 @@ struct sight {
 	int32_t pids[ABSENTEES_WORLD]; /* one of each rank; 0: none */
 };
 
-static ssize_t read_file(const char *proc, const char *pid, const char *name, char *text, size_t room)
+/* One look at all processes: may be made on a thread of its own, since the memory of a process that is in trouble can
+ * keep its reader waiting. Everything that it needs is in it. */
+struct absentees_pass {
+	uv_work_t work;              /* first: freed through it */
+	struct absentees *absentees; /* NULL: nobody waits any more. For the loop's thread */
+	uint64_t begun_ns;
+	char proc[288], job[sizeof(((struct identity *)0)->job)];
+	uid_t owner;
+	int32_t world_ranks[ABSENTEES_MAX];
+	size_t count;
+	struct found found[ABSENTEES_MAX];
+	struct sight sight;
+	struct environment environment;
+	bool readable; /* /proc was */
+};
+
+/* process: /proc/PID */
+static ssize_t read_file(int process, const char *name, char *text, size_t room)
 {
-	char path[288];
 	size_t used = 0;
 	ssize_t got = 1;
+	int fd = openat(process, name, O_RDONLY | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "%s/%s/%s", proc, pid, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	while (fd >= 0 && got > 0 && used < room - 1) {
 		got = read(fd, text + used, room - 1 - used);
 		used += got > 0 ? (size_t)got : 0;
@@ -68,12 +88,12 @@ static const char *from_environment(void *argument, const char *name)
 }
 
 /* State, and CPU time in clock ticks: fields 3, 14 and 15. The name before them may hold anything but its last ')'. */
-static bool read_stat(const char *proc, const char *pid, char *state, uint64_t *ticks)
+static bool read_stat(int process, char *state, uint64_t *ticks)
 {
 	char text[1024];
 	uint64_t user, system;
 
-	if (read_file(proc, pid, "stat", text, sizeof(text)) <= 0)
+	if (read_file(process, "stat", text, sizeof(text)) <= 0)
 		return false;
 	const char *after = strrchr(text, ')');
 	if (!after || sscanf(after, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, state, &user,
@@ -83,31 +103,30 @@ static bool read_stat(const char *proc, const char *pid, char *state, uint64_t *
 	return true;
 }
 
-static uint64_t read_bytes(const char *proc, const char *pid)
+static uint64_t read_bytes(int process)
 {
 	char text[512];
 	uint64_t read = 0, written = 0;
 
-	if (read_file(proc, pid, "io", text, sizeof(text)) <= 0 ||
+	if (read_file(process, "io", text, sizeof(text)) <= 0 ||
 	    sscanf(text, "rchar: %" SCNu64 " wchar: %" SCNu64, &read, &written) != 2)
 		return 0;
 	return read + written;
 }
 
-static void add_process(const struct absentees *absentees, const char *pid, struct found *found)
+static void add_process(int process, int32_t pid, struct found *found)
 {
 	uint64_t ticks;
 	char state;
 
-	if (!read_stat(absentees->proc, pid, &state, &ticks) || state == 'Z' || state == 'X')
+	if (!read_stat(process, &state, &ticks) || state == 'Z' || state == 'X')
 		return;
-	int32_t number = atoi(pid);
-	if (!found->count || number < found->pid)
-		found->pid = number;
+	if (!found->count || pid < found->pid)
+		found->pid = pid;
 	found->count++;
 	found->stopped += state == 'T' || state == 't';
 	found->ticks += ticks;
-	found->bytes += read_bytes(absentees->proc, pid);
+	found->bytes += read_bytes(process);
 }
 
 static int index_of(const int32_t *world_ranks, size_t count, int32_t world_rank)
@@ -118,30 +137,46 @@ static int index_of(const int32_t *world_ranks, size_t count, int32_t world_rank
 	return -1;
 }
 
-static void look_at(const struct absentees *absentees, const char *pid, const int32_t *world_ranks, size_t count,
-		    struct found *found, struct environment *environment, struct sight *sight)
+static void look_at(struct absentees_pass *pass, int process, int32_t pid)
 {
+	struct environment *environment = &pass->environment;
+	struct sight *sight = &pass->sight;
 	struct identity identity;
-	ssize_t size = read_file(absentees->proc, pid, "environ", environment->text, sizeof(environment->text));
+	ssize_t size = read_file(process, "environ", environment->text, sizeof(environment->text));
 
 	environment->size = size > 0 ? (size_t)size : 0;
 	if (!environment->size)
 		return;
 	identity_read(&identity, from_environment, environment, 0, NULL, 0);
 	/* A collector that a task of srun started has inherited that task's rank. */
-	if (strcmp(identity.job, absentees->job) || identity.world_rank < 0 || atoi(pid) == getpid())
+	if (strcmp(identity.job, pass->job) || identity.world_rank < 0 || pid == getpid())
 		return;
-	int at = index_of(world_ranks, count, identity.world_rank);
+	int at = index_of(pass->world_ranks, pass->count, identity.world_rank);
 	if (at >= 0)
-		add_process(absentees, pid, &found[at]);
+		add_process(process, pid, &pass->found[at]);
 	if (identity.generation < sight->generation)
 		return;
 	if (identity.generation > sight->generation)
 		*sight = (struct sight){ .generation = identity.generation };
 	if (identity.world_rank < ABSENTEES_WORLD && !sight->pids[identity.world_rank])
-		sight->pids[identity.world_rank] = atoi(pid);
+		sight->pids[identity.world_rank] = pid;
 	sight->world_size = identity.world_size;
 	sight->one_host |= identity.world_size > 0 && identity.local_size == identity.world_size;
+}
+
+/* Only processes of the boxes' owner, and with no more rights than he has: an environment holds passwords, and whoever
+ * looks as root could be shown a set-user-id program under the number of a process of his. */
+static void look_at_owners(struct absentees_pass *pass, int process, int32_t pid)
+{
+	struct stat status;
+
+	if (fstat(process, &status) || status.st_uid != pass->owner)
+		return;
+	owner_rights_choose(pass->owner, status.st_gid);
+	if (owner_rights_take())
+		look_at(pass, process, pid);
+	owner_rights_give_back();
+	owner_rights_choose_own();
 }
 
 /* Would a process of the job on this host be seen here? Those of ranks that wait are, unless they are in another pid
@@ -169,24 +204,24 @@ static void remember(struct absentees *absentees, const struct sight *sight)
 			absentees->seen[rank] = sight->pids[rank];
 }
 
-/* Returns whether a rank that was not found has no process. */
-static bool look_at_all(struct absentees *absentees, const int32_t *world_ranks, size_t count, struct found *found)
+/* On any thread: touches the pass alone. */
+static void look_at_all(struct absentees_pass *pass)
 {
-	struct environment *environment = malloc(sizeof(*environment));
-	struct sight *sight = calloc(1, sizeof(*sight));
-	DIR *directory = environment && sight ? opendir(absentees->proc) : NULL;
+	DIR *directory = opendir(pass->proc);
 
-	for (const struct dirent *entry; directory && (entry = readdir(directory));)
-		if (strspn(entry->d_name, "0123456789") == strlen(entry->d_name))
-			look_at(absentees, entry->d_name, world_ranks, count, found, environment, sight);
+	pass->readable = directory != NULL;
+	for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+		if (strspn(entry->d_name, "0123456789") != strlen(entry->d_name))
+			continue;
+		int process = openat(dirfd(directory), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (process < 0)
+			continue;
+		look_at_owners(pass, process, atoi(entry->d_name));
+		close(process);
+	}
 	if (directory)
 		closedir(directory);
-	bool all = directory && sees_all(sight, world_ranks, count);
-	if (directory)
-		remember(absentees, sight);
-	free(sight);
-	free(environment);
-	return all;
 }
 
 static struct absentees_rank *known(struct absentees *absentees, int32_t world_rank)
@@ -218,10 +253,15 @@ static bool gets_on(const struct absentees_rank *before, const struct found *fou
 static bool is_there(const struct absentees *absentees, int32_t number)
 {
 	uint64_t ticks;
-	char pid[16], state;
+	char path[288], state;
 
-	snprintf(pid, sizeof(pid), "%d", number);
-	return read_stat(absentees->proc, pid, &state, &ticks) && state != 'Z' && state != 'X';
+	snprintf(path, sizeof(path), "%s/%d", absentees->proc, number);
+	int process = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool there = process >= 0 && read_stat(process, &state, &ticks) && state != 'Z' && state != 'X';
+
+	if (process >= 0)
+		close(process);
+	return there;
 }
 
 static int32_t seen_pid(const struct absentees *absentees, int32_t world_rank)
@@ -276,23 +316,102 @@ static bool is_due(struct absentees *absentees, size_t waited_for, uint64_t now_
 	return waited_for || may_be_missed(absentees);
 }
 
+static void conclude(struct absentees *absentees, const struct absentees_pass *pass)
+{
+	bool all = pass->readable && sees_all(&pass->sight, pass->world_ranks, pass->count);
+
+	if (pass->readable)
+		remember(absentees, &pass->sight);
+	for (size_t i = 0; i < pass->count; i++) {
+		int32_t world_rank = pass->world_ranks[i];
+		const struct found *found = &pass->found[i];
+		struct absentees_rank *rank = known(absentees, world_rank);
+		struct analysis_absentee absentee = { .world_rank = world_rank, .pid = found->pid };
+
+		absentee.absence = judge(absentees, rank, found, all, pass->begun_ns);
+		if (absentee.absence == ANALYSIS_ABSENT_ENDED)
+			absentee.pid = seen_pid(absentees, world_rank);
+		*rank = (struct absentees_rank){ world_rank, found->ticks, found->bytes, pass->begun_ns };
+		analysis_set_absentee(absentees->analysis, &absentee, pass->begun_ns);
+	}
+}
+
+static void work(uv_work_t *work)
+{
+	look_at_all((struct absentees_pass *)work);
+}
+
+static void on_done(uv_work_t *work, int status)
+{
+	struct absentees_pass *pass = (struct absentees_pass *)work;
+	struct absentees *absentees = pass->absentees;
+
+	if (absentees && !status)
+		conclude(absentees, pass);
+	if (absentees)
+		absentees->pass = NULL;
+	free(pass);
+}
+
+static void begin_pass(struct absentees *absentees, const int32_t *world_ranks, size_t count, uint64_t now_ns)
+{
+	struct absentees_pass *pass = calloc(1, sizeof(*pass));
+
+	if (!pass)
+		return;
+	pass->absentees = absentees;
+	pass->begun_ns = now_ns;
+	pass->owner = absentees->owner;
+	pass->count = count;
+	memcpy(pass->world_ranks, world_ranks, count * sizeof(*world_ranks));
+	snprintf(pass->proc, sizeof(pass->proc), "%s", absentees->proc);
+	snprintf(pass->job, sizeof(pass->job), "%s", absentees->job);
+	absentees->pass = pass;
+	if (absentees->loop && uv_queue_work(absentees->loop, &pass->work, work, on_done) == 0)
+		return;
+	look_at_all(pass);
+	on_done(&pass->work, 0);
+}
+
+/* A rank whose process cannot be read is not said to be gone: nothing new is said of anybody until the pass comes back.
+ */
+static void await_pass(struct absentees *absentees, uint64_t now_ns)
+{
+	if (absentees->silence_said || now_ns - absentees->pass->begun_ns < deadline_ns)
+		return;
+	absentees->silence_said = true;
+	foreign_line(stderr,
+		     "rankwatch: %s has not answered for %d s: of ranks without a black box nothing new is known "
+		     "meanwhile (said once)",
+		     absentees->proc, (int)(deadline_ns / 1000000000));
+}
+
 void absentees_look(struct absentees *absentees, uint64_t now_ns)
 {
-	struct found found[ABSENTEES_MAX] = { 0 };
 	int32_t world_ranks[ABSENTEES_MAX];
 	size_t count = analysis_absentees(absentees->analysis, world_ranks, ABSENTEES_MAX);
 
-	if (count > ABSENTEES_MAX || !is_due(absentees, count, now_ns))
-		return;
-	bool all = look_at_all(absentees, world_ranks, count, found);
-	for (size_t i = 0; i < count; i++) {
-		struct absentees_rank *rank = known(absentees, world_ranks[i]);
-		struct analysis_absentee absentee = { .world_rank = world_ranks[i], .pid = found[i].pid };
+	if (absentees->pass)
+		await_pass(absentees, now_ns);
+	else if (absentees->owner != ABSENTEES_NOBODY && count <= ABSENTEES_MAX && is_due(absentees, count, now_ns))
+		begin_pass(absentees, world_ranks, count, now_ns);
+}
 
-		absentee.absence = judge(absentees, rank, &found[i], all, now_ns);
-		if (absentee.absence == ANALYSIS_ABSENT_ENDED)
-			absentee.pid = seen_pid(absentees, world_ranks[i]);
-		*rank = (struct absentees_rank){ world_ranks[i], found[i].ticks, found[i].bytes, now_ns };
-		analysis_set_absentee(absentees->analysis, &absentee, now_ns);
+bool absentees_close(struct absentees *absentees)
+{
+	const struct timespec moment = { .tv_nsec = 10000000 };
+	uint64_t end_ns = uv_hrtime() + farewell_ns;
+
+	if (absentees->pass)
+		uv_cancel((uv_req_t *)&absentees->pass->work);
+	while (absentees->pass && uv_hrtime() < end_ns) {
+		uv_run(absentees->loop, UV_RUN_NOWAIT);
+		if (absentees->pass)
+			nanosleep(&moment, NULL);
 	}
+	if (!absentees->pass)
+		return true;
+	absentees->pass->absentees = NULL;
+	absentees->pass = NULL;
+	return false;
 }

@@ -2,12 +2,16 @@
 /*
  * Ranks that others wait for before they have a black box: looks for their processes in /proc, by what the launcher
  * put into their environment (the plugin's own rules), and whether those get on. Who has come is remembered before
- * anybody waits: one that never had a process has not ended. One owner thread.
+ * anybody waits: one that never had a process has not ended. Only processes of the boxes' owner are looked at, on
+ * libuv's threads: reading a process's memory can take as long as it likes. One owner thread.
  */
 #ifndef COLLECTOR_ABSENTEES_H
 #define COLLECTOR_ABSENTEES_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <uv.h>
 
 #include "analysis/analysis.h"
 
@@ -23,8 +27,14 @@ struct absentees_rank {
 	uint64_t looked_ns;    /* 0 = never */
 };
 
+#define ABSENTEES_NOBODY ((uid_t)-1)
+
+struct absentees_pass;
+
 struct absentees {
 	struct analysis *analysis;
+	uv_loop_t *loop;  /* NULL: looks are made at once, on the caller's thread (a recorded /proc does not block) */
+	uid_t owner;      /* of the boxes; ABSENTEES_NOBODY: not known yet, nobody is looked at */
 	const char *proc; /* "/proc" */
 	const char *job;
 	struct absentees_rank ranks[ABSENTEES_MAX];
@@ -32,10 +42,15 @@ struct absentees {
 	int32_t generation;
 	int32_t world_size; /* of the job's processes on this host, where all ranks are here; else -1; 0: none seen */
 	uint64_t begun_ns, looked_ns;
+	struct absentees_pass *pass; /* under way; NULL none */
+	bool silence_said;
 };
 
 /* Call often. A look is a pass over /proc: once a second while somebody is waited for, and less and less often before,
- * until all ranks have a black box. */
+ * until all ranks have a black box. What a look finds is told to the analysis from the loop, later. */
 void absentees_look(struct absentees *absentees, uint64_t now_ns);
+/* Runs the loop until the pass that is under way is over, for a second at most. False: it still hangs in its read, on a
+ * thread that uses the loop; the process can only be left with _exit(2). */
+bool absentees_close(struct absentees *absentees);
 
 #endif

@@ -32,9 +32,12 @@ static struct live_box *add(struct box_files *files, const struct stat *status, 
 
 	if (!box)
 		return NULL;
-	*box = (struct live_box){
-		.device = status->st_dev, .inode = status->st_ino, .seen_ns = now_ns, .pidfd = -1, .exit_status = -1
-	};
+	*box = (struct live_box){ .device = status->st_dev,
+				  .inode = status->st_ino,
+				  .owner = status->st_uid,
+				  .seen_ns = now_ns,
+				  .writer = WRITER_PROCESS_NONE,
+				  .exit_status = -1 };
 	files->box[files->count++] = box;
 	return box;
 }

@@ -372,7 +372,12 @@ enum collector_status collector_run(const struct collector_options *options)
 	}
 	close_all(&collector);
 	uv_walk(&collector.loop, close_handle, NULL);
-	uv_run(&collector.loop, saver_pending(collector.saver) ? UV_RUN_NOWAIT : UV_RUN_DEFAULT);
+	uv_run(&collector.loop,
+	       saver_pending(collector.saver) || collector.watch.stuck ? UV_RUN_NOWAIT : UV_RUN_DEFAULT);
+	if (collector.watch.stuck) {
+		fflush(NULL);
+		_exit(err ? COLLECTOR_FAILED : COLLECTOR_DONE);
+	}
 	saver_close(collector.saver);
 	command_sink_close(collector.outlet.command);
 	uv_loop_close(&collector.loop);

@@ -7,10 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/foreign_text.h"
 #include "collector/own_cost.h"
 #include "collector/sources/kernel_source.h"
 #include "collector/sources/memory_limit.h"
 #include "collector/sources/mounts.h"
+#include "collector/sources/owner_rights.h"
 #include "collector/sources/proc_source.h"
 
 enum {
@@ -26,7 +28,7 @@ enum {
 
 struct process {
 	analysis_process_id id;
-	pid_t pid;
+	const struct writer_process *writer;
 	bool by_kernel; /* the kernel source watches it too */
 	bool stopped;
 };
@@ -66,6 +68,14 @@ static void on_wait(void *argument, const struct analysis_wait *wait)
 		host->view.stopped += wait->state == 'T' || wait->state == 't';
 	}
 	analysis_add_wait(host->analysis, wait);
+}
+
+static void choose_rights(void *argument, analysis_process_id id)
+{
+	const struct process *process = find(argument, id);
+
+	if (process)
+		owner_rights_choose(process->writer->uid, process->writer->gid);
 }
 
 static void on_ended(void *argument, analysis_process_id process, int exit_status, uint64_t at_ns)
@@ -136,12 +146,18 @@ static const char *refusal(int err)
 
 static void watch_in_kernel(struct host *host, struct process *process)
 {
-	int err = host->kernel ? kernel_source_watch(host->kernel, process->id, process->pid) : -ENOSYS;
+	int err = host->kernel ? kernel_source_watch(host->kernel, process->id, process->writer->pid) : -ENOSYS;
+	char why[WRITER_PROCESS_WHY];
 
+	/* Only now: an exec that comes later ends the watching by itself. */
+	if (!err && writer_process_check(process->writer, why)) {
+		kernel_source_unwatch(host->kernel, process->writer->pid);
+		err = -EPERM;
+	}
 	process->by_kernel = !err;
 	if (host->kernel && err)
-		snprintf(host->unwatched_why, sizeof(host->unwatched_why), "process %d: %s", (int)process->pid,
-			 refusal(err));
+		snprintf(host->unwatched_why, sizeof(host->unwatched_why), "process %d: %s",
+			 (int)process->writer->pid, refusal(err));
 }
 
 /* It may have lacked memory, or room that others have left. */
@@ -157,7 +173,9 @@ static void retry(struct host *host, uint64_t now_ns)
 
 void host_deepen(struct host *host)
 {
-	const struct kernel_source_events events = { .wait = on_wait, .ended = on_ended, .argument = host };
+	const struct kernel_source_events events = {
+		.choose_rights = choose_rights, .wait = on_wait, .ended = on_ended, .argument = host
+	};
 
 	if (kernel_source_open(&host->kernel, host->proc_root, host->mounts, &events, host->why))
 		host->kernel = NULL;
@@ -186,7 +204,7 @@ void host_see(const struct host *host, struct sight *sight)
 		snprintf(sight->why, sizeof(sight->why), "%s", *host->why ? host->why : host->unwatched_why);
 }
 
-void host_watch(struct host *host, analysis_process_id process, pid_t pid)
+void host_watch(struct host *host, analysis_process_id process, const struct writer_process *writer)
 {
 	if (host->foreign_proc)
 		return;
@@ -199,7 +217,7 @@ void host_watch(struct host *host, analysis_process_id process, pid_t pid)
 		host->processes = processes;
 		host->room = room;
 	}
-	host->processes[host->count] = (struct process){ .id = process, .pid = pid };
+	host->processes[host->count] = (struct process){ .id = process, .writer = writer };
 	watch_in_kernel(host, &host->processes[host->count++]);
 }
 
@@ -210,8 +228,8 @@ void host_unwatch(struct host *host, analysis_process_id id)
 	if (!process)
 		return;
 	if (process->by_kernel)
-		kernel_source_unwatch(host->kernel, process->pid);
-	proc_source_forget(host->proc, process->pid);
+		kernel_source_unwatch(host->kernel, process->writer->pid);
+	proc_source_forget(host->proc, process->writer->pid);
 	*process = host->processes[--host->count];
 }
 
@@ -230,13 +248,28 @@ static void look(struct host *host, struct process *process, uint64_t now_ns)
 {
 	int err;
 
+	owner_rights_choose(process->writer->uid, process->writer->gid);
 	host->view = (struct proc_source_view){ 0 };
-	if (!process->by_kernel || kernel_source_look(host->kernel, process->pid)) {
+	if (!process->by_kernel || kernel_source_look(host->kernel, process->writer->pid)) {
 		host->view = (struct proc_source_view){ 0 };
-		err = proc_source_look(host->proc, process->id, process->pid, 0, now_ns, on_wait, host, NULL);
+		err = proc_source_look(host->proc, process->id, process->writer->pid, 0, now_ns, on_wait, host, NULL);
 		host->loss.parts[LOSS_LOOKS] += err && err != -ESRCH;
 	}
+	owner_rights_choose_own();
 	set_stopped(host, process, now_ns);
+}
+
+/* Is the process still what its box's owner may look at? One that is not is let go: the box is read on. */
+static bool is_proven(struct host *host, const struct process *process)
+{
+	char why[WRITER_PROCESS_WHY] = "";
+	int err = writer_process_check(process->writer, why);
+
+	if (err == -EPERM) {
+		foreign_line(stderr, "rankwatch: a process is watched no longer: %s", why);
+		host_unwatch(host, process->id);
+	}
+	return !err;
 }
 
 static bool is_suspect(const struct process *process, const struct analysis_suspect *suspects, size_t count)
@@ -247,7 +280,8 @@ static bool is_suspect(const struct process *process, const struct analysis_susp
 	return false;
 }
 
-/* A process that was found stopped is looked at until it goes on, suspect or not. */
+/* A process that was found stopped is looked at until it goes on, suspect or not. From the last on: where one is let
+ * go, the last takes its place. */
 static void sample(struct host *host, uint64_t now_ns)
 {
 	struct analysis_suspect suspects[SUSPECTS];
@@ -255,8 +289,9 @@ static void sample(struct host *host, uint64_t now_ns)
 
 	if (count > SUSPECTS)
 		count = SUSPECTS;
-	for (size_t i = 0; i < host->count; i++)
-		if (host->processes[i].stopped || is_suspect(&host->processes[i], suspects, count))
+	for (size_t i = host->count; i-- > 0;)
+		if ((host->processes[i].stopped || is_suspect(&host->processes[i], suspects, count)) &&
+		    is_proven(host, &host->processes[i]))
 			look(host, &host->processes[i], now_ns);
 }
 
@@ -264,10 +299,12 @@ static void read_memory(struct host *host, uint64_t now_ns)
 {
 	if (now_ns < host->next_memory_ns)
 		return;
-	for (size_t i = 0; i < host->count; i++) {
+	for (size_t i = host->count; i-- > 0;) {
+		if (!is_proven(host, &host->processes[i]))
+			continue;
 		struct analysis_memory_state state = { .process = host->processes[i].id, .at_ns = now_ns };
 
-		if (!memory_limit_read(host->root, host->processes[i].pid, &state))
+		if (!memory_limit_read(host->root, host->processes[i].writer->pid, &state))
 			analysis_add_memory_state(host->analysis, &state);
 	}
 	host->next_memory_ns = now_ns + MEMORY_MS * UINT64_C(1000000);
@@ -305,6 +342,7 @@ void host_poll(struct host *host, uint64_t now_ns)
 {
 	if (host->kernel)
 		kernel_source_poll(host->kernel);
+	owner_rights_choose_own();
 	retry(host, now_ns);
 	count_losses(host, now_ns);
 	read_memory(host, now_ns);

@@ -12,6 +12,7 @@
 #include "analysis/analysis.h"
 #include "collector/loss.h"
 #include "collector/sight.h"
+#include "collector/writer_process.h"
 
 struct host;
 
@@ -27,7 +28,9 @@ void host_close(struct host *host); /* accepts NULL */
 void host_deepen(struct host *host);
 void host_see(const struct host *host, struct sight *sight);
 
-void host_watch(struct host *host, analysis_process_id process, pid_t pid);
+/* The writer stays the caller's, until host_unwatch(). One that turns into what its box's owner may not look at (it
+ * execs a set-user-id program) is watched no longer, which is said. */
+void host_watch(struct host *host, analysis_process_id process, const struct writer_process *writer);
 void host_unwatch(struct host *host, analysis_process_id process);
 
 /* Collects what the kernel has recorded and samples the suspects. Call 20 times a second. */

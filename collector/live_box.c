@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/live_box.h"
 
+#include <errno.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* From linux/pidfd.h of 6.15 (struct pidfd_info, first published size): distributions ship older headers. */
 struct pidfd_exit_info {
@@ -18,17 +17,23 @@ struct pidfd_exit_info {
 
 _Static_assert(sizeof(struct pidfd_exit_info) == 64, "the kernel tells versions by size");
 
-void live_box_hold_process(struct live_box *box, const struct box_reader *reader)
+int live_box_hold_process(struct live_box *box, const struct box_reader *reader, pid_t pid,
+			  char why[WRITER_PROCESS_WHY])
 {
+	struct stat status;
 	pid_t again = 0;
 
-	if (box->pid <= 0)
-		return;
-	box->pidfd = (int)syscall(SYS_pidfd_open, box->pid, 0);
-	if (box->pidfd >= 0 && (box_reader_life(reader, &again) != BOX_ALIVE || again != box->pid)) {
-		close(box->pidfd);
-		box->pidfd = -1;
+	*why = '\0';
+	if (pid <= 0 || fstat(reader->fd, &status))
+		return -ESRCH;
+	int err = writer_process_open(&box->writer, pid, status.st_uid, reader->header.start_time_ticks, why);
+
+	/* A file system may answer for locks what it likes; one that does not is right about its own kind only now. */
+	if (!err && (box_reader_life(reader, &again) != BOX_ALIVE || again != pid)) {
+		writer_process_close(&box->writer);
+		err = -ESRCH;
 	}
+	return err;
 }
 
 int live_box_exit_status(const struct live_box *box)
@@ -37,7 +42,8 @@ int live_box_exit_status(const struct live_box *box)
 
 	if (box->exit_status >= 0)
 		return box->exit_status;
-	if (box->pidfd < 0 || ioctl(box->pidfd, PIDFD_EXIT_REQUEST, &info) || !(info.mask & PIDFD_EXIT_KNOWN))
+	if (box->writer.pidfd < 0 || ioctl(box->writer.pidfd, PIDFD_EXIT_REQUEST, &info) ||
+	    !(info.mask & PIDFD_EXIT_KNOWN))
 		return -1;
 	return info.exit_code;
 }

@@ -8,6 +8,7 @@
 
 #include "analysis/analysis.h"
 #include "blackbox/reader.h"
+#include "collector/writer_process.h"
 #include "feed/feed.h"
 
 enum box_state {
@@ -24,21 +25,22 @@ struct live_boxes_request;
 struct live_box {
 	dev_t device;
 	ino_t inode;
+	uid_t owner;
 	enum box_state state;
 	uint64_t seen_ns, last_seen_ns; /* its name, first and last */
 	analysis_process_id id;
 	struct feed *feed;                        /* BOX_LIVE */
-	pid_t pid;                                /* in our name space, 0 not visible */
-	int pidfd;                                /* -1 none */
+	struct writer_process writer;             /* none: not visible from here, or not proven */
 	uint64_t orphan_ns;                       /* when its lock was found free */
 	uint64_t left_ns;                         /* when its process was seen to end; 0 nobody saw it */
 	int exit_status;                          /* -1 not known */
 	const struct live_boxes_request *request; /* of the boxes that it is one of */
 };
 
-/* Takes a pidfd of the box's writer while the lock proves that the pid is the writer's, so it cannot be somebody
- * else's. Without one pidfd stays -1. */
-void live_box_hold_process(struct live_box *box, const struct box_reader *reader);
+/* Takes hold of the box's writer, `pid` by its lock, while the lock says that it still is. 0; -ESRCH: it cannot be
+ * seen; -EPERM, with a sentence in `why`: that process is not the box's owner's to point at. */
+int live_box_hold_process(struct live_box *box, const struct box_reader *reader, pid_t pid,
+			  char why[WRITER_PROCESS_WHY]);
 /* Exit status of a process that is not our child (wait(2)'s format), from the pidfd: kernels from 6.15 on say it once
  * the process has been reaped. -1: not known, or not yet. */
 int live_box_exit_status(const struct live_box *box);

@@ -71,13 +71,24 @@ static void name_mount(void *argument, uint64_t device, char file_system[16], ch
 {
 	const struct live_box *box = argument;
 
-	box->request->mount(box->request->watcher, box->pid, device, file_system, device_name);
+	box->request->mount(box->request->watcher, box->writer.pid, device, file_system, device_name);
+}
+
+/* Its records are read all the same: they are its owner's word, and nobody else's secret. */
+static void hold_process(struct live_box *box, const struct box_reader *reader, pid_t pid, const char *directory)
+{
+	char why[WRITER_PROCESS_WHY];
+
+	if (live_box_hold_process(box, reader, pid, why) == -EPERM)
+		foreign_line(stderr, "rankwatch: %s: a black box points at a process that is not watched: %s",
+			     directory, why);
 }
 
 static enum box_state admit(struct live_boxes *boxes, struct live_box *box, struct box_reader *reader,
 			    const char *directory)
 {
-	enum box_life life = box_reader_life(reader, &box->pid);
+	pid_t pid = 0;
+	enum box_life life = box_reader_life(reader, &pid);
 
 	if (!is_ours(boxes, &reader->header)) {
 		box_reader_close(reader);
@@ -87,7 +98,8 @@ static enum box_state admit(struct live_boxes *boxes, struct live_box *box, stru
 		box_reader_close(reader);
 		return BOX_OTHER_WORLD;
 	}
-	live_box_hold_process(box, reader);
+	if (life == BOX_ALIVE)
+		hold_process(box, reader, pid, directory);
 	box->id = boxes->next_id++;
 	box->feed = feed_new(boxes->request.analysis, box->id, reader);
 	if (!box->feed) {
@@ -95,12 +107,14 @@ static enum box_state admit(struct live_boxes *boxes, struct live_box *box, stru
 		return BOX_REFUSED;
 	}
 	box->request = &boxes->request;
-	if (box->pid > 0)
+	if (life == BOX_ALIVE)
+		feed_set_writer(box->feed, box->writer.pid);
+	if (box->writer.pid > 0)
 		feed_set_mount(box->feed, name_mount, box);
 	if (!boxes->directory)
 		boxes->directory = directory;
 	boxes->changed = true; /* boxes that were left aside may share its communicators */
-	boxes->request.appeared(boxes->request.watcher, box->id, life == BOX_ALIVE ? box->pid : 0);
+	boxes->request.appeared(boxes->request.watcher, box->id, box->writer.pid > 0 ? &box->writer : NULL);
 	return BOX_LIVE;
 }
 
@@ -168,12 +182,10 @@ static void save(struct live_boxes *boxes, const struct live_box *box)
 static void end(struct live_boxes *boxes, struct live_box *box)
 {
 	save(boxes, box);
-	boxes->request.ended(boxes->request.watcher, box->id, box->pid);
+	boxes->request.ended(boxes->request.watcher, box->id);
 	feed_free(box->feed);
 	box->feed = NULL;
-	if (box->pidfd >= 0)
-		close(box->pidfd);
-	box->pidfd = -1;
+	writer_process_close(&box->writer);
 	box->state = BOX_ENDED;
 }
 
@@ -198,8 +210,8 @@ static void poll_box(struct live_boxes *boxes, struct live_box *box, uint64_t no
 	int passed = feed_poll(box->feed, now_ns);
 
 	if (passed < 0) {
-		fprintf(stderr, "rankwatch: the black box of process %d is given up: %s\n", (int)box->pid,
-			strerror(-passed));
+		fprintf(stderr, "rankwatch: the black box of process %u is given up: %s\n",
+			feed_reader(box->feed)->header.pid, strerror(-passed));
 		boxes->given_up += feed_reader(box->feed)->header.comms_used > 0;
 		end(boxes, box);
 		return;
@@ -282,6 +294,14 @@ unsigned live_boxes_given_up(const struct live_boxes *boxes)
 	return boxes->given_up;
 }
 
+uid_t live_boxes_owner(const struct live_boxes *boxes)
+{
+	for (size_t i = 0; i < boxes->files.count; i++)
+		if (boxes->files.box[i]->state == BOX_LIVE)
+			return boxes->files.box[i]->owner;
+	return (uid_t)-1;
+}
+
 const char *live_boxes_directory(const struct live_boxes *boxes)
 {
 	return boxes->directory;
@@ -325,8 +345,7 @@ void live_boxes_close(struct live_boxes *boxes)
 		return;
 	for (size_t i = 0; i < boxes->files.count; i++) {
 		feed_free(boxes->files.box[i]->feed);
-		if (boxes->files.box[i]->pidfd >= 0)
-			close(boxes->files.box[i]->pidfd);
+		writer_process_close(&boxes->files.box[i]->writer);
 	}
 	for (int i = 0; i < boxes->place_count; i++)
 		watched_directory_close(boxes->places[i]);

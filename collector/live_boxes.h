@@ -14,6 +14,7 @@
 #include "analysis/analysis.h"
 #include "blackbox/place.h"
 #include "blackbox/reader.h"
+#include "collector/writer_process.h"
 
 enum { LIVE_BOXES_PLACES = BOX_PLACES + 1 };
 
@@ -25,9 +26,10 @@ struct live_boxes_request {
 	char (*places)[BOX_PLACE_PATH]; /* copied */
 	int place_count;
 	uint64_t now_ns; /* boxes that are older may be of an earlier run */
-	/* A process has been found alive (pid: in our name space, 0 = not visible here), and has ended. */
-	void (*appeared)(void *watcher, analysis_process_id process, pid_t pid);
-	void (*ended)(void *watcher, analysis_process_id process, pid_t pid);
+	/* A box of a process has come (writer: to be looked at, lent until it has ended; NULL: not to be), and its
+	 * process has ended. */
+	void (*appeared)(void *watcher, analysis_process_id process, const struct writer_process *writer);
+	void (*ended)(void *watcher, analysis_process_id process);
 	/* As feed_mount, for the mount name space of `pid`. */
 	void (*mount)(void *watcher, pid_t pid, uint64_t device, char file_system[16], char device_name[32]);
 	void *watcher;
@@ -65,5 +67,7 @@ unsigned live_boxes_count(const struct live_boxes *boxes);
 unsigned live_boxes_given_up(const struct live_boxes *boxes);
 /* The directory in which the first box was found; NULL: none yet. Valid until live_boxes_close(). */
 const char *live_boxes_directory(const struct live_boxes *boxes);
+/* Who owns the boxes; (uid_t)-1: none is live. Boxes of several users: one of them. */
+uid_t live_boxes_owner(const struct live_boxes *boxes);
 
 #endif

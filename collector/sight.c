@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "finding/finding_text.h"
+#include "base/foreign_text.h"
 
 static const uint64_t settled_ns = 1000000000;
 
@@ -99,7 +99,7 @@ void sight_describe(const json_t *sight, size_t columns, char line[SIGHT_LINE])
 		write_ranks(out, sight);
 		fclose(out);
 	}
-	escaped = finding_escape(why ? why : "");
+	escaped = foreign_text(why ? why : "");
 	if (escaped && *escaped && strlen(text) + 2 < columns)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), ": %.*s",
 			 (int)fitting(escaped, columns - strlen(text) - 2), escaped);

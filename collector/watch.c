@@ -7,19 +7,18 @@
 
 enum { BOXES_EVERY = 2 /* ticks */, LEASES_EVERY = 10 };
 
-static void on_appeared(void *argument, analysis_process_id process, pid_t pid)
+static void on_appeared(void *argument, analysis_process_id process, const struct writer_process *writer)
 {
 	struct watch *watch = argument;
 
-	if (pid > 0)
-		host_watch(watch->host, process, pid);
+	if (writer)
+		host_watch(watch->host, process, writer);
 }
 
-static void on_box_ended(void *argument, analysis_process_id process, pid_t pid)
+static void on_box_ended(void *argument, analysis_process_id process)
 {
 	struct watch *watch = argument;
 
-	(void)pid;
 	host_unwatch(watch->host, process);
 }
 
@@ -57,8 +56,14 @@ int watch_open(struct watch *watch, const struct watch_request *request)
 
 	*watch = (struct watch){ .analysis = request->analysis };
 	snprintf(watch->proc, sizeof(watch->proc), "%s/proc", request->root);
-	watch->absentees =
-	    (struct absentees){ .analysis = request->analysis, .proc = watch->proc, .job = request->job };
+	watch->owner = request->owner;
+	watch->absentees = (struct absentees){
+		.analysis = request->analysis,
+		.loop = *request->root ? NULL : request->loop, /* a recorded machine answers at once */
+		.owner = ABSENTEES_NOBODY,
+		.proc = watch->proc,
+		.job = request->job,
+	};
 	int err = host_open(&watch->host, request->analysis, request->root, on_process_ended, watch);
 
 	if (!err)
@@ -68,6 +73,7 @@ int watch_open(struct watch *watch, const struct watch_request *request)
 
 void watch_close(struct watch *watch)
 {
+	watch->stuck = !absentees_close(&watch->absentees);
 	live_boxes_close(watch->boxes);
 	host_close(watch->host);
 	gpu_health_close(watch->gpu_health);
@@ -76,6 +82,8 @@ void watch_close(struct watch *watch)
 void watch_poll_boxes(struct watch *watch, uint64_t now_ns)
 {
 	live_boxes_poll(watch->boxes, now_ns);
+	/* Whoever owns the boxes: root may collect another user's. */
+	watch->absentees.owner = watch->owner == (uid_t)-1 ? live_boxes_owner(watch->boxes) : watch->owner;
 	absentees_look(&watch->absentees, now_ns);
 	analysis_tick(watch->analysis, now_ns);
 }

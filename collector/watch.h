@@ -39,6 +39,8 @@ struct watch {
 	struct host *host;
 	struct gpu_health *gpu_health;
 	struct absentees absentees;
+	uid_t owner; /* as in the request */
+	bool stuck;  /* closed, while a thread still uses the loop: leave with _exit(2) */
 	char proc[BOX_PLACE_PATH];
 	uint64_t ticks;
 };

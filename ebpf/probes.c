@@ -87,8 +87,10 @@ static void set_constants(struct waits *programs, uint64_t threshold_ns)
 static void choose_programs(struct waits *programs)
 {
 	bool ends = libbpf_find_vmlinux_btf_id("sched_process_exit", BPF_TRACE_RAW_TP) >= 0;
+	bool execs = libbpf_find_vmlinux_btf_id("sched_process_exec", BPF_TRACE_RAW_TP) >= 0;
 
 	bpf_program__set_autoload(programs->progs.on_process_exit, ends);
+	bpf_program__set_autoload(programs->progs.on_process_exec, execs);
 	bpf_program__set_autoattach(programs->progs.on_look, false); /* once per probes_look() */
 }
 
@@ -180,7 +182,8 @@ int probes_watch(struct probes *probes, pid_t tgid)
 
 void probes_unwatch(struct probes *probes, pid_t tgid)
 {
-	if (bpf_map_delete_elem(bpf_map__fd(probes->programs->maps.watched), &tgid))
+	/* One that has called exec is not in the map any more, and counts as watched until its owner lets it go. */
+	if (bpf_map_delete_elem(bpf_map__fd(probes->programs->maps.watched), &tgid) && errno != ENOENT)
 		return;
 	if (--probes->watched == 0)
 		waits__detach(probes->programs);

@@ -28,9 +28,9 @@ typedef void probes_record(void *argument, const struct rw_kernel_wait *wait);
 int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *record, void *argument, char *why);
 void probes_close(struct probes *probes); /* accepts NULL */
 
-/* Watch a thread group (init-namespace pid): 0 when at least one of its threads was seen there, else -errno (-ESRCH: no
- * thread is, -ENOSPC: too many processes are watched, -EEXIST) and it is not watched. The system call programs are
- * attached only while somebody is watched. */
+/* Watch a thread group (init-namespace pid) until it calls exec: another program is another's business. 0 when at least
+ * one of its threads was seen there, else -errno (-ESRCH: no thread is, -ENOSPC: too many processes are watched, -EEXIST)
+ * and it is not watched. The system call programs are attached only while somebody is watched. */
 int probes_watch(struct probes *probes, pid_t tgid);
 void probes_unwatch(struct probes *probes, pid_t tgid);
 

@@ -291,6 +291,17 @@ int BPF_PROG(on_process_exit, struct task_struct *task)
 	return 0;
 }
 
+/* Another program under the same number, perhaps a set-user-id one, of which whoever had the process watched may see
+ * nothing. What was watched has ended. */
+SEC("?tp_btf/sched_process_exec")
+int BPF_PROG(on_process_exec, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	bpf_map_delete_elem(&watched, &tgid);
+	return 0;
+}
+
 SEC("iter/task")
 int on_look(struct bpf_iter__task *context)
 {

@@ -36,6 +36,12 @@ void feed_set_mount(struct feed *feed, feed_mount *mount, void *argument)
 	feed->mount_argument = argument;
 }
 
+void feed_set_writer(struct feed *feed, pid_t pid)
+{
+	feed->has_writer = true;
+	feed->writer = pid;
+}
+
 const struct box_reader *feed_reader(const struct feed *feed)
 {
 	return &feed->reader;
@@ -94,15 +100,17 @@ bool feed_is_due(struct feed *feed, uint64_t at_ns)
 static void announce(struct feed *feed)
 {
 	const struct rw_box_header *header = &feed->reader.header;
-	pid_t pid = 0;
+	pid_t pid = feed->writer;
 
-	box_reader_life(&feed->reader, &pid);
+	if (!feed->has_writer)
+		box_reader_life(&feed->reader, &pid);
 	feed_account(feed, analysis_add_process(feed->analysis, &(struct analysis_process){
-		.id = feed->id,
-		.pid = pid ? pid : (int32_t)header->pid,
-		.start_time_ticks = header->start_time_ticks,
-		.box = header,
-	}));
+								    .id = feed->id,
+								    .pid = pid ? pid : (int32_t)header->pid,
+								    .pid_unproven = feed->has_writer && !pid,
+								    .start_time_ticks = header->start_time_ticks,
+								    .box = header,
+								}));
 	feed->announced = true;
 }
 

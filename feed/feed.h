@@ -23,6 +23,10 @@ typedef void feed_mount(void *argument, uint64_t device, char file_system[16], c
 /* For a live box: who to ask about the files of the process's own samples, once per file. NULL (at first): nobody. */
 void feed_set_mount(struct feed *feed, feed_mount *mount, void *argument);
 
+/* For a live box, before it is polled: the process that was proven to be its writer; 0: none was. Then its pid is only
+ * what the box says: it is told, and no record of the kernel's is matched with it. */
+void feed_set_writer(struct feed *feed, pid_t pid);
+
 /* Passes everything that is new: communicators, operations (again while unfinished), GPU progress, the process's own
  * samples, its end. The process is announced with its first communicator, when its header is complete. Operations go in
  * order of tickets, but for one whose claim took its thread longer than a second. now_ns: MONOTONIC. Returns the number

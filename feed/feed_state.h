@@ -26,6 +26,8 @@ struct feed {
 	uint64_t last_ns;
 
 	bool announced, ended;
+	bool has_writer; /* somebody has looked who holds the box */
+	pid_t writer;
 	uint64_t birth_since_ns; /* as last passed on */
 	char held_call[FEED_CALL]; /* likewise */
 	const char *held_remedy;   /* the variable that leaves it out */

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/sources/owner_rights.h"
+
 /* Files that no mount shows, by how their link begins. */
 static const struct {
 	const char *prefix, *file_system;
@@ -49,18 +51,28 @@ static int failed(int err)
 	return err == EPERM ? -EACCES : -err;
 }
 
-int descriptor_look(const char *proc_root, pid_t pid, int fd, struct mounts *mounts, struct descriptor *descriptor)
+/* The mount's id, or -errno. */
+static int read_descriptor(const char *proc_root, pid_t pid, int fd, struct descriptor *descriptor)
 {
 	char link[160];
 
-	*descriptor = (struct descriptor){ 0 };
+	if (!owner_rights_take())
+		return -EACCES;
 	snprintf(link, sizeof(link), "%s/%d/fd/%d", proc_root, (int)pid, fd);
 	ssize_t length = readlink(link, descriptor->path, sizeof(descriptor->path) - 1);
-	if (length < 0)
-		return failed(errno);
-	descriptor->path[length] = '\0';
+	int mount_id = length < 0 ? failed(errno) : read_info(proc_root, pid, fd, descriptor);
 
-	int mount_id = read_info(proc_root, pid, fd, descriptor);
+	owner_rights_give_back();
+	return mount_id;
+}
+
+int descriptor_look(const char *proc_root, pid_t pid, int fd, struct mounts *mounts, struct descriptor *descriptor)
+{
+	*descriptor = (struct descriptor){ 0 };
+	int mount_id = read_descriptor(proc_root, pid, fd, descriptor);
+
+	if (mount_id < 0)
+		return mount_id;
 	const char *file_system = unmounted_file_system(descriptor->path);
 	if (file_system) {
 		snprintf(descriptor->file_system, sizeof(descriptor->file_system), "%s", file_system);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What an open descriptor of another process stands for, from /proc/PID/fd/N and /proc/PID/fdinfo/N.
- * Neither touches the file system behind it, so a hung mount cannot hang the reader.
+ * Neither touches the file system behind it, so a hung mount cannot hang the reader. Read with the rights that the
+ * thread has chosen (owner_rights.h).
  */
 #ifndef COLLECTOR_SOURCES_DESCRIPTOR_H
 #define COLLECTOR_SOURCES_DESCRIPTOR_H

@@ -47,6 +47,8 @@ static void on_record(void *argument, const struct rw_kernel_wait *record)
 		source->events.ended(source->events.argument, watched->process, record->exit_code, record->end_ns);
 		return;
 	}
+	if (source->events.choose_rights)
+		source->events.choose_rights(source->events.argument, watched->process);
 	kernel_wait_fill(record, source->proc_root, source->mounts, &wait);
 	wait.process = watched->process;
 	wait.frame_count = (uint32_t)probes_stack(source->probes, record->stack_id, wait.frames, FRAMES);

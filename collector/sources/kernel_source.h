@@ -14,6 +14,9 @@
 struct kernel_source;
 
 struct kernel_source_events {
+	/* Before /proc is asked what a record of the process is about: whose rights count. NULL: the thread's as they
+	 * are. */
+	void (*choose_rights)(void *argument, analysis_process_id process);
 	source_wait *wait;
 	/* A watched process has ended; exit_status as in wait(2). It stays watched until kernel_source_unwatch(). */
 	void (*ended)(void *argument, analysis_process_id process, int exit_status, uint64_t at_ns);

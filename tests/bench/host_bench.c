@@ -178,7 +178,7 @@ static void measure_passing(struct reader *reader)
 int main(int argc, char **argv)
 {
 	static struct reader reader;
-	struct kernel_source_events events = { on_wait, on_ended, &reader };
+	struct kernel_source_events events = { .wait = on_wait, .ended = on_ended, .argument = &reader };
 	unsigned int seconds = argc > 1 ? (unsigned int)atoi(argv[1]) : 10;
 	char why[256];
 

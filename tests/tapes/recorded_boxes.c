@@ -18,7 +18,7 @@ enum { CHUNK = 32 /* words: an operation */, ROUNDS = 8 };
 struct watched_box {
 	char name[TAPE_PATH];
 	struct box_reader reader;
-	struct live_box process; /* of it the pidfd */
+	struct live_box process; /* of it the writer */
 	const uint64_t *words;   /* the file, as it is */
 	pid_t writer;
 	bool ended;
@@ -54,7 +54,7 @@ static void add(struct recorded_boxes *boxes, int dirfd, const char *name)
 
 	if (boxes->count == TAPE_BOXES || is_known(boxes, name))
 		return;
-	*box = (struct watched_box){ .process = { .pidfd = -1, .exit_status = -1 } };
+	*box = (struct watched_box){ .process = { .writer = WRITER_PROCESS_NONE, .exit_status = -1 } };
 	if (box_reader_open(&box->reader, dirfd, name, (uid_t)-1, NULL))
 		return;
 	box->words = mmap(NULL, box->reader.header.total_size, PROT_READ, MAP_SHARED, box->reader.fd, 0);
@@ -149,15 +149,15 @@ static void read_box(struct watched_box *box, struct recording *recording)
 /* The lock, then, once the process has ended, its exit status as far as an ordinary user learns of it. */
 static void read_life(struct watched_box *box, struct recording *recording)
 {
-	char path[TAPE_PATH + 8], text[24];
+	char path[TAPE_PATH + 8], text[24], why[WRITER_PROCESS_WHY];
 	pid_t pid;
 	bool alive = box_reader_life(&box->reader, &pid) == BOX_ALIVE;
 
 	snprintf(path, sizeof(path), "life/%s", box->name);
 	snprintf(text, sizeof(text), "%d", (int)pid);
 	if (alive && !box->writer) {
-		box->writer = box->process.pid = pid;
-		live_box_hold_process(&box->process, &box->reader);
+		box->writer = pid;
+		live_box_hold_process(&box->process, &box->reader, pid, why);
 	}
 	if (alive) {
 		recording_text(recording, path, text, strlen(text));
@@ -206,8 +206,7 @@ void recorded_boxes_free(struct recorded_boxes *boxes)
 	for (size_t i = 0; i < boxes->count; i++) {
 		munmap((void *)boxes->boxes[i].words, boxes->boxes[i].reader.header.total_size);
 		box_reader_close(&boxes->boxes[i].reader);
-		if (boxes->boxes[i].process.pidfd >= 0)
-			close(boxes->boxes[i].process.pidfd);
+		writer_process_close(&boxes->boxes[i].process.writer);
 	}
 	free(boxes);
 }

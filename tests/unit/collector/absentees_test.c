@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "collector/absentees.h"
 #include "fake_analysis.h"
@@ -25,7 +26,7 @@ static void begin(void)
 	snprintf(proc, sizeof(proc), "/tmp/absentees.XXXXXX");
 	cr_assert(mkdtemp(proc));
 	analysis = (struct analysis){ .waited_for = { 3 }, .waited_for_count = 1 };
-	absentees = (struct absentees){ .analysis = &analysis, .proc = proc, .job = "j" };
+	absentees = (struct absentees){ .analysis = &analysis, .proc = proc, .job = "j", .owner = geteuid() };
 }
 
 static void end(void)

@@ -19,6 +19,7 @@ struct probes {
 static struct probes played;
 static int open_err, refusal, refused_count; /* the first so many are refused */
 static struct probes_loss lost;
+static bool unproven;
 
 int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *record, void *argument, char *why)
 {
@@ -75,6 +76,15 @@ uint64_t probes_own_ns(struct probes *probes)
 	return 0;
 }
 
+/* Nor is /proc asked whose they are. */
+int writer_process_check(const struct writer_process *process, char why[WRITER_PROCESS_WHY])
+{
+	if (!unproven)
+		return 0;
+	snprintf(why, WRITER_PROCESS_WHY, "process %d has other uids", (int)process->pid);
+	return -EPERM;
+}
+
 static void on_ended(void *argument, analysis_process_id process, int exit_status, uint64_t at_ns)
 {
 	(void)argument, (void)process, (void)exit_status, (void)at_ns;
@@ -92,8 +102,12 @@ static struct host *opened(void)
 /* Numbers that need not be processes: only the played kernel is asked about them. */
 static void watch_all(struct host *host)
 {
-	for (int i = 0; i < PROCESSES; i++)
-		host_watch(host, (analysis_process_id)(i + 1), 1000 + i);
+	static struct writer_process writers[PROCESSES];
+
+	for (int i = 0; i < PROCESSES; i++) {
+		writers[i] = (struct writer_process){ .pid = 1000 + i, .pidfd = -1, .proc_fd = -1 };
+		host_watch(host, (analysis_process_id)(i + 1), &writers[i]);
+	}
 }
 
 static struct sight sight_of(const struct host *host)
@@ -162,5 +176,32 @@ Test(host, what_was_lost_is_counted_by_where)
 	cr_expect_eq(loss.parts[LOSS_STORAGE], 3);
 	cr_expect_eq(loss.parts[LOSS_RECURSION], 2);
 	cr_expect_eq(loss_total(&loss), 10);
+	host_close(host);
+}
+
+Test(host, a_process_that_is_no_longer_the_boxs_owners_is_let_go)
+{
+	struct host *host = opened();
+
+	refused_count = 0;
+	watch_all(host);
+	cr_expect_eq(sight_of(host).with_ebpf, PROCESSES);
+	unproven = true;
+	host_poll(host, UINT64_C(10000000000));
+	cr_expect_eq(sight_of(host).processes, 0);
+	unproven = false;
+	host_poll(host, UINT64_C(20000000000));
+	cr_expect_eq(sight_of(host).processes, 0, "it does not come back");
+	host_close(host);
+}
+
+Test(host, a_process_that_turned_into_another_while_it_was_being_watched_is_not)
+{
+	struct host *host = opened();
+
+	refused_count = 0;
+	unproven = true;
+	watch_all(host);
+	cr_expect_eq(sight_of(host).with_ebpf, 0);
 	host_close(host);
 }

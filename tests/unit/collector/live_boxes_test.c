@@ -21,16 +21,16 @@ static char places[LIVE_BOXES_PLACES][BOX_PLACE_PATH];
 static unsigned appeared, ended;
 static pid_t last_pid;
 
-static void on_appeared(void *argument, analysis_process_id process, pid_t pid)
+static void on_appeared(void *argument, analysis_process_id process, const struct writer_process *writer)
 {
 	(void)argument, (void)process;
 	appeared++;
-	last_pid = pid;
+	last_pid = writer ? writer->pid : 0;
 }
 
-static void on_ended(void *argument, analysis_process_id process, pid_t pid)
+static void on_ended(void *argument, analysis_process_id process)
 {
-	(void)argument, (void)process, (void)pid;
+	(void)argument, (void)process;
 	ended++;
 }
 

@@ -530,7 +530,7 @@ static void check_with_disk(struct bench *bench)
 int main(int count, char **arguments)
 {
 	static struct bench bench;
-	struct kernel_source_events events = { on_wait, on_ended, &bench.seen };
+	struct kernel_source_events events = { .wait = on_wait, .ended = on_ended, .argument = &bench.seen };
 	char why[256] = "";
 
 	setvbuf(stdout, NULL, _IOLBF, 0);

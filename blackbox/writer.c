@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "blackbox/directory.h"
+#include "blackbox/host_memory.h"
 #include "blackbox/place.h"
 #include "blackbox/process.h"
 #include "blackbox/unnamed.h"
@@ -24,10 +25,11 @@ enum {
 	RING_OFFSET = WAITS_OFFSET + RW_BOX_WAITS * (int)sizeof(struct rw_wait),
 	LIMIT_MAX = RW_BOX_RING_MAX * (int)sizeof(struct rw_operation),
 	LIMIT_MIN = 1 << 20,
-	FREE_SHARE = 16,	/* all boxes of a node together take at most 1/16 of what is free */
-	ASKED_SHARE = 2,	/* 1/2 where the user asked for a size: NCCL needs the rest */
-	PLACE_TRIES = 64,	/* while others take an empty directory away */
-	SAME_NAME_MAX = 10,	/* living writers of one name: equal pids in several pid namespaces */
+	FREE_SHARE = 16,    /* all boxes of a node together take at most 1/16 of what is free */
+	ASKED_SHARE = 2,    /* 1/2 where the user asked for a size: NCCL needs the rest */
+	PLACE_TRIES = 64,   /* while others take an empty directory away */
+	MEMORY_MIN = 4,     /* so many of the smallest boxes must fit into memory: below that the job needs all of it */
+	SAME_NAME_MAX = 10, /* living writers of one name: equal pids in several pid namespaces */
 	PAGE = 4096,
 };
 
@@ -70,6 +72,12 @@ static uint64_t largest_file(void)
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
+}
+
+/* A box is charged to the memory of the machine and of the job's control group as well as to its file system. */
+static uint64_t memory_left(const struct box_request *request)
+{
+	return host_memory_left(request->root ? request->root : "");
 }
 
 static uint32_t choose_ring_slots(const struct box_request *request, uint64_t free_bytes)
@@ -241,7 +249,8 @@ static int create_file(struct box_writer *writer, const struct box_request *requ
 	}
 
 	char reason[BOX_WHY] = "";
-	int err = build(writer, request, choose_ring_slots(request, box_directory_free(directory)), reason);
+	uint64_t free_bytes = least(box_directory_free(directory), memory_left(request));
+	int err = build(writer, request, choose_ring_slots(request, free_bytes), reason);
 
 	if (!err)
 		err = give_name(writer, request, directory, path, unnamed);
@@ -293,12 +302,29 @@ static int create_memory(struct box_writer *writer, const struct box_request *re
 	return err;
 }
 
+/* Near its limit a control group kills one of its processes for the next page, and the machine does the same. */
+static int check_memory(struct box_writer *writer, const struct box_request *request)
+{
+	uint64_t left = memory_left(request);
+
+	if (left >= MEMORY_MIN * (RING_OFFSET + RW_BOX_RING_MIN * sizeof(struct rw_operation)))
+		return 0;
+	*writer = (struct box_writer){ 0 };
+	snprintf(writer->note, sizeof(writer->note),
+		 "only %llu KiB of memory are left here or in the control group: the job needs them",
+		 (unsigned long long)left >> 10);
+	return -ENOMEM;
+}
+
 int box_writer_create(struct box_writer *writer, const struct box_request *request)
 {
 	char paths[BOX_PLACES][BOX_PLACE_PATH];
 	char first[BOX_WHY] = "", why[BOX_WHY];
 	int count = box_places(request->directory, getenv("XDG_RUNTIME_DIR"), geteuid(), request->job, paths);
+	int none = check_memory(writer, request);
 
+	if (none)
+		return none;
 	*writer = (struct box_writer){ .fd = -1 };
 	for (int i = 0; i < count; i++) {
 		char *reason = *first ? why : first;

@@ -42,7 +42,8 @@ struct box_request {
 	const char *job;       /* one path component; unsafe characters are replaced */
 	int32_t rank;	       /* file name; -1: the pid alone names the file (rank-<pid>) */
 	uint32_t local_ranks;  /* processes that share the file system, at least 1 */
-	uint64_t history_bytes; /* RANKWATCH_HISTORY; 0 = by free space */
+	uint64_t history_bytes; /* RANKWATCH_HISTORY; 0 = by free space and memory */
+	const char *root;       /* where a test has its /proc and /sys; NULL: "" */
 };
 
 /* Finds a place (order, modes, owner and symlink checks by contract 2), reserves space with posix_fallocate, maps,

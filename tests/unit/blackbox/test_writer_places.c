@@ -16,7 +16,8 @@
 
 #include "blackbox/writer.h"
 
-static const struct box_request request = { .job = "test", .rank = 3, .local_ranks = 8 };
+/* root: what the machine has of memory is another test's (host_memory). */
+static const struct box_request request = { .job = "test", .rank = 3, .local_ranks = 8, .root = "/nonexistent" };
 
 static void private_shm(const char *options)
 {
@@ -47,7 +48,7 @@ Test(writer_places, eight_ranks_share_a_16_mib_shm)
 
 	private_shm("size=16m");
 	for (int i = 0; i < 8; i++) {
-		struct box_request rank = { .job = "test", .rank = i, .local_ranks = 8 };
+		struct box_request rank = { .job = "test", .rank = i, .local_ranks = 8, .root = "/nonexistent" };
 
 		cr_assert_eq(box_writer_create(&writers[i], &rank), 0);
 		cr_expect_str_empty(writers[i].note);
@@ -69,7 +70,7 @@ Test(writer_places, a_large_shm_gives_the_whole_history)
 Test(writer_places, one_mib_of_free_space_in_sixteen_is_taken)
 {
 	struct box_writer writer;
-	struct box_request alone = { .job = "test", .rank = 0, .local_ranks = 1 };
+	struct box_request alone = { .job = "test", .rank = 0, .local_ranks = 1, .root = "/nonexistent" };
 
 	private_shm("size=64m");
 	cr_assert_eq(box_writer_create(&writer, &alone), 0);
@@ -81,7 +82,9 @@ Test(writer_places, one_mib_of_free_space_in_sixteen_is_taken)
 Test(writer_places, an_asked_history_is_given_within_half_of_the_free_space)
 {
 	struct box_writer writer;
-	struct box_request asked = { .job = "test", .local_ranks = 1, .history_bytes = 32u << 20 };
+	struct box_request asked = {
+		.job = "test", .local_ranks = 1, .history_bytes = 32u << 20, .root = "/nonexistent"
+	};
 
 	private_shm("size=24m");
 	cr_assert_eq(box_writer_create(&writer, &asked), 0);

@@ -52,6 +52,11 @@ static int unpack_saved(struct box_reader *reader, const char *name, char *why)
 	return 0;
 }
 
+static int refuse_saved(struct box_reader *reader, const char *name, char *why)
+{
+	return box_saved_is(reader->fd) ? box_refuse(why, -EINVAL, "%.80s: a saved box: nobody writes it", name) : 0;
+}
+
 static int check_content(struct box_reader *reader, const char *name, char *why)
 {
 	struct stat status;
@@ -71,7 +76,9 @@ static int check_content(struct box_reader *reader, const char *name, char *why)
 	return box_header_check(&reader->header, (uint64_t)status.st_size, name, why);
 }
 
-int box_reader_open(struct box_reader *reader, int dirfd, const char *name, uid_t owner, char *why)
+typedef int unpack_box(struct box_reader *reader, const char *name, char *why);
+
+static int open_box(struct box_reader *reader, int dirfd, const char *name, uid_t owner, unpack_box *unpack, char *why)
 {
 	struct stat status;
 	int err;
@@ -86,12 +93,22 @@ int box_reader_open(struct box_reader *reader, int dirfd, const char *name, uid_
 	else
 		err = check_file(reader, &status, name, owner, why);
 	if (!err)
-		err = unpack_saved(reader, name, why);
+		err = unpack(reader, name, why);
 	if (!err)
 		err = check_content(reader, name, why);
 	if (err)
 		box_reader_close(reader);
 	return err;
+}
+
+int box_reader_open(struct box_reader *reader, int dirfd, const char *name, uid_t owner, char *why)
+{
+	return open_box(reader, dirfd, name, owner, unpack_saved, why);
+}
+
+int box_reader_open_live(struct box_reader *reader, int dirfd, const char *name, uid_t owner, char *why)
+{
+	return open_box(reader, dirfd, name, owner, refuse_saved, why);
 }
 
 void box_reader_close(struct box_reader *reader)

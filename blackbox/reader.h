@@ -30,6 +30,9 @@ enum box_life { BOX_ALIVE, BOX_ORPHANED, BOX_LIFE_UNKNOWN /* copied file, file s
  * wrong and where: not a box, unknown layout or required feature, truncated, offsets outside the file, foreign
  * owner. */
 int box_reader_open(struct box_reader *reader, int dirfd, const char *name, uid_t owner, char *why);
+/* Likewise, for boxes that a process may be writing: a saved one is refused, also under another name, and never
+ * unpacked. */
+int box_reader_open_live(struct box_reader *reader, int dirfd, const char *name, uid_t owner, char *why);
 void box_reader_close(struct box_reader *reader); /* accepts a half-built or zeroed reader with fd -1 */
 
 /* Reads the header again; 0, or -EIO when the file shrank, -EPROTO when layout fields changed. */

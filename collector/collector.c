@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "base/foreign_text.h"
+#include "blackbox/run_mark.h"
 #include "collector/claim.h"
 #include "collector/message.h"
 #include "collector/outlet.h"
@@ -36,6 +37,7 @@ struct collector {
 	struct sight_news news;
 	bool launcher_told; /* of what was told last */
 	uint64_t busy_ns;
+	size_t marked;       /* findings that the mark beside the boxes stands for */
 	uint64_t leaving_ns; /* since when a launcher waits for the summary, 0 = none does */
 	bool left;           /* the last launcher has gone and has its summary */
 };
@@ -176,6 +178,19 @@ static bool is_idle(const struct collector *collector)
 	       (!collector->socket || socket_clients(collector->socket) == 0);
 }
 
+/* Boxes of a run with findings are kept longer than others when memory is tidied, also where we end without a word. */
+static void mark_findings(struct collector *collector)
+{
+	const char *directory = live_boxes_directory(collector->watch.boxes);
+	size_t found =
+	    board_count(&collector->outlet.board, RW_WARNING) + board_count(&collector->outlet.board, RW_CRITICAL);
+
+	if (!directory || found <= collector->marked)
+		return;
+	run_mark_leave(directory, RUN_MARK_FINDINGS);
+	collector->marked = found;
+}
+
 static void on_tick(uv_timer_t *timer)
 {
 	struct collector *collector = timer->data;
@@ -184,6 +199,8 @@ static void on_tick(uv_timer_t *timer)
 	bool boxes = watch_tick(&collector->watch, now_ns);
 
 	look_how_deep(collector, now_ns);
+	mark_findings(collector);
+	outlet_tick(&collector->outlet);
 	if (boxes)
 		answer_leaving(collector, now_ns);
 	if (collector->watch.ticks % ROOM_EVERY == 1)
@@ -346,7 +363,7 @@ static void catch_up(struct collector *collector)
 
 enum collector_status collector_run(const struct collector_options *options)
 {
-	struct collector collector = { .options = options, .outlet = { .lines_fd = -1 }, .claim.lock = { .fd = -1 } };
+	struct collector collector = { .options = options, .claim.lock = { .fd = -1 } };
 	int err;
 
 	claim_find(&collector.claim, options->directory, options->job);
@@ -367,6 +384,7 @@ enum collector_status collector_run(const struct collector_options *options)
 		say_level(&collector);
 		uv_run(&collector.loop, UV_RUN_DEFAULT);
 		watch_poll_boxes(&collector.watch, uv_hrtime());
+		mark_findings(&collector);
 		finish(&collector);
 		say_summary(&collector);
 	}

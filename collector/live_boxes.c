@@ -123,7 +123,7 @@ static void try_open(struct live_boxes *boxes, struct live_box *box, const char 
 {
 	struct box_reader reader;
 	char why[256] = "";
-	int err = box_reader_open(&reader, dirfd, name, boxes->request.owner, why);
+	int err = box_reader_open_live(&reader, dirfd, name, boxes->request.owner, why);
 
 	if (!err) {
 		box->state = admit(boxes, box, &reader, directory);

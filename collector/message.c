@@ -196,23 +196,33 @@ static void print_findings(FILE *out, const json_t *summary)
 		fputs("  findings   none\n", out);
 }
 
-void message_print_summary(FILE *out, const char *who, const json_t *message)
+void message_print_figures(FILE *out, const char *who, const json_t *message)
 {
 	const json_t *summary = json_object_get(message, "summary");
-	const char *directory = json_string_value(json_object_get(summary, "directory"));
-	const char *saved = json_string_value(json_object_get(summary, "saved"));
 
 	fprintf(out, "%s: ", who);
 	print_ranks(out, summary);
 	print_sight(out, summary);
 	print_gaps(out, summary);
 	print_findings(out, summary);
-	if (!directory)
-		return;
-	fprintf(out, "  %-10s ", saved ? "saved" : "boxes");
-	directory = saved ? saved : directory;
+}
+
+void message_print_where(FILE *out, const char *what, const char *directory)
+{
+	fprintf(out, "  %-10s ", what);
 	foreign_put(out, directory);
 	fputs("\n  look again rankwatch report ", out);
 	foreign_put(out, directory);
 	fputc('\n', out);
+}
+
+void message_print_summary(FILE *out, const char *who, const json_t *message)
+{
+	const json_t *summary = json_object_get(message, "summary");
+	const char *directory = json_string_value(json_object_get(summary, "directory"));
+	const char *saved = json_string_value(json_object_get(summary, "saved"));
+
+	message_print_figures(out, who, message);
+	if (directory)
+		message_print_where(out, saved ? "saved" : "boxes", saved ? saved : directory);
 }

@@ -47,5 +47,8 @@ char *message_summary(const struct message_summary *summary);
 
 /* A summary as people read it, three or four lines; `who` stands before the first. Text from a job is escaped. */
 void message_print_summary(FILE *out, const char *who, const json_t *summary);
+/* The same in two parts: what was seen and found, and where it can be looked at again. */
+void message_print_figures(FILE *out, const char *who, const json_t *summary);
+void message_print_where(FILE *out, const char *what, const char *directory);
 
 #endif

@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/outlet.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/foreign_text.h"
-#include "collector/sinks/jsonl.h"
 #include "finding/finding_json.h"
 #include "finding/finding_text.h"
 
+enum { OPEN_MS = 500, CLOSE_MS = 1000 };
+
+/* A file system that does not answer is no reason not to watch. */
 int outlet_open(struct outlet *outlet, const char *path, bool quiet)
 {
-	int fd = path ? jsonl_open(path) : -1;
-
-	*outlet = (struct outlet){ .path = path, .lines_fd = fd, .quiet = quiet };
-	if (!path || fd >= 0)
+	*outlet = (struct outlet){ .quiet = quiet };
+	if (!path)
 		return 0;
-	foreign_line(stderr, "rankwatch collect: %s: %s", path, strerror(-fd));
-	outlet->lines_fd = -1;
-	return fd;
+	outlet->lines = line_sink_open(path, "rankwatch collect");
+	return outlet->lines ? line_sink_await(outlet->lines, OPEN_MS) : -ENOMEM;
+}
+
+void outlet_tick(struct outlet *outlet)
+{
+	line_sink_tick(outlet->lines);
 }
 
 static int64_t realtime_offset_ns(void)
@@ -43,18 +47,6 @@ static void print_text(const char *line)
 	json_decref(finding);
 }
 
-static void append_line(struct outlet *outlet, const char *line)
-{
-	int err = outlet->lines_fd < 0 ? 0 : jsonl_write(outlet->lines_fd, line);
-
-	if (!err)
-		return;
-	foreign_line(stderr, "rankwatch collect: %s: %s: no further findings are written there", outlet->path,
-		     strerror(-err));
-	jsonl_close(outlet->lines_fd);
-	outlet->lines_fd = -1;
-}
-
 static void hand_out(struct outlet *outlet, const struct rw_finding *finding, const char *line)
 {
 	if (outlet->socket)
@@ -63,8 +55,8 @@ static void hand_out(struct outlet *outlet, const struct rw_finding *finding, co
 		command_sink_put(outlet->command, line);
 	if (finding->severity < RW_WARNING)
 		return;
-	append_line(outlet, line);
-	if (!outlet->quiet && outlet->lines_fd != STDOUT_FILENO)
+	line_sink_put(outlet->lines, line);
+	if (!outlet->quiet && !line_sink_is_stdout(outlet->lines))
 		print_text(line);
 }
 
@@ -93,5 +85,6 @@ void outlet_tell_open(const struct outlet *outlet, struct socket_client *client)
 void outlet_close(struct outlet *outlet)
 {
 	board_free(&outlet->board);
-	jsonl_close(outlet->lines_fd);
+	line_sink_close(outlet->lines, CLOSE_MS);
+	outlet->lines = NULL;
 }

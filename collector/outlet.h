@@ -8,20 +8,21 @@
 
 #include "collector/board.h"
 #include "collector/sinks/command.h"
+#include "collector/sinks/line_sink.h"
 #include "collector/sinks/socket.h"
 
 struct outlet {
 	struct board board;
 	struct socket_sink *socket; /* set by the owner; NULL none */
 	struct command_sink *command; /* so, too */
-	const char *path;           /* of the JSON lines */
-	int lines_fd;               /* -1 none */
+	struct line_sink *lines;      /* NULL none */
 	bool quiet;                 /* no text */
 	bool mute; /* set by the owner while what is told was so once: only what is still open at the end is news */
 };
 
 /* path: "-" is stdout, NULL none; must outlive the outlet. 0 or -errno, which is said on stderr. */
 int outlet_open(struct outlet *outlet, const char *path, bool quiet);
+void outlet_tick(struct outlet *outlet);                         /* with each turn of the loop */
 void outlet_put(void *outlet, const struct rw_finding *finding); /* an analysis_emit */
 void outlet_tell_open(const struct outlet *outlet, struct socket_client *client);
 void outlet_close(struct outlet *outlet); /* not the socket */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/saver.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,9 @@
 
 #include "base/foreign_text.h"
 #include "blackbox/box_store.h"
+#include "collector/in_time.h"
+
+enum { OPEN_MS = 1000 };
 
 /* A box on its way. */
 struct errand {
@@ -26,12 +30,45 @@ struct saver {
 	unsigned pending, failed;
 };
 
+struct trial {
+	const char *directory, *job;
+};
+
+static void try_store(const void *argument, void *result)
+{
+	const struct trial *trial = argument;
+	char why[BOX_STORE_WHY];
+	struct box_store store;
+
+	if (!box_store_open(&store, trial->directory, trial->job, 0, why))
+		box_store_close(&store);
+	*(char *)result = 1;
+}
+
+/* Its errors are told by whoever opens it next. */
+static bool answers(const char *directory, const char *job)
+{
+	const struct trial trial = { directory, job };
+	char done;
+
+	return in_time_call(try_store, &trial, &done, sizeof(done), OPEN_MS) != -ETIMEDOUT;
+}
+
+static int open_store(struct box_store *store, const char *directory, const char *job, uint64_t limit,
+		      char why[BOX_STORE_WHY])
+{
+	if (answers(directory, job))
+		return box_store_open(store, directory, job, limit, why);
+	snprintf(why, BOX_STORE_WHY, "%.100s: does not answer", directory);
+	return -ETIMEDOUT;
+}
+
 struct saver *saver_open(uv_loop_t *loop, const char *directory, const char *job, uint64_t limit)
 {
 	struct saver *saver = calloc(1, sizeof(*saver));
 	char why[BOX_STORE_WHY] = "no memory";
 
-	if (saver && !box_store_open(&saver->store, directory, job, limit, why)) {
+	if (saver && !open_store(&saver->store, directory, job, limit, why)) {
 		saver->loop = loop;
 		saver->last = &saver->first;
 		return saver;

@@ -4,10 +4,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "blackbox/place.h"
@@ -17,6 +19,7 @@
 /* What one search carries along. */
 struct search {
 	struct boxes *boxes;
+	bool live;   /* no saved boxes */
 	uid_t owner; /* (uid_t)-1: anybody, the user named the place */
 	boxes_refuse *refuse;
 	void *argument;
@@ -30,7 +33,8 @@ static void add_box(struct search *search, const char *path)
 	struct boxes *boxes = search->boxes;
 	struct box_entry entry = { .reader.fd = -1 };
 	char why[WHY] = "";
-	int error = box_reader_open(&entry.reader, AT_FDCWD, path, search->owner, why);
+	int error =
+	    (search->live ? box_reader_open_live : box_reader_open)(&entry.reader, AT_FDCWD, path, search->owner, why);
 
 	if (error) {
 		size_t length = strlen(path);
@@ -157,6 +161,41 @@ int64_t box_realtime_offset(const struct rw_box_header *header)
 			return (int64_t)(anchor->realtime_ns - anchor->monotonic_ns);
 	}
 	return (int64_t)(header->created_realtime_ns - header->created_ns);
+}
+
+static void ignore(void *argument, const char *path, const char *why)
+{
+	(void)argument, (void)path, (void)why;
+}
+
+/* Names in /dev/shm and /tmp are anybody's: a link there could lead to boxes that are to stay. So could a disk. */
+static bool is_own_memory(const char *path)
+{
+	struct statfs system;
+	struct stat status;
+
+	return !lstat(path, &status) && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+	       !(status.st_mode & (S_IWGRP | S_IWOTH)) && !statfs(path, &system) &&
+	       (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC || system.f_type == HUGETLBFS_MAGIC);
+}
+
+int boxes_open_in_memory(struct boxes *boxes)
+{
+	struct search search = { .boxes = boxes, .live = true, .owner = geteuid(), .refuse = ignore };
+	char places[BOX_PLACES][BOX_PLACE_PATH];
+	const char *directory = getenv("RANKWATCH_DIR");
+	bool named = directory && is_own_memory(directory);
+	int count = named ? 0 : box_places(NULL, getenv("XDG_RUNTIME_DIR"), geteuid(), "job", places);
+
+	*boxes = (struct boxes){ 0 };
+	if (named)
+		add_directory(&search, directory, 1);
+	for (int i = 0; i < count; i++) {
+		*strrchr(places[i], '/') = '\0';
+		if (is_own_memory(places[i]))
+			add_directory(&search, places[i], 1);
+	}
+	return search.error ? search.error : box_runs_number(boxes);
 }
 
 int boxes_open(struct boxes *boxes, char *const *paths, size_t count, boxes_refuse *refuse, void *argument)

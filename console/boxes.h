@@ -29,6 +29,10 @@ typedef void boxes_refuse(void *argument, const char *path, const char *why);
 /* Opens every box in `paths`: files, directories, and their direct subdirectories. count 0: the directories of the
  * contract that belong to this user. 0 (also when nothing was found) or -ENOMEM; close in both cases. */
 int boxes_open(struct boxes *boxes, char *const *paths, size_t count, boxes_refuse *refuse, void *argument);
+/* Opens this user's boxes in memory where ranks that are started now would make theirs: in RANKWATCH_DIR where that is
+ * set, else in the directories of the contract. Saved ones are left out, and directories that are not this user's own.
+ * As above. */
+int boxes_open_in_memory(struct boxes *boxes);
 void boxes_close(struct boxes *boxes);
 
 /* CLOCK_REALTIME - CLOCK_MONOTONIC of the recording host, by the newest anchor of the box. */

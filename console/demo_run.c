@@ -63,6 +63,9 @@ static void start_in_child(struct demo_run *demo, const struct scenario *scenari
 	arguments[count++] = "--findings";
 	arguments[count++] = demo->findings;
 	/* The stand-in's GPUs have their own health: what this machine's kernel log says is not about them. */
+	/* The demo looks at them, and removes them itself. */
+	arguments[count++] = "--keep-boxes";
+	arguments[count++] = "all";
 	arguments[count++] = "--kernel-log";
 	arguments[count++] = demo->kernel_log;
 	arguments[count++] = "--";

@@ -2,9 +2,10 @@
 #include "console/sink_choice.h"
 
 #include "blackbox/box_store.h"
+#include "console/kept_boxes.h"
 #include "console/size.h"
 
-enum { KEY_FINDINGS = 0x200, KEY_ON_FINDING, KEY_SAVE, KEY_SAVE_LIMIT };
+enum { KEY_FINDINGS = 0x200, KEY_KEEP_BOXES, KEY_ON_FINDING, KEY_SAVE, KEY_SAVE_LIMIT };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -13,9 +14,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		choice->save_limit_bytes = BOX_STORE_LIMIT;
+		choice->keep_bytes = kept_boxes_usual_limit();
 		return 0;
 	case KEY_FINDINGS:
 		choice->findings = argument;
+		return 0;
+	case KEY_KEEP_BOXES:
+		if (kept_boxes_parse(argument, &choice->keep_bytes))
+			argp_error(state, "--keep-boxes: \"%s\" is neither a size such as 500M or 4G nor \"all\"",
+				   argument);
 		return 0;
 	case KEY_ON_FINDING:
 		choice->on_finding = argument;
@@ -36,8 +43,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp_option options[] = {
 	{ "findings", KEY_FINDINGS, "FILE", 0,
 	  "Append findings to FILE as JSON lines, as they change; - is standard output", 0 },
+	{ "keep-boxes", KEY_KEEP_BOXES, "SIZE|all", 0,
+	  "Of ended runs' black boxes in memory keep the newest within SIZE (2 % of memory), and the last with "
+	  "findings; all: remove "
+	  "none, nor those of a run that ended well",
+	  0 },
 	{ "on-finding", KEY_ON_FINDING, "COMMAND", 0,
-	  "Run the shell COMMAND, with the finding as JSON on its input, when one from warning up opens, gets more severe or "
+	  "Run the shell COMMAND, with the finding as JSON on its input, when one from warning up opens, gets more "
+	  "severe or "
 	  "closes",
 	  0 },
 	{ "save", KEY_SAVE, "DIRECTORY", 0,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where findings and boxes go besides the terminal: --findings, --on-finding, --save and --save-limit. A child of the
- * command's argp, whose ARGP_KEY_INIT sets child_inputs to a zeroed sink_choice. */
+/* Where findings and boxes go besides the terminal, and what stays: --findings, --keep-boxes, --on-finding, --save and
+ * --save-limit. A child of the command's argp, whose ARGP_KEY_INIT sets child_inputs to a zeroed sink_choice. */
 #ifndef CONSOLE_SINK_CHOICE_H
 #define CONSOLE_SINK_CHOICE_H
 
@@ -13,6 +13,7 @@ struct sink_choice {
 	const char *save;       /* directory; NULL: boxes are not saved */
 	const char *save_limit; /* as typed; NULL: the default */
 	uint64_t save_limit_bytes;
+	uint64_t keep_bytes; /* of ended runs' black boxes in memory; KEPT_BOXES_ALL: none is removed */
 };
 
 extern const struct argp sink_choice_argp;

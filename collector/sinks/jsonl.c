@@ -12,7 +12,7 @@ int jsonl_open(const char *path)
 	if (strcmp(path, "-") == 0)
 		return STDOUT_FILENO;
 
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
 
 	return fd < 0 ? -errno : fd;
 }

@@ -9,10 +9,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/in_time.h"
 #include "collector/sources/oom_line.h"
 #include "collector/sources/xid_line.h"
 
 enum {
+	OPEN_MS = 1000,    /* of a file that the user named, on any file system */
 	RECORD_MAX = 8192, /* a smaller read of /dev/kmsg fails with EINVAL and makes no progress */
 	ROUNDS_MAX = 4096, /* records per poll: somebody who floods the log does not keep the collector busy */
 };
@@ -35,9 +37,9 @@ int kernel_log_open(struct kernel_log **log, const char *path)
 	*log = NULL;
 	if (!made)
 		return -ENOMEM;
-	made->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	made->fd = in_time_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, OPEN_MS);
 	if (made->fd < 0) {
-		int err = -errno;
+		int err = made->fd;
 
 		free(made);
 		return err;

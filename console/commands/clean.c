@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "collector/lock.h"
 #include "console/box_choice.h"
+#include "console/box_removal.h"
 #include "console/box_runs.h"
 #include "console/command.h"
 #include "console/size.h"
@@ -78,47 +74,19 @@ static bool is_old_enough(const struct options *options, const struct boxes *box
 	return true;
 }
 
-/* The file may have been replaced since it was opened: only the one that was looked at goes. */
-static bool is_same_file(const struct box_entry *entry, struct stat *status)
-{
-	return !lstat(entry->path, status) && status->st_dev == entry->reader.device &&
-	       status->st_ino == entry->reader.inode;
-}
-
 static void remove_box(struct clean *clean, const struct box_entry *entry)
 {
-	struct stat status;
+	uint64_t bytes = 0;
+	int err = clean->options->dry_run ? box_size(entry, &bytes) : box_remove(entry, &bytes);
 
-	if (!is_same_file(entry, &status) || (!clean->options->dry_run && unlink(entry->path))) {
+	if (err) {
 		clean->failed++;
-		foreign_line(stderr, "rankwatch clean: %s: %s", entry->path, strerror(errno));
+		foreign_line(stderr, "rankwatch clean: %s: %s", entry->path, strerror(-err));
 	} else {
 		clean->removed++;
-		clean->bytes += (uint64_t)status.st_blocks * 512;
+		clean->bytes += bytes;
 		foreign_line(stdout, "%s", entry->path);
 	}
-}
-
-/* The job's directory goes with its last box, and the lock file of a collector that has ended; one that runs holds it.
- */
-static void remove_directory(const struct box_entry *entry)
-{
-	char *end = strrchr(entry->path, '/');
-
-	if (!end || end == entry->path)
-		return;
-	*end = '\0';
-	int directory = open(entry->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int lock = directory >= 0 ? openat(directory, LOCK_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
-
-	if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
-		unlinkat(directory, LOCK_NAME, 0);
-	rmdir(entry->path);
-	if (lock >= 0)
-		close(lock);
-	if (directory >= 0)
-		close(directory);
-	*end = '/';
 }
 
 static void clean_run(struct clean *clean, const struct boxes *boxes, size_t run)
@@ -134,7 +102,7 @@ static void clean_run(struct clean *clean, const struct boxes *boxes, size_t run
 	for (size_t i = first; i < first + count; i++)
 		remove_box(clean, &boxes->entries[i]);
 	if (!clean->options->dry_run)
-		remove_directory(&boxes->entries[first]);
+		box_remove_directory(&boxes->entries[first]);
 }
 
 static void print_total(const struct clean *clean)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/collector.h"
 #include "console/command.h"
+#include "console/kept_boxes.h"
 #include "console/kernel_xids.h"
 #include "console/sink_choice.h"
 
@@ -49,6 +50,7 @@ static int run(const struct command *command, int argc, char **argv)
 	options.collector.on_finding = options.sinks.on_finding;
 	options.collector.save = options.sinks.save;
 	options.collector.save_limit = options.sinks.save_limit_bytes;
+	kept_boxes_trim_beside(options.sinks.keep_bytes, "rankwatch collect");
 	return collector_run(&options.collector) == COLLECTOR_DONE ? COMMAND_DONE : COMMAND_FAILED;
 }
 

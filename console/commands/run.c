@@ -12,7 +12,7 @@
 
 #include "base/foreign_text.h"
 #include "collector/sight.h"
-#include "collector/sinks/jsonl.h"
+#include "collector/sinks/line_sink.h"
 #include "console/command.h"
 #include "console/kernel_xids.h"
 #include "console/run/announcer.h"
@@ -20,10 +20,18 @@
 #include "console/run/job.h"
 #include "console/run/launcher.h"
 #include "console/run/supervisor.h"
+#include "console/run/tidy.h"
 #include "console/sink_choice.h"
 #include "console/terminal.h"
 
-enum { KEY_NO_PRELOAD = 0x100, KEY_KERNEL_LOG, TICK_MS = 100, SUMMARY_MS = 5000, COLLECTOR_END_MS = 1000 };
+enum {
+	KEY_NO_PRELOAD = 0x100,
+	KEY_KERNEL_LOG,
+	TICK_MS = 100,
+	SUMMARY_MS = 5000,
+	COLLECTOR_END_MS = 1000,
+	LINES_MS = 2000
+};
 
 struct options {
 	const char *job, *kernel_log;
@@ -41,6 +49,7 @@ struct run {
 	struct supervisor supervisor;
 	struct announcer announcer;
 	json_t *summary;
+	uint64_t began_ns; /* before the job */
 	bool saving_said, on_finding_said;
 	char watching[SIGHT_LINE]; /* as it was said last */
 };
@@ -184,8 +193,47 @@ static void await_collector(struct run *run)
 		turn(run);
 }
 
+static json_int_t found(const json_t *summary)
+{
+	const json_t *findings = json_object_get(summary, "findings");
+
+	return json_integer_value(json_object_get(findings, "warning")) +
+	       json_integer_value(json_object_get(findings, "critical")) +
+	       json_integer_value(json_object_get(summary, "given_up"));
+}
+
+/* Exit status 0, watched to the end, nothing found, and what was to be saved is. */
+static bool ended_well(const struct run *run)
+{
+	const json_t *summary = json_object_get(run->summary, "summary");
+
+	return summary && !found(summary) && !job_exit_status(&run->job) &&
+	       (!run->options.sinks.save || json_is_string(json_object_get(summary, "saved")));
+}
+
+/* When no other launcher of the job is left that could need them. */
+static void tidy(struct run *run, struct tidied *tidied)
+{
+	const json_t *summary = json_object_get(run->summary, "summary");
+	const struct tidy_request request = {
+		.job = run->environment.job,
+		.began_ns = run->began_ns,
+		.limit = run->options.sinks.keep_bytes,
+		.ended_well = ended_well(run),
+	};
+
+	*tidied = (struct tidied){ 0 };
+	if (summary && !json_is_true(json_object_get(summary, "last")))
+		return;
+	if (tidy_boxes(&request, tidied) == -ETIMEDOUT)
+		fputs("rankwatch run: the directory of the black boxes does not answer: none is removed\n", stderr);
+	kept_boxes_print(stderr, "rankwatch run", &tidied->others);
+}
+
 static void watch(struct run *run)
 {
+	struct tidied tidied;
+
 	supervisor_open(&run->supervisor, run->install.program, run->environment.job, &run->job.mask, on_message, run);
 	run->supervisor.sinks = &run->options.sinks;
 	run->supervisor.kernel_log = run->options.kernel_log;
@@ -194,12 +242,15 @@ static void watch(struct run *run)
 		turn(run);
 	}
 	run->supervisor.leaving = true;
+	if (job_exit_status(&run->job))
+		tidy_mark_failed(run->environment.job);
 	take_leave(run);
 	await_collector(run);
 	supervisor_close(&run->supervisor);
 	announcer_finish(&run->announcer);
+	tidy(run, &tidied);
 	if (!run->options.quiet)
-		farewell_print(stderr, run->environment.job, run->summary);
+		farewell_print(stderr, run->environment.job, run->summary, &tidied, run->options.sinks.keep_bytes);
 }
 
 static void open_announcer(struct run *run)
@@ -209,11 +260,10 @@ static void open_announcer(struct run *run)
 	run->announcer = (struct announcer){
 		.text = run->options.quiet || run->options.json ? NULL : stderr,
 		.colour = terminal_has_colour(STDERR_FILENO),
-		.lines_fd = findings ? jsonl_open(findings) : -1,
+		.lines = findings ? line_sink_open(findings, "rankwatch run") : NULL,
 	};
-	if (findings && run->announcer.lines_fd < 0)
-		foreign_line(stderr, "rankwatch run: %s: %s: findings are not written there", findings,
-			     strerror(-run->announcer.lines_fd));
+	if (findings && !run->announcer.lines)
+		foreign_line(stderr, "rankwatch run: %s: no memory: findings are not written there", findings);
 }
 
 /* What keeps us from watching must not keep the job from running. NULL: the job runs without us. */
@@ -236,6 +286,11 @@ static const struct job_environment *prepare(struct run *run)
 		fputs("rankwatch run: no memory: the job runs unwatched\n", stderr);
 		return NULL;
 	}
+	if (run->environment.configuration_silent)
+		fputs("rankwatch run: NCCL's configuration file (NCCL_CONF_FILE, ~/.nccl.conf) does not answer: a "
+		      "profiler plugin that "
+		      "it may name is not run behind rankwatch\n",
+		      stderr);
 	if (run->environment.chains)
 		foreign_line(
 		    stderr,
@@ -249,12 +304,13 @@ static int run_job(struct run *run)
 	const struct job_environment *environment = prepare(run);
 	int err;
 
-	open_announcer(run);
+	run->began_ns = now();
 	err = job_start(&run->job, run->options.command, environment);
 	if (err) {
 		fprintf(stderr, "rankwatch run: the job cannot be started: %s\n", strerror(-err));
 		return COMMAND_FAILED;
 	}
+	open_announcer(run);      /* the job does not wait for any file of ours */
 	signal(SIGPIPE, SIG_IGN); /* not before: the job must not inherit it */
 	if (environment) {
 		watch(run);
@@ -278,7 +334,7 @@ static int run(const struct command *command, int argc, char **argv)
 		return COMMAND_MISUSE;
 	}
 	status = run_job(&run);
-	jsonl_close(run.announcer.lines_fd);
+	line_sink_close(run.announcer.lines, LINES_MS);
 	json_decref(run.summary);
 	job_environment_clear(&run.environment);
 	return status;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/sinks/jsonl.h"
+#include "collector/sinks/line_sink.h"
 #include "finding/finding_text.h"
 
 static const uint64_t minute_ns = UINT64_C(60000000000);
@@ -88,13 +88,10 @@ static bool names_other(const struct announcement *announcement, const json_t *f
 static void write_line(struct announcer *announcer, const json_t *finding)
 {
 	char *line = json_dumps(finding, JSON_COMPACT | JSON_REAL_PRECISION(12));
-	int err = line ? jsonl_write(announcer->lines_fd, line) : 0;
 
+	if (line)
+		line_sink_put(announcer->lines, line);
 	free(line);
-	if (!err)
-		return;
-	fprintf(stderr, "rankwatch run: findings: %s: no more are written\n", strerror(-err));
-	announcer->lines_fd = -1;
 }
 
 void announcer_take(struct announcer *announcer, const json_t *finding, uint64_t now_ns)
@@ -106,7 +103,7 @@ void announcer_take(struct announcer *announcer, const json_t *finding, uint64_t
 	announcement = find_or_add(announcer, key_of(finding), now_ns);
 	if (!announcement)
 		return;
-	if (announcer->lines_fd >= 0 && !is_repeated(announcement, finding))
+	if (announcer->lines && !is_repeated(announcement, finding))
 		write_line(announcer, finding);
 	announcement->is_new = announcement->is_new || !is_repeated(announcement, finding);
 	if (names_other(announcement, finding))
@@ -140,6 +137,7 @@ static void show(struct announcer *announcer, struct announcement *announcement,
 
 void announcer_tick(struct announcer *announcer, uint64_t now_ns)
 {
+	line_sink_tick(announcer->lines);
 	for (size_t i = 0; i < announcer->count; i++)
 		if (announcer->announcements[i].is_new && is_due(&announcer->announcements[i], now_ns))
 			show(announcer, &announcer->announcements[i], now_ns);

@@ -11,11 +11,12 @@
 #include <jansson.h>
 
 struct announcement;
+struct line_sink;
 
 struct announcer {
 	FILE *text; /* people read it here; NULL: not */
 	bool colour;
-	int lines_fd;                       /* JSON lines go here as findings change; -1: nowhere */
+	struct line_sink *lines;            /* JSON lines go here as findings change; NULL: nowhere; the owner's */
 	struct announcement *announcements; /* by kind and ranks */
 	size_t count, room;
 };

@@ -12,6 +12,7 @@
 #include "base/foreign_text.h"
 #include "blackbox/place.h"
 #include "collector/message.h"
+#include "console/size.h"
 
 static bool holds_box(const char *path)
 {
@@ -61,7 +62,40 @@ static void print_absence(FILE *out)
 	      out);
 }
 
-void farewell_print(FILE *out, const char *job, const json_t *summary)
+static void print_removed(FILE *out, const json_t *body, const struct kept_boxes *own)
+{
+	const char *saved = json_string_value(json_object_get(body, "saved"));
+	char size[24];
+
+	fprintf(out, "  boxes      removed (%u, %s): exit status 0 and no finding; --keep-boxes all keeps them\n",
+		own->removed, size_text(size, own->removed_bytes));
+	if (saved)
+		message_print_where(out, "saved", saved);
+}
+
+static void print_held(FILE *out, const struct kept_boxes *others, uint64_t limit)
+{
+	char held[24], most[24];
+
+	if (limit == KEPT_BOXES_ALL || !others->held)
+		return;
+	fprintf(out, "  held       %s by %u black box%s of %u ended run%s; beyond %s the oldest go (--keep-boxes)\n",
+		size_text(held, others->held_bytes), others->held, others->held == 1 ? "" : "es", others->held_runs,
+		others->held_runs == 1 ? "" : "s", size_text(most, limit));
+}
+
+static void print_seen(FILE *out, const json_t *summary, const struct tidied *tidied, uint64_t limit)
+{
+	if (tidied->own.removed) {
+		message_print_figures(out, "rankwatch", summary);
+		print_removed(out, json_object_get(summary, "summary"), &tidied->own);
+	} else {
+		message_print_summary(out, "rankwatch", summary);
+		print_held(out, &tidied->others, limit);
+	}
+}
+
+void farewell_print(FILE *out, const char *job, const json_t *summary, const struct tidied *tidied, uint64_t limit)
 {
 	const json_t *body = json_object_get(summary, "summary");
 	const char *no_room = json_string_value(json_object_get(body, "no_room"));
@@ -70,7 +104,7 @@ void farewell_print(FILE *out, const char *job, const json_t *summary)
 	if (body && !json_is_true(json_object_get(body, "last")))
 		return;
 	if (json_integer_value(json_object_get(body, "ranks_seen")) > 0)
-		message_print_summary(out, "rankwatch", summary);
+		print_seen(out, summary, tidied, limit);
 	else if (find_boxes(job, path))
 		foreign_line(
 		    out, "rankwatch: the job was recorded, but no collector watched it to its end: rankwatch report %s",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/run/job_environment.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/in_time.h"
 #include "plugin/identity.h"
+
+enum { CONFIGURATION_MS = 500 /* the job waits for it */ };
 
 static const char *from_environment(void *argument, const char *name)
 {
@@ -45,12 +49,38 @@ static void choose_job(struct job_environment *environment, const char *job)
 		snprintf(environment->job, sizeof(environment->job), "%s", identity.job);
 }
 
+struct other_plugin {
+	bool chains;
+	struct nccl_plugin plugin;
+};
+
+static_assert(sizeof(struct other_plugin) <= IN_TIME_RESULT, "comes from another process");
+
+static void find_other(const void *argument, void *result)
+{
+	struct other_plugin *other = result;
+
+	(void)argument;
+	other->chains = nccl_plugin_find_other(&other->plugin);
+}
+
+/* ~/.nccl.conf may lie on a server that does not answer. */
+static void find_chained(struct job_environment *environment)
+{
+	struct other_plugin other;
+
+	environment->configuration_silent =
+	    in_time_call(find_other, NULL, &other, sizeof(other), CONFIGURATION_MS) == -ETIMEDOUT;
+	environment->chains = other.chains;
+	environment->other = other.plugin;
+}
+
 int job_environment_fill(struct job_environment *environment, const struct install *install, const char *job,
 			 bool preload)
 {
 	*environment = (struct job_environment){ 0 };
 	choose_job(environment, job);
-	environment->chains = nccl_plugin_find_other(&environment->other);
+	find_chained(environment);
 	environment->library_path = prepend(install->plugin_directory, getenv("LD_LIBRARY_PATH"));
 	if (preload)
 		environment->preload = prepend(install->plugin, getenv("LD_PRELOAD"));

@@ -13,6 +13,7 @@ struct job_environment {
 	bool names_job;               /* nothing in the environment does: RANKWATCH_JOB must */
 	bool chains;                  /* NCCL_PROFILER_PLUGIN names another plugin already: */
 	struct nccl_plugin other;
+	bool configuration_silent;    /* NCCL's files, which would say so, do not answer */
 	char *library_path, *preload; /* NULL: leave as it is */
 };
 

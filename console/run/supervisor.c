@@ -11,6 +11,7 @@
 
 #include "base/foreign_text.h"
 #include "collector/message.h"
+#include "console/kept_boxes.h"
 
 static const uint64_t second_ns = 1000000000;
 
@@ -33,7 +34,8 @@ void supervisor_open(struct supervisor *supervisor, const char *program, const c
 static void __attribute__((noreturn)) become_collector(const struct supervisor *supervisor, int errors_fd)
 {
 	const struct sink_choice *sinks = supervisor->sinks;
-	const char *arguments[16] = { "rankwatch", "collect", "--job", supervisor->job, "--until-idle", "--quiet" };
+	char keep[24];
+	const char *arguments[20] = { "rankwatch", "collect", "--job", supervisor->job, "--until-idle", "--quiet" };
 	int count = 6, null = open("/dev/null", O_RDWR);
 
 	if (sinks && sinks->save) {
@@ -43,6 +45,11 @@ static void __attribute__((noreturn)) become_collector(const struct supervisor *
 	if (sinks && sinks->save && sinks->save_limit) {
 		arguments[count++] = "--save-limit";
 		arguments[count++] = sinks->save_limit;
+	}
+	if (sinks) {
+		snprintf(keep, sizeof(keep), "%llu", (unsigned long long)sinks->keep_bytes);
+		arguments[count++] = "--keep-boxes";
+		arguments[count++] = sinks->keep_bytes == KEPT_BOXES_ALL ? "all" : keep;
 	}
 	if (supervisor->kernel_log) {
 		arguments[count++] = "--kernel-log";

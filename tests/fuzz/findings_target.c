@@ -127,7 +127,7 @@ static void announce(const char *text)
 {
 	char *shown = NULL;
 	size_t size;
-	struct announcer announcer = { .text = open_memstream(&shown, &size), .lines_fd = -1 };
+	struct announcer announcer = { .text = open_memstream(&shown, &size) };
 	uint64_t now_ns = SECOND;
 
 	for (const char *end; (end = strchr(text, '\n')); text = end + 1, now_ns += SECOND) {

@@ -45,7 +45,7 @@ def shm_case(name):
 
 
 def run_job(play, prefix=(), **environment):
-    return play.start(*prefix, stage.RANKWATCH, "run", "--", *stage.workload(*WORKLOAD), **environment)
+    return play.start(*prefix, stage.RANKWATCH, "run", "--keep-boxes", "all", "--", *stage.workload(*WORKLOAD), **environment)
 
 
 WRONG = {

@@ -24,7 +24,7 @@ FLIPS = [
 def corruption(play, program, call, flip, wrapped):
     """The findings of one run, from its boxes."""
     variables = {"SIM_CUDA_DEVICES": str(RANKS), "SIM_NCCL_FLIP": flip, "RANKWATCH_SCAN": "all", "RANKWATCH_MESH": None}
-    command = [stage.RANKWATCH, "run", "--", program] if wrapped else [program]
+    command = [stage.RANKWATCH, "run", "--keep-boxes", "all", "--", program] if wrapped else [program]
     if not wrapped:
         variables |= play.plugin()
     status = play.start(*command, RANKS, call, **variables).wait(60)

@@ -31,7 +31,7 @@ class Job(stage.Stage):
                 "WORKLOAD_EVENTS": str(self.events_file), **self.pair.environment, **more}
 
     def begin(self, *command, **environment):
-        run = [stage.RANKWATCH, "run", "--findings", self.findings_file, "--", *command]
+        run = [stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", self.findings_file, "--", *command]
         part.log("$ " + " ".join(str(word) for word in run))
         return self.start(*run, **environment)
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/sinks/line_sink.h"
 #include "console/run/announcer.h"
 #include "console/run/job.h"
 #include "console/run/job_environment.h"
@@ -69,7 +70,7 @@ static size_t text_size;
 
 static struct announcer announcer(void)
 {
-	return (struct announcer){ .text = open_memstream(&text_shown, &text_size), .lines_fd = -1 };
+	return (struct announcer){ .text = open_memstream(&text_shown, &text_size) };
 }
 
 static void take(struct announcer *announcer, const char *state, const char *class_, int rank, uint64_t now_ns)
@@ -152,23 +153,26 @@ Test(announcer, a_cause_that_is_not_known_yet_is_waited_for_a_moment)
 
 Test(announcer, a_finding_that_a_new_collector_announces_again_is_written_once)
 {
-	int pipes[2];
-	char lines[4096] = "";
+	char path[] = "/tmp/rankwatch-announcer-XXXXXX", lines[4096] = "";
+	int file = mkstemp(path);
 	struct announcer one = announcer();
 
-	cr_assert_eq(pipe(pipes), 0);
-	one.lines_fd = pipes[1];
+	cr_assert_geq(file, 0);
+	one.lines = line_sink_open(path, "test");
+	cr_assert(one.lines);
 	take(&one, "open", "io", 0, SECOND);
 	take(&one, "open", "io", 0, 2 * SECOND);
 	take(&one, "closed", "io", 0, 3 * SECOND);
 	take(&one, "open", "io", 0, 4 * SECOND);
-	close(pipes[1]);
-	cr_assert_gt(read(pipes[0], lines, sizeof(lines) - 1), 0);
+	line_sink_close(one.lines, 10000);
+	one.lines = NULL;
+	unlink(path);
+	cr_assert_gt(read(file, lines, sizeof(lines) - 1), 0);
 	unsigned count = 0;
 	for (const char *at = lines; (at = strchr(at, '\n')); at++)
 		count++;
 	cr_expect_eq(count, 3, "%s", lines);
-	close(pipes[0]);
+	close(file);
 	finish(&one);
 }
 

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""Files that `rankwatch run` and its collector are told to write or read and that never answer: a FIFO without a reader, a file
+system whose server is silent. The job starts, runs and ends at its own pace with its own status, and what was not written is said."""
+
+import ctypes
+import os
+import select
+import struct
+import threading
+import time
+
+import kept_boxes
+import stage
+
+LONG_S = 20  # nothing of ours may take so long; the job itself takes none of it
+FUSE_INIT, FUSE_FORGET, FUSE_BATCH_FORGET = 26, 2, 42
+
+
+class SilentFileSystem:
+    """Mounted, says hello, reads every request and answers none of them: who asks waits, and not even a signal helps."""
+
+    def __init__(self, where):
+        self.where = where
+        where.mkdir()
+        self.device = os.open("/dev/fuse", os.O_RDWR)
+        options = f"fd={self.device},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.mount(b"silent", bytes(where), b"fuse", 0, options):
+            stage.skip(f"no FUSE file system can be mounted here: {os.strerror(ctypes.get_errno())}")
+        self.asked = 0
+        self.ended = False
+        self.thread = threading.Thread(target=self.listen, daemon=True)
+        self.thread.start()
+
+    def listen(self):
+        while not self.ended:
+            ready, _, _ = select.select([self.device], [], [], 0.1)
+            if not ready:
+                continue
+            try:
+                request = os.read(self.device, 1 << 20)
+            except OSError:
+                return
+            _, opcode, unique = struct.unpack_from("<IIQ", request)
+            if opcode == FUSE_INIT:
+                body = struct.pack("<IIIIHHIIHHI", 7, 31, 0, 0, 12, 10, 1 << 17, 1, 32, 0, 0) + bytes(24)
+                os.write(self.device, struct.pack("<IiQ", 16 + len(body), 0, unique) + body)
+            elif opcode not in (FUSE_FORGET, FUSE_BATCH_FORGET):
+                self.asked += 1
+
+    def close(self):
+        """Ends the connection: whoever waits gets an error."""
+        self.ended = True
+        self.thread.join()
+        os.close(self.device)
+        ctypes.CDLL(None).umount2(bytes(self.where), 2)
+
+
+def play_job(failures, play, name, *options, **environment):
+    """A short healthy job."""
+    began, before = time.monotonic(), len(play.events("start"))
+    job = play.start(stage.RANKWATCH, "run", *options, "--", "sh", "-c", '"$@"; exit 5', "sh", *stage.workload(
+        "--ranks=2", "--steps=60", "--step-ms=20", "--elements=1024"), **environment)
+    started = stage.wait_until(lambda: len(play.events("start")) == before + 2, LONG_S)
+    failures.check(started, f"{name}: the job starts ({time.monotonic() - began:.1f} s)")
+    status = job.wait(60)
+    took = time.monotonic() - began
+    failures.check(status == 5, f"{name}: the exit status is the job's: {status}")
+    failures.check(took < LONG_S, f"{name}: the job ends at its own pace: {took:.1f} s")
+    return job
+
+
+def killed_rank(failures, play, name, *options):
+    """With a finding; returns the job, which has ended."""
+    job = play.start(stage.RANKWATCH, "run", *options, "--", "sh", "-c", '"$@"; exit 5', "sh", *stage.workload(
+        "--ranks=2", "--steps=1000", "--step-ms=20", "--elements=1024"))
+    failures.check(stage.wait_until(lambda: len(play.events("start")) == 2, LONG_S), f"{name}: the job starts")
+    stage.wait_until(lambda: kept_boxes.have_history(play), LONG_S)
+    ranks = play.rank_pids()
+    stage.kill(ranks[1])
+    stage.wait_until(lambda: any("GONE" in line for _, line in list(job.err.lines)), 30)
+    return job, ranks
+
+
+def fifo_without_reader(failures):
+    with stage.Stage() as play:
+        fifo = play.dir / "findings"
+        os.mkfifo(fifo)
+        job, ranks = killed_rank(failures, play, "FIFO that nobody reads", "--findings", fifo)
+        stage.kill(ranks[0])
+        failures.check(job.wait(LONG_S) == 5, "FIFO that nobody reads: the exit status is the job's")
+        said = job.err.text()
+        failures.check("a FIFO that nobody reads: findings wait" in said and "not written there: nobody read it" in said,
+                       f"FIFO that nobody reads: it is said, and what was lost: {said}")
+
+
+def fifo_with_late_reader(failures):
+    with stage.Stage() as play:
+        fifo = play.dir / "findings"
+        os.mkfifo(fifo)
+        job, ranks = killed_rank(failures, play, "FIFO with a late reader", "--findings", fifo)
+        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        got = stage.wait_until(lambda: select.select([reader], [], [], 0)[0] and os.read(reader, 1 << 16), LONG_S) or b""
+        os.close(reader)
+        failures.check(b'"kind":"gone"' in got, f"FIFO with a late reader: what was found before comes: {got[:80]}")
+        stage.kill(ranks[0])
+        job.wait(LONG_S)
+
+
+def silent_file_system(failures):
+    if not stage.ROOT:
+        print("skipped: mounting needs root")
+        return
+    with stage.Stage() as play:
+        silent = SilentFileSystem(play.dir / "silent")
+        try:
+            job, ranks = killed_rank(failures, play, "silent file system", "--findings", silent.where / "findings")
+            failures.check(silent.asked, "silent file system: it has been asked")
+            stage.kill(ranks[0])
+            failures.check(job.wait(LONG_S) == 5, "silent file system: the exit status is the job's")
+            said = job.err.text()
+            failures.check("does not answer: findings wait" in said and "not written there: it did not answer" in said,
+                           f"silent file system: it is said: {said}")
+            job = play_job(failures, play, "silent kernel log", "--kernel-log", silent.where / "log")
+            failures.check("ranks" in job.err.text(), f"silent kernel log: the job was watched: {job.err.text()}")
+            job = play_job(failures, play, "silent store", "--save", silent.where / "kept")
+            failures.check("not saved" in job.err.text() and "does not answer" in job.err.text(), "silent store: it is said")
+            job = play_job(failures, play, "silent home", HOME=str(silent.where / "home"))
+            failures.check(".nccl.conf) does not answer" in job.err.text(), "silent home: it is said")
+        finally:
+            silent.close()
+
+
+def main():
+    failures = stage.Failures()
+    fifo_without_reader(failures)
+    fifo_with_late_reader(failures)
+    silent_file_system(failures)
+    failures.end()
+
+
+if __name__ == "__main__":
+    main()

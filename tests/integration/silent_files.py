@@ -71,8 +71,9 @@ def play_job(failures, play, name, *options, **environment):
 
 
 def killed_rank(failures, play, name, *options):
-    """With a finding; returns the job, which has ended."""
-    job = play.start(stage.RANKWATCH, "run", *options, "--", "sh", "-c", '"$@"; exit 5', "sh", *stage.workload(
+    """With a finding; returns the job, which ends when it may (let_end()), and its ranks."""
+    job = play.start(stage.RANKWATCH, "run", *options, "--", "sh", "-c",
+                     f'"$@"; until [ -e {play.dir}/end ]; do sleep 0.1; done; exit 5', "sh", *stage.workload(
         "--ranks=2", "--steps=1000", "--step-ms=20", "--elements=1024"))
     failures.check(stage.wait_until(lambda: len(play.events("start")) == 2, LONG_S), f"{name}: the job starts")
     stage.wait_until(lambda: kept_boxes.have_history(play), LONG_S)
@@ -82,12 +83,17 @@ def killed_rank(failures, play, name, *options):
     return job, ranks
 
 
+def let_end(play, ranks):
+    (play.dir / "end").touch()
+    stage.kill(ranks[0])
+
+
 def fifo_without_reader(failures):
     with stage.Stage() as play:
         fifo = play.dir / "findings"
         os.mkfifo(fifo)
         job, ranks = killed_rank(failures, play, "FIFO that nobody reads", "--findings", fifo)
-        stage.kill(ranks[0])
+        let_end(play, ranks)
         failures.check(job.wait(LONG_S) == 5, "FIFO that nobody reads: the exit status is the job's")
         said = job.err.text()
         failures.check("a FIFO that nobody reads: findings wait" in said and "not written there: nobody read it" in said,
@@ -103,7 +109,7 @@ def fifo_with_late_reader(failures):
         got = stage.wait_until(lambda: select.select([reader], [], [], 0)[0] and os.read(reader, 1 << 16), LONG_S) or b""
         os.close(reader)
         failures.check(b'"kind":"gone"' in got, f"FIFO with a late reader: what was found before comes: {got[:80]}")
-        stage.kill(ranks[0])
+        let_end(play, ranks)
         job.wait(LONG_S)
 
 
@@ -116,7 +122,7 @@ def silent_file_system(failures):
         try:
             job, ranks = killed_rank(failures, play, "silent file system", "--findings", silent.where / "findings")
             failures.check(silent.asked, "silent file system: it has been asked")
-            stage.kill(ranks[0])
+            let_end(play, ranks)
             failures.check(job.wait(LONG_S) == 5, "silent file system: the exit status is the job's")
             said = job.err.text()
             failures.check("does not answer: findings wait" in said and "not written there: it did not answer" in said,

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/foreign_text.h"
 #include "finding/finding_json.h"
 #include "finding/finding_text.h"
 

@@ -32,6 +32,7 @@ struct share {
 	uint32_t captured;    /* the last group with a captured call: its tasks are no operations */
 	uint16_t next;        /* index + 1 */
 	bool several_streams; /* NCCL alone knows where they meet, or when: not followed by the GPU words */
+	bool foreign; /* the thread's context was another one at the launches' beginning, and so it is at their end */
 };
 
 static struct share shares[RW_BOX_COMMS];
@@ -54,13 +55,23 @@ static bool has_slot(const struct communicator *communicator)
 	       !atomic_load_explicit(&communicator->ended, memory_order_relaxed);
 }
 
+/* Where the driver does not say, nothing may be put into a stream any more. The legacy stream beside the capture of
+ * another takes nothing either, and NCCL refuses the call. */
 static bool is_captured(struct recording *recording, uint64_t stream)
 {
-	int capturing = 0;
+	int capturing = DRIVER_NOT_CAPTURING;
 
-	return recording->progress.has_driver &&
-	       recording->progress.driver.stream_capturing((driver_stream)(uintptr_t)stream, &capturing) == 0 &&
-	       capturing != DRIVER_NOT_CAPTURING;
+	if (!recording->progress.has_driver)
+		return false;
+	int error = recording->progress.driver.stream_capturing((driver_stream)(uintptr_t)stream, &capturing);
+	if (error && !driver_is_of_capture(error)) {
+		if (atomic_load_explicit(&recording->progress.on, memory_order_relaxed))
+			progress_give_up(&recording->progress, "cuStreamIsCapturing", error);
+		if (scanner_is_on(&recording->scanner))
+			scanner_give_up(&recording->scanner, "cuStreamIsCapturing", error);
+		return false;
+	}
+	return error || capturing != DRIVER_NOT_CAPTURING;
 }
 
 static void open_group(struct recording *recording)
@@ -136,14 +147,19 @@ static void with_context(struct recording *recording, struct communicator *commu
 {
 	const struct driver *driver = &recording->progress.driver;
 	driver_context current;
-	bool foreign = communicator->words.write && driver->context_current(&current) == 0 &&
-		       current != communicator->words.context;
+	bool pushed = share->foreign && driver->context_push(communicator->words.context) == 0;
 
-	if (foreign && driver->context_push(communicator->words.context) != 0)
-		foreign = false;
 	step(recording, communicator, share);
-	if (foreign)
+	if (pushed)
 		driver->context_pop(&current);
+}
+
+static void note_context(struct recording *recording, const struct communicator *communicator, struct share *share)
+{
+	driver_context current;
+
+	share->foreign = communicator->words.write && recording->progress.driver.context_current(&current) == 0 &&
+			 current != communicator->words.context;
 }
 
 static void begin_share(struct recording *recording, struct communicator *communicator, struct share *share)
@@ -152,7 +168,8 @@ static void begin_share(struct recording *recording, struct communicator *commun
 		share->launch = (struct operation_launch){ .begin_ns = recording_clock(), .stream = share->stream };
 		share->launch.plan = atomic_fetch_add_explicit(&communicator->plans, 1, memory_order_relaxed) + 1;
 	} else {
-		launch_begin(recording, communicator, &share->launch, share->stream);
+		launch_begin(recording, communicator, &share->launch, share->stream,
+			     false); /* captured calls have no share */
 	}
 }
 
@@ -174,8 +191,13 @@ static void for_each_share(struct recording *recording,
 
 static void begin_launches(struct recording *recording)
 {
-	for (uint16_t at = this_thread.shares; at; at = shares[at - 1].next)
+	for (uint16_t at = this_thread.shares; at; at = shares[at - 1].next) {
+		struct communicator *communicator = &recording->communicators[at - 1];
+
 		shares[at - 1].launch.tid = this_thread.tid;
+		if (!communicator->launches_elsewhere && !shares[at - 1].several_streams)
+			note_context(recording, communicator, &shares[at - 1]);
+	}
 	for_each_share(recording, begin_share);
 }
 

@@ -2,7 +2,7 @@
 #include "plugin/launch.h"
 
 void launch_begin(struct recording *recording, struct communicator *communicator, struct operation_launch *launch,
-		  uint64_t stream)
+		  uint64_t stream, bool may_capture)
 {
 	uint64_t number = atomic_load_explicit(&communicator->numbered, memory_order_relaxed) + 1;
 
@@ -10,7 +10,7 @@ void launch_begin(struct recording *recording, struct communicator *communicator
 	launch->stream = stream;
 	launch->end_ns = 0;
 	launch->begin_ns = recording_clock();
-	bool followed = progress_begin(&recording->progress, &communicator->words, stream, number);
+	bool followed = progress_begin(&recording->progress, &communicator->words, stream, number, may_capture);
 	launch->progress = followed ? number : 0;
 	/* One that the GPU will not report must not look unfinished. */
 	if (!followed && communicator->words.write)

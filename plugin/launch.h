@@ -18,9 +18,10 @@ struct operation_launch {
 	uint32_t tid; /* of the thread, 0 = not asked for yet */
 };
 
-/* Wait-free; two driver calls when the GPU follows. tid is left alone. */
+/* Wait-free; a driver call each when the GPU follows, and one more where the stream may be captured, for all that the
+ * caller knows. The communicator's device is current. tid is left alone. */
 void launch_begin(struct recording *recording, struct communicator *communicator, struct operation_launch *launch,
-		  uint64_t stream);
+		  uint64_t stream, bool may_capture);
 void launch_end(struct recording *recording, struct communicator *communicator, struct operation_launch *launch);
 
 #endif

@@ -17,6 +17,7 @@
 struct operation_group {
 	uint64_t newest; /* ticket of its last operation, 0 = none yet */
 	uint32_t number; /* 0 = no group */
+	bool captured;   /* it has a captured call, and then no other: NCCL takes no mixture */
 };
 
 /* Claims, fills and publishes a slot; the ticket, or 0 when none is free. A p2p call gets sequence and peer later. */

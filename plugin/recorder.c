@@ -80,6 +80,7 @@ static void *start_api_group(struct recording *recording, struct thread *thread)
 {
 	thread->group.number = recording_new_group(recording);
 	thread->group.newest = 0;
+	thread->group.captured = false;
 	return handle_make(HANDLE_API_GROUP, thread->group.number);
 }
 
@@ -99,6 +100,7 @@ static void *start_call(struct recording *recording, struct thread *thread, stru
 
 	atomic_fetch_add_explicit(&communicator->entry->api_count, 1, memory_order_relaxed);
 	if (call->captured) {
+		thread->group.captured = true;
 		atomic_fetch_add_explicit(&communicator->entry->captured, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&recording->box.header->untracked[RW_UNTRACKED_CAPTURED], 1,
 					  memory_order_relaxed);
@@ -119,7 +121,8 @@ static void *start_launch(struct recording *recording, struct thread *thread, st
 {
 	know_thread(thread);
 	thread->launched = communicator_mark(communicator);
-	launch_begin(recording, communicator, &thread->launch, stream);
+	/* A launch without a call on this thread: of a communicator that does not block. */
+	launch_begin(recording, communicator, &thread->launch, stream, thread->group.captured || !thread->group.newest);
 	return handle_make(HANDLE_LAUNCH, (uint64_t)communicator->index << 32 | thread->launch.plan);
 }
 

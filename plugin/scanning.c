@@ -141,6 +141,8 @@ static void ask(const struct wish *wish, const struct scan_buffer *buffer, enum 
 		.slot = wish->slot,
 		.ticket = wish->ticket,
 		.owner = owner,
+		/* The call is not captured. In a group its launch is only at the end. */
+		.capture_is_known = place == SCAN_BEHIND_PLAN || !call_in_group(),
 	};
 	enum rw_unscannable reason = scanner_add(scanner, &request);
 

@@ -43,7 +43,7 @@ static void end_stay(const struct stay *stay)
 }
 
 /* Any thread may meet the error; the first one says it. snprintf of a number: no allocation, no system call. */
-static void give_up(struct progress *progress, const char *call, int error)
+void progress_give_up(struct progress *progress, const char *call, int error)
 {
 	int none = 0;
 
@@ -86,7 +86,7 @@ void progress_open(struct progress *progress, struct rw_gpu_progress *page, size
 	err = register_page(&stay, page, size);
 	progress->size = size;
 	if (err) {
-		give_up(progress, "cuMemHostRegister", err);
+		progress_give_up(progress, "cuMemHostRegister", err);
 		return;
 	}
 	say(progress, "watermark");
@@ -183,7 +183,7 @@ bool progress_communicator(struct progress *progress, struct progress_words *wor
 		return false;
 	}
 	if (err) {
-		give_up(progress, "cuMemHostGetDevicePointer", err);
+		progress_give_up(progress, "cuMemHostGetDevicePointer", err);
 		words->write = NULL;
 		return false;
 	}
@@ -204,29 +204,28 @@ static bool write_word(struct progress *progress, const struct progress_words *w
 	int err = words->write((driver_stream)(uintptr_t)stream, address, number, 0);
 
 	if (err && !driver_is_of_capture(err))
-		give_up(progress, "cuStreamWriteValue64", err);
+		progress_give_up(progress, "cuStreamWriteValue64", err);
 	return err == 0;
 }
 
-bool progress_begin(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number)
+/* A stream under capture, or the legacy one beside the capture of another, takes no write. */
+static bool is_capturing(struct progress *progress, uint64_t stream)
 {
-	driver_context context;
-	int capturing;
+	int capturing = DRIVER_NOT_CAPTURING;
+	int err = progress->driver.stream_capturing((driver_stream)(uintptr_t)stream, &capturing);
 
+	if (err && !driver_is_of_capture(err))
+		progress_give_up(progress, "cuStreamIsCapturing", err);
+	return err || capturing != DRIVER_NOT_CAPTURING;
+}
+
+bool progress_begin(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number,
+		    bool may_capture)
+{
 	if (!words->write || !atomic_load_explicit(&progress->on, memory_order_relaxed))
 		return false;
-	int err = progress->driver.context_current(&context);
-	if (!err && context != words->context)
-		return false;
-	if (!err)
-		err = progress->driver.stream_capturing((driver_stream)(uintptr_t)stream, &capturing);
-	if (driver_is_of_capture(err))
-		return false;
-	if (err) {
-		give_up(progress, "cuStreamIsCapturing", err);
-		return false;
-	}
-	return capturing == DRIVER_NOT_CAPTURING && write_word(progress, words, stream, words->started, number);
+	return !(may_capture && is_capturing(progress, stream)) &&
+	       write_word(progress, words, stream, words->started, number);
 }
 
 bool progress_end(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number)

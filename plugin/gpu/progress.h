@@ -44,10 +44,15 @@ bool progress_communicator(struct progress *progress, struct progress_words *wor
 /* From the words of place 0 to those of a communicator's place in the table. Asks nobody. */
 void progress_take_place(struct progress_words *words, uint32_t index);
 
-/* On the launching thread around a launch. begin: false, and nothing written, when this launch cannot be followed:
- * progress off, foreign context, stream under capture. end: false when its write failed, so that nobody shall wait for
- * it; an error that a capture elsewhere has brought about turns nothing off. */
-bool progress_begin(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number);
+/* Off for good: this call of the driver failed. Any thread; the first one's words count. */
+void progress_give_up(struct progress *progress, const char *call, int error);
+
+/* On the launching thread around a launch, the communicator's device current: one call of the driver each, and one more
+ * to ask for a capture where the caller does not know that there is none (may_capture). begin: false, and nothing
+ * written, when this launch cannot be followed: progress off, stream under capture. end: false when its write failed,
+ * so that nobody shall wait for it. An error that a capture elsewhere has brought about turns nothing off. */
+bool progress_begin(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number,
+		    bool may_capture);
 bool progress_end(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number);
 
 #endif

@@ -68,12 +68,26 @@ static struct scan_batch *open_batch(struct scan_device *device, enum scan_place
 	return batch;
 }
 
+/* Of the address that the thread has asked for just before: the input of a call in place. */
+static bool is_known_device_memory(uint64_t address)
+{
+	for (const struct scan_batch *batch = open_batches; batch; batch = batch->next) {
+		uint32_t count = batch->launch.segment_count;
+
+		if (count && batch->launch.segments[count - 1].address == address)
+			return true;
+	}
+	return false;
+}
+
 static bool is_device_memory(const struct driver *driver, uint64_t address)
 {
 	static const int attributes[] = { DRIVER_POINTER_MEMORY_TYPE, DRIVER_POINTER_IS_MANAGED };
 	unsigned int type = 0, managed = 0;
 	void *values[] = { &type, &managed };
 
+	if (is_known_device_memory(address))
+		return true;
 	return driver->scan.pointer_attributes(2, attributes, values, address) == 0 && type == DRIVER_MEMORY_DEVICE &&
 	       !managed;
 }
@@ -99,6 +113,7 @@ enum rw_unscannable scanner_add(struct scanner *scanner, const struct scan_reque
 	if (!batch)
 		return RW_UNSCANNABLE_BEHIND;
 	batch->captured = captured;
+	batch->capture_is_known = request->capture_is_known;
 	if (!captured && !box_hold(request->slot, request->ticket, request->owner))
 		return RW_UNSCANNABLE_BEHIND;
 	scan_batch_add(batch, &segment, &(struct scan_entry){ request->ticket, request->owner });
@@ -111,6 +126,9 @@ enum rw_unscannable scanner_add(struct scanner *scanner, const struct scan_reque
 static enum rw_unscannable why_not_now(struct scanner *scanner, const struct scan_batch *batch)
 {
 	int capturing = DRIVER_NOT_CAPTURING;
+
+	if (batch->capture_is_known)
+		return scanner_is_on(scanner) ? RW_UNSCANNABLE_NONE : RW_UNSCANNABLE_ERROR;
 	int error = scanner->driver->stream_capturing((driver_stream)(uintptr_t)batch->stream, &capturing);
 
 	int wanted = batch->captured ? DRIVER_CAPTURING : DRIVER_NOT_CAPTURING;

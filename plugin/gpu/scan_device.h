@@ -49,6 +49,7 @@ struct scan_batch {
 	uint64_t sequence; /* of all its results; grows with each use */
 	uint64_t bytes;
 	bool captured; /* it becomes a node of a graph, and is free again at once */
+	bool capture_is_known; /* that it is so, or is not so: the driver is not asked */
 	struct scan_entry entries[SCAN_SEGMENTS];
 	struct scan_launch launch;
 };

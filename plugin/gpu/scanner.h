@@ -39,6 +39,8 @@ struct scan_request {
 	struct rw_operation *slot; /* pending, by the caller; NULL: of a call that is being captured, `ticket` its index */
 	uint64_t ticket;
 	uint32_t owner; /* RW_OWNER_SCAN_IN, RW_OWNER_SCAN_OUT or both */
+	/* Nothing can happen to the stream before the launch that makes it captured. Else the driver is asked. */
+	bool capture_is_known;
 };
 
 /* Once per process, before the box is shown. `state` (in the box's header): what people shall read while it is on.

@@ -157,12 +157,6 @@ Test(gpu_fault, a_write_that_a_capture_elsewhere_forbids_is_not_waited_for_and_t
 	cr_expect_eq(entry.launched, op.progress);
 }
 
-Test(gpu_fault, a_query_for_captures_that_fails_turns_progress_off)
-{
-	expect_unfollowed("cuStreamIsCapturing:fail=999", "watermark",
-			  "off: cuStreamIsCapturing failed with CUDA error 999");
-}
-
 Test(gpu_fault, a_page_that_cannot_be_registered_is_said_at_start)
 {
 	static const char said[] = "off: cuMemHostRegister failed with CUDA error 801";

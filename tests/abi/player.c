@@ -161,8 +161,8 @@ void *player_task_run_by(struct player *player, void *call, const char *function
 
 	event.v5.coll.sequence = player->sequence++;
 	event.v5.coll.function = function;
-	event.v5.coll.send = (void *)0x10000;
-	event.v5.coll.recv = (void *)0x20000;
+	event.v5.coll.send = player->send ? player->send : (void *)0x10000;
+	event.v5.coll.recv = player->recv ? (void *)player->recv : (void *)0x20000;
 	event.v5.coll.count = count;
 	event.v5.coll.root = 0;
 	event.v5.coll.dtype = "ncclInt8";
@@ -184,7 +184,9 @@ void *player_p2p_task(struct player *player, void *call, const char *function, s
 	union event event = new_event(PROFILER_P2P, call);
 
 	event.v5.p2p.function = function;
-	event.v5.p2p.buffer = (void *)0x30000;
+	const void *buffer = player->send ? player->send : player->recv;
+
+	event.v5.p2p.buffer = buffer ? (void *)buffer : (void *)0x30000;
 	event.v5.p2p.dtype = "ncclFloat32";
 	event.v5.p2p.count = count;
 	event.v5.p2p.peer = peer;

@@ -31,6 +31,7 @@ struct player {
 	uint64_t sequence; /* NCCL's */
 	void *plan;        /* the last one's handle */
 	void *stream;      /* of calls; NULL: a number that is no stream */
+	const void *send, *recv; /* of tasks, p2p: either; both NULL: numbers that are no addresses */
 };
 
 void player_init(struct player *player, void *library, int abi, uint64_t id, int rank, int nranks);

@@ -100,33 +100,33 @@ FUNCTION(GroupEnd, void)
 	return launch();
 }
 
-static int call(const char *function, size_t count, int peer, void *comm, void *stream)
+static int call(const struct null_call *call)
 {
 	if (null_nccl_hooks.call)
-		null_nccl_hooks.call(&(struct null_call){ function, count, peer, stream, comm });
+		null_nccl_hooks.call(call);
 	return launch();
 }
 
 FUNCTION(AllReduce, const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream)
 {
-	(void)send, (void)recv, (void)type, (void)op;
-	return call("AllReduce", count, -1, comm, stream);
+	(void)type, (void)op;
+	return call(&(struct null_call){ "AllReduce", count, -1, send, recv, stream, comm });
 }
 
 FUNCTION(AllGather, const void *send, void *recv, size_t count, int type, void *comm, void *stream)
 {
-	(void)send, (void)recv, (void)type;
-	return call("AllGather", count, -1, comm, stream);
+	(void)type;
+	return call(&(struct null_call){ "AllGather", count, -1, send, recv, stream, comm });
 }
 
 FUNCTION(Send, const void *send, size_t count, int type, int peer, void *comm, void *stream)
 {
-	(void)send, (void)type;
-	return call("Send", count, peer, comm, stream);
+	(void)type;
+	return call(&(struct null_call){ "Send", count, peer, send, NULL, stream, comm });
 }
 
 FUNCTION(Recv, void *recv, size_t count, int type, int peer, void *comm, void *stream)
 {
-	(void)recv, (void)type;
-	return call("Recv", count, peer, comm, stream);
+	(void)type;
+	return call(&(struct null_call){ "Recv", count, peer, NULL, recv, stream, comm });
 }

@@ -12,6 +12,8 @@ struct null_call {
 	const char *function;
 	size_t count;
 	int peer; /* -1: a collective */
+	const void *send;
+	void *recv;
 	void *stream;
 	void *comm;
 };

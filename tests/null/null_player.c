@@ -61,6 +61,8 @@ static void on_call(const struct null_call *call)
 
 static void play_task(struct player *player, const struct null_call *call, void *handle)
 {
+	player->send = call->send;
+	player->recv = call->recv;
 	player_stop(player, call->peer < 0 ? player_task(player, handle, call->function, call->count)
 					   : player_p2p_task(player, handle, call->function, call->count, call->peer));
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Kills all ranks, the launcher and the collector with SIGKILL at random moments; every time `rankwatch report` must name
-the operation that was in flight, who had joined it and who had not. In every second round one rank dies first, so that
-the others wait for it. Rounds: 4, or 100 with RANKWATCH_TEST_LONG=1."""
+the operation that was in flight, who had joined it and who had not. In every second round one rank dies first, and the
+others wait for it when they are killed. Rounds: 4, or 100 with RANKWATCH_TEST_LONG=1."""
 
 import os
 import random
@@ -24,7 +24,7 @@ def ask(play, *arguments):
 def kill_job(play, first, dice):
     if first is not None:
         stage.kill(play.rank_pids()[first])
-        time.sleep(dice.uniform(0.3, 1.0))
+        stage.wait_until(lambda: is_told(first, ask(play, "report", "--json")[1]), 30, step=0.2)
     pids = play.pids()
     dice.shuffle(pids)
     for pid in pids:

@@ -43,7 +43,7 @@ def of_another_machine(play):
 
 
 def main():
-    failures = stage.Failures()
+    failures = stage.Failures(on_time=True)
     with stage.Stage() as play:
         log = play.dir / "kernel-log"
         status = play_job(play, log)

@@ -5,8 +5,9 @@
 #include "analysis/expiry.h"
 #include "analysis/model.h"
 #include "scanned.h"
+#include "seeds.h"
 
-enum { RANKS = 4, MANY = 20000, ENTRIES = 100 };
+enum { RANKS = 4, ENTRIES = 100 };
 
 /* A process's table of communicators is small: its entries are given out again and again. */
 static struct rw_communicator described(uint32_t number, int rank)
@@ -61,10 +62,10 @@ Test(expiry, communicators_that_have_ended_do_not_add_up)
 {
 	static struct scanned job;
 	struct analysis_summary summary;
-	uint32_t most = 0;
+	uint32_t most = 0, many = seeds(80000);
 
 	scanned_start(&job, RANKS, RANKS);
-	for (uint32_t number = 0; number < MANY; number++) {
+	for (uint32_t number = 0; number < many; number++) {
 		live(&job, number, number % 3);
 		if (job.analysis->job.communicator_count > most)
 			most = job.analysis->job.communicator_count;
@@ -72,7 +73,7 @@ Test(expiry, communicators_that_have_ended_do_not_add_up)
 	cr_expect_lt(most, EXPIRY_KEEP_NS / 100000000 + 20, "%u at once", most);
 	cr_expect_lt(job.analysis->instances.count, EXPIRY_KEEP_NS / 100000000 + 20);
 	analysis_summarise(job.analysis, &summary);
-	cr_expect_eq(summary.communicators, MANY);
+	cr_expect_eq(summary.communicators, many);
 	cr_expect_eq(job.told_count, 0);
 	scanned_free(&job);
 }

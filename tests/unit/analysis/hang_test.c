@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "history.h"
+#include "seeds.h"
 
 static const struct history_job eight = {
 	.ranks = 8, .steps = 30, .layers = 4, .compute_ms = 40, .jitter_ms = 2, .tail_ms = 8000
@@ -307,7 +308,7 @@ Test(hang, flights_show_who_was_in_and_who_had_not_joined)
 
 Test(hang, history_cut_at_any_moment_never_names_a_wrong_rank)
 {
-	for (unsigned seed = 0; seed < 300; seed++) {
+	for (unsigned seed = 0; seed < seeds(1200); seed++) {
 		struct history_job job = eight;
 		int rank = (int)(seed % 8);
 		job.seed = seed;

@@ -48,7 +48,7 @@ Test(healthy, what_chance_brings_once_in_a_long_job_is_no_finding)
 		{ 4, 0.1, 400, 2 }, { 6, 0.1, 400, 2 }, { 8, 0.04, 400, 2 },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		for (unsigned seed = 0; seed < 6; seed++) {
+		for (unsigned seed = 0; seed < seeds(24); seed++) {
 			struct history_job job = { .ranks = cases[i].ranks,
 						   .steps = 1500,
 						   .layers = 2,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "played.h"
+#include "seeds.h"
 
 static const struct history_job eight = { .ranks = 8, .steps = 40, .layers = 4, .compute_ms = 40, .jitter_ms = 2 };
 
@@ -137,7 +138,7 @@ Test(straggler, of_two_ranks_the_slow_one_takes_some_steps_more)
 
 Test(straggler, is_found_where_others_are_late_now_and_then)
 {
-	for (unsigned seed = 0; seed < 20; seed++) {
+	for (unsigned seed = 0; seed < seeds(80); seed++) {
 		struct history_job job = eight;
 		job.steps = 300;
 		job.stall_chance = 0.02;

@@ -20,8 +20,9 @@ enum {
 	SAMPLE_MS = 45, /* a little less than the 50 ms between two polls */
 	MEMORY_MS = 1000,
 	LOSS_MS = 250,
-	RETRY_MS = 5000, /* what the kernel would not watch */
-	COST_SHARE = 20, /* a round of samples may take one part in so many of a CPU */
+	RETRY_MS = 5000,        /* what the kernel would not watch; each time in vain twice as long … */
+	RETRY_MOST_MS = 300000, /* … up to this */
+	COST_SHARE = 20,        /* a round of samples may take one part in so many of a CPU */
 	WHY = 256,
 	ROOT = 96,
 };
@@ -39,13 +40,14 @@ struct host {
 	struct mounts *mounts;
 	bool foreign_proc; /* /proc numbers the processes of another pid namespace */
 	struct proc_source *proc;
-	struct kernel_source *kernel; /* NULL: not possible, see why */
+	struct kernel_source *kernel;      /* NULL: not possible, see why */
 	char why[WHY], unwatched_why[WHY]; /* the latter: of the last process that the kernel did not watch */
 	host_ended *ended;
 	void *argument;
 	struct process *processes;
 	size_t count, room;
 	uint64_t next_sample_ns, next_memory_ns, next_loss_ns, next_retry_ns;
+	uint64_t retry_ms;
 	struct loss loss;
 	uint64_t lost_told, loss_ns;  /* how many the analysis knows of, and up to when */
 	struct proc_source_view view; /* of the process that is being looked at */
@@ -156,19 +158,28 @@ static void watch_in_kernel(struct host *host, struct process *process)
 	}
 	process->by_kernel = !err;
 	if (host->kernel && err)
-		snprintf(host->unwatched_why, sizeof(host->unwatched_why), "process %d: %s",
-			 (int)process->writer->pid, refusal(err));
+		snprintf(host->unwatched_why, sizeof(host->unwatched_why), "process %d: %s", (int)process->writer->pid,
+			 refusal(err));
 }
 
-/* It may have lacked memory, or room that others have left. */
+/* It may have lacked memory, or room that others have left. Where the first is refused again the others are left for
+ * later: attaching the programs in vain takes milliseconds. */
 static void retry(struct host *host, uint64_t now_ns)
 {
+	bool refused = false;
+
 	if (!host->kernel || now_ns < host->next_retry_ns)
 		return;
-	for (size_t i = 0; i < host->count; i++)
-		if (!host->processes[i].by_kernel)
-			watch_in_kernel(host, &host->processes[i]);
-	host->next_retry_ns = now_ns + RETRY_MS * UINT64_C(1000000);
+	for (size_t i = 0; i < host->count && !refused; i++) {
+		if (host->processes[i].by_kernel)
+			continue;
+		watch_in_kernel(host, &host->processes[i]);
+		refused = !host->processes[i].by_kernel;
+	}
+	host->retry_ms = !refused || !host->retry_ms ? RETRY_MS : host->retry_ms * 2;
+	if (host->retry_ms > RETRY_MOST_MS)
+		host->retry_ms = RETRY_MOST_MS;
+	host->next_retry_ns = now_ns + host->retry_ms * UINT64_C(1000000);
 }
 
 void host_deepen(struct host *host)
@@ -182,7 +193,8 @@ void host_deepen(struct host *host)
 	else
 		*host->why = '\0';
 	if (host->foreign_proc)
-		snprintf(host->why, sizeof(host->why), "/proc is not that of the collector's pid namespace; mount it (unshare: "
+		snprintf(host->why, sizeof(host->why),
+			 "/proc is not that of the collector's pid namespace; mount it (unshare: "
 			 "--mount-proc)");
 	for (size_t i = 0; i < host->count; i++)
 		watch_in_kernel(host, &host->processes[i]);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 enum {
@@ -70,7 +71,7 @@ int rights_check(char *why, size_t room)
 		return -EOPNOTSUPP;
 	}
 	if (!may_trace()) {
-		snprintf(why, room, "eBPF needs the capabilities CAP_BPF and CAP_PERFMON; run the collector as root");
+		snprintf(why, room, "eBPF needs CAP_BPF and CAP_PERFMON; run the collector as root");
 		return -EPERM;
 	}
 	if (!in_first_pid_namespace()) {
@@ -83,6 +84,28 @@ int rights_check(char *why, size_t room)
 	return 0;
 }
 
+/* "5.10.0-32-cloud-amd64" */
+static bool is_too_old(const char *release)
+{
+	int major, minor;
+
+	return sscanf(release, "%d.%d", &major, &minor) == 2 && (major < 5 || (major == 5 && minor < 15));
+}
+
+static void explain_refusal(int err, const char *detail, char *why, size_t room)
+{
+	struct utsname system = { 0 };
+
+	uname(&system);
+	if (is_too_old(system.release))
+		snprintf(why, room,
+			 "Linux %.60s is too old for the eBPF programs, which need 5.15; start a newer kernel",
+			 system.release);
+	else
+		snprintf(why, room, "Linux %.60s refused the eBPF programs: %s (%.100s)", system.release,
+			 strerror(-err), detail[0] ? detail : "no message");
+}
+
 void rights_explain(int err, const char *detail, char *why, size_t room)
 {
 	if (err == -EPERM && kernel_locked())
@@ -93,6 +116,5 @@ void rights_explain(int err, const char *detail, char *why, size_t room)
 			 "the kernel refused eBPF in spite of the capabilities; in a container allow bpf(2) "
 			 "in the seccomp profile");
 	else
-		snprintf(why, room, "the kernel refused the eBPF programs: %s (%.120s); it needs Linux 5.15 or newer",
-			 strerror(-err), detail[0] ? detail : "no message");
+		explain_refusal(err, detail, why, room);
 }

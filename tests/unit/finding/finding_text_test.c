@@ -95,6 +95,26 @@ Test(finding_text, a_direct_cause_names_its_thread_and_a_short_path_stays_whole)
 	expect_because(&finding, "in fsync(2) on /x/log (ext4, loop3)");
 }
 
+Test(finding_text, what_was_lost_is_said_behind_the_cause)
+{
+	static const struct {
+		uint64_t lost;
+		const char *line;
+	} cases[] = { { 1, "  lost     1 event of that time: a cause may be missing\n" },
+		      { 42, "  lost     42 events of that time: a cause may be missing\n" } };
+	struct rw_finding finding = straggler();
+	char *text = printed(&finding);
+
+	cr_expect_not(strstr(text, "  lost "), "%s", text);
+	free(text);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		finding.lost = cases[i].lost;
+		text = printed(&finding);
+		cr_expect(strstr(text, cases[i].line), "%s", text);
+		free(text);
+	}
+}
+
 Test(finding_text, a_thread_waits_for_a_cpu_and_runs_on_one)
 {
 	struct rw_finding finding = straggler_without_file(RW_CAUSE_CPU, NULL, "waiting for a CPU");

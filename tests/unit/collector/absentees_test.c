@@ -3,6 +3,8 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -132,4 +134,104 @@ Test(absentees, a_process_that_is_seen_is_stopped_or_idle_whoever_else_is_seen)
 	look(12);
 	cr_expect_eq(look(14), ANALYSIS_ABSENT_IDLE);
 	cr_expect_eq(analysis.last_absentee.pid, 103);
+}
+
+Test(absentees, the_environment_of_another_users_process_is_not_read)
+{
+	char path[96];
+
+	if (geteuid() != 0)
+		cr_skip_test("only root can make a process of another user");
+	add_process(3, 4, 'S');
+	cr_expect_neq(look(10), ANALYSIS_ABSENT_UNKNOWN, "as the boxes' owner's it is seen");
+	snprintf(path, sizeof(path), "%s/103", proc);
+	cr_assert_eq(chown(path, 4242, 4242), 0);
+	cr_expect_eq(look(12), ANALYSIS_ABSENT_UNKNOWN);
+	absentees.owner = 4242;
+	cr_assert_eq(chmod(proc, 0755), 0);
+	snprintf(path, sizeof(path), "%s/103/environ", proc);
+	cr_assert_eq(chmod(path, 0600), 0);
+	cr_expect_eq(look(14), ANALYSIS_ABSENT_UNKNOWN, "root's file is read with the owner's rights, not with root's");
+	cr_assert_eq(chown(path, 4242, 4242), 0);
+	cr_expect_neq(look(16), ANALYSIS_ABSENT_UNKNOWN);
+}
+
+Test(absentees, nobody_is_looked_at_before_a_box_says_whose_the_job_is)
+{
+	add_process(3, 4, 'S');
+	absentees.owner = ABSENTEES_NOBODY;
+	analysis.last_absentee.world_rank = -1;
+	absentees_look(&absentees, 10 * SECOND);
+	cr_expect_eq(analysis.last_absentee.world_rank, -1);
+}
+
+/* Opens the writing end as soon as somebody reads. */
+static int await_reader(const char *path)
+{
+	int fd = -1;
+
+	for (int tries = 0; fd < 0 && tries < 2000; tries++) {
+		fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+		if (fd < 0)
+			usleep(5000);
+	}
+	cr_assert(fd >= 0, "nobody reads %s", path);
+	return fd;
+}
+
+/* A process whose memory keeps its readers waiting: here a FIFO, into which nobody writes. */
+Test(absentees, a_process_that_keeps_its_reader_waiting_holds_up_nobody, .timeout = 30)
+{
+	char path[96], said[512];
+	uv_loop_t loop;
+	int saved = dup(STDERR_FILENO);
+	FILE *errors = tmpfile();
+
+	add_process(3, 4, 'S');
+	snprintf(path, sizeof(path), "%s/103/environ", proc);
+	cr_assert_eq(unlink(path), 0);
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	uv_loop_init(&loop);
+	absentees.loop = &loop;
+	analysis.last_absentee.world_rank = -1;
+	fflush(stderr);
+	dup2(fileno(errors), STDERR_FILENO);
+	absentees_look(&absentees, 10 * SECOND);
+	int writer = await_reader(path);
+	for (int second = 11; second < 20; second++) {
+		absentees_look(&absentees, (uint64_t)second * SECOND);
+		uv_run(&loop, UV_RUN_NOWAIT);
+	}
+	fflush(stderr);
+	dup2(saved, STDERR_FILENO);
+	rewind(errors);
+	said[fread(said, 1, sizeof(said) - 1, errors)] = '\0';
+	cr_expect(strstr(said, "has not answered for 5 s"), "%s", said);
+	cr_expect_eq(strchr(said, '\n'), said + strlen(said) - 1, "said once: %s", said);
+	cr_expect_eq(analysis.last_absentee.world_rank, -1, "nothing is told of a rank that cannot be read");
+	cr_expect_not(absentees_close(&absentees), "it is not waited for");
+
+	close(writer); /* lets the reader go */
+	uv_run(&loop, UV_RUN_DEFAULT);
+	cr_expect_eq(analysis.last_absentee.world_rank, -1, "nobody listens any more");
+	cr_expect_eq(uv_loop_close(&loop), 0);
+	fclose(errors);
+	close(saved);
+}
+
+Test(absentees, what_a_look_finds_is_told_from_the_loop)
+{
+	uv_loop_t loop;
+
+	add_process(3, 4, 'T');
+	uv_loop_init(&loop);
+	absentees.loop = &loop;
+	analysis.last_absentee.world_rank = -1;
+	absentees_look(&absentees, 10 * SECOND);
+	cr_expect_eq(analysis.last_absentee.world_rank, -1);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	cr_expect_eq(analysis.last_absentee.world_rank, 3);
+	cr_expect_eq(analysis.last_absentee.absence, ANALYSIS_ABSENT_STOPPED);
+	cr_expect(absentees_close(&absentees));
+	uv_loop_close(&loop);
 }

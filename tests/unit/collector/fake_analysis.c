@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fake_analysis.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argument)
@@ -24,6 +25,7 @@ int analysis_add_process(struct analysis *analysis, const struct analysis_proces
 	int32_t rank = process->box->world_rank;
 
 	analysis->processes++;
+	analysis->pid_unproven = process->pid_unproven;
 	if (analysis->emit)
 		analysis->emit(analysis->argument, &(struct rw_finding){
 			.id = "f-1", .severity = RW_WARNING, .kind = RW_KIND_HANG, .ranks = &rank, .rank_count = 1,
@@ -59,7 +61,9 @@ int analysis_add_progress(struct analysis *analysis, analysis_process_id process
 
 int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wait)
 {
-	(void)analysis, (void)wait;
+	analysis->waits++;
+	if (*wait->path)
+		snprintf(analysis->last_path, sizeof(analysis->last_path), "%s", wait->path);
 	return 0;
 }
 
@@ -163,8 +167,10 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 
 size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)
 {
-	(void)analysis, (void)suspects, (void)room;
-	return 0;
+	if (!analysis || !analysis->suspect || !room)
+		return 0;
+	suspects[0] = (struct analysis_suspect){ .process = analysis->suspect };
+	return 1;
 }
 
 void analysis_visit_flights(const struct analysis *analysis, analysis_flight_visit *visit, void *argument)
@@ -180,4 +186,9 @@ void analysis_summarise(const struct analysis *analysis, struct analysis_summary
 void analysis_replay_open(struct analysis *analysis)
 {
 	(void)analysis;
+}
+
+void analysis_add_oom_kill(struct analysis *analysis, int32_t pid, uint64_t at_ns)
+{
+	(void)analysis, (void)pid, (void)at_ns;
 }

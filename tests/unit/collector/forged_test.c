@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* Black boxes that point at processes which their owner may not look at: nothing of those is told. */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "blackbox/writer.h"
+#include "box_process.h"
+#include "collector/watch.h"
+#include "fake_analysis.h"
+#include "other_user.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static uv_loop_t loop;
+static struct analysis *analysis;
+static struct watch watch;
+static char places[1][BOX_PLACE_PATH], secret[BOX_PLACE_PATH + 16], box[BOX_PLACE_PATH + 64];
+static pid_t writer;
+
+/* A process that records, and waits in read(2) on a file of its user's. */
+static void __attribute__((noreturn)) record_and_read(int ready)
+{
+	static struct box_writer made;
+	const struct box_request request = { .directory = places[0], .job = "j", .rank = 3, .history_bytes = 1 << 20 };
+	int fd = open(secret, O_RDWR);
+	char byte;
+
+	alarm(60); /* whatever becomes of the test */
+	if (fd < 0 || box_writer_create(&made, &request) || !*made.path)
+		_exit(1);
+	snprintf(made.header->job, sizeof(made.header->job), "j");
+	made.header->world_rank = 3;
+	made.communicators[0].id = 1;
+	made.communicators[0].nranks = 8;
+	made.header->comms_used = 1;
+	made.communicators[0].born_ns = made.header->created_ns;
+	if (write(ready, "", 1) == 1)
+		read(fd, &byte, 1);
+	_exit(1);
+}
+
+static void set_up(void)
+{
+	int ready[2];
+	char byte;
+
+	uv_loop_init(&loop);
+	analysis = analysis_new(false, NULL, NULL);
+	snprintf(places[0], sizeof(places[0]), "%s", box_process_directory());
+	snprintf(secret, sizeof(secret), "%s/secret", places[0]);
+	cr_assert_eq(mkfifo(secret, 0600), 0);
+	cr_assert_eq(pipe(ready), 0);
+	writer = fork();
+	if (writer == 0)
+		record_and_read(ready[1]);
+	close(ready[1]);
+	cr_assert_eq(read(ready[0], &byte, 1), 1, "the box could not be made");
+	close(ready[0]);
+	snprintf(box, sizeof(box), "%s/rank3-%d" RW_BOX_SUFFIX, places[0], (int)writer);
+	analysis->suspect = 1;
+}
+
+static void tear_down(void)
+{
+	watch_close(&watch);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	uv_loop_close(&loop);
+	analysis_free(analysis);
+	box_process_kill(writer);
+	box_process_cleanup();
+}
+
+TestSuite(forged, .init = set_up, .fini = tear_down, .timeout = 30);
+
+/* What is said on stderr while the box is watched for some rounds, as root's collector with a directory of anybody's
+ * boxes does it. */
+static const char *watch_for_a_while(void)
+{
+	static char text[4096];
+	const struct watch_request request = {
+		.loop = &loop,
+		.analysis = analysis,
+		.root = "",
+		.job = "j",
+		.owner = (uid_t)-1,
+		.places = places,
+		.place_count = 1,
+		.now_ns = 1,
+		.kernel_log = "/dev/null",
+	};
+	int saved = dup(STDERR_FILENO);
+	FILE *file = tmpfile();
+
+	fflush(stderr);
+	dup2(fileno(file), STDERR_FILENO);
+	cr_assert_eq(watch_open(&watch, &request), 0);
+	uint64_t now_ns = uv_hrtime();
+	watch_catch_up(&watch, now_ns);
+	for (int i = 1; i < 20; i++)
+		watch_tick(&watch, now_ns + (uint64_t)i * SECOND);
+	fflush(stderr);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	rewind(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	return text;
+}
+
+static unsigned times(const char *text, const char *part)
+{
+	unsigned count = 0;
+
+	while ((text = strstr(text, part))) {
+		text++;
+		count++;
+	}
+	return count;
+}
+
+Test(forged, a_box_of_its_own_process_shows_what_that_waits_for)
+{
+	const char *said = watch_for_a_while();
+
+	cr_expect_eq(times(said, "not watched"), 0, "%s", said);
+	cr_expect_gt(analysis->waits, 0);
+	cr_expect_str_eq(analysis->last_path, secret);
+	cr_expect_not(analysis->pid_unproven);
+}
+
+Test(forged, one_that_points_at_roots_process_tells_nothing_of_it)
+{
+	if (geteuid() != 0)
+		cr_skip_test("only root can make a file of another user");
+	cr_assert_eq(chown(box, OTHER_USER, OTHER_USER), 0);
+	const char *said = watch_for_a_while();
+
+	cr_expect_eq(analysis->processes, 1, "the box itself is read");
+	cr_expect_eq(analysis->waits, 0);
+	cr_expect_str_empty(analysis->last_path);
+	cr_expect(analysis->pid_unproven);
+	cr_expect_eq(times(said, "points at a process that is not watched"), 1, "said once, with the reason: %s", said);
+	cr_expect(strstr(said, "the black box is of uid 4242"), "%s", said);
+}
+
+Test(forged, one_whose_process_has_ended_and_whose_pid_is_anothers_tells_nothing_of_that)
+{
+	uint64_t start;
+	int fd = open(box, O_RDWR | O_CLOEXEC);
+	off_t at = offsetof(struct rw_box_header, start_time_ticks);
+
+	cr_assert_eq(pread(fd, &start, sizeof(start), at), (ssize_t)sizeof(start));
+	start--;
+	cr_assert_eq(pwrite(fd, &start, sizeof(start), at), (ssize_t)sizeof(start));
+	close(fd);
+	const char *said = watch_for_a_while();
+
+	cr_expect_eq(analysis->waits, 0);
+	cr_expect_eq(times(said, "it is another process"), 1, "%s", said);
+}

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,8 +26,8 @@ static struct watch watch;
 static char places[1][BOX_PLACE_PATH], secret[BOX_PLACE_PATH + 16], box[BOX_PLACE_PATH + 64];
 static pid_t writer;
 
-/* A process that records, and waits in read(2) on a file of its user's. */
-static void __attribute__((noreturn)) record_and_read(int ready)
+/* A process of `uid` that records, and waits in read(2) on a file. */
+static void __attribute__((noreturn)) record_and_read(uid_t uid, int ready)
 {
 	static struct box_writer made;
 	const struct box_request request = { .directory = places[0], .job = "j", .rank = 3, .history_bytes = 1 << 20 };
@@ -34,6 +35,8 @@ static void __attribute__((noreturn)) record_and_read(int ready)
 	char byte;
 
 	alarm(60); /* whatever becomes of the test */
+	if (uid != geteuid() && (setresgid(uid, uid, uid) || setresuid(uid, uid, uid) || prctl(PR_SET_DUMPABLE, 1)))
+		_exit(1);
 	if (fd < 0 || box_writer_create(&made, &request) || !*made.path)
 		_exit(1);
 	snprintf(made.header->job, sizeof(made.header->job), "j");
@@ -47,25 +50,29 @@ static void __attribute__((noreturn)) record_and_read(int ready)
 	_exit(1);
 }
 
-static void set_up(void)
+static void start_writer(uid_t uid)
 {
 	int ready[2];
 	char byte;
 
-	uv_loop_init(&loop);
-	analysis = analysis_new(false, NULL, NULL);
-	snprintf(places[0], sizeof(places[0]), "%s", box_process_directory());
-	snprintf(secret, sizeof(secret), "%s/secret", places[0]);
-	cr_assert_eq(mkfifo(secret, 0600), 0);
 	cr_assert_eq(pipe(ready), 0);
 	writer = fork();
 	if (writer == 0)
-		record_and_read(ready[1]);
+		record_and_read(uid, ready[1]);
 	close(ready[1]);
 	cr_assert_eq(read(ready[0], &byte, 1), 1, "the box could not be made");
 	close(ready[0]);
 	snprintf(box, sizeof(box), "%s/rank3-%d" RW_BOX_SUFFIX, places[0], (int)writer);
+}
+
+static void set_up(void)
+{
+	uv_loop_init(&loop);
+	analysis = analysis_new(false, NULL, NULL);
 	analysis->suspect = 1;
+	snprintf(places[0], sizeof(places[0]), "%s", box_process_directory());
+	snprintf(secret, sizeof(secret), "%s/secret", places[0]);
+	cr_assert_eq(mkfifo(secret, 0600), 0);
 }
 
 static void tear_down(void)
@@ -128,6 +135,7 @@ static unsigned times(const char *text, const char *part)
 
 Test(forged, a_box_of_its_own_process_shows_what_that_waits_for)
 {
+	start_writer(geteuid());
 	const char *said = watch_for_a_while();
 
 	cr_expect_eq(times(said, "not watched"), 0, "%s", said);
@@ -136,10 +144,24 @@ Test(forged, a_box_of_its_own_process_shows_what_that_waits_for)
 	cr_expect_not(analysis->pid_unproven);
 }
 
+Test(forged, root_sees_what_a_users_process_waits_for_and_that_user_may_see)
+{
+	if (geteuid() != 0)
+		cr_skip_test("only root watches the processes of others");
+	cr_assert_eq(chown(places[0], OTHER_USER, OTHER_USER), 0);
+	start_writer(OTHER_USER);
+	const char *said = watch_for_a_while();
+
+	cr_expect_eq(times(said, "not watched"), 0, "%s", said);
+	cr_expect_gt(analysis->waits, 0);
+	cr_expect_str_eq(analysis->last_path, secret);
+}
+
 Test(forged, one_that_points_at_roots_process_tells_nothing_of_it)
 {
 	if (geteuid() != 0)
 		cr_skip_test("only root can make a file of another user");
+	start_writer(0);
 	cr_assert_eq(chown(box, OTHER_USER, OTHER_USER), 0);
 	const char *said = watch_for_a_while();
 
@@ -154,6 +176,7 @@ Test(forged, one_that_points_at_roots_process_tells_nothing_of_it)
 Test(forged, one_whose_process_has_ended_and_whose_pid_is_anothers_tells_nothing_of_that)
 {
 	uint64_t start;
+	start_writer(geteuid());
 	int fd = open(box, O_RDWR | O_CLOEXEC);
 	off_t at = offsetof(struct rw_box_header, start_time_ticks);
 

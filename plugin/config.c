@@ -50,7 +50,7 @@ static const struct entry entries[] = {
 	{ { "RANKWATCH_MESH", "NAME=SIZE,…", "", "names for communicators, outermost first, as in pp=2,fsdp=4" },
 	  MESH,
 	  0 },
-	{ { "RANKWATCH_BUDGET", "PERCENT", "0.25", "most that we may add to the job, of its time" },
+	{ { "RANKWATCH_BUDGET", "PERCENT", "0.25", "most that we may add to the job, of its time; unset: at first 5" },
 	  PERCENT,
 	  MEMBER(budget_ppm) },
 	{ { "RANKWATCH_SCAN", "auto|all|input|output|off", "auto", "scan values: within the budget, or all" },
@@ -202,6 +202,7 @@ static int store(struct config *config, const struct entry *entry, const char *v
 	case SIZE:
 		return parse_size(value, member);
 	case PERCENT:
+		config->budget_given = value != entry->public.initial;
 		return parse_percent(value, member);
 	case TYPES:
 		return parse_types(value, member);

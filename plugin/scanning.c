@@ -46,7 +46,8 @@ void scanning_open(struct recording *recording, uint32_t abi)
 
 	header->budget_ppm = config->budget_ppm;
 	scan_share_open(&recording->share, recording->box.ring_mask + 1, recording_clock());
-	scan_budget_open(&recording->budget, config->budget_ppm, recording_clock(), spent_ns);
+	uint32_t at_first_ppm = config->budget_given ? config->budget_ppm : SCAN_BUDGET_DENSE_PPM;
+	scan_budget_open(&recording->budget, config->budget_ppm, at_first_ppm, recording_clock(), spent_ns);
 	scanner_open(&recording->scanner, &recording->progress.driver, &recording->box, scan_images(),
 		     states[config->scan], no_scan_because(recording, abi));
 	recording->scanner.nodes = call_is_interposed();

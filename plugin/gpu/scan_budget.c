@@ -18,17 +18,22 @@ static void open_window(struct scan_budget *budget, uint64_t now_ns, uint64_t co
 	budget->since_cost_ns = cost_ns;
 }
 
-void scan_budget_open(struct scan_budget *budget, uint32_t ppm, uint64_t now_ns, uint64_t cost_ns)
+void scan_budget_open(struct scan_budget *budget, uint32_t ppm, uint32_t dense_ppm, uint64_t now_ns, uint64_t cost_ns)
 {
-	*budget = (struct scan_budget){ .ppm = ppm, .every = 1, .dense_until_ns = now_ns + DENSE_NS };
+	*budget = (struct scan_budget){
+		.ppm = ppm,
+		.dense_ppm = dense_ppm,
+		.every = 1,
+		.dense_until_ns = now_ns + DENSE_NS,
+	};
 	open_window(budget, now_ns, cost_ns);
 }
 
 static uint32_t limit_of(const struct scan_budget *budget, uint64_t now_ns)
 {
-	bool dense = now_ns < budget->dense_until_ns && budget->ppm < SCAN_BUDGET_DENSE_PPM;
+	bool dense = now_ns < budget->dense_until_ns && budget->ppm < budget->dense_ppm;
 
-	return dense ? SCAN_BUDGET_DENSE_PPM : budget->ppm;
+	return dense ? budget->dense_ppm : budget->ppm;
 }
 
 static uint32_t share_ppm(uint64_t cost_ns, uint64_t wall_ns)
@@ -53,9 +58,13 @@ uint32_t scan_budget_judge(struct scan_budget *budget, uint64_t now_ns, uint64_t
 	uint64_t wall_ns = now_ns - budget->since_ns;
 	uint32_t limit = limit_of(budget, now_ns);
 
-	if (wall_ns < SECOND_NS)
+	/* A second that is not over is judged as if nothing more came, and only when that is too much: work comes in
+	 * bursts. */
+	uint32_t cost_ppm = share_ppm(cost_ns - budget->since_cost_ns, wall_ns < SECOND_NS ? SECOND_NS : wall_ns);
+
+	if (wall_ns < SECOND_NS && cost_ppm <= limit)
 		return budget->every;
-	budget->cost_ppm = share_ppm(cost_ns - budget->since_cost_ns, wall_ns);
+	budget->cost_ppm = cost_ppm;
 	if (budget->cost_ppm > limit) {
 		if (budget->every < SCAN_BUDGET_EVERY_MAX)
 			back_off(budget, limit);

@@ -23,7 +23,7 @@ static void begin(void)
 {
 	now = SECOND;
 	cost = 0;
-	scan_budget_open(&budget, 2500, now, cost);
+	scan_budget_open(&budget, 2500, SCAN_BUDGET_DENSE_PPM, now, cost);
 }
 
 Test(scan_budget, what_costs_little_is_scanned_always)
@@ -38,6 +38,41 @@ Test(scan_budget, the_first_five_minutes_are_dense)
 	cr_expect_eq(run(299, 40000), 1, "4 %% of the time");
 	run(10, 40000);
 	cr_expect_eq(budget.every, 16, "4 %% / 16 = 0.25 %%");
+}
+
+/* What the user has said holds at once. */
+static void begin_with_given(void)
+{
+	now = SECOND;
+	cost = 0;
+	scan_budget_open(&budget, 2500, 2500, now, cost);
+}
+
+Test(scan_budget, a_budget_that_was_given_holds_from_the_first_second)
+{
+	begin_with_given();
+	cr_expect_eq(run(1, 40000), 16, "4 %% / 16 = 0.25 %%");
+}
+
+Test(scan_budget, a_second_that_has_spent_its_allowance_is_not_waited_for)
+{
+	begin_with_given();
+	for (int i = 0; i < 3; i++) {
+		cr_expect_eq(scan_budget_judge(&budget, now += SECOND / 250, cost += 1000000), 1, "1 ms of 2.5");
+		cr_expect_eq(scan_budget_judge(&budget, now += SECOND / 250, cost += 1000000), 1);
+		cr_expect_eq(scan_budget_judge(&budget, now += SECOND / 250, cost += 1000000), 2);
+		begin_with_given();
+	}
+}
+
+Test(scan_budget, what_is_spent_in_a_burst_once_a_second_is_no_more_than_it_is)
+{
+	begin_with_given();
+	for (int i = 0; i < 20; i++) {
+		cr_expect_eq(scan_budget_judge(&budget, now += SECOND / 250, cost += 1200000), 1, "1.2 ms of 2.5");
+		now += SECOND - SECOND / 250;
+		cr_expect_eq(scan_budget_judge(&budget, now, cost), 1);
+	}
 }
 
 Test(scan_budget, even_then_there_is_a_limit)

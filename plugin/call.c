@@ -243,7 +243,7 @@ static void end(struct recording *recording, bool failed)
 	/* Where nothing was launched the drain finds operations whose group has returned without a task. */
 	if (!failed)
 		complete_group(recording);
-	operation_return(recording, &this_thread.group);
+	operation_return(recording, &this_thread.group, recording_clock());
 }
 
 /* With the profiler interface from v5 on, a call that nobody has announced before its return. */

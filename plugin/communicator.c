@@ -108,8 +108,6 @@ static void clear_entry(struct rw_communicator *entry)
 	atomic_store_explicit(&entry->ended_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->api_count, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->captured, 0, memory_order_relaxed);
-	for (int i = 0; i < RW_FUNCTION_COUNT; i++)
-		atomic_store_explicit(&entry->last_ticket[i], 0, memory_order_relaxed);
 }
 
 static void show(struct communicator *communicator, const struct recorder_identity *identity)

@@ -8,15 +8,20 @@
 /* A prime: callbacks come in cycles of a dozen or so, and each of a cycle must have its turn. */
 enum { COST_SAMPLE = 61 };
 
-/* 0: not this time. `calls` is the thread's own counter. */
+/* 0: not this time. `calls` is the thread's own counter, down to the next that is timed. */
 static inline uint64_t cost_begin(uint16_t *calls)
 {
-	return (*calls)++ % COST_SAMPLE == 0 ? recording_clock() : 0;
+	if (__builtin_expect(*calls != 0, 1)) {
+		--*calls;
+		return 0;
+	}
+	*calls = COST_SAMPLE - 1;
+	return recording_clock();
 }
 
 static inline void cost_end(struct recording *recording, uint64_t begin)
 {
-	if (!begin)
+	if (__builtin_expect(!begin, 1))
 		return;
 	atomic_fetch_add_explicit(&recording->box.header->own_ns, (recording_clock() - begin) * COST_SAMPLE,
 				  memory_order_relaxed);

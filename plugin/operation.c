@@ -23,10 +23,9 @@ static void finish_host(struct rw_operation *slot, uint64_t ticket, uint32_t kno
 		box_release(slot, ticket, RW_OWNER_HOST);
 }
 
-void operation_return(struct recording *recording, const struct operation_group *group)
+void operation_return(struct recording *recording, const struct operation_group *group, uint64_t now)
 {
 	uint64_t ticket = group->newest;
-	uint64_t now = recording_clock();
 
 	while (ticket) {
 		struct rw_operation *slot = box_slot(&recording->box, ticket);
@@ -83,7 +82,6 @@ static uint64_t publish_call(struct recording *recording, struct communicator *c
 		atomic_store_explicit(&slot->flags, numbering.flags, memory_order_relaxed);
 	atomic_store_explicit(&slot->known, RW_KNOWN_IDENT | RW_KNOWN_API, memory_order_relaxed);
 	box_publish(slot, ticket);
-	atomic_store_explicit(&communicator->entry->last_ticket[function], ticket, memory_order_relaxed);
 	return ticket;
 }
 

@@ -41,7 +41,7 @@ bool operation_task(struct recording *recording, struct communicator *communicat
  * than one, or the group is too long to look through. On the group's thread. */
 uint64_t operation_find(struct recording *recording, const struct operation_group *group,
 			const struct communicator *communicator, const struct recorder_event *event);
-/* The API group returns now. */
-void operation_return(struct recording *recording, const struct operation_group *group);
+/* The API group returns at this time. */
+void operation_return(struct recording *recording, const struct operation_group *group, uint64_t now);
 
 #endif

@@ -26,7 +26,8 @@ static_assert(sizeof(struct thread) <= 64, "static TLS is scarce");
 
 static __thread struct thread this_thread __attribute__((tls_model("initial-exec")));
 
-static struct communicator *find_communicator(struct recording *recording, const void *context)
+static inline __attribute__((always_inline)) struct communicator *find_communicator(struct recording *recording,
+										    const void *context)
 {
 	uint32_t index = handle_context_index(context);
 
@@ -40,6 +41,12 @@ static struct communicator *find_communicator(struct recording *recording, const
 	    atomic_load_explicit(&communicator->ended, memory_order_relaxed))
 		return NULL;
 	return communicator;
+}
+
+/* Not one of ours, or of a communicator that is not recorded. One that has ended is not told apart here. */
+static bool is_blind(const void *context)
+{
+	return handle_kind(context) != HANDLE_CONTEXT || handle_context_index(context) >= RW_BOX_COMMS;
 }
 
 static void know_thread(struct thread *thread)
@@ -81,6 +88,7 @@ static void *start_api_group(struct recording *recording, struct thread *thread)
 	thread->group.number = recording_new_group(recording);
 	thread->group.newest = 0;
 	thread->group.captured = false;
+	thread->launch.end_ns = 0;
 	return handle_make(HANDLE_API_GROUP, thread->group.number);
 }
 
@@ -88,7 +96,10 @@ static void stop_api_group(struct recording *recording, struct thread *thread, u
 {
 	if (number != thread->group.number)
 		return;
-	operation_return(recording, &thread->group);
+	/* What NCCL does between its last launch and its return takes microseconds: not worth another look at the
+	 * clock. */
+	uint64_t launched_ns = thread->launch.end_ns;
+	operation_return(recording, &thread->group, launched_ns ? launched_ns : recording_clock());
 	thread->group = (struct operation_group){ 0 };
 }
 
@@ -238,14 +249,10 @@ static void *dispatch(struct recording *recording, struct thread *thread, struct
 		      const struct recorder_event *event)
 {
 	switch (event->kind) {
-	case RECORDER_API_GROUP:
-		return start_api_group(recording, thread);
 	case RECORDER_CALL:
 		return start_call(recording, thread, communicator, &event->call);
 	case RECORDER_LAUNCH:
 		return start_launch(recording, thread, communicator, event->stream);
-	case RECORDER_PLAN:
-		return handle_make(HANDLE_PLAN, communicator->index);
 	case RECORDER_TASK:
 		return start_task(recording, thread, communicator, event);
 	case RECORDER_BARE_TASK:
@@ -258,6 +265,18 @@ static void *dispatch(struct recording *recording, struct thread *thread, struct
 		return start_proxy_op(recording, communicator, &event->proxy_op);
 	}
 	return NULL;
+}
+
+void *recorder_start_group(void *context)
+{
+	struct recording *recording = is_blind(context) ? NULL : recording_get();
+
+	return recording ? start_api_group(recording, &this_thread) : NULL;
+}
+
+void *recorder_start_plan(void *context)
+{
+	return is_blind(context) ? NULL : handle_make(HANDLE_PLAN, handle_context_index(context));
 }
 
 void *recorder_start(void *context, const struct recorder_event *event)
@@ -276,9 +295,9 @@ void *recorder_start(void *context, const struct recorder_event *event)
 	return handle;
 }
 
-void recorder_stop(void *handle)
+void recorder_end(void *handle)
 {
-	struct recording *recording = handle ? recording_get() : NULL;
+	struct recording *recording = recording_get();
 	uint64_t number = handle_number(handle);
 
 	if (!recording)
@@ -303,7 +322,7 @@ void recorder_stop(void *handle)
 	case HANDLE_PROXY_STEP:
 		waits_stop_step(&recording->waits, number, recording_clock());
 		break;
-	default: /* stopping a call or a task says nothing new */
+	default:
 		break;
 	}
 	cost_end(recording, begin);

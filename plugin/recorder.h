@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plugin/handle.h"
+
 struct recorder_communicator {
 	uint64_t id;
 	const char *name; /* NULL; copied */
@@ -30,15 +32,14 @@ enum recorder_wish recorder_init(const struct recorder_communicator *communicato
 void recorder_finalize(void *context);
 
 enum recorder_event_kind {
-	RECORDER_API_GROUP, /* outermost group of the API begins on this thread */
 	RECORDER_CALL,      /* one collective or p2p call */
 	RECORDER_LAUNCH,    /* a plan's kernel is about to be launched */
-	RECORDER_PLAN,      /* the tasks of a plan follow */
 	RECORDER_TASK,      /* parent: the call */
 	RECORDER_BARE_TASK, /* a task without a call (before ABI v5): `call` and `task` are both filled */
 	RECORDER_COPY,      /* a task and its launch at once, on the copy engines; parent: the call */
 	RECORDER_CHANNEL,   /* a channel of a task's kernel began; parent: the task */
-	RECORDER_PROXY_OP,  /* what a task sends to or receives from one peer through one channel; of this process only */
+	RECORDER_PROXY_OP,  /* what a task sends to or receives from one peer through one channel; of this process only
+			     */
 };
 
 struct recorder_call {
@@ -87,11 +88,30 @@ struct recorder_event {
 	struct recorder_proxy_op proxy_op;
 };
 
+/* The outermost group of the API begins on this thread; the tasks of a plan follow. The handle for NCCL, or NULL. Of
+ * the context they need to know only that it is recorded. */
+void *recorder_start_group(void *context);
+void *recorder_start_plan(void *context);
 /* The group whose handle that is has all its calls and is ending. */
 void recorder_group_end(void *handle);
 /* The handle for NCCL, or NULL when the event is of no interest. */
 void *recorder_start(void *context, const struct recorder_event *event);
-void recorder_stop(void *handle);
+void recorder_end(void *handle);
+/* The event of this handle has stopped. The end of a call, a task or a channel says nothing new: the first two are half
+ * of all stops of a collective. */
+static inline void recorder_stop(void *handle)
+{
+	switch (handle_kind(handle)) {
+	case HANDLE_NONE:
+	case HANDLE_CALL:
+	case HANDLE_TASK:
+	case HANDLE_CAPTURED:
+	case HANDLE_CHANNEL:
+		return;
+	default:
+		recorder_end(handle);
+	}
+}
 /* A step of a proxy operation, found by the operation alone: with PXN the context can be another process's. */
 void *recorder_start_step(void *proxy_op, int step);
 /* States of proxy operations and their steps, by NCCL's number. bytes: 0 not known. */

@@ -111,7 +111,7 @@ struct rw_communicator {
 	RW_ATOMIC(uint64_t) api_count; /* operations announced by the API, slots or not */
 	RW_ATOMIC(uint64_t) launched;  /* highest progress number; goes on across owners of the entry */
 	RW_ATOMIC(uint64_t) captured;  /* calls under graph capture: counted, no slot */
-	RW_ATOMIC(uint64_t) last_ticket[RW_FUNCTION_COUNT];
+	uint64_t reserved[16];         /* 0 */
 };
 
 /* Written by the GPU in stream order: a plan with progress number n is running when gpu_started >= n > gpu_done. */

@@ -80,6 +80,8 @@ int adapter_stop(void *handle)
 
 static void record_state(void *handle, int state, const union profiler_state_arguments *arguments)
 {
+	if (state == PROFILER_GROUP_START_API_STOP)
+		return;
 	if (state == PROFILER_GROUP_END_API_START)
 		recorder_group_end(handle);
 	else if (state != PROFILER_KERNEL_CH_STOP)

@@ -83,13 +83,15 @@ static struct recorder_event decode_p2p(const struct profiler_v1_event *descript
 static void *start(void *context, void *parent, const void *argument)
 {
 	const struct profiler_v1_event *descriptor = argument;
-	struct recorder_event event = { .kind = RECORDER_PLAN };
+	struct recorder_event event;
 
+	if (descriptor->type == PROFILER_GROUP)
+		return recorder_start_plan(context);
 	if (descriptor->type == PROFILER_COLL)
 		event = decode_coll(descriptor);
 	else if (descriptor->type == PROFILER_P2P)
 		event = decode_p2p(descriptor);
-	else if (descriptor->type != PROFILER_GROUP)
+	else
 		return adapter_start_proxy(context, parent, descriptor);
 	return recorder_start(context, &event);
 }

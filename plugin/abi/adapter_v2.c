@@ -77,13 +77,15 @@ static struct recorder_event decode_p2p(const struct profiler_v2_event *descript
 
 static void *start(void *context, void *parent, const struct profiler_v2_event *descriptor, const struct profiler_v2_run *run)
 {
-	struct recorder_event event = { .kind = RECORDER_PLAN };
+	struct recorder_event event;
 
+	if (descriptor->type == PROFILER_GROUP)
+		return recorder_start_plan(context);
 	if (descriptor->type == PROFILER_COLL)
 		event = decode_coll(descriptor, run);
 	else if (descriptor->type == PROFILER_P2P)
 		event = decode_p2p(descriptor);
-	else if (descriptor->type != PROFILER_GROUP)
+	else
 		return adapter_start_proxy(context, parent, descriptor);
 	return recorder_start(context, &event);
 }

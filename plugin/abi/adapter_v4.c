@@ -76,8 +76,7 @@ static void *start(void *context, void *parent, const void *argument)
 
 	switch (descriptor->type) {
 	case PROFILER_GROUP:
-		event = (struct recorder_event){ .kind = RECORDER_PLAN };
-		break;
+		return recorder_start_plan(context);
 	case PROFILER_COLL:
 		event = decode_coll(&descriptor->coll);
 		break;

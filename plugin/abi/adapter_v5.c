@@ -119,8 +119,7 @@ static inline __attribute__((always_inline)) void *start(void *context, void *pa
 	event.parent = parent;
 	switch (descriptor->type) {
 	case PROFILER_GROUP_API:
-		event.kind = RECORDER_API_GROUP;
-		break;
+		return recorder_start_group(context);
 	case PROFILER_COLL_API:
 		decode_coll_api(&event, &descriptor->coll_api);
 		break;
@@ -132,8 +131,7 @@ static inline __attribute__((always_inline)) void *start(void *context, void *pa
 		event.stream = (uintptr_t)descriptor->launch.stream;
 		break;
 	case PROFILER_GROUP:
-		event.kind = RECORDER_PLAN;
-		break;
+		return recorder_start_plan(context);
 	case PROFILER_COLL:
 		decode_coll(&event, &descriptor->coll);
 		break;

@@ -39,7 +39,8 @@ enum profiler_event_type {
 /* recordEventState: other states' arguments can be NULL, or garbage where an adapter of NCCL's is in between. */
 enum {
 	PROFILER_KERNEL_CH_STOP = 22,
-	PROFILER_GROUP_END_API_START = 24, /* of GroupApi, from v5 on */
+	PROFILER_GROUP_START_API_STOP = 23, /* of GroupApi, from v5 on */
+	PROFILER_GROUP_END_API_START = 24,  /* of GroupApi, from v5 on */
 };
 
 union profiler_state_arguments {

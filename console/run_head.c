@@ -164,6 +164,12 @@ static void print_scan(FILE *out, const struct replay *replay)
 	fputc('\n', out);
 }
 
+/* What the kernel saw then is in no box. */
+static void print_level(FILE *out)
+{
+	fputs("level     self: of its threads what the processes sampled of themselves\n", out);
+}
+
 static void print_recorded(FILE *out, const struct analysis_summary *summary)
 {
 	fprintf(out, "recorded  %" PRIu64 " operations on %u communicator%s", summary->operations,
@@ -221,6 +227,7 @@ void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns, int
 	print_end(text, replay, now_ns);
 	print_nccl(text, replay);
 	print_scan(text, replay);
+	print_level(text);
 	print_recorded(text, &summary);
 	print_xids(text, replay);
 	/* What did not fit into memory is missing: then nothing of it is said. */

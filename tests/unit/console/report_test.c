@@ -135,6 +135,7 @@ Test(report, the_head_says_who_left_a_box_and_escapes_what_the_job_wrote)
 	cr_expect(strstr(text, "job       one, host host-a\n"), "%s", text);
 	cr_expect(strstr(text, "left a black box: 0-2\n"), "%s", text);
 	cr_expect(strstr(text, "NCCL      2.28.9"), "%s", text);
+	cr_expect(strstr(text, "level     self: "), "%s", text);
 	cr_expect_null(strchr(text, '\033'));
 	replay_close(&replay);
 	boxes_close(&boxes);

@@ -134,6 +134,14 @@ int collector_client_send(struct collector_client *client, const char *line)
 	return send(client->fd, text, (size_t)length, MSG_NOSIGNAL) == length ? 0 : -errno;
 }
 
+pid_t collector_client_peer(const struct collector_client *client)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ? 0 : peer.pid;
+}
+
 void collector_client_close(struct collector_client *client)
 {
 	if (client->fd >= 0)

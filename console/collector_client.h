@@ -4,6 +4,7 @@
 #define CONSOLE_COLLECTOR_CLIENT_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include <jansson.h>
 
@@ -31,6 +32,8 @@ int collector_client_open(struct collector_client *client, const char *job, enum
 int collector_client_read(struct collector_client *client);
 /* `line` without its newline. 0 or -errno. */
 int collector_client_send(struct collector_client *client, const char *line);
+/* The collector's process, 0 when it cannot be seen from here. */
+pid_t collector_client_peer(const struct collector_client *client);
 void collector_client_close(struct collector_client *client); /* accepts one that was not connected */
 
 #endif

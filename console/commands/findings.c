@@ -24,7 +24,10 @@ struct listener {
 	bool colour, greeted;
 	json_int_t expected; /* open findings that follow the hello and have not come yet */
 	size_t printed;
+	pid_t peer; /* the collector; 0 not known */
 };
+
+enum { ANSWER_MS = 3000 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -85,19 +88,46 @@ static bool is_done(const struct listener *listener)
 	return !listener->options.follow && listener->greeted && listener->expected <= 0;
 }
 
-/* 0 when everything has been printed, or -errno as collector_client_read(). */
+/* What is open comes at once, from a collector that runs; what changes later comes when it changes. */
+static int patience_ms(const struct listener *listener)
+{
+	return listener->greeted && listener->expected <= 0 ? -1 : ANSWER_MS;
+}
+
+/* 0 when everything has been printed, -ETIMEDOUT, or -errno as collector_client_read(). */
 static int listen_to_collector(struct listener *listener)
 {
 	int err = 0;
 
 	while (!err && !is_done(listener) && !ferror(stdout)) {
 		struct pollfd wait = { .fd = listener->client.fd, .events = POLLIN };
+		int ready = poll(&wait, 1, patience_ms(listener));
 
-		if (poll(&wait, 1, -1) < 0 && errno != EINTR)
+		if (ready < 0 && errno != EINTR)
 			return -errno;
-		err = collector_client_read(&listener->client);
+		err = ready ? collector_client_read(&listener->client) : -ETIMEDOUT;
 	}
 	return err;
+}
+
+/* A full queue of those who want to be let in means the same. */
+static bool is_silence(int err)
+{
+	return err == -ETIMEDOUT || err == -EAGAIN;
+}
+
+static int say_silent(const struct listener *listener)
+{
+	char process[32] = "";
+
+	if (listener->peer > 0)
+		snprintf(process, sizeof(process), " (process %d)", (int)listener->peer);
+	foreign_line(
+	    stderr,
+	    "rankwatch findings: the collector%s does not answer: it may be stopped; \"rankwatch report\" reads the "
+	    "black boxes without one",
+	    process);
+	return COMMAND_FAILED;
 }
 
 static int no_collector(const struct options *options, int err)
@@ -121,9 +151,13 @@ static int run(const struct command *command, int argc, char **argv)
 	listener.colour = terminal_has_colour(STDOUT_FILENO);
 	err = collector_client_open(&listener.client, listener.options.job, COLLECTOR_CLIENT_ANYWHERE, on_message,
 				    &listener);
-	if (!err)
+	if (!err) {
+		listener.peer = collector_client_peer(&listener.client);
 		err = listen_to_collector(&listener);
+	}
 	collector_client_close(&listener.client);
+	if (is_silence(err))
+		return say_silent(&listener);
 	if (err && !(err == -EPIPE && listener.greeted))
 		return no_collector(&listener.options, err);
 	if (err)

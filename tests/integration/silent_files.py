@@ -5,6 +5,7 @@ system whose server is silent. The job starts, runs and ends at its own pace wit
 import ctypes
 import os
 import select
+import signal
 import struct
 import threading
 import time
@@ -137,8 +138,22 @@ def silent_file_system(failures):
             silent.close()
 
 
+def stopped_collector(failures):
+    with stage.Stage() as play:
+        collector = play.start(stage.RANKWATCH, "collect")
+        answered = stage.wait_until(lambda: play.start(stage.RANKWATCH, "findings").wait(LONG_S) == 0, LONG_S)
+        failures.check(answered, "a running collector answers")
+        stage.kill(collector.popen.pid, signal.SIGSTOP)
+        for arguments in ((), ("--follow",)):
+            asked = play.start(stage.RANKWATCH, "findings", *arguments)
+            status = asked.wait(LONG_S)
+            right = status == 1 and f"(process {collector.popen.pid}) does not answer" in asked.err.text()
+            failures.check(right, f"a stopped collector is not waited for {arguments}: {status} {asked.err.text()}")
+
+
 def main():
     failures = stage.Failures()
+    stopped_collector(failures)
     fifo_without_reader(failures)
     fifo_with_late_reader(failures)
     silent_file_system(failures)

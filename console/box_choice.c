@@ -8,6 +8,7 @@
 
 #include "base/foreign_text.h"
 #include "console/box_runs.h"
+#include "console/descriptor_limit.h"
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -59,6 +60,7 @@ static int say_none(const struct box_choice *choice, const char *command)
 
 int box_choice_open(const struct box_choice *choice, const char *command, struct boxes *boxes)
 {
+	descriptor_limit_raise();
 	int error = boxes_open(boxes, choice->paths, choice->path_count, refuse, (void *)command);
 
 	if (error) {

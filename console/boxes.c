@@ -28,6 +28,12 @@ struct search {
 
 enum { WHY = 256 };
 
+static void refuse_path(struct search *search, const char *path, const char *why)
+{
+	search->boxes->refused++;
+	search->refuse(search->argument, path, why);
+}
+
 static void add_box(struct search *search, const char *path)
 {
 	struct boxes *boxes = search->boxes;
@@ -41,8 +47,7 @@ static void add_box(struct search *search, const char *path)
 		/* The reader's sentence starts with the path. */
 		bool named = !strncmp(why, path, length) && !strncmp(why + length, ": ", 2);
 
-		boxes->refused++;
-		search->refuse(search->argument, path, named ? why + length + 2 : *why ? why : strerror(-error));
+		refuse_path(search, path, named ? why + length + 2 : *why ? why : strerror(-error));
 		return;
 	}
 	entry.path = strdup(path);
@@ -66,7 +71,7 @@ static void add_directory(struct search *search, const char *path, int depth)
 	struct dirent *entry;
 
 	if (!directory) {
-		search->refuse(search->argument, path, strerror(errno));
+		refuse_path(search, path, strerror(errno));
 		return;
 	}
 	while (!search->error && (entry = readdir(directory))) {
@@ -88,7 +93,7 @@ static void add_named(struct search *search, const char *path)
 	struct stat status;
 
 	if (stat(path, &status) != 0)
-		search->refuse(search->argument, path, strerror(errno));
+		refuse_path(search, path, strerror(errno));
 	else if (S_ISDIR(status.st_mode))
 		add_directory(search, path, 1);
 	else

@@ -20,7 +20,7 @@ struct boxes {
 	struct box_entry *entries; /* by run, then by rank */
 	size_t count;
 	size_t run_count;
-	size_t refused; /* files that are named as boxes and could not be read */
+	size_t refused; /* files that are named as boxes, and directories, that could not be read */
 };
 
 /* Called for each file or directory that is refused, with the reason as a sentence. */

@@ -12,7 +12,13 @@
 #include <stdio.h>
 
 /* Exit statuses that every command shares. */
-enum { COMMAND_DONE = 0, COMMAND_FAILED = 1, COMMAND_MISUSE = 2 };
+enum {
+	COMMAND_DONE = 0,
+	COMMAND_FAILED = 1,
+	COMMAND_MISUSE = 2,
+	COMMAND_INCOMPLETE =
+	    3, /* done, but not all that was named, or found, could be read: what was not has been said */
+};
 
 struct command {
 	const char *name;

@@ -179,6 +179,8 @@ static int run(const struct command *command, int argc, char **argv)
 		if (dump_box(&options, &boxes.entries[i]) != 0)
 			status = COMMAND_FAILED;
 	}
+	if (status == COMMAND_DONE && boxes.refused)
+		status = COMMAND_INCOMPLETE;
 	boxes_close(&boxes);
 	return status;
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/foreign_text.h"
 #include "console/births.h"
 #include "console/box_choice.h"
 #include "console/box_runs.h"
@@ -55,6 +56,7 @@ struct report {
 	const struct options *options;
 	const struct replay *replay;
 	size_t flights;
+	bool cut;  /* a box could not be read to its end */
 	int worst; /* EXIT_WARNING, EXIT_CRITICAL or 0 */
 };
 
@@ -150,6 +152,20 @@ static void print_replay(struct report *report)
 		print_end(report);
 }
 
+static void note_cut(struct report *report)
+{
+	for (size_t i = 0; i < report->replay->count; i++) {
+		const struct replay_process *process = &report->replay->processes[i];
+		int err = feed_error(process->feed);
+
+		if (!err)
+			continue;
+		report->cut = true;
+		foreign_line(stderr, "rankwatch report: %s: could not be read to its end: %s", process->path,
+			     strerror(-err));
+	}
+}
+
 static int report_run(struct report *report, struct boxes *boxes, size_t run)
 {
 	struct replay replay;
@@ -162,6 +178,7 @@ static int report_run(struct report *report, struct boxes *boxes, size_t run)
 		fprintf(stderr, "rankwatch report: %s\n", strerror(-error));
 	else
 		print_replay(report);
+	note_cut(report);
 	replay_close(&replay);
 	return error;
 }
@@ -190,8 +207,11 @@ static int run(const struct command *command, int argc, char **argv)
 	command_parse(command, argc, argv, 0, &options);
 	if (box_choice_open(&options.choice, argv[0], &boxes) == 0)
 		status = report_runs(&report, &boxes);
+	if (status == COMMAND_DONE && (boxes.refused || report.cut))
+		status = COMMAND_INCOMPLETE;
 	boxes_close(&boxes);
-	return status == COMMAND_DONE && options.exit_code ? report.worst : status;
+	/* What was found is so, whatever else there may be. */
+	return status != COMMAND_FAILED && options.exit_code && report.worst ? report.worst : status;
 }
 
 static const struct argp_option report_options[] = {

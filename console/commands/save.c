@@ -71,6 +71,8 @@ static int run(const struct command *command, int argc, char **argv)
 	for (size_t i = 0; status == COMMAND_DONE && i < boxes.count; i++)
 		if (boxes.entries[i].run < runs)
 			status = save_box(&options, &boxes.entries[i]);
+	if (status == COMMAND_DONE && boxes.refused)
+		status = COMMAND_INCOMPLETE;
 	boxes_close(&boxes);
 	return status;
 }

@@ -133,16 +133,26 @@ static bool is_finished(const struct box_store *store, const struct stored *stor
 	return finished;
 }
 
+/* It stays: a limit below the size of one box must not keep nothing. */
+static bool is_just_saved(const struct box_store *store, const struct stored *stored)
+{
+	const char *slash = strrchr(store->path, '/');
+	char path[BOX_STORE_PATH + sizeof(store->name)];
+
+	snprintf(path, sizeof(path), "%s/%s", slash ? slash + 1 : store->path, store->name);
+	return !strcmp(path, stored->path);
+}
+
 static void keep_limit(struct box_store *store)
 {
 	struct inventory inventory = { 0 };
 
 	take_stock(store, &inventory);
-	/* The last one stays: a limit below the size of one box must not keep nothing. */
-	for (size_t i = 0; i + 1 < inventory.count && inventory.size > store->limit; i++) {
+	for (size_t i = 0; i < inventory.count && inventory.size > store->limit; i++) {
 		const struct stored *stored = &inventory.items[i];
 
-		if (!is_finished(store, stored) || unlinkat(store->all_fd, stored->path, 0))
+		if (is_just_saved(store, stored) || !is_finished(store, stored) ||
+		    unlinkat(store->all_fd, stored->path, 0))
 			continue;
 		inventory.size -= stored->size;
 		store->removed++;

@@ -9,15 +9,18 @@
 #include <unistd.h>
 
 #include "blackbox/header.h"
+#include "blackbox/packed.h"
 #include "blackbox/saved.h"
 
 enum { CHUNK_BYTES = 32768 /* slots are looked at three times: while they are in the cache */ };
 
 /* All of it, or -EIO when the file ends before, or -errno. */
-static int read_all(int fd, void *buffer, size_t size, uint64_t offset)
+static int read_all(const struct box_reader *reader, void *buffer, size_t size, uint64_t offset)
 {
+	if (reader->packed)
+		return packed_read(reader->packed, buffer, size, offset);
 	for (size_t done = 0; done < size;) {
-		ssize_t got = pread(fd, (char *)buffer + done, size - done, (off_t)(offset + done));
+		ssize_t got = pread(reader->fd, (char *)buffer + done, size - done, (off_t)(offset + done));
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -41,15 +44,22 @@ static int check_file(struct box_reader *reader, const struct stat *status, cons
 }
 
 /* Exchanges the descriptor of a saved box for one of its content. */
-static int unpack_saved(struct box_reader *reader, const char *name, char *why)
+static int unpack_whole(struct box_reader *reader, const char *name, char *why)
 {
-	int unpacked = box_saved_is(reader->fd) ? box_saved_unpack(reader->fd, name, why) : reader->fd;
+	int unpacked = box_saved_unpack(reader->fd, &reader->unpacked, name, why);
 
-	if (unpacked < 0 || unpacked == reader->fd)
-		return unpacked < 0 ? unpacked : 0;
+	if (unpacked < 0)
+		return unpacked;
 	close(reader->fd);
 	reader->fd = unpacked;
 	return 0;
+}
+
+static int open_saved(struct box_reader *reader, const char *name, char *why)
+{
+	int err = box_saved_is(reader->fd) ? packed_open(&reader->packed, reader->fd, name, why) : 0;
+
+	return err == -EFBIG ? unpack_whole(reader, name, why) : err;
 }
 
 static int refuse_saved(struct box_reader *reader, const char *name, char *why)
@@ -57,23 +67,34 @@ static int refuse_saved(struct box_reader *reader, const char *name, char *why)
 	return box_saved_is(reader->fd) ? box_refuse(why, -EINVAL, "%.80s: a saved box: nobody writes it", name) : 0;
 }
 
-static int check_content(struct box_reader *reader, const char *name, char *why)
+static int content_size(const struct box_reader *reader, uint64_t *size)
 {
 	struct stat status;
 
-	if (fstat(reader->fd, &status))
-		return box_refuse(why, -errno, "%.80s: cannot be examined: %s", name, strerror(errno));
-	if (status.st_size < RW_BOX_HEADER_SIZE)
-		return box_refuse(why, -EINVAL, "%.80s: not a black box: only %lld bytes", name,
-				  (long long)status.st_size);
+	if (!reader->packed && fstat(reader->fd, &status))
+		return -errno;
+	*size = reader->packed ? packed_size(reader->packed) : (uint64_t)status.st_size;
+	return 0;
+}
+
+static int check_content(struct box_reader *reader, const char *name, char *why)
+{
+	uint64_t size;
+	int none = content_size(reader, &size);
+
+	if (none)
+		return box_refuse(why, none, "%.80s: cannot be examined: %s", name, strerror(-none));
+	if (size < RW_BOX_HEADER_SIZE)
+		return box_refuse(why, -EINVAL, "%.80s: not a black box: only %llu bytes", name,
+				  (unsigned long long)size);
 
 	char buffer[sizeof(reader->header)];
-	int err = read_all(reader->fd, buffer, sizeof(buffer), 0);
+	int err = read_all(reader, buffer, sizeof(buffer), 0);
 
 	if (err)
 		return box_refuse(why, err, "%.80s: cannot be read: %s", name, strerror(-err));
 	memcpy(&reader->header, buffer, sizeof(buffer));
-	return box_header_check(&reader->header, (uint64_t)status.st_size, name, why);
+	return box_header_check(&reader->header, size, name, why);
 }
 
 typedef int unpack_box(struct box_reader *reader, const char *name, char *why);
@@ -103,7 +124,7 @@ static int open_box(struct box_reader *reader, int dirfd, const char *name, uid_
 
 int box_reader_open(struct box_reader *reader, int dirfd, const char *name, uid_t owner, char *why)
 {
-	return open_box(reader, dirfd, name, owner, unpack_saved, why);
+	return open_box(reader, dirfd, name, owner, open_saved, why);
 }
 
 int box_reader_open_live(struct box_reader *reader, int dirfd, const char *name, uid_t owner, char *why)
@@ -113,20 +134,24 @@ int box_reader_open_live(struct box_reader *reader, int dirfd, const char *name,
 
 void box_reader_close(struct box_reader *reader)
 {
-	if (reader->fd >= 0)
+	/* -1: never opened, or handed over with all that belongs to it. */
+	if (reader->fd >= 0) {
+		packed_close(reader->packed);
+		box_saved_forget(reader->unpacked);
 		close(reader->fd);
+	}
 	*reader = (struct box_reader){ .fd = -1 };
 }
 
 int box_reader_refresh(struct box_reader *reader)
 {
 	struct rw_box_header header;
-	struct stat status;
-	int err = read_all(reader->fd, &header, sizeof(header), 0);
+	uint64_t size;
+	int err = read_all(reader, &header, sizeof(header), 0);
 
 	if (err)
 		return err;
-	if (fstat(reader->fd, &status) || (uint64_t)status.st_size < reader->header.total_size)
+	if (content_size(reader, &size) || size < reader->header.total_size)
 		return -EIO;
 	if (memcmp(&header, &reader->header, offsetof(struct rw_box_header, boot_id)) ||
 	    header.waits_offset != reader->header.waits_offset || header.wait_slots != reader->header.wait_slots)
@@ -151,21 +176,22 @@ enum { LOOK = 16 /* entries at a time */ };
  * An entry can get a new owner under our eyes: born_ns becomes 0 first and is stored last. So it is looked at before
  * and after the copy, and what changed meanwhile is not used (yet).
  */
-static int copy_communicators(int fd, uint64_t offset, struct rw_communicator *communicators, int count)
+static int copy_communicators(const struct box_reader *reader, uint64_t offset, struct rw_communicator *communicators,
+			      int count)
 {
 	struct rw_communicator before[LOOK], after[LOOK];
 	size_t size = (size_t)count * sizeof(*communicators);
-	int err = read_all(fd, before, size, offset);
+	int err = read_all(reader, before, size, offset);
 
 	/* Pairs with the release store of born_ns: what was written before it is in the copy that follows. */
 	atomic_thread_fence(memory_order_acquire);
 	if (!err)
-		err = read_all(fd, communicators, size, offset);
+		err = read_all(reader, communicators, size, offset);
 	/* Pairs with the release fence after born_ns = 0: with a byte of the new owner in the copy, this look sees it.
 	 */
 	atomic_thread_fence(memory_order_acquire);
 	if (!err)
-		err = read_all(fd, after, size, offset);
+		err = read_all(reader, after, size, offset);
 	for (int i = 0; !err && i < count; i++) {
 		communicators[i].born_ns = before[i].born_ns == after[i].born_ns ? before[i].born_ns : 0;
 		communicators[i].name[sizeof(communicators[i].name) - 1] = '\0';
@@ -180,8 +206,8 @@ int box_reader_communicators(const struct box_reader *reader, uint32_t first, ui
 	int count = clamp_room(first, room, reader->header.comm_slots), err = 0;
 
 	for (int done = 0; !err && done < count; done += LOOK)
-		err = copy_communicators(reader->fd, offset + (uint64_t)done * sizeof(*communicators),
-					 communicators + done, count - done < LOOK ? count - done : LOOK);
+		err = copy_communicators(reader, offset + (uint64_t)done * sizeof(*communicators), communicators + done,
+					 count - done < LOOK ? count - done : LOOK);
 	return err ? err : count;
 }
 
@@ -189,7 +215,7 @@ int box_reader_progress(const struct box_reader *reader, uint32_t first, uint32_
 			struct rw_gpu_progress *progress)
 {
 	int count = clamp_room(first, room, reader->header.comm_slots);
-	int err = read_all(reader->fd, progress, (size_t)count * sizeof(*progress),
+	int err = read_all(reader, progress, (size_t)count * sizeof(*progress),
 			   reader->header.gpu_offset + first * sizeof(*progress));
 
 	return err ? err : count;
@@ -203,7 +229,7 @@ bool box_has_waits(const struct rw_box_header *header)
 int box_reader_waits(const struct box_reader *reader, uint32_t first, uint32_t room, struct rw_wait *waits)
 {
 	int count = box_has_waits(&reader->header) ? clamp_room(first, room, reader->header.wait_slots) : 0;
-	int err = read_all(reader->fd, waits, (size_t)count * sizeof(*waits),
+	int err = read_all(reader, waits, (size_t)count * sizeof(*waits),
 			   reader->header.waits_offset + first * sizeof(*waits));
 
 	return err ? err : count;
@@ -211,7 +237,7 @@ int box_reader_waits(const struct box_reader *reader, uint32_t first, uint32_t r
 
 /* A ring of slots of one size that begin with their ticket. */
 struct ring {
-	int fd;
+	const struct box_reader *reader;
 	uint64_t offset, slots;
 	size_t size;
 };
@@ -219,7 +245,7 @@ struct ring {
 /* Slots first… of the ring's numbering; count does not cross its end. */
 static int read_run(const struct ring *ring, uint64_t first, size_t count, void *buffer)
 {
-	return read_all(ring->fd, buffer, count * ring->size, ring->offset + first % ring->slots * ring->size);
+	return read_all(ring->reader, buffer, count * ring->size, ring->offset + first % ring->slots * ring->size);
 }
 
 /* The read protocol: `before`, `slots` and `after` are three copies of the same run, in this order of time. */
@@ -270,7 +296,7 @@ static void judge_operation(uint64_t number, const struct rw_operation *before, 
 int box_reader_operations(const struct box_reader *reader, uint64_t first, uint32_t room, struct rw_operation *slots,
 			  enum box_slot *states)
 {
-	const struct ring ring = { reader->fd, reader->header.ring_offset, reader->header.ring_slots, sizeof(*slots) };
+	const struct ring ring = { reader, reader->header.ring_offset, reader->header.ring_slots, sizeof(*slots) };
 	struct rw_operation before[CHUNK_BYTES / sizeof(*slots)], after[CHUNK_BYTES / sizeof(*slots)];
 	uint32_t count = room < ring.slots ? room : (uint32_t)ring.slots;
 
@@ -290,7 +316,7 @@ int box_reader_operations(const struct box_reader *reader, uint64_t first, uint3
 int box_reader_samples(const struct box_reader *reader, uint64_t first, uint32_t room, struct rw_host_sample *samples,
 		       enum box_slot *states)
 {
-	const struct ring ring = { reader->fd, reader->header.samples_offset, reader->header.sample_slots,
+	const struct ring ring = { reader, reader->header.samples_offset, reader->header.sample_slots,
 				   sizeof(*samples) };
 	struct rw_host_sample before[CHUNK_BYTES / sizeof(*samples)], after[CHUNK_BYTES / sizeof(*samples)];
 	uint32_t count = room < ring.slots ? room : (uint32_t)ring.slots;

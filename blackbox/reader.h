@@ -14,9 +14,13 @@
 
 #include <rankwatch/blackbox.h>
 
+struct packed;
+
 struct box_reader {
 	int fd;
 	uint64_t device, inode; /* of the file: tells a replaced file from the same one */
+	struct packed *packed;  /* of a saved box: its content, behind fd; NULL: fd has it */
+	uint64_t unpacked;      /* bytes of memory that fd is, of a saved box that had to be unpacked whole */
 	struct rw_box_header header; /* as checked at open; box_reader_refresh() renews the counters */
 };
 

@@ -4,6 +4,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
+
+#include "blackbox/packed.h"
 
 enum {
 	WHY = 160,
@@ -22,7 +25,10 @@ enum {
 /* A copy being written: everything in the order of its offset. */
 struct copy {
 	struct box_reader *reader;
-	gzFile file;
+	int fd;
+	z_stream stream; /* one member after the other (blackbox/packed.h) */
+	unsigned char member[PACKED_MEMBER], packed[PACKED_MEMBER + 1024 /* what does not get smaller */];
+	size_t used; /* of member */
 	uint64_t offset;
 	int error;
 };
@@ -52,13 +58,50 @@ bool box_is_name(const char *name)
 	return ends_in(name, RW_BOX_SUFFIX) || ends_in(name, BOX_SAVED_SUFFIX);
 }
 
+static int write_all(int fd, const void *bytes, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t count = write(fd, (const char *)bytes + done, size - done);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0)
+			return count ? -errno : -ENOSPC;
+		done += (size_t)count;
+	}
+	return 0;
+}
+
+static void end_member(struct copy *copy)
+{
+	z_stream *stream = &copy->stream;
+
+	if (copy->error || !copy->used)
+		return;
+	deflateReset(stream);
+	stream->next_in = copy->member;
+	stream->avail_in = (unsigned)copy->used;
+	stream->next_out = copy->packed;
+	stream->avail_out = sizeof(copy->packed);
+	copy->used = 0;
+	if (deflate(stream, Z_FINISH) != Z_STREAM_END)
+		copy->error = -EIO;
+	else
+		copy->error = write_all(copy->fd, copy->packed, sizeof(copy->packed) - stream->avail_out);
+}
+
 static void put(struct copy *copy, const void *bytes, size_t size)
 {
-	if (copy->error || !size)
-		return;
-	if (gzwrite(copy->file, bytes, (unsigned)size) != (int)size)
-		copy->error = errno ? -errno : -EIO;
-	copy->offset += size;
+	for (size_t done = 0; !copy->error && done < size;) {
+		size_t room = PACKED_MEMBER - copy->used, count = size - done < room ? size - done : room;
+
+		memcpy(copy->member + copy->used, (const char *)bytes + done, count);
+		copy->used += count;
+		copy->offset += count;
+		done += count;
+		if (copy->used == PACKED_MEMBER)
+			end_member(copy);
+	}
 }
 
 static void put_zeros_until(struct copy *copy, uint64_t offset)
@@ -181,28 +224,22 @@ static int write_copy(struct copy *copy)
 	put_samples(copy);
 	put_waits(copy);
 	put_operations(copy);
+	end_member(copy);
 	return copy->error;
 }
 
-/* gzclose() writes what is left, so it can fail, too. */
 static int write_file(struct box_reader *reader, int fd)
 {
-	struct copy copy = { .reader = reader };
-	int twin = dup(fd), err;
+	struct copy *copy = calloc(1, sizeof(*copy));
+	int err = -ENOMEM;
 
-	errno = 0;
-	copy.file = twin >= 0 ? gzdopen(twin, "wb1") : NULL;
-	if (!copy.file) {
-		err = errno ? -errno : -ENOMEM;
-		if (twin >= 0)
-			close(twin);
-		return err;
+	if (copy && deflateInit2(&copy->stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK) {
+		copy->reader = reader;
+		copy->fd = fd;
+		err = write_copy(copy);
+		deflateEnd(&copy->stream);
 	}
-	gzbuffer(copy.file, 128 * 1024);
-	err = write_copy(&copy);
-	errno = 0;
-	if (gzclose(copy.file) != Z_OK && !err)
-		err = errno ? -errno : -EIO;
+	free(copy);
 	return err;
 }
 
@@ -236,20 +273,6 @@ bool box_saved_is(int fd)
 	unsigned char magic[2];
 
 	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && magic[0] == 0x1f && magic[1] == 0x8b;
-}
-
-static int write_all(int fd, const char *bytes, size_t size)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t count = write(fd, bytes + done, size - done);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count <= 0)
-			return count ? -errno : -ENOSPC;
-		done += (size_t)count;
-	}
-	return 0;
 }
 
 static int refuse(char *why, int err, const char *name, const char *what)
@@ -305,15 +328,45 @@ static int unpack_rest(gzFile file, int fd, int memory, struct unpacked *unpacke
 		   : refuse(why, -EINVAL, name, "damaged: its gzip data end early or are wrong");
 }
 
-static int unpack(gzFile file, int fd, const char *name, char *why)
+/* Of all such files that are open. */
+static _Atomic uint64_t unpacked_bytes;
+
+static bool account(uint64_t bytes)
+{
+	if (atomic_fetch_add(&unpacked_bytes, bytes) + bytes <= BOX_SAVED_MOST)
+		return true;
+	atomic_fetch_sub(&unpacked_bytes, bytes);
+	return false;
+}
+
+void box_saved_forget(uint64_t bytes)
+{
+	atomic_fetch_sub(&unpacked_bytes, bytes);
+}
+
+bool box_saved_header(struct rw_box_header *header, const void *bytes, size_t size)
+{
+	if (size < sizeof(*header))
+		return false;
+	memcpy(header, bytes, sizeof(*header));
+	return !memcmp(header->magic, RW_BOX_MAGIC, sizeof(header->magic)) && header->total_size >= sizeof(*header) &&
+	       header->total_size <= TOTAL_MAX;
+}
+
+static int unpack(gzFile file, int fd, uint64_t *bytes, const char *name, char *why)
 {
 	struct unpacked unpacked = { 0 };
 	struct rw_box_header header;
 
-	if (gzread(file, &header, sizeof(header)) != (int)sizeof(header) ||
-	    memcmp(header.magic, RW_BOX_MAGIC, sizeof(header.magic)) || header.total_size < sizeof(header) ||
-	    header.total_size > TOTAL_MAX)
+	char first[sizeof(header)];
+	int got = gzread(file, first, sizeof(first));
+
+	if (got < 0 || !box_saved_header(&header, first, (size_t)got))
 		return refuse(why, -EINVAL, name, "not a black box (gzip of something else, or damaged)");
+	if (!account(header.total_size))
+		return refuse(why, -ENOMEM, name,
+			      "too many such boxes are open (packed by gzip or an older rankwatch)");
+	*bytes = header.total_size;
 
 	int memory = memfd_create("rwbox", MFD_CLOEXEC), err;
 
@@ -329,7 +382,7 @@ static int unpack(gzFile file, int fd, const char *name, char *why)
 	return err ? err : memory;
 }
 
-int box_saved_unpack(int fd, const char *name, char *why)
+int box_saved_unpack(int fd, uint64_t *bytes, const char *name, char *why)
 {
 	int twin = dup(fd);
 	gzFile file = twin >= 0 && lseek(twin, 0, SEEK_SET) == 0 ? gzdopen(twin, "rb") : NULL;
@@ -340,8 +393,13 @@ int box_saved_unpack(int fd, const char *name, char *why)
 		return refuse(why, -ENOMEM, name, "no memory or descriptor to unpack it");
 	}
 	gzbuffer(file, 128 * 1024);
-	int memory = unpack(file, fd, name, why);
+	*bytes = 0;
+	int memory = unpack(file, fd, bytes, name, why);
 
 	gzclose(file);
+	if (memory < 0) {
+		box_saved_forget(*bytes);
+		*bytes = 0;
+	}
 	return memory;
 }

@@ -7,6 +7,8 @@
 #define BLACKBOX_SAVED_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "blackbox/reader.h"
 
@@ -25,9 +27,15 @@ bool box_is_name(const char *name);
  * `reader` is refreshed. Blocks on the disk. 0 or -errno and a sentence in why[160]. */
 int box_save(struct box_reader *reader, int dirfd, const char *name, char *why);
 
-/* For box_reader_open(): is this gzip, and then its content as an anonymous file of the size the header says. fd stays
- * the caller's. Returns the descriptor or -errno and a sentence, which begins with `name`, in why[160]. */
+/* For box_reader_open(): is this gzip, and then, where it is no packed box (blackbox/packed.h), its content as an
+ * anonymous file of the size the header says. *bytes: that size, to be given to box_saved_forget() when the file is
+ * closed: all such files together have BOX_SAVED_MOST at most. fd stays the caller's. Returns the descriptor or -errno
+ * and a sentence, which begins with `name`, in why[160]. */
+#define BOX_SAVED_MOST (UINT64_C(512) << 20)
 bool box_saved_is(int fd);
-int box_saved_unpack(int fd, const char *name, char *why);
+int box_saved_unpack(int fd, uint64_t *bytes, const char *name, char *why);
+void box_saved_forget(uint64_t bytes);
+/* The header out of the first bytes that were unpacked; false: of no box, or of one larger than any. */
+bool box_saved_header(struct rw_box_header *header, const void *bytes, size_t size);
 
 #endif

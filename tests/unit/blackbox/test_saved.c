@@ -220,6 +220,117 @@ Test(saved, gzip_of_something_else_and_a_small_file_that_unpacks_to_much_are_ref
 	cr_expect(strstr(why, "not a black box"), "%s", why);
 }
 
+/* As gzip makes it: one member. */
+static size_t compress_box(unsigned char *packed, size_t room, const struct box_reader *original)
+{
+	unsigned char *bytes = malloc(original->header.total_size);
+
+	cr_assert_eq(pread(original->fd, bytes, original->header.total_size, 0), (ssize_t)original->header.total_size);
+	size_t size = compress_into(packed, room, bytes, original->header.total_size);
+
+	free(bytes);
+	return size;
+}
+
+Test(saved, a_box_that_gzip_packed_is_read_too_and_few_of_them_at_once)
+{
+	enum { BOXES = 12 };
+	static unsigned char packed[1 << 20];
+	static char zeros[64 << 20];
+	struct box_reader original, copies[BOXES], again;
+	struct box_writer writer;
+	char why[160];
+	int opened = 0;
+
+	fixture_create(&writer);
+	for (uint64_t i = 0; i < 40; i++)
+		fixture_finish(&writer, fixture_operation(&writer, i, 100 + i));
+	fixture_open(&original, &writer);
+	size_t size = compress_box(packed, sizeof(packed), &original);
+
+	cr_assert_eq(open_bytes(packed, size, &copies[0], why), 0, "%s", why);
+	expect_same_operations(&original, &copies[0], 0, 40);
+	box_reader_close(&copies[0]);
+
+	/* 65 KB that unpack to the most that a box may have: 512 MiB of them, and not a byte more. */
+	struct rw_box_header *header = (struct rw_box_header *)zeros;
+
+	*header = original.header;
+	header->total_size = sizeof(zeros);
+	size = compress_into(packed, sizeof(packed), zeros, sizeof(zeros));
+	cr_assert_lt(size, 100000);
+	while (opened < BOXES && !open_bytes(packed, size, &copies[opened], why))
+		opened++;
+	cr_expect_eq(opened, 8);
+	cr_expect_not_null(strstr(why, "too many such boxes are open"), "%s", why);
+	box_reader_close(&copies[0]);
+	cr_expect_eq(open_bytes(packed, size, &again, why), 0, "%s", why);
+}
+
+static long resident_kib(void)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	char line[128];
+	long kib = -1;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "VmRSS: %ld", &kib) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kib;
+}
+
+Test(saved, hundreds_of_boxes_are_open_at_once_in_little_memory)
+{
+	enum { BOXES = 200 };
+	static struct box_reader copies[BOXES];
+	struct box_request request = { .directory = fixture_directory(),
+				       .job = "test",
+				       .local_ranks = 1,
+				       .history_bytes = 8 << 20,
+				       .root = "/nonexistent" };
+	struct box_writer writer;
+	struct box_reader original;
+	char why[160];
+
+	cr_assert_eq(box_writer_create(&writer, &request), 0);
+	for (uint64_t i = 0; i < writer.ring_mask; i++)
+		fixture_finish(&writer, fixture_operation(&writer, i, 100 + i * 7919));
+	fixture_open(&original, &writer);
+	save(&original, &copies[0]);
+	long before_kib = resident_kib();
+	int directory = open(fixture_directory(), O_RDONLY | O_DIRECTORY);
+
+	for (int i = 1; i < BOXES; i++)
+		cr_assert_eq(box_reader_open(&copies[i], directory, saved_name, geteuid(), why), 0, "%s", why);
+	for (int i = 1; i < BOXES; i += 50)
+		expect_same_operations(&original, &copies[i], writer.ring_mask - SLOTS, SLOTS);
+	/* Unpacked they would be 800 MiB. */
+	cr_expect_lt(resident_kib() - before_kib, 100 * 1024);
+	for (int i = 0; i < BOXES; i++)
+		box_reader_close(&copies[i]);
+	close(directory);
+}
+
+Test(saved, a_saved_box_is_never_taken_for_one_that_is_written)
+{
+	struct box_reader original, copy, live;
+	struct box_writer writer;
+	char why[160], odd[] = "odd.rwbox";
+
+	fixture_create(&writer);
+	fixture_operation(&writer, 1, 100);
+	fixture_open(&original, &writer);
+	save(&original, &copy);
+	int directory = open(fixture_directory(), O_RDONLY | O_DIRECTORY);
+
+	cr_assert_eq(renameat(directory, saved_name, directory, odd), 0);
+	cr_expect_eq(box_reader_open_live(&live, directory, odd, geteuid(), why), -EINVAL);
+	cr_expect_not_null(strstr(why, "a saved box"), "%s", why);
+	cr_expect_eq(live.fd, -1);
+}
+
 Test(saved, the_name_tells_rank_process_and_time_and_says_unknown_ranks_so)
 {
 	struct rw_box_header header = { .world_rank = 3, .pid = 4711, .created_realtime_ns = 1795219512000000000 };

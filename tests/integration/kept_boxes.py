@@ -2,6 +2,7 @@
 """Which black boxes are left in memory when jobs have ended, and what `rankwatch run` says about it."""
 
 import json
+import signal
 import subprocess
 
 import stage
@@ -18,6 +19,11 @@ def run(play, *options, status=0, **environment):
     job = play.start(stage.RANKWATCH, "run", *options, "--", *command, **environment)
     assert job.wait(60) == status, job.err.text()
     return job.err.text()
+
+
+def has_finding(job):
+    """Of a rank that was stopped: it makes the others wait."""
+    return stage.wait_until(lambda: any("was stopped" in line for _, line in list(job.err.lines)), 60)
 
 
 def age(play):
@@ -53,15 +59,16 @@ def ends(failures):
 
 
 def with_findings(failures):
-    """A rank is killed and its launcher ends with 0 all the same: what was found keeps the boxes, also beyond the limit."""
+    """A rank is stopped, all are killed, and the launcher ends with 0 all the same: what was found keeps the boxes, also beyond the limit."""
     with stage.Stage() as play:
         job = play.start(stage.RANKWATCH, "run", "--job", "found", "--", "sh", "-c", '"$@"; exit 0', "sh", *stage.workload(
             "--ranks=2", "--steps=1000", "--step-ms=20", "--elements=1024"))
         if not failures.check(stage.wait_until(lambda: have_history(play), 60), "two ranks record"):
             return
-        stage.kill(play.rank_pids()[1])
-        stage.wait_until(lambda: any("GONE" in line for _, line in list(job.err.lines)), 30)
-        stage.kill(play.rank_pids()[0])
+        stage.kill(play.rank_pids()[1], signal.SIGSTOP)
+        failures.check(has_finding(job), "something is found")
+        for pid in play.rank_pids().values():
+            stage.kill(pid)
         failures.check(job.wait(60) == 0, "the job's launcher ends with 0")
         failures.check(len(boxes(play)) == 2, "findings keep the boxes")
         run(play, "--job", "later", "--keep-boxes", "1", status=1)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "blackbox/run_mark.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "blackbox/saved.h"
 
 static const char *const names[RUN_MARKS] = {
 	[RUN_MARK_FINDINGS] = "run.findings",
@@ -24,12 +27,33 @@ static int open_own(const char *directory)
 	return -EPERM;
 }
 
+bool run_mark_holds_box(int directory)
+{
+	int twin = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = twin < 0 ? NULL : fdopendir(twin);
+	bool found = false;
+
+	if (!entries) {
+		if (twin >= 0)
+			close(twin);
+		return true;
+	}
+	for (const struct dirent *one; !found && (one = readdir(entries));)
+		found = box_is_name(one->d_name);
+	closedir(entries);
+	return found;
+}
+
 int run_mark_leave(const char *directory, enum run_mark mark)
 {
 	int place = open_own(directory);
 
 	if (place < 0)
 		return place;
+	if (!run_mark_holds_box(place)) {
+		close(place);
+		return -ENOENT;
+	}
 	/* O_NONBLOCK: whatever lies there under this name, it is not waited for. */
 	int fd = openat(place, names[mark], O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
 	int err = fd < 0 || futimens(fd, NULL) ? -errno : 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/box_removal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -80,20 +79,6 @@ int box_size(const struct box_entry *entry, uint64_t *bytes)
 	return 0;
 }
 
-static bool holds_box(int directory)
-{
-	int twin = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *entries = twin < 0 ? NULL : fdopendir(twin);
-	bool found = false;
-
-	if (!entries)
-		return true;
-	for (const struct dirent *one; !found && (one = readdir(entries));)
-		found = box_is_name(one->d_name);
-	closedir(entries);
-	return found;
-}
-
 void box_remove_directory(const struct box_entry *entry)
 {
 	char path[PATH_MAX];
@@ -101,7 +86,7 @@ void box_remove_directory(const struct box_entry *entry)
 
 	if (directory < 0)
 		return;
-	if (!holds_box(directory)) {
+	if (!run_mark_holds_box(directory)) {
 		int lock = openat(directory, LOCK_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		bool used = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB);
 

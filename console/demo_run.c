@@ -15,6 +15,7 @@
 #include <jansson.h>
 
 #include "base/foreign_text.h"
+#include "console/box_removal.h"
 #include "console/box_runs.h"
 #include "console/boxes.h"
 
@@ -273,15 +274,13 @@ static void remove_boxes(const struct demo_run *demo)
 	if (boxes_open(&boxes, NULL, 0, refuse_quietly, NULL) == 0)
 		box_runs_keep_job(&boxes, demo->job);
 	for (size_t i = 0; i < boxes.count; i++) {
-		char lock[INSTALL_PATH], directory[INSTALL_PATH];
+		char directory[INSTALL_PATH];
 
 		snprintf(directory, sizeof(directory), "%s", boxes.entries[i].path);
-		snprintf(lock, sizeof(lock), "%s/collector.lock", dirname(directory));
+		dirname(directory);
 		unlink(boxes.entries[i].path);
-		if (strstr(directory, demo->job)) {
-			unlink(lock);
-			rmdir(directory);
-		}
+		if (strstr(directory, demo->job))
+			box_remove_directory(&boxes.entries[i]);
 	}
 	boxes_close(&boxes);
 }

@@ -20,7 +20,7 @@ def play_job(program, hangs, release):
     """(what was found while it ran, what its boxes tell: all of it)"""
     with stage.Stage() as play:
         file = play.dir / "findings"
-        job = play.start(stage.RANKWATCH, "run", "--findings", file, "--", program, stage.RANKS, STEPS, hangs,
+        job = play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", file, "--", program, stage.RANKS, STEPS, hangs,
                          SIM_NCCL_VERSION=release, SIM_CUDA_DEVICES=str(stage.RANKS), RANKWATCH_MESH=None)
         if hangs >= 0:
             stage.wait_until(lambda: read(file) or job.popen.poll() is not None, 60)

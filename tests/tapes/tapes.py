@@ -163,7 +163,7 @@ def perform(name, tape):
         recorder.stdin.write(json.dumps(header) + "\n")
         recorder.stdin.close()
         recorder.stdout.readline()
-        command = [stage.RANKWATCH, "run", "--json", "--kernel-log", environment["SIM_KERNEL_LOG"], "--",
+        command = [stage.RANKWATCH, "run", "--keep-boxes", "all", "--json", "--kernel-log", environment["SIM_KERNEL_LOG"], "--",
                    *stage.workload(*scenario["arguments"])]
         if scenario["script"]:
             command = stage.under(scenario["script"], *command)

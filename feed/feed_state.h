@@ -30,7 +30,7 @@ struct feed {
 	pid_t writer;
 	uint64_t birth_since_ns; /* as last passed on */
 	char held_call[FEED_CALL]; /* likewise */
-	const char *held_remedy;   /* the variable that leaves it out */
+	const char *held_remedy;   /* the variables that leave it out */
 	int error; /* first -errno of the file, or -ENOMEM */
 	uint64_t rejected;
 	int passed; /* operations, in this poll */

@@ -6,14 +6,24 @@
 
 static const char mark[] = " has not returned";
 
-/* What leaves a call out that gpu_progress_state tells of; the device is asked for its names in any case. */
+/* Scanning makes these calls, too, for memory of its own: without GPU progress alone it would meet the same call. */
+#define BOTH "RANKWATCH_GPU_TIME=off RANKWATCH_SCAN=off"
+
+/* What leaves a call out that gpu_progress_state reports; the device is asked for its names in any case. */
+static const struct {
+	const char *call, *remedy;
+} of_progress[] = {
+	{ "cuDeviceGetAttribute", "RANKWATCH_GPU_TIME=off" },
+	{ "cuMemHostGetDevicePointer", BOTH },
+	{ "cuMemHostRegister", BOTH },
+	{ "cuThreadExchangeStreamCaptureMode", BOTH },
+};
+
 static const char *remedy_of(const char *call)
 {
-	static const char *const of_progress[] = { "cuMemHostRegister", "cuMemHostGetDevicePointer", "cuDeviceGetAttribute" };
-
 	for (size_t i = 0; i < sizeof(of_progress) / sizeof(*of_progress); i++)
-		if (!strcmp(call, of_progress[i]))
-			return "RANKWATCH_GPU_TIME=off";
+		if (!strcmp(call, of_progress[i].call))
+			return of_progress[i].remedy;
 	return "RANKWATCH=off";
 }
 

@@ -7,14 +7,14 @@ import stage
 
 RANK = 3
 # call, the variable that leaves it out; none of these does the workload make itself
-CALLS = [("cuMemHostRegister", "cuMemHostRegister_v2", "RANKWATCH_GPU_TIME"),
-         ("cuDeviceGetUuid", "cuDeviceGetUuid", "RANKWATCH"),
-         ("cuFuncLoad", "cuFuncLoad", "RANKWATCH_SCAN"),
-         ("cuMemsetD8Async", "cuMemsetD8Async", "RANKWATCH_SCAN")]
+CALLS = [("cuMemHostRegister", "cuMemHostRegister_v2", ("RANKWATCH_GPU_TIME", "RANKWATCH_SCAN")),
+         ("cuDeviceGetUuid", "cuDeviceGetUuid", ("RANKWATCH",)),
+         ("cuFuncLoad", "cuFuncLoad", ("RANKWATCH_SCAN",)),
+         ("cuMemsetD8Async", "cuMemsetD8Async", ("RANKWATCH_SCAN",))]
 WORKLOAD = ("--ranks=8", "--steps=5", "--step-ms=20", "--elements=1024", "--limit=40")
 
 
-def play_call(failures, call, function, variable):
+def play_call(failures, call, function, variables):
     with stage.Stage() as play:
         job = play.start(stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*WORKLOAD),
                          SIM_CUDA_FAULTS=f"{function}:block,rank={RANK}")
@@ -29,15 +29,15 @@ def play_call(failures, call, function, variable):
             print(job.err.text())
             return
         failures.check("rankwatch itself" in said[0] and call in said[0], f"{call}: {said[0]}")
-        failures.check(f"{variable}=off" in found[0]["advice"], f"{call}: {found[0]['advice']}")
+        failures.check(" ".join(f"{variable}=off" for variable in variables) in found[0]["advice"], f"{call}: {found[0]['advice']}")
 
 
-def play_remedy(failures, call, function, variable):
+def play_remedy(failures, call, function, variables):
     """What the advice says must help."""
     with stage.Stage() as play:
         job = play.start(stage.RANKWATCH, "run", "--", *stage.workload(*WORKLOAD), **{
-            "SIM_CUDA_FAULTS": f"{function}:block,rank={RANK}", variable: "off"})
-        failures.check(job.wait(40) == 0, f"{call}: with {variable}=off the job runs")
+            "SIM_CUDA_FAULTS": f"{function}:block,rank={RANK}", **{variable: "off" for variable in variables}})
+        failures.check(job.wait(40) == 0, f"{call}: with {'=off and '.join(variables)}=off the job runs")
 
 
 def main():

@@ -75,11 +75,9 @@ def stopped_rank(failures, play, name, *options):
     """With a finding; returns the job, which ends when it may (let_end()), and its ranks."""
     job = play.start(stage.RANKWATCH, "run", *options, "--", "sh", "-c",
                      f'"$@"; until [ -e {play.dir}/end ]; do sleep 0.1; done; exit 5', "sh", *stage.workload(
-        "--ranks=2", "--steps=1000", "--step-ms=20", "--elements=1024"))
+        "--ranks=2", "--steps=1000", "--step-ms=20", "--elements=1024", "--fault=stop", "--fault-rank=1", "--fault-step=40"))
     failures.check(stage.wait_until(lambda: len(play.events("start")) == 2, LONG_S), f"{name}: the job starts")
-    stage.wait_until(lambda: kept_boxes.have_history(play), LONG_S)
     ranks = play.rank_pids()
-    stage.kill(ranks[1], signal.SIGSTOP)
     failures.check(kept_boxes.has_finding(job), f"{name}: something is found")
     return job, ranks
 

@@ -322,7 +322,7 @@ Test(feed, a_driver_call_of_the_plugin_is_passed_on_before_there_is_a_communicat
 	cr_assert(held);
 	cr_expect_eq(analysis.records[0].kind, RECORDED_PROCESS);
 	cr_expect_str_eq(held->call, "cuMemHostRegister");
-	cr_expect_str_eq(held->remedy, "RANKWATCH_GPU_TIME=off");
+	cr_expect_str_eq(held->remedy, "RANKWATCH_GPU_TIME=off RANKWATCH_SCAN=off");
 	cr_expect_eq(held->at_ns, 10 * MS);
 	cr_assert_eq(feed_poll(feed, 20 * MS), 0);
 	cr_expect_null(recording_find(&analysis, RECORDED_HELD, 1), "nothing changed");

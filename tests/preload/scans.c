@@ -185,6 +185,28 @@ static void opposite(struct job *job)
 	NCCL(ncclCommDestroy(pairs[1].caller.comm));
 }
 
+static const char *log_of(const char *path)
+{
+	static char log[8192];
+	FILE *file = fopen(path, "re");
+	size_t size = file ? fread(log, 1, sizeof(log) - 1, file) : 0;
+
+	if (file)
+		fclose(file);
+	log[size] = '\0';
+	return log;
+}
+
+/* The result comes to another thread, which logs it. */
+static void await_line_of(int rank)
+{
+	char line[32];
+
+	snprintf(line, sizeof(line), "rank %d: 1 NaN in", rank);
+	for (int i = 0; i < ENDS_WITHIN_S * 100 && !strstr(log_of(getenv("RANKWATCH_LOG")), line); i++)
+		pause_ms(10);
+}
+
 static bool ends_by_signal;
 
 /* One element of one rank is not a number: everybody's output has it. */
@@ -200,18 +222,15 @@ static void spoiled(struct job *job)
 		NCCL(ncclAllReduce(buffer, buffer, SCAN_COUNT, ncclFloat, ncclSum, job->comm, job->stream));
 		CU(cuStreamSynchronize(job->stream));
 	}
-	pause_ms(ends_by_signal ? 10000 : 100); /* the result comes to another thread */
+	if (ends_by_signal)
+		pause_ms(10000);
+	await_line_of(job->rank);
 }
 
 static bool log_has(const char *path, const char *text)
 {
-	static char log[8192];
-	FILE *file = fopen(path, "re");
-	size_t size = file ? fread(log, 1, sizeof(log) - 1, file) : 0;
+	const char *log = log_of(path);
 
-	if (file)
-		fclose(file);
-	log[size] = '\0';
 	if (strstr(log, text))
 		return true;
 	fprintf(stderr, "\"%s\" is not in:\n%s", text, log);

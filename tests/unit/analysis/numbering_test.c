@@ -55,8 +55,8 @@ static int64_t play(const struct pipelined_job *job, int rank)
 Test(numbering, of_steps_is_the_training_s_in_all_stages_or_none_is_told, .timeout = 100)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		for (int layers = 1; layers <= 5; layers += SEEDS_SANITIZED ? 4 : 2)
-			for (int microbatches = 4; microbatches <= (SEEDS_SANITIZED ? 4 : 8); microbatches += 4) {
+		for (int layers = 1; layers <= 5; layers += SANITIZED ? 4 : 2)
+			for (int microbatches = 4; microbatches <= (SANITIZED ? 4 : 8); microbatches += 4) {
 				struct pipelined_job job = kinds[i].job;
 				job.layers = layers;
 				job.microbatches = microbatches;

@@ -5,19 +5,13 @@
 
 #include <stdlib.h>
 
-#ifdef __has_feature /* clang */
-#define SEEDS_SANITIZED __has_feature(address_sanitizer)
-#elif defined(__SANITIZE_ADDRESS__) /* gcc */
-#define SEEDS_SANITIZED 1
-#else
-#define SEEDS_SANITIZED 0
-#endif
+#include "tests/sanitized.h"
 
 /* All in `scripts/test long`, a quarter else. A sanitizer is some ten times slower and looks for mistakes that show in every
  * case: a sixtieth. At least one. What a test expects of all cases together goes through this, too. */
 static inline unsigned int seeds(unsigned int all)
 {
-	unsigned int part = getenv("RANKWATCH_TEST_LONG") ? 1 : SEEDS_SANITIZED ? 60 : 4;
+	unsigned int part = getenv("RANKWATCH_TEST_LONG") ? 1 : SANITIZED ? 60 : 4;
 
 	return all > part ? all / part : 1;
 }

@@ -253,7 +253,7 @@ static const struct kind {
 /* The next number of layers to try. */
 static int after(int layers)
 {
-	return layers + (SEEDS_SANITIZED ? 31 : layers < 20 ? 1 : 7);
+	return layers + (SANITIZED ? 31 : layers < 20 ? 1 : 7);
 }
 
 Test(steps, that_end_with_a_norm_are_counted_from_the_fourth_on_with_2_to_126_layers, .timeout = 200)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plugin/gpu/scan.cu"
+#include "tests/sanitized.h"
 
 #define STACK_BYTES 65536
 
@@ -18,12 +19,7 @@ struct gate {
 };
 
 struct uint3 threadIdx, blockIdx, gridDim;
-#if defined(__has_feature) /* clang */
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifdef SANITIZED /* follows every jump from one CUDA thread to the next */
+#if SANITIZED /* follows every jump from one CUDA thread to the next */
 const int scan_runner_rounds = 6;
 #else
 const int scan_runner_rounds = 60;

@@ -19,6 +19,12 @@
 
 enum { SECOND_NS = 1000000000, ROOM = 512 };
 
+/* From one look to the next: a look puts the next one off by 500 times its cost, and on a machine whose processors are taken
+ * away meanwhile that is seconds. */
+#define NEXT_NS (UINT64_C(60) * SECOND_NS)
+/* Later than all that look_for() may have needed. */
+#define LATER_NS (2000 * NEXT_NS)
+
 static struct box_writer box;
 static struct self_sampler sampler;
 static int pipe_ends[2];
@@ -80,7 +86,7 @@ static const struct rw_host_sample *find(uint32_t tid, uint8_t kind)
 
 static const struct rw_host_sample *look_for(uint32_t tid, uint8_t kind)
 {
-	for (uint64_t now = SECOND_NS; now < 1000ull * SECOND_NS; now += SECOND_NS) {
+	for (uint64_t now = NEXT_NS; now < 1000 * NEXT_NS; now += NEXT_NS) {
 		self_sampler_look(&sampler, now);
 		if (find(tid, kind))
 			return find(tid, kind);
@@ -204,7 +210,7 @@ Test(self_sampler, the_next_look_goes_on_where_the_last_one_stopped_and_nothing_
 	int before = open_descriptors();
 	self_sampler_note(&sampler, (uint32_t)getpid() + 100000, 1); /* some other, gone meanwhile */
 	for (uint64_t look = 1; look <= LOOKS && seen < THREADS; look++) {
-		self_sampler_look(&sampler, look * SECOND_NS);
+		self_sampler_look(&sampler, look * NEXT_NS);
 		cr_assert_eq(open_descriptors(), before);
 		seen = 0;
 		for (int i = 0; i < THREADS; i++)
@@ -222,7 +228,7 @@ Test(self_sampler, names_and_files_are_told_once)
 	begin();
 	pthread_t thread = start_reader();
 	self_sampler_note(&sampler, reader_tid, 1);
-	for (uint64_t now = SECOND_NS; now < 50ull * SECOND_NS; now += SECOND_NS)
+	for (uint64_t now = NEXT_NS; now < 50 * NEXT_NS; now += NEXT_NS)
 		self_sampler_look(&sampler, now);
 
 	int names = 0, states = 0;
@@ -309,7 +315,7 @@ Test(self_sampler, a_thread_in_a_call_on_a_file_is_in_every_look_whatever_its_st
 	cr_assert(look_for(reader_tid, RW_SAMPLE_STATE));
 	uint64_t before = atomic_load(&box.header->samples_head);
 	for (uint64_t look = 1; look <= LOOKS; look++)
-		self_sampler_look(&sampler, (2000 + look) * SECOND_NS);
+		self_sampler_look(&sampler, LATER_NS + look * NEXT_NS);
 	for (uint64_t i = before; i < atomic_load(&box.header->samples_head); i++) {
 		const struct rw_host_sample *sample = &box.samples[i % RW_BOX_SAMPLES];
 		seen += sample->tid == reader_tid && sample->kind == RW_SAMPLE_STATE;
@@ -372,9 +378,9 @@ Test(self_sampler, a_thread_that_was_in_a_file_once_is_in_the_first_look_after_i
 
 	flock(held, LOCK_UN);
 	wait_until_in(SYS_futex);
-	uint64_t before = atomic_load(&box.header->samples_head), look = 2000 * (uint64_t)SECOND_NS;
+	uint64_t before = atomic_load(&box.header->samples_head), look = LATER_NS;
 	for (int i = 0; i < IDLE_LOOKS; i++)
-		self_sampler_look(&sampler, look += SECOND_NS);
+		self_sampler_look(&sampler, look += NEXT_NS);
 	cr_expect_eq(states_of(reader_tid, before), 0, "a thread in a futex is of no interest");
 
 	flock(turns.file, LOCK_UN);
@@ -383,7 +389,7 @@ Test(self_sampler, a_thread_that_was_in_a_file_once_is_in_the_first_look_after_i
 	syscall(SYS_futex, &turns.turn, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	wait_until_in(SYS_flock);
 	before = atomic_load(&box.header->samples_head);
-	self_sampler_look(&sampler, look += SECOND_NS);
+	self_sampler_look(&sampler, look += NEXT_NS);
 	cr_expect_eq(states_of(reader_tid, before), 1);
 	flock(held, LOCK_UN);
 	pthread_join(thread, NULL);
@@ -413,7 +419,7 @@ Test(self_sampler, many_silent_threads_that_enqueue_leave_time_for_the_others)
 	cr_assert_eq(pthread_create(&thread, NULL, lock_file, &wanted), 0);
 	cr_assert_eq(wait_until_in(SYS_flock), wanted);
 	for (uint64_t look = 1; look <= LOOKS && !states_of(reader_tid, 0); look++)
-		self_sampler_look(&sampler, look * SECOND_NS);
+		self_sampler_look(&sampler, look * NEXT_NS);
 	cr_expect_eq(states_of(reader_tid, 0), 1);
 	flock(held, LOCK_UN);
 	pthread_join(thread, NULL);

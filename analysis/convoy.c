@@ -62,16 +62,17 @@ bool convoy_find(const struct intern *intern, const struct evidence *evidence, u
 
 	for (uint64_t age = 0; age < kept; age++) {
 		const struct evidence_piece *piece = evidence_at(evidence, age);
-		if (piece->tid != tid || piece->kind != ANALYSIS_WAIT_SHORT)
+		uint64_t shared_ns = tally_overlap(windows, count, piece->start_ns, piece->end_ns);
+		if (piece->tid != tid || !shared_ns || wait_classify(intern, piece).class_ != RW_CAUSE_LOCK)
 			continue;
-		uint64_t shared = tally_overlap(windows, count, piece->start_ns, piece->end_ns);
-		if (!shared || wait_classify(intern, piece).class_ != RW_CAUSE_LOCK)
-			continue;
-		short_ns += shared;
-		if (piece->longest_ns >= switch_least_ns && piece->longest_ns <= switch_most_ns)
-			python_ns += shared;
+		uint64_t ns = tally_blocked(piece, shared_ns);
 		if (piece->waker_tid && !piece->out_of_process_wake)
-			add_ender(&enders, piece, shared);
+			add_ender(&enders, piece, ns);
+		if (piece->kind != ANALYSIS_WAIT_SHORT)
+			continue;
+		short_ns += ns;
+		if (piece->longest_ns >= switch_least_ns && piece->longest_ns <= switch_most_ns)
+			python_ns += ns;
 	}
 	*name = common_name(&enders);
 	*like_python = python_ns * 2 >= short_ns;

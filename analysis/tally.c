@@ -52,6 +52,13 @@ static uint64_t portion(uint64_t part, uint64_t shared, uint64_t length)
 	return length ? (uint64_t)((double)part * (double)shared / (double)length) : 0;
 }
 
+uint64_t tally_blocked(const struct evidence_piece *piece, uint64_t shared_ns)
+{
+	if (piece->kind != ANALYSIS_WAIT_SHORT)
+		return shared_ns;
+	return portion(piece->blocked_ns, shared_ns, piece->end_ns - piece->start_ns);
+}
+
 static void add_piece(struct tally *tally, const struct intern *intern, const struct evidence_piece *piece,
 		      uint64_t shared)
 {
@@ -65,7 +72,7 @@ static void add_piece(struct tally *tally, const struct intern *intern, const st
 		return;
 	}
 	if (piece->kind == ANALYSIS_WAIT_SHORT) {
-		add_to_group(tally, &class_, piece, class_.known ? portion(piece->blocked_ns, shared, length) : 0);
+		add_to_group(tally, &class_, piece, class_.known ? tally_blocked(piece, shared) : 0);
 		return;
 	}
 	add_to_group(tally, &without_cpu, piece, queued);

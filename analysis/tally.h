@@ -37,5 +37,8 @@ const struct tally_group *tally_group_woken(const struct tally *tally, enum rw_c
 enum rw_cause_class tally_class(const struct tally *tally);
 /* Time that [from, to] shares with the windows. */
 uint64_t tally_overlap(const struct cause_window *windows, uint32_t window_count, uint64_t from_ns, uint64_t to_ns);
+/* How much of the time that the piece shares with the windows its thread was blocked: a sum of short waits covers more
+ * time than they lasted. */
+uint64_t tally_blocked(const struct evidence_piece *piece, uint64_t shared_ns);
 
 #endif

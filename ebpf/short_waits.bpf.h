@@ -95,6 +95,24 @@ static void begin_short(struct task_struct *task, struct thread *thread, struct 
 		find_file(task, (__u32)thread->argument, &sum->place);
 }
 
+/* A thread waits in one call for several others: the one that ended the latest wait may have ended no other. The
+ * majority vote of Boyer and Moore (1991), weighted by time: of a thread that ended more than half, it finds that one. */
+static void vote_for_waker(struct short_waits *sum, const struct waker *waker, __u64 ns)
+{
+	if (!waker->tid)
+		return;
+	if (sum->waker.tid == waker->tid) {
+		sum->woken_ns += ns;
+		return;
+	}
+	if (sum->woken_ns >= ns) {
+		sum->woken_ns -= ns;
+		return;
+	}
+	sum->waker = *waker;
+	sum->woken_ns = ns - sum->woken_ns;
+}
+
 /* The system call, or the one off-CPU period, that the thread was in from start_ns to now. */
 static void add_short(struct task_struct *task, struct thread *thread, __u64 start_ns, __u64 now)
 {
@@ -115,8 +133,7 @@ static void add_short(struct task_struct *task, struct thread *thread, __u64 sta
 		sum->state = thread->state;
 	if (thread->blocked_ns > sum->longest_ns)
 		sum->longest_ns = thread->blocked_ns;
-	if (thread->waker.tid)
-		sum->waker = thread->waker;
+	vote_for_waker(sum, &thread->waker, thread->blocked_ns);
 	if (sum->blocked_ns >= threshold_ns && (!thread->due_ns || sum->since_ns + short_window_ns < thread->due_ns))
 		thread->due_ns = sum->since_ns + short_window_ns;
 }

@@ -53,7 +53,8 @@ struct short_waits {
 	__s32 system_call;
 	__s32 fd;
 	__u32 state;
-	struct waker waker; /* of the latest that a thread ended */
+	struct waker waker; /* ended most of their time … */
+	__u64 woken_ns;     /* … and so much more of it than others, at least */
 	struct place place;
 };
 

@@ -21,8 +21,8 @@ enum {
 	/* The thread group's last thread has ended; exit_code as in wait(2). */
 	RW_KERNEL_EXIT = 4,
 	/* `count` waits between start_ns and end_ns of one system call on one file, or outside of any, each shorter than the
-	 * threshold: blocked_ns is their sum, longest_ns the longest, the waker that of the latest that a thread ended. No
-	 * stack. Their time on a run queue is in RW_KERNEL_RUN_QUEUE. */
+	 * threshold: blocked_ns is their sum, longest_ns the longest, the waker the thread that ended most of that
+	 * time, if one ended more than half, else any. No stack. Their time on a run queue is in RW_KERNEL_RUN_QUEUE. */
 	RW_KERNEL_SHORT_WAITS = 5,
 };
 

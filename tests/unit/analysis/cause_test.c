@@ -327,6 +327,57 @@ Test(cause, short_waits_that_nearly_always_one_thread_ends_are_followed_to_it)
 	end(&scene);
 }
 
+/* The sums of the waits for autograd's thread cover much time, in which the thread hardly waited. */
+Test(cause, a_sum_of_short_waits_counts_for_the_time_blocked_and_not_for_the_time_it_covers)
+{
+	struct scene scene = { 0 };
+	struct cause cause;
+	struct cause_window window = { start, start + 1000 * ms };
+	struct analysis_wait writing = fsync_of_writer(start, start + 1000 * ms);
+	struct analysis_wait backward = futex(MAIN, "python-main", start, start + 900 * ms);
+
+	backward.kind = ANALYSIS_WAIT_SHORT;
+	backward.blocked_ns = 20 * ms;
+	backward.longest_ns = 5 * ms;
+	backward.waker_tid = WORKER;
+	snprintf(backward.waker, sizeof(backward.waker), "pt_autograd_0");
+	see(&scene, &backward);
+	for (uint64_t i = 0; i < 10; i++)
+		wait_shortly(&scene, MAIN, "python-main", start + i * 100 * ms, start + i * 100 * ms + 80 * ms, WRITER,
+			     "tb-writer");
+	see(&scene, &writing);
+	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+	cr_expect_eq(cause.class_, RW_CAUSE_IO);
+	cr_expect_not(cause.convoy);
+	cr_expect_str_eq(cause.hops[0].waits_for, "thread tb-writer");
+	end(&scene);
+}
+
+/* Turns that come one in three from others are no convoy where one thread ended all the long waits. */
+Test(cause, long_waits_tell_who_ends_the_short_ones)
+{
+	struct scene scene = { 0 };
+	struct cause cause;
+	struct cause_window window = { start, start + 1000 * ms };
+	struct analysis_wait writing = fsync_of_writer(start, start + 1000 * ms);
+
+	for (uint64_t i = 0; i < 10; i++) {
+		uint64_t from = start + i * 100 * ms;
+		struct analysis_wait wait = futex(MAIN, "python-main", from, from + 40 * ms);
+
+		wait.waker_tid = WRITER;
+		snprintf(wait.waker, sizeof(wait.waker), "tb-writer");
+		see(&scene, &wait);
+		wait_shortly(&scene, MAIN, "python-main", from + 42 * ms, from + 95 * ms, i % 3 ? WRITER : WORKER,
+			     i % 3 ? "tb-writer" : "py-worker");
+	}
+	see(&scene, &writing);
+	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+	cr_expect_eq(cause.class_, RW_CAUSE_IO);
+	cr_expect_not(cause.convoy);
+	end(&scene);
+}
+
 /* A queue that a slow writer empties: some waits of its user are long, most are short, and there are many of both. */
 Test(cause, many_waits_long_and_short_are_followed_with_their_whole_share)
 {

@@ -359,6 +359,23 @@ static void check_turns(struct bench *bench)
 	CHECK(sum.state == 'S', "state %c", sum.state);
 }
 
+static void check_majority(struct bench *bench)
+{
+	double emptier_ms = 0, others_ms = 0;
+
+	stall(bench, "short waits are said to be ended by the thread that ends most of them", victim_queue);
+	for (int i = 0; i < bench->seen.count; i++) {
+		const struct analysis_wait *wait = &bench->seen.waits[i];
+		if (wait->kind != ANALYSIS_WAIT_SHORT || wait->system_call != SYS_futex ||
+		    wait->tid != (uint32_t)bench->truth.main_tid)
+			continue;
+		bool emptier = wait->waker_tid == (uint32_t)bench->truth.other_tid;
+		*(emptier ? &emptier_ms : &others_ms) += ms(wait->blocked_ns);
+	}
+	printf("  %.2f ms ended by it, %.2f by others\n", emptier_ms, others_ms);
+	CHECK(emptier_ms > 9 * others_ms && emptier_ms > truth_ms(bench) / 2, "%.2f of %.2f ms", emptier_ms, truth_ms(bench));
+}
+
 static void check_drops(struct bench *bench)
 {
 	int records;
@@ -518,6 +535,7 @@ static void check_without_disk(struct bench *bench)
 	check_lock(bench);
 	check_timed_lock(bench);
 	check_turns(bench);
+	check_majority(bench);
 	check_pipe(bench);
 	check_poll(bench);
 	check_drops(bench);

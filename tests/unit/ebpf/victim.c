@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FSYNC_BYTES = 256 * 1024, TURNS = 10, TURN_MS = 43 };
+enum { FSYNC_BYTES = 256 * 1024, TURNS = 10, TURN_MS = 43, QUEUE_TURNS = 100, QUEUE_TURN_MS = 4 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool other_ready, other_quit;
@@ -141,6 +142,15 @@ void victim_timed_lock(struct victim_truth *truth, const char *folder)
 static pthread_mutex_t turn_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turn_over = PTHREAD_COND_INITIALIZER;
 static int turns_over, turns_taken;
+static sem_t passing;
+
+static void end_turn(void)
+{
+	pthread_mutex_lock(&turn_lock);
+	turns_over++;
+	pthread_cond_signal(&turn_over);
+	pthread_mutex_unlock(&turn_lock);
+}
 
 static void *take_turn(void *truth)
 {
@@ -148,11 +158,40 @@ static void *take_turn(void *truth)
 	atomic_store(&other_ready, true);
 	for (int turn = 0; turn < TURNS; turn++) {
 		sleep_ms(TURN_MS);
-		pthread_mutex_lock(&turn_lock);
-		turns_over++;
-		pthread_cond_signal(&turn_over);
-		pthread_mutex_unlock(&turn_lock);
+		end_turn();
 	}
+	return NULL;
+}
+
+static void *pass_by(void *unused)
+{
+	(void)unused;
+	prctl(PR_SET_NAME, "passer-by");
+	for (int turn = 0; turn < QUEUE_TURNS / 4; turn++) {
+		sem_wait(&passing);
+		end_turn();
+	}
+	return NULL;
+}
+
+/* The passer-by ends every fourth turn. */
+static void *empty_queue(void *truth)
+{
+	pthread_t passer;
+
+	be_other(truth, "queue-emptier");
+	sem_init(&passing, 0, 0);
+	if (pthread_create(&passer, NULL, pass_by, NULL))
+		abort();
+	atomic_store(&other_ready, true);
+	for (int turn = 0; turn < QUEUE_TURNS; turn++) {
+		sleep_ms(QUEUE_TURN_MS);
+		if (turn % 4 == 3)
+			sem_post(&passing);
+		else
+			end_turn();
+	}
+	pthread_join(passer, NULL);
 	return NULL;
 }
 
@@ -172,17 +211,29 @@ static void wait_for_turn(void)
 	pthread_mutex_unlock(&turn_lock);
 }
 
+static void wait_for_turns(struct victim_truth *truth, int turns)
+{
+	begin(truth);
+	for (int turn = 0; turn < turns; turn++)
+		wait_for_turn();
+	end(truth);
+	sleep_ms(120); /* a sum is sent with a later call */
+}
+
 /* As CPython takes its lock: 5 ms at a time, until whoever holds it has let go. Many turns: where its end comes within
  * the first millisecond of such a wait, the kernel side does not ask who it was. */
 void victim_turns(struct victim_truth *truth, const char *folder)
 {
 	(void)folder;
 	start_other(take_turn, truth);
-	begin(truth);
-	for (int turn = 0; turn < TURNS; turn++)
-		wait_for_turn();
-	end(truth);
-	sleep_ms(120); /* a sum is sent with a later call */
+	wait_for_turns(truth, TURNS);
+}
+
+void victim_queue(struct victim_truth *truth, const char *folder)
+{
+	(void)folder;
+	start_other(empty_queue, truth);
+	wait_for_turns(truth, QUEUE_TURNS);
 }
 
 /* A byte every 5 ms. */

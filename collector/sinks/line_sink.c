@@ -169,21 +169,22 @@ static int start_writer(struct line_sink *sink, int file)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return -errno;
 	fflush(NULL);
-	sink->writer = fork();
-	if (!sink->writer)
+	pid_t writer = fork();
+	int err = writer < 0 ? -errno : 0;
+
+	if (!writer)
 		become_writer(sink->path, ends[1], file);
 	close(ends[1]);
-	sink->fd = ends[0];
-	if (sink->writer > 0) {
-#ifdef SYS_pidfd_open
-		sink->handle = (int)syscall(SYS_pidfd_open, sink->writer, 0);
-#endif
-		return 0;
+	if (err) {
+		close(ends[0]);
+		return err;
 	}
-	int err = -errno;
-
-	close(ends[0]);
-	return err;
+	sink->fd = ends[0];
+	sink->writer = writer;
+#ifdef SYS_pidfd_open
+	sink->handle = (int)syscall(SYS_pidfd_open, writer, 0);
+#endif
+	return 0;
 }
 
 static void give_up(struct line_sink *sink, int err)

@@ -244,7 +244,7 @@ struct rw_box_header {
 	int32_t generation;
 	uint64_t watchdog_ms;	   /* 0 unknown: no countdown */
 	uint64_t watchdog_init_ms; /* until the first step; 0 = same as watchdog_ms */
-	char watchdog_from[32];	   /* RANKWATCH_TIMEOUT, cmdline, toml, "torchtitan, assumed", … */
+	char watchdog_from[32];	   /* RANKWATCH_TIMEOUT, cmdline, "torchtitan, assumed", … */
 
 	uint32_t rankwatch_version; /* major << 16 | minor << 8 | patch */
 	uint32_t nccl_version;	    /* as ncclGetVersion, 0 unknown */

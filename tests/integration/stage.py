@@ -52,33 +52,30 @@ def need_nobody():
 
 
 class Machine:
-    """How much of the processors somebody else had since the object was made: a hypervisor (steal) or processes that are not
-    the test's. Both are the kernel's own figures, and know nothing of what the test found."""
+    """What share of the processors a hypervisor took away (steal) since the object was made: the kernel's own figure, which
+    knows nothing of what the test found."""
 
     def __init__(self):
         self.start = self._read()
 
     @staticmethod
     def _read():
-        """Seconds of all processors, of those the stolen and the busy ones, and the busy ones of this test."""
+        """Ticks of all processors, and the stolen ones of them."""
         ticks = [int(value) for value in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
-        user, nice, system, idle, waiting, irq, softirq, stolen = (value / os.sysconf("SC_CLK_TCK") for value in ticks)
-        busy = user + nice + system + irq + softirq
-        return busy + idle + waiting + stolen, stolen, busy, sum(os.times()[:4])
+        return sum(ticks), ticks[7]
 
-    def taken(self):
-        """Shares of all processors: (stolen, of others). Processes that nobody waited for yet count as others'."""
-        total, stolen, busy, own = (now - then for now, then in zip(self._read(), self.start))
-        return (stolen / total, max(busy - own, 0) / total) if total else (0.0, 0.0)
+    def stolen(self):
+        total, stolen = (now - then for now, then in zip(self._read(), self.start))
+        return stolen / total if total else 0.0
 
 
 class Failures:
     """Collects what is wrong, so that one run of a slow test tells everything. on_time: what is checked hangs on when it
-    happens, so a run on a machine that others held up proves nothing if it fails; it is skipped aloud then. What must hold
-    on any machine is checked with always."""
+    happens, so a run on a machine that a hypervisor held up proves nothing if it fails; it is skipped aloud then. What must
+    hold on any machine is checked with always."""
 
-    TAKEN = 0.2  # of the processors: more disturbs a test of times
-    PACE = 1.5  # times as long as planned: so do hidden neighbours, of whom the kernel knows nothing
+    STOLEN = 0.2  # of the processors: more disturbs a test of times
+    PACE = 1.5  # times as long as planned: so do neighbours of whom the kernel knows nothing
 
     def __init__(self, on_time=False):
         self.count = 0
@@ -96,10 +93,10 @@ class Failures:
         return right
 
     def end(self):
-        stolen, others = self.machine.taken()
-        if self.late and not self.count and (stolen + others > self.TAKEN or self.pace > self.PACE):
-            skip(f"not judged, the machine was disturbed: {stolen:.0%} of the processors stolen, {others:.0%} taken by other "
-                 f"processes, the job took {self.pace:.1f} times as long as planned")
+        stolen = self.machine.stolen()
+        if self.late and not self.count and (stolen > self.STOLEN or self.pace > self.PACE):
+            skip(f"not judged, the machine was disturbed: {stolen:.0%} of the processors were stolen, the job took "
+                 f"{self.pace:.1f} times as long as planned")
         sys.exit(1 if self.count or self.late else 0)
 
 

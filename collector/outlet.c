@@ -10,23 +10,36 @@
 
 #include "base/foreign_text.h"
 #include "finding/finding_json.h"
-#include "finding/finding_text.h"
 
 enum { OPEN_MS = 500, CLOSE_MS = 1000 };
+
+static uint64_t now_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
 
 /* A file system that does not answer is no reason not to watch. */
 int outlet_open(struct outlet *outlet, const char *path, bool quiet)
 {
-	*outlet = (struct outlet){ .quiet = quiet };
+	*outlet = (struct outlet){ .announcer = { .style = { .clock = true } } };
+	if (path)
+		outlet->lines = line_sink_open(path, "rankwatch collect");
+	if (!quiet && !line_sink_is_stdout(outlet->lines))
+		outlet->announcer.text = stdout;
 	if (!path)
 		return 0;
-	outlet->lines = line_sink_open(path, "rankwatch collect");
 	return outlet->lines ? line_sink_await(outlet->lines, OPEN_MS) : -ENOMEM;
 }
 
 void outlet_tick(struct outlet *outlet)
 {
 	line_sink_tick(outlet->lines);
+	announcer_tick(&outlet->announcer, now_ns());
+	if (outlet->announcer.text)
+		fflush(outlet->announcer.text);
 }
 
 static int64_t realtime_offset_ns(void)
@@ -38,13 +51,12 @@ static int64_t realtime_offset_ns(void)
 	return (realtime.tv_sec - monotonic.tv_sec) * INT64_C(1000000000) + realtime.tv_nsec - monotonic.tv_nsec;
 }
 
-static void print_text(const char *line)
+static void announce(struct announcer *announcer, const char *line)
 {
-	json_t *finding = json_loads(line, 0, NULL);
+	json_t *finding = announcer->text ? json_loads(line, 0, NULL) : NULL;
 
 	if (finding)
-		finding_print(stdout, finding, false);
-	fflush(stdout);
+		announcer_take(announcer, finding, now_ns());
 	json_decref(finding);
 }
 
@@ -57,8 +69,7 @@ static void hand_out(struct outlet *outlet, const struct rw_finding *finding, co
 	if (finding->severity < RW_WARNING)
 		return;
 	line_sink_put(outlet->lines, line);
-	if (!outlet->quiet && !line_sink_is_stdout(outlet->lines))
-		print_text(line);
+	announce(&outlet->announcer, line);
 }
 
 void outlet_put(void *argument, const struct rw_finding *finding)
@@ -85,6 +96,7 @@ void outlet_tell_open(const struct outlet *outlet, struct socket_client *client)
 
 void outlet_close(struct outlet *outlet)
 {
+	announcer_finish(&outlet->announcer);
 	board_free(&outlet->board);
 	line_sink_close(outlet->lines, CLOSE_MS);
 	outlet->lines = NULL;

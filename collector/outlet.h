@@ -10,13 +10,14 @@
 #include "collector/sinks/command.h"
 #include "collector/sinks/line_sink.h"
 #include "collector/sinks/socket.h"
+#include "finding/announcer.h"
 
 struct outlet {
 	struct board board;
 	struct socket_sink *socket; /* set by the owner; NULL none */
 	struct command_sink *command; /* so, too */
 	struct line_sink *lines;      /* NULL none */
-	bool quiet;                 /* no text */
+	struct announcer announcer;   /* text for people; quiet: none */
 	bool mute; /* set by the owner while what is told was so once: only what is still open at the end is news */
 };
 

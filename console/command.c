@@ -12,6 +12,8 @@
 #include "console/option.h"
 #include "console/terminal.h"
 
+enum { KEY_USAGE = 0x10000 };
+
 const struct command *const command_table[] = {
 	&clean_command, &collect_command,  &demo_command, &doctor_command, &dump_command,
 	&env_command,   &findings_command, &help_command, &report_command, &run_command,
@@ -70,11 +72,40 @@ static void refuse_unknown(const struct argp *argp, int argc, char **argv, bool 
 	exit(COMMAND_MISUSE);
 }
 
+/* argp's own --help is -? only. */
+static const struct argp_option help_options[] = {
+	{ "help", 'h', NULL, 0, "Give this help list", -1 },
+	{ NULL, '?', NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0 },
+	{ "usage", KEY_USAGE, NULL, 0, "Give a short usage message", 0 },
+	{ 0 },
+};
+
+static error_t parse_help(int key, char *argument, struct argp_state *state)
+{
+	(void)argument;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = state->input;
+		return 0;
+	case 'h':
+	case '?':
+		argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
+		return 0;
+	case KEY_USAGE:
+		argp_state_help(state, state->out_stream, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 void command_parse(const struct command *command, int argc, char **argv, unsigned flags, void *input)
 {
 	refuse_unknown(command->argp, argc, argv, flags & ARGP_IN_ORDER);
 	bool set = margin_set();
-	error_t error = argp_parse(command->argp, argc, argv, flags, NULL, input);
+	const struct argp_child children[] = { { .argp = command->argp }, { 0 } };
+	const struct argp argp = { .options = help_options, .parser = parse_help, .children = children };
+	error_t error = argp_parse(&argp, argc, argv, flags | ARGP_NO_HELP, NULL, input);
 
 	/* `run` hands the environment to the job: it must not find this in it. */
 	if (set)

@@ -9,7 +9,7 @@
 #include "base/foreign_text.h"
 #include "console/box_json.h"
 #include "console/last_seen.h"
-#include "console/paragraph.h"
+#include "base/paragraph.h"
 #include "finding/finding_json.h"
 #include "finding/rank_list.h"
 

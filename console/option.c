@@ -8,7 +8,7 @@
 #include "console/nearest.h"
 
 static const struct argp_option own[] = {
-	{ "help", '?', NULL, 0, "Give this help list", 0 },
+	{ "help", 'h', NULL, 0, "Give this help list", 0 },
 	{ "usage", 0x10000, NULL, 0, "Give a short usage message", 0 },
 	{ 0 },
 };

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/foreign_text.h"
-#include "console/paragraph.h"
+#include "base/paragraph.h"
 #include "console/scan_line.h"
 #include "finding/rank_list.h"
 #include "finding/step_text.h"

@@ -23,6 +23,11 @@ int terminal_width(int fd)
 	return width < NARROWEST ? NARROWEST : width > WIDEST ? WIDEST : width;
 }
 
+int terminal_break_width(int fd)
+{
+	return isatty(fd) ? terminal_width(fd) : 0;
+}
+
 bool terminal_has_colour(int fd)
 {
 	const char *no_color = getenv("NO_COLOR");

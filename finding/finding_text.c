@@ -3,10 +3,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/foreign_text.h"
+#include "base/paragraph.h"
 #include "finding/cause_text.h"
 #include "finding/value.h"
 #include "finding/values_text.h"
@@ -163,8 +166,12 @@ static void write_advice(FILE *out, const json_t *finding)
 
 typedef void write_line(FILE *out, const json_t *finding);
 
+/* Columns of every label, and of the clock in front of the first line. */
+enum { LABEL = 11, CLOCK = 9 };
+
 /* The line is composed as it is and escaped as a whole: nothing from a job reaches `out` on another way. */
-static void print_line(FILE *out, const char *label, write_line *write, const json_t *finding)
+static void print_line(FILE *out, const struct finding_style *style, write_line *write, const json_t *finding,
+		       int column)
 {
 	char *line = NULL;
 	size_t size;
@@ -174,8 +181,15 @@ static void print_line(FILE *out, const char *label, write_line *write, const js
 		return;
 	write(stream, finding);
 	fclose(stream);
-	foreign_line(out, "%s%s", label, line ? line : "(no memory)");
+	paragraph_print(out, line ? line : "(no memory)", column, LABEL, style->width ? style->width : INT_MAX);
 	free(line);
+}
+
+static void print_labelled(FILE *out, const struct finding_style *style, const char *label, write_line *write,
+			   const json_t *finding)
+{
+	fputs(label, out);
+	print_line(out, style, write, finding, LABEL);
 }
 
 static const char *colour_of(const json_t *finding)
@@ -187,23 +201,40 @@ static const char *colour_of(const json_t *finding)
 	return value_is(finding, "severity", "notice") ? "\033[36m" : "\033[1;33m";
 }
 
-static void print_kind(FILE *out, const json_t *finding, bool colour)
+/* Returns the columns that it took. */
+static int print_clock(FILE *out, const json_t *finding)
+{
+	const char *text = value_text(finding, "time");
+	struct tm utc = { 0 }, local;
+	time_t seconds;
+
+	if (!text || !strptime(text, "%Y-%m-%dT%H:%M:%S", &utc))
+		return 0;
+	seconds = timegm(&utc);
+	if (!localtime_r(&seconds, &local))
+		return 0;
+	fprintf(out, "%02d:%02d:%02d ", local.tm_hour, local.tm_min, local.tm_sec);
+	return CLOCK;
+}
+
+static void print_kind(FILE *out, const struct finding_style *style, const json_t *finding)
 {
 	char *kind = foreign_text(value_text(finding, "kind"));
 
 	for (char *at = kind; at && *at; at++)
 		*at = (char)toupper((unsigned char)*at);
-	fprintf(out, "%s%-10s%s ", colour ? colour_of(finding) : "", kind ? kind : "FINDING", colour ? "\033[0m" : "");
+	fprintf(out, "%s%-10s%s ", style->colour ? colour_of(finding) : "", kind ? kind : "FINDING",
+		style->colour ? "\033[0m" : "");
 	free(kind);
 }
 
-static void print_values(FILE *out, const json_t *finding)
+static void print_values(FILE *out, const struct finding_style *style, const json_t *finding)
 {
-	print_line(out, "  values   ", values_text_write, finding);
+	print_labelled(out, style, "  values   ", values_text_write, finding);
 	if (json_array_size(json_object_get(finding, "evidence")))
-		print_line(out, "  seen     ", values_text_write_evidence, finding);
+		print_labelled(out, style, "  seen     ", values_text_write_evidence, finding);
 	if (json_array_size(json_object_get(finding, "missing")))
-		print_line(out, "  missing  ", values_text_write_missing, finding);
+		print_labelled(out, style, "  missing  ", values_text_write_missing, finding);
 }
 
 /* Who waits in the birth of a communicator has not called an operation yet. */
@@ -219,32 +250,38 @@ static const char *operation_label(const json_t *finding)
 	return is_late(finding) ? "  late for " : "  slowest  ";
 }
 
-static void print_lateness(FILE *out, const json_t *finding)
+static void print_lateness(FILE *out, const struct finding_style *style, const json_t *finding)
 {
 	if (json_is_object(json_object_get(finding, "cause")) && !names_cause(finding))
-		print_line(out, "  because  ", cause_text_write, finding);
+		print_labelled(out, style, "  because  ", cause_text_write, finding);
 	if (value_number(finding, "lost", 0) > 0)
-		print_line(out, "  lost     ", write_lost, finding);
+		print_labelled(out, style, "  lost     ", write_lost, finding);
 	if (!names_operation(finding) && is_call(finding))
-		print_line(out, operation_label(finding), write_operation, finding);
+		print_labelled(out, style, operation_label(finding), write_operation, finding);
 	else if (has_watchdog(finding))
-		print_line(out, "  watchdog ", write_watchdog, finding);
+		print_labelled(out, style, "  watchdog ", write_watchdog, finding);
 }
 
-int finding_print(FILE *out, const json_t *finding, bool colour)
+int finding_print(FILE *out, const json_t *finding, const struct finding_style *style)
 {
+	static const struct finding_style plain;
+
 	if (!value_text(finding, "kind") || !json_is_integer(json_object_get(finding, "schema")))
 		return -EPROTO;
+	if (!style)
+		style = &plain;
 
-	print_kind(out, finding, colour);
-	print_line(out, "", write_head, finding);
+	int clock = style->clock ? print_clock(out, finding) : 0;
+
+	print_kind(out, style, finding);
+	print_line(out, style, write_head, finding, clock + LABEL);
 	if (value_is(finding, "state", "closed"))
 		return 0;
 	if (values_text_is(finding))
-		print_values(out, finding);
+		print_values(out, style, finding);
 	else
-		print_lateness(out, finding);
+		print_lateness(out, style, finding);
 	if (value_text(finding, "advice"))
-		print_line(out, "  do       ", write_advice, finding);
+		print_labelled(out, style, "  do       ", write_advice, finding);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A finding as people read it: at most 4 lines of 100 columns, from its JSON (so that it also prints what a newer
+/* A finding as people read it: some 4 lines of 100 columns, broken where the terminal is narrower, from its JSON (so that it also prints what a newer
  * collector sent: unknown kinds and keys are shown or ignored, never fatal). Text from the job is escaped. */
 #ifndef FINDING_FINDING_TEXT_H
 #define FINDING_FINDING_TEXT_H
@@ -9,7 +9,13 @@
 
 #include <jansson.h>
 
-/* Prints the finding; colour: ANSI colour for the kind. Returns 0 or -EPROTO when it is not a finding. */
-int finding_print(FILE *out, const json_t *finding, bool colour);
+struct finding_style {
+	bool colour; /* ANSI colour for the kind */
+	bool clock;  /* begins with the local time of day: for text that comes while a job runs */
+	int width;   /* columns after which lines are broken at a space; 0: never */
+};
+
+/* Prints the finding; style NULL: none of these. Returns 0 or -EPROTO when it is not a finding. */
+int finding_print(FILE *out, const json_t *finding, const struct finding_style *style);
 
 #endif

@@ -12,7 +12,7 @@
 #include "console/command.h"
 #include "console/demo_run.h"
 #include "console/demo_verdict.h"
-#include "console/paragraph.h"
+#include "base/paragraph.h"
 #include "console/terminal.h"
 
 struct options {
@@ -20,14 +20,14 @@ struct options {
 	bool json, list, keep;
 };
 
-enum { KEY_JSON = 0x100, KEY_KEEP, KEY_LIST, SKIPPED = 77 };
+enum { KEY_KEEP = 0x100, KEY_LIST, SKIPPED = 77 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
 
 	switch (key) {
-	case KEY_JSON:
+	case 'J':
 		options->json = true;
 		return 0;
 	case KEY_KEEP:
@@ -187,7 +187,7 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const struct argp_option demo_options[] = {
-	{ "json", KEY_JSON, NULL, 0, "Findings as JSON lines on standard output, as they change", 0 },
+	{ "json", 'J', NULL, 0, "Findings as JSON lines on standard output, as they change", 0 },
 	{ "keep", KEY_KEEP, NULL, 0, "Keep the black boxes and the findings, and say where", 0 },
 	{ "list", KEY_LIST, NULL, 0, "List the scenarios", 0 },
 	{ 0 },

@@ -8,7 +8,7 @@
 #include "console/box_json.h"
 #include "console/command.h"
 #include "console/doctor/check.h"
-#include "console/paragraph.h"
+#include "base/paragraph.h"
 #include "console/terminal.h"
 
 /* In the order in which they depend on each other. */

@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/foreign_text.h"
 #include "console/collector_client.h"
 #include "console/command.h"
 #include "console/terminal.h"
-#include "finding/finding_text.h"
+#include "finding/announcer.h"
 
 struct options {
 	const char *job;
@@ -21,13 +22,23 @@ struct options {
 struct listener {
 	struct options options;
 	struct collector_client client;
-	bool colour, greeted;
+	struct finding_style style;
+	struct announcer announcer; /* with --follow, not of JSON: what is news to people */
+	bool greeted;
 	json_int_t expected; /* open findings that follow the hello and have not come yet */
 	size_t printed;
 	pid_t peer; /* the collector; 0 not known */
 };
 
-enum { ANSWER_MS = 3000 };
+enum { ANSWER_MS = 3000, ANNOUNCE_MS = 100 };
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -61,7 +72,7 @@ static void print(struct listener *listener, const json_t *finding)
 		json_dumpf(finding, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12));
 		putchar('\n');
 	} else {
-		finding_print(stdout, finding, listener->colour);
+		finding_print(stdout, finding, &listener->style);
 	}
 	fflush(stdout);
 	listener->printed++;
@@ -79,7 +90,9 @@ static void on_message(void *argument, const json_t *message)
 	}
 	if (json_object_get(message, "schema"))
 		listener->expected--;
-	if (is_shown(message))
+	if (listener->announcer.text)
+		announcer_take(&listener->announcer, message, now_ns());
+	else if (is_shown(message))
 		print(listener, message);
 }
 
@@ -88,10 +101,23 @@ static bool is_done(const struct listener *listener)
 	return !listener->options.follow && listener->greeted && listener->expected <= 0;
 }
 
+static bool awaits_answer(const struct listener *listener)
+{
+	return !listener->greeted || listener->expected > 0;
+}
+
 /* What is open comes at once, from a collector that runs; what changes later comes when it changes. */
 static int patience_ms(const struct listener *listener)
 {
-	return listener->greeted && listener->expected <= 0 ? -1 : ANSWER_MS;
+	if (awaits_answer(listener))
+		return ANSWER_MS;
+	return announcer_waits(&listener->announcer) ? ANNOUNCE_MS : -1;
+}
+
+static void announce(struct listener *listener)
+{
+	announcer_tick(&listener->announcer, now_ns());
+	fflush(stdout);
 }
 
 /* 0 when everything has been printed, -ETIMEDOUT, or -errno as collector_client_read(). */
@@ -105,7 +131,11 @@ static int listen_to_collector(struct listener *listener)
 
 		if (ready < 0 && errno != EINTR)
 			return -errno;
-		err = ready ? collector_client_read(&listener->client) : -ETIMEDOUT;
+		if (ready)
+			err = collector_client_read(&listener->client);
+		else if (awaits_answer(listener))
+			err = -ETIMEDOUT;
+		announce(listener);
 	}
 	return err;
 }
@@ -148,7 +178,11 @@ static int run(const struct command *command, int argc, char **argv)
 	int err;
 
 	command_parse(command, argc, argv, 0, &listener.options);
-	listener.colour = terminal_has_colour(STDOUT_FILENO);
+	listener.style = (struct finding_style){ .colour = terminal_has_colour(STDOUT_FILENO),
+						 .clock = true,
+						 .width = terminal_break_width(STDOUT_FILENO) };
+	if (listener.options.follow && !listener.options.json)
+		listener.announcer = (struct announcer){ .text = stdout, .style = listener.style };
 	err = collector_client_open(&listener.client, listener.options.job, COLLECTOR_CLIENT_ANYWHERE, on_message,
 				    &listener);
 	if (!err) {
@@ -156,6 +190,7 @@ static int run(const struct command *command, int argc, char **argv)
 		err = listen_to_collector(&listener);
 	}
 	collector_client_close(&listener.client);
+	announcer_finish(&listener.announcer);
 	if (is_silence(err))
 		return say_silent(&listener);
 	if (err && !(err == -EPIPE && listener.greeted))

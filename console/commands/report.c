@@ -25,7 +25,7 @@ struct options {
 	bool notices, json, exit_code;
 };
 
-enum { KEY_EXIT_CODE = 0x100, KEY_JSON, KEY_KERNEL_LOG, KEY_NOTICES };
+enum { KEY_EXIT_CODE = 0x100, KEY_KERNEL_LOG, KEY_NOTICES };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -38,7 +38,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_EXIT_CODE:
 		options->exit_code = true;
 		return 0;
-	case KEY_JSON:
+	case 'J':
 		options->json = true;
 		return 0;
 	case KEY_KERNEL_LOG:
@@ -76,7 +76,8 @@ static bool is_severity(const json_t *finding, const char *severity)
 /* Prints those that are asked for and notes the worst; returns how many. */
 static size_t print_findings(struct report *report)
 {
-	bool colour = terminal_has_colour(STDOUT_FILENO);
+	const struct finding_style style = { .colour = terminal_has_colour(STDOUT_FILENO),
+					     .width = terminal_break_width(STDOUT_FILENO) };
 	size_t printed = 0;
 	const char *id;
 	json_t *finding;
@@ -97,7 +98,7 @@ static size_t print_findings(struct report *report)
 			continue;
 		}
 		putchar('\n');
-		finding_print(stdout, finding, colour);
+		finding_print(stdout, finding, &style);
 	}
 	return printed;
 }
@@ -217,7 +218,7 @@ static int run(const struct command *command, int argc, char **argv)
 static const struct argp_option report_options[] = {
 	{ "exit-code", KEY_EXIT_CODE, NULL, 0, "Exit with 4 when the worst finding is a warning, 5 when it is critical",
 	  0 },
-	{ "json", KEY_JSON, NULL, 0,
+	{ "json", 'J', NULL, 0,
 	  "JSON lines: the findings, then {\"flight\":{...}} for each operation that was in flight", 0 },
 	{ "kernel-log", KEY_KERNEL_LOG, "FILE", 0, KERNEL_LOG_DOC, 0 },
 	{ "notices", KEY_NOTICES, NULL, 0, "Also findings that are true but no reason to act", 0 },

@@ -15,7 +15,6 @@
 #include "collector/sinks/line_sink.h"
 #include "console/command.h"
 #include "console/kernel_xids.h"
-#include "console/run/announcer.h"
 #include "console/run/farewell.h"
 #include "console/run/job.h"
 #include "console/run/launcher.h"
@@ -23,6 +22,7 @@
 #include "console/run/tidy.h"
 #include "console/sink_choice.h"
 #include "console/terminal.h"
+#include "finding/announcer.h"
 
 enum {
 	KEY_NO_PRELOAD = 0x100,
@@ -48,6 +48,7 @@ struct run {
 	struct job job;
 	struct supervisor supervisor;
 	struct announcer announcer;
+	struct line_sink *lines; /* findings as JSON; NULL: nowhere */
 	json_t *summary;
 	uint64_t began_ns; /* before the job */
 	bool saving_said, on_finding_said;
@@ -129,6 +130,18 @@ static void say_watching(struct run *run, const json_t *sight)
 	fprintf(stderr, "rankwatch: %s\n", line);
 }
 
+static void put_finding(struct run *run, const json_t *finding)
+{
+	if (!announcer_take(&run->announcer, finding, now()) || !run->lines)
+		return;
+
+	char *line = json_dumps(finding, JSON_COMPACT | JSON_REAL_PRECISION(12));
+
+	if (line)
+		line_sink_put(run->lines, line);
+	free(line);
+}
+
 static void on_message(void *argument, const json_t *message)
 {
 	struct run *run = argument;
@@ -142,7 +155,7 @@ static void on_message(void *argument, const json_t *message)
 		json_decref(run->summary);
 		run->summary = json_deep_copy(message);
 	} else {
-		announcer_take(&run->announcer, message, now());
+		put_finding(run, message);
 	}
 }
 
@@ -168,6 +181,7 @@ static void turn(struct run *run)
 	if (job_read_signals(&run->job))
 		reap(run);
 	supervisor_read(&run->supervisor, now());
+	line_sink_tick(run->lines);
 	announcer_tick(&run->announcer, now());
 }
 
@@ -249,21 +263,23 @@ static void watch(struct run *run)
 	supervisor_close(&run->supervisor);
 	announcer_finish(&run->announcer);
 	tidy(run, &tidied);
-	if (!run->options.quiet)
+	if (!run->options.quiet && job_was_started(&run->job))
 		farewell_print(stderr, run->environment.job, run->summary, &tidied, run->options.sinks.keep_bytes);
 }
 
-static void open_announcer(struct run *run)
+static void open_outputs(struct run *run)
 {
 	const char *findings = run->options.json ? "-" : run->options.sinks.findings;
 
+	run->lines = findings ? line_sink_open(findings, "rankwatch run") : NULL;
+	if (findings && !run->lines)
+		foreign_line(stderr, "rankwatch run: %s: no memory: findings are not written there", findings);
 	run->announcer = (struct announcer){
 		.text = run->options.quiet || run->options.json ? NULL : stderr,
-		.colour = terminal_has_colour(STDERR_FILENO),
-		.lines = findings ? line_sink_open(findings, "rankwatch run") : NULL,
+		.style = { .colour = terminal_has_colour(STDERR_FILENO),
+			   .clock = true,
+			   .width = terminal_break_width(STDERR_FILENO) },
 	};
-	if (findings && !run->announcer.lines)
-		foreign_line(stderr, "rankwatch run: %s: no memory: findings are not written there", findings);
 }
 
 /* What keeps us from watching must not keep the job from running. NULL: the job runs without us. */
@@ -310,7 +326,7 @@ static int run_job(struct run *run)
 		fprintf(stderr, "rankwatch run: the job cannot be started: %s\n", strerror(-err));
 		return COMMAND_FAILED;
 	}
-	open_announcer(run);      /* the job does not wait for any file of ours */
+	open_outputs(run);        /* the job does not wait for any file of ours */
 	signal(SIGPIPE, SIG_IGN); /* not before: the job must not inherit it */
 	if (environment) {
 		watch(run);
@@ -334,7 +350,7 @@ static int run(const struct command *command, int argc, char **argv)
 		return COMMAND_MISUSE;
 	}
 	status = run_job(&run);
-	line_sink_close(run.announcer.lines, LINES_MS);
+	line_sink_close(run.lines, LINES_MS);
 	json_decref(run.summary);
 	job_environment_clear(&run.environment);
 	return status;

@@ -2,6 +2,7 @@
 #include "console/run/job.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -23,7 +24,7 @@ static void fill_signals(sigset_t *signals)
 }
 
 static void __attribute__((noreturn))
-become(const struct job *job, char **argv, const struct job_environment *environment)
+become(const struct job *job, char **argv, const struct job_environment *environment, int refusal_fd)
 {
 	int err;
 
@@ -33,14 +34,19 @@ become(const struct job *job, char **argv, const struct job_environment *environ
 	execvp(argv[0], argv);
 	err = errno;
 	foreign_line(stderr, "rankwatch run: %s: %s", argv[0], strerror(err));
+	(void)!write(refusal_fd, &err, sizeof(err));
 	_exit(err == ENOENT ? NOT_FOUND : NOT_EXECUTABLE);
 }
 
 int job_start(struct job *job, char **argv, const struct job_environment *environment)
 {
 	sigset_t signals;
+	int refusal[2];
 
-	*job = (struct job){ .signal_fd = -1 };
+	*job = (struct job){ .signal_fd = -1, .refusal_fd = -1 };
+	if (pipe2(refusal, O_CLOEXEC | O_NONBLOCK))
+		return -errno;
+	job->refusal_fd = refusal[0];
 	fill_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, &job->mask);
 	job->signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -49,7 +55,8 @@ int job_start(struct job *job, char **argv, const struct job_environment *enviro
 	fflush(NULL);
 	job->pid = fork();
 	if (job->pid == 0)
-		become(job, argv, environment);
+		become(job, argv, environment, refusal[1]);
+	close(refusal[1]);
 	return job->pid < 0 ? -errno : 0;
 }
 
@@ -84,6 +91,13 @@ bool job_note(struct job *job, pid_t pid, int status)
 	job->ended = true;
 	job->status = status;
 	return true;
+}
+
+bool job_was_started(const struct job *job)
+{
+	int err;
+
+	return read(job->refusal_fd, &err, sizeof(err)) != (ssize_t)sizeof(err);
 }
 
 int job_exit_status(const struct job *job)

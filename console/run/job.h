@@ -15,6 +15,7 @@
 struct job {
 	pid_t pid;
 	int signal_fd; /* readable when a signal waits, SIGCHLD too */
+	int refusal_fd; /* readable when the program could not be executed; closed by exec */
 	bool ended;
 	int status;    /* wait(2)'s, once it has ended */
 	sigset_t mask; /* signal mask that we were started with */
@@ -26,6 +27,8 @@ int job_start(struct job *job, char **argv, const struct job_environment *enviro
 bool job_read_signals(struct job *job);
 /* Takes note of a child that wait(2) returned; false when it is not the job. */
 bool job_note(struct job *job, pid_t pid, int status);
+/* Of a job that has ended: has its program run at all? What kept it from that has been said. */
+bool job_was_started(const struct job *job);
 /* As a shell says it: 128 + n for a signal. */
 int job_exit_status(const struct job *job);
 

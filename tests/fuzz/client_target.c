@@ -18,11 +18,12 @@ static void print(void *argument, const json_t *message)
 	/* Nothing may get here before a hello that suits. */
 	if (!client->greeted || client->error || !json_is_object(message))
 		abort();
+	static const struct finding_style style = { .colour = true, .clock = true, .width = 40 };
 	char *text = NULL;
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
 
-	finding_print(stream, message, true);
+	finding_print(stream, message, &style);
 	fclose(stream);
 	free(text);
 }

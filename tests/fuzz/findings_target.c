@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "console/demo_verdict.h"
-#include "console/run/announcer.h"
+#include "finding/announcer.h"
 
 enum { LINE = 4096, SECOND = 1000000000 };
 

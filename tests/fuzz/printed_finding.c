@@ -15,7 +15,7 @@ void printed_finding(void *argument, const struct rw_finding *finding)
 	FILE *stream = open_memstream(&text, &size);
 
 	(void)argument;
-	if (!object || finding_print(stream, object, false))
+	if (!object || finding_print(stream, object, NULL))
 		abort();
 	fclose(stream);
 	json_decref(object);

@@ -30,7 +30,7 @@ static void print(const json_t *message)
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
 
-	finding_print(stream, message, false);
+	finding_print(stream, message, NULL);
 	message_print_summary(stream, "rankwatch", message);
 	fclose(stream);
 	expect_harmless(text);

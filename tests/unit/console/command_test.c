@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "console/command.h"
 
@@ -64,4 +68,42 @@ Test(command, overview_lists_every_command)
 	for (const struct command *const *command = command_table; *command; command++)
 		cr_expect(strstr(text, (*command)->summary), "%s", (*command)->name);
 	free(text);
+}
+
+/* Whatever comes behind -h, and the exit status. */
+static int print_help_in_child(const struct command *command, int out)
+{
+	char name[32], help[] = "-h", *arguments[] = { name, help, NULL };
+	int status;
+	pid_t pid = fork();
+
+	snprintf(name, sizeof(name), "rankwatch %s", command->name);
+	if (!pid) {
+		dup2(out, STDOUT_FILENO);
+		_exit(command->run(command, 2, arguments));
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+Test(command, h_is_help_everywhere)
+{
+	for (const struct command *const *command = command_table; *command; command++) {
+		FILE *out = tmpfile();
+		char first[128] = "", expected[64];
+
+		cr_expect_eq(print_help_in_child(*command, fileno(out)), 0, "%s", (*command)->name);
+		rewind(out);
+		cr_expect(fgets(first, sizeof(first), out));
+		snprintf(expected, sizeof(expected), "Usage: rankwatch %s ", (*command)->name);
+		cr_expect_eq(strncmp(first, expected, strlen(expected)), 0, "%s: %s", (*command)->name, first);
+		fclose(out);
+	}
+}
+
+Test(command, json_has_one_short_option)
+{
+	for (const struct command *const *command = command_table; *command; command++)
+		for (const struct argp_option *option = (*command)->argp->options; option && option->name; option++)
+			cr_expect(strcmp(option->name, "json") != 0 || option->key == 'J', "%s", (*command)->name);
 }

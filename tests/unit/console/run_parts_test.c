@@ -8,13 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/sinks/line_sink.h"
-#include "console/run/announcer.h"
 #include "console/run/job.h"
 #include "console/run/job_environment.h"
 #include "console/run/launcher.h"
-
-#define SECOND UINT64_C(1000000000)
 
 static char *advice_for(char *const *argv)
 {
@@ -63,117 +59,6 @@ Test(launcher, where_the_program_is_in_a_script_that_is_said)
 	free(text);
 	cr_expect_not(launcher_is("torchrun"));
 	cr_expect_not(launcher_is("python"));
-}
-
-static char *text_shown;
-static size_t text_size;
-
-static struct announcer announcer(void)
-{
-	return (struct announcer){ .text = open_memstream(&text_shown, &text_size) };
-}
-
-static void take(struct announcer *announcer, const char *state, const char *class_, int rank, uint64_t now_ns)
-{
-	json_t *finding = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s, s:{s:s, s:s}}", "schema", 1, "id", "x",
-				    "state", state, "severity", "warning", "kind", "straggler", "ranks", rank, "text", "slow",
-				    "cause", "class", class_, "text", class_);
-
-	announcer_take(announcer, finding, now_ns);
-	announcer_tick(announcer, now_ns);
-	json_decref(finding);
-}
-
-static unsigned shown(struct announcer *announcer)
-{
-	unsigned count = 0;
-
-	fflush(announcer->text);
-	for (const char *at = text_shown; (at = strstr(at, "STRAGGLER")); at++)
-		count++;
-	return count;
-}
-
-static void finish(struct announcer *announcer)
-{
-	announcer_finish(announcer);
-	fclose(announcer->text);
-	free(text_shown);
-}
-
-Test(announcer, the_same_rank_and_kind_is_shown_once_a_minute)
-{
-	struct announcer one = announcer();
-
-	take(&one, "open", "io", 0, SECOND);
-	for (unsigned second = 2; second < 60; second++)
-		take(&one, "update", "io", 0, second * SECOND);
-	cr_expect_eq(shown(&one), 1);
-	take(&one, "update", "io", 0, 62 * SECOND);
-	cr_expect_eq(shown(&one), 2);
-	take(&one, "open", "io", 5, 63 * SECOND);
-	cr_expect_eq(shown(&one), 3);
-	finish(&one);
-}
-
-Test(announcer, what_names_a_link_instead_of_the_job_is_shown_at_once)
-{
-	struct announcer one = announcer();
-	json_t *finding = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i,i], s:s, s:s, s:{s:s}}", "schema", 1, "id", "x",
-				    "state", "open", "severity", "warning", "kind", "straggler", "ranks", 0, 1, "scope", "job",
-				    "text", "slow", "cause", "class", "network");
-
-	announcer_take(&one, finding, SECOND);
-	announcer_tick(&one, SECOND);
-	json_object_set_new(finding, "state", json_string("update"));
-	announcer_take(&one, finding, 2 * SECOND);
-	announcer_tick(&one, 2 * SECOND);
-	cr_expect_eq(shown(&one), 1);
-	json_object_set_new(finding, "scope", json_string("link"));
-	announcer_take(&one, finding, 7 * SECOND);
-	announcer_tick(&one, 7 * SECOND);
-	cr_expect_eq(shown(&one), 2);
-	json_decref(finding);
-	finish(&one);
-}
-
-Test(announcer, a_cause_that_is_not_known_yet_is_waited_for_a_moment)
-{
-	struct announcer one = announcer();
-
-	take(&one, "open", "unknown", 0, SECOND);
-	cr_expect_eq(shown(&one), 0);
-	take(&one, "update", "io", 0, SECOND + SECOND / 2);
-	cr_expect_eq(shown(&one), 1);
-	take(&one, "open", "unknown", 1, 2 * SECOND);
-	announcer_tick(&one, 5 * SECOND);
-	cr_expect_eq(shown(&one), 2);
-	finish(&one);
-}
-
-Test(announcer, a_finding_that_a_new_collector_announces_again_is_written_once)
-{
-	char path[] = "/tmp/rankwatch-announcer-XXXXXX", lines[4096] = "";
-	int file = mkstemp(path);
-	struct announcer one = announcer();
-
-	cr_assert_geq(file, 0);
-	one.lines = line_sink_open(path, "test");
-	cr_assert(one.lines);
-	take(&one, "open", "io", 0, SECOND);
-	take(&one, "open", "io", 0, 2 * SECOND);
-	take(&one, "closed", "io", 0, 3 * SECOND);
-	take(&one, "open", "io", 0, 4 * SECOND);
-	line_sink_close(one.lines, 10000);
-	one.lines = NULL;
-	unlink(path);
-	cr_assert_gt(read(file, lines, sizeof(lines) - 1), 0);
-	unsigned count = 0;
-	for (const char *at = lines; (at = strchr(at, '\n')); at++)
-		count++;
-	cr_expect_eq(count, 3, "%s", lines);
-	close(file);
-	finish(&one);
 }
 
 static struct install install = { .plugin_directory = "/p", .plugin = "/p/" INSTALL_PLUGIN_NAME };
@@ -266,4 +151,25 @@ Test(job, it_starts_with_the_signal_mask_that_we_had)
 
 	cr_assert_eq(job_start(&job, command, NULL), 0);
 	cr_expect_eq(status_of(&job), 0);
+}
+
+static bool starts(char **arguments, int exit_status)
+{
+	struct job job;
+	int status;
+
+	cr_assert_eq(job_start(&job, arguments, NULL), 0);
+	cr_assert_eq(waitpid(job.pid, &status, 0), job.pid);
+	cr_assert(job_note(&job, job.pid, status));
+	cr_expect_eq(job_exit_status(&job), exit_status);
+	return job_was_started(&job);
+}
+
+Test(job, that_ended_was_started_unless_its_program_could_not_be_executed)
+{
+	char *fails[] = { "/bin/false", NULL }, *missing[] = { "/no/such/program", NULL }, *no_program[] = { "/etc/passwd", NULL };
+
+	cr_expect(starts(fails, 1));
+	cr_expect_not(starts(missing, 127));
+	cr_expect_not(starts(no_program, 126));
 }

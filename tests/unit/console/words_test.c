@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "console/nearest.h"
-#include "console/paragraph.h"
+#include "base/paragraph.h"
 
 Test(nearest, swapped_missing_and_wrong_letters_cost_one)
 {

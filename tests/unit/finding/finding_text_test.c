@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <rankwatch/operation.h>
 
@@ -12,12 +13,13 @@
 
 static char *printed_json(const json_t *json, bool colour)
 {
+	const struct finding_style style = { .colour = colour };
 	char *text = NULL;
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
 
 	cr_assert(stream);
-	cr_assert_eq(finding_print(stream, json, colour), 0);
+	cr_assert_eq(finding_print(stream, json, &style), 0);
 	fclose(stream);
 	return text;
 }
@@ -269,7 +271,7 @@ Test(finding_text, what_is_not_a_finding_is_refused_without_a_byte_of_output)
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
 
-	cr_expect_eq(finding_print(stream, json, false), -EPROTO);
+	cr_expect_eq(finding_print(stream, json, NULL), -EPROTO);
 	fclose(stream);
 	cr_expect_eq(size, 0);
 	free(text);
@@ -334,5 +336,46 @@ Test(finding_text, a_rank_that_never_came_has_no_pid_and_missed_no_operation)
 	cr_expect_str_eq(text, "GONE       rank 0 has no process: ranks 1-7 have waited 10.1 s for it in "
 			       "ncclCommInitRank of 8 ranks\n"
 			       "  watchdog 100 s (RANKWATCH_TIMEOUT): 99 s left\n");
+	free(text);
+}
+
+static char *styled(const struct finding_style *style)
+{
+	json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s}", "schema", 1, "kind", "hang", "time", "2026-02-03T14:05:06.789Z",
+				 "text", "rank 1 has not joined AllGather #118 for 12 s", "advice",
+				 "look at what its main thread does");
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	cr_assert_eq(finding_print(stream, json, style), 0);
+	fclose(stream);
+	json_decref(json);
+	return text;
+}
+
+Test(finding_text, begins_with_the_local_time_of_day_where_it_is_asked_for)
+{
+	const struct finding_style style = { .clock = true };
+
+	setenv("TZ", "UTC-2", 1);
+	tzset();
+	char *text = styled(&style);
+
+	cr_expect_eq(strncmp(text, "16:05:06 HANG       rank 1 has", 30), 0, "%s", text);
+	free(text);
+}
+
+Test(finding_text, is_broken_at_spaces_where_the_terminal_ends)
+{
+	const struct finding_style style = { .clock = true, .width = 46 };
+
+	setenv("TZ", "UTC", 1);
+	tzset();
+	char *text = styled(&style);
+
+	cr_expect_str_eq(text, "14:05:06 HANG       rank 1 has not joined\n"
+			       "           AllGather #118 for 12 s\n"
+			       "  do       look at what its main thread does\n");
 	free(text);
 }

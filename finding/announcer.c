@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "console/run/announcer.h"
+#include "finding/announcer.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "collector/sinks/line_sink.h"
-#include "finding/finding_text.h"
 
 static const uint64_t minute_ns = UINT64_C(60000000000);
 static const uint64_t moment_ns = UINT64_C(2000000000);
@@ -85,31 +82,23 @@ static bool names_other(const struct announcement *announcement, const json_t *f
 	return before && strcmp(text_of(before, "scope"), text_of(finding, "scope")) != 0;
 }
 
-static void write_line(struct announcer *announcer, const json_t *finding)
-{
-	char *line = json_dumps(finding, JSON_COMPACT | JSON_REAL_PRECISION(12));
-
-	if (line)
-		line_sink_put(announcer->lines, line);
-	free(line);
-}
-
-void announcer_take(struct announcer *announcer, const json_t *finding, uint64_t now_ns)
+bool announcer_take(struct announcer *announcer, const json_t *finding, uint64_t now_ns)
 {
 	struct announcement *announcement;
 
 	if (!is_taken(finding))
-		return;
+		return false;
 	announcement = find_or_add(announcer, key_of(finding), now_ns);
 	if (!announcement)
-		return;
-	if (announcer->lines && !is_repeated(announcement, finding))
-		write_line(announcer, finding);
-	announcement->is_new = announcement->is_new || !is_repeated(announcement, finding);
+		return true; /* no memory to know better */
+	bool is_news = !is_repeated(announcement, finding);
+
+	announcement->is_new = announcement->is_new || is_news;
 	if (names_other(announcement, finding))
 		announcement->shown_ns = 0;
 	json_decref(announcement->finding);
 	announcement->finding = json_deep_copy(finding);
+	return is_news;
 }
 
 static bool knows_cause(const json_t *finding)
@@ -132,15 +121,22 @@ static void show(struct announcer *announcer, struct announcement *announcement,
 	announcement->is_new = false;
 	announcement->shown_ns = now_ns;
 	if (announcer->text)
-		finding_print(announcer->text, announcement->finding, announcer->colour);
+		finding_print(announcer->text, announcement->finding, &announcer->style);
 }
 
 void announcer_tick(struct announcer *announcer, uint64_t now_ns)
 {
-	line_sink_tick(announcer->lines);
 	for (size_t i = 0; i < announcer->count; i++)
 		if (announcer->announcements[i].is_new && is_due(&announcer->announcements[i], now_ns))
 			show(announcer, &announcer->announcements[i], now_ns);
+}
+
+bool announcer_waits(const struct announcer *announcer)
+{
+	for (size_t i = 0; i < announcer->count; i++)
+		if (announcer->announcements[i].is_new)
+			return true;
+	return false;
 }
 
 void announcer_finish(struct announcer *announcer)

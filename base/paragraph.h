@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text broken at spaces to fit the terminal. */
-#ifndef CONSOLE_PARAGRAPH_H
-#define CONSOLE_PARAGRAPH_H
+#ifndef BASE_PARAGRAPH_H
+#define BASE_PARAGRAPH_H
 
 #include <stdbool.h>
 #include <stdio.h>

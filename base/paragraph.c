@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "console/paragraph.h"
+#include "base/paragraph.h"
 
 #include <stdlib.h>
 #include <string.h>

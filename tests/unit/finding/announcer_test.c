@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "finding/announcer.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static char *text_shown;
+static size_t text_size;
+
+static struct announcer announcer(void)
+{
+	return (struct announcer){ .text = open_memstream(&text_shown, &text_size) };
+}
+
+static bool take(struct announcer *announcer, const char *state, const char *class_, int rank, uint64_t now_ns)
+{
+	json_t *finding = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s, s:{s:s, s:s}}", "schema", 1, "id", "x",
+				    "state", state, "severity", "warning", "kind", "straggler", "ranks", rank, "text", "slow",
+				    "cause", "class", class_, "text", class_);
+
+	bool is_news = announcer_take(announcer, finding, now_ns);
+
+	announcer_tick(announcer, now_ns);
+	json_decref(finding);
+	return is_news;
+}
+
+static unsigned shown(struct announcer *announcer)
+{
+	unsigned count = 0;
+
+	fflush(announcer->text);
+	for (const char *at = text_shown; (at = strstr(at, "STRAGGLER")); at++)
+		count++;
+	return count;
+}
+
+static void finish(struct announcer *announcer)
+{
+	announcer_finish(announcer);
+	fclose(announcer->text);
+	free(text_shown);
+}
+
+Test(announcer, the_same_rank_and_kind_is_shown_once_a_minute)
+{
+	struct announcer one = announcer();
+
+	take(&one, "open", "io", 0, SECOND);
+	for (unsigned second = 2; second < 60; second++)
+		take(&one, "update", "io", 0, second * SECOND);
+	cr_expect_eq(shown(&one), 1);
+	take(&one, "update", "io", 0, 62 * SECOND);
+	cr_expect_eq(shown(&one), 2);
+	take(&one, "open", "io", 5, 63 * SECOND);
+	cr_expect_eq(shown(&one), 3);
+	finish(&one);
+}
+
+Test(announcer, what_names_a_link_instead_of_the_job_is_shown_at_once)
+{
+	struct announcer one = announcer();
+	json_t *finding = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i,i], s:s, s:s, s:{s:s}}", "schema", 1, "id", "x",
+				    "state", "open", "severity", "warning", "kind", "straggler", "ranks", 0, 1, "scope", "job",
+				    "text", "slow", "cause", "class", "network");
+
+	announcer_take(&one, finding, SECOND);
+	announcer_tick(&one, SECOND);
+	json_object_set_new(finding, "state", json_string("update"));
+	announcer_take(&one, finding, 2 * SECOND);
+	announcer_tick(&one, 2 * SECOND);
+	cr_expect_eq(shown(&one), 1);
+	json_object_set_new(finding, "scope", json_string("link"));
+	announcer_take(&one, finding, 7 * SECOND);
+	announcer_tick(&one, 7 * SECOND);
+	cr_expect_eq(shown(&one), 2);
+	json_decref(finding);
+	finish(&one);
+}
+
+Test(announcer, a_cause_that_is_not_known_yet_is_waited_for_a_moment)
+{
+	struct announcer one = announcer();
+
+	take(&one, "open", "unknown", 0, SECOND);
+	cr_expect_eq(shown(&one), 0);
+	take(&one, "update", "io", 0, SECOND + SECOND / 2);
+	cr_expect_eq(shown(&one), 1);
+	take(&one, "open", "unknown", 1, 2 * SECOND);
+	announcer_tick(&one, 5 * SECOND);
+	cr_expect_eq(shown(&one), 2);
+	finish(&one);
+}
+
+Test(announcer, what_a_new_collector_announces_again_is_no_news)
+{
+	struct announcer one = announcer();
+
+	cr_expect(take(&one, "open", "io", 0, SECOND));
+	cr_expect_not(take(&one, "open", "io", 0, 2 * SECOND));
+	cr_expect(take(&one, "update", "io", 0, 3 * SECOND));
+	cr_expect(take(&one, "closed", "io", 0, 4 * SECOND));
+	cr_expect(take(&one, "open", "io", 0, 5 * SECOND));
+	finish(&one);
+}
+
+Test(announcer, says_whether_something_waits_for_its_time)
+{
+	struct announcer one = announcer();
+
+	cr_expect_not(announcer_waits(&one));
+	take(&one, "open", "unknown", 0, SECOND);
+	cr_expect(announcer_waits(&one));
+	announcer_tick(&one, 4 * SECOND);
+	cr_expect_not(announcer_waits(&one));
+	take(&one, "update", "io", 0, 5 * SECOND);
+	cr_expect(announcer_waits(&one));
+	finish(&one);
+}

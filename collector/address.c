@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "blackbox/place.h"
+#include "collector/runtime_directory.h"
 
 static bool fits(int length)
 {
@@ -31,4 +32,9 @@ int address_fill(struct address *address, const char *runtime_dir, uid_t uid, co
 	length = uid ? snprintf(address->own, ADDRESS_PATH, "%s/rankwatch-%s.sock", directory, component)
 		     : snprintf(address->own, ADDRESS_PATH, "%s/%s.socket", directory, component);
 	return fits(length) ? 0 : -ENAMETOOLONG;
+}
+
+int address_find(struct address *address, const char *runtime_dir, uid_t uid, const char *job)
+{
+	return address_fill(address, runtime_directory_usable(runtime_dir, uid), uid, job);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a collector's socket is (contract 4). Pure: touches no file. Used by the collector and by its clients. */
+/* Where a collector's socket is. Used by the collector and by its clients. */
 #ifndef COLLECTOR_ADDRESS_H
 #define COLLECTOR_ADDRESS_H
 
@@ -14,7 +14,9 @@ struct address {
 	char own[ADDRESS_PATH];    /* a second one, of another job, has its own beside it */
 };
 
-/* runtime_dir: XDG_RUNTIME_DIR or NULL. 0 or -ENAMETOOLONG. */
+/* runtime_dir: XDG_RUNTIME_DIR or NULL. Touches no file. 0 or -ENAMETOOLONG. */
 int address_fill(struct address *address, const char *runtime_dir, uid_t uid, const char *job);
+/* The same where that directory can serve (runtime_directory.h), else without it. */
+int address_find(struct address *address, const char *runtime_dir, uid_t uid, const char *job);
 
 #endif

@@ -25,7 +25,7 @@ void claim_find(struct claim *claim, const char *directory, const char *job)
 		snprintf(claim->identity.job, sizeof(claim->identity.job), "%s", job);
 	claim->place_count =
 	    box_places(directory, getenv("XDG_RUNTIME_DIR"), geteuid(), claim->identity.job, claim->places);
-	claim->address_err = address_fill(&claim->address, getenv("XDG_RUNTIME_DIR"), geteuid(), claim->identity.job);
+	claim->address_err = address_find(&claim->address, getenv("XDG_RUNTIME_DIR"), geteuid(), claim->identity.job);
 }
 
 /* The lock lies under the job's name always: a directory named by hand may serve several jobs. */
@@ -35,8 +35,8 @@ int claim_take(struct claim *claim, bool quiet)
 	char places[BOX_PLACES][BOX_PLACE_PATH];
 	int count = box_places(NULL, getenv("XDG_RUNTIME_DIR"), geteuid(), job, places);
 	pid_t holder;
-	int err = lock_take(&claim->lock, places, count,
-			    claim->address_err ? NULL : claim->address.directory, job, &holder);
+	int err =
+	    lock_take(&claim->lock, places, count, claim->address_err ? NULL : claim->address.directory, job, &holder);
 
 	if (err == -EBUSY && !quiet)
 		foreign_line(stderr, "rankwatch collect: process %d collects job %s already", (int)holder, job);

@@ -3,8 +3,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static bool is_private(const struct stat *status, uid_t user)
+{
+	return S_ISDIR(status->st_mode) && status->st_uid == user && !(status->st_mode & 022);
+}
+
+const char *runtime_directory_usable(const char *path, uid_t user)
+{
+	struct stat status;
+
+	return path && *path && !stat(path, &status) && is_private(&status, user) ? path : NULL;
+}
 
 int runtime_directory_open(const char *path)
 {
@@ -17,7 +30,7 @@ int runtime_directory_open(const char *path)
 
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &status) || status.st_uid != geteuid() || (status.st_mode & 022)) {
+	if (fstat(fd, &status) || !is_private(&status, geteuid())) {
 		close(fd);
 		return -EPERM;
 	}

@@ -64,7 +64,7 @@ int collector_client_open(struct collector_client *client, const char *job, enum
 			  void (*message)(void *argument, const json_t *message), void *argument)
 {
 	struct address address;
-	int err = address_fill(&address, getenv("XDG_RUNTIME_DIR"), geteuid(), job ? job : "local");
+	int err = address_find(&address, getenv("XDG_RUNTIME_DIR"), geteuid(), job ? job : "local");
 
 	*client = (struct collector_client){
 		.fd = -1, .job = job, .message = message, .argument = argument, .input = { .limit = LONGEST_LINE }

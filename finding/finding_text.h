@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A finding as people read it: some 4 lines of 100 columns, broken where the terminal is narrower, from its JSON (so that it also prints what a newer
- * collector sent: unknown kinds and keys are shown or ignored, never fatal). Text from the job is escaped. */
+/* A finding as people read it: some 4 lines of 100 columns, broken where the terminal is narrower, from its JSON (so
+ * that it also prints what a newer collector sent: unknown kinds and keys are shown or ignored, never fatal). Text from
+ * the job is escaped. */
 #ifndef FINDING_FINDING_TEXT_H
 #define FINDING_FINDING_TEXT_H
 

@@ -24,12 +24,15 @@ static const struct {
 	[VERDICT_OK] = { "ok", "\033[32m" },
 	[VERDICT_WARNING] = { "warning", "\033[33m" },
 	[VERDICT_NO] = { "no", "\033[31m" },
+	[VERDICT_NONE] = { "none", "\033[2m" },
 };
 
-enum { TEXT_COLUMN = 31 };
+/* As `report` has them. */
+enum { EXIT_WARNING = 4, EXIT_NO = 5 };
+enum { KEY_EXIT_CODE = 0x100, TEXT_COLUMN = 31 };
 
 struct options {
-	bool json;
+	bool json, exit_code;
 	char **command;
 };
 
@@ -41,6 +44,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	switch (key) {
 	case 'J':
 		options->json = true;
+		return 0;
+	case KEY_EXIT_CODE:
+		options->exit_code = true;
 		return 0;
 	case ARGP_KEY_ARGS:
 		options->command = state->argv + state->next;
@@ -87,6 +93,7 @@ static int run(const struct command *command, int argc, char **argv)
 	struct options options = { 0 };
 	struct check_context context = { .root = "", .get = from_environment };
 	static struct check_result result;
+	int worst = COMMAND_DONE;
 
 	command_parse(command, argc, argv, ARGP_IN_ORDER, &options);
 	context.command = options.command;
@@ -101,12 +108,18 @@ static int run(const struct command *command, int argc, char **argv)
 			print_json(checks[i], &result);
 		else
 			print_text(checks[i], &result);
+		if (result.verdict == VERDICT_NO)
+			worst = EXIT_NO;
+		else if (result.verdict == VERDICT_WARNING && worst == COMMAND_DONE)
+			worst = EXIT_WARNING;
 		fflush(stdout);
 	}
-	return COMMAND_DONE;
+	return options.exit_code ? worst : COMMAND_DONE;
 }
 
 static const struct argp_option doctor_options[] = {
+	{ "exit-code", KEY_EXIT_CODE, NULL, 0, "Exit with 4 when the worst verdict is a warning, 5 when it is a no",
+	  0 },
 	{ "json", 'J', NULL, 0, "One JSON object a line: check, verdict, text, advice", 0 },
 	{ 0 },
 };
@@ -123,9 +136,11 @@ static const struct argp doctor_argp = {
 	    "the "
 	    "collector. A line that is not ok says what to do. Run it where the job runs, with the job's command: the "
 	    "command is not started, only its interpreter and its arguments are looked at.\v"
-	    "The exit status is 0 when the checks were made, whatever they found; --json has the verdicts.\n\n"
+	    "A line that says none is about something that this machine lacks and need not have. The exit status is 0 "
+	    "when the checks were made, whatever they found; --exit-code tells.\n\n"
 	    "Examples:\n"
 	    "  rankwatch doctor -- torchrun --nproc-per-node 8 train.py\n"
+	    "  rankwatch doctor --exit-code -- python train.py || exit 1\n"
 	    "  rankwatch doctor --json | jq -r 'select(.verdict == \"no\").check'\n",
 };
 

@@ -232,7 +232,8 @@ static const struct argp report_argp = {
 	.parser = parse,
 	.children = report_children,
 	.doc =
-	    "Says what became of a job, from its black boxes, and Xids in this machine's kernel log: what was found, which operations were in flight at "
+	    "Says what became of a job, from its black boxes, and Xids in this machine's kernel log: what was found, "
+	    "which operations were in flight at "
 	    "the end, who had joined them and who had not, and what the missing ranks' threads did. Needs no collector "
 	    "and works after everything was killed. Without a name: the newest run of this user on this machine.\v"
 	    "For several machines copy the boxes (*.rwbox) into one directory.\n\n"

@@ -101,8 +101,7 @@ static uint64_t now(void)
 /* A collector that another launcher started does what that one asked for. */
 static void check_saving(struct run *run, const json_t *hello)
 {
-	if (!hello || !run->options.sinks.save || run->saving_said ||
-	    json_string_value(json_object_get(hello, "save")))
+	if (!hello || !run->options.sinks.save || run->saving_said || json_string_value(json_object_get(hello, "save")))
 		return;
 	run->saving_said = true;
 	fprintf(stderr, "rankwatch run: the collector of this job does not save black boxes: it could not, or another "
@@ -115,7 +114,8 @@ static void check_on_finding(struct run *run, const json_t *hello)
 	    json_is_true(json_object_get(hello, "on_finding")))
 		return;
 	run->on_finding_said = true;
-	fprintf(stderr, "rankwatch run: the collector of this job runs already, without --on-finding: no command is run\n");
+	fprintf(stderr,
+		"rankwatch run: the collector of this job runs already, without --on-finding: no command is run\n");
 }
 
 /* What a collector that was started anew says again is no news. */

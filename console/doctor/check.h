@@ -4,6 +4,7 @@
 #ifndef CONSOLE_DOCTOR_CHECK_H
 #define CONSOLE_DOCTOR_CHECK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@ enum verdict {
 	VERDICT_OK,
 	VERDICT_WARNING, /* works, with less than there could be */
 	VERDICT_NO,      /* does not work, or is not there */
+	VERDICT_NONE,    /* there is nothing here that it could work with, and nothing wrong with that */
 };
 
 struct check_result {
@@ -41,6 +43,9 @@ extern const struct check nccl_check, abi_check, plugin_check, variable_check, i
 
 /* context->get with its argument; "" counts as not set. */
 const char *check_get(const struct check_context *context, const char *name);
+
+/* Does the PCI bus of this machine have an NVIDIA GPU? True where that cannot be known. */
+bool check_has_gpu(const struct check_context *context);
 
 /* Sets verdict and text (printf). Advice stays as it is. */
 void check_say(struct check_result *result, enum verdict verdict, const char *format, ...)

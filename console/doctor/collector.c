@@ -29,7 +29,7 @@ static void collector_run_check(struct check_context *context, struct check_resu
 {
 	const char *job = check_get(context, "RANKWATCH_JOB");
 	struct address address;
-	int error = address_fill(&address, check_get(context, "XDG_RUNTIME_DIR"), getuid(), job ? job : "local");
+	int error = address_find(&address, check_get(context, "XDG_RUNTIME_DIR"), getuid(), job ? job : "local");
 
 	if (!error)
 		error = try_connect(address.shared);

@@ -23,13 +23,16 @@ static void gpu_run(struct check_context *context, struct check_result *result)
 	static struct library_answer answer;
 	int error = child_try(NULL, library_ask_gpu, "libcuda.so.1", &answer, sizeof(answer), SECONDS);
 
-	(void)context;
 	if (error) {
 		check_say(result, VERDICT_NO, "the CUDA driver: %s", child_error_text(error));
 		check_advise(result, "look at nvidia-smi and the kernel log");
+	} else if (answer.value < 0 && !check_has_gpu(context)) {
+		check_say(result, VERDICT_NONE,
+			  "this machine has no NVIDIA GPU; on one that has, this says whether the GPU "
+			  "can write its progress");
 	} else if (answer.value < 0) {
 		check_say(result, VERDICT_NO, "no GPU here: no CUDA driver (libcuda.so.1)");
-		check_advise(result, "on a GPU node this says whether the GPU can write its progress");
+		check_advise(result, "install the driver, or give the container its libraries");
 	} else if (answer.value == 0 || *answer.error) {
 		check_say(result, VERDICT_NO, "no GPU here: %s",
 			  *answer.error ? answer.error : "the driver counts none");

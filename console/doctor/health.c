@@ -62,11 +62,13 @@ static void nvml_run(struct check_context *context, struct check_result *result)
 	static struct nvml_answer answer;
 	int error = child_try(NULL, ask_nvml, "libnvidia-ml.so.1", &answer, sizeof(answer), SECONDS);
 
-	(void)context;
 	if (error) {
 		check_say(result, VERDICT_NO, "NVML: %s%s", child_error_text(error),
 			  error == -ETIMEDOUT ? "; a GPU may be sick" : "");
 		check_advise(result, "look at nvidia-smi and the kernel log");
+	} else if (*answer.error && !check_has_gpu(context)) {
+		check_say(result, VERDICT_NONE,
+			  "this machine has no NVIDIA GPU whose clocks, ECC and Xids could be watched");
 	} else if (*answer.error) {
 		check_say(result, VERDICT_NO, "%s", answer.error);
 		check_advise(result,

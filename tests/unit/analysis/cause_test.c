@@ -24,8 +24,14 @@ static void see(struct scene *scene, const struct analysis_wait *wait)
 
 static struct analysis_wait futex(uint32_t tid, const char *thread, uint64_t from_ns, uint64_t to_ns)
 {
-	struct analysis_wait wait = { .kind = ANALYSIS_WAIT_INTERVAL, .level = RW_LEVEL_EBPF, .tid = tid, .fd = -1,
-				      .start_ns = from_ns, .end_ns = to_ns, .state = 'S', .system_call = SYS_futex };
+	struct analysis_wait wait = { .kind = ANALYSIS_WAIT_INTERVAL,
+				      .level = RW_LEVEL_EBPF,
+				      .tid = tid,
+				      .fd = -1,
+				      .start_ns = from_ns,
+				      .end_ns = to_ns,
+				      .state = 'S',
+				      .system_call = SYS_futex };
 
 	snprintf(wait.thread, sizeof(wait.thread), "%s", thread);
 	return wait;
@@ -57,7 +63,8 @@ Test(cause, a_lock_that_goes_round_keeps_the_share_of_the_thread_that_waits)
 		uint64_t from = start + turn * 40 * ms;
 
 		for (uint32_t i = 0; i < WORKERS; i++) {
-			struct analysis_wait wait = futex(WORKER + i, "py-worker", from + i * 5 * ms, from + (i + 7) * 5 * ms);
+			struct analysis_wait wait =
+			    futex(WORKER + i, "py-worker", from + i * 5 * ms, from + (i + 7) * 5 * ms);
 
 			wait.waker_tid = WORKER + (i + WORKERS - 1) % WORKERS;
 			snprintf(wait.waker, sizeof(wait.waker), "py-worker");
@@ -202,8 +209,8 @@ Test(cause, time_that_two_system_calls_share_is_said_of_both)
 }
 
 /* What the kernel sends of a thread that waited 5 ms again and again; waker 0: its timer ended every one of these. */
-static void wait_shortly(struct scene *scene, uint32_t tid, const char *thread, uint64_t from_ns, uint64_t to_ns, uint32_t waker,
-			 const char *waker_name)
+static void wait_shortly(struct scene *scene, uint32_t tid, const char *thread, uint64_t from_ns, uint64_t to_ns,
+			 uint32_t waker, const char *waker_name)
 {
 	struct analysis_wait wait = futex(tid, thread, from_ns, to_ns);
 
@@ -269,8 +276,8 @@ Test(cause, a_lock_that_threads_pass_on_every_5_ms_is_said_to_be_like_python_s)
 
 	for (uint64_t i = 0; i < 10; i++) {
 		for (uint32_t worker = 0; worker < WORKERS; worker++)
-			wait_shortly(&scene, WORKER + worker, "python3", start + i * 100 * ms, start + (i + 1) * 100 * ms - 9000,
-				     WORKER + (worker + 1) % WORKERS, "python3");
+			wait_shortly(&scene, WORKER + worker, "python3", start + i * 100 * ms,
+				     start + (i + 1) * 100 * ms - 9000, WORKER + (worker + 1) % WORKERS, "python3");
 		wait_shortly(&scene, MAIN, "python-main", start + i * 100 * ms, start + (i + 1) * 100 * ms - 9000,
 			     i % 3 ? WORKER + i % 3 : 0, i % 3 ? "python3" : "");
 	}

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "collector/address.h"
 #include "collector/board.h"
@@ -83,9 +85,9 @@ Test(request, join_and_leave_are_understood_and_everything_else_is_ignored)
 		const char *line;
 		enum request request;
 	} cases[] = {
-		{ "{\"join\":\"run\"}", REQUEST_JOIN },	   { "{\"leave\":\"run\",\"x\":1}", REQUEST_LEAVE },
+		{ "{\"join\":\"run\"}", REQUEST_JOIN },      { "{\"leave\":\"run\",\"x\":1}", REQUEST_LEAVE },
 		{ "{\"join\":\"party\"}", REQUEST_UNKNOWN }, { "{\"join\":7}", REQUEST_UNKNOWN },
-		{ "[\"join\"]", REQUEST_UNKNOWN },	   { "", REQUEST_UNKNOWN },
+		{ "[\"join\"]", REQUEST_UNKNOWN },           { "", REQUEST_UNKNOWN },
 		{ "{\"join\":\"run\"", REQUEST_UNKNOWN },
 	};
 
@@ -163,7 +165,8 @@ Test(message, a_summary_says_what_was_seen_what_was_not_and_how_to_look_again)
 	    .findings = { 1, 2, 0 },
 	});
 
-	cr_expect_str_eq(text, "rankwatch: 8 of 16 ranks, 3 communicators, 12345 operations, 40 steps, of 0.72 s at first and 2.05 s at last\n"
+	cr_expect_str_eq(text, "rankwatch: 8 of 16 ranks, 3 communicators, 12345 operations, 40 steps, of 0.72 s at "
+			       "first and 2.05 s at last\n"
 			       "  not seen   7 times of calls inside CUDA graphs\n"
 			       "  findings   0 critical, 2 warning\n"
 			       "  boxes      /dev/shm/rankwatch-0/j\n"
@@ -174,7 +177,9 @@ Test(message, a_summary_says_what_was_seen_what_was_not_and_how_to_look_again)
 Test(message, a_rank_whose_box_was_given_up_is_missing_in_the_summary)
 {
 	char *text = printed(&(struct message_summary){
-		.job = "j", .analysis = { .processes = 8, .ranks_total = 8, .step_ms = -1, .first_step_ms = -1 }, .given_up = 1 });
+	    .job = "j",
+	    .analysis = { .processes = 8, .ranks_total = 8, .step_ms = -1, .first_step_ms = -1 },
+	    .given_up = 1 });
 
 	cr_expect_str_eq(text, "rankwatch: 7 of 8 ranks, 0 communicators, 0 operations\n"
 			       "  not seen   1 rank to its end: its black box could no longer be read\n"
@@ -215,7 +220,7 @@ Test(message, a_summary_says_who_was_seen_less_well_and_what_was_lost)
 Test(message, one_rank_is_no_ranks)
 {
 	char *text = printed(&(struct message_summary){
-		.job = "j", .analysis = { .processes = 1, .ranks_total = -1, .step_ms = -1, .first_step_ms = -1 } });
+	    .job = "j", .analysis = { .processes = 1, .ranks_total = -1, .step_ms = -1, .first_step_ms = -1 } });
 
 	cr_expect_not_null(strstr(text, "rankwatch: 1 rank, 0 communicators"), "%s", text);
 	free(text);
@@ -223,7 +228,8 @@ Test(message, one_rank_is_no_ranks)
 
 Test(message, a_summary_of_nothing_claims_nothing)
 {
-	char *text = printed(&(struct message_summary){ .job = "j", .analysis = { .ranks_total = -1, .step_ms = -1, .first_step_ms = -1 } });
+	char *text = printed(&(struct message_summary){
+	    .job = "j", .analysis = { .ranks_total = -1, .step_ms = -1, .first_step_ms = -1 } });
 
 	cr_expect_str_eq(text, "rankwatch: 0 ranks, 0 communicators, 0 operations\n  findings   none\n");
 	free(text);
@@ -269,4 +275,32 @@ Test(board, news_is_what_opens_gets_more_severe_or_closes)
 	cr_expect_not(is_news(&board, RW_FINDING_CLOSED, RW_WARNING));
 	cr_expect(is_news(&board, RW_FINDING_OPEN, RW_WARNING), "it has come back");
 	board_free(&board);
+}
+
+static void expect_shared(const char *runtime_dir, uid_t uid, const char *expected)
+{
+	struct address address;
+
+	cr_assert_eq(address_find(&address, runtime_dir, uid, "j"), 0);
+	cr_expect_str_eq(address.shared, expected);
+}
+
+Test(address, a_runtime_directory_that_cannot_serve_is_as_good_as_none)
+{
+	uid_t user = geteuid() ? geteuid() : 7;
+	char directory[] = "/tmp/rankwatch-runtime-XXXXXX", own[64], fallback[64];
+
+	cr_assert(mkdtemp(directory));
+	cr_assert(geteuid() || !chown(directory, user, (gid_t)-1));
+	snprintf(own, sizeof(own), "%s/rankwatch.sock", directory);
+	snprintf(fallback, sizeof(fallback), "/tmp/rankwatch-%u/rankwatch.sock", (unsigned)user);
+	expect_shared(directory, user, own);
+	cr_assert_eq(chmod(directory, 0770), 0);
+	expect_shared(directory, user, fallback);
+	cr_assert_eq(chmod(directory, 0700), 0);
+	rmdir(directory);
+	expect_shared(directory, user, fallback);
+	expect_shared("/", user, fallback); /* root's */
+	expect_shared("", user, fallback);
+	expect_shared(NULL, user, fallback);
 }

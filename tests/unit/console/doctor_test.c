@@ -296,3 +296,30 @@ Test(child, hands_its_result_back_and_its_death_is_an_error)
 	cr_expect_eq(answer.value, 0);
 	cr_expect_eq(child_call(never_end, NULL, &answer, sizeof(answer), 1), -ETIMEDOUT);
 }
+
+static bool finds_gpu(const char *vendor, const char *class_)
+{
+	char root[] = "/tmp/rankwatch-pci-XXXXXX", command[64];
+	struct check_context context = context_of((const char *[]){ NULL }, root);
+
+	cr_assert(mkdtemp(root));
+	write_file(root, "sys/bus/pci/devices/0000:00:00.0/vendor", "0x8086\n", 0644);
+	write_file(root, "sys/bus/pci/devices/0000:00:00.0/class", "0x030000\n", 0644);
+	write_file(root, "sys/bus/pci/devices/0000:3b:00.0/vendor", vendor, 0644);
+	write_file(root, "sys/bus/pci/devices/0000:3b:00.0/class", class_, 0644);
+	bool found = check_has_gpu(&context);
+
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	cr_assert_eq(system(command), 0);
+	return found;
+}
+
+Test(doctor, knows_a_machine_without_nvidia_gpu_by_its_pci_bus)
+{
+	struct check_context no_sysfs = context_of((const char *[]){ NULL }, "/nonexistent");
+
+	cr_expect(finds_gpu("0x10de\n", "0x030200\n"));     /* a data centre's: 3D controller */
+	cr_expect_not(finds_gpu("0x10de\n", "0x068000\n")); /* NVSwitch: a bridge */
+	cr_expect_not(finds_gpu("0x1002\n", "0x030000\n"));
+	cr_expect(check_has_gpu(&no_sysfs));
+}

@@ -65,8 +65,8 @@ static struct install install = { .plugin_directory = "/p", .plugin = "/p/" INST
 
 static void clear_job_names(void)
 {
-	static const char *const names[] = { "RANKWATCH_JOB", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID",
-					     "RAY_JOB_ID", "TORCHELASTIC_RUN_ID" };
+	static const char *const names[] = { "RANKWATCH_JOB", "SLURM_JOB_ID", "PBS_JOBID",          "LSB_JOBID",
+					     "FLUX_JOB_ID",   "RAY_JOB_ID",   "TORCHELASTIC_RUN_ID" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		unsetenv(names[i]);
@@ -167,7 +167,8 @@ static bool starts(char **arguments, int exit_status)
 
 Test(job, that_ended_was_started_unless_its_program_could_not_be_executed)
 {
-	char *fails[] = { "/bin/false", NULL }, *missing[] = { "/no/such/program", NULL }, *no_program[] = { "/etc/passwd", NULL };
+	char *fails[] = { "/bin/false", NULL }, *missing[] = { "/no/such/program", NULL },
+	     *no_program[] = { "/etc/passwd", NULL };
 
 	cr_expect(starts(fails, 1));
 	cr_expect_not(starts(missing, 127));

@@ -163,7 +163,8 @@ static double queue_ms(const struct bench *bench)
 	return ms(sum);
 }
 
-/* What the same thread waited in the same call besides this wait: an fsync may wait for one piece of a file after the other. */
+/* What the same thread waited in the same call besides this wait: an fsync may wait for one piece of a file after the
+ * other. */
 static double other_waits_ms(const struct bench *bench, const struct analysis_wait *one)
 {
 	uint64_t sum = 0;
@@ -373,7 +374,8 @@ static void check_majority(struct bench *bench)
 		*(emptier ? &emptier_ms : &others_ms) += ms(wait->blocked_ns);
 	}
 	printf("  %.2f ms ended by it, %.2f by others\n", emptier_ms, others_ms);
-	CHECK(emptier_ms > 9 * others_ms && emptier_ms > truth_ms(bench) / 2, "%.2f of %.2f ms", emptier_ms, truth_ms(bench));
+	CHECK(emptier_ms > 9 * others_ms && emptier_ms > truth_ms(bench) / 2, "%.2f of %.2f ms", emptier_ms,
+	      truth_ms(bench));
 }
 
 static void check_drops(struct bench *bench)

@@ -20,8 +20,8 @@ static struct announcer announcer(void)
 static bool take(struct announcer *announcer, const char *state, const char *class_, int rank, uint64_t now_ns)
 {
 	json_t *finding = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s, s:{s:s, s:s}}", "schema", 1, "id", "x",
-				    "state", state, "severity", "warning", "kind", "straggler", "ranks", rank, "text", "slow",
-				    "cause", "class", class_, "text", class_);
+				    "state", state, "severity", "warning", "kind", "straggler", "ranks", rank, "text",
+				    "slow", "cause", "class", class_, "text", class_);
 
 	bool is_news = announcer_take(announcer, finding, now_ns);
 
@@ -66,8 +66,8 @@ Test(announcer, what_names_a_link_instead_of_the_job_is_shown_at_once)
 {
 	struct announcer one = announcer();
 	json_t *finding = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i,i], s:s, s:s, s:{s:s}}", "schema", 1, "id", "x",
-				    "state", "open", "severity", "warning", "kind", "straggler", "ranks", 0, 1, "scope", "job",
-				    "text", "slow", "cause", "class", "network");
+				    "state", "open", "severity", "warning", "kind", "straggler", "ranks", 0, 1, "scope",
+				    "job", "text", "slow", "cause", "class", "network");
 
 	announcer_take(&one, finding, SECOND);
 	announcer_tick(&one, SECOND);

@@ -77,6 +77,15 @@ int collector_client_open(struct collector_client *client, const char *job, enum
 	return client->fd < 0 ? client->fd : 0;
 }
 
+int collector_client_open_at(struct collector_client *client, const char *path,
+			     void (*message)(void *argument, const json_t *message), void *argument)
+{
+	*client = (struct collector_client){
+		.fd = connect_to(path), .message = message, .argument = argument, .input = { .limit = LONGEST_LINE }
+	};
+	return client->fd < 0 ? client->fd : 0;
+}
+
 static int check_hello(const struct collector_client *client, const json_t *message)
 {
 	const json_t *hello = json_object_get(message, "hello");

@@ -27,6 +27,9 @@ enum collector_client_where { COLLECTOR_CLIENT_ANYWHERE, COLLECTOR_CLIENT_OWN_PA
  * Whether it is the right one is known when its hello has come. */
 int collector_client_open(struct collector_client *client, const char *job, enum collector_client_where where,
 			  void (*message)(void *argument, const json_t *message), void *argument);
+/* The same, at this path and of any job; the client need not have been initialised. */
+int collector_client_open_at(struct collector_client *client, const char *path,
+			     void (*message)(void *argument, const json_t *message), void *argument);
 /* Passes on what has come. 0 to go on; otherwise the connection is closed: -EPIPE the collector ended, -EXDEV it serves
  * another job, -EPROTO it is none. */
 int collector_client_read(struct collector_client *client);

@@ -14,7 +14,10 @@ def boxes(play):
 
 
 def run(play, *options, status=0, **environment):
-    command = ["sh", "-c", f'"$@"; exit {status}', "sh", *stage.workload(*WORKLOAD)]
+    """A job that is shorter than a busy machine takes to start its collector: it begins when the collector answers."""
+    asks = f'{stage.RANKWATCH} findings --job "${{RANKWATCH_JOB:-local}}"'
+    script = f'until {asks} >/dev/null 2>&1; do sleep 0.05; done; "$@"; exit {status}'
+    command = ["sh", "-c", script, "sh", *stage.workload(*WORKLOAD)]
     job = play.start(stage.RANKWATCH, "run", *options, "--", *command, **environment)
     assert job.wait(60) == status, job.err.text()
     return job.err.text()
@@ -33,6 +36,12 @@ def age(play):
             file.write((1).to_bytes(8, "little"))
 
 
+def listed(play):
+    """What `rankwatch ls` says of the runs, the newest first."""
+    said = subprocess.run([stage.RANKWATCH, "ls", "--json", play.boxes], capture_output=True, text=True).stdout
+    return [json.loads(line) for line in said.splitlines()]
+
+
 def ends(failures):
     with stage.Stage() as play:
         said = run(play)
@@ -45,6 +54,9 @@ def ends(failures):
     with stage.Stage() as play:
         said = run(play, status=3)
         failures.check(len(boxes(play)) == 2 and "look again" in said, "another exit status keeps them")
+        runs = listed(play)
+        failures.check([(run["state"], run["failed"], run["findings"], run["boxes"], run["ranks"]) for run in runs]
+                       == [("ended", True, False, 2, 2)], f"ls shows the run: {runs}")
         failures.check("held" in said and "by 2 black boxes of 1 ended run;" in said, f"and it is said how much they hold: {said}")
 
 
@@ -54,6 +66,9 @@ def with_findings(failures):
         job = play.start(stage.RANKWATCH, "run", "--job", "found", "--", "sh", "-c", '"$@"; exit 0', "sh", *stage.workload(
             "--ranks=2", "--steps=1000", "--step-ms=20", "--elements=1024", "--fault=stop", "--fault-rank=1", "--fault-step=40"))
         failures.check(has_finding(job), "something is found")
+        runs = listed(play)
+        failures.check([(run["job"], run["state"], run["findings"], (run["collector"] or {}).get("job")) for run in runs]
+                       == [("found", "running", True, "found")], f"ls shows the run and its collector: {runs}")
         for pid in play.rank_pids().values():
             stage.kill(pid)
         failures.check(job.wait(60) == 0, "the job's launcher ends with 0")

@@ -185,6 +185,7 @@ Test(foreign, what_boxes_hold_is_escaped_by_those_who_read_them)
 	expect_clean("save", text);
 	expect_fields("save", text, in_save);
 	expect_clean("save to nowhere", output_of("save", "--to", "/proc/DIR" HOSTILE, boxes_directory, NULL));
+	expect_clean("ls", output_of("ls", boxes_directory, NULL));
 	text = output_of("clean", "--dry-run", boxes_directory, NULL);
 	expect_clean("clean", text);
 	expect_fields("clean", text, in_save);
@@ -198,6 +199,7 @@ Test(foreign, what_boxes_hold_is_json_for_those_who_ask_for_json)
 	snprintf(path, sizeof(path), "%s/rank7NOBOX" HOSTILE RW_BOX_SUFFIX, boxes_directory);
 	cr_assert_eq(unlink(path), 0);
 	expect_json("report --json", output_of("report", "--json", boxes_directory, NULL));
+	expect_json("ls --json", output_of("ls", "--json", boxes_directory, NULL));
 	expect_json("dump", output_of("dump", boxes_directory, NULL));
 	expect_clean("dump", output_of("dump", boxes_directory, NULL));
 }

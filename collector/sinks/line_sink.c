@@ -322,6 +322,13 @@ void line_sink_tick(struct line_sink *sink)
 	say_waiting(sink);
 }
 
+bool line_sink_is_busy(const struct line_sink *sink)
+{
+	if (!sink || !sink->writer || sink->fd < 0)
+		return false;
+	return !sink->state || waiting(sink) || (sink->state == ANSWER_NO_READER && !sink->waiting_said);
+}
+
 static bool make_room(struct line_sink *sink, size_t size)
 {
 	if (sink->used + size <= sink->room)

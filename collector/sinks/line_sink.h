@@ -26,6 +26,8 @@ void line_sink_put(struct line_sink *sink, const char *line);
 /* Hands on what waits, and says on stderr, once each, what became of the file: waits for a reader, does not answer,
  * open at last, cannot be written. Call about ten times a second. Accepts NULL. */
 void line_sink_tick(struct line_sink *sink);
+/* Does it need that tick: is something not written yet, or not said? */
+bool line_sink_is_busy(const struct line_sink *sink);
 /* Waits for lines that are not written yet, says how many are not and why, frees. Accepts NULL. */
 void line_sink_close(struct line_sink *sink, unsigned timeout_ms);
 

@@ -49,6 +49,7 @@ struct run {
 	struct supervisor supervisor;
 	struct announcer announcer;
 	struct line_sink *lines; /* findings as JSON; NULL: nowhere */
+	bool unwatched;          /* what it takes was not to be had: the job runs without us */
 	json_t *summary;
 	uint64_t began_ns; /* before the job */
 	bool saving_said, on_finding_said;
@@ -168,6 +169,17 @@ static void reap(struct run *run)
 			supervisor_note(&run->supervisor, pid, status, now());
 }
 
+/* Is nothing due before a signal or a word of the collector comes? Then nobody need wake up to look. */
+static bool is_idle(const struct run *run)
+{
+	if (run->job.ended)
+		return false;
+	if (run->unwatched)
+		return true;
+	return supervisor_is_settled(&run->supervisor) && !announcer_waits(&run->announcer) &&
+	       !line_sink_is_busy(run->lines);
+}
+
 /* One round of the loop: signals, the collector's words, what is due. */
 static void turn(struct run *run)
 {
@@ -177,7 +189,7 @@ static void turn(struct run *run)
 		{ .fd = run->supervisor.errors_fd, .events = POLLIN },
 	};
 
-	poll(wait, 3, TICK_MS);
+	poll(wait, 3, is_idle(run) ? -1 : TICK_MS);
 	if (job_read_signals(&run->job))
 		reap(run);
 	supervisor_read(&run->supervisor, now());
@@ -331,6 +343,7 @@ static int run_job(struct run *run)
 	if (environment) {
 		watch(run);
 	} else {
+		run->unwatched = true;
 		run->supervisor = (struct supervisor){ .client = { .fd = -1 }, .errors_fd = -1 };
 		while (!run->job.ended)
 			turn(run);

@@ -193,6 +193,11 @@ void supervisor_tick(struct supervisor *supervisor, uint64_t now_ns)
 	say_silence(supervisor, now_ns);
 }
 
+bool supervisor_is_settled(const struct supervisor *supervisor)
+{
+	return supervisor->joined && supervisor->client.fd >= 0;
+}
+
 void supervisor_read(struct supervisor *supervisor, uint64_t now_ns)
 {
 	int err = supervisor->client.fd >= 0 ? collector_client_read(&supervisor->client) : 0;

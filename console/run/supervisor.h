@@ -39,8 +39,10 @@ struct supervisor {
 /* program, job and mask must outlive the supervisor. message: as collector_client_open(). */
 void supervisor_open(struct supervisor *supervisor, const char *program, const char *job, const sigset_t *mask,
 		     void (*message)(void *argument, const json_t *message), void *argument);
-/* Connects, starts, joins as is due. Call about ten times a second. */
+/* Connects, starts, joins as is due. Call about ten times a second unless it is settled. */
 void supervisor_tick(struct supervisor *supervisor, uint64_t now_ns);
+/* It has joined a collector: nothing is due before a descriptor is readable or a child ends. */
+bool supervisor_is_settled(const struct supervisor *supervisor);
 /* When the client's or the collector's descriptor is readable. */
 void supervisor_read(struct supervisor *supervisor, uint64_t now_ns);
 /* Takes note of a child that wait(2) returned; false when it is not the collector. */

@@ -15,19 +15,25 @@ static const struct argp_option own[] = {
 
 typedef void visitor(void *argument, const struct argp_option *option);
 
-static void visit_table(const struct argp_option *option, visitor *visit, void *argument)
+static void visit_table(const struct argp_option *option, int hidden, visitor *visit, void *argument)
 {
 	for (; option && option->name; option++)
-		if (!(option->flags & OPTION_HIDDEN))
+		if (!(option->flags & hidden))
 			visit(argument, option);
+}
+
+/* hidden: those that have this flag are left out. */
+static void visit_all(const struct argp *argp, int hidden, visitor *visit, void *argument)
+{
+	visit_table(argp->options, hidden, visit, argument);
+	for (const struct argp_child *child = argp->children; child && child->argp; child++)
+		visit_table(child->argp->options, hidden, visit, argument);
+	visit_table(own, hidden, visit, argument);
 }
 
 void option_each(const struct argp *argp, visitor *visit, void *argument)
 {
-	visit_table(argp->options, visit, argument);
-	for (const struct argp_child *child = argp->children; child && child->argp; child++)
-		visit_table(child->argp->options, visit, argument);
-	visit_table(own, visit, argument);
+	visit_all(argp, OPTION_HIDDEN, visit, argument);
 }
 
 const char *option_operands(const struct argp *argp)
@@ -65,7 +71,7 @@ const char *option_unknown(const struct argp *argp, int argc, char **argv, bool 
 		if (strncmp(argv[i], "--", 2) != 0)
 			continue;
 		search.length = strcspn(search.name, "=");
-		option_each(argp, find, &search);
+		visit_all(argp, 0, find, &search);
 		if (!search.found)
 			return argv[i];
 		if (search.found->arg && !(search.found->flags & OPTION_ARG_OPTIONAL) && !search.name[search.length])

@@ -9,7 +9,7 @@
 
 struct sink_choice {
 	const char *findings;   /* file, or "-"; NULL: none */
-	const char *on_finding; /* shell command; NULL: none */
+	const char *on_finding; /* shell command, hidden in argv; NULL: none; not freed */
 	const char *save;       /* directory; NULL: boxes are not saved */
 	const char *save_limit; /* as typed; NULL: the default */
 	uint64_t save_limit_bytes;
@@ -17,5 +17,9 @@ struct sink_choice {
 };
 
 extern const struct argp sink_choice_argp;
+
+/* A descriptor for --on-finding-fd of a collector that is about to be executed: its command line does not show the
+ * command. Or -errno. */
+int sink_choice_pass_command(const char *command);
 
 #endif

@@ -34,7 +34,7 @@ void supervisor_open(struct supervisor *supervisor, const char *program, const c
 static void __attribute__((noreturn)) become_collector(const struct supervisor *supervisor, int errors_fd)
 {
 	const struct sink_choice *sinks = supervisor->sinks;
-	char keep[24];
+	char keep[24], command[16];
 	const char *arguments[20] = { "rankwatch", "collect", "--job", supervisor->job, "--until-idle", "--quiet" };
 	int count = 6, null = open("/dev/null", O_RDWR);
 
@@ -55,11 +55,13 @@ static void __attribute__((noreturn)) become_collector(const struct supervisor *
 		arguments[count++] = "--kernel-log";
 		arguments[count++] = supervisor->kernel_log;
 	}
-	if (sinks && sinks->on_finding) {
-		arguments[count++] = "--on-finding";
-		arguments[count++] = sinks->on_finding;
-	}
+	int command_fd = sinks && sinks->on_finding ? sink_choice_pass_command(sinks->on_finding) : -1;
 
+	if (command_fd >= 0) {
+		snprintf(command, sizeof(command), "%d", command_fd);
+		arguments[count++] = "--on-finding-fd";
+		arguments[count++] = command;
+	}
 	setsid();
 	sigprocmask(SIG_SETMASK, supervisor->mask, NULL);
 	dup2(null, STDIN_FILENO);

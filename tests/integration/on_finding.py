@@ -4,6 +4,8 @@
 nothing in the job's environment does the same."""
 
 import json
+import os
+import pathlib
 
 import stage
 
@@ -35,6 +37,30 @@ def hears(failures):
     failures.check(err.count("exit status 7") == 1, "that it failed is said once")
 
 
+def command_lines(secret):
+    """Of all processes, those that show it."""
+    shown = []
+    for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = entry.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if secret in line and "rankwatch" in line:
+            shown.append(line)
+    return shown
+
+
+def is_not_shown(failures):
+    """The command may hold a secret; of launcher and collector the command line does not show it."""
+    with stage.Stage() as play:
+        heard, secret = play.dir / "heard", f"secret-{os.getpid()}-of-the-hook"
+        job = play.start(stage.RANKWATCH, "run", "--on-finding", f": {secret}; echo >>{heard}", "--", *stage.workload(*WORKLOAD))
+        failures.check(stage.wait_until(heard.exists, 60), "the command runs")
+        shown = command_lines(secret)
+        failures.check(not [line for line in shown if not line.startswith("/bin/sh -c")], f"no command line shows it: {shown}")
+        job.wait(60)
+
+
 def is_not_in_the_environment(failures):
     with stage.Stage() as play:
         heard = play.dir / "heard"
@@ -46,6 +72,7 @@ def is_not_in_the_environment(failures):
 def main():
     failures = stage.Failures()
     hears(failures)
+    is_not_shown(failures)
     is_not_in_the_environment(failures)
     failures.end()
 

@@ -3,6 +3,8 @@
 """Boxes outlive the memory they were in: saved when a rank dies, whole at the end of the job, at SIGTERM within 5 s while the
 ranks run on, also when somebody has removed their names; reports read them as they are; clean removes what has ended."""
 
+import os
+import pathlib
 import shutil
 import signal
 import time
@@ -60,6 +62,17 @@ def collector_pid(play):
     return None
 
 
+def holds_boxes(pid):
+    """Has the collector opened all four? What it has not seen before a name goes it cannot save."""
+    names = []
+    for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            names.append(os.readlink(link))
+        except OSError:
+            continue
+    return len({name for name in names if name.endswith(".rwbox")}) == 4
+
+
 def dies(failures):
     with stage.Stage() as play:
         job, ready = start(play)
@@ -86,13 +99,13 @@ def terminated(failures):
     with stage.Stage() as play:
         job, ready = start(play)
         pid = collector_pid(play) if ready else None
-        if not failures.check(pid, "a collector runs"):
+        if not failures.check(pid and stage.wait_until(lambda: holds_boxes(pid), 30), "a collector has opened all boxes"):
             return
         # As the end of a Slurm job does: the names are gone before the processes are.
         for box in play.boxes.rglob("*.rwbox"):
             box.unlink()
         began = time.monotonic()
-        stage.os.kill(pid, signal.SIGTERM)
+        os.kill(pid, signal.SIGTERM)
         stage.wait_until(lambda: len(saved(play)) == 4, 10)
         took = time.monotonic() - began
         failures.check(len(saved(play)) == 4 and took < 5, f"SIGTERM saves all within 5 s ({took:.2f} s)")

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "plugin/clock.h"
 #include "plugin/cost.h"
 #include "plugin/scanning.h"
 
@@ -11,17 +12,17 @@ enum { FIRST_ABI_WITH_CALLS = 5 };
 
 /* Initial-exec as in recorder.c, and as scarce. */
 struct calls {
-	struct call *call; /* the outermost */
 	struct communicator *born;
 	struct operation_group group;
 	uint32_t tid;    /* 0 = not asked for yet */
 	uint16_t depth;  /* of ncclGroupStart */
-	uint16_t calls;  /* for the cost */
+	int32_t calls;  /* for the cost */
 	uint16_t shares; /* index + 1 of the first communicator of the group, 0 = none */
 	uint16_t last;   /* index + 1 of the one that was called last in the group, 0 = none */
 };
-static_assert(sizeof(struct calls) <= 48, "static TLS is scarce");
+static_assert(sizeof(struct calls) <= 40, "static TLS is scarce");
 
+__thread struct call *call_in_progress __attribute__((tls_model("initial-exec")));
 static __thread struct calls this_thread __attribute__((tls_model("initial-exec")));
 
 /* A communicator's part of the group in progress on the thread that uses it, by communicator index. */
@@ -165,11 +166,12 @@ static void note_context(struct recording *recording, const struct communicator 
 static void begin_share(struct recording *recording, struct communicator *communicator, struct share *share)
 {
 	if (share->several_streams) {
-		share->launch = (struct operation_launch){ .begin_ns = recording_clock(), .stream = share->stream };
+		share->launch = (struct operation_launch){ .begin_ns = clock_ns(), .stream = share->stream };
 		share->launch.plan = atomic_fetch_add_explicit(&communicator->plans, 1, memory_order_relaxed) + 1;
 	} else {
-		launch_begin(recording, communicator, &share->launch, share->stream,
-			     false); /* captured calls have no share */
+		launch_begin(communicator, &share->launch, share->stream);
+		if (communicator->words.write) /* captured calls have no share */
+			launch_follow_begin(recording, communicator, &share->launch, false);
 	}
 }
 
@@ -243,7 +245,7 @@ static void end(struct recording *recording, bool failed)
 	/* Where nothing was launched the drain finds operations whose group has returned without a task. */
 	if (!failed)
 		complete_group(recording);
-	operation_return(recording, &this_thread.group, recording_clock());
+	operation_return(recording, &this_thread.group, clock_ns());
 }
 
 /* With the profiler interface from v5 on, a call that nobody has announced before its return. */
@@ -285,10 +287,10 @@ void call_begin(struct call *call)
 {
 	struct recording *recording = recording_get();
 
-	call->inside = this_thread.call;
+	call->inside = call_in_progress;
 	if (call->inside)
 		return;
-	this_thread.call = call;
+	call_in_progress = call;
 	if (!recording || !has_slot(call->communicator))
 		return;
 	uint64_t since = cost_begin(&this_thread.calls);
@@ -329,7 +331,7 @@ void call_end(struct call *call, enum call_result result)
 
 	if (call->inside)
 		return;
-	this_thread.call = NULL;
+	call_in_progress = NULL;
 	if (recording && result != CALL_FAILED && is_unannounced(call))
 		enter_late(recording, call);
 	if (call->communicator)
@@ -347,7 +349,7 @@ bool call_in_group(void)
 
 void call_group_start(void)
 {
-	if (!this_thread.call) /* one of NCCL's own, inside a call */
+	if (!call_in_progress) /* one of NCCL's own, inside a call */
 		this_thread.depth++;
 }
 
@@ -355,14 +357,14 @@ void call_group_end_begin(void)
 {
 	struct recording *recording = recording_get();
 
-	if (!recording || this_thread.call || this_thread.depth != 1)
+	if (!recording || call_in_progress || this_thread.depth != 1)
 		return;
 	begin_work(recording, 0);
 }
 
 void call_group_end(enum call_result result)
 {
-	if (this_thread.call || !this_thread.depth || --this_thread.depth)
+	if (call_in_progress || !this_thread.depth || --this_thread.depth)
 		return;
 	close_group(result == CALL_FAILED);
 	note_result(result);
@@ -383,9 +385,9 @@ struct communicator *call_communicator_take(void)
 
 struct call *call_take(const struct communicator *communicator, const struct recorder_call *what)
 {
-	struct call *call = this_thread.call;
+	struct call *call = call_in_progress;
 
-	if (!call || (call->communicator && call->communicator != communicator))
+	if (call->communicator && call->communicator != communicator)
 		return NULL;
 	call->announced = true;
 	if (call->taken)
@@ -398,7 +400,7 @@ struct call *call_take(const struct communicator *communicator, const struct rec
 }
 
 enum call_task call_task(struct recording *recording, struct communicator *communicator,
-			 const struct recorder_event *event, uint64_t *ticket)
+			 const struct recorder_bare_task *event, uint64_t *ticket)
 {
 	struct share *share = &shares[communicator->index];
 
@@ -412,7 +414,7 @@ enum call_task call_task(struct recording *recording, struct communicator *commu
 	if (*ticket) {
 		struct operation_launch launch = share->launch;
 
-		launch.end_ns = recording_clock();
+		launch.end_ns = clock_ns();
 		operation_task(recording, communicator, *ticket, &event->task, &launch);
 	}
 	return CALL_TASK_OURS;

@@ -61,7 +61,9 @@ void call_communicator_born(struct communicator *communicator);
 /* Forgets the last one, and returns the one born since. */
 struct communicator *call_communicator_take(void);
 
-/* The call that this event announces, or NULL. Once per call. */
+/* The outermost call that this thread is in, or NULL. Initial-exec as in recorder.c, and as scarce. */
+extern __thread struct call *call_in_progress __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/* The call that this event announces, or NULL. Once per call. There is one in progress. */
 struct call *call_take(const struct communicator *communicator, const struct recorder_call *what);
 
 enum call_task { CALL_TASK_FOREIGN, CALL_TASK_OURS };
@@ -69,6 +71,6 @@ enum call_task { CALL_TASK_FOREIGN, CALL_TASK_OURS };
 /* A task that no call announced (ABI < v5). OURS: it belongs to a call with a slot; *ticket is that slot's, or 0 where
  * it is not certain which one. FOREIGN: no call of the interposer's is behind it. */
 enum call_task call_task(struct recording *recording, struct communicator *communicator,
-			 const struct recorder_event *event, uint64_t *ticket);
+			 const struct recorder_bare_task *event, uint64_t *ticket);
 
 #endif

@@ -20,7 +20,7 @@
 #include "plugin/abi/profiler.h"
 #include "plugin/recorder.h"
 
-extern _Atomic bool chain_running;
+extern __attribute__((visibility("hidden"))) _Atomic bool chain_running; /* as in recording.h */
 
 /* False for nearly everybody: one load. Does not go back. */
 static inline bool chain_is_on(void)

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "plugin/clock.h"
 #include "plugin/recording.h"
 #include "plugin/scanning.h"
 
@@ -143,7 +144,7 @@ static void move_in(struct recording *recording, struct communicator *communicat
 
 	clear_entry(entry);
 	communicator->birth = atomic_fetch_add_explicit(&recording->births, 1, memory_order_relaxed) + 1;
-	communicator->born_ns = recording_clock();
+	communicator->born_ns = clock_ns();
 	communicator->abi = from->abi;
 	atomic_store_explicit(&communicator->launches_elsewhere, false, memory_order_relaxed);
 	atomic_store_explicit(&communicator->launches_here, false, memory_order_relaxed);
@@ -165,8 +166,12 @@ static void move_in(struct recording *recording, struct communicator *communicat
 		show(communicator, &(struct recorder_identity){ from->id, from->name, from->rank });
 	/* Release: pairs with the drain's look at leases. */
 	atomic_store_explicit(&communicator->ended, false, memory_order_release);
-	/* Release: pairs with the acquire of who comes with a context. */
-	atomic_fetch_add_explicit(&communicator->generation, 1, memory_order_release);
+	communicator->generation++;
+	atomic_store_explicit(&communicator->mark, communicator->generation << 16 | (communicator->index + 1),
+			      memory_order_relaxed);
+	uintptr_t context = (uintptr_t)handle_context(communicator->index, communicator->generation);
+	/* Release: pairs with the acquire of who comes with it. */
+	atomic_store_explicit(&communicator->context, context, memory_order_release);
 }
 
 static struct communicator *add(struct recording *recording, const struct recorder_communicator *from,
@@ -228,7 +233,7 @@ void communicator_answered(struct communicator *communicator, bool in_progress, 
 {
 	/* Settled counts from the question, in progress from the answer: neither may speak of a call made in between. */
 	if (in_progress)
-		atomic_store_explicit(&communicator->in_progress_ns, recording_clock(), memory_order_relaxed);
+		atomic_store_explicit(&communicator->in_progress_ns, clock_ns(), memory_order_relaxed);
 	else
 		atomic_store_explicit(&communicator->settled_ns, asked_ns, memory_order_relaxed);
 }
@@ -238,8 +243,9 @@ static void end(struct recording *recording, struct communicator *communicator)
 {
 	if (atomic_load_explicit(&communicator->ended, memory_order_relaxed))
 		return;
+	communicator_have_no_context(communicator);
 	atomic_store_explicit(&communicator->ended, true, memory_order_release);
-	uint64_t now = recording_clock();
+	uint64_t now = clock_ns();
 	/* After that: a look of the drain that begins later than ended_ns knows. */
 	atomic_store_explicit(&communicator->entry->ended_ns, now, memory_order_release);
 	peer_counts_give(atomic_exchange_explicit(&communicator->p2p, NULL, memory_order_relaxed), now);

@@ -2,13 +2,13 @@
 #include "plugin/drain.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "plugin/clock.h"
 #include "plugin/lease.h"
+#include "plugin/own_thread.h"
 #include "plugin/recording.h"
 #include "plugin/scanning.h"
 #include "plugin/self_sampler.h"
@@ -22,7 +22,6 @@ enum {
 	IDLE_NS = 20000000, /* after IDLE_AFTER_NS without */
 	IDLE_AFTER_NS = 1000000000,
 	SECOND_NS = 1000000000,
-	STACK_SIZE = 256 * 1024,     /* glibc takes the libraries' static TLS from it */
 };
 
 enum stage {
@@ -261,11 +260,11 @@ static void *run(void *argument)
 	struct drain *drain = argument;
 	struct rw_box_header *header = drain->recording->box.header;
 
-	drain->busy_ns = recording_clock(); /* operations are about to come */
+	drain->busy_ns = clock_ns(); /* operations are about to come */
 	prctl(PR_SET_NAME, "rankwatch");
 	prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK_NS);
 	for (;;) {
-		uint64_t now = recording_clock();
+		uint64_t now = clock_ns();
 
 		look(drain, now);
 		bool scans = scanning_drain(drain->recording, now);
@@ -283,25 +282,6 @@ static void *run(void *argument)
 	return NULL;
 }
 
-/* The job's signals are the job's: they must never be delivered here. */
-static int start_thread(struct drain *drain)
-{
-	sigset_t all, before;
-	pthread_attr_t attributes;
-	pthread_t thread;
-
-	sigfillset(&all);
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int err = pthread_create(&thread, &attributes, run, drain);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	if (!err)
-		pthread_detach(thread);
-	return -err;
-}
-
 int drain_start(struct recording *recording)
 {
 	static struct drain drain;
@@ -313,5 +293,5 @@ int drain_start(struct recording *recording)
 	if (drain.list == MAP_FAILED)
 		return -errno;
 	self_sampler_open(&drain.sampler, &recording->box);
-	return start_thread(&drain);
+	return own_thread_start(run, &drain);
 }

@@ -6,17 +6,6 @@
 
 #include <rankwatch/operation.h>
 
-uint32_t dtype_size(uint8_t dtype)
-{
-	static const uint8_t sizes[RW_DTYPE_COUNT] = {
-		[RW_DTYPE_INT8] = 1,    [RW_DTYPE_UINT8] = 1,    [RW_DTYPE_INT32] = 4,       [RW_DTYPE_UINT32] = 4,
-		[RW_DTYPE_INT64] = 8,   [RW_DTYPE_UINT64] = 8,   [RW_DTYPE_FLOAT16] = 2,     [RW_DTYPE_FLOAT32] = 4,
-		[RW_DTYPE_FLOAT64] = 8, [RW_DTYPE_BFLOAT16] = 2, [RW_DTYPE_FLOAT8_E4M3] = 1, [RW_DTYPE_FLOAT8_E5M2] = 1,
-	};
-
-	return sizes[dtype % RW_DTYPE_COUNT];
-}
-
 /* As PyTorch, NCCL and people name them. */
 static const struct {
 	const char *name;

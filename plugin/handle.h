@@ -7,19 +7,23 @@
 #ifndef PLUGIN_HANDLE_H
 #define PLUGIN_HANDLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum handle_kind {
 	HANDLE_NONE = 0,
-	HANDLE_CONTEXT = 0x51, /* communicator index or HANDLE_BLIND, generation from HANDLE_GENERATION_SHIFT on */
-	HANDLE_API_GROUP,      /* group number */
-	HANDLE_CALL,           /* ticket */
-	HANDLE_CAPTURED,       /* communicator index */
-	HANDLE_LAUNCH,         /* communicator index and plan */
+	/* Whose stop says nothing new: nearly half of all stops of a collective. */
+	HANDLE_CALL = 0x51, /* ticket */
+	HANDLE_FIRST_SILENT = HANDLE_CALL,
+	HANDLE_CAPTURED,    /* communicator index */
+	HANDLE_TASK,        /* ticket */
+	HANDLE_CHANNEL,     /* ticket, channel from HANDLE_CHANNEL_SHIFT on */
+	HANDLE_LAST_SILENT = HANDLE_CHANNEL,
+	HANDLE_CONTEXT,   /* communicator index or HANDLE_BLIND, generation from HANDLE_GENERATION_SHIFT on */
+	HANDLE_API_GROUP, /* group number */
+	HANDLE_LAUNCH,    /* communicator index and plan */
 	HANDLE_PLAN,
-	HANDLE_TASK,    /* ticket */
-	HANDLE_CHANNEL, /* ticket, channel from HANDLE_CHANNEL_SHIFT on */
-	HANDLE_COPY,    /* as HANDLE_LAUNCH */
+	HANDLE_COPY, /* as HANDLE_LAUNCH */
 	/* Numbers of plugin/chain.c: */
 	HANDLE_CHAIN_CONTEXT,
 	HANDLE_PAIR,
@@ -31,14 +35,22 @@ enum handle_kind {
 
 enum { HANDLE_KIND_SHIFT = 56, HANDLE_CHANNEL_SHIFT = 48, HANDLE_GENERATION_SHIFT = 16, HANDLE_BLIND = 0xffff };
 
+/* number: below 2^56. At a million a second a counter comes there in two thousand years. */
 static inline void *handle_make(enum handle_kind kind, uint64_t number)
 {
-	return (void *)(uintptr_t)((uint64_t)kind << HANDLE_KIND_SHIFT | (number & ((1ull << HANDLE_KIND_SHIFT) - 1)));
+	return (void *)(uintptr_t)((uint64_t)kind << HANDLE_KIND_SHIFT | number);
 }
 
 static inline enum handle_kind handle_kind(const void *handle)
 {
 	return (enum handle_kind)((uint64_t)(uintptr_t)handle >> HANDLE_KIND_SHIFT);
+}
+
+static inline bool handle_is_silent(const void *handle)
+{
+	uint32_t kind = handle_kind(handle);
+
+	return kind >= HANDLE_FIRST_SILENT && kind <= HANDLE_LAST_SILENT;
 }
 
 static inline uint64_t handle_number(const void *handle)
@@ -54,11 +66,6 @@ static inline void *handle_context(uint32_t index, uint32_t generation)
 static inline uint32_t handle_context_index(const void *context)
 {
 	return (uint32_t)handle_number(context) & ((1u << HANDLE_GENERATION_SHIFT) - 1);
-}
-
-static inline uint32_t handle_context_generation(const void *context)
-{
-	return (uint32_t)(handle_number(context) >> HANDLE_GENERATION_SHIFT);
 }
 
 #endif

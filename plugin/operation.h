@@ -40,7 +40,7 @@ bool operation_task(struct recording *recording, struct communicator *communicat
 /* Ticket of the one operation of the group, without a task yet, that the event's task fits; 0 when none does, or more
  * than one, or the group is too long to look through. On the group's thread. */
 uint64_t operation_find(struct recording *recording, const struct operation_group *group,
-			const struct communicator *communicator, const struct recorder_event *event);
+			const struct communicator *communicator, const struct recorder_bare_task *event);
 /* The API group returns at this time. */
 void operation_return(struct recording *recording, const struct operation_group *group, uint64_t now);
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/patience.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
 
+#include "plugin/own_thread.h"
+
 enum {
-	STACK_SIZE = 256 * 1024, /* glibc takes the libraries' static TLS from it */
 	TURN_NS = 100000,
 	TURNS = PATIENCE_MS * (1000000 / TURN_NS),
 };
@@ -59,31 +58,13 @@ static void *run(void *unused)
 	return NULL;
 }
 
-/* The job's signals are the job's; and what a write raises here (SIGPIPE, SIGXFSZ) ends with the thread. */
-static bool start(void)
-{
-	sigset_t all, before;
-	pthread_attr_t attributes;
-	pthread_t thread;
-
-	sigfillset(&all);
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int err = pthread_create(&thread, &attributes, run, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return err == 0;
-}
-
 bool patience_run(void (*work)(const void *argument), const void *argument, size_t size)
 {
 	if (size > PATIENCE_ARGUMENT || !claim())
 		return false;
 	the_work = work;
 	memcpy(the_argument, argument, size);
-	if (!start())
+	if (own_thread_start(run, NULL) != 0)
 		run(NULL);
 	return await();
 }

@@ -5,9 +5,10 @@
 #include <unistd.h>
 
 #include "plugin/call.h"
+#include "plugin/clock.h"
 #include "plugin/cost.h"
 #include "plugin/handle.h"
-#include "plugin/operation.h"
+#include "plugin/operation_path.h"
 #include "plugin/recording.h"
 #include "plugin/scanning.h"
 
@@ -20,27 +21,20 @@ struct thread {
 	struct operation_launch launch;
 	struct operation_group group;
 	uint32_t launched; /* communicator_mark() of the last launch on this thread, 0 = none */
-	uint16_t calls;
+	int32_t calls;
 };
 static_assert(sizeof(struct thread) <= 64, "static TLS is scarce");
 
 static __thread struct thread this_thread __attribute__((tls_model("initial-exec")));
 
-static inline __attribute__((always_inline)) struct communicator *find_communicator(struct recording *recording,
-										    const void *context)
+/* NULL: not ours, ended, or of an earlier owner of its place. One comparison tells: the number holds all of it. */
+static inline struct communicator *find_communicator(struct recording *recording, const void *context)
 {
-	uint32_t index = handle_context_index(context);
+	struct communicator *communicator = &recording->communicators[handle_context_index(context) % RW_BOX_COMMS];
 
-	if (handle_kind(context) != HANDLE_CONTEXT || index >= RW_BOX_COMMS)
-		return NULL;
-	struct communicator *communicator = &recording->communicators[index];
-	/* Acquire: pairs with the release in communicator_add(). A context of an earlier owner has another generation.
-	 */
-	uint32_t generation = atomic_load_explicit(&communicator->generation, memory_order_acquire);
-	if (generation != handle_context_generation(context) ||
-	    atomic_load_explicit(&communicator->ended, memory_order_relaxed))
-		return NULL;
-	return communicator;
+	/* Acquire: pairs with the release in move_in(). */
+	return atomic_load_explicit(&communicator->context, memory_order_acquire) == (uintptr_t)context ? communicator
+													: NULL;
 }
 
 /* Not one of ours, or of a communicator that is not recorded. One that has ended is not told apart here. */
@@ -92,34 +86,37 @@ static void *start_api_group(struct recording *recording, struct thread *thread)
 	return handle_make(HANDLE_API_GROUP, thread->group.number);
 }
 
-static void stop_api_group(struct recording *recording, struct thread *thread, uint64_t number)
+/*
+ * One event begins; what: the recorder's own struct of it. Never inlined: the look at the context, before, needs no
+ * registers to be saved.
+ */
+typedef void *start_event(struct recording *recording, struct communicator *communicator, const void *parent,
+			  const void *what);
+#define EVENT static __attribute__((noinline))
+
+static void *count_captured(struct recording *recording, struct communicator *communicator, const struct call *seen)
 {
-	if (number != thread->group.number)
-		return;
-	/* What NCCL does between its last launch and its return takes microseconds: not worth another look at the
-	 * clock. */
-	uint64_t launched_ns = thread->launch.end_ns;
-	operation_return(recording, &thread->group, launched_ns ? launched_ns : recording_clock());
-	thread->group = (struct operation_group){ 0 };
+	this_thread.group.captured = true;
+	atomic_fetch_add_explicit(&communicator->entry->captured, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&recording->box.header->untracked[RW_UNTRACKED_CAPTURED], 1, memory_order_relaxed);
+	scanning_captured(recording, communicator, seen);
+	return handle_make(HANDLE_CAPTURED, communicator->index);
 }
 
-static void *start_call(struct recording *recording, struct thread *thread, struct communicator *communicator,
-			const struct recorder_call *call)
+/* seen: by the interposer, too; NULL not. */
+static inline __attribute__((always_inline)) void *call_now(struct recording *recording,
+							    struct communicator *communicator,
+							    const struct recorder_call *call, const struct call *seen)
 {
-	uint32_t pending = RW_OWNER_HOST | (communicator->words.write ? RW_OWNER_GPU : 0);
-	const struct call *seen = call_take(communicator, call);
+	struct thread *thread = &this_thread;
 
 	atomic_fetch_add_explicit(&communicator->entry->api_count, 1, memory_order_relaxed);
-	if (call->captured) {
-		thread->group.captured = true;
-		atomic_fetch_add_explicit(&communicator->entry->captured, 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(&recording->box.header->untracked[RW_UNTRACKED_CAPTURED], 1,
-					  memory_order_relaxed);
-		scanning_captured(recording, communicator, seen);
-		return handle_make(HANDLE_CAPTURED, communicator->index);
-	}
+	if (call->captured)
+		return count_captured(recording, communicator, seen);
 	know_thread(thread);
-	uint64_t ticket = operation_call(recording, communicator, call, &thread->group, thread->launch.tid, pending);
+	uint32_t pending = RW_OWNER_HOST | (communicator->words.write ? RW_OWNER_GPU : 0);
+	uint64_t ticket =
+	    operation_path_call(recording, communicator, call, &thread->group, thread->launch.tid, pending);
 	if (seen) {
 		operation_arguments(recording, communicator, ticket, seen->send, seen->recv, seen->peer);
 		scanning_call(recording, communicator, ticket);
@@ -127,63 +124,75 @@ static void *start_call(struct recording *recording, struct thread *thread, stru
 	return ticket ? handle_make(HANDLE_CALL, ticket) : NULL;
 }
 
-static void *start_launch(struct recording *recording, struct thread *thread, struct communicator *communicator,
-			  uint64_t stream)
+EVENT void *start_call(struct recording *recording, struct communicator *communicator, const void *parent,
+		       const void *call)
 {
+	(void)parent;
+	return call_now(recording, communicator, call, NULL);
+}
+
+EVENT void *start_interposed_call(struct recording *recording, struct communicator *communicator, const void *parent,
+				  const void *call)
+{
+	(void)parent;
+	return call_now(recording, communicator, call, call_take(communicator, call));
+}
+
+static inline void *launch_now(struct recording *recording, struct communicator *communicator, uint64_t stream)
+{
+	struct thread *thread = &this_thread;
+
 	know_thread(thread);
 	thread->launched = communicator_mark(communicator);
+	launch_begin(communicator, &thread->launch, stream);
 	/* A launch without a call on this thread: of a communicator that does not block. */
-	launch_begin(recording, communicator, &thread->launch, stream, thread->group.captured || !thread->group.newest);
+	if (communicator->words.write)
+		launch_follow_begin(recording, communicator, &thread->launch,
+				    thread->group.captured || !thread->group.newest);
 	return handle_make(HANDLE_LAUNCH, (uint64_t)communicator->index << 32 | thread->launch.plan);
 }
 
-/* False: it is not the thread's last launch. */
-static bool stop_launch(struct recording *recording, struct thread *thread, uint64_t number)
+EVENT void *start_launch(struct recording *recording, struct communicator *communicator, const void *parent,
+			 const void *stream)
 {
-	struct operation_launch *launch = &thread->launch;
-	uint64_t index = number >> 32;
-
-	if (index >= RW_BOX_COMMS || thread->launched != communicator_mark(&recording->communicators[index]) ||
-	    launch->plan != (uint32_t)number)
-		return false;
-	launch_end(recording, &recording->communicators[index], launch);
-	return true;
+	(void)parent;
+	return launch_now(recording, communicator, (uintptr_t)stream);
 }
 
-static void *start_task(struct recording *recording, const struct thread *thread, struct communicator *communicator,
-			const struct recorder_event *event)
+EVENT void *start_task(struct recording *recording, struct communicator *communicator, const void *parent,
+		       const void *what)
 {
-	uint64_t ticket = handle_number(event->parent);
-	bool launched = thread->launched == communicator_mark(communicator);
+	uint64_t ticket = handle_number(parent);
+	bool launched = this_thread.launched == communicator_mark(communicator);
 
-	if (handle_kind(event->parent) != HANDLE_CALL)
+	if (handle_kind(parent) != HANDLE_CALL)
 		return NULL; /* captured, dropped, or somebody else's */
 	/* No launch on this thread: a driver's callback thread, the launch was elsewhere. */
-	if (!operation_task(recording, communicator, ticket, &event->task, launched ? &thread->launch : NULL))
+	if (!operation_path_task(recording, communicator, ticket, what, launched ? &this_thread.launch : NULL))
 		return NULL;
 	return handle_make(HANDLE_TASK, ticket);
 }
+
+struct copy {
+	uint64_t stream;
+	const struct recorder_task *task;
+};
 
 /*
  * The task comes before the copies are submitted, and nothing but its stop comes after. So all of it is written now,
  * and the stop only lets the GPU say that they are done.
  */
-static void *start_copy(struct recording *recording, struct thread *thread, struct communicator *communicator,
-			const struct recorder_event *event)
+EVENT void *start_copy(struct recording *recording, struct communicator *communicator, const void *parent,
+		       const void *what)
 {
-	if (handle_kind(event->parent) != HANDLE_CALL)
-		return NULL;
-	void *launch = start_launch(recording, thread, communicator, event->stream);
-	thread->launch.end_ns = thread->launch.begin_ns;
-	operation_task(recording, communicator, handle_number(event->parent), &event->task, &thread->launch);
-	return handle_make(HANDLE_COPY, handle_number(launch));
-}
+	const struct copy *copy = what;
 
-/* Those of a group can all be started before the first stops: the end of the last is the end of all. */
-static void stop_copy(struct recording *recording, struct thread *thread, uint64_t number)
-{
-	if (stop_launch(recording, thread, number))
-		thread->launched = 0;
+	if (handle_kind(parent) != HANDLE_CALL)
+		return NULL;
+	void *launch = launch_now(recording, communicator, copy->stream);
+	launch_is_over(&this_thread.launch);
+	operation_task(recording, communicator, handle_number(parent), copy->task, &this_thread.launch);
+	return handle_make(HANDLE_COPY, handle_number(launch));
 }
 
 /* NULL: without RANKWATCH_KERNELCH. */
@@ -192,24 +201,11 @@ static struct kernel *find_kernel(struct recording *recording, uint64_t ticket)
 	return recording->kernels ? &recording->kernels[(ticket - 1) & recording->box.ring_mask] : NULL;
 }
 
-static void *start_channel(struct recording *recording, const struct communicator *communicator,
-			   const struct recorder_event *event)
-{
-	uint64_t ticket = handle_number(event->parent);
-	uint8_t channel = event->channel.number;
-	struct kernel *kernel = find_kernel(recording, ticket);
-
-	if (!kernel || handle_kind(event->parent) != HANDLE_TASK)
-		return NULL;
-	if (!kernel_start(kernel, ticket, (uint16_t)communicator->index, channel, event->channel.raw))
-		return NULL;
-	return handle_make(HANDLE_CHANNEL, (uint64_t)channel << HANDLE_CHANNEL_SHIFT | ticket);
-}
-
 /* Nearly nothing where no collector has asked. */
-static void *start_proxy_op(struct recording *recording, const struct communicator *communicator,
-			    const struct recorder_proxy_op *proxy_op)
+EVENT void *start_proxy_op(struct recording *recording, struct communicator *communicator, const void *parent,
+			   const void *what)
 {
+	const struct recorder_proxy_op *proxy_op = what;
 	const struct waits_operation operation = {
 		.peer = proxy_op->peer,
 		.step_bytes = proxy_op->step_bytes > 0 ? (uint32_t)proxy_op->step_bytes : 0,
@@ -217,6 +213,7 @@ static void *start_proxy_op(struct recording *recording, const struct communicat
 		.sends = proxy_op->sends,
 	};
 
+	(void)parent;
 	if (!atomic_load_explicit(&communicator->leased, memory_order_relaxed) ||
 	    (communicator->nranks && proxy_op->peer >= communicator->nranks))
 		return NULL;
@@ -225,12 +222,15 @@ static void *start_proxy_op(struct recording *recording, const struct communicat
 }
 
 /* Before ABI v5: the task is the first that we hear of the call, and it comes right after the launch. */
-static void *start_bare_task(struct recording *recording, struct thread *thread, struct communicator *communicator,
-			     const struct recorder_event *event)
+EVENT void *start_bare_task(struct recording *recording, struct communicator *communicator, const void *parent,
+			    const void *what)
 {
+	const struct recorder_bare_task *event = what;
+	struct thread *thread = &this_thread;
 	struct operation_group none = { 0 };
 	uint64_t ticket;
 
+	(void)parent;
 	if (!communicator_know(communicator, &event->identity))
 		return NULL;
 	if (call_task(recording, communicator, event, &ticket) == CALL_TASK_OURS)
@@ -238,33 +238,11 @@ static void *start_bare_task(struct recording *recording, struct thread *thread,
 	atomic_fetch_add_explicit(&communicator->entry->api_count, 1, memory_order_relaxed);
 	know_thread(thread);
 	ticket = operation_call(recording, communicator, &event->call, &none, thread->launch.tid, RW_OWNER_HOST);
-	uint64_t now = recording_clock();
+	uint64_t now = clock_ns();
 	struct operation_launch launch = { .tid = thread->launch.tid, .begin_ns = now, .end_ns = now };
 	if (!operation_task(recording, communicator, ticket, &event->task, &launch))
 		return NULL;
 	return handle_make(HANDLE_TASK, ticket);
-}
-
-static void *dispatch(struct recording *recording, struct thread *thread, struct communicator *communicator,
-		      const struct recorder_event *event)
-{
-	switch (event->kind) {
-	case RECORDER_CALL:
-		return start_call(recording, thread, communicator, &event->call);
-	case RECORDER_LAUNCH:
-		return start_launch(recording, thread, communicator, event->stream);
-	case RECORDER_TASK:
-		return start_task(recording, thread, communicator, event);
-	case RECORDER_BARE_TASK:
-		return start_bare_task(recording, thread, communicator, event);
-	case RECORDER_COPY:
-		return start_copy(recording, thread, communicator, event);
-	case RECORDER_CHANNEL:
-		return start_channel(recording, communicator, event);
-	case RECORDER_PROXY_OP:
-		return start_proxy_op(recording, communicator, &event->proxy_op);
-	}
-	return NULL;
 }
 
 void *recorder_start_group(void *context)
@@ -276,23 +254,149 @@ void *recorder_start_group(void *context)
 
 void *recorder_start_plan(void *context)
 {
-	return is_blind(context) ? NULL : handle_make(HANDLE_PLAN, handle_context_index(context));
+	return is_blind(context) ? NULL : handle_make(HANDLE_PLAN, 0);
 }
 
-void *recorder_start(void *context, const struct recorder_event *event)
+static __attribute__((noinline, cold)) void *start_timed(start_event *start, struct recording *recording,
+							 struct communicator *communicator, const void *parent,
+							 const void *what)
+{
+	uint64_t begin = clock_ns();
+	void *handle = start(recording, communicator, parent, what);
+
+	cost_add(recording, begin);
+	return handle;
+}
+
+static inline __attribute__((always_inline)) void *start(start_event *event, const void *context, const void *parent,
+							 const void *what)
 {
 	struct recording *recording = recording_get();
 	struct communicator *communicator = recording ? find_communicator(recording, context) : NULL;
 
 	if (!communicator)
 		return NULL;
-	uint64_t begin = cost_begin(&this_thread.calls);
-	void *handle = dispatch(recording, &this_thread, communicator, event);
-	cost_end(recording, begin);
+	if (cost_is_due(&this_thread.calls))
+		return start_timed(event, recording, communicator, parent, what);
+	return event(recording, communicator, parent, what);
+}
+
+void *recorder_start_call(void *context, const struct recorder_call *call)
+{
+	if (!call_in_progress)
+		return start(start_call, context, NULL, call);
+	void *handle = start(start_interposed_call, context, NULL, call);
 	/* Launches of scans count for themselves, not as a sample of callbacks. */
-	if (event->kind == RECORDER_CALL && !call_in_group())
-		scanning_before_call(recording);
+	if (handle && scanner_has_batches() && !call_in_group())
+		scanning_before_call(recording_get());
 	return handle;
+}
+
+void *recorder_start_launch(void *context, uint64_t stream)
+{
+	return start(start_launch, context, NULL, (const void *)(uintptr_t)stream);
+}
+
+void *recorder_start_task(void *context, const void *parent, const struct recorder_task *task)
+{
+	return start(start_task, context, parent, task);
+}
+
+void *recorder_start_bare_task(void *context, const struct recorder_bare_task *task)
+{
+	return start(start_bare_task, context, NULL, task);
+}
+
+void *recorder_start_copy(void *context, const void *parent, uint64_t stream, const struct recorder_task *task)
+{
+	return start(start_copy, context, parent, &(struct copy){ stream, task });
+}
+
+void *recorder_start_proxy_op(void *context, const struct recorder_proxy_op *proxy_op)
+{
+	return start(start_proxy_op, context, NULL, proxy_op);
+}
+
+/* One event ends; number: of its handle. */
+typedef void end_event(struct recording *recording, uint64_t number);
+
+EVENT void end_group(struct recording *recording, uint64_t number)
+{
+	struct thread *thread = &this_thread;
+
+	if (number != thread->group.number)
+		return;
+	/* What NCCL does between its last launch and its return takes microseconds: not worth another look at the
+	 * clock. */
+	uint64_t launched_ns = thread->launch.end_ns;
+	operation_path_return(recording, &thread->group, launched_ns ? launched_ns : clock_ns());
+	thread->group = (struct operation_group){ 0 };
+}
+
+/* False: it is not the thread's last launch. */
+static inline bool stop_launch(struct recording *recording, uint64_t number)
+{
+	struct operation_launch *launch = &this_thread.launch;
+	uint64_t index = number >> 32;
+
+	if (index >= RW_BOX_COMMS || this_thread.launched != communicator_mark(&recording->communicators[index]) ||
+	    launch->plan != (uint32_t)number)
+		return false;
+	launch_end(recording, &recording->communicators[index], launch);
+	return true;
+}
+
+EVENT void end_launch(struct recording *recording, uint64_t number)
+{
+	stop_launch(recording, number);
+}
+
+/* Those of a group can all be started before the first stops: the end of the last is the end of all. */
+static void stop_copy(struct recording *recording, uint64_t number)
+{
+	if (stop_launch(recording, number))
+		this_thread.launched = 0;
+}
+
+EVENT void end_proxy_op(struct recording *recording, uint64_t number)
+{
+	waits_stop(&recording->waits, number, clock_ns());
+}
+
+EVENT void end_proxy_step(struct recording *recording, uint64_t number)
+{
+	waits_stop_step(&recording->waits, number, clock_ns());
+}
+
+static __attribute__((noinline, cold)) void end_timed(end_event *event, struct recording *recording, uint64_t number)
+{
+	uint64_t begin = clock_ns();
+
+	event(recording, number);
+	cost_add(recording, begin);
+}
+
+static inline __attribute__((always_inline)) void end(end_event *event, struct recording *recording, uint64_t number)
+{
+	if (cost_is_due(&this_thread.calls))
+		end_timed(event, recording, number);
+	else
+		event(recording, number);
+}
+
+/* Launches of scans count for themselves, as at the call. */
+static inline void end_plan(struct recording *recording)
+{
+	this_thread.launched = 0;
+	if (scanner_has_batches())
+		scanning_behind_plan(recording);
+}
+
+EVENT void end_copy(struct recording *recording, uint64_t number)
+{
+	end(stop_copy, recording, number);
+	if (scanner_has_batches())
+		scanning_behind_plan(recording);
 }
 
 void recorder_end(void *handle)
@@ -302,32 +406,28 @@ void recorder_end(void *handle)
 
 	if (!recording)
 		return;
-	uint64_t begin = cost_begin(&this_thread.calls);
 	switch (handle_kind(handle)) {
 	case HANDLE_API_GROUP:
-		stop_api_group(recording, &this_thread, number);
+		end(end_group, recording, number);
 		break;
 	case HANDLE_LAUNCH:
-		stop_launch(recording, &this_thread, number);
-		break;
-	case HANDLE_COPY:
-		stop_copy(recording, &this_thread, number);
+		end(end_launch, recording, number);
 		break;
 	case HANDLE_PLAN:
-		this_thread.launched = 0;
+		end_plan(recording);
+		break;
+	case HANDLE_COPY:
+		end_copy(recording, number);
 		break;
 	case HANDLE_PROXY_OP:
-		waits_stop(&recording->waits, number, recording_clock());
+		end(end_proxy_op, recording, number);
 		break;
 	case HANDLE_PROXY_STEP:
-		waits_stop_step(&recording->waits, number, recording_clock());
+		end(end_proxy_step, recording, number);
 		break;
 	default:
 		break;
 	}
-	cost_end(recording, begin);
-	if (handle_kind(handle) == HANDLE_PLAN || handle_kind(handle) == HANDLE_COPY)
-		scanning_behind_plan(recording);
 }
 
 void recorder_group_end(void *handle)
@@ -345,7 +445,7 @@ void *recorder_start_step(void *proxy_op, int step)
 	if (!recording)
 		return NULL;
 	uint64_t begin = cost_begin(&this_thread.calls);
-	uint64_t number = waits_start_step(&recording->waits, handle_number(proxy_op), step, recording_clock());
+	uint64_t number = waits_start_step(&recording->waits, handle_number(proxy_op), step, clock_ns());
 	cost_end(recording, begin);
 	return number ? handle_make(HANDLE_PROXY_STEP, number) : NULL;
 }
@@ -359,22 +459,70 @@ void recorder_proxy_state(void *handle, int state, uint64_t bytes)
 		return;
 	uint64_t begin = cost_begin(&this_thread.calls);
 	if (step)
-		waits_step_state(&recording->waits, handle_number(handle), state, bytes, recording_clock());
+		waits_step_state(&recording->waits, handle_number(handle), state, bytes, clock_ns());
 	else
-		waits_state(&recording->waits, handle_number(handle), state, recording_clock());
+		waits_state(&recording->waits, handle_number(handle), state, clock_ns());
 	cost_end(recording, begin);
+}
+
+EVENT void *start_channel(struct recording *recording, uint16_t comm, uint64_t ticket, uint8_t channel, uint64_t raw)
+{
+	struct kernel *kernel = find_kernel(recording, ticket);
+
+	if (!kernel || !kernel_start(kernel, ticket, comm, channel, raw))
+		return NULL;
+	return handle_make(HANDLE_CHANNEL, (uint64_t)channel << HANDLE_CHANNEL_SHIFT | ticket);
+}
+
+static __attribute__((noinline, cold)) void *start_channel_timed(struct recording *recording, uint16_t comm,
+								 uint64_t ticket, uint8_t channel, uint64_t raw)
+{
+	uint64_t begin = clock_ns();
+	void *handle = start_channel(recording, comm, ticket, channel, raw);
+
+	cost_add(recording, begin);
+	return handle;
+}
+
+/* Not by start(): all of it fits into registers. */
+void *recorder_start_channel(const void *context, const void *parent, uint8_t channel, uint64_t raw)
+{
+	struct recording *recording = handle_kind(parent) == HANDLE_TASK ? recording_get() : NULL;
+	uint16_t comm = (uint16_t)handle_context_index(context);
+
+	if (!recording || !find_communicator(recording, context))
+		return NULL;
+	if (cost_is_due(&this_thread.calls))
+		return start_channel_timed(recording, comm, handle_number(parent), channel, raw);
+	return start_channel(recording, comm, handle_number(parent), channel, raw);
+}
+
+EVENT void stop_channel(struct recording *recording, uint64_t handle, uint64_t raw)
+{
+	uint64_t ticket = handle & ((1ull << HANDLE_CHANNEL_SHIFT) - 1);
+	struct kernel *kernel = find_kernel(recording, ticket);
+
+	if (kernel)
+		kernel_stop(kernel, &recording->box, ticket, (uint8_t)(handle >> HANDLE_CHANNEL_SHIFT), raw);
+}
+
+static __attribute__((noinline, cold)) void stop_channel_timed(struct recording *recording, uint64_t handle,
+							       uint64_t raw)
+{
+	uint64_t begin = clock_ns();
+
+	stop_channel(recording, handle, raw);
+	cost_add(recording, begin);
 }
 
 void recorder_channel_stop(void *handle, uint64_t raw)
 {
 	struct recording *recording = handle_kind(handle) == HANDLE_CHANNEL ? recording_get() : NULL;
-	uint64_t ticket = handle_number(handle) & ((1ull << HANDLE_CHANNEL_SHIFT) - 1);
-	uint8_t channel = (uint8_t)(handle_number(handle) >> HANDLE_CHANNEL_SHIFT);
-	struct kernel *kernel = recording ? find_kernel(recording, ticket) : NULL;
 
-	if (!kernel)
+	if (!recording)
 		return;
-	uint64_t begin = cost_begin(&this_thread.calls);
-	kernel_stop(kernel, &recording->box, ticket, channel, raw);
-	cost_end(recording, begin);
+	if (cost_is_due(&this_thread.calls))
+		stop_channel_timed(recording, (uintptr_t)handle, raw);
+	else
+		stop_channel(recording, (uintptr_t)handle, raw);
 }

@@ -31,17 +31,6 @@ enum recorder_wish { RECORDER_NOTHING, RECORDER_OPERATIONS, RECORDER_OPERATIONS_
 enum recorder_wish recorder_init(const struct recorder_communicator *communicator, void **context);
 void recorder_finalize(void *context);
 
-enum recorder_event_kind {
-	RECORDER_CALL,      /* one collective or p2p call */
-	RECORDER_LAUNCH,    /* a plan's kernel is about to be launched */
-	RECORDER_TASK,      /* parent: the call */
-	RECORDER_BARE_TASK, /* a task without a call (before ABI v5): `call` and `task` are both filled */
-	RECORDER_COPY,      /* a task and its launch at once, on the copy engines; parent: the call */
-	RECORDER_CHANNEL,   /* a channel of a task's kernel began; parent: the task */
-	RECORDER_PROXY_OP,  /* what a task sends to or receives from one peer through one channel; of this process only
-			     */
-};
-
 struct recorder_call {
 	uint8_t function; /* enum rw_function */
 	uint8_t dtype;    /* enum rw_dtype */
@@ -54,16 +43,11 @@ struct recorder_call {
 struct recorder_task {
 	uint64_t nccl_sequence;
 	uint64_t send, recv; /* addresses, 0 = none */
-	uint64_t count;      /* as the task has it: bytes for AllGather and Broadcast */
 	int32_t peer;        /* p2p: communicator rank; else -1 */
 	uint8_t algorithm, protocol, channels;
 };
 
-struct recorder_channel {
-	uint64_t raw; /* %globaltimer */
-	uint8_t number;
-};
-
+/* What a task sends to or receives from one peer through one channel; of this process only. */
 struct recorder_proxy_op {
 	int peer, step_bytes;
 	uint8_t channel;
@@ -77,41 +61,38 @@ struct recorder_identity {
 	int rank;
 };
 
-struct recorder_event {
-	enum recorder_event_kind kind;
-	void *parent;
-	uint64_t stream;                   /* LAUNCH */
-	struct recorder_identity identity; /* BARE_TASK before ABI v4 */
+/* A task without a call (before ABI v5). */
+struct recorder_bare_task {
+	struct recorder_identity identity; /* before ABI v4 */
 	struct recorder_call call;
 	struct recorder_task task;
-	struct recorder_channel channel;
-	struct recorder_proxy_op proxy_op;
 };
 
-/* The outermost group of the API begins on this thread; the tasks of a plan follow. The handle for NCCL, or NULL. Of
- * the context they need to know only that it is recorded. */
+/*
+ * Events begin: the handle for NCCL, or NULL when the event is of no interest. Each on the thread that makes the call,
+ * launches or tells of the task. parent: our handle, or anything.
+ */
+/* The outermost group of the API; the tasks of a plan follow. Of the context they need to know only that it is
+ * recorded. */
 void *recorder_start_group(void *context);
 void *recorder_start_plan(void *context);
+/* One collective or p2p call. */
+void *recorder_start_call(void *context, const struct recorder_call *call);
+/* A plan's kernel is about to be launched. */
+void *recorder_start_launch(void *context, uint64_t stream);
+/* parent: the call. */
+void *recorder_start_task(void *context, const void *parent, const struct recorder_task *task);
+void *recorder_start_bare_task(void *context, const struct recorder_bare_task *task);
+/* A task and its launch at once, on the copy engines. parent: the call. */
+void *recorder_start_copy(void *context, const void *parent, uint64_t stream, const struct recorder_task *task);
+/* A channel of a task's kernel began at that %globaltimer. parent: the task. */
+void *recorder_start_channel(const void *context, const void *parent, uint8_t channel, uint64_t raw);
+void *recorder_start_proxy_op(void *context, const struct recorder_proxy_op *proxy_op);
+
 /* The group whose handle that is has all its calls and is ending. */
 void recorder_group_end(void *handle);
-/* The handle for NCCL, or NULL when the event is of no interest. */
-void *recorder_start(void *context, const struct recorder_event *event);
+/* The event of this handle has stopped. */
 void recorder_end(void *handle);
-/* The event of this handle has stopped. The end of a call, a task or a channel says nothing new: the first two are half
- * of all stops of a collective. */
-static inline void recorder_stop(void *handle)
-{
-	switch (handle_kind(handle)) {
-	case HANDLE_NONE:
-	case HANDLE_CALL:
-	case HANDLE_TASK:
-	case HANDLE_CAPTURED:
-	case HANDLE_CHANNEL:
-		return;
-	default:
-		recorder_end(handle);
-	}
-}
 /* A step of a proxy operation, found by the operation alone: with PXN the context can be another process's. */
 void *recorder_start_step(void *proxy_op, int step);
 /* States of proxy operations and their steps, by NCCL's number. bytes: 0 not known. */

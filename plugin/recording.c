@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "plugin/call.h"
+#include "plugin/clock.h"
 #include "plugin/drain.h"
 #include "plugin/header.h"
 #include "plugin/identity.h"
@@ -22,21 +23,13 @@
 enum { UNKNOWN_NCCL = 23200 };
 enum { LAST_LOOK_TURNS = 12 /* of 0.5 ms: longer than the drain sleeps while something is in flight */ };
 
-_Atomic(struct recording *) recording_shared;
-_Atomic(const volatile unsigned char *) recording_alive;
+struct recording_page recording_no_page;
+_Atomic(struct recording_page *) recording_page = &recording_no_page;
 
 static struct recording the_recording;
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static bool refused;                        /* under `opening`: said once, not tried again */
 static struct rw_box_header *_Atomic boxed; /* header of the box as soon as there is one, before it records */
-
-uint64_t recording_clock(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static const char *get_environment(void *argument, const char *name)
 {
@@ -145,19 +138,19 @@ static void say_start(const struct box_writer *box)
  * before anybody takes a lock: a child that inherits a lock in use also inherits the page, and never waits for the
  * lock.
  */
-static int make_alive_page(void)
+static int make_page(void)
 {
 	size_t size = (size_t)getpagesize();
-	const volatile unsigned char *none = NULL;
+	struct recording_page *none = &recording_no_page;
 
-	if (atomic_load(&recording_alive))
+	if (atomic_load(&recording_page) != none)
 		return 0;
-	unsigned char *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct recording_page *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return -errno;
 	int err = madvise(page, size, MADV_WIPEONFORK) ? -errno : 0;
-	*page = 1;
-	if (err || !atomic_compare_exchange_strong(&recording_alive, &none, page))
+	atomic_store(&page->alive, true);
+	if (err || !atomic_compare_exchange_strong(&recording_page, &none, page))
 		munmap(page, size); /* or another thread was first */
 	return err;
 }
@@ -205,6 +198,7 @@ static int build(struct recording *recording, const struct recorder_communicator
 	struct identity identity;
 	int err = 0;
 
+	clock_open();
 	read_identity(&identity, communicator->nranks);
 	bool speaks_for_node = identity.local_rank <= 0;
 	if (recording->box.header)
@@ -220,6 +214,7 @@ static int build(struct recording *recording, const struct recorder_communicator
 	header_fill_nccl(recording->box.header, communicator->caller, communicator->abi);
 	recording->nccl_version = recording->box.header->nccl_version;
 	recording->largest = communicator->nranks;
+	communicator_have_no_context(&recording->communicators[0]);
 	open_progress(recording, communicator->abi);
 	scanning_open(recording, communicator->abi);
 	err = drain_start(recording);
@@ -263,7 +258,7 @@ static struct recording *open_once(const struct recorder_communicator *communica
 	if (refused)
 		return NULL;
 	/* Release: pairs with the acquire in recording_get(). */
-	atomic_store_explicit(&recording_shared, &the_recording, memory_order_release);
+	atomic_store_explicit(&atomic_load(&recording_page)->recording, &the_recording, memory_order_release);
 	return &the_recording;
 }
 
@@ -272,14 +267,14 @@ static bool may_record(void)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
-	int err = make_alive_page();
+	int err = make_page();
 	if (err) {
 		if (!atomic_flag_test_and_set(&said))
 			message("not recording: %s",
 				err == -ENOMEM ? "no memory" : "no memory that fork() wipes (needs Linux 4.14)");
 		return false;
 	}
-	return *atomic_load(&recording_alive);
+	return atomic_load(&atomic_load(&recording_page)->alive);
 }
 
 static void begin_birth(struct rw_birth *birth, uint64_t id, int32_t nranks, int32_t rank)
@@ -289,7 +284,7 @@ static void begin_birth(struct rw_birth *birth, uint64_t id, int32_t nranks, int
 	birth->id = id;
 	birth->nranks = nranks;
 	birth->rank = rank;
-	atomic_store_explicit(&birth->since_ns, recording_clock(), memory_order_release);
+	atomic_store_explicit(&birth->since_ns, clock_ns(), memory_order_release);
 }
 
 void recording_birth_begin(uint64_t id, int32_t nranks, int32_t rank)
@@ -332,7 +327,7 @@ struct recording *recording_open(const struct recorder_communicator *communicato
 /* The drain's next look sees what ended last; with nothing in flight it looks rarely, and there is nothing to see. */
 static void await_last_look(const struct rw_box_header *header)
 {
-	uint64_t now = recording_clock();
+	uint64_t now = clock_ns();
 	struct timespec turn = { .tv_nsec = 500000 };
 
 	for (int i = 0; i < LAST_LOOK_TURNS; i++) {

@@ -32,7 +32,10 @@ struct communicator {
 	struct progress_words words;
 	struct scan_device *scan; /* NULL: its buffers are not scanned */
 	uint32_t index;
-	_Atomic uint32_t generation; /* 0 = never used; stored last when a new owner moves in */
+	/* NCCL's, stored last when a new owner moves in. Ended, or none yet: what can be no context of this place. */
+	_Atomic uintptr_t context;
+	uint32_t generation;         /* of owners of this place, from 1 */
+	_Atomic uint32_t mark;       /* tells communicators apart, earlier owners of the same place too; never 0 */
 	uint64_t birth;              /* number of the communicator in this process, from 1 */
 	uint64_t born_ns;
 	int32_t rank, nranks;            /* nranks 0: not known */
@@ -89,25 +92,31 @@ struct recording {
 	uint32_t nccl_version;
 };
 
-extern _Atomic(struct recording *) recording_shared;
-/* A page that a fork wipes; set before recording_shared. */
-extern _Atomic(const volatile unsigned char *) recording_alive;
+/* What a fork wipes. Until there is such a page: one that stays empty. */
+struct recording_page {
+	_Atomic(struct recording *) recording; /* NULL: nothing is recorded here (yet) */
+	_Atomic bool alive;                    /* this process made the page */
+};
+
+/* Hidden: -fvisibility says nothing about what is defined elsewhere, and the way over the GOT is one more load. */
+extern __attribute__((visibility("hidden"))) struct recording_page recording_no_page;
+extern __attribute__((visibility("hidden"))) _Atomic(struct recording_page *) recording_page;
 
 /* NULL in a forked child. The child inherits neither the box (MADV_DONTFORK) nor our thread: it must touch nothing. */
 static inline struct recording *recording_get(void)
 {
-	/* Acquire: pairs with the release in recording_open(). */
-	struct recording *recording = atomic_load_explicit(&recording_shared, memory_order_acquire);
+	struct recording_page *page = atomic_load_explicit(&recording_page, memory_order_relaxed);
 
-	return recording && *atomic_load_explicit(&recording_alive, memory_order_relaxed) ? recording : NULL;
+	/* Acquire: pairs with the release in recording_open(). */
+	return atomic_load_explicit(&page->recording, memory_order_acquire);
 }
 
 /* A forked child of a process that records: locks of ours may be held here for ever. */
 static inline bool recording_is_foreign(void)
 {
-	const volatile unsigned char *alive = atomic_load_explicit(&recording_alive, memory_order_relaxed);
+	struct recording_page *page = atomic_load_explicit(&recording_page, memory_order_relaxed);
 
-	return alive && !*alive;
+	return page != &recording_no_page && !atomic_load_explicit(&page->alive, memory_order_relaxed);
 }
 
 /* Returns the recording, making it when there is none, or NULL: switched off, no place for a box, or a forked child.
@@ -171,14 +180,15 @@ static inline bool recording_in_group_end(const struct recording *recording, uin
 /* What NCCL answered, when asked at that time, about the calls of a communicator that does not block. */
 void communicator_answered(struct communicator *communicator, bool in_progress, uint64_t asked_ns);
 
-/* Tells communicators apart, earlier owners of the same entry too; never 0. */
-static inline uint32_t communicator_mark(const struct communicator *communicator)
+/* A number that leads to another place. Only the first place could mistake its 0 for NCCL's NULL. */
+static inline void communicator_have_no_context(struct communicator *communicator)
 {
-	uint32_t generation = atomic_load_explicit(&communicator->generation, memory_order_relaxed);
-
-	return generation << 16 | (communicator->index + 1);
+	atomic_store_explicit(&communicator->context, communicator->index + 1, memory_order_relaxed);
 }
 
-uint64_t recording_clock(void); /* CLOCK_MONOTONIC, ns; vDSO, no system call */
+static inline uint32_t communicator_mark(const struct communicator *communicator)
+{
+	return atomic_load_explicit(&communicator->mark, memory_order_relaxed);
+}
 
 #endif

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "plugin/call.h"
+#include "plugin/clock.h"
 #include "plugin/gpu/scan_image.h"
 #include "plugin/gpu/scan_sampling.h"
 
@@ -45,9 +46,9 @@ void scanning_open(struct recording *recording, uint32_t abi)
 	uint64_t spent_ns = atomic_load_explicit(&header->own_ns, memory_order_relaxed);
 
 	header->budget_ppm = config->budget_ppm;
-	scan_share_open(&recording->share, recording->box.ring_mask + 1, recording_clock());
+	scan_share_open(&recording->share, recording->box.ring_mask + 1, clock_ns());
 	uint32_t at_first_ppm = config->budget_given ? config->budget_ppm : SCAN_BUDGET_DENSE_PPM;
-	scan_budget_open(&recording->budget, config->budget_ppm, at_first_ppm, recording_clock(), spent_ns);
+	scan_budget_open(&recording->budget, config->budget_ppm, at_first_ppm, clock_ns(), spent_ns);
 	scanner_open(&recording->scanner, &recording->progress.driver, &recording->box, scan_images(),
 		     states[config->scan], no_scan_because(recording, abi));
 	recording->scanner.nodes = call_is_interposed();

@@ -72,7 +72,7 @@ struct rw_operation {
 	uint32_t api_tid;
 	uint32_t group; /* number of the outermost group of this process */
 	uint64_t api_ns;
-	uint64_t launch_begin_ns;
+	uint64_t launch_begin_ns; /* launch_end_ns where the GPU writes no progress */
 	uint64_t launch_end_ns;
 	uint64_t return_ns; /* the API group's return */
 	uint64_t launch_stream;

@@ -50,14 +50,13 @@ void *adapter_start_proxy(void *context, void *parent, const void *descriptor)
 		return recorder_start_step(parent, head->step);
 	if (head->type != PROFILER_PROXY_OP || is_of_another_process(head))
 		return NULL;
-	const struct recorder_event event = {
-		.kind = RECORDER_PROXY_OP,
-		.proxy_op = { .peer = head->proxy_op.peer,
-			      .step_bytes = head->proxy_op.step_bytes,
-			      .channel = head->proxy_op.channel,
-			      .sends = head->proxy_op.is_send == 1 },
+	const struct recorder_proxy_op proxy_op = {
+		.peer = head->proxy_op.peer,
+		.step_bytes = head->proxy_op.step_bytes,
+		.channel = head->proxy_op.channel,
+		.sends = head->proxy_op.is_send == 1,
 	};
-	return recorder_start(context, &event);
+	return recorder_start_proxy_op(context, &proxy_op);
 }
 
 uint8_t adapter_task_dtype(uint8_t function, uint8_t dtype)
@@ -67,37 +66,52 @@ uint8_t adapter_task_dtype(uint8_t function, uint8_t dtype)
 	return bytes ? RW_DTYPE_UNKNOWN : dtype;
 }
 
+static __attribute__((noinline)) void stop_both(void *handle)
+{
+	recorder_end(chain_ours(handle));
+	chain_stop(handle);
+}
+
 int adapter_stop(void *handle)
 {
-	if (chain_is_on()) {
-		recorder_stop(chain_ours(handle));
-		chain_stop(handle);
-	} else {
-		recorder_stop(handle);
-	}
+	if (handle_is_silent(handle)) /* one of ours alone, with another plugin behind it, too */
+		return PROFILER_SUCCESS;
+	if (chain_is_on())
+		stop_both(handle);
+	else
+		recorder_end(handle);
 	return PROFILER_SUCCESS;
 }
 
-static void record_state(void *handle, int state, const union profiler_state_arguments *arguments)
+static inline void record_state(void *handle, int state, const union profiler_state_arguments *arguments)
 {
-	if (state == PROFILER_GROUP_START_API_STOP)
-		return;
-	if (state == PROFILER_GROUP_END_API_START)
+	switch (state) {
+	case PROFILER_KERNEL_CH_STOP:
+		if (arguments)
+			recorder_channel_stop(handle, arguments->timer);
+		break;
+	case PROFILER_GROUP_START_API_STOP:
+		break;
+	case PROFILER_GROUP_END_API_START:
 		recorder_group_end(handle);
-	else if (state != PROFILER_KERNEL_CH_STOP)
+		break;
+	default:
 		recorder_proxy_state(handle, state, arguments ? arguments->bytes : 0);
-	else if (arguments)
-		recorder_channel_stop(handle, arguments->timer);
+	}
+}
+
+static __attribute__((noinline)) void record_both(void *handle, int state, void *arguments)
+{
+	record_state(chain_ours(handle), state, arguments);
+	chain_record_state(handle, state, arguments);
 }
 
 int adapter_record_state(void *handle, int state, void *arguments)
 {
-	if (chain_is_on()) {
-		record_state(chain_ours(handle), state, arguments);
-		chain_record_state(handle, state, arguments);
-	} else {
+	if (chain_is_on())
+		record_both(handle, state, arguments);
+	else
 		record_state(handle, state, arguments);
-	}
 	return PROFILER_SUCCESS;
 }
 

@@ -30,13 +30,12 @@ static int init(void **context, int *mask)
 	return adapter_init(&communicator, NULL, masks, context, mask);
 }
 
-static struct recorder_event decode_coll(const struct profiler_v1_event *descriptor)
+static struct recorder_bare_task decode_coll(const struct profiler_v1_event *descriptor)
 {
 	const struct profiler_v1_coll *coll = &descriptor->coll;
 	uint8_t function = function_of(coll->function);
 
-	return (struct recorder_event){
-		.kind = RECORDER_BARE_TASK,
+	return (struct recorder_bare_task){
 		.identity = { coll->comm_hash, coll->name, descriptor->rank },
 		.call = {
 			.function = function,
@@ -48,7 +47,6 @@ static struct recorder_event decode_coll(const struct profiler_v1_event *descrip
 			.nccl_sequence = coll->sequence,
 			.send = (uintptr_t)coll->send,
 			.recv = (uintptr_t)coll->recv,
-			.count = coll->count,
 			.peer = -1,
 			.algorithm = shifted(coll->algorithm, RW_ALGORITHM_PAT),
 			.protocol = shifted(coll->protocol, RW_PROTOCOL_SIMPLE),
@@ -57,13 +55,12 @@ static struct recorder_event decode_coll(const struct profiler_v1_event *descrip
 	};
 }
 
-static struct recorder_event decode_p2p(const struct profiler_v1_event *descriptor)
+static struct recorder_bare_task decode_p2p(const struct profiler_v1_event *descriptor)
 {
 	const struct profiler_v1_p2p *p2p = &descriptor->p2p;
 	uint8_t function = function_of(p2p->function);
 
-	return (struct recorder_event){
-		.kind = RECORDER_BARE_TASK,
+	return (struct recorder_bare_task){
 		.identity = { p2p->comm_hash, p2p->name, descriptor->rank },
 		.call = {
 			.function = function,
@@ -74,7 +71,6 @@ static struct recorder_event decode_p2p(const struct profiler_v1_event *descript
 		.task = {
 			.send = function == RW_FUNCTION_SEND ? (uintptr_t)p2p->buffer : 0,
 			.recv = function == RW_FUNCTION_RECV ? (uintptr_t)p2p->buffer : 0,
-			.count = p2p->count,
 			.peer = p2p->peer,
 		},
 	};
@@ -83,17 +79,17 @@ static struct recorder_event decode_p2p(const struct profiler_v1_event *descript
 static void *start(void *context, void *parent, const void *argument)
 {
 	const struct profiler_v1_event *descriptor = argument;
-	struct recorder_event event;
+	struct recorder_bare_task task;
 
 	if (descriptor->type == PROFILER_GROUP)
 		return recorder_start_plan(context);
 	if (descriptor->type == PROFILER_COLL)
-		event = decode_coll(descriptor);
+		task = decode_coll(descriptor);
 	else if (descriptor->type == PROFILER_P2P)
-		event = decode_p2p(descriptor);
+		task = decode_p2p(descriptor);
 	else
 		return adapter_start_proxy(context, parent, descriptor);
-	return recorder_start(context, &event);
+	return recorder_start_bare_task(context, &task);
 }
 
 /* *handle is always written: NCCL hands it back even for events that we ignore. */

@@ -25,13 +25,12 @@ static int init_v3(void **context, int *mask)
 	return init(3, __builtin_return_address(0), context, mask);
 }
 
-static struct recorder_event decode_coll(const struct profiler_v2_event *descriptor, const struct profiler_v2_run *run)
+static struct recorder_bare_task decode_coll(const struct profiler_v2_event *descriptor, const struct profiler_v2_run *run)
 {
 	const struct profiler_v2_coll *coll = &descriptor->coll;
 	uint8_t function = names_function(coll->function);
 
-	return (struct recorder_event){
-		.kind = RECORDER_BARE_TASK,
+	return (struct recorder_bare_task){
 		.identity = { coll->comm_hash, coll->name, descriptor->rank },
 		.call = {
 			.function = function,
@@ -43,7 +42,6 @@ static struct recorder_event decode_coll(const struct profiler_v2_event *descrip
 			.nccl_sequence = coll->sequence,
 			.send = (uintptr_t)coll->send,
 			.recv = (uintptr_t)coll->recv,
-			.count = coll->count,
 			.peer = -1,
 			.algorithm = names_algorithm(run->algorithm),
 			.protocol = names_protocol(run->protocol),
@@ -52,13 +50,12 @@ static struct recorder_event decode_coll(const struct profiler_v2_event *descrip
 	};
 }
 
-static struct recorder_event decode_p2p(const struct profiler_v2_event *descriptor)
+static struct recorder_bare_task decode_p2p(const struct profiler_v2_event *descriptor)
 {
 	const struct profiler_v2_p2p *p2p = &descriptor->p2p;
 	uint8_t function = names_function(p2p->function);
 
-	return (struct recorder_event){
-		.kind = RECORDER_BARE_TASK,
+	return (struct recorder_bare_task){
 		.identity = { p2p->comm_hash, p2p->name, descriptor->rank },
 		.call = {
 			.function = function,
@@ -69,7 +66,6 @@ static struct recorder_event decode_p2p(const struct profiler_v2_event *descript
 		.task = {
 			.send = function == RW_FUNCTION_SEND ? (uintptr_t)p2p->buffer : 0,
 			.recv = function == RW_FUNCTION_RECV ? (uintptr_t)p2p->buffer : 0,
-			.count = p2p->count,
 			.peer = p2p->peer,
 		},
 	};
@@ -77,17 +73,17 @@ static struct recorder_event decode_p2p(const struct profiler_v2_event *descript
 
 static void *start(void *context, void *parent, const struct profiler_v2_event *descriptor, const struct profiler_v2_run *run)
 {
-	struct recorder_event event;
+	struct recorder_bare_task task;
 
 	if (descriptor->type == PROFILER_GROUP)
 		return recorder_start_plan(context);
 	if (descriptor->type == PROFILER_COLL)
-		event = decode_coll(descriptor, run);
+		task = decode_coll(descriptor, run);
 	else if (descriptor->type == PROFILER_P2P)
-		event = decode_p2p(descriptor);
+		task = decode_p2p(descriptor);
 	else
 		return adapter_start_proxy(context, parent, descriptor);
-	return recorder_start(context, &event);
+	return recorder_start_bare_task(context, &task);
 }
 
 static void *start_v2(void *context, void *parent, const void *argument)

@@ -23,12 +23,11 @@ static int init(void **context, int *mask, const char *comm_name, uint64_t comm_
 	return adapter_init(&communicator, log, masks, context, mask);
 }
 
-static struct recorder_event decode_coll(const struct profiler_v4_coll *coll)
+static struct recorder_bare_task decode_coll(const struct profiler_v4_coll *coll)
 {
 	uint8_t function = names_function(coll->function);
 
-	return (struct recorder_event){
-		.kind = RECORDER_BARE_TASK,
+	return (struct recorder_bare_task){
 		.call = {
 			.function = function,
 			.dtype = adapter_task_dtype(function, names_dtype(coll->dtype)),
@@ -39,7 +38,6 @@ static struct recorder_event decode_coll(const struct profiler_v4_coll *coll)
 			.nccl_sequence = coll->sequence,
 			.send = (uintptr_t)coll->send,
 			.recv = (uintptr_t)coll->recv,
-			.count = coll->count,
 			.peer = -1,
 			.algorithm = names_algorithm(coll->algorithm),
 			.protocol = names_protocol(coll->protocol),
@@ -48,12 +46,11 @@ static struct recorder_event decode_coll(const struct profiler_v4_coll *coll)
 	};
 }
 
-static struct recorder_event decode_p2p(const struct profiler_v4_p2p *p2p)
+static struct recorder_bare_task decode_p2p(const struct profiler_v4_p2p *p2p)
 {
 	uint8_t function = names_function(p2p->function);
 
-	return (struct recorder_event){
-		.kind = RECORDER_BARE_TASK,
+	return (struct recorder_bare_task){
 		.call = {
 			.function = function,
 			.dtype = names_dtype(p2p->dtype),
@@ -63,7 +60,6 @@ static struct recorder_event decode_p2p(const struct profiler_v4_p2p *p2p)
 		.task = {
 			.send = function == RW_FUNCTION_SEND ? (uintptr_t)p2p->buffer : 0,
 			.recv = function == RW_FUNCTION_RECV ? (uintptr_t)p2p->buffer : 0,
-			.count = p2p->count,
 			.peer = p2p->peer,
 		},
 	};
@@ -72,28 +68,24 @@ static struct recorder_event decode_p2p(const struct profiler_v4_p2p *p2p)
 static void *start(void *context, void *parent, const void *argument)
 {
 	const struct profiler_v4_event *descriptor = argument;
-	struct recorder_event event;
+	struct recorder_bare_task task;
 
 	switch (descriptor->type) {
 	case PROFILER_GROUP:
 		return recorder_start_plan(context);
 	case PROFILER_COLL:
-		event = decode_coll(&descriptor->coll);
+		task = decode_coll(&descriptor->coll);
 		break;
 	case PROFILER_P2P:
-		event = decode_p2p(&descriptor->p2p);
+		task = decode_p2p(&descriptor->p2p);
 		break;
 	case PROFILER_KERNEL_CH:
-		event = (struct recorder_event){
-			.kind = RECORDER_CHANNEL,
-			.parent = parent,
-			.channel = { descriptor->kernel_ch.timer, descriptor->kernel_ch.channel },
-		};
-		break;
+		return recorder_start_channel(context, parent, descriptor->kernel_ch.channel,
+					      descriptor->kernel_ch.timer);
 	default:
 		return adapter_start_proxy(context, parent, descriptor);
 	}
-	return recorder_start(context, &event);
+	return recorder_start_bare_task(context, &task);
 }
 
 /* *handle is always written: NCCL hands it back even for events that we ignore. */

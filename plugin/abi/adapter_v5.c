@@ -47,109 +47,102 @@ static int init_v7(void **context, uint64_t comm_id, int *mask, const char *comm
 	return init(7, __builtin_return_address(0), context, comm_id, mask, comm_name, nnodes, nranks, rank, log);
 }
 
-static void decode_coll_api(struct recorder_event *event, const struct profiler_v5_coll_api *api)
+static __attribute__((noinline)) void *start_coll_api(void *context, const struct profiler_v5_coll_api *api)
 {
-	event->kind = RECORDER_CALL;
-	event->call.function = names_function(api->function);
-	event->call.dtype = names_dtype(api->dtype);
-	event->call.captured = api->captured;
-	event->call.root = api->root;
-	event->call.count = api->count;
-	event->call.stream = (uintptr_t)api->stream;
+	const struct recorder_call call = {
+		.function = names_function(api->function),
+		.dtype = names_dtype(api->dtype),
+		.captured = api->captured,
+		.root = api->root,
+		.count = api->count,
+		.stream = (uintptr_t)api->stream,
+	};
+
+	return recorder_start_call(context, &call);
 }
 
-static void decode_p2p_api(struct recorder_event *event, const struct profiler_v5_p2p_api *api)
+static __attribute__((noinline)) void *start_p2p_api(void *context, const struct profiler_v5_p2p_api *api)
 {
-	event->kind = RECORDER_CALL;
-	event->call.function = names_function(api->function);
-	event->call.dtype = names_dtype(api->dtype);
-	event->call.captured = api->captured;
-	event->call.root = -1; /* the peer comes with the task */
-	event->call.count = api->count;
-	event->call.stream = (uintptr_t)api->stream;
+	const struct recorder_call call = {
+		.function = names_function(api->function),
+		.dtype = names_dtype(api->dtype),
+		.captured = api->captured,
+		.root = -1, /* the peer comes with the task */
+		.count = api->count,
+		.stream = (uintptr_t)api->stream,
+	};
+
+	return recorder_start_call(context, &call);
 }
 
-static void decode_coll(struct recorder_event *event, const struct profiler_v5_coll *coll)
+static __attribute__((noinline)) void *start_coll(void *context, const void *parent, const struct profiler_v5_coll *coll)
 {
-	event->kind = RECORDER_TASK;
-	event->task.nccl_sequence = coll->sequence;
-	event->task.send = (uintptr_t)coll->send;
-	event->task.recv = (uintptr_t)coll->recv;
-	event->task.count = coll->count;
-	event->task.peer = -1;
-	event->task.algorithm = names_algorithm(coll->algorithm);
-	event->task.protocol = names_protocol(coll->protocol);
-	event->task.channels = coll->channels;
-}
-
-static void decode_p2p(struct recorder_event *event, const struct profiler_v5_p2p *p2p)
-{
-	bool sends = names_function(p2p->function) == RW_FUNCTION_SEND;
-
-	event->kind = RECORDER_TASK;
-	event->task.nccl_sequence = 0;
-	event->task.send = sends ? (uintptr_t)p2p->buffer : 0;
-	event->task.recv = sends ? 0 : (uintptr_t)p2p->buffer;
-	event->task.count = p2p->count;
-	event->task.peer = p2p->peer;
-	event->task.algorithm = RW_ALGORITHM_UNKNOWN;
-	event->task.protocol = RW_PROTOCOL_UNKNOWN;
-	event->task.channels = p2p->channels;
-}
-
-static void decode_ce_coll(struct recorder_event *event, const struct profiler_v6_ce_coll *coll)
-{
-	event->kind = RECORDER_COPY;
-	event->stream = (uintptr_t)coll->stream;
-	event->task = (struct recorder_task){
+	const struct recorder_task task = {
 		.nccl_sequence = coll->sequence,
 		.send = (uintptr_t)coll->send,
 		.recv = (uintptr_t)coll->recv,
-		.count = coll->count,
 		.peer = -1,
+		.algorithm = names_algorithm(coll->algorithm),
+		.protocol = names_protocol(coll->protocol),
+		.channels = coll->channels,
 	};
+
+	return recorder_start_task(context, parent, &task);
 }
 
-/* Inlined: on the path of every collective, which has no plugin behind ours. */
+static __attribute__((noinline)) void *start_p2p(void *context, const void *parent, const struct profiler_v5_p2p *p2p)
+{
+	bool sends = names_function(p2p->function) == RW_FUNCTION_SEND;
+	const struct recorder_task task = {
+		.send = sends ? (uintptr_t)p2p->buffer : 0,
+		.recv = sends ? 0 : (uintptr_t)p2p->buffer,
+		.peer = p2p->peer,
+		.channels = p2p->channels,
+	};
+
+	return recorder_start_task(context, parent, &task);
+}
+
+static __attribute__((noinline)) void *start_ce_coll(void *context, const void *parent, const struct profiler_v6_ce_coll *coll)
+{
+	const struct recorder_task task = {
+		.nccl_sequence = coll->sequence,
+		.send = (uintptr_t)coll->send,
+		.recv = (uintptr_t)coll->recv,
+		.peer = -1,
+	};
+
+	return recorder_start_copy(context, parent, (uintptr_t)coll->stream, &task);
+}
+
+/* Inlined: on the path of every collective, which has no plugin behind ours. What decodes is not, so that the others
+ * save no registers. */
 static inline __attribute__((always_inline)) void *start(void *context, void *parent,
 							 const struct profiler_v5_event *descriptor)
 {
-	struct recorder_event event;
-
-	event.parent = parent;
 	switch (descriptor->type) {
 	case PROFILER_GROUP_API:
 		return recorder_start_group(context);
 	case PROFILER_COLL_API:
-		decode_coll_api(&event, &descriptor->coll_api);
-		break;
+		return start_coll_api(context, &descriptor->coll_api);
 	case PROFILER_P2P_API:
-		decode_p2p_api(&event, &descriptor->p2p_api);
-		break;
+		return start_p2p_api(context, &descriptor->p2p_api);
 	case PROFILER_KERNEL_LAUNCH:
-		event.kind = RECORDER_LAUNCH;
-		event.stream = (uintptr_t)descriptor->launch.stream;
-		break;
+		return recorder_start_launch(context, (uintptr_t)descriptor->launch.stream);
 	case PROFILER_GROUP:
 		return recorder_start_plan(context);
 	case PROFILER_COLL:
-		decode_coll(&event, &descriptor->coll);
-		break;
+		return start_coll(context, parent, &descriptor->coll);
 	case PROFILER_P2P:
-		decode_p2p(&event, &descriptor->p2p);
-		break;
+		return start_p2p(context, parent, &descriptor->p2p);
 	case PROFILER_KERNEL_CH:
-		event.kind = RECORDER_CHANNEL;
-		event.channel.number = descriptor->kernel_ch.channel;
-		event.channel.raw = descriptor->kernel_ch.timer;
-		break;
+		return recorder_start_channel(context, parent, descriptor->kernel_ch.channel,
+					      descriptor->kernel_ch.timer);
 	case PROFILER_CE_COLL:
-		decode_ce_coll(&event, &descriptor->ce_coll);
-		break;
+		return start_ce_coll(context, parent, &descriptor->ce_coll);
 	default: /* proxy and later kinds */
 		return adapter_start_proxy(context, parent, descriptor);
 	}
-	return recorder_start(context, &event);
 }
 
 static void *start_ours(void *context, void *parent, const void *descriptor)

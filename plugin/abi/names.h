@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* NCCL's event strings → numbers of rankwatch/operation.h. NULL and unknown names give 0. Called on the path of a
- * collective: no allocation, a handful of string comparisons, the common names first. */
+ * collective: no allocation, no call of libc. The text is read each time: nothing is remembered by its address, where
+ * another library can lie tomorrow. */
 #ifndef PLUGIN_ABI_NAMES_H
 #define PLUGIN_ABI_NAMES_H
 

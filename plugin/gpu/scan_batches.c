@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The scanner on the path of a collective: the batches that a thread is filling, and their launches. */
-#include <time.h>
-
+#include "plugin/clock.h"
 #include "plugin/gpu/scanner.h"
 
-/* Batches that this thread is filling. Initial-exec, and as scarce as in recorder.c. */
-static __thread struct scan_batch *open_batches __attribute__((tls_model("initial-exec")));
-
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
+__thread struct scan_batch *scanner_batches __attribute__((tls_model("initial-exec")));
 
 static void close_batch(struct scan_batch *batch)
 {
-	struct scan_batch **at = &open_batches;
+	struct scan_batch **at = &scanner_batches;
 
 	while (*at != batch)
 		at = &(*at)->next;
@@ -48,7 +38,7 @@ static void drop(struct scanner *scanner, struct scan_batch *batch, enum rw_unsc
 static struct scan_batch *find_batch(const struct scan_device *device, enum scan_place place, uint64_t stream,
 				     bool captured)
 {
-	for (struct scan_batch *batch = open_batches; batch; batch = batch->next)
+	for (struct scan_batch *batch = scanner_batches; batch; batch = batch->next)
 		if (batch->device == device && batch->place == place && batch->stream == stream &&
 		    batch->captured == captured && !scan_batch_is_full(batch))
 			return batch;
@@ -63,15 +53,15 @@ static struct scan_batch *open_batch(struct scan_device *device, enum scan_place
 		return NULL;
 	batch->place = place;
 	batch->stream = stream;
-	batch->next = open_batches;
-	open_batches = batch;
+	batch->next = scanner_batches;
+	scanner_batches = batch;
 	return batch;
 }
 
 /* Of the address that the thread has asked for just before: the input of a call in place. */
 static bool is_known_device_memory(uint64_t address)
 {
-	for (const struct scan_batch *batch = open_batches; batch; batch = batch->next) {
+	for (const struct scan_batch *batch = scanner_batches; batch; batch = batch->next) {
 		uint32_t count = batch->launch.segment_count;
 
 		if (count && batch->launch.segments[count - 1].address == address)
@@ -204,7 +194,7 @@ static uint64_t run_all(struct scanner *scanner, enum scan_place place)
 	struct scan_batch *next;
 	uint64_t begin = clock_ns();
 
-	for (struct scan_batch *batch = open_batches; batch; batch = next) {
+	for (struct scan_batch *batch = scanner_batches; batch; batch = next) {
 		next = batch->next;
 		if (batch->place == place)
 			run(scanner, batch);
@@ -216,14 +206,14 @@ static uint64_t run_all(struct scanner *scanner, enum scan_place place)
 
 uint64_t scanner_before_call(struct scanner *scanner)
 {
-	return open_batches ? run_all(scanner, SCAN_BEFORE_CALL) : 0;
+	return scanner_batches ? run_all(scanner, SCAN_BEFORE_CALL) : 0;
 }
 
 static void drop_all(struct scanner *scanner, enum scan_place place)
 {
 	struct scan_batch *next;
 
-	for (struct scan_batch *batch = open_batches; batch; batch = next) {
+	for (struct scan_batch *batch = scanner_batches; batch; batch = next) {
 		next = batch->next;
 		if (batch->place != place)
 			continue;
@@ -234,7 +224,7 @@ static void drop_all(struct scanner *scanner, enum scan_place place)
 
 void scanner_behind_call(struct scanner *scanner, bool failed)
 {
-	if (!open_batches)
+	if (!scanner_batches)
 		return;
 	/* What NCCL refused has no result, and what it ran without a word before has no input any more. */
 	drop_all(scanner, SCAN_BEFORE_CALL);
@@ -245,6 +235,6 @@ void scanner_behind_call(struct scanner *scanner, bool failed)
 
 void scanner_behind_plan(struct scanner *scanner)
 {
-	if (open_batches)
+	if (scanner_batches)
 		run_all(scanner, SCAN_BEHIND_PLAN);
 }

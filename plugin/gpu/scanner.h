@@ -66,6 +66,13 @@ enum rw_unscannable scanner_add(struct scanner *scanner, const struct scan_reque
 /* The operation's buffer is not scanned, for this reason: flagged and counted. slot: NULL, counted alone. */
 void scanner_refuse(struct scanner *scanner, struct rw_operation *slot, enum rw_unscannable reason);
 
+/* Batches that this thread is filling. Initial-exec, and as scarce as in recorder.c. */
+extern __thread struct scan_batch *scanner_batches __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/* Nothing is to be done for most calls and plans. */
+static inline bool scanner_has_batches(void)
+{
+	return scanner_batches;
+}
 /* Returns how long it took, ns. */
 uint64_t scanner_before_call(struct scanner *scanner);
 /* failed: NCCL has launched nothing. */

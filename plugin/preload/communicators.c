@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "plugin/call.h"
+#include "plugin/clock.h"
 #include "plugin/preload/births.h"
 #include "plugin/preload/preload.h"
 
@@ -138,7 +139,7 @@ static uint64_t id_of_all(const nccl_comm *comms)
 		uint64_t now;
 		int64_t pid;
 		const nccl_comm *comms;
-	} once = { recording_clock(), getpid(), comms };
+	} once = { clock_ns(), getpid(), comms };
 
 	return mix(0xcbf29ce484222325u, &once, sizeof(once));
 }
@@ -235,7 +236,7 @@ int ncclCommGetAsyncError(nccl_comm comm, int *state)
 	struct membership *membership = membership_find(comm);
 	PRELOAD_REAL(CommGetAsyncError, (nccl_comm, int *), membership);
 	struct communicator *asked = preload_is_on() && membership ? membership_known(membership) : NULL;
-	uint64_t asked_ns = asked ? recording_clock() : 0;
+	uint64_t asked_ns = asked ? clock_ns() : 0;
 	int result = real(comm, state);
 
 	if (asked && result == NCCL_SUCCESS && state)

@@ -58,7 +58,7 @@ static void fill(struct sweep *sweep)
 				   (void *)0x7f0012345678,
 				   (void *)1,
 				   (void *)-1,
-				   (void *)0x5700ffffffffffff,
+				   (void *)0x5300ffffffffffff,
 				   (void *)0x5101000000000000 };
 	memcpy(sweep->contexts, contexts, sizeof(contexts));
 	memcpy(sweep->parents, parents, sizeof(parents));

@@ -35,6 +35,7 @@ void analysis_free(struct analysis *analysis)
 		return;
 	findings_free(&analysis->findings);
 	stragglers_free(&analysis->stragglers);
+	account_free(&analysis->account);
 	transfers_free(&analysis->transfers);
 	gpus_free(&analysis->gpus);
 	memory_limit_free(&analysis->memory);
@@ -222,7 +223,9 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	if (!analysis->first_tick_ns)
 		analysis->first_tick_ns = now_ns;
 	analysis->now_ns = now_ns;
+	bool over = is_over(&analysis->job);
 	completion_sweep(analysis);
+	account_tick(analysis, over, now_ns);
 	straggler_tick(analysis, now_ns);
 	transfer_tick(analysis, now_ns);
 	hang_tick(analysis, now_ns);
@@ -232,7 +235,6 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	gpu_finding_tick(analysis, now_ns);
 	memory_limit_tick(analysis, now_ns);
 	if (analysis->values.seen) {
-		bool over = is_over(&analysis->job);
 		values_tick(analysis, over, now_ns);
 		origin_tick(analysis, over, now_ns);
 	}
@@ -292,6 +294,11 @@ void analysis_summarise(const struct analysis *analysis, struct analysis_summary
 		if (steps > 0 && (uint64_t)steps > summary->steps)
 			summary->steps = (uint64_t)steps;
 	}
+}
+
+void analysis_tell_account(const struct analysis *analysis, struct analysis_account *told)
+{
+	account_tell(analysis, told);
 }
 
 void analysis_replay_open(struct analysis *analysis)

@@ -186,6 +186,29 @@ struct analysis_flight {
 };
 typedef void analysis_flight_visit(void *argument, const struct analysis_flight *flight);
 
+/* A rank that the others waited for, at least 5 % of the time and more than is usual. */
+struct analysis_loss {
+	int32_t rank;	/* -1 not known which number it has */
+	double share;	/* of the others' time */
+	bool spread_out; /* a little in each operation: of steps and causes nothing is known */
+	uint64_t steps, of_steps; /* in so many of so many steps; 0 not known */
+	double step_ms;	/* in each of these, on average */
+	enum rw_late_kind by; /* its host or its device; none: not known */
+	enum rw_cause_class cause_class; /* of a host, in the last of them */
+	char cause[96], path[256]; /* "fsync(2)"; "" not known */
+};
+
+enum { ANALYSIS_LOSSES = 3 };
+
+/* Where the ranks' time went, as shares of all of it: own work, waiting for other ranks (of it `nobody`: it is not known
+ * for whom), transfers, and what nobody saw. */
+struct analysis_account {
+	bool known;
+	double own, wait, transfer, unseen, nobody;
+	struct analysis_loss losses[ANALYSIS_LOSSES]; /* the largest first */
+	uint32_t loss_count;
+};
+
 /* What `run` prints at the end and `report` at the top. */
 struct analysis_summary {
 	uint32_t processes, communicators;
@@ -261,6 +284,8 @@ size_t analysis_absentees(const struct analysis *analysis, int32_t *world_ranks,
 /* Visits the oldest unfinished instance of each communicator, in order of their start. */
 void analysis_visit_flights(const struct analysis *analysis, analysis_flight_visit *visit, void *argument);
 void analysis_summarise(const struct analysis *analysis, struct analysis_summary *summary);
+/* Looks for causes, too: at the end, not every second. */
+void analysis_tell_account(const struct analysis *analysis, struct analysis_account *told);
 
 /* Re-announces every open finding as RW_FINDING_OPEN (a new listener, a restarted collector). */
 void analysis_replay_open(struct analysis *analysis);

@@ -52,6 +52,7 @@ static bool is_traced(const struct instance *instance)
 static void finish(struct analysis *analysis, struct instance *instance)
 {
 	instances_finish(&analysis->instances, instance);
+	account_note(&analysis->account, instance);
 	if (!is_traced(instance))
 		return;
 	lateness_judge(&analysis->job, instance);

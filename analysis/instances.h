@@ -45,6 +45,7 @@ struct operation {
 	uint32_t host_us; /* of by_us: the host launched late while its GPU had nothing to do */
 	uint32_t work_us; /* from its last finished operation to its arrival; 0 not known */
 	uint32_t idle_us; /* from its previous launch to its arrival; 0 not known */
+	uint32_t own_us;  /* of by_us: not spent waiting for others elsewhere, whatever was counted before */
 	uint16_t state;
 	uint8_t flags; /* enum rw_flag, as far as they fit: in place, sampled out, unscannable */
 };

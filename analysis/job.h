@@ -129,6 +129,7 @@ struct member {
 	uint64_t captured;
 	uint64_t announced; /* operations that the API announced, by the box's count */
 	uint64_t born_ns;
+	uint64_t met_ns; /* end of its newest operation that is accounted for: analysis/account.h */
 	uint64_t last_sequence[2][RW_FUNCTION_COUNT]; /* + 1, so that 0 is none; by instance.by_interposer */
 	uint64_t replayed[RW_FUNCTION_COUNT]; /* captured calls of which results were seen */
 	uint32_t clean_scans;  /* of its operations, both sides */

@@ -108,15 +108,16 @@ static void spread_of(const struct instance *instance, uint64_t *first_ns, uint6
 	}
 }
 
-/* Lateness beyond what the rank lost by waiting for others, and not counted in another, overlapping instance. */
-static uint64_t own_part(struct rank *rank, const struct measure *measure, uint64_t by_ns, uint64_t work_median_ns)
+/* Lateness beyond what the rank lost by waiting for others. */
+static uint64_t own_part(const struct measure *measure, uint64_t by_ns, uint64_t work_median_ns)
 {
-	uint64_t own_ns = by_ns;
-	if (measure->work_known) {
-		uint64_t beyond = measure->work_ns > work_median_ns ? measure->work_ns - work_median_ns : 0;
-		if (beyond < own_ns)
-			own_ns = beyond;
-	}
+	uint64_t beyond = measure->work_ns > work_median_ns ? measure->work_ns - work_median_ns : 0;
+	return measure->work_known && beyond < by_ns ? beyond : by_ns;
+}
+
+/* Of it, what has not been counted in another, overlapping instance. */
+static uint64_t new_part(struct rank *rank, const struct measure *measure, uint64_t own_ns)
+{
 	own_ns = stalls_left(&rank->stalls, measure->arrival_ns, own_ns);
 	if (own_ns >= LATENESS_NOISE_NS)
 		stalls_add(&rank->stalls, measure->arrival_ns, own_ns);
@@ -164,15 +165,17 @@ static void judge_one(struct job *job, struct instance *instance, const struct j
 		return;
 	uint64_t by_ns = until_ns - judgement->arrival_median_ns;
 	struct rank *rank = &job->ranks[instance->communicator->members[measure->member].rank];
-	uint64_t own_ns = own_part(rank, measure, by_ns, judgement->work_median_ns);
-	if (own_ns < LATENESS_NOISE_NS)
-		return;
+	uint64_t own_ns = own_part(measure, by_ns, judgement->work_median_ns);
+	operation->by_us = microseconds(by_ns);
+	operation->own_us = microseconds(own_ns);
 	uint64_t host_ns = measure->gap_ns > judgement->gap_median_ns ? measure->gap_ns - judgement->gap_median_ns : 0;
 	if (operation->state & OPERATION_HOST)
 		host_ns = by_ns;
-	operation->by_us = microseconds(by_ns);
-	operation->late_us = microseconds(own_ns);
 	operation->host_us = microseconds(host_ns < by_ns ? host_ns : by_ns);
+	own_ns = new_part(rank, measure, own_ns);
+	if (own_ns < LATENESS_NOISE_NS)
+		return;
+	operation->late_us = microseconds(own_ns);
 	if (measure->launched_ns)
 		operation->idle_us = microseconds(measure->arrival_ns - measure->launched_ns);
 }

@@ -4,6 +4,7 @@
 #ifndef ANALYSIS_MODEL_H
 #define ANALYSIS_MODEL_H
 
+#include "analysis/account.h"
 #include "analysis/analysis.h"
 #include "analysis/births.h"
 #include "analysis/drift.h"
@@ -29,6 +30,7 @@ struct analysis {
 	struct instances instances;
 	struct intern intern;
 	struct stragglers stragglers;
+	struct account account;
 	struct transfers transfers;
 	uint64_t expiry_looked_ns; /* for communicators to give back */
 	struct hangs hangs;

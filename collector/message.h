@@ -22,6 +22,7 @@ struct message_summary {
 	const char *directory; /* of the black boxes, NULL: none was found */
 	const char *saved;     /* directory of saved boxes, NULL: they are not saved */
 	struct analysis_summary analysis;
+	struct analysis_account account;
 	size_t findings[MESSAGE_SEVERITIES]; /* by highest severity */
 	struct loss lost;
 	unsigned given_up;                   /* ranks whose box could no longer be read */

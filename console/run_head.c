@@ -8,6 +8,7 @@
 
 #include "base/foreign_text.h"
 #include "base/paragraph.h"
+#include "collector/account_text.h"
 #include "console/scan_line.h"
 #include "finding/rank_list.h"
 #include "finding/step_text.h"
@@ -184,6 +185,16 @@ static void print_recorded(FILE *out, const struct analysis_summary *summary)
 	fputc('\n', out);
 }
 
+static void print_account(FILE *out, const struct replay *replay)
+{
+	struct analysis_account account;
+
+	analysis_tell_account(replay->analysis, &account);
+	json_t *told = account_json(&account);
+	account_print(out, "", LABEL, told);
+	json_decref(told);
+}
+
 /* Only where there are GPUs that an Xid could be of. */
 static void print_xids(FILE *out, const struct replay *replay)
 {
@@ -229,6 +240,7 @@ void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns, int
 	print_scan(text, replay);
 	print_level(text);
 	print_recorded(text, &summary);
+	print_account(text, replay);
 	print_xids(text, replay);
 	/* What did not fit into memory is missing: then nothing of it is said. */
 	if (fclose(text) || !lines)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
+#include "collector/account_text.h"
 #include "console/births.h"
 #include "console/box_choice.h"
 #include "console/box_runs.h"
@@ -137,6 +138,17 @@ static void print_end(struct report *report)
 	free(births);
 }
 
+static void print_time(const struct report *report)
+{
+	struct analysis_account account;
+
+	analysis_tell_account(report->replay->analysis, &account);
+	json_t *line = json_pack("{s:o}", "time", account_json(&account));
+
+	print_json_line(line);
+	json_decref(line);
+}
+
 static void print_replay(struct report *report)
 {
 	bool text = !report->options->json;
@@ -151,6 +163,8 @@ static void print_replay(struct report *report)
 	analysis_visit_flights(report->replay->analysis, print_flight, report);
 	if (text)
 		print_end(report);
+	else
+		print_time(report);
 }
 
 static void note_cut(struct report *report)
@@ -219,7 +233,7 @@ static const struct argp_option report_options[] = {
 	{ "exit-code", KEY_EXIT_CODE, NULL, 0, "Exit with 4 when the worst finding is a warning, 5 when it is critical",
 	  0 },
 	{ "json", 'J', NULL, 0,
-	  "JSON lines: the findings, then {\"flight\":{...}} for each operation that was in flight", 0 },
+	  "JSON lines: the findings, {\"flight\":{...}} for each operation that was in flight, {\"time\":{...}}: where it went", 0 },
 	{ "kernel-log", KEY_KERNEL_LOG, "FILE", 0, KERNEL_LOG_DOC, 0 },
 	{ "notices", KEY_NOTICES, NULL, 0, "Also findings that are true but no reason to act", 0 },
 	{ 0 },

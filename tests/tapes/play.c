@@ -2,7 +2,8 @@
 /*
  * play TAPE LEVEL: plays a tape to the collector's own code in virtual time, and prints each finding as a JSON line with the
  * milliseconds of the tape at which it was told. LEVEL: ebpf, root, proc (an ordinary user), self (boxes alone, live), or
- * report (what `rankwatch report` makes of the boxes in the end). play TAPE header: the tape's header.
+ * report (what `rankwatch report` makes of the boxes in the end); `account` behind it prints where the ranks' time went
+ * instead. play TAPE header: the tape's header.
  * play world: the sizes that a tape's header must agree with.
  */
 #include <errno.h>
@@ -12,11 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/account_text.h"
 #include "collector/watch.h"
 #include "console/boxes.h"
 #include "console/replay.h"
 #include "finding/finding_json.h"
 #include "played.h"
+#include "tests/unit/analysis/adding_up.h"
 
 struct level {
 	const char *name;
@@ -37,7 +40,8 @@ struct play {
 	uv_loop_t loop;
 	struct analysis *analysis;
 	struct watch watch;
-	bool watching;
+	bool watching, wrong;
+	const char *account; /* print it, and no findings; NULL: the findings */
 	uint64_t first_ns;
 };
 
@@ -46,9 +50,26 @@ static void print_finding(const struct play *play, json_t *finding)
 	double at_ms = (double)(played->now_ns - play->first_ns) / 1e6;
 	json_t *line = json_pack("{s:f, s:o}", "at_ms", at_ms, "finding", finding);
 
-	json_dumpf(line, stdout, JSON_COMPACT);
-	putchar('\n');
+	if (!play->account) {
+		json_dumpf(line, stdout, JSON_COMPACT);
+		putchar('\n');
+	}
 	json_decref(line);
+}
+
+/* Whatever was recorded: where the ranks' time went adds up. */
+static void check_account(struct play *play, const struct analysis *analysis)
+{
+	struct analysis_account account;
+	uint32_t ranks;
+
+	play->wrong |= !adding_up(stderr, analysis, &ranks);
+	if (!play->account)
+		return;
+	analysis_tell_account(analysis, &account);
+	json_t *told = account_json(&account);
+	account_print(stdout, "", 10, told);
+	json_decref(told);
 }
 
 static void on_finding(void *argument, const struct rw_finding *finding)
@@ -150,6 +171,7 @@ static void report(struct play *play)
 	}
 	json_object_foreach(replay.findings, id, finding)
 		print_finding(play, json_incref(finding));
+	check_account(play, replay.analysis);
 	replay_close(&replay);
 	boxes_close(&boxes);
 }
@@ -169,11 +191,15 @@ static int run(struct play *play, const char *path)
 		played->over = true; /* who still lived is killed now */
 		if (!play->level->live)
 			report(play);
+		else
+			check_account(play, play->analysis);
 	}
 	if (play->watching)
 		watch_close(&play->watch);
 	tree_close(&played->tree);
-	return err ? fail(path, err) : EXIT_SUCCESS;
+	if (err)
+		return fail(path, err);
+	return play->wrong ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int play_level(struct play *play, const char *path)
@@ -226,8 +252,9 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "world"))
 		return print_world();
-	if (argc != 3) {
-		fputs("usage: play TAPE LEVEL|header, play world\n", stderr);
+	play.account = argc == 4 && !strcmp(argv[3], "account") ? argv[3] : NULL;
+	if (argc != 3 && !play.account) {
+		fputs("usage: play TAPE LEVEL [account], play TAPE header, play world\n", stderr);
 		return EXIT_FAILURE;
 	}
 	if (tape_open(&play.tape, argv[1], why)) {

@@ -174,6 +174,69 @@ Test(message, a_summary_says_what_was_seen_what_was_not_and_how_to_look_again)
 	free(text);
 }
 
+Test(message, a_summary_says_where_the_time_went)
+{
+	struct message_summary summary = {
+		.job = "j",
+		.analysis = { .processes = 8, .ranks_total = 8, .step_ms = -1, .first_step_ms = -1 },
+		.account = { .known = true, .own = 0.38, .wait = 0.58, .transfer = 0.04, .loss_count = 3,
+			     .losses = { { .rank = 0, .share = 0.58, .steps = 9, .of_steps = 100, .step_ms = 1302,
+					   .by = RW_LATE_HOST, .cause_class = RW_CAUSE_IO, .cause = "fsync(2)",
+					   .path = "/lustre/run/step50\x1b.pt" },
+					 { .rank = 3, .share = 0.12, .spread_out = true },
+					 { .rank = -1, .share = 0.07, .steps = 1, .of_steps = 100, .step_ms = 900,
+					   .by = RW_LATE_DEVICE } } }
+	};
+	char *text = printed(&summary), *line = message_summary(&summary);
+	json_t *message = json_loads(line, 0, NULL), *time = json_object_get(json_object_get(message, "summary"), "time");
+	json_t *first = json_array_get(json_object_get(time, "waited_for"), 0);
+
+	cr_expect_str_eq(text,
+			 "rankwatch: 8 of 8 ranks, 0 communicators, 0 operations\n"
+			 "  findings   none\n"
+			 "  time       own work 38 %, waiting for other ranks 58 %, transfers 4 %, not seen 0 %\n"
+			 "  waited     others waited 58 % of the time for rank 0: 9 of 100 steps, 1302 ms in each, fsync(2) on "
+			 "/lustre/run/step50\\x1b.pt\n"
+			 "  waited     others waited 12 % of the time for rank 3, a little in each operation\n"
+			 "  waited     others waited 7 % of the time for a rank whose number is not known: 1 of 100 steps, 900 ms in "
+			 "each, late by its GPU\n",
+			 "%s", text);
+	cr_expect_float_eq(json_number_value(json_object_get(time, "wait")), 0.58, 1e-9);
+	cr_expect_eq(json_integer_value(json_object_get(first, "steps")), 9);
+	cr_expect_str_eq(json_string_value(json_object_get(first, "class")), "io");
+	cr_expect(json_is_null(json_object_get(json_array_get(json_object_get(time, "waited_for"), 1), "cause")));
+	json_decref(message);
+	free(line);
+	free(text);
+}
+
+/* What cannot be said of a rank is said of nobody, and what is as it should be is not spoken of. */
+Test(message, a_summary_names_nobody_where_nobody_can_be_told)
+{
+	static const struct {
+		struct analysis_account account;
+		const char *said;
+	} cases[] = {
+		{ { .known = true, .own = 0.9, .wait = 0.04, .transfer = 0.06 }, NULL },
+		{ { .known = true, .own = 0.8, .wait = 0.1, .transfer = 0.1 },
+		  "  waited     for each other in turn: no rank stands out\n" },
+		{ { .known = true, .own = 0.8, .wait = 0.15, .nobody = 0.1, .transfer = 0.05 },
+		  "  waited     10 % of the time for ranks that cannot be named: half of them came as late, or what they did is not seen\n" },
+		{ { .known = true, .own = 0.6, .transfer = 0.4 },
+		  "  transfers  for 40 % of the time all had come: slow transfers, or GPUs without room for NCCL, name no rank\n" },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *text = printed(&(struct message_summary){
+		    .job = "j", .analysis = { .processes = 8, .ranks_total = 8, .step_ms = -1, .first_step_ms = -1 },
+		    .account = cases[i].account });
+		if (cases[i].said)
+			cr_expect(strstr(text, cases[i].said), "%s", text);
+		else
+			cr_expect_not(strstr(text, "  time"), "%s", text);
+		free(text);
+	}
+}
+
 Test(message, a_rank_whose_box_was_given_up_is_missing_in_the_summary)
 {
 	char *text = printed(&(struct message_summary){

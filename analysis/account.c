@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/account.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/lateness.h"
+#include "analysis/model.h"
+#include "analysis/trace.h"
+
+enum {
+	SKIPPED_MAX = 64, /* operations between two that are looked up one by one */
+};
+
+/* What is known of one instance as a whole. */
+struct meeting {
+	const struct instance *instance;
+	bool waits;           /* nobody could leave before the last had come */
+	bool whole;           /* all members were seen there */
+	uint32_t last;        /* member that came last; JOB_NONE none is known */
+	uint32_t root;        /* rank that the others waited for; JOB_NONE not known */
+	uint64_t transfer_ns; /* from the last one's arrival to its end */
+	uint64_t step;        /* as it may be told; 0 none */
+	bool apart;           /* they came so far apart that it is no noise */
+};
+
+/* Rooted operations are left by some when their data are buffered, transfers say nothing of third ranks, and replays
+ * carry no times. AllToAll as one call sends the same to all. */
+static bool keeps_all(const struct instance *instance)
+{
+	switch (instance->function) {
+	case RW_FUNCTION_ALL_GATHER:
+	case RW_FUNCTION_ALL_REDUCE:
+	case RW_FUNCTION_ALL_TO_ALL:
+	case RW_FUNCTION_REDUCE_SCATTER:
+		return !instance_is_replay(instance) && instance->count;
+	default:
+		return false;
+	}
+}
+
+/* Its GPU was seen to come and to end. */
+static bool is_timed(const struct operation *operation)
+{
+	const uint32_t timed = OPERATION_STARTED | OPERATION_DONE;
+
+	return (operation->state & timed) == timed && !(operation->state & (OPERATION_HOST | OPERATION_EXCLUDED)) &&
+	       operation->done_ns >= operation->arrival_ns;
+}
+
+static const struct operation *timed_operation(const struct instance *instance, uint32_t member)
+{
+	const struct operation *operation = instance_joined(instance, member);
+
+	return operation && is_timed(operation) ? operation : NULL;
+}
+
+static uint64_t duration_of(const struct operation *operation)
+{
+	return operation->done_ns - operation->arrival_ns;
+}
+
+static struct account_rank *rank_of(struct account *account, const struct instance *instance, uint32_t member)
+{
+	return &account->ranks[instance->communicator->members[member].rank];
+}
+
+/* The last one made the others wait: by its own work, or because it waited for somebody itself since these last met. */
+static uint32_t find_root(struct account *account, const struct instance *instance, uint32_t last)
+{
+	const struct member *member = &instance->communicator->members[last];
+	const struct operation *operation = &instance->operations[last];
+	const struct account_rank *rank = rank_of(account, instance, last);
+
+	if (!operation->by_us)
+		return JOB_NONE; /* half of them came as late */
+	if (operation->own_us >= operation->by_us / 2)
+		return member->rank;
+	bool since = rank->left_until_ns > member->met_ns && rank->left_until_ns <= operation->arrival_ns;
+	return since && rank->left_ns / 1000 >= operation->by_us / 2 ? rank->left_root : JOB_NONE;
+}
+
+/* named: a rank may be named. In pipelines who comes last does so by schedule. */
+static struct meeting look_at(struct account *account, const struct instance *instance, bool named)
+{
+	struct meeting meeting = {
+		.instance = instance, .waits = keeps_all(instance), .last = JOB_NONE, .root = JOB_NONE
+	};
+	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+	uint32_t timed = 0;
+
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
+		const struct operation *operation = timed_operation(instance, i);
+		if (!operation)
+			continue;
+		timed++;
+		first_ns = operation->arrival_ns < first_ns ? operation->arrival_ns : first_ns;
+		if (meeting.last != JOB_NONE && operation->arrival_ns <= last_ns)
+			continue;
+		last_ns = operation->arrival_ns;
+		meeting.last = i;
+	}
+	meeting.whole = timed == instance->communicator->member_count && !job_unseen(instance->communicator);
+	if (meeting.last == JOB_NONE || !instance->judged)
+		meeting.waits = false;
+	if (!meeting.waits)
+		return meeting;
+	int64_t told = instance_step(instance);
+	meeting.step = told > 0 ? (uint64_t)told : 0;
+	meeting.transfer_ns = duration_of(&instance->operations[meeting.last]);
+	meeting.apart = last_ns - first_ns >= LATENESS_NOISE_NS;
+	if (meeting.apart && named)
+		meeting.root = find_root(account, instance, meeting.last);
+	return meeting;
+}
+
+/* On its own clock; where somebody was not seen, up to when the last of the others had come, if it was that one's
+ * doing. */
+static uint64_t wait_in(const struct meeting *meeting, const struct operation *operation)
+{
+	uint64_t inside_ns = duration_of(operation);
+
+	if (!meeting->waits || !meeting->apart)
+		return 0;
+	if (meeting->whole)
+		return inside_ns > meeting->transfer_ns ? inside_ns - meeting->transfer_ns : 0;
+	if (meeting->root == JOB_NONE)
+		return 0;
+	uint64_t last_ns = meeting->instance->operations[meeting->last].arrival_ns;
+	uint64_t wait_ns = last_ns - operation->arrival_ns;
+	return wait_ns < inside_ns ? wait_ns : inside_ns;
+}
+
+/* Still in flight on this rank, or accounted for with all others. What is over here, and of which others have not told
+ * yet, may have been a wait. */
+static bool is_known(const struct trace *trace, uint64_t ticket)
+{
+	const struct instance *instance = trace->ticket == ticket ? trace_instance(trace) : NULL;
+
+	return instance && (instance->finished || !trace->done_ns);
+}
+
+/* Is all known that the process called since the newest operation that is accounted for? */
+static bool is_gapless(const struct process *process, const struct account_rank *rank, uint64_t ticket)
+{
+	if (ticket > rank->ticket + SKIPPED_MAX)
+		return false;
+	for (uint64_t at = rank->ticket + 1; at < ticket; at++)
+		if (!is_known(&process->trace[at % JOB_TRACE], at))
+			return false;
+	return true;
+}
+
+static void add(struct account_rank *rank, size_t part, uint64_t ns)
+{
+	*(uint64_t *)((char *)&rank->whole.parts + part) += ns;
+	*(uint64_t *)((char *)&rank->step.parts + part) += ns;
+	rank->whole.until_ns += ns;
+	rank->step.until_ns += ns;
+}
+
+#define ADD(rank, part, ns) add(rank, offsetof(struct account_parts, part), ns)
+
+static void begin_step(struct account_rank *rank, uint64_t step)
+{
+	if (!step || step == rank->step.step)
+		return;
+	rank->ended_step = rank->step;
+	rank->step =
+	    (struct account_stretch){ .step = step, .from_ns = rank->whole.until_ns, .until_ns = rank->whole.until_ns };
+}
+
+/* The step of a rank that is waited for is over: was it one in which others waited for it? */
+static void end_late_step(struct account_rank *root, uint64_t others)
+{
+	root->late_steps += root->late_step && root->late_ns / others >= ACCOUNT_TOLD_NS;
+	root->late_ns = 0;
+}
+
+static void charge(struct account *account, const struct meeting *meeting, uint64_t wait_ns)
+{
+	if (meeting->root == JOB_NONE) {
+		account->nobody_ns += wait_ns;
+		return;
+	}
+	struct account_rank *root = &account->ranks[meeting->root];
+	root->waited_ns += wait_ns;
+	if (meeting->step != root->late_step) {
+		end_late_step(root, account->rank_count > 1 ? account->rank_count - 1 : 1);
+		root->late_step = meeting->step;
+	}
+	root->late_ns += wait_ns;
+}
+
+/* Until it came: its own time, unless something is not known of it. */
+static void account_gap(struct account_rank *rank, const struct process *process, const struct operation *operation)
+{
+	if (!rank->whole.from_ns)
+		rank->whole.from_ns = rank->whole.until_ns = rank->step.from_ns = rank->step.until_ns =
+		    operation->arrival_ns;
+	if (operation->arrival_ns <= rank->whole.until_ns)
+		return;
+	uint64_t gap_ns = operation->arrival_ns - rank->whole.until_ns;
+	if (rank->blind || !is_gapless(process, rank, operation->ticket))
+		ADD(rank, unseen_ns, gap_ns);
+	else
+		ADD(rank, own_ns, gap_ns);
+}
+
+/* What another operation has been charged for already counts once. */
+static void account_inside(struct account *account, struct account_rank *rank, const struct meeting *meeting,
+			   const struct operation *operation)
+{
+	uint64_t wait_ns = wait_in(meeting, operation), until_ns = rank->whole.until_ns;
+	uint64_t came_ns = operation->arrival_ns + wait_ns;
+
+	if (operation->done_ns > until_ns) {
+		uint64_t left_ns = operation->done_ns - until_ns,
+			 waited_ns = came_ns > until_ns ? came_ns - until_ns : 0;
+		ADD(rank, wait_ns, waited_ns);
+		charge(account, meeting, waited_ns);
+		if (meeting->waits && meeting->whole)
+			ADD(rank, transfer_ns, left_ns - waited_ns);
+		else
+			ADD(rank, unseen_ns, left_ns - waited_ns);
+	}
+	if (wait_ns < LATENESS_NOISE_NS)
+		return;
+	/* The long wait is what delays it elsewhere, not the short one behind it. */
+	if (wait_ns < rank->left_ns / 2 && rank->left_until_ns >= rank->step.from_ns)
+		return;
+	rank->left_root = meeting->root;
+	rank->left_ns = wait_ns;
+	rank->left_until_ns = operation->done_ns;
+}
+
+static void account_member(struct account *account, const struct meeting *meeting, uint32_t i)
+{
+	struct member *member = &meeting->instance->communicator->members[i];
+	const struct operation *operation = instance_joined(meeting->instance, i);
+	struct account_rank *rank = &account->ranks[member->rank];
+
+	if (!operation)
+		return;
+	if (is_timed(operation)) {
+		account_gap(rank, member->process, operation);
+		rank->blind = false;
+		begin_step(rank, meeting->step);
+		account_inside(account, rank, meeting, operation);
+		member->met_ns = operation->done_ns;
+	} else {
+		rank->blind = true;
+	}
+	if (operation->ticket > rank->ticket)
+		rank->ticket = operation->ticket;
+}
+
+/* The rank that is waited for, from when half of the others had come. Of what weighs: the cause of noise is of no
+ * matter. */
+static void add_window(struct account *account, const struct meeting *meeting)
+{
+	const struct instance *instance = meeting->instance;
+	const struct operation *operation = &instance->operations[meeting->last];
+	bool own = instance->communicator->members[meeting->last].rank == meeting->root;
+
+	if (!own || operation->own_us < ACCOUNT_TOLD_NS / 1000)
+		return;
+	struct account_rank *root = &account->ranks[meeting->root];
+	uint64_t late_ns = (uint64_t)operation->own_us * 1000;
+	if (!operation_is_host_late(operation)) {
+		root->device_ns += late_ns;
+		return;
+	}
+	root->host_ns += late_ns;
+	root->windows[root->window_count++ % CAUSE_WINDOWS] =
+	    (struct cause_window){ operation->arrival_ns - late_ns, operation->arrival_ns };
+	root->window_tid = operation->tid;
+}
+
+static void account_instance(struct account *account, const struct instance *instance, bool named)
+{
+	struct meeting meeting = look_at(account, instance, named);
+
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
+		account_member(account, &meeting, i);
+	if (meeting.root != JOB_NONE)
+		add_window(account, &meeting);
+	if (meeting.step && (!account->first_step || meeting.step < account->first_step))
+		account->first_step = meeting.step;
+	if (meeting.step > account->last_step)
+		account->last_step = meeting.step;
+}
+
+void account_note(struct account *account, const struct instance *instance)
+{
+	if (account->waiting_count == account->waiting_room) {
+		size_t room = account->waiting_room ? account->waiting_room * 2 : 256;
+		struct account_entry *more = realloc(account->waiting, room * sizeof(*more));
+		if (!more)
+			return;
+		account->waiting = more;
+		account->waiting_room = room;
+	}
+	account->waiting[account->waiting_count++] =
+	    (struct account_entry){ .instance = instance, .serial = instance->serial };
+}
+
+/* When the last one came; of one that was not judged, when it was called. */
+static uint64_t time_of(const struct account_entry *entry)
+{
+	return entry->instance->start_ns ? entry->instance->start_ns : entry->instance->born_ns;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	uint64_t a = time_of(left), b = time_of(right);
+	return (a > b) - (a < b);
+}
+
+static bool has_ranks(struct account *account, uint32_t count)
+{
+	if (count <= account->rank_count)
+		return true;
+	struct account_rank *ranks = realloc(account->ranks, count * sizeof(*ranks));
+	if (!ranks)
+		return false;
+	memset(ranks + account->rank_count, 0, (count - account->rank_count) * sizeof(*ranks));
+	account->ranks = ranks;
+	account->rank_count = count;
+	return true;
+}
+
+/* What the pool has forgotten meanwhile leaves a gap. */
+static size_t drop_forgotten(struct account *account)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < account->waiting_count; i++)
+		if (account->waiting[i].instance->serial == account->waiting[i].serial)
+			account->waiting[kept++] = account->waiting[i];
+	return account->waiting_count = kept;
+}
+
+void account_tick(struct analysis *analysis, bool over, uint64_t now_ns)
+{
+	struct account *account = &analysis->account;
+	size_t count = drop_forgotten(account), done = 0;
+
+	if (!count || now_ns < ACCOUNT_LAG_NS || !has_ranks(account, analysis->job.rank_count))
+		return;
+	qsort(account->waiting, count, sizeof(*account->waiting), by_time);
+	while (done < count && (over || time_of(&account->waiting[done]) + ACCOUNT_LAG_NS <= now_ns))
+		account_instance(account, account->waiting[done++].instance, !analysis->job.pipelined);
+	account->waiting_count -= done;
+	memmove(account->waiting, account->waiting + done, account->waiting_count * sizeof(*account->waiting));
+}
+
+void account_free(struct account *account)
+{
+	free(account->ranks);
+	free(account->waiting);
+	*account = (struct account){ 0 };
+}

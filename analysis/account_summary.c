@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* What of the account is worth a line: whom the others waited for, and where nobody can be named. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/model.h"
+#include "analysis/text.h"
+
+/* Of the time of all others; and of it what single operations showed, the rest only adds up over many. */
+struct share {
+	uint32_t rank;
+	double waited, seen;
+};
+
+static int by_value(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+	return (a > b) - (a < b);
+}
+
+static int by_share(const void *left, const void *right)
+{
+	const struct share *a = left, *b = right;
+	return (a->waited < b->waited) - (a->waited > b->waited);
+}
+
+static double median(double *values, uint32_t count)
+{
+	qsort(values, count, sizeof(*values), by_value);
+	return values[count / 2];
+}
+
+static double length_of(const struct account_rank *rank)
+{
+	return (double)account_sum(&rank->whole.parts);
+}
+
+/* Of its own time. */
+static double inside_share(const struct account_rank *rank)
+{
+	double length = length_of(rank);
+
+	return length > 0 ? (double)(rank->whole.parts.wait_ns + rank->whole.parts.transfer_ns) / length : 0;
+}
+
+/* Where all that the ranks do is seen, and they do the same, the one that is in its operations for less time than the
+ * others is waited for, however little in each of them. */
+static bool is_comparable(const struct account *account)
+{
+	for (uint32_t i = 0; i < account->rank_count; i++) {
+		const struct account_rank *rank = &account->ranks[i];
+		double least = ACCOUNT_SHARE_MIN * length_of(&account->ranks[0]);
+		if (length_of(rank) <= 0 || (double)rank->whole.parts.unseen_ns > least ||
+		    length_of(rank) + least < length_of(&account->ranks[0]) ||
+		    length_of(rank) > length_of(&account->ranks[0]) + least)
+			return false;
+	}
+	return account->rank_count > 2;
+}
+
+/* What each rank is in its operations for less than the median, beyond ACCOUNT_BEYOND times what is usual. */
+static void add_lacking(const struct account *account, struct share *shares, double *values)
+{
+	uint32_t count = account->rank_count;
+
+	if (!is_comparable(account))
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = inside_share(&account->ranks[i]);
+	double middle = median(values, count);
+	for (uint32_t i = 0; i < count; i++) {
+		double away = inside_share(&account->ranks[i]) - middle;
+		values[i] = away < 0 ? -away : away;
+	}
+	double spread = median(values, count);
+	for (uint32_t i = 0; i < count; i++) {
+		double lacks = middle - inside_share(&account->ranks[i]);
+		if (lacks >= ACCOUNT_BEYOND * spread && lacks > shares[i].waited)
+			shares[i].waited = lacks;
+	}
+}
+
+/* In the first steps ranks compile and load, one longer than the other. */
+static bool is_short(const struct account *account)
+{
+	return account->last_step - account->first_step + 1 < ACCOUNT_STEPS_MIN;
+}
+
+static struct share share_of(const struct account *account, uint32_t rank, double all_ns)
+{
+	double others_ns = all_ns - length_of(&account->ranks[rank]);
+	double waited = others_ns > 0 ? (double)account->ranks[rank].waited_ns / others_ns : 0;
+
+	return (struct share){ .rank = rank, .waited = waited, .seen = waited };
+}
+
+/* By share, the largest first; how many of them stand out. */
+static uint32_t rank_shares(const struct account *account, double all_ns, struct share *shares, double *values)
+{
+	uint32_t count = account->rank_count, out = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		shares[i] = share_of(account, i, all_ns);
+	add_lacking(account, shares, values);
+	qsort(shares, count, sizeof(*shares), by_share);
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = shares[i].waited;
+	for (; out < count && out < ANALYSIS_LOSSES; out++) {
+		/* The median of the others: it is in the lower half. */
+		double usual = values[(count + out) / 2 < count ? (count + out) / 2 : count - 1];
+		double least = is_short(account) ? ACCOUNT_SHORT_SHARE : ACCOUNT_SHARE_MIN;
+		if (shares[out].waited < least || shares[out].waited < ACCOUNT_BEYOND * usual)
+			break;
+	}
+	return out;
+}
+
+static void tell_cause(const struct analysis *analysis, const struct account_rank *rank, const struct process *process,
+		       struct analysis_loss *loss)
+{
+	uint32_t count = rank->window_count < CAUSE_WINDOWS ? rank->window_count : CAUSE_WINDOWS;
+	struct cause cause;
+
+	loss->by = !rank->host_ns && !rank->device_ns ? RW_LATE_NONE
+		   : rank->host_ns >= rank->device_ns ? RW_LATE_HOST
+						      : RW_LATE_DEVICE;
+	if (!count || loss->by != RW_LATE_HOST)
+		return;
+	cause_find(&analysis->intern, process, rank->window_tid, rank->windows, count, &cause);
+	if (cause.class_ == RW_CAUSE_UNKNOWN)
+		return;
+	loss->cause_class = cause.class_;
+	text_cause(loss->cause, sizeof(loss->cause), &cause, process);
+	snprintf(loss->path, sizeof(loss->path), "%s", intern_text(&analysis->intern, cause.path));
+}
+
+static void tell_loss(const struct analysis *analysis, const struct share *share, struct analysis_loss *loss)
+{
+	const struct account *account = &analysis->account;
+	const struct account_rank *rank = &account->ranks[share->rank];
+	const struct rank *who = &analysis->job.ranks[share->rank];
+	uint64_t others = account->rank_count > 1 ? account->rank_count - 1 : 1;
+
+	*loss = (struct analysis_loss){ .rank = who->world, .share = share->waited };
+	if (share->seen * 2 < share->waited) {
+		loss->spread_out = true;
+		return;
+	}
+	loss->steps = rank->late_steps + (rank->late_step && rank->late_ns / others >= ACCOUNT_TOLD_NS);
+	if (account->first_step)
+		loss->of_steps = account->last_step - account->first_step + 1;
+	if (loss->steps)
+		loss->step_ms = (double)rank->waited_ns / (double)others / (double)loss->steps / 1e6;
+	tell_cause(analysis, rank, who->process, loss);
+}
+
+static void sum_up(const struct account *account, struct analysis_account *told, double *all_ns)
+{
+	struct account_parts parts = { 0 };
+
+	for (uint32_t i = 0; i < account->rank_count; i++) {
+		const struct account_parts *own = &account->ranks[i].whole.parts;
+		parts.own_ns += own->own_ns;
+		parts.wait_ns += own->wait_ns;
+		parts.transfer_ns += own->transfer_ns;
+		parts.unseen_ns += own->unseen_ns;
+	}
+	*all_ns = (double)account_sum(&parts);
+	if (*all_ns <= 0)
+		return;
+	told->known = true;
+	told->own = (double)parts.own_ns / *all_ns;
+	told->wait = (double)parts.wait_ns / *all_ns;
+	told->transfer = (double)parts.transfer_ns / *all_ns;
+	told->unseen = (double)parts.unseen_ns / *all_ns;
+	told->nobody = (double)account->nobody_ns / *all_ns;
+}
+
+void account_tell(const struct analysis *analysis, struct analysis_account *told)
+{
+	const struct account *account = &analysis->account;
+	double all_ns;
+
+	*told = (struct analysis_account){ 0 };
+	sum_up(account, told, &all_ns);
+	if (!told->known)
+		return;
+	struct share *shares = calloc(account->rank_count, sizeof(*shares));
+	double *values = calloc(account->rank_count, sizeof(*values));
+	if (shares && values)
+		told->loss_count = rank_shares(account, all_ns, shares, values);
+	for (uint32_t i = 0; i < told->loss_count; i++)
+		tell_loss(analysis, &shares[i], &told->losses[i]);
+	free(shares);
+	free(values);
+}

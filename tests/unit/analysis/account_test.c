@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "adding_up.h"
+#include "played.h"
+#include "seeds.h"
+
+static struct analysis_account account_of(const struct played *run)
+{
+	struct analysis_account told;
+	analysis_tell_account(run->analysis, &told);
+	return told;
+}
+
+static void expect_sum(const struct played *run, const char *what, unsigned seed)
+{
+	struct analysis_account told = account_of(run);
+	uint32_t ranks;
+	cr_assert(adding_up(stderr, run->analysis, &ranks), "%s, seed %u", what, seed);
+	cr_expect_gt(ranks, 0, "%s, seed %u", what, seed);
+	cr_expect_float_eq(told.own + told.wait + told.transfer + told.unseen, 1, 1e-9, "%s, seed %u", what, seed);
+}
+
+Test(account, adds_up_whatever_is_played)
+{
+	for (unsigned seed = 0; seed < seeds(400); seed++) {
+		struct history_job job = { .ranks = 2 + (int)(seed % 4) * 2,
+					   .steps = 12 + (int)(seed % 30),
+					   .layers = 1 + (int)(seed % 5),
+					   .compute_ms = 3 + seed % 50,
+					   .jitter_ms = seed % 40,
+					   .stall_chance = seed % 3 ? 0.1 : 0,
+					   .stall_ms = 300,
+					   .tensor_parallel = seed % 4 && seed % 2 && seed % 13 != 12 ? 2 : 0,
+					   .runs_ahead = seed % 5 == 0,
+					   .no_gpu_times = seed % 11 == 10,
+					   .pipeline = seed % 13 == 12,
+					   .seed = seed };
+		job.faults[0] = (struct history_fault){ .kind = seed % 3 ? FAULT_HOST : FAULT_DEVICE,
+							.rank = (int)seed % job.ranks,
+							.first_step = 3,
+							.ms = seed,
+							.every = 1 + (int)seed % 7 };
+		if (seed % 7 == 6)
+			job.seen = job.ranks - 1;
+		struct played run = play(&job);
+		if (!job.no_gpu_times)
+			expect_sum(&run, "a job", seed);
+		end(&run);
+	}
+}
+
+/* Eight ranks compute 320 ms a step; one stalls for 400 ms in one step of ten. */
+Test(account, says_whom_the_others_waited_for_in_which_steps_and_why)
+{
+	for (int rank = 0; rank < 8; rank++) {
+		struct history_job job = { .ranks = 8, .steps = 100, .layers = 4, .compute_ms = 40, .jitter_ms = 2 };
+		job.faults[0] = (struct history_fault){ .kind = FAULT_HOST,
+							.rank = rank,
+							.first_step = 10,
+							.ms = 400,
+							.every = 10,
+							.evidence = EVIDENCE_FSYNC };
+		struct played run = play(&job);
+		struct analysis_account told = account_of(&run);
+		cr_assert_eq(told.loss_count, 1, "rank %d: %u", rank, told.loss_count);
+		const struct analysis_loss *loss = &told.losses[0];
+		double whole_ms = history_end_ms(run.history) - history_step_ms(run.history, 1);
+		cr_expect_eq(loss->rank, rank, "%d", loss->rank);
+		cr_expect_eq(loss->steps, 10, "%lu", (unsigned long)loss->steps);
+		cr_expect_eq(loss->of_steps, 100, "%lu", (unsigned long)loss->of_steps);
+		cr_expect_float_eq(loss->share, 4000 / whole_ms, 0.02, "%f of %f", loss->share, 4000 / whole_ms);
+		cr_expect_float_eq(loss->step_ms, 400, 20, "%f", loss->step_ms);
+		cr_expect_str_eq(loss->cause, "fsync(2)");
+		cr_expect_str_eq(loss->path, "/slow/events.out.tfevents.0");
+		cr_expect_float_eq(told.own, 1 - told.wait - told.transfer, 0.001, "nothing is unseen");
+		end(&run);
+	}
+}
+
+/* The other rank of its tensor parallel group comes as late to all others, and is a victim. */
+Test(account, names_no_victim_in_a_mesh)
+{
+	for (int width = 2; width <= 4; width *= 2)
+		for (int rank = 0; rank < 8; rank++) {
+			struct history_job job = { .ranks = 8,
+						   .steps = 60,
+						   .layers = 4,
+						   .compute_ms = 20,
+						   .jitter_ms = 1,
+						   .tensor_parallel = width };
+			job.faults[0] = (struct history_fault){
+				.kind = FAULT_HOST, .rank = rank, .first_step = 4, .ms = 300, .every = 3
+			};
+			struct played run = play(&job);
+			struct analysis_account told = account_of(&run);
+			cr_assert_eq(told.loss_count, 1, "width %d rank %d: %u", width, rank, told.loss_count);
+			cr_expect_eq(told.losses[0].rank, rank, "width %d rank %d: %d", width, rank,
+				     told.losses[0].rank);
+			expect_sum(&run, "mesh", (unsigned)rank);
+			end(&run);
+		}
+}
+
+/* 2 ms are below what one operation can show. */
+Test(account, adds_up_what_no_single_operation_shows)
+{
+	for (unsigned seed = 0; seed < seeds(40); seed++) {
+		struct history_job job = {
+			.ranks = 8, .steps = 100, .layers = 20, .compute_ms = 1, .jitter_ms = 0.2, .seed = seed
+		};
+		job.faults[0] = (struct history_fault){
+			.kind = FAULT_HOST_EACH, .rank = (int)(seed % 8), .first_step = 1, .ms = 2
+		};
+		struct played run = play(&job);
+		struct analysis_account told = account_of(&run);
+		cr_assert_eq(told.loss_count, 1, "seed %u: %u", seed, told.loss_count);
+		cr_expect_eq(told.losses[0].rank, (int)(seed % 8), "seed %u: %d", seed, told.losses[0].rank);
+		cr_expect(told.losses[0].spread_out);
+		end(&run);
+	}
+}
+
+Test(account, two_by_turns_are_both_told)
+{
+	struct history_job job = { .ranks = 8, .steps = 60, .layers = 4, .compute_ms = 10, .jitter_ms = 1 };
+	job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 2, .first_step = 5, .ms = 80, .every = 2 };
+	job.faults[1] = (struct history_fault){ .kind = FAULT_HOST, .rank = 5, .first_step = 5, .ms = 80, .every = 3 };
+	struct played run = play(&job);
+	struct analysis_account told = account_of(&run);
+	cr_assert_eq(told.loss_count, 2, "%u", told.loss_count);
+	cr_expect_eq(told.losses[0].rank, 2);
+	cr_expect_eq(told.losses[1].rank, 5);
+	end(&run);
+}
+
+Test(account, where_everybody_is_late_in_turn_nobody_is_named)
+{
+	for (unsigned seed = 0; seed < seeds(200); seed++) {
+		struct history_job job = { .ranks = 2 + (int)(seed % 4) * 2,
+					   .steps = 60,
+					   .layers = 3,
+					   .compute_ms = 40,
+					   .jitter_ms = 20,
+					   .stall_chance = seed % 2 ? 0.05 : 0,
+					   .stall_ms = 200,
+					   .seed = seed };
+		struct played run = play(&job);
+		struct analysis_account told = account_of(&run);
+		cr_expect_eq(told.loss_count, 0, "seed %u: rank %d, %f", seed, told.losses[0].rank,
+			     told.losses[0].share);
+		expect_sum(&run, "jitter", seed);
+		end(&run);
+	}
+}
+
+/* Slow transfers, pipelines and what is not seen name nobody. */
+Test(account, names_nobody_where_nobody_can_be_told)
+{
+	struct history_job job = { .ranks = 8, .steps = 40, .layers = 4, .compute_ms = 10, .jitter_ms = 1 };
+	job.faults[0] = (struct history_fault){ .kind = FAULT_TRANSFER, .first_step = 10, .ms = 60 };
+	struct played run = play(&job);
+	struct analysis_account told = account_of(&run);
+	cr_expect_eq(told.loss_count, 0, "rank %d: %f", told.losses[0].rank, told.losses[0].share);
+	cr_expect_gt(told.transfer, 0.5, "%f", told.transfer);
+	end(&run);
+
+	job = (struct history_job){ .ranks = 4, .steps = 40, .compute_ms = 30, .jitter_ms = 1, .pipeline = true };
+	run = play(&job);
+	told = account_of(&run);
+	cr_expect_eq(told.loss_count, 0, "rank %d: %f", told.losses[0].rank, told.losses[0].share);
+	cr_expect_gt(told.unseen, 0.2, "%f", told.unseen);
+	end(&run);
+
+	job = (struct history_job){ .ranks = 8, .steps = 40, .layers = 4, .compute_ms = 10, .seen = 6 };
+	job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 7, .first_step = 5, .ms = 300, .every = 4 };
+	run = play(&job);
+	told = account_of(&run);
+	cr_expect_eq(told.loss_count, 0, "rank %d: %f", told.losses[0].rank, told.losses[0].share);
+	cr_expect_lt(told.wait, 0.02, "%f", told.wait);
+	cr_expect_gt(told.unseen, 0.3, "%f", told.unseen);
+	end(&run);
+}
+
+Test(account, without_gpu_times_nothing_is_known)
+{
+	struct history_job job = { .ranks = 8, .steps = 40, .layers = 4, .compute_ms = 10, .no_gpu_times = true };
+	struct played run = play(&job);
+	cr_expect_not(account_of(&run).known);
+	end(&run);
+}

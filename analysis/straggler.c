@@ -45,7 +45,7 @@ static void forget_places(struct places *places)
 /* Steps have been numbered anew: nothing that was counted by the old numbers holds. */
 static void forget_steps(struct stragglers *stragglers)
 {
-	stragglers->first_step = 0;
+	stragglers->first_step = stragglers->newest_step = stragglers->weighed_step = 0;
 	stragglers->clock = JOB_NONE;
 	stragglers->pace = (struct pace){ 0 };
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
@@ -53,6 +53,7 @@ static void forget_steps(struct stragglers *stragglers)
 		memset(suspect->blames, 0, sizeof(suspect->blames));
 		suspect->clean = 0;
 		suspect->since_step = 0;
+		intermittent_forget(suspect);
 		if (!suspect->open)
 			suspect->decided_ns = 0;
 	}
@@ -147,6 +148,12 @@ static void add_blame(struct suspect *suspect, const struct instance *instance, 
 	if (late_ns * MINOR >= blame->late_ns)
 		add_window(suspect, operation, late_ns);
 	blame->late_ns += late_ns;
+	if (late_ns > blame->worst_ns) {
+		blame->worst_ns = late_ns;
+		blame->worst = instance;
+		blame->serial = instance->serial;
+		blame->member = member;
+	}
 	blame->untold = blame->untold || instance_step(instance) < 0;
 	if (operation_is_host_late(operation))
 		blame->host_ns += late_ns;
@@ -178,7 +185,7 @@ static void end_step(struct stragglers *stragglers, uint64_t ended)
 	uint64_t limit_ns = straggler_limit_ns(pace_step_ns(&stragglers->pace, STRAGGLER_PLACE_LAST));
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		struct suspect *suspect = &stragglers->suspects[i];
-		if (!suspect->decided_ns)
+		if (!suspect->decided_ns || suspect->intermittent.decided)
 			continue;
 		suspect->clean = is_clean(suspect, ended, limit_ns) ? suspect->clean + 1 : 0;
 		suspect->ended_step = suspect->step;
@@ -195,6 +202,8 @@ static void start_step(struct stragglers *stragglers, const struct process *proc
 		return;
 	stragglers->clock = process->index;
 	pace_note(&stragglers->pace, step, instance->start_ns);
+	if (step > stragglers->newest_step)
+		stragglers->newest_step = step;
 	end_step(stragglers, step - 1);
 }
 

@@ -8,6 +8,7 @@
 
 #include "analysis/cause.h"
 #include "analysis/instances.h"
+#include "analysis/intermittent.h"
 #include "analysis/job.h"
 #include "analysis/pace.h"
 
@@ -32,6 +33,9 @@ enum {
 struct blame {
 	uint64_t step, late_ns;
 	uint64_t host_ns, device_most_ns; /* of it: the host's, and the longest of the device's */
+	uint64_t worst_ns; /* its longest lateness at once, … */
+	const struct instance *worst; /* … where, while that has this serial */
+	uint32_t serial, member;
 	bool untold; /* of something whose step may have another number, or before there was a history to measure it by */
 };
 
@@ -52,6 +56,7 @@ struct suspect {
 	uint32_t clean; /* steps in a row */
 	uint64_t ended_step; /* `step` when the last one ended */
 	bool open;
+	struct intermittent intermittent;
 };
 
 /* Statistics of one place in the step of one process. */
@@ -76,6 +81,8 @@ struct stragglers {
 	struct pace pace;
 	uint32_t clock;           /* process whose first operation starts a step; JOB_NONE none yet */
 	uint64_t first_step;      /* accounted for; 0 none */
+	uint64_t newest_step;     /* that has begun by that clock */
+	uint64_t weighed_step;    /* newest that analysis/intermittent.h has judged */
 	uint64_t longest_wait_ns; /* earliest enqueue to last arrival, of all instances so far */
 };
 

@@ -37,6 +37,19 @@ static uint64_t find_since(const struct stragglers *stragglers, const struct sus
 	return since;
 }
 
+/* Of all that are remembered. */
+static uint64_t mean_step_ns(const struct stragglers *stragglers)
+{
+	uint64_t sum_ns = 0, count = 0;
+
+	for (uint32_t i = 0; i < PACE_STEPS; i++) {
+		uint64_t step = stragglers->pace.starts[i].step, duration_ns = step ? pace_duration_ns(&stragglers->pace, step) : 0;
+		sum_ns += duration_ns;
+		count += duration_ns != 0;
+	}
+	return count ? sum_ns / count : 0;
+}
+
 /* Processes that are not certain of their steps number them by themselves: what was late in one may count in another. And
  * it may have begun in the step before the first that could be measured. */
 static bool is_untold(const struct suspect *suspect, uint64_t since)
@@ -140,10 +153,26 @@ static uint64_t growth_ns(const struct stragglers *stragglers, const struct susp
 	return now_ns > suspect->before_ns ? now_ns - suspect->before_ns : 0;
 }
 
+/* Of all steps since the first of its times: what one loses on average. */
+static struct straggler_cost cost_now_and_then(const struct stragglers *stragglers, struct suspect *suspect)
+{
+	const struct intermittent *intermittent = &suspect->intermittent;
+	double steps = intermittent_interval(intermittent) * intermittent->times;
+	struct straggler_cost cost = { .since_step = intermittent->since, .step_ns = mean_step_ns(stragglers) };
+
+	cost.lost_ns = cost.at_most_ns = (uint64_t)((double)intermittent->late_ns / (steps > 1 ? steps : 1));
+	if (cost.lost_ns > cost.step_ns)
+		cost.step_ns = cost.lost_ns;
+	suspect->untold = is_untold(suspect, suspect->step > 3 ? suspect->step - 3 : 1);
+	return cost;
+}
+
 struct straggler_cost straggler_cost(struct analysis *analysis, const uint32_t *ranks, uint32_t count)
 {
 	const struct stragglers *stragglers = &analysis->stragglers;
 	struct suspect *suspect = &analysis->stragglers.suspects[ranks[0]];
+	if (suspect->intermittent.decided && suspect->intermittent.times)
+		return cost_now_and_then(stragglers, suspect);
 	struct straggler_cost cost = { .step_ns = pace_step_ns(&stragglers->pace, COST_STEPS) };
 	if (!suspect->open || !suspect->since_step) {
 		suspect->since_step = find_since(stragglers, suspect, straggler_limit_ns(cost.step_ns));

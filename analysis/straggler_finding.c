@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From a suspected rank to its finding: what it costs, why, and when to say so. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/gpu_evidence.h"
 #include "analysis/model.h"
@@ -13,10 +14,16 @@ static const uint64_t evidence_wait_ns = 1000000000;
 static const uint64_t update_pause_ns = 1000000000;
 static const uint32_t host_subject = 1u << 31;
 
-/* The latest windows, those of the last few steps. */
-static uint32_t recent_windows(const struct suspect *suspect, const struct cause_window *windows, uint64_t reach_ns,
-			       struct cause_window *recent)
+/* The latest windows, those of the last few steps; of one that is late now and then, those of its times. */
+static uint32_t recent_windows(const struct suspect *suspect, bool of_host, uint64_t reach_ns, struct cause_window *recent)
 {
+	const struct intermittent *intermittent = &suspect->intermittent;
+	if (intermittent->decided && intermittent->window_count) {
+		uint32_t all = intermittent->window_count < CAUSE_WINDOWS ? intermittent->window_count : CAUSE_WINDOWS;
+		memcpy(recent, of_host ? intermittent->host_windows : intermittent->windows, all * sizeof(*recent));
+		return all;
+	}
+	const struct cause_window *windows = of_host ? suspect->host_windows : suspect->windows;
 	uint32_t kept = suspect->window_count < CAUSE_WINDOWS ? suspect->window_count : CAUSE_WINDOWS, count = 0;
 	uint64_t last_ns = windows[(suspect->window_count - 1) % CAUSE_WINDOWS].to_ns;
 	for (uint32_t i = 0; i < kept; i++)
@@ -25,9 +32,22 @@ static uint32_t recent_windows(const struct suspect *suspect, const struct cause
 	return count;
 }
 
+/* What the finding shows: the latest late operation; of one that is late now and then, the latest of those times. */
+static const struct operation *shown_operation(const struct suspect *suspect)
+{
+	const struct intermittent *intermittent = &suspect->intermittent;
+	return intermittent->decided && intermittent->window_count ? &intermittent->operation : &suspect->last_operation;
+}
+
+static const struct instance *shown_instance(const struct suspect *suspect)
+{
+	const struct intermittent *intermittent = &suspect->intermittent;
+	return intermittent->decided && intermittent->window_count ? &intermittent->instance : &suspect->last;
+}
+
 static bool is_host_late(const struct suspect *suspect)
 {
-	return operation_is_host_late(&suspect->last_operation);
+	return operation_is_host_late(shown_operation(suspect));
 }
 
 /* Is there a window of which no evidence is kept any more? */
@@ -53,13 +73,13 @@ static void find_cause(const struct analysis *analysis, const struct suspect *su
 {
 	struct cause_window windows[CAUSE_WINDOWS];
 	struct cause wider;
-	uint32_t tid = suspect->last_operation.tid;
+	uint32_t tid = shown_operation(suspect)->tid;
 	uint64_t reach_ns = STRAGGLER_IN_A_ROW * step_ns;
 
-	uint32_t count = recent_windows(suspect, suspect->windows, reach_ns, windows);
+	uint32_t count = recent_windows(suspect, false, reach_ns, windows);
 	find_in(analysis, rank->process, tid, windows, count, cause);
 	if (is_host_late(suspect) && cause->share < 0.5) {
-		count = recent_windows(suspect, suspect->host_windows, reach_ns, windows);
+		count = recent_windows(suspect, true, reach_ns, windows);
 		find_in(analysis, rank->process, tid, windows, count, &wider);
 		if (wider.share > cause->share)
 			*cause = wider;
@@ -78,7 +98,7 @@ static void ask_gpu(const struct analysis *analysis, const struct suspect *suspe
 {
 	const struct step_start *start = &analysis->stragglers.pace.starts[cost->since_step % PACE_STEPS];
 	struct cause_window windows[CAUSE_WINDOWS];
-	uint32_t count = recent_windows(suspect, suspect->windows, STRAGGLER_IN_A_ROW * cost->step_ns, windows);
+	uint32_t count = recent_windows(suspect, false, STRAGGLER_IN_A_ROW * cost->step_ns, windows);
 	uint64_t begin_ns = start->step == cost->since_step ? start->start_ns : windows[0].from_ns;
 
 	if (is_host_late(suspect) || cause->class_ != RW_CAUSE_UNKNOWN)
@@ -109,19 +129,21 @@ static uint32_t choose_ranks(const struct analysis *analysis, uint32_t rank, uin
 static void set_late(struct record *record, const struct suspect *suspect, const struct straggler_cost *cost)
 {
 	struct rw_finding *finding = &record->finding;
-	bool host_arrival = suspect->last_operation.state & OPERATION_HOST;
+	bool host_arrival = shown_operation(suspect)->state & OPERATION_HOST;
 	finding->severity = RW_WARNING;
 	finding->arrival = host_arrival ? RW_ARRIVAL_HOST : RW_ARRIVAL_GPU;
 	finding->confidence = host_arrival ? RW_LIKELY : RW_CERTAIN;
 	finding->late.present = true;
 	finding->late.kind = is_host_late(suspect) ? RW_LATE_HOST : RW_LATE_DEVICE;
-	finding->late.by_ms = suspect->last_operation.by_us / 1e3;
-	if (instance_is_in_step(&suspect->last))
+	finding->late.by_ms = shown_operation(suspect)->by_us / 1e3;
+	if (instance_is_in_step(shown_instance(suspect)))
 		finding->late.lost_ms_per_step = (double)cost->lost_ns / 1e6;
 	/* Nothing loses all of its time: then how long a step takes is not known. */
 	if (cost->lost_ns < cost->step_ns)
 		finding->late.lost_share = (double)cost->lost_ns / (double)cost->step_ns;
-	finding->late.since_step = suspect->untold ? -1 : instance_told_step(&suspect->last, cost->since_step);
+	finding->late.since_step = suspect->untold ? -1 : instance_told_step(shown_instance(suspect), cost->since_step);
+	if (suspect->intermittent.decided)
+		finding->late.one_in = intermittent_interval(&suspect->intermittent);
 	if (cost->at_most_ns > cost->lost_ns + cost->lost_ns / 5)
 		record_add_missing(record, "how far the others' GPUs computed ahead while they waited: it may cost more");
 	if (host_arrival)
@@ -131,7 +153,8 @@ static void set_late(struct record *record, const struct suspect *suspect, const
 static int set_waiting(struct record *record, const struct analysis *analysis, const struct suspect *suspect,
 		       const uint32_t *ranks, uint32_t count)
 {
-	const struct communicator *communicator = suspect->last.communicator;
+	const struct instance *instance = shown_instance(suspect);
+	const struct communicator *communicator = instance->communicator;
 	uint32_t *waiting = calloc(communicator->member_count + 1, sizeof(*waiting)), waiting_count = 0;
 	if (!waiting)
 		return -1;
@@ -139,7 +162,7 @@ static int set_waiting(struct record *record, const struct analysis *analysis, c
 		bool named = false;
 		for (uint32_t k = 0; k < count; k++)
 			named |= ranks[k] == communicator->members[i].rank;
-		if (!named && instance_concerns(&suspect->last, i) && instance_is_told(&suspect->last, i))
+		if (!named && instance_concerns(instance, i) && instance_is_told(instance, i))
 			waiting[waiting_count++] = communicator->members[i].rank;
 	}
 	int err = record_set_waiting(record, &analysis->job, waiting, waiting_count);
@@ -171,11 +194,14 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	if (!is_host_late(suspect))
 		miss_gpu(record, analysis, ranks[0], cause);
 	set_late(record, suspect, cost);
-	record_set_operation(record, &analysis->job, &suspect->last, RW_PHASE_LAUNCHED);
+	record_set_operation(record, &analysis->job, shown_instance(suspect), RW_PHASE_LAUNCHED);
 	record_set_cause(record, &analysis->intern, process, cause);
 	if (!is_host_late(suspect)) {
-		const struct cause_window *last = &suspect->windows[(suspect->window_count - 1) % CAUSE_WINDOWS];
-		gpu_evidence_attach(analysis, record, ranks[0], last->from_ns, last->to_ns);
+		struct cause_window windows[CAUSE_WINDOWS], last = { 0 };
+		uint32_t window_count = recent_windows(suspect, false, 0, windows);
+		for (uint32_t i = 0; i < window_count; i++)
+			last = windows[i].to_ns > last.to_ns ? windows[i] : last;
+		gpu_evidence_attach(analysis, record, ranks[0], last.from_ns, last.to_ns);
 	}
 	record_set_watchdog(record, process, true, analysis->stragglers.longest_wait_ns);
 	if (set_waiting(record, analysis, suspect, ranks, count)) {
@@ -202,10 +228,10 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	if (!suspect->candidate_ns)
 		suspect->candidate_ns = now_ns;
 	uint32_t count = choose_ranks(analysis, rank, ranks);
-	if (suspect->clean || (count > 1 && ranks[0] != rank))
+	if ((suspect->clean && !suspect->intermittent.decided) || (count > 1 && ranks[0] != rank))
 		return; /* after a clean step wait for the next, in whichever direction; a host is told once */
 	struct straggler_cost cost = straggler_cost(analysis, ranks, count);
-	if (!suspect->open && cost.at_most_ns < straggler_limit_ns(cost.step_ns)) {
+	if (!suspect->open && !suspect->intermittent.decided && cost.at_most_ns < straggler_limit_ns(cost.step_ns)) {
 		suspect->decided_ns = 0; /* late, but it costs the job nothing: the tests go on */
 		return;
 	}
@@ -239,6 +265,7 @@ void straggler_tick(struct analysis *analysis, uint64_t now_ns)
 {
 	struct stragglers *stragglers = &analysis->stragglers;
 	uint32_t *ranks = NULL;
+	intermittent_tick(analysis, now_ns);
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		struct suspect *suspect = &stragglers->suspects[i];
 		if (suspect->open && !suspect->decided_ns)

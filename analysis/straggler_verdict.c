@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/straggler_verdict.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "analysis/chance.h"
@@ -8,6 +9,7 @@
 enum {
 	POOL_STEPS = 20, /* steps of everybody's lateness that a change is measured against */
 	MARKS = 32,
+	SOME_STEPS = 5,
 };
 
 static int by_value(const void *left, const void *right)
@@ -36,6 +38,35 @@ static uint64_t usual_cost(const struct stragglers *stragglers, const struct sus
 	return costs[(count - 1) * percentile / 100];
 }
 
+/* Those who are late now do not count: they may be at fault, too. */
+double straggler_persistence(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t late_ns,
+			     uint32_t steps)
+{
+	uint64_t newest = suspect->step, all = 0, late = 0, again = 0;
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
+		const struct suspect *other = &stragglers->suspects[i];
+		if (other == suspect || straggler_blame(other, newest).late_ns >= late_ns)
+			continue;
+		for (uint64_t back = steps; back < STRAGGLER_STEPS && newest >= back + stragglers->first_step; back++) {
+			bool now = straggler_blame(other, newest - back).late_ns >= late_ns;
+			all++;
+			late += now;
+			again += now && straggler_blame(other, newest - back + steps).late_ns >= late_ns;
+		}
+	}
+	double each = (double)(late + 1) / (double)(all + 1), once_more = ((double)again + each) / (double)(late + 1);
+	bool seen = steps == 1 || (double)again > (double)late * each + 1 + 2 * sqrt((double)late * each);
+	return seen && each < 1 && once_more > each ? (once_more - each) / (1 - each) : 0;
+}
+
+/* From one step to the next; what is left after some steps shows it better, where it lasts for long. */
+static double lasting(const struct stragglers *stragglers, const struct suspect *suspect)
+{
+	double one = straggler_persistence(stragglers, suspect, 1, 1);
+	double some = pow(straggler_persistence(stragglers, suspect, 1, SOME_STEPS), 1.0 / SOME_STEPS);
+	return one > some ? one : some;
+}
+
 /* Somebody is last every time, and of two or three it is often the same one. */
 static bool is_last_by_chance(const struct stragglers *stragglers, const struct suspect *suspect,
 			      const struct place *place, uint32_t member)
@@ -44,6 +75,10 @@ static bool is_last_by_chance(const struct stragglers *stragglers, const struct 
 	uint32_t last = (uint32_t)__builtin_popcount(place->marks[member]);
 	double each = STRAGGLER_LAST_OF / place->member_room;
 	each = each < 0.5 ? each : 0.5;
+	/* Where noise lasts from step to step, so many tell as little as fewer that have nothing to do with each other. */
+	double lasts = lasting(stragglers, suspect), weight = (1 - lasts) / (1 + lasts);
+	times = (uint32_t)(times * weight);
+	last = (uint32_t)(last * weight);
 	return !chance_is_excluded(chance_at_least(last, times, each), occasions(stragglers, suspect));
 }
 
@@ -105,7 +140,11 @@ static bool is_late_by_chance(const struct stragglers *stragglers, const struct 
 	free(pool);
 	/* One more, that was not seen yet: who has seen few does not know that it is never. */
 	double each = (double)(late + 1) / (double)(count + 1);
-	return !chance_is_excluded(chance_in_a_row(row, each), occasions(stragglers, suspect));
+	/* What is rare has seldom been seen twice; noise that lasts does so at every size. */
+	double lasts = straggler_persistence(stragglers, suspect, least_ns / STRAGGLER_SPREAD_FACTOR, 1);
+	double any_lasts = lasting(stragglers, suspect);
+	double again = each + (1 - each) * (any_lasts > lasts ? any_lasts : lasts);
+	return !chance_is_excluded(each * chance_in_a_row(row - 1, again), occasions(stragglers, suspect));
 }
 
 bool straggler_has_changed(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t limit_ns)

@@ -11,4 +11,9 @@ bool straggler_is_always_late(const struct stragglers *stragglers, const struct 
 /* Late by limit_ns three steps in a row, each far beyond what is usual for this rank and for everybody. */
 bool straggler_has_changed(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t limit_ns);
 
+/* How much more often was who was late by that much, others than the suspect, late again so many steps later than anybody is
+ * in any? 0: these have nothing to do with each other, 1: noise lasts for ever. */
+double straggler_persistence(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t late_ns,
+			     uint32_t steps);
+
 #endif

@@ -129,16 +129,31 @@ static const char *share(char *text, size_t room, const struct rw_finding *findi
 	return text;
 }
 
+/* "1 of 10 steps", "2 of 3 steps" */
+static const char *now_and_then(char *text, size_t room, double one_in)
+{
+	if (one_in >= 1.75)
+		snprintf(text, room, "1 of %.0f steps", one_in);
+	else
+		snprintf(text, room, "%.0f of 10 steps", 10 / one_in);
+	return text;
+}
+
 /* Where it is not known what a step is, shares are all there is to say: they are the same of any part that repeats. */
 void text_straggler(struct record *record)
 {
 	const struct rw_finding *finding = &record->finding;
 	const char *ending = finding->rank_count == 1 || finding->scope == RW_SCOPE_HOST ? "s" : "";
-	char who[256], lost[32], part[48], from[48];
+	char who[256], lost[32], part[48], from[48], often[32];
 	subject(who, sizeof(who), record);
 	if (finding->late.lost_ms_per_step < 0)
 		snprintf(record->text, sizeof(record->text), "%s keep%s the others waiting%s", who, ending,
 			 share(part, sizeof(part), finding, "time is lost"));
+	else if (finding->late.one_in > 0)
+		snprintf(record->text, sizeof(record->text), "%s make%s %s %s longer%s%s", who, ending,
+			 now_and_then(often, sizeof(often), finding->late.one_in),
+			 duration(lost, sizeof(lost), finding->late.lost_ms_per_step * finding->late.one_in),
+			 share(part, sizeof(part), finding, "time"), since(from, sizeof(from), finding));
 	else
 		snprintf(record->text, sizeof(record->text), "%s make%s every step %s longer%s%s", who, ending,
 			 duration(lost, sizeof(lost), finding->late.lost_ms_per_step),

@@ -110,6 +110,7 @@ struct rw_finding {
 		double lost_ms_per_step; /* -1 */
 		double lost_share;	 /* -1 */
 		int64_t since_step;	 /* -1 */
+		double one_in;		 /* steps, on average, one is late; 0: every one */
 		const int32_t *waiting;
 		size_t waiting_count;
 	} late;

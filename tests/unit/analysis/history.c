@@ -39,6 +39,7 @@ struct history {
 	uint64_t tickets[MAX_RANKS], progress[MAX_RANKS][2], sequence[MAX_RANKS][2][RW_FUNCTION_COUNT];
 	uint64_t p2p_sequence[MAX_RANKS][2];
 	bool gone[MAX_RANKS];
+	double noise[MAX_RANKS];
 	double struck_ms, end_ms;
 	uint64_t random;
 	size_t played;
@@ -367,6 +368,33 @@ static double transfer_ms(const struct history *history, int step, int comm)
 	return fault && !comm ? fault->ms : 1;
 }
 
+/* Sum of twelve uniform numbers: near enough. */
+static double gauss(struct history *history)
+{
+	double sum = -6;
+
+	for (int i = 0; i < 12; i++)
+		sum += chance(history);
+	return sum;
+}
+
+static void make_noise(struct history *history)
+{
+	const struct history_job *job = &history->job;
+	double stays = job->noise_lasts;
+
+	for (int rank = 0; rank < job->ranks; rank++) {
+		if (job->noise_ms > 0) {
+			history->noise[rank] = stays * history->noise[rank] + sqrt(1 - stays * stays) * gauss(history);
+			history->gpu_ms[rank] += job->noise_ms * exp(history->noise[rank]);
+		}
+		if (job->tail_chance > 0 && chance(history) < job->tail_chance)
+			history->host_ms[rank] += job->stall_ms * fmin(pow(1 - chance(history), -1 / 1.5), 50);
+	}
+	if (job->uneven_ms > 0)
+		history->gpu_ms[(int)(chance(history) * job->ranks)] += job->uneven_ms;
+}
+
 /* One collective of every group of this communicator. */
 static void collective(struct history *history, int step, int comm, uint8_t function, uint64_t count, bool first)
 {
@@ -479,6 +507,7 @@ struct history *history_new(const struct history_job *job)
 		for (int rank = 0; rank < job->ranks; rank++)
 			first = fmin(first, fmax(history->gpu_ms[rank], history->host_ms[rank]));
 		history->step_starts[step] = first;
+		make_noise(history);
 		if (job->pipeline)
 			pipeline_step(history, step);
 		else

@@ -59,6 +59,10 @@ struct history_job {
 	double jitter_ms;    /* uniform, per layer, of the GPU */
 	double stall_chance; /* that one rank's host stalls in a step for up to stall_ms */
 	double stall_ms;
+	double noise_ms;     /* each rank's GPU takes so much longer in a step, log-normal with sigma 1, … */
+	double noise_lasts;  /* … and this much of its logarithm stays from one step to the next: 0 to below 1 */
+	double tail_chance;  /* that one rank's host stalls in a step, for at least stall_ms: Pareto with 1.5 */
+	double uneven_ms;    /* another rank in each step takes so much longer (MoE) */
 	bool runs_ahead; /* the host never waits for its GPU */
 	bool no_gpu_times;
 	bool no_sizes; /* NCCL does not tell how many ranks a communicator has */

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/intermittent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/chance.h"
+#include "analysis/model.h"
+#include "analysis/straggler_verdict.h"
+
+static const uint64_t lag_ns = 200000000; /* records of all ranks have come */
+static const double evidence_max = 1e30;  /* more says nothing, and must not overflow */
+static const double shares[INTERMITTENT_SHARES] = { 0.5, 0.9 };
+static const double lasts_min = 0.1;     /* less is as good as nothing */
+static const double beyond_chance = 1.5; /* a share that is no larger cannot be told from it */
+
+enum {
+	STEPS_LATER = 2, /* ranks may number steps one apart */
+	REMEMBERED = STRAGGLER_STEPS - 4,
+};
+
+/* The latest of one step. */
+struct latest {
+	uint64_t step, late_ns, limit_ns;
+	uint32_t rank;
+	uint64_t pause; /* steps after which another lateness has nothing to do with this one */
+	uint32_t count; /* ranks that it is one of: those that are suspected already are not */
+};
+
+double intermittent_interval(const struct intermittent *intermittent)
+{
+	if (intermittent->times < 2 || intermittent->last <= intermittent->since)
+		return 1;
+	return (double)(intermittent->last - intermittent->since) / (intermittent->times - 1);
+}
+
+void intermittent_forget(struct suspect *suspect)
+{
+	struct intermittent *intermittent = &suspect->intermittent;
+
+	memset(intermittent->bets, 0, sizeof(intermittent->bets));
+	intermittent->since = intermittent->last = intermittent->late_ns = 0;
+	intermittent->times = 0;
+	intermittent->decided = intermittent->decided && suspect->open;
+}
+
+static struct latest find_latest(const struct stragglers *stragglers, uint64_t step, uint64_t limit_ns)
+{
+	struct latest latest = { .step = step, .limit_ns = limit_ns, .rank = JOB_NONE };
+
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
+		const struct suspect *suspect = &stragglers->suspects[i];
+		if (suspect->decided_ns)
+			continue;
+		latest.count++;
+		uint64_t late_ns = straggler_blame(suspect, step).late_ns;
+		if (late_ns <= latest.late_ns)
+			continue;
+		latest.late_ns = late_ns;
+		latest.rank = i;
+	}
+	return latest;
+}
+
+static void hit(struct bet *bet, const struct latest *latest)
+{
+	if (!bet->times)
+		bet->since = latest->step;
+	bet->times++;
+	bet->last = latest->step;
+	bet->late_ns += latest->late_ns;
+}
+
+/* A step in which somebody was late: was it this rank? */
+static void wager(struct bet *bet, const struct latest *latest, bool is_it, double share)
+{
+	double each = 1.0 / latest->count;
+
+	if (share < beyond_chance * each)
+		return;
+	if (latest->step < bet->paused_until) {
+		if (is_it)
+			hit(bet, latest);
+		return;
+	}
+	double begins = 1.0 / ((double)(bet->count + 1) * (bet->count + 2));
+	bet->count++;
+	if (bet->evidence < begins) { /* it had better begin here */
+		bet->times = 0;
+		bet->late_ns = 0;
+	}
+	bet->evidence = (bet->evidence + begins) * (is_it ? share / each : (1 - share) / (1 - each));
+	if (bet->evidence > evidence_max)
+		bet->evidence = evidence_max;
+	if (!is_it)
+		return;
+	hit(bet, latest);
+	bet->paused_until = latest->step + latest->pause;
+}
+
+static bool is_proven(const struct bet *bet, uint32_t ranks)
+{
+	double all = (double)ranks * INTERMITTENT_SIZES * INTERMITTENT_SHARES * INTERMITTENT_MARGIN;
+
+	return bet->times >= INTERMITTENT_TIMES && chance_is_excluded(1 / bet->evidence, all);
+}
+
+static int by_value(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
+static uint64_t percentile(uint64_t *values, uint32_t count, uint32_t percent)
+{
+	qsort(values, count, sizeof(*values), by_value);
+	return values[(count - 1) * percent / 100];
+}
+
+/* A lateness at the start of a step makes the one before it longer. 0: not known. */
+static uint64_t pair_ns(const struct stragglers *stragglers, uint64_t step)
+{
+	uint64_t before_ns = pace_duration_ns(&stragglers->pace, step - 1),
+		 own_ns = pace_duration_ns(&stragglers->pace, step);
+
+	return before_ns && own_ns ? before_ns + own_ns : 0;
+}
+
+/* Are its late steps longer than the others by half of its lateness, as far as they are remembered? What nobody had to
+ * wait for costs nothing. Of the others the faster ones count: somebody else may be late in the rest. */
+static bool costs(const struct stragglers *stragglers, uint32_t rank, uint64_t newest, uint64_t least_ns)
+{
+	const struct suspect *suspect = &stragglers->suspects[rank];
+	uint64_t late[STRAGGLER_STEPS], others[STRAGGLER_STEPS], blames[STRAGGLER_STEPS];
+	uint32_t late_count = 0, other_count = 0;
+
+	for (uint64_t step = newest > REMEMBERED ? newest - REMEMBERED : 2; step <= newest; step++) {
+		uint64_t length_ns = pair_ns(stragglers, step), late_ns = straggler_blame(suspect, step).late_ns;
+		if (!length_ns)
+			continue;
+		if (late_ns >= least_ns) {
+			late[late_count] = length_ns;
+			blames[late_count++] = late_ns;
+		} else {
+			others[other_count++] = length_ns;
+		}
+	}
+	if (!late_count || !other_count)
+		return true; /* not known: it is weighed by its lateness */
+	uint64_t longer_ns = percentile(late, late_count, 50), usual_ns = percentile(others, other_count, 25);
+	return longer_ns > usual_ns && (longer_ns - usual_ns) * 2 >= percentile(blames, late_count, 50);
+}
+
+static void add_window(struct intermittent *intermittent, const struct blame *blame)
+{
+	const struct instance *instance = blame->worst;
+
+	if (!instance || instance->serial != blame->serial || blame->member >= instance->room)
+		return;
+	const struct operation *operation = &instance->operations[blame->member];
+	uint64_t late_ns = (uint64_t)operation->late_us * 1000, idle_ns = (uint64_t)operation->idle_us * 1000;
+	uint32_t at = intermittent->window_count++ % CAUSE_WINDOWS;
+	intermittent->windows[at] = (struct cause_window){ operation->arrival_ns - late_ns, operation->arrival_ns };
+	intermittent->host_windows[at] =
+	    (struct cause_window){ operation->arrival_ns - (idle_ns > late_ns ? idle_ns : late_ns),
+				   operation->arrival_ns };
+	intermittent->instance = *instance;
+	intermittent->instance.operations = NULL;
+	intermittent->instance.room = 0;
+	intermittent->operation = *operation;
+}
+
+/* It is one: from now on its own late steps count, whoever else is late. */
+static void decide(struct stragglers *stragglers, const struct latest *latest, const struct bet *bet, uint64_t least_ns)
+{
+	struct suspect *suspect = &stragglers->suspects[latest->rank];
+	struct intermittent *intermittent = &suspect->intermittent;
+
+	intermittent->decided = true;
+	intermittent->times = bet->times;
+	intermittent->since = bet->since;
+	intermittent->last = bet->last;
+	intermittent->late_ns = bet->late_ns;
+	intermittent->least_ns = least_ns;
+	intermittent->window_count = 0;
+	for (uint64_t step = bet->since; step <= bet->last; step++) {
+		const struct blame *blame = &suspect->blames[step % STRAGGLER_STEPS];
+		if (blame->step == step && blame->late_ns >= least_ns)
+			add_window(intermittent, blame);
+	}
+	suspect->decided_ns = suspect->last_operation.arrival_ns;
+	if (intermittent->window_count)
+		suspect->decided_ns = intermittent->operation.arrival_ns;
+	suspect->candidate_ns = 0;
+	suspect->clean = 0;
+	memset(intermittent->bets, 0, sizeof(intermittent->bets));
+}
+
+static bool is_worth_it(const struct bet *bet, uint64_t step_ns)
+{
+	double steps = (double)(bet->last - bet->since + 1);
+
+	return (double)bet->late_ns >= STRAGGLER_SHARE_MIN * steps * (double)step_ns;
+}
+
+static void look_for_proof(struct stragglers *stragglers, const struct latest *latest, uint64_t step_ns)
+{
+	struct suspect *suspect = &stragglers->suspects[latest->rank];
+
+	for (uint32_t size = INTERMITTENT_SIZES; size-- > 0;) {
+		uint64_t least_ns = latest->limit_ns << size;
+		for (uint32_t i = 0; i < INTERMITTENT_SHARES; i++) {
+			const struct bet *bet = &suspect->intermittent.bets[size][i];
+			if (latest->late_ns < least_ns || bet->last != latest->step || !is_proven(bet, latest->count) ||
+			    !is_worth_it(bet, step_ns) || !costs(stragglers, latest->rank, latest->step, least_ns))
+				continue;
+			decide(stragglers, latest, bet, least_ns);
+			return;
+		}
+	}
+}
+
+static void bet_on_all(struct stragglers *stragglers, const struct latest *latest)
+{
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
+		struct suspect *suspect = &stragglers->suspects[i];
+		for (uint32_t size = 0; size < INTERMITTENT_SIZES && !suspect->decided_ns; size++) {
+			if (latest->late_ns < latest->limit_ns << size)
+				break;
+			for (uint32_t k = 0; k < INTERMITTENT_SHARES; k++)
+				wager(&suspect->intermittent.bets[size][k], latest, i == latest->rank, shares[k]);
+		}
+	}
+}
+
+/* One that is decided: was it late in this step, too, and if not, for how long was it not? */
+static void follow(struct suspect *suspect, uint64_t step)
+{
+	struct intermittent *intermittent = &suspect->intermittent;
+	struct blame blame = straggler_blame(suspect, step);
+
+	if (blame.late_ns >= intermittent->least_ns) {
+		if (!intermittent->times)
+			intermittent->since = step;
+		intermittent->times++;
+		intermittent->last = step;
+		intermittent->late_ns += blame.late_ns;
+		add_window(intermittent, &blame);
+		return;
+	}
+	if (!intermittent->last)
+		intermittent->last = intermittent->since = step;
+	double clean = (double)(step - intermittent->last);
+	if (clean < STRAGGLER_CLEAN || clean < INTERMITTENT_CLEAN * intermittent_interval(intermittent))
+		return;
+	intermittent->decided = false;
+	suspect->decided_ns = 0;
+}
+
+/* Until little is left of noise that lasts. */
+static uint64_t pause_after(const struct stragglers *stragglers, const struct suspect *suspect)
+{
+	uint32_t pause = INTERMITTENT_PAUSE;
+
+	while (pause < STRAGGLER_STEPS / 2 && straggler_persistence(stragglers, suspect, 1, pause) > lasts_min)
+		pause *= 2;
+	return pause > INTERMITTENT_PAUSE ? 2 * pause : pause;
+}
+
+static void judge_step(struct stragglers *stragglers, uint64_t step)
+{
+	uint64_t step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PLACE_LAST);
+	if (!step_ns)
+		return;
+	struct latest latest = find_latest(stragglers, step, straggler_limit_ns(step_ns));
+
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
+		if (stragglers->suspects[i].intermittent.decided)
+			follow(&stragglers->suspects[i], step);
+	if (latest.count < 2 || latest.late_ns < latest.limit_ns)
+		return;
+	latest.pause = pause_after(stragglers, &stragglers->suspects[latest.rank]);
+	bet_on_all(stragglers, &latest);
+	look_for_proof(stragglers, &latest, step_ns);
+}
+
+/* Who is late in a pipeline, and when, its schedule decides: ranks are not alike there. */
+void intermittent_tick(struct analysis *analysis, uint64_t now_ns)
+{
+	struct stragglers *stragglers = &analysis->stragglers;
+	uint64_t step = stragglers->weighed_step + 1;
+
+	if (analysis->job.pipelined || !stragglers->first_step)
+		return;
+	if (step < stragglers->first_step)
+		step = stragglers->first_step;
+	/* What is not remembered any more is not judged: a collector that comes late reads years in a moment. */
+	if (stragglers->newest_step > REMEMBERED && step < stragglers->newest_step - REMEMBERED)
+		step = stragglers->newest_step - REMEMBERED;
+	for (; step + STEPS_LATER <= stragglers->newest_step; step++) {
+		const struct step_start *later = &stragglers->pace.starts[(step + STEPS_LATER) % PACE_STEPS];
+		if (later->step == step + STEPS_LATER && later->start_ns + lag_ns > now_ns)
+			return;
+		judge_step(stragglers, step);
+		stragglers->weighed_step = step;
+	}
+}

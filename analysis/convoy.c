@@ -33,6 +33,21 @@ static void add_ender(struct enders *enders, const struct evidence_piece *piece,
 	enders->sum_ns += ns;
 }
 
+/* Whoever passes a lock on has it or waits for it; a thread that spends its time in files does neither. */
+static bool works_elsewhere(const struct enders *enders, const struct intern *intern, const struct evidence *evidence,
+			    const struct cause_window *windows, uint32_t count)
+{
+	struct tally tally;
+	uint32_t most = 0;
+
+	for (uint32_t i = 1; i < enders->count; i++)
+		most = enders->ns[i] > enders->ns[most] ? i : most;
+	if (!enders->count)
+		return false;
+	tally_best(intern, evidence, enders->tids[most], windows, count, &tally);
+	return tally.by_class[RW_CAUSE_IO] * 2 >= tally.window_ns;
+}
+
 static bool is_one_thread(const struct enders *enders)
 {
 	for (uint32_t i = 0; i < enders->count; i++)
@@ -76,5 +91,6 @@ bool convoy_find(const struct intern *intern, const struct evidence *evidence, u
 	}
 	*name = common_name(&enders);
 	*like_python = python_ns * 2 >= short_ns;
-	return !is_one_thread(&enders) && short_ns * 2 >= lock_ns;
+	return !is_one_thread(&enders) && short_ns * 2 >= lock_ns &&
+	       !works_elsewhere(&enders, intern, evidence, windows, count);
 }

@@ -10,7 +10,7 @@
 #include "analysis/cause.h"
 
 /* Whether most of lock_ns, the time of the windows in which the thread waited for a lock, was in such waits, and
- * several other threads ended them, none nearly all. `name`: of these threads, 0 where they have several. */
+ * several other threads ended them, none nearly all, and the one that ended most was not busy in files. `name`: of these threads, 0 where they have several. */
 bool convoy_find(const struct intern *intern, const struct evidence *evidence, uint32_t tid,
 		 const struct cause_window *windows, uint32_t count, uint64_t lock_ns, intern_id *name,
 		 bool *like_python);

@@ -360,6 +360,26 @@ Test(cause, a_sum_of_short_waits_counts_for_the_time_blocked_and_not_for_the_tim
 	end(&scene);
 }
 
+/* Who ended most of the waits is in files: what it passes on is no lock, whoever ended the others. */
+Test(cause, a_thread_that_is_busy_in_files_leads_no_convoy)
+{
+	struct scene scene = { 0 };
+	struct cause cause;
+	struct cause_window window = { start, start + 1000 * ms };
+	struct analysis_wait writing = fsync_of_writer(start, start + 1000 * ms);
+
+	for (uint64_t i = 0; i < 10; i++)
+		wait_shortly(&scene, MAIN, "python-main", start + i * 100 * ms,
+			     start + i * 100 * ms + (i % 5 < 3 ? 95 : 90) * ms, i % 5 < 3 ? WRITER : WORKER,
+			     i % 5 < 3 ? "tb-writer" : "pt_autograd_0");
+	see(&scene, &writing);
+	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+	cr_expect_eq(cause.class_, RW_CAUSE_IO);
+	cr_expect_not(cause.convoy);
+	cr_expect_str_eq(cause.hops[0].waits_for, "thread tb-writer");
+	end(&scene);
+}
+
 /* Turns that come one in three from others are no convoy where one thread ended all the long waits. */
 Test(cause, long_waits_tell_who_ends_the_short_ones)
 {

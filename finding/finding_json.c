@@ -139,13 +139,16 @@ static json_t *late_value(const struct rw_finding *finding)
 {
 	if (!finding->late.present)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+	json_t *late = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}",
 		"kind", NAME(late_kinds, finding->late.kind), "by_ms", real_or_null(finding->late.by_ms),
 		"lost_ms_per_step", real_or_null(finding->late.lost_ms_per_step),
 		"lost_share", real_or_null(finding->late.lost_share),
 		"since_step", integer_or_null(finding->late.since_step),
-		"one_in", finding->late.one_in > 0 ? json_real(finding->late.one_in) : json_null(),
 		"waiting", ranks_value(finding->late.waiting, finding->late.waiting_count));
+
+	if (late && finding->late.one_in > 0)
+		json_object_set_new(late, "one_in", json_real(finding->late.one_in));
+	return late;
 }
 
 static json_t *chain_value(const struct rw_finding *finding)

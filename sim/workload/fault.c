@@ -29,7 +29,9 @@ bool fault_begins(const struct fault *fault, int step)
 
 bool fault_holds(const struct fault *fault, int step)
 {
-	return fault->mine && step >= fault->options->fault_step;
+	const struct options *options = fault->options;
+
+	return fault->mine && step >= options->fault_step && (step - options->fault_step) % options->fault_every == 0;
 }
 
 const struct fault_kind *fault_kind_find(const char *name)

@@ -34,6 +34,7 @@ struct options {
 	const struct fault_kind *fault; /* never NULL: "none" is a kind */
 	int fault_rank;
 	int fault_step; /* counted from 1 */
+	int fault_every; /* steps from one to the next */
 	size_t fault_index; /* element of a buffer, modulo how many it has */
 	const char *log_dir; /* NULL: metrics are not logged */
 	size_t log_bytes;    /* what one late step logs */

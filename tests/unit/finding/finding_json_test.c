@@ -38,6 +38,17 @@ Test(finding_json, a_whole_finding_is_written_key_by_key_in_the_order_of_the_sch
 	free(line);
 }
 
+Test(finding_json, one_that_is_late_now_and_then_says_how_often)
+{
+	struct rw_finding finding = straggler();
+
+	finding.late.one_in = 10;
+	json_t *json = finding_to_json(&finding, OFFSET_NS);
+
+	cr_expect_float_eq(json_number_value(json_object_get(json_object_get(json, "late"), "one_in")), 10, 1e-9);
+	json_decref(json);
+}
+
 Test(finding_json, absent_parts_are_null_and_empty_lists_stay_lists)
 {
 	struct rw_finding finding = {

@@ -67,14 +67,18 @@ static json_t *whole_ms_or_null(double ms)
 
 static json_t *time_value(uint64_t monotonic_ns, int64_t realtime_offset_ns)
 {
-	int64_t realtime_ns = (int64_t)monotonic_ns + realtime_offset_ns;
+	int64_t realtime_ns;
+	/* Both come from a box, which may be damaged. */
+	bool no_time = !monotonic_ns || __builtin_add_overflow(monotonic_ns, realtime_offset_ns, &realtime_ns) || realtime_ns < 0;
+
+	if (no_time)
+		return json_null();
 	time_t seconds = (time_t)(realtime_ns / 1000000000);
 	int ms = (int)(realtime_ns % 1000000000 / 1000000);
 	struct tm utc;
 	char date[32], text[48];
 
-	if (!monotonic_ns || realtime_ns < 0 || !gmtime_r(&seconds, &utc) ||
-	    !strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &utc))
+	if (!gmtime_r(&seconds, &utc) || !strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &utc))
 		return json_null();
 	snprintf(text, sizeof(text), "%s.%03dZ", date, ms);
 	return json_string(text);

@@ -3,16 +3,18 @@
  * play TAPE LEVEL: plays a tape to the collector's own code in virtual time, and prints each finding as a JSON line with the
  * milliseconds of the tape at which it was told. LEVEL: ebpf, root, proc (an ordinary user), self (boxes alone, live), or
  * report (what `rankwatch report` makes of the boxes in the end); `account` behind it prints where the ranks' time went
- * instead. play TAPE header: the tape's header.
+ * instead. play TAPE header: the tape's header. play TAPE boxes DIRECTORY: saves the boxes as they are in the end.
  * play world: the sizes that a tape's header must agree with.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "blackbox/saved.h"
 #include "collector/account_text.h"
 #include "collector/watch.h"
 #include "console/boxes.h"
@@ -32,10 +34,13 @@ static const struct level levels[] = {
 	{ "report", false, false, false, false },
 };
 
+static const struct level boxes_alone = { "boxes", false, false, false, false };
+
 struct played *played;
 
 struct play {
 	const struct level *level;
+	const char *directory; /* of saved boxes; NULL: none are wanted */
 	struct tape tape;
 	uv_loop_t loop;
 	struct analysis *analysis;
@@ -176,6 +181,28 @@ static void report(struct play *play)
 	boxes_close(&boxes);
 }
 
+static void save(struct play *play)
+{
+	char path[128], why[160] = "", name[BOX_SAVED_NAME], *paths[] = { path };
+	int directory = open(play->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct boxes boxes;
+
+	snprintf(path, sizeof(path), "%s/boxes", played->tree.root);
+	if (directory < 0 || boxes_open(&boxes, paths, 1, NULL, NULL) || !boxes.count) {
+		fputs("the tape's boxes cannot be read, or there is no such directory\n", stderr);
+		exit(EXIT_FAILURE);
+	}
+	for (size_t i = 0; i < boxes.count; i++) {
+		box_saved_name(&boxes.entries[i].reader.header, name);
+		if (box_save(&boxes.entries[i].reader, directory, name, why)) {
+			fprintf(stderr, "%s\n", why);
+			exit(EXIT_FAILURE);
+		}
+	}
+	boxes_close(&boxes);
+	close(directory);
+}
+
 static int run(struct play *play, const char *path)
 {
 	enum tape_record type;
@@ -189,7 +216,9 @@ static int run(struct play *play, const char *path)
 	if (!err) {
 		play_tick(play);
 		played->over = true; /* who still lived is killed now */
-		if (!play->level->live)
+		if (play->directory)
+			save(play);
+		else if (!play->level->live)
 			report(play);
 		else
 			check_account(play, play->analysis);
@@ -252,9 +281,14 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "world"))
 		return print_world();
+	bool boxes = argc == 4 && !strcmp(argv[2], "boxes");
+
 	play.account = argc == 4 && !strcmp(argv[3], "account") ? argv[3] : NULL;
-	if (argc != 3 && !play.account) {
-		fputs("usage: play TAPE LEVEL [account], play TAPE header, play world\n", stderr);
+	if (boxes) {
+		play.level = &boxes_alone;
+		play.directory = argv[3];
+	} else if (argc != 3 && !play.account) {
+		fputs("usage: play TAPE LEVEL [account], play TAPE boxes DIRECTORY, play TAPE header, play world\n", stderr);
 		return EXIT_FAILURE;
 	}
 	if (tape_open(&play.tape, argv[1], why)) {

@@ -2,7 +2,6 @@
 #include "console/last_seen.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +26,8 @@ static struct last_seen_thread *find(struct last_seen *seen, uint32_t tid)
 	return NULL;
 }
 
-/* Has the thread sat still since `before`? Its run-queue time grows whenever it is woken. */
-static bool stayed(const struct analysis_wait *before, const struct analysis_wait *now)
+/* Its run-queue time grows whenever it is woken. */
+bool last_seen_stayed(const struct analysis_wait *before, const struct analysis_wait *now)
 {
 	uint64_t between_ns = now->end_ns - before->end_ns;
 	bool woken = now->run_queue_ns != before->run_queue_ns;
@@ -50,7 +49,7 @@ static int take(struct last_seen *seen, const struct analysis_wait *wait)
 		seen->threads = threads;
 		thread = &threads[seen->count++];
 		*thread = (struct last_seen_thread){ .since_ns = wait->end_ns };
-	} else if (!stayed(&thread->wait, wait)) {
+	} else if (!last_seen_stayed(&thread->wait, wait)) {
 		thread->since_ns = wait->end_ns;
 	}
 	thread->wait = *wait;

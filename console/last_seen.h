@@ -3,6 +3,7 @@
 #ifndef CONSOLE_LAST_SEEN_H
 #define CONSOLE_LAST_SEEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,9 @@ struct last_seen {
 /* 0 or -errno; free in both cases. count 0: the process did not sample itself, because it was not silent. */
 int last_seen_read(struct last_seen *seen, const struct box_reader *reader);
 void last_seen_free(struct last_seen *seen);
+
+/* Of two samples of one thread: has it sat still in between? */
+bool last_seen_stayed(const struct analysis_wait *before, const struct analysis_wait *now);
 
 /* "in fsync(3) on /x/events.out (jbd2_log_wait_commit) for 1.2 s"; text from the job is escaped. Returns text. */
 char *last_seen_text(const struct last_seen_thread *thread, char *text, size_t size);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/foreign_text.h"
+#include "console/box_choice.h"
+#include "console/box_runs.h"
+#include "console/command.h"
+#include "console/trace/export.h"
+#include "console/trace/output.h"
+
+enum { KEY_FORMAT = 0x100 };
+static const uint64_t PROGRESS_NS = 200000000;
+
+struct options {
+	struct box_choice choice;
+	const char *output;
+	const struct trace_format *format; /* NULL: by the output's name */
+};
+
+/* Which format a name asks for; what comes behind .gz is the name without it. */
+static const struct {
+	const char *ending;
+	const struct trace_format *format;
+} endings[] = {
+	{ ".pftrace", &trace_perfetto },
+	{ ".perfetto-trace", &trace_perfetto },
+	{ ".json", &trace_chrome },
+};
+
+enum { ENDINGS = sizeof(endings) / sizeof(*endings) };
+
+static bool ends_with(const char *text, size_t length, const char *ending)
+{
+	size_t size = strlen(ending);
+
+	return length >= size && !memcmp(text + length - size, ending, size);
+}
+
+static bool is_packed(const char *name)
+{
+	return ends_with(name, strlen(name), ".gz");
+}
+
+static const struct trace_format *format_of(const char *name)
+{
+	size_t length = strlen(name) - (is_packed(name) ? strlen(".gz") : 0);
+
+	for (size_t i = 0; i < ENDINGS; i++)
+		if (ends_with(name, length, endings[i].ending))
+			return endings[i].format;
+	return NULL;
+}
+
+static const struct trace_format *format_named(const char *name)
+{
+	for (size_t i = 0; i < ENDINGS; i++)
+		if (!strcmp(name, endings[i].format->name))
+			return endings[i].format;
+	return NULL;
+}
+
+static void check(struct options *options, struct argp_state *state)
+{
+	if (!options->output)
+		argp_error(state, "where to? Name a file: -o job.pftrace");
+	if (!options->format)
+		options->format = format_of(options->output);
+	if (!options->format)
+		argp_error(state, "\"%s\" ends in none of .pftrace, .json, .json.gz: --format says what is wanted",
+			   options->output);
+	if (!strcmp(options->output, "-") && isatty(STDOUT_FILENO))
+		argp_error(state, "a trace is nothing for a terminal: name a file, or a pipe behind it");
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->choice;
+		return 0;
+	case 'o':
+		options->output = argument;
+		return 0;
+	case KEY_FORMAT:
+		options->format = format_named(argument);
+		if (!options->format)
+			argp_error(state, "there is no format \"%s\": perfetto, chrome", argument);
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		check(options, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* On a terminal, and only when it takes long. */
+struct progress {
+	bool shown;
+	uint64_t last_ns;
+};
+
+static void show_progress(void *argument, size_t rank, size_t ranks)
+{
+	struct progress *progress = argument;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (rank == ranks && progress->shown)
+		fputs("\r\033[K", stderr);
+	if (rank == ranks || now_ns - progress->last_ns < PROGRESS_NS)
+		return;
+	progress->last_ns = now_ns;
+	progress->shown = true;
+	if (rank)
+		fprintf(stderr, "\rwriting rank %zu of %zu\033[K", rank + 1, ranks);
+	else
+		fprintf(stderr, "\rreading %zu black boxes\033[K", ranks);
+}
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void say_result(const struct options *options, const struct export_result *result, uint64_t left_out)
+{
+	foreign_line(stderr,
+		     "rankwatch trace: %s: %zu rank%s on %zu host%s, %llu operations (%llu in flight at the end), "
+		     "%zu finding%s",
+		     options->output, result->ranks, plural(result->ranks), result->hosts, plural(result->hosts),
+		     (unsigned long long)result->counts.operations, (unsigned long long)result->counts.unfinished,
+		     result->findings, plural(result->findings));
+	if (left_out)
+		fprintf(stderr, "rankwatch trace: %llu operations are tied to no other rank: more instances than fit\n",
+			(unsigned long long)left_out);
+}
+
+static int fail(const char *what, int err)
+{
+	foreign_line(stderr, "rankwatch trace: %s: %s", what,
+		     err == -ENOTSUP ? "this build lacks protobuf-c; --format chrome can be had" : strerror(-err));
+	return COMMAND_FAILED;
+}
+
+static int write_trace(const struct options *options, struct boxes *boxes)
+{
+	static struct output output;
+	struct trace_sink sink = { .format = options->format };
+	struct export_result result;
+	struct progress progress = { 0 };
+	size_t first, count = box_runs_entries(boxes, 0, &first);
+	int err = output_open(&output, options->output, is_packed(options->output));
+
+	if (err)
+		return fail(options->output, err);
+	sink.out = output.stream;
+	err = export_run(&sink, &boxes->entries[first], count, "rankwatch trace", show_progress, &progress, &result);
+	if (err) {
+		output_abandon(&output);
+		return fail("not written", err);
+	}
+	err = output_finish(&output);
+	if (err)
+		return fail(options->output, err);
+	say_result(options, &result, sink.flows_left_out);
+	return boxes->refused || result.cut ? COMMAND_INCOMPLETE : COMMAND_DONE;
+}
+
+static int write_newest(const struct options *options, struct boxes *boxes)
+{
+	if (boxes->run_count > 1)
+		fprintf(stderr, "rankwatch trace: this is the newest of %zu runs; --job or a directory names another\n",
+			boxes->run_count);
+	return write_trace(options, boxes);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct boxes boxes;
+	int status = COMMAND_FAILED;
+
+	command_parse(command, argc, argv, 0, &options);
+	options.choice.all = true; /* what there is beside the newest run is said here, in our own words */
+	if (box_choice_open(&options.choice, argv[0], &boxes) == 0)
+		status = write_newest(&options, &boxes);
+	boxes_close(&boxes);
+	return status;
+}
+
+static const struct argp_option trace_options[] = {
+	{ "format", KEY_FORMAT, "FORMAT", 0, "perfetto or chrome; otherwise the file's name tells", 0 },
+	{ "output", 'o', "FILE", 0,
+	  "Where to: .pftrace is Perfetto's format, .json Chrome's, with .gz behind it compressed; - is standard "
+	  "output",
+	  0 },
+	{ 0 },
+};
+
+static const struct argp_child trace_children[] = { { .argp = &box_choice_every_argp }, { 0 } };
+
+static const struct argp trace_argp = {
+	.options = trace_options,
+	.parser = parse,
+	.children = trace_children,
+	.doc = "Writes what black boxes hold of a run as a trace for ui.perfetto.dev, chrome://tracing and programs "
+	       "that read "
+	       "PyTorch's traces: the collectives of each rank on its GPU and its threads, where those threads stood, "
+	       "what was "
+	       "in flight at the end, and the findings. Needs no collector; the job may be alive or dead. Without a "
+	       "name: the "
+	       "newest run of this user on this machine.\v"
+	       "Findings are those of \"rankwatch report\". What stands on which track: docs/trace.md.\n\n"
+	       "Examples:\n"
+	       "  rankwatch trace -o job.pftrace\n"
+	       "  rankwatch trace -o job.json.gz /shared/boxes/slurm-81123\n"
+	       "  rankwatch trace --format chrome -o - | jq '.traceEvents | length'\n",
+};
+
+const struct command trace_command = {
+	.name = "trace",
+	.summary = "write a trace for Perfetto, Chrome or Kineto's readers",
+	.argp = &trace_argp,
+	.run = run,
+};

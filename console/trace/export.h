@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* One run, seen again from its black boxes, as a trace. */
+#ifndef CONSOLE_TRACE_EXPORT_H
+#define CONSOLE_TRACE_EXPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "console/boxes.h"
+#include "console/trace/event.h"
+#include "console/trace/rank_trace.h"
+
+struct export_result {
+	struct rank_trace_counts counts;
+	size_t ranks, hosts, findings;
+	bool cut; /* a box could not be read to its end; it has been said */
+};
+
+/* Called before each rank and once at the end, when it is done. */
+typedef void export_progress(void *argument, size_t rank, size_t ranks);
+
+/* Replays the entries of one run (which takes over their readers) and writes them to the sink, whose format and file
+ * are set. command: its full name, for what is said on stderr. 0, -ENOMEM, -ENOTSUP where the build lacks the format.
+ * Stops early when the sink's file fails. */
+int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count, const char *command,
+	       export_progress *progress, void *argument, struct export_result *result);
+
+#endif

@@ -1,0 +1,391 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""trace.py chrome|perfetto NAME…: the boxes of recorded jobs as a trace, read back by an independent reader of each format (Python's
+json; protobuf's own library with the few messages of the published schema built here), and held against `rankwatch dump`.
+trace.py damaged NAME…: the same boxes with words of them replaced end as a trace, or in a sentence."""
+
+import collections
+import gzip
+import json
+import os
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+RANKWATCH = os.environ["TEST_RANKWATCH"]
+PLAYER = os.environ["TEST_TAPE_PLAYER"]
+
+failed = 0
+
+
+def check(right, what):
+    global failed
+    print(("ok     " if right else "FAILED ") + what, flush=True)
+    failed += not right
+    return right
+
+
+def skip(why):
+    print(f"skipped: {why}", flush=True)
+    sys.exit(77)
+
+
+class Slice:
+    def __init__(self, process, track, category, name, begin, end, arguments, flow):
+        self.process, self.track, self.category, self.name = process, track, category, name
+        self.begin, self.end, self.arguments, self.flow = begin, end, arguments, flow
+
+    def open(self):
+        return "(in flight)" in self.name
+
+
+class Trace:
+    """What both readers make of a trace. Times are ns of CLOCK_MONOTONIC, as in the boxes."""
+
+    def __init__(self):
+        self.processes, self.tracks = {}, {}  # number → name; (process, track) → name
+        self.slices, self.instants = [], []
+        self.counters = collections.defaultdict(list)  # (process, name) → [(at, value)]
+
+
+def number(text):
+    """JSON's µs with three decimals as ns, exactly."""
+    whole, _, part = text.partition(".")
+    return int(whole) * 1000 + int((part + "000")[:3])
+
+
+def read_chrome(path):
+    packed = path.name.endswith(".gz")
+    text = (gzip.open(path, "rt") if packed else open(path)).read()
+    document = json.loads(text, parse_float=number, parse_int=int)
+    trace = Trace()
+    trace.document = document
+    flows = {}
+    for event in document["traceEvents"]:
+        place = (event["pid"], event["tid"])
+        if event["ph"] == "M" and event["name"] == "process_name":
+            trace.processes[event["pid"]] = event["args"]["name"]
+        elif event["ph"] == "M" and event["name"] == "thread_name":
+            trace.tracks[place] = event["args"]["name"]
+        elif event["ph"] == "X":
+            trace.slices.append(Slice(*place, event["cat"], event["name"], event["ts"], event["ts"] + event["dur"], event["args"], None))
+        elif event["ph"] == "i":
+            trace.instants.append(Slice(*place, event["cat"], event["name"], event["ts"], event["ts"], event["args"], None))
+        elif event["ph"] == "C":
+            trace.counters[event["pid"], event["name"]].append((event["ts"], event["args"]["value"]))
+        elif event["ph"] in "stf":
+            flows.setdefault(event["id"], []).append((event["ph"], place, event["ts"]))
+    trace.flows = check_flow_phases(trace, flows)
+    return trace
+
+
+def check_flow_phases(trace, flows):
+    """Each flow begins once, ends once, in this order of time, and each of its points lies at the begin of a slice. → id: slices"""
+    begins = collections.defaultdict(list)
+    for slice_ in trace.slices:
+        begins[slice_.process, slice_.track, slice_.begin].append(slice_)
+    phases = times = lost = 0
+    tied = {}
+    for name, points in flows.items():
+        points.sort(key=lambda point: (point[2], "stf".index(point[0])))
+        phases += [point[0] for point in points] != ["s"] + ["t"] * (len(points) - 2) + ["f"]
+        times += len(points) < 2
+        tied[name] = [begins[(*place, at)] for _, place, at in points]
+        lost += not all(tied[name])
+    check(not phases and not times and not lost, f"{len(flows)} flows: {phases} out of order, {times} with one point, {lost} beside a slice")
+    return {name: len(slices) for name, slices in tied.items()}
+
+
+# Perfetto: name → (number, type) of the messages in protos/perfetto/trace; "*" repeated.
+MESSAGES = {
+    "Clock": {"clock_id": (1, "uint32"), "timestamp": (2, "uint64")},
+    "ClockSnapshot": {"clocks": (1, "*Clock")},
+    "Name": {"iid": (1, "uint64"), "name": (2, "string")},
+    "InternedData": {"event_categories": (1, "*Name"), "debug_annotation_names": (3, "*Name")},
+    "ProcessDescriptor": {"pid": (1, "int32"), "process_name": (6, "string")},
+    "CounterDescriptor": {"unit": (3, "int32")},
+    "TrackDescriptor": {"uuid": (1, "uint64"), "name": (2, "string"), "process": (3, "ProcessDescriptor"), "parent_uuid": (5, "uint64"),
+                        "counter": (8, "CounterDescriptor"), "child_ordering": (11, "int32"), "sibling_order_rank": (12, "int32"),
+                        "process_ordering": (19, "int32")},
+    "DebugAnnotation": {"name_iid": (1, "uint64"), "int_value": (4, "int64"), "string_value": (6, "string")},
+    "TrackEvent": {"category_iids": (3, "*uint64"), "debug_annotations": (4, "*DebugAnnotation"), "type": (9, "int32"),
+                   "track_uuid": (11, "uint64"), "name": (23, "string"), "counter_value": (30, "int64"), "flow_ids": (47, "*fixed64")},
+    "TracePacket": {"clock_snapshot": (6, "ClockSnapshot"), "timestamp": (8, "uint64"), "trusted_packet_sequence_id": (10, "uint32"),
+                    "track_event": (11, "TrackEvent"), "interned_data": (12, "InternedData"), "sequence_flags": (13, "uint32"),
+                    "track_descriptor": (60, "TrackDescriptor")},
+    "Trace": {"packet": (1, "*TracePacket")},
+}
+
+
+def message_class():
+    sys.path.append("/usr/lib/python3/dist-packages")  # the distribution's, whichever Python this is
+    try:
+        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    except ImportError:
+        skip("no python3-protobuf")
+    file = descriptor_pb2.FileDescriptorProto(name="trace.proto", package="p", syntax="proto2")
+    field_type = descriptor_pb2.FieldDescriptorProto
+    for name, fields in MESSAGES.items():
+        message = file.message_type.add(name=name)
+        for field, (place, kind) in fields.items():
+            bare = kind.lstrip("*")
+            added = message.field.add(name=field, number=place, label=field_type.LABEL_REPEATED if kind[0] == "*" else field_type.LABEL_OPTIONAL)
+            if bare in MESSAGES:
+                added.type, added.type_name = field_type.TYPE_MESSAGE, f".p.{bare}"
+            else:
+                added.type = getattr(field_type, "TYPE_" + bare.upper())
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    factory = getattr(message_factory, "GetMessageClass", None) or message_factory.MessageFactory(pool).GetPrototype
+    return factory(pool.FindMessageTypeByName("p.Trace"))
+
+
+def unknown_fields(message):
+    """Were there fields that the schema above does not have? Writing it again leaves none out, clearing them does."""
+    size = message.ByteSize()
+    message.DiscardUnknownFields()
+    return size - message.ByteSize()
+
+
+def read_perfetto(path):
+    message = message_class()()
+    message.ParseFromString(path.read_bytes())
+    check(unknown_fields(message) == 0, "every field is in the published schema")
+    check(all(packet.trusted_packet_sequence_id for packet in message.packet), "every packet names its sequence")
+    trace = Trace()
+    names, categories, descriptors, flows = {}, {}, {}, collections.defaultdict(int)
+    open_, last = collections.defaultdict(list), {}
+    backwards = unknown = 0
+    for packet in message.packet:
+        for name in packet.interned_data.debug_annotation_names:
+            names[name.iid] = name.name
+        for name in packet.interned_data.event_categories:
+            categories[name.iid] = name.name
+        if packet.HasField("track_descriptor"):
+            descriptor = packet.track_descriptor
+            descriptors[descriptor.uuid] = descriptor
+            if descriptor.HasField("process"):
+                trace.processes[descriptor.process.pid] = descriptor.process.process_name
+            elif descriptor.HasField("parent_uuid"):
+                parent = descriptors[descriptor.parent_uuid]
+                trace.tracks[parent.process.pid, descriptor.uuid] = descriptor.name
+        if not packet.HasField("track_event"):
+            continue
+        event, at = packet.track_event, packet.timestamp
+        if event.track_uuid not in descriptors:
+            unknown += 1
+            continue
+        process = descriptors[descriptors[event.track_uuid].parent_uuid].process.pid
+        if event.type != 3:
+            backwards += at < last.get(event.track_uuid, 0)
+            last[event.track_uuid] = at
+        arguments = {names[one.name_iid]: one.string_value if one.HasField("string_value") else one.int_value for one in event.debug_annotations}
+        if event.type == 4:
+            trace.counters[process, descriptors[event.track_uuid].name].append((at, event.counter_value))
+        elif event.type == 2:
+            open_[event.track_uuid].pop().end = at
+        else:
+            made = Slice(process, event.track_uuid, categories[event.category_iids[0]], event.name, at, at, arguments, list(event.flow_ids))
+            if event.type == 1:
+                trace.slices.append(made)
+                open_[event.track_uuid].append(made)
+                for flow in event.flow_ids:
+                    flows[flow] += 1
+            else:
+                trace.instants.append(made)
+    check(not unknown and not backwards, f"{unknown} events on unknown tracks, {backwards} before the one in front of them on their track")
+    check(not any(open_.values()), "every slice that begins ends")
+    trace.flows = flows
+    return trace
+
+
+def dump(boxes, *parts):
+    output = subprocess.run([RANKWATCH, "dump", *parts, boxes], check=True, capture_output=True, text=True).stdout
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def followed(operation):
+    return not {"untracked", "aborted", "captured"} & set(operation["flags"])
+
+
+def instance(operation):
+    """What the ranks of one instance share; None where a peer is not known."""
+    if "comm_id" not in operation:
+        return None
+    key = (operation["comm_id"], operation["sequence"], "unannounced" in operation["flags"])
+    if operation["function"] not in ("Send", "Recv"):
+        return key + (operation["function"],)
+    if operation.get("root_or_peer", -1) < 0:
+        return None
+    pair = (operation["comm_rank"], operation["root_or_peer"])
+    return key + (pair if operation["function"] == "Send" else pair[::-1])
+
+
+def check_nesting(trace):
+    by_track = collections.defaultdict(list)
+    for one in trace.slices:
+        by_track[one.process, one.track].append(one)
+    crossed = 0
+    for slices in by_track.values():
+        ends = []
+        for one in sorted(slices, key=lambda one: (one.begin, -one.end)):
+            while ends and ends[-1] <= one.begin:
+                ends.pop()
+            crossed += bool(ends) and one.end > ends[-1]
+            ends.append(one.end)
+    check(crossed == 0 and all(one.end >= one.begin for one in trace.slices), f"slices of a track lie inside each other or apart ({crossed} cross)")
+
+
+def check_operations(trace, operations):
+    calls = [one for one in trace.slices if one.category == "call" and not one.name.startswith("group of")]
+    announced = [one for one in operations if "api_ns" in one and "captured" not in one["flags"]]
+    check(len(calls) == len(announced), f"{len(calls)} calls, dump has {len(announced)}")
+    kernels = [one for one in trace.slices if one.category == "kernel"]
+    done = [one for one in operations if "started_seen_ns" in one and ("done_seen_ns" in one or followed(one))]
+    check(len(kernels) == len(done) and kernels, f"{len(kernels)} on the GPU, dump has {len(done)}")
+    check(sorted(one.begin for one in kernels) == sorted(one["started_seen_ns"] for one in done), "they begin when dump says")
+    check(sorted(one.begin for one in calls) == sorted(one["api_ns"] for one in announced), "calls, too")
+    wanted = {"Collective name", "In msg nelems", "Out msg nelems", "Group size", "dtype", "Rank", "Process Group Name", "Process Group Ranks", "Seq"}
+    collective = [one for one in kernels if "Send" not in one.name and "Recv" not in one.name]
+    check(all(wanted <= set(one.arguments) for one in collective), "collectives have Kineto's arguments")
+
+
+def check_flows(trace, operations):
+    members = collections.Counter(instance(one) for one in operations if "api_ns" in one and "captured" not in one["flags"])
+    members.pop(None, None)
+    tied = collections.Counter(count for count in members.values() if count > 1)
+    found = collections.Counter(count for count in trace.flows.values() if count > 1)
+    check(found == tied, f"flows tie all ranks of an instance: {dict(found)} flows by ranks, dump has {dict(tied)}")
+
+
+def check_ends(trace, name):
+    running = [one for one in trace.slices if one.category == "kernel" and one.open()]
+    ends = collections.defaultdict(int)
+    for one in trace.slices:
+        ends[one.process] = max(ends[one.process], one.end)
+    check(all(one.end == ends[one.process] for one in trace.slices if one.open() and one.category != "call"),
+          "what is in flight reaches to the end of its rank's record")
+    if name == "never":
+        stuck = [one for one in running if one.arguments["Seq"] == 62]
+        check(len(stuck) == 7 and all("AllGather" in one.name for one in stuck), f"AllGather #62 is open on seven ranks ({len(stuck)})")
+        missing = {process for process, text in trace.processes.items() if text.startswith("rank 4 ")}
+        check(len(missing) == 1 and not missing & {one.process for one in stuck}, "and not on rank 4")
+
+
+def check_story(trace, name):
+    kind, rank = {"never": ("HANG", 4), "io-rank0": ("STRAGGLER", 0), "nan-mesh": ("NAN", 1), "nfs-write": ("STRAGGLER", 2)}[name]
+    of_job = [one for one in trace.slices if one.category == "finding"]
+    of_rank = [one for one in trace.instants if one.category == "finding"]
+    check(len(of_job) == 1 and of_job[0].name.startswith(kind + ": "), f"the job's findings: {[one.name for one in of_job]}")
+    check([trace.processes[one.process].split(" · ")[0] for one in of_rank] == [f"rank {rank}"], "an instant on the rank that it names")
+    bad = [values for (_, counter), values in trace.counters.items() if counter == "bad values found"]
+    check(bool(bad) == (name == "nan-mesh"), f"{len(bad)} ranks count bad values")
+    check(all(value >= 0 for values in trace.counters.values() for _, value in values), "no counter falls below 0")
+    if name == "nfs-write":
+        stood = [one for one in trace.slices if one.category == "thread" and one.name.startswith("write(")]
+        check(stood and all(one.arguments["file"].endswith("/events.out.tfevents.2") and one.arguments["system call"] == 1 for one in stood),
+              f"a thread stands in write(2) on its file: {[one.name for one in stood]}")
+
+
+def check_processes(trace, operations):
+    ranks = [text.split(" · ")[0] for _, text in sorted(trace.processes.items()) if text != "job"]
+    check(ranks == [f"rank {rank}" for rank in sorted({one["rank"] for one in operations})], f"processes in order of ranks: {ranks}")
+    check(len(set(trace.tracks)) == len(trace.tracks) and all(trace.tracks.values()), "every track has a name")
+
+
+def run(*arguments):
+    return subprocess.run([RANKWATCH, "trace", *arguments], capture_output=True, text=True, timeout=120)
+
+
+def check_chrome_head(trace):
+    document = trace.document
+    check(document["distributedInfo"] == {"backend": "nccl", "rank": 0, "world_size": 8}, f"distributedInfo {document['distributedInfo']}")
+    check(document["baseTimeNanoseconds"] > 1.7e18, "baseTimeNanoseconds is the begin of CLOCK_MONOTONIC")
+
+
+def boxes_of(name, directory):
+    boxes = directory / "boxes"
+    boxes.mkdir()
+    subprocess.run([PLAYER, HERE / f"{name}.tape", "boxes", boxes], check=True)
+    return boxes
+
+
+# Offsets in the header (include/rankwatch/blackbox.h), how much of a part is hit.
+TOTAL_SIZE, COMMS, SAMPLES, RING = 32, 48, 64, 72
+WORDS = (0, 1, (1 << 64) - 1, 1 << 63, (1 << 63) - 1, 1 << 62)
+
+
+def damage(box, chance):
+    """The box, unpacked, with some of its words replaced: in the header behind what is checked, the tables, the ring."""
+    data = bytearray(gzip.open(box).read())
+    place = {part: struct.unpack_from("<Q", data, part)[0] for part in (TOTAL_SIZE, COMMS, SAMPLES, RING)}
+    data += bytes(max(0, place[TOTAL_SIZE] - len(data)))
+    for _ in range(chance.choice((1, 10, 300))):
+        begin, room = chance.choice(((place[RING], 60000), (place[RING], 4000), (place[COMMS], 4000), (place[SAMPLES], 4000), (96, 6000)))
+        word = chance.choice((*WORDS, chance.getrandbits(64), chance.getrandbits(40)))
+        struct.pack_into("<Q", data, begin + chance.randrange(0, room, 8), word)
+    return data
+
+
+def play_damaged(name, directory):
+    seed = int(os.environ.get("RANKWATCH_TEST_SEED", random.SystemRandom().getrandbits(32)))
+    print(f"INFO: Seed {seed}")
+    chance = random.Random(seed)
+    whole = sorted(boxes_of(name, directory).iterdir())
+    boxes = directory / "damaged"
+    boxes.mkdir()
+    wrong = 0
+    for _ in range(15):
+        for box in chance.sample(whole, 2):
+            (boxes / box.name.removesuffix(".gz")).write_bytes(damage(box, chance))
+        for kind in ("chrome", "perfetto"):
+            path = directory / kind
+            done = run("--format", kind, "-o", path, boxes)
+            wrong += done.returncode not in (0, 1, 3) or (done.returncode == 1 and not done.stderr)
+            if kind == "chrome" and done.returncode != 1:
+                json.loads(path.read_text())
+        for box in boxes.iterdir():
+            box.unlink()
+    check(not wrong, f"{name}: {wrong} of 30 traces of damaged boxes end in neither a trace nor a sentence")
+
+
+def play(kind, name, directory):
+    boxes = boxes_of(name, directory)
+    path = directory / {"chrome": "job.json.gz", "perfetto": "job.pftrace"}[kind]
+    done = run("-o", path, boxes)
+    print(done.stderr.strip())
+    if "lacks protobuf-c" in done.stderr:
+        skip("built without protobuf-c")
+    if not check(done.returncode == 0 and path.exists(), f"{name}: exit status {done.returncode}"):
+        return
+    check([child.name for child in directory.iterdir() if child != boxes] == [path.name], "no other file is left")
+    trace = (read_chrome if kind == "chrome" else read_perfetto)(path)
+    operations = dump(boxes)
+    check_processes(trace, operations)
+    check_nesting(trace)
+    check_operations(trace, operations)
+    check_flows(trace, operations)
+    check_ends(trace, name)
+    check_story(trace, name)
+    if kind == "chrome":
+        check_chrome_head(trace)
+        piped = run("--format", "chrome", "-o", "-", boxes)
+        check(piped.returncode == 0 and json.loads(piped.stdout) == json.loads(gzip.open(path, "rt").read()), "through a pipe it is the same")
+
+
+def main(kind, names):
+    for name in names:
+        with tempfile.TemporaryDirectory() as directory:
+            if kind == "damaged":
+                play_damaged(name, pathlib.Path(directory))
+            else:
+                play(kind, name, pathlib.Path(directory))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

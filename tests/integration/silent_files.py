@@ -57,18 +57,25 @@ class SilentFileSystem:
         ctypes.CDLL(None).umount2(bytes(self.where), 2)
 
 
-def play_job(failures, play, name, *options, **environment):
-    """A short healthy job."""
-    began, before = time.monotonic(), len(play.events("start"))
-    job = play.start(stage.RANKWATCH, "run", *options, "--", "sh", "-c", '"$@"; exit 5', "sh", *stage.workload(
-        "--ranks=2", "--steps=300", "--step-ms=20", "--elements=1024"), **environment)
-    started = stage.wait_until(lambda: len(play.events("start")) == before + 2, LONG_S)
-    failures.check(started, f"{name}: the job starts ({time.monotonic() - began:.1f} s)")
-    status = job.wait(60)
-    took = time.monotonic() - began
-    failures.check(status == 5, f"{name}: the exit status is the job's: {status}")
-    failures.check(took < LONG_S, f"{name}: the job ends at its own pace: {took:.1f} s")
-    return job
+class HealthyJob:
+    """A short one, of a name of its own."""
+
+    def __init__(self, play, name, *options, **environment):
+        self.name, self.began, self.events = name, time.monotonic(), play.dir / f"{name} events"
+        self.events.touch()
+        self.job = play.start(stage.RANKWATCH, "run", "--job", f"{play.dir.name} {name}", *options, "--", "sh", "-c",
+                              '"$@"; exit 5', "sh", *stage.workload("--ranks=2", "--steps=300", "--step-ms=20", "--elements=1024"),
+                              WORKLOAD_EVENTS=str(self.events), **environment)
+
+    def ends(self, failures):
+        """What was said on stderr."""
+        started = stage.wait_until(lambda: self.events.read_text().count('"start"') == 2, LONG_S)
+        failures.check(started, f"{self.name}: the job starts")
+        status = self.job.wait(LONG_S)
+        took = time.monotonic() - self.began
+        failures.check(status == 5, f"{self.name}: the exit status is the job's: {status}")
+        failures.check(took < LONG_S, f"{self.name}: the job ends at its own pace: {took:.1f} s")
+        return self.job.err.text()
 
 
 def stopped_rank(failures, play, name, *options):
@@ -128,12 +135,15 @@ def silent_file_system(failures):
             said = job.err.text()
             failures.check("does not answer: findings wait" in said and "not written there: it did not answer" in said,
                            f"silent file system: it is said: {said}")
-            job = play_job(failures, play, "silent kernel log", "--kernel-log", silent.where / "log")
-            failures.check("ranks" in job.err.text(), f"silent kernel log: the job was watched: {job.err.text()}")
-            job = play_job(failures, play, "silent store", "--save", silent.where / "kept")
-            failures.check("not saved" in job.err.text() and "does not answer" in job.err.text(), "silent store: it is said")
-            job = play_job(failures, play, "silent home", HOME=str(silent.where / "home"))
-            failures.check(".nccl.conf) does not answer" in job.err.text(), "silent home: it is said")
+            log = HealthyJob(play, "silent kernel log", "--kernel-log", silent.where / "log")
+            store = HealthyJob(play, "silent store", "--save", silent.where / "kept")
+            home = HealthyJob(play, "silent home", HOME=str(silent.where / "home"))
+            said = log.ends(failures)
+            failures.check("2 of 2 ranks" in said, f"silent kernel log: the job was watched: {said}")
+            said = store.ends(failures)
+            failures.check("not saved" in said and "does not answer" in said, f"silent store: it is said: {said}")
+            said = home.ends(failures)
+            failures.check(".nccl.conf) does not answer" in said, f"silent home: it is said: {said}")
         finally:
             silent.close()
 

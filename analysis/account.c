@@ -24,21 +24,6 @@ struct meeting {
 	bool apart;           /* they came so far apart that it is no noise */
 };
 
-/* Rooted operations are left by some when their data are buffered, transfers say nothing of third ranks, and replays
- * carry no times. AllToAll as one call sends the same to all. */
-static bool keeps_all(const struct instance *instance)
-{
-	switch (instance->function) {
-	case RW_FUNCTION_ALL_GATHER:
-	case RW_FUNCTION_ALL_REDUCE:
-	case RW_FUNCTION_ALL_TO_ALL:
-	case RW_FUNCTION_REDUCE_SCATTER:
-		return !instance_is_replay(instance) && instance->count;
-	default:
-		return false;
-	}
-}
-
 /* Its GPU was seen to come and to end. */
 static bool is_timed(const struct operation *operation)
 {
@@ -84,7 +69,7 @@ static uint32_t find_root(struct account *account, const struct instance *instan
 static struct meeting look_at(struct account *account, const struct instance *instance, bool named)
 {
 	struct meeting meeting = {
-		.instance = instance, .waits = keeps_all(instance), .last = JOB_NONE, .root = JOB_NONE
+		.instance = instance, .waits = instance_keeps_all(instance), .last = JOB_NONE, .root = JOB_NONE
 	};
 	uint64_t first_ns = UINT64_MAX, last_ns = 0;
 	uint32_t timed = 0;

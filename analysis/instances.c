@@ -232,6 +232,19 @@ int64_t instance_step(const struct instance *instance)
 	return instance_told_step(instance, instance->place.step);
 }
 
+bool instance_keeps_all(const struct instance *instance)
+{
+	switch (instance->function) {
+	case RW_FUNCTION_ALL_GATHER:
+	case RW_FUNCTION_ALL_REDUCE:
+	case RW_FUNCTION_ALL_TO_ALL:
+	case RW_FUNCTION_REDUCE_SCATTER:
+		return !instance_is_replay(instance) && instance->count;
+	default:
+		return false;
+	}
+}
+
 bool instance_is_point_to_point(const struct instance *instance)
 {
 	return instance->source >= 0;

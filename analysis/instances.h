@@ -131,6 +131,9 @@ bool instance_is_regular(const struct instance *instance);
 int64_t instance_told_step(const struct instance *instance, uint64_t step);
 int64_t instance_step(const struct instance *instance);
 bool instance_is_point_to_point(const struct instance *instance);
+/* Can no rank end it before all have come to it? Not so with a root, where some leave when their data are buffered, nor of
+ * replays, which tell no times. AllToAll as one call sends the same to all. */
+bool instance_keeps_all(const struct instance *instance);
 /* Does the instance need this member (p2p: one of the two)? */
 bool instance_concerns(const struct instance *instance, uint32_t member);
 /* Would this member's box tell that it has joined? Not where one rank counts by the interposer and another does not. */

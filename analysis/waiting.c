@@ -94,12 +94,31 @@ static uint64_t waits_since(const struct instance *instance, uint32_t member)
 								       : operation->arrival_ns;
 }
 
+/* By what its GPU did: who has given the communicator up has ended nothing. */
+static bool has_ended(const struct instance *instance, uint32_t member)
+{
+	uint16_t state = flight_state(instance, member);
+	return state & OPERATION_DONE && !(state & (OPERATION_HOST | OPERATION_EXCLUDED)) &&
+	       !instance->communicator->members[member].ended;
+}
+
+/* All others have ended what none can end before all have come: the one that is still in there waits for none of them. */
+static bool is_left_behind(const struct instance *instance, uint32_t member)
+{
+	if (!instance_keeps_all(instance) || instance->communicator->member_count < 2)
+		return false;
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
+		if (i != member && !has_ended(instance, i))
+			return false;
+	return true;
+}
+
 static int look_at(struct waiting *waiting, const struct instance *instance)
 {
 	struct standing standing = { .instance = instance };
 	for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
 		standing.missing += waiting_misses(instance, i);
-		if (!waiting_stands(instance, i))
+		if (!waiting_stands(instance, i) || is_left_behind(instance, i))
 			continue;
 		uint64_t since_ns = waits_since(instance, i);
 		if (!is_held(instance->communicator->members[i].process)) {

@@ -389,3 +389,23 @@ Test(hang, a_killed_rank_is_told_although_one_that_left_had_called_the_next_oper
 	cr_expect_eq(loudest(&run)->rank, 5, "%s", loudest(&run)->text);
 	end(&run);
 }
+
+/* Nobody can end an AllGather before all have come to it: who is in it when all others are through waits for nobody. */
+Test(hang, one_that_is_still_in_what_all_others_have_ended_is_not_waiting_for_them)
+{
+	for (int host_stops = 0; host_stops < 2; host_stops++)
+		for (int rank = 0; rank < 8; rank++) {
+			struct history_job job = eight;
+			job.faults[0] = (struct history_fault){ .kind = FAULT_ENDLESS, .rank = rank, .first_step = 15,
+								.ms = host_stops, .evidence = EVIDENCE_SLEEP };
+			struct run run = play_until(&job, false, 0);
+			const struct history_finding *finding = loudest(&run);
+			cr_assert(finding, "rank %d, host stops %d", rank, host_stops);
+			cr_expect_eq(finding->rank, rank, "rank %d: %s", rank, finding->text);
+			cr_expect_eq(finding->rank_count, 1);
+			cr_expect_eq(finding->kind, RW_KIND_HANG, "%s", finding->text);
+			double after_ms = (double)finding->time_ns / 1e6 - history_struck_ms(run.history);
+			cr_expect_lt(after_ms, 5000, "rank %d: %f", rank, after_ms);
+			end(&run);
+		}
+}

@@ -39,6 +39,7 @@ struct history {
 	uint64_t tickets[MAX_RANKS], progress[MAX_RANKS][2], sequence[MAX_RANKS][2][RW_FUNCTION_COUNT];
 	uint64_t p2p_sequence[MAX_RANKS][2];
 	bool gone[MAX_RANKS];
+	const struct history_fault *endless[MAX_RANKS]; /* until it has struck */
 	double noise[MAX_RANKS];
 	double struck_ms, end_ms;
 	uint64_t random;
@@ -287,11 +288,31 @@ static void stick(struct history *history, int rank, const struct history_fault 
 	add_evidence(history, rank, fault->evidence, history->struck_ms, history->struck_ms + history->job.tail_ms);
 }
 
+/* The others are through, and it is not. */
+static bool is_endless(struct history *history, int rank, double end)
+{
+	const struct history_fault *fault = history->endless[rank];
+
+	if (!fault)
+		return false;
+	history->endless[rank] = NULL;
+	history->struck_ms = end;
+	history->gpu_ms[rank] = INFINITY;
+	if (fault->ms > 0)
+		history->host_ms[rank] = INFINITY;
+	add_evidence(history, rank, fault->evidence, end, end + history->job.tail_ms);
+	return true;
+}
+
 static void before_operation(struct history *history, int rank, int step, bool first)
 {
 	static const enum history_fault_kind ends[] = { FAULT_NEVER, FAULT_KILLED, FAULT_EXITED, FAULT_STOPPED };
 	for (size_t i = 0; first && i < sizeof(ends) / sizeof(*ends); i++)
 		strike(history, rank, fault_of(history, rank, step, true, ends[i]));
+	if (first && !history->gone[rank]) {
+		history->endless[rank] = fault_of(history, rank, step, true, FAULT_ENDLESS);
+		history->gone[rank] = history->endless[rank];
+	}
 	stick(history, rank, fault_of(history, rank, step, first, FAULT_GPU_STUCK));
 	stall(history, rank, fault_of(history, rank, step, first, FAULT_HOST));
 	stall(history, rank, fault_of(history, rank, step, first, FAULT_HOST_EACH));
@@ -355,10 +376,12 @@ static void run_group(struct history *history, const int *ranks, const size_t *s
 			continue;
 		struct rw_operation *slot = &history->slots[slots[i]];
 		slot->started_seen_ns = isfinite(arrival) ? ns(seen_at(arrival)) : 0;
-		slot->done_seen_ns = isfinite(start) ? ns(seen_at(start + transfer_ms)) : 0;
+		bool endless = is_endless(history, rank, start + transfer_ms);
+		slot->done_seen_ns = isfinite(start) && !endless ? ns(seen_at(start + transfer_ms)) : 0;
 		add_stage(history, seen_at(arrival), rank, slots[i], known | RW_KNOWN_STARTED);
-		add_stage(history, seen_at(start + transfer_ms), rank, slots[i],
-			  known | RW_KNOWN_STARTED | RW_KNOWN_DONE);
+		if (!endless)
+			add_stage(history, seen_at(start + transfer_ms), rank, slots[i],
+				  known | RW_KNOWN_STARTED | RW_KNOWN_DONE);
 	}
 }
 

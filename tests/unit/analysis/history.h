@@ -21,6 +21,8 @@ enum history_fault_kind {
 	FAULT_DEVICE,    /* its GPU takes `ms` longer in each step */
 	FAULT_ALL,       /* every rank's host stalls (checkpoint) */
 	FAULT_GPU_STUCK, /* its GPU comes to nothing any more from the first step on, while its host launches that step */
+	FAULT_ENDLESS,   /* its GPU does not end the first operation of the first step, which all others end; with `ms` its
+			  * host enqueues nothing more */
 	FAULT_NEVER,     /* does not join from the first step on */
 	FAULT_KILLED,
 	FAULT_EXITED,

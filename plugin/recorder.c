@@ -465,53 +465,37 @@ void recorder_proxy_state(void *handle, int state, uint64_t bytes)
 	cost_end(recording, begin);
 }
 
-EVENT void *start_channel(struct recording *recording, uint16_t comm, uint64_t ticket, uint8_t channel, uint64_t raw)
-{
-	struct kernel *kernel = find_kernel(recording, ticket);
-
-	if (!kernel || !kernel_start(kernel, ticket, comm, channel, raw))
-		return NULL;
-	return handle_make(HANDLE_CHANNEL, (uint64_t)channel << HANDLE_CHANNEL_SHIFT | ticket);
-}
-
-static __attribute__((noinline, cold)) void *start_channel_timed(struct recording *recording, uint16_t comm,
-								 uint64_t ticket, uint8_t channel, uint64_t raw)
+/* Channels: three callbacks each, all of it in registers. The timed one comes back here, and is not due then. */
+static __attribute__((noinline, cold)) void *start_channel_timed(struct recording *recording, const void *context,
+								 const void *parent, uint8_t channel, uint64_t raw)
 {
 	uint64_t begin = clock_ns();
-	void *handle = start_channel(recording, comm, ticket, channel, raw);
+	void *handle = recorder_start_channel(context, parent, channel, raw);
 
 	cost_add(recording, begin);
 	return handle;
 }
 
-/* Not by start(): all of it fits into registers. */
 void *recorder_start_channel(const void *context, const void *parent, uint8_t channel, uint64_t raw)
 {
 	struct recording *recording = handle_kind(parent) == HANDLE_TASK ? recording_get() : NULL;
-	uint16_t comm = (uint16_t)handle_context_index(context);
 
 	if (!recording || !find_communicator(recording, context))
 		return NULL;
 	if (cost_is_due(&this_thread.calls))
-		return start_channel_timed(recording, comm, handle_number(parent), channel, raw);
-	return start_channel(recording, comm, handle_number(parent), channel, raw);
-}
-
-EVENT void stop_channel(struct recording *recording, uint64_t handle, uint64_t raw)
-{
-	uint64_t ticket = handle & ((1ull << HANDLE_CHANNEL_SHIFT) - 1);
+		return start_channel_timed(recording, context, parent, channel, raw);
+	uint64_t ticket = handle_number(parent);
 	struct kernel *kernel = find_kernel(recording, ticket);
-
-	if (kernel)
-		kernel_stop(kernel, &recording->box, ticket, (uint8_t)(handle >> HANDLE_CHANNEL_SHIFT), raw);
+	if (!kernel || !kernel_start(kernel, ticket, (uint16_t)handle_context_index(context), channel, raw))
+		return NULL;
+	return handle_make(HANDLE_CHANNEL, (uint64_t)channel << HANDLE_CHANNEL_SHIFT | ticket);
 }
 
-static __attribute__((noinline, cold)) void stop_channel_timed(struct recording *recording, uint64_t handle,
-							       uint64_t raw)
+static __attribute__((noinline, cold)) void stop_channel_timed(struct recording *recording, void *handle, uint64_t raw)
 {
 	uint64_t begin = clock_ns();
 
-	stop_channel(recording, handle, raw);
+	recorder_channel_stop(handle, raw);
 	cost_add(recording, begin);
 }
 
@@ -521,8 +505,13 @@ void recorder_channel_stop(void *handle, uint64_t raw)
 
 	if (!recording)
 		return;
-	if (cost_is_due(&this_thread.calls))
-		stop_channel_timed(recording, (uintptr_t)handle, raw);
-	else
-		stop_channel(recording, (uintptr_t)handle, raw);
+	if (cost_is_due(&this_thread.calls)) {
+		stop_channel_timed(recording, handle, raw);
+		return;
+	}
+	uint64_t ticket = (uintptr_t)handle & ((1ull << HANDLE_CHANNEL_SHIFT) - 1);
+	uint8_t channel = (uint8_t)((uintptr_t)handle >> HANDLE_CHANNEL_SHIFT);
+	struct kernel *kernel = find_kernel(recording, ticket);
+	if (kernel)
+		kernel_stop(kernel, &recording->box, ticket, channel, raw);
 }

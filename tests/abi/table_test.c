@@ -331,3 +331,29 @@ Test(table, ten_thousand_communicators_one_after_the_other_are_all_recorded)
 	cr_expect_eq(reader.header.comms_refused, 0);
 	cr_expect_eq(reader.header.head, 10000);
 }
+
+/* Each number leads to a place of the table: of one that has ended, of one that nobody has had yet, of none. */
+Test(table, a_context_that_is_nobodys_records_nothing)
+{
+	const char *directory = player_directory();
+	struct player player;
+
+	player_init(&player, player_load(), 5, 0x5eed, 0, 4);
+	player_collective(&player, "AllReduce", 1, "ncclFloat32");
+	player_read(&reader, directory);
+	uintptr_t context = (uintptr_t)player.context;
+	const uintptr_t others[] = {
+		0, 1, 2, 1023, 1024, UINTPTR_MAX, context + 1, context + 1024, context ^ (uintptr_t)1 << 56
+	};
+	player_finalize(&player);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) + 1; i++) {
+		void *wrong = (void *)(i ? others[i - 1] : context), *handle;
+
+		cr_expect(player_raw(&player, wrong, PROFILER_COLL_API, NULL, &handle));
+		cr_expect_null(handle, "context %p", wrong);
+		cr_expect(player_raw(&player, wrong, PROFILER_KERNEL_LAUNCH, NULL, &handle));
+		cr_expect_null(handle, "context %p", wrong);
+	}
+	cr_assert_eq(box_reader_refresh(&reader), 0);
+	cr_expect_eq(reader.header.head, 1);
+}

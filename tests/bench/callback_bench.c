@@ -15,7 +15,9 @@
 #include "plugin/abi/profiler_v5.h"
 #include "tests/bench/stopwatch.h"
 
-enum { CHANNELS = 16, PROXY_OPS = 8, PROXY_STEPS = 16, BLOCK = 64 };
+enum { CHANNELS = 16, PROXY_OPS = 8, PROXY_STEPS = 16, BLOCK = 64, ELEMENTS = 1 << 14 };
+
+static float input[ELEMENTS], output[ELEMENTS]; /* where there is a driver, it scans them */
 
 /* As large as the largest version's descriptor; NCCL keeps it on its stack likewise. */
 union event {
@@ -112,11 +114,11 @@ static void replay_proxy(void *collective)
 static void replay_collective(const struct stream *stream, uint64_t sequence)
 {
 	union event group_api = { .header.group_api.depth = 1 };
-	union event api = { .header.coll_api = { .function = "AllReduce", .count = 1 << 20, .dtype = "ncclFloat32",
+	union event api = { .header.coll_api = { .function = "AllReduce", .count = ELEMENTS, .dtype = "ncclFloat32",
 						 .stream = (void *)0x1000 } };
 	union event launch = { .header.launch.stream = (void *)0x1000 };
-	union event coll = { .header.coll = { .sequence = sequence, .function = "AllReduce", .send = &group_api,
-					      .recv = &api, .count = 1 << 20, .dtype = "ncclFloat32", .channels = 16,
+	union event coll = { .header.coll = { .sequence = sequence, .function = "AllReduce", .send = input,
+					      .recv = output, .count = ELEMENTS, .dtype = "ncclFloat32", .channels = 16,
 					      .warps = 16, .algorithm = "RING", .protocol = "SIMPLE" } };
 	void *group_handle = start(PROFILER_GROUP_API, NULL, &group_api);
 

@@ -35,7 +35,7 @@ static const struct entry entries[] = {
 	{ { "RANKWATCH_RANK", "NUMBER", "", "world rank, before any launcher's variable" }, NUMBER, 0 },
 	{ { "RANKWATCH_JOB", "NAME", "", "job, before any scheduler's variable" }, FREE, 0 },
 	{ { "RANKWATCH_TIMEOUT", "DURATION", "", "the framework's watchdog, as in 100, 10m; 0: none" }, DURATION, 0 },
-	{ { "RANKWATCH_GPU_TIME", "auto|watermark|stamp|off", "auto", "how GPU progress is seen" },
+	{ { "RANKWATCH_GPU_TIME", "auto|watermark|off", "auto", "how GPU progress is seen" },
 	  CHOICE,
 	  MEMBER(gpu_time) },
 	{ { "RANKWATCH_KERNELCH", "0|1", "0", "ask NCCL for its kernel events, too: GPU times" },

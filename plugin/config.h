@@ -12,7 +12,7 @@
 typedef const char *config_get(void *argument, const char *name); /* NULL = not set */
 typedef void config_tell(void *argument, const char *line);       /* one line about something wrong */
 
-enum config_gpu_time { CONFIG_GPU_TIME_AUTO, CONFIG_GPU_TIME_WATERMARK, CONFIG_GPU_TIME_STAMP, CONFIG_GPU_TIME_OFF };
+enum config_gpu_time { CONFIG_GPU_TIME_AUTO, CONFIG_GPU_TIME_WATERMARK, CONFIG_GPU_TIME_OFF };
 
 enum config_scan { CONFIG_SCAN_AUTO, CONFIG_SCAN_ALL, CONFIG_SCAN_INPUT, CONFIG_SCAN_OUTPUT, CONFIG_SCAN_OFF };
 enum config_on_nan { CONFIG_ON_NAN_RECORD, CONFIG_ON_NAN_WARN, CONFIG_ON_NAN_ABORT };

@@ -162,8 +162,6 @@ static void read_config(struct config *config, bool speaks_for_node)
 	if (log && *log && message_to(log) != 0 && speaks_for_node)
 		message("RANKWATCH_LOG=%s cannot be opened; messages stay on standard error", log);
 	config_read(config, get_environment, environ, tell, &speaks_for_node);
-	if (config->gpu_time == CONFIG_GPU_TIME_STAMP && speaks_for_node)
-		message("RANKWATCH_GPU_TIME=stamp is not offered by this version; watermark is used");
 }
 
 static void open_progress(struct recording *recording, uint32_t abi)

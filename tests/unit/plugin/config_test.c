@@ -71,7 +71,7 @@ Test(config, a_wrong_value_is_told_and_the_default_holds)
 	cr_expect_eq(config.kernelch, 0);
 	cr_expect_eq(config.gpu_time, CONFIG_GPU_TIME_AUTO);
 	cr_expect_str_eq(told, "RANKWATCH_HISTORY=lots is not a SIZE; 0 is used\n"
-			       "RANKWATCH_GPU_TIME=auto|off is not one of auto|watermark|stamp|off; auto is used\n"
+			       "RANKWATCH_GPU_TIME=auto|off is not one of auto|watermark|off; auto is used\n"
 			       "RANKWATCH_KERNELCH=yes is not one of 0|1; 0 is used\n");
 }
 

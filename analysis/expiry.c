@@ -17,7 +17,8 @@ static bool has_ended(const struct communicator *communicator)
 static bool is_suspects_last(const struct stragglers *stragglers, const struct communicator *communicator)
 {
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
-		if (stragglers->suspects[i].last.communicator == communicator)
+		if (stragglers->suspects[i].last.communicator == communicator ||
+		    stragglers->suspects[i].intermittent.instance.communicator == communicator)
 			return true;
 	return false;
 }

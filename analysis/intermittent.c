@@ -183,7 +183,8 @@ static void decide(struct stragglers *stragglers, const struct latest *latest, c
 	intermittent->late_ns = bet->late_ns;
 	intermittent->least_ns = least_ns;
 	intermittent->window_count = 0;
-	for (uint64_t step = bet->since; step <= bet->last; step++) {
+	uint64_t first = bet->last > REMEMBERED ? bet->last - REMEMBERED : 1;
+	for (uint64_t step = bet->since > first ? bet->since : first; step <= bet->last; step++) {
 		const struct blame *blame = &suspect->blames[step % STRAGGLER_STEPS];
 		if (blame->step == step && blame->late_ns >= least_ns)
 			add_window(intermittent, blame);

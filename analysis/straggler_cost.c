@@ -171,7 +171,7 @@ struct straggler_cost straggler_cost(struct analysis *analysis, const uint32_t *
 {
 	const struct stragglers *stragglers = &analysis->stragglers;
 	struct suspect *suspect = &analysis->stragglers.suspects[ranks[0]];
-	if (suspect->intermittent.decided && suspect->intermittent.times)
+	if (suspect->intermittent.decided)
 		return cost_now_and_then(stragglers, suspect);
 	struct straggler_cost cost = { .step_ns = pace_step_ns(&stragglers->pace, COST_STEPS) };
 	if (!suspect->open || !suspect->since_step) {

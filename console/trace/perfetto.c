@@ -17,7 +17,11 @@ enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };                                   /
 enum { CLOCK_REALTIME_ID = 1, CLOCK_MONOTONIC_ID = 3, CLOCK_BOOTTIME_ID = 6 }; /* BuiltinClock */
 enum { UNIT_COUNT = 2 };                                                       /* CounterDescriptor.Unit */
 enum { ORDER_EXPLICIT = 3, PROCESS_ORDER_EXPLICIT = 1 };                       /* TrackDescriptor */
-enum { SEQUENCE = 1, PACKET_TAG = 1 << 3 | 2 /* Trace.packet, length-delimited */, NAME = 512 };
+enum {
+	SEQUENCE = 1,
+	PACKET_TAG = 1 << 3 | 2 /* Trace.packet, length-delimited */,
+	NAME = 2048 /* a file name, escaped */
+};
 
 static const char *const category_names[TRACE_CATEGORIES] = { "call", "kernel", "queue", "thread", "finding" };
 

@@ -61,7 +61,6 @@ struct rank_trace {
 	size_t queue_count;
 	uint64_t end_ns; /* of the record; times of the box until they are written */
 	uint32_t next_number;
-	int error;
 };
 
 /* The trace's time of a time in the box. */
@@ -102,6 +101,12 @@ static uint64_t call_end(const struct rank_trace *rank, const struct rw_operatio
 	return operation->known & RW_KNOWN_LAUNCH ? operation->launch_end_ns : operation->api_ns;
 }
 
+/* Is it behind another of its group? 0 is no group: interfaces of NCCL that tell of none. */
+static bool goes_on_group(const struct rw_operation *operation, const struct rw_operation *before)
+{
+	return before && before->group && before->group == operation->group && operation->api_ns >= before->api_ns;
+}
+
 /* The next operation of the same group on the same thread; NULL: this is its last. */
 static const struct rw_operation *next_of_group(const struct rank_trace *rank, size_t index)
 {
@@ -112,7 +117,7 @@ static const struct rw_operation *next_of_group(const struct rank_trace *rank, s
 
 		if (!has_call(next) || next->api_tid != this->api_tid)
 			continue;
-		return next->group == this->group && next->api_ns >= this->api_ns ? next : NULL;
+		return goes_on_group(next, this) ? next : NULL;
 	}
 	return NULL;
 }
@@ -122,7 +127,6 @@ static void add_group(struct rank_trace *rank, size_t first)
 {
 	const struct rw_operation *list = rank->operations.list, *last = &list[first], *next;
 	uint32_t members = 1;
-	bool open = false;
 
 	while ((next = next_of_group(rank, (size_t)(last - list)))) {
 		last = next;
@@ -130,13 +134,12 @@ static void add_group(struct rank_trace *rank, size_t first)
 	}
 	if (members == 1)
 		return;
-	open = box_operations_state(&rank->operations, last) == OPERATION_IN_CALL;
 	add_slice(rank, RANK_TRACK_CALLS, list[first].api_tid, 0,
 		  &(struct slice){
 		      .kind = SLICE_GROUP,
 		      .about = (uint32_t)first,
 		      .members = members,
-		      .open = open,
+		      .open = box_operations_state(&rank->operations, last) == OPERATION_IN_CALL,
 		      .begin_ns = list[first].api_ns,
 		      .end_ns = call_end(rank, last),
 		  });
@@ -281,12 +284,6 @@ static int make_changes(struct rank_trace *rank)
 	return rank->in_flight.list && rank->bad_values.list ? 0 : -ENOMEM;
 }
 
-/* Is it behind another of its group? Groups are told apart by their number within a thread. */
-static bool goes_on_group(const struct rw_operation *operation, const struct rw_operation *before)
-{
-	return before && before->group == operation->group && operation->api_ns >= before->api_ns;
-}
-
 /* The last call of each thread so far; threads beyond are taken to have had none. */
 struct last_calls {
 	struct {
@@ -413,35 +410,34 @@ static const char *group_text(const struct rank_trace *rank, uint32_t index)
 	return name ? name : "a communicator that is not known";
 }
 
-static void thread_name(const struct rank_trace *rank, uint32_t tid, char name[NAME])
+/* What one looks for comes first: viewers cut the end. */
+static void thread_track_name(const struct rank_trace *rank, const char *what, uint32_t tid, char name[NAME])
 {
 	const struct replay_process *process = rank->request->process;
 	const char *sampled = feed_thread_name(process->feed, tid);
 	bool main_thread = tid == replay_header(process)->pid;
 	char *text = sampled && *sampled ? foreign_text(sampled) : NULL;
 
-	snprintf(name, NAME, "%s (%" PRIu32 ")", text ? text : main_thread ? "main thread" : "thread", tid);
+	snprintf(name, NAME, "%s: %s (%" PRIu32 ")", what, text ? text : main_thread ? "main thread" : "thread", tid);
 	free(text);
 }
 
 static void track_name(const struct rank_trace *rank, uint32_t index, char name[NAME])
 {
 	const struct rank_track *track = &rank->tracks.list[index];
-	char thread[NAME / 2 + 1];
 
 	switch (track->kind) {
 	case RANK_TRACK_GPU:
-		snprintf(name, NAME, "GPU %.200s · stream %" PRIu32, group_text(rank, track->id), rank->streams[index]);
+		snprintf(name, NAME, "GPU %s · stream %" PRIu32, group_text(rank, track->id), rank->streams[index]);
 		return;
 	case RANK_TRACK_QUEUED:
 		snprintf(name, NAME, "in line for the GPU");
 		return;
 	case RANK_TRACK_CALLS:
+		thread_track_name(rank, "calls", track->id, name);
+		return;
 	case RANK_TRACK_BLOCKED:
-		thread_name(rank, track->id, name);
-		snprintf(thread, sizeof(thread), "%.150s",
-			 name); /* what one looks for comes first: viewers cut the end */
-		snprintf(name, NAME, "%s: %s", track->kind == RANK_TRACK_CALLS ? "calls" : "state", thread);
+		thread_track_name(rank, "state", track->id, name);
 	}
 }
 

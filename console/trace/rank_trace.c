@@ -7,17 +7,12 @@
 #include <string.h>
 
 #include "base/foreign_text.h"
-#include "console/trace/box_operations.h"
 #include "console/trace/finding_events.h"
 #include "console/trace/operation_arguments.h"
-#include "console/trace/rank_tracks.h"
-#include "console/trace/slices.h"
-#include "console/trace/stays.h"
+#include "console/trace/rank_slices.h"
 #include "feed/operation_view.h"
 #include "finding/rank_list.h"
 
-/* Other threads' calls between two of a group are no more than these. */
-enum { LOOK_AHEAD = 1024 };
 enum { NAME = 320, RANKS_SHOWN = 30 /* as PyTorch cuts longer lists */ };
 
 /* How a communicator is told of. */
@@ -26,320 +21,14 @@ struct group_text {
 	char *ranks; /* NULL not known */
 };
 
-/* A change of what is counted. */
-struct change {
-	uint64_t at_ns;
-	int64_t by;
-};
-
-struct changes {
-	struct change *list;
-	size_t count;
-	const char *name;
-};
-
-/* Operations of one stream that were launched and not seen on the GPU. */
-struct queue {
-	uint32_t communicator;
-	uint64_t stream;
-	uint32_t first, count;
-};
-
-enum { QUEUES = 64 }; /* streams beyond count as the last */
-
 struct rank_trace {
 	const struct rank_trace_request *request;
 	struct trace_sink *sink;
-	struct box_operations operations;
-	struct stays stays;
-	struct rank_tracks tracks;
-	struct slices slices;
-	struct changes in_flight, bad_values;
+	struct rank_slices shown;
 	struct group_text *groups;          /* by communicator index */
 	uint32_t streams[RANK_TRACKS_MOST]; /* by track */
-	struct queue queues[QUEUES];
-	size_t queue_count;
-	uint64_t end_ns; /* of the record; times of the box until they are written */
 	uint32_t next_number;
 };
-
-/* The trace's time of a time in the box. */
-static uint64_t trace_ns(const struct rank_trace *rank, uint64_t ns)
-{
-	int64_t offset = rank->request->offset_ns;
-
-	if (offset < 0)
-		return ns > (uint64_t)-offset ? ns - (uint64_t)-offset : 0;
-	return ns + (uint64_t)offset;
-}
-
-/* Operations → slices */
-
-static void add_slice(struct rank_trace *rank, enum rank_track_kind kind, uint32_t id, uint64_t stream,
-		      const struct slice *shape)
-{
-	struct slice slice = *shape;
-
-	slice.track = rank_tracks_find(&rank->tracks, kind, id, stream);
-	slice.begin_ns = trace_ns(rank, slice.begin_ns);
-	slice.end_ns = trace_ns(rank, slice.end_ns);
-	slices_add(&rank->slices, &slice);
-}
-
-static bool has_call(const struct rw_operation *operation)
-{
-	return operation->known & RW_KNOWN_API && !(operation->flags & RW_FLAG_CAPTURED);
-}
-
-/* When its call, or the group's end, returned; where nobody wrote that, when it launched. */
-static uint64_t call_end(const struct rank_trace *rank, const struct rw_operation *operation)
-{
-	if (box_operations_state(&rank->operations, operation) == OPERATION_IN_CALL)
-		return rank->end_ns;
-	if (operation->known & RW_KNOWN_RETURN)
-		return operation->return_ns;
-	return operation->known & RW_KNOWN_LAUNCH ? operation->launch_end_ns : operation->api_ns;
-}
-
-/* Is it behind another of its group? 0 is no group: interfaces of NCCL that tell of none. */
-static bool goes_on_group(const struct rw_operation *operation, const struct rw_operation *before)
-{
-	return before && before->group && before->group == operation->group && operation->api_ns >= before->api_ns;
-}
-
-/* The next operation of the same group on the same thread; NULL: this is its last. */
-static const struct rw_operation *next_of_group(const struct rank_trace *rank, size_t index)
-{
-	const struct rw_operation *this = &rank->operations.list[index];
-
-	for (size_t i = index + 1; i < rank->operations.count && i - index <= LOOK_AHEAD; i++) {
-		const struct rw_operation *next = &rank->operations.list[i];
-
-		if (!has_call(next) || next->api_tid != this->api_tid)
-			continue;
-		return goes_on_group(next, this) ? next : NULL;
-	}
-	return NULL;
-}
-
-/* Calls of a group return at once, and its end does the work: each lasts until the next begins, the last to the end. */
-static void add_group(struct rank_trace *rank, size_t first)
-{
-	const struct rw_operation *list = rank->operations.list, *last = &list[first], *next;
-	uint32_t members = 1;
-
-	while ((next = next_of_group(rank, (size_t)(last - list)))) {
-		last = next;
-		members++;
-	}
-	if (members == 1)
-		return;
-	add_slice(rank, RANK_TRACK_CALLS, list[first].api_tid, 0,
-		  &(struct slice){
-		      .kind = SLICE_GROUP,
-		      .about = (uint32_t)first,
-		      .members = members,
-		      .open = box_operations_state(&rank->operations, last) == OPERATION_IN_CALL,
-		      .begin_ns = list[first].api_ns,
-		      .end_ns = call_end(rank, last),
-		  });
-}
-
-static void add_call(struct rank_trace *rank, size_t index, bool grouped)
-{
-	const struct rw_operation *operation = &rank->operations.list[index], *next = next_of_group(rank, index);
-	uint64_t end_ns = call_end(rank, operation);
-
-	if (!has_call(operation))
-		return;
-	if (next && next->api_ns < end_ns)
-		end_ns = next->api_ns;
-	else
-		next = NULL;
-	if (!grouped)
-		add_group(rank, index);
-	add_slice(rank, RANK_TRACK_CALLS, operation->api_tid, 0,
-		  &(struct slice){
-		      .kind = SLICE_CALL,
-		      .about = (uint32_t)index,
-		      .open = !next && box_operations_state(&rank->operations, operation) == OPERATION_IN_CALL,
-		      .begin_ns = operation->api_ns,
-		      .end_ns = end_ns,
-		  });
-}
-
-static uint32_t communicator_number(const struct rw_operation *operation)
-{
-	return operation->known & RW_KNOWN_IDENT ? operation->comm : UINT32_MAX;
-}
-
-static uint64_t stream_of(const struct rw_operation *operation)
-{
-	if (operation->known & RW_KNOWN_LAUNCH)
-		return operation->launch_stream;
-	return operation->known & RW_KNOWN_API ? operation->stream : 0;
-}
-
-/* Is it known when the GPU reached it, and that it was there until something that is known? */
-static bool is_on_gpu(const struct rank_trace *rank, const struct rw_operation *operation)
-{
-	enum operation_state state = box_operations_state(&rank->operations, operation);
-
-	return operation->known & RW_KNOWN_STARTED &&
-	       (operation->known & RW_KNOWN_DONE || state == OPERATION_RUNNING || state == OPERATION_DONE);
-}
-
-/* Hosts run far ahead of their GPU, so at the end dozens are in line: one slice shows the first of a stream, and how
- * many. */
-static void add_queued(struct rank_trace *rank, size_t index)
-{
-	const struct rw_operation *operation = &rank->operations.list[index];
-	struct queue *queue = rank->queues;
-
-	while (queue < rank->queues + rank->queue_count &&
-	       (queue->communicator != communicator_number(operation) || queue->stream != stream_of(operation)))
-		queue++;
-	if (queue == rank->queues + QUEUES)
-		queue--;
-	if (queue < rank->queues + rank->queue_count) {
-		queue->count++;
-		return;
-	}
-	rank->queue_count++;
-	*queue = (struct queue){ communicator_number(operation), stream_of(operation), (uint32_t)index, 1 };
-}
-
-static void add_queues(struct rank_trace *rank)
-{
-	for (size_t i = 0; i < rank->queue_count; i++) {
-		const struct queue *queue = &rank->queues[i];
-
-		add_slice(rank, RANK_TRACK_QUEUED, 0, 0,
-			  &(struct slice){
-			      .kind = SLICE_QUEUED,
-			      .about = queue->first,
-			      .members = queue->count,
-			      .open = true,
-			      .begin_ns = call_end(rank, &rank->operations.list[queue->first]),
-			      .end_ns = rank->end_ns,
-			  });
-	}
-}
-
-static void add_gpu(struct rank_trace *rank, size_t index)
-{
-	const struct rw_operation *operation = &rank->operations.list[index];
-	enum operation_state state = box_operations_state(&rank->operations, operation);
-	bool running = state == OPERATION_RUNNING, done = operation->known & RW_KNOWN_DONE;
-
-	if (is_on_gpu(rank, operation))
-		add_slice(rank, RANK_TRACK_GPU, communicator_number(operation), stream_of(operation),
-			  &(struct slice){
-			      .kind = SLICE_GPU,
-			      .about = (uint32_t)index,
-			      .open = running,
-			      .begin_ns = operation->started_seen_ns,
-			      .end_ns = done ? operation->done_seen_ns : rank->end_ns,
-			  });
-	else if (has_call(operation) && (state == OPERATION_LAUNCHED || running))
-		add_queued(rank, index);
-}
-
-static void add_change(struct changes *changes, uint64_t at_ns, int64_t by)
-{
-	changes->list[changes->count++] = (struct change){ at_ns, by };
-}
-
-static void count_in_flight(struct rank_trace *rank, const struct rw_operation *operation)
-{
-	enum operation_state state = box_operations_state(&rank->operations, operation);
-	uint64_t end_ns = operation->known & RW_KNOWN_DONE ? operation->done_seen_ns : call_end(rank, operation);
-
-	if (!has_call(operation) || operation->flags & RW_FLAG_UNTRACKED || end_ns < operation->api_ns)
-		return;
-	add_change(&rank->in_flight, trace_ns(rank, operation->api_ns), 1);
-	if (state == OPERATION_ENDED)
-		add_change(&rank->in_flight, trace_ns(rank, end_ns), -1);
-}
-
-/* Values are looked at beside the operation: they are known when it is over. */
-static void count_bad(struct rank_trace *rank, const struct rw_operation *operation)
-{
-	uint64_t in =
-	    operation->known & RW_KNOWN_SCAN_IN ? (uint64_t)operation->scan_in.nan + operation->scan_in.inf : 0;
-	uint64_t out =
-	    operation->known & RW_KNOWN_SCAN_OUT ? (uint64_t)operation->scan_out.nan + operation->scan_out.inf : 0;
-	uint64_t at_ns = operation_last_ns(operation);
-
-	if (in + out && at_ns)
-		add_change(&rank->bad_values, trace_ns(rank, at_ns), (int64_t)(in + out));
-}
-
-static int make_changes(struct rank_trace *rank)
-{
-	rank->in_flight.name = "operations in flight";
-	rank->bad_values.name = "bad values found";
-	rank->in_flight.list = calloc(2 * rank->operations.count + 1, sizeof(struct change));
-	rank->bad_values.list = calloc(rank->operations.count + 1, sizeof(struct change));
-	return rank->in_flight.list && rank->bad_values.list ? 0 : -ENOMEM;
-}
-
-/* The last call of each thread so far; threads beyond are taken to have had none. */
-struct last_calls {
-	struct {
-		uint32_t tid;
-		const struct rw_operation *operation;
-	} list[64];
-	size_t count;
-};
-
-static const struct rw_operation *note_call(struct last_calls *calls, const struct rw_operation *operation)
-{
-	for (size_t i = 0; i < calls->count; i++) {
-		const struct rw_operation *before = calls->list[i].operation;
-
-		if (calls->list[i].tid != operation->api_tid)
-			continue;
-		calls->list[i].operation = operation;
-		return before;
-	}
-	if (calls->count < sizeof(calls->list) / sizeof(*calls->list)) {
-		calls->list[calls->count].tid = operation->api_tid;
-		calls->list[calls->count++].operation = operation;
-	}
-	return NULL;
-}
-
-static void add_operations(struct rank_trace *rank)
-{
-	struct last_calls calls = { 0 };
-
-	for (size_t i = 0; i < rank->operations.count; i++) {
-		const struct rw_operation *operation = &rank->operations.list[i];
-
-		if (has_call(operation))
-			add_call(rank, i, goes_on_group(operation, note_call(&calls, operation)));
-		add_gpu(rank, i);
-		count_in_flight(rank, operation);
-		count_bad(rank, operation);
-	}
-	add_queues(rank);
-}
-
-static void add_stays(struct rank_trace *rank)
-{
-	for (size_t i = 0; i < rank->stays.count; i++) {
-		const struct stay *stay = &rank->stays.list[i];
-
-		add_slice(rank, RANK_TRACK_BLOCKED, stay->tid, 0,
-			  &(struct slice){
-			      .kind = SLICE_BLOCKED,
-			      .about = (uint32_t)i,
-			      .begin_ns = stay->begin_ns,
-			      .end_ns = stay->end_ns,
-			  });
-	}
-}
 
 /* Names */
 
@@ -383,13 +72,13 @@ static char *group_name(const struct rw_communicator *communicator, int32_t *ran
 
 static int name_groups(struct rank_trace *rank)
 {
-	uint32_t count = rank->operations.communicator_count;
+	uint32_t count = rank->shown.operations.communicator_count;
 
 	rank->groups = calloc(count + 1, sizeof(*rank->groups));
 	if (!rank->groups)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
-		const struct rw_communicator *communicator = &rank->operations.communicators[i];
+		const struct rw_communicator *communicator = &rank->shown.operations.communicators[i];
 		int32_t *ranks = NULL;
 
 		if (!communicator->born_ns)
@@ -405,7 +94,7 @@ static int name_groups(struct rank_trace *rank)
 
 static const char *group_text(const struct rank_trace *rank, uint32_t index)
 {
-	const char *name = index < rank->operations.communicator_count ? rank->groups[index].name : NULL;
+	const char *name = index < rank->shown.operations.communicator_count ? rank->groups[index].name : NULL;
 
 	return name ? name : "a communicator that is not known";
 }
@@ -424,7 +113,7 @@ static void thread_track_name(const struct rank_trace *rank, const char *what, u
 
 static void track_name(const struct rank_trace *rank, uint32_t index, char name[NAME])
 {
-	const struct rank_track *track = &rank->tracks.list[index];
+	const struct rank_track *track = &rank->shown.tracks.list[index];
 
 	switch (track->kind) {
 	case RANK_TRACK_GPU:
@@ -468,19 +157,19 @@ static void write_tracks(struct rank_trace *rank)
 {
 	uint32_t order[RANK_TRACKS_MOST];
 
-	for (size_t i = 0; i < rank->slices.count; i++) {
-		struct rank_track *track = &rank->tracks.list[rank->slices.list[i].track];
+	for (size_t i = 0; i < rank->shown.slices.count; i++) {
+		struct rank_track *track = &rank->shown.tracks.list[rank->shown.slices.list[i].track];
 
-		if (rank->slices.list[i].lane >= track->lanes)
-			track->lanes = (uint16_t)(rank->slices.list[i].lane + 1);
+		if (rank->shown.slices.list[i].lane >= track->lanes)
+			track->lanes = (uint16_t)(rank->shown.slices.list[i].lane + 1);
 	}
-	rank_tracks_order(&rank->tracks, order);
-	for (uint32_t i = 0; i < rank->tracks.count; i++) {
-		struct rank_track *track = &rank->tracks.list[order[i]];
+	rank_tracks_order(&rank->shown.tracks, order);
+	for (uint32_t i = 0; i < rank->shown.tracks.count; i++) {
+		struct rank_track *track = &rank->shown.tracks.list[order[i]];
 		char name[NAME];
 
 		track->number = rank->next_number;
-		rank->streams[order[i]] = rank_tracks_stream_number(&rank->tracks, order[i]);
+		rank->streams[order[i]] = rank_tracks_stream_number(&rank->shown.tracks, order[i]);
 		track_name(rank, order[i], name);
 		for (uint16_t lane = 0; lane < track->lanes; lane++)
 			next_track(rank, name, false);
@@ -521,7 +210,7 @@ static void write_stay(struct rank_trace *rank, struct trace_slice *event)
 
 static void write_blocked(struct rank_trace *rank, const struct slice *slice, struct trace_slice *event)
 {
-	const struct stay *stay = &rank->stays.list[slice->about];
+	const struct stay *stay = &rank->shown.stays.list[slice->about];
 	struct trace_arguments arguments = *event->arguments;
 	char *texts[3], text[NAME];
 	char *name = foreign_text(stay_text(stay, text, sizeof(text)));
@@ -538,9 +227,9 @@ static void write_blocked(struct rank_trace *rank, const struct slice *slice, st
 
 static void write_operation(struct rank_trace *rank, const struct slice *slice, struct trace_slice *event)
 {
-	const struct rw_operation *operation = &rank->operations.list[slice->about];
-	const struct rw_communicator *communicator = box_operations_communicator(&rank->operations, operation);
-	enum operation_state state = box_operations_state(&rank->operations, operation);
+	const struct rw_operation *operation = &rank->shown.operations.list[slice->about];
+	const struct rw_communicator *communicator = box_operations_communicator(&rank->shown.operations, operation);
+	enum operation_state state = box_operations_state(&rank->shown.operations, operation);
 	struct trace_arguments arguments = *event->arguments;
 	struct operation_texts texts = { .device = rank->request->device };
 
@@ -551,7 +240,7 @@ static void write_operation(struct rank_trace *rank, const struct slice *slice, 
 	if (slice->kind == SLICE_GPU)
 		trace_add_number(&arguments, TRACE_STREAM, rank->streams[slice->track]);
 	/* Told once of each operation, on the slice that ties it to the other ranks: the GPU's where there is one. */
-	if (slice->kind == SLICE_GPU || !is_on_gpu(rank, operation)) {
+	if (slice->kind == SLICE_GPU || !rank_slices_on_gpu(&rank->shown, operation)) {
 		operation_arguments_add(&arguments, operation, communicator, &texts, state);
 		event->flow = operation_flow(operation, communicator);
 	} else {
@@ -569,7 +258,7 @@ static void write_operation(struct rank_trace *rank, const struct slice *slice, 
 /* "AllGather #63 and 17 more" */
 static void write_queue(struct rank_trace *rank, const struct slice *slice, struct trace_slice *event)
 {
-	const struct rw_operation *operation = &rank->operations.list[slice->about];
+	const struct rw_operation *operation = &rank->shown.operations.list[slice->about];
 	struct trace_arguments arguments = *event->arguments;
 	char name[96], number[32] = "", more[32] = "";
 
@@ -579,7 +268,8 @@ static void write_queue(struct rank_trace *rank, const struct slice *slice, stru
 		snprintf(more, sizeof(more), " and %" PRIu32 " more", slice->members - 1);
 	snprintf(name, sizeof(name), "%s%s%s", operation_name(operation), number, more);
 	trace_add_number(&arguments, TRACE_IN_LINE, slice->members);
-	trace_add_text(&arguments, TRACE_GROUP_NAME, group_text(rank, communicator_number(operation)));
+	trace_add_text(&arguments, TRACE_GROUP_NAME,
+		       group_text(rank, operation->known & RW_KNOWN_IDENT ? operation->comm : UINT32_MAX));
 	event->category = TRACE_QUEUE;
 	event->name = name;
 	event->arguments = &arguments;
@@ -588,7 +278,7 @@ static void write_queue(struct rank_trace *rank, const struct slice *slice, stru
 
 static void write_slice(struct rank_trace *rank, const struct slice *slice)
 {
-	const struct rank_track *shown = &rank->tracks.list[slice->track];
+	const struct rank_track *shown = &rank->shown.tracks.list[slice->track];
 	struct trace_track track = { .process = rank->request->number, .number = shown->number + slice->lane };
 	struct trace_arguments arguments = { 0 };
 	struct trace_slice event = {
@@ -618,7 +308,7 @@ static void write_slice(struct rank_trace *rank, const struct slice *slice)
 
 static int by_moment(const void *a, const void *b)
 {
-	const struct change *left = a, *right = b;
+	const struct rank_change *left = a, *right = b;
 
 	if (left->at_ns != right->at_ns)
 		return left->at_ns < right->at_ns ? -1 : 1;
@@ -626,7 +316,7 @@ static int by_moment(const void *a, const void *b)
 }
 
 /* Changes of one moment are one value. */
-static void write_counter(struct rank_trace *rank, struct changes *changes)
+static void write_counter(struct rank_trace *rank, struct rank_changes *changes)
 {
 	int64_t value = 0;
 
@@ -641,20 +331,20 @@ static void write_counter(struct rank_trace *rank, struct changes *changes)
 			rank->sink->format->counter(rank->sink, &track, changes->list[i].at_ns, value);
 	}
 	/* Viewers draw nothing behind the last one. */
-	if (trace_ns(rank, rank->end_ns) > changes->list[changes->count - 1].at_ns)
-		rank->sink->format->counter(rank->sink, &track, trace_ns(rank, rank->end_ns), value);
+	if (rank_slices_time(&rank->shown, rank->shown.end_ns) > changes->list[changes->count - 1].at_ns)
+		rank->sink->format->counter(rank->sink, &track, rank_slices_time(&rank->shown, rank->shown.end_ns),
+					    value);
 }
 
 static void write_all(struct rank_trace *rank)
 {
 	rank->sink->format->process(rank->sink, &(struct trace_process){ rank->request->number, rank->request->name });
-	slices_order(&rank->slices);
 	write_findings(rank);
 	write_tracks(rank);
-	for (size_t i = 0; i < rank->slices.count && !ferror(rank->sink->out); i++)
-		write_slice(rank, &rank->slices.list[i]);
-	write_counter(rank, &rank->in_flight);
-	write_counter(rank, &rank->bad_values);
+	for (size_t i = 0; i < rank->shown.slices.count && !ferror(rank->sink->out); i++)
+		write_slice(rank, &rank->shown.slices.list[i]);
+	write_counter(rank, &rank->shown.in_flight);
+	write_counter(rank, &rank->shown.bad_values);
 }
 
 /* Of the process's own last sign of life. */
@@ -668,36 +358,23 @@ static uint64_t record_end(const struct rank_trace *rank)
 
 static void count(struct rank_trace *rank, struct rank_trace_counts *counts)
 {
-	counts->operations += rank->operations.count;
-	for (size_t i = 0; i < rank->operations.count; i++) {
-		enum operation_state state = box_operations_state(&rank->operations, &rank->operations.list[i]);
+	counts->operations += rank->shown.operations.count;
+	for (size_t i = 0; i < rank->shown.operations.count; i++) {
+		enum operation_state state =
+		    box_operations_state(&rank->shown.operations, &rank->shown.operations.list[i]);
 
 		counts->unfinished += state != OPERATION_ENDED && state != OPERATION_DONE;
 	}
 }
 
-static int read_box(struct rank_trace *rank)
-{
-	const struct box_reader *reader = feed_reader(rank->request->process->feed);
-	int err = box_operations_read(&rank->operations, reader);
-	int stays_err = stays_read(&rank->stays, reader);
-
-	rank->end_ns = record_end(rank);
-	return err ? err : stays_err;
-}
-
 static void free_all(struct rank_trace *rank)
 {
-	for (uint32_t i = 0; rank->groups && i < rank->operations.communicator_count; i++) {
+	for (uint32_t i = 0; rank->groups && i < rank->shown.operations.communicator_count; i++) {
 		free(rank->groups[i].name);
 		free(rank->groups[i].ranks);
 	}
 	free(rank->groups);
-	free(rank->in_flight.list);
-	free(rank->bad_values.list);
-	box_operations_free(&rank->operations);
-	stays_free(&rank->stays);
-	slices_free(&rank->slices);
+	rank_slices_free(&rank->shown);
 	free(rank);
 }
 
@@ -711,18 +388,13 @@ int rank_trace_write(const struct rank_trace_request *request, struct rank_trace
 	rank->request = request;
 	rank->sink = request->sink;
 	rank->next_number = 1;
-	read_error = read_box(rank);
-	err = name_groups(rank);
-	if (!err)
-		err = make_changes(rank);
+	read_error =
+	    rank_slices_read(&rank->shown, feed_reader(request->process->feed), record_end(rank), request->offset_ns);
+	err = read_error == -ENOMEM ? read_error : name_groups(rank);
 	if (!err) {
-		add_operations(rank);
-		add_stays(rank);
 		write_all(rank);
 		count(rank, counts);
 	}
-	if (!err && rank->slices.no_memory)
-		err = -ENOMEM;
 	free_all(rank);
 	return err ? err : read_error;
 }

@@ -40,6 +40,7 @@ struct collector {
 	size_t marked;       /* findings that the mark beside the boxes stands for */
 	uint64_t leaving_ns; /* since when a launcher waits for the summary, 0 = none does */
 	bool left;           /* the last launcher has gone and has its summary */
+	uint64_t ending_ns;  /* and since then there was nothing left to do: nobody else is let in; 0 = not so */
 };
 
 static void on_save(void *argument, const struct box_reader *reader)
@@ -144,6 +145,20 @@ static void look_for_room(struct collector *collector)
 		room_look(&collector->room, collector->claim.places, collector->claim.place_count);
 }
 
+static bool has_work(const struct collector *collector)
+{
+	return live_boxes_count(collector->watch.boxes) || saver_pending(collector->saver) ||
+	       command_sink_pending(collector->outlet.command);
+}
+
+/* The last launcher has its summary, and with it what this collector saw: another run of the same name is another
+ * collector's, however soon it comes. */
+static void begin_end(struct collector *collector, uint64_t now_ns)
+{
+	socket_stop_listening(collector->socket);
+	collector->ending_ns = now_ns;
+}
+
 /* The job of a launcher has ended: how its processes ended counts in the summary. They are waited for, but not for one
  * that the job leaves behind. */
 static void answer_leaving(struct collector *collector, uint64_t now_ns)
@@ -170,13 +185,24 @@ static void answer_leaving(struct collector *collector, uint64_t now_ns)
 	free(line);
 	free(last);
 	collector->left = socket_runs(collector->socket) == 0;
+	if (collector->left && collector->options->until_idle && !has_work(collector))
+		begin_end(collector, now_ns);
 }
 
-static bool is_idle(const struct collector *collector)
+/* Nothing to watch, nobody to tell? Then it is over; when it has begun to end, at the latest LEAVE_MS later. */
+static void end_when_idle(struct collector *collector, uint64_t now_ns)
 {
-	return live_boxes_count(collector->watch.boxes) == 0 && !saver_pending(collector->saver) &&
-	       !command_sink_pending(collector->outlet.command) &&
-	       (!collector->socket || socket_clients(collector->socket) == 0);
+	bool has_clients = collector->socket && socket_clients(collector->socket);
+
+	if (!collector->ending_ns && (has_work(collector) || has_clients)) {
+		collector->busy_ns = now_ns;
+		return;
+	}
+	if (!collector->options->until_idle)
+		return;
+	if (collector->ending_ns ? !has_clients || now_ns - collector->ending_ns > LEAVE_MS * UINT64_C(1000000)
+				 : collector->left || now_ns - collector->busy_ns > IDLE_MS * UINT64_C(1000000))
+		uv_stop(&collector->loop);
 }
 
 /* Boxes of a run with findings are kept longer than others when memory is tidied, also where we end without a word. */
@@ -206,11 +232,7 @@ static void on_tick(uv_timer_t *timer)
 		answer_leaving(collector, now_ns);
 	if (collector->watch.ticks % ROOM_EVERY == 1)
 		look_for_room(collector);
-	if (!is_idle(collector))
-		collector->busy_ns = now_ns;
-	else if (collector->options->until_idle &&
-		 (collector->left || now_ns - collector->busy_ns > IDLE_MS * UINT64_C(1000000)))
-		uv_stop(&collector->loop);
+	end_when_idle(collector, now_ns);
 }
 
 static void on_signal(uv_signal_t *handle, int number)

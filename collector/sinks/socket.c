@@ -30,6 +30,7 @@ struct socket_sink {
 	struct socket_client *clients;
 	unsigned client_count;
 	char path[ADDRESS_PATH];
+	bool unwanted; /* to be freed with its handle */
 };
 
 struct message {
@@ -236,9 +237,13 @@ static int listen_at(struct socket_sink *sink, const struct address *address)
 	return err;
 }
 
-static void free_sink(uv_handle_t *handle)
+static void on_pipe_closed(uv_handle_t *handle)
 {
-	free(handle);
+	struct socket_sink *sink = (struct socket_sink *)handle;
+
+	handle->data = sink; /* it is closed */
+	if (sink->unwanted)
+		free(sink);
 }
 
 int socket_open(struct socket_sink **sink, uv_loop_t *loop, const struct address *address,
@@ -255,11 +260,18 @@ int socket_open(struct socket_sink **sink, uv_loop_t *loop, const struct address
 	err = listen_at(made, address);
 	if (err) {
 		snprintf(why, WHY, "%s: %s", *made->path ? made->path : address->directory, strerror(-err));
-		uv_close((uv_handle_t *)&made->pipe, free_sink);
+		made->unwanted = true;
+		uv_close((uv_handle_t *)&made->pipe, on_pipe_closed);
 		return err;
 	}
 	*sink = made;
 	return 0;
+}
+
+void socket_stop_listening(struct socket_sink *sink)
+{
+	if (!uv_is_closing((uv_handle_t *)&sink->pipe))
+		uv_close((uv_handle_t *)&sink->pipe, on_pipe_closed);
 }
 
 void socket_close(struct socket_sink *sink)
@@ -268,7 +280,10 @@ void socket_close(struct socket_sink *sink)
 		return;
 	while (sink->clients)
 		drop(sink->clients);
-	uv_close((uv_handle_t *)&sink->pipe, free_sink);
+	socket_stop_listening(sink);
+	sink->unwanted = true;
+	if (sink->pipe.data)
+		free(sink);
 }
 
 const char *socket_path(const struct socket_sink *sink)

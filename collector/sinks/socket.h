@@ -25,6 +25,8 @@ struct socket_events {
  * names the path. */
 int socket_open(struct socket_sink **sink, uv_loop_t *loop, const struct address *address,
 		const struct socket_events *events, char *why);
+/* Lets nobody else in: who comes from now on finds no collector, and starts one. Who is in stays. */
+void socket_stop_listening(struct socket_sink *sink);
 /* The loop must run once more after this. Accepts NULL. */
 void socket_close(struct socket_sink *sink);
 

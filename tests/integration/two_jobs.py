@@ -1,6 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Two runs of one job name whose black boxes lie in different directories: neither tells what the other's ranks do."""
+"""Two runs of one job name: when their black boxes lie in different directories, neither tells what the other's ranks do; when
+one follows the other, each has a collector of its own."""
+
+import json
+import pathlib
+import socket
 
 import stage
 
@@ -16,8 +21,73 @@ def findings(job):
     return [value["text"] for _, value in job.out.json() if value.get("kind")]
 
 
+class Launcher:
+    """A client of the collector that a launcher of this stage's job would talk to."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.settimeout(10)
+        try:
+            self.socket.connect(str(path))
+        except OSError:
+            self.socket.close()
+            raise
+        self.lines = self.socket.makefile("r")
+        self.job = json.loads(self.lines.readline())["hello"]["job"]
+
+    def send(self, **request):
+        self.socket.sendall(json.dumps(request).encode() + b"\n")
+
+    def summary(self):
+        for line in self.lines:
+            if "summary" in (message := json.loads(line)):
+                return message["summary"]
+        return None
+
+
+def find_collector(play):
+    """(path, launcher) of the collector of this stage's job; None."""
+    directory = pathlib.Path("/run/rankwatch") if stage.ROOT else play.runtime
+    for path in directory.glob("*socket" if stage.ROOT else "*.sock"):
+        try:
+            launcher = Launcher(path)
+        except OSError:
+            continue
+        if launcher.job == play.dir.name:
+            return path, launcher
+        launcher.socket.close()
+    return None
+
+
+def lets_in(path, job):
+    try:
+        launcher = Launcher(path)
+    except OSError:
+        return False
+    launcher.socket.close()
+    return launcher.job == job
+
+
+def one_after_the_other(failures):
+    """Who comes when the last launcher has its summary comes too late, however long it takes the collector to end: it would get
+    the ranks of both."""
+    with stage.Stage() as play:
+        collector = play.start(stage.RANKWATCH, "collect", "--until-idle", "--quiet")
+        found = stage.wait_until(lambda: find_collector(play), 30)
+        if not failures.check(found, "a collector answers"):
+            return
+        path, launcher = found
+        launcher.send(join="run")
+        launcher.send(leave="run")
+        summary = launcher.summary()
+        failures.check(summary and summary["last"], f"it was the last launcher: {summary}")
+        failures.check(not lets_in(path, play.dir.name), "nobody else is let in")
+        failures.check(collector.wait(20) == 0, "the collector ends, also while a client stays")
+
+
 def main():
     failures = stage.Failures()
+    one_after_the_other(failures)
     with stage.Stage() as play, stage.Stage() as beside:
         other = beside.boxes
         first = play.start(stage.RANKWATCH, "run", "--findings", "-", "--",

@@ -151,11 +151,11 @@ def silent_file_system(failures):
 def stopped_collector(failures):
     with stage.Stage() as play:
         collector = play.start(stage.RANKWATCH, "collect")
-        answered = stage.wait_until(lambda: play.start(stage.RANKWATCH, "findings").wait(LONG_S) == 0, LONG_S)
+        answered = stage.wait_until(lambda: play.start(stage.RANKWATCH, "findings", "--job", play.dir.name).wait(LONG_S) == 0, LONG_S)
         failures.check(answered, "a running collector answers")
         stage.kill(collector.popen.pid, signal.SIGSTOP)
         for arguments in ((), ("--follow",)):
-            asked = play.start(stage.RANKWATCH, "findings", *arguments)
+            asked = play.start(stage.RANKWATCH, "findings", "--job", play.dir.name, *arguments)
             status = asked.wait(LONG_S)
             right = status == 1 and f"(process {collector.popen.pid}) does not answer" in asked.err.text()
             failures.check(right, f"a stopped collector is not waited for {arguments}: {status} {asked.err.text()}")

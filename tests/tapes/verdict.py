@@ -104,9 +104,9 @@ def shortcomings(scenario, true):
     return missed
 
 
-def disagreements(scenario, events, level, findings):
+def disagreements(scenario, events, level, findings, in_time=True):
     """Sentences about findings (summaries), by the table of scenarios: (what is false, what is missed). Level "report"
-    looks back."""
+    looks back. in_time: it is also judged when something was found."""
     loud = [finding for finding in findings if finding["severity"] != "notice"]
     if scenario["kind"] is None:
         return [f"false alarm: {finding['text']}" for finding in loud], []
@@ -115,7 +115,7 @@ def disagreements(scenario, events, level, findings):
         return false_alarms(scenario, loud), [f"no {scenario['kind']} was found"]
     missed = shortcomings(scenario, true)
     since_ms, limit_s = known(scenario, events)
-    if level != "report" and since_ms is not None and true[0]["at_ms"] - since_ms > limit_s * 1000:
+    if in_time and level != "report" and since_ms is not None and true[0]["at_ms"] - since_ms > limit_s * 1000:
         missed.append(f"found {(true[0]['at_ms'] - since_ms) / 1000:.2f} s after the fault could be known (limit {limit_s} s)")
     return false_alarms(scenario, loud), missed
 

@@ -11,7 +11,7 @@
 static bool is_process_seen(const struct rw_box_header *header)
 {
 	return header->pid_namespace && header->pid_namespace == process_pid_namespace() && header->start_time_ticks &&
-	       header->pid <= INT32_MAX && process_start_time((pid_t)header->pid) == header->start_time_ticks;
+	       header->pid <= INT32_MAX && process_runs((pid_t)header->pid, header->start_time_ticks);
 }
 
 enum box_life box_reader_life(const struct box_reader *reader, pid_t *writer_in_our_namespace)

@@ -32,17 +32,44 @@ uint64_t process_pid_namespace(void)
 	return statx(AT_FDCWD, "/proc/self/ns/pid", 0, STATX_INO, &status) ? 0 : status.stx_ino;
 }
 
-uint64_t process_start_time(pid_t pid)
+/* proc_pid_stat(5) numbers the fields. */
+enum { STATE = 3, THREADS = 20, START_TIME = 22, STAT_ROOM = 1024 };
+
+/* The fields from the third one on: the name before them may hold spaces and parentheses. NULL: there is no such
+ * process. */
+static const char *read_stat(pid_t pid, char stat[STAT_ROOM])
 {
-	char path[32], stat[1024];
+	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	process_read_line(path, stat, sizeof(stat));
+	process_read_line(path, stat, STAT_ROOM);
+	const char *name_end = strrchr(stat, ')');
 
-	/* The name may hold spaces and parentheses; field 3 follows its last one. */
-	char *field = strrchr(stat, ')');
+	return name_end && name_end[1] == ' ' ? name_end + 2 : NULL;
+}
 
-	for (int i = 2; field && i < 22; i++)
-		field = strchr(field + 1, ' ');
-	return field ? strtoull(field, NULL, 10) : 0;
+static uint64_t number_in(const char *fields, int field)
+{
+	for (int i = STATE; fields && i < field; i++) {
+		fields = strchr(fields, ' ');
+		fields += fields != NULL;
+	}
+	return fields ? strtoull(fields, NULL, 10) : 0;
+}
+
+uint64_t process_start_time(pid_t pid)
+{
+	char stat[STAT_ROOM];
+
+	return number_in(read_stat(pid, stat), START_TIME);
+}
+
+bool process_runs(pid_t pid, uint64_t start_time)
+{
+	char stat[STAT_ROOM];
+	const char *fields = read_stat(pid, stat);
+
+	if (!fields || number_in(fields, START_TIME) != start_time)
+		return false;
+	return (*fields != 'Z' && *fields != 'X') || number_in(fields, THREADS) > 1;
 }

@@ -3,6 +3,7 @@
 #ifndef BLACKBOX_PROCESS_H
 #define BLACKBOX_PROCESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -15,5 +16,8 @@ void process_boot_id(char boot_id[40]);
 uint64_t process_pid_namespace(void);
 /* Field 22 of /proc/<pid>/stat, as this process sees <pid>; 0 = no such process. */
 uint64_t process_start_time(pid_t pid);
+/* Does <pid>, started then, still run? Not one that has ended, whose parent has not asked how: nothing of it is left but
+ * its number. One whose first thread alone has ended runs. */
+bool process_runs(pid_t pid, uint64_t start_time);
 
 #endif

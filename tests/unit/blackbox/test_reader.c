@@ -3,13 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "blackbox/process.h"
 #include "tests/unit/blackbox/fixture.h"
 
 TestSuite(reader, .fini = fixture_remove);
@@ -253,6 +257,13 @@ static pid_t start_writer(struct box_reader *reader)
 	return child;
 }
 
+static void end_without_reaping(pid_t child)
+{
+	siginfo_t how;
+
+	cr_assert_eq(waitid(P_PID, (id_t)child, &how, WEXITED | WNOWAIT), 0);
+}
+
 Test(reader, the_lock_tells_life_and_pid_of_the_writer)
 {
 	struct box_reader reader;
@@ -261,9 +272,49 @@ Test(reader, the_lock_tells_life_and_pid_of_the_writer)
 	cr_expect_eq(box_reader_life(&reader, &pid), BOX_ALIVE);
 	cr_expect_eq(pid, child);
 	kill(child, SIGKILL);
+	end_without_reaping(child);
+	cr_expect_eq(box_reader_life(&reader, &pid), BOX_ORPHANED, "a zombie is no process");
 	waitpid(child, NULL, 0);
 	cr_expect_eq(box_reader_life(&reader, &pid), BOX_ORPHANED);
 	cr_expect_eq(pid, 0);
+}
+
+static void *live_on(void *unused)
+{
+	pause();
+	return unused;
+}
+
+static char state_of(pid_t pid)
+{
+	char path[32], stat[512];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	process_read_line(path, stat, sizeof(stat));
+	return strrchr(stat, ')')[2];
+}
+
+Test(process, runs_while_any_of_its_threads_does)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, live_on, NULL);
+		syscall(SYS_exit, 0); /* of this thread alone */
+	}
+	uint64_t start_time = process_start_time(child);
+
+	while (state_of(child) != 'Z')
+		sched_yield();
+	cr_expect(process_runs(child, start_time));
+	cr_expect_not(process_runs(child, start_time + 1));
+	kill(child, SIGKILL);
+	end_without_reaping(child);
+	cr_expect_not(process_runs(child, start_time));
+	waitpid(child, NULL, 0);
+	cr_expect_not(process_runs(child, start_time));
 }
 
 Test(reader, a_copy_is_unknown_while_its_process_runs_and_orphaned_after)

@@ -94,6 +94,26 @@ def play_out_of_memory(failures):
             failures.check(all(finding["cause"]["class"] == "memory" for finding in findings), f"out of memory, {how}: the cause")
 
 
+def parent_of(pid):
+    return int(next(line for line in open(f"/proc/{pid}/status") if line.startswith("PPid:")).split()[1])
+
+
+def play_unreaped(failures, nobody):
+    """Its launcher does not ask how it ended, so it stays a zombie: it is gone all the same."""
+    with stage.Stage(nobody=nobody) as play:
+        job = play.start(stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*WORKLOAD))
+        if not failures.check(stage.wait_until(lambda: play.events("fault"), 60), f"unreaped: the ranks wait for rank {FIRST}"):
+            return
+        pid = play.rank_pids()[FIRST]
+        launcher = parent_of(pid)
+        stage.kill(launcher, signal.SIGSTOP)
+        stage.kill(pid)
+        told = lambda: [value for _, value in job.out.json() if value.get("kind") == "gone"]
+        found = stage.wait_until(told, 20)
+        failures.check(found and found[0]["ranks"] == [FIRST], f"unreaped: it is gone: {[one['text'] for one in found or []]}", always=True)
+        stage.kill(launcher, signal.SIGCONT)
+
+
 def play_ending(failures, nobody, name, act, live, alone):
     with stage.Stage(nobody=nobody) as play:
         job = play.start(stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*WORKLOAD))
@@ -120,6 +140,7 @@ def main(nobody=False):
     failures = stage.Failures(on_time=True)
     for ending in ENDINGS:
         play_ending(failures, nobody, *ending)
+    play_unreaped(failures, nobody)
     if not nobody:
         play_out_of_memory(failures)
     failures.end()

@@ -279,7 +279,7 @@ static void refuse(void *argument, const char *path, const char *why)
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct options options = { 0 };
-	struct collectors collectors;
+	struct collectors collectors = { 0 };
 	struct boxes boxes;
 
 	command_parse(command, argc, argv, 0, &options);

@@ -67,6 +67,8 @@ static void __attribute__((noreturn)) become_collector(const struct supervisor *
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
 	dup2(errors_fd, STDERR_FILENO);
+	if (sinks && sinks->on_finding && command_fd < 0)
+		fprintf(stderr, "rankwatch run: --on-finding: %s: no command is run\n", strerror(-command_fd));
 	execv(supervisor->program, (char **)arguments);
 	foreign_line(stderr, "rankwatch run: %s: %s", supervisor->program, strerror(errno));
 	_exit(1);

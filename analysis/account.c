@@ -136,15 +136,42 @@ static bool is_gapless(const struct process *process, const struct account_rank 
 	return true;
 }
 
-static void add(struct account_rank *rank, size_t part, uint64_t ns)
+static uint64_t *part_of(struct account_parts *parts, enum analysis_part part)
 {
-	*(uint64_t *)((char *)&rank->whole.parts + part) += ns;
-	*(uint64_t *)((char *)&rank->step.parts + part) += ns;
+	uint64_t *const of[ANALYSIS_PARTS] = { &parts->own_ns, &parts->wait_ns, &parts->transfer_ns,
+					       &parts->unseen_ns };
+
+	return of[part];
+}
+
+/* root: whom it waited for; JOB_NONE: it did not, or nobody knows. */
+static void tell(const struct account *account, const struct account_rank *rank, const struct job *job,
+		 enum analysis_part part, uint64_t ns, uint32_t root)
+{
+	uint32_t index = (uint32_t)(rank - account->ranks);
+
+	account->visit(account->visit_argument, &(struct analysis_stretch){
+						    .rank = index,
+						    .world_rank = job->ranks[index].world,
+						    .process = job->ranks[index].process->id,
+						    .part = part,
+						    .waited_for = root == JOB_NONE ? ANALYSIS_NO_RANK : root,
+						    .from_ns = rank->whole.until_ns,
+						    .until_ns = rank->whole.until_ns + ns,
+						    .step = rank->step.step,
+						});
+}
+
+static void add(struct account *account, struct account_rank *rank, const struct process *process,
+		enum analysis_part part, uint64_t ns, uint32_t root)
+{
+	if (account->visit && ns)
+		tell(account, rank, process->of_job, part, ns, root);
+	*part_of(&rank->whole.parts, part) += ns;
+	*part_of(&rank->step.parts, part) += ns;
 	rank->whole.until_ns += ns;
 	rank->step.until_ns += ns;
 }
-
-#define ADD(rank, part, ns) add(rank, offsetof(struct account_parts, part), ns)
 
 static void begin_step(struct account_rank *rank, uint64_t step)
 {
@@ -178,7 +205,8 @@ static void charge(struct account *account, const struct meeting *meeting, uint6
 }
 
 /* Until it came: its own time, unless something is not known of it. */
-static void account_gap(struct account_rank *rank, const struct process *process, const struct operation *operation)
+static void account_gap(struct account *account, struct account_rank *rank, const struct process *process,
+			const struct operation *operation)
 {
 	if (!rank->whole.from_ns)
 		rank->whole.from_ns = rank->whole.until_ns = rank->step.from_ns = rank->step.until_ns =
@@ -186,15 +214,13 @@ static void account_gap(struct account_rank *rank, const struct process *process
 	if (operation->arrival_ns <= rank->whole.until_ns)
 		return;
 	uint64_t gap_ns = operation->arrival_ns - rank->whole.until_ns;
-	if (rank->blind || !is_gapless(process, rank, operation->ticket))
-		ADD(rank, unseen_ns, gap_ns);
-	else
-		ADD(rank, own_ns, gap_ns);
+	bool unseen = rank->blind || !is_gapless(process, rank, operation->ticket);
+	add(account, rank, process, unseen ? ANALYSIS_UNSEEN : ANALYSIS_OWN, gap_ns, JOB_NONE);
 }
 
 /* What another operation has been charged for already counts once. */
-static void account_inside(struct account *account, struct account_rank *rank, const struct meeting *meeting,
-			   const struct operation *operation)
+static void account_inside(struct account *account, struct account_rank *rank, const struct process *process,
+			   const struct meeting *meeting, const struct operation *operation)
 {
 	uint64_t wait_ns = wait_in(meeting, operation), until_ns = rank->whole.until_ns;
 	uint64_t came_ns = operation->arrival_ns + wait_ns;
@@ -202,12 +228,10 @@ static void account_inside(struct account *account, struct account_rank *rank, c
 	if (operation->done_ns > until_ns) {
 		uint64_t left_ns = operation->done_ns - until_ns,
 			 waited_ns = came_ns > until_ns ? came_ns - until_ns : 0;
-		ADD(rank, wait_ns, waited_ns);
+		add(account, rank, process, ANALYSIS_WAIT, waited_ns, meeting->root);
 		charge(account, meeting, waited_ns);
-		if (meeting->waits && meeting->whole)
-			ADD(rank, transfer_ns, left_ns - waited_ns);
-		else
-			ADD(rank, unseen_ns, left_ns - waited_ns);
+		add(account, rank, process, meeting->waits && meeting->whole ? ANALYSIS_TRANSFER : ANALYSIS_UNSEEN,
+		    left_ns - waited_ns, JOB_NONE);
 	}
 	if (wait_ns < LATENESS_NOISE_NS)
 		return;
@@ -228,10 +252,10 @@ static void account_member(struct account *account, const struct meeting *meetin
 	if (!operation)
 		return;
 	if (is_timed(operation)) {
-		account_gap(rank, member->process, operation);
+		account_gap(account, rank, member->process, operation);
 		rank->blind = false;
 		begin_step(rank, meeting->step);
-		account_inside(account, rank, meeting, operation);
+		account_inside(account, rank, member->process, meeting, operation);
 		member->met_ns = operation->done_ns;
 	} else {
 		rank->blind = true;

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/analysis.h"
 #include "analysis/cause.h"
 #include "analysis/instances.h"
 #include "analysis/job.h"
@@ -69,6 +70,8 @@ struct account {
 	size_t waiting_count, waiting_room;
 	uint64_t nobody_ns;             /* waits, over all ranks, of which is not known for whom */
 	uint64_t first_step, last_step; /* as they may be told; 0 none */
+	analysis_time_visit *visit;     /* NULL: nobody watches */
+	void *visit_argument;
 };
 
 struct analysis;

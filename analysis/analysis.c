@@ -47,6 +47,12 @@ void analysis_free(struct analysis *analysis)
 	free(analysis);
 }
 
+void analysis_watch_time(struct analysis *analysis, analysis_time_visit *visit, void *argument)
+{
+	analysis->account.visit = visit;
+	analysis->account.visit_argument = argument;
+}
+
 int analysis_add_process(struct analysis *analysis, const struct analysis_process *process)
 {
 	return job_add_process(&analysis->job, process);

@@ -209,6 +209,24 @@ struct analysis_account {
 	uint32_t loss_count;
 };
 
+enum analysis_part { ANALYSIS_OWN, ANALYSIS_WAIT, ANALYSIS_TRANSFER, ANALYSIS_UNSEEN, ANALYSIS_PARTS };
+
+#define ANALYSIS_NO_RANK UINT32_MAX
+
+/* What one rank's time went to between two moments of its own host's clock. */
+struct analysis_stretch {
+	uint32_t rank;      /* numbered from 0 as they appear; a process with several devices has several */
+	int32_t world_rank; /* -1 not known yet */
+	analysis_process_id process;
+	enum analysis_part part;
+	uint32_t waited_for; /* WAIT: the rank, numbered as above; ANALYSIS_NO_RANK not known */
+	uint64_t from_ns, until_ns;
+	uint64_t step; /* 0 not known */
+};
+
+/* Stretches of a rank come in order of time and do not overlap; those of all ranks some 0.5 s late. */
+typedef void analysis_time_visit(void *argument, const struct analysis_stretch *stretch);
+
 /* What `run` prints at the end and `report` at the top. */
 struct analysis_summary {
 	uint32_t processes, communicators;
@@ -223,6 +241,9 @@ struct analysis_summary {
 /* NULL on lack of memory. post_mortem: the boxes are all there is; processes without an end mark are dead. */
 struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argument);
 void analysis_free(struct analysis *analysis);
+
+/* Calls visit with each stretch that the account is made of, from now on. NULL (at first): nobody. */
+void analysis_watch_time(struct analysis *analysis, analysis_time_visit *visit, void *argument);
 
 /* 0 or -ENOMEM, -EINVAL (field out of range: said in one line by the caller, the record is dropped). */
 int analysis_add_process(struct analysis *analysis, const struct analysis_process *process);

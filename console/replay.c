@@ -48,7 +48,8 @@ static int play(struct replay *replay)
 	return 0;
 }
 
-int replay_open(struct replay *replay, struct box_entry *entries, size_t count, const char *kernel_log)
+int replay_open(struct replay *replay, struct box_entry *entries, size_t count, const char *kernel_log,
+		const struct replay_watch *watch)
 {
 	int error = 0;
 
@@ -58,6 +59,8 @@ int replay_open(struct replay *replay, struct box_entry *entries, size_t count, 
 	replay->analysis = analysis_new(true, keep_finding, replay);
 	if (!replay->findings || !replay->processes || !replay->analysis)
 		return -ENOMEM;
+	if (watch)
+		analysis_watch_time(replay->analysis, watch->time, watch->argument);
 	kernel_xids_add(&replay->xids, replay->analysis, kernel_log, entries, count);
 	for (size_t i = 0; i < count && !error; i++)
 		error = add_entry(replay, &entries[i]);

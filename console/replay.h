@@ -28,9 +28,17 @@ struct replay {
 	int64_t realtime_offset_ns;
 };
 
+/* What else is wanted of the analysis while it sees the run. */
+struct replay_watch {
+	analysis_time_visit *time;
+	void *argument;
+};
+
 /* Replays `count` entries of one run. Takes over their readers (the entries' fd becomes -1); the entries must outlive
- * the replay. kernel_log: NULL is /dev/kmsg. 0 or -ENOMEM; close in both cases. */
-int replay_open(struct replay *replay, struct box_entry *entries, size_t count, const char *kernel_log);
+ * the replay. kernel_log: NULL is /dev/kmsg. watch: NULL nothing; when it is called, the processes are there. 0 or
+ * -ENOMEM; close in both cases. */
+int replay_open(struct replay *replay, struct box_entry *entries, size_t count, const char *kernel_log,
+		const struct replay_watch *watch);
 void replay_close(struct replay *replay);
 
 /* NULL when no box of this rank was replayed. */

@@ -185,7 +185,7 @@ static int report_run(struct report *report, struct boxes *boxes, size_t run)
 {
 	struct replay replay;
 	size_t first, count = box_runs_entries(boxes, run, &first);
-	int error = replay_open(&replay, &boxes->entries[first], count, report->options->kernel_log);
+	int error = replay_open(&replay, &boxes->entries[first], count, report->options->kernel_log, NULL);
 
 	report->replay = &replay;
 	report->flights = 0;

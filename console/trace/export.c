@@ -180,7 +180,7 @@ int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count,
 
 	*result = (struct export_result){ 0 };
 	progress(argument, 0, count);
-	err = replay_open(&export.replay, entries, count, NULL);
+	err = replay_open(&export.replay, entries, count, NULL, NULL);
 	export.hosts = calloc(count, sizeof(*export.hosts));
 	if (!err && !export.hosts)
 		err = -ENOMEM;

@@ -190,3 +190,59 @@ Test(account, without_gpu_times_nothing_is_known)
 	cr_expect_not(account_of(&run).known);
 	end(&run);
 }
+
+/* Who watches the stretches. */
+struct watcher {
+	uint64_t sums[ANALYSIS_PARTS], until_ns[8], waited_for[8];
+	uint32_t count, wrong;
+};
+
+static void take_stretch(void *argument, const struct analysis_stretch *stretch)
+{
+	struct watcher *watcher = argument;
+
+	watcher->count++;
+	cr_assert_lt(stretch->rank, 8);
+	watcher->wrong += stretch->until_ns <= stretch->from_ns ||
+			  (watcher->until_ns[stretch->rank] && stretch->from_ns != watcher->until_ns[stretch->rank]) ||
+			  (stretch->part != ANALYSIS_WAIT && stretch->waited_for != ANALYSIS_NO_RANK) ||
+			  stretch->waited_for == stretch->rank || stretch->world_rank < 0 || stretch->process == 0;
+	watcher->until_ns[stretch->rank] = stretch->until_ns;
+	watcher->sums[stretch->part] += stretch->until_ns - stretch->from_ns;
+	if (stretch->waited_for < 8)
+		watcher->waited_for[stretch->waited_for] += stretch->until_ns - stretch->from_ns;
+}
+
+static double share_of(const struct watcher *watcher, enum analysis_part part)
+{
+	double whole = 0;
+
+	for (size_t i = 0; i < ANALYSIS_PARTS; i++)
+		whole += (double)watcher->sums[i];
+	return (double)watcher->sums[part] / whole;
+}
+
+Test(account, hands_on_each_stretch_once_in_order_and_they_are_what_it_sums)
+{
+	struct history_job job = { .ranks = 8, .steps = 40, .layers = 4, .compute_ms = 40, .jitter_ms = 2 };
+	job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 5, .first_step = 10, .ms = 400, .every = 5 };
+	struct watcher watcher = { 0 };
+	struct analysis_account told;
+	struct history *history = history_new(&job);
+	struct analysis *analysis = analysis_new(false, history_emit, history);
+
+	analysis_watch_time(analysis, take_stretch, &watcher);
+	history_play(history, analysis, 0);
+	analysis_tell_account(analysis, &told);
+	cr_expect_gt(watcher.count, 1000);
+	cr_expect_eq(watcher.wrong, 0, "%u of %u", watcher.wrong, watcher.count);
+	cr_expect_float_eq(share_of(&watcher, ANALYSIS_OWN), told.own, 1e-9);
+	cr_expect_float_eq(share_of(&watcher, ANALYSIS_WAIT), told.wait, 1e-9);
+	cr_expect_float_eq(share_of(&watcher, ANALYSIS_TRANSFER), told.transfer, 1e-9);
+	cr_expect_float_eq(share_of(&watcher, ANALYSIS_UNSEEN), told.unseen, 1e-9);
+	for (uint32_t rank = 0; rank < 8; rank++)
+		cr_expect(rank == 5 || watcher.waited_for[rank] * 10 < watcher.waited_for[5], "rank %u", rank);
+	cr_expect_gt(watcher.waited_for[5], UINT64_C(7) * 5 * 350000000);
+	analysis_free(analysis);
+	history_free(history);
+}

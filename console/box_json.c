@@ -109,10 +109,16 @@ static json_t *reason_json(uint32_t reason, const char *const *names, uint32_t c
 	return reason < count && names[reason] ? json_string(names[reason]) : json_integer(reason);
 }
 
+static const char *const reduction_names[RW_OPERATOR_COUNT] = {
+	[RW_OPERATOR_SUM] = "sum",	   [RW_OPERATOR_PRODUCT] = "product", [RW_OPERATOR_MAX] = "max",
+	[RW_OPERATOR_MIN] = "min",	   [RW_OPERATOR_AVERAGE] = "average", [RW_OPERATOR_SCALED_SUM] = "scaled sum",
+};
+
 static void set_flags(json_t *json, uint32_t flags)
 {
 	uint32_t untracked = (flags & RW_FLAG_UNTRACKED_MASK) >> RW_FLAG_UNTRACKED_SHIFT;
 	uint32_t unscannable = (flags & RW_FLAG_UNSCANNABLE_MASK) >> RW_FLAG_UNSCANNABLE_SHIFT;
+	uint8_t reduction = rw_operator(flags);
 
 	json_object_set_new(json, "flags", BIT_NAMES(flags, flag_names));
 	if (flags & RW_FLAG_UNANNOUNCED)
@@ -127,6 +133,8 @@ static void set_flags(json_t *json, uint32_t flags)
 	if (flags & RW_FLAG_UNSCANNABLE)
 		json_object_set_new(json, "unscannable",
 				    reason_json(unscannable, box_json_unscannable_names, RW_UNSCANNABLE_COUNT));
+	if (reduction)
+		json_object_set_new(json, "reduction", reason_json(reduction, reduction_names, RW_OPERATOR_COUNT));
 }
 
 json_t *box_json_operation(const struct rw_operation *operation, const struct rw_communicator *communicator)

@@ -15,13 +15,14 @@ void operation_return(struct recording *recording, const struct operation_group 
 uint64_t operation_call(struct recording *recording, struct communicator *communicator,
 			const struct recorder_call *call, struct operation_group *group, uint32_t tid, uint32_t pending)
 {
-	return operation_path_call(recording, communicator, call, group, tid, pending);
+	return operation_path_call(recording, communicator, call, group, tid, pending, rw_operator_flags(call->reduction));
 }
 
 uint64_t operation_unannounced_call(struct recording *recording, struct communicator *communicator,
 				    const struct recorder_call *call, struct operation_group *group, uint32_t tid)
 {
-	const struct operation_numbering unannounced = { communicator->unannounced, RW_FLAG_UNANNOUNCED };
+	const struct operation_numbering unannounced = { communicator->unannounced,
+							 RW_FLAG_UNANNOUNCED | rw_operator_flags(call->reduction) };
 
 	return operation_publish(recording, communicator, call, group, unannounced, tid, RW_OWNER_HOST);
 }

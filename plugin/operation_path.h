@@ -91,9 +91,9 @@ operation_publish(struct recording *recording, struct communicator *communicator
 
 static inline __attribute__((always_inline)) uint64_t
 operation_path_call(struct recording *recording, struct communicator *communicator, const struct recorder_call *call,
-		    struct operation_group *group, uint32_t tid, uint32_t pending)
+		    struct operation_group *group, uint32_t tid, uint32_t pending, uint32_t flags)
 {
-	const struct operation_numbering announced = { communicator->sequence, 0 };
+	const struct operation_numbering announced = { communicator->sequence, flags };
 
 	return operation_publish(recording, communicator, call, group, announced, tid, pending);
 }

@@ -34,6 +34,7 @@ void recorder_finalize(void *context);
 struct recorder_call {
 	uint8_t function; /* enum rw_function */
 	uint8_t dtype;    /* enum rw_dtype */
+	uint8_t reduction; /* enum rw_operator, from the interposer */
 	bool captured;
 	int32_t root; /* -1 none */
 	uint64_t count;

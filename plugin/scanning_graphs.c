@@ -35,6 +35,7 @@ static struct scan_captured description_of(const struct communicator *communicat
 		.comm = (uint16_t)communicator->index,
 		.function = call->what.function,
 		.dtype = call->what.dtype,
+		.reduction = call->what.reduction,
 	};
 }
 
@@ -113,7 +114,7 @@ static void fill(struct rw_operation *slot, const struct scan_captured *call, ui
 	slot->recv_address = call->recv;
 	slot->root_or_peer = call->root_or_peer;
 	slot->api_ns = now_ns;
-	atomic_store_explicit(&slot->flags, RW_FLAG_CAPTURED, memory_order_relaxed);
+	atomic_store_explicit(&slot->flags, RW_FLAG_CAPTURED | rw_operator_flags(call->reduction), memory_order_relaxed);
 	atomic_store_explicit(&slot->known, RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_CALL, memory_order_relaxed);
 }
 

@@ -87,7 +87,8 @@ enum rw_owner {
 	RW_OWNER_TICKET_SHIFT = 5,
 };
 
-/* operation.flags. Bits 8-15 hold one enum rw_untracked, bits 16-23 the enum rw_unscannable of UNSCANNABLE. */
+/* operation.flags. Bits 8-15 hold one enum rw_untracked, bits 16-23 the enum rw_unscannable of UNSCANNABLE, bits 27-29 one
+ * enum rw_operator. */
 enum rw_flag {
 	RW_FLAG_IN_PLACE = 1u << 0,
 	RW_FLAG_CAPTURED = 1u << 1,
@@ -104,7 +105,32 @@ enum rw_flag {
 	RW_FLAG_UNANNOUNCED = 1u << 24, /* NCCL told nobody: sequence counts such calls alone, where the interposer sees them */
 	RW_FLAG_ENTERED = 1u << 25,     /* seen in the end of its group without a task: until RETURN NCCL is at work on it */
 	RW_FLAG_IN_PROGRESS = 1u << 26, /* NCCL has answered so behind RETURN: it is at work on it until TASK or UNTRACKED */
+	RW_FLAG_OPERATOR_SHIFT = 27,
+	RW_FLAG_OPERATOR_MASK = 7u << 27,
 };
+
+/* How a reduction reduces, numbered as ncclRedOp_t + 1. Only the interposer sees it: no profiler interface tells. Boxes of
+ * earlier versions have 0 throughout. */
+enum rw_operator {
+	RW_OPERATOR_UNKNOWN = 0, /* or no reduction */
+	RW_OPERATOR_SUM = 1,
+	RW_OPERATOR_PRODUCT = 2,
+	RW_OPERATOR_MAX = 3,
+	RW_OPERATOR_MIN = 4,
+	RW_OPERATOR_AVERAGE = 5,
+	RW_OPERATOR_SCALED_SUM = 6, /* one that the program made: ncclRedOpCreatePreMulSum() */
+	RW_OPERATOR_COUNT = 8,
+};
+
+static inline uint32_t rw_operator_flags(uint8_t reduction)
+{
+	return (uint32_t)reduction << RW_FLAG_OPERATOR_SHIFT;
+}
+
+static inline uint8_t rw_operator(uint32_t flags)
+{
+	return (uint8_t)((flags & RW_FLAG_OPERATOR_MASK) >> RW_FLAG_OPERATOR_SHIFT);
+}
 
 /* Why an operation is untracked: never in flight, never late, but counted (header.untracked[reason]). */
 enum rw_untracked {

@@ -28,6 +28,7 @@ struct scan_captured {
 	int32_t root_or_peer;
 	uint16_t comm;
 	uint8_t function, dtype;
+	uint8_t reduction; /* enum rw_operator */
 	_Atomic uint32_t sides; /* RW_OWNER_SCAN_IN, RW_OWNER_SCAN_OUT: what each replay reports */
 	uint64_t ticket, replay; /* the reader's: slot of the replay that it saw last, and which one; 0 none */
 };

@@ -160,7 +160,7 @@ static ncclResult_t make(const struct job *job, uint8_t function, ncclComm_t com
 	case RW_FUNCTION_ALL_REDUCE:
 		return ncclAllReduce(send, recv, JOB_COUNT, ncclFloat, ncclSum, comm, stream);
 	case RW_FUNCTION_REDUCE:
-		return ncclReduce(send, recv, JOB_COUNT, ncclFloat, ncclSum, root, comm, stream);
+		return ncclReduce(send, recv, JOB_COUNT, ncclFloat, ncclMin, root, comm, stream);
 	case RW_FUNCTION_REDUCE_SCATTER:
 		return ncclReduceScatter(send, recv, JOB_COUNT, ncclFloat, ncclSum, comm, stream);
 	case RW_FUNCTION_ALL_GATHER:
@@ -275,6 +275,18 @@ int job_device(uint32_t communicator)
 	return ordinal;
 }
 
+/* As make() reduces. */
+static uint8_t reduction_of(uint8_t function)
+{
+	static const uint8_t reductions[RW_FUNCTION_COUNT] = {
+		[RW_FUNCTION_ALL_REDUCE] = RW_OPERATOR_SUM,
+		[RW_FUNCTION_REDUCE] = RW_OPERATOR_MIN,
+		[RW_FUNCTION_REDUCE_SCATTER] = RW_OPERATOR_SUM,
+	};
+
+	return reductions[function];
+}
+
 static void check_operation(const struct entry *entry, const struct rw_operation *operation, size_t number)
 {
 	uint32_t known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_CALL;
@@ -284,14 +296,15 @@ static void check_operation(const struct entry *entry, const struct rw_operation
 		    operation->dtype == entry->dtype && operation->count == JOB_COUNT &&
 		    operation->stream == entry->stream && operation->send_address == entry->send &&
 		    operation->recv_address == entry->recv &&
+		    rw_operator(operation->flags) == reduction_of(entry->function) &&
 		    (!has_root || operation->root_or_peer == entry->root_or_peer);
 
 	if (same)
 		return;
-	fprintf(stderr, "operation %zu: known %#x function %u/%u dtype %u/%u count %lu root %d/%d addresses %d %d %d\n",
+	fprintf(stderr, "operation %zu: known %#x function %u/%u dtype %u/%u count %lu root %d/%d addresses %d %d %d flags %#x\n",
 		number, operation->known, operation->function, entry->function, operation->dtype, entry->dtype,
 		operation->count, operation->root_or_peer, entry->root_or_peer, operation->stream == entry->stream,
-		operation->send_address == entry->send, operation->recv_address == entry->recv);
+		operation->send_address == entry->send, operation->recv_address == entry->recv, operation->flags);
 	exit(1);
 }
 

@@ -203,7 +203,11 @@ static void check(void)
 			const struct captured *call = &captured[i];
 			const struct rw_operation *operation = find(call, (uint64_t)number);
 
+			bool reduces = call->function == RW_FUNCTION_ALL_REDUCE || call->function == RW_FUNCTION_REDUCE ||
+				       call->function == RW_FUNCTION_REDUCE_SCATTER;
+
 			CHECK(operation->dtype == call->dtype && operation->count == COUNT);
+			CHECK(rw_operator(operation->flags) == (reduces ? RW_OPERATOR_MAX : RW_OPERATOR_UNKNOWN));
 			CHECK(operation->known & RW_KNOWN_API && operation->api_tid == 0 && operation->group == 0);
 			CHECK(!(operation->known & (RW_KNOWN_LAUNCH | RW_KNOWN_STARTED | RW_KNOWN_DONE)));
 			check_side(call, "input", operation->known & RW_KNOWN_SCAN_IN, &operation->scan_in,

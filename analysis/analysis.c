@@ -40,6 +40,7 @@ void analysis_free(struct analysis *analysis)
 	gpus_free(&analysis->gpus);
 	memory_limit_free(&analysis->memory);
 	values_free(&analysis->values);
+	stains_free(&analysis->origin.stains);
 	drifts_free(&analysis->drifts);
 	instances_free(&analysis->instances);
 	job_free(&analysis->job);

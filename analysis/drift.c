@@ -236,12 +236,25 @@ static void tell_trend(struct analysis *analysis, const struct instance *instanc
 	findings_tell(&analysis->findings, record, now_ns);
 }
 
+/* The member whose places the instance's are: of a transfer its sender. */
+static uint32_t lead_of(const struct instance *instance)
+{
+	const struct communicator *communicator = instance->communicator;
+
+	for (uint32_t i = 0; instance_is_point_to_point(instance) && i < communicator->member_count; i++)
+		if (communicator->members[i].comm_rank == instance->source)
+			return i;
+	return 0;
+}
+
 /* One place speaks for the communicator: layers go the same way. */
 static void judge_trend(struct analysis *analysis, const struct instance *instance, enum value_side side,
 			enum trend trend, uint64_t now_ns)
 {
 	struct communicator *communicator = instance->communicator;
-	uint32_t *open = &usual_table(instance)->trend_place[trend], count = 0, member = 0;
+	uint32_t lead = lead_of(instance), count = 0, member = 0;
+	uint32_t *open = &usual_table(instance, lead)->trend_place[trend];
+	struct usual_spot spot;
 	uint32_t *ranks = calloc(communicator->member_count + 1, sizeof(*ranks));
 
 	for (uint32_t i = 0; ranks && i < communicator->member_count; i++) {
@@ -251,7 +264,8 @@ static void judge_trend(struct analysis *analysis, const struct instance *instan
 		member = i;
 		ranks[count++] = communicator->members[i].rank;
 	}
-	uint32_t place = instance->place.place * 2 + side + 1;
+	usual_spot(instance, lead, &spot); /* it has one: drift_judge() found what is usual there */
+	uint32_t place = spot.place * 2 + side + 1;
 	if (count && !*open) {
 		*open = place;
 		tell_trend(analysis, instance, trend, ranks, count, member, side, now_ns);
@@ -265,7 +279,7 @@ static void judge_trend(struct analysis *analysis, const struct instance *instan
 void drift_judge(struct analysis *analysis, struct instance *instance, uint64_t now_ns)
 {
 	/* Where something bad is on its way, magnitudes say nothing. */
-	if (instance->drift_judged || !usual_find(instance, 0, VALUE_IN) || analysis->origin.pending ||
+	if (instance->drift_judged || !usual_find(instance, lead_of(instance), VALUE_IN) || analysis->origin.pending ||
 	    analysis->origin.open)
 		return;
 	instance->drift_judged = true;

@@ -28,6 +28,15 @@ static bool has_trend(const struct usual_table *usual)
 	return usual && (usual->trend_place[0] || usual->trend_place[1]);
 }
 
+static bool has_any_trend(const struct communicator *communicator)
+{
+	bool any = has_trend(communicator->usual) || has_trend(communicator->usual_replays);
+
+	for (uint32_t i = 0; i < communicator->member_count; i++)
+		any |= has_trend(communicator->members[i].usual_transfers);
+	return any;
+}
+
 static bool is_due(const struct analysis *analysis, struct communicator *communicator, uint64_t now_ns)
 {
 	if (!has_ended(communicator)) {
@@ -36,17 +45,20 @@ static bool is_due(const struct analysis *analysis, struct communicator *communi
 	}
 	if (!communicator->ended_ns)
 		communicator->ended_ns = now_ns;
-	return now_ns >= communicator->ended_ns + EXPIRY_KEEP_NS && !has_trend(communicator->usual) &&
-	       !has_trend(communicator->usual_replays) && !is_suspects_last(&analysis->stragglers, communicator);
+	return now_ns >= communicator->ended_ns + EXPIRY_KEEP_NS && !has_any_trend(communicator) &&
+	       !is_suspects_last(&analysis->stragglers, communicator);
+}
+
+static uint64_t entries_of(const struct usual_table *usual)
+{
+	return usual ? usual->entries : 0;
 }
 
 static void give_back(struct analysis *analysis, struct communicator *communicator)
 {
-	const struct usual_table *tables[] = { communicator->usual, communicator->usual_replays };
-
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
-		if (tables[i])
-			analysis->usual_entries -= tables[i]->entries;
+	analysis->usual_entries -= entries_of(communicator->usual) + entries_of(communicator->usual_replays);
+	for (uint32_t i = 0; i < communicator->member_count; i++)
+		analysis->usual_entries -= entries_of(communicator->members[i].usual_transfers);
 	instances_forget(&analysis->instances, communicator);
 	communicator_free(communicator);
 }

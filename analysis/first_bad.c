@@ -13,6 +13,8 @@ bool first_bad_can_be(const struct analysis *analysis, const struct instance *in
 		return false;
 	const struct rw_scan *scan = value_scan(instance, member, side);
 	const struct usual *usual = usual_find(instance, member, side);
+	if (instance->values[member].excused & 1u << side)
+		return false;
 	if (usual ? usual_covers(usual, scan) : usual_recurs_early(instance, member, side))
 		return false;
 	/* Inf that was not clean before, and is copied: a mask, as far as one can see, and not what made a NaN. */

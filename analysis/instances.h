@@ -64,6 +64,7 @@ struct instance {
 	int32_t root_or_peer;
 	uint32_t serial; /* changes when the instance is forgotten */
 	uint8_t function, dtype, algorithm, protocol;
+	uint8_t reduction; /* enum rw_operator */
 	bool finished, judged;
 	bool by_interposer; /* numbered by it: ranks where it is not at work do not tell of it */
 	uint32_t joined, started, done, excluded; /* operations that got that far */
@@ -89,6 +90,7 @@ struct value {
 	uint64_t bytes[2];       /* count × type as this rank called it, the same */
 	uint8_t known;           /* bit 1 << side */
 	uint8_t judged, placed;  /* the same: was looked at; was counted at its place in the step */
+	uint8_t excused;         /* the same: bad, and known to have harmed nothing: analysis/aftermath.h */
 };
 
 struct instance_key {

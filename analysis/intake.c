@@ -167,6 +167,8 @@ void intake_describe(struct instance *instance, const struct rw_operation *slot)
 		instance->count = slot->count;
 		instance->root_or_peer = root_of(slot);
 	}
+	if (rw_operator(slot->flags))
+		instance->reduction = rw_operator(slot->flags);
 	if (slot->known & RW_KNOWN_TASK) {
 		instance->algorithm = slot->algorithm;
 		instance->protocol = slot->protocol;

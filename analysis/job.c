@@ -310,6 +310,8 @@ void job_leave_seats(const struct communicator *communicator)
 
 void communicator_free(struct communicator *communicator)
 {
+	for (uint32_t i = 0; i < communicator->member_count; i++)
+		usual_free(communicator->members[i].usual_transfers);
 	free(communicator->members);
 	if (communicator->order)
 		call_order_free(communicator->order);

@@ -136,6 +136,7 @@ struct member {
 	uint64_t clean_ticket; /* of the newest that it brought clean values into */
 	uint32_t early_count;
 	struct early_bad early[4]; /* see analysis/usual.h */
+	struct usual_table *usual_transfers; /* values of its sends and receives at their places in its own steps; NULL = none yet */
 };
 
 struct communicator {

@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/origin.h"
 
+#include "analysis/aftermath.h"
 #include "analysis/model.h"
-#include "analysis/trace.h"
 #include "analysis/usual.h"
 #include "analysis/value_text.h"
+
+/* A number of an evaluation's: outside of the steps, as long as those are known. */
+static bool is_metric(const struct instance *instance, uint32_t member)
+{
+	const struct steps *steps = &instance->communicator->members[member].process->steps;
+	struct usual_spot spot;
+
+	return value_is_number(instance) && (steps->certain || steps->regular) && !usual_spot(instance, member, &spot);
+}
 
 /* A scalar, or a whole gradient, that is NaN is neither padding nor a mask. */
 static bool is_mostly_nan(const struct instance *instance, enum value_side side, const struct rw_scan *scan)
@@ -69,10 +78,46 @@ static bool is_news(struct analysis *analysis, struct instance *instance, uint32
 		return true;
 	if (usual)
 		return false;
+	if (scan->nan && is_metric(instance, member))
+		return !usual_came_early(instance, member, side);
 	bool early = instance->communicator->members[member].clean_scans < ORIGIN_CLEAN_SCANS;
 	if (early && !analysis->origin.pending && !analysis->origin.open)
 		usual_keep_early(instance, member, side);
 	return !early && scan->nan && !usual_came_early(instance, member, side);
+}
+
+static void end_story(struct analysis *analysis, uint64_t now_ns)
+{
+	struct origin *origin = &analysis->origin;
+
+	origin->open = false;
+	origin->beginning = NULL;
+	origin->look_ns = 0;
+	findings_close(&analysis->findings, origin->kind, 0, now_ns);
+	stains_end(analysis);
+}
+
+static void begin_story(struct analysis *analysis, const struct rw_scan *scan, uint64_t now_ns)
+{
+	struct origin *origin = &analysis->origin;
+
+	origin->pending = true;
+	origin->nan = scan->nan != 0;
+	origin->severity = RW_NOTICE;
+	origin->pending_ns = now_ns;
+	origin->look_ns = now_ns + ORIGIN_SETTLE_NS;
+}
+
+/* More has come of it: the other ranks' scans of that are given time, too. */
+static void note_effect(struct analysis *analysis, const struct instance *instance, const struct rw_scan *scan,
+			uint64_t now_ns)
+{
+	struct origin *origin = &analysis->origin;
+
+	if (origin->open && origin->severity == RW_CRITICAL)
+		return;
+	if (value_effect(instance, scan) != VALUE_SPARES && (!origin->look_ns || origin->look_ns > now_ns + ORIGIN_SETTLE_NS))
+		origin->look_ns = now_ns + ORIGIN_SETTLE_NS;
 }
 
 static void judge_bad(struct analysis *analysis, struct instance *instance, uint32_t member, enum value_side side,
@@ -80,17 +125,24 @@ static void judge_bad(struct analysis *analysis, struct instance *instance, uint
 {
 	struct origin *origin = &analysis->origin;
 	const struct operation *operation = instance_joined(instance, member);
+	const struct rw_scan *scan = value_scan(instance, member, side);
 
 	if (!operation || operation->ticket < job_member_rank(&analysis->job, &instance->communicator->members[member])->values_from)
 		return;
-	if (is_news(analysis, instance, member, side, usual, now_ns) && !origin->open && !origin->pending) {
-		origin->pending = true;
-		origin->nan = value_scan(instance, member, side)->nan != 0;
-		origin->pending_ns = now_ns;
-	}
+	bool news = is_news(analysis, instance, member, side, usual, now_ns);
+	if (news && origin->open && !origin->stains.count)
+		end_story(analysis, now_ns);
+	if (news && !origin->open && !origin->pending)
+		begin_story(analysis, scan, now_ns);
 	const struct usual *known = usual_find(instance, member, side);
-	if (!known || !usual_covers(known, value_scan(instance, member, side)))
-		origin->bad_ns = now_ns;
+	if (known && usual_covers(known, scan))
+		return;
+	origin->bad_ns = now_ns;
+	if (!origin->pending && !origin->open)
+		return;
+	if (origin->open)
+		stains_note(analysis, instance, member, side);
+	note_effect(analysis, instance, scan, now_ns);
 }
 
 static void note_clean(struct instance *instance, uint32_t member, enum value_side side, bool again)
@@ -122,6 +174,7 @@ void origin_judge(struct analysis *analysis, struct instance *instance, uint32_t
 	} else if (state == VALUE_CLEAN) {
 		analysis->origin.clean_ns = now_ns;
 		note_clean(instance, member, side, judged);
+		stains_clean(analysis, instance, member, side);
 		if (usual) {
 			usual->clean++;
 			usual->absmax = value->scans[side].absmax;
@@ -129,35 +182,53 @@ void origin_judge(struct analysis *analysis, struct instance *instance, uint32_t
 	}
 }
 
-/* In which step it was, is known only after a few more of them. */
-static void tell_step(struct analysis *analysis, uint64_t now_ns)
+/* In which step it was, is known only after a few more of them; and what came of it, later still. */
+static void tell_more(struct analysis *analysis, uint64_t now_ns)
 {
 	struct origin *origin = &analysis->origin;
 	struct instance *beginning = origin->beginning;
+	bool due = origin->look_ns && now_ns >= origin->look_ns;
 
-	if (!beginning)
+	if (beginning && beginning->serial != origin->beginning_serial)
+		origin->beginning = beginning = NULL;
+	if (!due && !(beginning && instance_step(beginning) >= 0))
 		return;
-	if (beginning->serial != origin->beginning_serial)
-		origin->beginning = NULL;
-	else if (instance_step(beginning) >= 0)
-		origin_tell(analysis, now_ns);
+	origin->look_ns = 0;
+	origin_tell(analysis, true, now_ns);
+}
+
+/* Where steps take long, so does what comes of a value. */
+static uint64_t wait_ns(const struct analysis *analysis)
+{
+	uint64_t steps_ns = 3 * pace_step_ns(&analysis->stragglers.pace, PACE_FEW);
+
+	return steps_ns > AFTERMATH_WAIT_NS ? steps_ns : AFTERMATH_WAIT_NS;
+}
+
+static void try_to_tell(struct analysis *analysis, bool over, uint64_t now_ns)
+{
+	struct origin *origin = &analysis->origin;
+	uint64_t since_ns = now_ns - origin->pending_ns;
+	enum origin_told told = origin_tell(analysis, over || since_ns >= wait_ns(analysis), now_ns);
+
+	if (told == ORIGIN_WAITS) {
+		origin->look_ns = now_ns + (since_ns < ORIGIN_LOOK_NS ? since_ns : ORIGIN_LOOK_NS);
+		return;
+	}
+	origin->pending = false;
+	origin->look_ns = 0;
+	origin->open = told == ORIGIN_STORY;
 }
 
 void origin_tick(struct analysis *analysis, bool over, uint64_t now_ns)
 {
 	struct origin *origin = &analysis->origin;
 
-	if (origin->pending && (over || now_ns >= origin->pending_ns + ORIGIN_SETTLE_NS)) {
-		origin->pending = false;
-		origin->open = origin_tell(analysis, now_ns);
-	}
+	if (origin->pending && (over || now_ns >= origin->look_ns))
+		try_to_tell(analysis, over, now_ns);
 	if (origin->open)
-		tell_step(analysis, now_ns);
+		tell_more(analysis, now_ns);
 	if (!origin->open || origin->clean_ns <= origin->bad_ns || now_ns < origin->bad_ns + ORIGIN_CLEAN_NS)
 		return;
-	origin->open = false;
-	origin->beginning = NULL;
-	findings_close(&analysis->findings, origin->kind, 0, now_ns);
-	for (uint32_t i = 0; i < analysis->job.rank_count; i++)
-		analysis->job.ranks[i].values_from = trace_newest(analysis->job.ranks[i].process) + 1;
+	end_story(analysis, now_ns);
 }

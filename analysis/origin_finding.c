@@ -5,11 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/aftermath.h"
 #include "analysis/gpu_evidence.h"
 #include "analysis/model.h"
 #include "analysis/naming.h"
 #include "analysis/origin_story.h"
 #include "analysis/value_text.h"
+
+enum {
+	HARMLESS_SUBJECT = 1 << 29, /* ranks, beside the one story */
+};
 
 /* Half of what the type holds: rounding, and scaling by the number of ranks on the way, stay below that. */
 static bool may_overflow(const struct instance *instance)
@@ -224,17 +229,23 @@ static bool contradicts(const struct record *told, const struct rw_finding *find
 	       memcmp(before->ranks, finding->ranks, before->rank_count * sizeof(*before->ranks));
 }
 
-static void tell(struct analysis *analysis, const struct origin_story *story, bool inside, uint64_t now_ns)
+static enum rw_severity severity_of(enum rw_kind kind, enum aftermath aftermath)
+{
+	if (aftermath == AFTERMATH_HARMLESS || aftermath == AFTERMATH_SCALED)
+		return RW_NOTICE;
+	return (kind == RW_KIND_NAN && aftermath == AFTERMATH_SPOILT) || kind == RW_KIND_CORRUPTION ? RW_CRITICAL : RW_WARNING;
+}
+
+static struct record *make_record(struct analysis *analysis, const struct origin_story *story, bool inside,
+				  enum aftermath aftermath, uint64_t now_ns)
 {
 	const struct first_bad *main = story->main;
 	struct record *record = new_record(analysis, story, inside);
 
 	if (!record)
-		return;
+		return NULL;
 	struct rw_finding *finding = &record->finding;
-	finding->severity = finding->kind == RW_KIND_NAN || inside ? RW_CRITICAL : RW_WARNING;
-	if (finding->kind == RW_KIND_OVERFLOW)
-		finding->severity = RW_WARNING;
+	finding->severity = severity_of(finding->kind, aftermath);
 	finding->confidence = trust(story, finding->kind, inside);
 	record_set_operation(record, &analysis->job, main->instance, RW_PHASE_NONE);
 	record_set_values(record, main->instance, main->member, main->side, origin_of(record, story, inside));
@@ -244,25 +255,81 @@ static void tell(struct analysis *analysis, const struct origin_story *story, bo
 		add_missing(record, story);
 		add_evidence(record, analysis, story, now_ns);
 	}
+	if (aftermath == AFTERMATH_UNSEEN && !inside)
+		record_add_missing(record, "what came of it: no sum over ranks was scanned after it");
 	write_text(record, story, inside);
+	return record;
+}
+
+static void tell(struct analysis *analysis, const struct origin_story *story, bool inside, enum aftermath aftermath,
+		 uint64_t now_ns)
+{
+	struct origin *origin = &analysis->origin;
+	struct record *record = make_record(analysis, story, inside, aftermath, now_ns);
+
+	if (!record)
+		return;
+	struct rw_finding *finding = &record->finding;
+	if (origin->open && finding->severity < origin->severity)
+		finding->severity = origin->severity;
 	if (record->parted)
 		value_text_parted_before(record);
 	if (!inside)
 		ask_gpu(record, analysis, story);
-	keep_beginning(&analysis->origin, main, finding);
+	origin->severity = finding->severity;
+	keep_beginning(origin, story->main, finding);
 	if (contradicts(findings_open(&analysis->findings, finding->kind, record->subject), finding))
 		record_free(record);
 	else
 		findings_tell(&analysis->findings, record, now_ns);
 }
 
-bool origin_tell(struct analysis *analysis, uint64_t now_ns)
+/* What harmed nothing: one for each rank that began it, and what a loss scale did is over when it is told. */
+static void tell_harmless(struct analysis *analysis, const struct origin_story *story, enum aftermath aftermath,
+			  uint64_t now_ns)
+{
+	struct record *record = make_record(analysis, story, false, aftermath, now_ns);
+
+	if (!record)
+		return;
+	enum rw_kind kind = record->finding.kind;
+	uint32_t subject = record->subject = HARMLESS_SUBJECT | (uint32_t)(story->main - story->beginnings);
+	if (aftermath == AFTERMATH_SCALED)
+		value_text_scaled(record);
+	else
+		value_text_harmless(record);
+	findings_tell(&analysis->findings, record, now_ns);
+	if (aftermath == AFTERMATH_SCALED)
+		findings_close(&analysis->findings, kind, subject, now_ns);
+}
+
+static enum origin_told tell_by(struct analysis *analysis, const struct origin_story *story, bool waited, uint64_t now_ns)
+{
+	if (story->main->instance->corrupted) /* another finding says so */
+		return ORIGIN_STORY;
+	bool inside = origin_story_is_made_inside(analysis, story);
+	enum aftermath aftermath = inside ? AFTERMATH_SPOILT : aftermath_judge(analysis, story, waited);
+	if (!analysis->origin.open && aftermath == AFTERMATH_OPEN)
+		return ORIGIN_WAITS;
+	bool harmless = aftermath == AFTERMATH_HARMLESS || aftermath == AFTERMATH_SCALED;
+	if (harmless && !analysis->origin.open) {
+		tell_harmless(analysis, story, aftermath, now_ns);
+		aftermath_excuse(analysis, story, aftermath == AFTERMATH_HARMLESS);
+		return ORIGIN_NOTICE;
+	}
+	tell(analysis, story, inside, aftermath, now_ns);
+	return ORIGIN_STORY;
+}
+
+enum origin_told origin_tell(struct analysis *analysis, bool waited, uint64_t now_ns)
 {
 	struct origin_story story;
-	bool found = origin_story_read(analysis, &story);
+	enum origin_told told = ORIGIN_NOTHING;
 
-	if (found && !story.main->instance->corrupted)
-		tell(analysis, &story, origin_story_is_made_inside(analysis, &story), now_ns);
+	if (origin_story_read(analysis, &story))
+		told = tell_by(analysis, &story, waited, now_ns);
+	if (told == ORIGIN_STORY)
+		aftermath_stain(analysis, &story);
 	origin_story_free(&story);
-	return found;
+	return told;
 }

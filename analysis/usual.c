@@ -6,6 +6,23 @@
 
 #include "analysis/model.h"
 
+/* Replays have the places of their calls, which all ranks count alike. */
+static bool is_transfer(const struct instance *instance)
+{
+	return instance_is_point_to_point(instance) && !instance_is_replay(instance);
+}
+
+static const struct trace *trace_of(const struct instance *instance, uint32_t member)
+{
+	const struct operation *operation = instance_joined(instance, member);
+	const struct process *process = instance->communicator->members[member].process;
+
+	if (!operation)
+		return NULL;
+	const struct trace *trace = &process->trace[operation->ticket % JOB_TRACE];
+	return trace->ticket == operation->ticket ? trace : NULL;
+}
+
 static void empty(struct usual_table *table)
 {
 	for (uint32_t i = 0; i < table->places; i++)
@@ -16,44 +33,73 @@ static void empty(struct usual_table *table)
 	table->entries = 0;
 }
 
-static bool is_current(const struct usual_table *table, const struct instance *instance)
+bool usual_spot(const struct instance *instance, uint32_t member, struct usual_spot *spot)
 {
-	return table && table->place_member == instance->place_member && table->version == instance->steps_version;
+	struct steps_place place = instance->place;
+
+	*spot = (struct usual_spot){ .communicator = instance->communicator,
+				     .place_member = instance->place_member,
+				     .version = instance->steps_version,
+				     .replay = instance_is_replay(instance) };
+	if (is_transfer(instance)) {
+		const struct trace *trace = trace_of(instance, member);
+		if (!trace)
+			return false;
+		place = trace->place;
+		spot->place_member = member;
+		spot->version = trace->steps_version;
+	}
+	spot->place = place.place;
+	spot->step = place.step;
+	return place.place != STEPS_NO_PLACE && spot->place_member != JOB_NONE;
 }
 
-static struct usual_table **table_of(const struct instance *instance)
+bool usual_spot_is(const struct usual_spot *spot, const struct usual_spot *other)
+{
+	return spot->communicator == other->communicator && spot->place_member == other->place_member &&
+	       spot->version == other->version && spot->place == other->place && spot->replay == other->replay;
+}
+
+static bool is_current(const struct usual_table *table, const struct usual_spot *spot)
+{
+	return table && table->place_member == spot->place_member && table->version == spot->version;
+}
+
+static struct usual_table **table_of(const struct instance *instance, uint32_t member)
 {
 	struct communicator *communicator = instance->communicator;
 
+	if (is_transfer(instance))
+		return &communicator->members[member].usual_transfers;
 	return instance_is_replay(instance) ? &communicator->usual_replays : &communicator->usual;
 }
 
-struct usual_table *usual_table(const struct instance *instance)
+struct usual_table *usual_table(const struct instance *instance, uint32_t member)
 {
-	return *table_of(instance);
+	return *table_of(instance, member);
 }
 
 /* Steps recognised anew, or of a member that goes before, make other places of the same operations. */
-static struct usual_table *table_for(struct analysis *analysis, const struct instance *instance)
+static struct usual_table *table_for(struct analysis *analysis, const struct instance *instance, uint32_t member,
+				     const struct usual_spot *spot)
 {
-	struct communicator *communicator = instance->communicator;
-	struct usual_table **at = table_of(instance), *table = *at;
+	struct usual_table **at = table_of(instance, member), *table = *at;
 
 	if (!table)
 		table = *at = calloc(1, sizeof(*table));
-	else if (is_current(table, instance))
+	else if (is_current(table, spot))
 		return table;
-	else if (instance->place_member > table->place_member ||
-		 (instance->place_member == table->place_member && instance->steps_version < table->version))
+	else if (spot->place_member > table->place_member ||
+		 (spot->place_member == table->place_member && spot->version < table->version))
 		return NULL;
 	if (!table)
 		return NULL;
 	analysis->usual_entries -= table->entries;
 	empty(table);
 	memset(table->trend_place, 0, sizeof(table->trend_place));
-	table->place_member = instance->place_member;
-	table->version = instance->steps_version;
-	table->members = communicator->member_count;
+	table->place_member = spot->place_member;
+	table->version = spot->version;
+	table->members = is_transfer(instance) ? 1 : instance->communicator->member_count;
 	return table;
 }
 
@@ -87,27 +133,44 @@ static struct usual *row_for(struct analysis *analysis, struct usual_table *tabl
 	return table->rows[place];
 }
 
+/* Has what it is a place of repeated for longer than the layers of a model do? */
+static bool is_regular(const struct instance *instance, uint32_t member, const struct usual_spot *spot)
+{
+	if (!is_transfer(instance))
+		return instance_is_regular(instance);
+	const struct steps *steps = &instance->communicator->members[member].process->steps;
+	return steps->version == spot->version && (steps->certain || steps->regular);
+}
+
+static uint32_t row_of(const struct instance *instance, uint32_t member)
+{
+	return is_transfer(instance) ? 0 : member;
+}
+
 struct usual *usual_get(struct analysis *analysis, const struct instance *instance, uint32_t member,
 			enum value_side side)
 {
-	if (!instance_is_regular(instance))
+	struct usual_spot spot;
+
+	if (!usual_spot(instance, member, &spot) || !is_regular(instance, member, &spot))
 		return NULL;
-	struct usual_table *table = table_for(analysis, instance);
+	struct usual_table *table = table_for(analysis, instance, member, &spot);
 	/* A member that appeared later than the table is told from the others by nothing that was seen. */
-	if (!table || member >= table->members)
+	if (!table || row_of(instance, member) >= table->members)
 		return NULL;
-	struct usual *row = row_for(analysis, table, instance->place.place);
-	return row ? &row[member * 2 + side] : NULL;
+	struct usual *row = row_for(analysis, table, spot.place);
+	return row ? &row[row_of(instance, member) * 2 + side] : NULL;
 }
 
 struct usual *usual_find(const struct instance *instance, uint32_t member, enum value_side side)
 {
-	const struct usual_table *table = usual_table(instance);
+	const struct usual_table *table = usual_table(instance, member);
+	struct usual_spot spot;
 
-	if (!is_current(table, instance) || instance->place.place >= table->places || member >= table->members ||
-	    !table->rows[instance->place.place])
+	if (!usual_spot(instance, member, &spot) || !is_current(table, &spot) || spot.place >= table->places ||
+	    row_of(instance, member) >= table->members || !table->rows[spot.place])
 		return NULL;
-	return &table->rows[instance->place.place][member * 2 + side];
+	return &table->rows[spot.place][row_of(instance, member) * 2 + side];
 }
 
 static uint64_t bad_elements(const struct rw_scan *scan)
@@ -134,6 +197,15 @@ void usual_widen(struct usual *usual, const struct rw_scan *scan)
 	usual->nan = usual->nan || scan->nan;
 	if (bad_elements(scan) > usual->most)
 		usual->most = bad_elements(scan);
+}
+
+void usual_accept(struct usual *usual, const struct rw_scan *scan)
+{
+	usual->from_start = true;
+	usual->told = true;
+	usual_widen(usual, scan);
+	if (usual->bad < USUAL_BAD_MIN)
+		usual->bad = USUAL_BAD_MIN;
 }
 
 static struct early_bad *find_early(const struct instance *instance, uint32_t member, enum value_side side)

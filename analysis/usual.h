@@ -2,7 +2,8 @@
 /*
  * What the values at one place in the step usually are, per rank and side: bad from the first time on (padding, masks),
  * or clean, and how large. One table per communicator; it starts anew when its steps are recognised anew. The calls that a
- * communicator has in CUDA graphs are places of a second table.
+ * communicator has in CUDA graphs are places of a second table. Transfers between two ranks are no places that all ranks have:
+ * each member has a table of its own for them, by its own steps.
  */
 #ifndef ANALYSIS_USUAL_H
 #define ANALYSIS_USUAL_H
@@ -48,8 +49,20 @@ struct usual_table {
 	uint32_t trend_place[2]; /* by enum trend: the place that an open finding is about, + 1; 0 none */
 };
 
-/* Where the instance's values are told from the usual ones; NULL: nowhere yet. */
-struct usual_table *usual_table(const struct instance *instance);
+/* A place in the step, of a version of the steps. Of a transfer between two ranks each has its own, in its own steps. */
+struct usual_spot {
+	const struct communicator *communicator;
+	uint32_t place_member, version, place;
+	bool replay;
+	uint64_t step;
+};
+
+/* False: its place is not known, or it has none. */
+bool usual_spot(const struct instance *instance, uint32_t member, struct usual_spot *spot);
+/* Whatever the step. */
+bool usual_spot_is(const struct usual_spot *spot, const struct usual_spot *other);
+/* Where the instance's values are told from the usual ones; NULL: nowhere yet. The member counts for transfers only. */
+struct usual_table *usual_table(const struct instance *instance, uint32_t member);
 /* NULL: no place, no room, or a member that came later than the table. */
 struct usual *usual_get(struct analysis *analysis, const struct instance *instance, uint32_t member,
 			enum value_side side);
@@ -59,6 +72,8 @@ struct usual *usual_find(const struct instance *instance, uint32_t member, enum 
 bool usual_covers(const struct usual *usual, const struct rw_scan *scan);
 /* Counts one more bad time of those from the start. */
 void usual_widen(struct usual *usual, const struct rw_scan *scan);
+/* As if it had been so from the start: it has turned out that it harms nothing. */
+void usual_accept(struct usual *usual, const struct rw_scan *scan);
 /* The same before the steps are known: bad values that come again as they came early, as many and from the same element on.
  * Four kinds of a member's are kept. */
 void usual_keep_early(const struct instance *instance, uint32_t member, enum value_side side);

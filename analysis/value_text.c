@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis/naming.h"
 
@@ -88,6 +89,28 @@ void value_text_unknown(struct record *record, bool from_result)
 	    from_result ? "in the result of" : "first seen in", where(operation, record),
 	    is_one(record) ? "" : "one of ", who(ranks, record));
 	advise(record, "scan everything and start again: rankwatch run, RANKWATCH_SCAN=all");
+}
+
+__attribute__((format(printf, 2, 3))) static void append(struct record *record, const char *format, ...)
+{
+	size_t length = strlen(record->text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(record->text + length, sizeof(record->text) - length, format, arguments);
+	va_end(arguments);
+}
+
+void value_text_harmless(struct record *record)
+{
+	append(record, "; no sum over ranks became bad: padding or a mask");
+	advise(record, "nothing, as long as that buffer's tail or mask is not computed with");
+}
+
+void value_text_scaled(struct record *record)
+{
+	append(record, "; clean again at once: a loss scale that was too large");
+	advise(record, "nothing, if gradients are scaled dynamically: the optimizer leaves such a step out");
 }
 
 void value_text_usual(struct record *record)

@@ -69,6 +69,27 @@ bool value_is_reduction(const struct instance *instance)
 	return functions[instance->function].reduces;
 }
 
+bool value_is_number(const struct instance *instance)
+{
+	return value_is_reduction(instance) && instance->count <= VALUES_NUMBERS;
+}
+
+enum value_effect value_effect(const struct instance *instance, const struct rw_scan *scan)
+{
+	if (!value_is_reduction(instance))
+		return VALUE_SPARES;
+	switch (instance->reduction) {
+	case RW_OPERATOR_MAX:
+	case RW_OPERATOR_MIN:
+		return scan->nan && value_is_number(instance) ? VALUE_SPOILS : VALUE_SPARES;
+	case RW_OPERATOR_UNKNOWN:
+		/* Nobody scatters a maximum. */
+		return scan->nan || instance->function == RW_FUNCTION_REDUCE_SCATTER ? VALUE_SPOILS : VALUE_MAY_SPOIL;
+	default:
+		return VALUE_SPOILS;
+	}
+}
+
 bool value_is_symmetric(const struct instance *instance)
 {
 	return functions[instance->function].symmetric;

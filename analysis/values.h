@@ -13,6 +13,7 @@
 
 #define VALUES_KNOWN     (RW_KNOWN_SCAN_IN | RW_KNOWN_SCAN_OUT)
 #define VALUES_SETTLE_NS 1000000000u /* for the results of the other ranks */
+#define VALUES_NUMBERS   64 /* elements of a reduction, at most: losses, norms, metrics of an evaluation */
 
 struct analysis;
 
@@ -43,6 +44,12 @@ enum value_state value_state(const struct instance *instance, uint32_t member, e
 bool value_matters(const struct instance *instance, uint32_t member, enum value_side side);
 /* Sums or picks over ranks; the others copy. */
 bool value_is_reduction(const struct instance *instance);
+/* Does it make a reduction's result bad that a scan saw this in one of its buffers? Adding does; the largest of -Inf and
+ * numbers is a number. Where the operator is not known Inf may be either: VALUE_MAY_SPOIL. */
+enum value_effect { VALUE_SPARES, VALUE_MAY_SPOIL, VALUE_SPOILS };
+enum value_effect value_effect(const struct instance *instance, const struct rw_scan *scan);
+/* So few elements that they are numbers for people: losses, norms, metrics. They have no padding. */
+bool value_is_number(const struct instance *instance);
 /* Gives every rank the same bits. */
 bool value_is_symmetric(const struct instance *instance);
 /* Elements of the buffer. */

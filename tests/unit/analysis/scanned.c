@@ -143,7 +143,7 @@ static void enqueue(struct scanned *job, int communicator, const struct scanned_
 	if (writes(call, member) && !hidden)
 		slot.known |= RW_KNOWN_SCAN_OUT;
 	slot.flags = (call->in_place ? RW_FLAG_IN_PLACE : 0) | (call->sampled_out ? RW_FLAG_SAMPLED_OUT : 0) |
-		     (call->untracked ? RW_FLAG_UNTRACKED : 0);
+		     (call->untracked ? RW_FLAG_UNTRACKED : 0) | rw_operator_flags(call->reduction);
 	if (rank < job->seen)
 		*push(job, rank) = slot;
 }
@@ -158,7 +158,7 @@ void scanned_call(struct scanned *job, int communicator, struct scanned_call cal
 	for (int i = 0; i < size; i++) {
 		int rank = job->communicator[communicator].members[i];
 		in_bad[i] = job->bad[rank] || job->brings[rank];
-		any = any || (reads(&call, i) && in_bad[i]);
+		any = any || (reads(&call, i) && in_bad[i] && !call.keeps);
 		job->brings[rank] = job->brings[rank] && call.only && call.only != i + 1;
 	}
 	for (int i = 0; i < size; i++) {

@@ -18,6 +18,8 @@ enum {
 /* One call, as all members of a communicator make it. Zeroed: everything is scanned and finite. */
 struct scanned_call {
 	uint8_t function, dtype;
+	uint8_t reduction; /* enum rw_operator; 0: as without the interposer */
+	bool keeps;        /* what the others bring does not come through: -Inf into a maximum */
 	uint64_t count; /* 0: 3 */
 	int root;       /* or receiver of a Send, by rank of the communicator … */
 	int sender;     /* … and its sender */

@@ -7,6 +7,7 @@
 #include "analysis/lateness.h"
 #include "analysis/model.h"
 #include "analysis/trace.h"
+#include "analysis/values.h"
 
 enum {
 	SKIPPED_MAX = 64, /* operations between two that are looked up one by one */
@@ -196,6 +197,11 @@ static void charge(struct account *account, const struct meeting *meeting, uint6
 		return;
 	}
 	struct account_rank *root = &account->ranks[meeting->root];
+	struct cell *cell = wait_ns ? cells_at(account->cells, meeting->root, meeting->step ? meeting->step : root->step.step,
+					       meeting->instance->start_ns)
+				    : NULL;
+	if (cell)
+		cell->lost_ms += (float)wait_ns / 1e6f;
 	root->waited_ns += wait_ns;
 	if (meeting->step != root->late_step) {
 		end_late_step(root, account->rank_count > 1 ? account->rank_count - 1 : 1);
@@ -243,6 +249,22 @@ static void account_inside(struct account *account, struct account_rank *rank, c
 	rank->left_until_ns = operation->done_ns;
 }
 
+/* What the operation and the time before it have added. */
+static void note_cell(struct account *account, const struct instance *instance, uint32_t i, const struct account_parts *before)
+{
+	uint32_t rank = instance->communicator->members[i].rank;
+	const struct account_parts *now = &account->ranks[rank].whole.parts;
+	struct cell *cell = cells_at(account->cells, rank, account->ranks[rank].step.step, instance->operations[i].done_ns);
+
+	if (!cell)
+		return;
+	cell->own_ms += (float)(now->own_ns - before->own_ns) / 1e6f;
+	cell->wait_ms += (float)(now->wait_ns - before->wait_ns) / 1e6f;
+	cell->transfer_ms += (float)(now->transfer_ns - before->transfer_ns) / 1e6f;
+	cell->unseen_ms += (float)(now->unseen_ns - before->unseen_ns) / 1e6f;
+	cell->bad += value_state(instance, i, VALUE_IN) == VALUE_BAD || value_state(instance, i, VALUE_OUT) == VALUE_BAD;
+}
+
 static void account_member(struct account *account, const struct meeting *meeting, uint32_t i)
 {
 	struct member *member = &meeting->instance->communicator->members[i];
@@ -252,11 +274,13 @@ static void account_member(struct account *account, const struct meeting *meetin
 	if (!operation)
 		return;
 	if (is_timed(operation)) {
+		struct account_parts before = rank->whole.parts;
 		account_gap(account, rank, member->process, operation);
 		rank->blind = false;
 		begin_step(rank, meeting->step);
 		account_inside(account, rank, member->process, meeting, operation);
 		member->met_ns = operation->done_ns;
+		note_cell(account, meeting->instance, i, &before);
 	} else {
 		rank->blind = true;
 	}

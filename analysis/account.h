@@ -13,6 +13,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/cause.h"
+#include "analysis/cells.h"
 #include "analysis/instances.h"
 #include "analysis/job.h"
 
@@ -72,6 +73,7 @@ struct account {
 	uint64_t first_step, last_step; /* as they may be told; 0 none */
 	analysis_time_visit *visit;     /* NULL: nobody watches */
 	void *visit_argument;
+	struct cells *cells;            /* the same step by step; NULL: nobody looks back */
 };
 
 struct analysis;

@@ -16,6 +16,7 @@
 #include "analysis/model.h"
 #include "analysis/numbering.h"
 #include "analysis/process.h"
+#include "analysis/view.h"
 
 struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argument)
 {
@@ -26,6 +27,8 @@ struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argum
 	analysis->stragglers.clock = JOB_NONE;
 	analysis->findings.emit = emit;
 	analysis->findings.argument = argument;
+	if (post_mortem)
+		analysis_keep_cells(analysis);
 	return analysis;
 }
 
@@ -36,6 +39,7 @@ void analysis_free(struct analysis *analysis)
 	findings_free(&analysis->findings);
 	stragglers_free(&analysis->stragglers);
 	account_free(&analysis->account);
+	cells_free(&analysis->cells);
 	transfers_free(&analysis->transfers);
 	gpus_free(&analysis->gpus);
 	memory_limit_free(&analysis->memory);

@@ -7,6 +7,7 @@
 #include "analysis/account.h"
 #include "analysis/analysis.h"
 #include "analysis/births.h"
+#include "analysis/cells.h"
 #include "analysis/drift.h"
 #include "analysis/findings.h"
 #include "analysis/gpus.h"
@@ -31,6 +32,7 @@ struct analysis {
 	struct intern intern;
 	struct stragglers stragglers;
 	struct account account;
+	struct cells cells; /* of the account */
 	struct transfers transfers;
 	uint64_t expiry_looked_ns; /* for communicators to give back */
 	struct hangs hangs;

@@ -9,8 +9,10 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "analysis/view.h"
 #include "base/foreign_text.h"
 #include "blackbox/run_mark.h"
+#include "collector/answers.h"
 #include "collector/claim.h"
 #include "collector/message.h"
 #include "collector/outlet.h"
@@ -34,6 +36,7 @@ struct collector {
 	struct watch watch;
 	struct socket_sink *socket;
 	struct outlet outlet;
+	struct answers answers;
 	struct sight_news news;
 	bool launcher_told; /* of what was told last */
 	uint64_t busy_ns;
@@ -88,6 +91,13 @@ static void on_client(void *argument, struct socket_client *client)
 		socket_send(client, hello);
 	free(hello);
 	outlet_tell_open(&collector->outlet, client);
+}
+
+static void on_request(void *argument, struct socket_client *client, const struct request *request)
+{
+	struct collector *collector = argument;
+
+	answers_give(&collector->answers, client, request, uv_hrtime());
 }
 
 static void print_sight(const struct sight *sight)
@@ -228,6 +238,8 @@ static void on_tick(uv_timer_t *timer)
 	look_how_deep(collector, now_ns);
 	mark_findings(collector);
 	outlet_tick(&collector->outlet);
+	if (collector->socket)
+		answers_tick(&collector->answers, collector->socket, now_ns);
 	if (boxes)
 		answer_leaving(collector, now_ns);
 	if (collector->watch.ticks % ROOM_EVERY == 1)
@@ -243,7 +255,7 @@ static void on_signal(uv_signal_t *handle, int number)
 
 static void open_socket(struct collector *collector)
 {
-	const struct socket_events events = { .came = on_client, .argument = collector };
+	const struct socket_events events = { .came = on_client, .asked = on_request, .argument = collector };
 	char why[160] = "its path is too long";
 	int err = collector->claim.address_err;
 
@@ -297,9 +309,15 @@ static int open_all(struct collector *collector)
 		err = open_watch(collector);
 	if (err)
 		fprintf(stderr, "rankwatch collect: %s\n", strerror(-err));
-	else
-		open_socket(collector);
-	return err;
+	if (err)
+		return err;
+	analysis_keep_cells(collector->analysis);
+	collector->answers = (struct answers){ .analysis = collector->analysis,
+					       .outlet = &collector->outlet,
+					       .host = collector->watch.host,
+					       .job = collector->claim.identity.job };
+	open_socket(collector);
+	return 0;
 }
 
 static void start(struct collector *collector)

@@ -9,6 +9,7 @@
 #include "base/foreign_text.h"
 #include "blackbox/place.h"
 #include "collector/account_text.h"
+#include "collector/request.h"
 #include "finding/step_text.h"
 
 /* What is not UTF-8 is escaped, as in findings. */
@@ -49,8 +50,8 @@ char *message_hello(const char *job, const struct sight *sight, size_t open, con
 		    const char *directory)
 {
 	char *whole = *directory ? realpath(directory, NULL) : NULL;
-	json_t *hello = json_pack("{s:o, s:i, s:I, s:o, s:b, s:o}", "job", text_value(job), "pid", (int)getpid(),
-				  "open", (json_int_t)open, "save", text_value(save), "on_finding", on_finding,
+	json_t *hello = json_pack("{s:i, s:o, s:i, s:I, s:o, s:b, s:o}", "protocol", REQUEST_PROTOCOL, "job",
+				  text_value(job), "pid", (int)getpid(), "open", (json_int_t)open, "save", text_value(save), "on_finding", on_finding,
 				  "directory", text_value(whole ? whole : directory));
 
 	free(whole);

@@ -30,7 +30,7 @@ struct message_summary {
 	bool last;                           /* no other launcher of this job is left: print it */
 };
 
-/* {"hello":{"job":…,"pid":…,"open":N,"save":…,"on_finding":…,"directory":…}} with the keys of sight_json(): N findings
+/* {"hello":{"protocol":1,"job":…,"pid":…,"open":N,"save":…,"on_finding":…,"directory":…}} with the keys of sight_json(): N findings
  * that are open now follow. malloc'ed, NULL on lack of memory. save: directory of saved boxes, NULL = they are not
  * saved. on_finding: a command is run for findings. directory: where boxes are looked for first, "" = none was named.
  */

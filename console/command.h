@@ -34,8 +34,8 @@ struct command {
 };
 
 extern const struct command clean_command, collect_command, demo_command, doctor_command, dump_command, env_command,
-    findings_command, help_command, ls_command, report_command, run_command, save_command, trace_command,
-    version_command;
+    findings_command, help_command, ls_command, report_command, run_command, save_command, top_command,
+    trace_command, version_command;
 
 /* Parses with the command's argp; messages and --help are the same for all commands and as wide as the terminal.
  * flags: as argp_parse (ARGP_IN_ORDER where the arguments are a command line). Returns only if the arguments are good:

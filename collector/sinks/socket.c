@@ -21,6 +21,7 @@ struct socket_client {
 	struct socket_client *next;
 	struct line_buffer input;
 	bool is_run, is_leaving, closing;
+	struct socket_subscription subscription;
 	char chunk[REQUEST_LINE];
 };
 
@@ -79,7 +80,10 @@ void socket_send(struct socket_client *client, const char *line)
 
 	if (client->closing)
 		return;
-	if (uv_stream_get_write_queue_size((uv_stream_t *)&client->pipe) + length > MOST_QUEUED) {
+	size_t queued = uv_stream_get_write_queue_size((uv_stream_t *)&client->pipe);
+
+	/* One long line is no sign of a client that does not read. */
+	if (queued && queued + length > MOST_QUEUED) {
 		drop(client);
 		return;
 	}
@@ -120,6 +124,26 @@ void socket_send_listeners(struct socket_sink *sink, const char *line)
 	}
 }
 
+struct socket_subscription *socket_subscription(struct socket_client *client)
+{
+	return &client->subscription;
+}
+
+bool socket_is_drained(const struct socket_client *client)
+{
+	return uv_stream_get_write_queue_size((const uv_stream_t *)&client->pipe) == 0;
+}
+
+void socket_each(struct socket_sink *sink, void (*visit)(void *argument, struct socket_client *client), void *argument)
+{
+	struct socket_client *next;
+
+	for (struct socket_client *client = sink->clients; client; client = next) {
+		next = client->next;
+		visit(argument, client);
+	}
+}
+
 bool socket_send_launcher(struct socket_sink *sink, const char *line)
 {
 	struct socket_client *first = NULL;
@@ -136,12 +160,16 @@ bool socket_send_launcher(struct socket_sink *sink, const char *line)
 static void on_line(void *argument, char *line, size_t length)
 {
 	struct socket_client *client = argument;
-	enum request request = request_parse(line, length);
+	const struct socket_events *events = &client->sink->events;
+	struct request request;
 
-	if (request == REQUEST_UNKNOWN)
-		return;
-	client->is_run = request == REQUEST_JOIN;
-	client->is_leaving = request == REQUEST_LEAVE;
+	request_parse(line, length, &request);
+	if (request.kind == REQUEST_JOIN || request.kind == REQUEST_LEAVE) {
+		client->is_run = request.kind == REQUEST_JOIN;
+		client->is_leaving = request.kind == REQUEST_LEAVE;
+	} else if (events->asked && !client->closing) {
+		events->asked(events->argument, client, &request);
+	}
 }
 
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)

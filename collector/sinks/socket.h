@@ -7,6 +7,7 @@
 #define COLLECTOR_SINKS_SOCKET_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <uv.h>
 
 #include "collector/address.h"
@@ -18,7 +19,16 @@ struct socket_client;
 struct socket_events {
 	/* Somebody has come: send the hello and what is open. */
 	void (*came)(void *argument, struct socket_client *client);
+	/* A request that is neither join nor leave; NULL: there are none. */
+	void (*asked)(void *argument, struct socket_client *client, const struct request *request);
 	void *argument;
+};
+
+/* What a client wants to hear again and again; the socket only keeps it. All 0: nothing. */
+struct socket_subscription {
+	unsigned topics, every_ms;
+	uint64_t due_ns;  /* when the next is due */
+	uint64_t changes; /* of the cells, when the last was made */
 };
 
 /* Listens at address->shared, or at address->own when another collector has that one. 0 or -errno; `why` (160 bytes)
@@ -32,6 +42,11 @@ void socket_close(struct socket_sink *sink);
 
 const char *socket_path(const struct socket_sink *sink);
 void socket_send(struct socket_client *client, const char *line);
+struct socket_subscription *socket_subscription(struct socket_client *client);
+/* Has everything that was sent to it left this process? */
+bool socket_is_drained(const struct socket_client *client);
+/* The visitor may send; a client that is dropped by it is not visited again. */
+void socket_each(struct socket_sink *sink, void (*visit)(void *argument, struct socket_client *client), void *argument);
 void socket_send_all(struct socket_sink *sink, const char *line);
 /* To all that are no launchers. */
 void socket_send_listeners(struct socket_sink *sink, const char *line);

@@ -37,12 +37,25 @@ static void print(const json_t *message)
 	free(text);
 }
 
+/* Whatever was asked: what the collector acts on is in range. */
+static void check_request(const char *line, size_t length)
+{
+	struct request request;
+
+	request_parse(line, length, &request);
+	if (request.kind == REQUEST_SUBSCRIBE && (request.topics >> REQUEST_TOPICS || request.every_ms < REQUEST_EVERY_LEAST_MS ||
+						  request.every_ms > REQUEST_EVERY_MOST_MS))
+		abort();
+	if (request.rank < 0 || request.id < -1 || !memchr(request.finding, '\0', sizeof(request.finding)))
+		abort();
+}
+
 static void on_line(void *argument, char *line, size_t length)
 {
 	json_t *message = json_loadb(line, length, 0, NULL);
 
 	(void)argument;
-	request_parse(line, length);
+	check_request(line, length);
 	if (message)
 		print(message);
 	json_decref(message);

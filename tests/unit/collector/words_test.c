@@ -79,21 +79,52 @@ Test(line_buffer, a_line_above_the_limit_is_refused)
 	line_buffer_free(&buffer);
 }
 
-Test(request, join_and_leave_are_understood_and_everything_else_is_ignored)
+static struct request parsed(const char *line)
+{
+	struct request request;
+
+	request_parse(line, strlen(line), &request);
+	return request;
+}
+
+Test(request, what_is_not_understood_is_nothing)
 {
 	static const struct {
 		const char *line;
-		enum request request;
+		enum request_kind kind;
 	} cases[] = {
-		{ "{\"join\":\"run\"}", REQUEST_JOIN },      { "{\"leave\":\"run\",\"x\":1}", REQUEST_LEAVE },
-		{ "{\"join\":\"party\"}", REQUEST_UNKNOWN }, { "{\"join\":7}", REQUEST_UNKNOWN },
-		{ "[\"join\"]", REQUEST_UNKNOWN },           { "", REQUEST_UNKNOWN },
+		{ "{\"join\":\"run\"}", REQUEST_JOIN },
+		{ "{\"leave\":\"run\",\"x\":1}", REQUEST_LEAVE },
+		{ "{\"join\":\"party\"}", REQUEST_UNKNOWN },
+		{ "{\"join\":7}", REQUEST_UNKNOWN },
+		{ "[\"join\"]", REQUEST_UNKNOWN },
+		{ "", REQUEST_UNKNOWN },
 		{ "{\"join\":\"run\"", REQUEST_UNKNOWN },
+		{ "{\"subscribe\":[]}", REQUEST_SUBSCRIBE },
+		{ "{\"subscribe\":\"ranks\"}", REQUEST_UNKNOWN },
+		{ "{\"get\":{\"rank\":3}}", REQUEST_GET_RANK },
+		{ "{\"get\":{\"rank\":-1}}", REQUEST_UNKNOWN },
+		{ "{\"get\":{\"rank\":4294967296}}", REQUEST_UNKNOWN },
+		{ "{\"get\":{\"finding\":\"9f2c-3\"}}", REQUEST_GET_FINDING },
+		{ "{\"get\":{\"finding\":\"an id that is longer than any that there is\"}}", REQUEST_UNKNOWN },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		cr_expect_eq(request_parse(cases[i].line, strlen(cases[i].line)), cases[i].request, "%s",
-			     cases[i].line);
+		cr_expect_eq(parsed(cases[i].line).kind, cases[i].kind, "%s", cases[i].line);
+}
+
+Test(request, a_subscription_keeps_the_topics_that_are_known_and_a_bearable_pace)
+{
+	struct request request = parsed("{\"id\":7,\"subscribe\":[\"cells\",\"weather\",3,\"ranks\"],\"every_ms\":1}");
+
+	cr_expect_eq(request.id, 7);
+	cr_expect_eq(request.topics, (unsigned)(REQUEST_CELLS | REQUEST_RANKS));
+	cr_expect_eq(request.every_ms, (unsigned)REQUEST_EVERY_LEAST_MS);
+	cr_expect_eq(parsed("{\"subscribe\":[]}").every_ms, (unsigned)REQUEST_EVERY_MS);
+	cr_expect_eq(parsed("{\"subscribe\":[],\"every_ms\":900000}").every_ms, (unsigned)REQUEST_EVERY_MOST_MS);
+	cr_expect_eq(parsed("{\"id\":-5,\"subscribe\":[]}").id, -1);
+	cr_expect_eq(parsed("{\"get\":{\"rank\":3}}").rank, 3);
+	cr_expect_str_eq(parsed("{\"get\":{\"finding\":\"9f2c-3\"}}").finding, "9f2c-3");
 }
 
 Test(message, a_hello_says_the_level_and_why_it_is_no_deeper)

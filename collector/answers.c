@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/answers.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "analysis/view.h"
+#include "collector/snapshot.h"
+
+#define ACCOUNT_EVERY_NS 5000000000u
+
+/* Where a snapshot is made for one client after the other. */
+struct round {
+	struct answers *answers;
+	struct sight sight;
+	uint64_t now_ns;
+};
+
+static int64_t realtime_offset_ns(void)
+{
+	struct timespec realtime, monotonic;
+
+	clock_gettime(CLOCK_MONOTONIC, &monotonic);
+	clock_gettime(CLOCK_REALTIME, &realtime);
+	return (realtime.tv_sec - monotonic.tv_sec) * INT64_C(1000000000) + realtime.tv_nsec - monotonic.tv_nsec;
+}
+
+static struct snapshot_source source_of(const struct answers *answers, uint64_t now_ns)
+{
+	return (struct snapshot_source){
+		.analysis = answers->analysis,
+		.board = &answers->outlet->board,
+		.account = &answers->account,
+		.job = answers->job,
+		.now_ns = now_ns,
+		.realtime_offset_ns = realtime_offset_ns(),
+	};
+}
+
+/* Takes the message. */
+static void send_json(struct socket_client *client, json_t *message)
+{
+	char *line = message ? json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
+
+	json_decref(message);
+	if (line)
+		socket_send(client, line);
+	free(line);
+}
+
+static void refuse(struct socket_client *client, int64_t id, const char *why)
+{
+	send_json(client, json_pack("{s:I, s:s}", "id", (json_int_t)id, "error", why));
+}
+
+/* Takes the body. */
+static void reply(struct socket_client *client, int64_t id, const char *key, json_t *body, const char *why_not)
+{
+	if (id >= 0 && body)
+		send_json(client, json_pack("{s:I, s:O}", "id", (json_int_t)id, key, body));
+	else if (id >= 0)
+		refuse(client, id, why_not);
+	json_decref(body);
+}
+
+static json_t *topics_json(unsigned topics)
+{
+	json_t *names = json_array();
+
+	for (unsigned i = 0; i < REQUEST_TOPICS; i++)
+		if (topics & 1u << i)
+			json_array_append_new(names, json_string(request_topic_name(i)));
+	return names;
+}
+
+static void subscribe(struct socket_client *client, const struct request *request, uint64_t now_ns)
+{
+	struct socket_subscription *subscription = socket_subscription(client);
+
+	*subscription = (struct socket_subscription){ request->topics, request->every_ms, now_ns, 0 };
+	if (request->id >= 0)
+		send_json(client, json_pack("{s:I, s:o, s:i}", "id", (json_int_t)request->id, "subscribed",
+					    topics_json(request->topics), "every_ms", (int)request->every_ms));
+}
+
+static json_t *finding_json(const struct board *board, const char *id)
+{
+	for (size_t i = 0; i < board->count; i++)
+		if (board->entries[i].line && strcmp(board->entries[i].id, id) == 0)
+			return json_loads(board->entries[i].line, 0, NULL);
+	return NULL;
+}
+
+void answers_give(struct answers *answers, struct socket_client *client, const struct request *request, uint64_t now_ns)
+{
+	struct snapshot_source source = source_of(answers, now_ns);
+
+	switch (request->kind) {
+	case REQUEST_SUBSCRIBE:
+		subscribe(client, request, now_ns);
+		break;
+	case REQUEST_GET_RANK:
+		reply(client, request->id, "rank", snapshot_rank_json(&source, request->rank), "there is no such rank");
+		break;
+	case REQUEST_GET_FINDING:
+		reply(client, request->id, "finding", finding_json(&answers->outlet->board, request->finding),
+		      "no finding of that id is open");
+		break;
+	default:
+		if (request->id >= 0)
+			refuse(client, request->id, "not a request that this release knows");
+	}
+}
+
+/* It follows the causes of the largest losses: not with every snapshot. */
+static void refresh_account(struct answers *answers, uint64_t now_ns)
+{
+	if (answers->account_ns && now_ns - answers->account_ns < ACCOUNT_EVERY_NS)
+		return;
+	answers->account_ns = now_ns;
+	analysis_tell_account(answers->analysis, &answers->account);
+}
+
+static void send_if_due(void *argument, struct socket_client *client)
+{
+	struct round *round = argument;
+	struct socket_subscription *subscription = socket_subscription(client);
+
+	if (!subscription->topics || round->now_ns < subscription->due_ns || !socket_is_drained(client))
+		return;
+	if (subscription->topics & REQUEST_LOSSES)
+		refresh_account(round->answers, round->now_ns);
+	if (!round->sight.processes)
+		host_see(round->answers->host, &round->sight);
+	struct snapshot_source source = source_of(round->answers, round->now_ns);
+
+	source.sight = &round->sight;
+	json_t *snapshot = snapshot_json(&source, subscription->topics, subscription->changes);
+
+	subscription->changes = analysis_cells(round->answers->analysis)->changes;
+	subscription->due_ns = round->now_ns + subscription->every_ms * UINT64_C(1000000);
+	send_json(client, snapshot);
+}
+
+void answers_tick(struct answers *answers, struct socket_sink *sink, uint64_t now_ns)
+{
+	struct round round = { .answers = answers, .now_ns = now_ns };
+
+	socket_each(sink, send_if_due, &round);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What the analysis knows at one moment as JSON: docs/protocol.md, "Snapshot". The same for a live job, whose collector sends it,
+ * and for one that is played again from its boxes. */
+#ifndef COLLECTOR_SNAPSHOT_H
+#define COLLECTOR_SNAPSHOT_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "analysis/analysis.h"
+#include "collector/board.h"
+#include "collector/request.h"
+#include "collector/sight.h"
+
+enum { SNAPSHOT_CELLS = 1 << 18 /* at most, of the newest columns */ };
+
+struct snapshot_source {
+	const struct analysis *analysis;
+	const struct board *board;                /* NULL: nothing is said of findings */
+	const struct sight *sight;                /* NULL: nobody watches */
+	const struct analysis_account *account;   /* for the topic "losses"; NULL: not known */
+	const char *job;
+	uint64_t now_ns;
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of the job's host */
+};
+
+/* {"snapshot":{…}}. since: columns that have not changed since cells.changes was that are left out. New; NULL on lack of
+ * memory. */
+json_t *snapshot_json(const struct snapshot_source *source, unsigned topics, uint64_t since);
+/* One rank with its threads and last operations; NULL: no such rank, or no memory. */
+json_t *snapshot_rank_json(const struct snapshot_source *source, int32_t rank);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "console/top/view.h"
+#include "finding/rank_list.h"
+
+enum { NAME_AT = 1, NAME = 24, SIZE_AT = 26, CALLS_AT = 36, FLIGHT_AT = 58, LIST = 128 };
+
+static void calls_of(const struct model_communicator *communicator, uint64_t *least, uint64_t *most)
+{
+	*least = UINT64_MAX;
+	*most = 0;
+	for (size_t i = 0; i < communicator->member_count; i++) {
+		uint64_t calls = communicator->members[i].calls;
+
+		*least = calls < *least ? calls : *least;
+		*most = calls > *most ? calls : *most;
+	}
+}
+
+static void draw_calls(struct view_drawing *drawing, int row, const struct model_communicator *communicator)
+{
+	uint64_t least, most;
+	char text[64];
+
+	calls_of(communicator, &least, &most);
+	if (!communicator->member_count)
+		return;
+	if (least == most)
+		snprintf(text, sizeof(text), "%llu each", (unsigned long long)most);
+	else
+		snprintf(text, sizeof(text), "%llu to %llu", (unsigned long long)least, (unsigned long long)most);
+	canvas_cut(drawing->canvas, row, CALLS_AT, FLIGHT_AT - CALLS_AT - 1, STYLE_PLAIN, text);
+}
+
+static void draw_missing(struct view_drawing *drawing, int row, const struct model_communicator *communicator)
+{
+	char list[LIST], text[LIST + MODEL_TEXT + 32];
+
+	if (!*communicator->flight) {
+		canvas_text(drawing->canvas, row, FLIGHT_AT, STYLE_DIM, "nothing");
+		return;
+	}
+	if (communicator->missing_count)
+		snprintf(text, sizeof(text), "%s: not come: %s", communicator->flight,
+			 rank_list_text(list, sizeof(list), communicator->missing, communicator->missing_count));
+	else
+		snprintf(text, sizeof(text), "%s: %zu came", communicator->flight, communicator->joined_count);
+	canvas_cut(drawing->canvas, row, FLIGHT_AT, drawing->canvas->width - FLIGHT_AT,
+		   communicator->missing_count ? STYLE_WARN : STYLE_PLAIN, text);
+}
+
+static void draw_row(struct view_drawing *drawing, int row, const struct model_communicator *communicator)
+{
+	canvas_cut(drawing->canvas, row, NAME_AT, NAME, STYLE_PLAIN, *communicator->name ? communicator->name : communicator->id);
+	if (communicator->size)
+		canvas_print(drawing->canvas, row, SIZE_AT, STYLE_PLAIN, "%zu of %d", communicator->member_count, communicator->size);
+	else
+		canvas_print(drawing->canvas, row, SIZE_AT, STYLE_PLAIN, "%zu of ?", communicator->member_count);
+	draw_calls(drawing, row, communicator);
+	draw_missing(drawing, row, communicator);
+}
+
+static void describe_member(const struct model_member *member, uint64_t most, char *text, size_t size)
+{
+	if (member->calls < most)
+		snprintf(text, size, "%d: %llu (%llu behind)%s", member->rank, (unsigned long long)member->calls,
+			 (unsigned long long)(most - member->calls), member->captured ? " graph" : "");
+	else
+		snprintf(text, size, "%d: %llu%s", member->rank, (unsigned long long)member->calls, member->captured ? " graph" : "");
+}
+
+/* Each rank's count of calls, those that are behind marked. */
+static void draw_members(struct view_drawing *drawing, int row, const struct model_communicator *communicator)
+{
+	enum { WIDTH = 26 };
+	uint64_t least, most;
+	int columns = drawing->canvas->width / WIDTH > 0 ? drawing->canvas->width / WIDTH : 1;
+	char text[64];
+
+	calls_of(communicator, &least, &most);
+	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
+	canvas_cut(drawing->canvas, row++, NAME_AT, drawing->canvas->width - 1, STYLE_HEAD, "OPERATIONS CALLED, rank by rank");
+	for (size_t i = 0; i < communicator->member_count && row + (int)i / columns < drawing->bottom; i++) {
+		const struct model_member *member = &communicator->members[i];
+
+		describe_member(member, most, text, sizeof(text));
+		canvas_cut(drawing->canvas, row + (int)i / columns, 1 + (int)i % columns * WIDTH, WIDTH - 1,
+			   member->calls < most ? STYLE_WARN : STYLE_PLAIN, text);
+	}
+}
+
+void communicators_draw(struct view_drawing *drawing)
+{
+	const struct model *model = drawing->model;
+	struct view *view = drawing->view;
+	int space = drawing->bottom - drawing->top - 1, page = space * 2 / 3;
+	size_t first = view_scroll(view, model->communicator_count, page);
+	int row = drawing->top;
+
+	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
+	canvas_text(drawing->canvas, row, NAME_AT, STYLE_HEAD, "COMMUNICATOR");
+	canvas_text(drawing->canvas, row, SIZE_AT, STYLE_HEAD, "SEEN");
+	canvas_text(drawing->canvas, row, CALLS_AT, STYLE_HEAD, "CALLS");
+	canvas_text(drawing->canvas, row++, FLIGHT_AT, STYLE_HEAD,
+		    drawing->at >= 0 ? "IN FLIGHT (as of now, not of then)" : model->dead ? "IN FLIGHT AT THE END" : "IN FLIGHT");
+	for (size_t i = first; i < model->communicator_count && i < first + (size_t)page; i++, row++) {
+		if (i == view->cursor)
+			canvas_text(drawing->canvas, row, 0, STYLE_CHOSEN, "▸");
+		draw_row(drawing, row, &model->communicators[i]);
+	}
+	if (!model->communicator_count)
+		canvas_text(drawing->canvas, row + 1, 2, STYLE_DIM, "no communicator has been seen yet");
+	else if (view->cursor < model->communicator_count)
+		draw_members(drawing, row + 1, &model->communicators[view->cursor]);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* A model of a job that is over, from its black boxes: the same analysis, played again, and the same snapshot as live. */
+#ifndef CONSOLE_TOP_DEAD_H
+#define CONSOLE_TOP_DEAD_H
+
+#include "console/boxes.h"
+#include "console/replay.h"
+#include "console/top/model.h"
+
+struct dead {
+	struct replay replay;
+};
+
+/* The newest run of `boxes`, which must outlive it. 0 or -ENOMEM; close in both cases. */
+int dead_open(struct dead *dead, struct model *model, struct boxes *boxes);
+/* Brings threads and last operations of this rank into the model. */
+void dead_show_rank(const struct dead *dead, struct model *model, int32_t rank);
+void dead_close(struct dead *dead);
+
+#endif

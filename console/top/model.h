@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What `rankwatch top` shows: the latest snapshot, the columns of cells so far and the findings, taken from the collector's
+ * messages or made from boxes (docs/protocol.md). Text of somebody else is escaped on its way in. One thread.
+ */
+#ifndef CONSOLE_TOP_MODEL_H
+#define CONSOLE_TOP_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+enum {
+	MODEL_TEXT = 192,
+	MODEL_NAME = 64,
+	MODEL_LATELY = 10, /* columns that "lately" means */
+};
+#define MODEL_CELLS_BYTES ((size_t)64 << 20) /* older columns are dropped */
+#define MODEL_STANDS_MS 1000.0               /* so long is no wait of every step */
+
+struct model_gpu {
+	bool known;
+	int32_t sm_mhz, sm_mhz_max, celsius, watts, watts_cap; /* -1 not known */
+	double memory_used, memory_total;                       /* bytes; -1 */
+	int64_t xid;                                            /* 0 none */
+	char throttle[MODEL_NAME];                              /* what holds its clocks back; "" nothing that should not */
+};
+
+struct model_rank {
+	int32_t rank; /* -1 not known */
+	int32_t pid, exit_status;
+	int64_t step; /* -1 */
+	char host[MODEL_NAME];
+	char doing[16], life[16];  /* docs/protocol.md */
+	char operation[MODEL_TEXT]; /* "AllGather #118 on ~fsdp"; "" none */
+	char thread[MODEL_TEXT];    /* "MainThread in fsync(2) on /x"; "" not known */
+	double since_ms, seen_ms;   /* Unix; 0 not known */
+	double own_ms, wait_ms, transfer_ms, unseen_ms, lost_ms; /* since the start */
+	uint64_t operations, clean_scans;
+	struct model_gpu gpu;
+};
+
+/* One step, or more, or a second. Values by the index of the rank. */
+struct model_column {
+	uint64_t step, last_step; /* 0 not known */
+	double from_ms, until_ms; /* Unix */
+	size_t rank_count;
+	struct model_cell {
+		float own_ms, wait_ms, transfer_ms, unseen_ms, lost_ms;
+		uint32_t bad;
+	} *cells;
+};
+
+struct model_member {
+	int32_t rank;
+	uint64_t calls;
+	bool captured;
+};
+
+struct model_communicator {
+	char id[24], name[MODEL_TEXT];
+	int32_t size; /* 0 not known */
+	struct model_member *members;
+	size_t member_count;
+	/* The oldest operation in flight; "" none. */
+	char flight[MODEL_TEXT];
+	int32_t *missing;
+	size_t joined_count, missing_count;
+	int32_t unseen; /* -1 not known */
+};
+
+struct model_finding {
+	char id[32];
+	json_t *json;
+	double first_ms, closed_ms; /* Unix; closed 0: it is open */
+	int severity;               /* 0 notice, 1 warning, 2 critical */
+};
+
+struct model {
+	bool dead;             /* made from boxes: there is no more to come */
+	bool greeted;          /* a collector has spoken */
+	double gone_ms;        /* Unix: since when there is no collector; 0 there is one */
+	double at_ms;          /* Unix: of the snapshot; 0 none has come */
+	char job[MODEL_NAME];
+	int64_t processes, ranks_total, steps, communicators_made, operations, dropped, captured; /* ranks_total -1 */
+	double step_ms, first_step_ms; /* -1 */
+	struct {
+		double timeout_ms, deadline_ms, since_ms; /* 0 not known, none is running */
+		char from[MODEL_NAME];
+	} watchdog;
+	char sight[MODEL_TEXT]; /* "watching 8 ranks with eBPF" */
+	struct model_rank *ranks;
+	size_t rank_count;
+	struct model_communicator *communicators;
+	size_t communicator_count;
+	struct model_column *columns; /* oldest first */
+	size_t column_count, column_room, column_bytes;
+	struct model_finding *findings; /* in order of their first revision */
+	size_t finding_count, finding_room;
+	json_t *snapshot; /* as it came; NULL none has */
+	json_t *detail; /* the answer about one rank; NULL none */
+	int32_t detail_rank;
+};
+
+void model_free(struct model *model);
+/* Takes whatever a collector sends; what is not understood is ignored. now_ms: Unix. */
+void model_take(struct model *model, const json_t *message, double now_ms);
+/* A finding's JSON, as in docs/findings.md. */
+void model_take_finding(struct model *model, const json_t *finding);
+/* The collector has gone: what is shown is what it said last. */
+void model_lose(struct model *model, double now_ms);
+
+/* The newest column that is shown when this one is looked at; NULL: there are none. at: -1 the newest. */
+const struct model_column *model_column(const struct model *model, long at);
+/* Unix time that is looked at. */
+double model_time(const struct model *model, long at);
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* The first screen: is it healthy, which rank, why, how long have I got. */
+#include <stdio.h>
+#include <string.h>
+
+#include "console/top/finding_lines.h"
+#include "console/top/rank_row.h"
+#include "console/top/view.h"
+
+enum { LABEL = 12, VALUE = 30, VERDICT = 8 /* rows */ };
+
+/* Per step and rank. */
+static double step_ms(const struct model_column *column)
+{
+	double whole = 0, steps = column->step ? (double)(column->last_step - column->step + 1) : 1;
+	size_t seen = 0;
+
+	for (size_t i = 0; i < column->rank_count; i++) {
+		const struct model_cell *cell = &column->cells[i];
+		double ms = (double)(cell->own_ms + cell->wait_ms + cell->transfer_ms + cell->unseen_ms);
+
+		whole += ms;
+		seen += ms > 0;
+	}
+	return seen ? whole / (double)seen / steps : 0;
+}
+
+/* Of all ranks' time in that column. */
+static double lost_share(const struct model_column *column)
+{
+	double lost = 0, whole = 0;
+
+	for (size_t i = 0; i < column->rank_count; i++) {
+		const struct model_cell *cell = &column->cells[i];
+
+		lost += (double)cell->lost_ms;
+		whole += (double)(cell->own_ms + cell->wait_ms + cell->transfer_ms + cell->unseen_ms);
+	}
+	return whole > 0 ? lost / whole : 0;
+}
+
+/* One chart over the newest columns, `most` at its top (0: the largest). */
+static void draw_chart(struct view_drawing *drawing, int row, double (*value)(const struct model_column *), double most,
+		       enum canvas_style style)
+{
+	const struct model *model = drawing->model;
+	int width = drawing->canvas->width - LABEL - VALUE;
+	long last = drawing->at < 0 ? (long)model->column_count - 1 : drawing->at, first = last - width + 1;
+
+	for (long i = first > 0 ? first : 0; most <= 0 && i <= last; i++)
+		most = value(&model->columns[i]) > most ? value(&model->columns[i]) : most;
+	for (long i = first > 0 ? first : 0; i <= last && most > 0; i++)
+		canvas_spark(drawing->canvas, row, LABEL + (int)(i - (first > 0 ? first : 0)), style, value(&model->columns[i]) / most);
+}
+
+static void draw_value(struct view_drawing *drawing, int row, const char *text)
+{
+	int column = drawing->canvas->width - VALUE + 1;
+
+	canvas_cut(drawing->canvas, row, column, VALUE - 1, STYLE_PLAIN, text);
+}
+
+static int draw_steps(struct view_drawing *drawing, int row)
+{
+	const struct model *model = drawing->model;
+	const struct model_column *column = drawing->at >= 0 ? model_column(model, drawing->at) : NULL;
+	double ms = column ? step_ms(column) : model->step_ms;
+	char now[24], first[24], text[96] = "no step is known";
+
+	if (ms > 0 && model->first_step_ms > 0)
+		snprintf(text, sizeof(text), "%s (%s at first)", view_duration(now, sizeof(now), ms),
+			 view_duration(first, sizeof(first), model->first_step_ms));
+	else if (ms > 0)
+		snprintf(text, sizeof(text), "%s", view_duration(now, sizeof(now), ms));
+	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  step");
+	draw_chart(drawing, row, step_ms, 0, STYLE_PLAIN);
+	draw_value(drawing, row, text);
+	return row + 1;
+}
+
+static int draw_lost(struct view_drawing *drawing, int row)
+{
+	const struct model *model = drawing->model;
+	double lost = 0, whole = 0;
+	char time[24], text[96];
+
+	for (size_t i = 0; i < model->rank_count; i++) {
+		const struct model_rank *rank = &model->ranks[i];
+
+		lost += rank->lost_ms;
+		whole += rank->own_ms + rank->wait_ms + rank->transfer_ms + rank->unseen_ms;
+	}
+	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  lost");
+	draw_chart(drawing, row, lost_share, 1, STYLE_HEAT_0);
+	snprintf(text, sizeof(text), "%s of GPU time, %.0f %%", view_duration(time, sizeof(time), lost), whole > 0 ? lost / whole * 100 : 0);
+	draw_value(drawing, row, text);
+	return row + 1;
+}
+
+/* The ranks' time as one bar. */
+static int draw_time(struct view_drawing *drawing, int row)
+{
+	const struct model *model = drawing->model;
+	double parts[4] = { 0 }, whole = 0;
+	static const enum canvas_style styles[] = { STYLE_GOOD, STYLE_WAIT, STYLE_WARN, STYLE_DIM };
+	int width = drawing->canvas->width - LABEL - VALUE, at = LABEL;
+	char text[96];
+
+	for (size_t i = 0; i < model->rank_count; i++) {
+		parts[0] += model->ranks[i].own_ms;
+		parts[1] += model->ranks[i].wait_ms;
+		parts[2] += model->ranks[i].transfer_ms;
+		parts[3] += model->ranks[i].unseen_ms;
+	}
+	whole = parts[0] + parts[1] + parts[2] + parts[3];
+	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  time");
+	for (int i = 0; i < 4 && whole > 0; i++) {
+		int cells = (int)(parts[i] / whole * width + 0.5);
+
+		for (int k = 0; k < cells && at < LABEL + width; k++, at++)
+			canvas_text(drawing->canvas, row, at, styles[i], (const char *[]){ "o", "w", "t", "?" }[i]);
+	}
+	if (whole > 0) {
+		snprintf(text, sizeof(text), "own %.0f wait %.0f transfer %.0f %%", parts[0] / whole * 100, parts[1] / whole * 100,
+			 parts[2] / whole * 100);
+		draw_value(drawing, row, text);
+	}
+	return row + 1;
+}
+
+/* Someone is waited for, and there is no finding yet. */
+static bool draw_missing(struct view_drawing *drawing, int row)
+{
+	const struct model *model = drawing->model;
+	char since[24];
+
+	for (size_t i = 0; i < model->rank_count && drawing->at < 0 && !model->dead; i++) {
+		const struct model_rank *rank = &model->ranks[i];
+
+		if (strcmp(rank->doing, "missing") != 0 || drawing->now_ms - rank->since_ms < MODEL_STANDS_MS)
+			continue;
+		canvas_text(drawing->canvas, row, 1, STYLE_WARN, "WAITING");
+		canvas_print(drawing->canvas, row, LABEL, STYLE_BOLD, "for rank %d in %s for %s; nothing is judged yet", rank->rank,
+			     rank->operation, view_duration(since, sizeof(since), drawing->now_ms - rank->since_ms));
+		return true;
+	}
+	return false;
+}
+
+static void draw_healthy(struct view_drawing *drawing, int row, double at_ms)
+{
+	const struct model *model = drawing->model;
+	size_t notices = 0, closed = 0;
+	char more[64] = "";
+
+	for (size_t i = 0; i < model->finding_count; i++) {
+		notices += !model->findings[i].severity && ranking_is_open(&model->findings[i], at_ms);
+		closed += model->findings[i].severity && model->findings[i].closed_ms > 0 && model->findings[i].closed_ms <= at_ms;
+	}
+	if (closed)
+		snprintf(more, sizeof(more), "; %zu finding%s before, over by now", closed, closed == 1 ? "" : "s");
+	else if (notices)
+		snprintf(more, sizeof(more), "; %zu notice%s (6)", notices, notices == 1 ? "" : "s");
+	canvas_text(drawing->canvas, row, 1, STYLE_GOOD, model->dead && drawing->at < 0 ? "NOTHING" : "HEALTHY");
+	canvas_print(drawing->canvas, row, LABEL, STYLE_BOLD, "%s%s",
+		     model->dead && drawing->at < 0 ? "was open at the end" : "no rank stands out", more);
+}
+
+static int draw_verdict(struct view_drawing *drawing, int row)
+{
+	const struct model *model = drawing->model;
+	double at_ms = drawing->at < 0 && !model->dead ? drawing->now_ms : model_time(model, drawing->at);
+	const struct model_finding *worst = ranking_worst_finding(model, at_ms);
+	size_t open = 0;
+
+	for (size_t i = 0; i < model->finding_count; i++)
+		open += model->findings[i].severity > 0 && ranking_is_open(&model->findings[i], at_ms);
+	if (worst) {
+		int room = drawing->bottom - row < VERDICT ? drawing->bottom - row : VERDICT;
+
+		row += finding_lines_draw(drawing->canvas, row, room, worst, at_ms);
+		if (open > 1)
+			canvas_print(drawing->canvas, row++, LABEL, STYLE_WARN, "and %zu more open finding%s (6)", open - 1,
+				     open > 2 ? "s" : "");
+		return row;
+	}
+	if (!model->rank_count)
+		canvas_text(drawing->canvas, row, 1, STYLE_DIM, "NO RANK    has been seen yet");
+	else if (!draw_missing(drawing, row))
+		draw_healthy(drawing, row, at_ms);
+	return row + 1;
+}
+
+static int draw_watchdog(struct view_drawing *drawing, int row)
+{
+	const struct model *model = drawing->model;
+	double left = model->watchdog.deadline_ms - drawing->now_ms, waits = drawing->now_ms - model->watchdog.since_ms;
+	bool runs = model->watchdog.deadline_ms > 0 && waits >= MODEL_STANDS_MS && !model->dead && drawing->at < 0;
+	char time[24], limit[24];
+
+	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  watchdog");
+	if (!model->watchdog.timeout_ms)
+		canvas_text(drawing->canvas, row, LABEL, STYLE_DIM, "its time is not known: no countdown (docs: RANKWATCH_TIMEOUT)");
+	else if (runs && left <= 0)
+		canvas_print(drawing->canvas, row, LABEL, STYLE_BAD, "%s are over (%s): it may kill the job any moment",
+			     view_duration(limit, sizeof(limit), model->watchdog.timeout_ms), model->watchdog.from);
+	else if (runs)
+		canvas_print(drawing->canvas, row, LABEL, left < model->watchdog.timeout_ms / 2 ? STYLE_BAD : STYLE_WARN,
+			     "%s left of %s (%s)", view_duration(time, sizeof(time), left),
+			     view_duration(limit, sizeof(limit), model->watchdog.timeout_ms), model->watchdog.from);
+	else
+		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%s (%s)%s",
+			     view_duration(limit, sizeof(limit), model->watchdog.timeout_ms), model->watchdog.from,
+			     model->dead || drawing->at >= 0 ? "" : "; nothing has been in flight for a second");
+	return row + 1;
+}
+
+static int draw_sight(struct view_drawing *drawing, int row)
+{
+	const struct model *model = drawing->model;
+
+	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  seen");
+	canvas_cut(drawing->canvas, row, LABEL, drawing->canvas->width - LABEL, STYLE_PLAIN,
+		   model->dead ? "from black boxes alone" : *model->sight ? model->sight : "how deep is not known yet");
+	return row + 1;
+}
+
+static void draw_ranks(struct view_drawing *drawing, int row)
+{
+	struct ranking ranking;
+
+	if (ranking_make(&ranking, drawing->model, drawing->view, drawing->at, drawing->now_ms) == 0 && ranking.count) {
+		size_t room = drawing->bottom - row - 1 > 0 ? (size_t)(drawing->bottom - row - 1) : 0;
+
+		rank_row_head(drawing, row++, &ranking);
+		size_t first = view_scroll(drawing->view, ranking.count, (int)room);
+
+		for (size_t i = first; i < ranking.count && i < first + room; i++)
+			rank_row_draw(drawing, row++, &ranking.rows[i], i == drawing->view->cursor);
+		if (drawing->view->cursor < ranking.count)
+			drawing->view->under_cursor = drawing->model->ranks[ranking.rows[drawing->view->cursor].index].rank;
+	}
+	ranking_free(&ranking);
+}
+
+void overview_draw(struct view_drawing *drawing)
+{
+	int row = drawing->top;
+
+	row = draw_verdict(drawing, row);
+	row = draw_watchdog(drawing, row);
+	row = draw_sight(drawing, row);
+	row = draw_steps(drawing, row);
+	row = draw_lost(drawing, row);
+	row = draw_time(drawing, row);
+	draw_ranks(drawing, row + (drawing->bottom - row > 12));
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/top/rank_row.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { RANK_AT = 1, STATE_AT = 8, BAR_AT = 10, BAR = 8, LATE_AT = 19, WAIT_AT = 28, OWN_AT = 34, REST_AT = 40, WIDE = 120, GPU = 26, HOST = 16, STRIP_MOST = 64, STRIP_LEAST = 12 };
+
+/* Where all ranks are on one host nobody needs its name in each row. */
+static bool has_hosts(const struct model *model)
+{
+	for (size_t i = 1; i < model->rank_count; i++)
+		if (strcmp(model->ranks[i].host, model->ranks[0].host) != 0)
+			return true;
+	return false;
+}
+
+static bool has_gpus(const struct model *model)
+{
+	for (size_t i = 0; i < model->rank_count; i++)
+		if (model->ranks[i].gpu.known)
+			return true;
+	return false;
+}
+
+/* What has room: where "now", the GPU and the strip begin. */
+struct layout {
+	int host, gpu, now, strip, strip_width; /* host, gpu: -1 no room */
+};
+
+static struct layout layout_of(const struct view_drawing *drawing)
+{
+	int width = drawing->canvas->width;
+	struct layout layout = { .host = -1, .gpu = -1, .now = REST_AT };
+
+	if (width >= WIDE && has_hosts(drawing->model)) {
+		layout.host = layout.now;
+		layout.now += HOST;
+	}
+	if (width >= WIDE && has_gpus(drawing->model)) {
+		layout.gpu = layout.now;
+		layout.now += GPU;
+	}
+	layout.strip_width = (width - layout.now) * 2 / 5;
+	if (layout.strip_width > STRIP_MOST)
+		layout.strip_width = STRIP_MOST;
+	if (layout.strip_width < STRIP_LEAST)
+		layout.strip_width = STRIP_LEAST;
+	layout.strip = width - layout.strip_width;
+	return layout;
+}
+
+void rank_row_head(struct view_drawing *drawing, int row, const struct ranking *ranking)
+{
+	static const char *const sorts[] = { [SORT_LOST] = "lost time", [SORT_RANK] = "rank", [SORT_WAIT] = "waiting", [SORT_STATE] = "state" };
+	struct canvas *canvas = drawing->canvas;
+	struct layout layout = layout_of(drawing);
+	char now[64];
+
+	canvas_style_row(canvas, row, STYLE_HEAD);
+	canvas_text(canvas, row, RANK_AT, STYLE_HEAD, "RANK");
+	canvas_text(canvas, row, STATE_AT, STYLE_HEAD, "S");
+	canvas_text(canvas, row, BAR_AT, STYLE_HEAD, "LOST A STEP");
+	canvas_text(canvas, row, WAIT_AT, STYLE_HEAD, " WAIT");
+	canvas_text(canvas, row, OWN_AT, STYLE_HEAD, "  OWN");
+	if (layout.host >= 0)
+		canvas_text(canvas, row, layout.host, STYLE_HEAD, "HOST");
+	if (layout.gpu >= 0)
+		canvas_text(canvas, row, layout.gpu, STYLE_HEAD, "GPU");
+	snprintf(now, sizeof(now), "%s, by %s%s", drawing->at < 0 ? drawing->model->dead ? "AT THE END" : "NOW" : "IN THAT STEP",
+		 sorts[drawing->view->sort], ranking->folded ? ", folded" : "");
+	canvas_cut(canvas, row, layout.now, layout.strip - layout.now - 1, STYLE_HEAD, now);
+	canvas_cut(canvas, row, layout.strip, layout.strip_width, STYLE_HEAD, "WAITED FOR, step by step");
+}
+
+static double cell_share(const struct model *model, const struct model_column *column, size_t index)
+{
+	const struct model_cell *cell = &column->cells[index];
+	double whole = (double)(cell->own_ms + cell->wait_ms + cell->transfer_ms + cell->unseen_ms);
+	double others = model->rank_count > 1 ? (double)model->rank_count - 1 : 1;
+
+	return whole > 0 ? (double)cell->lost_ms / others / whole : 0;
+}
+
+/* Of folded ranks the worst of all counts. */
+static double strip_share(const struct model *model, const struct model_column *column, const struct ranking_row *ranked)
+{
+	double most = 0;
+	size_t seen = 0;
+
+	for (size_t i = ranked->index; i < column->rank_count && seen < ranked->count; i++) {
+		if (i != ranked->index && strcmp(model->ranks[i].host, model->ranks[ranked->index].host) != 0)
+			break;
+		double share = cell_share(model, column, i);
+
+		most = share > most ? share : most;
+		seen++;
+	}
+	return most;
+}
+
+static bool is_bad(const struct model_column *column, const struct ranking_row *ranked)
+{
+	return ranked->count == 1 && ranked->index < column->rank_count && column->cells[ranked->index].bad;
+}
+
+static void draw_strip(struct view_drawing *drawing, int row, const struct layout *layout, const struct ranking_row *ranked)
+{
+	const struct model *model = drawing->model;
+	long last = drawing->at < 0 ? (long)model->column_count - 1 : drawing->at;
+
+	for (int i = 0; i < layout->strip_width; i++) {
+		long at = last - layout->strip_width + 1 + i;
+
+		if (at < 0)
+			continue;
+		const struct model_column *column = &model->columns[at];
+
+		if (is_bad(column, ranked))
+			canvas_text(drawing->canvas, row, layout->strip + i, STYLE_BAD, "N");
+		else
+			canvas_spark(drawing->canvas, row, layout->strip + i, STYLE_HEAT_0, strip_share(model, column, ranked));
+	}
+}
+
+static void draw_gpu(struct view_drawing *drawing, int row, int column, const struct model_gpu *gpu)
+{
+	char text[96] = "";
+	size_t used = 0;
+
+	if (!gpu->known)
+		return;
+	if (gpu->sm_mhz >= 0)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%d MHz ", gpu->sm_mhz);
+	if (gpu->celsius >= 0)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%d C ", gpu->celsius);
+	if (gpu->xid)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "Xid %lld ", (long long)gpu->xid);
+	snprintf(text + used, sizeof(text) - used, "%s", gpu->throttle);
+	canvas_cut(drawing->canvas, row, column, GPU - 1, gpu->xid || *gpu->throttle ? STYLE_WARN : STYLE_PLAIN, text);
+}
+
+static void now_text(const struct view_drawing *drawing, const struct ranking_row *ranked, char *text, size_t size)
+{
+	const struct model_rank *rank = &drawing->model->ranks[ranked->index];
+	double now_ms = drawing->model->dead || drawing->model->gone_ms > 0 ? drawing->model->at_ms : drawing->now_ms;
+	char since[24] = "";
+
+	if (rank->since_ms > 0 && now_ms - rank->since_ms >= MODEL_STANDS_MS)
+		view_duration(since, sizeof(since), now_ms - rank->since_ms);
+	if (!strcmp(rank->doing, "gone"))
+		snprintf(text, size, "%s", !strcmp(rank->life, "exited") ? "ended" : "dead");
+	else if (!strcmp(rank->doing, "missing") && *since)
+		snprintf(text, size, "not come to %s, %s%s%s", rank->operation, since, *rank->thread ? "; " : "", rank->thread);
+	else if (!strcmp(rank->doing, "waits") || !strcmp(rank->doing, "inside"))
+		snprintf(text, size, "%s%s%s", rank->operation, *since ? ", " : "", since);
+	else if (!strcmp(rank->doing, "init"))
+		snprintf(text, size, "makes a communicator%s%s", *since ? ", " : "", since);
+	else if (*rank->thread && now_ms - rank->seen_ms < MODEL_STANDS_MS)
+		snprintf(text, size, "%s", rank->thread);
+	else
+		snprintf(text, size, "%s", !strcmp(rank->doing, "stopped") ? "stopped" : !strcmp(rank->doing, "unknown") ? "" : "works");
+}
+
+static void past_text(const struct view_drawing *drawing, const struct ranking_row *ranked, char *text, size_t size)
+{
+	const struct model_column *column = model_column(drawing->model, drawing->at);
+	char own[24], wait[24];
+
+	*text = '\0';
+	if (!column || ranked->index >= column->rank_count)
+		return;
+	const struct model_cell *cell = &column->cells[ranked->index];
+
+	snprintf(text, size, "own %s, waited %s", view_duration(own, sizeof(own), (double)cell->own_ms),
+		 view_duration(wait, sizeof(wait), (double)cell->wait_ms));
+}
+
+static void draw_share(struct view_drawing *drawing, int row, int column, enum canvas_style style, double share)
+{
+	canvas_print(drawing->canvas, row, column, share >= 0.005 ? style : STYLE_DIM, "%3.0f %%", share * 100);
+}
+
+static void draw_who(struct view_drawing *drawing, int row, const struct ranking_row *ranked, enum canvas_style plain)
+{
+	const struct model_rank *rank = &drawing->model->ranks[ranked->index];
+	const char letter[] = { ranked->standing.letter, '\0' };
+
+	if (ranked->count > 1)
+		canvas_print(drawing->canvas, row, RANK_AT, STYLE_DIM, "%4zux", ranked->count);
+	else if (rank->rank < 0)
+		canvas_text(drawing->canvas, row, RANK_AT, plain, "   ?");
+	else
+		canvas_print(drawing->canvas, row, RANK_AT, ranked->standing.sick ? STYLE_BOLD : plain, "%5d", rank->rank);
+	canvas_text(drawing->canvas, row, STATE_AT, ranked->standing.style, letter);
+}
+
+void rank_row_draw(struct view_drawing *drawing, int row, const struct ranking_row *ranked, bool chosen)
+{
+	struct canvas *canvas = drawing->canvas;
+	const struct model_rank *rank = &drawing->model->ranks[ranked->index];
+	struct layout layout = layout_of(drawing);
+	char text[MODEL_TEXT * 3], late[24];
+
+	draw_who(drawing, row, ranked, chosen ? STYLE_CHOSEN : STYLE_PLAIN);
+	if (chosen)
+		canvas_text(canvas, row, 0, STYLE_CHOSEN, "▸");
+	canvas_bar(canvas, row, BAR_AT, BAR, ranked->lost_share >= 0.25 ? STYLE_BAD : STYLE_WARN, ranked->lost_share);
+	if (ranked->lost_ms >= 0.5)
+		canvas_text(canvas, row, LATE_AT, STYLE_PLAIN, view_duration(late, sizeof(late), ranked->lost_ms));
+	draw_share(drawing, row, WAIT_AT, STYLE_WAIT, ranked->wait_share);
+	draw_share(drawing, row, OWN_AT, STYLE_PLAIN, ranked->own_share);
+	if (layout.host >= 0)
+		canvas_cut(canvas, row, layout.host, HOST - 1, STYLE_PLAIN, rank->host);
+	if (layout.gpu >= 0 && ranked->count == 1)
+		draw_gpu(drawing, row, layout.gpu, &rank->gpu);
+	if (ranked->count > 1)
+		snprintf(text, sizeof(text), "%zu ranks of %s, none stands out", ranked->count, rank->host);
+	else if (drawing->at < 0)
+		now_text(drawing, ranked, text, sizeof(text));
+	else
+		past_text(drawing, ranked, text, sizeof(text));
+	canvas_cut(canvas, row, layout.now, layout.strip - layout.now - 1, ranked->standing.sick ? STYLE_PLAIN : STYLE_DIM, text);
+	draw_strip(drawing, row, &layout, ranked);
+}

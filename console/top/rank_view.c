@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* One rank: where its time goes, what its threads do, its last operations. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/foreign_text.h"
+#include "console/top/rank_row.h"
+#include "console/top/view.h"
+
+static double number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? json_number_value(value) : 0;
+}
+
+static const char *string(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+/* Text from the job: escaped as a whole. */
+static void draw_foreign(struct view_drawing *drawing, int row, int column, enum canvas_style style, const char *line)
+{
+	char *escaped = foreign_text(line);
+
+	canvas_cut(drawing->canvas, row, column, drawing->canvas->width - column, style, escaped ? escaped : "");
+	free(escaped);
+}
+
+static const struct ranking_row *row_of(const struct ranking *ranking, const struct model *model, int32_t rank)
+{
+	for (size_t i = 0; i < ranking->count; i++)
+		if (model->ranks[ranking->rows[i].index].rank == rank)
+			return &ranking->rows[i];
+	return NULL;
+}
+
+static int draw_head(struct view_drawing *drawing, int row)
+{
+	struct view every = *drawing->view;
+	struct ranking ranking;
+
+	every.fold = FOLD_NEVER;
+	*every.search = '\0';
+	if (ranking_make(&ranking, drawing->model, &every, drawing->at, drawing->now_ms) == 0 && ranking.count) {
+		if (drawing->view->rank < 0 || !row_of(&ranking, drawing->model, drawing->view->rank))
+			drawing->view->rank = drawing->model->ranks[ranking.rows[0].index].rank;
+		const struct ranking_row *ranked = row_of(&ranking, drawing->model, drawing->view->rank);
+
+		rank_row_head(drawing, row++, &ranking);
+		rank_row_draw(drawing, row++, ranked, false);
+		const struct model_rank *rank = &drawing->model->ranks[ranked->index];
+
+		canvas_print(drawing->canvas, row++, 1, STYLE_DIM, "host %s, pid %d, step %lld, %llu operations", rank->host, rank->pid,
+			     (long long)rank->step, (unsigned long long)rank->operations);
+		drawing->view->under_cursor = -1;
+	}
+	ranking_free(&ranking);
+	return row;
+}
+
+static int draw_thread(struct view_drawing *drawing, int row, const json_t *thread)
+{
+	const json_t *stack = json_object_get(thread, "stack"), *frame;
+	char line[512], *end = line, *limit = line + sizeof(line);
+	double ms = number(thread, "until_unix_ms") - number(thread, "from_unix_ms");
+	char took[24];
+	size_t i;
+
+	end += snprintf(end, (size_t)(limit - end), "%-16.16s %.1s %.20s%s%s%.200s, %s", string(thread, "thread"), string(thread, "state"),
+			string(thread, "system_call"), *string(thread, "system_call") ? "(2)" : "", *string(thread, "path") ? " on " : "",
+			string(thread, "path"), view_duration(took, sizeof(took), ms > 0 ? ms : 0));
+	json_array_foreach(stack, i, frame) if (json_is_string(frame) && limit - end > 48) end +=
+	    snprintf(end, (size_t)(limit - end), "%s%.40s", i ? " < " : "   ", json_string_value(frame));
+	draw_foreign(drawing, row, 1, STYLE_PLAIN, line);
+	return row + 1;
+}
+
+static void draw_operation(struct view_drawing *drawing, int row, const json_t *operation, double end_ms)
+{
+	double called = number(operation, "called_unix_ms"), arrived = number(operation, "arrived_unix_ms"),
+	       done = number(operation, "done_unix_ms"), late = number(operation, "late_ms");
+	char line[512], ago[24], ran[24] = "-", by[24] = "";
+
+	if (arrived > 0)
+		view_duration(ran, sizeof(ran), (done > 0 ? done : end_ms) - arrived);
+	if (late >= 1)
+		view_duration(by, sizeof(by), late);
+	snprintf(line, sizeof(line), "%-14.14s #%-7lld %-22.22s %-10.10s %9s ago  %9s  %s%s", string(operation, "function"),
+		 (long long)number(operation, "sequence"), string(operation, "comm_name"), string(operation, "phase"),
+		 view_duration(ago, sizeof(ago), end_ms - called > 0 ? end_ms - called : 0), ran, *by ? "late by " : "", by);
+	draw_foreign(drawing, row, 1, !strcmp(string(operation, "phase"), "done") ? STYLE_PLAIN : STYLE_WARN, line);
+}
+
+static void draw_lists(struct view_drawing *drawing, int row)
+{
+	const json_t *detail = drawing->model->detail, *item;
+	size_t i;
+
+	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
+	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD, "THREADS as last seen: state, call, how long");
+	json_array_foreach(json_object_get(detail, "threads"), i, item) if (row < drawing->bottom && i < 6) row =
+	    draw_thread(drawing, row, item);
+	if (!json_array_size(json_object_get(detail, "threads")))
+		canvas_text(drawing->canvas, row++, 1, STYLE_DIM, "none was looked at: nobody waits for this rank");
+	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
+	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD, "LAST OPERATIONS: phase, called, on its GPU for");
+	json_array_foreach(json_object_get(detail, "last_operations"), i, item) if (row < drawing->bottom)
+	    draw_operation(drawing, row++, item, drawing->model->at_ms);
+}
+
+void rank_draw(struct view_drawing *drawing)
+{
+	int row = draw_head(drawing, drawing->top);
+
+	if (drawing->at >= 0)
+		canvas_text(drawing->canvas, row + 1, 1, STYLE_DIM, "threads and operations are known of now only: Esc goes there");
+	else if (drawing->model->detail && drawing->model->detail_rank == drawing->view->rank)
+		draw_lists(drawing, row + 1);
+	else
+		canvas_text(drawing->canvas, row + 1, 1, STYLE_DIM, "its threads and operations are being asked for");
+}

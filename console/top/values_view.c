@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* NaN and Inf by rank and step: where the first were seen. */
+#include <stdio.h>
+
+#include "console/top/view.h"
+
+enum { RANK_AT = 1, SCANS_AT = 8, FIRST_AT = 24, STRIP_AT = 44 };
+
+/* The first column in which this rank had bad values; -1 none. */
+static long first_bad(const struct model *model, size_t index, long last)
+{
+	for (long i = 0; i <= last; i++)
+		if (index < model->columns[i].rank_count && model->columns[i].cells[index].bad)
+			return i;
+	return -1;
+}
+
+static void draw_row(struct view_drawing *drawing, int row, size_t index, long last)
+{
+	const struct model *model = drawing->model;
+	const struct model_rank *rank = &model->ranks[index];
+	long first = first_bad(model, index, last);
+	int width = drawing->canvas->width - STRIP_AT;
+
+	canvas_print(drawing->canvas, row, RANK_AT, first >= 0 ? STYLE_BOLD : STYLE_PLAIN, "%5d", rank->rank);
+	canvas_print(drawing->canvas, row, SCANS_AT, STYLE_PLAIN, "%llu", (unsigned long long)rank->clean_scans);
+	if (first >= 0 && model->columns[first].step)
+		canvas_print(drawing->canvas, row, FIRST_AT, STYLE_BAD, "step %llu", (unsigned long long)model->columns[first].step);
+	else if (first >= 0)
+		canvas_text(drawing->canvas, row, FIRST_AT, STYLE_BAD, "yes");
+	else
+		canvas_text(drawing->canvas, row, FIRST_AT, STYLE_DIM, rank->clean_scans ? "none" : "not scanned");
+	for (int i = 0; i < width; i++) {
+		long at = last - width + 1 + i;
+
+		if (at < 0 || index >= model->columns[at].rank_count)
+			continue;
+		bool bad = model->columns[at].cells[index].bad;
+
+		canvas_text(drawing->canvas, row, STRIP_AT + i, bad ? STYLE_BAD : STYLE_DIM, bad ? "N" : "·");
+	}
+}
+
+void values_draw(struct view_drawing *drawing)
+{
+	const struct model *model = drawing->model;
+	int page = drawing->bottom - drawing->top - 1;
+	size_t first = view_scroll(drawing->view, model->rank_count, page);
+	long last = drawing->at < 0 ? (long)model->column_count - 1 : drawing->at;
+
+	canvas_style_row(drawing->canvas, drawing->top, STYLE_HEAD);
+	canvas_text(drawing->canvas, drawing->top, RANK_AT, STYLE_HEAD, "RANK");
+	canvas_text(drawing->canvas, drawing->top, SCANS_AT, STYLE_HEAD, "CLEAN SCANS");
+	canvas_text(drawing->canvas, drawing->top, FIRST_AT, STYLE_HEAD, "FIRST NaN, Inf");
+	canvas_text(drawing->canvas, drawing->top, STRIP_AT, STYLE_HEAD, "STEP BY STEP (N: NaN or Inf in a scan)");
+	for (size_t i = first; i < model->rank_count && i < first + (size_t)(page > 0 ? page : 0); i++)
+		draw_row(drawing, drawing->top + 1 + (int)(i - first), i, last);
+	if (drawing->view->cursor < model->rank_count)
+		drawing->view->under_cursor = model->ranks[drawing->view->cursor].rank;
+}

@@ -5,7 +5,7 @@
 #include "console/top/view.h"
 #include "finding/rank_list.h"
 
-enum { NAME_AT = 1, NAME = 24, SIZE_AT = 26, CALLS_AT = 36, FLIGHT_AT = 58, LIST = 128 };
+enum { NAME_AT = 1, NAME = 17, SIZE_AT = 19, CALLS_AT = 28, FLIGHT_AT = 42, LIST = 128 };
 
 static void calls_of(const struct model_communicator *communicator, uint64_t *least, uint64_t *most)
 {
@@ -71,6 +71,25 @@ static void describe_member(const struct model_member *member, uint64_t most, ch
 		snprintf(text, size, "%d: %llu%s", member->rank, (unsigned long long)member->calls, member->captured ? " graph" : "");
 }
 
+/* Of the chosen one in full. Returns the next row. */
+static int draw_flight(struct view_drawing *drawing, int row, const struct model_communicator *communicator)
+{
+	char list[LIST], text[LIST + MODEL_TEXT + 96];
+
+	canvas_cut(drawing->canvas, row++, NAME_AT, drawing->canvas->width - 1, STYLE_BOLD, communicator->name);
+	if (!*communicator->flight)
+		return row;
+	snprintf(text, sizeof(text), "%s: %zu came%s%s", communicator->flight, communicator->joined_count,
+		 communicator->missing_count ? "; missing: " : "",
+		 communicator->missing_count
+		     ? rank_list_text(list, sizeof(list), communicator->missing, communicator->missing_count)
+		     : "");
+	row += canvas_paragraph(drawing->canvas, row, NAME_AT, 2, communicator->missing_count ? STYLE_WARN : STYLE_PLAIN, text);
+	if (communicator->unseen > 0)
+		canvas_print(drawing->canvas, row++, NAME_AT, STYLE_DIM, "%d of its ranks are not seen from here", communicator->unseen);
+	return row;
+}
+
 /* Each rank's count of calls, those that are behind marked. */
 static void draw_members(struct view_drawing *drawing, int row, const struct model_communicator *communicator)
 {
@@ -80,6 +99,7 @@ static void draw_members(struct view_drawing *drawing, int row, const struct mod
 	char text[64];
 
 	calls_of(communicator, &least, &most);
+	row = draw_flight(drawing, row, communicator);
 	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
 	canvas_cut(drawing->canvas, row++, NAME_AT, drawing->canvas->width - 1, STYLE_HEAD, "OPERATIONS CALLED, rank by rank");
 	for (size_t i = 0; i < communicator->member_count && row + (int)i / columns < drawing->bottom; i++) {

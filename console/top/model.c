@@ -436,8 +436,11 @@ void model_take(struct model *model, const json_t *message, double now_ms)
 		copy_text(model->job, sizeof(model->job), get(hello, "job"));
 		take_sight(model, hello);
 		model->greeted = true;
+		model->over = false;
 		model->gone_ms = 0;
 		model->at_ms = model->at_ms > 0 ? model->at_ms : now_ms;
+	} else if (json_is_true(get(get(message, "summary"), "last"))) {
+		model->over = true;
 	} else if (get(message, "watching")) {
 		take_sight(model, get(message, "watching"));
 	} else if (json_is_object(get(message, "snapshot"))) {

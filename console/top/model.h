@@ -81,6 +81,7 @@ struct model_finding {
 struct model {
 	bool dead;             /* made from boxes: there is no more to come */
 	bool greeted;          /* a collector has spoken */
+	bool over;             /* its last launcher has left: the job has ended */
 	double gone_ms;        /* Unix: since when there is no collector; 0 there is one */
 	double at_ms;          /* Unix: of the snapshot; 0 none has come */
 	char job[MODEL_NAME];

@@ -73,7 +73,7 @@ static int draw_steps(struct view_drawing *drawing, int row)
 	else if (ms > 0)
 		snprintf(text, sizeof(text), "%s", view_duration(now, sizeof(now), ms));
 	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  step");
-	draw_chart(drawing, row, step_ms, 0, STYLE_PLAIN);
+	draw_chart(drawing, row, step_ms, 0, STYLE_GOOD);
 	draw_value(drawing, row, text);
 	return row + 1;
 }

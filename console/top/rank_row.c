@@ -70,7 +70,7 @@ void rank_row_head(struct view_drawing *drawing, int row, const struct ranking *
 	snprintf(now, sizeof(now), "%s, by %s%s", drawing->at < 0 ? drawing->model->dead ? "AT THE END" : "NOW" : "IN THAT STEP",
 		 sorts[drawing->view->sort], ranking->folded ? ", folded" : "");
 	canvas_cut(canvas, row, layout.now, layout.strip - layout.now - 1, STYLE_HEAD, now);
-	canvas_cut(canvas, row, layout.strip, layout.strip_width, STYLE_HEAD, "WAITED FOR, step by step");
+	canvas_cut(canvas, row, layout.strip, layout.strip_width, STYLE_HEAD, layout.strip_width >= 26 ? "WAITED FOR, step by step" : "BY STEP");
 }
 
 static double cell_share(const struct model *model, const struct model_column *column, size_t index)
@@ -205,7 +205,8 @@ void rank_row_draw(struct view_drawing *drawing, int row, const struct ranking_r
 	draw_who(drawing, row, ranked, chosen ? STYLE_CHOSEN : STYLE_PLAIN);
 	if (chosen)
 		canvas_text(canvas, row, 0, STYLE_CHOSEN, "▸");
-	canvas_bar(canvas, row, BAR_AT, BAR, ranked->lost_share >= 0.25 ? STYLE_BAD : STYLE_WARN, ranked->lost_share);
+	canvas_bar(canvas, row, BAR_AT, BAR, (enum canvas_style)(STYLE_HEAT_0 + (ranked->lost_share >= 0.25 ? CANVAS_HEATS - 1 : CANVAS_HEATS - 3)),
+		   ranked->lost_share);
 	if (ranked->lost_ms >= 0.5)
 		canvas_text(canvas, row, LATE_AT, STYLE_PLAIN, view_duration(late, sizeof(late), ranked->lost_ms));
 	draw_share(drawing, row, WAIT_AT, STYLE_WAIT, ranked->wait_share);

@@ -90,7 +90,7 @@ static void draw_operation(struct view_drawing *drawing, int row, const json_t *
 		view_duration(ran, sizeof(ran), (done > 0 ? done : end_ms) - arrived);
 	if (late >= 1)
 		view_duration(by, sizeof(by), late);
-	snprintf(line, sizeof(line), "%-14.14s #%-7lld %-22.22s %-10.10s %9s ago  %9s  %s%s", string(operation, "function"),
+	snprintf(line, sizeof(line), "%-13.13s #%-6lld %-12.12s %-8.8s %8s ago %8s  %s%s", string(operation, "function"),
 		 (long long)number(operation, "sequence"), string(operation, "comm_name"), string(operation, "phase"),
 		 view_duration(ago, sizeof(ago), end_ms - called > 0 ? end_ms - called : 0), ran, *by ? "late by " : "", by);
 	draw_foreign(drawing, row, 1, !strcmp(string(operation, "phase"), "done") ? STYLE_PLAIN : STYLE_WARN, line);
@@ -108,7 +108,7 @@ static void draw_lists(struct view_drawing *drawing, int row)
 	if (!json_array_size(json_object_get(detail, "threads")))
 		canvas_text(drawing->canvas, row++, 1, STYLE_DIM, "none was looked at: nobody waits for this rank");
 	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
-	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD, "LAST OPERATIONS: phase, called, on its GPU for");
+	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD, "LAST OPERATIONS                     PHASE      CALLED     ON GPU");
 	json_array_foreach(json_object_get(detail, "last_operations"), i, item) if (row < drawing->bottom)
 	    draw_operation(drawing, row++, item, drawing->model->at_ms);
 }

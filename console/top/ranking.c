@@ -7,6 +7,9 @@
 
 enum { FOLD_FROM = 33 /* ranks */ };
 
+/* Of the others' time: a rank that they wait for so long has a row of its own, whatever is found. */
+#define LOST_SHARE 0.05
+
 bool ranking_is_open(const struct model_finding *finding, double at_ms)
 {
 	return finding->first_ms <= at_ms && (!finding->closed_ms || finding->closed_ms > at_ms);
@@ -135,6 +138,10 @@ static void judge(const struct model *model, long at, double now_ms, const char 
 	/* What a rank does is known of now only. */
 	row->standing = at < 0 ? standing_now(rank, model->dead || model->gone_ms > 0 ? model->at_ms : now_ms)
 			       : (struct standing){ 'R', STYLE_GOOD, false };
+	if (row->lost_share >= LOST_SHARE && !row->standing.sick) {
+		row->standing.style = STYLE_WARN;
+		row->standing.sick = true;
+	}
 	if (row->bad && row->standing.letter == 'R')
 		row->standing = (struct standing){ 'N', STYLE_WARN, true };
 	if (named[row->index])

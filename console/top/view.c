@@ -72,7 +72,9 @@ static void draw_mode(const struct view_drawing *drawing, char *text, size_t siz
 	char clock[16], gone[24];
 
 	clock_text(clock, sizeof(clock), column ? column->until_ms : model->dead || model->gone_ms > 0 ? model->at_ms : drawing->now_ms);
-	if (model->gone_ms > 0)
+	if (model->gone_ms > 0 && model->over)
+		snprintf(text, size, "JOB OVER  %s ", clock);
+	else if (model->gone_ms > 0)
 		snprintf(text, size, "collector gone, waiting %s ",
 			 view_duration(gone, sizeof(gone), drawing->now_ms - model->gone_ms));
 	else if (column && column->step)

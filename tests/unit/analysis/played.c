@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "analysis/view.h"
 #include "played.h"
 
 #include <criterion/criterion.h>
@@ -8,6 +9,7 @@ struct played play(const struct history_job *job)
 	struct played played = { .history = history_new(job) };
 
 	played.analysis = analysis_new(false, history_emit, played.history);
+	analysis_keep_cells(played.analysis);
 	cr_assert(played.analysis);
 	history_play(played.history, played.analysis, 0);
 	played.findings = history_findings(played.history, &played.count);

@@ -22,7 +22,16 @@ static void on_came(void *argument, struct socket_client *client)
 	socket_send(client, "{\"hello\":{}}");
 }
 
-static const struct socket_events events = { .came = on_came };
+static int64_t asked;
+
+static void on_asked(void *argument, struct socket_client *client, const struct request *request)
+{
+	(void)argument;
+	asked = request->id;
+	socket_subscription(client)->topics = request->topics;
+}
+
+static const struct socket_events events = { .came = on_came, .asked = on_asked };
 
 static void setup(void)
 {
@@ -125,6 +134,43 @@ Test(socket, a_client_that_does_not_read_is_dropped_and_nobody_waits)
 	free(line);
 	close(slow);
 	close(good);
+}
+
+static void count_drained(void *argument, struct socket_client *client)
+{
+	unsigned *counts = argument;
+
+	counts[0] += socket_subscription(client)->topics != 0;
+	counts[1] += socket_subscription(client)->topics && socket_is_drained(client);
+}
+
+/* A snapshot is only made for those who have read the one before: docs/protocol.md. */
+Test(socket, a_subscriber_that_does_not_read_is_not_drained_and_is_kept)
+{
+	static const char request[] = "{\"id\":7,\"subscribe\":[\"ranks\"]}\n";
+	int fd = join(address.shared);
+	char *line = malloc(2 << 20), some[70000];
+	unsigned counts[2] = { 0 };
+
+	cr_assert_eq(send(fd, request, sizeof(request) - 1, 0), (ssize_t)sizeof(request) - 1);
+	turn(3);
+	cr_expect_eq(asked, 7);
+	memset(line, 'x', 2 << 20);
+	line[(2 << 20) - 1] = '\0';
+	socket_send_all(sink, line);
+	turn(3);
+	socket_each(sink, count_drained, counts);
+	cr_expect_eq(counts[0], 1);
+	cr_expect_eq(counts[1], 0);
+	for (int i = 0; i < 1000; i++) {
+		recv(fd, some, sizeof(some), MSG_DONTWAIT);
+		turn(1);
+	}
+	socket_each(sink, count_drained, counts);
+	cr_expect_eq(counts[1], 1);
+	cr_expect_eq(socket_clients(sink), 1);
+	free(line);
+	close(fd);
 }
 
 Test(socket, a_line_without_end_drops_the_client)

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+
+#include "analysis/cells.h"
+
+#define SECOND UINT64_C(1000000000)
+
+/* Step n takes the second n. */
+static void add(struct cells *cells, uint32_t rank, uint64_t step)
+{
+	struct cell *cell = cells_at(cells, rank, step, step * SECOND);
+
+	cr_assert(cell);
+	cell->own_ms += 1;
+	cell->bad += step == 7;
+}
+
+static double sum(const struct cells *cells, uint32_t rank)
+{
+	double own = 0;
+
+	for (size_t i = 0; i < cells->count; i++)
+		own += rank < cells->columns[i].rank_count ? (double)cells->columns[i].cells[rank].own_ms : 0;
+	return own;
+}
+
+Test(cells, each_step_has_a_column_and_ranks_that_tell_of_it_later_find_it)
+{
+	struct cells cells;
+
+	cells_open(&cells, CELLS_LIMIT);
+	for (uint64_t step = 1; step <= 100; step++) {
+		add(&cells, 0, step);
+		if (step > 1)
+			add(&cells, 1, step - 1);
+	}
+	cr_assert_eq(cells.count, 100);
+	for (size_t i = 0; i < cells.count; i++) {
+		cr_expect_eq(cells.columns[i].step, i + 1);
+		cr_expect_eq(cells.columns[i].last_step, i + 1);
+	}
+	cr_expect_eq(cells.columns[6].cells[0].bad, 1);
+	cr_expect_eq(cells.columns[6].cells[1].bad, 1);
+	cr_expect_eq(cells.columns[5].cells[0].bad, 0);
+	cells_free(&cells);
+}
+
+Test(cells, without_steps_a_column_is_a_second)
+{
+	struct cells cells;
+
+	cells_open(&cells, CELLS_LIMIT);
+	for (uint64_t tenth = 10; tenth < 50; tenth++)
+		cr_assert(cells_at(&cells, 0, 0, tenth * SECOND / 10));
+	cr_expect_eq(cells.count, 4);
+	add(&cells, 0, 9);
+	cr_expect_eq(cells.count, 5);
+	cr_expect_eq(cells.columns[4].step, 9);
+	cells_free(&cells);
+}
+
+Test(cells, older_steps_are_merged_and_nothing_is_lost)
+{
+	struct cells cells;
+	const uint64_t steps = 3 * CELLS_COLUMNS;
+
+	cells_open(&cells, CELLS_LIMIT);
+	for (uint64_t step = 1; step <= steps; step++)
+		add(&cells, 0, step);
+	cr_expect_leq(cells.count, (size_t)CELLS_COLUMNS);
+	cr_expect_float_eq(sum(&cells, 0), (double)steps, 0.01);
+	for (size_t i = 0; i < cells.count; i++) {
+		const struct column *column = &cells.columns[i];
+		uint64_t span = column->last_step - column->step + 1;
+
+		cr_expect_eq(span & (span - 1), 0, "%lu steps", (unsigned long)span);
+		cr_expect_float_eq(column->cells[0].own_ms, (double)span, 0.01);
+		cr_expect_eq(column->step, i ? cells.columns[i - 1].last_step + 1 : 1);
+	}
+	cr_expect_eq(cells.columns[cells.count - 1].step, cells.columns[cells.count - 1].last_step);
+	cells_free(&cells);
+}
+
+Test(cells, stay_within_their_limit_however_many_ranks_there_are)
+{
+	struct cells cells;
+	const uint32_t ranks = 16384;
+
+	cells_open(&cells, CELLS_LIMIT);
+	for (uint64_t step = 1; step <= 400; step++)
+		for (uint32_t rank = 0; rank < ranks; rank++)
+			cells_at(&cells, rank, step, step * SECOND)->own_ms += 1;
+	cr_expect_leq(cells.bytes, (size_t)CELLS_LIMIT + ranks * sizeof(struct cell));
+	cr_expect_geq(cells.count, 64);
+	cr_expect_float_eq(sum(&cells, ranks - 1), 400, 0.01);
+	cells_free(&cells);
+}
+
+Test(cells, what_comes_too_late_for_its_step_is_counted_with_the_one_before)
+{
+	struct cells cells;
+
+	cells_open(&cells, CELLS_LIMIT);
+	add(&cells, 0, 10);
+	add(&cells, 0, 20);
+	cr_expect_eq(cells_at(&cells, 0, 15, 15 * SECOND), &cells.columns[0].cells[0]);
+	cr_expect_eq(cells_at(&cells, 0, 3, 3 * SECOND), &cells.columns[0].cells[0]);
+	cr_expect_eq(cells.count, 2);
+	cells_free(&cells);
+}
+
+Test(cells, nothing_is_kept_that_nobody_asked_for)
+{
+	struct cells cells = { 0 };
+
+	cr_expect_null(cells_at(&cells, 0, 1, SECOND));
+	cr_expect_null(cells_at(NULL, 0, 1, SECOND));
+}

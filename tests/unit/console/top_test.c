@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "console/top/canvas.h"
+#include "console/top/finding_time.h"
+#include "console/top/model.h"
+#include "console/top/ranking.h"
+#include "console/top/view.h"
+
+#define NOW_MS 1795382302800.0 /* 2026-11-22T21:18:22.800Z */
+
+static struct model model;
+static struct view view;
+static struct canvas canvas;
+
+static void setup(void)
+{
+	model = (struct model){ 0 };
+	view = (struct view){ .rank = -1 };
+	canvas = (struct canvas){ 0 };
+	setenv("TZ", "UTC", 1);
+}
+
+static void teardown(void)
+{
+	model_free(&model);
+	canvas_free(&canvas);
+}
+
+TestSuite(top, .init = setup, .fini = teardown);
+
+static void take(const char *line)
+{
+	json_error_t error;
+	json_t *message = json_loads(line, 0, &error);
+
+	cr_assert(message, "%s: %s", error.text, line);
+	model_take(&model, message, NOW_MS);
+	json_decref(message);
+}
+
+/* `late` of `ranks` is waited for 300 ms in each step from 20 on; 8 ranks a host. */
+static void take_job(int ranks, int steps, int late)
+{
+	json_t *rows = json_array(), *columns = json_array(), *numbers = json_array();
+
+	for (int i = 0; i < ranks; i++) {
+		char host[16];
+
+		snprintf(host, sizeof(host), "node%d", i / 8);
+		json_array_append_new(rows, json_pack("{s:i, s:s, s:i, s:s, s:s, s:f, s:f, s:f}", "rank", i, "host", host, "pid", 100 + i,
+						      "life", "alive", "doing", "works", "own_ms", 700.0 * steps, "wait_ms", 100.0,
+						      "lost_ms", i == late ? 300.0 * (steps - 19) * (ranks - 1) : 0.0));
+		json_array_append_new(numbers, json_integer(i));
+	}
+	for (int step = 1; step <= steps; step++) {
+		json_t *own = json_array(), *wait = json_array(), *lost = json_array();
+		bool slow = step >= 20;
+
+		for (int i = 0; i < ranks; i++) {
+			json_array_append_new(own, json_real(slow && i == late ? 1000 : 700));
+			json_array_append_new(wait, json_real(slow && i != late ? 300 : 0));
+			json_array_append_new(lost, json_real(slow && i == late ? 300.0 * (ranks - 1) : 0));
+		}
+		json_array_append_new(columns, json_pack("{s:i, s:i, s:f, s:f, s:o, s:o, s:o}", "step", step, "last_step", step,
+							 "from_unix_ms", NOW_MS - (steps - step + 1) * 1000.0, "until_unix_ms",
+							 NOW_MS - (steps - step) * 1000.0, "own_ms", own, "wait_ms", wait, "lost_ms",
+							 lost));
+	}
+	json_t *message = json_pack(
+	    "{s:{s:f, s:{s:s, s:i, s:i, s:i, s:f, s:f}, s:{s:i, s:s, s:f, s:f}, s:o, s:{s:i, s:o, s:o}}}", "snapshot", "unix_ms", NOW_MS,
+	    "job", "id", "j", "processes", ranks, "ranks_total", ranks, "steps", steps, "step_ms", 1000.0, "first_step_ms", 700.0,
+	    "watchdog", "timeout_ms", 100000, "from", "cmdline", "since_unix_ms", NOW_MS - 1500, "deadline_unix_ms", NOW_MS + 98500,
+	    "ranks", rows, "cells", "changes", 1, "ranks", numbers, "columns", columns);
+
+	cr_assert(message);
+	model_take(&model, message, NOW_MS);
+	json_decref(message);
+}
+
+static void take_straggler(const char *state)
+{
+	char line[1024];
+
+	snprintf(line, sizeof(line),
+		 "{\"schema\":1,\"id\":\"a-3\",\"state\":\"%s\",\"severity\":\"warning\",\"confidence\":\"certain\",\"kind\":\"straggler\","
+		 "\"ranks\":[3],\"where\":[{\"rank\":3,\"host\":\"node0\",\"pid\":103}],\"time\":\"2026-11-22T21:18:20.000Z\","
+		 "\"first_seen\":\"2026-11-22T21:18:04.000Z\",\"text\":\"rank 3 makes every step 300 ms longer\","
+		 "\"evidence\":[{\"source\":\"bpf\",\"ms\":1209.0,\"what\":\"fsync \\u001b[2J\"}]}",
+		 state);
+	take(line);
+}
+
+static void draw(int width, int height)
+{
+	cr_assert(canvas_reset(&canvas, width, height, false));
+	view_draw(&model, &view, &canvas, NOW_MS);
+}
+
+/* The whole screen as text, with "\n" behind each row. */
+static char *screen(void)
+{
+	static char text[65536];
+	size_t used = 0;
+
+	for (int row = 0; row < canvas.height; row++) {
+		canvas_row_text(&canvas, row, text + used, sizeof(text) - used - 2);
+		used += strlen(text + used);
+		text[used++] = '\n';
+	}
+	text[used] = '\0';
+	return text;
+}
+
+static const char *row_text(int row)
+{
+	static char text[1024];
+
+	return canvas_row_text(&canvas, row, text, sizeof(text));
+}
+
+static bool shows(const char *text)
+{
+	return strstr(screen(), text) != NULL;
+}
+
+static void keys(const char *text)
+{
+	for (; *text; text++)
+		view_key(&view, &model, *text);
+}
+
+Test(top, the_first_screen_says_who_why_and_how_long)
+{
+	take_job(8, 39, 3);
+	take_straggler("open");
+	draw(80, 24);
+	cr_expect_str_eq(row_text(0), " rankwatch · j · 8 of 8 ranks · step 39                          LIVE  21:18:22");
+	cr_expect_str_eq(row_text(1), " STRAGGLER  rank 3 (host node0, pid 103) makes every step 300 ms longer");
+	cr_expect_str_eq(row_text(2), "   watchdog 98.5 s left of 100 s (cmdline)");
+	cr_expect(shows("▸    3  L ██▍      300 ms     0 % 100 %"), "%s", screen());
+	cr_expect(shows("1.00 s (700 ms at first)"));
+	cr_expect(shows(" 1 overview  2 ranks"));
+	/* Rank 3 waits for nobody, the others for it; the strip begins to burn at step 20. */
+	cr_expect(shows("     0  R                    30 %  70 %"), "%s", screen());
+	for (int row = 0; row < 24; row++)
+		cr_expect_leq(strlen(row_text(row)), 80u * 4);
+}
+
+Test(top, a_healthy_job_says_so_and_names_nobody)
+{
+	take_job(8, 10, -1);
+	draw(80, 24);
+	cr_expect_str_eq(row_text(1), " HEALTHY    no rank stands out");
+	cr_expect_not(shows(" L "));
+	take_straggler("closed");
+	draw(80, 24);
+	cr_expect_str_eq(row_text(1), " HEALTHY    no rank stands out; 1 finding before, over by now");
+}
+
+Test(top, before_anything_has_come_nothing_is_claimed)
+{
+	draw(80, 24);
+	cr_expect(shows("NO RANK    has been seen yet"));
+	cr_expect_not(shows("HEALTHY"));
+	for (int kind = 0; kind < VIEW_COUNT; kind++) {
+		view.kind = (enum view_kind)kind;
+		draw(80, 24);
+		draw(20, 3);
+		draw(1, 1);
+	}
+}
+
+Test(top, the_arrows_go_back_to_when_all_was_well)
+{
+	take_job(8, 39, 3);
+	take_straggler("open");
+	draw(80, 24);
+	for (int i = 0; i < 25; i++)
+		view_key(&view, &model, KEY_VIEW_LEFT);
+	draw(80, 24);
+	cr_expect(strstr(row_text(0), "PAST step 14  21:17:57"), "%s", row_text(0));
+	cr_expect_str_eq(row_text(1), " HEALTHY    no rank stands out");
+	cr_expect_not(shows("300 ms"));
+	for (int i = 0; i < 10; i++)
+		view_key(&view, &model, KEY_VIEW_RIGHT);
+	draw(80, 24);
+	cr_expect(strstr(row_text(0), "PAST step 24"), "%s", row_text(0));
+	cr_expect(strstr(row_text(1), "STRAGGLER"), "%s", row_text(1));
+	view_key(&view, &model, KEY_VIEW_ESCAPE);
+	draw(80, 24);
+	cr_expect(strstr(row_text(0), "LIVE"), "%s", row_text(0));
+}
+
+Test(top, what_is_held_stays_while_more_comes)
+{
+	take_job(8, 30, 3);
+	keys("p");
+	take("{\"snapshot\":{\"cells\":{\"ranks\":[0,1,2,3,4,5,6,7],\"columns\":[{\"step\":31,\"last_step\":31,"
+	     "\"from_unix_ms\":1795382302900,\"until_unix_ms\":1795382303800}]}}}");
+	cr_assert_eq(model.column_count, 31);
+	draw(80, 24);
+	cr_expect(strstr(row_text(0), "PAST step 30"), "%s", row_text(0));
+	keys("p");
+	draw(80, 24);
+	cr_expect(strstr(row_text(0), "LIVE"), "%s", row_text(0));
+}
+
+Test(top, columns_that_come_again_replace_what_they_cover)
+{
+	take_job(2, 5, -1);
+	cr_expect_eq(model.column_count, 5);
+	take("{\"snapshot\":{\"cells\":{\"ranks\":[0,1],\"columns\":[{\"step\":5,\"last_step\":5,\"from_unix_ms\":1795382301800,"
+	     "\"until_unix_ms\":1795382302900,\"own_ms\":[900,1]}]}}}");
+	cr_expect_eq(model.column_count, 5);
+	cr_expect_float_eq(model.columns[4].cells[0].own_ms, 900, 0.1);
+	take("{\"snapshot\":{\"cells\":{\"ranks\":[0,1],\"columns\":[{\"step\":1,\"last_step\":4,\"from_unix_ms\":1795382297800,"
+	     "\"until_unix_ms\":1795382301800,\"own_ms\":[2800,2800]}]}}}");
+	cr_expect_eq(model.column_count, 2);
+	cr_expect_eq(model.columns[0].last_step, 4);
+}
+
+Test(top, the_healthy_of_a_host_are_one_row_so_that_the_sick_one_is_seen)
+{
+	take_job(128, 39, 77);
+	take_straggler("open");
+	view.kind = VIEW_RANKS;
+	draw(120, 24);
+	cr_expect(shows("   77 "), "%s", screen());
+	cr_expect(shows("    8x"), "%s", screen());
+	cr_expect_eq(view.rows, 16u + 2, "%zu", view.rows);
+	cr_expect(strstr(row_text(2), "▸   77  R"), "%s", row_text(2));
+	cr_expect(strstr(row_text(3), "     3  L"), "%s", row_text(3));
+	keys("z");
+	draw(120, 24);
+	cr_expect_eq(view.rows, 128u);
+	cr_expect(strstr(row_text(2), "▸   77  R"), "%s", row_text(2));
+	cr_expect(strstr(row_text(3), "     3  L"), "%s", row_text(3));
+}
+
+Test(top, sorts_searches_and_follows)
+{
+	take_job(16, 39, 7);
+	view.kind = VIEW_RANKS;
+	draw(80, 24);
+	cr_expect(strstr(row_text(2), "▸    7"), "%s", row_text(2));
+	keys("s");
+	draw(80, 24);
+	cr_expect(strstr(row_text(2), "▸    0"), "%s", row_text(2));
+	keys("/node1");
+	view_key(&view, &model, KEY_VIEW_ENTER);
+	draw(80, 24);
+	cr_expect_eq(view.rows, 8u);
+	cr_expect(strstr(row_text(2), "▸    8"), "%s", row_text(2));
+	view_key(&view, &model, KEY_VIEW_DOWN);
+	draw(80, 24);
+	cr_expect_eq(view.under_cursor, 9);
+	view_key(&view, &model, KEY_VIEW_ENTER);
+	cr_expect_eq(view.kind, (unsigned)VIEW_RANK);
+	cr_expect_eq(view.rank, 9);
+	view_key(&view, &model, KEY_VIEW_ESCAPE);
+	keys("2sssf");
+	draw(80, 24);
+	cr_expect_eq(view.under_cursor, 7);
+	keys("q");
+	cr_expect(view.quit);
+}
+
+Test(top, text_from_a_job_never_reaches_the_screen_as_it_is)
+{
+	take("{\"hello\":{\"job\":\"a\\u001b[31m\\u202eb\"}}");
+	take("{\"snapshot\":{\"unix_ms\":1795382302800,\"ranks\":[{\"rank\":0,\"host\":\"h\\u009b2J\",\"doing\":\"waits\","
+	     "\"operation\":{\"comm_name\":\"c\\n\\u001b]0;x\\u0007\",\"function\":\"AllGather\",\"sequence\":1},"
+	     "\"thread\":{\"thread\":\"t\\u001b\",\"system_call\":\"read\",\"path\":\"/\\u202e\",\"seen_unix_ms\":1795382302800}}],"
+	     "\"communicators\":[{\"comm\":\"0x1\",\"name\":\"n\\u001b[2J\",\"size\":2,\"members\":[{\"rank\":0,\"calls\":1}]}]}}");
+	take("{\"id\":2,\"rank\":{\"rank\":0,\"threads\":[{\"thread\":\"x\\u001b[2J\",\"state\":\"S\",\"stack\":[\"f\\u009b\"]}],"
+	     "\"last_operations\":[{\"function\":\"\\u001b\",\"comm_name\":\"\\u202e\"}]}}");
+	take_straggler("open");
+	for (int kind = 0; kind < VIEW_COUNT; kind++) {
+		view.kind = (enum view_kind)kind;
+		draw(160, 40);
+		for (size_t i = 0; i < 160u * 40; i++) {
+			wchar_t glyph = canvas.cells[i].glyph;
+
+			cr_assert(glyph >= L' ' || !glyph, "view %d", kind);
+			cr_assert(glyph < 0x7f || glyph >= 0xa0, "view %d", kind);
+			cr_assert(glyph < 0x202a || glyph > 0x202e, "view %d", kind);
+		}
+	}
+}
+
+Test(top, whatever_a_collector_sends_is_survived)
+{
+	static const char *const lines[] = {
+		"[]", "{\"snapshot\":7}", "{\"snapshot\":{}}", "{\"snapshot\":{\"ranks\":{},\"cells\":[],\"gpus\":3}}",
+		"{\"snapshot\":{\"ranks\":[7,null,{\"rank\":\"x\",\"own_ms\":1e308}],\"gpus\":[1,{\"rank\":-1,\"clock_reasons\":[7]}]}}",
+		"{\"snapshot\":{\"communicators\":[{},3],\"flights\":[{\"comm\":3,\"missing\":\"x\"},{}]}}",
+		"{\"snapshot\":{\"cells\":{\"ranks\":[1,2],\"columns\":[3,{\"own_ms\":[-1,1e300,3],\"bad\":\"x\",\"step\":-4}]}}}",
+		"{\"schema\":1,\"id\":7}", "{\"schema\":1,\"id\":\"x\",\"ranks\":[99999999999,-1,\"x\"],\"severity\":3}",
+		"{\"rank\":{\"threads\":3,\"last_operations\":[7]}}", "{\"summary\":{\"last\":3}}", "{\"hello\":[]}",
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		take(lines[i]);
+		for (int kind = 0; kind < VIEW_COUNT; kind++) {
+			view.kind = (enum view_kind)kind;
+			draw(80, 24);
+		}
+	}
+}
+
+Test(top, a_collector_that_is_gone_is_said_to_be_so)
+{
+	take_job(8, 10, -1);
+	model_lose(&model, NOW_MS - 3000);
+	draw(80, 24);
+	cr_expect(strstr(row_text(0), "collector gone, waiting 3.00 s"), "%s", row_text(0));
+	take("{\"hello\":{\"job\":\"j\"}}");
+	draw(80, 24);
+	cr_expect(strstr(row_text(0), "LIVE"), "%s", row_text(0));
+}
+
+Test(top, findings_that_nobody_told_of_any_more_are_over)
+{
+	take_job(8, 39, 3);
+	take_straggler("open");
+	take("{\"snapshot\":{\"unix_ms\":1795382302800,\"findings\":[\"other\"]}}");
+	cr_expect_gt(model.findings[0].closed_ms, 0);
+	draw(80, 24);
+	cr_expect(shows("HEALTHY"));
+}
+
+Test(top, ascii_is_ascii)
+{
+	take_job(64, 39, 3);
+	take_straggler("open");
+	for (int kind = 0; kind < VIEW_COUNT; kind++) {
+		view.kind = (enum view_kind)kind;
+		cr_assert(canvas_reset(&canvas, 200, 60, true));
+		view_draw(&model, &view, &canvas, NOW_MS);
+		for (size_t i = 0; i < 200u * 60; i++)
+			cr_assert_lt(canvas.cells[i].glyph, 0x7f, "view %d", kind);
+	}
+}
+
+Test(top, wide_characters_take_two_columns_and_are_not_cut_in_half)
+{
+	char text[64];
+
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		cr_skip_test("no UTF-8 locale");
+	cr_assert(canvas_reset(&canvas, 7, 1, false));
+	cr_expect_eq(canvas_cut(&canvas, 0, 0, 7, STYLE_PLAIN, "日本語文字"), 7);
+	cr_expect_str_eq(canvas_row_text(&canvas, 0, text, sizeof(text)), "日本語…");
+}
+
+Test(top, durations_and_times)
+{
+	char text[24];
+	json_t *time = json_string("2026-11-22T21:18:22.800Z"), *none = json_string("yesterday");
+
+	cr_expect_str_eq(view_duration(text, sizeof(text), 0.4), "0 ms");
+	cr_expect_str_eq(view_duration(text, sizeof(text), 999.4), "999 ms");
+	cr_expect_str_eq(view_duration(text, sizeof(text), 1310), "1.31 s");
+	cr_expect_str_eq(view_duration(text, sizeof(text), 100000), "100 s");
+	cr_expect_str_eq(view_duration(text, sizeof(text), 125000), "2 m 05 s");
+	cr_expect_str_eq(view_duration(text, sizeof(text), 7260000), "2 h 01 m");
+	cr_expect_float_eq(finding_time_ms(time), NOW_MS, 0.5);
+	cr_expect_eq(finding_time_ms(none), 0);
+	cr_expect_eq(finding_time_ms(NULL), 0);
+	json_decref(time);
+	json_decref(none);
+}

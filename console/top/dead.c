@@ -32,7 +32,7 @@ int dead_open(struct dead *dead, struct model *model, struct boxes *boxes)
 {
 	const unsigned topics = REQUEST_RANKS | REQUEST_COMMUNICATORS | REQUEST_GPUS | REQUEST_CELLS;
 	size_t first, count = box_runs_entries(boxes, 0, &first);
-	int err = replay_open(&dead->replay, &boxes->entries[first], count, NULL);
+	int err = replay_open(&dead->replay, &boxes->entries[first], count, NULL, NULL);
 	const char *id;
 	json_t *finding;
 

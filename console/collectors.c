@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <glob.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@
 /* One that was asked. */
 struct asked {
 	struct collector_client client;
-	json_t *hello;
+	struct collector_answer answer;
+	bool wants_snapshot;
 	pid_t pid;
 };
 
@@ -33,10 +35,19 @@ static uint64_t now_ms(void)
 static void on_message(void *argument, const json_t *message)
 {
 	struct asked *asked = argument;
-	json_t *hello = json_object_get(message, "hello");
+	json_t *hello = json_object_get(message, "hello"), *snapshot = json_object_get(message, "snapshot");
 
-	if (hello && !asked->hello)
-		asked->hello = json_deep_copy(hello);
+	if (hello && !asked->answer.hello)
+		asked->answer.hello = json_deep_copy(hello);
+	else if (snapshot && !asked->answer.snapshot)
+		asked->answer.snapshot = json_incref(snapshot);
+	else if (json_object_get(message, "kind") && !asked->answer.snapshot)
+		json_array_append(asked->answer.findings, (json_t *)message);
+}
+
+static bool is_answered(const struct asked *asked)
+{
+	return asked->wants_snapshot ? asked->answer.snapshot != NULL : asked->answer.hello != NULL;
 }
 
 /* The first collector of a user has one path, further ones have their job's beside it. */
@@ -60,7 +71,7 @@ static void hear(struct asked *asked, struct pollfd *waits, size_t count, uint64
 	for (uint64_t now = now_ms(); open && now < end_ms; now = now_ms()) {
 		open = 0;
 		for (size_t i = 0; i < count; i++) {
-			waits[i] = (struct pollfd){ .fd = asked[i].hello ? -1 : asked[i].client.fd, .events = POLLIN };
+			waits[i] = (struct pollfd){ .fd = is_answered(&asked[i]) ? -1 : asked[i].client.fd, .events = POLLIN };
 			open += waits[i].fd >= 0;
 		}
 		if (!open || poll(waits, count, (int)(end_ms - now)) <= 0)
@@ -71,47 +82,59 @@ static void hear(struct asked *asked, struct pollfd *waits, size_t count, uint64
 	}
 }
 
-/* Takes the hello. One that is connected and silent is stopped, or very busy. */
-static json_t *result_of(struct asked *asked)
+/* One that is connected and silent is stopped, or very busy. */
+static bool take_answer(struct asked *asked, struct collector_answer *answer)
 {
-	json_t *hello = asked->hello;
-
-	if (!hello && asked->client.fd >= 0)
-		hello = json_pack("{s:i, s:b}", "pid", (int)asked->pid, "silent", 1);
+	*answer = asked->answer;
+	if (!answer->hello && asked->client.fd >= 0)
+		answer->hello = json_pack("{s:i, s:b}", "pid", (int)asked->pid, "silent", 1);
 	collector_client_close(&asked->client);
-	return hello;
+	if (answer->hello)
+		return true;
+	json_decref(answer->findings);
+	return false;
 }
 
-static int ask(char *const *paths, size_t count, unsigned timeout_ms, struct collectors *collectors)
+static void connect_one(struct asked *asked, const char *path, const char *topics)
+{
+	char request[160];
+
+	asked->answer.findings = json_array();
+	asked->wants_snapshot = topics != NULL;
+	if (strlen(path) >= ADDRESS_PATH || collector_client_open_at(&asked->client, path, on_message, asked)) {
+		asked->client.fd = -1;
+		return;
+	}
+	asked->pid = collector_client_peer(&asked->client);
+	if (!topics)
+		return;
+	snprintf(request, sizeof(request), "{\"id\":1,\"subscribe\":%s,\"every_ms\":60000}", topics);
+	collector_client_send(&asked->client, request);
+}
+
+static int ask(char *const *paths, size_t count, const char *topics, unsigned timeout_ms, struct collectors *collectors)
 {
 	struct asked *asked = calloc(count, sizeof(*asked));
 	struct pollfd *waits = calloc(count, sizeof(*waits));
-	json_t **hellos = calloc(count, sizeof(json_t *));
-	int err = asked && waits && hellos ? 0 : -ENOMEM;
+	struct collector_answer *answers = calloc(count, sizeof(*answers));
+	int err = asked && waits && answers ? 0 : -ENOMEM;
 
-	for (size_t i = 0; !err && i < count; i++) {
-		if (strlen(paths[i]) >= ADDRESS_PATH ||
-		    collector_client_open_at(&asked[i].client, paths[i], on_message, &asked[i]))
-			asked[i].client.fd = -1;
-		else
-			asked[i].pid = collector_client_peer(&asked[i].client);
-	}
+	for (size_t i = 0; !err && i < count; i++)
+		connect_one(&asked[i], paths[i], topics);
 	if (!err)
 		hear(asked, waits, count, now_ms() + timeout_ms);
-	for (size_t i = 0; !err && i < count; i++) {
-		hellos[collectors->count] = result_of(&asked[i]);
-		collectors->count += hellos[collectors->count] != NULL;
-	}
+	for (size_t i = 0; !err && i < count; i++)
+		collectors->count += take_answer(&asked[i], &answers[collectors->count]);
 	if (err)
-		free(hellos);
+		free(answers);
 	else
-		collectors->hellos = hellos;
+		collectors->answers = answers;
 	free(waits);
 	free(asked);
 	return err;
 }
 
-int collectors_find(struct collectors *collectors, unsigned timeout_ms)
+int collectors_find(struct collectors *collectors, const char *topics, unsigned timeout_ms)
 {
 	glob_t found;
 	int err = 0;
@@ -120,7 +143,7 @@ int collectors_find(struct collectors *collectors, unsigned timeout_ms)
 	if (find_sockets(&found))
 		return 0;
 	if (found.gl_pathc)
-		err = ask(found.gl_pathv, found.gl_pathc, timeout_ms, collectors);
+		err = ask(found.gl_pathv, found.gl_pathc, topics, timeout_ms, collectors);
 	globfree(&found);
 	return err;
 }
@@ -128,16 +151,19 @@ int collectors_find(struct collectors *collectors, unsigned timeout_ms)
 const json_t *collectors_of(const struct collectors *collectors, const char *job)
 {
 	for (size_t i = 0; i < collectors->count; i++)
-		if (json_is_string(json_object_get(collectors->hellos[i], "job")) &&
-		    message_hello_is_of(collectors->hellos[i], job))
-			return collectors->hellos[i];
+		if (json_is_string(json_object_get(collectors->answers[i].hello, "job")) &&
+		    message_hello_is_of(collectors->answers[i].hello, job))
+			return collectors->answers[i].hello;
 	return NULL;
 }
 
 void collectors_free(struct collectors *collectors)
 {
-	for (size_t i = 0; i < collectors->count; i++)
-		json_decref(collectors->hellos[i]);
-	free(collectors->hellos);
+	for (size_t i = 0; i < collectors->count; i++) {
+		json_decref(collectors->answers[i].hello);
+		json_decref(collectors->answers[i].findings);
+		json_decref(collectors->answers[i].snapshot);
+	}
+	free(collectors->answers);
 	*collectors = (struct collectors){ 0 };
 }

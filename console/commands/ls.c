@@ -231,7 +231,7 @@ static size_t print_lone_collectors(const struct collectors *collectors, const s
 	size_t printed = 0;
 
 	for (size_t i = 0; i < collectors->count; i++) {
-		const json_t *hello = collectors->hellos[i];
+		const json_t *hello = collectors->answers[i].hello;
 
 		if (is_shown(hello, runs, count))
 			continue;
@@ -290,7 +290,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (!err && choice->job)
 		box_runs_keep_job(&boxes, choice->job);
 	if (!err)
-		err = collectors_find(&collectors, ANSWER_MS);
+		err = collectors_find(&collectors, NULL, ANSWER_MS);
 	if (!err)
 		err = list(&options, &boxes, &collectors);
 	collectors_free(&collectors);

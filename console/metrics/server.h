@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Metrics over HTTP, by libmicrohttpd. */
+#ifndef CONSOLE_METRICS_SERVER_H
+#define CONSOLE_METRICS_SERVER_H
+
+#include <stddef.h>
+
+struct server;
+
+/* ADDRESS:PORT, :PORT (every address of this machine) or PORT (this machine alone: 127.0.0.1). */
+struct server_address {
+	char host[64]; /* numeric, IPv4 or IPv6 without its brackets */
+	char port[8];
+};
+
+/* 0 or -EINVAL. */
+int server_address_parse(const char *text, struct server_address *address);
+
+/* Answers GET and HEAD of /metrics, one after the other, on a thread of its own. job: of this job alone, must outlive
+ * the server; NULL: of all. NULL where it cannot listen there; `why` says why. */
+struct server *server_open(const struct server_address *address, const char *job, char *why, size_t why_size);
+void server_close(struct server *server);
+
+#endif

@@ -77,7 +77,7 @@ static void print_joined(FILE *out, const struct analysis_flight *flight)
 	free(done);
 }
 
-static const char *life_text(const struct replay_process *process)
+const char *flight_life_text(const struct replay_process *process)
 {
 	if (replay_header(process)->end == RW_BOX_EXITED)
 		return "left through exit()";
@@ -139,7 +139,7 @@ static void print_missing(FILE *out, const struct replay *replay, const struct a
 			continue;
 		}
 		foreign_line(out, " (host %.64s, pid %u), %s", replay_header(process)->host,
-			     replay_header(process)->pid, life_text(process));
+			     replay_header(process)->pid, flight_life_text(process));
 		print_threads(out, replay, process, width);
 	}
 	if (flight->missing_count > MISSING_SHOWN)
@@ -194,7 +194,7 @@ static json_t *missing_json(const struct replay *replay, int32_t rank)
 	json_object_set_new(json, "host",
 			    box_json_text(replay_header(process)->host, sizeof(replay_header(process)->host)));
 	json_object_set_new(json, "pid", json_integer(replay_header(process)->pid));
-	json_object_set_new(json, "end", json_string(life_text(process)));
+	json_object_set_new(json, "end", json_string(flight_life_text(process)));
 	json_object_set_new(json, "threads", threads_json(process));
 	return json;
 }

@@ -139,6 +139,24 @@ bool announcer_waits(const struct announcer *announcer)
 	return false;
 }
 
+static bool is_critical(const json_t *finding)
+{
+	return strcmp(text_of(finding, "severity"), "critical") == 0;
+}
+
+json_t *announcer_worst(const struct announcer *announcer)
+{
+	json_t *worst = NULL;
+
+	for (size_t i = 0; i < announcer->count; i++) {
+		json_t *finding = announcer->announcements[i].finding;
+
+		if (finding && (!worst || (is_critical(finding) && !is_critical(worst))))
+			worst = finding;
+	}
+	return json_incref(worst);
+}
+
 void announcer_finish(struct announcer *announcer)
 {
 	for (size_t i = 0; i < announcer->count; i++) {

@@ -29,6 +29,8 @@ bool announcer_take(struct announcer *announcer, const json_t *finding, uint64_t
 void announcer_tick(struct announcer *announcer, uint64_t now_ns);
 /* Is there something to print later? */
 bool announcer_waits(const struct announcer *announcer);
+/* What says most of what was announced so far: the most severe, of these the first. A new reference; NULL none. */
+json_t *announcer_worst(const struct announcer *announcer);
 /* The job has ended: what was never shown is shown now. Frees; does not close `text`. */
 void announcer_finish(struct announcer *announcer);
 

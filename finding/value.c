@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "finding/rank_list.h"
 
@@ -17,6 +18,17 @@ double value_number(const json_t *object, const char *key, double absent)
 	const json_t *value = json_object_get(object, key);
 
 	return json_is_number(value) ? json_number_value(value) : absent;
+}
+
+uint64_t value_time(const json_t *object, const char *key)
+{
+	const char *text = value_text(object, key), *rest;
+	struct tm fields = { 0 };
+
+	rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &fields) : NULL;
+	double fraction = rest && *rest == '.' ? strtod(rest, NULL) : 0;
+
+	return rest ? (uint64_t)timegm(&fields) * 1000000000 + (uint64_t)(fraction * 1e9 + 0.5) : 0;
 }
 
 bool value_is(const json_t *object, const char *key, const char *expected)

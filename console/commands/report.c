@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,20 +14,34 @@
 #include "console/box_runs.h"
 #include "console/command.h"
 #include "console/flight.h"
+#include "console/html/html_report.h"
+#include "console/progress.h"
 #include "console/replay.h"
 #include "console/run_head.h"
+#include "console/size.h"
 #include "console/terminal.h"
+#include "console/trace/output.h"
 #include "finding/finding_text.h"
 
 enum { EXIT_WARNING = 4, EXIT_CRITICAL = 5 };
 
 struct options {
 	struct box_choice choice;
-	const char *kernel_log;
+	const char *kernel_log, *html;
 	bool notices, json, exit_code;
 };
 
-enum { KEY_EXIT_CODE = 0x100, KEY_KERNEL_LOG, KEY_NOTICES };
+enum { KEY_EXIT_CODE = 0x100, KEY_HTML, KEY_KERNEL_LOG, KEY_NOTICES };
+
+static void check(const struct options *options, struct argp_state *state)
+{
+	if (options->html && options->json)
+		argp_error(state, "--html and --json: one of them");
+	if (options->html && options->choice.all)
+		argp_error(state, "a page holds one run: --job or a directory names it");
+	if (options->html && !strcmp(options->html, "-") && isatty(STDOUT_FILENO))
+		argp_error(state, "a page is nothing for a terminal: name a file, or a pipe behind it");
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -39,6 +54,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_EXIT_CODE:
 		options->exit_code = true;
 		return 0;
+	case KEY_HTML:
+		options->html = argument;
+		return 0;
 	case 'J':
 		options->json = true;
 		return 0;
@@ -47,6 +65,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_NOTICES:
 		options->notices = true;
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		check(options, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -212,6 +233,52 @@ static int report_runs(struct report *report, struct boxes *boxes)
 	return status;
 }
 
+static int fail(const char *what, int err)
+{
+	foreign_line(stderr, "rankwatch report: %s: %s", what, strerror(-err));
+	return COMMAND_FAILED;
+}
+
+static void say_page(const struct options *options, const struct html_report *page)
+{
+	struct stat status;
+	char size[24] = "";
+
+	if (stat(options->html, &status) == 0 && S_ISREG(status.st_mode))
+		size_text(size, (uint64_t)status.st_size);
+	foreign_line(stderr, "rankwatch report: %s: %s%s%zu rank%s, %zu finding%s", options->html, size,
+		     *size ? ", " : "", page->ranks, page->ranks == 1 ? "" : "s", page->findings,
+		     page->findings == 1 ? "" : "s");
+}
+
+static int write_page(struct report *report, struct boxes *boxes)
+{
+	static struct output output;
+	const struct options *options = report->options;
+	struct progress progress = { .what = "reading" };
+	struct html_report page = { .kernel_log = options->kernel_log,
+				    .command = "rankwatch report",
+				    .progress = progress_show,
+				    .argument = &progress };
+	size_t first, count = box_runs_entries(boxes, 0, &first);
+	int err = output_open(&output, options->html, false);
+
+	if (err)
+		return fail(options->html, err);
+	err = html_report_write(output.stream, &page, &boxes->entries[first], count);
+	if (err) {
+		output_abandon(&output);
+		return fail("not written", err);
+	}
+	err = output_finish(&output);
+	if (err)
+		return fail(options->html, err);
+	say_page(options, &page);
+	report->cut = page.cut;
+	report->worst = page.critical ? EXIT_CRITICAL : page.warning ? EXIT_WARNING : 0;
+	return COMMAND_DONE;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct options options = { 0 };
@@ -221,7 +288,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 	command_parse(command, argc, argv, 0, &options);
 	if (box_choice_open(&options.choice, argv[0], &boxes) == 0)
-		status = report_runs(&report, &boxes);
+		status = options.html ? write_page(&report, &boxes) : report_runs(&report, &boxes);
 	if (status == COMMAND_DONE && (boxes.refused || report.cut))
 		status = COMMAND_INCOMPLETE;
 	boxes_close(&boxes);
@@ -232,8 +299,12 @@ static int run(const struct command *command, int argc, char **argv)
 static const struct argp_option report_options[] = {
 	{ "exit-code", KEY_EXIT_CODE, NULL, 0, "Exit with 4 when the worst finding is a warning, 5 when it is critical",
 	  0 },
+	{ "html", KEY_HTML, "FILE", 0,
+	  "Write one HTML file instead, to be looked at in a browser, without a network; - is standard output", 0 },
 	{ "json", 'J', NULL, 0,
-	  "JSON lines: the findings, {\"flight\":{...}} for each operation that was in flight, {\"time\":{...}}: where it went", 0 },
+	  "JSON lines: the findings, {\"flight\":{...}} for each operation that was in flight, {\"time\":{...}}: where "
+	  "it went",
+	  0 },
 	{ "kernel-log", KEY_KERNEL_LOG, "FILE", 0, KERNEL_LOG_DOC, 0 },
 	{ "notices", KEY_NOTICES, NULL, 0, "Also findings that are true but no reason to act", 0 },
 	{ 0 },
@@ -253,6 +324,7 @@ static const struct argp report_argp = {
 	    "For several machines copy the boxes (*.rwbox) into one directory.\n\n"
 	    "Examples:\n"
 	    "  rankwatch report\n"
+	    "  rankwatch report --html job.html rankwatch-boxes/\n"
 	    "  rankwatch report --exit-code /shared/boxes/slurm-81123\n"
 	    "  rankwatch report --json | jq 'select(.flight).flight.missing'\n",
 };

@@ -273,10 +273,14 @@ static void watch(struct run *run)
 	take_leave(run);
 	await_collector(run);
 	supervisor_close(&run->supervisor);
+	json_t *worst = announcer_worst(&run->announcer);
+
 	announcer_finish(&run->announcer);
 	tidy(run, &tidied);
 	if (!run->options.quiet && job_was_started(&run->job))
-		farewell_print(stderr, run->environment.job, run->summary, &tidied, run->options.sinks.keep_bytes);
+		farewell_print(stderr, run->environment.job, run->summary, &tidied, run->options.sinks.keep_bytes,
+			       worst);
+	json_decref(worst);
 }
 
 static void open_outputs(struct run *run)

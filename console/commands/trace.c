@@ -4,18 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/foreign_text.h"
 #include "console/box_choice.h"
 #include "console/box_runs.h"
 #include "console/command.h"
+#include "console/progress.h"
 #include "console/trace/export.h"
 #include "console/trace/output.h"
 
 enum { KEY_FORMAT = 0x100 };
-static const uint64_t PROGRESS_NS = 200000000;
 
 struct options {
 	struct box_choice choice;
@@ -102,34 +101,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-/* On a terminal, and only when it takes long. */
-struct progress {
-	bool shown;
-	uint64_t last_ns;
-};
-
-static void show_progress(void *argument, size_t rank, size_t ranks)
-{
-	struct progress *progress = argument;
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-
-	if (!isatty(STDERR_FILENO))
-		return;
-	if (rank == ranks && progress->shown)
-		fputs("\r\033[K", stderr);
-	if (rank == ranks || now_ns - progress->last_ns < PROGRESS_NS)
-		return;
-	progress->last_ns = now_ns;
-	progress->shown = true;
-	if (rank)
-		fprintf(stderr, "\rwriting rank %zu of %zu\033[K", rank + 1, ranks);
-	else
-		fprintf(stderr, "\rreading %zu black boxes\033[K", ranks);
-}
-
 static const char *plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
@@ -160,14 +131,14 @@ static int write_trace(const struct options *options, struct boxes *boxes)
 	static struct output output;
 	struct trace_sink sink = { .format = options->format };
 	struct export_result result;
-	struct progress progress = { 0 };
+	struct progress progress = { .what = "writing" };
 	size_t first, count = box_runs_entries(boxes, 0, &first);
 	int err = output_open(&output, options->output, is_packed(options->output));
 
 	if (err)
 		return fail(options->output, err);
 	sink.out = output.stream;
-	err = export_run(&sink, &boxes->entries[first], count, "rankwatch trace", show_progress, &progress, &result);
+	err = export_run(&sink, &boxes->entries[first], count, "rankwatch trace", progress_show, &progress, &result);
 	if (err) {
 		output_abandon(&output);
 		return fail("not written", err);

@@ -13,6 +13,8 @@
 #include "blackbox/place.h"
 #include "collector/message.h"
 #include "console/size.h"
+#include "finding/cause_text.h"
+#include "finding/value.h"
 
 static bool holds_box(const char *path)
 {
@@ -84,7 +86,36 @@ static void print_held(FILE *out, const struct kept_boxes *others, uint64_t limi
 		others->held_runs == 1 ? "" : "s", size_text(most, limit));
 }
 
-static void print_seen(FILE *out, const json_t *summary, const struct tidied *tidied, uint64_t limit)
+static void print_page(FILE *out, const json_t *body)
+{
+	const char *saved = json_string_value(json_object_get(body, "saved"));
+	const char *boxes = saved ? saved : json_string_value(json_object_get(body, "directory"));
+
+	if (boxes)
+		foreign_line(out, "  as a page  rankwatch report --html report.html %s", boxes);
+}
+
+/* Announced before, and scrolled away since: the terminal's last lines say who it was and why. */
+static void print_worst(FILE *out, const json_t *finding)
+{
+	const char *kind = value_text(finding, "kind"), *text = value_text(finding, "text");
+	char *because = NULL;
+	size_t size;
+	FILE *line = open_memstream(&because, &size);
+
+	if (line) {
+		if (json_is_object(json_object_get(finding, "cause")))
+			cause_text_write(line, finding);
+		fclose(line);
+	}
+	foreign_line(out, "  verdict    %s: %s", kind ? kind : "?", text ? text : "?");
+	if (because && *because)
+		foreign_line(out, "             because %s", because);
+	free(because);
+}
+
+static void print_seen(FILE *out, const json_t *summary, const struct tidied *tidied, uint64_t limit,
+		       const json_t *worst)
 {
 	if (tidied->own.removed) {
 		message_print_figures(out, "rankwatch", summary);
@@ -93,9 +124,14 @@ static void print_seen(FILE *out, const json_t *summary, const struct tidied *ti
 		message_print_summary(out, "rankwatch", summary);
 		print_held(out, &tidied->others, limit);
 	}
+	if (worst) {
+		print_page(out, json_object_get(summary, "summary"));
+		print_worst(out, worst);
+	}
 }
 
-void farewell_print(FILE *out, const char *job, const json_t *summary, const struct tidied *tidied, uint64_t limit)
+void farewell_print(FILE *out, const char *job, const json_t *summary, const struct tidied *tidied, uint64_t limit,
+		    const json_t *worst)
 {
 	const json_t *body = json_object_get(summary, "summary");
 	const char *no_room = json_string_value(json_object_get(body, "no_room"));
@@ -104,7 +140,7 @@ void farewell_print(FILE *out, const char *job, const json_t *summary, const str
 	if (body && !json_is_true(json_object_get(body, "last")))
 		return;
 	if (json_integer_value(json_object_get(body, "ranks_seen")) > 0)
-		print_seen(out, summary, tidied, limit);
+		print_seen(out, summary, tidied, limit, worst);
 	else if (find_boxes(job, path))
 		foreign_line(
 		    out, "rankwatch: the job was recorded, but no collector watched it to its end: rankwatch report %s",

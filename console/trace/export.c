@@ -7,62 +7,19 @@
 #include <string.h>
 
 #include "base/foreign_text.h"
+#include "console/host_clocks.h"
 #include "console/replay.h"
 #include "console/trace/finding_events.h"
-
-#define OFFSET_MOST (INT64_C(1) << 61)
-
-/* Each host's clocks, by its boot: its boxes share them, whatever their own anchors say. */
-struct host {
-	char boot_id[sizeof(((struct rw_box_header *)NULL)->boot_id)];
-	int64_t realtime_offset_ns;
-};
 
 struct export
 {
 	struct trace_sink *sink;
 	struct replay replay;
 	struct group_table groups;
-	struct host *hosts;
-	size_t host_count;
+	struct host_clocks clocks;
 	const char *command;
 	struct export_result *result;
 };
-
-/* More than 70 years from the epoch a clock is damage; and so differences of two have room. */
-static int64_t sane_offset(int64_t offset_ns)
-{
-	return offset_ns > -OFFSET_MOST && offset_ns < OFFSET_MOST ? offset_ns : 0;
-}
-
-static const struct host *host_of(struct export *export, const struct rw_box_header *header)
-{
-	for (size_t i = 0; i < export->host_count; i++)
-		if (!strncmp(export->hosts[i].boot_id, header->boot_id, sizeof(header->boot_id)))
-			return &export->hosts[i];
-	struct host *host = &export->hosts[export->host_count++];
-
-	memcpy(host->boot_id, header->boot_id, sizeof(host->boot_id));
-	host->realtime_offset_ns = sane_offset(box_realtime_offset(header));
-	return host;
-}
-
-static int gather_groups(struct export *export)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < export->replay.count && !err; i++) {
-		const struct replay_process *process = &export->replay.processes[i];
-		struct rw_communicator *communicators;
-		uint32_t count;
-
-		if (box_communicators(feed_reader(process->feed), &communicators, &count) == 0)
-			err = group_table_add(&export->groups, communicators, count, process->rank);
-		free(communicators);
-	}
-	group_table_order(&export->groups);
-	return err;
-}
 
 /* "rank 3 · host a · pid 4711" */
 static char *process_name(const struct replay_process *process)
@@ -88,7 +45,6 @@ static int write_rank(struct export *export, size_t index)
 {
 	const struct replay_process *process = &export->replay.processes[index];
 	const struct rw_box_header *header = replay_header(process);
-	int64_t base_ns = export->hosts[0].realtime_offset_ns;
 	char *name = process_name(process);
 	int err = rank_trace_write(
 	    &(struct rank_trace_request){
@@ -97,10 +53,10 @@ static int write_rank(struct export *export, size_t index)
 		.groups = &export->groups,
 		.number = (uint32_t)index + 2,
 		.name = name ? name : "?",
-		.offset_ns = host_of(export, header)->realtime_offset_ns - base_ns,
+		.offset_ns = host_clocks_offset(&export->clocks, header),
 		.device = device_of(header),
 		.findings = export->replay.findings,
-		.findings_offset_ns = sane_offset(export->replay.realtime_offset_ns),
+		.findings_offset_ns = host_clocks_sane(export->replay.realtime_offset_ns),
 	    },
 	    &export->result->counts);
 
@@ -119,7 +75,7 @@ static void write_findings(struct export *export)
 		return;
 	format->process(export->sink, &(struct trace_process){ 1, "job" });
 	finding_events_of_job(export->sink, &track, export->replay.findings,
-			      sane_offset(export->replay.realtime_offset_ns), export->replay.last_ns);
+			      host_clocks_sane(export->replay.realtime_offset_ns), export->replay.last_ns);
 }
 
 static void say_cut(struct export *export, const struct replay_process *process, int err)
@@ -155,7 +111,7 @@ static int write_run(struct export *export, export_progress *progress, void *arg
 	const struct rw_box_header *first = replay_header(&export->replay.processes[0]);
 	char *job = foreign_text(first->job);
 	struct trace_head head = {
-		.realtime_offset_ns = host_of(export, first)->realtime_offset_ns,
+		.realtime_offset_ns = export->clocks.hosts[0].realtime_offset_ns,
 		.begin_ns = first->created_ns,
 		.rank = export->replay.processes[0].rank,
 		.world_size = first->world_size,
@@ -181,17 +137,16 @@ int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count,
 	*result = (struct export_result){ 0 };
 	progress(argument, 0, count);
 	err = replay_open(&export.replay, entries, count, NULL, NULL);
-	export.hosts = calloc(count, sizeof(*export.hosts));
-	if (!err && !export.hosts)
-		err = -ENOMEM;
 	if (!err)
-		err = gather_groups(&export);
+		err = host_clocks_gather(&export.clocks, &export.replay);
+	if (!err)
+		err = group_table_gather(&export.groups, &export.replay);
 	if (!err)
 		err = write_run(&export, progress, argument);
 	result->ranks = export.replay.count;
-	result->hosts = export.host_count;
+	result->hosts = export.clocks.count;
 	group_table_free(&export.groups);
-	free(export.hosts);
+	host_clocks_free(&export.clocks);
 	replay_close(&export.replay);
 	return err;
 }

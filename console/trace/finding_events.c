@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/foreign_text.h"
 #include "finding/value.h"
@@ -24,16 +23,6 @@ static bool is_of(const json_t *finding, int32_t rank)
 	json_array_foreach(json_object_get(finding, "ranks"), i,
 			   named) if (json_integer_value(named) == rank) return true;
 	return false;
-}
-
-/* "2026-11-20T19:03:07.900Z" as ns since 1970; 0 when it is no such time. */
-static uint64_t parse_time(const char *text)
-{
-	struct tm fields = { 0 };
-	const char *rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &fields) : NULL;
-	double fraction = rest && *rest == '.' ? strtod(rest, NULL) : 0;
-
-	return rest ? (uint64_t)timegm(&fields) * 1000000000 + (uint64_t)(fraction * 1e9) : 0;
 }
 
 /* "STRAGGLER: rank 0 makes every step 1.03 s longer" */
@@ -90,7 +79,7 @@ static void write_one(struct trace_sink *sink, write_event *write, const struct 
 /* False when the finding has no such time. */
 static bool time_of(const json_t *finding, const char *key, int64_t realtime_offset_ns, uint64_t *at_ns)
 {
-	uint64_t realtime_ns = parse_time(value_text(finding, key));
+	uint64_t realtime_ns = value_time(finding, key);
 
 	if (!realtime_ns || (int64_t)realtime_ns <= realtime_offset_ns)
 		return false;

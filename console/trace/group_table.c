@@ -2,7 +2,13 @@
 #include "console/trace/group_table.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/foreign_text.h"
+#include "finding/rank_list.h"
 
 static int add(struct group_table *table, const struct group_member *member)
 {
@@ -74,6 +80,45 @@ int32_t *group_table_find(const struct group_table *table, uint64_t communicator
 	for (size_t i = 0; ranks && i < count; i++)
 		ranks[i] = table->members[first + i].world_rank;
 	return ranks;
+}
+
+int group_table_gather(struct group_table *table, const struct replay *replay)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < replay->count && !err; i++) {
+		const struct replay_process *process = &replay->processes[i];
+		struct rw_communicator *communicators;
+		uint32_t count;
+
+		if (box_communicators(feed_reader(process->feed), &communicators, &count) == 0)
+			err = group_table_add(table, communicators, count, process->rank);
+		free(communicators);
+	}
+	group_table_order(table);
+	return err;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const int32_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+char *group_name(const struct rw_communicator *communicator, int32_t *ranks)
+{
+	char name[sizeof(communicator->name) + 1] = "", list[64], *text = NULL;
+
+	memcpy(name, communicator->name, sizeof(communicator->name));
+	if (name[0])
+		return foreign_text(name);
+	if (ranks) {
+		qsort(ranks, (size_t)communicator->nranks, sizeof(*ranks), by_number);
+		rank_list_text(list, sizeof(list), ranks, (size_t)communicator->nranks);
+		return asprintf(&text, "rank%s %s", communicator->nranks > 1 ? "s" : "", list) < 0 ? NULL : text;
+	}
+	return asprintf(&text, "communicator 0x%" PRIx64, communicator->id) < 0 ? NULL : text;
 }
 
 void group_table_free(struct group_table *table)

@@ -47,29 +47,6 @@ static char *ranks_text(const int32_t *ranks, int32_t count)
 	return text;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const int32_t *left = a, *right = b;
-
-	return (*left > *right) - (*left < *right);
-}
-
-/* NCCL's name; without one its ranks where they are known, else its number. */
-static char *group_name(const struct rw_communicator *communicator, int32_t *ranks)
-{
-	char name[sizeof(communicator->name) + 1] = "", list[64], *text = NULL;
-
-	memcpy(name, communicator->name, sizeof(communicator->name));
-	if (name[0])
-		return foreign_text(name);
-	if (ranks) {
-		qsort(ranks, (size_t)communicator->nranks, sizeof(*ranks), by_number);
-		rank_list_text(list, sizeof(list), ranks, (size_t)communicator->nranks);
-		return asprintf(&text, "rank%s %s", communicator->nranks > 1 ? "s" : "", list) < 0 ? NULL : text;
-	}
-	return asprintf(&text, "communicator 0x%" PRIx64, communicator->id) < 0 ? NULL : text;
-}
-
 static int name_groups(struct rank_trace *rank)
 {
 	uint32_t count = rank->shown.operations.communicator_count;

@@ -122,3 +122,39 @@ Test(announcer, says_whether_something_waits_for_its_time)
 	cr_expect(announcer_waits(&one));
 	finish(&one);
 }
+
+/* The last line of `run` */
+
+static void announce_of(struct announcer *announcer, const char *severity, int rank)
+{
+	json_t *finding = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i]}", "schema", 1, "id", severity, "state", "open",
+				    "kind", "straggler", "severity", severity, "ranks", rank);
+
+	announcer_take(announcer, finding, 1);
+	json_decref(finding);
+}
+
+static int worst_rank(const struct announcer *announcer)
+{
+	json_t *worst = announcer_worst(announcer);
+	int rank = worst ? (int)json_integer_value(json_array_get(json_object_get(worst, "ranks"), 0)) : -1;
+
+	json_decref(worst);
+	return rank;
+}
+
+Test(announcer, the_most_severe_is_the_worst_and_of_these_the_first)
+{
+	struct announcer announcer = { 0 };
+
+	cr_expect_eq(worst_rank(&announcer), -1);
+	announce_of(&announcer, "notice", 1);
+	cr_expect_eq(worst_rank(&announcer), -1);
+	announce_of(&announcer, "warning", 2);
+	announce_of(&announcer, "warning", 3);
+	cr_expect_eq(worst_rank(&announcer), 2);
+	announce_of(&announcer, "critical", 4);
+	announce_of(&announcer, "critical", 5);
+	cr_expect_eq(worst_rank(&announcer), 4);
+	announcer_finish(&announcer);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/html/findings_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "finding/cause_text.h"
+#include "finding/value.h"
+#include "finding/values_text.h"
+
+/* A name's place in a list; how many there are for one that is in none. */
+static int place_of(const json_t *finding, const char *key, const char *const *names, int count)
+{
+	const char *text = value_text(finding, key);
+	int place = 0;
+
+	while (place < count && (!text || strcmp(text, names[place])))
+		place++;
+	return place;
+}
+
+static int compare(const json_t *left, const json_t *right)
+{
+	static const char *const severities[] = { "critical", "warning", "notice" };
+	static const char *const confidences[] = { "certain", "likely", "inconclusive" };
+	int by = place_of(left, "severity", severities, 3) - place_of(right, "severity", severities, 3);
+	json_int_t left_at = json_integer_value(json_object_get(left, "at"));
+	json_int_t right_at = json_integer_value(json_object_get(right, "at"));
+
+	if (!by)
+		by = place_of(left, "confidence", confidences, 3) - place_of(right, "confidence", confidences, 3);
+	return by ? by : (left_at > right_at) - (left_at < right_at);
+}
+
+static void insert(json_t *list, json_t *finding)
+{
+	size_t place = json_array_size(list);
+
+	while (place && compare(finding, json_array_get(list, place - 1)) < 0)
+		place--;
+	json_array_insert_new(list, place, finding);
+}
+
+typedef void write_line(FILE *out, const json_t *finding);
+
+static void set_line(json_t *finding, const char *key, write_line *write)
+{
+	char *line = NULL;
+	size_t size;
+	FILE *out = open_memstream(&line, &size);
+
+	if (out) {
+		write(out, finding);
+		fclose(out);
+	}
+	if (line && *line) {
+		line[strcspn(line, "\n")] = '\0';
+		json_object_set_new(finding, key, json_string(line));
+	}
+	free(line);
+}
+
+/* Each on a copy: the replay's own stay as they are. */
+static json_t *one_json(const struct run_view *view, const json_t *told)
+{
+	json_t *finding = json_copy((json_t *)told);
+	bool values = finding && values_text_is(finding);
+
+	if (!finding)
+		return NULL;
+	json_object_set_new(finding, "at", json_integer(run_view_us_of(view, value_time(told, "first_seen"))));
+	json_object_set_new(finding, "told", json_integer(run_view_us_of(view, value_time(told, "time"))));
+	if (json_is_object(json_object_get(told, "cause")))
+		set_line(finding, "because", cause_text_write);
+	if (values)
+		set_line(finding, "values_line", values_text_write);
+	return finding;
+}
+
+json_t *findings_json(const struct run_view *view)
+{
+	json_t *list = json_array(), *told;
+	const char *id;
+
+	json_object_foreach(view->replay.findings, id, told)
+	{
+		json_t *finding = one_json(view, told);
+
+		if (finding)
+			insert(list, finding);
+	}
+	return list;
+}

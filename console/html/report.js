@@ -1,0 +1,162 @@
+/* The page from top to bottom: the verdict, the story, then what they rest on. */
+
+const HOW_SURE = {
+	certain: "certain",
+	likely: "likely: not everything that would prove it could be seen",
+	inconclusive: "inconclusive: what was seen does not single out one rank or cause",
+};
+
+/* "rank 4 (host a, pid 1) has not joined…" → ["Rank 4", "has not joined…"] */
+function headline(finding) {
+	const found = /^((?:rank|ranks|host) [\d,\-… ()a-z]*?\d|host \S+)(?: \([^)]*\))? (.*)$/s.exec(finding.text || "");
+	if (found && found[1].length < 28) return [found[1][0].toUpperCase() + found[1].slice(1), found[2]];
+	const ranks = finding.ranks || [];
+	if (finding.scope !== "job" && ranks.length && ranks.length < 4) return [ranksText(ranks).replace("r", "R"), finding.text];
+	return [kindName(finding.kind)[0].toUpperCase() + kindName(finding.kind).slice(1), finding.text];
+}
+
+function definitions(className, entries) {
+	return el("dl", { class: className }, entries.filter(([, value]) => value !== null && value !== undefined && value !== "").flatMap(([name, value, strong]) => [el("dt", {}, name), el("dd", { class: strong ? "strong" : null }, value)]));
+}
+
+function factsOf(finding) {
+	const where = finding.where?.length === 1 ? finding.where[0] : null, operation = finding.operation, late = finding.late, watchdog = finding.watchdog;
+	const waiting = late?.waiting?.length ? ranksText(late.waiting) : null;
+	return definitions("facts", [
+		["host", where?.host], ["process", where?.pid ? `pid ${where.pid}` : null], ["GPU", where?.pci],
+		["operation", operation ? `${operation.function} #${operation.sequence}` : null],
+		["on", operation?.comm_name ? `${operation.comm_name}${operation.comm_size ? `, ${plural(operation.comm_size, "rank")}` : ""}` : null],
+		["step", operation?.step], ["late by", late?.by_ms > 0 ? duration(late.by_ms * 1000) : null],
+		["costs", late?.lost_share > 0 ? `${percent(late.lost_share)} of the time` : null],
+		["waiting", waiting && waiting.length > 44 ? plural(late.waiting.length, "rank") : waiting],
+		["watchdog", watchdog ? `${duration(watchdog.timeout_ms * 1000)}${watchdog.left_ms > 0 ? `, ${duration(watchdog.left_ms * 1000)} left` : ""}` : null],
+		["since", `${timeLabel(finding.at, D.job.end)} · ${clock(finding.at)}`],
+	]);
+}
+
+function verdictNode() {
+	if (!verdict) return calmNode();
+	const [who, what] = headline(verdict);
+	const missing = (verdict.missing || []).slice(0, 2).join("; ");
+	return el("div", { class: "verdict", id: "verdict" },
+		el("div", {}, el("div", { class: "eyebrow" }, el("span", { class: "kind" }, kindName(verdict.kind) === verdict.kind ? verdict.kind.toUpperCase() : kindName(verdict.kind)), el("span", {}, `${verdict.severity}${verdict.state === "closed" ? " · over" : ""}`)),
+			el("h1", {}, who), el("p", { class: "what" }, what),
+			definitions("reasons", [["because", verdict.because, verdict.cause?.class !== "unknown"], ["values", verdict.values_line], ["what to do", verdict.advice, true], ["how sure", HOW_SURE[verdict.confidence] || verdict.confidence], ["not seen", missing],
+				["also", findings.length > 1 ? findings.slice(1, 4).map(other => other.text).join(" · ") + (findings.length > 4 ? ` · ${findings.length - 4} more below` : "") : null]])),
+		factsOf(verdict));
+}
+
+function calmNode() {
+	const account = D.job.account, loss = account?.waited_for?.[0];
+	const what = loss ? `The others waited ${percent(loss.share)} of the time for rank ${loss.rank}, too little or too rarely for a verdict.`
+		: account ? `Waiting for other ranks took ${percent(account.wait)} of the time, and no rank stands out.` : "Nothing that rankwatch judges went wrong in what these black boxes hold.";
+	return el("div", { class: "verdict calm", id: "verdict" }, el("div", {}, el("div", { class: "eyebrow" }, el("span", { class: "kind" }, "NO FINDING")), el("h1", {}, "No rank stands out"), el("p", { class: "what" }, what)),
+		definitions("facts", [["ranks", rests().split(" · ")[0]], ["steps", D.job.steps ? D.job.steps.toLocaleString("en") : null], ["step time", D.job.step_ms > 0 ? duration(D.job.step_ms * 1000) : null], ["operations", D.job.operations.toLocaleString("en")], ["seen for", duration(D.job.end)]]));
+}
+
+/* The story: what was found and how processes ended, in the order of time. */
+
+function endings() {
+	const groups = [];
+	for (const row of [...D.rows].sort((a, b) => a.record_end - b.record_end)) {
+		const last = groups[groups.length - 1];
+		if (last && last.end === row.end && row.record_end - last.at < 1e6) last.ranks.push(row.rank);
+		else groups.push({ at: row.record_end, end: row.end, ranks: [row.rank] });
+	}
+	for (const group of groups) group.ranks.sort((a, b) => a - b);
+	return groups;
+}
+
+function storyEvents() {
+	const events = [{ at: 0, text: D.job.whole ? "The first black box was made." : "What the black boxes still hold begins. Earlier operations have been overwritten." }];
+	if (D.steps.at.length) events.push({ at: D.steps.at[0], text: `Step ${D.steps.first}${D.steps.first > 1 ? ", the first that could be told apart" : ""}.` });
+	for (const { level, text } of levelTexts()) events.push({ at: D.steps.at[level.begin], text: `Steps: ${text}.` });
+	for (const finding of findings)
+		events.push({ at: finding.at, severity: finding.severity, kind: finding.kind, text: finding.text, sub: finding.because ? `because ${finding.because}` : finding.values_line });
+	if (D.rows.length) endings().forEach(group => events.push({ at: group.at, text: `${ranksText(group.ranks)[0].toUpperCase()}${ranksText(group.ranks).slice(1)}: ${group.end}.` }));
+	return events.sort((a, b) => a.at - b.at);
+}
+
+function storySection() {
+	const node = section("story", "The story"), events = storyEvents(), most = 14;
+	const item = event => el("li", { class: event.severity }, el("time", {}, timeLabel(Math.round(event.at / 1e4) * 1e4, D.job.end)), el("i", {}),
+		el("span", {}, event.kind ? el("b", {}, `${kindName(event.kind)}: `) : null, event.text, el("span", { class: "utc" }, `${clock(event.at)} UTC`), event.sub ? el("div", { class: "sub" }, event.sub) : null));
+	node.append(el("ol", { class: "story" }, events.slice(0, most).map(item)));
+	if (events.length > most) node.append(el("details", {}, el("summary", {}, `${events.length - most} more events`), el("ol", { class: "story" }, events.slice(most).map(item))));
+	if (notices.length) node.append(el("details", {}, el("summary", {}, `${plural(notices.length, "notice")}: true, and no reason to act`), el("ul", {}, notices.map(notice => el("li", {}, notice.text)))));
+}
+
+function foot() {
+	document.getElementById("foot").append(
+		el("details", {}, el("summary", {}, "What this page stands on"), table(["", ""], D.job.head.map(([label, text]) => [label, text]))),
+		el("p", {}, `Made ${new Date(D.job.made_ms).toISOString().slice(0, 16).replace("T", " ")} UTC by rankwatch ${D.version} from ${plural(D.job.ranks_seen, "black box", "black boxes")} of ${plural(new Set(D.rows.map(row => row.host)).size, "host")}. Times: seconds since ${utc(0).slice(0, 23)} UTC. Nothing on this page comes from a network.`));
+}
+
+/* Keys */
+
+const KEYS = [["j, k", "next and previous part"], ["1 … 9", "that part"], ["t", "light or dark"], ["Tab", "into a drawing"], ["← → ↑ ↓", "read it cell by cell"], ["+ − 0", "around the event: nearer, farther, all"], ["Esc", "out of it"], ["?", "this"]];
+
+function setTheme(theme) {
+	document.documentElement.dataset.theme = theme;
+	redraw();
+}
+
+function go(by) {
+	const parts = [document.querySelector("#verdict"), ...document.querySelectorAll("section")], top = 60;
+	const now = parts.reduce((best, part, i) => part.getBoundingClientRect().top <= top + 4 ? i : best, 0);
+	const next = parts[Math.min(parts.length - 1, Math.max(0, now + by))];
+	next.scrollIntoView();
+}
+
+function keys() {
+	const help = document.getElementById("help"), sections = [...document.querySelectorAll("section")];
+	help.append(el("h2", {}, "Keys"), el("dl", { class: "reasons" }, KEYS.flatMap(([key, what]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, what)])));
+	document.getElementById("help-button").addEventListener("click", () => help.showModal());
+	help.addEventListener("click", () => help.close());
+	const toggle = () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+	document.getElementById("theme").addEventListener("click", toggle);
+	addEventListener("keydown", event => {
+		if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|DIALOG/.test(event.target.tagName)) return;
+		if (event.key === "t") toggle();
+		else if (event.key === "?") help.showModal();
+		else if (event.key === "j") go(1);
+		else if (event.key === "k") go(-1);
+		else if (/^[1-9]$/.test(event.key)) sections[event.key - 1]?.scrollIntoView();
+	});
+}
+
+function nav() {
+	const bar = document.getElementById("nav"), names = { story: "Story", ranks: "Ranks", around: "Event", end: "End", time: "Time", values: "Values", evidence: "Evidence", unlike: "Differences" };
+	for (const [id, name] of Object.entries(names)) bar.append(el("a", { href: `#${id}` }, name));
+	const job = `${D.job.id || "a job"}${D.job.generation > 0 ? `, restart ${D.job.generation}` : ""} · ${utc(D.job.end).slice(0, 19)}`;
+	document.getElementById("job").append(job);
+	document.title = `${verdict ? `${headline(verdict)[0]}: ${kindName(verdict.kind)}` : "no finding"} · ${D.job.id} · rankwatch`;
+}
+
+function start() {
+	const dark = matchMedia("(prefers-color-scheme: dark)");
+	document.documentElement.dataset.theme = dark.matches ? "dark" : "light";
+	dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
+	nav();
+	main.append(verdictNode());
+	storySection();
+	heatSection();
+	timelineSection();
+	endSection();
+	timeSection();
+	numbersSection();
+	evidenceSection();
+	differencesSection();
+	foot();
+	keys();
+	redraw();
+	let before = innerWidth;
+	addEventListener("resize", () => { if (innerWidth !== before) { before = innerWidth; redraw(); } });
+	/* Paper is white. */
+	let theme;
+	addEventListener("beforeprint", () => { theme = document.documentElement.dataset.theme; setTheme("light"); });
+	addEventListener("afterprint", () => setTheme(theme));
+	document.documentElement.dataset.ready = "";
+}
+
+start();

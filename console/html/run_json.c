@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/html/run_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector/account_text.h"
+#include "console/births.h"
+#include "console/box_json.h"
+#include "console/flight.h"
+#include "console/run_head.h"
+
+enum {
+	LABEL = 10,   /* columns of a label in the head */
+	WIDE = 10000, /* its lines are broken by the browser */
+};
+
+static const char *skip_spaces(const char *text)
+{
+	return text + strspn(text, " ");
+}
+
+/* "ranks     8 of 8 left …" → ["ranks", "8 of 8 left …"] */
+static void add_line(json_t *lines, const char *line)
+{
+	char label[LABEL + 1] = "";
+	size_t length = strlen(line) < LABEL ? strlen(line) : LABEL;
+
+	memcpy(label, line, length);
+	while (length && label[length - 1] == ' ')
+		label[--length] = '\0';
+	json_array_append_new(lines, json_pack("[s, s]", label, strlen(line) < LABEL ? "" : skip_spaces(line + LABEL)));
+}
+
+static json_t *lines_json(char *text)
+{
+	json_t *lines = json_array();
+	char *rest = NULL;
+
+	for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
+		add_line(lines, line);
+	return lines;
+}
+
+static json_t *head_json(const struct run_view *view)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	/* Without a now: "ago" grows old in a file. */
+	if (out) {
+		run_head_print(out, &view->replay, 0, WIDE);
+		fclose(out);
+	}
+	json_t *lines = lines_json(text);
+
+	free(text);
+	return lines;
+}
+
+/* Communicators that were still being made. */
+static json_t *births_json(const struct run_view *view)
+{
+	json_t *lines = json_array();
+	char *text = NULL, *rest = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out) {
+		births_print(out, &view->replay);
+		fclose(out);
+	}
+	for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
+		json_array_append_new(lines, json_string(skip_spaces(line)));
+	free(text);
+	return lines;
+}
+
+static json_t *account(const struct run_view *view)
+{
+	struct analysis_account account;
+
+	analysis_tell_account(view->replay.analysis, &account);
+	return account_json(&account);
+}
+
+static json_t *operations_json(const struct run_view *view)
+{
+	struct analysis_summary summary;
+
+	analysis_summarise(view->replay.analysis, &summary);
+	return json_pack("{s:i, s:I, s:I, s:I, s:I, s:i, s:I, s:f, s:i}", "ranks_total", summary.ranks_total,
+			 "operations", (json_int_t)summary.operations, "untracked", (json_int_t)summary.untracked,
+			 "dropped", (json_int_t)summary.dropped, "captured", (json_int_t)summary.captured,
+			 "communicators", (int)summary.communicators, "steps", (json_int_t)summary.steps, "step_ms",
+			 summary.step_ms, "xids", (int)summary.xids);
+}
+
+/* What a ring has overwritten is missing at the begin of the page. */
+static bool is_whole(const struct run_view *view)
+{
+	for (size_t i = 0; i < view->replay.count; i++) {
+		const struct rw_box_header *header = replay_header(&view->replay.processes[i]);
+
+		if (header->head > header->ring_slots)
+			return false;
+	}
+	return true;
+}
+
+json_t *run_json(const struct run_view *view)
+{
+	const struct rw_box_header *header = replay_header(&view->replay.processes[0]);
+	int64_t offset_ns = host_clocks_sane(view->replay.realtime_offset_ns);
+	json_t *job =
+	    json_pack("{s:o, s:i, s:I, s:I, s:I, s:I, s:b, s:I, s:o, s:o, s:o}", "id",
+		      box_json_text(header->job, sizeof(header->job)), "generation", header->generation, "hosts",
+		      (json_int_t)view->clocks.count, "ranks_seen", (json_int_t)view->replay.count, "began_ms",
+		      ((json_int_t)view->base_ns + offset_ns) / 1000000, "end", run_view_us(view, view->end_ns),
+		      "whole", is_whole(view), "made_ms", (json_int_t)time(NULL) * 1000, "head", head_json(view),
+		      "births", births_json(view), "account", account(view));
+
+	json_object_update_new(job, operations_json(view));
+	return job;
+}
+
+struct flights {
+	const struct run_view *view;
+	json_t *list;
+};
+
+static void take_flight(void *argument, const struct analysis_flight *flight)
+{
+	struct flights *flights = argument;
+
+	json_array_append_new(flights->list, flight_to_json(&flights->view->replay, flight));
+}
+
+json_t *flights_json(const struct run_view *view)
+{
+	struct flights flights = { view, json_array() };
+
+	analysis_visit_flights(view->replay.analysis, take_flight, &flights);
+	return flights.list;
+}

@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""page.py: pages of recorded jobs, of one whose names are markup, of damaged boxes and of a large generated job: their data against
+`report --json`, and in a headless Chromium what an engineer sees first, hover, keys, light and dark, and that nothing complains."""
+
+import base64
+import gzip
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tapes"))  # before the library's own trace
+
+import browser  # noqa: E402
+import trace  # noqa: E402
+
+RANKWATCH = os.environ["TEST_RANKWATCH"]
+LARGE_JOB = os.environ["TEST_LARGE_JOB"]
+MARKUP = "</script><script>window.evil=1</script><!--\u2028\u202e\"'&"
+NAMES = ("io-rank0", "nan-mesh", "never")
+VERDICTS = {"io-rank0": ("Rank 0", "straggler"), "nan-mesh": ("Rank 1", "nan"), "never": ("Rank 4", "hang")}
+
+check = trace.check
+
+
+def report(*arguments, **options):
+    return subprocess.run([RANKWATCH, "report", *map(str, arguments)], capture_output=True, text=True, timeout=240, **options)
+
+
+def data_of(path):
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
+
+
+def make(boxes, directory, name):
+    path = directory / f"{name}.html"
+    done = report("--html", path, boxes)
+    check(done.returncode == 0 and path.exists() and not done.stdout, f"{name}: a page of {path.stat().st_size if path.exists() else 0} bytes, {done.stderr.strip()}")
+    check(path.stat().st_mode & 0o777 == 0o600, "its names are the job's: nobody else may read it")
+    return path
+
+
+# Without a browser
+
+
+def check_data(name, boxes, path):
+    data = data_of(path)
+    told = [json.loads(line) for line in report("--json", boxes).stdout.splitlines()]
+    found = [one["id"] for one in told if "kind" in one]
+    check(sorted(one["id"] for one in data["findings"] if one["severity"] != "notice") == sorted(found), f"{name}: the findings are those of report: {found}")
+    flights = [one["flight"]["sequence"] for one in told if "flight" in one]
+    check([one["sequence"] for one in data["flights"]] == flights, f"what was in flight, too: {flights}")
+    check([row["rank"] for row in data["rows"]] == list(range(8)), "a row for each rank")
+    heat = data["heat"]
+    kinds = {kind: base64.b64decode(heat[kind]) for kind in ("own", "wait", "transfer", "unseen", "open", "late")}
+    check(all(len(cells) == 8 * heat["columns"] for cells in kinds.values()), "as many cells as rows and columns")
+    off = 0
+    for row, totals in enumerate(heat["totals"]):
+        for kind, total in zip(("own", "wait", "transfer", "unseen", "open"), totals):
+            cells = kinds[kind][row * heat["columns"]:(row + 1) * heat["columns"]]
+            off = max(off, abs(sum(cells) / 255 * heat["bucket"] - total) / (sum(totals) or 1))
+    check(off < .01, f"cells add up to each rank's total ({off:.4f} off)")
+    longest = max(sum(totals) for totals in heat["totals"])
+    check(.9 * data["job"]["end"] < longest + 2e6 and longest <= data["job"]["end"] * 1.01, f"and to the run's length: {longest} of {data['job']['end']} µs")
+    return data, kinds
+
+
+def check_story(name, data, kinds):
+    late = [sum(kinds["late"][row * data["heat"]["columns"]:(row + 1) * data["heat"]["columns"]]) for row in range(8)]
+    if name in ("io-rank0", "never"):
+        rank = data["findings"][0]["ranks"][0]
+        check(late.index(max(late)) == rank, f"rank {rank} is the one that others waited for: {late}")
+    if name == "never":
+        columns = data["heat"]["columns"]
+        last = [{kind: cells[row * columns + columns - 2] for kind, cells in kinds.items()} for row in range(8)]
+        check(all((one["open"] > 200) == (row != 4) for row, one in enumerate(last)), "at the end all but rank 4 stand in what never ended")
+    if name == "nan-mesh":
+        births = data["numbers"]["births"]
+        check({1} <= {one["rank"] for one in births if one["side"] == "input"} and len(births) == 8, "each rank's first bad value, rank 1's in its input")
+
+
+def check_command(directory, boxes):
+    check(report("--html", "-", boxes).stdout.startswith("<!DOCTYPE html>"), "through a pipe")
+    done = report("--html", "/dev/full", boxes)
+    check(done.returncode == 1 and "No space left" in done.stderr, f"a full disk is said: {done.stderr.strip()}")
+    for wrong in (("--json",), ("--all",)):
+        done = report("--html", directory / "none.html", *wrong, boxes)
+        check(done.returncode == 2 and not (directory / "none.html").exists(), f"not with {wrong[0]}")
+    check(report("--html", directory / "coded.html", "--exit-code", boxes).returncode == 5, "--exit-code")
+    (directory / "coded.html").unlink()
+    done = report("--html", directory / "missing" / "page.html", boxes)
+    check(done.returncode == 1 and "No such file" in done.stderr, "no directory, no page")
+
+
+def renamed(boxes, directory):
+    """The boxes with a job and a host whose names are markup."""
+    result = directory / "renamed"
+    result.mkdir()
+    for box in boxes.iterdir():
+        content = bytearray(gzip.open(box).read())
+        for field in (b"tape\0", b"node-0\0"):
+            at = content.index(field)
+            content[at:at + 64] = MARKUP.encode()[:63].ljust(64, b"\0")
+        (result / box.name).write_bytes(gzip.compress(content, 1))
+    return result
+
+
+def check_damaged(boxes, directory):
+    seed = int(os.environ.get("RANKWATCH_TEST_SEED", random.SystemRandom().getrandbits(32)))
+    print(f"INFO: Seed {seed}")
+    chance, wrong = random.Random(seed), 0
+    damaged = directory / "damaged"
+    damaged.mkdir()
+    for _ in range(12):
+        for box in chance.sample(sorted(boxes.iterdir()), 2):
+            (damaged / box.name.removesuffix(".gz")).write_bytes(trace.damage(box, chance))
+        path = directory / "damaged.html"
+        done = report("--html", path, damaged)
+        wrong += done.returncode not in (0, 1, 3) or (done.returncode == 1 and not done.stderr)
+        if done.returncode != 1:
+            data_of(path)
+        for box in damaged.iterdir():
+            box.unlink()
+    check(not wrong, f"{wrong} of 12 pages of damaged boxes end in neither a page nor a sentence")
+
+
+def large(directory):
+    boxes = directory / "large"
+    boxes.mkdir()
+    subprocess.run([LARGE_JOB, boxes, "256", "25"], check=True)
+    return boxes
+
+
+def check_interrupted(boxes, directory):
+    before = sorted(directory.iterdir())
+    process = subprocess.Popen([RANKWATCH, "report", "--html", directory / "half.html", boxes], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while sorted(directory.iterdir()) == before and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    begun = sorted(directory.iterdir()) != before
+    process.send_signal(signal.SIGINT)
+    process.wait()
+    check(begun and sorted(directory.iterdir()) == before and process.returncode == -signal.SIGINT, "Ctrl-C leaves no half file")
+
+
+# With one
+
+
+def show(page, path, **options):
+    seconds = page.show(path, **options)
+    check(not page.problems, f"{path.name} {options}: drawn after {seconds:.2f} s, complaints: {page.problems}")
+    return seconds
+
+
+def check_first_screen(page, name, path):
+    show(page, path)
+    who, kind = VERDICTS[name]
+    check(page.run("document.querySelector('h1').textContent") == who, f"{name}: the page says {who}")
+    check(page.run("document.querySelector('.kind').textContent").lower() == kind, f"and {kind}")
+    bottom = page.run("document.querySelector('#verdict').getBoundingClientRect().bottom")
+    check(bottom < 720, f"the verdict ends at {bottom:.0f} of 720")
+    check(page.run("[...document.querySelectorAll('#verdict dt')].some(one => one.textContent === 'what to do')"), "and says what to do")
+    check(page.run("document.querySelectorAll('section').length") == 8, "all parts are there")
+    check(page.run("document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the screen")
+    check(page.run("[...document.querySelectorAll('canvas')].every(one => one.width > 100 && one.getAttribute('aria-label'))"), "every drawing is drawn, and has a name")
+
+
+def tip(page):
+    return page.run("document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent")
+
+
+def check_hover_and_keys(page, path):
+    show(page, path)
+    page.run("document.documentElement.style.scrollBehavior = 'auto'; document.querySelector('#heat').scrollIntoView({ block: 'center' })")
+    box = page.run("(({ left, top, width, height }) => [left, top, width, height])(document.querySelector('#heat').getBoundingClientRect())")
+    page.move(box[0] + box[2] * .8, box[1] + 22 * 4 + 8)
+    check("rank 4" in tip(page) and "others waited for it" in tip(page), f"hover over rank 4: {tip(page)}")
+    page.move(box[0] + box[2] * .8, box[1] + 8)
+    check("rank 0" in tip(page) and "never ended" in tip(page), f"hover over rank 0: {tip(page)}")
+    page.move(5, 5)
+    check(tip(page) == "", "and away")
+    page.run("document.querySelector('#heat').focus()")
+    page.key("ArrowRight")
+    check("rank 4" in tip(page), f"the arrow keys begin with rank 4: {tip(page)}")
+    page.key("ArrowUp")
+    check("rank 3" in tip(page), f"and go up: {tip(page)}")
+    page.key("Escape")
+    check(tip(page) == "", "and Escape ends it")
+    page.run("document.querySelector('#timeline').focus()")
+    page.key("ArrowDown")
+    first = tip(page)
+    page.key("ArrowRight")
+    check(" · " in first and tip(page) not in ("", first), f"the event's operations, too: {first} → {tip(page)}")
+    before = page.run("view.until - view.from")
+    page.key("+")
+    check(page.run("view.until - view.from") < before, "+ goes nearer")
+    page.key("0")
+    check(page.run("view.until - view.from") == before, "0 shows all again")
+    page.run("document.activeElement.blur(); scrollTo(0, 0)")
+    page.key("j")
+    check(page.run("Math.abs(document.querySelector('#story').getBoundingClientRect().top) < 80"), "j goes to the next part")
+    page.key("?")
+    check(page.run("document.querySelector('#help').open"), "? shows the keys")
+    check(not page.problems, f"complaints: {page.problems}")
+
+
+def check_themes(page, path):
+    grounds = []
+    for dark in (False, True):
+        show(page, path, dark=dark)
+        check(page.run("document.documentElement.dataset.theme") == ("dark" if dark else "light"), "the theme is the reader's")
+        grounds.append(page.run("getComputedStyle(document.body).backgroundColor"))
+    check(grounds[0] != grounds[1], f"grounds {grounds}")
+    page.key("t")
+    check(page.run("getComputedStyle(document.body).backgroundColor") == grounds[0], "t changes it")
+    page.call("Emulation.setEmulatedMedia", media="print")
+    check(page.run("getComputedStyle(document.querySelector('.bar')).display") == "none", "controls are not printed")
+    page.call("Emulation.setEmulatedMedia", media="")
+
+
+def check_markup(page, path):
+    text = path.read_text(encoding="utf-8")
+    check(text.count("</script") == 2 and "\u2028" not in text and "\u202e" not in text, "names of the job end no script and no line")
+    show(page, path)
+    check(page.run("typeof window.evil") == "undefined", "nor do they run")
+    check("</script><script>window.evil=1</script>" in page.run("document.querySelector('#job').textContent"), "they are text")
+    check("\\xe2\\x80\\xa8" in page.run("document.querySelector('#job').textContent"), "with what hides escaped")
+    page.run("document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.evil = 1' }))")
+    check(page.run("typeof window.evil") == "undefined" and page.problems, "and what is not the page's own is refused by its policy")
+
+
+def check_large(page, path):
+    size = path.stat().st_size
+    check(size < 10e6, f"256 ranks: {size / 1e6:.1f} MB")
+    show(page, path)
+    check(page.run("document.querySelector('h1').textContent") == "Rank 142", "the late rank is named")
+    check(page.run("document.querySelector('#heat').getBoundingClientRect().height < 900"), "all of its ranks fit on a screen")
+    check(page.run("document.querySelector('#unlike table').textContent.includes('eth0')"), "a host with another environment is told")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as one:
+        directory = pathlib.Path(one)
+        boxes, pages = {}, {}
+        for name in NAMES:
+            (directory / name).mkdir()
+            boxes[name] = trace.boxes_of(name, directory / name)
+            pages[name] = make(boxes[name], directory, name)
+            check_story(name, *check_data(name, boxes[name], pages[name]))
+        check_command(directory, boxes["never"])
+        check_damaged(boxes["nan-mesh"], directory)
+        pages["markup"] = make(renamed(boxes["never"], directory), directory, "markup")
+        of_many = large(directory)
+        pages["large"] = make(of_many, directory, "large")
+        check_interrupted(of_many, directory)
+        if not browser.find():
+            print("not looked at: no chromium here", flush=True)
+            sys.exit(1 if trace.failed else 77)
+        with browser.Browser() as page:
+            for name in NAMES:
+                check_first_screen(page, name, pages[name])
+            check_hover_and_keys(page, pages["never"])
+            check_themes(page, pages["never"])
+            check_markup(page, pages["markup"])
+            check_large(page, pages["large"])
+    sys.exit(1 if trace.failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -10,9 +10,23 @@
 #include "collector/sight.h"
 #include "console/top/finding_time.h"
 
+static bool is_plain(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || (unsigned char)*text >= 0x7f)
+			return false;
+	return true;
+}
+
 static void copy_text(char *out, size_t size, const json_t *value)
 {
 	const char *text = json_string_value(value);
+
+	/* Nearly always so, and there are tens of thousands of them. */
+	if (text && is_plain(text)) {
+		snprintf(out, size, "%s", text);
+		return;
+	}
 	char *escaped = text ? foreign_text(text) : NULL;
 
 	snprintf(out, size, "%s", escaped ? escaped : "");

@@ -147,6 +147,38 @@ static bool draw_missing(struct view_drawing *drawing, int row)
 	return false;
 }
 
+static bool has_ended(const struct model *model)
+{
+	for (size_t i = 0; i < model->rank_count; i++)
+		if (strcmp(model->ranks[i].doing, "gone") != 0)
+			return false;
+	return model->rank_count > 0;
+}
+
+/* The worst there was: what a job that has ended is asked for first. */
+static const struct model_finding *worst_before(const struct model *model)
+{
+	const struct model_finding *worst = NULL;
+
+	for (size_t i = 0; i < model->finding_count; i++)
+		if (model->findings[i].severity > 0 && (!worst || model->findings[i].severity > worst->severity))
+			worst = &model->findings[i];
+	return worst;
+}
+
+/* Nothing is open, and nobody runs. Returns the next row. */
+static int draw_ended(struct view_drawing *drawing, int row, double at_ms)
+{
+	const struct model_finding *worst = worst_before(drawing->model);
+
+	canvas_text(drawing->canvas, row, 1, STYLE_WAIT, "ENDED");
+	canvas_print(drawing->canvas, row++, LABEL, STYLE_BOLD, "all %zu ranks have ended; %s", drawing->model->rank_count,
+		     worst ? "before that:" : "nothing was found");
+	if (worst)
+		row += finding_lines_draw(drawing->canvas, row, VERDICT, worst, at_ms);
+	return row;
+}
+
 static void draw_healthy(struct view_drawing *drawing, int row, double at_ms)
 {
 	const struct model *model = drawing->model;
@@ -161,9 +193,8 @@ static void draw_healthy(struct view_drawing *drawing, int row, double at_ms)
 		snprintf(more, sizeof(more), "; %zu finding%s before, over by now", closed, closed == 1 ? "" : "s");
 	else if (notices)
 		snprintf(more, sizeof(more), "; %zu notice%s (6)", notices, notices == 1 ? "" : "s");
-	canvas_text(drawing->canvas, row, 1, STYLE_GOOD, model->dead && drawing->at < 0 ? "NOTHING" : "HEALTHY");
-	canvas_print(drawing->canvas, row, LABEL, STYLE_BOLD, "%s%s",
-		     model->dead && drawing->at < 0 ? "was open at the end" : "no rank stands out", more);
+	canvas_text(drawing->canvas, row, 1, STYLE_GOOD, "HEALTHY");
+	canvas_print(drawing->canvas, row, LABEL, STYLE_BOLD, "no rank stands out%s", more);
 }
 
 static int draw_verdict(struct view_drawing *drawing, int row)
@@ -184,6 +215,8 @@ static int draw_verdict(struct view_drawing *drawing, int row)
 				     open > 2 ? "s" : "");
 		return row;
 	}
+	if (drawing->at < 0 && has_ended(model))
+		return draw_ended(drawing, row, at_ms);
 	if (!model->rank_count)
 		canvas_text(drawing->canvas, row, 1, STYLE_DIM, "NO RANK    has been seen yet");
 	else if (!draw_missing(drawing, row))
@@ -195,7 +228,8 @@ static int draw_watchdog(struct view_drawing *drawing, int row)
 {
 	const struct model *model = drawing->model;
 	double left = model->watchdog.deadline_ms - drawing->now_ms, waits = drawing->now_ms - model->watchdog.since_ms;
-	bool runs = model->watchdog.deadline_ms > 0 && waits >= MODEL_STANDS_MS && !model->dead && drawing->at < 0;
+	bool over = model->dead || drawing->at >= 0 || has_ended(model);
+	bool runs = model->watchdog.deadline_ms > 0 && waits >= MODEL_STANDS_MS && !over;
 	char time[24], limit[24];
 
 	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  watchdog");
@@ -211,7 +245,7 @@ static int draw_watchdog(struct view_drawing *drawing, int row)
 	else
 		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%s (%s)%s",
 			     view_duration(limit, sizeof(limit), model->watchdog.timeout_ms), model->watchdog.from,
-			     model->dead || drawing->at >= 0 ? "" : "; nothing has been in flight for a second");
+			     over ? "" : "; nothing has been in flight for a second");
 	return row + 1;
 }
 

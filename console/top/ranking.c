@@ -144,7 +144,8 @@ static void judge(const struct model *model, long at, double now_ms, const char 
 	}
 	if (row->bad && row->standing.letter == 'R')
 		row->standing = (struct standing){ 'N', STYLE_WARN, true };
-	if (named[row->index])
+	/* What became of it says more. */
+	if (named[row->index] && strchr("TXE", row->standing.letter) == NULL)
 		row->standing = (struct standing){ named[row->index], STYLE_BAD, true };
 }
 

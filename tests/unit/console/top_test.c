@@ -162,6 +162,21 @@ Test(top, a_healthy_job_says_so_and_names_nobody)
 	cr_expect_str_eq(row_text(1), " HEALTHY    no rank stands out; 1 finding before, over by now");
 }
 
+Test(top, a_job_that_has_ended_is_not_called_healthy)
+{
+	take_job(2, 39, 1);
+	take_straggler("open");
+	take("{\"snapshot\":{\"unix_ms\":1795382302800,\"findings\":[],\"ranks\":[{\"rank\":0,\"doing\":\"gone\",\"life\":"
+	     "\"killed\"},{\"rank\":1,\"doing\":\"gone\",\"life\":\"exited\"}]}}");
+	draw(80, 24);
+	cr_expect_str_eq(row_text(1), " ENDED      all 2 ranks have ended; before that:");
+	cr_expect(strstr(row_text(2), "makes every step 300 ms longer"), "%s", row_text(2));
+	cr_expect_not(shows("HEALTHY"));
+	cr_expect_not(shows("left of"));
+	cr_expect(shows("    0  X"), "%s", screen());
+	cr_expect(shows("    1  E"), "%s", screen());
+}
+
 Test(top, before_anything_has_come_nothing_is_claimed)
 {
 	draw(80, 24);

@@ -47,10 +47,12 @@ static void draw_chart(struct view_drawing *drawing, int row, double (*value)(co
 	int width = drawing->canvas->width - LABEL - VALUE;
 	long last = drawing->at < 0 ? (long)model->column_count - 1 : drawing->at, first = last - width + 1;
 
-	for (long i = first > 0 ? first : 0; most <= 0 && i <= last; i++)
-		most = value(&model->columns[i]) > most ? value(&model->columns[i]) : most;
-	for (long i = first > 0 ? first : 0; i <= last && most > 0; i++)
-		canvas_spark(drawing->canvas, row, LABEL + (int)(i - (first > 0 ? first : 0)), style, value(&model->columns[i]) / most);
+	first = first > 0 ? first : 0;
+	if (most <= 0)
+		for (long i = first; i <= last; i++)
+			most = value(&model->columns[i]) > most ? value(&model->columns[i]) : most;
+	for (long i = first; i <= last && most > 0; i++)
+		canvas_spark(drawing->canvas, row, LABEL + (int)(i - first), style, value(&model->columns[i]) / most);
 }
 
 static void draw_value(struct view_drawing *drawing, int row, const char *text)

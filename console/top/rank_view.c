@@ -90,9 +90,9 @@ static void draw_operation(struct view_drawing *drawing, int row, const json_t *
 		view_duration(ran, sizeof(ran), (done > 0 ? done : end_ms) - arrived);
 	if (late >= 1)
 		view_duration(by, sizeof(by), late);
-	snprintf(line, sizeof(line), "%-13.13s #%-6lld %-12.12s %-8.8s %8s ago %8s  %s%s", string(operation, "function"),
+	snprintf(line, sizeof(line), "%-13.13s #%-6lld %-12.12s %-8.8s %8s ago %8s %s%s", string(operation, "function"),
 		 (long long)number(operation, "sequence"), string(operation, "comm_name"), string(operation, "phase"),
-		 view_duration(ago, sizeof(ago), end_ms - called > 0 ? end_ms - called : 0), ran, *by ? "late by " : "", by);
+		 view_duration(ago, sizeof(ago), end_ms - called > 0 ? end_ms - called : 0), ran, *by ? "late " : "", by);
 	draw_foreign(drawing, row, 1, !strcmp(string(operation, "phase"), "done") ? STYLE_PLAIN : STYLE_WARN, line);
 }
 

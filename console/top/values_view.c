@@ -52,7 +52,7 @@ void values_draw(struct view_drawing *drawing)
 	canvas_text(drawing->canvas, drawing->top, RANK_AT, STYLE_HEAD, "RANK");
 	canvas_text(drawing->canvas, drawing->top, SCANS_AT, STYLE_HEAD, "CLEAN SCANS");
 	canvas_text(drawing->canvas, drawing->top, FIRST_AT, STYLE_HEAD, "FIRST NaN, Inf");
-	canvas_text(drawing->canvas, drawing->top, STRIP_AT, STYLE_HEAD, "STEP BY STEP (N: NaN or Inf in a scan)");
+	canvas_text(drawing->canvas, drawing->top, STRIP_AT, STYLE_HEAD, "STEP BY STEP, N: NaN or Inf");
 	for (size_t i = first; i < model->rank_count && i < first + (size_t)(page > 0 ? page : 0); i++)
 		draw_row(drawing, drawing->top + 1 + (int)(i - first), i, last);
 	if (drawing->view->cursor < model->rank_count)

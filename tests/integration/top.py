@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: MIT
+"""`rankwatch top` in a real terminal (tmux), before a collector that plays a script: keys, sizes, a collector that goes and comes, and
+what becomes of the terminal. The screens are compared with those in tests/integration/top-screens; --write makes them anew: look at
+what has changed."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+
+RANKWATCH = os.environ.get("TEST_RANKWATCH", "")
+SCREENS = pathlib.Path(__file__).resolve().parent / "top-screens"
+JOB = "top-test-" + uuid.uuid4().hex[:8]
+RANKS, STEPS, LATE = 8, 39, 3
+PATIENCE = 20
+
+
+def skip(reason):
+    print(f"skipped: {reason}", flush=True)
+    sys.exit(77)
+
+
+class Collector:
+    """Speaks protocol 1 to whoever comes: eight ranks, of which rank 3 is late from step 20 on."""
+
+    def __init__(self, path):
+        self.path, self.clients = path, []
+        self.start_ms = time.time() * 1e3
+        self.server = None
+
+    def open(self):
+        self.server = socket.socket(socket.AF_UNIX)
+        self.server.bind(str(self.path))
+        self.server.listen(4)
+        threading.Thread(target=self.accept, args=[self.server], daemon=True).start()
+
+    def close(self):
+        self.path.unlink(missing_ok=True)
+        for one in [self.server, *self.clients]:
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            one.close()
+        self.clients = []
+
+    def accept(self, server):
+        while True:
+            try:
+                client, _ = server.accept()
+            except OSError:
+                return
+            self.clients.append(client)
+            threading.Thread(target=self.serve, args=[client], daemon=True).start()
+
+    def serve(self, client):
+        try:
+            self.send(client, {"hello": {"protocol": 1, "job": JOB, "pid": 1, "open": 1, "level": "ebpf", "below": "root",
+                                         "processes": RANKS, "with_ebpf": RANKS, "why": None, "a new key": [{}]}})
+            self.send(client, self.finding())
+            for line in client.makefile():
+                request = json.loads(line)
+                if "subscribe" in request:
+                    self.send(client, {"id": request["id"], "subscribed": request["subscribe"]})
+                    self.send(client, self.snapshot())
+                elif "rank" in request.get("get", {}):
+                    self.send(client, {"id": request["id"], "rank": self.detail(request["get"]["rank"])})
+        except (OSError, ValueError):
+            pass
+
+    @staticmethod
+    def send(client, message):
+        client.sendall(json.dumps(message).encode() + b"\n")
+
+    def utc(self, ms):
+        return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(ms / 1e3)) + ".000Z"
+
+    def finding(self):
+        return {"schema": 1, "id": "a-3", "state": "open", "revision": 1, "severity": "warning", "confidence": "certain",
+                "kind": "straggler", "ranks": [LATE], "scope": "rank", "time": self.utc(self.start_ms),
+                "first_seen": self.utc(self.start_ms - (STEPS - 20) * 1e3), "where": [{"rank": LATE, "host": "node0", "pid": 103}],
+                "operation": {"comm_name": "~fsdp", "function": "AllGather", "sequence": 118},
+                "late": {"kind": "host", "by_ms": 300, "waiting": [0, 1, 2, 4, 5, 6, 7]},
+                "cause": {"class": "io", "text": "fsync(2)", "path": "/x/\x1b[2Jevents", "thread": "python-main", "share": 0.93},
+                "evidence": [{"source": "bpf", "ms": 1209, "what": "fsync"}],
+                "text": f"rank {LATE} makes every step 300 ms longer: 30 % of the step, since step 20",
+                "advice": "write the log to a local or memory file system"}
+
+    def row(self, rank):
+        return {"rank": rank, "host": "node0", "pid": 100 + rank, "life": "alive", "doing": "works", "since_unix_ms": None,
+                "operation": None, "thread": None, "step": STEPS, "own_ms": 28000 if rank != LATE else 34000,
+                "wait_ms": 6000 if rank != LATE else 0, "transfer_ms": 500, "unseen_ms": 0, "lost_ms": 42000 if rank == LATE else 0,
+                "operations": 400, "clean_scans": 10}
+
+    def detail(self, rank):
+        at = self.start_ms
+        return self.row(rank) | {
+            "threads": [{"tid": 7, "thread": "python-main", "state": "D", "system_call": "fsync", "path": "/x/events", "from_unix_ms": at - 310,
+                         "until_unix_ms": at, "stack": ["ext4_sync_file", "jbd2_log_wait_commit"]}],
+            "last_operations": [{"comm_name": "~fsdp", "function": "AllGather", "sequence": 200 - i, "phase": "done", "called_unix_ms": at - 100 * i,
+                                 "arrived_unix_ms": at - 100 * i, "done_unix_ms": at - 100 * i + 40, "late_ms": 300 if i == 2 else 0}
+                                for i in range(6)]}
+
+    def column(self, step):
+        slow, end = step >= 20, self.start_ms - (STEPS - step) * 1e3
+        column = {"step": step, "last_step": step, "from_unix_ms": end - 1000, "until_unix_ms": end,
+                  "own_ms": [1000 if slow and rank == LATE else 700 for rank in range(RANKS)]}
+        if slow:
+            column["wait_ms"] = [0 if rank == LATE else 300 for rank in range(RANKS)]
+            column["lost_ms"] = [300 * (RANKS - 1) if rank == LATE else 0 for rank in range(RANKS)]
+        return column
+
+    def snapshot(self):
+        members = [{"rank": rank, "calls": 400 - 2 * (rank == LATE)} for rank in range(RANKS)]
+        return {"snapshot": {
+            "unix_ms": self.start_ms, "job": {"id": JOB, "processes": RANKS, "ranks_total": RANKS, "communicators": 1, "steps": STEPS,
+                                              "step_ms": 1000.0, "first_step_ms": 700.0},
+            "watchdog": {"timeout_ms": 3600000, "from": "cmdline", "since_unix_ms": self.start_ms - 2000,
+                         "deadline_unix_ms": self.start_ms + 3598000},
+            "sight": {"level": "ebpf", "below": "root", "processes": RANKS, "with_ebpf": RANKS, "why": None},
+            "ranks": [self.row(rank) for rank in range(RANKS)],
+            "gpus": [{"rank": rank, "sm_mhz": 1980, "celsius": 45, "clock_reasons": ["power_cap"]} for rank in range(RANKS)],
+            "communicators": [{"comm": "0x5eed", "name": "~fsdp", "size": RANKS, "members": members}],
+            "flights": [{"comm": "0x5eed", "comm_name": "~fsdp", "function": "AllGather", "sequence": 118,
+                         "joined": [0, 1, 2, 4, 5, 6, 7], "missing": [LATE], "unseen": 0}],
+            "findings": ["a-3"], "cells": {"changes": STEPS, "ranks": list(range(RANKS)),
+                                           "columns": [self.column(step) for step in range(1, STEPS + 1)]}}}
+
+
+class Terminal:
+    def __init__(self, folder, command):
+        self.server = ["tmux", "-u", "-S", str(folder / uuid.uuid4().hex[:8]), "-f", "/dev/null"]
+        environment = dict(os.environ, LC_ALL="C.UTF-8", TZ="UTC", HOME=str(folder))
+        # The shell tells how the program ended and what it left of the terminal.
+        shell = f"env TERM=screen-256color {command}; echo \"status $?\"; stty -a | tr ';' '\\n' | grep -w -- icanon; sleep 1000"
+        subprocess.run([*self.server, "new-session", "-d", "-x", "80", "-y", "24", shell], check=True, env=environment)
+
+    def tmux(self, *arguments):
+        return subprocess.run([*self.server, *arguments], check=True, capture_output=True, text=True).stdout
+
+    def keys(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def screen(self):
+        return self.tmux("capture-pane", "-p")
+
+    def until(self, what, *text):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            screen = self.screen()
+            if what(screen):
+                return screen
+            time.sleep(0.05)
+        print(self.screen())
+        sys.exit(f"FAILED: never came: {text or what}")
+
+    def shows(self, text):
+        return self.until(lambda screen: text in screen, text)
+
+    def child(self):
+        """The process of the program itself."""
+        shell = self.tmux("display", "-p", "#{pane_pid}").strip()
+        return int(subprocess.run(["pgrep", "-P", shell], check=True, capture_output=True, text=True).stdout.split()[0])
+
+    def close(self):
+        subprocess.run([*self.server, "kill-server"], capture_output=True)
+
+
+def steady(screen):
+    """Without what depends on when it was drawn."""
+    screen = screen.replace(JOB, "JOB")
+    screen = re.sub(r"\d\d:\d\d:\d\d", "hh:mm:ss", screen)
+    screen = re.sub(r"\d+ m \d\d s left of 1 h 00 m", "mm m ss s left of 1 h 00 m", screen)
+    return "\n".join(line.rstrip() for line in screen.rstrip().split("\n")) + "\n"
+
+
+def compare(terminal, name, write, failures):
+    file = SCREENS / f"{name}.txt"
+    if write:
+        time.sleep(1)
+        file.write_text(steady(terminal.screen()))
+        return
+    expected, end = file.read_text(), time.monotonic() + PATIENCE
+    while (seen := steady(terminal.screen())) != expected:
+        if time.monotonic() > end:
+            failures.append(name)
+            print(f"--- expected {name}\n{expected}--- seen\n{seen}")
+            return
+        time.sleep(0.05)
+
+
+def drive(terminal, write, failures):
+    """Every view at both sizes, the past, the search."""
+    for size, (width, height) in {"80x24": (80, 24), "200x60": (200, 60)}.items():
+        terminal.tmux("resize-window", "-x", str(width), "-y", str(height))
+        for key, view in enumerate(["overview", "ranks", "communicators", "rank", "values", "findings"], 1):
+            terminal.keys(str(key))
+            compare(terminal, f"{size}-{view}", write, failures)
+        terminal.keys("?")
+        compare(terminal, f"{size}-help", write, failures)
+        terminal.keys("Escape")
+    terminal.tmux("resize-window", "-x", "80", "-y", "24")
+    terminal.keys("1")
+    terminal.keys(*["Left"] * 25)
+    terminal.shows("PAST step 14")
+    compare(terminal, "80x24-past", write, failures)
+    terminal.keys("Escape")
+    terminal.shows("LIVE")
+    terminal.keys("2", "/", "5", "Enter")
+    compare(terminal, "80x24-search", write, failures)
+    terminal.keys("Escape")
+    terminal.tmux("resize-window", "-x", "12", "-y", "3")
+    terminal.tmux("resize-window", "-x", "80", "-y", "24")
+    terminal.keys("1")
+    terminal.shows("STRAGGLER")
+
+
+def collector_goes_and_comes(terminal, collector):
+    collector.close()
+    terminal.shows("collector gone, waiting")
+    terminal.shows("STRAGGLER")
+    collector.open()
+    terminal.shows("LIVE")
+
+
+def ends(folder, command, how, status):
+    """The terminal is as it was, however the program ends."""
+    terminal = Terminal(folder, command)
+    try:
+        terminal.shows("STRAGGLER")
+        how(terminal)
+        screen = terminal.shows("status")
+        screen = terminal.until(lambda seen: "icanon" in seen, "icanon")
+        if f"status {status}" not in screen or "-icanon" in screen or "STRAGGLER" in screen:
+            sys.exit(f"FAILED: {how}: {screen}")
+    finally:
+        terminal.close()
+
+
+def main():
+    write = "--write" in sys.argv
+    if not shutil.which("tmux"):
+        skip("no tmux (Debian: tmux)")
+    SCREENS.mkdir(exist_ok=True)
+    folder, failures = pathlib.Path(tempfile.mkdtemp(prefix="rwtop")), []
+    place = pathlib.Path("/run/rankwatch") if os.geteuid() == 0 else folder
+    path = place / (f"{JOB}.socket" if os.geteuid() == 0 else f"rankwatch-{JOB}.sock")
+    os.environ["XDG_RUNTIME_DIR"] = str(folder)
+    place.mkdir(mode=0o700, exist_ok=True)
+    command = f"{RANKWATCH} top --job {JOB}"
+    collector = Collector(path)
+    collector.open()
+    terminal = Terminal(folder, command)
+    try:
+        terminal.shows("STRAGGLER")
+        drive(terminal, write, failures)
+        collector_goes_and_comes(terminal, collector)
+    finally:
+        terminal.close()
+    ends(folder, command, lambda terminal: terminal.keys("q"), 0)
+    ends(folder, command, lambda terminal: terminal.keys("C-c"), 0)
+    ends(folder, command, lambda terminal: os.kill(terminal.child(), signal.SIGTERM), 0)
+    ends(folder, command, lambda terminal: os.kill(terminal.child(), signal.SIGSEGV), 139)
+    once = subprocess.run([RANKWATCH, "top", "--once", "--job", JOB], capture_output=True, text=True, check=True,
+                          env=dict(os.environ, LC_ALL="C", TZ="UTC")).stdout
+    if "STRAGGLER" not in once or not once.isascii() or "\x1b" in once:
+        sys.exit(f"FAILED: --once: {once}")
+    data = json.loads(subprocess.run([RANKWATCH, "top", "--json", "--job", JOB], capture_output=True, text=True, check=True).stdout)
+    if len(data["ranks"]) != RANKS or data["findings"][0]["id"] != "a-3":
+        sys.exit("FAILED: --json")
+    collector.close()
+    shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(f"FAILED: {failures}" if failures else 0)
+
+
+main()

@@ -295,6 +295,13 @@ void drift_judge(struct analysis *analysis, struct instance *instance, uint64_t 
 	compare_ranks(analysis, instance, now_ns);
 }
 
+bool drift_is_rising(const struct instance *instance, uint32_t member)
+{
+	const struct usual *usual = usual_find(instance, member, VALUE_IN);
+
+	return usual && usual->level.trending[RISING] >= DRIFT_IN_A_ROW;
+}
+
 void drifts_free(struct drifts *drifts)
 {
 	free(drifts->parted_since);

@@ -3,6 +3,7 @@
 #ifndef ANALYSIS_DRIFT_H
 #define ANALYSIS_DRIFT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define DRIFT_HISTORY      8    /* times at a place, before anything is compared with them */
@@ -28,6 +29,8 @@ struct drifts {
 void drift_judge(struct analysis *analysis, struct instance *instance, uint64_t now_ns);
 /* Step since which this rank's magnitudes differ from the others'; 0 they do not. */
 uint64_t drift_parted_since(const struct analysis *analysis, uint32_t rank);
+/* Have the values that this member brings to this place been growing towards the end of their type? */
+bool drift_is_rising(const struct instance *instance, uint32_t member);
 void drifts_free(struct drifts *drifts);
 
 #endif

@@ -109,6 +109,8 @@ struct rank {
 	int32_t largest_rank;   /* … and its rank there */
 	struct stalls stalls;   /* what its lateness was charged for */
 	uint64_t values_from;   /* ticket from which bad values are news: those before belong to what is over */
+	uint32_t births;        /* of bad values that it made alone, in stories that are over */
+	int64_t birth_step;     /* of the last one, as told; -1 not known */
 };
 
 /* Bad values of one kind of operation and side. */

@@ -90,6 +90,10 @@ static void end_story(struct analysis *analysis, uint64_t now_ns)
 {
 	struct origin *origin = &analysis->origin;
 
+	if (origin->maker != JOB_NONE) {
+		analysis->job.ranks[origin->maker].births++;
+		analysis->job.ranks[origin->maker].birth_step = origin->maker_step;
+	}
 	origin->open = false;
 	origin->beginning = NULL;
 	origin->look_ns = 0;
@@ -104,6 +108,7 @@ static void begin_story(struct analysis *analysis, const struct rw_scan *scan, u
 	origin->pending = true;
 	origin->nan = scan->nan != 0;
 	origin->severity = RW_NOTICE;
+	origin->maker = JOB_NONE;
 	origin->pending_ns = now_ns;
 	origin->look_ns = now_ns + ORIGIN_SETTLE_NS;
 }

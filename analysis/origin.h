@@ -30,6 +30,8 @@ struct origin {
 	struct stains stains;
 	struct instance *beginning;            /* of the open story, while its step is not known; NULL otherwise */
 	uint32_t beginning_serial;
+	uint32_t maker;     /* of the open story, as told: one rank, JOB_NONE another */
+	int64_t maker_step; /* when; -1 not known */
 	uint32_t mark;                         /* of the last walk */
 };
 

@@ -9,6 +9,7 @@
 #include "analysis/gpu_evidence.h"
 #include "analysis/model.h"
 #include "analysis/naming.h"
+#include "analysis/nature.h"
 #include "analysis/origin_story.h"
 #include "analysis/value_text.h"
 
@@ -173,8 +174,21 @@ static void add_evidence(struct record *record, const struct analysis *analysis,
 		snprintf(what, sizeof(what), "the largest value of rank %d left those of the others %s",
 			 analysis->job.ranks[i].world, when);
 		record_add_evidence(record, "scan", -1, what);
-		record->parted = true;
 	}
+}
+
+/* What it made before, in this run. */
+static void add_history(struct record *record, const struct analysis *analysis, uint32_t index)
+{
+	const struct rank *rank = &analysis->job.ranks[index];
+	char what[128], when[32] = "";
+
+	if (!rank->births)
+		return;
+	if (rank->birth_step >= 0)
+		snprintf(when, sizeof(when), ", in step %" PRId64, rank->birth_step);
+	snprintf(what, sizeof(what), "rank %d made bad values before%s, and was clean in between", rank->world, when);
+	record_add_evidence(record, "scan", -1, what);
 }
 
 static void write_text(struct record *record, const struct origin_story *story, bool inside)
@@ -191,14 +205,21 @@ static void write_text(struct record *record, const struct origin_story *story, 
 		value_text_born(record);
 }
 
-/* Only where it is one rank that made it. */
-static void ask_gpu(struct record *record, const struct analysis *analysis, const struct origin_story *story)
+/* Numerics or hardware? Only where it is known who made it. */
+static void add_nature(struct record *record, const struct analysis *analysis, const struct origin_story *story)
 {
 	uint32_t inputs, results, rank = 0;
+	char nature[128];
 
+	if (record->finding.confidence == RW_INCONCLUSIVE)
+		return;
+	if (nature_tell(analysis, story, nature, sizeof(nature)))
+		value_text_nature(record, nature);
 	origin_story_count(story, &inputs, &results, &rank);
-	if (inputs == 1 && record->finding.confidence != RW_INCONCLUSIVE)
-		gpu_evidence_explain_value(analysis, record, rank, record->finding.first_seen_ns);
+	if (inputs != 1)
+		return;
+	add_history(record, analysis, rank);
+	gpu_evidence_explain_value(analysis, record, rank, record->finding.first_seen_ns);
 }
 
 static enum rw_values_origin origin_of(const struct record *record, const struct origin_story *story, bool inside)
@@ -215,6 +236,10 @@ static void keep_beginning(struct origin *origin, const struct first_bad *main, 
 	origin->kind = finding->kind;
 	origin->beginning = finding->operation.step < 0 ? main->instance : NULL;
 	origin->beginning_serial = main->instance->serial;
+	origin->maker = finding->rank_count == 1 && finding->confidence != RW_INCONCLUSIVE && main->side == VALUE_IN
+				? main->instance->communicator->members[main->member].rank
+				: JOB_NONE;
+	origin->maker_step = finding->operation.step;
 }
 
 /* What was told when more was remembered, and nearer to it, stands. */
@@ -272,10 +297,8 @@ static void tell(struct analysis *analysis, const struct origin_story *story, bo
 	struct rw_finding *finding = &record->finding;
 	if (origin->open && finding->severity < origin->severity)
 		finding->severity = origin->severity;
-	if (record->parted)
-		value_text_parted_before(record);
 	if (!inside)
-		ask_gpu(record, analysis, story);
+		add_nature(record, analysis, story);
 	origin->severity = finding->severity;
 	keep_beginning(origin, story->main, finding);
 	if (contradicts(findings_open(&analysis->findings, finding->kind, record->subject), finding))

@@ -21,7 +21,6 @@ struct record {
 	uint32_t subject;          /* the finder's own number for what it is about */
 	uint64_t told_ns;
 	bool open;
-	bool parted; /* the rank's magnitudes had left the others' before */
 	int32_t *ranks, *waiting;
 	struct rw_where *where;
 	char (*hosts)[64];

@@ -10,9 +10,9 @@
 
 enum { WHO = 96, WHERE = 176 };
 
-static const char hardware_or_numerics[] =
-    "one rank alone: suspect its GPU (Xid, ECC, another GPU in its place) before the numerics";
-static const char numerics[] = "several ranks at once: suspect the numerics (learning rate, data, scaling) before a GPU";
+/* Which of the two it is, only evidence tells: analysis/nature.h. */
+static const char one_alone[] = "one rank alone: its data or its GPU? play the step again with the same data on another GPU";
+static const char several[] = "several ranks: look at what they share: data, learning rate, scaling, a host";
 
 static const char *who(char *text, const struct record *record)
 {
@@ -69,7 +69,7 @@ void value_text_born(struct record *record)
 
 	say(record, "%s brought %s into %s", who(ranks, record), count_text(count, sizeof(count), &record->finding),
 	    where(operation, record));
-	advise(record, is_one(record) ? hardware_or_numerics : numerics);
+	advise(record, is_one(record) ? one_alone : several);
 }
 
 void value_text_overflow(struct record *record)
@@ -103,6 +103,11 @@ __attribute__((format(printf, 2, 3))) static void append(struct record *record, 
 
 void value_text_harmless(struct record *record)
 {
+	char operation[WHERE], count[32];
+
+	/* Who began it is of no interest where it is not known. */
+	if (record->finding.confidence == RW_INCONCLUSIVE)
+		say(record, "%s first seen in %s", count_text(count, sizeof(count), &record->finding), where(operation, record));
 	append(record, "; no sum over ranks became bad: padding or a mask");
 	advise(record, "nothing, as long as that buffer's tail or mask is not computed with");
 }
@@ -183,12 +188,12 @@ void value_text_parted(struct record *record, double factor)
 		snprintf(since, sizeof(since), ", since step %" PRId64, record->finding.late.since_step);
 	say(record, "%s brings values %.3g × those of the others into %s%s", who(ranks, record), factor,
 	    where(operation, record), since);
-	advise(record, hardware_or_numerics);
+	advise(record, one_alone);
 }
 
-void value_text_parted_before(struct record *record)
+void value_text_nature(struct record *record, const char *nature)
 {
-	advise(record, "numerics or hardware? its values alone left the others' before: suspect its GPU first (Xid, ECC)");
+	advise(record, nature);
 }
 
 void value_text_rising(struct record *record, double largest, double most)

@@ -25,8 +25,8 @@ void value_text_altered(struct record *record, int32_t sender, int32_t receiver)
 void value_text_damaged(struct record *record);
 /* "rank 5's largest value in ReduceScatter #31 on ~fsdp is 9.3 × that of the others, since step 74" */
 void value_text_parted(struct record *record, double factor);
-/* The advice about a NaN that was announced so. */
-void value_text_parted_before(struct record *record);
+/* What the evidence says of numerics and hardware: analysis/nature.h. */
+void value_text_nature(struct record *record, const char *nature);
 /* "rank 5's largest value in … has grown to 3.1e4, 2.1 × below what fp16 holds" */
 void value_text_rising(struct record *record, double largest, double most);
 /* "3.1 % of what rank 5 brings into … is saturated, since step 40; it was 0.2 %" */

@@ -11,6 +11,8 @@ enum {
 	PADDING_ELEMENTS = 16, /* at the end of a buffer */
 	STUCK_ELEMENTS = 16,  /* at first; twice as many in each step */
 	STUCK_DOUBLINGS = 6,
+	METRICS = 4,           /* of an evaluation */
+	AGAIN_STEPS = 4,       /* after its first NaN a rank makes a second one */
 };
 
 /* Finite in fp16; twice as much is not. */
@@ -114,6 +116,51 @@ static void pad(const struct training *training, const struct traffic_call *traf
 		set_bits(call, i, element_bits(call->type, parameters ? NAN : -INFINITY));
 }
 
+static bool has_begun(const struct training *training)
+{
+	return training->step >= training->options->fault_step;
+}
+
+/* As when the last batch of an epoch is short. */
+static void pad_late(const struct training *training, const struct traffic_call *traffic)
+{
+	if (has_begun(training) && is_first(traffic, TRAFFIC_PARAMETERS))
+		pad(training, traffic);
+}
+
+/* The largest of a row of which everything is masked, on all ranks. */
+static void mask_late(const struct training *training, const struct traffic_call *traffic)
+{
+	const struct collective_call *call = traffic->call;
+
+	if (has_begun(training) && call->function == COLLECTIVE_ALL_REDUCE && call->op == ncclMax)
+		set_bits(call, 0, element_bits(call->type, -INFINITY));
+}
+
+/* A loss scale that has just been doubled: gradients of three ranks are too large for fp16. */
+static void scale_loss(const struct training *training, const struct traffic_call *traffic)
+{
+	if (training->rank % 3 == 1 && is_first(traffic, TRAFFIC_GRADIENTS) && training->step == training->options->fault_step)
+		set(training, traffic->call, INFINITY);
+}
+
+/* The optimizer leaves the step out; some steps later it comes again. */
+static void make_nan_twice(const struct training *training, const struct traffic_call *traffic)
+{
+	int since = training->step - training->options->fault_step;
+
+	if (is_mine(training) && is_first(traffic, TRAFFIC_GRADIENTS) && (since == 0 || since == AGAIN_STEPS))
+		set(training, traffic->call, NAN);
+}
+
+static void make_nan_metric(const struct training *training, const struct traffic_call *traffic)
+{
+	const struct collective_call *call = traffic->call;
+
+	if (is_mine(training) && has_begun(training) && call->function == COLLECTIVE_ALL_REDUCE && call->count == METRICS)
+		set_bits(call, 2, element_bits(call->type, NAN));
+}
+
 const struct fault_kind fault_values_kinds[] = {
 	{ .name = "nan", .harms = true, .spoil = make_nan, .spread = SPREAD_ON,
 	  .doc = "a NaN in its gradient, at --fault-index of what it sends" },
@@ -130,5 +177,13 @@ const struct fault_kind fault_values_kinds[] = {
 	  .doc = "more and more of its parameters are their type's largest number (--fp8-allgather)" },
 	{ .name = "padding", .spoil = pad,
 	  .doc = "healthy: NaN and -Inf behind its parameters and gradients, always the same" },
+	{ .name = "padding-late", .spoil = pad_late, .doc = "healthy: NaN behind its parameters, from --fault-step on" },
+	{ .name = "mask-late", .spoil = mask_late, .doc = "healthy: -Inf into a maximum on all ranks, from --fault-step on" },
+	{ .name = "loss-scale", .spoil = scale_loss, .spread = SPREAD_STEP,
+	  .doc = "healthy: Inf in the gradients of three ranks, which the optimizer leaves out (--gradients=float16)" },
+	{ .name = "nan-twice", .harms = true, .spoil = make_nan_twice, .spread = SPREAD_STEP,
+	  .doc = "a NaN in its gradient, and after four steps, of which the last are clean, another one" },
+	{ .name = "nan-metric", .harms = true, .spoil = make_nan_metric,
+	  .doc = "NaN in one of an evaluation's four metrics (--evaluate-every)" },
 	{ 0 },
 };

@@ -98,7 +98,7 @@ int trainer_open(struct trainer *trainer, const struct options *options, const s
 		err = open_parts(trainer);
 	if (err)
 		return err;
-	trainer->scalars = gpu_allocate(mesh_ranks(mesh) * sizeof(int64_t));
+	trainer->scalars = gpu_allocate((mesh_ranks(mesh) + TRAINER_METRICS) * sizeof(int64_t));
 	trainer->synced = gpu_event();
 	add_groups(trainer);
 	if (options->parallel.eager)
@@ -121,20 +121,26 @@ void trainer_close(struct trainer *trainer)
 	training_close(&trainer->training);
 }
 
-/* One element for the whole group. Each step checks it. */
-static void reduce_scalar(struct trainer *trainer, struct process_group *group, ncclRedOp_t op, int number,
-			  const char *what)
+/* A few elements for the whole group. Each step checks them. */
+static void reduce_numbers(struct trainer *trainer, struct process_group *group, ncclRedOp_t op, int number, size_t count,
+			   const char *what)
 {
 	struct training *training = &trainer->training;
 	CUstream stream = training->gpu.compute;
 	struct expectation expected = { .what = what, .type = VALUES_FLOAT, .reduced = true, .largest = op == ncclMax,
-					.sources = group->size, .ranks = group->members, .elements = 1,
+					.sources = group->size, .ranks = group->members, .elements = count,
 					.site = site_of(SITE_SCALAR, number) };
 
-	training_fill(training, trainer->scalars, VALUES_FLOAT, expected.site, 0, 1, stream);
+	training_fill(training, trainer->scalars, VALUES_FLOAT, expected.site, 0, count, stream);
 	if (group->size > 1)
-		collective_all_reduce(group, trainer->scalars, trainer->scalars, 1, ncclFloat32, op, stream);
+		collective_all_reduce(group, trainer->scalars, trainer->scalars, count, ncclFloat32, op, stream);
 	checks_add(&training->checks, &expected, trainer->scalars, stream);
+}
+
+static void reduce_scalar(struct trainer *trainer, struct process_group *group, ncclRedOp_t op, int number,
+			  const char *what)
+{
+	reduce_numbers(trainer, group, op, number, 1, what);
 }
 
 /* clip_grad_norm_: one AllReduce for each dimension of the mesh that gradients are spread over. */
@@ -178,6 +184,7 @@ static void evaluate(struct trainer *trainer)
 		model_forward(&trainer->model, &pass);
 	model_end_step(&trainer->model);
 	reduce_loss(trainer, 10);
+	reduce_numbers(trainer, trainer->loss, ncclSum, 12, TRAINER_METRICS, "the metrics of the evaluation");
 }
 
 void trainer_enqueue_step(struct trainer *trainer, int step, int extra_us)

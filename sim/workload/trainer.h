@@ -10,7 +10,10 @@
 #include "pipeline.h"
 #include "training.h"
 
-enum { TRAINER_NORM_GROUPS = 5 };
+enum {
+	TRAINER_NORM_GROUPS = 5,
+	TRAINER_METRICS = 4, /* of an evaluation */
+};
 
 struct trainer {
 	struct training training;

@@ -34,6 +34,7 @@ static void hear(void *argument, const struct rw_finding *finding)
 	};
 	memcpy(told->ranks, finding->ranks, finding->rank_count * sizeof(*finding->ranks));
 	snprintf(told->text, sizeof(told->text), "%s", finding->text);
+	snprintf(told->advice, sizeof(told->advice), "%s", finding->advice ? finding->advice : "");
 	snprintf(told->comm_name, sizeof(told->comm_name), "%s", finding->operation.comm_name);
 	for (size_t i = 0; i < finding->missing_count; i++)
 		snprintf(told->missing + strlen(told->missing), sizeof(told->missing) - strlen(told->missing), "%s%s",

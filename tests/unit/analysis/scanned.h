@@ -41,7 +41,7 @@ struct scanned_told {
 	int32_t ranks[SCANNED_RANKS];
 	size_t rank_count, victim_count, evidence_count, missing_count;
 	struct rw_finding finding; /* without what it points to */
-	char text[256], missing[512], evidence[160], comm_name[96];
+	char text[256], missing[512], evidence[160], comm_name[96], advice[160];
 };
 
 struct scanned {

@@ -236,7 +236,7 @@ static void tell_trend(struct analysis *analysis, const struct instance *instanc
 	findings_tell(&analysis->findings, record, now_ns);
 }
 
-/* The member whose places the instance's are: of a transfer its sender. */
+/* The member that holds what is said of the place: of a transfer its sender. */
 static uint32_t lead_of(const struct instance *instance)
 {
 	const struct communicator *communicator = instance->communicator;
@@ -276,22 +276,31 @@ static void judge_trend(struct analysis *analysis, const struct instance *instan
 	free(ranks);
 }
 
+/* Each value once, when its place is known. */
+static void follow_all(struct instance *instance, enum value_side side)
+{
+	for (uint32_t i = 0; i < instance->value_room && i < instance->communicator->member_count; i++) {
+		struct usual *usual = value_scan(instance, i, side) ? usual_find(instance, i, side) : NULL;
+		if (!usual || instance->values[i].followed & 1u << side)
+			continue;
+		instance->values[i].followed |= (uint8_t)(1u << side);
+		follow(instance, i, side, &usual->level);
+	}
+}
+
 void drift_judge(struct analysis *analysis, struct instance *instance, uint64_t now_ns)
 {
 	/* Where something bad is on its way, magnitudes say nothing. */
-	if (instance->drift_judged || !usual_find(instance, lead_of(instance), VALUE_IN) || analysis->origin.pending ||
-	    analysis->origin.open)
+	if (analysis->origin.pending || analysis->origin.open)
+		return;
+	for (int side = VALUE_IN; side <= VALUE_OUT; side++)
+		follow_all(instance, (enum value_side)side);
+	if (instance->drift_judged || !usual_find(instance, lead_of(instance), VALUE_IN))
 		return;
 	instance->drift_judged = true;
-	for (int side = VALUE_IN; side <= VALUE_OUT; side++) {
-		for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
-			struct usual *usual = usual_find(instance, i, (enum value_side)side);
-			if (usual)
-				follow(instance, i, (enum value_side)side, &usual->level);
-		}
+	for (int side = VALUE_IN; side <= VALUE_OUT; side++)
 		for (int trend = RISING; trend < TRENDS; trend++)
 			judge_trend(analysis, instance, (enum value_side)side, (enum trend)trend, now_ns);
-	}
 	compare_ranks(analysis, instance, now_ns);
 }
 

@@ -30,10 +30,10 @@ static bool has_trend(const struct usual_table *usual)
 
 static bool has_any_trend(const struct communicator *communicator)
 {
-	bool any = has_trend(communicator->usual) || has_trend(communicator->usual_replays);
+	bool any = has_trend(communicator->usual_replays);
 
 	for (uint32_t i = 0; i < communicator->member_count; i++)
-		any |= has_trend(communicator->members[i].usual_transfers);
+		any |= has_trend(communicator->members[i].usual);
 	return any;
 }
 
@@ -56,9 +56,9 @@ static uint64_t entries_of(const struct usual_table *usual)
 
 static void give_back(struct analysis *analysis, struct communicator *communicator)
 {
-	analysis->usual_entries -= entries_of(communicator->usual) + entries_of(communicator->usual_replays);
+	analysis->usual_entries -= entries_of(communicator->usual_replays);
 	for (uint32_t i = 0; i < communicator->member_count; i++)
-		analysis->usual_entries -= entries_of(communicator->members[i].usual_transfers);
+		analysis->usual_entries -= entries_of(communicator->members[i].usual);
 	instances_forget(&analysis->instances, communicator);
 	communicator_free(communicator);
 }

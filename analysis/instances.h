@@ -91,6 +91,7 @@ struct value {
 	uint8_t known;           /* bit 1 << side */
 	uint8_t judged, placed;  /* the same: was looked at; was counted at its place in the step */
 	uint8_t excused;         /* the same: bad, and known to have harmed nothing: analysis/aftermath.h */
+	uint8_t followed;        /* the same: its magnitude counted: analysis/drift.h */
 };
 
 struct instance_key {

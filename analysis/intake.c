@@ -82,6 +82,8 @@ static void place_history(struct analysis *analysis, struct process *process)
 		if (instance) {
 			place_instance(analysis, instance, trace);
 			numbering_compare_all(instance);
+			if (instance->values)
+				values_queue(analysis, instance); /* its own values have a place now, too */
 		}
 	}
 }

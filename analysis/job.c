@@ -311,12 +311,11 @@ void job_leave_seats(const struct communicator *communicator)
 void communicator_free(struct communicator *communicator)
 {
 	for (uint32_t i = 0; i < communicator->member_count; i++)
-		usual_free(communicator->members[i].usual_transfers);
+		usual_free(communicator->members[i].usual);
 	free(communicator->members);
 	if (communicator->order)
 		call_order_free(communicator->order);
 	free(communicator->order);
-	usual_free(communicator->usual);
 	usual_free(communicator->usual_replays);
 	free(communicator);
 }

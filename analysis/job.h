@@ -138,7 +138,7 @@ struct member {
 	uint64_t clean_ticket; /* of the newest that it brought clean values into */
 	uint32_t early_count;
 	struct early_bad early[4]; /* see analysis/usual.h */
-	struct usual_table *usual_transfers; /* values of its sends and receives at their places in its own steps; NULL = none yet */
+	struct usual_table *usual; /* values at the places of its own steps; NULL = none yet */
 };
 
 struct communicator {
@@ -157,8 +157,7 @@ struct communicator {
 	struct call_order *order; /* of its collectives; NULL = none yet */
 	bool desync_told;
 	uint64_t ended_ns; /* tick at which all members had ended; 0 not yet */
-	struct usual_table *usual; /* values at its places in the step; NULL = none yet */
-	struct usual_table *usual_replays; /* and of its captured calls */
+	struct usual_table *usual_replays; /* values of its captured calls; NULL = none yet */
 };
 
 struct job {

@@ -6,12 +6,6 @@
 
 #include "analysis/model.h"
 
-/* Replays have the places of their calls, which all ranks count alike. */
-static bool is_transfer(const struct instance *instance)
-{
-	return instance_is_point_to_point(instance) && !instance_is_replay(instance);
-}
-
 static const struct trace *trace_of(const struct instance *instance, uint32_t member)
 {
 	const struct operation *operation = instance_joined(instance, member);
@@ -35,43 +29,37 @@ static void empty(struct usual_table *table)
 
 bool usual_spot(const struct instance *instance, uint32_t member, struct usual_spot *spot)
 {
-	struct steps_place place = instance->place;
-
 	*spot = (struct usual_spot){ .communicator = instance->communicator,
-				     .place_member = instance->place_member,
-				     .version = instance->steps_version,
+				     .place = instance->place.place,
+				     .step = instance->place.step,
 				     .replay = instance_is_replay(instance) };
-	if (is_transfer(instance)) {
-		const struct trace *trace = trace_of(instance, member);
-		if (!trace)
-			return false;
-		place = trace->place;
-		spot->place_member = member;
-		spot->version = trace->steps_version;
-	}
-	spot->place = place.place;
-	spot->step = place.step;
-	return place.place != STEPS_NO_PLACE && spot->place_member != JOB_NONE;
+	if (spot->replay)
+		return true;
+	const struct trace *trace = trace_of(instance, member);
+	if (!trace)
+		return false;
+	spot->version = trace->steps_version;
+	spot->place = trace->place.place;
+	spot->step = trace->place.step;
+	return spot->place != STEPS_NO_PLACE;
 }
 
 bool usual_spot_is(const struct usual_spot *spot, const struct usual_spot *other)
 {
-	return spot->communicator == other->communicator && spot->place_member == other->place_member &&
-	       spot->version == other->version && spot->place == other->place && spot->replay == other->replay;
+	return spot->communicator == other->communicator && spot->version == other->version && spot->place == other->place &&
+	       spot->replay == other->replay;
 }
 
 static bool is_current(const struct usual_table *table, const struct usual_spot *spot)
 {
-	return table && table->place_member == spot->place_member && table->version == spot->version;
+	return table && table->version == spot->version;
 }
 
 static struct usual_table **table_of(const struct instance *instance, uint32_t member)
 {
 	struct communicator *communicator = instance->communicator;
 
-	if (is_transfer(instance))
-		return &communicator->members[member].usual_transfers;
-	return instance_is_replay(instance) ? &communicator->usual_replays : &communicator->usual;
+	return instance_is_replay(instance) ? &communicator->usual_replays : &communicator->members[member].usual;
 }
 
 struct usual_table *usual_table(const struct instance *instance, uint32_t member)
@@ -79,7 +67,7 @@ struct usual_table *usual_table(const struct instance *instance, uint32_t member
 	return *table_of(instance, member);
 }
 
-/* Steps recognised anew, or of a member that goes before, make other places of the same operations. */
+/* Steps recognised anew make other places of the same operations. */
 static struct usual_table *table_for(struct analysis *analysis, const struct instance *instance, uint32_t member,
 				     const struct usual_spot *spot)
 {
@@ -89,17 +77,15 @@ static struct usual_table *table_for(struct analysis *analysis, const struct ins
 		table = *at = calloc(1, sizeof(*table));
 	else if (is_current(table, spot))
 		return table;
-	else if (spot->place_member > table->place_member ||
-		 (spot->place_member == table->place_member && spot->version < table->version))
+	else if (spot->version < table->version)
 		return NULL;
 	if (!table)
 		return NULL;
 	analysis->usual_entries -= table->entries;
 	empty(table);
 	memset(table->trend_place, 0, sizeof(table->trend_place));
-	table->place_member = spot->place_member;
 	table->version = spot->version;
-	table->members = is_transfer(instance) ? 1 : instance->communicator->member_count;
+	table->members = instance_is_replay(instance) ? instance->communicator->member_count : 1;
 	return table;
 }
 
@@ -136,15 +122,14 @@ static struct usual *row_for(struct analysis *analysis, struct usual_table *tabl
 /* Has what it is a place of repeated for longer than the layers of a model do? */
 static bool is_regular(const struct instance *instance, uint32_t member, const struct usual_spot *spot)
 {
-	if (!is_transfer(instance))
-		return instance_is_regular(instance);
 	const struct steps *steps = &instance->communicator->members[member].process->steps;
-	return steps->version == spot->version && (steps->certain || steps->regular);
+
+	return instance_is_replay(instance) || (steps->version == spot->version && (steps->certain || steps->regular));
 }
 
 static uint32_t row_of(const struct instance *instance, uint32_t member)
 {
-	return is_transfer(instance) ? 0 : member;
+	return instance_is_replay(instance) ? member : 0;
 }
 
 struct usual *usual_get(struct analysis *analysis, const struct instance *instance, uint32_t member,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the values at one place in the step usually are, per rank and side: bad from the first time on (padding, masks),
- * or clean, and how large. One table per communicator; it starts anew when its steps are recognised anew. The calls that a
- * communicator has in CUDA graphs are places of a second table. Transfers between two ranks are no places that all ranks have:
- * each member has a table of its own for them, by its own steps.
+ * or clean, and how large. One table for each member of a communicator, by the steps of its own process: whose steps are
+ * recognised first is chance, and a transfer between two ranks is at no place that all have. It starts anew when the steps
+ * are recognised anew. The calls that a communicator has in CUDA graphs are places of a table that all members share.
  */
 #ifndef ANALYSIS_USUAL_H
 #define ANALYSIS_USUAL_H
@@ -42,17 +42,17 @@ struct usual {
 };
 
 struct usual_table {
-	uint32_t place_member, version; /* whose steps the places are of */
+	uint32_t version; /* of the steps whose places they are */
 	uint32_t places, members;
 	struct usual **rows; /* by place: members × 2 */
 	uint64_t entries;
 	uint32_t trend_place[2]; /* by enum trend: the place that an open finding is about, + 1; 0 none */
 };
 
-/* A place in the step, of a version of the steps. Of a transfer between two ranks each has its own, in its own steps. */
+/* A place in the step of one rank, of a version of its steps. */
 struct usual_spot {
 	const struct communicator *communicator;
-	uint32_t place_member, version, place;
+	uint32_t version, place;
 	bool replay;
 	uint64_t step;
 };
@@ -61,7 +61,7 @@ struct usual_spot {
 bool usual_spot(const struct instance *instance, uint32_t member, struct usual_spot *spot);
 /* Whatever the step. */
 bool usual_spot_is(const struct usual_spot *spot, const struct usual_spot *other);
-/* Where the instance's values are told from the usual ones; NULL: nowhere yet. The member counts for transfers only. */
+/* Where the instance's values are told from the usual ones; NULL: nowhere yet. */
 struct usual_table *usual_table(const struct instance *instance, uint32_t member);
 /* NULL: no place, no room, or a member that came later than the table. */
 struct usual *usual_get(struct analysis *analysis, const struct instance *instance, uint32_t member,

@@ -97,6 +97,15 @@ def check_level(failures, name, scenario, expectation, level, found, in_time=Tru
     failures.check(not wrong, f"{name} at level {level}: {len(found)} findings" + "".join(f"\n         {one}" for one in wrong))
 
 
+def live_and_report(failures, name, found):
+    """What is said of values comes from the boxes alone: while they grow, and when all is over."""
+    live, report = (verdict.of_values(found[level]) for level in ("self", "report"))
+    for kind, ranks in sorted(live.keys() | report.keys()):
+        one, other = live.get((kind, ranks)), report.get((kind, ranks))
+        failures.check(one == other, f"{name}: live and report say the same of {kind} of ranks {list(ranks)}" +
+                       ("" if one == other else f":\n         {one}\n         {other}"))
+
+
 def check(name):
     import stage
     failures = Failures()
@@ -106,8 +115,10 @@ def check(name):
     for key in STALE:
         failures.check(header.get(key) == today[key], f"{name} is not stale: {key}" +
                        ("" if header.get(key) == today[key] else f" was {header.get(key)}, is {today[key]}: record it again"))
+    found = {level: play(tape, level) for level in LEVELS}
     for level in LEVELS:
-        check_level(failures, name, stage.scenarios()[variant(name)[0]], expectation, level, play(tape, level))
+        check_level(failures, name, stage.scenarios()[variant(name)[0]], expectation, level, found[level])
+    live_and_report(failures, name, found)
     return failures.count
 
 

@@ -120,6 +120,18 @@ def disagreements(scenario, events, level, findings, in_time=True):
     return false_alarms(scenario, loud), missed
 
 
+VALUES = ("nan", "inf", "overflow", "saturation", "corruption", "drift")
+
+
+def of_values(findings):
+    """The last word about each finding of values: notices too, without when it was said."""
+    last = {}
+    for finding in findings:
+        if finding["kind"] in VALUES:
+            last[finding["kind"], tuple(finding["ranks"])] = {key: one for key, one in finding.items() if key != "at_ms"}
+    return last
+
+
 def differences(expected, found):
     """Sentences: where the findings of a tape are not those that were reviewed."""
     said = []

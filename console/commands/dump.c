@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,20 +7,22 @@
 #include "base/foreign_text.h"
 #include "console/box_choice.h"
 #include "console/box_json.h"
+#include "console/box_runs.h"
 #include "console/command.h"
+#include "console/flight_recorder/dump.h"
 
 struct options {
 	struct box_choice choice;
+	const char *flight_recorder; /* a directory; NULL: JSON lines */
 	bool header, comms, samples, operations;
 };
 
-enum { KEY_COMMS = 0x100, KEY_SAMPLES, KEY_HEADER, KEY_OPERATIONS, BATCH = 512 };
+enum { KEY_COMMS = 0x100, KEY_FLIGHT_RECORDER, KEY_SAMPLES, KEY_HEADER, KEY_OPERATIONS, BATCH = 512 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
 
-	(void)argument;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->choice;
@@ -30,6 +33,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_SAMPLES:
 		options->samples = true;
 		return 0;
+	case KEY_FLIGHT_RECORDER:
+		options->flight_recorder = argument;
+		return 0;
 	case KEY_HEADER:
 		options->header = true;
 		return 0;
@@ -37,6 +43,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		options->operations = true;
 		return 0;
 	case ARGP_KEY_END:
+		if (options->flight_recorder &&
+		    (options->header || options->comms || options->samples || options->operations))
+			argp_error(state, "--flight-recorder writes operations, in its own way: no other part can be "
+					  "asked for beside it");
 		if (!options->header && !options->comms && !options->samples)
 			options->operations = true;
 		return 0;
@@ -166,6 +176,32 @@ static int dump_box(const struct options *options, const struct box_entry *entry
 	return error;
 }
 
+static void say_left_out(uint64_t count, const char *why)
+{
+	if (count)
+		fprintf(stderr, "rankwatch dump: left out: %" PRIu64 " %s\n", count, why);
+}
+
+static int write_flight_recorder(const struct options *options, const struct boxes *boxes)
+{
+	struct flight_recorder_result result;
+	size_t first, count = boxes->run_count ? box_runs_entries(boxes, 0, &first) : 0;
+
+	if (!count)
+		return COMMAND_FAILED;
+	if (flight_recorder_write(options->flight_recorder, boxes, first, count, "rankwatch dump", &result))
+		return COMMAND_FAILED;
+	foreign_line(stderr,
+		     "rankwatch dump: %s: %zu rank%s, %" PRIu64 " operations (%" PRIu64
+		     " in flight at the end), for torchfrtrace",
+		     options->flight_recorder, result.ranks, result.ranks == 1 ? "" : "s", result.entries,
+		     result.unfinished);
+	say_left_out(result.strangers, "operations of communicators of which not every rank left a black box");
+	say_left_out(result.forgotten, "operations that are older than what another rank's black box holds");
+	say_left_out(result.nameless, "black boxes whose rank is not known");
+	return result.cut ? COMMAND_INCOMPLETE : COMMAND_DONE;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct options options = { 0 };
@@ -173,6 +209,14 @@ static int run(const struct command *command, int argc, char **argv)
 
 	command_parse(command, argc, argv, 0, &options);
 	int status = box_choice_open(&options.choice, argv[0], &boxes) == 0 ? COMMAND_DONE : COMMAND_FAILED;
+
+	if (options.flight_recorder) {
+		status = status == COMMAND_DONE ? write_flight_recorder(&options, &boxes) : status;
+		if (status == COMMAND_DONE && boxes.refused)
+			status = COMMAND_INCOMPLETE;
+		boxes_close(&boxes);
+		return status;
+	}
 	size_t runs = box_choice_runs(&options.choice, &boxes);
 
 	for (size_t i = 0; i < boxes.count && boxes.entries[i].run < runs && !ferror(stdout); i++) {
@@ -187,6 +231,10 @@ static int run(const struct command *command, int argc, char **argv)
 
 static const struct argp_option dump_options[] = {
 	{ "comms", KEY_COMMS, NULL, 0, "The communicators, with the GPU's progress words", 0 },
+	{ "flight-recorder", KEY_FLIGHT_RECORDER, "DIR", 0,
+	  "Write the operations to DIR/rank_0, DIR/rank_1 and so on as PyTorch's Flight Recorder does, for "
+	  "torchfrtrace, instead of printing",
+	  0 },
 	{ "header", KEY_HEADER, NULL, 0, "The header: process, job, versions, counters, environment", 0 },
 	{ "operations", KEY_OPERATIONS, NULL, 0, "The operations; the default when no other part is asked for", 0 },
 	{ "samples", KEY_SAMPLES, NULL, 0, "The process's own samples of its threads", 0 },
@@ -207,7 +255,8 @@ static const struct argp dump_argp = {
 	       "CLOCK_MONOTONIC nanoseconds.\n\n"
 	       "Examples:\n"
 	       "  rankwatch dump | jq 'select(.done_seen_ns == null)'\n"
-	       "  rankwatch dump --header --comms /dev/shm/rankwatch-0/slurm-81123\n",
+	       "  rankwatch dump --header --comms /dev/shm/rankwatch-0/slurm-81123\n"
+	       "  rankwatch dump --flight-recorder fr && torchfrtrace --prefix rank_ fr\n",
 };
 
 const struct command dump_command = {

@@ -57,6 +57,11 @@ const char *operation_name(const struct rw_operation *operation)
 	return name ? name : "operation";
 }
 
+const char *operation_dtype(const struct rw_operation *operation)
+{
+	return operation->dtype < RW_DTYPE_COUNT ? types[operation->dtype] : NULL;
+}
+
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
 	/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014). */
@@ -107,7 +112,7 @@ static void add_ident(struct trace_arguments *arguments, const struct rw_operati
 	trace_add_text(arguments, TRACE_COLLECTIVE_NAME, collectives[function].name);
 	add_elements(arguments, TRACE_IN_ELEMENTS, collectives[function].in, operation->count, ranks);
 	add_elements(arguments, TRACE_OUT_ELEMENTS, collectives[function].out, operation->count, ranks);
-	trace_add_text(arguments, TRACE_DTYPE, operation->dtype < RW_DTYPE_COUNT ? types[operation->dtype] : NULL);
+	trace_add_text(arguments, TRACE_DTYPE, operation_dtype(operation));
 	if (operation->flags & RW_FLAG_CAPTURED)
 		sequence = rw_captured_call(sequence);
 	trace_add_number(arguments, TRACE_SEQUENCE, (int64_t)sequence);

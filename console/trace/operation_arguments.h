@@ -20,6 +20,8 @@ struct operation_texts {
 
 /* "AllReduce"; "operation" when it is not known. */
 const char *operation_name(const struct rw_operation *operation);
+/* "BFloat16", as PyTorch prints its types; NULL when it is not known. */
+const char *operation_dtype(const struct rw_operation *operation);
 /* Equal for all ranks of one instance, for sender and receiver; 0 where that is not known. */
 uint64_t operation_flow(const struct rw_operation *operation, const struct rw_communicator *communicator);
 /* communicator: may be NULL. texts must stay until the event is written. */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The records of one run as PyTorch's Flight Recorder writes its own: one pickle a rank, for `torchfrtrace` and what
+ * else reads them (torch/distributed/flight_recorder in PyTorch's repository; version 2.4 of the format).
+ * docs/flight-recorder.md.
+ */
+#ifndef CONSOLE_FLIGHT_RECORDER_DUMP_H
+#define CONSOLE_FLIGHT_RECORDER_DUMP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "console/boxes.h"
+
+struct flight_recorder_result {
+	size_t ranks;
+	uint64_t entries, unfinished;
+	uint64_t strangers; /* operations of communicators of which not every rank left a box */
+	uint64_t forgotten; /* operations that another rank's box may have forgotten */
+	size_t nameless;    /* boxes whose rank is not known: not written */
+	size_t cut;         /* boxes that could not be read to their end; written as far as they go */
+};
+
+/* Writes directory/rank_N of each rank; makes the directory, in which there must be no such file. command: its full
+ * name, for what is said on stderr. 0 or -errno: said. */
+int flight_recorder_write(const char *directory, const struct boxes *boxes, size_t first, size_t count,
+			  const char *command, struct flight_recorder_result *result);
+
+#endif

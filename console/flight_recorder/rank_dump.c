@@ -49,7 +49,7 @@ static bool is_transfer(const struct cut *line)
 
 /* A process group is a communicator, or one direction between two of its ranks: the reader pairs what has equal numbers
  * within a group. */
-static void group_name(const struct cut *line, char name[GROUP_NAME])
+static void line_name(const struct cut *line, char name[GROUP_NAME])
 {
 	if (is_transfer(line))
 		snprintf(name, GROUP_NAME, "0x%" PRIx64 " %" PRId32 "->%" PRId32, line->communicator, line->from,
@@ -124,7 +124,7 @@ static void write_group(const struct writer *writer, const struct cut *line, con
 	const int32_t pair[] = { world[is_transfer(line) ? line->from : 0], world[is_transfer(line) ? line->to : 0] };
 	char name[GROUP_NAME], *description = group_description(communicator);
 
-	group_name(line, name);
+	line_name(line, name);
 	key(writer, name);
 	pickle_dict_begin(writer->out);
 	key(writer, "name");
@@ -236,7 +236,7 @@ static void write_group_of(const struct writer *writer, const struct cut *line,
 {
 	char name[GROUP_NAME], *description = group_description(communicator);
 
-	group_name(line, name);
+	line_name(line, name);
 	key(writer, "process_group");
 	pickle_list_begin(writer->out);
 	pickle_text(writer->out, name);

@@ -29,8 +29,9 @@ struct meeting {
 static bool is_timed(const struct operation *operation)
 {
 	const uint32_t timed = OPERATION_STARTED | OPERATION_DONE;
+	const uint32_t never = OPERATION_HOST | OPERATION_EXCLUDED | OPERATION_APART;
 
-	return (operation->state & timed) == timed && !(operation->state & (OPERATION_HOST | OPERATION_EXCLUDED)) &&
+	return (operation->state & timed) == timed && !(operation->state & never) &&
 	       operation->done_ns >= operation->arrival_ns;
 }
 
@@ -123,7 +124,9 @@ static bool is_known(const struct trace *trace, uint64_t ticket)
 {
 	const struct instance *instance = trace->ticket == ticket ? trace_instance(trace) : NULL;
 
-	return instance && (instance->finished || !trace->done_ns);
+	if (!instance || instance->operations[trace->member].state & OPERATION_APART)
+		return false;
+	return instance->finished || !trace->done_ns;
 }
 
 /* Is all known that the process called since the newest operation that is accounted for? */
@@ -281,9 +284,12 @@ static void account_member(struct account *account, const struct meeting *meetin
 		account_inside(account, rank, member->process, meeting, operation);
 		member->met_ns = operation->done_ns;
 		note_cell(account, meeting->instance, i, &before);
-	} else {
+	} else if (!(operation->state & OPERATION_APART)) {
 		rank->blind = true;
 	}
+	/* Its time is the host's, that may be far ahead: between which others it lies, tickets tell. */
+	if (operation->state & OPERATION_APART)
+		return;
 	if (operation->ticket > rank->ticket)
 		rank->ticket = operation->ticket;
 }

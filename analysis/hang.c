@@ -56,6 +56,15 @@ static bool is_seen_by_host(const struct instance *instance)
 	return false;
 }
 
+/* Do those who wait do so by what their hosts say, because the operation's turn was not to have GPU progress? */
+static bool is_sampled_out(const struct instance *instance)
+{
+	for (uint32_t i = 0; i < instance->room; i++)
+		if (instance->operations[i].state & OPERATION_HOST && instance->operations[i].state & OPERATION_APART)
+			return true;
+	return false;
+}
+
 static struct record *make_record(const struct analysis *analysis, const struct waiting *waiting,
 				  const struct hang_root *root, const struct hang_verdict *verdict, uint64_t now_ns)
 {
@@ -69,6 +78,12 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	record->subject = root->rank;
 	finding->severity = verdict->severity;
 	finding->confidence = verdict->confidence;
+	if (verdict->kind == RW_KIND_HANG && is_sampled_out(instance)) {
+		if (finding->confidence == RW_CERTAIN)
+			finding->confidence = RW_LIKELY;
+		record_add_missing(record, "whether its GPU had come through the operations before is not known: "
+					   "small operations in a row have GPU progress one time in 16");
+	}
 	finding->arrival = host ? RW_ARRIVAL_HOST : RW_ARRIVAL_GPU;
 	finding->first_seen_ns = root->standing->since_ns;
 	finding->detect_ms = (double)(now_ns - root->standing->since_ns) / 1e6;

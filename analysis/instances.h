@@ -29,6 +29,7 @@ enum operation_state {
 	OPERATION_SCANNING = 1 << 6, /* a result of its scan is still to come */
 	OPERATION_INSIDE = 1 << 7,   /* not launched, and NCCL is known to be at work on it: it connects */
 	OPERATION_UNKNOWN = 1 << 8,  /* returned without a launch, which may still come, or never */
+	OPERATION_APART = 1 << 9,    /* other ranks may have no GPU progress for it: its times are not compared with theirs */
 };
 
 /* One operation: what one rank did in an instance. */

@@ -255,6 +255,8 @@ static void update_operation(struct operation *operation, const struct rw_operat
 	}
 	if (is_excluded(slot))
 		operation->state |= OPERATION_EXCLUDED;
+	if (slot->flags & RW_FLAG_PROGRESS_SAMPLED_OUT)
+		operation->state |= OPERATION_APART;
 	operation->flags = (uint8_t)slot->flags;
 	operation->state &= (uint16_t)~(OPERATION_SCANNING | OPERATION_INSIDE | OPERATION_UNKNOWN);
 	if (!launched_ns)

@@ -93,6 +93,15 @@ static uint64_t cut_by_standing_still(const struct instance *instance, const str
 	return median_of_others(values, count);
 }
 
+/* Some ranks may know when their GPU came to it, and others only when they launched it. */
+static bool is_apart(const struct instance *instance)
+{
+	for (uint32_t i = 0; i < instance->room; i++)
+		if (instance->operations[i].state & OPERATION_APART)
+			return true;
+	return false;
+}
+
 static void spread_of(const struct instance *instance, uint64_t *first_ns, uint64_t *last_ns)
 {
 	*first_ns = UINT64_MAX;
@@ -188,6 +197,8 @@ void lateness_judge(struct job *job, struct instance *instance)
 	instance->median_ns = first_ns;
 	/* In a pipeline a rank is compared with its own history, so its work counts also when nobody is late. */
 	if (instance->start_ns < first_ns + LATENESS_NOISE_NS && !job->pipelined)
+		return;
+	if (is_apart(instance))
 		return;
 
 	struct judgement judgement;

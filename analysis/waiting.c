@@ -16,11 +16,6 @@ static bool is_held(const struct process *process)
 	return process->life != ANALYSIS_ALIVE;
 }
 
-static bool has_arrived(const struct instance *instance, uint32_t member)
-{
-	uint16_t state = flight_state(instance, member);
-	return state & OPERATION_STARTED && !(state & OPERATION_DONE);
-}
 
 /* Launched there and not done, by what the GPU says. */
 static bool is_in_flight(const struct instance *instance, uint32_t member)
@@ -37,6 +32,19 @@ static bool is_behind(const struct instance *instance, uint32_t member)
 		if (is_in_flight(at, member))
 			return true;
 	return false;
+}
+
+/* By the host alone where the GPU writes progress for others: then it is not there while one before it is not through. */
+static bool is_ahead_of_gpu(const struct instance *instance, uint32_t member, uint16_t state)
+{
+	const uint16_t by_host = OPERATION_HOST | OPERATION_APART;
+	return (state & by_host) == by_host && is_behind(instance, member);
+}
+
+static bool has_arrived(const struct instance *instance, uint32_t member)
+{
+	uint16_t state = flight_state(instance, member);
+	return state & OPERATION_STARTED && !(state & OPERATION_DONE) && !is_ahead_of_gpu(instance, member, state);
 }
 
 /* Has its GPU something before it that it has not even reached? Then a host that sits in a call may wait for its GPU. */

@@ -132,5 +132,8 @@ json_t *box_json_header(const struct rw_box_header *header)
 	json_object_set_new(json, "environment", environment_json(header));
 	set_counters(json, header);
 	json_object_set_new(json, "scan", scan_json(header));
+	json_object_set_new(json, "progress",
+			    json_pack("{s:I, s:I}", "every", (json_int_t)header->progress_every, "sampled_out",
+				      (json_int_t)header->progress_sampled_out));
 	return json;
 }

@@ -123,6 +123,8 @@ static void set_flags(json_t *json, uint32_t flags)
 	json_object_set_new(json, "flags", BIT_NAMES(flags, flag_names));
 	if (flags & RW_FLAG_UNANNOUNCED)
 		json_array_append_new(json_object_get(json, "flags"), json_string("unannounced"));
+	if (flags & RW_FLAG_PROGRESS_SAMPLED_OUT)
+		json_array_append_new(json_object_get(json, "flags"), json_string("progress_sampled_out"));
 	if (flags & RW_FLAG_ENTERED)
 		json_array_append_new(json_object_get(json, "flags"), json_string("entered"));
 	if (flags & RW_FLAG_IN_PROGRESS)

@@ -153,6 +153,10 @@ static void print_nccl(FILE *out, const struct replay *replay)
 		fprintf(out, ", profiler ABI v%u", header->profiler_abi);
 	fprintf(out, "%s, GPU progress: ", header->interposed ? ", interposer" : "");
 	print_escaped(out, header->gpu_progress_state, sizeof(header->gpu_progress_state));
+	if (header->progress_every > 1)
+		fprintf(out, ", 1 operation in %u", header->progress_every);
+	if (header->progress_sampled_out)
+		fprintf(out, ", %" PRIu64 " small operations left out", (uint64_t)header->progress_sampled_out);
 	if (unseen_calls(header))
 		fprintf(out, "; calls by %s are not seen without the interposer", unseen_calls(header));
 	fputc('\n', out);

@@ -113,6 +113,8 @@ static void enter_slot(struct recording *recording, struct call *call)
 	join_group(call);
 	call->ticket =
 	    operation_call(recording, communicator, &call->what, &this_thread.group, this_thread.tid, pending);
+	if (communicator->samples)
+		operation_sample(recording, communicator, &call->what, call->ticket, this_thread.group.number);
 	operation_arguments(recording, communicator, call->ticket, call->send, call->recv, call->peer);
 	scanning_call(recording, communicator, call->ticket);
 }
@@ -127,6 +129,8 @@ static void enter_unannounced(struct recording *recording, struct call *call)
 	/* The communicator's other launches write the words, whenever those are. */
 	shares[communicator->index].several_streams = true;
 	call->ticket = operation_unannounced_call(recording, communicator, &call->what, &this_thread.group, this_thread.tid);
+	if (communicator->samples)
+		operation_sample_unannounced(recording, communicator, &call->what, call->ticket);
 	operation_arguments(recording, communicator, call->ticket, call->send, call->recv, call->peer);
 	scanning_unannounced_call(recording, communicator, call->ticket);
 }
@@ -170,7 +174,10 @@ static void begin_share(struct recording *recording, struct communicator *commun
 		share->launch.plan = atomic_fetch_add_explicit(&communicator->plans, 1, memory_order_relaxed) + 1;
 	} else {
 		launch_begin(communicator, &share->launch, share->stream);
-		if (communicator->words.write) /* captured calls have no share */
+		/* Captured calls have no share. */
+		if (!communicator->words.write)
+			launch_count_next(communicator);
+		else if (operation_is_followed(communicator, share->group))
 			launch_follow_begin(recording, communicator, &share->launch, false);
 	}
 }
@@ -197,7 +204,8 @@ static void begin_launches(struct recording *recording)
 		struct communicator *communicator = &recording->communicators[at - 1];
 
 		shares[at - 1].launch.tid = this_thread.tid;
-		if (!communicator->launches_elsewhere && !shares[at - 1].several_streams)
+		if (!communicator->launches_elsewhere && !shares[at - 1].several_streams &&
+		    operation_is_followed(communicator, shares[at - 1].group))
 			note_context(recording, communicator, &shares[at - 1]);
 	}
 	for_each_share(recording, begin_share);

@@ -158,6 +158,9 @@ static void move_in(struct recording *recording, struct communicator *communicat
 	communicator->words = surroundings->words;
 	progress_take_place(&communicator->words, communicator->index);
 	communicator->scan = surroundings->scan;
+	communicator->samples = communicator->words.write || communicator->scan;
+	memset(&communicator->row, 0, sizeof(communicator->row));
+	atomic_store_explicit(&communicator->follow_group, 0, memory_order_relaxed);
 	entry->device = device_index(recording, surroundings);
 	entry->nranks = from->nranks;
 	entry->nnodes = from->nnodes;

@@ -32,7 +32,8 @@ static inline void launch_count(struct communicator *communicator, uint64_t numb
 	atomic_store_explicit(&communicator->entry->launched, number, memory_order_relaxed);
 }
 
-/* Wait-free. tid is left alone. Of a communicator whose GPU writes progress, launch_follow_begin() comes next. */
+/* Wait-free. tid is left alone. launch_follow_begin() comes next, or launch_count_next() of a communicator without GPU
+ * progress; of one whose turn it is not to have any, neither. */
 static inline void launch_begin(struct communicator *communicator, struct operation_launch *launch, uint64_t stream)
 {
 	launch->plan = atomic_fetch_add_explicit(&communicator->plans, 1, memory_order_relaxed) + 1;
@@ -40,8 +41,12 @@ static inline void launch_begin(struct communicator *communicator, struct operat
 	launch->begin_ns = 0;
 	launch->end_ns = 0;
 	launch->progress = 0;
-	if (!communicator->words.write)
-		launch_count(communicator, atomic_load_explicit(&communicator->numbered, memory_order_relaxed) + 1);
+}
+
+/* Of a communicator without GPU progress: the next number. */
+static inline void launch_count_next(struct communicator *communicator)
+{
+	launch_count(communicator, atomic_load_explicit(&communicator->numbered, memory_order_relaxed) + 1);
 }
 
 static inline void launch_end(struct recording *recording, struct communicator *communicator,

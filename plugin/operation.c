@@ -27,6 +27,87 @@ uint64_t operation_unannounced_call(struct recording *recording, struct communic
 	return operation_publish(recording, communicator, call, group, unannounced, tid, RW_OWNER_HOST);
 }
 
+static bool takes(const struct communicator *communicator, const struct rw_operation *slot, uint32_t every)
+{
+	return sampling_takes(&(struct sampling_name){ .communicator = communicator->entry->id,
+						       .sequence = slot->sequence,
+						       .function = slot->function },
+			      every);
+}
+
+static uint32_t at_least(uint32_t every, uint32_t least)
+{
+	return every && every < least ? least : every;
+}
+
+static void sample_scans(struct recording *recording, const struct communicator *communicator,
+			 struct rw_operation *slot, uint32_t least)
+{
+	struct rw_box_header *header = recording->box.header;
+	uint32_t every = atomic_load_explicit(&header->scan_every, memory_order_relaxed);
+
+	if (!communicator->scan || !every || recording->config.scan == CONFIG_SCAN_ALL)
+		return;
+	if (takes(communicator, slot, at_least(every, least)))
+		return;
+	atomic_fetch_or_explicit(&slot->flags, RW_FLAG_SAMPLED_OUT, memory_order_relaxed);
+	atomic_fetch_add_explicit(&header->scan_sampled_out, 1, memory_order_relaxed);
+}
+
+/* False: it is not compared. */
+static bool sample_progress(struct recording *recording, const struct communicator *communicator,
+			    struct rw_operation *slot, uint32_t least)
+{
+	struct rw_box_header *header = recording->box.header;
+	uint32_t every = atomic_load_explicit(&header->progress_every, memory_order_relaxed);
+
+	if (recording->config.gpu_time == CONFIG_GPU_TIME_WATERMARK || takes(communicator, slot, at_least(every, least)))
+		return true;
+	atomic_fetch_or_explicit(&slot->flags, RW_FLAG_PROGRESS_SAMPLED_OUT, memory_order_relaxed);
+	return false;
+}
+
+static void follow(struct communicator *communicator, uint32_t group)
+{
+	atomic_store_explicit(&communicator->follow_group, group, memory_order_relaxed);
+}
+
+void operation_sample(struct recording *recording, struct communicator *communicator, const struct recorder_call *call,
+		      uint64_t ticket, uint32_t group)
+{
+	struct rw_operation *slot = box_slot(&recording->box, ticket);
+
+	/* By what a send and its receive both know, which is the pair's number, they are sampled once that is known:
+	 * for progress too late. */
+	if (operation_is_p2p(call->function)) {
+		follow(communicator, group);
+		return;
+	}
+	uint64_t bytes = sampling_bytes(call->function, call->dtype, call->count, communicator->nranks);
+	uint32_t least = sampling_least(&communicator->row, bytes);
+	if (!slot)
+		return;
+	sample_scans(recording, communicator, slot, least);
+	if (!communicator->words.write)
+		return;
+	bool taken = sample_progress(recording, communicator, slot, least);
+	if (sampling_after_pause(&communicator->row, slot->api_ns, taken) || taken)
+		follow(communicator, group);
+	else
+		atomic_fetch_add_explicit(&recording->box.header->progress_sampled_out, 1, memory_order_relaxed);
+}
+
+/* They do not count in the communicator's row: ranks without the interposer do not see them. */
+void operation_sample_unannounced(struct recording *recording, struct communicator *communicator,
+				  const struct recorder_call *call, uint64_t ticket)
+{
+	struct rw_operation *slot = box_slot(&recording->box, ticket);
+	uint64_t bytes = sampling_bytes(call->function, call->dtype, call->count, communicator->nranks);
+
+	if (slot && !operation_is_p2p(call->function))
+		sample_scans(recording, communicator, slot, bytes < SAMPLING_SMALL_BYTES ? SAMPLING_SMALL_EVERY : 1);
+}
+
 uint64_t operation_captured(struct communicator *communicator, uint8_t function, int32_t peer)
 {
 	if (!operation_is_p2p(function))

@@ -28,6 +28,21 @@ uint64_t operation_call(struct recording *recording, struct communicator *commun
  * the same numbers on ranks without it. The host's part alone is pending. */
 uint64_t operation_unannounced_call(struct recording *recording, struct communicator *communicator,
 				    const struct recorder_call *call, struct operation_group *group, uint32_t tid);
+/*
+ * Whether it is the operation's turn to have GPU progress and to be scanned; right after its call, for every call of a
+ * communicator that samples. ticket: 0 when it has no slot. group: of the call, whose launches have progress words if
+ * one of its operations does.
+ */
+void operation_sample(struct recording *recording, struct communicator *communicator, const struct recorder_call *call,
+		      uint64_t ticket, uint32_t group);
+/* The same of an unannounced call, which has no GPU progress. */
+void operation_sample_unannounced(struct recording *recording, struct communicator *communicator,
+				  const struct recorder_call *call, uint64_t ticket);
+/* Do the launches of the group have progress words? group 0: not known, as on a thread that has made no call. */
+static inline bool operation_is_followed(const struct communicator *communicator, uint32_t group)
+{
+	return !group || atomic_load_explicit(&communicator->follow_group, memory_order_relaxed) == group;
+}
 /* What only the interposer sees at the call: addresses, and for p2p the peer (else < 0, as is root without one). */
 void operation_arguments(struct recording *recording, struct communicator *communicator, uint64_t ticket, uint64_t send,
 			 uint64_t recv, int32_t peer);

@@ -103,10 +103,11 @@ static void *count_captured(struct recording *recording, struct communicator *co
 	return handle_make(HANDLE_CAPTURED, communicator->index);
 }
 
-/* seen: by the interposer, too; NULL not. */
+/* seen: by the interposer, too; NULL not. samples: of the communicator, known to the caller. */
 static inline __attribute__((always_inline)) void *call_now(struct recording *recording,
 							    struct communicator *communicator,
-							    const struct recorder_call *call, const struct call *seen)
+							    const struct recorder_call *call, const struct call *seen,
+							    bool samples)
 {
 	struct thread *thread = &this_thread;
 
@@ -118,6 +119,8 @@ static inline __attribute__((always_inline)) void *call_now(struct recording *re
 	uint32_t flags = seen ? rw_operator_flags(seen->what.reduction) : 0;
 	uint64_t ticket =
 	    operation_path_call(recording, communicator, call, &thread->group, thread->launch.tid, pending, flags);
+	if (samples)
+		operation_sample(recording, communicator, call, ticket, thread->group.number);
 	if (seen) {
 		operation_arguments(recording, communicator, ticket, seen->send, seen->recv, seen->peer);
 		scanning_call(recording, communicator, ticket);
@@ -125,39 +128,59 @@ static inline __attribute__((always_inline)) void *call_now(struct recording *re
 	return ticket ? handle_make(HANDLE_CALL, ticket) : NULL;
 }
 
+EVENT void *start_sampled_call(struct recording *recording, struct communicator *communicator, const void *call)
+{
+	return call_now(recording, communicator, call, NULL, true);
+}
+
 EVENT void *start_call(struct recording *recording, struct communicator *communicator, const void *parent,
 		       const void *call)
 {
 	(void)parent;
-	return call_now(recording, communicator, call, NULL);
+	if (communicator->samples)
+		return start_sampled_call(recording, communicator, call);
+	return call_now(recording, communicator, call, NULL, false);
 }
 
 EVENT void *start_interposed_call(struct recording *recording, struct communicator *communicator, const void *parent,
 				  const void *call)
 {
 	(void)parent;
-	return call_now(recording, communicator, call, call_take(communicator, call));
+	return call_now(recording, communicator, call, call_take(communicator, call), communicator->samples);
 }
 
-static inline void *launch_now(struct recording *recording, struct communicator *communicator, uint64_t stream)
+/* A launch without a call on this thread is that of a communicator that does not block: of which calls is not known, nor
+ * whether they are captured. */
+static __attribute__((noinline)) void follow_launch(struct communicator *communicator)
+{
+	struct recording *recording = recording_get();
+	struct thread *thread = &this_thread;
+	bool called = thread->group.captured || thread->group.newest;
+
+	if (recording && operation_is_followed(communicator, called ? thread->group.number : 0))
+		launch_follow_begin(recording, communicator, &thread->launch, !called);
+}
+
+static inline void *launch_now(struct communicator *communicator, uint64_t stream)
 {
 	struct thread *thread = &this_thread;
 
 	know_thread(thread);
 	thread->launched = communicator_mark(communicator);
 	launch_begin(communicator, &thread->launch, stream);
-	/* A launch without a call on this thread: of a communicator that does not block. */
 	if (communicator->words.write)
-		launch_follow_begin(recording, communicator, &thread->launch,
-				    thread->group.captured || !thread->group.newest);
+		follow_launch(communicator);
+	else
+		launch_count_next(communicator);
 	return handle_make(HANDLE_LAUNCH, (uint64_t)communicator->index << 32 | thread->launch.plan);
 }
 
 EVENT void *start_launch(struct recording *recording, struct communicator *communicator, const void *parent,
 			 const void *stream)
 {
+	(void)recording;
 	(void)parent;
-	return launch_now(recording, communicator, (uintptr_t)stream);
+	return launch_now(communicator, (uintptr_t)stream);
 }
 
 EVENT void *start_task(struct recording *recording, struct communicator *communicator, const void *parent,
@@ -190,7 +213,7 @@ EVENT void *start_copy(struct recording *recording, struct communicator *communi
 
 	if (handle_kind(parent) != HANDLE_CALL)
 		return NULL;
-	void *launch = launch_now(recording, communicator, copy->stream);
+	void *launch = launch_now(communicator, copy->stream);
 	launch_is_over(&this_thread.launch);
 	operation_task(recording, communicator, handle_number(parent), copy->task, &this_thread.launch);
 	return handle_make(HANDLE_COPY, handle_number(launch));

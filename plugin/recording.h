@@ -6,6 +6,7 @@
 #ifndef PLUGIN_RECORDING_H
 #define PLUGIN_RECORDING_H
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,14 +14,15 @@
 #include <rankwatch/blackbox.h>
 
 #include "blackbox/writer.h"
+#include "plugin/budget.h"
 #include "plugin/config.h"
 #include "plugin/gpu/progress.h"
-#include "plugin/gpu/scan_budget.h"
 #include "plugin/gpu/scan_share.h"
 #include "plugin/gpu/scanner.h"
 #include "plugin/kernel.h"
 #include "plugin/peer_counts.h"
 #include "plugin/recorder.h"
+#include "plugin/sampling.h"
 #include "plugin/waits.h"
 
 /*
@@ -48,8 +50,10 @@ struct communicator {
 	_Atomic bool ended;
 	_Atomic bool known;     /* identity: id, name, rank */
 	_Atomic bool leased;    /* network detail, by the drain */
+	bool samples;           /* its operations have GPU progress or are scanned, not all of them */
 	_Atomic(int *) mask;    /* NCCL's activation mask; NULL none */
 	_Atomic uint32_t plans; /* launched so far, followed by the GPU words or not */
+	_Atomic uint32_t follow_group; /* the last API group with an operation that has GPU progress */
 	/* Numbers that the GPU writes; they go on from one owner of the place to the next. */
 	_Atomic uint64_t numbered;  /* the last one given */
 	_Atomic uint64_t finishing; /* the last one whose end is in its stream */
@@ -57,7 +61,11 @@ struct communicator {
 	_Atomic uint64_t unannounced[RW_FUNCTION_COUNT]; /* the same of calls that only the interposer sees */
 	_Atomic uint64_t captured[RW_FUNCTION_COUNT]; /* calls so far */
 	_Atomic(struct peer_counts *) p2p;            /* NULL: no memory, or it has ended */
+	struct sampling_row row;
 };
+
+/* Indexed at every callback, which a size of few bits makes shorter. */
+static_assert(sizeof(struct communicator) == 9 * 64, "see tests/bench/run instructions");
 
 /* What has been done about results. The drain thread's. */
 struct scanning_policy {
@@ -73,7 +81,7 @@ struct recording {
 	struct config config;
 	struct progress progress;
 	struct scanner scanner;
-	struct scan_budget budget; /* the drain thread's */
+	struct budget budget; /* the drain thread's */
 	struct scan_share share;   /* the drain thread's */
 	struct scanning_policy policy;
 	struct communicator communicators[RW_BOX_COMMS];

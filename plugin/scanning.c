@@ -8,7 +8,8 @@
 #include "plugin/call.h"
 #include "plugin/clock.h"
 #include "plugin/gpu/scan_image.h"
-#include "plugin/gpu/scan_sampling.h"
+#include "plugin/sampling.h"
+#include "plugin/scanning_results.h"
 
 static bool is_set(const char *name)
 {
@@ -43,15 +44,17 @@ void scanning_open(struct recording *recording, uint32_t abi)
 	};
 	const struct config *config = &recording->config;
 	struct rw_box_header *header = recording->box.header;
-	uint64_t spent_ns = atomic_load_explicit(&header->own_ns, memory_order_relaxed);
 
 	header->budget_ppm = config->budget_ppm;
 	scan_share_open(&recording->share, recording->box.ring_mask + 1, clock_ns());
-	uint32_t at_first_ppm = config->budget_given ? config->budget_ppm : SCAN_BUDGET_DENSE_PPM;
-	scan_budget_open(&recording->budget, config->budget_ppm, at_first_ppm, clock_ns(), spent_ns);
+	uint32_t at_first_ppm = config->budget_given ? config->budget_ppm : BUDGET_DENSE_PPM;
+	struct budget_cost cost = scanning_cost(recording);
+	budget_open(&recording->budget, config->budget_ppm, at_first_ppm, clock_ns(), &cost);
+	atomic_store_explicit(&header->progress_every, 1, memory_order_relaxed);
 	scanner_open(&recording->scanner, &recording->progress.driver, &recording->box, scan_images(),
 		     states[config->scan], no_scan_because(recording, abi));
-	recording->scanner.nodes = call_is_interposed();
+	/* A node cannot be taken out of the user's graph again: only who asks has them. */
+	recording->scanner.nodes = call_is_interposed() && (config->graphs || config->scan == CONFIG_SCAN_ALL);
 	/* Only to know now, before anybody is told, what this device cannot do. */
 	scanner_device(&recording->scanner);
 }
@@ -74,19 +77,23 @@ static uint64_t pair_of(const struct communicator *communicator, const struct rw
 	return slot->function == RW_FUNCTION_SEND ? own << 32 | peer : peer << 32 | own;
 }
 
+/* Collectives at their call, by operation_sample(); sends and receives once their peer and number are known. */
 static bool is_sampled(struct recording *recording, const struct communicator *communicator,
 		       const struct rw_operation *slot)
 {
 	uint32_t every = atomic_load_explicit(&recording->box.header->scan_every, memory_order_relaxed);
-	bool p2p = slot->function == RW_FUNCTION_SEND || slot->function == RW_FUNCTION_RECV;
-	struct scan_name name = {
-		.communicator = communicator->entry->id,
-		.sequence = slot->sequence,
-		.ranks = p2p ? pair_of(communicator, slot) : 0,
-		.function = p2p ? RW_FUNCTION_SEND : slot->function,
-	};
 
-	return scan_sampled(&name, every);
+	if (slot->function != RW_FUNCTION_SEND && slot->function != RW_FUNCTION_RECV)
+		return !(atomic_load_explicit(&slot->flags, memory_order_relaxed) & RW_FLAG_SAMPLED_OUT);
+	uint64_t bytes = sampling_bytes(slot->function, slot->dtype, slot->count, communicator->nranks);
+	if (bytes < SAMPLING_SMALL_BYTES && every && every < SAMPLING_SMALL_EVERY &&
+	    recording->config.scan != CONFIG_SCAN_ALL)
+		every = SAMPLING_SMALL_EVERY;
+	return sampling_takes(&(struct sampling_name){ .communicator = communicator->entry->id,
+						       .sequence = slot->sequence,
+						       .ranks = pair_of(communicator, slot),
+						       .function = RW_FUNCTION_SEND },
+			      every);
 }
 
 static void sample_out(struct recording *recording, struct rw_operation *slot)

@@ -59,7 +59,7 @@ static void judge(struct recording *recording, const struct hit *hit, uint64_t n
 	struct scanning_policy *policy = &recording->policy;
 
 	if (hit->result->nan || hit->result->inf)
-		scan_budget_hit(&recording->budget, now_ns);
+		budget_hit(&recording->budget, now_ns);
 	if (!hit->result->nan || recording->config.on_nan == CONFIG_ON_NAN_RECORD || policy->abort_ns)
 		return;
 	bool abort_now = recording->config.on_nan == CONFIG_ON_NAN_ABORT;
@@ -114,19 +114,43 @@ static void take(void *argument, const struct scan_entry *entry, const struct sc
 	box_release(slot, entry->ticket, entry->owner);
 }
 
+struct budget_cost scanning_cost(struct recording *recording)
+{
+	struct rw_box_header *header = recording->box.header;
+	uint64_t launches = atomic_load_explicit(&header->scan_launches, memory_order_relaxed);
+	uint64_t writes = atomic_load_explicit(&recording->progress.writes, memory_order_relaxed);
+	struct budget_cost cost = {
+		.total = atomic_load_explicit(&header->own_ns, memory_order_relaxed),
+		.scans = atomic_load_explicit(&header->scan_host_ns, memory_order_relaxed) +
+			 atomic_load_explicit(&header->scan_gpu_ns, memory_order_relaxed) +
+			 launches * atomic_load_explicit(&recording->scanner.launch_ns, memory_order_relaxed),
+		.progress = writes * recording->progress.write_ns,
+	};
+
+	cost.total += cost.scans + cost.progress;
+	return cost;
+}
+
+/* `value` replaces what is there, unless that is 0: it has been turned off, perhaps now, by another thread. */
+static void set_every(_Atomic uint32_t *every, uint32_t value)
+{
+	uint32_t before = atomic_load_explicit(every, memory_order_relaxed);
+
+	if (before && before != value)
+		atomic_compare_exchange_strong(every, &before, value);
+}
+
 static void keep_budget(struct recording *recording, uint64_t now_ns)
 {
 	struct rw_box_header *header = recording->box.header;
-	uint64_t cost_ns = atomic_load_explicit(&header->own_ns, memory_order_relaxed) +
-			   atomic_load_explicit(&header->scan_host_ns, memory_order_relaxed) +
-			   atomic_load_explicit(&header->scan_gpu_ns, memory_order_relaxed);
-	uint32_t every = scan_budget_judge(&recording->budget, now_ns, cost_ns);
-	uint32_t before = atomic_load_explicit(&header->scan_every, memory_order_relaxed);
+	struct budget *budget = &recording->budget;
+	struct budget_cost cost = scanning_cost(recording);
 
-	atomic_store_explicit(&header->cost_ppm, recording->budget.cost_ppm, memory_order_relaxed);
-	/* 0: it has been turned off, perhaps now, by another thread. */
-	if (before && before != every && recording->config.scan == CONFIG_SCAN_AUTO)
-		atomic_compare_exchange_strong(&header->scan_every, &before, every);
+	budget_judge(budget, now_ns, &cost);
+	atomic_store_explicit(&header->cost_ppm, budget->cost_ppm, memory_order_relaxed);
+	if (recording->config.scan != CONFIG_SCAN_ALL)
+		set_every(&header->scan_every, budget->scan_every);
+	set_every(&header->progress_every, budget->progress_every);
 }
 
 static void tell_end(struct recording *recording)

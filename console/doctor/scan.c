@@ -39,11 +39,14 @@ static void scan_run(struct check_context *context, struct check_result *result)
 		check_say(result, VERDICT_WARNING, "no values are scanned: this NCCL tells plugins no streams");
 		check_advise(result, "leave RANKWATCH_PRELOAD as it is, or use NCCL 2.28.3 or newer");
 	} else {
-		check_say(result, VERDICT_OK, "%s, for at most %s %% of the time%s",
+		bool all = is(context, "RANKWATCH_SCAN", "all");
+		bool graphs = interposed && (all || is(context, "RANKWATCH_GRAPHS", "1"));
+
+		check_say(result, VERDICT_OK, "%s, %s CUDA graphs, for at most %s %% of the time%s",
 			  interposed ? "inputs and outputs with the interposer, else what outlives its operation"
 				     : "outputs, and inputs that outlive their operation",
-			  budget ? budget : "0.25",
-			  is(context, "RANKWATCH_SCAN", "all") ? " (RANKWATCH_SCAN=all: without a limit)" : "");
+			  graphs ? "also inside" : "not inside", budget ? budget : "0.25",
+			  all ? " (RANKWATCH_SCAN=all: without a limit)" : "");
 	}
 }
 

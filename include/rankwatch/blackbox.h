@@ -270,7 +270,7 @@ struct rw_box_header {
 	RW_ATOMIC(uint32_t) scan_every;	  /* one operation in so many is scanned: a power of two; 0 = none */
 	uint32_t budget_ppm;		  /* RANKWATCH_BUDGET, of wall time */
 	RW_ATOMIC(uint32_t) cost_ppm;	  /* what everything that we add took lately */
-	uint32_t reserved_scan;
+	RW_ATOMIC(uint32_t) progress_every; /* one operation in so many has GPU progress: a power of two */
 	RW_ATOMIC(uint64_t) scan_launches;
 	RW_ATOMIC(uint64_t) scan_buffers; /* with a result */
 	RW_ATOMIC(uint64_t) scan_bytes;
@@ -278,7 +278,7 @@ struct rw_box_header {
 	RW_ATOMIC(uint64_t) scan_gpu_ns;
 	RW_ATOMIC(uint64_t) scan_sampled_out; /* operations */
 	RW_ATOMIC(uint64_t) scan_unscannable[RW_UNSCANNABLE_COUNT]; /* buffers; where none is there, operations */
-	uint64_t reserved4;
+	RW_ATOMIC(uint64_t) progress_sampled_out; /* operations */
 
 	/* Counters. head is alone on its cache line: every claim of every thread moves it. */
 	RW_ATOMIC(uint64_t) head; /* claims so far */

@@ -107,6 +107,9 @@ enum rw_flag {
 	RW_FLAG_IN_PROGRESS = 1u << 26, /* NCCL has answered so behind RETURN: it is at work on it until TASK or UNTRACKED */
 	RW_FLAG_OPERATOR_SHIFT = 27,
 	RW_FLAG_OPERATOR_MASK = 7u << 27,
+	/* Its turn was not to have GPU progress. If it has some all the same, other ranks may have none, and its times are
+	 * not compared with theirs. Without, LAUNCH is the last that is known of it. */
+	RW_FLAG_PROGRESS_SAMPLED_OUT = 1u << 30,
 };
 
 /* How a reduction reduces, numbered as ncclRedOp_t + 1. Only the interposer sees it: no profiler interface tells. Boxes of

@@ -24,6 +24,8 @@ struct progress {
 	_Atomic bool on;
 	_Atomic int error; /* CUresult that turned it off */
 	char *state;       /* header.gpu_progress_state, 64 bytes */
+	uint32_t write_ns; /* what a write takes of a stream's time, as measured when it was opened; 0 not known */
+	_Atomic uint64_t writes; /* so far */
 };
 
 /* One communicator's share. Zeroed: off. */

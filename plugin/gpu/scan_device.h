@@ -64,6 +64,7 @@ struct scan_device {
 	_Atomic uint64_t free[SCAN_BATCH_WORDS]; /* bit per batch */
 	_Atomic uint64_t launched[SCAN_BATCH_WORDS];
 	struct scan_nodes nodes;      /* without a ring: none are taken */
+	uint32_t launch_ns;           /* what a launch costs beyond the time of its scans, as measured at the opening */
 	char wrong[SCAN_TRIAL_WORDS]; /* what the kernel answered wrongly at its first launch; empty: nothing */
 	_Atomic bool usable;          /* else something failed, and it is not tried again */
 	_Atomic bool lost; /* the context was reset: what it had in flight never comes, and nothing is launched */

@@ -80,6 +80,8 @@ static struct scan_device *make_device(struct scanner *scanner)
 		say_failed(scanner, number, failed, error);
 	else
 		snprintf(scanner->box->header->scan_state, STATE_SIZE, "%s", state);
+	if (number == 0)
+		atomic_store_explicit(&scanner->launch_ns, device->launch_ns, memory_order_relaxed);
 	/* Release: pairs with the acquire of the drain thread. */
 	atomic_store_explicit(&scanner->device_count, number + 1, memory_order_release);
 	return failed ? NULL : device;

@@ -25,6 +25,7 @@ struct scanner {
 	struct scan_device devices[RW_BOX_DEVICES];
 	_Atomic uint32_t device_count;
 	bool nodes; /* for graphs, too: set before the first device */
+	_Atomic uint32_t launch_ns; /* what a launch costs beyond the time of its scans, on the first device */
 	_Atomic bool on;
 	_Atomic int error; /* CUresult that turned it off */
 	_Atomic bool given_up; /* and the header says so */

@@ -203,3 +203,64 @@ Test(progress, none_when_switched_off)
 {
 	expect_none("RANKWATCH_GPU_TIME", "off", 5, "off: RANKWATCH_GPU_TIME=off");
 }
+
+/* 8 bytes again and again: a few have progress, by what all ranks know, and none of the others is waited for. */
+Test(progress, a_long_row_of_small_operations_is_sampled)
+{
+	enum { CALLS = 400, FIRST = 8 };
+	uint32_t followed = 0, out = 0;
+	struct rw_operation op;
+
+	setenv("RANKWATCH_SCAN", "off", 1);
+	begin(5);
+	for (int i = 0; i < CALLS; i++)
+		play(false);
+	for (uint64_t i = 0; i < CALLS; i++) {
+		cr_assert(player_wait_finished(&reader, i, &op), "operation %lu", i);
+		bool sampled_out = op.flags & RW_FLAG_PROGRESS_SAMPLED_OUT;
+		cr_expect(i >= FIRST || (op.progress && !sampled_out), "the first of a row have it, operation %lu", i);
+		cr_expect(op.progress || sampled_out, "operation %lu", i);
+		followed += op.progress != 0;
+		out += sampled_out;
+	}
+	cr_expect(out > CALLS * 3 / 4 && out < CALLS, "%u sampled out", out);
+	cr_expect(followed < CALLS / 2, "%u have progress", followed);
+	player_read(&reader, getenv("RANKWATCH_DIR"));
+	cr_expect_eq(reader.header.progress_sampled_out, CALLS - followed);
+}
+
+/* What hangs is often what comes alone. */
+Test(progress, behind_a_pause_a_small_operation_has_progress_that_is_not_compared)
+{
+	enum { ROW = 200, PAUSED = 20 };
+	struct rw_operation op;
+	int uncompared = 0;
+
+	setenv("RANKWATCH_SCAN", "off", 1);
+	begin(5);
+	for (int i = 0; i < ROW; i++)
+		play(false);
+	for (uint64_t i = ROW; i < ROW + PAUSED; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 3000000 }, NULL);
+		play(false);
+		cr_assert(player_wait_finished(&reader, i, &op));
+		cr_expect(op.progress && op.known & RW_KNOWN_DONE, "operation %lu", i);
+		uncompared += !!(op.flags & RW_FLAG_PROGRESS_SAMPLED_OUT);
+	}
+	cr_expect_gt(uncompared, PAUSED / 2, "whose turn it is hangs on no clock");
+}
+
+Test(progress, who_asks_for_it_has_progress_of_all)
+{
+	enum { CALLS = 200 };
+	struct rw_operation op;
+
+	setenv("RANKWATCH_GPU_TIME", "watermark", 1);
+	begin(5);
+	for (int i = 0; i < CALLS; i++)
+		play(false);
+	for (uint64_t i = 0; i < CALLS; i++) {
+		cr_assert(player_wait_finished(&reader, i, &op));
+		cr_expect(op.progress && !(op.flags & RW_FLAG_PROGRESS_SAMPLED_OUT), "operation %lu", i);
+	}
+}

@@ -288,11 +288,12 @@ static int run_wrong(void)
 /* Launches that take 5 ms each, for a while: fewer are made, and then more again. */
 static void dear(struct job *job)
 {
-	float *buffer = scan_room(&anywhere, SCAN_COUNT * sizeof(float));
+	enum { LARGE = 1 << 14 /* floats: small ones are few in any case */ };
+	float *buffer = scan_room(&anywhere, LARGE * sizeof(float));
 	uint32_t most = 1, every = 1;
 
 	for (int tries = 0; tries < 60000 && (most < 8 || every > most / 2); tries++) {
-		NCCL(ncclAllReduce(buffer, buffer, SCAN_COUNT, ncclFloat, ncclMax, job->comm, job->stream));
+		NCCL(ncclAllReduce(buffer, buffer, LARGE, ncclFloat, ncclMax, job->comm, job->stream));
 		CU(cuStreamSynchronize(job->stream));
 		pause_ms(1);
 		if (tries % 32)

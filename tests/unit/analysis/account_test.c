@@ -246,3 +246,20 @@ Test(account, hands_on_each_stretch_once_in_order_and_they_are_what_it_sums)
 	analysis_free(analysis);
 	history_free(history);
 }
+
+/* What has no progress, or some that others may lack, is no wait that could be compared: it is unseen, not zero. */
+Test(account, what_is_sampled_out_is_unseen)
+{
+	struct history_job job = { .ranks = 8, .steps = 100, .layers = 4, .compute_ms = 40, .jitter_ms = 2, .seed = 1 };
+	double before = 0;
+	static const int sampled[] = { 0, 2, 16 };
+	for (size_t i = 0; i < sizeof(sampled) / sizeof(*sampled); i++) {
+		job.sampled = sampled[i];
+		struct played run = play(&job);
+		expect_sum(&run, "sampled", (unsigned)sampled[i]);
+		struct analysis_account told = account_of(&run);
+		cr_expect(i ? told.unseen > before + 0.2 : told.unseen < 0.05, "1 in %d: %f", sampled[i], told.unseen);
+		before = told.unseen;
+		end(&run);
+	}
+}

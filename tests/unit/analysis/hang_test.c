@@ -83,6 +83,78 @@ Test(hang, and_gone_are_named_within_five_seconds)
 	}
 }
 
+/* In a long row of small operations most have no GPU progress: the host tells who has not come, as soon. */
+Test(hang, and_gone_are_named_as_soon_where_progress_is_sampled)
+{
+	static const struct {
+		enum history_fault_kind fault;
+		enum history_evidence evidence;
+		enum rw_kind kind;
+		enum rw_confidence confidence;
+	} cases[] = {
+		{ FAULT_NEVER, EVIDENCE_SLEEP, RW_KIND_HANG, RW_LIKELY },
+		{ FAULT_STOPPED, EVIDENCE_NOTHING, RW_KIND_GONE, RW_CERTAIN },
+		{ FAULT_KILLED, EVIDENCE_NOTHING, RW_KIND_GONE, RW_CERTAIN },
+		{ FAULT_EXITED, EVIDENCE_NOTHING, RW_KIND_GONE, RW_CERTAIN },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct history_job job = eight;
+		job.sampled = 64; /* hardly any in such a history: none at the end */
+		job.faults[0] = (struct history_fault){
+			.kind = cases[i].fault, .rank = 5, .first_step = 12, .evidence = cases[i].evidence
+		};
+		struct run run = play_until(&job, false, 0);
+		const struct history_finding *finding = loudest(&run);
+		cr_assert(finding, "case %zu", i);
+		cr_expect_eq(finding->kind, cases[i].kind, "case %zu", i);
+		cr_expect_eq(finding->rank, 5, "case %zu: rank %d", i, finding->rank);
+		cr_expect_eq(finding->confidence, cases[i].confidence, "case %zu", i);
+		double after_ms = (double)finding->time_ns / 1e6 - history_struck_ms(run.history);
+		cr_expect(after_ms > 900 && after_ms < 5000, "case %zu: %f ms after the fault", i, after_ms);
+		for (size_t k = 0; k < run.count; k++)
+			cr_expect_eq(run.findings[k].rank, 5, "case %zu: %s", i, run.findings[k].text);
+		end(&run);
+	}
+}
+
+/* Which rank's GPU it is may then not be known; another one must not be named. */
+Test(hang, a_gpu_that_is_stuck_where_progress_is_sampled_has_nobody_else_named)
+{
+	static const int sampled[] = { 2, 4, 16, 64 };
+	static const enum history_evidence evidence[] = { EVIDENCE_BUSY, EVIDENCE_POLL };
+	for (size_t i = 0; i < 2 * sizeof(sampled) / sizeof(*sampled); i++) {
+		struct history_job job = eight;
+		job.sampled = sampled[i / 2];
+		job.runs_ahead = i % 3 == 0;
+		job.faults[0] = (struct history_fault){
+			.kind = FAULT_GPU_STUCK, .rank = 5, .first_step = 12, .evidence = evidence[i % 2]
+		};
+		struct run run = play_until(&job, false, 0);
+		for (size_t k = 0; k < run.count; k++)
+			cr_expect_eq(run.findings[k].rank, 5, "1 in %d: %s", job.sampled, run.findings[k].text);
+		end(&run);
+	}
+}
+
+/* Rank 2's host waits for its GPU, which waits for rank 5's; the others' hosts have called what rank 2 has not. */
+Test(hang, a_host_that_waits_for_its_gpu_is_not_late_where_progress_is_sampled)
+{
+	static const int sampled[] = { 0, 2, 4, 8 };
+	for (size_t i = 0; i < sizeof(sampled) / sizeof(*sampled); i++) {
+		struct history_job job = eight;
+		job.sampled = sampled[i];
+		job.runs_ahead = true;
+		job.faults[0] = (struct history_fault){ .kind = FAULT_GPU_STUCK, .rank = 5, .first_step = 12,
+							.evidence = EVIDENCE_BUSY };
+		job.faults[1] = (struct history_fault){ .kind = FAULT_HOST, .rank = 2, .first_step = 13, .ms = 60000,
+							.evidence = EVIDENCE_BUSY };
+		struct run run = play_until(&job, false, 0);
+		for (size_t k = 0; k < run.count; k++)
+			cr_expect_neq(run.findings[k].rank, 2, "1 in %d: %s", job.sampled, run.findings[k].text);
+		end(&run);
+	}
+}
+
 Test(hang, a_stopped_rank_is_named_in_seconds_before_any_step_is_known)
 {
 	struct history_job job = eight;

@@ -183,3 +183,25 @@ Test(healthy, without_gpu_times_hosts_that_run_ahead_are_no_finding)
 		expect_silence(&job, "no GPU times", seed);
 	}
 }
+
+/* Of most operations only the hosts' times are known then, which are compared with nothing. */
+Test(healthy, hosts_that_run_ahead_where_progress_is_sampled_are_no_finding)
+{
+	static const int sampled[] = { 2, 4, 16 };
+	for (unsigned seed = 0; seed < seeds(60); seed++) {
+		struct history_job job = { .ranks = 8,
+					   .steps = 60,
+					   .layers = 4,
+					   .compute_ms = 40,
+					   .jitter_ms = 2 + seed % 20,
+					   .runs_ahead = seed % 2 == 0,
+					   .stall_chance = 0.05,
+					   .stall_ms = 400,
+					   .sampled = sampled[seed % 3],
+					   .seed = seed };
+		job.faults[0] = (struct history_fault){
+			.kind = FAULT_HOST, .rank = 3, .first_step = 15, .ms = seed % 4 == 0 ? 60 : 0
+		};
+		expect_silence(&job, "sampled", seed);
+	}
+}

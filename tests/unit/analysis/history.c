@@ -323,6 +323,18 @@ static void before_operation(struct history *history, int rank, int step, bool f
 		history->host_ms[rank] += chance(history) * history->job.stall_ms;
 }
 
+static void note_progress(struct history *history, int rank, struct rw_operation *slot)
+{
+	int sampled = history->job.sampled;
+
+	if (history->job.no_gpu_times)
+		return;
+	if (sampled && (slot->sequence * 7 + slot->function) % (uint64_t)sampled)
+		slot->flags = RW_FLAG_PROGRESS_SAMPLED_OUT;
+	else
+		slot->progress = ++history->progress[rank][slot->comm];
+}
+
 /* Enqueues and launches; returns the slot. The GPU's times follow when all of the group are known. */
 static size_t enqueue(struct history *history, int rank, int comm, uint8_t function, uint64_t count, int32_t peer)
 {
@@ -345,9 +357,9 @@ static size_t enqueue(struct history *history, int rank, int comm, uint8_t funct
 		.launch_end_ns = ns(host + 0.04),
 		.return_ns = ns(host + 0.05),
 		.root_or_peer = peer,
-		.progress = history->job.no_gpu_times ? 0 : ++history->progress[rank][comm],
 		.gpu_source = history->job.no_gpu_times ? RW_GPU_SOURCE_NONE : RW_GPU_SOURCE_WATERMARK,
 	};
+	note_progress(history, rank, &history->slots[history->slot_count - 1]);
 	size_t index = history->slot_count - 1;
 	add_stage(history, host, rank, index, RW_KNOWN_IDENT | RW_KNOWN_API);
 	add_stage(history, host + 0.05, rank, index,
@@ -372,7 +384,7 @@ static void run_group(struct history *history, const int *ranks, const size_t *s
 		int rank = ranks[i];
 		double arrival = fmax(history->gpu_ms[rank], history->host_ms[rank]);
 		history->gpu_ms[rank] = start + transfer_ms;
-		if (slots[i] == SIZE_MAX || history->job.no_gpu_times)
+		if (slots[i] == SIZE_MAX || !history->slots[slots[i]].progress)
 			continue;
 		struct rw_operation *slot = &history->slots[slots[i]];
 		slot->started_seen_ns = isfinite(arrival) ? ns(seen_at(arrival)) : 0;

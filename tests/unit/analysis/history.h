@@ -67,6 +67,7 @@ struct history_job {
 	double uneven_ms;    /* another rank in each step takes so much longer (MoE) */
 	bool runs_ahead; /* the host never waits for its GPU */
 	bool no_gpu_times;
+	int sampled; /* of one operation in so many, alike on all ranks, the GPU's progress is known; 0 = of all */
 	bool no_sizes; /* NCCL does not tell how many ranks a communicator has */
 	bool no_world; /* nor does the launcher */
 	int seen;      /* ranks with a black box; 0 = all */

@@ -13,6 +13,7 @@ struct stage {
 	struct process processes[RANKS];
 	struct member members[RANKS];
 	struct communicator pair, all;
+	uint16_t state; /* that rank 1's operations have besides */
 };
 
 static uint64_t ms(uint64_t value)
@@ -57,7 +58,7 @@ static uint32_t judge(struct stage *stage, struct communicator *communicator, ui
 		struct operation *operation = instance_operation(&stage->instances, instance, i);
 
 		operation->ticket = n;
-		operation->state = OPERATION_JOINED | OPERATION_STARTED;
+		operation->state = OPERATION_JOINED | OPERATION_STARTED | (i == 1 ? stage->state : 0);
 		operation->arrival_ns = ms(i ? others_ms : arrival_ms);
 	}
 	lateness_judge(&stage->job, instance);
@@ -95,5 +96,19 @@ Test(lateness, before_what_is_remembered_is_charged_already)
 		cr_expect_eq(judge(stage, &stage->pair, n, at_ms, at_ms + 10), 10);
 	cr_expect_eq(judge(stage, &stage->all, 1, 1000, 2000), 0);
 	cr_expect_eq(judge(stage, &stage->all, n, at_ms, at_ms + 10), 10);
+	stage_close(stage);
+}
+
+/* Its turn was not to have GPU progress on all ranks: one knows when it was launched, another when its GPU came. */
+Test(lateness, is_not_judged_where_progress_was_sampled_out)
+{
+	struct stage *stage = stage_open();
+
+	stage->state = OPERATION_HOST;
+	cr_expect_eq(judge(stage, &stage->all, 1, 1000, 2000), 1000);
+	stage->state = OPERATION_APART;
+	cr_expect_eq(judge(stage, &stage->all, 2, 3000, 4000), 0);
+	stage->state = OPERATION_HOST | OPERATION_APART;
+	cr_expect_eq(judge(stage, &stage->all, 3, 5000, 6000), 0);
 	stage_close(stage);
 }

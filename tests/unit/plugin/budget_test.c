@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+
+#include "plugin/budget.h"
+
+#define SECOND UINT64_C(1000000000)
+#define LOOK   (SECOND / 250) /* how often the plugin's thread judges */
+
+static struct budget budget;
+static struct budget_cost cost;
+static uint64_t now;
+
+static void spend(uint64_t scans, uint64_t progress, uint64_t other)
+{
+	cost.scans += scans;
+	cost.progress += progress;
+	cost.total += scans + progress + other;
+}
+
+/* `seconds` of a job of which each operation's scans would take `ppm` of the time, if all were scanned. */
+static uint32_t run(int seconds, uint64_t ppm)
+{
+	for (int i = 0; i < seconds; i++) {
+		now += SECOND;
+		spend(ppm * 1000 / budget.scan_every, 0, 0);
+		budget_judge(&budget, now, &cost);
+	}
+	return budget.scan_every;
+}
+
+static uint32_t look(uint64_t scans)
+{
+	now += LOOK;
+	spend(scans, 0, 0);
+	budget_judge(&budget, now, &cost);
+	return budget.scan_every;
+}
+
+static void begin_with(uint32_t ppm, uint32_t dense_ppm)
+{
+	now = SECOND;
+	cost = (struct budget_cost){ 0 };
+	budget_open(&budget, ppm, dense_ppm, now, &cost);
+}
+
+static void begin(void)
+{
+	begin_with(2500, BUDGET_DENSE_PPM);
+}
+
+/* What the user has said holds at once. */
+static void begin_with_given(void)
+{
+	begin_with(2500, 2500);
+}
+
+Test(budget, what_costs_little_is_scanned_always)
+{
+	begin();
+	cr_expect_eq(run(1000, 2000), 1);
+}
+
+Test(budget, the_first_five_minutes_are_dense)
+{
+	begin();
+	cr_expect_eq(run(299, 40000), 1, "4 %% of the time");
+	run(10, 40000);
+	cr_expect_eq(budget.scan_every, 16, "4 %% / 16 = 0.25 %%");
+}
+
+Test(budget, a_budget_that_was_given_holds_from_the_first_second)
+{
+	begin_with_given();
+	cr_expect_eq(run(1, 40000), 16, "4 %% / 16 = 0.25 %%");
+}
+
+/* A loop whose operations would all be scanned or followed, and that costs so much of the time then. */
+static void loop(uint64_t ppm, bool progress)
+{
+	uint64_t looks = SECOND / LOOK, whole = LOOK / 1000000 * ppm;
+
+	begin_with_given();
+	for (uint64_t i = 0; i < looks; i++) {
+		now += LOOK;
+		if (progress)
+			spend(0, whole / budget.progress_every, 0);
+		else
+			spend(whole / budget.scan_every, 0, 0);
+		budget_judge(&budget, now, &cost);
+	}
+}
+
+Test(budget, no_loop_spends_more_than_the_allowance_of_its_first_second)
+{
+	for (uint64_t ppm = 3000; ppm <= 500000; ppm = ppm * 3 / 2) {
+		for (int progress = 0; progress < 2; progress++) {
+			loop(ppm, progress);
+			/* What is spent until the first look is nobody's to save. */
+			uint64_t unseen = ppm * (LOOK / 1000000);
+			cr_expect(cost.total < 2500000 * 5 / 4 + unseen, "%lu ppm: %lu us in the first second", ppm,
+				  cost.total / 1000);
+		}
+	}
+}
+
+Test(budget, a_second_that_has_spent_half_of_its_allowance_too_fast_is_not_waited_for)
+{
+	begin_with_given();
+	cr_expect_eq(look(1000000), 1, "1 ms of 2.5");
+	cr_expect_eq(look(1000000), 2, "more than half");
+	cr_expect_eq(look(100000), 2, "not yet half of the rest");
+	cr_expect_eq(look(200000), 4);
+}
+
+Test(budget, what_is_spent_in_a_burst_once_a_second_is_no_more_than_it_is)
+{
+	begin_with_given();
+	for (int i = 0; i < 20; i++) {
+		cr_expect_eq(look(1200000), 1, "1.2 ms of 2.5");
+		now += SECOND - 2 * LOOK;
+		cr_expect_eq(look(0), 1);
+	}
+}
+
+Test(budget, a_steady_cost_below_the_limit_is_left_alone)
+{
+	begin_with_given();
+	for (int i = 0; i < 5000; i++)
+		cr_assert_eq(look(2400 * (LOOK / 1000000)), 1, "0.24 %%");
+}
+
+Test(budget, even_then_there_is_a_limit)
+{
+	begin();
+	cr_expect_eq(run(3, 400000), 8, "40 %% / 8 = 5 %%");
+}
+
+Test(budget, it_backs_off_at_once_and_comes_back_step_by_step)
+{
+	begin();
+	run(400, 2000);
+	cr_expect_eq(run(1, 200000), 128, "20 %% / 80 at least");
+	uint32_t every = 128;
+	for (int i = 0; i < 7; i++) {
+		cr_expect_eq(run(4, 100), every);
+		every /= 2;
+		cr_expect_eq(run(1, 100), every);
+	}
+	cr_expect_eq(run(100, 100), 1);
+}
+
+Test(budget, it_does_not_swing)
+{
+	uint32_t changes = 0;
+
+	begin();
+	run(400, 60000);
+	uint32_t every = budget.scan_every;
+	for (int i = 0; i < 1000; i++) {
+		changes += run(1, 60000) != every;
+		every = budget.scan_every;
+	}
+	cr_expect_eq(changes, 0);
+}
+
+Test(budget, a_first_hit_makes_it_dense_and_hits_that_never_stop_do_not)
+{
+	begin();
+	run(310, 40000);
+	cr_expect_eq(budget.scan_every, 16);
+	budget_hit(&budget, now);
+	cr_expect_eq(budget.scan_every, 1);
+	for (int i = 0; i < 299; i++) {
+		budget_hit(&budget, now);
+		run(1, 40000);
+	}
+	cr_expect_eq(budget.scan_every, 1);
+	for (int i = 0; i < 100; i++) {
+		run(1, 40000);
+		budget_hit(&budget, now);
+	}
+	cr_expect_eq(budget.scan_every, 16);
+	run(301, 40000);
+	budget_hit(&budget, now);
+	cr_expect_eq(budget.scan_every, 1, "after five clean minutes it is news again");
+}
+
+static void second(uint64_t scans, uint64_t progress, uint64_t other)
+{
+	now += SECOND;
+	spend(scans, progress, other);
+	budget_judge(&budget, now, &cost);
+}
+
+Test(budget, whichever_costs_more_is_turned_down)
+{
+	begin_with_given();
+	second(1000000, 5000000, 0);
+	cr_expect_eq(budget.progress_every, 4, "0.6 %% in all, 0.5 of them progress");
+	cr_expect_eq(budget.scan_every, 1);
+	second(5000000, 1000000, 0);
+	cr_expect_eq(budget.progress_every, 4);
+	cr_expect_eq(budget.scan_every, 4);
+}
+
+Test(budget, progress_comes_back_before_scans)
+{
+	begin_with_given();
+	second(0, 5000000, 0);
+	second(5000000, 0, 0);
+	cr_expect_eq(budget.progress_every, 2);
+	cr_expect_eq(budget.scan_every, 2);
+	for (int i = 0; i < 5; i++)
+		second(0, 0, 0);
+	cr_expect_eq(budget.progress_every, 1);
+	cr_expect_eq(budget.scan_every, 2);
+	for (int i = 0; i < 5; i++)
+		second(0, 0, 0);
+	cr_expect_eq(budget.scan_every, 1);
+}
+
+Test(budget, what_neither_of_them_costs_turns_neither_down)
+{
+	begin_with_given();
+	for (int i = 0; i < 100; i++)
+		second(200000, 200000, SECOND / 10);
+	cr_expect_eq(budget.scan_every, 1);
+	cr_expect_eq(budget.progress_every, 1);
+	cr_expect_eq(budget.cost_ppm, 100400, "and it is said");
+}
+
+Test(budget, what_cannot_be_afforded_at_all_stays_at_the_sparsest)
+{
+	begin();
+	for (int i = 0; i < 1000; i++)
+		second(SECOND / 10, 0, 0); /* whatever is scanned */
+	cr_expect_eq(budget.scan_every, BUDGET_EVERY_MAX);
+	cr_expect_eq(budget.progress_every, 1);
+	cr_expect_eq(budget.cost_ppm, 100000);
+}
+
+Test(budget, nothing_may_be_spent)
+{
+	begin_with(0, 0);
+	for (int i = 0; i < 100; i++)
+		second(1000000 / budget.scan_every, 1000000 / budget.progress_every, 0);
+	cr_expect_geq(budget.scan_every, 1 << 10);
+	cr_expect_geq(budget.progress_every, 1 << 10);
+}

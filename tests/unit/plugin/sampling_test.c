@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <rankwatch/operation.h>
+
+#include "plugin/sampling.h"
+
+static struct sampling_name name_of(uint64_t sequence)
+{
+	return (struct sampling_name){ .communicator = 0x5eed, .function = RW_FUNCTION_ALL_REDUCE, .sequence = sequence };
+}
+
+Test(sampling, one_scans_all_and_none_nothing)
+{
+	for (uint64_t i = 0; i < 1000; i++) {
+		struct sampling_name name = name_of(i);
+
+		cr_assert(sampling_takes(&name, 1));
+		cr_assert_not(sampling_takes(&name, 0));
+	}
+}
+
+Test(sampling, a_sparser_set_lies_within_every_denser_one)
+{
+	for (uint64_t i = 0; i < 100000; i++) {
+		struct sampling_name name = name_of(i);
+
+		for (uint32_t every = 2; every <= 1024; every *= 2)
+			cr_assert(!sampling_takes(&name, every) || sampling_takes(&name, every / 2));
+	}
+}
+
+Test(sampling, the_share_is_what_was_asked_for)
+{
+	for (uint32_t every = 2; every <= 256; every *= 2) {
+		uint32_t sampled = 0, expected = 262144 / every;
+
+		for (uint64_t i = 0; i < 262144; i++) {
+			struct sampling_name name = name_of(i);
+
+			sampled += sampling_takes(&name, every);
+		}
+		cr_expect(sampled > expected * 9 / 10 && sampled < expected * 11 / 10, "%u of %u", sampled, expected);
+	}
+}
+
+/* Or a step whose operations repeat would have the same ones scanned for ever. */
+Test(sampling, no_place_in_a_step_is_left_out)
+{
+	enum { PLACES = 64, STEPS = 4096, EVERY = 16 };
+
+	for (uint64_t place = 0; place < PLACES; place++) {
+		uint32_t sampled = 0;
+
+		for (uint64_t step = 0; step < STEPS; step++) {
+			struct sampling_name name = name_of(step * PLACES + place);
+
+			sampled += sampling_takes(&name, EVERY);
+		}
+		cr_expect(sampled > STEPS / EVERY / 2 && sampled < STEPS / EVERY * 2, "place %lu: %u", place, sampled);
+	}
+}
+
+enum { SMALL = 8, LARGE = SAMPLING_SMALL_BYTES };
+
+Test(sampling, a_row_of_small_operations_is_sampled_from_its_ninth_on)
+{
+	struct sampling_row row = { 0 };
+
+	for (int i = 0; i < SAMPLING_ROW; i++)
+		cr_expect_eq(sampling_least(&row, SMALL), 1, "%d", i);
+	for (int i = 0; i < 1000; i++)
+		cr_expect_eq(sampling_least(&row, SAMPLING_SMALL_BYTES - 1), SAMPLING_SMALL_EVERY);
+	cr_expect_eq(sampling_least(&row, LARGE), 1);
+	for (int i = 0; i < SAMPLING_ROW; i++)
+		cr_expect_eq(sampling_least(&row, SMALL), 1, "behind a large one, %d", i);
+	cr_expect_eq(sampling_least(&row, SMALL), SAMPLING_SMALL_EVERY);
+}
+
+Test(sampling, the_bytes_are_those_of_all_ranks)
+{
+	cr_expect_eq(sampling_bytes(RW_FUNCTION_ALL_REDUCE, RW_DTYPE_FLOAT32, 2, 8), 8);
+	cr_expect_eq(sampling_bytes(RW_FUNCTION_BROADCAST, RW_DTYPE_BFLOAT16, 100, 8), 200);
+	cr_expect_eq(sampling_bytes(RW_FUNCTION_ALL_GATHER, RW_DTYPE_BFLOAT16, 100, 8), 1600);
+	cr_expect_eq(sampling_bytes(RW_FUNCTION_REDUCE_SCATTER, RW_DTYPE_FLOAT64, 100, 8), 6400);
+	cr_expect_eq(sampling_bytes(RW_FUNCTION_ALL_TO_ALL, RW_DTYPE_INT8, 100, 8), 800);
+	cr_expect_eq(sampling_bytes(RW_FUNCTION_GATHER, RW_DTYPE_INT8, 100, 8), 800);
+	cr_expect_eq(sampling_bytes(RW_FUNCTION_SCATTER, RW_DTYPE_INT8, 100, 8), 800);
+	cr_expect_eq(sampling_bytes(RW_FUNCTION_ALL_GATHER, RW_DTYPE_UNKNOWN, 100, 0), 100);
+	cr_expect_eq(sampling_bytes(RW_FUNCTION_ALL_GATHER, RW_DTYPE_FLOAT64, UINT64_MAX / 4, 8), UINT64_MAX);
+}
+
+Test(sampling, a_pause_pays_for_what_comes_behind_it)
+{
+	struct sampling_row row = { 0 };
+	uint64_t now = 1000000000;
+
+	for (int i = 0; i < SAMPLING_PAUSES; i++)
+		cr_expect(sampling_after_pause(&row, now += 1000, false), "the first ones, %d", i);
+	for (int i = 0; i < 100; i++)
+		cr_expect_not(sampling_after_pause(&row, now += 1000, false), "%d", i);
+	cr_expect(sampling_after_pause(&row, now += SAMPLING_PAUSE_NS, false));
+	cr_expect_not(sampling_after_pause(&row, now += 1000, false));
+	now += 1000ull * SAMPLING_PAUSE_NS;
+	for (int i = 0; i < SAMPLING_PAUSES; i++)
+		cr_expect(sampling_after_pause(&row, now, false), "what a long one saves up has an end, %d", i);
+	cr_expect_not(sampling_after_pause(&row, now, false));
+}
+
+Test(sampling, an_operation_whose_turn_it_is_needs_no_pause)
+{
+	struct sampling_row row = { 0 };
+	uint64_t now = 1000000000;
+
+	for (int i = 0; i < 100; i++)
+		cr_expect_not(sampling_after_pause(&row, now, true));
+	cr_expect(sampling_after_pause(&row, now, false), "nothing was spent");
+}
+
+/* Of one loop the pauses pay for a share that its speed does not raise. */
+Test(sampling, a_loop_without_pauses_has_one_in_so_much_time)
+{
+	struct sampling_row row = { .called_ns = 1000000000 };
+	uint64_t now = row.called_ns;
+	int paid = 0;
+
+	for (int i = 0; i < 100000; i++)
+		paid += sampling_after_pause(&row, now += 20000, false);
+	cr_expect(paid >= 999 && paid <= 1000, "%d in two seconds", paid);
+}

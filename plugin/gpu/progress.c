@@ -126,6 +126,7 @@ void progress_open(struct progress *progress, struct rw_gpu_progress *page, size
 {
 	struct progress_words words;
 	struct stay stay;
+	int mode;
 
 	*progress = (struct progress){ .page = page, .state = state };
 	int err = driver_open(&progress->driver);
@@ -150,7 +151,11 @@ void progress_open(struct progress *progress, struct rw_gpu_progress *page, size
 	if (!progress_communicator(progress, &words))
 		return;
 	begin_stay(&stay, progress);
+	enter(&stay, "cuThreadExchangeStreamCaptureMode");
+	bool relaxed = driver_relax_capture(&progress->driver, &mode);
 	progress->write_ns = measure_write(&stay, &words);
+	if (relaxed)
+		driver_restore_capture(&progress->driver, &mode);
 	end_stay(&stay);
 }
 

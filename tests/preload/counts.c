@@ -289,6 +289,28 @@ static void refused(struct job *job)
 	CHECK(good == 1);
 }
 
+/* A group that NCCL only estimates is dropped: nothing was launched, and the next call stands for itself. */
+static void simulated(struct job *job)
+{
+	static struct rw_operation operations[JOB_LEDGER];
+	ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
+
+	NCCL(ncclGroupStart());
+	NCCL(ncclBroadcast(job->send, job->recv, JOB_COUNT, ncclFloat, 0, job->comm, job->stream));
+	NCCL(ncclGroupSimulateEnd(&info));
+	job_call(job, RW_FUNCTION_ALL_REDUCE, job->comm, job->stream, 0);
+	CU(cuStreamSynchronize(job->stream));
+	size_t count = job_operations(operations, JOB_LEDGER), good = 0;
+	for (size_t i = 0; i < count; i++) {
+		bool untracked = operations[i].flags & RW_FLAG_UNTRACKED;
+
+		CHECK(untracked == (operations[i].function != RW_FUNCTION_ALL_REDUCE));
+		CHECK(untracked || operations[i].known & RW_KNOWN_LAUNCH);
+		good += !untracked;
+	}
+	CHECK(good == 1);
+}
+
 static void wait_ready(ncclComm_t comm)
 {
 	ncclResult_t state = ncclInProgress;
@@ -362,6 +384,7 @@ static const struct {
 	{ "streams", streams, 2, true },  { "births", births, 4, false },
 	{ "devices", devices, 1, false }, { "threads", threads, 1, false },
 	{ "refused", refused, 2, true },  { "nonblocking", nonblocking, 2, false },
+	{ "simulated", simulated, 2, true },
 	{ "capture", capture, 2, true },
 };
 

@@ -107,12 +107,8 @@ static void operation_text(const struct around *around, const struct rank_slices
 
 	if (operation->known & RW_KNOWN_IDENT)
 		snprintf(number, sizeof(number), " #%" PRIu64, operation->sequence);
-	if (communicator) {
-		int32_t *ranks = group_table_find(&around->view->groups, communicator->id, communicator->nranks);
-
-		name = group_name(communicator, ranks);
-		free(ranks);
-	}
+	if (communicator)
+		name = run_view_group(around->view, communicator);
 	snprintf(text, TEXT, "%s%s%s%s", operation_name(operation), number, name ? " · " : "", name ? name : "");
 	free(name);
 }

@@ -65,12 +65,13 @@ static json_t *one_json(const struct run_view *view, const json_t *told)
 {
 	json_t *finding = json_copy((json_t *)told);
 	bool values = finding && values_text_is(finding);
+	const json_t *cause = json_object_get(told, "cause");
 
 	if (!finding)
 		return NULL;
 	json_object_set_new(finding, "at", json_integer(run_view_us_of(view, value_time(told, "first_seen"))));
 	json_object_set_new(finding, "told", json_integer(run_view_us_of(view, value_time(told, "time"))));
-	if (json_is_object(json_object_get(told, "cause")))
+	if (json_is_object(cause) && !cause_text_is_whole_process(cause))
 		set_line(finding, "because", cause_text_write);
 	if (values)
 		set_line(finding, "values_line", values_text_write);

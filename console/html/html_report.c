@@ -135,7 +135,7 @@ static int make(struct making *making, FILE *out, struct box_entry *entries, siz
 	if (!err && !making->begun && !begin(making, UINT64_MAX))
 		err = -ENOMEM;
 	if (!err)
-		err = group_table_gather(&view->groups, &view->replay);
+		err = run_view_gather_groups(view);
 	if (err)
 		return err;
 	view->end_ns = run_view_end(view);
@@ -189,6 +189,7 @@ int html_report_write(FILE *out, struct html_report *report, struct box_entry *e
 	step_series_free(&making->view.steps);
 	heat_free(&making->view.heat);
 	group_table_free(&making->view.groups);
+	json_decref(making->view.names);
 	host_clocks_free(&making->view.clocks);
 	replay_close(&making->view.replay);
 	free(making);

@@ -22,11 +22,8 @@ static struct magnitude_group *find(struct magnitudes *magnitudes, const struct 
 		magnitudes->more = true;
 		return NULL;
 	}
-	int32_t *ranks = group_table_find(&magnitudes->view->groups, communicator->id, communicator->nranks);
-
 	group->communicator = communicator->id;
-	group->name = group_name(communicator, ranks);
-	free(ranks);
+	group->name = run_view_group(magnitudes->view, communicator);
 	for (size_t i = 0; i < MAGNITUDE_COLUMNS; i++)
 		group->largest[i] = -1;
 	return magnitudes->groups[magnitudes->count++] = group;

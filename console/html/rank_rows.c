@@ -39,14 +39,7 @@ static json_t *operation_json(const struct run_view *view, const struct replay_p
 {
 	const struct rw_communicator *communicator = box_operations_communicator(&slices->operations, operation);
 	bool numbered = operation->known & RW_KNOWN_IDENT;
-	char *name = NULL;
-
-	if (communicator) {
-		int32_t *ranks = group_table_find(&view->groups, communicator->id, communicator->nranks);
-
-		name = group_name(communicator, ranks);
-		free(ranks);
-	}
+	char *name = communicator ? run_view_group(view, communicator) : NULL;
 	json_t *json =
 	    json_pack("{s:s, s:o, s:s?, s:s, s:I}", "function", operation_name(operation), "sequence",
 		      numbered ? json_integer((json_int_t)(operation->sequence & ~RW_CAPTURED_SEQUENCE)) : json_null(),

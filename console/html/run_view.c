@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/html/run_view.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "console/html/group_names.h"
 #include "feed/operation_view.h"
 #include "finding/rank_list.h"
 
@@ -79,4 +82,45 @@ uint64_t run_view_end(const struct run_view *view)
 		end_ns = at_ns > end_ns ? at_ns : end_ns;
 	}
 	return end_ns;
+}
+
+int run_view_gather_groups(struct run_view *view)
+{
+	view->names = group_names_json(view->replay.analysis);
+	if (!view->names)
+		return -ENOMEM;
+	return group_table_gather(&view->groups, &view->replay);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const int32_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+/* Of a mesh there are many of one name: their ranks tell them apart. */
+static char *with_ranks(const char *name, int32_t *ranks, int32_t count, const struct run_view *view)
+{
+	char *list, *text = NULL;
+
+	if (!ranks || (size_t)count >= view->replay.count)
+		return strdup(name);
+	qsort(ranks, (size_t)count, sizeof(*ranks), by_number);
+	list = run_view_ranks(ranks, (size_t)count);
+	if (!list || asprintf(&text, "%s (%s)", name, list) < 0)
+		text = NULL;
+	free(list);
+	return text;
+}
+
+char *run_view_group(const struct run_view *view, const struct rw_communicator *communicator)
+{
+	const char *told = group_names_find(view->names, communicator->id);
+	int32_t *ranks = group_table_find(&view->groups, communicator->id, communicator->nranks);
+	char *name = told && strncmp(told, "rank", 4) ? with_ranks(told, ranks, communicator->nranks, view)
+						      : group_name(communicator, ranks);
+
+	free(ranks);
+	return name;
 }

@@ -99,12 +99,13 @@ static void print_page(FILE *out, const json_t *body)
 static void print_worst(FILE *out, const json_t *finding)
 {
 	const char *kind = value_text(finding, "kind"), *text = value_text(finding, "text");
+	const json_t *cause = json_object_get(finding, "cause");
 	char *because = NULL;
 	size_t size;
 	FILE *line = open_memstream(&because, &size);
 
 	if (line) {
-		if (json_is_object(json_object_get(finding, "cause")))
+		if (json_is_object(cause) && !cause_text_is_whole_process(cause))
 			cause_text_write(line, finding);
 		fclose(line);
 	}

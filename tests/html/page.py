@@ -262,7 +262,7 @@ def main():
         pages["large"] = make(of_many, directory, "large")
         check_interrupted(of_many, directory)
         if not browser.find():
-            print("not looked at: no chromium here", flush=True)
+            print("skipped: no chromium here: pages were made and not looked at", flush=True)
             sys.exit(1 if trace.failed else 77)
         with browser.Browser() as page:
             for name in NAMES:

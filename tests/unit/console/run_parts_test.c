@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "console/run/farewell.h"
 #include "console/run/job.h"
 #include "console/run/job_environment.h"
 #include "console/run/launcher.h"
@@ -173,4 +174,49 @@ Test(job, that_ended_was_started_unless_its_program_could_not_be_executed)
 	cr_expect(starts(fails, 1));
 	cr_expect_not(starts(missing, 127));
 	cr_expect_not(starts(no_program, 126));
+}
+
+/* The end */
+
+static char *farewell_with(const json_t *worst)
+{
+	json_t *summary = json_pack("{s:{s:i, s:i, s:b, s:s, s:n, s:{s:i, s:i}}}", "summary", "ranks_seen", 8, "ranks_total", 8,
+				    "last", 1, "directory", "/dev/shm/j", "saved", "findings", "critical", worst != NULL,
+				    "warning", 0);
+	const struct tidied tidied = { 0 };
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	farewell_print(stream, "j", summary, &tidied, KEPT_BOXES_ALL, worst);
+	fclose(stream);
+	json_decref(summary);
+	return text;
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+	size_t length = strlen(text), size = strlen(ending);
+
+	return length >= size && strcmp(text + length - size, ending) == 0;
+}
+
+Test(farewell, its_last_lines_name_the_rank_the_cause_and_the_page)
+{
+	json_t *finding = json_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:f}}", "kind", "straggler", "text", "rank 3 is late\x1b",
+				    "cause", "class", "io", "text", "fsync(2)", "thread", "python-main", "share", 0.9);
+	char *text = farewell_with(finding), *without = farewell_with(NULL);
+
+	cr_expect(ends_with(text, "\n  as a page  rankwatch report --html report.html /dev/shm/j\n"
+				  "  verdict    straggler: rank 3 is late\\x1b\n"
+				  "             because its thread \"python-main\" was 90 % of the time fsync(2)\n"),
+		  "%s", text);
+	cr_expect(ends_with(without, "  look again rankwatch report /dev/shm/j\n"), "%s", without);
+	json_object_set_new(finding, "cause", json_pack("{s:s, s:s}", "class", "gone", "text", "fell silent"));
+	free(text);
+	text = farewell_with(finding);
+	cr_expect(ends_with(text, "rank 3 is late\\x1b\n"), "what the text says already is not said again: %s", text);
+	free(text);
+	free(without);
+	json_decref(finding);
 }

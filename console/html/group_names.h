@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* What findings call each communicator ("~fsdp"), of those that had not ended. One thread. */
+#ifndef CONSOLE_HTML_GROUP_NAMES_H
+#define CONSOLE_HTML_GROUP_NAMES_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+struct analysis;
+
+/* New reference; NULL on lack of memory. */
+json_t *group_names_json(const struct analysis *analysis);
+/* Escaped; NULL when it has none. */
+const char *group_names_find(const json_t *names, uint64_t communicator);
+
+#endif

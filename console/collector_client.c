@@ -12,7 +12,7 @@
 #include "collector/address.h"
 #include "collector/message.h"
 
-enum { LONGEST_LINE = 1 << 20 };
+enum { LONGEST_LINE = 64 << 20 /* a whole job's cells come in one */ };
 
 /* Somebody else may have put a socket at a path in /tmp: only a peer of our user, or root, is believed. */
 static bool is_believed(int fd)

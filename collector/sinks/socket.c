@@ -22,6 +22,7 @@ struct socket_client {
 	struct line_buffer input;
 	bool is_run, is_leaving, closing;
 	struct socket_subscription subscription;
+	size_t first; /* length of the line that was sent when nothing else waited */
 	char chunk[REQUEST_LINE];
 };
 
@@ -82,8 +83,10 @@ void socket_send(struct socket_client *client, const char *line)
 		return;
 	size_t queued = uv_stream_get_write_queue_size((uv_stream_t *)&client->pipe);
 
-	/* One long line is no sign of a client that does not read. */
-	if (queued && queued + length > MOST_QUEUED) {
+	/* One long line, as a snapshot is, is no sign of a client that does not read, nor is what comes while it is read. */
+	if (!queued)
+		client->first = length;
+	else if (queued + length > MOST_QUEUED + client->first) {
 		drop(client);
 		return;
 	}

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { AGAIN_MS = 500, DETAIL_MS = 1000, LINE = 64 << 20 /* a whole job's cells come in one */ };
+enum { AGAIN_MS = 500, DETAIL_MS = 1000 };
 
 static double unix_ms(void)
 {
@@ -40,7 +40,6 @@ static int connect_again(struct live *live)
 {
 	int err = collector_client_open(&live->client, *live->job ? live->job : NULL, COLLECTOR_CLIENT_ANYWHERE, on_message, live);
 
-	live->client.input.limit = LINE;
 	return err;
 }
 

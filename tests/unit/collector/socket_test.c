@@ -162,6 +162,8 @@ Test(socket, a_subscriber_that_does_not_read_is_not_drained_and_is_kept)
 	socket_each(sink, count_drained, counts);
 	cr_expect_eq(counts[0], 1);
 	cr_expect_eq(counts[1], 0);
+	socket_send_all(sink, "{\"finding\":1}"); /* while most of the snapshot is still on its way */
+	cr_expect_eq(socket_clients(sink), 1);
 	for (int i = 0; i < 1000; i++) {
 		recv(fd, some, sizeof(some), MSG_DONTWAIT);
 		turn(1);

@@ -5,7 +5,11 @@ const xOf = (us, width) => LEFT + (us - span.from) / (span.until - span.from) * 
 const usOf = (x, width) => span.from + (x - LEFT) / (width - LEFT - RIGHT) * (span.until - span.from);
 
 const KINDS = ["own", "wait", "transfer", "unseen", "open", "late"];
-const bytesOf = text => Uint8Array.from(atob(text || ""), character => character.charCodeAt(0));
+function bytesOf(text) {
+	const packed = atob(text || ""), bytes = new Uint8Array(packed.length);
+	for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
+	return bytes;
+}
 const cells = Object.fromEntries(KINDS.map(kind => [kind, bytesOf(D.heat[kind])]));
 const heatRows = D.heat.ranks.length;
 
@@ -21,27 +25,36 @@ const stepAt = us => {
 };
 
 /* One pixel for each cell: what a rank's time went to, mixed; over it, who was waited for. */
-function heatImage() {
-	const image = new ImageData(Math.max(D.heat.columns, 1), Math.max(heatRows, 1));
-	const mix = Object.fromEntries(KINDS.map(kind => [kind, rgb(colours[kind])])), ground = rgb(colours.surface);
-	for (let i = 0; i < heatRows * D.heat.columns; i++) {
+function fillPixels(pixels) {
+	const parts = ["own", "wait", "transfer", "unseen", "open"].map(kind => [cells[kind], ...rgb(colours[kind])]);
+	const ground = rgb(colours.surface), orange = rgb(colours.late), late = cells.late, count = heatRows * D.heat.columns;
+	for (let i = 0, at = 0; i < count; i++, at += 4) {
 		let rest = 255, r = 0, g = 0, b = 0;
-		for (const kind of ["own", "wait", "transfer", "unseen", "open"]) {
-			const share = Math.min(cells[kind][i], rest), colour = mix[kind];
-			r += share * colour[0]; g += share * colour[1]; b += share * colour[2];
+		for (let part = 0; part < parts.length; part++) {
+			const [bytes, red, green, blue] = parts[part], share = Math.min(bytes[i], rest);
+			if (!share) continue;
+			r += share * red; g += share * green; b += share * blue;
 			rest -= share;
 		}
-		r += rest * ground[0]; g += rest * ground[1]; b += rest * ground[2];
-		const late = cells.late[i] ? .3 + .7 * Math.sqrt(cells.late[i] / 255) : 0;
-		image.data[4 * i] = r / 255 * (1 - late) + mix.late[0] * late;
-		image.data[4 * i + 1] = g / 255 * (1 - late) + mix.late[1] * late;
-		image.data[4 * i + 2] = b / 255 * (1 - late) + mix.late[2] * late;
-		image.data[4 * i + 3] = 255;
+		const over = late[i] ? .3 + .7 * Math.sqrt(late[i] / 255) : 0, under = (1 - over) / 255;
+		pixels[at] = (r + rest * ground[0]) * under + orange[0] * over;
+		pixels[at + 1] = (g + rest * ground[1]) * under + orange[1] * over;
+		pixels[at + 2] = (b + rest * ground[2]) * under + orange[2] * over;
+		pixels[at + 3] = 255;
 	}
-	const offscreen = document.createElement("canvas");
+}
+
+/* Made once in each theme. */
+const heatImages = new Map();
+function heatImage() {
+	const made = heatImages.get(colours.surface);
+	if (made) return made;
+	const image = new ImageData(Math.max(D.heat.columns, 1), Math.max(heatRows, 1)), offscreen = document.createElement("canvas");
+	fillPixels(image.data);
 	offscreen.width = image.width;
 	offscreen.height = image.height;
 	offscreen.getContext("2d").putImageData(image, 0, 0);
+	heatImages.set(colours.surface, offscreen);
 	return offscreen;
 }
 

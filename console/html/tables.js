@@ -50,7 +50,9 @@ function everyRank(node) {
 	const search = el("input", { type: "search", placeholder: "rank, host, operation…", "aria-label": "Ranks that show this" });
 	search.addEventListener("input", () => fill(search.value.trim().toLowerCase()));
 	const details = el("details", { open: D.rows.length <= 16 }, el("summary", {}, "Every rank's last operation"), D.rows.length > 16 ? el("p", {}, search) : null, hold);
-	fill("");
+	/* A thousand rows that nobody looks at cost time. */
+	if (details.open) fill("");
+	else details.addEventListener("toggle", () => { if (!hold.hasChildNodes()) fill(""); });
 	node.append(details);
 }
 

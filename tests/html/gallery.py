@@ -23,7 +23,7 @@ PICTURES = {
     "never": (("first", "#verdict", 900, False), ("event", "#around", 600, True)),
     "io-rank0": (("first", "#verdict", 900, True), ("event", "#around", 600, False)),
     "nan-mesh": (("first", "#verdict", 900, False), ("values", "#values", 860, True)),
-    "large": (("first", "#verdict", 860, False), ("ranks", "#ranks", 900, True)),
+    "large": (("first", "#verdict", 860, False), ("ranks", "#ranks", 760, True)),
 }
 
 

@@ -243,6 +243,8 @@ def check_large(page, path):
     show(page, path)
     check(page.run("document.querySelector('h1').textContent") == "Rank 142", "the late rank is named")
     check(page.run("document.querySelector('#heat').getBoundingClientRect().height < 900"), "all of its ranks fit on a screen")
+    page.run("[...document.querySelectorAll('#end details')].forEach(one => { one.open = true; })")
+    check(page.run("new Promise(done => setTimeout(() => done(document.querySelectorAll('#end tbody tr').length), 50))") == 256, "a row for each when they are asked for")
     check(page.run("document.querySelector('#unlike table').textContent.includes('eth0')"), "a host with another environment is told")
 
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/foreign_text.h"
 #include "console/html/around.h"
@@ -17,6 +16,7 @@
 #include "console/html/rank_rows.h"
 #include "console/html/run_json.h"
 #include "console/html/run_view.h"
+#include "finding/value.h"
 
 struct making {
 	struct html_report *report;
@@ -28,15 +28,18 @@ struct making {
 	bool begun;
 };
 
-/* The clocks are gathered with the first stretch: then all boxes are there, and none has been replayed yet. */
-static bool begin(struct making *making, uint64_t at_ns)
+/* The clocks are gathered with the first stretch: then all boxes are there, and none has been replayed yet. process:
+ * whose clock at_ns is of; NULL: there is no stretch. */
+static bool begin(struct making *making, const struct replay_process *process, uint64_t at_ns)
 {
 	struct run_view *view = &making->view;
 
 	if (!view->clocks.hosts && host_clocks_gather(&view->clocks, &view->replay) != 0)
 		return false;
 	making->begun = true;
-	heat_begin(&view->heat, view->replay.count, run_view_begin(view, at_ns));
+	uint64_t first_ns = process ? run_view_time(view, process, at_ns) : UINT64_MAX;
+
+	heat_begin(&view->heat, view->replay.count, run_view_begin(view, first_ns));
 	view->base_ns = view->heat.from_ns;
 	return true;
 }
@@ -48,7 +51,7 @@ static void take_stretch(void *argument, const struct analysis_stretch *stretch)
 	struct run_view *view = &making->view;
 	const struct replay_process *process = &view->replay.processes[stretch->process - 1];
 
-	if (!making->begun && !begin(making, stretch->from_ns))
+	if (!making->begun && !begin(making, process, stretch->from_ns))
 		return;
 	uint64_t from_ns = run_view_time(view, process, stretch->from_ns);
 	uint64_t until_ns = run_view_time(view, process, stretch->until_ns);
@@ -132,7 +135,7 @@ static int make(struct making *making, FILE *out, struct box_entry *entries, siz
 	const struct replay_watch watch = { take_stretch, making };
 	int err = replay_open(&view->replay, entries, count, making->report->kernel_log, &watch);
 
-	if (!err && !making->begun && !begin(making, UINT64_MAX))
+	if (!err && !making->begun && !begin(making, NULL, 0))
 		err = -ENOMEM;
 	if (!err)
 		err = run_view_gather_groups(view);
@@ -143,7 +146,9 @@ static int make(struct making *making, FILE *out, struct box_entry *entries, siz
 	making->open_end.view = view;
 	making->rows = json_array();
 	making->findings = findings_json(view);
-	err = around_begin(&making->around, view, json_array_get(making->findings, 0));
+	const json_t *first = json_array_get(making->findings, 0);
+
+	err = around_begin(&making->around, view, value_is(first, "severity", "notice") ? NULL : first);
 	if (!err)
 		err = take_processes(making);
 	json_t *data = build(making);

@@ -247,3 +247,26 @@ Test(budget, nothing_may_be_spent)
 	cr_expect_geq(budget.scan_every, 1 << 10);
 	cr_expect_geq(budget.progress_every, 1 << 10);
 }
+
+/* What is still in flight when all has been spent comes in small pieces: it is no reason to give up everything. */
+Test(budget, a_trickle_behind_the_allowance_turns_little_down)
+{
+	begin_with_given();
+	look(2600000);
+	uint32_t every = look(0);
+	for (int i = 0; i < 100; i++)
+		look(1000); /* 0.1 ms in all, a twenty-fifth of the allowance */
+	cr_expect_eq(budget.scan_every, every);
+	for (int i = 0; i < 10; i++)
+		look(50000);
+	cr_expect_gt(budget.scan_every, every, "more than a trickle");
+}
+
+Test(budget, what_can_be_turned_down_no_further_leaves_it_to_the_other)
+{
+	begin_with_given();
+	budget.scan_every = BUDGET_EVERY_MAX;
+	second(9000000, 1000000, 0);
+	cr_expect_eq(budget.scan_every, BUDGET_EVERY_MAX);
+	cr_expect_eq(budget.progress_every, 4, "1 %% of the time in all");
+}

@@ -104,6 +104,12 @@ Test(sampling, a_pause_pays_for_what_comes_behind_it)
 	for (int i = 0; i < SAMPLING_PAUSES; i++)
 		cr_expect(sampling_after_pause(&row, now, false), "what a long one saves up has an end, %d", i);
 	cr_expect_not(sampling_after_pause(&row, now, false));
+	for (int i = 0; i < 3; i++) /* two that add up to more than can be saved, with something left of the first */
+		sampling_after_pause(&row, now += (SAMPLING_PAUSES - 2) * (uint64_t)SAMPLING_PAUSE_NS, true);
+	int paid = 0;
+	while (sampling_after_pause(&row, now, false))
+		paid++;
+	cr_expect_eq(paid, SAMPLING_PAUSES);
 }
 
 Test(sampling, an_operation_whose_turn_it_is_needs_no_pause)

@@ -53,7 +53,8 @@ static uint32_t share_ppm(uint64_t cost_ns, uint64_t wall_ns)
 static uint32_t *dearer(struct budget *budget, const struct budget_cost *cost, uint64_t wall_ns, uint32_t limit)
 {
 	uint64_t scans = cost->scans - budget->since.scans, progress = cost->progress - budget->since.progress;
-	bool scans_can = budget->scan_every < BUDGET_EVERY_MAX, progress_can = budget->progress_every < BUDGET_EVERY_MAX;
+	bool scans_can = budget->scan_every < BUDGET_EVERY_MAX,
+	     progress_can = budget->progress_every < BUDGET_EVERY_MAX;
 	bool is_progress = progress_can && (progress > scans || !scans_can);
 
 	if (!is_progress && !scans_can)

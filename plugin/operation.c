@@ -61,7 +61,8 @@ static bool sample_progress(struct recording *recording, const struct communicat
 	struct rw_box_header *header = recording->box.header;
 	uint32_t every = atomic_load_explicit(&header->progress_every, memory_order_relaxed);
 
-	if (recording->config.gpu_time == CONFIG_GPU_TIME_WATERMARK || takes(communicator, slot, at_least(every, least)))
+	if (recording->config.gpu_time == CONFIG_GPU_TIME_WATERMARK ||
+	    takes(communicator, slot, at_least(every, least)))
 		return true;
 	atomic_fetch_or_explicit(&slot->flags, RW_FLAG_PROGRESS_SAMPLED_OUT, memory_order_relaxed);
 	return false;

@@ -3,8 +3,8 @@
  * Which operations have GPU progress and which are scanned, when not all are.
  *
  * What is compared between ranks is decided from what all ranks know alike, never from this one's load or clock: the
- * operation's name, its size, and how many small operations in a row its communicator has seen. One in `every` is taken,
- * a power of two: the sets nest, so ranks that sample differently still share the sparser set.
+ * operation's name, its size, and how many small operations in a row its communicator has seen. One in `every` is
+ * taken, a power of two: the sets nest, so ranks that sample differently still share the sparser set.
  *
  * Small operations of a long row, as in an AllReduce loop of 8 bytes, are sampled from the start: two writes around an
  * operation of ten microseconds would be felt. The first few behind a large one, as a gradient norm or a loss, are not.
@@ -46,8 +46,8 @@ struct sampling_row {
 /* every: a power of two; 0 = none is. */
 bool sampling_takes(const struct sampling_name *name, uint32_t every);
 
-/* The bytes of a collective over all its ranks; nranks 0: not known, counts as 1. A type that is not known counts as one
- * byte. */
+/* The bytes of a collective over all its ranks; nranks 0: not known, counts as 1. A type that is not known counts as
+ * one byte. */
 uint64_t sampling_bytes(uint8_t function, uint8_t dtype, uint64_t count, int32_t nranks);
 
 /* Once for each collective of the communicator, in their order: at most one in so many of its kind is taken. */

@@ -31,7 +31,7 @@ def main():
     pair = part.Pair(self)
     with tempfile.TemporaryDirectory(dir=part.WORK_SHARED) as boxes:
         done = part.run([part.PROGRAMS / "gpu_arrival", pair.how, ROUNDS, FILL_MS], 30, RANKWATCH_DIR=boxes,
-                        RANKWATCH_QUIET="1", RANKWATCH_KERNELCH="1", RANKWATCH_SCAN="off",
+                        RANKWATCH_QUIET="1", RANKWATCH_KERNELCH="1", RANKWATCH_SCAN="off", RANKWATCH_GPU_TIME="watermark",
                         NCCL_PROFILER_PLUGIN=PLUGIN, **pair.environment)
         dump = part.run([part.BUILD / "console/rankwatch", "dump", boxes], 20).json()
     ranks = by_rank(dump)

@@ -15,11 +15,13 @@ PLUGINS = [
     ("rankwatch", {"NCCL_PROFILER_PLUGIN": RANKWATCH}),
     ("rankwatch, RANKWATCH_GPU_TIME=off", {"NCCL_PROFILER_PLUGIN": RANKWATCH, "RANKWATCH_GPU_TIME": "off"}),
     ("rankwatch, RANKWATCH_SCAN=off", {"NCCL_PROFILER_PLUGIN": RANKWATCH, "RANKWATCH_SCAN": "off"}),
+    ("rankwatch, progress of each operation", {"NCCL_PROFILER_PLUGIN": RANKWATCH, "RANKWATCH_SCAN": "off",
+                                               "RANKWATCH_GPU_TIME": "watermark"}),
     ("rankwatch, everything off", {"NCCL_PROFILER_PLUGIN": RANKWATCH, "RANKWATCH_SCAN": "off", "RANKWATCH_GPU_TIME": "off"}),
     ("rankwatch, RANKWATCH_KERNELCH=1", {"NCCL_PROFILER_PLUGIN": RANKWATCH, "RANKWATCH_KERNELCH": "1"}),
     ("rankwatch, with the interposer", {"NCCL_PROFILER_PLUGIN": RANKWATCH, "LD_PRELOAD": PRELOAD}),
     ("rankwatch, everything on", {"NCCL_PROFILER_PLUGIN": RANKWATCH, "LD_PRELOAD": PRELOAD, "RANKWATCH_KERNELCH": "1",
-                                  "RANKWATCH_SCAN": "all"}),
+                                  "RANKWATCH_SCAN": "all", "RANKWATCH_GPU_TIME": "watermark"}),
 ]
 ROUNDS, SECONDS = (1, "0.1") if part.STAND_IN else (3, "0.8")
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/top/finding_lines.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +40,13 @@ int finding_lines_draw(struct canvas *canvas, int row, int rows, const struct mo
 
 	if (!out)
 		return 0;
-	int err = finding_print(out, finding->json, &style);
+	/* Its countdown stood still when it was told; the overview has one that runs. */
+	json_t *without = json_copy(finding->json);
 
+	json_object_del(without, "watchdog");
+	int err = without ? finding_print(out, without, &style) : -ENOMEM;
+
+	json_decref(without);
 	fclose(out);
 	for (line = err ? NULL : strtok_r(text, "\n", &rest); line && taken < rows; line = strtok_r(NULL, "\n", &rest), taken++) {
 		bool open = ranking_is_open(finding, at_ms);

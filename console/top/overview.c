@@ -7,7 +7,7 @@
 #include "console/top/rank_row.h"
 #include "console/top/view.h"
 
-enum { LABEL = 12, VALUE = 30, VERDICT = 8 /* rows */ };
+enum { LABEL = 12, VALUE = 30, CHART_MOST = 100, VERDICT = 8, OTHERS = 3 /* rows */ };
 
 /* Per step and rank. */
 static double step_ms(const struct model_column *column)
@@ -39,12 +39,19 @@ static double lost_share(const struct model_column *column)
 	return whole > 0 ? lost / whole : 0;
 }
 
+static int chart_width(const struct view_drawing *drawing)
+{
+	int width = drawing->canvas->width - LABEL - VALUE;
+
+	return width < CHART_MOST ? width : CHART_MOST;
+}
+
 /* One chart over the newest columns, `most` at its top (0: the largest). */
 static void draw_chart(struct view_drawing *drawing, int row, double (*value)(const struct model_column *), double most,
 		       enum canvas_style style)
 {
 	const struct model *model = drawing->model;
-	int width = drawing->canvas->width - LABEL - VALUE;
+	int width = chart_width(drawing);
 	long last = drawing->at < 0 ? (long)model->column_count - 1 : drawing->at, first = last - width + 1;
 
 	first = first > 0 ? first : 0;
@@ -57,9 +64,7 @@ static void draw_chart(struct view_drawing *drawing, int row, double (*value)(co
 
 static void draw_value(struct view_drawing *drawing, int row, const char *text)
 {
-	int column = drawing->canvas->width - VALUE + 1;
-
-	canvas_cut(drawing->canvas, row, column, VALUE - 1, STYLE_PLAIN, text);
+	canvas_cut(drawing->canvas, row, LABEL + chart_width(drawing) + 1, VALUE - 1, STYLE_PLAIN, text);
 }
 
 static int draw_steps(struct view_drawing *drawing, int row)
@@ -105,7 +110,7 @@ static int draw_time(struct view_drawing *drawing, int row)
 	const struct model *model = drawing->model;
 	double parts[4] = { 0 }, whole = 0;
 	static const enum canvas_style styles[] = { STYLE_GOOD, STYLE_WAIT, STYLE_WARN, STYLE_DIM };
-	int width = drawing->canvas->width - LABEL - VALUE, at = LABEL;
+	int width = chart_width(drawing), at = LABEL;
 	char text[96];
 
 	for (size_t i = 0; i < model->rank_count; i++) {
@@ -236,7 +241,7 @@ static int draw_watchdog(struct view_drawing *drawing, int row)
 
 	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  watchdog");
 	if (!model->watchdog.timeout_ms)
-		canvas_text(drawing->canvas, row, LABEL, STYLE_DIM, "its time is not known: no countdown (docs: RANKWATCH_TIMEOUT)");
+		canvas_text(drawing->canvas, row, LABEL, STYLE_DIM, "its time is not known: RANKWATCH_TIMEOUT tells it");
 	else if (runs && left <= 0)
 		canvas_print(drawing->canvas, row, LABEL, STYLE_BAD, "%s are over (%s): it may kill the job any moment",
 			     view_duration(limit, sizeof(limit), model->watchdog.timeout_ms), model->watchdog.from);
@@ -261,7 +266,8 @@ static int draw_sight(struct view_drawing *drawing, int row)
 	return row + 1;
 }
 
-static void draw_ranks(struct view_drawing *drawing, int row)
+/* Returns the next row. */
+static int draw_ranks(struct view_drawing *drawing, int row)
 {
 	struct ranking ranking;
 
@@ -277,6 +283,22 @@ static void draw_ranks(struct view_drawing *drawing, int row)
 			drawing->view->under_cursor = drawing->model->ranks[ranking.rows[drawing->view->cursor].index].rank;
 	}
 	ranking_free(&ranking);
+	return row;
+}
+
+/* Where there is room: what else is open. */
+static void draw_others(struct view_drawing *drawing, int row)
+{
+	const struct model *model = drawing->model;
+	double at_ms = drawing->at < 0 && !model->dead ? drawing->now_ms : model_time(model, drawing->at);
+	const struct model_finding *worst = ranking_worst_finding(model, at_ms);
+
+	for (size_t i = 0; i < model->finding_count && row + OTHERS <= drawing->bottom; i++) {
+		const struct model_finding *finding = &model->findings[i];
+
+		if (finding != worst && finding->severity && ranking_is_open(finding, at_ms))
+			row += finding_lines_draw(drawing->canvas, row, OTHERS - 1, finding, at_ms);
+	}
 }
 
 void overview_draw(struct view_drawing *drawing)
@@ -289,5 +311,6 @@ void overview_draw(struct view_drawing *drawing)
 	row = draw_steps(drawing, row);
 	row = draw_lost(drawing, row);
 	row = draw_time(drawing, row);
-	draw_ranks(drawing, row + (drawing->bottom - row > 12));
+	row = draw_ranks(drawing, row + (drawing->bottom - row > 12));
+	draw_others(drawing, row + 1);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 64 };
+enum { FIRST_ROOM = 64, LOOK_BACK = 64 };
 
 void cells_open(struct cells *cells, size_t limit)
 {
@@ -119,14 +119,13 @@ static bool is_before(const struct column *column, uint64_t step, uint64_t at_ns
  * before it. */
 static struct column *find(struct cells *cells, uint64_t step, uint64_t at_ns)
 {
-	for (size_t i = cells->count; i > 0; i--) {
-		struct column *column = &cells->columns[i - 1];
-		if (holds(column, step, at_ns))
-			return column;
-		if (!is_before(column, step, at_ns))
-			continue;
-		return i == cells->count ? append(cells, step, at_ns) : column;
-	}
+	/* While steps are being found out, one rank's are known and another's are not: both kinds lie side by side. */
+	for (size_t i = cells->count; i > 0 && cells->count - i < LOOK_BACK; i--)
+		if (holds(&cells->columns[i - 1], step, at_ns))
+			return &cells->columns[i - 1];
+	for (size_t i = cells->count; i > 0; i--)
+		if (is_before(&cells->columns[i - 1], step, at_ns))
+			return i == cells->count ? append(cells, step, at_ns) : &cells->columns[i - 1];
 	return cells->count ? &cells->columns[0] : append(cells, step, at_ns);
 }
 

@@ -144,9 +144,10 @@ static void judge(const struct model *model, long at, double now_ms, const char 
 	}
 	if (row->bad && row->standing.letter == 'R')
 		row->standing = (struct standing){ 'N', STYLE_WARN, true };
-	/* What became of it says more. */
-	if (named[row->index] && strchr("TXE", row->standing.letter) == NULL)
-		row->standing = (struct standing){ named[row->index], STYLE_BAD, true };
+	/* That it was stopped or killed says more than what is found of it. */
+	if (named[row->index])
+		row->standing = (struct standing){ strchr("TX", row->standing.letter) ? row->standing.letter : named[row->index],
+						   STYLE_BAD, true };
 }
 
 static bool is_wanted(const struct model_rank *rank, const char *search)
@@ -165,7 +166,7 @@ static double key_of(const struct ranking_row *row)
 {
 	switch (sorted_by) {
 	case SORT_LOST:
-		return (row->standing.sick ? -1e6 : 0) - row->lost_share;
+		return (row->standing.style == STYLE_BAD ? -2e6 : row->standing.sick ? -1e6 : 0) - row->lost_share;
 	case SORT_WAIT:
 		return -row->wait_share;
 	case SORT_STATE:

@@ -124,7 +124,7 @@ static void draw_keys(const struct view_drawing *drawing)
 	if (*view->search)
 		column = canvas_print(canvas, row, column, STYLE_WARN, " /%s ", view->search);
 	canvas_text(canvas, row, column, STYLE_BAR,
-		    canvas->width >= 110 ? " ? help  / search  s sort  z fold  f follow  p pause  ← → time  q quit"
+		    canvas->width >= 128 ? " ? help  / search  s sort  z fold  f follow  p pause  ← → time  q quit"
 					 : " ? help  q quit");
 }
 

@@ -109,6 +109,20 @@ Test(cells, what_comes_too_late_for_its_step_is_counted_with_the_one_before)
 	cells_free(&cells);
 }
 
+Test(cells, a_rank_whose_steps_are_not_known_yet_does_not_tear_a_step_of_the_others_apart)
+{
+	struct cells cells;
+
+	cells_open(&cells, CELLS_LIMIT);
+	add(&cells, 0, 3);
+	cr_assert(cells_at(&cells, 1, 0, 3 * SECOND + 1));
+	add(&cells, 2, 3);
+	add(&cells, 0, 4);
+	cr_expect_eq(cells.count, 3);
+	cr_expect_float_eq(cells.columns[0].cells[2].own_ms, 1, 0.01);
+	cells_free(&cells);
+}
+
 Test(cells, nothing_is_kept_that_nobody_asked_for)
 {
 	struct cells cells = { 0 };

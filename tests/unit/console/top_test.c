@@ -248,13 +248,13 @@ Test(top, the_healthy_of_a_host_are_one_row_so_that_the_sick_one_is_seen)
 	cr_expect(shows("   77 "), "%s", screen());
 	cr_expect(shows("    8x"), "%s", screen());
 	cr_expect_eq(view.rows, 16u + 2, "%zu", view.rows);
-	cr_expect(strstr(row_text(2), "▸   77  R"), "%s", row_text(2));
-	cr_expect(strstr(row_text(3), "     3  L"), "%s", row_text(3));
+	cr_expect(strstr(row_text(2), "▸    3  L"), "%s", row_text(2));
+	cr_expect(strstr(row_text(3), "    77  R"), "%s", row_text(3));
 	keys("z");
 	draw(120, 24);
 	cr_expect_eq(view.rows, 128u);
-	cr_expect(strstr(row_text(2), "▸   77  R"), "%s", row_text(2));
-	cr_expect(strstr(row_text(3), "     3  L"), "%s", row_text(3));
+	cr_expect(strstr(row_text(2), "▸    3  L"), "%s", row_text(2));
+	cr_expect(strstr(row_text(3), "    77  R"), "%s", row_text(3));
 }
 
 Test(top, sorts_searches_and_follows)

@@ -8,7 +8,7 @@ const HOW_SURE = {
 
 /* "rank 4 (host a, pid 1) has not joined…" → ["Rank 4", "has not joined…"] */
 function headline(finding) {
-	const found = /^((?:rank|ranks|host) [\d,\-… ()a-z]*?\d|host \S+)(?: \([^)]*\))? (.*)$/s.exec(finding.text || "");
+	const found = /^((?:rank|ranks|host) [\d,\-… ()a-z]*?\d|host \S+)(?: \([^)]*\))?:? (.*)$/s.exec(finding.text || "");
 	if (found && found[1].length < 28) return [found[1][0].toUpperCase() + found[1].slice(1), found[2]];
 	const ranks = finding.ranks || [];
 	if (finding.scope !== "job" && ranks.length && ranks.length < 4) return [ranksText(ranks).replace("r", "R"), finding.text];
@@ -46,11 +46,19 @@ function verdictNode() {
 		factsOf(verdict));
 }
 
+/* Nothing was found: what can be said all the same. */
+function calmText() {
+	const account = D.job.account, loss = account?.waited_for?.[0], open = D.heat.totals.map(parts => parts[4]);
+	if (D.job.births.length) return ["A communicator was never made", D.job.births.join("; ")];
+	if (open.length && Math.min(...open) > 1e6)
+		return ["All stood still", `Every rank was in an operation that never ended, for ${duration(Math.min(...open))} at least. Nobody can be named: see what was in flight, below.`];
+	if (loss) return ["No rank stands out", `The others waited ${percent(loss.share)} of the time for ${loss.rank < 0 ? "a rank without a number" : `rank ${loss.rank}`}, too little or too rarely for a verdict.`];
+	return ["No rank stands out", account ? `Waiting for other ranks took ${percent(account.wait)} of the time.` : "Nothing that rankwatch judges was seen to go wrong in what these black boxes hold."];
+}
+
 function calmNode() {
-	const account = D.job.account, loss = account?.waited_for?.[0];
-	const what = loss ? `The others waited ${percent(loss.share)} of the time for rank ${loss.rank}, too little or too rarely for a verdict.`
-		: account ? `Waiting for other ranks took ${percent(account.wait)} of the time, and no rank stands out.` : "Nothing that rankwatch judges went wrong in what these black boxes hold.";
-	return el("div", { class: "verdict calm", id: "verdict" }, el("div", {}, el("div", { class: "eyebrow" }, el("span", { class: "kind" }, "NO FINDING")), el("h1", {}, "No rank stands out"), el("p", { class: "what" }, what)),
+	const [who, what] = calmText();
+	return el("div", { class: who.startsWith("No") ? "verdict calm" : "verdict", id: "verdict" }, el("div", {}, el("div", { class: "eyebrow" }, el("span", { class: "kind" }, "NO FINDING")), el("h1", {}, who), el("p", { class: "what" }, what)),
 		definitions("facts", [["ranks", rests().split(" · ")[0]], ["steps", D.job.steps ? D.job.steps.toLocaleString("en") : null], ["step time", D.job.step_ms > 0 ? duration(D.job.step_ms * 1000) : null], ["operations", D.job.operations.toLocaleString("en")], ["seen for", duration(D.job.end)]]));
 }
 

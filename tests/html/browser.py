@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -20,7 +21,7 @@ class Browser:
     """A page at a time. `problems`: what its console, its script and its Content-Security-Policy complained of."""
 
     def __init__(self):
-        self.profile = tempfile.TemporaryDirectory(prefix="rankwatch-chromium-")
+        self.profile = tempfile.TemporaryDirectory(prefix="rankwatch-chromium-", ignore_cleanup_errors=True)
         to_browser, self.out = os.pipe()
         self.inp, from_browser = os.pipe()
 
@@ -34,7 +35,7 @@ class Browser:
             [find(), "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--no-first-run", "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
              f"--user-data-dir={self.profile.name}", "about:blank"],
-            preexec_fn=descriptors, pass_fds=(3, 4, to_browser, from_browser), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            preexec_fn=descriptors, start_new_session=True, pass_fds=(3, 4, to_browser, from_browser), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_browser)
         os.close(from_browser)
         self.number, self.rest, self.session, self.problems, self.events = 0, b"", None, [], []
@@ -47,7 +48,7 @@ class Browser:
         return self
 
     def __exit__(self, *_):
-        self.process.terminate()
+        os.killpg(self.process.pid, signal.SIGKILL)  # its children, too, who write to the profile
         self.process.wait()
         os.close(self.out)
         os.close(self.inp)

@@ -226,6 +226,15 @@ def check_themes(page, path):
     page.call("Emulation.setEmulatedMedia", media="")
 
 
+def check_without_finding(page, directory):
+    """What is no finding is not said to be well where it is not."""
+    for name, said in (("healthy", "No rank stands out"), ("init-never", "A communicator was never made"), ("fabric-stall", "All stood still")):
+        (directory / name).mkdir()
+        path = make(trace.boxes_of(name, directory / name), directory, name)
+        show(page, path)
+        check(page.run("document.querySelector('h1').textContent") == said, f"{name}: {page.run('document.querySelector(`#verdict`).textContent')}")
+
+
 def check_markup(page, path):
     text = path.read_text(encoding="utf-8")
     check(text.count("</script") == 2 and "\u2028" not in text and "\u202e" not in text, "names of the job end no script and no line")
@@ -269,6 +278,7 @@ def main():
         with browser.Browser() as page:
             for name in NAMES:
                 check_first_screen(page, name, pages[name])
+            check_without_finding(page, directory)
             check_hover_and_keys(page, pages["never"])
             check_themes(page, pages["never"])
             check_markup(page, pages["markup"])

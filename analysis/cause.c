@@ -11,6 +11,8 @@
 static const double share_min = 0.25;
 /* Without a waker: the thread whose file or disk wait covers this share of the wait is taken for it. */
 static const double inferred_min = 0.5;
+/* Another class with this share of the first one's time may as well be it; samples miss more. */
+static const double near_exact = 0.8, near_sampled = 0.5;
 static const uint64_t looked_at_ns = 2000000000;
 /* Between two waits, so short that they are one. */
 static const uint64_t window_gap_ns = 1000000;
@@ -66,6 +68,21 @@ static void describe(const struct tally *tally, const struct tally_group *group,
 	cause->device = piece->device_name;
 	cause->frame_count = piece->frame_count;
 	memcpy(cause->frames, piece->frames, sizeof(cause->frames));
+}
+
+/* Sleep counts, too, which is no class: a thread that sleeps for as long as it waits for a lock is not certain to be held
+ * up by the lock. What runs while it has a CPU and waits for one else is one story. */
+static bool has_rival(const struct tally *tally, enum rw_cause_class class_)
+{
+	double limit = (tally->sampled ? near_sampled : near_exact) * (double)tally->by_class[class_];
+
+	for (int other = 0; other < RW_CAUSE_COUNT; other++) {
+		bool same = other == (int)class_ || (class_ == RW_CAUSE_CPU && other == RW_CAUSE_RUNNING) ||
+			    (class_ == RW_CAUSE_RUNNING && other == RW_CAUSE_CPU);
+		if (!same && tally->by_class[other] && (double)tally->by_class[other] >= limit)
+			return true;
+	}
+	return false;
 }
 
 static const char *what_name(const struct tally_group *group)
@@ -251,6 +268,7 @@ static bool find_cause(struct search *search, uint32_t tid, const struct cause_w
 	describe(&tally, group, cause);
 	cause->last_thread = thread_name(&search->process->evidence, tid);
 	cause->share = tally.window_ns ? (double)tally.by_class[class_] / (double)tally.window_ns : -1;
+	cause->inferred |= has_rival(&tally, class_);
 	if (cause->share > 1)
 		cause->share = 1;
 	if (class_ == RW_CAUSE_LOCK && cause->hop_count < CAUSE_HOPS &&

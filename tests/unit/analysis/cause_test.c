@@ -52,6 +52,39 @@ static void end(struct scene *scene)
 	intern_free(&scene->intern);
 }
 
+static struct cause find(struct scene *scene, uint64_t ms_long)
+{
+	struct cause_window window = { start, start + ms_long * ms };
+	struct cause cause;
+
+	cause_find(&scene->intern, &scene->process, MAIN, &window, 1, &cause);
+	end(scene);
+	return cause;
+}
+
+/* An ordinary user's samples of a main thread that sleeps and, now and then, waits for Python's lock. */
+Test(cause, a_lock_beside_nearly_as_much_sleep_is_not_certain_and_beside_little_it_is)
+{
+	static const struct {
+		uint64_t locked_ms;
+		enum rw_cause_class class_;
+		bool inferred;
+	} cases[] = { { 900, RW_CAUSE_LOCK, false }, { 550, RW_CAUSE_LOCK, true }, { 400, RW_CAUSE_UNKNOWN, false } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct scene scene = { 0 };
+		uint64_t until = start + cases[i].locked_ms * ms;
+		struct analysis_wait lock = futex(MAIN, "python3", start, until), sleep = futex(MAIN, "python3", until, start + 1000 * ms);
+		sleep.system_call = SYS_clock_nanosleep;
+		see(&scene, &lock);
+		see(&scene, &sleep);
+		struct cause cause = find(&scene, 1000);
+		cr_expect_eq(cause.class_, cases[i].class_, "%zu: %d", i, cause.class_);
+		if (cause.class_ == RW_CAUSE_LOCK)
+			cr_expect_eq(cause.inferred, cases[i].inferred, "%zu", i);
+	}
+}
+
 /* Eight threads hold Python's lock in turn for 5 ms; the main thread wants it ten times. */
 Test(cause, a_lock_that_goes_round_keeps_the_share_of_the_thread_that_waits)
 {

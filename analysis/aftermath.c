@@ -41,11 +41,13 @@ typedef void visit_fn(struct stretch *stretch, struct instance *instance, uint32
 static void for_each(struct stretch *stretch, uint32_t rank, visit_fn *visit)
 {
 	const struct process *process = stretch->seen->analysis->job.ranks[rank].process;
-	uint64_t newest = trace_newest_operation(process), oldest = trace_oldest(newest), first = stretch->first->ticket;
+	uint64_t newest = trace_newest_operation(process), oldest = trace_oldest(newest),
+		 first = stretch->first->ticket;
 
 	for (uint64_t ticket = first > oldest ? first : oldest; ticket <= newest; ticket++) {
 		const struct trace *trace = &process->trace[ticket % JOB_TRACE];
-		struct instance *instance = trace->ticket == ticket && trace->rank == rank ? trace_instance(trace) : NULL;
+		struct instance *instance =
+		    trace->ticket == ticket && trace->rank == rank ? trace_instance(trace) : NULL;
 		if (instance)
 			visit(stretch, instance, trace->member, ticket);
 	}
@@ -56,19 +58,11 @@ static void for_each(struct stretch *stretch, uint32_t rank, visit_fn *visit)
 	}
 }
 
-/* Are the steps of this rank known, and the instance is in none? */
-static bool is_outside(const struct instance *instance, uint32_t member)
-{
-	const struct steps *steps = &instance->communicator->members[member].process->steps;
-	struct usual_spot spot;
-
-	return (steps->certain || steps->regular) && !usual_spot(instance, member, &spot);
-}
-
 /* The largest or smallest says nothing of what was added, and where the result is clean nothing bad was. */
 static bool adds(const struct instance *instance)
 {
-	return value_is_reduction(instance) && instance->reduction != RW_OPERATOR_MAX && instance->reduction != RW_OPERATOR_MIN;
+	return value_is_reduction(instance) && instance->reduction != RW_OPERATOR_MAX &&
+	       instance->reduction != RW_OPERATOR_MIN;
 }
 
 static bool is_no_sum(const struct instance *instance, uint32_t member)
@@ -94,7 +88,7 @@ static void weigh(struct seen *seen, const struct instance *instance, uint32_t m
 	if (effect == VALUE_SPARES || is_no_sum(instance, member) ||
 	    (effect == VALUE_MAY_SPOIL && is_doubtful(seen, instance)))
 		return;
-	bool number = value_is_number(instance) && is_outside(instance, member);
+	bool number = value_is_number(instance) && usual_is_outside(instance, member);
 	seen->numbers = number && (!seen->spoilt || seen->numbers);
 	seen->spoilt = true;
 }
@@ -126,7 +120,8 @@ static void visit_again(struct stretch *stretch, struct instance *instance, uint
 
 	if (ticket <= stretch->first->ticket || !usual_spot(instance, member, &spot))
 		return;
-	if (stretch->first_has_spot && usual_spot_is(&spot, &stretch->first_spot) && spot.step > stretch->first_spot.step)
+	if (stretch->first_has_spot && usual_spot_is(&spot, &stretch->first_spot) &&
+	    spot.step > stretch->first_spot.step)
 		stretch->passed = true;
 	if (stretch->last_has_spot && ticket > stretch->last && usual_spot_is(&spot, &stretch->last_spot) &&
 	    value_state(instance, member, stretch->last_side) == VALUE_CLEAN)

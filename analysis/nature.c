@@ -31,10 +31,12 @@ static bool is_reported_by_gpu(const struct analysis *analysis, uint32_t rank, c
 {
 	const struct operation *operation = instance_joined(first->instance, first->member);
 
-	return operation && gpu_evidence_is_faulty(analysis, rank, operation->done_ns ? operation->done_ns : analysis->now_ns);
+	return operation &&
+	       gpu_evidence_is_faulty(analysis, rank, operation->done_ns ? operation->done_ns : analysis->now_ns);
 }
 
-static bool tell_one(const struct analysis *analysis, const struct first_bad *first, uint32_t rank, char *text, size_t room)
+static bool tell_one(const struct analysis *analysis, const struct first_bad *first, uint32_t rank, char *text,
+		     size_t room)
 {
 	const struct instance *instance = first->instance;
 	const struct inputs inputs = look(instance);
@@ -44,15 +46,20 @@ static bool tell_one(const struct analysis *analysis, const struct first_bad *fi
 	if (inputs.bad != 1 || inputs.clean < NATURE_PEERS)
 		return false;
 	if (inputs.rising * 2 > inputs.clean)
-		snprintf(text, room, "one rank of %" PRIu32 ", while the largest values grow on %" PRIu32
-			 " others: numerics more likely than hardware", ranks, inputs.rising);
+		snprintf(text, room,
+			 "one rank of %" PRIu32 ", while the largest values grow on %" PRIu32
+			 " others: numerics more likely than hardware",
+			 ranks, inputs.rising);
 	else if (parted && step > parted && !inputs.rising && instance_is_in_step(instance))
-		snprintf(text, room, "one rank of %" PRIu32 ", %" PRIu64
-			 " steps after its largest value left the others': hardware more likely than numerics", ranks,
-			 step - parted);
+		snprintf(text, room,
+			 "one rank of %" PRIu32 ", %" PRIu64
+			 " steps after its largest value left the others': hardware more likely than numerics",
+			 ranks, step - parted);
 	else if (times + 1 >= NATURE_TIMES)
-		snprintf(text, room, "one rank of %" PRIu32 ", the same %" PRIu32
-			 " times in this run: hardware more likely than numerics", ranks, times + 1);
+		snprintf(text, room,
+			 "one rank of %" PRIu32 ", the same %" PRIu32
+			 " times in this run: hardware more likely than numerics",
+			 ranks, times + 1);
 	else
 		return false;
 	return true;
@@ -68,7 +75,8 @@ static bool tell_several(const struct origin_story *story, uint32_t count, char 
 		if (instance && (!instance_is_in_step(instance) || instance->place.step != main->place.step))
 			return false;
 	}
-	snprintf(text, room, "%" PRIu32 " of %" PRIu32 " ranks by themselves in the same step: numerics more likely than hardware",
+	snprintf(text, room,
+		 "%" PRIu32 " of %" PRIu32 " ranks by themselves in the same step: numerics more likely than hardware",
 		 count, story->ranks);
 	return instance_is_in_step(main);
 }

@@ -8,7 +8,8 @@
 
 #include "analysis/origin_story.h"
 
-#define NATURE_PEERS 2 /* other ranks at the same place that were clean, at least, before one rank alone means anything */
+#define NATURE_PEERS                                                                                                   \
+	2 /* other ranks at the same place that were clean, at least, before one rank alone means anything */
 #define NATURE_TIMES 3 /* so often the same rank alone is no chance */
 
 /* "one rank of 8, 6 steps after its largest value left those of the others: hardware more likely than numerics". False:

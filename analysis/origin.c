@@ -6,15 +6,6 @@
 #include "analysis/usual.h"
 #include "analysis/value_text.h"
 
-/* A number of an evaluation's: outside of the steps, as long as those are known. */
-static bool is_metric(const struct instance *instance, uint32_t member)
-{
-	const struct steps *steps = &instance->communicator->members[member].process->steps;
-	struct usual_spot spot;
-
-	return value_is_number(instance) && (steps->certain || steps->regular) && !usual_spot(instance, member, &spot);
-}
-
 /* A scalar, or a whole gradient, that is NaN is neither padding nor a mask. */
 static bool is_mostly_nan(const struct instance *instance, enum value_side side, const struct rw_scan *scan)
 {
@@ -78,7 +69,7 @@ static bool is_news(struct analysis *analysis, struct instance *instance, uint32
 		return true;
 	if (usual)
 		return false;
-	if (scan->nan && is_metric(instance, member))
+	if (scan->nan && value_is_number(instance) && usual_is_outside(instance, member)) /* a metric */
 		return !usual_came_early(instance, member, side);
 	bool early = instance->communicator->members[member].clean_scans < ORIGIN_CLEAN_SCANS;
 	if (early && !analysis->origin.pending && !analysis->origin.open)

@@ -45,7 +45,8 @@ void stains_clean(struct analysis *analysis, const struct instance *instance, ui
 	if (!stains->count || rank >= stains->room || !operation)
 		return;
 	struct stain *stain = &stains->of[rank];
-	if (!stain->ticket || stain->clean || operation->ticket <= stain->ticket || !usual_spot(instance, member, &spot))
+	if (!stain->ticket || stain->clean || operation->ticket <= stain->ticket ||
+	    !usual_spot(instance, member, &spot))
 		return;
 	stain->clean = stain->has_spot ? stain->side == side && usual_spot_is(&spot, &stain->spot)
 				       : spot.step >= stain->step + STAINS_STEPS;

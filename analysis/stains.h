@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where each rank had its newest bad value of the story that goes on, and whether it has been clean there since: when all
- * are, what is bad afterwards was made anew.
+ * Where each rank had its newest bad value of the story that goes on, and whether it has been clean there since: when
+ * all are, what is bad afterwards was made anew.
  */
 #ifndef ANALYSIS_STAINS_H
 #define ANALYSIS_STAINS_H
@@ -23,7 +23,7 @@ struct stain {
 };
 
 struct stains {
-	struct stain *of; /* by rank */
+	struct stain *of;     /* by rank */
 	uint32_t room, count; /* count: of those that are not clean yet */
 };
 

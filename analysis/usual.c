@@ -44,6 +44,14 @@ bool usual_spot(const struct instance *instance, uint32_t member, struct usual_s
 	return spot->place != STEPS_NO_PLACE;
 }
 
+bool usual_is_outside(const struct instance *instance, uint32_t member)
+{
+	const struct steps *steps = &instance->communicator->members[member].process->steps;
+	struct usual_spot spot;
+
+	return (steps->certain || steps->regular) && !usual_spot(instance, member, &spot);
+}
+
 bool usual_spot_is(const struct usual_spot *spot, const struct usual_spot *other)
 {
 	return spot->communicator == other->communicator && spot->version == other->version && spot->place == other->place &&

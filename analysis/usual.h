@@ -59,6 +59,8 @@ struct usual_spot {
 
 /* False: its place is not known, or it has none. */
 bool usual_spot(const struct instance *instance, uint32_t member, struct usual_spot *spot);
+/* The rank's steps are known, and this is in none of them: an evaluation, a checkpoint. */
+bool usual_is_outside(const struct instance *instance, uint32_t member);
 /* Whatever the step. */
 bool usual_spot_is(const struct usual_spot *spot, const struct usual_spot *other);
 /* Where the instance's values are told from the usual ones; NULL: nowhere yet. */

@@ -9,8 +9,8 @@ enum { RANKS = 8, GRADIENTS = 4096, LEARNED = 60 /* steps, until places have usu
 
 /* A step of FSDP over all ranks: what is bad in it, by call. */
 struct trouble {
-	bool padding;        /* rank 7's shard ends in NaN, which nobody computes with */
-	int mask_count;      /* elements of a mask that all bring into a maximum; 0 none */
+	bool padding;   /* rank 7's shard ends in NaN, which nobody computes with */
+	int mask_count; /* elements of a mask that all bring into a maximum; 0 none */
 	uint8_t mask_reduction;
 	uint8_t gradients;   /* type */
 	unsigned int bring;  /* ranks that bring something bad into the second gradient, by bit */
@@ -52,9 +52,10 @@ static void mask(struct job *job, const struct trouble *trouble)
 	for (int i = 0; i < RANKS; i++)
 		job->scanned.brings[i] = trouble->mask_count > 0;
 	job->scanned.nan = (uint32_t)trouble->mask_count;
-	scanned_call(&job->scanned, job->world,
-		     (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .reduction = trouble->mask_reduction,
-					    .count = 512, .inf = true });
+	scanned_call(
+	    &job->scanned, job->world,
+	    (struct scanned_call){
+		.function = RW_FUNCTION_ALL_REDUCE, .reduction = trouble->mask_reduction, .count = 512, .inf = true });
 	job->scanned.nan = 0;
 	if (trouble->mask_count)
 		forget(job);
@@ -65,8 +66,10 @@ static void scatter(struct job *job, int layer, const struct trouble *trouble)
 	for (int i = 0; i < RANKS; i++)
 		job->scanned.brings[i] = layer == 1 && trouble->bring >> i & 1;
 	scanned_call(&job->scanned, job->world,
-		     (struct scanned_call){ .function = RW_FUNCTION_REDUCE_SCATTER, .reduction = job->reduction,
-					    .dtype = trouble->gradients, .count = GRADIENTS + 8 + (uint64_t)layer,
+		     (struct scanned_call){ .function = RW_FUNCTION_REDUCE_SCATTER,
+					    .reduction = job->reduction,
+					    .dtype = trouble->gradients,
+					    .count = GRADIENTS + 8 + (uint64_t)layer,
 					    .inf = trouble->inf });
 }
 
@@ -77,8 +80,9 @@ static void step(struct job *job, const struct trouble *trouble)
 	mask(job, trouble);
 	for (int layer = 0; layer < 4; layer++)
 		scatter(job, layer, trouble);
-	scanned_call(&job->scanned, job->world,
-		     (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .reduction = job->reduction, .count = 1 });
+	scanned_call(
+	    &job->scanned, job->world,
+	    (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .reduction = job->reduction, .count = 1 });
 	if (trouble->only_sums)
 		forget(job);
 	scanned_tick(&job->scanned, 200);
@@ -141,7 +145,8 @@ Test(aftermath, padding_in_a_step_that_ends_in_NaN_is_no_notice)
 	learn(&job, 0);
 	/* Rank 7's NaN is computed with: its gradients are NaN at once. */
 	job.scanned.brings[7] = true;
-	scanned_call(&job.scanned, job.world, (struct scanned_call){ .function = RW_FUNCTION_ALL_GATHER, .count = GRADIENTS });
+	scanned_call(&job.scanned, job.world,
+		     (struct scanned_call){ .function = RW_FUNCTION_ALL_GATHER, .count = GRADIENTS });
 	steps(&job, 9, (struct trouble){ .mask_reduction = RW_OPERATOR_MAX });
 	cr_assert(scanned_loud(&job.scanned));
 	expect_rank(scanned_loud(&job.scanned), 7, RW_CRITICAL);
@@ -169,10 +174,12 @@ Test(aftermath, a_NaN_right_before_the_end_of_which_nobody_saw_what_came_is_a_wa
 	start(&job, RW_OPERATOR_SUM);
 	learn(&job, 0);
 	job.scanned.brings[7] = true;
-	scanned_call(&job.scanned, job.world, (struct scanned_call){ .function = RW_FUNCTION_ALL_GATHER, .count = GRADIENTS });
+	scanned_call(&job.scanned, job.world,
+		     (struct scanned_call){ .function = RW_FUNCTION_ALL_GATHER, .count = GRADIENTS });
 	scanned_end(&job.scanned);
 	expect_rank(scanned_loud(&job.scanned), 7, RW_WARNING);
-	cr_expect(strstr(scanned_loud(&job.scanned)->missing, "what came of it"), "%s", scanned_loud(&job.scanned)->missing);
+	cr_expect(strstr(scanned_loud(&job.scanned)->missing, "what came of it"), "%s",
+		  scanned_loud(&job.scanned)->missing);
 	scanned_free(&job.scanned);
 }
 
@@ -193,7 +200,8 @@ Test(aftermath, a_mask_that_begins_late_is_a_notice_where_the_operator_is_the_ma
 
 Test(aftermath, Inf_in_a_sum_is_a_warning_whether_the_operator_is_known_or_not)
 {
-	static const uint8_t reductions[] = { RW_OPERATOR_SUM, RW_OPERATOR_AVERAGE, RW_OPERATOR_SCALED_SUM, RW_OPERATOR_UNKNOWN };
+	static const uint8_t reductions[] = { RW_OPERATOR_SUM, RW_OPERATOR_AVERAGE, RW_OPERATOR_SCALED_SUM,
+					      RW_OPERATOR_UNKNOWN };
 
 	for (size_t i = 0; i < sizeof(reductions); i++) {
 		struct job job;
@@ -210,13 +218,17 @@ static void ddp_step(struct job *job, int bad_bucket, bool spreads)
 {
 	for (int bucket = 0; bucket < 5; bucket++) {
 		job->scanned.brings[3] = bucket == bad_bucket;
-		scanned_call(&job->scanned, job->world, (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .in_place = true,
-									       .count = 1000 + (uint64_t)bucket, .inf = true });
+		scanned_call(&job->scanned, job->world,
+			     (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE,
+						    .in_place = true,
+						    .count = 1000 + (uint64_t)bucket,
+						    .inf = true });
 		if (!spreads)
 			forget(job);
 	}
-	scanned_call(&job->scanned, job->world,
-		     (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .in_place = true, .count = 1, .inf = true });
+	scanned_call(
+	    &job->scanned, job->world,
+	    (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .in_place = true, .count = 1, .inf = true });
 	forget(job);
 	scanned_tick(&job->scanned, 200);
 }
@@ -244,9 +256,8 @@ Test(aftermath, a_loss_scale_that_was_too_large_is_a_notice)
 		int steps;
 		bool notice;
 	} cases[] = {
-		{ 0x2c, 1, true }, { 0xff, 1, true }, { 0x2c, 2, true }, { 0xff, 2, true },
-		{ 0xff, 3, false }, { 0x2c, 5, false },
-		{ 0x04, 1, false }, /* one rank alone: nobody knows */
+		{ 0x2c, 1, true },  { 0xff, 1, true },  { 0x2c, 2, true },  { 0xff, 2, true },
+		{ 0xff, 3, false }, { 0x2c, 5, false }, { 0x04, 1, false }, /* one rank alone: nobody knows */
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -325,8 +336,9 @@ Test(aftermath, a_NaN_in_one_of_four_metrics_of_an_evaluation_is_a_warning)
 	start(&job, RW_OPERATOR_SUM);
 	learn(&job, 0);
 	job.scanned.brings[6] = true;
-	scanned_call(&job.scanned, job.world,
-		     (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .reduction = RW_OPERATOR_SUM, .count = 4 });
+	scanned_call(
+	    &job.scanned, job.world,
+	    (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .reduction = RW_OPERATOR_SUM, .count = 4 });
 	forget(&job);
 	steps(&job, 9, (struct trouble){ .mask_reduction = RW_OPERATOR_MAX });
 	expect_rank(scanned_loud(&job.scanned), 6, RW_WARNING);
@@ -340,8 +352,9 @@ Test(aftermath, an_evaluation_s_NaN_that_the_training_gets_becomes_critical)
 	start(&job, RW_OPERATOR_SUM);
 	learn(&job, 0);
 	job.scanned.brings[6] = true;
-	scanned_call(&job.scanned, job.world,
-		     (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .reduction = RW_OPERATOR_SUM, .count = 4 });
+	scanned_call(
+	    &job.scanned, job.world,
+	    (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .reduction = RW_OPERATOR_SUM, .count = 4 });
 	forget(&job);
 	scanned_tick(&job.scanned, 1500);
 	expect_rank(last(&job), 6, RW_WARNING);
@@ -358,12 +371,14 @@ static void pipeline_step(struct scanned *job, int world, int bad_sender, uint32
 	for (int i = 0; i + 1 < RANKS; i++) {
 		job->brings[i] = i == bad_sender;
 		job->nan = bad;
-		scanned_call(job, world, (struct scanned_call){ .function = RW_FUNCTION_SEND, .count = GRADIENTS,
-								.sender = i, .root = i + 1 });
+		scanned_call(job, world,
+			     (struct scanned_call){
+				 .function = RW_FUNCTION_SEND, .count = GRADIENTS, .sender = i, .root = i + 1 });
 		job->nan = 0;
 	}
-	scanned_call(job, world, (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .reduction = RW_OPERATOR_SUM,
-							.count = 1 });
+	scanned_call(
+	    job, world,
+	    (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .reduction = RW_OPERATOR_SUM, .count = 1 });
 	scanned_tick(job, 200);
 }
 
@@ -381,7 +396,8 @@ Test(aftermath, transfers_between_any_two_ranks_have_usual_values)
 		for (int i = 0; i < 9; i++)
 			pipeline_step(&job, world, -1, 0);
 		expect_rank(scanned_loud(&job), sender, RW_CRITICAL);
-		cr_expect_eq(scanned_loud(&job)->finding.operation.function, RW_FUNCTION_SEND_RECV, "%s", scanned_loud(&job)->text);
+		cr_expect_eq(scanned_loud(&job)->finding.operation.function, RW_FUNCTION_SEND_RECV, "%s",
+			     scanned_loud(&job)->text);
 		cr_expect_eq(scanned_loud(&job)->finding.values.absmax_before, 3, "sender %d: %f", sender,
 			     scanned_loud(&job)->finding.values.absmax_before);
 		scanned_free(&job);
@@ -400,18 +416,23 @@ Test(aftermath, padding_of_transfers_between_any_two_ranks_is_a_notice)
 			for (int k = 0; k + 1 < RANKS; k++) {
 				job.brings[k] = k == sender;
 				job.nan = 16;
-				scanned_call(&job, world, (struct scanned_call){ .function = RW_FUNCTION_SEND, .count = GRADIENTS,
-										 .sender = k, .root = k + 1 });
+				scanned_call(
+				    &job, world,
+				    (struct scanned_call){
+					.function = RW_FUNCTION_SEND, .count = GRADIENTS, .sender = k, .root = k + 1 });
 				job.nan = 0;
 				memset(job.bad, 0, sizeof(job.bad));
 			}
-			scanned_call(&job, world, (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE,
-									 .reduction = RW_OPERATOR_SUM, .count = 1 });
+			scanned_call(&job, world,
+				     (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE,
+							    .reduction = RW_OPERATOR_SUM,
+							    .count = 1 });
 			scanned_tick(&job, 200);
 		}
 		cr_expect_null(scanned_loud(&job), "sender %d: %s", sender, scanned_loud(&job)->text);
 		cr_assert_gt(job.told_count, 0, "sender %d: no notice", sender);
-		cr_expect(job.told[0].rank_count == 1 && job.told[0].ranks[0] == sender, "sender %d: %s", sender, job.told[0].text);
+		cr_expect(job.told[0].rank_count == 1 && job.told[0].ranks[0] == sender, "sender %d: %s", sender,
+			  job.told[0].text);
 		scanned_free(&job);
 	}
 }

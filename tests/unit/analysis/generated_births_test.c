@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Births of NaN and Inf in generated jobs: four meshes, any call of a step, three rates of sampling, with and without the
- * interposer, beside padding that begins late. The jobs know who made it; nothing of the analysis is used to make them. The
- * table in docs/findings.md is what this prints with RANKWATCH_TEST_LONG=1.
+ * Births of NaN and Inf in generated jobs: four meshes, any call of a step, three rates of sampling, with and without
+ * the interposer, beside padding that begins late. The jobs know who made it; nothing of the analysis is used to make
+ * them. The table in docs/findings.md is what this prints with RANKWATCH_TEST_LONG=1.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -28,7 +28,9 @@ struct program {
 
 enum mesh { FSDP, TP, PP, EP, MESHES };
 
-static const char *const mesh_names[] = { [FSDP] = "fsdp=8", [TP] = "fsdp=4,tp=2", [PP] = "pp=2,fsdp=4", [EP] = "fsdp=8,ep=4" };
+static const char *const mesh_names[] = {
+	[FSDP] = "fsdp=8", [TP] = "fsdp=4,tp=2", [PP] = "pp=2,fsdp=4", [EP] = "fsdp=8,ep=4"
+};
 
 static void plan(struct program *program, int communicator, struct scanned_call call)
 {
@@ -50,8 +52,9 @@ static void plan_each(struct program *program, const int *communicators, int cou
 
 static void plan_send(struct program *program, int communicator, int sender, int receiver)
 {
-	plan(program, communicator, (struct scanned_call){ .function = RW_FUNCTION_SEND, .count = ELEMENTS, .sender = sender,
-							   .root = receiver });
+	plan(program, communicator,
+	     (struct scanned_call){
+		 .function = RW_FUNCTION_SEND, .count = ELEMENTS, .sender = sender, .root = receiver });
 }
 
 static void plan_fsdp(struct program *program, int layers)
@@ -184,8 +187,10 @@ static void step(struct program *program, struct birth *birth, int number)
 		if (number == birth->step && i == birth->call)
 			job->bad[birth->rank] = true;
 		call.inf = birth->inf;
-		call.sampled_out = !all && mixed(birth->salt, (uint64_t)planned->communicator, call.function, sequence) % birth->every;
-		bool padded = birth->padding >= 0 && i == 0 && call.function == RW_FUNCTION_ALL_GATHER && number >= birth->padding_at;
+		call.sampled_out =
+		    !all && mixed(birth->salt, (uint64_t)planned->communicator, call.function, sequence) % birth->every;
+		bool padded = birth->padding >= 0 && i == 0 && call.function == RW_FUNCTION_ALL_GATHER &&
+			      number >= birth->padding_at;
 		birth->hit |= (is_any_bad(program) || padded) && !call.sampled_out;
 		birth->scanned |= is_any_bad(program) && !call.sampled_out;
 		if (padded && !is_any_bad(program))
@@ -253,8 +258,9 @@ static enum outcome play(enum mesh mesh, uint64_t seed, uint32_t every)
 	scanned_end(&program.job);
 	const struct scanned_told *told = scanned_loud(&program.job);
 	enum outcome outcome = judge(told, &birth);
-	cr_expect_neq(outcome, WRONG, "%s, seed %lu, 1 in %u: rank %d made it in step %d, padding of %d: %s (%s)", mesh_names[mesh],
-		      seed, every, birth.rank, birth.step, birth.padding, told ? told->text : "", told ? told->missing : "");
+	cr_expect_neq(outcome, WRONG, "%s, seed %lu, 1 in %u: rank %d made it in step %d, padding of %d: %s (%s)",
+		      mesh_names[mesh], seed, every, birth.rank, birth.step, birth.padding, told ? told->text : "",
+		      told ? told->missing : "");
 	scanned_free(&program.job);
 	return outcome;
 }
@@ -268,10 +274,10 @@ Test(generated_births, no_rank_is_named_that_did_not_make_it, .timeout = 240)
 			unsigned int count[OUTCOMES] = { 0 }, births = seeds(BIRTHS / MESHES);
 			for (uint64_t seed = 0; seed < births; seed++)
 				count[play((enum mesh)mesh, seed, rates[rate])]++;
-			cr_log_info("| `%s` | 1 in %u | %u | %u | %u | %u | %u |", mesh_names[mesh], rates[rate], count[RIGHT],
-				    count[INCONCLUSIVE], count[SILENT], count[NOT_SCANNED], count[WRONG]);
-			cr_expect(rates[rate] > 1 || count[RIGHT] * 10 >= births * 7, "%s: %u of %u found", mesh_names[mesh],
-				  count[RIGHT], births);
+			cr_log_info("| `%s` | 1 in %u | %u | %u | %u | %u | %u |", mesh_names[mesh], rates[rate],
+				    count[RIGHT], count[INCONCLUSIVE], count[SILENT], count[NOT_SCANNED], count[WRONG]);
+			cr_expect(rates[rate] > 1 || count[RIGHT] * 10 >= births * 7, "%s: %u of %u found",
+				  mesh_names[mesh], count[RIGHT], births);
 		}
 	}
 }

@@ -28,16 +28,19 @@ static void step(struct job *job)
 {
 	for (int i = 0; i < RANKS; i++)
 		job->scanned.absmax[i] = job->scale[i] * (1 + (float)scanned_chance(&job->scanned, 100) / 300);
-	scanned_call(&job->scanned, job->world, (struct scanned_call){ .function = RW_FUNCTION_ALL_GATHER, .count = ELEMENTS });
+	scanned_call(&job->scanned, job->world,
+		     (struct scanned_call){ .function = RW_FUNCTION_ALL_GATHER, .count = ELEMENTS });
 	for (int i = 0; i < RANKS; i++)
 		job->scanned.brings[i] = job->bring >> i & 1;
 	job->bring = 0;
 	for (uint64_t layer = 0; layer < 3; layer++)
 		scanned_call(&job->scanned, job->world,
-			     (struct scanned_call){ .function = RW_FUNCTION_REDUCE_SCATTER, .reduction = RW_OPERATOR_SUM,
+			     (struct scanned_call){ .function = RW_FUNCTION_REDUCE_SCATTER,
+						    .reduction = RW_OPERATOR_SUM,
 						    .count = ELEMENTS + layer });
-	scanned_call(&job->scanned, job->world,
-		     (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .reduction = RW_OPERATOR_SUM, .count = 1 });
+	scanned_call(
+	    &job->scanned, job->world,
+	    (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .reduction = RW_OPERATOR_SUM, .count = 1 });
 	memset(job->scanned.bad, 0, sizeof(job->scanned.bad));
 	scanned_tick(&job->scanned, 200);
 }
@@ -77,7 +80,9 @@ Test(nature, one_rank_whose_values_left_the_others_six_steps_before_points_to_ha
 	}
 	job.bring = 1 << 3;
 	steps(&job, 9);
-	expect_advice(&job, "one rank of 8, 6 steps after its largest value left the others': hardware more likely than numerics");
+	expect_advice(
+	    &job,
+	    "one rank of 8, 6 steps after its largest value left the others': hardware more likely than numerics");
 	scanned_free(&job.scanned);
 }
 
@@ -117,7 +122,8 @@ Test(nature, values_that_grow_on_all_ranks_point_to_numerics)
 	steps(&job, 6);
 	job.bring = 1 << 3;
 	steps(&job, 9);
-	expect_advice(&job, "one rank of 8, while the largest values grow on 7 others: numerics more likely than hardware");
+	expect_advice(&job,
+		      "one rank of 8, while the largest values grow on 7 others: numerics more likely than hardware");
 	scanned_free(&job.scanned);
 }
 

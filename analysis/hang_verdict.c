@@ -8,7 +8,7 @@
 
 uint64_t hang_verdict_after(const struct analysis *analysis)
 {
-	uint64_t step_ns = pace_step_ns(&analysis->stragglers.pace, STRAGGLER_PLACE_LAST);
+	uint64_t step_ns = pace_step_ns(&analysis->stragglers.pace, STRAGGLER_PACE);
 	if (!step_ns)
 		return HANG_AFTER_UNKNOWN_NS;
 	uint64_t after_ns = HANG_STEPS * step_ns;

@@ -6,12 +6,12 @@
 
 #include "analysis/chance.h"
 #include "analysis/model.h"
-#include "analysis/straggler_verdict.h"
 
 static const uint64_t lag_ns = 200000000; /* records of all ranks have come */
 static const double evidence_max = 1e30;  /* more says nothing, and must not overflow */
 static const double shares[INTERMITTENT_SHARES] = { 0.5, 0.9 };
-static const double lasts_min = 0.1;     /* less is as good as nothing */
+static const double lasts_min = 2;        /* steps: noise that is gone sooner does not last */
+static const double pause_lasts = 3;      /* times as long as noise lasts, until the next lateness is another one */
 static const double beyond_chance = 1.5; /* a share that is no larger cannot be told from it */
 
 enum {
@@ -22,6 +22,7 @@ enum {
 /* The latest of one step. */
 struct latest {
 	uint64_t step, late_ns, limit_ns;
+	uint64_t second_ns; /* what the next one was late by */
 	uint32_t rank;
 	uint64_t pause; /* steps after which another lateness has nothing to do with this one */
 	uint32_t count; /* ranks that it is one of: those that are suspected already are not */
@@ -54,8 +55,11 @@ static struct latest find_latest(const struct stragglers *stragglers, uint64_t s
 			continue;
 		latest.count++;
 		uint64_t late_ns = straggler_blame(suspect, step).late_ns;
-		if (late_ns <= latest.late_ns)
+		if (late_ns <= latest.late_ns) {
+			latest.second_ns = late_ns > latest.second_ns ? late_ns : latest.second_ns;
 			continue;
+		}
+		latest.second_ns = latest.late_ns;
 		latest.late_ns = late_ns;
 		latest.rank = i;
 	}
@@ -189,11 +193,8 @@ static void decide(struct stragglers *stragglers, const struct latest *latest, c
 		if (blame->step == step && blame->late_ns >= least_ns)
 			add_window(intermittent, blame);
 	}
-	suspect->decided_ns = suspect->last_operation.arrival_ns;
-	if (intermittent->window_count)
-		suspect->decided_ns = intermittent->operation.arrival_ns;
-	suspect->candidate_ns = 0;
-	suspect->clean = 0;
+	straggler_decide(suspect, intermittent->window_count ? intermittent->operation.arrival_ns
+							      : suspect->last_operation.arrival_ns);
 	memset(intermittent->bets, 0, sizeof(intermittent->bets));
 }
 
@@ -261,16 +262,14 @@ static void follow(struct suspect *suspect, uint64_t step)
 /* Until little is left of noise that lasts. */
 static uint64_t pause_after(const struct stragglers *stragglers, const struct suspect *suspect)
 {
-	uint32_t pause = INTERMITTENT_PAUSE;
+	double lasts = excursion_lasts(stragglers, suspect);
 
-	while (pause < STRAGGLER_STEPS / 2 && straggler_persistence(stragglers, suspect, 1, pause) > lasts_min)
-		pause *= 2;
-	return pause > INTERMITTENT_PAUSE ? 2 * pause : pause;
+	return lasts > lasts_min ? INTERMITTENT_PAUSE + (uint64_t)(pause_lasts * lasts) : INTERMITTENT_PAUSE;
 }
 
 static void judge_step(struct stragglers *stragglers, uint64_t step)
 {
-	uint64_t step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PLACE_LAST);
+	uint64_t step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PACE);
 	if (!step_ns)
 		return;
 	struct latest latest = find_latest(stragglers, step, straggler_limit_ns(step_ns));
@@ -279,6 +278,9 @@ static void judge_step(struct stragglers *stragglers, uint64_t step)
 		if (stragglers->suspects[i].intermittent.decided)
 			follow(&stragglers->suspects[i], step);
 	if (latest.count < 2 || latest.late_ns < latest.limit_ns)
+		return;
+	/* Who of two is the latest their usual difference may decide: that tells nothing. */
+	if (excursion_beyond_tolerance(latest.late_ns, step_ns / 2) < latest.second_ns)
 		return;
 	latest.pause = pause_after(stragglers, &stragglers->suspects[latest.rank]);
 	bet_on_all(stragglers, &latest);

@@ -6,9 +6,10 @@
 
 #include "analysis/lateness.h"
 #include "analysis/model.h"
-#include "analysis/straggler_verdict.h"
 
 enum {
+	STEPS_LATER = 2,
+	REMEMBERED = STRAGGLER_STEPS - 16,
 	MINOR = 8, /* a lateness below 1/8 of what the step lost so far says nothing about the cause */
 };
 
@@ -33,10 +34,8 @@ static bool grow_to(void **array, uint32_t *count, uint32_t wanted, size_t size)
 
 static void forget_places(struct places *places)
 {
-	for (uint32_t i = 0; i < places->count; i++) {
-		free(places->items[i].marks);
+	for (uint32_t i = 0; i < places->count; i++)
 		free(places->items[i].work_us);
-	}
 	free(places->items);
 	places->items = NULL;
 	places->count = 0;
@@ -45,7 +44,8 @@ static void forget_places(struct places *places)
 /* Steps have been numbered anew: nothing that was counted by the old numbers holds. */
 static void forget_steps(struct stragglers *stragglers)
 {
-	stragglers->first_step = stragglers->newest_step = stragglers->weighed_step = 0;
+	stragglers->first_step = stragglers->newest_step = stragglers->weighed_step =
+	    stragglers->noted_step = 0;
 	stragglers->clock = JOB_NONE;
 	stragglers->pace = (struct pace){ 0 };
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
@@ -53,7 +53,9 @@ static void forget_steps(struct stragglers *stragglers)
 		memset(suspect->blames, 0, sizeof(suspect->blames));
 		suspect->clean = 0;
 		suspect->since_step = 0;
+		suspect->striking_ns = 0;
 		intermittent_forget(suspect);
+		excursions_forget(suspect);
 		if (!suspect->open)
 			suspect->decided_ns = 0;
 	}
@@ -81,11 +83,8 @@ static struct place *place_of(struct places *places, const struct instance *inst
 		return NULL;
 	struct place *place = &places->items[instance->place.place];
 	if (members > place->member_room) {
-		uint32_t room = place->member_room;
-		uint32_t work_room = room * STRAGGLER_OWN_WORK;
-		if (!grow_to((void **)&place->marks, &room, members, sizeof(*place->marks)) ||
-		    !grow_to((void **)&place->work_us, &work_room, members * STRAGGLER_OWN_WORK,
-			     sizeof(*place->work_us)))
+		uint32_t work_room = place->member_room * STRAGGLER_OWN_WORK;
+		if (!grow_to((void **)&place->work_us, &work_room, members * STRAGGLER_OWN_WORK, sizeof(*place->work_us)))
 			return NULL;
 		place->member_room = members;
 	}
@@ -182,16 +181,31 @@ static bool is_clean(const struct suspect *suspect, uint64_t step, uint64_t limi
 /* A step has ended: five clean ones in a row acquit. */
 static void end_step(struct stragglers *stragglers, uint64_t ended)
 {
-	uint64_t limit_ns = straggler_limit_ns(pace_step_ns(&stragglers->pace, STRAGGLER_PLACE_LAST));
+	uint64_t limit_ns = straggler_limit_ns(pace_step_ns(&stragglers->pace, STRAGGLER_PACE));
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		struct suspect *suspect = &stragglers->suspects[i];
-		if (!suspect->decided_ns || suspect->intermittent.decided)
+		if ((!suspect->decided_ns && !suspect->striking_ns) || suspect->intermittent.decided)
 			continue;
 		suspect->clean = is_clean(suspect, ended, limit_ns) ? suspect->clean + 1 : 0;
 		suspect->ended_step = suspect->step;
+		if (suspect->clean)
+			suspect->striking_ns = 0;
 		if (suspect->clean >= STRAGGLER_CLEAN)
 			suspect->decided_ns = 0;
 	}
+}
+
+/* What everybody was late by is known once the step is over; ranks may number steps one apart. */
+static void note_steps(struct stragglers *stragglers)
+{
+	uint64_t oldest = stragglers->newest_step > REMEMBERED ? stragglers->newest_step - REMEMBERED : 1;
+
+	if (oldest < stragglers->first_step)
+		oldest = stragglers->first_step;
+	if (stragglers->noted_step + 1 < oldest)
+		stragglers->noted_step = oldest - 1;
+	while (stragglers->noted_step + 1 + STEPS_LATER <= stragglers->newest_step)
+		excursions_note(stragglers, ++stragglers->noted_step);
 }
 
 /* The process that appeared first is the clock of the job's steps. */
@@ -204,23 +218,29 @@ static void start_step(struct stragglers *stragglers, const struct process *proc
 	pace_note(&stragglers->pace, step, instance->start_ns);
 	if (step > stragglers->newest_step)
 		stragglers->newest_step = step;
+	note_steps(stragglers);
 	end_step(stragglers, step - 1);
 }
 
-static void test(struct stragglers *stragglers, const struct instance *instance, const struct place *place,
-		 uint32_t member)
+void straggler_decide(struct suspect *suspect, uint64_t at_ns)
+{
+	suspect->decided_ns = at_ns;
+	suspect->striking_ns = 0;
+	suspect->candidate_ns = 0;
+	suspect->clean = 0;
+}
+
+static void test(struct stragglers *stragglers, const struct instance *instance, uint32_t member)
 {
 	struct suspect *suspect = &stragglers->suspects[instance->communicator->members[member].rank];
-	uint64_t step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PLACE_LAST);
+	uint64_t step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PACE);
 	if (suspect->decided_ns || !step_ns)
 		return;
 	uint64_t limit_ns = straggler_limit_ns(step_ns);
-	if (straggler_is_always_late(stragglers, suspect, place, member, limit_ns) ||
-	    straggler_has_changed(stragglers, suspect, limit_ns)) {
-		suspect->decided_ns = instance->start_ns;
-		suspect->candidate_ns = 0;
-		suspect->clean = 0;
-	}
+	if (excursion_is_proven(stragglers, suspect, limit_ns))
+		straggler_decide(suspect, instance->start_ns);
+	else if (!suspect->striking_ns && excursion_is_striking(stragglers, suspect, limit_ns))
+		suspect->striking_ns = instance->start_ns;
 }
 
 static uint32_t latest_us(const struct instance *instance)
@@ -235,12 +255,8 @@ static void account_members(struct analysis *analysis, struct instance *instance
 {
 	struct stragglers *stragglers = &analysis->stragglers;
 	uint32_t most_us = latest_us(instance);
-	if (!most_us && !analysis->job.pipelined) {
-		for (uint32_t i = 0; i < place->member_room; i++)
-			place->marks[i] <<= 1;
-		place->count++;
+	if (!most_us && !analysis->job.pipelined)
 		return;
-	}
 	uint32_t count = instance->communicator->member_count < instance->room ? instance->communicator->member_count
 									       : instance->room;
 	for (uint32_t i = 0; i < count; i++) {
@@ -253,15 +269,14 @@ static void account_members(struct analysis *analysis, struct instance *instance
 			operation->late_us = (uint32_t)beyond_own_history(place, i, operation);
 		}
 		uint64_t late_ns = (uint64_t)operation->late_us * 1000;
-		bool late = late_ns >= LATENESS_NOISE_NS && operation->late_us >= most_us / 5 * 4;
-		place->marks[i] = place->marks[i] << 1 | late;
+		suspect->host = instance->communicator->members[i].process->host;
 		if (late_ns >= LATENESS_NOISE_NS)
 			add_blame(suspect, instance, i, late_ns);
 	}
 	place->count++;
 	for (uint32_t i = 0; i < count; i++)
-		if (place->marks[i] & 1)
-			test(stragglers, instance, place, i);
+		if ((uint64_t)instance->operations[i].late_us * 1000 >= LATENESS_NOISE_NS)
+			test(stragglers, instance, i);
 }
 
 void straggler_account(struct analysis *analysis, struct instance *instance)

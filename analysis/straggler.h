@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which rank is late again and again: the two tests of docs/findings.md, "Straggler". */
+/* Which rank is late again and again: docs/findings.md, "Straggler". */
 #ifndef ANALYSIS_STRAGGLER_H
 #define ANALYSIS_STRAGGLER_H
 
@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "analysis/cause.h"
+#include "analysis/excursion.h"
 #include "analysis/instances.h"
 #include "analysis/intermittent.h"
 #include "analysis/job.h"
@@ -14,20 +15,15 @@
 
 enum {
 	STRAGGLER_STEPS = 64,      /* steps of history per rank */
-	STRAGGLER_PLACE_LAST = 20, /* instances at a place that the first test looks at */
-	STRAGGLER_PLACE_MIN = 8,
-	STRAGGLER_PLACE_FEW = 12, /* with fewer, late in all of them */
-	STRAGGLER_IN_A_ROW = 3,
-	STRAGGLER_ROW_MAX = 16, /* so many are asked for, at most, where lateness is usual */
-	STRAGGLER_HISTORY_MIN = 5, /* steps before a change, without which there is no change point */
+	STRAGGLER_PACE = 20,       /* steps whose median is how long one takes */
+	STRAGGLER_REACH = 3,       /* steps back that a cause is looked for in */
+	STRAGGLER_HISTORY_MIN = 5, /* instances without which a pipelined rank has no history */
 	STRAGGLER_CLEAN = 5,       /* steps in a row that close the finding */
 	STRAGGLER_OWN_WORK = 8,    /* instances at a place whose work is a pipelined rank's own history */
 };
 #define STRAGGLER_COST_MIN_NS   20000000u
 #define STRAGGLER_SHARE_MIN     0.03
-#define STRAGGLER_PLACE_SHARE   0.8
-#define STRAGGLER_LAST_OF       1.5 /* ranks are the last, or nearly, where chance decides it */
-#define STRAGGLER_SPREAD_FACTOR 2   /* beyond the 95th percentile of everybody's lateness */
+#define STRAGGLER_SEEN_SHARE    0.5 /* of its lateness that a cause explains, which then tells it before chance is excluded */
 
 /* What a rank's lateness cost in one step. */
 struct blame {
@@ -48,6 +44,8 @@ struct suspect {
 	struct instance last;                            /* its latest late instance, without the operations … */
 	struct operation last_operation;                 /* … but its own */
 	uint64_t step;                                   /* of the latest lateness */
+	uint32_t host;
+	uint64_t striking_ns;  /* start of the instance at which it was worth to ask why it is late; 0 = it is not */
 	uint64_t decided_ns;   /* start of the instance at which a test said so; 0 = not suspected */
 	uint64_t candidate_ns; /* tick at which that was first seen; 0 = not yet */
 	uint64_t told_ns;
@@ -57,12 +55,12 @@ struct suspect {
 	uint64_t ended_step; /* `step` when the last one ended */
 	bool open;
 	struct intermittent intermittent;
+	struct excursions excursions;
 };
 
 /* Statistics of one place in the step of one process. */
 struct place {
 	const struct communicator *communicator;
-	uint32_t *marks;   /* per member: bit 0 = late at the latest instance */
 	uint32_t *work_us; /* per member STRAGGLER_OWN_WORK, pipelined jobs only */
 	uint32_t member_room, count;
 };
@@ -82,6 +80,7 @@ struct stragglers {
 	uint32_t clock;           /* process whose first operation starts a step; JOB_NONE none yet */
 	uint64_t first_step;      /* accounted for; 0 none */
 	uint64_t newest_step;     /* that has begun by that clock */
+	uint64_t noted_step;      /* newest that analysis/excursion.h has counted */
 	uint64_t weighed_step;    /* newest that analysis/intermittent.h has judged */
 	uint64_t longest_wait_ns; /* earliest enqueue to last arrival, of all instances so far */
 };
@@ -94,6 +93,8 @@ void straggler_account(struct analysis *analysis, struct instance *instance);
 uint64_t straggler_limit_ns(uint64_t step_ns);
 /* All 0 where the rank was in time, or nobody remembers. */
 struct blame straggler_blame(const struct suspect *suspect, uint64_t step);
+/* From now on it is suspected; at_ns: since it could be known. */
+void straggler_decide(struct suspect *suspect, uint64_t at_ns);
 /* Opens, updates and closes findings. */
 void straggler_tick(struct analysis *analysis, uint64_t now_ns);
 void stragglers_free(struct stragglers *stragglers);

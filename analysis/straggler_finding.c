@@ -74,7 +74,7 @@ static void find_cause(const struct analysis *analysis, const struct suspect *su
 	struct cause_window windows[CAUSE_WINDOWS];
 	struct cause wider;
 	uint32_t tid = shown_operation(suspect)->tid;
-	uint64_t reach_ns = STRAGGLER_IN_A_ROW * step_ns;
+	uint64_t reach_ns = STRAGGLER_REACH * step_ns;
 
 	uint32_t count = recent_windows(suspect, false, reach_ns, windows);
 	find_in(analysis, rank->process, tid, windows, count, cause);
@@ -98,7 +98,7 @@ static void ask_gpu(const struct analysis *analysis, const struct suspect *suspe
 {
 	const struct step_start *start = &analysis->stragglers.pace.starts[cost->since_step % PACE_STEPS];
 	struct cause_window windows[CAUSE_WINDOWS];
-	uint32_t count = recent_windows(suspect, false, STRAGGLER_IN_A_ROW * cost->step_ns, windows);
+	uint32_t count = recent_windows(suspect, false, STRAGGLER_REACH * cost->step_ns, windows);
 	uint64_t begin_ns = start->step == cost->since_step ? start->start_ns : windows[0].from_ns;
 
 	if (is_host_late(suspect) || cause->class_ != RW_CAUSE_UNKNOWN)
@@ -221,6 +221,31 @@ static bool is_settled(const struct analysis *analysis, const struct suspect *su
 	return waited_ns >= evidence_first_ns && cause->class_ != RW_CAUSE_UNKNOWN;
 }
 
+/* A cause that is seen for half of its lateness is no chance: it tells the rank, however the others fare. That a thread
+ * runs, or waits for another one, is what threads do. */
+static bool is_told_by(const struct cause *cause)
+{
+	static const enum rw_cause_class classes[] = { RW_CAUSE_IO,	 RW_CAUSE_CPU,	    RW_CAUSE_MEMORY,
+						       RW_CAUSE_STOPPED, RW_CAUSE_THROTTLE, RW_CAUSE_GPU };
+
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
+		if (cause->class_ == classes[i])
+			return !cause->inferred && cause->share >= STRAGGLER_SEEN_SHARE;
+	return false;
+}
+
+static void ask_why(struct analysis *analysis, uint32_t rank)
+{
+	struct suspect *suspect = &analysis->stragglers.suspects[rank];
+	struct straggler_cost cost = straggler_cost(analysis, &rank, 1);
+	struct cause cause;
+
+	find_cause(analysis, suspect, &analysis->job.ranks[rank], cost.step_ns, &cause);
+	ask_gpu(analysis, suspect, rank, &cost, &cause);
+	if (is_told_by(&cause))
+		straggler_decide(suspect, suspect->striking_ns);
+}
+
 static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, uint64_t now_ns)
 {
 	struct suspect *suspect = &analysis->stragglers.suspects[rank];
@@ -248,6 +273,8 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	/* What was decided from history, before anybody looked, was not detected late. */
 	if (now_ns > suspect->decided_ns && suspect->decided_ns > analysis->first_tick_ns)
 		record->finding.detect_ms = (double)(now_ns - suspect->decided_ns) / 1e6;
+	if (!suspect->open)
+		excursions_forget(suspect); /* nobody is measured by a fault */
 	suspect->open = true;
 	suspect->told_ns = now_ns;
 	findings_tell(&analysis->findings, record, now_ns);
@@ -272,6 +299,8 @@ void straggler_tick(struct analysis *analysis, uint64_t now_ns)
 		struct suspect *suspect = &stragglers->suspects[i];
 		if (suspect->open && !suspect->decided_ns)
 			acquit(analysis, i, now_ns);
+		if (suspect->striking_ns && !suspect->decided_ns)
+			ask_why(analysis, i);
 		if (!suspect->decided_ns || (suspect->open && now_ns < suspect->told_ns + update_pause_ns))
 			continue;
 		if (!ranks)

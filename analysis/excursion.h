@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Is a rank late beyond what the noise of its peers explains? Noise can last from step to step, have heavy tails, and hit
+ * all ranks of a host at once; none of it is assumed to be otherwise. What a rank was late by for so many steps in a row (an
+ * excursion) is compared with the excursions of the same length that the other ranks have made in this job. A tolerance
+ * is taken off each lateness: ranks differ for good. docs/findings.md, "Straggler".
+ */
+#ifndef ANALYSIS_EXCURSION_H
+#define ANALYSIS_EXCURSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	EXCURSION_LENGTHS = 5,
+	EXCURSION_SIZES = 64, /* four to each doubling, from LATENESS_NOISE_NS on */
+	EXCURSION_LAGS = 6,   /* 1, 2, 4 … 32 steps */
+	EXCURSION_FORGET = 4096, /* steps after which what was seen counts half */
+	EXCURSION_STEPS_MIN = 8, /* of the job, before anybody is named */
+	EXCURSION_WARM_UP = 3,   /* first steps, in which everybody is late by much: they show nothing */
+	EXCURSION_PART = 8,      /* one of so many ranks may be as late: it may be at fault, too */
+	EXCURSION_SHORTER = 3,   /* times as long as the others' it is compared with, where noise does not last */
+	EXCURSION_SEEN = 300,    /* excursions that have nothing to do with each other: so many show what is usual */
+	EXCURSION_ONE_STEPS = 24, /* with one other rank, or host, it takes so many, … */
+	EXCURSION_STEADY = 16,    /* … and so many times what the lateness changes by from step to step */
+	EXCURSION_QUIET = 2,      /* times the noise of a measurement, where nobody else was ever late */
+	EXCURSION_DOUBT = 2,      /* standard errors */
+	EXCURSION_ROW_MIN = 3,    /* steps in a row … */
+	EXCURSION_ROW_MAX = 8,
+	EXCURSION_ROW_AFTER = 24, /* … of the job, … */
+	EXCURSION_ROW_LASTS = 3,  /* … where noise lasts for less */
+	EXCURSION_STRIKING = 2,   /* times the 95th percentile of everybody's lateness in … */
+	EXCURSION_STRIKING_STEPS = 20,
+};
+#define EXCURSION_BEYOND_ALL 1.5 /* times what any other was ever late by in one step, … */
+#define EXCURSION_ALONE      4	 /* … where that is so many times what they were for longer */
+#define EXCURSION_TOLERANCE 0.02 /* of the step: ranks differ by that much for good */
+
+/* How many excursions of each length and size a rank made, and what tells how long its noise lasts. */
+struct excursions {
+	uint16_t sizes[EXCURSION_LENGTHS][EXCURSION_SIZES];
+	float steps, sum, squares;    /* of the logarithm of its lateness */
+	float pairs[EXCURSION_LAGS];  /* steps that had one so many before … */
+	float products[EXCURSION_LAGS]; /* … and the sums of both logarithms' product */
+};
+
+struct stragglers;
+struct suspect;
+
+/* A step is over, and all its records have come: what was everybody late by? */
+void excursions_note(struct stragglers *stragglers, uint64_t step);
+/* What this rank did so far was a fault: nobody is measured by it. */
+void excursions_forget(struct suspect *suspect);
+/* Late for some steps in a row, by limit_ns at least in three quarters of them, beyond all that chance may bring? */
+bool excursion_is_proven(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t limit_ns);
+/* Has it been late by limit_ns for three steps, and others hardly ever? Not proven, but worth to ask why. */
+bool excursion_is_striking(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t limit_ns);
+/* Steps after which a lateness of the others has little to do with the one before; at least 1. */
+double excursion_lasts(const struct stragglers *stragglers, const struct suspect *suspect);
+/* What of a step's lateness is more than ranks may differ by. */
+uint64_t excursion_beyond_tolerance(uint64_t late_ns, uint64_t step_ns);
+
+#endif

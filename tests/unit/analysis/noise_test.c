@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Noise of all kinds, with and without a slow rank in it: what docs/accuracy.md tells of more draws. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "noisy_jobs.h"
+#include "seeds.h"
+
+/* Noise that lasts, hits whole hosts, has heavy tails: one job in 500 at most, in `scripts/test long`; none of these few. */
+Test(noise, of_healthy_ranks_names_nobody, .timeout = 1200)
+{
+	unsigned loud = 0, draws = seeds(16);
+
+	for (int family = 0; family < noisy_healthy_count; family++)
+		for (unsigned seed = 0; seed < draws; seed++) {
+			struct noisy_job job = noisy_healthy_job(family, seed);
+			struct noisy_result result;
+			noisy_play(&job, &result);
+			loud += result.wrong > 0;
+			if (result.wrong)
+				cr_log_warn("%s, seed %u, step %d: %s", noisy_healthy[family].what, seed,
+					    result.wrong_step, result.wrong_text);
+		}
+	cr_expect_leq(loud, draws * (unsigned)noisy_healthy_count / 500, "%u", loud);
+}
+
+static bool is_alone(const struct noisy_job *job)
+{
+	return job->lasts <= 0 && job->pattern != NOISY_ONE_IN_TEN && job->pattern != NOISY_BY_TURNS &&
+	       job->pattern != NOISY_CREEP && job->pattern != NOISY_BLOCKS;
+}
+
+/* Of twice what counts and more, in noise that does not last. */
+Test(noise, does_not_hide_a_slow_rank_and_names_no_other, .timeout = 600)
+{
+	for (int family = 0; family < noisy_faulty_count; family++)
+		for (int size = 2; size < noisy_size_count; size++) {
+			unsigned found = 0, ranks = 0, draws = seeds(16);
+			for (unsigned seed = 0; seed < draws; seed++) {
+				struct noisy_job job = noisy_faulty_job(family, size, seed);
+				struct noisy_result result;
+				noisy_play(&job, &result);
+				cr_expect_eq(result.wrong, 0, "%s × %g, seed %u, step %d: %s", noisy_faulty[family].what,
+					     noisy_sizes[size], seed, result.wrong_step, result.wrong_text);
+				for (int i = 0; i < 2; i++) {
+					ranks += result.faulty[i] >= 0;
+					found += result.found_step[i] > 0;
+				}
+			}
+			if (is_alone(&noisy_faulty[family].job))
+				cr_expect_geq(found * 10, ranks * 9, "%s × %g: %u of %u", noisy_faulty[family].what,
+					      noisy_sizes[size], found, ranks);
+		}
+}
+
+/* Three steps, where nobody else was ever late. */
+Test(noise, that_is_none_delays_nothing)
+{
+	for (unsigned seed = 0; seed < 8; seed++) {
+		struct noisy_job job = noisy_faulty_job(0, noisy_size_count - 1, seed);
+		struct noisy_result result;
+		noisy_play(&job, &result);
+		cr_expect_gt(result.found_step[0], 0);
+		cr_expect_leq(result.found_step[0], job.fault_step + 8, "seed %u: %d steps", seed,
+			      result.found_step[0] - job.fault_step);
+	}
+}

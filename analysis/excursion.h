@@ -17,7 +17,7 @@ enum {
 	EXCURSION_LAGS = 6,   /* 1, 2, 4 … 32 steps */
 	EXCURSION_FORGET = 4096, /* steps after which what was seen counts half */
 	EXCURSION_STEPS_MIN = 8, /* of the job, before anybody is named */
-	EXCURSION_WARM_UP = 3,   /* first steps, in which everybody is late by much: they show nothing */
+	EXCURSION_WARM_UP = 1,   /* the first step, in which everybody is late by much, shows nothing */
 	EXCURSION_PART = 8,      /* one of so many ranks may be as late: it may be at fault, too */
 	EXCURSION_SHORTER = 3,   /* times as long as the others' it is compared with, where noise does not last */
 	EXCURSION_SEEN = 300,    /* excursions that have nothing to do with each other: so many show what is usual */

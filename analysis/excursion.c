@@ -287,14 +287,30 @@ static double largest_ns(const struct peers *peers)
 }
 
 /* Where others are late by much, but alone, and in time a step or two later: more than any of them ever was in one step, and
- * far more than they were for longer. */
+ * far more than they were for longer. In the first steps of a job the others have shown little: who costs less can wait. */
 static bool is_beyond_all(struct peers *peers, uint32_t length, double beyond_ns)
 {
+	bool early = steps_of(peers) < EXCURSION_EARLY;
+
+	if (early && beyond_ns < EXCURSION_EARLY_SHARE * (double)peers->step_ns)
+		return false;
 	add_up(peers, 0);
 	double alone_ns = largest_ns(peers);
 	add_up(peers, length);
-	return beyond_ns >= EXCURSION_BEYOND_ALL * alone_ns && alone_ns >= EXCURSION_ALONE * largest_ns(peers) &&
+	return beyond_ns >= (early ? EXCURSION_BEYOND_EARLY : EXCURSION_BEYOND_ALL) * alone_ns && alone_ns >= EXCURSION_ALONE * largest_ns(peers) &&
 	       beyond_ns >= bound_ns(peers, length);
+}
+
+/* Who has been so from the start of a short job may be so by noise that lasts. That wanders; a slow rank is as late each time. */
+static bool is_no_wandering(const struct peers *peers, uint64_t least_ns)
+{
+	uint32_t past = 0;
+
+	if (steps_of(peers) >= EXCURSION_EARLY)
+		return true;
+	for (uint64_t step = peers->stragglers->first_step; step < peers->suspect->step; step++)
+		past += straggler_blame(peers->suspect, step).late_ns * QUARTER < least_ns;
+	return past >= EXCURSION_EARLY_PAST || is_steady(peers->suspect, (uint32_t)steps_of(peers), least_ns);
 }
 
 /* Compared with shorter excursions of the others. */
@@ -304,7 +320,7 @@ static bool is_beyond(struct peers *peers, uint32_t look, uint64_t limit_ns)
 	uint32_t steps = looks[look];
 	uint64_t least_ns = level_ns(peers->stragglers, suspect, suspect->step, steps);
 
-	if (least_ns < limit_ns || !leave_out(peers, steps, least_ns))
+	if (least_ns < limit_ns || !is_no_wandering(peers, least_ns) || !leave_out(peers, steps, least_ns))
 		return false;
 	if (peers->units < 2 && (steps < EXCURSION_ONE_STEPS || !is_steady(suspect, steps, least_ns)))
 		return false;

@@ -29,10 +29,14 @@ enum {
 	EXCURSION_ROW_MAX = 8,
 	EXCURSION_ROW_AFTER = 24, /* … of the job, … */
 	EXCURSION_ROW_LASTS = 3,  /* … where noise lasts for less */
+	EXCURSION_EARLY = 24, /* steps of the job: until then … */
+	EXCURSION_EARLY_PAST = 2, /* … so many of them must have been otherwise */
 	EXCURSION_STRIKING = 2,   /* times the 95th percentile of everybody's lateness in … */
 	EXCURSION_STRIKING_STEPS = 20,
 };
 #define EXCURSION_BEYOND_ALL 1.5 /* times what any other was ever late by in one step, … */
+#define EXCURSION_BEYOND_EARLY 2   /* … in the first steps, and then … */
+#define EXCURSION_EARLY_SHARE  0.2 /* … only by so much of the step, … */
 #define EXCURSION_ALONE      4	 /* … where that is so many times what they were for longer */
 #define EXCURSION_TOLERANCE 0.02 /* of the step: ranks differ by that much for good */
 

@@ -96,8 +96,10 @@ static uint64_t cut_by_standing_still(const struct instance *instance, const str
 /* Some ranks may know when their GPU came to it, and others only when they launched it. */
 static bool is_apart(const struct instance *instance)
 {
+	const uint16_t lacks = OPERATION_HOST | OPERATION_APART;
+
 	for (uint32_t i = 0; i < instance->room; i++)
-		if (instance->operations[i].state & OPERATION_APART)
+		if ((instance->operations[i].state & lacks) == lacks)
 			return true;
 	return false;
 }

@@ -13,7 +13,7 @@ import stage
 KILLS = 100 if stage.LONG else 3
 AGAIN_S = 2.0
 STEPS = 300 if stage.LONG else 24
-SIZES = ("--ranks=8", f"--steps={STEPS}", "--elements=1024")
+SIZES = ("--ranks=8", f"--steps={STEPS}", "--elements=16384")  # followed on the GPU one by one: 64 KiB and more, over all ranks
 FAULT = ("--step-ms=200", "--fault=lock", "--fault-rank=3", "--fault-step=3")
 
 

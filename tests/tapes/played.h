@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tape that is being played, for those who stand in for what a tape cannot be: the kernel's answers about locks and
- * processes (played_life.c), BPF (played_probes.c), NVML's thread (played_nvml.c), our own cost (played_cost.c). Everything
- * else in the player is production code.
+ * processes (played_life.c), the machine's boot and clock (played_machine.c), BPF (played_probes.c), NVML's thread
+ * (played_nvml.c), our own cost (played_cost.c). Everything else in the player is production code.
  */
 #ifndef TESTS_TAPES_PLAYED_H
 #define TESTS_TAPES_PLAYED_H

@@ -322,3 +322,11 @@ pid_t tree_box_writer(const struct tree *tree, uint64_t inode)
 	}
 	return -1;
 }
+
+const struct rw_box_header *tree_any_box(const struct tree *tree)
+{
+	for (size_t i = 0; i < tree->count; i++)
+		if (tree->files[i].words && tree->files[i].size >= sizeof(struct rw_box_header))
+			return (const struct rw_box_header *)tree->files[i].words;
+	return NULL;
+}

@@ -23,6 +23,8 @@ int tree_apply(struct tree *tree, struct tape *tape, enum tape_record type, uint
 const char *tree_text(const struct tree *tree, const char *path);
 /* The process that holds the lock of the box with this inode, 0: nobody does; -1: no box of the tape. */
 pid_t tree_box_writer(const struct tree *tree, uint64_t inode);
+/* The header of one of the boxes as it is now; it belongs to the tree. NULL: there is no box yet. */
+const struct rw_box_header *tree_any_box(const struct tree *tree);
 void tree_close(struct tree *tree);
 
 #endif

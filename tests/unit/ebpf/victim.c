@@ -448,7 +448,8 @@ void victim_stop(struct victim_truth *truth, const char *folder)
 	waitpid(stopper, NULL, 0);
 }
 
-static void write_and_sync(const char *folder)
+/* A file with bytes that are not yet on the disk. To make one may wait for the disk as well, in open(2) or write(2). */
+static int written_file(const char *folder)
 {
 	static char bytes[FSYNC_BYTES];
 	char path[128];
@@ -456,14 +457,23 @@ static void write_and_sync(const char *folder)
 	snprintf(path, sizeof(path), "%s/events.out.tfevents.0", folder);
 	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	memset(bytes, 1, sizeof(bytes));
-	if (fd < 0 || write(fd, bytes, sizeof(bytes)) != sizeof(bytes) || fsync(fd))
+	if (fd < 0 || write(fd, bytes, sizeof(bytes)) != sizeof(bytes))
+		abort();
+	return fd;
+}
+
+static void sync_file(int fd)
+{
+	if (fsync(fd))
 		abort();
 }
 
 void victim_fsync(struct victim_truth *truth, const char *folder)
 {
+	int fd = written_file(folder);
+
 	begin(truth);
-	write_and_sync(folder);
+	sync_file(fd);
 	end(truth);
 	sleep_ms(60); /* the file is still open when the test looks for its path */
 }
@@ -478,9 +488,11 @@ static void *write_log(void *argument)
 	struct writer *writer = argument;
 
 	be_other(writer->truth, "tb-writer");
+	int fd = written_file(writer->folder);
+
 	pthread_mutex_lock(&lock);
 	atomic_store(&other_ready, true);
-	write_and_sync(writer->folder);
+	sync_file(fd);
 	pthread_mutex_unlock(&lock);
 	return NULL;
 }

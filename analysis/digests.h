@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Buffers that must be the same bits, compared by their digests (the formula: plugin/gpu/scan_kernel.h). AllReduce and
+ * Buffers that must be the same bits, compared by their digests (the formula: plugin/scan/scan_kernel.h). AllReduce and
  * Broadcast: every result. AllGather: every result against what the ranks brought, put together. Send against Recv.
  * AllToAll, Gather, Scatter: whole buffers say nothing about their parts. Reduce, ReduceScatter: nothing is the same.
  */

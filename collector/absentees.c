@@ -13,7 +13,7 @@
 
 #include "base/foreign_text.h"
 #include "collector/sources/owner_rights.h"
-#include "plugin/identity.h"
+#include "identity/identity.h"
 
 enum {
 	ENVIRONMENT_MAX = 128 << 10, /* what is beyond is not looked at */

@@ -9,7 +9,7 @@
 #include "collector/address.h"
 #include "collector/live_boxes.h"
 #include "collector/lock.h"
-#include "plugin/identity.h"
+#include "identity/identity.h"
 
 struct claim {
 	struct identity identity;

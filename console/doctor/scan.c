@@ -14,7 +14,7 @@ static bool is(const struct check_context *context, const char *name, const char
 	return found && strcasecmp(found, value) == 0;
 }
 
-/* What the plugin would say (plugin/scanning.c); NULL: it scans. */
+/* What the plugin would say (plugin/scanning/scanning.c); NULL: it scans. */
 static const char *no_scan_because(const struct check_context *context)
 {
 	const char *blocking = check_get(context, "CUDA_LAUNCH_BLOCKING");

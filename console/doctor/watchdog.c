@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plugin/identity.h"
+#include "identity/identity.h"
 
 /* Arguments as /proc/PID/cmdline holds them. Returns the length; what does not fit is left out. */
 static size_t join_command(char *const *command, char *line, size_t size)

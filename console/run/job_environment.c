@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "collector/in_time.h"
-#include "plugin/identity.h"
+#include "identity/identity.h"
 
 enum { CONFIGURATION_MS = 500 /* the job waits for it */ };
 

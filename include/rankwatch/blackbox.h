@@ -48,7 +48,7 @@ struct rw_scan {
 	uint64_t first_bad; /* element index, ~0 none */
 	float absmax;	    /* largest finite magnitude */
 	uint32_t saturated;
-	uint64_t digest;    /* and lane_sum: the formula is in plugin/gpu/scan_kernel.h */
+	uint64_t digest;    /* and lane_sum: the formula is in plugin/scan/scan_kernel.h */
 	uint64_t lane_sum;
 };
 

@@ -3,9 +3,9 @@
 #ifndef PLUGIN_ABI_ADAPTER_H
 #define PLUGIN_ABI_ADAPTER_H
 
-#include "plugin/abi/profiler.h"
-#include "plugin/chain.h"
-#include "plugin/recorder.h"
+#include "plugin/chain/chain.h"
+#include "plugin/nccl/profiler.h"
+#include "plugin/operations/recorder.h"
 
 /* What to ask NCCL for. Index: enum recorder_wish. */
 typedef const int adapter_masks[RECORDER_WISH_COUNT];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Version 1: NCCL 2.23. Numbers instead of names; no API events, no streams, no identity before the first event. */
 #include "plugin/abi/adapter.h"
-#include "plugin/abi/profiler_v1.h"
+#include "plugin/nccl/profiler_v1.h"
 
 #include <rankwatch/operation.h>
 

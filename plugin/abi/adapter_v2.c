@@ -2,8 +2,8 @@
 /* Versions 2 and 3: NCCL 2.24 to 2.26. No API events, no streams, no identity before the first event. Version 3 has
  * KernelCh, but without times: not asked for. */
 #include "plugin/abi/adapter.h"
-#include "plugin/abi/names.h"
-#include "plugin/abi/profiler_v2.h"
+#include "plugin/nccl/names.h"
+#include "plugin/nccl/profiler_v2.h"
 
 #include <rankwatch/operation.h>
 

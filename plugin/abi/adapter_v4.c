@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Version 4: NCCL 2.27, and what carries it in torch 2.8 to 2.10 on CUDA 12. No API events, no streams. */
 #include "plugin/abi/adapter.h"
-#include "plugin/abi/names.h"
-#include "plugin/abi/profiler_v4.h"
+#include "plugin/nccl/names.h"
+#include "plugin/nccl/profiler_v4.h"
 
 #include <rankwatch/operation.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Versions 5, 6 and 7: NCCL 2.28 and later. One reader of the common prefixes. */
 #include "plugin/abi/adapter.h"
-#include "plugin/abi/names.h"
-#include "plugin/abi/profiler_v5.h"
+#include "plugin/nccl/names.h"
+#include "plugin/nccl/profiler_v5.h"
 
 #include <rankwatch/operation.h>
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plugin/clock.h"
+#include "plugin/guest/clock.h"
 
 enum {
 	WRITES_MEASURED = 16,

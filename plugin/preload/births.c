@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "plugin/call.h"
-#include "plugin/recording.h"
+#include "plugin/operations/call.h"
+#include "plugin/recording/recording.h"
 
 struct waiting {
 	struct waiting *next;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plugin/message.h"
+#include "plugin/guest/message.h"
 
 enum { OBJECTS = 128, CALLERS = 16, NAME = 4096 };
 

@@ -7,7 +7,7 @@
 #ifndef PLUGIN_PRELOAD_CALLER_H
 #define PLUGIN_PRELOAD_CALLER_H
 
-#include "plugin/preload/nccl.h"
+#include "plugin/nccl/nccl.h"
 
 struct caller {
 	nccl_any_function *functions[NCCL_FUNCTION_COUNT]; /* NULL: this NCCL has none */

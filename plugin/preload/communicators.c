@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plugin/call.h"
-#include "plugin/clock.h"
+#include "plugin/guest/clock.h"
+#include "plugin/operations/call.h"
 #include "plugin/preload/births.h"
 #include "plugin/preload/preload.h"
 

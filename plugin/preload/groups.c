@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* NCCL's groups: where the launches of the calls inside are, and of communicators made inside the birth. */
-#include "plugin/call.h"
+#include "plugin/operations/call.h"
 #include "plugin/preload/births.h"
 #include "plugin/preload/preload.h"
 

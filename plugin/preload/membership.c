@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "plugin/gpu/device.h"
-#include "plugin/recorder.h"
+#include "plugin/operations/recorder.h"
 
 enum { MEMBERSHIPS = 2 * RW_BOX_COMMS, NOT_KNOWN = -1 };
 

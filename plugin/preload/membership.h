@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plugin/nccl/nccl.h"
 #include "plugin/preload/caller.h"
-#include "plugin/preload/nccl.h"
-#include "plugin/recording.h"
+#include "plugin/recording/recording.h"
 
 /* A communicator between the call that makes it and its first use. */
 struct birth {

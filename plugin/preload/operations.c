@@ -4,7 +4,7 @@
 
 #include <rankwatch/operation.h>
 
-#include "plugin/call.h"
+#include "plugin/operations/call.h"
 #include "plugin/preload/membership.h"
 #include "plugin/preload/preload.h"
 

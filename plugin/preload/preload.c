@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "plugin/call.h"
-#include "plugin/recording.h"
+#include "plugin/operations/call.h"
+#include "plugin/recording/recording.h"
 
 enum { UNDECIDED, ON, OFF };
 

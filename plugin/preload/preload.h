@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "plugin/call.h"
+#include "plugin/operations/call.h"
 #include "plugin/preload/membership.h"
 
 #define PRELOAD_EXPORT __attribute__((visibility("default")))

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "plugin/gpu/scan_pack.h"
+#include "plugin/scan/scan_pack.h"
 
 #define TILE_PACKS  (SCAN_TILE_BYTES / SCAN_PACK_BYTES)
 #define GROUP_BYTES (SCAN_GROUP_PACKS * SCAN_PACK_BYTES)

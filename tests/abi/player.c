@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plugin/abi/profiler_v2.h"
+#include "plugin/nccl/profiler_v2.h"
 
 /* As large as version 7's; what a version does not define is garbage, which the plugin must not read. */
 union event {

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "blackbox/reader.h"
-#include "plugin/abi/profiler_v1.h"
-#include "plugin/abi/profiler_v4.h"
-#include "plugin/abi/profiler_v5.h"
+#include "plugin/nccl/profiler_v1.h"
+#include "plugin/nccl/profiler_v4.h"
+#include "plugin/nccl/profiler_v5.h"
 
 /* dlopen of the library under test (PLUGIN_PATH); exits with a message when it does not load. */
 void *player_load(void);

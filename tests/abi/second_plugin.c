@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plugin/abi/profiler_v2.h"
-#include "plugin/abi/profiler_v4.h"
-#include "plugin/abi/profiler_v5.h"
+#include "plugin/nccl/profiler_v2.h"
+#include "plugin/nccl/profiler_v4.h"
+#include "plugin/nccl/profiler_v5.h"
 
 enum { HANDLES = 1 << 18 };
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plugin/abi/profiler_v5.h"
+#include "plugin/nccl/profiler_v5.h"
 #include "tests/bench/stopwatch.h"
 
 enum { CHANNELS = 16, PROXY_OPS = 8, PROXY_STEPS = 16, BLOCK = 64, ELEMENTS = 1 << 14 };

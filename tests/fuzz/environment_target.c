@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
-#include "plugin/chain_library.h"
-#include "plugin/config.h"
-#include "plugin/environment.h"
-#include "plugin/identity.h"
+#include "identity/identity.h"
+#include "plugin/chain/library.h"
+#include "plugin/guest/config.h"
+#include "plugin/recording/environment.h"
 
 enum { TEXT = 4096, LINES = 64, RANKS = 4 };
 

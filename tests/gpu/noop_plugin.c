@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A profiler plugin that asks for what rankwatch asks for and does nothing: NCCL's own part of the cost. */
-#include "plugin/abi/profiler_v5.h"
+#include "plugin/nccl/profiler_v5.h"
 
 enum {
 	MASK = PROFILER_OPERATIONS | PROFILER_GROUP_API | PROFILER_COLL_API | PROFILER_P2P_API | PROFILER_KERNEL_LAUNCH

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugin/gpu/scan_image.h"
+#include "plugin/scan/scan_image.h"
 #include "rankwatch/operation.h"
 #include "timing.h"
 

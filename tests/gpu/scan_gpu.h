@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "device.h"
-#include "plugin/gpu/scan_image.h"
-#include "plugin/gpu/scan_kernel.h"
+#include "plugin/scan/scan_image.h"
+#include "plugin/scan/scan_kernel.h"
 
 struct scan_gpu {
 	struct device device;

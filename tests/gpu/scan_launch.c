@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plugin/gpu/scan_image.h"
+#include "plugin/scan/scan_image.h"
 #include "rankwatch/operation.h"
 #include "timing.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugin/gpu/scan_trial.h"
+#include "plugin/scan/scan_trial.h"
 #include "rankwatch/operation.h"
 #include "tests/unit/plugin/scan_reference.h"
 #include "timing.h"

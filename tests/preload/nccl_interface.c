@@ -5,7 +5,7 @@
 
 #include <nccl.h>
 
-#include "plugin/preload/nccl.h"
+#include "plugin/nccl/nccl.h"
 
 static_assert(NCCL_SUCCESS == (int)ncclSuccess, "nccl.h");
 static_assert(NCCL_SYSTEM_ERROR == (int)ncclSystemError, "nccl.h");

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "plugin/gpu/scan_kernel.h"
-#include "plugin/gpu/scan_value.h"
+#include "plugin/scan/scan_kernel.h"
+#include "plugin/scan/scan_value.h"
 
 size_t scan_reference_size(uint8_t dtype)
 {

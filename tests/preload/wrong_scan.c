@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugin/gpu/scan_kernel.h"
+#include "plugin/scan/scan_kernel.h"
 #include "sim/cuda/cpu_module.h"
 
 void right_scan(void **params, const struct cpu_launch *launch); /* the stand-in's, under another name */

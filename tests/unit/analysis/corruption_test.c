@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
-#include "plugin/gpu/scan_kernel.h"
+#include "plugin/scan/scan_kernel.h"
 #include "seeds.h"
 
 enum { RANKS_MAX = 8, PART = 64 /* bytes of a rank's part */, WHOLE = PART * RANKS_MAX };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
-#include "plugin/budget.h"
+#include "plugin/cost/budget.h"
 
 #define SECOND UINT64_C(1000000000)
 #define LOOK   (SECOND / 250) /* how often the plugin's thread judges */

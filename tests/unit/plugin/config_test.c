@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plugin/config.h"
-#include "plugin/environment.h"
+#include "plugin/guest/config.h"
+#include "plugin/recording/environment.h"
 
 static char told[1024];
 

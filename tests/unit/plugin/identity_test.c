@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin/identity.h"
+#include "identity/identity.h"
 
 /* "NAME=VALUE" strings, NULL-terminated. */
 static const char *get(void *argument, const char *name)

@@ -3,7 +3,7 @@
 
 #include <rankwatch/operation.h>
 
-#include "plugin/in_place.h"
+#include "plugin/nccl/in_place.h"
 
 enum { PART = 1000, RANK = 3, BUFFER = 0x100000 };
 

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plugin/message.h"
+#include "plugin/guest/message.h"
 
 static void expect_nothing_pending(void)
 {

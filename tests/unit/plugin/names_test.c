@@ -6,7 +6,7 @@
 
 #include <rankwatch/operation.h>
 
-#include "plugin/abi/names.h"
+#include "plugin/nccl/names.h"
 
 Test(names, nccls_strings_become_our_numbers)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
-#include "plugin/peer_counts.h"
+#include "plugin/recording/peer_counts.h"
 
 enum { PEERS = 100000 /* their counts do not fit beside anything else */, FEW = 8 };
 

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <rankwatch/operation.h>
 
-#include "plugin/sampling.h"
+#include "plugin/cost/sampling.h"
 
 static struct sampling_name name_of(uint64_t sequence)
 {

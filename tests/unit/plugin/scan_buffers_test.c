@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <rankwatch/operation.h>
 
-#include "plugin/gpu/scan_buffers.h"
+#include "plugin/scan/scan_buffers.h"
 
 enum { SEND = 0x1000000, RECV = 0x2000000, COUNT = 1000, RANKS = 4 };
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plugin/gpu/scan_image.h"
-#include "plugin/gpu/scan_kernel.h"
+#include "plugin/scan/scan_image.h"
+#include "plugin/scan/scan_kernel.h"
 
 static const struct scan_image *last_image(void)
 {

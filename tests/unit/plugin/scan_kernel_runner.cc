@@ -9,7 +9,7 @@
 #include <ucontext.h>
 #include <vector>
 
-#include "plugin/gpu/scan.cu"
+#include "plugin/scan/scan.cu"
 #include "tests/sanitized.h"
 
 #define STACK_BYTES 65536

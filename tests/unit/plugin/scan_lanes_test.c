@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "plugin/gpu/scan_pack.h"
+#include "plugin/scan/scan_pack.h"
 #include "scan_reference.h"
 
 static const uint8_t small_types[] = { RW_DTYPE_FLOAT16, RW_DTYPE_BFLOAT16, RW_DTYPE_FLOAT8_E4M3,

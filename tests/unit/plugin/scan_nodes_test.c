@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugin/gpu/scan_nodes.h"
+#include "plugin/scan/scan_nodes.h"
 #include "rankwatch/operation.h"
 
 static struct scan_nodes nodes;

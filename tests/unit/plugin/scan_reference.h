@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plugin/gpu/scan_kernel.h"
+#include "plugin/scan/scan_kernel.h"
 
 enum { SCAN_DTYPES = 13 };
 /* Every type of NCCL, and "not known". */

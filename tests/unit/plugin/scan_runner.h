@@ -4,7 +4,7 @@
 #ifndef TESTS_UNIT_PLUGIN_SCAN_RUNNER_H
 #define TESTS_UNIT_PLUGIN_SCAN_RUNNER_H
 
-#include "plugin/gpu/scan_kernel.h"
+#include "plugin/scan/scan_kernel.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
-#include "plugin/gpu/scan_share.h"
+#include "plugin/cost/scan_share.h"
 
 #define SECOND UINT64_C(1000000000)
 

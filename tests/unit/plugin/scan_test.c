@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "plugin/gpu/scan_trial.h"
+#include "plugin/scan/scan_trial.h"
 #include "rankwatch/operation.h"
 #include "scan_contents.h"
 #include "scan_reference.h"

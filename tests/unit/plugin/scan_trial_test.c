@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plugin/gpu/scan_trial.h"
+#include "plugin/scan/scan_trial.h"
 #include "rankwatch/operation.h"
 #include "scan_reference.h"
 

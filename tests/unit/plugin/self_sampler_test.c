@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "plugin/self_sampler.h"
-#include "plugin/task_state.h"
+#include "plugin/drain/self_sampler.h"
+#include "plugin/drain/task_state.h"
 
 enum { SECOND_NS = 1000000000, ROOM = 512 };
 

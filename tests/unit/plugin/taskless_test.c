@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
-#include "plugin/taskless.h"
+#include "plugin/drain/taskless.h"
 
 static struct recording recording;
 static struct taskless taskless;

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* What we cost the job on its own threads: one callback in so many is timed, and stands for the others. */
+#ifndef PLUGIN_COST_COST_H
+#define PLUGIN_COST_COST_H
+
+#include "plugin/guest/clock.h"
+#include "plugin/recording/recording.h"
+
+/* A prime: callbacks come in cycles of a dozen or so, and each of a cycle must have its turn. */
+enum { COST_SAMPLE = 61 };
+
+/* Is this one timed? `calls` is the thread's own counter, down to the next that is. */
+static inline bool cost_is_due(int32_t *calls)
+{
+	if (__builtin_expect(--*calls >= 0, 1))
+		return false;
+	*calls = COST_SAMPLE - 1;
+	return true;
+}
+
+/* It began then, and ends now. */
+static inline void cost_add(struct recording *recording, uint64_t begin)
+{
+	atomic_fetch_add_explicit(&recording->box.header->own_ns, (clock_ns() - begin) * COST_SAMPLE,
+				  memory_order_relaxed);
+	atomic_fetch_add_explicit(&recording->box.header->callbacks, COST_SAMPLE, memory_order_relaxed);
+}
+
+/* 0: not this time. */
+static inline uint64_t cost_begin(int32_t *calls)
+{
+	return cost_is_due(calls) ? clock_ns() : 0;
+}
+
+static inline void cost_end(struct recording *recording, uint64_t begin)
+{
+	if (__builtin_expect(begin, 0))
+		cost_add(recording, begin);
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which operations have GPU progress and which are scanned, when not all are.
+ *
+ * What is compared between ranks is decided from what all ranks know alike, never from this one's load or clock: the
+ * operation's name, its size, and how many small operations in a row its communicator has seen. One in `every` is
+ * taken, a power of two: the sets nest, so ranks that sample differently still share the sparser set.
+ *
+ * Small operations of a long row, as in an AllReduce loop of 8 bytes, are sampled from the start: two writes around an
+ * operation of ten microseconds would be felt. The first few behind a large one, as a gradient norm or a loss, are not.
+ *
+ * So that a hang is also seen where it strikes, an operation that comes after a pause has GPU progress all the same.
+ * That hangs on this rank's clock, so its times are flagged as not to be compared (RW_FLAG_PROGRESS_SAMPLED_OUT).
+ */
+#ifndef PLUGIN_COST_SAMPLING_H
+#define PLUGIN_COST_SAMPLING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	SAMPLING_SMALL_BYTES = 1 << 16, /* an operation of less, over all ranks, is small */
+	SAMPLING_ROW = 8,               /* so many small ones in a row are taken as large ones are */
+	SAMPLING_SMALL_EVERY = 16,      /* of the others one in so many, at most */
+	SAMPLING_PAUSES = 8,            /* what a pause saves up, in operations */
+	SAMPLING_PAUSE_NS = 2000000,    /* for each: two writes in so long are about a thousandth of the time */
+};
+
+/* What names an operation on all its ranks. A send and its receive have the same name: function SEND, sender and
+ * receiver in `ranks`. */
+struct sampling_name {
+	uint64_t communicator; /* id, equal on all ranks */
+	uint64_t sequence;
+	uint64_t ranks; /* sender << 32 | receiver; collectives: 0 */
+	uint8_t function;
+};
+
+/* A communicator's. Zeroed: none called yet. Its calls come one after the other, if from several threads. */
+struct sampling_row {
+	_Atomic uint32_t small;     /* in a row, up to SAMPLING_ROW */
+	_Atomic uint64_t called_ns; /* the last one */
+	_Atomic uint64_t saved_ns;
+};
+
+/* every: a power of two; 0 = none is. */
+bool sampling_takes(const struct sampling_name *name, uint32_t every);
+
+/* The bytes of a collective over all its ranks; nranks 0: not known, counts as 1. A type that is not known counts as
+ * one byte. */
+uint64_t sampling_bytes(uint8_t function, uint8_t dtype, uint64_t count, int32_t nranks);
+
+/* Once for each collective of the communicator, in their order: at most one in so many of its kind is taken. */
+static inline uint32_t sampling_least(struct sampling_row *row, uint64_t bytes)
+{
+	uint32_t small = atomic_load_explicit(&row->small, memory_order_relaxed);
+
+	if (bytes >= SAMPLING_SMALL_BYTES) {
+		if (small)
+			atomic_store_explicit(&row->small, 0, memory_order_relaxed);
+		return 1;
+	}
+	if (small >= SAMPLING_ROW)
+		return SAMPLING_SMALL_EVERY;
+	atomic_store_explicit(&row->small, small + 1, memory_order_relaxed);
+	return 1;
+}
+
+/* Once for each call, at that time: has there been a pause that pays for this one? One that needs none (taken) costs
+ * nothing. */
+bool sampling_after_pause(struct sampling_row *row, uint64_t now_ns, bool taken);
+
+#endif

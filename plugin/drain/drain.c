@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+#include "plugin/drain/drain.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "plugin/drain/self_sampler.h"
+#include "plugin/drain/taskless.h"
+#include "plugin/guest/clock.h"
+#include "plugin/guest/own_thread.h"
+#include "plugin/network/lease.h"
+#include "plugin/recording/recording.h"
+#include "plugin/scanning/scanning.h"
+
+enum {
+	/* Between looks while something is in flight. A wakeup is nearly all of what a look costs; this with the slack
+	 * is how late an arrival is seen, a quarter of the least lateness that counts (20 ms). */
+	BUSY_NS = 4000000,
+	SLACK_NS = 500000,  /* the kernel may put our wakeup off by so much, to others' */
+	IDLE_NS = 20000000, /* after IDLE_AFTER_NS without */
+	IDLE_AFTER_NS = 1000000000,
+	SECOND_NS = 1000000000,
+};
+
+enum stage {
+	CLAIMED,  /* a claim number was given out; the slot may never be published (skipped claims) */
+	CALLED,   /* published, no task yet */
+	LAUNCHED, /* the GPU will say */
+	STARTED,
+};
+
+/* One unfinished operation. Private to the thread, compact: the slots themselves are touched only when they move. */
+struct watched {
+	uint64_t ticket;
+	uint64_t progress;
+	uint64_t since_ns;
+	uint32_t group;
+	uint16_t comm;
+	uint8_t stage; /* enum stage */
+};
+
+struct drain {
+	struct recording *recording;
+	struct watched *list; /* ascending tickets */
+	size_t count, room;
+	size_t moving;                         /* of them: something is about to be seen of it */
+	uint64_t next;                         /* claim to look at next */
+	struct taskless taskless;
+	uint64_t busy_ns, second_ns;
+	struct self_sampler sampler;
+	struct leases leases;
+};
+
+static void take_new(struct drain *drain, uint64_t now)
+{
+	uint64_t head = atomic_load_explicit(&drain->recording->box.header->head, memory_order_relaxed);
+
+	if (head - drain->next > drain->room) /* we slept for a turn of the ring; those were finished without us */
+		drain->next = head - drain->room;
+	for (; drain->next < head && drain->count < drain->room; drain->next++)
+		drain->list[drain->count++] =
+		    (struct watched){ .ticket = drain->next + 1, .since_ns = now, .stage = CLAIMED };
+}
+
+static bool has_ended(const struct drain *drain, const struct watched *watched)
+{
+	return atomic_load_explicit(&drain->recording->communicators[watched->comm].ended, memory_order_acquire);
+}
+
+/*
+ * The read protocol of the box: a slot without pending bits may be claimed again under our eyes, which the second look
+ * at the ticket finds out. False: not this ticket (any more). ThreadSanitizer cannot know that torn copies are dropped.
+ */
+__attribute__((no_sanitize("thread"))) static bool peek(const struct box_writer *box, uint64_t ticket,
+							struct glimpse *glimpse)
+{
+	const struct rw_operation *slot = &box->ring[(ticket - 1) & box->ring_mask];
+
+	/* Acquire: pairs with box_publish(). */
+	if (atomic_load_explicit(&slot->ticket, memory_order_acquire) != ticket)
+		return false;
+	*glimpse = (struct glimpse){
+		/* Acquire: pairs with the release of whoever set the bit. */
+		.known = atomic_load_explicit(&slot->known, memory_order_acquire),
+	};
+	glimpse->flags = atomic_load_explicit(&slot->flags, memory_order_relaxed);
+	glimpse->api_ns = slot->api_ns;
+	glimpse->return_ns = slot->return_ns;
+	glimpse->progress = slot->progress;
+	glimpse->group = slot->group;
+	glimpse->api_tid = slot->api_tid;
+	glimpse->launch_tid = slot->launch_tid;
+	glimpse->comm = slot->comm;
+	glimpse->function = slot->function;
+	/* Pairs with the fence in box_take(). */
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&slot->ticket, memory_order_relaxed) == ticket;
+}
+
+/* False: this claim is over, or will not be published any more. */
+static bool see_claimed(struct drain *drain, struct watched *watched, uint64_t now)
+{
+	struct box_writer *box = &drain->recording->box;
+	struct glimpse op;
+
+	if (!peek(box, watched->ticket, &op)) {
+		uint64_t ticket = atomic_load_explicit(&box->ring[(watched->ticket - 1) & box->ring_mask].ticket,
+						       memory_order_relaxed);
+
+		return ticket < watched->ticket && now - watched->since_ns < SECOND_NS;
+	}
+	if (op.flags & RW_FLAG_CAPTURED)
+		return false; /* a replay: neither host nor GPU is waited for */
+	watched->comm = op.comm;
+	watched->group = op.group;
+	watched->stage = CALLED;
+	taskless_called(&drain->taskless, &op, watched->ticket);
+	self_sampler_note(&drain->sampler, op.api_tid, op.api_ns);
+	return true;
+}
+
+static void give_up(struct drain *drain, const struct watched *watched, enum rw_untracked reason)
+{
+	struct box_writer *box = &drain->recording->box;
+	struct rw_operation *slot = box_slot(box, watched->ticket);
+
+	if (!slot)
+		return;
+	atomic_fetch_or_explicit(&slot->flags, RW_FLAG_UNTRACKED | (uint32_t)reason << RW_FLAG_UNTRACKED_SHIFT,
+				 memory_order_relaxed);
+	atomic_fetch_add_explicit(&box->header->untracked[reason], 1, memory_order_relaxed);
+	box_release(slot, watched->ticket, RW_OWNER_HOST | RW_OWNER_GPU);
+}
+
+/* False: there is no GPU to wait for. */
+static bool see_task(struct drain *drain, struct watched *watched, const struct glimpse *op)
+{
+	if (op->known & RW_KNOWN_LAUNCH) {
+		taskless_launched(&drain->taskless, drain->recording, op);
+		watched->progress = op->progress;
+	}
+	watched->stage = LAUNCHED;
+	return watched->progress != 0;
+}
+
+/* False: no more of it to see. */
+static bool see_called(struct drain *drain, struct watched *watched, uint64_t now)
+{
+	struct taskless_later later = taskless_later(&drain->taskless, drain->recording, watched->comm, watched->ticket,
+						     watched->group);
+	struct glimpse op;
+
+	if (!peek(&drain->recording->box, watched->ticket, &op))
+		return false;
+	if (op.known & RW_KNOWN_TASK)
+		return see_task(drain, watched, &op);
+	enum rw_untracked reason = taskless_why(drain->recording, &op, &later, now);
+	if (reason == RW_UNTRACKED_NONE) {
+		taskless_note_inside(drain->recording, &op, watched->ticket);
+		return true;
+	}
+	give_up(drain, watched, reason);
+	return false;
+}
+
+static void see_started(struct watched *watched, struct rw_operation *slot, uint64_t now)
+{
+	if (watched->stage == STARTED)
+		return;
+	watched->stage = STARTED;
+	slot->started_seen_ns = now;
+	slot->gpu_source = RW_GPU_SOURCE_WATERMARK;
+	box_known(slot, RW_KNOWN_STARTED);
+}
+
+/* False: done, or nobody will ever say so. */
+static bool see_gpu(struct drain *drain, struct watched *watched, uint64_t now)
+{
+	const struct rw_gpu_progress *words = &drain->recording->box.gpu[watched->comm];
+	bool lost =
+	    has_ended(drain, watched) || !atomic_load_explicit(&drain->recording->progress.on, memory_order_relaxed);
+	bool done = atomic_load_explicit(&words->gpu_done, memory_order_acquire) >= watched->progress;
+	bool started = done || atomic_load_explicit(&words->gpu_started, memory_order_relaxed) >= watched->progress;
+
+	if (!lost && !done && !(started && watched->stage == LAUNCHED))
+		return true;
+	struct rw_operation *slot = box_slot(&drain->recording->box, watched->ticket);
+	if (!slot)
+		return false;
+	if (started)
+		see_started(watched, slot, now);
+	if (done) {
+		slot->done_seen_ns = now;
+		box_known(slot, RW_KNOWN_DONE);
+	} else if (lost && has_ended(drain, watched)) {
+		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_ABORTED, memory_order_relaxed);
+	}
+	if (!done && !lost)
+		return true;
+	box_release(slot, watched->ticket, RW_OWNER_GPU);
+	return false;
+}
+
+static bool see(struct drain *drain, struct watched *watched, uint64_t now)
+{
+	if (watched->stage == CLAIMED && !see_claimed(drain, watched, now))
+		return false;
+	if (watched->stage == CALLED && !see_called(drain, watched, now))
+		return false;
+	return watched->stage < LAUNCHED || see_gpu(drain, watched, now);
+}
+
+static void look(struct drain *drain, uint64_t now)
+{
+	size_t kept = 0;
+
+	take_new(drain, now);
+	drain->moving = 0;
+	for (size_t i = 0; i < drain->count; i++) {
+		struct watched *watched = &drain->list[i];
+
+		if (!see(drain, watched, now))
+			continue;
+		/* A call that hangs before its launch, or of which nothing more may come, keeps nobody awake. */
+		drain->moving += watched->stage != CALLED || now - watched->since_ns < IDLE_AFTER_NS;
+		drain->list[kept++] = *watched;
+	}
+	drain->count = kept;
+}
+
+static void take_anchor(struct rw_box_header *header, uint64_t now)
+{
+	uint32_t number = atomic_load_explicit(&header->anchors_written, memory_order_relaxed);
+	struct rw_anchor *anchor = &header->anchors[number % RW_BOX_ANCHORS];
+	struct timespec realtime;
+
+	clock_gettime(CLOCK_REALTIME, &realtime);
+	anchor->monotonic_ns = now;
+	anchor->realtime_ns = (uint64_t)realtime.tv_sec * SECOND_NS + (uint64_t)realtime.tv_nsec;
+	anchor->gpu_ns = 0;
+	/* Release: a reader takes the anchor for whole. */
+	atomic_store_explicit(&header->anchors_written, number + 1, memory_order_release);
+}
+
+static void every_second(struct drain *drain, uint64_t now)
+{
+	struct box_writer *box = &drain->recording->box;
+
+	if (now - drain->second_ns < SECOND_NS)
+		return;
+	drain->second_ns = now;
+	take_anchor(box->header, now);
+	box_writer_expire(box, drain->count ? drain->list[0].ticket - 1 : drain->next);
+}
+
+static void *run(void *argument)
+{
+	struct drain *drain = argument;
+	struct rw_box_header *header = drain->recording->box.header;
+
+	drain->busy_ns = clock_ns(); /* operations are about to come */
+	prctl(PR_SET_NAME, "rankwatch");
+	prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK_NS);
+	for (;;) {
+		uint64_t now = clock_ns();
+
+		look(drain, now);
+		bool scans = scanning_drain(drain->recording, now);
+		if (drain->moving || scans)
+			drain->busy_ns = now;
+		if (atomic_load_explicit(&drain->recording->living, memory_order_relaxed))
+			self_sampler_look(&drain->sampler, now);
+		leases_look(&drain->leases, drain->recording, now);
+		every_second(drain, now);
+		/* Release: pairs with the acquire of who gives an ended communicator's place to another. */
+		atomic_store_explicit(&header->drain_ns, now, memory_order_release);
+		long pause = now - drain->busy_ns < IDLE_AFTER_NS ? BUSY_NS : IDLE_NS;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = pause }, NULL);
+	}
+	return NULL;
+}
+
+int drain_start(struct recording *recording)
+{
+	static struct drain drain;
+
+	drain.recording = recording;
+	drain.room = (size_t)recording->box.ring_mask + 1;
+	drain.list =
+	    mmap(NULL, drain.room * sizeof(*drain.list), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (drain.list == MAP_FAILED)
+		return -errno;
+	self_sampler_open(&drain.sampler, &recording->box);
+	return own_thread_start(run, &drain);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls that NCCL has announced and sent no task for yet: will one come, and where is the call meanwhile? In
+ * docs/black-box.md, "Before the task". Of the drain's thread.
+ */
+#ifndef PLUGIN_DRAIN_TASKLESS_H
+#define PLUGIN_DRAIN_TASKLESS_H
+
+#include "plugin/recording/recording.h"
+
+/* What the drain wants of a slot. */
+struct glimpse {
+	uint64_t api_ns, return_ns, progress;
+	uint32_t known, flags, group, api_tid, launch_tid;
+	uint16_t comm;
+	uint8_t function;
+};
+
+/* By communicator. */
+struct taskless {
+	uint32_t launched_group[RW_BOX_COMMS]; /* highest API group whose task came on its launching thread */
+	uint64_t called[RW_BOX_COMMS];         /* newest ticket of an API call */
+	uint32_t called_group[RW_BOX_COMMS];   /* and its group */
+};
+
+void taskless_called(struct taskless *taskless, const struct glimpse *op, uint64_t ticket);
+void taskless_launched(struct taskless *taskless, struct recording *recording, const struct glimpse *op);
+
+/* What followed a call. */
+struct taskless_later {
+	bool launched; /* another group, since */
+	bool called;   /* so, too: NCCL takes no call on a communicator that is still at work for an earlier one */
+	bool ended;
+};
+
+/* To be asked before the call's `known` is looked at: a later operation's launch, or the end, comes after this one's task
+ * if it had one. */
+struct taskless_later taskless_later(const struct taskless *taskless, const struct recording *recording, uint16_t comm,
+				     uint64_t ticket, uint32_t group);
+/* Will no task come any more? NONE: it may. */
+enum rw_untracked taskless_why(const struct recording *recording, const struct glimpse *op,
+			       const struct taskless_later *later, uint64_t now);
+/* Writes into the box that the call was seen inside NCCL, when it was: nobody else sees that. */
+void taskless_note_inside(struct recording *recording, const struct glimpse *op, uint64_t ticket);
+
+#endif

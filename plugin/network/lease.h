@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Leases of network detail, as the drain thread sees them: what a collector has written into the box's control page →
+ * which communicators are recorded in detail, and what NCCL is asked for meanwhile. What the page says is believed
+ * within bounds only: these events of these communicators, for ten seconds from when it was first seen to say so.
+ */
+#ifndef PLUGIN_NETWORK_LEASE_H
+#define PLUGIN_NETWORK_LEASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rankwatch/blackbox.h>
+
+struct recording;
+
+enum { LEASE_MASKS = 4 /* activation masks: one a libnccl in the process */ };
+
+struct lease {
+	uint64_t expires_ns, communicator; /* as on the page when last looked at */
+	uint32_t proxy_bits;
+	uint64_t until_ns; /* 0: none */
+};
+
+struct lease_mask {
+	int *mask; /* NCCL's; NULL unused */
+	int added; /* bits that were not there before us */
+};
+
+struct leases {
+	struct lease seen[RW_BOX_LEASES];
+	struct lease_mask masks[LEASE_MASKS];
+	bool running; /* some communicator is leased, or bits of ours are left in a mask */
+};
+
+/* Again and again, by one thread. */
+void leases_look(struct leases *leases, struct recording *recording, uint64_t now_ns);
+
+#endif

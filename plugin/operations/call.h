@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the interposer knows of the NCCL calls in progress on this thread, and what it makes of them.
+ *
+ * Profiler ABI v5 and later announce every call themselves, on the calling thread, while the real function runs: then a
+ * call only lends its addresses to the event (call_take). Older ones announce tasks after the launch, and a NCCL
+ * without the interface nothing: then the call is the operation. It gets its slot here before the real function runs, a
+ * launch and GPU progress around that function, or around the outermost ncclGroupEnd, and a task that comes meanwhile
+ * is recognised (call_task) instead of making a slot of its own. One operation is one slot whoever sees it.
+ *
+ * A call that ABI v5 and later should announce and does not (2.28 says nothing of the copy engine) gets its slot when
+ * the real function has returned: its launch is the time around that, or around the group's end, without GPU progress.
+ *
+ * All but the first call of a thread is wait-free, without allocation and without a system call of ours.
+ */
+#ifndef PLUGIN_OPERATIONS_CALL_H
+#define PLUGIN_OPERATIONS_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plugin/operations/operation.h"
+#include "plugin/operations/recorder.h"
+#include "plugin/recording/recording.h"
+
+struct call {
+	struct communicator *communicator; /* NULL: one that the interposer does not know */
+	struct recorder_call what;
+	uint64_t send, recv;
+	int32_t peer; /* p2p; else -1 */
+	/* Private. */
+	bool inside;    /* another call: NCCL's own ncclBroadcast in ncclBcast */
+	bool announced; /* some event of the profiler ABI came while it ran */
+	bool taken;     /* by that event */
+	uint64_t ticket;
+};
+
+/* The interposer is at work in this process: set before its first communicator, never taken back. */
+void call_interpose(void);
+bool call_is_interposed(void);
+
+enum call_result {
+	CALL_DONE,
+	CALL_GOES_ON, /* behind the caller: the communicator does not block */
+	CALL_FAILED,  /* NCCL took no work, or launches nothing of the group */
+};
+
+/* Around the real function, on its thread. call lives until call_end(). */
+void call_begin(struct call *call);
+void call_end(struct call *call, enum call_result result);
+
+/* ncclGroupStart was successful. */
+void call_group_start(void);
+/* Around the real ncclGroupEnd (ncclGroupSimulateEnd has only the end). */
+void call_group_end_begin(void);
+void call_group_end(enum call_result result);
+bool call_in_group(void);
+
+/* The communicator that comes to life while a wrapper waits for it on this thread. Told by recorder_init(). */
+void call_communicator_born(struct communicator *communicator);
+/* Forgets the last one, and returns the one born since. */
+struct communicator *call_communicator_take(void);
+
+/* The outermost call that this thread is in, or NULL. Initial-exec as in recorder.c, and as scarce. */
+extern __thread struct call *call_in_progress __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/* The call that this event announces, or NULL. Once per call. There is one in progress. */
+struct call *call_take(const struct communicator *communicator, const struct recorder_call *what);
+
+enum call_task { CALL_TASK_FOREIGN, CALL_TASK_OURS };
+
+/* A task that no call announced (ABI < v5). OURS: it belongs to a call with a slot; *ticket is that slot's, or 0 where
+ * it is not certain which one. FOREIGN: no call of the interposer's is behind it. */
+enum call_task call_task(struct recording *recording, struct communicator *communicator,
+			 const struct recorder_bare_task *event, uint64_t *ticket);
+
+#endif

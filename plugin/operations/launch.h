@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A launch on its thread, and the two writes of GPU progress around it. Told by NCCL's KernelLaunch event, or taken
+ * around the call itself by the interposer. Launches of one communicator never overlap.
+ */
+#ifndef PLUGIN_OPERATIONS_LAUNCH_H
+#define PLUGIN_OPERATIONS_LAUNCH_H
+
+#include <stdint.h>
+
+#include "plugin/guest/clock.h"
+#include "plugin/recording/recording.h"
+
+struct operation_launch {
+	uint64_t begin_ns; /* where the GPU follows; else that of the end */
+	uint64_t end_ns;   /* 0 = not yet */
+	uint64_t stream;
+	uint64_t progress; /* number that the GPU writes, 0 = not followed */
+	uint32_t plan;
+	uint32_t tid; /* of the thread, 0 = not asked for yet */
+};
+
+/* Around a launch of a communicator whose GPU writes progress, its device current: a call of the driver each, and one
+ * more where the stream may be captured, for all that the caller knows. begin: fills begin_ns and progress. */
+void launch_follow_begin(struct recording *recording, struct communicator *communicator,
+			 struct operation_launch *launch, bool may_capture);
+void launch_follow_end(struct recording *recording, struct communicator *communicator, struct operation_launch *launch);
+
+static inline void launch_count(struct communicator *communicator, uint64_t number)
+{
+	atomic_store_explicit(&communicator->numbered, number, memory_order_relaxed);
+	atomic_store_explicit(&communicator->entry->launched, number, memory_order_relaxed);
+}
+
+/* Wait-free. tid is left alone. launch_follow_begin() comes next, or launch_count_next() of a communicator without GPU
+ * progress; of one whose turn it is not to have any, neither. */
+static inline void launch_begin(struct communicator *communicator, struct operation_launch *launch, uint64_t stream)
+{
+	launch->plan = atomic_fetch_add_explicit(&communicator->plans, 1, memory_order_relaxed) + 1;
+	launch->stream = stream;
+	launch->begin_ns = 0;
+	launch->end_ns = 0;
+	launch->progress = 0;
+}
+
+/* Of a communicator without GPU progress: the next number. */
+static inline void launch_count_next(struct communicator *communicator)
+{
+	launch_count(communicator, atomic_load_explicit(&communicator->numbered, memory_order_relaxed) + 1);
+}
+
+static inline void launch_end(struct recording *recording, struct communicator *communicator,
+			      struct operation_launch *launch)
+{
+	launch->end_ns = clock_ns();
+	if (!launch->begin_ns)
+		launch->begin_ns = launch->end_ns;
+	if (launch->progress)
+		launch_follow_end(recording, communicator, launch);
+}
+
+/* Instead of the end, where nobody tells of one. */
+static inline void launch_is_over(struct operation_launch *launch)
+{
+	if (!launch->begin_ns)
+		launch->begin_ns = clock_ns();
+	launch->end_ns = launch->begin_ns;
+}
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "plugin/operations/operation.h"
+
+#include "plugin/operations/operation_path.h"
+
+enum {
+	MATCH_MAX = 64, /* operations of a group that a task is compared with; the walk is on a collective's path */
+};
+
+void operation_return(struct recording *recording, const struct operation_group *group, uint64_t now)
+{
+	operation_path_return(recording, group, now);
+}
+
+uint64_t operation_call(struct recording *recording, struct communicator *communicator,
+			const struct recorder_call *call, struct operation_group *group, uint32_t tid, uint32_t pending)
+{
+	return operation_path_call(recording, communicator, call, group, tid, pending, rw_operator_flags(call->reduction));
+}
+
+uint64_t operation_unannounced_call(struct recording *recording, struct communicator *communicator,
+				    const struct recorder_call *call, struct operation_group *group, uint32_t tid)
+{
+	const struct operation_numbering unannounced = { communicator->unannounced,
+							 RW_FLAG_UNANNOUNCED | rw_operator_flags(call->reduction) };
+
+	return operation_publish(recording, communicator, call, group, unannounced, tid, RW_OWNER_HOST);
+}
+
+static bool takes(const struct communicator *communicator, const struct rw_operation *slot, uint32_t every)
+{
+	return sampling_takes(&(struct sampling_name){ .communicator = communicator->entry->id,
+						       .sequence = slot->sequence,
+						       .function = slot->function },
+			      every);
+}
+
+static uint32_t at_least(uint32_t every, uint32_t least)
+{
+	return every && every < least ? least : every;
+}
+
+static void sample_scans(struct recording *recording, const struct communicator *communicator,
+			 struct rw_operation *slot, uint32_t least)
+{
+	struct rw_box_header *header = recording->box.header;
+	uint32_t every = atomic_load_explicit(&header->scan_every, memory_order_relaxed);
+
+	if (!communicator->scan || !every || recording->config.scan == CONFIG_SCAN_ALL)
+		return;
+	if (takes(communicator, slot, at_least(every, least)))
+		return;
+	atomic_fetch_or_explicit(&slot->flags, RW_FLAG_SAMPLED_OUT, memory_order_relaxed);
+	atomic_fetch_add_explicit(&header->scan_sampled_out, 1, memory_order_relaxed);
+}
+
+/* False: it is not compared. */
+static bool sample_progress(struct recording *recording, const struct communicator *communicator,
+			    struct rw_operation *slot, uint32_t least)
+{
+	struct rw_box_header *header = recording->box.header;
+	uint32_t every = atomic_load_explicit(&header->progress_every, memory_order_relaxed);
+
+	if (recording->config.gpu_time == CONFIG_GPU_TIME_WATERMARK ||
+	    takes(communicator, slot, at_least(every, least)))
+		return true;
+	atomic_fetch_or_explicit(&slot->flags, RW_FLAG_PROGRESS_SAMPLED_OUT, memory_order_relaxed);
+	return false;
+}
+
+static void follow(struct communicator *communicator, uint32_t group)
+{
+	atomic_store_explicit(&communicator->follow_group, group, memory_order_relaxed);
+}
+
+void operation_sample(struct recording *recording, struct communicator *communicator, const struct recorder_call *call,
+		      uint64_t ticket, uint32_t group)
+{
+	struct rw_operation *slot = box_slot(&recording->box, ticket);
+
+	/* By what a send and its receive both know, which is the pair's number, they are sampled once that is known:
+	 * for progress too late. */
+	if (operation_is_p2p(call->function)) {
+		follow(communicator, group);
+		return;
+	}
+	uint64_t bytes = sampling_bytes(call->function, call->dtype, call->count, communicator->nranks);
+	uint32_t least = sampling_least(&communicator->row, bytes);
+	if (!slot)
+		return;
+	sample_scans(recording, communicator, slot, least);
+	if (!communicator->words.write)
+		return;
+	bool taken = sample_progress(recording, communicator, slot, least);
+	if (sampling_after_pause(&communicator->row, slot->api_ns, taken) || taken)
+		follow(communicator, group);
+	else
+		atomic_fetch_add_explicit(&recording->box.header->progress_sampled_out, 1, memory_order_relaxed);
+}
+
+/* They do not count in the communicator's row: ranks without the interposer do not see them. */
+void operation_sample_unannounced(struct recording *recording, struct communicator *communicator,
+				  const struct recorder_call *call, uint64_t ticket)
+{
+	struct rw_operation *slot = box_slot(&recording->box, ticket);
+	uint64_t bytes = sampling_bytes(call->function, call->dtype, call->count, communicator->nranks);
+
+	if (slot && !operation_is_p2p(call->function))
+		sample_scans(recording, communicator, slot, bytes < SAMPLING_SMALL_BYTES ? SAMPLING_SMALL_EVERY : 1);
+}
+
+uint64_t operation_captured(struct communicator *communicator, uint8_t function, int32_t peer)
+{
+	if (!operation_is_p2p(function))
+		return atomic_fetch_add_explicit(&communicator->captured[function % RW_FUNCTION_COUNT], 1,
+						 memory_order_relaxed);
+	return peer_counts_next(atomic_load_explicit(&communicator->p2p, memory_order_relaxed),
+				function == RW_FUNCTION_SEND ? PEER_CAPTURED_SENDS : PEER_CAPTURED_RECEIVES, peer);
+}
+
+void operation_record_peer(struct communicator *communicator, struct rw_operation *slot, int32_t peer)
+{
+	uint64_t sequence = peer_counts_next(atomic_load_explicit(&communicator->p2p, memory_order_relaxed),
+					     slot->function == RW_FUNCTION_SEND ? PEER_SENDS : PEER_RECEIVES, peer);
+
+	if (sequence == UINT64_MAX) {
+		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_PEER_UNKNOWN, memory_order_relaxed);
+		slot->root_or_peer = -1;
+		return;
+	}
+	slot->root_or_peer = peer;
+	slot->sequence = sequence;
+}
+
+void operation_arguments(struct recording *recording, struct communicator *communicator, uint64_t ticket, uint64_t send,
+			 uint64_t recv, int32_t peer)
+{
+	struct rw_operation *slot = box_slot(&recording->box, ticket);
+
+	if (!slot)
+		return;
+	operation_record_arguments(communicator, slot, send, recv, peer);
+	box_known(slot, RW_KNOWN_CALL);
+}
+
+bool operation_task(struct recording *recording, struct communicator *communicator, uint64_t ticket,
+		    const struct recorder_task *task, const struct operation_launch *launch)
+{
+	return operation_path_task(recording, communicator, ticket, task, launch);
+}
+
+static bool is_same(const struct rw_operation *slot, const struct communicator *communicator,
+		    const struct recorder_bare_task *event)
+{
+	return slot->comm == communicator->index && slot->function == event->call.function &&
+	       slot->send_address == event->task.send && slot->recv_address == event->task.recv &&
+	       !(atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_TASK);
+}
+
+uint64_t operation_find(struct recording *recording, const struct operation_group *group,
+			const struct communicator *communicator, const struct recorder_bare_task *event)
+{
+	uint64_t ticket = group->newest, found = 0;
+
+	for (int i = 0; i < MATCH_MAX; i++) {
+		struct rw_operation *slot = box_slot(&recording->box, ticket);
+
+		if (!slot)
+			return found;
+		if (is_same(slot, communicator, event)) {
+			if (found)
+				return 0;
+			found = ticket;
+		}
+		ticket = recording->previous[(ticket - 1) & recording->box.ring_mask];
+	}
+	return ticket ? 0 : found;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One operation's slot in the black box, from its call to the return of its group. All of it is on the path of a
+ * collective: wait-free, no allocation, no system call. What comes later (GPU, untracked) is the drain's.
+ */
+#ifndef PLUGIN_OPERATIONS_OPERATION_H
+#define PLUGIN_OPERATIONS_OPERATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plugin/operations/launch.h"
+#include "plugin/operations/recorder.h"
+#include "plugin/recording/recording.h"
+
+/* An API group on its thread. */
+struct operation_group {
+	uint64_t newest; /* ticket of its last operation, 0 = none yet */
+	uint32_t number; /* 0 = no group */
+	bool captured;   /* it has a captured call, and then no other: NCCL takes no mixture */
+};
+
+/* Claims, fills and publishes a slot; the ticket, or 0 when none is free. A p2p call gets sequence and peer later. */
+uint64_t operation_call(struct recording *recording, struct communicator *communicator,
+			const struct recorder_call *call, struct operation_group *group, uint32_t tid,
+			uint32_t pending);
+/* The same of a call that NCCL announces to nobody and only the interposer sees: counted apart, so that the others have
+ * the same numbers on ranks without it. The host's part alone is pending. */
+uint64_t operation_unannounced_call(struct recording *recording, struct communicator *communicator,
+				    const struct recorder_call *call, struct operation_group *group, uint32_t tid);
+/*
+ * Whether it is the operation's turn to have GPU progress and to be scanned; right after its call, for every call of a
+ * communicator that samples. ticket: 0 when it has no slot. group: of the call, whose launches have progress words if
+ * one of its operations does.
+ */
+void operation_sample(struct recording *recording, struct communicator *communicator, const struct recorder_call *call,
+		      uint64_t ticket, uint32_t group);
+/* The same of an unannounced call, which has no GPU progress. */
+void operation_sample_unannounced(struct recording *recording, struct communicator *communicator,
+				  const struct recorder_call *call, uint64_t ticket);
+/* Do the launches of the group have progress words? group 0: not known, as on a thread that has made no call. */
+static inline bool operation_is_followed(const struct communicator *communicator, uint32_t group)
+{
+	return !group || atomic_load_explicit(&communicator->follow_group, memory_order_relaxed) == group;
+}
+/* What only the interposer sees at the call: addresses, and for p2p the peer (else < 0, as is root without one). */
+void operation_arguments(struct recording *recording, struct communicator *communicator, uint64_t ticket, uint64_t send,
+			 uint64_t recv, int32_t peer);
+/* Which captured call of this function (p2p: with this peer) it is, from 0; UINT64_MAX: the peer is not known. Once per
+ * call. */
+uint64_t operation_captured(struct communicator *communicator, uint8_t function, int32_t peer);
+/* The call's task. launch: NULL = not on this thread. False: this ticket waits for no task of the communicator. */
+bool operation_task(struct recording *recording, struct communicator *communicator, uint64_t ticket,
+		    const struct recorder_task *task, const struct operation_launch *launch);
+/* Ticket of the one operation of the group, without a task yet, that the event's task fits; 0 when none does, or more
+ * than one, or the group is too long to look through. On the group's thread. */
+uint64_t operation_find(struct recording *recording, const struct operation_group *group,
+			const struct communicator *communicator, const struct recorder_bare_task *event);
+/* The API group returns at this time. */
+void operation_return(struct recording *recording, const struct operation_group *group, uint64_t now);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <string.h>
+
+#include "plugin/guest/clock.h"
+#include "plugin/recording/recording.h"
+#include "plugin/scanning/scanning.h"
+
+enum { PEERS_WHEN_UNKNOWN = 4096 /* of a communicator whose size NCCL does not tell */ };
+
+/*
+ * `adding` guards the table of communicators. The end of a communicator takes it, so it is never held across a call of
+ * the driver: a driver that does not return holds up the init that asked it, and no abort on another thread. Inits take
+ * turns at asking the driver; `asking` comes first.
+ */
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
+
+/* What the driver says of the current device, asked before the communicator has a place in the table. */
+struct surroundings {
+	struct rw_device device;
+	bool has_device;
+	struct progress_words words; /* of no communicator yet */
+	struct scan_device *scan;
+};
+
+static void ask_driver(struct recording *recording, struct surroundings *surroundings)
+{
+	pthread_mutex_lock(&asking);
+	progress_communicator(&recording->progress, &surroundings->words);
+	surroundings->scan = scanning_device(recording);
+	surroundings->has_device = progress_device(&recording->progress, &surroundings->device);
+	pthread_mutex_unlock(&asking);
+}
+
+/* Index of the device in the header's table; the last entry collects what does not fit. Under `adding`. */
+static uint32_t device_index(struct recording *recording, const struct surroundings *surroundings)
+{
+	struct rw_box_header *header = recording->box.header;
+	uint32_t i;
+
+	if (!surroundings->has_device)
+		return 0;
+	for (i = 0; i < RW_BOX_DEVICES - 1 && header->devices[i].used; i++)
+		if (header->devices[i].ordinal == surroundings->device.ordinal)
+			return i;
+	header->devices[i] = surroundings->device;
+	if (i > 0) { /* several devices: the launcher's rank is not this communicator's */
+		header->world_rank = -1;
+		memset(header->rank_from, 0, sizeof(header->rank_from));
+	}
+	return i;
+}
+
+/*
+ * Whether nobody will write about this communicator any more: the drain has looked at all its operations since it
+ * ended (drain_ns is stored after the look that began then), and the GPU has passed its last plan, so that no write in
+ * a stream of a killed operation can hit the words of the next owner.
+ */
+static bool is_over(const struct recording *recording, const struct communicator *communicator)
+{
+	const struct rw_box_header *header = recording->box.header;
+	const struct rw_communicator *entry = communicator->entry;
+	uint64_t ended_ns = atomic_load_explicit(&entry->ended_ns, memory_order_relaxed);
+	uint64_t launched = atomic_load_explicit(&entry->launched, memory_order_relaxed);
+	uint64_t done = atomic_load_explicit(&recording->box.gpu[communicator->index].gpu_done, memory_order_relaxed);
+
+	if (!atomic_load_explicit(&communicator->ended, memory_order_acquire))
+		return false;
+	return atomic_load_explicit(&header->drain_ns, memory_order_acquire) > ended_ns &&
+	       (!communicator->words.write || done >= launched);
+}
+
+/* The one that ended first; one that never had an operation has no end that a reader could miss. Under `adding`. */
+static struct communicator *oldest_over(struct recording *recording)
+{
+	struct communicator *oldest = NULL;
+
+	for (uint32_t i = 0; i < RW_BOX_COMMS; i++) {
+		struct communicator *communicator = &recording->communicators[i];
+
+		if (is_over(recording, communicator) &&
+		    (!oldest || communicator->entry->ended_ns < oldest->entry->ended_ns))
+			oldest = communicator;
+	}
+	return oldest;
+}
+
+/* `used`: entries in the table so far. Under `adding`. */
+static struct communicator *find_place(struct recording *recording, uint64_t used)
+{
+	struct communicator *communicator;
+
+	if (used >= RW_BOX_COMMS)
+		return oldest_over(recording);
+	communicator = &recording->communicators[used];
+	communicator->index = (uint32_t)used;
+	communicator->entry = &recording->box.communicators[used];
+	return communicator;
+}
+
+/* Progress numbers go on from those of the last owner: the words on the GPU page still hold them. */
+static void clear_entry(struct rw_communicator *entry)
+{
+	atomic_store_explicit(&entry->born_ns, 0, memory_order_relaxed);
+	/* Pairs with the acquire fences of box_reader_communicators(): who sees a byte of the new owner sees this 0. */
+	atomic_thread_fence(memory_order_release);
+	memset(entry->name, 0, sizeof(entry->name));
+	atomic_store_explicit(&entry->ended_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->api_count, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->captured, 0, memory_order_relaxed);
+}
+
+static void show(struct communicator *communicator, const struct recorder_identity *identity)
+{
+	struct rw_communicator *entry = communicator->entry;
+
+	entry->id = identity->id;
+	if (identity->name)
+		strncpy(entry->name, identity->name, sizeof(entry->name) - 1);
+	entry->rank = identity->rank;
+	/* Release: pairs with the reader, who looks at born_ns first. */
+	atomic_store_explicit(&entry->born_ns, communicator->born_ns, memory_order_release);
+}
+
+/* `looked_ns`: the drain has looked since then at whatever had ended. */
+static void clear_counts(struct communicator *communicator, uint64_t looked_ns)
+{
+	int32_t peers = communicator->nranks > 0 ? communicator->nranks : PEERS_WHEN_UNKNOWN;
+
+	atomic_store_explicit(&communicator->p2p, peer_counts_take(peers, looked_ns), memory_order_relaxed);
+	for (int i = 0; i < RW_FUNCTION_COUNT; i++) {
+		atomic_store_explicit(&communicator->sequence[i], 0, memory_order_relaxed);
+		atomic_store_explicit(&communicator->unannounced[i], 0, memory_order_relaxed);
+		atomic_store_explicit(&communicator->captured[i], 0, memory_order_relaxed);
+	}
+}
+
+static void move_in(struct recording *recording, struct communicator *communicator,
+		    const struct recorder_communicator *from, const struct surroundings *surroundings)
+{
+	struct rw_communicator *entry = communicator->entry;
+	bool known = from->nranks > 0;
+
+	clear_entry(entry);
+	communicator->birth = atomic_fetch_add_explicit(&recording->births, 1, memory_order_relaxed) + 1;
+	communicator->born_ns = clock_ns();
+	communicator->abi = from->abi;
+	atomic_store_explicit(&communicator->launches_elsewhere, false, memory_order_relaxed);
+	atomic_store_explicit(&communicator->launches_here, false, memory_order_relaxed);
+	atomic_store_explicit(&communicator->in_progress_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&communicator->settled_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&communicator->leased, false, memory_order_relaxed);
+	atomic_store_explicit(&communicator->mask, from->mask, memory_order_relaxed);
+	communicator->rank = from->rank;
+	communicator->nranks = from->nranks;
+	clear_counts(communicator, atomic_load_explicit(&recording->box.header->drain_ns, memory_order_relaxed));
+	communicator->words = surroundings->words;
+	progress_take_place(&communicator->words, communicator->index);
+	communicator->scan = surroundings->scan;
+	communicator->samples = communicator->words.write || communicator->scan;
+	memset(&communicator->row, 0, sizeof(communicator->row));
+	atomic_store_explicit(&communicator->follow_group, 0, memory_order_relaxed);
+	entry->device = device_index(recording, surroundings);
+	entry->nranks = from->nranks;
+	entry->nnodes = from->nnodes;
+	atomic_store_explicit(&communicator->known, known, memory_order_relaxed);
+	if (known)
+		show(communicator, &(struct recorder_identity){ from->id, from->name, from->rank });
+	/* Release: pairs with the drain's look at leases. */
+	atomic_store_explicit(&communicator->ended, false, memory_order_release);
+	communicator->generation++;
+	atomic_store_explicit(&communicator->mark, communicator->generation << 16 | (communicator->index + 1),
+			      memory_order_relaxed);
+	uintptr_t context = (uintptr_t)handle_context(communicator->index, communicator->generation);
+	/* Release: pairs with the acquire of who comes with it. */
+	atomic_store_explicit(&communicator->context, context, memory_order_release);
+}
+
+static struct communicator *add(struct recording *recording, const struct recorder_communicator *from,
+				const struct surroundings *surroundings)
+{
+	struct rw_box_header *header = recording->box.header;
+	uint64_t used = atomic_load_explicit(&header->comms_used, memory_order_relaxed);
+	struct communicator *communicator = find_place(recording, used);
+
+	if (!communicator) {
+		atomic_fetch_add_explicit(&header->comms_refused, 1, memory_order_relaxed);
+		return NULL;
+	}
+	move_in(recording, communicator, from, surroundings);
+	/* Release: the drain looks at the first comms_used communicators. */
+	if (communicator->index == used)
+		atomic_store_explicit(&header->comms_used, used + 1, memory_order_release);
+	atomic_fetch_add_explicit(&recording->living, 1, memory_order_relaxed);
+	return communicator;
+}
+
+struct communicator *communicator_add(struct recording *recording, const struct recorder_communicator *from)
+{
+	struct surroundings surroundings = { .has_device = false };
+
+	ask_driver(recording, &surroundings);
+	pthread_mutex_lock(&adding);
+	struct communicator *communicator = add(recording, from, &surroundings);
+	pthread_mutex_unlock(&adding);
+	return communicator;
+}
+
+bool communicator_fill_identity(struct communicator *communicator, const struct recorder_identity *identity)
+{
+	/* A newer NCCL that runs us through its adapter has no identity to give: 0. */
+	if (!identity->id || identity->rank < 0)
+		return false;
+	/* One thread launches for a communicator at a time; should two, the first one's words count. */
+	if (atomic_exchange_explicit(&communicator->known, true, memory_order_acq_rel))
+		return true;
+	/* The interposer has filled it in already where other threads read it by now. */
+	if (communicator->rank != identity->rank)
+		communicator->rank = identity->rank;
+	show(communicator, identity);
+	return true;
+}
+
+void communicator_fill_place(struct communicator *communicator, int32_t nranks, int32_t rank)
+{
+	if (!atomic_load_explicit(&communicator->known, memory_order_relaxed))
+		communicator->rank = rank;
+	if (communicator->nranks)
+		return;
+	communicator->nranks = nranks;
+	communicator->entry->nranks = nranks;
+}
+
+void communicator_answered(struct communicator *communicator, bool in_progress, uint64_t asked_ns)
+{
+	/* Settled counts from the question, in progress from the answer: neither may speak of a call made in between. */
+	if (in_progress)
+		atomic_store_explicit(&communicator->in_progress_ns, clock_ns(), memory_order_relaxed);
+	else
+		atomic_store_explicit(&communicator->settled_ns, asked_ns, memory_order_relaxed);
+}
+
+/* Under `adding`: whoever looks for a free entry must not meet half an end. */
+static void end(struct recording *recording, struct communicator *communicator)
+{
+	if (atomic_load_explicit(&communicator->ended, memory_order_relaxed))
+		return;
+	communicator_have_no_context(communicator);
+	atomic_store_explicit(&communicator->ended, true, memory_order_release);
+	uint64_t now = clock_ns();
+	/* After that: a look of the drain that begins later than ended_ns knows. */
+	atomic_store_explicit(&communicator->entry->ended_ns, now, memory_order_release);
+	peer_counts_give(atomic_exchange_explicit(&communicator->p2p, NULL, memory_order_relaxed), now);
+	atomic_fetch_sub_explicit(&recording->living, 1, memory_order_relaxed);
+}
+
+void communicator_end(struct recording *recording, struct communicator *communicator)
+{
+	pthread_mutex_lock(&adding);
+	end(recording, communicator);
+	pthread_mutex_unlock(&adding);
+}
+
+bool communicators_hold(void)
+{
+	return pthread_mutex_trylock(&adding) == 0;
+}
+
+void communicators_let_go(void)
+{
+	pthread_mutex_unlock(&adding);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What becomes of results, on the drain thread: of operations, and of replays of captured calls. */
+#ifndef PLUGIN_SCANNING_RESULTS_H
+#define PLUGIN_SCANNING_RESULTS_H
+
+#include "plugin/recording/recording.h"
+
+/* What was found in a buffer of `elements` elements goes into the slot, which is the caller's, and to whoever asked to be
+ * told. sides: RW_OWNER_SCAN_IN, RW_OWNER_SCAN_OUT or both. */
+void scanning_record(struct recording *recording, struct rw_operation *slot, uint32_t sides,
+		     const struct scan_result *result, uint64_t elements, uint64_t now_ns);
+/* What was added to the job so far, as far as it is known or can be charged by what one launch and one write cost. */
+struct budget_cost scanning_cost(struct recording *recording);
+/* What replays of graphs have found since the last look, if anything; how many of the next are scanned. every: as the
+ * budget says. */
+bool scanning_drain_replays(struct recording *recording, uint32_t every, uint64_t now_ns);
+
+#endif

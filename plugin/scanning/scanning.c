@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+#include "plugin/scanning/scanning.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "plugin/cost/sampling.h"
+#include "plugin/guest/clock.h"
+#include "plugin/operations/call.h"
+#include "plugin/scan/scan_image.h"
+#include "plugin/scanning/results.h"
+
+static bool is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value && strcmp(value, "0") != 0;
+}
+
+static const char *no_scan_because(const struct recording *recording, uint32_t abi)
+{
+	const char *launch_mode = getenv("NCCL_LAUNCH_MODE");
+
+	if (recording->config.scan == CONFIG_SCAN_OFF)
+		return "off: RANKWATCH_SCAN=off";
+	if (!recording->progress.has_driver)
+		return "none: no CUDA driver";
+	if (abi < 5 && !call_is_interposed())
+		return "none: profiler ABI before v5 names no stream";
+	/* There, launches sit between barriers of threads, and a CUDA call can wait for ever. */
+	if (launch_mode && strcasecmp(launch_mode, "GROUP") == 0)
+		return "none: NCCL_LAUNCH_MODE=GROUP";
+	if (is_set("CUDA_LAUNCH_BLOCKING"))
+		return "none: CUDA_LAUNCH_BLOCKING makes every launch wait";
+	return NULL;
+}
+
+void scanning_open(struct recording *recording, uint32_t abi)
+{
+	static const char *const states[] = {
+		[CONFIG_SCAN_AUTO] = "auto",     [CONFIG_SCAN_ALL] = "all", [CONFIG_SCAN_INPUT] = "input",
+		[CONFIG_SCAN_OUTPUT] = "output", [CONFIG_SCAN_OFF] = "off",
+	};
+	const struct config *config = &recording->config;
+	struct rw_box_header *header = recording->box.header;
+
+	header->budget_ppm = config->budget_ppm;
+	scan_share_open(&recording->share, recording->box.ring_mask + 1, clock_ns());
+	uint32_t at_first_ppm = config->budget_given ? config->budget_ppm : BUDGET_DENSE_PPM;
+	struct budget_cost cost = scanning_cost(recording);
+	budget_open(&recording->budget, config->budget_ppm, at_first_ppm, clock_ns(), &cost);
+	atomic_store_explicit(&header->progress_every, 1, memory_order_relaxed);
+	scanner_open(&recording->scanner, &recording->progress.driver, &recording->box, scan_images(),
+		     states[config->scan], no_scan_because(recording, abi));
+	/* A node cannot be taken out of the user's graph again: only who asks has them. */
+	recording->scanner.nodes = call_is_interposed() && (config->graphs || config->scan == CONFIG_SCAN_ALL);
+	/* Only to know now, before anybody is told, what this device cannot do. */
+	scanner_device(&recording->scanner);
+}
+
+struct scan_device *scanning_device(struct recording *recording)
+{
+	return scanner_device(&recording->scanner);
+}
+
+static bool may_scan(struct recording *recording, const struct communicator *communicator)
+{
+	return communicator->scan && scanner_is_on(&recording->scanner);
+}
+
+/* Sender and receiver of a p2p operation, alike on both. */
+static uint64_t pair_of(const struct communicator *communicator, const struct rw_operation *slot)
+{
+	uint64_t own = (uint32_t)communicator->rank, peer = (uint32_t)slot->root_or_peer;
+
+	return slot->function == RW_FUNCTION_SEND ? own << 32 | peer : peer << 32 | own;
+}
+
+/* Collectives at their call, by operation_sample(); sends and receives once their peer and number are known. */
+static bool is_sampled(struct recording *recording, const struct communicator *communicator,
+		       const struct rw_operation *slot)
+{
+	uint32_t every = atomic_load_explicit(&recording->box.header->scan_every, memory_order_relaxed);
+
+	if (slot->function != RW_FUNCTION_SEND && slot->function != RW_FUNCTION_RECV)
+		return !(atomic_load_explicit(&slot->flags, memory_order_relaxed) & RW_FLAG_SAMPLED_OUT);
+	uint64_t bytes = sampling_bytes(slot->function, slot->dtype, slot->count, communicator->nranks);
+	if (bytes < SAMPLING_SMALL_BYTES && every && every < SAMPLING_SMALL_EVERY &&
+	    recording->config.scan != CONFIG_SCAN_ALL)
+		every = SAMPLING_SMALL_EVERY;
+	return sampling_takes(&(struct sampling_name){ .communicator = communicator->entry->id,
+						       .sequence = slot->sequence,
+						       .ranks = pair_of(communicator, slot),
+						       .function = RW_FUNCTION_SEND },
+			      every);
+}
+
+static void sample_out(struct recording *recording, struct rw_operation *slot)
+{
+	uint32_t before = atomic_fetch_or_explicit(&slot->flags, RW_FLAG_SAMPLED_OUT, memory_order_relaxed);
+
+	if (!(before & RW_FLAG_SAMPLED_OUT)) /* at the call and at the plan, where those are on two threads */
+		atomic_fetch_add_explicit(&recording->box.header->scan_sampled_out, 1, memory_order_relaxed);
+}
+
+/* False: not known, or the operation's turn has not come, and it is flagged. */
+static bool buffers_of(struct recording *recording, const struct communicator *communicator, struct rw_operation *slot,
+		       struct scan_buffers *buffers)
+{
+	struct scan_call call = {
+		.function = slot->function,
+		.dtype = slot->dtype,
+		.uint8_as = recording->config.uint8_as[slot->function % RW_FUNCTION_COUNT],
+		.root = slot->root_or_peer,
+		.rank = communicator->rank,
+		.nranks = communicator->nranks,
+		.count = slot->count,
+		.send = slot->send_address,
+		.recv = slot->recv_address,
+	};
+
+	if (!is_sampled(recording, communicator, slot)) {
+		sample_out(recording, slot);
+		return false;
+	}
+	if (!scan_buffers(&call, buffers)) {
+		scanner_refuse(&recording->scanner, slot, RW_UNSCANNABLE_SHAPE);
+		return false;
+	}
+	return true;
+}
+
+struct wish {
+	struct recording *recording;
+	struct communicator *communicator;
+	struct rw_operation *slot;
+	uint64_t ticket;
+	uint64_t stream;
+};
+
+static void ask(const struct wish *wish, const struct scan_buffer *buffer, enum scan_place place, uint32_t owner)
+{
+	struct scanner *scanner = &wish->recording->scanner;
+	struct scan_request request = {
+		.device = wish->communicator->scan,
+		.place = place,
+		.stream = wish->stream,
+		.buffer = buffer,
+		.slot = wish->slot,
+		.ticket = wish->ticket,
+		.owner = owner,
+		/* The call is not captured. In a group its launch is only at the end. */
+		.capture_is_known = place == SCAN_BEHIND_PLAN || !call_in_group(),
+	};
+	enum rw_unscannable reason = scanner_add(scanner, &request);
+
+	if (reason != RW_UNSCANNABLE_NONE)
+		scanner_refuse(scanner, wish->slot, reason);
+}
+
+static bool wants(const struct recording *recording, const struct scan_buffer *buffer, uint32_t unwanted)
+{
+	return buffer->elements && recording->config.scan != unwanted;
+}
+
+static void ask_at_call(const struct wish *wish, const struct scan_buffers *buffers)
+{
+	struct recording *recording = wish->recording;
+	bool elsewhere = wish->communicator->launches_elsewhere;
+
+	if (wants(recording, &buffers->in, CONFIG_SCAN_OUTPUT))
+		ask(wish, &buffers->in, SCAN_BEFORE_CALL, RW_OWNER_SCAN_IN);
+	if (!wants(recording, &buffers->out, CONFIG_SCAN_INPUT))
+		return;
+	if (!elsewhere)
+		ask(wish, &buffers->out, SCAN_BEHIND_CALL, RW_OWNER_SCAN_OUT);
+	else if (wish->communicator->abi < 5)
+		scanner_refuse(&recording->scanner, wish->slot, RW_UNSCANNABLE_CALLBACK);
+}
+
+void scanning_call(struct recording *recording, struct communicator *communicator, uint64_t ticket)
+{
+	struct rw_operation *slot = box_slot(&recording->box, ticket);
+	struct scan_buffers buffers;
+
+	if (!slot || !may_scan(recording, communicator) || !buffers_of(recording, communicator, slot, &buffers))
+		return;
+	ask_at_call(&(struct wish){ recording, communicator, slot, ticket, slot->stream }, &buffers);
+}
+
+/* Both behind it: what is in front of it in the stream, in a group, or was, without one, cannot be told here. */
+void scanning_unannounced_call(struct recording *recording, struct communicator *communicator, uint64_t ticket)
+{
+	struct rw_operation *slot = box_slot(&recording->box, ticket);
+	struct scan_buffers buffers;
+
+	if (!slot || !may_scan(recording, communicator) || !buffers_of(recording, communicator, slot, &buffers))
+		return;
+	const struct wish wish = { recording, communicator, slot, ticket, slot->stream };
+	if (communicator->launches_elsewhere) {
+		scanner_refuse(&recording->scanner, slot, RW_UNSCANNABLE_CALLBACK);
+		return;
+	}
+	if (wants(recording, &buffers.in, CONFIG_SCAN_OUTPUT) && !buffers.survives)
+		scanner_refuse(&recording->scanner, slot, RW_UNSCANNABLE_OVERWRITTEN);
+	else if (wants(recording, &buffers.in, CONFIG_SCAN_OUTPUT))
+		ask(&wish, &buffers.in, SCAN_BEHIND_CALL, RW_OWNER_SCAN_IN);
+	if (wants(recording, &buffers.out, CONFIG_SCAN_INPUT))
+		ask(&wish, &buffers.out, SCAN_BEHIND_CALL, RW_OWNER_SCAN_OUT);
+}
+
+uint64_t scanning_before_call(struct recording *recording)
+{
+	return scanner_before_call(&recording->scanner);
+}
+
+void scanning_behind_call(struct recording *recording, bool failed)
+{
+	scanner_behind_call(&recording->scanner, failed);
+}
+
+static void ask_input_at_plan(const struct wish *wish, const struct scan_buffers *buffers)
+{
+	if (!buffers->survives)
+		scanner_refuse(&wish->recording->scanner, wish->slot, RW_UNSCANNABLE_OVERWRITTEN);
+	else
+		ask(wish, &buffers->in, SCAN_BEHIND_PLAN, RW_OWNER_SCAN_IN);
+}
+
+static void ask_at_plan(const struct wish *wish, const struct scan_buffers *buffers, bool seen_at_call)
+{
+	const struct recording *recording = wish->recording;
+	bool in = wants(recording, &buffers->in, CONFIG_SCAN_OUTPUT) && !seen_at_call;
+	bool out = wants(recording, &buffers->out, CONFIG_SCAN_INPUT);
+
+	if (in && out && buffers->same) {
+		ask(wish, &buffers->out, SCAN_BEHIND_PLAN, RW_OWNER_SCAN_IN | RW_OWNER_SCAN_OUT);
+		return;
+	}
+	if (in)
+		ask_input_at_plan(wish, buffers);
+	if (out)
+		ask(wish, &buffers->out, SCAN_BEHIND_PLAN, RW_OWNER_SCAN_OUT);
+}
+
+void scanning_task(struct recording *recording, struct communicator *communicator, struct rw_operation *slot,
+		   uint64_t ticket, const struct operation_launch *launch)
+{
+	bool seen_at_call = atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_CALL;
+	struct scan_buffers buffers;
+
+	if (!may_scan(recording, communicator) || (seen_at_call && !communicator->launches_elsewhere) ||
+	    communicator->abi < 5)
+		return;
+	if (!buffers_of(recording, communicator, slot, &buffers))
+		return;
+	if (launch)
+		ask_at_plan(&(struct wish){ recording, communicator, slot, ticket, launch->stream }, &buffers,
+			    seen_at_call);
+	else
+		scanner_refuse(&recording->scanner, slot, RW_UNSCANNABLE_CALLBACK);
+}
+
+void scanning_behind_plan(struct recording *recording)
+{
+	scanner_behind_plan(&recording->scanner);
+}

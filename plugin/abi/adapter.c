@@ -5,12 +5,14 @@
 
 #include <rankwatch/operation.h>
 
+#include "plugin/recording/handle.h"
+
 static pid_t own_pid; /* getpid() would enter the kernel */
 
-int adapter_init(const struct recorder_communicator *communicator, profiler_log *log, adapter_masks masks,
+int adapter_init(const struct communicator_init *communicator, profiler_log *log, adapter_masks masks,
 		 void **context, int *mask)
 {
-	enum recorder_wish wish = recorder_init(communicator, context);
+	enum init_wish wish = init_context(communicator, context);
 
 	__atomic_store_n(&own_pid, getpid(), __ATOMIC_RELAXED);
 	chain_init(communicator, log, masks[wish], context, mask);
@@ -118,10 +120,10 @@ int adapter_record_state(void *handle, int state, void *arguments)
 int adapter_finalize(void *context)
 {
 	if (chain_is_on()) {
-		recorder_finalize(chain_ours(context));
+		init_finalize(chain_ours(context));
 		chain_finalize(context);
 	} else {
-		recorder_finalize(context);
+		init_finalize(context);
 	}
 	return PROFILER_SUCCESS;
 }

@@ -4,16 +4,17 @@
 #define PLUGIN_ABI_ADAPTER_H
 
 #include "plugin/chain/chain.h"
+#include "plugin/init/init.h"
 #include "plugin/nccl/profiler.h"
 #include "plugin/operations/recorder.h"
 
-/* What to ask NCCL for. Index: enum recorder_wish. */
-typedef const int adapter_masks[RECORDER_WISH_COUNT];
+/* What to ask NCCL for. Index: enum init_wish. */
+typedef const int adapter_masks[INIT_WISH_COUNT];
 
 /* NCCL keeps one mask for all communicators of the process, and everybody writes into it: ours only adds, last of all,
  * and only when something is recorded. PROFILER_SUCCESS whatever happens: an error would make NCCL 2.30 drop the
  * library under the feet of other communicators. log: NULL where NCCL gives none. */
-int adapter_init(const struct recorder_communicator *communicator, profiler_log *log, adapter_masks masks,
+int adapter_init(const struct communicator_init *communicator, profiler_log *log, adapter_masks masks,
 		 void **context, int *mask);
 
 /* Decodes the event and hands it to the recorder; our handle, or NULL. `parent`: ours. */

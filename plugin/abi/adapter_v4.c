@@ -10,7 +10,7 @@ static int init(void **context, int *mask, const char *comm_name, uint64_t comm_
 		profiler_log *log)
 {
 	static adapter_masks masks = { 0, PROFILER_OPERATIONS, PROFILER_OPERATIONS | PROFILER_KERNEL_CH };
-	struct recorder_communicator communicator = {
+	struct communicator_init communicator = {
 		.id = comm_hash,
 		.name = comm_name,
 		.nnodes = nnodes,

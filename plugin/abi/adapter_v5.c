@@ -15,7 +15,7 @@ static int init(uint32_t abi, const void *caller, void **context, uint64_t comm_
 	};
 	static adapter_masks v5 = { 0, CALLS, CALLS | PROFILER_KERNEL_CH };
 	static adapter_masks v6 = { 0, CALLS | PROFILER_CE_COLL, CALLS | PROFILER_CE_COLL | PROFILER_KERNEL_CH };
-	struct recorder_communicator communicator = {
+	struct communicator_init communicator = {
 		.id = comm_id,
 		.name = comm_name,
 		.nnodes = nnodes,

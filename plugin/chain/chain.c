@@ -138,7 +138,7 @@ static uint64_t take_context(int *mask)
 	return number;
 }
 
-void chain_init(const struct recorder_communicator *communicator, profiler_log *log, int bits, void **context,
+void chain_init(const struct communicator_init *communicator, profiler_log *log, int bits, void **context,
 		int *mask)
 {
 	struct pair pair = { .ours = *context };

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "plugin/nccl/profiler.h"
-#include "plugin/operations/recorder.h"
+#include "plugin/recording/communicator_init.h"
 
 extern __attribute__((visibility("hidden"))) _Atomic bool chain_running; /* as in recording.h */
 
@@ -30,7 +30,7 @@ static inline bool chain_is_on(void)
 
 /* After our own init, which left *context; `bits`: what we want to be called for. Loads the other at the first call.
  * *context becomes what NCCL is to keep for both, and *mask theirs and ours. */
-void chain_init(const struct recorder_communicator *communicator, profiler_log *log, int bits, void **context,
+void chain_init(const struct communicator_init *communicator, profiler_log *log, int bits, void **context,
 		int *mask);
 void chain_finalize(void *context);
 

@@ -67,7 +67,7 @@ bool other_hangs_from_group(const struct other *other, uint64_t type)
 	return other->abi == 4 && other->nccl_abi > 4 && (type == PROFILER_COLL || type == PROFILER_P2P);
 }
 
-int other_init(const struct other *other, const struct recorder_communicator *communicator, profiler_log *log,
+int other_init(const struct other *other, const struct communicator_init *communicator, profiler_log *log,
 	       void **context, int *mask)
 {
 	const struct profiler_v4 *v4 = other->table;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "plugin/nccl/profiler.h"
-#include "plugin/operations/recorder.h"
+#include "plugin/recording/communicator_init.h"
 
 struct other {
 	const void *table; /* NULL = none */
@@ -36,7 +36,7 @@ int other_knows(const struct other *other);
 /* Does version 4 of NCCL hang this event from the plan (Group) instead of from the call? */
 bool other_hangs_from_group(const struct other *other, uint64_t type);
 
-int other_init(const struct other *other, const struct recorder_communicator *communicator, profiler_log *log,
+int other_init(const struct other *other, const struct communicator_init *communicator, profiler_log *log,
 	       void **context, int *mask);
 void *other_start(const struct other *other, void *context, const struct other_event *event);
 void other_stop(const struct other *other, void *handle);

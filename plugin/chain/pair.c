@@ -3,16 +3,16 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <sys/mman.h>
+
+#include "plugin/guest/memory.h"
 
 int pairs_make(struct pairs *pairs, uint64_t count)
 {
-	void *map = mmap(NULL, count * sizeof(*pairs->cells), PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	struct pair_cell *cells = memory_populated(count * sizeof(*cells));
 
-	if (map == MAP_FAILED)
-		return -errno;
-	*pairs = (struct pairs){ .cells = map, .mask = count - 1 };
+	if (!cells)
+		return -ENOMEM;
+	*pairs = (struct pairs){ .cells = cells, .mask = count - 1 };
 	return 0;
 }
 

@@ -3,8 +3,13 @@
 #ifndef PLUGIN_COST_COST_H
 #define PLUGIN_COST_COST_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rankwatch/blackbox.h>
+
 #include "plugin/guest/clock.h"
-#include "plugin/recording/recording.h"
 
 /* A prime: callbacks come in cycles of a dozen or so, and each of a cycle must have its turn. */
 enum { COST_SAMPLE = 61 };
@@ -19,11 +24,11 @@ static inline bool cost_is_due(int32_t *calls)
 }
 
 /* It began then, and ends now. */
-static inline void cost_add(struct recording *recording, uint64_t begin)
+static inline void cost_add(struct rw_box_header *header, uint64_t begin)
 {
-	atomic_fetch_add_explicit(&recording->box.header->own_ns, (clock_ns() - begin) * COST_SAMPLE,
+	atomic_fetch_add_explicit(&header->own_ns, (clock_ns() - begin) * COST_SAMPLE,
 				  memory_order_relaxed);
-	atomic_fetch_add_explicit(&recording->box.header->callbacks, COST_SAMPLE, memory_order_relaxed);
+	atomic_fetch_add_explicit(&header->callbacks, COST_SAMPLE, memory_order_relaxed);
 }
 
 /* 0: not this time. */
@@ -32,10 +37,10 @@ static inline uint64_t cost_begin(int32_t *calls)
 	return cost_is_due(calls) ? clock_ns() : 0;
 }
 
-static inline void cost_end(struct recording *recording, uint64_t begin)
+static inline void cost_end(struct rw_box_header *header, uint64_t begin)
 {
 	if (__builtin_expect(begin, 0))
-		cost_add(recording, begin);
+		cost_add(header, begin);
 }
 
 #endif

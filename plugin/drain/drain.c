@@ -2,13 +2,13 @@
 #include "plugin/drain/drain.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <time.h>
 
 #include "plugin/drain/self_sampler.h"
 #include "plugin/drain/taskless.h"
 #include "plugin/guest/clock.h"
+#include "plugin/guest/memory.h"
 #include "plugin/guest/own_thread.h"
 #include "plugin/network/lease.h"
 #include "plugin/recording/recording.h"
@@ -288,10 +288,9 @@ int drain_start(struct recording *recording)
 
 	drain.recording = recording;
 	drain.room = (size_t)recording->box.ring_mask + 1;
-	drain.list =
-	    mmap(NULL, drain.room * sizeof(*drain.list), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (drain.list == MAP_FAILED)
-		return -errno;
+	drain.list = memory_reserved(drain.room * sizeof(*drain.list));
+	if (!drain.list)
+		return -ENOMEM;
 	self_sampler_open(&drain.sampler, &recording->box);
 	return own_thread_start(run, &drain);
 }

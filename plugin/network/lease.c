@@ -3,6 +3,7 @@
 
 #include "plugin/chain/chain.h"
 #include "plugin/nccl/profiler.h"
+#include "plugin/network/waits.h"
 #include "plugin/recording/recording.h"
 
 enum { PROXY_BITS = PROFILER_PROXY_OP | PROFILER_PROXY_STEP };
@@ -132,7 +133,7 @@ void leases_look(struct leases *leases, struct recording *recording, uint64_t no
 	if ((!any && !leases->running) || !communicators_hold())
 		return;
 	if (!leases->running)
-		waits_renew(&recording->waits);
+		waits_renew();
 	leases->running = update(leases, recording, now_ns);
-	communicators_let_go();
+	communicators_release();
 }

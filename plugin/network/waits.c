@@ -1,7 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/network/waits.h"
 
+#include <stdatomic.h>
 #include <string.h>
+
+#include "plugin/guest/try_lock.h"
+
+enum { WAITS_STEPS = 16 /* of a channel in flight; NCCL has 8 at most */ };
+
+/* Private part of an entry of the box, by its index. All but `lock` and `operations` belongs to whoever has the lock. Two
+ * threads of NCCL never meet here; if they do, the second one's event is left out. */
+struct waits_channel {
+	try_lock lock;
+	_Atomic uint32_t operations; /* so far; the number of the latest */
+	uint32_t operation;          /* whose steps are in flight; handles of others are stale */
+	uint32_t oldest, next;       /* steps; equal: none in flight */
+	uint32_t step_bytes;         /* of an operation's step, at most */
+	uint64_t since_ns;
+	uint8_t waits_for[WAITS_STEPS]; /* by step */
+};
+
+static struct waits {
+	struct box_writer *box;
+	struct waits_channel channels[RW_BOX_WAITS];
+} waits;
 
 /* Numbers: channel, operation, step. */
 enum { STEP_BITS = 20, OPERATION_BITS = 26, PROBES = 32 };
@@ -43,18 +65,7 @@ static struct number number_open(uint64_t number)
 	};
 }
 
-static bool take(struct waits_channel *channel)
-{
-	/* Acquire: pairs with the release in leave(). */
-	return !atomic_exchange_explicit(&channel->taken, 1, memory_order_acquire);
-}
-
-static void leave(struct waits_channel *channel)
-{
-	atomic_store_explicit(&channel->taken, 0, memory_order_release);
-}
-
-/* Only who has the channel writes. */
+/* Only the owner of the channel's lock writes. */
 static void add(_Atomic uint64_t *sum, uint64_t more)
 {
 	atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + more, memory_order_relaxed);
@@ -114,10 +125,11 @@ static bool is_in_flight(struct waits_channel *channel, struct number number)
 	       *waits_for(channel, number.step) != OVER;
 }
 
-void waits_open(struct waits *waits, struct box_writer *box)
+/* Touches all of the memory: nothing faults later. */
+void waits_open(struct box_writer *box)
 {
-	memset(waits, 0, sizeof(*waits));
-	waits->box = box;
+	memset(&waits, 0, sizeof(waits));
+	waits.box = box;
 }
 
 static uint32_t new_operation(struct waits_channel *channel)
@@ -128,7 +140,7 @@ static uint32_t new_operation(struct waits_channel *channel)
 /* Handles of operations so far become stale; the key last: until then nobody takes the entry. */
 static void give_back(struct waits_channel *channel, struct rw_wait *entry)
 {
-	if (!take(channel))
+	if (!try_lock_take(&channel->lock))
 		return;
 	channel->operation = new_operation(channel);
 	channel->oldest = channel->next = 0;
@@ -141,27 +153,27 @@ static void give_back(struct waits_channel *channel, struct rw_wait *entry)
 	atomic_store_explicit(&entry->steps, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->flush_us, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->key, 0, memory_order_release);
-	leave(channel);
+	try_lock_leave(&channel->lock);
 }
 
-void waits_renew(struct waits *waits)
+void waits_renew(void)
 {
-	struct rw_wait *entries = waits->box->waits;
+	struct rw_wait *entries = waits.box->waits;
 	uint32_t used = 0;
 
 	for (uint32_t i = 0; i < RW_BOX_WAITS; i++)
 		used += atomic_load_explicit(&entries[i].key, memory_order_relaxed) != 0;
 	for (uint32_t i = 0; used > RW_BOX_WAITS / 2 && i < RW_BOX_WAITS; i++)
-		give_back(&waits->channels[i], &entries[i]);
+		give_back(&waits.channels[i], &entries[i]);
 }
 
 /* The entry with this key, or a free one that gets it; -1: none. */
-static int find_entry(struct waits *waits, uint64_t key)
+static int find_entry(uint64_t key)
 {
 	uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32);
 
 	for (int i = 0; i < PROBES; i++, at++) {
-		_Atomic uint64_t *own = &waits->box->waits[at % RW_BOX_WAITS].key;
+		_Atomic uint64_t *own = &waits.box->waits[at % RW_BOX_WAITS].key;
 		uint64_t seen = 0;
 
 		/* Acquire: pairs with the release in give_back(). */
@@ -170,21 +182,21 @@ static int find_entry(struct waits *waits, uint64_t key)
 		    seen == key)
 			return (int)(at % RW_BOX_WAITS);
 	}
-	atomic_fetch_add_explicit(&waits->box->header->waits_refused, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&waits.box->header->waits_refused, 1, memory_order_relaxed);
 	return -1;
 }
 
-uint64_t waits_start(struct waits *waits, uint32_t comm, const struct waits_operation *operation)
+uint64_t waits_start(uint32_t comm, const struct waits_operation *operation)
 {
 	uint64_t key = RW_WAIT_USED | (operation->sends ? RW_WAIT_SENDS : 0) | (uint64_t)operation->channel << 48 |
 		       (uint64_t)comm << 32 | (uint32_t)operation->peer;
-	int entry = operation->peer >= 0 ? find_entry(waits, key) : -1;
+	int entry = operation->peer >= 0 ? find_entry(key) : -1;
 
 	if (entry < 0)
 		return 0;
-	uint32_t number = new_operation(&waits->channels[entry]);
+	uint32_t number = new_operation(&waits.channels[entry]);
 	/* Not exact when operations of one channel differ; it only bounds what is believed of a step. */
-	__atomic_store_n(&waits->channels[entry].step_bytes, operation->step_bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&waits.channels[entry].step_bytes, operation->step_bytes, __ATOMIC_RELAXED);
 	return number ? number_make((struct number){ (uint32_t)entry, number, 0 }) : 0;
 }
 
@@ -219,16 +231,16 @@ static bool start_step(struct waits_channel *channel, struct rw_wait *entry, str
 	return true;
 }
 
-uint64_t waits_start_step(struct waits *waits, uint64_t operation, int step, uint64_t now_ns)
+uint64_t waits_start_step(uint64_t operation, int step, uint64_t now_ns)
 {
 	struct number number = number_open(operation);
-	struct waits_channel *channel = &waits->channels[number.channel];
+	struct waits_channel *channel = &waits.channels[number.channel];
 
-	if (step < 0 || (uint32_t)step > STEP_MASK || !take(channel))
+	if (step < 0 || (uint32_t)step > STEP_MASK || !try_lock_take(&channel->lock))
 		return 0;
 	number.step = (uint32_t)step;
-	bool started = start_step(channel, &waits->box->waits[number.channel], number, now_ns);
-	leave(channel);
+	bool started = start_step(channel, &waits.box->waits[number.channel], number, now_ns);
+	try_lock_leave(&channel->lock);
 	return started ? number_make(number) : 0;
 }
 
@@ -262,19 +274,19 @@ static void step_state(struct waits_channel *channel, struct rw_wait *entry, str
 	*before = (uint8_t)what;
 }
 
-void waits_step_state(struct waits *waits, uint64_t step, int state, uint64_t bytes, uint64_t now_ns)
+void waits_step_state(uint64_t step, int state, uint64_t bytes, uint64_t now_ns)
 {
 	struct number number = number_open(step);
-	struct waits_channel *channel = &waits->channels[number.channel];
-	struct rw_wait *entry = &waits->box->waits[number.channel];
+	struct waits_channel *channel = &waits.channels[number.channel];
+	struct rw_wait *entry = &waits.box->waits[number.channel];
 
-	if (!take(channel))
+	if (!try_lock_take(&channel->lock))
 		return;
 	if (is_in_flight(channel, number)) {
 		settle(channel, entry, now_ns);
 		step_state(channel, entry, number, state, bytes);
 	}
-	leave(channel);
+	try_lock_leave(&channel->lock);
 }
 
 /* The oldest step that is not on its way. */
@@ -287,27 +299,27 @@ static void wait_for_peer(struct waits_channel *channel)
 		}
 }
 
-void waits_state(struct waits *waits, uint64_t operation, int state, uint64_t now_ns)
+void waits_state(uint64_t operation, int state, uint64_t now_ns)
 {
 	struct number number = number_open(operation);
-	struct waits_channel *channel = &waits->channels[number.channel];
+	struct waits_channel *channel = &waits.channels[number.channel];
 
-	if (state != STATE_SEND_REM_FIFO_WAIT || !take(channel))
+	if (state != STATE_SEND_REM_FIFO_WAIT || !try_lock_take(&channel->lock))
 		return;
 	if (channel->operation == number.operation) {
-		settle(channel, &waits->box->waits[number.channel], now_ns);
+		settle(channel, &waits.box->waits[number.channel], now_ns);
 		wait_for_peer(channel);
 	}
-	leave(channel);
+	try_lock_leave(&channel->lock);
 }
 
-void waits_stop_step(struct waits *waits, uint64_t step, uint64_t now_ns)
+void waits_stop_step(uint64_t step, uint64_t now_ns)
 {
 	struct number number = number_open(step);
-	struct waits_channel *channel = &waits->channels[number.channel];
-	struct rw_wait *entry = &waits->box->waits[number.channel];
+	struct waits_channel *channel = &waits.channels[number.channel];
+	struct rw_wait *entry = &waits.box->waits[number.channel];
 
-	if (!take(channel))
+	if (!try_lock_take(&channel->lock))
 		return;
 	if (is_in_flight(channel, number)) {
 		settle(channel, entry, now_ns);
@@ -315,19 +327,19 @@ void waits_stop_step(struct waits *waits, uint64_t step, uint64_t now_ns)
 		pass_over(channel);
 		add_short(&entry->steps, 1);
 	}
-	leave(channel);
+	try_lock_leave(&channel->lock);
 }
 
-void waits_stop(struct waits *waits, uint64_t operation, uint64_t now_ns)
+void waits_stop(uint64_t operation, uint64_t now_ns)
 {
 	struct number number = number_open(operation);
-	struct waits_channel *channel = &waits->channels[number.channel];
+	struct waits_channel *channel = &waits.channels[number.channel];
 
-	if (!take(channel))
+	if (!try_lock_take(&channel->lock))
 		return;
 	if (channel->operation == number.operation) {
-		settle(channel, &waits->box->waits[number.channel], now_ns);
+		settle(channel, &waits.box->waits[number.channel], now_ns);
 		channel->oldest = channel->next;
 	}
-	leave(channel);
+	try_lock_leave(&channel->lock);
 }

@@ -6,49 +6,25 @@
 
 #include "plugin/cost/cost.h"
 #include "plugin/guest/clock.h"
+#include "plugin/operations/share.h"
 #include "plugin/scanning/scanning.h"
 
 enum { FIRST_ABI_WITH_CALLS = 5 };
 
-/* Initial-exec as in recorder.c, and as scarce. */
+/* Initial-exec as in thread.h, and as scarce. */
 struct calls {
-	struct communicator *born;
+	struct communicator *added;
 	struct operation_group group;
-	uint32_t tid;    /* 0 = not asked for yet */
-	uint16_t depth;  /* of ncclGroupStart */
-	int32_t calls;  /* for the cost */
-	uint16_t shares; /* index + 1 of the first communicator of the group, 0 = none */
-	uint16_t last;   /* index + 1 of the one that was called last in the group, 0 = none */
+	struct shares shares;
+	uint32_t tid;   /* 0 = not asked for yet */
+	int32_t calls;  /* until the next one whose cost is measured */
+	uint16_t depth; /* of ncclGroupStart */
+	uint16_t last;  /* index + 1 of the communicator that was called last in the group, 0 = none */
 };
-static_assert(sizeof(struct calls) <= 40, "static TLS is scarce");
+static_assert(sizeof(struct calls) <= 48, "static TLS is scarce");
 
 __thread struct call *call_in_progress __attribute__((tls_model("initial-exec")));
 static __thread struct calls this_thread __attribute__((tls_model("initial-exec")));
-
-/* A communicator's part of the group in progress on the thread that uses it, by communicator index. */
-struct share {
-	struct operation_launch launch;
-	uint64_t stream;
-	uint32_t group;
-	uint32_t captured;    /* the last group with a captured call: its tasks are no operations */
-	uint16_t next;        /* index + 1 */
-	bool several_streams; /* NCCL alone knows where they meet, or when: not followed by the GPU words */
-	bool foreign; /* the thread's context was another one at the launches' beginning, and so it is at their end */
-};
-
-static struct share shares[RW_BOX_COMMS];
-
-static _Atomic bool interposing;
-
-void call_interpose(void)
-{
-	atomic_store_explicit(&interposing, true, memory_order_relaxed);
-}
-
-bool call_is_interposed(void)
-{
-	return atomic_load_explicit(&interposing, memory_order_relaxed);
-}
 
 static bool has_slot(const struct communicator *communicator)
 {
@@ -68,8 +44,7 @@ static bool is_captured(struct recording *recording, uint64_t stream)
 	if (error && !driver_is_of_capture(error)) {
 		if (atomic_load_explicit(&recording->progress.on, memory_order_relaxed))
 			progress_give_up(&recording->progress, "cuStreamIsCapturing", error);
-		if (scanner_is_on(&recording->scanner))
-			scanner_give_up(&recording->scanner, "cuStreamIsCapturing", error);
+		scanning_give_up("cuStreamIsCapturing", error);
 		return false;
 	}
 	return error || capturing != DRIVER_NOT_CAPTURING;
@@ -81,25 +56,9 @@ static void open_group(struct recording *recording)
 		return;
 	this_thread.group.number = recording_new_group(recording);
 	this_thread.group.newest = 0;
-	this_thread.shares = 0;
+	this_thread.shares = (struct shares){ .group = this_thread.group.number };
 	if (!this_thread.tid)
 		this_thread.tid = (uint32_t)syscall(SYS_gettid);
-}
-
-static void join_group(const struct call *call)
-{
-	struct share *share = &shares[call->communicator->index];
-
-	if (share->group == this_thread.group.number) {
-		share->several_streams |= share->stream != call->what.stream;
-		return;
-	}
-	*share = (struct share){
-		.stream = call->what.stream,
-		.group = this_thread.group.number,
-		.next = this_thread.shares,
-	};
-	this_thread.shares = (uint16_t)(call->communicator->index + 1);
 }
 
 static void enter_slot(struct recording *recording, struct call *call)
@@ -108,118 +67,41 @@ static void enter_slot(struct recording *recording, struct call *call)
 	uint32_t pending =
 	    RW_OWNER_HOST | (communicator->words.write && !communicator->launches_elsewhere ? RW_OWNER_GPU : 0);
 
-	atomic_fetch_add_explicit(&communicator->entry->api_count, 1, memory_order_relaxed);
+	operation_count_call(communicator);
 	open_group(recording);
-	join_group(call);
+	share_join(&this_thread.shares, communicator, call->what.stream);
 	call->ticket =
 	    operation_call(recording, communicator, &call->what, &this_thread.group, this_thread.tid, pending);
 	if (communicator->samples)
 		operation_sample(recording, communicator, &call->what, call->ticket, this_thread.group.number);
 	operation_arguments(recording, communicator, call->ticket, call->send, call->recv, call->peer);
-	scanning_call(recording, communicator, call->ticket);
+	scanning_call(recording, communicator, call->ticket, call_in_group());
 }
 
 static void enter_unannounced(struct recording *recording, struct call *call)
 {
 	struct communicator *communicator = call->communicator;
 
-	atomic_fetch_add_explicit(&communicator->entry->api_count, 1, memory_order_relaxed);
+	operation_count_call(communicator);
 	open_group(recording);
-	join_group(call);
-	/* The communicator's other launches write the words, whenever those are. */
-	shares[communicator->index].several_streams = true;
+	share_join(&this_thread.shares, communicator, call->what.stream);
+	share_is_not_followed(communicator);
 	call->ticket = operation_unannounced_call(recording, communicator, &call->what, &this_thread.group, this_thread.tid);
 	if (communicator->samples)
 		operation_sample_unannounced(recording, communicator, &call->what, call->ticket);
 	operation_arguments(recording, communicator, call->ticket, call->send, call->recv, call->peer);
-	scanning_unannounced_call(recording, communicator, call->ticket);
+	scanning_unannounced_call(recording, communicator, call->ticket, call_in_group());
 }
 
-static void count_captured(struct recording *recording, struct call *call)
-{
-	struct communicator *communicator = call->communicator;
-
-	open_group(recording);
-	shares[communicator->index].captured = this_thread.group.number;
-	atomic_fetch_add_explicit(&communicator->entry->api_count, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&communicator->entry->captured, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&recording->box.header->untracked[RW_UNTRACKED_CAPTURED], 1, memory_order_relaxed);
-}
-
-/* The words belong to the communicator's context; one thread can drive several devices in a group. */
-static void with_context(struct recording *recording, struct communicator *communicator, struct share *share,
-			 void (*step)(struct recording *, struct communicator *, struct share *))
-{
-	const struct driver *driver = &recording->progress.driver;
-	driver_context current;
-	bool pushed = share->foreign && driver->context_push(communicator->words.context) == 0;
-
-	step(recording, communicator, share);
-	if (pushed)
-		driver->context_pop(&current);
-}
-
-static void note_context(struct recording *recording, const struct communicator *communicator, struct share *share)
-{
-	driver_context current;
-
-	share->foreign = communicator->words.write && recording->progress.driver.context_current(&current) == 0 &&
-			 current != communicator->words.context;
-}
-
-static void begin_share(struct recording *recording, struct communicator *communicator, struct share *share)
-{
-	if (share->several_streams) {
-		share->launch = (struct operation_launch){ .begin_ns = clock_ns(), .stream = share->stream };
-		share->launch.plan = atomic_fetch_add_explicit(&communicator->plans, 1, memory_order_relaxed) + 1;
-	} else {
-		launch_begin(communicator, &share->launch, share->stream);
-		/* Captured calls have no share. */
-		if (!communicator->words.write)
-			launch_count_next(communicator);
-		else if (operation_is_followed(communicator, share->group))
-			launch_follow_begin(recording, communicator, &share->launch, false);
-	}
-}
-
-static void end_share(struct recording *recording, struct communicator *communicator, struct share *share)
-{
-	launch_end(recording, communicator, &share->launch);
-}
-
-static void for_each_share(struct recording *recording,
-			   void (*step)(struct recording *, struct communicator *, struct share *))
-{
-	for (uint16_t at = this_thread.shares; at; at = shares[at - 1].next) {
-		struct communicator *communicator = &recording->communicators[at - 1];
-
-		if (!communicator->launches_elsewhere)
-			with_context(recording, communicator, &shares[at - 1], step);
-	}
-}
-
-static void begin_launches(struct recording *recording)
-{
-	for (uint16_t at = this_thread.shares; at; at = shares[at - 1].next) {
-		struct communicator *communicator = &recording->communicators[at - 1];
-
-		shares[at - 1].launch.tid = this_thread.tid;
-		if (!communicator->launches_elsewhere && !shares[at - 1].several_streams &&
-		    operation_is_followed(communicator, shares[at - 1].group))
-			note_context(recording, communicator, &shares[at - 1]);
-	}
-	for_each_share(recording, begin_share);
-}
-
-/* The operations begin when their inputs have been read. The start of the cost's sample, later by what the scans took:
- * those count for themselves. */
+/* The operations begin when their inputs have been scanned. Returns `since`, when the measured part of our cost began, later
+ * by what the scans took, whose cost is counted apart; 0 stays 0. */
 static uint64_t begin_work(struct recording *recording, uint64_t since)
 {
-	uint64_t scanned_ns = scanning_before_call(recording);
+	uint64_t scanned_ns = scanning_before_call();
 
 	if (this_thread.group.number)
 		recording_group_end(recording, this_thread.group.number);
-	begin_launches(recording);
+	shares_begin_launches(recording, &this_thread.shares, this_thread.tid);
 	return since ? since + scanned_ns : 0;
 }
 
@@ -232,7 +114,7 @@ static void complete(struct recording *recording, uint64_t ticket)
 
 	if (communicator)
 		operation_task(recording, communicator, ticket, &nothing,
-			       communicator->launches_elsewhere ? NULL : &shares[slot->comm].launch);
+			       communicator->launches_elsewhere ? NULL : share_launch(communicator));
 }
 
 static void complete_group(struct recording *recording)
@@ -249,7 +131,7 @@ static void complete_group(struct recording *recording)
 
 static void end(struct recording *recording, bool failed)
 {
-	for_each_share(recording, end_share);
+	shares_end_launches(recording, &this_thread.shares);
 	/* Where nothing was launched the drain finds operations whose group has returned without a task. */
 	if (!failed)
 		complete_group(recording);
@@ -270,22 +152,47 @@ static void close_group(bool failed)
 	struct recording *recording = recording_get();
 
 	if (recording)
-		scanning_behind_call(recording, failed);
+		scanning_behind_call(failed);
 	if (recording && this_thread.group.number) {
 		uint64_t since = cost_begin(&this_thread.calls);
 
 		end(recording, failed);
-		cost_end(recording, since);
+		cost_end(recording->box.header, since);
 	}
 	this_thread.group = (struct operation_group){ 0 };
-	this_thread.shares = 0;
+	this_thread.shares = (struct shares){ 0 };
+}
+
+static void enter_captured(struct recording *recording, const struct call *call)
+{
+	open_group(recording);
+	share_note_captured(&this_thread.shares, call->communicator);
+	operation_count_call(call->communicator);
+	operation_count_captured(recording, call->communicator);
+}
+
+void call_captured(struct recording *recording, struct communicator *communicator, const struct call *call)
+{
+	const struct scanning_capture capture = {
+		.function = call->what.function,
+		.dtype = call->what.dtype,
+		.reduction = call->what.reduction,
+		.root = call->what.root,
+		.peer = call->peer,
+		.count = call->what.count,
+		.stream = call->what.stream,
+		.send = call->send,
+		.recv = call->recv,
+	};
+
+	scanning_captured(recording, communicator, &capture);
 }
 
 static void begin(struct recording *recording, struct call *call)
 {
 	if (is_captured(recording, call->what.stream)) {
-		count_captured(recording, call);
-		scanning_captured(recording, call->communicator, call);
+		enter_captured(recording, call);
+		call_captured(recording, call->communicator, call);
 		return;
 	}
 	enter_slot(recording, call);
@@ -305,7 +212,7 @@ void call_begin(struct call *call)
 	begin(recording, call);
 	if (!this_thread.depth)
 		since = begin_work(recording, since);
-	cost_end(recording, since);
+	cost_end(recording->box.header, since);
 }
 
 static void enter_late(struct recording *recording, struct call *call)
@@ -313,14 +220,15 @@ static void enter_late(struct recording *recording, struct call *call)
 	uint64_t since = cost_begin(&this_thread.calls);
 
 	if (is_captured(recording, call->what.stream)) {
-		count_captured(recording, call);
-		scanning_captured(recording, call->communicator, NULL); /* in the graph it would come too late */
+		enter_captured(recording, call);
+		/* As a node of the graph a scan would come too late. */
+		scanning_captured(recording, call->communicator, NULL);
 	} else {
 		enter_unannounced(recording, call);
 	}
 	if (!this_thread.depth)
-		begin_launches(recording);
-	cost_end(recording, since);
+		shares_begin_launches(recording, &this_thread.shares, this_thread.tid);
+	cost_end(recording->box.header, since);
 }
 
 /* Of the group's other communicators NCCL is asked: programs poll until it is through. */
@@ -378,17 +286,17 @@ void call_group_end(enum call_result result)
 	note_result(result);
 }
 
-void call_communicator_born(struct communicator *communicator)
+void call_communicator_added(struct communicator *communicator)
 {
-	this_thread.born = communicator;
+	this_thread.added = communicator;
 }
 
-struct communicator *call_communicator_take(void)
+struct communicator *call_take_communicator(void)
 {
-	struct communicator *born = this_thread.born;
+	struct communicator *added = this_thread.added;
 
-	this_thread.born = NULL;
-	return born;
+	this_thread.added = NULL;
+	return added;
 }
 
 struct call *call_take(const struct communicator *communicator, const struct recorder_call *what)
@@ -410,17 +318,14 @@ struct call *call_take(const struct communicator *communicator, const struct rec
 enum call_task call_task(struct recording *recording, struct communicator *communicator,
 			 const struct recorder_bare_task *event, uint64_t *ticket)
 {
-	struct share *share = &shares[communicator->index];
-
 	*ticket = 0;
 	if (communicator->launches_elsewhere)
 		return CALL_TASK_OURS;
-	if (!this_thread.group.number ||
-	    (share->group != this_thread.group.number && share->captured != this_thread.group.number))
+	if (!share_is_in(&this_thread.shares, communicator))
 		return CALL_TASK_FOREIGN;
 	*ticket = operation_find(recording, &this_thread.group, communicator, event);
 	if (*ticket) {
-		struct operation_launch launch = share->launch;
+		struct operation_launch launch = *share_launch(communicator);
 
 		launch.end_ns = clock_ns();
 		operation_task(recording, communicator, *ticket, &event->task, &launch);

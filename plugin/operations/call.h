@@ -35,10 +35,6 @@ struct call {
 	uint64_t ticket;
 };
 
-/* The interposer is at work in this process: set before its first communicator, never taken back. */
-void call_interpose(void);
-bool call_is_interposed(void);
-
 enum call_result {
 	CALL_DONE,
 	CALL_GOES_ON, /* behind the caller: the communicator does not block */
@@ -56,12 +52,16 @@ void call_group_end_begin(void);
 void call_group_end(enum call_result result);
 bool call_in_group(void);
 
-/* The communicator that comes to life while a wrapper waits for it on this thread. Told by recorder_init(). */
-void call_communicator_born(struct communicator *communicator);
-/* Forgets the last one, and returns the one born since. */
-struct communicator *call_communicator_take(void);
+/* The communicator that the profiler interface has reported on this thread, while a wrapper waits for its init. Set by
+ * init_context(). */
+void call_communicator_added(struct communicator *communicator);
+/* Returns it, and forgets it; NULL: none since. */
+struct communicator *call_take_communicator(void);
 
-/* The outermost call that this thread is in, or NULL. Initial-exec as in recorder.c, and as scarce. */
+/* The call is being captured into a CUDA graph: where graphs are scanned, its scans become nodes. */
+void call_captured(struct recording *recording, struct communicator *communicator, const struct call *call);
+
+/* The outermost call that this thread is in, or NULL. Initial-exec as in thread.h, and as scarce. */
 extern __thread struct call *call_in_progress __attribute__((tls_model("initial-exec"), visibility("hidden")));
 /* The call that this event announces, or NULL. Once per call. There is one in progress. */
 struct call *call_take(const struct communicator *communicator, const struct recorder_call *what);

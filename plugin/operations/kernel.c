@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/operations/kernel.h"
 
+#include "plugin/guest/memory.h"
+
+struct kernel *kernels;
+
+bool kernels_open(const struct box_writer *box)
+{
+	kernels = memory_populated(((size_t)box->ring_mask + 1) * sizeof(*kernels));
+	return kernels;
+}
+
 void kernel_expect(struct kernel *kernel, uint64_t ticket, const struct rw_operation *slot, bool watermark)
 {
-	if (!kernel_take(kernel))
+	if (!try_lock_take(&kernel->lock))
 		return;
 	kernel->comm = slot->comm;
 	kernel->channels = slot->channels;
@@ -12,7 +22,7 @@ void kernel_expect(struct kernel *kernel, uint64_t ticket, const struct rw_opera
 	kernel->started = kernel->stopped = 0;
 	kernel->start_raw = UINT64_MAX;
 	kernel->end_raw = 0;
-	kernel_leave(kernel);
+	try_lock_leave(&kernel->lock);
 }
 
 static void write_times(const struct kernel *kernel, struct box_writer *box, uint64_t ticket)
@@ -37,5 +47,5 @@ void kernel_finish(struct kernel *kernel, struct box_writer *box, uint64_t ticke
 		if (kernel->start_raw <= kernel->end_raw)
 			write_times(kernel, box, ticket);
 	}
-	kernel_leave(kernel);
+	try_lock_leave(&kernel->lock);
 }

@@ -17,15 +17,17 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "blackbox/writer.h"
+#include "plugin/guest/try_lock.h"
 
 enum { KERNEL_CHANNELS = 64 /* NCCL's MAXCHANNELS */ };
 
-/* By slot. Zeroed: expects nothing. All but `taken` belongs to whoever has it. */
+/* By slot. Zeroed: expects nothing. All but `lock` belongs to whoever has the lock. */
 struct kernel {
-	_Atomic uint32_t taken;
+	try_lock lock;
 	uint16_t comm;
 	uint8_t channels;          /* as announced by the task */
 	bool watermark;            /* gpu_source is the drain's */
@@ -34,22 +36,28 @@ struct kernel {
 	uint64_t start_raw, end_raw;
 };
 
-static inline bool kernel_take(struct kernel *kernel)
+/* By slot; NULL without RANKWATCH_KERNELCH=1. Hidden, as in recording.h. */
+extern __attribute__((visibility("hidden"))) struct kernel *kernels;
+
+/* Once per process: from now on times of kernels are recorded. False: no memory. */
+bool kernels_open(const struct box_writer *box);
+
+static inline bool kernels_are_recorded(void)
 {
-	/* Acquire: pairs with the release in kernel_leave(). */
-	return !atomic_exchange_explicit(&kernel->taken, 1, memory_order_acquire);
+	return kernels;
 }
 
-static inline void kernel_leave(struct kernel *kernel)
+/* Of the slot that the ticket has, or had; NULL: none are recorded. */
+static inline struct kernel *kernel_find(const struct box_writer *box, uint64_t ticket)
 {
-	atomic_store_explicit(&kernel->taken, 0, memory_order_release);
+	return kernels ? &kernels[(ticket - 1) & box->ring_mask] : NULL;
 }
 
 /* The launching thread, before the slot's HOST bit is cleared: this ticket's events may come now. A task without
  * channels (p2p in ABI v4) gets no times: nobody could say when the last one has stopped. */
 void kernel_expect(struct kernel *kernel, uint64_t ticket, const struct rw_operation *slot, bool watermark);
 /* All that have started have stopped: where those are all of its channels, its times go into its slot, if that has not
- * moved on. Leaves it. */
+ * moved on. Releases the lock. */
 void kernel_finish(struct kernel *kernel, struct box_writer *box, uint64_t ticket);
 
 static inline bool kernel_take_start(struct kernel *kernel, uint64_t ticket, uint16_t comm, uint64_t bit, uint64_t raw)
@@ -65,10 +73,10 @@ static inline bool kernel_take_start(struct kernel *kernel, uint64_t ticket, uin
 /* False: not expected (stale, of another communicator, a channel twice or out of range, no time). */
 static inline bool kernel_start(struct kernel *kernel, uint64_t ticket, uint16_t comm, uint8_t channel, uint64_t raw)
 {
-	if (!ticket || channel >= KERNEL_CHANNELS || !raw || !kernel_take(kernel))
+	if (!ticket || channel >= KERNEL_CHANNELS || !raw || !try_lock_take(&kernel->lock))
 		return false;
 	bool expected = kernel_take_start(kernel, ticket, comm, 1ull << channel, raw);
-	kernel_leave(kernel);
+	try_lock_leave(&kernel->lock);
 	return expected;
 }
 
@@ -88,12 +96,12 @@ static inline bool kernel_take_stop(struct kernel *kernel, uint64_t ticket, uint
 static inline void kernel_stop(struct kernel *kernel, struct box_writer *box, uint64_t ticket, uint8_t channel,
 			       uint64_t raw)
 {
-	if (!ticket || channel >= KERNEL_CHANNELS || !raw || !kernel_take(kernel))
+	if (!ticket || channel >= KERNEL_CHANNELS || !raw || !try_lock_take(&kernel->lock))
 		return;
 	if (kernel_take_stop(kernel, ticket, 1ull << channel, raw))
 		kernel_finish(kernel, box, ticket);
 	else
-		kernel_leave(kernel);
+		try_lock_leave(&kernel->lock);
 }
 
 #endif

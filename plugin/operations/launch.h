@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A launch on its thread, and the two writes of GPU progress around it. Told by NCCL's KernelLaunch event, or taken
- * around the call itself by the interposer. Launches of one communicator never overlap.
+ * A launch of NCCL on its thread, and the two writes of GPU progress around it. It is reported by NCCL's KernelLaunch
+ * event, or the interposer takes the time of the call itself for it. Launches of one communicator never overlap.
  */
 #ifndef PLUGIN_OPERATIONS_LAUNCH_H
 #define PLUGIN_OPERATIONS_LAUNCH_H

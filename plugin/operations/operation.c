@@ -80,7 +80,7 @@ void operation_sample(struct recording *recording, struct communicator *communic
 
 	/* By what a send and its receive both know, which is the pair's number, they are sampled once that is known:
 	 * for progress too late. */
-	if (operation_is_p2p(call->function)) {
+	if (function_is_p2p(call->function)) {
 		follow(communicator, group);
 		return;
 	}
@@ -105,17 +105,8 @@ void operation_sample_unannounced(struct recording *recording, struct communicat
 	struct rw_operation *slot = box_slot(&recording->box, ticket);
 	uint64_t bytes = sampling_bytes(call->function, call->dtype, call->count, communicator->nranks);
 
-	if (slot && !operation_is_p2p(call->function))
+	if (slot && !function_is_p2p(call->function))
 		sample_scans(recording, communicator, slot, bytes < SAMPLING_SMALL_BYTES ? SAMPLING_SMALL_EVERY : 1);
-}
-
-uint64_t operation_captured(struct communicator *communicator, uint8_t function, int32_t peer)
-{
-	if (!operation_is_p2p(function))
-		return atomic_fetch_add_explicit(&communicator->captured[function % RW_FUNCTION_COUNT], 1,
-						 memory_order_relaxed);
-	return peer_counts_next(atomic_load_explicit(&communicator->p2p, memory_order_relaxed),
-				function == RW_FUNCTION_SEND ? PEER_CAPTURED_SENDS : PEER_CAPTURED_RECEIVES, peer);
 }
 
 void operation_record_peer(struct communicator *communicator, struct rw_operation *slot, int32_t peer)

@@ -20,6 +20,19 @@ struct operation_group {
 	bool captured;   /* it has a captured call, and then no other: NCCL takes no mixture */
 };
 
+/* Counts a call of the communicator, recorded or not. */
+static inline void operation_count_call(struct communicator *communicator)
+{
+	atomic_fetch_add_explicit(&communicator->entry->api_count, 1, memory_order_relaxed);
+}
+
+/* Counts a call that is captured into a CUDA graph, which gets no slot. */
+static inline void operation_count_captured(struct recording *recording, struct communicator *communicator)
+{
+	atomic_fetch_add_explicit(&communicator->entry->captured, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&recording->box.header->untracked[RW_UNTRACKED_CAPTURED], 1, memory_order_relaxed);
+}
+
 /* Claims, fills and publishes a slot; the ticket, or 0 when none is free. A p2p call gets sequence and peer later. */
 uint64_t operation_call(struct recording *recording, struct communicator *communicator,
 			const struct recorder_call *call, struct operation_group *group, uint32_t tid,
@@ -46,9 +59,6 @@ static inline bool operation_is_followed(const struct communicator *communicator
 /* What only the interposer sees at the call: addresses, and for p2p the peer (else < 0, as is root without one). */
 void operation_arguments(struct recording *recording, struct communicator *communicator, uint64_t ticket, uint64_t send,
 			 uint64_t recv, int32_t peer);
-/* Which captured call of this function (p2p: with this peer) it is, from 0; UINT64_MAX: the peer is not known. Once per
- * call. */
-uint64_t operation_captured(struct communicator *communicator, uint8_t function, int32_t peer);
 /* The call's task. launch: NULL = not on this thread. False: this ticket waits for no task of the communicator. */
 bool operation_task(struct recording *recording, struct communicator *communicator, uint64_t ticket,
 		    const struct recorder_task *task, const struct operation_launch *launch);

@@ -8,14 +8,11 @@
 
 #include "plugin/guest/clock.h"
 #include "plugin/nccl/dtype.h"
+#include "plugin/nccl/function.h"
 #include "plugin/nccl/in_place.h"
+#include "plugin/operations/kernel.h"
 #include "plugin/operations/operation.h"
 #include "plugin/scanning/scanning.h"
-
-static inline bool operation_is_p2p(uint8_t function)
-{
-	return function == RW_FUNCTION_SEND || function == RW_FUNCTION_RECV || function == RW_FUNCTION_SEND_RECV;
-}
 
 /*
  * The task and the group's return are the last that NCCL's threads write, in either order: a non-blocking communicator
@@ -59,7 +56,7 @@ operation_publish(struct recording *recording, struct communicator *communicator
 		  struct operation_group *group, struct operation_numbering numbering, uint32_t tid, uint32_t pending)
 {
 	uint8_t function = call->function % RW_FUNCTION_COUNT;
-	bool p2p = operation_is_p2p(function);
+	bool p2p = function_is_p2p(function);
 	uint64_t ticket, sequence = 0;
 
 	if (!p2p)
@@ -121,7 +118,7 @@ void operation_record_peer(struct communicator *communicator, struct rw_operatio
 static inline void operation_record_arguments(struct communicator *communicator, struct rw_operation *slot,
 					      uint64_t send, uint64_t recv, int32_t peer)
 {
-	if (operation_is_p2p(slot->function))
+	if (function_is_p2p(slot->function))
 		operation_record_peer(communicator, slot, peer);
 	slot->send_address = send;
 	slot->recv_address = recv;
@@ -133,7 +130,7 @@ static inline void operation_record_task(struct communicator *communicator, stru
 	/* Relaxed: the interposer writes on the same thread, before the real call. */
 	if (!(atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_CALL))
 		operation_record_arguments(communicator, slot, task->send, task->recv, task->peer);
-	if (!operation_is_p2p(slot->function) && operation_is_in_place(communicator, slot))
+	if (!function_is_p2p(slot->function) && operation_is_in_place(communicator, slot))
 		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_IN_PLACE, memory_order_relaxed);
 	slot->nccl_sequence = task->nccl_sequence;
 	slot->algorithm = task->algorithm;
@@ -186,10 +183,10 @@ static inline __attribute__((always_inline)) bool operation_path_task(struct rec
 	}
 	/* Before anything lets go of the slot. */
 	if (communicator->scan)
-		scanning_task(recording, communicator, slot, ticket, launch);
+		scanning_task(recording, communicator, slot, ticket, launch ? &launch->stream : NULL);
 	bool followed = launch && launch->progress;
-	if (recording->kernels)
-		kernel_expect(&recording->kernels[(ticket - 1) & recording->box.ring_mask], ticket, slot, followed);
+	if (kernels_are_recorded())
+		kernel_expect(kernel_find(&recording->box, ticket), ticket, slot, followed);
 	if (!followed && atomic_load_explicit(&slot->owner, memory_order_relaxed) & RW_OWNER_GPU)
 		box_release(slot, ticket, RW_OWNER_GPU);
 	operation_finish_host(slot, ticket, known, slot->group ? RW_KNOWN_RETURN : 0);

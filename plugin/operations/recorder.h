@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What happened to an operation → its slot in the black box. Called by the ABI adapters on NCCL's threads.
- * Contexts and handles given to NCCL are numbers dressed as pointers (plugin/recording/handle.h): never dereferenced, so NULL,
- * stale and foreign ones do nothing. Everything but recorder_init and recorder_finalize is wait-free, allocates
- * nothing and enters the kernel for nothing but the two stream writes of GPU progress (and, once per thread, gettid).
+ * What happened to an operation goes into its slot in the black box. Called by the ABI adapters on NCCL's threads.
+ * Contexts and handles that NCCL keeps are numbers in the form of pointers (plugin/recording/handle.h), never
+ * dereferenced: NULL, stale and foreign ones do nothing. All of it is wait-free, allocates nothing and makes no system
+ * call but what the two stream writes of GPU progress make inside the driver (and, once per thread, gettid).
  */
 #ifndef PLUGIN_OPERATIONS_RECORDER_H
 #define PLUGIN_OPERATIONS_RECORDER_H
@@ -11,25 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "plugin/recording/handle.h"
+#include "plugin/recording/communicator_init.h"
 
-struct recorder_communicator {
-	uint64_t id;
-	const char *name; /* NULL; copied */
-	int nnodes, nranks, rank;
-	/* Before 4 id, name and rank come with the first task; nnodes and nranks never. 0: NCCL has no profiler
-	 * interface, or no plugin in it; the interposer alone. */
-	uint32_t abi;
-	const void *caller; /* an address inside NCCL: which libnccl is it? */
-	int *mask;          /* NCCL's activation mask, which stays where it is while the communicator lives; NULL none */
-};
-
-/* What NCCL should call us for, once recording is on. */
-enum recorder_wish { RECORDER_NOTHING, RECORDER_OPERATIONS, RECORDER_OPERATIONS_AND_KERNELS, RECORDER_WISH_COUNT };
-
-/* Any thread, concurrently; the communicator's device is current. *context is always written. */
-enum recorder_wish recorder_init(const struct recorder_communicator *communicator, void **context);
-void recorder_finalize(void *context);
+/* Asks for the number of this thread now, so that its first operation makes no system call. */
+void recorder_know_thread(void);
 
 struct recorder_call {
 	uint8_t function; /* enum rw_function */
@@ -55,16 +40,9 @@ struct recorder_proxy_op {
 	bool sends;
 };
 
-/* Whose task it is, where init did not say. */
-struct recorder_identity {
-	uint64_t id;
-	const char *name; /* NULL; copied */
-	int rank;
-};
-
 /* A task without a call (before ABI v5). */
 struct recorder_bare_task {
-	struct recorder_identity identity; /* before ABI v4 */
+	struct communicator_identity identity; /* before ABI v4: whose task it is, which init did not tell */
 	struct recorder_call call;
 	struct recorder_task task;
 };

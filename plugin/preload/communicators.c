@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include "plugin/guest/clock.h"
+#include "plugin/init/process.h"
 #include "plugin/operations/call.h"
-#include "plugin/preload/births.h"
+#include "plugin/preload/pending.h"
 #include "plugin/preload/preload.h"
 
 /* clang-format off */
@@ -64,33 +65,33 @@ static uint64_t communicators_so_far(void)
 {
 	struct recording *recording = recording_get();
 
-	return recording ? atomic_load(&recording->births) : 0;
+	return recording ? atomic_load(&recording->created) : 0;
 }
 
-static void conceive(struct birth *birth, const struct caller *caller, const struct nccl_config *config, bool blocking)
+static void describe(struct creation *creation, const struct caller *caller, const struct nccl_config *config, bool blocking)
 {
-	birth->caller = caller;
-	birth->blocking = is_blocking(config, blocking);
-	birth->first = communicators_so_far();
+	creation->caller = caller;
+	creation->blocking = is_blocking(config, blocking);
+	creation->before = communicators_so_far();
 	if (HAS(config, name) && config->name)
-		snprintf(birth->name, sizeof(birth->name), "%s", config->name);
-	call_communicator_take(); /* not one from before */
+		snprintf(creation->name, sizeof(creation->name), "%s", config->name);
+	call_take_communicator(); /* forgets one that was reported before */
 }
 
 /* Before the call that may wait for the other ranks; in a group that is the group's end. */
-static void announce(const struct birth *birth)
+static void announce(const struct creation *creation)
 {
-	recording_birth_begin(birth->id, birth->nranks, birth->rank);
+	process_init_waits(creation->id, creation->nranks, creation->rank);
 }
 
-static int deliver(struct birth *birth, int result)
+static int finish(struct creation *creation, int result)
 {
 	if (!call_in_group() || (result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS))
-		recording_birth_end(birth->id);
-	birth->communicator = call_communicator_take();
-	birth->blocking &= result != NCCL_IN_PROGRESS;
+		process_init_returned(creation->id);
+	creation->communicator = call_take_communicator();
+	creation->blocking &= result != NCCL_IN_PROGRESS;
 	if (result == NCCL_SUCCESS || result == NCCL_IN_PROGRESS)
-		births_add(birth);
+		pending_add(creation);
 	return result;
 }
 
@@ -100,10 +101,10 @@ int ncclCommInitRank(nccl_comm *comm, int nranks, struct nccl_unique_id id, int 
 	PRELOAD_REAL(CommInitRank, (nccl_comm *, int, struct nccl_unique_id, int), NULL);
 	if (!preload_is_on())
 		return real(comm, nranks, id, rank);
-	struct birth birth = { .comm = comm, .id = id_of(&id), .nranks = nranks, .rank = rank };
-	conceive(&birth, caller, NULL, true);
-	announce(&birth);
-	return deliver(&birth, real(comm, nranks, id, rank));
+	struct creation creation = { .comm = comm, .id = id_of(&id), .nranks = nranks, .rank = rank };
+	describe(&creation, caller, NULL, true);
+	announce(&creation);
+	return finish(&creation, real(comm, nranks, id, rank));
 }
 
 int ncclCommInitRankConfig(nccl_comm *comm, int nranks, struct nccl_unique_id id, int rank, struct nccl_config *config)
@@ -112,10 +113,10 @@ int ncclCommInitRankConfig(nccl_comm *comm, int nranks, struct nccl_unique_id id
 	PRELOAD_REAL(CommInitRankConfig, (nccl_comm *, int, struct nccl_unique_id, int, struct nccl_config *), NULL);
 	if (!preload_is_on())
 		return real(comm, nranks, id, rank, config);
-	struct birth birth = { .comm = comm, .id = id_of(&id), .nranks = nranks, .rank = rank };
-	conceive(&birth, caller, config, true);
-	announce(&birth);
-	return deliver(&birth, real(comm, nranks, id, rank, config));
+	struct creation creation = { .comm = comm, .id = id_of(&id), .nranks = nranks, .rank = rank };
+	describe(&creation, caller, config, true);
+	announce(&creation);
+	return finish(&creation, real(comm, nranks, id, rank, config));
 }
 
 int ncclCommInitRankScalable(nccl_comm *comm, int nranks, int rank, int id_count, struct nccl_unique_id *ids,
@@ -126,10 +127,10 @@ int ncclCommInitRankScalable(nccl_comm *comm, int nranks, int rank, int id_count
 		     NULL);
 	if (!preload_is_on() || id_count < 1 || !ids)
 		return real(comm, nranks, rank, id_count, ids, config);
-	struct birth birth = { .comm = comm, .id = id_of(ids), .nranks = nranks, .rank = rank };
-	conceive(&birth, caller, config, true);
-	announce(&birth);
-	return deliver(&birth, real(comm, nranks, rank, id_count, ids, config));
+	struct creation creation = { .comm = comm, .id = id_of(ids), .nranks = nranks, .rank = rank };
+	describe(&creation, caller, config, true);
+	announce(&creation);
+	return finish(&creation, real(comm, nranks, rank, id_count, ids, config));
 }
 
 /* All ranks are here, so the id need only be new. */
@@ -150,27 +151,27 @@ int ncclCommInitAll(nccl_comm *comms, int count, const int *devices)
 	PRELOAD_REAL(CommInitAll, (nccl_comm *, int, const int *), NULL);
 	if (!preload_is_on())
 		return real(comms, count, devices);
-	struct birth birth = { .id = id_of_all(comms), .nranks = count };
-	conceive(&birth, caller, NULL, true);
+	struct creation creation = { .id = id_of_all(comms), .nranks = count };
+	describe(&creation, caller, NULL, true);
 	int result = real(comms, count, devices);
 	for (int i = 0; result == NCCL_SUCCESS && i < count; i++) {
-		birth.comm = &comms[i];
-		birth.rank = i;
-		births_add(&birth);
+		creation.comm = &comms[i];
+		creation.rank = i;
+		pending_add(&creation);
 	}
 	return result;
 }
 
 /* A child is told from its siblings by their order, which is the same on all ranks, and from its twins by `what`. */
-static bool conceive_child(struct birth *birth, const struct caller *caller, struct membership *parent, int64_t what,
+static bool describe_child(struct creation *creation, const struct caller *caller, struct membership *parent, int64_t what,
 			   const struct nccl_config *config)
 {
 	if (!parent)
 		return false;
 	int64_t order = atomic_fetch_add(&parent->children, 1);
-	birth->id = mix(mix(parent->birth.id, &order, sizeof(order)), &what, sizeof(what));
-	birth->nranks = birth->rank = -1;
-	conceive(birth, caller, config, parent->birth.blocking);
+	creation->id = mix(mix(parent->creation.id, &order, sizeof(order)), &what, sizeof(what));
+	creation->nranks = creation->rank = -1;
+	describe(creation, caller, config, parent->creation.blocking);
 	return true;
 }
 
@@ -178,12 +179,12 @@ int ncclCommSplit(nccl_comm parent, int color, int key, nccl_comm *comm, struct 
 {
 	struct membership *membership = membership_find(parent);
 	PRELOAD_REAL(CommSplit, (nccl_comm, int, int, nccl_comm *, struct nccl_config *), membership);
-	struct birth birth = { .comm = comm };
+	struct creation creation = { .comm = comm };
 
-	if (!preload_is_on() || !conceive_child(&birth, caller, membership, color, config))
+	if (!preload_is_on() || !describe_child(&creation, caller, membership, color, config))
 		return real(parent, color, key, comm, config);
 	int result = real(parent, color, key, comm, config);
-	return color == NCCL_SPLIT_NO_COLOR ? result : deliver(&birth, result);
+	return color == NCCL_SPLIT_NO_COLOR ? result : finish(&creation, result);
 }
 
 int ncclCommShrink(nccl_comm parent, int *excluded, int excluded_count, nccl_comm *comm, struct nccl_config *config,
@@ -191,11 +192,11 @@ int ncclCommShrink(nccl_comm parent, int *excluded, int excluded_count, nccl_com
 {
 	struct membership *membership = membership_find(parent);
 	PRELOAD_REAL(CommShrink, (nccl_comm, int *, int, nccl_comm *, struct nccl_config *, int), membership);
-	struct birth birth = { .comm = comm };
+	struct creation creation = { .comm = comm };
 
-	if (!preload_is_on() || !conceive_child(&birth, caller, membership, INT64_MIN + excluded_count, config))
+	if (!preload_is_on() || !describe_child(&creation, caller, membership, INT64_MIN + excluded_count, config))
 		return real(parent, excluded, excluded_count, comm, config, flags);
-	return deliver(&birth, real(parent, excluded, excluded_count, comm, config, flags));
+	return finish(&creation, real(parent, excluded, excluded_count, comm, config, flags));
 }
 
 static void end(struct communicator *communicator)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* NCCL's groups: where the launches of the calls inside are, and of communicators made inside the birth. */
+/* NCCL's groups: their end launches the calls inside, and makes the communicators whose init is inside. */
 #include "plugin/operations/call.h"
-#include "plugin/preload/births.h"
+#include "plugin/preload/pending.h"
 #include "plugin/preload/preload.h"
 
 PRELOAD_EXPORT int ncclGroupStart(void);
@@ -27,11 +27,11 @@ int ncclGroupEnd(void)
 	int result = real();
 	call_group_end(preload_result(result));
 	if (!call_in_group())
-		births_end(result);
+		pending_end(result);
 	return result;
 }
 
-/* Says what the group would cost, and drops it. */
+/* Tells what the group would cost, and drops it. */
 int ncclGroupSimulateEnd(void *info)
 {
 	PRELOAD_REAL(GroupSimulateEnd, (void *), NULL);
@@ -40,7 +40,7 @@ int ncclGroupSimulateEnd(void *info)
 	if (preload_is_on()) {
 		call_group_end(CALL_FAILED);
 		if (!call_in_group())
-			births_end(NCCL_SYSTEM_ERROR);
+			pending_end(NCCL_SYSTEM_ERROR);
 	}
 	return result;
 }

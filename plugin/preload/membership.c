@@ -4,7 +4,8 @@
 #include <pthread.h>
 
 #include "plugin/gpu/device.h"
-#include "plugin/operations/recorder.h"
+#include "plugin/init/init.h"
+#include "plugin/recording/recording.h"
 
 enum { MEMBERSHIPS = 2 * RW_BOX_COMMS, NOT_KNOWN = -1 };
 
@@ -52,21 +53,21 @@ static int32_t ask(const struct caller *caller, enum nccl_function function, ncc
 }
 
 static bool is_candidate(const struct recording *recording, const struct communicator *communicator,
-			 const struct birth *birth, int32_t device)
+			 const struct creation *creation, int32_t device)
 {
 	const struct rw_device *own = &recording->box.header->devices[communicator->entry->device];
 
-	if (communicator->birth <= birth->first || linked[communicator->index] == communicator_mark(communicator) ||
+	if (communicator->number <= creation->before || linked[communicator->index] == communicator_mark(communicator) ||
 	    atomic_load(&communicator->ended))
 		return false;
 	if (own->used && device != NOT_KNOWN && own->ordinal != device)
 		return false;
 	/* ABI v1 to v3 tell neither. */
-	return communicator->nranks < 1 || (communicator->nranks == birth->nranks && communicator->rank == birth->rank);
+	return communicator->nranks < 1 || (communicator->nranks == creation->nranks && communicator->rank == creation->rank);
 }
 
 /* How many communicators that the profiler interface announced since could be this one; *found: the last of them. */
-static unsigned int find_candidates(struct recording *recording, const struct birth *birth, int32_t device,
+static unsigned int find_candidates(struct recording *recording, const struct creation *creation, int32_t device,
 				    struct communicator **found)
 {
 	uint64_t used = atomic_load_explicit(&recording->box.header->comms_used, memory_order_acquire);
@@ -75,7 +76,7 @@ static unsigned int find_candidates(struct recording *recording, const struct bi
 	for (uint64_t i = 0; i < used && i < RW_BOX_COMMS; i++) {
 		struct communicator *communicator = &recording->communicators[i];
 
-		if (!is_candidate(recording, communicator, birth, device))
+		if (!is_candidate(recording, communicator, creation, device))
 			continue;
 		*found = communicator;
 		count++;
@@ -83,48 +84,47 @@ static unsigned int find_candidates(struct recording *recording, const struct bi
 	return count;
 }
 
-/* Nobody tells us of it but the wrappers. */
-static struct communicator *enter(const struct birth *birth, int32_t device)
+/* Only the wrappers know of it. */
+static struct communicator *enter(const struct creation *creation, int32_t device)
 {
-	struct recorder_communicator from = {
-		.id = birth->id,
-		.name = birth->name[0] ? birth->name : NULL,
-		.nranks = birth->nranks,
-		.rank = birth->rank,
-		.caller = (const void *)birth->caller->functions[NCCL_GroupEnd],
+	struct communicator_init from = {
+		.id = creation->id,
+		.name = creation->name[0] ? creation->name : NULL,
+		.nranks = creation->nranks,
+		.rank = creation->rank,
+		.caller = (const void *)creation->caller->functions[NCCL_GroupEnd],
 	};
 	struct device_visit visit = device_enter(device);
-	struct recording *recording = recording_open(&from);
-	struct communicator *communicator = recording ? communicator_add(recording, &from) : NULL;
+	struct communicator *communicator = init_communicator(&from);
 
 	device_leave(&visit);
 	return communicator;
 }
 
-static struct communicator *settle(struct birth *birth, nccl_comm comm)
+static struct communicator *settle(struct creation *creation, nccl_comm comm)
 {
 	struct recording *recording = recording_get();
-	struct communicator *found = birth->communicator;
-	int32_t device = ask(birth->caller, NCCL_CommCuDevice, comm);
+	struct communicator *found = creation->communicator;
+	int32_t device = ask(creation->caller, NCCL_CommCuDevice, comm);
 
-	if (birth->nranks == NOT_KNOWN) {
-		birth->nranks = ask(birth->caller, NCCL_CommCount, comm);
-		birth->rank = ask(birth->caller, NCCL_CommUserRank, comm);
+	if (creation->nranks == NOT_KNOWN) {
+		creation->nranks = ask(creation->caller, NCCL_CommCount, comm);
+		creation->rank = ask(creation->caller, NCCL_CommUserRank, comm);
 	}
-	if (birth->nranks < 2 || birth->rank < 0)
+	if (creation->nranks < 2 || creation->rank < 0)
 		return NULL;
 	unsigned int candidates =
-	    found || !recording ? found != NULL : find_candidates(recording, birth, device, &found);
+	    found || !recording ? found != NULL : find_candidates(recording, creation, device, &found);
 	if (candidates > 1)
 		return NULL; /* which of them cannot be told */
 	if (!candidates)
-		found = enter(birth, device);
+		found = enter(creation, device);
 	if (!found)
 		return NULL;
 	linked[found->index] = communicator_mark(found);
-	communicator_fill_place(found, birth->nranks, birth->rank);
-	atomic_store_explicit(&found->launches_elsewhere, !birth->blocking, memory_order_relaxed);
-	atomic_store_explicit(&found->launches_here, birth->blocking, memory_order_relaxed);
+	communicator_fill_place(found, creation->nranks, creation->rank);
+	atomic_store_explicit(&found->launches_elsewhere, !creation->blocking, memory_order_relaxed);
+	atomic_store_explicit(&found->launches_here, creation->blocking, memory_order_relaxed);
 	return found;
 }
 
@@ -144,7 +144,7 @@ struct communicator *membership_known(const struct membership *membership)
 
 /* What is to be settled, copied: the membership can be removed meanwhile, and its place used again. */
 struct unsettled {
-	struct birth birth;
+	struct creation creation;
 	nccl_comm comm;
 	uint32_t use;
 };
@@ -154,7 +154,7 @@ static bool begin_settling(struct membership *membership, struct unsettled *unse
 {
 	pthread_mutex_lock(&changing);
 	*unsettled = (struct unsettled){
-		.birth = membership->birth,
+		.creation = membership->creation,
 		.comm = atomic_load_explicit(&membership->comm, memory_order_relaxed),
 		.use = membership->use,
 	};
@@ -187,7 +187,7 @@ static void settle_membership(struct membership *membership)
 
 	if (!begin_settling(membership, &unsettled))
 		return;
-	struct communicator *found = settle(&unsettled.birth, unsettled.comm);
+	struct communicator *found = settle(&unsettled.creation, unsettled.comm);
 	struct recording *recording = recording_get();
 	/* Destroyed or aborted meanwhile, by somebody who did not know that it had been entered into the box. */
 	if (!finish_settling(membership, &unsettled, found) && found && found->abi == 0 && recording)
@@ -219,9 +219,9 @@ static struct membership *free_place(nccl_comm comm)
 	return NULL;
 }
 
-void membership_add(const struct birth *birth)
+void membership_add(const struct creation *creation)
 {
-	nccl_comm comm = *birth->comm;
+	nccl_comm comm = *creation->comm;
 
 	if (!comm)
 		return;
@@ -229,7 +229,7 @@ void membership_add(const struct birth *birth)
 	struct membership *membership = free_place(comm);
 	if (membership) {
 		atomic_store_explicit(&membership->comm, (nccl_comm)&removed, memory_order_relaxed);
-		membership->birth = *birth;
+		membership->creation = *creation;
 		membership->use++;
 		atomic_store_explicit(&membership->communicator, NULL, memory_order_relaxed);
 		atomic_store_explicit(&membership->settled, false, memory_order_relaxed);
@@ -238,7 +238,7 @@ void membership_add(const struct birth *birth)
 		atomic_store_explicit(&membership->comm, comm, memory_order_release);
 	}
 	pthread_mutex_unlock(&changing);
-	if (membership && birth->blocking)
+	if (membership && creation->blocking)
 		membership_communicator(membership);
 }
 

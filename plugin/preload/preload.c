@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "plugin/operations/call.h"
 #include "plugin/recording/recording.h"
 
 enum { UNDECIDED, ON, OFF };
@@ -25,7 +24,7 @@ static __attribute__((noinline)) bool decide(void)
 	bool off = is("RANKWATCH", "off") || is("RANKWATCH_PRELOAD", "0");
 
 	if (!off)
-		call_interpose();
+		recording_interpose();
 	atomic_store_explicit(&state, off ? OFF : ON, memory_order_relaxed);
 	return !off;
 }

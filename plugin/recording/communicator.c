@@ -1,50 +1,30 @@
 /* SPDX-License-Identifier: MIT */
+#include "plugin/recording/communicator.h"
+
 #include <pthread.h>
 #include <string.h>
 
 #include "plugin/guest/clock.h"
+#include "plugin/nccl/function.h"
 #include "plugin/recording/recording.h"
-#include "plugin/scanning/scanning.h"
 
 enum { PEERS_WHEN_UNKNOWN = 4096 /* of a communicator whose size NCCL does not tell */ };
 
-/*
- * `adding` guards the table of communicators. The end of a communicator takes it, so it is never held across a call of
- * the driver: a driver that does not return holds up the init that asked it, and no abort on another thread. Inits take
- * turns at asking the driver; `asking` comes first.
- */
-static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
+/* Guards the table. The end of a communicator takes it, so it is never held across a call of the driver. */
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
-/* What the driver says of the current device, asked before the communicator has a place in the table. */
-struct surroundings {
-	struct rw_device device;
-	bool has_device;
-	struct progress_words words; /* of no communicator yet */
-	struct scan_device *scan;
-};
-
-static void ask_driver(struct recording *recording, struct surroundings *surroundings)
-{
-	pthread_mutex_lock(&asking);
-	progress_communicator(&recording->progress, &surroundings->words);
-	surroundings->scan = scanning_device(recording);
-	surroundings->has_device = progress_device(&recording->progress, &surroundings->device);
-	pthread_mutex_unlock(&asking);
-}
-
-/* Index of the device in the header's table; the last entry collects what does not fit. Under `adding`. */
-static uint32_t device_index(struct recording *recording, const struct surroundings *surroundings)
+/* Index of the device in the header's table; the last entry collects what does not fit. Under `changing`. */
+static uint32_t device_index(struct recording *recording, const struct communicator_device *driver)
 {
 	struct rw_box_header *header = recording->box.header;
 	uint32_t i;
 
-	if (!surroundings->has_device)
+	if (!driver->has_device)
 		return 0;
 	for (i = 0; i < RW_BOX_DEVICES - 1 && header->devices[i].used; i++)
-		if (header->devices[i].ordinal == surroundings->device.ordinal)
+		if (header->devices[i].ordinal == driver->device.ordinal)
 			return i;
-	header->devices[i] = surroundings->device;
+	header->devices[i] = driver->device;
 	if (i > 0) { /* several devices: the launcher's rank is not this communicator's */
 		header->world_rank = -1;
 		memset(header->rank_from, 0, sizeof(header->rank_from));
@@ -71,7 +51,7 @@ static bool is_over(const struct recording *recording, const struct communicator
 	       (!communicator->words.write || done >= launched);
 }
 
-/* The one that ended first; one that never had an operation has no end that a reader could miss. Under `adding`. */
+/* The one that ended first: readers have had the most time to see its end. Under `changing`. */
 static struct communicator *oldest_over(struct recording *recording)
 {
 	struct communicator *oldest = NULL;
@@ -86,7 +66,7 @@ static struct communicator *oldest_over(struct recording *recording)
 	return oldest;
 }
 
-/* `used`: entries in the table so far. Under `adding`. */
+/* `used`: places of the table that were ever taken. Under `changing`. */
 static struct communicator *find_place(struct recording *recording, uint64_t used)
 {
 	struct communicator *communicator;
@@ -111,7 +91,7 @@ static void clear_entry(struct rw_communicator *entry)
 	atomic_store_explicit(&entry->captured, 0, memory_order_relaxed);
 }
 
-static void show(struct communicator *communicator, const struct recorder_identity *identity)
+static void show(struct communicator *communicator, const struct communicator_identity *identity)
 {
 	struct rw_communicator *entry = communicator->entry;
 
@@ -120,7 +100,7 @@ static void show(struct communicator *communicator, const struct recorder_identi
 		strncpy(entry->name, identity->name, sizeof(entry->name) - 1);
 	entry->rank = identity->rank;
 	/* Release: pairs with the reader, who looks at born_ns first. */
-	atomic_store_explicit(&entry->born_ns, communicator->born_ns, memory_order_release);
+	atomic_store_explicit(&entry->born_ns, communicator->created_ns, memory_order_release);
 }
 
 /* `looked_ns`: the drain has looked since then at whatever had ended. */
@@ -137,14 +117,14 @@ static void clear_counts(struct communicator *communicator, uint64_t looked_ns)
 }
 
 static void move_in(struct recording *recording, struct communicator *communicator,
-		    const struct recorder_communicator *from, const struct surroundings *surroundings)
+		    const struct communicator_init *from, const struct communicator_device *driver)
 {
 	struct rw_communicator *entry = communicator->entry;
 	bool known = from->nranks > 0;
 
 	clear_entry(entry);
-	communicator->birth = atomic_fetch_add_explicit(&recording->births, 1, memory_order_relaxed) + 1;
-	communicator->born_ns = clock_ns();
+	communicator->number = atomic_fetch_add_explicit(&recording->created, 1, memory_order_relaxed) + 1;
+	communicator->created_ns = clock_ns();
 	communicator->abi = from->abi;
 	atomic_store_explicit(&communicator->launches_elsewhere, false, memory_order_relaxed);
 	atomic_store_explicit(&communicator->launches_here, false, memory_order_relaxed);
@@ -155,18 +135,18 @@ static void move_in(struct recording *recording, struct communicator *communicat
 	communicator->rank = from->rank;
 	communicator->nranks = from->nranks;
 	clear_counts(communicator, atomic_load_explicit(&recording->box.header->drain_ns, memory_order_relaxed));
-	communicator->words = surroundings->words;
+	communicator->words = driver->words;
 	progress_take_place(&communicator->words, communicator->index);
-	communicator->scan = surroundings->scan;
+	communicator->scan = driver->scan;
 	communicator->samples = communicator->words.write || communicator->scan;
 	memset(&communicator->row, 0, sizeof(communicator->row));
 	atomic_store_explicit(&communicator->follow_group, 0, memory_order_relaxed);
-	entry->device = device_index(recording, surroundings);
+	entry->device = device_index(recording, driver);
 	entry->nranks = from->nranks;
 	entry->nnodes = from->nnodes;
 	atomic_store_explicit(&communicator->known, known, memory_order_relaxed);
 	if (known)
-		show(communicator, &(struct recorder_identity){ from->id, from->name, from->rank });
+		show(communicator, &(struct communicator_identity){ from->id, from->name, from->rank });
 	/* Release: pairs with the drain's look at leases. */
 	atomic_store_explicit(&communicator->ended, false, memory_order_release);
 	communicator->generation++;
@@ -177,8 +157,8 @@ static void move_in(struct recording *recording, struct communicator *communicat
 	atomic_store_explicit(&communicator->context, context, memory_order_release);
 }
 
-static struct communicator *add(struct recording *recording, const struct recorder_communicator *from,
-				const struct surroundings *surroundings)
+static struct communicator *add(struct recording *recording, const struct communicator_init *from,
+				const struct communicator_device *driver)
 {
 	struct rw_box_header *header = recording->box.header;
 	uint64_t used = atomic_load_explicit(&header->comms_used, memory_order_relaxed);
@@ -188,7 +168,7 @@ static struct communicator *add(struct recording *recording, const struct record
 		atomic_fetch_add_explicit(&header->comms_refused, 1, memory_order_relaxed);
 		return NULL;
 	}
-	move_in(recording, communicator, from, surroundings);
+	move_in(recording, communicator, from, driver);
 	/* Release: the drain looks at the first comms_used communicators. */
 	if (communicator->index == used)
 		atomic_store_explicit(&header->comms_used, used + 1, memory_order_release);
@@ -196,18 +176,16 @@ static struct communicator *add(struct recording *recording, const struct record
 	return communicator;
 }
 
-struct communicator *communicator_add(struct recording *recording, const struct recorder_communicator *from)
+struct communicator *communicator_add(struct recording *recording, const struct communicator_init *from,
+				      const struct communicator_device *driver)
 {
-	struct surroundings surroundings = { .has_device = false };
-
-	ask_driver(recording, &surroundings);
-	pthread_mutex_lock(&adding);
-	struct communicator *communicator = add(recording, from, &surroundings);
-	pthread_mutex_unlock(&adding);
+	pthread_mutex_lock(&changing);
+	struct communicator *communicator = add(recording, from, driver);
+	pthread_mutex_unlock(&changing);
 	return communicator;
 }
 
-bool communicator_fill_identity(struct communicator *communicator, const struct recorder_identity *identity)
+bool communicator_fill_identity(struct communicator *communicator, const struct communicator_identity *identity)
 {
 	/* A newer NCCL that runs us through its adapter has no identity to give: 0. */
 	if (!identity->id || identity->rank < 0)
@@ -241,7 +219,7 @@ void communicator_answered(struct communicator *communicator, bool in_progress, 
 		atomic_store_explicit(&communicator->settled_ns, asked_ns, memory_order_relaxed);
 }
 
-/* Under `adding`: whoever looks for a free entry must not meet half an end. */
+/* Under `changing`: whoever looks for a free entry must not meet half an end. */
 static void end(struct recording *recording, struct communicator *communicator)
 {
 	if (atomic_load_explicit(&communicator->ended, memory_order_relaxed))
@@ -257,17 +235,26 @@ static void end(struct recording *recording, struct communicator *communicator)
 
 void communicator_end(struct recording *recording, struct communicator *communicator)
 {
-	pthread_mutex_lock(&adding);
+	pthread_mutex_lock(&changing);
 	end(recording, communicator);
-	pthread_mutex_unlock(&adding);
+	pthread_mutex_unlock(&changing);
 }
 
 bool communicators_hold(void)
 {
-	return pthread_mutex_trylock(&adding) == 0;
+	return pthread_mutex_trylock(&changing) == 0;
 }
 
-void communicators_let_go(void)
+void communicators_release(void)
 {
-	pthread_mutex_unlock(&adding);
+	pthread_mutex_unlock(&changing);
+}
+
+uint64_t communicator_count_captured(struct communicator *communicator, uint8_t function, int32_t peer)
+{
+	if (!function_is_p2p(function))
+		return atomic_fetch_add_explicit(&communicator->captured[function % RW_FUNCTION_COUNT], 1,
+						 memory_order_relaxed);
+	return peer_counts_next(atomic_load_explicit(&communicator->p2p, memory_order_relaxed),
+				function == RW_FUNCTION_SEND ? PEER_CAPTURED_SENDS : PEER_CAPTURED_RECEIVES, peer);
 }

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "plugin/operations/call.h"
 #include "plugin/recording/environment.h"
+#include "plugin/recording/recording.h"
 
 /* ncclGetVersion of the libnccl that called us: there can be several in a process. Linked statically, it is in the
  * global scope or not to be had. */
@@ -55,7 +55,7 @@ void header_fill(struct rw_box_header *header, const struct identity *identity)
 	header_fill_identity(header, identity);
 	snprintf(header->process_name, sizeof(header->process_name), "%s", program_invocation_short_name);
 	header->rankwatch_version = own_version();
-	header->interposed = call_is_interposed();
+	header->interposed = recording_is_interposed();
 	environment_keep(environ, header->environment, sizeof(header->environment));
 }
 
@@ -63,5 +63,5 @@ void header_fill_nccl(struct rw_box_header *header, const void *caller, uint32_t
 {
 	header->nccl_version = find_nccl_version(caller);
 	header->profiler_abi = abi;
-	header->interposed = call_is_interposed();
+	header->interposed = recording_is_interposed();
 }

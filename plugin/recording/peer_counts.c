@@ -2,7 +2,8 @@
 #include "plugin/recording/peer_counts.h"
 
 #include <stddef.h>
-#include <sys/mman.h>
+
+#include "plugin/guest/memory.h"
 
 static struct peer_counts *spare;
 
@@ -15,12 +16,10 @@ static size_t count_of(int32_t peers)
 static struct peer_counts *make(int32_t peers)
 {
 	size_t size = offsetof(struct peer_counts, counts) + count_of(peers) * sizeof(uint32_t);
-	struct peer_counts *counts =
-	    mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	struct peer_counts *counts = memory_populated(size);
 
-	if (counts == MAP_FAILED)
-		return NULL;
-	counts->room = peers;
+	if (counts)
+		counts->room = peers;
 	return counts;
 }
 

@@ -2,141 +2,19 @@
 #include "plugin/recording/recording.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "identity/identity.h"
-#include "plugin/drain/drain.h"
-#include "plugin/guest/clock.h"
 #include "plugin/guest/message.h"
-#include "plugin/operations/call.h"
-#include "plugin/recording/header.h"
-#include "plugin/scanning/scanning.h"
-
-/* First release whose profiler interface nobody has compared with this one. */
-enum { UNKNOWN_NCCL = 23200 };
-enum { LAST_LOOK_TURNS = 12 /* of 0.5 ms: longer than the drain sleeps while something is in flight */ };
 
 struct recording_page recording_no_page;
 _Atomic(struct recording_page *) recording_page = &recording_no_page;
 
-static struct recording the_recording;
-static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
-static bool refused;                        /* under `opening`: said once, not tried again */
-static struct rw_box_header *_Atomic boxed; /* header of the box as soon as there is one, before it records */
-
-static const char *get_environment(void *argument, const char *name)
-{
-	(void)argument;
-	return getenv(name);
-}
-
-/* `argument`: this process speaks for its node. Eight ranks with one wrong variable are one line, not eight. */
-static void tell(void *argument, const char *line)
-{
-	if (*(const bool *)argument)
-		message("%s", line);
-}
-
-static void read_identity(struct identity *identity, int32_t largest)
-{
-	char command_line[8192];
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t size = fd < 0 ? -1 : read(fd, command_line, sizeof(command_line));
-
-	if (fd >= 0)
-		close(fd);
-	identity_read(identity, get_environment, NULL, largest, command_line, size < 0 ? 0 : (size_t)size);
-}
-
-static const char *no_progress_because(const struct config *config, uint32_t abi)
-{
-	const char *launch_mode = getenv("NCCL_LAUNCH_MODE");
-
-	if (config->gpu_time == CONFIG_GPU_TIME_OFF)
-		return "off: RANKWATCH_GPU_TIME=off";
-	if (abi < 5 && !call_is_interposed())
-		return "none: profiler ABI before v5 names no stream";
-	/* There, launches sit between barriers of threads, and a CUDA call can wait for ever. */
-	if (launch_mode && strcasecmp(launch_mode, "GROUP") == 0)
-		return "none: NCCL_LAUNCH_MODE=GROUP";
-	return NULL;
-}
-
-/* Zeroed and populated: nothing faults later. NULL: no memory. */
-static void *by_slot(const struct box_writer *box, size_t size)
-{
-	void *map = mmap(NULL, ((size_t)box->ring_mask + 1) * size, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	return map == MAP_FAILED ? NULL : map;
-}
-
-static int make_box(struct recording *recording, const struct identity *identity)
-{
-	struct box_request request = {
-		.directory = recording->config.directory,
-		.job = identity->job,
-		.rank = identity->world_rank,
-		.local_ranks = identity->local_size > 0 ? (uint32_t)identity->local_size : 1,
-		.history_bytes = recording->config.history_bytes,
-	};
-	int err = box_writer_create(&recording->box, &request);
-
-	if (err) {
-		message("not recording: %s", recording->box.note[0] ? recording->box.note : strerror(-err));
-		return err;
-	}
-	recording->previous = by_slot(&recording->box, sizeof(*recording->previous));
-	if (!recording->previous) {
-		message("not recording: no memory");
-		/* A box that says nothing would look like that of a rank that was killed. */
-		if (recording->box.path[0])
-			unlink(recording->box.path);
-		box_writer_close(&recording->box);
-		return -ENOMEM;
-	}
-	waits_open(&recording->waits, &recording->box);
-	if (recording->config.kernelch)
-		recording->kernels = by_slot(&recording->box, sizeof(*recording->kernels));
-	if (recording->config.kernelch && !recording->kernels)
-		message("RANKWATCH_KERNELCH=1: no memory, kernel events are not recorded");
-	return 0;
-}
-
-static void say_start(const struct box_writer *box)
-{
-	const struct rw_box_header *header = box->header;
-	bool has_place = box->path[0];
-	const char *limited = has_place && header->history_limited ? ", for lack of space" : "";
-	uint32_t nccl = header->nccl_version;
-	char version[64] = "of unknown version";
-
-	if (nccl >= 10000)
-		snprintf(version, sizeof(version), "%u.%u.%u%s", nccl / 10000, nccl / 100 % 100, nccl % 100,
-			 nccl >= UNKNOWN_NCCL ? " (newer than 2.31, the newest that is known)" : "");
-	char abi[16] = "none";
-
-	if (header->profiler_abi)
-		snprintf(abi, sizeof(abi), "v%u", header->profiler_abi);
-	message("recording to %s (%.1f MiB a process%s), NCCL %s, profiler ABI %s, interposer %s, GPU progress %s, "
-		"scan %s; %s",
-		has_place ? box->path : "memory of its own", (double)box->size / (1 << 20), limited, version, abi,
-		header->interposed ? "active" : "not active", header->gpu_progress_state, header->scan_state,
-		has_place ? "look: rankwatch findings, afterwards: rankwatch report"
-			  : "no collector and no report will see it");
-}
+static _Atomic bool interposed;
 
 /*
- * A page that fork() wipes tells the child what it is, without a system call and also after a bare clone(). It is there
- * before anybody takes a lock: a child that inherits a lock in use also inherits the page, and never waits for the
- * lock.
+ * The page tells a child what it is also after a bare clone(). It is there before anybody takes a lock of ours: a child
+ * that inherits a lock that is taken also inherits the page, and never waits for the lock.
  */
 static int make_page(void)
 {
@@ -155,193 +33,31 @@ static int make_page(void)
 	return err;
 }
 
-static void read_config(struct config *config, bool speaks_for_node)
+bool recording_is_possible(void)
 {
-	const char *log = getenv("RANKWATCH_LOG"); /* before the others: what is wrong with them belongs there */
-
-	if (log && *log && message_to(log) != 0 && speaks_for_node)
-		message("RANKWATCH_LOG=%s cannot be opened; messages stay on standard error", log);
-	config_read(config, get_environment, environ, tell, &speaks_for_node);
-}
-
-static void open_progress(struct recording *recording, uint32_t abi)
-{
-	struct rw_box_header *header = recording->box.header;
-	struct progress *progress = &recording->progress;
-	int version = 0;
-
-	progress_open(progress, recording->box.gpu, RW_BOX_COMMS * sizeof(*recording->box.gpu),
-		      no_progress_because(&recording->config, abi), header->gpu_progress_state);
-	if (progress->has_driver && progress->driver.version(&version) == 0)
-		header->cuda_driver_version = (uint32_t)version;
-}
-
-/* The part that needs neither NCCL nor a device. */
-static int conceive(struct recording *recording, struct identity *identity)
-{
-	read_config(&recording->config, identity->local_rank <= 0);
-	if (!recording->config.on)
-		return -ECANCELED;
-	int err = make_box(recording, identity);
-	if (err)
-		return err;
-	header_fill(recording->box.header, identity);
-	/* Release: pairs with the acquire in mark_exit(). */
-	atomic_store_explicit(&boxed, recording->box.header, memory_order_release);
-	return 0;
-}
-
-static int build(struct recording *recording, const struct recorder_communicator *communicator)
-{
-	struct identity identity;
-	int err = 0;
-
-	clock_open();
-	read_identity(&identity, communicator->nranks);
-	bool speaks_for_node = identity.local_rank <= 0;
-	if (recording->box.header)
-		header_fill_identity(recording->box.header, &identity);
-	else
-		err = conceive(recording, &identity);
-	if (err)
-		return err;
-	if (communicator->abi && communicator->abi < 4 && recording->config.kernelch) {
-		recording->config.kernelch = false;
-		message("RANKWATCH_KERNELCH=1: NCCL before 2.27 gives no times of kernels");
-	}
-	header_fill_nccl(recording->box.header, communicator->caller, communicator->abi);
-	recording->nccl_version = recording->box.header->nccl_version;
-	recording->largest = communicator->nranks;
-	communicator_have_no_context(&recording->communicators[0]);
-	open_progress(recording, communicator->abi);
-	scanning_open(recording, communicator->abi);
-	err = drain_start(recording);
-	if (err) {
-		atomic_store(&recording->progress.on, false); /* nobody would read it */
-		message("no thread of our own (%s): no GPU progress is read and no thread is sampled", strerror(-err));
-	}
-	if (speaks_for_node && !recording->config.quiet)
-		say_start(&recording->box);
-	/* Each process says itself that its box dies with it; a second choice is the same for the whole node. */
-	if (recording->box.note[0] && (speaks_for_node || !recording->box.path[0]))
-		message("%s", recording->box.note);
-	return 0;
-}
-
-/* The launcher's rank belongs to a process with one device; which variable counts can depend on the largest
- * communicator. */
-static void review_rank(struct recording *recording, const struct recorder_communicator *communicator)
-{
-	struct identity identity;
-
-	if (communicator->nranks <= recording->largest)
-		return;
-	recording->largest = communicator->nranks;
-	read_identity(&identity, recording->largest);
-	if (!recording->box.header->devices[1].used)
-		header_fill_identity(recording->box.header, &identity);
-}
-
-static struct recording *open_once(const struct recorder_communicator *communicator)
-{
-	struct recording *recording = recording_get();
-
-	if (recording) {
-		review_rank(recording, communicator);
-		return recording;
-	}
-	if (refused)
-		return NULL;
-	refused = build(&the_recording, communicator) != 0;
-	if (refused)
-		return NULL;
-	/* Release: pairs with the acquire in recording_get(). */
-	atomic_store_explicit(&atomic_load(&recording_page)->recording, &the_recording, memory_order_release);
-	return &the_recording;
-}
-
-/* False in a forked child, too. */
-static bool may_record(void)
-{
-	static atomic_flag said = ATOMIC_FLAG_INIT;
-
+	static atomic_flag reported = ATOMIC_FLAG_INIT;
 	int err = make_page();
-	if (err) {
-		if (!atomic_flag_test_and_set(&said))
-			message("not recording: %s",
-				err == -ENOMEM ? "no memory" : "no memory that fork() wipes (needs Linux 4.14)");
-		return false;
-	}
-	return atomic_load(&atomic_load(&recording_page)->alive);
+
+	if (!err)
+		return atomic_load(&atomic_load(&recording_page)->alive);
+	if (!atomic_flag_test_and_set(&reported))
+		message("not recording: %s",
+			err == -ENOMEM ? "no memory" : "no memory that fork() wipes (needs Linux 4.14)");
+	return false;
 }
 
-static void begin_birth(struct rw_birth *birth, uint64_t id, int32_t nranks, int32_t rank)
+void recording_begin(struct recording *recording)
 {
-	if (atomic_load_explicit(&birth->since_ns, memory_order_relaxed))
-		return;
-	birth->id = id;
-	birth->nranks = nranks;
-	birth->rank = rank;
-	atomic_store_explicit(&birth->since_ns, clock_ns(), memory_order_release);
+	/* Release: pairs with the acquire in recording_get(). */
+	atomic_store_explicit(&atomic_load(&recording_page)->recording, recording, memory_order_release);
 }
 
-void recording_birth_begin(uint64_t id, int32_t nranks, int32_t rank)
+void recording_interpose(void)
 {
-	struct identity identity;
-
-	if (nranks < 2 || rank < 0 || rank >= nranks || !may_record())
-		return;
-	pthread_mutex_lock(&opening);
-	if (!refused && !the_recording.box.header) {
-		read_identity(&identity, nranks);
-		refused = conceive(&the_recording, &identity) != 0;
-	}
-	if (the_recording.box.header)
-		begin_birth(&the_recording.box.header->birth, id, nranks, rank);
-	pthread_mutex_unlock(&opening);
+	atomic_store_explicit(&interposed, true, memory_order_relaxed);
 }
 
-void recording_birth_end(uint64_t id)
+bool recording_is_interposed(void)
 {
-	if (!may_record())
-		return;
-	pthread_mutex_lock(&opening);
-	struct rw_box_header *header = the_recording.box.header;
-	if (header && header->birth.id == id)
-		atomic_store_explicit(&header->birth.since_ns, 0, memory_order_release);
-	pthread_mutex_unlock(&opening);
-}
-
-struct recording *recording_open(const struct recorder_communicator *communicator)
-{
-	if (!may_record())
-		return NULL;
-	pthread_mutex_lock(&opening);
-	struct recording *recording = open_once(communicator);
-	pthread_mutex_unlock(&opening);
-	return recording;
-}
-
-/* The drain's next look sees what ended last; with nothing in flight it looks rarely, and there is nothing to see. */
-static void await_last_look(const struct rw_box_header *header)
-{
-	uint64_t now = clock_ns();
-	struct timespec turn = { .tv_nsec = 500000 };
-
-	for (int i = 0; i < LAST_LOOK_TURNS; i++) {
-		if (atomic_load_explicit(&header->drain_ns, memory_order_acquire) > now)
-			return;
-		nanosleep(&turn, NULL);
-	}
-}
-
-/* exit() without ncclCommDestroy never reaches finalize. Not run at dlclose: we are linked with -z nodelete. */
-__attribute__((destructor)) static void mark_exit(void)
-{
-	struct rw_box_header *header = atomic_load_explicit(&boxed, memory_order_acquire);
-
-	if (!header || recording_is_foreign())
-		return;
-	await_last_look(header);
-	atomic_store_explicit(&header->end, RW_BOX_EXITED, memory_order_release);
+	return atomic_load_explicit(&interposed, memory_order_relaxed);
 }

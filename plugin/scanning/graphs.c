@@ -1,99 +1,99 @@
 /* SPDX-License-Identifier: MIT */
 /* Scans inside CUDA graphs: nodes at the capture, on the capturing thread, and their replays on the drain thread. */
-#include "plugin/operations/call.h"
-#include "plugin/operations/operation.h"
 #include "plugin/scanning/results.h"
 #include "plugin/scanning/scanning.h"
+#include "plugin/scanning/state.h"
 
 static struct scan_call shape_of(const struct recording *recording, const struct communicator *communicator,
-				 const struct call *call)
+				 const struct scanning_capture *capture)
 {
 	return (struct scan_call){
-		.function = call->what.function,
-		.dtype = call->what.dtype,
-		.uint8_as = recording->config.uint8_as[call->what.function % RW_FUNCTION_COUNT],
-		.root = call->what.root,
+		.function = capture->function,
+		.dtype = capture->dtype,
+		.uint8_as = recording->config.uint8_as[capture->function % RW_FUNCTION_COUNT],
+		.root = capture->root,
 		.rank = communicator->rank,
 		.nranks = communicator->nranks,
-		.count = call->what.count,
-		.send = call->send,
-		.recv = call->recv,
+		.count = capture->count,
+		.send = capture->send,
+		.recv = capture->recv,
 	};
 }
 
-static struct scan_captured description_of(const struct communicator *communicator, const struct call *call,
-					   uint64_t number)
+static struct scan_captured description_of(const struct communicator *communicator,
+					   const struct scanning_capture *capture, uint64_t number)
 {
 	return (struct scan_captured){
 		.sequence = rw_captured_sequence(number, 0),
-		.count = call->what.count,
-		.stream = call->what.stream,
-		.send = call->send,
-		.recv = call->recv,
+		.count = capture->count,
+		.stream = capture->stream,
+		.send = capture->send,
+		.recv = capture->recv,
 		.mark = communicator_mark(communicator),
-		.root_or_peer = call->peer >= 0 ? call->peer : call->what.root,
+		.root_or_peer = capture->peer >= 0 ? capture->peer : capture->root,
 		.comm = (uint16_t)communicator->index,
-		.function = call->what.function,
-		.dtype = call->what.dtype,
-		.reduction = call->what.reduction,
+		.function = capture->function,
+		.dtype = capture->dtype,
+		.reduction = capture->reduction,
 	};
 }
 
-static enum rw_unscannable add_node(struct recording *recording, struct scan_device *device, const struct call *call,
-				    const struct scan_buffer *buffer, uint32_t number, uint32_t side)
+static enum rw_unscannable add_node(struct scan_device *device, uint64_t stream, const struct scan_buffer *buffer,
+				    uint32_t number, uint32_t side)
 {
 	struct scan_request request = {
 		.device = device,
 		.place = side == RW_OWNER_SCAN_IN ? SCAN_BEFORE_CALL : SCAN_BEHIND_CALL,
-		.stream = call->what.stream,
+		.stream = stream,
 		.buffer = buffer,
 		.ticket = number,
 		.owner = side,
 	};
 
-	return scanner_add(&recording->scanner, &request);
+	return scanner_add(&scanning.scanner, &request);
 }
 
-static void add_nodes(struct recording *recording, struct communicator *communicator, const struct call *call,
+static void add_nodes(const struct recording *recording, const struct communicator *communicator, uint64_t stream,
 		      const struct scan_buffers *buffers, uint32_t number)
 {
 	enum rw_unscannable in = RW_UNSCANNABLE_NONE, out = RW_UNSCANNABLE_NONE;
 
 	if (buffers->in.elements && recording->config.scan != CONFIG_SCAN_OUTPUT)
-		in = add_node(recording, communicator->scan, call, &buffers->in, number, RW_OWNER_SCAN_IN);
+		in = add_node(communicator->scan, stream, &buffers->in, number, RW_OWNER_SCAN_IN);
 	if (buffers->out.elements && recording->config.scan != CONFIG_SCAN_INPUT)
 		out = communicator->launches_elsewhere
 			      ? RW_UNSCANNABLE_CALLBACK
-			      : add_node(recording, communicator->scan, call, &buffers->out, number, RW_OWNER_SCAN_OUT);
+			      : add_node(communicator->scan, stream, &buffers->out, number, RW_OWNER_SCAN_OUT);
 	if (in != RW_UNSCANNABLE_NONE)
-		scanner_refuse(&recording->scanner, NULL, in);
+		scanner_refuse(&scanning.scanner, NULL, in);
 	if (out != RW_UNSCANNABLE_NONE)
-		scanner_refuse(&recording->scanner, NULL, out);
+		scanner_refuse(&scanning.scanner, NULL, out);
 }
 
-void scanning_captured(struct recording *recording, struct communicator *communicator, const struct call *call)
+void scanning_captured(struct recording *recording, struct communicator *communicator,
+		       const struct scanning_capture *capture)
 {
-	uint64_t ordinal = call ? operation_captured(communicator, call->what.function, call->peer) : 0;
+	uint64_t ordinal = capture ? communicator_count_captured(communicator, capture->function, capture->peer) : 0;
 	struct scan_buffers buffers;
 	struct scan_call shape;
 
-	if (!communicator->scan || !scanner_is_on(&recording->scanner))
+	if (!communicator->scan || !scanner_is_on(&scanning.scanner))
 		return;
-	if (!call) {
-		scanner_refuse(&recording->scanner, NULL, RW_UNSCANNABLE_CAPTURE);
+	if (!capture) {
+		scanner_refuse(&scanning.scanner, NULL, RW_UNSCANNABLE_CAPTURE);
 		return;
 	}
-	shape = shape_of(recording, communicator, call);
+	shape = shape_of(recording, communicator, capture);
 	if (ordinal > RW_CAPTURED_CALL_MASK || !scan_buffers(&shape, &buffers)) {
-		scanner_refuse(&recording->scanner, NULL, RW_UNSCANNABLE_SHAPE);
+		scanner_refuse(&scanning.scanner, NULL, RW_UNSCANNABLE_SHAPE);
 		return;
 	}
-	struct scan_captured description = description_of(communicator, call, ordinal);
+	struct scan_captured description = description_of(communicator, capture, ordinal);
 	int32_t number = scan_nodes_call(&communicator->scan->nodes, &description);
 	if (number < 0)
-		scanner_refuse(&recording->scanner, NULL, RW_UNSCANNABLE_CAPTURE);
+		scanner_refuse(&scanning.scanner, NULL, RW_UNSCANNABLE_CAPTURE);
 	else
-		add_nodes(recording, communicator, call, &buffers, (uint32_t)number);
+		add_nodes(recording, communicator, capture->stream, &buffers, (uint32_t)number);
 }
 
 struct taking {
@@ -126,8 +126,8 @@ static struct rw_operation *claim(const struct taking *taking, struct scan_captu
 
 	call->replay = replay + 1;
 	call->ticket = 0;
-	if (!scan_share_take(&recording->share)) {
-		scanner_refuse(&recording->scanner, NULL, RW_UNSCANNABLE_BEHIND);
+	if (!scan_share_take(&scanning.share)) {
+		scanner_refuse(&scanning.scanner, NULL, RW_UNSCANNABLE_BEHIND);
 		return NULL;
 	}
 	struct rw_operation *slot = box_claim(&recording->box, sides, &call->ticket);
@@ -170,9 +170,9 @@ bool scanning_drain_replays(struct recording *recording, uint32_t every, uint64_
 {
 	struct taking taking = { recording, now_ns };
 
-	bool any = scanner_collect_replays(&recording->scanner, take_replay, &taking);
+	bool any = scanner_collect_replays(&scanning.scanner, take_replay, &taking);
 	uint64_t claims = atomic_load_explicit(&recording->box.header->head, memory_order_relaxed);
-	uint32_t fitting = scan_share_judge(&recording->share, now_ns, claims);
-	scanner_sample_replays(&recording->scanner, every && every < fitting ? fitting : every);
+	uint32_t fitting = scan_share_judge(&scanning.share, now_ns, claims);
+	scanner_sample_replays(&scanning.scanner, every && every < fitting ? fitting : every);
 	return any;
 }

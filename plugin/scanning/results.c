@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of results, on the drain thread: into the box, to the budget, to whoever asked to be told. */
+/* What becomes of results, on the plugin's thread: they go into the box, are charged to the budget, and lead to a line
+ * in the log or to the end of the process where the user wants that. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "plugin/nccl/names.h"
 #include "plugin/scanning/results.h"
 #include "plugin/scanning/scanning.h"
+#include "plugin/scanning/state.h"
 
 enum {
 	WARN_EVERY_S = 60,
@@ -34,7 +36,7 @@ static struct rw_scan scan_of(const struct scan_result *result)
 	};
 }
 
-static void tell(const struct recording *recording, const struct hit *hit)
+static void report(const struct recording *recording, const struct hit *hit)
 {
 	const struct rw_communicator *communicator = &recording->box.communicators[hit->slot->comm];
 	int32_t rank = recording->box.header->world_rank;
@@ -56,18 +58,16 @@ static void tell(const struct recording *recording, const struct hit *hit)
 
 static void judge(struct recording *recording, const struct hit *hit, uint64_t now_ns)
 {
-	struct scanning_policy *policy = &recording->policy;
-
 	if (hit->result->nan || hit->result->inf)
-		budget_hit(&recording->budget, now_ns);
-	if (!hit->result->nan || recording->config.on_nan == CONFIG_ON_NAN_RECORD || policy->abort_ns)
+		budget_hit(&scanning.budget, now_ns);
+	if (!hit->result->nan || recording->config.on_nan == CONFIG_ON_NAN_RECORD || scanning.abort_ns)
 		return;
 	bool abort_now = recording->config.on_nan == CONFIG_ON_NAN_ABORT;
 	if (abort_now)
-		policy->abort_ns = now_ns + ABORT_AFTER_MS * UINT64_C(1000000);
-	if (abort_now || !policy->told_ns || now_ns - policy->told_ns > WARN_EVERY_S * UINT64_C(1000000000)) {
-		tell(recording, hit);
-		policy->told_ns = now_ns;
+		scanning.abort_ns = now_ns + ABORT_AFTER_MS * UINT64_C(1000000);
+	if (abort_now || !scanning.reported_ns || now_ns - scanning.reported_ns > WARN_EVERY_S * UINT64_C(1000000000)) {
+		report(recording, hit);
+		scanning.reported_ns = now_ns;
 	}
 }
 
@@ -123,7 +123,7 @@ struct budget_cost scanning_cost(struct recording *recording)
 		.total = atomic_load_explicit(&header->own_ns, memory_order_relaxed),
 		.scans = atomic_load_explicit(&header->scan_host_ns, memory_order_relaxed) +
 			 atomic_load_explicit(&header->scan_gpu_ns, memory_order_relaxed) +
-			 launches * atomic_load_explicit(&recording->scanner.launch_ns, memory_order_relaxed),
+			 launches * atomic_load_explicit(&scanning.scanner.launch_ns, memory_order_relaxed),
 		.progress = writes * recording->progress.write_ns,
 	};
 
@@ -143,7 +143,7 @@ static void set_every(_Atomic uint32_t *every, uint32_t value)
 static void keep_budget(struct recording *recording, uint64_t now_ns)
 {
 	struct rw_box_header *header = recording->box.header;
-	struct budget *budget = &recording->budget;
+	struct budget *budget = &scanning.budget;
 	struct budget_cost cost = scanning_cost(recording);
 
 	budget_judge(budget, now_ns, &cost);
@@ -153,24 +153,24 @@ static void keep_budget(struct recording *recording, uint64_t now_ns)
 	set_every(&header->progress_every, budget->progress_every);
 }
 
-static void tell_end(struct recording *recording)
+static void report_end(struct recording *recording)
 {
-	if (recording->policy.told_end || !atomic_load_explicit(&recording->scanner.given_up, memory_order_acquire))
+	if (scanning.end_reported || !atomic_load_explicit(&scanning.scanner.given_up, memory_order_acquire))
 		return;
-	recording->policy.told_end = true;
+	scanning.end_reported = true;
 	message("scanning is %s; the job goes on without", recording->box.header->scan_state);
 }
 
 bool scanning_drain(struct recording *recording, uint64_t now_ns)
 {
 	struct taking taking = { recording, now_ns };
-	unsigned int out = scanner_collect(&recording->scanner, take, &taking);
-	uint64_t abort_ns = recording->policy.abort_ns;
+	unsigned int out = scanner_collect(&scanning.scanner, take, &taking);
+	uint64_t abort_ns = scanning.abort_ns;
 
 	keep_budget(recording, now_ns);
 	uint32_t every = atomic_load_explicit(&recording->box.header->scan_every, memory_order_relaxed);
 	bool replays = scanning_drain_replays(recording, every, now_ns);
-	tell_end(recording);
+	report_end(recording);
 	/* All that was found is in the box, which outlives us. */
 	if (abort_ns && (!out || now_ns >= abort_ns)) {
 		message("RANKWATCH_ON_NAN=abort: the process ends here");

@@ -7,9 +7,11 @@
 
 #include "plugin/cost/sampling.h"
 #include "plugin/guest/clock.h"
-#include "plugin/operations/call.h"
 #include "plugin/scan/scan_image.h"
 #include "plugin/scanning/results.h"
+#include "plugin/scanning/state.h"
+
+struct scanning scanning;
 
 static bool is_set(const char *name)
 {
@@ -26,7 +28,7 @@ static const char *no_scan_because(const struct recording *recording, uint32_t a
 		return "off: RANKWATCH_SCAN=off";
 	if (!recording->progress.has_driver)
 		return "none: no CUDA driver";
-	if (abi < 5 && !call_is_interposed())
+	if (abi < 5 && !recording_is_interposed())
 		return "none: profiler ABI before v5 names no stream";
 	/* There, launches sit between barriers of threads, and a CUDA call can wait for ever. */
 	if (launch_mode && strcasecmp(launch_mode, "GROUP") == 0)
@@ -46,27 +48,33 @@ void scanning_open(struct recording *recording, uint32_t abi)
 	struct rw_box_header *header = recording->box.header;
 
 	header->budget_ppm = config->budget_ppm;
-	scan_share_open(&recording->share, recording->box.ring_mask + 1, clock_ns());
+	scan_share_open(&scanning.share, recording->box.ring_mask + 1, clock_ns());
 	uint32_t at_first_ppm = config->budget_given ? config->budget_ppm : BUDGET_DENSE_PPM;
 	struct budget_cost cost = scanning_cost(recording);
-	budget_open(&recording->budget, config->budget_ppm, at_first_ppm, clock_ns(), &cost);
+	budget_open(&scanning.budget, config->budget_ppm, at_first_ppm, clock_ns(), &cost);
 	atomic_store_explicit(&header->progress_every, 1, memory_order_relaxed);
-	scanner_open(&recording->scanner, &recording->progress.driver, &recording->box, scan_images(),
+	scanner_open(&scanning.scanner, &recording->progress.driver, &recording->box, scan_images(),
 		     states[config->scan], no_scan_because(recording, abi));
 	/* A node cannot be taken out of the user's graph again: only who asks has them. */
-	recording->scanner.nodes = call_is_interposed() && (config->graphs || config->scan == CONFIG_SCAN_ALL);
+	scanning.scanner.nodes = recording_is_interposed() && (config->graphs || config->scan == CONFIG_SCAN_ALL);
 	/* Only to know now, before anybody is told, what this device cannot do. */
-	scanner_device(&recording->scanner);
+	scanner_device(&scanning.scanner);
 }
 
-struct scan_device *scanning_device(struct recording *recording)
+struct scan_device *scanning_device(void)
 {
-	return scanner_device(&recording->scanner);
+	return scanner_device(&scanning.scanner);
 }
 
-static bool may_scan(struct recording *recording, const struct communicator *communicator)
+void scanning_give_up(const char *call, int error)
 {
-	return communicator->scan && scanner_is_on(&recording->scanner);
+	if (scanner_is_on(&scanning.scanner))
+		scanner_give_up(&scanning.scanner, call, error);
+}
+
+static bool may_scan(const struct communicator *communicator)
+{
+	return communicator->scan && scanner_is_on(&scanning.scanner);
 }
 
 /* Sender and receiver of a p2p operation, alike on both. */
@@ -125,7 +133,7 @@ static bool buffers_of(struct recording *recording, const struct communicator *c
 		return false;
 	}
 	if (!scan_buffers(&call, buffers)) {
-		scanner_refuse(&recording->scanner, slot, RW_UNSCANNABLE_SHAPE);
+		scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_SHAPE);
 		return false;
 	}
 	return true;
@@ -137,11 +145,11 @@ struct wish {
 	struct rw_operation *slot;
 	uint64_t ticket;
 	uint64_t stream;
+	bool in_group;
 };
 
 static void ask(const struct wish *wish, const struct scan_buffer *buffer, enum scan_place place, uint32_t owner)
 {
-	struct scanner *scanner = &wish->recording->scanner;
 	struct scan_request request = {
 		.device = wish->communicator->scan,
 		.place = place,
@@ -151,12 +159,12 @@ static void ask(const struct wish *wish, const struct scan_buffer *buffer, enum 
 		.ticket = wish->ticket,
 		.owner = owner,
 		/* The call is not captured. In a group its launch is only at the end. */
-		.capture_is_known = place == SCAN_BEHIND_PLAN || !call_in_group(),
+		.capture_is_known = place == SCAN_BEHIND_PLAN || !wish->in_group,
 	};
-	enum rw_unscannable reason = scanner_add(scanner, &request);
+	enum rw_unscannable reason = scanner_add(&scanning.scanner, &request);
 
 	if (reason != RW_UNSCANNABLE_NONE)
-		scanner_refuse(scanner, wish->slot, reason);
+		scanner_refuse(&scanning.scanner, wish->slot, reason);
 }
 
 static bool wants(const struct recording *recording, const struct scan_buffer *buffer, uint32_t unwanted)
@@ -176,54 +184,55 @@ static void ask_at_call(const struct wish *wish, const struct scan_buffers *buff
 	if (!elsewhere)
 		ask(wish, &buffers->out, SCAN_BEHIND_CALL, RW_OWNER_SCAN_OUT);
 	else if (wish->communicator->abi < 5)
-		scanner_refuse(&recording->scanner, wish->slot, RW_UNSCANNABLE_CALLBACK);
+		scanner_refuse(&scanning.scanner, wish->slot, RW_UNSCANNABLE_CALLBACK);
 }
 
-void scanning_call(struct recording *recording, struct communicator *communicator, uint64_t ticket)
+void scanning_call(struct recording *recording, struct communicator *communicator, uint64_t ticket, bool in_group)
 {
 	struct rw_operation *slot = box_slot(&recording->box, ticket);
 	struct scan_buffers buffers;
 
-	if (!slot || !may_scan(recording, communicator) || !buffers_of(recording, communicator, slot, &buffers))
+	if (!slot || !may_scan(communicator) || !buffers_of(recording, communicator, slot, &buffers))
 		return;
-	ask_at_call(&(struct wish){ recording, communicator, slot, ticket, slot->stream }, &buffers);
+	ask_at_call(&(struct wish){ recording, communicator, slot, ticket, slot->stream, in_group }, &buffers);
 }
 
-/* Both behind it: what is in front of it in the stream, in a group, or was, without one, cannot be told here. */
-void scanning_unannounced_call(struct recording *recording, struct communicator *communicator, uint64_t ticket)
+/* Both scans are behind the call in the stream: it has returned, and may have been launched already. */
+void scanning_unannounced_call(struct recording *recording, struct communicator *communicator, uint64_t ticket,
+			       bool in_group)
 {
 	struct rw_operation *slot = box_slot(&recording->box, ticket);
 	struct scan_buffers buffers;
 
-	if (!slot || !may_scan(recording, communicator) || !buffers_of(recording, communicator, slot, &buffers))
+	if (!slot || !may_scan(communicator) || !buffers_of(recording, communicator, slot, &buffers))
 		return;
-	const struct wish wish = { recording, communicator, slot, ticket, slot->stream };
+	const struct wish wish = { recording, communicator, slot, ticket, slot->stream, in_group };
 	if (communicator->launches_elsewhere) {
-		scanner_refuse(&recording->scanner, slot, RW_UNSCANNABLE_CALLBACK);
+		scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_CALLBACK);
 		return;
 	}
 	if (wants(recording, &buffers.in, CONFIG_SCAN_OUTPUT) && !buffers.survives)
-		scanner_refuse(&recording->scanner, slot, RW_UNSCANNABLE_OVERWRITTEN);
+		scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_OVERWRITTEN);
 	else if (wants(recording, &buffers.in, CONFIG_SCAN_OUTPUT))
 		ask(&wish, &buffers.in, SCAN_BEHIND_CALL, RW_OWNER_SCAN_IN);
 	if (wants(recording, &buffers.out, CONFIG_SCAN_INPUT))
 		ask(&wish, &buffers.out, SCAN_BEHIND_CALL, RW_OWNER_SCAN_OUT);
 }
 
-uint64_t scanning_before_call(struct recording *recording)
+uint64_t scanning_before_call(void)
 {
-	return scanner_before_call(&recording->scanner);
+	return scanner_before_call(&scanning.scanner);
 }
 
-void scanning_behind_call(struct recording *recording, bool failed)
+void scanning_behind_call(bool failed)
 {
-	scanner_behind_call(&recording->scanner, failed);
+	scanner_behind_call(&scanning.scanner, failed);
 }
 
 static void ask_input_at_plan(const struct wish *wish, const struct scan_buffers *buffers)
 {
 	if (!buffers->survives)
-		scanner_refuse(&wish->recording->scanner, wish->slot, RW_UNSCANNABLE_OVERWRITTEN);
+		scanner_refuse(&scanning.scanner, wish->slot, RW_UNSCANNABLE_OVERWRITTEN);
 	else
 		ask(wish, &buffers->in, SCAN_BEHIND_PLAN, RW_OWNER_SCAN_IN);
 }
@@ -245,24 +254,24 @@ static void ask_at_plan(const struct wish *wish, const struct scan_buffers *buff
 }
 
 void scanning_task(struct recording *recording, struct communicator *communicator, struct rw_operation *slot,
-		   uint64_t ticket, const struct operation_launch *launch)
+		   uint64_t ticket, const uint64_t *stream)
 {
 	bool seen_at_call = atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_CALL;
 	struct scan_buffers buffers;
 
-	if (!may_scan(recording, communicator) || (seen_at_call && !communicator->launches_elsewhere) ||
+	if (!may_scan(communicator) || (seen_at_call && !communicator->launches_elsewhere) ||
 	    communicator->abi < 5)
 		return;
 	if (!buffers_of(recording, communicator, slot, &buffers))
 		return;
-	if (launch)
-		ask_at_plan(&(struct wish){ recording, communicator, slot, ticket, launch->stream }, &buffers,
+	if (stream)
+		ask_at_plan(&(struct wish){ recording, communicator, slot, ticket, *stream, false }, &buffers,
 			    seen_at_call);
 	else
-		scanner_refuse(&recording->scanner, slot, RW_UNSCANNABLE_CALLBACK);
+		scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_CALLBACK);
 }
 
-void scanning_behind_plan(struct recording *recording)
+void scanning_behind_plan(void)
 {
-	scanner_behind_plan(&recording->scanner);
+	scanner_behind_plan(&scanning.scanner);
 }

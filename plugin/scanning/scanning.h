@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which buffers of which operations are scanned, when, and what becomes of the results. One buffer is scanned once:
+ * Which buffers of which operations are scanned, when, and what becomes of the results. Each buffer is scanned once:
  *
  *  - of a call that the interposer sees, the input before the real function and the output after it, both on the user's
  *    stream; in a group, around the outermost end;
@@ -18,34 +18,55 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "plugin/operations/launch.h"
 #include "plugin/recording/recording.h"
+#include "plugin/scan/scanner.h"
 
 /* Once per process, the first communicator's device current. abi: of NCCL's profiler interface, 0 none. */
 void scanning_open(struct recording *recording, uint32_t abi);
 /* At a communicator's init, its device current; callers take turns, since it asks the driver, which can block. What
  * scanning needs there; NULL: its buffers are not scanned. */
-struct scan_device *scanning_device(struct recording *recording);
+struct scan_device *scanning_device(void);
+/* Off for good: this call of the driver failed. Any thread. Does nothing where it is off. */
+void scanning_give_up(const char *call, int error);
 
-/* A slot with the addresses that the interposer knows, before the real function has launched anything. */
-void scanning_call(struct recording *recording, struct communicator *communicator, uint64_t ticket);
+/* A slot with the addresses that the interposer knows, before the real function has launched anything. in_group: the
+ * call lies between ncclGroupStart and ncclGroupEnd, and is launched by the latter. */
+void scanning_call(struct recording *recording, struct communicator *communicator, uint64_t ticket, bool in_group);
 /* The same, once the real function has returned; in a group it has launched nothing yet. */
-void scanning_unannounced_call(struct recording *recording, struct communicator *communicator, uint64_t ticket);
-struct call;
-/* A call that is being captured, where scanning_call() would be for another one. call: NULL, the interposer sees none. */
-void scanning_captured(struct recording *recording, struct communicator *communicator, const struct call *call);
-/* Right before NCCL can launch the calls of this thread, and right after. failed: it has launched nothing. Returns how
- * long it took, ns. */
-uint64_t scanning_before_call(struct recording *recording);
-void scanning_behind_call(struct recording *recording, bool failed);
+void scanning_unannounced_call(struct recording *recording, struct communicator *communicator, uint64_t ticket,
+			       bool in_group);
 
-/* The operation's task, its slot filled but for its end. launch: NULL = elsewhere. */
+/* A call that is being captured, as the interposer sees it. */
+struct scanning_capture {
+	uint8_t function, dtype, reduction; /* enum rw_function, rw_dtype, rw_operator */
+	int32_t root, peer;                 /* -1: none */
+	uint64_t count, stream;
+	uint64_t send, recv; /* addresses, 0: none */
+};
+
+/* Where scanning_call() would be for another call. capture: NULL, the interposer does not see it. */
+void scanning_captured(struct recording *recording, struct communicator *communicator,
+		       const struct scanning_capture *capture);
+
+/* Does this thread have scans to launch? For most calls and plans it has none: then none of the three below need be
+ * called. */
+static inline bool scanning_has_batches(void)
+{
+	return scanner_has_batches();
+}
+/* Right before NCCL can launch the calls of this thread, and right after. failed: it has launched nothing. The first
+ * returns how long it took, ns. */
+uint64_t scanning_before_call(void);
+void scanning_behind_call(bool failed);
+/* NCCL has reported the plan's last task. */
+void scanning_behind_plan(void);
+
+/* The operation's task, its slot filled but for its end. stream: of its launch; NULL: it was launched on another thread. */
 void scanning_task(struct recording *recording, struct communicator *communicator, struct rw_operation *slot,
-		   uint64_t ticket, const struct operation_launch *launch);
-/* The plan's last task was told. */
-void scanning_behind_plan(struct recording *recording);
+		   uint64_t ticket, const uint64_t *stream);
 
-/* The drain thread, at each look: results into the box, the budget, the policies. Returns whether any are to come. */
+/* The plugin's thread, at each poll: results into the box, the budget, what a NaN leads to. Returns whether results are
+ * still to come. */
 bool scanning_drain(struct recording *recording, uint64_t now_ns);
 
 #endif

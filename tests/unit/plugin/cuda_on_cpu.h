@@ -7,7 +7,7 @@
 #ifndef TESTS_UNIT_PLUGIN_CUDA_ON_CPU_H
 #define TESTS_UNIT_PLUGIN_CUDA_ON_CPU_H
 
-#define PLUGIN_GPU_SCAN_MACHINE_H /* instead of it */
+#define PLUGIN_SCAN_SCAN_MACHINE_H /* instead of it */
 
 #include <stdint.h>
 

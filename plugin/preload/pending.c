@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "plugin/preload/births.h"
+#include "plugin/preload/pending.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "plugin/init/process.h"
 #include "plugin/operations/call.h"
-#include "plugin/recording/recording.h"
 
 struct waiting {
 	struct waiting *next;
 	pthread_t thread;
-	struct birth birth;
+	struct creation creation;
 };
 
 /* Of all threads, oldest last: rare, and static TLS is scarce. Changed under the lock; whether there is any is asked
@@ -19,21 +19,21 @@ struct waiting {
 static _Atomic(struct waiting *) waiting;
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
-void births_add(const struct birth *birth)
+void pending_add(const struct creation *creation)
 {
 	struct waiting *entry;
 
 	if (!call_in_group()) {
-		membership_add(birth);
+		membership_add(creation);
 		return;
 	}
 	entry = malloc(sizeof(*entry));
 	if (!entry) {
-		recording_birth_end(birth->id);
+		process_init_returned(creation->id);
 		return;
 	}
 	entry->thread = pthread_self();
-	entry->birth = *birth;
+	entry->creation = *creation;
 	pthread_mutex_lock(&changing);
 	entry->next = atomic_load_explicit(&waiting, memory_order_relaxed);
 	atomic_store_explicit(&waiting, entry, memory_order_relaxed);
@@ -66,16 +66,16 @@ static struct waiting *take(void)
 	return entry;
 }
 
-void births_end(int result)
+void pending_end(int result)
 {
 	/* Relaxed: a thread sees its own entries, and those of others are not its to take. */
 	if (!atomic_load_explicit(&waiting, memory_order_relaxed))
 		return;
 	for (struct waiting *entry; (entry = take());) {
-		recording_birth_end(entry->birth.id);
-		entry->birth.blocking &= result != NCCL_IN_PROGRESS;
+		process_init_returned(entry->creation.id);
+		entry->creation.blocking &= result != NCCL_IN_PROGRESS;
 		if (result == NCCL_SUCCESS || result == NCCL_IN_PROGRESS)
-			membership_add(&entry->birth);
+			membership_add(&entry->creation);
 		free(entry);
 	}
 }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* NCCL's KernelCh events: a channel of an operation's kernel starts and stops. */
+#include "plugin/cost/cost.h"
+#include "plugin/operations/kernel.h"
+#include "plugin/operations/recorder.h"
+#include "plugin/operations/thread.h"
+#include "plugin/recording/recording.h"
+
+/* Channels: three callbacks each, all of it in registers. The one whose cost is measured is called again from
+ * there, when it is no longer due. */
+static __attribute__((noinline, cold)) void *start_channel_measured(struct recording *recording, const void *context,
+								 const void *parent, uint8_t channel, uint64_t raw)
+{
+	uint64_t begin = clock_ns();
+	void *handle = recorder_start_channel(context, parent, channel, raw);
+
+	cost_add(recording->box.header, begin);
+	return handle;
+}
+
+void *recorder_start_channel(const void *context, const void *parent, uint8_t channel, uint64_t raw)
+{
+	struct recording *recording = handle_kind(parent) == HANDLE_TASK ? recording_get() : NULL;
+
+	if (!recording || !recording_find(recording, context))
+		return NULL;
+	if (cost_is_due(&this_thread.calls))
+		return start_channel_measured(recording, context, parent, channel, raw);
+	uint64_t ticket = handle_number(parent);
+	struct kernel *kernel = kernel_find(&recording->box, ticket);
+	if (!kernel || !kernel_start(kernel, ticket, (uint16_t)handle_context_index(context), channel, raw))
+		return NULL;
+	return handle_make(HANDLE_CHANNEL, (uint64_t)channel << HANDLE_CHANNEL_SHIFT | ticket);
+}
+
+static __attribute__((noinline, cold)) void stop_channel_measured(struct recording *recording, void *handle, uint64_t raw)
+{
+	uint64_t begin = clock_ns();
+
+	recorder_channel_stop(handle, raw);
+	cost_add(recording->box.header, begin);
+}
+
+void recorder_channel_stop(void *handle, uint64_t raw)
+{
+	struct recording *recording = handle_kind(handle) == HANDLE_CHANNEL ? recording_get() : NULL;
+
+	if (!recording)
+		return;
+	if (cost_is_due(&this_thread.calls)) {
+		stop_channel_measured(recording, handle, raw);
+		return;
+	}
+	uint64_t ticket = (uintptr_t)handle & ((1ull << HANDLE_CHANNEL_SHIFT) - 1);
+	uint8_t channel = (uint8_t)((uintptr_t)handle >> HANDLE_CHANNEL_SHIFT);
+	struct kernel *kernel = kernel_find(&recording->box, ticket);
+	if (kernel)
+		kernel_stop(kernel, &recording->box, ticket, channel, raw);
+}

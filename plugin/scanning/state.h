@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The scanning of this process. Private to plugin/scanning/. */
+#ifndef PLUGIN_SCANNING_STATE_H
+#define PLUGIN_SCANNING_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plugin/cost/budget.h"
+#include "plugin/cost/scan_share.h"
+#include "plugin/scan/scanner.h"
+
+/* The scanner is used by all threads, the other members by the plugin's thread. */
+struct scanning {
+	struct scanner scanner;
+	struct budget budget;
+	struct scan_share share;
+	/* What was done about results. */
+	uint64_t reported_ns; /* last line about a NaN, 0: none yet */
+	uint64_t abort_ns;    /* when the process will be aborted, 0: it will not */
+	bool end_reported;    /* that scanning has been turned off */
+};
+
+extern __attribute__((visibility("hidden"))) struct scanning scanning;
+
+#endif

@@ -64,7 +64,8 @@ struct analysis_wait {
 	char file_system[16];
 	char device_name[32];
 	bool io_wait;
-	bool out_of_process_wake; /* the waker is a task of another process */
+	bool out_of_process_wake; /* the waker is a task of another process … */
+	int32_t waker_pid;	  /* … of this one; 0 not known */
 	uint32_t waker_tid;	  /* 0 = not known or not to be believed */
 	char waker[16];
 	char wait_channel[32];

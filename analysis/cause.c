@@ -7,12 +7,6 @@
 #include "analysis/convoy.h"
 #include "analysis/tally.h"
 
-/* A class needs this share of the windows to be called the cause. */
-static const double share_min = 0.25;
-/* Without a waker: the thread whose file or disk wait covers this share of the wait is taken for it. */
-static const double inferred_min = 0.5;
-/* Another class with this share of the first one's time may as well be it; samples miss more. */
-static const double near_exact = 0.8, near_sampled = 0.5;
 static const uint64_t looked_at_ns = 2000000000;
 /* Between two waits, so short that they are one. */
 static const uint64_t window_gap_ns = 1000000;
@@ -74,7 +68,7 @@ static void describe(const struct tally *tally, const struct tally_group *group,
  * up by the lock. What runs while it has a CPU and waits for one else is one story. */
 static bool has_rival(const struct tally *tally, enum rw_cause_class class_)
 {
-	double limit = (tally->sampled ? near_sampled : near_exact) * (double)tally->by_class[class_];
+	double limit = (tally->sampled ? CAUSE_NEAR_SAMPLED : CAUSE_NEAR_EXACT) * (double)tally->by_class[class_];
 
 	for (int other = 0; other < RW_CAUSE_COUNT; other++) {
 		bool same = other == (int)class_ || (class_ == RW_CAUSE_CPU && other == RW_CAUSE_RUNNING) ||
@@ -161,6 +155,42 @@ static bool is_visited(const struct search *search, uint32_t tid)
 	return false;
 }
 
+/* A pipe, or a socket of this host, has its other end in the process that ends the wait; a network card's interrupt
+ * wakes on behalf of whoever happens to run. */
+static bool is_local_channel(const struct intern *intern, const struct evidence_piece *piece)
+{
+	static const char *const local[] = { "pipe_", "anon_pipe_", "unix_" };
+	const char *path = intern_text(intern, piece->path);
+
+	if (!strncmp(path, "pipe:", 5) || !strcmp(intern_text(intern, piece->file_system), "pipefs"))
+		return true;
+	for (uint32_t i = 0; i < piece->frame_count; i++)
+		for (size_t k = 0; k < sizeof(local) / sizeof(*local); k++)
+			if (!strncmp(intern_text(intern, piece->frames[i]), local[k], strlen(local[k])))
+				return true;
+	return false;
+}
+
+/* A child that ends, or the other end of a pipe: one process that ended nearly all of this class's waits. */
+static void name_process(const struct search *search, uint32_t tid, const struct tally *tally,
+			 const struct tally_group *group, struct cause *cause)
+{
+	const struct evidence_piece *piece = group->longest;
+	bool is_told = piece->out_of_process_wake && piece->waker_pid && piece->waker && cause->hop_count < CAUSE_HOPS &&
+		       (group->class_.class_ == RW_CAUSE_PROCESS ||
+			(group->class_.class_ == RW_CAUSE_SOCKET && is_local_channel(search->intern, piece)));
+
+	if (!is_told || (double)group->ns < CAUSE_ONE_PROCESS * (double)tally->by_class[group->class_.class_])
+		return;
+	struct cause_hop *hop = &cause->hops[cause->hop_count++];
+	*hop = (struct cause_hop){ .tid = tid,
+				   .thread = thread_name(&search->process->evidence, tid),
+				   .waits_for_tid = (uint32_t)piece->waker_pid };
+	snprintf(hop->waits_for, sizeof(hop->waits_for), "process %d \"%s\"", piece->waker_pid,
+		 intern_text(search->intern, piece->waker));
+	cause->by_process = true;
+}
+
 /* Levels without wakers: the other thread whose time in files and disks covers most of the wait. */
 static uint32_t busiest_in_files(const struct search *search, const struct cause_window *waits, uint32_t count)
 {
@@ -182,7 +212,7 @@ static uint32_t busiest_in_files(const struct search *search, const struct cause
 			best_tid = tid;
 		}
 	}
-	return (double)best_ns >= inferred_min * (double)wait_ns ? best_tid : 0;
+	return (double)best_ns >= CAUSE_INFERRED_MIN * (double)wait_ns ? best_tid : 0;
 }
 
 static bool find_cause(struct search *search, uint32_t tid, const struct cause_window *windows, uint32_t count,
@@ -200,10 +230,13 @@ static bool follow(struct search *search, uint32_t tid, const struct tally *tall
 		piece = woken->longest;
 	uint32_t next = piece->out_of_process_wake ? 0 : piece->waker_tid;
 	/* A lock that another process ends is a wait that a signal ended: it still was for somebody in here. */
-	bool inferred = !next && (!piece->out_of_process_wake || group->class_.class_ == RW_CAUSE_LOCK);
+	bool inferred = !next && group->class_.class_ != RW_CAUSE_PROCESS &&
+			(!piece->out_of_process_wake || group->class_.class_ == RW_CAUSE_LOCK);
 
 	if (inferred)
 		next = busiest_in_files(search, waits, wait_count);
+	if (!next)
+		name_process(search, tid, tally, group, cause);
 	if (!next || is_visited(search, next) || cause->hop_count == CAUSE_HOPS)
 		return false;
 	struct cause deeper = *cause;
@@ -211,13 +244,15 @@ static bool follow(struct search *search, uint32_t tid, const struct tally *tall
 	hop->tid = tid;
 	hop->thread = thread_name(&search->process->evidence, tid);
 	intern_id next_name = thread_name(&search->process->evidence, next);
+	hop->waits_for_tid = next;
 	snprintf(hop->waits_for, sizeof(hop->waits_for), "thread %s", intern_text(search->intern, next_name));
 	deeper.inferred |= inferred;
 	bool found = find_cause(search, next, waits, wait_count, &deeper);
-	if (!found || deeper.class_ == RW_CAUSE_UNKNOWN) {
-		/* The thread that holds it up shows no wait of its own: it is the wait itself that is the cause. */
+	if (!found || deeper.class_ == RW_CAUSE_UNKNOWN || deeper.class_ == RW_CAUSE_SLEEP) {
+		/* The thread that holds it up shows no wait but its own will: it is the wait itself that is the cause. */
 		cause->hops[cause->hop_count++] = *hop;
 		cause->last_thread = next_name;
+		cause->last_tid = next;
 		return false;
 	}
 	/* Locks behind a lock are one story, whoever of those who pass it on was followed. There may have been room for some
@@ -250,6 +285,7 @@ static bool join_convoy(const struct search *search, uint32_t tid, const struct 
 		snprintf(hop->waits_for, sizeof(hop->waits_for), "its other threads in turn");
 	cause->convoy = true;
 	cause->last_thread = name;
+	cause->last_tid = 0;
 	return true;
 }
 
@@ -262,11 +298,12 @@ static bool find_cause(struct search *search, uint32_t tid, const struct cause_w
 	tally_best(search->intern, &search->process->evidence, tid, windows, count, &tally);
 	enum rw_cause_class class_ = tally_class(&tally);
 	const struct tally_group *group = tally_group_of(&tally, class_);
-	if (!group || (double)tally.by_class[class_] < share_min * (double)tally.window_ns)
+	if (!group || (double)tally.by_class[class_] < CAUSE_SHARE_MIN * (double)tally.window_ns)
 		return false;
 	list_evidence(&tally, cause);
 	describe(&tally, group, cause);
 	cause->last_thread = thread_name(&search->process->evidence, tid);
+	cause->last_tid = tid;
 	cause->share = tally.window_ns ? (double)tally.by_class[class_] / (double)tally.window_ns : -1;
 	cause->inferred |= has_rival(&tally, class_);
 	if (cause->share > 1)

@@ -12,6 +12,12 @@ enum {
 	CAUSE_WINDOWS = 16,
 	CAUSE_EVIDENCE = 4,
 };
+#define CAUSE_SHARE_MIN    0.25 /* of the windows: a class needs it to be called the cause */
+#define CAUSE_INFERRED_MIN 0.5  /* of the wait, without a waker: the thread whose files cover it is taken for it */
+/* Another class with this share of the first one's time may as well be it; samples miss more. */
+#define CAUSE_NEAR_EXACT   0.8
+#define CAUSE_NEAR_SAMPLED 0.5
+#define CAUSE_ONE_PROCESS  0.75 /* of a class's waits: the other process that ended so much of them is told */
 
 /* A stretch of time that a rank made others wait. */
 struct cause_window {
@@ -22,6 +28,7 @@ struct cause_hop {
 	uint32_t tid;
 	intern_id thread;
 	char waits_for[48];
+	uint32_t waits_for_tid; /* or the process's number; 0 several, or not known */
 };
 
 struct cause_evidence {
@@ -40,9 +47,11 @@ struct cause {
 	bool idle;           /* the thread sleeps of its own will */
 	bool convoy;         /* threads pass a lock on in short turns … */
 	bool like_python;    /* … of 5 ms */
+	bool by_process;     /* another process ends the wait: the last hop names it */
 	uint32_t tid;        /* the thread that should have enqueued */
 	intern_id thread;
-	intern_id last_thread;   /* the thread that the class is about */
+	intern_id last_thread;   /* the thread that the class is about … */
+	uint32_t last_tid;       /* … 0 not known */
 	const char *system_call; /* with most of the time; static, NULL … */
 	const char *second_call; /* … and one with a quarter of it at least, NULL: the first stands for all */
 	int32_t fd;

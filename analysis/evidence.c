@@ -84,6 +84,7 @@ int evidence_add(struct evidence *evidence, struct intern *intern, const struct 
 		.device = wait->device,
 		.tid = wait->tid,
 		.waker_tid = wait->waker_tid,
+		.waker_pid = wait->waker_pid,
 		.system_call = wait->system_call,
 		.fd = wait->fd,
 		.kind = (uint8_t)wait->kind,

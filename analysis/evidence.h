@@ -20,6 +20,7 @@ struct evidence_piece {
 	uint64_t cpu_ns;           /* of it: on a CPU; samples only */
 	uint64_t device;
 	uint32_t tid, waker_tid;
+	int32_t waker_pid;
 	int32_t system_call, fd;
 	intern_id thread, waker, path, file_system, device_name, wait_channel;
 	intern_id frames[EVIDENCE_FRAMES];

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/advice.h"
 #include "analysis/naming.h"
 #include "analysis/text.h"
 #include "analysis/usual.h"
@@ -109,7 +110,7 @@ struct record *record_new(const struct job *job, enum rw_kind kind, enum rw_scop
 	finding->values.first_bad = RW_NO_INDEX;
 	finding->late.lost_ms_per_step = finding->late.lost_share = -1;
 	finding->late.since_step = -1;
-	finding->cause.share = finding->cause.fd = finding->cause.tid = -1;
+	finding->cause.share = finding->cause.fd = finding->cause.tid = finding->cause.at_tid = -1;
 	finding->watchdog.left_ms = -1;
 	finding->text = record->text;
 	set_job(record, job);
@@ -218,6 +219,7 @@ static void set_chain(struct record *record, const struct intern *intern, const 
 			.tid = (int32_t)cause->hops[i].tid,
 			.thread = record->chain_threads[i],
 			.waits_for = record->chain_waits[i],
+			.waits_for_tid = cause->hops[i].waits_for_tid ? (int32_t)cause->hops[i].waits_for_tid : -1,
 		};
 	}
 	record->finding.cause.chain = record->chain;
@@ -275,8 +277,9 @@ void record_set_cause(struct record *record, const struct intern *intern, const 
 	snprintf(record->file_system, sizeof(record->file_system), "%s", intern_text(intern, cause->file_system));
 	snprintf(record->device, sizeof(record->device), "%s", intern_text(intern, cause->device));
 	snprintf(record->thread, sizeof(record->thread), "%s", intern_text(intern, cause->thread));
+	snprintf(record->at_thread, sizeof(record->at_thread), "%s", intern_text(intern, cause->last_thread));
 	text_cause(record->cause_text, sizeof(record->cause_text), cause, process);
-	text_advice(record->advice, sizeof(record->advice), cause, process);
+	advice_find(record->advice, sizeof(record->advice), cause, process);
 	set_chain(record, intern, cause);
 	set_stack(record, intern, cause);
 	set_evidence(record, cause);
@@ -292,6 +295,8 @@ void record_set_cause(struct record *record, const struct intern *intern, const 
 	finding->cause.device = or_null(record->device);
 	finding->cause.tid = cause->tid ? (int32_t)cause->tid : -1;
 	finding->cause.thread = or_null(record->thread);
+	finding->cause.at_tid = cause->last_tid ? (int32_t)cause->last_tid : -1;
+	finding->cause.at_thread = or_null(record->at_thread);
 	finding->advice = or_null(record->advice);
 	if (cause->inferred && finding->confidence == RW_CERTAIN)
 		finding->confidence = RW_LIKELY;

@@ -26,7 +26,7 @@ struct record {
 	char (*hosts)[64];
 	char (*gpus)[48], (*pcis)[16], (*rank_from)[32];
 	char job[64], comm_name[96], watchdog_from[32];
-	char cause_text[96], path[256], file_system[16], device[32], thread[16];
+	char cause_text[96], path[256], file_system[16], device[32], thread[16], at_thread[16];
 	char stack[EVIDENCE_FRAMES][40];
 	const char *stack_pointers[EVIDENCE_FRAMES];
 	struct rw_chain_link chain[CAUSE_HOPS];

@@ -8,6 +8,8 @@
 #define DISK_CALL(name) { SYS_##name, #name, RW_CAUSE_IO }
 #define SOCKET_CALL(name) { SYS_##name, #name, RW_CAUSE_SOCKET, .by_waker = true }
 #define MEMORY_CALL(name) { SYS_##name, #name, RW_CAUSE_MEMORY }
+#define SLEEP_CALL(name) { SYS_##name, #name, RW_CAUSE_SLEEP }
+#define PROCESS_CALL(name) { SYS_##name, #name, RW_CAUSE_PROCESS, .by_waker = true }
 #define OTHER_CALL(name) { SYS_##name, #name, RW_CAUSE_UNKNOWN }
 
 static const struct system_call calls[] = {
@@ -35,7 +37,7 @@ static const struct system_call calls[] = {
 #endif
 	MEMORY_CALL(mmap), MEMORY_CALL(munmap), MEMORY_CALL(mremap), MEMORY_CALL(madvise), MEMORY_CALL(mprotect),
 	MEMORY_CALL(brk), MEMORY_CALL(mlock), MEMORY_CALL(move_pages),
-	OTHER_CALL(nanosleep), OTHER_CALL(clock_nanosleep), OTHER_CALL(wait4), OTHER_CALL(waitid), OTHER_CALL(ioctl),
+	SLEEP_CALL(nanosleep), SLEEP_CALL(clock_nanosleep), PROCESS_CALL(wait4), PROCESS_CALL(waitid), OTHER_CALL(ioctl),
 	OTHER_CALL(rt_sigsuspend), OTHER_CALL(rt_sigtimedwait), OTHER_CALL(sched_yield), OTHER_CALL(restart_syscall),
 #ifdef SYS_pause
 	OTHER_CALL(pause),

@@ -48,6 +48,8 @@ void text_cause(char *text, size_t room, const struct cause *cause, const struct
 		[RW_CAUSE_SOCKET] = "waiting for a socket or pipe",
 		[RW_CAUSE_STOPPED] = "stopped by a signal, a debugger or the freezer",
 		[RW_CAUSE_RUNNING] = "running on the CPU",
+		[RW_CAUSE_SLEEP] = "sleeping of its own will",
+		[RW_CAUSE_PROCESS] = "waiting for another process",
 	};
 	if (cause->class_ == RW_CAUSE_GONE)
 		text_end(text, room, process);
@@ -61,43 +63,6 @@ void text_cause(char *text, size_t room, const struct cause *cause, const struct
 			 cause->second_call);
 	else
 		snprintf(text, room, "%s", texts[cause->class_] ? texts[cause->class_] : "not known");
-}
-
-/* Where the class alone would say too much or too little. */
-static const char *special_advice(const struct cause *cause, const struct process *process)
-{
-	if (cause->gpu_advice)
-		return cause->gpu_advice;
-	if (cause->class_ == RW_CAUSE_IO && cause->hop_count)
-		return "write the log to a local or memory file system, or give its queue a bound that drops";
-	if (cause->convoy && cause->like_python)
-		return "move what its other Python threads compute into processes: they hold Python's lock (GIL) in turn";
-	if (cause->convoy)
-		return "let fewer threads share this lock, or hold it for less time";
-	if (cause->class_ == RW_CAUSE_LOCK && !cause->hop_count)
-		return "find out what should wake this thread (py-spy dump --pid PID, gdb -p PID)";
-	if (cause->class_ == RW_CAUSE_GONE && process->exit_status >= 0 && !WIFSIGNALED(process->exit_status))
-		return "look at the end of this rank's log: it left by itself";
-	return NULL;
-}
-
-void text_advice(char *text, size_t room, const struct cause *cause, const struct process *process)
-{
-	static const char *const advice[RW_CAUSE_COUNT] = {
-		[RW_CAUSE_IO] = "write the log to a local or memory file system, or from another process",
-		[RW_CAUSE_CPU] = "give the rank its own CPUs (affinity, cgroup), or move what else runs on them",
-		[RW_CAUSE_LOCK] = "look at what the thread that holds the lock does; keep slow work out of the lock",
-		[RW_CAUSE_MEMORY] = "raise the memory limit, or find what fills the memory of this host",
-		[RW_CAUSE_SOCKET] = "look at the peer behind the socket or pipe; take it out of the step",
-		[RW_CAUSE_STOPPED] = "let it go on (kill -CONT PID), or find who stopped it",
-		[RW_CAUSE_RUNNING] =
-		    "profile this rank's threads (py-spy dump --pid PID): it computes while others wait",
-		[RW_CAUSE_GONE] = "look at the end of this rank's log and at the kernel log (OOM killer)",
-	};
-	const char *chosen = special_advice(cause, process);
-	if (!chosen)
-		chosen = advice[cause->class_];
-	snprintf(text, room, "%s", chosen ? chosen : "look at this rank's threads (py-spy dump --pid PID, gdb -p PID)");
 }
 
 static const char *subject(char *text, size_t room, const struct record *record)

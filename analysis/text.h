@@ -12,7 +12,6 @@
 
 /* "fsync(2)", "waits for a CPU", "killed by signal 9" */
 void text_cause(char *text, size_t room, const struct cause *cause, const struct process *process);
-void text_advice(char *text, size_t room, const struct cause *cause, const struct process *process);
 /* "rank 0 makes every step 1.31 s longer: 64 % of the step, since step 9" */
 void text_straggler(struct record *record);
 /* "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12; no rank comes late" */

@@ -21,9 +21,9 @@ static const struct symbol_class symbols[] = {
 	{ "throttle_cfs", RW_CAUSE_CPU },
 	{ "futex_", RW_CAUSE_LOCK, .by_waker = true },
 	{ "do_futex", RW_CAUSE_LOCK, .by_waker = true },
-	{ "hrtimer_nanosleep", RW_CAUSE_UNKNOWN, .idle = true },
-	{ "do_nanosleep", RW_CAUSE_UNKNOWN, .idle = true },
-	{ "common_nsleep", RW_CAUSE_UNKNOWN, .idle = true },
+	{ "hrtimer_nanosleep", RW_CAUSE_SLEEP, .idle = true },
+	{ "do_nanosleep", RW_CAUSE_SLEEP, .idle = true },
+	{ "common_nsleep", RW_CAUSE_SLEEP, .idle = true },
 	{ "__x64_sys_pause", RW_CAUSE_UNKNOWN, .idle = true },
 	{ "sigsuspend", RW_CAUSE_UNKNOWN, .idle = true },
 	{ "do_sigtimedwait", RW_CAUSE_UNKNOWN, .idle = true },
@@ -206,7 +206,7 @@ static struct wait_class classify(const struct intern *intern, const struct evid
 		bool channel = result.system_call->by_file && is_channel(intern, piece);
 		result.class_ = channel ? RW_CAUSE_SOCKET : result.system_call->class_;
 		result.by_waker = channel || result.system_call->by_waker;
-		result.idle = result.class_ == RW_CAUSE_UNKNOWN;
+		result.idle = result.class_ == RW_CAUSE_UNKNOWN || result.class_ == RW_CAUSE_SLEEP;
 	} else if (piece->io_wait || piece->state == 'D') {
 		result.class_ = RW_CAUSE_IO;
 	} else {

@@ -66,6 +66,15 @@ size_t board_count(const struct board *board, enum rw_severity severity)
 	return count;
 }
 
+size_t board_closed(const struct board *board)
+{
+	size_t closed = 0;
+
+	for (size_t i = 0; i < board->count; i++)
+		closed += !board->entries[i].line && board->entries[i].severity >= RW_WARNING;
+	return closed;
+}
+
 size_t board_open(const struct board *board)
 {
 	size_t open = 0;

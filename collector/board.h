@@ -27,6 +27,8 @@ int board_put(struct board *board, const struct rw_finding *finding, const char 
 bool board_tell(struct board *board, const struct rw_finding *finding);
 /* Number of findings so far whose highest severity is this one. */
 size_t board_count(const struct board *board, enum rw_severity severity);
+/* Number of findings that are over now, and were once warnings or worse. */
+size_t board_closed(const struct board *board);
 size_t board_open(const struct board *board);
 void board_free(struct board *board);
 

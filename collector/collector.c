@@ -72,6 +72,7 @@ static char *summary_line(struct collector *collector, bool last)
 	summary.given_up = live_boxes_given_up(collector->watch.boxes);
 	for (size_t i = 0; i < MESSAGE_SEVERITIES; i++)
 		summary.findings[i] = board_count(&collector->outlet.board, (enum rw_severity)i);
+	summary.findings_closed = board_closed(&collector->outlet.board);
 	return message_summary(&summary);
 }
 

@@ -96,7 +96,7 @@ static json_int_t ranks_seen(const struct message_summary *summary)
 char *message_summary(const struct message_summary *summary)
 {
 	const struct analysis_summary *analysis = &summary->analysis;
-	json_t *findings = json_pack("{s:I, s:I, s:I}", "notice", (json_int_t)summary->findings[RW_NOTICE], "warning",
+	json_t *findings = json_pack("{s:I, s:I, s:I, s:I}", "closed", (json_int_t)summary->findings_closed, "notice", (json_int_t)summary->findings[RW_NOTICE], "warning",
 				     (json_int_t)summary->findings[RW_WARNING], "critical",
 				     (json_int_t)summary->findings[RW_CRITICAL]);
 	json_t *gaps =
@@ -188,15 +188,28 @@ static void print_sight(FILE *out, const json_t *summary)
 	fprintf(out, "  host       %s\n", line);
 }
 
+static void print_closed(FILE *out, long long all, long long closed)
+{
+	if (!closed)
+		return;
+	if (closed < all)
+		fprintf(out, "; %lld of them closed", closed);
+	else
+		fputs(all == 1 ? "; closed" : all == 2 ? "; both closed" : "; all closed", out);
+}
+
 static void print_findings(FILE *out, const json_t *summary)
 {
 	const json_t *findings = json_object_get(summary, "findings");
 	long long critical = count_of(findings, "critical"), warning = count_of(findings, "warning");
 
-	if (critical || warning)
-		fprintf(out, "  findings   %lld critical, %lld warning\n", critical, warning);
-	else
+	if (!critical && !warning) {
 		fputs("  findings   none\n", out);
+		return;
+	}
+	fprintf(out, "  findings   %lld critical, %lld warning", critical, warning);
+	print_closed(out, critical + warning, count_of(findings, "closed"));
+	fputc('\n', out);
 }
 
 void message_print_figures(FILE *out, const char *who, const json_t *message)

@@ -24,6 +24,7 @@ struct message_summary {
 	struct analysis_summary analysis;
 	struct analysis_account account;
 	size_t findings[MESSAGE_SEVERITIES]; /* by highest severity */
+	size_t findings_closed;              /* of warnings and critical ones */
 	struct loss lost;
 	unsigned given_up;                   /* ranks whose box could no longer be read */
 	const char *no_room;                 /* why ranks found no place for their boxes, NULL: not known of */

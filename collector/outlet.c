@@ -51,12 +51,23 @@ static int64_t realtime_offset_ns(void)
 	return (realtime.tv_sec - monotonic.tv_sec) * INT64_C(1000000000) + realtime.tv_nsec - monotonic.tv_nsec;
 }
 
-static void announce(struct announcer *announcer, const char *line)
+static void write_down(struct outlet *outlet, const json_t *finding)
 {
-	json_t *finding = announcer->text ? json_loads(line, 0, NULL) : NULL;
+	char *line = outlet->lines ? written_line(&outlet->written, finding) : NULL;
+
+	if (line)
+		line_sink_put(outlet->lines, line);
+	free(line);
+}
+
+static void announce(struct outlet *outlet, const char *line)
+{
+	json_t *finding = outlet->announcer.text || outlet->lines ? json_loads(line, 0, NULL) : NULL;
 
 	if (finding)
-		announcer_take(announcer, finding, now_ns());
+		write_down(outlet, finding);
+	if (finding && outlet->announcer.text)
+		announcer_take(&outlet->announcer, finding, now_ns());
 	json_decref(finding);
 }
 
@@ -68,8 +79,7 @@ static void hand_out(struct outlet *outlet, const struct rw_finding *finding, co
 		command_sink_put(outlet->command, line);
 	if (finding->severity < RW_WARNING)
 		return;
-	line_sink_put(outlet->lines, line);
-	announce(&outlet->announcer, line);
+	announce(outlet, line);
 }
 
 void outlet_put(void *argument, const struct rw_finding *finding)
@@ -98,6 +108,7 @@ void outlet_close(struct outlet *outlet)
 {
 	announcer_finish(&outlet->announcer);
 	board_free(&outlet->board);
+	written_free(&outlet->written);
 	line_sink_close(outlet->lines, CLOSE_MS);
 	outlet->lines = NULL;
 }

@@ -11,12 +11,14 @@
 #include "collector/sinks/line_sink.h"
 #include "collector/sinks/socket.h"
 #include "finding/announcer.h"
+#include "finding/written.h"
 
 struct outlet {
 	struct board board;
 	struct socket_sink *socket; /* set by the owner; NULL none */
 	struct command_sink *command; /* so, too */
-	struct line_sink *lines;      /* NULL none */
+	struct line_sink *lines;      /* NULL none … */
+	struct written written;       /* … and what went there */
 	struct announcer announcer;   /* text for people; quiet: none */
 	bool mute; /* set by the owner while what is told was so once: only what is still open at the end is news */
 };

@@ -127,6 +127,7 @@ void command_print_overview(FILE *out)
 	fputs("\nStart with:\n"
 	      "  rankwatch run -- torchrun --nproc-per-node 8 train.py\n"
 	      "  rankwatch doctor          what works on this machine, and what is missing\n"
+	      "  rankwatch help straggler  what a finding of this kind means, and what to do first\n"
 	      "\n\"rankwatch help COMMAND\" tells more. Exit status: 0 done, 1 failed, 2 misuse.\n",
 	      out);
 }

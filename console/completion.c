@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "console/command.h"
+#include "console/finding_page.h"
 #include "console/option.h"
 
 /* What the word after an option, or an operand, may be. By the names that help texts use. */
@@ -27,6 +28,12 @@ static void print_names(FILE *out)
 		fprintf(out, "%s%s", command == command_table ? "" : " ", (*command)->name);
 }
 
+static void print_kinds(FILE *out)
+{
+	for (size_t i = 0; i < finding_page_count; i++)
+		fprintf(out, " %s", finding_pages[i].kind);
+}
+
 static void print_bash_option(void *argument, const struct argp_option *option)
 {
 	fprintf(argument, " --%s%s", option->name, option->arg ? "=" : "");
@@ -44,8 +51,12 @@ static void print_bash_command(FILE *out, const struct command *command)
 
 	fprintf(out, "\t%s)\n\t\toptions=\"", command->name);
 	option_each(command->argp, print_bash_option, out);
-	fprintf(out, "\"\n\t\toperand='%s'\n\t\t;;\n",
-		command == &help_command ? "COMPREPLY=($(compgen -W \"$commands\" -- \"$cur\"))" : action);
+	fputs("\"\n\t\toperand='", out);
+	if (command == &help_command)
+		fputs("COMPREPLY=($(compgen -W \"$commands", out), print_kinds(out), fputs("\" -- \"$cur\"))", out);
+	else
+		fputs(action, out);
+	fputs("'\n\t\t;;\n", out);
 }
 
 static void print_bash(FILE *out)
@@ -129,7 +140,7 @@ static void print_zsh_command(FILE *out, const struct command *command)
 	fprintf(out, "\t\t%s)\n\t\t_arguments", command->name);
 	option_each(command->argp, print_zsh_option, out);
 	if (command == &help_command)
-		fputs(" \\\n\t\t\t'1:command:(", out), print_names(out), fputs(")'", out);
+		fputs(" \\\n\t\t\t'1:command:(", out), print_names(out), print_kinds(out), fputs(")'", out);
 	else if (words == WORDS_COMMAND)
 		fputs(" \\\n\t\t\t'*::command:_normal'", out);
 	else if (option_operands(command->argp))

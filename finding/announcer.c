@@ -12,6 +12,7 @@ struct announcement {
 	json_t *finding;            /* newest */
 	uint64_t seen_ns, shown_ns; /* shown 0: never */
 	bool is_new;                /* not shown as it is now */
+	bool is_told_open;          /* what was shown last is still open to its reader */
 };
 
 static const char *text_of(const json_t *finding, const char *key)
@@ -108,9 +109,17 @@ static bool knows_cause(const json_t *finding)
 	return *class_ && strcmp(class_, "unknown") != 0;
 }
 
+/* Whoever was shown that it began is told that it is over. */
+static bool is_end(const struct announcement *announcement)
+{
+	return announcement->is_told_open && strcmp(text_of(announcement->finding, "state"), "closed") == 0;
+}
+
 /* The cause often comes a moment after the finding, and a minute would pass before it could be shown. */
 static bool is_due(const struct announcement *announcement, uint64_t now_ns)
 {
+	if (is_end(announcement))
+		return true;
 	if (announcement->shown_ns)
 		return now_ns - announcement->shown_ns >= minute_ns;
 	return knows_cause(announcement->finding) || now_ns - announcement->seen_ns >= moment_ns;
@@ -119,6 +128,7 @@ static bool is_due(const struct announcement *announcement, uint64_t now_ns)
 static void show(struct announcer *announcer, struct announcement *announcement, uint64_t now_ns)
 {
 	announcement->is_new = false;
+	announcement->is_told_open = strcmp(text_of(announcement->finding, "state"), "closed") != 0;
 	announcement->shown_ns = now_ns;
 	if (announcer->text)
 		finding_print(announcer->text, announcement->finding, &announcer->style);
@@ -157,12 +167,18 @@ json_t *announcer_worst(const struct announcer *announcer)
 	return json_incref(worst);
 }
 
+/* It came back after its end was shown, within the minute in which it is not shown again. */
+static bool began_anew(const struct announcement *announcement)
+{
+	return !announcement->is_told_open && strcmp(text_of(announcement->finding, "state"), "closed") != 0;
+}
+
 void announcer_finish(struct announcer *announcer)
 {
 	for (size_t i = 0; i < announcer->count; i++) {
 		struct announcement *announcement = &announcer->announcements[i];
 
-		if (announcement->is_new && !announcement->shown_ns)
+		if (announcement->is_new && (!announcement->shown_ns || is_end(announcement) || began_anew(announcement)))
 			show(announcer, announcement, 1);
 		json_decref(announcement->finding);
 		free(announcement->key);

@@ -22,7 +22,7 @@ struct announcer {
 };
 
 /* A finding from `warning` up is shown as text at most once a minute for the same kind and ranks, at first when its
- * cause is known or after a moment. Everything else is ignored. Whether it is one, and says something new: a collector
+ * cause is known or after a moment, and at once when it is over. Everything else is ignored. Whether it is one, and says something new: a collector
  * that was started anew announces again what it finds open. */
 bool announcer_take(struct announcer *announcer, const json_t *finding, uint64_t now_ns);
 /* Prints what is due. Call about ten times a second while something waits, and after announcer_take(). */
@@ -31,7 +31,7 @@ void announcer_tick(struct announcer *announcer, uint64_t now_ns);
 bool announcer_waits(const struct announcer *announcer);
 /* What says most of what was announced so far: the most severe, of these the first. A new reference; NULL none. */
 json_t *announcer_worst(const struct announcer *announcer);
-/* The job has ended: what was never shown is shown now. Frees; does not close `text`. */
+/* The job has ended: what was never shown, or not that it is over, or that it came back, is shown now. Frees; does not close `text`. */
 void announcer_finish(struct announcer *announcer);
 
 #endif

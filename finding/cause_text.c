@@ -21,6 +21,49 @@ static bool is_chain(const json_t *cause)
 	return value_text(json_array_get(json_object_get(cause, "chain"), 0), "waits_for") != NULL;
 }
 
+static bool is_thread_named(const json_t *link, const char *name)
+{
+	const char *target = value_text(link, "waits_for");
+
+	return name && target && !strncmp(target, "thread ", 7) && !strcmp(target + 7, name);
+}
+
+/* Before version 3.14 Python names no thread: all are called as the program is. */
+static bool is_shared_name(const json_t *cause, const char *name)
+{
+	const json_t *chain = json_object_get(cause, "chain"), *link;
+	int bearers = 0;
+	size_t i;
+
+	bearers += value_is(cause, "thread", name);
+	json_array_foreach(chain, i, link)
+		bearers += is_thread_named(link, name);
+	return bearers > 1;
+}
+
+static void write_number(FILE *out, const json_t *object, const char *key)
+{
+	if (json_is_integer(json_object_get(object, key)))
+		fprintf(out, " (tid %lld)", (long long)json_integer_value(json_object_get(object, key)));
+}
+
+/* its thread "python-main"; where others are called the same: its main thread, or its thread "python3" (tid 4711) */
+static void write_first_thread(FILE *out, const json_t *finding, const char *name)
+{
+	const json_t *cause = json_object_get(finding, "cause");
+	const json_t *where = json_array_get(json_object_get(finding, "where"), 0);
+	json_int_t tid = json_integer_value(json_object_get(cause, "tid"));
+
+	if (!is_shared_name(cause, name)) {
+		fprintf(out, "its thread \"%s\"", name);
+	} else if (tid && tid == json_integer_value(json_object_get(where, "pid"))) {
+		fputs("its main thread", out);
+	} else {
+		fprintf(out, "its thread \"%s\"", name);
+		write_number(out, cause, "tid");
+	}
+}
+
 /* its thread "python-main" waits for its thread "tb-writer", which waits for …,
  * The class is that of the last wait: a lock is held by the thread at the end. */
 static void write_chain(FILE *out, const json_t *cause)
@@ -36,11 +79,14 @@ static void write_chain(FILE *out, const json_t *cause)
 		bool is_holder = is_thread && is_lock && i + 1 == json_array_size(chain);
 
 		fputs(i ? ", which waits for " : " waits for ", out);
-		if (is_thread)
-			fprintf(out, "%sits thread \"%s\"%s", is_holder ? "a lock that " : "", target + 7,
-				is_holder ? " holds" : "");
-		else
+		if (!is_thread) {
 			fputs(target ? target : "?", out);
+			continue;
+		}
+		fprintf(out, "%sits thread \"%s\"", is_holder ? "a lock that " : "", target + 7);
+		if (is_shared_name(cause, target + 7))
+			write_number(out, link, "waits_for_tid");
+		fputs(is_holder ? " holds" : "", out);
 	}
 	fputs(", ", out);
 }
@@ -73,8 +119,9 @@ static void write_own_wait(FILE *out, const json_t *cause, const char *percent)
 	fprintf(out, "%s%s", preposition(cause), waits ? what + strlen(waiting) : what);
 }
 
-static void write_wait(FILE *out, const json_t *cause)
+static void write_wait(FILE *out, const json_t *finding)
 {
+	const json_t *cause = json_object_get(finding, "cause");
 	const char *thread = value_text(cause, "thread");
 	double share = value_number(cause, "share", -1);
 	char percent[16] = "";
@@ -86,7 +133,7 @@ static void write_wait(FILE *out, const json_t *cause)
 	if (share >= 0 && share <= 1)
 		snprintf(percent, sizeof(percent), "%.0f %%", share * 100);
 	if (thread)
-		fprintf(out, "its thread \"%s\"", thread);
+		write_first_thread(out, finding, thread);
 	if (thread && !is_chain(cause)) {
 		write_own_wait(out, cause, percent);
 		return;
@@ -124,7 +171,7 @@ void cause_text_write(FILE *out, const json_t *finding)
 	FILE *stream = open_memstream(&before, &before_size);
 
 	if (stream) {
-		write_wait(stream, cause);
+		write_wait(stream, finding);
 		if (value_is(cause, "class", "unknown"))
 			write_missing(stream, finding);
 		fclose(stream);

@@ -162,9 +162,9 @@ static json_t *chain_value(const struct rw_finding *finding)
 	for (size_t i = 0; i < finding->cause.chain_count; i++) {
 		const struct rw_chain_link *link = &finding->cause.chain[i];
 
-		json_array_append_new(list, json_pack("{s:o, s:o, s:o}",
+		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o}",
 			"tid", integer_or_null(link->tid), "thread", text_or_null(link->thread),
-			"waits_for", text_or_null(link->waits_for)));
+			"waits_for", text_or_null(link->waits_for), "waits_for_tid", integer_or_null(link->waits_for_tid)));
 	}
 	return list;
 }
@@ -173,13 +173,14 @@ static json_t *cause_value(const struct rw_finding *finding)
 {
 	if (!finding->cause.present)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"class", text_or_null(finding_cause_name(finding->cause.class_)),
 		"share", real_or_null(finding->cause.share), "text", text_or_null(finding->cause.text),
 		"syscall", text_or_null(finding->cause.system_call), "fd", integer_or_null(finding->cause.fd),
 		"path", text_or_null(finding->cause.path), "fs", text_or_null(finding->cause.file_system),
 		"device", text_or_null(finding->cause.device), "tid", integer_or_null(finding->cause.tid),
-		"thread", text_or_null(finding->cause.thread), "chain", chain_value(finding),
+		"thread", text_or_null(finding->cause.thread), "at_tid", integer_or_null(finding->cause.at_tid),
+		"at_thread", text_or_null(finding->cause.at_thread), "chain", chain_value(finding),
 		"stack", texts_value(finding->cause.stack, finding->cause.stack_count));
 }
 
@@ -263,6 +264,14 @@ static json_t *append_keys(json_t *whole, json_t *more)
 	return whole;
 }
 
+/* The page that says what a finding of this kind means and what to do first. */
+static json_t *help_value(const struct rw_finding *finding)
+{
+	const char *kind = finding_kind_name(finding->kind);
+
+	return kind ? json_sprintf("rankwatch help %s", kind) : json_null();
+}
+
 json_t *finding_to_json(const struct rw_finding *finding, int64_t realtime_offset_ns)
 {
 	json_t *head = append_keys(head_value(finding), json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}",
@@ -272,11 +281,11 @@ json_t *finding_to_json(const struct rw_finding *finding, int64_t realtime_offse
 		"where", where_value(finding), "operation", operation_value(finding)));
 
 	json_t *tail =
-	    json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "late", late_value(finding), "cause",
+	    json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "late", late_value(finding), "cause",
 		      cause_value(finding), "watchdog", watchdog_value(finding), "values", values_value(finding),
 		      "victims", ranks_value(finding->victims, finding->victim_count), "evidence",
 		      evidence_value(finding), "missing", texts_value(finding->missing, finding->missing_count), "text",
-		      text_or_null(finding->text), "advice", text_or_null(finding->advice));
+		      text_or_null(finding->text), "advice", text_or_null(finding->advice), "help", help_value(finding));
 
 	if (tail && finding->lost)
 		json_object_set_new(tail, "lost", json_integer((json_int_t)finding->lost));

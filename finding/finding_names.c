@@ -28,6 +28,7 @@ static const char *const causes[] = {
 	[RW_CAUSE_LOCK] = "lock",	[RW_CAUSE_MEMORY] = "memory",	[RW_CAUSE_SOCKET] = "socket",
 	[RW_CAUSE_STOPPED] = "stopped", [RW_CAUSE_RUNNING] = "running", [RW_CAUSE_GONE] = "gone",
 	[RW_CAUSE_THROTTLE] = "throttle", [RW_CAUSE_GPU] = "gpu",	[RW_CAUSE_NETWORK] = "network",
+	[RW_CAUSE_SLEEP] = "sleep",	[RW_CAUSE_PROCESS] = "process",
 };
 
 static const char *const functions[RW_FUNCTION_COUNT] = RW_FUNCTION_NAMES;

@@ -39,12 +39,35 @@ static void print_who(FILE *out, const json_t *finding, const char *text)
 	fprintf(out, "%s(host %s, pid %lld) %s", prefix, host, (long long)json_integer_value(pid), text + length);
 }
 
+/* Seconds since 1970; -1 not known. */
+static double seconds_of(const json_t *finding, const char *key)
+{
+	const char *text = value_text(finding, key), *rest;
+	struct tm utc = { 0 };
+
+	rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &utc) : NULL;
+	return rest ? (double)timegm(&utc) + strtod(*rest == '.' ? rest : "0", NULL) : -1;
+}
+
+/* "closed after 8.20 s: " */
+static void write_closed(FILE *out, const json_t *finding)
+{
+	double from = seconds_of(finding, "first_seen"), to = seconds_of(finding, "time");
+
+	fputs("closed", out);
+	if (from >= 0 && to > from) {
+		fputs(" after ", out);
+		print_duration(out, (to - from) * 1000);
+	}
+	fputs(": ", out);
+}
+
 static void write_head(FILE *out, const json_t *finding)
 {
 	const char *text = value_text(finding, "text");
 
 	if (value_is(finding, "state", "closed"))
-		fputs("closed: ", out);
+		write_closed(out, finding);
 	print_who(out, finding, text ? text : "(no text)");
 	if (value_is(finding, "confidence", "likely") || value_is(finding, "confidence", "inconclusive"))
 		fprintf(out, " (%s)", value_text(finding, "confidence"));

@@ -107,6 +107,7 @@ static void fill_waker(const struct rw_kernel_wait *record, struct analysis_wait
 		return;
 	wait->waker_tid = record->waker_tid;
 	wait->out_of_process_wake = record->waker_tgid != record->tgid;
+	wait->waker_pid = (int32_t)record->waker_tgid;
 	snprintf(wait->waker, sizeof(wait->waker), "%.15s", record->waker);
 }
 

@@ -23,6 +23,7 @@
 #include "console/sink_choice.h"
 #include "console/terminal.h"
 #include "finding/announcer.h"
+#include "finding/written.h"
 
 enum {
 	KEY_NO_PRELOAD = 0x100,
@@ -48,6 +49,7 @@ struct run {
 	struct job job;
 	struct supervisor supervisor;
 	struct announcer announcer;
+	struct written written; /* into `lines` */
 	struct line_sink *lines; /* findings as JSON; NULL: nowhere */
 	bool unwatched;          /* what it takes was not to be had: the job runs without us */
 	json_t *summary;
@@ -136,7 +138,7 @@ static void put_finding(struct run *run, const json_t *finding)
 	if (!announcer_take(&run->announcer, finding, now()) || !run->lines)
 		return;
 
-	char *line = json_dumps(finding, JSON_COMPACT | JSON_REAL_PRECISION(12));
+	char *line = written_line(&run->written, finding);
 
 	if (line)
 		line_sink_put(run->lines, line);
@@ -276,6 +278,7 @@ static void watch(struct run *run)
 	json_t *worst = announcer_worst(&run->announcer);
 
 	announcer_finish(&run->announcer);
+	written_free(&run->written);
 	tidy(run, &tidied);
 	if (!run->options.quiet && job_was_started(&run->job))
 		farewell_print(stderr, run->environment.job, run->summary, &tidied, run->options.sinks.keep_bytes,

@@ -95,6 +95,15 @@ static void print_page(FILE *out, const json_t *body)
 		foreign_line(out, "  as a page  rankwatch report --html report.html %s", boxes);
 }
 
+/* What such a finding means, in whole sentences. */
+static void print_help(FILE *out, const json_t *finding)
+{
+	const char *help = value_text(finding, "help");
+
+	if (help)
+		foreign_line(out, "  read on    %s", help);
+}
+
 /* Announced before, and scrolled away since: the terminal's last lines say who it was and why. */
 static void print_worst(FILE *out, const json_t *finding)
 {
@@ -113,6 +122,7 @@ static void print_worst(FILE *out, const json_t *finding)
 	if (because && *because)
 		foreign_line(out, "             because %s", because);
 	free(because);
+	print_help(out, finding);
 }
 
 static void print_seen(FILE *out, const json_t *summary, const struct tidied *tidied, uint64_t limit,

@@ -34,6 +34,8 @@ enum rw_phase {
 enum rw_cause_class {
 	RW_CAUSE_UNKNOWN, RW_CAUSE_IO, RW_CAUSE_CPU, RW_CAUSE_LOCK, RW_CAUSE_MEMORY, RW_CAUSE_SOCKET,
 	RW_CAUSE_STOPPED, RW_CAUSE_RUNNING, RW_CAUSE_GONE, RW_CAUSE_THROTTLE, RW_CAUSE_GPU, RW_CAUSE_NETWORK,
+	RW_CAUSE_SLEEP,   /* of its own will */
+	RW_CAUSE_PROCESS, /* waits for a child to end */
 	RW_CAUSE_COUNT,
 };
 /* How values that should not be came into a buffer. */
@@ -55,7 +57,8 @@ struct rw_where {
 struct rw_chain_link {
 	int32_t tid;
 	const char *thread;
-	const char *waits_for; /* "thread tb-writer", "lock", … */
+	const char *waits_for; /* "thread tb-writer", "lock", "process 4711 \"pt_data_worker\"", … */
+	int32_t waits_for_tid; /* of that thread, or number of that process; -1: several, or not known */
 };
 
 struct rw_evidence {
@@ -126,6 +129,8 @@ struct rw_finding {
 		const char *device;
 		int32_t tid; /* the first thread: the one that should have enqueued; -1 */
 		const char *thread;
+		int32_t at_tid; /* the thread that the class is about, the last of the chain; -1 */
+		const char *at_thread;
 		const struct rw_chain_link *chain;
 		size_t chain_count;
 		const char *const *stack;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What was found, in short, and whether it is what the table of scenarios says was injected."""
 
+import re
+
 RANKS = 8
 # Seconds from when the fault could be known to the finding, as in tests/integration/scenario.py.
 LIMITS = {"straggler": 2.0, "hang": 5.0, "gone": 5.0, "desync": 5.0, "slowdown": 10.0, "memory": 30.0}
@@ -21,10 +23,14 @@ def summary(told):
     short["operation"] = {key: operation.get(key) for key in ("comm_name", "function", "sequence", "step", "phase")}
     short["late"] = {key: late.get(key) for key in ("kind", "by_ms", "lost_ms_per_step", "since_step", "waiting")}
     short["cause"] = {key: cause.get(key) for key in ("class", "syscall", "path", "fs", "thread", "text")}
-    short["cause"]["chain"] = [f"{link.get('thread')}: {link.get('waits_for')}" for link in cause.get("chain") or []]
+    short["cause"]["chain"] = [f"{link.get('thread')}: {without_number(link.get('waits_for'))}" for link in cause.get("chain") or []]
     short["values"] = {key: values.get(key) for key in ("origin", "first_bad", "nan", "inf")}
     short["text"] = finding.get("text")
     return pruned(short)
+
+
+def without_number(waits_for):
+    return re.sub(r"^process \d+", "process", waits_for or "")
 
 
 def pruned(value):

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "analysis/advice.h"
 #include "analysis/cause.h"
 #include "analysis/job.h"
 #include "analysis/text.h"
@@ -69,7 +70,7 @@ Test(cause, a_lock_beside_nearly_as_much_sleep_is_not_certain_and_beside_little_
 		uint64_t locked_ms;
 		enum rw_cause_class class_;
 		bool inferred;
-	} cases[] = { { 900, RW_CAUSE_LOCK, false }, { 550, RW_CAUSE_LOCK, true }, { 400, RW_CAUSE_UNKNOWN, false } };
+	} cases[] = { { 900, RW_CAUSE_LOCK, false }, { 550, RW_CAUSE_LOCK, true }, { 400, RW_CAUSE_SLEEP, false } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct scene scene = { 0 };
@@ -460,4 +461,175 @@ Test(cause, many_waits_long_and_short_are_followed_with_their_whole_share)
 	cr_expect_eq(cause.class_, RW_CAUSE_IO);
 	cr_expect_float_eq(cause.share, 0.8, 0.03, "%f", cause.share);
 	end(&scene);
+}
+
+/* A wait of the main thread that another process ended. */
+static struct analysis_wait ended_by(int32_t pid, const char *name, int32_t system_call, const char *path, uint64_t from_ms,
+				     uint64_t to_ms)
+{
+	struct analysis_wait wait = futex(MAIN, "python3", start + from_ms * ms, start + to_ms * ms);
+
+	wait.system_call = system_call;
+	wait.fd = *path ? 5 : -1;
+	wait.out_of_process_wake = true;
+	wait.waker_tid = (uint32_t)pid;
+	wait.waker_pid = pid;
+	snprintf(wait.waker, sizeof(wait.waker), "%s", name);
+	snprintf(wait.path, sizeof(wait.path), "%s", path);
+	return wait;
+}
+
+Test(cause, a_wait_that_another_process_ends_names_it_where_that_is_the_other_end)
+{
+	static const struct {
+		int32_t system_call;
+		const char *path, *waits_for; /* NULL: nobody is named */
+		enum rw_cause_class class_;
+	} cases[] = {
+		{ SYS_read, "pipe:[77]", "process 16793 \"pt_data_worker\"", RW_CAUSE_SOCKET },
+		{ SYS_poll, "pipe:[77]", "process 16793 \"pt_data_worker\"", RW_CAUSE_SOCKET },
+		{ SYS_wait4, "", "process 16793 \"pt_data_worker\"", RW_CAUSE_PROCESS },
+		{ SYS_recvfrom, "socket:[78]", NULL, RW_CAUSE_SOCKET }, /* a network card wakes for whoever runs */
+		{ SYS_futex, "", NULL, RW_CAUSE_LOCK },                 /* a signal ended it */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct scene scene = { 0 };
+		struct analysis_wait wait =
+		    ended_by(16793, "pt_data_worker", cases[i].system_call, cases[i].path, 0, 900);
+
+		see(&scene, &wait);
+		struct cause cause = find(&scene, 1000);
+		cr_expect_eq(cause.class_, cases[i].class_, "%zu: %d", i, cause.class_);
+		cr_expect_eq(cause.hop_count, cases[i].waits_for != NULL, "%zu", i);
+		cr_expect_eq(cause.by_process, cases[i].waits_for != NULL, "%zu", i);
+		if (cases[i].waits_for) {
+			cr_expect_str_eq(cause.hops[0].waits_for, cases[i].waits_for);
+			cr_expect_eq(cause.hops[0].waits_for_tid, 16793);
+		}
+	}
+}
+
+Test(cause, where_several_processes_end_the_waits_none_of_them_is_named)
+{
+	struct scene scene = { 0 };
+
+	for (uint64_t i = 0; i < 4; i++) {
+		struct analysis_wait wait =
+		    ended_by(16793 + (int32_t)i, "pt_data_worker", SYS_read, "pipe:[77]", i * 250, i * 250 + 240);
+
+		see(&scene, &wait);
+	}
+	struct cause cause = find(&scene, 1000);
+	cr_expect_eq(cause.class_, RW_CAUSE_SOCKET);
+	cr_expect_eq(cause.hop_count, 0);
+}
+
+/* Nothing that this process does explains how long its child takes. */
+Test(cause, a_wait_for_a_child_is_not_followed_to_a_thread_that_writes_by_chance)
+{
+	struct scene scene = { 0 };
+	struct analysis_wait wait = futex(MAIN, "python3", start, start + 1000 * ms);
+	struct analysis_wait writing = fsync_of_writer(start, start + 1000 * ms);
+
+	wait.system_call = SYS_wait4;
+	see(&scene, &wait);
+	see(&scene, &writing);
+	struct cause cause = find(&scene, 1000);
+	cr_expect_eq(cause.class_, RW_CAUSE_PROCESS);
+	cr_expect_eq(cause.hop_count, 0);
+}
+
+Test(cause, a_thread_that_sleeps_while_it_holds_a_lock_is_waited_for_and_no_cause_of_its_own)
+{
+	struct scene scene = { 0 };
+	struct analysis_wait wait = futex(MAIN, "python3", start, start + 1000 * ms);
+	struct analysis_wait sleep = futex(WRITER, "python3", start, start + 1000 * ms);
+
+	wait.waker_tid = WRITER;
+	snprintf(wait.waker, sizeof(wait.waker), "python3");
+	sleep.system_call = SYS_clock_nanosleep;
+	see(&scene, &wait);
+	see(&scene, &sleep);
+	struct cause cause = find(&scene, 1000);
+	cr_expect_eq(cause.class_, RW_CAUSE_LOCK);
+	cr_expect_eq(cause.hops[0].tid, MAIN);
+	cr_expect_eq(cause.hops[0].waits_for_tid, WRITER);
+	cr_expect_eq(cause.last_tid, WRITER);
+}
+
+Test(cause, the_thread_in_the_file_is_told_by_its_number_too)
+{
+	struct scene scene = { 0 };
+	struct analysis_wait wait = futex(MAIN, "python3", start, start + 1000 * ms);
+	struct analysis_wait writing = fsync_of_writer(start, start + 1000 * ms);
+
+	wait.waker_tid = WRITER;
+	snprintf(wait.waker, sizeof(wait.waker), "tb-writer");
+	see(&scene, &wait);
+	see(&scene, &writing);
+	struct cause cause = find(&scene, 1000);
+	cr_expect_eq(cause.class_, RW_CAUSE_IO);
+	cr_expect_eq(cause.tid, MAIN);
+	cr_expect_eq(cause.last_tid, WRITER);
+	cr_expect_eq(cause.hops[0].waits_for_tid, WRITER);
+}
+
+/* Advice */
+
+static const char *advice_of(const struct cause *cause, enum analysis_life life, int exit_status, char text[160])
+{
+	const struct process process = { .pid = 4711, .life = life, .exit_status = exit_status };
+
+	advice_find(text, 160, cause, &process);
+	return text;
+}
+
+Test(advice, follows_the_ending)
+{
+	static const struct {
+		enum analysis_life life;
+		int exit_status;
+		const char *says;
+	} cases[] = {
+		{ ANALYSIS_EXITED, 0, "how many batches" },
+		{ ANALYSIS_EXITED, 3 << 8, "last exception" },
+		{ ANALYSIS_KILLED, 11, "PYTHONFAULTHANDLER=1" },
+		{ ANALYSIS_EXITED, 139 << 8, "PYTHONFAULTHANDLER=1" }, /* by way of a shell */
+		{ ANALYSIS_KILLED, 7, "/dev/shm" },
+		{ ANALYSIS_KILLED, 9, "OOM killer" },
+		{ ANALYSIS_KILLED, 6, "watchdog" },
+		{ ANALYSIS_KILLED, 15, "asked to end" },
+		{ ANALYSIS_KILLED, 10, "who sent this signal" },
+		{ ANALYSIS_KILLED, -1, "kernel log" },
+		{ ANALYSIS_ALIVE, -1, "--pid 4711" },
+	};
+	const struct cause gone = { .class_ = RW_CAUSE_GONE };
+	char text[160];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *advice = advice_of(&gone, cases[i].life, cases[i].exit_status, text);
+
+		cr_expect(strstr(advice, cases[i].says), "%zu: %s", i, advice);
+	}
+	for (int number = 1; number < 65; number++)
+		if (number != 9)
+			cr_expect_not(strstr(advice_of(&gone, ANALYSIS_KILLED, number, text), "OOM"), "signal %d", number);
+}
+
+Test(advice, names_the_process_in_its_commands)
+{
+	static const struct cause stopped = { .class_ = RW_CAUSE_STOPPED }, sleeping = { .class_ = RW_CAUSE_SLEEP },
+				  child = { .class_ = RW_CAUSE_PROCESS };
+	char text[160];
+
+	cr_expect_str_eq(advice_of(&stopped, ANALYSIS_STOPPED, -1, text),
+			 "let it go on (kill -CONT 4711), or find who stopped it");
+	cr_expect(strstr(advice_of(&sleeping, ANALYSIS_ALIVE, -1, text), "py-spy dump --pid 4711"));
+	cr_expect(strstr(advice_of(&child, ANALYSIS_ALIVE, -1, text), "ps --ppid 4711"));
+	for (int class_ = 0; class_ < RW_CAUSE_COUNT; class_++) {
+		const struct cause cause = { .class_ = (enum rw_cause_class)class_ };
+
+		cr_expect_not(strstr(advice_of(&cause, ANALYSIS_ALIVE, -1, text), "PID"), "%s", text);
+	}
 }

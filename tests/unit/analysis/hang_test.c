@@ -50,7 +50,7 @@ Test(hang, and_gone_are_named_within_five_seconds)
 		enum rw_cause_class class_;
 		const char *text, *cause;
 	} cases[] = {
-		{ FAULT_NEVER, EVIDENCE_SLEEP, RW_KIND_HANG, RW_CAUSE_UNKNOWN, "rank 5 has not joined AllGather #",
+		{ FAULT_NEVER, EVIDENCE_SLEEP, RW_KIND_HANG, RW_CAUSE_SLEEP, "rank 5 has not joined AllGather #",
 		  "clock_nanosleep(2)" },
 		{ FAULT_STOPPED, EVIDENCE_NOTHING, RW_KIND_GONE, RW_CAUSE_STOPPED,
 		  "rank 5 was stopped: ranks 0-4,6,7 wait for it in AllGather #",

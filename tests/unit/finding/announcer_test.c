@@ -123,6 +123,56 @@ Test(announcer, says_whether_something_waits_for_its_time)
 	finish(&one);
 }
 
+static bool says(struct announcer *announcer, const char *words)
+{
+	fflush(announcer->text);
+	return strstr(text_shown, words) != NULL;
+}
+
+Test(announcer, that_it_is_over_is_told_at_once_and_once)
+{
+	struct announcer one = announcer();
+
+	take(&one, "open", "io", 0, SECOND);
+	cr_expect_not(says(&one, "closed"));
+	take(&one, "closed", "io", 0, 9 * SECOND);
+	cr_expect(says(&one, "closed: slow"));
+	cr_expect_eq(shown(&one), 2);
+	announcer_tick(&one, 80 * SECOND);
+	cr_expect_eq(shown(&one), 2);
+	finish(&one);
+}
+
+/* What would have been shown a minute after the last time, had the job not ended. */
+Test(announcer, at_the_end_nothing_is_left_out_that_changes_the_story)
+{
+	static const struct {
+		const char *then[3];
+		unsigned shown;
+	} cases[] = {
+		{ { "update" }, 0 },                  /* the same, a bit more of it */
+		{ { "closed" }, 0 },                  /* was told at once */
+		{ { "closed", "open" }, 1 },          /* it came back */
+		{ { "closed", "open", "closed" }, 0 }, /* the reader knows that it is over */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct announcer one = announcer();
+
+		take(&one, "open", "io", 0, SECOND);
+		for (size_t k = 0; k < 3 && cases[i].then[k]; k++)
+			take(&one, cases[i].then[k], "io", 0, (k + 2) * SECOND);
+		unsigned before = shown(&one);
+		FILE *text = one.text;
+
+		announcer_finish(&one);
+		one.text = text;
+		cr_expect_eq(shown(&one) - before, cases[i].shown, "case %zu: %u", i, shown(&one) - before);
+		fclose(text);
+		free(text_shown);
+	}
+}
+
 /* The last line of `run` */
 
 static void announce_of(struct announcer *announcer, const char *severity, int rank)

@@ -20,14 +20,15 @@ static const char golden[] =
 	"\"since_step\":9,\"waiting\":[1,2,3,4,5,6,7]},"
 	"\"cause\":{\"class\":\"io\",\"share\":0.93,\"text\":\"fsync(2)\",\"syscall\":\"fsync\",\"fd\":3,"
 	"\"path\":\"/mnt/slow/logs/run7/events.out.tfevents.0\",\"fs\":\"ext4\",\"device\":\"loop3\",\"tid\":4711,"
-	"\"thread\":\"python-main\",\"chain\":[{\"tid\":4711,\"thread\":\"python-main\","
-	"\"waits_for\":\"thread tb-writer\"}],\"stack\":[\"ext4_sync_file\",\"jbd2_log_wait_commit\"]},"
+	"\"thread\":\"python-main\",\"at_tid\":4790,\"at_thread\":\"tb-writer\",\"chain\":[{\"tid\":4711,\"thread\":\"python-main\","
+	"\"waits_for\":\"thread tb-writer\",\"waits_for_tid\":4790}],\"stack\":[\"ext4_sync_file\",\"jbd2_log_wait_commit\"]},"
 	"\"watchdog\":{\"timeout_ms\":100000,\"from\":\"RANKWATCH_TIMEOUT\",\"left_ms\":98600,"
 	"\"longest_wait_ms\":1400},"
 	"\"values\":null,\"victims\":[1,2,3,4,5,6,7],"
 	"\"evidence\":[{\"source\":\"bpf\",\"ms\":1209.0,\"what\":\"fsync\"}],\"missing\":[],"
 	"\"text\":\"rank 0 makes every step 1.31 s longer: 64 % of the step, since step 9\","
-	"\"advice\":\"write the log to a local or memory file system, or give its queue a bound that drops\"}";
+	"\"advice\":\"write the log to a local or memory file system, or give its queue a bound that drops\","
+	"\"help\":\"rankwatch help straggler\"}";
 
 Test(finding_json, a_whole_finding_is_written_key_by_key_in_the_order_of_the_schema)
 {
@@ -63,7 +64,8 @@ Test(finding_json, absent_parts_are_null_and_empty_lists_stay_lists)
 		"\"arrival\":\"none\",\"time\":null,\"first_seen\":null,\"detect_ms\":null,"
 		"\"job\":{\"id\":null,\"generation\":0,\"ranks_seen\":0,\"ranks_total\":null},\"where\":[],"
 		"\"operation\":null,\"late\":null,\"cause\":null,\"watchdog\":null,\"values\":null,\"victims\":[],"
-		"\"evidence\":[],\"missing\":[],\"text\":\"rank 3 is gone\",\"advice\":null}");
+		"\"evidence\":[],\"missing\":[],\"text\":\"rank 3 is gone\",\"advice\":null,"
+		"\"help\":\"rankwatch help gone\"}");
 	free(line);
 }
 

@@ -248,7 +248,7 @@ Test(finding_text, a_closed_finding_is_one_line)
 	finding.state = RW_FINDING_CLOSED;
 	char *text = printed(&finding);
 
-	cr_expect_str_eq(text, "STRAGGLER  closed: rank 0 (host a, pid 4711) makes every step 1.31 s longer: "
+	cr_expect_str_eq(text, "STRAGGLER  closed after 3.58 s: rank 0 (host a, pid 4711) makes every step 1.31 s longer: "
 			       "64 % of the step, since step 9\n");
 	free(text);
 }
@@ -378,4 +378,34 @@ Test(finding_text, is_broken_at_spaces_where_the_terminal_ends)
 			       "           AllGather #118 for 12 s\n"
 			       "  do       look at what its main thread does\n");
 	free(text);
+}
+
+/* Python before 3.14 names no thread. */
+Test(finding_text, threads_that_are_called_alike_are_told_apart)
+{
+	static const struct {
+		int32_t tid;
+		const char *thread, *awaited, *says;
+	} cases[] = {
+		{ 4711, "python3", "thread python3", "its main thread waits for its thread \"python3\" (tid 4790), " },
+		{ 4712, "python3", "thread python3",
+		  "its thread \"python3\" (tid 4712) waits for its thread \"python3\" (tid 4790), " },
+		{ 4711, "python3", "thread tb-writer", "its thread \"python3\" waits for its thread \"tb-writer\", " },
+		{ 4711, "python3", "process 4790 \"pt_data_worker\"",
+		  "its thread \"python3\" waits for process 4790 \"pt_data_worker\", " },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rw_finding finding = straggler();
+		const struct rw_chain_link link = { .tid = cases[i].tid, .thread = cases[i].thread,
+						    .waits_for = cases[i].awaited, .waits_for_tid = 4790 };
+
+		finding.cause.tid = cases[i].tid;
+		finding.cause.thread = cases[i].thread;
+		finding.cause.chain = &link;
+		char *text = printed(&finding);
+
+		cr_expect(strstr(text, cases[i].says), "%zu: %s", i, text);
+		free(text);
+	}
 }

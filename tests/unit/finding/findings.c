@@ -11,7 +11,7 @@ static const struct rw_where where[] = {
 	{ .rank = 0, .host = "a", .pid = 4711, .gpu = "GPU-6f", .pci = "0000:3b:00", .rank_from = "RANK" },
 };
 static const struct rw_chain_link chain[] = {
-	{ .tid = 4711, .thread = "python-main", .waits_for = "thread tb-writer" },
+	{ .tid = 4711, .thread = "python-main", .waits_for = "thread tb-writer", .waits_for_tid = 4790 },
 };
 static const char *const stack[] = { "ext4_sync_file", "jbd2_log_wait_commit" };
 static const struct rw_evidence evidence[] = { { .source = "bpf", .ms = 1209, .what = "fsync" } };
@@ -43,7 +43,7 @@ struct rw_finding straggler(void)
 		.cause = { .present = true, .class_ = RW_CAUSE_IO, .share = 0.93, .text = "fsync(2)",
 			   .system_call = "fsync", .fd = 3, .path = "/mnt/slow/logs/run7/events.out.tfevents.0",
 			   .file_system = "ext4", .device = "loop3", .tid = 4711, .thread = "python-main",
-			   .chain = chain, .chain_count = COUNT(chain), .stack = stack,
+			   .at_tid = 4790, .at_thread = "tb-writer", .chain = chain, .chain_count = COUNT(chain), .stack = stack,
 			   .stack_count = COUNT(stack) },
 		.watchdog = { .present = true, .timeout_ms = 100000, .from = "RANKWATCH_TIMEOUT", .left_ms = 98600,
 			      .longest_wait_ms = 1400 },

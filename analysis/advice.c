@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/advice.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* "PID" stands for the number of the process. */
+static const char *const by_class[RW_CAUSE_COUNT] = {
+	[RW_CAUSE_IO] = "write the log to a local or memory file system, or from another process",
+	[RW_CAUSE_CPU] = "give the rank its own CPUs (affinity, cgroup), or move what else runs on them",
+	[RW_CAUSE_LOCK] = "look at what the thread that holds the lock does; keep slow work out of the lock",
+	[RW_CAUSE_MEMORY] = "raise the memory limit, or find what fills the memory of this host",
+	[RW_CAUSE_SOCKET] = "look at the peer behind the socket or pipe; take it out of the step",
+	[RW_CAUSE_STOPPED] = "let it go on (kill -CONT PID), or find who stopped it",
+	[RW_CAUSE_RUNNING] = "profile this rank's threads (py-spy dump --pid PID): it computes while others wait",
+	[RW_CAUSE_SLEEP] = "find the sleep in its code (py-spy dump --pid PID): time.sleep, a retry, a loop that polls",
+	[RW_CAUSE_PROCESS] = "look at what that child does (ps --ppid PID); do not wait for it inside the step",
+};
+
+/* How the process ended: by its status, or by a signal, also one that a shell passes on as 128 + its number. */
+static const struct {
+	int signal; /* 0: none */
+	const char *advice;
+} by_signal[] = {
+	{ SIGKILL, "look for the OOM killer in the kernel log; else ask who kills here: scheduler, time limit, health check" },
+	{ SIGTERM, "it was asked to end: look at the launcher, the scheduler and its time limit" },
+	{ SIGINT, "it was asked to end: look at the launcher and the terminal" },
+	{ SIGABRT, "read the last lines of this rank's own log: an assertion, std::terminate or the watchdog called abort(3)" },
+	{ SIGSEGV, "run it with PYTHONFAULTHANDLER=1 and look for a core file (coredumpctl, ulimit -c): the program crashed" },
+	{ SIGBUS, "look whether /dev/shm or a mapped file was full or cut; PYTHONFAULTHANDLER=1 shows where it crashed" },
+	{ SIGILL, "run it with PYTHONFAULTHANDLER=1 and look for a core file: is the build for this CPU?" },
+	{ SIGFPE, "run it with PYTHONFAULTHANDLER=1 and look for a core file (coredumpctl, ulimit -c): the program crashed" },
+};
+
+enum { SHELL_SIGNAL = 128 };
+
+static const char *by_ending(const struct process *process)
+{
+	int status = process->exit_status, number = 0;
+
+	if (process->life == ANALYSIS_ALIVE)
+		return "look at what ended its main thread (py-spy dump --pid PID): the process lives on without it";
+	if (status < 0)
+		return "look at the end of this rank's log and at the kernel log (OOM killer)";
+	if (WIFSIGNALED(status))
+		number = WTERMSIG(status);
+	else if (WEXITSTATUS(status) > SHELL_SIGNAL)
+		number = WEXITSTATUS(status) - SHELL_SIGNAL;
+	for (size_t i = 0; number && i < sizeof(by_signal) / sizeof(*by_signal); i++)
+		if (by_signal[i].signal == number)
+			return by_signal[i].advice;
+	if (!WIFSIGNALED(status) && !WEXITSTATUS(status))
+		return "it ended without an error: compare how many batches its data has with the others' (uneven data, a break)";
+	return WIFSIGNALED(status) ? "find who sent this signal; look at the end of this rank's log"
+				   : "read the last exception in this rank's own log (torchrun --log-dir, --tee 3)";
+}
+
+/* Where the class alone would say too much or too little. */
+static const char *special(const struct cause *cause, const struct process *process)
+{
+	if (cause->gpu_advice)
+		return cause->gpu_advice;
+	if (cause->class_ == RW_CAUSE_GONE)
+		return by_ending(process);
+	if (cause->class_ == RW_CAUSE_IO && cause->hop_count)
+		return "write the log to a local or memory file system, or give its queue a bound that drops";
+	if (cause->convoy && cause->like_python)
+		return "move what its other Python threads compute into processes: they hold Python's lock (GIL) in turn";
+	if (cause->convoy)
+		return "let fewer threads share this lock, or hold it for less time";
+	if (cause->class_ == RW_CAUSE_LOCK && !cause->hop_count)
+		return "find out what should wake this thread (py-spy dump --pid PID, gdb -p PID)";
+	if (cause->class_ == RW_CAUSE_SOCKET && cause->by_process)
+		return "look at what that process does; give the data loader more workers or more to prefetch";
+	return NULL;
+}
+
+/* A word PID becomes the number. */
+static void put_number(char *text, size_t room, const char *advice, int32_t pid)
+{
+	size_t used = 0;
+
+	for (const char *at = advice; *at && used + 12 < room;) {
+		if (pid > 0 && !strncmp(at, "PID", 3)) {
+			used += (size_t)snprintf(text + used, room - used, "%d", pid);
+			at += 3;
+		} else {
+			text[used++] = *at++;
+		}
+	}
+	text[used] = '\0';
+}
+
+void advice_find(char *text, size_t room, const struct cause *cause, const struct process *process)
+{
+	const char *chosen = special(cause, process);
+
+	if (!chosen)
+		chosen = by_class[cause->class_];
+	put_number(text, room, chosen ? chosen : "look at this rank's threads (py-spy dump --pid PID, gdb -p PID)",
+		   process->pid);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/thresholds.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "analysis/aftermath.h"
+#include "analysis/births.h"
+#include "analysis/cause.h"
+#include "analysis/chance.h"
+#include "analysis/desync.h"
+#include "analysis/drift.h"
+#include "analysis/endings.h"
+#include "analysis/gpu_evidence.h"
+#include "analysis/gpu_finding.h"
+#include "analysis/gpu_trend.h"
+#include "analysis/hang.h"
+#include "analysis/held.h"
+#include "analysis/lateness.h"
+#include "analysis/memory_limit.h"
+#include "analysis/nature.h"
+#include "analysis/network.h"
+#include "analysis/oom_kills.h"
+#include "analysis/origin.h"
+#include "analysis/straggler.h"
+#include "analysis/transfer.h"
+#include "analysis/usual.h"
+#include "analysis/values.h"
+#include "analysis/versions.h"
+
+/* One row: the constant gives both the name and the value. */
+#define ROW(kind, unit, name, meaning) { kind, #name, (double)(name), THRESHOLD_##unit, meaning }
+
+/* Bad values of both kinds are found, and judged, in one way. */
+#define ROWS_OF_VALUES(kind)                                                                                           \
+	ROW(kind, TIME, ORIGIN_SETTLE_NS, "pass from the first news to the search, so that the other ranks' scans can arrive"), \
+	ROW(kind, TIME, VALUES_SETTLE_NS, "are waited for the scans of one operation"),                                \
+	ROW(kind, COUNT, USUAL_BAD_MIN, "times bad from the first time on, and it belongs there (padding, masks)"),    \
+	ROW(kind, FACTOR, USUAL_GROWTH, "more bad elements than ever at such a place are news"),                       \
+	ROW(kind, COUNT, VALUES_NUMBERS, "elements at most has a reduction of metrics, outside of the steps"),         \
+	ROW(kind, COUNT, AFTERMATH_STEPS, "steps in a row at most has an fp16 loss scale that was too large"),         \
+	ROW(kind, TIME, AFTERMATH_WAIT_NS, "(or three steps) pass before it is told although nobody saw what came of it"), \
+	ROW(kind, COUNT, NATURE_PEERS, "other ranks, at least, were clean at the place where one alone speaks for hardware"), \
+	ROW(kind, COUNT, NATURE_TIMES, "times the same rank alone speak for hardware"),                                \
+	ROW(kind, TIME, ORIGIN_CLEAN_NS, "without bad values close it")
+
+/* Why a rank is late, or does not come. */
+#define ROWS_OF_CAUSE(kind)                                                                                            \
+	ROW(kind, SHARE, CAUSE_SHARE_MIN, "of the time that others waited, at least, is what a cause must explain"),   \
+	ROW(kind, SHARE, CAUSE_NEAR_EXACT, "as much time in another class, seen exactly, makes the cause likely and no more"), \
+	ROW(kind, SHARE, CAUSE_NEAR_SAMPLED, "is the same where threads were only sampled"),                           \
+	ROW(kind, SHARE, CAUSE_INFERRED_MIN, "of a wait, at least, another thread must be in files to be taken for the one that is waited for"), \
+	ROW(kind, COUNT, CAUSE_HOPS, "threads, at most, are followed from one to the next")
+
+const struct threshold thresholds[] = {
+	ROW(RW_KIND_STRAGGLER, TIME, LATENESS_NOISE_NS, "of lateness are noise of the measurement"),
+	ROW(RW_KIND_STRAGGLER, TIME, STRAGGLER_COST_MIN_NS, "a step, at least, is what it must cost …"),
+	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_SHARE_MIN, "… and of the step, the larger of the two"),
+	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_TOLERANCE, "of the step is what ranks may differ by for good"),
+	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_STEPS_MIN, "steps are seen before anybody is named without a seen cause"),
+	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_EARLY, "steps are early: until then it takes more"),
+	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_EARLY_SHARE, "of the step it must cost in these"),
+	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_BEYOND_EARLY, "what any other rank was late by, in these"),
+	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_SEEN_SHARE, "of the lateness, explained by a cause that was seen, names a rank after three steps"),
+	ROW(RW_KIND_STRAGGLER, COUNT, INTERMITTENT_TIMES, "times, at least, a rank was late that is late now and then"),
+	ROW(RW_KIND_STRAGGLER, SHARE, CHANCE_MAX, "is the chance, for a whole job, that a test by chance may be deceived"),
+	ROWS_OF_CAUSE(RW_KIND_STRAGGLER),
+	ROW(RW_KIND_STRAGGLER, COUNT, STRAGGLER_CLEAN, "clean steps in a row close it"),
+
+	ROW(RW_KIND_HANG, COUNT, HANG_STEPS, "steps, at least, the others have stood, …"),
+	ROW(RW_KIND_HANG, TIME, HANG_AFTER_NS, "… and not less than this, …"),
+	ROW(RW_KIND_HANG, TIME, HANG_AFTER_MAX_NS, "… and not more"),
+	ROW(RW_KIND_HANG, TIME, HANG_AFTER_UNKNOWN_NS, "while no step is known: start-up, compilation"),
+	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_NS, "for a rank that gets on, or that nobody could look at, …"),
+	ROW(RW_KIND_HANG, SHARE, HANG_PROGRESS_SHARE, "… or this share of the watchdog's time, the larger"),
+	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_WINDOW_NS, "back is looked to see whether it gets on"),
+	ROW(RW_KIND_HANG, TIME, BIRTH_AFTER_NS, "for a rank that does not come to its first communicator"),
+	ROW(RW_KIND_HANG, TIME, BIRTH_UNSEEN_NS, "for one of which no process was ever seen"),
+	ROWS_OF_CAUSE(RW_KIND_HANG),
+
+	ROW(RW_KIND_GONE, TIME, HANG_GONE_AFTER_NS, "after its end, others must still wait for it"),
+	ROW(RW_KIND_GONE, TIME, HANG_AFTER_NS, "for a rank that was stopped"),
+	ROW(RW_KIND_GONE, TIME, HANG_TOGETHER_NS, "later, ends and stops are consequences of the first"),
+	ROW(RW_KIND_GONE, TIME, HANG_SEEN_WITHIN_NS, "is how late an end may be seen"),
+	ROW(RW_KIND_GONE, TIME, ENDING_TOGETHER_NS, "is the time in which all have ended together"),
+	ROW(RW_KIND_GONE, TIME, ENDING_SILENCE_NS, "of silence longer than the others' show that it was the first of them"),
+	ROW(RW_KIND_GONE, TIME, ENDING_KILLER_NS, "before the others, at least, the first of several that were killed alike must end, …"),
+	ROW(RW_KIND_GONE, FACTOR, ENDING_SPREAD, "… and this times as long as the others are apart"),
+	ROW(RW_KIND_GONE, TIME, OOM_KILL_LAG_NS, "after the last sign of a process, its line of the OOM killer is still its own"),
+	ROW(RW_KIND_GONE, TIME, BIRTH_STOPPED_NS, "for ranks that were stopped before their first communicator"),
+
+	ROW(RW_KIND_DESYNC, TIME, DESYNC_SETTLE_NS, "are waited for the counts of the boxes, which show what was not seen"),
+	ROW(RW_KIND_DESYNC, TIME, DESYNC_WAIT_NS, "at most, ranks are waited for that have not come to the place yet"),
+
+	ROW(RW_KIND_SLOWDOWN, TIME, TRANSFER_COST_MIN_NS, "a step, at least, transfers must take longer, …"),
+	ROW(RW_KIND_SLOWDOWN, SHARE, TRANSFER_SHARE_MIN, "… and of the step, the larger of the two"),
+	ROW(RW_KIND_SLOWDOWN, FACTOR, TRANSFER_FACTOR, "the 95th percentile of the steps before"),
+	ROW(RW_KIND_SLOWDOWN, COUNT, TRANSFER_IN_A_ROW, "steps in a row"),
+	ROW(RW_KIND_SLOWDOWN, COUNT, TRANSFER_MIN, "steps before, at least, show what is usual"),
+	ROW(RW_KIND_SLOWDOWN, TIME, TRANSFER_DETAIL_NS, "network detail is recorded while nobody is named, …"),
+	ROW(RW_KIND_SLOWDOWN, TIME, TRANSFER_PAUSE_NS, "… and then not for this long"),
+	ROW(RW_KIND_SLOWDOWN, COUNT, NETWORK_STEPS, "steps with network detail, at least, name a link"),
+	ROW(RW_KIND_SLOWDOWN, SHARE, NETWORK_WAITS, "of what the steps take longer, at least, a slow link waits"),
+	ROW(RW_KIND_SLOWDOWN, SHARE, NETWORK_QUIET, "of what the slowest link waits, at most, a quiet one does"),
+	ROW(RW_KIND_SLOWDOWN, SHARE, NETWORK_CERTAIN, "of what the steps take longer makes it certain"),
+	ROW(RW_KIND_SLOWDOWN, COUNT, TRANSFER_CLEAN, "steps as before close it"),
+
+	ROWS_OF_VALUES(RW_KIND_NAN),
+	ROWS_OF_VALUES(RW_KIND_INF),
+
+	ROW(RW_KIND_OVERFLOW, TIME, VALUES_SETTLE_NS, "are waited for the scans of all inputs"),
+	ROW(RW_KIND_OVERFLOW, TIME, ORIGIN_SETTLE_NS, "pass from the first news to the search"),
+	ROW(RW_KIND_OVERFLOW, TIME, ORIGIN_CLEAN_NS, "without bad values close it"),
+
+	ROW(RW_KIND_SATURATION, SHARE, DRIFT_SATURATED, "of the buffer, at least, is the type's largest number"),
+	ROW(RW_KIND_SATURATION, FACTOR, DRIFT_SATURATED_BY, "the share that was usual there"),
+	ROW(RW_KIND_SATURATION, COUNT, DRIFT_HISTORY, "times at a place show what is usual"),
+	ROW(RW_KIND_SATURATION, COUNT, DRIFT_IN_A_ROW, "times in a row"),
+
+	ROW(RW_KIND_CORRUPTION, TIME, VALUES_SETTLE_NS, "are waited for the digests of the other ranks"),
+
+	ROW(RW_KIND_DRIFT, COUNT, DRIFT_HISTORY, "times at a place show a rank's usual distance from the others"),
+	ROW(RW_KIND_DRIFT, BINADES, DRIFT_PART, "(powers of two) beyond that distance"),
+	ROW(RW_KIND_DRIFT, COUNT, DRIFT_IN_A_ROW, "times in a row"),
+	ROW(RW_KIND_DRIFT, COUNT, DRIFT_OTHERS_MIN, "other ranks, at least, to compare with"),
+	ROW(RW_KIND_DRIFT, COUNT, DRIFT_ELEMENTS_MIN, "elements, at least: the largest of fewer is chance"),
+	ROW(RW_KIND_DRIFT, BINADES, DRIFT_NEAR_FP16, "below the type's end is near it, in fp16"),
+	ROW(RW_KIND_DRIFT, BINADES, DRIFT_NEAR_WIDE, "below it, in bf16 and fp32: from there squares overflow"),
+	ROW(RW_KIND_DRIFT, BINADES, DRIFT_GROWN, "above what was usual, at least, is growth"),
+
+	ROW(RW_KIND_MEMORY, SHARE, MEMORY_LIMIT_SHARE, "of the limit, at least, is no page cache"),
+	ROW(RW_KIND_MEMORY, COUNT, MEMORY_LIMIT_HITS, "looks, one a second, that found new hits of the limit …"),
+	ROW(RW_KIND_MEMORY, TIME, MEMORY_LIMIT_HITS_NS, "… within this time"),
+	ROW(RW_KIND_MEMORY, TIME, MEMORY_LIMIT_CLEAN_NS, "without a hit close it"),
+	ROW(RW_KIND_MEMORY, SHARE, GPU_MEMORY_HIGH, "of a GPU's memory is full"),
+	ROW(RW_KIND_MEMORY, SHARE, GPU_MEMORY_DROP, "of it less is a cache that was freed, …"),
+	ROW(RW_KIND_MEMORY, COUNT, GPU_MEMORY_DROPS, "times …"),
+	ROW(RW_KIND_MEMORY, TIME, GPU_MEMORY_DROPS_NS, "… within this time"),
+
+	ROW(RW_KIND_GPU, TIME, GPU_THROTTLE_NS, "held back by its hardware"),
+	ROW(RW_KIND_GPU, COUNT, GPU_NVLINK_MIN, "NVLink errors …"),
+	ROW(RW_KIND_GPU, TIME, GPU_NVLINK_WINDOW_NS, "… within this time"),
+	ROW(RW_KIND_GPU, TIME, GPU_XID_BEFORE_NS, "before the rank's box was made, an Xid is history"),
+	ROW(RW_KIND_GPU, TIME, GPU_XID_KEEP_NS, "an Xid that is not critical is told for"),
+	ROW(RW_KIND_GPU, TIME, GPU_SILENCE_NS, "in one call of NVML are told as a notice"),
+	ROW(RW_KIND_GPU, SHARE, GPU_EXPLAINS_SHARE, "of the late time, at least, throttling must fill to be the cause of a lateness"),
+	ROW(RW_KIND_GPU, SHARE, GPU_SLOW_CLOCK_SHARE, "of the other GPUs' median clock is slow"),
+
+	ROW(RW_KIND_VERSION, TIME, VERSIONS_SETTLE_NS, "after the last process has come"),
+
+	ROW(RW_KIND_BLIND, TIME, HELD_AFTER_NS, "in one call into the driver"),
+};
+
+const size_t threshold_count = sizeof(thresholds) / sizeof(thresholds[0]);
+
+static const char *time_text(char *text, size_t room, double ns)
+{
+	if (ns < 1e9)
+		snprintf(text, room, "%g ms", ns / 1e6);
+	else if (ns < 60e9)
+		snprintf(text, room, "%g s", ns / 1e9);
+	else
+		snprintf(text, room, "%g min", ns / 60e9);
+	return text;
+}
+
+const char *threshold_text(char *text, size_t room, const struct threshold *threshold)
+{
+	/* A float's 0.02 is 0.0199999996: nobody wrote that. */
+	double value = round(threshold->value * 1e6) / 1e6;
+
+	switch (threshold->unit) {
+	case THRESHOLD_TIME:
+		return time_text(text, room, value);
+	case THRESHOLD_SHARE:
+		snprintf(text, room, "%g %%", value * 100);
+		return text;
+	case THRESHOLD_FACTOR:
+		snprintf(text, room, "%g ×", value);
+		return text;
+	case THRESHOLD_BINADES:
+		snprintf(text, room, "%g binades", value);
+		return text;
+	case THRESHOLD_COUNT:
+		break;
+	}
+	snprintf(text, room, "%g", value);
+	return text;
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""pages.py PRINT_THRESHOLDS [--write]: are the pages of this directory alike, and their thresholds those of the code?
+
+--write puts the code's thresholds into the pages. Without it a page that differs fails, with what to do.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+HEADINGS = ["An example", "What it means", "What to do first", "How it is decided", "What it cannot see", "Thresholds"]
+DRAWING_COLUMNS = 76  # a terminal has 80, and the program indents by two
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def kinds():
+    """The names that a finding's `kind` can have, as finding/finding_names.c has them."""
+    source = (HERE / "../../finding/finding_names.c").read_text()
+    return set(re.findall(r'\[RW_KIND_\w+\] = "(\w+)"', source))
+
+
+def thresholds(program, kind):
+    return subprocess.run([program, kind], check=True, capture_output=True, text=True).stdout
+
+
+def parts(text):
+    """[(heading, body)] of a page."""
+    pieces = re.split(r"^## (.+)\n", text, flags=re.M)
+    return list(zip(pieces[1::2], pieces[2::2]))
+
+
+def drawings(body):
+    return [block for language, block in re.findall(r"^```(\w*)\n(.*?)^```", body, flags=re.M | re.S) if not language]
+
+
+def faults(kind, text, table):
+    found = []
+    if not re.match(rf"# {kind}: \w", text):
+        found.append(f'the first line is not "# {kind}: " and what it is')
+    headings = [heading for heading, _ in parts(text)]
+    if headings != HEADINGS:
+        return found + [f"headings are {headings}, not {HEADINGS}"]
+    body = dict(parts(text))
+    example = re.search(r"^```text\n(.*?)^```", body["An example"], flags=re.M | re.S)
+    if not example or kind.upper() not in example.group(1):
+        found.append("the example is no output of the program (```text, with the kind in capitals)")
+    steps = re.findall(r"^(\d+)\. ", body["How it is decided"], flags=re.M)
+    if steps != ["1", "2", "3", "4", "5"]:
+        found.append(f"it is decided in steps {steps}, not in five")
+    if len(drawings(body["How it is decided"])) != 1:
+        found.append("there is not one drawing of how it is decided")
+    for line in "".join(drawings(body["How it is decided"])).splitlines():
+        if len(line) > DRAWING_COLUMNS:
+            found.append(f"the drawing is {len(line)} columns wide, {DRAWING_COLUMNS} fit: {line.strip()[:40]} …")
+    if not re.search(r"^1\. ", body["What to do first"], flags=re.M):
+        found.append("what to do first is no list with numbers")
+    if not re.search(r"^- ", body["What it cannot see"], flags=re.M):
+        found.append("what it cannot see is no list")
+    if body["Thresholds"].strip() != table.strip():
+        found.append("the thresholds are not those of the code: ninja -C build finding-thresholds writes them")
+    return found
+
+
+def main(program, write=""):
+    failed = False
+    pages = {path.stem: path for path in HERE.glob("*.md")}
+    for kind in sorted(kinds() | set(pages)):
+        if kind not in pages or kind not in kinds():
+            print(f"{kind}: " + ("no page" if kind not in pages else "a page, and no finding of this kind"))
+            failed = True
+            continue
+        text, table = pages[kind].read_text(encoding="utf-8"), thresholds(program, kind)
+        if write == "--write":
+            text = text[:text.index("## Thresholds\n")] + "## Thresholds\n\n" + table
+            pages[kind].write_text(text, encoding="utf-8")
+        for fault in faults(kind, text, table):
+            print(f"{kind}.md: {fault}")
+            failed = True
+    if not failed:
+        print(f"{len(pages)} pages, each with its thresholds as they are in the code")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

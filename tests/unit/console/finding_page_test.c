@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "console/command.h"
+#include "console/finding_page.h"
+#include "finding/finding_json.h"
+
+static char *printed(const struct finding_page *page, int width)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	finding_page_print(out, page, width, false);
+	fclose(out);
+	return text;
+}
+
+Test(finding_page, there_is_one_for_each_kind_and_none_for_others)
+{
+	for (int kind = 0; kind < RW_KIND_COUNT; kind++)
+		cr_expect(finding_page_find(finding_kind_name((enum rw_kind)kind)), "%s", finding_kind_name((enum rw_kind)kind));
+	cr_expect_eq(finding_page_count, RW_KIND_COUNT);
+	cr_expect_null(finding_page_find("run"));
+	cr_expect_eq(finding_page_nearest("stragler"), finding_page_find("straggler"));
+	cr_expect_null(finding_page_nearest("kubernetes"));
+}
+
+static size_t columns(const char *line, size_t length)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < length; i++)
+		count += ((unsigned char)line[i] & 0xc0) != 0x80;
+	return count;
+}
+
+/* One word may be longer than a line; nothing else is. */
+Test(finding_page, each_fits_a_terminal_of_80_columns)
+{
+	for (size_t i = 0; i < finding_page_count; i++) {
+		char *text = printed(&finding_pages[i], 80);
+
+		for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+			cr_expect_leq(columns(line, strcspn(line, "\n")), 80, "%s: %.*s", finding_pages[i].kind,
+				      (int)strcspn(line, "\n"), line);
+		free(text);
+	}
+}
+
+Test(finding_page, nothing_of_the_page_s_markup_is_left)
+{
+	static const char *const marks[] = { "](", "**", "```", "\n#", "|---", "<!--" };
+
+	for (size_t i = 0; i < finding_page_count; i++) {
+		char *text = printed(&finding_pages[i], 100);
+
+		for (size_t k = 0; k < sizeof(marks) / sizeof(*marks); k++)
+			cr_expect_not(strstr(text, marks[k]), "%s: %s", finding_pages[i].kind, marks[k]);
+		cr_expect(strstr(text, "\nWhat to do first\n"), "%s", finding_pages[i].kind);
+		free(text);
+	}
+}
+
+Test(finding_page, text_is_broken_at_words_and_lists_and_tables_keep_their_columns)
+{
+	static const struct finding_page page = {
+		"made-up",
+		"# made-up: words\n\nOne **two** three [four](page.md#four) five\nsix `seven` eight.\n\n"
+		"1. First of all look at it.\n2. Then\n   go on.\n\n- A point with some words.\n\n"
+		"```text\nNAN        rank 5 brought one NaN into a sum\n  do       play it again on another one\n```\n\n"
+		"```\n a  drawing   stays\n```\n\n<!-- a remark -->\n"
+		"| value | what it is | constant |\n|---|---|---|\n| 3 s | is how long it takes to be sure | `HANG` |\n",
+	};
+	char *text = printed(&page, 40);
+
+	cr_expect_str_eq(text,
+			 "made-up: words\n\n  One two three four five six `seven`\n  eight.\n\n"
+			 "  1. First of all look at it.\n  2. Then go on.\n\n  - A point with some words.\n\n"
+			 "  NAN        rank 5 brought one NaN into\n             a sum\n    do       play it again on another\n"
+			 "             one\n\n   a  drawing   stays\n\n"
+			 "  value       what it is\n  3 s         is how long it takes to be\n              sure\n");
+	free(text);
+}

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rankwatch/helper.h>
+
 #include "base/foreign_text.h"
 #include "collector/own_cost.h"
 #include "collector/sources/kernel_source.h"
@@ -38,6 +40,7 @@ struct host {
 	struct analysis *analysis;
 	char root[ROOT], proc_root[ROOT + 8];
 	struct mounts *mounts;
+	bool helper_gone;
 	bool foreign_proc; /* /proc numbers the processes of another pid namespace */
 	struct proc_source *proc;
 	struct kernel_source *kernel;      /* NULL: not possible, see why */
@@ -148,18 +151,19 @@ static const char *refusal(int err)
 
 static void watch_in_kernel(struct host *host, struct process *process)
 {
-	int err = host->kernel ? kernel_source_watch(host->kernel, process->id, process->writer->pid) : -ENOSYS;
-	char why[WRITER_PROCESS_WHY];
+	const struct writer_process *writer = process->writer;
+	char why[WHY] = "", unproven[WRITER_PROCESS_WHY];
+	int err = host->kernel ? kernel_source_watch(host->kernel, process->id, writer->pid, writer->pidfd, why) : -ENOSYS;
 
 	/* Only now: an exec that comes later ends the watching by itself. */
-	if (!err && writer_process_check(process->writer, why)) {
-		kernel_source_unwatch(host->kernel, process->writer->pid);
+	if (!err && writer_process_check(writer, unproven)) {
+		kernel_source_unwatch(host->kernel, writer->pid);
 		err = -EPERM;
 	}
 	process->by_kernel = !err;
 	if (host->kernel && err)
-		snprintf(host->unwatched_why, sizeof(host->unwatched_why), "process %d: %s", (int)process->writer->pid,
-			 refusal(err));
+		snprintf(host->unwatched_why, sizeof(host->unwatched_why), "process %d: %s", (int)writer->pid,
+			 *why ? why : refusal(err));
 }
 
 /* It may have lacked memory, or room that others have left. Where the first is refused again the others are left for
@@ -188,7 +192,10 @@ void host_deepen(struct host *host)
 		.choose_rights = choose_rights, .wait = on_wait, .ended = on_ended, .argument = host
 	};
 
-	if (kernel_source_open(&host->kernel, host->proc_root, host->mounts, &events, host->why))
+	/* A recorded machine has no helper. */
+	const char *helper = *host->root ? NULL : RW_HELPER_SOCKET;
+
+	if (kernel_source_open(&host->kernel, helper, host->proc_root, host->mounts, &events, host->why))
 		host->kernel = NULL;
 	else
 		*host->why = '\0';
@@ -205,6 +212,7 @@ void host_see(const struct host *host, struct sight *sight)
 	*sight = (struct sight){
 		.below = host->foreign_proc ? RW_LEVEL_SELF : proc_source_level(host->proc),
 		.processes = (unsigned)host->count,
+		.by_helper = host->kernel && kernel_source_is_helpers(host->kernel),
 	};
 	for (size_t i = 0; i < host->count; i++)
 		sight->with_ebpf += host->processes[i].by_kernel;
@@ -284,6 +292,12 @@ static bool is_proven(struct host *host, const struct process *process)
 	return !err;
 }
 
+/* What the helper does for us counts as if we did it. */
+static uint64_t cost_ns(const struct host *host)
+{
+	return own_cpu_ns() + (host->kernel ? kernel_source_cost_ns(host->kernel) : 0);
+}
+
 static bool is_suspect(const struct process *process, const struct analysis_suspect *suspects, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -350,21 +364,41 @@ static void count_losses(struct host *host, uint64_t now_ns)
 	host->next_loss_ns = now_ns + LOSS_MS * UINT64_C(1000000);
 }
 
+/* It may have been installed anew; it is asked again like any that refused. */
+static void miss_helper(struct host *host, uint64_t now_ns)
+{
+	for (size_t i = 0; i < host->count; i++)
+		host->processes[i].by_kernel = false;
+	if (!host->helper_gone)
+		snprintf(host->unwatched_why, sizeof(host->unwatched_why),
+			 "rankwatchd has gone; look what systemctl status rankwatchd says");
+	if (!host->helper_gone)
+		host->next_retry_ns = now_ns + RETRY_MS * UINT64_C(1000000);
+	host->helper_gone = true;
+}
+
+static void poll_kernel(struct host *host, uint64_t now_ns)
+{
+	if (host->kernel && kernel_source_poll(host->kernel) == -ENOTCONN)
+		miss_helper(host, now_ns);
+	else
+		host->helper_gone = false;
+}
+
 void host_poll(struct host *host, uint64_t now_ns)
 {
-	if (host->kernel)
-		kernel_source_poll(host->kernel);
+	poll_kernel(host, now_ns);
 	owner_rights_choose_own();
 	retry(host, now_ns);
 	count_losses(host, now_ns);
 	read_memory(host, now_ns);
 	if (now_ns < host->next_sample_ns)
 		return;
-	uint64_t begin_ns = own_cpu_ns();
+	uint64_t begin_ns = cost_ns(host);
 	sample(host, now_ns);
 
 	/* Processes with thousands of threads are looked at less often, not at everybody's cost. */
-	uint64_t pause_ns = (own_cpu_ns() - begin_ns) * COST_SHARE;
+	uint64_t pause_ns = (cost_ns(host) - begin_ns) * COST_SHARE;
 
 	if (pause_ns < SAMPLE_MS * UINT64_C(1000000))
 		pause_ns = SAMPLE_MS * UINT64_C(1000000);

@@ -12,7 +12,7 @@
 #include "analysis/analysis.h"
 #include "collector/loss.h"
 #include "collector/sight.h"
-#include "collector/writer_process.h"
+#include "base/writer_process.h"
 
 struct host;
 

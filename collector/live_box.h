@@ -8,7 +8,7 @@
 
 #include "analysis/analysis.h"
 #include "blackbox/reader.h"
-#include "collector/writer_process.h"
+#include "base/writer_process.h"
 #include "feed/feed.h"
 
 enum box_state {

@@ -14,7 +14,7 @@
 #include "analysis/analysis.h"
 #include "blackbox/place.h"
 #include "blackbox/reader.h"
-#include "collector/writer_process.h"
+#include "base/writer_process.h"
 
 enum { LIVE_BOXES_PLACES = BOX_PLACES + 1 };
 

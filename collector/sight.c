@@ -49,9 +49,9 @@ bool sight_news_take(struct sight_news *news, const struct sight *sight, uint64_
 
 json_t *sight_json(const struct sight *sight)
 {
-	return json_pack("{s:s, s:s, s:I, s:I, s:s?}", "level", sight_level_name(sight->level), "below",
+	return json_pack("{s:s, s:s, s:I, s:I, s:b, s:s?}", "level", sight_level_name(sight->level), "below",
 			 sight_level_name(sight->below), "processes", (json_int_t)sight->processes, "with_ebpf",
-			 (json_int_t)sight->with_ebpf, "why", *sight->why ? sight->why : NULL);
+			 (json_int_t)sight->with_ebpf, "helper", sight->by_helper, "why", *sight->why ? sight->why : NULL);
 }
 
 static const char *words_of(const json_t *sight, const char *key)
@@ -64,14 +64,22 @@ static const char *words_of(const json_t *sight, const char *key)
 	return "in a way that this release does not know";
 }
 
+/* How the kernel is asked; said where it is. */
+static const char *means(const json_t *sight)
+{
+	return json_is_true(json_object_get(sight, "helper")) ? "eBPF (rankwatchd)" : "eBPF";
+}
+
 static void write_ranks(FILE *out, const json_t *sight)
 {
 	long long all = json_integer_value(json_object_get(sight, "processes")),
 		  with = json_integer_value(json_object_get(sight, "with_ebpf"));
 
 	if (with && with < all)
-		fprintf(out, "watching %lld of %lld ranks with eBPF, the others %s", with, all,
+		fprintf(out, "watching %lld of %lld ranks with %s, the others %s", with, all, means(sight),
 			words_of(sight, "below"));
+	else if (with)
+		fprintf(out, "watching %lld rank%s with %s", all, all == 1 ? "" : "s", means(sight));
 	else if (all)
 		fprintf(out, "watching %lld rank%s %s", all, all == 1 ? "" : "s", words_of(sight, "level"));
 	else

@@ -16,6 +16,7 @@ struct sight {
 	enum rw_level level; /* RW_LEVEL_EBPF if the kernel reports on at least one rank, or would when there is none */
 	enum rw_level below; /* of the ranks that the kernel does not report on */
 	unsigned processes, with_ebpf; /* watched now, and by the kernel */
+	bool by_helper;                /* whose programs are rankwatchd's */
 	char why[SIGHT_WHY]; /* it is not eBPF for all of them: "what is missing; what would help"; "" when it is */
 };
 
@@ -31,7 +32,7 @@ const char *sight_level_name(enum rw_level level);
  * since the last time; that they leave is none. */
 bool sight_news_take(struct sight_news *news, const struct sight *sight, uint64_t now_ns);
 
-/* {"level":…,"below":…,"processes":N,"with_ebpf":N,"why":…}; NULL on lack of memory. why is null for "". */
+/* {"level":…,"below":…,"processes":N,"with_ebpf":N,"helper":…,"why":…}; NULL on lack of memory. why is null for "". */
 json_t *sight_json(const struct sight *sight);
 /* "watching 8 ranks with eBPF": one line for people, cut at `columns` (at most SIGHT_LINE - 1). Text is escaped. */
 void sight_describe(const json_t *sight, size_t columns, char line[SIGHT_LINE]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ebpf/probes.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,7 +23,13 @@
 
 #include "waits.skel.h"
 
-enum { WHY_ROOM = 256 };
+enum {
+	WHY_ROOM = 256,
+	SHARED_RING_BYTES = 8 << 20,
+	SHARED_MOST = SHARED_RING_BYTES / (int)sizeof(struct waits_record) / 4, /* of the ring, by one owner */
+};
+
+static_assert((int)PROBES_OWNERS == WAITS_OWNERS, "both sides of the map");
 
 struct probes {
 	struct waits *programs;
@@ -84,7 +91,8 @@ static void set_constants(struct waits *programs, uint64_t threshold_ns)
 										     : WAITS_NO_DESCRIPTOR;
 }
 
-static void choose_programs(struct waits *programs)
+/* False: this kernel cannot let go of a process by itself. */
+static bool choose_programs(struct waits *programs)
 {
 	bool ends = libbpf_find_vmlinux_btf_id("sched_process_exit", BPF_TRACE_RAW_TP) >= 0;
 	bool execs = libbpf_find_vmlinux_btf_id("sched_process_exec", BPF_TRACE_RAW_TP) >= 0;
@@ -92,17 +100,28 @@ static void choose_programs(struct waits *programs)
 	bpf_program__set_autoload(programs->progs.on_process_exit, ends);
 	bpf_program__set_autoload(programs->progs.on_process_exec, execs);
 	bpf_program__set_autoattach(programs->progs.on_look, false); /* once per probes_look() */
+	return ends && execs;
 }
 
-static int load(struct probes *probes, uint64_t threshold_ns)
+static int share(struct waits *programs)
+{
+	programs->rodata->most_records = SHARED_MOST;
+	return bpf_map__set_max_entries(programs->maps.records, SHARED_RING_BYTES);
+}
+
+static int load(struct probes *probes, uint64_t threshold_ns, bool shared)
 {
 	probes->programs = waits__open();
 	if (!probes->programs)
 		return -errno;
 
 	set_constants(probes->programs, threshold_ns);
-	choose_programs(probes->programs);
-	int err = waits__load(probes->programs);
+	bool lets_go = choose_programs(probes->programs);
+	int err = shared ? share(probes->programs) : 0;
+	if (!err && shared && !lets_go)
+		err = -EOPNOTSUPP;
+	if (!err)
+		err = waits__load(probes->programs);
 	if (err)
 		return err;
 	probes->look.program = probes->programs->progs.on_look;
@@ -110,7 +129,8 @@ static int load(struct probes *probes, uint64_t threshold_ns)
 	return probes->ring ? 0 : -errno;
 }
 
-int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *record, void *argument, char *why)
+static int open_probes(struct probes **probes, uint64_t threshold_ns, bool shared, probes_record *record, void *argument,
+		       char *why)
 {
 	*probes = NULL;
 	last_warning[0] = '\0';
@@ -127,7 +147,7 @@ int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *re
 	opened->argument = argument;
 	opened->statistics_fd = -1;
 	libbpf_set_print(keep_warning);
-	err = load(opened, threshold_ns);
+	err = load(opened, threshold_ns, shared);
 	if (err) {
 		rights_explain(err, last_warning, why, WHY_ROOM);
 		probes_close(opened);
@@ -135,6 +155,16 @@ int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *re
 	}
 	*probes = opened;
 	return 0;
+}
+
+int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *record, void *argument, char *why)
+{
+	return open_probes(probes, threshold_ns, false, record, argument, why);
+}
+
+int probes_open_shared(struct probes **probes, uint64_t threshold_ns, probes_record *record, void *argument, char *why)
+{
+	return open_probes(probes, threshold_ns, true, record, argument, why);
 }
 
 void probes_close(struct probes *probes)
@@ -160,20 +190,40 @@ static int iterate(struct probes *probes, pid_t tgid)
 	return err || shared->look_count ? err : -ESRCH;
 }
 
+int probes_hold(struct probes *probes)
+{
+	int err = probes->watched ? 0 : waits__attach(probes->programs);
+
+	if (err)
+		waits__detach(probes->programs);
+	else
+		probes->watched++;
+	return err;
+}
+
+void probes_release(struct probes *probes)
+{
+	if (--probes->watched == 0)
+		waits__detach(probes->programs);
+}
+
 int probes_watch(struct probes *probes, pid_t tgid)
 {
-	__u64 since = now_ns();
+	return probes_watch_for(probes, tgid, 0);
+}
+
+int probes_watch_for(struct probes *probes, pid_t tgid, uint32_t owner)
+{
+	const struct waits_watch watch = { .since_ns = now_ns(), .owner = owner };
 	int map = bpf_map__fd(probes->programs->maps.watched);
 
-	if (bpf_map_update_elem(map, &tgid, &since, BPF_NOEXIST))
+	if (bpf_map_update_elem(map, &tgid, &watch, BPF_NOEXIST))
 		return errno == E2BIG ? -ENOSPC : -errno;
-	int err = probes->watched ? 0 : waits__attach(probes->programs);
+	int err = probes_hold(probes);
 	if (err) {
-		waits__detach(probes->programs);
 		bpf_map_delete_elem(map, &tgid);
 		return err;
 	}
-	probes->watched++;
 	err = iterate(probes, tgid); /* waits that began before now count from now on */
 	if (err)
 		probes_unwatch(probes, tgid);
@@ -182,11 +232,18 @@ int probes_watch(struct probes *probes, pid_t tgid)
 
 void probes_unwatch(struct probes *probes, pid_t tgid)
 {
-	/* One that has called exec is not in the map any more, and counts as watched until its owner lets it go. */
+	/* One that has called exec, or has ended, is not in the map any more, and counts as watched until its owner lets it
+	 * go. */
 	if (bpf_map_delete_elem(bpf_map__fd(probes->programs->maps.watched), &tgid) && errno != ENOENT)
 		return;
-	if (--probes->watched == 0)
-		waits__detach(probes->programs);
+	probes_release(probes);
+}
+
+bool probes_watches(struct probes *probes, pid_t tgid)
+{
+	struct waits_watch watch;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(probes->programs->maps.watched), &tgid, &watch);
 }
 
 int probes_poll(struct probes *probes)
@@ -202,12 +259,16 @@ int probes_look(struct probes *probes, pid_t tgid)
 	return err ? err : records < 0 ? records : 0;
 }
 
+void probes_read_symbols(struct probes *probes)
+{
+	if (!probes->symbols_tried)
+		kernel_symbols_open(&probes->symbols, "/proc/kallsyms");
+	probes->symbols_tried = true;
+}
+
 int probes_stack(struct probes *probes, int32_t stack_id, char (*frames)[40], int room)
 {
-	if (!probes->symbols_tried) {
-		probes->symbols_tried = true;
-		kernel_symbols_open(&probes->symbols, "/proc/kallsyms");
-	}
+	probes_read_symbols(probes);
 	if (!probes->symbols || !probes->current)
 		return 0;
 
@@ -242,6 +303,13 @@ void probes_loss(struct probes *probes, struct probes_loss *loss)
 		if (!info_of(program, &info))
 			loss->missed += info.recursion_misses;
 	}
+}
+
+uint64_t probes_lost_by(struct probes *probes, uint32_t owner)
+{
+	struct waits_quota quota = { 0 };
+
+	return bpf_map_lookup_elem(bpf_map__fd(probes->programs->maps.quotas), &owner, &quota) ? 0 : quota.lost;
 }
 
 uint64_t probes_own_ns(struct probes *probes)

@@ -67,3 +67,44 @@ uint64_t probes_own_ns(struct probes *probes)
 	(void)probes;
 	return 0;
 }
+
+int probes_open_shared(struct probes **probes, uint64_t threshold_ns, probes_record *record, void *argument, char *why)
+{
+	return probes_open(probes, threshold_ns, record, argument, why);
+}
+
+int probes_watch_for(struct probes *probes, pid_t tgid, uint32_t owner)
+{
+	(void)owner;
+	return probes_watch(probes, tgid);
+}
+
+bool probes_watches(struct probes *probes, pid_t tgid)
+{
+	(void)probes;
+	(void)tgid;
+	return false;
+}
+
+uint64_t probes_lost_by(struct probes *probes, uint32_t owner)
+{
+	(void)probes;
+	(void)owner;
+	return 0;
+}
+
+int probes_hold(struct probes *probes)
+{
+	(void)probes;
+	return -EOPNOTSUPP;
+}
+
+void probes_release(struct probes *probes)
+{
+	(void)probes;
+}
+
+void probes_read_symbols(struct probes *probes)
+{
+	(void)probes;
+}

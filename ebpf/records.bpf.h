@@ -8,12 +8,21 @@
 const volatile __u64 threshold_ns = 10000000;
 const volatile __u8 takes_descriptor[WAITS_SYSTEM_CALLS];
 
+const volatile __u64 most_records; /* of an owner in WAITS_WINDOW_NS; 0: no limit */
+
 __u64 lost_records; /* found the ring full */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, WAITS_RING_BYTES);
 } records SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WAITS_OWNERS);
+	__type(key, __u32);
+	__type(value, struct waits_quota);
+} quotas SEC(".maps");
 
 static struct file *file_of(struct task_struct *task, __u64 fd)
 {
@@ -78,13 +87,38 @@ static void fill_longest(struct waits_record *record, const struct period *longe
 	record->wait.io_wait = longest->io_wait;
 	record->wait.waker_tid = longest->waker.tid;
 	record->wait.waker_tgid = longest->waker.tgid;
+	record->wait.waker_uid = longest->waker.uid;
 	__builtin_memcpy(record->wait.waker, longest->waker.name, sizeof(record->wait.waker));
 	record->wait.stack_id = longest->frame_count;
 	__builtin_memcpy(record->frames, longest->frames, sizeof(record->frames));
 }
 
+/* Counted on several CPUs at once: a few records more or less do not matter. */
+static bool within_quota(struct task_struct *task)
+{
+	struct waits_watch *watch = most_records ? watch_of(task) : NULL;
+	if (!watch)
+		return true;
+
+	__u64 now = bpf_ktime_get_ns();
+	struct waits_quota *quota = bpf_map_lookup_elem(&quotas, &watch->owner);
+	if (!quota)
+		return false;
+	if (now - quota->window_ns > WAITS_WINDOW_NS) {
+		quota->window_ns = now;
+		quota->sent = 0;
+	}
+	if (++quota->sent <= most_records)
+		return true;
+	__sync_fetch_and_add(&quota->lost, 1);
+	return false;
+}
+
 static struct waits_record *begin_record(struct task_struct *task, __u32 kind)
 {
+	if (!within_quota(task))
+		return NULL;
+
 	struct waits_record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
 	if (!record) {
 		__sync_fetch_and_add(&lost_records, 1);
@@ -156,15 +190,20 @@ static void report_now(struct task_struct *task, struct thread *thread, __u64 no
 
 static void report_end(struct task_struct *task)
 {
-	if (!watch_of(task) || BPF_CORE_READ(task, signal, live.counter))
-		return;
-
 	struct waits_record *record = begin_record(task, RW_KERNEL_EXIT);
 	if (!record)
 		return;
 	record->wait.end_ns = bpf_ktime_get_ns();
 	record->wait.exit_code = task->exit_code;
 	send_record(record);
+}
+
+/* From here on its number may be another process's, of which whoever had this one watched may see nothing. */
+static void let_go(struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	bpf_map_delete_elem(&watched, &tgid);
 }
 
 #endif

@@ -39,6 +39,7 @@ static void report_short(struct task_struct *task, struct short_waits *sum)
 		record->wait.system_call = sum->system_call;
 		record->wait.waker_tid = sum->waker.tid;
 		record->wait.waker_tgid = sum->waker.tgid;
+		record->wait.waker_uid = sum->waker.uid;
 		__builtin_memcpy(record->wait.waker, sum->waker.name, sizeof(record->wait.waker));
 		if (first_is(sum->system_call) != WAITS_NO_DESCRIPTOR)
 			fill_place(&record->wait, sum->fd, &sum->place);

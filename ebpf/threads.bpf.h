@@ -21,6 +21,7 @@ enum {
 struct waker {
 	__u32 tid; /* 0: none, or an interrupt */
 	__u32 tgid;
+	__u32 uid; /* RW_KERNEL_NO_USER: a thread of the kernel's */
 	char name[16];
 };
 
@@ -38,7 +39,6 @@ struct period {
 	__u32 state;
 	__u32 io_wait;
 	__s32 frame_count;
-	__u32 pad;
 	struct waker waker;
 	__u64 frames[WAITS_FRAMES];
 };
@@ -79,9 +79,9 @@ struct thread {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
-	__type(key, __u32);   /* tgid */
-	__type(value, __u64); /* watched since */
+	__uint(max_entries, WAITS_PROCESSES);
+	__type(key, __u32); /* tgid */
+	__type(value, struct waits_watch);
 } watched SEC(".maps");
 
 struct {
@@ -100,7 +100,7 @@ static __u32 state_of(struct task_struct *task)
 	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state) & 0xff;
 }
 
-static __u64 *watch_of(struct task_struct *task)
+static struct waits_watch *watch_of(struct task_struct *task)
 {
 	__u32 tgid = task->tgid;
 
@@ -111,14 +111,14 @@ static __u64 *watch_of(struct task_struct *task)
  * deadlock. */
 static struct thread *thread_of(struct task_struct *task, __u64 flags)
 {
-	__u64 *since = watch_of(task);
-	if (!since)
+	struct waits_watch *watch = watch_of(task);
+	if (!watch)
 		return NULL;
 
 	struct thread *thread = bpf_task_storage_get(&threads, task, NULL, flags);
-	if (thread && thread->watched_since != *since) {
+	if (thread && thread->watched_since != watch->since_ns) {
 		__builtin_memset(thread, 0, sizeof(*thread));
-		thread->watched_since = *since;
+		thread->watched_since = watch->since_ns;
 		thread->system_call = OUTSIDE;
 	}
 	return thread;

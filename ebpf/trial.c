@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ebpf/probes.h"
+#include "ebpf/view.h"
 
 enum { THRESHOLD_NS = 5000000, HOLD_MS = 40, LIMIT_MS = 3000, POLL_MS = 10, SLACK_NS = 20000000 };
 
@@ -131,46 +131,55 @@ static void on_record(void *argument, const struct rw_kernel_wait *wait)
 	}
 }
 
-static void follow(struct probes *probes, pid_t child)
+static void follow(struct view *view, pid_t child)
 {
 	siginfo_t info = { 0 };
 
 	for (int waited = 0; waited < LIMIT_MS && !info.si_pid; waited += POLL_MS) {
 		sleep_ms(POLL_MS);
-		probes_poll(probes);
+		view_poll(view);
 		if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT))
 			break;
 	}
-	probes_poll(probes);
+	view_poll(view);
 }
 
-static uint64_t lost_by(struct probes *probes)
+static uint64_t lost_by(struct view *view)
 {
 	struct probes_loss loss;
 
-	probes_loss(probes, &loss);
+	view_loss(view, &loss);
 	return loss.ring + loss.waits;
 }
 
-static int watch(struct watcher *watcher, pid_t child, int go, char *why)
+static int watch(struct watcher *watcher, const char *helper, pid_t child, int go, char *why)
 {
-	struct probes *probes;
-	int err = probes_open(&probes, THRESHOLD_NS, on_record, watcher, why);
+	char refused[VIEW_WHY];
+	struct view *view;
+	int err = view_open(&view, helper, THRESHOLD_NS, on_record, watcher, why);
 
 	if (err)
 		return err;
-	err = probes_watch(probes, child);
+	int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
+
+	watcher->trial->by_helper = view_is_helpers(view);
+	err = view_watch(view, child, pidfd, refused);
+	if (pidfd >= 0)
+		close(pidfd);
 	if (err)
-		snprintf(why, TRIAL_WHY, "the BPF programs load, but a process cannot be watched: %s", strerror(-err));
+		snprintf(why, TRIAL_WHY, "the BPF programs load, but a process cannot be watched: %.180s",
+			 *refused ? refused : strerror(-err));
 	else if (write(go, "g", 1) == 1)
-		follow(probes, child);
+		follow(view, child);
 	watcher->trial->true_ms = (double)(watcher->deeds->lock_end_ns - watcher->deeds->lock_start_ns) / 1e6;
-	watcher->trial->lost = lost_by(probes);
-	probes_close(probes);
+	watcher->trial->lost = lost_by(view);
+	if (!err)
+		view_unwatch(view, child); /* a helper sends what it still has before it answers */
+	view_close(view);
 	return err;
 }
 
-static int try_with(struct deeds *deeds, struct trial *trial, char *why)
+static int try_with(struct deeds *deeds, const char *helper, struct trial *trial, char *why)
 {
 	struct watcher watcher = { deeds, trial };
 	int go[2];
@@ -183,7 +192,7 @@ static int try_with(struct deeds *deeds, struct trial *trial, char *why)
 	if (child == 0)
 		be_child(go[0], deeds);
 	close(go[0]);
-	int err = child < 0 ? -errno : watch(&watcher, child, go[1], why);
+	int err = child < 0 ? -errno : watch(&watcher, helper, child, go[1], why);
 
 	close(go[1]);
 	if (child > 0) {
@@ -194,7 +203,7 @@ static int try_with(struct deeds *deeds, struct trial *trial, char *why)
 	return err;
 }
 
-int trial_run(struct trial *trial, char *why)
+int trial_run(struct trial *trial, const char *helper, char *why)
 {
 	struct deeds *deeds = mmap(NULL, sizeof(*deeds), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int err;
@@ -203,7 +212,7 @@ int trial_run(struct trial *trial, char *why)
 	*why = '\0';
 	if (deeds == MAP_FAILED)
 		return -errno;
-	err = try_with(deeds, trial, why);
+	err = try_with(deeds, helper, trial, why);
 	munmap(deeds, sizeof(*deeds));
 	return err;
 }

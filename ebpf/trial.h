@@ -16,11 +16,12 @@ struct trial {
 	double true_ms; /* the wait for the lock by the child's own clock … */
 	double told_ms; /* … and as reported, 0: it was not */
 	uint64_t lost;  /* events, meanwhile */
+	bool by_helper; /* the programs were rankwatchd's */
 };
 
-/* Loads the programs, watches the child for about a tenth of a second, 3 s at most, and unloads them. 0; -errno with a
- * sentence in `why` (TRIAL_WHY bytes) as probes_open() when they cannot be loaded, or when the child is not watched.
+/* helper: as in view_open(). Loads the programs, or asks the helper, watches the child for about a tenth of a second, 3 s at most, and unloads them. 0; -errno with a
+ * sentence in `why` (TRIAL_WHY bytes) as view_open() when they cannot be loaded, or when the child is not watched.
  * The caller has one thread. */
-int trial_run(struct trial *trial, char *why);
+int trial_run(struct trial *trial, const char *helper, char *why);
 
 #endif

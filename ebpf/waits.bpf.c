@@ -85,9 +85,9 @@ static void keep_longest(struct task_struct *task, struct thread *thread, __u64 
  * cannot be had a second time there, and memory may have lacked. */
 static void note_lost_wait(struct task_struct *task, __u32 state, __u64 now)
 {
-	const __u64 *since = watch_of(task);
+	const struct waits_watch *watch = watch_of(task);
 
-	if (since && state && !(state & ENDED) && now > *since + settled_ns && now > task->start_time + settled_ns)
+	if (watch && state && !(state & ENDED) && now > watch->since_ns + settled_ns && now > task->start_time + settled_ns)
 		__sync_fetch_and_add(&lost_waits, 1);
 }
 
@@ -178,6 +178,8 @@ static void wake(struct task_struct *task, const void *context, __u64 now)
 	__u64 id = bpf_get_current_pid_tgid();
 	thread->waker.tid = (__u32)id;
 	thread->waker.tgid = id >> 32;
+	thread->waker.uid = bpf_get_current_task_btf()->flags & KERNEL_THREAD ? RW_KERNEL_NO_USER
+									     : (__u32)bpf_get_current_uid_gid();
 	bpf_get_current_comm(thread->waker.name, sizeof(thread->waker.name));
 }
 
@@ -240,6 +242,9 @@ static void adopt(struct task_struct *task, struct thread *thread, __u64 now)
 
 static void look_at(struct task_struct *task)
 {
+	if (!watch_of(task))
+		return; /* it has called exec or has ended: no loss */
+
 	__u64 now = bpf_ktime_get_ns();
 	struct thread *thread = thread_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread) {
@@ -287,7 +292,10 @@ int BPF_PROG(on_sys_exit)
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(on_process_exit, struct task_struct *task)
 {
+	if (!watch_of(task) || BPF_CORE_READ(task, signal, live.counter))
+		return 0;
 	report_end(task);
+	let_go(task);
 	return 0;
 }
 
@@ -296,9 +304,7 @@ int BPF_PROG(on_process_exit, struct task_struct *task)
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(on_process_exec, struct task_struct *task)
 {
-	__u32 tgid = task->tgid;
-
-	bpf_map_delete_elem(&watched, &tgid);
+	let_go(task);
 	return 0;
 }
 

@@ -10,6 +10,9 @@ enum {
 	WAITS_UNKNOWN_CALL = -2,  /* as a system call's number: one by the 32-bit interface */
 	WAITS_SYSTEM_CALLS = 512, /* numbers above take no descriptor as far as we know */
 	WAITS_RING_BYTES = 1 << 20,
+	WAITS_PROCESSES = 1024,
+	WAITS_OWNERS = 64,
+	WAITS_WINDOW_NS = 50000000,
 };
 
 /* What the first argument of a system call is. */
@@ -17,6 +20,21 @@ enum {
 	WAITS_NO_DESCRIPTOR,
 	WAITS_DESCRIPTOR,
 	WAITS_POLLED, /* address of a struct pollfd */
+};
+
+/* For whom a process is watched. */
+struct waits_watch {
+	__u64 since_ns;
+	__u32 owner; /* below WAITS_OWNERS */
+	__u32 pad;
+};
+
+/* How much of the ring an owner has taken since window_ns: one whose threads make records as fast as they can loses its
+ * own, not those of others. */
+struct waits_quota {
+	__u64 window_ns;
+	__u64 sent;
+	__u64 lost;
 };
 
 /* wait.stack_id is the number of frames; probes.c turns it into what probes.h promises. */

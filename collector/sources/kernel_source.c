@@ -18,7 +18,7 @@ struct watched {
 };
 
 struct kernel_source {
-	struct probes *probes;
+	struct view *view;
 	char proc_root[128];
 	struct mounts *mounts;
 	struct kernel_source_events events;
@@ -51,11 +51,11 @@ static void on_record(void *argument, const struct rw_kernel_wait *record)
 		source->events.choose_rights(source->events.argument, watched->process);
 	kernel_wait_fill(record, source->proc_root, source->mounts, &wait);
 	wait.process = watched->process;
-	wait.frame_count = (uint32_t)probes_stack(source->probes, record->stack_id, wait.frames, FRAMES);
+	wait.frame_count = (uint32_t)view_stack(source->view, record->stack_id, wait.frames, FRAMES);
 	source->events.wait(source->events.argument, &wait);
 }
 
-int kernel_source_open(struct kernel_source **source, const char *proc_root, struct mounts *mounts,
+int kernel_source_open(struct kernel_source **source, const char *helper, const char *proc_root, struct mounts *mounts,
 		       const struct kernel_source_events *events, char *why)
 {
 	*source = NULL;
@@ -67,7 +67,7 @@ int kernel_source_open(struct kernel_source **source, const char *proc_root, str
 	snprintf(opened->proc_root, sizeof(opened->proc_root), "%s", proc_root);
 	opened->mounts = mounts;
 	opened->events = *events;
-	int err = probes_open(&opened->probes, THRESHOLD_NS, on_record, opened, why);
+	int err = view_open(&opened->view, helper, THRESHOLD_NS, on_record, opened, why);
 	if (err)
 		kernel_source_close(opened);
 	else
@@ -79,7 +79,7 @@ void kernel_source_close(struct kernel_source *source)
 {
 	if (!source)
 		return;
-	probes_close(source->probes);
+	view_close(source->view);
 	free(source->watched);
 	free(source);
 }
@@ -98,11 +98,17 @@ static int make_room(struct kernel_source *source)
 	return 0;
 }
 
-int kernel_source_watch(struct kernel_source *source, analysis_process_id process, pid_t pid)
+bool kernel_source_is_helpers(const struct kernel_source *source)
+{
+	return view_is_helpers(source->view);
+}
+
+int kernel_source_watch(struct kernel_source *source, analysis_process_id process, pid_t pid, int pidfd, char *why)
 {
 	int err = make_room(source);
+	*why = '\0';
 	if (!err)
-		err = probes_watch(source->probes, pid);
+		err = view_watch(source->view, pid, pidfd, why);
 	if (!err)
 		source->watched[source->count++] = (struct watched){ pid, process };
 	return err;
@@ -114,26 +120,35 @@ void kernel_source_unwatch(struct kernel_source *source, pid_t pid)
 
 	if (!watched)
 		return;
-	probes_unwatch(source->probes, pid);
+	view_unwatch(source->view, pid);
 	*watched = source->watched[--source->count];
 }
 
 int kernel_source_poll(struct kernel_source *source)
 {
-	return probes_poll(source->probes);
+	int got = view_poll(source->view);
+
+	if (got == -ENOTCONN)
+		source->count = 0;
+	return got;
 }
 
 int kernel_source_look(struct kernel_source *source, pid_t pid)
 {
-	return find(source, pid) ? probes_look(source->probes, pid) : -ENOENT;
+	return find(source, pid) ? view_look(source->view, pid) : -ENOENT;
 }
 
 void kernel_source_loss(struct kernel_source *source, struct probes_loss *loss)
 {
-	probes_loss(source->probes, loss);
+	view_loss(source->view, loss);
 }
 
 uint64_t kernel_source_own_ns(struct kernel_source *source)
 {
-	return probes_own_ns(source->probes);
+	return view_own_ns(source->view);
+}
+
+uint64_t kernel_source_cost_ns(const struct kernel_source *source)
+{
+	return view_cost_ns(source->view);
 }

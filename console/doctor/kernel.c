@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rankwatch/helper.h>
+
 #include "ebpf/trial.h"
 
 /* First line of a file under the root; "not readable" when it is not. */
@@ -60,17 +62,18 @@ static void list_unseen(const struct trial *trial, char *text, size_t size)
 static void say_with_bpf(const struct trial *trial, struct check_result *result)
 {
 	char unseen[160];
+	const char *through = trial->by_helper ? " through rankwatchd" : "";
 
 	list_unseen(trial, unseen, sizeof(unseen));
 	if (*unseen) {
-		check_say(result, VERDICT_WARNING, "level ebpf, but of a try here it did not see: %s", unseen);
+		check_say(result, VERDICT_WARNING, "level ebpf%s, but of a try here it did not see: %s", through, unseen);
 		check_advise(result, "causes will be missing, or less certain; try again on a host that is less busy");
 	} else {
 		check_say(
 		    result, VERDICT_OK,
-		    "level ebpf: tried here, it saw a thread wait %.1f ms for a lock (%.1f by its own clock), the "
+		    "level ebpf%s: tried here, it saw a thread wait %.1f ms for a lock (%.1f by its own clock), the "
 		    "thread that ended it, and the pipe that a write waited for",
-		    trial->told_ms, trial->true_ms);
+		    through, trial->told_ms, trial->true_ms);
 	}
 }
 
@@ -78,7 +81,7 @@ static void kernel_run(struct check_context *context, struct check_result *resul
 {
 	struct trial trial;
 	char why[TRIAL_WHY];
-	int error = trial_run(&trial, why);
+	int error = trial_run(&trial, *context->root ? NULL : RW_HELPER_SOCKET, why);
 
 	if (error)
 		say_without_bpf(context, result, *why ? why : strerror(-error));

@@ -26,6 +26,8 @@ enum {
 	RW_KERNEL_SHORT_WAITS = 5,
 };
 
+#define RW_KERNEL_NO_USER 0xffffffffu
+
 struct rw_kernel_wait {
 	__u32 kind;
 	__u32 tgid; /* init-namespace pid of the process */
@@ -47,7 +49,7 @@ struct rw_kernel_wait {
 	__s32 stack_id; /* for probes_stack(), during the callback; < 0 none */
 	__s32 exit_code;
 	__u32 count; /* RW_KERNEL_SHORT_WAITS; else 0 */
-	__u32 pad;
+	__u32 waker_uid; /* its real uid in the first user namespace; RW_KERNEL_NO_USER: a thread of the kernel's */
 	char thread[16];
 	char waker[16];
 	char file[32]; /* last path component */

@@ -51,13 +51,20 @@ static _Noreturn void sleep_on(useconds_t period_us)
 		usleep(period_us);
 }
 
+static int watch(struct reader *reader, analysis_process_id process, pid_t pid)
+{
+	char why[VIEW_WHY];
+
+	return kernel_source_watch(reader->kernel, process, pid, -1, why);
+}
+
 static void start(struct reader *reader, useconds_t period_us)
 {
 	for (int i = 0; i < PROCESSES; i++) {
 		reader->pids[i] = fork();
 		if (!reader->pids[i])
 			sleep_on(period_us);
-		if (kernel_source_watch(reader->kernel, (analysis_process_id)i, reader->pids[i]))
+		if (watch(reader, (analysis_process_id)i, reader->pids[i]))
 			abort();
 	}
 }
@@ -165,7 +172,7 @@ static void measure_passing(struct reader *reader)
 		_exit(0);
 	}
 	double alone = pass_ns(there[1], back[0]);
-	if (kernel_source_watch(reader->kernel, 0, partner) || kernel_source_watch(reader->kernel, 1, getpid()))
+	if (watch(reader, 0, partner) || watch(reader, 1, getpid()))
 		abort();
 	double watched = pass_ns(there[1], back[0]);
 	printf("{\"pass_ns\":%.0f,\"watched_pass_ns\":%.0f}\n", alone, watched);
@@ -184,7 +191,7 @@ int main(int argc, char **argv)
 
 	if (mounts_open(&reader.mounts, "/proc") || proc_source_open(&reader.proc, "/proc", reader.mounts))
 		return 1;
-	if (kernel_source_open(&reader.kernel, "/proc", reader.mounts, &events, why)) {
+	if (kernel_source_open(&reader.kernel, NULL, "/proc", reader.mounts, &events, why)) {
 		fprintf(stderr, "host_bench: skipped: %s\n", why);
 		return 77;
 	}

@@ -234,13 +234,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (root_fd < 0)
 		make_tree();
-	if (mounts_open(&mounts, root) || kernel_source_open(&source, root, mounts, &events, why))
+	if (mounts_open(&mounts, root) || kernel_source_open(&source, NULL, root, mounts, &events, why))
 		abort();
 	opened->rest = data;
 	opened->left = size;
 	for (int32_t rank = 0; rank < RANKS; rank++)
 		add_rank(analysis, rank);
-	kernel_source_watch(source, 1, PID);
+	kernel_source_watch(source, 1, PID, -1, why);
 	play(analysis, source);
 	kernel_source_close(source);
 	mounts_close(mounts);

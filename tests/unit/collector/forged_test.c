@@ -170,7 +170,7 @@ Test(forged, one_that_points_at_roots_process_tells_nothing_of_it)
 	cr_expect_str_empty(analysis->last_path);
 	cr_expect(analysis->pid_unproven);
 	cr_expect_eq(times(said, "points at a process that is not watched"), 1, "said once, with the reason: %s", said);
-	cr_expect(strstr(said, "the black box is of uid 4242"), "%s", said);
+	cr_expect(strstr(said, "asked for as one of uid 4242's"), "%s", said);
 }
 
 Test(forged, one_whose_process_has_ended_and_whose_pid_is_anothers_tells_nothing_of_that)

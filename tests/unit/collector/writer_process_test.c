@@ -16,7 +16,7 @@
 #include "box_process.h"
 #include "collector/sources/descriptor.h"
 #include "collector/sources/owner_rights.h"
-#include "collector/writer_process.h"
+#include "base/writer_process.h"
 #include "other_user.h"
 
 static struct writer_process process;
@@ -61,7 +61,7 @@ Test(writer_process, one_of_another_user_is_not)
 	pid_t pid = other_user_start(OTHER_USER, OTHER_USER);
 
 	cr_expect_eq(prove(getpid(), OTHER_USER), -EPERM, "a box of a user's points at root's process");
-	cr_expect(strstr(why, "the black box is of uid 4242"), "%s", why);
+	cr_expect(strstr(why, "asked for as one of uid 4242's"), "%s", why);
 	cr_expect_eq(prove(pid, 0), -EPERM);
 	cr_expect_eq(prove(pid, OTHER_USER), 0, "%s", why);
 	writer_process_close(&process);

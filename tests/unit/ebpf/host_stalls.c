@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <rankwatch/helper.h>
+
 #include "collector/sources/kernel_source.h"
 #include "collector/sources/proc_source.h"
 #include "tests/unit/ebpf/slow_disk.h"
@@ -210,6 +212,19 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static int watch(struct bench *bench, pid_t pid)
+{
+	char why[VIEW_WHY];
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	int err = kernel_source_watch(bench->kernel, 1, pid, pidfd, why);
+
+	if (*why)
+		printf("  %s\n", why);
+	if (pidfd >= 0)
+		close(pidfd);
+	return err;
+}
+
 static void follow(struct bench *bench, pid_t pid)
 {
 	for (int waited = 0; running(pid) && waited < DEADLINE_MS; waited += POLL_MS) {
@@ -246,7 +261,7 @@ static void stall(struct bench *bench, const char *name, victim_stall *stall_bod
 	int err = victim_start(&victim, stall_body, bench->disk.mount);
 	if (!err) {
 		await_victim(bench, victim.pid);
-		err = kernel_source_watch(bench->kernel, 1, victim.pid);
+		err = watch(bench, victim.pid);
 	}
 	if (err) {
 		failures++;
@@ -448,12 +463,14 @@ static void check_lost(struct bench *bench)
 	struct victim victim;
 	uint64_t threads = 0;
 
+	if (kernel_source_is_helpers(bench->kernel))
+		return; /* its ring has room for them */
 	puts("records that find no room are counted");
 	kernel_source_loss(bench->kernel, &before);
 	bench->seen.count = 0;
 	int err = victim_start(&victim, victim_crowd, "");
 	if (!err)
-		err = kernel_source_watch(bench->kernel, 1, victim.pid);
+		err = watch(bench, victim.pid);
 	CHECK(!err, "cannot start or watch the victim: %s", strerror(-err));
 	victim_go(&victim);
 	while (!err && running(victim.pid) && !victim.truth->end_ns)
@@ -583,14 +600,20 @@ int main(int count, char **arguments)
 	}
 	if (mounts_open(&bench.mounts, "/proc") || proc_source_open(&bench.proc, "/proc", bench.mounts))
 		return 1;
-	if (kernel_source_open(&bench.kernel, "/proc", bench.mounts, &events, why)) {
+	bool by_helper = count > 1 && !strcmp(arguments[1], "--helper");
+
+	if (kernel_source_open(&bench.kernel, by_helper ? RW_HELPER_SOCKET : NULL, "/proc", bench.mounts, &events, why)) {
 		printf("SKIPPED all of it: %s\n", why);
 		return 77;
+	}
+	if (by_helper && !kernel_source_is_helpers(bench.kernel)) {
+		printf("FAILED: no rankwatchd answers at " RW_HELPER_SOCKET "\n");
+		return 1;
 	}
 	emulated = count > 1 && !strcmp(arguments[1], "--emulated");
 	if (emulated)
 		on_cpu_ms = 50;
-	if (emulated || (count > 1 && !strcmp(arguments[1], "--short"))) {
+	if (emulated || by_helper || (count > 1 && !strcmp(arguments[1], "--short"))) {
 		check_few(&bench);
 	} else {
 		check_without_disk(&bench);

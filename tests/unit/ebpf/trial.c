@@ -24,7 +24,7 @@ static int try_until_whole(struct trial *trial, char *why)
 	int err = 0;
 
 	for (int tries = 0; tries < 3; tries++) {
-		err = trial_run(trial, why);
+		err = trial_run(trial, NULL, why);
 		printf("  %d %s: wait %d waker %d file %d, %.2f of %.2f ms, lost %lu\n", err, why, trial->wait,
 		       trial->waker, trial->file, trial->told_ms, trial->true_ms, trial->lost);
 		if (err || (trial->wait && trial->waker && trial->file))
@@ -55,7 +55,7 @@ static void check_refused(void)
 
 	puts("where the iterator is refused nothing is said to be seen");
 	refuses_iterators = EACCES;
-	int err = trial_run(&trial, why);
+	int err = trial_run(&trial, NULL, why);
 
 	printf("  %d %s\n", err, why);
 	check(err == -EACCES && strstr(why, "cannot be watched"), "it says that a process cannot be watched");
@@ -69,7 +69,7 @@ int main(void)
 	char why[TRIAL_WHY];
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	int err = trial_run(&trial, why);
+	int err = trial_run(&trial, NULL, why);
 
 	if (err == -EPERM || err == -EOPNOTSUPP) {
 		printf("SKIPPED all of it: %s\n", why);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/writer_process.h"
+#include "base/writer_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -107,15 +108,17 @@ static int check_rights(const struct writer_process *process, gid_t *gid, char w
 		err = read_status(process->proc_fd, &status);
 	if (err || !status.has_memory)
 		return -ESRCH;
+	*gid = status.gids[0];
+	if (process->uid == (uid_t)-1)
+		return 0;
 	if (!are_all(status.uids, process->uid))
-		return refuse(why, "process %d has uids %u, %u, %u, %u, the black box is of uid %u", (int)process->pid,
+		return refuse(why, "process %d has uids %u, %u, %u, %u, and is asked for as one of uid %u's", (int)process->pid,
 			      status.uids[0], status.uids[1], status.uids[2], status.uids[3], (unsigned)process->uid);
 	if (!are_all(status.gids, status.gids[0]) || descriptors.st_uid != process->uid)
 		return refuse(why,
 			      "process %d runs a program that uid %u may not look at (set-user-id, set-group-id, with "
 			      "capabilities, or not dumpable)",
 			      (int)process->pid, (unsigned)process->uid);
-	*gid = status.gids[0];
 	return 0;
 }
 
@@ -141,7 +144,7 @@ int writer_process_check(const struct writer_process *process, char why[WRITER_P
 
 	if (!err)
 		err = check_rights(process, &gid, why);
-	if (!err && gid != process->gid)
+	if (!err && process->uid != (uid_t)-1 && gid != process->gid)
 		err = refuse(why, "process %d has changed its gid", (int)process->pid);
 	return err;
 }
@@ -175,7 +178,7 @@ int writer_process_open(struct writer_process *process, pid_t pid, uid_t owner, 
 	opened.proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (opened.proc_fd < 0)
 		err = -ESRCH;
-	if (!err && is_anybody(owner))
+	if (!err && (owner == (uid_t)-1 || is_anybody(owner)))
 		err = refuse(why, "uid %u stands here for each user whom this user namespace does not know",
 			     (unsigned)owner);
 	if (!err)
@@ -190,6 +193,88 @@ int writer_process_open(struct writer_process *process, pid_t pid, uid_t owner, 
 		writer_process_close(&opened);
 	else
 		*process = opened;
+	return err;
+}
+
+/* A pidfd's link reads so, and no file's can: those begin with a slash. "[pidfd]" is of kernels before 6.9. */
+bool writer_process_is_pidfd(int fd)
+{
+	static const char *const links[] = { "anon_inode:[pidfd]", "pidfd:[" };
+	char path[32], link[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	ssize_t length = readlink(path, link, sizeof(link) - 1);
+
+	link[length > 0 ? length : 0] = '\0';
+	return !strncmp(link, links[0], strlen(links[0])) || !strncmp(link, links[1], strlen(links[1]));
+}
+
+/* 0: it has ended, or is in no pid namespace of ours. */
+static pid_t pid_of(int pidfd)
+{
+	char path[40], text[1024];
+	int pid = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	const char *line = read_text(AT_FDCWD, path, text, sizeof(text)) ? NULL : strstr(text, "\nPid:");
+
+	return line && sscanf(line, "\nPid: %d", &pid) == 1 && pid > 0 ? pid : 0;
+}
+
+/* Of a thread that is not the first of its process (PIDFD_THREAD) the number is another. */
+static bool is_whole_process(int proc_fd)
+{
+	char text[4096];
+	int group = -1, pid = -2;
+
+	if (read_text(proc_fd, "status", text, sizeof(text)))
+		return false;
+	const char *group_line = strstr(text, "\nTgid:"), *pid_line = strstr(text, "\nPid:");
+
+	return group_line && pid_line && sscanf(group_line, "\nTgid: %d", &group) == 1 &&
+	       sscanf(pid_line, "\nPid: %d", &pid) == 1 && group == pid;
+}
+
+static bool has_ended(int pidfd)
+{
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&end, 1, 0) != 0;
+}
+
+static int adopt(struct writer_process *process, char why[WRITER_PROCESS_WHY])
+{
+	char path[32];
+
+	if (!writer_process_is_pidfd(process->pidfd))
+		return refuse(why, "a process is handed over as a pidfd, this is something else");
+	process->pid = pid_of(process->pidfd);
+	snprintf(path, sizeof(path), "/proc/%d", (int)process->pid);
+	if (!process->pid || !is_our_proc())
+		return -ESRCH;
+	process->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (process->proc_fd < 0)
+		return -ESRCH;
+	if (is_anybody(process->uid))
+		return refuse(why, "uid %u stands here for each user whom this user namespace does not know",
+			      (unsigned)process->uid);
+	if (!is_whole_process(process->proc_fd))
+		return -ESRCH;
+	int err = read_start(process->proc_fd, &process->start_ticks);
+	if (!err)
+		err = check_rights(process, &process->gid, why);
+	/* While it lives its number is nobody else's: what was opened by number is of this process. */
+	return !err && has_ended(process->pidfd) ? -ESRCH : err;
+}
+
+int writer_process_adopt(struct writer_process *process, int pidfd, uid_t owner, char why[WRITER_PROCESS_WHY])
+{
+	*process = (struct writer_process){ .pidfd = pidfd, .proc_fd = -1, .uid = owner };
+	*why = '\0';
+	int err = adopt(process, why);
+
+	if (err)
+		writer_process_close(process);
 	return err;
 }
 

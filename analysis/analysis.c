@@ -27,6 +27,7 @@ struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argum
 	analysis->stragglers.clock = JOB_NONE;
 	analysis->findings.emit = emit;
 	analysis->findings.argument = argument;
+	analysis->findings.job = &analysis->job;
 	if (post_mortem)
 		analysis_keep_cells(analysis);
 	return analysis;
@@ -250,7 +251,8 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 		origin_tick(analysis, over, now_ns);
 	}
 	versions_tick(analysis, now_ns);
-	endings_tick(analysis, now_ns); /* last: what another found explains the end */
+	endings_tick(analysis, now_ns); /* behind the rest: what another found explains the end */
+	findings_tick(&analysis->findings, now_ns);
 	expiry_tick(analysis, now_ns);
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/incident.h"
+
 static const uint64_t update_pause_ns = 1000000000;
 static const double update_change = 0.10;
 /* What is known about the cause settles in the first second; then a class gives way only to one that explains more. */
@@ -76,6 +78,8 @@ static void emit(struct findings *findings, struct record *record, enum rw_findi
 	record->finding.time_ns = now_ns;
 	record->told_ns = now_ns;
 	record->open = state != RW_FINDING_CLOSED;
+	findings->told = true;
+	incident_write(findings, record);
 	findings->emit(findings->argument, &record->finding);
 }
 
@@ -180,6 +184,44 @@ const struct record *findings_open(const struct findings *findings, enum rw_kind
 {
 	int at = find(findings, kind, subject);
 	return at >= 0 ? findings->records[at] : NULL;
+}
+
+static uint32_t count_ended(const struct job *job)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < job->process_count; i++)
+		count += job->processes[i]->life == ANALYSIS_EXITED || job->processes[i]->life == ANALYSIS_KILLED;
+	return count;
+}
+
+/* The one that it began with tells the story; where that is closed, those that are open do. */
+static void tell_story(struct findings *findings, struct record *record, bool over, uint64_t now_ns)
+{
+	const struct record *root = incident_root(findings, record);
+	uint32_t before = record->chain_hash;
+	if (!record->open || record->finding.severity < RW_WARNING || (root != record && root->open))
+		return;
+	incident_write(findings, record);
+	if (record->chain_hash == before)
+		return;
+	if (!over && now_ns < record->told_ns + update_pause_ns) {
+		record->chain_hash = before;
+		findings->told = true;
+		return;
+	}
+	emit(findings, record, RW_FINDING_UPDATE, now_ns);
+}
+
+void findings_tick(struct findings *findings, uint64_t now_ns)
+{
+	uint32_t ended = findings->count ? count_ended(findings->job) : 0;
+	bool over = findings->count && ended == findings->job->process_count;
+	if (!findings->told && ended == findings->ended)
+		return;
+	findings->told = false;
+	findings->ended = ended;
+	for (uint32_t i = 0; i < findings->count; i++)
+		tell_story(findings, findings->records[i], over, now_ns);
 }
 
 void findings_replay_open(struct findings *findings, uint64_t now_ns)

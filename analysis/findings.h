@@ -14,6 +14,9 @@ struct findings {
 	struct record *records[FINDINGS_MAX]; /* oldest first */
 	uint32_t count;
 	uint32_t opened; /* from warning up */
+	uint32_t ended;  /* processes of the job that had ended when the incidents were looked at last … */
+	bool told;       /* … and something was told since */
+	const struct job *job;
 	analysis_emit *emit;
 	void *argument;
 };
@@ -23,6 +26,8 @@ void findings_tell(struct findings *findings, struct record *record, uint64_t no
 void findings_close(struct findings *findings, enum rw_kind kind, uint32_t subject, uint64_t now_ns);
 /* NULL when none is open. */
 const struct record *findings_open(const struct findings *findings, enum rw_kind kind, uint32_t subject);
+/* Updates findings whose incident has grown: what follows from them was told, or ranks have ended. Last of a tick. */
+void findings_tick(struct findings *findings, uint64_t now_ns);
 void findings_replay_open(struct findings *findings, uint64_t now_ns);
 void findings_free(struct findings *findings);
 

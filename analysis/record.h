@@ -36,6 +36,9 @@ struct record {
 	char missing[RECORD_MISSING][192];
 	const char *missing_pointers[RECORD_MISSING];
 	char text[768], advice[160];
+	char incident[24];
+	struct rw_incident_link links[RW_INCIDENT_LINKS];
+	uint32_t chain_hash; /* analysis/incident.h */
 };
 
 /* A finding about these ranks (indices into job->ranks); NULL on lack of memory. */

@@ -20,7 +20,7 @@ static const char *duration(char *text, size_t room, double ms)
 	return text;
 }
 
-static void text_end(char *text, size_t room, const struct process *process)
+void text_end(char *text, size_t room, const struct process *process)
 {
 	int status = process->exit_status;
 	if (process->life == ANALYSIS_ALIVE) {

@@ -10,6 +10,8 @@
 #include "analysis/network.h"
 #include "analysis/record.h"
 
+/* "killed by signal 9", "exited with status 3" */
+void text_end(char *text, size_t room, const struct process *process);
 /* "fsync(2)", "waits for a CPU", "killed by signal 9" */
 void text_cause(char *text, size_t room, const struct cause *cause, const struct process *process);
 /* "rank 0 makes every step 1.31 s longer: 64 % of the step, since step 9" */

@@ -43,9 +43,22 @@ int board_put(struct board *board, const struct rw_finding *finding, const char 
 		return -ENOMEM;
 	if (finding->severity > entry->severity)
 		entry->severity = finding->severity;
+	entry->kind = finding->kind;
+	snprintf(entry->incident, sizeof(entry->incident), "%s", finding->incident.id ? finding->incident.id : finding->id);
 	free(entry->line);
 	entry->line = finding->state == RW_FINDING_CLOSED ? NULL : strdup(line);
 	return entry->line || finding->state == RW_FINDING_CLOSED ? 0 : -ENOMEM;
+}
+
+/* The highest severity at which they have heard of the entry's incident, through whichever finding of it. */
+static enum rw_severity told_of_incident(const struct board *board, const struct board_entry *entry)
+{
+	enum rw_severity told = entry->told;
+
+	for (size_t i = 0; i < board->count; i++)
+		if (strcmp(board->entries[i].incident, entry->incident) == 0 && board->entries[i].told > told)
+			told = board->entries[i].told;
+	return told;
 }
 
 bool board_tell(struct board *board, const struct rw_finding *finding)
@@ -53,8 +66,14 @@ bool board_tell(struct board *board, const struct rw_finding *finding)
 	struct board_entry *entry = find(board, finding->id);
 	enum rw_severity known = entry->told;
 
-	entry->told = finding->state == RW_FINDING_CLOSED ? RW_NOTICE : finding->severity > known ? finding->severity : known;
-	return entry->told != known;
+	if (finding->state == RW_FINDING_CLOSED) {
+		entry->told = RW_NOTICE;
+		return known != RW_NOTICE;
+	}
+	if (finding->severity <= told_of_incident(board, entry))
+		return false;
+	entry->told = finding->severity;
+	return true;
 }
 
 size_t board_count(const struct board *board, enum rw_severity severity)
@@ -73,6 +92,15 @@ size_t board_closed(const struct board *board)
 	for (size_t i = 0; i < board->count; i++)
 		closed += !board->entries[i].line && board->entries[i].severity >= RW_WARNING;
 	return closed;
+}
+
+size_t board_count_kind(const struct board *board, enum rw_kind kind)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < board->count; i++)
+		count += board->entries[i].kind == kind && board->entries[i].severity > RW_NOTICE;
+	return count;
 }
 
 size_t board_open(const struct board *board)

@@ -9,7 +9,8 @@
 #include <rankwatch/finding.h>
 
 struct board_entry {
-	char id[24];
+	char id[24], incident[24];
+	enum rw_kind kind;
 	enum rw_severity severity; /* highest so far */
 	enum rw_severity told;     /* RW_NOTICE: none who hears only of news knows of it */
 	char *line;                /* NULL: closed */
@@ -22,13 +23,15 @@ struct board {
 
 /* Takes the finding's line as the newest of its id. 0 or -ENOMEM. */
 int board_put(struct board *board, const struct rw_finding *finding, const char *line);
-/* Whether those who hear only of news (a finding opens, becomes more severe, closes) should hear of this one, which was put
- * before; they are then taken to know it. Notices are no news. */
+/* Whether those who hear only of news should hear of this finding, which was put before; they are then taken to know it.
+ * News is that one opens, becomes more severe, or closes; of an incident, that its worst finding does. Notices are no news. */
 bool board_tell(struct board *board, const struct rw_finding *finding);
 /* Number of findings so far whose highest severity is this one. */
 size_t board_count(const struct board *board, enum rw_severity severity);
 /* Number of findings that are over now, and were once warnings or worse. */
 size_t board_closed(const struct board *board);
+/* Of one kind, from warning up: never fewer than before. */
+size_t board_count_kind(const struct board *board, enum rw_kind kind);
 size_t board_open(const struct board *board);
 void board_free(struct board *board);
 

@@ -193,6 +193,20 @@ static json_t *findings_json(const struct board *board)
 	return ids;
 }
 
+/* From warning up, by kind: also those that are over. */
+static json_t *findings_so_far_json(const struct board *board)
+{
+	json_t *counts = json_object();
+
+	for (int kind = 0; kind < RW_KIND_COUNT; kind++) {
+		size_t count = board_count_kind(board, (enum rw_kind)kind);
+
+		if (count)
+			json_object_set_new(counts, finding_kind_name((enum rw_kind)kind), json_integer((json_int_t)count));
+	}
+	return counts;
+}
+
 /* NULL where all of them are 0: most of a healthy job's. */
 static json_t *parts_json(const struct column *column, uint32_t ranks, size_t offset)
 {
@@ -342,8 +356,10 @@ json_t *snapshot_json(const struct snapshot_source *source, unsigned topics, uin
 	}
 	if (topics & REQUEST_LOSSES)
 		json_object_set_new(body, "losses", source->account ? account_json(source->account) : json_null());
-	if (topics & REQUEST_FINDINGS && source->board)
+	if (topics & REQUEST_FINDINGS && source->board) {
 		json_object_set_new(body, "findings", findings_json(source->board));
+		json_object_set_new(body, "findings_so_far", findings_so_far_json(source->board));
+	}
 	if (topics & REQUEST_CELLS)
 		json_object_set_new(body, "cells", cells_json(source, since));
 	return json_pack("{s:o}", "snapshot", body);

@@ -23,6 +23,7 @@ static const char *const levels[] = { "none", "self", "proc", "root", "ebpf" };
 static const char *const arrivals[] = { "none", "host", "stamp", "gpu" };
 static const char *const late_kinds[] = { NULL, "host", "device", "transfer" };
 static const char *const origins[] = { "unknown", "born", "reduction", "received", "transport" };
+static const char *const events[] = { "finding", "wait", "end" };
 static const char *const phases[] = { NULL, "init", "connect", "enqueued", "launched", "running" };
 
 /* A value that jansson cannot hold becomes null instead of a lost finding: text that is not UTF-8 (a file name, a
@@ -272,6 +273,26 @@ static json_t *help_value(const struct rw_finding *finding)
 	return kind ? json_sprintf("rankwatch help %s", kind) : json_null();
 }
 
+/* What it belongs to, and how that went: docs/findings.md, "Incidents". */
+static json_t *incident_value(const struct rw_finding *finding, int64_t realtime_offset_ns)
+{
+	json_t *chain = json_array();
+
+	if (!finding->incident.count) {
+		json_decref(chain);
+		return json_null();
+	}
+	for (size_t i = 0; i < finding->incident.count; i++) {
+		const struct rw_incident_link *link = &finding->incident.links[i];
+
+		json_array_append_new(chain, json_pack("{s:o, s:s?, s:o, s:o, s:o, s:o, s:o}",
+			"event", NAME(events, link->event), "finding", link->finding, "kind", link->finding ? text_or_null(finding_kind_name(link->kind)) : json_null(), "follows",
+			integer_or_null(link->follows), "confidence", NAME(confidences, link->confidence), "time",
+			time_value(link->at_ns, realtime_offset_ns), "text", text_or_null(link->text)));
+	}
+	return json_pack("{s:s, s:o}", "id", finding->incident.id, "chain", chain);
+}
+
 json_t *finding_to_json(const struct rw_finding *finding, int64_t realtime_offset_ns)
 {
 	json_t *head = append_keys(head_value(finding), json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}",
@@ -287,6 +308,8 @@ json_t *finding_to_json(const struct rw_finding *finding, int64_t realtime_offse
 		      evidence_value(finding), "missing", texts_value(finding->missing, finding->missing_count), "text",
 		      text_or_null(finding->text), "advice", text_or_null(finding->advice), "help", help_value(finding));
 
+	if (tail)
+		json_object_set_new(tail, "incident", incident_value(finding, realtime_offset_ns));
 	if (tail && finding->lost)
 		json_object_set_new(tail, "lost", json_integer((json_int_t)finding->lost));
 	return append_keys(head, tail);

@@ -11,6 +11,7 @@
 #include "base/foreign_text.h"
 #include "base/paragraph.h"
 #include "finding/cause_text.h"
+#include "finding/incident_text.h"
 #include "finding/value.h"
 #include "finding/values_text.h"
 
@@ -304,6 +305,8 @@ int finding_print(FILE *out, const json_t *finding, const struct finding_style *
 		print_values(out, style, finding);
 	else
 		print_lateness(out, style, finding);
+	if (incident_text_is_story(finding))
+		print_labelled(out, style, "  story    ", incident_text_write, finding);
 	if (value_text(finding, "advice"))
 		print_labelled(out, style, "  do       ", write_advice, finding);
 	return 0;

@@ -34,15 +34,18 @@ function factsOf(finding) {
 	]);
 }
 
+const incidentOf = finding => finding.incident?.id;
+
 function verdictNode() {
 	if (!verdict) return calmNode();
 	const [who, what] = headline(verdict);
 	const missing = (verdict.missing || []).slice(0, 2).join("; ");
+	const others = findings.slice(1).filter(other => !incidentOf(verdict) || incidentOf(other) !== incidentOf(verdict));
 	return el("div", { class: "verdict", id: "verdict" },
 		el("div", {}, el("div", { class: "eyebrow" }, el("span", { class: "kind" }, kindName(verdict.kind) === verdict.kind ? verdict.kind.toUpperCase() : kindName(verdict.kind)), el("span", {}, `${verdict.severity}${verdict.state === "closed" ? " · over" : ""}`)),
 			el("h1", {}, who), el("p", { class: "what" }, what),
-			definitions("reasons", [["because", verdict.because, verdict.cause?.class !== "unknown"], ["values", verdict.values_line], ["what to do", verdict.advice, true], ["how sure", HOW_SURE[verdict.confidence] || verdict.confidence], ["not seen", missing],
-				["also", findings.length > 1 ? findings.slice(1, 4).map(other => other.text).join(" · ") + (findings.length > 4 ? ` · ${findings.length - 4} more below` : "") : null]])),
+			definitions("reasons", [["because", verdict.because, verdict.cause?.class !== "unknown"], ["values", verdict.values_line], ["story", verdict.story], ["what to do", verdict.advice, true], ["how sure", HOW_SURE[verdict.confidence] || verdict.confidence], ["not seen", missing],
+				["also", others.length ? others.slice(0, 3).map(other => other.text).join(" · ") + (others.length > 3 ? ` · ${others.length - 3} more below` : "") : null]])),
 		factsOf(verdict));
 }
 
@@ -64,6 +67,12 @@ function calmNode() {
 
 /* The story: what was found and how processes ended, in the order of time. */
 
+/* "follows from the nan", where a finding is not the first of its incident. */
+function follows(finding) {
+	const chain = finding.incident?.chain || [], link = chain.find(one => one.finding === finding.id), before = chain[link?.follows];
+	return before?.kind ? `follows from the ${kindName(before.kind)} of this incident${link.confidence === "certain" ? "" : ` (${link.confidence})`}` : null;
+}
+
 function endings() {
 	const groups = [];
 	for (const row of [...D.rows].sort((a, b) => a.record_end - b.record_end)) {
@@ -80,7 +89,7 @@ function storyEvents() {
 	if (D.steps.at.length) events.push({ at: D.steps.at[0], text: `Step ${D.steps.first}${D.steps.first > 1 ? ", the first that could be told apart" : ""}.` });
 	for (const { level, text } of levelTexts()) events.push({ at: D.steps.at[level.begin], text: `Steps: ${text}.` });
 	for (const finding of findings)
-		events.push({ at: finding.at, severity: finding.severity, kind: finding.kind, text: finding.text, sub: finding.because ? `because ${finding.because}` : finding.values_line });
+		events.push({ at: finding.at, severity: finding.severity, kind: finding.kind, text: finding.text, sub: [follows(finding), finding.because ? `because ${finding.because}` : finding.values_line].filter(Boolean).join(" · ") });
 	if (D.rows.length) endings().forEach(group => events.push({ at: group.at, text: `${ranksText(group.ranks)[0].toUpperCase()}${ranksText(group.ranks).slice(1)}: ${group.end}.` }));
 	return events.sort((a, b) => a.at - b.at);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "console/metrics/incidents.h"
+
 enum type { COUNTER, GAUGE, INFO };
 
 /* Where a sample is written. */
@@ -217,8 +219,8 @@ static void count_finding(json_t *counts, const json_t *finding, const json_t *r
 	json_decref(labels);
 }
 
-/* Each open finding counts for each rank that it names; with rank="" where it names none. */
-static void write_findings(const struct page *page)
+/* Each counts for each rank that it names; with rank="" where it names none. */
+static void write_counted(const struct page *page, const json_t *findings)
 {
 	static const char *const names[] = { "kind", "severity", "confidence", "scope", "cause" };
 	json_t *counts = json_object(), *count;
@@ -226,7 +228,7 @@ static void write_findings(const struct page *page)
 	const char *key;
 	size_t i, j;
 
-	json_array_foreach(page->job->findings, i, finding)
+	json_array_foreach(findings, i, finding)
 	{
 		const json_t *ranks = json_object_get(finding, "ranks");
 
@@ -249,6 +251,32 @@ static void write_findings(const struct page *page)
 		json_decref(labels);
 	}
 	json_decref(counts);
+}
+
+static void write_findings(const struct page *page)
+{
+	write_counted(page, page->job->findings);
+}
+
+static void write_incidents(const struct page *page)
+{
+	json_t *incidents = incidents_open(page->job->findings);
+
+	write_counted(page, incidents);
+	json_decref(incidents);
+}
+
+static void write_findings_so_far(const struct page *page)
+{
+	const json_t *count;
+	const char *kind;
+
+	json_object_foreach(json_object_get(page->job->snapshot, "findings_so_far"), kind, count)
+	{
+		begin(page);
+		label(page, "kind", kind, false);
+		end(page, json_number_value(count));
+	}
 }
 
 static void write_up(const struct page *page)
@@ -299,6 +327,11 @@ static const struct family families[] = {
 	  write_watchdog_timeout, NULL, 1 },
 	{ "rankwatch_findings_open", GAUGE, NULL, "Open findings, for each rank that they name.", write_findings, NULL,
 	  1 },
+	{ "rankwatch_incidents_open", GAUGE, NULL,
+	  "Incidents with open findings, by the finding that each began with, for each rank that it names.", write_incidents,
+	  NULL, 1 },
+	{ "rankwatch_findings", COUNTER, NULL, "Findings from warning up, by their kind, open ones and those that are over.",
+	  write_findings_so_far, NULL, 1 },
 	{ "rankwatch_rank", INFO, NULL, "Host and GPU of a rank, to join with other exporters.", write_rank_info, NULL,
 	  1 },
 	{ "rankwatch_rank_doing", GAUGE, NULL,

@@ -43,7 +43,7 @@ char *scrape(const char *job, enum exposition_format format, size_t *length)
 	size_t count = 0;
 	char *text = NULL;
 
-	if (collectors_find(&collectors, "[\"ranks\",\"gpus\"]", ANSWER_MS) == 0)
+	if (collectors_find(&collectors, "[\"ranks\",\"gpus\",\"findings\"]", ANSWER_MS) == 0)
 		jobs = calloc(collectors.count + 1, sizeof(*jobs));
 	for (size_t i = 0; jobs && i < collectors.count; i++) {
 		const struct collector_answer *answer = &collectors.answers[i];

@@ -14,6 +14,7 @@
 #include "collector/message.h"
 #include "console/size.h"
 #include "finding/cause_text.h"
+#include "finding/incident_text.h"
 #include "finding/value.h"
 
 static bool holds_box(const char *path)
@@ -104,24 +105,34 @@ static void print_help(FILE *out, const json_t *finding)
 		foreign_line(out, "  read on    %s", help);
 }
 
+typedef void write_line(FILE *out, const json_t *finding);
+
+static void print_line(FILE *out, const char *label, write_line *write, const json_t *finding)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *line = open_memstream(&text, &size);
+
+	if (line) {
+		write(line, finding);
+		fclose(line);
+	}
+	if (text && *text)
+		foreign_line(out, "             %s %s", label, text);
+	free(text);
+}
+
 /* Announced before, and scrolled away since: the terminal's last lines say who it was and why. */
 static void print_worst(FILE *out, const json_t *finding)
 {
 	const char *kind = value_text(finding, "kind"), *text = value_text(finding, "text");
 	const json_t *cause = json_object_get(finding, "cause");
-	char *because = NULL;
-	size_t size;
-	FILE *line = open_memstream(&because, &size);
 
-	if (line) {
-		if (json_is_object(cause) && !cause_text_is_whole_process(cause))
-			cause_text_write(line, finding);
-		fclose(line);
-	}
 	foreign_line(out, "  verdict    %s: %s", kind ? kind : "?", text ? text : "?");
-	if (because && *because)
-		foreign_line(out, "             because %s", because);
-	free(because);
+	if (json_is_object(cause) && !cause_text_is_whole_process(cause))
+		print_line(out, "because", cause_text_write, finding);
+	if (incident_text_is_story(finding))
+		print_line(out, "story", incident_text_write, finding);
 	print_help(out, finding);
 }
 

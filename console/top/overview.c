@@ -6,6 +6,7 @@
 #include "console/top/finding_lines.h"
 #include "console/top/rank_row.h"
 #include "console/top/view.h"
+#include "finding/incident_text.h"
 
 enum { LABEL = 12, VALUE = 30, CHART_MOST = 100, VERDICT = 8, OTHERS = 3 /* rows */ };
 
@@ -204,6 +205,14 @@ static void draw_healthy(struct view_drawing *drawing, int row, double at_ms)
 	canvas_print(drawing->canvas, row, LABEL, STYLE_BOLD, "no rank stands out%s", more);
 }
 
+/* What follows from it is in its story. */
+static bool is_same_incident(const struct model_finding *worst, const struct model_finding *finding)
+{
+	const char *id = worst ? incident_text_id(worst->json) : "";
+
+	return worst && (worst == finding || (*id && strcmp(id, incident_text_id(finding->json)) == 0));
+}
+
 static int draw_verdict(struct view_drawing *drawing, int row)
 {
 	const struct model *model = drawing->model;
@@ -212,14 +221,15 @@ static int draw_verdict(struct view_drawing *drawing, int row)
 	size_t open = 0;
 
 	for (size_t i = 0; i < model->finding_count; i++)
-		open += model->findings[i].severity > 0 && ranking_is_open(&model->findings[i], at_ms);
+		open += model->findings[i].severity > 0 && ranking_is_open(&model->findings[i], at_ms) &&
+			!is_same_incident(worst, &model->findings[i]);
 	if (worst) {
 		int room = drawing->bottom - row < VERDICT ? drawing->bottom - row : VERDICT;
 
 		row += finding_lines_draw(drawing->canvas, row, room, worst, at_ms);
-		if (open > 1)
-			canvas_print(drawing->canvas, row++, LABEL, STYLE_WARN, "and %zu more open finding%s (6)", open - 1,
-				     open > 2 ? "s" : "");
+		if (open)
+			canvas_print(drawing->canvas, row++, LABEL, STYLE_WARN, "and %zu more open finding%s (6)", open,
+				     open > 1 ? "s" : "");
 		return row;
 	}
 	if (drawing->at < 0 && has_ended(model))
@@ -296,7 +306,7 @@ static void draw_others(struct view_drawing *drawing, int row)
 	for (size_t i = 0; i < model->finding_count && row + OTHERS <= drawing->bottom; i++) {
 		const struct model_finding *finding = &model->findings[i];
 
-		if (finding != worst && finding->severity && ranking_is_open(finding, at_ms))
+		if (!is_same_incident(worst, finding) && finding->severity && ranking_is_open(finding, at_ms))
 			row += finding_lines_draw(drawing->canvas, row, OTHERS - 1, finding, at_ms);
 	}
 }

@@ -67,6 +67,24 @@ struct rw_evidence {
 	const char *what;
 };
 
+enum rw_incident_event {
+	RW_INCIDENT_FINDING,
+	RW_INCIDENT_WAIT, /* others wait because of it */
+	RW_INCIDENT_END,  /* of it, or of those who waited */
+};
+
+enum { RW_INCIDENT_LINKS = 8 };
+
+struct rw_incident_link {
+	enum rw_incident_event event;
+	const char *finding; /* FINDING: its id */
+	enum rw_kind kind;   /* FINDING: its kind */
+	int32_t follows;     /* place in the chain of what it follows from; -1: nothing, it was the first */
+	enum rw_confidence confidence; /* that it does */
+	uint64_t at_ns;      /* MONOTONIC */
+	char text[160];
+};
+
 struct rw_finding {
 	char id[24];
 	enum rw_finding_state state;
@@ -160,6 +178,12 @@ struct rw_finding {
 	size_t evidence_count;
 	const char *const *missing;
 	size_t missing_count;
+	/* What it belongs to, from where that began: findings of one incident have the same id and chain. Alone in it, its own. */
+	struct {
+		const char *id; /* of the finding of it that was told first */
+		const struct rw_incident_link *links;
+		size_t count;
+	} incident;
 	uint64_t lost;      /* events of the time in which the cause was looked for that were lost; 0 none */
 	const char *text;   /* who, how much, since when */
 	const char *advice; /* NULL */

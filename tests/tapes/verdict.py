@@ -26,11 +26,24 @@ def summary(told):
     short["cause"]["chain"] = [f"{link.get('thread')}: {without_number(link.get('waits_for'))}" for link in cause.get("chain") or []]
     short["values"] = {key: values.get(key) for key in ("origin", "first_bad", "nan", "inf")}
     short["text"] = finding.get("text")
+    short["story"] = story(finding)
     return pruned(short)
 
 
 def without_number(waits_for):
     return re.sub(r"^process \d+", "process", waits_for or "")
+
+
+def story(finding):
+    """How its incident went, where that is more than the finding itself and who waits for it."""
+    incident = finding.get("incident") or {}
+    chain = incident.get("chain") or []
+    told = [link["finding"] for link in chain if link["event"] == "finding"]
+    if finding["id"] not in told or incident.get("id") not in told:
+        raise SystemExit(f"FAILED {finding['text']}: its incident {incident} is without it, or has another one's name")
+    if len(told) == 1 and not any(link["event"] == "end" for link in chain):
+        return None
+    return [link["text"] if link["confidence"] == "certain" else f"{link['text']} ({link['confidence']})" for link in chain]
 
 
 def pruned(value):

@@ -57,6 +57,8 @@ static void hear(void *argument, const struct rw_finding *finding)
 	struct job *job = argument;
 
 	job->findings++;
+	if (finding->kind == RW_KIND_GPU)
+		return; /* it is told again with what came of it */
 	job->last.kind = finding->kind;
 	job->last.confidence = finding->confidence;
 	job->last.scope = finding->scope;

@@ -75,7 +75,11 @@ Test(drift, a_rank_whose_values_leave_those_of_the_others_is_named_with_the_step
 	run.job.bad[5] = true;
 	steps(&run, 1, scale);
 	scanned_end(&run.job);
+	/* Behind it the drift is told again, with what came of it. */
 	told = &run.job.told[run.job.told_count - 1];
+	cr_expect_eq(told->kind, RW_KIND_DRIFT, "%s", told->text);
+	cr_expect_eq(told->finding.incident.count, 2);
+	told--;
 	cr_expect_eq(told->kind, RW_KIND_NAN, "%s", told->text);
 	cr_expect_eq(told->ranks[0], 5);
 	cr_expect_str_eq(told->evidence, "the largest value of rank 5 left those of the others in step 74");

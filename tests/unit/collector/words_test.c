@@ -371,6 +371,30 @@ Test(board, news_is_what_opens_gets_more_severe_or_closes)
 	board_free(&board);
 }
 
+static bool is_news_of(struct board *board, const char *id, enum rw_finding_state state, enum rw_severity severity)
+{
+	struct rw_finding finding = { .id = "", .state = state, .severity = severity, .incident.id = "a-1" };
+
+	snprintf(finding.id, sizeof(finding.id), "%s", id);
+	cr_assert_eq(board_put(board, &finding, "line"), 0);
+	return board_tell(board, &finding);
+}
+
+Test(board, of_an_incident_only_what_makes_it_worse_is_news)
+{
+	struct board board = { 0 };
+
+	cr_expect(is_news_of(&board, "a-1", RW_FINDING_OPEN, RW_WARNING));
+	cr_expect_not(is_news_of(&board, "b-1", RW_FINDING_OPEN, RW_WARNING), "it follows from the first");
+	cr_expect(is_news_of(&board, "c-1", RW_FINDING_OPEN, RW_CRITICAL));
+	cr_expect_not(is_news_of(&board, "a-1", RW_FINDING_UPDATE, RW_CRITICAL));
+	cr_expect_not(is_news_of(&board, "b-1", RW_FINDING_CLOSED, RW_WARNING), "nobody heard of it");
+	cr_expect(is_news_of(&board, "a-1", RW_FINDING_CLOSED, RW_WARNING));
+	cr_expect(is_news_of(&board, "c-1", RW_FINDING_CLOSED, RW_CRITICAL));
+	cr_expect(is_news_of(&board, "b-1", RW_FINDING_OPEN, RW_WARNING), "it has come back, alone");
+	board_free(&board);
+}
+
 static void expect_shared(const char *runtime_dir, uid_t uid, const char *expected)
 {
 	struct address address;

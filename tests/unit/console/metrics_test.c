@@ -88,6 +88,31 @@ Test(metrics, findings_that_look_alike_are_counted_and_not_written_twice)
 	forget(&job);
 }
 
+Test(metrics, of_an_incident_one_sample_by_what_it_began_with_and_its_worst)
+{
+	const struct exposition_job job = job_with(
+	    "[{\"id\":\"b\",\"kind\":\"gone\",\"severity\":\"critical\",\"confidence\":\"certain\",\"scope\":\"rank\",\"ranks\":[3],"
+	    "\"cause\":{\"class\":\"gone\"},\"incident\":{\"id\":\"a\",\"chain\":[{\"finding\":\"a\"},{\"finding\":\"b\"}]}},"
+	    "{\"id\":\"a\",\"kind\":\"nan\",\"severity\":\"warning\",\"confidence\":\"likely\",\"scope\":\"rank\",\"ranks\":[3],"
+	    "\"cause\":{},\"incident\":{\"id\":\"a\",\"chain\":[{\"finding\":\"a\"},{\"finding\":\"b\"}]}},"
+	    "{\"id\":\"c\",\"kind\":\"gpu\",\"severity\":\"warning\",\"confidence\":\"certain\",\"scope\":\"rank\",\"ranks\":[1],"
+	    "\"cause\":{\"class\":\"gpu\"}}]",
+	    "{\"unix_ms\":1000,\"findings_so_far\":{\"nan\":2,\"gone\":1}}");
+	char *text = exposed(EXPOSITION_TEXT, &job, 1);
+	size_t samples = 0;
+
+	for (const char *at = text; (at = strstr(at, "\nrankwatch_incidents_open{")); at++)
+		samples++;
+	cr_expect_eq(samples, 2);
+	expect_line(text, "rankwatch_incidents_open{job_id=\"llama\",kind=\"nan\",severity=\"critical\",confidence=\"likely\","
+			  "scope=\"rank\",cause=\"\",rank=\"3\"} 1");
+	expect_line(text, "rankwatch_incidents_open{job_id=\"llama\",kind=\"gpu\",severity=\"warning\",confidence=\"certain\","
+			  "scope=\"rank\",cause=\"gpu\",rank=\"1\"} 1");
+	expect_line(text, "rankwatch_findings_total{job_id=\"llama\",kind=\"nan\"} 2");
+	free(text);
+	forget(&job);
+}
+
 Test(metrics, a_rank_has_the_age_of_what_it_stands_in_and_its_own_gpu)
 {
 	const struct exposition_job job = job_with(

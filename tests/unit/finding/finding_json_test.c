@@ -28,7 +28,7 @@ static const char golden[] =
 	"\"evidence\":[{\"source\":\"bpf\",\"ms\":1209.0,\"what\":\"fsync\"}],\"missing\":[],"
 	"\"text\":\"rank 0 makes every step 1.31 s longer: 64 % of the step, since step 9\","
 	"\"advice\":\"write the log to a local or memory file system, or give its queue a bound that drops\","
-	"\"help\":\"rankwatch help straggler\"}";
+	"\"help\":\"rankwatch help straggler\",\"incident\":null}";
 
 Test(finding_json, a_whole_finding_is_written_key_by_key_in_the_order_of_the_schema)
 {
@@ -37,6 +37,28 @@ Test(finding_json, a_whole_finding_is_written_key_by_key_in_the_order_of_the_sch
 
 	cr_expect_str_eq(line, golden);
 	free(line);
+}
+
+Test(finding_json, an_incident_is_written_with_its_chain)
+{
+	static const struct rw_incident_link links[] = {
+		{ .event = RW_INCIDENT_FINDING, .finding = "7-3", .kind = RW_KIND_MEMORY, .follows = -1, .text = "full" },
+		{ .event = RW_INCIDENT_END, .follows = 0, .confidence = RW_LIKELY, .at_ns = 1, .text = "over" },
+	};
+	struct rw_finding finding = straggler();
+
+	finding.incident.id = "7-3";
+	finding.incident.links = links;
+	finding.incident.count = 2;
+	json_t *json = finding_to_json(&finding, OFFSET_NS);
+	char *text = json_dumps(json_object_get(json, "incident"), JSON_COMPACT);
+
+	cr_expect_str_eq(text, "{\"id\":\"7-3\",\"chain\":[{\"event\":\"finding\",\"finding\":\"7-3\",\"kind\":\"memory\",\"follows\":null,"
+			       "\"confidence\":\"certain\",\"time\":null,\"text\":\"full\"},{\"event\":\"end\",\"finding\":null,"
+			       "\"kind\":null,\"follows\":0,\"confidence\":\"likely\",\"time\":\"2026-11-20T18:40:00.000Z\","
+			       "\"text\":\"over\"}]}");
+	free(text);
+	json_decref(json);
 }
 
 Test(finding_json, one_that_is_late_now_and_then_says_how_often)
@@ -65,7 +87,7 @@ Test(finding_json, absent_parts_are_null_and_empty_lists_stay_lists)
 		"\"job\":{\"id\":null,\"generation\":0,\"ranks_seen\":0,\"ranks_total\":null},\"where\":[],"
 		"\"operation\":null,\"late\":null,\"cause\":null,\"watchdog\":null,\"values\":null,\"victims\":[],"
 		"\"evidence\":[],\"missing\":[],\"text\":\"rank 3 is gone\",\"advice\":null,"
-		"\"help\":\"rankwatch help gone\"}");
+		"\"help\":\"rankwatch help gone\",\"incident\":null}");
 	free(line);
 }
 

@@ -258,11 +258,13 @@ static void write_end(struct rw_incident_link *link, const struct ends *ends, co
 	const struct process *first = ends->first;
 	uint64_t waited_ns = first->life_ns - finding->first_seen_ns, limit_ns = first->watchdog_ms * 1000000;
 	bool watchdog = limit_ns && waited_ns + INCIDENT_WATCHDOG_NS >= limit_ns;
-	char who[64], how[96] = "ended", waited[32], limit[64] = "";
+	char who[64], how[96], waited[32], limit[64] = "";
 
 	naming_ranks(who, sizeof(who), finding->late.waiting, finding->late.waiting_count);
 	if (first->exit_status >= 0)
 		text_end(how, sizeof(how), first);
+	else
+		snprintf(how, sizeof(how), first->life == ANALYSIS_EXITED ? "exited" : "fell silent");
 	write_seconds(waited, sizeof(waited), waited_ns);
 	if (watchdog)
 		snprintf(limit, sizeof(limit), ": the watchdog's %.0f s were over", (double)limit_ns / 1e9);

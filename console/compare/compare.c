@@ -39,6 +39,22 @@ static int add_times(struct pair *pair, const struct side_line *line, const stru
 	return err;
 }
 
+static int add_parting(struct pair *pair, const struct side_line *line, enum parting_kind kind, const struct line_pair_news *news)
+{
+	const struct side_rank *rank = &pair->ranks[TIMES_A];
+	uint64_t at_ns = news->call->api_ns;
+
+	return partings_add(&pair->comparison->partings,
+			    &(struct parting){ .kind = kind,
+					       .where = line->name,
+					       .in_a = (char *)news->texts[TIMES_A],
+					       .in_b = (char *)news->texts[TIMES_B],
+					       .before = (uint64_t)(news->call - rank->operations.list),
+					       .in_result = news->result,
+					       .at_ns = at_ns > rank->begin_ns ? at_ns - rank->begin_ns : 0 },
+			    pair->rank);
+}
+
 static int compare_line(struct pair *pair, const struct side_line *const lines[TIMES_SIDES])
 {
 	struct comparison *comparison = pair->comparison;
@@ -50,14 +66,7 @@ static int compare_line(struct pair *pair, const struct side_line *const lines[T
 	while (!err && line_pair_next(&walk)) {
 		for (int kind = 0; kind < PARTING_KINDS && !err; kind++)
 			if (walk.news & 1u << kind)
-				err = partings_add(&comparison->partings,
-						   &(struct parting){ .kind = (enum parting_kind)kind,
-								      .where = lines[TIMES_A]->name,
-								      .in_a = walk.texts[kind][TIMES_A],
-								      .in_b = walk.texts[kind][TIMES_B],
-								      .before = walk.before[kind],
-								      .at_ns = walk.at_ns[kind] - pair->ranks[TIMES_A].begin_ns },
-						   pair->rank);
+				err = add_parting(pair, lines[TIMES_A], (enum parting_kind)kind, &walk.told[kind]);
 		if (!err && !walk.parted) {
 			comparison->calls++;
 			note_span(pair, walk.now);

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/foreign_text.h"
@@ -71,14 +72,20 @@ static void print_compared(FILE *out, const struct comparison_style *style, cons
 	}
 }
 
+/* A communicator without a name is called by its ranks, and they are not those that are spoken of. */
+static const char *unnamed(const char *where)
+{
+	return strncmp(where, "rank", 4) == 0 ? "the communicator of " : "";
+}
+
 static void print_parting(FILE *out, const struct comparison_style *style, const struct parting *parting, const char *label,
 			  const char *colour)
 {
 	char ranks[96];
 
 	rank_list_text(ranks, sizeof(ranks), parting->ranks, parting->rank_count);
-	say(out, style, colour, label, "rank%s %s on %s, after %" PRIu64 " calls alike, %.3f s into run A",
-	    parting->rank_count == 1 ? "" : "s", ranks, parting->where, parting->before, (double)parting->at_ns / 1e9);
+	say(out, style, colour, label, "rank%s %s on %s%s, %.3f s and %" PRIu64 " calls into run A",
+	    parting->rank_count == 1 ? "" : "s", ranks, unnamed(parting->where), parting->where, (double)parting->at_ns / 1e9, parting->before);
 	say(out, style, plain, "  A", "%s", parting->in_a);
 	say(out, style, plain, "  B", "%s", parting->in_b);
 }
@@ -106,8 +113,8 @@ static void name_operation(char *text, size_t room, const struct times_kind *kin
 	const struct rw_operation operation = { .function = kind->function };
 	const char *dtype = finding_dtype_name(kind->dtype);
 
-	snprintf(text, room, "%s of %" PRIu64 "%s%s on %s", operation_name(&operation), kind->count, dtype ? " " : "", dtype ? dtype : "",
-		 kind->where);
+	snprintf(text, room, "%s of %" PRIu64 "%s%s on %s%s", operation_name(&operation), kind->count, dtype ? " " : "", dtype ? dtype : "",
+		 unnamed(kind->where), kind->where);
 }
 
 static void print_times(FILE *out, const struct comparison_style *style, const struct times *times)

@@ -88,20 +88,25 @@ static void describe_value(char *text, const struct rw_operation *operation, int
 		snprintf(text, LINE_PAIR_TEXT, "%016" PRIx64 " in the %s of %.120s", scan->digest, side ? "result" : "input", call);
 }
 
-static void tell(struct line_pair *pair, enum parting_kind kind, int side)
+static void note(const struct line_pair *pair, struct line_pair_news *news, enum parting_kind kind, int side)
 {
-	if (pair->said & 1u << kind)
-		return;
-	pair->said |= 1u << kind;
-	pair->news |= 1u << kind;
-	pair->before[kind] = pair->pairs;
-	pair->at_ns[kind] = pair->now[TIMES_A]->api_ns;
+	news->call = pair->now[TIMES_A];
+	news->result = side;
 	for (int run = 0; run < TIMES_SIDES; run++) {
 		if (kind == PARTING_CALLS)
-			describe(pair->texts[kind][run], pair->now[run]);
+			describe(news->texts[run], pair->now[run]);
 		else
-			describe_value(pair->texts[kind][run], pair->now[run], side, kind);
+			describe_value(news->texts[run], pair->now[run], side, kind);
 	}
+}
+
+static bool is_news(struct line_pair *pair, enum parting_kind kind)
+{
+	bool news = !(pair->said & 1u << kind);
+
+	pair->said |= 1u << kind;
+	pair->news |= news ? 1u << kind : 0;
+	return news;
 }
 
 static bool magnitudes_differ(const struct rw_scan *a, const struct rw_scan *b)
@@ -114,24 +119,33 @@ static bool magnitudes_differ(const struct rw_scan *a, const struct rw_scan *b)
 /* A value that rounding has moved comes back; a run that has taken another way does not. */
 static void compare_magnitudes(struct line_pair *pair, const struct rw_scan *a, const struct rw_scan *b, int side)
 {
-	struct row_start *start = &pair->row_start[side];
-
 	if (!magnitudes_differ(a, b)) {
 		pair->row[side] = 0;
 		return;
 	}
-	if (pair->row[side]++ == 0) {
-		start->before = pair->pairs;
-		start->at_ns = pair->now[TIMES_A]->api_ns;
-		for (int run = 0; run < TIMES_SIDES; run++)
-			describe_value(start->texts[run], pair->now[run], side, PARTING_MAGNITUDE);
-	}
-	if (pair->row[side] < LINE_PAIR_ROW || pair->said & 1u << PARTING_MAGNITUDE)
+	if (pair->row[side]++ == 0)
+		note(pair, &pair->row_start[side], PARTING_MAGNITUDE, side);
+	if (pair->row[side] >= LINE_PAIR_ROW && is_news(pair, PARTING_MAGNITUDE))
+		pair->told[PARTING_MAGNITUDE] = pair->row_start[side];
+}
+
+static bool is_bad(const struct rw_scan *scan)
+{
+	return scan->nan || scan->inf;
+}
+
+/* Beside NaN and Inf the largest value is that of what is left, and the bits differ for that reason. */
+static void compare_scans(struct line_pair *pair, const struct rw_scan *a, const struct rw_scan *b, int side)
+{
+	pair->scans++;
+	pair->digests += a->digest && b->digest;
+	if (is_bad(a) != is_bad(b) && is_news(pair, PARTING_BAD))
+		note(pair, &pair->told[PARTING_BAD], PARTING_BAD, side);
+	if (is_bad(a) || is_bad(b))
 		return;
-	tell(pair, PARTING_MAGNITUDE, side);
-	pair->before[PARTING_MAGNITUDE] = start->before;
-	pair->at_ns[PARTING_MAGNITUDE] = start->at_ns;
-	memcpy(pair->texts[PARTING_MAGNITUDE], start->texts, sizeof(start->texts));
+	compare_magnitudes(pair, a, b, side);
+	if (a->digest && b->digest && (a->digest != b->digest || a->lane_sum != b->lane_sum) && is_news(pair, PARTING_BITS))
+		note(pair, &pair->told[PARTING_BITS], PARTING_BITS, side);
 }
 
 static void compare_values(struct line_pair *pair)
@@ -139,17 +153,8 @@ static void compare_values(struct line_pair *pair)
 	for (int side = 0; side < 2; side++) {
 		const struct rw_scan *a = scan_of(pair->now[TIMES_A], side), *b = scan_of(pair->now[TIMES_B], side);
 
-		if (!a || !b)
-			continue;
-		pair->scans++;
-		if ((a->nan || a->inf) != (b->nan || b->inf))
-			tell(pair, PARTING_BAD, side);
-		compare_magnitudes(pair, a, b, side);
-		if (!a->digest || !b->digest)
-			continue;
-		pair->digests++;
-		if (a->digest != b->digest || a->lane_sum != b->lane_sum)
-			tell(pair, PARTING_BITS, side);
+		if (a && b)
+			compare_scans(pair, a, b, side);
 	}
 }
 
@@ -197,11 +202,10 @@ bool line_pair_next(struct line_pair *pair)
 	for (int run = 0; run < TIMES_SIDES; run++)
 		pair->now[run] = pair->lines[run]->list[pair->at[run]++];
 	pair->parted = !are_alike(pair->now[TIMES_A], pair->now[TIMES_B]);
-	if (pair->parted)
-		tell(pair, PARTING_CALLS, 0);
-	else
+	if (pair->parted && is_news(pair, PARTING_CALLS))
+		note(pair, &pair->told[PARTING_CALLS], PARTING_CALLS, 0);
+	else if (!pair->parted)
 		compare_values(pair);
-	pair->pairs++;
 	return true;
 }
 

@@ -15,18 +15,16 @@ struct line_pair {
 	const struct side_line *lines[TIMES_SIDES];
 	const struct rw_operation *now[TIMES_SIDES];
 	size_t at[TIMES_SIDES];
-	uint64_t pairs;        /* so far */
 	uint64_t scans, digests;
 	bool parted;           /* the calls differ: nothing behind them can be compared */
 	unsigned said;         /* bits of what was news before */
 	unsigned news;         /* bits of enum parting_kind: first seen at this pair (a magnitude: at the first of the row) */
 	unsigned row[2];       /* of magnitudes that differ, of inputs and of results */
-	struct row_start {
-		uint64_t before, at_ns;
+	struct line_pair_news {
+		const struct rw_operation *call; /* of run A */
+		bool result;
 		char texts[TIMES_SIDES][LINE_PAIR_TEXT];
-	} row_start[2];
-	uint64_t before[PARTING_KINDS], at_ns[PARTING_KINDS];
-	char texts[PARTING_KINDS][TIMES_SIDES][LINE_PAIR_TEXT];
+	} row_start[2], told[PARTING_KINDS];
 };
 
 /* whole: both boxes have the first calls. Else the walk begins at the first call of run A that run B has, too. */

@@ -34,6 +34,7 @@ static struct parting *add(struct partings *partings, const struct parting *want
 				     .where = strdup(wanted->where),
 				     .in_a = strdup(wanted->in_a),
 				     .in_b = strdup(wanted->in_b),
+				     .in_result = wanted->in_result,
 				     .at_ns = UINT64_MAX,
 				     .before = UINT64_MAX };
 	return parting->where && parting->in_a && parting->in_b ? parting : NULL;
@@ -64,7 +65,9 @@ static int compare(const void *left, const void *right)
 
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
-	return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+	if (a->before != b->before)
+		return a->before < b->before ? -1 : 1;
+	return a->in_result - b->in_result;
 }
 
 void partings_order(struct partings *partings)

@@ -4,6 +4,7 @@
 #ifndef CONSOLE_COMPARE_PARTINGS_H
 #define CONSOLE_COMPARE_PARTINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,7 +23,8 @@ struct parting {
 	int32_t *ranks;   /* ascending, as they were added */
 	size_t rank_count;
 	uint64_t at_ns;   /* the earliest of them, from the rank's first call in run A */
-	uint64_t before;  /* calls on that communicator before it, of the rank with the fewest */
+	uint64_t before;  /* calls of the rank in run A before it, as far as its box goes back; the fewest of them */
+	bool in_result;   /* of a value: in the result of the call, behind its input */
 };
 
 /* Zeroed = empty. */
@@ -33,7 +35,7 @@ struct partings {
 
 /* Copies the texts. 0 or -ENOMEM. */
 int partings_add(struct partings *partings, const struct parting *parting, int32_t rank);
-/* By kind, the earliest first. */
+/* By kind, the first in the order of the program first: clocks of ranks say less. */
 void partings_order(struct partings *partings);
 size_t partings_count(const struct partings *partings, enum parting_kind kind);
 void partings_free(struct partings *partings);

@@ -82,7 +82,7 @@ struct rw_incident_link {
 	int32_t follows;     /* place in the chain of what it follows from; -1: nothing, it was the first */
 	enum rw_confidence confidence; /* that it does */
 	uint64_t at_ns;      /* MONOTONIC */
-	char text[160];
+	char text[288];
 };
 
 struct rw_finding {

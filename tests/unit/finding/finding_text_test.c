@@ -48,6 +48,29 @@ Test(finding_text, a_straggler_is_four_lines_who_because_late_do)
 	free(text);
 }
 
+Test(finding_text, the_story_is_told_where_it_is_more_than_the_finding)
+{
+	static const struct rw_incident_link links[] = {
+		{ .event = RW_INCIDENT_FINDING, .finding = "1", .text = "rank 3 brought 1 NaN" },
+		{ .event = RW_INCIDENT_FINDING, .finding = "2", .follows = 0, .confidence = RW_LIKELY, .text = "rank 3 exited\033[2J" },
+		{ .event = RW_INCIDENT_WAIT, .follows = 1, .text = "ranks 0-2 wait for it" },
+	};
+	struct rw_finding finding = straggler();
+
+	finding.incident.id = "1";
+	finding.incident.links = links;
+	finding.incident.count = 3;
+	char *text = printed(&finding);
+
+	cr_expect(strstr(text, "\n  story    rank 3 brought 1 NaN → rank 3 exited\\x1b[2J (likely) → ranks 0-2 wait for it\n"), "%s", text);
+	free(text);
+	finding.incident.links = &links[1];
+	finding.incident.count = 2;
+	text = printed(&finding);
+	cr_expect_not(strstr(text, "story"), "who waits is in the finding itself: %s", text);
+	free(text);
+}
+
 Test(finding_text, nobody_is_late_for_a_slow_transfer)
 {
 	struct rw_finding finding = straggler();

@@ -87,11 +87,13 @@ int adapter_stop(void *handle)
 
 static inline void record_state(void *handle, int state, const union profiler_state_arguments *arguments)
 {
-	switch (state) {
-	case PROFILER_KERNEL_CH_STOP:
+	/* First: with kernel events on, one comes for every channel of every operation. */
+	if (state == PROFILER_KERNEL_CH_STOP) {
 		if (arguments)
 			recorder_channel_stop(handle, arguments->timer);
-		break;
+		return;
+	}
+	switch (state) {
 	case PROFILER_GROUP_START_API_STOP:
 		break;
 	case PROFILER_GROUP_END_API_START:

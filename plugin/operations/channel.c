@@ -6,10 +6,10 @@
 #include "plugin/operations/thread.h"
 #include "plugin/recording/recording.h"
 
-/* Channels: three callbacks each, all of it in registers. The one whose cost is measured is called again from
- * there, when it is no longer due. */
-static __attribute__((noinline, cold)) void *start_channel_measured(struct recording *recording, const void *context,
-								 const void *parent, uint8_t channel, uint64_t raw)
+/* Three callbacks per channel, all of it in registers. One whose cost is measured comes back to the function that
+ * called it, and is not due there. */
+static __attribute__((noinline, cold)) void *start_measured(struct recording *recording, const void *context,
+							    const void *parent, uint8_t channel, uint64_t raw)
 {
 	uint64_t begin = clock_ns();
 	void *handle = recorder_start_channel(context, parent, channel, raw);
@@ -22,18 +22,17 @@ void *recorder_start_channel(const void *context, const void *parent, uint8_t ch
 {
 	struct recording *recording = handle_kind(parent) == HANDLE_TASK ? recording_get() : NULL;
 
-	if (!recording || !recording_find(recording, context))
+	if (!recording)
 		return NULL;
 	if (cost_is_due(&this_thread.calls))
-		return start_channel_measured(recording, context, parent, channel, raw);
+		return start_measured(recording, context, parent, channel, raw);
 	uint64_t ticket = handle_number(parent);
-	struct kernel *kernel = kernel_find(&recording->box, ticket);
-	if (!kernel || !kernel_start(kernel, ticket, (uint16_t)handle_context_index(context), channel, raw))
+	if (!kernel_start(kernel_find(ticket), ticket, context, channel, raw))
 		return NULL;
 	return handle_make(HANDLE_CHANNEL, (uint64_t)channel << HANDLE_CHANNEL_SHIFT | ticket);
 }
 
-static __attribute__((noinline, cold)) void stop_channel_measured(struct recording *recording, void *handle, uint64_t raw)
+static __attribute__((noinline, cold)) void stop_measured(struct recording *recording, void *handle, uint64_t raw)
 {
 	uint64_t begin = clock_ns();
 
@@ -48,12 +47,10 @@ void recorder_channel_stop(void *handle, uint64_t raw)
 	if (!recording)
 		return;
 	if (cost_is_due(&this_thread.calls)) {
-		stop_channel_measured(recording, handle, raw);
+		stop_measured(recording, handle, raw);
 		return;
 	}
 	uint64_t ticket = (uintptr_t)handle & ((1ull << HANDLE_CHANNEL_SHIFT) - 1);
 	uint8_t channel = (uint8_t)((uintptr_t)handle >> HANDLE_CHANNEL_SHIFT);
-	struct kernel *kernel = kernel_find(&recording->box, ticket);
-	if (kernel)
-		kernel_stop(kernel, &recording->box, ticket, channel, raw);
+	kernel_stop(kernel_find(ticket), &recording->box, ticket, channel, raw);
 }

@@ -22,47 +22,61 @@
 
 #include "blackbox/writer.h"
 #include "plugin/guest/try_lock.h"
+#include "plugin/recording/communicator.h"
 
 enum { KERNEL_CHANNELS = 64 /* NCCL's MAXCHANNELS */ };
+#define KERNEL_NO_TICKET UINT64_MAX /* none that a handle can hold */
 
-/* By slot. Zeroed: expects nothing. All but `lock` belongs to whoever has the lock. */
+/* By slot, a cache line each. All but `lock` belongs to whoever has the lock. */
 struct kernel {
-	try_lock lock;
-	uint16_t comm;
+	_Alignas(64) try_lock lock;
 	uint8_t channels;          /* as announced by the task */
-	bool watermark;            /* gpu_source is the drain's */
-	uint64_t ticket;           /* 0 = nothing (more) to expect */
+	bool watermark;            /* the plugin's thread says what gpu_source is */
+	uint64_t ticket;           /* KERNEL_NO_TICKET = nothing (more) to expect */
+	const struct communicator *communicator;
 	uint64_t started, stopped; /* bit per channel */
-	uint64_t start_raw, end_raw;
+	uint64_t start_raw;        /* of the first channel; 0: one came without a time */
+	uint64_t end_before_raw;   /* of the last one, less 1; UINT64_MAX: one came without a time */
 };
 
-/* By slot; NULL without RANKWATCH_KERNELCH=1. Hidden, as in recording.h. */
-extern __attribute__((visibility("hidden"))) struct kernel *kernels;
+/* With RANKWATCH_KERNELCH=1 as many as the box has slots, else a single one that never expects anything. Hidden, as in
+ * recording.h. */
+struct kernels {
+	struct kernel *by_slot;
+	uint64_t mask;
+	bool recorded;
+};
+extern __attribute__((visibility("hidden"))) struct kernels kernels;
 
 /* Once per process: from now on times of kernels are recorded. False: no memory. */
 bool kernels_open(const struct box_writer *box);
 
 static inline bool kernels_are_recorded(void)
 {
-	return kernels;
+	return kernels.recorded;
 }
 
-/* Of the slot that the ticket has, or had; NULL: none are recorded. */
-static inline struct kernel *kernel_find(const struct box_writer *box, uint64_t ticket)
+/* Of the slot that the ticket has, or had. */
+static inline struct kernel *kernel_find(uint64_t ticket)
 {
-	return kernels ? &kernels[(ticket - 1) & box->ring_mask] : NULL;
+	return &kernels.by_slot[(ticket - 1) & kernels.mask];
 }
 
 /* The launching thread, before the slot's HOST bit is cleared: this ticket's events may come now. A task without
- * channels (p2p in ABI v4) gets no times: nobody could say when the last one has stopped. */
-void kernel_expect(struct kernel *kernel, uint64_t ticket, const struct rw_operation *slot, bool watermark);
+ * channels (p2p in ABI v4) gets no times: nobody could tell when the last one has stopped. */
+void kernel_expect(struct kernel *kernel, uint64_t ticket, const struct rw_operation *slot,
+		   const struct communicator *communicator, bool watermark);
 /* All that have started have stopped: where those are all of its channels, its times go into its slot, if that has not
  * moved on. Releases the lock. */
 void kernel_finish(struct kernel *kernel, struct box_writer *box, uint64_t ticket);
 
-static inline bool kernel_take_start(struct kernel *kernel, uint64_t ticket, uint16_t comm, uint64_t bit, uint64_t raw)
+static inline bool kernel_start_channel(struct kernel *kernel, uint64_t ticket, const void *context, uint64_t bit,
+					uint64_t raw)
 {
-	if (kernel->ticket != ticket || kernel->comm != comm || (kernel->started & bit))
+	if (kernel->ticket != ticket || (kernel->started & bit))
+		return false;
+	/* Relaxed: one that has ended has no context any more, and nothing of it is read here. */
+	if (atomic_load_explicit(&kernel->communicator->context, memory_order_relaxed) != (uintptr_t)context)
 		return false;
 	kernel->started |= bit;
 	if (raw < kernel->start_raw)
@@ -70,35 +84,37 @@ static inline bool kernel_take_start(struct kernel *kernel, uint64_t ticket, uin
 	return true;
 }
 
-/* False: not expected (stale, of another communicator, a channel twice or out of range, no time). */
-static inline bool kernel_start(struct kernel *kernel, uint64_t ticket, uint16_t comm, uint8_t channel, uint64_t raw)
+/* raw 0: no time. False: not expected (stale, of another communicator, a channel twice or out of range). */
+static inline bool kernel_start(struct kernel *kernel, uint64_t ticket, const void *context, uint8_t channel,
+				uint64_t raw)
 {
-	if (!ticket || channel >= KERNEL_CHANNELS || !raw || !try_lock_take(&kernel->lock))
+	if (channel >= KERNEL_CHANNELS || !try_lock_take(&kernel->lock))
 		return false;
-	bool expected = kernel_take_start(kernel, ticket, comm, 1ull << channel, raw);
+	bool expected = kernel_start_channel(kernel, ticket, context, 1ull << channel, raw);
 	try_lock_leave(&kernel->lock);
 	return expected;
 }
 
 /* Has the last one that is running stopped? */
-static inline bool kernel_take_stop(struct kernel *kernel, uint64_t ticket, uint64_t bit, uint64_t raw)
+static inline bool kernel_stop_channel(struct kernel *kernel, uint64_t ticket, uint64_t bit, uint64_t raw)
 {
-	if (kernel->ticket != ticket || !(kernel->started & bit) || (kernel->stopped & bit))
+	if (kernel->ticket != ticket || !(kernel->started & ~kernel->stopped & bit))
 		return false;
 	kernel->stopped |= bit;
-	if (raw > kernel->end_raw)
-		kernel->end_raw = raw;
+	if (raw - 1 > kernel->end_before_raw) /* 0, which is no time, is later than all others */
+		kernel->end_before_raw = raw - 1;
 	return kernel->stopped == kernel->started;
 }
 
 /* The last of the announced channels writes gpu_start_raw and gpu_end_raw, unless more have started than stopped. A
- * p2p operation that runs on fewer channels than NCCL announced gets none. */
+ * p2p operation that runs on fewer channels than NCCL announced gets none, nor one of which a channel has no time.
+ * channel: one that was started. */
 static inline void kernel_stop(struct kernel *kernel, struct box_writer *box, uint64_t ticket, uint8_t channel,
 			       uint64_t raw)
 {
-	if (!ticket || channel >= KERNEL_CHANNELS || !raw || !try_lock_take(&kernel->lock))
+	if (!try_lock_take(&kernel->lock))
 		return;
-	if (kernel_take_stop(kernel, ticket, 1ull << channel, raw))
+	if (kernel_stop_channel(kernel, ticket, 1ull << channel % KERNEL_CHANNELS, raw))
 		kernel_finish(kernel, box, ticket);
 	else
 		try_lock_leave(&kernel->lock);

@@ -71,11 +71,11 @@ operation_publish(struct recording *recording, struct communicator *communicator
 	slot->stream = call->stream;
 	slot->api_tid = tid;
 	slot->group = group->number;
-	slot->api_ns = clock_ns();
 	if (!p2p) { /* p2p: both come with the task */
 		slot->sequence = sequence;
 		slot->root_or_peer = call->root;
 	}
+	slot->api_ns = clock_ns(); /* after what would have to be kept across the call */
 	recording->previous[(ticket - 1) & recording->box.ring_mask] = group->newest;
 	group->newest = ticket;
 	/* Relaxed: nobody reads the slot before box_publish(). */
@@ -124,11 +124,11 @@ static inline void operation_record_arguments(struct communicator *communicator,
 	slot->recv_address = recv;
 }
 
-static inline void operation_record_task(struct communicator *communicator, struct rw_operation *slot,
+/* known: before the task. What the interposer knows it has written on the same thread, before the real call. */
+static inline void operation_record_task(struct communicator *communicator, struct rw_operation *slot, uint32_t known,
 					 const struct recorder_task *task)
 {
-	/* Relaxed: the interposer writes on the same thread, before the real call. */
-	if (!(atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_CALL))
+	if (!(known & RW_KNOWN_CALL))
 		operation_record_arguments(communicator, slot, task->send, task->recv, task->peer);
 	if (!function_is_p2p(slot->function) && operation_is_in_place(communicator, slot))
 		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_IN_PLACE, memory_order_relaxed);
@@ -138,9 +138,11 @@ static inline void operation_record_task(struct communicator *communicator, stru
 	slot->channels = task->channels;
 }
 
-/* The slot of a call whose task is still to come, else NULL. Only while HOST is pending is the slot sure to stay. */
+/* The slot of a call whose task is still to come, else NULL; what is known of it. Only while HOST is pending is the slot
+ * sure to stay. */
 static inline struct rw_operation *operation_find_call(struct recording *recording,
-						       const struct communicator *communicator, uint64_t ticket)
+						       const struct communicator *communicator, uint64_t ticket,
+						       uint32_t *known)
 {
 	struct rw_operation *slot = box_slot(&recording->box, ticket);
 
@@ -149,7 +151,8 @@ static inline struct rw_operation *operation_find_call(struct recording *recordi
 	uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
 	if ((owner & ~(uint32_t)RW_OWNER_PENDING) != box_owner(ticket, 0) || !(owner & RW_OWNER_HOST))
 		return NULL;
-	if (atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_TASK)
+	*known = atomic_load_explicit(&slot->known, memory_order_relaxed);
+	if (*known & RW_KNOWN_TASK)
 		return NULL; /* its fields are written once */
 	return slot->comm == communicator->index ? slot : NULL;
 }
@@ -169,12 +172,12 @@ static inline __attribute__((always_inline)) bool operation_path_task(struct rec
 								      uint64_t ticket, const struct recorder_task *task,
 								      const struct operation_launch *launch)
 {
-	struct rw_operation *slot = operation_find_call(recording, communicator, ticket);
-	uint32_t known = RW_KNOWN_TASK;
+	uint32_t before, known = RW_KNOWN_TASK;
+	struct rw_operation *slot = operation_find_call(recording, communicator, ticket, &before);
 
 	if (!slot)
 		return false;
-	operation_record_task(communicator, slot, task);
+	operation_record_task(communicator, slot, before, task);
 	if (launch) {
 		operation_record_launch(slot, launch);
 		known |= RW_KNOWN_LAUNCH;
@@ -186,7 +189,7 @@ static inline __attribute__((always_inline)) bool operation_path_task(struct rec
 		scanning_task(recording, communicator, slot, ticket, launch ? &launch->stream : NULL);
 	bool followed = launch && launch->progress;
 	if (kernels_are_recorded())
-		kernel_expect(kernel_find(&recording->box, ticket), ticket, slot, followed);
+		kernel_expect(kernel_find(ticket), ticket, slot, communicator, followed);
 	if (!followed && atomic_load_explicit(&slot->owner, memory_order_relaxed) & RW_OWNER_GPU)
 		box_release(slot, ticket, RW_OWNER_GPU);
 	operation_finish_host(slot, ticket, known, slot->group ? RW_KNOWN_RETURN : 0);

@@ -50,7 +50,7 @@ static inline __attribute__((always_inline)) void *call_now(struct recording *re
 	if (call->captured)
 		return count_captured(recording, communicator, seen);
 	thread_know(thread);
-	uint32_t pending = RW_OWNER_HOST | (communicator->words.write ? RW_OWNER_GPU : 0);
+	uint32_t pending = RW_OWNER_HOST | (samples && communicator->words.write ? RW_OWNER_GPU : 0);
 	uint32_t flags = seen ? rw_operator_flags(seen->what.reduction) : 0;
 	uint64_t ticket =
 	    operation_path_call(recording, communicator, call, &thread->group, thread->launch.tid, pending, flags);

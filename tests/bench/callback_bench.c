@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * What the plugin's callbacks cost: replays the callback stream that NCCL 2.28 makes for AllReduces into the built
- * library, one communicator, one thread (proxy events included, which in NCCL run on the proxy thread), without a GPU.
- * The same replay into an empty plugin is what "net" subtracts. Prints one JSON object per stream. The plugin reads its
+ * library, each thread with a communicator of its own (proxy events included, which in NCCL run on the proxy thread),
+ * without a GPU. The same replay into an empty plugin is what "net" subtracts. CPU times are those of the threads that
+ * replay. Prints one JSON object per stream. The plugin reads its
  * environment once: RANKWATCH_KERNELCH=1 is for the whole process, and the other streams then pay for it, too.
- *   callback_bench PLUGIN.so [STREAM [COLLECTIVES]]     STREAM: base, kernel, proxy or all
+ *   callback_bench PLUGIN.so [STREAM [COLLECTIVES [THREADS]]]     STREAM: base, kernel, proxy or all; COLLECTIVES: of each
+ *   thread
  */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +18,7 @@
 #include "plugin/nccl/profiler_v5.h"
 #include "tests/bench/stopwatch.h"
 
-enum { CHANNELS = 16, PROXY_OPS = 8, PROXY_STEPS = 16, BLOCK = 64, ELEMENTS = 1 << 14 };
+enum { CHANNELS = 16, PROXY_OPS = 8, PROXY_STEPS = 16, BLOCK = 64, ELEMENTS = 1 << 14, MOST_THREADS = 64 };
 
 static float input[ELEMENTS], output[ELEMENTS]; /* where there is a driver, it scans them */
 
@@ -41,8 +44,8 @@ static const struct stream streams[] = {
 };
 
 static const struct profiler_v5 *plugin;
-static void *context;
-static uint64_t gpu_clock = UINT64_C(1767225600000000000); /* %globaltimer counts from about 1970 */
+static __thread void *context;
+static __thread uint64_t gpu_clock = UINT64_C(1767225600000000000); /* %globaltimer counts from about 1970 */
 
 static void *start(uint64_t type, void *parent, union event *event)
 {
@@ -143,35 +146,80 @@ static void replay_collective(const struct stream *stream, uint64_t sequence)
 }
 
 struct cost {
-	double mean, p50;
+	double mean, p50, cpu;
 };
 
-static struct cost measure(const struct profiler_v5 *target, const struct stream *stream, size_t collectives)
+struct replay {
+	const struct stream *stream;
+	size_t collectives;
+	uint64_t communicator;
+	pthread_barrier_t *ready; /* all communicators are there */
+	struct cost cost;
+};
+
+static double cpu_ns(void)
 {
-	size_t blocks = collectives / BLOCK;
-	double *times = calloc(blocks, sizeof(*times));
+	struct timespec spent;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+	return (double)spent.tv_sec * 1e9 + (double)spent.tv_nsec;
+}
+
+static void *run(void *argument)
+{
+	struct replay *replay = argument;
+	size_t blocks = replay->collectives / BLOCK;
+	double *times = calloc(blocks, sizeof(*times)), cpu = 0;
 	int mask = 0;
 	uint64_t sequence = 0;
-	struct cost cost;
 
 	if (!times)
 		exit(1);
-	plugin = target;
-	plugin->init(&context, 0x5eed, &mask, NULL, 1, 8, 0, NULL);
+	plugin->init(&context, replay->communicator, &mask, NULL, 1, 8, 0, NULL);
+	pthread_barrier_wait(replay->ready);
 	for (size_t block = 0; block < blocks; block++) {
+		double cpu_begin = cpu_ns();
 		uint64_t begin = stopwatch_now();
 
 		for (int i = 0; i < BLOCK; i++)
-			replay_collective(stream, sequence++);
+			replay_collective(replay->stream, sequence++);
 		times[block] = (double)(stopwatch_now() - begin) / BLOCK;
+		cpu += cpu_ns() - cpu_begin;
 		/* Real steps have pauses; the drain thread gets to run and slots become free. */
 		if (block % 64 == 63)
 			usleep(1000);
 	}
 	plugin->finalize(context);
-	cost.mean = stopwatch_mean(times, blocks);
-	cost.p50 = stopwatch_median(times, blocks);
+	replay->cost.mean = stopwatch_mean(times, blocks);
+	replay->cost.p50 = stopwatch_median(times, blocks);
+	replay->cost.cpu = blocks ? cpu / (double)(blocks * BLOCK) : 0;
 	free(times);
+	return NULL;
+}
+
+/* Means over the threads. The first of them is this one: one thread alone makes no other. */
+static struct cost measure(const struct profiler_v5 *target, const struct stream *stream, size_t collectives, unsigned int threads)
+{
+	struct replay replays[MOST_THREADS];
+	pthread_t others[MOST_THREADS];
+	pthread_barrier_t ready;
+	struct cost cost = { 0 };
+
+	plugin = target;
+	pthread_barrier_init(&ready, NULL, threads);
+	for (unsigned int i = 0; i < threads; i++)
+		replays[i] = (struct replay){ stream, collectives, 0x5eed + i, &ready, { 0 } };
+	for (unsigned int i = 1; i < threads; i++)
+		if (pthread_create(&others[i], NULL, run, &replays[i]))
+			exit(1);
+	run(&replays[0]);
+	for (unsigned int i = 1; i < threads; i++)
+		pthread_join(others[i], NULL);
+	for (unsigned int i = 0; i < threads; i++) {
+		cost.mean += replays[i].cost.mean / threads;
+		cost.p50 += replays[i].cost.p50 / threads;
+		cost.cpu += replays[i].cost.cpu / threads;
+	}
 	return cost;
 }
 
@@ -211,21 +259,23 @@ int main(int argc, char **argv)
 	const struct profiler_v5 *ours = library ? dlsym(library, "ncclProfiler_v5") : NULL;
 	const char *word = argc > 2 ? argv[2] : "all";
 	size_t collectives = argc > 3 ? strtoul(argv[3], NULL, 10) : 200000;
+	unsigned long threads = argc > 4 ? strtoul(argv[4], NULL, 10) : 1;
 
-	if (!ours) {
-		fprintf(stderr, "usage: callback_bench PLUGIN.so [STREAM [COLLECTIVES]]: %s\n",
-			argc > 1 ? dlerror() : "no plugin");
+	if (!ours || !threads || threads > MOST_THREADS) {
+		fprintf(stderr, "usage: callback_bench PLUGIN.so [STREAM [COLLECTIVES [THREADS]]]: %s\n",
+			argc > 1 && !ours ? dlerror() : ours ? "1 to 64 threads" : "no plugin");
 		return 2;
 	}
 	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
 		if (strcmp(word, "all") != 0 && strcmp(word, streams[i].word) != 0)
 			continue;
-		struct cost gross = measure(ours, &streams[i], collectives);
-		struct cost floor = measure(&empty, &streams[i], collectives);
+		struct cost gross = measure(ours, &streams[i], collectives, (unsigned int)threads);
+		struct cost floor = measure(&empty, &streams[i], collectives, (unsigned int)threads);
 
-		printf("{\"bench\":\"callbacks\",\"stream\":\"%s\",\"gross_mean_ns\":%.0f,\"gross_p50_ns\":%.0f,"
-		       "\"net_mean_ns\":%.0f,\"net_p50_ns\":%.0f}\n",
-		       streams[i].name, gross.mean, gross.p50, gross.mean - floor.mean, gross.p50 - floor.p50);
+		printf("{\"bench\":\"callbacks\",\"stream\":\"%s\",\"threads\":%lu,\"gross_mean_ns\":%.0f,\"gross_p50_ns\":%.0f,"
+		       "\"net_mean_ns\":%.0f,\"net_p50_ns\":%.0f,\"net_cpu_ns\":%.1f}\n",
+		       streams[i].name, threads, gross.mean, gross.p50, gross.mean - floor.mean, gross.p50 - floor.p50,
+		       gross.cpu - floor.cpu);
 	}
 	return 0;
 }

@@ -54,8 +54,7 @@ static void open_group(struct recording *recording)
 {
 	if (this_thread.group.number)
 		return;
-	this_thread.group.number = recording_new_group(recording);
-	this_thread.group.newest = 0;
+	this_thread.group = (struct operation_group){ .number = recording_new_group(recording) };
 	this_thread.shares = (struct shares){ .group = this_thread.group.number };
 	if (!this_thread.tid)
 		this_thread.tid = (uint32_t)syscall(SYS_gettid);
@@ -122,7 +121,7 @@ static void complete_group(struct recording *recording)
 	uint64_t ticket = this_thread.group.newest;
 
 	while (box_slot(&recording->box, ticket)) {
-		uint64_t previous = recording->previous[(ticket - 1) & recording->box.ring_mask];
+		uint64_t previous = operation_before(recording, &this_thread.group, ticket);
 
 		complete(recording, ticket);
 		ticket = previous;

@@ -163,7 +163,7 @@ uint64_t operation_find(struct recording *recording, const struct operation_grou
 				return 0;
 			found = ticket;
 		}
-		ticket = recording->previous[(ticket - 1) & recording->box.ring_mask];
+		ticket = operation_before(recording, group, ticket);
 	}
 	return ticket ? 0 : found;
 }

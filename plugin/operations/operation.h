@@ -17,8 +17,16 @@
 struct operation_group {
 	uint64_t newest; /* ticket of its last operation, 0 = none yet */
 	uint32_t number; /* 0 = no group */
+	bool several;    /* it has more than one operation */
 	bool captured;   /* it has a captured call, and then no other: NCCL takes no mixture */
 };
+
+/* Ticket of the operation of the group before this one; 0: it is the first. */
+static inline uint64_t operation_before(const struct recording *recording, const struct operation_group *group,
+					uint64_t ticket)
+{
+	return group->several ? recording->previous[(ticket - 1) & recording->box.ring_mask] : 0;
+}
 
 /* Counts a call of the communicator, recorded or not. */
 static inline void operation_count_call(struct communicator *communicator)

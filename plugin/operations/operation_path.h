@@ -38,11 +38,25 @@ operation_path_return(struct recording *recording, const struct operation_group 
 
 		if (!slot)
 			break; /* given up and overwritten; those before it are older still */
-		uint64_t previous = recording->previous[(ticket - 1) & recording->box.ring_mask];
+		uint64_t previous = operation_before(recording, group, ticket);
 		slot->return_ns = now;
 		operation_finish_host(slot, ticket, RW_KNOWN_RETURN, RW_KNOWN_TASK);
 		ticket = previous;
 	}
+}
+
+/* Most groups have one operation: for these nothing is written that shares a cache line with another thread's. */
+static inline void operation_join(struct recording *recording, struct operation_group *group, uint64_t ticket)
+{
+	uint64_t mask = recording->box.ring_mask;
+
+	if (group->newest) {
+		if (!group->several)
+			recording->previous[(group->newest - 1) & mask] = 0;
+		recording->previous[(ticket - 1) & mask] = group->newest;
+		group->several = true;
+	}
+	group->newest = ticket;
 }
 
 /* Calls that NCCL announces, and those that only the interposer sees. */
@@ -76,8 +90,7 @@ operation_publish(struct recording *recording, struct communicator *communicator
 		slot->root_or_peer = call->root;
 	}
 	slot->api_ns = clock_ns(); /* after what would have to be kept across the call */
-	recording->previous[(ticket - 1) & recording->box.ring_mask] = group->newest;
-	group->newest = ticket;
+	operation_join(recording, group, ticket);
 	/* Relaxed: nobody reads the slot before box_publish(). */
 	if (numbering.flags)
 		atomic_store_explicit(&slot->flags, numbering.flags, memory_order_relaxed);

@@ -22,6 +22,7 @@ static void *start_api_group(struct recording *recording, struct thread *thread)
 {
 	thread->group.number = recording_new_group(recording);
 	thread->group.newest = 0;
+	thread->group.several = false;
 	thread->group.captured = false;
 	thread->launch.end_ns = 0;
 	return handle_make(HANDLE_API_GROUP, thread->group.number);

@@ -17,24 +17,27 @@
 #include "plugin/recording/communicator.h"
 #include "plugin/recording/handle.h"
 
-enum { RECORDING_GROUP_ENDS = 64 };
+enum { RECORDING_GROUP_ENDS = 64, RECORDING_LINE = 64 /* bytes of a cache line */ };
 
 struct recording {
 	struct box_writer box;
 	struct config config;
 	struct progress progress;
-	struct communicator communicators[RW_BOX_COMMS];
-	_Atomic uint32_t groups; /* number of the newest API group */
-	/* By group number, modulo the room: the groups whose end was called. The plugin's thread reads this while a
-	 * thread is still inside such an end. */
-	_Atomic uint32_t group_ends[RECORDING_GROUP_ENDS];
 	_Atomic uint32_t living;  /* communicators that have not ended */
 	_Atomic uint64_t created; /* communicators so far */
-	/* By slot: ticket of the operation before this one in its API group, 0 = first. Belongs to the group's thread.
-	 */
+	/* By slot: ticket of the operation before this one in its API group, 0 = first. Belongs to the group's thread;
+	 * written and read only for groups of several operations (operation_before()). */
 	uint64_t *previous;
 	int32_t largest; /* communicator so far, ranks */
 	uint32_t nccl_version;
+	/* From here on written at every operation, by threads that shall not slow each other: a cache line each. */
+	_Alignas(RECORDING_LINE) struct communicator communicators[RW_BOX_COMMS];
+	_Alignas(RECORDING_LINE) _Atomic uint32_t groups; /* number of the newest API group */
+	/* By group number, modulo the room: the groups whose end was called. The plugin's thread reads this while a
+	 * thread is still inside such an end. */
+	struct recording_group_end {
+		_Alignas(RECORDING_LINE) _Atomic uint32_t group;
+	} group_ends[RECORDING_GROUP_ENDS];
 };
 
 /* fork() wipes this page in the child (MADV_WIPEONFORK), which so knows without a system call what it is. */
@@ -104,12 +107,14 @@ static inline bool recording_group_is_later(uint32_t group, uint32_t than)
 /* The outermost group is ending: what NCCL does before the launch, it does from here on. One store. */
 static inline void recording_group_end(struct recording *recording, uint32_t group)
 {
-	atomic_store_explicit(&recording->group_ends[group % RECORDING_GROUP_ENDS], group, memory_order_relaxed);
+	atomic_store_explicit(&recording->group_ends[group % RECORDING_GROUP_ENDS].group, group,
+			      memory_order_relaxed);
 }
 
 static inline bool recording_in_group_end(const struct recording *recording, uint32_t group)
 {
-	return atomic_load_explicit(&recording->group_ends[group % RECORDING_GROUP_ENDS], memory_order_relaxed) == group;
+	return atomic_load_explicit(&recording->group_ends[group % RECORDING_GROUP_ENDS].group,
+				    memory_order_relaxed) == group;
 }
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "callback.h"
 #include "calls.h"
@@ -327,4 +328,7 @@ void context_drain(CUcontext context)
 		stream_point_drop(&points[i]);
 	}
 	free(points);
+	/* What a destroyed stream was given still runs, and uses memory that the caller is about to free. */
+	while (atomic_load(&context->closing))
+		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
 }

@@ -23,6 +23,7 @@ struct CUctx_st {
 	pthread_mutex_t lock;  /* guards streams */
 	CUstream streams;      /* every stream but the legacy one */
 	CUstream legacy;       /* the default stream, handle 0 */
+	_Atomic unsigned int closing; /* streams that were destroyed before all of their tasks had run */
 	struct callback_thread *callbacks;
 	_Atomic unsigned int resets; /* modules of before are gone */
 	_Atomic int broken; /* CUresult that every later call returns; 0: none */

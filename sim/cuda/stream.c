@@ -64,6 +64,8 @@ void stream_close(CUstream stream)
 	capture_forget(stream);
 	pthread_mutex_lock(&stream->lock);
 	stream->closing = true;
+	if (stream->started)
+		atomic_fetch_add(&stream->context->closing, 1);
 	pthread_cond_signal(&stream->work);
 	stream_unref_unlock(stream);
 }
@@ -95,6 +97,7 @@ static void *stream_main(void *argument)
 		stream->completed++;
 		tell_moved(stream);
 	}
+	atomic_fetch_sub(&stream->context->closing, 1);
 	stream_unref_unlock(stream);
 	return NULL;
 }

@@ -220,6 +220,29 @@ Test(driver, a_destroyed_stream_still_runs_what_it_was_given)
 	EXPECT_CU(cuEventDestroy(event));
 }
 
+static void *post_soon(void *semaphore)
+{
+	usleep(20000);
+	sem_post(semaphore);
+	return NULL;
+}
+
+/* cuMemFree and a reset of the device wait likewise: the stream's kernels use what they free. */
+Test(driver, the_context_waits_for_what_a_destroyed_stream_was_given)
+{
+	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+	pthread_t thread;
+	sem_t until;
+
+	launch_hold(stream, &until);
+	launch_note(stream, 7);
+	EXPECT_CU(cuStreamDestroy(stream));
+	pthread_create(&thread, NULL, post_soon, &until);
+	EXPECT_CU(cuCtxSynchronize());
+	cr_expect_eq(atomic_load(&noted_count), 1);
+	pthread_join(thread, NULL);
+}
+
 Test(driver, a_registered_shared_page_takes_stream_writes)
 {
 	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);

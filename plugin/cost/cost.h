@@ -11,8 +11,19 @@
 
 #include "plugin/guest/clock.h"
 
-/* A prime: callbacks come in cycles of a dozen or so, and each of a cycle must have its turn. */
-enum { COST_SAMPLE = 61 };
+enum {
+	COST_SAMPLE = 61, /* a prime: callbacks come in cycles of a dozen or so, and each of a cycle must have its turn */
+	COST_OWN_NS = 50000, /* of a callback at most; what is beyond was spent by whoever ran in its place */
+};
+
+/* What a callback that took so long stands for. One that lost its processor, or waited for room in a stream's queue, has
+ * done so once and not for the others: else a single one would use up the budget of a second, and sampling would begin. */
+static inline uint64_t cost_of(uint64_t took_ns)
+{
+	uint64_t own_ns = took_ns < COST_OWN_NS ? took_ns : COST_OWN_NS;
+
+	return own_ns * COST_SAMPLE + (took_ns - own_ns);
+}
 
 /* Is this one timed? `calls` is the thread's own counter, down to the next that is. */
 static inline bool cost_is_due(int32_t *calls)
@@ -26,8 +37,7 @@ static inline bool cost_is_due(int32_t *calls)
 /* It began then, and ends now. */
 static inline void cost_add(struct rw_box_header *header, uint64_t begin)
 {
-	atomic_fetch_add_explicit(&header->own_ns, (clock_ns() - begin) * COST_SAMPLE,
-				  memory_order_relaxed);
+	atomic_fetch_add_explicit(&header->own_ns, cost_of(clock_ns() - begin), memory_order_relaxed);
 	atomic_fetch_add_explicit(&header->callbacks, COST_SAMPLE, memory_order_relaxed);
 }
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+
+#include "plugin/cost/budget.h"
+#include "plugin/cost/cost.h"
+
+static uint64_t ppm_of_a_second(uint64_t cost_ns)
+{
+	return cost_ns / 1000;
+}
+
+Test(cost, a_callback_stands_for_those_that_are_not_measured)
+{
+	cr_expect_eq(cost_of(100), 100 * COST_SAMPLE);
+	cr_expect_eq(cost_of(COST_OWN_NS), COST_OWN_NS * (uint64_t)COST_SAMPLE);
+}
+
+Test(cost, a_callback_that_lost_its_processor_does_not_use_up_the_budget)
+{
+	cr_expect_lt(ppm_of_a_second(cost_of(10000000)), BUDGET_DENSE_PPM, "10 ms, a scheduler's turn");
+	cr_expect_geq(cost_of(10000000), 10000000, "and it counts");
+}
+
+Test(cost, callbacks_that_are_all_slow_do)
+{
+	/* 2,000 callbacks in a second, each of 60 us: 12 % of it. */
+	cr_expect_gt(ppm_of_a_second(2000 / COST_SAMPLE * cost_of(60000)), 90000);
+}
+
+Test(cost, one_callback_in_so_many_is_measured)
+{
+	int32_t calls = 0;
+	int measured = 0;
+
+	for (int i = 0; i < 10 * COST_SAMPLE; i++)
+		measured += cost_is_due(&calls);
+	cr_expect_eq(measured, 10);
+}

@@ -93,6 +93,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
+static const uint64_t at_once_ns = UINT64_C(10000000000);
+
 static uint64_t now(void)
 {
 	struct timespec time;
@@ -258,6 +260,12 @@ static void tidy(struct run *run, struct tidied *tidied)
 	kept_boxes_print(stderr, "rankwatch run", &tidied->others);
 }
 
+/* A program that has refused its arguments, or not found a file, has said so: what it did not get to is no news. */
+static bool failed_at_once(const struct run *run)
+{
+	return job_exit_status(&run->job) && now() - run->began_ns < at_once_ns;
+}
+
 static void watch(struct run *run)
 {
 	struct tidied tidied;
@@ -282,7 +290,7 @@ static void watch(struct run *run)
 	tidy(run, &tidied);
 	if (!run->options.quiet && job_was_started(&run->job))
 		farewell_print(stderr, run->environment.job, run->summary, &tidied, run->options.sinks.keep_bytes,
-			       worst);
+			       worst, failed_at_once(run));
 	json_decref(worst);
 }
 

@@ -55,14 +55,10 @@ static void print_no_room(FILE *out, const char *why)
 	foreign_line(out, "  ended with them. Set RANKWATCH_DIR to a directory on a tmpfs (%s).", why);
 }
 
+/* Programs without NCCL are run like this, too: one line is enough, and doctor finds out why where there is one. */
 static void print_absence(FILE *out)
 {
-	fputs("rankwatch: no communicator seen. Likely reasons: there was no place for black boxes, which the ranks' "
-	      "start\n"
-	      "  line says; the program did not use NCCL, or on one rank only; its NCCL is linked into it and\n"
-	      "  knows no profiler plugins; it started its ranks elsewhere; it set NCCL_PROFILER_PLUGIN itself.\n"
-	      "  \"rankwatch doctor -- COMMAND\" finds out which.\n",
-	      out);
+	fputs("rankwatch: no NCCL communicator was seen. Should there be one? rankwatch doctor -- COMMAND\n", out);
 }
 
 static void print_removed(FILE *out, const json_t *body, const struct kept_boxes *own)
@@ -153,7 +149,7 @@ static void print_seen(FILE *out, const json_t *summary, const struct tidied *ti
 }
 
 void farewell_print(FILE *out, const char *job, const json_t *summary, const struct tidied *tidied, uint64_t limit,
-		    const json_t *worst)
+		    const json_t *worst, bool failed_at_once)
 {
 	const json_t *body = json_object_get(summary, "summary");
 	const char *no_room = json_string_value(json_object_get(body, "no_room"));
@@ -169,6 +165,6 @@ void farewell_print(FILE *out, const char *job, const json_t *summary, const str
 		    path);
 	else if (no_room)
 		print_no_room(out, no_room);
-	else
+	else if (!failed_at_once)
 		print_absence(out);
 }

@@ -188,7 +188,7 @@ static char *farewell_with(const json_t *worst)
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
 
-	farewell_print(stream, "j", summary, &tidied, KEPT_BOXES_ALL, worst);
+	farewell_print(stream, "j", summary, &tidied, KEPT_BOXES_ALL, worst, false);
 	fclose(stream);
 	json_decref(summary);
 	return text;
@@ -219,4 +219,22 @@ Test(farewell, its_last_lines_name_the_rank_the_cause_and_the_page)
 	free(text);
 	free(without);
 	json_decref(finding);
+}
+
+Test(farewell, a_job_without_nccl_gets_one_line_and_none_when_it_failed_at_once)
+{
+	for (int failed = 0; failed < 2; failed++) {
+		json_t *summary = json_pack("{s:{s:i, s:b}}", "summary", "ranks_seen", 0, "last", 1);
+		const struct tidied tidied = { 0 };
+		char *text = NULL;
+		size_t size;
+		FILE *stream = open_memstream(&text, &size);
+
+		farewell_print(stream, "a-job-that-nobody-has", summary, &tidied, KEPT_BOXES_ALL, NULL, failed);
+		fclose(stream);
+		cr_expect_eq(strcspn(text, "\n") + 1, failed ? 1 : size, "one line: %s", text);
+		cr_expect_leq(size, failed ? 0 : 101, "%s", text);
+		json_decref(summary);
+		free(text);
+	}
 }

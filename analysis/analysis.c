@@ -15,6 +15,7 @@
 #include "analysis/intake.h"
 #include "analysis/model.h"
 #include "analysis/numbering.h"
+#include "analysis/pipeline_loss.h"
 #include "analysis/process.h"
 #include "analysis/view.h"
 
@@ -312,6 +313,11 @@ void analysis_summarise(const struct analysis *analysis, struct analysis_summary
 void analysis_tell_account(const struct analysis *analysis, struct analysis_account *told)
 {
 	account_tell(analysis, told);
+}
+
+void analysis_tell_pipeline(const struct analysis *analysis, struct analysis_pipeline *told)
+{
+	pipeline_loss_tell(analysis, told);
 }
 
 void analysis_replay_open(struct analysis *analysis)

@@ -210,6 +210,22 @@ struct analysis_account {
 	uint32_t loss_count;
 };
 
+enum { ANALYSIS_LOSS_RANKS = 64, ANALYSIS_STAGES_MAX = 256 };
+
+/* Which ranks compute the loss of a pipelined job. */
+struct analysis_pipeline {
+	uint32_t pipelines; /* side by side; 0: none, or nothing is known of it */
+	int32_t stages;     /* ranks of one of them */
+	bool open;          /* `ranks` holds those where it begins, too: it may end there */
+	bool likely;        /* else certain */
+	int32_t ranks[ANALYSIS_LOSS_RANKS]; /* world ranks, ascending; -1 not known which number it has … */
+	uint32_t rank_count;
+	bool more;          /* … and others */
+	int32_t lowest;     /* of all of them … */
+	char host[64];      /* … the host … */
+	int32_t local_rank; /* … and the number there; -1 not known */
+};
+
 enum analysis_part { ANALYSIS_OWN, ANALYSIS_WAIT, ANALYSIS_TRANSFER, ANALYSIS_UNSEEN, ANALYSIS_PARTS };
 
 #define ANALYSIS_NO_RANK UINT32_MAX
@@ -308,6 +324,9 @@ void analysis_visit_flights(const struct analysis *analysis, analysis_flight_vis
 void analysis_summarise(const struct analysis *analysis, struct analysis_summary *summary);
 /* Looks for causes, too: at the end, not every second. */
 void analysis_tell_account(const struct analysis *analysis, struct analysis_account *told);
+
+/* The same: at the end. */
+void analysis_tell_pipeline(const struct analysis *analysis, struct analysis_pipeline *told);
 
 /* Re-announces every open finding as RW_FINDING_OPEN (a new listener, a restarted collector). */
 void analysis_replay_open(struct analysis *analysis);

@@ -64,7 +64,7 @@ struct process {
 	uint32_t index;
 	int32_t pid;
 	int32_t kernel_pid;                         /* as the kernel log numbers it; 0 not known */
-	int32_t world_rank, world_size, generation; /* as its launcher said; -1 unknown */
+	int32_t world_rank, world_size, generation, local_rank; /* as its launcher said; -1 unknown */
 	bool interposed; /* calls come from the interposer, too … */
 	bool counts_calls; /* … and are all that is counted: NCCL's profiler interface does not announce any */
 	uint32_t host;

@@ -44,6 +44,7 @@ void process_read_header(struct process *process, const struct rw_box_header *bo
 	process->world_rank = box->world_rank;
 	process->world_size = box->world_size;
 	process->generation = box->generation;
+	process->local_rank = box->local_rank;
 	process->dropped = box->dropped;
 	process->born_ns = box->created_ns;
 	process->watchdog_ms = box->watchdog_ms;

@@ -23,6 +23,7 @@ struct message_summary {
 	const char *saved;     /* directory of saved boxes, NULL: they are not saved */
 	struct analysis_summary analysis;
 	struct analysis_account account;
+	struct analysis_pipeline pipeline;
 	size_t findings[MESSAGE_SEVERITIES]; /* by highest severity */
 	size_t findings_closed;              /* of warnings and critical ones */
 	struct loss lost;

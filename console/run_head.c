@@ -9,6 +9,7 @@
 #include "base/foreign_text.h"
 #include "base/paragraph.h"
 #include "collector/account_text.h"
+#include "collector/loss_text.h"
 #include "console/scan_line.h"
 #include "finding/rank_list.h"
 #include "finding/step_text.h"
@@ -199,6 +200,16 @@ static void print_account(FILE *out, const struct replay *replay)
 	json_decref(told);
 }
 
+static void print_loss(FILE *out, const struct replay *replay)
+{
+	struct analysis_pipeline pipeline;
+
+	analysis_tell_pipeline(replay->analysis, &pipeline);
+	json_t *told = loss_text_json(&pipeline);
+	loss_text_print(out, "", LABEL, told);
+	json_decref(told);
+}
+
 /* Only where there are GPUs that an Xid could be of. */
 static void print_xids(FILE *out, const struct replay *replay)
 {
@@ -245,6 +256,7 @@ void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns, int
 	print_level(text);
 	print_recorded(text, &summary);
 	print_account(text, replay);
+	print_loss(text, replay);
 	print_xids(text, replay);
 	/* What did not fit into memory is missing: then nothing of it is said. */
 	if (fclose(text) || !lines)

@@ -9,6 +9,7 @@
 
 #include "base/foreign_text.h"
 #include "collector/account_text.h"
+#include "collector/loss_text.h"
 #include "console/births.h"
 #include "console/box_choice.h"
 #include "console/box_runs.h"
@@ -162,9 +163,11 @@ static void print_end(struct report *report)
 static void print_time(const struct report *report)
 {
 	struct analysis_account account;
+	struct analysis_pipeline pipeline;
 
 	analysis_tell_account(report->replay->analysis, &account);
-	json_t *line = json_pack("{s:o}", "time", account_json(&account));
+	analysis_tell_pipeline(report->replay->analysis, &pipeline);
+	json_t *line = json_pack("{s:o, s:o}", "time", account_json(&account), "loss", loss_text_json(&pipeline));
 
 	print_json_line(line);
 	json_decref(line);

@@ -226,6 +226,10 @@ const struct scenario scenarios[] = {
 	{ .name = "uneven", .description = "healthy: ranks differ by up to 2 %, always; ends come round a ring",
 	  ARGUMENTS("--steps=24", "--step-ms=500", "--spread=2"), ENVIRONMENT("SIM_NCCL_SKEW=200us"),
 	  .rank = -1, .duration_s = 18 },
+	{ .name = "pipeline-loss", .description = "healthy: a pipeline that turns (ZB-V): ranks 0 and 1 alone log the loss",
+	  ARGUMENTS("--mesh=pp=4,fsdp=2", "--pp-schedule=zbv", "--microbatches=8", "--layers=8", "--steps=16", "--step-ms=400",
+		    "--elements=2048"), ENVIRONMENT("RANKWATCH_MESH=pp=4,fsdp=2"),
+	  .rank = -1, .duration_s = 14 },
 	{ .name = "together", .description = "all ranks take half a second longer in each step: nobody is late",
 	  ARGUMENTS("--steps=17", "--fault=together"), .rank = -1, .duration_s = 20 },
 };

@@ -189,6 +189,12 @@ void analysis_tell_account(const struct analysis *analysis, struct analysis_acco
 	*told = (struct analysis_account){ 0 };
 }
 
+void analysis_tell_pipeline(const struct analysis *analysis, struct analysis_pipeline *told)
+{
+	(void)analysis;
+	*told = (struct analysis_pipeline){ .local_rank = -1 };
+}
+
 void analysis_replay_open(struct analysis *analysis)
 {
 	(void)analysis;

@@ -11,6 +11,7 @@
 
 enum {
 	SKIPPED_MAX = 64, /* operations between two that are looked up one by one */
+	DEPTH_MAX = 8,    /* that follow each other within one look at the GPU */
 };
 
 /* What is known of one instance as a whole. */
@@ -171,6 +172,9 @@ static void add(struct account *account, struct account_rank *rank, const struct
 {
 	if (account->visit && ns)
 		tell(account, rank, process->of_job, part, ns, root);
+	if (account->sums && ns)
+		sums_note(account->sums, (uint32_t)(rank - account->ranks), part, rank->whole.until_ns,
+			  rank->whole.until_ns + ns);
 	*part_of(&rank->whole.parts, part) += ns;
 	*part_of(&rank->step.parts, part) += ns;
 	rank->whole.until_ns += ns;
@@ -224,6 +228,9 @@ static void account_gap(struct account *account, struct account_rank *rank, cons
 		return;
 	uint64_t gap_ns = operation->arrival_ns - rank->whole.until_ns;
 	bool unseen = rank->blind || !is_gapless(process, rank, operation->ticket);
+	if (account->sums && !unseen)
+		sums_note_launch(account->sums, (uint32_t)(rank - account->ranks), rank->whole.until_ns,
+				 operation->launch_ns, operation->arrival_ns);
 	add(account, rank, process, unseen ? ANALYSIS_UNSEEN : ANALYSIS_OWN, gap_ns, JOB_NONE);
 }
 
@@ -282,6 +289,8 @@ static void account_member(struct account *account, const struct meeting *meetin
 		rank->blind = false;
 		begin_step(rank, meeting->step);
 		account_inside(account, rank, member->process, meeting, operation);
+		if (account->sums)
+			sums_note_operation(account->sums, member->rank, operation);
 		member->met_ns = operation->done_ns;
 		note_cell(account, meeting->instance, i, &before);
 	} else if (!(operation->state & OPERATION_APART)) {
@@ -316,8 +325,37 @@ static void add_window(struct account *account, const struct meeting *meeting)
 	root->window_tid = operation->tid;
 }
 
-static void account_instance(struct account *account, const struct instance *instance, bool named)
+static void account_instance(struct account *account, struct instance *instance, bool named, uint32_t depth);
+
+/* Each rank's operations in its own order. They are taken by when the last rank came, as that one's clock tells: of two that
+ * follow at once another rank may have seen the second before. */
+static void account_before(struct account *account, const struct instance *instance, uint32_t i, bool named,
+			   uint32_t depth)
 {
+	const struct member *member = &instance->communicator->members[i];
+	const struct operation *operation = timed_operation(instance, i);
+	uint64_t at = account->ranks[member->rank].ticket + 1;
+
+	if (!operation || operation->ticket > at + SKIPPED_MAX)
+		return;
+	for (; at < operation->ticket; at++) {
+		const struct trace *trace = &member->process->trace[at % JOB_TRACE];
+		struct instance *before = trace->ticket == at ? trace_instance(trace) : NULL;
+		if (!before || !before->finished || before->accounted || trace->rank != member->rank)
+			continue;
+		const struct operation *earlier = timed_operation(before, trace->member);
+		if (earlier && earlier->done_ns <= operation->arrival_ns)
+			account_instance(account, before, named, depth + 1);
+	}
+}
+
+static void account_instance(struct account *account, struct instance *instance, bool named, uint32_t depth)
+{
+	if (instance->accounted)
+		return;
+	instance->accounted = true;
+	for (uint32_t i = 0; i < instance->communicator->member_count && depth < DEPTH_MAX; i++)
+		account_before(account, instance, i, named, depth);
 	struct meeting meeting = look_at(account, instance, named);
 
 	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
@@ -330,7 +368,7 @@ static void account_instance(struct account *account, const struct instance *ins
 		account->last_step = meeting.step;
 }
 
-void account_note(struct account *account, const struct instance *instance)
+void account_note(struct account *account, struct instance *instance)
 {
 	if (account->waiting_count == account->waiting_room) {
 		size_t room = account->waiting_room ? account->waiting_room * 2 : 256;
@@ -389,7 +427,7 @@ void account_tick(struct analysis *analysis, bool over, uint64_t now_ns)
 		return;
 	qsort(account->waiting, count, sizeof(*account->waiting), by_time);
 	while (done < count && (over || time_of(&account->waiting[done]) + ACCOUNT_LAG_NS <= now_ns))
-		account_instance(account, account->waiting[done++].instance, !analysis->job.pipelined);
+		account_instance(account, account->waiting[done++].instance, !analysis->job.pipelined, 0);
 	account->waiting_count -= done;
 	memmove(account->waiting, account->waiting + done, account->waiting_count * sizeof(*account->waiting));
 }

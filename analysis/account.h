@@ -23,6 +23,8 @@
 #define ACCOUNT_TOLD_NS 20000000u
 /* Of the job's time: what the summary speaks of, and names one rank for. */
 #define ACCOUNT_SHARE_MIN 0.05
+/* Of the job's time: so much that nobody saw may hide waits, so that what was seen of them is told as the least. */
+#define ACCOUNT_UNSEEN_SHARE 0.01
 /* With fewer steps it takes more. */
 #define ACCOUNT_STEPS_MIN   20
 #define ACCOUNT_SHORT_SHARE 0.1
@@ -60,7 +62,7 @@ struct account_rank {
 };
 
 struct account_entry {
-	const struct instance *instance;
+	struct instance *instance;
 	uint32_t serial;
 };
 
@@ -74,12 +76,14 @@ struct account {
 	analysis_time_visit *visit;     /* NULL: nobody watches */
 	void *visit_argument;
 	struct cells *cells;            /* the same step by step; NULL: nobody looks back */
+	struct sums *sums;              /* the same window by window; NULL: nobody compares */
 };
 
 struct analysis;
+struct sums;
 
 /* A finished instance; without memory for it its time is unseen. */
-void account_note(struct account *account, const struct instance *instance);
+void account_note(struct account *account, struct instance *instance);
 /* Accounts for what is older than ACCOUNT_LAG_NS; for everything when the job is over. */
 void account_tick(struct analysis *analysis, bool over, uint64_t now_ns);
 void account_tell(const struct analysis *analysis, struct analysis_account *told);

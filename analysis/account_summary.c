@@ -190,8 +190,10 @@ void account_tell(const struct analysis *analysis, struct analysis_account *told
 	double *values = calloc(account->rank_count, sizeof(*values));
 	if (shares && values)
 		told->loss_count = rank_shares(account, all_ns, shares, values);
-	for (uint32_t i = 0; i < told->loss_count; i++)
+	for (uint32_t i = 0; i < told->loss_count; i++) {
 		tell_loss(analysis, &shares[i], &told->losses[i]);
+		told->losses[i].at_least = told->unseen >= ACCOUNT_UNSEEN_SHARE;
+	}
 	free(shares);
 	free(values);
 }

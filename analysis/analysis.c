@@ -26,6 +26,8 @@ struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argum
 		return NULL;
 	analysis->post_mortem = post_mortem;
 	analysis->stragglers.clock = JOB_NONE;
+	analysis->sums.job = &analysis->job;
+	analysis->account.sums = &analysis->sums;
 	analysis->findings.emit = emit;
 	analysis->findings.argument = argument;
 	analysis->findings.job = &analysis->job;
@@ -42,6 +44,7 @@ void analysis_free(struct analysis *analysis)
 	stragglers_free(&analysis->stragglers);
 	account_free(&analysis->account);
 	cells_free(&analysis->cells);
+	sums_free(&analysis->sums);
 	transfers_free(&analysis->transfers);
 	gpus_free(&analysis->gpus);
 	memory_limit_free(&analysis->memory);
@@ -240,6 +243,7 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	completion_sweep(analysis);
 	account_tick(analysis, over, now_ns);
 	straggler_tick(analysis, now_ns);
+	sums_tick(analysis, now_ns);
 	transfer_tick(analysis, now_ns);
 	hang_tick(analysis, now_ns);
 	births_tick(analysis, now_ns);

@@ -191,6 +191,7 @@ typedef void analysis_flight_visit(void *argument, const struct analysis_flight 
 struct analysis_loss {
 	int32_t rank;	/* -1 not known which number it has */
 	double share;	/* of the others' time */
+	bool at_least;	/* of share and steps: some of the ranks' time is unseen, and they may have waited there, too */
 	bool spread_out; /* a little in each operation: of steps and causes nothing is known */
 	uint64_t steps, of_steps; /* in so many of so many steps; 0 not known */
 	double step_ms;	/* in each of these, on average */

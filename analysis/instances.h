@@ -66,7 +66,8 @@ struct instance {
 	uint32_t serial; /* changes when the instance is forgotten */
 	uint8_t function, dtype, algorithm, protocol;
 	uint8_t reduction; /* enum rw_operator */
-	bool finished, judged;
+	bool finished, judged, accounted;
+	bool unfollowed; /* once judged: some ranks had no GPU progress for it, its turn was not to have any; nobody was late there */
 	bool by_interposer; /* numbered by it: ranks where it is not at work do not tell of it */
 	uint32_t joined, started, done, excluded; /* operations that got that far */
 	/* Place in the step, from the member that appeared first; JOB_NONE = no member's steps are known yet. */

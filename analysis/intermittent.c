@@ -131,7 +131,8 @@ static uint64_t pair_ns(const struct stragglers *stragglers, uint64_t step)
 }
 
 /* Are its late steps longer than the others by half of its lateness, as far as they are remembered? What nobody had to
- * wait for costs nothing. Of the others the faster ones count: somebody else may be late in the rest. */
+ * wait for costs nothing. Of the others the faster ones count: somebody else may be late in the rest; and none in which it may
+ * have been as late where nobody could see it. */
 static bool costs(const struct stragglers *stragglers, uint32_t rank, uint64_t newest, uint64_t least_ns)
 {
 	const struct suspect *suspect = &stragglers->suspects[rank];
@@ -139,13 +140,14 @@ static bool costs(const struct stragglers *stragglers, uint32_t rank, uint64_t n
 	uint32_t late_count = 0, other_count = 0;
 
 	for (uint64_t step = newest > REMEMBERED ? newest - REMEMBERED : 2; step <= newest; step++) {
-		uint64_t length_ns = pair_ns(stragglers, step), late_ns = straggler_blame(suspect, step).late_ns;
+		struct blame blame = straggler_blame(suspect, step);
+		uint64_t length_ns = pair_ns(stragglers, step), late_ns = blame.late_ns;
 		if (!length_ns)
 			continue;
 		if (late_ns >= least_ns) {
 			late[late_count] = length_ns;
 			blames[late_count++] = late_ns;
-		} else {
+		} else if (!blame.partly) {
 			others[other_count++] = length_ns;
 		}
 	}

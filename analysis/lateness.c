@@ -196,11 +196,12 @@ void lateness_judge(struct job *job, struct instance *instance)
 	uint64_t first_ns;
 	spread_of(instance, &first_ns, &instance->start_ns);
 	instance->judged = true;
+	instance->unfollowed = is_apart(instance);
 	instance->median_ns = first_ns;
 	/* In a pipeline a rank is compared with its own history, so its work counts also when nobody is late. */
 	if (instance->start_ns < first_ns + LATENESS_NOISE_NS && !job->pipelined)
 		return;
-	if (is_apart(instance))
+	if (instance->unfollowed)
 		return;
 
 	struct judgement judgement;

@@ -20,6 +20,7 @@
 #include "analysis/oom_kills.h"
 #include "analysis/origin.h"
 #include "analysis/straggler.h"
+#include "analysis/sums.h"
 #include "analysis/transfer.h"
 #include "analysis/values.h"
 #include "analysis/versions.h"
@@ -33,6 +34,7 @@ struct analysis {
 	struct stragglers stragglers;
 	struct account account;
 	struct cells cells; /* of the account */
+	struct sums sums;   /* of the account */
 	struct transfers transfers;
 	uint64_t expiry_looked_ns; /* for communicators to give back */
 	struct hangs hangs;

@@ -251,9 +251,19 @@ static uint32_t latest_us(const struct instance *instance)
 	return most;
 }
 
+static void note_unfollowed(struct stragglers *stragglers, const struct instance *instance)
+{
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
+		if (instance_joined(instance, i))
+			blame_in(&stragglers->suspects[instance->communicator->members[i].rank], instance->place.step)->partly =
+			    true;
+}
+
 static void account_members(struct analysis *analysis, struct instance *instance, struct place *place)
 {
 	struct stragglers *stragglers = &analysis->stragglers;
+	if (instance->unfollowed)
+		note_unfollowed(stragglers, instance);
 	uint32_t most_us = latest_us(instance);
 	if (!most_us && !analysis->job.pipelined)
 		return;

@@ -33,6 +33,7 @@ struct blame {
 	const struct instance *worst; /* … where, while that has this serial */
 	uint32_t serial, member;
 	bool untold; /* of something whose step may have another number, or before there was a history to measure it by */
+	bool partly; /* it took part in operations of this step in which nobody could be seen late: it may have been later */
 };
 
 /* One rank under observation, by index of the rank. */

@@ -10,6 +10,7 @@ enum {
 	COST_STEPS = 4,   /* steps that the cost is measured over */
 	BEFORE_STEPS = 20, /* and those before the change that it is compared with … */
 	BEFORE_MIN = 3,   /* … at least */
+	REMEMBERED = STRAGGLER_STEPS - 1,
 	PART = 8,         /* a lateness below 1/8 of the latest is not what began then */
 };
 
@@ -123,6 +124,17 @@ static struct charge add_charges(const struct stragglers *stragglers, const uint
 	return charge;
 }
 
+/* Did they take part in what nobody could follow? Then they may have been later than was seen. */
+static bool is_partly_seen(const struct stragglers *stragglers, const uint32_t *ranks, uint32_t count, uint64_t first,
+			   uint64_t last)
+{
+	for (uint64_t step = first; step <= last; step++)
+		for (uint32_t i = 0; i < count; i++)
+			if (straggler_blame(&stragglers->suspects[ranks[i]], step).partly)
+				return true;
+	return false;
+}
+
 static bool is_alone(const struct stragglers *stragglers, const uint32_t *ranks, uint32_t count)
 {
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
@@ -156,6 +168,7 @@ static uint64_t growth_ns(const struct stragglers *stragglers, const struct susp
 /* Of all steps since the first of its times: what one loses on average. */
 static struct straggler_cost cost_now_and_then(const struct stragglers *stragglers, struct suspect *suspect)
 {
+	uint32_t rank = (uint32_t)(suspect - stragglers->suspects);
 	const struct intermittent *intermittent = &suspect->intermittent;
 	double steps = intermittent_interval(intermittent) * intermittent->times;
 	struct straggler_cost cost = { .since_step = intermittent->since, .step_ns = mean_step_ns(stragglers) };
@@ -164,6 +177,8 @@ static struct straggler_cost cost_now_and_then(const struct stragglers *straggle
 	if (cost.lost_ns > cost.step_ns)
 		cost.step_ns = cost.lost_ns;
 	suspect->untold = is_untold(suspect, suspect->step > 3 ? suspect->step - 3 : 1);
+	cost.at_least = is_partly_seen(stragglers, &rank, 1, suspect->step > REMEMBERED ? suspect->step - REMEMBERED : 1,
+				       suspect->step);
 	return cost;
 }
 
@@ -194,6 +209,8 @@ struct straggler_cost straggler_cost(struct analysis *analysis, const uint32_t *
 		uint64_t late_ns = charge.late_ns / steps;
 		cost.lost_ns = cost.at_most_ns = least(growth, late_ns > replayed_ns ? late_ns : replayed_ns);
 	}
+	/* What steps have become longer by is all of it, however little of it was followed. */
+	cost.at_least = cost.lost_ns < growth && is_partly_seen(stragglers, ranks, count, first, suspect->step);
 	/* Steps that ended before the lateness began are too short to hold it: one takes what it took, and the loss. */
 	if (suspect->before_ns && cost.step_ns < suspect->before_ns + cost.lost_ns)
 		cost.step_ns = suspect->before_ns + cost.lost_ns;

@@ -144,6 +144,10 @@ static void set_late(struct record *record, const struct suspect *suspect, const
 	finding->late.since_step = suspect->untold ? -1 : instance_told_step(shown_instance(suspect), cost->since_step);
 	if (suspect->intermittent.decided)
 		finding->late.one_in = intermittent_interval(&suspect->intermittent);
+	finding->late.at_least = cost->at_least;
+	if (cost->at_least)
+		record_add_missing(record, "lateness in operations without GPU progress, small ones in a row (RANKWATCH_GPU_TIME=watermark "
+					   "follows them, too): it costs at least that much");
 	if (cost->at_most_ns > cost->lost_ns + cost->lost_ns / 5)
 		record_add_missing(record, "how far the others' GPUs computed ahead while they waited: it may cost more");
 	if (host_arrival)

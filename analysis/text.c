@@ -85,12 +85,18 @@ static const char *since(char *text, size_t room, const struct rw_finding *findi
 	return text;
 }
 
+/* Not all was seen that may have been late. */
+static const char *at_least(const struct rw_finding *finding)
+{
+	return finding->late.at_least ? "at least " : "";
+}
+
 /* ": 60 % of the step"; nothing where it is not known what that is. */
 static const char *share(char *text, size_t room, const struct rw_finding *finding, const char *of_what)
 {
 	text[0] = '\0';
 	if (finding->late.lost_share >= 0)
-		snprintf(text, room, ": %.0f %% of the %s", finding->late.lost_share * 100, of_what);
+		snprintf(text, room, ": %s%.0f %% of the %s", at_least(finding), finding->late.lost_share * 100, of_what);
 	return text;
 }
 
@@ -115,14 +121,31 @@ void text_straggler(struct record *record)
 		snprintf(record->text, sizeof(record->text), "%s keep%s the others waiting%s", who, ending,
 			 share(part, sizeof(part), finding, "time is lost"));
 	else if (finding->late.one_in > 0)
-		snprintf(record->text, sizeof(record->text), "%s make%s %s %s longer%s%s", who, ending,
+		snprintf(record->text, sizeof(record->text), "%s make%s %s%s %s longer%s%s", who, ending, at_least(finding),
 			 now_and_then(often, sizeof(often), finding->late.one_in),
 			 duration(lost, sizeof(lost), finding->late.lost_ms_per_step * finding->late.one_in),
 			 share(part, sizeof(part), finding, "time"), since(from, sizeof(from), finding));
 	else
-		snprintf(record->text, sizeof(record->text), "%s make%s every step %s longer%s%s", who, ending,
+		snprintf(record->text, sizeof(record->text), "%s make%s every step %s%s longer%s%s", who, ending, at_least(finding),
 			 duration(lost, sizeof(lost), finding->late.lost_ms_per_step),
 			 share(part, sizeof(part), finding, "step"), since(from, sizeof(from), finding));
+}
+
+void text_works_longer(struct record *record)
+{
+	const struct rw_finding *finding = &record->finding;
+	const char *ending = finding->rank_count == 1 || finding->scope == RW_SCOPE_HOST ? "s" : "";
+	char who[256], longer[32];
+
+	subject(who, sizeof(who), record);
+	const char *where = finding->late.spread_out ? ", a little before each operation" : "";
+	if (finding->late.lost_ms_per_step >= 0)
+		snprintf(record->text, sizeof(record->text), "%s work%s %s longer in a step than the others%s: %.0f %% of the step",
+			 who, ending, duration(longer, sizeof(longer), finding->late.lost_ms_per_step), where,
+			 finding->late.lost_share * 100);
+	else
+		snprintf(record->text, sizeof(record->text), "%s work%s longer than the others%s: %.0f %% of the time", who,
+			 ending, where, finding->late.lost_share * 100);
 }
 
 void text_transfer(struct record *record, double now_ms, double usual_ms)

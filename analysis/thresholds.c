@@ -23,6 +23,7 @@
 #include "analysis/oom_kills.h"
 #include "analysis/origin.h"
 #include "analysis/straggler.h"
+#include "analysis/sums.h"
 #include "analysis/transfer.h"
 #include "analysis/usual.h"
 #include "analysis/values.h"
@@ -57,6 +58,7 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_STRAGGLER, TIME, STRAGGLER_COST_MIN_NS, "a step, at least, is what it must cost …"),
 	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_SHARE_MIN, "… and of the step, the larger of the two"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_TOLERANCE, "of the step is what ranks may differ by for good"),
+	ROW(RW_KIND_STRAGGLER, SHARE, SUMS_SHARE_MIN, "of the time is what a rank must work longer than its peers where no single operation shows it"),
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_STEPS_MIN, "steps are seen before anybody is named without a seen cause"),
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_EARLY, "steps are early: until then it takes more"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_EARLY_SHARE, "of the step it must cost in these"),

@@ -31,8 +31,8 @@ static json_t *loss_json(const struct analysis_loss *loss)
 {
 	bool known = *loss->cause;
 
-	return json_pack("{s:i, s:f, s:b, s:s?, s:o, s:o, s:o, s:o, s:o, s:o}", "rank", (int)loss->rank, "share",
-			 loss->share, "spread_out", loss->spread_out, "by",
+	return json_pack("{s:i, s:f, s:b, s:b, s:s?, s:o, s:o, s:o, s:o, s:o, s:o}", "rank", (int)loss->rank, "share",
+			 loss->share, "at_least", loss->at_least, "spread_out", loss->spread_out, "by",
 			 loss->by == RW_LATE_HOST     ? "host"
 			 : loss->by == RW_LATE_DEVICE ? "device"
 						      : NULL,
@@ -70,6 +70,12 @@ static void print_label(FILE *out, const char *before, int label, const char *te
 	fprintf(out, "%s%-*s", before, label, text);
 }
 
+/* Some of the time is unseen. */
+static bool is_least(const json_t *loss)
+{
+	return json_is_true(json_object_get(loss, "at_least"));
+}
+
 static void print_steps(FILE *out, const json_t *loss)
 {
 	json_int_t steps = json_integer_value(json_object_get(loss, "steps"));
@@ -78,8 +84,8 @@ static void print_steps(FILE *out, const json_t *loss)
 	if (json_is_true(json_object_get(loss, "spread_out")))
 		fputs(", a little in each operation", out);
 	else if (steps && of_steps)
-		fprintf(out, ": %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " steps, %.0f ms in each", steps,
-			of_steps, number(loss, "step_ms"));
+		fprintf(out, ": %s%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " steps, %.0f ms in each",
+			is_least(loss) ? "seen in " : "", steps, of_steps, number(loss, "step_ms"));
 }
 
 static bool is_by(const json_t *loss, const char *whom)
@@ -94,7 +100,7 @@ static void print_loss(FILE *out, const json_t *loss)
 	const char *cause = json_string_value(json_object_get(loss, "cause"));
 	const char *path = json_string_value(json_object_get(loss, "path"));
 
-	fprintf(out, "others waited %d %% of the time for ", percent(loss, "share"));
+	fprintf(out, "others waited %s%d %% of the time for ", is_least(loss) ? "at least " : "", percent(loss, "share"));
 	if (json_integer_value(json_object_get(loss, "rank")) < 0)
 		fputs("a rank whose number is not known", out);
 	else

@@ -153,6 +153,10 @@ static json_t *late_value(const struct rw_finding *finding)
 
 	if (late && finding->late.one_in > 0)
 		json_object_set_new(late, "one_in", json_real(finding->late.one_in));
+	if (late && finding->late.spread_out)
+		json_object_set_new(late, "spread_out", json_true());
+	if (late && finding->late.at_least)
+		json_object_set_new(late, "at_least", json_true());
 	return late;
 }
 

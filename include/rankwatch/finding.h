@@ -132,6 +132,8 @@ struct rw_finding {
 		double lost_share;	 /* -1 */
 		int64_t since_step;	 /* -1 */
 		double one_in;		 /* steps, on average, one is late; 0: every one */
+		bool spread_out;	 /* a little before each operation: how much longer it works than its peers */
+		bool at_least;		 /* lost_ms_per_step and lost_share: not all that may have been late could be seen */
 		const int32_t *waiting;
 		size_t waiting_count;
 	} late;

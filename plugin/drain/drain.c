@@ -17,7 +17,10 @@
 enum {
 	/* Between looks while something is in flight. A wakeup is nearly all of what a look costs; this with the slack
 	 * is how late an arrival is seen, a quarter of the least lateness that counts (20 ms). */
-	BUSY_NS = 4000000,
+	BUSY_NS = 3500000,
+	/* … more or less, drawn anew each time: looks that come as regularly as operations do would see the same part of each
+	 * of them, and another rank's looks another part. What is summed over many has to be a fair sample. */
+	BUSY_SPREAD_NS = 500000,
 	SLACK_NS = 500000,  /* the kernel may put our wakeup off by so much, to others' */
 	IDLE_NS = 20000000, /* after IDLE_AFTER_NS without */
 	IDLE_AFTER_NS = 1000000000,
@@ -49,6 +52,7 @@ struct drain {
 	uint64_t next;                         /* claim to look at next */
 	struct taskless taskless;
 	uint64_t busy_ns, second_ns;
+	uint64_t random;
 	struct self_sampler sampler;
 	struct leases leases;
 };
@@ -255,12 +259,22 @@ static void every_second(struct drain *drain, uint64_t now)
 	box_writer_expire(box, drain->count ? drain->list[0].ticket - 1 : drain->next);
 }
 
+/* xorshift64*, Vigna 2016. */
+static long busy_pause(struct drain *drain)
+{
+	drain->random ^= drain->random >> 12;
+	drain->random ^= drain->random << 25;
+	drain->random ^= drain->random >> 27;
+	return BUSY_NS - BUSY_SPREAD_NS + (long)((drain->random * UINT64_C(0x2545f4914f6cdd1d) >> 32) % (2 * BUSY_SPREAD_NS));
+}
+
 static void *run(void *argument)
 {
 	struct drain *drain = argument;
 	struct rw_box_header *header = drain->recording->box.header;
 
 	drain->busy_ns = clock_ns(); /* operations are about to come */
+	drain->random = drain->busy_ns | 1;
 	prctl(PR_SET_NAME, "rankwatch");
 	prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK_NS);
 	for (;;) {
@@ -276,7 +290,7 @@ static void *run(void *argument)
 		every_second(drain, now);
 		/* Release: pairs with the acquire of who gives an ended communicator's place to another. */
 		atomic_store_explicit(&header->drain_ns, now, memory_order_release);
-		long pause = now - drain->busy_ns < IDLE_AFTER_NS ? BUSY_NS : IDLE_NS;
+		long pause = now - drain->busy_ns < IDLE_AFTER_NS ? busy_pause(drain) : IDLE_NS;
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = pause }, NULL);
 	}
 	return NULL;

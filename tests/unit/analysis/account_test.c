@@ -263,3 +263,61 @@ Test(account, what_is_sampled_out_is_unseen)
 		end(&run);
 	}
 }
+
+static void tell(struct analysis *analysis, int rank, int communicator, double seen_ms, double done_ms)
+{
+	static uint64_t tickets[3], sequences[3][2], progress[3][2];
+	struct rw_operation slot = {
+		.ticket = ++tickets[rank],
+		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK |
+			 RW_KNOWN_STARTED | RW_KNOWN_DONE,
+		.comm = (uint16_t)communicator,
+		.function = RW_FUNCTION_ALL_REDUCE,
+		.dtype = RW_DTYPE_BFLOAT16,
+		.count = 4096,
+		.sequence = sequences[rank][communicator]++,
+		.api_tid = 1000,
+		.root_or_peer = -1,
+		.progress = ++progress[rank][communicator],
+		.gpu_source = RW_GPU_SOURCE_WATERMARK,
+		.started_seen_ns = (uint64_t)(seen_ms * 1e6),
+		.done_seen_ns = (uint64_t)(done_ms * 1e6),
+	};
+	slot.api_ns = slot.launch_begin_ns = slot.launch_end_ns = slot.return_ns = slot.started_seen_ns - 1000000;
+	cr_assert_eq(analysis_add_operation(analysis, (analysis_process_id)rank, &slot), 0);
+}
+
+/* All wait for rank 1 in one operation, and two of them go on to the next at once. Its last rank has looked a bit earlier than
+ * rank 1 at the one before: to the others these two must not have changed places. */
+Test(account, keeps_each_ranks_own_order)
+{
+	static struct rw_box_header box;
+	struct analysis *analysis = analysis_new(false, NULL, NULL);
+	struct analysis_account told;
+
+	snprintf(box.host, sizeof(box.host), "a");
+	box.world_size = 3;
+	for (int rank = 0; rank < 3; rank++) {
+		const struct rw_communicator all = { .id = 7, .rank = rank, .nranks = 3, .nnodes = 1, .born_ns = 1 },
+					     two = { .id = 8, .rank = rank / 2, .nranks = 2, .nnodes = 1, .born_ns = 1 };
+		box.world_rank = rank;
+		cr_assert_eq(analysis_add_process(analysis, &(struct analysis_process){ .id = (analysis_process_id)rank,
+											.pid = 100 + rank,
+											.box = &box }), 0);
+		cr_assert_eq(analysis_add_communicator(analysis, (analysis_process_id)rank, 0, &all), 0);
+		if (rank != 1)
+			cr_assert_eq(analysis_add_communicator(analysis, (analysis_process_id)rank, 1, &two), 0);
+		tell(analysis, rank, 0, 1000, 1000);
+	}
+	tell(analysis, 1, 0, 1203, 1203);
+	tell(analysis, 0, 0, 1100, 1201);
+	tell(analysis, 2, 0, 1100, 1202);
+	tell(analysis, 0, 1, 1201, 1205);
+	tell(analysis, 2, 1, 1202, 1206);
+	for (uint64_t now = 1000; now < 3000; now += 100)
+		analysis_tick(analysis, now * 1000000);
+	analysis_tell_account(analysis, &told);
+	cr_expect_float_eq(told.wait, (101 + 102) / (205. + 203 + 206), 0.001, "%f", told.wait);
+	cr_expect_float_eq(told.own, (100 + 203 + 100) / (205. + 203 + 206), 0.001, "%f", told.own);
+	analysis_free(analysis);
+}

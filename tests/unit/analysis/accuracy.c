@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How often is a healthy rank named, and how soon is a slow one? Prints the tables of docs/accuracy.md. No verdict: noise_test.c
- * judges fewer of the same jobs. usage: accuracy [DRAWS [FIRST-SEED [healthy|faulty [NAME-PART]]]]
+ * judges fewer of the same jobs. usage: accuracy [DRAWS [FIRST-SEED [healthy|faulty|even [NAME-PART]]]]
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "even_jobs.h"
 #include "noisy_jobs.h"
 
 /* Upper end of the 95 % interval of `happened` of `times` (Wilson 1927); where it never did, 3 of them (Hanley 1983). */
@@ -97,6 +98,75 @@ static void faulty(unsigned draws, unsigned first, const char *part)
 	free(delays);
 }
 
+static int by_seconds(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+	return (a > b) - (a < b);
+}
+
+static void even_ones(unsigned draws, unsigned first, const char *part)
+{
+	int all = 0, wrong_all = 0;
+
+	printf("| healthy jobs of many operations | jobs | with a rank named |\n|---|---|---|\n");
+	for (int i = 0; i < even_healthy_count; i++) {
+		int wrong = 0;
+		if (!strstr(even_healthy[i].what, part))
+			continue;
+		for (unsigned draw = 0; draw < draws; draw++) {
+			struct even_job job = even_healthy_job(i, first + draw);
+			struct even_result result;
+			even_play(&job, &result);
+			wrong += result.wrong > 0;
+			if (result.wrong)
+				fprintf(stderr, "%s, seed %u, %d ranks: %s\n", even_healthy[i].what, first + draw,
+					job.ranks, result.wrong_text);
+		}
+		printf("| %s | %u | %d |\n", even_healthy[i].what, draws, wrong);
+		fflush(stdout);
+		all += (int)draws;
+		wrong_all += wrong;
+	}
+	if (all)
+		printf("| all | %d | %d, at most %.2g %% (95 %%) |\n", all, wrong_all, 100 * at_most(wrong_all, all));
+}
+
+static void even_slow(unsigned draws, unsigned first, const char *part)
+{
+	double *seconds = calloc(draws, sizeof(*seconds));
+
+	printf("\n| slow rank in a job of many operations | found | s to it, median | 90 %% | share told, mean | healthy ones named |\n"
+	       "|---|---|---|---|---|---|\n");
+	for (int i = 0; seconds && i < even_faulty_count; i++) {
+		unsigned found = 0, wrong = 0;
+		double share = 0;
+		if (!strstr(even_faulty[i].what, part))
+			continue;
+		for (unsigned draw = 0; draw < draws; draw++) {
+			struct even_job job = even_faulty_job(i, first + draw);
+			struct even_result result;
+			even_play(&job, &result);
+			wrong += result.wrong > 0;
+			if (result.wrong)
+				fprintf(stderr, "%s, seed %u, rank %d of %d: %s\n", even_faulty[i].what, first + draw,
+					job.slow_rank, job.ranks, result.wrong_text);
+			if (!result.found)
+				continue;
+			seconds[found++] = result.found_s;
+			share += result.share;
+		}
+		qsort(seconds, found, sizeof(*seconds), by_seconds);
+		printf("| %s | %u of %u |", even_faulty[i].what, found, draws);
+		if (found)
+			printf(" %.0f | %.0f | %.1f %% |", seconds[found / 2], seconds[found * 9 / 10], 100 * share / found);
+		else
+			printf(" – | – | – |");
+		printf(" %u |\n", wrong);
+		fflush(stdout);
+	}
+	free(seconds);
+}
+
 int main(int count, char **arguments)
 {
 	unsigned draws = count > 1 ? (unsigned)strtoul(arguments[1], NULL, 10) : 20;
@@ -104,7 +174,7 @@ int main(int count, char **arguments)
 	const char *which = count > 3 ? arguments[3] : "", *part = count > 4 ? arguments[4] : "";
 
 	if (!draws) {
-		fprintf(stderr, "usage: accuracy [DRAWS [FIRST-SEED [healthy|faulty [NAME-PART]]]]\n");
+		fprintf(stderr, "usage: accuracy [DRAWS [FIRST-SEED [healthy|faulty|even [NAME-PART]]]]\n");
 		return 2;
 	}
 	if (!*which || !strcmp(which, "healthy"))
@@ -113,5 +183,11 @@ int main(int count, char **arguments)
 		printf("\n");
 	if (!*which || !strcmp(which, "faulty"))
 		faulty(draws, first, part);
+	if (!*which)
+		printf("\n");
+	if (!*which || !strcmp(which, "even")) {
+		even_ones(draws, first, part);
+		even_slow(draws, first, part);
+	}
 	return 0;
 }

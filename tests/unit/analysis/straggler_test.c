@@ -369,3 +369,32 @@ Test(straggler, a_second_analysis_that_starts_in_the_middle_finds_the_same_id)
 	end(&first);
 	end(&second);
 }
+
+/* A stall that strikes an operation nobody followed is not seen: of those in each step one in three is. */
+Test(straggler, what_could_only_be_followed_in_part_is_told_as_the_least)
+{
+	static const struct {
+		int sampled, first_step;
+		bool least;
+	} cases[] = { { 0, 1, false }, { 3, 1, true }, { 3, 20, true }, { 0, 20, false } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct history_job job = { .ranks = 8, .steps = 60, .layers = 5, .compute_ms = 20, .jitter_ms = 1,
+					   .sampled = cases[i].sampled };
+		job.faults[0] = (struct history_fault){
+			.kind = FAULT_HOST, .rank = 3, .first_step = cases[i].first_step, .ms = 400
+		};
+		struct played run = play(&job);
+		bool told = false;
+		for (size_t k = 0; k < run.count; k++) {
+			const struct history_finding *finding = &run.findings[k];
+			if (finding->kind != RW_KIND_STRAGGLER || finding->state == RW_FINDING_CLOSED)
+				continue;
+			told = true;
+			cr_expect_eq(finding->rank, 3, "%zu: %s", i, finding->text);
+			cr_expect_eq(strstr(finding->text, "at least") != NULL, cases[i].least, "%zu: %s", i, finding->text);
+		}
+		cr_expect(told, "%zu", i);
+		end(&run);
+	}
+}

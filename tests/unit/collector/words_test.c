@@ -216,7 +216,7 @@ Test(message, a_summary_says_where_the_time_went)
 					   .path = "/lustre/run/step50\x1b.pt" },
 					 { .rank = 3, .share = 0.12, .spread_out = true },
 					 { .rank = -1, .share = 0.07, .steps = 1, .of_steps = 100, .step_ms = 900,
-					   .by = RW_LATE_DEVICE } } }
+					   .by = RW_LATE_DEVICE, .at_least = true } } }
 	};
 	char *text = printed(&summary), *line = message_summary(&summary);
 	json_t *message = json_loads(line, 0, NULL), *time = json_object_get(json_object_get(message, "summary"), "time");
@@ -229,11 +229,13 @@ Test(message, a_summary_says_where_the_time_went)
 			 "  waited     others waited 58 % of the time for rank 0: 9 of 100 steps, 1302 ms in each, fsync(2) on "
 			 "/lustre/run/step50\\x1b.pt\n"
 			 "  waited     others waited 12 % of the time for rank 3, a little in each operation\n"
-			 "  waited     others waited 7 % of the time for a rank whose number is not known: 1 of 100 steps, 900 ms in "
+			 "  waited     others waited at least 7 % of the time for a rank whose number is not known: seen in 1 of 100 steps, 900 ms in "
 			 "each, late by its GPU\n",
 			 "%s", text);
 	cr_expect_float_eq(json_number_value(json_object_get(time, "wait")), 0.58, 1e-9);
 	cr_expect_eq(json_integer_value(json_object_get(first, "steps")), 9);
+	cr_expect(json_is_false(json_object_get(first, "at_least")));
+	cr_expect(json_is_true(json_object_get(json_array_get(json_object_get(time, "waited_for"), 2), "at_least")));
 	cr_expect_str_eq(json_string_value(json_object_get(first, "class")), "io");
 	cr_expect(json_is_null(json_object_get(json_array_get(json_object_get(time, "waited_for"), 1), "cause")));
 	json_decref(message);

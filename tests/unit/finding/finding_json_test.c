@@ -72,6 +72,18 @@ Test(finding_json, one_that_is_late_now_and_then_says_how_often)
 	json_decref(json);
 }
 
+Test(finding_json, what_is_a_lower_bound_and_what_is_spread_out_says_so)
+{
+	struct rw_finding finding = straggler();
+
+	finding.late.at_least = finding.late.spread_out = true;
+	json_t *json = finding_to_json(&finding, OFFSET_NS), *late = json_object_get(json, "late");
+
+	cr_expect(json_is_true(json_object_get(late, "at_least")));
+	cr_expect(json_is_true(json_object_get(late, "spread_out")));
+	json_decref(json);
+}
+
 Test(finding_json, absent_parts_are_null_and_empty_lists_stay_lists)
 {
 	struct rw_finding finding = {

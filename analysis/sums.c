@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/sums.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/alike.h"
+#include "analysis/lateness.h"
+#include "analysis/model.h"
+
+/* One rank in the window that is judged. */
+struct entry {
+	uint32_t rank, group;
+	const struct sums_window *window;
+};
+
+static int by_value(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
+static int by_group(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+static bool has_rank(struct sums *sums, uint32_t rank)
+{
+	if (rank < sums->rank_count)
+		return true;
+	uint32_t count = sums->job->rank_count > rank ? sums->job->rank_count : rank + 1;
+	struct sums_rank *ranks = realloc(sums->ranks, count * sizeof(*ranks));
+	if (!ranks)
+		return false;
+	memset(ranks + sums->rank_count, 0, (count - sums->rank_count) * sizeof(*ranks));
+	sums->ranks = ranks;
+	struct suspect *suspects = realloc(sums->watched.suspects, count * sizeof(*suspects));
+	if (!suspects)
+		return false;
+	memset(suspects + sums->rank_count, 0, (count - sums->rank_count) * sizeof(*suspects));
+	sums->watched.suspects = suspects;
+	sums->watched.suspect_count = sums->rank_count = count;
+	return true;
+}
+
+/* Whole, by an account without gaps: what a rank did not tell of is no wait, and no work. */
+static bool is_whole(const struct sums *sums, const struct sums_window *window, uint64_t number)
+{
+	uint64_t sum_ns = window->own_ns + window->inside_ns + window->unseen_ns;
+
+	return window->number == number && (double)sum_ns >= SUMS_WHOLE * (double)sums->window_ns;
+}
+
+static uint32_t collect(struct sums *sums, uint64_t number, const uint32_t *groups, struct entry *entries)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < sums->rank_count && i < sums->job->rank_count; i++) {
+		const struct sums_window *window = &sums->ranks[i].windows[number % SUMS_KEPT];
+		sums->ranks[i].group = groups[i];
+		sums->ranks[i].operations *= SUMS_KEEPS;
+		if (window->number == number)
+			sums->ranks[i].operations += window->operations;
+		if (is_whole(sums, window, number))
+			entries[count++] = (struct entry){ .rank = i, .group = groups[i], .window = window };
+	}
+	return count;
+}
+
+/* Who makes as many operations as most of the group, to the front; how many. Replicas can be up to a step apart, so that a
+ * single window says little. */
+static uint32_t keep_alike(const struct sums *sums, struct entry *entries, uint32_t count, uint64_t *values)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = (uint64_t)sums->ranks[entries[i].rank].operations;
+	qsort(values, count, sizeof(*values), by_value);
+	double usual = (double)values[count / 2];
+	for (uint32_t i = 0; i < count; i++)
+		if (fabs(sums->ranks[entries[i].rank].operations - usual) * SUMS_UNLIKE <= usual)
+			entries[kept++] = entries[i];
+	return kept;
+}
+
+static uint64_t beyond(uint64_t value, uint64_t other)
+{
+	return value > other ? value - other : 0;
+}
+
+static void blame(struct sums *sums, const struct entry *entry, uint64_t late_ns)
+{
+	uint64_t number = entry->window->number;
+	struct suspect *suspect = &sums->watched.suspects[entry->rank];
+	struct sums_rank *rank = &sums->ranks[entry->rank];
+
+	suspect->blames[number % STRAGGLER_STEPS] = (struct blame){ .step = number, .late_ns = late_ns };
+	rank->host_ns[number % STRAGGLER_STEPS] = entry->window->host_ns;
+	rank->device_ns[number % STRAGGLER_STEPS] = entry->window->device_ns;
+	rank->single_ns[number % STRAGGLER_STEPS] = entry->window->single_ns;
+	suspect->step = number;
+	suspect->host = sums->job->ranks[entry->rank].process->host;
+}
+
+/* The median of the others is, for one of the upper half, values[(count - 1) / 2] of all, and for one of the lower half
+ * values[count / 2]: of two the one that makes it less late. */
+static void judge_group(struct sums *sums, struct entry *entries, uint32_t count, uint64_t *values)
+{
+	count = keep_alike(sums, entries, count, values);
+	if (count < 2)
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = entries[i].window->own_ns;
+	qsort(values, count, sizeof(*values), by_value);
+	uint64_t own_ns = values[(count - 1) / 2];
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = entries[i].window->inside_ns;
+	qsort(values, count, sizeof(*values), by_value);
+	uint64_t inside_ns = values[count / 2];
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t works_ns = beyond(entries[i].window->own_ns, own_ns),
+			 waits_ns = beyond(inside_ns, entries[i].window->inside_ns);
+		blame(sums, &entries[i], works_ns < waits_ns ? works_ns : waits_ns);
+	}
+}
+
+static uint64_t limit_ns(const struct sums *sums)
+{
+	return (uint64_t)(SUMS_SHARE_MIN * (double)sums->window_ns);
+}
+
+/* Named, acquitted, or neither. */
+static void decide(struct sums *sums, uint32_t rank, uint64_t number)
+{
+	struct suspect *suspect = &sums->watched.suspects[rank];
+	uint64_t late_ns = straggler_blame(suspect, number).late_ns;
+
+	if (suspect->decided_ns) {
+		sums->ranks[rank].clean = late_ns * 2 < limit_ns(sums) ? sums->ranks[rank].clean + 1 : 0;
+		if (sums->ranks[rank].clean >= STRAGGLER_CLEAN) {
+			suspect->decided_ns = 0;
+			suspect->open = false;
+		}
+		return;
+	}
+	if (suspect->step != number || late_ns < LATENESS_NOISE_NS)
+		return;
+	if (!excursion_is_proven(&sums->watched, suspect, limit_ns(sums)))
+		return;
+	straggler_decide(suspect, (number + 1) * sums->window_ns);
+	suspect->open = true;
+	excursions_forget(suspect); /* nobody is measured by a fault */
+	sums->ranks[rank].clean = 0;
+}
+
+static void test_all(struct sums *sums, uint64_t number)
+{
+	struct stragglers *watched = &sums->watched;
+
+	if (!watched->first_step)
+		watched->first_step = number;
+	pace_note(&watched->pace, number, number * sums->window_ns);
+	for (uint32_t i = 0; i < sums->rank_count; i++)
+		decide(sums, i, number);
+	excursions_note(watched, number);
+}
+
+static void judge(struct sums *sums, uint64_t number)
+{
+	uint32_t room = sums->job->rank_count + 1;
+	struct entry *entries = calloc(room, sizeof(*entries));
+	uint64_t *values = calloc(room, sizeof(*values));
+	uint32_t *groups = calloc(room, sizeof(*groups));
+
+	if (entries && values && groups && !alike_find(sums->job, groups)) {
+		uint32_t count = collect(sums, number, groups, entries);
+		qsort(entries, count, sizeof(*entries), by_group);
+		for (uint32_t first = 0, end; first < count; first = end) {
+			for (end = first + 1; end < count && entries[end].group == entries[first].group;)
+				end++;
+			judge_group(sums, &entries[first], end - first, values);
+		}
+		if (count)
+			test_all(sums, number);
+	}
+	free(entries);
+	free(values);
+	free(groups);
+}
+
+/* The first one to be two windows ahead closes a window: what is not told of it by then is not judged. */
+static void move_on(struct sums *sums, uint64_t number)
+{
+	if (!sums->newest)
+		sums->next = number + 1; /* the first is not whole */
+	sums->newest = number;
+	if (sums->next + SUMS_KEPT <= number)
+		sums->next = number - 2;
+	while (sums->next + 2 <= number)
+		judge(sums, sums->next++);
+}
+
+/* NULL: it was judged already. */
+static struct sums_window *window_of(struct sums *sums, uint32_t rank, uint64_t number)
+{
+	struct sums_window *window = &sums->ranks[rank].windows[number % SUMS_KEPT];
+
+	if (number > sums->newest)
+		move_on(sums, number);
+	if (number < sums->next)
+		return NULL;
+	if (window->number != number)
+		*window = (struct sums_window){ .number = number };
+	return window;
+}
+
+void sums_note(struct sums *sums, uint32_t rank, enum analysis_part part, uint64_t from_ns, uint64_t until_ns)
+{
+	if (!sums->job || !has_rank(sums, rank))
+		return;
+	if (!sums->window_ns)
+		sums->window_ns = SUMS_WINDOW_NS;
+	if (until_ns > INT64_MAX)
+		return; /* a damaged box may say any time */
+	/* Of one that is longer than the open windows, the others have been closed without it. */
+	if (from_ns + SUMS_KEPT * sums->window_ns < until_ns)
+		from_ns = until_ns - SUMS_KEPT * sums->window_ns;
+	while (from_ns < until_ns) {
+		uint64_t number = from_ns / sums->window_ns, end_ns = (number + 1) * sums->window_ns;
+		uint64_t ns = (end_ns < until_ns ? end_ns : until_ns) - from_ns;
+		struct sums_window *window = window_of(sums, rank, number);
+		from_ns += ns;
+		if (!window)
+			continue;
+		if (part == ANALYSIS_OWN)
+			window->own_ns += ns;
+		else if (part == ANALYSIS_UNSEEN)
+			window->unseen_ns += ns;
+		else
+			window->inside_ns += ns;
+	}
+}
+
+/* Both times are seen by polling: what is near either is not told apart. */
+void sums_note_launch(struct sums *sums, uint32_t rank, uint64_t from_ns, uint64_t launch_ns, uint64_t until_ns)
+{
+	if (!sums->job || !sums->window_ns || until_ns > INT64_MAX || !has_rank(sums, rank))
+		return;
+	struct sums_window *window = window_of(sums, rank, until_ns / sums->window_ns);
+	if (!window)
+		return;
+	if (launch_ns > from_ns + LATENESS_NOISE_NS)
+		window->host_ns += (launch_ns < until_ns ? launch_ns : until_ns) - from_ns;
+	else if (launch_ns + 2 * LATENESS_NOISE_NS < until_ns)
+		window->device_ns += until_ns - from_ns;
+}
+
+void sums_note_operation(struct sums *sums, uint32_t rank, const struct operation *operation)
+{
+	if (!sums->job || !sums->window_ns || operation->done_ns > INT64_MAX || !has_rank(sums, rank))
+		return;
+	struct sums_window *window = window_of(sums, rank, operation->done_ns / sums->window_ns);
+	if (!window)
+		return;
+	window->operations++;
+	if ((uint64_t)operation->late_us * 1000 >= LATENESS_NOISE_NS)
+		window->single_ns += (uint64_t)operation->late_us * 1000;
+}
+
+void sums_free(struct sums *sums)
+{
+	stragglers_free(&sums->watched);
+	free(sums->ranks);
+	*sums = (struct sums){ 0 };
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which rank works longer than its peers, a little before each operation? What no single operation shows adds up: over
+ * windows of time, cut alike for all ranks and whether or not steps are known, a rank is late by what it works longer than
+ * the median of the ranks that do the same, and waits less than they do; the smaller of the two. So a victim, which waits
+ * less in one communicator because it has waited in another, is not late. Whether that is beyond chance analysis/excursion.h
+ * says, as it does for steps. docs/findings.md, "Straggler".
+ */
+#ifndef ANALYSIS_SUMS_H
+#define ANALYSIS_SUMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/analysis.h"
+#include "analysis/straggler.h"
+
+enum {
+	SUMS_KEPT = 4,        /* windows that are open at once */
+	SUMS_STEPS = 2,       /* that a window holds, at least */
+	SUMS_TOLD = 12,       /* windows that the cost is told of */
+	SUMS_UNLIKE = 16,     /* who has one in so many operations more or less than the median does not do the same */
+};
+#define SUMS_WINDOW_NS 2000000000u /* or twice that, and so on, where steps are long */
+#define SUMS_WINDOW_MAX_NS 3600000000000u
+#define SUMS_WHOLE     0.98        /* of a window that must be accounted for */
+#define SUMS_KEEPS     0.9375
+#define SUMS_SHARE_MIN 0.04        /* of the time that a rank works longer */
+#define SUMS_UPDATE_NS 10000000000u
+
+/* What is summed of one rank in one window. */
+struct sums_window {
+	uint64_t number; /* from 0 of the clock on */
+	uint64_t own_ns, inside_ns, unseen_ns; /* waits and transfers are inside */
+	uint64_t host_ns, device_ns;           /* of own_ns: the host launched later than that; it had launched well before */
+	uint64_t single_ns;                    /* what single operations were seen late by */
+	uint32_t operations;
+};
+
+struct sums_rank {
+	struct sums_window windows[SUMS_KEPT]; /* by number % SUMS_KEPT */
+	/* Of late windows, by number: as above. */
+	uint64_t host_ns[STRAGGLER_STEPS], device_ns[STRAGGLER_STEPS], single_ns[STRAGGLER_STEPS];
+	uint32_t group; /* analysis/alike.h, of the latest window */
+	double operations; /* in all windows; each counts SUMS_KEEPS of the next one */
+	uint32_t clean; /* windows in a row */
+	bool told;      /* a finding of these sums is open */
+};
+
+struct sums {
+	const struct job *job;
+	struct sums_rank *ranks; /* by rank */
+	uint32_t rank_count;
+	uint64_t window_ns, next, newest; /* number of the next one to be judged, and of the newest */
+	struct stragglers watched;        /* its steps are windows; of the suspects only what excursion.h looks at, and … */
+};
+
+/* Stretches of a rank, in order of time; `part` as in the account. */
+void sums_note(struct sums *sums, uint32_t rank, enum analysis_part part, uint64_t from_ns, uint64_t until_ns);
+/* An operation that it ended. */
+void sums_note_operation(struct sums *sums, uint32_t rank, const struct operation *operation);
+/* An operation at which own work of the rank ended, from_ns to until_ns, and when its host had launched it. */
+void sums_note_launch(struct sums *sums, uint32_t rank, uint64_t from_ns, uint64_t launch_ns, uint64_t until_ns);
+/* Opens, updates and closes findings. After straggler_tick(): what that has found is not told twice. */
+void sums_tick(struct analysis *analysis, uint64_t now_ns);
+void sums_free(struct sums *sums);
+
+#endif

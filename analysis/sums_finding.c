@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* From a rank that works longer than its peers to its finding. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/gpu_evidence.h"
+#include "analysis/model.h"
+#include "analysis/text.h"
+
+static const uint32_t host_subject = 1u << 31;
+
+/* Of the latest windows: their sums. */
+struct recent {
+	uint32_t count;
+	uint64_t late_ns, host_ns, device_ns, single_ns;
+	struct cause_window windows[SUMS_TOLD];
+};
+
+static void look_back(const struct sums *sums, uint32_t rank, struct recent *recent)
+{
+	const struct suspect *suspect = &sums->watched.suspects[rank];
+
+	*recent = (struct recent){ 0 };
+	for (uint64_t back = 0; back < SUMS_TOLD && suspect->step >= sums->watched.first_step + back; back++) {
+		uint64_t number = suspect->step - back;
+		struct blame blame = straggler_blame(suspect, number);
+		if (!blame.late_ns)
+			continue;
+		recent->windows[recent->count++] =
+		    (struct cause_window){ number * sums->window_ns, (number + 1) * sums->window_ns };
+		recent->late_ns += blame.late_ns;
+		recent->host_ns += sums->ranks[rank].host_ns[number % STRAGGLER_STEPS];
+		recent->single_ns += sums->ranks[rank].single_ns[number % STRAGGLER_STEPS];
+		recent->device_ns += sums->ranks[rank].device_ns[number % STRAGGLER_STEPS];
+	}
+}
+
+/* A little before each operation, and not much before a few. */
+static bool is_spread(const struct recent *recent)
+{
+	return recent->single_ns * 2 < recent->late_ns;
+}
+
+/* What single operations show, the tests that look at steps judge better, if they can. */
+static bool is_left_to_steps(const struct analysis *analysis, const struct recent *recent)
+{
+	const struct stragglers *stragglers = &analysis->stragglers;
+	const struct step_start *newest = &stragglers->pace.starts[stragglers->newest_step % PACE_STEPS];
+
+	return !is_spread(recent) && stragglers->newest_step && newest->step == stragglers->newest_step &&
+	       newest->start_ns + SUMS_TOLD * analysis->sums.window_ns >= recent->windows[0].from_ns;
+}
+
+/* What it works longer is its host's where that much of its work was spent without a launch, and its device's where the
+ * host had launched nearly all before. Else nothing tells. */
+static enum rw_late_kind kind_of(const struct recent *recent)
+{
+	if (recent->host_ns >= recent->late_ns)
+		return RW_LATE_HOST;
+	return recent->device_ns > recent->host_ns && recent->host_ns * 2 < recent->late_ns ? RW_LATE_DEVICE : RW_LATE_NONE;
+}
+
+static int set_waiting(struct record *record, const struct analysis *analysis, const uint32_t *ranks, uint32_t count)
+{
+	const struct sums *sums = &analysis->sums;
+	uint32_t *waiting = calloc(analysis->job.rank_count + 1, sizeof(*waiting)), waiting_count = 0;
+
+	if (!waiting)
+		return -1;
+	for (uint32_t i = 0; i < sums->rank_count; i++) {
+		bool named = false;
+		for (uint32_t k = 0; k < count; k++)
+			named |= ranks[k] == i;
+		if (!named && sums->ranks[i].group == sums->ranks[ranks[0]].group)
+			waiting[waiting_count++] = i;
+	}
+	int err = record_set_waiting(record, &analysis->job, waiting, waiting_count);
+	free(waiting);
+	return err;
+}
+
+static void explain(const struct analysis *analysis, struct record *record, uint32_t rank, enum rw_late_kind kind,
+		    const struct recent *recent)
+{
+	struct cause cause = { .share = -1, .fd = -1 };
+	const struct process *process = analysis->job.ranks[rank].process;
+	const struct account_rank *account = &analysis->account.ranks[rank];
+	uint32_t count = account->window_count < CAUSE_WINDOWS ? account->window_count : CAUSE_WINDOWS;
+
+	/* The account keeps when others waited long for its host. */
+	if (kind == RW_LATE_HOST && !is_spread(recent) && count)
+		cause_find(&analysis->intern, process, account->window_tid, account->windows, count, &cause);
+	if (kind == RW_LATE_DEVICE) {
+		gpu_evidence_explain(analysis, rank, recent->windows, recent->count,
+				     recent->windows[recent->count - 1].from_ns, &cause);
+		if (!cause.gpu_advice)
+			cause.gpu_advice =
+			    "look at this rank's GPU (nvidia-smi -q -d CLOCK,PERFORMANCE,ECC), or profile its kernels";
+	}
+	record_set_cause(record, &analysis->intern, process, &cause);
+	if (kind == RW_LATE_DEVICE)
+		gpu_evidence_attach(analysis, record, rank, recent->windows[recent->count - 1].from_ns,
+				    recent->windows[0].to_ns);
+}
+
+static bool knows_steps(const struct analysis *analysis)
+{
+	uint32_t clock = analysis->stragglers.clock;
+
+	return clock != JOB_NONE && analysis->job.processes[clock]->steps.certain;
+}
+
+static struct record *make_record(const struct analysis *analysis, const uint32_t *ranks, uint32_t count,
+				  const struct recent *recent)
+{
+	const struct sums *sums = &analysis->sums;
+	const struct process *process = analysis->job.ranks[ranks[0]].process;
+	struct record *record =
+	    record_new(&analysis->job, RW_KIND_STRAGGLER, count > 1 ? RW_SCOPE_HOST : RW_SCOPE_RANK, ranks, count);
+	if (!record)
+		return NULL;
+	struct rw_finding *finding = &record->finding;
+	uint64_t step_ns = pace_step_ns(&analysis->stragglers.pace, STRAGGLER_PACE);
+	double late = (double)recent->late_ns / (double)recent->count;
+	record->subject = count > 1 ? host_subject | process->host : ranks[0];
+	finding->severity = RW_WARNING;
+	finding->confidence = RW_LIKELY;
+	finding->arrival = RW_ARRIVAL_GPU;
+	finding->first_seen_ns = sums->watched.suspects[ranks[0]].decided_ns;
+	finding->late.present = true;
+	finding->late.spread_out = is_spread(recent);
+	finding->late.kind = kind_of(recent);
+	finding->late.by_ms = -1;
+	finding->late.lost_share = late / (double)sums->window_ns;
+	if (knows_steps(analysis) && step_ns)
+		finding->late.lost_ms_per_step = finding->late.lost_share * (double)step_ns / 1e6;
+	explain(analysis, record, ranks[0], finding->late.kind, recent);
+	record_add_missing(record, "it shows in sums alone: whether the rank waited for something that no operation tells of is not "
+				   "known");
+	if (set_waiting(record, analysis, ranks, count)) {
+		record_free(record);
+		return NULL;
+	}
+	text_works_longer(record);
+	return record;
+}
+
+static bool is_named(const struct sums *sums, uint32_t rank)
+{
+	return rank < sums->rank_count && sums->watched.suspects[rank].decided_ns;
+}
+
+/* The whole host where all its ranks work longer and another host is seen. */
+static uint32_t choose_ranks(const struct analysis *analysis, uint32_t rank, uint32_t *ranks)
+{
+	const struct job *job = &analysis->job;
+	uint32_t host = job->ranks[rank].process->host, count = 0;
+	bool all = job->host_count > 1;
+
+	for (uint32_t i = 0; i < job->rank_count && all; i++) {
+		if (job->ranks[i].process->host != host)
+			continue;
+		all = is_named(&analysis->sums, i);
+		ranks[count++] = i;
+	}
+	if (all && count > 1)
+		return count;
+	ranks[0] = rank;
+	return 1;
+}
+
+/* What single operations show is told better by those: the finding is theirs then. */
+static const struct suspect *by_operations(const struct analysis *analysis, uint32_t rank)
+{
+	const struct stragglers *stragglers = &analysis->stragglers;
+
+	return rank < stragglers->suspect_count ? &stragglers->suspects[rank] : NULL;
+}
+
+static bool is_theirs(const struct analysis *analysis, uint32_t rank)
+{
+	const struct suspect *suspect = by_operations(analysis, rank);
+
+	return suspect && suspect->open;
+}
+
+static bool is_suspected(const struct analysis *analysis, uint32_t rank)
+{
+	const struct suspect *suspect = by_operations(analysis, rank);
+
+	return suspect && (suspect->open || suspect->decided_ns);
+}
+
+static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, uint64_t now_ns)
+{
+	struct suspect *suspect = &analysis->sums.watched.suspects[rank];
+	struct recent recent;
+	uint32_t count = choose_ranks(analysis, rank, ranks);
+
+	look_back(&analysis->sums, rank, &recent);
+	if (!recent.count || (count > 1 && ranks[0] != rank) || is_left_to_steps(analysis, &recent))
+		return;
+	struct record *record = make_record(analysis, ranks, count, &recent);
+	if (!record)
+		return;
+	if (now_ns > suspect->decided_ns && suspect->decided_ns > analysis->first_tick_ns)
+		record->finding.detect_ms = (double)(now_ns - suspect->decided_ns) / 1e6;
+	analysis->sums.ranks[rank].told = true;
+	suspect->told_ns = now_ns;
+	findings_tell(&analysis->findings, record, now_ns);
+}
+
+static void acquit(struct analysis *analysis, uint32_t rank, uint64_t now_ns)
+{
+	analysis->sums.ranks[rank].told = false;
+	if (is_theirs(analysis, rank))
+		return;
+	findings_close(&analysis->findings, RW_KIND_STRAGGLER, rank, now_ns);
+	findings_close(&analysis->findings, RW_KIND_STRAGGLER, host_subject | analysis->job.ranks[rank].process->host,
+		       now_ns);
+}
+
+/* A window that does not hold two steps would show now one part of a step and now another. */
+static void fit_windows(struct sums *sums, uint64_t step_ns)
+{
+	uint64_t window_ns = sums->window_ns;
+
+	while (window_ns && window_ns < SUMS_STEPS * step_ns && window_ns < SUMS_WINDOW_MAX_NS)
+		window_ns *= 2;
+	if (window_ns == sums->window_ns)
+		return;
+	sums->window_ns = window_ns;
+	sums->next = sums->newest = 0;
+	sums->watched.first_step = 0;
+	sums->watched.pace = (struct pace){ 0 };
+	for (uint32_t i = 0; i < sums->rank_count; i++) {
+		struct suspect *suspect = &sums->watched.suspects[i];
+		memset(sums->ranks[i].windows, 0, sizeof(sums->ranks[i].windows));
+		sums->ranks[i].operations = 0;
+		memset(suspect->blames, 0, sizeof(suspect->blames));
+		excursions_forget(suspect);
+		suspect->step = 0;
+		suspect->decided_ns = 0;
+		suspect->open = false;
+	}
+}
+
+void sums_tick(struct analysis *analysis, uint64_t now_ns)
+{
+	struct sums *sums = &analysis->sums;
+	uint32_t *ranks = NULL;
+
+	fit_windows(sums, pace_step_ns(&analysis->stragglers.pace, STRAGGLER_PACE));
+	for (uint32_t i = 0; i < sums->rank_count; i++) {
+		struct suspect *suspect = &sums->watched.suspects[i];
+		bool told = sums->ranks[i].told;
+		if (told && (!suspect->decided_ns || is_theirs(analysis, i)))
+			acquit(analysis, i, now_ns);
+		if (!suspect->decided_ns || is_suspected(analysis, i) ||
+		    (told && now_ns < suspect->told_ns + SUMS_UPDATE_NS))
+			continue;
+		if (!ranks)
+			ranks = calloc(analysis->job.rank_count + 1, sizeof(*ranks));
+		if (!ranks)
+			return;
+		consider(analysis, i, ranks, now_ns);
+	}
+	free(ranks);
+}

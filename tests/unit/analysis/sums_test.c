@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+
+#include "analysis/sums.h"
+
+#include "even.h"
+#include "seeds.h"
+
+/* Eight ranks, 160 operations of a millisecond and a bit in a step. */
+static struct even_job tensor_parallel(unsigned seed)
+{
+	return (struct even_job){ .ranks = 8, .operations = 160, .compute_ms = 1, .jitter = 0.02, .slow_rank = -1,
+				  .seconds = 130, .seed = seed };
+}
+
+static struct even_result play(const struct even_job *job)
+{
+	struct even_result result;
+
+	even_play(job, &result);
+	cr_expect_eq(result.wrong, 0, "seed %u: %s", job->seed, result.wrong_text);
+	return result;
+}
+
+Test(sums, a_gpu_that_is_evenly_slow_by_a_tenth_is_named_with_its_share)
+{
+	for (unsigned seed = 0; seed < seeds(8); seed++) {
+		struct even_job job = tensor_parallel(seed);
+		job.slow_rank = (int)(seed % 8);
+		job.slow = 0.1;
+		struct even_result result = play(&job);
+		cr_expect_gt(result.found, 0, "seed %u", seed);
+		cr_expect_leq(result.found_s, 120, "seed %u: %f", seed, result.found_s);
+		cr_expect_float_eq(result.share, 0.1 / 1.15, 0.03, "seed %u: %f", seed, result.share);
+		cr_expect(result.spread_out && result.likely);
+	}
+}
+
+Test(sums, a_slow_rank_is_named_and_no_other_of_its_group_in_a_mesh)
+{
+	for (unsigned seed = 0; seed < seeds(8); seed++) {
+		struct even_job job = tensor_parallel(seed);
+		job.tensor_parallel = seed % 2 ? 2 : 4;
+		job.slow_rank = (int)(seed * 3 % 8);
+		job.slow = 0.2;
+		struct even_result result = play(&job);
+		cr_expect_gt(result.found, 0, "seed %u", seed);
+	}
+}
+
+/* Before one operation in 24 the host does something else for 40 ms; sizes vary, and nothing repeats. */
+Test(sums, needs_no_steps)
+{
+	for (unsigned seed = 0; seed < seeds(8); seed++) {
+		struct even_job job = tensor_parallel(seed);
+		job.no_steps = job.host = true;
+		job.compute_ms = 5;
+		job.slow_rank = (int)(seed % 8);
+		job.stall_every = 24;
+		job.stall_ms = 40;
+		struct even_result result = play(&job);
+		cr_expect_gt(result.found, 0, "seed %u", seed);
+		cr_expect_float_eq(result.share, 40 / (24 * 5.1 + 40), 0.04, "seed %u: %f", seed, result.share);
+		cr_expect_not(result.spread_out);
+	}
+}
+
+/* Four stages, four replicas. */
+static struct even_job pipeline(unsigned seed)
+{
+	return (struct even_job){ .ranks = 16, .stages = 4, .operations = 8, .compute_ms = 40, .jitter = 0.02,
+				  .slow_rank = -1, .seconds = 200, .seed = seed };
+}
+
+Test(sums, a_stage_is_compared_with_the_same_stage_of_the_other_replicas)
+{
+	for (unsigned seed = 0; seed < seeds(8); seed++) {
+		struct even_job job = pipeline(seed);
+		job.slow_rank = (int)(seed * 5 % 16);
+		job.slow = 0.5;
+		struct even_result result = play(&job);
+		cr_expect_gt(result.found, 0, "seed %u, rank %d", seed, job.slow_rank);
+	}
+}
+
+Test(sums, uneven_stages_are_no_fault)
+{
+	for (unsigned seed = 0; seed < seeds(8); seed++) {
+		struct even_job job = pipeline(seed);
+		job.uneven = 0.6;
+		job.differences = 0.01;
+		play(&job);
+	}
+}
+
+/* Ranks that differ for good by 2 %, noise from step to step, noise that lasts. */
+Test(sums, of_healthy_ranks_name_none)
+{
+	for (unsigned seed = 0; seed < seeds(6); seed++) {
+		struct even_job job = tensor_parallel(seed);
+		job.differences = 0.02;
+		play(&job);
+		job.noise = 0.1;
+		play(&job);
+		job.lasts = 0.95;
+		play(&job);
+		job.tensor_parallel = 4;
+		play(&job);
+		job.jitter = 0.3;
+		play(&job);
+	}
+}
+
+/* Times of a damaged box. */
+Test(sums, take_any_time)
+{
+	const struct job job = { 0 };
+	struct sums sums = { .job = &job };
+	static const uint64_t times[] = { 0, 1, 4000000000, INT64_MAX / 2, INT64_MAX, UINT64_MAX - 1, UINT64_MAX };
+	const struct operation operation = { .done_ns = UINT64_MAX };
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		for (size_t k = i; k < sizeof(times) / sizeof(*times); k++) {
+			sums_note(&sums, 3, ANALYSIS_OWN, times[i], times[k]);
+			sums_note_launch(&sums, 3, times[i], times[i], times[k]);
+			sums_note_operation(&sums, 3, &operation);
+		}
+	sums_free(&sums);
+}

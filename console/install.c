@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "drill/delay.h"
+
 /* Cuts the last component. false when there is none. */
 static bool to_parent(char *path)
 {
@@ -32,6 +34,7 @@ static bool fill_build_tree(struct install *install, const char *build)
 {
 	install->build_tree = true;
 	return join(install->plugin_directory, INSTALL_PATH, "%s/plugin", build) &&
+	       join(install->drill, INSTALL_PATH, "%s/drill/" DRILL_LIBRARY, build) &&
 	       join(install->sim_libraries, INSTALL_PATH, "%s/sim", build) &&
 	       join(install->workload_directory, INSTALL_PATH, "%s/sim/workload", build);
 }
@@ -39,6 +42,7 @@ static bool fill_build_tree(struct install *install, const char *build)
 static bool fill_installed(struct install *install, const char *prefix)
 {
 	return join(install->plugin_directory, INSTALL_PATH, "%s/" RANKWATCH_LIBDIR, prefix) &&
+	       join(install->drill, INSTALL_PATH, "%s/" RANKWATCH_LIBDIR "/" DRILL_LIBRARY, prefix) &&
 	       join(install->sim_libraries, INSTALL_PATH, "%s/" RANKWATCH_LIBDIR "/rankwatch/sim", prefix) &&
 	       join(install->workload_directory, INSTALL_PATH, "%s/" RANKWATCH_LIBEXECDIR "/rankwatch", prefix);
 }

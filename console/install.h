@@ -15,6 +15,7 @@ struct install {
 	char program[INSTALL_PATH];            /* this rankwatch */
 	char plugin_directory[INSTALL_PATH];   /* for LD_LIBRARY_PATH */
 	char plugin[INSTALL_PATH];             /* the plugin itself, for LD_PRELOAD */
+	char drill[INSTALL_PATH];              /* the fire drill's library, for LD_PRELOAD */
 	char sim_libraries[INSTALL_PATH];      /* stand-in NCCL and CUDA driver, for LD_LIBRARY_PATH */
 	char workload_directory[INSTALL_PATH]; /* workload, slow-disk */
 };

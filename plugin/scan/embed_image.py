@@ -2,23 +2,20 @@
 # SPDX-License-Identifier: MIT
 """Turns what nvcc makes of scan.cu into C: PTX text with its ISA line lowered, or any file as bytes.
 
-embed_image.py ptx INPUT OUTPUT     the header plugin/scan/scan_ptx.h, kept in the repository
+embed_image.py ptx INPUT OUTPUT NAME ISA   a header that is kept in the repository, a text NAME (scan_ptx, scan_ptx_90)
 embed_image.py bytes INPUT OUTPUT [NAME]   the header of a build with nvcc, an array NAME (scan_fatbin)
 """
 import re
 import sys
 
-# The oldest that knows all instructions of the kernel: drivers of CUDA 11.4 and newer can compile it.
-ISA = "7.4"
-
 PTX_HEAD = """/* SPDX-License-Identifier: MIT */
 /* Made from scan.cu by plugin/scan/regenerate_ptx, do not edit. */
-#ifndef PLUGIN_GPU_SCAN_PTX_H
-#define PLUGIN_GPU_SCAN_PTX_H
+#ifndef PLUGIN_SCAN_{guard}_H
+#define PLUGIN_SCAN_{guard}_H
 
-#define SCAN_PTX_COMPILER "{compiler}"
+#define {guard}_COMPILER "{compiler}"
 
-static const char scan_ptx[] =
+static const char {name}[] =
 """
 
 BYTES_HEAD = """#include <stdint.h>
@@ -27,13 +24,13 @@ static const uint8_t {name}[] __attribute__((aligned(16))) = {{
 """
 
 
-def ptx(text):
+def ptx(text, name, isa):
     compiler = re.search(r"release [\d.]+, V([\d.]+)", text).group(1)
-    text = re.sub(r"(?m)^\.version .*$", f".version {ISA}", text)
+    text = re.sub(r"(?m)^\.version .*$", f".version {isa}", text)
     lines = (re.sub(r"\s+", " ", line.split("//")[0]).strip() for line in text.splitlines())
     escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in lines if line)
     body = "\n".join(f'\t"{line}\\n"' for line in escaped)
-    return PTX_HEAD.format(compiler=compiler) + body + ";\n\n#endif\n"
+    return PTX_HEAD.format(compiler=compiler, name=name, guard=name.upper()) + body + ";\n\n#endif\n"
 
 
 def as_bytes(data, name):
@@ -47,7 +44,7 @@ def main():
     with open(source, "rb") as file:
         data = file.read()
     with open(target, "w", encoding="ascii") as file:
-        file.write(ptx(data.decode("ascii")) if kind == "ptx" else as_bytes(data, name))
+        file.write(ptx(data.decode("ascii"), name, sys.argv[5]) if kind == "ptx" else as_bytes(data, name))
 
 
 main()

@@ -285,19 +285,28 @@ static __device__ __forceinline__ uint32_t saturate(uint64_t count)
 }
 
 /* The partials came by atomic operations of other blocks: past L1. */
+static __device__ __forceinline__ struct scan_partial partial_load(const struct scan_partial *partial)
+{
+	return { __ldcg(&partial->digest), __ldcg(&partial->lane_sum), __ldcg(&partial->first_bad_inverted),
+		 __ldcg(&partial->absmax_bits), __ldcg(&partial->nan), __ldcg(&partial->inf),
+		 __ldcg(&partial->saturated) };
+}
+
+/* All loads before the first store, which for all that the compiler knows could change what is loaded: one wait for
+ * memory instead of seven. */
 static __device__ __forceinline__ void result_write(struct scan_result *result, const struct scan_segment &segment,
 						    const struct scan_partial *partial, uint64_t start_ns)
 {
 	const struct scan_format format = scan_format_of(dtype_of(segment));
-	const uint64_t magnitude = __ldcg(&partial->absmax_bits);
+	const struct scan_partial found = partial_load(partial);
 
-	result->nan = saturate(__ldcg(&partial->nan));
-	result->inf = saturate(__ldcg(&partial->inf));
-	result->first_bad = ~__ldcg(&partial->first_bad_inverted);
-	result->absmax = format.fraction ? scan_magnitude_value(format, magnitude) : 0;
-	result->saturated = saturate(__ldcg(&partial->saturated));
-	result->digest = SCAN_LENGTH_FACTOR * bytes_of(segment) + __ldcg(&partial->digest);
-	result->lane_sum = __ldcg(&partial->lane_sum);
+	result->nan = saturate(found.nan);
+	result->inf = saturate(found.inf);
+	result->first_bad = ~found.first_bad_inverted;
+	result->absmax = format.fraction ? scan_magnitude_value(format, found.absmax_bits) : 0;
+	result->saturated = saturate(found.saturated);
+	result->digest = SCAN_LENGTH_FACTOR * bytes_of(segment) + found.digest;
+	result->lane_sum = found.lane_sum;
 	result->gpu_start_ns = start_ns;
 	result->gpu_end_ns = now_ns();
 }
@@ -315,12 +324,12 @@ static __device__ __forceinline__ void results_publish(const struct scan_launch 
 			     start_ns);
 		scratch->partials[i] = {};
 	}
-	__syncthreads();
+	__syncthreads(); /* all have read the start */
 	if (i == 0) {
 		scratch->start_ns = 0;
 		scratch->blocks_done = 0;
 	}
-	__threadfence_system();
+	/* What all threads of the block have cleared comes before each of them releases: no fence of their own. */
 	__syncthreads();
 	if (i < launch.segment_count)
 		store_release(&launch.slots[launch.segments[i].slot].sequence, launch.segments[i].sequence);
@@ -349,12 +358,13 @@ static __device__ __forceinline__ bool replay_leave(const struct scan_replays &r
 {
 	bool last = false;
 
-	__threadfence(); /* each thread's own additions */
 	__syncthreads();
 	if (threadIdx.x == 0) {
+		__threadfence(); /* the block's additions before the ticket: see launch_leave() */
 		const uint64_t left = atomicAdd((wide *)&replays.node->left, (wide)1) + 1;
 
 		block->replay = left / gridDim.x - 1;
+		__threadfence(); /* the ticket before the look at who has entered, and before all that the block reads */
 		last = left % gridDim.x == 0 && __ldcg(&replays.node->entered) == left;
 	}
 	return __syncthreads_or(last);
@@ -402,10 +412,11 @@ static __device__ __forceinline__ void replay_finish(const struct scan_launch &l
 		launch.scratch->start_ns = 0;
 		replays.node->mask = *(const volatile uint64_t *)replays.mask;
 	}
-	__threadfence();
 	__syncthreads();
-	if (threadIdx.x == 0)
+	if (threadIdx.x == 0) {
+		__threadfence(); /* what the block has cleared: see launch_leave() */
 		atomicMax((wide *)&replays.node->finished, (wide)(block->replay + 1));
+	}
 }
 
 static __device__ __forceinline__ void buffers_scan(const struct scan_launch &launch, struct block *block)
@@ -415,16 +426,22 @@ static __device__ __forceinline__ void buffers_scan(const struct scan_launch &la
 	segments_scan(launch, block);
 }
 
-/* By the last block alone? All threads of the block call it. */
+/*
+ * Is this the last block? All threads of the block call it. One thread's fences speak for the block: the barrier before
+ * them puts the additions of the block's other threads before the fence, and the barrier behind them puts the fence
+ * before what the other threads read (docs/scan.md, "The end of a launch").
+ */
 static __device__ __forceinline__ bool launch_leave(const struct scan_launch &launch)
 {
-	uint32_t earlier = 0;
+	bool last = false;
 
-	__threadfence(); /* each thread's own additions before the ticket */
 	__syncthreads();
-	if (threadIdx.x == 0)
-		earlier = atomicAdd(&launch.scratch->blocks_done, 1u);
-	return __syncthreads_or(threadIdx.x == 0 && earlier == gridDim.x - 1);
+	if (threadIdx.x == 0) {
+		__threadfence(); /* the block's additions before the ticket */
+		last = atomicAdd(&launch.scratch->blocks_done, 1u) == gridDim.x - 1;
+		__threadfence(); /* the ticket before what other blocks have added */
+	}
+	return __syncthreads_or(last);
 }
 
 extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 2) rankwatch_scan(const struct scan_launch launch)
@@ -438,7 +455,6 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 2) rankwatch_scan(con
 	const bool last = node ? replay_leave(launch.replays, &block) : launch_leave(launch);
 	if (!last)
 		return;
-	__threadfence();
 	if (node)
 		replay_finish(launch, wanted, &block);
 	else

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "plugin/scan/scan_ptx.h"
+#include "plugin/scan/scan_ptx_90.h"
 
 #ifdef HAVE_SCAN_FATBIN
 #include "scan_fatbin.h" /* made by the build */
@@ -13,6 +14,7 @@ static const struct scan_image images[] = {
 #ifdef HAVE_SCAN_FATBIN
 	{ "machine code", scan_fatbin },
 #endif
+	{ "PTX for sm_90", scan_ptx_90 },
 	{ "PTX", scan_ptx },
 	{ NULL, NULL },
 };

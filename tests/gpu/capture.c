@@ -74,7 +74,7 @@ static CUresult load_module(struct captured *captured)
 	const struct scan_image *image = scan_images();
 	CUresult result = CUDA_ERROR_NO_BINARY_FOR_GPU;
 
-	for (; image->data && result == CUDA_ERROR_NO_BINARY_FOR_GPU; image++)
+	for (; image->data && result != CUDA_SUCCESS; image++)
 		result = cuModuleLoadData(&captured->module, image->data);
 	return result;
 }

@@ -83,16 +83,33 @@ static int open_stream(struct output *output, bool gzip)
 	return -ENOMEM;
 }
 
+/* A signal that comes when the file is just made waits until it is known what to remove. */
+static void make_temporary(struct output *output)
+{
+	sigset_t held, before;
+
+	sigemptyset(&held);
+	for (size_t i = 0; i < ENDINGS; i++)
+		sigaddset(&held, ending[i]);
+	pthread_sigmask(SIG_BLOCK, &held, &before);
+	output->fd = mkostemp(output->name, O_CLOEXEC); /* mode 0600, as findings: names in it are the job's */
+	int error = errno;
+	if (output->fd >= 0) {
+		memcpy(unfinished, output->name, sizeof(unfinished));
+		heed_signals(true);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+}
+
 static int open_temporary(struct output *output)
 {
 	if (snprintf(output->name, sizeof(output->name), "%s.XXXXXX", output->path) >= (int)sizeof(output->name))
 		return -ENAMETOOLONG;
-	output->fd = mkostemp(output->name, O_CLOEXEC); /* mode 0600, as findings: names in it are the job's */
+	make_temporary(output);
 	if (output->fd < 0)
 		return -errno;
 	output->temporary = true;
-	memcpy(unfinished, output->name, sizeof(unfinished));
-	heed_signals(true);
 	return 0;
 }
 

@@ -341,6 +341,18 @@ static void remove_directory(void)
 
 TestSuite(output, .init = make_directory, .fini = remove_directory);
 
+static bool ends_when_it_is_made;
+
+/* The C library's, and a signal as soon as the file is there. */
+int mkostemp(char *name, int flags)
+{
+	int fd = mkostemps(name, 0, flags);
+
+	if (ends_when_it_is_made)
+		raise(SIGINT);
+	return fd;
+}
+
 static const char *content(void)
 {
 	static char text[64];
@@ -433,4 +445,22 @@ Test(output, of_somebody_who_is_ended_is_removed)
 	waitpid(child, &status, 0);
 	cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT, "it ends as it would have");
 	cr_expect_null(content());
+}
+
+Test(output, of_somebody_who_is_ended_when_it_was_just_made_is_removed)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		static struct output output;
+
+		signal(SIGINT, SIG_DFL);
+		ends_when_it_is_made = true;
+		output_open(&output, path, false);
+		_exit(1);
+	}
+	int status;
+
+	waitpid(child, &status, 0);
+	cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT, "it ends as it would have");
 }

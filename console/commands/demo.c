@@ -66,13 +66,28 @@ static void print_list(void)
 	}
 }
 
-/* The variables of a scenario that scans more than a job would by itself: on screen, or the demo would promise too much. */
-static bool scans_all(const struct scenario *scenario)
+static bool sets(const char *const *variables, const char *name, size_t length)
 {
-	for (const char *const *one = scenario->environment; one && *one; one++)
-		if (!strcmp(*one, "RANKWATCH_SCAN=all"))
+	for (; variables && *variables; variables++)
+		if (!strncmp(*variables, name, length))
 			return true;
 	return false;
+}
+
+/* What a job has to tell rankwatch by itself and does not here; a scenario's own stand in place of those of all. */
+static void print_settings(const struct scenario *scenario, int width)
+{
+	const char *const *const parts[] = { scenario_environment, scenario->environment };
+	char text[256] = "  set here:";
+
+	for (size_t i = 0; i < 2; i++)
+		for (const char *const *one = parts[i]; one && *one; one++) {
+			size_t length = strcspn(*one, "=") + 1, used = strlen(text);
+			if (strncmp(*one, "RANKWATCH_", 10) || (i == 0 && sets(parts[1], *one, length)))
+				continue;
+			snprintf(text + used, sizeof(text) - used, " %s", *one);
+		}
+	paragraph_print(stderr, text, 0, 2, width);
 }
 
 static void print_start(const struct scenario *scenario)
@@ -86,11 +101,10 @@ static void print_start(const struct scenario *scenario)
 		 "  8 ranks for about %d s; NCCL and the GPUs are stand-ins on CPUs, processes and faults are real",
 		 scenario->duration_s);
 	paragraph_print(stderr, text, 0, 2, width);
-	if (scans_all(scenario))
-		paragraph_print(stderr,
-				"  every buffer is scanned (RANKWATCH_SCAN=all): on CPUs the default budget would leave "
-				"most of them out",
-				0, 2, width);
+	print_settings(scenario, width);
+	if (sets(scenario->environment, "RANKWATCH_SCAN=all", 18))
+		paragraph_print(stderr, "  every buffer is scanned: on CPUs the default budget would leave most of them out", 0, 2,
+				width);
 }
 
 /* "  named     straggler, io, in rank 0: right", in green or red where there is colour. */

@@ -205,6 +205,7 @@ def main(name, nobody=False):
     if status == 77:
         stage.skip("the demo could not make its fault here")
     failures.check(status is not None, f"the demo ended by itself (status {status})")
+    failures.check(stage.says_settings(said, scenario), f"what was set for it is said: {stage.settings(scenario)}")
     failures.check(all(finding.get("schema") == 1 for _, finding in lines), "every line on stdout is a finding")
     failures.check("8 of 8 ranks" in said or name.startswith("init-"), "a collector saw all ranks to the end")
     if scenario["awaits"]:

@@ -35,6 +35,19 @@ def scenarios():
     return json.loads(subprocess.run([SCENARIOS], check=True, capture_output=True, text=True).stdout)
 
 
+def settings(scenario):
+    """What a demo sets for rankwatch: a scenario's own in place of those of all."""
+    entries = scenarios()["environment"] + scenario["environment"]
+    last = dict(entry.split("=", 1) for entry in entries)
+    return [f"{name}={value}" for name, value in last.items() if name.startswith("RANKWATCH_")]
+
+
+def says_settings(said, scenario):
+    """A user who plays the same job need not guess why it is told more there."""
+    words = said.split()
+    return "set" in words and all(setting in words for setting in settings(scenario))
+
+
 def need_mount_namespace():
     """Also root may not be allowed to make one: in a container, in a chroot."""
     command = ["unshare", "--mount", "--propagation", "private", "true"]

@@ -65,6 +65,7 @@ def main(name, *variables):
     for at_ns, finding in lines:
         print(f"{at_ns / 1e9:.3f} {finding.get('state')} {finding.get('severity')} {finding.get('text', finding)}")
     failures.check(status == 0, f"the demo's own verdict: status {status}")
+    failures.check(stage.says_settings(said, scenario), f"what was set for it is said: {stage.settings(scenario)}")
     failures.check("8 of 8 ranks" in said, "a collector saw all ranks to the end")
     if scenario["kind"] is None:
         failures.check(not lines, "healthy: not one line", always=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""first_use.py PROGRAM: NCCL connects at first use, on the host: who stays away then keeps all others in their calls, and is
+"""first_use.py PROGRAM collective|pair|late: NCCL connects at first use, on the host: who stays away then keeps all others in their calls, and is
 named all the same. One who comes late leaves ordinary operations behind."""
 
 import json
@@ -77,14 +77,16 @@ def check_late(failures, program, what, ranks, rank, blocking):
         failures.check(not hangs, f"{name}: nobody but the late rank is named: {hangs}")
 
 
-def main(program):
+def main(program, part):
     failures = stage.Failures()
     for case in HANGS:
-        check_hang(failures, program, *case)
+        if case[0] == part:
+            check_hang(failures, program, *case)
     for case in LATE:
-        check_late(failures, program, *case)
+        if part == "late":
+            check_late(failures, program, *case)
     failures.end()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -24,6 +24,7 @@ struct meeting {
 	uint64_t transfer_ns; /* from the last one's arrival to its end */
 	uint64_t step;        /* as it may be told; 0 none */
 	bool apart;           /* they came so far apart that it is no noise */
+	uint64_t ended_ns;    /* when all saw it end, on average; 0 not known of all */
 };
 
 /* Its GPU was seen to come and to end. */
@@ -74,7 +75,7 @@ static struct meeting look_at(struct account *account, const struct instance *in
 	struct meeting meeting = {
 		.instance = instance, .waits = instance_keeps_all(instance), .last = JOB_NONE, .root = JOB_NONE
 	};
-	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+	uint64_t first_ns = UINT64_MAX, last_ns = 0, ends_ns = 0;
 	uint32_t timed = 0;
 
 	for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
@@ -82,6 +83,7 @@ static struct meeting look_at(struct account *account, const struct instance *in
 		if (!operation)
 			continue;
 		timed++;
+		ends_ns += operation->done_ns / instance->communicator->member_count;
 		first_ns = operation->arrival_ns < first_ns ? operation->arrival_ns : first_ns;
 		if (meeting.last != JOB_NONE && operation->arrival_ns <= last_ns)
 			continue;
@@ -95,6 +97,7 @@ static struct meeting look_at(struct account *account, const struct instance *in
 		return meeting;
 	int64_t told = instance_step(instance);
 	meeting.step = told > 0 ? (uint64_t)told : 0;
+	meeting.ended_ns = meeting.whole ? ends_ns : 0;
 	meeting.transfer_ns = duration_of(&instance->operations[meeting.last]);
 	meeting.apart = last_ns - first_ns >= LATENESS_NOISE_NS;
 	if (meeting.apart && named)
@@ -290,7 +293,7 @@ static void account_member(struct account *account, const struct meeting *meetin
 		begin_step(rank, meeting->step);
 		account_inside(account, rank, member->process, meeting, operation);
 		if (account->sums)
-			sums_note_operation(account->sums, member->rank, operation);
+			sums_note_operation(account->sums, member->rank, operation, meeting->ended_ns);
 		member->met_ns = operation->done_ns;
 		note_cell(account, meeting->instance, i, &before);
 	} else if (!(operation->state & OPERATION_APART)) {

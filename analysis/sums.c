@@ -103,6 +103,7 @@ static void blame(struct sums *sums, const struct entry *entry, uint64_t late_ns
 	rank->host_ns[number % STRAGGLER_STEPS] = entry->window->host_ns;
 	rank->device_ns[number % STRAGGLER_STEPS] = entry->window->device_ns;
 	rank->single_ns[number % STRAGGLER_STEPS] = entry->window->single_ns;
+	rank->shift_ns[number % STRAGGLER_STEPS] = entry->window->shift_ns;
 	suspect->step = number;
 	suspect->host = sums->job->ranks[entry->rank].process->host;
 }
@@ -260,7 +261,7 @@ void sums_note_launch(struct sums *sums, uint32_t rank, uint64_t from_ns, uint64
 		window->device_ns += until_ns - from_ns;
 }
 
-void sums_note_operation(struct sums *sums, uint32_t rank, const struct operation *operation)
+void sums_note_operation(struct sums *sums, uint32_t rank, const struct operation *operation, uint64_t mean_ns)
 {
 	if (!sums->job || !sums->window_ns || operation->done_ns > INT64_MAX || !has_rank(sums, rank))
 		return;
@@ -268,6 +269,8 @@ void sums_note_operation(struct sums *sums, uint32_t rank, const struct operatio
 	if (!window)
 		return;
 	window->operations++;
+	if (mean_ns)
+		window->shift_ns += (int64_t)(operation->done_ns - mean_ns);
 	if ((uint64_t)operation->late_us * 1000 >= LATENESS_NOISE_NS)
 		window->single_ns += (uint64_t)operation->late_us * 1000;
 }

@@ -19,6 +19,7 @@ enum {
 	SUMS_KEPT = 4,        /* windows that are open at once */
 	SUMS_STEPS = 2,       /* that a window holds, at least */
 	SUMS_TOLD = 12,       /* windows that the cost is told of */
+	SUMS_FAIR = 3,        /* times as much it must work longer as it saw operations end at another time than others did */
 	SUMS_UNLIKE = 16,     /* who has one in so many operations more or less than the median does not do the same */
 };
 #define SUMS_WINDOW_NS 2000000000u /* or twice that, and so on, where steps are long */
@@ -34,6 +35,7 @@ struct sums_window {
 	uint64_t own_ns, inside_ns, unseen_ns; /* waits and transfers are inside */
 	uint64_t host_ns, device_ns;           /* of own_ns: the host launched later than that; it had launched well before */
 	uint64_t single_ns;                    /* what single operations were seen late by */
+	int64_t shift_ns;                      /* how much later it saw operations end than all ranks did on average */
 	uint32_t operations;
 };
 
@@ -41,6 +43,7 @@ struct sums_rank {
 	struct sums_window windows[SUMS_KEPT]; /* by number % SUMS_KEPT */
 	/* Of late windows, by number: as above. */
 	uint64_t host_ns[STRAGGLER_STEPS], device_ns[STRAGGLER_STEPS], single_ns[STRAGGLER_STEPS];
+	int64_t shift_ns[STRAGGLER_STEPS];
 	uint32_t group; /* analysis/alike.h, of the latest window */
 	double operations; /* in all windows; each counts SUMS_KEEPS of the next one */
 	uint32_t clean; /* windows in a row */
@@ -57,8 +60,8 @@ struct sums {
 
 /* Stretches of a rank, in order of time; `part` as in the account. */
 void sums_note(struct sums *sums, uint32_t rank, enum analysis_part part, uint64_t from_ns, uint64_t until_ns);
-/* An operation that it ended. */
-void sums_note_operation(struct sums *sums, uint32_t rank, const struct operation *operation);
+/* An operation that it ended; all ranks saw that at mean_ns, on average (0: not known of all). */
+void sums_note_operation(struct sums *sums, uint32_t rank, const struct operation *operation, uint64_t mean_ns);
 /* An operation at which own work of the rank ended, from_ns to until_ns, and when its host had launched it. */
 void sums_note_launch(struct sums *sums, uint32_t rank, uint64_t from_ns, uint64_t launch_ns, uint64_t until_ns);
 /* Opens, updates and closes findings. After straggler_tick(): what that has found is not told twice. */

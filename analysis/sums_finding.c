@@ -13,6 +13,7 @@ static const uint32_t host_subject = 1u << 31;
 struct recent {
 	uint32_t count;
 	uint64_t late_ns, host_ns, device_ns, single_ns;
+	int64_t shift_ns;
 	struct cause_window windows[SUMS_TOLD];
 };
 
@@ -30,6 +31,7 @@ static void look_back(const struct sums *sums, uint32_t rank, struct recent *rec
 		    (struct cause_window){ number * sums->window_ns, (number + 1) * sums->window_ns };
 		recent->late_ns += blame.late_ns;
 		recent->host_ns += sums->ranks[rank].host_ns[number % STRAGGLER_STEPS];
+		recent->shift_ns += sums->ranks[rank].shift_ns[number % STRAGGLER_STEPS];
 		recent->single_ns += sums->ranks[rank].single_ns[number % STRAGGLER_STEPS];
 		recent->device_ns += sums->ranks[rank].device_ns[number % STRAGGLER_STEPS];
 	}
@@ -39,6 +41,14 @@ static void look_back(const struct sums *sums, uint32_t rank, struct recent *rec
 static bool is_spread(const struct recent *recent)
 {
 	return recent->single_ns * 2 < recent->late_ns;
+}
+
+/* What is summed is a fair sample only if the rank looks at its GPU at times that have nothing to do with what is to be seen.
+ * Operations end on all ranks at once: who sees that later or earlier than the others, on average, looks at other times, as
+ * one whose threads get no CPU while it waits. */
+static bool is_fair(const struct recent *recent)
+{
+	return (uint64_t)llabs(recent->shift_ns) * SUMS_FAIR <= recent->late_ns;
 }
 
 /* What single operations show, the tests that look at steps judge better, if they can. */
@@ -198,7 +208,7 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	uint32_t count = choose_ranks(analysis, rank, ranks);
 
 	look_back(&analysis->sums, rank, &recent);
-	if (!recent.count || (count > 1 && ranks[0] != rank) || is_left_to_steps(analysis, &recent))
+	if (!recent.count || !is_fair(&recent) || (count > 1 && ranks[0] != rank) || is_left_to_steps(analysis, &recent))
 		return;
 	struct record *record = make_record(analysis, ranks, count, &recent);
 	if (!record)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How often is a healthy rank named, and how soon is a slow one? Prints the tables of docs/accuracy.md. No verdict: noise_test.c
- * judges fewer of the same jobs. usage: accuracy [DRAWS [FIRST-SEED [healthy|faulty|even [NAME-PART]]]]
+ * judges fewer of the same jobs. usage: accuracy [DRAWS [FIRST-SEED [healthy|faulty|even [NAME-PART [RANKS]]]]]
+ * RANKS: of each healthy job, instead of 8 to 64; it then tells the CPU time, too.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "even_jobs.h"
 #include "noisy_jobs.h"
@@ -17,11 +19,11 @@ static double at_most(int happened, int times)
 	double z = 1.96, n = times, p = happened / n;
 
 	if (!happened)
-		return 3 / n;
+		return fmin(3 / n, 1);
 	return (p + z * z / (2 * n) + z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))) / (1 + z * z / n);
 }
 
-static void healthy(unsigned draws, unsigned first, const char *part)
+static void healthy(unsigned draws, unsigned first, const char *part, int ranks)
 {
 	int all = 0, wrong_all = 0;
 
@@ -33,7 +35,15 @@ static void healthy(unsigned draws, unsigned first, const char *part)
 		for (unsigned draw = 0; draw < draws; draw++) {
 			struct noisy_job job = noisy_healthy_job(i, first + draw);
 			struct noisy_result result;
+			clock_t before = clock();
+			if (ranks) {
+				job.ranks = ranks;
+				job.ranks_per_host = 8;
+			}
 			noisy_play(&job, &result);
+			if (ranks)
+				fprintf(stderr, "%s, %d ranks: %.1f s of CPU for %.0f s of the job\n", noisy_healthy[i].what, ranks,
+					(double)(clock() - before) / CLOCKS_PER_SEC, job.steps * job.step_ms / 1000);
 			wrong += result.wrong > 0;
 			if (result.wrong)
 				fprintf(stderr, "%s, seed %u, %d ranks: step %d: %s\n", noisy_healthy[i].what,
@@ -172,13 +182,14 @@ int main(int count, char **arguments)
 	unsigned draws = count > 1 ? (unsigned)strtoul(arguments[1], NULL, 10) : 20;
 	unsigned first = count > 2 ? (unsigned)strtoul(arguments[2], NULL, 10) : 0;
 	const char *which = count > 3 ? arguments[3] : "", *part = count > 4 ? arguments[4] : "";
+	int ranks = count > 5 ? atoi(arguments[5]) : 0;
 
 	if (!draws) {
-		fprintf(stderr, "usage: accuracy [DRAWS [FIRST-SEED [healthy|faulty|even [NAME-PART]]]]\n");
+		fprintf(stderr, "usage: accuracy [DRAWS [FIRST-SEED [healthy|faulty|even [NAME-PART [RANKS]]]]]\n");
 		return 2;
 	}
 	if (!*which || !strcmp(which, "healthy"))
-		healthy(draws, first, part);
+		healthy(draws, first, part, ranks);
 	if (!*which)
 		printf("\n");
 	if (!*which || !strcmp(which, "faulty"))

@@ -141,6 +141,8 @@ static void tell(struct even *even, int number, struct call call, double begun_m
 		slot.progress = ++rank->progress[call.communicator];
 		slot.gpu_source = RW_GPU_SOURCE_WATERMARK;
 		slot.started_seen_ns = seen_ns(even, rank, arrived_ms);
+		if (number + 1 == job->starved_rank && rank->poll_ms < done_ms)
+			slot.started_seen_ns = (uint64_t)((rank->poll_ms = done_ms + 0.001) * 1e6);
 		slot.done_seen_ns = seen_ns(even, rank, done_ms);
 	} else {
 		slot.flags = RW_FLAG_PROGRESS_SAMPLED_OUT;

@@ -25,6 +25,7 @@ struct even_job {
 	int stall_every;     /* before one operation in so many … */
 	double stall_ms;     /* … its host does something else for so long */
 	bool host;           /* the host launches each when the GPU has ended the one before; else it runs ahead */
+	int starved_rank;    /* 1 + the rank whose plugin gets no CPU while an operation is under way; 0 none */
 	int sampled;         /* of one operation in so many there is GPU progress; 0: of all */
 	double seconds;
 	unsigned seed;

@@ -6,6 +6,7 @@
 
 #include "base/foreign_text.h"
 #include "console/box_choice.h"
+#include "console/box_csv.h"
 #include "console/box_json.h"
 #include "console/box_runs.h"
 #include "console/command.h"
@@ -14,10 +15,10 @@
 struct options {
 	struct box_choice choice;
 	const char *flight_recorder; /* a directory; NULL: JSON lines */
-	bool header, comms, samples, operations;
+	bool header, comms, samples, operations, csv;
 };
 
-enum { KEY_COMMS = 0x100, KEY_FLIGHT_RECORDER, KEY_SAMPLES, KEY_HEADER, KEY_OPERATIONS, BATCH = 512 };
+enum { KEY_COMMS = 0x100, KEY_FLIGHT_RECORDER, KEY_FORMAT, KEY_SAMPLES, KEY_HEADER, KEY_OPERATIONS, BATCH = 512 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -36,6 +37,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_FLIGHT_RECORDER:
 		options->flight_recorder = argument;
 		return 0;
+	case KEY_FORMAT:
+		options->csv = strcmp(argument, "csv") == 0;
+		if (!options->csv && strcmp(argument, "json") != 0)
+			argp_error(state, "--format: \"%s\" is neither csv nor json", argument);
+		return 0;
 	case KEY_HEADER:
 		options->header = true;
 		return 0;
@@ -47,6 +53,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		    (options->header || options->comms || options->samples || options->operations))
 			argp_error(state, "--flight-recorder writes operations, in its own way: no other part can be "
 					  "asked for beside it");
+		if (options->csv && (options->header || options->comms || options->samples || options->flight_recorder))
+			argp_error(state, "--format csv is a table of operations: nothing else can be asked for beside it");
 		if (!options->header && !options->comms && !options->samples)
 			options->operations = true;
 		return 0;
@@ -59,6 +67,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 struct dump {
 	const struct box_entry *entry;
 	int32_t rank;
+	bool csv;
 	struct rw_communicator *communicators;
 	uint32_t communicator_count;
 };
@@ -134,6 +143,18 @@ static const struct rw_communicator *communicator_of(const struct dump *dump, co
 		   : NULL;
 }
 
+static void dump_operation(const struct dump *dump, const struct rw_operation *operation)
+{
+	json_t *record = box_json_operation(operation, communicator_of(dump, operation));
+
+	if (!dump->csv) {
+		print_line(dump, "operation", record);
+		return;
+	}
+	box_csv_line(stdout, dump->rank, dump->entry->reader.header.pid, record);
+	json_decref(record);
+}
+
 static int dump_operations(const struct dump *dump)
 {
 	static struct rw_operation slots[BATCH];
@@ -149,8 +170,7 @@ static int dump_operations(const struct dump *dump)
 			return count;
 		for (int i = 0; i < count; i++) {
 			if (states[i] == BOX_SLOT_OK)
-				print_line(dump, "operation",
-					   box_json_operation(&slots[i], communicator_of(dump, &slots[i])));
+				dump_operation(dump, &slots[i]);
 		}
 		first += (uint64_t)count;
 	}
@@ -159,7 +179,7 @@ static int dump_operations(const struct dump *dump)
 
 static int dump_box(const struct options *options, const struct box_entry *entry)
 {
-	struct dump dump = { .entry = entry, .rank = box_rank(&entry->reader) };
+	struct dump dump = { .entry = entry, .rank = box_rank(&entry->reader), .csv = options->csv };
 	int error = box_communicators(&entry->reader, &dump.communicators, &dump.communicator_count);
 
 	if (options->header)
@@ -219,6 +239,8 @@ static int run(const struct command *command, int argc, char **argv)
 	}
 	size_t runs = box_choice_runs(&options.choice, &boxes);
 
+	if (options.csv)
+		box_csv_head(stdout);
 	for (size_t i = 0; i < boxes.count && boxes.entries[i].run < runs && !ferror(stdout); i++) {
 		if (dump_box(&options, &boxes.entries[i]) != 0)
 			status = COMMAND_FAILED;
@@ -235,6 +257,7 @@ static const struct argp_option dump_options[] = {
 	  "Write the operations to DIR/rank_0, DIR/rank_1 and so on as PyTorch's Flight Recorder does, for "
 	  "torchfrtrace, instead of printing",
 	  0 },
+	{ "format", KEY_FORMAT, "csv|json", 0, "The operations as one table with a line of names on top, instead of JSON lines", 0 },
 	{ "header", KEY_HEADER, NULL, 0, "The header: process, job, versions, counters, environment", 0 },
 	{ "operations", KEY_OPERATIONS, NULL, 0, "The operations; the default when no other part is asked for", 0 },
 	{ "samples", KEY_SAMPLES, NULL, 0, "The process's own samples of its threads", 0 },
@@ -256,6 +279,7 @@ static const struct argp dump_argp = {
 	       "Examples:\n"
 	       "  rankwatch dump | jq 'select(.done_seen_ns == null)'\n"
 	       "  rankwatch dump --header --comms /dev/shm/rankwatch-0/slurm-81123\n"
+	       "  rankwatch dump --format csv >operations.csv\n"
 	       "  rankwatch dump --flight-recorder fr && torchfrtrace --prefix rank_ fr\n",
 };
 

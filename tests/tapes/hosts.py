@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`rankwatch hosts` over the boxes of recorded jobs: who took part, and who was named for what."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+PLAYER, RANKWATCH = os.environ["TEST_TAPE_PLAYER"], os.environ["TEST_RANKWATCH"]
+# Who is named: io-rank0 rank 0, killed 6, nan 5; a desync is the program's, and of overflow nobody is the cause.
+TAPES = ("healthy", "io-rank0", "killed", "nan", "desync-count", "overflow")
+NAMED = {0: (1, 0, 0), 6: (0, 1, 0), 5: (0, 0, 1)}
+failures = 0
+
+
+def check(right, what):
+    global failures
+    print(("ok     " if right else "FAILED ") + what, flush=True)
+    failures += not right
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        places = []
+        for name in TAPES:
+            places.append(pathlib.Path(scratch) / name)
+            places[-1].mkdir()
+            subprocess.run([PLAYER, HERE / f"{name}.tape", "boxes", places[-1]], check=True)
+        done = subprocess.run([RANKWATCH, "hosts", "--json", *places], capture_output=True, text=True)
+        text = subprocess.run([RANKWATCH, "hosts", *places], capture_output=True, text=True)
+    found = json.loads(done.stdout)
+    check(done.returncode == 0 and found["jobs"] == len(TAPES), f"{found['jobs']} jobs {done.stderr}")
+    host, = found["hosts"]
+    check((host["jobs"], host["named"], host["late"], host["last"], host["bad"]) == (len(TAPES), 3, 1, 1, 1), f"one host: {host}")
+    check(host["chance"] == 1 and not host["stands_out"], "which can be no other, so that nothing follows from it")
+    gpus = {int(gpu["name"][-2:], 16) & 7: gpu for gpu in found["gpus"]}
+    check(len(gpus) == 8 and all(gpu["jobs"] == len(TAPES) for gpu in gpus.values()), "eight GPUs in all jobs")
+    counts = {rank: (gpu["late"], gpu["last"], gpu["bad"]) for rank, gpu in gpus.items() if gpu["named"]}
+    check(counts == NAMED, f"named: {counts}")
+    check("scontrol" not in text.stdout and text.stdout.startswith(f"{len(TAPES)} jobs, 1 host, 8 GPUs\n"), "nobody is to be drained")
+    sys.exit(min(failures, 1))
+
+
+main()

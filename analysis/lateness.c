@@ -5,7 +5,6 @@
 
 enum {
 	LOOK_BACK = 8, /* operations before this one that may have kept the GPU busy */
-	MEMBERS_ON_STACK = 512,
 };
 
 struct measure {
@@ -71,7 +70,7 @@ static uint32_t measure_arrivals(const struct instance *instance, struct measure
 {
 	const struct communicator *communicator = instance->communicator;
 	uint32_t count = 0;
-	for (uint32_t i = 0; i < communicator->member_count && count < MEMBERS_ON_STACK; i++) {
+	for (uint32_t i = 0; i < communicator->member_count; i++) {
 		const struct operation *operation = instance_joined(instance, i);
 		if (!operation || !(operation->state & OPERATION_STARTED) || operation->state & OPERATION_EXCLUDED)
 			continue;
@@ -136,8 +135,8 @@ static uint64_t new_part(struct rank *rank, const struct measure *measure, uint6
 }
 
 struct judgement {
-	struct measure measures[MEMBERS_ON_STACK];
-	uint64_t values[MEMBERS_ON_STACK];
+	struct measure *measures; /* of all members … */
+	uint64_t *values;         /* … and room for as many */
 	uint32_t count;
 	uint64_t arrival_median_ns, work_median_ns, gap_median_ns, still_until_ns;
 };
@@ -191,6 +190,19 @@ static void judge_one(struct job *job, struct instance *instance, const struct j
 		operation->idle_us = microseconds(measure->arrival_ns - measure->launched_ns);
 }
 
+static void judge_all(struct job *job, struct instance *instance, struct judgement *judgement)
+{
+	bool host_only = false;
+
+	judgement->count = measure_arrivals(instance, judgement->measures, &host_only);
+	if (judgement->count < 2)
+		return;
+	take_medians(instance, judgement, host_only);
+	instance->median_ns = judgement->arrival_median_ns;
+	for (uint32_t i = 0; i < judgement->count; i++)
+		judge_one(job, instance, judgement, &judgement->measures[i]);
+}
+
 void lateness_judge(struct job *job, struct instance *instance)
 {
 	uint64_t first_ns;
@@ -204,13 +216,12 @@ void lateness_judge(struct job *job, struct instance *instance)
 	if (instance->unfollowed)
 		return;
 
-	struct judgement judgement;
-	bool host_only = false;
-	judgement.count = measure_arrivals(instance, judgement.measures, &host_only);
-	if (judgement.count < 2)
-		return;
-	take_medians(instance, &judgement, host_only);
-	instance->median_ns = judgement.arrival_median_ns;
-	for (uint32_t i = 0; i < judgement.count; i++)
-		judge_one(job, instance, &judgement, &judgement.measures[i]);
+	struct judgement judgement = {
+		.measures = calloc(instance->communicator->member_count, sizeof(*judgement.measures)),
+		.values = calloc(instance->communicator->member_count, sizeof(*judgement.values)),
+	};
+	if (judgement.measures && judgement.values)
+		judge_all(job, instance, &judgement);
+	free(judgement.measures);
+	free(judgement.values);
 }

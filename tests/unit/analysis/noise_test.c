@@ -66,3 +66,23 @@ Test(noise, that_is_none_delays_nothing)
 			      result.found_step[0] - job.fault_step);
 	}
 }
+
+/* No table ends before the communicator does. */
+Test(noise, does_not_hide_the_last_of_many_ranks, .timeout = 240)
+{
+	for (unsigned seed = 0;; seed++) {
+		struct noisy_job job = noisy_faulty_job(0, noisy_size_count - 1, seed);
+		struct noisy_result result;
+		job.ranks = 640;
+		job.steps = 1;
+		noisy_play(&job, &result); /* draws the slow one */
+		if (result.faulty[0] < 512)
+			continue;
+		job.steps = 40;
+		job.fault_step = 20;
+		noisy_play(&job, &result);
+		cr_expect_gt(result.found_step[0], 0, "rank %d", result.faulty[0]);
+		cr_expect_eq(result.wrong, 0, "%s", result.wrong_text);
+		return;
+	}
+}

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "identity/identity.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "identity/decimal.h"
 #include "identity/watchdog.h"
 
 struct source {
@@ -25,13 +23,10 @@ static const char *look(const struct source *source, const char *name)
 /* A whole non-negative number that fits, or -1. */
 static int32_t number(const char *text)
 {
-	char *end;
+	uint64_t value;
+	const char *end = text ? decimal_whole(text, INT32_MAX, &value) : NULL;
 
-	if (!text || !isdigit((unsigned char)*text))
-		return -1;
-	errno = 0;
-	long value = strtol(text, &end, 10);
-	return errno || *end || value > INT32_MAX ? -1 : (int32_t)value;
+	return end && !*end ? (int32_t)value : -1;
 }
 
 struct place {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who this process is, from its environment, by the look-up order of contract 3. Pure: everything comes through
+ * Who this process is, from its environment, by one fixed order of look-up (docs/environment.md). Pure: everything comes through
  * `get`, so that the plugin passes getenv, the command an environment it is about to start, and a test a table.
  * libc only: it is linked into the plugin and into the command.
  */

@@ -248,7 +248,7 @@ struct rw_box_header {
 
 	uint32_t rankwatch_version; /* major << 16 | minor << 8 | patch */
 	uint32_t nccl_version;	    /* as ncclGetVersion, 0 unknown */
-	uint32_t profiler_abi;	    /* 1 … 7; 0 = none, the interposer alone */
+	uint32_t profiler_abi;	    /* 1 … 7; 0 = none, only the interposer */
 	uint32_t cuda_driver_version;
 	char gpu_progress_state[64]; /* "watermark" or why not; text for people */
 	RW_ATOMIC(uint32_t) end;     /* enum rw_box_end */
@@ -290,7 +290,7 @@ struct rw_box_header {
 	RW_ATOMIC(uint64_t) comms_used;
 	RW_ATOMIC(uint64_t) comms_refused; /* communicators beyond the table */
 	RW_ATOMIC(uint64_t) samples_head;  /* host samples so far */
-	RW_ATOMIC(uint64_t) drain_ns;	   /* when the drain thread last looked: a heartbeat */
+	RW_ATOMIC(uint64_t) drain_ns;	   /* when the drain thread last polled: a heartbeat */
 	uint64_t reserved3;
 	struct rw_birth birth;
 };

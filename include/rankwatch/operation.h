@@ -102,7 +102,7 @@ enum rw_flag {
 	RW_FLAG_UNTRACKED_MASK = 0xffu << 8,
 	RW_FLAG_UNSCANNABLE_SHIFT = 16,
 	RW_FLAG_UNSCANNABLE_MASK = 0xffu << 16,
-	RW_FLAG_UNANNOUNCED = 1u << 24, /* NCCL told nobody: sequence counts such calls alone, where the interposer sees them */
+	RW_FLAG_UNANNOUNCED = 1u << 24, /* NCCL reported no event of it: sequence counts only such calls, which the interposer sees */
 	RW_FLAG_ENTERED = 1u << 25,     /* seen in the end of its group without a task: until RETURN NCCL is at work on it */
 	RW_FLAG_IN_PROGRESS = 1u << 26, /* NCCL has answered so behind RETURN: it is at work on it until TASK or UNTRACKED */
 	RW_FLAG_OPERATOR_SHIFT = 27,

@@ -76,7 +76,7 @@ static __attribute__((noinline)) void stop_both(void *handle)
 
 int adapter_stop(void *handle)
 {
-	if (handle_is_silent(handle)) /* one of ours alone, with another plugin behind it, too */
+	if (handle_is_silent(handle)) /* only ours, also where another plugin is behind */
 		return PROFILER_SUCCESS;
 	if (chain_is_on())
 		stop_both(handle);

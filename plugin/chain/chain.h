@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * RANKWATCH_CHAIN: one more profiler plugin in the place that NCCL has for one. It gets what NCCL would have sent it:
- * its own contexts and handles, events that it asked for and those that they hang from. NCCL gets the union of both
+ * its own contexts and handles, events that it asked for and the parents of these. NCCL gets the union of both
  * masks; the other's mask is picked up again at each group. What it does there is its own matter.
  *
  * Pointers that NCCL keeps for both are numbers of a table of pairs (plugin/chain/pair.h). Where only one of the two has
- * something to keep, NCCL keeps that. A handle that was overwritten (65,536 newer pairs) is stopped for nobody; one of
- * a captured call, which replays hand in until the program ends, stays, for the first 16,384 of them.
+ * something to keep, NCCL keeps that. A handle whose pair was overwritten (by 65,536 newer ones) is stopped for neither; that of a captured
+ * call, which replays hand in until the program ends, is kept, for the first 16,384 of them.
  *
  * All but chain_init and chain_finalize is wait-free, but for what the other does.
  */

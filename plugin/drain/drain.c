@@ -15,13 +15,13 @@
 #include "plugin/scanning/scanning.h"
 
 enum {
-	/* Between looks while something is in flight. A wakeup is nearly all of what a look costs; this with the slack
+	/* Between polls while something is in flight. A wakeup is nearly all of what a poll costs; this with the slack
 	 * is how late an arrival is seen, a quarter of the least lateness that counts (20 ms). */
 	BUSY_NS = 3500000,
 	/* … more or less, drawn anew each time: looks that come as regularly as operations do would see the same part of each
 	 * of them, and another rank's looks another part. What is summed over many has to be a fair sample. */
 	BUSY_SPREAD_NS = 500000,
-	SLACK_NS = 500000,  /* the kernel may put our wakeup off by so much, to others' */
+	SLACK_NS = 500000,  /* the kernel may delay our wakeup by so much, to join it with others */
 	IDLE_NS = 20000000, /* after IDLE_AFTER_NS without */
 	IDLE_AFTER_NS = 1000000000,
 	SECOND_NS = 1000000000,
@@ -49,7 +49,7 @@ struct drain {
 	struct watched *list; /* ascending tickets */
 	size_t count, room;
 	size_t moving;                         /* of them: something is about to be seen of it */
-	uint64_t next;                         /* claim to look at next */
+	uint64_t next;                         /* claim to be taken next */
 	struct taskless taskless;
 	uint64_t busy_ns, second_ns;
 	uint64_t random;
@@ -61,7 +61,7 @@ static void take_new(struct drain *drain, uint64_t now)
 {
 	uint64_t head = atomic_load_explicit(&drain->recording->box.header->head, memory_order_relaxed);
 
-	if (head - drain->next > drain->room) /* we slept for a turn of the ring; those were finished without us */
+	if (head - drain->next > drain->room) /* we slept while the ring went round; those were finished without us */
 		drain->next = head - drain->room;
 	for (; drain->next < head && drain->count < drain->room; drain->next++)
 		drain->list[drain->count++] =
@@ -74,10 +74,10 @@ static bool has_ended(const struct drain *drain, const struct watched *watched)
 }
 
 /*
- * The read protocol of the box: a slot without pending bits may be claimed again under our eyes, which the second look
- * at the ticket finds out. False: not this ticket (any more). ThreadSanitizer cannot know that torn copies are dropped.
+ * The read protocol of the box: a slot without pending bits may be claimed again while it is copied, which reading the ticket
+ * a second time finds out. False: not this ticket (any more). ThreadSanitizer cannot know that torn copies are dropped.
  */
-__attribute__((no_sanitize("thread"))) static bool peek(const struct box_writer *box, uint64_t ticket,
+__attribute__((no_sanitize("thread"))) static bool copy(const struct box_writer *box, uint64_t ticket,
 							struct glimpse *glimpse)
 {
 	const struct rw_operation *slot = &box->ring[(ticket - 1) & box->ring_mask];
@@ -109,7 +109,7 @@ static bool see_claimed(struct drain *drain, struct watched *watched, uint64_t n
 	struct box_writer *box = &drain->recording->box;
 	struct glimpse op;
 
-	if (!peek(box, watched->ticket, &op)) {
+	if (!copy(box, watched->ticket, &op)) {
 		uint64_t ticket = atomic_load_explicit(&box->ring[(watched->ticket - 1) & box->ring_mask].ticket,
 						       memory_order_relaxed);
 
@@ -156,7 +156,7 @@ static bool see_called(struct drain *drain, struct watched *watched, uint64_t no
 						     watched->group);
 	struct glimpse op;
 
-	if (!peek(&drain->recording->box, watched->ticket, &op))
+	if (!copy(&drain->recording->box, watched->ticket, &op))
 		return false;
 	if (op.known & RW_KNOWN_TASK)
 		return see_task(drain, watched, &op);
@@ -182,11 +182,11 @@ static void see_started(struct watched *watched, struct rw_operation *slot, uint
 /* False: done, or nobody will ever say so. */
 static bool see_gpu(struct drain *drain, struct watched *watched, uint64_t now)
 {
-	const struct rw_gpu_progress *words = &drain->recording->box.gpu[watched->comm];
+	const struct rw_gpu_progress *counters = &drain->recording->box.gpu[watched->comm];
 	bool lost =
 	    has_ended(drain, watched) || !atomic_load_explicit(&drain->recording->progress.on, memory_order_relaxed);
-	bool done = atomic_load_explicit(&words->gpu_done, memory_order_acquire) >= watched->progress;
-	bool started = done || atomic_load_explicit(&words->gpu_started, memory_order_relaxed) >= watched->progress;
+	bool done = atomic_load_explicit(&counters->gpu_done, memory_order_acquire) >= watched->progress;
+	bool started = done || atomic_load_explicit(&counters->gpu_started, memory_order_relaxed) >= watched->progress;
 
 	if (!lost && !done && !(started && watched->stage == LAUNCHED))
 		return true;
@@ -216,7 +216,7 @@ static bool see(struct drain *drain, struct watched *watched, uint64_t now)
 	return watched->stage < LAUNCHED || see_gpu(drain, watched, now);
 }
 
-static void look(struct drain *drain, uint64_t now)
+static void poll(struct drain *drain, uint64_t now)
 {
 	size_t kept = 0;
 
@@ -227,7 +227,7 @@ static void look(struct drain *drain, uint64_t now)
 
 		if (!see(drain, watched, now))
 			continue;
-		/* A call that hangs before its launch, or of which nothing more may come, keeps nobody awake. */
+		/* A call that hangs before its launch, or of which nothing more may come, does not keep us polling fast. */
 		drain->moving += watched->stage != CALLED || now - watched->since_ns < IDLE_AFTER_NS;
 		drain->list[kept++] = *watched;
 	}
@@ -280,7 +280,7 @@ static void *run(void *argument)
 	for (;;) {
 		uint64_t now = clock_ns();
 
-		look(drain, now);
+		poll(drain, now);
 		bool scans = scanning_drain(drain->recording, now);
 		if (drain->moving || scans)
 			drain->busy_ns = now;

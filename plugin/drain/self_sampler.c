@@ -15,12 +15,12 @@
 enum {
 	SILENT_NS = 50000000, /* without a call: sampled */
 	PERIOD_NS = 50000000, /* 20 Hz at most */
-	SLICE_NS = 100000,    /* CPU time of one look for the threads that do not enqueue */
-	COST_DIVISOR = 500,   /* at most 0.2 % of a core on average: a look delays the next one by its cost × this */
+	SLICE_NS = 100000,    /* CPU time of one sample for the threads that do not enqueue */
+	COST_DIVISOR = 500,   /* at most 0.2 % of a core on average: a sample delays the next one by its cost × this */
 	TOLD_AGAIN = RW_BOX_SAMPLES / 2, /* before the ring overwrites a name */
 };
 
-/* What a look showed of a thread. */
+/* What a sample showed of a thread. */
 enum task_look {
 	LOOK_GONE,
 	LOOK_IDLE, /* of no interest: it enqueues nothing */
@@ -132,7 +132,7 @@ static enum task_look sample_thread(struct self_sampler *sampler, uint32_t tid, 
 	return in_file || sample.state == 'D' ? LOOK_DISK : LOOK_OTHER;
 }
 
-/* Threads that were seen waiting for a disk come first in each look: one must not be lost among many others. One that
+/* Threads that were seen waiting for a disk come first in each sample: one must not be lost among many others. One that
  * waits for something else right now stays on the list: a writer that sleeps between two records is in its file again
  * before the walk over all threads comes back to it. */
 static void sample_busy(struct self_sampler *sampler, uint64_t now)
@@ -206,7 +206,7 @@ static void sample_other(struct self_sampler *sampler, uint32_t tid, uint64_t no
 		note_busy(sampler, tid, now);
 }
 
-/* As many of the others as the slice allows; the next look goes on where this one stopped. The directory is not kept open
+/* As many of the others as the slice allows; the next sample goes on where this one stopped. The directory is not kept open
  * in between: a job may close what it does not know, and then the number is somebody else's. */
 static void sample_others(struct self_sampler *sampler, uint64_t now, uint64_t until_ns)
 {

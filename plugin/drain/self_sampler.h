@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where the threads of this process are, sampled through /proc/self/task while a thread that enqueues operations is
- * silent: the cause of a lateness, without privilege and without a collector. Used by the drain thread alone.
+ * silent: the cause of a lateness, without privilege and without a collector. Used only by the plugin's thread.
  * Reads only what cannot wait for a device or a server: procfs, readlink of a descriptor, cached attributes.
  */
 #ifndef PLUGIN_DRAIN_SELF_SAMPLER_H
@@ -19,7 +19,7 @@ struct self_sampler {
 		uint32_t tid;
 		uint64_t last_ns; /* of its calls */
 	} enqueuers[SELF_SAMPLER_ENQUEUERS];
-	/* Others that were seen waiting for a disk: each look follows them, also while they wait for something else. */
+	/* Others that were seen waiting for a disk: each sample includes them, also while they wait for something else. */
 	struct self_sampler_busy {
 		uint32_t tid; /* 0 = free */
 		uint64_t last_ns; /* when it was seen waiting for a disk */

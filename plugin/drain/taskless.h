@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that NCCL has announced and sent no task for yet: will one come, and where is the call meanwhile? In
+ * Calls that NCCL has announced and for which it has sent no task yet: will one come, and where is the call meanwhile? In
  * docs/black-box.md, "Before the task". Of the drain's thread.
  */
 #ifndef PLUGIN_DRAIN_TASKLESS_H
@@ -8,7 +8,7 @@
 
 #include "plugin/recording/recording.h"
 
-/* What the drain wants of a slot. */
+/* What the drain reads of a slot. */
 struct glimpse {
 	uint64_t api_ns, return_ns, progress;
 	uint32_t known, flags, group, api_tid, launch_tid;
@@ -33,14 +33,14 @@ struct taskless_later {
 	bool ended;
 };
 
-/* To be asked before the call's `known` is looked at: a later operation's launch, or the end, comes after this one's task
+/* To be asked before the call's `known` is read: a later operation's launch, or the end, comes after this one's task
  * if it had one. */
 struct taskless_later taskless_later(const struct taskless *taskless, const struct recording *recording, uint16_t comm,
 				     uint64_t ticket, uint32_t group);
 /* Will no task come any more? NONE: it may. */
 enum rw_untracked taskless_why(const struct recording *recording, const struct glimpse *op,
 			       const struct taskless_later *later, uint64_t now);
-/* Writes into the box that the call was seen inside NCCL, when it was: nobody else sees that. */
+/* Writes into the box that the call was seen inside NCCL, when it was: no later event would show it. */
 void taskless_note_inside(struct recording *recording, const struct glimpse *op, uint64_t ticket);
 
 #endif

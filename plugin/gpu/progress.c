@@ -75,16 +75,16 @@ static int register_page(const struct stay *stay, struct rw_gpu_progress *page, 
 	return err == DRIVER_HOST_ALREADY_REGISTERED ? 0 : err;
 }
 
-/* One round of writes to a word that nobody reads, from the first call until the last one is there; 0: it did not come. */
-static uint64_t time_writes(const struct progress *progress, const struct progress_words *words, driver_stream stream,
+/* One round of writes to a counter that nobody reads, from the first call until the last one is there; 0: it did not come. */
+static uint64_t time_writes(const struct progress *progress, const struct progress_counters *counters, driver_stream stream,
 			    uint64_t first)
 {
-	uint64_t address = words->started + offsetof(struct rw_gpu_progress, reserved) -
+	uint64_t address = counters->started + offsetof(struct rw_gpu_progress, reserved) -
 			   offsetof(struct rw_gpu_progress, gpu_started);
 	uint64_t before = clock_ns(), took = 0, last = first + WRITES_MEASURED - 1;
 
 	for (uint64_t number = first; number <= last; number++)
-		if (words->write(stream, address, number, 0))
+		if (counters->write(stream, address, number, 0))
 			return 0;
 	while (took < WRITTEN_WITHIN_NS) {
 		uint64_t seen = __atomic_load_n(&progress->page->reserved[0], __ATOMIC_RELAXED);
@@ -98,7 +98,7 @@ static uint64_t time_writes(const struct progress *progress, const struct progre
 
 /* What the budget charges for a write: the least of a few rounds, since what else the processor did meanwhile is not the
  * write. Nothing is waited for in the driver. */
-static uint32_t measure_write(const struct stay *stay, const struct progress_words *words)
+static uint32_t measure_write(const struct stay *stay, const struct progress_counters *counters)
 {
 	const struct progress *progress = stay->progress;
 	uint64_t least = WRITE_NS_MAX * WRITES_MEASURED;
@@ -110,11 +110,11 @@ static uint32_t measure_write(const struct stay *stay, const struct progress_wor
 		return WRITE_NS;
 	enter(stay, "cuStreamWriteValue64");
 	for (uint64_t i = 0; i < ROUNDS; i++) {
-		uint64_t took = time_writes(progress, words, stream, i * WRITES_MEASURED + 1);
+		uint64_t took = time_writes(progress, counters, stream, i * WRITES_MEASURED + 1);
 
 		least = took && took < least ? took : least;
 	}
-	words->write(stream, words->started + offsetof(struct rw_gpu_progress, reserved) -
+	counters->write(stream, counters->started + offsetof(struct rw_gpu_progress, reserved) -
 			     offsetof(struct rw_gpu_progress, gpu_started), 0, 0);
 	enter(stay, "cuStreamDestroy");
 	progress->driver.scan.stream_destroy(stream);
@@ -124,7 +124,7 @@ static uint32_t measure_write(const struct stay *stay, const struct progress_wor
 void progress_open(struct progress *progress, struct rw_gpu_progress *page, size_t size, const char *why_not,
 		   char *state)
 {
-	struct progress_words words;
+	struct progress_counters counters;
 	struct stay stay;
 	int mode;
 
@@ -148,12 +148,12 @@ void progress_open(struct progress *progress, struct rw_gpu_progress *page, size
 	say(progress, "watermark");
 	atomic_store_explicit(&progress->on, true, memory_order_relaxed);
 	/* Only to know now, before anybody is told, what this device cannot do, and what it costs. */
-	if (!progress_communicator(progress, &words))
+	if (!progress_communicator(progress, &counters))
 		return;
 	begin_stay(&stay, progress);
 	enter(&stay, "cuThreadExchangeStreamCaptureMode");
 	bool relaxed = driver_relax_capture(&progress->driver, &mode);
-	progress->write_ns = measure_write(&stay, &words);
+	progress->write_ns = measure_write(&stay, &counters);
 	if (relaxed)
 		driver_restore_capture(&progress->driver, &mode);
 	end_stay(&stay);
@@ -200,14 +200,14 @@ static bool device_can(const struct stay *stay, int attribute)
 	return driver->device_attribute(&can, attribute, device) == 0 && can;
 }
 
-static void find_write(const struct stay *stay, struct progress_words *words)
+static void find_write(const struct stay *stay, struct progress_counters *counters)
 {
 	const struct driver *driver = &stay->progress->driver;
 
 	if (driver->stream_write && device_can(stay, DRIVER_CAN_USE_64_BIT_STREAM_MEM_OPS))
-		words->write = driver->stream_write;
+		counters->write = driver->stream_write;
 	else if (driver->stream_write_v1 && device_can(stay, DRIVER_CAN_USE_64_BIT_STREAM_MEM_OPS_V1))
-		words->write = driver->stream_write_v1;
+		counters->write = driver->stream_write_v1;
 }
 
 /* The page's registration is gone where the context that it was made in has been reset. */
@@ -225,47 +225,47 @@ static int ask_address(const struct stay *stay, uint64_t *address)
 	return progress->driver.host_device_pointer(address, progress->page, 0);
 }
 
-bool progress_communicator(struct progress *progress, struct progress_words *words)
+bool progress_communicator(struct progress *progress, struct progress_counters *counters)
 {
 	struct stay stay;
 	uint64_t address = 0;
 	int err = 0;
 
-	*words = (struct progress_words){ 0 };
+	*counters = (struct progress_counters){ 0 };
 	if (!atomic_load_explicit(&progress->on, memory_order_relaxed))
 		return false;
 	begin_stay(&stay, progress);
-	find_write(&stay, words);
+	find_write(&stay, counters);
 	enter(&stay, "cuCtxGetCurrent");
-	if (words->write)
-		err = progress->driver.context_current(&words->context);
-	if (words->write && !err)
+	if (counters->write)
+		err = progress->driver.context_current(&counters->context);
+	if (counters->write && !err)
 		err = ask_address(&stay, &address);
 	end_stay(&stay);
-	if (!words->write) {
+	if (!counters->write) {
 		say(progress, "none: device without 64-bit stream memory operations");
 		return false;
 	}
 	if (err) {
 		progress_give_up(progress, "cuMemHostGetDevicePointer", err);
-		words->write = NULL;
+		counters->write = NULL;
 		return false;
 	}
-	words->started = address + offsetof(struct rw_gpu_progress, gpu_started);
-	words->done = address + offsetof(struct rw_gpu_progress, gpu_done);
+	counters->started = address + offsetof(struct rw_gpu_progress, gpu_started);
+	counters->done = address + offsetof(struct rw_gpu_progress, gpu_done);
 	return true;
 }
 
-void progress_take_place(struct progress_words *words, uint32_t index)
+void progress_take_place(struct progress_counters *counters, uint32_t index)
 {
-	words->started += index * sizeof(struct rw_gpu_progress);
-	words->done += index * sizeof(struct rw_gpu_progress);
+	counters->started += index * sizeof(struct rw_gpu_progress);
+	counters->done += index * sizeof(struct rw_gpu_progress);
 }
 
-static bool write_word(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t address,
+static bool write_counter(struct progress *progress, const struct progress_counters *counters, uint64_t stream, uint64_t address,
 		       uint64_t number)
 {
-	int err = words->write((driver_stream)(uintptr_t)stream, address, number, 0);
+	int err = counters->write((driver_stream)(uintptr_t)stream, address, number, 0);
 
 	atomic_fetch_add_explicit(&progress->writes, 1, memory_order_relaxed);
 	if (err && !driver_is_of_capture(err))
@@ -284,16 +284,16 @@ static bool is_capturing(struct progress *progress, uint64_t stream)
 	return err || capturing != DRIVER_NOT_CAPTURING;
 }
 
-bool progress_begin(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number,
+bool progress_begin(struct progress *progress, const struct progress_counters *counters, uint64_t stream, uint64_t number,
 		    bool may_capture)
 {
-	if (!words->write || !atomic_load_explicit(&progress->on, memory_order_relaxed))
+	if (!counters->write || !atomic_load_explicit(&progress->on, memory_order_relaxed))
 		return false;
 	return !(may_capture && is_capturing(progress, stream)) &&
-	       write_word(progress, words, stream, words->started, number);
+	       write_counter(progress, counters, stream, counters->started, number);
 }
 
-bool progress_end(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number)
+bool progress_end(struct progress *progress, const struct progress_counters *counters, uint64_t stream, uint64_t number)
 {
-	return write_word(progress, words, stream, words->done, number);
+	return write_counter(progress, counters, stream, counters->done, number);
 }

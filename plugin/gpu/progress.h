@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GPU progress: two words per communicator in the black box that the GPU itself writes, in stream order, before and
+ * GPU progress: two counters per communicator in the black box that the GPU itself writes, in stream order, before and
  * after each plan's kernel. The first CUDA error turns it off for good: GPU progress is worth nothing to a job in
  * trouble.
  */
@@ -29,9 +29,9 @@ struct progress {
 };
 
 /* One communicator's share. Zeroed: off. */
-struct progress_words {
+struct progress_counters {
 	driver_context context; /* current at init; the only one we write from */
-	uint64_t started, done; /* device addresses of the two words */
+	uint64_t started, done; /* device addresses of the two counters */
 	int (*write)(driver_stream, uint64_t, uint64_t, unsigned int);
 };
 
@@ -40,21 +40,21 @@ struct progress_words {
 void progress_open(struct progress *progress, struct rw_gpu_progress *page, size_t size, const char *why_not,
 		   char *state);
 /* At a communicator's init, its device current; callers take turns. The device behind it; false: the driver does not
- * say. And the words of place 0; false: no progress here. Both ask the driver, which can block. */
+ * say. And the counters of place 0; false: no progress here. Both ask the driver, which can block. */
 bool progress_device(const struct progress *progress, struct rw_device *device);
-bool progress_communicator(struct progress *progress, struct progress_words *words);
-/* From the words of place 0 to those of a communicator's place in the table. Asks nobody. */
-void progress_take_place(struct progress_words *words, uint32_t index);
+bool progress_communicator(struct progress *progress, struct progress_counters *counters);
+/* From the counters of place 0 to those of a communicator's place in the table. Asks nobody. */
+void progress_take_place(struct progress_counters *counters, uint32_t index);
 
-/* Off for good: this call of the driver failed. Any thread; the first one's words count. */
+/* Off for good: this call of the driver failed. Any thread; the first one's reason is kept. */
 void progress_give_up(struct progress *progress, const char *call, int error);
 
 /* On the launching thread around a launch, the communicator's device current: one call of the driver each, and one more
  * to ask for a capture where the caller does not know that there is none (may_capture). begin: false, and nothing
  * written, when this launch cannot be followed: progress off, stream under capture. end: false when its write failed,
  * so that nobody shall wait for it. An error that a capture elsewhere has brought about turns nothing off. */
-bool progress_begin(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number,
+bool progress_begin(struct progress *progress, const struct progress_counters *counters, uint64_t stream, uint64_t number,
 		    bool may_capture);
-bool progress_end(struct progress *progress, const struct progress_words *words, uint64_t stream, uint64_t number);
+bool progress_end(struct progress *progress, const struct progress_counters *counters, uint64_t stream, uint64_t number);
 
 #endif

@@ -8,7 +8,7 @@
 
 typedef int read_clock(clockid_t clock, struct timespec *now);
 
-static _Atomic(read_clock *) vdso; /* NULL: not looked for, or not found */
+static _Atomic(read_clock *) vdso; /* NULL: not searched, or not found */
 
 /* vdso(7) has the names. Never unmapped, and libc keeps the same address itself. */
 void clock_open(void)

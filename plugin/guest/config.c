@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -93,11 +92,10 @@ static int parse_choice(const char *values, const char *value, uint32_t *choice)
 static int parse_size(const char *value, uint64_t *bytes)
 {
 	static const char units[] = "KMG";
-	char *end;
+	uint64_t number;
+	const char *end = decimal_whole(value, UINT64_MAX, &number);
 
-	errno = 0;
-	unsigned long long number = strtoull(value, &end, 10);
-	if (errno || !isdigit((unsigned char)value[0]))
+	if (!end)
 		return -EINVAL;
 	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
 	int shift = unit ? 10 * (int)(unit - units + 1) : 0;
@@ -107,7 +105,7 @@ static int parse_size(const char *value, uint64_t *bytes)
 		end += strlen(end);
 	if (*end || number > UINT64_MAX >> shift)
 		return -EINVAL;
-	*bytes = (uint64_t)number << shift;
+	*bytes = number << shift;
 	return 0;
 }
 
@@ -156,15 +154,13 @@ static int parse_types(const char *value, uint8_t *types)
 static size_t parse_dimension(const char *at, int32_t *size)
 {
 	size_t length = strcspn(at, ","), name = strcspn(at, "=");
-	size_t digits = name < length ? strspn(at + name + 1, "0123456789") : 0;
-	char number[12];
+	uint64_t value;
+	const char *end = name < length ? decimal_whole(at + name + 1, INT32_MAX, &value) : NULL;
 
-	if (!name || name > MESH_NAME || !digits || digits >= sizeof(number) || name + 1 + digits != length)
+	if (!name || name > MESH_NAME || end != at + length || !value)
 		return 0;
-	snprintf(number, sizeof(number), "%.*s", (int)digits, at + name + 1);
-	long long value = strtoll(number, NULL, 10);
-	*size = value > 0 && value <= INT32_MAX ? (int32_t)value : 0;
-	return *size ? length : 0;
+	*size = (int32_t)value;
+	return length;
 }
 
 /* What is wrong with it, as a sentence without its end; false: nothing is. */

@@ -44,7 +44,7 @@ struct config_variable {
 const struct config_variable *config_variables(void);
 
 /* Reads the environment. What is wrong is told, one line each, and replaced by its default. `names`: the environment's
- * NAME=VALUE strings, to find misspelt variables; NULL = do not look. */
+ * NAME=VALUE strings, to find misspelt variables; NULL = they are not searched. */
 void config_read(struct config *config, config_get *get, char *const *names, config_tell *tell, void *argument);
 
 #endif

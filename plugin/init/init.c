@@ -18,7 +18,7 @@ static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 static void ask_driver(struct recording *recording, struct communicator_device *device)
 {
 	pthread_mutex_lock(&asking);
-	progress_communicator(&recording->progress, &device->words);
+	progress_communicator(&recording->progress, &device->counters);
 	device->scan = scanning_device();
 	device->has_device = progress_device(&recording->progress, &device->device);
 	pthread_mutex_unlock(&asking);

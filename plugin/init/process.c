@@ -85,7 +85,7 @@ static int make_box(struct recording *recording, const struct identity *identity
 	recording->previous = memory_populated(((size_t)recording->box.ring_mask + 1) * sizeof(*recording->previous));
 	if (!recording->previous) {
 		message("not recording: no memory");
-		/* A box that says nothing would look like that of a rank that was killed. */
+		/* A box without a record would pass for that of a rank that was killed. */
 		if (recording->box.path[0])
 			unlink(recording->box.path);
 		box_writer_close(&recording->box);

@@ -11,7 +11,7 @@ enum { PROXY_BITS = PROFILER_PROXY_OP | PROFILER_PROXY_STEP };
 static_assert((int)RW_LEASE_PROXY_OP == (int)PROFILER_PROXY_OP, "NCCL's");
 static_assert((int)RW_LEASE_PROXY_STEP == (int)PROFILER_PROXY_STEP, "NCCL's");
 
-/* Another process writes the page, in any order: half a lease becomes a whole one at the next look. */
+/* Another process writes the page, in any order: half a lease becomes a whole one at the next poll. */
 static bool look_at_page(struct lease *seen, struct rw_lease *page, uint64_t now_ns)
 {
 	struct lease now = {

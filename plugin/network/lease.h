@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Leases of network detail, as the drain thread sees them: what a collector has written into the box's control page →
- * which communicators are recorded in detail, and what NCCL is asked for meanwhile. What the page says is believed
+ * Leases of network detail, polled by the plugin's thread: a collector writes into the box's control page which
+ * communicators shall be recorded in detail, and NCCL is asked for the events meanwhile. What the page says is believed
  * within bounds only: these events of these communicators, for ten seconds from when it was first seen to say so.
  */
 #ifndef PLUGIN_NETWORK_LEASE_H
@@ -17,7 +17,7 @@ struct recording;
 enum { LEASE_MASKS = 4 /* activation masks: one a libnccl in the process */ };
 
 struct lease {
-	uint64_t expires_ns, communicator; /* as on the page when last looked at */
+	uint64_t expires_ns, communicator; /* as on the page at the last poll */
 	uint32_t proxy_bits;
 	uint64_t until_ns; /* 0: none */
 };
@@ -33,7 +33,7 @@ struct leases {
 	bool running; /* some communicator is leased, or bits of ours are left in a mask */
 };
 
-/* Again and again, by one thread. */
+/* At each poll of the plugin's thread. */
 void leases_look(struct leases *leases, struct recording *recording, uint64_t now_ns);
 
 #endif

@@ -3,7 +3,7 @@
  * What the channels of leased communicators wait for, from NCCL's ProxyOp and ProxyStep events → rw_wait entries of
  * the box. NCCL's progress threads call it: wait-free, no allocation, no system call but the vDSO's clock.
  *
- * Up to eight steps of a channel are in flight. NCCL's send loop looks only at the oldest step that is not yet on its
+ * Up to eight steps of a channel are in flight. NCCL's send loop polls only the oldest step that is not yet on its
  * way: those behind it stay in SendGPUWait though their data is there. So only the state of the oldest step counts, and
  * no time counts twice.
  *

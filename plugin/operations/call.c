@@ -64,7 +64,7 @@ static void enter_slot(struct recording *recording, struct call *call)
 {
 	struct communicator *communicator = call->communicator;
 	uint32_t pending =
-	    RW_OWNER_HOST | (communicator->words.write && !communicator->launches_elsewhere ? RW_OWNER_GPU : 0);
+	    RW_OWNER_HOST | (communicator->counters.write && !communicator->launches_elsewhere ? RW_OWNER_GPU : 0);
 
 	operation_count_call(communicator);
 	open_group(recording);

@@ -5,7 +5,7 @@
  * has stopped, then written into the slot once. Only with RANKWATCH_KERNELCH=1.
  *
  * No pending bit waits for these events: where NCCL sends none (copy engines, symmetric kernels before 2.31, abort) the
- * operation would look in flight for ever. So an event can come when its slot has moved on, and NCCL does hand in
+ * operation would count as in flight for ever. So an event can come when its slot has moved on, and NCCL does hand in
  * handles that are long stopped. Each event is therefore checked against the ticket here, and the slot is held for the
  * moment of the write.
  *

@@ -32,7 +32,7 @@ static inline void launch_count(struct communicator *communicator, uint64_t numb
 	atomic_store_explicit(&communicator->entry->launched, number, memory_order_relaxed);
 }
 
-/* Wait-free. tid is left alone. launch_follow_begin() comes next, or launch_count_next() of a communicator without GPU
+/* Wait-free. tid is not changed. launch_follow_begin() comes next, or launch_count_next() of a communicator without GPU
  * progress; of one whose turn it is not to have any, neither. */
 static inline void launch_begin(struct communicator *communicator, struct operation_launch *launch, uint64_t stream)
 {

@@ -89,7 +89,7 @@ void operation_sample(struct recording *recording, struct communicator *communic
 	if (!slot)
 		return;
 	sample_scans(recording, communicator, slot, least);
-	if (!communicator->words.write)
+	if (!communicator->counters.write)
 		return;
 	bool taken = sample_progress(recording, communicator, slot, least);
 	if (sampling_after_pause(&communicator->row, slot->api_ns, taken) || taken)

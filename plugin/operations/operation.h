@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One operation's slot in the black box, from its call to the return of its group. All of it is on the path of a
- * collective: wait-free, no allocation, no system call. What comes later (GPU, untracked) is the drain's.
+ * collective: wait-free, no allocation, no system call. What comes later (the GPU's progress, operations without a task) is written by the drain.
  */
 #ifndef PLUGIN_OPERATIONS_OPERATION_H
 #define PLUGIN_OPERATIONS_OPERATION_H
@@ -46,12 +46,12 @@ uint64_t operation_call(struct recording *recording, struct communicator *commun
 			const struct recorder_call *call, struct operation_group *group, uint32_t tid,
 			uint32_t pending);
 /* The same of a call that NCCL announces to nobody and only the interposer sees: counted apart, so that the others have
- * the same numbers on ranks without it. The host's part alone is pending. */
+ * the same numbers on ranks without it. Only the host's part is pending. */
 uint64_t operation_unannounced_call(struct recording *recording, struct communicator *communicator,
 				    const struct recorder_call *call, struct operation_group *group, uint32_t tid);
 /*
  * Whether it is the operation's turn to have GPU progress and to be scanned; right after its call, for every call of a
- * communicator that samples. ticket: 0 when it has no slot. group: of the call, whose launches have progress words if
+ * communicator that samples. ticket: 0 when it has no slot. group: of the call, whose launches have GPU progress if
  * one of its operations does.
  */
 void operation_sample(struct recording *recording, struct communicator *communicator, const struct recorder_call *call,
@@ -59,7 +59,7 @@ void operation_sample(struct recording *recording, struct communicator *communic
 /* The same of an unannounced call, which has no GPU progress. */
 void operation_sample_unannounced(struct recording *recording, struct communicator *communicator,
 				  const struct recorder_call *call, uint64_t ticket);
-/* Do the launches of the group have progress words? group 0: not known, as on a thread that has made no call. */
+/* Do the launches of the group have GPU progress? group 0: not known, as on a thread that has made no call. */
 static inline bool operation_is_followed(const struct communicator *communicator, uint32_t group)
 {
 	return !group || atomic_load_explicit(&communicator->follow_group, memory_order_relaxed) == group;
@@ -71,7 +71,7 @@ void operation_arguments(struct recording *recording, struct communicator *commu
 bool operation_task(struct recording *recording, struct communicator *communicator, uint64_t ticket,
 		    const struct recorder_task *task, const struct operation_launch *launch);
 /* Ticket of the one operation of the group, without a task yet, that the event's task fits; 0 when none does, or more
- * than one, or the group is too long to look through. On the group's thread. */
+ * than one, or the group is too long to be searched. On the group's thread. */
 uint64_t operation_find(struct recording *recording, const struct operation_group *group,
 			const struct communicator *communicator, const struct recorder_bare_task *event);
 /* The API group returns at this time. */

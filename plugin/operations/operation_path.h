@@ -16,7 +16,7 @@
 
 /*
  * The task and the group's return are the last that NCCL's threads write, in either order: a non-blocking communicator
- * launches after the return. Whoever comes second, by the word that both go through, ends the host's part.
+ * launches after the return. Whoever comes second, which `known` tells both, ends the host's part.
  */
 static inline void operation_finish_host(struct rw_operation *slot, uint64_t ticket, uint32_t known, uint32_t other)
 {
@@ -197,7 +197,7 @@ static inline __attribute__((always_inline)) bool operation_path_task(struct rec
 	} else {
 		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_HOST_CALLBACK, memory_order_relaxed);
 	}
-	/* Before anything lets go of the slot. */
+	/* Before anything releases the slot. */
 	if (communicator->scan)
 		scanning_task(recording, communicator, slot, ticket, launch ? &launch->stream : NULL);
 	bool followed = launch && launch->progress;

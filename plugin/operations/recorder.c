@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) void *call_now(struct recording *re
 	if (call->captured)
 		return count_captured(recording, communicator, seen);
 	thread_know(thread);
-	uint32_t pending = RW_OWNER_HOST | (samples && communicator->words.write ? RW_OWNER_GPU : 0);
+	uint32_t pending = RW_OWNER_HOST | (samples && communicator->counters.write ? RW_OWNER_GPU : 0);
 	uint32_t flags = seen ? rw_operator_flags(seen->what.reduction) : 0;
 	uint64_t ticket =
 	    operation_path_call(recording, communicator, call, &thread->group, thread->launch.tid, pending, flags);
@@ -104,7 +104,7 @@ static inline void *launch_now(struct communicator *communicator, uint64_t strea
 	thread_know(thread);
 	thread->launched = communicator_mark(communicator);
 	launch_begin(communicator, &thread->launch, stream);
-	if (communicator->words.write)
+	if (communicator->counters.write)
 		follow_launch(communicator);
 	else
 		launch_count_next(communicator);
@@ -199,7 +199,7 @@ EVENT void end_group(struct recording *recording, uint64_t number)
 
 	if (number != thread->group.number)
 		return;
-	/* What NCCL does between its last launch and its return takes microseconds: not worth another look at the
+	/* What NCCL does between its last launch and its return takes microseconds: not worth another read of the
 	 * clock. */
 	uint64_t launched_ns = thread->launch.end_ns;
 	operation_path_return(recording, &thread->group, launched_ns ? launched_ns : clock_ns());

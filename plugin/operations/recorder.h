@@ -72,7 +72,7 @@ void *recorder_start_proxy_op(void *context, const struct recorder_proxy_op *pro
 void recorder_group_end(void *handle);
 /* The event of this handle has stopped. */
 void recorder_end(void *handle);
-/* A step of a proxy operation, found by the operation alone: with PXN the context can be another process's. */
+/* A step of a proxy operation, found only by the operation's handle: with PXN the context can be another process's. */
 void *recorder_start_step(void *proxy_op, int step);
 /* States of proxy operations and their steps, by NCCL's number. bytes: 0 not known. */
 void recorder_proxy_state(void *handle, int state, uint64_t bytes);

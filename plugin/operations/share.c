@@ -54,8 +54,8 @@ static void note_context(struct recording *recording, const struct communicator 
 {
 	driver_context current;
 
-	share->foreign = communicator->words.write && recording->progress.driver.context_current(&current) == 0 &&
-			 current != communicator->words.context;
+	share->foreign = communicator->counters.write && recording->progress.driver.context_current(&current) == 0 &&
+			 current != communicator->counters.context;
 }
 
 static void begin_share(struct recording *recording, struct communicator *communicator, struct share *share)
@@ -66,7 +66,7 @@ static void begin_share(struct recording *recording, struct communicator *commun
 	} else {
 		launch_begin(communicator, &share->launch, share->stream);
 		/* Captured calls have no share. */
-		if (!communicator->words.write)
+		if (!communicator->counters.write)
 			launch_count_next(communicator);
 		else if (operation_is_followed(communicator, share->group))
 			launch_follow_begin(recording, communicator, &share->launch, false);
@@ -84,7 +84,7 @@ static void with_context(struct recording *recording, struct communicator *commu
 {
 	const struct driver *driver = &recording->progress.driver;
 	driver_context current;
-	bool pushed = share->foreign && driver->context_push(communicator->words.context) == 0;
+	bool pushed = share->foreign && driver->context_push(communicator->counters.context) == 0;
 
 	step(recording, communicator, share);
 	if (pushed)

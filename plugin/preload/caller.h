@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which NCCL a caller means. Several libnccl can be in one process, and under PyTorch none is in the global scope:
- * RTLD_NEXT alone finds nothing. So the real function is looked up once per calling object, in the order in which the
+ * RTLD_NEXT finds nothing there. So the real function is looked up once per calling object, in the order in which the
  * loader would have bound the call without us.
  */
 #ifndef PLUGIN_PRELOAD_CALLER_H

@@ -42,7 +42,7 @@ struct membership *membership_find(nccl_comm comm);
 /* The communicator behind it, NULL: none. At its first use it may have to be found: then not wait-free. */
 struct communicator *membership_communicator(struct membership *membership);
 
-/* The same as far as it was found before; does not look for it. Wait-free. */
+/* The same as far as it was found before; does not search it. Wait-free. */
 struct communicator *membership_known(const struct membership *membership);
 
 /* NCCL has made the communicator, or is about to (non-blocking). */

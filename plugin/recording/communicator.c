@@ -33,9 +33,9 @@ static uint32_t device_index(struct recording *recording, const struct communica
 }
 
 /*
- * Whether nobody will write about this communicator any more: the drain has looked at all its operations since it
- * ended (drain_ns is stored after the look that began then), and the GPU has passed its last plan, so that no write in
- * a stream of a killed operation can hit the words of the next owner.
+ * Whether nobody will write about this communicator any more: the drain has polled all its operations since it
+ * ended (drain_ns is the time at which its last complete poll began), and the GPU has passed its last plan, so that no write in
+ * a stream of a killed operation can hit the counters of the next owner.
  */
 static bool is_over(const struct recording *recording, const struct communicator *communicator)
 {
@@ -48,7 +48,7 @@ static bool is_over(const struct recording *recording, const struct communicator
 	if (!atomic_load_explicit(&communicator->ended, memory_order_acquire))
 		return false;
 	return atomic_load_explicit(&header->drain_ns, memory_order_acquire) > ended_ns &&
-	       (!communicator->words.write || done >= launched);
+	       (!communicator->counters.write || done >= launched);
 }
 
 /* The one that ended first: readers have had the most time to see its end. Under `changing`. */
@@ -79,7 +79,7 @@ static struct communicator *find_place(struct recording *recording, uint64_t use
 	return communicator;
 }
 
-/* Progress numbers go on from those of the last owner: the words on the GPU page still hold them. */
+/* Progress numbers go on from those of the last owner: the counters on the GPU page still hold them. */
 static void clear_entry(struct rw_communicator *entry)
 {
 	atomic_store_explicit(&entry->born_ns, 0, memory_order_relaxed);
@@ -99,11 +99,11 @@ static void show(struct communicator *communicator, const struct communicator_id
 	if (identity->name)
 		strncpy(entry->name, identity->name, sizeof(entry->name) - 1);
 	entry->rank = identity->rank;
-	/* Release: pairs with the reader, who looks at born_ns first. */
+	/* Release: pairs with the reader, which reads born_ns first. */
 	atomic_store_explicit(&entry->born_ns, communicator->created_ns, memory_order_release);
 }
 
-/* `looked_ns`: the drain has looked since then at whatever had ended. */
+/* `looked_ns`: whatever had ended by then, the drain has polled for the last time. */
 static void clear_counts(struct communicator *communicator, uint64_t looked_ns)
 {
 	int32_t peers = communicator->nranks > 0 ? communicator->nranks : PEERS_WHEN_UNKNOWN;
@@ -135,10 +135,10 @@ static void move_in(struct recording *recording, struct communicator *communicat
 	communicator->rank = from->rank;
 	communicator->nranks = from->nranks;
 	clear_counts(communicator, atomic_load_explicit(&recording->box.header->drain_ns, memory_order_relaxed));
-	communicator->words = driver->words;
-	progress_take_place(&communicator->words, communicator->index);
+	communicator->counters = driver->counters;
+	progress_take_place(&communicator->counters, communicator->index);
 	communicator->scan = driver->scan;
-	communicator->samples = communicator->words.write || communicator->scan;
+	communicator->samples = communicator->counters.write || communicator->scan;
 	memset(&communicator->row, 0, sizeof(communicator->row));
 	atomic_store_explicit(&communicator->follow_group, 0, memory_order_relaxed);
 	entry->device = device_index(recording, driver);
@@ -147,7 +147,7 @@ static void move_in(struct recording *recording, struct communicator *communicat
 	atomic_store_explicit(&communicator->known, known, memory_order_relaxed);
 	if (known)
 		show(communicator, &(struct communicator_identity){ from->id, from->name, from->rank });
-	/* Release: pairs with the drain's look at leases. */
+	/* Release: pairs with the acquire where leases are polled. */
 	atomic_store_explicit(&communicator->ended, false, memory_order_release);
 	communicator->generation++;
 	atomic_store_explicit(&communicator->mark, communicator->generation << 16 | (communicator->index + 1),
@@ -169,7 +169,7 @@ static struct communicator *add(struct recording *recording, const struct commun
 		return NULL;
 	}
 	move_in(recording, communicator, from, driver);
-	/* Release: the drain looks at the first comms_used communicators. */
+	/* Release: the drain polls the first comms_used communicators. */
 	if (communicator->index == used)
 		atomic_store_explicit(&header->comms_used, used + 1, memory_order_release);
 	atomic_fetch_add_explicit(&recording->living, 1, memory_order_relaxed);
@@ -187,13 +187,13 @@ struct communicator *communicator_add(struct recording *recording, const struct 
 
 bool communicator_fill_identity(struct communicator *communicator, const struct communicator_identity *identity)
 {
-	/* A newer NCCL that runs us through its adapter has no identity to give: 0. */
+	/* A newer NCCL that calls us through its adapter for older plugins has no identity to give: 0. */
 	if (!identity->id || identity->rank < 0)
 		return false;
-	/* One thread launches for a communicator at a time; should two, the first one's words count. */
+	/* One thread launches for a communicator at a time; should two do so, what the first one says is kept. */
 	if (atomic_exchange_explicit(&communicator->known, true, memory_order_acq_rel))
 		return true;
-	/* The interposer has filled it in already where other threads read it by now. */
+	/* Where other threads read it by now, the interposer has filled it in already. */
 	if (communicator->rank != identity->rank)
 		communicator->rank = identity->rank;
 	show(communicator, identity);
@@ -219,7 +219,7 @@ void communicator_answered(struct communicator *communicator, bool in_progress, 
 		atomic_store_explicit(&communicator->settled_ns, asked_ns, memory_order_relaxed);
 }
 
-/* Under `changing`: whoever looks for a free entry must not meet half an end. */
+/* Under `changing`: whoever searches a free entry must not see one that has half ended. */
 static void end(struct recording *recording, struct communicator *communicator)
 {
 	if (atomic_load_explicit(&communicator->ended, memory_order_relaxed))
@@ -227,7 +227,7 @@ static void end(struct recording *recording, struct communicator *communicator)
 	communicator_have_no_context(communicator);
 	atomic_store_explicit(&communicator->ended, true, memory_order_release);
 	uint64_t now = clock_ns();
-	/* After that: a look of the drain that begins later than ended_ns knows. */
+	/* After that: a poll of the drain that begins later than ended_ns sees that it has ended. */
 	atomic_store_explicit(&communicator->entry->ended_ns, now, memory_order_release);
 	peer_counts_give(atomic_exchange_explicit(&communicator->p2p, NULL, memory_order_relaxed), now);
 	atomic_fetch_sub_explicit(&recording->living, 1, memory_order_relaxed);

@@ -24,7 +24,7 @@ struct scan_device;
 /* The private part of one communicator; the public part is its entry in the box. */
 struct communicator {
 	struct rw_communicator *entry;
-	struct progress_words words;
+	struct progress_counters counters;
 	struct scan_device *scan; /* NULL: its buffers are not scanned */
 	uint32_t index;
 	/* What NCCL keeps for it, stored last when a new owner takes the place. While there is none, or it has been
@@ -65,7 +65,7 @@ static_assert(sizeof(struct communicator) == 9 * 64, "see tests/bench/run instru
 struct communicator_device {
 	struct rw_device device;
 	bool has_device;             /* false: the driver does not say */
-	struct progress_words words; /* for place 0 of the table */
+	struct progress_counters counters; /* for place 0 of the table */
 	struct scan_device *scan;    /* NULL: its buffers are not scanned */
 };
 

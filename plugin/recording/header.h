@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What this process says of itself in the header of its black box. Not on the path of a collective; the caller holds
+/* The header of the black box: what identifies this process, its job and its NCCL. Not on the path of a collective; the caller holds
  * the lock under which the recording is made. */
 #ifndef PLUGIN_RECORDING_HEADER_H
 #define PLUGIN_RECORDING_HEADER_H

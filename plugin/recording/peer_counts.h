@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How many sends and receives a communicator has had with each peer: the sequence numbers of p2p operations. The memory
- * is never given back to the system: a communicator can be aborted on one thread while another is about to count, and
- * that thread's late count must land in memory that is there. A later communicator uses it again.
+ * is never unmapped: a communicator can be aborted on one thread while another is about to count, and that thread's
+ * late count must land in memory that is there. A later communicator uses it again.
  */
 #ifndef PLUGIN_RECORDING_PEER_COUNTS_H
 #define PLUGIN_RECORDING_PEER_COUNTS_H

@@ -30,7 +30,7 @@ struct opening {
 	const struct scan_image *images;
 	bool nodes;
 	uint64_t results, scratch; /* device addresses; behind them what nodes need */
-	driver_stream stream;      /* of the opening alone */
+	driver_stream stream;      /* used only by the opening */
 	int error;
 	void (*entered)(void *argument, const char *call);
 	void *argument;

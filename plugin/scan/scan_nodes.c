@@ -112,7 +112,7 @@ static uint64_t sequence_of(const struct scan_replay *at)
 	return __atomic_load_n(&at->result.sequence, __ATOMIC_ACQUIRE);
 }
 
-/* The kernel may write the next result over this one meanwhile, which the second look at its sequence finds out.
+/* The kernel may write the next result over this one meanwhile, which reading its sequence a second time finds out.
  * ThreadSanitizer cannot know that torn copies are dropped. */
 __attribute__((no_sanitize("thread"))) static bool copy(const struct scan_replay *at, struct scan_replay *replay)
 {

@@ -25,7 +25,7 @@ enum {
 void scan_trial_fill(unsigned char pattern[SCAN_TRIAL_BYTES]);
 /* The i-th segment; address: the buffer's on the device. Without slot and sequence. */
 struct scan_segment scan_trial_segment(uint32_t i, uint64_t address);
-/* What `result`, of the i-th segment, has wrong: "bfloat16 NaN 3, not 4". Times and sequence are not looked at. */
+/* What `result`, of the i-th segment, has wrong: "bfloat16 NaN 3, not 4". Times and sequence are not compared. */
 bool scan_trial_is_right(uint32_t i, const struct scan_result *result, char wrong[SCAN_TRIAL_WORDS]);
 
 #endif

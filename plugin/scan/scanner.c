@@ -6,7 +6,7 @@
 
 #include "plugin/guest/message.h"
 
-/* The kernel's contract stands alone; the analysis knows the layouts alone. */
+/* The kernel's contract includes no layout of the box, and the analysis nothing of the kernel. */
 static_assert(SCAN_LENGTH_FACTOR == RW_DIGEST_LENGTH_FACTOR, "one digest");
 
 enum { STATE_SIZE = sizeof(((struct rw_box_header *)0)->scan_state) };
@@ -230,7 +230,7 @@ bool scanner_collect_replays(struct scanner *scanner, scanner_take_replay *take,
 		struct scan_nodes *nodes = &scanner->devices[i].nodes;
 		int n = 0;
 
-		/* What comes while we are here is for the next look. */
+		/* What comes while we are here is for the next poll. */
 		for (; n < SCAN_REPLAYS && nodes->ring && scan_nodes_read(nodes, &replay, &segment, &lost); n++)
 			take_replay(scanner, nodes, &segment, &replay, take, argument);
 		any |= n > 0;

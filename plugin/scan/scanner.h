@@ -52,7 +52,7 @@ static inline bool scanner_is_on(const struct scanner *scanner)
 {
 	return atomic_load_explicit(&scanner->on, memory_order_relaxed);
 }
-/* Off for good: this call of the driver failed. Any thread; the first one's words count. */
+/* Off for good: this call of the driver failed. Any thread; the first one's reason is kept. */
 void scanner_give_up(struct scanner *scanner, const char *call, int error);
 static inline void scanner_count(_Atomic uint64_t *counter, uint64_t amount)
 {
@@ -64,7 +64,7 @@ struct scan_device *scanner_device(struct scanner *scanner);
 
 /* The operation waits for the result from now on; or the reason why there will be none. */
 enum rw_unscannable scanner_add(struct scanner *scanner, const struct scan_request *request);
-/* The operation's buffer is not scanned, for this reason: flagged and counted. slot: NULL, counted alone. */
+/* The operation's buffer is not scanned, for this reason: flagged and counted. slot: NULL, only counted. */
 void scanner_refuse(struct scanner *scanner, struct rw_operation *slot, enum rw_unscannable reason);
 
 /* Batches that this thread is filling. Initial-exec, and as scarce as in recorder.c. */

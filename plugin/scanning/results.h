@@ -13,7 +13,7 @@ void scanning_record(struct recording *recording, struct rw_operation *slot, uin
 		     const struct scan_result *result, uint64_t elements, uint64_t now_ns);
 /* What was added to the job so far, as far as it is known or can be charged by what one launch and one write cost. */
 struct budget_cost scanning_cost(struct recording *recording);
-/* What replays of graphs have found since the last look, if anything; how many of the next are scanned. every: as the
+/* Records what replays of graphs have found since the last poll, if anything, and decides how many of the next are scanned. every: as the
  * budget says. */
 bool scanning_drain_replays(struct recording *recording, uint32_t every, uint64_t now_ns);
 

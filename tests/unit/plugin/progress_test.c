@@ -64,22 +64,22 @@ static struct progress progress = {
 	.on = true,
 	.state = state,
 };
-static struct progress_words words;
+static struct progress_counters counters;
 
 static void begin(void)
 {
 	device_features[0] = 1;
-	cr_assert(progress_communicator(&progress, &words));
-	progress_take_place(&words, 2);
+	cr_assert(progress_communicator(&progress, &counters));
+	progress_take_place(&counters, 2);
 }
 
 Test(progress, the_number_goes_before_and_after_the_kernel_to_the_communicators_words)
 {
 	begin();
-	cr_expect(progress_begin(&progress, &words, 1, 7, true));
+	cr_expect(progress_begin(&progress, &counters, 1, 7, true));
 	cr_expect_eq(written_address, 0x100000 + 2 * 64);
 	cr_expect_eq(written_value, 7);
-	progress_end(&progress, &words, 1, 7);
+	progress_end(&progress, &counters, 1, 7);
 	cr_expect_eq(written_address, 0x100000 + 2 * 64 + 8);
 	cr_expect_eq(written_value, 7);
 }
@@ -88,7 +88,7 @@ Test(progress, nothing_is_written_under_capture)
 {
 	begin();
 	capturing = 1;
-	cr_expect_not(progress_begin(&progress, &words, 1, 1, true));
+	cr_expect_not(progress_begin(&progress, &counters, 1, 1, true));
 	cr_expect_eq(writes, 0);
 }
 
@@ -96,16 +96,16 @@ Test(progress, a_capture_elsewhere_in_the_context_is_no_error)
 {
 	begin();
 	capture_error = DRIVER_CAPTURE_IMPLICIT;
-	cr_expect_not(progress_begin(&progress, &words, 1, 1, true));
+	cr_expect_not(progress_begin(&progress, &counters, 1, 1, true));
 	capture_error = 0;
-	cr_expect(progress_begin(&progress, &words, 1, 1, true));
+	cr_expect(progress_begin(&progress, &counters, 1, 1, true));
 }
 
 Test(progress, a_query_for_captures_that_fails_turns_it_off)
 {
 	begin();
 	capture_error = 999;
-	cr_expect_not(progress_begin(&progress, &words, 1, 1, true));
+	cr_expect_not(progress_begin(&progress, &counters, 1, 1, true));
 	cr_expect_str_eq(state, "off: cuStreamIsCapturing failed with CUDA error 999");
 	cr_expect_eq(writes, 0);
 }
@@ -114,27 +114,27 @@ Test(progress, a_stream_that_is_known_not_to_be_captured_is_not_asked)
 {
 	begin();
 	capturing = 1;
-	cr_expect(progress_begin(&progress, &words, 1, 1, false));
+	cr_expect(progress_begin(&progress, &counters, 1, 1, false));
 }
 
 Test(progress, the_first_error_turns_it_off_for_good_and_is_said_once)
 {
 	begin();
 	write_error = 700;
-	cr_expect_not(progress_begin(&progress, &words, 1, 1, true));
+	cr_expect_not(progress_begin(&progress, &counters, 1, 1, true));
 	cr_expect_str_eq(state, "off: cuStreamWriteValue64 failed with CUDA error 700");
 	write_error = 0;
 	state[0] = '\0';
-	cr_expect_not(progress_begin(&progress, &words, 1, 2, true));
+	cr_expect_not(progress_begin(&progress, &counters, 1, 2, true));
 	cr_expect_eq(writes, 1);
 	cr_expect_str_eq(state, "");
-	cr_expect_not(progress_communicator(&progress, &words));
+	cr_expect_not(progress_communicator(&progress, &counters));
 }
 
 Test(progress, a_device_that_cannot_write_64_bits_is_left_alone)
 {
-	cr_expect_not(progress_communicator(&progress, &words));
-	cr_expect_not(progress_begin(&progress, &words, 1, 1, true));
+	cr_expect_not(progress_communicator(&progress, &counters));
+	cr_expect_not(progress_begin(&progress, &counters, 1, 1, true));
 	cr_expect_eq(writes, 0);
 	cr_expect_str_eq(state, "none: device without 64-bit stream memory operations");
 }
@@ -142,6 +142,6 @@ Test(progress, a_device_that_cannot_write_64_bits_is_left_alone)
 Test(progress, an_older_driver_is_asked_for_its_older_operations)
 {
 	device_features[1] = 1;
-	cr_expect(progress_communicator(&progress, &words));
-	cr_expect(progress_begin(&progress, &words, 1, 1, true));
+	cr_expect(progress_communicator(&progress, &counters));
+	cr_expect(progress_begin(&progress, &counters, 1, 1, true));
 }

@@ -89,6 +89,24 @@ Test(feed, progress_comes_after_the_operations_that_it_finishes)
 	feed_free(feed);
 }
 
+Test(feed, progress_is_passed_of_every_communicator)
+{
+	struct feed *feed = start();
+
+	writer.communicators[2].born_ns = 1; /* the second is in the making */
+	writer.header->comms_used = 3;
+	for (int i = 0; i < 3; i++)
+		writer.gpu[i].gpu_started = 10 * (uint64_t)i + 5;
+	cr_assert_eq(feed_poll(feed, 10 * MS), 0);
+	cr_assert_eq(recording_count(&analysis, RECORDED_PROGRESS), 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct recorded *told = recording_find(&analysis, RECORDED_PROGRESS, i);
+		cr_expect_eq(told->index, 2 * i);
+		cr_expect_eq(told->started, 20 * i + 5);
+	}
+	feed_free(feed);
+}
+
 Test(feed, a_claim_in_the_making_holds_the_line_but_not_for_ever)
 {
 	struct feed *feed = start();
@@ -259,6 +277,8 @@ static void set_wait(int entry, uint64_t key, uint64_t first_ns, uint64_t last_n
 	writer.waits[entry].first_ns = first_ns;
 	writer.waits[entry].last_ns = last_ns;
 	writer.waits[entry].network_ns = network_ns;
+	writer.waits[entry].peer_ns = network_ns / 2;
+	writer.waits[entry].gpu_ns = network_ns / 5;
 }
 
 static const struct analysis_network *network(size_t n)
@@ -285,6 +305,8 @@ Test(feed, network_waits_are_passed_as_what_they_have_grown)
 	set_wait(3, key, 100 * MS, 400 * MS, 110 * MS);
 	cr_assert_eq(feed_poll(feed, 410 * MS), 0);
 	cr_expect_eq(network(1)->network_ns, 70 * MS);
+	cr_expect_eq(network(1)->peer_ns, 35 * MS);
+	cr_expect_eq(network(1)->gpu_ns, 14 * MS);
 	cr_expect_eq(network(1)->from_ns, 310 * MS, "since it was looked at last");
 	cr_expect_eq(network(1)->to_ns, 400 * MS);
 	set_wait(3, key, 450 * MS, 500 * MS, 20 * MS);

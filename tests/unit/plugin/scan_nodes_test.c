@@ -97,3 +97,9 @@ Test(scan_nodes, nodes_have_scratch_of_their_own_within_the_memory_and_a_full_ta
 	atomic_store(&nodes.call_count, SCAN_CAPTURED);
 	cr_assert_eq(scan_nodes_call(&nodes, &(struct scan_captured){ 0 }), -1);
 }
+
+Test(scan_nodes, calls_that_are_captured_are_numbered_one_after_the_other, .init = setup)
+{
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(scan_nodes_call(&nodes, &(struct scan_captured){ 0 }), i);
+}

@@ -264,3 +264,31 @@ Test(progress, who_asks_for_it_has_progress_of_all)
 		cr_expect(op.progress && !(op.flags & RW_FLAG_PROGRESS_SAMPLED_OUT), "operation %lu", i);
 	}
 }
+
+static void play_send(void)
+{
+	void *group = player_api_group(&player);
+	void *call = player_p2p_call(&player, group, "Send", 8);
+	player_stop(&player, call);
+	player_stop(&player, player_launch(&player, stream));
+	void *plan = player_plan(&player);
+	player_stop(&player, player_p2p_task(&player, call, "Send", 8, 2));
+	player_stop(&player, plan);
+	player_stop(&player, group);
+}
+
+/* What sender and receiver both know of it comes too late to sample by. */
+Test(progress, of_sends_in_a_row_none_is_left_out)
+{
+	enum { CALLS = 200 };
+	struct rw_operation op;
+
+	setenv("RANKWATCH_SCAN", "off", 1);
+	begin(5);
+	for (int i = 0; i < CALLS; i++)
+		play_send();
+	for (uint64_t i = 0; i < CALLS; i++) {
+		cr_assert(player_wait_finished(&reader, i, &op), "operation %lu", i);
+		cr_expect(op.progress && !(op.flags & RW_FLAG_PROGRESS_SAMPLED_OUT), "operation %lu", i);
+	}
+}

@@ -3,6 +3,8 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "analysis/job.h"
+#include "analysis/numbering.h"
 #include "pipelined.h"
 #include "seeds.h"
 
@@ -67,4 +69,26 @@ Test(numbering, of_steps_is_the_training_s_in_all_stages_or_none_is_told, .timeo
 						     kinds[i].name, layers, microbatches, rank, told);
 				}
 			}
+}
+
+Test(numbering, whoever_of_the_job_is_disputed_no_step_is_told)
+{
+	enum { PROCESSES = 4 };
+	static struct process processes[PROCESSES];
+	struct process *list[PROCESSES];
+	struct job job = { .processes = list, .process_count = PROCESSES };
+
+	for (int i = 0; i < PROCESSES; i++) {
+		list[i] = &processes[i];
+		processes[i].of_job = &job;
+		processes[i].steps.certain = true;
+	}
+	cr_assert_eq(numbering_told(&processes[0], 7), 7);
+	for (int i = 0; i < PROCESSES; i++) {
+		processes[i].dispute.with = &processes[(i + 1) % PROCESSES];
+		cr_expect_eq(numbering_told(&processes[0], 7), -1, "process %d is disputed", i);
+		processes[i].dispute.version = 1;
+		cr_expect_eq(numbering_told(&processes[0], 7), 7, "it numbers its steps anew since");
+		processes[i].dispute = (struct dispute){ 0 };
+	}
 }

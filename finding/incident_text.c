@@ -8,32 +8,46 @@ static const json_t *chain_of(const json_t *finding)
 	return json_object_get(json_object_get(finding, "incident"), "chain");
 }
 
-bool incident_text_is_story(const json_t *finding)
+static size_t count_findings(const json_t *chain)
 {
 	const json_t *link;
-	size_t i, findings = 0;
+	size_t i, count = 0;
 
-	json_array_foreach(chain_of(finding), i, link)
+	json_array_foreach(chain, i, link) count += value_is(link, "event", "finding");
+	return count;
+}
+
+bool incident_text_is_story(const json_t *finding)
+{
+	const json_t *chain = chain_of(finding), *link;
+	size_t i;
+
+	json_array_foreach(chain, i, link)
 	{
-		findings += value_is(link, "event", "finding");
 		if (value_is(link, "event", "end"))
 			return true;
 	}
-	return findings > 1;
+	return count_findings(chain) > 1;
 }
 
+/* Where the finding is alone it has been said already: what became of it is the story. */
 void incident_text_write(FILE *out, const json_t *finding)
 {
-	const json_t *link;
+	const json_t *chain = chain_of(finding), *link;
+	bool alone = count_findings(chain) == 1;
+	const char *arrow = "";
 	size_t i;
 
-	json_array_foreach(chain_of(finding), i, link)
+	json_array_foreach(chain, i, link)
 	{
 		const char *text = value_text(link, "text");
 
-		fprintf(out, "%s%s", i ? " → " : "", text ? text : "?");
+		if (alone && !i)
+			continue;
+		fprintf(out, "%s%s", arrow, text ? text : "?");
 		if (i && !value_is(link, "confidence", "certain"))
 			fprintf(out, " (%s)", value_text(link, "confidence") ? value_text(link, "confidence") : "?");
+		arrow = " → ";
 	}
 }
 

@@ -1,63 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/top/model.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/foreign_text.h"
 #include "collector/sight.h"
+#include "console/top/field.h"
 #include "console/top/finding_time.h"
-
-static bool is_plain(const char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || (unsigned char)*text >= 0x7f)
-			return false;
-	return true;
-}
-
-static void copy_text(char *out, size_t size, const json_t *value)
-{
-	const char *text = json_string_value(value);
-
-	/* Nearly always so, and there are tens of thousands of them. */
-	if (text && is_plain(text)) {
-		snprintf(out, size, "%s", text);
-		return;
-	}
-	char *escaped = text ? foreign_text(text) : NULL;
-
-	snprintf(out, size, "%s", escaped ? escaped : "");
-	free(escaped);
-}
-
-static const json_t *get(const json_t *object, const char *key)
-{
-	return json_object_get(object, key);
-}
-
-static double number(const json_t *object, const char *key, double otherwise)
-{
-	const json_t *value = get(object, key);
-
-	return json_is_number(value) && isfinite(json_number_value(value)) ? json_number_value(value) : otherwise;
-}
-
-static int64_t integer(const json_t *object, const char *key, int64_t otherwise)
-{
-	const json_t *value = get(object, key);
-
-	return json_is_integer(value) ? json_integer_value(value) : otherwise;
-}
-
-static int32_t small(const json_t *object, const char *key, int32_t otherwise)
-{
-	int64_t value = integer(object, key, otherwise);
-
-	return value < INT32_MIN || value > INT32_MAX ? otherwise : (int32_t)value;
-}
+#include "console/top/model_columns.h"
 
 static void copy_operation(char *out, size_t size, const json_t *operation)
 {
@@ -66,9 +18,9 @@ static void copy_operation(char *out, size_t size, const json_t *operation)
 	*out = '\0';
 	if (!json_is_object(operation))
 		return;
-	copy_text(comm, sizeof(comm), get(operation, "comm_name"));
-	copy_text(function, sizeof(function), get(operation, "function"));
-	snprintf(out, size, "%s #%lld on %s", *function ? function : "operation", (long long)integer(operation, "sequence", 0), comm);
+	field_copy(comm, sizeof(comm), field_get(operation, "comm_name"));
+	field_copy(function, sizeof(function), field_get(operation, "function"));
+	snprintf(out, size, "%s #%lld on %s", *function ? function : "operation", (long long)field_integer(operation, "sequence", 0), comm);
 }
 
 static void copy_thread(struct model_rank *rank, const json_t *thread)
@@ -77,10 +29,10 @@ static void copy_thread(struct model_rank *rank, const json_t *thread)
 
 	if (!json_is_object(thread))
 		return;
-	copy_text(name, sizeof(name), get(thread, "thread"));
-	copy_text(call, sizeof(call), get(thread, "system_call"));
-	copy_text(path, sizeof(path), get(thread, "path"));
-	rank->seen_ms = number(thread, "seen_unix_ms", 0);
+	field_copy(name, sizeof(name), field_get(thread, "thread"));
+	field_copy(call, sizeof(call), field_get(thread, "system_call"));
+	field_copy(path, sizeof(path), field_get(thread, "path"));
+	rank->seen_ms = field_number(thread, "seen_unix_ms", 0);
 	if (*call)
 		snprintf(rank->thread, sizeof(rank->thread), "%.*s in %s(2)%s%.*s", 32, name, call, *path ? " on " : "", 120, path);
 }
@@ -88,24 +40,24 @@ static void copy_thread(struct model_rank *rank, const json_t *thread)
 static void take_rank(struct model_rank *rank, const json_t *row)
 {
 	*rank = (struct model_rank){
-		.rank = small(row, "rank", -1),
-		.pid = small(row, "pid", 0),
-		.exit_status = small(row, "exit_status", -1),
-		.step = integer(row, "step", -1),
-		.since_ms = number(row, "since_unix_ms", 0),
-		.own_ms = number(row, "own_ms", 0),
-		.wait_ms = number(row, "wait_ms", 0),
-		.transfer_ms = number(row, "transfer_ms", 0),
-		.unseen_ms = number(row, "unseen_ms", 0),
-		.lost_ms = number(row, "lost_ms", 0),
-		.operations = (uint64_t)integer(row, "operations", 0),
-		.clean_scans = (uint64_t)integer(row, "clean_scans", 0),
+		.rank = field_small(row, "rank", -1),
+		.pid = field_small(row, "pid", 0),
+		.exit_status = field_small(row, "exit_status", -1),
+		.step = field_integer(row, "step", -1),
+		.since_ms = field_number(row, "since_unix_ms", 0),
+		.own_ms = field_number(row, "own_ms", 0),
+		.wait_ms = field_number(row, "wait_ms", 0),
+		.transfer_ms = field_number(row, "transfer_ms", 0),
+		.unseen_ms = field_number(row, "unseen_ms", 0),
+		.lost_ms = field_number(row, "lost_ms", 0),
+		.operations = (uint64_t)field_integer(row, "operations", 0),
+		.clean_scans = (uint64_t)field_integer(row, "clean_scans", 0),
 	};
-	copy_text(rank->host, sizeof(rank->host), get(row, "host"));
-	copy_text(rank->doing, sizeof(rank->doing), get(row, "doing"));
-	copy_text(rank->life, sizeof(rank->life), get(row, "life"));
-	copy_operation(rank->operation, sizeof(rank->operation), get(row, "operation"));
-	copy_thread(rank, get(row, "thread"));
+	field_copy(rank->host, sizeof(rank->host), field_get(row, "host"));
+	field_copy(rank->doing, sizeof(rank->doing), field_get(row, "doing"));
+	field_copy(rank->life, sizeof(rank->life), field_get(row, "life"));
+	copy_operation(rank->operation, sizeof(rank->operation), field_get(row, "operation"));
+	copy_thread(rank, field_get(row, "thread"));
 }
 
 static void take_ranks(struct model *model, const json_t *rows)
@@ -132,7 +84,7 @@ static void copy_throttle(struct model_gpu *gpu, const json_t *reasons)
 	{
 		char name[24];
 
-		copy_text(name, sizeof(name), reason);
+		field_copy(name, sizeof(name), reason);
 		if (!strcmp(name, "idle") || !strcmp(name, "power_cap") || !strcmp(name, "application"))
 			continue;
 		size_t used = strlen(gpu->throttle);
@@ -145,16 +97,16 @@ static void take_gpu(struct model_gpu *gpu, const json_t *row)
 {
 	*gpu = (struct model_gpu){
 		.known = true,
-		.sm_mhz = small(row, "sm_mhz", -1),
-		.sm_mhz_max = small(row, "sm_mhz_max", -1),
-		.celsius = small(row, "celsius", -1),
-		.watts = small(row, "watts", -1),
-		.watts_cap = small(row, "watts_cap", -1),
-		.memory_used = number(row, "memory_used", -1),
-		.memory_total = number(row, "memory_total", -1),
-		.xid = integer(row, "xid", 0),
+		.sm_mhz = field_small(row, "sm_mhz", -1),
+		.sm_mhz_max = field_small(row, "sm_mhz_max", -1),
+		.celsius = field_small(row, "celsius", -1),
+		.watts = field_small(row, "watts", -1),
+		.watts_cap = field_small(row, "watts_cap", -1),
+		.memory_used = field_number(row, "memory_used", -1),
+		.memory_total = field_number(row, "memory_total", -1),
+		.xid = field_integer(row, "xid", 0),
 	};
-	copy_throttle(gpu, get(row, "clock_reasons"));
+	copy_throttle(gpu, field_get(row, "clock_reasons"));
 }
 
 static void take_gpus(struct model *model, const json_t *rows)
@@ -165,7 +117,7 @@ static void take_gpus(struct model *model, const json_t *rows)
 	/* Both lists are in the same order. */
 	json_array_foreach(rows, i, row)
 	{
-		int32_t rank = small(row, "rank", -1);
+		int32_t rank = field_small(row, "rank", -1);
 
 		while (at < model->rank_count && model->ranks[at].rank != rank)
 			at++;
@@ -187,35 +139,35 @@ static void free_communicators(struct model *model)
 
 static void take_communicator(struct model_communicator *communicator, const json_t *row)
 {
-	const json_t *members = get(row, "members");
+	const json_t *members = field_get(row, "members");
 	size_t count = json_array_size(members);
 
-	copy_text(communicator->id, sizeof(communicator->id), get(row, "comm"));
-	copy_text(communicator->name, sizeof(communicator->name), get(row, "name"));
-	communicator->size = small(row, "size", 0);
+	field_copy(communicator->id, sizeof(communicator->id), field_get(row, "comm"));
+	field_copy(communicator->name, sizeof(communicator->name), field_get(row, "name"));
+	communicator->size = field_small(row, "size", 0);
 	communicator->members = calloc(count + 1, sizeof(*communicator->members));
 	for (size_t i = 0; communicator->members && i < count; i++, communicator->member_count++) {
 		const json_t *member = json_array_get(members, i);
 
-		communicator->members[i] = (struct model_member){ small(member, "rank", -1), (uint64_t)integer(member, "calls", 0),
-								  json_is_true(get(member, "captured")) };
+		communicator->members[i] = (struct model_member){ field_small(member, "rank", -1), (uint64_t)field_integer(member, "calls", 0),
+								  json_is_true(field_get(member, "captured")) };
 	}
 }
 
 static void take_flight(struct model *model, const json_t *row)
 {
-	const json_t *missing = get(row, "missing");
+	const json_t *missing = field_get(row, "missing");
 	char id[24];
 
-	copy_text(id, sizeof(id), get(row, "comm"));
+	field_copy(id, sizeof(id), field_get(row, "comm"));
 	for (size_t i = 0; i < model->communicator_count; i++) {
 		struct model_communicator *communicator = &model->communicators[i];
 
 		if (strcmp(communicator->id, id) != 0 || communicator->missing)
 			continue;
 		copy_operation(communicator->flight, sizeof(communicator->flight), row);
-		communicator->joined_count = json_array_size(get(row, "joined"));
-		communicator->unseen = small(row, "unseen", -1);
+		communicator->joined_count = json_array_size(field_get(row, "joined"));
+		communicator->unseen = field_small(row, "unseen", -1);
 		communicator->missing = calloc(json_array_size(missing) + 1, sizeof(*communicator->missing));
 		for (size_t k = 0; communicator->missing && k < json_array_size(missing); k++)
 			communicator->missing[communicator->missing_count++] =
@@ -238,112 +190,19 @@ static void take_communicators(struct model *model, const json_t *rows, const js
 	json_array_foreach(flights, i, flight) take_flight(model, flight);
 }
 
-static void drop_column(struct model *model, size_t at)
-{
-	model->column_bytes -= model->columns[at].rank_count * sizeof(struct model_cell);
-	free(model->columns[at].cells);
-	model->column_count--;
-	memmove(&model->columns[at], &model->columns[at + 1], (model->column_count - at) * sizeof(*model->columns));
-}
-
-static bool covers(const struct model_column *new, const struct model_column *old)
-{
-	if (new->step && old->step)
-		return old->step >= new->step && old->step <= new->last_step;
-	return new->step == old->step && new->from_ms == old->from_ms;
-}
-
-/* Where it belongs; what it holds the news of goes. Changes are in the newest ones. */
-static size_t place_for(struct model *model, const struct model_column *new)
-{
-	size_t at = model->column_count;
-
-	while (at > 0 && (covers(new, &model->columns[at - 1]) || model->columns[at - 1].from_ms > new->from_ms)) {
-		at--;
-		if (covers(new, &model->columns[at]))
-			drop_column(model, at);
-	}
-	return at;
-}
-
-static void insert_column(struct model *model, const struct model_column *new)
-{
-	size_t at = place_for(model, new);
-
-	while (model->column_count > 1 && model->column_bytes + new->rank_count * sizeof(struct model_cell) > MODEL_CELLS_BYTES) {
-		drop_column(model, 0);
-		at -= at > 0;
-	}
-	if (model->column_count == model->column_room) {
-		size_t room = model->column_room ? model->column_room * 2 : 256;
-		struct model_column *columns = realloc(model->columns, room * sizeof(*columns));
-
-		if (!columns) {
-			free(new->cells);
-			return;
-		}
-		model->columns = columns;
-		model->column_room = room;
-	}
-	memmove(&model->columns[at + 1], &model->columns[at], (model->column_count - at) * sizeof(*model->columns));
-	model->columns[at] = *new;
-	model->column_count++;
-	model->column_bytes += new->rank_count * sizeof(struct model_cell);
-}
-
-static float part_of(const json_t *row, const char *key, size_t at)
-{
-	double value = json_number_value(json_array_get(get(row, key), at));
-
-	return value > 0 && value < 1e15 ? (float)value : 0;
-}
-
-static void take_column(struct model *model, const json_t *row, size_t ranks)
-{
-	struct model_column column = {
-		.step = (uint64_t)integer(row, "step", 0),
-		.last_step = (uint64_t)integer(row, "last_step", 0),
-		.from_ms = number(row, "from_unix_ms", 0),
-		.until_ms = number(row, "until_unix_ms", 0),
-		.rank_count = ranks,
-		.cells = calloc(ranks + 1, sizeof(struct model_cell)),
-	};
-
-	if (!column.cells)
-		return;
-	for (size_t i = 0; i < ranks; i++)
-		column.cells[i] = (struct model_cell){
-			.own_ms = part_of(row, "own_ms", i),
-			.wait_ms = part_of(row, "wait_ms", i),
-			.transfer_ms = part_of(row, "transfer_ms", i),
-			.unseen_ms = part_of(row, "unseen_ms", i),
-			.lost_ms = part_of(row, "lost_ms", i),
-			.bad = (uint32_t)json_integer_value(json_array_get(get(row, "bad"), i)),
-		};
-	insert_column(model, &column);
-}
-
-static void take_cells(struct model *model, const json_t *cells)
-{
-	size_t ranks = json_array_size(get(cells, "ranks")), i;
-	const json_t *column;
-
-	json_array_foreach(get(cells, "columns"), i, column) take_column(model, column, ranks);
-}
-
 static void take_job(struct model *model, const json_t *job)
 {
-	if (json_is_string(get(job, "id")))
-		copy_text(model->job, sizeof(model->job), get(job, "id"));
-	model->processes = integer(job, "processes", 0);
-	model->ranks_total = integer(job, "ranks_total", -1);
-	model->communicators_made = integer(job, "communicators", 0);
-	model->operations = integer(job, "operations", 0);
-	model->dropped = integer(job, "dropped", 0);
-	model->captured = integer(job, "captured", 0);
-	model->steps = integer(job, "steps", 0);
-	model->step_ms = number(job, "step_ms", -1);
-	model->first_step_ms = number(job, "first_step_ms", -1);
+	if (json_is_string(field_get(job, "id")))
+		field_copy(model->job, sizeof(model->job), field_get(job, "id"));
+	model->processes = field_integer(job, "processes", 0);
+	model->ranks_total = field_integer(job, "ranks_total", -1);
+	model->communicators_made = field_integer(job, "communicators", 0);
+	model->operations = field_integer(job, "operations", 0);
+	model->dropped = field_integer(job, "dropped", 0);
+	model->captured = field_integer(job, "captured", 0);
+	model->steps = field_integer(job, "steps", 0);
+	model->step_ms = field_number(job, "step_ms", -1);
+	model->first_step_ms = field_number(job, "first_step_ms", -1);
 }
 
 static void take_sight(struct model *model, const json_t *sight)
@@ -373,22 +232,22 @@ static void close_others(struct model *model, const json_t *open)
 
 static void take_snapshot(struct model *model, const json_t *snapshot)
 {
-	const json_t *watchdog = get(snapshot, "watchdog");
+	const json_t *watchdog = field_get(snapshot, "watchdog");
 
 	json_decref(model->snapshot);
 	model->snapshot = json_incref((json_t *)snapshot);
-	model->at_ms = number(snapshot, "unix_ms", model->at_ms);
-	take_job(model, get(snapshot, "job"));
-	take_sight(model, get(snapshot, "sight"));
-	model->watchdog.timeout_ms = number(watchdog, "timeout_ms", 0);
-	model->watchdog.deadline_ms = number(watchdog, "deadline_unix_ms", 0);
-	model->watchdog.since_ms = number(watchdog, "since_unix_ms", 0);
-	copy_text(model->watchdog.from, sizeof(model->watchdog.from), get(watchdog, "from"));
-	take_ranks(model, get(snapshot, "ranks"));
-	take_gpus(model, get(snapshot, "gpus"));
-	take_communicators(model, get(snapshot, "communicators"), get(snapshot, "flights"));
-	take_cells(model, get(snapshot, "cells"));
-	close_others(model, get(snapshot, "findings"));
+	model->at_ms = field_number(snapshot, "unix_ms", model->at_ms);
+	take_job(model, field_get(snapshot, "job"));
+	take_sight(model, field_get(snapshot, "sight"));
+	model->watchdog.timeout_ms = field_number(watchdog, "timeout_ms", 0);
+	model->watchdog.deadline_ms = field_number(watchdog, "deadline_unix_ms", 0);
+	model->watchdog.since_ms = field_number(watchdog, "since_unix_ms", 0);
+	field_copy(model->watchdog.from, sizeof(model->watchdog.from), field_get(watchdog, "from"));
+	take_ranks(model, field_get(snapshot, "ranks"));
+	take_gpus(model, field_get(snapshot, "gpus"));
+	take_communicators(model, field_get(snapshot, "communicators"), field_get(snapshot, "flights"));
+	model_columns_take(model, field_get(snapshot, "cells"));
+	close_others(model, field_get(snapshot, "findings"));
 }
 
 static struct model_finding *find_finding(struct model *model, const char *id)
@@ -414,23 +273,23 @@ static struct model_finding *find_finding(struct model *model, const char *id)
 
 static int severity_of(const json_t *finding)
 {
-	const char *severity = json_string_value(get(finding, "severity"));
+	const char *severity = json_string_value(field_get(finding, "severity"));
 
 	return !severity ? 1 : !strcmp(severity, "critical") ? 2 : !strcmp(severity, "notice") ? 0 : 1;
 }
 
 void model_take_finding(struct model *model, const json_t *json)
 {
-	const char *id = json_string_value(get(json, "id")), *state = json_string_value(get(json, "state"));
+	const char *id = json_string_value(field_get(json, "id")), *state = json_string_value(field_get(json, "state"));
 	struct model_finding *finding = id ? find_finding(model, id) : NULL;
-	double time_ms = finding_time_ms(get(json, "time"));
+	double time_ms = finding_time_ms(field_get(json, "time"));
 
 	if (!finding)
 		return;
 	json_decref(finding->json);
 	finding->json = json_deep_copy(json);
 	finding->severity = severity_of(json);
-	finding->first_ms = finding_time_ms(get(json, "first_seen"));
+	finding->first_ms = finding_time_ms(field_get(json, "first_seen"));
 	finding->first_ms = finding->first_ms > 0 ? finding->first_ms : time_ms;
 	finding->closed_ms = state && !strcmp(state, "closed") ? (time_ms > 0 ? time_ms : model->at_ms) : 0;
 }
@@ -439,30 +298,30 @@ static void take_detail(struct model *model, const json_t *rank)
 {
 	json_decref(model->detail);
 	model->detail = json_deep_copy(rank);
-	model->detail_rank = small(rank, "rank", -1);
+	model->detail_rank = field_small(rank, "rank", -1);
 }
 
 void model_take(struct model *model, const json_t *message, double now_ms)
 {
-	const json_t *hello = get(message, "hello");
+	const json_t *hello = field_get(message, "hello");
 
 	if (hello) {
-		copy_text(model->job, sizeof(model->job), get(hello, "job"));
+		field_copy(model->job, sizeof(model->job), field_get(hello, "job"));
 		take_sight(model, hello);
 		model->greeted = true;
 		model->over = false;
 		model->gone_ms = 0;
 		model->at_ms = model->at_ms > 0 ? model->at_ms : now_ms;
-	} else if (json_is_true(get(get(message, "summary"), "last"))) {
+	} else if (json_is_true(field_get(field_get(message, "summary"), "last"))) {
 		model->over = true;
-	} else if (get(message, "watching")) {
-		take_sight(model, get(message, "watching"));
-	} else if (json_is_object(get(message, "snapshot"))) {
-		take_snapshot(model, get(message, "snapshot"));
-	} else if (get(message, "schema")) {
+	} else if (field_get(message, "watching")) {
+		take_sight(model, field_get(message, "watching"));
+	} else if (json_is_object(field_get(message, "snapshot"))) {
+		take_snapshot(model, field_get(message, "snapshot"));
+	} else if (field_get(message, "schema")) {
 		model_take_finding(model, message);
-	} else if (json_is_object(get(message, "rank"))) {
-		take_detail(model, get(message, "rank"));
+	} else if (json_is_object(field_get(message, "rank"))) {
+		take_detail(model, field_get(message, "rank"));
 	}
 }
 
@@ -493,7 +352,7 @@ void model_free(struct model *model)
 	free(model->ranks);
 	free_communicators(model);
 	while (model->column_count)
-		drop_column(model, model->column_count - 1);
+		model_columns_drop(model, model->column_count - 1);
 	free(model->columns);
 	for (size_t i = 0; i < model->finding_count; i++)
 		json_decref(model->findings[i].json);

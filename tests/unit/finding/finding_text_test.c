@@ -64,6 +64,15 @@ Test(finding_text, the_story_is_told_where_it_is_more_than_the_finding)
 
 	cr_expect(strstr(text, "\n  story    rank 3 brought 1 NaN → rank 3 exited\\x1b[2J (likely) → ranks 0-2 wait for it\n"), "%s", text);
 	free(text);
+	static const struct rw_incident_link ended[] = {
+		{ .event = RW_INCIDENT_FINDING, .finding = "1", .text = "rank 3 is gone" },
+		{ .event = RW_INCIDENT_END, .follows = 0, .text = "ranks 0-2 waited 100 s" },
+	};
+	finding.incident.links = ended;
+	finding.incident.count = 2;
+	text = printed(&finding);
+	cr_expect(strstr(text, "\n  story    ranks 0-2 waited 100 s\n"), "the finding itself is not said twice: %s", text);
+	free(text);
 	finding.incident.links = &links[1];
 	finding.incident.count = 2;
 	text = printed(&finding);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/foreign_text.h"
 #include "collector/sight.h"
 #include "console/top/field.h"
 #include "console/top/finding_time.h"

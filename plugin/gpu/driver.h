@@ -2,7 +2,7 @@
 /*
  * The few calls of the CUDA driver that we make. libcuda.so.1 is opened, never linked: a process that has a
  * communicator has it loaded, and everyone else can do without. Minimal declarations of our own;
- * plugin/nccl/check_headers.c compares them with cuda.h where that is installed. All results are CUresult, 0 is success.
+ * plugin/gpu/check_header.c compares them with cuda.h where that is installed. All results are CUresult, 0 is success.
  */
 #ifndef PLUGIN_GPU_DRIVER_H
 #define PLUGIN_GPU_DRIVER_H

@@ -120,7 +120,7 @@ static const char *reason(int err)
 	case -ENOSPC:
 		return "the BPF programs watch as many processes as they can";
 	case -ESRCH:
-		return "it has ended";
+		return "the kernel shows no thread of it; it may have ended";
 	case -ENOENT:
 		return "this client does not watch it";
 	case -EUSERS:

@@ -108,7 +108,13 @@ static _Noreturn void collect(bool helper, bool calls, int ready, int go, int te
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 
 	pid_t pid = start(calls);
-	int err = kernel_source_watch(source, 1, pid, (int)syscall(SYS_pidfd_open, pid, 0), why);
+	int err = -ESRCH, pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	/* Where several sets of programs run, the kernel sometimes has no storage for a thread at that moment. */
+	for (int tries = 0; err == -ESRCH && tries < 10; tries++) {
+		usleep(tries ? POLL_MS * 1000 : 0);
+		err = kernel_source_watch(source, 1, pid, pidfd, why);
+	}
 
 	if (err)
 		fprintf(stderr, "helper_bench: not watched: %s\n", *why ? why : strerror(-err));

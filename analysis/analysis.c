@@ -324,6 +324,11 @@ void analysis_tell_pipeline(const struct analysis *analysis, struct analysis_pip
 	pipeline_loss_tell(analysis, told);
 }
 
+void analysis_tell_gpu_memory(const struct analysis *analysis, struct analysis_gpu_memory *told)
+{
+	gpu_course_tell(analysis, told);
+}
+
 void analysis_replay_open(struct analysis *analysis)
 {
 	findings_replay_open(&analysis->findings, analysis->now_ns);

@@ -227,6 +227,21 @@ struct analysis_pipeline {
 	int32_t local_rank; /* … and the number there; -1 not known */
 };
 
+enum analysis_memory_course { ANALYSIS_MEMORY_UNKNOWN, ANALYSIS_MEMORY_FLAT, ANALYSIS_MEMORY_GROWS };
+
+/* How memory in use of the ranks' GPUs went, as NVML saw it: of the one that is full soonest, or else that has taken most
+ * before it stayed as it is. Steps are 0 where they are not known. */
+struct analysis_gpu_memory {
+	enum analysis_memory_course course;
+	int32_t rank; /* -1 not known which number it has */
+	int64_t used, total, grown; /* bytes; FLAT: it has grown by so much until … */
+	uint64_t until_step;        /* … this step (GROWS: since), and then … */
+	uint64_t steps;             /* … so many went by, … */
+	double seconds;             /* … or so long */
+	double bytes_per_s, full_in_s;
+	uint64_t full_at_step; /* GROWS: at this rate */
+};
+
 enum analysis_part { ANALYSIS_OWN, ANALYSIS_WAIT, ANALYSIS_TRANSFER, ANALYSIS_UNSEEN, ANALYSIS_PARTS };
 
 #define ANALYSIS_NO_RANK UINT32_MAX
@@ -328,6 +343,8 @@ void analysis_tell_account(const struct analysis *analysis, struct analysis_acco
 
 /* The same: at the end. */
 void analysis_tell_pipeline(const struct analysis *analysis, struct analysis_pipeline *told);
+
+void analysis_tell_gpu_memory(const struct analysis *analysis, struct analysis_gpu_memory *told);
 
 /* Re-announces every open finding as RW_FINDING_OPEN (a new listener, a restarted collector). */
 void analysis_replay_open(struct analysis *analysis);

@@ -108,6 +108,7 @@ int gpus_add_state(struct gpus *gpus, const struct analysis_gpu_state *state)
 		.sm_mhz = state->sm_mhz,
 	};
 	gpu_trend_account(gpu);
+	gpu_course_note(&gpu->course, state->at_ns, state->memory_used, state->memory_total);
 	return 0;
 }
 

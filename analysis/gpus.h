@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "analysis/analysis.h"
+#include "analysis/gpu_course.h"
 #include "analysis/job.h"
 
 enum {
@@ -50,6 +51,7 @@ struct gpu {
 	struct gpu_xid xids[GPU_XIDS];
 	uint32_t xid_count; /* ever */
 	struct gpu_memory_use memory;
+	struct gpu_course course;
 };
 
 struct gpus {

@@ -67,6 +67,7 @@ static char *summary_line(struct collector *collector, bool last)
 	analysis_summarise(collector->analysis, &summary.analysis);
 	analysis_tell_account(collector->analysis, &summary.account);
 	analysis_tell_pipeline(collector->analysis, &summary.pipeline);
+	analysis_tell_gpu_memory(collector->analysis, &summary.gpu_memory);
 	if (!summary.sight.processes)
 		host_see(collector->watch.host, &summary.sight);
 	host_loss(collector->watch.host, &summary.lost);

@@ -10,6 +10,7 @@
 #include "blackbox/place.h"
 #include "collector/account_text.h"
 #include "collector/loss_text.h"
+#include "collector/memory_text.h"
 #include "collector/request.h"
 #include "finding/step_text.h"
 
@@ -105,7 +106,7 @@ char *message_summary(const struct message_summary *summary)
 		      (json_int_t)analysis->dropped, "captured", (json_int_t)analysis->captured, "events_lost",
 		      (json_int_t)loss_total(&summary->lost), "given_up", (json_int_t)summary->given_up);
 	json_t *body = json_pack(
-	    "{s:o, s:o, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "job", text_value(summary->job),
+	    "{s:o, s:o, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "job", text_value(summary->job),
 	    "directory", text_value(summary->directory), "saved", text_value(summary->saved), "no_room",
 	    text_value(summary->no_room), "ranks_seen", ranks_seen(summary), "ranks_total",
 	    analysis->ranks_total < 0 ? json_null() : json_integer(analysis->ranks_total), "communicators",
@@ -113,7 +114,8 @@ char *message_summary(const struct message_summary *summary)
 	    (json_int_t)analysis->steps, "step_ms", analysis->step_ms < 0 ? json_null() : json_real(analysis->step_ms),
 	    "first_step_ms", analysis->first_step_ms < 0 ? json_null() : json_real(analysis->first_step_ms), "findings",
 	    findings, "last", summary->last, "lost", loss_json(&summary->lost),
-	    "time", account_json(&summary->account), "loss", loss_text_json(&summary->pipeline));
+	    "time", account_json(&summary->account), "loss", loss_text_json(&summary->pipeline),
+	    "gpu_memory", memory_text_json(&summary->gpu_memory));
 
 	body = with_keys(with_keys(body, gaps), sight_json(&summary->sight));
 	return dump(json_pack("{s:o}", "summary", body));
@@ -224,6 +226,7 @@ void message_print_figures(FILE *out, const char *who, const json_t *message)
 	print_findings(out, summary);
 	account_print(out, "  ", 11, json_object_get(summary, "time"));
 	loss_text_print(out, "  ", 11, json_object_get(summary, "loss"));
+	memory_text_print(out, "  ", 11, json_object_get(summary, "gpu_memory"));
 }
 
 void message_print_where(FILE *out, const char *what, const char *directory)

@@ -12,6 +12,8 @@
 #include "gpu.h"
 
 enum { EXTRA_MS = 250, PRODUCTS_MS = 400, XID = 119 };
+/* Of 16 GiB: with its caches full; what a leak begins at, and what each step adds. */
+enum { FULL_MIB = 7424, WARM_MIB = 2048, LEAK_MIB = 160 };
 
 static int compute_longer(const struct fault *fault, int step)
 {
@@ -77,6 +79,16 @@ static void append(const char *variable, const char *line)
 	close(fd);
 }
 
+/* Of the rank's GPU, as NVML tells it from now on. */
+static void use_memory(int mib)
+{
+	char pci[16], line[64];
+
+	own_address(pci);
+	snprintf(line, sizeof(line), "%s memory-used=%d\n", pci, mib);
+	append("SIM_NVML", line);
+}
+
 static void throttle(struct fault *fault, int step)
 {
 	char pci[16], line[160];
@@ -87,6 +99,19 @@ static void throttle(struct fault *fault, int step)
 	snprintf(line, sizeof(line),
 		 "%s clocks-event-reasons=hw-slowdown+hw-thermal-slowdown sm-clock=990 temperature=91\n", pci);
 	append("SIM_NVML", line);
+}
+
+/* Caches fill in the first step, and stay. */
+static void warm_up(struct fault *fault, int step)
+{
+	if (fault_begins(fault, step))
+		use_memory(FULL_MIB);
+}
+
+static void leak(struct fault *fault, int step)
+{
+	if (fault_holds(fault, step))
+		use_memory(WARM_MIB + LEAK_MIB * (step - fault->options->fault_step + 1));
 }
 
 static void report_xid(struct fault *fault, int step)
@@ -122,6 +147,14 @@ const struct fault_kind fault_gpu_kinds[] = {
 	  .check = check_nvml,
 	  .between_steps = throttle,
 	  .doc = "the same, and NVML says that the hardware holds its clocks back" },
+	{ .name = "gpu-memory",
+	  .check = check_nvml,
+	  .between_steps = warm_up,
+	  .doc = "NVML says that its GPU's memory in use grows in one step, and stays" },
+	{ .name = "gpu-memory-leak",
+	  .check = check_nvml,
+	  .between_steps = leak,
+	  .doc = "NVML says that its GPU's memory in use grows with each step" },
 	{ .name = "xid",
 	  .harms = true,
 	  .extra_us = compute_longer,

@@ -230,6 +230,12 @@ const struct scenario scenarios[] = {
 	  ARGUMENTS("--mesh=pp=4,fsdp=2", "--pp-schedule=zbv", "--microbatches=8", "--layers=8", "--steps=16", "--step-ms=400",
 		    "--elements=2048"), ENVIRONMENT("RANKWATCH_MESH=pp=4,fsdp=2"),
 	  .rank = -1, .duration_s = 14 },
+	{ .name = "memory", .description = "healthy: memory of rank 2's GPU grows in the second step, and stays: warm-up",
+	  ARGUMENTS("--steps=40", "--step-ms=500", "--fault=gpu-memory", "--fault-rank=2", "--fault-step=2"),
+	  .rank = -1, .duration_s = 26 },
+	{ .name = "memory-leak", .description = "memory of rank 5's GPU grows with each step; nobody is late: the summary says when it ends",
+	  ARGUMENTS("--steps=40", "--step-ms=500", "--fault=gpu-memory-leak", "--fault-rank=5", "--fault-step=2"),
+	  .rank = -1, .duration_s = 26 },
 	{ .name = "together", .description = "all ranks take half a second longer in each step: nobody is late",
 	  ARGUMENTS("--steps=17", "--fault=together"), .rank = -1, .duration_s = 20 },
 };

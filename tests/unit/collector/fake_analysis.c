@@ -195,6 +195,12 @@ void analysis_tell_pipeline(const struct analysis *analysis, struct analysis_pip
 	*told = (struct analysis_pipeline){ .local_rank = -1 };
 }
 
+void analysis_tell_gpu_memory(const struct analysis *analysis, struct analysis_gpu_memory *told)
+{
+	(void)analysis;
+	*told = (struct analysis_gpu_memory){ .course = ANALYSIS_MEMORY_UNKNOWN };
+}
+
 void analysis_replay_open(struct analysis *analysis)
 {
 	(void)analysis;

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/gpu_course.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/cells.h"
+#include "analysis/gpus.h"
+#include "analysis/model.h"
+
+static void merge(struct gpu_course *course)
+{
+	for (uint32_t i = 0; i < course->count / 2; i++) {
+		const struct gpu_course_bin *one = &course->bins[2 * i], *other = one + 1;
+
+		course->bins[i] = (struct gpu_course_bin){ one->from_ns, other->until_ns,
+							   one->most > other->most ? one->most : other->most };
+	}
+	course->count /= 2;
+	course->bin_ns *= 2;
+}
+
+void gpu_course_note(struct gpu_course *course, uint64_t at_ns, int64_t used, int64_t total)
+{
+	if (used < 0 || total <= 0)
+		return;
+	if (!course->bin_ns)
+		course->bin_ns = GPU_COURSE_BIN_NS;
+	course->total = total;
+	struct gpu_course_bin *last = course->count ? &course->bins[course->count - 1] : NULL;
+
+	if (last && at_ns < last->from_ns + course->bin_ns) {
+		last->until_ns = at_ns;
+		last->most = used > last->most ? used : last->most;
+		return;
+	}
+	if (course->count == GPU_COURSE_BINS)
+		merge(course);
+	course->bins[course->count++] = (struct gpu_course_bin){ at_ns, at_ns, used };
+}
+
+static double flat_bytes(const struct gpu_course *course)
+{
+	return fmax(GPU_COURSE_FLAT_MIN, GPU_COURSE_FLAT * (double)course->total);
+}
+
+/* The first of these from which on it stays within what is flat; their number: it does not. */
+static uint32_t flat_since(const struct gpu_course_bin *bins, uint32_t count, double flat)
+{
+	int64_t least = INT64_MAX, most = INT64_MIN;
+	uint32_t since = count;
+
+	while (since > 0) {
+		int64_t used = bins[since - 1].most;
+
+		least = used < least ? used : least;
+		most = used > most ? used : most;
+		if ((double)(most - least) > flat)
+			break;
+		since--;
+	}
+	return since;
+}
+
+/* How many pairs rise, less those that fall, in standard deviations of what chance makes of it (Mann 1945, Kendall
+ * 1948). Equal values count for neither, which makes it smaller. */
+static double trend(const struct gpu_course_bin *bins, uint32_t count)
+{
+	double sum = 0, n = count;
+
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t k = i + 1; k < count; k++)
+			sum += (bins[k].most > bins[i].most) - (bins[k].most < bins[i].most);
+	return (sum > 0 ? sum - 1 : sum) / sqrt(n * (n - 1) * (2 * n + 5) / 18);
+}
+
+static int by_value(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Bytes a second: the median over all pairs (Theil 1950, Sen 1968). 0 without memory for it. */
+static double slope(const struct gpu_course_bin *bins, uint32_t count)
+{
+	double *slopes = calloc((size_t)count * count / 2 + 1, sizeof(*slopes)), median = 0;
+	size_t pairs = 0;
+
+	for (uint32_t i = 0; slopes && i < count; i++)
+		for (uint32_t k = i + 1; k < count; k++)
+			slopes[pairs++] = (double)(bins[k].most - bins[i].most) /
+					  ((double)(bins[k].from_ns - bins[i].from_ns) / 1e9);
+	if (pairs) {
+		qsort(slopes, pairs, sizeof(*slopes), by_value);
+		median = slopes[pairs / 2];
+	}
+	free(slopes);
+	return median;
+}
+
+/* In each quarter it must have become more, and in the last one not much less so than in all: what slows down is not
+ * told to go on. */
+static bool goes_on(const struct gpu_course_bin *bins, uint32_t count, double bytes_per_s)
+{
+	uint32_t quarter = count / 4;
+
+	for (int i = 1; i < 4; i++)
+		if (bins[(uint32_t)i * quarter].most <= bins[(uint32_t)(i - 1) * quarter].most)
+			return false;
+	return slope(bins + count - quarter, quarter) >= bytes_per_s / 2;
+}
+
+struct gpu_course_verdict gpu_course_judge(const struct gpu_course *course, uint64_t since_ns)
+{
+	struct gpu_course_verdict verdict = { .course = ANALYSIS_MEMORY_UNKNOWN };
+	const struct gpu_course_bin *bins = course->bins;
+	uint32_t count = course->count;
+
+	for (; count && bins->until_ns < since_ns; count--)
+		bins++;
+	if (count < GPU_COURSE_LEAST)
+		return verdict;
+	const struct gpu_course_bin *last = &bins[count - 1];
+	uint32_t flat = flat_since(bins, count, flat_bytes(course));
+
+	verdict.used = last->most;
+	verdict.end_ns = last->until_ns;
+	if (flat * 2 <= count) {
+		verdict.course = ANALYSIS_MEMORY_FLAT;
+		verdict.grown = bins[flat].most - bins[0].most;
+		verdict.from_ns = bins[flat].from_ns;
+		return verdict;
+	}
+	/* What is judged begins behind the first quarter: there caches fill. */
+	bins += count / 4;
+	count -= count / 4;
+	double bytes_per_s = slope(bins, count);
+
+	if (trend(bins, count) < GPU_COURSE_TREND || (double)(last->most - bins[0].most) < 2 * flat_bytes(course) ||
+	    bytes_per_s <= 0 || !goes_on(bins, count, bytes_per_s))
+		return verdict;
+	verdict.course = ANALYSIS_MEMORY_GROWS;
+	verdict.bytes_per_s = bytes_per_s;
+	verdict.from_ns = bins[0].from_ns;
+	return verdict;
+}
+
+/* The step that the job was in; 0 not known. */
+static uint64_t step_at(const struct cells *cells, uint64_t at_ns)
+{
+	uint64_t step = 0;
+
+	for (size_t i = 0; i < cells->count && cells->columns[i].from_ns <= at_ns; i++)
+		if (cells->columns[i].last_step)
+			step = cells->columns[i].last_step;
+	return step;
+}
+
+static double full_in_s(const struct gpu_course_verdict *verdict, const struct gpu_course *course)
+{
+	return (double)(course->total - verdict->used) / verdict->bytes_per_s;
+}
+
+static bool says_more(const struct analysis_gpu_memory *told, const struct gpu_course_verdict *verdict,
+		      const struct gpu_course *course)
+{
+	if (verdict->course == ANALYSIS_MEMORY_GROWS)
+		return told->course != ANALYSIS_MEMORY_GROWS || full_in_s(verdict, course) < told->full_in_s;
+	return verdict->course == ANALYSIS_MEMORY_FLAT && told->course != ANALYSIS_MEMORY_GROWS &&
+	       verdict->grown >= GPU_COURSE_WORTH_MIN &&
+	       (told->course == ANALYSIS_MEMORY_UNKNOWN || verdict->grown > told->grown);
+}
+
+static void tell(const struct analysis *analysis, int32_t rank, const struct gpu_course *course,
+		 const struct gpu_course_verdict *verdict, struct analysis_gpu_memory *told)
+{
+	uint64_t from = step_at(&analysis->cells, verdict->from_ns), end = step_at(&analysis->cells, verdict->end_ns);
+	double seconds = (double)(verdict->end_ns - verdict->from_ns) / 1e9;
+
+	*told = (struct analysis_gpu_memory){ .course = verdict->course, .rank = rank, .used = verdict->used,
+					      .total = course->total, .grown = verdict->grown };
+	told->until_step = from;
+	told->steps = end > from ? end - from : 0;
+	told->seconds = seconds;
+	if (verdict->course != ANALYSIS_MEMORY_GROWS)
+		return;
+	told->full_in_s = full_in_s(verdict, course);
+	told->bytes_per_s = verdict->bytes_per_s;
+	if (from && told->steps)
+		told->full_at_step = end + (uint64_t)(told->full_in_s * (double)told->steps / seconds);
+}
+
+void gpu_course_tell(const struct analysis *analysis, struct analysis_gpu_memory *told)
+{
+	uint64_t since_ns = analysis->cells.count ? analysis->cells.columns[0].from_ns : 0;
+
+	*told = (struct analysis_gpu_memory){ .course = ANALYSIS_MEMORY_UNKNOWN };
+	for (uint32_t i = 0; i < analysis->job.rank_count; i++) {
+		const struct gpu *gpu = gpus_of_rank(&analysis->gpus, &analysis->job.ranks[i]);
+
+		if (!gpu)
+			continue;
+		struct gpu_course_verdict verdict = gpu_course_judge(&gpu->course, since_ns);
+
+		if (says_more(told, &verdict, &gpu->course))
+			tell(analysis, analysis->job.ranks[i].world, &gpu->course, &verdict, told);
+	}
+}

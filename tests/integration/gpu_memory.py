@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a run says at its end of its GPUs' memory: one that fills its caches has warmed up, one that grows with each step ends at a
+step. The stand-in's NVML tells what the workload writes for it."""
+
+import re
+
+import stage
+
+STEPS, LEAK_MIB, WARM_MIB, TOTAL_MIB = 44, 160, 2048, 16384
+
+
+def play(failures, fault, rank):
+    with stage.Stage() as play:
+        nvml = play.dir / "nvml"
+        nvml.touch()
+        job = play.start(stage.RANKWATCH, "run", "--", *stage.workload(
+            "--ranks=8", f"--steps={STEPS}", "--step-ms=500", f"--fault={fault}", f"--fault-rank={rank}", "--fault-step=2"),
+            SIM_NVML=str(nvml))
+        failures.check(job.wait(90) == 0, f"{fault}: the job ends well")
+        said = job.err.text()
+        failures.check(re.search(r"^ *findings +none$", said, re.M), f"{fault}: nothing is a finding: {said}")
+        line = re.search(r"^ *memory +(.*)$", said, re.M)
+        return line.group(1) if line else said
+
+
+def main():
+    failures = stage.Failures()
+    said = play(failures, "gpu-memory", 2)
+    line = re.match(r"of rank 2's GPU grew by 6\.2 GiB until step (\d+) and stayed for the (\d+) steps since: warm-up, no leak", said)
+    failures.check(line and int(line.group(1)) <= 5 and int(line.group(2)) >= STEPS - 8, f"it has warmed up: {said}")
+    said = play(failures, "gpu-memory-leak", 5)
+    line = re.match(r"of rank 5's GPU grows by (\d\.\d+) GiB a step, [\d.]+ of 16\.0 GiB are in use: full at step (\d+), if it goes on", said)
+    failures.check(line and abs(float(line.group(1)) - LEAK_MIB / 1024) < 0.03, f"it grows by what it does: {said}")
+    full = 1 + (TOTAL_MIB - WARM_MIB) / LEAK_MIB
+    failures.check(line and abs(int(line.group(2)) - full) < 0.15 * full, f"it is full at about step {full:.0f}: {said}")
+    failures.end()
+
+
+if __name__ == "__main__":
+    main()

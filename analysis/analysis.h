@@ -234,7 +234,7 @@ enum analysis_memory_course { ANALYSIS_MEMORY_UNKNOWN, ANALYSIS_MEMORY_FLAT, ANA
 struct analysis_gpu_memory {
 	enum analysis_memory_course course;
 	int32_t rank; /* -1 not known which number it has */
-	int64_t used, total, grown; /* bytes; FLAT: it has grown by so much until … */
+	int64_t used, total, grown; /* bytes; FLAT: it has grown by so much up to … */
 	uint64_t until_step;        /* … this step (GROWS: since), and then … */
 	uint64_t steps;             /* … so many went by, … */
 	double seconds;             /* … or so long */

@@ -157,6 +157,15 @@ static uint64_t step_at(const struct cells *cells, uint64_t at_ns)
 	return step;
 }
 
+/* The first that is known: what was before it was before that. */
+static uint64_t first_step(const struct cells *cells)
+{
+	for (size_t i = 0; i < cells->count; i++)
+		if (cells->columns[i].step)
+			return cells->columns[i].step;
+	return 0;
+}
+
 static double full_in_s(const struct gpu_course_verdict *verdict, const struct gpu_course *course)
 {
 	return (double)(course->total - verdict->used) / verdict->bytes_per_s;
@@ -176,6 +185,8 @@ static void tell(const struct analysis *analysis, int32_t rank, const struct gpu
 		 const struct gpu_course_verdict *verdict, struct analysis_gpu_memory *told)
 {
 	uint64_t from = step_at(&analysis->cells, verdict->from_ns), end = step_at(&analysis->cells, verdict->end_ns);
+	if (!from && verdict->course == ANALYSIS_MEMORY_FLAT)
+		from = first_step(&analysis->cells);
 	double seconds = (double)(verdict->end_ns - verdict->from_ns) / 1e9;
 
 	*told = (struct analysis_gpu_memory){ .course = verdict->course, .rank = rank, .used = verdict->used,

@@ -54,7 +54,7 @@ static void print_warm_up(FILE *out, const json_t *memory)
 	fprintf(out, "of rank %lld's GPU grew by %.1f GiB", integer(memory, "rank"),
 		(double)integer(memory, "grown") / gibibyte);
 	if (until)
-		fprintf(out, " until step %lld", until);
+		fprintf(out, " up to step %lld", until);
 	else
 		fputs(" at first", out);
 	if (until && steps)

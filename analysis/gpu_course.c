@@ -13,7 +13,7 @@ static void merge(struct gpu_course *course)
 	for (uint32_t i = 0; i < course->count / 2; i++) {
 		const struct gpu_course_bin *one = &course->bins[2 * i], *other = one + 1;
 
-		course->bins[i] = (struct gpu_course_bin){ one->from_ns, other->until_ns,
+		course->bins[i] = (struct gpu_course_bin){ one->from_ns, other->until_ns, one->first,
 							   one->most > other->most ? one->most : other->most };
 	}
 	course->count /= 2;
@@ -36,7 +36,7 @@ void gpu_course_note(struct gpu_course *course, uint64_t at_ns, int64_t used, in
 	}
 	if (course->count == GPU_COURSE_BINS)
 		merge(course);
-	course->bins[course->count++] = (struct gpu_course_bin){ at_ns, at_ns, used };
+	course->bins[course->count++] = (struct gpu_course_bin){ at_ns, at_ns, used, used };
 }
 
 static double flat_bytes(const struct gpu_course *course)
@@ -128,7 +128,7 @@ struct gpu_course_verdict gpu_course_judge(const struct gpu_course *course, uint
 	verdict.end_ns = last->until_ns;
 	if (flat * 2 <= count) {
 		verdict.course = ANALYSIS_MEMORY_FLAT;
-		verdict.grown = bins[flat].most - bins[0].most;
+		verdict.grown = bins[flat].most - bins[0].first;
 		verdict.from_ns = bins[flat].from_ns;
 		return verdict;
 	}

@@ -24,7 +24,7 @@ enum {
 /* A stretch of time. */
 struct gpu_course_bin {
 	uint64_t from_ns, until_ns; /* of its first and last reading */
-	int64_t most;               /* bytes */
+	int64_t first, most;        /* bytes: of the first reading, and the most */
 };
 
 struct gpu_course {

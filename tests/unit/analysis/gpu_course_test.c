@@ -30,6 +30,12 @@ static int64_t warm_up(int at, int of, unsigned *seed)
 	return at < 4 ? 15 * gib : 21 * gib + 205 * mib;
 }
 
+static int64_t at_once(int at, int of, unsigned *seed)
+{
+	(void)of, (void)seed;
+	return at < 1 ? 15 * gib : 21 * gib;
+}
+
 static int64_t leak(int at, int of, unsigned *seed)
 {
 	(void)of;
@@ -72,6 +78,11 @@ Test(gpu_course, one_that_stays_after_its_first_steps_has_warmed_up)
 			cr_expect_eq(verdict.grown, 6 * gib + 205 * mib);
 		cr_expect_eq(verdict.used, 21 * gib + 205 * mib);
 	}
+}
+
+Test(gpu_course, growth_within_the_first_second_counts)
+{
+	cr_expect_eq(play(at_once, 60).grown, 6 * gib);
 }
 
 Test(gpu_course, one_that_grows_does_so_at_its_rate)

@@ -86,6 +86,15 @@ static void write_ranks(FILE *out, const json_t *sight)
 		fprintf(out, "watching %s", words_of(sight, "level"));
 }
 
+void sight_write(FILE *out, const json_t *sight)
+{
+	const char *why = json_string_value(json_object_get(sight, "why"));
+
+	write_ranks(out, sight);
+	if (why && *why)
+		fprintf(out, ": %s", why);
+}
+
 /* Of "what is missing; what would help" the second part only where there is room for it. */
 static size_t fitting(const char *why, size_t room)
 {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <jansson.h>
 #include <rankwatch/finding.h>
@@ -34,7 +35,9 @@ bool sight_news_take(struct sight_news *news, const struct sight *sight, uint64_
 
 /* {"level":…,"below":…,"processes":N,"with_ebpf":N,"helper":…,"why":…}; NULL on lack of memory. why is null for "". */
 json_t *sight_json(const struct sight *sight);
-/* "watching 8 ranks with eBPF": one line for people, cut at `columns` (at most SIGHT_LINE - 1). Text is escaped. */
+/* "watching 8 ranks through /proc only: what is missing; what would help": all of it, not escaped. */
+void sight_write(FILE *out, const json_t *sight);
+/* The same, "watching 8 ranks with eBPF": one line for people, cut at `columns` (at most SIGHT_LINE - 1). Text is escaped. */
 void sight_describe(const json_t *sight, size_t columns, char line[SIGHT_LINE]);
 
 #endif

@@ -18,6 +18,7 @@
 #include "console/run/farewell.h"
 #include "console/run/job.h"
 #include "console/run/launcher.h"
+#include "console/run/start_line.h"
 #include "console/run/supervisor.h"
 #include "console/run/tidy.h"
 #include "console/sink_choice.h"
@@ -126,13 +127,23 @@ static void check_on_finding(struct run *run, const json_t *hello)
 /* What a collector that was started anew says again is no news. */
 static void say_watching(struct run *run, const json_t *sight)
 {
+	bool is_first = !*run->watching;
 	char line[SIGHT_LINE];
 
-	sight_describe(sight, SIGHT_LINE - 1 - strlen("rankwatch: "), line);
+	sight_describe(sight, SIGHT_LINE - 1, line);
 	if (run->options.quiet || strcmp(line, run->watching) == 0)
 		return;
 	strcpy(run->watching, line);
-	fprintf(stderr, "rankwatch: %s\n", line);
+
+	const char *file = run->options.sinks.findings;
+	const struct start_line start = {
+		.who = "rankwatch",
+		.job = is_first ? run->environment.job : NULL,
+		.findings = run->options.json ? "go to standard output" : "come here",
+		.file = run->options.json ? NULL : file && !strcmp(file, "-") ? "standard output" : file,
+	};
+
+	start_line_print(stderr, &start, sight, terminal_break_width(STDERR_FILENO));
 }
 
 static void put_finding(struct run *run, const json_t *finding)

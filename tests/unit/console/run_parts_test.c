@@ -12,6 +12,7 @@
 #include "console/run/job.h"
 #include "console/run/job_environment.h"
 #include "console/run/launcher.h"
+#include "console/run/start_line.h"
 
 static char *advice_for(char *const *argv)
 {
@@ -237,4 +238,57 @@ Test(farewell, a_job_without_nccl_gets_one_line_and_none_when_it_failed_at_once)
 		json_decref(summary);
 		free(text);
 	}
+}
+
+static char *start_of(const struct start_line *line, const char *why, int width)
+{
+	json_t *sight = json_pack("{s:s, s:s, s:i, s:i, s:s?}", "level", why ? "proc" : "ebpf", "below", "proc", "processes", 8,
+				  "with_ebpf", why ? 0 : 8, "why", why);
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	start_line_print(out, line, sight, width);
+	fclose(out);
+	json_decref(sight);
+	return text;
+}
+
+static void expect_start(const struct start_line *line, const char *why, int width, const char *expected)
+{
+	char *text = start_of(line, why, width);
+
+	cr_expect_str_eq(text, expected);
+	free(text);
+}
+
+Test(start_line, it_names_the_job_the_depth_and_where_findings_go)
+{
+	static const struct start_line first = { .who = "rankwatch", .job = "run-4711", .findings = "come here" },
+				       later = { .who = "rankwatch" },
+				       filed = { .who = "rankwatch",
+						 .job = "run-4711",
+						 .findings = "come here",
+						 .file = "f\033.jsonl" };
+
+	expect_start(&first, NULL, 0, "rankwatch: job run-4711: watching 8 ranks with eBPF; findings come here\n");
+	expect_start(&filed, NULL, 0,
+		     "rankwatch: job run-4711: watching 8 ranks with eBPF; findings come here and go to f\\x1b.jsonl\n");
+	expect_start(&later, NULL, 0, "rankwatch: watching 8 ranks with eBPF\n");
+}
+
+Test(start_line, what_does_not_fit_a_hundred_columns_goes_to_the_next_line)
+{
+	static const struct start_line first = { .who = "rankwatch", .job = "slurm-81123", .findings = "come here" };
+	static const char why[] = "no CAP_BPF and CAP_PERFMON; run the collector as root";
+
+	expect_start(&first, why, 0,
+		     "rankwatch: job slurm-81123: watching 8 ranks through /proc only: no CAP_BPF and CAP_PERFMON; run the\n"
+		     "           collector as root; findings come here\n");
+	expect_start(&first, why, 120,
+		     "rankwatch: job slurm-81123: watching 8 ranks through /proc only: no CAP_BPF and CAP_PERFMON; run the\n"
+		     "           collector as root; findings come here\n");
+	expect_start(&first, NULL, 60,
+		     "rankwatch: job slurm-81123: watching 8 ranks with eBPF;\n"
+		     "           findings come here\n");
 }

@@ -77,9 +77,7 @@ static void hand_out(struct outlet *outlet, const struct rw_finding *finding, co
 		socket_send_all(outlet->socket, line);
 	if (board_tell(&outlet->board, finding))
 		command_sink_put(outlet->command, line);
-	if (finding->severity < RW_WARNING)
-		return;
-	announce(outlet, line);
+	announce(outlet, line); /* a notice may have been more before: its end is told */
 }
 
 void outlet_put(void *argument, const struct rw_finding *finding)

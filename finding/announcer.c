@@ -22,10 +22,33 @@ static const char *text_of(const json_t *finding, const char *key)
 	return text ? text : "";
 }
 
-static bool is_taken(const json_t *finding)
+static bool is_closed(const json_t *finding)
+{
+	return strcmp(text_of(finding, "state"), "closed") == 0;
+}
+
+static bool is_notice(const json_t *finding)
+{
+	return strcmp(text_of(finding, "severity"), "notice") == 0;
+}
+
+/* It was more than a notice, and is not over as far as its reader knows. */
+static bool is_known(const struct announcer *announcer, const json_t *finding)
+{
+	for (size_t i = 0; i < announcer->count; i++) {
+		const json_t *before = announcer->announcements[i].finding;
+
+		if (before && !is_closed(before) && strcmp(text_of(before, "id"), text_of(finding, "id")) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Of a notice the end, where it was more once. */
+static bool is_taken(const struct announcer *announcer, const json_t *finding)
 {
 	return json_is_integer(json_object_get(finding, "schema")) &&
-	       strcmp(text_of(finding, "severity"), "notice") != 0;
+	       (!is_notice(finding) || (is_closed(finding) && is_known(announcer, finding)));
 }
 
 static char *key_of(const json_t *finding)
@@ -70,8 +93,7 @@ static bool is_repeated(const struct announcement *announcement, const json_t *f
 {
 	const json_t *before = announcement->finding;
 
-	return before && strcmp(text_of(finding, "state"), "open") == 0 &&
-	       strcmp(text_of(before, "state"), "closed") != 0 &&
+	return before && strcmp(text_of(finding, "state"), "open") == 0 && !is_closed(before) &&
 	       strcmp(text_of(before, "id"), text_of(finding, "id")) == 0;
 }
 
@@ -83,23 +105,20 @@ static bool names_other(const struct announcement *announcement, const json_t *f
 	return before && strcmp(text_of(before, "scope"), text_of(finding, "scope")) != 0;
 }
 
-bool announcer_take(struct announcer *announcer, const json_t *finding, uint64_t now_ns)
+void announcer_take(struct announcer *announcer, const json_t *finding, uint64_t now_ns)
 {
 	struct announcement *announcement;
 
-	if (!is_taken(finding))
-		return false;
+	if (!is_taken(announcer, finding))
+		return;
 	announcement = find_or_add(announcer, key_of(finding), now_ns);
 	if (!announcement)
-		return true; /* no memory to know better */
-	bool is_news = !is_repeated(announcement, finding);
-
-	announcement->is_new = announcement->is_new || is_news;
+		return;
+	announcement->is_new = announcement->is_new || !is_repeated(announcement, finding);
 	if (names_other(announcement, finding))
 		announcement->shown_ns = 0;
 	json_decref(announcement->finding);
 	announcement->finding = json_deep_copy(finding);
-	return is_news;
 }
 
 static bool knows_cause(const json_t *finding)
@@ -112,7 +131,7 @@ static bool knows_cause(const json_t *finding)
 /* Whoever was shown that it began is told that it is over. */
 static bool is_end(const struct announcement *announcement)
 {
-	return announcement->is_told_open && strcmp(text_of(announcement->finding, "state"), "closed") == 0;
+	return announcement->is_told_open && is_closed(announcement->finding);
 }
 
 /* The cause often comes a moment after the finding, and a minute would pass before it could be shown. */
@@ -128,7 +147,7 @@ static bool is_due(const struct announcement *announcement, uint64_t now_ns)
 static void show(struct announcer *announcer, struct announcement *announcement, uint64_t now_ns)
 {
 	announcement->is_new = false;
-	announcement->is_told_open = strcmp(text_of(announcement->finding, "state"), "closed") != 0;
+	announcement->is_told_open = !is_closed(announcement->finding);
 	announcement->shown_ns = now_ns;
 	if (announcer->text)
 		finding_print(announcer->text, announcement->finding, &announcer->style);
@@ -170,7 +189,7 @@ json_t *announcer_worst(const struct announcer *announcer)
 /* It came back after its end was shown, within the minute in which it is not shown again. */
 static bool began_anew(const struct announcement *announcement)
 {
-	return !announcement->is_told_open && strcmp(text_of(announcement->finding, "state"), "closed") != 0;
+	return !announcement->is_told_open && !is_closed(announcement->finding);
 }
 
 void announcer_finish(struct announcer *announcer)

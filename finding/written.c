@@ -27,20 +27,34 @@ static char *dump_as_open(const json_t *finding)
 	return line;
 }
 
+static bool is(const json_t *finding, const char *key, const char *text)
+{
+	return !strcmp(text_of(finding, key), text);
+}
+
+/* What is open already and is said to open is told by a collector that was started anew. */
+static char *go_on(struct written *written, const json_t *finding)
+{
+	if (is(finding, "state", "closed"))
+		json_object_del(written->open, text_of(finding, "id"));
+	return is(finding, "state", "open") ? NULL : dump(finding);
+}
+
+static char *begin(struct written *written, const json_t *finding)
+{
+	if (is(finding, "severity", "notice") || is(finding, "state", "closed"))
+		return NULL;
+	json_object_set_new(written->open, text_of(finding, "id"), json_true());
+	return is(finding, "state", "open") ? dump(finding) : dump_as_open(finding);
+}
+
 char *written_line(struct written *written, const json_t *finding)
 {
-	const char *id = text_of(finding, "id");
-
+	if (!json_is_integer(json_object_get(finding, "schema")))
+		return NULL;
 	if (!written->open)
 		written->open = json_object();
-	bool known = json_object_get(written->open, id) != NULL;
-
-	if (!strcmp(text_of(finding, "state"), "closed")) {
-		json_object_del(written->open, id);
-		return known ? dump(finding) : NULL;
-	}
-	json_object_set_new(written->open, id, json_true());
-	return known || !strcmp(text_of(finding, "state"), "open") ? dump(finding) : dump_as_open(finding);
+	return json_object_get(written->open, text_of(finding, "id")) ? go_on(written, finding) : begin(written, finding);
 }
 
 void written_free(struct written *written)

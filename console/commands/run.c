@@ -148,10 +148,9 @@ static void say_watching(struct run *run, const json_t *sight)
 
 static void put_finding(struct run *run, const json_t *finding)
 {
-	if (!announcer_take(&run->announcer, finding, now()) || !run->lines)
-		return;
+	announcer_take(&run->announcer, finding, now());
 
-	char *line = written_line(&run->written, finding);
+	char *line = run->lines ? written_line(&run->written, finding) : NULL;
 
 	if (line)
 		line_sink_put(run->lines, line);

@@ -17,17 +17,26 @@ static struct announcer announcer(void)
 	return (struct announcer){ .text = open_memstream(&text_shown, &text_size) };
 }
 
-static bool take(struct announcer *announcer, const char *state, const char *class_, int rank, uint64_t now_ns)
+/* Was it news? */
+static bool take_as(struct announcer *announcer, const char *severity, const char *state, const char *class_, int rank,
+		    uint64_t now_ns)
 {
 	json_t *finding = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s, s:{s:s, s:s}}", "schema", 1, "id", "x",
-				    "state", state, "severity", "warning", "kind", "straggler", "ranks", rank, "text",
+				    "state", state, "severity", severity, "kind", "straggler", "ranks", rank, "text",
 				    "slow", "cause", "class", class_, "text", class_);
 
-	bool is_news = announcer_take(announcer, finding, now_ns);
+	announcer_take(announcer, finding, now_ns);
+
+	bool is_news = announcer_waits(announcer);
 
 	announcer_tick(announcer, now_ns);
 	json_decref(finding);
 	return is_news;
+}
+
+static bool take(struct announcer *announcer, const char *state, const char *class_, int rank, uint64_t now_ns)
+{
+	return take_as(announcer, "warning", state, class_, rank, now_ns);
 }
 
 static unsigned shown(struct announcer *announcer)
@@ -139,6 +148,22 @@ Test(announcer, that_it_is_over_is_told_at_once_and_once)
 	cr_expect(says(&one, "closed: slow"));
 	cr_expect_eq(shown(&one), 2);
 	announcer_tick(&one, 80 * SECOND);
+	cr_expect_eq(shown(&one), 2);
+	finish(&one);
+}
+
+Test(announcer, that_it_is_over_is_told_also_of_what_has_become_a_notice)
+{
+	struct announcer one = announcer();
+
+	take_as(&one, "notice", "open", "io", 0, SECOND);
+	take_as(&one, "notice", "closed", "io", 0, 2 * SECOND);
+	cr_expect_eq(shown(&one), 0);
+	take(&one, "open", "io", 0, 3 * SECOND);
+	take_as(&one, "notice", "update", "io", 0, 70 * SECOND);
+	cr_expect_eq(shown(&one), 1);
+	take_as(&one, "notice", "closed", "io", 0, 71 * SECOND);
+	cr_expect(says(&one, "closed: slow"));
 	cr_expect_eq(shown(&one), 2);
 	finish(&one);
 }

@@ -299,6 +299,7 @@ static int open_all(struct collector *collector)
 
 	if (err)
 		return err;
+	collector->outlet.announcer.style.job = collector->claim.identity.job; /* our first line says it */
 	collector->analysis = analysis_new(false, outlet_put, &collector->outlet);
 	if (!collector->analysis)
 		err = -ENOMEM;

@@ -74,6 +74,25 @@ static void write_head(FILE *out, const json_t *finding)
 		fprintf(out, " (%s)", value_text(finding, "confidence"));
 }
 
+static const char *job_of(const json_t *finding)
+{
+	return value_text(json_object_get(finding, "job"), "id");
+}
+
+static bool names_job(const struct finding_style *style, const json_t *finding)
+{
+	const char *job = job_of(finding);
+
+	return style->job && job && strcmp(job, style->job) != 0;
+}
+
+/* "job slurm-81123: rank 0 (host a, pid 4711) makes …" */
+static void write_head_of_job(FILE *out, const json_t *finding)
+{
+	fprintf(out, "job %s: ", job_of(finding));
+	write_head(out, finding);
+}
+
 /* In these the ranks are still waiting; the others tell of waits that came and went. */
 static bool is_stuck(const json_t *finding)
 {
@@ -298,7 +317,7 @@ int finding_print(FILE *out, const json_t *finding, const struct finding_style *
 	int clock = style->clock ? print_clock(out, finding) : 0;
 
 	print_kind(out, style, finding);
-	print_line(out, style, write_head, finding, clock + LABEL);
+	print_line(out, style, names_job(style, finding) ? write_head_of_job : write_head, finding, clock + LABEL);
 	if (value_is(finding, "state", "closed"))
 		return 0;
 	if (values_text_is(finding))

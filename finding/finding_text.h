@@ -14,6 +14,7 @@ struct finding_style {
 	bool colour; /* ANSI colour for the kind */
 	bool clock;  /* begins with the local time of day: for text that comes while a job runs */
 	int width;   /* columns after which lines are broken at a space; 0: never */
+	const char *job; /* which the reader knows of: findings of others name theirs; "": all do; NULL: none does */
 };
 
 /* Prints the finding; style NULL: none of these. Returns 0 or -EPROTO when it is not a finding. */

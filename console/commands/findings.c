@@ -11,8 +11,10 @@
 #include "base/foreign_text.h"
 #include "console/collector_client.h"
 #include "console/command.h"
+#include "console/run/start_line.h"
 #include "console/terminal.h"
 #include "finding/announcer.h"
+#include "finding/written.h"
 
 struct options {
 	const char *job;
@@ -24,6 +26,8 @@ struct listener {
 	struct collector_client client;
 	struct finding_style style;
 	struct announcer announcer; /* with --follow, not of JSON: what is news to people */
+	struct written written;     /* with --follow, of JSON: each finding from its beginning to its end */
+	char *job;                  /* that the collector serves, as it has said */
 	bool greeted;
 	json_int_t expected; /* open findings that follow the hello and have not come yet */
 	size_t printed;
@@ -78,20 +82,47 @@ static void print(struct listener *listener, const json_t *finding)
 	listener->printed++;
 }
 
+static void print_change(struct listener *listener, const json_t *message)
+{
+	char *line = written_line(&listener->written, message);
+
+	if (line)
+		puts(line);
+	fflush(stdout);
+	listener->printed += line != NULL;
+	free(line);
+}
+
+/* Whose findings these are is said once; only what is of another job says so itself. */
+static void greet(struct listener *listener, const json_t *hello)
+{
+	const char *job = json_string_value(json_object_get(hello, "job"));
+
+	listener->greeted = true;
+	listener->expected = json_integer_value(json_object_get(hello, "open"));
+	if (!listener->announcer.text || !job || listener->job)
+		return;
+	listener->job = strdup(job);
+	listener->announcer.style.job = listener->job;
+	start_line_print(stderr, &(struct start_line){ .who = "rankwatch findings", .job = job }, hello,
+			 terminal_break_width(STDERR_FILENO));
+}
+
 static void on_message(void *argument, const json_t *message)
 {
 	struct listener *listener = argument;
 	const json_t *hello = json_object_get(message, "hello");
 
 	if (hello) {
-		listener->greeted = true;
-		listener->expected = json_integer_value(json_object_get(hello, "open"));
+		greet(listener, hello);
 		return;
 	}
 	if (json_object_get(message, "schema"))
 		listener->expected--;
 	if (listener->announcer.text)
 		announcer_take(&listener->announcer, message, now_ns());
+	else if (listener->options.follow)
+		print_change(listener, message);
 	else if (is_shown(message))
 		print(listener, message);
 }
@@ -180,7 +211,8 @@ static int run(const struct command *command, int argc, char **argv)
 	command_parse(command, argc, argv, 0, &listener.options);
 	listener.style = (struct finding_style){ .colour = terminal_has_colour(STDOUT_FILENO),
 						 .clock = true,
-						 .width = terminal_break_width(STDOUT_FILENO) };
+						 .width = terminal_break_width(STDOUT_FILENO),
+						 .job = listener.options.job ? listener.options.job : "" };
 	if (listener.options.follow && !listener.options.json)
 		listener.announcer = (struct announcer){ .text = stdout, .style = listener.style };
 	err = collector_client_open(&listener.client, listener.options.job, COLLECTOR_CLIENT_ANYWHERE, on_message,
@@ -191,6 +223,8 @@ static int run(const struct command *command, int argc, char **argv)
 	}
 	collector_client_close(&listener.client);
 	announcer_finish(&listener.announcer);
+	written_free(&listener.written);
+	free(listener.job);
 	if (is_silence(err))
 		return say_silent(&listener);
 	if (err && !(err == -EPIPE && listener.greeted))

@@ -441,3 +441,30 @@ Test(finding_text, threads_that_are_called_alike_are_told_apart)
 		free(text);
 	}
 }
+
+Test(finding_text, the_job_is_named_where_its_reader_does_not_know_it)
+{
+	struct rw_finding finding = straggler();
+	json_t *json = finding_to_json(&finding, OFFSET_NS);
+	const char *job = json_string_value(json_object_get(json_object_get(json, "job"), "id"));
+	const struct {
+		const char *known;
+		bool named;
+	} cases[] = { { NULL, false }, { job, false }, { "", true }, { "another", true } };
+	char expected[128];
+
+	cr_assert(job);
+	snprintf(expected, sizeof(expected), "STRAGGLER  job %s: rank 0 (host a, pid 4711) makes", job);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct finding_style style = { .job = cases[i].known };
+		char *text = NULL;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+
+		finding_print(out, json, &style);
+		fclose(out);
+		cr_expect_eq(strncmp(text, expected, strlen(expected)) == 0, cases[i].named, "%s", text);
+		free(text);
+	}
+	json_decref(json);
+}

@@ -10,6 +10,7 @@
 #include "base/paragraph.h"
 #include "collector/account_text.h"
 #include "collector/loss_text.h"
+#include "console/flight_recorder/left_dumps.h"
 #include "console/scan_line.h"
 #include "finding/rank_list.h"
 #include "finding/step_text.h"
@@ -227,6 +228,14 @@ static void print_xids(FILE *out, const struct replay *replay)
 		kernel_xids_print(out, &replay->xids, replay->analysis, first_ns);
 }
 
+static void print_dumps(FILE *out, const struct replay *replay)
+{
+	json_t *dumps = left_dumps_find(replay);
+
+	left_dumps_print(out, dumps);
+	json_decref(dumps);
+}
+
 /* Breaks each line where the terminal ends; what follows stands under the text and not under the label. */
 static void print_broken(FILE *out, char *lines, int width)
 {
@@ -258,6 +267,7 @@ void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns, int
 	print_account(text, replay);
 	print_loss(text, replay);
 	print_xids(text, replay);
+	print_dumps(text, replay);
 	/* What did not fit into memory is missing: then nothing of it is said. */
 	if (fclose(text) || !lines)
 		fputs("(no memory for the head of the report)\n", out);

@@ -15,6 +15,7 @@
 #include "console/box_runs.h"
 #include "console/command.h"
 #include "console/flight.h"
+#include "console/flight_recorder/left_dumps.h"
 #include "console/html/html_report.h"
 #include "console/progress.h"
 #include "console/replay.h"
@@ -173,6 +174,22 @@ static void print_time(const struct report *report)
 	json_decref(line);
 }
 
+/* The files that PyTorch has left, one line for each place. */
+static void print_dumps(const struct report *report)
+{
+	json_t *dumps = left_dumps_find(report->replay), *place;
+	size_t i;
+
+	json_array_foreach(dumps, i, place)
+	{
+		json_t *line = json_pack("{s:O}", "flight_recorder", place);
+
+		print_json_line(line);
+		json_decref(line);
+	}
+	json_decref(dumps);
+}
+
 static void print_replay(struct report *report)
 {
 	bool text = !report->options->json;
@@ -185,10 +202,12 @@ static void print_replay(struct report *report)
 	if (print_findings(report) == 0 && text)
 		puts("\nno finding");
 	analysis_visit_flights(report->replay->analysis, print_flight, report);
-	if (text)
+	if (text) {
 		print_end(report);
-	else
-		print_time(report);
+		return;
+	}
+	print_dumps(report);
+	print_time(report);
 }
 
 static void note_cut(struct report *report)
@@ -305,8 +324,8 @@ static const struct argp_option report_options[] = {
 	{ "html", KEY_HTML, "FILE", 0,
 	  "Write one HTML file instead, to be looked at in a browser, without a network; - is standard output", 0 },
 	{ "json", 'J', NULL, 0,
-	  "JSON lines: the findings, {\"flight\":{...}} for each operation that was in flight, {\"time\":{...}}: where "
-	  "it went",
+	  "JSON lines: the findings, {\"flight\":{...}} for each operation that was in flight, "
+	  "{\"flight_recorder\":{...}}: dumps that PyTorch left, {\"time\":{...}}: where it went",
 	  0 },
 	{ "kernel-log", KEY_KERNEL_LOG, "FILE", 0, KERNEL_LOG_DOC, 0 },
 	{ "notices", KEY_NOTICES, NULL, 0, "Also findings that are true but no reason to act", 0 },

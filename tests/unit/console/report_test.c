@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "console/births.h"
 #include "console/boxes.h"
 #include "console/flight.h"
+#include "console/flight_recorder/left_dumps.h"
 #include "console/replay.h"
 #include "console/run_head.h"
 #include "crafted_box.h"
@@ -200,4 +205,76 @@ Test(report, who_waits_for_a_communicator_to_be_made_is_in_flight)
 			       "    missing ranks 2,3\n");
 	replay_close(&replay);
 	boxes_close(&boxes);
+}
+
+/* An empty file of that name, written `seconds` from now. */
+static void leave_file(const char *directory, const char *name, long seconds)
+{
+	char path[600];
+	struct timespec times[2];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	FILE *file = fopen(path, "w");
+
+	cr_assert(file);
+	fclose(file);
+	clock_gettime(CLOCK_REALTIME, &times[0]);
+	times[0].tv_sec += seconds;
+	times[1] = times[0];
+	cr_assert_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void expect_dumps(const char *expected)
+{
+	json_t *dumps = left_dumps_find(&replay), *wanted = json_loads(expected, 0, NULL);
+	char *found = json_dumps(dumps, JSON_COMPACT);
+
+	cr_expect(json_equal(dumps, wanted), "%s", found);
+	free(found);
+	json_decref(wanted);
+	json_decref(dumps);
+}
+
+Test(report, dumps_that_pytorch_left_are_pointed_to_if_they_are_of_this_run)
+{
+	char cache[] = "/dev/shm/rankwatch-dumps-XXXXXX", torch[64], link[96], expected[256];
+
+	cr_assert(mkdtemp(cache));
+	snprintf(torch, sizeof(torch), "%s/torch", cache);
+	snprintf(link, sizeof(link), "%s/comm_lib_trace_rank_2", torch);
+	cr_assert_eq(mkdir(torch, 0700), 0);
+	setenv("XDG_CACHE_HOME", cache, 1);
+	replay_hang();
+	expect_dumps("[]");
+
+	leave_file(torch, "comm_lib_trace_rank_0", 5);
+	leave_file(torch, "comm_lib_trace_rank_1", -3600);  /* of an earlier run */
+	cr_assert_eq(symlink("comm_lib_trace_rank_0", link), 0); /* may lead anywhere */
+	leave_file(torch, "comm_lib_trace_rank_7", 5);      /* of a rank that nothing is known of */
+	snprintf(expected, sizeof(expected), "[{\"directory\":\"%s\",\"prefix\":\"comm_lib_trace_rank_\",\"ranks\":[0]}]", torch);
+	expect_dumps(expected);
+
+	cr_assert_eq(unlink(link), 0);
+	leave_file(torch, "comm_lib_trace_rank_0", 7200); /* of a later run */
+	expect_dumps("[]");
+
+	leave_file(torch, "comm_lib_trace_rank_0", 5);
+	leave_file(torch, "comm_lib_trace_rank_2", 5);
+	char *head = NULL;
+	size_t size;
+	FILE *out = open_memstream(&head, &size);
+
+	run_head_print(out, &replay, 0, 1000);
+	fclose(out);
+	snprintf(expected, sizeof(expected),
+		 "PyTorch   Flight Recorder dumps of ranks 0,2, written while it ran: torchfrtrace --prefix "
+		 "comm_lib_trace_rank_ %s\n", torch);
+	cr_expect(strstr(head, expected), "%s", head);
+	free(head);
+	for (int rank = 0; rank < 8; rank++) {
+		snprintf(link, sizeof(link), "%s/comm_lib_trace_rank_%d", torch, rank);
+		unlink(link);
+	}
+	rmdir(torch);
+	rmdir(cache);
 }

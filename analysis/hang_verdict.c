@@ -77,6 +77,29 @@ static bool is_consequence(const struct hang_root *root, const struct process *p
 	return false;
 }
 
+static bool has_anybody_come(const struct instance *instance)
+{
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
+		if (waiting_stands(instance, i))
+			return true;
+	return false;
+}
+
+/* Where nobody is seen to have come, all may have stood still before, for somebody else, and a watchdog, a launcher or a
+ * user ended this one for it: only a job that moved until just before has lost it by its end. */
+static bool ended_at_work(const struct hang_root *root, const struct process *process)
+{
+	const struct communicator *communicator = root->standing->instance->communicator;
+	uint64_t moved_ns = 0;
+	for (uint32_t i = 0; i < communicator->member_count; i++) {
+		const struct process *member = communicator->members[i].process;
+		uint64_t last_ns = member->gpu_moved_ns > member->last_launch_ns ? member->gpu_moved_ns
+										  : member->last_launch_ns;
+		moved_ns = last_ns > moved_ns ? last_ns : moved_ns;
+	}
+	return process->life_ns < moved_ns + HANG_AFTER_NS;
+}
+
 static bool judge_gone(const struct hang_root *root, const struct process *process, uint64_t now_ns,
 		       struct hang_verdict *verdict)
 {
@@ -84,7 +107,12 @@ static bool judge_gone(const struct hang_root *root, const struct process *proce
 	if (now_ns < since_ns + HANG_GONE_AFTER_NS || is_consequence(root, process) ||
 	    !is_outlived(root->standing->instance->communicator, process))
 		return false;
-	*verdict = (struct hang_verdict){ .kind = RW_KIND_GONE, .severity = RW_CRITICAL, .confidence = RW_CERTAIN };
+	bool come = has_anybody_come(root->standing->instance);
+	if (!come && !ended_at_work(root, process))
+		return false;
+	*verdict = (struct hang_verdict){ .kind = RW_KIND_GONE,
+					  .severity = RW_CRITICAL,
+					  .confidence = come ? RW_CERTAIN : RW_LIKELY };
 	verdict->cause = (struct cause){ .class_ = RW_CAUSE_GONE, .share = -1, .fd = -1 };
 	return true;
 }

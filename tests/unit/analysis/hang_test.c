@@ -136,6 +136,44 @@ Test(hang, a_gpu_that_is_stuck_where_progress_is_sampled_has_nobody_else_named)
 	}
 }
 
+/* All hosts have launched the step; the GPUs stand in an operation without progress, before one that has it. */
+static struct history_job stuck_before_it(int sampled, int dead, double after_ms)
+{
+	struct history_job job = eight;
+	job.sampled = sampled;
+	job.tail_ms = 30000;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_GPU_STUCK, .rank = 5, .first_step = 12 };
+	job.faults[1] = (struct history_fault){ .kind = FAULT_DIES, .rank = dead, .first_step = 12, .ms = after_ms };
+	return job;
+}
+
+Test(hang, a_killed_rank_is_named_where_nobody_is_seen_to_have_come_to_the_operation)
+{
+	for (int sampled = 2; sampled <= 16; sampled *= 2) {
+		struct history_job job = stuck_before_it(sampled, 5, 200);
+		struct run run = play_until(&job, false, 0);
+		const struct history_finding *finding = loudest(&run);
+		cr_assert(finding, "1 in %d", sampled);
+		cr_expect_eq(finding->kind, RW_KIND_GONE, "1 in %d: %s", sampled, finding->text);
+		cr_expect_eq(finding->rank, 5, "1 in %d: rank %d", sampled, finding->rank);
+		double after_ms = (double)finding->time_ns / 1e6 - history_struck_ms(run.history);
+		cr_expect(after_ms < 2500, "1 in %d: %f ms after its end", sampled, after_ms);
+		end(&run);
+	}
+}
+
+/* A watchdog, a launcher or a user has ended it. */
+Test(hang, a_rank_that_ends_long_after_all_stood_still_is_not_named)
+{
+	for (int sampled = 2; sampled <= 16; sampled *= 2) {
+		struct history_job job = stuck_before_it(sampled, 2, 20000);
+		struct run run = play_until(&job, false, 0);
+		for (size_t k = 0; k < run.count; k++)
+			cr_expect_neq(run.findings[k].rank, 2, "1 in %d: %s", sampled, run.findings[k].text);
+		end(&run);
+	}
+}
+
 /* Rank 2's host waits for its GPU, which waits for rank 5's; the others' hosts have called what rank 2 has not. */
 Test(hang, a_host_that_waits_for_its_gpu_is_not_late_where_progress_is_sampled)
 {

@@ -39,6 +39,7 @@ struct history {
 	uint64_t tickets[MAX_RANKS], progress[MAX_RANKS][2], sequence[MAX_RANKS][2][RW_FUNCTION_COUNT];
 	uint64_t p2p_sequence[MAX_RANKS][2];
 	bool gone[MAX_RANKS];
+	bool dead[MAX_RANKS]; /* by FAULT_DIES: its host and GPU go on as far as the others let them */
 	const struct history_fault *endless[MAX_RANKS]; /* until it has struck */
 	double noise[MAX_RANKS];
 	double struck_ms, end_ms;
@@ -288,6 +289,17 @@ static void stick(struct history *history, int rank, const struct history_fault 
 	add_evidence(history, rank, fault->evidence, history->struck_ms, history->struck_ms + history->job.tail_ms);
 }
 
+static void die(struct history *history, int rank, const struct history_fault *fault)
+{
+	if (!fault || history->dead[rank])
+		return;
+	history->dead[rank] = true;
+	history->struck_ms = fmax(history->host_ms[rank], history->gpu_ms[rank]) + fault->ms;
+	struct event *event = add_event(history, history->struck_ms, EVENT_LIFE, rank);
+	event->life = ANALYSIS_KILLED;
+	event->exit_status = 9;
+}
+
 /* The others are through, and it is not. */
 static bool is_endless(struct history *history, int rank, double end)
 {
@@ -313,6 +325,7 @@ static void before_operation(struct history *history, int rank, int step, bool f
 		history->endless[rank] = fault_of(history, rank, step, true, FAULT_ENDLESS);
 		history->gone[rank] = history->endless[rank];
 	}
+	die(history, rank, fault_of(history, rank, step, first, FAULT_DIES));
 	stick(history, rank, fault_of(history, rank, step, first, FAULT_GPU_STUCK));
 	stall(history, rank, fault_of(history, rank, step, first, FAULT_HOST));
 	stall(history, rank, fault_of(history, rank, step, first, FAULT_HOST_EACH));

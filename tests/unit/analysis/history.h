@@ -24,6 +24,7 @@ enum history_fault_kind {
 	FAULT_ENDLESS,   /* its GPU does not end the first operation of the first step, which all others end; with `ms` its
 			  * host enqueues nothing more */
 	FAULT_NEVER,     /* does not join from the first step on */
+	FAULT_DIES,      /* is killed `ms` after the first step began there, whatever it has launched by then */
 	FAULT_KILLED,
 	FAULT_EXITED,
 	FAULT_STOPPED,

@@ -50,17 +50,25 @@ struct excursions {
 
 struct stragglers;
 struct suspect;
+struct peers;
+
+extern const uint32_t excursion_lengths[EXCURSION_LENGTHS]; /* steps that are counted of everybody */
 
 /* A step is over, and all its records have come: what was everybody late by? */
 void excursions_note(struct stragglers *stragglers, uint64_t step);
 /* What this rank did so far was a fault: nobody is measured by it. */
 void excursions_forget(struct suspect *suspect);
-/* Late for some steps in a row, by limit_ns at least in three quarters of them, beyond all that chance may bring? */
-bool excursion_is_proven(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t limit_ns);
+/* Late for some steps in a row, by limit_ns at least in three quarters of them, beyond all that chance may bring? Its latest
+ * lateness is in the step that the peers stand in. */
+bool excursion_is_proven(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns);
 /* Has it been late by limit_ns for three steps, and others hardly ever? Not proven, but worth to ask why. */
-bool excursion_is_striking(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t limit_ns);
+bool excursion_is_striking(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns);
 /* Steps after which a lateness of the others has little to do with the one before; at least 1. */
 double excursion_lasts(const struct stragglers *stragglers, const struct suspect *suspect);
+/* What it was late by, at least, in three quarters of so many steps (48 at most) up to this one; 0 also before the first. */
+uint64_t excursion_level_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint32_t length);
+/* Which of EXCURSION_SIZES a lateness counts as. */
+uint32_t excursion_size(uint64_t ns);
 /* What of a step's lateness is more than ranks may differ by. */
 uint64_t excursion_beyond_tolerance(uint64_t late_ns, uint64_t step_ns);
 

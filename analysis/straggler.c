@@ -6,6 +6,7 @@
 
 #include "analysis/lateness.h"
 #include "analysis/model.h"
+#include "analysis/peers.h"
 
 enum {
 	STEPS_LATER = 2,
@@ -230,17 +231,26 @@ void straggler_decide(struct suspect *suspect, uint64_t at_ns)
 	suspect->clean = 0;
 }
 
-static void test(struct stragglers *stragglers, const struct instance *instance, uint32_t member)
+static void test(struct suspect *suspect, struct peers *peers, const struct instance *instance)
 {
-	struct suspect *suspect = &stragglers->suspects[instance->communicator->members[member].rank];
-	uint64_t step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PACE);
-	if (suspect->decided_ns || !step_ns)
+	if (suspect->decided_ns || !peers->step_ns)
 		return;
-	uint64_t limit_ns = straggler_limit_ns(step_ns);
-	if (excursion_is_proven(stragglers, suspect, limit_ns))
+	uint64_t limit_ns = straggler_limit_ns(peers->step_ns);
+	if (excursion_is_proven(peers, suspect, limit_ns))
 		straggler_decide(suspect, instance->start_ns);
-	else if (!suspect->striking_ns && excursion_is_striking(stragglers, suspect, limit_ns))
+	else if (!suspect->striking_ns && excursion_is_striking(peers, suspect, limit_ns))
 		suspect->striking_ns = instance->start_ns;
+}
+
+/* All that were late in it, once the lateness of all is noted. */
+static void test_members(struct stragglers *stragglers, const struct instance *instance, uint32_t count)
+{
+	struct peers peers = peers_in(stragglers, instance->place.step);
+
+	for (uint32_t i = 0; i < count; i++)
+		if ((uint64_t)instance->operations[i].late_us * 1000 >= LATENESS_NOISE_NS)
+			test(&stragglers->suspects[instance->communicator->members[i].rank], &peers, instance);
+	peers_forget(&peers);
 }
 
 static uint32_t latest_us(const struct instance *instance)
@@ -284,9 +294,7 @@ static void account_members(struct analysis *analysis, struct instance *instance
 			add_blame(suspect, instance, i, late_ns);
 	}
 	place->count++;
-	for (uint32_t i = 0; i < count; i++)
-		if ((uint64_t)instance->operations[i].late_us * 1000 >= LATENESS_NOISE_NS)
-			test(stragglers, instance, i);
+	test_members(stragglers, instance, count);
 }
 
 void straggler_account(struct analysis *analysis, struct instance *instance)

@@ -94,6 +94,13 @@ void straggler_account(struct analysis *analysis, struct instance *instance);
 uint64_t straggler_limit_ns(uint64_t step_ns);
 /* All 0 where the rank was in time, or nobody remembers. */
 struct blame straggler_blame(const struct suspect *suspect, uint64_t step);
+/* Of that, what it was late by. */
+static inline uint64_t straggler_late_ns(const struct suspect *suspect, uint64_t step)
+{
+	const struct blame *blame = &suspect->blames[step % STRAGGLER_STEPS];
+
+	return blame->step == step ? blame->late_ns : 0;
+}
 /* From now on it is suspected; at_ns: since it could be known. */
 void straggler_decide(struct suspect *suspect, uint64_t at_ns);
 /* Opens, updates and closes findings. */

@@ -91,9 +91,12 @@ static uint64_t find_before(const struct stragglers *stragglers, uint64_t since)
 static uint64_t replay_cost(const struct analysis *analysis, const uint32_t *ranks, uint32_t count, uint64_t first_step)
 {
 	const struct stragglers *stragglers = &analysis->stragglers;
-	bool *healed = calloc(analysis->job.rank_count, sizeof(*healed));
+	bool late = false;
+	for (uint32_t i = 0; i < count; i++)
+		late |= stragglers->suspects[ranks[i]].decided_ns != 0;
+	bool *healed = late ? calloc(analysis->job.rank_count, sizeof(*healed)) : NULL;
 	if (!healed)
-		return 0;
+		return 0; /* nobody has decided yet that it is late: it is like the rest in both */
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
 		healed[i] = stragglers->suspects[i].decided_ns != 0;
 	uint64_t all = lost_time_replay(&analysis->instances, first_step, healed);

@@ -8,6 +8,7 @@
 #include "analysis/alike.h"
 #include "analysis/lateness.h"
 #include "analysis/model.h"
+#include "analysis/peers.h"
 
 /* One rank in the window that is judged. */
 struct entry {
@@ -136,7 +137,7 @@ static uint64_t limit_ns(const struct sums *sums)
 }
 
 /* Named, acquitted, or neither. */
-static void decide(struct sums *sums, uint32_t rank, uint64_t number)
+static void decide(struct sums *sums, struct peers *peers, uint32_t rank, uint64_t number)
 {
 	struct suspect *suspect = &sums->watched.suspects[rank];
 	uint64_t late_ns = straggler_blame(suspect, number).late_ns;
@@ -146,16 +147,18 @@ static void decide(struct sums *sums, uint32_t rank, uint64_t number)
 		if (sums->ranks[rank].clean >= STRAGGLER_CLEAN) {
 			suspect->decided_ns = 0;
 			suspect->open = false;
+			peers_forget(peers);
 		}
 		return;
 	}
 	if (suspect->step != number || late_ns < LATENESS_NOISE_NS)
 		return;
-	if (!excursion_is_proven(&sums->watched, suspect, limit_ns(sums)))
+	if (!excursion_is_proven(peers, suspect, limit_ns(sums)))
 		return;
 	straggler_decide(suspect, (number + 1) * sums->window_ns);
 	suspect->open = true;
 	excursions_forget(suspect); /* nobody is measured by a fault */
+	peers_forget(peers);
 	sums->ranks[rank].clean = 0;
 }
 
@@ -166,8 +169,10 @@ static void test_all(struct sums *sums, uint64_t number)
 	if (!watched->first_step)
 		watched->first_step = number;
 	pace_note(&watched->pace, number, number * sums->window_ns);
+	struct peers peers = peers_in(watched, number);
 	for (uint32_t i = 0; i < sums->rank_count; i++)
-		decide(sums, i, number);
+		decide(sums, &peers, i, number);
+	peers_forget(&peers);
 	excursions_note(watched, number);
 }
 

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/peers.h"
+
+#include <stdlib.h>
+
+#include "analysis/straggler.h"
+
+enum {
+	AS_LATE = 2, /* half as late as another is as late */
+	TOGETHER = 8, /* ranks that are added up as one */
+};
+
+struct level {
+	uint64_t ns;
+	uint32_t rank, host;
+};
+
+/* All ranks, by what they were late by over one number of steps. */
+struct standing {
+	struct level *order; /* those without an open finding, the latest last … */
+	uint32_t count;
+	struct level *by_host; /* … and all of them, host by host */
+	struct peers_seen *sums[EXCURSION_LENGTHS]; /* of the first 0, TOGETHER, 2 × TOGETHER … in order; NULL nobody has asked yet */
+};
+
+static int by_ns(const void *left, const void *right)
+{
+	const struct level *a = left, *b = right;
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? -1 : 1;
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+static int by_host_and_ns(const void *left, const void *right)
+{
+	const struct level *a = left, *b = right;
+	if (a->host != b->host)
+		return a->host < b->host ? -1 : 1;
+	return by_ns(left, right);
+}
+
+static int by_value(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
+struct peers peers_in(const struct stragglers *stragglers, uint64_t step)
+{
+	return (struct peers){ .stragglers = stragglers,
+			       .step = step,
+			       .step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PACE) };
+}
+
+static void free_standing(struct standing *standing)
+{
+	if (!standing)
+		return;
+	for (uint32_t i = 0; i < EXCURSION_LENGTHS; i++)
+		free(standing->sums[i]);
+	free(standing->order);
+	free(standing->by_host);
+	free(standing);
+}
+
+void peers_forget(struct peers *peers)
+{
+	for (uint32_t i = 0; i <= PEERS_LENGTH_MAX; i++) {
+		free(peers->levels[i]);
+		free_standing(peers->standings[i]);
+		peers->levels[i] = NULL;
+		peers->standings[i] = NULL;
+	}
+	free(peers->recent);
+	peers->recent = NULL;
+	peers->incomplete = false;
+}
+
+static const uint64_t *levels_over(struct peers *peers, uint32_t length)
+{
+	uint32_t count = peers->stragglers->suspect_count;
+
+	if (peers->levels[length])
+		return peers->levels[length];
+	uint64_t *levels = malloc((count + 1) * sizeof(*levels));
+	for (uint32_t i = 0; levels && i < count; i++)
+		levels[i] = excursion_level_ns(peers->stragglers, &peers->stragglers->suspects[i], peers->step, length);
+	return peers->levels[length] = levels;
+}
+
+static bool sort_all(struct standing *standing, const struct stragglers *stragglers, const uint64_t *levels)
+{
+	uint32_t count = stragglers->suspect_count;
+
+	standing->order = malloc((count + 1) * sizeof(*standing->order));
+	standing->by_host = malloc((count + 1) * sizeof(*standing->by_host));
+	if (!standing->order || !standing->by_host)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct suspect *suspect = &stragglers->suspects[i];
+		struct level level = { .ns = levels[i], .rank = i, .host = suspect->host };
+		standing->by_host[i] = level;
+		if (!suspect->open)
+			standing->order[standing->count++] = level;
+	}
+	qsort(standing->order, standing->count, sizeof(*standing->order), by_ns);
+	qsort(standing->by_host, count, sizeof(*standing->by_host), by_host_and_ns);
+	return true;
+}
+
+static struct standing *standing_over(struct peers *peers, uint32_t length)
+{
+	if (peers->standings[length])
+		return peers->standings[length];
+	const uint64_t *levels = levels_over(peers, length);
+	struct standing *standing = levels ? calloc(1, sizeof(*standing)) : NULL;
+	if (standing && !sort_all(standing, peers->stragglers, levels)) {
+		free_standing(standing);
+		standing = NULL;
+	}
+	peers->incomplete = peers->incomplete || !standing;
+	return peers->standings[length] = standing;
+}
+
+/* How many of them are not as late; they come first. */
+static uint32_t count_in_time(const struct level *levels, uint32_t count, uint64_t least_ns)
+{
+	uint32_t low = 0, high = count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (levels[middle].ns * AS_LATE < least_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Where the ranks of this host begin, and those of any later one. */
+static uint32_t first_of(const struct level *levels, uint32_t count, uint64_t host)
+{
+	uint32_t low = 0, high = count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (levels[middle].host < host)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool peers_choose(struct peers *peers, const struct suspect *suspect, uint32_t length, uint64_t least_ns,
+		  struct chosen_peers *chosen)
+{
+	const struct standing *standing = standing_over(peers, length);
+	uint32_t count = peers->stragglers->suspect_count;
+
+	if (!standing)
+		return false;
+	uint32_t ranks = count_in_time(standing->order, standing->count, least_ns);
+	uint32_t as_late = standing->count - ranks - !suspect->open; /* it is so itself */
+	uint32_t first = first_of(standing->by_host, count, suspect->host),
+		 mates = first_of(standing->by_host, count, (uint64_t)suspect->host + 1) - first;
+	uint32_t late_mates = mates - count_in_time(&standing->by_host[first], mates, least_ns);
+
+	*chosen = (struct chosen_peers){ .length = length, .ranks = ranks, .units = ranks };
+	if (late_mates * 2 > mates)
+		chosen->units = ranks / mates;
+	if (as_late * EXCURSION_PART <= count)
+		return ranks > 0;
+	bool host = late_mates == mates && mates > 1 && (as_late - late_mates + 1) * EXCURSION_PART <= count - mates;
+	return host && ranks > 0;
+}
+
+void peers_seen_add(struct peers_seen *sum, const struct excursions *more)
+{
+	sum->steps += (double)more->steps;
+	sum->sum += (double)more->sum;
+	sum->squares += (double)more->squares;
+	for (uint32_t i = 0; i < EXCURSION_LAGS; i++) {
+		sum->pairs[i] += (double)more->pairs[i];
+		sum->products[i] += (double)more->products[i];
+	}
+}
+
+/* What this rank did so far, and what it does now. */
+static void add_rank(const struct peers *peers, uint32_t rank, uint32_t with, const uint64_t *levels, struct peers_seen *sum)
+{
+	const struct excursions *own = &peers->stragglers->suspects[rank].excursions;
+
+	peers_seen_add(sum, own);
+	for (uint32_t k = 0; k < EXCURSION_SIZES; k++)
+		sum->sizes[k] += own->sizes[with][k];
+	sum->sizes[excursion_size(excursion_beyond_tolerance(levels[rank], peers->step_ns))]++;
+}
+
+static const struct peers_seen *sums_of(const struct peers *peers, struct standing *standing, uint32_t with,
+					const uint64_t *levels)
+{
+	if (standing->sums[with])
+		return standing->sums[with];
+	struct peers_seen *sums = malloc((standing->count / TOGETHER + 1) * sizeof(*sums));
+	struct peers_seen sum = { 0 };
+	for (uint32_t i = 0; sums && i <= standing->count; i++) {
+		if (i % TOGETHER == 0)
+			sums[i / TOGETHER] = sum;
+		if (i < standing->count)
+			add_rank(peers, standing->order[i].rank, with, levels, &sum);
+	}
+	return standing->sums[with] = sums;
+}
+
+struct peers_seen peers_add_up(struct peers *peers, const struct chosen_peers *chosen, uint32_t with)
+{
+	struct standing *standing = standing_over(peers, chosen->length);
+	const uint64_t *levels = levels_over(peers, excursion_lengths[with]);
+	const struct peers_seen *sums = standing && levels ? sums_of(peers, standing, with, levels) : NULL;
+	struct peers_seen seen = { 0 };
+
+	if (!sums) {
+		peers->incomplete = true;
+		return seen;
+	}
+	seen = sums[chosen->ranks / TOGETHER];
+	for (uint32_t i = chosen->ranks / TOGETHER * TOGETHER; i < chosen->ranks; i++)
+		add_rank(peers, standing->order[i].rank, with, levels, &seen);
+	return seen;
+}
+
+static bool is_near(uint64_t late_ns, uint64_t least_ns)
+{
+	return late_ns * EXCURSION_STRIKING > least_ns;
+}
+
+static uint64_t recent_steps(const struct peers *peers)
+{
+	uint64_t steps = peers->step - peers->stragglers->first_step + 1;
+
+	return steps < EXCURSION_STRIKING_STEPS ? steps : EXCURSION_STRIKING_STEPS;
+}
+
+static bool gather_recent(struct peers *peers, uint64_t limit_ns)
+{
+	const struct stragglers *stragglers = peers->stragglers;
+	uint64_t steps = recent_steps(peers);
+
+	peers->recent = malloc((stragglers->suspect_count * steps + 1) * sizeof(*peers->recent));
+	peers->recent_limit_ns = limit_ns;
+	peers->recent_count = 0;
+	for (uint32_t i = 0; peers->recent && i < stragglers->suspect_count; i++)
+		for (uint64_t back = 0; back < steps; back++) {
+			uint64_t late_ns = straggler_late_ns(&stragglers->suspects[i], peers->step - back);
+			if (is_near(late_ns, limit_ns))
+				peers->recent[peers->recent_count++] = late_ns;
+		}
+	if (peers->recent)
+		qsort(peers->recent, peers->recent_count, sizeof(*peers->recent), by_value);
+	return peers->recent;
+}
+
+uint64_t peers_near(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns, uint64_t least_ns, uint64_t *all)
+{
+	*all = (peers->stragglers->suspect_count - 1) * recent_steps(peers);
+	if (peers->recent && peers->recent_limit_ns != limit_ns) {
+		free(peers->recent);
+		peers->recent = NULL;
+	}
+	if (!peers->recent && !gather_recent(peers, limit_ns))
+		return *all;
+	size_t low = 0, high = peers->recent_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (is_near(peers->recent[middle], least_ns))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	uint64_t near = peers->recent_count - low;
+	for (uint64_t back = 0; back < recent_steps(peers); back++)
+		near -= is_near(straggler_late_ns(suspect, peers->step - back), least_ns);
+	return near;
+}

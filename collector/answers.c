@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "analysis/view.h"
+#include "base/clock.h"
 #include "collector/snapshot.h"
 
 #define ACCOUNT_EVERY_NS 5000000000u
@@ -17,15 +17,6 @@ struct round {
 	uint64_t now_ns;
 };
 
-static int64_t realtime_offset_ns(void)
-{
-	struct timespec realtime, monotonic;
-
-	clock_gettime(CLOCK_MONOTONIC, &monotonic);
-	clock_gettime(CLOCK_REALTIME, &realtime);
-	return (realtime.tv_sec - monotonic.tv_sec) * INT64_C(1000000000) + realtime.tv_nsec - monotonic.tv_nsec;
-}
-
 static struct snapshot_source source_of(const struct answers *answers, uint64_t now_ns)
 {
 	return (struct snapshot_source){
@@ -34,7 +25,7 @@ static struct snapshot_source source_of(const struct answers *answers, uint64_t 
 		.account = &answers->account,
 		.job = answers->job,
 		.now_ns = now_ns,
-		.realtime_offset_ns = realtime_offset_ns(),
+		.realtime_offset_ns = clock_realtime_offset_ns(),
 	};
 }
 

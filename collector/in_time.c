@@ -11,8 +11,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 enum { FIRST_KEPT = STDERR_FILENO + 1, ASIDE = 16 /* above all that are kept */ };
 
@@ -50,23 +51,15 @@ void in_time_become_alone(int *keep, int count)
 	close_from(FIRST_KEPT + count);
 }
 
-static long long now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 /* 0 when something can be read, or the other end is closed. */
 static int wait_for(int fd, unsigned timeout_ms)
 {
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
-	long long end_ms = now_ms() + timeout_ms;
+	long long end_ms = (long long)clock_monotonic_ms() + timeout_ms;
 	int ready;
 
 	do {
-		long long left = end_ms - now_ms();
+		long long left = end_ms - (long long)clock_monotonic_ms();
 
 		ready = poll(&wait, 1, left > 0 ? (int)left : 0);
 	} while (ready < 0 && errno == EINTR);

@@ -5,21 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/foreign_text.h"
 #include "finding/finding_json.h"
 
 enum { OPEN_MS = 500, CLOSE_MS = 1000 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 /* A file system that does not answer is no reason not to watch. */
 int outlet_open(struct outlet *outlet, const char *path, bool quiet)
@@ -37,18 +29,9 @@ int outlet_open(struct outlet *outlet, const char *path, bool quiet)
 void outlet_tick(struct outlet *outlet)
 {
 	line_sink_tick(outlet->lines);
-	announcer_tick(&outlet->announcer, now_ns());
+	announcer_tick(&outlet->announcer, clock_monotonic_ns());
 	if (outlet->announcer.text)
 		fflush(outlet->announcer.text);
-}
-
-static int64_t realtime_offset_ns(void)
-{
-	struct timespec realtime, monotonic;
-
-	clock_gettime(CLOCK_MONOTONIC, &monotonic);
-	clock_gettime(CLOCK_REALTIME, &realtime);
-	return (realtime.tv_sec - monotonic.tv_sec) * INT64_C(1000000000) + realtime.tv_nsec - monotonic.tv_nsec;
 }
 
 static void write_down(struct outlet *outlet, const json_t *finding)
@@ -67,7 +50,7 @@ static void announce(struct outlet *outlet, const char *line)
 	if (finding)
 		write_down(outlet, finding);
 	if (finding && outlet->announcer.text)
-		announcer_take(&outlet->announcer, finding, now_ns());
+		announcer_take(&outlet->announcer, finding, clock_monotonic_ns());
 	json_decref(finding);
 }
 
@@ -83,7 +66,7 @@ static void hand_out(struct outlet *outlet, const struct rw_finding *finding, co
 void outlet_put(void *argument, const struct rw_finding *finding)
 {
 	struct outlet *outlet = argument;
-	char *line = finding_to_line(finding, realtime_offset_ns());
+	char *line = finding_to_line(finding, clock_realtime_offset_ns());
 
 	if (!line || board_put(&outlet->board, finding, line)) {
 		foreign_line(stderr, "rankwatch collect: no memory for finding %s: %s", finding->id, finding->text);

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "blackbox/run_mark.h"
 #include "blackbox/saved.h"
 #include "collector/lock.h"
@@ -37,14 +37,11 @@ static bool is_same_file(const struct box_entry *entry, int directory, const cha
  */
 static int remove_in(const struct box_entry *entry, int directory, const char *name, struct stat *status)
 {
-	struct timespec now;
 	char aside[64];
 
 	if (!is_same_file(entry, directory, name, status))
 		return -EBUSY;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	snprintf(aside, sizeof(aside), ".%d-%llu.new", (int)getpid(),
-		 (unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec);
+	snprintf(aside, sizeof(aside), ".%d-%llu.new", (int)getpid(), (unsigned long long)clock_monotonic_ns());
 	if (renameat(directory, name, directory, aside))
 		return -errno;
 	if (is_same_file(entry, directory, aside, status))

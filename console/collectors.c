@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "collector/address.h"
 #include "collector/message.h"
 #include "console/collector_client.h"
@@ -23,14 +23,6 @@ struct asked {
 	bool wants_snapshot;
 	pid_t pid;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static void on_message(void *argument, const json_t *message)
 {
@@ -68,7 +60,7 @@ static void hear(struct asked *asked, struct pollfd *waits, size_t count, uint64
 {
 	size_t open = count;
 
-	for (uint64_t now = now_ms(); open && now < end_ms; now = now_ms()) {
+	for (uint64_t now = clock_monotonic_ms(); open && now < end_ms; now = clock_monotonic_ms()) {
 		open = 0;
 		for (size_t i = 0; i < count; i++) {
 			waits[i] = (struct pollfd){ .fd = is_answered(&asked[i]) ? -1 : asked[i].client.fd, .events = POLLIN };
@@ -122,7 +114,7 @@ static int ask(char *const *paths, size_t count, const char *topics, unsigned ti
 	for (size_t i = 0; !err && i < count; i++)
 		connect_one(&asked[i], paths[i], topics);
 	if (!err)
-		hear(asked, waits, count, now_ms() + timeout_ms);
+		hear(asked, waits, count, clock_monotonic_ms() + timeout_ms);
 	for (size_t i = 0; !err && i < count; i++)
 		collectors->count += take_answer(&asked[i], &answers[collectors->count]);
 	if (err)

@@ -2,18 +2,16 @@
 #include "console/progress.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 static const uint64_t PROGRESS_NS = 200000000;
 
 void progress_show(void *argument, size_t rank, size_t ranks)
 {
 	struct progress *progress = argument;
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	uint64_t now_ns = clock_monotonic_ns();
 
 	if (!isatty(STDERR_FILENO))
 		return;

@@ -9,10 +9,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rankwatch/helper.h>
+
+#include "base/clock.h"
 
 enum { OPEN_MS = 3000, AGAIN_MS = 100, WATCH_MS = 1000, LOOK_MS = 200, PACKETS_MOST = 256, WHY_ROOM = 256 };
 
@@ -32,14 +33,6 @@ struct helper_client {
 	int frame_count;
 	uint8_t packet[RW_HELPER_PACKET];
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static void add_loss(struct probes_loss *sum, const struct probes_loss *part)
 {
@@ -193,12 +186,12 @@ static int take_packet(struct helper_client *client)
 /* 0: client->answer is that of the latest question; -ETIMEDOUT, -ENOTCONN. */
 static int await_answer(struct helper_client *client, uint64_t limit_ms)
 {
-	uint64_t end_ms = now_ms() + limit_ms;
+	uint64_t end_ms = clock_monotonic_ms() + limit_ms;
 	int got = 1;
 
 	while (got >= 0 && !client->answered) {
 		struct pollfd poll_fd = { .fd = client->fd, .events = POLLIN };
-		uint64_t now = now_ms();
+		uint64_t now = clock_monotonic_ms();
 
 		got = take_packet(client);
 		if (got || client->answered)

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
 #include "ebpf/descriptor_calls.h"
 #include "ebpf/kernel_symbols.h"
 #include "ebpf/look.h"
@@ -55,14 +55,6 @@ __attribute__((format(printf, 2, 0))) static int keep_warning(enum libbpf_print_
 		last_warning[strcspn(last_warning, "\n")] = '\0';
 	}
 	return 0;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static int on_record(void *argument, void *data, size_t size)
@@ -214,7 +206,7 @@ int probes_watch(struct probes *probes, pid_t tgid)
 
 int probes_watch_for(struct probes *probes, pid_t tgid, uint32_t owner)
 {
-	const struct waits_watch watch = { .since_ns = now_ns(), .owner = owner };
+	const struct waits_watch watch = { .since_ns = clock_monotonic_ns(), .owner = owner };
 	int map = bpf_map__fd(probes->programs->maps.watched);
 
 	if (bpf_map_update_elem(map, &tgid, &watch, BPF_NOEXIST))

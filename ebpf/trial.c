@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "ebpf/view.h"
 
 enum { THRESHOLD_NS = 5000000, HOLD_MS = 40, LIMIT_MS = 3000, POLL_MS = 10, SLACK_NS = 20000000 };
@@ -37,14 +38,6 @@ struct watcher {
 /* Of the child. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int ends[2];
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void sleep_ms(long ms)
 {
@@ -74,9 +67,9 @@ static void wait_for_lock(struct deeds *deeds)
 {
 	while (!atomic_load(&deeds->held))
 		sched_yield();
-	deeds->lock_start_ns = now_ns();
+	deeds->lock_start_ns = clock_monotonic_ns();
 	pthread_mutex_lock(&lock);
-	deeds->lock_end_ns = now_ns();
+	deeds->lock_end_ns = clock_monotonic_ns();
 }
 
 /* A pipe that is full takes the next byte when the other thread has read. */

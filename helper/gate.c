@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "helper/confine.h"
 #include "helper/doorman.h"
 
@@ -40,14 +41,6 @@ static void on_child(int number)
 	child_ended = 1;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static void free_place(struct gate *gate, pid_t pid)
 {
 	for (size_t i = 0; i < GATE_MOST; i++) {
@@ -61,7 +54,7 @@ static void free_place(struct gate *gate, pid_t pid)
 
 static void tidy(struct gate *gate)
 {
-	uint64_t now = now_ms();
+	uint64_t now = clock_monotonic_ms();
 	pid_t pid;
 
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
@@ -132,7 +125,7 @@ static void let_in(struct gate *gate, int client, const struct ucred *peer)
 		close(client);
 		return;
 	}
-	*doorman = (struct doorman){ .uid = peer->uid, .until_ms = full ? now_ms() + REFUSED_MS : 0 };
+	*doorman = (struct doorman){ .uid = peer->uid, .until_ms = full ? clock_monotonic_ms() + REFUSED_MS : 0 };
 	doorman->pid = fork();
 	if (doorman->pid == 0)
 		be_doorman(client, ends[1], full ? "this user has as many connections as one may" : NULL);

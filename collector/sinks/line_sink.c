@@ -13,9 +13,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/foreign_text.h"
 #include "collector/in_time.h"
 #include "collector/sinks/jsonl.h"
@@ -52,14 +52,6 @@ struct line_sink {
 	struct message message;                    /* of the writer, as far as it has come */
 	size_t come;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 /* The writing process. */
 struct writer {
@@ -209,7 +201,7 @@ struct line_sink *line_sink_open(const char *path, const char *who)
 
 	if (!sink)
 		return NULL;
-	*sink = (struct line_sink){ .path = path, .who = who, .fd = STDOUT_FILENO, .handle = -1, .begun_ms = now_ms() };
+	*sink = (struct line_sink){ .path = path, .who = who, .fd = STDOUT_FILENO, .handle = -1, .begun_ms = clock_monotonic_ms() };
 	if (!strcmp(path, "-"))
 		return sink;
 	if (in_time_is_own(path)) {
@@ -246,7 +238,7 @@ static void on_open(struct line_sink *sink)
 
 static void take_answer(struct line_sink *sink)
 {
-	sink->begun_ms = now_ms();
+	sink->begun_ms = clock_monotonic_ms();
 	switch (sink->message.answer) {
 	case ANSWER_OPEN:
 		on_open(sink);
@@ -306,7 +298,7 @@ static void say_waiting(struct line_sink *sink)
 		foreign_line(stderr, "%s: %s: a FIFO that nobody reads: findings wait for a reader", sink->who,
 			     sink->path);
 		sink->waiting_said = true;
-	} else if ((!sink->state || waiting(sink)) && now_ms() - sink->begun_ms > SILENCE_MS) {
+	} else if ((!sink->state || waiting(sink)) && clock_monotonic_ms() - sink->begun_ms > SILENCE_MS) {
 		foreign_line(stderr, "%s: %s: does not answer: findings wait until it does; the job does not",
 			     sink->who, sink->path);
 		sink->waiting_said = true;
@@ -373,7 +365,7 @@ void line_sink_put(struct line_sink *sink, const char *line)
 		return;
 	}
 	if (!waiting(sink))
-		sink->begun_ms = now_ms();
+		sink->begun_ms = clock_monotonic_ms();
 	memcpy(sink->queue + sink->used, line, length);
 	sink->queue[sink->used + length] = '\n';
 	sink->used += length + 1;
@@ -385,7 +377,7 @@ void line_sink_put(struct line_sink *sink, const char *line)
 static void wait_for_writer(const struct line_sink *sink, uint64_t end_ms)
 {
 	struct pollfd wait = { .fd = sink->fd, .events = (short)(POLLIN | (sink->used ? POLLOUT : 0)) };
-	uint64_t now = now_ms();
+	uint64_t now = clock_monotonic_ms();
 
 	if (now < end_ms)
 		poll(&wait, 1, (int)(end_ms - now));
@@ -393,9 +385,9 @@ static void wait_for_writer(const struct line_sink *sink, uint64_t end_ms)
 
 int line_sink_await(struct line_sink *sink, unsigned timeout_ms)
 {
-	uint64_t end_ms = now_ms() + timeout_ms;
+	uint64_t end_ms = clock_monotonic_ms() + timeout_ms;
 
-	while (sink->writer && sink->fd >= 0 && !sink->state && now_ms() < end_ms) {
+	while (sink->writer && sink->fd >= 0 && !sink->state && clock_monotonic_ms() < end_ms) {
 		wait_for_writer(sink, end_ms);
 		line_sink_tick(sink);
 	}
@@ -427,11 +419,11 @@ static void kill_writer(struct line_sink *sink)
 
 void line_sink_close(struct line_sink *sink, unsigned timeout_ms)
 {
-	uint64_t end_ms = now_ms() + timeout_ms;
+	uint64_t end_ms = clock_monotonic_ms() + timeout_ms;
 
 	if (!sink)
 		return;
-	while (sink->writer && sink->fd >= 0 && waiting(sink) && now_ms() < end_ms) {
+	while (sink->writer && sink->fd >= 0 && waiting(sink) && clock_monotonic_ms() < end_ms) {
 		wait_for_writer(sink, end_ms);
 		line_sink_tick(sink);
 	}

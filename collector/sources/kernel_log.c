@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "collector/in_time.h"
 #include "collector/sources/oom_line.h"
 #include "collector/sources/xid_line.h"
@@ -167,12 +167,11 @@ int kernel_log_poll(struct kernel_log *log, uint64_t now_ns, kernel_log_event *e
 
 int kernel_log_read_all(struct kernel_log *log, kernel_log_event *event, void *argument)
 {
-	struct timespec now;
+	uint64_t now_ns = clock_monotonic_ns();
 	int found = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	while (found >= 0 && !log->caught_up)
-		found = kernel_log_poll(log, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, event, argument);
+		found = kernel_log_poll(log, now_ns, event, argument);
 	return found < 0 ? found : 0;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "collector/sources/nvml_device.h"
 
 enum {
@@ -48,17 +49,9 @@ struct nvml_source {
 	nvml_event_set events; /* NULL: none */
 };
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void call_begins(struct nvml_source *source)
 {
-	atomic_store(&source->call_since_ns, clock_ns());
+	atomic_store(&source->call_since_ns, clock_monotonic_ns());
 }
 
 static void call_ends(struct nvml_source *source)
@@ -124,7 +117,7 @@ static void read_gpus(struct nvml_source *source, bool slow)
 		struct message message = { .is_event = false };
 
 		call_begins(source);
-		nvml_gpu_read(&source->gpus[i], &source->nvml, clock_ns(), slow);
+		nvml_gpu_read(&source->gpus[i], &source->nvml, clock_monotonic_ns(), slow);
 		call_ends(source);
 		message.state = source->gpus[i].state;
 		put(source, &message);
@@ -139,7 +132,7 @@ static void tell_xid(struct nvml_source *source, const struct nvml_event *event)
 		if (source->gpus[i].handle != event->device)
 			continue;
 		message.event = (struct analysis_gpu_event){
-			.source = ANALYSIS_GPU_NVML, .at_ns = clock_ns(), .xid = (uint32_t)event->data, .pid = -1
+			.source = ANALYSIS_GPU_NVML, .at_ns = clock_monotonic_ns(), .xid = (uint32_t)event->data, .pid = -1
 		};
 		memcpy(message.event.uuid, source->gpus[i].state.uuid, sizeof(message.event.uuid));
 		memcpy(message.event.pci, source->gpus[i].state.pci, sizeof(message.event.pci));

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/foreign_text.h"
 #include "console/collector_client.h"
 #include "console/command.h"
@@ -35,14 +35,6 @@ struct listener {
 };
 
 enum { ANSWER_MS = 3000, ANNOUNCE_MS = 100 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -120,7 +112,7 @@ static void on_message(void *argument, const json_t *message)
 	if (json_object_get(message, "schema"))
 		listener->expected--;
 	if (listener->announcer.text)
-		announcer_take(&listener->announcer, message, now_ns());
+		announcer_take(&listener->announcer, message, clock_monotonic_ns());
 	else if (listener->options.follow)
 		print_change(listener, message);
 	else if (is_shown(message))
@@ -147,7 +139,7 @@ static int patience_ms(const struct listener *listener)
 
 static void announce(struct listener *listener)
 {
-	announcer_tick(&listener->announcer, now_ns());
+	announcer_tick(&listener->announcer, clock_monotonic_ns());
 	fflush(stdout);
 }
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/foreign_text.h"
 #include "collector/account_text.h"
 #include "collector/loss_text.h"
@@ -193,12 +193,9 @@ static void print_dumps(const struct report *report)
 static void print_replay(struct report *report)
 {
 	bool text = !report->options->json;
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	if (text)
-		run_head_print(stdout, report->replay, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
-			       terminal_width(STDOUT_FILENO));
+		run_head_print(stdout, report->replay, clock_realtime_ns(), terminal_width(STDOUT_FILENO));
 	if (print_findings(report) == 0 && text)
 		puts("\nno finding");
 	analysis_visit_flights(report->replay->analysis, print_flight, report);

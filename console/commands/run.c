@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/foreign_text.h"
 #include "collector/sight.h"
 #include "collector/sinks/line_sink.h"
@@ -96,14 +96,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 static const uint64_t at_once_ns = UINT64_C(10000000000);
 
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 /* A collector that another launcher started does what that one asked for. */
 static void check_saving(struct run *run, const json_t *hello)
 {
@@ -148,7 +140,7 @@ static void say_watching(struct run *run, const json_t *sight)
 
 static void put_finding(struct run *run, const json_t *finding)
 {
-	announcer_take(&run->announcer, finding, now());
+	announcer_take(&run->announcer, finding, clock_monotonic_ns());
 
 	char *line = run->lines ? written_line(&run->written, finding) : NULL;
 
@@ -180,7 +172,7 @@ static void reap(struct run *run)
 
 	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
 		if (!job_note(&run->job, pid, status))
-			supervisor_note(&run->supervisor, pid, status, now());
+			supervisor_note(&run->supervisor, pid, status, clock_monotonic_ns());
 }
 
 /* Is nothing due before a signal or a word of the collector comes? Then nobody need wake up to look. */
@@ -206,30 +198,30 @@ static void turn(struct run *run)
 	poll(wait, 3, is_idle(run) ? -1 : TICK_MS);
 	if (job_read_signals(&run->job))
 		reap(run);
-	supervisor_read(&run->supervisor, now());
+	supervisor_read(&run->supervisor, clock_monotonic_ns());
 	line_sink_tick(run->lines);
-	announcer_tick(&run->announcer, now());
+	announcer_tick(&run->announcer, clock_monotonic_ns());
 }
 
 static void take_leave(struct run *run)
 {
-	uint64_t deadline_ns = now() + SUMMARY_MS * UINT64_C(1000000);
+	uint64_t deadline_ns = clock_monotonic_ns() + SUMMARY_MS * UINT64_C(1000000);
 
 	if (!run->supervisor.joined || collector_client_send(&run->supervisor.client, "{\"leave\":\"run\"}"))
 		return;
-	while (!run->summary && run->supervisor.client.fd >= 0 && now() < deadline_ns)
+	while (!run->summary && run->supervisor.client.fd >= 0 && clock_monotonic_ns() < deadline_ns)
 		turn(run);
 }
 
 /* The collector ends by itself once nobody needs it; to see it go keeps its last words before ours. */
 static void await_collector(struct run *run)
 {
-	uint64_t deadline_ns = now() + COLLECTOR_END_MS * UINT64_C(1000000);
+	uint64_t deadline_ns = clock_monotonic_ns() + COLLECTOR_END_MS * UINT64_C(1000000);
 
 	collector_client_close(&run->supervisor.client);
 	if (!json_is_true(json_object_get(json_object_get(run->summary, "summary"), "last")))
 		return;
-	while (run->supervisor.pid && now() < deadline_ns)
+	while (run->supervisor.pid && clock_monotonic_ns() < deadline_ns)
 		turn(run);
 }
 
@@ -273,7 +265,7 @@ static void tidy(struct run *run, struct tidied *tidied)
 /* A program that has refused its arguments, or not found a file, has said so: what it did not get to is no news. */
 static bool failed_at_once(const struct run *run)
 {
-	return job_exit_status(&run->job) && now() - run->began_ns < at_once_ns;
+	return job_exit_status(&run->job) && clock_monotonic_ns() - run->began_ns < at_once_ns;
 }
 
 static void watch(struct run *run)
@@ -284,7 +276,7 @@ static void watch(struct run *run)
 	run->supervisor.sinks = &run->options.sinks;
 	run->supervisor.kernel_log = run->options.kernel_log;
 	while (!run->job.ended) {
-		supervisor_tick(&run->supervisor, now());
+		supervisor_tick(&run->supervisor, clock_monotonic_ns());
 		turn(run);
 	}
 	run->supervisor.leaving = true;
@@ -357,7 +349,7 @@ static int run_job(struct run *run)
 	const struct job_environment *environment = prepare(run);
 	int err;
 
-	run->began_ns = now();
+	run->began_ns = clock_monotonic_ns();
 	err = job_start(&run->job, run->options.command, environment);
 	if (err) {
 		fprintf(stderr, "rankwatch run: the job cannot be started: %s\n", strerror(-err));

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/foreign_text.h"
 #include "console/box_choice.h"
 #include "console/box_runs.h"
@@ -35,14 +35,6 @@ struct top {
 	bool is_dead;
 };
 
-static double unix_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -69,7 +61,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static void draw(struct top *top, int width, int height)
 {
 	if (canvas_reset(&top->canvas, width, height, top->options.ascii))
-		view_draw(&top->model, &top->view, &top->canvas, unix_ms());
+		view_draw(&top->model, &top->view, &top->canvas, clock_unix_ms());
 }
 
 /* The rank whose threads and operations are shown; -1 none. */
@@ -113,12 +105,12 @@ static int watch(struct top *top)
 		struct pollfd waits[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
 					   { .fd = top->is_dead ? -1 : live_descriptor(&top->live), .events = POLLIN } };
 
-		refresh(top, unix_ms());
+		refresh(top, clock_unix_ms());
 		redraw(top);
 		if (poll(waits, 2, FRAME_MS) > 0 && waits[0].revents & (POLLHUP | POLLERR))
 			break;
 		if (waits[1].revents)
-			live_read(&top->live, unix_ms());
+			live_read(&top->live, clock_unix_ms());
 		take_keys(top);
 	}
 	screen_close();
@@ -133,14 +125,14 @@ static bool is_complete(const struct top *top)
 /* The first snapshot. */
 static int await_snapshot(struct top *top)
 {
-	double end_ms = unix_ms() + ANSWER_MS;
+	double end_ms = clock_unix_ms() + ANSWER_MS;
 	int err = 0;
 
-	while (!err && !is_complete(top) && unix_ms() < end_ms) {
+	while (!err && !is_complete(top) && clock_unix_ms() < end_ms) {
 		struct pollfd wait = { .fd = live_descriptor(&top->live), .events = POLLIN };
 
 		if (poll(&wait, 1, FRAME_MS) > 0)
-			err = live_read(&top->live, unix_ms());
+			err = live_read(&top->live, clock_unix_ms());
 	}
 	return err ? err : top->model.greeted ? 0 : -ETIMEDOUT;
 }

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "console/privileges.h"
 
 enum { WORKS = 0, CUT_SHORT = 1, PRIVILEGED = 77 }; /* exit statuses of the child */
@@ -45,20 +45,12 @@ static void write_all(int fd, const char *bytes, size_t size)
 	}
 }
 
-static long long now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 /* Reads exactly `size` bytes before the deadline. */
 static int read_all(int fd, char *bytes, size_t size, long long deadline_ms)
 {
 	while (size) {
 		struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-		long long left = deadline_ms - now_ms();
+		long long left = deadline_ms - (long long)clock_monotonic_ms();
 		int ready = left > 0 ? poll(&poll_fd, 1, (int)left) : 0;
 		ssize_t length;
 
@@ -114,7 +106,7 @@ static int call(const struct task *task, void *result, size_t size, unsigned sec
 	if (child == 0)
 		become_child(task, ends[1], result, size);
 	close(ends[1]);
-	int error = child < 0 ? -errno : read_all(ends[0], result, size, now_ms() + seconds * 1000LL);
+	int error = child < 0 ? -errno : read_all(ends[0], result, size, (long long)clock_monotonic_ms() + seconds * 1000LL);
 
 	close(ends[0]);
 	if (child < 0)

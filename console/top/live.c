@@ -3,17 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 enum { AGAIN_MS = 500, DETAIL_MS = 1000 };
-
-static double unix_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
 
 static void subscribe(struct live *live)
 {
@@ -29,7 +22,7 @@ static void on_message(void *argument, const json_t *message)
 	struct live *live = argument;
 	const char *job = json_string_value(json_object_get(json_object_get(message, "hello"), "job"));
 
-	model_take(live->model, message, unix_ms());
+	model_take(live->model, message, clock_unix_ms());
 	if (!job)
 		return;
 	snprintf(live->job, sizeof(live->job), "%s", job);
@@ -45,7 +38,7 @@ static int connect_again(struct live *live)
 
 int live_open(struct live *live, struct model *model, const char *job, int every_ms)
 {
-	*live = (struct live){ .model = model, .every_ms = every_ms, .tried_ms = unix_ms() };
+	*live = (struct live){ .model = model, .every_ms = every_ms, .tried_ms = clock_unix_ms() };
 	snprintf(live->job, sizeof(live->job), "%s", job ? job : "");
 	return connect_again(live);
 }

@@ -13,13 +13,21 @@ void completion_account(struct analysis *analysis, struct instance *instance)
 	transfer_account(analysis, instance);
 }
 
-static bool is_complete(const struct instance *instance)
+/* Asked after each of its operations: the member that lacked last time is looked at first, or each would be looked at as often
+ * as there are members. */
+static bool is_complete(struct instance *instance)
 {
+	uint32_t count = instance->communicator->member_count;
+
 	if (instance->done < instance->joined || !instance->joined)
 		return false;
-	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
-		if (instance_lacks(instance, i))
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t member = (instance->lacking + i) % count;
+		if (instance_lacks(instance, member)) {
+			instance->lacking = member;
 			return false;
+		}
+	}
 	return true;
 }
 

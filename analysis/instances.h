@@ -70,6 +70,7 @@ struct instance {
 	bool unfollowed; /* once judged: some ranks had no GPU progress for it, its turn was not to have any; nobody was late there */
 	bool by_interposer; /* numbered by it: ranks where it is not at work do not tell of it */
 	uint32_t joined, started, done, excluded; /* operations that got that far */
+	uint32_t lacking; /* a member that had no operation in it when it was last asked for one: analysis/completion.c */
 	/* Place in the step, from the member that appeared first; JOB_NONE = no member's steps are known yet. */
 	uint32_t place_member, steps_version;
 	struct steps_place place;

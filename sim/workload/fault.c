@@ -118,9 +118,19 @@ int fault_extra_us(const struct fault *fault, int step)
 	return kind->extra_us ? kind->extra_us(fault, step) : 0;
 }
 
+double fault_slowness(const struct options *options, int rank, int step)
+{
+	const struct fault fault = { .options = options, .rank = rank, .mine = rank == options->fault_rank };
+
+	return fault_holds(&fault, step) ? 1 + options->fault->slower : 1;
+}
+
 void fault_step_done(const struct fault *fault, int step)
 {
-	double late_ms = fault_extra_us(fault, step) / 1e3; /* a step that never ends is never done */
+	const struct options *options = fault->options;
+	/* A step that never ends is never done. */
+	double late_ms = fault_extra_us(fault, step) / 1e3 +
+			 options->step_ms * (fault_slowness(options, fault->rank, step) - 1);
 
 	if (fault->options->fault->harms && late_ms >= LATE_MS)
 		event_log_late_step(step, late_ms);

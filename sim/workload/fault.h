@@ -51,6 +51,8 @@ struct fault_kind {
 	enum spread spread;
 	/* How much longer than the others its GPU computes in this step; GPU_FOR_EVER. */
 	int (*extra_us)(const struct fault *fault, int step);
+	/* By this share its GPU computes longer than the others', in everything alike. */
+	double slower;
 };
 
 /* The tables, each ending with an entry without a name. */
@@ -75,6 +77,8 @@ void fault_before_init(struct fault *fault);
 /* The host's work before step `step` with whatever the fault adds; writes the fault log. */
 void fault_host_work(struct fault *fault, int step);
 int fault_extra_us(const struct fault *fault, int step);
+/* By what all that a rank's GPU computes in this step is multiplied; 1 without a fault. */
+double fault_slowness(const struct options *options, int rank, int step);
 /* The GPU has finished the step: writes the fault log where that was late. */
 void fault_step_done(const struct fault *fault, int step);
 

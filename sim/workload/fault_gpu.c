@@ -15,6 +15,8 @@ enum { EXTRA_MS = 250, PRODUCTS_MS = 400, XID = 119 };
 /* Of 16 GiB: with its caches full; what a leak begins at, and what each step adds. */
 enum { FULL_MIB = 7424, WARM_MIB = 2048, LEAK_MIB = 160 };
 
+#define EVENLY 0.2 /* of what it computes */
+
 static int compute_longer(const struct fault *fault, int step)
 {
 	return fault_holds(fault, step) ? EXTRA_MS * 1000 : 0;
@@ -133,6 +135,10 @@ const struct fault_kind fault_gpu_kinds[] = {
 	  .harms = true,
 	  .extra_us = compute_longer,
 	  .doc = "its GPU computes 250 ms longer in each step" },
+	{ .name = "gpu-even",
+	  .harms = true,
+	  .slower = EVENLY,
+	  .doc = "its GPU computes a fifth longer, a little before each operation" },
 	{ .name = "gpu-stuck",
 	  .harms = true,
 	  .extra_us = never_end,

@@ -37,7 +37,9 @@ void training_compute(struct training *training, int us)
 		gpu_compute_for_ever(&training->gpu);
 		return;
 	}
-	us = (int)(us * noise_factor(&training->noise, training->step)) + training->extra_us;
+	us = (int)(us * noise_factor(&training->noise, training->step) *
+		   fault_slowness(training->options, training->rank, training->step)) +
+	     training->extra_us;
 	training->extra_us = 0;
 	gpu_compute(&training->gpu, us < 0 ? 0 : us);
 }

@@ -44,11 +44,13 @@ def in_init(events):
 
 def deadline_start(scenario, events):
     """(ns the time limit counts from, limit in s); None when the fault did not get that far."""
+    faults = [event for event in events if event["event"] == "fault"]
+    if scenario["within_s"]:
+        return (faults[0]["monotonic_ns"], scenario["within_s"]) if faults else None
     if scenario["kind"] == "straggler":
         late = [event for event in events if event["event"] == "late_step"]
         known = stage.late_in_a_row(late, ALWAYS_STEPS if late and late[0]["step"] == 1 else 3)
         return (known["monotonic_ns"], STRAGGLER_S) if known else None
-    faults = [event for event in events if event["event"] == "fault"]
     limit_s = SLOWDOWN_S if scenario["kind"] == "slowdown" else LEAK_S if scenario["kind"] == "memory" else INIT_S if in_init(events) else STUCK_S
     return (faults[0]["monotonic_ns"], limit_s) if faults else None
 
@@ -102,11 +104,24 @@ def check_convoy(failures, finding, level):
     failures.check(chain[0].get("waits_for") == 'its threads "python3" in turn', f"chain: {chain}")
 
 
+def check_sums(failures, scenario, events, said, finding):
+    """What no single operation shows: of no operation, never certain, and what it costs by the workload's own account."""
+    late = finding.get("late") or {}
+    failures.check(late.get("spread_out") is True, f"spread out over the operations: {late}")
+    failures.check(finding.get("confidence") == "likely", f"confidence {finding.get('confidence')}")
+    failures.check(late.get("waiting") == [rank for rank in range(stage.RANKS) if rank != scenario["rank"]],
+                   f"waiting {late.get('waiting')}")
+    longer, steps = [event["late_ms"] for event in events if event["event"] == "late_step"], step_times(said)
+    if failures.check(longer and steps, "the job ended and printed its step times"):
+        truth, share = statistics.mean(longer) / statistics.median(steps), late.get("lost_share") or -1
+        failures.check(abs(share - truth) <= 0.3 * truth, f"lost {share:.1%} of the time; its GPU computed {truth:.1%} longer")
+
+
 def named(scenario):
     return list(range(stage.RANKS)) if scenario["rank"] < 0 else [scenario["rank"]]
 
 
-def check_finding(failures, name, scenario, level, finding):
+def check_finding(failures, name, scenario, level, events, said, finding):
     cause = finding.get("cause") or {}
     failures.check(finding.get("ranks") == named(scenario), f"ranks {finding.get('ranks')}")
     failures.check(cause.get("class") == scenario["cause"], f"cause {cause.get('class')}, expected {scenario['cause']}")
@@ -115,7 +130,9 @@ def check_finding(failures, name, scenario, level, finding):
         failures.check(finding["late"]["waiting"] == [rank for rank in range(stage.RANKS) if rank != scenario["rank"]],
                        f"waiting {finding['late']['waiting']}")
         return
-    if scenario["kind"] == "memory":
+    if name == "even-slow-gpu":
+        check_sums(failures, scenario, events, said, finding)
+    if scenario["kind"] == "memory" or name == "even-slow-gpu":
         return
     failures.check(cause.get("class") in ("gone", "network", None) or finding.get("level") == level,
                    f"level {finding.get('level')}, expected {level}")
@@ -183,8 +200,8 @@ def check_faulty(failures, name, scenario, level, events, said, lines):
     failures.check(true[0]["state"] == "open", "its first line opens it")
     failures.check(len({finding["id"] for finding in true}) == 1, f"one id: {sorted({f['id'] for f in true})}")
     last = [finding for finding in true if finding["state"] != "closed"][-1]
-    check_finding(failures, name, scenario, level, last)
-    if scenario["kind"] == "straggler":
+    check_finding(failures, name, scenario, level, events, said, last)
+    if scenario["kind"] == "straggler" and name != "even-slow-gpu":
         check_lost_time(failures, events, said, last)
 
 

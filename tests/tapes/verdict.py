@@ -86,6 +86,8 @@ def in_a_row(late, steps):
 def known(scenario, events):
     """(ms of the tape at which the fault could be known, seconds that a finding may take from there)."""
     faults = [event for event in events if event["event"] == "fault"]
+    if scenario["within_s"]:
+        return (faults[0]["at_ms"] if faults else None), scenario["within_s"]
     if scenario["kind"] == "straggler":
         late = [event for event in events if event["event"] == "late_step"]
         return in_a_row(late, ALWAYS_LATE_STEPS if late and late[0]["step"] == 1 else LATE_STEPS), LIMITS["straggler"]

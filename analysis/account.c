@@ -296,8 +296,10 @@ static void account_member(struct account *account, const struct meeting *meetin
 			sums_note_operation(account->sums, member->rank, operation, meeting->ended_ns);
 		member->met_ns = operation->done_ns;
 		note_cell(account, meeting->instance, i, &before);
-	} else if (!(operation->state & OPERATION_APART)) {
-		rank->blind = true;
+	} else {
+		account->untimed++;
+		account->left_out += operation->state & OPERATION_APART ? 1 : 0;
+		rank->blind |= !(operation->state & OPERATION_APART);
 	}
 	/* Its time is the host's, that may be far ahead: between which others it lies, tickets tell. */
 	if (operation->state & OPERATION_APART)

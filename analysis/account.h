@@ -72,6 +72,7 @@ struct account {
 	struct account_entry *waiting; /* finished instances that are younger than the horizon */
 	size_t waiting_count, waiting_room;
 	uint64_t nobody_ns;             /* waits, over all ranks, of which is not known for whom */
+	uint64_t left_out, untimed;     /* operations without times: their turn was not to have progress; all of them */
 	uint64_t first_step, last_step; /* as they may be told; 0 none */
 	analysis_time_visit *visit;     /* NULL: nobody watches */
 	void *visit_argument;

@@ -175,6 +175,7 @@ static void sum_up(const struct account *account, struct analysis_account *told,
 	told->transfer = (double)parts.transfer_ns / *all_ns;
 	told->unseen = (double)parts.unseen_ns / *all_ns;
 	told->nobody = (double)account->nobody_ns / *all_ns;
+	told->left_out = 2 * told->unseen > 1 && 2 * account->left_out > account->untimed;
 }
 
 void account_tell(const struct analysis *analysis, struct analysis_account *told)

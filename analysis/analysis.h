@@ -207,6 +207,7 @@ enum { ANALYSIS_LOSSES = 3 };
 struct analysis_account {
 	bool known;
 	double own, wait, transfer, unseen, nobody;
+	bool left_out; /* most is unseen, mostly of small operations whose turn was not to have GPU progress */
 	struct analysis_loss losses[ANALYSIS_LOSSES]; /* the largest first */
 	uint32_t loss_count;
 };

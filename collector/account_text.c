@@ -51,8 +51,9 @@ json_t *account_json(const struct analysis_account *account)
 	losses = json_array();
 	for (uint32_t i = 0; i < account->loss_count; i++)
 		json_array_append_new(losses, loss_json(&account->losses[i]));
-	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:o}", "own", account->own, "wait", account->wait, "transfer",
-			 account->transfer, "unseen", account->unseen, "nobody", account->nobody, "waited_for", losses);
+	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:b, s:o}", "own", account->own, "wait", account->wait, "transfer",
+			 account->transfer, "unseen", account->unseen, "nobody", account->nobody, "left_out",
+			 account->left_out, "waited_for", losses);
 }
 
 static double number(const json_t *object, const char *key)
@@ -139,14 +140,24 @@ static void print_unnamed(FILE *out, const char *before, int label, const json_t
 	}
 }
 
+/* Without this a slow job of small operations would end with "findings none" and no word of why. */
+static void print_left_out(FILE *out, const char *before, int label)
+{
+	print_label(out, before, label, "not seen");
+	fputs("most of the time: small operations in a row have GPU progress one time in 16; RANKWATCH_GPU_TIME=watermark "
+	      "gives it to all\n",
+	      out);
+}
+
 void account_print(FILE *out, const char *before, int label, const json_t *account)
 {
 	const json_t *losses = json_object_get(account, "waited_for");
 	size_t i;
 	const json_t *loss;
+	bool left_out = json_is_true(json_object_get(account, "left_out"));
 
 	if (!json_is_object(account) ||
-	    (number(account, "wait") < told && !json_array_size(losses) && number(account, "transfer") < large))
+	    (!left_out && number(account, "wait") < told && !json_array_size(losses) && number(account, "transfer") < large))
 		return;
 	print_label(out, before, label, "time");
 	fprintf(out, "own work %d %%, waiting for other ranks %d %%, transfers %d %%, not seen %d %%\n",
@@ -158,4 +169,6 @@ void account_print(FILE *out, const char *before, int label, const json_t *accou
 		print_loss(out, loss);
 	}
 	print_unnamed(out, before, label, account);
+	if (left_out)
+		print_left_out(out, before, label);
 }

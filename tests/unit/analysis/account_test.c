@@ -259,6 +259,7 @@ Test(account, what_is_sampled_out_is_unseen)
 		expect_sum(&run, "sampled", (unsigned)sampled[i]);
 		struct analysis_account told = account_of(&run);
 		cr_expect(i ? told.unseen > before + 0.2 : told.unseen < 0.05, "1 in %d: %f", sampled[i], told.unseen);
+		cr_expect_eq(told.left_out, told.unseen > 0.5, "1 in %d: %f", sampled[i], told.unseen);
 		before = told.unseen;
 		end(&run);
 	}

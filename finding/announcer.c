@@ -10,6 +10,7 @@ static const uint64_t moment_ns = UINT64_C(2000000000);
 struct announcement {
 	char *key;                  /* kind and ranks */
 	json_t *finding;            /* newest */
+	json_t *grave;              /* newest that was more than a notice: what it was, when it is over as a notice */
 	uint64_t seen_ns, shown_ns; /* shown 0: never */
 	bool is_new;                /* not shown as it is now */
 	bool is_told_open;          /* what was shown last is still open to its reader */
@@ -119,6 +120,10 @@ void announcer_take(struct announcer *announcer, const json_t *finding, uint64_t
 		announcement->shown_ns = 0;
 	json_decref(announcement->finding);
 	announcement->finding = json_deep_copy(finding);
+	if (is_notice(finding))
+		return;
+	json_decref(announcement->grave);
+	announcement->grave = json_incref(announcement->finding);
 }
 
 static bool knows_cause(const json_t *finding)
@@ -178,7 +183,7 @@ json_t *announcer_worst(const struct announcer *announcer)
 	json_t *worst = NULL;
 
 	for (size_t i = 0; i < announcer->count; i++) {
-		json_t *finding = announcer->announcements[i].finding;
+		json_t *finding = announcer->announcements[i].grave;
 
 		if (finding && (!worst || (is_critical(finding) && !is_critical(worst))))
 			worst = finding;
@@ -200,6 +205,7 @@ void announcer_finish(struct announcer *announcer)
 		if (announcement->is_new && (!announcement->shown_ns || is_end(announcement) || began_anew(announcement)))
 			show(announcer, announcement, 1);
 		json_decref(announcement->finding);
+		json_decref(announcement->grave);
 		free(announcement->key);
 	}
 	free(announcer->announcements);

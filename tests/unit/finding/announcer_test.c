@@ -233,3 +233,18 @@ Test(announcer, the_most_severe_is_the_worst_and_of_these_the_first)
 	cr_expect_eq(worst_rank(&announcer), 4);
 	announcer_finish(&announcer);
 }
+
+/* When it is over, nearly nothing of it may be left: the last lines of a run say what it was. */
+Test(announcer, the_worst_of_what_is_over_as_a_notice_is_what_it_was)
+{
+	struct announcer one = announcer();
+
+	take_as(&one, "warning", "open", "io", 2, SECOND);
+	take_as(&one, "notice", "closed", "io", 2, 9 * SECOND);
+	json_t *worst = announcer_worst(&one);
+
+	cr_assert(worst);
+	cr_expect_str_eq(json_string_value(json_object_get(worst, "severity")), "warning");
+	json_decref(worst);
+	finish(&one);
+}

@@ -11,7 +11,7 @@ import time
 
 import stage
 
-WORKLOAD = ("--ranks=4", "--steps=100000", "--step-ms=100", "--elements=1024", "--grace=60")
+WORKLOAD = ("--ranks=4", "--steps=100000", "--step-ms=100", "--elements=16384", "--grace=60")
 
 
 HISTORY = 100  # operations

@@ -7,6 +7,7 @@
 
 #include "analysis/gpu_evidence.h"
 #include "analysis/model.h"
+#include "analysis/process.h"
 #include "analysis/text.h"
 #include "analysis/waiting.h"
 
@@ -76,8 +77,7 @@ static uint64_t left_by(const struct process *process)
 
 static bool has_ended(const struct analysis *analysis, const struct process *process)
 {
-	bool dead = process->life == ANALYSIS_EXITED || process->life == ANALYSIS_KILLED;
-	return dead && (analysis->post_mortem || process->left_ns);
+	return process_is_dead(process) && (analysis->post_mortem || process->left_ns);
 }
 
 static void look_at_others(const struct job *job, const struct process *first, struct others *others)

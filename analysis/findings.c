@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/incident.h"
+#include "analysis/process.h"
 
 static const uint64_t update_pause_ns = 1000000000;
 static const double update_change = 0.10;
@@ -191,7 +192,7 @@ static uint32_t count_ended(const struct job *job)
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < job->process_count; i++)
-		count += job->processes[i]->life == ANALYSIS_EXITED || job->processes[i]->life == ANALYSIS_KILLED;
+		count += process_is_dead(job->processes[i]);
 	return count;
 }
 

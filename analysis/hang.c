@@ -8,6 +8,7 @@
 #include "analysis/gpu_evidence.h"
 #include "analysis/hang_verdict.h"
 #include "analysis/model.h"
+#include "analysis/process.h"
 #include "analysis/text.h"
 #include "analysis/waiting.h"
 
@@ -226,8 +227,7 @@ size_t hang_suspects(const struct analysis *analysis, struct analysis_suspect *s
 		const struct standing *standing = roots[i].standing;
 		const struct process *process = analysis->job.ranks[roots[i].rank].process;
 		if (analysis->now_ns < standing->since_ns + HANG_SUSPECT_NS ||
-		    standing->missing > standing->waiters || process->life == ANALYSIS_EXITED ||
-		    process->life == ANALYSIS_KILLED)
+		    standing->missing > standing->waiters || process_is_dead(process))
 			continue;
 		if (found < room)
 			suspects[found] = (struct analysis_suspect){ .process = process->id,

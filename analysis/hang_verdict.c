@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "analysis/model.h"
+#include "analysis/process.h"
 
 uint64_t hang_verdict_after(const struct analysis *analysis)
 {
@@ -46,11 +47,6 @@ static bool is_outlived(const struct communicator *communicator, const struct pr
 	return others && outlived * 2 >= others;
 }
 
-static bool is_dead(const struct process *process)
-{
-	return process->life == ANALYSIS_EXITED || process->life == ANALYSIS_KILLED;
-}
-
 /* Did the first of the two end because of the second, as far as times tell? They are seen with some delay each. */
 static bool ended_after(const struct process *process, const struct process *other, bool other_stood)
 {
@@ -69,7 +65,7 @@ static bool is_consequence(const struct hang_root *root, const struct process *p
 		return false;
 	for (uint32_t i = 0; i < communicator->member_count; i++) {
 		const struct process *other = communicator->members[i].process;
-		if (other == process || other->host == process->host || !is_dead(other) || !waiting_misses(instance, i))
+		if (other == process || other->host == process->host || !process_is_dead(other) || !waiting_misses(instance, i))
 			continue;
 		if (ended_after(process, other, waiting_stands(instance, i)))
 			return true;
@@ -186,7 +182,7 @@ bool hang_verdict_reach(const struct analysis *analysis, const struct hang_root 
 	const struct standing *standing = root->standing;
 	if (now_ns < standing->since_ns)
 		return false;
-	if (is_dead(process))
+	if (process_is_dead(process))
 		return judge_gone(root, process, now_ns, verdict);
 	if (!is_due(analysis, root, now_ns - standing->since_ns))
 		return false;

@@ -8,6 +8,7 @@
 
 #include "analysis/hang.h"
 #include "analysis/naming.h"
+#include "analysis/process.h"
 #include "analysis/text.h"
 
 #define KIND(kind) (1u << (kind))
@@ -46,7 +47,7 @@ static const struct process *process_of(const struct job *job, int32_t world_ran
 
 static bool has_ended(const struct process *process)
 {
-	return process && (process->life == ANALYSIS_EXITED || process->life == ANALYSIS_KILLED);
+	return process && process_is_dead(process);
 }
 
 /* By itself: an exception, an assertion, an abort; no signal of somebody else's, and no regular end. */

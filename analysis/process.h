@@ -9,6 +9,11 @@
 void process_read_header(struct process *process, const struct rw_box_header *box);
 /* Of it what a box knows only when NCCL has been called: devices, NCCL, who tells of calls. */
 void process_read_nccl(struct process *process, const struct rw_box_header *box);
+/* Has it ended, in whatever way? One that is stopped has not. */
+static inline bool process_is_dead(const struct process *process)
+{
+	return process->life == ANALYSIS_EXITED || process->life == ANALYSIS_KILLED;
+}
 /* With all that it owns; NULL: nothing. */
 void process_free(struct process *process);
 

@@ -8,6 +8,7 @@
 #include "analysis/model.h"
 #include "analysis/naming.h"
 #include "analysis/numbering.h"
+#include "analysis/process.h"
 #include "analysis/system_calls.h"
 #include "analysis/trace.h"
 #include "analysis/waiting.h"
@@ -93,7 +94,7 @@ static struct doing doing_of(const struct look *look, uint32_t index)
 	const struct process *process = look->analysis->job.ranks[index].process;
 	struct doing doing = look->ranks[index];
 
-	if (process->life == ANALYSIS_EXITED || process->life == ANALYSIS_KILLED)
+	if (process_is_dead(process))
 		return (struct doing){ ANALYSIS_DOING_GONE, doing.instance, process->life_ns };
 	if (process->life == ANALYSIS_STOPPED)
 		return (struct doing){ ANALYSIS_DOING_STOPPED, doing.instance, process->life_ns };

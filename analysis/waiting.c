@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/flights.h"
+#include "analysis/process.h"
 
 enum {
 	LOOK_AHEAD = 16, /* streams are in order: those who wait, wait in the oldest instances */
@@ -121,18 +122,13 @@ static bool is_left_behind(const struct instance *instance, uint32_t member)
 	return true;
 }
 
-static bool is_dead(const struct process *process)
-{
-	return process->life == ANALYSIS_EXITED || process->life == ANALYSIS_KILLED;
-}
-
 /* A process that has ended does not come any more, and this operation needs everybody. */
 static bool lacks_a_dead_rank(const struct instance *instance)
 {
 	if (!instance_keeps_all(instance))
 		return false;
 	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
-		if (is_dead(instance->communicator->members[i].process) && waiting_misses(instance, i))
+		if (process_is_dead(instance->communicator->members[i].process) && waiting_misses(instance, i))
 			return true;
 	return false;
 }
@@ -141,10 +137,11 @@ static bool lacks_a_dead_rank(const struct instance *instance)
  * one may have no GPU progress. */
 static bool waits_in_vain(const struct instance *instance, uint32_t member)
 {
-	return is_in_flight(instance, member) && !is_dead(instance->communicator->members[member].process);
+	return is_in_flight(instance, member) && !process_is_dead(instance->communicator->members[member].process);
 }
 
-static uint64_t waits_or_stands_since(const struct instance *instance, uint32_t member)
+/* One that waits in vain has come as far as its GPU was last seen to move. */
+static uint64_t since_when(const struct instance *instance, uint32_t member)
 {
 	uint64_t since_ns = waits_since(instance, member),
 		 moved_ns = instance->communicator->members[member].process->gpu_moved_ns;
@@ -160,7 +157,7 @@ static int look_at(struct waiting *waiting, const struct instance *instance)
 		bool waits = waiting_stands(instance, i) || (in_vain && waits_in_vain(instance, i));
 		if (!waits || is_left_behind(instance, i))
 			continue;
-		uint64_t since_ns = waits_or_stands_since(instance, i);
+		uint64_t since_ns = since_when(instance, i);
 		if (!is_held(instance->communicator->members[i].process)) {
 			waiting->blocked[instance->communicator->members[i].rank] = true;
 			standing.since_ns = since_ns > standing.since_ns ? since_ns : standing.since_ns;

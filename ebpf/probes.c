@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -27,6 +28,8 @@ enum {
 	WHY_ROOM = 256,
 	SHARED_RING_BYTES = 8 << 20,
 	SHARED_MOST = SHARED_RING_BYTES / (int)sizeof(struct waits_record) / 4, /* of the ring, by one owner */
+	LOOKS = 6,
+	LOOK_PAUSE_NS = 500000, /* before the second; twice that before each further one */
 };
 
 static_assert((int)PROBES_OWNERS == WAITS_OWNERS, "both sides of the map");
@@ -39,6 +42,7 @@ struct probes {
 	bool symbols_tried;
 	int statistics_fd;
 	unsigned int watched;
+	uint64_t lost_looks; /* at threads for which the kernel had no storage */
 	probes_record *record;
 	void *argument;
 	const struct waits_record *current; /* while the callback runs */
@@ -171,15 +175,29 @@ void probes_close(struct probes *probes)
 	free(probes);
 }
 
-/* Its records are then in the ring. */
+/* Its records are then in the ring. A map of task storage (Linux, kernel/bpf/memalloc.c) begins with a single element of this
+ * size on each CPU and gets more by an interrupt: a thread may find none, and does a moment later. */
 static int iterate(struct probes *probes, pid_t tgid)
 {
 	struct waits__bss *shared = probes->programs->bss;
+	long pause_ns = LOOK_PAUSE_NS;
+	int err;
 
 	shared->look_tgid = tgid;
+	shared->look_number++;
 	shared->look_count = 0;
-	int err = look_run(&probes->look, tgid);
-	return err || shared->look_count ? err : -ESRCH;
+	for (int looks = 1;; looks++) {
+		shared->look_lacks = 0;
+		err = look_run(&probes->look, tgid);
+		if (err || !shared->look_lacks || looks == LOOKS)
+			break;
+		nanosleep(&(struct timespec){ .tv_nsec = pause_ns }, NULL);
+		pause_ns *= 2;
+	}
+	probes->lost_looks += shared->look_lacks;
+	if (!err && !shared->look_count)
+		err = shared->look_lacks ? -ENOMEM : -ESRCH;
+	return err;
 }
 
 int probes_hold(struct probes *probes)
@@ -289,7 +307,7 @@ void probes_loss(struct probes *probes, struct probes_loss *loss)
 	struct bpf_program *program;
 	struct bpf_prog_info info;
 
-	*loss = (struct probes_loss){ .ring = shared->lost_records, .waits = shared->lost_waits };
+	*loss = (struct probes_loss){ .ring = shared->lost_records, .waits = shared->lost_waits + probes->lost_looks };
 	bpf_object__for_each_program(program, probes->programs->obj)
 	{
 		if (!info_of(program, &info))

@@ -35,8 +35,8 @@ int probes_open_shared(struct probes **probes, uint64_t threshold_ns, probes_rec
 void probes_close(struct probes *probes); /* accepts NULL */
 
 /* Watch a thread group (init-namespace pid) until it calls exec: another program is another's business. 0 when at least
- * one of its threads was seen there, else -errno (-ESRCH: no thread is, -ENOSPC: too many processes are watched, -EEXIST)
- * and it is not watched. The system call programs are attached only while somebody is watched. */
+ * one of its threads was seen there, else -errno (-ESRCH: no thread is, -ENOMEM: the kernel had no storage for any,
+ * -ENOSPC: too many processes are watched, -EEXIST) and it is not watched. The system call programs are attached only while somebody is watched. */
 int probes_watch(struct probes *probes, pid_t tgid);
 void probes_unwatch(struct probes *probes, pid_t tgid);
 /* probes_watch() for an owner below PROBES_OWNERS; probes_watch() is for owner 0. */

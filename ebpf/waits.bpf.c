@@ -18,8 +18,10 @@ static const __u64 queue_window_ns = 1000000000;
 
 const volatile __s32 close_call = -1;
 
-__s32 look_tgid;  /* the process that the iterator is to report */
-__u32 look_count; /* its threads that were reported */
+__s32 look_tgid;   /* the process that the iterator is to report */
+__u64 look_number; /* what an earlier try of this look has reported is not reported again */
+__u32 look_count;  /* its threads that were reported */
+__u32 look_lacks;  /* its threads for which the kernel had no storage at hand just then */
 
 /* A thread has storage from its first system call, or since the iterator has come by: soon after it began, or its
  * process's watch. */
@@ -248,10 +250,13 @@ static void look_at(struct task_struct *task)
 	__u64 now = bpf_ktime_get_ns();
 	struct thread *thread = thread_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread) {
-		__sync_fetch_and_add(&lost_waits, 1);
+		look_lacks++;
 		return;
 	}
+	if (thread->looked == look_number)
+		return;
 
+	thread->looked = look_number;
 	look_count++;
 	if (!thread->off_ns && thread->system_call == OUTSIDE && state_of(task))
 		adopt(task, thread, now);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -52,6 +53,26 @@ static pid_t start(int go, bool execs)
 	_exit(0);
 }
 
+/* On a busy machine a child may begin long after its fork. */
+static bool waits_in_read(pid_t pid)
+{
+	char path[64], line[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)pid);
+	for (int tries = 0; tries < 3000; tries++) {
+		FILE *file = fopen(path, "r");
+		char *end = line;
+		bool waits = file && fgets(line, sizeof(line), file) && strtol(line, &end, 10) == SYS_read && *end == ' ';
+
+		if (file)
+			fclose(file);
+		if (waits)
+			return true;
+		pause_ms(10);
+	}
+	return false;
+}
+
 static struct seen watch(struct probes *probes, struct seen *seen, bool execs)
 {
 	int go[2], err;
@@ -60,6 +81,8 @@ static struct seen watch(struct probes *probes, struct seen *seen, bool execs)
 	if (pipe(go))
 		return *seen;
 	seen->pid = start(go[0], execs);
+	if (!waits_in_read(seen->pid))
+		printf("  FAILED: the child does not wait\n");
 	err = probes_watch(probes, seen->pid);
 	if (err)
 		printf("  FAILED: not watched: %s\n", strerror(-err));
@@ -71,7 +94,8 @@ static struct seen watch(struct probes *probes, struct seen *seen, bool execs)
 		probes_poll(probes);
 	}
 	probes_poll(probes);
-	probes_unwatch(probes, seen->pid);
+	if (!err)
+		probes_unwatch(probes, seen->pid);
 	close(go[0]);
 	close(go[1]);
 	return *seen;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/cells.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +25,31 @@ static bool has_ranks(struct cells *cells, struct column *column, uint32_t count
 	return true;
 }
 
+static bool has_lines(struct cells *cells, struct column *column, uint32_t count)
+{
+	if (count <= column->line_count)
+		return true;
+	struct cell_magnitude *more = realloc(column->magnitudes, count * sizeof(*more));
+	if (!more)
+		return false;
+	for (uint32_t i = column->line_count; i < count; i++)
+		more[i] = (struct cell_magnitude){ .rank = UINT32_MAX };
+	cells->bytes += (count - column->line_count) * sizeof(*more);
+	column->magnitudes = more;
+	column->line_count = count;
+	return true;
+}
+
+static void take_larger(struct cell_magnitude *largest, const struct cell_magnitude *other)
+{
+	if (other->brought > largest->brought) {
+		largest->brought = other->brought;
+		largest->rank = other->rank;
+	}
+	if (other->result > largest->result)
+		largest->result = other->result;
+}
+
 static void add_cell(struct cell *sum, const struct cell *other)
 {
 	sum->own_ms += other->own_ms;
@@ -39,10 +63,12 @@ static void add_cell(struct cell *sum, const struct cell *other)
 /* Takes what the later one holds. Who knows the two of them need not hear of it. */
 static void absorb(struct cells *cells, struct column *column, struct column *later)
 {
-	if (!has_ranks(cells, column, later->rank_count))
+	if (!has_ranks(cells, column, later->rank_count) || !has_lines(cells, column, later->line_count))
 		return;
 	for (uint32_t i = 0; i < later->rank_count; i++)
 		add_cell(&column->cells[i], &later->cells[i]);
+	for (uint32_t i = 0; i < later->line_count; i++)
+		take_larger(&column->magnitudes[i], &later->magnitudes[i]);
 	if (!column->step)
 		column->step = later->step;
 	if (later->last_step)
@@ -55,9 +81,9 @@ static void absorb(struct cells *cells, struct column *column, struct column *la
 
 static void drop(struct cells *cells, struct column *column)
 {
-	cells->bytes -= column->rank_count * sizeof(*column->cells);
+	cells->bytes -= column->rank_count * sizeof(*column->cells) + column->line_count * sizeof(*column->magnitudes);
 	free(column->cells);
-	column->cells = NULL;
+	free(column->magnitudes);
 }
 
 static void merge_older(struct cells *cells)
@@ -129,25 +155,38 @@ static struct column *find(struct cells *cells, uint64_t step, uint64_t at_ns)
 	return cells->count ? &cells->columns[0] : append(cells, step, at_ns);
 }
 
-struct cell *cells_at(struct cells *cells, uint32_t rank, uint64_t step, uint64_t at_ns)
+static struct column *column_at(struct cells *cells, uint64_t step, uint64_t at_ns)
 {
-	if (!cells || !cells->limit)
-		return NULL;
-	struct column *column = find(cells, step, at_ns);
-	if (!column || !has_ranks(cells, column, rank + 1))
+	struct column *column = cells && cells->limit ? find(cells, step, at_ns) : NULL;
+
+	if (!column)
 		return NULL;
 	if (at_ns < column->from_ns)
 		column->from_ns = at_ns;
 	if (at_ns > column->until_ns)
 		column->until_ns = at_ns;
 	column->changed = ++cells->changes;
-	return &column->cells[rank];
+	return column;
+}
+
+struct cell *cells_at(struct cells *cells, uint32_t rank, uint64_t step, uint64_t at_ns)
+{
+	struct column *column = column_at(cells, step, at_ns);
+
+	return column && has_ranks(cells, column, rank + 1) ? &column->cells[rank] : NULL;
+}
+
+struct cell_magnitude *cells_magnitude_at(struct cells *cells, uint32_t line, uint64_t step, uint64_t at_ns)
+{
+	struct column *column = column_at(cells, step, at_ns);
+
+	return column && has_lines(cells, column, line + 1) ? &column->magnitudes[line] : NULL;
 }
 
 void cells_free(struct cells *cells)
 {
 	for (size_t i = 0; i < cells->count; i++)
-		free(cells->columns[i].cells);
+		drop(cells, &cells->columns[i]);
 	free(cells->columns);
 	*cells = (struct cells){ 0 };
 }

@@ -95,6 +95,7 @@ struct value {
 	uint8_t judged, placed;  /* the same: was looked at; was counted at its place in the step */
 	uint8_t excused;         /* the same: bad, and known to have harmed nothing: analysis/aftermath.h */
 	uint8_t followed;        /* the same: its magnitude counted: analysis/drift.h */
+	uint8_t noted;           /* the same: its magnitude is in the table of those who look: analysis/magnitudes.h */
 };
 
 struct instance_key {

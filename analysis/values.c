@@ -7,6 +7,7 @@
 
 #include "analysis/corruption.h"
 #include "analysis/drift.h"
+#include "analysis/magnitudes.h"
 #include "analysis/model.h"
 
 /* By type: bytes can be anything (FSDP2 sends groups of mixed types as uint8). */
@@ -207,6 +208,7 @@ static void judge(struct analysis *analysis, struct instance *instance, uint64_t
 			if (value_scan(instance, i, (enum value_side)side))
 				origin_judge(analysis, instance, i, (enum value_side)side, now_ns);
 	drift_judge(analysis, instance, now_ns);
+	magnitudes_note(analysis, instance);
 }
 
 /* In the order in which they were first scanned: what is usual at a place follows the steps. */

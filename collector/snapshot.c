@@ -239,7 +239,35 @@ static json_t *bad_json(const struct column *column)
 	return NULL;
 }
 
-static json_t *column_json(const struct snapshot_source *source, const struct column *column)
+/* 0 is null: nothing was scanned, or nothing but zeros. */
+static json_t *magnitude_json(float largest)
+{
+	return largest > 0 ? json_real((double)largest) : json_null();
+}
+
+/* By line; NULL where no line has any. */
+static json_t *magnitudes_json(const struct column *column, const json_t *ranks)
+{
+	json_t *brought = json_array(), *by = json_array(), *results = json_array();
+	bool any = false;
+
+	for (uint32_t i = 0; i < column->line_count; i++) {
+		const struct cell_magnitude *magnitude = &column->magnitudes[i];
+		json_t *rank = json_array_get(ranks, magnitude->rank);
+
+		any |= magnitude->brought > 0 || magnitude->result > 0;
+		json_array_append_new(brought, magnitude_json(magnitude->brought));
+		json_array_append_new(by, rank ? json_incref(rank) : json_null());
+		json_array_append_new(results, magnitude_json(magnitude->result));
+	}
+	json_t *magnitudes = json_pack("{s:o, s:o, s:o}", "brought", brought, "by", by, "result", results);
+	if (any)
+		return magnitudes;
+	json_decref(magnitudes);
+	return NULL;
+}
+
+static json_t *column_json(const struct snapshot_source *source, const struct column *column, const json_t *ranks)
 {
 	static const struct {
 		const char *key;
@@ -260,12 +288,32 @@ static json_t *column_json(const struct snapshot_source *source, const struct co
 			json_object_set_new(row, parts[i].key, array);
 	if ((array = bad_json(column)))
 		json_object_set_new(row, "bad", array);
+	if ((array = magnitudes_json(column, ranks)))
+		json_object_set_new(row, "magnitudes", array);
 	return row;
 }
 
 static void add_world_rank(void *argument, const struct analysis_rank_view *rank)
 {
 	json_array_append_new(argument, json_integer(rank->rank));
+}
+
+static json_t *lines_json(const struct cells *cells)
+{
+	json_t *lines = json_array();
+	char id[24];
+
+	for (uint32_t i = 0; i < cells->line_count; i++) {
+		snprintf(id, sizeof(id), "0x%" PRIx64, cells->lines[i].communicator);
+		json_array_append_new(lines, json_pack("{s:s, s:o}", "comm", id, "name", text(cells->lines[i].name)));
+	}
+	return lines;
+}
+
+/* Numbers that it takes to write it. */
+static size_t numbers_of(const struct column *column)
+{
+	return column->rank_count + 3 * (size_t)column->line_count;
 }
 
 static json_t *cells_json(const struct snapshot_source *source, uint64_t since)
@@ -276,14 +324,15 @@ static json_t *cells_json(const struct snapshot_source *source, uint64_t since)
 
 	analysis_visit_ranks(source->analysis, add_world_rank, ranks);
 	for (; first > 0; first--) {
-		if (room < cells->columns[first - 1].rank_count)
+		if (room < numbers_of(&cells->columns[first - 1]))
 			break;
-		room -= cells->columns[first - 1].rank_count;
+		room -= numbers_of(&cells->columns[first - 1]);
 	}
 	for (; first < cells->count; first++)
 		if (cells->columns[first].changed > since)
-			json_array_append_new(columns, column_json(source, &cells->columns[first]));
-	return json_pack("{s:I, s:o, s:o}", "changes", (json_int_t)cells->changes, "ranks", ranks, "columns", columns);
+			json_array_append_new(columns, column_json(source, &cells->columns[first], ranks));
+	return json_pack("{s:I, s:o, s:o, s:b, s:o}", "changes", (json_int_t)cells->changes, "ranks", ranks, "lines",
+			 lines_json(cells), "more_lines", (int)cells->more_lines, "columns", columns);
 }
 
 static json_t *deadline_json(const struct snapshot_source *source)

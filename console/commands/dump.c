@@ -11,14 +11,30 @@
 #include "console/box_runs.h"
 #include "console/command.h"
 #include "console/flight_recorder/dump.h"
+#include "console/inspector_line.h"
+
+/* How operations are printed. */
+enum format { JSON, CSV, INSPECTOR, FORMATS };
+
+static const char *const format_names[FORMATS] = { [JSON] = "json", [CSV] = "csv", [INSPECTOR] = "inspector" };
 
 struct options {
 	struct box_choice choice;
 	const char *flight_recorder; /* a directory; NULL: JSON lines */
-	bool header, comms, samples, operations, csv;
+	bool header, comms, samples, operations;
+	enum format format;
 };
 
 enum { KEY_COMMS = 0x100, KEY_FLIGHT_RECORDER, KEY_FORMAT, KEY_SAMPLES, KEY_HEADER, KEY_OPERATIONS, BATCH = 512 };
+
+/* FORMATS: there is none of that name. */
+static enum format format_of(const char *name)
+{
+	for (int format = 0; format < FORMATS; format++)
+		if (strcmp(name, format_names[format]) == 0)
+			return (enum format)format;
+	return FORMATS;
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -38,9 +54,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		options->flight_recorder = argument;
 		return 0;
 	case KEY_FORMAT:
-		options->csv = strcmp(argument, "csv") == 0;
-		if (!options->csv && strcmp(argument, "json") != 0)
-			argp_error(state, "--format: \"%s\" is neither csv nor json", argument);
+		options->format = format_of(argument);
+		if (options->format == FORMATS)
+			argp_error(state, "--format: \"%s\" is none of csv, inspector and json", argument);
 		return 0;
 	case KEY_HEADER:
 		options->header = true;
@@ -53,8 +69,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		    (options->header || options->comms || options->samples || options->operations))
 			argp_error(state, "--flight-recorder writes operations, in its own way: no other part can be "
 					  "asked for beside it");
-		if (options->csv && (options->header || options->comms || options->samples || options->flight_recorder))
-			argp_error(state, "--format csv is a table of operations: nothing else can be asked for beside it");
+		if (options->format != JSON &&
+		    (options->header || options->comms || options->samples || options->flight_recorder))
+			argp_error(state, "--format %s is of operations: nothing else can be asked for beside it",
+				   format_names[options->format]);
 		if (!options->header && !options->comms && !options->samples)
 			options->operations = true;
 		return 0;
@@ -67,10 +85,20 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 struct dump {
 	const struct box_entry *entry;
 	int32_t rank;
-	bool csv;
+	enum format format;
+	struct inspector_box inspector;
+	struct inspector_left_out *left_out; /* of all boxes */
 	struct rw_communicator *communicators;
 	uint32_t communicator_count;
 };
+
+/* Takes the line. */
+static void print_json(json_t *line)
+{
+	if (json_dumpf(line, stdout, JSON_COMPACT | JSON_ENSURE_ASCII) == 0)
+		putchar('\n');
+	json_decref(line);
+}
 
 /* One line: what it is and whose, then the record. Takes the record. */
 static void print_line(const struct dump *dump, const char *part, json_t *record)
@@ -79,9 +107,7 @@ static void print_line(const struct dump *dump, const char *part, json_t *record
 				 (json_int_t)dump->entry->reader.header.pid);
 
 	json_object_update_new(line, record);
-	if (json_dumpf(line, stdout, JSON_COMPACT | JSON_ENSURE_ASCII) == 0)
-		putchar('\n');
-	json_decref(line);
+	print_json(line);
 }
 
 static void dump_header(const struct dump *dump)
@@ -143,11 +169,18 @@ static const struct rw_communicator *communicator_of(const struct dump *dump, co
 		   : NULL;
 }
 
-static void dump_operation(const struct dump *dump, const struct rw_operation *operation)
+static void dump_operation(struct dump *dump, const struct rw_operation *operation)
 {
-	json_t *record = box_json_operation(operation, communicator_of(dump, operation));
+	const struct rw_communicator *communicator = communicator_of(dump, operation);
+	json_t *record = dump->format == INSPECTOR ? inspector_line(&dump->inspector, operation, communicator, dump->left_out)
+						   : box_json_operation(operation, communicator);
 
-	if (!dump->csv) {
+	if (dump->format == INSPECTOR) {
+		if (record)
+			print_json(record);
+		return;
+	}
+	if (dump->format == JSON) {
 		print_line(dump, "operation", record);
 		return;
 	}
@@ -155,7 +188,7 @@ static void dump_operation(const struct dump *dump, const struct rw_operation *o
 	json_decref(record);
 }
 
-static int dump_operations(const struct dump *dump)
+static int dump_operations(struct dump *dump)
 {
 	static struct rw_operation slots[BATCH];
 	enum box_slot states[BATCH];
@@ -177,9 +210,13 @@ static int dump_operations(const struct dump *dump)
 	return 0;
 }
 
-static int dump_box(const struct options *options, const struct box_entry *entry)
+static int dump_box(const struct options *options, const struct box_entry *entry, struct inspector_left_out *left_out)
 {
-	struct dump dump = { .entry = entry, .rank = box_rank(&entry->reader), .csv = options->csv };
+	struct dump dump = { .entry = entry,
+			     .rank = box_rank(&entry->reader),
+			     .format = options->format,
+			     .inspector = { .entry = entry },
+			     .left_out = left_out };
 	int error = box_communicators(&entry->reader, &dump.communicators, &dump.communicator_count);
 
 	if (options->header)
@@ -200,6 +237,13 @@ static void say_left_out(uint64_t count, const char *why)
 {
 	if (count)
 		fprintf(stderr, "rankwatch dump: left out: %" PRIu64 " %s\n", count, why);
+}
+
+static void say_inspector_left_out(const struct inspector_left_out *left_out)
+{
+	say_left_out(left_out->untimed, "operations of which nobody saw how long they were on the GPU");
+	say_left_out(left_out->sizeless, "operations of communicators of which NCCL did not tell the size and the nodes");
+	say_left_out(left_out->strange, "operations that Inspector has no name for, or of which too little is known");
 }
 
 static int write_flight_recorder(const struct options *options, const struct boxes *boxes)
@@ -225,6 +269,7 @@ static int write_flight_recorder(const struct options *options, const struct box
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct options options = { 0 };
+	struct inspector_left_out left_out = { 0 };
 	struct boxes boxes;
 
 	command_parse(command, argc, argv, 0, &options);
@@ -239,12 +284,13 @@ static int run(const struct command *command, int argc, char **argv)
 	}
 	size_t runs = box_choice_runs(&options.choice, &boxes);
 
-	if (options.csv)
+	if (options.format == CSV)
 		box_csv_head(stdout);
 	for (size_t i = 0; i < boxes.count && boxes.entries[i].run < runs && !ferror(stdout); i++) {
-		if (dump_box(&options, &boxes.entries[i]) != 0)
+		if (dump_box(&options, &boxes.entries[i], &left_out) != 0)
 			status = COMMAND_FAILED;
 	}
+	say_inspector_left_out(&left_out);
 	if (status == COMMAND_DONE && boxes.refused)
 		status = COMMAND_INCOMPLETE;
 	boxes_close(&boxes);
@@ -257,7 +303,10 @@ static const struct argp_option dump_options[] = {
 	  "Write the operations to DIR/rank_0, DIR/rank_1 and so on as PyTorch's Flight Recorder does, for "
 	  "torchfrtrace, instead of printing",
 	  0 },
-	{ "format", KEY_FORMAT, "csv|json", 0, "The operations as one table with a line of names on top, instead of JSON lines", 0 },
+	{ "format", KEY_FORMAT, "csv|inspector|json", 0,
+	  "The operations as one table with a line of names on top, or as NCCL's Inspector plugin writes them, instead of our own "
+	  "JSON lines",
+	  0 },
 	{ "header", KEY_HEADER, NULL, 0, "The header: process, job, versions, counters, environment", 0 },
 	{ "operations", KEY_OPERATIONS, NULL, 0, "The operations; the default when no other part is asked for", 0 },
 	{ "samples", KEY_SAMPLES, NULL, 0, "The process's own samples of its threads", 0 },
@@ -280,6 +329,7 @@ static const struct argp dump_argp = {
 	       "  rankwatch dump | jq 'select(.done_seen_ns == null)'\n"
 	       "  rankwatch dump --header --comms /dev/shm/rankwatch-0/slurm-81123\n"
 	       "  rankwatch dump --format csv >operations.csv\n"
+	       "  rankwatch dump --format inspector >inspector/job.jsonl\n"
 	       "  rankwatch dump --flight-recorder fr && torchfrtrace --prefix rank_ fr\n",
 };
 

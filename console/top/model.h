@@ -16,6 +16,7 @@ enum {
 	MODEL_TEXT = 192,
 	MODEL_NAME = 64,
 	MODEL_LATELY = 10, /* columns that "lately" means */
+	MODEL_LINES = 64,  /* communicators with magnitudes */
 };
 #define MODEL_CELLS_BYTES ((size_t)64 << 20) /* older columns are dropped */
 #define MODEL_STANDS_MS 1000.0               /* so long is no wait of every step */
@@ -51,6 +52,11 @@ struct model_column {
 		float own_ms, wait_ms, transfer_ms, unseen_ms, lost_ms;
 		uint32_t bad;
 	} *cells;
+	size_t line_count;
+	struct model_magnitude {
+		float brought, result; /* the largest; 0 none is known */
+		int32_t rank;          /* that brought it; -1 not known */
+	} *magnitudes; /* by line of the model; NULL none */
 };
 
 struct model_member {
@@ -98,6 +104,11 @@ struct model {
 	size_t communicator_count;
 	struct model_column *columns; /* oldest first */
 	size_t column_count, column_room, column_bytes;
+	struct model_line {
+		char id[24], name[MODEL_NAME];
+	} lines[MODEL_LINES]; /* communicators with magnitudes, in the order in which they came */
+	size_t line_count;
+	bool more_lines; /* there are more */
 	struct model_finding *findings; /* in order of their first revision */
 	size_t finding_count, finding_room;
 	json_t *snapshot; /* as it came; NULL none has */

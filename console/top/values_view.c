@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* NaN and Inf by rank and step: where the first were seen. */
+/* The largest magnitudes by communicator, and NaN and Inf by rank and step: where the first were seen. */
 #include <stdio.h>
 
+#include "console/top/magnitude_rows.h"
 #include "console/top/view.h"
 
-enum { RANK_AT = 1, SCANS_AT = 8, FIRST_AT = 24, STRIP_AT = 44 };
+/* Both tables' strips begin in the same column, so that a step stands below itself. */
+enum { RANK_AT = 1, SCANS_AT = 8, FIRST_AT = 24, STRIP_AT = 46 };
 
 /* The first column in which this rank had bad values; -1 none. */
 static long first_bad(const struct model *model, size_t index, long last)
@@ -41,20 +43,29 @@ static void draw_row(struct view_drawing *drawing, int row, size_t index, long l
 	}
 }
 
+/* Rows for magnitudes: a third of the screen, or what the ranks leave. */
+static int room_for_magnitudes(const struct view_drawing *drawing)
+{
+	int rows = drawing->bottom - drawing->top, ranks = drawing->model->rank_count < 10000 ? (int)drawing->model->rank_count : 10000;
+
+	return rows - ranks - 1 > rows / 3 ? rows - ranks - 1 : rows / 3;
+}
+
 void values_draw(struct view_drawing *drawing)
 {
 	const struct model *model = drawing->model;
-	int page = drawing->bottom - drawing->top - 1;
+	int head = magnitude_rows_draw(drawing, drawing->top, room_for_magnitudes(drawing));
+	int page = drawing->bottom - head - 1;
 	size_t first = view_scroll(drawing->view, model->rank_count, page);
 	long last = drawing->at < 0 ? (long)model->column_count - 1 : drawing->at;
 
-	canvas_style_row(drawing->canvas, drawing->top, STYLE_HEAD);
-	canvas_text(drawing->canvas, drawing->top, RANK_AT, STYLE_HEAD, "RANK");
-	canvas_text(drawing->canvas, drawing->top, SCANS_AT, STYLE_HEAD, "CLEAN SCANS");
-	canvas_text(drawing->canvas, drawing->top, FIRST_AT, STYLE_HEAD, "FIRST NaN, Inf");
-	canvas_text(drawing->canvas, drawing->top, STRIP_AT, STYLE_HEAD, "STEP BY STEP, N: NaN or Inf");
+	canvas_style_row(drawing->canvas, head, STYLE_HEAD);
+	canvas_text(drawing->canvas, head, RANK_AT, STYLE_HEAD, "RANK");
+	canvas_text(drawing->canvas, head, SCANS_AT, STYLE_HEAD, "CLEAN SCANS");
+	canvas_text(drawing->canvas, head, FIRST_AT, STYLE_HEAD, "FIRST NaN, Inf");
+	canvas_text(drawing->canvas, head, STRIP_AT, STYLE_HEAD, "STEP BY STEP, N: NaN or Inf");
 	for (size_t i = first; i < model->rank_count && i < first + (size_t)(page > 0 ? page : 0); i++)
-		draw_row(drawing, drawing->top + 1 + (int)(i - first), i, last);
+		draw_row(drawing, head + 1 + (int)(i - first), i, last);
 	if (drawing->view->cursor < model->rank_count)
 		drawing->view->under_cursor = model->ranks[drawing->view->cursor].rank;
 }

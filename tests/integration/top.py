@@ -117,6 +117,9 @@ class Collector:
         if slow:
             column["wait_ms"] = [0 if rank == LATE else 300 for rank in range(RANKS)]
             column["lost_ms"] = [300 * (RANKS - 1) if rank == LATE else 0 for rank in range(RANKS)]
+        # Values grow on ~fsdp; on ~tp the operands are overwritten, and of every other step nothing was scanned.
+        column["magnitudes"] = {"brought": [2.0 * 1.3 ** max(step - 20, 0), None], "by": [LATE, None],
+                                "result": [None, 0.5 if step % 2 else None]}
         return column
 
     def snapshot(self):
@@ -132,7 +135,8 @@ class Collector:
             "communicators": [{"comm": "0x5eed", "name": "~fsdp", "size": RANKS, "members": members}],
             "flights": [{"comm": "0x5eed", "comm_name": "~fsdp", "function": "AllGather", "sequence": 118,
                          "joined": [0, 1, 2, 4, 5, 6, 7], "missing": [LATE], "unseen": 0}],
-            "findings": ["a-3"], "cells": {"changes": STEPS, "ranks": list(range(RANKS)),
+            "findings": ["a-3"], "cells": {"changes": STEPS, "ranks": list(range(RANKS)), "more_lines": False,
+                                           "lines": [{"comm": "0x5eed", "name": "~fsdp"}, {"comm": "0x5eee", "name": "~tp"}],
                                            "columns": [self.column(step) for step in range(1, STEPS + 1)]}}}
 
 

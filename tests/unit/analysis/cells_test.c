@@ -96,6 +96,37 @@ Test(cells, stay_within_their_limit_however_many_ranks_there_are)
 	cells_free(&cells);
 }
 
+Test(cells, of_magnitudes_the_larger_is_kept_with_its_rank_when_columns_are_merged)
+{
+	struct cells cells;
+	const uint64_t steps = 2 * CELLS_COLUMNS;
+
+	cells_open(&cells, CELLS_LIMIT);
+	for (uint64_t step = 1; step <= steps; step++) {
+		struct cell_magnitude *magnitude = cells_magnitude_at(&cells, step % 2, step, step * SECOND);
+
+		cr_assert(magnitude);
+		*magnitude = (struct cell_magnitude){ .brought = (float)step, .result = (float)(2 * step), .rank = (uint32_t)step };
+	}
+	cr_assert_leq(cells.count, (size_t)CELLS_COLUMNS);
+	for (size_t i = 0; i < cells.count; i++) {
+		const struct column *column = &cells.columns[i];
+
+		for (uint32_t line = 0; line < column->line_count; line++) {
+			uint64_t newest = column->last_step % 2 == line ? column->last_step : column->last_step - 1;
+
+			if (newest < column->step) {
+				cr_expect_eq(column->magnitudes[line].rank, UINT32_MAX);
+				continue;
+			}
+			cr_expect_eq(column->magnitudes[line].rank, newest);
+			cr_expect_float_eq(column->magnitudes[line].brought, (float)newest, 0.1);
+			cr_expect_float_eq(column->magnitudes[line].result, (float)(2 * newest), 0.1);
+		}
+	}
+	cells_free(&cells);
+}
+
 Test(cells, what_comes_too_late_for_its_step_is_counted_with_the_one_before)
 {
 	struct cells cells;

@@ -9,6 +9,7 @@
 #include "console/top/model.h"
 #include "console/top/view.h"
 #include "tests/unit/analysis/played.h"
+#include "tests/unit/analysis/scanned.h"
 
 #define EVERYTHING ((1u << REQUEST_TOPICS) - 1)
 
@@ -96,6 +97,37 @@ Test(played, only_what_was_asked_for_is_in_it_and_only_what_has_changed)
 	json_decref(few);
 	json_decref(nothing_new);
 	end(&run);
+}
+
+Test(played, magnitudes_of_a_job_that_is_scanned_are_on_the_screen)
+{
+	static struct scanned job;
+	struct model model = { 0 };
+	struct view view = { .rank = -1, .kind = VIEW_VALUES };
+	struct canvas canvas = { 0 };
+	char row[512];
+
+	scanned_start(&job, 4, 4);
+	analysis_keep_cells(job.analysis);
+	int fsdp = scanned_communicator(&job, "fsdp", 4, 0, 1);
+	for (int step = 0; step < 10; step++) {
+		for (int i = 0; i < 4; i++)
+			job.absmax[i] = i == 2 ? (float)(1 << step) : 0.5f;
+		scanned_call(&job, fsdp, (struct scanned_call){ .function = RW_FUNCTION_REDUCE_SCATTER, .dtype = RW_DTYPE_BFLOAT16, .count = 100 });
+		scanned_tick(&job, 2000);
+	}
+	struct played run = { .analysis = job.analysis };
+	json_t *message = snapshot(&run, EVERYTHING, 0);
+
+	model_take(&model, message, 0);
+	cr_assert(canvas_reset(&canvas, 80, 24, false));
+	view_draw(&model, &view, &canvas, model.at_ms);
+	canvas_row_text(&canvas, 2, row, sizeof(row));
+	cr_expect(strstr(row, " fsdp                     512     2         1 "), "%s", row);
+	canvas_free(&canvas);
+	model_free(&model);
+	json_decref(message);
+	scanned_free(&job);
 }
 
 Test(played, one_rank_is_told_with_its_last_operations)

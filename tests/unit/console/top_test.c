@@ -285,6 +285,71 @@ Test(top, sorts_searches_and_follows)
 	cr_expect(view.quit);
 }
 
+static void take_magnitudes(int step, const char *lines, const char *magnitudes)
+{
+	char line[1024];
+
+	snprintf(line, sizeof(line),
+		 "{\"snapshot\":{\"cells\":{\"ranks\":[0,1],\"lines\":[%s],\"columns\":[{\"step\":%d,\"last_step\":%d,"
+		 "\"from_unix_ms\":%d,\"until_unix_ms\":%d,\"magnitudes\":%s}]}}}",
+		 lines, step, step, step * 1000, step * 1000 + 999, magnitudes);
+	take(line);
+}
+
+Test(top, the_communicator_whose_magnitudes_grew_most_comes_first_with_the_rank_that_brought_them)
+{
+	const char *lines = "{\"comm\":\"0x1\",\"name\":\"tp\"},{\"comm\":\"0x2\",\"name\":\"~fsdp\"}";
+
+	take_magnitudes(1, lines, "{\"brought\":[3,2],\"by\":[0,1],\"result\":[24,null]}");
+	take_magnitudes(2, lines, "{\"brought\":[3,2e5],\"by\":[0,1],\"result\":[24,null]}");
+	take_magnitudes(3, lines, "{\"brought\":[null,2.5e5],\"by\":[null,1],\"result\":[25,null]}");
+	view.kind = VIEW_VALUES;
+	draw(80, 24);
+	cr_expect(strstr(row_text(1), "LARGEST IN         MAGNITUDE  RANK  AT FIRST"), "%s", row_text(1));
+	cr_expect(strstr(row_text(2), " ~fsdp                2.5e+05     1         2 "), "%s", row_text(2));
+	cr_expect(strstr(row_text(2), "▁▇█") || strstr(row_text(2), "▁██"), "%s", row_text(2));
+	/* What was brought is gone: what came of it is no rank's. */
+	cr_expect(strstr(row_text(3), " tp                        25               3 "), "%s", row_text(3));
+	cr_expect(strstr(row_text(4), "RANK   CLEAN SCANS"), "%s", row_text(4));
+	view_key(&view, &model, KEY_VIEW_LEFT);
+	view_key(&view, &model, KEY_VIEW_LEFT);
+	draw(80, 24);
+	cr_expect(strstr(row_text(3), " ~fsdp                      2     1         2 "), "%s", row_text(3));
+}
+
+Test(top, another_collector_may_have_the_communicators_in_another_order)
+{
+	take_magnitudes(1, "{\"comm\":\"0x1\",\"name\":\"tp\"},{\"comm\":\"0x2\",\"name\":\"~fsdp\"}",
+			"{\"brought\":[3,2],\"by\":[0,1],\"result\":[null,null]}");
+	take_magnitudes(2, "{\"comm\":\"0x2\",\"name\":\"~fsdp\"},{\"comm\":\"0x1\",\"name\":\"tp\"}",
+			"{\"brought\":[8,6],\"by\":[1,0],\"result\":[null,null]}");
+	view.kind = VIEW_VALUES;
+	draw(80, 24);
+	cr_expect(strstr(row_text(2), " ~fsdp                      8     1         2 "), "%s", row_text(2));
+	cr_expect(strstr(row_text(3), " tp                         6     0         3 "), "%s", row_text(3));
+}
+
+Test(top, magnitudes_leave_two_thirds_of_the_screen_to_many_ranks_and_say_how_many_are_shown)
+{
+	char lines[4096] = "", brought[1024] = "";
+
+	for (int i = 0; i < 40; i++) {
+		snprintf(lines + strlen(lines), sizeof(lines) - strlen(lines), "%s{\"comm\":\"0x%x\",\"name\":\"g%d\"}", i ? "," : "", i + 1, i);
+		snprintf(brought + strlen(brought), sizeof(brought) - strlen(brought), "%s%d", i ? "," : "", i + 1);
+	}
+	char message[8192];
+
+	take_job(64, 5, -1);
+	snprintf(message, sizeof(message),
+		 "{\"snapshot\":{\"cells\":{\"ranks\":[0],\"lines\":[%s],\"more_lines\":true,\"columns\":[{\"step\":6,\"last_step\":6,"
+		 "\"from_unix_ms\":1795382302900,\"until_unix_ms\":1795382303800,\"magnitudes\":{\"brought\":[%s]}}]}}}", lines, brought);
+	take(message);
+	view.kind = VIEW_VALUES;
+	draw(80, 24);
+	cr_expect(strstr(row_text(1), "LARGEST IN 6/40+"), "%s", row_text(1));
+	cr_expect(strstr(row_text(8), "RANK   CLEAN SCANS"), "%s", row_text(8));
+}
+
 Test(top, text_from_a_job_never_reaches_the_screen_as_it_is)
 {
 	take("{\"hello\":{\"job\":\"a\\u001b[31m\\u202eb\"}}");
@@ -315,6 +380,8 @@ Test(top, whatever_a_collector_sends_is_survived)
 		"{\"snapshot\":{\"ranks\":[7,null,{\"rank\":\"x\",\"own_ms\":1e308}],\"gpus\":[1,{\"rank\":-1,\"clock_reasons\":[7]}]}}",
 		"{\"snapshot\":{\"communicators\":[{},3],\"flights\":[{\"comm\":3,\"missing\":\"x\"},{}]}}",
 		"{\"snapshot\":{\"cells\":{\"ranks\":[1,2],\"columns\":[3,{\"own_ms\":[-1,1e300,3],\"bad\":\"x\",\"step\":-4}]}}}",
+		"{\"snapshot\":{\"cells\":{\"lines\":[1,{\"comm\":7,\"name\":\"\\u001b\"},{}],\"columns\":[{\"magnitudes\":{\"brought\":["
+		"-1,1e300,\"x\",4],\"by\":[-7,1e9,99999999999,\"x\"],\"result\":7}},{\"magnitudes\":[1]}]}}}",
 		"{\"schema\":1,\"id\":7}", "{\"schema\":1,\"id\":\"x\",\"ranks\":[99999999999,-1,\"x\"],\"severity\":3}",
 		"{\"rank\":{\"threads\":3,\"last_operations\":[7]}}", "{\"summary\":{\"last\":3}}", "{\"hello\":[]}",
 	};

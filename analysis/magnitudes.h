@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The largest finite magnitudes of each communicator, step by step, for those who look: into the table of analysis/cells.h.
+ * What follows from them is for analysis/drift.h to say. */
+#ifndef ANALYSIS_MAGNITUDES_H
+#define ANALYSIS_MAGNITUDES_H
+
+struct analysis;
+struct instance;
+
+/* Notes what scans have seen of this instance since it was last noted. Whole numbers, and bytes of unknown type, have none. */
+void magnitudes_note(struct analysis *analysis, struct instance *instance);
+
+#endif

@@ -57,8 +57,8 @@ class Victim:
     def __init__(self, uid, script="while :; do sleep 0.03; done", **more):
         self.popen = subprocess.Popen(["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "sh", "-c", script], **more)
         self.pid = self.popen.pid
-        stage.wait_until(lambda: os.readlink(f"/proc/{self.pid}/exe") != shutil.which("setpriv") and
-                         pathlib.Path(f"/proc/{self.pid}").stat().st_uid == uid, 10)
+        program = os.path.realpath(PYTHON if script.startswith("exec ") else shutil.which("sh"))
+        stage.wait_until(lambda: os.readlink(f"/proc/{self.pid}/exe") == program, 20)  # its last exec, and so its name
 
     def __enter__(self):
         return self
@@ -389,9 +389,10 @@ def three_jobs(failures, _play):
         causes = {(value.get("cause") or {}).get("class"): value.get("level") for value in found}
         failures.check("lock" in causes, f"the slow job's cause is found: {causes}")
         failures.check(causes.get("lock") == "ebpf", f"by eBPF: {causes}")
-        for name in ("quiet", "others"):
-            told = [value for _, value in jobs[name].out.json() if value.get("severity") in ("warning", "critical")]
-            failures.check(not told, f"job {name} has no finding: {told[:1]}")
+        for name in ("quiet", "others"):  # 16 ranks on few cores may wait for a CPU, and that is then said
+            told = [value for _, value in jobs[name].out.json() if value.get("severity") in ("warning", "critical") and
+                    (value.get("cause") or {}).get("class") != "cpu"]
+            failures.check(not told, f"job {name} has no finding but about its CPUs: {told[:1]}")
 
 
 def loaded_programs():

@@ -47,6 +47,7 @@ void analysis_free(struct analysis *analysis)
 	sums_free(&analysis->sums);
 	transfers_free(&analysis->transfers);
 	gpus_free(&analysis->gpus);
+	ports_free(&analysis->ports);
 	memory_limit_free(&analysis->memory);
 	values_free(&analysis->values);
 	stains_free(&analysis->origin.stains);
@@ -207,6 +208,11 @@ int analysis_add_gpu_state(struct analysis *analysis, const struct analysis_gpu_
 int analysis_add_gpu_event(struct analysis *analysis, const struct analysis_gpu_event *event)
 {
 	return gpus_add_event(&analysis->gpus, event);
+}
+
+int analysis_add_port_state(struct analysis *analysis, const struct analysis_port_state *state)
+{
+	return ports_add_state(&analysis->ports, state);
 }
 
 void analysis_add_oom_kill(struct analysis *analysis, int32_t pid, uint64_t at_ns)

@@ -134,6 +134,41 @@ struct analysis_gpu_event {
 	char text[128]; /* the driver's words; "" NVML has none */
 };
 
+/* What a port of this machine's network has counted; each only ever rises. Which files: collector/sources/port_files.c; what
+ * they mean: docs/host-evidence.md, "Network ports". */
+enum analysis_port_counter {
+	ANALYSIS_PORT_DOWNED, /* the link went down */
+	ANALYSIS_PORT_RECOVERED, /* … or was trained anew without going down */
+	ANALYSIS_PORT_SYMBOL_ERRORS,
+	ANALYSIS_PORT_INTEGRITY_ERRORS,
+	ANALYSIS_PORT_OVERRUNS,
+	ANALYSIS_PORT_CHECKSUM_ERRORS,
+	ANALYSIS_PORT_RECEIVE_ERRORS,
+	ANALYSIS_PORT_REMOTE_ERRORS,
+	ANALYSIS_PORT_SEND_ERRORS,
+	ANALYSIS_PORT_SEND_DISCARDS,
+	ANALYSIS_PORT_ACK_TIMEOUTS,
+	ANALYSIS_PORT_OUT_OF_SEQUENCE,
+	ANALYSIS_PORT_SEQUENCE_NAKS,
+	ANALYSIS_PORT_RECEIVE_DROPS,
+	ANALYSIS_PORT_SEND_WAITS,
+	ANALYSIS_PORT_ECN_MARKED,
+	ANALYSIS_PORT_CNP_SENT,
+	ANALYSIS_PORT_CNP_HANDLED,
+	ANALYSIS_PORT_COUNTERS,
+};
+
+/* One port of this machine as the kernel showed it at at_ns. */
+struct analysis_port_state {
+	char name[32];  /* of the RDMA device or the network interface, "mlx5_2", "eth0" */
+	int32_t number; /* of the RDMA device's ports, from 1; 0: a network interface */
+	char model[32]; /* of its adapter; "" not known */
+	uint64_t at_ns;
+	bool active;
+	int64_t mbit_s; /* -1 not known */
+	int64_t counts[ANALYSIS_PORT_COUNTERS]; /* -1: it has no such counter */
+};
+
 /* What one channel to or from a peer has waited for since the caller told of it last: docs/black-box.md, "Network waits". */
 struct analysis_network {
 	analysis_process_id process;
@@ -313,6 +348,9 @@ int analysis_set_held(struct analysis *analysis, analysis_process_id process, co
 int analysis_add_gpu_state(struct analysis *analysis, const struct analysis_gpu_state *state);
 /* 0, -EINVAL without any address, or -ENOMEM. The same number within 5 s, from whichever source, is one Xid. */
 int analysis_add_gpu_event(struct analysis *analysis, const struct analysis_gpu_event *event);
+/* Every few seconds, in order of time. 0, -EINVAL: no name, or older than its last; -ENOMEM: also beyond so many ports that
+ * no machine has. */
+int analysis_add_port_state(struct analysis *analysis, const struct analysis_port_state *state);
 /* The kernel log says that the OOM killer has killed this process of this machine; pid: as the kernel numbers it. */
 void analysis_add_oom_kill(struct analysis *analysis, int32_t pid, uint64_t at_ns);
 /* About once a second. 0, -EINVAL or -ENOMEM. */

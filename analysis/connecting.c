@@ -5,6 +5,7 @@
 
 #include "analysis/hang_verdict.h"
 #include "analysis/model.h"
+#include "analysis/port_evidence.h"
 #include "analysis/text.h"
 
 /* Nobody's rank: the finding names none. */
@@ -73,6 +74,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		return NULL;
 	}
 	text_connecting(record);
+	if (standing->instance->communicator->hosts != 1)
+		port_evidence_attach(analysis, record, standing->since_ns);
 	return record;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/incident.h"
+#include "analysis/port_evidence.h"
 #include "analysis/process.h"
 
 static const uint64_t update_pause_ns = 1000000000;
@@ -112,13 +113,31 @@ static bool learns_step(const struct rw_finding *before, const struct rw_finding
 	       before->late.since_step != after->late.since_step;
 }
 
+static size_t count_ports(const struct rw_finding *finding)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < finding->evidence_count; i++)
+		count += !strcmp(finding->evidence[i].source, PORT_SOURCE);
+	return count;
+}
+
+/* What ports showed when it began is not kept for as long as it may last. */
+static void keep_ports(struct record *record, const struct rw_finding *before)
+{
+	if (count_ports(&record->finding))
+		return;
+	for (size_t i = 0; i < before->evidence_count; i++)
+		if (!strcmp(before->evidence[i].source, PORT_SOURCE))
+			record_add_evidence(record, PORT_SOURCE, -1, before->evidence[i].what);
+}
+
 static bool is_news(const struct rw_finding *before, const struct rw_finding *after)
 {
 	return before->severity != after->severity || before->cause.class_ != after->cause.class_ ||
 	       before->confidence != after->confidence || learns_step(before, after) ||
 	       (before->kind == RW_KIND_SLOWDOWN && misses_other(before, after)) ||
 	       before->operation.phase != after->operation.phase ||
-	       before->late.at_least != after->late.at_least ||
+	       before->late.at_least != after->late.at_least || count_ports(after) > count_ports(before) ||
 	       changed(before->late.lost_ms_per_step, after->late.lost_ms_per_step) ||
 	       (before->kind != RW_KIND_STRAGGLER && changed(before->late.by_ms, after->late.by_ms)) ||
 	       (is_told_in_words(after) && strcmp(before->text, after->text));
@@ -149,6 +168,7 @@ static void update(struct findings *findings, uint32_t at, struct record *record
 	record->finding.revision = before->finding.revision;
 	record->finding.first_seen_ns = before->finding.first_seen_ns;
 	record->finding.detect_ms = before->finding.detect_ms;
+	keep_ports(record, &before->finding);
 	if (before->finding.severity == RW_NOTICE && record->finding.severity > RW_NOTICE)
 		findings->opened++;
 	findings->records[at] = record;

@@ -2,12 +2,14 @@
 #include "analysis/hang.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "analysis/connecting.h"
 #include "analysis/flights.h"
 #include "analysis/gpu_evidence.h"
 #include "analysis/hang_verdict.h"
 #include "analysis/model.h"
+#include "analysis/port_evidence.h"
 #include "analysis/process.h"
 #include "analysis/text.h"
 #include "analysis/waiting.h"
@@ -66,6 +68,16 @@ static bool is_sampled_out(const struct instance *instance)
 	return false;
 }
 
+/* Can the network between the hosts have to do with it? A rank that NCCL told of a broken connection fails by itself. */
+static bool is_of_network(const struct rw_finding *finding, const struct instance *instance, const struct process *process)
+{
+	if (instance->communicator->hosts == 1)
+		return false;
+	if (finding->kind == RW_KIND_GONE)
+		return process->exit_status > 0 && WIFEXITED(process->exit_status);
+	return finding->operation.phase == RW_PHASE_CONNECT || finding->cause.class_ == RW_CAUSE_SOCKET;
+}
+
 static struct record *make_record(const struct analysis *analysis, const struct waiting *waiting,
 				  const struct hang_root *root, const struct hang_verdict *verdict, uint64_t now_ns)
 {
@@ -105,8 +117,10 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		text_gone(record);
 	else
 		text_hang(record);
-	gpu_evidence_explain_end(analysis, record, root->rank,
-				 verdict->kind == RW_KIND_GONE ? process->life_ns : root->standing->since_ns);
+	uint64_t at_ns = verdict->kind == RW_KIND_GONE ? process->life_ns : root->standing->since_ns;
+	gpu_evidence_explain_end(analysis, record, root->rank, at_ns);
+	if (is_of_network(finding, instance, process))
+		port_evidence_attach(analysis, record, at_ns);
 	return record;
 }
 

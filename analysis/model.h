@@ -19,6 +19,7 @@
 #include "analysis/memory_limit.h"
 #include "analysis/oom_kills.h"
 #include "analysis/origin.h"
+#include "analysis/ports.h"
 #include "analysis/straggler.h"
 #include "analysis/sums.h"
 #include "analysis/transfer.h"
@@ -39,6 +40,7 @@ struct analysis {
 	uint64_t expiry_looked_ns; /* for communicators to give back */
 	struct hangs hangs;
 	struct gpus gpus;
+	struct ports ports;
 	struct memory_groups memory;
 	struct oom_kills oom_kills;
 	struct values values;

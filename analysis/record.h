@@ -32,7 +32,7 @@ struct record {
 	struct rw_chain_link chain[CAUSE_HOPS];
 	char chain_threads[CAUSE_HOPS][16], chain_waits[CAUSE_HOPS][48];
 	struct rw_evidence evidence[RECORD_EVIDENCE];
-	char evidence_what[RECORD_EVIDENCE][160];
+	char evidence_what[RECORD_EVIDENCE][224];
 	char missing[RECORD_MISSING][192];
 	const char *missing_pointers[RECORD_MISSING];
 	char text[768], advice[160];

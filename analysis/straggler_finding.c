@@ -5,6 +5,7 @@
 
 #include "analysis/gpu_evidence.h"
 #include "analysis/model.h"
+#include "analysis/port_evidence.h"
 #include "analysis/straggler_cost.h"
 #include "analysis/text.h"
 
@@ -274,6 +275,8 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	if (!record)
 		return;
 	record->finding.first_seen_ns = suspect->decided_ns;
+	if (cause.class_ == RW_CAUSE_SOCKET)
+		port_evidence_attach(analysis, record, suspect->decided_ns);
 	/* What was decided from history, before anybody looked, was not detected late. */
 	if (now_ns > suspect->decided_ns && suspect->decided_ns > analysis->first_tick_ns)
 		record->finding.detect_ms = (double)(now_ns - suspect->decided_ns) / 1e6;

@@ -22,6 +22,7 @@
 #include "analysis/network.h"
 #include "analysis/oom_kills.h"
 #include "analysis/origin.h"
+#include "analysis/port_evidence.h"
 #include "analysis/straggler.h"
 #include "analysis/sums.h"
 #include "analysis/transfer.h"
@@ -105,6 +106,8 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_SLOWDOWN, SHARE, NETWORK_WAITS, "of what the steps take longer, at least, a slow link waits"),
 	ROW(RW_KIND_SLOWDOWN, SHARE, NETWORK_QUIET, "of what the slowest link waits, at most, a quiet one does"),
 	ROW(RW_KIND_SLOWDOWN, SHARE, NETWORK_CERTAIN, "of what the steps take longer makes it certain"),
+	ROW(RW_KIND_SLOWDOWN, TIME, PORT_LEAD_NS, "before it began and as long after is when network ports are looked at"),
+	ROW(RW_KIND_SLOWDOWN, FACTOR, PORT_BEYOND, "what a port counted in such a time before, at least, is worth a word"),
 	ROW(RW_KIND_SLOWDOWN, COUNT, TRANSFER_CLEAN, "steps as before close it"),
 
 	ROWS_OF_VALUES(RW_KIND_NAN),

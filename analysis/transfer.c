@@ -6,6 +6,7 @@
 
 #include "analysis/lateness.h"
 #include "analysis/model.h"
+#include "analysis/port_evidence.h"
 
 static int by_value(const void *left, const void *right)
 {
@@ -163,6 +164,9 @@ static void consider(struct analysis *analysis, struct transfer *transfer, uint6
 	if (!transfer->decided_ns)
 		transfer->decided_ns = transfer->slowest.start_ns;
 	record->finding.first_seen_ns = transfer->decided_ns;
+	/* It was decided by the last of these steps. */
+	uint64_t row_ns = TRANSFER_IN_A_ROW * step_ns;
+	port_evidence_attach(analysis, record, transfer->decided_ns > row_ns ? transfer->decided_ns - row_ns : 0);
 	if (now_ns > transfer->decided_ns && transfer->decided_ns > analysis->first_tick_ns)
 		record->finding.detect_ms = (double)(now_ns - transfer->decided_ns) / 1e6;
 	transfer->open = true;

@@ -36,6 +36,13 @@ static void on_process_ended(void *argument, analysis_process_id process, int ex
 	live_boxes_set_exit(watch->boxes, process, exit_status, at_ns);
 }
 
+static void on_port(void *argument, const struct analysis_port_state *state)
+{
+	struct watch *watch = argument;
+
+	analysis_add_port_state(watch->analysis, state);
+}
+
 int watch_open(struct watch *watch, const struct watch_request *request)
 {
 	const struct live_boxes_request boxes = {
@@ -68,6 +75,8 @@ int watch_open(struct watch *watch, const struct watch_request *request)
 
 	if (!err)
 		err = gpu_health_open(&watch->gpu_health, request->analysis, request->kernel_log);
+	if (!err && port_source_open(&watch->ports, request->root))
+		watch->ports = NULL;
 	return err ? err : live_boxes_open(&watch->boxes, &boxes);
 }
 
@@ -77,6 +86,7 @@ void watch_close(struct watch *watch)
 	live_boxes_close(watch->boxes);
 	host_close(watch->host);
 	gpu_health_close(watch->gpu_health);
+	port_source_close(watch->ports);
 }
 
 void watch_poll_boxes(struct watch *watch, uint64_t now_ns)
@@ -100,6 +110,8 @@ bool watch_tick(struct watch *watch, uint64_t now_ns)
 
 	host_poll(watch->host, now_ns);
 	gpu_health_poll(watch->gpu_health, now_ns);
+	if (watch->ports)
+		port_source_poll(watch->ports, now_ns, on_port, watch);
 	if (boxes)
 		watch_poll_boxes(watch, now_ns);
 	if (watch->ticks % LEASES_EVERY == 1)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the collector watches of one job, brought to the analysis in rounds: black boxes, host, GPUs, ranks without a box.
- * Knows the time only from its caller and the machine only under `root`, so that a recorded job can be watched again
- * (tests/tapes). One owner thread.
+ * What the collector watches of one job, brought to the analysis in rounds: black boxes, host, GPUs, network ports, ranks
+ * without a box. Knows the time only from its caller and the machine only under `root`, so that a recorded job can be
+ * watched again (tests/tapes). One owner thread.
  */
 #ifndef COLLECTOR_WATCH_H
 #define COLLECTOR_WATCH_H
@@ -15,6 +15,7 @@
 #include "collector/gpu_health.h"
 #include "collector/host.h"
 #include "collector/live_boxes.h"
+#include "collector/sources/port_source.h"
 
 enum { WATCH_TICK_MS = 50 };
 
@@ -38,6 +39,7 @@ struct watch {
 	struct live_boxes *boxes;
 	struct host *host;
 	struct gpu_health *gpu_health;
+	struct port_source *ports; /* NULL: no thread could be had */
 	struct absentees absentees;
 	uid_t owner; /* as in the request */
 	bool stuck;  /* closed, while a thread still uses the loop: leave with _exit(2) */

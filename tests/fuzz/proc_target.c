@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the collector reads in /proc and of control groups: a process can give itself any name and environment, and a
- * container any mount. The input is a list of files, each a line "@PATH" below the stand-in's root and its content. The
+ * What the collector reads in /proc, of control groups and of network ports: a process can give itself any name and
+ * environment, and a container any mount. The input is a list of files, each a line "@PATH" below the stand-in's root and its content. The
  * paths are those of `files`; one that is not named is empty.
  */
 #include "tests/fuzz/box_target.h"
@@ -15,6 +15,7 @@
 
 #include "collector/absentees.h"
 #include "collector/sources/memory_limit.h"
+#include "collector/sources/port_files.h"
 #include "collector/sources/proc_source.h"
 #include "ebpf/kernel_symbols.h"
 
@@ -24,6 +25,9 @@ enum { PID = 7, CONTENT = 4096 };
 
 static const char *const directories[] = {
 	"proc", "proc/self", "proc/7", "proc/7/fd", "proc/7/fdinfo", "proc/7/task", "proc/7/task/7", "group", "group/a",
+	"sys", "sys/class", "sys/class/infiniband", "sys/class/infiniband/m", "sys/class/infiniband/m/ports",
+	"sys/class/infiniband/m/ports/1", "sys/class/infiniband/m/ports/1/counters", "sys/class/net", "sys/class/net/e",
+	"sys/class/net/e/device", "sys/class/net/e/statistics",
 };
 
 static const char *const files[] = {
@@ -32,6 +36,9 @@ static const char *const files[] = {
 	"proc/7/task/7/syscall", "proc/7/task/7/wchan", "proc/7/task/7/stack", "group/memory.max", "group/memory.stat",
 	"group/memory.events", "group/memory.limit_in_bytes", "group/memory.usage_in_bytes", "group/memory.failcnt",
 	"group/a/memory.max", "group/a/memory.stat", "group/a/memory.limit_in_bytes",
+	"sys/class/infiniband/m/board_id", "sys/class/infiniband/m/ports/1/state", "sys/class/infiniband/m/ports/1/rate",
+	"sys/class/infiniband/m/ports/1/counters/symbol_error", "sys/class/net/e/type", "sys/class/net/e/operstate",
+	"sys/class/net/e/speed", "sys/class/net/e/statistics/rx_errors",
 };
 
 static const char link_name[] = "proc/7/fd/3";
@@ -162,6 +169,22 @@ static void look_at_threads(void)
 	mounts_close(mounts);
 }
 
+static void look_at_ports(void)
+{
+	struct analysis_port_state states[2];
+	size_t count = port_files_read(root, states, 2);
+
+	if (!count || count > 2)
+		abort();
+	for (size_t i = 0; i < count; i++) {
+		if (!TERMINATED(states[i].name) || !TERMINATED(states[i].model) || states[i].mbit_s < -1)
+			abort();
+		for (int k = 0; k < ANALYSIS_PORT_COUNTERS; k++)
+			if (states[i].counts[k] < -1)
+				abort();
+	}
+}
+
 static void look_at_symbols(void)
 {
 	struct kernel_symbols *symbols;
@@ -193,5 +216,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!memory_limit_read(root, PID, &memory) && !memory.limit)
 		abort();
 	look_at_symbols();
+	look_at_ports();
 	return 0;
 }

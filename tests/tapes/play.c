@@ -21,6 +21,7 @@
 #include "console/replay.h"
 #include "finding/finding_json.h"
 #include "played.h"
+#include "played_ports.h"
 #include "tests/unit/analysis/adding_up.h"
 
 struct level {
@@ -133,6 +134,7 @@ static void play_tick(struct play *play)
 {
 	if (!played->now_ns || !play->level->live)
 		return;
+	played_ports_write(played->tree.root, (double)(played->now_ns - play->first_ns) / 1e6);
 	if (!play->watching)
 		open_watch(play);
 	uv_run(&play->loop, UV_RUN_NOWAIT);

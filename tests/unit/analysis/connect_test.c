@@ -190,6 +190,45 @@ Test(connect, a_slow_connection_of_all_is_noted_and_told_when_it_takes_too_long)
 	small_job_close(&job);
 }
 
+/* Once told it stays: of a long wait the readings of its beginning are no longer kept. */
+static void wait_beside_a_port(struct small_job *job, int32_t hosts)
+{
+	struct analysis_port_state port = { .name = "eth0", .active = true, .mbit_s = 25000 };
+
+	small_job_open(job);
+	job->hosts = hosts;
+	small_job_start(job);
+	tell_all_but(job, -1, CALLED, RW_FLAG_ENTERED);
+	for (int second = -20; second < 900; second += 2) {
+		port.at_ns = (uint64_t)((called_at + second) * 1e9);
+		port.active = second < -4 || second > 4;
+		port.counts[ANALYSIS_PORT_DOWNED] = second >= -4;
+		cr_assert_eq(analysis_add_port_state(job->analysis, &port), 0);
+		if (second > 0)
+			small_job_tick(job, called_at + second);
+	}
+	cr_expect_eq(small_job_last(job)->scope, RW_SCOPE_JOB);
+	cr_expect_eq(small_job_last(job)->severity, RW_WARNING);
+	cr_expect_eq(small_job_last(job)->confidence, RW_INCONCLUSIVE);
+}
+
+Test(connect, what_a_port_showed_when_it_began_is_said_for_as_long_as_it_lasts)
+{
+	struct small_job job;
+
+	wait_beside_a_port(&job, 2);
+	cr_assert_eq(small_job_last(&job)->evidence_count, 1);
+	cr_expect_str_eq(small_job_last(&job)->evidence[0],
+			 "eth0: link went down once (between 6 s before and 4 s before it began)");
+	small_job_close(&job);
+	wait_beside_a_port(&job, 0);
+	cr_expect_eq(small_job_last(&job)->evidence_count, 1, "an older NCCL does not say how many hosts there are");
+	small_job_close(&job);
+	wait_beside_a_port(&job, 1);
+	cr_expect_eq(small_job_last(&job)->evidence_count, 0, "within a host there is no network");
+	small_job_close(&job);
+}
+
 Test(connect, a_late_operation_is_an_ordinary_one)
 {
 	struct small_job job;

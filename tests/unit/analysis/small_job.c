@@ -31,6 +31,7 @@ static void emit(void *argument, const struct rw_finding *finding)
 void small_job_open(struct small_job *job)
 {
 	memset(job, 0, sizeof(*job));
+	job->hosts = 1;
 	job->analysis = analysis_new(false, emit, job);
 	cr_assert(job->analysis);
 	for (int rank = 0; rank < SMALL_JOB_RANKS; rank++) {
@@ -57,7 +58,7 @@ void small_job_start(struct small_job *job)
 							  .pid = 100 + rank,
 							  .box = &job->boxes[rank] };
 		const struct rw_communicator communicator = {
-			.id = 0x5eed, .rank = rank, .nranks = SMALL_JOB_RANKS, .nnodes = 1, .born_ns = 1
+			.id = 0x5eed, .rank = rank, .nranks = SMALL_JOB_RANKS, .nnodes = job->hosts, .born_ns = 1
 		};
 
 		cr_assert_eq(analysis_add_process(job->analysis, &process), 0);

@@ -23,7 +23,8 @@ struct small_job_finding {
 
 struct small_job {
 	struct analysis *analysis;
-	struct rw_box_header boxes[SMALL_JOB_RANKS]; /* change them before small_job_start() */
+	struct rw_box_header boxes[SMALL_JOB_RANKS]; /* change them before small_job_start() … */
+	int32_t hosts; /* … and how many NCCL says that the communicator spans; 1 */
 	struct small_job_finding findings[SMALL_JOB_FINDINGS];
 	size_t count;
 };

@@ -206,6 +206,12 @@ void analysis_replay_open(struct analysis *analysis)
 	(void)analysis;
 }
 
+int analysis_add_port_state(struct analysis *analysis, const struct analysis_port_state *state)
+{
+	(void)analysis, (void)state;
+	return 0;
+}
+
 void analysis_add_oom_kill(struct analysis *analysis, int32_t pid, uint64_t at_ns)
 {
 	(void)analysis, (void)pid, (void)at_ns;

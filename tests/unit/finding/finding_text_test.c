@@ -94,6 +94,29 @@ Test(finding_text, nobody_is_late_for_a_slow_transfer)
 	free(text);
 }
 
+Test(finding_text, what_network_ports_showed_stands_below_what_is_slow)
+{
+	const struct rw_evidence ports[] = {
+		{ .source = "self", .ms = 12, .what = "network" },
+		{ .source = "port", .ms = -1, .what = "mlx5_2 port 1: link went down twice" },
+		{ .source = "port", .ms = -1, .what = "e\033th: checksum errors +31" },
+	};
+	struct rw_finding finding = straggler();
+
+	finding.kind = RW_KIND_SLOWDOWN;
+	finding.late.kind = RW_LATE_TRANSFER;
+	finding.evidence = ports;
+	finding.evidence_count = 3;
+	char *text = printed(&finding);
+
+	cr_expect(strstr(text, "\n  ports    mlx5_2 port 1: link went down twice; e\\x1bth: checksum errors +31\n"), "%s", text);
+	free(text);
+	finding.evidence_count = 1;
+	text = printed(&finding);
+	cr_expect_not(strstr(text, "  ports "));
+	free(text);
+}
+
 static void expect_because(const struct rw_finding *finding, const char *expected)
 {
 	char *text = printed(finding), line[256];

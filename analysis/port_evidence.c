@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/port_evidence.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/model.h"
+#include "analysis/record.h"
+
+/* A pace that was seen for less than this is none. */
+static const uint64_t pace_ns = 30000000000u;
+
+enum weight { WEIGHT_NONE, WEIGHT_LOAD, WEIGHT_SLOWER, WEIGHT_ERRORS, WEIGHT_LINK };
+
+/*
+ * least: of so many in the window is spoken. A healthy link counts an error now and then, and its adapter resends: ibqueryerrors of
+ * infiniband-diags has 10 and 100 as its thresholds, too. Counters of LOAD move in healthy jobs: they are compared with the
+ * port's own pace before.
+ */
+static const struct {
+	const char *words;
+	enum weight weight;
+	uint64_t least;
+} counters[ANALYSIS_PORT_COUNTERS] = {
+	[ANALYSIS_PORT_DOWNED] = { "link went down", WEIGHT_LINK, 1 },
+	[ANALYSIS_PORT_RECOVERED] = { "link was trained anew", WEIGHT_LINK, 1 },
+	[ANALYSIS_PORT_SYMBOL_ERRORS] = { "symbol errors", WEIGHT_ERRORS, 10 },
+	[ANALYSIS_PORT_INTEGRITY_ERRORS] = { "link integrity errors", WEIGHT_ERRORS, 10 },
+	[ANALYSIS_PORT_OVERRUNS] = { "input buffer overruns", WEIGHT_ERRORS, 10 },
+	[ANALYSIS_PORT_CHECKSUM_ERRORS] = { "checksum errors", WEIGHT_ERRORS, 10 },
+	[ANALYSIS_PORT_RECEIVE_ERRORS] = { "receive errors", WEIGHT_ERRORS, 10 },
+	[ANALYSIS_PORT_REMOTE_ERRORS] = { "packets damaged before the last switch", WEIGHT_ERRORS, 100 },
+	[ANALYSIS_PORT_SEND_ERRORS] = { "send errors", WEIGHT_ERRORS, 10 },
+	[ANALYSIS_PORT_SEND_DISCARDS] = { "packets discarded instead of sent", WEIGHT_ERRORS, 100 },
+	[ANALYSIS_PORT_ACK_TIMEOUTS] = { "acknowledgements timed out", WEIGHT_ERRORS, 10 },
+	[ANALYSIS_PORT_OUT_OF_SEQUENCE] = { "packets out of sequence", WEIGHT_ERRORS, 100 },
+	[ANALYSIS_PORT_SEQUENCE_NAKS] = { "packets asked for again", WEIGHT_ERRORS, 100 },
+	[ANALYSIS_PORT_RECEIVE_DROPS] = { "received packets dropped", WEIGHT_LOAD, 1000 },
+	[ANALYSIS_PORT_SEND_WAITS] = { "ticks without credit to send", WEIGHT_LOAD, 1000000 },
+	[ANALYSIS_PORT_ECN_MARKED] = { "packets marked for congestion", WEIGHT_LOAD, 1000 },
+	[ANALYSIS_PORT_CNP_SENT] = { "congestion notifications sent", WEIGHT_LOAD, 1000 },
+	[ANALYSIS_PORT_CNP_HANDLED] = { "slowed down by congestion notifications", WEIGHT_LOAD, 1000 },
+};
+
+/* What one port showed around the beginning. */
+struct showing {
+	const struct port *port;
+	const struct port_reading *before, *last; /* the window's ends */
+	uint64_t rises[ANALYSIS_PORT_COUNTERS];   /* 0: not to be spoken of */
+	uint64_t from_ns, to_ns;                  /* in which they rose; to_ns 0: nothing of the kind */
+	bool went_down;                           /* and is */
+	bool fell;                                /* to a lower rate */
+	int64_t others_mbit_s;                    /* that of the other ports of its model, higher; 0 not so */
+	uint32_t others;
+	enum weight weight;
+};
+
+/* The latest reading of at_ns or before; the oldest that is kept where there is none. */
+static const struct port_reading *reading_before(const struct port *port, uint64_t at_ns)
+{
+	const struct port_reading *reading, *found = NULL;
+
+	for (uint64_t age = 0; (reading = port_reading_at(port, age)); age++) {
+		found = reading;
+		if (reading->at_ns <= at_ns)
+			break;
+	}
+	return found;
+}
+
+static bool is_unusual(const struct showing *showing, int counter, uint64_t risen)
+{
+	uint64_t seen_ns = showing->before->at_ns - showing->port->first_ns;
+	double pace = seen_ns >= pace_ns ? (double)showing->before->counts[counter] / (double)seen_ns : 0;
+	double usual = pace * (double)(showing->last->at_ns - showing->before->at_ns);
+
+	if (risen < counters[counter].least || (double)risen < PORT_BEYOND * usual)
+		return false;
+	return counters[counter].weight != WEIGHT_LOAD || seen_ns >= pace_ns;
+}
+
+static void stretch(struct showing *showing, uint64_t from_ns, uint64_t to_ns)
+{
+	if (!showing->to_ns || from_ns < showing->from_ns)
+		showing->from_ns = from_ns;
+	if (to_ns > showing->to_ns)
+		showing->to_ns = to_ns;
+}
+
+static bool differs(const struct showing *showing, const struct port_reading *left, const struct port_reading *right)
+{
+	for (int i = 0; i < ANALYSIS_PORT_COUNTERS; i++)
+		if (showing->rises[i] && left->counts[i] != right->counts[i])
+			return true;
+	return (showing->went_down && left->active != right->active) || (showing->fell && left->mbit_s > right->mbit_s);
+}
+
+/* Between which readings it happened. */
+static void find_times(struct showing *showing)
+{
+	const struct port_reading *reading, *later = NULL;
+
+	for (uint64_t age = 0; (reading = port_reading_at(showing->port, age)); later = reading, age++) {
+		if (later && later->at_ns <= showing->last->at_ns && reading->at_ns >= showing->before->at_ns &&
+		    differs(showing, reading, later))
+			stretch(showing, reading->at_ns, later->at_ns);
+	}
+}
+
+static void raise(struct showing *showing, enum weight weight)
+{
+	if (weight > showing->weight)
+		showing->weight = weight;
+}
+
+static void find_rises(struct showing *showing)
+{
+	for (int i = 0; i < ANALYSIS_PORT_COUNTERS; i++) {
+		uint64_t risen = showing->last->counts[i] - showing->before->counts[i];
+
+		if (!is_unusual(showing, i, risen))
+			continue;
+		showing->rises[i] = risen;
+		raise(showing, counters[i].weight);
+	}
+}
+
+static bool was_active_since(const struct showing *showing)
+{
+	const struct port_reading *reading;
+
+	for (uint64_t age = 0; (reading = port_reading_at(showing->port, age)); age++)
+		if (reading->at_ns >= showing->before->at_ns && reading->at_ns <= showing->last->at_ns && reading->active)
+			return true;
+	return false;
+}
+
+static void find_state(struct showing *showing)
+{
+	showing->went_down = !showing->last->active && was_active_since(showing);
+	showing->fell = showing->last->active && showing->last->mbit_s > 0 &&
+			showing->before->mbit_s > showing->last->mbit_s;
+	if (showing->went_down || showing->fell)
+		raise(showing, WEIGHT_LINK);
+}
+
+/* All other active ports of the same model, two at least, run at one rate that is higher. A host has adapters for storage
+ * and management as well: those are other models, or are left alone here. */
+static void compare_with_others(struct showing *showing, const struct ports *ports)
+{
+	const struct port *own = showing->port;
+	int64_t common = 0;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < ports->count && *own->model; i++) {
+		const struct port *port = ports->items[i];
+		const struct port_reading *last = port_reading_at(port, 0);
+
+		if (port == own || strcmp(port->model, own->model) || !last->active || last->mbit_s <= 0)
+			continue;
+		if (count++ && last->mbit_s != common)
+			return;
+		common = last->mbit_s;
+	}
+	if (count < 2 || !showing->last->active || showing->last->mbit_s <= 0 || common <= showing->last->mbit_s)
+		return;
+	showing->others = count;
+	showing->others_mbit_s = common;
+	raise(showing, WEIGHT_SLOWER);
+}
+
+static struct showing look(const struct ports *ports, const struct port *port, uint64_t since_ns)
+{
+	struct showing showing = { .port = port };
+
+	showing.before = reading_before(port, since_ns > PORT_LEAD_NS ? since_ns - PORT_LEAD_NS : 0);
+	showing.last = reading_before(port, since_ns + PORT_LEAD_NS);
+	if (!port->was_active || !showing.before || showing.last->at_ns < showing.before->at_ns)
+		return (struct showing){ 0 };
+	find_rises(&showing);
+	find_state(&showing);
+	find_times(&showing);
+	if (!showing.fell)
+		compare_with_others(&showing, ports);
+	return showing;
+}
+
+/* "1,214" */
+static void write_count(char *text, size_t room, uint64_t count)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+	size_t used = 0;
+
+	for (int i = 0; i < length && used + 2 < room; i++) {
+		if (i && (length - i) % 3 == 0)
+			text[used++] = ',';
+		text[used++] = digits[i];
+	}
+	text[used] = '\0';
+}
+
+static void write_rise(FILE *out, int counter, uint64_t count)
+{
+	char text[32];
+
+	write_count(text, sizeof(text), count);
+	if (counters[counter].weight != WEIGHT_LINK)
+		fprintf(out, ", %s +%s", counters[counter].words, text);
+	else if (count <= 2)
+		fprintf(out, ", %s %s", counters[counter].words, count == 1 ? "once" : "twice");
+	else
+		fprintf(out, ", %s %s times", counters[counter].words, text);
+}
+
+/* The weightiest first: that is the table's order. */
+static void write_rises(FILE *out, const struct showing *showing)
+{
+	int written = 0;
+
+	for (int i = 0; i < ANALYSIS_PORT_COUNTERS && written < PORT_COUNTS; i++) {
+		if (!showing->rises[i])
+			continue;
+		write_rise(out, i, showing->rises[i]);
+		written++;
+	}
+}
+
+/* Seconds, rounded away from the beginning: readings are what they lie between. */
+static void write_moment(FILE *out, uint64_t at_ns, uint64_t since_ns)
+{
+	uint64_t apart_ns = at_ns > since_ns ? at_ns - since_ns : since_ns - at_ns;
+
+	fprintf(out, "%" PRIu64 " s %s", (apart_ns + 999999999) / 1000000000, at_ns > since_ns ? "after" : "before");
+}
+
+static void write_times(FILE *out, const struct showing *showing, uint64_t since_ns)
+{
+	if (!showing->to_ns)
+		return;
+	fputs(" (between ", out);
+	write_moment(out, showing->from_ns, since_ns);
+	fputs(" and ", out);
+	write_moment(out, showing->to_ns, since_ns);
+	fputs(" it began)", out);
+}
+
+static void add(struct record *record, const struct showing *showing, uint64_t since_ns)
+{
+	char text[176], what[224];
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	if (!out)
+		return;
+	if (showing->went_down)
+		fputs(", is down", out);
+	if (showing->fell)
+		fprintf(out, ", fell from %g to %g Gb/s", (double)showing->before->mbit_s / 1000,
+			(double)showing->last->mbit_s / 1000);
+	write_rises(out, showing);
+	write_times(out, showing, since_ns);
+	if (showing->others)
+		fprintf(out, ", runs at %g Gb/s, the %u others of its model here at %g",
+			(double)showing->last->mbit_s / 1000, showing->others, (double)showing->others_mbit_s / 1000);
+	fclose(out);
+	text[sizeof(text) - 1] = '\0';
+	if (showing->port->number)
+		snprintf(what, sizeof(what), "%s port %d: %s", showing->port->name, (int)showing->port->number, text + 2);
+	else
+		snprintf(what, sizeof(what), "%s: %s", showing->port->name, text + 2);
+	record_add_evidence(record, PORT_SOURCE, -1, what);
+}
+
+static int by_weight(const void *left, const void *right)
+{
+	const struct showing *a = left, *b = right;
+
+	if (a->weight != b->weight)
+		return (b->weight > a->weight) - (b->weight < a->weight);
+	int order = strcmp(a->port->name, b->port->name);
+
+	return order ? order : (a->port->number > b->port->number) - (a->port->number < b->port->number);
+}
+
+void port_evidence_attach(const struct analysis *analysis, struct record *record, uint64_t since_ns)
+{
+	const struct ports *ports = &analysis->ports;
+	struct showing *showings = calloc(ports->count + 1, sizeof(*showings));
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; showings && i < ports->count; i++) {
+		struct showing showing = look(ports, ports->items[i], since_ns);
+
+		if (showing.weight)
+			showings[count++] = showing;
+	}
+	if (count)
+		qsort(showings, count, sizeof(*showings), by_weight);
+	for (uint32_t i = 0; i < count && i < PORT_SAID; i++)
+		add(record, &showings[i], since_ns);
+	free(showings);
+}

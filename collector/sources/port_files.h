@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The network ports of a machine as its sysfs shows them: all ports of RDMA devices, and network interfaces that belong to a
+ * device (not lo, veth, bridges, bonds, VLANs: their traffic passes one of these, and would be counted twice). Files and
+ * meaning: Documentation/ABI/stable/sysfs-class-infiniband, testing/sysfs-class-net and sysfs-class-net-statistics of the
+ * Linux kernel; names in hw_counters are the driver's (mlx5: drivers/infiniband/hw/mlx5/counters.c).
+ */
+#ifndef COLLECTOR_SOURCES_PORT_FILES_H
+#define COLLECTOR_SOURCES_PORT_FILES_H
+
+#include <stddef.h>
+
+#include "analysis/analysis.h"
+
+/* root: "", or where a stand-in's /sys lies. Fills at most `room` states, without at_ns; returns how many. Reading asks the
+ * adapter's firmware, and may take as long as that does. */
+size_t port_files_read(const char *root, struct analysis_port_state *states, size_t room);
+
+#endif

@@ -14,12 +14,13 @@
 #include "console/trace/export.h"
 #include "console/trace/output.h"
 
-enum { KEY_FORMAT = 0x100 };
+enum { KEY_FORMAT = 0x100, KEY_MERGE };
 
 struct options {
 	struct box_choice choice;
 	const char *output;
 	const struct trace_format *format; /* NULL: by the output's name */
+	struct export_merges merges;
 };
 
 /* Which format a name asks for; what comes behind .gz is the name without it. */
@@ -73,8 +74,20 @@ static void check(struct options *options, struct argp_state *state)
 	if (!options->format)
 		argp_error(state, "\"%s\" ends in none of .pftrace, .json, .json.gz: --format says what is wanted",
 			   options->output);
+	if (options->merges.count && !options->format->raw)
+		argp_error(state, "--merge needs Chrome's JSON, in which PyTorch's profiler writes: -o job.json.gz");
 	if (!strcmp(options->output, "-") && isatty(STDOUT_FILENO))
 		argp_error(state, "a trace is nothing for a terminal: name a file, or a pipe behind it");
+}
+
+static void add_merge(struct options *options, char *path, struct argp_state *state)
+{
+	char **paths = realloc(options->merges.paths, (options->merges.count + 1) * sizeof(*paths));
+
+	if (!paths)
+		argp_failure(state, COMMAND_FAILED, ENOMEM, "--merge");
+	options->merges.paths = paths;
+	paths[options->merges.count++] = path;
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -92,6 +105,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		options->format = format_named(argument);
 		if (!options->format)
 			argp_error(state, "there is no format \"%s\": perfetto, chrome", argument);
+		return 0;
+	case KEY_MERGE:
+		add_merge(options, argument, state);
 		return 0;
 	case ARGP_KEY_SUCCESS:
 		check(options, state);
@@ -114,6 +130,9 @@ static void say_result(const struct options *options, const struct export_result
 		     options->output, result->ranks, plural(result->ranks), result->hosts, plural(result->hosts),
 		     (unsigned long long)result->counts.operations, (unsigned long long)result->counts.unfinished,
 		     result->findings, plural(result->findings));
+	if (options->merges.count)
+		fprintf(stderr, "rankwatch trace: %llu events of PyTorch's profiler beside them\n",
+			(unsigned long long)result->merged);
 	if (left_out)
 		fprintf(stderr, "rankwatch trace: %llu operations are tied to no other rank: more instances than fit\n",
 			(unsigned long long)left_out);
@@ -138,10 +157,10 @@ static int write_trace(const struct options *options, struct boxes *boxes)
 	if (err)
 		return fail(options->output, err);
 	sink.out = output.stream;
-	err = export_run(&sink, &boxes->entries[first], count, "rankwatch trace", progress_show, &progress, &result);
+	err = export_run(&sink, &boxes->entries[first], count, &options->merges, "rankwatch trace", progress_show, &progress, &result);
 	if (err) {
 		output_abandon(&output);
-		return fail("not written", err);
+		return err == -EBADMSG ? COMMAND_FAILED : fail("not written", err);
 	}
 	err = output_finish(&output);
 	if (err)
@@ -168,12 +187,17 @@ static int run(const struct command *command, int argc, char **argv)
 	options.choice.all = true; /* what there is beside the newest run is said here, in our own words */
 	if (box_choice_open(&options.choice, argv[0], &boxes) == 0)
 		status = write_newest(&options, &boxes);
+	free(options.merges.paths);
 	boxes_close(&boxes);
 	return status;
 }
 
 static const struct argp_option trace_options[] = {
 	{ "format", KEY_FORMAT, "FORMAT", 0, "perfetto or chrome; otherwise the file's name tells", 0 },
+	{ "merge", KEY_MERGE, "FILE", 0,
+	  "Also write the events of this trace of PyTorch's profiler (Chrome's JSON, also .gz), on the same clock; once for each "
+	  "rank that has one",
+	  0 },
 	{ "output", 'o', "FILE", 0,
 	  "Where to: .pftrace is Perfetto's format, .json Chrome's, with .gz behind it compressed; - is standard "
 	  "output",
@@ -198,6 +222,7 @@ static const struct argp trace_argp = {
 	       "Examples:\n"
 	       "  rankwatch trace -o job.pftrace\n"
 	       "  rankwatch trace -o job.json.gz /shared/boxes/slurm-81123\n"
+	       "  rankwatch trace -o job.json.gz --merge rank0.pt.trace.json.gz\n"
 	       "  rankwatch trace --format chrome -o - | jq '.traceEvents | length'\n",
 };
 

@@ -59,13 +59,18 @@ static void put_time(struct trace_sink *sink, const char *key, uint64_t ns)
 	fprintf(sink->out, ",\"%s\":%" PRIu64 ".%03u", key, ns / 1000, (unsigned)(ns % 1000));
 }
 
-static void begin_event(struct trace_sink *sink, char phase, uint32_t process, uint32_t track)
+static void begin_line(struct trace_sink *sink)
 {
 	struct chrome *own = sink->own;
 
-	fprintf(sink->out, "%s{\"ph\":\"%c\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, own->begun ? ",\n" : "\n", phase,
-		process, track);
+	fputs(own->begun ? ",\n" : "\n", sink->out);
 	own->begun = true;
+}
+
+static void begin_event(struct trace_sink *sink, char phase, uint32_t process, uint32_t track)
+{
+	begin_line(sink);
+	fprintf(sink->out, "{\"ph\":\"%c\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, phase, process, track);
 }
 
 /* Space behind the colon of "rank": the analyser looks for it so. */
@@ -201,6 +206,12 @@ static void put_counter(struct trace_sink *sink, const struct trace_track *track
 	fprintf(sink->out, ",\"args\":{\"value\":%" PRId64 "}}", value);
 }
 
+static void put_raw(struct trace_sink *sink, const char *event)
+{
+	begin_line(sink);
+	fputs(event, sink->out);
+}
+
 static void close_trace(struct trace_sink *sink)
 {
 	struct chrome *own = sink->own;
@@ -227,5 +238,6 @@ const struct trace_format trace_chrome = {
 	.slice = put_slice,
 	.instant = put_instant,
 	.counter = put_counter,
+	.raw = put_raw,
 	.close = close_trace,
 };

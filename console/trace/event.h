@@ -127,6 +127,8 @@ struct trace_format {
 	void (*slice)(struct trace_sink *sink, const struct trace_slice *slice);
 	void (*instant)(struct trace_sink *sink, const struct trace_slice *instant); /* end_ns, flow: not used */
 	void (*counter)(struct trace_sink *sink, const struct trace_track *track, uint64_t at_ns, int64_t value);
+	/* An event that somebody else has written in this format; NULL: it takes none. */
+	void (*raw)(struct trace_sink *sink, const char *event);
 	/* Ends the trace and frees what open() made. */
 	void (*close)(struct trace_sink *sink);
 };

@@ -10,6 +10,7 @@
 #include "console/host_clocks.h"
 #include "console/replay.h"
 #include "console/trace/finding_events.h"
+#include "console/trace/kineto_merge.h"
 
 struct export
 {
@@ -17,6 +18,8 @@ struct export
 	struct replay replay;
 	struct group_table groups;
 	struct host_clocks clocks;
+	struct kineto_merge *merges;
+	size_t merge_count;
 	const char *command;
 	struct export_result *result;
 };
@@ -106,6 +109,49 @@ static int write_ranks(struct export *export, export_progress *progress, void *a
 	return export->sink->no_memory ? -ENOMEM : 0;
 }
 
+static int say_merge(const struct export *export, const char *path, int err, const char *why)
+{
+	if (err == -ENOMEM)
+		return err;
+	foreign_line(stderr, "%s: --merge %s: %s", export->command, path, err == -EBADMSG ? why : strerror(-err));
+	return -EBADMSG;
+}
+
+/* All of them, before anything is written. */
+static int open_merges(struct export *export, const struct export_merges *merges)
+{
+	char why[KINETO_WHY];
+	int err = 0;
+
+	export->merges = merges->count ? calloc(merges->count, sizeof(*export->merges)) : NULL;
+	if (merges->count && !export->merges)
+		return -ENOMEM;
+	for (size_t i = 0; i < merges->count && !err; i++) {
+		err = kineto_merge_open(&export->merges[i], merges->paths[i], &export->replay, why);
+		if (err)
+			err = say_merge(export, merges->paths[i], err, why);
+	}
+	export->merge_count = merges->count;
+	return err;
+}
+
+static int write_merges(struct export *export)
+{
+	uint32_t next = (uint32_t)export->replay.count + 2;
+	char why[KINETO_WHY];
+
+	for (size_t i = 0; i < export->merge_count && !ferror(export->sink->out); i++) {
+		int err = kineto_merge_write(&export->merges[i], export->sink, &export->replay, &export->clocks, &next, why);
+
+		export->result->merged += export->merges[i].events;
+		if (ferror(export->sink->out))
+			return 0;
+		if (err)
+			return say_merge(export, export->merges[i].path, err, why);
+	}
+	return 0;
+}
+
 static int write_run(struct export *export, export_progress *progress, void *argument)
 {
 	const struct rw_box_header *first = replay_header(&export->replay.processes[0]);
@@ -124,12 +170,14 @@ static int write_run(struct export *export, export_progress *progress, void *arg
 		return err;
 	write_findings(export);
 	err = write_ranks(export, progress, argument);
+	if (!err)
+		err = write_merges(export);
 	export->sink->format->close(export->sink);
 	return export->sink->no_memory ? -ENOMEM : err;
 }
 
-int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count, const char *command,
-	       export_progress *progress, void *argument, struct export_result *result)
+int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count, const struct export_merges *merges,
+	       const char *command, export_progress *progress, void *argument, struct export_result *result)
 {
 	struct export export = { .sink = sink, .command = command, .result = result };
 	int err;
@@ -142,9 +190,12 @@ int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count,
 	if (!err)
 		err = group_table_gather(&export.groups, &export.replay);
 	if (!err)
+		err = open_merges(&export, merges);
+	if (!err)
 		err = write_run(&export, progress, argument);
 	result->ranks = export.replay.count;
 	result->hosts = export.clocks.count;
+	free(export.merges);
 	group_table_free(&export.groups);
 	host_clocks_free(&export.clocks);
 	replay_close(&export.replay);

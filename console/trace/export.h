@@ -14,16 +14,24 @@
 struct export_result {
 	struct rank_trace_counts counts;
 	size_t ranks, hosts, findings;
+	uint64_t merged; /* events of traces of PyTorch's profiler */
 	bool cut; /* a box could not be read to its end; it has been said */
 };
 
 /* Called before each rank and once at the end, when it is done. */
 typedef void export_progress(void *argument, size_t rank, size_t ranks);
 
+/* Traces of PyTorch's profiler that are to stand beside. */
+struct export_merges {
+	char **paths;
+	size_t count;
+};
+
 /* Replays the entries of one run (which takes over their readers) and writes them to the sink, whose format and file
- * are set. command: its full name, for what is said on stderr. 0, -ENOMEM, -ENOTSUP where the build lacks the format.
+ * are set. merges: may be empty; else the format must take raw events. command: its full name, for what is said on stderr.
+ * 0, -ENOMEM, -ENOTSUP where the build lacks the format, -EBADMSG where one of the merges cannot be used, which has been said.
  * Stops early when the sink's file fails. */
-int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count, const char *command,
-	       export_progress *progress, void *argument, struct export_result *result);
+int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count, const struct export_merges *merges,
+	       const char *command, export_progress *progress, void *argument, struct export_result *result);
 
 #endif

@@ -59,7 +59,8 @@ function drawSteps(context, width, height) {
 	}
 	context.font = "11.5px ui-sans-serif, system-ui, sans-serif";
 	context.fillStyle = colours.faint;
-	context.fillText("step time", width - RIGHT + 18, base - 6);
+	/* At the end of its line: further down it would be taken for the head of what stands there. */
+	context.fillText("step time", width - RIGHT + 18, yOf(us[us.length - 1]));
 }
 
 function stepsChart(parent) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The largest magnitudes of each communicator, for those who look. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 #include "analysis/view.h"
 #include "scanned.h"

@@ -33,8 +33,12 @@ def _by_communicator(lines):
 
 def oldest_in_flight(lines):
     """{communicator: (function, sequence, ranks that joined, ranks that are missing)} from the lines of a dump."""
+    sizes = {line["comm_id"]: line["comm_size"] or 0 for line in lines if line["part"] == "communicator"}
+    world = {line["rank"] for line in lines}
     flights = {}
     for communicator, ranks in _by_communicator(lines).items():
+        # A rank that died in its init is a member of the communicator of all ranks, of which it recorded nothing.
+        members = world if sizes.get(communicator) == len(world) else set(ranks)
         order = max((rank.names for rank in ranks.values()), key=len)
         unfinished = [name for name in order
                       if any(name in rank.names and name not in rank.done for rank in ranks.values())]
@@ -42,7 +46,7 @@ def oldest_in_flight(lines):
             continue
         name = unfinished[0]
         joined = sorted(number for number, rank in ranks.items() if name in rank.names)
-        flights[communicator] = (*name, joined, sorted(set(ranks) - set(joined)))
+        flights[communicator] = (*name, joined, sorted(members - set(joined)))
     return flights
 
 

@@ -119,6 +119,8 @@ static inline struct rw_operation *box_claim(struct box_writer *writer, uint32_t
 		uint64_t claim = atomic_fetch_add_explicit(&writer->header->head, 1, memory_order_relaxed);
 		struct rw_operation *slot = &writer->ring[claim & writer->ring_mask];
 
+		if (!slot)
+			__builtin_unreachable(); /* so that a caller's test for NULL costs nothing here */
 		if (box_take(slot, claim + 1, pending)) {
 			*ticket = claim + 1;
 			return slot;

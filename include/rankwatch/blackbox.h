@@ -70,7 +70,7 @@ struct rw_operation {
 	uint64_t nccl_sequence;
 	uint64_t stream; /* the user's stream, a label */
 	uint32_t api_tid;
-	uint32_t group; /* number of the outermost group of this process */
+	uint32_t group; /* names the outermost group in this process; says nothing about order. 0 = none */
 	uint64_t api_ns;
 	uint64_t launch_begin_ns; /* launch_end_ns where the GPU writes no progress */
 	uint64_t launch_end_ns;

@@ -142,7 +142,7 @@ static void give_up(struct drain *drain, const struct watched *watched, enum rw_
 static bool see_task(struct drain *drain, struct watched *watched, const struct glimpse *op)
 {
 	if (op->known & RW_KNOWN_LAUNCH) {
-		taskless_launched(&drain->taskless, drain->recording, op);
+		taskless_launched(&drain->taskless, drain->recording, op, watched->ticket);
 		watched->progress = op->progress;
 	}
 	watched->stage = LAUNCHED;

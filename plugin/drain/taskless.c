@@ -5,32 +5,39 @@ enum {
 	TASK_WITHIN_NS = 1000000000, /* of the group's return, where NCCL is through with the call; else it may take minutes */
 };
 
-void taskless_called(struct taskless *taskless, const struct glimpse *op, uint64_t ticket)
+/* Tickets are in the order of the calls of a communicator, whichever threads make them: a program must order these itself. */
+static void keep_newest(struct taskless_newest *newest, uint64_t ticket, uint32_t group)
 {
-	if (ticket <= taskless->called[op->comm])
-		return;
-	taskless->called[op->comm] = ticket;
-	taskless->called_group[op->comm] = op->group;
+	if (ticket > newest->ticket)
+		*newest = (struct taskless_newest){ ticket, group };
 }
 
-void taskless_launched(struct taskless *taskless, struct recording *recording, const struct glimpse *op)
+static bool is_later(const struct taskless_newest *newest, uint64_t ticket, uint32_t group)
+{
+	return newest->ticket > ticket && newest->group != group;
+}
+
+void taskless_called(struct taskless *taskless, const struct glimpse *op, uint64_t ticket)
+{
+	keep_newest(&taskless->called[op->comm], ticket, op->group);
+}
+
+void taskless_launched(struct taskless *taskless, struct recording *recording, const struct glimpse *op,
+		       uint64_t ticket)
 {
 	/* A communicator that blocks launches on its callers' threads, one that does not never. */
 	if (op->launch_tid == op->api_tid)
 		atomic_store_explicit(&recording->communicators[op->comm].launches_here, true, memory_order_relaxed);
-	uint32_t last = taskless->launched_group[op->comm];
-	if (op->group && (!last || recording_group_is_later(op->group, last)))
-		taskless->launched_group[op->comm] = op->group;
+	if (op->group)
+		keep_newest(&taskless->launched[op->comm], ticket, op->group);
 }
 
 struct taskless_later taskless_later(const struct taskless *taskless, const struct recording *recording, uint16_t comm,
 				     uint64_t ticket, uint32_t group)
 {
-	uint32_t last = taskless->launched_group[comm];
-
 	return (struct taskless_later){
-		.launched = last && (!group || recording_group_is_later(last, group)),
-		.called = taskless->called[comm] > ticket && taskless->called_group[comm] != group,
+		.launched = is_later(&taskless->launched[comm], ticket, group),
+		.called = is_later(&taskless->called[comm], ticket, group),
 		.ended = atomic_load_explicit(&recording->communicators[comm].ended, memory_order_acquire),
 	};
 }

@@ -18,13 +18,16 @@ struct glimpse {
 
 /* By communicator. */
 struct taskless {
-	uint32_t launched_group[RW_BOX_COMMS]; /* highest API group whose task came on its launching thread */
-	uint64_t called[RW_BOX_COMMS];         /* newest ticket of an API call */
-	uint32_t called_group[RW_BOX_COMMS];   /* and its group */
+	struct taskless_newest {
+		uint64_t ticket; /* 0: none yet */
+		uint32_t group;  /* API group of that operation */
+	} launched[RW_BOX_COMMS], /* whose task came on its launching thread */
+	    called[RW_BOX_COMMS];
 };
 
 void taskless_called(struct taskless *taskless, const struct glimpse *op, uint64_t ticket);
-void taskless_launched(struct taskless *taskless, struct recording *recording, const struct glimpse *op);
+void taskless_launched(struct taskless *taskless, struct recording *recording, const struct glimpse *op,
+		       uint64_t ticket);
 
 /* What followed a call. */
 struct taskless_later {

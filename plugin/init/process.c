@@ -91,6 +91,7 @@ static int make_box(struct recording *recording, const struct identity *identity
 		box_writer_close(&recording->box);
 		return -ENOMEM;
 	}
+	recording_open_lanes(recording);
 	waits_open(&recording->box);
 	if (recording->config.kernelch && !kernels_open(&recording->box))
 		message("RANKWATCH_KERNELCH=1: no memory, kernel events are not recorded");

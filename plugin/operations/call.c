@@ -54,10 +54,10 @@ static void open_group(struct recording *recording)
 {
 	if (this_thread.group.number)
 		return;
-	this_thread.group = (struct operation_group){ .number = recording_new_group(recording) };
-	this_thread.shares = (struct shares){ .group = this_thread.group.number };
 	if (!this_thread.tid)
 		this_thread.tid = (uint32_t)syscall(SYS_gettid);
+	this_thread.group = (struct operation_group){ .number = recording_new_group(recording, this_thread.tid) };
+	this_thread.shares = (struct shares){ .group = this_thread.group.number };
 }
 
 static void enter_slot(struct recording *recording, struct call *call)

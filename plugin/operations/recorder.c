@@ -20,10 +20,7 @@ void recorder_know_thread(void)
 
 static void *start_api_group(struct recording *recording, struct thread *thread)
 {
-	thread->group.number = recording_new_group(recording);
-	thread->group.newest = 0;
-	thread->group.several = false;
-	thread->group.captured = false;
+	thread->group = (struct operation_group){ .number = recording_new_group(recording, thread->launch.tid) };
 	thread->launch.end_ns = 0;
 	return handle_make(HANDLE_API_GROUP, thread->group.number);
 }
@@ -280,5 +277,5 @@ void recorder_group_end(void *handle)
 	struct recording *recording = handle_kind(handle) == HANDLE_API_GROUP ? recording_get() : NULL;
 
 	if (recording)
-		recording_group_end(recording, (uint32_t)handle_number(handle));
+		recording_group_end(recording, (uint32_t)(uintptr_t)handle);
 }

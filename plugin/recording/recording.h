@@ -17,7 +17,13 @@
 #include "plugin/recording/communicator.h"
 #include "plugin/recording/handle.h"
 
-enum { RECORDING_GROUP_ENDS = 64, RECORDING_LINE = 64 /* bytes of a cache line */ };
+enum {
+	RECORDING_LINE = 64, /* bytes of a cache line */
+	RECORDING_LANES = 64,
+	/* Of the numbers of groups: 1, which keeps them from being 0, and the lane above it. */
+	RECORDING_LANE_SHIFT = 1,
+	RECORDING_GROUP_STEP = RECORDING_LANES << RECORDING_LANE_SHIFT,
+};
 
 struct recording {
 	struct box_writer box;
@@ -32,12 +38,14 @@ struct recording {
 	uint32_t nccl_version;
 	/* From here on written at every operation, by threads that shall not slow each other: a cache line each. */
 	_Alignas(RECORDING_LINE) struct communicator communicators[RW_BOX_COMMS];
-	_Alignas(RECORDING_LINE) _Atomic uint32_t groups; /* number of the newest API group */
-	/* By group number, modulo the room: the groups whose end was called. The plugin's thread reads this while a
-	 * thread is still inside such an end. */
-	struct recording_group_end {
-		_Alignas(RECORDING_LINE) _Atomic uint32_t group;
-	} group_ends[RECORDING_GROUP_ENDS];
+	/* API groups. A thread has the lane of its number: its groups write no line that other threads write, unless
+	 * two threads share a lane, which is as right and slower. */
+	struct recording_lane {
+		_Alignas(RECORDING_LINE) _Atomic uint32_t next; /* number of the lane's next group */
+		/* The newest of its groups whose end was called. The plugin's thread reads this while a thread is
+		 * still inside such an end. */
+		_Atomic uint32_t ending;
+	} lanes[RECORDING_LANES];
 };
 
 /* fork() wipes this page in the child (MADV_WIPEONFORK), which so knows without a system call what it is. */
@@ -89,32 +97,36 @@ static inline struct communicator *recording_find(struct recording *recording, c
 													: NULL;
 }
 
-/* Number of a new API group; never 0, which means none. After 2^32 groups they begin again: numbers are compared with
- * recording_group_is_later(). */
-static inline uint32_t recording_new_group(struct recording *recording)
+static inline uint32_t recording_lane_of(uint32_t group)
 {
-	uint32_t before = atomic_fetch_add_explicit(&recording->groups, 1, memory_order_relaxed);
-
-	return before + 1 ? before + 1 : atomic_fetch_add_explicit(&recording->groups, 1, memory_order_relaxed) + 1;
+	return (group >> RECORDING_LANE_SHIFT) % RECORDING_LANES;
 }
 
-/* Of two numbers less than 2^31 groups apart. */
-static inline bool recording_group_is_later(uint32_t group, uint32_t than)
+/* Once, before there is any group. */
+static inline void recording_open_lanes(struct recording *recording)
 {
-	return (int32_t)(group - than) > 0;
+	for (uint32_t lane = 0; lane < RECORDING_LANES; lane++)
+		atomic_init(&recording->lanes[lane].next, lane << RECORDING_LANE_SHIFT | 1);
+}
+
+/* Number of a new API group of this thread; never 0, which means none. Numbers say nothing about the order of groups of
+ * different threads; after 2^25 groups of a lane they come again. tid: of the thread, 0 = not asked for yet. */
+static inline uint32_t recording_new_group(struct recording *recording, uint32_t tid)
+{
+	/* Relaxed: only the number matters. */
+	return atomic_fetch_add_explicit(&recording->lanes[tid % RECORDING_LANES].next, RECORDING_GROUP_STEP,
+					 memory_order_relaxed);
 }
 
 /* The outermost group is ending: what NCCL does before the launch, it does from here on. One store. */
 static inline void recording_group_end(struct recording *recording, uint32_t group)
 {
-	atomic_store_explicit(&recording->group_ends[group % RECORDING_GROUP_ENDS].group, group,
-			      memory_order_relaxed);
+	atomic_store_explicit(&recording->lanes[recording_lane_of(group)].ending, group, memory_order_relaxed);
 }
 
 static inline bool recording_in_group_end(const struct recording *recording, uint32_t group)
 {
-	return atomic_load_explicit(&recording->group_ends[group % RECORDING_GROUP_ENDS].group,
-				    memory_order_relaxed) == group;
+	return atomic_load_explicit(&recording->lanes[recording_lane_of(group)].ending, memory_order_relaxed) == group;
 }
 
 #endif

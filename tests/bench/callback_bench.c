@@ -10,6 +10,7 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "plugin/nccl/profiler_v5.h"
 #include "tests/bench/stopwatch.h"
 
-enum { CHANNELS = 16, PROXY_OPS = 8, PROXY_STEPS = 16, BLOCK = 64, ELEMENTS = 1 << 14, MOST_THREADS = 64 };
+enum { CHANNELS = 16, PROXY_OPS = 8, PROXY_STEPS = 16, BLOCK = 64, BURST = 64 /* blocks */, ELEMENTS = 1 << 14, MOST_THREADS = 64 };
 
 static float input[ELEMENTS], output[ELEMENTS]; /* where there is a driver, it scans them */
 
@@ -153,7 +154,9 @@ struct replay {
 	const struct stream *stream;
 	size_t collectives;
 	uint64_t communicator;
-	pthread_barrier_t *ready; /* all communicators are there */
+	unsigned int number;          /* of the thread */
+	bool alone;
+	pthread_barrier_t *together; /* of all threads: their communicators are there, and so is each after a pause */
 	struct cost cost;
 };
 
@@ -163,6 +166,26 @@ static double cpu_ns(void)
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
 	return (double)spent.tv_sec * 1e9 + (double)spent.tv_nsec;
+}
+
+/* Each to a processor of its own, in turn, as far as there are: else a busy machine runs several on one of them, and
+ * what they cost each other is not seen. */
+static void settle(unsigned int number)
+{
+	cpu_set_t allowed, own;
+	unsigned int left;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed))
+		return;
+	left = number % (unsigned int)CPU_COUNT(&allowed);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &allowed) || left--)
+			continue;
+		CPU_ZERO(&own);
+		CPU_SET(cpu, &own);
+		sched_setaffinity(0, sizeof(own), &own);
+		return;
+	}
 }
 
 static void *run(void *argument)
@@ -175,9 +198,13 @@ static void *run(void *argument)
 
 	if (!times)
 		exit(1);
+	if (!replay->alone)
+		settle(replay->number);
 	plugin->init(&context, replay->communicator, &mask, NULL, 1, 8, 0, NULL);
-	pthread_barrier_wait(replay->ready);
 	for (size_t block = 0; block < blocks; block++) {
+		/* Else the threads would meet by chance: their bursts are as long as the pauses between them. */
+		if (block % BURST == 0)
+			pthread_barrier_wait(replay->together);
 		double cpu_begin = cpu_ns();
 		uint64_t begin = stopwatch_now();
 
@@ -186,7 +213,7 @@ static void *run(void *argument)
 		times[block] = (double)(stopwatch_now() - begin) / BLOCK;
 		cpu += cpu_ns() - cpu_begin;
 		/* Real steps have pauses; the drain thread gets to run and slots become free. */
-		if (block % 64 == 63)
+		if (block % BURST == BURST - 1)
 			usleep(1000);
 	}
 	plugin->finalize(context);
@@ -197,23 +224,25 @@ static void *run(void *argument)
 	return NULL;
 }
 
-/* Means over the threads. The first of them is this one: one thread alone makes no other. */
+/* Means over the threads. */
 static struct cost measure(const struct profiler_v5 *target, const struct stream *stream, size_t collectives, unsigned int threads)
 {
 	struct replay replays[MOST_THREADS];
 	pthread_t others[MOST_THREADS];
-	pthread_barrier_t ready;
+	pthread_barrier_t together;
 	struct cost cost = { 0 };
 
 	plugin = target;
-	pthread_barrier_init(&ready, NULL, threads);
+	pthread_barrier_init(&together, NULL, threads);
 	for (unsigned int i = 0; i < threads; i++)
-		replays[i] = (struct replay){ stream, collectives, 0x5eed + i, &ready, { 0 } };
-	for (unsigned int i = 1; i < threads; i++)
+		replays[i] = (struct replay){ stream, collectives, 0x5eed + i, i, threads == 1, &together, { 0 } };
+	/* One alone is this thread: where it runs is its caller's to say. */
+	for (unsigned int i = 0; i < threads && threads > 1; i++)
 		if (pthread_create(&others[i], NULL, run, &replays[i]))
 			exit(1);
-	run(&replays[0]);
-	for (unsigned int i = 1; i < threads; i++)
+	if (threads == 1)
+		run(&replays[0]);
+	for (unsigned int i = 0; i < threads && threads > 1; i++)
 		pthread_join(others[i], NULL);
 	for (unsigned int i = 0; i < threads; i++) {
 		cost.mean += replays[i].cost.mean / threads;

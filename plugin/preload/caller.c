@@ -74,7 +74,7 @@ static bool find_object(const void *address, struct object *object)
 	return dl_iterate_phdr(match_object, object) != 0;
 }
 
-/* Ours, in whatever scope it was found: calling it would never end. */
+/* Is it one of our own wrappers, in whichever scope it was found? Calling it would recurse without end. */
 static bool is_ours(const void *symbol)
 {
 	Dl_info found, own;
@@ -120,7 +120,7 @@ static void *find_function(const struct scopes *scopes, const char *strong)
 	return symbol;
 }
 
-/* The NCCL that we call stays: the pointers into it are for ever. */
+/* The NCCL that we call must stay loaded, because the pointers into it are kept for ever. */
 static void keep_loaded(const struct caller *caller)
 {
 	const void *base = NULL;
@@ -132,7 +132,7 @@ static void keep_loaded(const struct caller *caller)
 			continue;
 		base = info.dli_fbase;
 		if (!dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD))
-			dlerror(); /* the main program: goes nowhere */
+			dlerror(); /* it is the main program, which is never unloaded */
 	}
 }
 
@@ -192,7 +192,7 @@ static void resolve(const struct object *object, struct caller *caller)
 	close_scope(scopes.by_functions);
 	close_scope(scopes.by_name);
 	close_scope(scopes.caller);
-	dlerror(); /* what we asked in vain is not the program's next dlerror() */
+	dlerror(); /* clears our failures, which the program's next dlerror() would report */
 }
 
 /* The caller of the object, if the address lies in it. */
@@ -278,7 +278,7 @@ static const struct caller *remember(const struct object *object, const struct c
 	return caller;
 }
 
-/* Said once per process: a program may well ask in vain on every step. */
+/* Reported once per process: a program may make such a call in every step. */
 static void say_missing(const char *name)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
@@ -324,8 +324,8 @@ void caller_review(void)
 	dl_iterate_phdr(count_gone, &gone);
 	if (atomic_load_explicit(&seen, memory_order_relaxed) == gone)
 		return;
-	/* Whoever has the lock is remembering an object; in a forked child, perhaps for ever. The next review forgets.
-	 */
+	/* Another thread holds the lock to remember an object; in a forked child it may be held for ever. The next review
+	 * tries again. */
 	if (pthread_mutex_trylock(&changing) != 0)
 		return;
 	atomic_store_explicit(&seen, gone, memory_order_relaxed);

@@ -27,8 +27,8 @@ PRELOAD_EXPORT int ncclCommGetAsyncError(nccl_comm comm, int *state);
 /* clang-format on */
 
 /*
- * Where NCCL tells us no id, one that is equal on all ranks and, within 64 bits, nowhere else: FNV-1a over what they
- * have in common. Ours, not NCCL's.
+ * An id for communicators whose id NCCL does not report: FNV-1a over what all ranks have in common, so it is equal on
+ * all of them and differs from other communicators' as far as 64 bits allow. It is not NCCL's own number.
  */
 static uint64_t mix(uint64_t id, const void *bytes, size_t size)
 {
@@ -51,7 +51,7 @@ static bool has(const struct nccl_config *config, size_t end)
 
 #define HAS(config, member) has(config, offsetof(struct nccl_config, member) + sizeof((config)->member))
 
-/* NCCL's own rule: its variable, the configuration, the parent. */
+/* NCCL's own rule: its environment variable decides, then the configuration, then the parent. */
 static bool is_blocking(const struct nccl_config *config, bool otherwise)
 {
 	const char *forced = getenv("NCCL_COMM_BLOCKING");
@@ -78,7 +78,7 @@ static void describe(struct creation *creation, const struct caller *caller, con
 	call_take_communicator(); /* forgets one that was reported before */
 }
 
-/* Before the call that may wait for the other ranks; in a group that is the group's end. */
+/* Called before the call that may wait for the other ranks; within a group that call is the group's end. */
 static void announce(const struct creation *creation)
 {
 	process_init_waits(creation->id, creation->nranks, creation->rank);
@@ -133,7 +133,7 @@ int ncclCommInitRankScalable(nccl_comm *comm, int nranks, int rank, int id_count
 	return finish(&creation, real(comm, nranks, rank, id_count, ids, config));
 }
 
-/* All ranks are here, so the id need only be new. */
+/* All ranks are in this process, so the id need only be new. */
 static uint64_t id_of_all(const nccl_comm *comms)
 {
 	struct {
@@ -162,7 +162,8 @@ int ncclCommInitAll(nccl_comm *comms, int count, const int *devices)
 	return result;
 }
 
-/* A child is told from its siblings by their order, which is the same on all ranks, and from its twins by `what`. */
+/* Children of one parent differ by their order, which is the same on all ranks; those that one split creates with several
+ * colors differ by `what`. */
 static bool describe_child(struct creation *creation, const struct caller *caller, struct membership *parent, int64_t what,
 			   const struct nccl_config *config)
 {
@@ -230,8 +231,8 @@ int ncclCommAbort(nccl_comm comm)
 	return result;
 }
 
-/* Programs poll it while a communicator that does not block is at work. Not the first use of one: NCCL refuses to say
- * who it is before its init is through. */
+/* Programs poll it while a communicator that does not block is at work. It must not be what settles a membership: NCCL
+ * does not tell rank and size before the communicator's init has finished. */
 int ncclCommGetAsyncError(nccl_comm comm, int *state)
 {
 	struct membership *membership = membership_find(comm);

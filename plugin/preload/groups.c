@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* NCCL's groups: their end launches the calls inside, and makes the communicators whose init is inside. */
+/* NCCL's groups: their end launches the calls inside, and creates the communicators whose init is inside. */
 #include "plugin/operations/call.h"
 #include "plugin/preload/pending.h"
 #include "plugin/preload/preload.h"
@@ -31,7 +31,7 @@ int ncclGroupEnd(void)
 	return result;
 }
 
-/* Tells what the group would cost, and drops it. */
+/* NCCL estimates what the group would take, and drops it without launching anything. */
 int ncclGroupSimulateEnd(void *info)
 {
 	PRELOAD_REAL(GroupSimulateEnd, (void *), NULL);

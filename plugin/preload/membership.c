@@ -15,9 +15,9 @@ static char removed;                  /* its address stands where one was */
 static uint32_t linked[RW_BOX_COMMS]; /* by index: mark of the communicator that has its membership; under `settling` */
 
 /*
- * `changing` guards the table and is held for a few instructions. Which recorded communicator a membership is, is found
- * out under `settling`, which NCCL and the driver can hold up; an abort on another thread does not take it. `settling`
- * comes first.
+ * `changing` guards the table and is held for a few instructions only. `settling` is held while it is found out which
+ * recorded communicator a membership is; NCCL and the driver are called meanwhile and may block, so an abort on another
+ * thread does not take it. Lock order: `settling`, then `changing`.
  */
 static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
@@ -66,7 +66,8 @@ static bool is_candidate(const struct recording *recording, const struct communi
 	return communicator->nranks < 1 || (communicator->nranks == creation->nranks && communicator->rank == creation->rank);
 }
 
-/* How many communicators that the profiler interface announced since could be this one; *found: the last of them. */
+/* How many of the communicators that the profiler interface has reported since could be this one; *found: the last of
+ * them. */
 static unsigned int find_candidates(struct recording *recording, const struct creation *creation, int32_t device,
 				    struct communicator **found)
 {
@@ -84,7 +85,7 @@ static unsigned int find_candidates(struct recording *recording, const struct cr
 	return count;
 }
 
-/* Only the wrappers know of it. */
+/* No profiler interface has reported it: the wrappers enter it into the box. */
 static struct communicator *enter(const struct creation *creation, int32_t device)
 {
 	struct communicator_init from = {
@@ -116,7 +117,7 @@ static struct communicator *settle(struct creation *creation, nccl_comm comm)
 	unsigned int candidates =
 	    found || !recording ? found != NULL : find_candidates(recording, creation, device, &found);
 	if (candidates > 1)
-		return NULL; /* which of them cannot be told */
+		return NULL; /* not certain which of them it is */
 	if (!candidates)
 		found = enter(creation, device);
 	if (!found)
@@ -128,7 +129,7 @@ static struct communicator *settle(struct creation *creation, nccl_comm comm)
 	return found;
 }
 
-/* Destroyed past us, and its entry given to another since: NULL. */
+/* NULL if it was destroyed without our wrapper and its entry belongs to another communicator by now. */
 static struct communicator *found_before(const struct membership *membership)
 {
 	struct communicator *found = atomic_load_explicit(&membership->communicator, memory_order_relaxed);
@@ -142,7 +143,7 @@ struct communicator *membership_known(const struct membership *membership)
 	return atomic_load_explicit(&membership->settled, memory_order_acquire) ? found_before(membership) : NULL;
 }
 
-/* What is to be settled, copied: the membership can be removed meanwhile, and its place used again. */
+/* A copy of what is to be settled: the membership can be removed meanwhile, and its place used again. */
 struct unsettled {
 	struct creation creation;
 	nccl_comm comm;

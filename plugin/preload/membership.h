@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which recorded communicator an ncclComm_t is. NCCL's profiler interface names communicators by their id and the
- * program by a pointer; they are brought together when a wrapper has seen the communicator being made, and only where
- * that is certain. A communicator that no profiler interface reports is entered into the box here, with an id of ours.
+ * Which recorded communicator an ncclComm_t is. NCCL's profiler interface names communicators by their id, the program by
+ * a pointer. A membership connects the two for a communicator whose creation a wrapper has seen, and only where it is
+ * certain which one it is. A communicator that no profiler interface reports is entered into the box here, with an id
+ * of ours.
  */
 #ifndef PLUGIN_PRELOAD_MEMBERSHIP_H
 #define PLUGIN_PRELOAD_MEMBERSHIP_H
@@ -15,7 +16,7 @@
 #include "plugin/preload/caller.h"
 #include "plugin/recording/communicator.h"
 
-/* What is known of a communicator from the call that makes it. */
+/* What is known of a communicator from the call that creates it. */
 struct creation {
 	nccl_comm *comm; /* where NCCL puts it */
 	const struct caller *caller;
@@ -29,7 +30,7 @@ struct creation {
 
 struct membership {
 	_Atomic(nccl_comm) comm;
-	_Atomic(struct communicator *) communicator; /* NULL: the profiler interface has it for itself, or nobody */
+	_Atomic(struct communicator *) communicator; /* NULL: not recorded, or it is not certain which one it is */
 	uint32_t mark;                         /* of that communicator, while this membership lasts */
 	uint32_t use;                          /* of this place in the table, counted */
 	_Atomic bool settled;
@@ -37,17 +38,18 @@ struct membership {
 	_Atomic uint32_t children; /* splits and shrinks so far */
 };
 
-/* NULL: not one that a wrapper has seen being made. Wait-free, any thread. */
+/* NULL: no wrapper has seen its creation. Wait-free, any thread. */
 struct membership *membership_find(nccl_comm comm);
-/* The communicator behind it, NULL: none. At its first use it may have to be found: then not wait-free. */
+/* The recorded communicator, NULL: none. At the first use it has to be found, which takes locks and asks NCCL. */
 struct communicator *membership_communicator(struct membership *membership);
 
-/* The same as far as it was found before; does not search it. Wait-free. */
+/* The same if it has been found before, else NULL. Wait-free. */
 struct communicator *membership_known(const struct membership *membership);
 
-/* NCCL has made the communicator, or is about to (non-blocking). */
+/* NCCL has created the communicator, or will (non-blocking). */
 void membership_add(const struct creation *creation);
-/* Before NCCL frees it. The communicator that is to be ended afterwards, because nobody else does, or NULL. */
+/* Before NCCL frees it. Returns the communicator that the caller has to end afterwards, because no profiler interface
+ * reports its end; else NULL. */
 struct communicator *membership_remove(nccl_comm comm);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Communicators that a group is to make: NCCL makes them when the outermost group ends, on threads of its own. */
+/* Communicators whose creation a group contains: NCCL creates them when the outermost group ends, on threads of its own. */
 #ifndef PLUGIN_PRELOAD_PENDING_H
 #define PLUGIN_PRELOAD_PENDING_H
 
 #include "plugin/preload/membership.h"
 
-/* The call that makes it has returned success; copied. Inside a group it waits for pending_end(). */
+/* The call that creates it has returned success. Inside a group a copy is kept until pending_end(). */
 void pending_add(const struct creation *creation);
 /* The outermost group of this thread has ended with this result of NCCL. One load and no lock while no thread waits for
  * a communicator. */

@@ -27,7 +27,7 @@ static void drop_entry(struct scanner *scanner, const struct scan_batch *batch, 
 		box_release(slot, entry->ticket, entry->owner);
 }
 
-/* Not launched, or a node of a graph: nobody waits for its results (any more). */
+/* The batch was not launched, or became a node of a graph: no operation waits for its results. */
 static void drop(struct scanner *scanner, struct scan_batch *batch, enum rw_unscannable reason)
 {
 	for (uint32_t i = 0; i < batch->launch.segment_count; i++)
@@ -58,7 +58,7 @@ static struct scan_batch *open_batch(struct scan_device *device, enum scan_place
 	return batch;
 }
 
-/* Of the address that the thread has asked for just before: the input of a call in place. */
+/* True if the thread asked for this address just before, as for the input of a call in place. */
 static bool is_known_device_memory(uint64_t address)
 {
 	for (const struct scan_batch *batch = scanner_batches; batch; batch = batch->next) {
@@ -226,7 +226,7 @@ void scanner_behind_call(struct scanner *scanner, bool failed)
 {
 	if (!scanner_batches)
 		return;
-	/* What NCCL refused has no result, and what it ran without a word before has no input any more. */
+	/* A call that NCCL refused has no result. Where NCCL ran before our scans were launched, the inputs are overwritten. */
 	drop_all(scanner, SCAN_BEFORE_CALL);
 	if (failed)
 		drop_all(scanner, SCAN_BEHIND_CALL);

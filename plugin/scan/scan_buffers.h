@@ -30,11 +30,11 @@ struct scan_buffer {
 
 struct scan_buffers {
 	struct scan_buffer in, out;
-	bool survives; /* the input is the same after the operation as before it */
-	bool same;     /* ... because it is the output, too: one scan tells both */
+	bool survives; /* the operation leaves the input as it was */
+	bool same;     /* the input is also the output, and unchanged: one scan gives both results */
 };
 
-/* False: type, function or size are not known, and nothing may be read. */
+/* False: type, function or size is not known, so nothing may be read. */
 bool scan_buffers(const struct scan_call *call, struct scan_buffers *buffers);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What scanning needs in one CUDA context, made at the first communicator there and never freed: loading, allocating
- * and freeing can wait for kernels of the job that wait for each other. And its batches: a batch is one launch, from
- * the first segment that is put into it until its results have been taken. It owns its result slots and its scratch on
- * the device, so that nothing has to be found or reset between launches.
+ * What scanning needs in one CUDA context. It is created with the first communicator there and never freed, because
+ * loading, allocating and freeing can wait for kernels of the job that wait for each other. And its batches: a batch is
+ * one launch, from the first segment that is put into it until its results have been taken. It owns its result slots
+ * and its scratch on the device, so that nothing has to be allocated or reset between launches.
  */
 #ifndef PLUGIN_SCAN_SCAN_DEVICE_H
 #define PLUGIN_SCAN_SCAN_DEVICE_H
@@ -25,10 +25,9 @@
  */
 enum { SCAN_BATCH_WORDS = 4, SCAN_BATCHES = 64 * SCAN_BATCH_WORDS };
 
-/* When a batch is launched, and where: always on a stream that the program or NCCL has chosen. One of our own that
- * several of theirs share would order those, on another rank perhaps the other way round, and both ranks would wait for
- * ever.
- */
+/* When and into which stream a batch is launched: always one that the program or NCCL has chosen. A stream of our own
+ * that several of theirs share would order those streams, on another rank perhaps the other way round, and both ranks
+ * would wait for ever. */
 enum scan_place {
 	SCAN_BEFORE_CALL, /* on the user's stream, before the real NCCL function */
 	SCAN_BEHIND_CALL, /* on the user's stream, after it */
@@ -45,11 +44,11 @@ struct scan_batch {
 	struct scan_batch *next; /* of the thread that fills it */
 	uint32_t number;
 	enum scan_place place;
-	uint64_t stream;   /* that orders it */
+	uint64_t stream;   /* into which it is launched */
 	uint64_t sequence; /* of all its results; grows with each use */
 	uint64_t bytes;
 	bool captured; /* it becomes a node of a graph, and is free again at once */
-	bool capture_is_known; /* that it is so, or is not so: the driver is not asked */
+	bool capture_is_known; /* whether the stream is captured: the driver is not asked */
 	struct scan_entry entries[SCAN_SEGMENTS];
 	struct scan_launch launch;
 };
@@ -66,13 +65,13 @@ struct scan_device {
 	struct scan_nodes nodes;      /* without a ring: none are taken */
 	uint32_t launch_ns;           /* what a launch costs beyond the time of its scans, as measured at the opening */
 	char wrong[SCAN_TRIAL_WORDS]; /* what the kernel answered wrongly at its first launch; empty: nothing */
-	_Atomic bool usable;          /* else something failed, and it is not tried again */
-	_Atomic bool lost; /* the context was reset: what it had in flight never comes, and nothing is launched */
+	_Atomic bool usable;          /* false: opening it failed, and is not tried again */
+	_Atomic bool lost; /* the context was reset: results in flight never arrive, and nothing more is launched */
 };
 
-/* Makes all of it; the context is current. NULL, or the name of the driver's call that failed, with its CUDA error in
- * *error (0: memory, or a kernel that answers wrongly or not at all: device->wrong). `entered` is told the name of each
- * call before it is made, for a driver that never returns. `images`: for cuModuleLoadData, the first that loads is
+/* Creates all of it; the context is current. Returns NULL, or the name of the driver's call that failed, with its CUDA
+ * error in *error (0: no memory, or the kernel answered wrongly or not at all: device->wrong). `entered` is called with
+ * the name of each driver call before it is made, for a driver that never returns. `images`: for cuModuleLoadData, the first that loads is
  * taken. `nodes`: also what nodes of graphs need. */
 const char *scan_device_open(struct scan_device *device, const struct driver *driver, const struct scan_image *images,
 			     bool nodes, void (*entered)(void *argument, const char *call), void *argument, int *error);
@@ -83,7 +82,7 @@ bool scan_device_is_whole(const struct scan_device *device, const struct driver 
 
 /* A batch without segments, or NULL: all are in flight. Lock-free, any thread. */
 struct scan_batch *scan_batch_take(struct scan_device *device);
-/* It was not launched, or its results have been taken. */
+/* Gives it back: it was not launched, or its results have been taken. */
 void scan_batch_give(struct scan_batch *batch);
 static inline bool scan_batch_is_full(const struct scan_batch *batch)
 {
@@ -95,9 +94,9 @@ void scan_batch_add(struct scan_batch *batch, const struct scan_segment *segment
 int scan_batch_launch(struct scan_batch *batch, const struct driver *driver, uint64_t stream);
 /* Launches it as a node into a stream that is being captured. False: there is no room for another node. */
 bool scan_batch_capture(struct scan_batch *batch, const struct driver *driver, int *error);
-/* Launched, and its thread is done with it: now it belongs to who takes its results. */
+/* After its launch: from now on it belongs to the thread that takes its results. */
 void scan_batch_publish(struct scan_batch *batch);
-/* Launched batches of word `word`, as bits; the one of a bit. */
+/* The launched batches of a word, one bit each, and the batch of the lowest bit. */
 static inline uint64_t scan_batches_launched(const struct scan_device *device, uint32_t word)
 {
 	/* Acquire: pairs with the release in scan_batch_publish(). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scans that became nodes of CUDA graphs. Nobody tells when a graph is gone or how often it runs, so what a node needs is
- * taken from a table for good: its counters and its scratch on the device, and what each of its segments was captured
- * for. A table that is full takes no more. Results come through one ring of the context (scan_kernel.h).
+ * Scans that became nodes of CUDA graphs. We do not learn when a graph is destroyed or how often it runs, so a node keeps
+ * its places in these tables for ever: its counters and its scratch on the device, and which call each of its segments
+ * belongs to. When a table is full, no more nodes are added. Results arrive in one ring per context (scan_kernel.h).
  */
 #ifndef PLUGIN_SCAN_SCAN_NODES_H
 #define PLUGIN_SCAN_SCAN_NODES_H
@@ -29,8 +29,8 @@ struct scan_captured {
 	uint16_t comm;
 	uint8_t function, dtype;
 	uint8_t reduction; /* enum rw_operator */
-	_Atomic uint32_t sides; /* RW_OWNER_SCAN_IN, RW_OWNER_SCAN_OUT: what each replay reports */
-	uint64_t ticket, replay; /* the reader's: slot of the replay that it saw last, and which one; 0 none */
+	_Atomic uint32_t sides; /* RW_OWNER_SCAN_IN, RW_OWNER_SCAN_OUT: the results that each replay gives */
+	uint64_t ticket, replay; /* of the reading thread: slot and number + 1 of the replay that it saw last; 0 none */
 };
 
 /* A segment of a node. */
@@ -42,7 +42,7 @@ struct scan_node_segment {
 };
 
 struct scan_nodes {
-	struct scan_replay *ring;    /* the GPU writes it; NULL: this context takes no nodes */
+	struct scan_replay *ring;    /* the GPU writes it; NULL: no nodes in this context */
 	_Atomic uint64_t *mask;      /* the GPU reads it */
 	struct scan_replays replays; /* device addresses; that of the first node */
 	uint64_t scratch;            /* device address */
@@ -51,25 +51,26 @@ struct scan_nodes {
 	uint32_t *first; /* by node: its first segment */
 	_Atomic uint64_t used; /* nodes << 32 | segments */
 	_Atomic uint32_t call_count;
-	uint64_t next; /* the reader's: results so far */
+	uint64_t next; /* of the reading thread: results so far */
 };
 
-/* What it needs of host memory that the GPU writes to and, zeroed, of the device; both aligned as the driver does. */
+/* Bytes that it needs of host memory, to which the GPU writes, and of zeroed device memory; both with the alignment that
+ * the driver's allocations have. */
 size_t scan_nodes_host_size(void);
 size_t scan_nodes_device_size(void);
 /* Zeroed host memory with its address on the device. False: no memory. */
 bool scan_nodes_open(struct scan_nodes *nodes, void *host, uint64_t host_address, uint64_t device_address);
 
-/* Wait-free, any thread. Index of the call, whose copy is kept; -1: there is no room. */
+/* Keeps a copy of the call and returns its index; -1: there is no room. Lock-free, any thread. */
 int32_t scan_nodes_call(struct scan_nodes *nodes, const struct scan_captured *call);
-/* A node for this launch, whose segments are those of `segments` in order: scratch and replays are filled in. False:
- * there is no room. Lock-free, any thread. */
+/* Makes a node of this launch, whose segments are those of `segments` in order, and fills in its scratch and replays.
+ * False: there is no room. Lock-free, any thread. */
 bool scan_nodes_add(struct scan_nodes *nodes, struct scan_launch *launch, const struct scan_node_segment *segments);
-/* Replays whose number has one of these bits read nothing, from the next but one on. */
+/* Replays whose number has one of these bits set read nothing; takes effect from the next replay but one. */
 void scan_nodes_sample(struct scan_nodes *nodes, uint64_t mask);
 
-/* One thread. The next result, copied, with its segment; false: there is none yet. *lost grows by results that were
- * overwritten before they were read. */
+/* Copies the next result and its segment; false: there is none yet. *lost grows by the number of results that were
+ * overwritten before they were read. Only one thread calls it. */
 bool scan_nodes_read(struct scan_nodes *nodes, struct scan_replay *replay, struct scan_node_segment *segment,
 		     uint64_t *lost);
 

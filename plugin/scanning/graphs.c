@@ -101,7 +101,7 @@ struct taking {
 	uint64_t now_ns;
 };
 
-/* No time of it is known but this one: nothing that reads arrivals may take it for one. */
+/* The only time that is known is that of this poll, which is not when any rank arrived: the flag CAPTURED says so. */
 static void fill(struct rw_operation *slot, const struct scan_captured *call, uint64_t replay, uint64_t now_ns)
 {
 	slot->comm = call->comm;
@@ -118,7 +118,7 @@ static void fill(struct rw_operation *slot, const struct scan_captured *call, ui
 	atomic_store_explicit(&slot->known, RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_CALL, memory_order_relaxed);
 }
 
-/* A slot that waits for what the replay reports; one of its two sides comes first. NULL: there is none for it. */
+/* Claims a slot for the replay, pending until the results of all its sides are there. NULL: no slot is to be had. */
 static struct rw_operation *claim(const struct taking *taking, struct scan_captured *call, uint64_t replay)
 {
 	struct recording *recording = taking->recording;
@@ -145,7 +145,7 @@ static struct rw_operation *slot_for(const struct taking *taking, struct scan_ca
 
 	if (call->replay == replay + 1)
 		return slot;
-	if (slot) /* what is missing of the last one is not going to come */
+	if (slot) /* results that the replay before lacks will not arrive any more */
 		box_release(slot, call->ticket, RW_OWNER_SCAN_IN | RW_OWNER_SCAN_OUT);
 	return claim(taking, call, replay);
 }
@@ -157,7 +157,7 @@ static void take_replay(void *argument, struct scan_captured *call, const struct
 	const struct communicator *communicator = &taking->recording->communicators[call->comm];
 
 	if (communicator_mark(communicator) != call->mark)
-		return; /* its entry has a new owner */
+		return; /* the communicator's entry belongs to another one by now */
 	struct rw_operation *slot = slot_for(taking, call, replay->replay);
 	uint32_t owner = slot ? atomic_load_explicit(&slot->owner, memory_order_acquire) : 0;
 	if (!slot || !(owner & segment->sides)) /* or it was given up */

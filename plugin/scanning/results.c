@@ -90,7 +90,7 @@ struct taking {
 	uint64_t now_ns;
 };
 
-/* An operation that was given up, because too many were unfinished, waits for nothing any more. */
+/* NULL: the operation was given up, because too many were unfinished, and takes no result any more. */
 static struct rw_operation *find_waiting(struct recording *recording, const struct scan_entry *entry)
 {
 	struct rw_operation *slot = box_slot(&recording->box, entry->ticket);
@@ -131,7 +131,7 @@ struct budget_cost scanning_cost(struct recording *recording)
 	return cost;
 }
 
-/* `value` replaces what is there, unless that is 0: it has been turned off, perhaps now, by another thread. */
+/* Stores `value`, unless 0 is there: another thread has turned it off, perhaps just now. */
 static void set_every(_Atomic uint32_t *every, uint32_t value)
 {
 	uint32_t before = atomic_load_explicit(every, memory_order_relaxed);
@@ -171,7 +171,7 @@ bool scanning_drain(struct recording *recording, uint64_t now_ns)
 	uint32_t every = atomic_load_explicit(&recording->box.header->scan_every, memory_order_relaxed);
 	bool replays = scanning_drain_replays(recording, every, now_ns);
 	report_end(recording);
-	/* All that was found is in the box, which outlives us. */
+	/* All results are in the box, which stays when the process ends. */
 	if (abort_ns && (!out || now_ns >= abort_ns)) {
 		message("RANKWATCH_ON_NAN=abort: the process ends here");
 		abort();

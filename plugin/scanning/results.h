@@ -7,14 +7,15 @@
 #include "plugin/recording/recording.h"
 #include "plugin/scan/scan_kernel.h"
 
-/* What was found in a buffer of `elements` elements goes into the slot, which is the caller's, and leads to what the user
- * wants of a NaN (RANKWATCH_ON_NAN). sides: RW_OWNER_SCAN_IN, RW_OWNER_SCAN_OUT or both. */
+/* Writes the result of a buffer of `elements` elements into the slot, which the caller holds, and does what
+ * RANKWATCH_ON_NAN asks for. sides: RW_OWNER_SCAN_IN, RW_OWNER_SCAN_OUT or both. */
 void scanning_record(struct recording *recording, struct rw_operation *slot, uint32_t sides,
 		     const struct scan_result *result, uint64_t elements, uint64_t now_ns);
-/* What was added to the job so far, as far as it is known or can be charged by what one launch and one write cost. */
+/* What the plugin has added to the job so far: measured time, and for each launch and write what one was measured to
+ * take. */
 struct budget_cost scanning_cost(struct recording *recording);
-/* Records what replays of graphs have found since the last poll, if anything, and decides how many of the next are scanned. every: as the
- * budget says. */
+/* Records the results of graphs' replays since the last poll and decides how many of the next replays are scanned.
+ * every: by the budget. Returns whether there were any. */
 bool scanning_drain_replays(struct recording *recording, uint32_t every, uint64_t now_ns);
 
 #endif

@@ -66,6 +66,8 @@ static const char *special(const struct cause *cause, const struct process *proc
 		return by_ending(process);
 	if (cause->class_ == RW_CAUSE_IO && cause->hop_count)
 		return "write the log to a local or memory file system, or give its queue a bound that drops";
+	if (cause->class_ == RW_CAUSE_LOCK && cause->python.holder)
+		return "let that thread release Python's lock (GIL) while it works, or move its work into a process";
 	if (cause->convoy && cause->like_python)
 		return "move what its other Python threads compute into processes: they hold Python's lock (GIL) in turn";
 	if (cause->convoy)

@@ -181,6 +181,12 @@ int analysis_set_held(struct analysis *analysis, analysis_process_id id, const c
 	return 0;
 }
 
+int analysis_add_python(struct analysis *analysis, const struct analysis_python *seen)
+{
+	struct process *process = job_process(&analysis->job, seen->process);
+	return process ? python_looks_add(&process->python, &analysis->intern, seen) : -EINVAL;
+}
+
 int analysis_set_birth(struct analysis *analysis, analysis_process_id id, const struct rw_birth *birth)
 {
 	struct process *process = job_process(&analysis->job, id);

@@ -73,6 +73,31 @@ struct analysis_wait {
 	char frames[12][40]; /* kernel stack, innermost first, scheduler frames removed */
 };
 
+/* Text is UTF-8, from the process itself. */
+struct analysis_python_place {
+	char function[64]; /* "Trainer.save"; "" not known */
+	char file[96];     /* a longer path lost its beginning */
+	int32_t line;      /* 0 not known */
+};
+
+enum { ANALYSIS_PYTHON_THREADS = 32 };
+
+/* One look at the threads of a process that Python's interpreter knows: docs/host-evidence.md, "Python". */
+struct analysis_python {
+	analysis_process_id process;
+	uint64_t at_ns;
+	uint32_t tid;	 /* the thread that was asked about, which others wait for … */
+	bool waits;	 /* … waited for the interpreter's lock */
+	uint32_t holder; /* the thread that held this lock; 0 nobody, or not known */
+	bool collecting; /* garbage was collected */
+	uint32_t thread_count;
+	struct {
+		uint32_t tid;
+		struct analysis_python_place inner; /* the innermost function */
+		struct analysis_python_place own;   /* the innermost that is no library's */
+	} threads[ANALYSIS_PYTHON_THREADS];
+};
+
 /* A process and thread that others wait for right now: the caller looks at it (task iterator, /proc). */
 struct analysis_suspect {
 	analysis_process_id process;
@@ -328,6 +353,8 @@ int analysis_add_operation(struct analysis *analysis, analysis_process_id proces
 int analysis_add_progress(struct analysis *analysis, analysis_process_id process, uint32_t index,
 			  uint64_t gpu_started, uint64_t gpu_done, uint64_t now_ns);
 int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wait);
+/* 0, -EINVAL: no such process, or -ENOMEM. */
+int analysis_add_python(struct analysis *analysis, const struct analysis_python *seen);
 /* `count` events of processes on this host, waits or samples, were lost between two times (CLOCK_MONOTONIC). */
 void analysis_add_loss(struct analysis *analysis, uint64_t from_ns, uint64_t to_ns, uint64_t count);
 int analysis_add_network(struct analysis *analysis, const struct analysis_network *network);

@@ -339,6 +339,7 @@ void cause_find(const struct intern *intern, const struct process *process, uint
 {
 	struct search search = { .intern = intern, .process = process };
 	*cause = (struct cause){ .class_ = RW_CAUSE_UNKNOWN, .share = -1, .fd = -1, .tid = tid };
+	python_looks_ask(process->python, tid, windows, count, &cause->python);
 	if (!process->evidence.pieces)
 		return;
 	cause->thread = cause->last_thread = thread_name(&process->evidence, tid);

@@ -6,6 +6,7 @@
 
 #include "analysis/evidence.h"
 #include "analysis/job.h"
+#include "analysis/python_looks.h"
 
 enum {
 	CAUSE_HOPS = 3,
@@ -62,6 +63,7 @@ struct cause {
 	uint32_t hop_count;
 	struct cause_evidence evidence[CAUSE_EVIDENCE];
 	uint32_t evidence_count;
+	struct python_looks_answer python; /* of the thread that should have enqueued */
 	uint64_t lost;     /* events of that time that were lost; the caller fills it in */
 	bool forgotten;    /* likewise: older evidence of that time had to make room */
 	char gpu_text[96]; /* classes gpu and throttle: what the GPU shows … */

@@ -11,6 +11,7 @@
 #include "analysis/analysis.h"
 #include "analysis/call_order.h"
 #include "analysis/evidence.h"
+#include "analysis/python_looks.h"
 #include "analysis/stalls.h"
 #include "analysis/steps.h"
 #include "analysis/versions.h"
@@ -98,6 +99,7 @@ struct process {
 	struct steps steps;
 	struct dispute dispute; /* analysis/numbering.h */
 	struct evidence evidence;
+	struct python_looks *python; /* NULL: nobody has looked */
 };
 
 /* A rank belongs to (process, device). */

@@ -65,6 +65,7 @@ void process_free(struct process *process)
 	versions_free(&process->versions);
 	steps_free(&process->steps);
 	evidence_free(&process->evidence);
+	free(process->python);
 	free(process->trace);
 	free(process->replays);
 	free(process->seats);

@@ -236,6 +236,33 @@ static void set_stack(struct record *record, const struct intern *intern, const 
 	record->finding.cause.stack_count = cause->frame_count;
 }
 
+static struct rw_python_place python_place(struct record *record, const struct intern *intern, int at,
+					    const struct python_looks_place *place)
+{
+	snprintf(record->python[at].function, sizeof(record->python[at].function), "%s", intern_text(intern, place->function));
+	snprintf(record->python[at].file, sizeof(record->python[at].file), "%s", intern_text(intern, place->file));
+	return (struct rw_python_place){ .function = or_null(record->python[at].function),
+					 .file = or_null(record->python[at].file),
+					 .line = place->line };
+}
+
+static void set_python(struct record *record, const struct intern *intern, const struct cause *cause)
+{
+	const struct python_looks_answer *python = &cause->python;
+	struct rw_finding *finding = &record->finding;
+	if (cause->class_ == RW_CAUSE_STOPPED || (!python->seen && !python->waits && !python->collecting))
+		return;
+	finding->cause.python.looks = python->looks;
+	finding->cause.python.seen = python->seen;
+	finding->cause.python.place = python_place(record, intern, 0, &python->place);
+	finding->cause.python.inner = python_place(record, intern, 1, &python->inner);
+	finding->cause.python.waits = python->waits;
+	finding->cause.python.held = python->held;
+	finding->cause.python.holder_tid = python->holder ? (int32_t)python->holder : -1;
+	finding->cause.python.holder = python_place(record, intern, 2, &python->holder_place);
+	finding->cause.python.collecting = python->collecting;
+}
+
 static void set_evidence(struct record *record, const struct cause *cause)
 {
 	static const char *const sources[] = { "none", "self", "proc", "proc", "bpf" };
@@ -282,6 +309,7 @@ void record_set_cause(struct record *record, const struct intern *intern, const 
 	advice_find(record->advice, sizeof(record->advice), cause, process);
 	set_chain(record, intern, cause);
 	set_stack(record, intern, cause);
+	set_python(record, intern, cause);
 	set_evidence(record, cause);
 	finding->level = cause->level != RW_LEVEL_NONE ? cause->level : cause->seen;
 	finding->cause.present = true;

@@ -14,6 +14,7 @@
 enum {
 	RECORD_MISSING = 4,
 	RECORD_EVIDENCE = 8,
+	RECORD_PYTHON = 3, /* places */
 };
 
 struct record {
@@ -27,6 +28,9 @@ struct record {
 	char (*gpus)[48], (*pcis)[16], (*rank_from)[32];
 	char job[64], comm_name[96], watchdog_from[32];
 	char cause_text[96], path[256], file_system[16], device[32], thread[16], at_thread[16];
+	struct {
+		char function[64], file[96];
+	} python[RECORD_PYTHON];
 	char stack[EVIDENCE_FRAMES][40];
 	const char *stack_pointers[EVIDENCE_FRAMES];
 	struct rw_chain_link chain[CAUSE_HOPS];

@@ -78,13 +78,32 @@ static void dismiss(pid_t child, int err)
 		;
 }
 
+/* In the child. The end that the result goes to comes first. */
+static int keep_lent(int end, int *lent, int count)
+{
+	int keep[1 + IN_TIME_LENT] = { end };
+
+	if (count)
+		memcpy(keep + 1, lent, (size_t)count * sizeof(*lent));
+	in_time_become_alone(keep, 1 + count);
+	if (count)
+		memcpy(lent, keep + 1, (size_t)count * sizeof(*lent));
+	return keep[0];
+}
+
 int in_time_call(void (*work)(const void *argument, void *result), const void *argument, void *result, size_t size,
 		 unsigned timeout_ms)
+{
+	return in_time_call_lending(work, argument, NULL, 0, result, size, timeout_ms);
+}
+
+int in_time_call_lending(void (*work)(const void *argument, void *result), const void *argument, int *lent, int count,
+			 void *result, size_t size, unsigned timeout_ms)
 {
 	int ends[2];
 
 	memset(result, 0, size);
-	if (size > IN_TIME_RESULT)
+	if (size > IN_TIME_RESULT || count > IN_TIME_LENT)
 		return -EINVAL;
 	/* Of messages: the result comes whole or not at all. */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
@@ -92,9 +111,10 @@ int in_time_call(void (*work)(const void *argument, void *result), const void *a
 	pid_t child = fork();
 
 	if (!child) {
-		in_time_become_alone(&ends[1], 1);
+		int end = keep_lent(ends[1], lent, count);
+
 		work(argument, result);
-		_exit(send(ends[1], result, size, MSG_NOSIGNAL) != (ssize_t)size);
+		_exit(send(end, result, size, MSG_NOSIGNAL) != (ssize_t)size);
 	}
 	close(ends[1]);
 	int err = child < 0 ? -errno : wait_for(ends[0], timeout_ms);

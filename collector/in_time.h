@@ -10,13 +10,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { IN_TIME_RESULT = 16384 /* bytes at most */ };
+enum { IN_TIME_RESULT = 16384 /* bytes at most */, IN_TIME_LENT = 4 };
 
 /* work(argument, result) in a child, which has neither our standard files nor any other of our descriptors; then
  * `result` (`size` bytes, zeroed before) is what it left there. 0; -ETIMEDOUT: it was given up and killed, and goes
  * when its file system lets it; -ECHILD: it crashed; or another -errno. The result is zero but for 0. */
 int in_time_call(void (*work)(const void *argument, void *result), const void *argument, void *result, size_t size,
 		 unsigned timeout_ms);
+/* The same with `count` of our descriptors (IN_TIME_LENT at most) lent to the child, where `lent`, which is part of what
+ * `argument` leads to, holds their numbers. In our process they stay as they are. */
+int in_time_call_lending(void (*work)(const void *argument, void *result), const void *argument, int *lent, int count,
+			 void *result, size_t size, unsigned timeout_ms);
 /* open(2) without a mode. The descriptor (close-on-exec), -ETIMEDOUT, or another -errno. flags with O_NONBLOCK, for the
  * sake of FIFOs and devices. */
 int in_time_open(const char *path, int flags, unsigned timeout_ms);
@@ -24,8 +28,8 @@ int in_time_open(const char *path, int flags, unsigned timeout_ms);
  * this process alone. in_time_open() opens them here. */
 bool in_time_is_own(const char *path);
 
-/* For a child between fork and its work: standard files lead to /dev/null, the `count` descriptors in `keep` (two at
- * most; their new numbers come back there) are all else that stays open, terminal and signals are no longer ours. */
+/* For a child between fork and its work: standard files lead to /dev/null, the `count` descriptors in `keep` (IN_TIME_LENT
+ * and one at most; their new numbers come back there) are all else that stays open, terminal and signals are no longer ours. */
 void in_time_become_alone(int *keep, int count);
 
 #endif

@@ -11,8 +11,10 @@ static void on_appeared(void *argument, analysis_process_id process, const struc
 {
 	struct watch *watch = argument;
 
-	if (writer)
-		host_watch(watch->host, process, writer);
+	if (!writer)
+		return;
+	host_watch(watch->host, process, writer);
+	python_source_watch(watch->python, process, writer);
 }
 
 static void on_box_ended(void *argument, analysis_process_id process)
@@ -20,6 +22,7 @@ static void on_box_ended(void *argument, analysis_process_id process)
 	struct watch *watch = argument;
 
 	host_unwatch(watch->host, process);
+	python_source_unwatch(watch->python, process);
 }
 
 static void on_mount(void *argument, pid_t pid, uint64_t device, char file_system[16], char device_name[32])
@@ -71,6 +74,8 @@ int watch_open(struct watch *watch, const struct watch_request *request)
 		.proc = watch->proc,
 		.job = request->job,
 	};
+	/* The memory of a recorded machine's processes is not recorded. */
+	watch->python = *request->root || !request->loop ? NULL : python_source_open(request->loop, request->analysis);
 	int err = host_open(&watch->host, request->analysis, request->root, on_process_ended, watch);
 
 	if (!err)
@@ -83,6 +88,8 @@ int watch_open(struct watch *watch, const struct watch_request *request)
 void watch_close(struct watch *watch)
 {
 	watch->stuck = !absentees_close(&watch->absentees);
+	watch->stuck |= !python_source_close(watch->python);
+	watch->python = NULL;
 	live_boxes_close(watch->boxes);
 	host_close(watch->host);
 	gpu_health_close(watch->gpu_health);
@@ -112,6 +119,7 @@ bool watch_tick(struct watch *watch, uint64_t now_ns)
 	gpu_health_poll(watch->gpu_health, now_ns);
 	if (watch->ports)
 		port_source_poll(watch->ports, now_ns, on_port, watch);
+	python_source_poll(watch->python, now_ns);
 	if (boxes)
 		watch_poll_boxes(watch, now_ns);
 	if (watch->ticks % LEASES_EVERY == 1)

@@ -15,6 +15,7 @@
 #include "collector/gpu_health.h"
 #include "collector/host.h"
 #include "collector/live_boxes.h"
+#include "collector/python_source.h"
 #include "collector/sources/port_source.h"
 
 enum { WATCH_TICK_MS = 50 };
@@ -40,6 +41,7 @@ struct watch {
 	struct host *host;
 	struct gpu_health *gpu_health;
 	struct port_source *ports; /* NULL: no thread could be had */
+	struct python_source *python; /* NULL: of a recorded machine */
 	struct absentees absentees;
 	uid_t owner; /* as in the request */
 	bool stuck;  /* closed, while a thread still uses the loop: leave with _exit(2) */

@@ -174,11 +174,35 @@ static json_t *chain_value(const struct rw_finding *finding)
 	return list;
 }
 
+static json_t *python_place_value(const struct rw_python_place *place)
+{
+	if (!place->function)
+		return json_null();
+	return json_pack("{s:o, s:o, s:o}", "function", text_or_null(place->function), "file", text_or_null(place->file),
+			 "line", integer_or_null(place->line ? place->line : -1));
+}
+
+static json_t *python_value(const struct rw_finding *finding)
+{
+	json_t *lock = json_null();
+
+	if (finding->cause.python.waits)
+		lock = json_pack("{s:I, s:I, s:o, s:o}", "waits", (json_int_t)finding->cause.python.waits,
+				 "held", (json_int_t)finding->cause.python.held,
+				 "tid", integer_or_null(finding->cause.python.holder_tid),
+				 "at", python_place_value(&finding->cause.python.holder));
+	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:I}", "looks", (json_int_t)finding->cause.python.looks,
+			 "seen", (json_int_t)finding->cause.python.seen,
+			 "at", python_place_value(&finding->cause.python.place),
+			 "inside", python_place_value(&finding->cause.python.inner), "lock", lock,
+			 "collecting", (json_int_t)finding->cause.python.collecting);
+}
+
 static json_t *cause_value(const struct rw_finding *finding)
 {
 	if (!finding->cause.present)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+	json_t *cause = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"class", text_or_null(finding_cause_name(finding->cause.class_)),
 		"share", real_or_null(finding->cause.share), "text", text_or_null(finding->cause.text),
 		"syscall", text_or_null(finding->cause.system_call), "fd", integer_or_null(finding->cause.fd),
@@ -187,6 +211,10 @@ static json_t *cause_value(const struct rw_finding *finding)
 		"thread", text_or_null(finding->cause.thread), "at_tid", integer_or_null(finding->cause.at_tid),
 		"at_thread", text_or_null(finding->cause.at_thread), "chain", chain_value(finding),
 		"stack", texts_value(finding->cause.stack, finding->cause.stack_count));
+
+	if (cause && finding->cause.python.looks)
+		json_object_set_new(cause, "python", python_value(finding));
+	return cause;
 }
 
 static json_t *watchdog_value(const struct rw_finding *finding)

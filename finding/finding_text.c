@@ -13,6 +13,7 @@
 #include "finding/cause_text.h"
 #include "finding/incident_text.h"
 #include "finding/ports_text.h"
+#include "finding/python_text.h"
 #include "finding/value.h"
 #include "finding/values_text.h"
 
@@ -298,6 +299,8 @@ static void print_lateness(FILE *out, const struct finding_style *style, const j
 {
 	if (json_is_object(json_object_get(finding, "cause")) && !names_cause(finding))
 		print_labelled(out, style, "  because  ", cause_text_write, finding);
+	if (python_text_is(finding))
+		print_labelled(out, style, "  python   ", python_text_write, finding);
 	if (ports_text_is(finding))
 		print_labelled(out, style, "  ports    ", ports_text_write, finding);
 	if (value_number(finding, "lost", 0) > 0)

@@ -61,6 +61,12 @@ struct rw_chain_link {
 	int32_t waits_for_tid; /* of that thread, or number of that process; -1: several, or not known */
 };
 
+struct rw_python_place {
+	const char *function; /* "Trainer.save" */
+	const char *file;     /* a long path lost its beginning */
+	int32_t line;	      /* 0 not known */
+};
+
 struct rw_evidence {
 	const char *source; /* bpf, proc, self, kernel-log, … */
 	double ms;
@@ -155,6 +161,18 @@ struct rw_finding {
 		size_t chain_count;
 		const char *const *stack;
 		size_t stack_count;
+		/* Looks at the Python of the first thread while it was late; all 0 where there were none. */
+		struct {
+			uint32_t looks;
+			uint32_t seen;                /* of them: in this function; 0: in none mostly */
+			struct rw_python_place place; /* of the program, else of a library */
+			struct rw_python_place inner; /* which it had called, directly or not; function NULL */
+			uint32_t waits;               /* of them: it waited for the interpreter's lock */
+			uint32_t held;                /* of these: this thread held it, or several there; 0: not known */
+			int32_t holder_tid;           /* -1: several by turns */
+			struct rw_python_place holder;
+			uint32_t collecting;          /* of the looks: garbage was collected */
+		} python;
 	} cause;
 	struct {
 		bool present;

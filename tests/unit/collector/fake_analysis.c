@@ -110,6 +110,12 @@ size_t analysis_wanted_details(const struct analysis *analysis, struct analysis_
 	return analysis->detail_count;
 }
 
+int analysis_add_python(struct analysis *analysis, const struct analysis_python *seen)
+{
+	(void)analysis, (void)seen;
+	return 0;
+}
+
 int analysis_set_held(struct analysis *analysis, analysis_process_id process, const char *call, const char *remedy,
 		      uint64_t since_ns)
 {

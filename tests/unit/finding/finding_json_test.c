@@ -174,3 +174,42 @@ Test(finding_json, values_are_written_with_magnitudes_as_small_as_they_are)
 	expect_values(&finding, "{\"side\":\"output\",\"nan\":0,\"inf\":3,\"first_bad\":null,\"absmax_before\":null,"
 				"\"saturated\":5,\"origin\":\"reduction\",\"digest\":null,\"not_scanned\":7}");
 }
+
+static struct rw_finding late_in_python(void)
+{
+	struct rw_finding finding = straggler();
+
+	finding.cause.python.looks = 6;
+	finding.cause.python.seen = 5;
+	finding.cause.python.place = (struct rw_python_place){ "Trainer.save", "/job/train.py", 212 };
+	finding.cause.python.holder_tid = -1;
+	return finding;
+}
+
+static void expect_python(const struct rw_finding *finding, const char *expected)
+{
+	json_t *json = finding_to_json(finding, OFFSET_NS);
+	char *text = json_dumps(json_object_get(json_object_get(json, "cause"), "python"), JSON_COMPACT);
+
+	cr_expect_str_eq(text, expected);
+	free(text);
+	json_decref(json);
+}
+
+Test(finding_json, where_a_thread_was_in_python_is_written_where_somebody_looked)
+{
+	struct rw_finding finding = late_in_python();
+
+	expect_python(&finding, "{\"looks\":6,\"seen\":5,\"at\":{\"function\":\"Trainer.save\",\"file\":\"/job/train.py\",\"line\":212},"
+				"\"inside\":null,\"lock\":null,\"collecting\":0}");
+	finding.cause.python.inner = (struct rw_python_place){ "Event.wait", "/usr/lib/python3.11/threading.py", 0 };
+	finding.cause.python.waits = 4;
+	finding.cause.python.held = 3;
+	finding.cause.python.holder_tid = 4712;
+	finding.cause.python.holder = (struct rw_python_place){ "pre\xff" "fetch", NULL, 3 };
+	finding.cause.python.collecting = 6;
+	expect_python(&finding, "{\"looks\":6,\"seen\":5,\"at\":{\"function\":\"Trainer.save\",\"file\":\"/job/train.py\",\"line\":212},"
+				"\"inside\":{\"function\":\"Event.wait\",\"file\":\"/usr/lib/python3.11/threading.py\",\"line\":null},"
+				"\"lock\":{\"waits\":4,\"held\":3,\"tid\":4712,\"at\":{\"function\":\"pre\\\\xfffetch\",\"file\":null,\"line\":3}},"
+				"\"collecting\":6}");
+}

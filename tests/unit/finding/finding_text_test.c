@@ -491,3 +491,49 @@ Test(finding_text, the_job_is_named_where_its_reader_does_not_know_it)
 	}
 	json_decref(json);
 }
+
+static void expect_python(const struct rw_finding *finding, const char *expected)
+{
+	char *text = printed(finding), line[512];
+
+	snprintf(line, sizeof(line), "\n  python   %s\n", expected);
+	cr_expect(strstr(text, line), "%s", text);
+	free(text);
+}
+
+Test(finding_text, where_the_thread_was_in_python)
+{
+	struct rw_finding finding = straggler();
+
+	finding.cause.python.looks = 6;
+	finding.cause.python.seen = 6;
+	finding.cause.python.holder_tid = -1;
+	finding.cause.python.place = (struct rw_python_place){ "Trainer.save", "/job/train.py", 212 };
+	expect_python(&finding, "its main thread in Trainer.save (train.py:212)");
+	finding.cause.python.inner = (struct rw_python_place){ "Event.wait", "/usr/lib/python3.11/threading.py", 0 };
+	finding.cause.python.seen = 4;
+	finding.cause.tid = 4712;
+	expect_python(&finding, "that thread in Trainer.save (train.py:212), there in Event.wait (threading.py), 4 of 6 looks");
+}
+
+Test(finding_text, who_has_the_lock_of_the_interpreter)
+{
+	struct rw_finding finding = straggler();
+
+	finding.cause.python.looks = 6;
+	finding.cause.python.waits = 6;
+	finding.cause.python.holder_tid = -1;
+	expect_python(&finding, "it waits for Python's lock (GIL)");
+	finding.cause.python.held = 6;
+	finding.cause.python.holder = (struct rw_python_place){ "compute", "data.py", 40 };
+	expect_python(&finding, "it waits for Python's lock (GIL), which others hold in turn in compute (data.py:40)");
+	finding.cause.python.held = 5;
+	finding.cause.python.holder_tid = 4713;
+	expect_python(&finding, "it waits for Python's lock (GIL), which tid 4713 holds in compute (data.py:40), 5 of 6 looks");
+	finding.cause.python.holder.function = NULL;
+	finding.cause.python.seen = 6;
+	finding.cause.python.place = (struct rw_python_place){ "step\033[2J", "/x/train\n.py", 212 };
+	finding.cause.python.collecting = 3;
+	expect_python(&finding, "its main thread in step\\x1b[2J (train\\x0a.py:212); it waits for Python's lock (GIL), which tid 4713 "
+				"holds, 5 of 6 looks; garbage is collected (gc), 3 of 6 looks");
+}

@@ -39,6 +39,58 @@ Test(losses, a_flood_takes_little_room)
 	cr_expect_eq(lost_in(&losses, 0, 40000), 161);
 }
 
+Test(losses, touch_a_time_at_its_very_ends)
+{
+	const uint64_t from = 2000000000, to = 2250000000, notice = 100000000;
+	struct losses losses = { 0 };
+	struct cause_window window = { to, to + 1 };
+
+	losses_add(&losses, from, to, 5);
+	cr_expect_eq(losses_in(&losses, &window, 1), 5, "it begins when they end");
+	window = (struct cause_window){ to + 1, to + 2 };
+	cr_expect_eq(losses_in(&losses, &window, 1), 0);
+	window = (struct cause_window){ 0, from - notice };
+	cr_expect_eq(losses_in(&losses, &window, 1), 5, "what ended then may be reported, or lost, up to 100 ms later");
+	window = (struct cause_window){ 0, from - notice - 1 };
+	cr_expect_eq(losses_in(&losses, &window, 1), 0);
+	const struct cause_window windows[] = { { 0, 1 }, { from, to }, { from, to } };
+	cr_expect_eq(losses_in(&losses, windows, 1), 0);
+	cr_expect_eq(losses_in(&losses, windows, 3), 5, "counted once");
+	cr_expect_eq(losses_in(&losses, windows, 0), 0);
+}
+
+Test(losses, follow_each_other_up_to_a_second)
+{
+	const uint64_t second = 1000000000;
+	struct losses losses = { 0 };
+
+	losses_add(&losses, second, second, 1);
+	cr_expect_eq(losses.stretch_count, 1, "of no length");
+	losses_add(&losses, second, 2 * second, 1);
+	cr_expect_eq(losses.stretch_count, 1, "a second together");
+	cr_expect_eq(losses.stretches[0].from_ns, second);
+	cr_expect_eq(losses.stretches[0].to_ns, 2 * second);
+	cr_expect_eq(losses.stretches[0].count, 2);
+	losses_add(&losses, 2 * second, 2 * second + 1, 4);
+	cr_expect_eq(losses.stretch_count, 2, "more than a second together");
+	losses_add(&losses, 2 * second + 2, 2 * second + 3, 8);
+	cr_expect_eq(losses.stretch_count, 3, "a gap between them");
+	cr_expect_eq(losses.stretches[1].count, 4);
+	cr_expect_eq(losses.stretches[2].count, 8);
+	losses_add(&losses, 5 * second, 5 * second - 1, 16);
+	cr_expect_eq(losses.stretch_count, 3, "that ends before it begins is no time");
+}
+
+Test(losses, the_oldest_are_forgotten)
+{
+	struct losses losses = { 0 };
+	const struct cause_window always = { 0, UINT64_MAX / 2 };
+
+	for (uint64_t i = 0; i < LOSSES_KEPT + 3; i++)
+		losses_add(&losses, i * 2 * 1000000000, i * 2 * 1000000000 + 1, i < 3 ? 1000000 : 1);
+	cr_expect_eq(losses_in(&losses, &always, 1), LOSSES_KEPT);
+}
+
 /* The worst finding of a late rank, whose evidence was seen, when events of all its time were lost. */
 static struct history_finding found(uint64_t lost)
 {

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything that the analysis says of some sixty small jobs, held against what it said when somebody last looked: each
+ * finding as it was told, and a number that is made of all keys of the findings and all that the views, the account and
+ * the summary show meanwhile. Many jobs have no noise at all, so that times are equal to each other and to limits. Other
+ * tests say what must be so; this one that nothing changes unnoticed. A change that is meant:
+ * `ninja -C build analysis-answers`, and read what git says has changed. What was said in full lies in
+ * ANSWERS_SEEN then, to be compared with that of the tree before.
+ */
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/view.h"
+#include "even_jobs.h"
+#include "finding/finding_json.h"
+#include "noisy_jobs.h"
+#include "pipelined.h"
+#include "played.h"
+#include "tests/sanitized.h"
+
+enum { TICKS_PER_LOOK = 7, DIGITS = 6 };
+
+/* The linker leads the calls of all jobs here. */
+struct analysis *__real_analysis_new(bool post_mortem, analysis_emit *emit, void *argument);
+void __real_analysis_tick(struct analysis *analysis, uint64_t now_ns);
+void __real_analysis_free(struct analysis *analysis);
+struct analysis *__wrap_analysis_new(bool post_mortem, analysis_emit *emit, void *argument);
+void __wrap_analysis_tick(struct analysis *analysis, uint64_t now_ns);
+void __wrap_analysis_free(struct analysis *analysis);
+
+static struct {
+	analysis_emit *emit;
+	void *argument;
+	FILE *all;     /* of this job */
+	FILE *answers; /* of all jobs of the family */
+	unsigned int ticks;
+} listening;
+
+static void hear(void *argument, const struct rw_finding *finding)
+{
+	static const char *const states[] = { "open", "update", "closed" };
+	static const char *const severities[] = { "notice", "warning", "critical" };
+	static const char *const confidences[] = { "certain", "likely", "inconclusive" };
+	json_t *object = finding_to_json(finding, 0);
+	char *line;
+
+	(void)argument;
+	cr_assert(object);
+	line = json_dumps(object, JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
+	fprintf(listening.all, "%s\n", line);
+	free(line);
+	json_decref(object);
+	fprintf(listening.answers, "  %8.3f %s %s, %s, %s: %s\n", (double)finding->time_ns / 1e9, states[finding->state],
+		finding_kind_name(finding->kind), severities[finding->severity], confidences[finding->confidence], finding->text);
+	if (finding->cause.text && *finding->cause.text)
+		fprintf(listening.answers, "           because %s\n", finding->cause.text);
+	if (listening.emit)
+		listening.emit(listening.argument, finding);
+}
+
+struct analysis *__wrap_analysis_new(bool post_mortem, analysis_emit *emit, void *argument)
+{
+	listening.emit = emit;
+	listening.argument = argument;
+	listening.ticks = 0;
+	return __real_analysis_new(post_mortem, hear, NULL);
+}
+
+static void show_stretch(void *argument, const struct analysis_stretch *stretch)
+{
+	(void)argument;
+	fprintf(listening.all, "stretch %u %d %d %u %lu %lu %lu\n", stretch->rank, stretch->world_rank, stretch->part, stretch->waited_for,
+		stretch->from_ns, stretch->until_ns, stretch->step);
+}
+
+static void show_rank(void *argument, const struct analysis_rank_view *rank)
+{
+	(void)argument;
+	fprintf(listening.all, "rank %d %d %d %d %ld parts %lu %lu %lu %lu lost %lu of %lu %lu does %d %s %u %lu %lu in %s %s %s %lu\n", rank->rank,
+		rank->pid, rank->life, rank->exit_status, rank->step, rank->parts.own_ns, rank->parts.wait_ns, rank->parts.transfer_ns,
+		rank->parts.unseen_ns, rank->lost_ns, rank->operations, rank->clean_scans, rank->doing, rank->comm_name, rank->function,
+		rank->sequence, rank->since_ns, rank->thread, rank->system_call, rank->path, rank->seen_ns);
+}
+
+static void show_communicator(void *argument, const struct analysis_communicator_view *communicator)
+{
+	(void)argument;
+	fprintf(listening.all, "communicator %lx %s %d\n", communicator->id, communicator->name, communicator->size);
+	for (uint32_t i = 0; i < communicator->member_count; i++)
+		fprintf(listening.all, "  %d %lu %d\n", communicator->ranks[i], communicator->calls[i], communicator->captured[i]);
+}
+
+static void show_operation(void *argument, const struct analysis_operation_view *operation)
+{
+	(void)argument;
+	fprintf(listening.all, "operation %s %u %u %lu %lu %ld at %lu %lu %lu %lu late %u %s\n", operation->comm_name, operation->function,
+		operation->dtype, operation->sequence, operation->count, operation->step, operation->called_ns, operation->launched_ns,
+		operation->arrived_ns, operation->done_ns, operation->late_us, operation->phase);
+}
+
+static void show_thread(void *argument, const struct analysis_thread_view *thread)
+{
+	(void)argument;
+	fprintf(listening.all, "thread %u %s %s %s %s %c %d %lu %lu\n", thread->tid, thread->thread, thread->system_call, thread->path,
+		thread->wait_channel, thread->state ? thread->state : '-', thread->fd, thread->start_ns, thread->end_ns);
+	for (uint32_t i = 0; i < thread->frame_count; i++)
+		fprintf(listening.all, "  %s\n", thread->frames[i]);
+}
+
+static void show_flight(void *argument, const struct analysis_flight *flight)
+{
+	(void)argument;
+	fprintf(listening.all, "flight %lx %s %d %u %lu %u %lu unseen %d\n", flight->comm, flight->comm_name, flight->comm_size, flight->function,
+		flight->sequence, flight->dtype, flight->count, flight->unseen);
+	for (size_t i = 0; i < flight->joined_count; i++)
+		fprintf(listening.all, "  %d %s\n", flight->joined[i], flight->joined_phase[i]);
+	for (size_t i = 0; i < flight->missing_count; i++)
+		fprintf(listening.all, "  %d missing\n", flight->missing[i]);
+}
+
+static void look(const struct analysis *analysis)
+{
+	struct analysis_suspect suspects[8];
+	struct analysis_detail details[8];
+	struct analysis_deadline deadline;
+	size_t count = analysis_suspects(analysis, suspects, 8);
+
+	for (size_t i = 0; i < count && i < 8; i++)
+		fprintf(listening.all, "suspect %u %u %lu\n", suspects[i].process, suspects[i].tid, suspects[i].since_ns);
+	count = analysis_wanted_details(analysis, details, 8);
+	for (size_t i = 0; i < count && i < 8; i++)
+		fprintf(listening.all, "detail %u %lx\n", details[i].process, details[i].comm);
+	analysis_tell_deadline(analysis, &deadline);
+	fprintf(listening.all, "deadline %lu %lu\n", deadline.timeout_ms, deadline.since_ns);
+	analysis_visit_ranks(analysis, show_rank, NULL);
+	analysis_visit_communicators(analysis, show_communicator, NULL);
+	analysis_visit_flights(analysis, show_flight, NULL);
+	for (int rank = 0; rank < 3; rank++) {
+		analysis_visit_operations(analysis, rank, 5, show_operation, NULL);
+		analysis_visit_threads(analysis, rank, 3, show_thread, NULL);
+	}
+}
+
+void __wrap_analysis_tick(struct analysis *analysis, uint64_t now_ns)
+{
+	if (!listening.ticks++) {
+		analysis_keep_cells(analysis);
+		analysis_watch_time(analysis, show_stretch, NULL);
+	}
+	__real_analysis_tick(analysis, now_ns);
+	if (listening.ticks % TICKS_PER_LOOK == 0)
+		look(analysis);
+}
+
+static void tell_account(const struct analysis *analysis)
+{
+	struct analysis_account told;
+	struct analysis_pipeline pipeline;
+
+	analysis_tell_account(analysis, &told);
+	fprintf(listening.answers, "  own %.3g, wait %.3g (nobody %.3g), transfer %.3g, unseen %.3g%s\n", told.own, told.wait, told.nobody, told.transfer,
+		told.unseen, told.left_out ? ", left out" : "");
+	for (uint32_t i = 0; i < told.loss_count; i++) {
+		const struct analysis_loss *loss = &told.losses[i];
+
+		fprintf(listening.answers, "  waited %.3g%s for %d in %lu of %lu steps by %.3g ms, %d%s %d %s %s\n", loss->share,
+			loss->at_least ? " at least" : "", loss->rank, loss->steps, loss->of_steps, loss->step_ms, loss->by,
+			loss->spread_out ? " spread out" : "", loss->cause_class, loss->cause, loss->path);
+	}
+	analysis_tell_pipeline(analysis, &pipeline);
+	if (pipeline.pipelines)
+		fprintf(listening.answers, "  pipelines %u of %d, %s%s, %u end in rank %d, local %d\n", pipeline.pipelines, pipeline.stages,
+			pipeline.open ? "open, " : "", pipeline.likely ? "likely" : "certain", pipeline.rank_count, pipeline.lowest,
+			pipeline.local_rank);
+}
+
+static void tell_cells(const struct cells *cells)
+{
+	for (size_t i = 0; i < cells->count; i++) {
+		const struct column *column = &cells->columns[i];
+
+		fprintf(listening.all, "column %lu %lu %lu %lu\n", column->step, column->last_step, column->from_ns, column->until_ns);
+		for (uint32_t k = 0; k < column->rank_count; k++) {
+			const struct cell *cell = &column->cells[k];
+
+			fprintf(listening.all, "  %.4g %.4g %.4g %.4g %.4g %u\n", (double)cell->own_ms, (double)cell->wait_ms, (double)cell->transfer_ms,
+				(double)cell->unseen_ms, (double)cell->lost_ms, cell->bad);
+		}
+	}
+}
+
+void __wrap_analysis_free(struct analysis *analysis)
+{
+	struct analysis_summary summary;
+
+	look(analysis);
+	tell_account(analysis);
+	tell_cells(analysis_cells(analysis));
+	analysis_summarise(analysis, &summary);
+	fprintf(listening.answers, "  %u processes, %u communicators, %lu operations, %lu steps of %.4g ms after one of %.4g, %u findings\n",
+		summary.processes, summary.communicators, summary.operations, summary.steps, summary.step_ms, summary.first_step_ms,
+		summary.findings_opened);
+	__real_analysis_free(analysis);
+}
+
+static uint64_t number_of(const char *text)
+{
+	uint64_t number = 0xcbf29ce484222325;
+
+	for (; *text; text++)
+		number = (number ^ (unsigned char)*text) * 0x100000001b3;
+	return number;
+}
+
+static void write_file(const char *directory, const char *name, const char *ending, const char *text)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s%s", directory, name, ending);
+	FILE *file = fopen(path, "we");
+	cr_assert(file, "%s", path);
+	fputs(text, file);
+	fclose(file);
+}
+
+static char *read_answers(const char *name)
+{
+	char path[4096], *text = NULL;
+	size_t room = 0;
+
+	snprintf(path, sizeof(path), "%s/%s.txt", ANSWERS, name);
+	FILE *file = fopen(path, "re");
+	cr_assert(file, "%s", path);
+	cr_assert_geq(getdelim(&text, &room, '\0', file), 0);
+	fclose(file);
+	return text;
+}
+
+static void expect_same(const char *name, const char *said)
+{
+	char *kept = read_answers(name);
+	size_t line = 1, at = 0, begin = 0;
+
+	for (; said[at] && said[at] == kept[at]; at++)
+		if (said[at] == '\n')
+			line++, begin = at + 1;
+	cr_expect(said[at] == kept[at], "answers/%s.txt:%zu says\n%.*s\nand now it is\n%.*s\nIf that is meant: ninja -C build analysis-answers", name, line, (int)strcspn(kept + begin, "\n"), kept + begin,
+		  (int)strcspn(said + begin, "\n"), said + begin);
+	free(kept);
+}
+
+/* play: one job of a family by its number; false: there is none of that number. */
+static void compare(const char *name, bool play_one(unsigned int number))
+{
+	char *said = NULL, *all = NULL, *everything = NULL;
+	size_t length, room, most;
+	FILE *full = open_memstream(&everything, &most);
+	bool more = true;
+
+	listening.answers = open_memstream(&said, &length);
+	cr_assert(full && listening.answers);
+	for (unsigned int number = 0; more; number++) {
+		listening.all = open_memstream(&all, &room);
+		fprintf(listening.answers, "%s %u\n", name, number);
+		more = play_one(number);
+		fclose(listening.all);
+		fprintf(full, "%s %u\n%s", name, number, all);
+		fprintf(listening.answers, "  all of it: %016lx\n", number_of(all));
+		free(all);
+	}
+	fclose(listening.answers);
+	fclose(full);
+	if (getenv("ANSWERS_SEEN"))
+		write_file(getenv("ANSWERS_SEEN"), name, ".all", everything);
+	if (getenv("ANSWERS_WRITE"))
+		write_file(ANSWERS, name, ".txt", said);
+	expect_same(name, said);
+	free(said);
+	free(everything);
+}
+
+/* Everything is the same, to the nanosecond, but for what the fault does. */
+static const struct history_job even = { .ranks = 4, .steps = 24, .layers = 2, .compute_ms = 20, .tail_ms = 3000 };
+
+static bool play_quiet(unsigned int number)
+{
+	static const struct history_fault faults[] = {
+		{ FAULT_NONE },
+		{ FAULT_HOST, 1, .first_step = 8, .ms = 20, .evidence = EVIDENCE_SLEEP },
+		{ FAULT_HOST, 2, .first_step = 8, .ms = 100, .evidence = EVIDENCE_FSYNC_WRITER },
+		{ FAULT_HOST, 3, .first_step = 5, .ms = 300, .every = 4, .evidence = EVIDENCE_LOCK },
+		{ FAULT_HOST, 0, .first_step = 8, .last_step = 14, .ms = 200, .evidence = EVIDENCE_RUN_QUEUE },
+		{ FAULT_HOST_EACH, 1, .first_step = 6, .ms = 30, .evidence = EVIDENCE_BUSY },
+		{ FAULT_DEVICE, 2, .first_step = 6, .ms = 100 },
+		{ FAULT_DEVICE, 3, .first_step = 1, .ms = 10 },
+		{ FAULT_ALL, 0, .first_step = 10, .last_step = 11, .ms = 700 },
+		{ FAULT_GPU_STUCK, 1, .first_step = 12, .evidence = EVIDENCE_POLL },
+		{ FAULT_ENDLESS, 2, .first_step = 12, .evidence = EVIDENCE_BUSY },
+		{ FAULT_NEVER, 3, .first_step = 10, .evidence = EVIDENCE_FSYNC_GUESSED },
+		{ FAULT_DIES, 0, .first_step = 10, .ms = 5 },
+		{ FAULT_KILLED, 1, .first_step = 10 },
+		{ FAULT_EXITED, 2, .first_step = 10 },
+		{ FAULT_STOPPED, 3, .first_step = 10 },
+		{ FAULT_TRANSFER, 0, .first_step = 10, .ms = 80 },
+	};
+	const unsigned int count = sizeof(faults) / sizeof(*faults);
+	struct history_job job = even;
+
+	job.faults[0] = faults[number];
+	struct played run = play(&job);
+	end(&run);
+	return number + 1 < count;
+}
+
+Test(answers, about_jobs_without_any_noise)
+{
+	compare("quiet", play_quiet);
+}
+
+static bool play_mixed(unsigned int number)
+{
+	const enum history_evidence last = EVIDENCE_POLL;
+	struct history_job job = { .ranks = 2 + (int)(number % 4) * 2,
+				   .steps = 20 + (int)number,
+				   .layers = 1 + (int)(number % 5),
+				   .compute_ms = 3 + (number * 7) % 40,
+				   .jitter_ms = number % 3 ? number % 10 : 0,
+				   .stall_chance = number % 4 == 1 ? 0.1 : 0,
+				   .stall_ms = 300,
+				   .noise_ms = number % 5 == 4 ? 4 : 0,
+				   .noise_lasts = 0.5,
+				   .uneven_ms = number % 9 == 8 ? 30 : 0,
+				   .tensor_parallel = number % 4 && number % 2 ? 2 : 0,
+				   .pipeline = number % 7 == 6,
+				   .runs_ahead = number % 5 == 0,
+				   .no_gpu_times = number % 11 == 10,
+				   .sampled = number % 6 == 5 ? 4 : 0,
+				   .no_sizes = number % 8 == 7,
+				   .no_world = number % 16 == 15,
+				   .seen = number % 13 == 12 ? 1 + (int)(number % 4) * 2 : 0,
+				   .hosts = number % 10 == 3 ? 2 : 0,
+				   .seed = number,
+				   .tail_ms = number % 2 ? 2000 : 200 };
+
+	job.faults[0] = (struct history_fault){ .kind = FAULT_HOST + number % (FAULT_TRANSFER - FAULT_HOST + 1),
+						.rank = (int)number % job.ranks,
+						.first_step = 8,
+						.ms = 15 * (1 + number % 20),
+						.evidence = number % (last + 1),
+						.every = (int)(number % 4) };
+	if (number % 3 == 0)
+		job.faults[1] = (struct history_fault){ .kind = FAULT_HOST,
+							.rank = (int)(number + 1) % job.ranks,
+							.first_step = 3,
+							.ms = 120,
+							.evidence = EVIDENCE_FSYNC,
+							.every = 3 };
+	struct played run = play(&job);
+	end(&run);
+	return number < 32;
+}
+
+Test(answers, about_jobs_of_all_kinds)
+{
+	compare("mixed", play_mixed);
+}
+
+static bool play_noisy(unsigned int number)
+{
+	struct noisy_result result;
+	struct noisy_job job = noisy_faulty_job((int)number, 2 + (int)(number % 3), number * 8);
+
+	job.steps = 120;
+	noisy_play(&job, &result);
+	return (int)number + 1 < noisy_faulty_count;
+}
+
+Test(answers, about_noisy_jobs)
+{
+	compare("noisy", play_noisy);
+}
+
+static bool play_even(unsigned int number)
+{
+	struct even_job job = even_faulty_job((int)number, 4 * number);
+	struct even_result result;
+
+	job.ranks = 4;
+	job.seconds = 60;
+	job.slow_rank = (int)number % 4;
+	job.tensor_parallel = job.tensor_parallel ? 2 : 0;
+	job.stages = job.stages ? 2 : 0;
+	even_play(&job, &result);
+	return (int)number + 1 < even_faulty_count;
+}
+
+/* More than a million operations: the code is that of the other jobs, and a sanitizer would take half a minute. */
+Test(answers, about_jobs_of_many_operations)
+{
+	if (SANITIZED)
+		cr_skip_test("too many operations for a sanitizer");
+	compare("even", play_even);
+}
+
+static bool play_values(unsigned int number)
+{
+	struct pipelined_job is = { .stages = 2 + (int)(number % 3), .width = 2 + (int)(number % 2) * 2, .microbatches = 4, .layers = 2,
+				    .sharded = number % 2, .norm = number % 3 != 2, .loss = number % 4 != 3, .barrier = number % 5 == 4,
+				    .lazy = number % 6 == 5, .without_number = (int)(number % 7 == 6) };
+	struct pipelined pipelined;
+	int bad;
+
+	pipelined_start(&pipelined, &is);
+	bad = (int)(number * 5) % pipelined.job.ranks;
+	for (int step = 1; step <= 8; step++) {
+		if (step == 3 && number % 4 == 1)
+			pipelined.job.absmax[bad] = 60000;
+		if (step == 4 && number % 4 != 3)
+			pipelined.job.bad[bad] = true;
+		if (step == 5 && number % 4 == 2)
+			memset(pipelined.job.bad, 0, sizeof(pipelined.job.bad));
+		if (number % 4 == 3)
+			pipelined.job.absmax[bad] = (float)(1 << (2 * step));
+		pipelined_step(&pipelined);
+	}
+	scanned_tick(&pipelined.job, 3000);
+	scanned_end(&pipelined.job);
+	scanned_free(&pipelined.job);
+	return number < 15;
+}
+
+Test(answers, about_values_in_pipelines)
+{
+	compare("values", play_values);
+}

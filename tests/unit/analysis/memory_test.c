@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* What the analysis takes it gives back, and one of its allocations that fails costs it a record and nothing else. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "analysis/view.h"
+#include "even_jobs.h"
+#include "noisy_jobs.h"
+#include "pipelined.h"
+#include "played.h"
+#include "seeds.h"
+
+/* The linker leads the program's allocations, and the calls of the analysis, here. */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *block, size_t size);
+void *__real_reallocarray(void *block, size_t count, size_t size);
+void __real_free(void *block);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+void *__wrap_reallocarray(void *block, size_t count, size_t size);
+void __wrap_free(void *block);
+
+static struct {
+	int inside;          /* the analysis */
+	long blocks;         /* that somebody holds */
+	unsigned long asked; /* how often the analysis asked for memory, … */
+	unsigned long fails; /* … and which time it gets none; 0: never */
+} memory;
+
+static bool is_refused(void)
+{
+	return memory.inside && ++memory.asked == memory.fails;
+}
+
+static void *taken(void *block)
+{
+	memory.blocks += block != NULL;
+	return block;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return is_refused() ? NULL : taken(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return is_refused() ? NULL : taken(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *block, size_t size)
+{
+	if (is_refused())
+		return NULL;
+	return block ? __real_realloc(block, size) : taken(__real_malloc(size));
+}
+
+void *__wrap_reallocarray(void *block, size_t count, size_t size)
+{
+	if (is_refused())
+		return NULL;
+	return block ? __real_reallocarray(block, count, size) : taken(__real_calloc(count, size));
+}
+
+void __wrap_free(void *block)
+{
+	memory.blocks -= block != NULL;
+	__real_free(block);
+}
+
+/* A record that is lost for want of memory is none of the job's business. */
+#define CALLED(NAME, PARAMETERS, ...)                  \
+	int __real_##NAME PARAMETERS;                  \
+	int __wrap_##NAME PARAMETERS;                  \
+	int __wrap_##NAME PARAMETERS                   \
+	{                                              \
+		memory.inside++;                       \
+		int err = __real_##NAME(__VA_ARGS__);  \
+		memory.inside--;                       \
+		return memory.fails ? 0 : err;         \
+	}
+
+CALLED(analysis_add_process, (struct analysis * analysis, const struct analysis_process *process), analysis, process)
+CALLED(analysis_add_communicator,
+       (struct analysis * analysis, analysis_process_id process, uint32_t index, const struct rw_communicator *communicator), analysis,
+       process, index, communicator)
+CALLED(analysis_add_operation, (struct analysis * analysis, analysis_process_id process, const struct rw_operation *slot), analysis, process,
+       slot)
+CALLED(analysis_add_wait, (struct analysis * analysis, const struct analysis_wait *wait), analysis, wait)
+
+void __real_analysis_tick(struct analysis *analysis, uint64_t now_ns);
+void __wrap_analysis_tick(struct analysis *analysis, uint64_t now_ns);
+void __wrap_analysis_tick(struct analysis *analysis, uint64_t now_ns)
+{
+	memory.inside++;
+	__real_analysis_tick(analysis, now_ns);
+	memory.inside--;
+}
+
+static void see_rank(void *argument, const struct analysis_rank_view *rank)
+{
+	(void)argument, (void)rank;
+}
+
+static void see_communicator(void *argument, const struct analysis_communicator_view *communicator)
+{
+	(void)argument, (void)communicator;
+}
+
+static void see_flight(void *argument, const struct analysis_flight *flight)
+{
+	(void)argument, (void)flight;
+}
+
+static void ask_everything(const struct analysis *analysis)
+{
+	struct analysis_account account;
+	struct analysis_pipeline pipeline;
+	struct analysis_summary summary;
+
+	memory.inside++;
+	analysis_tell_account(analysis, &account);
+	analysis_tell_pipeline(analysis, &pipeline);
+	analysis_summarise(analysis, &summary);
+	analysis_visit_ranks(analysis, see_rank, NULL);
+	analysis_visit_communicators(analysis, see_communicator, NULL);
+	analysis_visit_flights(analysis, see_flight, NULL);
+	memory.inside--;
+}
+
+static const struct history_job four = { .ranks = 4, .steps = 14, .layers = 2, .compute_ms = 20, .jitter_ms = 2, .tail_ms = 3000 };
+static const struct history_fault faults[] = {
+	{ FAULT_HOST, 1, .first_step = 5, .ms = 150, .evidence = EVIDENCE_FSYNC_WRITER },
+	{ FAULT_DEVICE, 2, .first_step = 5, .ms = 100 },
+	{ FAULT_NEVER, 3, .first_step = 8, .evidence = EVIDENCE_SLEEP },
+	{ FAULT_KILLED, 0, .first_step = 8 },
+	{ FAULT_STOPPED, 1, .first_step = 8 },
+	{ FAULT_GPU_STUCK, 2, .first_step = 8, .evidence = EVIDENCE_POLL },
+	{ FAULT_TRANSFER, 0, .first_step = 6, .ms = 80 },
+	{ FAULT_HOST, 2, .first_step = 4, .ms = 300, .every = 4, .evidence = EVIDENCE_LOCK },
+};
+static const unsigned int fault_count = sizeof(faults) / sizeof(*faults);
+
+static void play_history(unsigned int number)
+{
+	struct history_job job = four;
+
+	job.faults[0] = faults[number % fault_count];
+	job.tensor_parallel = number % 2 ? 2 : 0;
+	struct played run = play(&job);
+	ask_everything(run.analysis);
+	end(&run);
+}
+
+static void play_values(unsigned int number)
+{
+	const struct pipelined_job is = { .stages = 3, .width = 2, .microbatches = 4, .layers = 2, .sharded = true, .norm = true, .loss = true,
+					  .barrier = number % 2, .lazy = number % 3 == 2 };
+	static struct pipelined pipelined;
+
+	pipelined_start(&pipelined, &is);
+	for (int step = 1; step <= 6; step++) {
+		pipelined.job.bad[number % 6] = step > 3;
+		pipelined_step(&pipelined);
+	}
+	scanned_tick(&pipelined.job, 1000);
+	ask_everything(pipelined.job.analysis);
+	scanned_end(&pipelined.job);
+	scanned_free(&pipelined.job);
+}
+
+static void play_noisy(unsigned int number)
+{
+	struct noisy_job job = noisy_faulty_job((int)number, 3, number * 8);
+	struct noisy_result result;
+
+	job.steps = 80;
+	noisy_play(&job, &result);
+}
+
+static void play_even(unsigned int number)
+{
+	struct even_job job = even_faulty_job((int)number, number);
+	struct even_result result;
+
+	job.ranks = 4;
+	job.seconds = 50;
+	job.slow_rank = 1;
+	job.tensor_parallel = job.tensor_parallel ? 2 : 0;
+	even_play(&job, &result);
+}
+
+static void expect_given_back(void play_one(unsigned int number), unsigned int number)
+{
+	long before = memory.blocks;
+
+	memory.asked = 0;
+	play_one(number);
+	cr_expect_eq(memory.blocks, before, "%ld blocks are left of job %u when request %lu fails", memory.blocks - before, number, memory.fails);
+}
+
+Test(memory, is_given_back)
+{
+	for (unsigned int number = 0; number < 2 * fault_count; number++)
+		expect_given_back(play_history, number);
+	for (unsigned int number = 0; number < 6; number++)
+		expect_given_back(play_values, number);
+	for (unsigned int number = 0; number < 6; number++)
+		expect_given_back(play_noisy, number);
+	for (unsigned int number = 2; number < 10; number += 7)
+		expect_given_back(play_even, number);
+}
+
+/* Most requests are among the first: those of what is made once. */
+static void refuse_each(void play_one(unsigned int number), unsigned int jobs)
+{
+	unsigned int tries = seeds(200);
+
+	for (unsigned int number = 0; number < jobs; number++) {
+		memory.fails = 0;
+		expect_given_back(play_one, number);
+		unsigned long all = memory.asked;
+
+		cr_assert_gt(all, 20);
+		for (unsigned int i = 1; i <= tries; i++) {
+			double part = (double)i / tries;
+
+			memory.fails = 1 + number % 3 + (unsigned long)(part * part * (double)(all - 1));
+			expect_given_back(play_one, number);
+		}
+	}
+}
+
+Test(memory, that_is_refused_costs_no_crash_and_no_leak)
+{
+	refuse_each(play_history, fault_count);
+}
+
+Test(memory, that_is_refused_where_values_are_followed)
+{
+	refuse_each(play_values, 2);
+}

@@ -34,6 +34,7 @@ SUITES = {"unit", "abi", "preload", "tapes"}
 # These ask what the build is like, and need another one, or a browser.
 NOT_HERE = ("hardened", "pages in a browser", "callbacks take no more instructions than they did")
 AT_ONCE = 2 * (os.cpu_count() or 1)  # many of them wait
+NICE = 5  # hours of work: others go first
 MEMORY_BYTES = 4 << 30  # a mutant may never stop allocating
 PATIENCE = 6  # times what a test took without a change, and at least so many seconds:
 PATIENCE_S = 30
@@ -187,7 +188,7 @@ class Copy:
         if self.compile():
             sys.exit("mutants: the copy does not compile")
         self.changed = None  # the room in which the last mutant was
-        self.commands = {os.path.normpath(pathlib.Path(one["directory"]) / one["file"]): one["command"]
+        self.commands = {os.path.normpath(pathlib.Path(one["directory"]) / one["file"]): one
                          for one in json.loads((self.build / "compile_commands.json").read_text())}
 
     def introspect(self, what):
@@ -196,16 +197,18 @@ class Copy:
     def compile(self):
         return subprocess.run(["ninja", "-C", self.build, *self.targets], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
 
-    def machine_code(self, source):
-        """What the optimising compiler makes of a file, with what every build asks of it beside that."""
-        words = shlex.split(self.commands[str(source)])
-        keep = [word for word in words if word not in ("-O0", "-g") and not word.startswith("-M")]
+    def machine_code(self, source, text):
+        """What the optimising compiler makes of this text of a file, with what every build asks beside that; None: nothing."""
+        told = self.commands[str(source)]
+        words = shlex.split(told["command"])
+        keep = [word for word in words if word not in ("-O0", "-g", "-c", told["file"]) and not word.startswith("-M")]
         for option in ("-MF", "-MQ", "-o"):
             if option in words:
                 value = words[words.index(option) + 1]
                 keep = [word for word in keep if word not in (option, value)]
         with tempfile.NamedTemporaryFile(suffix=".o") as made:
-            done = subprocess.run([*keep, "-O2", "-w", "-o", made.name], cwd=self.build, capture_output=True)
+            done = subprocess.run([*keep, "-O2", "-w", "-o", made.name, "-iquote", source.parent, "-c", "-x", "c", "-"], cwd=self.build,
+                                  input=text.encode(), capture_output=True)
             return pathlib.Path(made.name).read_bytes() if done.returncode == 0 else None
 
     def newest(self, test):
@@ -227,18 +230,20 @@ class Copy:
         path, start, end, other = place
         source = self.root / path
         text = source.read_text()
+        changed = text[:start] + other + text[end:]
+        before, after = self.machine_code(source, text), self.machine_code(source, changed)
+        if after is None:
+            return "does not compile", None
+        if after == before:
+            return "the same", None
         if self.changed not in (None, path.parts[0]):
             self.compile()  # or the tests of that room would seem to see this one
         self.changed = path.parts[0]
-        before = self.machine_code(source)
         begun_ns = time.time_ns()
-        source.write_text(text[:start] + other + text[end:])
+        source.write_text(changed)
         try:
-            after = self.machine_code(source)
-            if after is None or self.compile():
+            if self.compile():
                 return "does not compile", None
-            if after == before:
-                return "the same", None
             seeing = [test for test in self.tests if self.newest(test) >= begun_ns]
             seeing.sort(key=lambda test: (-test.found[path], path.stem not in test.name, test.seconds))
             test = first_failure(seeing)
@@ -272,6 +277,7 @@ def main():
         print("\n".join(describe(place) for place in known))
         return 0
     have_own_shared_memory()
+    os.nice(NICE)
     print(f"seed {options.seed}, {min(options.count, len(known))} of {len(known)} places", flush=True)
     drawn = random.Random(options.seed).sample(known, min(options.count, len(known)))
     drawn = [(place, describe(place)) for place in drawn]  # as they are now: somebody may work on the tree

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that the analysis says of some sixty small jobs, held against what it said when somebody last looked: each
+ * Everything that the analysis says of some ninety small jobs, held against what it said when somebody last looked: each
  * finding as it was told, and a number that is made of all keys of the findings and all that the views, the account and
  * the summary show meanwhile. Many jobs have no noise at all, so that times are equal to each other and to limits. Other
  * tests say what must be so; this one that nothing changes unnoticed. A change that is meant:
@@ -252,7 +252,7 @@ static void expect_same(const char *name, const char *said)
 	free(kept);
 }
 
-/* play: one job of a family by its number; false: there is none of that number. */
+/* play_one: plays the job of this number; false: it was the last. */
 static void compare(const char *name, bool play_one(unsigned int number))
 {
 	char *said = NULL, *all = NULL, *everything = NULL;

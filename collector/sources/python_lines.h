@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From an instruction of a code object to its line: co_linetable of Python 3.11 and newer (Objects/locations.md, before
- * 3.13 locations.md in the same place). */
+/* From an instruction of a code object to its line: co_linetable of Python 3.11 and newer, as CPython
+ * describes it in Objects/locations.md. */
 #ifndef COLLECTOR_SOURCES_PYTHON_LINES_H
 #define COLLECTOR_SOURCES_PYTHON_LINES_H
 

@@ -50,7 +50,8 @@ static void note(struct analysis *analysis, const struct instance *instance, uin
 
 void magnitudes_note(struct analysis *analysis, struct instance *instance)
 {
-	if (!analysis->cells.limit || value_type_largest(instance->dtype) <= 0)
+	/* A loss or a norm is no tensor: beside one it would be all that is seen of its communicator. */
+	if (!analysis->cells.limit || value_type_largest(instance->dtype) <= 0 || value_is_number(instance))
 		return;
 	for (uint32_t i = 0; i < instance->value_room && i < instance->communicator->member_count; i++)
 		for (int side = VALUE_IN; side <= VALUE_OUT; side++) {

@@ -7,7 +7,8 @@
 struct analysis;
 struct instance;
 
-/* Notes what scans have seen of this instance since it was last noted. Whole numbers, and bytes of unknown type, have none. */
+/* Notes what scans have seen of this instance since it was last noted. Whole numbers and bytes of
+ * unknown type have none; losses and norms (value_is_number()) are left out. */
 void magnitudes_note(struct analysis *analysis, struct instance *instance);
 
 #endif

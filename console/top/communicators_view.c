@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "console/top/communicator_label.h"
 #include "console/top/view.h"
 #include "finding/rank_list.h"
 
@@ -53,7 +54,10 @@ static void draw_missing(struct view_drawing *drawing, int row, const struct mod
 
 static void draw_row(struct view_drawing *drawing, int row, const struct model_communicator *communicator)
 {
-	canvas_cut(drawing->canvas, row, NAME_AT, NAME, STYLE_PLAIN, *communicator->name ? communicator->name : communicator->id);
+	char label[MODEL_TEXT + 160];
+
+	canvas_cut(drawing->canvas, row, NAME_AT, NAME, STYLE_PLAIN,
+		   communicator_label(drawing->model, communicator->id, communicator->name, label, sizeof(label)));
 	if (communicator->size)
 		canvas_print(drawing->canvas, row, SIZE_AT, STYLE_PLAIN, "%zu of %d", communicator->member_count, communicator->size);
 	else
@@ -74,9 +78,10 @@ static void describe_member(const struct model_member *member, uint64_t most, ch
 /* Of the chosen one in full. Returns the next row. */
 static int draw_flight(struct view_drawing *drawing, int row, const struct model_communicator *communicator)
 {
-	char list[LIST], text[LIST + MODEL_TEXT + 96];
+	char list[LIST], text[LIST + MODEL_TEXT + 96], label[MODEL_TEXT + 160];
 
-	canvas_cut(drawing->canvas, row++, NAME_AT, drawing->canvas->width - 1, STYLE_BOLD, communicator->name);
+	canvas_cut(drawing->canvas, row++, NAME_AT, drawing->canvas->width - 1, STYLE_BOLD,
+		   communicator_label(drawing->model, communicator->id, communicator->name, label, sizeof(label)));
 	if (!*communicator->flight)
 		return row;
 	snprintf(text, sizeof(text), "%s: %zu came%s%s", communicator->flight, communicator->joined_count,

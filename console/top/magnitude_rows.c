@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "console/top/communicator_label.h"
+
 enum { NAME_AT = 1, NAME = 18, NOW_AT = 20, RANK_AT = 30, FIRST_AT = 36, STRIP_AT = 46 };
 #define LEAST_RANGE 6.0 /* binades from the bottom to the top of a strip: noise stays flat */
 
@@ -70,7 +72,11 @@ static void draw_line(struct view_drawing *drawing, int row, const struct line *
 {
 	struct canvas *canvas = drawing->canvas;
 
-	canvas_cut(canvas, row, NAME_AT, NAME, STYLE_PLAIN, drawing->model->lines[line->index].name);
+	const struct model_line *whose = &drawing->model->lines[line->index];
+	char label[MODEL_NAME + 160];
+
+	canvas_cut(canvas, row, NAME_AT, NAME, STYLE_PLAIN,
+		   communicator_label(drawing->model, whose->id, whose->name, label, sizeof(label)));
 	canvas_print(canvas, row, NOW_AT, STYLE_BOLD, "%9.3g", (double)line->now);
 	if (line->rank >= 0)
 		canvas_print(canvas, row, RANK_AT, STYLE_PLAIN, "%5d", line->rank);
@@ -81,7 +87,7 @@ static void draw_line(struct view_drawing *drawing, int row, const struct line *
 static void draw_head(struct view_drawing *drawing, int row, size_t shown, size_t count)
 {
 	struct canvas *canvas = drawing->canvas;
-	char name[32] = "LARGEST IN";
+	char name[64] = "LARGEST IN";
 
 	if (shown < count || drawing->model->more_lines)
 		snprintf(name, sizeof(name), "LARGEST IN %zu/%zu%s", shown, count, drawing->model->more_lines ? "+" : "");

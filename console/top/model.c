@@ -136,6 +136,13 @@ static void free_communicators(struct model *model)
 	model->communicator_count = 0;
 }
 
+static int by_rank(const void *left, const void *right)
+{
+	int32_t a = ((const struct model_member *)left)->rank, b = ((const struct model_member *)right)->rank;
+
+	return (a > b) - (a < b);
+}
+
 static void take_communicator(struct model_communicator *communicator, const json_t *row)
 {
 	const json_t *members = field_get(row, "members");
@@ -151,6 +158,8 @@ static void take_communicator(struct model_communicator *communicator, const jso
 		communicator->members[i] = (struct model_member){ field_small(member, "rank", -1), (uint64_t)field_integer(member, "calls", 0),
 								  json_is_true(field_get(member, "captured")) };
 	}
+	if (communicator->members)
+		qsort(communicator->members, communicator->member_count, sizeof(*communicator->members), by_rank);
 }
 
 static void take_flight(struct model *model, const json_t *row)

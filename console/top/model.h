@@ -68,7 +68,7 @@ struct model_member {
 struct model_communicator {
 	char id[24], name[MODEL_TEXT];
 	int32_t size; /* 0 not known */
-	struct model_member *members;
+	struct model_member *members; /* by rank */
 	size_t member_count;
 	/* The oldest operation in flight; "" none. */
 	char flight[MODEL_TEXT];

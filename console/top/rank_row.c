@@ -67,7 +67,7 @@ void rank_row_head(struct view_drawing *drawing, int row, const struct ranking *
 		canvas_text(canvas, row, layout.host, STYLE_HEAD, "HOST");
 	if (layout.gpu >= 0)
 		canvas_text(canvas, row, layout.gpu, STYLE_HEAD, "GPU");
-	snprintf(now, sizeof(now), "%s, by %s%s", drawing->at < 0 ? drawing->model->dead ? "AT THE END" : "NOW" : "IN THAT STEP",
+	snprintf(now, sizeof(now), "%s, by %s%s", drawing->at < 0 ? drawing->model->dead ? "END" : "NOW" : "IN THAT STEP",
 		 sorts[drawing->view->sort], ranking->folded ? ", folded" : "");
 	canvas_cut(canvas, row, layout.now, layout.strip - layout.now - 1, STYLE_HEAD, now);
 	canvas_cut(canvas, row, layout.strip, layout.strip_width, STYLE_HEAD, layout.strip_width >= 26 ? "WAITED FOR, step by step" : "BY STEP");

@@ -68,12 +68,13 @@ static int draw_thread(struct view_drawing *drawing, int row, const json_t *thre
 	const json_t *stack = json_object_get(thread, "stack"), *frame;
 	char line[512], *end = line, *limit = line + sizeof(line);
 	double ms = number(thread, "until_unix_ms") - number(thread, "from_unix_ms");
+	bool calls = *string(thread, "system_call"), runs = !strcmp(string(thread, "state"), "R");
 	char took[24];
 	size_t i;
 
 	end += snprintf(end, (size_t)(limit - end), "%-16.16s %.1s %.20s%s%s%.200s, %s", string(thread, "thread"), string(thread, "state"),
-			string(thread, "system_call"), *string(thread, "system_call") ? "(2)" : "", *string(thread, "path") ? " on " : "",
-			string(thread, "path"), view_duration(took, sizeof(took), ms > 0 ? ms : 0));
+			calls ? string(thread, "system_call") : runs ? "running" : "in no call", calls ? "(2)" : "",
+			*string(thread, "path") ? " on " : "", string(thread, "path"), view_duration(took, sizeof(took), ms > 0 ? ms : 0));
 	json_array_foreach(stack, i, frame) if (json_is_string(frame) && limit - end > 48) end +=
 	    snprintf(end, (size_t)(limit - end), "%s%.40s", i ? " < " : "   ", json_string_value(frame));
 	draw_foreign(drawing, row, 1, STYLE_PLAIN, line);

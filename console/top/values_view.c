@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The largest magnitudes by communicator, and NaN and Inf by rank and step: where the first were seen. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "console/top/magnitude_rows.h"
 #include "console/top/view.h"
@@ -43,6 +44,28 @@ static void draw_row(struct view_drawing *drawing, int row, size_t index, long l
 	}
 }
 
+static const struct model *ordered_model;
+
+static int by_world_rank(const void *left, const void *right)
+{
+	int32_t a = ordered_model->ranks[*(const size_t *)left].rank, b = ordered_model->ranks[*(const size_t *)right].rank;
+
+	return (a > b) - (a < b);
+}
+
+/* Indices of the ranks, by rank; NULL without memory. The caller's to free. */
+static size_t *ranks_in_order(const struct model *model)
+{
+	size_t *order = calloc(model->rank_count + 1, sizeof(*order));
+
+	for (size_t i = 0; order && i < model->rank_count; i++)
+		order[i] = i;
+	ordered_model = model;
+	if (order)
+		qsort(order, model->rank_count, sizeof(*order), by_world_rank);
+	return order;
+}
+
 /* Rows for magnitudes: a third of the screen, or what the ranks leave. */
 static int room_for_magnitudes(const struct view_drawing *drawing)
 {
@@ -56,7 +79,7 @@ void values_draw(struct view_drawing *drawing)
 	const struct model *model = drawing->model;
 	int head = magnitude_rows_draw(drawing, drawing->top, room_for_magnitudes(drawing));
 	int page = drawing->bottom - head - 1;
-	size_t first = view_scroll(drawing->view, model->rank_count, page);
+	size_t first = view_scroll(drawing->view, model->rank_count, page), *order = ranks_in_order(model);
 	long last = drawing->at < 0 ? (long)model->column_count - 1 : drawing->at;
 
 	canvas_style_row(drawing->canvas, head, STYLE_HEAD);
@@ -64,8 +87,9 @@ void values_draw(struct view_drawing *drawing)
 	canvas_text(drawing->canvas, head, SCANS_AT, STYLE_HEAD, "CLEAN SCANS");
 	canvas_text(drawing->canvas, head, FIRST_AT, STYLE_HEAD, "FIRST NaN, Inf");
 	canvas_text(drawing->canvas, head, STRIP_AT, STYLE_HEAD, "STEP BY STEP, N: NaN or Inf");
-	for (size_t i = first; i < model->rank_count && i < first + (size_t)(page > 0 ? page : 0); i++)
-		draw_row(drawing, head + 1 + (int)(i - first), i, last);
-	if (drawing->view->cursor < model->rank_count)
-		drawing->view->under_cursor = model->ranks[drawing->view->cursor].rank;
+	for (size_t i = first; order && i < model->rank_count && i < first + (size_t)(page > 0 ? page : 0); i++)
+		draw_row(drawing, head + 1 + (int)(i - first), order[i], last);
+	if (order && drawing->view->cursor < model->rank_count)
+		drawing->view->under_cursor = model->ranks[order[drawing->view->cursor]].rank;
+	free(order);
 }

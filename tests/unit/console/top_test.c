@@ -350,6 +350,28 @@ Test(top, magnitudes_leave_two_thirds_of_the_screen_to_many_ranks_and_say_how_ma
 	cr_expect(strstr(row_text(8), "RANK   CLEAN SCANS"), "%s", row_text(8));
 }
 
+Test(top, communicators_of_one_name_are_told_apart_by_their_ranks)
+{
+	take("{\"snapshot\":{\"unix_ms\":1795382302800,\"ranks\":[{\"rank\":1},{\"rank\":0}],\"communicators\":["
+	     "{\"comm\":\"0x1\",\"name\":\"~tp\",\"size\":2,\"members\":[{\"rank\":3,\"calls\":1},{\"rank\":1,\"calls\":1}]},"
+	     "{\"comm\":\"0x2\",\"name\":\"~tp\",\"size\":2,\"members\":[{\"rank\":0,\"calls\":1},{\"rank\":2,\"calls\":1}]},"
+	     "{\"comm\":\"0x3\",\"name\":\"~fsdp\",\"size\":2,\"members\":[{\"rank\":0,\"calls\":1},{\"rank\":2,\"calls\":1}]}]}}");
+	take_magnitudes(1, "{\"comm\":\"0x2\",\"name\":\"~tp\"},{\"comm\":\"0x3\",\"name\":\"~fsdp\"}", "{\"brought\":[3,2],\"by\":[0,1]}");
+	view.kind = VIEW_COMMUNICATORS;
+	draw(80, 24);
+	cr_expect(shows("~tp (1,3) "), "%s", screen());
+	cr_expect(shows(" ~tp (0,2) "), "%s", screen());
+	cr_expect(shows(" ~fsdp "), "%s", screen());
+	cr_expect(shows(" 1: 1                      3: 1"), "%s", screen());
+	view.kind = VIEW_VALUES;
+	draw(80, 24);
+	cr_expect(strstr(row_text(2), " ~tp (0,2) "), "%s", row_text(2));
+	cr_expect(strstr(row_text(3), " ~fsdp  "), "%s", row_text(3));
+	/* In the order of the ranks, not of their appearance. */
+	cr_expect(strstr(row_text(5), "     0"), "%s", row_text(5));
+	cr_expect(strstr(row_text(6), "     1"), "%s", row_text(6));
+}
+
 Test(top, text_from_a_job_never_reaches_the_screen_as_it_is)
 {
 	take("{\"hello\":{\"job\":\"a\\u001b[31m\\u202eb\"}}");

@@ -25,12 +25,9 @@ struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argum
 	if (!analysis)
 		return NULL;
 	analysis->post_mortem = post_mortem;
-	analysis->stragglers.clock = JOB_NONE;
-	analysis->sums.job = &analysis->job;
-	analysis->account.sums = &analysis->sums;
 	analysis->findings.emit = emit;
 	analysis->findings.argument = argument;
-	analysis->findings.job = &analysis->job;
+	lives_set_up(analysis);
 	if (post_mortem)
 		analysis_keep_cells(analysis);
 	return analysis;
@@ -40,21 +37,7 @@ void analysis_free(struct analysis *analysis)
 {
 	if (!analysis)
 		return;
-	findings_free(&analysis->findings);
-	stragglers_free(&analysis->stragglers);
-	account_free(&analysis->account);
-	cells_free(&analysis->cells);
-	sums_free(&analysis->sums);
-	transfers_free(&analysis->transfers);
-	gpus_free(&analysis->gpus);
-	ports_free(&analysis->ports);
-	memory_limit_free(&analysis->memory);
-	values_free(&analysis->values);
-	stains_free(&analysis->origin.stains);
-	drifts_free(&analysis->drifts);
-	instances_free(&analysis->instances);
-	job_free(&analysis->job);
-	intern_free(&analysis->intern);
+	lives_release(analysis);
 	free(analysis);
 }
 
@@ -66,6 +49,8 @@ void analysis_watch_time(struct analysis *analysis, analysis_time_visit *visit, 
 
 int analysis_add_process(struct analysis *analysis, const struct analysis_process *process)
 {
+	if (lives_is_next(analysis, process))
+		lives_begin_next(analysis);
 	return job_add_process(&analysis->job, process);
 }
 
@@ -324,6 +309,7 @@ void analysis_summarise(const struct analysis *analysis, struct analysis_summary
 		if (steps > 0 && (uint64_t)steps > summary->steps)
 			summary->steps = (uint64_t)steps;
 	}
+	lives_add_earlier(&analysis->lives, summary);
 }
 
 void analysis_tell_account(const struct analysis *analysis, struct analysis_account *told)

@@ -323,7 +323,8 @@ typedef void analysis_time_visit(void *argument, const struct analysis_stretch *
 
 /* What `run` prints at the end and `report` at the top. */
 struct analysis_summary {
-	uint32_t processes, communicators;
+	uint32_t processes; /* of the present life of the job; all else is of all of them */
+	uint32_t communicators;
 	int32_t ranks_total;	/* -1 unknown */
 	uint64_t operations, untracked, dropped, captured;
 	uint64_t steps;		/* steps recognised so far */
@@ -339,7 +340,9 @@ void analysis_free(struct analysis *analysis);
 /* Calls visit with each stretch that the account is made of, from now on. NULL (at first): nobody. */
 void analysis_watch_time(struct analysis *analysis, analysis_time_visit *visit, void *argument);
 
-/* 0 or -ENOMEM, -EINVAL (field out of range: said in one line by the caller, the record is dropped). */
+/* 0 or -ENOMEM, -EINVAL (field out of range: said in one line by the caller, the record is dropped). Live, a process of a
+ * rank that was there before, when all others are dead, begins another life of the job: what was open is closed, and the
+ * earlier processes are forgotten but for their share of the summary's sums. */
 int analysis_add_process(struct analysis *analysis, const struct analysis_process *process);
 /* What the box's header says later than when the process was added: devices, NCCL and by whom its calls come. Before each
  * communicator. 0 or -EINVAL. */

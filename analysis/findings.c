@@ -202,6 +202,13 @@ void findings_close(struct findings *findings, enum rw_kind kind, uint32_t subje
 		emit(findings, findings->records[at], RW_FINDING_CLOSED, now_ns);
 }
 
+void findings_close_all(struct findings *findings, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < findings->count; i++)
+		if (findings->records[i]->open)
+			emit(findings, findings->records[i], RW_FINDING_CLOSED, now_ns);
+}
+
 const struct record *findings_open(const struct findings *findings, enum rw_kind kind, uint32_t subject)
 {
 	int at = find(findings, kind, subject);

@@ -24,6 +24,7 @@ struct findings {
 /* Takes the record: opens it, or updates the open one of the same kind and subject when it says something new. */
 void findings_tell(struct findings *findings, struct record *record, uint64_t now_ns);
 void findings_close(struct findings *findings, enum rw_kind kind, uint32_t subject, uint64_t now_ns);
+void findings_close_all(struct findings *findings, uint64_t now_ns);
 /* NULL when none is open. */
 const struct record *findings_open(const struct findings *findings, enum rw_kind kind, uint32_t subject);
 /* Updates findings whose incident has grown: what follows from them was told, or ranks have ended. Last of a tick. */

@@ -15,6 +15,7 @@
 #include "analysis/instances.h"
 #include "analysis/intern.h"
 #include "analysis/job.h"
+#include "analysis/lives.h"
 #include "analysis/losses.h"
 #include "analysis/memory_limit.h"
 #include "analysis/oom_kills.h"
@@ -29,6 +30,7 @@
 struct analysis {
 	bool post_mortem;
 	uint64_t now_ns, first_tick_ns; /* of the last and the first tick */
+	struct lives lives;             /* the earlier ones */
 	struct job job;
 	struct instances instances;
 	struct intern intern;

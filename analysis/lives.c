@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/lives.h"
+
+#include "analysis/model.h"
+#include "analysis/process.h"
+#include "analysis/view.h"
+
+void lives_set_up(struct analysis *analysis)
+{
+	analysis->stragglers.clock = JOB_NONE;
+	analysis->sums.job = &analysis->job;
+	analysis->account.sums = &analysis->sums;
+	analysis->findings.job = &analysis->job;
+}
+
+/* What belongs to processes. */
+static void release_life(struct analysis *analysis)
+{
+	findings_free(&analysis->findings);
+	stragglers_free(&analysis->stragglers);
+	account_free(&analysis->account);
+	cells_free(&analysis->cells);
+	sums_free(&analysis->sums);
+	transfers_free(&analysis->transfers);
+	memory_limit_free(&analysis->memory);
+	values_free(&analysis->values);
+	stains_free(&analysis->origin.stains);
+	drifts_free(&analysis->drifts);
+	instances_free(&analysis->instances);
+	job_free(&analysis->job);
+	intern_free(&analysis->intern);
+}
+
+void lives_release(struct analysis *analysis)
+{
+	release_life(analysis);
+	gpus_free(&analysis->gpus);
+	ports_free(&analysis->ports);
+}
+
+bool lives_is_next(const struct analysis *analysis, const struct analysis_process *process)
+{
+	const struct job *job = &analysis->job;
+	bool again = false;
+
+	if (analysis->post_mortem || !process->box || process->box->world_rank < 0)
+		return false;
+	for (uint32_t i = 0; i < job->process_count; i++) {
+		if (!process_is_dead(job->processes[i]))
+			return false;
+		again |= job->processes[i]->world_rank == process->box->world_rank;
+	}
+	return again;
+}
+
+static struct lives sum_of(const struct analysis *analysis)
+{
+	struct analysis_summary summary;
+
+	analysis_summarise(analysis, &summary);
+	return (struct lives){
+		.operations = summary.operations,
+		.untracked = summary.untracked,
+		.dropped = summary.dropped,
+		.captured = summary.captured,
+		.steps = summary.steps,
+		.communicators = summary.communicators,
+	};
+}
+
+void lives_begin_next(struct analysis *analysis)
+{
+	findings_close_all(&analysis->findings, analysis->now_ns);
+	struct analysis next = {
+		.now_ns = analysis->now_ns,
+		.first_tick_ns = analysis->first_tick_ns,
+		.lives = sum_of(analysis),
+		.gpus = analysis->gpus,
+		.ports = analysis->ports,
+		.losses = analysis->losses,
+		.findings = { .opened = analysis->findings.opened,
+			      .emit = analysis->findings.emit,
+			      .argument = analysis->findings.argument },
+	};
+	bool cells = analysis->cells.limit != 0;
+	uint64_t changes = analysis->cells.changes;
+	analysis_time_visit *visit = analysis->account.visit;
+	void *argument = analysis->account.visit_argument;
+
+	release_life(analysis);
+	*analysis = next;
+	lives_set_up(analysis);
+	analysis_watch_time(analysis, visit, argument);
+	if (!cells)
+		return;
+	analysis_keep_cells(analysis);
+	analysis->cells.changes = changes + 1;
+}
+
+void lives_add_earlier(const struct lives *lives, struct analysis_summary *summary)
+{
+	summary->operations += lives->operations;
+	summary->untracked += lives->untracked;
+	summary->dropped += lives->dropped;
+	summary->captured += lives->captured;
+	summary->steps += lives->steps;
+	summary->communicators += lives->communicators;
+}

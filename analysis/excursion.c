@@ -15,6 +15,7 @@ static const uint32_t looks[] = { 3, 4, 6, 12, 24, PEERS_LENGTH_MAX }; /* steps 
 enum {
 	TWO = 1, /* of excursion_lengths */
 	THREE = 2,
+	TWELVE = 4,
 	QUARTER = 4, /* of an excursion's steps may be less late */
 };
 
@@ -46,7 +47,7 @@ uint64_t excursion_level_ns(const struct stragglers *stragglers, const struct su
 	if (step < stragglers->first_step + length - 1)
 		return 0;
 	for (uint32_t i = 0; i < length; i++) {
-		values[i] = straggler_late_ns(suspect, step - i);
+		values[i] = straggler_shown_ns(suspect, step - i);
 		late += values[i] != 0;
 		if (i + 1 - late > at)
 			return 0;
@@ -79,7 +80,7 @@ static void note_one(const struct stragglers *stragglers, struct suspect *suspec
 	struct excursions *own = &suspect->excursions;
 	if (step < stragglers->first_step + EXCURSION_WARM_UP)
 		return;
-	float now = logarithm(excursion_beyond_tolerance(straggler_late_ns(suspect, step), step_ns));
+	float now = logarithm(excursion_beyond_tolerance(straggler_shown_ns(suspect, step), step_ns));
 
 	for (uint32_t i = 0; i < EXCURSION_LENGTHS; i++)
 		if (step + 1 >= stragglers->first_step + EXCURSION_WARM_UP + excursion_lengths[i])
@@ -95,7 +96,7 @@ static void note_one(const struct stragglers *stragglers, struct suspect *suspec
 		own->pairs[i]++;
 		if (now > 0)
 			own->products[i] += now * logarithm(excursion_beyond_tolerance(
-						      straggler_late_ns(suspect, step - lag), step_ns));
+						      straggler_shown_ns(suspect, step - lag), step_ns));
 	}
 }
 
@@ -179,6 +180,15 @@ static double steps_of(const struct comparison *comparison)
 	return (double)(comparison->suspect->step - comparison->peers->stragglers->first_step + 1);
 }
 
+/* Lateness that is spread over a step's operations begins to show when each of them is beyond the noise of the measurement: what
+ * others may have been late by as well, and nobody saw. */
+static double hidden_ns(const struct comparison *comparison)
+{
+	struct blame blame = straggler_blame(comparison->suspect, comparison->suspect->step);
+
+	return blame.worst_ns ? LATENESS_NOISE_NS * ((double)blame.late_ns / (double)blame.worst_ns - 1) : 0;
+}
+
 /* Beyond this no rank comes by chance in such a job: as the largest that was seen is to the usual ones, so is what is not
  * seen yet to the largest; and the fewer were seen, the less they tell. */
 static double bound_ns(const struct comparison *comparison, uint32_t i)
@@ -196,7 +206,8 @@ static double bound_ns(const struct comparison *comparison, uint32_t i)
 	}
 	double times = steps_of(comparison) / fmax(lasting_steps(&comparison->seen, steps_of(comparison)), excursion_lengths[i]);
 	double few = 1 + EXCURSION_SEEN / (comparison->chosen.units * fmax(times, 1));
-	return largest * fmax(fmax(few, largest / usual), EXCURSION_QUIET);
+	double hidden = hidden_ns(comparison);
+	return (largest + hidden) * fmax(fmax(few, largest / usual), EXCURSION_QUIET) - hidden;
 }
 
 /* Two ranks, or hosts, cannot show what is usual: when one is late the other is not. Then what counts is how much it changes
@@ -206,8 +217,8 @@ static bool is_steady(const struct suspect *suspect, uint32_t length, uint64_t l
 	uint64_t changes[PEERS_LENGTH_MAX];
 
 	for (uint32_t i = 0; i + 1 < length; i++) {
-		uint64_t one = straggler_late_ns(suspect, suspect->step - i),
-			 other = straggler_late_ns(suspect, suspect->step - i - 1);
+		uint64_t one = straggler_shown_ns(suspect, suspect->step - i),
+			 other = straggler_shown_ns(suspect, suspect->step - i - 1);
 		changes[i] = one > other ? one - other : other - one;
 	}
 	qsort(changes, length - 1, sizeof(*changes), by_value);
@@ -236,18 +247,16 @@ static double largest_ns(const struct comparison *comparison)
 }
 
 /* Where others are late by much, but alone, and in time a step or two later: more than any of them ever was in one step, and
- * far more than they were for longer. In the first steps of a job the others have shown little: who costs less can wait. */
+ * far more than they were for longer. */
 static bool is_beyond_all(struct comparison *comparison, uint32_t length, double beyond_ns)
 {
 	bool early = steps_of(comparison) < EXCURSION_EARLY;
 
-	if (early && beyond_ns < EXCURSION_EARLY_SHARE * (double)comparison->peers->step_ns)
-		return false;
 	add_up(comparison, 0);
 	double alone_ns = largest_ns(comparison);
 	add_up(comparison, length);
-	double times = early ? EXCURSION_BEYOND_EARLY : EXCURSION_BEYOND_ALL;
-	return beyond_ns >= times * alone_ns && alone_ns >= EXCURSION_ALONE * largest_ns(comparison) &&
+	double times = early ? EXCURSION_BEYOND_EARLY : EXCURSION_BEYOND_ALL, hidden = hidden_ns(comparison);
+	return beyond_ns + hidden >= times * (alone_ns + hidden) && alone_ns >= EXCURSION_ALONE * largest_ns(comparison) &&
 	       beyond_ns >= bound_ns(comparison, length);
 }
 
@@ -259,8 +268,34 @@ static bool is_no_wandering(const struct comparison *comparison, uint64_t least_
 	if (steps_of(comparison) >= EXCURSION_EARLY)
 		return true;
 	for (uint64_t step = comparison->peers->stragglers->first_step; step < comparison->suspect->step; step++)
-		past += straggler_late_ns(comparison->suspect, step) * QUARTER < least_ns;
+		past += straggler_shown_ns(comparison->suspect, step) * QUARTER < least_ns;
 	return past >= EXCURSION_EARLY_PAST || is_steady(comparison->suspect, (uint32_t)steps_of(comparison), least_ns);
+}
+
+/* Has it come and gone so often? */
+static bool is_noise_known(struct comparison *comparison, double times)
+{
+	add_up(comparison, 0);
+	return steps_of(comparison) >= times * lasting_steps(&comparison->seen, steps_of(comparison));
+}
+
+/* In the first steps of a job, and until noise that lasts has come and gone, the others have shown little: who costs less than
+ * a fifth of the step can wait. */
+static bool is_too_early(struct comparison *comparison, double beyond_ns)
+{
+	bool early = steps_of(comparison) < EXCURSION_EARLY || !is_noise_known(comparison, EXCURSION_EARLY_TIMES);
+
+	return early && beyond_ns < EXCURSION_EARLY_SHARE * (double)comparison->peers->step_ns;
+}
+
+/* For so long that however long noise lasts, others would have shown it over half as many steps or a quarter; and by what counts
+ * even if the rank is usually as slow as ranks may be. */
+static bool is_beyond_long(struct comparison *comparison, uint32_t length, double beyond_ns, uint64_t limit_ns)
+{
+	if (length < EXCURSION_LONG || beyond_ns < (double)limit_ns || !is_noise_known(comparison, EXCURSION_LONG_TIMES))
+		return false;
+	add_up(comparison, TWELVE);
+	return beyond_ns >= bound_ns(comparison, TWELVE);
 }
 
 /* Compared with shorter excursions of the others. */
@@ -275,9 +310,12 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 	if (comparison->chosen.units < 2 && (steps < EXCURSION_ONE_STEPS || !is_steady(suspect, steps, least_ns)))
 		return false;
 	double beyond_ns = (double)excursion_beyond_tolerance(least_ns, comparison->peers->step_ns);
+	if (is_too_early(comparison, beyond_ns))
+		return false;
 	uint32_t with = choose_length(comparison, steps);
 	add_up(comparison, with);
-	return beyond_ns >= bound_ns(comparison, with) || is_beyond_all(comparison, steps > excursion_lengths[THREE] ? THREE : TWO, beyond_ns);
+	return beyond_ns >= bound_ns(comparison, with) || is_beyond_long(comparison, steps, beyond_ns, limit_ns) ||
+	       is_beyond_all(comparison, steps > excursion_lengths[THREE] ? THREE : TWO, beyond_ns);
 }
 
 /* As late as that in so many steps in a row, and others as often as they were so far: would that come by chance in such a
@@ -287,8 +325,12 @@ static bool is_too_often(struct comparison *comparison, uint32_t row, uint64_t l
 	uint64_t beyond_ns = excursion_beyond_tolerance(least_ns, comparison->peers->step_ns);
 	double all = 1, late = 1, steps = steps_of(comparison);
 
+	double hidden = hidden_ns(comparison);
+
 	if (steps < EXCURSION_ROW_AFTER || !choose(comparison, row, least_ns) || comparison->chosen.units < 2)
 		return false;
+	if ((double)beyond_ns + hidden < EXCURSION_QUIET * (LATENESS_NOISE_NS + hidden))
+		return false; /* the others may have been so as often, unseen */
 	add_up(comparison, 0);
 	for (uint32_t k = 0; k < EXCURSION_SIZES; k++) {
 		all += comparison->seen.sizes[k];
@@ -302,13 +344,16 @@ static bool is_too_often(struct comparison *comparison, uint32_t row, uint64_t l
 	return chance_is_excluded(each * pow(again, row - 1), steps * comparison->peers->stragglers->suspect_count);
 }
 
+/* Who has been late for longer already was so by something that lasts: that the others' noise does not says nothing then. */
 static bool is_in_a_row(struct comparison *comparison, uint64_t limit_ns)
 {
 	const struct suspect *suspect = comparison->suspect;
 	uint64_t least_ns = UINT64_MAX;
 
+	if (excursion_level_ns(comparison->peers->stragglers, suspect, suspect->step, EXCURSION_ROW_LONGER) >= limit_ns)
+		return false;
 	for (uint32_t row = 1; row <= EXCURSION_ROW_MAX && suspect->step + 1 >= comparison->peers->stragglers->first_step + row; row++) {
-		uint64_t late_ns = straggler_late_ns(suspect, suspect->step - (row - 1));
+		uint64_t late_ns = straggler_shown_ns(suspect, suspect->step - (row - 1));
 		least_ns = late_ns < least_ns ? late_ns : least_ns;
 		if (least_ns < limit_ns)
 			return false;

@@ -23,13 +23,17 @@ enum {
 	EXCURSION_SEEN = 300,    /* excursions that have nothing to do with each other: so many show what is usual */
 	EXCURSION_ONE_STEPS = 24, /* with one other rank, or host, it takes so many, … */
 	EXCURSION_STEADY = 16,    /* … and so many times what the lateness changes by from step to step */
+	EXCURSION_LONG = 24,     /* steps, that are compared with 12 of the others, however long noise lasts, … */
+	EXCURSION_LONG_TIMES = 4, /* … once it has come and gone so often */
 	EXCURSION_QUIET = 2,      /* times the noise of a measurement, where nobody else was ever late */
 	EXCURSION_DOUBT = 2,      /* standard errors */
 	EXCURSION_ROW_MIN = 3,    /* steps in a row … */
 	EXCURSION_ROW_MAX = 8,
+	EXCURSION_ROW_LONGER = 12, /* but not in three quarters of so many */
 	EXCURSION_ROW_AFTER = 24, /* … of the job, … */
 	EXCURSION_ROW_LASTS = 3,  /* … where noise lasts for less */
 	EXCURSION_EARLY = 24, /* steps of the job: until then … */
+	EXCURSION_EARLY_TIMES = 2, /* and until noise has come and gone so often */
 	EXCURSION_EARLY_PAST = 2, /* … so many of them must have been otherwise */
 	EXCURSION_STRIKING = 2,   /* times the 95th percentile of everybody's lateness in … */
 	EXCURSION_STRIKING_STEPS = 20,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/chance.h"
+#include "analysis/lateness.h"
 #include "analysis/model.h"
 
 static const uint64_t lag_ns = 200000000; /* records of all ranks have come */
@@ -12,6 +13,7 @@ static const double evidence_max = 1e30;  /* more says nothing, and must not ove
 static const double shares[INTERMITTENT_SHARES] = { 0.5, 0.9 };
 static const double lasts_min = 2;        /* steps: noise that is gone sooner does not last */
 static const double pause_lasts = 3;      /* times as long as noise lasts, until the next lateness is another one */
+static const double suspicious = 1000;   /* evidence against another rank, that its steps are compared with nobody's */
 static const double beyond_chance = 1.5; /* a share that is no larger cannot be told from it */
 
 enum {
@@ -22,6 +24,7 @@ enum {
 /* The latest of one step. */
 struct latest {
 	uint64_t step, late_ns, limit_ns;
+	uint64_t worst_ns;  /* of that, at one operation */
 	uint64_t second_ns; /* what the next one was late by */
 	uint32_t rank;
 	uint64_t pause; /* steps after which another lateness has nothing to do with this one */
@@ -61,6 +64,7 @@ static struct latest find_latest(const struct stragglers *stragglers, uint64_t s
 		}
 		latest.second_ns = latest.late_ns;
 		latest.late_ns = late_ns;
+		latest.worst_ns = straggler_blame(suspect, step).worst_ns;
 		latest.rank = i;
 	}
 	return latest;
@@ -83,6 +87,8 @@ static void wager(struct bet *bet, const struct latest *latest, bool is_it, doub
 	if (share < beyond_chance * each)
 		return;
 	if (latest->step < bet->paused_until) {
+		if (is_it && bet->last + 1 == latest->step)
+			bet->paused_until++; /* it has not ended yet */
 		if (is_it)
 			hit(bet, latest);
 		return;
@@ -130,9 +136,26 @@ static uint64_t pair_ns(const struct stragglers *stragglers, uint64_t step)
 	return before_ns && own_ns ? before_ns + own_ns : 0;
 }
 
+/* Another one that is as suspicious: by turns with it, say. That so much comes by chance to any rank has one chance in 1,000. */
+static bool is_of_another(const struct stragglers *stragglers, uint32_t rank, uint64_t step, uint64_t least_ns)
+{
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
+		const struct suspect *other = &stragglers->suspects[i];
+		if (i == rank || straggler_blame(other, step).late_ns < least_ns)
+			continue;
+		if (other->decided_ns)
+			return true;
+		for (uint32_t size = 0; size < INTERMITTENT_SIZES; size++)
+			for (uint32_t k = 0; k < INTERMITTENT_SHARES; k++)
+				if (other->intermittent.bets[size][k].evidence >= suspicious)
+					return true;
+	}
+	return false;
+}
+
 /* Are its late steps longer than the others by half of its lateness, as far as they are remembered? What nobody had to
  * wait for costs nothing. Of the others the faster ones count: somebody else may be late in the rest; and none in which it may
- * have been as late where nobody could see it. */
+ * have been as late where nobody could see it, or in which another suspect was. */
 static bool costs(const struct stragglers *stragglers, uint32_t rank, uint64_t newest, uint64_t least_ns)
 {
 	const struct suspect *suspect = &stragglers->suspects[rank];
@@ -147,7 +170,8 @@ static bool costs(const struct stragglers *stragglers, uint32_t rank, uint64_t n
 		if (late_ns >= least_ns) {
 			late[late_count] = length_ns;
 			blames[late_count++] = late_ns;
-		} else if (!blame.partly) {
+		} else if (!blame.partly && !is_of_another(stragglers, rank, step, least_ns) &&
+			   !is_of_another(stragglers, rank, step - 1, least_ns)) {
 			others[other_count++] = length_ns;
 		}
 	}
@@ -164,12 +188,9 @@ static void add_window(struct intermittent *intermittent, const struct blame *bl
 	if (!instance || instance->serial != blame->serial || blame->member >= instance->room)
 		return;
 	const struct operation *operation = &instance->operations[blame->member];
-	uint64_t late_ns = (uint64_t)operation->late_us * 1000, idle_ns = (uint64_t)operation->idle_us * 1000;
 	uint32_t at = intermittent->window_count++ % CAUSE_WINDOWS;
-	intermittent->windows[at] = (struct cause_window){ operation->arrival_ns - late_ns, operation->arrival_ns };
-	intermittent->host_windows[at] =
-	    (struct cause_window){ operation->arrival_ns - (idle_ns > late_ns ? idle_ns : late_ns),
-				   operation->arrival_ns };
+	intermittent->windows[at] = straggler_window(operation);
+	intermittent->host_windows[at] = straggler_host_window(operation);
 	intermittent->instance = *instance;
 	intermittent->instance.operations = NULL;
 	intermittent->instance.room = 0;
@@ -280,6 +301,9 @@ static void judge_step(struct stragglers *stragglers, uint64_t step)
 		if (stragglers->suspects[i].intermittent.decided)
 			follow(&stragglers->suspects[i], step);
 	if (latest.count < 2 || latest.late_ns < latest.limit_ns)
+		return;
+	/* What is spread over a step's operations begins to show at some noise: others may be as late, and nobody sees it. */
+	if (latest.worst_ns < EXCURSION_QUIET * (uint64_t)LATENESS_NOISE_NS)
 		return;
 	/* Who of two is the latest their usual difference may decide: that tells nothing. */
 	if (excursion_beyond_tolerance(latest.late_ns, step_ns / 2) < latest.second_ns)

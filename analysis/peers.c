@@ -252,7 +252,7 @@ static bool gather_recent(struct peers *peers, uint64_t limit_ns)
 	peers->recent_count = 0;
 	for (uint32_t i = 0; peers->recent && i < stragglers->suspect_count; i++)
 		for (uint64_t back = 0; back < steps; back++) {
-			uint64_t late_ns = straggler_late_ns(&stragglers->suspects[i], peers->step - back);
+			uint64_t late_ns = straggler_shown_ns(&stragglers->suspects[i], peers->step - back);
 			if (is_near(late_ns, limit_ns))
 				peers->recent[peers->recent_count++] = late_ns;
 		}
@@ -280,6 +280,6 @@ uint64_t peers_near(struct peers *peers, const struct suspect *suspect, uint64_t
 	}
 	uint64_t near = peers->recent_count - low;
 	for (uint64_t back = 0; back < recent_steps(peers); back++)
-		near -= is_near(straggler_late_ns(suspect, peers->step - back), least_ns);
+		near -= is_near(straggler_shown_ns(suspect, peers->step - back), least_ns);
 	return near;
 }

@@ -123,13 +123,28 @@ static uint64_t beyond_own_history(struct place *place, uint32_t member, const s
 	return beyond < late_us ? beyond : late_us;
 }
 
-static void add_window(struct suspect *suspect, const struct operation *operation, uint64_t late_ns)
+struct cause_window straggler_window(const struct operation *operation)
+{
+	bool host = operation_is_host_late(operation) && operation->launch_ns < operation->arrival_ns;
+	uint64_t late_ns = (uint64_t)operation->late_us * 1000,
+		 until_ns = host && operation->launch_ns > late_ns ? operation->launch_ns : operation->arrival_ns;
+
+	return (struct cause_window){ until_ns - late_ns, until_ns };
+}
+
+struct cause_window straggler_host_window(const struct operation *operation)
+{
+	uint32_t since_us = operation->idle_us > operation->late_us ? operation->idle_us : operation->late_us;
+
+	return (struct cause_window){ operation->arrival_ns - (uint64_t)since_us * 1000, operation->arrival_ns };
+}
+
+static void add_window(struct suspect *suspect, const struct operation *operation)
 {
 	uint32_t at = suspect->window_count++ % CAUSE_WINDOWS;
-	uint64_t idle_ns = (uint64_t)operation->idle_us * 1000;
-	uint64_t from_ns = operation->arrival_ns - (idle_ns > late_ns ? idle_ns : late_ns);
-	suspect->windows[at] = (struct cause_window){ operation->arrival_ns - late_ns, operation->arrival_ns };
-	suspect->host_windows[at] = (struct cause_window){ from_ns, operation->arrival_ns };
+
+	suspect->windows[at] = straggler_window(operation);
+	suspect->host_windows[at] = straggler_host_window(operation);
 }
 
 static struct blame *blame_in(struct suspect *suspect, uint64_t step)
@@ -146,7 +161,9 @@ static void add_blame(struct suspect *suspect, const struct instance *instance, 
 	const struct operation *operation = &instance->operations[member];
 	/* The finding shows, and asks for the cause of, what weighs: not the noise beside it. */
 	if (late_ns * MINOR >= blame->late_ns)
-		add_window(suspect, operation, late_ns);
+		add_window(suspect, operation);
+	/* Below LATENESS_NOISE_NS nobody is seen late: as much may be missing of the others at each operation but one. */
+	blame->shown_ns += blame->late_ns ? late_ns - LATENESS_NOISE_NS : late_ns;
 	blame->late_ns += late_ns;
 	if (late_ns > blame->worst_ns) {
 		blame->worst_ns = late_ns;
@@ -269,9 +286,21 @@ static void note_unfollowed(struct stragglers *stragglers, const struct instance
 			    true;
 }
 
+/* While it is not known what a step is, passes there and back look alike, and their work is not. */
+static bool is_between_the_same(struct place *place, const struct instance *instance)
+{
+	if (!place->count) {
+		place->source = instance->source;
+		place->target = instance->target;
+	}
+	return place->source == instance->source && place->target == instance->target;
+}
+
 static void account_members(struct analysis *analysis, struct instance *instance, struct place *place)
 {
 	struct stragglers *stragglers = &analysis->stragglers;
+	if (!is_between_the_same(place, instance))
+		return;
 	if (instance->unfollowed)
 		note_unfollowed(stragglers, instance);
 	uint32_t most_us = latest_us(instance);

@@ -28,6 +28,7 @@ enum {
 /* What a rank's lateness cost in one step. */
 struct blame {
 	uint64_t step, late_ns;
+	uint64_t shown_ns; /* of it, what others cannot have been late by as well without being seen */
 	uint64_t host_ns, device_most_ns; /* of it: the host's, and the longest of the device's */
 	uint64_t worst_ns; /* its longest lateness at once, … */
 	const struct instance *worst; /* … where, while that has this serial */
@@ -62,6 +63,7 @@ struct suspect {
 /* Statistics of one place in the step of one process. */
 struct place {
 	const struct communicator *communicator;
+	int32_t source, target; /* of its transfers; -1 none */
 	uint32_t *work_us; /* per member STRAGGLER_OWN_WORK, pipelined jobs only */
 	uint32_t member_room, count;
 };
@@ -94,13 +96,18 @@ void straggler_account(struct analysis *analysis, struct instance *instance);
 uint64_t straggler_limit_ns(uint64_t step_ns);
 /* All 0 where the rank was in time, or nobody remembers. */
 struct blame straggler_blame(const struct suspect *suspect, uint64_t step);
-/* Of that, what it was late by. */
-static inline uint64_t straggler_late_ns(const struct suspect *suspect, uint64_t step)
+/* Of that, what it was late by beyond what nobody sees of others. */
+static inline uint64_t straggler_shown_ns(const struct suspect *suspect, uint64_t step)
 {
 	const struct blame *blame = &suspect->blames[step % STRAGGLER_STEPS];
 
-	return blame->step == step ? blame->late_ns : 0;
+	return blame->step == step ? blame->shown_ns : 0;
 }
+/* In which its cause is looked for: until it arrived, or until its host had launched what it came so late with, which has work
+ * of its own before it on the GPU. */
+struct cause_window straggler_window(const struct operation *operation);
+/* … since its previous launch. */
+struct cause_window straggler_host_window(const struct operation *operation);
 /* From now on it is suspected; at_ns: since it could be known. */
 void straggler_decide(struct suspect *suspect, uint64_t at_ns);
 /* Opens, updates and closes findings. */

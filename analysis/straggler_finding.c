@@ -93,6 +93,36 @@ static void find_cause(const struct analysis *analysis, const struct suspect *su
 		};
 }
 
+/* A cause that is seen for half of its lateness is no chance: it tells the rank, however the others fare. That a thread
+ * runs, or waits for another one, is what threads do. */
+static bool is_told_by(const struct cause *cause)
+{
+	static const enum rw_cause_class classes[] = { RW_CAUSE_IO,	 RW_CAUSE_CPU,	    RW_CAUSE_MEMORY,
+						       RW_CAUSE_STOPPED, RW_CAUSE_THROTTLE, RW_CAUSE_GPU };
+
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
+		if (cause->class_ == classes[i])
+			return !cause->inferred && cause->share >= STRAGGLER_SEEN_SHARE;
+	return false;
+}
+
+/* Autograd's thread launches what the main thread came to late: what held that one before is the cause, where it is seen to
+ * have held it for most of the time. That it waits for another thread is what it does. */
+static void ask_first_thread(const struct analysis *analysis, const struct suspect *suspect, const struct rank *rank,
+			     uint64_t step_ns, struct cause *cause)
+{
+	struct cause_window windows[CAUSE_WINDOWS];
+	struct cause other;
+	uint32_t first = rank->process->first_tid;
+
+	if (!is_host_late(suspect) || cause->class_ != RW_CAUSE_UNKNOWN || !first || first == shown_operation(suspect)->tid)
+		return;
+	uint32_t count = recent_windows(suspect, false, STRAGGLER_REACH * step_ns, windows);
+	find_in(analysis, rank->process, first, windows, count, &other);
+	if (is_told_by(&other))
+		*cause = other;
+}
+
 /* A device that is late: what its GPU shows of these windows. */
 static void ask_gpu(const struct analysis *analysis, const struct suspect *suspect, uint32_t rank,
 		    const struct straggler_cost *cost, struct cause *cause)
@@ -226,19 +256,6 @@ static bool is_settled(const struct analysis *analysis, const struct suspect *su
 	return waited_ns >= evidence_first_ns && cause->class_ != RW_CAUSE_UNKNOWN;
 }
 
-/* A cause that is seen for half of its lateness is no chance: it tells the rank, however the others fare. That a thread
- * runs, or waits for another one, is what threads do. */
-static bool is_told_by(const struct cause *cause)
-{
-	static const enum rw_cause_class classes[] = { RW_CAUSE_IO,	 RW_CAUSE_CPU,	    RW_CAUSE_MEMORY,
-						       RW_CAUSE_STOPPED, RW_CAUSE_THROTTLE, RW_CAUSE_GPU };
-
-	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
-		if (cause->class_ == classes[i])
-			return !cause->inferred && cause->share >= STRAGGLER_SEEN_SHARE;
-	return false;
-}
-
 static void ask_why(struct analysis *analysis, uint32_t rank)
 {
 	struct suspect *suspect = &analysis->stragglers.suspects[rank];
@@ -267,7 +284,10 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 		suspect->decided_ns = 0; /* late, but it costs the job nothing: the tests go on */
 		return;
 	}
+	if (!suspect->open && !suspect->intermittent.decided && cost.lost_ns * 4 < straggler_limit_ns(cost.step_ns) * 3)
+		return; /* it may cost more, but nobody would know why such a finding was told */
 	find_cause(analysis, suspect, &analysis->job.ranks[rank], cost.step_ns, &cause);
+	ask_first_thread(analysis, suspect, &analysis->job.ranks[rank], cost.step_ns, &cause);
 	ask_gpu(analysis, suspect, rank, &cost, &cause);
 	if (!is_settled(analysis, suspect, &cause, now_ns))
 		return;

@@ -100,7 +100,7 @@ static void blame(struct sums *sums, const struct entry *entry, uint64_t late_ns
 	struct suspect *suspect = &sums->watched.suspects[entry->rank];
 	struct sums_rank *rank = &sums->ranks[entry->rank];
 
-	suspect->blames[number % STRAGGLER_STEPS] = (struct blame){ .step = number, .late_ns = late_ns };
+	suspect->blames[number % STRAGGLER_STEPS] = (struct blame){ .step = number, .late_ns = late_ns, .shown_ns = late_ns };
 	rank->host_ns[number % STRAGGLER_STEPS] = entry->window->host_ns;
 	rank->device_ns[number % STRAGGLER_STEPS] = entry->window->device_ns;
 	rank->single_ns[number % STRAGGLER_STEPS] = entry->window->single_ns;

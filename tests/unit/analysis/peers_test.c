@@ -42,7 +42,7 @@ static struct stragglers some_ranks(unsigned seed, uint64_t *random)
 		uint64_t steadily_ns = draw(random, few) ? 0 : draw(random, 30) * LATENESS_NOISE_NS;
 		for (uint64_t step = stragglers.first_step; step <= STEP; step++)
 			suspect->blames[step % STRAGGLER_STEPS] = (struct blame){
-				.step = step, .late_ns = steadily_ns + (draw(random, seldom) ? 0 : draw(random, 20) * LATENESS_NOISE_NS)
+				.step = step, .shown_ns = steadily_ns + (draw(random, seldom) ? 0 : draw(random, 20) * LATENESS_NOISE_NS)
 			};
 		for (uint32_t with = 0; with < EXCURSION_LENGTHS; with++)
 			for (uint32_t k = 0; k < EXCURSION_SIZES; k++)
@@ -117,7 +117,7 @@ static void expect_near(const struct stragglers *stragglers, struct peers *peers
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
 		for (uint64_t back = 0; i != rank && back < EXCURSION_STRIKING_STEPS && STEP >= back + stragglers->first_step; back++) {
 			all++;
-			near += straggler_late_ns(&stragglers->suspects[i], STEP - back) * EXCURSION_STRIKING > least_ns;
+			near += straggler_shown_ns(&stragglers->suspects[i], STEP - back) * EXCURSION_STRIKING > least_ns;
 		}
 	cr_expect_eq(told, near, "rank %u of %u", rank, stragglers->suspect_count);
 	cr_expect_eq(told_of, all);
@@ -164,7 +164,7 @@ Test(peers, are_chosen_anew_once_a_finding_is_open)
 	for (uint32_t i = 0; i < stragglers.suspect_count; i++) {
 		stragglers.suspects[i].open = false;
 		for (uint64_t step = FIRST; step <= STEP; step++)
-			stragglers.suspects[i].blames[step % STRAGGLER_STEPS].late_ns = i ? 0 : 100000000;
+			stragglers.suspects[i].blames[step % STRAGGLER_STEPS].shown_ns = i ? 0 : 100000000;
 	}
 	cr_expect(peers_choose(&peers, &stragglers.suspects[0], 3, 100000000, &before));
 	stragglers.suspects[1].open = true;

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* What the suite's jobs are drawn with: the same numbers from the same seed on every machine. */
+#ifndef TESTS_SUITE_CHANCES_H
+#define TESTS_SUITE_CHANCES_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct chances {
+	uint64_t state;
+};
+
+/* splitmix64, Steele, Lea and Flood 2014. In (0, 1). */
+static inline double uniform(struct chances *chances)
+{
+	uint64_t mixed = chances->state += 0x9e3779b97f4a7c15u;
+
+	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
+	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
+	return ((double)((mixed ^ mixed >> 31) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Box and Muller 1958. */
+static inline double normal(struct chances *chances)
+{
+	double radius = sqrt(-2 * log(uniform(chances)));
+
+	return radius * cos(2 * M_PI * uniform(chances));
+}
+
+static inline int below(struct chances *chances, int count)
+{
+	return (int)(uniform(chances) * count);
+}
+
+/* Each decade as likely as any other. */
+static inline double between(struct chances *chances, double least, double most)
+{
+	return least * pow(most / least, uniform(chances));
+}
+
+static inline bool one_in(struct chances *chances, double times)
+{
+	return uniform(chances) * times < 1;
+}
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Holds what was said of a drawn job against what is wrong with it. */
+#ifndef TESTS_SUITE_JUDGE_H
+#define TESTS_SUITE_JUDGE_H
+
+#include <stdio.h>
+
+#include "draw.h"
+
+enum suite_verdict {
+	VERDICT_RIGHT,	      /* rank, kind and cause; silent where nobody is at fault */
+	VERDICT_CAUSE,	      /* the right rank, and another kind or cause, or none where it was to be seen */
+	VERDICT_PARTLY,	      /* some of the ranks at fault, and no other */
+	VERDICT_INCONCLUSIVE, /* nothing more than that */
+	VERDICT_MISSED,
+	VERDICT_WRONG, /* a rank that is not at fault, in a job where something is wrong */
+	VERDICT_FALSE, /* … where nothing is */
+	VERDICTS,
+};
+
+struct suite_result {
+	enum suite_verdict verdict;
+	int found_step; /* 0 never */
+	/* How far the ranks at fault stand out of what healthy ranks of this job were late by over as many steps; infinite where
+	 * the fault is not one of lateness. A miss below 1.5 is one that nobody could have known from lateness. */
+	double stands_out;
+	double share, true_share; /* told last of one rank, and what its late steps are; -1 */
+	bool accounted;		  /* where the time went names it, at the end */
+	int kind, cause;	  /* told last of a rank at fault; -1 */
+	char text[256];		  /* that decided: the first wrong one, or the last */
+	unsigned long steps_seen;
+};
+
+const char *suite_verdict_name(enum suite_verdict verdict);
+/* told: every finding goes there, too; NULL: nowhere. */
+void suite_judge(const struct suite_draw *draw, struct suite_result *result, FILE *told);
+
+#endif

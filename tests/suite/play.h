@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plays a drawn job into an analysis, as a collector sees it: every 100 ms what has changed since the last look, operations
+ * in flight as well. Hosts run ahead of their GPUs and wait for them at the end of a step.
+ */
+#ifndef TESTS_SUITE_PLAY_H
+#define TESTS_SUITE_PLAY_H
+
+#include "analysis/analysis.h"
+#include "draw.h"
+
+struct suite_course {
+	int step; /* that is being played, from 1 */
+	/* How much longer than the draw's step each rank worked, ms, by step and rank; without the fault. The caller frees it. */
+	float *noise;
+	uint64_t steps_seen; /* by the analysis */
+	double now_ms, struck_ms;
+};
+
+/* Findings go to `emit`, during which the course is up to date. */
+void suite_play(const struct suite_draw *draw, struct suite_course *course, analysis_emit *emit, void *argument,
+		struct analysis_account *account);
+
+#endif

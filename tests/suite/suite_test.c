@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* A few jobs of the fault suite in every run: those that were judged wrongly once, and some that nobody chose. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "judge.h"
+#include "tests/unit/analysis/seeds.h"
+
+enum { MOST_RANKS = 32 };
+
+static enum suite_verdict play(unsigned seed, char *what, size_t room, struct suite_result *result)
+{
+	struct suite_draw draw = suite_draw(seed, MOST_RANKS);
+
+	suite_judge(&draw, result, NULL);
+	suite_describe(&draw, what, room);
+	return result->verdict;
+}
+
+/* Missed, or a healthy rank was named, or no cause, before what each of them showed was mended. */
+Test(suite, what_was_mended_stays_so, .timeout = 240)
+{
+	static const unsigned mended[] = { 2, 5, 11, 40, 58, 97, 155, 1010 };
+	struct suite_result result;
+	char what[512];
+
+	for (size_t i = 0; i < sizeof(mended) / sizeof(*mended); i++)
+		cr_expect_eq(play(mended[i], what, sizeof(what), &result), VERDICT_RIGHT, "%u: %s: %s: %s", mended[i],
+			     suite_verdict_name(result.verdict), what, result.text);
+}
+
+/* All of docs/accuracy.md in `scripts/test long`. */
+Test(suite, seldom_names_a_healthy_rank_and_finds_most_of_the_others, .timeout = 1200)
+{
+	unsigned draws = seeds(240), named = 0, faulty = 0, right = 0;
+	struct suite_result result;
+	char what[512];
+
+	for (unsigned seed = 1000; seed < 1000 + draws; seed++) {
+		enum suite_verdict verdict = play(seed, what, sizeof(what), &result);
+		bool wrong = verdict == VERDICT_WRONG || verdict == VERDICT_FALSE;
+		if (wrong)
+			fprintf(stderr, "%u: %s: %s: %s\n", seed, suite_verdict_name(verdict), what, result.text);
+		named += wrong;
+		faulty += seed % 3 != 0;
+		right += seed % 3 && (verdict == VERDICT_RIGHT || verdict == VERDICT_CAUSE);
+	}
+	cr_expect_leq(named * 50, draws + 49, "%u of %u", named, draws);
+	cr_expect_geq(right * 4, faulty * 3, "%u of %u", right, faulty);
+}

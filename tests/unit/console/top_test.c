@@ -402,8 +402,7 @@ Test(top, whatever_a_collector_sends_is_survived)
 		"{\"snapshot\":{\"ranks\":[7,null,{\"rank\":\"x\",\"own_ms\":1e308}],\"gpus\":[1,{\"rank\":-1,\"clock_reasons\":[7]}]}}",
 		"{\"snapshot\":{\"communicators\":[{},3],\"flights\":[{\"comm\":3,\"missing\":\"x\"},{}]}}",
 		"{\"snapshot\":{\"cells\":{\"ranks\":[1,2],\"columns\":[3,{\"own_ms\":[-1,1e300,3],\"bad\":\"x\",\"step\":-4}]}}}",
-		"{\"snapshot\":{\"cells\":{\"lines\":[1,{\"comm\":7,\"name\":\"\\u001b\"},{}],\"columns\":[{\"magnitudes\":{\"brought\":["
-		"-1,1e300,\"x\",4],\"by\":[-7,1e9,99999999999,\"x\"],\"result\":7}},{\"magnitudes\":[1]}]}}}",
+		"{\"snapshot\":{\"cells\":{\"lines\":[1,{\"comm\":7,\"name\":\"\\u001b\"},{}],\"columns\":[{\"magnitudes\":{\"brought\":[-1,1e300,\"x\",4],\"by\":[-7,1e9,99999999999,\"x\"],\"result\":7}},{\"magnitudes\":[1]}]}}}",
 		"{\"schema\":1,\"id\":7}", "{\"schema\":1,\"id\":\"x\",\"ranks\":[99999999999,-1,\"x\"],\"severity\":3}",
 		"{\"rank\":{\"threads\":3,\"last_operations\":[7]}}", "{\"summary\":{\"last\":3}}", "{\"hello\":[]}",
 	};

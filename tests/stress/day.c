@@ -177,8 +177,12 @@ static bool judge(const struct holding *holdings, const struct told *told, doubl
 {
 	bool right = IS_FLAT(holdings, heap);
 
-	right &= IS_FLAT(holdings, processes) & IS_FLAT(holdings, ranks) & IS_FLAT(holdings, communicators);
-	right &= IS_FLAT(holdings, instances) & IS_FLAT(holdings, findings) & IS_FLAT(holdings, files);
+	right &= IS_FLAT(holdings, processes);
+	right &= IS_FLAT(holdings, ranks);
+	right &= IS_FLAT(holdings, communicators);
+	right &= IS_FLAT(holdings, instances);
+	right &= IS_FLAT(holdings, findings);
+	right &= IS_FLAT(holdings, files);
 	right &= IS_FLAT(holdings, threads);
 	printf("late rank named %u times, killed one %u times, others %u\n", told->late, told->gone, told->wrong);
 	/* A restart may fall into the minutes in which it is late. */

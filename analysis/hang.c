@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "analysis/connecting.h"
 #include "analysis/flights.h"
 #include "analysis/gpu_evidence.h"
 #include "analysis/hang_verdict.h"
 #include "analysis/model.h"
 #include "analysis/port_evidence.h"
 #include "analysis/process.h"
+#include "analysis/standstill.h"
 #include "analysis/text.h"
 #include "analysis/waiting.h"
 
@@ -224,7 +224,7 @@ void hang_tick(struct analysis *analysis, uint64_t now_ns)
 	size_t count = roots ? collect_roots(&waiting, roots) : 0;
 	for (size_t i = 0; i < count; i++)
 		tell(analysis, &waiting, &roots[i], now_ns);
-	connecting_tick(analysis, &waiting, now_ns);
+	standstill_tick(analysis, &waiting, count || (waiting.count && !roots), now_ns);
 	free(roots);
 	waiting_free(&waiting);
 }

@@ -17,6 +17,7 @@
 /* A rank that gets on, or that nobody could look at, is only noted until the larger of these. */
 #define HANG_PROGRESS_NS        30000000000u
 #define HANG_PROGRESS_SHARE     0.25 /* of the watchdog's time */
+#define HANG_TRANSFER_NS        10000000000u /* what all have begun and nobody ends for so long: no transfer takes it */
 #define HANG_PROGRESS_WINDOW_NS 2000000000u
 #define HANG_GONE_AFTER_NS      1000000000u
 #define HANG_TOGETHER_NS        1000000000u /* later ends and stops are consequences of the first */
@@ -36,17 +37,17 @@ struct hang {
 	uint32_t serial, member;
 };
 
-/* An instance whose ranks are all inside NCCL before their launch, as told. */
-struct connecting {
+/* An instance in which nobody is missing and which does not go on, as told. */
+struct standstill {
 	const struct instance *instance; /* NULL none */
 	uint32_t serial;
-	enum rw_severity severity;
+	const struct standstill_shape *shape;
 };
 
 struct hangs {
 	struct hang open[HANG_OPEN_MAX];
 	uint32_t count;
-	struct connecting connecting;
+	struct standstill standstill;
 	uint64_t first_told_ns; /* of those open, from warning up; 0 none */
 };
 

@@ -214,12 +214,13 @@ void text_hang(struct record *record)
 		 duration(waited, sizeof(waited), finding->late.by_ms));
 }
 
-void text_connecting(struct record *record)
+void text_standstill(struct record *record)
 {
 	const struct rw_finding *finding = &record->finding;
 	char operation[160], waiting[128], waited[32];
-	snprintf(record->text, sizeof(record->text), "%s have come to %s and are not connected after %s: nobody is missing",
+	snprintf(record->text, sizeof(record->text), "%s have come to %s and %s after %s: nobody is missing",
 		 waiting_name(waiting, sizeof(waiting), finding), operation_name(operation, sizeof(operation), finding),
+		 finding->operation.phase == RW_PHASE_CONNECT ? "are not connected" : "it has not ended",
 		 duration(waited, sizeof(waited), finding->late.by_ms));
 }
 

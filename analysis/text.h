@@ -29,7 +29,7 @@ struct text_end {
 void text_network(struct record *record, const struct network_answer *answer, struct text_end from, struct text_end to);
 /* "rank 3 has not joined AllGather #118 on ~fsdp: ranks 0-2,4-7 have waited 4.2 s" */
 void text_hang(struct record *record);
-void text_connecting(struct record *record);
+void text_standstill(struct record *record);
 /* "rank 3 was killed by signal 9: ranks 0-2,4-7 wait for it in AllGather #118 on ~fsdp" */
 void text_gone(struct record *record);
 /* "rank 3 was killed by signal 11, 62 ms before ranks 0-2,4-7 ended" */

@@ -61,7 +61,7 @@ def outline(findings):
     for finding in findings:
         if finding.get("severity") == "notice":
             continue
-        one = (finding["kind"], tuple(finding["ranks"]), (finding.get("cause") or {}).get("class"),
+        one = (finding["kind"], tuple(finding.get("ranks", ())), (finding.get("cause") or {}).get("class"),
                "closed" if finding["state"] == "closed" else "open")
         if not told or told[-1] != one:
             told.append(one)
@@ -105,7 +105,7 @@ def false_alarms(scenario, loud):
 
 def is_right(scenario, finding):
     """An inconclusive finding may name others beside the one."""
-    right, told = set(named(scenario)), set(finding["ranks"])
+    right, told = set(named(scenario)), set(finding.get("ranks", ()))
     return scenario["rank"] < 0 or told == right or (finding["confidence"] == "inconclusive" and told > right)
 
 
@@ -149,7 +149,7 @@ def of_values(findings):
     last = {}
     for finding in findings:
         if finding["kind"] in VALUES:
-            last[finding["kind"], tuple(finding["ranks"])] = {key: one for key, one in finding.items() if key != "at_ms"}
+            last[finding["kind"], tuple(finding.get("ranks", ()))] = {key: one for key, one in finding.items() if key != "at_ms"}
     return last
 
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* NCCL connects at first use, on the host and before the launch: who waits there stands as one whose kernel runs. */
+/* NCCL connects at first use, on the host and before the launch: who waits there stands as one whose kernel runs. And what is said
+ * where nobody is missing. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -184,10 +185,61 @@ Test(connect, a_slow_connection_of_all_is_noted_and_told_when_it_takes_too_long)
 	cr_expect(strstr(finding->text, "ranks 0-3 have come to AllReduce #0"), "%s", finding->text);
 	wait_seconds(&job, 32);
 	cr_expect_eq(small_job_last(&job)->severity, RW_WARNING);
+	/* Connected, and in the kernel ever since: another story. */
 	tell_all_but(&job, -1, STARTED, RW_FLAG_ENTERED);
+	size_t told = job.count;
 	small_job_tick(&job, called_at + 33);
+	cr_expect_eq(job.findings[told].state, RW_FINDING_CLOSED);
+	cr_expect_eq(small_job_last(&job)->state, RW_FINDING_OPEN);
+	cr_expect(strstr(small_job_last(&job)->text, "it has not ended"), "%s", small_job_last(&job)->text);
+	small_job_close(&job);
+}
+
+/* All kernels run, and nothing ends: a link, or a GPU that is full. */
+Test(connect, what_all_have_begun_and_nobody_ends_is_told_and_names_nobody)
+{
+	struct small_job job;
+
+	small_job_open(&job);
+	small_job_start(&job);
+	tell_all_but(&job, -1, STARTED, 0);
+	wait_seconds(&job, 9);
+	cr_expect_eq(job.count, 0);
+	wait_seconds(&job, 12); /* while no step is known that is both times */
+	cr_assert(job.count);
+	const struct small_job_finding *finding = small_job_last(&job);
+	cr_expect_eq(finding->kind, RW_KIND_HANG);
+	cr_expect_eq(finding->scope, RW_SCOPE_JOB);
+	cr_expect_eq(finding->rank_count, 0);
+	cr_expect_eq(finding->severity, RW_WARNING);
+	cr_expect_eq(finding->confidence, RW_INCONCLUSIVE);
+	cr_expect(strstr(finding->text, "ranks 0-3 have come to AllReduce #0"), "%s", finding->text);
+	cr_expect(strstr(finding->text, "it has not ended after 1"), "%s", finding->text);
+	tell_all_but(&job, -1, DONE, 0);
+	small_job_tick(&job, called_at + 13);
 	cr_expect_eq(small_job_last(&job)->state, RW_FINDING_CLOSED);
 	small_job_close(&job);
+}
+
+/* One has ended it, one is known by its host alone, one has not come: then nothing is said of all of them. */
+Test(connect, what_not_all_gpus_are_in_is_no_standstill)
+{
+	static const struct {
+		uint32_t known, flags;
+	} others[] = { { DONE, 0 }, { LAUNCHED, RW_FLAG_UNTRACKED }, { LAUNCHED, 0 } };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		struct small_job job;
+
+		small_job_open(&job);
+		small_job_start(&job);
+		tell_all_but(&job, 1, STARTED, 0);
+		tell(&job, 1, 0, others[i].known, others[i].flags);
+		wait_seconds(&job, 60);
+		for (size_t k = 0; k < job.count; k++)
+			cr_expect_neq(job.findings[k].scope, RW_SCOPE_JOB, "case %zu: %s", i, job.findings[k].text);
+		small_job_close(&job);
+	}
 }
 
 /* Once told it stays: of a long wait the readings of its beginning are no longer kept. */

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/standstill.h"
+
+#include <stdlib.h>
+
+#include "analysis/flights.h"
+#include "analysis/hang_verdict.h"
+#include "analysis/model.h"
+#include "analysis/port_evidence.h"
+#include "analysis/text.h"
+
+/* Nobody's rank: the finding names none. */
+#define SUBJECT JOB_NONE
+
+/* By what its GPU says: a host that has launched knows nothing of where its stream stands. */
+static bool is_under_way(const struct instance *instance, uint32_t member)
+{
+	const uint16_t asked = OPERATION_STARTED | OPERATION_DONE | OPERATION_HOST | OPERATION_EXCLUDED | OPERATION_UNKNOWN;
+
+	return instance_keeps_all(instance) && (flight_state(instance, member) & asked) == OPERATION_STARTED;
+}
+
+/* What holds of every rank of an operation that stands still. */
+static const struct standstill_shape {
+	bool (*holds)(const struct instance *instance, uint32_t member);
+	enum rw_phase phase;
+	enum rw_arrival arrival;
+	uint64_t warned_after_ns; /* 0: after hang_verdict_limit() */
+	const char *because, *advice;
+} shapes[] = {
+	{ waiting_connects, RW_PHASE_CONNECT, RW_ARRIVAL_HOST, 0, "all of them are inside NCCL, which connects them before the launch",
+	  "NCCL_DEBUG=INFO tells which interface and which peer each of them tries" },
+	{ is_under_way, RW_PHASE_RUNNING, RW_ARRIVAL_GPU, HANG_TRANSFER_NS,
+	  "all GPUs are in it: a link between them stands still, or NCCL's kernel finds no room on one",
+	  "look at the links (nvidia-smi nvlink -e, ibstat, the switches); RANKWATCH_KERNELCH=1 shows where NCCL's kernel began" },
+};
+
+enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };
+
+/* NULL: some rank is in another state, or was never seen. */
+static const struct standstill_shape *shape_of(const struct standing *standing)
+{
+	const struct instance *instance = standing->instance;
+	const struct communicator *communicator = instance->communicator;
+
+	if (!standing->since_ns || standing->missing || communicator->member_count < 2 || job_unseen(communicator) > 0)
+		return NULL;
+	for (int shape = 0; shape < SHAPES; shape++) {
+		uint32_t i = 0;
+
+		while (i < communicator->member_count &&
+		       (!instance_concerns(instance, i) || shapes[shape].holds(instance, i)))
+			i++;
+		if (i == communicator->member_count)
+			return &shapes[shape];
+	}
+	return NULL;
+}
+
+/* The oldest: others may stand because of it. */
+static const struct standing *find(const struct waiting *waiting)
+{
+	const struct standing *found = NULL;
+
+	for (size_t i = 0; i < waiting->count; i++) {
+		const struct standing *standing = &waiting->standings[i];
+
+		if (shape_of(standing) && (!found || standing->since_ns < found->since_ns))
+			found = standing;
+	}
+	return found;
+}
+
+static int set_waiting(struct record *record, const struct analysis *analysis, const struct instance *instance)
+{
+	const struct communicator *communicator = instance->communicator;
+	uint32_t *ranks = calloc(communicator->member_count + 1, sizeof(*ranks)), count = 0;
+	if (!ranks)
+		return -1;
+	for (uint32_t i = 0; i < communicator->member_count; i++)
+		if (instance_concerns(instance, i))
+			ranks[count++] = communicator->members[i].rank;
+	int err = record_set_waiting(record, &analysis->job, ranks, count);
+	free(ranks);
+	return err;
+}
+
+static struct record *make_record(const struct analysis *analysis, const struct standing *standing,
+				  enum rw_severity severity, uint64_t now_ns)
+{
+	const struct standstill_shape *shape = shape_of(standing);
+	const struct communicator *communicator = standing->instance->communicator;
+	struct record *record = record_new(&analysis->job, RW_KIND_HANG, RW_SCOPE_JOB, NULL, 0);
+	if (!record)
+		return NULL;
+	struct rw_finding *finding = &record->finding;
+	uint64_t waited_ns = now_ns - standing->since_ns;
+	record->subject = SUBJECT;
+	finding->severity = severity;
+	finding->confidence = RW_INCONCLUSIVE;
+	finding->arrival = shape->arrival;
+	finding->first_seen_ns = standing->since_ns;
+	finding->detect_ms = (double)waited_ns / 1e6;
+	finding->late.present = true;
+	finding->late.by_ms = finding->detect_ms;
+	record_set_operation(record, &analysis->job, standing->instance, shape->phase);
+	record_set_words(record, RW_CAUSE_UNKNOWN, shape->because, shape->advice);
+	record_set_watchdog(record, communicator->members[0].process, analysis->stragglers.first_step != 0, waited_ns);
+	if (job_unseen(communicator) < 0)
+		record_add_missing(record, "how many ranks the communicator has: this NCCL does not say, so one that was never "
+					   "seen may be missing");
+	if (set_waiting(record, analysis, standing->instance)) {
+		record_free(record);
+		return NULL;
+	}
+	text_standstill(record);
+	if (communicator->hosts != 1)
+		port_evidence_attach(analysis, record, standing->since_ns);
+	return record;
+}
+
+static void close_told(struct analysis *analysis, uint64_t now_ns)
+{
+	struct standstill *told = &analysis->hangs.standstill;
+	if (told->instance)
+		findings_close(&analysis->findings, RW_KIND_HANG, SUBJECT, now_ns);
+	*told = (struct standstill){ 0 };
+}
+
+static uint64_t warned_after(const struct standing *standing)
+{
+	uint64_t after_ns = shape_of(standing)->warned_after_ns;
+
+	return after_ns ? after_ns : hang_verdict_limit(standing->instance->communicator->members[0].process);
+}
+
+void standstill_tick(struct analysis *analysis, const struct waiting *waiting, bool is_blamed, uint64_t now_ns)
+{
+	struct standstill *told = &analysis->hangs.standstill;
+	const struct standing *standing = is_blamed ? NULL : find(waiting);
+	if (!standing || standing->instance != told->instance || standing->instance->serial != told->serial ||
+	    shape_of(standing) != told->shape)
+		close_told(analysis, now_ns);
+	if (!standing || now_ns < standing->since_ns + hang_verdict_after(analysis))
+		return;
+	enum rw_severity severity = now_ns - standing->since_ns >= warned_after(standing) ? RW_WARNING : RW_NOTICE;
+	struct record *record = make_record(analysis, standing, severity, now_ns);
+	if (!record)
+		return;
+	*told = (struct standstill){ standing->instance, standing->instance->serial, shape_of(standing) };
+	findings_tell(&analysis->findings, record, now_ns);
+}

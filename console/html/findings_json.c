@@ -72,7 +72,7 @@ static json_t *one_json(const struct run_view *view, const json_t *told)
 		return NULL;
 	json_object_set_new(finding, "at", json_integer(run_view_us_of(view, value_time(told, "first_seen"))));
 	json_object_set_new(finding, "told", json_integer(run_view_us_of(view, value_time(told, "time"))));
-	if (json_is_object(cause) && !cause_text_is_whole_process(cause))
+	if (json_is_object(cause) && (!cause_text_is_whole_process(cause) || value_is(cause, "class", "unknown")))
 		set_line(finding, "because", cause_text_write);
 	if (values)
 		set_line(finding, "values_line", values_text_write);

@@ -8,6 +8,7 @@ const HOW_SURE = {
 
 /* "rank 4 (host a, pid 1) has not joined…" → ["Rank 4", "has not joined…"] */
 function headline(finding) {
+	if (finding.kind === "hang" && finding.scope === "job" && !(finding.ranks || []).length) return ["All stood still", finding.text];
 	const found = /^((?:rank|ranks|host) [\d,\-… ()a-z]*?\d|host \S+)(?: \([^)]*\))?:? (.*)$/s.exec(finding.text || "");
 	if (found && found[1].length < 28) return [found[1][0].toUpperCase() + found[1].slice(1), found[2]];
 	const ranks = finding.ranks || [];

@@ -227,7 +227,7 @@ def check_themes(page, path):
 
 
 def check_without_finding(page, directory):
-    """What is no finding is not said to be well where it is not."""
+    """What names no rank is not said to be well where it is not."""
     for name, said in (("healthy", "No rank stands out"), ("init-never", "A communicator was never made"), ("fabric-stall", "All stood still")):
         (directory / name).mkdir()
         path = make(trace.boxes_of(name, directory / name), directory, name)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "base/clock.h"
 #include "collector/sources/nvml_device.h"
+#include "collector/sources/source_thread.h"
 
 enum {
 	GPUS = 64,
@@ -191,20 +191,6 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* Signals are the owner's. */
-static int start_thread(struct nvml_source *source)
-{
-	sigset_t all, before;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int err = pthread_create(&source->thread, NULL, work, source);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!err)
-		pthread_setname_np(source->thread, "rankwatch-nvml");
-	return -err;
-}
-
 int nvml_source_open(struct nvml_source **source, const char *file, char *why)
 {
 	struct nvml_source *made = calloc(1, sizeof(*made));
@@ -218,7 +204,7 @@ int nvml_source_open(struct nvml_source **source, const char *file, char *why)
 	int err = nvml_library_open(&made->nvml, file, why, WHY);
 
 	if (!err) {
-		err = start_thread(made);
+		err = source_thread_start(&made->thread, "rankwatch-nvml", work, made);
 		if (err) {
 			snprintf(why, WHY, "no thread for NVML: %s", strerror(-err));
 			nvml_library_close(&made->nvml);

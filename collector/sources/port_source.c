@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "base/clock.h"
 #include "collector/sources/port_files.h"
+#include "collector/sources/source_thread.h"
 
 enum { PORTS = 64, ROOT = 96, CLOSE_WAIT_S = 1 };
 
@@ -84,21 +84,6 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* Signals are the owner's. */
-static int start_thread(struct port_source *source)
-{
-	sigset_t all, before;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int err = pthread_create(&source->thread, NULL, work, source);
-
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!err)
-		pthread_setname_np(source->thread, "rankwatch-ports");
-	return -err;
-}
-
 int port_source_open(struct port_source **source, const char *root)
 {
 	struct port_source *made = calloc(1, sizeof(*made));
@@ -114,7 +99,7 @@ int port_source_open(struct port_source **source, const char *root)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&made->changed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	int err = made->threaded ? start_thread(made) : 0;
+	int err = made->threaded ? source_thread_start(&made->thread, "rankwatch-ports", work, made) : 0;
 
 	if (err)
 		free(made);

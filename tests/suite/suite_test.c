@@ -45,6 +45,8 @@ Test(suite, seldom_names_a_healthy_rank_and_finds_most_of_the_others, .timeout =
 		faulty += seed % 3 != 0;
 		right += seed % 3 && (verdict == VERDICT_RIGHT || verdict == VERDICT_CAUSE);
 	}
+	if (draws < 40)
+		return; /* under a sanitizer: so few say nothing of shares */
 	cr_expect_leq(named * 50, draws + 49, "%u of %u", named, draws);
 	cr_expect_geq(right * 4, faulty * 3, "%u of %u", right, faulty);
 }

@@ -91,6 +91,7 @@ static void revoke_main(struct rank *rank)
 	ncclComm_t child;
 
 	connect_ranks(rank);
+	wait_for_all(rank, 0); /* one that revokes passes nothing on to those who are still in there */
 	if (rank->rank != 0)
 		NCCL(ncclAllReduce(buffer, buffer, 1, ncclFloat32, ncclSum, rank->comm, rank->stream));
 	CHECK(ncclCommRevoke(rank->comm, 1) == ncclInvalidArgument);

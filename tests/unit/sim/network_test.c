@@ -255,6 +255,14 @@ static pid_t hold_network(void)
 	return got == 1 ? holder : -1;
 }
 
+/* A link that was set up runs a moment later, and NCCL takes none that does not. */
+static bool links_run(pid_t holder)
+{
+	return run("for i in $(seq 200); do ip link show rwa%d | grep -q 'state UP' && "
+		   "nsenter -t %d -n ip link show rwb%d | grep -q 'state UP' && exit 0; sleep 0.05; done; exit 1",
+		   holder, holder, holder) == 0;
+}
+
 static bool join_networks(pid_t holder)
 {
 	int net = holder / 64 % 256, first = holder % 64 * 4;
@@ -263,7 +271,7 @@ static bool join_networks(pid_t holder)
 	       run("ip addr add 10.213.%d.%d/30 dev rwa%d && ip link set rwa%d up", net, first + 1, holder, holder) ==
 		   0 &&
 	       run("nsenter -t %d -n ip addr add 10.213.%d.%d/30 dev rwb%d", holder, net, first + 2, holder) == 0 &&
-	       run("nsenter -t %d -n ip link set rwb%d up", holder, holder) == 0;
+	       run("nsenter -t %d -n ip link set rwb%d up", holder, holder) == 0 && links_run(holder);
 }
 
 static void send_main(struct rank *rank)

@@ -17,7 +17,7 @@
 /* A rank that gets on, or that nobody could look at, is only noted until the larger of these. */
 #define HANG_PROGRESS_NS        30000000000u
 #define HANG_PROGRESS_SHARE     0.25 /* of the watchdog's time */
-#define HANG_TRANSFER_NS        10000000000u /* what all have begun and nobody ends for so long: no transfer takes it */
+#define HANG_TRANSFER_NS        10000000000u /* what all have begun and nobody ends: a warning, as few transfers take so long */
 #define HANG_PROGRESS_WINDOW_NS 2000000000u
 #define HANG_GONE_AFTER_NS      1000000000u
 #define HANG_TOGETHER_NS        1000000000u /* later ends and stops are consequences of the first */

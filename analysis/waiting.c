@@ -17,7 +17,6 @@ static bool is_held(const struct process *process)
 	return process->life != ANALYSIS_ALIVE;
 }
 
-
 /* Launched there and not done, by what the GPU says. */
 static bool is_in_flight(const struct instance *instance, uint32_t member)
 {

@@ -30,13 +30,24 @@ static void print_ranks(FILE *out, const char *label, const int32_t *ranks, size
 	fprintf(out, "    %-8srank%s %s\n", label, count > 1 ? "s" : "", rank_list_text(list, sizeof(list), ranks, count));
 }
 
+static bool is_among(const int32_t *ranks, size_t count, int32_t rank)
+{
+	for (size_t i = 0; i < count; i++)
+		if (ranks[i] == rank)
+			return true;
+	return false;
+}
+
+/* One that ended in it, while the others live and wait, is missing. */
 static void print_waiting(FILE *out, const struct replay *replay, const struct rw_birth *birth)
 {
 	int32_t *waiting = calloc(replay->count, sizeof(*waiting)), missing[MISSING];
 	size_t named = analysis_absentees(replay->analysis, missing, MISSING), come = 0, count = 0;
 
+	if (named > MISSING)
+		named = 0;
 	for (size_t i = 0; waiting && i < replay->count; i++) {
-		if (!waits(&replay->processes[i], birth->id))
+		if (!waits(&replay->processes[i], birth->id) || is_among(missing, named, replay->processes[i].rank))
 			continue;
 		come++;
 		if (replay->processes[i].rank >= 0)
@@ -45,7 +56,7 @@ static void print_waiting(FILE *out, const struct replay *replay, const struct r
 	fprintf(out, "  ncclCommInitRank of %d ranks: %zu seen in it\n", birth->nranks, come);
 	if (count)
 		print_ranks(out, "joined", waiting, count);
-	if (named && named <= MISSING && named + come == (size_t)birth->nranks)
+	if (named && named + come == (size_t)birth->nranks)
 		print_ranks(out, "missing", missing, named);
 	free(waiting);
 }

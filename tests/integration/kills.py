@@ -16,6 +16,8 @@ ROUNDS = 100 if stage.LONG else 4
 # those that all hosts have called had ended.
 WORKLOAD = ("--ranks=8", "--steps=100000", "--step-ms=150", "--elements=16384", "--grace=60")
 
+PHASES = ("connect", "enqueued", "launched", "running", "done")
+
 
 def ask(play, *arguments):
     process = play.start(stage.RANKWATCH, *arguments, play.boxes)
@@ -23,10 +25,16 @@ def ask(play, *arguments):
     return status, [value for _, value in process.out.json()], process.err.text()
 
 
-def kill_job(play, first, dice):
-    if first is not None:
-        stage.kill(play.rank_pids()[first])
-        stage.wait_until(lambda: is_told(first, ask(play, "report", "--json")[1]), 30, step=0.2)
+def kill_first(failures, play, name, rank):
+    """Kills one rank, and returns when it is told by what was in flight: before that the others may be killed on their way to
+    an operation, and are behind as truly as the one that died first."""
+    stage.kill(play.rank_pids()[rank])
+    told = stage.wait_until(lambda: is_told(rank, play), 30, step=0.2)
+    if not failures.check(told, f"{name}: where rank {rank} was, while the others wait for it"):
+        print(ask(play, "report", "--json"), ask(play, "dump", "--header", "--comms"), sep="\n")
+
+
+def kill_job(play, dice):
     pids = play.pids()
     dice.shuffle(pids)
     for pid in pids:
@@ -34,21 +42,23 @@ def kill_job(play, first, dice):
     play.kill_everything()
 
 
-def is_told(rank, report):
-    """As gone, as missing, or as the only one that is behind in what was in flight. A rank that died while its GPU was in the
-    operation that everybody is in looks like them: the boxes of ranks that die within a second tell no more. Then nobody may
-    be missing or behind."""
-    if any(value.get("kind") == "gone" and value["ranks"] == [rank] for value in report):
-        return True
-    for flight in (value["flight"] for value in report if value.get("flight")):
-        phases = {entry["rank"]: entry["phase"] for entry in flight["joined"]}
-        behind = [number for number, phase in phases.items() if phase in ("enqueued", "launched")]
-        missing = [entry["rank"] for entry in flight["missing"]]
-        if rank in missing or behind == [rank]:
-            return True
-        if not missing and len(phases) == stage.RANKS and set(phases.values()) == {"running"}:
-            return True
-    return False
+def is_told(rank, play):
+    """As the only one that is missing, or as one of those who are farthest behind in what was in flight: a rank that died
+    while its GPU was in the operation that everybody is in looks like the others, as the boxes of ranks that die within a
+    second tell no more. Before the first operation only the text tells, while the others live."""
+    flights_now = [value["flight"] for value in ask(play, "report", "--json")[1] if value.get("flight")]
+    if not flights_now:
+        process = play.start(stage.RANKWATCH, "report", play.boxes)
+        process.wait(60)
+        return f"missing rank {rank}" in map(str.strip, process.out.text().splitlines())
+    return any(stands_back(rank, flight) for flight in flights_now)
+
+
+def stands_back(rank, flight):
+    phases = {entry["rank"]: PHASES.index(entry["phase"]) for entry in flight["joined"]}
+    if flight["missing"]:
+        return [entry["rank"] for entry in flight["missing"]] == [rank]
+    return phases[rank] < PHASES.index("done") and phases[rank] == min(phases.values())
 
 
 def play_round(failures, number, dice):
@@ -60,7 +70,10 @@ def play_round(failures, number, dice):
             print(job.err.text())
             return
         time.sleep(dice.uniform(0.2, 3.0))
-        kill_job(play, first, dice)
+        if first is not None:
+            kill_first(failures, play, f"round {number}", first)
+        kill_job(play, dice)
+        told = first is None or is_told(first, play)
         status, report, said = ask(play, "report", "--json")
         dump_status, dump, dump_said = ask(play, "dump", "--header", "--operations", "--comms")
     truth, named = flights.oldest_in_flight(dump), flights.reported(report)
@@ -69,7 +82,7 @@ def play_round(failures, number, dice):
     if not right:
         print(f"the boxes say: {truth}\n{said}\n{dump_said}")
     if first is not None and any(line["part"] == "operation" for line in dump):  # else it died before the first operation
-        failures.check(truth and is_told(first, report), f"round {number}: where rank {first} was, who died first")
+        failures.check(truth and told, f"round {number}: where rank {first} was, who died first")
 
 
 def main():

@@ -57,7 +57,7 @@ def is_not_shown(failures):
         job = play.start(stage.RANKWATCH, "run", "--on-finding", f": {secret}; echo >>{heard}", "--", *stage.workload(*WORKLOAD))
         failures.check(stage.wait_until(heard.exists, 60), "the command runs")
         shown = command_lines(secret)
-        failures.check(not [line for line in shown if not line.startswith("/bin/sh -c")], f"no command line shows it: {shown}")
+        failures.check(not [line for line in shown if not line.startswith("sh -c ")], f"no command line shows it: {shown}")
         job.wait(60)
 
 

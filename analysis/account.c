@@ -276,6 +276,7 @@ static void note_cell(struct account *account, const struct instance *instance, 
 	cell->transfer_ms += (float)(now->transfer_ns - before->transfer_ns) / 1e6f;
 	cell->unseen_ms += (float)(now->unseen_ns - before->unseen_ns) / 1e6f;
 	cell->bad += value_state(instance, i, VALUE_IN) == VALUE_BAD || value_state(instance, i, VALUE_OUT) == VALUE_BAD;
+	cell->outside += instance->place_member != JOB_NONE && instance->place.place == STEPS_NO_PLACE;
 }
 
 static void account_member(struct account *account, const struct meeting *meeting, uint32_t i)

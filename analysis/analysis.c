@@ -16,6 +16,7 @@
 #include "analysis/model.h"
 #include "analysis/numbering.h"
 #include "analysis/pipeline_loss.h"
+#include "analysis/step_course.h"
 #include "analysis/process.h"
 #include "analysis/view.h"
 
@@ -325,6 +326,11 @@ void analysis_tell_pipeline(const struct analysis *analysis, struct analysis_pip
 void analysis_tell_gpu_memory(const struct analysis *analysis, struct analysis_gpu_memory *told)
 {
 	gpu_course_tell(analysis, told);
+}
+
+void analysis_tell_step_course(const struct analysis *analysis, struct analysis_step_course *told)
+{
+	step_course_tell(analysis, told);
 }
 
 void analysis_replay_open(struct analysis *analysis)

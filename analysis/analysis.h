@@ -276,6 +276,7 @@ enum { ANALYSIS_LOSS_RANKS = 64, ANALYSIS_STAGES_MAX = 256 };
 
 /* Which ranks compute the loss of a pipelined job. */
 struct analysis_pipeline {
+	bool sends;         /* some rank sends to another, or receives: there may be one */
 	uint32_t pipelines; /* side by side; 0: none, or nothing is known of it */
 	int32_t stages;     /* ranks of one of them */
 	bool open;          /* `ranks` holds those where it begins, too: it may end there */
@@ -303,7 +304,33 @@ struct analysis_gpu_memory {
 	uint64_t full_at_step; /* GROWS: at this rate */
 };
 
+enum { ANALYSIS_FIRST_STEPS = 16, ANALYSIS_LONG_STEPS = 16 };
+
 enum analysis_part { ANALYSIS_OWN, ANALYSIS_WAIT, ANALYSIS_TRANSFER, ANALYSIS_UNSEEN, ANALYSIS_PARTS };
+
+/* Single steps that took clearly longer than the others. */
+struct analysis_long_steps {
+	uint64_t count;
+	uint64_t steps[ANALYSIS_LONG_STEPS]; /* the newest of them, ascending */
+	uint32_t kept;
+	uint64_t every;      /* as many steps lie between all that are kept; 0: not so, or fewer than three */
+	double ms;           /* median of them */
+	double share;        /* of all time: what they took beyond the usual … */
+	double parts[ANALYSIS_PARTS]; /* … and shares of that, by enum analysis_part, on average over the ranks */
+	uint32_t operations; /* that each rank called in each of them and that other steps lack: the least */
+};
+
+/* Which steps took longer than the others, and whether that was a rank's doing. Steps are those whose numbers are told. */
+struct analysis_step_course {
+	uint64_t known;       /* steps that are known one by one; 0: nothing is known */
+	double usual_ms;      /* median of them … */
+	double quarter_ms[2]; /* … a quarter of them is shorter, a quarter longer */
+	bool uneven;          /* they differ too much to say which are long */
+	uint64_t first;       /* number of the first of all; 0 not known, or those behind it are not */
+	double first_ms[ANALYSIS_FIRST_STEPS]; /* of the first steps, which took clearly longer than usual … */
+	uint32_t first_count; /* … so many, until one did not */
+	struct analysis_long_steps longs[2]; /* behind the first: without and with operations that other steps lack */
+};
 
 #define ANALYSIS_NO_RANK UINT32_MAX
 
@@ -414,6 +441,9 @@ void analysis_tell_account(const struct analysis *analysis, struct analysis_acco
 void analysis_tell_pipeline(const struct analysis *analysis, struct analysis_pipeline *told);
 
 void analysis_tell_gpu_memory(const struct analysis *analysis, struct analysis_gpu_memory *told);
+
+/* As far as the time of each rank was kept step by step: analysis_keep_cells(). */
+void analysis_tell_step_course(const struct analysis *analysis, struct analysis_step_course *told);
 
 /* Re-announces every open finding as RW_FINDING_OPEN (a new listener, a restarted collector). */
 void analysis_replay_open(struct analysis *analysis);

@@ -58,6 +58,7 @@ static void add_cell(struct cell *sum, const struct cell *other)
 	sum->unseen_ms += other->unseen_ms;
 	sum->lost_ms += other->lost_ms;
 	sum->bad += other->bad;
+	sum->outside += other->outside;
 }
 
 /* Takes what the later one holds. Who knows the two of them need not hear of it. */

@@ -24,6 +24,7 @@ struct cell {
 	float own_ms, wait_ms, transfer_ms, unseen_ms; /* as in struct account_parts */
 	float lost_ms; /* that the others waited for it, summed over them */
 	uint32_t bad;  /* operations of which a scan saw NaN or Inf */
+	uint32_t outside; /* operations without a place in the step */
 };
 
 /* Largest finite magnitudes that scans saw in one communicator in one column; 0: nothing but zeros, or nothing at all. */

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int by_value(const void *left, const void *right)
 {
@@ -33,13 +34,25 @@ static uint64_t median_before(const struct pace *pace, uint64_t end, uint32_t mo
 	return *count ? durations[*count / 2] : 0;
 }
 
+/* The step before this one has ended. What is noted again is known better. */
+static void keep_first(struct pace *pace, uint64_t step)
+{
+	uint64_t place = step - pace->first_step;
+
+	if (place && place <= PACE_FIRST)
+		pace->firsts_ns[place - 1] = pace_duration_ns(pace, step - 1);
+}
+
 void pace_note(struct pace *pace, uint64_t step, uint64_t start_ns)
 {
 	uint32_t count;
 
 	pace->starts[step % PACE_STEPS] = (struct step_start){ .step = step, .start_ns = start_ns };
-	if (!pace->first_step || step < pace->first_step)
+	if (!pace->first_step || step < pace->first_step) {
 		pace->first_step = step;
+		memset(pace->firsts_ns, 0, sizeof(pace->firsts_ns));
+	}
+	keep_first(pace, step);
 	if (pace->first_ns || step <= pace->first_step + PACE_FEW)
 		return;
 	uint64_t median_ns = median_before(pace, step, PACE_FEW, &count);

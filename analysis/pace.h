@@ -5,9 +5,12 @@
 
 #include <stdint.h>
 
+#include "analysis/analysis.h"
+
 enum {
 	PACE_STEPS = 64, /* the newest starts that are kept */
 	PACE_FEW = 5,    /* steps at the beginning and at the end that a summary tells of; the very first warms up */
+	PACE_FIRST = ANALYSIS_FIRST_STEPS, /* steps at the beginning whose durations are kept one by one */
 };
 
 struct pace {
@@ -16,6 +19,7 @@ struct pace {
 	} starts[PACE_STEPS]; /* by step % PACE_STEPS */
 	uint64_t first_step;  /* noted; 0 none */
 	uint64_t first_ns;    /* median of PACE_FEW steps behind it; 0 not known */
+	uint64_t firsts_ns[PACE_FIRST]; /* durations of first_step and of those behind it; 0 not known */
 };
 
 /* A step has started; 0 is none. Steps may be noted again, in order. */

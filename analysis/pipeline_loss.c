@@ -151,6 +151,7 @@ void pipeline_loss_tell(const struct analysis *analysis, struct analysis_pipelin
 	for (uint32_t i = 0; i < job->communicator_count; i++) {
 		const struct communicator *communicator = job->communicators[i];
 
+		told->sends |= communicator && communicator->point_to_point;
 		if (communicator && communicator->point_to_point && communicator->member_count > 1 &&
 		    communicator->member_count <= ANALYSIS_STAGES_MAX && job_unseen(communicator) == 0)
 			add_pipeline(job, communicator, told);

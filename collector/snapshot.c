@@ -10,6 +10,7 @@
 #include "analysis/view.h"
 #include "base/foreign_text.h"
 #include "collector/account_text.h"
+#include "collector/explanation.h"
 #include "finding/finding_json.h"
 
 /* Walks the analysis, for one list of the snapshot. */
@@ -411,6 +412,8 @@ json_t *snapshot_json(const struct snapshot_source *source, unsigned topics, uin
 	}
 	if (topics & REQUEST_CELLS)
 		json_object_set_new(body, "cells", cells_json(source, since));
+	if (topics & REQUEST_EXPLANATION)
+		json_object_set_new(body, "explanation", explanation_json(source->analysis));
 	return json_pack("{s:o}", "snapshot", body);
 }
 

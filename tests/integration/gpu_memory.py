@@ -3,11 +3,20 @@
 """What a run says at its end of its GPUs' memory: one that fills its caches has warmed up, one that grows with each step ends at a
 step. The stand-in's NVML tells what the workload writes for it."""
 
+import json
 import re
+import subprocess
 
 import stage
 
 STEPS, LEAK_MIB, WARM_MIB, TOTAL_MIB = 44, 160, 2048, 16384
+
+
+def explained(play, *arguments):
+    """What `rankwatch explain` says now; {} where no collector tells it."""
+    asked = subprocess.run([stage.RANKWATCH, "explain", "--json", *arguments], env=play.environment(), capture_output=True, text=True)
+    told = json.loads(asked.stdout) if asked.returncode == 0 else {}
+    return told["explanation"] if told.get("source") == "collector" else {}
 
 
 def play(failures, fault, rank):
@@ -17,6 +26,9 @@ def play(failures, fault, rank):
         job = play.start(stage.RANKWATCH, "run", "--", *stage.workload(
             "--ranks=8", f"--steps={STEPS}", "--step-ms=500", f"--fault={fault}", f"--fault-rank={rank}", "--fault-step=2"),
             SIM_NVML=str(nvml))
+        course = "grows" if fault == "gpu-memory-leak" else "flat"
+        told = stage.wait_until(lambda: explained(play, "--job", play.dir.name).get("gpu_memory"), 60, 1)
+        failures.check(told and told["rank"] == rank and told["course"] == course, f"{fault}: explain, while it runs: {told}")
         failures.check(job.wait(90) == 0, f"{fault}: the job ends well")
         said = job.err.text()
         failures.check(re.search(r"^ *findings +none$", said, re.M), f"{fault}: nothing is a finding: {said}")

@@ -42,6 +42,10 @@ def play(failures, schedule, arguments, right):
         report = play.start(stage.RANKWATCH, "report", str(play.boxes), COLUMNS="120")
         report.wait(60)
         check_said(failures, f"{schedule}, in the report", report.out.text(), right)
+        explained = play.start(stage.RANKWATCH, "explain", str(play.boxes), COLUMNS="120")
+        failures.check(explained.wait(60) == 0, f"{schedule}: explain ends with 0")
+        check_said(failures, f"{schedule}, by explain", explained.out.text().replace("\n          ", " "), right)
+        failures.check("it is in no black box" in explained.out.text(), f"{schedule}: memory is said not to be known from boxes")
 
 
 def main(*names):

@@ -80,3 +80,21 @@ Test(pace, of_the_first_steps_leaves_out_the_very_first_and_stays)
 	pace_note(&late, 3, 21);
 	cr_expect_eq(late.first_step, 3);
 }
+
+Test(pace, keeps_the_first_steps_one_by_one)
+{
+	struct pace pace = growing(PACE_FIRST + 20);
+
+	for (uint64_t i = 0; i < PACE_FIRST; i++)
+		cr_expect_eq(pace.firsts_ns[i], 10 * (i + 1), "step %ju", (uintmax_t)i + 1);
+	struct pace later = { 0 };
+	pace_note(&later, 5, 100);
+	pace_note(&later, 6, 130);
+	cr_expect_eq(later.firsts_ns[0], 30);
+	pace_note(&later, 3, 10);
+	cr_expect_eq(later.firsts_ns[0], 0, "what was taken for the first was not");
+	pace_note(&later, 4, 40);
+	cr_expect_eq(later.firsts_ns[0], 30);
+	pace_note(&later, 5, 100);
+	cr_expect_eq(later.firsts_ns[1], 60);
+}

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/course_text.h"
+#include "collector/explanation.h"
 #include "collector/loss_text.h"
 #include "collector/memory_text.h"
 
@@ -81,4 +83,82 @@ Test(explained, memory_that_stays_is_warm_up_and_memory_that_grows_has_an_end)
 	expect_memory(&(struct analysis_gpu_memory){ .course = ANALYSIS_MEMORY_UNKNOWN }, "");
 	flat.rank = -1;
 	expect_memory(&flat, "");
+}
+
+static void expect_course(const struct analysis_step_course *course, const char *lines)
+{
+	char *text = printed(course_text_print, course_text_json(course));
+
+	cr_expect_str_eq(text, lines);
+	free(text);
+}
+
+Test(explained, steps_that_take_longer_are_told_with_what_they_went_to)
+{
+	struct analysis_step_course course = { .known = 60, .usual_ms = 510, .quarter_ms = { 500, 530 }, .first = 1, .first_ms = { 2310, 700 }, .first_count = 2 };
+	struct analysis_long_steps *pauses = &course.longs[0], *evaluations = &course.longs[1];
+
+	expect_course(&course, "  start      step 1 took 2.31 s from its first operation on, step 2 0.70 s; from step 3 on it is the usual 0.51 s: start-up, no slowdown\n"
+			       "  steps      none of 60 stands out: the usual is 0.51 s\n");
+	course.first_count = 0;
+	*pauses = (struct analysis_long_steps){ .count = 2, .steps = { 20, 47 }, .kept = 2, .ms = 1900, .parts = { [ANALYSIS_OWN] = 0.9 } };
+	*evaluations = (struct analysis_long_steps){ .count = 6, .steps = { 10, 20, 30, 40, 50, 60 }, .kept = 6, .every = 10, .ms = 1200,
+						     .parts = { [ANALYSIS_OWN] = 0.7 }, .operations = 96 };
+	expect_course(&course, "  long       steps 20, 47 took 1.90 s instead of 0.51 s: all ranks together, in work of their own, and none waited for "
+			       "another: the program, no failure\n"
+			       "  long       steps 30, 40, 50, 60 and 2 before (every 10) took 1.20 s instead of 0.51 s: all ranks together, each with 96 "
+			       "operations or more that other steps lack: the program, no failure\n");
+	course.first = 0;
+	evaluations->count = 0;
+	pauses->parts[ANALYSIS_OWN] = 0.6;
+	pauses->parts[ANALYSIS_WAIT] = 0.3;
+	expect_course(&course, "  long       steps 20, 47 took 1.90 s instead of 0.51 s: for 30 % of what is beyond that ranks waited for others: no pause of all\n");
+	pauses->parts[ANALYSIS_OWN] = 0.4;
+	pauses->parts[ANALYSIS_WAIT] = 0.1;
+	expect_course(&course, "  long       steps 20, 47 took 1.90 s instead of 0.51 s: what they did is not seen\n");
+	course.uneven = true;
+	expect_course(&course, "  steps      differ too much to say which are long: half of 60 took 0.50 to 0.53 s\n");
+}
+
+/* true, false or nobody knows: what programs decide by. */
+Test(explained, programs_read_whether_a_long_step_is_normal)
+{
+	static const struct {
+		double own, wait, transfer;
+		json_type normal;
+	} cases[] = { { 0.9, 0.1, 0, JSON_TRUE }, { 0.6, 0.3, 0, JSON_FALSE }, { 0.2, 0, 0.7, JSON_FALSE }, { 0.3, 0.1, 0.2, JSON_NULL } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct analysis_step_course course = { .known = 60, .usual_ms = 510 };
+
+		course.longs[0] = (struct analysis_long_steps){ .count = 1, .steps = { 20 }, .kept = 1, .ms = 1900,
+			.parts = { [ANALYSIS_OWN] = cases[i].own, [ANALYSIS_WAIT] = cases[i].wait, [ANALYSIS_TRANSFER] = cases[i].transfer } };
+		json_t *told = course_text_json(&course);
+
+		cr_expect_eq(json_typeof(json_object_get(json_array_get(json_object_get(told, "long"), 0), "normal")), cases[i].normal, "case %zu", i);
+		json_decref(told);
+	}
+}
+
+/* Of a job that shows nothing each line says so, and of boxes why. */
+Test(explained, what_is_not_known_is_said)
+{
+	struct analysis *analysis = analysis_new(false, NULL, NULL);
+	json_t *told = explanation_json(analysis);
+
+	for (int live = 0; live < 2; live++) {
+		char *text = NULL;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+
+		explanation_print(out, "", 10, told, live);
+		fclose(out);
+		cr_expect(strstr(text, "loss      no rank sends to another"), "%s", text);
+		cr_expect_eq(strstr(text, "memory    of the GPUs is not known: it is in no black box") != NULL, !live, "%s", text);
+		cr_expect_eq(strstr(text, "memory    of no GPU is anything to be said yet") != NULL, live, "%s", text);
+		cr_expect(strstr(text, "steps     too few are known"), "%s", text);
+		free(text);
+	}
+	json_decref(told);
+	analysis_free(analysis);
 }

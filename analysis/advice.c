@@ -42,6 +42,8 @@ static const char *by_ending(const struct process *process)
 
 	if (process->life == ANALYSIS_ALIVE)
 		return "look at what ended its main thread (py-spy dump --pid PID): the process lives on without it";
+	if (status < 0 && process->life == ANALYSIS_EXITED)
+		return "read the end of this rank's own log (torchrun --log-dir, --tee 3): it left through exit(), and nobody saw its status";
 	if (status < 0)
 		return "look at the end of this rank's log and at the kernel log (OOM killer)";
 	if (WIFSIGNALED(status))

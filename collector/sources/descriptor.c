@@ -2,11 +2,14 @@
 #include "collector/sources/descriptor.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "collector/sources/owner_rights.h"
+#include "collector/sources/socket_peer.h"
 
 /* Files that no mount shows, by how their link begins. */
 static const struct {
@@ -66,6 +69,19 @@ static int read_descriptor(const char *proc_root, pid_t pid, int fd, struct desc
 	return mount_id;
 }
 
+/* The other end of a TCP connection stands behind its number. One thread looks at descriptors, for all of its sources. */
+static void name_peer(const char *proc_root, pid_t pid, struct descriptor *descriptor)
+{
+	static _Thread_local struct socket_peers peers;
+	char peer[SOCKET_PEER_TEXT];
+	uint64_t inode;
+	size_t length = strlen(descriptor->path);
+
+	if (sscanf(descriptor->path, "socket:[%" SCNu64 "]", &inode) == 1 &&
+	    socket_peer_find(&peers, proc_root, pid, inode, clock_monotonic_ns(), peer))
+		snprintf(descriptor->path + length, sizeof(descriptor->path) - length, " to %s", peer);
+}
+
 int descriptor_look(const char *proc_root, pid_t pid, int fd, struct mounts *mounts, struct descriptor *descriptor)
 {
 	*descriptor = (struct descriptor){ 0 };
@@ -75,6 +91,7 @@ int descriptor_look(const char *proc_root, pid_t pid, int fd, struct mounts *mou
 		return mount_id;
 	const char *file_system = unmounted_file_system(descriptor->path);
 	if (file_system) {
+		name_peer(proc_root, pid, descriptor);
 		snprintf(descriptor->file_system, sizeof(descriptor->file_system), "%s", file_system);
 		return 0;
 	}

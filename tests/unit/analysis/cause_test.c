@@ -602,6 +602,7 @@ Test(advice, follows_the_ending)
 		{ ANALYSIS_KILLED, 15, "asked to end" },
 		{ ANALYSIS_KILLED, 10, "who sent this signal" },
 		{ ANALYSIS_KILLED, -1, "kernel log" },
+		{ ANALYSIS_EXITED, -1, "left through exit()" }, /* no OOM killer lets a process do that */
 		{ ANALYSIS_ALIVE, -1, "--pid 4711" },
 	};
 	const struct cause gone = { .class_ = RW_CAUSE_GONE };

@@ -34,6 +34,30 @@ static void write_place(FILE *out, const json_t *place)
 	fputc(')', out);
 }
 
+/* Functions of Python's library and of PyTorch that turn objects into bytes; Lib/pickle.py, Lib/multiprocessing/reduction.py of
+ * CPython and torch/serialization.py. What pickles in C alone has no function that could be seen. */
+static bool is_pickling(const json_t *place)
+{
+	static const struct {
+		const char *file, *function; /* how they end and begin */
+	} known[] = {
+		{ "/pickle.py", "" },
+		{ "/multiprocessing/reduction.py", "ForkingPickler." },
+		{ "/torch/serialization.py", "_save" },
+		{ "/torch/serialization.py", "_legacy_save" },
+	};
+	const char *file = value_text(place, "file"), *function = value_text(place, "function");
+	size_t length = file ? strlen(file) : 0;
+
+	for (size_t i = 0; function && i < sizeof(known) / sizeof(known[0]); i++) {
+		size_t end = strlen(known[i].file);
+
+		if (length >= end && !strcmp(file + length - end, known[i].file) && !strncmp(function, known[i].function, strlen(known[i].function)))
+			return true;
+	}
+	return false;
+}
+
 static void write_times(FILE *out, double times, double looks)
 {
 	if (times < looks)
@@ -52,6 +76,8 @@ static void write_function(FILE *out, const json_t *finding)
 	if (value_text(inside, "function")) {
 		fputs(", there in ", out);
 		write_place(out, inside);
+		if (is_pickling(inside))
+			fputs(", which pickles", out);
 	}
 	write_times(out, value_number(python, "seen", 0), value_number(python, "looks", 0));
 }

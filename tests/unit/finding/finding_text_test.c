@@ -516,6 +516,33 @@ Test(finding_text, where_the_thread_was_in_python)
 	expect_python(&finding, "that thread in Trainer.save (train.py:212), there in Event.wait (threading.py), 4 of 6 looks");
 }
 
+Test(finding_text, that_a_thread_pickles_is_said_of_functions_that_do)
+{
+	static const struct {
+		struct rw_python_place inner;
+		const char *says; /* the end of the line */
+	} cases[] = {
+		{ { "ForkingPickler.dumps", "/usr/lib/python3.11/multiprocessing/reduction.py", 51 }, ", there in ForkingPickler.dumps (reduction.py:51), which pickles" },
+		{ { "_Pickler.save_dict", "/usr/lib/python3.11/pickle.py", 972 }, ", there in _Pickler.save_dict (pickle.py:972), which pickles" },
+		{ { "_save", "/x/site-packages/torch/serialization.py", 850 }, ", there in _save (serialization.py:850), which pickles" },
+		{ { "load", "/x/site-packages/torch/serialization.py", 1100 }, ", there in load (serialization.py:1100)" },
+		{ { "DupFd", "/usr/lib/python3.11/multiprocessing/reduction.py", 190 }, ", there in DupFd (reduction.py:190)" },
+		{ { "save", "/usr/lib/python3.11/unpickle.py", 3 }, ", there in save (unpickle.py:3)" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rw_finding finding = straggler();
+		char line[256];
+
+		finding.cause.python.looks = finding.cause.python.seen = 6;
+		finding.cause.python.holder_tid = -1;
+		finding.cause.python.place = (struct rw_python_place){ "Trainer.save", "/job/train.py", 212 };
+		finding.cause.python.inner = cases[i].inner;
+		snprintf(line, sizeof(line), "its main thread in Trainer.save (train.py:212)%s", cases[i].says);
+		expect_python(&finding, line);
+	}
+}
+
 Test(finding_text, who_has_the_lock_of_the_interpreter)
 {
 	struct rw_finding finding = straggler();

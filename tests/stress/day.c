@@ -4,7 +4,7 @@
  * communicators that are split and freed, and 100 restarts in 24 hours, so that everything that expires does. Prints the most
  * that it held in each part of that time, as a table, and fails when anything goes on growing, when a healthy rank is
  * named, or when those that were late or killed are not. Real are the boxes, their reader, live_boxes and the analysis; in
- * place of the kernel's answers about processes stands day_life.c.
+ * place of the kernel's answers about processes stands tests/tapes/played_life.c.
  */
 #include <dirent.h>
 #include <malloc.h>
@@ -17,8 +17,9 @@
 
 #include "analysis/model.h"
 #include "collector/watch.h"
-#include "day_life.h"
+#include "day_job.h"
 #include "stress_directory.h"
+#include "tests/tapes/played_life.h"
 
 /* 10,000,000 operations, and what falls out while nobody runs, or all wait. */
 enum { PARTS = 24, OPERATIONS = 10550000, COMMUNICATORS = 1000, RESTARTS = 100, DAY_HOURS = 24 };
@@ -39,6 +40,22 @@ struct told {
 };
 
 static struct day_job job;
+
+pid_t played_writer(uint64_t inode)
+{
+	for (int i = 0; i < DAY_RANKS; i++)
+		if (job.ranks[i].writer.map && job.ranks[i].inode == inode && job.ranks[i].alive)
+			return job.ranks[i].pid;
+	return 0;
+}
+
+int played_exit_status(pid_t pid)
+{
+	for (int i = 0; i < DAY_RANKS; i++)
+		if (job.ranks[i].writer.map && job.ranks[i].pid == pid && !job.ranks[i].alive)
+			return job.ranks[i].exit_status;
+	return -1;
+}
 
 static void on_finding(void *argument, const struct rw_finding *finding)
 {
@@ -212,7 +229,6 @@ int main(int argc, char **argv)
 
 	printf("| hours | operations | heap MB | processes | ranks | communicators | instances | findings | files | threads | CPU s |\n"
 	       "|---|---|---|---|---|---|---|---|---|---|---|\n");
-	day_life_of(&job);
 	bool played = analysis && watch_job(analysis, &plan, holdings);
 	bool right = played && judge(holdings, &told, hours);
 

@@ -21,6 +21,7 @@
 #include "console/replay.h"
 #include "finding/finding_json.h"
 #include "played.h"
+#include "played_life.h"
 #include "played_ports.h"
 #include "tests/unit/analysis/adding_up.h"
 
@@ -231,6 +232,23 @@ static int run(struct play *play, const char *path)
 	if (err)
 		return fail(path, err);
 	return play->wrong ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+pid_t played_writer(uint64_t inode)
+{
+	pid_t pid = played->over ? 0 : tree_box_writer(&played->tree, inode);
+
+	return pid > 0 ? pid : 0;
+}
+
+int played_exit_status(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "exit/%d", (int)pid);
+	const char *text = tree_text(&played->tree, path);
+
+	return text ? atoi(text) : -1;
 }
 
 static int play_level(struct play *play, const char *path)

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* In place of blackbox/life.c, collector/live_box.c and writer_process.c: what the kernel said of locks, of whose
- * processes they are (a recorded job is one user's), and of exit statuses. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
+ * processes they are (a job that is played is one user's), and of exit statuses. */
+#include "played_life.h"
+
+#include <stddef.h>
 
 #include "collector/live_box.h"
-#include "played.h"
 
 enum box_life box_reader_life(const struct box_reader *reader, pid_t *writer_in_our_namespace)
 {
-	pid_t ignored, *pid = writer_in_our_namespace ? writer_in_our_namespace : &ignored;
+	pid_t writer = played_writer(reader->inode);
 
-	*pid = played->over ? 0 : tree_box_writer(&played->tree, reader->inode);
-	if (*pid > 0)
-		return BOX_ALIVE;
-	*pid = 0;
-	return BOX_ORPHANED;
+	if (writer_in_our_namespace)
+		*writer_in_our_namespace = writer;
+	return writer > 0 ? BOX_ALIVE : BOX_ORPHANED;
 }
 
 int live_box_hold_process(struct live_box *box, const struct box_reader *reader, pid_t pid,
@@ -40,12 +37,5 @@ void writer_process_close(struct writer_process *process)
 
 int live_box_exit_status(const struct live_box *box)
 {
-	char path[32];
-
-	if (box->exit_status >= 0)
-		return box->exit_status;
-	snprintf(path, sizeof(path), "exit/%d", (int)box->writer.pid);
-	const char *text = tree_text(&played->tree, path);
-
-	return text ? atoi(text) : -1;
+	return box->exit_status >= 0 ? box->exit_status : played_exit_status(box->writer.pid);
 }

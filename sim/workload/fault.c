@@ -59,6 +59,11 @@ char *fault_kind_list(void)
 	return text;
 }
 
+int fault_takes_ms(const struct fault *fault, int usual_ms)
+{
+	return fault->options->fault_ms ? fault->options->fault_ms : usual_ms;
+}
+
 int fault_open(struct fault *fault, const struct options *options, int rank)
 {
 	*fault = (struct fault){ .options = options, .rank = rank, .mine = rank == options->fault_rank };

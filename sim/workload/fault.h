@@ -69,6 +69,9 @@ char *fault_kind_list(void);
 bool fault_begins(const struct fault *fault, int step);
 bool fault_holds(const struct fault *fault, int step);
 
+/* How long it takes each time, by its options; usual_ms is the kind's own. */
+int fault_takes_ms(const struct fault *fault, int usual_ms);
+
 /* 0 or -errno. */
 int fault_open(struct fault *fault, const struct options *options, int rank);
 void fault_close(struct fault *fault);

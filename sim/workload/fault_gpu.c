@@ -19,7 +19,7 @@ enum { FULL_MIB = 7424, WARM_MIB = 2048, LEAK_MIB = 160 };
 
 static int compute_longer(const struct fault *fault, int step)
 {
-	return fault_holds(fault, step) ? EXTRA_MS * 1000 : 0;
+	return fault_holds(fault, step) ? fault_takes_ms(fault, EXTRA_MS) * 1000 : 0;
 }
 
 static int never_end(const struct fault *fault, int step)
@@ -36,7 +36,7 @@ static void fill_gpu(struct fault *fault, int step)
 		return;
 	if (!products.blocks)
 		gpu_products_open(&products);
-	gpu_products_compute(&products, PRODUCTS_MS * 1000);
+	gpu_products_compute(&products, fault_takes_ms(fault, PRODUCTS_MS) * 1000);
 }
 
 static int check_file(const char *variable, char *reason, size_t size)

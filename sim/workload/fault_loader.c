@@ -32,7 +32,7 @@ static void close_loader(struct fault *fault)
 static void next_batch(struct fault *fault, int step)
 {
 	if (fault->mine)
-		data_loader_next(fault->tool, fault_holds(fault, step) ? LATE_MS : READY_MS);
+		data_loader_next(fault->tool, fault_holds(fault, step) ? fault_takes_ms(fault, LATE_MS) : READY_MS);
 }
 
 const struct fault_kind fault_loader_kinds[] = {

@@ -11,7 +11,7 @@ enum { LOCK_HELD_MS = 1000 };
 static int open_checkpointer(struct fault *fault)
 {
 	struct checkpointer *checkpointer = NULL;
-	int err = fault->mine ? checkpointer_start(&checkpointer, LOCK_HELD_MS) : 0;
+	int err = fault->mine ? checkpointer_start(&checkpointer, fault_takes_ms(fault, LOCK_HELD_MS)) : 0;
 
 	fault->tool = checkpointer;
 	return err;

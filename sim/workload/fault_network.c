@@ -8,7 +8,7 @@
 #include "fault.h"
 #include "host_link.h"
 
-enum { SLOW_BITS_PER_SECOND = 100000000 };
+enum { SLOW_BITS_PER_SECOND = 300000000 };
 
 static int check_link(char *reason, size_t size)
 {

@@ -11,11 +11,11 @@
 
 #include "fault.h"
 
-enum { RANKS = 8 };
+enum { RANKS = 8, LONGEST_FAULT_MS = 60000 };
 
 enum {
 	KEY_LAYERS = 0x100, KEY_ELEMENTS, KEY_STEP_MS, KEY_STEPS, KEY_HOST_MS, KEY_HOST_WAITS, KEY_SPREAD, KEY_NOISE, KEY_THREADS, KEY_RUN_AHEAD, KEY_LIMIT, KEY_GRACE,
-	KEY_HOSTS, KEY_GRADIENTS, KEY_FP8_ALLGATHER, KEY_FAULT, KEY_FAULT_INDEX, KEY_FAULT_RANK, KEY_FAULT_STEP, KEY_FAULT_EVERY, KEY_LOG_DIR, KEY_LOG_BYTES, KEY_EVENTS,
+	KEY_HOSTS, KEY_GRADIENTS, KEY_FP8_ALLGATHER, KEY_FAULT, KEY_FAULT_INDEX, KEY_FAULT_RANK, KEY_FAULT_STEP, KEY_FAULT_EVERY, KEY_FAULT_MS, KEY_LOG_DIR, KEY_LOG_BYTES, KEY_EVENTS,
 };
 
 static const struct argp_option argp_options[] = {
@@ -39,6 +39,7 @@ static const struct argp_option argp_options[] = {
 	{ "fault-rank", KEY_FAULT_RANK, "R", 0, "On which rank (0)", 2 },
 	{ "fault-step", KEY_FAULT_STEP, "S", 0, "From which step on, counted from 1 (8)", 2 },
 	{ "fault-every", KEY_FAULT_EVERY, "K", 0, "And from there on only in each K-th step (1)", 2 },
+	{ "fault-ms", KEY_FAULT_MS, "MS", 0, "For kinds that take a time: how long (what the kind says; WORKLOAD_FAULT_MS)", 2 },
 	{ "fault-index", KEY_FAULT_INDEX, "K", 0, "At which element of a buffer, counted from 0 (4321)", 2 },
 	{ "log-dir", KEY_LOG_DIR, "DIR", 0, "Where the fault's rank logs its metrics (WORKLOAD_LOG_DIR)", 2 },
 	{ "log-bytes", KEY_LOG_BYTES, "N", 0, "What it logs in each step from the fault's on (2097152)", 2 },
@@ -186,6 +187,9 @@ static error_t parse_fault(int key, char *text, struct argp_state *state)
 	case KEY_FAULT_EVERY:
 		options->fault_every = options_number(text, 1, INT_MAX, state);
 		return 0;
+	case KEY_FAULT_MS:
+		options->fault_ms = options_number(text, 1, LONGEST_FAULT_MS, state);
+		return 0;
 	case KEY_FAULT_INDEX:
 		options->fault_index = options_number(text, 0, LONG_MAX, state);
 		return 0;
@@ -200,6 +204,8 @@ static error_t parse_fault(int key, char *text, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->parallel;
+		if (getenv("WORKLOAD_FAULT_MS"))
+			options->fault_ms = options_number(getenv("WORKLOAD_FAULT_MS"), 1, LONGEST_FAULT_MS, state);
 		return 0;
 	case ARGP_KEY_END:
 		settle_ranks(options, state);

@@ -10,11 +10,11 @@
 /* 64 AllReduces in a step, each beside 4 or 8 ms of computation. Of operations of less than 64 KiB rankwatch follows a
  * sample unless it is asked for all, and larger ones are too much work for stand-ins on two CPUs. */
 #define MANY_OPERATIONS "--mesh=tp=8", "--no-sequence-parallel", "--layers=16", "--elements=256", "--step-ms=400", "--steps=140"
-#define EVERY_ONE "RANKWATCH_MESH=tp=8", "RANKWATCH_GPU_TIME=watermark"
+#define EVERY_ONE "RANKWATCH_GPU_TIME=watermark"
 /* What judges GPUs that are full and operations that all have come to. */
 #define ROOTS "Roots at any scale"
 
-const char *const scenario_environment[] = { "RANKWATCH_TIMEOUT=100", "RANKWATCH_MESH=fsdp=8", NULL };
+const char *const scenario_environment[] = { "RANKWATCH_TIMEOUT=100", NULL };
 
 const struct scenario scenarios[] = {
 	{ .name = "io-rank0", .description = "rank 0's log writer thread is on a slow disk, as TensorBoard's can be",
@@ -27,7 +27,7 @@ const struct scenario scenarios[] = {
 	  ARGUMENTS("--steps=17", "--fault=io-direct", "--log-bytes=1310720"), .script = "slow-disk",
 	  .kind = "straggler", .cause = "io", .rank = 0, .duration_s = 28 },
 	{ .name = "intermittent", .description = "rank 0 writes and syncs a checkpoint in every fifth step; the others wait",
-	  ARGUMENTS("--steps=60", "--step-ms=250", "--fault=io-direct", "--fault-every=5", "--log-bytes=524288"),
+	  ARGUMENTS("--steps=60", "--step-ms=250", "--fault=io-direct", "--fault-every=5", "--log-bytes=262144"),
 	  .script = "slow-disk", .kind = "straggler", .cause = "io", .rank = 0, .duration_s = 34 },
 	{ .name = "hog", .description = "other processes crowd the CPU of rank 5's main thread",
 	  ARGUMENTS("--steps=20", "--host-ms=15", "--fault=hog", "--fault-rank=5"),
@@ -74,7 +74,7 @@ const struct scenario scenarios[] = {
 	  .script = "slow-disk", ENVIRONMENT("SLOW_DISK_METHOD=sync"),
 	  .kind = "straggler", .cause = "io", .rank = 2, .duration_s = 28 },
 	{ .name = "nfs-close", .description = "rank 4's main thread closes a file, and the server takes what was written",
-	  ARGUMENTS("--steps=17", "--fault=io-close", "--fault-rank=4", "--log-bytes=1048576"), .script = "slow-disk",
+	  ARGUMENTS("--steps=17", "--fault=io-close", "--fault-rank=4", "--log-bytes=65536"), .script = "slow-disk",
 	  ENVIRONMENT("SLOW_DISK_METHOD=fuse"), .kind = "straggler", .cause = "io", .rank = 4, .duration_s = 24 },
 	{ .name = "slow-data", .description = "rank 6 reads its training data from a slow disk",
 	  ARGUMENTS("--steps=17", "--fault=io-read", "--fault-rank=6", "--log-bytes=1048576"), .script = "slow-disk",
@@ -102,7 +102,7 @@ const struct scenario scenarios[] = {
 	  ARGUMENTS("--steps=17", "--fault=loader", "--fault-rank=7"),
 	  .kind = "straggler", .cause = "socket", .rank = 7, .duration_s = 23 },
 	{ .name = "loader-tcp", .description = "rank 1 waits for a data service that it asks over TCP",
-	  ARGUMENTS("--steps=17", "--fault=loader-tcp", "--fault-rank=1"),
+	  ARGUMENTS("--steps=17", "--fault=loader-tcp", "--fault-rank=1", "--fault-ms=300"),
 	  .kind = "straggler", .cause = "socket", .rank = 1, .duration_s = 23 },
 	{ .name = "gpu", .description = "rank 3's GPU has always been slower than the others",
 	  ARGUMENTS("--steps=22", "--fault=gpu", "--fault-rank=3", "--fault-step=1"),
@@ -129,10 +129,10 @@ const struct scenario scenarios[] = {
 	  ARGUMENTS("--steps=1000", "--limit=22"), ENVIRONMENT("SIM_NCCL_STALL=AllGather:65"),
 	  .kind = "hang", .rank = -1, .duration_s = 24, .status = 124, .within_s = 12 },
 	{ .name = "crowd", .description = "rank 3 waits for a lock, among 200 threads that do nothing",
-	  ARGUMENTS("--steps=17", "--threads=200", "--fault=lock", "--fault-rank=3"),
+	  ARGUMENTS("--steps=17", "--threads=200", "--fault=lock", "--fault-rank=3", "--fault-ms=300"),
 	  .kind = "straggler", .cause = "lock", .rank = 3, .duration_s = 24 },
 	{ .name = "throttle", .description = "rank 3's GPU is too hot: its hardware takes the clocks down",
-	  ARGUMENTS("--steps=17", "--fault=throttle", "--fault-rank=3"),
+	  ARGUMENTS("--steps=17", "--fault=throttle", "--fault-rank=3", "--fault-ms=60"),
 	  .kind = "straggler", .cause = "throttle", .rank = 3, .duration_s = 18 },
 	{ .name = "xid", .description = "the driver reports an Xid of rank 3's GPU, and the GPU becomes slow",
 	  ARGUMENTS("--steps=17", "--fault=xid", "--fault-rank=3"),
@@ -173,7 +173,7 @@ const struct scenario scenarios[] = {
 	{ .name = "nan-mesh", .description = "rank 1's NaN goes to its tensor, data and pipeline parallel peers",
 	  ARGUMENTS("--mesh=pp=2,fsdp=2,tp=2", "--layers=2", "--microbatches=2", "--steps=20", "--step-ms=400",
 		    "--fault=nan-activation", "--fault-rank=1", "--fault-index=20000"),
-	  ENVIRONMENT("RANKWATCH_MESH=pp=2,fsdp=2,tp=2", "RANKWATCH_SCAN=all"),
+	  SCANS_ALL,
 	  .kind = "nan", .rank = 1, .origin = "born", .first_bad = 20000 % 16384, .duration_s = 14 },
 	{ .name = "graph-nan", .description = "rank 3 makes a NaN in the part of its step that is a CUDA graph",
 	  ARGUMENTS("--graphs", "--steps=20", "--step-ms=400", "--fault=nan-graph", "--fault-rank=3", "--fault-index=700"),
@@ -193,7 +193,7 @@ const struct scenario scenarios[] = {
 	  .kind = "saturation", .rank = 3, .duration_s = 12 },
 	{ .name = "bitflip", .description = "one bit of an AllReduce's result is another one on rank 5",
 	  ARGUMENTS("--mesh=ddp=8", "--steps=20", "--step-ms=400"),
-	  ENVIRONMENT("RANKWATCH_MESH=ddp=8", "RANKWATCH_SCAN=all", "SIM_NCCL_FLIP=received:5:AllReduce:37:100001:3"),
+	  ENVIRONMENT("RANKWATCH_SCAN=all", "SIM_NCCL_FLIP=received:5:AllReduce:37:100001:3"),
 	  .kind = "corruption", .rank = 5, .origin = "transport", .first_bad = 25000, .duration_s = 10 },
 	{ .name = "bitflip-all-receivers", .description = "one bit of what rank 3 gathers arrives as another one, everywhere",
 	  ARGUMENTS("--steps=20", "--step-ms=400"),
@@ -201,7 +201,7 @@ const struct scenario scenarios[] = {
 	  .kind = "corruption", .rank = 3, .origin = "transport", .first_bad = 50152, .duration_s = 10 },
 	{ .name = "bitflip-p2p", .description = "one bit of an activation arrives as another one between ranks 4 and 5",
 	  ARGUMENTS("--mesh=pp=8", "--layers=8", "--microbatches=4", "--steps=14", "--step-ms=200"),
-	  ENVIRONMENT("RANKWATCH_MESH=pp=8", "RANKWATCH_SCAN=all", "SIM_NCCL_FLIP=received:4:Recv:76:20001:3"),
+	  ENVIRONMENT("RANKWATCH_SCAN=all", "SIM_NCCL_FLIP=received:4:Recv:76:20001:3"),
 	  .kind = "corruption", .rank = 4, .peer = 5, .origin = "transport", .first_bad = 10000, .duration_s = 10 },
 	{ .name = "padding", .description = "rank 7's buffers end in NaN and -Inf that were always there: nothing is wrong",
 	  ARGUMENTS("--steps=20", "--step-ms=400", "--fault=padding", "--fault-rank=7"), SCANS_ALL,
@@ -237,7 +237,7 @@ const struct scenario scenarios[] = {
 	  ARGUMENTS(MANY_OPERATIONS, "--spread=2"), ENVIRONMENT(EVERY_ONE), .rank = -1, .duration_s = 66 },
 	{ .name = "pipeline-loss", .description = "healthy: a pipeline that turns (ZB-V): ranks 0 and 1 alone log the loss",
 	  ARGUMENTS("--mesh=pp=4,fsdp=2", "--pp-schedule=zbv", "--microbatches=8", "--layers=8", "--steps=16", "--step-ms=400",
-		    "--elements=2048"), ENVIRONMENT("RANKWATCH_MESH=pp=4,fsdp=2"),
+		    "--elements=2048"),
 	  .rank = -1, .duration_s = 14 },
 	{ .name = "memory", .description = "healthy: memory of rank 2's GPU grows in the second step, and stays: warm-up",
 	  ARGUMENTS("--steps=40", "--step-ms=500", "--fault=gpu-memory", "--fault-rank=2", "--fault-step=2"),

@@ -25,7 +25,7 @@ LATE = [("collective", 3, 1, True), ("collective", 3, 0, False), ("pair", 4, 1, 
 
 def start(play, program, what, ranks, rank, seconds, blocking):
     arguments = [program, ranks, what, rank, seconds] + ([] if blocking else ["nonblocking"])
-    return play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", "--", *arguments, SIM_CUDA_DEVICES=str(ranks), RANKWATCH_MESH=None)
+    return play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", "--", *arguments, SIM_CUDA_DEVICES=str(ranks))
 
 
 def open_findings(job):

@@ -54,7 +54,7 @@ def play_one(failures, name):
     rank = rank_of(name, ranks)
     with stage.Stage() as play:
         job = play.start(stage.RANKWATCH, "run", "--json", "--job", play.dir.name, "--",
-                         *stage.workload(*SIZES, *shape, *arguments, f"--fault-rank={rank}"), RANKWATCH_MESH=None,
+                         *stage.workload(*SIZES, *shape, *arguments, f"--fault-rank={rank}"),
                          SIM_NCCL_VERSION=release)
         job.wait(120)
         found = [value for _, value in job.out.json() if value.get("schema") == 1 and value.get("severity") != "notice"]

@@ -39,7 +39,7 @@ def play_pattern(failures, name):
     arguments = SIZES + more
     with stage.Stage() as play:
         job = play.start(stage.RANKWATCH, "run", "--job", play.dir.name, "--findings", play.dir / "findings", "--",
-                         *stage.workload(*arguments), RANKWATCH_MESH=None)
+                         *stage.workload(*arguments))
         status = job.wait(120)
         said, result = job.err.text(), stage.job_result(job)
         findings = (play.dir / "findings").read_text().splitlines()

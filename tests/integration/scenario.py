@@ -136,7 +136,7 @@ def check_finding(failures, name, scenario, level, events, said, finding):
         return
     failures.check(cause.get("class") in ("gone", "network", None) or finding.get("level") == level,
                    f"level {finding.get('level')}, expected {level}")
-    failures.check((finding.get("operation") or {}).get("comm_name") == "~fsdp",
+    failures.check((finding.get("operation") or {}).get("comm_name") == "ranks 0-7",
                    f"communicator {(finding.get('operation') or {}).get('comm_name')}")
     watchdog = finding.get("watchdog") or {}
     failures.check(scenario["kind"] in ("desync", "slowdown") or watchdog.get("timeout_ms") == 100000, f"watchdog {watchdog.get('timeout_ms')} ms")

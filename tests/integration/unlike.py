@@ -21,7 +21,7 @@ def play_job(program, hangs, release):
     with stage.Stage() as play:
         file = play.dir / "findings"
         job = play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", file, "--", program, stage.RANKS, STEPS, hangs,
-                         SIM_NCCL_VERSION=release, SIM_CUDA_DEVICES=str(stage.RANKS), RANKWATCH_MESH=None)
+                         SIM_NCCL_VERSION=release, SIM_CUDA_DEVICES=str(stage.RANKS))
         if hangs >= 0:
             stage.wait_until(lambda: read(file) or job.popen.poll() is not None, 60)
         else:

@@ -37,8 +37,8 @@ def healthy_ports():
 def flapping_ports():
     port = PORT.format(2)
     return sorted(healthy_ports() + [
-        (9300, port + "counters/link_downed", "4"), (9300, port + "counters/symbol_error", "1231"), (9300, port + "state", "1: DOWN"),
-        (11000, port + "counters/link_downed", "5"), (11000, port + "state", "4: ACTIVE")], key=lambda line: line[0])
+        (5700, port + "counters/link_downed", "4"), (5700, port + "counters/symbol_error", "1231"), (5700, port + "state", "1: DOWN"),
+        (7400, port + "counters/link_downed", "5"), (7400, port + "state", "4: ACTIVE")], key=lambda line: line[0])
 
 
 def play(name, level, lines=None):

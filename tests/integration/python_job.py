@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""python_job.py FAULT: a training job of four processes of the real interpreter, each a rank that calls NCCL and CUDA through
+ctypes; rank 2 does what FAULT names, from its seventh step on. Without RANK in the environment it is the launcher, as torchrun:
+when a rank fails it gives the others a while and ends them; with "restart" it then starts all of them once more."""
+
+import ctypes
+import gc
+import os
+import pickle
+import queue
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+RANKS, FAULTY, FIRST, STEPS = 4, 2, 7, 30
+GRACE_S, STUCK_S, LIMIT_S = 12, 40, 200
+LAYERS, ELEMENTS = 4, 4096
+FLOAT, SUM = 7, 0
+
+
+class Gpu:
+    """One stream, one communicator, one buffer."""
+
+    def __init__(self, rank):
+        self.cuda, self.nccl = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libnccl.so.2")
+        device, context = ctypes.c_int(), ctypes.c_void_p()
+        self.stream, self.memory, self.communicator = ctypes.c_void_p(), ctypes.c_uint64(), ctypes.c_void_p()
+        self.call(self.cuda.cuInit, 0)
+        self.call(self.cuda.cuDeviceGet, ctypes.byref(device), rank)
+        self.call(self.cuda.cuDevicePrimaryCtxRetain, ctypes.byref(context), device)
+        self.call(self.cuda.cuCtxSetCurrent, context)
+        self.context = context
+        self.call(self.cuda.cuStreamCreate, ctypes.byref(self.stream), 1)
+        self.call(self.cuda.cuMemAlloc_v2, ctypes.byref(self.memory), ctypes.c_size_t(ELEMENTS * 4))
+        self.call(self.cuda.cuMemsetD8_v2, self.memory, ctypes.c_ubyte(0), ctypes.c_size_t(ELEMENTS * 4))
+
+    @staticmethod
+    def call(function, *arguments):
+        result = function(*arguments)
+        if result:
+            raise RuntimeError(f"{function.__name__} returned {result}")
+
+    def connect(self, rank, path):
+        identity = (ctypes.c_char * 128)()
+        if rank == 0:
+            self.call(self.nccl.ncclGetUniqueId, identity)
+            with open(path + ".new", "wb") as file:
+                file.write(bytes(identity))
+            os.rename(path + ".new", path)
+        while not os.path.exists(path):
+            time.sleep(0.01)
+        class Identity(ctypes.Structure):
+            _fields_ = [("internal", ctypes.c_char * 128)]
+        with open(path, "rb") as file:
+            identity = Identity.from_buffer_copy(file.read())
+        self.call(self.nccl.ncclCommInitRank, ctypes.byref(self.communicator), RANKS, identity, rank)
+
+    def reduce(self, elements):
+        self.call(self.nccl.ncclAllReduce, self.memory, self.memory, ctypes.c_size_t(elements), FLOAT, SUM, self.communicator, self.stream)
+
+    def wait(self):
+        self.call(self.cuda.cuStreamSynchronize, self.stream)
+
+
+class Autograd(threading.Thread):
+    """The backward pass has a thread of its own, for which the main thread waits."""
+
+    def __init__(self, gpu):
+        super().__init__(name="pt_autograd_0", daemon=True)
+        self.gpu, self.work, self.done = gpu, queue.SimpleQueue(), threading.Semaphore(0)
+        self.start()
+
+    def run(self):
+        Gpu.call(self.gpu.cuda.cuCtxSetCurrent, self.gpu.context)
+        while True:
+            self.work.get()
+            for _ in range(LAYERS):
+                self.gpu.reduce(ELEMENTS)
+            self.done.release()
+
+    def backward(self):
+        self.work.put(None)
+        self.done.acquire()
+
+
+def busy(seconds):
+    """Computes, and holds the interpreter's lock but for its switches."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        sum(number * number for number in range(1000))
+
+
+# Faults: made once, before the first step; called in each step from the first on.
+
+class Sleep:
+    def strike(self):
+        time.sleep(0.6)
+
+
+class Writer:
+    """SummaryWriter: a bounded queue, and a thread that writes to a mount where each write takes as long as the disk."""
+
+    def __init__(self):
+        self.events = queue.Queue(maxsize=4)
+        self.file = open(os.path.join(os.environ["WORKLOAD_LOG_DIR"], "events.out.tfevents"), "wb", buffering=0)
+        threading.Thread(target=self.write, name="tb-writer", daemon=True).start()
+
+    def write(self):
+        while True:
+            self.file.write(self.events.get())
+
+    def strike(self):
+        for _ in range(8):
+            self.events.put(b"x" * 90000)
+
+
+class Checkpoint:
+    def __init__(self):
+        self.path = os.path.join(os.environ["WORKLOAD_LOG_DIR"], "checkpoint.pt")
+
+    def strike(self):
+        with open(self.path, "wb") as file:
+            file.write(b"x" * 700000)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+class Loader:
+    """A worker process behind pipes, which makes a batch when it is asked for one."""
+
+    def __init__(self):
+        self.reader, writer = os.pipe()
+        asked, self.asks = os.pipe()
+        self.worker = os.fork()
+        if self.worker == 0:
+            os.close(self.reader)
+            os.close(self.asks)
+            with open("/proc/self/comm", "w") as comm:
+                comm.write("pt_data_worker")
+            while os.read(asked, 1):
+                busy(0.7)
+                os.write(writer, b"x" * 100)
+            os._exit(0)
+        os.close(writer)
+        os.close(asked)
+        self.strikes = 0
+
+    def strike(self):
+        os.write(self.asks, b"?")
+        if not os.read(self.reader, 100):
+            raise RuntimeError("DataLoader worker exited unexpectedly")
+
+
+class LoaderKilled(Loader):
+    def strike(self):
+        self.strikes += 1
+        if self.strikes == 3:
+            os.kill(self.worker, 9)
+        super().strike()
+
+
+class Tcp:
+    """A data service of another process, asked over TCP."""
+
+    def __init__(self):
+        server = socket.create_server(("127.0.0.1", 0))
+        if os.fork() == 0:
+            connection = server.accept()[0]
+            while connection.recv(100):
+                time.sleep(0.6)
+                connection.send(b"x")
+            os._exit(0)
+        self.connection = socket.create_connection(server.getsockname())
+
+    def strike(self):
+        self.connection.send(b"?")
+        self.connection.recv(1)
+
+
+class Convoy:
+    def __init__(self):
+        self.crowded = threading.Event()
+        for _ in range(8):
+            threading.Thread(target=self.compute, daemon=True).start()
+
+    def compute(self):
+        while self.crowded.wait():
+            sum(number * number for number in range(500))
+
+    def strike(self):
+        self.crowded.set()
+        for _ in range(14):
+            time.sleep(0.001)
+        self.crowded.clear()
+
+
+class Collect:
+    """A heap of many small objects, gone through by hand in each step."""
+
+    def __init__(self):
+        gc.disable()
+        self.heap = [[number] for number in range(700000)]
+        self.rings = [{"of": number} for number in range(200000)]
+
+    def strike(self):
+        for _ in range(3):
+            gc.collect()
+
+
+class Pickle:
+    def __init__(self):
+        self.state = [{"text": "word " * 20, "label": number} for number in range(150000)]
+
+    def save_state(self):
+        for _ in range(3):
+            pickle.dumps(self.state)
+
+    def strike(self):
+        self.save_state()
+
+
+class Deadlock:
+    """Two locks, taken the other way round by two threads."""
+
+    def __init__(self):
+        self.one, self.other, self.both = threading.Lock(), threading.Lock(), threading.Barrier(2)
+        threading.Thread(target=self.cross, name="checkpointer", daemon=True).start()
+
+    def cross(self):
+        with self.other:
+            self.both.wait()
+            with self.one:
+                pass
+
+    def take_both_locks(self):
+        with self.one:
+            self.both.wait()
+            with self.other:
+                pass
+
+    def strike(self):
+        self.take_both_locks()
+
+
+class Raise:
+    def strike(self):
+        raise ValueError("a batch of another shape")
+
+
+class Crash:
+    def strike(self):
+        ctypes.string_at(8)
+
+
+FAULTS = {"none": None, "sleep": Sleep, "writer": Writer, "checkpoint": Checkpoint, "loader": Loader, "loader-killed": LoaderKilled,
+          "tcp": Tcp, "convoy": Convoy, "gc": Collect, "pickle": Pickle, "deadlock": Deadlock, "exception": Raise, "segfault": Crash,
+          "restart": Raise}
+
+
+def train(rank, fault, path):
+    made = FAULTS[fault]
+    struck = rank == FAULTY and made and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
+    fault = made() if struck else None
+    gpu = Gpu(rank)
+    gpu.connect(rank, path)
+    autograd = Autograd(gpu)
+    for step in range(1, STEPS + 1):
+        time.sleep(0.06)
+        if fault and step >= FIRST:
+            fault.strike()
+        for _ in range(LAYERS):
+            gpu.reduce(ELEMENTS)
+        autograd.backward()
+        gpu.reduce(1)
+        gpu.wait()
+
+
+def start(fault, directory, generation):
+    ranks = []
+    for rank in range(RANKS):
+        environment = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(RANKS), LOCAL_WORLD_SIZE=str(RANKS),
+                           TORCHELASTIC_RESTART_COUNT=str(generation), TORCHELASTIC_RUN_ID="python")
+        ranks.append(subprocess.Popen([sys.executable, __file__, fault, f"{directory}/id{generation}"], env=environment))
+    return ranks
+
+
+def outcome(ranks, limit_s):
+    """0, or the status of the first that failed; a job that takes too long is ended, 124."""
+    deadline = failed_at = None
+    status, begin = 0, time.monotonic()
+    while None in [rank.poll() for rank in ranks]:
+        failed = [rank.returncode for rank in ranks if rank.returncode]
+        if failed and failed_at is None and not status:
+            status, failed_at = failed[0], time.monotonic()
+        deadline = failed_at + GRACE_S if failed_at else begin + limit_s
+        if time.monotonic() > deadline:
+            status = status or 124
+            for rank in ranks:
+                rank.kill()
+        time.sleep(0.02)
+    return status or next((rank.returncode for rank in ranks if rank.returncode), 0)
+
+
+def launch(fault):
+    import tempfile
+    with tempfile.TemporaryDirectory() as directory:
+        limit_s = STUCK_S if fault == "deadlock" else LIMIT_S
+        status = outcome(start(fault, directory, 0), limit_s)
+        if status and fault == "restart":
+            status = outcome(start(fault, directory, 1), limit_s)
+    sys.exit(128 - status if status < 0 else status)
+
+
+if __name__ == "__main__":
+    if "RANK" in os.environ:
+        train(int(os.environ["RANK"]), sys.argv[1], sys.argv[2])
+    else:
+        launch(sys.argv[1])

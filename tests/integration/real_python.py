@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""real_python.py [live|nobody|boxes|table] [FAULT…]: jobs of python_job.py under `rankwatch run` with Debian's python3, each with one
+fault of those that Python programs have: rank, cause, thread or process and advice must be what the row says; live, as an ordinary
+user, and from the black boxes alone. table: plays all of it and prints the table of docs/accuracy.md."""
+
+import json
+import os
+import pathlib
+import re
+import sys
+
+import stage
+
+JOB = pathlib.Path(__file__).resolve().parent / "python_job.py"
+PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+FAULTY = 2
+LEVELS = ("live", "nobody", "boxes")
+# fault → kind, classes of its cause, what its text, chain or Python's function must hold, what the advice must. {level: …} where one
+# level knows less. Classes: the first is the best answer; others are true as well, and less.
+ROWS = {
+    "sleep": ("straggler", {"sleep"}, "nanosleep|sleep", ""),
+    "writer": ("straggler", {"io"}, "events.out.tfevents", ""),
+    "checkpoint": ("straggler", {"io"}, "checkpoint.pt", ""),
+    "loader": ("straggler", {"socket"}, {"live": "pt_data_worker", "nobody": "read|pipe", "boxes": "read|pipe"}, ""),
+    "loader-killed": ("gone", {"gone"}, "", "log|traceback|status"),
+    "tcp": ("straggler", {"socket"}, {"live": "127.0.0.1", "nobody": "127.0.0.1", "boxes": "recv|socket"}, ""),
+    "convoy": ("straggler", {"lock"}, {"live": "in turn", "nobody": "futex|lock", "boxes": "futex|lock"}, ""),
+    "gc": ("straggler", {"running", "cpu"}, "", ""),
+    "pickle": ("straggler", {"running", "cpu"}, "", ""),
+    "deadlock": ("hang", {"lock"}, "futex|lock", ""),
+    "exception": ("gone", {"gone"}, "", "log|traceback|status"),
+    "segfault": ("gone", {"gone"}, "", {"live": "core|faulthandler", "nobody": "core|faulthandler", "boxes": "log"}),
+    "restart": ("gone", {"gone"}, "", "log|traceback|status"),
+}
+# Python's function, where somebody may and could look.
+FUNCTIONS = {"pickle": "save_state", "deadlock": "take_both_locks"}
+DISKS = ("writer", "checkpoint")
+STATUS = {"loader-killed": 1, "exception": 1, "segfault": 139, "deadlock": 124}
+
+
+def play_job(nobody, fault):
+    """(status, findings in order of revision, of report, what was said)."""
+    with stage.Stage(nobody) as play:
+        job = [PYTHON, JOB, fault]
+        if fault in DISKS:
+            job = stage.slow_disk(*job)
+        run = play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", "--", *job,
+                         SLOW_DISK_METHOD="through" if fault == "writer" else None, RANKWATCH_GPU_TIME="watermark")
+        status = run.wait(420)
+        live = [value for _, value in run.out.json() if value.get("kind")]
+        report = play.start(stage.RANKWATCH, "report", "--json", "--all", play.boxes)
+        report.wait(60)
+        return status, live, [value for _, value in report.out.json() if value.get("kind")], run.err.text()
+
+
+def last_of(findings, kind):
+    """The last revision of the finding of this kind that says most: one that is open, or was."""
+    mine = [finding for finding in findings if finding["kind"] == kind and finding["severity"] != "notice"]
+    told = [finding for finding in mine if (finding.get("cause") or {}).get("text")]
+    return (told or mine or [None])[-1]
+
+
+def of_level(value, level):
+    return value[level] if isinstance(value, dict) else value
+
+
+def judge(failures, level, fault, findings):
+    """Checks the row; returns what the table says of it."""
+    kind, classes, holds, advises = ROWS[fault]
+    finding = last_of(findings, kind)
+    name = f"{fault}, {level}"
+    accused = {rank for other in findings if other["severity"] != "notice" and other["confidence"] != "inconclusive" for rank in other["ranks"]}
+    failures.check(accused <= {FAULTY}, f"{name}: nobody else is named: {accused}", always=True)
+    if not failures.check(finding, f"{name}: it is found: {[other['kind'] for other in findings]}"):
+        return "–"
+    cause = finding.get("cause") or {}
+    said = json.dumps([cause, finding.get("text"), finding.get("evidence")])
+    failures.check(finding["ranks"] == [FAULTY], f"{name}: rank {finding['ranks']}", always=True)
+    failures.check(cause.get("class") in classes, f"{name}: cause {cause.get('class')}: {cause.get('text')}")
+    failures.check(re.search(of_level(holds, level), said), f"{name}: says /{of_level(holds, level)}/: {cause}")
+    failures.check(re.search(of_level(advises, level), finding.get("advice") or "", re.I),
+                   f"{name}: advises /{of_level(advises, level)}/: {finding.get('advice')}")
+    function = ((cause.get("python") or {}).get("at") or {}).get("function")
+    failures.check(not function or re.search(FUNCTIONS.get(fault, "strike") + "|^train$", function), f"{name}: the function is {function}", always=True)
+    return f"{cause.get('class')}, {finding['confidence']}: {cause.get('text') or finding['text']}"
+
+
+def check_restart(failures, findings):
+    """The second life of the job is a good one: nothing of it is open, and of the first nothing stays so."""
+    of_second = [finding for finding in findings if finding["job"]["generation"] == 1 and finding["severity"] != "notice"]
+    failures.check(not of_second, f"nothing is found in the second life: {[finding['text'] for finding in of_second]}")
+    states = {finding["id"]: finding["state"] for finding in findings if finding["severity"] != "notice"}
+    failures.check(set(states.values()) <= {"closed"}, f"what was found in the first is closed: {states}")
+
+
+def main(level, *faults):
+    failures = stage.Failures(on_time=True)
+    table = {}
+    if level == "nobody":
+        stage.need_nobody()
+    for fault in faults or ROWS:
+        for nobody in [False, True] if level == "table" else [level == "nobody"]:
+            status, live, boxes, said = play_job(nobody, fault)
+            if status == 77:
+                print(f"{fault}: left out: {said}")
+                continue
+            failures.check(status == STATUS.get(fault, 0), f"{fault}: the job ends with {status}")
+            seen = "nobody" if nobody else "live"
+            if level in ("table", seen):
+                table[fault, seen] = judge(failures, seen, fault, live)
+            if level in ("table", "boxes") and not nobody:
+                table[fault, "boxes"] = judge(failures, "boxes", fault, boxes)
+            if fault == "restart" and level != "boxes":
+                check_restart(failures, live)
+    if level == "table":
+        print("| fault | with eBPF | as an ordinary user | from boxes alone |\n|---|---|---|---|")
+        for fault in faults or ROWS:
+            print("| " + " | ".join([fault] + [table.get((fault, seen), "–") for seen in LEVELS]) + " |")
+    failures.end()
+
+
+if __name__ == "__main__":
+    main(*(sys.argv[1:] or ["live"]))

@@ -44,13 +44,16 @@ void recording_free(struct analysis *analysis)
 
 int analysis_add_process(struct analysis *analysis, const struct analysis_process *process)
 {
-	record(analysis, RECORDED_PROCESS, process->id);
+	struct recorded *last = record(analysis, RECORDED_PROCESS, process->id);
+
+	last->process_told = *process;
+	last->process_told.box = NULL;
 	return 0;
 }
 
 int analysis_set_box(struct analysis *analysis, analysis_process_id process, const struct rw_box_header *box)
 {
-	(void)analysis, (void)process, (void)box;
+	record(analysis, RECORDED_BOX, process)->at_ns = box->created_ns;
 	return 0;
 }
 
@@ -61,6 +64,7 @@ int analysis_add_communicator(struct analysis *analysis, analysis_process_id pro
 
 	last->index = index;
 	last->at_ns = communicator->born_ns;
+	last->communicator = *communicator;
 	return 0;
 }
 
@@ -96,7 +100,7 @@ int analysis_add_network(struct analysis *analysis, const struct analysis_networ
 
 int analysis_set_birth(struct analysis *analysis, analysis_process_id process, const struct rw_birth *birth)
 {
-	(void)analysis, (void)process, (void)birth;
+	record(analysis, RECORDED_BIRTH, process)->birth = *birth;
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 
 enum recorded_kind {
 	RECORDED_PROCESS, RECORDED_COMMUNICATOR, RECORDED_OPERATION, RECORDED_PROGRESS, RECORDED_WAIT, RECORDED_LIFE,
-	RECORDED_TICK, RECORDED_NETWORK, RECORDED_HEARTBEAT, RECORDED_HELD,
+	RECORDED_TICK, RECORDED_NETWORK, RECORDED_HEARTBEAT, RECORDED_HELD, RECORDED_BIRTH, RECORDED_BOX,
 };
 
 struct recorded {
@@ -19,6 +19,9 @@ struct recorded {
 	enum analysis_life life;
 	char call[48];	    /* HELD */
 	const char *remedy; /* HELD */
+	struct analysis_process process_told; /* PROCESS, without its box */
+	struct rw_communicator communicator; /* COMMUNICATOR */
+	struct rw_birth birth; /* BIRTH */
 	struct rw_operation operation;
 	struct analysis_wait wait;
 	struct analysis_network network;

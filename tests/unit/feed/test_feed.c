@@ -43,10 +43,11 @@ Test(feed, a_box_is_announced_with_its_first_communicator)
 	cr_expect_eq(analysis.count, 0);
 	writer.header->comms_used = 1;
 	cr_assert_eq(feed_poll(feed, 2 * MS), 0);
-	cr_assert_geq(analysis.count, 2);
+	cr_assert_geq(analysis.count, 3);
 	cr_expect_eq(analysis.records[0].kind, RECORDED_PROCESS);
 	cr_expect_eq(analysis.records[0].process, 7);
-	cr_expect_eq(analysis.records[1].kind, RECORDED_COMMUNICATOR);
+	cr_expect_eq(analysis.records[1].kind, RECORDED_BOX);
+	cr_expect_eq(analysis.records[2].kind, RECORDED_COMMUNICATOR);
 	cr_assert_eq(feed_poll(feed, 3 * MS), 0);
 	cr_expect_eq(recording_count(&analysis, RECORDED_COMMUNICATOR), 1, "nothing changed");
 	feed_free(feed);

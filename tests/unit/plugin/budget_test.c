@@ -270,3 +270,161 @@ Test(budget, what_can_be_turned_down_no_further_leaves_it_to_the_other)
 	cr_expect_eq(budget.scan_every, BUDGET_EVERY_MAX);
 	cr_expect_eq(budget.progress_every, 4, "1 %% of the time in all");
 }
+
+Test(budget, the_limit_itself_is_allowed_and_what_is_above_is_not)
+{
+	begin_with_given();
+	second(2500000, 0, 0);
+	cr_expect_eq(budget.scan_every, 1);
+	cr_expect_eq(budget.cost_ppm, 2500);
+	second(2501000, 0, 0);
+	cr_expect_eq(budget.scan_every, 2);
+	cr_expect_eq(budget.cost_ppm, 2501);
+}
+
+Test(budget, a_second_lasts_a_second)
+{
+	begin_with_given();
+	now += SECOND - 1;
+	spend(2000000, 0, 0);
+	budget_judge(&budget, now, &cost);
+	cr_expect_eq(budget.cost_ppm, 0, "it is not over");
+	now += 1;
+	budget_judge(&budget, now, &cost);
+	cr_expect_eq(budget.cost_ppm, 2000);
+	now += 2 * SECOND;
+	spend(2000000, 0, 0);
+	budget_judge(&budget, now, &cost);
+	cr_expect_eq(budget.cost_ppm, 1000, "a second that was longer");
+}
+
+Test(budget, what_spends_all_of_a_second_is_turned_down_twice_at_once)
+{
+	begin_with_given();
+	cr_expect_eq(look(2499000), 2, "not all");
+	cr_expect_eq(look(1000), 2, "and little more");
+	begin_with_given();
+	cr_expect_eq(look(2500000), 4, "nothing is left for the rest of the second");
+	cr_expect_eq(budget.cost_ppm, 2500);
+	begin_with_given();
+	cr_expect_eq(look(20000000), 64, "eight times the allowance: three times");
+	begin_with_given();
+	cr_expect_eq(look(20100000), 256, "and more than that");
+}
+
+Test(budget, the_next_turning_down_comes_at_half_of_what_is_left_but_not_for_a_trickle)
+{
+	begin_with_given();
+	cr_expect_eq(budget.next_ppm, 1250);
+	look(1250000);
+	cr_expect_eq(budget.scan_every, 1, "half");
+	look(1000);
+	cr_expect_eq(budget.scan_every, 2, "more than half");
+	cr_expect_eq(budget.next_ppm, 1251 + (2500 - 1251) / 2 + 1);
+	look(749000 + 400000);
+	cr_expect_eq(budget.scan_every, 4);
+	cr_expect_eq(budget.next_ppm, 2400 + 2500 / 16 + 1, "a sixteenth of the limit at least");
+	look(1000000);
+	cr_expect_eq(budget.next_ppm, 3400 + 2500 / 16 + 1);
+}
+
+Test(budget, five_calm_seconds_in_a_row_bring_back_one_step)
+{
+	begin_with_given();
+	second(5000000, 0, 0);
+	second(5000000, 0, 0);
+	cr_expect_eq(budget.scan_every, 4);
+	for (int i = 0; i < 20; i++)
+		second(625000, 0, 0);
+	cr_expect_eq(budget.scan_every, 4, "a quarter of the limit is not calm");
+	for (int i = 0; i < 4; i++)
+		second(624000, 0, 0);
+	second(625000, 0, 0);
+	for (int i = 0; i < 4; i++)
+		second(624000, 0, 0);
+	cr_expect_eq(budget.scan_every, 4, "not in a row");
+	second(624000, 0, 0);
+	cr_expect_eq(budget.scan_every, 2);
+	for (int i = 0; i < 4; i++)
+		second(0, 0, 0);
+	cr_expect_eq(budget.scan_every, 2, "and five more for the next");
+	second(0, 0, 0);
+	cr_expect_eq(budget.scan_every, 1);
+	for (int i = 0; i < 10; i++)
+		second(0, 0, 0);
+	cr_expect_eq(budget.scan_every, 1, "there is nothing denser than all");
+}
+
+Test(budget, what_takes_less_than_an_eighth_of_the_limit_is_not_turned_down)
+{
+	begin_with_given();
+	second(311000, 0, 3000000);
+	cr_expect_eq(budget.scan_every, 1);
+	second(312000, 0, 3000000);
+	cr_expect_eq(budget.scan_every, 2, "0.33 %% against 0.25 %%");
+	second(0, 311000, 3000000);
+	cr_expect_eq(budget.progress_every, 1);
+	second(0, 312000, 3000000);
+	cr_expect_eq(budget.progress_every, 2);
+	second(400000, 400000, 3000000);
+	cr_expect_eq(budget.scan_every, 4, "of two that cost the same, scans");
+	cr_expect_eq(budget.progress_every, 2);
+}
+
+Test(budget, the_first_five_minutes_end_after_five_minutes)
+{
+	begin();
+	now += BUDGET_DENSE_S * SECOND - 2;
+	budget_judge(&budget, now, &cost);
+	now += 1;
+	spend(2000000, 0, 0); /* far above 0.25 % of a nanosecond, and below half of 5 % of a second */
+	budget_judge(&budget, now, &cost);
+	cr_expect_eq(budget.scan_every, 1, "still dense");
+	now += 1;
+	budget_judge(&budget, now, &cost);
+	cr_expect_eq(budget.scan_every, 1, "this second opened with the dense allowance");
+	begin();
+	now += BUDGET_DENSE_S * SECOND;
+	budget_judge(&budget, now, &cost);
+	cr_expect_eq(budget.next_ppm, 1250, "the allowance of a second that opens now");
+	begin();
+	now += BUDGET_DENSE_S * SECOND - 1;
+	budget_judge(&budget, now, &cost);
+	cr_expect_eq(budget.next_ppm, BUDGET_DENSE_PPM / 2);
+	begin_with(60000, BUDGET_DENSE_PPM);
+	cr_expect_eq(budget.next_ppm, 30000, "one that was given and is larger holds");
+}
+
+Test(budget, a_hit_is_news_when_more_than_five_minutes_went_without_one)
+{
+	begin();
+	run(400, 40000);
+	cr_assert_eq(budget.scan_every, 16);
+	budget_hit(&budget, now);
+	cr_expect_eq(budget.scan_every, 1, "the first");
+	cr_expect_eq(budget.dense_until_ns, now + BUDGET_DENSE_S * SECOND);
+	uint64_t until_ns = budget.dense_until_ns;
+	budget.scan_every = 16;
+	budget_hit(&budget, now += BUDGET_DENSE_S * SECOND);
+	cr_expect_eq(budget.scan_every, 16, "five minutes later");
+	cr_expect_eq(budget.dense_until_ns, until_ns);
+	budget_hit(&budget, now += BUDGET_DENSE_S * SECOND + 1);
+	cr_expect_eq(budget.scan_every, 1);
+	cr_expect_eq(budget.dense_until_ns, now + BUDGET_DENSE_S * SECOND);
+}
+
+Test(budget, nothing_is_sparser_than_the_sparsest)
+{
+	begin_with_given();
+	budget.scan_every = BUDGET_EVERY_MAX / 4;
+	cr_expect_eq(look(2500000), BUDGET_EVERY_MAX);
+	begin_with_given();
+	budget.scan_every = BUDGET_EVERY_MAX / 2;
+	cr_expect_eq(look(20000000), BUDGET_EVERY_MAX);
+	begin_with_given();
+	budget.scan_every = budget.progress_every = BUDGET_EVERY_MAX;
+	second(9000000, 9000000, 0);
+	cr_expect_eq(budget.scan_every, BUDGET_EVERY_MAX);
+	cr_expect_eq(budget.progress_every, BUDGET_EVERY_MAX);
+	cr_expect_eq(budget.cost_ppm, 18000);
+}

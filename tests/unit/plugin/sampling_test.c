@@ -133,3 +133,48 @@ Test(sampling, a_loop_without_pauses_has_one_in_so_much_time)
 		paid += sampling_after_pause(&row, now += 20000, false);
 	cr_expect(paid >= 999 && paid <= 1000, "%d in two seconds", paid);
 }
+
+/* Which ones are taken is agreed between ranks that may run different builds: it may not change. */
+Test(sampling, the_same_ones_are_taken_by_every_build)
+{
+	uint64_t taken = 0, other_function = 0, other_communicator = 0, other_ranks = 0;
+
+	for (uint64_t i = 0; i < 64; i++) {
+		struct sampling_name name = name_of(i);
+
+		taken |= (uint64_t)sampling_takes(&name, 4) << i;
+		name.function = RW_FUNCTION_ALL_GATHER;
+		other_function |= (uint64_t)sampling_takes(&name, 4) << i;
+		name = name_of(i);
+		name.communicator = UINT64_MAX;
+		other_communicator |= (uint64_t)sampling_takes(&name, 4) << i;
+		name = name_of(i);
+		name.ranks = UINT64_C(3) << 32 | 5;
+		other_ranks |= (uint64_t)sampling_takes(&name, 4) << i;
+	}
+	cr_expect_eq(taken, UINT64_C(0x020a0200298c8828), "%#lx", (unsigned long)taken);
+	cr_expect_eq(other_function, UINT64_C(0x8024002880101881), "%#lx", (unsigned long)other_function);
+	cr_expect_eq(other_communicator, UINT64_C(0x8424814907d0882c), "%#lx", (unsigned long)other_communicator);
+	cr_expect_eq(other_ranks, UINT64_C(0x2020068081490041), "%#lx", (unsigned long)other_ranks);
+}
+
+Test(sampling, a_collective_of_one_rank_or_of_a_size_nobody_knows_has_one_part)
+{
+	cr_expect_eq(sampling_bytes(RW_FUNCTION_ALL_GATHER, RW_DTYPE_FLOAT32, 100, 1), 400);
+	cr_expect_eq(sampling_bytes(RW_FUNCTION_ALL_GATHER, RW_DTYPE_FLOAT32, 100, 2), 800);
+	cr_expect_eq(sampling_bytes(RW_FUNCTION_REDUCE, RW_DTYPE_FLOAT32, 100, 2), 400);
+	cr_expect_eq(sampling_bytes(RW_FUNCTION_ALL_GATHER, RW_DTYPE_FLOAT32, 100, -1), 400);
+}
+
+Test(sampling, a_pause_of_exactly_so_long_pays_for_one_and_a_clock_that_goes_back_for_none)
+{
+	struct sampling_row row = { .called_ns = 1000000000 };
+
+	cr_expect_not(sampling_after_pause(&row, row.called_ns + SAMPLING_PAUSE_NS - 1, false));
+	cr_expect(sampling_after_pause(&row, row.called_ns + 1, false), "added up");
+	cr_expect_eq(row.saved_ns, 0);
+	cr_expect_not(sampling_after_pause(&row, row.called_ns - 10 * (uint64_t)SAMPLING_PAUSE_NS, false));
+	cr_expect_eq(row.saved_ns, 0);
+	cr_expect(sampling_after_pause(&row, row.called_ns + SAMPLING_PAUSE_NS, false));
+	cr_expect_eq(row.saved_ns, 0);
+}

@@ -161,3 +161,65 @@ Test(scan_buffers, numbers_that_are_not_aligned_are_bytes)
 	cr_expect_eq(buffers.in.elements, COUNT * 4);
 	cr_expect_eq(buffers.out.flags, 0);
 }
+
+Test(scan_buffers, integers_have_a_digest_and_floating_numbers_have_all)
+{
+	for (uint8_t dtype = RW_DTYPE_INT8; dtype <= RW_DTYPE_FLOAT8_E5M2; dtype++) {
+		struct scan_call call = { .function = RW_FUNCTION_SEND, .dtype = dtype, .count = 8, .send = SEND };
+		struct scan_buffers buffers;
+
+		cr_assert(scan_buffers(&call, &buffers));
+		cr_expect_eq(buffers.in.flags, dtype < RW_DTYPE_FLOAT16 ? SCAN_DIGEST_ONLY : 0, "type %u", dtype);
+		cr_expect_eq(buffers.in.dtype, dtype);
+	}
+	cr_expect_eq(bytes_as(SEND, 100, RW_DTYPE_INT8).flags, SCAN_DIGEST_ONLY, "said to be integers");
+	cr_expect_eq(bytes_as(SEND, 104, RW_DTYPE_UINT64).flags, SCAN_DIGEST_ONLY);
+}
+
+Test(scan_buffers, what_touches_does_not_overlap)
+{
+	enum { PART = COUNT * 4 };
+
+	cr_expect(placed(RW_FUNCTION_ALL_REDUCE, SEND, SEND + PART).survives);
+	cr_expect(placed(RW_FUNCTION_ALL_REDUCE, SEND + PART, SEND).survives);
+	cr_expect_not(placed(RW_FUNCTION_ALL_REDUCE, SEND + PART - 4, SEND).survives);
+	cr_expect_not(placed(RW_FUNCTION_ALL_REDUCE, SEND, SEND + PART - 4).survives);
+	cr_expect_not(placed(RW_FUNCTION_ALL_REDUCE, SEND, SEND + PART).same);
+	cr_expect_not(placed(RW_FUNCTION_ALL_GATHER, SEND + PART, SEND).same, "the output is larger");
+}
+
+Test(scan_buffers, the_kernel_takes_so_many_elements_and_no_more)
+{
+	struct scan_call call = { .function = RW_FUNCTION_ALL_REDUCE, .dtype = RW_DTYPE_UINT8, .send = SEND };
+	struct scan_buffers buffers;
+
+	call.count = UINT64_C(1) << 37;
+	cr_expect(scan_buffers(&call, &buffers), "a size that nobody knows counts as one rank");
+	call.count++;
+	cr_expect_not(scan_buffers(&call, &buffers));
+	call.nranks = 4;
+	call.count = UINT64_C(1) << 35;
+	cr_expect(scan_buffers(&call, &buffers));
+	call.count++;
+	cr_expect_not(scan_buffers(&call, &buffers));
+	call.count = 1;
+	call.rank = -1;
+	cr_expect_not(scan_buffers(&call, &buffers));
+}
+
+Test(scan_buffers, without_the_number_of_ranks_only_what_has_none_of_it_is_known)
+{
+	static const uint8_t every[] = { RW_FUNCTION_ALL_GATHER, RW_FUNCTION_ALL_TO_ALL, RW_FUNCTION_GATHER,
+					 RW_FUNCTION_REDUCE_SCATTER, RW_FUNCTION_SCATTER };
+	static const uint8_t own[] = { RW_FUNCTION_ALL_REDUCE, RW_FUNCTION_BROADCAST, RW_FUNCTION_REDUCE, RW_FUNCTION_SEND,
+				       RW_FUNCTION_RECV };
+	struct scan_call call = { .dtype = RW_DTYPE_FLOAT32, .count = 8, .send = SEND, .recv = RECV };
+	struct scan_buffers buffers;
+
+	for (size_t i = 0; i < sizeof(every); i++) {
+		call.function = every[i];
+		cr_expect_not(scan_buffers(&call, &buffers), "%u", every[i]);
+		call.function = own[i];
+		cr_expect(scan_buffers(&call, &buffers), "%u", own[i]);
+	}
+}

@@ -72,3 +72,90 @@ Test(taskless, the_end_of_a_group_is_seen_until_the_thread_ends_the_next_one)
 	recording_group_end(&recording, recording_new_group(&recording, A_THREAD));
 	cr_expect_not(recording_in_group_end(&recording, group));
 }
+
+enum { RETURN_NS = 1000, WITHIN_NS = 1000000000 };
+
+static struct glimpse returned_call(void)
+{
+	return (struct glimpse){ .group = 16, .known = RW_KNOWN_RETURN, .return_ns = RETURN_NS, .function = RW_FUNCTION_BROADCAST };
+}
+
+Test(taskless, without_a_task_a_call_is_given_up_a_second_after_its_return_if_nccl_is_through_with_it)
+{
+	struct glimpse op = returned_call();
+	struct taskless_later later = { .called = true };
+
+	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS + WITHIN_NS), RW_UNTRACKED_NONE);
+	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS + WITHIN_NS + 1), RW_UNTRACKED_NO_TASK);
+	later.called = false;
+	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS + WITHIN_NS + 1), RW_UNTRACKED_NONE,
+		     "nobody knows: it may connect");
+	recording.communicators[0].launches_here = true;
+	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS + WITHIN_NS + 1), RW_UNTRACKED_NO_TASK);
+	recording.communicators[0].launches_here = false;
+	recording.communicators[0].settled_ns = RETURN_NS;
+	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS + WITHIN_NS + 1), RW_UNTRACKED_NONE,
+		     "asked before it returned");
+	recording.communicators[0].settled_ns = RETURN_NS + 1;
+	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS + WITHIN_NS + 1), RW_UNTRACKED_NO_TASK);
+	op.known = 0;
+	later.called = true;
+	cr_expect_eq(taskless_why(&recording, &op, &later, UINT64_MAX), RW_UNTRACKED_NONE, "it has not returned");
+	op.group = 0;
+	cr_expect_eq(taskless_why(&recording, &op, &later, UINT64_MAX), RW_UNTRACKED_NONE, "who has no group has no time of return");
+}
+
+Test(taskless, without_a_task_a_call_is_given_up_at_once_when_it_was_overtaken_or_its_communicator_has_ended)
+{
+	struct glimpse op = returned_call();
+	struct taskless_later later = { .launched = true };
+
+	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS), RW_UNTRACKED_NO_TASK);
+	op.known = 0;
+	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS), RW_UNTRACKED_NONE, "still inside its group");
+	op.group = 0;
+	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS), RW_UNTRACKED_NO_TASK, "it has no group to be inside of");
+	op.group = 16;
+	later = (struct taskless_later){ .ended = true };
+	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS), RW_UNTRACKED_FINALIZE);
+}
+
+Test(taskless, broadcasts_have_no_events_since_nccl_2_29_2)
+{
+	struct glimpse op = returned_call();
+	struct taskless_later later = { .launched = true };
+
+	recording.nccl_version = 22901;
+	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS), RW_UNTRACKED_NO_TASK);
+	recording.nccl_version = 22902;
+	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS), RW_UNTRACKED_BROADCAST);
+	op.function = RW_FUNCTION_ALL_REDUCE;
+	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS), RW_UNTRACKED_NO_TASK);
+}
+
+Test(taskless, a_communicator_blocks_when_it_launches_on_its_callers_thread)
+{
+	taskless_launched(&taskless, &recording, &(struct glimpse){ .group = 16, .api_tid = 1, .launch_tid = 2, .comm = 3 }, 1);
+	cr_expect_not(recording.communicators[3].launches_here);
+	taskless_launched(&taskless, &recording, &(struct glimpse){ .group = 16, .api_tid = 2, .launch_tid = 2, .comm = 3 }, 2);
+	cr_expect(recording.communicators[3].launches_here);
+	cr_expect_not(recording.communicators[0].launches_here);
+	cr_expect_not(was_overtaken(1, 32), "another communicator's launches overtake nothing");
+}
+
+Test(taskless, a_later_call_of_another_group_is_seen)
+{
+	struct taskless_later later;
+
+	taskless_called(&taskless, &(struct glimpse){ .group = 16 }, 5);
+	taskless_called(&taskless, &(struct glimpse){ .group = 32 }, 4);
+	later = taskless_later(&taskless, &recording, 0, 5, 32);
+	cr_expect_not(later.called, "not later");
+	later = taskless_later(&taskless, &recording, 0, 4, 32);
+	cr_expect(later.called, "the newest counts, not the last one told");
+	later = taskless_later(&taskless, &recording, 0, 4, 16);
+	cr_expect_not(later.called, "of the same group");
+	cr_expect_not(later.ended);
+	recording.communicators[0].ended = true;
+	cr_expect(taskless_later(&taskless, &recording, 0, 4, 16).ended);
+}

@@ -138,3 +138,55 @@ Test(message, a_log_that_cannot_be_opened_leaves_messages_where_they_were)
 	cr_expect_gt(size_of(fd), 0);
 	unlink(path);
 }
+
+static const char *line_of(const char *text)
+{
+	static char read_back[2048];
+	char path[] = "/tmp/rankwatch-message.XXXXXX";
+	int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	unlink(path);
+	dup2(fd, STDERR_FILENO);
+	message("%s", text);
+	ssize_t got = pread(fd, read_back, sizeof(read_back) - 1, 0);
+	cr_assert_geq(got, 0);
+	read_back[got] = '\0';
+	close(fd);
+	return read_back;
+}
+
+Test(message, is_one_line_without_control_characters)
+{
+	cr_expect_str_eq(line_of("a job"), "rankwatch: a job\n");
+	cr_expect_str_eq(line_of(""), "rankwatch: \n");
+	cr_expect_str_eq(line_of("\033[31m\nx\t~\x7f\x1f end\001"), "rankwatch: ?[31m?x?~?? end?\n");
+	cr_expect_str_eq(line_of("caf\xc3\xa9"), "rankwatch: caf\xc3\xa9\n", "text that is not ASCII stays");
+}
+
+Test(message, that_is_too_long_is_cut_and_still_a_line)
+{
+	char text[2000];
+
+	memset(text, 'x', sizeof(text));
+	text[1023 - strlen("rankwatch: ") - 1] = '\0';
+	const char *line = line_of(text);
+	cr_expect_eq(strlen(line), 1023, "the longest that fits");
+	cr_expect_eq(line[1022], '\n');
+	cr_expect_eq(line[1021], 'x');
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	line = line_of(text);
+	cr_expect_eq(strlen(line), 1023);
+	cr_expect_eq(line[1022], '\n');
+	cr_expect_eq(strspn(line + strlen("rankwatch: "), "x"), 1023 - strlen("rankwatch: ") - 1);
+}
+
+Test(message, a_path_that_is_too_long_is_no_log)
+{
+	char path[5000];
+
+	memset(path, '/', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	cr_expect_eq(message_to(path), -ENAMETOOLONG);
+}

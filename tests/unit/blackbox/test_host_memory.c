@@ -147,6 +147,81 @@ Test(host_memory, what_is_no_number_and_what_would_block_is_no_limit, .timeout =
 	cr_expect_eq(host_memory_left(fixture_directory()), 900 * MIB);
 }
 
+Test(host_memory, what_lies_above_the_mount_is_no_group)
+{
+	put_machine(1024 * 1024, 900 * 1024);
+	put("proc/self/cgroup", "0::/a\n");
+	put_v2("/a", "104857600", 0, 0);
+	put("sys/fs/memory.max", "%llu\n", (unsigned long long)MIB);
+	put("sys/memory.max", "%llu\n", (unsigned long long)MIB);
+	cr_expect_eq(host_memory_left(fixture_directory()), 100 * MIB);
+}
+
+Test(host_memory, the_top_of_the_mount_is_a_group_too)
+{
+	put_machine(1024 * 1024, 900 * 1024);
+	put("proc/self/cgroup", "0::/a/b");
+	put_v2("/a/b", "104857600", 0, 0);
+	put_v2("", "52428800", 0, 0);
+	cr_expect_eq(host_memory_left(fixture_directory()), 50 * MIB, "and the last line needs no end");
+}
+
+Test(host_memory, of_a_limit_and_what_slows_down_the_smaller_one_counts)
+{
+	put_machine(1024 * 1024, 900 * 1024);
+	put("proc/self/cgroup", "0::/a\n");
+	put_v2("/a", "104857600", 0, 0);
+	put("sys/fs/cgroup/a/memory.high", "%llu\n", (unsigned long long)(200 * MIB));
+	cr_expect_eq(host_memory_total(fixture_directory()), 100 * MIB);
+	put("sys/fs/cgroup/a/memory.high", "%llu\n", (unsigned long long)(60 * MIB));
+	cr_expect_eq(host_memory_total(fixture_directory()), 60 * MIB);
+	put("sys/fs/cgroup/a/memory.high", "0\n");
+	cr_expect_eq(host_memory_total(fixture_directory()), 0, "0 is a limit");
+}
+
+Test(host_memory, what_is_used_is_what_the_kernel_cannot_take_back)
+{
+	put_machine(1024 * 1024, 900 * 1024);
+	put("proc/self/cgroup", "0::/a\n");
+	put_v2("/a", "104857600", 60 * MIB, 0);
+	put("sys/fs/cgroup/a/memory.stat", "inactive_file %llu\nactive_file %llu\n", 10 * MIB, 15 * MIB);
+	cr_expect_eq(host_memory_left(fixture_directory()), 65 * MIB, "both are taken back");
+	put("sys/fs/cgroup/a/memory.stat", "active_filex 1\nactive_file: %llu\n", 15 * MIB);
+	cr_expect_eq(host_memory_left(fixture_directory()), 55 * MIB, "a longer name is another");
+	put("sys/fs/cgroup/a/memory.stat", "inactive_file %llu\n", 70 * MIB);
+	cr_expect_eq(host_memory_left(fixture_directory()), 100 * MIB, "more than is used");
+	put("sys/fs/cgroup/a/memory.current", "unknown\n");
+	put("sys/fs/cgroup/a/memory.stat", "anon 1\n");
+	cr_expect_eq(host_memory_left(fixture_directory()), 100 * MIB, "nobody says what is used");
+}
+
+Test(host_memory, a_group_of_version_1_is_that_of_the_memory_controller_alone)
+{
+	put_machine(1024 * 1024, 900 * 1024);
+	put_v1("/job", "104857600", 0);
+	put_v1("/other", "1048576", 0);
+	put("proc/self/cgroup", "5:memory_other:/other\n4:xmemory:/other\n3:memor:/other\n2:cpu,memory,pids:/job\n");
+	cr_expect_eq(host_memory_total(fixture_directory()), 100 * MIB);
+	put("proc/self/cgroup", "5:cpu,memory_other:/other\n2:cpu,memory:/job\n");
+	cr_expect_eq(host_memory_total(fixture_directory()), 100 * MIB, "at the end of the list");
+	put("proc/self/cgroup", "0::/nowhere\n2:memory:/job\n");
+	cr_expect_eq(host_memory_total(fixture_directory()), 100 * MIB, "whichever comes first");
+	put("proc/self/cgroup", "2:cpu:/job\n3:pids:/memory\n");
+	cr_expect_eq(host_memory_total(fixture_directory()), 1024 * MIB, "no group has the memory");
+}
+
+Test(host_memory, version_1_shows_a_number_near_the_largest_where_there_is_no_limit)
+{
+	put_machine(1024 * 1024, 900 * 1024);
+	put("proc/self/cgroup", "2:memory:/job\n");
+	put_v1("/job", "1152921504606846976", 0);
+	cr_expect_eq(host_memory_total(fixture_directory()), 1024 * MIB);
+	put("proc/meminfo", "Buffers: 1\n");
+	cr_expect_eq(host_memory_total(fixture_directory()), UINT64_MAX, "2^60 is none");
+	put_v1("/job", "1152921504606846975", 0);
+	cr_expect_eq(host_memory_total(fixture_directory()), (UINT64_C(1) << 60) - 1);
+}
+
 /* The box in a group that has so many MiB left; 8 ranks share the node. */
 static int create_in_group_with(unsigned long long left, struct box_writer *writer)
 {

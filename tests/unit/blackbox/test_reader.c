@@ -180,6 +180,47 @@ Test(reader, every_damaged_header_is_refused_with_a_sentence)
 	DAMAGE(gpu_offset, 12288, -EINVAL, "GPU page at offset 12288");
 	DAMAGE(samples_offset, 12289, -EINVAL, "host samples at offset 12289");
 	DAMAGE(ring_offset, 1u << 30, -EINVAL, "operations at offset");
+	DAMAGE(ring_slots, 512, -EINVAL, "ring of 512 slots");
+	DAMAGE(sample_slots, 0, -EINVAL, "0 host samples");
+	DAMAGE(wait_slots, 0, -EINVAL, "0 network waits");
+	DAMAGE(wait_slots, RW_BOX_WAITS + 1, -EINVAL, "513 network waits");
+	DAMAGE(waits_offset, 8, -EINVAL, "network waits at offset 8");
+	DAMAGE(total_size, good.total_size + 1, -EIO, "truncated");
+	DAMAGE(total_size, good.total_size - 1, -EINVAL, "operations at offset");
+	DAMAGE(samples_offset, good.samples_offset + 4, -EINVAL, "host samples at offset");
+	/* Each table begins where the one before ends, or behind that. */
+	DAMAGE(control_offset, RW_BOX_HEADER_SIZE - 8, -EINVAL, "control page at offset");
+	DAMAGE(comms_offset, good.comms_offset - 8, -EINVAL, "communicators at offset");
+	DAMAGE(gpu_offset, good.gpu_offset - 8, -EINVAL, "GPU page at offset");
+	DAMAGE(samples_offset, good.samples_offset - 8, -EINVAL, "host samples at offset");
+	DAMAGE(waits_offset, good.waits_offset - 8, -EINVAL, "network waits at offset");
+	DAMAGE(ring_offset, good.ring_offset - 8, -EINVAL, "operations at offset");
+}
+
+/* What the file holds behind its box is nobody's, and fewer of something than there may be are no damage. */
+Test(reader, a_header_at_its_limits_is_read)
+{
+	struct box_writer writer;
+	struct box_reader reader;
+
+	fixture_create(&writer);
+	cr_assert_eq(ftruncate(writer.fd, (off_t)writer.header->total_size + 4096), 0);
+	writer.header->comm_slots = 1;
+	writer.header->sample_slots = 1;
+	writer.header->wait_slots = 1;
+	writer.header->comms_used = 1;
+	fixture_open(&reader, &writer);
+	cr_expect_eq(reader.header.comms_used, 1);
+	box_reader_close(&reader);
+	writer.header->comms_used = 2;
+	fixture_open(&reader, &writer);
+	cr_expect_eq(reader.header.comms_used, 1, "as many as there are");
+	box_reader_close(&reader);
+	writer.header->optional_features = 0;
+	writer.header->wait_slots = 99999;
+	writer.header->waits_offset = 3;
+	fixture_open(&reader, &writer);
+	box_reader_close(&reader);
 }
 
 Test(reader, texts_are_terminated_whatever_the_file_holds)
@@ -197,6 +238,27 @@ Test(reader, texts_are_terminated_whatever_the_file_holds)
 	cr_expect_eq(strlen(reader.header.environment), RW_BOX_ENVIRONMENT - 2);
 	cr_expect_eq(strlen(reader.header.devices[15].pci), 15);
 	cr_expect_eq(reader.header.comms_used, RW_BOX_COMMS);
+}
+
+Test(reader, every_text_of_the_header_is_terminated)
+{
+	static const struct {
+		size_t offset, size;
+	} texts[] = {
+#define TEXT(field) { offsetof(struct rw_box_header, field), sizeof(((struct rw_box_header *)NULL)->field) }
+		TEXT(boot_id), TEXT(host), TEXT(job), TEXT(rank_from), TEXT(process_name), TEXT(watchdog_from),
+		TEXT(gpu_progress_state), TEXT(scan_state), TEXT(devices[0].pci), TEXT(devices[7].pci),
+#undef TEXT
+	};
+	struct box_writer writer;
+	struct box_reader reader;
+
+	fixture_create(&writer);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		memset((char *)writer.header + texts[i].offset, 'x', texts[i].size);
+	fixture_open(&reader, &writer);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		cr_expect_eq(strnlen((const char *)&reader.header + texts[i].offset, texts[i].size), texts[i].size - 1, "%zu", i);
 }
 
 Test(reader, what_is_no_regular_file_of_the_owner_is_refused)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -108,6 +109,141 @@ Test(saved, network_waits_are_kept)
 	cr_assert_eq(box_reader_waits(&copy, 0, RW_BOX_WAITS, there), RW_BOX_WAITS);
 	cr_expect_eq(memcmp(here, there, sizeof(here)), 0);
 	expect_same_operations(&original, &copy, 0, 1);
+}
+
+/* Of `count` samples, the ring's last ones; one of them was being written when the copy was made. */
+static void expect_samples_kept(uint64_t count)
+{
+	static struct rw_host_sample here[RW_BOX_SAMPLES], there[RW_BOX_SAMPLES];
+	static enum box_slot here_states[RW_BOX_SAMPLES], there_states[RW_BOX_SAMPLES];
+	uint64_t kept = count < RW_BOX_SAMPLES ? count : RW_BOX_SAMPLES, first = count - kept, busy = count - kept / 3 - 1;
+	struct box_writer writer;
+	struct box_reader original, copy;
+
+	fixture_create(&writer);
+	for (uint64_t i = 0; i < count; i++)
+		box_writer_sample(&writer, &(struct rw_host_sample){ .tid = (uint32_t)(7 * i + 1), .kind = RW_SAMPLE_STATE, .text = "x" });
+	writer.samples[busy % RW_BOX_SAMPLES].ticket = 0;
+	fixture_open(&original, &writer);
+	save(&original, &copy);
+	cr_assert_eq(box_reader_samples(&original, first, (uint32_t)kept, here, here_states), (int)kept);
+	cr_assert_eq(box_reader_samples(&copy, first, (uint32_t)kept, there, there_states), (int)kept);
+	for (uint64_t i = 0; i < kept; i++) {
+		static const struct rw_host_sample none;
+
+		cr_assert_eq(there_states[i], here_states[i], "%lu of %lu", i, count);
+		cr_assert_eq(memcmp(&there[i], first + i == busy ? &none : &here[i], sizeof(none)), 0, "%lu of %lu", i, count);
+	}
+	box_reader_close(&original);
+	box_reader_close(&copy);
+	fixture_remove();
+}
+
+Test(saved, host_samples_are_kept_but_for_one_that_was_being_written)
+{
+	static const uint64_t counts[] = { 1, 255, 256, 257, 1000, RW_BOX_SAMPLES, RW_BOX_SAMPLES + 1, RW_BOX_SAMPLES + 300,
+					   2 * RW_BOX_SAMPLES };
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+		expect_samples_kept(counts[i]);
+}
+
+Test(saved, an_operation_that_is_being_claimed_has_no_bytes_of_the_one_before)
+{
+	struct box_writer writer;
+	struct box_reader original, copy;
+	struct rw_operation operation;
+	enum box_slot state;
+	uint64_t ticket;
+
+	fixture_create(&writer);
+	fixture_operation(&writer, 1, 100);
+	struct rw_operation *slot = box_claim(&writer, RW_OWNER_HOST, &ticket);
+	cr_assert_not_null(slot);
+	slot->sequence = 99;
+	fixture_operation(&writer, 3, 100);
+	fixture_open(&original, &writer);
+	save(&original, &copy);
+	cr_assert_eq(box_reader_operations(&copy, 1, 1, &operation, &state), 1);
+	cr_expect_eq(state, BOX_SLOT_BUSY);
+	cr_expect_eq(operation.sequence, 0);
+	cr_assert_eq(box_reader_operations(&copy, 2, 1, &operation, &state), 1);
+	cr_expect_eq(state, BOX_SLOT_OK);
+	cr_expect_eq(operation.sequence, 3);
+}
+
+Test(saved, every_communicator_and_its_progress_are_kept)
+{
+	static struct rw_communicator here[RW_BOX_COMMS], there[RW_BOX_COMMS];
+	static struct rw_gpu_progress progress[RW_BOX_COMMS];
+	struct box_writer writer;
+	struct box_reader original, copy;
+
+	fixture_create(&writer);
+	for (uint32_t i = 0; i < RW_BOX_COMMS; i++) {
+		writer.communicators[i].id = 1000 + i;
+		writer.communicators[i].born_ns = 1 + i;
+		writer.gpu[i].gpu_started = 3 * i + 2;
+		writer.gpu[i].gpu_done = 3 * i + 1;
+	}
+	writer.header->comms_used = RW_BOX_COMMS;
+	fixture_open(&original, &writer);
+	save(&original, &copy);
+	cr_assert_eq(box_reader_communicators(&original, 0, RW_BOX_COMMS, here), RW_BOX_COMMS);
+	cr_assert_eq(box_reader_communicators(&copy, 0, RW_BOX_COMMS, there), RW_BOX_COMMS);
+	cr_expect_eq(memcmp(here, there, sizeof(here)), 0);
+	cr_assert_eq(box_reader_progress(&copy, 0, RW_BOX_COMMS, progress), RW_BOX_COMMS);
+	for (uint32_t i = 0; i < RW_BOX_COMMS; i++) {
+		cr_assert_eq(progress[i].gpu_started, 3 * i + 2);
+		cr_assert_eq(progress[i].gpu_done, 3 * i + 1);
+	}
+}
+
+Test(saved, what_cannot_be_saved_is_said_and_leaves_nothing)
+{
+	struct box_writer writer;
+	struct box_reader reader;
+	char why[160] = "", gone[128];
+	int directory = open(fixture_directory(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	fixture_create(&writer);
+	fixture_open(&reader, &writer);
+	cr_expect_eq(box_save(&reader, directory, "nowhere/copy.rwbox.gz", why), -ENOENT);
+	cr_expect_str_eq(why, "nowhere/copy.rwbox.gz: not saved: No such file or directory");
+	snprintf(gone, sizeof(gone), "%s/taken.rwbox.gz", fixture_directory());
+	cr_assert_eq(mkdir(gone, 0700), 0);
+	cr_expect_eq(box_save(&reader, directory, "taken.rwbox.gz", why), -EISDIR);
+	cr_expect_str_eq(why, "taken.rwbox.gz: not saved: Is a directory");
+	DIR *entries = opendir(fixture_directory());
+	cr_assert_not_null(entries);
+	for (const struct dirent *entry; (entry = readdir(entries));)
+		cr_expect(entry->d_name[0] != '.' || !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."), "%s", entry->d_name);
+	closedir(entries);
+	cr_assert_eq(ftruncate(writer.fd, 4096), 0);
+	cr_expect_eq(box_save(&reader, directory, "copy.rwbox.gz", why), -EIO);
+	cr_expect_str_eq(why, "copy.rwbox.gz: not saved: Input/output error");
+	close(directory);
+}
+
+Test(saved, a_header_is_one_when_it_is_whole_and_of_a_size_that_boxes_have)
+{
+	static unsigned char bytes[sizeof(struct rw_box_header) + 1];
+	struct rw_box_header *header = (void *)bytes, found;
+
+	memcpy(header->magic, RW_BOX_MAGIC, sizeof(header->magic));
+	header->total_size = sizeof(*header);
+	cr_expect(box_saved_header(&found, bytes, sizeof(*header)));
+	cr_expect_eq(found.total_size, sizeof(*header));
+	cr_expect_not(box_saved_header(&found, bytes, sizeof(*header) - 1));
+	header->total_size = sizeof(*header) - 1;
+	cr_expect_not(box_saved_header(&found, bytes, sizeof(*header)));
+	header->total_size = 64 << 20;
+	cr_expect(box_saved_header(&found, bytes, sizeof(*header)));
+	header->total_size++;
+	cr_expect_not(box_saved_header(&found, bytes, sizeof(*header)));
+	header->total_size = 64 << 20;
+	header->magic[7] ^= 1;
+	cr_expect_not(box_saved_header(&found, bytes, sizeof(*header)));
 }
 
 Test(saved, a_copy_of_a_copy_is_the_same)
@@ -405,6 +541,56 @@ Test(saved, a_store_over_its_limit_loses_the_oldest_finished_boxes_and_never_the
 	cr_expect(is_stored(&store, store.name) && is_stored(&store, living));
 	cr_expect_not(is_stored(&store, names[3]));
 	box_store_close(&store);
+}
+
+static void put_file(const char *directory, const char *name, off_t size)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	cr_assert_geq(fd, 0, "%s", path);
+	cr_assert_eq(ftruncate(fd, size), 0);
+	close(fd);
+}
+
+/* Only files of saved boxes in the jobs' own directories count, and only whole ones go. */
+Test(saved, a_store_counts_and_removes_nothing_that_is_not_its_own)
+{
+	struct box_writer writer;
+	struct box_store store;
+	char directory[256], elsewhere[256], link[300], why[BOX_STORE_WHY];
+
+	fixture_create(&writer);
+	snprintf(directory, sizeof(directory), "%s/kept", fixture_directory());
+	snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", fixture_directory());
+	cr_assert_eq(box_store_open(&store, directory, "job", 0, why), 0, "%s", why);
+	cr_assert_eq(mkdir(elsewhere, 0700), 0);
+	put_file(elsewhere, "rank0-1-20260101T000000Z.rwbox.gz", 1 << 20);
+	snprintf(link, sizeof(link), "%s/linked", directory);
+	cr_assert_eq(symlink(elsewhere, link), 0);
+	put_file(store.path, "notes.txt", 1 << 20);
+	put_file(store.path, ".rwbox.gz", 1 << 20);
+	put_file(directory, "rank0-2-20260101T000000Z.rwbox.gz", 1 << 20);
+	snprintf(link, sizeof(link), "%s/.hidden", directory);
+	cr_assert_eq(mkdir(link, 0700), 0);
+	put_file(link, "rank0-3-20260101T000000Z.rwbox.gz", 1 << 20);
+	store_one(&store, &writer, 900000, true);
+	char first[96];
+	strcpy(first, store.name);
+	struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+	cr_assert_eq(utimensat(store.job_fd, first, old, 0), 0);
+	store.limit = 1 << 20;
+	store_one(&store, &writer, 900001, true);
+	cr_expect_eq(store.removed, 0, "the two boxes take far less than 1 MiB");
+	cr_expect_eq(store.saved, 2);
+	put_file(store.path, "rank0-4-20260101T000000Z.rwbox.gz", 1 << 20);
+	store_one(&store, &writer, 900002, true);
+	cr_expect_eq(store.removed, 2, "what is no box counts as one and stays");
+	cr_expect_not(is_stored(&store, first));
+	cr_expect(is_stored(&store, "rank0-4-20260101T000000Z.rwbox.gz"));
+	box_store_close(&store);
+	cr_expect(store.all_fd == -1 && store.job_fd == -1);
 }
 
 Test(saved, a_directory_that_cannot_be_made_is_said)

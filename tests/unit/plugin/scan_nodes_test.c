@@ -103,3 +103,63 @@ Test(scan_nodes, calls_that_are_captured_are_numbered_one_after_the_other, .init
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(scan_nodes_call(&nodes, &(struct scan_captured){ 0 }), i);
 }
+
+Test(scan_nodes, a_result_is_one_when_its_node_and_its_segment_of_that_are, .init = setup)
+{
+	static const struct {
+		uint32_t node, segment;
+		bool known;
+	} results[] = { { 0, 0, true }, { 0, 1, true }, { 1, 1, true }, { 1, 2, false }, { 2, 0, false }, { 0, SCAN_SEGMENTS, false } };
+	struct scan_replay replay;
+	struct scan_node_segment segment;
+
+	cr_assert(scan_nodes_add(&nodes, &launch, segments));
+	cr_assert(scan_nodes_add(&nodes, &launch, segments));
+	for (uint32_t i = 0; i < sizeof(results) / sizeof(*results); i++) {
+		write_result(i, results[i].node, results[i].segment, i);
+		cr_expect_eq(read_result(&replay, &segment), results[i].known, "%u", i);
+	}
+	cr_expect_eq(lost, 0);
+}
+
+Test(scan_nodes, after_a_whole_turn_of_the_ring_a_quarter_of_it_is_left_to_who_writes, .init = setup)
+{
+	struct scan_replay replay;
+	struct scan_node_segment segment;
+
+	cr_assert(scan_nodes_add(&nodes, &launch, segments));
+	for (uint64_t i = 0; i < SCAN_REPLAYS; i++)
+		write_result(i, 0, 0, i);
+	cr_assert(read_result(&replay, &segment) && replay.replay == 0, "a full ring has lost nothing");
+	write_result(SCAN_REPLAYS + 1, 0, 0, SCAN_REPLAYS + 1);
+	cr_assert(read_result(&replay, &segment));
+	cr_expect_eq(replay.replay, SCAN_REPLAYS / 4 + 1);
+	cr_expect_eq(lost, SCAN_REPLAYS / 4);
+}
+
+Test(scan_nodes, segments_of_a_call_add_up_to_its_sides_and_a_closed_table_takes_no_call, .init = setup)
+{
+	int32_t call = scan_nodes_call(&nodes, &(struct scan_captured){ 0 });
+
+	cr_assert_eq(call, 0);
+	segments[0] = (struct scan_node_segment){ .call = 0, .sides = RW_OWNER_SCAN_IN };
+	segments[1] = (struct scan_node_segment){ .call = 0, .sides = RW_OWNER_SCAN_OUT };
+	cr_assert(scan_nodes_add(&nodes, &launch, segments));
+	cr_expect_eq(nodes.calls[0].sides, RW_OWNER_SCAN_IN | RW_OWNER_SCAN_OUT);
+	struct scan_nodes closed = { 0 };
+	cr_expect_eq(scan_nodes_call(&closed, &(struct scan_captured){ 0 }), -1);
+	scan_nodes_sample(&closed, 7);
+	scan_nodes_sample(&nodes, 7);
+	cr_expect_eq(*nodes.mask, 7);
+}
+
+Test(scan_nodes, so_many_segments_fit_and_no_more, .init = setup)
+{
+	launch.segment_count = SCAN_SEGMENTS;
+	uint32_t taken = 0;
+
+	while (scan_nodes_add(&nodes, &launch, segments))
+		taken++;
+	cr_expect_eq(taken, SCAN_NODE_SEGMENTS / SCAN_SEGMENTS);
+	cr_expect_eq((uintptr_t)&launch.scratch->partials[launch.segment_count] <= (1 << 20) + scan_nodes_device_size(), true);
+}

@@ -56,7 +56,7 @@ Test(communicator, devices_are_entered_once_each_and_the_last_entry_collects_wha
 	static const char nothing[sizeof(header.rank_from)];
 	cr_expect_eq(memcmp(header.rank_from, nothing, sizeof(nothing)), 0);
 	for (int i = 2; i < RW_BOX_DEVICES; i++)
-		cr_expect_eq(device_of(30 + i), i);
+		cr_expect_eq(device_of(30 + i), (uint32_t)i);
 	cr_expect_eq(device_of(31), 1);
 	cr_expect_eq(device_of(99), RW_BOX_DEVICES - 1);
 	cr_expect_eq(device_of(30 + RW_BOX_DEVICES - 2), RW_BOX_DEVICES - 2);

@@ -216,6 +216,42 @@ Test(limits, lack_of_memory_in_the_analysis_is_an_error_and_a_refusal_is_not)
 	feed_free(feed);
 }
 
+Test(limits, the_first_error_is_kept)
+{
+	struct feed *feed = start();
+
+	fixture_operation(&writer, 0, MS);
+	analysis.answer = -ENOMEM;
+	cr_expect_eq(feed_poll(feed, 2 * MS), -ENOMEM);
+	cr_assert_eq(ftruncate(writer.fd, 4096), 0);
+	cr_expect_eq(feed_poll(feed, 3 * MS), -ENOMEM);
+	cr_expect_eq(feed_error(feed), -ENOMEM);
+	feed_free(feed);
+}
+
+/* Unfinished ones that lie close together are read in one go of 64. */
+Test(limits, unfinished_operations_are_read_again_however_far_apart_they_are)
+{
+	static const uint64_t apart[] = { 1, 62, 63, 64, 65, 200 };
+	uint64_t tickets[7], sequence = 0;
+	struct feed *feed = start();
+
+	tickets[0] = fixture_operation(&writer, sequence++, MS);
+	for (size_t i = 0; i < 6; i++) {
+		for (uint64_t between = 1; between < apart[i]; between++)
+			fixture_finish(&writer, fixture_operation(&writer, sequence++, MS));
+		tickets[i + 1] = fixture_operation(&writer, sequence++, MS);
+	}
+	cr_assert_eq(feed_poll(feed, 10 * MS), (int)sequence);
+	for (size_t i = 0; i < 7; i++)
+		fixture_finish(&writer, tickets[i]);
+	cr_expect_eq(feed_poll(feed, 20 * MS), 7);
+	for (size_t i = 0; i < 7; i++)
+		cr_expect_eq(told(RECORDED_OPERATION, sequence + i)->operation.ticket, tickets[i]);
+	cr_expect_eq(feed_poll(feed, 30 * MS), 0);
+	feed_free(feed);
+}
+
 Test(limits, a_claim_is_waited_for_a_second_and_not_a_nanosecond_longer)
 {
 	struct feed *feed = start();

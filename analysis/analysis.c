@@ -192,6 +192,11 @@ size_t analysis_absentees(const struct analysis *analysis, int32_t *world_ranks,
 	return births_missing(&analysis->job, world_ranks, room);
 }
 
+void analysis_tell_births(struct analysis *analysis, uint64_t now_ns)
+{
+	births_tick(analysis, now_ns, true);
+}
+
 int analysis_add_gpu_state(struct analysis *analysis, const struct analysis_gpu_state *state)
 {
 	return gpus_add_state(&analysis->gpus, state);
@@ -244,7 +249,7 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	sums_tick(analysis, now_ns);
 	transfer_tick(analysis, now_ns);
 	hang_tick(analysis, now_ns);
-	births_tick(analysis, now_ns);
+	births_tick(analysis, now_ns, !analysis->post_mortem);
 	held_tick(analysis, now_ns);
 	desync_tick(analysis, now_ns);
 	gpu_finding_tick(analysis, now_ns);

@@ -421,6 +421,9 @@ void analysis_set_absentee(struct analysis *analysis, const struct analysis_abse
 
 /* Lets time pass: evaluates what only time can show (hangs), emits, closes. Call at least twice a second when live. */
 void analysis_tick(struct analysis *analysis, uint64_t now_ns);
+/* After everything of black boxes, when processes of theirs have just been seen to live: who waits in the birth of a communicator gives no
+ * sign of life there, but has waited until now. */
+void analysis_tell_births(struct analysis *analysis, uint64_t now_ns);
 
 /* Fills at most `room` suspects; returns how many there are. */
 size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room);

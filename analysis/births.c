@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/model.h"
+#include "analysis/process.h"
 #include "analysis/text.h"
 
 enum { WORLD_MAX = 1 << 20 };
@@ -106,19 +107,50 @@ static struct absentee *find(struct births *births, int32_t world_rank)
 	return NULL;
 }
 
+static struct absentee *find_or_add(struct births *births, int32_t world_rank, uint64_t now_ns)
+{
+	struct absentee *absentee = find(births, world_rank);
+	if (absentee || births->count == BIRTHS_ABSENTEES)
+		return absentee;
+	absentee = &births->absentees[births->count++];
+	*absentee = (struct absentee){ .world_rank = world_rank, .since_ns = now_ns };
+	return absentee;
+}
+
 void births_note(struct births *births, const struct analysis_absentee *seen, uint64_t now_ns)
 {
-	struct absentee *absentee = find(births, seen->world_rank);
-	if (!absentee) {
-		if (births->count == BIRTHS_ABSENTEES)
-			return;
-		absentee = &births->absentees[births->count++];
-		*absentee = (struct absentee){ .world_rank = seen->world_rank, .since_ns = now_ns };
-	}
+	struct absentee *absentee = find_or_add(births, seen->world_rank, now_ns);
+	if (!absentee || absentee->dead)
+		return;
 	if (absentee->absence != seen->absence || now_ns > absentee->seen_ns + BIRTH_LOOK_NS)
 		absentee->since_ns = now_ns;
 	absentee->absence = seen->absence;
 	absentee->pid = seen->pid;
+	absentee->seen_ns = now_ns;
+}
+
+/* One that ended in the very birth that the others wait in. In boxes whose processes have all ended it is not known when one
+ * that gave no sign of life ended, and none does before its first communicator: it may have waited as long as the others. */
+static const struct process *find_dead(const struct job *job, uint64_t birth, int32_t world_rank, bool others_live)
+{
+	for (uint32_t i = 0; i < job->process_count; i++) {
+		const struct process *process = job->processes[i];
+		if (process->world_rank == world_rank && process_is_dead(process) &&
+		    (others_live || process->heartbeat_ns) && process->birth.since_ns && process->birth.id == birth)
+			return process;
+	}
+	return NULL;
+}
+
+static void note_dead(struct births *births, const struct process *dead, uint64_t now_ns)
+{
+	struct absentee *absentee = find_or_add(births, dead->world_rank, now_ns);
+	if (!absentee)
+		return;
+	absentee->dead = dead;
+	absentee->absence = ANALYSIS_ABSENT_ENDED;
+	absentee->pid = dead->pid;
+	absentee->since_ns = dead->life_ns;
 	absentee->seen_ns = now_ns;
 }
 
@@ -154,9 +186,9 @@ static struct record *make_record(const struct job *job, const struct absentee *
 		[ANALYSIS_ABSENT_IDLE] = { RW_KIND_HANG, RW_CAUSE_UNKNOWN, RW_CRITICAL, RW_LIKELY, true },
 	};
 	enum analysis_absence absence = absentee->absence;
-	struct record *record =
-	    record_new_absent(job, told[absence].kind, absentee->world_rank, gathering->first->host_name,
-			      told[absence].has_process ? absentee->pid : 0);
+	const struct process *of_host = absentee->dead ? absentee->dead : gathering->first;
+	struct record *record = record_new_absent(job, told[absence].kind, absentee->world_rank, of_host->host_name,
+						  told[absence].has_process ? absentee->pid : 0);
 	if (!record)
 		return NULL;
 	struct rw_finding *finding = &record->finding;
@@ -164,7 +196,7 @@ static struct record *make_record(const struct job *job, const struct absentee *
 	finding->severity = told[absence].severity;
 	finding->confidence = told[absence].confidence;
 	finding->arrival = RW_ARRIVAL_NONE;
-	finding->level = RW_LEVEL_PROC;
+	finding->level = absentee->dead ? RW_LEVEL_SELF : RW_LEVEL_PROC;
 	finding->first_seen_ns = gathering->since_ns;
 	finding->detect_ms = finding->late.by_ms = (double)(now_ns - gathering->since_ns) / 1e6;
 	finding->late.present = true;
@@ -242,7 +274,7 @@ static void tell(struct analysis *analysis, struct absentee *absentee, const str
 	findings_tell(&analysis->findings, record, now_ns);
 }
 
-void births_tick(struct analysis *analysis, uint64_t now_ns)
+void births_tick(struct analysis *analysis, uint64_t now_ns, bool others_live)
 {
 	int32_t missing[BIRTHS_ABSENTEES];
 	struct gathering gathering;
@@ -251,6 +283,14 @@ void births_tick(struct analysis *analysis, uint64_t now_ns)
 	if (count > BIRTHS_ABSENTEES)
 		count = 0; /* so many are no single rank's affair */
 	forget(analysis, missing, count, now_ns);
+	for (size_t i = 0; i < count; i++) {
+		const struct process *dead = find_dead(&analysis->job, gathering.id, missing[i], others_live);
+		struct absentee *before = find(&analysis->births, missing[i]);
+		if (dead)
+			note_dead(&analysis->births, dead, now_ns);
+		else if (before)
+			before->dead = NULL; /* that was another birth */
+	}
 	for (uint32_t i = 0; i < analysis->births.count; i++)
 		tell(analysis, &analysis->births.absentees[i], &gathering, now_ns);
 	if (waiting)

@@ -24,10 +24,11 @@ enum {
 	BIRTHS_ABSENTEES = 32,
 };
 
-/* A missing rank as the caller saw it. */
+/* A missing rank as the caller saw it, or as its black box shows it. */
 struct absentee {
 	int32_t world_rank, pid;
 	enum analysis_absence absence;
+	const struct process *dead; /* its black box tells that it ended in this birth; NULL: what the caller saw holds */
 	uint64_t since_ns, seen_ns; /* it has been that at each look in between */
 	bool told;
 	enum rw_kind kind; /* as told */
@@ -43,7 +44,7 @@ struct births {
  * are waiting: those are early. */
 size_t births_missing(const struct job *job, int32_t *world_ranks, size_t room);
 void births_note(struct births *births, const struct analysis_absentee *absentee, uint64_t now_ns);
-/* Opens and closes findings. */
-void births_tick(struct analysis *analysis, uint64_t now_ns);
+/* Opens and closes findings. others_live: who is told to live does so at this moment. */
+void births_tick(struct analysis *analysis, uint64_t now_ns, bool others_live);
 
 #endif

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "finding/finding_json.h"
 
 static void keep_finding(void *argument, const struct rw_finding *finding)
@@ -31,6 +33,47 @@ static int add_entry(struct replay *replay, struct box_entry *entry)
 	return 0;
 }
 
+static bool is_in(const struct replay_process *process, enum box_life life, uint64_t birth)
+{
+	const struct rw_birth *in = &replay_header(process)->birth;
+
+	return process->life == life && in->since_ns && in->id == birth;
+}
+
+/* Has one ended in the birth of a communicator in which others live? */
+static bool has_lost_somebody(const struct replay *replay)
+{
+	for (size_t i = 0; i < replay->count; i++) {
+		uint64_t birth = replay_header(&replay->processes[i])->birth.id;
+
+		for (size_t k = 0; is_in(&replay->processes[i], BOX_ORPHANED, birth) && k < replay->count; k++)
+			if (is_in(&replay->processes[k], BOX_ALIVE, birth))
+				return true;
+	}
+	return false;
+}
+
+static bool all_live_on(const struct replay *replay)
+{
+	for (size_t i = 0; i < replay->count; i++)
+		if (replay->processes[i].life != BOX_ORPHANED &&
+		    box_reader_life(feed_reader(replay->processes[i].feed), NULL) != BOX_ALIVE)
+			return false;
+	return true;
+}
+
+/* A rank has ended, the others wait for it and live: if they still do after a moment, this is not the end of the whole job. */
+static void look_at_births(const struct replay *replay)
+{
+	const struct timespec moment = { .tv_sec = 1 };
+
+	if (!has_lost_somebody(replay))
+		return;
+	nanosleep(&moment, NULL);
+	if (all_live_on(replay))
+		analysis_tell_births(replay->analysis, clock_monotonic_ns());
+}
+
 static int play(struct replay *replay)
 {
 	struct feed **feeds = calloc(replay->count, sizeof(struct feed *));
@@ -45,6 +88,7 @@ static int play(struct replay *replay)
 			replay->last_ns = feed_last_ns(feeds[i]);
 	}
 	free(feeds);
+	look_at_births(replay);
 	return 0;
 }
 

@@ -51,9 +51,9 @@ static void enter(struct analysis *analysis, int rank, int nranks)
 }
 
 /* All but the late rank wait in the birth of a communicator of `nranks`. */
-static struct analysis *open_init(struct told *told, int waiting, int nranks)
+static struct analysis *open_init(struct told *told, bool post_mortem, int waiting, int nranks)
 {
-	struct analysis *analysis = analysis_new(false, note, told);
+	struct analysis *analysis = analysis_new(post_mortem, note, told);
 
 	for (int rank = 0; rank < waiting; rank++) {
 		if (rank == LATE)
@@ -95,7 +95,7 @@ Test(births, the_rank_that_is_missing_is_named_by_what_it_does)
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct told told = { 0 };
-		struct analysis *analysis = open_init(&told, RANKS, RANKS);
+		struct analysis *analysis = open_init(&told, false, RANKS, RANKS);
 
 		pass_time(analysis, cases[i].absence, 1, 40);
 		cr_expect_eq(told.opened, cases[i].opened, "case %zu: %d", i, told.opened);
@@ -114,7 +114,7 @@ Test(births, the_rank_that_is_missing_is_named_by_what_it_does)
 Test(births, a_rank_that_comes_in_time_or_gets_on_now_and_then_is_not_named)
 {
 	struct told told = { 0 };
-	struct analysis *analysis = open_init(&told, RANKS, RANKS);
+	struct analysis *analysis = open_init(&told, false, RANKS, RANKS);
 
 	for (int i = 0; i < 5; i++) {
 		pass_time(analysis, ANALYSIS_ABSENT_IDLE, 1 + 10 * i, 9 + 10 * i);
@@ -130,7 +130,7 @@ Test(births, a_rank_that_comes_in_time_or_gets_on_now_and_then_is_not_named)
 Test(births, the_finding_is_closed_when_the_rank_has_come)
 {
 	struct told told = { 0 };
-	struct analysis *analysis = open_init(&told, RANKS, RANKS);
+	struct analysis *analysis = open_init(&told, false, RANKS, RANKS);
 
 	pass_time(analysis, ANALYSIS_ABSENT_IDLE, 1, 15);
 	cr_expect_eq(told.opened, 1);
@@ -144,7 +144,7 @@ Test(births, the_finding_is_closed_when_the_rank_has_come)
 Test(births, a_rank_that_is_started_late_is_no_finding_before_others_have_waited_long)
 {
 	struct told told = { 0 };
-	struct analysis *analysis = open_init(&told, RANKS, RANKS);
+	struct analysis *analysis = open_init(&told, false, RANKS, RANKS);
 
 	pass_time(analysis, ANALYSIS_ABSENT_NONE, 1, 25);
 	cr_expect_eq(told.opened, 0, "%s", told.text);
@@ -159,9 +159,9 @@ Test(births, nobody_is_named_where_who_is_missing_is_not_certain)
 {
 	int32_t missing[RANKS];
 	struct told told = { 0 };
-	struct analysis *part = open_init(&told, RANKS, 4);
-	struct analysis *few = open_init(&told, 3, RANKS);
-	struct analysis *twice = open_init(&told, RANKS, RANKS);
+	struct analysis *part = open_init(&told, false, RANKS, 4);
+	struct analysis *few = open_init(&told, false, 3, RANKS);
+	struct analysis *twice = open_init(&told, false, RANKS, RANKS);
 
 	cr_expect_eq(analysis_absentees(part, missing, RANKS), 0, "not of the whole world");
 	cr_expect_eq(analysis_absentees(few, missing, RANKS), 0, "those who wait are early");
@@ -171,4 +171,83 @@ Test(births, nobody_is_named_where_who_is_missing_is_not_certain)
 	analysis_free(part);
 	analysis_free(few);
 	analysis_free(twice);
+}
+
+enum { BIRTH = 77, OTHER_BIRTH = 78 };
+
+/* All wait from 1 s on; the late rank has a black box, too, and ends at 3 s in the birth of that id. */
+static struct analysis *open_death(struct told *told, bool post_mortem, uint64_t id, bool has_heartbeat)
+{
+	struct analysis *analysis = open_init(told, post_mortem, RANKS, RANKS);
+	const struct rw_birth birth = { .since_ns = seconds(1), .id = id, .nranks = RANKS, .rank = LATE };
+
+	add_process(analysis, LATE, LATE);
+	cr_assert_eq(analysis_set_birth(analysis, LATE + 1, &birth), 0);
+	if (has_heartbeat)
+		cr_assert_eq(analysis_set_heartbeat(analysis, LATE + 1, seconds(3)), 0);
+	cr_assert_eq(analysis_set_life(analysis, LATE + 1, ANALYSIS_KILLED, -1, seconds(3)), 0);
+	return analysis;
+}
+
+Test(births, one_that_ended_in_it_is_named_from_its_black_box_alone)
+{
+	static const struct {
+		bool post_mortem, has_heartbeat;
+	} cases[] = { { false, false }, { true, true } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct told told = { 0 };
+		struct analysis *analysis = open_death(&told, cases[i].post_mortem, BIRTH, cases[i].has_heartbeat);
+
+		pass_time(analysis, ANALYSIS_ABSENT_UNKNOWN, 4, 12);
+		cr_expect_eq(told.opened, 0, "%s", told.text);
+		pass_time(analysis, ANALYSIS_ABSENT_UNKNOWN, 13, 14);
+		cr_expect_eq(told.opened, 1);
+		cr_expect_eq(told.rank, LATE);
+		cr_expect_eq(told.kind, RW_KIND_GONE);
+		cr_expect_eq(told.phase, RW_PHASE_INIT);
+		cr_expect_eq(told.waiting, RANKS - 1);
+		cr_expect_eq(strncmp(told.text, "rank 5 has no process any more (pid 105 has ended): ranks 0-4,6,7", 64), 0,
+			     "%s", told.text);
+		analysis_free(analysis);
+	}
+}
+
+/* A whole job that ends within ten seconds after the first of it: whoever was first may not be the reason. */
+Test(births, one_that_ended_shortly_before_all_others_is_not_named)
+{
+	struct told told = { 0 };
+	struct analysis *analysis = open_death(&told, true, BIRTH, true);
+
+	pass_time(analysis, ANALYSIS_ABSENT_UNKNOWN, 4, 12);
+	for (int rank = 0; rank < RANKS; rank++)
+		if (rank != LATE)
+			analysis_set_life(analysis, (analysis_process_id)rank + 1, ANALYSIS_KILLED, -1, seconds(12));
+	pass_time(analysis, ANALYSIS_ABSENT_UNKNOWN, 13, 60);
+	cr_expect_eq(told.opened, 0, "%s", told.text);
+	analysis_free(analysis);
+}
+
+Test(births, one_that_ended_elsewhere_is_not_named)
+{
+	struct told told = { 0 };
+	struct analysis *analysis = open_death(&told, false, OTHER_BIRTH, true);
+
+	pass_time(analysis, ANALYSIS_ABSENT_UNKNOWN, 4, 60);
+	cr_expect_eq(told.opened, 0, "%s", told.text);
+	analysis_free(analysis);
+}
+
+/* Boxes of processes without a sign of life in a birth: one of them ended before the report was asked for, nobody knows when. */
+Test(births, one_whose_end_has_no_time_is_named_only_while_the_others_are_seen_to_live)
+{
+	struct told told = { 0 };
+	struct analysis *analysis = open_death(&told, true, BIRTH, false);
+
+	pass_time(analysis, ANALYSIS_ABSENT_UNKNOWN, 4, 60);
+	cr_expect_eq(told.opened, 0, "%s", told.text);
+	analysis_tell_births(analysis, seconds(60));
+	cr_expect_eq(told.opened, 1);
+	cr_expect_eq(told.rank, LATE);
+	analysis_free(analysis);
 }

@@ -15,7 +15,7 @@
 static const struct check *const checks[] = {
 	&nccl_check,       &defects_check, &abi_check,      &plugin_check,    &variable_check,
 	&interposer_check, &kernel_check,  &gpu_check,      &scan_check,      &nvml_check,
-	&kernel_log_check, &box_check,     &watchdog_check, &collector_check,
+	&kernel_log_check, &ports_check,   &box_check,      &watchdog_check,  &collector_check,
 };
 
 static const struct {

@@ -39,7 +39,8 @@ struct check {
 };
 
 extern const struct check nccl_check, abi_check, plugin_check, variable_check, interposer_check, kernel_check,
-    gpu_check, scan_check, box_check, watchdog_check, collector_check, nvml_check, kernel_log_check, defects_check;
+    gpu_check, scan_check, box_check, watchdog_check, collector_check, nvml_check, kernel_log_check, ports_check,
+    defects_check;
 
 /* context->get with its argument; "" counts as not set. */
 const char *check_get(const struct check_context *context, const char *name);

@@ -73,6 +73,39 @@ Test(doctor, says_who_set_the_profiler_plugin_and_the_environment_wins)
 	expect_variable(foreign, root, VERDICT_WARNING, "set by environment");
 }
 
+static void add_port(const char *root, const char *name, const char *state, bool counts)
+{
+	static const char *const files[][2] = { { "rate", "400 Gb/sec (4X NDR)\n" }, { "counters/link_downed", "0\n" } };
+	char path[256];
+
+	for (size_t i = 0; i < (counts ? 2 : 1); i++) {
+		snprintf(path, sizeof(path), "sys/class/infiniband/%s/ports/1/%s", name, files[i][0]);
+		write_file(root, path, files[i][1], 0600);
+	}
+	snprintf(path, sizeof(path), "sys/class/infiniband/%s/ports/1/state", name);
+	write_file(root, path, state, 0600);
+}
+
+Test(doctor, lists_the_network_ports_that_can_be_read)
+{
+	const char *root = crafted_directory(), *none[] = { NULL };
+	struct check_context context = context_of(none, root);
+	struct check_result result = { 0 };
+
+	ports_check.run(&context, &result);
+	cr_expect_eq(result.verdict, VERDICT_NONE, "%s", result.text);
+	add_port(root, "mlx5_10", "4: ACTIVE\n", true);
+	add_port(root, "mlx5_2", "1: DOWN\n", true);
+	ports_check.run(&context, &result);
+	cr_expect_eq(result.verdict, VERDICT_OK);
+	cr_expect_str_eq(result.text, "2 ports: mlx5_2 port 1 400 Gb/s not active, mlx5_10 port 1 400 Gb/s");
+	cr_expect_str_empty(result.advice);
+	add_port(root, "mlx5_3", "4: ACTIVE\n", false);
+	ports_check.run(&context, &result);
+	cr_expect_eq(result.verdict, VERDICT_WARNING);
+	cr_expect(strstr(result.text, "mlx5_3 port 1 400 Gb/s without counters"), "%s", result.text);
+}
+
 Test(doctor, a_spelling_that_not_all_releases_load_is_a_warning)
 {
 	const char *path[] = { "NCCL_PROFILER_PLUGIN", "/usr/lib/libnccl-profiler-rankwatch.so", NULL };

@@ -286,6 +286,7 @@ static int open_watch(struct collector *collector)
 		.place_count = collector->claim.place_count,
 		.now_ns = uv_hrtime(),
 		.kernel_log = options->kernel_log,
+		.ancestor = options->ancestor,
 		.save = on_save,
 		.argument = collector,
 	};

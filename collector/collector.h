@@ -21,6 +21,7 @@ struct collector_options {
 	const char *save;      /* keep boxes there when their process ends, and at SIGTERM; NULL: do not */
 	uint64_t save_limit;   /* bytes of saved boxes, 0 = no limit */
 	const char *kernel_log; /* file with records as in /dev/kmsg; NULL: /dev/kmsg */
+	int ancestor;          /* for struct ancestor_question; 0: none */
 	const char *on_finding; /* shell command for findings from warning up; NULL: none */
 	bool until_idle;       /* end when no client and no live box has been there for 3 s */
 	bool quiet;            /* print neither findings nor level nor summary; errors are printed always */

@@ -46,8 +46,11 @@ void in_time_become_alone(int *keep, int count)
 	/* First out of the way of one another. */
 	for (int i = 0; i < count; i++)
 		keep[i] = fcntl(keep[i], F_DUPFD, ASIDE);
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count; i++) {
 		keep[i] = dup2(keep[i], FIRST_KEPT + i);
+		if (keep[i] < 0)
+			close(FIRST_KEPT + i);
+	}
 	close_from(FIRST_KEPT + count);
 }
 

@@ -18,7 +18,7 @@ enum { IN_TIME_RESULT = 16384 /* bytes at most */, IN_TIME_LENT = 4 };
 int in_time_call(void (*work)(const void *argument, void *result), const void *argument, void *result, size_t size,
 		 unsigned timeout_ms);
 /* The same with `count` of our descriptors (IN_TIME_LENT at most) lent to the child, where `lent`, which is part of what
- * `argument` leads to, holds their numbers. In our process they stay as they are. */
+ * `argument` leads to, holds their numbers (-1: none). In our process they stay as they are. */
 int in_time_call_lending(void (*work)(const void *argument, void *result), const void *argument, int *lent, int count,
 			 void *result, size_t size, unsigned timeout_ms);
 /* open(2) without a mode. The descriptor (close-on-exec), -ETIMEDOUT, or another -errno. flags with O_NONBLOCK, for the

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
+#include "base/yama.h"
 #include "collector/sources/python_look.h"
 
 _Static_assert(sizeof(((struct python_place *)0)->function) == sizeof(((struct analysis_python_place *)0)->function) &&
@@ -50,15 +51,16 @@ struct python_source {
 	struct process *processes;
 	size_t count, room;
 	struct pass *pass;
+	int ancestor;
 	bool refusal_said, version_said;
 };
 
-struct python_source *python_source_open(uv_loop_t *loop, struct analysis *analysis)
+struct python_source *python_source_open(uv_loop_t *loop, struct analysis *analysis, int ancestor)
 {
 	struct python_source *source = calloc(1, sizeof(*source));
 
 	if (source)
-		*source = (struct python_source){ .loop = loop, .analysis = analysis };
+		*source = (struct python_source){ .loop = loop, .analysis = analysis, .ancestor = ancestor };
 	return source;
 }
 
@@ -157,18 +159,6 @@ static void say_version(struct python_source *source, const struct process *proc
 		     (int)process->writer->pid, version >> 24, version >> 16 & 0xff);
 }
 
-static unsigned yama_scope(void)
-{
-	unsigned scope = 0;
-	FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-
-	if (file && fscanf(file, "%u", &scope) != 1)
-		scope = 0;
-	if (file)
-		fclose(file);
-	return scope;
-}
-
 /* By its program's name, which is all that can be known of a process whose memory is closed. */
 static bool is_python(const struct writer_process *writer)
 {
@@ -181,16 +171,23 @@ static bool is_python(const struct writer_process *writer)
 	return slash && !strncmp(slash + 1, "python", 6);
 }
 
+static bool is_refusal(int err)
+{
+	return err == -EACCES || err == -EPERM;
+}
+
+/* Yama's first scope is no refusal to whoever started the process: but that was not the launcher of this collector. */
 static void say_refusal(struct python_source *source, const struct process *process)
 {
-	char why[96] = "another user's, or set-user-id";
+	char why[160] = "another user's, or set-user-id";
 	unsigned scope = yama_scope();
 
 	if (source->refusal_said || !is_python(process->writer))
 		return;
 	source->refusal_said = true;
 	if (scope)
-		snprintf(why, sizeof(why), "kernel.yama.ptrace_scope is %u; with 0, or as root, it may be", scope);
+		snprintf(why, sizeof(why), "kernel.yama.ptrace_scope is %u%s; with 0, or as root, it may be", scope,
+			 scope == 1 ? ", and the \"rankwatch run\" that started this collector did not start it" : "");
 	foreign_line(stderr,
 		     "rankwatch: the Python functions of process %d cannot be told: its memory may not be read (%s) (said once)",
 		     (int)process->writer->pid, why);
@@ -207,6 +204,10 @@ static void conclude(struct python_source *source, const struct pass *pass)
 	process->left_alone = process->timeouts >= TIMEOUTS;
 	if (pass->error)
 		return;
+	if (is_refusal(pass->seen.error) || pass->seen.error == -EPIPE) {
+		say_refusal(source, process);
+		process->left_alone = true;
+	}
 	if (pass->seen.error == -ENOTSUP)
 		say_version(source, process, pass->seen.view.version);
 	process->left_alone |= pass->seen.error == -ENOTSUP || pass->seen.error == -ENOENT || pass->seen.error == -EXDEV;
@@ -237,9 +238,9 @@ static void on_done(uv_work_t *work, int status)
 static void begin(struct python_source *source, struct process *process, uint32_t tid)
 {
 	struct pass *pass = calloc(1, sizeof(*pass));
-	int err = pass ? python_look_open(&pass->look, process->writer, tid) : -ENOMEM;
+	int err = pass ? python_look_open(&pass->look, process->writer, tid, source->ancestor) : -ENOMEM;
 
-	if (err == -EACCES || err == -EPERM) {
+	if (is_refusal(err)) {
 		say_refusal(source, process);
 		process->left_alone = true;
 	}

@@ -75,7 +75,8 @@ int watch_open(struct watch *watch, const struct watch_request *request)
 		.job = request->job,
 	};
 	/* The memory of a recorded machine's processes is not recorded. */
-	watch->python = *request->root || !request->loop ? NULL : python_source_open(request->loop, request->analysis);
+	if (!*request->root && request->loop)
+		watch->python = python_source_open(request->loop, request->analysis, request->ancestor ? request->ancestor : -1);
 	int err = host_open(&watch->host, request->analysis, request->root, on_process_ended, watch);
 
 	if (!err)

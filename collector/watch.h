@@ -31,6 +31,7 @@ struct watch_request {
 	int place_count;
 	uint64_t now_ns;
 	const char *kernel_log; /* NULL: this machine's */
+	int ancestor;           /* for struct ancestor_question; 0: none */
 	void (*save)(void *argument, const struct box_reader *reader); /* as in live_boxes_request */
 	void *argument;
 };

@@ -10,11 +10,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/ancestor.h"
 #include "base/clock.h"
 #include "collector/in_time.h"
 #include "collector/sources/python_layout.h"
 
-enum { PROCESS, MAPS, MEMORY };
 _Static_assert(sizeof(struct python_seen) <= IN_TIME_RESULT, "comes back as one message");
 
 /* Lines of a file, read by pieces. */
@@ -77,15 +77,31 @@ static bool is_in_own_namespace(int process)
 	return line && sscanf(line, "\nNSpid:%d%*1[\t]%d", &outer, &inner) == 2;
 }
 
-/* Is it in futex(2) on a word of the interpreter's lock? */
-static bool waits_for(int process, uint32_t tid, uint64_t gil)
+static struct ancestor_question question(const struct python_look *look)
 {
-	char path[64], text[256];
+	return (struct ancestor_question){ .fd = look->files[PYTHON_LOOK_ANCESTOR], .pid = look->pid, .start_ticks = look->start_ticks };
+}
+
+/* Closed to us where the memory is. */
+static bool read_call(const struct python_look *look, char line[ANCESTOR_LINE])
+{
+	const struct ancestor_question asked = question(look);
+	char path[64];
+
+	snprintf(path, sizeof(path), "task/%" PRIu32 "/syscall", look->tid);
+	if (read_text(look->files[PYTHON_LOOK_PROCESS], path, line, ANCESTOR_LINE))
+		return true;
+	return asked.fd >= 0 && !ancestor_read_call(&asked, look->tid, line);
+}
+
+/* Is it in futex(2) on a word of the interpreter's lock? */
+static bool waits_for(const struct python_look *look, uint64_t gil)
+{
+	char text[ANCESTOR_LINE];
 	unsigned long long address;
 	long number;
 
-	snprintf(path, sizeof(path), "task/%" PRIu32 "/syscall", tid);
-	return gil && read_text(process, path, text, sizeof(text)) && sscanf(text, "%ld %llx", &number, &address) == 2 &&
+	return gil && read_call(look, text) && sscanf(text, "%ld %llx", &number, &address) == 2 &&
 	       number == SYS_futex && address >= gil && address < gil + PYTHON_LAYOUT_GIL;
 }
 
@@ -117,8 +133,8 @@ static int look_once(struct remote_memory *memory, const struct python_image *im
 static int look(const struct python_look *look, struct python_seen *seen)
 {
 	static struct python_view again;
-	struct lines lines = { .fd = look->files[MAPS] };
-	int fd = look->files[MEMORY];
+	struct lines lines = { .fd = look->files[PYTHON_LOOK_MAPS] };
+	int fd = look->files[PYTHON_LOOK_MEMORY];
 	struct remote_memory memory = { .read = remote_memory_of_file, .argument = &fd, .reads_left = PYTHON_VIEW_READS };
 	struct python_image image;
 
@@ -129,24 +145,30 @@ static int look(const struct python_look *look, struct python_seen *seen)
 		err = look_once(&memory, &image, look->tid, &seen->view);
 	if (err)
 		return err;
-	bool waited = waits_for(look->files[PROCESS], look->tid, seen->view.gil);
+	bool waited = waits_for(look, seen->view.gil);
 
 	seen->at_ns = clock_monotonic_ns();
 	err = look_once(&memory, &image, look->tid, &again);
 	if (err)
 		return err;
 	python_view_agree(&seen->view, &again);
-	seen->waits = waited && waits_for(look->files[PROCESS], look->tid, seen->view.gil);
-	drop_strangers(look->files[PROCESS], &seen->view);
+	seen->waits = waited && waits_for(look, seen->view.gil);
+	drop_strangers(look->files[PYTHON_LOOK_PROCESS], &seen->view);
 	return 0;
 }
 
 static void work(const void *argument, void *result)
 {
-	const struct python_look *asked = argument;
+	struct python_look asked = *(const struct python_look *)argument;
+	const struct ancestor_question its = question(&asked);
 	struct python_seen *seen = result;
 
-	seen->error = is_in_own_namespace(asked->files[PROCESS]) ? -EXDEV : look(asked, seen);
+	if (asked.files[PYTHON_LOOK_MEMORY] < 0)
+		asked.files[PYTHON_LOOK_MEMORY] = ancestor_open_memory(&its);
+	if (asked.files[PYTHON_LOOK_MEMORY] < 0)
+		seen->error = asked.files[PYTHON_LOOK_MEMORY];
+	else
+		seen->error = is_in_own_namespace(asked.files[PYTHON_LOOK_PROCESS]) ? -EXDEV : look(&asked, seen);
 }
 
 static int open_file(const struct writer_process *writer, const char *name, int flags)
@@ -158,16 +180,22 @@ static int open_file(const struct writer_process *writer, const char *name, int 
 
 /* Files of /proc are bound to the address space that the process has when they are opened: one that execs after the check
  * leaves them behind, and they read as empty. */
-int python_look_open(struct python_look *look, const struct writer_process *writer, uint32_t tid)
+int python_look_open(struct python_look *look, const struct writer_process *writer, uint32_t tid, int ancestor)
 {
-	static const char *const names[] = { [PROCESS] = ".", [MAPS] = "maps", [MEMORY] = "mem" };
+	static const char *const names[] = { [PYTHON_LOOK_PROCESS] = ".", [PYTHON_LOOK_MAPS] = "maps", [PYTHON_LOOK_MEMORY] = "mem" };
 	char why[WRITER_PROCESS_WHY];
 	int err = writer_process_check(writer, why);
 
-	*look = (struct python_look){ .files = { -1, -1, -1 }, .tid = tid };
-	for (int i = 0; i < PYTHON_LOOK_FILES && !err; i++) {
-		look->files[i] = open_file(writer, names[i], i == PROCESS ? O_DIRECTORY : 0);
+	*look = (struct python_look){
+		.files = { -1, -1, -1, -1 }, .tid = tid, .pid = writer->pid, .start_ticks = writer->start_ticks
+	};
+	for (int i = 0; i <= PYTHON_LOOK_MEMORY && !err; i++) {
+		look->files[i] = open_file(writer, names[i], i == PYTHON_LOOK_PROCESS ? O_DIRECTORY : 0);
 		err = look->files[i] < 0 ? look->files[i] : 0;
+	}
+	if ((err == -EACCES || err == -EPERM) && look->files[PYTHON_LOOK_MAPS] >= 0 && ancestor >= 0) {
+		look->files[PYTHON_LOOK_ANCESTOR] = fcntl(ancestor, F_DUPFD_CLOEXEC, 0);
+		err = look->files[PYTHON_LOOK_ANCESTOR] < 0 ? -errno : 0;
 	}
 	if (!err)
 		err = writer_process_check(writer, why);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <stdlib.h>
+
 #include "collector/collector.h"
 #include "console/command.h"
 #include "console/kept_boxes.h"
 #include "console/kernel_xids.h"
 #include "console/sink_choice.h"
 
-enum { KEY_UNTIL_IDLE = 0x100, KEY_KERNEL_LOG };
+enum { KEY_UNTIL_IDLE = 0x100, KEY_KERNEL_LOG, KEY_ANCESTOR };
 
 struct options {
 	struct collector_options collector;
@@ -33,6 +36,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_KERNEL_LOG:
 		options->kernel_log = argument;
 		return 0;
+	case KEY_ANCESTOR:
+		options->ancestor = atoi(argument);
+		if (options->ancestor <= 0 || fcntl(options->ancestor, F_SETFD, FD_CLOEXEC))
+			argp_error(state, "--ancestor-fd: \"%s\" is no descriptor", argument);
+		return 0;
 	case KEY_UNTIL_IDLE:
 		options->until_idle = true;
 		return 0;
@@ -59,6 +67,8 @@ static const struct argp_option collect_options[] = {
 	  0 },
 	{ "job", 'j', "NAME", 0, "The job to watch; otherwise as the environment names it, else \"local\"", 0 },
 	{ "kernel-log", KEY_KERNEL_LOG, "FILE", 0, KERNEL_LOG_DOC, 0 },
+	{ "ancestor-fd", KEY_ANCESTOR, "N", OPTION_HIDDEN,
+	  "Asks there for what only an ancestor of the job may read of its processes", 0 },
 	{ "quiet", 'q', NULL, 0, "Print neither findings nor the level nor a summary", 0 },
 	{ "until-idle", KEY_UNTIL_IDLE, NULL, 0,
 	  "End when neither a process of the job nor a client has been there for 3 s", 0 },

@@ -193,9 +193,10 @@ static void turn(struct run *run)
 		{ .fd = run->job.signal_fd, .events = POLLIN },
 		{ .fd = run->supervisor.client.fd, .events = POLLIN },
 		{ .fd = run->supervisor.errors_fd, .events = POLLIN },
+		{ .fd = run->supervisor.asked_fd, .events = POLLIN },
 	};
 
-	poll(wait, 3, is_idle(run) ? -1 : TICK_MS);
+	poll(wait, sizeof(wait) / sizeof(*wait), is_idle(run) ? -1 : TICK_MS);
 	if (job_read_signals(&run->job))
 		reap(run);
 	supervisor_read(&run->supervisor, clock_monotonic_ns());
@@ -361,7 +362,7 @@ static int run_job(struct run *run)
 		watch(run);
 	} else {
 		run->unwatched = true;
-		run->supervisor = (struct supervisor){ .client = { .fd = -1 }, .errors_fd = -1 };
+		run->supervisor = (struct supervisor){ .client = { .fd = -1 }, .errors_fd = -1, .asked_fd = -1 };
 		while (!run->job.ended)
 			turn(run);
 	}

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
+#include "base/ancestor.h"
 #include "collector/message.h"
 #include "console/kept_boxes.h"
 
@@ -26,15 +27,16 @@ void supervisor_open(struct supervisor *supervisor, const char *program, const c
 		.message = message,
 		.argument = argument,
 		.errors_fd = -1,
+		.asked_fd = -1,
 		.errors = { .limit = 4096 },
 	};
 }
 
 /* A session of its own: an interrupt typed at the terminal ends the job, and the collector sees how. */
-static void __attribute__((noreturn)) become_collector(const struct supervisor *supervisor, int errors_fd)
+static void __attribute__((noreturn)) become_collector(const struct supervisor *supervisor, int errors_fd, int asked_fd)
 {
 	const struct sink_choice *sinks = supervisor->sinks;
-	char keep[24], command[16];
+	char keep[24], command[16], asked[16];
 	const char *arguments[20] = { "rankwatch", "collect", "--job", supervisor->job, "--until-idle", "--quiet" };
 	int count = 6, null = open("/dev/null", O_RDWR);
 
@@ -62,6 +64,11 @@ static void __attribute__((noreturn)) become_collector(const struct supervisor *
 		arguments[count++] = "--on-finding-fd";
 		arguments[count++] = command;
 	}
+	if (asked_fd >= 0 && !fcntl(asked_fd, F_SETFD, 0)) {
+		snprintf(asked, sizeof(asked), "%d", asked_fd);
+		arguments[count++] = "--ancestor-fd";
+		arguments[count++] = asked;
+	}
 	setsid();
 	sigprocmask(SIG_SETMASK, supervisor->mask, NULL);
 	dup2(null, STDIN_FILENO);
@@ -74,26 +81,38 @@ static void __attribute__((noreturn)) become_collector(const struct supervisor *
 	_exit(1);
 }
 
+static void close_end(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
 /* Its stderr comes through a pipe: were it ours, whoever reads the job's output would wait for the collector too. */
 static void start(struct supervisor *supervisor, uint64_t now_ns)
 {
-	int errors[2];
+	int errors[2], asked[2];
 
 	if (pipe2(errors, O_CLOEXEC | O_NONBLOCK))
 		return;
+	if (ancestor_pair(asked)) /* without, it reads what it may read itself */
+		asked[0] = asked[1] = -1;
 	fflush(NULL);
 	supervisor->pid = fork();
 	if (supervisor->pid == 0)
-		become_collector(supervisor, errors[1]);
-	close(errors[1]);
+		become_collector(supervisor, errors[1], asked[1]);
+	close_end(&errors[1]);
+	close_end(&asked[1]);
 	if (supervisor->pid < 0) {
 		supervisor->pid = 0;
-		close(errors[0]);
+		close_end(&errors[0]);
+		close_end(&asked[0]);
 		return;
 	}
-	if (supervisor->errors_fd >= 0)
-		close(supervisor->errors_fd);
+	close_end(&supervisor->errors_fd);
+	close_end(&supervisor->asked_fd);
 	supervisor->errors_fd = errors[0];
+	supervisor->asked_fd = asked[0];
 	supervisor->started_ns = now_ns;
 }
 
@@ -120,8 +139,7 @@ static void read_errors(struct supervisor *supervisor)
 			return;
 		if (count > 0 && !line_buffer_add(&supervisor->errors, chunk, (size_t)count, on_error_line, supervisor))
 			continue;
-		close(supervisor->errors_fd);
-		supervisor->errors_fd = -1;
+		close_end(&supervisor->errors_fd);
 		line_buffer_free(&supervisor->errors);
 	}
 }
@@ -207,6 +225,8 @@ void supervisor_read(struct supervisor *supervisor, uint64_t now_ns)
 	int err = supervisor->client.fd >= 0 ? collector_client_read(&supervisor->client) : 0;
 
 	read_errors(supervisor);
+	if (supervisor->asked_fd >= 0 && !ancestor_answer(supervisor->asked_fd))
+		close_end(&supervisor->asked_fd);
 	if (supervisor->elsewhere) {
 		collector_client_close(&supervisor->client);
 		supervisor->elsewhere = false;
@@ -252,8 +272,7 @@ void supervisor_close(struct supervisor *supervisor)
 {
 	read_errors(supervisor);
 	collector_client_close(&supervisor->client);
-	if (supervisor->errors_fd >= 0)
-		close(supervisor->errors_fd);
-	supervisor->errors_fd = -1;
+	close_end(&supervisor->errors_fd);
+	close_end(&supervisor->asked_fd);
 	line_buffer_free(&supervisor->errors);
 }

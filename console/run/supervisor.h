@@ -25,6 +25,7 @@ struct supervisor {
 	void *argument;
 	pid_t pid;      /* of the collector that we started, 0 = none */
 	int errors_fd;  /* its stderr, -1 none */
+	int asked_fd;   /* it asks us there for what only the job's ancestor may read: base/ancestor.h; -1 none */
 	char said[256]; /* its last line: one that comes again and again is printed once */
 	struct line_buffer errors;
 	uint64_t started_ns, next_start_ns, pause_ns;
@@ -43,7 +44,7 @@ void supervisor_open(struct supervisor *supervisor, const char *program, const c
 void supervisor_tick(struct supervisor *supervisor, uint64_t now_ns);
 /* It has joined a collector: nothing is due before a descriptor is readable or a child ends. */
 bool supervisor_is_settled(const struct supervisor *supervisor);
-/* When the client's or the collector's descriptor is readable. */
+/* When the client's descriptor or one of the collector's is readable. */
 void supervisor_read(struct supervisor *supervisor, uint64_t now_ns);
 /* Takes note of a child that wait(2) returned; false when it is not the collector. */
 bool supervisor_note(struct supervisor *supervisor, pid_t pid, int status, uint64_t now_ns);

@@ -3,6 +3,8 @@
  * RANKWATCH_TEST_PYTHON=/path/to/python3.13: at another one. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/ancestor.h"
 #include "base/clock.h"
+#include "base/yama.h"
 #include "collector/sources/python_look.h"
 
 static const char *interpreter(void)
@@ -28,18 +32,6 @@ struct rank {
 	int input;
 	struct writer_process writer;
 };
-
-static unsigned yama_scope(void)
-{
-	unsigned scope = 0;
-	FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-
-	if (file && fscanf(file, "%u", &scope) != 1)
-		scope = 0;
-	if (file)
-		fclose(file);
-	return scope;
-}
 
 static void skip_without(void)
 {
@@ -98,7 +90,7 @@ static void look(const struct rank *rank, struct python_seen *seen)
 {
 	struct python_look request;
 
-	cr_assert_eq(python_look_open(&request, &rank->writer, (uint32_t)rank->pid), 0);
+	cr_assert_eq(python_look_open(&request, &rank->writer, (uint32_t)rank->pid, -1), 0);
 	int err = python_look_take(&request, seen);
 
 	/* A busy machine may give the look less than its second: the next is another. */
@@ -296,6 +288,48 @@ Test(python_look, threads_that_run_are_seen_in_what_they_run_or_nowhere)
 	end(&rank);
 }
 
+static void *answer(void *argument)
+{
+	const int *fd = argument;
+	struct pollfd wait = { .fd = *fd, .events = POLLIN };
+
+	while (poll(&wait, 1, 30000) == 1 && ancestor_answer(*fd))
+		;
+	return NULL;
+}
+
+/* As where Yama closes it to us. */
+Test(python_look, memory_that_an_ancestor_opens_for_us)
+{
+	static struct python_seen seen;
+	struct python_look request;
+	pthread_t thread;
+	int ends[2];
+	bool waited = false;
+
+	skip_without();
+	struct rank rank = begin("held");
+
+	await(&rank, "crunch", &seen);
+	cr_assert_eq(ancestor_pair(ends), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, answer, &ends[0]), 0);
+	cr_assert_eq(python_look_open(&request, &rank.writer, (uint32_t)rank.pid, ends[1]), 0);
+	close(request.files[PYTHON_LOOK_MEMORY]);
+	request.files[PYTHON_LOOK_MEMORY] = -1;
+	request.files[PYTHON_LOOK_ANCESTOR] = ends[1];
+	for (int i = 0; i < 600 && !waited; i++) {
+		if (python_look_take(&request, &seen) || seen.error)
+			continue;
+		const struct python_thread *main = python_view_thread(&seen.view, (uint32_t)rank.pid);
+
+		waited = main && !strcmp(main->own.function, "crunch") && seen.waits && seen.view.holder;
+	}
+	cr_expect(waited, "its function, and that it waits for the interpreter's lock");
+	python_look_close(&request);
+	pthread_join(thread, NULL);
+	end(&rank);
+}
+
 Test(python_look, process_without_an_interpreter)
 {
 	static struct python_seen seen;
@@ -311,7 +345,7 @@ Test(python_look, process_without_an_interpreter)
 	if (yama_scope() && geteuid())
 		cr_skip("Yama's ptrace_scope is %u, and this is not root", yama_scope());
 	cr_assert_eq(writer_process_adopt(&rank.writer, (int)syscall(SYS_pidfd_open, rank.pid, 0), getuid(), why), 0);
-	cr_assert_eq(python_look_open(&request, &rank.writer, (uint32_t)rank.pid), 0);
+	cr_assert_eq(python_look_open(&request, &rank.writer, (uint32_t)rank.pid, -1), 0);
 	cr_assert_eq(python_look_take(&request, &seen), 0);
 	cr_expect_eq(seen.error, -ENOENT);
 	cr_expect_eq(seen.view.thread_count, 0);
@@ -321,7 +355,7 @@ Test(python_look, process_without_an_interpreter)
 	cr_assert_eq(python_look_take(&request, &seen), 0);
 	cr_expect_neq(seen.error, 0);
 	python_look_close(&request);
-	cr_expect_eq(python_look_open(&request, &rank.writer, (uint32_t)rank.pid), -ESRCH);
+	cr_expect_eq(python_look_open(&request, &rank.writer, (uint32_t)rank.pid, -1), -ESRCH);
 	cr_expect_eq(request.files[0], -1);
 	writer_process_close(&rank.writer);
 }

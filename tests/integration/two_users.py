@@ -4,6 +4,7 @@
 slow down, fails aloud. Users are uids; no account is made. two_users.py RANKWATCHD HOST_STALLS [CASE]"""
 
 import ctypes
+import fcntl
 import json
 import os
 import pathlib
@@ -211,6 +212,55 @@ def pid_used_again(failures, _play):
     failures.check(seen.get("look", {}).get("error") in (ESRCH, ENOENT) and not seen["foreign"],
                    f"of its number's next owner nothing is shown: {seen}")
     failures.check(seen.get("reborn", {}).get("error") == EPERM, f"who is refused: {seen}")
+
+
+def start_ticks(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+
+
+def forged_box(failures, play):
+    """A black box of a user's whose lock is held by a set-user-id program, with that one's start time: his collector says that it does not
+    look there, and does not ask the helper to."""
+    program = play.dir / "sleep-as-root"
+    shutil.copy(shutil.which("sleep"), program)
+    program.chmod(0o4755)
+    give(play, ONE)
+    os.chown(program, 0, 0)
+    program.chmod(0o4755)
+    job = run_as(ONE, play, *stage.workload("--ranks=2", "--steps=1000", "--step-ms=20", "--limit=60"), **play.plugin())
+    if not failures.check(stage.wait_until(lambda: len(list(play.boxes.rglob("*.rwbox"))) == 2, 30), "a job leaves boxes"):
+        return
+    box = next(iter(play.boxes.rglob("rank0-*.rwbox")))
+    ticks = struct.pack("<Q", start_ticks(int(box.stem.partition("-")[2])))
+    play.kill_everything()
+    job.wait(10)
+
+    def hold_and_exec():
+        fd = os.open(box, os.O_RDWR)
+        os.set_inheritable(fd, True)
+        fcntl.lockf(fd, fcntl.LOCK_EX)
+        header = os.pread(fd, 4096, 0)
+        os.pwrite(fd, struct.pack("<Q", start_ticks(os.getpid())), header.index(ticks))
+        os.execl(program, "sleep", "30")
+
+    victim = os.fork()
+    if victim == 0:
+        os.setgroups([])
+        os.setresgid(ONE, ONE, ONE)
+        os.setresuid(ONE, ONE, ONE)
+        hold_and_exec()
+    try:
+        if not stage.wait_until(lambda: f"Uid:\t{ONE}\t0" in pathlib.Path(f"/proc/{victim}/status").read_text(), 10):
+            print("skipped: set-user-id programs do not work here (nosuid)")
+            return
+        collector = run_as(ONE, play, stage.RANKWATCH, "collect", "--job", play.dir.name)
+        told = stage.wait_until(lambda: [line for _, line in collector.err.lines if "points at a process that is not watched" in line], 20)
+        failures.check(told and f"process {victim} has uids {ONE}, 0" in told[0], f"a box that points there is refused aloud: {told}")
+        collector.popen.terminate()
+        collector.wait(10)
+    finally:
+        os.kill(victim, signal.SIGKILL)
+        os.waitpid(victim, 0)
 
 
 def no_pidfd(failures, _play):
@@ -478,7 +528,7 @@ class Helper:
         self.popen.wait(10)
 
 
-CASES = [own_process, foreign_process, set_user_id, pid_used_again, no_pidfd, lingering, stopped_peer, foreign_waker, too_many,
+CASES = [own_process, foreign_process, set_user_id, pid_used_again, forged_box, no_pidfd, lingering, stopped_peer, foreign_waker, too_many,
          activated, stalls, killed, three_jobs]
 
 

@@ -245,7 +245,7 @@ class Copy:
             if self.compile():
                 return "does not compile", None
             seeing = [test for test in self.tests if self.newest(test) >= begun_ns]
-            seeing.sort(key=lambda test: (-test.found[path], path.stem not in test.name, test.seconds))
+            seeing.sort(key=lambda test: (-test.found[path], path.stem not in test.name, -sum(test.found.values()), test.seconds))
             test = first_failure(seeing)
             if test:
                 test.found[path] += 1

@@ -154,6 +154,104 @@ Test(cells, a_rank_whose_steps_are_not_known_yet_does_not_tear_a_step_of_the_oth
 	cells_free(&cells);
 }
 
+Test(cells, without_steps_the_next_column_begins_a_whole_second_after_the_first_thing_in_it)
+{
+	struct cells cells;
+
+	cells_open(&cells, CELLS_LIMIT);
+	cr_assert(cells_at(&cells, 0, 0, 10 * SECOND));
+	cr_assert(cells_at(&cells, 0, 0, 11 * SECOND - 1));
+	cr_expect_eq(cells.count, 1);
+	cr_expect_eq(cells.columns[0].from_ns, 10 * SECOND);
+	cr_expect_eq(cells.columns[0].until_ns, 11 * SECOND - 1);
+	cr_assert(cells_at(&cells, 0, 0, 11 * SECOND));
+	cr_expect_eq(cells.count, 2);
+	cr_expect_eq(cells.columns[1].from_ns, 11 * SECOND);
+	cells_free(&cells);
+}
+
+Test(cells, a_column_begins_and_ends_with_the_earliest_and_latest_that_is_told_of_it)
+{
+	struct cells cells;
+
+	cells_open(&cells, CELLS_LIMIT);
+	cr_assert(cells_at(&cells, 0, 5, 100));
+	cr_assert(cells_at(&cells, 1, 5, 90));
+	cr_assert(cells_at(&cells, 2, 5, 95));
+	cr_assert(cells_at(&cells, 3, 5, 120));
+	cr_assert_eq(cells.count, 1);
+	cr_expect_eq(cells.columns[0].from_ns, 90);
+	cr_expect_eq(cells.columns[0].until_ns, 120);
+	cr_expect_eq(cells.columns[0].changed, 4, "the fourth change");
+	cr_expect_eq(cells.changes, 4);
+	cr_expect_eq(cells.columns[0].rank_count, 4);
+	cells_free(&cells);
+}
+
+/* Steps that come by turns with seconds, as while they are found out. */
+Test(cells, a_step_is_looked_for_among_the_newest_sixty_four_columns)
+{
+	for (uint64_t later = 63; later <= 64; later++) {
+		struct cells cells;
+
+		cells_open(&cells, CELLS_LIMIT);
+		add(&cells, 0, 1);
+		for (uint64_t i = 0; i < later; i++)
+			cr_assert(cells_at(&cells, 0, 0, (10 + 2 * i) * SECOND));
+		cr_assert_eq(cells.count, 1 + later);
+		cr_assert(cells_at(&cells, 0, 1, 1000 * SECOND));
+		cr_expect_eq(cells.columns[0].until_ns == 1000 * SECOND, later == 63, "%lu columns later", (unsigned long)later);
+		cells_free(&cells);
+	}
+}
+
+Test(cells, what_they_take_is_counted_whatever_is_merged)
+{
+	struct cells cells;
+	size_t bytes = 0;
+
+	cells_open(&cells, CELLS_LIMIT);
+	for (uint64_t step = 1; step <= 2 * CELLS_COLUMNS; step++) {
+		cr_assert(cells_at(&cells, step % 5, step, step * SECOND));
+		cr_assert(cells_magnitude_at(&cells, step % 3, step, step * SECOND));
+	}
+	for (size_t i = 0; i < cells.count; i++)
+		bytes += cells.columns[i].rank_count * sizeof(struct cell) + cells.columns[i].line_count * sizeof(struct cell_magnitude);
+	cr_expect_eq(cells.bytes, bytes);
+	cells_free(&cells);
+}
+
+Test(cells, merged_columns_reach_from_the_first_to_the_last_and_are_as_new_as_the_newer)
+{
+	struct cells cells;
+
+	cells_open(&cells, CELLS_LIMIT);
+	for (uint64_t step = 1; step <= CELLS_COLUMNS + 1; step++) {
+		struct cell *cell = cells_at(&cells, 0, step, step * SECOND);
+
+		cr_assert(cell);
+		*cell = (struct cell){ .own_ms = 1, .wait_ms = 2, .transfer_ms = 3, .unseen_ms = 4, .lost_ms = 5, .bad = 6 };
+	}
+	cr_assert_eq(cells.count, CELLS_COLUMNS - CELLS_COLUMNS / 4 + 1, "its older half two by two, and a new one");
+	for (size_t i = 0; i < CELLS_COLUMNS / 4; i++) {
+		const struct column *column = &cells.columns[i];
+
+		cr_expect_eq(column->step, 2 * i + 1);
+		cr_expect_eq(column->last_step, 2 * i + 2);
+		cr_expect_eq(column->from_ns, (2 * i + 1) * SECOND);
+		cr_expect_eq(column->until_ns, (2 * i + 2) * SECOND);
+		cr_expect_eq(column->changed, 2 * i + 2);
+		cr_expect_float_eq(column->cells[0].own_ms, 2, 1e-6);
+		cr_expect_float_eq(column->cells[0].wait_ms, 4, 1e-6);
+		cr_expect_float_eq(column->cells[0].transfer_ms, 6, 1e-6);
+		cr_expect_float_eq(column->cells[0].unseen_ms, 8, 1e-6);
+		cr_expect_float_eq(column->cells[0].lost_ms, 10, 1e-6);
+		cr_expect_eq(column->cells[0].bad, 12);
+	}
+	cr_expect_eq(cells.columns[CELLS_COLUMNS / 4].step, CELLS_COLUMNS / 2 + 1);
+	cells_free(&cells);
+}
+
 Test(cells, nothing_is_kept_that_nobody_asked_for)
 {
 	struct cells cells = { 0 };

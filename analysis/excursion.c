@@ -7,6 +7,7 @@
 #include "analysis/chance.h"
 #include "analysis/lateness.h"
 #include "analysis/peers.h"
+#include "analysis/steadiness.h"
 #include "analysis/straggler.h"
 
 const uint32_t excursion_lengths[EXCURSION_LENGTHS] = { 1, 2, 3, 6, 12 };
@@ -214,15 +215,7 @@ static double bound_ns(const struct comparison *comparison, uint32_t i)
  * from one step to the next: noise that lasts got where it is by such steps. */
 static bool is_steady(const struct suspect *suspect, uint32_t length, uint64_t least_ns)
 {
-	uint64_t changes[PEERS_LENGTH_MAX];
-
-	for (uint32_t i = 0; i + 1 < length; i++) {
-		uint64_t one = straggler_shown_ns(suspect, suspect->step - i),
-			 other = straggler_shown_ns(suspect, suspect->step - i - 1);
-		changes[i] = one > other ? one - other : other - one;
-	}
-	qsort(changes, length - 1, sizeof(*changes), by_value);
-	return (double)least_ns >= EXCURSION_STEADY * (double)changes[(length - 1) / 2];
+	return steadiness(suspect, length, least_ns, 0.5) >= EXCURSION_STEADY;
 }
 
 /* Where noise does not last, others had many occasions for much shorter ones. */
@@ -279,6 +272,18 @@ static bool is_noise_known(struct comparison *comparison, double times)
 	return steps_of(comparison) >= times * lasting_steps(&comparison->seen, steps_of(comparison));
 }
 
+/* As steadily late as noise that lasts never is, and by more than the others were for three steps: then it is no matter how
+ * little they have shown yet. */
+static bool is_steadily_late(struct comparison *comparison, uint32_t length, uint64_t least_ns, double beyond_ns)
+{
+	if (length < EXCURSION_STEADY_STEPS || comparison->chosen.units < 2 ||
+	    steadiness(comparison->suspect, length, least_ns, EXCURSION_STEADY_PART) < EXCURSION_STEADY)
+		return false;
+	add_up(comparison, THREE);
+	double hidden = hidden_ns(comparison);
+	return beyond_ns + hidden >= EXCURSION_QUIET * (largest_ns(comparison) + hidden);
+}
+
 /* In the first steps of a job, and until noise that lasts has come and gone, the others have shown little: who costs less than
  * a fifth of the step can wait. */
 static bool is_too_early(struct comparison *comparison, double beyond_ns)
@@ -310,6 +315,8 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 	if (comparison->chosen.units < 2 && (steps < EXCURSION_ONE_STEPS || !is_steady(suspect, steps, least_ns)))
 		return false;
 	double beyond_ns = (double)excursion_beyond_tolerance(least_ns, comparison->peers->step_ns);
+	if (is_steadily_late(comparison, steps, least_ns, beyond_ns))
+		return true;
 	if (is_too_early(comparison, beyond_ns))
 		return false;
 	uint32_t with = choose_length(comparison, steps);

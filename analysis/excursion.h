@@ -23,6 +23,7 @@ enum {
 	EXCURSION_SEEN = 300,    /* excursions that have nothing to do with each other: so many show what is usual */
 	EXCURSION_ONE_STEPS = 24, /* with one other rank, or host, it takes so many, … */
 	EXCURSION_STEADY = 16,    /* … and so many times what the lateness changes by from step to step */
+	EXCURSION_STEADY_STEPS = 12, /* so steadily late for so many, it need not be known how long noise lasts */
 	EXCURSION_LONG = 24,     /* steps, that are compared with 12 of the others, however long noise lasts, … */
 	EXCURSION_LONG_TIMES = 4, /* … once it has come and gone so often */
 	EXCURSION_QUIET = 2,      /* times the noise of a measurement, where nobody else was ever late */
@@ -42,6 +43,7 @@ enum {
 #define EXCURSION_BEYOND_EARLY 2   /* … in the first steps, and then … */
 #define EXCURSION_EARLY_SHARE  0.2 /* … only by so much of the step, … */
 #define EXCURSION_ALONE      4	 /* … where that is so many times what they were for longer */
+#define EXCURSION_STEADY_PART 0.75 /* of the changes in EXCURSION_STEADY_STEPS */
 #define EXCURSION_TOLERANCE 0.02 /* of the step: ranks differ by that much for good */
 
 /* How many excursions of each length and size a rank made, and what tells how long its noise lasts. */

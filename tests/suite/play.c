@@ -125,6 +125,13 @@ static void begin_step(struct play *play)
 	}
 }
 
+/* Only once: what it calls after that ends for nobody, so that no time is known any more. */
+static void strike(struct play *play, const struct rank *rank)
+{
+	if (play->course->struck_ms <= 0)
+		play->course->struck_ms = fmax(rank->host_ms, rank->gpu_ms);
+}
+
 /* A rank that ends does so in front of one operation of the step. */
 static bool takes_part(struct play *play, int number)
 {
@@ -134,13 +141,13 @@ static bool takes_part(struct play *play, int number)
 
 	if (ends(draw->fault) && draw->fault < FAULT_COUNT && now && !rank->ended) {
 		rank->ended = true;
-		play->course->struck_ms = fmax(rank->host_ms, rank->gpu_ms);
+		strike(play, rank);
 		records_end(play->records, number, draw->fault, play->course->struck_ms);
 		rank->gpu_ms = rank->host_ms = INFINITY;
 	}
 	if (draw->fault == FAULT_SKIP && now && !rank->skips) {
 		rank->skips = true;
-		play->course->struck_ms = fmax(rank->host_ms, rank->gpu_ms);
+		strike(play, rank);
 		return false;
 	}
 	return isfinite(rank->host_ms);
@@ -152,7 +159,7 @@ static bool calls_wrongly(struct play *play, int number)
 	bool now = number == draw->rank && play->course->step == draw->fault_step && play->place == draw->place;
 
 	if (draw->fault == FAULT_COUNT && now)
-		play->course->struck_ms = fmax(play->ranks[number].host_ms, play->ranks[number].gpu_ms);
+		strike(play, &play->ranks[number]);
 	return draw->fault == FAULT_COUNT && now;
 }
 

@@ -29,6 +29,17 @@ Test(suite, what_was_mended_stays_so, .timeout = 240)
 			     suite_verdict_name(result.verdict), what, result.text);
 }
 
+/* A pipeline in which one call has another count: nothing is known of any time after that. */
+Test(suite, a_job_that_stands_is_played_to_its_end, .timeout = 60)
+{
+	struct suite_draw draw = suite_draw(100067, MOST_RANKS);
+	struct suite_result result;
+
+	cr_assert(draw.fault == FAULT_COUNT && draw.shape == SHAPE_STAGES);
+	suite_judge(&draw, &result, NULL);
+	cr_expect_eq(result.steps_seen, (unsigned long)draw.fault_step);
+}
+
 /* All of docs/accuracy.md in `scripts/test long`. */
 Test(suite, seldom_names_a_healthy_rank_and_finds_most_of_the_others, .timeout = 1200)
 {

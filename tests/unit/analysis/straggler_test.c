@@ -70,6 +70,21 @@ Test(straggler, names_the_rank_and_its_cause_whatever_the_evidence)
 	}
 }
 
+/* Where the others are quiet, a lateness that stays what it is waits neither for the first steps to be over nor for a cause. */
+Test(straggler, names_who_is_steadily_late_in_a_short_job_without_noise)
+{
+	struct history_job job = { .ranks = 4, .steps = 24, .layers = 2, .compute_ms = 20, .tail_ms = 3000 };
+
+	job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 1, .first_step = 8, .ms = 20 };
+	struct played run = play(&job);
+	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 1);
+	cr_assert(finding, "not named");
+	cr_expect_eq(finding->confidence, RW_CERTAIN);
+	for (size_t i = 0; i < run.count; i++)
+		cr_expect(run.findings[i].rank == 1, "also named rank %d: %s", run.findings[i].rank, run.findings[i].text);
+	end(&run);
+}
+
 Test(straggler, measures_what_the_job_would_win)
 {
 	struct history_job job = eight;

@@ -35,6 +35,16 @@ static bool has_not_run(const struct evidence_thread *thread, const struct analy
 	       wait->cpu_ns == thread->cpu_ns;
 }
 
+/* A thread that is seen waiting has not waited while it ran: its counter tells how long that was, not when. It is taken to
+ * have run first, and to have waited at least for a moment. */
+static uint64_t waits_since(const struct evidence_thread *thread, const struct analysis_wait *wait, uint64_t start_ns)
+{
+	uint64_t stopped_ns = thread->sampled_ns + increase(wait->cpu_ns, thread->cpu_ns);
+	if (!thread->sampled_ns || wait->state == 'R' || stopped_ns <= start_ns)
+		return start_ns;
+	return stopped_ns < wait->end_ns ? stopped_ns : wait->end_ns - 1;
+}
+
 static void place_sample(struct evidence *evidence, const struct analysis_wait *wait, struct evidence_piece *piece)
 {
 	struct evidence_thread *thread = find_thread(evidence, wait);
@@ -48,6 +58,8 @@ static void place_sample(struct evidence *evidence, const struct analysis_wait *
 	/* Since when it has been in this state, where the sampler knows that. */
 	if (wait->start_ns && wait->start_ns < wait->end_ns)
 		piece->start_ns = wait->start_ns > thread->sampled_ns ? wait->start_ns : thread->sampled_ns;
+	else
+		piece->start_ns = waits_since(thread, wait, piece->start_ns);
 	piece->run_queue_ns = increase(wait->run_queue_ns, thread->run_queue_ns);
 	piece->cpu_ns = increase(wait->cpu_ns, thread->cpu_ns);
 	thread->sampled_ns = wait->end_ns;

@@ -231,10 +231,10 @@ Test(tally, a_sample_stands_for_the_time_since_the_one_before_but_not_for_long)
 	setup(&seen);
 	cr_expect_eq(sample(&seen, 1000, 0, 5, 100)->start_ns, 1000 * MS, "the first one is a moment");
 	const struct evidence_piece *piece = sample(&seen, 1050, 0, 8, 120);
-	cr_expect_eq(piece->start_ns, 1000 * MS);
+	cr_expect_eq(piece->start_ns, 1020 * MS, "it ran for 20 ms");
 	cr_expect_eq(piece->run_queue_ns, 3 * MS);
 	cr_expect_eq(piece->cpu_ns, 20 * MS);
-	cr_expect_eq(sample(&seen, 1300, 0, 9, 121)->start_ns, 1050 * MS, "250 ms are not too long");
+	cr_expect_eq(sample(&seen, 1300, 0, 9, 120)->start_ns, 1050 * MS, "250 ms are not too long");
 	cr_expect_eq(sample(&seen, 1600, 0, 10, 122)->start_ns, 1350 * MS, "300 ms are");
 	cr_expect_eq(sample(&seen, 5000, 0, 10, 122)->start_ns, 1600 * MS, "it has not run at all since");
 	cr_expect_eq(sample(&seen, 9000, 0, 10, 123)->start_ns, 8750 * MS, "it has run");
@@ -254,7 +254,26 @@ Test(tally, samples_of_one_level_know_nothing_of_another_s)
 	other.level = RW_LEVEL_SELF;
 	add(&seen, other);
 	cr_expect_eq(evidence_at(&seen.evidence, 0)->start_ns, 1040 * MS, "its first one");
-	cr_expect_eq(sample(&seen, 1050, 0, 6, 101)->start_ns, 1000 * MS);
+	cr_expect_eq(sample(&seen, 1050, 0, 6, 100)->start_ns, 1000 * MS);
+	end(&seen);
+}
+
+/* A thread that computes and sleeps by turns is seen asleep now and then: that is not what it did in between. */
+Test(tally, who_is_seen_waiting_has_not_waited_while_it_ran)
+{
+	struct seen seen;
+	struct analysis_wait runs = a_wait(0, 1150, -1, 0);
+
+	setup(&seen);
+	sample(&seen, 1000, 0, 5, 100);
+	cr_expect_eq(sample(&seen, 1050, 0, 6, 145)->start_ns, 1045 * MS);
+	cr_expect_eq(sample(&seen, 1100, 0, 7, 200)->start_ns, 1100 * MS - 1, "it cannot have run for longer than that");
+	runs.kind = ANALYSIS_WAIT_SAMPLE;
+	runs.level = RW_LEVEL_PROC;
+	runs.state = 'R';
+	runs.cpu_ns = 240 * MS;
+	add(&seen, runs);
+	cr_expect_eq(evidence_at(&seen.evidence, 0)->start_ns, 1100 * MS, "seen running it stands for all of it");
 	end(&seen);
 }
 

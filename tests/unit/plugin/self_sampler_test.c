@@ -267,7 +267,7 @@ Test(self_sampler, a_path_comes_in_pieces_of_24_and_an_end)
 	int pieces = 0;
 
 	cr_assert_eq(strlen(name), 48);
-	int held = open(name, O_CREAT | O_RDWR | O_CLOEXEC, 0600), wanted = open(name, O_RDWR | O_CLOEXEC);
+	int held = mkostemp(name, O_CLOEXEC), wanted = open(name, O_RDWR | O_CLOEXEC);
 	cr_assert(held >= 0 && wanted >= 0);
 	cr_assert_eq(flock(held, LOCK_EX), 0);
 	cr_assert_eq(pthread_create(&thread, NULL, lock_file, &wanted), 0);

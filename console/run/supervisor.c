@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/foreign_text.h"
 #include "base/ancestor.h"
+#include "base/foreign_text.h"
 #include "collector/message.h"
 #include "console/kept_boxes.h"
 

@@ -279,6 +279,21 @@ static void note_cell(struct account *account, const struct instance *instance, 
 	cell->outside += instance->place_member != JOB_NONE && instance->place.place == STEPS_NO_PLACE;
 }
 
+static void tell_passage(const struct account *account, const struct instance *instance, uint32_t i, uint64_t from_ns,
+			 const struct account_parts *before, const struct account_parts *came)
+{
+	const struct account_parts *now = &account->ranks[instance->communicator->members[i].rank].whole.parts;
+
+	account->visit_passage(account->passage_argument, &(struct account_passage){
+							      .instance = instance,
+							      .member = i,
+							      .from_ns = from_ns,
+							      .own_ns = came->own_ns - before->own_ns,
+							      .unseen_ns = came->unseen_ns - before->unseen_ns,
+							      .inside_ns = account_sum(now) - account_sum(came),
+							  });
+}
+
 static void account_member(struct account *account, const struct meeting *meeting, uint32_t i)
 {
 	struct member *member = &meeting->instance->communicator->members[i];
@@ -289,7 +304,9 @@ static void account_member(struct account *account, const struct meeting *meetin
 		return;
 	if (is_timed(operation)) {
 		struct account_parts before = rank->whole.parts;
+		uint64_t from_ns = rank->whole.until_ns;
 		account_gap(account, rank, member->process, operation);
+		struct account_parts came = rank->whole.parts;
 		rank->blind = false;
 		begin_step(rank, meeting->step);
 		account_inside(account, rank, member->process, meeting, operation);
@@ -297,6 +314,8 @@ static void account_member(struct account *account, const struct meeting *meetin
 			sums_note_operation(account->sums, member->rank, operation, meeting->ended_ns);
 		member->met_ns = operation->done_ns;
 		note_cell(account, meeting->instance, i, &before);
+		if (account->visit_passage)
+			tell_passage(account, meeting->instance, i, from_ns, &before, &came);
 	} else {
 		account->untimed++;
 		account->left_out += operation->state & OPERATION_APART ? 1 : 0;

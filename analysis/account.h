@@ -2,7 +2,7 @@
 /*
  * Where each rank's time went, whether or not anything is a fault: own work, waiting for other ranks, transfers, and
  * what nobody saw. Durations of one rank are taken on its own clock, as it saw its own GPU, and add up without a floor.
- * docs/findings.md, "Where the time went". Times in ns.
+ * docs/analysis.md, "Where the time went". Times in ns.
  */
 #ifndef ANALYSIS_ACCOUNT_H
 #define ANALYSIS_ACCOUNT_H
@@ -66,6 +66,18 @@ struct account_entry {
 	uint32_t serial;
 };
 
+/* What the time of one rank went to from the end of its operation before to that of this one; whatever the others did. */
+struct account_passage {
+	const struct instance *instance;
+	uint32_t member;
+	uint64_t from_ns;               /* it was accounted for up to then; 0 not before */
+	uint64_t own_ns, unseen_ns;     /* before it came: one of them is 0 */
+	uint64_t inside_ns;             /* of the operation, without what others have been charged for already */
+};
+
+/* Each operation with GPU times, in the order of its rank. */
+typedef void account_visit_passage(void *argument, const struct account_passage *passage);
+
 struct account {
 	struct account_rank *ranks; /* by rank */
 	uint32_t rank_count;
@@ -76,6 +88,8 @@ struct account {
 	uint64_t first_step, last_step; /* as they may be told; 0 none */
 	analysis_time_visit *visit;     /* NULL: nobody watches */
 	void *visit_argument;
+	account_visit_passage *visit_passage; /* likewise */
+	void *passage_argument;
 	struct cells *cells;            /* the same step by step; NULL: nobody looks back */
 	struct sums *sums;              /* the same window by window; NULL: nobody compares */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What came of bad values: how much a finding about them weighs is told by that, and not by their kind. Padding and
- * masks reach no sum over ranks; what a loss scale made too large is gone in the next step: docs/findings.md, "What
+ * masks reach no sum over ranks; what a loss scale made too large is gone in the next step: docs/analysis.md, "What
  * came of it".
  */
 #ifndef ANALYSIS_AFTERMATH_H

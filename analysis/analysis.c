@@ -14,6 +14,7 @@
 #include "analysis/held.h"
 #include "analysis/intake.h"
 #include "analysis/model.h"
+#include "analysis/pair.h"
 #include "analysis/numbering.h"
 #include "analysis/pipeline_loss.h"
 #include "analysis/step_course.h"
@@ -252,6 +253,7 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	births_tick(analysis, now_ns, !analysis->post_mortem);
 	held_tick(analysis, now_ns);
 	desync_tick(analysis, now_ns);
+	pair_tick(analysis, now_ns);
 	gpu_finding_tick(analysis, now_ns);
 	memory_limit_tick(analysis, now_ns);
 	if (analysis->values.seen) {

@@ -4,7 +4,7 @@
  * The same code runs live in the collector and from black boxes alone in `rankwatch report`.
  *
  * Feed it in any order between processes; within a process in order of tickets. Nothing that is passed in is kept by
- * pointer. Memory is bounded: finished instances are forgotten after the history that the tests of docs/findings.md need.
+ * pointer. Memory is bounded: finished instances are forgotten after the history that the tests of docs/analysis.md need.
  * One instance serves one job on one machine (all times on one CLOCK_MONOTONIC). Not thread safe: one owner.
  */
 #ifndef ANALYSIS_ANALYSIS_H

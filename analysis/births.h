@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who waits for whom in the birth of a communicator, where NCCL has not told anything yet: docs/findings.md, "Init". Only
+ * Who waits for whom in the birth of a communicator, where NCCL has not told anything yet: docs/analysis.md, "Init". Only
  * of a communicator of the launcher's whole world is it known who is missing: the world's other ranks.
  */
 #ifndef ANALYSIS_BIRTHS_H

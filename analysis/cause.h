@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Why a rank was late: evidence about its threads → class, with the share of the late time that it explains. A wait for
- * another thread of the process is followed to that thread, at most CAUSE_HOPS times. docs/findings.md, "Cause". */
+ * another thread of the process is followed to that thread, at most CAUSE_HOPS times. docs/analysis.md, "Cause". */
 #ifndef ANALYSIS_CAUSE_H
 #define ANALYSIS_CAUSE_H
 

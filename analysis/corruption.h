@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Buffers that must be the same bits and are not: docs/findings.md, "Corruption". */
+/* Buffers that must be the same bits and are not: docs/analysis.md, "Corruption". */
 #ifndef ANALYSIS_CORRUPTION_H
 #define ANALYSIS_CORRUPTION_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranks that call different collectives at the same place of a communicator's order: docs/findings.md, "Desync". */
+/* Ranks that call different collectives at the same place of a communicator's order: docs/analysis.md, "Desync". */
 #ifndef ANALYSIS_DESYNC_H
 #define ANALYSIS_DESYNC_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Magnitudes that go where they have not been, at one place in the step over steps: docs/findings.md, "Drift". */
+/* Magnitudes that go where they have not been, at one place in the step over steps: docs/analysis.md, "Drift". */
 #ifndef ANALYSIS_DRIFT_H
 #define ANALYSIS_DRIFT_H
 

@@ -90,6 +90,7 @@ static void note_one(const struct stragglers *stragglers, struct suspect *suspec
 	own->steps++;
 	own->sum += now;
 	own->squares += now * now;
+	own->fourths += now * now * now * now;
 	for (uint32_t i = 0; i < EXCURSION_LAGS; i++) {
 		uint64_t lag = UINT64_C(1) << i;
 		if (step < stragglers->first_step + EXCURSION_WARM_UP + lag)
@@ -109,6 +110,7 @@ static void halve(struct excursions *own)
 	own->steps /= 2;
 	own->sum /= 2;
 	own->squares /= 2;
+	own->fourths /= 2;
 	for (uint32_t i = 0; i < EXCURSION_LAGS; i++) {
 		own->pairs[i] /= 2;
 		own->products[i] /= 2;
@@ -144,23 +146,58 @@ static double correlation(const struct peers_seen *seen, uint32_t lag)
 	return fmin(fmax((seen->products[lag] / seen->pairs[lag] - mean * mean) / variance, 0), 1);
 }
 
-/* What it may be by chance, where so many steps tell as much as one. */
+/* What a few steps show, however many there were in which nobody was late: so many equal ones would have the same sums of powers.
+ * Of ranks that are late together one counts. */
+static double telling_steps(const struct peers_seen *seen)
+{
+	return seen->fourths > 0 ? seen->squares * seen->squares / seen->fourths * seen->apart : 0;
+}
+
+/* What may be left beyond what is seen to be, where so many steps tell as much as one: as of something that was seen so often in
+ * so many trials (of what was never seen, up to 3 in them with 95 %: the rule of three). */
 static double doubt(const struct peers_seen *seen, uint32_t lag, double lasts)
 {
-	return EXCURSION_DOUBT * sqrt(lasts / seen->pairs[lag]);
+	double trials = telling_steps(seen) * seen->pairs[lag] / seen->steps / lasts;
+
+	return trials > 0 ? fmin(EXCURSION_DOUBT * sqrt(correlation(seen, lag) / trials) + EXCURSION_NEVER / trials, 1) : 1;
+}
+
+/* What may be left of noise after 1 << lag steps: what is seen to be, and by chance may be more; but not more than of any noise that
+ * is known, unless it is seen. */
+static double left_at_most(const struct peers_seen *seen, uint32_t lag, double lasts)
+{
+	double left = correlation(seen, lag), known = pow(seen->lasts, (double)(UINT64_C(1) << lag));
+
+	return fmax(left, fmin(left + doubt(seen, lag, lasts), known));
 }
 
 /* Steps after which what is left of noise has little to do with what it was: the sum of its autocorrelation, at most. */
 static double lasting_steps(const struct peers_seen *seen, double steps)
+{
+	double lasts = 1, most = 1;
+
+	for (uint32_t i = 0; i < EXCURSION_LAGS; i++) {
+		if (seen->pairs[i] < 1)
+			return fmax(lasts, steps);
+		most = fmin(most, left_at_most(seen, i, lasts));
+		lasts += 2 * (double)(UINT64_C(1) << i) * most;
+		if (correlation(seen, i) < doubt(seen, i, 1) && doubt(seen, i, 1) < EXCURSION_KNOWN)
+			break;
+	}
+	return lasts;
+}
+
+/* The same, of what is seen alone: good enough where more must be seen than a lateness that stays. */
+static double seen_to_last(const struct peers_seen *seen, double steps)
 {
 	double lasts = 1;
 
 	for (uint32_t i = 0; i < EXCURSION_LAGS; i++) {
 		if (seen->pairs[i] < 1)
 			return fmax(lasts, steps);
-		double left = correlation(seen, i);
-		lasts += 2 * (double)(UINT64_C(1) << i) * fmin(left + doubt(seen, i, lasts), 1);
-		if (left < doubt(seen, i, 1))
+		double left = correlation(seen, i), chance = EXCURSION_DOUBT / sqrt(seen->pairs[i]);
+		lasts += 2 * (double)(UINT64_C(1) << i) * fmin(left + chance * sqrt(lasts), 1);
+		if (left < chance)
 			break;
 	}
 	return lasts;
@@ -174,6 +211,8 @@ static bool choose(struct comparison *comparison, uint32_t length, uint64_t leas
 static void add_up(struct comparison *comparison, uint32_t with)
 {
 	comparison->seen = peers_add_up(comparison->peers, &comparison->chosen, with);
+	comparison->seen.lasts = comparison->peers->stragglers->noise_lasts > 0 ? comparison->peers->stragglers->noise_lasts : EXCURSION_LASTS;
+	comparison->seen.apart = (double)comparison->chosen.units / comparison->chosen.ranks;
 }
 
 static double steps_of(const struct comparison *comparison)
@@ -188,6 +227,13 @@ static double hidden_ns(const struct comparison *comparison)
 	struct blame blame = straggler_blame(comparison->suspect, comparison->suspect->step);
 
 	return blame.worst_ns ? LATENESS_NOISE_NS * ((double)blame.late_ns / (double)blame.worst_ns - 1) : 0;
+}
+
+/* The tail of a log-normal: where the largest of n is at 2.4 standard deviations, what comes once in 100 n times is 4 times as large,
+ * of a normal one 1.6 times. Noise seldom stays there for a dozen steps. */
+static double beyond_largest(uint32_t length)
+{
+	return length < EXCURSION_STEADY_STEPS ? EXCURSION_SHORT : length < EXCURSION_LONG ? EXCURSION_DOZEN : EXCURSION_QUIET;
 }
 
 /* Beyond this no rank comes by chance in such a job: as the largest that was seen is to the usual ones, so is what is not
@@ -205,10 +251,13 @@ static double bound_ns(const struct comparison *comparison, uint32_t i)
 		below += comparison->seen.sizes[k];
 		usual = size_ns(k);
 	}
-	double times = steps_of(comparison) / fmax(lasting_steps(&comparison->seen, steps_of(comparison)), excursion_lengths[i]);
+	/* In the first steps only much counts (is_too_early), and what is seen has to do. */
+	double steps = steps_of(comparison), lasts = steps < EXCURSION_EARLY ? seen_to_last(&comparison->seen, steps)
+									     : lasting_steps(&comparison->seen, steps);
+	double times = steps / fmax(lasts, excursion_lengths[i]);
 	double few = 1 + EXCURSION_SEEN / (comparison->chosen.units * fmax(times, 1));
 	double hidden = hidden_ns(comparison);
-	return (largest + hidden) * fmax(fmax(few, largest / usual), EXCURSION_QUIET) - hidden;
+	return (largest + hidden) * fmax(fmax(few, largest / usual), beyond_largest(comparison->chosen.length)) - hidden;
 }
 
 /* Two ranks, or hosts, cannot show what is usual: when one is late the other is not. Then what counts is how much it changes
@@ -253,12 +302,13 @@ static bool is_beyond_all(struct comparison *comparison, uint32_t length, double
 	       beyond_ns >= bound_ns(comparison, length);
 }
 
-/* Who has been so from the start of a short job may be so by noise that lasts. That wanders; a slow rank is as late each time. */
+/* Who has been so from the start of a short job may be so by noise that lasts. That wanders, and takes no third of the time; a slow
+ * rank is as late each time. */
 static bool is_no_wandering(const struct comparison *comparison, uint64_t least_ns)
 {
 	uint32_t past = 0;
 
-	if (steps_of(comparison) >= EXCURSION_EARLY)
+	if (steps_of(comparison) >= EXCURSION_EARLY || (double)least_ns >= EXCURSION_NO_NOISE * (double)comparison->peers->step_ns)
 		return true;
 	for (uint64_t step = comparison->peers->stragglers->first_step; step < comparison->suspect->step; step++)
 		past += straggler_shown_ns(comparison->suspect, step) * QUARTER < least_ns;
@@ -269,19 +319,52 @@ static bool is_no_wandering(const struct comparison *comparison, uint64_t least_
 static bool is_noise_known(struct comparison *comparison, double times)
 {
 	add_up(comparison, 0);
-	return steps_of(comparison) >= times * lasting_steps(&comparison->seen, steps_of(comparison));
+	return steps_of(comparison) >= times * seen_to_last(&comparison->seen, steps_of(comparison));
+}
+
+/* Was it in time before so many steps, or `part` as late at most? Noise that lasts comes and goes by and by. */
+static bool begins_with_a_jump(const struct comparison *comparison, uint32_t length, uint64_t least_ns, uint32_t part)
+{
+	const struct suspect *suspect = comparison->suspect;
+	uint32_t before = 0;
+
+	for (uint32_t i = length; i < length + EXCURSION_ROW_LONGER && suspect->step >= i; i++)
+		before += straggler_shown_ns(suspect, suspect->step - i) * part >= least_ns;
+	return before * QUARTER <= EXCURSION_ROW_LONGER;
 }
 
 /* As steadily late as noise that lasts never is, and by more than the others were for three steps: then it is no matter how
- * little they have shown yet. */
+ * little they have shown yet. A few show less: then it is so for longer, or since one step. */
 static bool is_steadily_late(struct comparison *comparison, uint32_t length, uint64_t least_ns, double beyond_ns)
 {
-	if (length < EXCURSION_STEADY_STEPS || comparison->chosen.units < 2 ||
+	bool few = comparison->chosen.units < EXCURSION_FEW, long_enough = length >= EXCURSION_LONG;
+
+	if (length < EXCURSION_STEADY_STEPS || (comparison->chosen.units < 2 && !long_enough) ||
+	    (few && !long_enough && !begins_with_a_jump(comparison, length, least_ns, 2)) ||
 	    steadiness(comparison->suspect, length, least_ns, EXCURSION_STEADY_PART) < EXCURSION_STEADY)
 		return false;
 	add_up(comparison, THREE);
 	double hidden = hidden_ns(comparison);
 	return beyond_ns + hidden >= EXCURSION_QUIET * (largest_ns(comparison) + hidden);
+}
+
+/* One that nobody does the same as, and whose own past is all that there is: it became late at one step, by many times what that
+ * changes by since. Noise that lasts gets there by such changes. Nobody else may have, or it is what the job does. */
+static bool is_beyond_own_past(struct comparison *comparison, uint32_t length, uint64_t least_ns)
+{
+	const struct peers *peers = comparison->peers;
+	const struct stragglers *stragglers = peers->stragglers;
+	const struct suspect *suspect = comparison->suspect;
+
+	if (length < EXCURSION_STEADY_STEPS || suspect->step + 1 < stragglers->first_step + length + EXCURSION_OWN_PAST ||
+	    !begins_with_a_jump(comparison, length, least_ns, QUARTER) ||
+	    steadiness(suspect, length, least_ns, EXCURSION_STEADY_PART) < EXCURSION_STEADY)
+		return false;
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
+		if (&stragglers->suspects[i] != suspect &&
+		    excursion_level_ns(stragglers, &stragglers->suspects[i], peers->step, length) * 2 >= least_ns)
+			return false;
+	return true;
 }
 
 /* In the first steps of a job, and until noise that lasts has come and gone, the others have shown little: who costs less than
@@ -290,7 +373,8 @@ static bool is_too_early(struct comparison *comparison, double beyond_ns)
 {
 	bool early = steps_of(comparison) < EXCURSION_EARLY || !is_noise_known(comparison, EXCURSION_EARLY_TIMES);
 
-	return early && beyond_ns < EXCURSION_EARLY_SHARE * (double)comparison->peers->step_ns;
+	return early && (comparison->chosen.units < EXCURSION_FEW ||
+			 beyond_ns < EXCURSION_EARLY_SHARE * (double)comparison->peers->step_ns);
 }
 
 /* For so long that however long noise lasts, others would have shown it over half as many steps or a quarter; and by what counts
@@ -310,8 +394,10 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 	uint32_t steps = looks[look];
 	uint64_t least_ns = excursion_level_ns(comparison->peers->stragglers, suspect, suspect->step, steps);
 
-	if (least_ns < limit_ns || !is_no_wandering(comparison, least_ns) || !choose(comparison, steps, least_ns))
+	if (least_ns < limit_ns || !is_no_wandering(comparison, least_ns))
 		return false;
+	if (!choose(comparison, steps, least_ns))
+		return comparison->chosen.alone && is_beyond_own_past(comparison, steps, least_ns);
 	if (comparison->chosen.units < 2 && (steps < EXCURSION_ONE_STEPS || !is_steady(suspect, steps, least_ns)))
 		return false;
 	double beyond_ns = (double)excursion_beyond_tolerance(least_ns, comparison->peers->step_ns);
@@ -343,12 +429,13 @@ static bool is_too_often(struct comparison *comparison, uint32_t row, uint64_t l
 		all += comparison->seen.sizes[k];
 		late += k >= excursion_size(beyond_ns) ? comparison->seen.sizes[k] : 0;
 	}
-	double lasts = lasting_steps(&comparison->seen, steps);
-	if (lasts > EXCURSION_ROW_LASTS)
+	double lasts = seen_to_last(&comparison->seen, steps), pairs = comparison->seen.pairs[0];
+	if (lasts > EXCURSION_ROW_LASTS || telling_steps(&comparison->seen) < EXCURSION_ROW_TELLING)
 		return false;
-	double left = fmin(correlation(&comparison->seen, 0) + doubt(&comparison->seen, 0, lasts), 1);
+	double left = fmin(correlation(&comparison->seen, 0) + EXCURSION_DOUBT * sqrt(lasts / pairs), 1);
 	double each = late / all, again = each + (1 - each) * left;
-	return chance_is_excluded(each * pow(again, row - 1), steps * comparison->peers->stragglers->suspect_count);
+	return chance_is_excluded(each * pow(again, row - 1),
+				  EXCURSION_ROW_MARGIN * steps * comparison->peers->stragglers->suspect_count);
 }
 
 /* Who has been late for longer already was so by something that lasts: that the others' noise does not says nothing then. */
@@ -364,7 +451,8 @@ static bool is_in_a_row(struct comparison *comparison, uint64_t limit_ns)
 		least_ns = late_ns < least_ns ? late_ns : least_ns;
 		if (least_ns < limit_ns)
 			return false;
-		if (row >= EXCURSION_ROW_MIN && is_too_often(comparison, row, least_ns))
+		if (row >= EXCURSION_ROW_MIN && is_too_often(comparison, row, least_ns) &&
+		    begins_with_a_jump(comparison, row, least_ns, 2))
 			return true;
 	}
 	return false;
@@ -391,7 +479,7 @@ double excursion_lasts(const struct stragglers *stragglers, const struct suspect
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
 		if (&stragglers->suspects[i] != suspect && !stragglers->suspects[i].open)
 			peers_seen_add(&seen, &stragglers->suspects[i].excursions);
-	return lasting_steps(&seen, (double)(suspect->step - stragglers->first_step + 1));
+	return seen_to_last(&seen, (double)(suspect->step - stragglers->first_step + 1));
 }
 
 bool excursion_is_striking(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns)

@@ -3,7 +3,7 @@
  * Is a rank late beyond what the noise of its peers explains? Noise can last from step to step, have heavy tails, and hit
  * all ranks of a host at once; none of it is assumed to be otherwise. What a rank was late by for so many steps in a row (an
  * excursion) is compared with the excursions of the same length that the other ranks have made in this job. A tolerance
- * is taken off each lateness: ranks differ for good. docs/findings.md, "Straggler".
+ * is taken off each lateness: ranks differ for good. docs/analysis.md, "Straggler".
  */
 #ifndef ANALYSIS_EXCURSION_H
 #define ANALYSIS_EXCURSION_H
@@ -24,15 +24,22 @@ enum {
 	EXCURSION_ONE_STEPS = 24, /* with one other rank, or host, it takes so many, … */
 	EXCURSION_STEADY = 16,    /* … and so many times what the lateness changes by from step to step */
 	EXCURSION_STEADY_STEPS = 12, /* so steadily late for so many, it need not be known how long noise lasts */
+	EXCURSION_OWN_PAST = 6,   /* steps before, at least, of a rank that has no others */
 	EXCURSION_LONG = 24,     /* steps, that are compared with 12 of the others, however long noise lasts, … */
 	EXCURSION_LONG_TIMES = 4, /* … once it has come and gone so often */
-	EXCURSION_QUIET = 2,      /* times the noise of a measurement, where nobody else was ever late */
+	EXCURSION_QUIET = 2,      /* times the largest that was seen, or the noise of a measurement where nobody else was ever late, … */
+	EXCURSION_SHORT = 2,      /* … and so many times over less than EXCURSION_STEADY_STEPS, … */
+	EXCURSION_DOZEN = 2,      /* … and over less than EXCURSION_LONG */
+	EXCURSION_FEW = 2,        /* other ranks, or hosts: less of them show too little in the first steps */
 	EXCURSION_DOUBT = 2,      /* standard errors */
+	EXCURSION_NEVER = 3,      /* times may be what was not seen at all */
 	EXCURSION_ROW_MIN = 3,    /* steps in a row … */
 	EXCURSION_ROW_MAX = 8,
 	EXCURSION_ROW_LONGER = 12, /* but not in three quarters of so many */
 	EXCURSION_ROW_AFTER = 24, /* … of the job, … */
-	EXCURSION_ROW_LASTS = 3,  /* … where noise lasts for less */
+	EXCURSION_ROW_LASTS = 3,  /* … where noise lasts for less, … */
+	EXCURSION_ROW_MARGIN = 10, /* times as little chance as is asked for: ranks are never quite alike */
+	EXCURSION_ROW_TELLING = 5, /* … as so many late steps of the others show */
 	EXCURSION_EARLY = 24, /* steps of the job: until then … */
 	EXCURSION_EARLY_TIMES = 2, /* and until noise has come and gone so often */
 	EXCURSION_EARLY_PAST = 2, /* … so many of them must have been otherwise */
@@ -42,14 +49,17 @@ enum {
 #define EXCURSION_BEYOND_ALL 1.5 /* times what any other was ever late by in one step, … */
 #define EXCURSION_BEYOND_EARLY 2   /* … in the first steps, and then … */
 #define EXCURSION_EARLY_SHARE  0.2 /* … only by so much of the step, … */
+#define EXCURSION_NO_NOISE   0.33 /* … or so much, from the first step on, however it varies */
 #define EXCURSION_ALONE      4	 /* … where that is so many times what they were for longer */
+#define EXCURSION_LASTS      0.8  /* of noise that is left a step later, until they have shown otherwise */
+#define EXCURSION_KNOWN      0.3  /* standard errors of what is left, together: that nothing is seen to be left tells something */
 #define EXCURSION_STEADY_PART 0.75 /* of the changes in EXCURSION_STEADY_STEPS */
 #define EXCURSION_TOLERANCE 0.02 /* of the step: ranks differ by that much for good */
 
 /* How many excursions of each length and size a rank made, and what tells how long its noise lasts. */
 struct excursions {
 	uint16_t sizes[EXCURSION_LENGTHS][EXCURSION_SIZES];
-	float steps, sum, squares;    /* of the logarithm of its lateness */
+	float steps, sum, squares, fourths; /* of the logarithm of its lateness: so many, their sum, and those of its powers */
 	float pairs[EXCURSION_LAGS];  /* steps that had one so many before … */
 	float products[EXCURSION_LAGS]; /* … and the sums of both logarithms' product */
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "analysis/circle.h"
 #include "analysis/flights.h"
 #include "analysis/gpu_evidence.h"
 #include "analysis/hang_verdict.h"
@@ -224,7 +225,9 @@ void hang_tick(struct analysis *analysis, uint64_t now_ns)
 	size_t count = roots ? collect_roots(&waiting, roots) : 0;
 	for (size_t i = 0; i < count; i++)
 		tell(analysis, &waiting, &roots[i], now_ns);
-	standstill_tick(analysis, &waiting, count || (waiting.count && !roots), now_ns);
+	bool blamed = count || (waiting.count && !roots);
+	blamed |= circle_tick(analysis, &waiting, blamed, now_ns);
+	standstill_tick(analysis, &waiting, blamed, now_ns);
 	free(roots);
 	waiting_free(&waiting);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who has not joined while others wait, and who is gone: docs/findings.md, "Hang and gone". */
+/* Who has not joined while others wait, and who is gone: docs/analysis.md, "Hang and gone". */
 #ifndef ANALYSIS_HANG_H
 #define ANALYSIS_HANG_H
 
@@ -48,6 +48,7 @@ struct hangs {
 	struct hang open[HANG_OPEN_MAX];
 	uint32_t count;
 	struct standstill standstill;
+	bool circle_told; /* analysis/circle.h */
 	uint64_t first_told_ns; /* of those open, from warning up; 0 none */
 };
 

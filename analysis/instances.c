@@ -165,6 +165,11 @@ struct instance *instances_get(struct instances *instances, struct communicator 
 	return instance;
 }
 
+const struct instance *instances_find(const struct instances *instances, const struct instance_key *key)
+{
+	return instances->slots ? instances->slots[find_slot(instances, key)] : NULL;
+}
+
 void instances_finish(struct instances *instances, struct instance *instance)
 {
 	struct communicator *communicator = instance->communicator;

@@ -117,6 +117,8 @@ struct instances {
 /* Existing or new; NULL on lack of memory, or when the pool is full of instances that were born later than born_ns. */
 struct instance *instances_get(struct instances *instances, struct communicator *communicator,
 			       const struct instance_key *key, uint64_t born_ns);
+/* NULL: it was never made, or is forgotten. */
+const struct instance *instances_find(const struct instances *instances, const struct instance_key *key);
 /* Takes it out of the unfinished of its communicator; it stays known until the pool needs its place. */
 void instances_finish(struct instances *instances, struct instance *instance);
 /* All of the communicator. */

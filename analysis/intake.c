@@ -7,6 +7,7 @@
 #include "analysis/completion.h"
 #include "analysis/model.h"
 #include "analysis/numbering.h"
+#include "analysis/pair.h"
 #include "analysis/period.h"
 #include "analysis/replays.h"
 #include "analysis/trace.h"
@@ -187,6 +188,8 @@ static void join(struct analysis *analysis, const struct seat *seat, struct trac
 	    instance ? instance_operation(&analysis->instances, instance, seat->member) : NULL;
 	if (!operation) /* no memory, or too old for a full pool: a box read late, from its beginning */
 		return;
+	if (!operation->ticket && instance->joined && instance_is_point_to_point(instance))
+		pair_note(&analysis->instances, instance, seat->member, slot);
 	intake_describe(instance, slot);
 	if (!operation->ticket)
 		instance->joined++;

@@ -7,7 +7,7 @@
  * may have of such steps, the likelihood ratio of that share to chance is multiplied up from step to step, from every
  * step on at which it may have begun, each beginning with a weight, so that the weights of all are one (a mixture of
  * e-processes: Ville 1939; Vovk and Wang 2021; for changes: Shin, Ramdas and Rinaldo 2022). Such a product reaches 1 /
- * a with a probability of at most a, however long the job: that is CHANCE_MAX for all ranks together. docs/findings.md,
+ * a with a probability of at most a, however long the job: that is CHANCE_MAX for all ranks together. docs/analysis.md,
  * "Straggler".
  */
 #ifndef ANALYSIS_INTERMITTENT_H

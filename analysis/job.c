@@ -317,6 +317,7 @@ void communicator_free(struct communicator *communicator)
 		call_order_free(communicator->order);
 	free(communicator->order);
 	usual_free(communicator->usual_replays);
+	free(communicator->pair);
 	free(communicator);
 }
 

@@ -157,6 +157,7 @@ struct communicator {
 	bool point_to_point;      /* has carried p2p operations */
 	bool unlike;              /* the interposer is at work on some of its ranks only */
 	struct call_order *order; /* of its collectives; NULL = none yet */
+	struct pair_parting *pair; /* a transfer whose two ends differ: analysis/pair.h; NULL = none yet */
 	bool desync_told;
 	uint64_t ended_ns; /* tick at which all members had ended; 0 not yet */
 	struct usual_table *usual_replays; /* values of its captured calls; NULL = none yet */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How late each rank came to one instance, and whose time it was: host or device. docs/findings.md, "Lateness". */
+/* How late each rank came to one instance, and whose time it was: host or device. docs/analysis.md, "Lateness". */
 #ifndef ANALYSIS_LATENESS_H
 #define ANALYSIS_LATENESS_H
 

@@ -86,11 +86,15 @@ void lives_begin_next(struct analysis *analysis)
 	uint64_t changes = analysis->cells.changes;
 	analysis_time_visit *visit = analysis->account.visit;
 	void *argument = analysis->account.visit_argument;
+	account_visit_passage *visit_passage = analysis->account.visit_passage;
+	void *passage_argument = analysis->account.passage_argument;
 
 	release_life(analysis);
 	*analysis = next;
 	lives_set_up(analysis);
 	analysis_watch_time(analysis, visit, argument);
+	analysis->account.visit_passage = visit_passage;
+	analysis->account.passage_argument = passage_argument;
 	if (!cells)
 		return;
 	analysis_keep_cells(analysis);

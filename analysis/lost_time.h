@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The time that a job would win if a rank were like the others. docs/findings.md, "Lost time". */
+/* The time that a job would win if a rank were like the others. docs/analysis.md, "Lost time". */
 #ifndef ANALYSIS_LOST_TIME_H
 #define ANALYSIS_LOST_TIME_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the transfers of one communicator waited for while network detail of it was recorded, and which link or host
- * that speaks of: docs/findings.md, "Slow transfers".
+ * that speaks of: docs/analysis.md, "Slow transfers".
  */
 #ifndef ANALYSIS_NETWORK_H
 #define ANALYSIS_NETWORK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes that the kernel log says the OOM killer has killed: docs/findings.md, "Ended together". */
+/* Processes that the kernel log says the OOM killer has killed: docs/analysis.md, "Ended together". */
 #ifndef ANALYSIS_OOM_KILLS_H
 #define ANALYSIS_OOM_KILLS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a NaN or Inf was first: docs/findings.md, "Whose NaN is it". One story at a time: it begins with a value that is
+ * Where a NaN or Inf was first: docs/analysis.md, "Whose NaN is it". One story at a time: it begins with a value that is
  * news, is told once the other ranks' scans had time to arrive and it is known what came of it, and ends when something is
  * bad that is news after all ranks were clean again, or nothing bad has been seen for a while.
  */

@@ -12,14 +12,14 @@ enum {
 
 struct level {
 	uint64_t ns;
-	uint32_t rank, host;
+	uint32_t rank, host, group;
 };
 
 /* All ranks, by what they were late by over one number of steps. */
 struct standing {
-	struct level *order; /* those without an open finding, the latest last … */
+	struct level *order; /* those without an open finding, group by group, the latest of each last … */
 	uint32_t count;
-	struct level *by_host; /* … and all of them, host by host */
+	struct level *by_host; /* … and all of them, in each group host by host */
 	struct peers_seen *sums[EXCURSION_LENGTHS]; /* of the first 0, TOGETHER, 2 × TOGETHER … in order; NULL nobody has asked yet */
 };
 
@@ -31,9 +31,19 @@ static int by_ns(const void *left, const void *right)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-static int by_host_and_ns(const void *left, const void *right)
+static int by_group_and_ns(const void *left, const void *right)
 {
 	const struct level *a = left, *b = right;
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
+	return by_ns(left, right);
+}
+
+static int by_group_host_and_ns(const void *left, const void *right)
+{
+	const struct level *a = left, *b = right;
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
 	if (a->host != b->host)
 		return a->host < b->host ? -1 : 1;
 	return by_ns(left, right);
@@ -98,13 +108,13 @@ static bool sort_all(struct standing *standing, const struct stragglers *straggl
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct suspect *suspect = &stragglers->suspects[i];
-		struct level level = { .ns = levels[i], .rank = i, .host = suspect->host };
+		struct level level = { .ns = levels[i], .rank = i, .host = suspect->host, .group = suspect->group };
 		standing->by_host[i] = level;
 		if (!suspect->open)
 			standing->order[standing->count++] = level;
 	}
-	qsort(standing->order, standing->count, sizeof(*standing->order), by_ns);
-	qsort(standing->by_host, count, sizeof(*standing->by_host), by_host_and_ns);
+	qsort(standing->order, standing->count, sizeof(*standing->order), by_group_and_ns);
+	qsort(standing->by_host, count, sizeof(*standing->by_host), by_group_host_and_ns);
 	return true;
 }
 
@@ -137,8 +147,22 @@ static uint32_t count_in_time(const struct level *levels, uint32_t count, uint64
 	return low;
 }
 
-/* Where the ranks of this host begin, and those of any later one. */
-static uint32_t first_of(const struct level *levels, uint32_t count, uint64_t host)
+/* Where the ranks of this group begin, or of this host in it, or those of any later one. */
+static uint32_t first_of_group(const struct level *levels, uint32_t count, uint64_t group)
+{
+	uint32_t low = 0, high = count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (levels[middle].group < group)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static uint32_t first_of_host(const struct level *levels, uint32_t count, uint64_t host)
 {
 	uint32_t low = 0, high = count;
 
@@ -152,26 +176,42 @@ static uint32_t first_of(const struct level *levels, uint32_t count, uint64_t ho
 	return low;
 }
 
+/* One group of an array that is sorted by groups. */
+struct slice {
+	const struct level *levels;
+	uint32_t first, count;
+};
+
+static struct slice slice_of(const struct level *levels, uint32_t count, uint32_t group)
+{
+	uint32_t first = first_of_group(levels, count, group);
+
+	return (struct slice){ &levels[first], first, first_of_group(levels, count, (uint64_t)group + 1) - first };
+}
+
 bool peers_choose(struct peers *peers, const struct suspect *suspect, uint32_t length, uint64_t least_ns,
 		  struct chosen_peers *chosen)
 {
 	const struct standing *standing = standing_over(peers, length);
-	uint32_t count = peers->stragglers->suspect_count;
 
+	*chosen = (struct chosen_peers){ .length = length };
 	if (!standing)
 		return false;
-	uint32_t ranks = count_in_time(standing->order, standing->count, least_ns);
-	uint32_t as_late = standing->count - ranks - !suspect->open; /* it is so itself */
-	uint32_t first = first_of(standing->by_host, count, suspect->host),
-		 mates = first_of(standing->by_host, count, (uint64_t)suspect->host + 1) - first;
-	uint32_t late_mates = mates - count_in_time(&standing->by_host[first], mates, least_ns);
+	struct slice order = slice_of(standing->order, standing->count, suspect->group),
+		     all = slice_of(standing->by_host, peers->stragglers->suspect_count, suspect->group);
+	uint32_t ranks = count_in_time(order.levels, order.count, least_ns);
+	uint32_t as_late = order.count - ranks - !suspect->open; /* it is so itself */
+	uint32_t first = first_of_host(all.levels, all.count, suspect->host),
+		 mates = first_of_host(all.levels, all.count, (uint64_t)suspect->host + 1) - first;
+	uint32_t late_mates = mates - count_in_time(&all.levels[first], mates, least_ns);
 
-	*chosen = (struct chosen_peers){ .length = length, .ranks = ranks, .units = ranks };
+	*chosen = (struct chosen_peers){ .length = length, .first = order.first, .ranks = ranks, .units = ranks,
+					.alone = all.count == 1 };
 	if (late_mates * 2 > mates)
 		chosen->units = ranks / mates;
-	if (as_late * EXCURSION_PART <= count)
+	if (as_late * EXCURSION_PART <= all.count)
 		return ranks > 0;
-	bool host = late_mates == mates && mates > 1 && (as_late - late_mates + 1) * EXCURSION_PART <= count - mates;
+	bool host = late_mates == mates && mates > 1 && (as_late - late_mates + 1) * EXCURSION_PART <= all.count - mates;
 	return host && ranks > 0;
 }
 
@@ -180,6 +220,7 @@ void peers_seen_add(struct peers_seen *sum, const struct excursions *more)
 	sum->steps += (double)more->steps;
 	sum->sum += (double)more->sum;
 	sum->squares += (double)more->squares;
+	sum->fourths += (double)more->fourths;
 	for (uint32_t i = 0; i < EXCURSION_LAGS; i++) {
 		sum->pairs[i] += (double)more->pairs[i];
 		sum->products[i] += (double)more->products[i];
@@ -213,6 +254,31 @@ static const struct peers_seen *sums_of(const struct peers *peers, struct standi
 	return standing->sums[with] = sums;
 }
 
+/* Of the first so many in order. */
+static struct peers_seen first_of_all(const struct peers *peers, const struct standing *standing, const struct peers_seen *sums,
+				      uint32_t with, const uint64_t *levels, uint32_t count)
+{
+	struct peers_seen seen = sums[count / TOGETHER];
+
+	for (uint32_t i = count / TOGETHER * TOGETHER; i < count; i++)
+		add_rank(peers, standing->order[i].rank, with, levels, &seen);
+	return seen;
+}
+
+static void take_off(struct peers_seen *sum, const struct peers_seen *less)
+{
+	sum->steps -= less->steps;
+	sum->sum -= less->sum;
+	sum->squares -= less->squares;
+	sum->fourths -= less->fourths;
+	for (uint32_t i = 0; i < EXCURSION_LAGS; i++) {
+		sum->pairs[i] -= less->pairs[i];
+		sum->products[i] -= less->products[i];
+	}
+	for (uint32_t k = 0; k < EXCURSION_SIZES; k++)
+		sum->sizes[k] -= less->sizes[k];
+}
+
 struct peers_seen peers_add_up(struct peers *peers, const struct chosen_peers *chosen, uint32_t with)
 {
 	struct standing *standing = standing_over(peers, chosen->length);
@@ -224,9 +290,11 @@ struct peers_seen peers_add_up(struct peers *peers, const struct chosen_peers *c
 		peers->incomplete = true;
 		return seen;
 	}
-	seen = sums[chosen->ranks / TOGETHER];
-	for (uint32_t i = chosen->ranks / TOGETHER * TOGETHER; i < chosen->ranks; i++)
-		add_rank(peers, standing->order[i].rank, with, levels, &seen);
+	seen = first_of_all(peers, standing, sums, with, levels, chosen->first + chosen->ranks);
+	if (chosen->first) {
+		struct peers_seen before = first_of_all(peers, standing, sums, with, levels, chosen->first);
+		take_off(&seen, &before);
+	}
 	return seen;
 }
 

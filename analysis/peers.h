@@ -19,9 +19,11 @@ enum {
 
 /* What some ranks did, together. */
 struct peers_seen {
-	double steps, sum, squares; /* as in struct excursions */
+	double steps, sum, squares, fourths; /* as in struct excursions */
 	double pairs[EXCURSION_LAGS], products[EXCURSION_LAGS];
 	uint32_t sizes[EXCURSION_SIZES]; /* of one length */
+	double apart; /* one in so many of them is late by itself */
+	double lasts; /* of their noise so much may be left a step later, unless they have shown otherwise */
 };
 
 struct standing;
@@ -40,13 +42,14 @@ struct peers {
 /* Those that one late rank is compared with. */
 struct chosen_peers {
 	uint32_t length; /* steps that they, and it, are looked at over */
-	uint32_t ranks;
+	uint32_t first, ranks; /* where its group begins among all that are sorted, and so many of it */
 	uint32_t units;  /* ranks, or hosts where the whole host is late */
+	bool alone;      /* nobody else is of its group */
 };
 
 struct peers peers_in(const struct stragglers *stragglers, uint64_t step);
-/* Leaves out who is as late, too (half of least_ns, in so many steps): it may be at fault as well. All ranks of its host, or a few;
- * false: more are, so that it is what the job does, or nobody is left. */
+/* Of its group (struct suspect). Leaves out who is as late, too (half of least_ns, in so many steps): it may be at fault as well. All
+ * ranks of its host, or a few; false: more are, so that it is what the job does, or nobody is left. */
 bool peers_choose(struct peers *peers, const struct suspect *suspect, uint32_t length, uint64_t least_ns,
 		  struct chosen_peers *chosen);
 /* What they did so far, and what they do now; sizes: of those excursions that are counted as number `with`. */

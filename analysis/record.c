@@ -63,7 +63,7 @@ static int by_where(const void *left, const void *right)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-static bool allocate(struct record *record, const struct job *job, const uint32_t *ranks, uint32_t count)
+static bool allocate(struct record *record, uint32_t count)
 {
 	size_t room = count + 1;
 	record->where = calloc(room, sizeof(*record->where));
@@ -71,8 +71,7 @@ static bool allocate(struct record *record, const struct job *job, const uint32_
 	record->gpus = calloc(room, sizeof(*record->gpus));
 	record->pcis = calloc(room, sizeof(*record->pcis));
 	record->rank_from = calloc(room, sizeof(*record->rank_from));
-	record->ranks = world_ranks_of(job, ranks, count);
-	return record->where && record->hosts && record->gpus && record->pcis && record->rank_from && record->ranks;
+	return record->where && record->hosts && record->gpus && record->pcis && record->rank_from;
 }
 
 static void set_job(struct record *record, const struct job *job)
@@ -86,11 +85,15 @@ static void set_job(struct record *record, const struct job *job)
 	record->finding.job.ranks_total = job_world_size(job);
 }
 
-struct record *record_new(const struct job *job, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks,
-			  uint32_t count)
+/* Takes the ranks; all that nobody says yet is absent. */
+static struct record *record_made(enum rw_kind kind, enum rw_scope scope, int32_t *ranks, uint32_t count)
 {
 	struct record *record = calloc(1, sizeof(*record));
-	if (!record || !allocate(record, job, ranks, count)) {
+	if (record)
+		record->ranks = ranks;
+	else
+		free(ranks);
+	if (!record || !ranks || !allocate(record, count)) {
 		record_free(record);
 		return NULL;
 	}
@@ -101,9 +104,6 @@ struct record *record_new(const struct job *job, enum rw_kind kind, enum rw_scop
 	finding->rank_count = count;
 	finding->where = record->where;
 	finding->where_count = count;
-	for (uint32_t i = 0; i < count; i++)
-		set_where(record, i, &job->ranks[ranks[i]]);
-	qsort(record->where, count, sizeof(*record->where), by_where);
 	finding->detect_ms = -1;
 	finding->operation.step = finding->operation.peer_or_root = -1;
 	finding->values.absmax_before = finding->values.saturated = -1;
@@ -113,7 +113,40 @@ struct record *record_new(const struct job *job, enum rw_kind kind, enum rw_scop
 	finding->cause.share = finding->cause.fd = finding->cause.tid = finding->cause.at_tid = -1;
 	finding->watchdog.left_ms = -1;
 	finding->text = record->text;
+	return record;
+}
+
+struct record *record_new(const struct job *job, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks,
+			  uint32_t count)
+{
+	struct record *record = record_made(kind, scope, world_ranks_of(job, ranks, count), count);
+	if (!record)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++)
+		set_where(record, i, &job->ranks[ranks[i]]);
+	qsort(record->where, count, sizeof(*record->where), by_where);
 	set_job(record, job);
+	return record;
+}
+
+struct record *record_new_named(enum rw_kind kind, enum rw_scope scope, const struct record_subject *subjects, uint32_t count)
+{
+	struct record *record = record_made(kind, scope, calloc(count + 1, sizeof(int32_t)), count);
+	if (!record)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		record->ranks[i] = subjects[i].world_rank;
+		snprintf(record->hosts[i], sizeof(*record->hosts), "%s", subjects[i].host);
+		if (subjects[i].uuid)
+			write_uuid(record->gpus[i], sizeof(*record->gpus), subjects[i].uuid);
+		record->where[i] = (struct rw_where){
+			.rank = subjects[i].world_rank,
+			.host = record->hosts[i],
+			.pid = subjects[i].pid,
+			.gpu = subjects[i].uuid ? record->gpus[i] : NULL,
+		};
+	}
+	record->finding.job.id = record->job;
 	return record;
 }
 

@@ -48,6 +48,15 @@ struct record {
 /* A finding about these ranks (indices into job->ranks); NULL on lack of memory. */
 struct record *record_new(const struct job *job, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks,
 			  uint32_t count);
+/* One of the ranks that a finding is about, where the finder has no box of it. uuid: 16 bytes, NULL not known. */
+struct record_subject {
+	int32_t world_rank;
+	const char *host;
+	int32_t pid;
+	const uint8_t *uuid;
+};
+/* About ranks in order of their numbers; copied. The job is left to the caller. NULL on lack of memory. */
+struct record *record_new_named(enum rw_kind kind, enum rw_scope scope, const struct record_subject *subjects, uint32_t count);
 /* About one rank without a black box; pid 0: none. */
 struct record *record_new_absent(const struct job *job, enum rw_kind kind, int32_t world_rank, const char *host,
 				 int32_t pid);

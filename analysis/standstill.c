@@ -12,12 +12,14 @@
 /* Nobody's rank: the finding names none. */
 #define SUBJECT JOB_NONE
 
-/* By what its GPU says: a host that has launched knows nothing of where its stream stands. */
+/* By what its GPU says: a host that has launched knows nothing of where its stream stands. A transfer whose ends differ does not
+ * end for that, and is told. */
 static bool is_under_way(const struct instance *instance, uint32_t member)
 {
 	const uint16_t asked = OPERATION_STARTED | OPERATION_DONE | OPERATION_HOST | OPERATION_EXCLUDED | OPERATION_UNKNOWN;
+	bool transfer = instance_is_point_to_point(instance) && !instance->communicator->pair;
 
-	return instance_keeps_all(instance) && (flight_state(instance, member) & asked) == OPERATION_STARTED;
+	return (instance_keeps_all(instance) || transfer) && (flight_state(instance, member) & asked) == OPERATION_STARTED;
 }
 
 /* What holds of every rank of an operation that stands still. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Nobody is missing, and yet nothing goes on: NCCL does not get its ranks connected, or what all have begun does not end. No rank
- * is named: docs/findings.md, "Hang and gone". */
+ * is named: docs/analysis.md, "Hang and gone". */
 #ifndef ANALYSIS_STANDSTILL_H
 #define ANALYSIS_STANDSTILL_H
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/alike.h"
 #include "analysis/lateness.h"
 #include "analysis/model.h"
 #include "analysis/peers.h"
@@ -104,6 +105,19 @@ struct blame straggler_blame(const struct suspect *suspect, uint64_t step)
 	return blame->step == step ? *blame : (struct blame){ .step = step };
 }
 
+/* What is usual follows what it does, but what is not near it only slowly: a lateness shall not become usual, nor what is seldom as
+ * quick as that; and all work becomes longer with a job's sequences. */
+static uint32_t usual_follows(uint32_t usual_us, uint32_t work_us)
+{
+	const uint32_t near_us = LATENESS_NOISE_NS / 1000;
+
+	if (work_us > usual_us + near_us)
+		return usual_us + usual_us / STRAGGLER_LEARNS;
+	if (work_us + near_us < usual_us)
+		return usual_us - usual_us / STRAGGLER_LEARNS_LESS;
+	return work_us;
+}
+
 /* In a pipeline waiting for the neighbour stage is the schedule: only work beyond one's own history is lateness. */
 static uint64_t beyond_own_history(struct place *place, uint32_t member, const struct operation *operation)
 {
@@ -116,8 +130,7 @@ static uint64_t beyond_own_history(struct place *place, uint32_t member, const s
 	uint64_t usual = known ? sorted[known / 2] : 0;
 	uint64_t beyond = operation->work_us > usual ? operation->work_us - usual : 0;
 	bool learning = known < STRAGGLER_HISTORY_MIN;
-	if (learning || beyond * 1000 < LATENESS_NOISE_NS)
-		history[place->count % STRAGGLER_OWN_WORK] = operation->work_us;
+	history[place->count % STRAGGLER_OWN_WORK] = learning ? operation->work_us : usual_follows((uint32_t)usual, operation->work_us);
 	if (learning)
 		return 0;
 	return beyond < late_us ? beyond : late_us;
@@ -226,16 +239,30 @@ static void note_steps(struct stragglers *stragglers)
 		excursions_note(stragglers, ++stragglers->noted_step);
 }
 
+/* Stages of a pipeline do different things, and their noise is not seen alike. Without memory they stay what they were. */
+static void find_groups(struct stragglers *stragglers, const struct job *job)
+{
+	uint32_t *groups = calloc(job->rank_count + 1, sizeof(*groups));
+
+	if (groups && !alike_find(job, groups))
+		for (uint32_t i = 0; i < stragglers->suspect_count && i < job->rank_count; i++)
+			stragglers->suspects[i].group = groups[i];
+	free(groups);
+}
+
 /* The process that appeared first is the clock of the job's steps. */
-static void start_step(struct stragglers *stragglers, const struct process *process, const struct instance *instance)
+static void start_step(struct stragglers *stragglers, const struct job *job, const struct process *process,
+		       const struct instance *instance)
 {
 	uint64_t step = instance->place.step;
 	if (stragglers->clock != JOB_NONE && process->index > stragglers->clock)
 		return;
 	stragglers->clock = process->index;
 	pace_note(&stragglers->pace, step, instance->start_ns);
-	if (step > stragglers->newest_step)
+	if (step > stragglers->newest_step) {
 		stragglers->newest_step = step;
+		find_groups(stragglers, job);
+	}
 	note_steps(stragglers);
 	end_step(stragglers, step - 1);
 }
@@ -248,25 +275,32 @@ void straggler_decide(struct suspect *suspect, uint64_t at_ns)
 	suspect->clean = 0;
 }
 
-static void test(struct suspect *suspect, struct peers *peers, const struct instance *instance)
+/* What repeats in a pipeline may be its passes, of which a step has many: what one step is late by, all of them are. */
+static bool is_a_step(const struct job *job, const struct stragglers *stragglers, const struct instance *instance)
+{
+	return !job->pipelined || instance_is_regular(instance) ||
+	       instance->place.step >= stragglers->first_step + STRAGGLER_PASSES;
+}
+
+static void test(const struct job *job, struct suspect *suspect, struct peers *peers, const struct instance *instance)
 {
 	if (suspect->decided_ns || !peers->step_ns)
 		return;
 	uint64_t limit_ns = straggler_limit_ns(peers->step_ns);
-	if (excursion_is_proven(peers, suspect, limit_ns))
+	if (is_a_step(job, peers->stragglers, instance) && excursion_is_proven(peers, suspect, limit_ns))
 		straggler_decide(suspect, instance->start_ns);
 	else if (!suspect->striking_ns && excursion_is_striking(peers, suspect, limit_ns))
 		suspect->striking_ns = instance->start_ns;
 }
 
 /* All that were late in it, once the lateness of all is noted. */
-static void test_members(struct stragglers *stragglers, const struct instance *instance, uint32_t count)
+static void test_members(struct stragglers *stragglers, const struct job *job, const struct instance *instance, uint32_t count)
 {
 	struct peers peers = peers_in(stragglers, instance->place.step);
 
 	for (uint32_t i = 0; i < count; i++)
 		if ((uint64_t)instance->operations[i].late_us * 1000 >= LATENESS_NOISE_NS)
-			test(&stragglers->suspects[instance->communicator->members[i].rank], &peers, instance);
+			test(job, &stragglers->suspects[instance->communicator->members[i].rank], &peers, instance);
 	peers_forget(&peers);
 }
 
@@ -323,7 +357,7 @@ static void account_members(struct analysis *analysis, struct instance *instance
 			add_blame(suspect, instance, i, late_ns);
 	}
 	place->count++;
-	test_members(stragglers, instance, count);
+	test_members(stragglers, &analysis->job, instance, count);
 }
 
 void straggler_account(struct analysis *analysis, struct instance *instance)
@@ -337,7 +371,7 @@ void straggler_account(struct analysis *analysis, struct instance *instance)
 	if (!stragglers->first_step)
 		stragglers->first_step = instance->place.step;
 	if (!instance->place.place)
-		start_step(stragglers, process, instance);
+		start_step(stragglers, &analysis->job, process, instance);
 	struct place *place = place_of(places, instance);
 	if (place)
 		account_members(analysis, instance, place);

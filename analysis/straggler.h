@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which rank is late again and again: docs/findings.md, "Straggler". */
+/* Which rank is late again and again: docs/analysis.md, "Straggler". */
 #ifndef ANALYSIS_STRAGGLER_H
 #define ANALYSIS_STRAGGLER_H
 
@@ -19,11 +19,15 @@ enum {
 	STRAGGLER_REACH = 3,       /* steps back that a cause is looked for in */
 	STRAGGLER_HISTORY_MIN = 5, /* instances without which a pipelined rank has no history */
 	STRAGGLER_CLEAN = 5,       /* steps in a row that close the finding */
-	STRAGGLER_OWN_WORK = 8,    /* instances at a place whose work is a pipelined rank's own history */
+	STRAGGLER_OWN_WORK = 8,    /* instances at a place whose work is a pipelined rank's own history … */
+	STRAGGLER_PASSES = 64,     /* of a pipeline, seen, before what may be passes is taken for steps */
+	STRAGGLER_LEARNS = 64,     /* … of which one that is late counts as longer than usual by so small a part, … */
+	STRAGGLER_LEARNS_LESS = 32, /* … and one that is quicker as shorter by this one */
 };
 #define STRAGGLER_COST_MIN_NS   20000000u
 #define STRAGGLER_SHARE_MIN     0.03
 #define STRAGGLER_SEEN_SHARE    0.5 /* of its lateness that a cause explains, which then tells it before chance is excluded */
+#define STRAGGLER_HELD_SHARE 0.9 /* … and so much of it, where it waits for another thread or process that was seen to end that */
 
 /* What a rank's lateness cost in one step. */
 struct blame {
@@ -32,9 +36,10 @@ struct blame {
 	uint64_t host_ns, device_most_ns; /* of it: the host's, and the longest of the device's */
 	uint64_t worst_ns; /* its longest lateness at once, … */
 	const struct instance *worst; /* … where, while that has this serial */
-	uint32_t serial, member;
-	bool untold; /* of something whose step may have another number, or before there was a history to measure it by */
-	bool partly; /* it took part in operations of this step in which nobody could be seen late: it may have been later */
+	uint32_t serial;
+	uint32_t member : 30;
+	bool untold : 1; /* of something whose step may have another number, or before there was a history to measure it by */
+	bool partly : 1; /* it took part in operations of this step in which nobody could be seen late: it may have been later */
 };
 
 /* One rank under observation, by index of the rank. */
@@ -47,6 +52,7 @@ struct suspect {
 	struct operation last_operation;                 /* … but its own */
 	uint64_t step;                                   /* of the latest lateness */
 	uint32_t host;
+	uint32_t group; /* analysis/alike.h: it is compared with ranks of the same */
 	uint64_t striking_ns;  /* start of the instance at which it was worth to ask why it is late; 0 = it is not */
 	uint64_t decided_ns;   /* start of the instance at which a test said so; 0 = not suspected */
 	uint64_t candidate_ns; /* tick at which that was first seen; 0 = not yet */
@@ -80,6 +86,7 @@ struct stragglers {
 	struct places *places; /* by process */
 	uint32_t places_count;
 	struct pace pace;
+	double noise_lasts;       /* of noise so much may be left a step later, until it has shown otherwise; 0: EXCURSION_LASTS */
 	uint32_t clock;           /* process whose first operation starts a step; JOB_NONE none yet */
 	uint64_t first_step;      /* accounted for; 0 none */
 	uint64_t newest_step;     /* that has begun by that clock */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a suspected rank costs the job: docs/findings.md, "Lost time". */
+/* What a suspected rank costs the job: docs/analysis.md, "Lost time". */
 #ifndef ANALYSIS_STRAGGLER_COST_H
 #define ANALYSIS_STRAGGLER_COST_H
 

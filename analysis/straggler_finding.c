@@ -93,8 +93,16 @@ static void find_cause(const struct analysis *analysis, const struct suspect *su
 		};
 }
 
+/* For nearly all of its lateness it waited for one that was seen to end that: a lock's holder, a data loader. */
+static bool is_held_by_another(const struct cause *cause)
+{
+	bool waits = cause->class_ == RW_CAUSE_LOCK || cause->class_ == RW_CAUSE_SOCKET || cause->class_ == RW_CAUSE_PROCESS;
+
+	return waits && cause->hop_count && !cause->inferred && !cause->convoy && cause->share >= STRAGGLER_HELD_SHARE;
+}
+
 /* A cause that is seen for half of its lateness is no chance: it tells the rank, however the others fare. That a thread
- * runs, or waits for another one, is what threads do. */
+ * runs, or now and then waits for another one, is what threads do. */
 static bool is_told_by(const struct cause *cause)
 {
 	static const enum rw_cause_class classes[] = { RW_CAUSE_IO,	 RW_CAUSE_CPU,	    RW_CAUSE_MEMORY,
@@ -103,7 +111,7 @@ static bool is_told_by(const struct cause *cause)
 	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
 		if (cause->class_ == classes[i])
 			return !cause->inferred && cause->share >= STRAGGLER_SEEN_SHARE;
-	return false;
+	return is_held_by_another(cause);
 }
 
 /* Autograd's thread launches what the main thread came to late: what held that one before is the cause, where it is seen to
@@ -137,6 +145,31 @@ static void ask_gpu(const struct analysis *analysis, const struct suspect *suspe
 	gpu_evidence_explain(analysis, rank, windows, count, begin_ns, cause);
 	if (!cause->gpu_advice) /* its threads were in time */
 		cause->gpu_advice = "look at this rank's GPU (nvidia-smi -q -d CLOCK,PERFORMANCE,ECC), or profile its kernels";
+}
+
+/* Most ranks of its host are suspected, and the others are as late: a test that just missed them would break the host up. */
+static void suspect_its_host(struct analysis *analysis, uint32_t rank)
+{
+	struct stragglers *stragglers = &analysis->stragglers;
+	struct suspect *suspect = &stragglers->suspects[rank];
+	uint64_t least_ns = excursion_level_ns(stragglers, suspect, suspect->step, EXCURSION_ROW_MIN);
+	uint32_t mates = 0, decided = 0, as_late = 0;
+
+	if (analysis->job.host_count < 2 || suspect->open || suspect->intermittent.decided)
+		return;
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
+		const struct suspect *mate = &stragglers->suspects[i];
+		if (mate->host != suspect->host)
+			continue;
+		mates++;
+		decided += mate->decided_ns != 0;
+		as_late += !mate->decided_ns && excursion_level_ns(stragglers, mate, suspect->step, EXCURSION_ROW_MIN) * 2 >= least_ns;
+	}
+	if (decided * 2 < mates || decided + as_late < mates)
+		return;
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
+		if (stragglers->suspects[i].host == suspect->host && !stragglers->suspects[i].decided_ns)
+			straggler_decide(&stragglers->suspects[i], suspect->decided_ns);
 }
 
 /* The ranks that the finding is about: the whole host where all its ranks are suspected and another host is seen. */
@@ -274,6 +307,7 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	struct cause cause;
 	if (!suspect->candidate_ns)
 		suspect->candidate_ns = now_ns;
+	suspect_its_host(analysis, rank);
 	uint32_t count = choose_ranks(analysis, rank, ranks);
 	if ((suspect->clean && !suspect->intermittent.decided) || (count > 1 && ranks[0] != rank))
 		return; /* after a clean step wait for the next, in whichever direction; a host is told once */

@@ -10,6 +10,8 @@
 #include "analysis/model.h"
 #include "analysis/peers.h"
 
+enum { NOT_JUDGED, JUDGED };
+
 /* One rank in the window that is judged. */
 struct entry {
 	uint32_t rank, group;
@@ -64,6 +66,7 @@ static uint32_t collect(struct sums *sums, uint64_t number, const uint32_t *grou
 	for (uint32_t i = 0; i < sums->rank_count && i < sums->job->rank_count; i++) {
 		const struct sums_window *window = &sums->ranks[i].windows[number % SUMS_KEPT];
 		sums->ranks[i].group = groups[i];
+		sums->watched.suspects[i].group = NOT_JUDGED;
 		sums->ranks[i].operations *= SUMS_KEEPS;
 		if (window->number == number)
 			sums->ranks[i].operations += window->operations;
@@ -100,6 +103,8 @@ static void blame(struct sums *sums, const struct entry *entry, uint64_t late_ns
 	struct suspect *suspect = &sums->watched.suspects[entry->rank];
 	struct sums_rank *rank = &sums->ranks[entry->rank];
 
+	/* What each is beyond its own peers is compared with what all others are beyond theirs. */
+	suspect->group = JUDGED;
 	suspect->blames[number % STRAGGLER_STEPS] = (struct blame){ .step = number, .late_ns = late_ns, .shown_ns = late_ns };
 	rank->host_ns[number % STRAGGLER_STEPS] = entry->window->host_ns;
 	rank->device_ns[number % STRAGGLER_STEPS] = entry->window->device_ns;
@@ -168,6 +173,7 @@ static void test_all(struct sums *sums, uint64_t number)
 
 	if (!watched->first_step)
 		watched->first_step = number;
+	watched->noise_lasts = SUMS_NOISE_LASTS;
 	pace_note(&watched->pace, number, number * sums->window_ns);
 	struct peers peers = peers_in(watched, number);
 	for (uint32_t i = 0; i < sums->rank_count; i++)

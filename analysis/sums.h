@@ -4,7 +4,7 @@
  * windows of time, cut alike for all ranks and whether or not steps are known, a rank is late by what it works longer than
  * the median of the ranks that do the same, and waits less than they do; the smaller of the two. So a victim, which waits
  * less in one communicator because it has waited in another, is not late. Whether that is beyond chance analysis/excursion.h
- * says, as it does for steps. docs/findings.md, "Straggler".
+ * says, as it does for steps. docs/analysis.md, "Straggler".
  */
 #ifndef ANALYSIS_SUMS_H
 #define ANALYSIS_SUMS_H
@@ -26,6 +26,7 @@ enum {
 #define SUMS_WINDOW_MAX_NS 3600000000000u
 #define SUMS_WHOLE     0.98        /* of a window that must be accounted for */
 #define SUMS_KEEPS     0.9375
+#define SUMS_NOISE_LASTS 0.5       /* from one window to the next: 0.9 from one step to the next, of which it holds several */
 #define SUMS_SHARE_MIN 0.04        /* of the time that a rank works longer */
 #define SUMS_UPDATE_NS 10000000000u
 

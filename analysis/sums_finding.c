@@ -250,6 +250,9 @@ static void fit_windows(struct sums *sums, uint64_t step_ns)
 		memset(suspect->blames, 0, sizeof(suspect->blames));
 		excursions_forget(suspect);
 		suspect->step = 0;
+		sums->ranks[i].clean = 0;
+		if (sums->ranks[i].told)
+			continue; /* other windows do not acquit it */
 		suspect->decided_ns = 0;
 		suspect->open = false;
 	}

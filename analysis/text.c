@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "analysis/naming.h"
+#include "analysis/pair.h"
 
 /* "1.31 s", "45 ms" */
 static const char *duration(char *text, size_t room, double ms)
@@ -224,6 +225,33 @@ void text_standstill(struct record *record)
 		 duration(waited, sizeof(waited), finding->late.by_ms));
 }
 
+static void add_text(struct record *record, const char *text)
+{
+	size_t used = strlen(record->text);
+
+	snprintf(record->text + used, sizeof(record->text) - used, "%s", text);
+}
+
+void text_circle(struct record *record, const struct job *job, const struct circle *circle)
+{
+	enum { TOLD = 3 };
+	const struct rw_finding *finding = &record->finding;
+	char waiting[128], waited[32], name[96], link[256];
+
+	snprintf(record->text, sizeof(record->text), "%s wait for each other", waiting_name(waiting, sizeof(waiting), finding));
+	for (uint32_t i = 0; i < circle->count && i < TOLD; i++) {
+		const struct instance *instance = circle->links[i].standing->instance;
+		uint32_t next = circle->links[(i + 1) % circle->count].rank;
+		snprintf(link, sizeof(link), "%s rank %d in %s #%" PRIu64 " on %s for rank %d", i ? "," : ":",
+			 job->ranks[circle->links[i].rank].world, naming_function(instance->function), instance->sequence,
+			 naming_communicator(name, sizeof(name), job, instance->communicator), job->ranks[next].world);
+		add_text(record, link);
+	}
+	snprintf(link, sizeof(link), "%s; for %s", circle->count > TOLD ? ", and so on" : "",
+		 duration(waited, sizeof(waited), finding->late.by_ms));
+	add_text(record, link);
+}
+
 void text_gone(struct record *record)
 {
 	const struct rw_finding *finding = &record->finding;
@@ -299,5 +327,28 @@ void text_desync(struct record *record, const struct call *odd, const struct cal
 	snprintf(record->advice, sizeof(record->advice),
 		 "find where %s left the common path before this call: a branch on data, an exception, one batch less",
 		 finding->rank_count == 1 ? "this rank" : "these ranks");
+	finding->advice = record->advice;
+}
+
+void text_pair(struct record *record, const struct job *job, const struct communicator *communicator)
+{
+	struct rw_finding *finding = &record->finding;
+	const struct pair_parting *pair = communicator->pair;
+	int32_t sender = job->ranks[communicator->members[pair->sender].rank].world,
+		receiver = job->ranks[communicator->members[pair->receiver].rank].world;
+	bool odd = finding->confidence != RW_INCONCLUSIVE;
+
+	snprintf(record->text, sizeof(record->text),
+		 "rank %d sends %" PRIu64 " %s to rank %d, which receives %" PRIu64 " %s (#%" PRIu64 " between them on %s)", sender,
+		 pair->sent.count, naming_dtype(pair->sent.dtype), receiver, pair->received.count,
+		 naming_dtype(pair->received.dtype), pair->sent.sequence, finding->operation.comm_name);
+	if (odd) {
+		char usual[96];
+		snprintf(usual, sizeof(usual), ": rank %d is the one that left what both did %d times before", finding->ranks[0],
+			 PAIR_STEADY);
+		add_text(record, usual);
+	}
+	snprintf(record->advice, sizeof(record->advice),
+		 "compare what both ends take for the shape of this transfer: NCCL needs the same count on both");
 	finding->advice = record->advice;
 }

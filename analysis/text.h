@@ -7,6 +7,7 @@
 
 #include "analysis/call_order.h"
 #include "analysis/cause.h"
+#include "analysis/circle.h"
 #include "analysis/network.h"
 #include "analysis/record.h"
 
@@ -30,6 +31,8 @@ void text_network(struct record *record, const struct network_answer *answer, st
 /* "rank 3 has not joined AllGather #118 on ~fsdp: ranks 0-2,4-7 have waited 4.2 s" */
 void text_hang(struct record *record);
 void text_standstill(struct record *record);
+/* "ranks 0,1 wait for each other: rank 0 in AllReduce #5 on tp for rank 1, rank 1 in AllGather #7 on dp for rank 0, for 12.0 s" */
+void text_circle(struct record *record, const struct job *job, const struct circle *circle);
 /* "rank 3 was killed by signal 9: ranks 0-2,4-7 wait for it in AllGather #118 on ~fsdp" */
 void text_gone(struct record *record);
 /* "rank 3 was killed by signal 11, 62 ms before ranks 0-2,4-7 ended" */
@@ -41,5 +44,7 @@ void text_birth(struct record *record, enum analysis_absence absence, int32_t pi
 /* "rank 3 calls ReduceScatter #12 of 16384 fp32 on ~fsdp where ranks 0-2,4-7 call AllGather #36 of 8192 bf16"; the waiting
  * ranks of the finding are those who make the usual call. Inconclusive: the finding's ranks make one or the other. */
 void text_desync(struct record *record, const struct call *odd, const struct call *usual);
+/* Of the communicator's pair: "rank 7 receives 4160 bf16 of the 4096 bf16 that rank 6 sends as #632 on pp". */
+void text_pair(struct record *record, const struct job *job, const struct communicator *communicator);
 
 #endif

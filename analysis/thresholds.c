@@ -22,6 +22,7 @@
 #include "analysis/network.h"
 #include "analysis/oom_kills.h"
 #include "analysis/origin.h"
+#include "analysis/pair.h"
 #include "analysis/port_evidence.h"
 #include "analysis/straggler.h"
 #include "analysis/sums.h"
@@ -63,8 +64,15 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_STEPS_MIN, "steps are seen before anybody is named without a seen cause"),
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_EARLY, "steps are early: until then it takes more"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_EARLY_SHARE, "of the step it must cost in these"),
+	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_NO_NOISE, "of the step, from the first one on, is no noise, however it varies"),
 	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_BEYOND_EARLY, "what any other rank was late by, in these"),
+	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_SHORT, "what any other rank was late by, over less than a dozen steps, …"),
+	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_DOZEN, "… over less than two dozen, …"),
+	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_QUIET, "… and over more"),
+	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_LASTS, "of noise may be left a step later, until the others have shown otherwise"),
+	ROW(RW_KIND_STRAGGLER, COUNT, STRAGGLER_PASSES, "passes of a pipeline are seen before they are taken for steps"),
 	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_SEEN_SHARE, "of the lateness, explained by a cause that was seen, names a rank after three steps"),
+	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_HELD_SHARE, "of the lateness, where the cause is a wait for a thread or process that was seen to end it"),
 	ROW(RW_KIND_STRAGGLER, COUNT, INTERMITTENT_TIMES, "times, at least, a rank was late that is late now and then"),
 	ROW(RW_KIND_STRAGGLER, SHARE, CHANCE_MAX, "is the chance, for a whole job, that a test by chance may be deceived"),
 	ROWS_OF_CAUSE(RW_KIND_STRAGGLER),
@@ -95,6 +103,7 @@ const struct threshold thresholds[] = {
 
 	ROW(RW_KIND_DESYNC, TIME, DESYNC_SETTLE_NS, "are waited for the counts of the boxes, which show what was not seen"),
 	ROW(RW_KIND_DESYNC, TIME, DESYNC_WAIT_NS, "at most, ranks are waited for that have not come to the place yet"),
+	ROW(RW_KIND_DESYNC, COUNT, PAIR_STEADY, "transfers of one size between two ranks, and who leaves that is named"),
 
 	ROW(RW_KIND_SLOWDOWN, TIME, TRANSFER_COST_MIN_NS, "a step, at least, transfers must take longer, …"),
 	ROW(RW_KIND_SLOWDOWN, SHARE, TRANSFER_SHARE_MIN, "… and of the step, the larger of the two"),

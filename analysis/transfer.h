@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Communicators between hosts whose operations take longer than they used to although nobody comes late: docs/findings.md,
+ * Communicators between hosts whose operations take longer than they used to although nobody comes late: docs/analysis.md,
  * "Slow transfers". Operations within one host are not judged: there is no network to blame.
  */
 #ifndef ANALYSIS_TRANSFER_H

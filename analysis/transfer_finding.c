@@ -2,6 +2,7 @@
 /* What is said of slow transfers. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/model.h"
 #include "analysis/text.h"
@@ -82,6 +83,17 @@ static void say_nobody(struct record *record, const struct network_answer *answe
 	record_add_missing(record, what);
 }
 
+/* Ranks that are not seen may come late: then it is no transfer that takes longer. */
+static void doubt(struct record *record)
+{
+	char *end = strrchr(record->text, ';');
+
+	record->finding.confidence = RW_INCONCLUSIVE;
+	if (end)
+		snprintf(end, sizeof(record->text) - (size_t)(end - record->text),
+			 "; no rank that is seen comes late, one that is not may");
+}
+
 struct record *transfer_record(const struct analysis *analysis, const struct transfer *transfer, uint64_t took_ns,
 			       uint64_t step_ns)
 {
@@ -107,6 +119,8 @@ struct record *transfer_record(const struct analysis *analysis, const struct tra
 		return NULL;
 	}
 	text_transfer(record, (double)took_ns / 1e6, (double)transfer->usual_ns / 1e6);
+	if (!answer->members && job_unseen(communicator) > 0)
+		doubt(record);
 	if (answer->members)
 		text_network(record, answer, end_of(analysis, transfer, answer->from),
 			     end_of(analysis, transfer, answer->to));

@@ -48,7 +48,7 @@ struct absentees_pass {
 	uv_work_t work;              /* first: freed through it */
 	struct absentees *absentees; /* NULL: nobody waits any more. For the loop's thread */
 	uint64_t begun_ns;
-	char proc[288], job[sizeof(((struct identity *)0)->job)];
+	char proc[288], job[sizeof(((struct identity *)0)->job)], node[sizeof(((struct identity *)0)->host)];
 	uid_t owner;
 	int32_t world_ranks[ABSENTEES_MAX];
 	size_t count;
@@ -137,6 +137,14 @@ static int index_of(const int32_t *world_ranks, size_t count, int32_t world_rank
 	return -1;
 }
 
+/* Several slurmd on one machine, or a stand-in of several hosts: each has a collector of its own. */
+static bool is_elsewhere(const struct absentees_pass *pass)
+{
+	const char *node = *pass->node ? from_environment((void *)&pass->environment, "SLURMD_NODENAME") : NULL;
+
+	return node && *node && strcmp(node, pass->node) != 0;
+}
+
 static void look_at(struct absentees_pass *pass, int process, int32_t pid)
 {
 	struct environment *environment = &pass->environment;
@@ -145,7 +153,7 @@ static void look_at(struct absentees_pass *pass, int process, int32_t pid)
 	ssize_t size = read_file(process, "environ", environment->text, sizeof(environment->text));
 
 	environment->size = size > 0 ? (size_t)size : 0;
-	if (!environment->size)
+	if (!environment->size || is_elsewhere(pass))
 		return;
 	identity_read(&identity, from_environment, environment, 0, NULL, 0);
 	/* A collector that a task of srun started has inherited that task's rank. */
@@ -366,6 +374,7 @@ static void begin_pass(struct absentees *absentees, const int32_t *world_ranks, 
 	memcpy(pass->world_ranks, world_ranks, count * sizeof(*world_ranks));
 	snprintf(pass->proc, sizeof(pass->proc), "%s", absentees->proc);
 	snprintf(pass->job, sizeof(pass->job), "%s", absentees->job);
+	snprintf(pass->node, sizeof(pass->node), "%s", absentees->node ? absentees->node : "");
 	absentees->pass = pass;
 	if (absentees->loop && uv_queue_work(absentees->loop, &pass->work, work, on_done) == 0)
 		return;

@@ -37,6 +37,7 @@ struct absentees {
 	uid_t owner;      /* of the boxes; ABSENTEES_NOBODY: not known yet, nobody is looked at */
 	const char *proc; /* "/proc" */
 	const char *job;
+	const char *node; /* NULL, or this host's name: a process that Slurm calls another node's is none of this host */
 	struct absentees_rank ranks[ABSENTEES_MAX];
 	int32_t seen[ABSENTEES_WORLD]; /* pid of each world rank of this generation when it was last seen; 0: never */
 	int32_t generation;

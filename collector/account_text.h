@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the ranks' time went: docs/findings.md, "Where the time went". */
+/* Where the ranks' time went: docs/analysis.md, "Where the time went". */
 #ifndef COLLECTOR_ACCOUNT_TEXT_H
 #define COLLECTOR_ACCOUNT_TEXT_H
 

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "blackbox/place.h"
 #include "collector/address.h"
 #include "collector/live_boxes.h"
 #include "collector/lock.h"
@@ -13,6 +14,7 @@
 
 struct claim {
 	struct identity identity;
+	char key[BOX_JOB_COMPONENT];    /* under which lock and socket are: the job's name, where this host was given none */
 	char directory[BOX_PLACE_PATH]; /* that was named, before all others; "": none was */
 	char places[LIVE_BOXES_PLACES][BOX_PLACE_PATH];
 	int place_count;
@@ -22,8 +24,9 @@ struct claim {
 };
 
 /* Reads the environment as the plugin does. directory: look there too; NULL: RANKWATCH_DIR. job: NULL: the
- * environment's. */
-void claim_find(struct claim *claim, const char *directory, const char *job);
+ * environment's. host: what this host is called; NULL: the environment's. Several names on one machine are several hosts, each with
+ * its own lock and socket. */
+void claim_find(struct claim *claim, const char *directory, const char *job, const char *host);
 /* 0 or -errno, which it has said on stderr; quiet: but for -EBUSY, another collector serves the job. Undone by
  * lock_release() of its lock. */
 int claim_take(struct claim *claim, bool quiet);

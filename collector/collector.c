@@ -9,19 +9,23 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "analysis/node/node_half.h"
 #include "analysis/view.h"
+#include "base/clock.h"
 #include "base/foreign_text.h"
 #include "blackbox/run_mark.h"
 #include "collector/answers.h"
 #include "collector/claim.h"
 #include "collector/message.h"
+#include "collector/nats/link.h"
+#include "collector/nats/publisher.h"
 #include "collector/outlet.h"
 #include "collector/room.h"
 #include "collector/saver.h"
 #include "collector/sinks/socket.h"
 #include "collector/watch.h"
 
-enum { ROOM_EVERY = 20 /* ticks */, IDLE_MS = 3000, LEAVE_MS = 1500,
+enum { ROOM_EVERY = 20 /* ticks */, IDLE_MS = 3000, LEAVE_MS = 1500, PUBLISH_MS = 500 /* at the end */,
        SAVE_MS = 4500 /* of the time between SIGTERM and SIGKILL, which may be 5 s */ };
 
 struct collector {
@@ -33,6 +37,7 @@ struct collector {
 	struct room room;
 	struct saver *saver; /* NULL: boxes are not saved */
 	struct analysis *analysis;
+	struct node_half *half; /* of a job on several hosts, what they are judged by together; NULL: nothing is published */
 	struct watch watch;
 	struct socket_sink *socket;
 	struct outlet outlet;
@@ -87,7 +92,8 @@ static void on_client(void *argument, struct socket_client *client)
 
 	char *hello =
 	    message_hello(collector->claim.identity.job, &sight, board_open(&collector->outlet.board),
-			  saver_directory(collector->saver), collector->outlet.command, collector->claim.directory);
+			  saver_directory(collector->saver), collector->outlet.command, collector->outlet.publisher,
+			  collector->claim.directory);
 
 	collector->left = false;
 	if (hello)
@@ -231,6 +237,43 @@ static void mark_findings(struct collector *collector)
 	collector->marked = found;
 }
 
+/* An analysis_emit. */
+static void on_finding(void *argument, const struct rw_finding *finding)
+{
+	struct collector *collector = argument;
+
+	if (collector->half)
+		node_half_note_finding(collector->half, finding);
+	outlet_put(&collector->outlet, finding);
+}
+
+static void on_batch(void *argument, const void *bytes, size_t length)
+{
+	publisher_batch(argument, bytes, length);
+}
+
+static size_t more_suspects(void *argument, struct analysis_suspect *suspects, size_t room)
+{
+	return node_half_suspects(argument, suspects, room);
+}
+
+/* Behind the analysis's own tick. */
+static void publish(struct collector *collector, bool boxes, uint64_t now_ns)
+{
+	struct sight sight;
+
+	if (!collector->outlet.publisher)
+		return;
+	if (collector->half && boxes)
+		node_half_tick(collector->half, now_ns, on_batch, collector->outlet.publisher);
+	host_see(collector->watch.host, &sight);
+
+	const struct publisher_life life = { .ranks = (unsigned)live_boxes_count(collector->watch.boxes),
+					     .level = sight_level_name(sight.level) };
+
+	publisher_tick(collector->outlet.publisher, &collector->outlet.board, &life, now_ns);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
 	struct collector *collector = timer->data;
@@ -241,6 +284,7 @@ static void on_tick(uv_timer_t *timer)
 	look_how_deep(collector, now_ns);
 	mark_findings(collector);
 	outlet_tick(&collector->outlet);
+	publish(collector, boxes, now_ns);
 	if (collector->socket)
 		answers_tick(&collector->answers, collector->socket, now_ns);
 	if (boxes)
@@ -280,6 +324,7 @@ static int open_watch(struct collector *collector)
 		.analysis = collector->analysis,
 		.root = "",
 		.job = collector->claim.identity.job,
+		.node = options->host,
 		.any_job = options->directory && !options->job,
 		.owner = geteuid() == 0 && options->directory ? (uid_t)-1 : geteuid(),
 		.places = collector->claim.places,
@@ -294,6 +339,65 @@ static int open_watch(struct collector *collector)
 	return watch_open(&collector->watch, &request);
 }
 
+/* Which start of this host's collector is speaking: docs/messages.md. Zeros where the kernel does not say. */
+static void read_boot_id(uint8_t boot[16])
+{
+	char text[64] = "";
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+	size_t digits = 0;
+
+	if (file && !fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	if (file)
+		fclose(file);
+	for (const char *at = text; *at && digits < 32; at++) {
+		unsigned value;
+
+		if (*at == '-' || sscanf((const char[]){ *at, '\0' }, "%x", &value) != 1)
+			continue;
+		boot[digits / 2] |= (uint8_t)(digits % 2 ? value : value << 4);
+		digits++;
+	}
+}
+
+static void open_half(struct collector *collector)
+{
+	struct node_identity identity = { .job = collector->claim.identity.job,
+					  .host = collector->claim.identity.host,
+					  .start = clock_realtime_ns() };
+
+	read_boot_id(identity.boot);
+	collector->half = node_half_new(collector->analysis, &identity);
+	if (!collector->half)
+		fputs("rankwatch collect: no memory for messages: findings are published without them\n", stderr);
+	else
+		host_suspect_too(collector->watch.host, more_suspects, collector->half);
+}
+
+/* What keeps us from being heard elsewhere must not keep us from watching. */
+static void open_publisher(struct collector *collector)
+{
+	const struct publisher_request request = {
+		.url = collector->options->nats,
+		.job = collector->claim.identity.job,
+		.host = collector->claim.identity.host,
+		.who = "rankwatch collect",
+		.quiet = collector->options->quiet,
+	};
+
+	if (!request.url)
+		return;
+	if (!link_is_possible()) {
+		fputs("rankwatch collect: this rankwatch was built without NATS (libnats): nothing is published\n", stderr);
+		return;
+	}
+	collector->outlet.publisher = publisher_open(&request);
+	if (!collector->outlet.publisher)
+		fputs("rankwatch collect: no memory or no thread for NATS: nothing is published\n", stderr);
+	else
+		open_half(collector);
+}
+
 static int open_all(struct collector *collector)
 {
 	int err = outlet_open(&collector->outlet, collector->options->findings, collector->options->quiet);
@@ -301,7 +405,7 @@ static int open_all(struct collector *collector)
 	if (err)
 		return err;
 	collector->outlet.announcer.style.job = collector->claim.identity.job; /* our first line says it */
-	collector->analysis = analysis_new(false, outlet_put, &collector->outlet);
+	collector->analysis = analysis_new(false, on_finding, collector);
 	if (!collector->analysis)
 		err = -ENOMEM;
 	if (!err && collector->options->on_finding)
@@ -322,6 +426,7 @@ static int open_all(struct collector *collector)
 					       .host = collector->watch.host,
 					       .job = collector->claim.identity.job };
 	open_socket(collector);
+	open_publisher(collector);
 	return 0;
 }
 
@@ -387,6 +492,7 @@ static void close_all(struct collector *collector)
 {
 	socket_close(collector->socket);
 	watch_close(&collector->watch);
+	node_half_free(collector->half);
 	analysis_free(collector->analysis);
 	outlet_close(&collector->outlet);
 	lock_release(&collector->claim.lock);
@@ -412,7 +518,7 @@ enum collector_status collector_run(const struct collector_options *options)
 	struct collector collector = { .options = options, .claim.lock = { .fd = -1 } };
 	int err;
 
-	claim_find(&collector.claim, options->directory, options->job);
+	claim_find(&collector.claim, options->directory, options->job, options->host);
 	err = claim_take(&collector.claim, options->quiet);
 	if (err)
 		return COLLECTOR_FAILED;
@@ -434,11 +540,17 @@ enum collector_status collector_run(const struct collector_options *options)
 		finish(&collector);
 		say_summary(&collector);
 	}
+	/* Behind the last word of the analysis, in front of whoever waits for our end. */
+	if (collector.half && !err)
+		node_half_end(collector.half, uv_hrtime(), on_batch, collector.outlet.publisher);
+	bool stuck = !publisher_close(collector.outlet.publisher, PUBLISH_MS);
+
+	collector.outlet.publisher = NULL;
 	close_all(&collector);
 	uv_walk(&collector.loop, close_handle, NULL);
 	uv_run(&collector.loop,
 	       saver_pending(collector.saver) || collector.watch.stuck ? UV_RUN_NOWAIT : UV_RUN_DEFAULT);
-	if (collector.watch.stuck) {
+	if (collector.watch.stuck || stuck) {
 		fflush(NULL);
 		_exit(err ? COLLECTOR_FAILED : COLLECTOR_DONE);
 	}

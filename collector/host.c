@@ -47,6 +47,8 @@ struct host {
 	char why[WHY], unwatched_why[WHY]; /* the latter: of the last process that the kernel did not watch */
 	host_ended *ended;
 	void *argument;
+	host_more_suspects *more_suspects; /* NULL: none */
+	void *more_argument;
 	struct process *processes;
 	size_t count, room;
 	uint64_t next_sample_ns, next_memory_ns, next_loss_ns, next_retry_ns;
@@ -306,15 +308,30 @@ static bool is_suspect(const struct process *process, const struct analysis_susp
 	return false;
 }
 
+void host_suspect_too(struct host *host, host_more_suspects *more, void *argument)
+{
+	host->more_suspects = more;
+	host->more_argument = argument;
+}
+
+static size_t find_suspects(struct host *host, struct analysis_suspect *suspects)
+{
+	size_t count = analysis_suspects(host->analysis, suspects, SUSPECTS);
+
+	if (count > SUSPECTS)
+		count = SUSPECTS;
+	if (host->more_suspects)
+		count += host->more_suspects(host->more_argument, suspects + count, SUSPECTS - count);
+	return count > SUSPECTS ? SUSPECTS : count;
+}
+
 /* A process that was found stopped is looked at until it goes on, suspect or not. From the last on: where one is let
  * go, the last takes its place. */
 static void sample(struct host *host, uint64_t now_ns)
 {
 	struct analysis_suspect suspects[SUSPECTS];
-	size_t count = analysis_suspects(host->analysis, suspects, SUSPECTS);
+	size_t count = find_suspects(host, suspects);
 
-	if (count > SUSPECTS)
-		count = SUSPECTS;
 	for (size_t i = host->count; i-- > 0;)
 		if ((host->processes[i].stopped || is_suspect(&host->processes[i], suspects, count)) &&
 		    is_proven(host, &host->processes[i]))

@@ -33,6 +33,11 @@ void host_see(const struct host *host, struct sight *sight);
 void host_watch(struct host *host, analysis_process_id process, const struct writer_process *writer);
 void host_unwatch(struct host *host, analysis_process_id process);
 
+/* Whom others wait for who are not on this host: they are sampled like the analysis's own suspects. Fills at most `room`, returns how
+ * many there are. */
+typedef size_t host_more_suspects(void *argument, struct analysis_suspect *suspects, size_t room);
+void host_suspect_too(struct host *host, host_more_suspects *more, void *argument);
+
 /* Collects what the kernel has recorded and samples the suspects. Call 20 times a second. */
 void host_poll(struct host *host, uint64_t now_ns);
 /* Names the file system and the device behind a device number as `pid` sees them; leaves the arrays when not known. */

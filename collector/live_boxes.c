@@ -14,7 +14,7 @@
 #include "collector/box_files.h"
 #include "collector/lease.h"
 #include "collector/watched_directory.h"
-#include "collector/world.h"
+#include "collector/live_world.h"
 
 enum {
 	SETTLE_MS = 2000, /* a plugin has filled the header by then */
@@ -28,7 +28,7 @@ struct live_boxes {
 	struct watched_directory *places[LIVE_BOXES_PLACES];
 	int place_count;
 	struct box_files files;
-	struct world world;
+	struct live_world world;
 	uint64_t opened_ns, scanned_ns;
 	unsigned given_up;
 	bool changed;
@@ -64,7 +64,7 @@ static bool is_ours(const struct live_boxes *boxes, const struct rw_box_header *
 static bool is_of_this_run(struct live_boxes *boxes, const struct box_reader *reader, enum box_life life)
 {
 	return life == BOX_ALIVE || (life == BOX_ORPHANED && reader->header.created_ns >= boxes->opened_ns) ||
-	       world_shares(&boxes->world, reader);
+	       live_world_shares(&boxes->world, reader);
 }
 
 static void name_mount(void *argument, uint64_t device, char file_system[16], char device_name[32])
@@ -160,7 +160,7 @@ static void scan(struct live_boxes *boxes, uint64_t now_ns)
 
 	boxes->scanned_ns = now_ns;
 	boxes->changed = false;
-	world_update(&boxes->world, boxes->files.box, boxes->files.count);
+	live_world_update(&boxes->world, boxes->files.box, boxes->files.count);
 	for (int i = 0; i < boxes->place_count; i++)
 		whole &= watched_directory_scan(boxes->places[i], look_at, boxes);
 	if (whole)
@@ -349,7 +349,7 @@ void live_boxes_close(struct live_boxes *boxes)
 	}
 	for (int i = 0; i < boxes->place_count; i++)
 		watched_directory_close(boxes->places[i]);
-	world_free(&boxes->world);
+	live_world_free(&boxes->world);
 	box_files_free(&boxes->files);
 	free(boxes);
 }

@@ -49,11 +49,11 @@ static json_t *with_keys(json_t *object, json_t *more)
 }
 
 char *message_hello(const char *job, const struct sight *sight, size_t open, const char *save, bool on_finding,
-		    const char *directory)
+		    bool publishes, const char *directory)
 {
 	char *whole = *directory ? realpath(directory, NULL) : NULL;
-	json_t *hello = json_pack("{s:i, s:o, s:i, s:I, s:o, s:b, s:o}", "protocol", REQUEST_PROTOCOL, "job",
-				  text_value(job), "pid", (int)getpid(), "open", (json_int_t)open, "save", text_value(save), "on_finding", on_finding,
+	json_t *hello = json_pack("{s:i, s:o, s:i, s:I, s:o, s:b, s:b, s:o}", "protocol", REQUEST_PROTOCOL, "job",
+				  text_value(job), "pid", (int)getpid(), "open", (json_int_t)open, "save", text_value(save), "on_finding", on_finding, "publishes", publishes,
 				  "directory", text_value(whole ? whole : directory));
 
 	free(whole);

@@ -33,12 +33,12 @@ struct message_summary {
 	bool last;                           /* no other launcher of this job is left: print it */
 };
 
-/* {"hello":{"protocol":1,"job":…,"pid":…,"open":N,"save":…,"on_finding":…,"directory":…}} with the keys of sight_json(): N findings
+/* {"hello":{"protocol":1,"job":…,"pid":…,"open":N,"save":…,"on_finding":…,"publishes":…,"directory":…}} with the keys of sight_json(): N findings
  * that are open now follow. malloc'ed, NULL on lack of memory. save: directory of saved boxes, NULL = they are not
- * saved. on_finding: a command is run for findings. directory: where boxes are looked for first, "" = none was named.
+ * saved. on_finding: a command is run for findings. publishes: over NATS. directory: where boxes are looked for first, "" = none was named.
  */
 char *message_hello(const char *job, const struct sight *sight, size_t open, const char *save, bool on_finding,
-		    const char *directory);
+		    bool publishes, const char *directory);
 /* {"watching":{…}} with the keys of sight_json(): ranks have come, or are seen less well than before. Likewise. */
 char *message_watching(const struct sight *sight);
 /* Does the collector that says so look where ranks with this RANKWATCH_DIR (NULL: not set) record? True where it does

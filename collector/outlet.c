@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/foreign_text.h"
+#include "collector/nats/finding_head.h"
 #include "finding/finding_json.h"
 
 enum { OPEN_MS = 500, CLOSE_MS = 1000 };
@@ -58,24 +59,37 @@ static void hand_out(struct outlet *outlet, const struct rw_finding *finding, co
 {
 	if (outlet->socket)
 		socket_send_all(outlet->socket, line);
+	publisher_finding(outlet->publisher, line);
 	if (board_tell(&outlet->board, finding))
 		command_sink_put(outlet->command, line);
 	announce(outlet, line); /* a notice may have been more before: its end is told */
 }
 
-void outlet_put(void *argument, const struct rw_finding *finding)
+/* Takes the line. */
+static void put_line(struct outlet *outlet, const struct rw_finding *finding, char *line)
 {
-	struct outlet *outlet = argument;
-	char *line = finding_to_line(finding, clock_realtime_offset_ns());
-
 	if (!line || board_put(&outlet->board, finding, line)) {
-		foreign_line(stderr, "rankwatch collect: no memory for finding %s: %s", finding->id, finding->text);
+		foreign_line(stderr, "rankwatch collect: no memory for finding %s", finding->id);
 		free(line);
 		return;
 	}
 	if (!outlet->mute)
 		hand_out(outlet, finding, line);
 	free(line);
+}
+
+void outlet_put(void *argument, const struct rw_finding *finding)
+{
+	put_line(argument, finding, finding_to_line(finding, clock_realtime_offset_ns()));
+}
+
+void outlet_put_json(void *argument, const json_t *finding)
+{
+	char why[FINDING_HEAD_WHY];
+	struct rw_finding head;
+
+	if (finding_head_read(finding, &head, why) == 0)
+		put_line(argument, &head, json_dumps(finding, JSON_COMPACT | JSON_REAL_PRECISION(12)));
 }
 
 void outlet_tell_open(const struct outlet *outlet, struct socket_client *client)

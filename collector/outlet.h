@@ -6,7 +6,10 @@
 
 #include <stdbool.h>
 
+#include <jansson.h>
+
 #include "collector/board.h"
+#include "collector/nats/publisher.h"
 #include "collector/sinks/command.h"
 #include "collector/sinks/line_sink.h"
 #include "collector/sinks/socket.h"
@@ -17,6 +20,7 @@ struct outlet {
 	struct board board;
 	struct socket_sink *socket; /* set by the owner; NULL none */
 	struct command_sink *command; /* so, too */
+	struct publisher *publisher;  /* so, too */
 	struct line_sink *lines;      /* NULL none … */
 	struct written written;       /* … and what went there */
 	struct announcer announcer;   /* text for people; quiet: none */
@@ -27,6 +31,8 @@ struct outlet {
 int outlet_open(struct outlet *outlet, const char *path, bool quiet);
 void outlet_tick(struct outlet *outlet);                         /* with each turn of the loop */
 void outlet_put(void *outlet, const struct rw_finding *finding); /* an analysis_emit */
+/* A finding that another collector has made, as JSON: of what finding_head_read() accepts. */
+void outlet_put_json(void *outlet, const json_t *finding);
 void outlet_tell_open(const struct outlet *outlet, struct socket_client *client);
 void outlet_close(struct outlet *outlet); /* not the socket */
 

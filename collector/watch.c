@@ -73,6 +73,7 @@ int watch_open(struct watch *watch, const struct watch_request *request)
 		.owner = ABSENTEES_NOBODY,
 		.proc = watch->proc,
 		.job = request->job,
+		.node = request->node,
 	};
 	/* The memory of a recorded machine's processes is not recorded. */
 	if (!*request->root && request->loop)

@@ -25,6 +25,7 @@ struct watch_request {
 	struct analysis *analysis;
 	const char *root;               /* "": this machine, else where its /proc and /sys were recorded */
 	const char *job;                /* whose processes are looked for */
+	const char *node;               /* NULL, or: what Slurm says to be on a node of another name is not here */
 	bool any_job;                   /* boxes of other jobs, too */
 	uid_t owner;                    /* of the boxes; (uid_t)-1: anybody */
 	char (*places)[BOX_PLACE_PATH]; /* copied */

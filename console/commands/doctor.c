@@ -8,6 +8,7 @@
 #include "console/box_json.h"
 #include "console/command.h"
 #include "console/doctor/check.h"
+#include "console/nats_choice.h"
 #include "base/paragraph.h"
 #include "console/terminal.h"
 
@@ -16,6 +17,7 @@ static const struct check *const checks[] = {
 	&nccl_check,       &defects_check, &abi_check,      &plugin_check,    &variable_check,
 	&interposer_check, &kernel_check,  &gpu_check,      &scan_check,      &nvml_check,
 	&kernel_log_check, &ports_check,   &box_check,      &watchdog_check,  &collector_check,
+	&nats_check,
 };
 
 static const struct {
@@ -33,6 +35,7 @@ enum { KEY_EXIT_CODE = 0x100, TEXT_COLUMN = 31 };
 
 struct options {
 	bool json, exit_code;
+	struct nats_choice nats;
 	char **command;
 };
 
@@ -42,6 +45,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 	(void)argument;
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->nats;
+		return 0;
 	case 'J':
 		options->json = true;
 		return 0;
@@ -97,6 +103,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 	command_parse(command, argc, argv, ARGP_IN_ORDER, &options);
 	context.command = options.command;
+	context.nats = options.nats.url;
 	if (install_find(&context.install) != 0) {
 		fputs("rankwatch doctor: /proc/self/exe cannot be read: is /proc mounted?\n", stderr);
 		return COMMAND_FAILED;
@@ -124,8 +131,11 @@ static const struct argp_option doctor_options[] = {
 	{ 0 },
 };
 
+static const struct argp_child doctor_children[] = { { .argp = &nats_choice_argp }, { 0 } };
+
 static const struct argp doctor_argp = {
 	.options = doctor_options,
+	.children = doctor_children,
 	.parser = parse,
 	.args_doc = "[-- COMMAND [ARGUMENT...]]",
 	.doc =
@@ -134,7 +144,7 @@ static const struct argp doctor_argp = {
 	    "who sets NCCL_PROFILER_PLUGIN, the kernel's view, GPU progress and health, the place for black boxes, the "
 	    "watchdog, "
 	    "the "
-	    "collector. A line that is not ok says what to do. Run it where the job runs, with the job's command: the "
+	    "collector, the NATS server that brings the nodes of a job together. A line that is not ok says what to do. Run it where the job runs, with the job's command: the "
 	    "command is not started, only its interpreter and its arguments are looked at.\v"
 	    "A line that says none is about something that this machine lacks and need not have. The exit status is 0 "
 	    "when the checks were made, whatever they found; --exit-code tells.\n\n"

@@ -15,6 +15,7 @@
 #include "collector/sinks/line_sink.h"
 #include "console/command.h"
 #include "console/kernel_xids.h"
+#include "console/nats_choice.h"
 #include "console/run/farewell.h"
 #include "console/run/job.h"
 #include "console/run/launcher.h"
@@ -39,6 +40,7 @@ struct options {
 	const char *job, *kernel_log;
 	bool no_preload, json, quiet;
 	struct sink_choice sinks;
+	struct nats_choice nats;
 	char **command;
 	int command_count;
 };
@@ -55,7 +57,7 @@ struct run {
 	bool unwatched;          /* what it takes was not to be had: the job runs without us */
 	json_t *summary;
 	uint64_t began_ns; /* before the job */
-	bool saving_said, on_finding_said;
+	bool saving_said, on_finding_said, publishing_said;
 	char watching[SIGHT_LINE]; /* as it was said last */
 };
 
@@ -66,6 +68,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->sinks;
+		state->child_inputs[1] = &options->nats;
 		return 0;
 	case 'j':
 		options->job = argument;
@@ -116,6 +119,15 @@ static void check_on_finding(struct run *run, const json_t *hello)
 		"rankwatch run: the collector of this job runs already, without --on-finding: no command is run\n");
 }
 
+static void check_publishing(struct run *run, const json_t *hello)
+{
+	if (!hello || !run->options.nats.url || run->publishing_said || json_is_true(json_object_get(hello, "publishes")))
+		return;
+	run->publishing_said = true;
+	fprintf(stderr, "rankwatch run: the collector of this job does not publish: it could not, or another launcher started it "
+			"without --nats\n");
+}
+
 /* What a collector that was started anew says again is no news. */
 static void say_watching(struct run *run, const json_t *sight)
 {
@@ -158,6 +170,7 @@ static void on_message(void *argument, const json_t *message)
 		say_watching(run, sight);
 	check_saving(run, json_object_get(message, "hello"));
 	check_on_finding(run, json_object_get(message, "hello"));
+	check_publishing(run, json_object_get(message, "hello"));
 	if (json_object_get(message, "summary")) {
 		json_decref(run->summary);
 		run->summary = json_deep_copy(message);
@@ -276,6 +289,7 @@ static void watch(struct run *run)
 	supervisor_open(&run->supervisor, run->install.program, run->environment.job, &run->job.mask, on_message, run);
 	run->supervisor.sinks = &run->options.sinks;
 	run->supervisor.kernel_log = run->options.kernel_log;
+	run->supervisor.nats = run->options.nats.url;
 	while (!run->job.ended) {
 		supervisor_tick(&run->supervisor, clock_monotonic_ns());
 		turn(run);
@@ -345,6 +359,18 @@ static const struct job_environment *prepare(struct run *run)
 	return &run->environment;
 }
 
+static void check_nats(const struct run *run)
+{
+	const char *complaint = nats_choice_complaint(&run->options.nats);
+
+	if (complaint)
+		fprintf(stderr, "rankwatch run: " NATS_CHOICE_VARIABLE " is not nats://[USER:PASSWORD@]HOST[:PORT]: %s: nothing is "
+				"published\n", complaint);
+	if (run->options.nats.url && run->environment.names_job && !run->options.job)
+		foreign_line(stderr, "rankwatch run: no other node knows the name of this job, %s: --job or RANKWATCH_JOB gives it "
+				     "one by which all of its nodes are heard together", run->environment.job);
+}
+
 static int run_job(struct run *run)
 {
 	const struct job_environment *environment = prepare(run);
@@ -359,6 +385,7 @@ static int run_job(struct run *run)
 	open_outputs(run);        /* the job does not wait for any file of ours */
 	signal(SIGPIPE, SIG_IGN); /* not before: the job must not inherit it */
 	if (environment) {
+		check_nats(run);
 		watch(run);
 	} else {
 		run->unwatched = true;
@@ -396,7 +423,7 @@ static const struct argp_option run_options[] = {
 	{ 0 },
 };
 
-static const struct argp_child run_children[] = { { .argp = &sink_choice_argp }, { 0 } };
+static const struct argp_child run_children[] = { { .argp = &sink_choice_argp }, { .argp = &nats_choice_argp }, { 0 } };
 
 static const struct argp run_argp = {
 	.options = run_options,

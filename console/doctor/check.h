@@ -29,6 +29,7 @@ struct check_context {
 	const char *(*get)(void *argument, const char *name); /* environment; as identity_get */
 	void *get_argument;
 	char *const *command; /* the command that is about to be run, ended by NULL; NULL none */
+	const char *nats;     /* the address that was named on the command line, checked; NULL none */
 	struct install install;
 	uint32_t nccl_version; /* as ncclGetVersion; 0 unknown. Left by the check "nccl" */
 };
@@ -40,7 +41,7 @@ struct check {
 
 extern const struct check nccl_check, abi_check, plugin_check, variable_check, interposer_check, kernel_check,
     gpu_check, scan_check, box_check, watchdog_check, collector_check, nvml_check, kernel_log_check, ports_check,
-    defects_check;
+    defects_check, nats_check;
 
 /* context->get with its argument; "" counts as not set. */
 const char *check_get(const struct check_context *context, const char *name);

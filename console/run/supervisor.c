@@ -13,6 +13,7 @@
 #include "base/foreign_text.h"
 #include "collector/message.h"
 #include "console/kept_boxes.h"
+#include "console/nats_choice.h"
 
 static const uint64_t second_ns = 1000000000;
 
@@ -69,6 +70,11 @@ static void __attribute__((noreturn)) become_collector(const struct supervisor *
 		arguments[count++] = "--ancestor-fd";
 		arguments[count++] = asked;
 	}
+	/* Not as an argument: an address may hold a password, and only its user can read a process's environment. */
+	if (supervisor->nats)
+		setenv(NATS_CHOICE_VARIABLE, supervisor->nats, 1);
+	else
+		unsetenv(NATS_CHOICE_VARIABLE);
 	setsid();
 	sigprocmask(SIG_SETMASK, supervisor->mask, NULL);
 	dup2(null, STDIN_FILENO);

@@ -33,6 +33,7 @@ static const struct entry entries[] = {
 	  MEMBER(history_bytes) },
 	{ { "RANKWATCH_RANK", "NUMBER", "", "world rank, before any launcher's variable" }, NUMBER, 0 },
 	{ { "RANKWATCH_JOB", "NAME", "", "job, before any scheduler's variable" }, FREE, 0 },
+	{ { "RANKWATCH_NATS", "URL", "", "for the collector: where it publishes, as nats://host:4222" }, FREE, 0 },
 	{ { "RANKWATCH_TIMEOUT", "DURATION", "", "the framework's watchdog, as in 100, 10m; 0: none" }, DURATION, 0 },
 	{ { "RANKWATCH_GPU_TIME", "auto|watermark|off", "auto", "GPU progress: of a sample, of every operation, none" },
 	  CHOICE,

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +51,19 @@ static void set_number(const char *name, int value)
 	setenv(name, text, 1);
 }
 
+/* As on a host of its own, whose collector sees no other's memory. */
+static void place_boxes(const char *directory, const char *host)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, host);
+	if (mkdir(path, 0700) && errno != EEXIST) {
+		fprintf(stderr, "workload: %s: %s\n", path, strerror(errno));
+		_exit(1);
+	}
+	setenv("RANKWATCH_DIR", path, 1);
+}
+
 /*
  * Its place on the host that it claims: NCCL tells hosts apart by NCCL_HOSTID, rankwatch shows the node's name that
  * Slurm gives.
@@ -69,6 +83,8 @@ static void place_rank(const struct options *options, int rank)
 	snprintf(name, sizeof(name), "host-%d", host);
 	setenv("NCCL_HOSTID", name, 1);
 	setenv("SLURMD_NODENAME", name, 1);
+	if (options->box_dirs)
+		place_boxes(options->box_dirs, name);
 	int err = host == hosts - 1 && host ? link_enter_far() : 0;
 	if (err) {
 		fprintf(stderr, "workload: rank %d: cannot enter the far host's network: %s\n", rank, strerror(-err));

@@ -15,12 +15,13 @@ enum { RANKS = 8, LONGEST_FAULT_MS = 60000 };
 
 enum {
 	KEY_LAYERS = 0x100, KEY_ELEMENTS, KEY_STEP_MS, KEY_STEPS, KEY_HOST_MS, KEY_HOST_WAITS, KEY_SPREAD, KEY_NOISE, KEY_THREADS, KEY_RUN_AHEAD, KEY_LIMIT, KEY_GRACE,
-	KEY_HOSTS, KEY_GRADIENTS, KEY_FP8_ALLGATHER, KEY_FAULT, KEY_FAULT_INDEX, KEY_FAULT_RANK, KEY_FAULT_STEP, KEY_FAULT_EVERY, KEY_FAULT_MS, KEY_LOG_DIR, KEY_LOG_BYTES, KEY_EVENTS,
+	KEY_HOSTS, KEY_BOX_DIRS, KEY_GRADIENTS, KEY_FP8_ALLGATHER, KEY_FAULT, KEY_FAULT_INDEX, KEY_FAULT_RANK, KEY_FAULT_STEP, KEY_FAULT_EVERY, KEY_FAULT_MS, KEY_LOG_DIR, KEY_LOG_BYTES, KEY_EVENTS,
 };
 
 static const struct argp_option argp_options[] = {
 	{ "ranks", 'n', "N", 0, "Ranks to start when RANK is not in the environment (8, or those of --mesh)", 1 },
 	{ "hosts", KEY_HOSTS, "N", 0, "Hosts that the started ranks claim, in blocks of equal size (the real one)", 1 },
+	{ "box-dirs", KEY_BOX_DIRS, "DIR", 0, "With --hosts: the ranks of each record in DIR/host-N (RANKWATCH_DIR), as each host has memory of its own", 1 },
 	{ "layers", KEY_LAYERS, "N", 0, "Layers of the model (6)", 1 },
 	{ "elements", KEY_ELEMENTS, "N", 0, "Parameters of one layer on one rank (16384)", 1 },
 	{ "gradients", KEY_GRADIENTS, "TYPE", 0, "Reduce them as float32, bfloat16 or float16 (float32)", 1 },
@@ -110,6 +111,9 @@ static error_t parse_training(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_HOSTS:
 		options->hosts = options_number(text, 1, 64, state);
+		return 0;
+	case KEY_BOX_DIRS:
+		options->box_dirs = text;
 		return 0;
 	case KEY_LAYERS:
 		options->layers = options_number(text, 1, 64, state);

@@ -17,6 +17,7 @@ import threading
 import urllib.request
 
 import stage
+import unpacked
 
 RULES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "prometheus"
 PROGRAMS = {"prometheus": "prometheus", "promtool": "prometheus", "prometheus-alertmanager": "prometheus-alertmanager"}
@@ -31,13 +32,7 @@ def fetched(directory):
     if "prometheus-alertmanager" in missing:
         stage.need_mount_namespace()
     if missing:
-        if not shutil.which("apt-get") or not shutil.which("dpkg"):
-            stage.skip(f"not installed: {', '.join(sorted(missing))}")
-        for command in (["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", *sorted(missing)],
-                        ["sh", "-c", "for package in *.deb; do dpkg -x \"$package\" . || exit; done"]):
-            done = subprocess.run(command, cwd=directory, capture_output=True, text=True)
-            if done.returncode:
-                stage.skip(f"cannot be fetched: {', '.join(sorted(missing))}: {done.stderr.strip().splitlines()[-1:]}")
+        unpacked.unpack(missing, directory)
     programs = {program: [shutil.which(program, path=path)] for program in PROGRAMS}
     if "prometheus-alertmanager" in missing:
         # It reads a template where its package would have put it: it gets an /usr/share of its own.

@@ -125,6 +125,9 @@ class Lines:
         for line in stream:
             self.lines.append((time.monotonic_ns(), line.rstrip("\n")))
 
+    def text_now(self):
+        return "\n".join(line for _, line in list(self.lines))
+
     def text(self):
         self.thread.join(10)
         return "\n".join(line for _, line in self.lines)

@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Do the tests notice when the code is wrong? Changes one place of plugin, blackbox, feed or analysis at a time, in a copy of
-the tree, and runs the tests whose programs that makes anew, the likeliest and quickest first, until one of them fails.
+"""Do the tests notice when the code is wrong? Makes each place of plugin, blackbox, feed and analysis switchable (places.py), builds
+that once in a copy of the tree, learns which test executes which place, and then changes one place at a time and runs the tests
+that execute it, the likeliest and quickest first, until one of them fails.
 
-  tests/mutants/mutants.py [--count N] [--seed S] [--only TEXT] [--list]
+  tests/mutants/mutants.py [--count N] [--seed S] [--file TEXT] [--json FILE] [--keep DIRECTORY] [--list]
 
-Needs a Linux machine that can run scripts/test quick. A mutant is *found* when a test fails or hangs, *the same* when the optimising
-compiler makes the same machine code of it, and else has *survived*. Ends with 1 when fewer than nine in ten of those that
-change the code were found."""
+Needs a Linux machine that can run scripts/test quick, and libclang (Debian: python3-clang-14). A mutant is *found* when a test fails
+or hangs, *the same* when the optimising compiler makes the same machine code of it, and else has *survived*. Those that are known to
+change nothing (equivalent) are not drawn. Ends with 1 when fewer than nine in ten of those that change the code were found."""
 
 import argparse
 import collections
 import concurrent.futures
+import dataclasses
+import hashlib
 import json
 import os
 import pathlib
 import random
-import re
 import resource
 import shlex
 import shutil
@@ -26,79 +28,70 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import places  # noqa: E402
+
+ROOT = HERE.parents[1]
 ROOMS = ("plugin", "blackbox", "feed", "analysis")
-LEFT_OUT = ("check_headers.c",)  # assertions about headers, no code
+LEFT_OUT = ("check_header.c", "check_headers.c")  # assertions about headers, no code
+EQUIVALENT = HERE / "equivalent"
 FOUND_LEAST = 0.9
 SUITES = {"unit", "abi", "preload", "tapes"}
 # These ask what the build is like, and need another one, or a browser.
 NOT_HERE = ("hardened", "pages in a browser", "callbacks take no more instructions than they did")
-AT_ONCE = 2 * (os.cpu_count() or 1)  # many of them wait
 NICE = 5  # hours of work: others go first
 MEMORY_BYTES = 4 << 30  # a mutant may never stop allocating
 PATIENCE = 6  # times what a test took without a change, and at least so many seconds:
-PATIENCE_S = 30
-
-# What becomes of each token; an operator between spaces is binary.
-SWAPS = {
-    " < ": (" <= ", " >= "), " <= ": (" < ", " > "), " > ": (" >= ", " <= "), " >= ": (" > ", " < "),
-    " == ": (" != ",), " != ": (" == ",), " && ": (" || ",), " || ": (" && ",),
-    " + ": (" - ",), " - ": (" + ",), " * ": (" / ",), " | ": (" & ",), " & ": (" | ",),
-    " << ": (" >> ",), " >> ": (" << ",), " += ": (" -= ",), " -= ": (" += ",), " |= ": (" &= ",),
-    "return true;": ("return false;",), "return false;": ("return true;",),
-    "++": ("--",), "--": ("++",), "continue;": ("break;",), "break;": (";",),
-}
-TOKEN = re.compile("|".join(re.escape(token) for token in sorted(SWAPS, key=len, reverse=True)))
-CONDITION = re.compile(r"\b(?:if|while) \(")
-CALL = re.compile(r"(?m)^\t+[a-z_][\w.>\[\]-]*\([^;{}]*\);$")
-NUMBER = re.compile(r"(?<![\w.\"'])([1-9]\d{0,8})(?![\w.\"'])")
-HIDDEN = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*|"
-                    r"static_assert\([^;]*;", re.S | re.M)
+PATIENCE_S = 15
+STRIDE = 1024  # numbers of one file's places, so that a change of one file makes no other anew
 
 
-def blank(text):
-    """The code with comments, strings and directives as spaces: positions stay."""
-    return HIDDEN.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+def sources():
+    return sorted(path.relative_to(ROOT) for room in ROOMS for path in (ROOT / room).rglob("*.c") if path.name not in LEFT_OUT)
 
 
-def closing(code, at):
-    """Behind the bracket that closes the one before `at`; None when there is none."""
-    depth = 1
-    for end in range(at, len(code)):
-        depth += (code[end] == "(") - (code[end] == ")")
-        if not depth:
-            return end
-    return None
+def text_of(path):
+    return path.read_bytes().decode("latin-1")
 
 
-def places(path):
-    """(path, from, to, text that goes there) of each possible change of one file."""
-    text = path.read_text()
-    code = blank(text)
-    name = path.relative_to(ROOT)
-    for match in TOKEN.finditer(code):
-        for other in SWAPS[match.group()]:
-            yield name, match.start(), match.end(), other
-    for match in CONDITION.finditer(code):
-        end = closing(code, match.end())
-        if end:
-            yield name, match.end(), end, f"!({text[match.end():end]})"
-    for match in CALL.finditer(code):
-        yield name, match.start(), match.end(), ";"
-    for match in NUMBER.finditer(code):
-        yield name, match.start(), match.end(), str(int(match.group()) + 1)
+class KnownFile:
+    """What is remembered of a File that was rewritten before."""
+
+    def __init__(self, text, found):
+        self.text = text
+        self.places = [places.Place(*one) for one in found]
 
 
-def all_places():
-    files = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.c") if path.name not in LEFT_OUT)
-    return [place for path in files for place in places(path)]
+class Mutant:
+    """One place of the tree, and what became of it."""
+
+    def __init__(self, path, file, place, base):
+        self.path, self.place, self.number = path, place, base + place.number
+        self.line, self.change = place.describe(file.text)
+        source = " ".join(file.text.split("\n")[self.line - 1].split())
+        column = place.start - (file.text.rfind("\n", 0, place.start) + 1)
+        self.name = f"{path}: {source}"  # without the number of the line, which a change elsewhere moves
+        self.nth = file.text[place.start - column:place.start].count(file.text[place.start:place.end]) + 1
+        self.verdict, self.detail, self.seconds = None, None, 0.0
+
+    def __str__(self):
+        return f"{self.path}:{self.line}: {self.change}"
+
+    def key(self):
+        return f"{self.name} | {self.change}" + (f" | {self.nth}" if self.nth > 1 else "")
 
 
-def describe(place):
-    path, start, end, other = place
-    text = (ROOT / path).read_text()
-    line = text.count("\n", 0, start) + 1
-    return f"{path}:{line}: {text[start:end].strip()!r} -> {other.strip()!r}"
+def equivalents():
+    """Reasons by Mutant.key(). The file: a line that begins with "= " has the reason for those that follow it."""
+    known, reason = {}, None
+    for line in EQUIVALENT.read_text().splitlines() if EQUIVALENT.exists() else ():
+        if line.startswith("= "):
+            reason = line[2:]
+        elif line and not line.startswith("#"):
+            known[line] = reason
+    return known
 
 
 def kill_session(session):
@@ -115,18 +108,22 @@ def kill_session(session):
 class Test:
     def __init__(self, told, directory):
         self.directory = directory
-        self.name, self.command = told["name"], told["cmd"]
+        self.name, self.command = told["name"], list(told["cmd"])
+        if "--tap" in self.command:
+            self.command.append("--fail-fast")
         self.alone = not told["is_parallel"]
         self.environment = {**os.environ, **told["env"]}
         self.depends = told["depends"]
         self.seconds = self.last_s = 0.0
         self.found = collections.Counter()  # mutants that it found, by file
         self.patience = told["timeout"] or 30
+        self.executes = frozenset()
+        self.hung = False
 
-    def passes(self, running):
+    def passes(self, running, **variables):
         begin = time.monotonic()
-        process = subprocess.Popen(self.command, env=self.environment, cwd=self.directory, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, start_new_session=True,
+        process = subprocess.Popen(self.command, env={**self.environment, **variables}, cwd=self.directory, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
                                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES)))
         running.add(process.pid)
         try:
@@ -141,23 +138,55 @@ class Test:
             running.discard(process.pid)
             self.last_s = time.monotonic() - begin
 
-    def learn(self):
-        """How long it takes without a change."""
-        self.seconds = self.last_s
+    def learn(self, known, seen, size, within_s):
+        """Plays it without a change: how long it takes, and which places it executes. Why it is left out, or None."""
+        newest = self.newest()
+        old = known.get(self.name)
+        if old is None or old["newest"] != newest or not old["passes"] and old["seconds"] < within_s:
+            seen.write_bytes(bytes(size))
+            self.patience = min(self.patience, within_s)
+            passes = self.passes(set(), MUTANT_SEEN=str(seen))
+            old = {"newest": newest, "passes": passes, "seconds": self.last_s,
+                   "executes": [number for number, byte in enumerate(seen.read_bytes()) if byte]}
+            known[self.name] = old  # one assignment: others do the same
+        self.seconds, self.executes = old["seconds"], frozenset(old["executes"])
+        self.by_file = collections.Counter(number // STRIDE for number in self.executes)
         self.patience = max(PATIENCE_S, PATIENCE * self.seconds)
+        if not old["passes"]:
+            return "fails" if self.seconds < within_s else "takes too long"
+        return None if self.seconds < within_s else "takes too long"
+
+    def promises(self, mutant):
+        """How likely it is to find this: it is about this file, executes much, or has found something there before."""
+        there = self.by_file[mutant.number // STRIDE] / len(self.executes)
+        return (1 + 3 * self.found[mutant.path]) * (100 * there + len(self.executes) / 500)
+
+    def newest(self):
+        return max((os.stat(name).st_mtime_ns for name in self.files), default=0)
 
 
-def first_failure(tests):
-    """The first test that fails; None when all pass. Some at a time, and those that may not run beside others last."""
+def within(tests, seconds):
+    """Those of them, the first ones before the others, that together take so long without a change."""
+    played = []
+    for test in tests:
+        if not played or test.seconds <= seconds:
+            played.append(test)
+            seconds -= test.seconds
+    return played
+
+
+def first_failure(tests, number, at_once):
+    """The first test that fails with this place changed; None when all pass. Some at a time, and those that may not run beside
+    others last."""
     running, failed = set(), []
 
     def play(test):
-        if not failed and not test.passes(running):
+        if not failed and not test.passes(running, MUTANT_NUMBER=str(number)) and not failed:
             failed.append(test)
             for session in list(running):
                 kill_session(session)
 
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
         list(pool.map(play, [test for test in tests if not test.alone]))
     for test in tests:
         if test.alone:
@@ -165,94 +194,156 @@ def first_failure(tests):
     return failed[0] if failed else None
 
 
-class Copy:
-    """A copy of the tree with a build of its own, without optimisation and quick to link: it is made anew for each mutant."""
+def run(command, what, **options):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **options)
+    if done.returncode:
+        sys.exit(f"mutants: {what}:\n{done.stdout[-4000:]}")
+    return done.stdout
 
-    def __init__(self, directory):
+
+class Copy:
+    """A copy of the tree in which the places of the rooms are switchable, with a build of its own."""
+
+    def __init__(self, directory, jobs):
         self.root = pathlib.Path(directory) / "tree"
-        shutil.copytree(ROOT, self.root, ignore=shutil.ignore_patterns("build*", ".git"))
-        self.build = self.root / "build"
-        environment = dict(os.environ)
-        for linker, program in (("mold", "mold"), ("lld", "ld.lld")):
-            if shutil.which(program):
-                environment["CC_LD"] = environment["CXX_LD"] = linker
-                break
-        subprocess.run(["meson", "setup", self.build, self.root, "-Doptimization=0", "-Ddebug=false"], check=True,
-                       env=environment, stdout=subprocess.DEVNULL)
-        told = self.introspect("--tests")
-        self.tests = [Test(test, self.build) for test in told
-                      if SUITES & {suite.split(":")[-1] for suite in test["suite"]} and test["name"] not in NOT_HERE]
-        self.files = {target["id"]: target["filename"] for target in self.introspect("--targets")}
-        wanted = {target for test in self.tests for target in test.depends}
-        self.targets = sorted({os.path.relpath(name, self.build) for target in wanted for name in self.files[target]})
-        if self.compile():
-            sys.exit("mutants: the copy does not compile")
-        self.changed = None  # the room in which the last mutant was
+        self.build, self.jobs = self.root / "build", jobs
+        self.files = {}  # by path
+        self.mirror()
+        if not (self.build / "build.ninja").exists():
+            environment = dict(os.environ)
+            for linker, program in (("mold", "mold"), ("lld", "ld.lld")):
+                if shutil.which(program):
+                    environment["CC_LD"] = environment["CXX_LD"] = linker
+                    break
+            run(["meson", "setup", self.build, self.root, "-Doptimization=0", "-Ddebug=false", "-Dwarning_level=0"], "no build", env=environment)
         self.commands = {os.path.normpath(pathlib.Path(one["directory"]) / one["file"]): one
                          for one in json.loads((self.build / "compile_commands.json").read_text())}
+        self.size = (len(sources()) + 1) * STRIDE
+
+    def mirror(self):
+        """What git knows or does not ignore, as it is now; the sources of the rooms come rewritten, later."""
+        listed = run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], "not a git checkout", cwd=ROOT)
+        own = set(sources())
+        for name in filter(None, listed.split("\0")):
+            source, place = ROOT / name, self.root / name
+            if not source.is_file() or pathlib.Path(name) in own and place.exists():
+                continue
+            if source.is_symlink() or not place.exists() or place.read_bytes() != source.read_bytes():
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.unlink(missing_ok=True)
+                shutil.copy2(source, place, follow_symlinks=False)
+                os.utime(place, follow_symlinks=False)  # newer than what was built of the last one
+
+    def arguments(self, path):
+        """The compiler's, of those that change what a file means, with absolute paths."""
+        told = self.commands[str(self.root / path)]
+        kept, words = [], shlex.split(told["command"])
+        for word, value in zip(words, words[1:] + [""]):
+            if word.startswith("-I") and len(word) > 2:
+                kept.append("-I" + os.path.normpath(self.build / word[2:]))
+            elif word == "-include":
+                kept += [word, value]
+            elif word.startswith(("-D", "-std=")):
+                kept.append(word)
+        return kept
+
+    def rewrite(self, path, base, known):
+        """Lines on which the rewritten file is wrong C are left as they are. known: of earlier times, by path; read and
+        written."""
+        place, dropped, header = self.root / path, set(), HERE / "switch.h"
+        arguments = [*self.arguments(path), f"-I{ROOT / path.parent}", f"-I{ROOT}"]
+        digest = hashlib.sha256(repr((text_of(ROOT / path), arguments, base, self.size, text_of(HERE / "places.py"))).encode()).hexdigest()
+        if known.get(str(path), {}).get("digest") == digest:
+            return KnownFile(text_of(ROOT / path), known[str(path)]["places"])
+        file = self.rewrite_anew(path, base, arguments, place, dropped, header)
+        known[str(path)] = {"digest": digest, "places": [dataclasses.astuple(one) for one in file.places]}
+        return file
+
+    def rewrite_anew(self, path, base, arguments, place, dropped, header):
+        while True:
+            file = places.File(ROOT / path, text_of(ROOT / path), arguments, dropped)
+            if len(file.places) >= STRIDE:
+                sys.exit(f"mutants: {path} has too many places: make STRIDE larger")
+            text = f"#define RW_MUTANTS {self.size}\n#define RW_MUTANT_BASE {base}\n" + file.rewritten(header)
+            if place.exists() and text_of(place) == text:
+                return file
+            made = subprocess.run(["cc", *arguments, f"-I{place.parent}", "-w", "-fsyntax-only", "-x", "c", "-"], input=text.encode("latin-1"),
+                                  capture_output=True, cwd=self.build)
+            wrong = {int(line.split(":")[1]) for line in made.stderr.decode(errors="replace").splitlines() if ": error:" in line}
+            if not made.returncode:
+                place.write_bytes(text.encode("latin-1"))
+                return file
+            if not wrong - dropped:
+                sys.exit(f"mutants: {path}: {made.stderr.decode(errors='replace')}")
+            dropped |= wrong
+
+    def rewrite_all(self):
+        """Every mutant there is."""
+        generated = [target["filename"] for target in self.introspect("--targets") if target["type"] == "custom" and "plugin/scan" in target["defined_in"]]
+        names = [os.path.relpath(name, self.build) for group in generated for name in group]
+        if names:
+            run(["ninja", "-C", self.build, *names], "headers cannot be made")
+        mutants, store = [], self.build / "mutants-places.json"
+        known = json.loads(store.read_text()) if store.exists() else {}
+        for index, path in enumerate(sources()):
+            file = self.files[path] = self.rewrite(path, index * STRIDE, known)
+            mutants += [Mutant(path, file, place, index * STRIDE) for place in file.places]
+        store.write_text(json.dumps(known))
+        return mutants
 
     def introspect(self, what):
-        return json.loads(subprocess.run(["meson", "introspect", self.build, what], check=True, capture_output=True, text=True).stdout)
+        return json.loads(run(["meson", "introspect", self.build, what], "meson"))
 
     def compile(self):
-        return subprocess.run(["ninja", "-C", self.build, *self.targets], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+        files = {target["id"]: target["filename"] for target in self.introspect("--targets")}
+        self.tests = [Test(test, self.build) for test in self.introspect("--tests")
+                      if SUITES & {suite.split(":")[-1] for suite in test["suite"]} and test["name"] not in NOT_HERE]
+        for test in self.tests:
+            test.files = [name for target in test.depends for name in files[target]]
+        targets = sorted({os.path.relpath(name, self.build) for test in self.tests for name in test.files})
+        run(["ninja", "-C", self.build, f"-j{self.jobs}", *targets], "the rewritten tree cannot be built")
 
-    def machine_code(self, source, text):
-        """What the optimising compiler makes of this text of a file, with what every build asks beside that; None: nothing."""
-        told = self.commands[str(source)]
-        words = shlex.split(told["command"])
-        keep = [word for word in words if word not in ("-O0", "-g", "-c", told["file"]) and not word.startswith("-M")]
-        for option in ("-MF", "-MQ", "-o"):
-            if option in words:
-                value = words[words.index(option) + 1]
-                keep = [word for word in keep if word not in (option, value)]
+    def learn(self, within_s):
+        """Plays every test that has changed without a mutant. Who is left out, and why: it fails even so, or takes too long."""
+        store = self.build / "mutants-learned.json"
+        known = json.loads(store.read_text()) if store.exists() else {}
+
+        def one(numbered):
+            return numbered[1].learn(known, self.build / f"mutants-seen-{numbered[0]}", self.size, within_s)
+
+        beside, alone = ([test for test in enumerate(self.tests) if test[1].alone == value] for value in (False, True))
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            wrong = [*zip(beside, pool.map(one, beside))]
+        wrong += [(numbered, one(numbered)) for numbered in alone]
+        for seen in self.build.glob("mutants-seen-*"):
+            seen.unlink()
+        store.write_text(json.dumps(known))
+        self.tests = [test for (_, test), why in wrong if not why]
+        return [f"{test.name} ({why})" for (_, test), why in wrong if why]
+
+    def machine_code(self, path, text):
+        """What the optimising compiler makes of this text of a file; None: nothing."""
+        arguments = [*self.arguments(path), "-I" + str(ROOT / path.parent), f"-I{ROOT}"]
         with tempfile.NamedTemporaryFile(suffix=".o") as made:
-            done = subprocess.run([*keep, "-O2", "-w", "-o", made.name, "-iquote", source.parent, "-c", "-x", "c", "-"], cwd=self.build,
-                                  input=text.encode(), capture_output=True)
+            done = subprocess.run(["cc", *arguments, "-O2", "-w", "-o", made.name, "-c", "-x", "c", "-"], cwd=self.build,
+                                  input=text.encode("latin-1"), capture_output=True)
             return pathlib.Path(made.name).read_bytes() if done.returncode == 0 else None
 
-    def newest(self, test):
-        names = [name for target in test.depends for name in self.files[target]]
-        return max((os.stat(name).st_mtime_ns for name in names), default=0)
-
-    def learn(self):
-        """Plays every test without a change; one that fails then can say nothing."""
-        beside, alone = ([test for test in self.tests if test.alone == value] for value in (False, True))
-        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            right = [*zip(beside, pool.map(lambda test: test.passes(set()), beside))]
-        right += [(test, test.passes(set())) for test in alone]
-        self.tests = [test for test, passes in right if passes]
-        for test in self.tests:
-            test.learn()
-        return [test.name for test, passes in right if not passes]
-
-    def judge(self, place):
-        path, start, end, other = place
-        source = self.root / path
-        text = source.read_text()
-        changed = text[:start] + other + text[end:]
-        before, after = self.machine_code(source, text), self.machine_code(source, changed)
-        if after is None:
-            return "does not compile", None
-        if after == before:
-            return "the same", None
-        if self.changed not in (None, path.parts[0]):
-            self.compile()  # or the tests of that room would seem to see this one
-        self.changed = path.parts[0]
-        begun_ns = time.time_ns()
-        source.write_text(changed)
-        try:
-            if self.compile():
-                return "does not compile", None
-            seeing = [test for test in self.tests if self.newest(test) >= begun_ns]
-            seeing.sort(key=lambda test: (-test.found[path], path.stem not in test.name, -sum(test.found.values()), test.seconds))
-            test = first_failure(seeing)
-            if test:
-                test.found[path] += 1
-                return "found", test.name + (", which hangs" if test.hung else "")
-            return "SURVIVED", f"{len(seeing)} tests"
-        finally:
-            source.write_text(text)
+    def judge(self, mutant, seconds):
+        begin = time.monotonic()
+        seeing = [test for test in self.tests if mutant.number in test.executes]
+        seeing.sort(key=lambda test: (mutant.path.stem not in test.name, (test.seconds + 0.2) / test.promises(mutant)))
+        played = within(seeing, seconds)
+        test = first_failure(played, mutant.number, self.jobs)
+        if test:
+            test.found[mutant.path] += 1
+            mutant.verdict, mutant.detail = "found", test.name + (", which hangs" if test.hung else "")
+        else:
+            text = self.files[mutant.path].text
+            after = self.machine_code(mutant.path, mutant.place.changed(text))
+            same = after is not None and after == self.machine_code(mutant.path, text)
+            mutant.verdict, mutant.detail = "the same" if same else "SURVIVED", f"{len(seeing)} tests execute it" + (f", {len(played)} of them played" if len(played) < len(seeing) else "")
+        mutant.seconds = round(time.monotonic() - begin, 1)
 
 
 def have_own_shared_memory():
@@ -265,39 +356,71 @@ def have_own_shared_memory():
         os.execvp(space[0], [*space, sys.executable, *sys.argv])
 
 
+def table(mutants):
+    """Lines of text: per room and file, how many were found."""
+    def row(name, some):
+        verdicts = collections.Counter(mutant.verdict for mutant in some)
+        changed = verdicts["found"] + verdicts["SURVIVED"]
+        share = f"{100 * verdicts['found'] / changed:4.0f} %" if changed else "     -"
+        return f"{name:44} {changed:5} {verdicts['found']:5} {share} {verdicts['the same']:9}"
+
+    lines = [f"{'':44} {'drawn':>5} {'found':>5} {'':6} {'the same':>9}"]
+    for room in ROOMS:
+        of_room = [mutant for mutant in mutants if mutant.path.parts[0] == room]
+        if of_room:
+            lines.append(row(room, of_room))
+            lines += [row(f"  {path}", [mutant for mutant in of_room if mutant.path == path])
+                      for path in sorted({mutant.path for mutant in of_room if mutant.verdict == "SURVIVED"})]
+    return lines + [row("all", mutants)]
+
+
+def play(copy, drawn, options):
+    copy.compile()
+    left_out = copy.learn(options.within)
+    print(f"{len(copy.tests)} tests; left out: {', '.join(left_out) or 'none'}", flush=True)
+    for number, mutant in enumerate(drawn, 1):
+        copy.judge(mutant, options.seconds)
+        print(f"{number:3} {mutant.verdict:9} {mutant.seconds:5.1f} s  {mutant} ({mutant.detail})", flush=True)
+        if options.json:
+            options.json.write_text(json.dumps([{"key": one.key(), "place": str(one), "verdict": one.verdict, "detail": one.detail, "seconds": one.seconds}
+                                                for one in drawn[:number]], indent=1) + "\n")
+    print("", *table(drawn), sep="\n")
+    print("survivors:", *[str(mutant) for mutant in drawn if mutant.verdict == "SURVIVED"], sep="\n  ")
+    counts = collections.Counter(mutant.verdict for mutant in drawn)
+    return 0 if counts["found"] >= FOUND_LEAST * (counts["found"] + counts["SURVIVED"]) else 1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
-    parser.add_argument("--only", metavar="TEXT", default="", help="only places of which --list prints this text")
-    parser.add_argument("--list", action="store_true", help="print every place and change nothing")
+    parser.add_argument("--count", type=int, default=100, help="how many to draw (100)")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30), help="draws the same ones again")
+    parser.add_argument("--file", metavar="TEXT", default="", help="only places whose line of --list begins with this: a room, a file, FILE:LINE:")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="what became of each, written after each")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="DIRECTORY", help="where the copy stays, for the next time")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="tests and compilers at once (as many as processors)")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="of tests that are played for one mutant, at most; unlimited without")
+    parser.add_argument("--within", type=float, metavar="SECONDS", default=300, help="leave out tests that take longer without a change (300)")
+    parser.add_argument("--list", action="store_true", help="print every place, with what it is called in the list of equivalents")
     options = parser.parse_args()
-    known = [place for place in all_places() if options.only in describe(place)]
-    if options.list:
-        print("\n".join(describe(place) for place in known))
-        return 0
+    if places.cindex is None:
+        sys.exit(f"mutants: needs libclang for Python: apt install {places.NEEDED}")
     have_own_shared_memory()
     os.nice(NICE)
-    print(f"seed {options.seed}, {min(options.count, len(known))} of {len(known)} places", flush=True)
-    drawn = random.Random(options.seed).sample(known, min(options.count, len(known)))
-    drawn = [(place, describe(place)) for place in drawn]  # as they are now: somebody may work on the tree
-    counts, survivors = collections.Counter(), []
-    with tempfile.TemporaryDirectory(prefix="rankwatch-mutants.") as directory:
-        copy = Copy(directory)
-        broken = copy.learn()
-        print(f"{len(copy.tests)} tests; without any change fail and are left out: {broken}", flush=True)
-        for number, (place, text) in enumerate(drawn, 1):
-            begin = time.monotonic()
-            verdict, detail = copy.judge(place)
-            counts[verdict] += 1
-            line = f"{text}{f' ({detail})' if detail else ''}"
-            print(f"{number:3} {verdict:16} {time.monotonic() - begin:4.0f} s  {line}", flush=True)
-            if verdict == "SURVIVED":
-                survivors.append(line)
-    changed = counts["found"] + counts["SURVIVED"]
-    print(f"{counts['found']} of {changed} that change the code were found; " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
-    print("survivors:", *survivors, sep="\n  ")
-    return 0 if counts["found"] >= FOUND_LEAST * changed else 1
+    with tempfile.TemporaryDirectory(prefix="rankwatch-mutants.") as scratch:
+        copy = Copy(options.keep.resolve() if options.keep else scratch, options.jobs)
+        everything = copy.rewrite_all()
+        same = equivalents()
+        stale = same.keys() - {mutant.key() for mutant in everything}
+        known = [mutant for mutant in everything if str(mutant).startswith(options.file) and mutant.key() not in same]
+        if options.list:
+            for mutant in known:
+                print(f"{mutant}\n\t{mutant.key()}")
+            return 0
+        drawn = random.Random(options.seed).sample(known, min(options.count, len(known)))
+        print(f"seed {options.seed}, {len(drawn)} of {len(known)} places; {len(same)} are known to change nothing", flush=True)
+        if stale:
+            print("of these are no more:", *sorted(stale), sep="\n  ")
+        return play(copy, drawn, options)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,11 @@ const char *suite_fault_name(enum suite_fault fault)
 	return faults[fault];
 }
 
+const char *suite_shape_name(enum suite_shape shape)
+{
+	return shapes[shape];
+}
+
 static bool is_late(enum suite_fault fault)
 {
 	return fault >= FAULT_EVERY_STEP && fault <= FAULT_SPREAD;
@@ -188,7 +193,7 @@ struct suite_draw suite_faulty(unsigned seed, int most_ranks)
 	draw.fault_step = draw.fault == FAULT_FROM_START ? 1 : 30 + below(&chances, 60);
 	draw_lateness(&draw, &chances);
 	draw_place(&draw, &chances);
-	/* As long as docs/findings.md says that it may take: 60 steps, 24 windows of 2 s, or 12 times. */
+	/* As long as docs/analysis.md says that it may take: 60 steps, 24 windows of 2 s, or 12 times. */
 	double needed = fmax(fmax(120, 12 * draw.every), draw.fault == FAULT_SPREAD ? 130000 / draw.step_ms : 0);
 	if (draw.fault == FAULT_CREEP || draw.fault == FAULT_BLOCKS)
 		needed = 250;

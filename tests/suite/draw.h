@@ -100,6 +100,7 @@ bool suite_is_at_fault(const struct suite_draw *draw, int rank);
 /* What the fault adds to this step of this rank, ms. */
 double suite_late_ms(const struct suite_draw *draw, int rank, int step);
 const char *suite_fault_name(enum suite_fault fault);
+const char *suite_shape_name(enum suite_shape shape);
 /* One line: shape, ranks, noise, fault. */
 void suite_describe(const struct suite_draw *draw, char *text, size_t room);
 

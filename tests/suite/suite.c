@@ -13,7 +13,7 @@
 struct wanted {
 	unsigned draws, first, most_ranks;
 	bool verbose;
-	int fault; /* -1: all */
+	int fault, shape; /* -1: all */
 };
 
 struct tally {
@@ -23,7 +23,7 @@ struct tally {
 };
 
 static const char usage[] =
-	"usage: suite [--draws N] [--first SEED] [--ranks MOST] [--only FAULT] [--verbose]\n"
+	"usage: suite [--draws N] [--first SEED] [--ranks MOST] [--only FAULT] [--shape SHAPE] [--verbose]\n"
 	"\n"
 	"Plays N generated jobs (default 450), two of three with a fault, through the analysis, holds what it says against what\n"
 	"is wrong with them, and prints the tables of docs/accuracy.md. Every verdict that is not right goes to standard error.\n"
@@ -32,6 +32,7 @@ static const char usage[] =
 	"  --first SEED   the first one's number (default 0); the same number is the same job\n"
 	"  --ranks MOST   jobs of at most so many ranks, 8 to 1024 (default 1024)\n"
 	"  --only FAULT   only this fault, as the table names it; \"healthy\": jobs without one\n"
+	"  --shape SHAPE  only jobs of this one: FSDP, DDP, HSDP, TP or pipeline\n"
 	"  --verbose      every job, with its CPU time and every finding\n"
 	"\n"
 	"Exit status: 0 nobody was named wrongly, 1 somebody was, 2 wrong usage.\n";
@@ -154,6 +155,15 @@ static int fault_of(const char *name)
 	exit(2);
 }
 
+static int shape_of(const char *name)
+{
+	for (int shape = 0; shape < SHAPES; shape++)
+		if (!strcmp(name, suite_shape_name((enum suite_shape)shape)))
+			return shape;
+	fprintf(stderr, "suite: --shape \"%s\" is none of FSDP, DDP, HSDP, TP, pipeline\n", name);
+	exit(2);
+}
+
 static unsigned number(const char *option, const char *text, unsigned least, unsigned most)
 {
 	char *end;
@@ -171,9 +181,10 @@ static struct wanted parse(int count, char **arguments)
 {
 	static const struct option options[] = { { "draws", required_argument, NULL, 'd' }, { "first", required_argument, NULL, 'f' },
 						 { "ranks", required_argument, NULL, 'r' }, { "only", required_argument, NULL, 'o' },
+						 { "shape", required_argument, NULL, 's' },
 						 { "verbose", no_argument, NULL, 'v' },	    { "help", no_argument, NULL, 'h' },
 						 { 0 } };
-	struct wanted wanted = { .draws = 450, .most_ranks = 1024, .fault = -1 };
+	struct wanted wanted = { .draws = 450, .most_ranks = 1024, .fault = -1, .shape = -1 };
 	int option;
 
 	while ((option = getopt_long(count, arguments, "", options, NULL)) >= 0)
@@ -189,6 +200,9 @@ static struct wanted parse(int count, char **arguments)
 			break;
 		case 'o':
 			wanted.fault = fault_of(optarg);
+			break;
+		case 's':
+			wanted.shape = shape_of(optarg);
 			break;
 		case 'v':
 			wanted.verbose = true;
@@ -217,6 +231,8 @@ int main(int arguments_count, char **arguments)
 		struct suite_draw draw = suite_draw(seed, (int)wanted.most_ranks);
 		struct suite_result result;
 		if (wanted.fault >= 0 && draw.fault != (enum suite_fault)wanted.fault)
+			continue;
+		if (wanted.shape >= 0 && draw.shape != (enum suite_shape)wanted.shape)
 			continue;
 		clock_t before = clock();
 		suite_judge(&draw, &result, wanted.verbose ? stderr : NULL);

@@ -3,6 +3,8 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
+#include "analysis/analysis.h"
+
 #include "judge.h"
 #include "tests/unit/analysis/seeds.h"
 
@@ -29,6 +31,19 @@ Test(suite, what_was_mended_stays_so, .timeout = 240)
 			     suite_verdict_name(result.verdict), what, result.text);
 }
 
+/* Healthy jobs in which a rank was named: last stages of pipelines, which were compared with stages whose noise shows less (500166,
+ * 500190) or by passes of their first step (500283), a stage that was late for ever since its usual work was learnt in a quick
+ * moment (3111), and noise that lasts, of which the others had shown little (500355). */
+Test(suite, whom_noise_alone_made_late_is_not_named, .timeout = 240)
+{
+	static const unsigned healthy[] = { 3111, 500166, 500190, 500283, 500355 };
+	struct suite_result result;
+	char what[512];
+
+	for (size_t i = 0; i < sizeof(healthy) / sizeof(*healthy); i++)
+		cr_expect_eq(play(healthy[i], what, sizeof(what), &result), VERDICT_RIGHT, "%u: %s: %s", healthy[i], what, result.text);
+}
+
 /* A pipeline in which one call has another count: nothing is known of any time after that. */
 Test(suite, a_job_that_stands_is_played_to_its_end, .timeout = 60)
 {
@@ -38,6 +53,8 @@ Test(suite, a_job_that_stands_is_played_to_its_end, .timeout = 60)
 	cr_assert(draw.fault == FAULT_COUNT && draw.shape == SHAPE_STAGES);
 	suite_judge(&draw, &result, NULL);
 	cr_expect_eq(result.steps_seen, (unsigned long)draw.fault_step);
+	cr_expect_eq(result.verdict, VERDICT_RIGHT, "%s", result.text);
+	cr_expect_eq(result.kind, RW_KIND_DESYNC);
 }
 
 /* All of docs/accuracy.md in `scripts/test long`. */

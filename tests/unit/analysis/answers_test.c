@@ -21,6 +21,7 @@
 #include "pipelined.h"
 #include "played.h"
 #include "shown.h"
+#include "surroundings.h"
 #include "tests/sanitized.h"
 
 enum { TICKS_PER_LOOK = 7, DIGITS = 6 };
@@ -39,6 +40,7 @@ static struct {
 	FILE *all;     /* of this job */
 	FILE *answers; /* of all jobs of the family */
 	unsigned int ticks;
+	const struct surroundings *around; /* NULL: nothing else is seen */
 } listening;
 
 static void hear(void *argument, const struct rw_finding *finding)
@@ -77,6 +79,8 @@ void __wrap_analysis_tick(struct analysis *analysis, uint64_t now_ns)
 		analysis_keep_cells(analysis);
 		analysis_watch_time(analysis, shown_stretch, listening.all);
 	}
+	if (listening.around)
+		surroundings_show(listening.around, analysis, now_ns);
 	__real_analysis_tick(analysis, now_ns);
 	if (listening.ticks % TICKS_PER_LOOK == 0)
 		shown_now(listening.all, analysis);
@@ -360,4 +364,29 @@ static bool play_values(unsigned int number)
 Test(answers, about_values_in_pipelines)
 {
 	compare("values", play_values);
+}
+
+static bool play_around(unsigned int number)
+{
+	static const enum history_fault_kind faults[] = { FAULT_DEVICE, FAULT_TRANSFER, FAULT_HOST, FAULT_NEVER, FAULT_GPU_STUCK, FAULT_KILLED,
+							  FAULT_NONE, FAULT_HOST_EACH };
+	struct history_job job = { .ranks = 4, .steps = 110, .layers = 2, .compute_ms = 100, .jitter_ms = number % 3, .runs_ahead = number % 2,
+				   .hosts = 1 + (int)(number % 2), .seed = number, .tail_ms = 4000 };
+	struct surroundings around = { .number = number, .ranks = job.ranks, .sick = (int)number % job.ranks, .from_ms = 20000, .to_ms = 36000 };
+
+	job.faults[0] = (struct history_fault){ .kind = faults[number % 8], .rank = around.sick, .first_step = 50, .last_step = 90,
+						.ms = 150 + 25 * (number % 5), .evidence = EVIDENCE_FSYNC_GUESSED };
+	if (job.faults[0].kind == FAULT_NEVER || job.faults[0].kind == FAULT_GPU_STUCK || job.faults[0].kind == FAULT_KILLED)
+		job.faults[0].last_step = 0;
+	listening.around = &around;
+	struct played run = play(&job);
+
+	end(&run);
+	listening.around = NULL;
+	return number < 31;
+}
+
+Test(answers, about_jobs_and_what_else_is_seen_of_their_machines)
+{
+	compare("around", play_around);
 }

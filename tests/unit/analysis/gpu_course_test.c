@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/gpu_course.h"
+#include "small_job.h"
 
 static const int64_t gib = INT64_C(1) << 30, mib = 1 << 20;
 static const uint64_t second = 1000000000;
@@ -236,4 +237,103 @@ Test(gpu_course, growth_is_told_from_twice_what_is_flat_behind_the_first_quarter
 	cr_expect_eq(verdict.end_ns, 16 * second);
 	cr_expect_eq(verdict.used, gib + 15 * each);
 	cr_expect_eq(line(each - 1).course, ANALYSIS_MEMORY_UNKNOWN);
+}
+
+/* Bytes in use of each rank's GPU at second 0 to 39 of a job. */
+typedef int64_t ranks_shape(int rank, int at);
+
+static struct analysis_gpu_memory told(ranks_shape *used, int64_t total)
+{
+	struct analysis_gpu_memory memory;
+	struct small_job job;
+
+	small_job_open(&job);
+	small_job_start(&job);
+	for (int at = 0; at < 40; at++)
+		for (int rank = 0; rank < SMALL_JOB_RANKS; rank++) {
+			struct analysis_gpu_state state = small_job_state(rank, 1000 + at);
+
+			state.memory_used = used(rank, at);
+			state.memory_total = total;
+			cr_assert_eq(analysis_add_gpu_state(job.analysis, &state), 0);
+		}
+	analysis_tell_gpu_memory(job.analysis, &memory);
+	small_job_close(&job);
+	return memory;
+}
+
+static int64_t last_grows_fastest(int rank, int at)
+{
+	return 10 * gib + at * (rank + 1) * 100 * mib;
+}
+
+static int64_t first_is_nearly_full(int rank, int at)
+{
+	return rank ? last_grows_fastest(rank, at) : 78 * gib + at * 30 * mib;
+}
+
+static int64_t third_warms_up_most(int rank, int at)
+{
+	return 10 * gib + (at < 4 ? 0 : rank == 2 ? 6 * gib : rank * gib);
+}
+
+static int64_t one_warms_up_and_one_grows(int rank, int at)
+{
+	return rank == 0 ? third_warms_up_most(2, at) : rank == 2 ? last_grows_fastest(2, at) : third_warms_up_most(2, at) + gib;
+}
+
+static int64_t a_quarter(int rank, int at)
+{
+	return rank == 3 && at >= 4 ? gib + 256 * mib : gib;
+}
+
+static int64_t less_than_a_quarter(int rank, int at)
+{
+	return a_quarter(rank, at) - (rank == 3 && at >= 4);
+}
+
+Test(gpu_course, of_several_that_grow_the_one_is_told_that_is_full_soonest)
+{
+	struct analysis_gpu_memory memory = told(last_grows_fastest, 80 * gib);
+
+	cr_assert_eq(memory.course, ANALYSIS_MEMORY_GROWS);
+	cr_expect_eq(memory.rank, 3);
+	cr_expect_eq(memory.used, 10 * gib + 39 * 400 * mib);
+	cr_expect_eq(memory.total, 80 * gib);
+	cr_expect_float_eq(memory.bytes_per_s, 400.0 * (double)mib, 1);
+	cr_expect_float_eq(memory.full_in_s, (70.0 * 1024 - 39 * 400) / 400, 1e-6);
+	cr_expect_float_eq(memory.seconds, 29, 1e-9, "behind the first quarter");
+	cr_expect_eq(memory.until_step, 0, "no step is known");
+	cr_expect_eq(memory.steps, 0);
+	cr_expect_eq(memory.full_at_step, 0);
+	memory = told(first_is_nearly_full, 80 * gib);
+	cr_expect_eq(memory.rank, 0);
+	cr_expect_float_eq(memory.full_in_s, (2048.0 - 39 * 30) / 30, 1e-6);
+}
+
+Test(gpu_course, of_several_that_warm_up_the_one_is_told_that_took_most)
+{
+	struct analysis_gpu_memory memory = told(third_warms_up_most, 80 * gib);
+
+	cr_assert_eq(memory.course, ANALYSIS_MEMORY_FLAT);
+	cr_expect_eq(memory.rank, 2);
+	cr_expect_eq(memory.grown, 6 * gib);
+	cr_expect_eq(memory.used, 16 * gib);
+	cr_expect_float_eq(memory.seconds, 35, 1e-9);
+	cr_expect_float_eq(memory.full_in_s, 0, 1e-9);
+}
+
+Test(gpu_course, one_that_grows_is_told_rather_than_those_that_warm_up)
+{
+	struct analysis_gpu_memory memory = told(one_warms_up_and_one_grows, 80 * gib);
+
+	cr_expect_eq(memory.course, ANALYSIS_MEMORY_GROWS);
+	cr_expect_eq(memory.rank, 2);
+}
+
+Test(gpu_course, warm_up_is_worth_a_word_from_a_quarter_of_a_gibibyte_on)
+{
+	cr_expect_eq(told(a_quarter, 40 * gib).course, ANALYSIS_MEMORY_FLAT);
+	cr_expect_eq(told(a_quarter, 40 * gib).rank, 3);
+	cr_expect_eq(told(less_than_a_quarter, 40 * gib).course, ANALYSIS_MEMORY_UNKNOWN);
 }

@@ -30,6 +30,7 @@ static struct stragglers some_ranks(unsigned seed, uint64_t *random)
 					 .first_step = seed % 4 ? FIRST : STEP - draw(random, 20) };
 
 	uint64_t few = 2 + draw(random, 30), seldom = 1 + draw(random, 5);
+	uint32_t groups = seed % 3 ? 1 : 1 + (uint32_t)draw(random, 4);
 
 	cr_assert(stragglers.suspects);
 	for (uint64_t step = 1; step <= STEP; step++)
@@ -37,6 +38,7 @@ static struct stragglers some_ranks(unsigned seed, uint64_t *random)
 	for (uint32_t i = 0; i < count; i++) {
 		struct suspect *suspect = &stragglers.suspects[i];
 		suspect->host = i / per_host;
+		suspect->group = i % groups;
 		suspect->open = draw(random, 10) == 0;
 		suspect->step = STEP;
 		uint64_t steadily_ns = draw(random, few) ? 0 : draw(random, 30) * LATENESS_NOISE_NS;
@@ -60,30 +62,34 @@ static uint64_t level(const struct stragglers *stragglers, uint32_t rank, uint32
 
 static bool is_left_out(const struct stragglers *stragglers, uint32_t rank, uint32_t other, uint32_t length, uint64_t least_ns)
 {
-	return other == rank || stragglers->suspects[other].open || level(stragglers, other, length) * 2 >= least_ns;
+	return other == rank || stragglers->suspects[other].group != stragglers->suspects[rank].group ||
+	       stragglers->suspects[other].open || level(stragglers, other, length) * 2 >= least_ns;
 }
 
 static void expect_chosen(const struct stragglers *stragglers, struct peers *peers, uint32_t rank, uint32_t length,
 			  uint64_t least_ns, struct chosen_peers *chosen, bool *fit)
 {
 	const struct suspect *suspect = &stragglers->suspects[rank];
-	uint32_t ranks = 0, as_late = 0, mates = 0, late_mates = 0;
+	uint32_t ranks = 0, as_late = 0, mates = 0, late_mates = 0, all = 0;
 
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		const struct suspect *other = &stragglers->suspects[i];
 		bool late = level(stragglers, i, length) * 2 >= least_ns;
+		if (other->group != suspect->group)
+			continue;
+		all++;
 		ranks += !is_left_out(stragglers, rank, i, length, least_ns);
 		as_late += late && !other->open && other != suspect;
 		mates += other->host == suspect->host;
 		late_mates += other->host == suspect->host && late;
 	}
-	bool few = as_late * EXCURSION_PART <= stragglers->suspect_count;
-	bool host = late_mates == mates && mates > 1 &&
-		    (as_late - late_mates + 1) * EXCURSION_PART <= stragglers->suspect_count - mates;
+	bool few = as_late * EXCURSION_PART <= all;
+	bool host = late_mates == mates && mates > 1 && (as_late - late_mates + 1) * EXCURSION_PART <= all - mates;
 
 	*fit = peers_choose(peers, suspect, length, least_ns, chosen);
 	cr_expect_eq(*fit, ranks > 0 && (few || host), "rank %u of %u over %u", rank, stragglers->suspect_count, length);
 	cr_expect_eq(chosen->ranks, ranks);
+	cr_expect_eq(chosen->alone, all == 1);
 	cr_expect_eq(chosen->units, late_mates * 2 > mates ? ranks / mates : ranks);
 }
 

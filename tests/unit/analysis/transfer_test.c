@@ -29,6 +29,20 @@ Test(transfer, slower_operations_between_hosts_while_nobody_is_late_are_told_as_
 	end(&run);
 }
 
+/* From here, a rank of another host that comes late looks the same. */
+Test(transfer, of_ranks_that_are_not_seen_nobody_knows_whether_they_come_late)
+{
+	struct history_job job = two_hosts;
+	job.seen = 4;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_TRANSFER, .first_step = 20, .ms = 30 };
+	struct played run = play(&job);
+	cr_assert_gt(run.count, 0);
+	cr_expect_eq(run.findings[0].kind, RW_KIND_SLOWDOWN);
+	cr_expect_eq(run.findings[0].confidence, RW_INCONCLUSIVE);
+	cr_expect(strstr(run.findings[0].text, "; no rank that is seen comes late, one that is not may"), "%s", run.findings[0].text);
+	end(&run);
+}
+
 Test(transfer, closes_when_the_network_is_as_before)
 {
 	struct history_job job = two_hosts;

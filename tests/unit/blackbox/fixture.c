@@ -2,6 +2,7 @@
 #include "tests/unit/blackbox/fixture.h"
 
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <linux/magic.h>
@@ -79,6 +80,18 @@ void fixture_finish(struct box_writer *writer, uint64_t ticket)
 	slot->done_seen_ns = slot->api_ns + 4000000;
 	box_known(slot, RW_KNOWN_STARTED | RW_KNOWN_DONE);
 	box_release(slot, ticket, RW_OWNER_GPU);
+}
+
+int fixture_descriptors(void)
+{
+	DIR *open = opendir("/proc/self/fd");
+	int count = 0;
+
+	cr_assert_not_null(open);
+	while (readdir(open))
+		count++;
+	closedir(open);
+	return count;
 }
 
 void fixture_open(struct box_reader *reader, const struct box_writer *writer)

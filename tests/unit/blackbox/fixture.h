@@ -21,5 +21,7 @@ uint64_t fixture_operation(struct box_writer *writer, uint64_t sequence, uint64_
 void fixture_finish(struct box_writer *writer, uint64_t ticket);
 /* Opens with a fork in between if you need the lock: closing a reader drops the lock of a writer in this process. */
 void fixture_open(struct box_reader *reader, const struct box_writer *writer);
+/* How many descriptors this process has open; the same number again means that nothing was forgotten. */
+int fixture_descriptors(void);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -381,22 +380,10 @@ Test(process, runs_while_any_of_its_threads_does)
 	cr_expect_not(process_runs(child, start_time));
 }
 
-static int open_descriptors(void)
-{
-	DIR *directory = opendir("/proc/self/fd");
-	int count = 0;
-
-	cr_assert_not_null(directory);
-	while (readdir(directory))
-		count++;
-	closedir(directory);
-	return count;
-}
-
 Test(process, looking_at_one_leaves_no_descriptor_open)
 {
 	char text[40];
-	int before = open_descriptors();
+	int before = fixture_descriptors();
 
 	process_boot_id(text);
 	cr_expect_eq(strlen(text), 36);
@@ -406,7 +393,7 @@ Test(process, looking_at_one_leaves_no_descriptor_open)
 	process_read_line("/nowhere", text, sizeof(text));
 	cr_expect_str_empty(text);
 	cr_expect_neq(host_memory_left(""), 0);
-	cr_expect_eq(open_descriptors(), before);
+	cr_expect_eq(fixture_descriptors(), before);
 }
 
 Test(reader, a_copy_is_unknown_while_its_process_runs_and_orphaned_after)

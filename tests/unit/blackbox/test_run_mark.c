@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,18 +29,6 @@ static void touch(const char *name)
 	close(fd);
 }
 
-static int open_descriptors(void)
-{
-	DIR *directory = opendir("/proc/self/fd");
-	int count = 0;
-
-	cr_assert_not_null(directory);
-	while (readdir(directory))
-		count++;
-	closedir(directory);
-	return count;
-}
-
 static void setup(void)
 {
 	snprintf(place, sizeof(place), "%s/run", fixture_directory());
@@ -62,7 +49,7 @@ Test(run_mark, a_mark_beside_a_box_says_when_it_was_left_last)
 	struct stat status;
 
 	touch("rank0-1.rwbox");
-	int before = open_descriptors();
+	int before = fixture_descriptors();
 
 	cr_assert_eq(run_mark_leave(place, RUN_MARK_FINDINGS), 0);
 	cr_assert_eq(stat(in_place("run.findings"), &status), 0);
@@ -75,12 +62,12 @@ Test(run_mark, a_mark_beside_a_box_says_when_it_was_left_last)
 	cr_expect_gt(run_mark_time_ns(place, RUN_MARK_FINDINGS), 2 * OLD_S * INT64_C(1000000000), "renewed");
 	cr_assert_eq(run_mark_leave(place, RUN_MARK_FAILED), 0);
 	cr_expect_gt(run_mark_time_ns(place, RUN_MARK_FAILED), 0);
-	cr_expect_eq(open_descriptors(), before);
+	cr_expect_eq(fixture_descriptors(), before);
 }
 
 Test(run_mark, without_a_box_no_mark_is_left)
 {
-	int before = open_descriptors();
+	int before = fixture_descriptors();
 
 	touch("notes.txt");
 	cr_expect_eq(run_mark_leave(place, RUN_MARK_FINDINGS), -ENOENT);
@@ -88,13 +75,13 @@ Test(run_mark, without_a_box_no_mark_is_left)
 	cr_expect_neq(access(in_place("run.findings"), F_OK), 0);
 	cr_expect_eq(run_mark_leave(in_place("nowhere"), RUN_MARK_FINDINGS), -ENOENT);
 	cr_expect_eq(run_mark_time_ns(in_place("nowhere"), RUN_MARK_FINDINGS), 0);
-	cr_expect_eq(open_descriptors(), before);
+	cr_expect_eq(fixture_descriptors(), before);
 }
 
 Test(run_mark, a_directory_that_is_a_link_or_somebody_elses_gets_none)
 {
 	char link[160];
-	int before = open_descriptors();
+	int before = fixture_descriptors();
 
 	touch("rank0-1.rwbox");
 	cr_assert_eq(run_mark_leave(place, RUN_MARK_FINDINGS), 0);
@@ -110,12 +97,12 @@ Test(run_mark, a_directory_that_is_a_link_or_somebody_elses_gets_none)
 		cr_assert_eq(chown(place, 0, (gid_t)-1), 0);
 	}
 	cr_expect_eq(run_mark_time_ns(place, RUN_MARK_FAILED), 0);
-	cr_expect_eq(open_descriptors(), before);
+	cr_expect_eq(fixture_descriptors(), before);
 }
 
 Test(run_mark, what_lies_there_under_its_name_is_neither_followed_nor_waited_for, .timeout = 20)
 {
-	int before = open_descriptors();
+	int before = fixture_descriptors();
 
 	touch("rank0-1.rwbox");
 	touch("precious");
@@ -126,12 +113,12 @@ Test(run_mark, what_lies_there_under_its_name_is_neither_followed_nor_waited_for
 	cr_assert_eq(mkfifo(in_place("run.failed"), 0600), 0);
 	cr_expect_eq(run_mark_leave(place, RUN_MARK_FAILED), -ENXIO);
 	cr_expect_eq(run_mark_time_ns(place, RUN_MARK_FAILED), 0);
-	cr_expect_eq(open_descriptors(), before);
+	cr_expect_eq(fixture_descriptors(), before);
 }
 
 Test(run_mark, boxes_are_found_saved_or_not_and_where_nobody_can_look_they_may_be)
 {
-	int directory = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC), before = open_descriptors();
+	int directory = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC), before = fixture_descriptors();
 
 	cr_expect_not(run_mark_holds_box(directory));
 	touch("rwbox");
@@ -142,7 +129,7 @@ Test(run_mark, boxes_are_found_saved_or_not_and_where_nobody_can_look_they_may_b
 	cr_assert_eq(unlink(in_place("a.rwbox")), 0);
 	touch("a.rwbox.gz");
 	cr_expect(run_mark_holds_box(directory));
-	cr_expect_eq(open_descriptors(), before);
+	cr_expect_eq(fixture_descriptors(), before);
 	cr_expect(run_mark_holds_box(-1));
 	close(directory);
 }

@@ -16,6 +16,7 @@
 #include "box_process.h"
 #include "collector/watch.h"
 #include "fake_analysis.h"
+#include "lock_liar.h"
 #include "other_user.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -188,4 +189,53 @@ Test(forged, one_whose_process_has_ended_and_whose_pid_is_anothers_tells_nothing
 
 	cr_expect_eq(analysis->waits, 0);
 	cr_expect_eq(times(said, "it is another process"), 1, "%s", said);
+}
+
+/* The owner's copy of the writer's box, on the owner's file system, which says that the writer holds its lock. What is said of it is
+ * good until the next call. */
+static const char *watch_through_a_liar(void)
+{
+	char here[BOX_PLACE_PATH + 16], by[BOX_PLACE_PATH + 32], command[4 * BOX_PLACE_PATH + 128];
+	const char *why;
+
+	snprintf(here, sizeof(here), "%s/shown", places[0]);
+	snprintf(by, sizeof(by), "%s/shown.by", places[0]);
+	snprintf(command, sizeof(command), "mkdir '%s' '%s' && cp '%s' '%s/' && chown -R %d '%s'", here, by, box, by, OTHER_USER, by);
+	cr_assert_eq(system(command), 0);
+	pid_t server = lock_liar_start(by, here, writer, &why);
+	if (server < 0)
+		cr_skip_test("%s", why);
+	snprintf(places[0], sizeof(places[0]), "%s", here);
+	const char *said = watch_for_a_while();
+	lock_liar_end(server, here);
+	return said;
+}
+
+/* What its header says of root's process everybody can read. */
+Test(forged, one_whose_file_system_says_that_roots_process_holds_its_lock_tells_nothing_of_that)
+{
+	if (geteuid() != 0)
+		cr_skip_test("only root can mount a file system for all users, and make a file of another user");
+	start_writer(0);
+	const char *said = watch_through_a_liar();
+
+	cr_expect_eq(analysis->processes, 1, "the box itself is read: %s", said);
+	cr_expect_eq(analysis->waits, 0);
+	cr_expect_str_empty(analysis->last_path);
+	cr_expect_eq(times(said, "points at a process that is not watched"), 1, "said once, with the reason: %s", said);
+	cr_expect(strstr(said, "asked for as one of uid 4242's"), "%s", said);
+}
+
+/* So it is whose process it is that decides above, not the file system. */
+Test(forged, one_whose_file_system_says_that_its_owners_process_holds_its_lock_is_watched)
+{
+	if (geteuid() != 0)
+		cr_skip_test("only root can mount a file system for all users, and make a process of another user");
+	cr_assert_eq(chown(places[0], OTHER_USER, OTHER_USER), 0);
+	start_writer(OTHER_USER);
+	const char *said = watch_through_a_liar();
+
+	cr_expect_eq(times(said, "not watched"), 0, "%s", said);
+	cr_expect_gt(analysis->waits, 0);
+	cr_expect_str_eq(analysis->last_path, secret);
 }

@@ -130,7 +130,7 @@ Test(request, a_subscription_keeps_the_topics_that_are_known_and_a_bearable_pace
 Test(message, a_hello_says_the_level_and_why_it_is_no_deeper)
 {
 	const struct sight sight = { .level = RW_LEVEL_PROC, .below = RW_LEVEL_PROC, .why = "no CAP_BPF" };
-	char *line = message_hello("slurm-\xff", &sight, 2, NULL, true, "/proc/../tmp");
+	char *line = message_hello("slurm-\xff", &sight, 2, NULL, true, false, "/proc/../tmp");
 	json_t *message = json_loads(line, 0, NULL), *hello = json_object_get(message, "hello");
 
 	cr_expect_str_eq(json_string_value(json_object_get(hello, "job")), "slurm-\\xff");
@@ -147,7 +147,7 @@ Test(message, a_hello_says_the_level_and_why_it_is_no_deeper)
 
 static void expect_own_hello(const char *job)
 {
-	char *line = message_hello(job, &(struct sight){ .level = RW_LEVEL_EBPF }, 0, NULL, false, "");
+	char *line = message_hello(job, &(struct sight){ .level = RW_LEVEL_EBPF }, 0, NULL, false, false, "");
 	json_t *message = json_loads(line, 0, NULL);
 
 	cr_expect(message_hello_is_of(json_object_get(message, "hello"), job), "%s", line);

@@ -124,18 +124,20 @@ static void offers(const char *words, const char *wanted)
 {
 	struct page page = print_completion("bash");
 	char command[512], offered[4096] = "";
-	FILE *script = fopen("completion_test.bash", "w");
+	char path[] = "/tmp/rankwatch-completion-XXXXXX";
+	int fd = mkstemp(path);
+	FILE *script = fd >= 0 ? fdopen(fd, "w") : NULL;
 
 	cr_assert(script);
 	fprintf(script, "%s\ncompopt() { :; }\nCOMP_WORDS=(%s)\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_rankwatch\n"
 			"printf '%%s ' \"${COMPREPLY[@]}\"\n",
 		page.text, words);
 	fclose(script);
-	snprintf(command, sizeof(command), "bash completion_test.bash 2>&1");
+	snprintf(command, sizeof(command), "bash %s 2>&1", path);
 	FILE *pipe = popen(command, "r");
 	cr_assert(pipe && fgets(offered, sizeof(offered), pipe));
 	pclose(pipe);
-	remove("completion_test.bash");
+	remove(path);
 	cr_expect_str_eq(offered, wanted, "%s: %s", words, offered);
 	free(page.text);
 }

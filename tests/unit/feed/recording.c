@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/unit/blackbox/fixture.h"
+
 static struct recorded *record(struct analysis *analysis, enum recorded_kind kind, analysis_process_id process)
 {
 	if (analysis->count == analysis->room) {
@@ -40,6 +42,18 @@ void recording_free(struct analysis *analysis)
 {
 	free(analysis->records);
 	*analysis = (struct analysis){ 0 };
+}
+
+struct feed *recording_start(struct analysis *analysis, struct box_writer *writer)
+{
+	struct box_reader reader;
+
+	if (!writer->map)
+		fixture_create(writer);
+	writer->communicators[0].born_ns = 1;
+	writer->header->comms_used = 1;
+	fixture_open(&reader, writer);
+	return feed_new(analysis, 7, &reader);
 }
 
 int analysis_add_process(struct analysis *analysis, const struct analysis_process *process)

@@ -4,6 +4,8 @@
 #define TESTS_UNIT_FEED_RECORDING_H
 
 #include "analysis/analysis.h"
+#include "blackbox/writer.h"
+#include "feed/feed.h"
 
 enum recorded_kind {
 	RECORDED_PROCESS, RECORDED_COMMUNICATOR, RECORDED_OPERATION, RECORDED_PROGRESS, RECORDED_WAIT, RECORDED_LIFE,
@@ -37,5 +39,7 @@ struct analysis {
 const struct recorded *recording_find(const struct analysis *analysis, enum recorded_kind kind, size_t n);
 size_t recording_count(const struct analysis *analysis, enum recorded_kind kind);
 void recording_free(struct analysis *analysis);
+/* Feeds a box with one communicator, made when there is none yet, as process 7. */
+struct feed *recording_start(struct analysis *analysis, struct box_writer *writer);
 
 #endif

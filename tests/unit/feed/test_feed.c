@@ -24,14 +24,7 @@ TestSuite(feed, .fini = finish);
 
 static struct feed *start(void)
 {
-	struct box_reader reader;
-
-	if (!writer.map)
-		fixture_create(&writer);
-	writer.communicators[0].born_ns = 1;
-	writer.header->comms_used = 1;
-	fixture_open(&reader, &writer);
-	return feed_new(&analysis, 7, &reader);
+	return recording_start(&analysis, &writer);
 }
 
 Test(feed, a_box_is_announced_with_its_first_communicator)

@@ -27,14 +27,7 @@ TestSuite(limits, .fini = finish);
 
 static struct feed *start(void)
 {
-	struct box_reader reader;
-
-	if (!writer.map)
-		fixture_create(&writer);
-	writer.communicators[0].born_ns = 1;
-	writer.header->comms_used = 1;
-	fixture_open(&reader, &writer);
-	return feed_new(&analysis, 7, &reader);
+	return recording_start(&analysis, &writer);
 }
 
 static const struct recorded *told(enum recorded_kind kind, size_t n)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/world.h"
+#include "collector/live_world.h"
 
 #include <stdlib.h>
 
 /* A box's first communicators are the ones that all its ranks share; a few tell a run as well as all of them. */
 enum { LOOKED_AT = 16 };
 
-static bool has(const struct world *world, uint64_t id)
+static bool has(const struct live_world *world, uint64_t id)
 {
 	for (size_t i = 0; i < world->count; i++)
 		if (world->ids[i] == id)
@@ -14,7 +14,7 @@ static bool has(const struct world *world, uint64_t id)
 	return false;
 }
 
-static void add(struct world *world, uint64_t id)
+static void add(struct live_world *world, uint64_t id)
 {
 	if (has(world, id))
 		return;
@@ -43,7 +43,7 @@ static int read_ids(const struct box_reader *reader, uint64_t ids[LOOKED_AT])
 	return count;
 }
 
-void world_update(struct world *world, struct live_box *const *boxes, size_t count)
+void live_world_update(struct live_world *world, struct live_box *const *boxes, size_t count)
 {
 	uint64_t ids[LOOKED_AT];
 
@@ -58,7 +58,7 @@ void world_update(struct world *world, struct live_box *const *boxes, size_t cou
 	}
 }
 
-bool world_shares(const struct world *world, const struct box_reader *reader)
+bool live_world_shares(const struct live_world *world, const struct box_reader *reader)
 {
 	uint64_t ids[LOOKED_AT];
 	int found = read_ids(reader, ids);
@@ -69,8 +69,8 @@ bool world_shares(const struct world *world, const struct box_reader *reader)
 	return false;
 }
 
-void world_free(struct world *world)
+void live_world_free(struct live_world *world)
 {
 	free(world->ids);
-	*world = (struct world){ 0 };
+	*world = (struct live_world){ 0 };
 }

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/job/job_half.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/findings.h"
+#include "analysis/job/batch.h"
+#include "analysis/job/lanes.h"
+#include "analysis/job/late.h"
+#include "analysis/job/stand.h"
+#include "analysis/job/world.h"
+
+struct job_half {
+	struct world world;
+	struct lanes lanes;
+	struct stand stand;
+	struct findings findings;
+	struct job nobody; /* findings look for ends of processes in a job: of many hosts nobody has one */
+	uint64_t now_ns;
+};
+
+struct job_half *job_half_new(const char *job, analysis_emit *emit, void *argument)
+{
+	struct job_half *half = calloc(1, sizeof(*half));
+
+	if (!half)
+		return NULL;
+	half->findings.emit = emit;
+	half->findings.argument = argument;
+	half->findings.job = &half->nobody;
+	half->world.world_size = -1;
+	half->world.has_job = job != NULL;
+	if (job)
+		snprintf(half->world.job, sizeof(half->world.job), "%s", job);
+	return half;
+}
+
+/* Before anything of it is taken: what a later start of the job tells is not of the same ranks. */
+static void begin_later(struct job_half *half, const struct rw_batch *header, const void *bytes)
+{
+	for (uint32_t i = 0; i < header->count; i++) {
+		struct rw_message message;
+		if (!batch_message(bytes, i, &message) || !world_is_later(&half->world, message.generation))
+			continue;
+		findings_close_all(&half->findings, half->now_ns);
+		half->stand = (struct stand){ 0 };
+		lanes_forget(&half->lanes, &half->world);
+		world_begin(&half->world, message.generation);
+	}
+}
+
+int job_half_take(struct job_half *half, const void *bytes, size_t length, uint64_t now_ns, const char **why)
+{
+	struct rw_batch header;
+	const char *refused = batch_refuse(bytes, length, &header);
+	int err = refused ? -EINVAL : 0;
+
+	if (!refused && half->world.has_job && strcmp(half->world.job, header.job)) {
+		refused = "it is of another job";
+		err = -EINVAL;
+	}
+	if (!err) {
+		begin_later(half, &header, bytes);
+		err = world_take(&half->world, &header, bytes, now_ns);
+	}
+	half->world.bad += refused != NULL;
+	if (why && refused)
+		*why = refused;
+	return err;
+}
+
+void job_half_tick(struct job_half *half, uint64_t now_ns)
+{
+	half->now_ns = now_ns;
+	if (!half->world.begun)
+		return;
+	lanes_tick(&half->lanes, &half->world, now_ns);
+	late_tick(&half->lanes, &half->world, &half->findings, now_ns);
+	stand_tick(&half->stand, &half->world, &half->findings, now_ns);
+	findings_tick(&half->findings, now_ns);
+}
+
+void job_half_replay_open(struct job_half *half, uint64_t now_ns)
+{
+	half->now_ns = now_ns;
+	findings_replay_open(&half->findings, now_ns);
+}
+
+static bool is_silent(const struct world_host *host, uint64_t now_ns)
+{
+	return !host->ended && now_ns >= host->heard_ns + WORLD_SILENT_NS;
+}
+
+void job_half_summarise(const struct job_half *half, struct job_half_summary *summary)
+{
+	const struct world *world = &half->world;
+
+	*summary = (struct job_half_summary){
+		.hosts = world->host_count,
+		.ranks = world->rank_count,
+		.ranks_total = world->world_size,
+		.communicators = world->comm_count,
+		.generation = world->generation,
+		.batches = world->batches,
+		.messages = world->messages,
+		.bad = world->bad,
+		.ignored = world->ignored,
+		.cuts = half->lanes.cuts,
+		.unaligned = half->lanes.unaligned,
+		.findings_opened = half->findings.opened,
+	};
+	for (uint32_t i = 0; i < world->host_count; i++) {
+		const struct world_host *host = &world->hosts[i];
+		summary->silent_hosts += is_silent(host, half->now_ns);
+		summary->missed += host->next > host->taken ? host->next - host->taken : 0;
+		summary->unsent += host->unsent;
+	}
+}
+
+size_t job_half_bytes(const struct job_half *half)
+{
+	return sizeof(*half) + world_bytes(&half->world) + lanes_bytes(&half->lanes, &half->world);
+}
+
+void job_half_free(struct job_half *half)
+{
+	if (!half)
+		return;
+	lanes_forget(&half->lanes, &half->world);
+	world_free(&half->world);
+	findings_free(&half->findings);
+	free(half);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/job/late.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/job/told.h"
+#include "analysis/naming.h"
+
+/* How a rank stands in the lane that shows it latest. */
+struct view {
+	const struct lane *lane;
+	const struct world_comm *comm;
+	uint32_t member;
+	bool late;     /* decided */
+	double recent; /* share of the time, of late */
+};
+
+/* Of one host. */
+struct host_view {
+	uint32_t judged, late, near;
+	double latest;     /* share of the time, of the latest of its ranks that are decided */
+	uint64_t since_ns; /* the first of its ranks */
+};
+
+struct views {
+	struct view *ranks; /* by world rank */
+	struct host_view *hosts;
+};
+
+static bool look(const struct lanes *lanes, struct world *world, struct views *views)
+{
+	views->ranks = calloc(world->rank_room + 1, sizeof(*views->ranks));
+	views->hosts = calloc(world->host_count + 1, sizeof(*views->hosts));
+	if (!views->ranks || !views->hosts)
+		return false;
+	for (uint32_t i = 0; i < lanes->count; i++) {
+		const struct world_comm *comm = world->comms[lanes->judged[i]];
+		for (uint32_t k = 0; k < comm->member_count && k < comm->lane->room; k++) {
+			struct view *view = &views->ranks[comm->members[k].rank];
+			bool late = lane_is_late(comm->lane, k);
+			if (!comm->lane->members[k].judged || (view->lane && !late))
+				continue;
+			*view = (struct view){ .lane = comm->lane, .comm = comm, .member = k, .late = late,
+					       .recent = lane_recent(comm->lane, k) };
+		}
+	}
+	return true;
+}
+
+static void count_hosts(const struct world *world, struct views *views, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < world->rank_room; i++) {
+		const struct view *view = &views->ranks[i];
+		if (!view->lane)
+			continue;
+		struct host_view *host = &views->hosts[world->ranks[i].host];
+		uint64_t since_ns = world->ranks[i].late_ns ? world->ranks[i].late_ns : now_ns;
+		host->judged++;
+		host->late += view->late;
+		if (view->late && view->recent > host->latest)
+			host->latest = view->recent;
+		if (view->late && (!host->since_ns || since_ns < host->since_ns))
+			host->since_ns = since_ns;
+	}
+	for (uint32_t i = 0; i < world->rank_room; i++) {
+		const struct view *view = &views->ranks[i];
+		struct host_view *host = view->lane ? &views->hosts[world->ranks[i].host] : NULL;
+		if (host && host->late)
+			host->near += view->recent >= LATE_NEAR * host->latest;
+	}
+}
+
+/* All its ranks are, one of them for certain: to name that one alone would mislead. */
+static bool is_host_late(const struct host_view *host)
+{
+	return host->judged > 1 && host->late && host->near == host->judged && host->latest >= LATE_RECENT_MIN;
+}
+
+static bool is_adopted(const struct world *world, uint32_t rank)
+{
+	return world->ranks[rank].found & (1u << RW_KIND_STRAGGLER);
+}
+
+static void set_kind(struct rw_finding *finding, const struct lane_member *member)
+{
+	if (member->host >= member->late * 0.9)
+		finding->late.kind = RW_LATE_HOST;
+	else if (member->device > member->host && member->host * 2 < member->late)
+		finding->late.kind = RW_LATE_DEVICE;
+}
+
+static int set_waiting(struct record *record, const struct world *world, const struct view *view)
+{
+	uint32_t *ranks = calloc(view->comm->member_count + 1, sizeof(*ranks)), count = 0;
+
+	if (!ranks)
+		return -1;
+	for (uint32_t i = 0; i < view->comm->member_count; i++) {
+		uint32_t rank = view->comm->members[i].rank;
+		bool named = false;
+		for (size_t k = 0; k < record->finding.rank_count; k++)
+			named |= record->finding.ranks[k] == (int32_t)rank;
+		if (!named && world_rank(world, rank))
+			ranks[count++] = rank;
+	}
+	int err = told_set_waiting(record, ranks, count);
+	free(ranks);
+	return err;
+}
+
+static void write_text(struct record *record, const struct view *view)
+{
+	const struct rw_finding *finding = &record->finding;
+	char ranks[128], what[224];
+
+	naming_ranks(ranks, sizeof(ranks), finding->ranks, finding->rank_count);
+	if (finding->scope == RW_SCOPE_HOST)
+		snprintf(record->text, sizeof(record->text),
+			 "host %s (%s) works longer than the hosts that do the same: %.0f %% of the time", finding->where[0].host, ranks,
+			 finding->late.lost_share * 100);
+	else
+		snprintf(record->text, sizeof(record->text),
+			 "%s on %s works longer than the ranks of other hosts that do the same: %.0f %% of the time", ranks,
+			 finding->where[0].host, finding->late.lost_share * 100);
+	snprintf(what, sizeof(what), "equal cuts of %.1f s of %u ranks, by the messages of their hosts", view->lane->lasted_s,
+		 view->lane->compared);
+	record_add_evidence(record, "messages", -1, what);
+	record_add_missing(record, "messages tell how long ranks worked, not at what: whether it waited for something that no operation "
+				   "tells of is not known");
+}
+
+static void tell(const struct world *world, struct findings *findings, const struct views *views, const uint32_t *ranks,
+		 uint32_t count, enum rw_scope scope, uint64_t now_ns)
+{
+	const struct view *view = &views->ranks[ranks[0]];
+	struct record *record = told_new(world, RW_KIND_STRAGGLER, scope, ranks, count);
+	double share = 0;
+
+	if (!record)
+		return;
+	uint64_t since_ns = now_ns;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct view *each = &views->ranks[ranks[i]];
+		double own = lane_share(each->lane, each->member, LANES_TOLD);
+		share = own > share ? own : share;
+		if (world->ranks[ranks[i]].late_ns && world->ranks[ranks[i]].late_ns < since_ns)
+			since_ns = world->ranks[ranks[i]].late_ns;
+	}
+	struct rw_finding *finding = &record->finding;
+	record->subject = scope == RW_SCOPE_HOST ? TOLD_HOST | world->ranks[ranks[0]].host : ranks[0];
+	finding->severity = RW_WARNING;
+	finding->confidence = RW_LIKELY;
+	finding->arrival = RW_ARRIVAL_GPU;
+	finding->first_seen_ns = since_ns;
+	finding->detect_ms = (double)(now_ns - since_ns) / 1e6;
+	finding->late.present = true;
+	finding->late.by_ms = -1;
+	finding->late.lost_share = share;
+	set_kind(finding, &view->lane->members[view->member]);
+	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
+	if (set_waiting(record, world, view)) {
+		record_free(record);
+		return;
+	}
+	write_text(record, view);
+	findings_tell(findings, record, now_ns);
+}
+
+static void acquit(struct world *world, struct findings *findings, uint32_t rank, uint64_t now_ns)
+{
+	findings_close(findings, RW_KIND_STRAGGLER, rank, now_ns);
+	world->ranks[rank].late_told = false;
+}
+
+/* The whole host, once for all its ranks. */
+static void tell_host(struct world *world, struct findings *findings, const struct views *views, uint32_t host, uint64_t now_ns)
+{
+	uint32_t *ranks = calloc(views->hosts[host].judged + 1, sizeof(*ranks)), count = 0;
+	bool adopted = false;
+
+	if (!ranks)
+		return;
+	for (uint32_t i = 0; i < world->rank_room; i++) {
+		if (!views->ranks[i].lane || world->ranks[i].host != host)
+			continue;
+		ranks[count++] = i;
+		adopted |= is_adopted(world, i);
+		acquit(world, findings, i, now_ns);
+	}
+	if (adopted)
+		findings_close(findings, RW_KIND_STRAGGLER, TOLD_HOST | host, now_ns);
+	else
+		tell(world, findings, views, ranks, count, RW_SCOPE_HOST, now_ns);
+	free(ranks);
+}
+
+static void consider(struct world *world, struct findings *findings, const struct views *views, uint32_t i, uint64_t now_ns)
+{
+	struct world_rank *rank = &world->ranks[i];
+
+	if (!views->ranks[i].late) {
+		if (rank->late_ns && views->ranks[i].lane) {
+			rank->late_ns = 0;
+			acquit(world, findings, i, now_ns);
+		}
+		return;
+	}
+	if (!rank->late_ns)
+		rank->late_ns = now_ns;
+	if (is_adopted(world, i)) {
+		acquit(world, findings, i, now_ns);
+		return;
+	}
+	if (views->ranks[i].recent < LATE_RECENT_MIN || is_host_late(&views->hosts[rank->host]) || now_ns < rank->late_ns + LATE_SETTLE_NS ||
+	    findings_open(findings, RW_KIND_STRAGGLER, TOLD_HOST | rank->host))
+		return;
+	const struct record *open = findings_open(findings, RW_KIND_STRAGGLER, i);
+	if (open && now_ns < open->told_ns + LATE_UPDATE_NS)
+		return;
+	rank->late_told = true;
+	tell(world, findings, views, &i, 1, RW_SCOPE_RANK, now_ns);
+}
+
+static void consider_host(struct world *world, struct findings *findings, const struct views *views, uint32_t i, uint64_t now_ns)
+{
+	const struct host_view *host = &views->hosts[i];
+	const struct record *open = findings_open(findings, RW_KIND_STRAGGLER, TOLD_HOST | i);
+
+	if (!is_host_late(host)) {
+		if (open && host->near * 2 < host->judged)
+			findings_close(findings, RW_KIND_STRAGGLER, TOLD_HOST | i, now_ns);
+		return;
+	}
+	if (now_ns < host->since_ns + LATE_SETTLE_NS || (open && now_ns < open->told_ns + LATE_UPDATE_NS))
+		return;
+	tell_host(world, findings, views, i, now_ns);
+}
+
+void late_tick(const struct lanes *lanes, struct world *world, struct findings *findings, uint64_t now_ns)
+{
+	struct views views = { 0 };
+
+	if (look(lanes, world, &views)) {
+		count_hosts(world, &views, now_ns);
+		for (uint32_t i = 0; i < world->rank_room; i++)
+			if (world->ranks[i].host != WORLD_NONE)
+				consider(world, findings, &views, i, now_ns);
+		for (uint32_t i = 0; i < world->host_count; i++)
+			consider_host(world, findings, &views, i, now_ns);
+	}
+	free(views.ranks);
+	free(views.hosts);
+}

@@ -1,0 +1,660 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/job/stand.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "analysis/call_order.h"
+#include "analysis/job/told.h"
+#include "analysis/naming.h"
+#include "analysis/text.h"
+
+/* The operation of a communicator in which members stand. */
+struct place {
+	const struct world_comm *comm;
+	struct world_flight flight; /* of one of them */
+	uint64_t since_ns;          /* when the last of them had come */
+	uint32_t waiters, missing, unknown;
+	bool parted; /* members stand in different ones */
+	bool by_gpu; /* of all of them the GPU has come */
+};
+
+/* Whom others wait for, and the place where they have waited longest. */
+struct root {
+	uint32_t rank;
+	const struct place *place;
+};
+
+struct look {
+	struct stand *stand;
+	struct world *world;
+	struct findings *findings;
+	uint64_t now_ns;
+	struct place *places;
+	uint32_t place_count;
+	struct root *roots;
+	uint32_t root_count;
+	uint32_t *ranks; /* room for those of one finding */
+	bool *stands;    /* by world rank */
+	bool *listed;    /* … is a root */
+};
+
+static bool is_silent(const struct world *world, uint32_t rank, uint64_t now_ns)
+{
+	const struct world_host *host = world_host(world, rank);
+
+	return !host->ended && now_ns >= host->heard_ns + WORLD_SILENT_NS;
+}
+
+static bool is_dead(const struct world_rank *rank)
+{
+	return rank->told && rank->life >= RW_MESSAGE_EXITED;
+}
+
+static bool is_point_to_point(uint8_t function)
+{
+	uint8_t plain = function & (uint8_t)~RW_MESSAGE_APART;
+
+	return plain == RW_FUNCTION_SEND || plain == RW_FUNCTION_RECV || plain == RW_FUNCTION_SEND_RECV;
+}
+
+static const struct world_flight *fresh_flight(const struct world *world, const struct world_member *member, uint64_t now_ns)
+{
+	const struct world_flight *flight = member->standing ? &member->standing->flight : NULL;
+
+	if (!flight || !flight->heard_ns || now_ns >= flight->heard_ns + STAND_FRESH_NS || is_dead(&world->ranks[member->rank]))
+		return NULL;
+	return flight;
+}
+
+/* The flight in which the member waits for others; NULL it does not, or nobody says so. */
+static const struct world_flight *waits_in(const struct world *world, const struct world_member *member, uint64_t now_ns)
+{
+	const struct world_flight *flight = fresh_flight(world, member, now_ns);
+
+	if (!flight || !(flight->flags & RW_MESSAGE_ARRIVED) || world->ranks[member->rank].life == RW_MESSAGE_STOPPED)
+		return NULL;
+	return flight->flags & RW_MESSAGE_HOLDS || is_point_to_point(flight->function) ? flight : NULL;
+}
+
+static bool is_same(const struct world_flight *left, const struct world_flight *right)
+{
+	return left->function == right->function && left->sequence == right->sequence;
+}
+
+/* Where members stand in different operations, the one with the most of them. */
+static bool find_place(const struct look *look, const struct world_comm *comm, struct place *place)
+{
+	*place = (struct place){ .comm = comm, .by_gpu = true };
+	for (uint32_t i = 0; i < comm->member_count; i++) {
+		const struct world_flight *flight = waits_in(look->world, &comm->members[i], look->now_ns);
+		if (!flight)
+			continue;
+		place->parted |= place->waiters && !is_same(flight, &place->flight);
+		if (!place->waiters || flight->since_ns < place->flight.since_ns)
+			place->flight = *flight;
+		place->waiters++;
+	}
+	for (uint32_t i = 0; i < comm->member_count; i++) {
+		const struct world_flight *flight = waits_in(look->world, &comm->members[i], look->now_ns);
+		if (!flight || !is_same(flight, &place->flight))
+			continue;
+		place->since_ns = flight->since_ns > place->since_ns ? flight->since_ns : place->since_ns;
+		place->by_gpu &= !(flight->flags & RW_MESSAGE_BY_HOST) && flight->phase == RW_PHASE_RUNNING;
+	}
+	return place->waiters > 0;
+}
+
+enum presence { HERE, MISSING, UNKNOWN };
+
+static bool has_not_called(const struct world_member *member, const struct world_flight *flight)
+{
+	for (uint32_t i = 0; member->standing && i < WORLD_FUNCTIONS; i++)
+		if (member->standing->calls[i].function == flight->function)
+			return member->standing->calls[i].next <= flight->sequence;
+	return false;
+}
+
+/* In a transfer between two, only the other end is needed. */
+static bool is_needed(const struct place *place, const struct world_member *member)
+{
+	return !is_point_to_point(place->flight.function) || member->comm_rank == place->flight.peer_or_root;
+}
+
+static enum presence presence_of(const struct look *look, const struct place *place, const struct world_member *member)
+{
+	const struct world_rank *rank = &look->world->ranks[member->rank];
+	const struct world_flight *flight = fresh_flight(look->world, member, look->now_ns);
+
+	if (!is_needed(place, member) || member->left)
+		return HERE;
+	if (is_point_to_point(place->flight.function))
+		return !flight || is_dead(rank) || rank->life == RW_MESSAGE_STOPPED ? MISSING : HERE;
+	if (is_dead(rank) || (rank->told && rank->life == RW_MESSAGE_STOPPED) || is_silent(look->world, member->rank, look->now_ns))
+		return MISSING;
+	if (flight && is_same(flight, &place->flight))
+		return flight->flags & RW_MESSAGE_ARRIVED ? HERE : MISSING;
+	return has_not_called(member, &place->flight) ? MISSING : UNKNOWN;
+}
+
+static void find_places(struct look *look)
+{
+	struct world *world = look->world;
+
+	for (uint32_t i = 0; i < world->comm_count; i++) {
+		struct world_comm *comm = world->comms[i];
+		struct place *place = &look->places[look->place_count];
+		if (!comm->standing || !find_place(look, comm, place))
+			continue;
+		look->place_count++;
+		for (uint32_t k = 0; k < comm->member_count; k++)
+			look->stands[comm->members[k].rank] |= waits_in(world, &comm->members[k], look->now_ns) != NULL;
+	}
+}
+
+static void add_root(struct look *look, uint32_t rank, const struct place *place)
+{
+	if (!look->listed[rank]) {
+		look->listed[rank] = true;
+		look->roots[look->root_count++] = (struct root){ .rank = rank, .place = place };
+		return;
+	}
+	for (uint32_t i = 0; i < look->root_count; i++)
+		if (look->roots[i].rank == rank && place->since_ns < look->roots[i].place->since_ns)
+			look->roots[i].place = place;
+}
+
+/* Who is missing and stands nowhere itself. */
+static void find_roots(struct look *look)
+{
+	for (uint32_t i = 0; i < look->place_count; i++) {
+		struct place *place = &look->places[i];
+		for (uint32_t k = 0; k < place->comm->member_count && !place->parted; k++) {
+			const struct world_member *member = &place->comm->members[k];
+			enum presence presence = presence_of(look, place, member);
+			place->unknown += presence == UNKNOWN;
+			place->missing += presence == MISSING;
+			if (presence == MISSING && !look->stands[member->rank])
+				add_root(look, member->rank, place);
+		}
+	}
+}
+
+static uint64_t waited_ns(const struct look *look, const struct place *place)
+{
+	return look->now_ns > place->since_ns ? look->now_ns - place->since_ns : 0;
+}
+
+static struct stand_open *open_of(struct stand *stand, enum rw_kind kind, uint32_t subject)
+{
+	for (uint32_t i = 0; i < stand->count; i++)
+		if (stand->open[i].kind == kind && stand->open[i].subject == subject)
+			return &stand->open[i];
+	return NULL;
+}
+
+/* Since a critical one was told, others that end or stand are its consequence. */
+static bool is_consequence(const struct stand *stand, enum rw_kind kind, uint32_t subject)
+{
+	bool told = false;
+
+	for (uint32_t i = 0; i < stand->count; i++) {
+		if (stand->open[i].kind == kind && stand->open[i].subject == subject)
+			return false;
+		told |= stand->open[i].critical;
+	}
+	return told;
+}
+
+static void tell(struct look *look, struct record *record)
+{
+	enum rw_kind kind = record->finding.kind;
+	struct stand_open *open = open_of(look->stand, kind, record->subject);
+
+	if (!open && look->stand->count < STAND_OPEN_MAX) {
+		open = &look->stand->open[look->stand->count++];
+		*open = (struct stand_open){ .kind = kind, .subject = record->subject };
+	}
+	if (!open) {
+		record_free(record);
+		return;
+	}
+	open->seen_ns = look->now_ns;
+	open->critical |= record->finding.severity == RW_CRITICAL;
+	findings_tell(look->findings, record, look->now_ns);
+}
+
+/* Those who stand there. */
+static int set_waiting(struct look *look, struct record *record, const struct place *place)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < place->comm->member_count; i++) {
+		const struct world_member *member = &place->comm->members[i];
+		const struct world_flight *flight = waits_in(look->world, member, look->now_ns);
+		if (flight && is_same(flight, &place->flight))
+			look->ranks[count++] = member->rank;
+	}
+	return told_set_waiting(record, look->ranks, count);
+}
+
+static struct record *make(struct look *look, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks, uint32_t count,
+			   const struct place *place)
+{
+	struct record *record = told_new(look->world, kind, scope, ranks, count);
+	char what[224];
+
+	if (!record || set_waiting(look, record, place)) {
+		record_free(record);
+		return NULL;
+	}
+	const struct world_flight *flight = &place->flight;
+	told_set_operation(record, place->comm, flight->function, flight->sequence, RW_PHASE_NONE);
+	record->finding.operation.dtype = flight->dtype;
+	record->finding.operation.count = flight->count;
+	record->finding.operation.peer_or_root = flight->peer_or_root;
+	record->finding.first_seen_ns = place->since_ns;
+	record->finding.detect_ms = (double)waited_ns(look, place) / 1e6;
+	record->finding.late.present = true;
+	record->finding.late.by_ms = (double)waited_ns(look, place) / 1e6;
+	record->finding.arrival = place->by_gpu ? RW_ARRIVAL_GPU : RW_ARRIVAL_HOST;
+	snprintf(what, sizeof(what), "%u ranks wait there, by the messages of their hosts", place->waiters);
+	record_add_evidence(record, "messages", (double)waited_ns(look, place) / 1e6, what);
+	if (count)
+		told_set_watchdog(record, &look->world->ranks[ranks[0]], waited_ns(look, place));
+	return record;
+}
+
+static const char *end_of(char *text, size_t room, const struct world_rank *rank)
+{
+	int status = rank->exit_status;
+
+	if (status < 0)
+		snprintf(text, room, rank->life == RW_MESSAGE_EXITED ? "exited" : "fell silent");
+	else if (WIFSIGNALED(status))
+		snprintf(text, room, "killed by signal %d", WTERMSIG(status));
+	else
+		snprintf(text, room, "exited with status %d", WEXITSTATUS(status));
+	return text;
+}
+
+static void tell_gone(struct look *look, const struct root *root)
+{
+	const struct world_rank *rank = &look->world->ranks[root->rank];
+	bool stopped = rank->life == RW_MESSAGE_STOPPED;
+	char end[96];
+
+	if (waited_ns(look, root->place) < STAND_GONE_NS || look->now_ns < rank->life_ns + STAND_GONE_NS)
+		return;
+	struct record *record = make(look, RW_KIND_GONE, RW_SCOPE_RANK, &root->rank, 1, root->place);
+	if (!record)
+		return;
+	record->subject = root->rank;
+	record->finding.severity = RW_CRITICAL;
+	record->finding.confidence = RW_CERTAIN;
+	told_set_cause(record, stopped ? RW_CAUSE_STOPPED : RW_CAUSE_GONE, RW_LEVEL_PROC,
+		       stopped ? "stopped by a signal, a debugger or the freezer" : end_of(end, sizeof(end), rank));
+	text_gone(record);
+	tell(look, record);
+}
+
+static uint64_t after_ns(const struct world_comm *comm)
+{
+	uint64_t cuts_ns = 3 * (uint64_t)comm->period_ms * 1000000;
+
+	if (!cuts_ns)
+		return STAND_UNKNOWN_NS;
+	if (cuts_ns > STAND_AFTER_MAX_NS)
+		return STAND_AFTER_MAX_NS;
+	return cuts_ns > STAND_AFTER_NS ? cuts_ns : STAND_AFTER_NS;
+}
+
+static uint64_t limit_of(const struct world_rank *rank)
+{
+	uint64_t share_ns = (uint64_t)(STAND_LIMIT_SHARE * rank->watchdog_ms * 1e6);
+
+	return share_ns > STAND_LIMIT_NS ? share_ns : STAND_LIMIT_NS;
+}
+
+static void tell_hang(struct look *look, const struct root *root)
+{
+	const struct world_rank *rank = &look->world->ranks[root->rank];
+	const struct place *place = root->place;
+	bool known = rank->why_ns && look->now_ns < rank->why_ns + STAND_WHY_NS;
+	uint8_t progress = known ? rank->progress : RW_MESSAGE_PROGRESS_UNKNOWN;
+	uint64_t waited = waited_ns(look, place), after = after_ns(place->comm);
+
+	if (progress != RW_MESSAGE_STANDS && after < STAND_UNKNOWN_NS)
+		after = STAND_UNKNOWN_NS;
+	if (waited < after || place->missing > place->waiters)
+		return;
+	struct record *record = make(look, RW_KIND_HANG, RW_SCOPE_RANK, &root->rank, 1, place);
+	if (!record)
+		return;
+	const struct world_member *member = world_member(look->world, place->comm, root->rank);
+	const struct world_flight *flight = member ? fresh_flight(look->world, member, look->now_ns) : NULL;
+	record->subject = root->rank;
+	record->finding.severity = progress == RW_MESSAGE_STANDS || waited >= limit_of(rank) ? RW_CRITICAL : RW_NOTICE;
+	record->finding.confidence = RW_LIKELY;
+	if (flight && is_same(flight, &place->flight))
+		record->finding.operation.phase = flight->phase;
+	told_set_cause(record, known ? rank->class_ : RW_CAUSE_UNKNOWN, known ? rank->level : RW_LEVEL_NONE, known ? rank->why : "");
+	if (progress == RW_MESSAGE_PROGRESS_UNKNOWN)
+		record_add_missing(record, "what its threads do is not known: its host has not told");
+	text_hang(record);
+	tell(look, record);
+}
+
+/* All that is missing of one host that sends nothing any more: which of its ranks it is, and whether only the collector is lost, nobody
+ * knows. */
+static void tell_lost(struct look *look, uint32_t at)
+{
+	const struct root *first = &look->roots[at];
+	uint32_t host = look->world->ranks[first->rank].host, count = 0;
+	const struct world_host *lost = &look->world->hosts[host];
+	uint32_t *ranks = calloc(look->root_count, sizeof(*ranks));
+	char what[64];
+
+	for (uint32_t i = at; ranks && i < look->root_count; i++)
+		if (look->world->ranks[look->roots[i].rank].host == host)
+			ranks[count++] = look->roots[i].rank;
+	struct record *record = ranks && waited_ns(look, first->place) >= STAND_GONE_NS
+				    ? make(look, RW_KIND_GONE, RW_SCOPE_HOST, ranks, count, first->place)
+				    : NULL;
+	if (record) {
+		record->subject = TOLD_HOST | host;
+		record->finding.severity = RW_CRITICAL;
+		record->finding.confidence = RW_LIKELY;
+		snprintf(what, sizeof(what), "sends nothing for %.0f s", (double)(look->now_ns - lost->heard_ns) / 1e9);
+		told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "not known: the host or its collector is lost");
+		record_add_evidence(record, "messages", (double)(look->now_ns - lost->heard_ns) / 1e6, "the host sends nothing");
+		record_add_missing(record, "whether the host is lost, or its collector and a rank on it stands, only the host can tell");
+		char ranks_text[128], operation[128], waiting[128];
+		told_comm_name(operation, sizeof(operation), first->place->comm);
+		snprintf(record->text, sizeof(record->text), "host %s (%s) %s: %s wait for it in %s #%llu on %s", lost->name,
+			 naming_ranks(ranks_text, sizeof(ranks_text), record->finding.ranks, count), what,
+			 naming_ranks(waiting, sizeof(waiting), record->finding.late.waiting, record->finding.late.waiting_count),
+			 naming_function(record->finding.operation.function),
+			 (unsigned long long)record->finding.operation.sequence, operation);
+		tell(look, record);
+	}
+	free(ranks);
+}
+
+static bool is_named_by_node(const struct world_rank *rank)
+{
+	return rank->found & (1u << RW_KIND_HANG | 1u << RW_KIND_GONE | 1u << RW_KIND_DESYNC);
+}
+
+/* Its own host has named a rank for which others of the host wait: this one may, too, where nobody else sees it. */
+static bool is_explained(const struct look *look, uint32_t host)
+{
+	for (uint32_t i = 0; i < look->world->rank_room; i++)
+		if (look->world->ranks[i].host == host && is_named_by_node(&look->world->ranks[i]))
+			return true;
+	return false;
+}
+
+static int by_rank(const void *left, const void *right)
+{
+	const struct root *a = left, *b = right;
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* The first that ended, of those that did. */
+static uint64_t first_end_ns(const struct look *look)
+{
+	uint64_t first_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < look->root_count; i++) {
+		const struct world_rank *rank = &look->world->ranks[look->roots[i].rank];
+		if (is_dead(rank) && rank->life_ns < first_ns)
+			first_ns = rank->life_ns;
+	}
+	return first_ns;
+}
+
+static void tell_root(struct look *look, uint32_t at, uint64_t first_ns)
+{
+	const struct root *root = &look->roots[at];
+	const struct world_rank *rank = &look->world->ranks[root->rank];
+	bool dead = is_dead(rank), stopped = rank->told && rank->life == RW_MESSAGE_STOPPED;
+	bool silent = is_silent(look->world, root->rank, look->now_ns);
+
+	if (is_explained(look, rank->host))
+		return;
+	if (silent && !dead) {
+		bool first = true;
+		for (uint32_t i = 0; i < at; i++)
+			first &= look->world->ranks[look->roots[i].rank].host != rank->host;
+		if (first && !is_consequence(look->stand, RW_KIND_GONE, TOLD_HOST | rank->host))
+			tell_lost(look, at);
+		return;
+	}
+	/* One that ended much later than the first has ended for that. */
+	if (dead && rank->life_ns > first_ns + STAND_TOGETHER_NS)
+		return;
+	if (is_consequence(look->stand, dead || stopped ? RW_KIND_GONE : RW_KIND_HANG, root->rank))
+		return;
+	if (dead || stopped)
+		tell_gone(look, root);
+	else if (first_ns == UINT64_MAX)
+		tell_hang(look, root);
+}
+
+/* Nobody is missing in the oldest place, or whoever is stands elsewhere, in a circle: nobody is named. */
+static void tell_standstill(struct look *look)
+{
+	const struct place *oldest = NULL;
+
+	for (uint32_t i = 0; i < look->place_count; i++) {
+		const struct place *place = &look->places[i];
+		bool whole = !place->missing && !place->unknown && place->comm->size &&
+			     place->waiters == (uint32_t)place->comm->size && !is_point_to_point(place->flight.function);
+		if (whole && !place->parted && place->by_gpu && (!oldest || place->since_ns < oldest->since_ns))
+			oldest = place;
+	}
+	if (!oldest || look->root_count || waited_ns(look, oldest) < STAND_UNKNOWN_NS)
+		return;
+	for (uint32_t i = 0; i < oldest->comm->member_count; i++)
+		if (is_named_by_node(&look->world->ranks[oldest->comm->members[i].rank]))
+			return;
+	struct record *record = make(look, RW_KIND_HANG, RW_SCOPE_JOB, NULL, 0, oldest);
+	if (!record)
+		return;
+	record->subject = TOLD_COMM | oldest->comm->index;
+	record->finding.severity = RW_WARNING;
+	record->finding.confidence = RW_INCONCLUSIVE;
+	record->finding.operation.phase = RW_PHASE_RUNNING;
+	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
+	text_standstill(record);
+	tell(look, record);
+}
+
+static int by_number(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	return (a > b) - (a < b);
+}
+
+static struct call call_of(const struct world_flight *flight)
+{
+	return (struct call){
+		.known = true,
+		.sequence = flight->sequence,
+		.count = flight->count,
+		.root = flight->peer_or_root,
+		.function = flight->function & (uint8_t)~RW_MESSAGE_APART,
+		.dtype = flight->dtype,
+		.unannounced = flight->function & RW_MESSAGE_APART,
+	};
+}
+
+/* How many stand in this very call. */
+static uint32_t count_calls(const struct look *look, const struct world_comm *comm, const struct call *call)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < comm->member_count; i++) {
+		const struct world_flight *flight = waits_in(look->world, &comm->members[i], look->now_ns);
+		if (!flight || is_point_to_point(flight->function))
+			continue;
+		struct call other = call_of(flight);
+		count += call_is_same(call, &other) && call->sequence == other.sequence;
+	}
+	return count;
+}
+
+/* A call that was told at an age of a second may be over since, and the next members stand in a later one: before all of them were told
+ * to have waited long, nobody has parted from the others. */
+static bool all_last(const struct look *look, const struct world_comm *comm)
+{
+	for (uint32_t i = 0; i < comm->member_count; i++) {
+		const struct world_flight *flight = waits_in(look->world, &comm->members[i], look->now_ns);
+		if (flight && !is_point_to_point(flight->function) && flight->heard_ns < flight->since_ns + STAND_GONE_NS)
+			return false;
+	}
+	return true;
+}
+
+/* Members wait in calls that never meet. Who makes another call than more than half of all ranks has parted from them. */
+static void tell_desync(struct look *look, const struct place *place)
+{
+	const struct world_comm *comm = place->comm;
+	struct call usual = call_of(&place->flight), odd = { 0 };
+	uint32_t most = 0, others = 0, *ranks = calloc(comm->member_count + 1, sizeof(*ranks));
+	struct place at = *place;
+
+	for (uint32_t i = 0; i < comm->member_count; i++) {
+		const struct world_flight *flight = waits_in(look->world, &comm->members[i], look->now_ns);
+		if (!flight || is_point_to_point(flight->function))
+			continue;
+		struct call call = call_of(flight);
+		uint32_t count = count_calls(look, comm, &call);
+		if (count > most) {
+			most = count;
+			usual = call;
+			at.flight = *flight;
+		}
+	}
+	bool majority = comm->size && most * 2 > (uint32_t)comm->size, adopted = false;
+	for (uint32_t i = 0; ranks && i < comm->member_count; i++) {
+		const struct world_flight *flight = waits_in(look->world, &comm->members[i], look->now_ns);
+		if (!flight || is_point_to_point(flight->function))
+			continue;
+		struct call call = call_of(flight);
+		bool same = call_is_same(&usual, &call) && usual.sequence == call.sequence;
+		odd = same ? odd : call;
+		adopted |= look->world->ranks[comm->members[i].rank].found & (1u << RW_KIND_DESYNC);
+		if (!majority || !same)
+			ranks[others++] = comm->members[i].rank;
+	}
+	if (ranks)
+		qsort(ranks, others, sizeof(*ranks), by_number);
+	bool due = all_last(look, comm) && odd.known && !adopted;
+	struct record *record = ranks && due ? make(look, RW_KIND_DESYNC, RW_SCOPE_RANK, ranks, others, &at) : NULL;
+	if (record) {
+		record->subject = TOLD_COMM | comm->index;
+		record->finding.severity = RW_CRITICAL;
+		record->finding.confidence = majority ? RW_LIKELY : RW_INCONCLUSIVE;
+		told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
+		text_desync(record, &odd, &usual);
+		tell(look, record);
+	}
+	free(ranks);
+}
+
+/* The ranks of a host that sends nothing go on, as others see: its collector is lost. */
+static bool goes_on(const struct world *world, uint32_t host)
+{
+	uint64_t heard_ns = world->hosts[host].heard_ns;
+
+	for (uint32_t i = 0; i < world->comm_count; i++) {
+		const struct world_comm *comm = world->comms[i];
+		if (comm->cut_ns < heard_ns + STAND_BLIND_NS / 2)
+			continue;
+		for (uint32_t k = 0; k < comm->member_count; k++)
+			if (world->ranks[comm->members[k].rank].host == host && !comm->members[k].left)
+				return true;
+	}
+	return false;
+}
+
+static void tell_blind(struct look *look, uint32_t host)
+{
+	const struct world_host *silent = &look->world->hosts[host];
+	uint32_t count = 0;
+
+	if (silent->ended || look->now_ns < silent->heard_ns + STAND_BLIND_NS || !silent->ranks || !goes_on(look->world, host))
+		return;
+	for (uint32_t i = 0; i < look->world->rank_room; i++)
+		if (look->world->ranks[i].host == host)
+			look->ranks[count++] = i;
+	struct record *record = told_new(look->world, RW_KIND_BLIND, RW_SCOPE_HOST, look->ranks, count);
+	if (!record)
+		return;
+	record->subject = TOLD_HOST | host;
+	record->finding.severity = RW_NOTICE;
+	record->finding.confidence = RW_CERTAIN;
+	record->finding.first_seen_ns = silent->heard_ns;
+	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "not known: its collector has ended, or is cut off");
+	snprintf(record->text, sizeof(record->text), "host %s sends nothing any more, and its ranks go on: its collector is lost",
+		 silent->name);
+	tell(look, record);
+}
+
+/* What is not so any more. */
+static void close_over(struct look *look)
+{
+	struct stand *stand = look->stand;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < stand->count; i++) {
+		struct stand_open *open = &stand->open[i];
+		if (look->now_ns < open->seen_ns + STAND_FRESH_NS)
+			stand->open[kept++] = *open;
+		else
+			findings_close(look->findings, open->kind, open->subject, look->now_ns);
+	}
+	stand->count = kept;
+}
+
+static void judge(struct look *look)
+{
+	find_places(look);
+	find_roots(look);
+	qsort(look->roots, look->root_count, sizeof(*look->roots), by_rank);
+	uint64_t first_ns = first_end_ns(look);
+	for (uint32_t i = 0; i < look->root_count; i++)
+		tell_root(look, i, first_ns);
+	for (uint32_t i = 0; i < look->place_count; i++)
+		if (look->places[i].parted)
+			tell_desync(look, &look->places[i]);
+	tell_standstill(look);
+	for (uint32_t i = 0; i < look->world->host_count; i++)
+		tell_blind(look, i);
+}
+
+void stand_tick(struct stand *stand, struct world *world, struct findings *findings, uint64_t now_ns)
+{
+	struct look look = { .stand = stand, .world = world, .findings = findings, .now_ns = now_ns };
+
+	if (now_ns < stand->looked_ns + STAND_LOOK_NS)
+		return;
+	stand->looked_ns = now_ns;
+	look.places = calloc(world->comm_count + 1, sizeof(*look.places));
+	look.roots = calloc(world->rank_room + 1, sizeof(*look.roots));
+	look.ranks = calloc(world->rank_room + 1, sizeof(*look.ranks));
+	look.stands = calloc(world->rank_room + 1, sizeof(*look.stands));
+	look.listed = calloc(world->rank_room + 1, sizeof(*look.listed));
+	if (look.places && look.roots && look.ranks && look.stands && look.listed)
+		judge(&look);
+	free(look.places);
+	free(look.roots);
+	free(look.ranks);
+	free(look.stands);
+	free(look.listed);
+	close_over(&look);
+}

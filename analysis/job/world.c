@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/job/world.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/job/batch.h"
+
+enum { SLOTS_FIRST = 64, COMMUNICATOR_MAX = 1 << 20 };
+
+/* One message on its way in. */
+struct taking {
+	struct world *world;
+	const struct rw_batch *header;
+	const struct rw_message *message;
+	uint32_t host;
+	uint64_t now_ns;
+};
+
+static void *grow(void *array, uint32_t count, uint32_t *room, size_t size)
+{
+	if (count < *room)
+		return array;
+	uint32_t wanted = *room ? *room * 2 : 8;
+	void *grown = realloc(array, wanted * size);
+	if (grown)
+		*room = wanted;
+	return grown;
+}
+
+struct world_rank *world_rank(const struct world *world, uint32_t rank)
+{
+	return rank < world->rank_room && world->ranks[rank].host != WORLD_NONE ? &world->ranks[rank] : NULL;
+}
+
+struct world_member *world_member(const struct world *world, const struct world_comm *comm, uint32_t rank)
+{
+	const struct world_rank *known = world_rank(world, rank);
+
+	for (uint32_t i = 0; known && i < known->membership_count; i++)
+		if (known->memberships[i].comm == comm->index)
+			return &comm->members[known->memberships[i].member];
+	return NULL;
+}
+
+const struct world_cut *world_cut(const struct world *world, const struct world_member *member, uint8_t function, uint64_t sequence)
+{
+	uint16_t epoch = world_host(world, member->rank)->epoch;
+
+	for (uint32_t i = 0; i < WORLD_CUTS; i++) {
+		const struct world_cut *cut = &member->cuts[i];
+		if (cut->function == function && cut->sequence == sequence && cut->epoch == epoch)
+			return cut;
+	}
+	return NULL;
+}
+
+/* FNV-1a, Fowler, Noll and Vo 1991. */
+static uint32_t host_slot(const struct world *world, const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	uint32_t mask = world->host_slot_count - 1;
+
+	for (const char *at = name; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+	uint32_t slot = (uint32_t)(hash ^ hash >> 32) & mask;
+	while (world->host_slots[slot] && strcmp(world->hosts[world->host_slots[slot] - 1].name, name))
+		slot = (slot + 1) & mask;
+	return slot;
+}
+
+static bool grow_host_slots(struct world *world)
+{
+	if (world->host_count * 2 < world->host_slot_count)
+		return true;
+	uint32_t count = world->host_slot_count ? world->host_slot_count * 2 : SLOTS_FIRST;
+	uint32_t *slots = calloc(count, sizeof(*slots));
+	if (!slots)
+		return false;
+	free(world->host_slots);
+	world->host_slots = slots;
+	world->host_slot_count = count;
+	for (uint32_t i = 0; i < world->host_count; i++)
+		slots[host_slot(world, world->hosts[i].name)] = i + 1;
+	return true;
+}
+
+/* A host whose machine was started anew is the same host, with another sender. */
+static uint32_t find_host(struct world *world, const struct rw_batch *header)
+{
+	uint32_t known = world->host_slot_count ? world->host_slots[host_slot(world, header->host)] : 0;
+
+	if (known)
+		return known - 1;
+	if (world->host_count == WORLD_HOSTS || !grow_host_slots(world))
+		return WORLD_NONE;
+	struct world_host *hosts = grow(world->hosts, world->host_count, &world->host_room, sizeof(*hosts));
+	if (!hosts)
+		return WORLD_NONE;
+	world->hosts = hosts;
+	hosts[world->host_count] = (struct world_host){ .start = header->start, .epoch = 1 };
+	memcpy(hosts[world->host_count].name, header->host, sizeof(header->host));
+	memcpy(hosts[world->host_count].boot, header->boot, sizeof(header->boot));
+	world->host_slots[host_slot(world, header->host)] = world->host_count + 1;
+	return world->host_count++;
+}
+
+/* False: it comes late, from a sender that another one has followed. */
+static bool note_batch(struct world *world, uint32_t i, const struct rw_batch *header, uint64_t now_ns)
+{
+	struct world_host *host = &world->hosts[i];
+
+	if (header->start != host->start) {
+		if (header->start == host->former)
+			return false;
+		host->former = host->start;
+		host->start = header->start;
+		memcpy(host->boot, header->boot, sizeof(host->boot));
+		host->epoch++;
+		host->next = host->taken = host->unsent = 0;
+		host->ended = false;
+	}
+	host->taken++;
+	if (header->number >= host->next && header->number < UINT64_MAX) {
+		host->next = header->number + 1;
+		host->unsent = header->lost;
+	}
+	host->ended |= header->flags & RW_BATCH_LAST;
+	host->heard_ns = now_ns;
+	return true;
+}
+
+static bool has_rank(struct world *world, uint32_t rank)
+{
+	if (rank < world->rank_room)
+		return true;
+	uint32_t room = world->rank_room ? world->rank_room : 64;
+	while (room <= rank)
+		room += room / 4;
+	room = room < WORLD_RANKS ? room : WORLD_RANKS;
+	struct world_rank *ranks = realloc(world->ranks, room * sizeof(*ranks));
+	if (!ranks)
+		return false;
+	memset(&ranks[world->rank_room], 0, (room - world->rank_room) * sizeof(*ranks));
+	for (uint32_t i = world->rank_room; i < room; i++)
+		ranks[i].host = WORLD_NONE;
+	world->ranks = ranks;
+	world->rank_room = room;
+	return true;
+}
+
+static bool is_dead(const struct world_rank *rank)
+{
+	return rank->told && rank->life >= RW_MESSAGE_EXITED;
+}
+
+/* Its totals, and what it was seen to do, are another process's. Its memberships may be the same. */
+static void move(struct world *world, uint32_t number, uint32_t host)
+{
+	struct world_rank *rank = &world->ranks[number];
+
+	world->hosts[rank->host].ranks--;
+	world->hosts[host].ranks++;
+	for (uint32_t i = 0; i < rank->membership_count; i++) {
+		struct world_member *member = &world->comms[rank->memberships[i].comm]->members[rank->memberships[i].member];
+		memset(member->cuts, 0, sizeof(member->cuts));
+		member->number = member->left_number = 0;
+		if (member->standing)
+			*member->standing = (struct world_standing){ 0 };
+	}
+	rank->host = host;
+	rank->told = false;
+	rank->number = rank->why_number = rank->finding_number = rank->why_ns = 0;
+	rank->found = 0;
+	world->changes++;
+}
+
+/* Two hosts that claim one rank: who came first keeps it while it lives and is heard of. */
+static struct world_rank *claim(struct taking *taking, uint32_t number)
+{
+	struct world *world = taking->world;
+
+	if (!has_rank(world, number))
+		return NULL;
+	struct world_rank *rank = &world->ranks[number];
+	if (rank->host == WORLD_NONE) {
+		*rank = (struct world_rank){ .host = taking->host, .world_size = -1, .exit_status = -1 };
+		world->hosts[taking->host].ranks++;
+		world->rank_count++;
+		world->changes++;
+	} else if (rank->host != taking->host) {
+		const struct world_host *host = &world->hosts[rank->host];
+		if (!is_dead(rank) && !host->ended && taking->now_ns < host->heard_ns + WORLD_SILENT_NS)
+			return NULL;
+		move(world, number, taking->host);
+	}
+	return rank;
+}
+
+static uint64_t hash_of(uint64_t id)
+{
+	id ^= id >> 32;
+	id *= 0x9e3779b97f4a7c15u;
+	return id ^ id >> 29;
+}
+
+static uint32_t slot_of(const struct world *world, uint64_t id)
+{
+	uint32_t mask = world->slot_count - 1, at = (uint32_t)hash_of(id) & mask;
+
+	while (world->slots[at] && world->comms[world->slots[at] - 1]->id != id)
+		at = (at + 1) & mask;
+	return at;
+}
+
+static bool grow_slots(struct world *world)
+{
+	if (world->comm_count * 2 < world->slot_count)
+		return true;
+	uint32_t count = world->slot_count ? world->slot_count * 2 : SLOTS_FIRST;
+	uint32_t *slots = calloc(count, sizeof(*slots));
+	if (!slots)
+		return false;
+	free(world->slots);
+	world->slots = slots;
+	world->slot_count = count;
+	for (uint32_t i = 0; i < world->comm_count; i++)
+		slots[slot_of(world, world->comms[i]->id)] = i + 1;
+	return true;
+}
+
+static struct world_comm *find_comm(struct world *world, uint64_t id)
+{
+	uint32_t index = world->slot_count ? world->slots[slot_of(world, id)] : 0;
+
+	if (index)
+		return world->comms[index - 1];
+	if (world->comm_count == WORLD_COMMS || !grow_slots(world))
+		return NULL;
+	struct world_comm **comms = grow(world->comms, world->comm_count, &world->comm_room, sizeof(struct world_comm *));
+	struct world_comm *comm = comms ? calloc(1, sizeof(*comm)) : NULL;
+	if (comms)
+		world->comms = comms;
+	if (!comm)
+		return NULL;
+	comm->id = id;
+	comm->index = world->comm_count;
+	comms[world->comm_count++] = comm;
+	world->slots[slot_of(world, id)] = world->comm_count;
+	return comm;
+}
+
+static bool add_membership(struct world_rank *rank, uint32_t comm, uint32_t member)
+{
+	if (rank->membership_count == rank->membership_room) {
+		uint32_t room = rank->membership_room ? rank->membership_room * 2u : 4;
+		struct world_membership *more =
+		    room <= WORLD_MEMBERSHIPS ? realloc(rank->memberships, room * sizeof(*more)) : NULL;
+		if (!more)
+			return false;
+		rank->memberships = more;
+		rank->membership_room = (uint8_t)room;
+	}
+	rank->memberships[rank->membership_count++] = (struct world_membership){ .comm = comm, .member = member };
+	return true;
+}
+
+/* Known, or new: any message about it says that it is one. */
+static struct world_member *find_member(struct taking *taking, struct world_rank *rank, uint64_t id, struct world_comm **comm)
+{
+	struct world *world = taking->world;
+	uint32_t number = (uint32_t)taking->message->rank;
+
+	*comm = find_comm(world, id);
+	if (!*comm)
+		return NULL;
+	struct world_member *member = world_member(world, *comm, number);
+	if (member)
+		return member;
+	struct world_member *members =
+	    grow((*comm)->members, (*comm)->member_count, &(*comm)->member_room, sizeof(*members));
+	if (!members)
+		return NULL;
+	(*comm)->members = members;
+	if (!add_membership(rank, (*comm)->index, (*comm)->member_count))
+		return NULL;
+	members[(*comm)->member_count] = (struct world_member){ .rank = number, .comm_rank = -1 };
+	world->changes++;
+	return &members[(*comm)->member_count++];
+}
+
+static uint64_t ago(const struct taking *taking, uint32_t ms)
+{
+	uint64_t ns = (uint64_t)ms * 1000000;
+
+	return ns < taking->now_ns ? taking->now_ns - ns : 1;
+}
+
+/* Batches are numbered from 0; what was never told has 0. */
+static uint64_t number_of(const struct taking *taking)
+{
+	return taking->header->number + 1;
+}
+
+static bool take_rank(struct taking *taking, struct world_rank *rank)
+{
+	const struct rw_message_rank *told = &taking->message->of_rank;
+
+	if (number_of(taking) < rank->number)
+		return false;
+	if (told->sending != rank->sending || !rank->told)
+		taking->world->changes++;
+	rank->number = number_of(taking);
+	rank->told = true;
+	rank->pid = told->pid;
+	rank->world_size = told->world_size;
+	rank->watchdog_ms = told->watchdog_ms;
+	rank->exit_status = told->exit_status;
+	rank->life_ns = ago(taking, told->age_ms);
+	rank->life = told->life;
+	rank->sending = told->sending;
+	memcpy(rank->gpu, told->gpu, sizeof(rank->gpu));
+	if (told->world_size > taking->world->world_size)
+		taking->world->world_size = told->world_size;
+	return true;
+}
+
+static bool take_membership(struct taking *taking, struct world_rank *rank)
+{
+	const struct rw_message_member *told = &taking->message->member;
+	struct world_comm *comm;
+
+	if (told->size > COMMUNICATOR_MAX || (told->size && told->comm_rank >= told->size))
+		return false;
+	struct world_member *member = find_member(taking, rank, told->comm, &comm);
+	if (!member || number_of(taking) < member->number || (comm->size && told->size && comm->size != told->size))
+		return false;
+	bool sends = told->flags & RW_MESSAGE_SENDS, left = told->flags & RW_MESSAGE_LEFT;
+	if (member->comm_rank != told->comm_rank || member->left != left || (sends && !comm->sends))
+		taking->world->changes++;
+	member->number = number_of(taking);
+	member->comm_rank = told->comm_rank;
+	member->left = left;
+	comm->sends |= sends;
+	comm->size = told->size ? told->size : comm->size;
+	memcpy(comm->name, told->name, sizeof(told->name));
+	return true;
+}
+
+static bool is_later(uint64_t sequence, uint32_t number, const struct world_cut *other)
+{
+	return number != other->number ? number > other->number : sequence > other->sequence;
+}
+
+/* An empty place, or the oldest. */
+static struct world_cut *oldest_cut(struct world_member *member)
+{
+	struct world_cut *oldest = &member->cuts[0];
+
+	for (uint32_t i = 0; i < WORLD_CUTS && oldest->function; i++)
+		if (!member->cuts[i].function || is_later(oldest->sequence, oldest->number, &member->cuts[i]))
+			oldest = &member->cuts[i];
+	return oldest;
+}
+
+static struct world_mark *mark_of(struct world_comm *comm, uint8_t function, uint64_t sequence, uint64_t now_ns)
+{
+	struct world_mark *oldest = &comm->marks[0];
+
+	for (uint32_t i = 0; i < WORLD_MARKS; i++) {
+		struct world_mark *mark = &comm->marks[i];
+		if (mark->function == function && mark->sequence == sequence)
+			return mark;
+		if (mark->first_ns < oldest->first_ns || (mark->first_ns == oldest->first_ns && mark->sequence < oldest->sequence))
+			oldest = mark;
+	}
+	*oldest = (struct world_mark){ .function = function, .sequence = sequence, .first_ns = now_ns };
+	return oldest;
+}
+
+/* How long a cut lasts, by the one before it of the same member. */
+static void note_period(struct world_comm *comm, const struct world_member *member, const struct world_cut *cut)
+{
+	const struct world_cut *before = NULL;
+
+	for (uint32_t i = 0; i < WORLD_CUTS; i++) {
+		const struct world_cut *other = &member->cuts[i];
+		if (other->function == cut->function && other->epoch == cut->epoch && other->sequence < cut->sequence &&
+		    (!before || other->sequence > before->sequence))
+			before = other;
+	}
+	if (!before)
+		return;
+	uint64_t us = (uint64_t)(cut->own_us - before->own_us) + (cut->inside_us - before->inside_us) +
+		      (cut->unseen_us - before->unseen_us);
+	comm->period_ms = us < 1000 ? 1 : us / 1000 > UINT32_MAX ? UINT32_MAX : (uint32_t)(us / 1000);
+}
+
+static bool take_cut(struct taking *taking, struct world_rank *rank)
+{
+	const struct rw_message *message = taking->message;
+	const struct rw_message_cut *told = &message->cut;
+	struct world_comm *comm;
+	struct world_member *member = find_member(taking, rank, told->comm, &comm);
+
+	if (!member || world_cut(taking->world, member, message->function, told->sequence))
+		return false;
+	struct world_cut *cut = oldest_cut(member);
+	if (cut->function && !is_later(told->sequence, (uint32_t)number_of(taking), cut) &&
+	    cut->epoch == taking->world->hosts[taking->host].epoch)
+		return false;
+	*cut = (struct world_cut){
+		.sequence = told->sequence,
+		.number = (uint32_t)number_of(taking),
+		.own_us = told->own_us,
+		.inside_us = told->inside_us,
+		.unseen_us = told->unseen_us,
+		.host_us = told->host_us,
+		.device_us = told->device_us,
+		.operations = told->operations,
+		.epoch = taking->world->hosts[taking->host].epoch,
+		.function = message->function,
+	};
+	member->cut_ns = comm->cut_ns = taking->now_ns;
+	mark_of(comm, message->function, told->sequence, taking->now_ns)->members++;
+	note_period(comm, member, cut);
+	return true;
+}
+
+static struct world_standing *standing_of(struct world_comm *comm, struct world_member *member)
+{
+	if (!member->standing) {
+		member->standing = calloc(1, sizeof(*member->standing));
+		comm->standing += member->standing != NULL;
+	}
+	return member->standing;
+}
+
+static bool take_flight(struct taking *taking, struct world_rank *rank)
+{
+	const struct rw_message_flight *told = &taking->message->flight;
+	struct world_comm *comm;
+	struct world_member *member = find_member(taking, rank, told->comm, &comm);
+	struct world_standing *standing = member ? standing_of(comm, member) : NULL;
+
+	if (!standing || number_of(taking) < standing->flight.number)
+		return false;
+	standing->flight = (struct world_flight){
+		.sequence = told->sequence,
+		.count = told->count,
+		.since_ns = ago(taking, told->age_ms),
+		.heard_ns = taking->now_ns,
+		.number = number_of(taking),
+		.peer_or_root = told->peer_or_root,
+		.function = taking->message->function,
+		.dtype = told->dtype,
+		.phase = told->phase,
+		.flags = told->flags,
+	};
+	return true;
+}
+
+static bool take_calls(struct taking *taking, struct world_rank *rank)
+{
+	const struct rw_message_calls *told = &taking->message->calls;
+	struct world_comm *comm;
+	struct world_member *member = find_member(taking, rank, told->comm, &comm);
+	struct world_standing *standing = member ? standing_of(comm, member) : NULL;
+
+	for (uint32_t i = 0; standing && i < WORLD_FUNCTIONS; i++) {
+		struct world_calls *calls = &standing->calls[i];
+		if (calls->function && calls->function != taking->message->function)
+			continue;
+		if (number_of(taking) < calls->number)
+			return false;
+		*calls = (struct world_calls){
+			.next = told->next, .number = number_of(taking), .function = taking->message->function
+		};
+		standing->order = told->calls;
+		standing->hash = told->hash;
+		return true;
+	}
+	return false;
+}
+
+static bool take_why(struct taking *taking, struct world_rank *rank)
+{
+	const struct rw_message_why *told = &taking->message->why;
+
+	if (number_of(taking) < rank->why_number)
+		return false;
+	rank->why_number = number_of(taking);
+	rank->why_ns = taking->now_ns;
+	rank->progress = told->progress;
+	rank->level = told->level;
+	rank->class_ = told->class_;
+	memcpy(rank->why, told->text, sizeof(rank->why));
+	return true;
+}
+
+/* Only the newest of each kind counts; of another kind an older batch may still tell. */
+static bool take_finding(struct taking *taking, struct world_rank *rank)
+{
+	const struct rw_message_finding *told = &taking->message->finding;
+	uint32_t bit = 1u << told->kind;
+
+	if (number_of(taking) < rank->finding_number && !(~rank->found & bit))
+		return false;
+	if (number_of(taking) > rank->finding_number)
+		rank->finding_number = number_of(taking);
+	bool open = told->state != RW_FINDING_CLOSED && told->severity >= RW_WARNING && told->confidence != RW_INCONCLUSIVE;
+	rank->found = open ? rank->found | bit : rank->found & ~bit;
+	if (!open)
+		return true;
+	rank->found_class = told->class_;
+	memcpy(rank->found_cause, told->cause, sizeof(told->cause));
+	return true;
+}
+
+static bool take_message(struct taking *taking)
+{
+	static bool (*const takes[RW_MESSAGE_TYPES])(struct taking *, struct world_rank *) = {
+		[RW_MESSAGE_RANK] = take_rank,     [RW_MESSAGE_MEMBER] = take_membership, [RW_MESSAGE_CUT] = take_cut,
+		[RW_MESSAGE_FLIGHT] = take_flight, [RW_MESSAGE_CALLS] = take_calls,       [RW_MESSAGE_WHY] = take_why,
+		[RW_MESSAGE_FINDING] = take_finding,
+	};
+	const struct rw_message *message = taking->message;
+
+	if (message->rank < 0 || message->rank >= WORLD_RANKS || message->generation != taking->world->generation)
+		return false;
+	struct world_rank *rank = claim(taking, (uint32_t)message->rank);
+	return rank && takes[message->type](taking, rank);
+}
+
+bool world_is_later(const struct world *world, uint16_t generation)
+{
+	return !world->begun || (int16_t)(uint16_t)(generation - world->generation) > 0;
+}
+
+int world_take(struct world *world, const struct rw_batch *header, const void *bytes, uint64_t now_ns)
+{
+	if (!world->has_job) {
+		memcpy(world->job, header->job, sizeof(world->job));
+		world->has_job = true;
+	}
+	uint32_t host = find_host(world, header);
+	if (host == WORLD_NONE)
+		return -ENOMEM;
+	world->batches++;
+	if (!note_batch(world, host, header, now_ns)) {
+		world->ignored += header->count;
+		return 0;
+	}
+	for (uint32_t i = 0; i < header->count; i++) {
+		struct rw_message message;
+		struct taking taking = { .world = world, .header = header, .message = &message, .host = host, .now_ns = now_ns };
+		bool taken = batch_message(bytes, i, &message) && take_message(&taking);
+		world->messages += taken;
+		world->ignored += !taken;
+	}
+	return 0;
+}
+
+static void forget_comm(struct world_comm *comm)
+{
+	for (uint32_t i = 0; i < comm->member_count; i++)
+		free(comm->members[i].standing);
+	free(comm->members);
+	free(comm);
+}
+
+static void forget(struct world *world)
+{
+	for (uint32_t i = 0; i < world->comm_count; i++)
+		forget_comm(world->comms[i]);
+	for (uint32_t i = 0; i < world->rank_room; i++)
+		free(world->ranks[i].memberships);
+	free(world->comms);
+	free(world->ranks);
+	free(world->slots);
+	world->comms = NULL;
+	world->ranks = NULL;
+	world->slots = NULL;
+	world->comm_count = world->comm_room = world->rank_room = world->rank_count = world->slot_count = 0;
+	world->world_size = -1;
+	for (uint32_t i = 0; i < world->host_count; i++)
+		world->hosts[i].ranks = 0;
+	world->changes++;
+}
+
+void world_begin(struct world *world, uint16_t generation)
+{
+	forget(world);
+	world->begun = true;
+	world->generation = generation;
+}
+
+void world_free(struct world *world)
+{
+	forget(world);
+	free(world->hosts);
+	free(world->host_slots);
+}
+
+size_t world_bytes(const struct world *world)
+{
+	size_t bytes = world->host_room * sizeof(*world->hosts) + world->rank_room * sizeof(*world->ranks) +
+		       world->slot_count * sizeof(*world->slots) + world->host_slot_count * sizeof(*world->host_slots);
+
+	for (uint32_t i = 0; i < world->rank_room; i++)
+		bytes += world->ranks[i].membership_room * sizeof(struct world_membership);
+	for (uint32_t i = 0; i < world->comm_count; i++)
+		bytes += sizeof(struct world_comm *) + sizeof(struct world_comm) +
+			 world->comms[i]->member_room * sizeof(struct world_member) +
+			 world->comms[i]->standing * sizeof(struct world_standing);
+	return bytes;
+}

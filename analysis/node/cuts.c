@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/node/cuts.h"
+
+#include "analysis/lateness.h"
+
+static void add_up(struct roster_rank *rank, const struct account_passage *passage, const struct operation *operation)
+{
+	rank->own_ns += passage->own_ns;
+	rank->unseen_ns += passage->unseen_ns;
+	rank->inside_ns += passage->inside_ns;
+	rank->operations++;
+	if (!passage->own_ns)
+		return;
+	/* Both times are seen by polling: what is near either is not told apart. */
+	uint64_t until_ns = passage->from_ns + passage->own_ns, launch_ns = operation->launch_ns;
+	if (launch_ns > passage->from_ns + LATENESS_NOISE_NS)
+		rank->host_ns += (launch_ns < until_ns ? launch_ns : until_ns) - passage->from_ns;
+	else if (launch_ns + 2 * LATENESS_NOISE_NS < until_ns)
+		rank->device_ns += passage->own_ns;
+}
+
+static uint32_t micros(uint64_t ns)
+{
+	return (uint32_t)(ns / 1000);
+}
+
+static void tell(const struct roster_rank *rank, const struct job *job, const struct instance *instance, uint32_t member,
+		 uint8_t function, struct outbox *outbox)
+{
+	struct rw_message message;
+
+	if (!roster_address(&message, job_member_rank(job, &instance->communicator->members[member]), RW_MESSAGE_CUT))
+		return;
+	message.function = function;
+	message.cut = (struct rw_message_cut){
+		.comm = instance->communicator->id,
+		.sequence = instance->sequence,
+		.own_us = micros(rank->own_ns),
+		.inside_us = micros(rank->inside_ns),
+		.unseen_us = micros(rank->unseen_ns),
+		.host_us = micros(rank->host_ns),
+		.device_us = micros(rank->device_ns),
+		.operations = rank->operations,
+	};
+	outbox_add(outbox, &message);
+}
+
+/* From one cut to the next it should be neither too short nor too long. */
+static void fit(struct lane *lane, uint64_t done_ns)
+{
+	uint64_t lasted_ns = done_ns - lane->last_ns;
+
+	if (lane->last_ns && lasted_ns < CUTS_SHORT_NS && lane->shift < CUTS_SHIFT_MAX)
+		lane->shift++;
+	else if (lasted_ns > CUTS_LONG_NS && lane->shift)
+		lane->shift--;
+	lane->last_ns = done_ns;
+}
+
+void cuts_note(struct roster *roster, const struct job *job, const struct account_passage *passage, struct outbox *outbox)
+{
+	const struct instance *instance = passage->instance;
+	const struct communicator *communicator = instance->communicator;
+	const struct operation *operation = &instance->operations[passage->member];
+	struct roster_rank *rank = roster_rank(roster, job, communicator->members[passage->member].rank);
+
+	if (!rank)
+		return;
+	add_up(rank, passage, operation);
+	if (!roster_spans(communicator) || !instance_keeps_all(instance))
+		return;
+	struct roster_member *member = roster_member(roster, communicator, passage->member);
+	if (!member)
+		return;
+	struct lane *lane = &member->lane;
+	uint8_t function = instance->function | (instance->by_interposer ? RW_MESSAGE_APART : 0);
+	bool stale = operation->done_ns > lane->last_ns + CUTS_STALE_NS;
+	if (!lane->function || (lane->function != function && stale))
+		*lane = (struct lane){ .function = function };
+	if (lane->function != function || (instance->sequence + 1) & ((UINT64_C(1) << lane->shift) - 1))
+		return;
+	tell(rank, job, instance, passage->member, function, outbox);
+	fit(lane, operation->done_ns);
+}

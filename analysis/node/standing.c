@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/node/standing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/flights.h"
+#include "analysis/model.h"
+#include "analysis/process.h"
+#include "analysis/text.h"
+#include "analysis/waiting.h"
+
+static uint32_t ms_since(uint64_t since_ns, uint64_t now_ns)
+{
+	uint64_t ms = now_ns > since_ns ? (now_ns - since_ns) / 1000000 : 0;
+
+	return ms < RW_MESSAGE_AGE_MAX ? (uint32_t)ms : RW_MESSAGE_AGE_MAX;
+}
+
+static uint8_t phase_of(const struct instance *instance, uint32_t member, uint16_t state)
+{
+	if (state & OPERATION_STARTED && !(state & OPERATION_HOST))
+		return RW_PHASE_RUNNING;
+	if (state & OPERATION_LAUNCHED)
+		return RW_PHASE_LAUNCHED;
+	return waiting_connects(instance, member) ? RW_PHASE_CONNECT : RW_PHASE_ENQUEUED;
+}
+
+/* Since it came there. Where only the GPU page's words tell that it has, it was after the GPU had moved last. */
+static uint64_t since_when(const struct instance *instance, uint32_t member)
+{
+	const struct operation *operation = &instance->operations[member];
+	uint64_t moved_ns = instance->communicator->members[member].process->gpu_moved_ns;
+
+	if (operation->state & OPERATION_STARTED)
+		return operation->arrival_ns;
+	uint64_t since_ns = operation->launch_ns ? operation->launch_ns : operation->api_ns;
+	return moved_ns > since_ns ? moved_ns : since_ns;
+}
+
+static void tell_flight(const struct job *job, const struct instance *instance, uint32_t i, uint16_t state, struct outbox *outbox,
+			uint64_t now_ns)
+{
+	struct rw_message message;
+	bool stands = waiting_stands(instance, i);
+
+	if (!roster_address(&message, job_member_rank(job, &instance->communicator->members[i]), RW_MESSAGE_FLIGHT))
+		return;
+	message.function = instance->function | (instance->by_interposer ? RW_MESSAGE_APART : 0);
+	message.flight = (struct rw_message_flight){
+		.comm = instance->communicator->id,
+		.sequence = instance->sequence,
+		.count = instance->count,
+		.age_ms = ms_since(since_when(instance, i), now_ns),
+		.peer_or_root = instance->root_or_peer,
+		.dtype = instance->dtype,
+		.phase = phase_of(instance, i, state),
+		.flags = (stands ? RW_MESSAGE_ARRIVED : 0) | (state & OPERATION_HOST ? RW_MESSAGE_BY_HOST : 0) |
+			 (instance_keeps_all(instance) ? RW_MESSAGE_HOLDS : 0),
+	};
+	/* Who is the other end: as the instance has it, both ends' ranks are known. */
+	if (instance_is_point_to_point(instance))
+		message.flight.peer_or_root = instance->communicator->members[i].comm_rank == instance->source
+						  ? instance->target
+						  : instance->source;
+	outbox_add(outbox, &message);
+}
+
+/* The first of each member that is not over. Of communicators of this host alone, too: whoever waits there is missing elsewhere
+ * for the sake of another. */
+static void tell_flights(const struct job *job, const struct communicator *communicator, struct outbox *outbox, uint64_t now_ns)
+{
+	const struct instance *oldest = communicator->unfinished_first;
+	uint32_t left = communicator->member_count;
+
+	if (!oldest || oldest->born_ns + STANDING_AFTER_NS > now_ns)
+		return;
+	bool *told = calloc(left + 1, sizeof(*told));
+	if (!told)
+		return;
+	for (const struct instance *at = oldest; at && left && at->born_ns + STANDING_AFTER_NS <= now_ns; at = at->next) {
+		for (uint32_t i = 0; i < communicator->member_count; i++) {
+			if (told[i] || process_is_dead(communicator->members[i].process) || !instance_concerns(at, i))
+				continue;
+			uint16_t state = flight_state(at, i);
+			if (!state || state & OPERATION_DONE)
+				continue;
+			told[i] = true;
+			left--;
+			tell_flight(job, at, i, state, outbox, now_ns);
+		}
+	}
+	free(told);
+}
+
+static uint64_t calls_of(const struct member *member)
+{
+	uint64_t calls = 0;
+
+	for (int apart = 0; apart < 2; apart++)
+		for (int function = 0; function < RW_FUNCTION_COUNT; function++)
+			calls += member->last_sequence[apart][function];
+	return calls;
+}
+
+static bool is_point_to_point(int function)
+{
+	return function == RW_FUNCTION_SEND || function == RW_FUNCTION_RECV || function == RW_FUNCTION_SEND_RECV;
+}
+
+static void tell_calls(const struct job *job, const struct communicator *communicator, uint32_t i, uint64_t idle_ns,
+		       struct outbox *outbox)
+{
+	const struct member *member = &communicator->members[i];
+	const struct caller *caller = communicator->order ? call_order_caller(communicator->order, i) : NULL;
+	struct rw_message message;
+
+	if (!roster_address(&message, job_member_rank(job, member), RW_MESSAGE_CALLS))
+		return;
+	message.calls.comm = communicator->id;
+	message.calls.calls = caller && caller->seen_whole ? caller->calls : UINT64_MAX;
+	message.calls.idle_ms = ms_since(0, idle_ns);
+	for (int apart = 0; apart < 2; apart++)
+		for (int function = 0; function < RW_FUNCTION_COUNT; function++) {
+			if (!member->last_sequence[apart][function] || is_point_to_point(function))
+				continue;
+			message.function = (uint8_t)function | (apart ? RW_MESSAGE_APART : 0);
+			message.calls.next = member->last_sequence[apart][function];
+			outbox_add(outbox, &message);
+		}
+}
+
+/* Each time that it has stood twice as long, and every ROSTER_AGAIN_NS. */
+static void note_calls(struct roster *roster, const struct job *job, const struct communicator *communicator, uint32_t i,
+		       struct outbox *outbox, uint64_t now_ns)
+{
+	struct roster_member *entry = roster_member(roster, communicator, i);
+	uint64_t called = calls_of(&communicator->members[i]);
+
+	if (!entry)
+		return;
+	if (called != entry->called || !entry->moved_ns) {
+		entry->called = called;
+		entry->moved_ns = now_ns;
+		entry->calls_ns = 0;
+	}
+	uint64_t idle_ns = now_ns - entry->moved_ns, told_ns = entry->calls_ns ? entry->calls_ns - entry->moved_ns : 0;
+	bool again = idle_ns >= told_ns * 2 || now_ns >= entry->calls_ns + ROSTER_AGAIN_NS;
+	/* Who waits in the birth of another communicator comes nowhere else, and for the sake of others. */
+	const struct process *process = communicator->members[i].process;
+	if (idle_ns < STANDING_AFTER_NS || !again || process_is_dead(process) || process->birth.since_ns)
+		return;
+	entry->calls_ns = now_ns;
+	tell_calls(job, communicator, i, idle_ns, outbox);
+}
+
+/* Since it called anything. */
+static uint64_t idle_since(const struct process *process)
+{
+	return process->last_launch_ns > process->first_ns ? process->last_launch_ns : process->first_ns;
+}
+
+static bool stands_anywhere(const struct process *process)
+{
+	for (uint32_t i = 0; i < process->seat_count; i++) {
+		const struct communicator *communicator = process->seats[i].communicator;
+		if (!communicator)
+			continue;
+		for (const struct instance *at = communicator->unfinished_first; at; at = at->next)
+			if (waiting_stands(at, process->seats[i].member))
+				return true;
+	}
+	return false;
+}
+
+static bool is_silent(const struct process *process, uint64_t after_ns, uint64_t now_ns)
+{
+	return idle_since(process) && idle_since(process) + after_ns <= now_ns && !process_is_dead(process) &&
+	       !stands_anywhere(process);
+}
+
+static void tell_why(struct roster *roster, const struct analysis *analysis, uint32_t i, struct outbox *outbox, uint64_t now_ns)
+{
+	const struct rank *rank = &analysis->job.ranks[i];
+	const struct process *process = rank->process;
+	struct roster_rank *entry = roster_rank(roster, &analysis->job, i);
+	struct rw_message message;
+	struct cause cause;
+
+	if (!entry || now_ns < entry->why_ns + STANDING_WHY_NS || !is_silent(process, STANDING_WHY_NS, now_ns) ||
+	    !roster_address(&message, rank, RW_MESSAGE_WHY))
+		return;
+	entry->why_ns = now_ns;
+	uint64_t since_ns = idle_since(process), kept_ns = evidence_since_ns(&process->evidence);
+	const struct cause_window window = { kept_ns > since_ns ? kept_ns : since_ns, now_ns };
+	cause_find(&analysis->intern, process, process->enqueue_tid, &window, 1, &cause);
+	if (process->life == ANALYSIS_STOPPED)
+		cause.class_ = RW_CAUSE_STOPPED;
+	bool seen = cause.seen != RW_LEVEL_NONE;
+	bool gets_on = seen && cause_progress(&analysis->intern, process, process->enqueue_tid, false,
+					      now_ns - STANDING_WHY_NS, now_ns);
+	message.why.idle_ms = ms_since(since_ns, now_ns);
+	message.why.progress = !seen ? RW_MESSAGE_PROGRESS_UNKNOWN : gets_on ? RW_MESSAGE_GETS_ON : RW_MESSAGE_STANDS;
+	message.why.level = (uint8_t)cause.seen;
+	message.why.class_ = (uint8_t)cause.class_;
+	text_cause(message.why.text, sizeof(message.why.text), &cause, process);
+	outbox_add(outbox, &message);
+}
+
+void standing_tick(struct roster *roster, const struct analysis *analysis, struct outbox *outbox, uint64_t now_ns)
+{
+	const struct job *job = &analysis->job;
+
+	for (uint32_t i = 0; i < job->communicator_count; i++) {
+		const struct communicator *communicator = job->communicators[i];
+		tell_flights(job, communicator, outbox, now_ns);
+		for (uint32_t k = 0; roster_spans(communicator) && k < communicator->member_count; k++)
+			note_calls(roster, job, communicator, k, outbox, now_ns);
+	}
+	for (uint32_t i = 0; i < job->rank_count; i++)
+		tell_why(roster, analysis, i, outbox, now_ns);
+}
+
+static bool is_shared(const struct process *process)
+{
+	for (uint32_t i = 0; i < process->seat_count; i++)
+		if (process->seats[i].communicator && roster_spans(process->seats[i].communicator))
+			return true;
+	return false;
+}
+
+size_t standing_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)
+{
+	const struct job *job = &analysis->job;
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < job->process_count; i++) {
+		const struct process *process = job->processes[i];
+		if (!is_shared(process) || !is_silent(process, STANDING_AFTER_NS, analysis->now_ns))
+			continue;
+		if (count++ < room)
+			suspects[count - 1] = (struct analysis_suspect){
+				.process = process->id, .tid = process->enqueue_tid, .since_ns = idle_since(process)
+			};
+	}
+	return count;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/job_collector.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include <rankwatch/message.h>
+
+#include "analysis/job/job_half.h"
+#include "base/clock.h"
+#include "base/foreign_text.h"
+#include "collector/claim.h"
+#include "collector/nats/link.h"
+#include "collector/nats/mail.h"
+#include "collector/nats/subject.h"
+#include "collector/outlet.h"
+#include "finding/finding_json.h"
+
+enum {
+	TICK_MS = 100,
+	LETTERS_A_TICK = 20000, /* then signals and outputs have their turn */
+	IDLE_MS = 3000,
+	CLOSE_MS = 500,
+	COMMANDS_MS = 4500,
+};
+
+struct job_collector {
+	const struct job_collector_options *options;
+	uv_loop_t loop;
+	uv_timer_t timer;
+	uv_signal_t signals[2];
+	struct identity identity;
+	struct link *link;
+	struct mail mail;
+	struct job_half *half;
+	struct outlet outlet;
+	uint64_t idle_ns; /* since when all have left; 0: not so */
+};
+
+static const char who[] = "rankwatch collect";
+
+static void say_news(struct job_collector *collector)
+{
+	char line[LINK_LINE];
+	bool is_trouble;
+
+	while (link_news(collector->link, line, &is_trouble))
+		if (is_trouble || !collector->options->quiet)
+			foreign_line(stderr, "%s: NATS: %s", who, line);
+}
+
+/* What no node can see alone: an analysis_emit. */
+static void on_finding(void *argument, const struct rw_finding *finding)
+{
+	struct job_collector *collector = argument;
+	json_t *json = finding_to_json(finding, clock_realtime_offset_ns());
+	char why[FINDING_HEAD_WHY];
+
+	if (!json || merged_take(&collector->mail.merged, "", json, why))
+		foreign_line(stderr, "%s: no memory for finding %s", who, finding->id);
+	json_decref(json);
+}
+
+/* A mail_batch. Whoever may publish for one host only must not speak for another. */
+static int on_batch(void *argument, const char *host, const void *bytes, size_t length, uint64_t now_ns, const char **why)
+{
+	struct job_collector *collector = argument;
+	struct rw_batch header;
+
+	if (length >= sizeof(header)) {
+		memcpy(&header, bytes, sizeof(header));
+		*why = "says that it is from another host than its subject";
+		if (strncmp(header.host, host, sizeof(header.host)) != 0)
+			return -EPROTO;
+	}
+	*why = NULL;
+	return job_half_take(collector->half, bytes, length, now_ns, why);
+}
+
+static void read_letters(struct job_collector *collector, uint64_t now_ns)
+{
+	struct letter *letter;
+
+	for (int i = 0; i < LETTERS_A_TICK && (letter = link_receive(collector->link)); i++) {
+		mail_take(&collector->mail, letter, now_ns);
+		free(letter);
+	}
+}
+
+static void end_when_idle(struct job_collector *collector, uint64_t now_ns)
+{
+	const struct hosts *hosts = &collector->mail.hosts;
+
+	if (!collector->options->until_idle || !hosts->count || hosts_count(hosts, HOST_LEFT) < hosts->count) {
+		collector->idle_ns = 0;
+		return;
+	}
+	if (!collector->idle_ns)
+		collector->idle_ns = now_ns;
+	if (now_ns - collector->idle_ns >= IDLE_MS * UINT64_C(1000000))
+		uv_stop(&collector->loop);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	struct job_collector *collector = timer->data;
+	uint64_t now_ns = uv_hrtime();
+
+	say_news(collector);
+	read_letters(collector, now_ns);
+	mail_tick(&collector->mail, now_ns);
+	job_half_tick(collector->half, now_ns);
+	outlet_tick(&collector->outlet);
+	end_when_idle(collector, now_ns);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	(void)number;
+	uv_stop(handle->loop);
+}
+
+static int open_link(struct job_collector *collector)
+{
+	char subject[SUBJECT_SIZE], name[160];
+
+	subject_write_all(subject, collector->identity.job);
+	snprintf(name, sizeof(name), "rankwatch of job %s, on %s", collector->identity.job, collector->identity.host);
+	collector->link =
+	    link_open(&(struct link_request){ .url = collector->options->nats, .name = name, .subscribe = subject });
+	return collector->link ? 0 : -ENOMEM;
+}
+
+static int open_all(struct job_collector *collector)
+{
+	const struct job_collector_options *options = collector->options;
+	int err = outlet_open(&collector->outlet, options->findings, options->quiet);
+
+	if (err)
+		return err;
+	collector->outlet.announcer.style.job = collector->identity.job;
+	if (options->on_finding)
+		collector->outlet.command = command_sink_open(&collector->loop, options->on_finding, COMMAND_SINK_LIMIT_MS);
+	collector->mail = (struct mail){
+		.who = who,
+		.trouble = stderr,
+		.reports = options->quiet ? NULL : stderr,
+		.batch = on_batch,
+		.argument = collector,
+		.merged = { .emit = outlet_put_json, .argument = &collector->outlet },
+	};
+	collector->half = job_half_new(collector->identity.job, on_finding, collector);
+	err = collector->half ? open_link(collector) : -ENOMEM;
+	if (err)
+		fprintf(stderr, "%s: %s\n", who, strerror(-err));
+	return err;
+}
+
+static void start(struct job_collector *collector)
+{
+	static const int numbers[] = { SIGINT, SIGTERM };
+
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of that file */
+	for (int i = 0; i < 2; i++) {
+		uv_signal_init(&collector->loop, &collector->signals[i]);
+		uv_signal_start(&collector->signals[i], on_signal, numbers[i]);
+	}
+	uv_timer_init(&collector->loop, &collector->timer);
+	collector->timer.data = collector;
+	uv_timer_start(&collector->timer, on_tick, TICK_MS, TICK_MS);
+	if (!collector->options->quiet)
+		foreign_line(stderr, "%s: listens for the hosts of job %s", who, collector->identity.job);
+}
+
+static void say_summary(struct job_collector *collector)
+{
+	const struct mail *mail = &collector->mail;
+	const struct board *board = &collector->outlet.board;
+	struct link_state state;
+
+	link_see(collector->link, &state);
+	if (collector->options->quiet)
+		return;
+	foreign_line(stderr,
+		     "%s: job %s: heard %zu hosts with %u ranks, %zu of them silent at the end; %zu critical findings, %zu warnings; "
+		     "%llu of what came was not taken, %llu was lost here",
+		     who, collector->identity.job, mail->hosts.count, hosts_ranks(&mail->hosts),
+		     hosts_count(&mail->hosts, HOST_SILENT), board_count(board, RW_CRITICAL), board_count(board, RW_WARNING),
+		     (unsigned long long)mail->complaints.count, (unsigned long long)state.lost_receiving);
+}
+
+static void close_handle(uv_handle_t *handle, void *argument)
+{
+	(void)argument;
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+static const char *from_environment(void *argument, const char *name)
+{
+	(void)argument;
+	return getenv(name);
+}
+
+static void choose_job(struct job_collector *collector)
+{
+	struct identity *identity = &collector->identity;
+
+	identity_read(identity, from_environment, NULL, 0, NULL, 0);
+	if (collector->options->job)
+		snprintf(identity->job, sizeof(identity->job), "%s", collector->options->job);
+}
+
+enum collector_status job_collector_run(const struct job_collector_options *options)
+{
+	struct job_collector collector = { .options = options };
+	int err;
+
+	if (!link_is_possible()) {
+		fprintf(stderr, "%s: this rankwatch was built without NATS (libnats): it hears no other node\n", who);
+		return COLLECTOR_FAILED;
+	}
+	choose_job(&collector);
+	err = uv_loop_init(&collector.loop);
+	if (err) {
+		fprintf(stderr, "%s: %s\n", who, uv_strerror(err));
+		return COLLECTOR_FAILED;
+	}
+	err = open_all(&collector);
+	if (!err) {
+		start(&collector);
+		uv_run(&collector.loop, UV_RUN_DEFAULT);
+		uv_timer_stop(&collector.timer);
+		on_tick(&collector.timer);
+		command_sink_finish(collector.outlet.command, COMMANDS_MS);
+		say_summary(&collector);
+	}
+	job_half_free(collector.half);
+	mail_free(&collector.mail);
+	outlet_close(&collector.outlet);
+	bool stuck = !link_close(collector.link, CLOSE_MS);
+
+	uv_walk(&collector.loop, close_handle, NULL);
+	uv_run(&collector.loop, UV_RUN_DEFAULT);
+	command_sink_close(collector.outlet.command);
+	uv_loop_close(&collector.loop);
+	fflush(NULL);
+	if (stuck)
+		_exit(err ? COLLECTOR_FAILED : COLLECTOR_DONE);
+	return err ? COLLECTOR_FAILED : COLLECTOR_DONE;
+}

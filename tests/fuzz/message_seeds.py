@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the kept corpus of tests/fuzz/messages_target.c: message_seeds.py DIRECTORY. A small job on two to four hosts a file."""
+import pathlib
+import struct
+import sys
+
+RANK, MEMBER, CUT, FLIGHT, CALLS, WHY, FINDING = range(1, 8)
+ALL_GATHER, ALL_REDUCE = 1, 2
+WHOLE, LAST = 0x80, 0x40
+ARRIVED, HOLDS = 1, 4
+
+
+def message(kind, rank, body, function=0, generation=0):
+    return struct.pack("<BBHi", kind, function, generation, rank) + body.ljust(40, b"\0")
+
+
+def rank(number, life=0, size=4, status=-1, sending=0, generation=0, age=1000):
+    return message(RANK, number, struct.pack("<iiIiIBBh", 100 + number, size, 600000, status, age, life, sending, 0), generation=generation)
+
+
+def member(number, comm=7, size=4, flags=0):
+    return message(MEMBER, number, struct.pack("<QiiiB19s", comm, size, number % max(size, 1), 2, flags, b"dp"))
+
+
+def cut(number, sequence, own, inside, comm=7, unseen=0):
+    us = [value % 2**32 for value in (own, inside, unseen, 0, own, sequence * 3)]
+    return message(CUT, number, struct.pack("<QQ6I", comm, sequence, *us), ALL_REDUCE)
+
+
+def flight(number, sequence=9, function=ALL_REDUCE, age=4000, flags=ARRIVED | HOLDS, comm=7, peer=-1):
+    return message(FLIGHT, number, struct.pack("<QQQIiBBB", comm, sequence, 1024, age, peer, 8, 5, flags), function)
+
+
+def calls(number, following=9, function=ALL_REDUCE, comm=7):
+    return message(CALLS, number, struct.pack("<QQQQI", comm, following, 2**64 - 1, 0, 3000), function)
+
+
+def why(number, progress=2):
+    return message(WHY, number, struct.pack("<IBBBB32s", 4000, progress, 2, 1, 0, b"fsync(2)"))
+
+
+def finding(number, kind=0, state=0):
+    return message(FINDING, number, struct.pack("<8BII24s", kind, state, 1, 1, 0, 1, 1, 0, 100000, 5000, b"fsync(2)"))
+
+
+def piece(flags, time, *messages):
+    body = b"".join(messages)
+    return struct.pack("<BBH", flags, time, len(body)) + body
+
+
+def everybody(hosts=4, **how):
+    return b"".join(piece(i, 0, rank(i, size=hosts, **how), member(i, size=hosts)) for i in range(hosts))
+
+
+def steps(hosts=4, slow=2, count=40):
+    text = everybody(hosts)
+    for step in range(1, count):
+        for i in range(hosts):
+            own = 1600000 + (400000 if i == slow and step > 12 else 1000 * (step * 7 % 11))
+            text += piece(i, 5 if i else 0, cut(i, step * 8 - 1, own * step, (2100000 - own) * step))
+    return text
+
+
+def standing(missing, *more):
+    text = everybody()
+    for turn in range(12):
+        for i in range(4):
+            text += piece(i, 4, *([flight(i, age=4000 + turn * 1600)] if i != 3 else missing(4000 + turn * 1600)), *more)
+    return text
+
+
+def header(magic=0x424D5752, version=1, count=0, host=b"h0", job=b"j"):
+    return struct.pack("<IHHIIQQQ16s64s64s8s", magic, version, 0, count, 0, 0, 0, 0, b"", host, job, b"")
+
+
+SEEDS = {
+    "cuts": steps(),
+    "cuts-two-hosts": steps(2, 1),
+    "cuts-host": steps(3, 0),
+    "hang": standing(lambda age: [calls(3), why(3)]),
+    "hang-unknown": standing(lambda age: [calls(3)]),
+    "hang-gets-on": standing(lambda age: [calls(3), why(3, 1)]),
+    "killed": standing(lambda age: [rank(3, life=3, status=9, age=age)]),
+    "stopped": standing(lambda age: [rank(3, life=1, age=age)]),
+    "silent": everybody() + b"".join(piece(i % 3, 4, flight(i % 3, age=4000 + 400 * i)) for i in range(60)),
+    "collector-ends": everybody() + piece(LAST | 3, 200),
+    "desync": standing(lambda age: [flight(3, 2, ALL_GATHER, age=age)]),
+    "whole": standing(lambda age: [flight(3, age=age)]),
+    "pipeline": b"".join(piece(i, 0, rank(i, sending=1), member(i, 9, 4, 1), flight(i, 3, 11, peer=(i + 1) % 4, comm=9)) for i in range(4)) + piece(0, 100),
+    "adopted": standing(lambda age: [calls(3), why(3), finding(3, 1)]),
+    "found-and-closed": steps() + piece(2, 5, finding(2)) + piece(2, 5, finding(2, state=2)),
+    "restart": steps(count=20) + piece(0x04, 5, cut(0, 200, 5, 5)) + piece(0x04, 5, cut(0, 208, 2**31, 5)),
+    "generation": steps(count=16) + piece(1, 5, rank(1, generation=1)) + piece(0, 5, cut(0, 207, 5, 5)),
+    "wraps": everybody() + b"".join(piece(i, 5, cut(i, 8 * n, 2**32 - 10**6 + n * 10**6, 0)) for n in range(9) for i in range(4)),
+    "moves": everybody() + piece(1, 100, rank(0)) + piece(2, 5, member(0), cut(0, 7, 1, 1)),
+    "large": piece(0, 5, rank(131071), rank(131072), rank(-1), member(2**30, size=2**20), member(5, size=0)),
+    "whole-batch": piece(WHOLE, 5, header(count=1), rank(0)),
+    "no-magic": piece(WHOLE, 5, header(magic=1)),
+    "version": piece(WHOLE, 5, header(version=2)),
+    "count": piece(WHOLE, 5, header(count=2), rank(0)),
+    "other-job": piece(WHOLE, 5, header(job=b"k")),
+    "endless-host": piece(WHOLE, 5, header(host=b"h" * 64)),
+}
+
+if __name__ == "__main__":
+    directory = pathlib.Path(sys.argv[1])
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, data in SEEDS.items():
+        (directory / name).write_bytes(data)

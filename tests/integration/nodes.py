@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A job on several hosts whose collectors publish through a real nats-server, and one that hears them all: each finding is told once;
+who comes late, a server that is killed and comes again, a collector that is killed, letters that nobody of us has written. The server
+comes from PATH, or is fetched from the distribution's package without being installed: its service would listen to everybody."""
+
+import functools
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+import stage
+import unpacked
+
+FETCHED = tempfile.TemporaryDirectory(prefix="rankwatch-test.")
+SIZES = ("--steps=1000000", "--step-ms=80", "--elements=1024", "--limit=240")
+
+
+@functools.cache
+def server_program():
+    """Fetched once for all servers of this test."""
+    installed = shutil.which("nats-server", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/bin")
+    if installed:
+        return installed
+    unpacked.unpack({"nats-server"}, FETCHED.name)
+    return f"{FETCHED.name}/usr/sbin/nats-server"
+
+
+class Server:
+    """A nats-server on a port of its own. Again on the same one when it comes back: its clients know no other."""
+
+    def __init__(self, directory, *options):
+        self.program = server_program()
+        self.directory = directory / "nats"
+        self.directory.mkdir(mode=0o700)
+        self.options = options
+        self.port = -1
+        self.popen = None
+        self.start()
+
+    def start(self):
+        with (self.directory / "log").open("ab") as log:
+            self.popen = subprocess.Popen([self.program, "-a", "127.0.0.1", "-p", str(self.port), "--ports_file_dir",
+                                           str(self.directory), *self.options], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        found = stage.wait_until(self._ready, 60)
+        if not found:
+            raise SystemExit("FAILED nats-server does not start: " + (self.directory / "log").read_text())
+        self.port = found
+
+    def _ready(self):
+        try:
+            ports = json.loads((self.directory / f"nats-server_{self.popen.pid}.ports").read_text())
+            port = int(ports["nats"][0].rsplit(":", 1)[1])
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return port
+        except (OSError, ValueError, KeyError, IndexError):
+            return None
+
+    def url(self, user=""):
+        return f"nats://{user}127.0.0.1:{self.port}"
+
+    def kill(self):
+        self.popen.kill()
+        self.popen.wait()
+
+
+def publish(server, subject, payload):
+    """One letter, by the protocol itself (docs.nats.io/reference/reference-protocols/nats-protocol), as anybody can write it."""
+    with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
+        connection.settimeout(10)
+        connection.sendall(b'CONNECT {"verbose":false,"pedantic":false}\r\nPUB ' + subject.encode() + b" " +
+                           str(len(payload)).encode() + b"\r\n" + payload + b"\r\nPING\r\n")
+        answer = b""
+        while b"PONG" not in answer:
+            part = connection.recv(4096)
+            if not part:
+                break
+            answer += part
+
+
+class Job:
+    """Ranks of `hosts` claimed hosts, each with a collector of its own that sees no other's boxes."""
+
+    def __init__(self, play, url, hosts=2):
+        self.play, self.url, self.hosts = play, url, hosts
+        self.nodes = {}
+        for host in range(hosts):
+            self.start_node(host)
+
+    def start_node(self, host, *more):
+        directory = self.play.boxes / f"host-{host}"
+        directory.mkdir(mode=0o700, exist_ok=True)
+        self.nodes[host] = self.play.start(stage.RANKWATCH, "collect", "--host", f"host-{host}", "--dir", directory, *more,
+                                           RANKWATCH_NATS=self.url, RANKWATCH_DIR=None)
+        return self.nodes[host]
+
+    def start_ranks(self, ranks, *fault):
+        self.ranks = self.play.start(*stage.workload(f"--ranks={ranks}", f"--hosts={self.hosts}", f"--box-dirs={self.play.boxes}",
+                                                     *SIZES, *fault), **self.play.plugin())
+
+    def start_half(self, *more):
+        return self.play.start(stage.RANKWATCH, "collect", "--all-nodes", "--nats", self.url, "--findings", "-", *more)
+
+
+def said(process, text):
+    return [line for _, line in process.err.lines if text in line]
+
+
+def findings(process, **keys):
+    found = [value for _, value in process.out.json()]
+    return [value for value in found if all(value.get(key) == wanted for key, wanted in keys.items())]
+
+
+def await_said(failures, process, text, what, count=1):
+    return failures.check(stage.wait_until(lambda: len(said(process, text)) >= count, 90), f"{what}: \"{text}\"")
+
+
+def end(process, failures, what):
+    process.popen.send_signal(signal.SIGINT)
+    failures.check(process.wait(30) == 0, f"{what} ends with status 0 at SIGINT")
+
+
+def findings_of_nodes(failures):
+    with stage.Stage() as play:
+        server = Server(play.dir)
+        job = Job(play, server.url())
+        half = job.start_half()
+        await_said(failures, half, "hears 2 hosts", "both hosts are heard")
+        job.start_ranks(4, "--fault=never", "--fault-rank=2", "--fault-step=6")
+        await_said(failures, half, "hears 2 hosts with 4 ranks", "and their ranks")
+        found = stage.wait_until(lambda: findings(half, kind="hang", ranks=[2]), 90)
+        failures.check(found, "the hang that host-1 sees is told")
+        failures.check(found and found[0]["state"] == "open" and found[0]["where"][0]["host"] == "host-1",
+                       "as open, in the words of that host")
+
+        late = job.start_half()
+        await_said(failures, late, "hears 2 hosts with 4 ranks", "who comes late hears both hosts")
+        found = stage.wait_until(lambda: findings(late, kind="hang", ranks=[2]), 90)
+        failures.check(found and found[0]["state"] == "open", "who comes late hears of it as open")
+        opened = [value for value in findings(half, kind="hang", ranks=[2]) if value["state"] == "open"]
+        failures.check(len(opened) == 1, f"it opened once, not each time that it was said again: {len(opened)}")
+
+        host = pathlib.Path("/proc") / str(late.popen.pid)
+        failures.check(server.url() not in (host / "cmdline").read_bytes().decode(), "the address is not in the command line")
+        damaged(failures, server, play, late)
+
+        job.nodes[0].popen.kill()
+        await_said(failures, late, "host host-0 is silent", "a collector that was killed is missed")
+        job.start_node(0)
+        await_said(failures, late, "started anew on host-0", "and heard when it is there again")
+
+        end(job.nodes[1], failures, "a node's collector")
+        await_said(failures, late, "ended in order on host-1", "who ends in order is not called silent")
+        failures.check(not said(late, "host-1 is silent"), "nor later")
+        end(half, failures, "the first listener")
+        end(late, failures, "the second listener")
+        failures.check(said(late, "heard 2 hosts with 4 ranks"), "its summary says whom it heard")
+        if failures.count:
+            print(*(process.err.text() for process in (half, late, *job.nodes.values())), sep="\n---\n")
+        server.kill()
+
+
+def damaged(failures, server, play, half):
+    """Letters that are none, and one that would write to the terminal."""
+    prefix = f"rankwatch.v1.{play.dir.name}".replace(".", "%2E").replace("rankwatch%2Ev1%2E", "rankwatch.v1.")
+    evil = {"schema": 1, "id": "dead-0", "state": "open", "severity": "critical", "kind": "hang", "ranks": [3], "text": "x\u001b[2Jy"}
+    publish(server, f"{prefix}.findings.host-0", b"{")
+    publish(server, f"{prefix}.findings.host-0", b"\xff" * 1000)
+    publish(server, f"{prefix}.hosts.host-0", b'{"version":2}')
+    publish(server, f"{prefix}.hosts.forged%1B%5B2J", b"[]")
+    publish(server, f"{prefix}.messages.host-0", b"no batch")
+    publish(server, f"{prefix}.gossip.host-0", b"")
+    publish(server, f"{prefix}.findings.evil%1B", json.dumps(evil).encode())
+    failures.check(stage.wait_until(lambda: findings(half, id="dead-0"), 60), "all of them were read, and the last one is a finding")
+    for what in ("a finding is no JSON object", "a sign of life has another version", "a batch of messages ",
+                 "has a subject that is none of ours"):
+        failures.check(len(said(half, what)) == 1, f"one line: {what}")
+    failures.check("\x1b" not in half.err.text_now() + "".join(line for _, line in half.out.lines), "nothing reaches the terminal as it is")
+
+
+def server_restarted(failures):
+    with stage.Stage() as play:
+        server = Server(play.dir)
+        url = server.url()
+        server.kill()
+        job = Job(play, url)
+        half = job.start_half("--until-idle")
+        for process in (*job.nodes.values(), half):
+            await_said(failures, process, "nobody answers there", "a server that is not there is one line")
+        job.start_ranks(4, "--fault=never", "--fault-rank=2", "--fault-step=6")
+        failures.check(stage.wait_until(lambda: said(job.nodes[1], "watching 2 ranks"), 90), "the node watches without it")
+        server.start()
+        for process in (*job.nodes.values(), half):
+            await_said(failures, process, "connected again", "and one when it is there")
+        failures.check(stage.wait_until(lambda: findings(half, kind="hang", ranks=[2]), 90), "what was found meanwhile is told")
+        server.kill()
+        await_said(failures, half, "the connection is lost", "killed beneath all: one line")
+        server.start()
+        await_said(failures, half, "connected again", "and another when it is back", 2)
+        for number, node in job.nodes.items():
+            await_said(failures, node, "connected again", f"node {number} too", 2)
+        for process in (*job.nodes.values(), half):
+            failures.check(len(said(process, "nobody answers there")) <= 2, "nothing is said again and again")
+        job.ranks.popen.terminate()
+        job.ranks.wait(60)
+        for node in job.nodes.values():
+            end(node, failures, "a node's collector")
+        failures.check(half.wait(90) == 0, "with --until-idle the listener ends when all nodes have")
+        if failures.count:
+            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
+        server.kill()
+
+
+def alone_of_its_host(failures):
+    """Each host has one rank of the communicator: no node can name anybody, all together can."""
+    with stage.Stage() as play:
+        server = Server(play.dir)
+        job = Job(play, server.url())
+        half = job.start_half("--until-idle")
+        await_said(failures, half, "hears 2 hosts", "both hosts are heard")
+        job.start_ranks(2, "--fault=never", "--fault-rank=1", "--fault-step=6")
+        found = stage.wait_until(lambda: findings(half, kind="hang", ranks=[1]), 120)
+        failures.check(found and found[0]["where"][0]["host"] == "host-1", f"the rank that does not come is named: {found}")
+        job.ranks.popen.terminate()
+        job.ranks.wait(60)
+        for node in job.nodes.values():
+            end(node, failures, "a node's collector")
+            failures.check(" HANG " not in node.out.text_now(), "which no node could")
+        failures.check(half.wait(90) == 0, "the reader ends with them")
+        accused = [value["text"] for value in findings(half) if value.get("ranks") == [0] and value["confidence"] != "inconclusive"]
+        failures.check(not accused, f"the other rank is not accused: {accused}")
+        if failures.count:
+            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
+        server.kill()
+
+
+def refused(failures):
+    """A password that is wrong, one that is right, and a command line that is."""
+    with stage.Stage() as play:
+        server = Server(play.dir, "--user", "job", "--pass", "se-cret")
+        node = play.start(stage.RANKWATCH, "collect", "--nats", server.url("job:wr-ong@"))
+        await_said(failures, node, "refuses the user, the password", "a wrong password is one line")
+        failures.check("wr-ong" not in (pathlib.Path("/proc") / str(node.popen.pid) / "cmdline").read_text(), "not in the command line")
+        end(node, failures, "the node's collector")
+        failures.check("wr-ong" not in node.err.text() and "se-cret" not in node.err.text(), "no password is printed")
+        node = play.start(stage.RANKWATCH, "collect", NATS_USER="job", NATS_PASSWORD="se-cret", RANKWATCH_NATS=server.url())
+        await_said(failures, node, f"{server.url()}: connected", "the right one, from the environment")
+        end(node, failures, "the node's collector")
+        doctor = play.start(stage.RANKWATCH, "doctor", "--json", RANKWATCH_NATS=server.url("job:se-cret@"))
+        doctor.wait(60)
+        line = [value for _, value in doctor.out.json() if value.get("check") == "nats"]
+        failures.check(line and line[0]["verdict"] == "ok" and "se-cret" not in line[0]["text"], f"doctor: {line}")
+        for arguments in (["--all-nodes"], ["--all-nodes", "--nats", "http://h"], ["--all-nodes", "--nats", server.url(), "--dir", "/tmp"]):
+            wrong = play.start(stage.RANKWATCH, "collect", *arguments)
+            failures.check(wrong.wait(30) == 2, f"misuse: {arguments[1:]}")
+        server.kill()
+
+
+PERMISSIONS = """authorization { users = [
+  { user: node7, password: "p7", permissions: { publish: "rankwatch.v1.*.*.node7", subscribe: "rankwatch.v1.>" } }
+  { user: reader, password: "pr", permissions: { subscribe: "rankwatch.v1.>" } } ] }
+"""
+
+
+def permitted(failures):
+    """A server that lets each user speak for one host, as docs/operating.md has it."""
+    with stage.Stage() as play:
+        configuration = play.dir / "nats.conf"
+        configuration.write_text(PERMISSIONS)
+        server = Server(play.dir, "-c", str(configuration))
+        half = play.start(stage.RANKWATCH, "collect", "--all-nodes", "--nats", server.url("reader:pr@"))
+        url = server.url("node7:p7@")
+        own = play.start(stage.RANKWATCH, "collect", "--host", "node7", RANKWATCH_NATS=url)
+        other = play.start(stage.RANKWATCH, "collect", "--host", "node8", RANKWATCH_NATS=url)
+        await_said(failures, half, "new: node7", "its own host is heard")
+        await_said(failures, other, "it refuses: Permissions Violation", "who speaks for another is refused, in a line")
+        log = server.directory / "log"
+        failures.check(stage.wait_until(lambda: log.read_text().count("Publish Violation") >= 5, 60), "again and again")
+        failures.check(len(said(other, "it refuses")) == 1, "and hears of it once")
+        for process in (own, other, half):
+            end(process, failures, "a collector")
+        failures.check("node8" not in half.err.text(), "the other is not heard")
+        server.kill()
+
+
+def run_publishes(failures):
+    """`rankwatch run` hands the address to its collector, and not on the command line."""
+    with stage.Stage() as play:
+        server = Server(play.dir)
+        half = play.start(stage.RANKWATCH, "collect", "--all-nodes", "--nats", server.url(), "--until-idle")
+        await_said(failures, half, "connected", "the listener is there")
+        run = play.start(stage.RANKWATCH, "run", "--nats", server.url(), "--", *stage.workload(
+            "--ranks=2", "--steps=60", "--step-ms=80", "--elements=1024"))
+        await_said(failures, half, "with 2 ranks", "the collector of run is heard")
+        failures.check(run.wait(90) == 0, "the job ended")
+        failures.check(half.wait(60) == 0, "so does the listener")
+        failures.check(said(half, "ended in order"), "the collector of run took leave")
+        server.kill()
+
+
+def main():
+    failures = stage.Failures()
+    started = time.monotonic()
+    for part in (findings_of_nodes, server_restarted, alone_of_its_host, refused, permitted, run_publishes):
+        part(failures)
+        print(f"{part.__name__}: {time.monotonic() - started:.0f} s since the start", flush=True)
+    failures.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""places_test.py CC: the rewritten file does what each changed file does. Rewrites sample.c, and runs it with places changed by the
+switch and changed in its text: both must print the same. Compiles twelve of them, with RANKWATCH_TEST_LONG every one."""
+
+import concurrent.futures
+import os
+import pathlib
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import mutants  # noqa: E402
+import places  # noqa: E402
+
+SAMPLE = HERE / "sample.c"
+CPU_S, OUTPUT_BYTES = 1, 4096  # a hundred times what the sample needs, and ten times
+DRAWN = 12
+ENDLESS = "does not end"
+
+
+def compiled(cc, text, directory, name):
+    source, program = directory / f"{name}.c", directory / name
+    source.write_bytes(text.encode("latin-1"))
+    subprocess.run([*cc, "-std=gnu17", "-w", "-O0", "-o", program, source], check=True)
+    return program
+
+
+def limit():
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT_BYTES, OUTPUT_BYTES))
+
+
+def printed(program, **variables):
+    """A changed loop may never end: then it does not matter what it has printed when it is ended."""
+    with tempfile.TemporaryFile() as out:
+        done = subprocess.run([program], env={**os.environ, **variables}, stdout=out, preexec_fn=limit)
+        out.seek(0)
+        return ENDLESS if done.returncode < 0 else (out.read(), done.returncode)
+
+
+class Checks:
+    def __init__(self):
+        self.failed = 0
+
+    def equal(self, got, wanted, what):
+        if got != wanted:
+            self.failed += 1
+            print(f"FAILED {what}: {got!r}, not {wanted!r}")
+
+
+def check_switch(checks, cc, directory, text, file):
+    head = "#define RW_MUTANTS 1024\n#define RW_MUTANT_BASE 0\n"
+    switched = compiled(cc, head + file.rewritten(HERE / "switch.h"), directory, "switched")
+    usual = printed(compiled(cc, text, directory, "usual"))
+    checks.equal(printed(switched), usual, "nothing is changed")
+    seen = directory / "seen"
+    seen.write_bytes(bytes(1024))
+    checks.equal(printed(switched, MUTANT_SEEN=str(seen)), usual, "nothing is changed while it is seen")
+    executed = {number for number, byte in enumerate(seen.read_bytes()) if byte}
+    outcomes = set()
+
+    def one(place):
+        line, change = place.describe(text)
+        changed = compiled(cc, place.changed(text), directory, f"changed{place.number}")
+        return place, f"line {line}: {change}", printed(changed), printed(switched, MUTANT_NUMBER=str(place.number))
+
+    seed = int(os.environ.get("RANKWATCH_TEST_SEED") or random.randrange(1 << 30))
+    print(f"INFO: Seed {seed}")
+    drawn = file.places if os.environ.get("RANKWATCH_TEST_LONG") else random.Random(seed).sample(file.places, DRAWN)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for place, what, by_text, by_switch in pool.map(one, drawn):
+            checks.equal(by_switch, by_text, what)
+            outcomes.add(place.number if by_switch != usual else 0)
+            if place.number not in executed:
+                checks.equal(by_switch, usual, f"{what} changes something and was not executed")
+    unexecuted = {text.split("\n")[place.describe(text)[0] - 1].strip() for place in file.places if place.number not in executed}
+    checks.equal(all("never" in line for line in unexecuted), True, f"what is executed: {sorted(unexecuted)}")
+    print(f"{len(drawn)} of {len(file.places)} places, of which {len(outcomes - {0})} change what is printed")
+
+
+def check_places(checks, text, file):
+    """Each kind is found; each line that says so has none."""
+    lines = text.split("\n")
+    for place in file.places:
+        line, change = place.describe(text)
+        checks.equal("no place" in lines[line - 1], False, f"line {line} has a place: {change}")
+    changes = {place.describe(text)[1] for place in file.places}
+    for operators in (places.COMPARED, places.COMPUTED, places.LOGICAL):
+        for operator, others in operators.items():
+            for other in others:
+                checks.equal(f"{operator!r} -> {other!r}" in changes, True, f"{operator} -> {other} is found")
+    for operator, other in {**places.ASSIGNED, **places.STEPS, "continue;": "break;", "break;": ";", "return true;": "return false;",
+                            "return false;": "return true;"}.items():
+        checks.equal(f"{operator!r} -> {other!r}" in changes, True, f"{operator} -> {other} is found")
+
+
+def check_list(checks):
+    """The kept list is read, and all of it is of today's tree, or said to be no more."""
+    for key, reason in mutants.equivalents().items():
+        path = pathlib.Path(key.split(":")[0])
+        checks.equal(bool(reason) and " -> " in key and path.parts[0] in mutants.ROOMS, True, f"the list of equivalents has {key!r}")
+
+
+def main(*cc):
+    if places.cindex is None:
+        print(f"skipped: needs libclang for Python ({places.NEEDED})")
+        return 77
+    checks = Checks()
+    text = mutants.text_of(SAMPLE)
+    file = places.File(SAMPLE, text, ["-std=gnu17"])
+    checks.equal(file.errors, [], "libclang reads the sample")
+    check_places(checks, text, file)
+    check_list(checks)
+    with tempfile.TemporaryDirectory(prefix="rankwatch-places.") as directory:
+        check_switch(checks, cc, pathlib.Path(directory), text, file)
+    return min(checks.failed, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rankwatch/message.h>
+#include <rankwatch/operation.h>
+
+#include "many_hosts.h"
+
+/* What most of the jobs below are; some batches are lost, all of them shuffled. */
+static struct many_hosts_job usual(enum many_hosts_shape shape, enum many_hosts_fault fault)
+{
+	return (struct many_hosts_job){
+		.hosts = 4, .per_host = 2, .stages = 2, .shape = shape, .operations = shape == MANY_PIPELINE ? 8 : 20,
+		.step_ms = 500, .jitter = 0.05, .noise = 0.02, .lasts = 0.5, .differences = 0.01, .uneven = 0.2,
+		.fault = fault, .rank = 3, .slow = 0.25, .at_s = 20, .seconds = 80, .lose = 0.05, .delay_ms = 500, .seed = 11,
+	};
+}
+
+static void expect_named(const struct many_hosts_result *result, enum rw_kind kind, int32_t rank)
+{
+	const struct many_hosts_finding *found = many_hosts_find(result, kind, true);
+
+	cr_assert_not_null(found);
+	cr_expect_eq(found->scope, RW_SCOPE_RANK, "%s", found->text);
+	cr_expect_eq(found->rank_count, 1, "%s", found->text);
+	cr_expect_eq(found->ranks[0], rank, "%s", found->text);
+	for (size_t i = 0; i < result->count; i++)
+		if (result->findings[i].severity >= RW_WARNING && result->findings[i].confidence != RW_INCONCLUSIVE)
+			cr_expect_eq(result->findings[i].ranks[0], rank, "%s", result->findings[i].text);
+}
+
+static void expect_nobody(const struct many_hosts_result *result)
+{
+	for (size_t i = 0; i < result->count; i++)
+		cr_expect(result->findings[i].severity == RW_NOTICE || result->findings[i].confidence == RW_INCONCLUSIVE, "%s",
+			  result->findings[i].text);
+}
+
+Test(job_half, names_a_rank_that_is_the_only_one_of_its_host)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_FLAT, MANY_SLOW_RANK);
+
+	job.hosts = 8;
+	job.per_host = 1;
+	many_hosts_play(&job, &result);
+	expect_named(&result, RW_KIND_STRAGGLER, 3);
+	const struct many_hosts_finding *found = many_hosts_find(&result, RW_KIND_STRAGGLER, true);
+	cr_expect_eq(found->confidence, RW_LIKELY);
+	cr_expect_eq(found->late_kind, RW_LATE_DEVICE);
+	cr_expect_str_eq(found->host, "h3");
+	cr_expect_gt(found->at_s, 20);
+	cr_expect_eq(found->waiting_count, 7);
+	/* A quarter more work, of a step that becomes so much longer: a fifth of it. */
+	cr_expect_float_eq(found->share, 0.19, 0.04, "%f", found->share);
+}
+
+Test(job_half, names_the_rank_and_not_its_tensor_parallel_peers)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_MESH, MANY_SLOW_RANK);
+
+	job.per_host = 4;
+	job.rank = 6;
+	many_hosts_play(&job, &result);
+	for (size_t i = 0; i < result.count; i++)
+		cr_expect_eq(result.findings[i].ranks[0], 6, "%s", result.findings[i].text);
+	bool by_node = false;
+	for (size_t i = 0; i < result.node_count; i++)
+		by_node |= result.of_nodes[i].kind == RW_KIND_STRAGGLER && result.of_nodes[i].ranks[0] == 6;
+	cr_expect(by_node || many_hosts_find(&result, RW_KIND_STRAGGLER, true));
+}
+
+Test(job_half, names_a_host_all_of_whose_ranks_are_slow)
+{
+	for (int shape = MANY_FLAT; shape <= MANY_MESH; shape++) {
+		struct many_hosts_result result;
+		struct many_hosts_job job = usual(shape, MANY_SLOW_HOST);
+		job.hosts = 8; /* three others show too little in a minute */
+		many_hosts_play(&job, &result);
+		const struct many_hosts_finding *found = many_hosts_find(&result, RW_KIND_STRAGGLER, true);
+		cr_assert_not_null(found, "shape %d", shape);
+		cr_expect_eq(found->scope, RW_SCOPE_HOST, "%s", found->text);
+		cr_expect_eq(found->rank_count, 2);
+		cr_expect_eq(found->ranks[0], 2);
+		cr_expect_eq(found->ranks[1], 3);
+		cr_expect_str_eq(found->host, "h1");
+		cr_expect_eq(many_hosts_accused(&result), 1, "once, for all its ranks");
+	}
+}
+
+Test(job_half, names_a_slow_rank_of_a_stage_by_the_other_replicas)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_PIPELINE, MANY_SLOW_RANK);
+
+	job.hosts = 8;
+	job.per_host = 1;
+	job.rank = 4;
+	job.uneven = 0.5;
+	many_hosts_play(&job, &result);
+	expect_named(&result, RW_KIND_STRAGGLER, 4);
+}
+
+Test(job_half, is_silent_while_all_is_well)
+{
+	for (int shape = MANY_FLAT; shape <= MANY_PIPELINE; shape++) {
+		struct many_hosts_result result;
+		struct many_hosts_job job = usual(shape, MANY_HEALTHY);
+		job.uneven = 0.6;
+		many_hosts_play(&job, &result);
+		cr_expect_eq(result.count, 0, "shape %d: %s", shape, result.findings[0].text);
+		cr_expect_gt(result.summary.cuts, 20);
+		cr_expect_gt(result.summary.missed, 0, "some batches were lost");
+	}
+}
+
+Test(job_half, says_nothing_of_what_the_job_does)
+{
+	static const enum many_hosts_fault faults[] = { MANY_ALL_SLOWER, MANY_HALF_SLOWER, MANY_PAUSE };
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+		struct many_hosts_result result;
+		struct many_hosts_job job = usual(MANY_MESH, faults[i]);
+		job.pause_s = 9;
+		many_hosts_play(&job, &result);
+		cr_expect_eq(result.count, 0, "fault %d: %s", faults[i], result.findings[0].text);
+	}
+}
+
+/* Nobody else of its host is in its communicators: only the other hosts can tell that it has not come. */
+Test(job_half, names_a_rank_that_does_not_come)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_FLAT, MANY_HUNG);
+
+	job.per_host = 1;
+	job.evidence = true;
+	job.seconds = 60;
+	many_hosts_play(&job, &result);
+	expect_named(&result, RW_KIND_HANG, 3);
+	const struct many_hosts_finding *found = many_hosts_find(&result, RW_KIND_HANG, true);
+	cr_expect_eq(found->severity, RW_CRITICAL);
+	cr_expect_eq(found->class_, RW_CAUSE_SLEEP, "%s", found->cause);
+	cr_expect_eq(found->waiting_count, 3);
+	cr_expect_lt(found->at_s, 32, "%f", found->at_s);
+}
+
+/* Nobody has looked at its threads: it may do something that takes long. */
+Test(job_half, notes_a_rank_of_which_nothing_is_known_until_it_takes_too_long)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_FLAT, MANY_HUNG);
+
+	job.per_host = 1;
+	job.seconds = 60;
+	many_hosts_play(&job, &result);
+	const struct many_hosts_finding *found = many_hosts_find(&result, RW_KIND_HANG, false);
+	cr_assert_not_null(found);
+	cr_expect_eq(found->ranks[0], 3);
+	cr_expect_eq(found->severity, RW_NOTICE);
+	cr_expect_eq(many_hosts_accused(&result), 0, "the watchdog has 600 s: a quarter of that is not over");
+	job.seconds = 220;
+	many_hosts_play(&job, &result);
+	expect_named(&result, RW_KIND_HANG, 3);
+}
+
+Test(job_half, tells_who_is_gone_or_stopped)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_PIPELINE, MANY_KILLED);
+
+	job.seconds = 40;
+	many_hosts_play(&job, &result);
+	expect_named(&result, RW_KIND_GONE, 3);
+	cr_expect_str_eq(many_hosts_find(&result, RW_KIND_GONE, true)->cause, "killed by signal 9");
+	job.fault = MANY_STOPPED;
+	many_hosts_play(&job, &result);
+	expect_named(&result, RW_KIND_GONE, 3);
+	cr_expect_eq(many_hosts_find(&result, RW_KIND_GONE, true)->class_, RW_CAUSE_STOPPED);
+}
+
+/* Rank 2 has come nowhere else because it waits for rank 3 on its own host, where that was found. */
+Test(job_half, leaves_to_a_host_what_that_has_found)
+{
+	static const enum many_hosts_fault faults[] = { MANY_HUNG, MANY_STOPPED, MANY_KILLED };
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+		struct many_hosts_result result;
+		struct many_hosts_job job = usual(MANY_MESH, faults[i]);
+		job.evidence = true;
+		job.seconds = 60;
+		many_hosts_play(&job, &result);
+		cr_expect_eq(result.count, 0, "fault %d: %s", faults[i], result.findings[0].text);
+		cr_assert_gt(result.node_count, 0);
+		cr_expect_eq(result.of_nodes[0].ranks[0], 3);
+	}
+}
+
+Test(job_half, names_a_host_that_is_lost)
+{
+	for (int shape = MANY_FLAT; shape <= MANY_PIPELINE; shape++) {
+		struct many_hosts_result result;
+		struct many_hosts_job job = usual(shape, MANY_HOST_LOST);
+		job.seconds = 50;
+		many_hosts_play(&job, &result);
+		const struct many_hosts_finding *found = many_hosts_find(&result, RW_KIND_GONE, true);
+		cr_assert_not_null(found, "shape %d", shape);
+		cr_expect_eq(found->scope, RW_SCOPE_HOST);
+		cr_expect_str_eq(found->host, "h1");
+		cr_expect_eq(found->confidence, RW_LIKELY, "its collector may be lost, and a rank stand");
+		cr_expect_lt(found->at_s, 28);
+		for (size_t i = 0; i < result.count; i++)
+			cr_expect_str_eq(result.findings[i].host, "h1", "%s", result.findings[i].text);
+	}
+}
+
+Test(job_half, knows_that_a_collector_is_lost_and_not_its_host)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_MESH, MANY_COLLECTOR_LOST);
+
+	many_hosts_play(&job, &result);
+	expect_nobody(&result);
+	const struct many_hosts_finding *found = many_hosts_find(&result, RW_KIND_BLIND, false);
+	cr_assert_not_null(found);
+	cr_expect_eq(found->severity, RW_NOTICE);
+	cr_expect_str_eq(found->host, "h1");
+	cr_expect_eq(result.summary.silent_hosts, 1);
+}
+
+Test(job_half, names_who_calls_something_else_than_most)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_MESH, MANY_DESYNC);
+
+	job.seconds = 40;
+	many_hosts_play(&job, &result);
+	expect_named(&result, RW_KIND_DESYNC, 3);
+	/* Of two, nobody knows which is right. */
+	job = usual(MANY_PIPELINE, MANY_DESYNC);
+	job.seconds = 40;
+	many_hosts_play(&job, &result);
+	expect_nobody(&result);
+	const struct many_hosts_finding *found = many_hosts_find(&result, RW_KIND_DESYNC, true);
+	cr_assert_not_null(found);
+	cr_expect_eq(found->rank_count, 2);
+	cr_expect_eq(found->confidence, RW_INCONCLUSIVE);
+}
+
+Test(job_half, names_nobody_where_all_have_come)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_FLAT, MANY_LINK);
+
+	job.seconds = 50;
+	many_hosts_play(&job, &result);
+	expect_nobody(&result);
+	const struct many_hosts_finding *found = many_hosts_find(&result, RW_KIND_HANG, true);
+	cr_assert_not_null(found);
+	cr_expect_eq(found->scope, RW_SCOPE_JOB);
+	cr_expect_eq(found->rank_count, 0);
+	cr_expect_eq(found->waiting_count, 8);
+}
+
+/* Its totals begin anew: what lies before is not compared with what lies behind. */
+Test(job_half, bears_a_collector_that_starts_anew)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_FLAT, MANY_HEALTHY);
+
+	job.restart_s = 33;
+	many_hosts_play(&job, &result);
+	cr_expect_eq(result.count, 0, "%s", result.findings[0].text);
+	cr_expect_gt(result.summary.cuts, 25);
+	cr_expect_eq(result.summary.hosts, 4);
+}
+
+Test(job_half, judges_what_is_left_of_heavy_loss)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_FLAT, MANY_SLOW_HOST);
+
+	job.lose = 0.3;
+	job.delay_ms = 3000;
+	job.seconds = 160;
+	many_hosts_play(&job, &result);
+	const struct many_hosts_finding *found = many_hosts_find(&result, RW_KIND_STRAGGLER, true);
+	cr_assert_not_null(found);
+	cr_expect_str_eq(found->host, "h1");
+	for (size_t i = 0; i < result.count; i++)
+		cr_expect_str_eq(result.findings[i].host, "h1", "%s", result.findings[i].text);
+}
+
+/* Batches by hand. */
+
+struct batch {
+	struct rw_batch header;
+	struct rw_message messages[8];
+};
+
+static struct batch batch_of(const char *host, uint64_t number, uint32_t count)
+{
+	struct batch batch = { .header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .count = count, .number = number, .start = 7 } };
+
+	strcpy(batch.header.host, host);
+	strcpy(batch.header.job, "j");
+	return batch;
+}
+
+static struct rw_message rank_message(int32_t rank, uint16_t generation, uint8_t life)
+{
+	return (struct rw_message){ .type = RW_MESSAGE_RANK, .generation = generation, .rank = rank,
+				    .of_rank = { .pid = 100 + rank, .world_size = 2, .exit_status = -1, .life = life } };
+}
+
+static int take(struct job_half *half, const struct batch *batch, double at_s, const char **why)
+{
+	return job_half_take(half, batch, sizeof(batch->header) + batch->header.count * sizeof(*batch->messages),
+			     (uint64_t)(at_s * 1e9), why);
+}
+
+static void emit_nothing(void *argument, const struct rw_finding *finding)
+{
+	(void)argument;
+	(void)finding;
+}
+
+Test(job_half, refuses_what_is_no_batch)
+{
+	struct job_half *half = job_half_new("j", emit_nothing, NULL);
+	struct batch batch = batch_of("a", 0, 1);
+	const char *why = NULL;
+
+	batch.messages[0] = rank_message(0, 0, RW_MESSAGE_ALIVE);
+	cr_expect_eq(take(half, &batch, 1, &why), 0);
+	cr_expect_eq(job_half_take(half, &batch, 191, 1, &why), -EINVAL);
+	cr_expect_str_eq(why, "it is shorter than a batch's header");
+	cr_expect_eq(job_half_take(half, &batch, 192, 1, &why), -EINVAL);
+	cr_expect_str_eq(why, "its length is not that of the messages that it says it has");
+	batch.header.version = 2;
+	cr_expect_eq(take(half, &batch, 1, &why), -EINVAL);
+	cr_expect_str_eq(why, "its layout is of another version of rankwatch");
+	batch.header.version = RW_BATCH_VERSION;
+	batch.header.magic ^= 1;
+	cr_expect_eq(take(half, &batch, 1, &why), -EINVAL);
+	batch.header.magic ^= 1;
+	batch.header.job[0] = 'k';
+	cr_expect_eq(take(half, &batch, 1, &why), -EINVAL);
+	cr_expect_str_eq(why, "it is of another job");
+	memset(batch.header.host, 'a', sizeof(batch.header.host));
+	cr_expect_eq(take(half, &batch, 1, &why), -EINVAL);
+	cr_expect_str_eq(why, "the name of its host or job has no end");
+	cr_expect_eq(take(half, &batch, 1, NULL), -EINVAL);
+	struct job_half_summary summary;
+	job_half_summarise(half, &summary);
+	cr_expect_eq(summary.batches, 1);
+	cr_expect_eq(summary.bad, 7);
+	cr_expect_eq(summary.ranks, 1);
+	job_half_free(half);
+}
+
+Test(job_half, passes_over_messages_that_cannot_be)
+{
+	struct job_half *half = job_half_new(NULL, emit_nothing, NULL);
+	struct batch batch = batch_of("a", 0, 6);
+	struct job_half_summary summary;
+
+	batch.messages[0] = rank_message(-1, 0, RW_MESSAGE_ALIVE);
+	batch.messages[1] = rank_message(0, 0, 9);
+	batch.messages[2] = (struct rw_message){ .type = 99 };
+	batch.messages[3] = (struct rw_message){ .type = RW_MESSAGE_CUT, .function = RW_FUNCTION_COUNT };
+	batch.messages[4] = (struct rw_message){ .type = RW_MESSAGE_MEMBER, .member = { .size = 2, .comm_rank = 2 } };
+	batch.messages[5] = rank_message(1, 0, RW_MESSAGE_ALIVE);
+	cr_expect_eq(take(half, &batch, 1, NULL), 0);
+	job_half_tick(half, 2000000000);
+	job_half_summarise(half, &summary);
+	cr_expect_eq(summary.messages, 1);
+	cr_expect_eq(summary.ignored, 5);
+	cr_expect_eq(summary.communicators, 0);
+	job_half_free(half);
+}
+
+Test(job_half, forgets_an_earlier_start_of_the_job)
+{
+	struct job_half *half = job_half_new("j", emit_nothing, NULL);
+	struct batch batch = batch_of("a", 0, 1);
+	struct job_half_summary summary;
+
+	batch.messages[0] = rank_message(5, 1, RW_MESSAGE_ALIVE);
+	take(half, &batch, 1, NULL);
+	batch.header.number = 1;
+	batch.messages[0] = rank_message(0, 2, RW_MESSAGE_ALIVE);
+	take(half, &batch, 2, NULL);
+	batch.header.number = 2;
+	batch.messages[0] = rank_message(6, 1, RW_MESSAGE_KILLED);
+	take(half, &batch, 3, NULL);
+	job_half_summarise(half, &summary);
+	cr_expect_eq(summary.generation, 2);
+	cr_expect_eq(summary.ranks, 1, "rank 5 is of the first start, and rank 6, that is told of late, too");
+	cr_expect_eq(summary.ignored, 1);
+	job_half_free(half);
+}
+
+Test(job_half, counts_what_does_not_come)
+{
+	struct job_half *half = job_half_new("j", emit_nothing, NULL);
+	struct batch batch = batch_of("a", 4, 0);
+	struct job_half_summary summary;
+
+	batch.header.lost = 12;
+	take(half, &batch, 1, NULL);
+	batch.header.number = 2;
+	batch.header.lost = 9;
+	take(half, &batch, 1, NULL);
+	job_half_summarise(half, &summary);
+	cr_expect_eq(summary.missed, 3, "0, 1 and 3");
+	cr_expect_eq(summary.unsent, 12);
+	batch.header.start = 8;
+	batch.header.number = 0;
+	batch.header.lost = 0;
+	take(half, &batch, 2, NULL);
+	job_half_summarise(half, &summary);
+	cr_expect_eq(summary.missed, 0, "of the new sender");
+	job_half_tick(half, 20000000000);
+	job_half_summarise(half, &summary);
+	cr_expect_eq(summary.silent_hosts, 1);
+	batch.header.number = 1;
+	batch.header.flags = RW_BATCH_LAST;
+	take(half, &batch, 21, NULL);
+	job_half_tick(half, 60000000000);
+	job_half_summarise(half, &summary);
+	cr_expect_eq(summary.silent_hosts, 0, "it has ended in order");
+	job_half_free(half);
+}
+
+/* Two hosts say that they have rank 0: who came first keeps it while it is heard of. */
+Test(job_half, does_not_let_another_host_take_a_living_rank)
+{
+	struct job_half *half = job_half_new("j", emit_nothing, NULL);
+	struct batch one = batch_of("a", 0, 1), other = batch_of("b", 0, 1);
+	struct job_half_summary summary;
+
+	one.messages[0] = other.messages[0] = rank_message(0, 0, RW_MESSAGE_ALIVE);
+	take(half, &one, 1, NULL);
+	take(half, &other, 2, NULL);
+	job_half_summarise(half, &summary);
+	cr_expect_eq(summary.ranks, 1);
+	cr_expect_eq(summary.ignored, 1);
+	take(half, &other, 30, NULL);
+	job_half_summarise(half, &summary);
+	cr_expect_eq(summary.ignored, 1, "the first host is silent: the rank has moved");
+	job_half_free(half);
+}
+
+static void count_findings(void *argument, const struct rw_finding *finding)
+{
+	unsigned *count = argument;
+
+	*count += finding->state == RW_FINDING_OPEN;
+}
+
+static struct rw_message flight_message(int32_t rank, uint64_t sequence, uint32_t age_ms)
+{
+	return (struct rw_message){ .type = RW_MESSAGE_FLIGHT, .function = RW_FUNCTION_ALL_GATHER, .rank = rank,
+				    .flight = { .comm = 9, .sequence = sequence, .count = 64, .age_ms = age_ms, .peer_or_root = -1,
+						.phase = RW_PHASE_LAUNCHED, .flags = RW_MESSAGE_ARRIVED | RW_MESSAGE_HOLDS } };
+}
+
+/* A late rank lets the others wait for more than a second in each step: what they were told to stand in is another call each time,
+ * and what was said of the step before is still there. `longest_ms`: that any wait was told to be. */
+static unsigned findings_of_waits(uint32_t longest_ms)
+{
+	unsigned count = 0;
+	struct job_half *half = job_half_new("j", count_findings, &count);
+
+	for (uint64_t step = 0; step < 20; step++) {
+		for (int32_t rank = 0; rank < 2; rank++) {
+			struct batch batch = batch_of(rank ? "b" : "a", step, 3);
+			double at_s = 10 + 1.4 * (double)step + 0.7 * rank;
+
+			batch.messages[0] = rank_message(rank, 0, RW_MESSAGE_ALIVE);
+			batch.messages[1] = (struct rw_message){ .type = RW_MESSAGE_MEMBER, .rank = rank,
+								 .member = { .comm = 9, .size = 3, .comm_rank = rank, .hosts = 3 } };
+			batch.messages[2] = flight_message(rank, 100 + 12 * step + (uint64_t)rank, longest_ms);
+			/* Not every wait is long enough to be told. */
+			batch.header.count = (step + (uint64_t)rank) % 2 ? 2 : 3;
+			take(half, &batch, at_s, NULL);
+			job_half_tick(half, (uint64_t)(at_s * 1e9));
+		}
+		job_half_tick(half, (uint64_t)((10 + 1.4 * (double)step + 1.3) * 1e9));
+	}
+	job_half_free(half);
+	return count;
+}
+
+Test(job_half, calls_that_are_over_are_no_calls_that_never_meet)
+{
+	cr_expect_eq(findings_of_waits(1200), 0);
+	cr_expect_gt(findings_of_waits(5000), 0, "and those who have long waited in different ones have parted");
+}

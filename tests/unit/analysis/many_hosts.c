@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: MIT */
+#include "many_hosts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/node/node_half.h"
+
+enum { GROUP = 0, DATA = 1, CHAIN = 2, COMMUNICATORS = 3 };
+
+static const double base_ms = 1000, transfer_ms = 0.5, tick_ms = 100, ahead_ms = 20;
+static void (*watching)(const void *bytes, size_t length);
+
+enum state { RUNS, WAITS, GONE };
+
+struct rank {
+	double gpu_ms, poll_ms, difference, level;
+	uint64_t tickets, progress[COMMUNICATORS], sequence[COMMUNICATORS][RW_FUNCTION_COUNT];
+	enum state state;
+	bool dead;
+};
+
+struct host {
+	struct many *many;
+	struct analysis *analysis;
+	struct node_half *half;
+	double shift_ms; /* of its clock */
+	uint64_t start;
+	bool lost, silent;
+};
+
+/* A batch on its way. */
+struct letter {
+	double at_ms;
+	size_t length;
+	void *bytes;
+};
+
+struct many {
+	const struct many_hosts_job *job;
+	struct many_hosts_result *result;
+	struct job_half *half;
+	struct host *hosts;
+	struct rank *ranks;
+	struct letter *letters;
+	size_t letter_count, letter_room;
+	uint64_t random, network;
+	double ticked_ms;
+	bool struck, paused, restarted;
+};
+
+void many_hosts_watch(void (*watch)(const void *bytes, size_t length))
+{
+	watching = watch;
+}
+
+/* xorshift64*, Vigna 2016. In (0, 1). */
+static double draw(uint64_t *random)
+{
+	*random ^= *random >> 12;
+	*random ^= *random << 25;
+	*random ^= *random >> 27;
+	return ((double)(*random * 0x2545f4914f6cdd1du >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double uniform(struct many *many)
+{
+	return draw(&many->random);
+}
+
+static double normal(struct many *many)
+{
+	return sqrt(-2 * log(uniform(many))) * cos(2 * M_PI * uniform(many));
+}
+
+static int ranks_of(const struct many_hosts_job *job)
+{
+	return job->hosts * job->per_host;
+}
+
+static struct host *host_of(struct many *many, int rank)
+{
+	return &many->hosts[rank / many->job->per_host];
+}
+
+static uint64_t ns_at(const struct host *host, double ms)
+{
+	return (uint64_t)((ms + host->shift_ms) * 1e6);
+}
+
+static analysis_process_id id_of(const struct many *many, int rank)
+{
+	return (analysis_process_id)(rank % many->job->per_host);
+}
+
+static void send(void *argument, const void *bytes, size_t length)
+{
+	struct host *host = argument;
+	struct many *many = host->many;
+
+	if (host->silent)
+		return;
+	if (watching)
+		watching(bytes, length);
+	many->result->sent_bytes += length;
+	many->result->longest = length > many->result->longest ? length : many->result->longest;
+	many->result->sent_messages += (length - sizeof(struct rw_batch)) / RW_MESSAGE_SIZE;
+	if (draw(&many->network) < many->job->lose)
+		return;
+	if (many->letter_count == many->letter_room) {
+		many->letter_room = many->letter_room ? many->letter_room * 2 : 64;
+		many->letters = realloc(many->letters, many->letter_room * sizeof(*many->letters));
+		if (!many->letters)
+			abort();
+	}
+	struct letter *letter = &many->letters[many->letter_count++];
+	*letter = (struct letter){ .at_ms = many->ticked_ms + draw(&many->network) * many->job->delay_ms,
+				   .length = length,
+				   .bytes = malloc(length) };
+	if (!letter->bytes)
+		abort();
+	memcpy(letter->bytes, bytes, length);
+}
+
+/* The job half's clock is one of its own, too. */
+static uint64_t reader_ns(const struct many *many)
+{
+	return (uint64_t)((many->ticked_ms + 77777) * 1e6);
+}
+
+static void deliver(struct many *many)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < many->letter_count; i++) {
+		const char *why = "nothing";
+		struct letter *letter = &many->letters[i];
+		if (letter->at_ms > many->ticked_ms) {
+			many->letters[kept++] = *letter;
+			continue;
+		}
+		if (job_half_take(many->half, letter->bytes, letter->length, reader_ns(many), &why)) {
+			fprintf(stderr, "a batch was refused: %s\n", why);
+			abort();
+		}
+		free(letter->bytes);
+	}
+	many->letter_count = kept;
+	job_half_tick(many->half, reader_ns(many));
+}
+
+static void keep(const struct many *many, const struct rw_finding *finding, struct many_hosts_finding *found)
+{
+	*found = (struct many_hosts_finding){
+		.state = finding->state,
+		.kind = finding->kind,
+		.scope = finding->scope,
+		.severity = finding->severity,
+		.confidence = finding->confidence,
+		.late_kind = finding->late.kind,
+		.class_ = finding->cause.class_,
+		.rank_count = finding->rank_count,
+		.waiting_count = finding->late.waiting_count,
+		.at_s = (many->ticked_ms - base_ms) / 1000,
+		.share = finding->late.lost_share,
+	};
+	for (size_t i = 0; i < finding->rank_count && i < MANY_RANKS; i++)
+		found->ranks[i] = finding->ranks[i];
+	if (finding->where_count)
+		snprintf(found->host, sizeof(found->host), "%s", finding->where[0].host);
+	snprintf(found->text, sizeof(found->text), "%s", finding->text);
+	snprintf(found->cause, sizeof(found->cause), "%s", finding->cause.text ? finding->cause.text : "");
+}
+
+static void emit_node(void *argument, const struct rw_finding *finding)
+{
+	struct host *host = argument;
+	struct many_hosts_result *result = host->many->result;
+
+	if (finding->state == RW_FINDING_OPEN && finding->severity >= RW_WARNING && finding->confidence != RW_INCONCLUSIVE &&
+	    result->node_count < MANY_FINDINGS)
+		keep(host->many, finding, &result->of_nodes[result->node_count++]);
+	node_half_note_finding(host->half, finding);
+}
+
+static void emit(void *argument, const struct rw_finding *finding)
+{
+	struct many *many = argument;
+
+	if (many->result->count < MANY_FINDINGS)
+		keep(many, finding, &many->result->findings[many->result->count++]);
+}
+
+static void add_communicator(struct many *many, int rank, int index, uint64_t id, int number, int size, int hosts)
+{
+	const struct rw_communicator communicator = {
+		.id = id, .rank = number, .nranks = size, .nnodes = hosts, .born_ns = 1
+	};
+
+	if (analysis_add_communicator(host_of(many, rank)->analysis, id_of(many, rank), (uint32_t)index, &communicator))
+		abort();
+}
+
+static void announce(struct many *many, int rank)
+{
+	static struct rw_box_header box;
+	const struct many_hosts_job *job = many->job;
+	int local = rank % job->per_host, host = rank / job->per_host;
+
+	memset(&box, 0, sizeof(box));
+	snprintf(box.host, sizeof(box.host), "h%d", host);
+	snprintf(box.job, sizeof(box.job), "many");
+	snprintf(box.rank_from, sizeof(box.rank_from), "RANK");
+	box.created_ns = 1;
+	box.world_rank = rank;
+	box.world_size = ranks_of(job);
+	box.local_rank = local;
+	box.generation = job->generation;
+	box.watchdog_ms = 600000;
+	box.pid_namespace = 0xEFFFFFFC;
+	const struct analysis_process process = { .id = id_of(many, rank), .pid = 1000 + local, .box = &box };
+	if (analysis_add_process(host_of(many, rank)->analysis, &process))
+		abort();
+	if (job->shape == MANY_FLAT) {
+		add_communicator(many, rank, DATA, 0x5eed, rank, ranks_of(job), job->hosts);
+	} else if (job->shape == MANY_MESH) {
+		add_communicator(many, rank, GROUP, 0x1000u + (uint64_t)host, local, job->per_host, 1);
+		add_communicator(many, rank, DATA, 0x2000u + (uint64_t)local, host, job->hosts, job->hosts);
+	} else {
+		int stage = host % job->stages, replica = host / job->stages, replicas = job->hosts / job->stages;
+		add_communicator(many, rank, CHAIN, 0x3000u + (uint64_t)(replica * job->per_host + local), stage, job->stages,
+				 job->stages);
+		if (replicas > 1)
+			add_communicator(many, rank, DATA, 0x4000u + (uint64_t)(stage * job->per_host + local), replica, replicas,
+					 replicas);
+	}
+}
+
+/* By the next look of this rank's plugin, of which one follows the other by 3 to 4 ms. */
+static double seen_ms(struct many *many, struct rank *rank, double ms)
+{
+	while (rank->poll_ms < ms)
+		rank->poll_ms += 3 + uniform(many);
+	return rank->poll_ms;
+}
+
+struct call {
+	int communicator;
+	uint8_t function;
+	uint64_t count;
+	int32_t peer;
+};
+
+/* done_ms 0: it does not end. */
+static void tell(struct many *many, int number, struct call call, double begun_ms, double arrived_ms, double done_ms)
+{
+	struct rank *rank = &many->ranks[number];
+	struct host *host = host_of(many, number);
+	uint64_t sequence = rank->sequence[call.communicator][call.function]++;
+	bool followed = !many->job->sampled || sequence * 7 % (uint64_t)many->job->sampled == 0;
+	double launched_ms = begun_ms - ahead_ms;
+	struct rw_operation slot = {
+		.ticket = ++rank->tickets,
+		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK,
+		.comm = (uint16_t)call.communicator,
+		.function = call.function,
+		.dtype = RW_DTYPE_BFLOAT16,
+		.count = call.count,
+		.sequence = sequence,
+		.api_tid = (uint32_t)(1000 + number % many->job->per_host),
+		.api_ns = ns_at(host, launched_ms - 0.03),
+		.launch_begin_ns = ns_at(host, launched_ms),
+		.launch_end_ns = ns_at(host, launched_ms + 0.02),
+		.return_ns = ns_at(host, launched_ms + 0.03),
+		.root_or_peer = call.peer,
+		.gpu_source = followed ? RW_GPU_SOURCE_WATERMARK : RW_GPU_SOURCE_NONE,
+	};
+
+	if (followed) {
+		slot.progress = ++rank->progress[call.communicator];
+		slot.known |= RW_KNOWN_STARTED | (done_ms > 0 ? RW_KNOWN_DONE : 0);
+		slot.started_seen_ns = ns_at(host, seen_ms(many, rank, arrived_ms));
+		slot.done_seen_ns = done_ms > 0 ? ns_at(host, seen_ms(many, rank, done_ms)) : 0;
+	} else {
+		slot.flags = RW_FLAG_PROGRESS_SAMPLED_OUT;
+	}
+	if (!host->lost && analysis_add_operation(host->analysis, id_of(many, number), &slot))
+		abort();
+}
+
+static double now_s(const struct many *many, double ms)
+{
+	(void)many;
+	return (ms - base_ms) / 1000;
+}
+
+static bool is_faulty(const struct many_hosts_job *job, int rank)
+{
+	int host = rank / job->per_host;
+
+	switch (job->fault) {
+	case MANY_SLOW_RANK:
+		return rank == job->rank;
+	case MANY_SLOW_HOST:
+		return host == job->rank / job->per_host;
+	case MANY_ALL_SLOWER:
+		return true;
+	case MANY_HALF_SLOWER:
+		return host % 2;
+	default:
+		return false;
+	}
+}
+
+/* How long it computes before its next operation. */
+static double work_ms(struct many *many, int rank)
+{
+	const struct many_hosts_job *job = many->job;
+	struct rank *state = &many->ranks[rank];
+	double each_ms = job->step_ms / job->operations;
+	double share = 1 + state->difference + state->level + job->jitter * uniform(many);
+
+	if (job->shape == MANY_PIPELINE && job->stages > 1)
+		share += job->uneven * (rank / job->per_host % job->stages) / (job->stages - 1);
+	bool since = now_s(many, state->gpu_ms) >= job->at_s;
+	if (since && is_faulty(job, rank))
+		share += job->slow;
+	if (since && job->fault == MANY_PAUSE && rank == job->rank && !many->paused) {
+		many->paused = true;
+		return job->pause_s * 1000;
+	}
+	return fmax(share, 0.1) * each_ms;
+}
+
+/* The faults that end things. */
+static void strike(struct many *many)
+{
+	const struct many_hosts_job *job = many->job;
+	struct host *host = host_of(many, job->rank);
+	int first = job->rank / job->per_host * job->per_host;
+
+	if (many->struck || now_s(many, many->ticked_ms) < job->at_s)
+		return;
+	many->struck = true;
+	switch (job->fault) {
+	case MANY_HUNG:
+		many->ranks[job->rank].state = GONE;
+		break;
+	case MANY_STOPPED:
+	case MANY_KILLED:
+		many->ranks[job->rank].state = GONE;
+		many->ranks[job->rank].dead = true;
+		analysis_set_life(host->analysis, id_of(many, job->rank),
+				  job->fault == MANY_KILLED ? ANALYSIS_KILLED : ANALYSIS_STOPPED,
+				  job->fault == MANY_KILLED ? 9 : -1, ns_at(host, many->ticked_ms));
+		break;
+	case MANY_HOST_LOST:
+		for (int i = 0; i < job->per_host; i++)
+			many->ranks[first + i].state = GONE;
+		host->lost = host->silent = true;
+		break;
+	case MANY_COLLECTOR_LOST:
+		host->silent = true;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Of who stands: it sleeps of its own will, seen by its samples. */
+static void look_at_threads(struct many *many, int number)
+{
+	struct rank *rank = &many->ranks[number];
+	struct host *host = host_of(many, number);
+	const struct analysis_wait wait = {
+		.process = id_of(many, number),
+		.kind = ANALYSIS_WAIT_SAMPLE,
+		.level = RW_LEVEL_PROC,
+		.tid = (uint32_t)(1000 + number % many->job->per_host),
+		.thread = "python",
+		.start_ns = ns_at(host, many->ticked_ms),
+		.end_ns = ns_at(host, many->ticked_ms),
+		.state = 'S',
+		.system_call = 230, /* clock_nanosleep(2) of x86-64 */
+		.fd = -1,
+	};
+
+	if (rank->state == GONE && !rank->dead && !host->lost)
+		analysis_add_wait(host->analysis, &wait);
+}
+
+static void restart(struct many *many, struct host *host)
+{
+	struct node_identity identity = { .job = "many", .host = "h0", .start = ++host->start };
+
+	many->restarted = true;
+	node_half_free(host->half);
+	host->half = node_half_new(host->analysis, &identity);
+	if (!host->half)
+		abort();
+}
+
+static void let_time_pass(struct many *many, double until_ms)
+{
+	for (; many->ticked_ms <= until_ms; many->ticked_ms += tick_ms) {
+		strike(many);
+		for (int i = 0; many->job->evidence && i < ranks_of(many->job); i++)
+			look_at_threads(many, i);
+		if (many->job->restart_s > 0 && !many->restarted && now_s(many, many->ticked_ms) > many->job->restart_s)
+			restart(many, &many->hosts[0]);
+		for (int i = 0; i < many->job->hosts; i++) {
+			struct host *host = &many->hosts[i];
+			if (host->lost)
+				continue;
+			analysis_tick(host->analysis, ns_at(host, many->ticked_ms));
+			node_half_tick(host->half, ns_at(host, many->ticked_ms), send, host);
+		}
+		deliver(many);
+	}
+}
+
+/* Its members run, and what they come to ends. */
+static bool is_whole(const struct many *many, int first, int by, int count)
+{
+	const struct many_hosts_job *job = many->job;
+	bool whole = true;
+
+	for (int i = 0; i < count; i++)
+		whole &= many->ranks[first + i * by].state == RUNS;
+	return whole && !(job->fault == MANY_LINK && many->struck && job->rank >= first && (job->rank - first) % by == 0 &&
+			  (job->rank - first) / by < count);
+}
+
+/* Ranks first, first + by … together. */
+static void collective(struct many *many, struct call call, int first, int by, int count, bool works)
+{
+	const struct many_hosts_job *job = many->job;
+	bool whole = is_whole(many, first, by, count);
+	double last_ms = 0, each_ms = works ? job->step_ms / job->operations : 0;
+	bool parts = job->fault == MANY_DESYNC && many->struck && whole && call.communicator == DATA && job->rank >= first &&
+		     (job->rank - first) % by == 0;
+
+	for (int i = 0; i < count; i++) {
+		struct rank *rank = &many->ranks[first + i * by];
+		if (rank->state != RUNS)
+			continue;
+		rank->gpu_ms += works ? work_ms(many, first + i * by) : 0;
+		last_ms = fmax(last_ms, rank->gpu_ms);
+	}
+	for (int i = 0; i < count; i++) {
+		struct rank *rank = &many->ranks[first + i * by];
+		struct call own = call;
+		if (rank->state != RUNS)
+			continue;
+		if (parts && first + i * by == job->rank)
+			own.function = call.function == RW_FUNCTION_ALL_GATHER ? RW_FUNCTION_ALL_REDUCE : RW_FUNCTION_ALL_GATHER;
+		tell(many, first + i * by, own, rank->gpu_ms - each_ms, rank->gpu_ms, whole && !parts ? last_ms + transfer_ms : 0);
+		if (whole && !parts)
+			rank->gpu_ms = last_ms + transfer_ms;
+		else
+			rank->state = WAITS;
+	}
+}
+
+/* One sends to the other; both end when both have come. */
+static void transfer(struct many *many, int from, int to, int from_stage, int to_stage)
+{
+	struct rank *sender = &many->ranks[from], *receiver = &many->ranks[to];
+	bool whole = sender->state == RUNS && receiver->state == RUNS;
+	double done_ms = whole ? fmax(sender->gpu_ms, receiver->gpu_ms) + transfer_ms : 0;
+
+	if (sender->state == RUNS)
+		tell(many, from, (struct call){ CHAIN, RW_FUNCTION_SEND, 4096, to_stage }, sender->gpu_ms, sender->gpu_ms, done_ms);
+	if (receiver->state == RUNS)
+		tell(many, to, (struct call){ CHAIN, RW_FUNCTION_RECV, 4096, from_stage }, receiver->gpu_ms, receiver->gpu_ms,
+		     done_ms);
+	if (whole) {
+		sender->gpu_ms = receiver->gpu_ms = done_ms;
+		return;
+	}
+	sender->state = sender->state == RUNS ? WAITS : sender->state;
+	receiver->state = receiver->state == RUNS ? WAITS : receiver->state;
+}
+
+/* A micro-batch through all stages of a replica. */
+static void forward(struct many *many, int replica, int local)
+{
+	const struct many_hosts_job *job = many->job;
+
+	for (int stage = 0; stage < job->stages; stage++) {
+		int number = (replica * job->stages + stage) * job->per_host + local;
+		struct rank *rank = &many->ranks[number];
+		if (rank->state == RUNS)
+			rank->gpu_ms += work_ms(many, number);
+		if (stage + 1 < job->stages)
+			transfer(many, number, number + job->per_host, stage, stage + 1);
+	}
+}
+
+static double furthest_ms(const struct many *many)
+{
+	double ms = 0;
+
+	for (int i = 0; i < ranks_of(many->job); i++)
+		if (many->ranks[i].state == RUNS)
+			ms = fmax(ms, many->ranks[i].gpu_ms);
+	return ms;
+}
+
+static void play_flat(struct many *many)
+{
+	const struct many_hosts_job *job = many->job;
+	int all = ranks_of(job);
+
+	for (int i = 0; i < job->operations; i++) {
+		bool back = i * 2 >= job->operations;
+		collective(many, (struct call){ DATA, back ? RW_FUNCTION_REDUCE_SCATTER : RW_FUNCTION_ALL_GATHER, 1 << 20, -1 }, 0, 1,
+			   all, true);
+		let_time_pass(many, furthest_ms(many) - tick_ms);
+	}
+	collective(many, (struct call){ DATA, RW_FUNCTION_ALL_REDUCE, 1, -1 }, 0, 1, all, false);
+}
+
+static void play_mesh(struct many *many)
+{
+	const struct many_hosts_job *job = many->job;
+
+	for (int i = 0; i < job->operations; i++) {
+		for (int host = 0; host < job->hosts; host++)
+			collective(many, (struct call){ GROUP, RW_FUNCTION_ALL_REDUCE, 1 << 16, -1 }, host * job->per_host, 1,
+				   job->per_host, true);
+		let_time_pass(many, furthest_ms(many) - tick_ms);
+	}
+	for (int local = 0; local < job->per_host; local++)
+		collective(many, (struct call){ DATA, RW_FUNCTION_ALL_REDUCE, 1 << 20, -1 }, local, job->per_host, job->hosts, false);
+}
+
+static void play_pipeline(struct many *many)
+{
+	const struct many_hosts_job *job = many->job;
+	int replicas = job->hosts / job->stages;
+
+	for (int i = 0; i < job->operations; i++) {
+		for (int replica = 0; replica < replicas; replica++)
+			for (int local = 0; local < job->per_host; local++)
+				forward(many, replica, local);
+		let_time_pass(many, furthest_ms(many) - job->step_ms);
+	}
+	for (int i = 0; i < job->stages * job->per_host && replicas > 1; i++)
+		collective(many, (struct call){ DATA, RW_FUNCTION_ALL_REDUCE, 1 << 20, -1 }, i, job->stages * job->per_host, replicas,
+			   false);
+}
+
+static void play_step(struct many *many)
+{
+	const struct many_hosts_job *job = many->job;
+
+	for (int i = 0; i < ranks_of(job); i++)
+		many->ranks[i].level =
+		    job->lasts * many->ranks[i].level + sqrt(1 - job->lasts * job->lasts) * job->noise * normal(many);
+	if (job->shape == MANY_FLAT)
+		play_flat(many);
+	else if (job->shape == MANY_MESH)
+		play_mesh(many);
+	else
+		play_pipeline(many);
+}
+
+static void begin(struct many *many)
+{
+	const struct many_hosts_job *job = many->job;
+
+	for (int i = 0; i < 8; i++)
+		uniform(many);
+	for (int i = 0; i < job->hosts; i++) {
+		struct host *host = &many->hosts[i];
+		char name[16];
+		snprintf(name, sizeof(name), "h%d", i);
+		*host = (struct host){ .many = many, .shift_ms = 1e6 * uniform(many), .start = 1000000u * (uint64_t)(i + 1) };
+		host->analysis = analysis_new(false, emit_node, host);
+		const struct node_identity identity = { .job = "many", .host = name, .boot = { (uint8_t)(i + 1) }, .start = host->start };
+		host->half = host->analysis ? node_half_new(host->analysis, &identity) : NULL;
+		if (!host->half)
+			abort();
+	}
+	for (int i = 0; i < ranks_of(job); i++) {
+		many->ranks[i] = (struct rank){ .gpu_ms = base_ms,
+						.poll_ms = 4 * uniform(many),
+						.difference = job->differences * (2 * uniform(many) - 1),
+						.level = job->noise * normal(many) };
+		announce(many, i);
+	}
+}
+
+static bool anybody_runs(const struct many *many)
+{
+	for (int i = 0; i < ranks_of(many->job); i++)
+		if (many->ranks[i].state == RUNS)
+			return true;
+	return false;
+}
+
+void many_hosts_play(const struct many_hosts_job *job, struct many_hosts_result *result)
+{
+	struct many many = { .job = job, .result = result, .random = 0x9e3779b97f4a7c15u * (job->seed + 1ul),
+			     .network = 0xbf58476d1ce4e5b9u * (job->seed + 1ul), .ticked_ms = base_ms };
+	double end_ms = base_ms + job->seconds * 1000;
+
+	memset(result, 0, sizeof(*result));
+	many.half = job_half_new("many", emit, &many);
+	many.hosts = calloc((size_t)job->hosts, sizeof(*many.hosts));
+	many.ranks = calloc((size_t)ranks_of(job), sizeof(*many.ranks));
+	if (!many.half || !many.hosts || !many.ranks)
+		abort();
+	begin(&many);
+	while (anybody_runs(&many) && furthest_ms(&many) < end_ms)
+		play_step(&many);
+	let_time_pass(&many, end_ms + 2000);
+	job_half_summarise(many.half, &result->summary);
+	result->bytes = job_half_bytes(many.half);
+	for (int i = 0; i < job->hosts; i++) {
+		node_half_free(many.hosts[i].half);
+		analysis_free(many.hosts[i].analysis);
+	}
+	for (size_t i = 0; i < many.letter_count; i++)
+		free(many.letters[i].bytes);
+	job_half_free(many.half);
+	free(many.letters);
+	free(many.hosts);
+	free(many.ranks);
+}
+
+const struct many_hosts_finding *many_hosts_find(const struct many_hosts_result *result, enum rw_kind kind, bool told)
+{
+	for (size_t i = 0; i < result->count; i++) {
+		const struct many_hosts_finding *found = &result->findings[i];
+		if (found->kind == kind && found->state != RW_FINDING_CLOSED && (!told || found->severity >= RW_WARNING))
+			return found;
+	}
+	return NULL;
+}
+
+size_t many_hosts_accused(const struct many_hosts_result *result)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < result->count; i++) {
+		const struct many_hosts_finding *found = &result->findings[i];
+		count += found->state != RW_FINDING_CLOSED && found->severity >= RW_WARNING &&
+			 found->confidence != RW_INCONCLUSIVE && found->rank_count;
+	}
+	return count;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A job on many hosts: each host has an analysis and a node half of its own, with a clock of its own; what they send is shuffled, some
+ * of it lost, and taken by one job half. Made record by record from a model that shares nothing with analysis/.
+ */
+#ifndef TESTS_UNIT_ANALYSIS_MANY_HOSTS_H
+#define TESTS_UNIT_ANALYSIS_MANY_HOSTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rankwatch/message.h>
+
+#include "analysis/job/job_half.h"
+
+enum many_hosts_shape {
+	MANY_FLAT,     /* one communicator of all ranks, layer by layer (FSDP) */
+	MANY_MESH,     /* tensor parallelism inside of a host, data parallelism from host to host; nothing joins all ranks */
+	MANY_PIPELINE, /* a stage is a host: rank i of one sends to rank i of the next; replicas reduce, stage by stage */
+};
+
+enum many_hosts_fault {
+	MANY_HEALTHY,
+	MANY_SLOW_RANK,
+	MANY_SLOW_HOST,      /* all its ranks */
+	MANY_ALL_SLOWER,
+	MANY_HALF_SLOWER,    /* every other host */
+	MANY_HUNG,           /* the rank calls nothing any more */
+	MANY_STOPPED,
+	MANY_KILLED,
+	MANY_HOST_LOST,      /* its ranks and its collector */
+	MANY_COLLECTOR_LOST, /* only that */
+	MANY_DESYNC,         /* the rank makes another call than the others, once */
+	MANY_LINK,           /* what all have come to does not end */
+	MANY_PAUSE,          /* the rank does something else for `pause_s`, and goes on */
+};
+
+struct many_hosts_job {
+	int hosts, per_host, stages; /* stages: of a pipeline, each a host */
+	enum many_hosts_shape shape;
+	int operations;              /* of a step; micro-batches of a pipeline */
+	double step_ms;              /* without its transfers */
+	double jitter;               /* of each operation's work: uniform, this share of it */
+	double noise, lasts;         /* of a rank in a step: standard deviation, and what is left of it in the next */
+	double differences;          /* ranks differ for good by up to this, either way */
+	double uneven;               /* the last stage works so much longer than the first */
+	int sampled;                 /* of one operation in so many there is GPU progress; 0: of all */
+	bool evidence;               /* somebody looks at the threads of who stands: it sleeps */
+	enum many_hosts_fault fault;
+	int rank;                    /* whose, or of the host's */
+	double slow;                 /* by this share of its work */
+	double at_s, pause_s, seconds;
+	double lose;                 /* this share of the batches never comes … */
+	double delay_ms;             /* … and the others come so much later, at most */
+	double restart_s;            /* the collector of the first host starts anew; 0 never */
+	int generation;
+	unsigned seed;
+};
+
+enum { MANY_FINDINGS = 64, MANY_RANKS = 64 };
+
+struct many_hosts_finding {
+	enum rw_finding_state state;
+	enum rw_kind kind;
+	enum rw_scope scope;
+	enum rw_severity severity;
+	enum rw_confidence confidence;
+	enum rw_late_kind late_kind;
+	enum rw_cause_class class_;
+	int32_t ranks[MANY_RANKS];
+	size_t rank_count, waiting_count;
+	double at_s, share;
+	char host[64], text[512], cause[96];
+};
+
+struct many_hosts_result {
+	struct many_hosts_finding findings[MANY_FINDINGS];
+	size_t count; /* of the job half, in their order */
+	struct many_hosts_finding of_nodes[MANY_FINDINGS];
+	size_t node_count; /* of the hosts' own analyses, those from warning up that are not inconclusive, as they were opened */
+	struct job_half_summary summary;
+	size_t bytes;
+	uint64_t sent_messages, sent_bytes, longest;
+};
+
+void many_hosts_play(const struct many_hosts_job *job, struct many_hosts_result *result);
+/* The first of these that is not closed, of this kind; NULL none. From `warning` up, if `told`. */
+const struct many_hosts_finding *many_hosts_find(const struct many_hosts_result *result, enum rw_kind kind, bool told);
+/* How many name somebody from warning up, and are not inconclusive. */
+size_t many_hosts_accused(const struct many_hosts_result *result);
+/* Each batch that a node sends, in order. */
+void many_hosts_watch(void (*watch)(const void *bytes, size_t length));
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rankwatch/message.h>
+
+#include "analysis/node/node_half.h"
+#include "many_hosts.h"
+
+#define PLACED(type, field, at) cr_expect_eq(offsetof(type, field), at, #type "." #field)
+
+Test(message, lies_as_the_page_says)
+{
+	cr_expect_eq(sizeof(struct rw_batch), 192);
+	PLACED(struct rw_batch, version, 4);
+	PLACED(struct rw_batch, flags, 6);
+	PLACED(struct rw_batch, count, 8);
+	PLACED(struct rw_batch, number, 16);
+	PLACED(struct rw_batch, start, 24);
+	PLACED(struct rw_batch, lost, 32);
+	PLACED(struct rw_batch, boot, 40);
+	PLACED(struct rw_batch, host, 56);
+	PLACED(struct rw_batch, job, 120);
+	cr_expect_eq(sizeof(struct rw_message), 48);
+	PLACED(struct rw_message, function, 1);
+	PLACED(struct rw_message, generation, 2);
+	PLACED(struct rw_message, rank, 4);
+	PLACED(struct rw_message, bytes, 8);
+	PLACED(struct rw_message_rank, watchdog_ms, 8);
+	PLACED(struct rw_message_rank, life, 20);
+	PLACED(struct rw_message_rank, sending, 21);
+	PLACED(struct rw_message_rank, local_rank, 22);
+	PLACED(struct rw_message_rank, gpu, 24);
+	PLACED(struct rw_message_member, comm_rank, 12);
+	PLACED(struct rw_message_member, flags, 20);
+	PLACED(struct rw_message_member, name, 21);
+	PLACED(struct rw_message_cut, sequence, 8);
+	PLACED(struct rw_message_cut, own_us, 16);
+	PLACED(struct rw_message_cut, operations, 36);
+	PLACED(struct rw_message_flight, age_ms, 24);
+	PLACED(struct rw_message_flight, dtype, 32);
+	PLACED(struct rw_message_flight, flags, 34);
+	PLACED(struct rw_message_calls, calls, 16);
+	PLACED(struct rw_message_calls, idle_ms, 32);
+	PLACED(struct rw_message_why, text, 8);
+	PLACED(struct rw_message_finding, lost_ppm, 8);
+	PLACED(struct rw_message_finding, cause, 16);
+}
+
+static struct rw_message sent[1 << 16];
+static size_t sent_count;
+
+static void keep(const void *bytes, size_t length)
+{
+	size_t count = (length - sizeof(struct rw_batch)) / sizeof(*sent);
+
+	memcpy(&sent[sent_count], (const char *)bytes + sizeof(struct rw_batch), count * sizeof(*sent));
+	sent_count += count;
+}
+
+static size_t count_of(enum rw_message_type type)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < sent_count; i++)
+		count += sent[i].type == type;
+	return count;
+}
+
+static void play(const struct many_hosts_job *job, struct many_hosts_result *result)
+{
+	sent_count = 0;
+	many_hosts_watch(keep);
+	many_hosts_play(job, result);
+	many_hosts_watch(NULL);
+}
+
+Test(node_half, says_who_is_there_and_what_is_on_several_hosts)
+{
+	struct many_hosts_result result;
+	const struct many_hosts_job job = {
+		.hosts = 2, .per_host = 2, .shape = MANY_MESH, .operations = 20, .step_ms = 500, .seconds = 5, .seed = 1,
+	};
+
+	play(&job, &result);
+	for (size_t i = 0; i < sent_count; i++) {
+		if (sent[i].type == RW_MESSAGE_RANK)
+			cr_expect_eq(sent[i].of_rank.pid, 1000 + sent[i].rank % 2);
+		if (sent[i].type == RW_MESSAGE_MEMBER)
+			cr_expect_eq(sent[i].member.comm, 0x2000u + (uint64_t)sent[i].rank % 2, "the group of one host is its own affair");
+	}
+	cr_expect_geq(count_of(RW_MESSAGE_RANK), 4);
+	cr_expect_leq(count_of(RW_MESSAGE_RANK), 12, "at the beginning, and 2 and 4 s later");
+	cr_expect_eq(result.summary.ranks, 4);
+	cr_expect_eq(result.summary.hosts, 2);
+	cr_expect_eq(result.summary.communicators, 2);
+	cr_expect_eq(result.summary.ranks_total, 4);
+	cr_expect_eq(result.summary.missed, 0);
+	cr_expect_eq(result.summary.bad, 0);
+	cr_expect_eq(result.summary.silent_hosts, 0);
+}
+
+/* What the messages of two cuts differ by is what lies between them, of which nothing is lost. */
+Test(node_half, accounts_for_all_time_between_two_cuts)
+{
+	struct many_hosts_result result;
+	const struct many_hosts_job job = {
+		.hosts = 4, .per_host = 1, .shape = MANY_FLAT, .operations = 10, .step_ms = 250, .jitter = 0.1,
+		.fault = MANY_SLOW_RANK, .rank = 2, .slow = 0.2, .seconds = 40, .seed = 3,
+	};
+	const struct rw_message_cut *last[4] = { NULL };
+	uint8_t function[4] = { 0 };
+	int cuts = 0;
+
+	play(&job, &result);
+	for (size_t i = 0; i < sent_count; i++) {
+		if (sent[i].type != RW_MESSAGE_CUT)
+			continue;
+		const struct rw_message_cut *cut = &sent[i].cut, *before = last[sent[i].rank];
+		last[sent[i].rank] = cut;
+		if (function[sent[i].rank] != sent[i].function || i < 100) {
+			function[sent[i].rank] = sent[i].function;
+			continue;
+		}
+		double operations = (double)(cut->sequence - before->sequence);
+		double own_s = (cut->own_us - before->own_us) / 1e6, inside_s = (cut->inside_us - before->inside_us) / 1e6;
+		/* Five a step of each of the two functions, and each step has 300 ms and 11 transfers. */
+		double lasted_s = operations / 5 * (0.25 * 1.2 * 1.025 + 11 * 0.0005);
+		cr_expect_float_eq(own_s + inside_s, lasted_s, 0.15 * lasted_s, "%f s of %f s", own_s + inside_s, lasted_s);
+		cr_expect_eq(cut->unseen_us, before->unseen_us);
+		if (sent[i].rank == 2)
+			cr_expect_gt(own_s, 0.9 * lasted_s);
+		else
+			cr_expect_gt(inside_s, 0.1 * lasted_s);
+		cuts++;
+	}
+	cr_expect_gt(cuts, 4 * 4);
+	cr_expect_lt(cuts, 4 * 31, "a cut lasts a second or more");
+}
+
+static void keep_sent(void *argument, const void *bytes, size_t length)
+{
+	(void)argument;
+	keep(bytes, length);
+}
+
+static void emit_nothing(void *argument, const struct rw_finding *finding)
+{
+	(void)argument;
+	(void)finding;
+}
+
+/* One rank of two, the other on another host: it calls one AllReduce that ends, and nothing more for ten seconds. */
+static void stand_idle(const struct rw_birth *birth)
+{
+	static struct rw_box_header box = { .host = "h", .job = "j", .created_ns = 1, .world_size = 2 };
+	struct analysis *analysis = analysis_new(false, emit_nothing, NULL);
+	const struct node_identity identity = { .job = "j", .host = "h", .start = 1 };
+	struct node_half *half = node_half_new(analysis, &identity);
+	const struct analysis_process process = { .id = 1, .pid = 7, .box = &box };
+	const struct rw_communicator communicator = { .id = 9, .nranks = 2, .nnodes = 2, .born_ns = 1 };
+	const uint64_t ms = 1000000, second = 1000 * ms;
+	const struct rw_operation slot = {
+		.ticket = 1,
+		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK | RW_KNOWN_STARTED |
+			 RW_KNOWN_DONE,
+		.function = RW_FUNCTION_ALL_REDUCE,
+		.api_ns = second,
+		.launch_begin_ns = second + ms,
+		.launch_end_ns = second + ms,
+		.return_ns = second + ms,
+		.root_or_peer = -1,
+		.progress = 1,
+		.gpu_source = RW_GPU_SOURCE_WATERMARK,
+		.started_seen_ns = second + 2 * ms,
+		.done_seen_ns = second + 3 * ms,
+	};
+
+	sent_count = 0;
+	cr_assert_eq(analysis_add_process(analysis, &process), 0);
+	cr_assert_eq(analysis_add_communicator(analysis, 1, 0, &communicator), 0);
+	cr_assert_eq(analysis_add_operation(analysis, 1, &slot), 0);
+	if (birth)
+		cr_assert_eq(analysis_set_birth(analysis, 1, birth), 0);
+	for (uint64_t now_ns = second; now_ns < 11 * second; now_ns += 100 * ms) {
+		analysis_tick(analysis, now_ns);
+		node_half_tick(half, now_ns, keep_sent, NULL);
+	}
+	node_half_end(half, 11 * second, keep_sent, NULL);
+	node_half_free(half);
+	analysis_free(analysis);
+}
+
+Test(node_half, says_how_far_a_rank_has_come_that_calls_nothing)
+{
+	stand_idle(NULL);
+	cr_expect_eq(count_of(RW_MESSAGE_CALLS), 4, "after 1, 2, 4 and 8 s");
+	cr_expect_geq(count_of(RW_MESSAGE_WHY), 4);
+	for (size_t i = 0; i < sent_count; i++) {
+		if (sent[i].type != RW_MESSAGE_CALLS)
+			continue;
+		cr_expect_eq(sent[i].function, RW_FUNCTION_ALL_REDUCE);
+		cr_expect_eq(sent[i].calls.next, 1);
+		cr_expect_eq(sent[i].calls.comm, 9);
+		cr_expect_eq(sent[i].calls.calls, 1);
+	}
+}
+
+Test(node_half, does_not_say_that_it_is_missing_while_it_waits_in_the_birth_of_a_communicator)
+{
+	const struct rw_birth birth = { .nranks = 2, .rank = 0, .since_ns = 1000000000 };
+
+	stand_idle(&birth);
+	cr_expect_eq(count_of(RW_MESSAGE_CALLS), 0);
+}
+
+Test(node_half, says_little)
+{
+	struct many_hosts_result result;
+	const struct many_hosts_job job = {
+		.hosts = 2, .per_host = 8, .shape = MANY_MESH, .operations = 100, .step_ms = 500, .seconds = 60, .seed = 5,
+	};
+
+	play(&job, &result);
+	/* A cut a second, and who is there a few times. */
+	cr_expect_lt(result.sent_messages, 16 * (60 + 2 * 8));
+	cr_expect_leq(result.longest, RW_BATCH_MAX);
+}

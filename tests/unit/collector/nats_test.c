@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: MIT */
+/* What surrounds a NATS server, without one: subjects, addresses, queues, who is heard, one list of many nodes' findings. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/nats/complaints.h"
+#include "collector/nats/finding_head.h"
+#include "collector/nats/hosts.h"
+#include "collector/nats/letters.h"
+#include "collector/nats/merged.h"
+#include "collector/nats/partial.h"
+#include "collector/nats/publisher.h"
+#include "collector/nats/roll.h"
+#include "collector/nats/server_url.h"
+#include "collector/nats/subject.h"
+
+#define S UINT64_C(1000000000)
+
+Test(subject, escapes_what_means_something_in_a_subject)
+{
+	char subject[SUBJECT_SIZE];
+
+	subject_write(subject, SUBJECT_FINDINGS, "slurm-81123.0", "node7.example.com");
+	cr_expect_str_eq(subject, "rankwatch.v1.slurm-81123%2E0.findings.node7%2Eexample%2Ecom");
+	subject_write(subject, SUBJECT_MESSAGES, "a b*>%\n", NULL);
+	cr_expect_str_eq(subject, "rankwatch.v1.a%20b%2A%3E%25%0A.messages.*");
+	subject_write(subject, SUBJECT_HOSTS, "", "");
+	cr_expect_str_eq(subject, "rankwatch.v1.%.hosts.%");
+	subject_write_all(subject, ">");
+	cr_expect_str_eq(subject, "rankwatch.v1.%3E.*.*");
+}
+
+Test(subject, comes_back_as_it_was)
+{
+	static const char *const hosts[] = { "a", "", "%", "node7.example.com", "\xff\x01*> .", "-_9" };
+	char subject[SUBJECT_SIZE], host[SUBJECT_NAME], longest[SUBJECT_NAME];
+	enum subject_topic topic;
+
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+		subject_write(subject, SUBJECT_HOSTS, "job", hosts[i]);
+		cr_assert_eq(subject_read(subject, &topic, host), 0, "%s", subject);
+		cr_expect_eq(topic, SUBJECT_HOSTS);
+		cr_expect_str_eq(host, hosts[i]);
+	}
+	memset(longest, '.', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	subject_write(subject, SUBJECT_MESSAGES, longest, longest);
+	cr_assert_eq(subject_read(subject, &topic, host), 0);
+	cr_expect_str_eq(host, longest);
+}
+
+Test(subject, refuses_what_nobody_of_us_writes)
+{
+	static const char *const subjects[] = {
+		"",
+		"rankwatch",
+		"rankwatch.v2.j.findings.h",
+		"rankwatch.v1.j.gossip.h",
+		"rankwatch.v1.j.findings",
+		"rankwatch.v1.j.findings.",
+		"rankwatch.v1.j.findings.h.h",
+		"rankwatch.v1.j.findings.%4",
+		"rankwatch.v1.j.findings.%41", /* A is written as A */
+		"rankwatch.v1.j.findings.%2e", /* in capitals */
+		"rankwatch.v1.j.findings.%00",
+		"rankwatch.v1.j.findings.a b",
+		"other.v1.j.findings.h",
+	};
+	char host[SUBJECT_NAME], large[2 * SUBJECT_SIZE];
+	enum subject_topic topic;
+
+	for (size_t i = 0; i < sizeof(subjects) / sizeof(subjects[0]); i++)
+		cr_expect_eq(subject_read(subjects[i], &topic, host), -EPROTO, "%s", subjects[i]);
+	snprintf(large, sizeof(large), "rankwatch.v1.j.findings.%0*d", SUBJECT_NAME, 1);
+	cr_expect_eq(subject_read(large, &topic, host), -EPROTO, "a name that is too long");
+	snprintf(large, sizeof(large), "rankwatch.v1.j.findings.%0*d", SUBJECT_SIZE, 1);
+	cr_expect_eq(subject_read(large, &topic, host), -EPROTO);
+}
+
+Test(server_url, takes_what_names_a_server)
+{
+	static const char *const urls[] = { "nats://h", "nats://h:4222", "tls://h.example:4222", "nats://u:p@h", "nats://u:p@ss@h:1",
+					    "nats://token@[::1]:4222", "nats://a:1,nats://b:2", "nats://[::1]" };
+	char why[SERVER_URL_WHY];
+
+	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++)
+		cr_expect_eq(server_url_check(urls[i], why), 0, "%s: %s", urls[i], why);
+}
+
+Test(server_url, refuses_what_does_not_and_keeps_its_secret)
+{
+	static const char *const urls[] = { "", "h:4222", "http://h", "nats://", "nats://u:secret@", "nats://u:secret@h:0",
+					    "nats://h:65536", "nats://h:x", "nats://h:", "nats://secret@h/path", "nats://a,secret",
+					    "nats://h h", "nats://a,", "secret:secret@h" };
+	char why[SERVER_URL_WHY], large[SERVER_URL_LENGTH + 8] = "nats://";
+
+	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		cr_expect_eq(server_url_check(urls[i], why), -EINVAL, "%s", urls[i]);
+		cr_expect(*why);
+		cr_expect_not(strstr(why, "secret"), "%s", why);
+	}
+	memset(large + 7, 'a', sizeof(large) - 8);
+	cr_expect_eq(server_url_check(large, why), -EINVAL);
+}
+
+Test(server_url, is_shown_without_user_and_password)
+{
+	char shown[SERVER_URL_SHOWN], large[SERVER_URL_LENGTH] = "nats://secret@";
+
+	server_url_show("nats://u:se@cret@h:1,tls://token@[::1]:2,nats://c", shown);
+	cr_expect_str_eq(shown, "nats://h:1,tls://[::1]:2,nats://c");
+	server_url_show("secret", shown);
+	cr_expect_not(strstr(shown, "secret"), "%s", shown);
+	memset(large + 14, 'a', sizeof(large) - 15);
+	server_url_show(large, shown);
+	cr_expect_eq(strlen(shown), SERVER_URL_SHOWN - 1);
+	cr_expect_not(strstr(shown, "secret"), "%s", shown);
+}
+
+Test(letters, keep_the_newest_within_their_limit)
+{
+	struct letters letters = { .limit = 1000 };
+	char text[100] = "";
+
+	for (int i = 0; i < 100; i++) {
+		snprintf(text, sizeof(text), "%d", i);
+		letters_put(&letters, "s", text, sizeof(text));
+		cr_assert_leq(letters.size, letters.limit);
+	}
+	cr_expect_gt(letters.count, 4);
+	cr_expect_eq(letters.count + letters.dropped, 100);
+
+	int expected = 100 - (int)letters.count;
+
+	for (struct letter *letter; (letter = letters_take(&letters)); free(letter)) {
+		cr_expect_eq(letter->length, sizeof(text));
+		cr_expect_eq(atoi(letter->bytes), expected++);
+	}
+	cr_expect_eq(expected, 100);
+	cr_expect_eq(letters.size, 0);
+	cr_expect_eq(letters.count, 0);
+}
+
+Test(letters, one_that_is_too_large_pushes_nobody_out)
+{
+	struct letters letters = { .limit = 300 };
+	char text[400] = "";
+
+	letters_put(&letters, "s", "a", 1);
+	letters_put(&letters, "s", text, sizeof(text));
+	cr_expect_eq(letters.count, 1);
+	cr_expect_eq(letters.dropped, 1);
+	letters_put(&letters, "s", NULL, 0);
+	cr_expect_eq(letters.count, 2);
+	letters_clear(&letters);
+	cr_expect_null(letters.first);
+}
+
+static json_t *life(unsigned started, unsigned number, bool last)
+{
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:s, s:b}", "version", 1, "started", started, "number", number, "every_ms", 2000,
+			 "ranks", 4, "level", "proc", "last", last);
+}
+
+static enum host_news hear(struct hosts *hosts, const char *host, json_t *object, uint64_t now_ns)
+{
+	const struct heard_host *heard;
+	enum host_news news;
+	char why[HOSTS_WHY];
+
+	cr_expect_eq(hosts_hear(hosts, host, object, now_ns, &news, &heard, why), 0, "%s", why);
+	json_decref(object);
+	return news;
+}
+
+Test(hosts, come_go_silent_come_back_and_take_leave)
+{
+	struct hosts hosts = { 0 };
+
+	cr_expect_eq(hear(&hosts, "b", life(1000, 1, false), 1 * S), HOST_NEW);
+	cr_expect_eq(hear(&hosts, "a", life(1000, 1, false), 2 * S), HOST_NEW);
+	cr_expect_eq(hosts_ranks(&hosts), 8);
+	cr_expect_null(hosts_next_silent(&hosts, 10 * S));
+
+	const struct heard_host *silent = hosts_next_silent(&hosts, 11 * S);
+
+	cr_assert(silent);
+	cr_expect_str_eq(silent->name, "b");
+	cr_expect_null(hosts_next_silent(&hosts, 11 * S), "that is said once");
+	cr_expect_eq(hear(&hosts, "b", life(1000, 9, false), 12 * S), HOST_BACK);
+	cr_expect_eq(hosts_find(&hosts, "b")->missed, 7);
+	cr_expect_eq(hear(&hosts, "b", life(1000, 3, false), 12 * S), HOST_NOTHING, "an old one that was under way");
+	cr_expect_eq(hear(&hosts, "b", life(2000, 1, false), 13 * S), HOST_RESTARTED);
+	cr_expect_eq(hear(&hosts, "b", life(1000, 10, true), 13 * S), HOST_NOTHING, "the one before");
+	cr_expect_eq(hear(&hosts, "b", life(2000, 2, true), 14 * S), HOST_TAKES_LEAVE);
+	hosts_touch(&hosts, "a", 20 * S);
+	cr_expect_null(hosts_next_silent(&hosts, 29 * S), "who has taken leave is not silent, who says anything neither");
+	cr_expect_str_eq(hosts_next_silent(&hosts, 30 * S)->name, "a");
+	hosts_free(&hosts);
+}
+
+Test(hosts, believe_no_nonsense)
+{
+	static const char *const lines[] = { "[]",
+					     "{}",
+					     "3",
+					     "{\"version\":2,\"started\":1,\"number\":1}",
+					     "{\"version\":1,\"started\":-1,\"number\":1}",
+					     "{\"version\":1,\"started\":1,\"number\":\"1\"}" };
+	struct hosts hosts = { 0 };
+	const struct heard_host *heard;
+	enum host_news news;
+	char why[HOSTS_WHY];
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		json_t *object = json_loads(lines[i], JSON_DECODE_ANY, NULL);
+
+		cr_expect_eq(hosts_hear(&hosts, "a", object, S, &news, &heard, why), -EPROTO, "%s", lines[i]);
+		cr_expect(*why);
+		json_decref(object);
+	}
+	cr_expect_eq(hosts_hear(&hosts, "a", NULL, S, &news, &heard, why), -EPROTO);
+	cr_expect_eq(hosts.count, 0);
+
+	json_t *object = json_loads("{\"version\":1,\"started\":1,\"number\":1,\"every_ms\":-5,\"ranks\":99999999999}", 0, NULL);
+
+	cr_expect_eq(hear(&hosts, "a", object, S), HOST_NEW);
+	cr_expect_leq(hosts_ranks(&hosts), 65536);
+	hosts_free(&hosts);
+}
+
+Test(hosts, are_bounded)
+{
+	struct hosts hosts = { 0 };
+	const struct heard_host *heard;
+	enum host_news news;
+	char why[HOSTS_WHY], name[16];
+	json_t *object = life(1, 1, false);
+	int err = 0;
+
+	for (int i = 0; i <= HOSTS_MOST && !err; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		err = hosts_hear(&hosts, name, object, S, &news, &heard, why);
+	}
+	cr_expect_eq(err, -EMFILE);
+	cr_expect_eq(hosts.count, HOSTS_MOST);
+	json_decref(object);
+	hosts_free(&hosts);
+}
+
+struct told {
+	unsigned count;
+	char state[16], text[64];
+	json_int_t revision;
+};
+
+static void on_finding(void *argument, const json_t *finding)
+{
+	struct told *told = argument;
+
+	told->count++;
+	snprintf(told->state, sizeof(told->state), "%s", json_string_value(json_object_get(finding, "state")));
+	snprintf(told->text, sizeof(told->text), "%s", json_string_value(json_object_get(finding, "text")));
+	told->revision = json_integer_value(json_object_get(finding, "revision"));
+}
+
+static json_t *finding(const char *id, const char *state, const char *text, const char *cause)
+{
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s, s:o?, s:[{s:s}], s:{s:s}}", "schema", 1, "id", id, "state", state,
+			 "severity", "warning", "kind", "straggler", "ranks", 3, "text", text, "cause",
+			 cause ? json_pack("{s:s}", "class", cause) : NULL, "where", "host", "h1", "incident", "id", id);
+}
+
+static void put(struct merged *merged, const char *host, json_t *object)
+{
+	char why[FINDING_HEAD_WHY];
+
+	cr_expect_eq(merged_take(merged, host, object, why), 0, "%s", why);
+	json_decref(object);
+}
+
+Test(merged, one_finding_of_many_nodes_is_told_once)
+{
+	struct told told = { 0 };
+	struct merged merged = { .emit = on_finding, .argument = &told };
+
+	put(&merged, "h0", finding("0a-0", "update", "by h0", NULL));
+	cr_expect_eq(told.count, 1);
+	cr_expect_str_eq(told.state, "open", "whoever comes late hears of it as of a new one");
+	put(&merged, "h0", finding("0a-0", "update", "by h0", NULL));
+	put(&merged, "h2", finding("0a-0", "open", "by h2", NULL));
+	cr_expect_eq(told.count, 1, "said again, and by another that knows no more");
+	put(&merged, "h2", finding("0a-0", "update", "by h2, with a cause", "io"));
+	cr_expect_eq(told.count, 2);
+	cr_expect_str_eq(told.state, "update");
+	cr_expect_str_eq(told.text, "by h2, with a cause");
+	put(&merged, "h0", finding("0a-0", "update", "by h0 again", NULL));
+	cr_expect_eq(told.count, 2);
+	put(&merged, "h2", finding("0a-0", "closed", "over for h2", "io"));
+	cr_expect_eq(told.count, 3);
+	cr_expect_str_eq(told.state, "update");
+	cr_expect_str_eq(told.text, "by h0 again");
+	put(&merged, "h0", finding("0a-0", "closed", "over", NULL));
+	cr_expect_eq(told.count, 4);
+	cr_expect_str_eq(told.state, "closed");
+	cr_expect_eq(told.revision, 4);
+	cr_expect_eq(merged.voice_count + merged.told_count, 0);
+	put(&merged, "h0", finding("0a-0", "closed", "over", NULL));
+	cr_expect_eq(told.count, 4);
+	merged_free(&merged);
+}
+
+Test(merged, the_ranks_own_host_is_believed_before_another_and_a_node_before_the_job)
+{
+	struct told told = { 0 };
+	struct merged merged = { .emit = on_finding, .argument = &told };
+
+	put(&merged, "", finding("0a-0", "open", "by the job half", NULL));
+	put(&merged, "h0", finding("0a-0", "open", "by h0", NULL));
+	cr_expect_str_eq(told.text, "by h0");
+	put(&merged, "h1", finding("0a-0", "open", "by its own host", NULL));
+	cr_expect_str_eq(told.text, "by its own host");
+	cr_expect_eq(told.count, 3);
+	merged_free(&merged);
+}
+
+Test(merged, an_end_that_was_lost_is_made_up_for)
+{
+	struct told told = { 0 };
+	struct merged merged = { .emit = on_finding, .argument = &told };
+	json_t *ids = json_pack("[s]", "0b-0");
+
+	put(&merged, "h0", finding("0a-0", "open", "first", NULL));
+	put(&merged, "h0", finding("0b-0", "open", "second", NULL));
+	put(&merged, "h1", finding("0c-0", "open", "third", NULL));
+	merged_keep_only(&merged, "h0", ids);
+	cr_expect_eq(told.count, 4);
+	cr_expect_str_eq(told.state, "closed");
+	cr_expect_str_eq(told.text, "first");
+	cr_expect_eq(merged.told_count, 2);
+	json_decref(ids);
+	merged_free(&merged);
+}
+
+Test(merged, what_is_no_finding_is_not_taken)
+{
+	static const char *const lines[] = {
+		"{}",
+		"{\"schema\":2,\"id\":\"0a-0\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"x\",\"ranks\":[],\"text\":\"\"}",
+		"{\"schema\":1,\"id\":\"0a-0\\u001b\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"x\",\"ranks\":[],\"text\":\"\"}",
+		"{\"schema\":1,\"id\":\"0123456789abcdef01234567-0\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"x\",\"ranks\":[],\"text\":\"\"}",
+		"{\"schema\":1,\"id\":\"0a-0\",\"state\":\"ajar\",\"severity\":\"warning\",\"kind\":\"x\",\"ranks\":[],\"text\":\"\"}",
+		"{\"schema\":1,\"id\":\"0a-0\",\"state\":\"open\",\"severity\":\"dire\",\"kind\":\"x\",\"ranks\":[],\"text\":\"\"}",
+		"{\"schema\":1,\"id\":\"0a-0\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":3,\"ranks\":[],\"text\":\"\"}",
+		"{\"schema\":1,\"id\":\"0a-0\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"x\",\"ranks\":3,\"text\":\"\"}",
+		"{\"schema\":1,\"id\":\"0a-0\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"x\",\"ranks\":[]}",
+	};
+	struct told told = { 0 };
+	struct merged merged = { .emit = on_finding, .argument = &told };
+	char why[FINDING_HEAD_WHY];
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		json_t *object = json_loads(lines[i], 0, NULL);
+
+		cr_assert(object, "%s", lines[i]);
+		cr_expect_eq(merged_take(&merged, "h", object, why), -EPROTO, "%s", lines[i]);
+		cr_expect(*why);
+		json_decref(object);
+	}
+	cr_expect_eq(merged_take(&merged, "h", NULL, why), -EPROTO);
+	cr_expect_eq(told.count, 0);
+}
+
+Test(merged, a_kind_that_is_not_known_is_handed_on)
+{
+	struct told told = { 0 };
+	struct merged merged = { .emit = on_finding, .argument = &told };
+	json_t *object = finding("0a-0", "open", "news", NULL);
+
+	json_object_set_new(object, "kind", json_string("newer"));
+	put(&merged, "h", object);
+	cr_expect_eq(told.count, 1);
+	merged_free(&merged);
+}
+
+Test(merged, is_bounded)
+{
+	struct told told = { 0 };
+	struct merged merged = { .emit = on_finding, .argument = &told };
+	char why[FINDING_HEAD_WHY], id[24];
+	int err = 0;
+
+	for (int i = 0; i <= MERGED_MOST && !err; i++) {
+		snprintf(id, sizeof(id), "%x-0", i);
+
+		json_t *object = finding(id, "open", "x", NULL);
+
+		err = merged_take(&merged, "h", object, why);
+		json_decref(object);
+	}
+	cr_expect_eq(err, -EMFILE);
+	cr_expect_eq(told.count, MERGED_MOST);
+	merged_free(&merged);
+}
+
+Test(publisher, says_that_it_lives_and_what_is_open)
+{
+	struct board board = { 0 };
+	struct rw_finding open = { .id = "0a-0", .state = RW_FINDING_OPEN }, closed = { .id = "0b-0", .state = RW_FINDING_CLOSED };
+	const struct publisher_life life_ = { .ranks = 4, .level = "proc" };
+
+	board_put(&board, &open, "{}");
+	board_put(&board, &closed, "{}");
+
+	char *line = publisher_life_line(&board, &life_, "host\xff", 5, 6, 7, false);
+	json_t *object = json_loads(line, 0, NULL);
+	struct hosts hosts = { 0 };
+
+	cr_assert(object, "%s", line);
+	cr_expect_eq(json_array_size(json_object_get(object, "open")), 1);
+	cr_expect_eq(json_integer_value(json_object_get(object, "open_count")), 1);
+	cr_expect_eq(hear(&hosts, "h", object, S), HOST_NEW);
+	cr_expect_eq(hosts_find(&hosts, "h")->lost, 7);
+	hosts_free(&hosts);
+	free(line);
+	board_free(&board);
+}
+
+Test(publisher, lists_no_part_of_what_is_open)
+{
+	struct board board = { 0 };
+	struct rw_finding open = { .state = RW_FINDING_OPEN };
+	const struct publisher_life life_ = { .level = "proc" };
+
+	for (int i = 0; i <= PUBLISHER_IDS; i++) {
+		snprintf(open.id, sizeof(open.id), "%x-0", i);
+		board_put(&board, &open, "{}");
+	}
+
+	char *line = publisher_life_line(&board, &life_, "h", 5, 6, 7, false);
+	json_t *object = json_loads(line, 0, NULL);
+
+	cr_expect_eq(json_array_size(json_object_get(object, "open")), 0);
+	cr_expect_eq(json_integer_value(json_object_get(object, "open_count")), PUBLISHER_IDS + 1);
+	json_decref(object);
+	free(line);
+	board_free(&board);
+}
+
+Test(complaints, are_said_once_and_counted)
+{
+	struct complaints complaints = { 0 };
+	char why[32];
+
+	cr_expect(complaints_add(&complaints, "a"));
+	cr_expect_not(complaints_add(&complaints, "a"));
+	for (int i = 0; i < 2 * COMPLAINTS_KINDS; i++) {
+		snprintf(why, sizeof(why), "%d", i);
+		cr_expect_eq(complaints_add(&complaints, why), i < COMPLAINTS_KINDS - 1);
+	}
+	cr_expect_eq(complaints.count, 2 + 2 * COMPLAINTS_KINDS);
+}
+
+Test(roll, names_the_first_and_counts_the_rest)
+{
+	struct roll roll = { 0 };
+	char name[SUBJECT_NAME];
+
+	cr_expect_null(roll_take(&roll));
+	roll_add(&roll, "a");
+	roll_add(&roll, "b");
+	cr_expect_str_eq(roll_take(&roll), "a, b");
+	cr_expect_null(roll_take(&roll));
+	memset(name, 'n', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	for (int i = 0; i < 1000; i++)
+		roll_add(&roll, name);
+	cr_expect(strstr(roll_take(&roll), " and 992 more"));
+}
+
+static json_t *slowdown(const char *id, const char *ranks, const char *scope, const char *text)
+{
+	char line[1024];
+
+	snprintf(line, sizeof(line), "{\"schema\":1,\"id\":\"%s\",\"state\":\"open\",\"severity\":\"warning\",\"confidence\":"
+		 "\"likely\",\"kind\":\"slowdown\",\"scope\":\"%s\",\"ranks\":%s,\"job\":{\"generation\":2},\"operation\":{"
+		 "\"comm\":\"0x9\",\"comm_size\":4},\"text\":\"%s\"}", id, scope, ranks, text);
+	return json_loads(line, 0, NULL);
+}
+
+/* The text of what becomes of the finding; and its id, "" where it is the same. */
+static const char *become(json_t *finding, char id[24])
+{
+	static char text[600];
+	json_t *changed = partial_finding(finding);
+
+	snprintf(id, 24, "%s", changed == finding ? "" : json_string_value(json_object_get(changed, "id")));
+	snprintf(text, sizeof(text), "%s", json_string_value(json_object_get(changed, "text")));
+	if (changed != finding)
+		cr_expect_str_eq(json_string_value(json_object_get(changed, "confidence")), "inconclusive");
+	json_decref(changed);
+	json_decref(finding);
+	return text;
+}
+
+Test(partial, slow_transfers_of_hosts_that_see_a_part_each_are_one_finding)
+{
+	char one[24], other[24], whole[24], link[24];
+
+	cr_expect_str_eq(become(slowdown("0a-2", "[0]", "job", "one of them"), one), "one of them");
+	become(slowdown("0b-2", "[1,2]", "job", "x"), other);
+	cr_expect(*one);
+	cr_expect_str_eq(one, other);
+	cr_expect_str_eq(become(slowdown("0c-2", "[0,1,2,3]", "job", "all"), whole), "all");
+	cr_expect_str_eq(whole, "", "one that sees all of them knows");
+	become(slowdown("0d-2", "[0]", "link", "x"), link);
+	cr_expect_str_eq(link, "", "of a link, too");
+}

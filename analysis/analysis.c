@@ -7,18 +7,18 @@
 
 #include "analysis/completion.h"
 #include "analysis/desync.h"
-#include "analysis/expiry.h"
 #include "analysis/endings.h"
+#include "analysis/expiry.h"
 #include "analysis/flights.h"
 #include "analysis/gpu_finding.h"
 #include "analysis/held.h"
 #include "analysis/intake.h"
 #include "analysis/model.h"
-#include "analysis/pair.h"
 #include "analysis/numbering.h"
+#include "analysis/pair.h"
 #include "analysis/pipeline_loss.h"
-#include "analysis/step_course.h"
 #include "analysis/process.h"
+#include "analysis/step_course.h"
 #include "analysis/view.h"
 
 struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argument)

@@ -229,15 +229,8 @@ static double hidden_ns(const struct comparison *comparison)
 	return blame.worst_ns ? LATENESS_NOISE_NS * ((double)blame.late_ns / (double)blame.worst_ns - 1) : 0;
 }
 
-/* The tail of a log-normal: where the largest of n is at 2.4 standard deviations, what comes once in 100 n times is 4 times as large,
- * of a normal one 1.6 times. Noise seldom stays there for a dozen steps. */
-static double beyond_largest(uint32_t length)
-{
-	return length < EXCURSION_STEADY_STEPS ? EXCURSION_SHORT : length < EXCURSION_LONG ? EXCURSION_DOZEN : EXCURSION_QUIET;
-}
-
 /* Beyond this no rank comes by chance in such a job: as the largest that was seen is to the usual ones, so is what is not
- * seen yet to the largest; and the fewer were seen, the less they tell. */
+ * seen yet to the largest, and twice that at least; and the fewer were seen, the less they tell. */
 static double bound_ns(const struct comparison *comparison, uint32_t i)
 {
 	double all = 0, below = 0, largest = LATENESS_NOISE_NS, usual = LATENESS_NOISE_NS;
@@ -257,7 +250,7 @@ static double bound_ns(const struct comparison *comparison, uint32_t i)
 	double times = steps / fmax(lasts, excursion_lengths[i]);
 	double few = 1 + EXCURSION_SEEN / (comparison->chosen.units * fmax(times, 1));
 	double hidden = hidden_ns(comparison);
-	return (largest + hidden) * fmax(fmax(few, largest / usual), beyond_largest(comparison->chosen.length)) - hidden;
+	return (largest + hidden) * fmax(fmax(few, largest / usual), EXCURSION_QUIET) - hidden;
 }
 
 /* Two ranks, or hosts, cannot show what is usual: when one is late the other is not. Then what counts is how much it changes
@@ -334,13 +327,10 @@ static bool begins_with_a_jump(const struct comparison *comparison, uint32_t len
 }
 
 /* As steadily late as noise that lasts never is, and by more than the others were for three steps: then it is no matter how
- * little they have shown yet. A few show less: then it is so for longer, or since one step. */
+ * little they have shown yet. One other rank, or host, shows less: then it is so for longer. */
 static bool is_steadily_late(struct comparison *comparison, uint32_t length, uint64_t least_ns, double beyond_ns)
 {
-	bool few = comparison->chosen.units < EXCURSION_FEW, long_enough = length >= EXCURSION_LONG;
-
-	if (length < EXCURSION_STEADY_STEPS || (comparison->chosen.units < 2 && !long_enough) ||
-	    (few && !long_enough && !begins_with_a_jump(comparison, length, least_ns, 2)) ||
+	if (length < EXCURSION_STEADY_STEPS || (comparison->chosen.units < 2 && length < EXCURSION_LONG) ||
 	    steadiness(comparison->suspect, length, least_ns, EXCURSION_STEADY_PART) < EXCURSION_STEADY)
 		return false;
 	add_up(comparison, THREE);
@@ -373,7 +363,7 @@ static bool is_too_early(struct comparison *comparison, double beyond_ns)
 {
 	bool early = steps_of(comparison) < EXCURSION_EARLY || !is_noise_known(comparison, EXCURSION_EARLY_TIMES);
 
-	return early && (comparison->chosen.units < EXCURSION_FEW ||
+	return early && (comparison->chosen.units < 2 ||
 			 beyond_ns < EXCURSION_EARLY_SHARE * (double)comparison->peers->step_ns);
 }
 

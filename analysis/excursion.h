@@ -27,10 +27,7 @@ enum {
 	EXCURSION_OWN_PAST = 6,   /* steps before, at least, of a rank that has no others */
 	EXCURSION_LONG = 24,     /* steps, that are compared with 12 of the others, however long noise lasts, … */
 	EXCURSION_LONG_TIMES = 4, /* … once it has come and gone so often */
-	EXCURSION_QUIET = 2,      /* times the largest that was seen, or the noise of a measurement where nobody else was ever late, … */
-	EXCURSION_SHORT = 2,      /* … and so many times over less than EXCURSION_STEADY_STEPS, … */
-	EXCURSION_DOZEN = 2,      /* … and over less than EXCURSION_LONG */
-	EXCURSION_FEW = 2,        /* other ranks, or hosts: less of them show too little in the first steps */
+	EXCURSION_QUIET = 2,      /* times the largest that was seen, or the noise of a measurement where nobody else was ever late */
 	EXCURSION_DOUBT = 2,      /* standard errors */
 	EXCURSION_NEVER = 3,      /* times may be what was not seen at all */
 	EXCURSION_ROW_MIN = 3,    /* steps in a row … */

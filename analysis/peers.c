@@ -147,28 +147,24 @@ static uint32_t count_in_time(const struct level *levels, uint32_t count, uint64
 	return low;
 }
 
-/* Where the ranks of this group begin, or of this host in it, or those of any later one. */
-static uint32_t first_of_group(const struct level *levels, uint32_t count, uint64_t group)
+static uint32_t group_of(const struct level *level)
 {
-	uint32_t low = 0, high = count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (levels[middle].group < group)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return level->group;
 }
 
-static uint32_t first_of_host(const struct level *levels, uint32_t count, uint64_t host)
+static uint32_t host_of(const struct level *level)
+{
+	return level->host;
+}
+
+/* Where those begin whose group, or host, is this one or a later one: they are sorted by it. */
+static uint32_t first_from(const struct level *levels, uint32_t count, uint32_t (*key)(const struct level *level), uint64_t wanted)
 {
 	uint32_t low = 0, high = count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		if (levels[middle].host < host)
+		if (key(&levels[middle]) < wanted)
 			low = middle + 1;
 		else
 			high = middle;
@@ -184,9 +180,9 @@ struct slice {
 
 static struct slice slice_of(const struct level *levels, uint32_t count, uint32_t group)
 {
-	uint32_t first = first_of_group(levels, count, group);
+	uint32_t first = first_from(levels, count, group_of, group);
 
-	return (struct slice){ &levels[first], first, first_of_group(levels, count, (uint64_t)group + 1) - first };
+	return (struct slice){ &levels[first], first, first_from(levels, count, group_of, (uint64_t)group + 1) - first };
 }
 
 bool peers_choose(struct peers *peers, const struct suspect *suspect, uint32_t length, uint64_t least_ns,
@@ -201,8 +197,8 @@ bool peers_choose(struct peers *peers, const struct suspect *suspect, uint32_t l
 		     all = slice_of(standing->by_host, peers->stragglers->suspect_count, suspect->group);
 	uint32_t ranks = count_in_time(order.levels, order.count, least_ns);
 	uint32_t as_late = order.count - ranks - !suspect->open; /* it is so itself */
-	uint32_t first = first_of_host(all.levels, all.count, suspect->host),
-		 mates = first_of_host(all.levels, all.count, (uint64_t)suspect->host + 1) - first;
+	uint32_t first = first_from(all.levels, all.count, host_of, suspect->host),
+		 mates = first_from(all.levels, all.count, host_of, (uint64_t)suspect->host + 1) - first;
 	uint32_t late_mates = mates - count_in_time(&all.levels[first], mates, least_ns);
 
 	*chosen = (struct chosen_peers){ .length = length, .first = order.first, .ranks = ranks, .units = ranks,

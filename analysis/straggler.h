@@ -27,7 +27,7 @@ enum {
 #define STRAGGLER_COST_MIN_NS   20000000u
 #define STRAGGLER_SHARE_MIN     0.03
 #define STRAGGLER_SEEN_SHARE    0.5 /* of its lateness that a cause explains, which then tells it before chance is excluded */
-#define STRAGGLER_HELD_SHARE 0.9 /* … and so much of it, where it waits for another thread or process that was seen to end that */
+#define STRAGGLER_HELD_SHARE 0.9 /* … and so much of it, where it sleeps, or waits for another thread or process that was seen to end that */
 
 /* What a rank's lateness cost in one step. */
 struct blame {

@@ -93,12 +93,14 @@ static void find_cause(const struct analysis *analysis, const struct suspect *su
 		};
 }
 
-/* For nearly all of its lateness it waited for one that was seen to end that: a lock's holder, a data loader. */
-static bool is_held_by_another(const struct cause *cause)
+/* For nearly all of its lateness it slept by its own call, or waited for one that was seen to end that: a lock's holder, a data
+ * loader. */
+static bool is_held(const struct cause *cause)
 {
 	bool waits = cause->class_ == RW_CAUSE_LOCK || cause->class_ == RW_CAUSE_SOCKET || cause->class_ == RW_CAUSE_PROCESS;
+	bool held = cause->class_ == RW_CAUSE_SLEEP || (waits && cause->hop_count && !cause->convoy);
 
-	return waits && cause->hop_count && !cause->inferred && !cause->convoy && cause->share >= STRAGGLER_HELD_SHARE;
+	return held && !cause->inferred && cause->share >= STRAGGLER_HELD_SHARE;
 }
 
 /* A cause that is seen for half of its lateness is no chance: it tells the rank, however the others fare. That a thread
@@ -111,7 +113,7 @@ static bool is_told_by(const struct cause *cause)
 	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
 		if (cause->class_ == classes[i])
 			return !cause->inferred && cause->share >= STRAGGLER_SEEN_SHARE;
-	return is_held_by_another(cause);
+	return is_held(cause);
 }
 
 /* Autograd's thread launches what the main thread came to late: what held that one before is the cause, where it is seen to

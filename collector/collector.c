@@ -13,6 +13,7 @@
 #include "analysis/view.h"
 #include "base/clock.h"
 #include "base/foreign_text.h"
+#include "blackbox/process.h"
 #include "blackbox/run_mark.h"
 #include "collector/answers.h"
 #include "collector/claim.h"
@@ -340,16 +341,13 @@ static int open_watch(struct collector *collector)
 }
 
 /* Which start of this host's collector is speaking: docs/messages.md. Zeros where the kernel does not say. */
-static void read_boot_id(uint8_t boot[16])
+/* Two digits of the kernel's identifier a byte; 0 what cannot be read. */
+static void read_boot(uint8_t boot[16])
 {
-	char text[64] = "";
-	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+	char text[40];
 	size_t digits = 0;
 
-	if (file && !fgets(text, sizeof(text), file))
-		text[0] = '\0';
-	if (file)
-		fclose(file);
+	process_boot_id(text);
 	for (const char *at = text; *at && digits < 32; at++) {
 		unsigned value;
 
@@ -366,7 +364,7 @@ static void open_half(struct collector *collector)
 					  .host = collector->claim.identity.host,
 					  .start = clock_realtime_ns() };
 
-	read_boot_id(identity.boot);
+	read_boot(identity.boot);
 	collector->half = node_half_new(collector->analysis, &identity);
 	if (!collector->half)
 		fputs("rankwatch collect: no memory for messages: findings are published without them\n", stderr);

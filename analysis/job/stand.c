@@ -444,7 +444,7 @@ static void tell_root(struct look *look, uint32_t at, uint64_t first_ns)
 		tell_hang(look, root);
 }
 
-/* Nobody is missing in the oldest place, or whoever is stands elsewhere, in a circle: nobody is named. */
+/* All ranks have come to the oldest operation, and it does not end: nobody is named. */
 static void tell_standstill(struct look *look)
 {
 	const struct place *oldest = NULL;

@@ -147,6 +147,7 @@ static void make(void **comm, unsigned int number)
 				      .blocking = NCCL_CONFIG_UNDEFINED, .name = number % 2 ? "named" : NULL };
 	int nranks = 1 + (int)course_draw(6), rank = (int)course_draw((uint32_t)nranks), excluded[1] = { 0 };
 	void *parent = comms[course_draw(COMMUNICATORS)];
+	struct nccl_config *wanted;
 
 	if (course_draw(3) == 0)
 		config.blocking = (int)course_draw(2);
@@ -155,7 +156,11 @@ static void make(void **comm, unsigned int number)
 	switch (course_draw(5)) {
 	case 0: ncclCommInitRank(comm, nranks, ids[0], rank); break;
 	case 1: ncclCommInitRankConfig(comm, nranks, ids[0], rank, &config); break;
-	case 2: ncclCommInitRankScalable(comm, nranks, rank, (int)course_draw(3), ids, course_draw(4) ? &config : NULL); break;
+	case 2:
+		/* Of two arguments each compiler draws another one first. */
+		wanted = course_draw(4) ? &config : NULL;
+		ncclCommInitRankScalable(comm, nranks, rank, (int)course_draw(3), ids, wanted);
+		break;
 	case 3: ncclCommSplit(parent, (int)(number % 4) - 1, rank, comm, number % 3 ? NULL : &config); break;
 	default: ncclCommShrink(parent, excluded, 1, comm, &config, 0); break;
 	}

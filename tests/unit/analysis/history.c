@@ -212,6 +212,10 @@ static void add_evidence(struct history *history, int rank, enum history_evidenc
 				 fmin(at + 20, to))
 			    ->run_queue_ns = ns(fmin(18, (to - at) * 0.9));
 		break;
+	case EVIDENCE_SLEEP_SEEN:
+		add_wait(history, rank, ANALYSIS_WAIT_INTERVAL, RW_LEVEL_EBPF, tid, "python-main", from, to)->system_call =
+		    SYS_clock_nanosleep;
+		break;
 	case EVIDENCE_SLEEP:
 	case EVIDENCE_BUSY:
 		sample_alone(history, rank, from, to, evidence == EVIDENCE_BUSY);

@@ -45,6 +45,7 @@ struct sums_rank {
 	/* Of late windows, by number: as above. */
 	uint64_t host_ns[STRAGGLER_STEPS], device_ns[STRAGGLER_STEPS], single_ns[STRAGGLER_STEPS];
 	int64_t shift_ns[STRAGGLER_STEPS];
+	uint64_t inside_ns[STRAGGLER_STEPS];
 	uint32_t group; /* analysis/alike.h, of the latest window */
 	double operations; /* in all windows; each counts SUMS_KEEPS of the next one */
 	uint32_t clean; /* windows in a row */
@@ -59,6 +60,9 @@ struct sums {
 	struct stragglers watched;        /* its steps are windows; of the suspects only what excursion.h looks at, and … */
 };
 
+/* What a rank that works longer costs the job in a judged window, at most: without it, who waits least of those that do the same, and
+ * are not named as well, would wait as little as it does. ns. */
+uint64_t sums_cost_ns(const struct sums *sums, uint32_t rank, uint64_t number);
 /* Stretches of a rank, in order of time; `part` as in the account. */
 void sums_note(struct sums *sums, uint32_t rank, enum analysis_part part, uint64_t from_ns, uint64_t until_ns);
 /* An operation that it ended; all ranks saw that at mean_ns, on average (0: not known of all). */

@@ -12,7 +12,7 @@ static const uint32_t host_subject = 1u << 31;
 /* Of the latest windows: their sums. */
 struct recent {
 	uint32_t count;
-	uint64_t late_ns, host_ns, device_ns, single_ns;
+	uint64_t late_ns, cost_ns, host_ns, device_ns, single_ns;
 	int64_t shift_ns;
 	struct cause_window windows[SUMS_TOLD];
 };
@@ -30,6 +30,7 @@ static void look_back(const struct sums *sums, uint32_t rank, struct recent *rec
 		recent->windows[recent->count++] =
 		    (struct cause_window){ number * sums->window_ns, (number + 1) * sums->window_ns };
 		recent->late_ns += blame.late_ns;
+		recent->cost_ns += sums_cost_ns(sums, rank, number);
 		recent->host_ns += sums->ranks[rank].host_ns[number % STRAGGLER_STEPS];
 		recent->shift_ns += sums->ranks[rank].shift_ns[number % STRAGGLER_STEPS];
 		recent->single_ns += sums->ranks[rank].single_ns[number % STRAGGLER_STEPS];
@@ -131,7 +132,7 @@ static struct record *make_record(const struct analysis *analysis, const uint32_
 		return NULL;
 	struct rw_finding *finding = &record->finding;
 	uint64_t step_ns = pace_step_ns(&analysis->stragglers.pace, STRAGGLER_PACE);
-	double late = (double)recent->late_ns / (double)recent->count;
+	double all_ns = (double)recent->count * (double)sums->window_ns;
 	record->subject = count > 1 ? host_subject | process->host : ranks[0];
 	finding->severity = RW_WARNING;
 	finding->confidence = RW_LIKELY;
@@ -141,7 +142,8 @@ static struct record *make_record(const struct analysis *analysis, const uint32_
 	finding->late.spread_out = is_spread(recent);
 	finding->late.kind = kind_of(recent);
 	finding->late.by_ms = -1;
-	finding->late.lost_share = late / (double)sums->window_ns;
+	finding->late.longer_share = (double)recent->late_ns / all_ns;
+	finding->late.lost_share = (double)recent->cost_ns / all_ns;
 	if (knows_steps(analysis) && step_ns)
 		finding->late.lost_ms_per_step = finding->late.lost_share * (double)step_ns / 1e6;
 	explain(analysis, record, ranks[0], finding->late.kind, recent);
@@ -151,7 +153,7 @@ static struct record *make_record(const struct analysis *analysis, const uint32_
 		record_free(record);
 		return NULL;
 	}
-	text_works_longer(record);
+	text_works_longer(record, knows_steps(analysis) && step_ns ? finding->late.longer_share * (double)step_ns / 1e6 : -1);
 	return record;
 }
 

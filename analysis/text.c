@@ -9,6 +9,8 @@
 #include "analysis/naming.h"
 #include "analysis/pair.h"
 
+#define COSTS_LESS 0.75 /* of what a rank works longer: what it costs is told beside it, for then others are often as late */
+
 /* "1.31 s", "45 ms" */
 static const char *duration(char *text, size_t room, double ms)
 {
@@ -132,21 +134,21 @@ void text_straggler(struct record *record)
 			 share(part, sizeof(part), finding, "step"), since(from, sizeof(from), finding));
 }
 
-void text_works_longer(struct record *record)
+void text_works_longer(struct record *record, double longer_ms)
 {
 	const struct rw_finding *finding = &record->finding;
 	const char *ending = finding->rank_count == 1 || finding->scope == RW_SCOPE_HOST ? "s" : "";
-	char who[256], longer[32];
+	const char *where = finding->late.spread_out ? ", a little before each operation" : "";
+	bool known = longer_ms >= 0;
+	char who[256], ms[32], longer[48] = "longer", costs[80] = "";
 
 	subject(who, sizeof(who), record);
-	const char *where = finding->late.spread_out ? ", a little before each operation" : "";
-	if (finding->late.lost_ms_per_step >= 0)
-		snprintf(record->text, sizeof(record->text), "%s work%s %s longer in a step than the others%s: %.0f %% of the step",
-			 who, ending, duration(longer, sizeof(longer), finding->late.lost_ms_per_step), where,
-			 finding->late.lost_share * 100);
-	else
-		snprintf(record->text, sizeof(record->text), "%s work%s longer than the others%s: %.0f %% of the time", who,
-			 ending, where, finding->late.lost_share * 100);
+	if (known)
+		snprintf(longer, sizeof(longer), "%s longer in a step", duration(ms, sizeof(ms), longer_ms));
+	if (finding->late.lost_share < COSTS_LESS * finding->late.longer_share)
+		snprintf(costs, sizeof(costs), "; it costs at most %.0f %%: another is often as late", finding->late.lost_share * 100);
+	snprintf(record->text, sizeof(record->text), "%s work%s %s than the others%s: %.0f %% of the %s%s", who, ending, longer, where,
+		 finding->late.longer_share * 100, known ? "step" : "time", costs);
 }
 
 void text_transfer(struct record *record, double now_ms, double usual_ms)

@@ -18,7 +18,8 @@ void text_cause(char *text, size_t room, const struct cause *cause, const struct
 /* "rank 0 makes every step 1.31 s longer: 64 % of the step, since step 9" */
 void text_straggler(struct record *record);
 /* "rank 3 works 25 ms longer in a step than the others, a little before each operation: 9 % of the step" */
-void text_works_longer(struct record *record);
+/* … by so much in a step; -1 not known. */
+void text_works_longer(struct record *record, double longer_ms);
 /* "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12; no rank comes late" */
 void text_transfer(struct record *record, double now_ms, double usual_ms);
 /* One end of a link. */

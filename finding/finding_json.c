@@ -153,6 +153,8 @@ static json_t *late_value(const struct rw_finding *finding)
 
 	if (late && finding->late.one_in > 0)
 		json_object_set_new(late, "one_in", json_real(finding->late.one_in));
+	if (late && finding->late.longer_share > 0)
+		json_object_set_new(late, "longer_share", json_real(finding->late.longer_share));
 	if (late && finding->late.spread_out)
 		json_object_set_new(late, "spread_out", json_true());
 	if (late && finding->late.at_least)

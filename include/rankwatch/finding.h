@@ -138,7 +138,8 @@ struct rw_finding {
 		double lost_share;	 /* -1 */
 		int64_t since_step;	 /* -1 */
 		double one_in;		 /* steps, on average, one is late; 0: every one */
-		bool spread_out;	 /* a little before each operation: how much longer it works than its peers */
+		double longer_share;	 /* of the time that it works longer than most that do the same; what that costs is in lost_share; 0: not said */
+		bool spread_out;	 /* a little before each operation */
 		bool at_least;		 /* lost_ms_per_step and lost_share: not all that may have been late could be seen */
 		const int32_t *waiting;
 		size_t waiting_count;

@@ -41,9 +41,9 @@ enum history_evidence {
 	EVIDENCE_LOCK,          /* futex, the waker holds the lock and sleeps; BPF */
 	EVIDENCE_RUN_QUEUE,     /* runnable without a CPU */
 	EVIDENCE_SLEEP,         /* sampled in nanosleep */
-	EVIDENCE_SLEEP_SEEN,    /* clock_nanosleep from its beginning to its end; BPF */
 	EVIDENCE_BUSY,          /* sampled running, with CPU time */
 	EVIDENCE_POLL,          /* sampled in poll(2) on a file of NVIDIA's driver */
+	EVIDENCE_SLEEP_SEEN,    /* clock_nanosleep from its beginning to its end; BPF */
 };
 
 struct history_fault {

@@ -79,17 +79,17 @@ Test(text, one_that_is_late_now_and_then_is_told_by_the_late_step)
 
 Test(text, one_that_works_longer)
 {
-	record->finding.late.lost_share = 0.09;
-	record->finding.late.lost_ms_per_step = 25;
-	text_works_longer(record);
+	record->finding.late.longer_share = record->finding.late.lost_share = 0.09;
+	text_works_longer(record, 25);
 	cr_expect_str_eq(record->text, "rank 3 works 25 ms longer in a step than the others: 9 % of the step");
 	record->finding.late.spread_out = true;
 	record->finding.rank_count = 2;
-	text_works_longer(record);
+	text_works_longer(record, 25);
 	cr_expect_str_eq(record->text, "ranks 3,5 work 25 ms longer in a step than the others, a little before each operation: 9 % of the step");
-	record->finding.late.lost_ms_per_step = -1;
-	text_works_longer(record);
-	cr_expect_str_eq(record->text, "ranks 3,5 work longer than the others, a little before each operation: 9 % of the time");
+	record->finding.late.lost_share = 0.02;
+	text_works_longer(record, -1);
+	cr_expect_str_eq(record->text, "ranks 3,5 work longer than the others, a little before each operation: 9 % of the time; it costs at most "
+				       "2 %: another is often as late");
 }
 
 Test(text, one_waits_and_several_wait)

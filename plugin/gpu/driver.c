@@ -38,6 +38,7 @@ static const struct call calls[] = {
 	{ "cuFuncLoad", CALL(scan.function_load), MAYBE },
 	{ "cuMemAlloc_v2", CALL(scan.memory_allocate), TO_SCAN },
 	{ "cuMemsetD8Async", CALL(scan.memory_set), TO_SCAN },
+	{ "cuMemcpyHtoDAsync_v2", CALL(scan.memory_copy), TO_SCAN },
 	{ "cuStreamCreate", CALL(scan.stream_create), TO_SCAN },
 	{ "cuStreamDestroy_v2", CALL(scan.stream_destroy), TO_SCAN },
 	{ "cuStreamSynchronize", CALL(scan.stream_synchronize), TO_SCAN },

@@ -42,6 +42,7 @@ struct driver_scan {
 	int (*function_load)(driver_function function); /* CUDA 12.4; NULL before */
 	int (*memory_allocate)(uint64_t *device_pointer, size_t size);
 	int (*memory_set)(uint64_t device_pointer, unsigned char value, size_t size, driver_stream stream);
+	int (*memory_copy)(uint64_t device_pointer, const void *from, size_t size, driver_stream stream);
 	int (*stream_create)(driver_stream *stream, unsigned int flags);
 	int (*stream_destroy)(driver_stream stream);
 	int (*stream_synchronize)(driver_stream stream);

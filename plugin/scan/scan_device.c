@@ -14,6 +14,7 @@ enum {
 	/* Blocks of a launch at most: the collective is slower than the memory, and the rest of the GPU is the job's.
 	 */
 	BLOCKS = 24,
+	SHORT_TRIAL_BLOCKS = 17,
 	RESULTS = SCAN_BATCHES * SCAN_SEGMENTS,
 	RESULTS_SIZE = RESULTS * (int)sizeof(struct scan_result),
 	SCRATCH_SIZE = SCAN_BATCHES * (int)sizeof(struct scan_scratch),
@@ -153,48 +154,104 @@ static bool batches(struct opening *opening)
 	return true;
 }
 
-static void add_trial(struct scan_batch *batch, uint64_t pattern)
+static void add_trial(struct scan_batch *batch, enum scan_trial trial, uint64_t pattern)
 {
-	for (uint32_t i = 0; i < SCAN_TRIAL_SEGMENTS; i++) {
-		struct scan_segment segment = scan_trial_segment(i, pattern);
+	for (uint32_t i = 0; i < scan_trial_segments(trial); i++) {
+		struct scan_segment segment = scan_trial_segment(trial, i, pattern);
 
 		scan_batch_add(batch, &segment, &(struct scan_entry){ 0 });
-		batch->bytes += SCAN_TRIAL_BYTES; /* at most; enough for as many blocks as a launch can have */
 	}
 }
 
-static bool passed(struct scan_device *device, const struct scan_result *results)
+static bool passed(struct scan_device *device, enum scan_trial trial, const struct scan_result *results)
 {
 	bool right = results;
 
 	if (!right)
 		snprintf(device->wrong, sizeof(device->wrong), "no result comes");
-	for (uint32_t i = 0; i < SCAN_TRIAL_SEGMENTS && right; i++)
-		right = scan_trial_is_right(i, &results[i], device->wrong);
+	for (uint32_t i = 0; i < scan_trial_segments(trial) && right; i++)
+		right = scan_trial_is_right(trial, i, &results[i], device->wrong);
 	return right;
 }
 
-/* A first launch can load code and resize what the context has. It must give the known answers. Its buffer lies in
- * result slots that nobody uses yet. */
-static bool first_launch(struct opening *opening)
+/* It must give the known answers. pattern: on the device. */
+static bool launch_trial(struct opening *opening, enum scan_trial trial, uint64_t pattern, unsigned int blocks)
 {
-	struct scan_device *device = opening->device;
-	unsigned char *pattern = (unsigned char *)(device->results + SCAN_SEGMENTS);
+	struct scan_batch *batch = scan_batch_take(opening->device); /* number 0 */
 
-	_Static_assert((RESULTS - SCAN_SEGMENTS) * sizeof(struct scan_result) >= SCAN_TRIAL_BYTES, "has room");
-	for (uint32_t word = 0; word < SCAN_BATCH_WORDS; word++)
-		atomic_store_explicit(&device->free[word], ~UINT64_C(0), memory_order_relaxed);
-	struct scan_batch *batch = scan_batch_take(device); /* number 0 */
-	scan_trial_fill(pattern);
-	add_trial(batch, opening->results + SCAN_SEGMENTS * sizeof(struct scan_result));
+	add_trial(batch, trial, pattern);
+	batch->bytes = (uint64_t)blocks * SCAN_TILE_BYTES;
 	opening->error = scan_batch_launch(batch, opening->driver, (uintptr_t)opening->stream);
 	enter(opening, "cuStreamSynchronize");
 	if (!opening->error)
 		opening->error = opening->driver->scan.stream_synchronize(opening->stream);
-	bool right = !opening->error && passed(device, scan_batch_results(batch));
-	memset(pattern, 0, SCAN_TRIAL_BYTES);
+	bool right = !opening->error && passed(opening->device, trial, scan_batch_results(batch));
 	scan_batch_give(batch);
 	return right;
+}
+
+/* Room for the buffers of trials: result slots that nobody uses yet. */
+static unsigned char *trial_room(const struct opening *opening)
+{
+	return (unsigned char *)(opening->device->results + SCAN_SEGMENTS);
+}
+
+_Static_assert((RESULTS - SCAN_SEGMENTS) * sizeof(struct scan_result) >= SCAN_TRIAL_SHORT_BYTES &&
+		       (RESULTS - SCAN_SEGMENTS) * sizeof(struct scan_result) >= SCAN_TRIAL_LONG_BYTES, "have room");
+
+/* A first launch can load code and resize what the context has. */
+static bool first_launch(struct opening *opening)
+{
+	struct scan_device *device = opening->device;
+
+	for (uint32_t word = 0; word < SCAN_BATCH_WORDS; word++)
+		atomic_store_explicit(&device->free[word], ~UINT64_C(0), memory_order_relaxed);
+	scan_trial_fill(SCAN_TRIAL_SHORT, trial_room(opening));
+	bool right = launch_trial(opening, SCAN_TRIAL_SHORT,
+				  opening->results + SCAN_SEGMENTS * sizeof(struct scan_result), SHORT_TRIAL_BLOCKS);
+	memset(trial_room(opening), 0, SCAN_TRIAL_SHORT_BYTES);
+	return right;
+}
+
+/*
+ * Memory of the device for the long trial: the scratch of all batches but the first, which nobody uses yet. Memory of
+ * the trial's own would have to be freed, and that waits until the context is idle: a kernel of the program's that
+ * waits for what comes after the communicator's init would hold up that init for ever.
+ */
+static uint64_t trial_memory(const struct opening *opening)
+{
+	return opening->scratch + sizeof(struct scan_scratch);
+}
+
+_Static_assert(SCRATCH_SIZE - sizeof(struct scan_scratch) >= SCAN_TRIAL_LONG_BYTES, "has room");
+_Static_assert(sizeof(struct scan_scratch) % 16 == 0, "is aligned");
+
+static bool long_pattern(struct opening *opening)
+{
+	scan_trial_fill(SCAN_TRIAL_LONG, trial_room(opening));
+	opening->error = opening->driver->scan.memory_copy(trial_memory(opening), trial_room(opening),
+							   SCAN_TRIAL_LONG_BYTES, opening->stream);
+	return opening->error == 0;
+}
+
+/* So few blocks that each goes round its loop. The copy is done before: same stream. */
+static bool long_launch(struct opening *opening)
+{
+	bool right = launch_trial(opening, SCAN_TRIAL_LONG, trial_memory(opening), SCAN_TRIAL_LONG_BLOCKS);
+
+	memset(trial_room(opening), 0, SCAN_TRIAL_LONG_BYTES);
+	return right;
+}
+
+/* Other streams use it next, so it is waited for. */
+static bool clear_scratch(struct opening *opening)
+{
+	opening->error = opening->driver->scan.memory_set(trial_memory(opening), 0, SCAN_TRIAL_LONG_BYTES,
+							  opening->stream);
+	enter(opening, "cuStreamSynchronize");
+	if (!opening->error)
+		opening->error = opening->driver->scan.stream_synchronize(opening->stream);
+	return opening->error == 0;
 }
 
 /* How long from the launch of a scan to its answer, less the time that the scan itself took; LAUNCH_NS_MAX: no answer. */
@@ -252,7 +309,8 @@ static const struct {
 	{ "cuMemHostRegister", results }, { "cuStreamCreate", stream },
 	{ "cuMemAlloc", scratch },        { "aligned_alloc", batches },
 	{ "aligned_alloc", nodes },       { "cuLaunchKernel", first_launch },
-	{ "cuLaunchKernel", launch_cost },
+	{ "cuMemcpyHtoDAsync", long_pattern }, { "cuLaunchKernel", long_launch },
+	{ "cuMemsetD8Async", clear_scratch },  { "cuLaunchKernel", launch_cost },
 };
 
 const char *scan_device_open(struct scan_device *device, const struct driver *driver, const struct scan_image *images,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The first questions to a new GPU: does it take the scan kernel, as machine code and as PTX alone, and does each
- * answer what is known? The plugin's own trial, from pinned memory as the plugin makes it and from the device's; then a
- * buffer so large that every block goes round its loop, against the reference. gpu_scan_load
+ * answer what is known? The plugin's own trials, the short one from pinned memory as in the plugin and both from the
+ * device's; then a buffer of 64 MiB with few blocks and with the full grid, against the reference. gpu_scan_load
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,19 +26,21 @@ static void launch(struct scan_gpu *gpu, uint32_t segments, unsigned int blocks)
 	DEVICE_CHECK(cuStreamSynchronize(gpu->stream));
 }
 
-static bool try_trial(struct scan_gpu *gpu, CUdeviceptr buffer, const char *image, const char *where)
+static bool try_trial(struct scan_gpu *gpu, enum scan_trial trial, CUdeviceptr buffer, const char *image,
+		      const char *where)
 {
+	const uint32_t segments = scan_trial_segments(trial);
 	char wrong[SCAN_TRIAL_WORDS] = "";
 	bool right = true;
 
-	for (uint32_t i = 0; i < SCAN_TRIAL_SEGMENTS; i++)
-		gpu->launch.segments[i] = scan_trial_segment(i, buffer);
-	launch(gpu, SCAN_TRIAL_SEGMENTS, TRIAL_BLOCKS);
-	for (uint32_t i = 0; i < SCAN_TRIAL_SEGMENTS && right; i++)
+	for (uint32_t i = 0; i < segments; i++)
+		gpu->launch.segments[i] = scan_trial_segment(trial, i, buffer);
+	launch(gpu, segments, trial == SCAN_TRIAL_LONG ? SCAN_TRIAL_LONG_BLOCKS : TRIAL_BLOCKS);
+	for (uint32_t i = 0; i < segments && right; i++)
 		right = gpu->launch.slots[i].sequence == gpu->launch.segments[i].sequence &&
-			scan_trial_is_right(i, &gpu->launch.slots[i], wrong);
-	return timing_claim(right, "%s: the trial in %s memory gives the known answers%s%s", image, where,
-			    right ? "" : ", but ",
+			scan_trial_is_right(trial, i, &gpu->launch.slots[i], wrong);
+	return timing_claim(right, "%s: the %s trial in %s memory gives the known answers%s%s", image,
+			    trial == SCAN_TRIAL_LONG ? "long" : "short", where, right ? "" : ", but ",
 			    right    ? ""
 			    : *wrong ? wrong
 				     : "there is no result");
@@ -84,14 +86,17 @@ static bool try_image(struct scan_gpu *gpu, const struct scan_image *image, cons
 	if (result)
 		return image[1].data || timing_claim(false, "the driver takes the scan kernel as %s", image->name);
 	timing_number((double)(device_host_ns() - begin_ns) / 1e6, "ms", "loading the scan kernel as %s", image->name);
-	volatile uint64_t *words = device_words(SCAN_TRIAL_BYTES / 8 + 1, &pinned);
+	unsigned char *pattern = (unsigned char *)device_words(SCAN_TRIAL_LONG_BYTES / 8, &pinned);
+	bool right = true;
 
-	scan_trial_fill((unsigned char *)words);
 	memory = device_memory(size);
-	DEVICE_CHECK(cuMemcpyHtoD(memory, (unsigned char *)words, SCAN_TRIAL_BYTES));
-	bool right = try_trial(gpu, pinned, image->name, "pinned");
-
-	right &= try_trial(gpu, memory, image->name, "the device's");
+	for (enum scan_trial trial = 0; trial < SCAN_TRIALS; trial++) {
+		scan_trial_fill(trial, pattern);
+		DEVICE_CHECK(cuMemcpyHtoD(memory, pattern, scan_trial_bytes(trial)));
+		if (trial == SCAN_TRIAL_SHORT)
+			right &= try_trial(gpu, trial, pinned, image->name, "pinned");
+		right &= try_trial(gpu, trial, memory, image->name, "the device's");
+	}
 	DEVICE_CHECK(cuMemcpyHtoD(memory, bytes, size));
 	right &= try_large(gpu, memory, bytes, size, image->name);
 	DEVICE_CHECK(cuMemFree(memory));

@@ -44,6 +44,7 @@ static const struct {
 	{ "cuStreamCreate", NULL },
 	{ "cuMemAlloc_v2", "cuMemAlloc" },
 	{ "cuMemsetD8Async", NULL },
+	{ "cuMemcpyHtoDAsync_v2", "cuMemcpyHtoDAsync" },
 	{ "cuLaunchKernel", NULL },
 	{ "cuStreamSynchronize", NULL },
 	{ "cuStreamDestroy_v2", "cuStreamDestroy" },

@@ -22,16 +22,26 @@ static struct scan_result slots[2 * SCAN_SEGMENTS];
 static struct scan_launch launch;
 static unsigned char *room; /* ROOM bytes, no page before or behind may be touched */
 
-static void setup(void)
+static void open_room(size_t bytes)
 {
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	unsigned char *all = mmap(NULL, ROOM + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) / page * page;
+	unsigned char *all = mmap(NULL, whole + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	cr_assert(all != MAP_FAILED);
 	room = all + page;
-	cr_assert_eq(mprotect(room, ROOM, PROT_READ | PROT_WRITE), 0);
+	cr_assert_eq(mprotect(room, whole, PROT_READ | PROT_WRITE), 0);
 	memset(&scratch, 0, sizeof(scratch));
 	launch = (struct scan_launch){ .slots = slots, .scratch = &scratch };
+}
+
+static void setup(void)
+{
+	open_room(ROOM);
+}
+
+static void setup_long(void)
+{
+	open_room(SCAN_TRIAL_LONG_BYTES);
 }
 
 static struct scan_segment segment_of(const void *at, uint64_t elements, uint8_t dtype)
@@ -249,20 +259,32 @@ Test(scan, counts_stop_at_the_largest_number_instead_of_wrapping, .init = setup)
 	expect_zeroed_scratch();
 }
 
-Test(scan, the_first_launch_gives_the_known_answers, .init = setup, .timeout = 120)
+/* step: from each segment to the next that is played. */
+static void expect_known_answers(enum scan_trial trial, uint32_t blocks, uint32_t step)
 {
+	const uint32_t segments = (scan_trial_segments(trial) + step - 1) / step;
 	char wrong[SCAN_TRIAL_WORDS];
 
-	scan_trial_fill(room);
-	launch.segment_count = SCAN_TRIAL_SEGMENTS;
-	for (uint32_t i = 0; i < SCAN_TRIAL_SEGMENTS; i++) {
-		launch.segments[i] = scan_trial_segment(i, (uintptr_t)room);
+	memset(slots, 0, sizeof(slots));
+	scan_trial_fill(trial, room);
+	launch.segment_count = segments;
+	for (uint32_t i = 0; i < segments; i++) {
+		launch.segments[i] = scan_trial_segment(trial, i * step, (uintptr_t)room);
 		launch.segments[i].slot = i;
 		launch.segments[i].sequence = SEQUENCE;
 	}
-	for (uint32_t blocks = 1; blocks < 8; blocks += 3 * STRIDE) {
-		scan_run(&launch, blocks);
-		for (uint32_t i = 0; i < SCAN_TRIAL_SEGMENTS; i++)
-			cr_expect(scan_trial_is_right(i, &slots[i], wrong), "segment %u: %s", i, wrong);
-	}
+	scan_run(&launch, blocks);
+	for (uint32_t i = 0; i < segments; i++)
+		cr_expect(scan_trial_is_right(trial, i * step, &slots[i], wrong), "segment %u: %s", i * step, wrong);
+}
+
+Test(scan, the_first_launch_gives_the_known_answers, .init = setup, .timeout = 120)
+{
+	for (uint32_t blocks = 1; blocks < 8; blocks += 3 * STRIDE)
+		expect_known_answers(SCAN_TRIAL_SHORT, blocks, 1);
+}
+
+Test(scan, the_long_trial_gives_the_known_answers, .init = setup_long, .timeout = 240)
+{
+	expect_known_answers(SCAN_TRIAL_LONG, SCAN_TRIAL_LONG_BLOCKS, scan_runner_rounds > 1000 ? 1 : STRIDE);
 }

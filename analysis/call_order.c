@@ -77,6 +77,41 @@ static uint32_t counter_of(const struct call *call)
 }
 static_assert(CALL_ORDER_COUNTERS <= 32, "a bit for each in caller.functions");
 
+/* Of what call_is_same() compares. */
+static uint64_t hash_call(uint64_t hash, const struct call *call)
+{
+	bool moves_bytes = call->function == RW_FUNCTION_ALL_GATHER || call->function == RW_FUNCTION_BROADCAST;
+	const uint64_t parts[] = {
+		call->function,
+		call_has_root(call) ? (uint32_t)call->root : 0,
+		moves_bytes ? call_bytes(call) : call->count,
+		moves_bytes ? 0 : call->dtype,
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		hash = (hash ^ parts[i]) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 32;
+	}
+	return hash ? hash : 1;
+}
+
+/* Members on other hosts may know announced calls alone. */
+static void mark(struct caller *caller, const struct call *call)
+{
+	if (call->unannounced)
+		return;
+	caller->now.hash = hash_call(caller->now.hash, call);
+	caller->now.calls++;
+	if (!(caller->now.calls & ((UINT64_C(1) << caller->mark_shift) - 1)))
+		caller->mark = caller->now;
+}
+
+void call_order_mark_at(struct call_order *order, uint32_t member, uint8_t shift)
+{
+	if (member < order->room)
+		order->callers[member].mark_shift = shift;
+}
+
 /*
  * Moves the caller on by this call and returns the call's place. A sequence that jumps shows that calls were not seen
  * (the reader came late, or the ring was full): until every function that anybody uses has been seen again, calls of it
@@ -139,6 +174,7 @@ int call_order_note(struct call_order *order, uint32_t member, const struct rw_o
 		return 0;
 	}
 	uint64_t place = advance(order, caller, &call, from_start);
+	mark(caller, &call);
 	if (order->lossy || caller->sure_from > place || place < order->compared_from)
 		return 0;
 	typeof(order->first[0]) *first = &order->first[place % CALL_ORDER_DEPTH];

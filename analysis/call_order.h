@@ -24,6 +24,11 @@ struct call {
 	bool unannounced; /* RW_FLAG_UNANNOUNCED: sequence counts these alone */
 };
 
+/* The first so many announced calls of a member, in their order: the same hash where call_is_same() says so of each. */
+struct call_mark {
+	uint64_t calls, hash;
+};
+
 enum { CALL_ORDER_COUNTERS = 2 * RW_FUNCTION_COUNT }; /* announced and unannounced calls of each function */
 
 /* What one member has called. */
@@ -35,6 +40,8 @@ struct caller {
 	uint32_t functions;               /* seen since the last gap */
 	uint32_t known;                   /* seen at all */
 	bool seen_whole;                  /* from its first call on */
+	struct call_mark now, mark;       /* for members on other hosts; mark: the latest at a multiple of 2^mark_shift calls … */
+	uint8_t mark_shift;               /* … as call_order_mark_at() has said */
 	struct call parted;               /* its call at the place where the ranks part */
 };
 
@@ -61,6 +68,8 @@ int call_order_note(struct call_order *order, uint32_t member, const struct rw_o
 void call_order_part_unlike(struct call_order *order, bool alone);
 /* NULL when the member has called nothing yet. */
 const struct caller *call_order_caller(const struct call_order *order, uint32_t member);
+/* Marks of this member lie behind multiples of 2^shift of its calls from now on. */
+void call_order_mark_at(struct call_order *order, uint32_t member, uint8_t shift);
 /* NCCL hands out a root for every function; it means something for these only. */
 bool call_has_root(const struct call *call);
 /* That its count stands for; 0 when the type is not known. */

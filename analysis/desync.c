@@ -63,8 +63,7 @@ static void look(const struct communicator *communicator, struct parting *partin
 	parting->complete = communicator->size > 0 && parting->came == (uint32_t)communicator->size;
 }
 
-/* Operations that its black box announced and nobody has seen: those before the reader came, and lost ones. */
-static int64_t unseen_of(const struct member *member, const struct caller *caller)
+int64_t desync_unseen(const struct member *member, const struct caller *caller)
 {
 	return (int64_t)(member->announced - member->captured - caller->calls - caller->other);
 }
@@ -81,9 +80,9 @@ static bool is_comparable(const struct communicator *communicator)
 		const struct caller *caller = call_order_caller(communicator->order, i);
 		if (!caller || !caller->parted.known)
 			continue;
-		unseen = first ? unseen : unseen_of(member, caller);
+		unseen = first ? unseen : desync_unseen(member, caller);
 		first = first ? first : member;
-		if (unseen_of(member, caller) != unseen || member->captured != first->captured)
+		if (desync_unseen(member, caller) != unseen || member->captured != first->captured)
 			return false;
 	}
 	return true;

@@ -10,6 +10,7 @@
 #include "analysis/job/batch.h"
 #include "analysis/job/lanes.h"
 #include "analysis/job/late.h"
+#include "analysis/job/order.h"
 #include "analysis/job/stand.h"
 #include "analysis/job/world.h"
 
@@ -80,6 +81,7 @@ void job_half_tick(struct job_half *half, uint64_t now_ns)
 	lanes_tick(&half->lanes, &half->world, now_ns);
 	late_tick(&half->lanes, &half->world, &half->findings, now_ns);
 	stand_tick(&half->stand, &half->world, &half->findings, now_ns);
+	order_tick(&half->world, &half->findings, now_ns);
 	findings_tick(&half->findings, now_ns);
 }
 

@@ -553,7 +553,9 @@ static void tell_desync(struct look *look, const struct place *place)
 	}
 	if (ranks)
 		qsort(ranks, others, sizeof(*ranks), by_number);
-	bool due = all_last(look, comm) && odd.known && !adopted;
+	/* What the order of calls has told already: analysis/job/order.h. */
+	bool told = comm->parting_told && !open_of(look->stand, RW_KIND_DESYNC, TOLD_COMM | comm->index);
+	bool due = all_last(look, comm) && odd.known && !adopted && !told;
 	struct record *record = ranks && due ? make(look, RW_KIND_DESYNC, RW_SCOPE_RANK, ranks, others, &at) : NULL;
 	if (record) {
 		record->subject = TOLD_COMM | comm->index;

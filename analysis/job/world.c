@@ -169,6 +169,8 @@ static void move(struct world *world, uint32_t number, uint32_t host)
 		member->number = member->left_number = 0;
 		if (member->standing)
 			*member->standing = (struct world_standing){ 0 };
+		if (member->orders)
+			*member->orders = (struct world_orders){ 0 };
 	}
 	rank->host = host;
 	rank->told = false;
@@ -462,13 +464,78 @@ static bool take_flight(struct taking *taking, struct world_rank *rank)
 	return true;
 }
 
+static struct world_place *place_of(struct world_comm *comm, uint64_t calls)
+{
+	struct world_place *first = &comm->places[0];
+
+	for (uint32_t i = 0; i < WORLD_PLACES; i++) {
+		if (comm->places[i].calls == calls)
+			return &comm->places[i];
+		if (comm->places[i].calls < first->calls)
+			first = &comm->places[i];
+	}
+	return first->calls < calls ? first : NULL;
+}
+
+/* The places of all members: that some of them differ is seen at once. */
+static void compare_order(const struct taking *taking, struct world_comm *comm, const struct world_order *order)
+{
+	struct world_place *place = place_of(comm, order->calls);
+
+	if (!place)
+		return;
+	if (place->calls != order->calls)
+		*place = (struct world_place){ .calls = order->calls, .hash = order->hash };
+	if (place->hash == order->hash || place->parted_ns)
+		return;
+	place->parted_ns = taking->now_ns;
+	if (!comm->parted_ns)
+		comm->parted_ns = taking->now_ns;
+}
+
+/* An equal place, or the first of them. */
+static struct world_order *order_of(struct world_orders *orders, uint64_t calls)
+{
+	struct world_order *first = &orders->newest[0];
+
+	for (uint32_t i = 0; i < WORLD_ORDERS; i++) {
+		if (orders->newest[i].calls == calls)
+			return &orders->newest[i];
+		if (orders->newest[i].calls < first->calls)
+			first = &orders->newest[i];
+	}
+	return first->calls < calls ? first : NULL;
+}
+
+/* Whatever came before it: a hash is of all calls up to its place. */
+static bool take_order(const struct taking *taking, struct world_comm *comm, struct world_member *member)
+{
+	const struct world_order order = { .calls = taking->message->calls.calls, .hash = taking->message->calls.hash };
+
+	if (!order.calls || !order.hash || order.calls == UINT64_MAX)
+		return false;
+	if (!member->orders) {
+		member->orders = calloc(1, sizeof(*member->orders));
+		comm->ordered += member->orders != NULL;
+	}
+	struct world_order *kept = member->orders ? order_of(member->orders, order.calls) : NULL;
+	if (!kept)
+		return false;
+	*kept = order;
+	compare_order(taking, comm, &order);
+	return true;
+}
+
 static bool take_calls(struct taking *taking, struct world_rank *rank)
 {
 	const struct rw_message_calls *told = &taking->message->calls;
 	struct world_comm *comm;
 	struct world_member *member = find_member(taking, rank, told->comm, &comm);
-	struct world_standing *standing = member ? standing_of(comm, member) : NULL;
+	bool ordered = member && take_order(taking, comm, member);
 
+	if (!taking->message->function)
+		return ordered;
+	struct world_standing *standing = member ? standing_of(comm, member) : NULL;
 	for (uint32_t i = 0; standing && i < WORLD_FUNCTIONS; i++) {
 		struct world_calls *calls = &standing->calls[i];
 		if (calls->function && calls->function != taking->message->function)
@@ -478,8 +545,6 @@ static bool take_calls(struct taking *taking, struct world_rank *rank)
 		*calls = (struct world_calls){
 			.next = told->next, .number = number_of(taking), .function = taking->message->function
 		};
-		standing->order = told->calls;
-		standing->hash = told->hash;
 		return true;
 	}
 	return false;
@@ -565,8 +630,10 @@ int world_take(struct world *world, const struct rw_batch *header, const void *b
 
 static void forget_comm(struct world_comm *comm)
 {
-	for (uint32_t i = 0; i < comm->member_count; i++)
+	for (uint32_t i = 0; i < comm->member_count; i++) {
 		free(comm->members[i].standing);
+		free(comm->members[i].orders);
+	}
 	free(comm->members);
 	free(comm);
 }
@@ -614,6 +681,7 @@ size_t world_bytes(const struct world *world)
 	for (uint32_t i = 0; i < world->comm_count; i++)
 		bytes += sizeof(struct world_comm *) + sizeof(struct world_comm) +
 			 world->comms[i]->member_room * sizeof(struct world_member) +
-			 world->comms[i]->standing * sizeof(struct world_standing);
+			 world->comms[i]->standing * sizeof(struct world_standing) +
+			 world->comms[i]->ordered * sizeof(struct world_orders);
 	return bytes;
 }

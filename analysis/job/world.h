@@ -25,6 +25,8 @@ enum {
 	WORLD_CUTS = 8,         /* the newest of a member */
 	WORLD_MARKS = 16,       /* the newest of a communicator */
 	WORLD_FUNCTIONS = 6,    /* of a member's calls */
+	WORLD_ORDERS = 3,       /* the newest hashes of a member's calls */
+	WORLD_PLACES = 8,       /* the newest places of which a communicator's members have told hashes */
 };
 
 /* A sender: the collector of one host. */
@@ -58,7 +60,20 @@ struct world_calls {
 struct world_standing {
 	struct world_flight flight;
 	struct world_calls calls[WORLD_FUNCTIONS];
-	uint64_t order, hash; /* of its calls, as in the message */
+};
+
+/* A hash of so many calls. */
+struct world_order {
+	uint64_t calls, hash; /* calls 0: none */
+};
+
+struct world_orders {
+	struct world_order newest[WORLD_ORDERS];
+};
+
+struct world_place {
+	uint64_t calls, hash; /* as the first member told it; calls 0: none */
+	uint64_t parted_ns;   /* when another hash of it came, 0 none has */
 };
 
 struct world_cut {
@@ -76,6 +91,7 @@ struct world_member {
 	uint64_t number, left_number;
 	uint64_t cut_ns;   /* when its latest cut came */
 	struct world_standing *standing; /* NULL none */
+	struct world_orders *orders;     /* likewise */
 	struct world_cut cuts[WORLD_CUTS];
 };
 
@@ -101,6 +117,11 @@ struct world_comm {
 	uint32_t period_ms; /* from one cut to the next, of late; 0 not known */
 	uint64_t cut_ns;   /* when the latest cut came */
 	struct world_mark marks[WORLD_MARKS];
+	struct world_place places[WORLD_PLACES];
+	uint32_t ordered;   /* members that have told of their order */
+	uint64_t parted_ns; /* since when the calls of some differ; 0 they do not, as far as is known */
+	uint64_t parting_looked_ns;
+	bool parting_told;
 	struct lane *lane; /* NULL: not judged */
 	bool chosen;       /* to have one */
 };

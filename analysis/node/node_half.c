@@ -7,6 +7,7 @@
 
 #include "analysis/model.h"
 #include "analysis/node/cuts.h"
+#include "analysis/node/orders.h"
 #include "analysis/node/outbox.h"
 #include "analysis/node/roster.h"
 #include "analysis/node/standing.h"
@@ -131,6 +132,7 @@ void node_half_tick(struct node_half *half, uint64_t now_ns, node_half_send *sen
 {
 	roster_tick(&half->roster, &half->analysis->job, &half->outbox, now_ns);
 	tell_found(half, now_ns);
+	orders_tick(&half->roster, &half->analysis->job, &half->outbox, now_ns);
 	if (now_ns >= half->looked_ns + standing_every_ns) {
 		half->looked_ns = now_ns;
 		standing_tick(&half->roster, half->analysis, &half->outbox, now_ns);

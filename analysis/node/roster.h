@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/call_order.h"
 #include "analysis/job.h"
 #include "analysis/node/outbox.h"
 
@@ -39,11 +40,21 @@ struct lane {
 	uint64_t last_ns; /* end of the last operation that was cut behind */
 };
 
+/* Of the order of its calls: analysis/node/orders.h. */
+struct order_mark {
+	struct call_mark mark; /* the newest that was taken */
+	bool waits;            /* to be told */
+	uint8_t shift;
+	uint32_t looks;        /* that have shown no call that was not seen */
+	uint64_t marked_ns;
+};
+
 struct roster_member {
 	analysis_process_id id;
 	bool known;
 	struct said said;
 	struct lane lane;
+	struct order_mark mark;
 	uint64_t called;  /* calls of all functions when it was looked at last … */
 	uint64_t moved_ns; /* … when they were fewer … */
 	uint64_t calls_ns; /* … and when that was last told */

@@ -6,6 +6,7 @@
 
 #include "analysis/flights.h"
 #include "analysis/model.h"
+#include "analysis/node/orders.h"
 #include "analysis/process.h"
 #include "analysis/text.h"
 #include "analysis/waiting.h"
@@ -112,13 +113,14 @@ static void tell_calls(const struct job *job, const struct communicator *communi
 		       struct outbox *outbox)
 {
 	const struct member *member = &communicator->members[i];
-	const struct caller *caller = communicator->order ? call_order_caller(communicator->order, i) : NULL;
+	const struct call_mark mark = orders_now(communicator, i);
 	struct rw_message message;
 
 	if (!roster_address(&message, job_member_rank(job, member), RW_MESSAGE_CALLS))
 		return;
 	message.calls.comm = communicator->id;
-	message.calls.calls = caller && caller->seen_whole ? caller->calls : UINT64_MAX;
+	message.calls.calls = mark.hash ? mark.calls : UINT64_MAX;
+	message.calls.hash = mark.hash;
 	message.calls.idle_ms = ms_since(0, idle_ns);
 	for (int apart = 0; apart < 2; apart++)
 		for (int function = 0; function < RW_FUNCTION_COUNT; function++) {

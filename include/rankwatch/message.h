@@ -49,7 +49,8 @@ enum rw_message_type {
 	RW_MESSAGE_MEMBER = 2,  /* it is in a communicator; likewise */
 	RW_MESSAGE_CUT = 3,     /* what its time went to, up to the end of an operation that all members of a communicator share */
 	RW_MESSAGE_FLIGHT = 4,  /* its oldest unfinished operation of any communicator, older than a second; every second */
-	RW_MESSAGE_CALLS = 5,   /* how far it has come with its calls on a communicator; where nothing has moved for a second */
+	RW_MESSAGE_CALLS = 5,   /* how far it has come with its calls on a communicator, where nothing has moved for a second; and which they
+				 * were, at places that all members pass */
 	RW_MESSAGE_WHY = 6,     /* what the threads of a rank do that has called nothing for two seconds; every two */
 	RW_MESSAGE_FINDING = 7, /* what its node has found about it; likewise, while it is open */
 	RW_MESSAGE_TYPES,
@@ -127,12 +128,16 @@ struct rw_message_flight {
 	uint8_t zeros[5];
 };
 
-/* For each function that it has called on the communicator. */
+/*
+ * For each function that it has called on the communicator; or, function 0, of the order of its calls alone, at a place that it may have
+ * passed since: next and idle_ms are 0 then. The hash is of those collective calls that NCCL's profiler interface announces, of function,
+ * size, type and root where they must agree (docs/messages.md, "Order"): members whose first `calls` differ in it have made other calls.
+ */
 struct rw_message_calls {
 	uint64_t comm;
 	uint64_t next;      /* sequence that its next call of the function will have */
-	uint64_t calls;     /* collective calls of every function so far; UINT64_MAX: some were not seen */
-	uint64_t hash;      /* of the first `calls` of them in their order; 0 not known, as always in this version */
+	uint64_t calls;     /* of every function that are in the hash; UINT64_MAX: some were not seen */
+	uint64_t hash;      /* of the first `calls` of them in their order; 0 not known */
 	uint32_t idle_ms;   /* since it made the last call of any function on it */
 	uint32_t zero;
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the job half takes of a large job: job_half_bench RANKS. Eight ranks a host, each in a communicator of all ranks and in one of
- * the ranks at its place on all hosts (data parallelism); both are cut every two seconds, a host sends twice a second. Two minutes
- * of the job, and a rank that is a tenth slow in the second of them. Prints a row of docs/benchmarks.md.
+ * the ranks at its place on all hosts (data parallelism); both are cut every two seconds, their calls are hashed every eight, and a host
+ * sends twice a second. Two minutes of the job, and a rank that is a tenth slow in the second of them. Prints a row of
+ * docs/benchmarks.md.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 #include "analysis/job/job_half.h"
 
-enum { PER_HOST = 8, SECONDS = 120, CUT_S = 2, SLOW_S = 60, SLOW_RANK = 5, ROOM = 64 };
+enum { PER_HOST = 8, SECONDS = 120, CUT_S = 2, ORDER_S = 8, SLOW_S = 60, SLOW_RANK = 5, ROOM = 64 };
 
 struct sender {
 	struct rw_batch header;
@@ -91,6 +92,13 @@ static void add_cut(struct bench *bench, int rank, uint64_t comm, uint64_t numbe
 	};
 }
 
+static void add_order(struct bench *bench, int rank, uint64_t comm, uint64_t number)
+{
+	struct rw_message *message = add(bench, RW_MESSAGE_CALLS, rank);
+
+	message->calls = (struct rw_message_calls){ .comm = comm, .calls = number * 64, .hash = comm + number };
+}
+
 static void send(struct bench *bench, int host, uint64_t number, double at_s)
 {
 	struct rw_batch *header = &bench->sender.header;
@@ -140,6 +148,10 @@ static void play(struct bench *bench)
 				work(bench, rank, at_s);
 				add_cut(bench, rank, 1, number);
 				add_cut(bench, rank, 2 + (uint64_t)(rank % PER_HOST), number);
+				if (half_s % (2 * ORDER_S))
+					continue;
+				add_order(bench, rank, 1, number);
+				add_order(bench, rank, 2 + (uint64_t)(rank % PER_HOST), number);
 			}
 			send(bench, host, (uint64_t)half_s, at_s);
 		}

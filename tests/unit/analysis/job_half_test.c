@@ -252,6 +252,91 @@ Test(job_half, names_who_calls_something_else_than_most)
 	cr_expect_eq(found->confidence, RW_INCONCLUSIVE);
 }
 
+/* Nothing hangs, and each host sees one rank of the communicator: only all hosts together show that one of them made another call. */
+Test(job_half, names_who_made_another_call_though_all_went_on)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_FLAT, MANY_OTHER_CALL);
+
+	job.hosts = 8;
+	job.per_host = 1;
+	many_hosts_play(&job, &result);
+	expect_named(&result, RW_KIND_DESYNC, 3);
+	job.lose = 0;
+	many_hosts_play(&job, &result);
+	expect_named(&result, RW_KIND_DESYNC, 3);
+	const struct many_hosts_finding *found = many_hosts_find(&result, RW_KIND_DESYNC, true);
+	cr_expect_eq(found->confidence, RW_LIKELY);
+	cr_expect_eq(found->waiting_count, 7, "who made the same calls");
+	cr_expect_gt(found->at_s, 20);
+	cr_expect_lt(found->at_s, 70, "%f", found->at_s);
+	cr_expect(strstr(found->text, "rank 3 made other collective calls on a communicator of 8 ranks than ranks 0-2,4-7, among calls "),
+		  "%s", found->text);
+	/* Of two members of each communicator nobody is known to be right. */
+	job = usual(MANY_MESH, MANY_OTHER_CALL);
+	job.hosts = 2;
+	job.seconds = 140;
+	many_hosts_play(&job, &result);
+	expect_nobody(&result);
+	found = many_hosts_find(&result, RW_KIND_DESYNC, true);
+	cr_assert_not_null(found);
+	cr_expect_eq(found->rank_count, 2);
+	cr_expect_eq(found->ranks[0], 1);
+	cr_expect_eq(found->ranks[1], 3);
+}
+
+Test(job_half, names_nobody_where_halves_made_different_calls)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_FLAT, MANY_HALF_OTHER);
+
+	job.seconds = 140;
+	many_hosts_play(&job, &result);
+	expect_nobody(&result);
+	const struct many_hosts_finding *found = many_hosts_find(&result, RW_KIND_DESYNC, true);
+	cr_assert_not_null(found);
+	cr_expect_eq(found->confidence, RW_INCONCLUSIVE);
+	cr_expect_eq(found->rank_count, 8);
+	cr_expect_eq(result.count, 1, "it is told once");
+}
+
+/* Batches that are lost or come late, calls that nobody has seen, a collector that comes late or starts anew, calls that only some hosts
+ * see: of none of these it may follow that ranks made different calls. */
+Test(job_half, takes_nothing_that_was_not_seen_for_another_call)
+{
+	static const struct {
+		enum many_hosts_shape shape;
+		double lose, delay_ms, drop, join_s, restart_s;
+		int interposed;
+	} cases[] = {
+		{ .lose = 0.5, .delay_ms = 9000 },
+		{ .drop = 0.001 },
+		{ .drop = 0.02, .lose = 0.2, .delay_ms = 3000 },
+		{ .drop = 0.0002, .shape = MANY_MESH },
+		{ .join_s = 7 },
+		{ .join_s = 7, .restart_s = 40, .lose = 0.2, .delay_ms = 3000 },
+		{ .interposed = 2 },
+		{ .interposed = 1, .drop = 0.001, .shape = MANY_MESH },
+		{ .restart_s = 33, .delay_ms = 3000, .shape = MANY_PIPELINE },
+	};
+
+	for (unsigned i = 0; i < 4 * sizeof(cases) / sizeof(*cases); i++) {
+		struct many_hosts_result result;
+		struct many_hosts_job job = usual(cases[i / 4].shape, MANY_HEALTHY);
+		job.lose = cases[i / 4].lose;
+		job.delay_ms = cases[i / 4].delay_ms;
+		job.drop = cases[i / 4].drop;
+		job.join_s = cases[i / 4].join_s;
+		job.restart_s = cases[i / 4].restart_s;
+		job.interposed = cases[i / 4].interposed;
+		job.seed = 100 + i;
+		many_hosts_play(&job, &result);
+		for (size_t k = 0; k < result.count; k++)
+			cr_expect_neq(result.findings[k].kind, RW_KIND_DESYNC, "case %u, seed %u: %s", i / 4, job.seed,
+				      result.findings[k].text);
+	}
+}
+
 Test(job_half, names_nobody_where_all_have_come)
 {
 	struct many_hosts_result result;

@@ -17,9 +17,10 @@ enum state { RUNS, WAITS, GONE };
 
 struct rank {
 	double gpu_ms, poll_ms, difference, level;
-	uint64_t tickets, progress[COMMUNICATORS], sequence[COMMUNICATORS][RW_FUNCTION_COUNT];
+	uint64_t tickets, progress[COMMUNICATORS], sequence[COMMUNICATORS][RW_FUNCTION_COUNT], unannounced;
+	struct rw_communicator communicators[COMMUNICATORS]; /* id 0: not in it */
 	enum state state;
-	bool dead;
+	bool dead, erred;
 };
 
 struct host {
@@ -195,12 +196,21 @@ static void emit(void *argument, const struct rw_finding *finding)
 
 static void add_communicator(struct many *many, int rank, int index, uint64_t id, int number, int size, int hosts)
 {
-	const struct rw_communicator communicator = {
-		.id = id, .rank = number, .nranks = size, .nnodes = hosts, .born_ns = 1
-	};
+	struct rw_communicator *communicator = &many->ranks[rank].communicators[index];
 
-	if (analysis_add_communicator(host_of(many, rank)->analysis, id_of(many, rank), (uint32_t)index, &communicator))
+	*communicator = (struct rw_communicator){ .id = id, .rank = number, .nranks = size, .nnodes = hosts, .born_ns = 1 };
+	if (analysis_add_communicator(host_of(many, rank)->analysis, id_of(many, rank), (uint32_t)index, communicator))
 		abort();
+}
+
+/* As the box says it: how many calls there were, seen or not. */
+static void count_calls(struct many *many, int rank)
+{
+	for (uint32_t i = 0; i < COMMUNICATORS; i++) {
+		struct rw_communicator *communicator = &many->ranks[rank].communicators[i];
+		if (communicator->id && analysis_add_communicator(host_of(many, rank)->analysis, id_of(many, rank), i, communicator))
+			abort();
+	}
 }
 
 static void announce(struct many *many, int rank)
@@ -219,6 +229,8 @@ static void announce(struct many *many, int rank)
 	box.local_rank = local;
 	box.generation = job->generation;
 	box.watchdog_ms = 600000;
+	box.interposed = host < job->interposed;
+	box.profiler_abi = 5;
 	box.pid_namespace = 0xEFFFFFFC;
 	const struct analysis_process process = { .id = id_of(many, rank), .pid = 1000 + local, .box = &box };
 	if (analysis_add_process(host_of(many, rank)->analysis, &process))
@@ -251,14 +263,21 @@ struct call {
 	uint8_t function;
 	uint64_t count;
 	int32_t peer;
+	bool unannounced;
 };
+
+static double now_s(const struct many *many, double ms)
+{
+	(void)many;
+	return (ms - base_ms) / 1000;
+}
 
 /* done_ms 0: it does not end. */
 static void tell(struct many *many, int number, struct call call, double begun_ms, double arrived_ms, double done_ms)
 {
 	struct rank *rank = &many->ranks[number];
 	struct host *host = host_of(many, number);
-	uint64_t sequence = rank->sequence[call.communicator][call.function]++;
+	uint64_t sequence = call.unannounced ? rank->unannounced++ : rank->sequence[call.communicator][call.function]++;
 	bool followed = !many->job->sampled || sequence * 7 % (uint64_t)many->job->sampled == 0;
 	double launched_ms = begun_ms - ahead_ms;
 	struct rw_operation slot = {
@@ -286,14 +305,14 @@ static void tell(struct many *many, int number, struct call call, double begun_m
 	} else {
 		slot.flags = RW_FLAG_PROGRESS_SAMPLED_OUT;
 	}
-	if (!host->lost && analysis_add_operation(host->analysis, id_of(many, number), &slot))
+	if (call.unannounced)
+		slot.flags |= RW_FLAG_UNANNOUNCED;
+	rank->communicators[call.communicator].api_count++;
+	bool absent = host == many->hosts && many->job->join_s > 0 && now_s(many, begun_ms) < many->job->join_s;
+	if (absent || host->lost || (many->job->drop > 0 && draw(&many->network) < many->job->drop))
+		return;
+	if (analysis_add_operation(host->analysis, id_of(many, number), &slot))
 		abort();
-}
-
-static double now_s(const struct many *many, double ms)
-{
-	(void)many;
-	return (ms - base_ms) / 1000;
 }
 
 static bool is_faulty(const struct many_hosts_job *job, int rank)
@@ -414,6 +433,8 @@ static void let_time_pass(struct many *many, double until_ms)
 			struct host *host = &many->hosts[i];
 			if (host->lost)
 				continue;
+			for (int k = 0; k < many->job->per_host; k++)
+				count_calls(many, i * many->job->per_host + k);
 			analysis_tick(host->analysis, ns_at(host, many->ticked_ms));
 			node_half_tick(host->half, ns_at(host, many->ticked_ms), send, host);
 		}
@@ -431,6 +452,20 @@ static bool is_whole(const struct many *many, int first, int by, int count)
 		whole &= many->ranks[first + i * by].state == RUNS;
 	return whole && !(job->fault == MANY_LINK && many->struck && job->rank >= first && (job->rank - first) % by == 0 &&
 			  (job->rank - first) / by < count);
+}
+
+/* Once it calls for another size, which NCCL does not notice. */
+static bool errs(struct many *many, int number, const struct call *call)
+{
+	const struct many_hosts_job *job = many->job;
+	bool is_it = (job->fault == MANY_OTHER_CALL && number == job->rank) ||
+		     (job->fault == MANY_HALF_OTHER && number / job->per_host % 2);
+	struct rank *rank = &many->ranks[number];
+
+	if (!is_it || rank->erred || call->communicator != DATA || now_s(many, rank->gpu_ms) < job->at_s)
+		return false;
+	rank->erred = true;
+	return true;
 }
 
 /* Ranks first, first + by … together. */
@@ -456,6 +491,8 @@ static void collective(struct many *many, struct call call, int first, int by, i
 			continue;
 		if (parts && first + i * by == job->rank)
 			own.function = call.function == RW_FUNCTION_ALL_GATHER ? RW_FUNCTION_ALL_REDUCE : RW_FUNCTION_ALL_GATHER;
+		if (errs(many, first + i * by, &call))
+			own.count++;
 		tell(many, first + i * by, own, rank->gpu_ms - each_ms, rank->gpu_ms, whole && !parts ? last_ms + transfer_ms : 0);
 		if (whole && !parts)
 			rank->gpu_ms = last_ms + transfer_ms;
@@ -566,6 +603,10 @@ static void play_step(struct many *many)
 		play_mesh(many);
 	else
 		play_pipeline(many);
+	for (int i = 0; i < job->interposed * job->per_host && job->shape != MANY_PIPELINE; i++)
+		if (many->ranks[i].state == RUNS)
+			tell(many, i, (struct call){ DATA, RW_FUNCTION_BROADCAST, 64, 0, true }, many->ranks[i].gpu_ms,
+			     many->ranks[i].gpu_ms, many->ranks[i].gpu_ms + 0.1);
 }
 
 static void begin(struct many *many)

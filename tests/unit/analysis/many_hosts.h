@@ -33,6 +33,8 @@ enum many_hosts_fault {
 	MANY_COLLECTOR_LOST, /* only that */
 	MANY_DESYNC,         /* the rank makes another call than the others, once */
 	MANY_LINK,           /* what all have come to does not end */
+	MANY_OTHER_CALL,     /* the rank makes another call than the others, once, and all goes on */
+	MANY_HALF_OTHER,     /* so do all ranks of every other host */
 	MANY_PAUSE,          /* the rank does something else for `pause_s`, and goes on */
 };
 
@@ -53,6 +55,9 @@ struct many_hosts_job {
 	double at_s, pause_s, seconds;
 	double lose;                 /* this share of the batches never comes … */
 	double delay_ms;             /* … and the others come so much later, at most */
+	double drop;                 /* this share of the calls is seen by no collector */
+	double join_s;               /* the collector of the first host comes so late; 0: in time */
+	int interposed;              /* so many hosts see a call in each step that is announced to nobody */
 	double restart_s;            /* the collector of the first host starts anew; 0 never */
 	int generation;
 	unsigned seed;

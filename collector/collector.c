@@ -27,7 +27,7 @@
 #include "collector/watch.h"
 
 enum { ROOM_EVERY = 20 /* ticks */, IDLE_MS = 3000, LEAVE_MS = 1500, PUBLISH_MS = 500 /* at the end */,
-       SAVE_MS = 4500 /* of the time between SIGTERM and SIGKILL, which may be 5 s */ };
+       ASKS_A_TICK = 64, SAVE_MS = 4500 /* of the time between SIGTERM and SIGKILL, which may be 5 s */ };
 
 struct collector {
 	const struct collector_options *options;
@@ -45,6 +45,7 @@ struct collector {
 	struct answers answers;
 	struct sight_news news;
 	bool launcher_told; /* of what was told last */
+	bool complained;    /* of an ask that is none */
 	uint64_t busy_ns;
 	size_t marked;       /* findings that the mark beside the boxes stands for */
 	uint64_t leaving_ns; /* since when a launcher waits for the summary, 0 = none does */
@@ -258,6 +259,23 @@ static size_t more_suspects(void *argument, struct analysis_suspect *suspects, s
 	return node_half_suspects(argument, suspects, room);
 }
 
+/* Who judges the job wants to know why a rank of this host is late. */
+static void read_asks(struct collector *collector, uint64_t now_ns)
+{
+	struct letter *letter;
+
+	for (int i = 0; i < ASKS_A_TICK && (letter = publisher_asked(collector->outlet.publisher)); i++) {
+		const char *why = "";
+
+		if (collector->half && node_half_ask(collector->half, letter->bytes, letter->length, now_ns, &why) &&
+		    !collector->complained && !collector->options->quiet) {
+			foreign_line(stderr, "rankwatch collect: NATS: a question that came is not taken: %s (said once)", why);
+			collector->complained = true;
+		}
+		free(letter);
+	}
+}
+
 /* Behind the analysis's own tick. */
 static void publish(struct collector *collector, bool boxes, uint64_t now_ns)
 {
@@ -265,6 +283,7 @@ static void publish(struct collector *collector, bool boxes, uint64_t now_ns)
 
 	if (!collector->outlet.publisher)
 		return;
+	read_asks(collector, now_ns);
 	if (collector->half && boxes)
 		node_half_tick(collector->half, now_ns, on_batch, collector->outlet.publisher);
 	host_see(collector->watch.host, &sight);

@@ -82,6 +82,16 @@ static int on_batch(void *argument, const char *host, const void *bytes, size_t 
 	return job_half_take(collector->half, bytes, length, now_ns, why);
 }
 
+/* A job_half_ask. */
+static void on_ask(void *argument, const char *host, const void *bytes, size_t length)
+{
+	struct job_collector *collector = argument;
+	char subject[SUBJECT_SIZE];
+
+	subject_write(subject, SUBJECT_ASKS, collector->identity.job, host);
+	link_send(collector->link, subject, bytes, length);
+}
+
 static void read_letters(struct job_collector *collector, uint64_t now_ns)
 {
 	struct letter *letter;
@@ -115,6 +125,7 @@ static void on_tick(uv_timer_t *timer)
 	read_letters(collector, now_ns);
 	mail_tick(&collector->mail, now_ns);
 	job_half_tick(collector->half, now_ns);
+	job_half_ask_why(collector->half, now_ns, on_ask, collector);
 	outlet_tick(&collector->outlet);
 	end_when_idle(collector, now_ns);
 }

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/batch.h"
 #include "analysis/findings.h"
-#include "analysis/job/batch.h"
+#include "analysis/job/asks.h"
 #include "analysis/job/lanes.h"
 #include "analysis/job/late.h"
 #include "analysis/job/order.h"
@@ -18,6 +19,7 @@ struct job_half {
 	struct world world;
 	struct lanes lanes;
 	struct stand stand;
+	struct asks asks;
 	struct findings findings;
 	struct job nobody; /* findings look for ends of processes in a job: of many hosts nobody has one */
 	uint64_t now_ns;
@@ -83,6 +85,11 @@ void job_half_tick(struct job_half *half, uint64_t now_ns)
 	stand_tick(&half->stand, &half->world, &half->findings, now_ns);
 	order_tick(&half->world, &half->findings, now_ns);
 	findings_tick(&half->findings, now_ns);
+}
+
+void job_half_ask_why(struct job_half *half, uint64_t now_ns, job_half_ask *ask, void *argument)
+{
+	asks_tick(&half->asks, &half->world, now_ns, ask, argument);
 }
 
 void job_half_replay_open(struct job_half *half, uint64_t now_ns)

@@ -37,6 +37,10 @@ struct job_half *job_half_new(const char *job, analysis_emit *emit, void *argume
 int job_half_take(struct job_half *half, const void *bytes, size_t length, uint64_t now_ns, const char **why);
 /* Lets time pass: judges, tells, closes. Twice a second or more often. */
 void job_half_tick(struct job_half *half, uint64_t now_ns);
+/* To the collector of this host: a batch, valid during the call. */
+typedef void job_half_ask(void *argument, const char *host, const void *bytes, size_t length);
+/* Asks hosts why ranks of theirs are late or do not come; as often as job_half_tick(), behind it. Nothing is asked while all is well. */
+void job_half_ask_why(struct job_half *half, uint64_t now_ns, job_half_ask *ask, void *argument);
 /* Tells every open finding again as RW_FINDING_OPEN. */
 void job_half_replay_open(struct job_half *half, uint64_t now_ns);
 void job_half_summarise(const struct job_half *half, struct job_half_summary *summary);

@@ -126,8 +126,25 @@ static void write_text(struct record *record, const struct view *view)
 	snprintf(what, sizeof(what), "equal cuts of %.1f s of %u ranks, by the messages of their hosts", view->lane->lasted_s,
 		 view->lane->compared);
 	record_add_evidence(record, "messages", -1, what);
-	record_add_missing(record, "messages tell how long ranks worked, not at what: whether it waited for something that no operation "
-				   "tells of is not known");
+	if (finding->cause.class_ == RW_CAUSE_UNKNOWN)
+		record_add_missing(record, "messages tell how long ranks worked, not at what, and its host has seen nothing that would explain it");
+}
+
+/* Of its ranks, the first whose host knows why. */
+static const struct world_reason *set_reason(struct record *record, const struct world *world, const uint32_t *ranks, uint32_t count,
+					     uint64_t now_ns)
+{
+	uint32_t chosen = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct world_reason *reason = world->ranks[ranks[i]].reason;
+		bool known = reason && reason->class_ != RW_CAUSE_UNKNOWN && now_ns < reason->heard_ns + TOLD_REASON_NS;
+		if (known) {
+			chosen = i;
+			break;
+		}
+	}
+	return told_set_reason(record, &world->ranks[ranks[chosen]], now_ns);
 }
 
 static void tell(const struct world *world, struct findings *findings, const struct views *views, const uint32_t *ranks,
@@ -158,7 +175,11 @@ static void tell(const struct world *world, struct findings *findings, const str
 	finding->late.by_ms = -1;
 	finding->late.lost_share = share;
 	set_kind(finding, &view->lane->members[view->member]);
-	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
+	const struct world_reason *reason = set_reason(record, world, ranks, count, now_ns);
+	if (!reason)
+		told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
+	else if (finding->late.kind == RW_LATE_NONE)
+		finding->late.kind = reason->late_kind;
 	if (set_waiting(record, world, view)) {
 		record_free(record);
 		return;
@@ -212,6 +233,7 @@ static void consider(struct world *world, struct findings *findings, const struc
 		acquit(world, findings, i, now_ns);
 		return;
 	}
+	rank->wanted_ns = now_ns;
 	if (views->ranks[i].recent < LATE_RECENT_MIN || is_host_late(&views->hosts[rank->host]) || now_ns < rank->late_ns + LATE_SETTLE_NS ||
 	    findings_open(findings, RW_KIND_STRAGGLER, TOLD_HOST | rank->host))
 		return;

@@ -320,11 +320,13 @@ static uint64_t limit_of(const struct world_rank *rank)
 
 static void tell_hang(struct look *look, const struct root *root)
 {
-	const struct world_rank *rank = &look->world->ranks[root->rank];
+	struct world_rank *rank = &look->world->ranks[root->rank];
 	const struct place *place = root->place;
 	bool known = rank->why_ns && look->now_ns < rank->why_ns + STAND_WHY_NS;
 	uint8_t progress = known ? rank->progress : RW_MESSAGE_PROGRESS_UNKNOWN;
 	uint64_t waited = waited_ns(look, place), after = after_ns(place->comm);
+
+	rank->wanted_ns = look->now_ns;
 
 	if (progress != RW_MESSAGE_STANDS && after < STAND_UNKNOWN_NS)
 		after = STAND_UNKNOWN_NS;
@@ -340,7 +342,11 @@ static void tell_hang(struct look *look, const struct root *root)
 	record->finding.confidence = RW_LIKELY;
 	if (flight && is_same(flight, &place->flight))
 		record->finding.operation.phase = flight->phase;
-	told_set_cause(record, known ? rank->class_ : RW_CAUSE_UNKNOWN, known ? rank->level : RW_LEVEL_NONE, known ? rank->why : "");
+	const struct world_reason *reason = told_set_reason(record, rank, look->now_ns);
+	if (known && (!reason || reason->class_ == RW_CAUSE_UNKNOWN))
+		told_set_cause(record, rank->class_, rank->level, rank->why);
+	else if (!reason)
+		told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
 	if (progress == RW_MESSAGE_PROGRESS_UNKNOWN)
 		record_add_missing(record, "what its threads do is not known: its host has not told");
 	text_hang(record);

@@ -98,6 +98,22 @@ void told_set_cause(struct record *record, enum rw_cause_class class_, enum rw_l
 	record->finding.level = level;
 }
 
+const struct world_reason *told_set_reason(struct record *record, const struct world_rank *rank, uint64_t now_ns)
+{
+	const struct world_reason *reason = rank->reason;
+
+	if (!reason || !reason->heard_ns || now_ns >= reason->heard_ns + TOLD_REASON_NS)
+		return NULL;
+	char text[sizeof(reason->text)], *rest = text, *line;
+	memcpy(text, reason->text, sizeof(text));
+	line = strsep(&rest, "\n");
+	told_set_cause(record, reason->class_, reason->level, line ? line : "");
+	while (rest && (line = strsep(&rest, "\n")))
+		if (*line)
+			record_add_evidence(record, "messages", -1, line);
+	return reason;
+}
+
 void told_set_watchdog(struct record *record, const struct world_rank *rank, uint64_t waited_ns)
 {
 	struct rw_finding *finding = &record->finding;

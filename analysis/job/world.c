@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/job/batch.h"
+#include "analysis/batch.h"
 
 enum { SLOTS_FIRST = 64, COMMUNICATOR_MAX = 1 << 20 };
 
@@ -176,6 +176,8 @@ static void move(struct world *world, uint32_t number, uint32_t host)
 	rank->told = false;
 	rank->number = rank->why_number = rank->finding_number = rank->why_ns = 0;
 	rank->found = 0;
+	free(rank->reason);
+	rank->reason = NULL;
 	world->changes++;
 }
 
@@ -584,19 +586,47 @@ static bool take_finding(struct taking *taking, struct world_rank *rank)
 	return true;
 }
 
+static bool take_reason(struct taking *taking, struct world_rank *rank)
+{
+	const struct rw_message_reason *told = &taking->message->reason;
+
+	if (!rank->asked_ns)
+		return false; /* nobody has asked */
+	if (!rank->reason)
+		rank->reason = calloc(1, sizeof(*rank->reason));
+	struct world_reason *reason = rank->reason;
+	if (!reason || number_of(taking) < reason->number)
+		return false;
+	if (number_of(taking) != reason->number) {
+		reason->number = number_of(taking);
+		reason->have = 0;
+		memset(reason->coming, 0, sizeof(reason->coming));
+	}
+	memcpy(reason->coming + told->piece * RW_REASON_PIECE, told->text, RW_REASON_PIECE);
+	reason->have |= (uint16_t)(1u << told->piece);
+	if (reason->have != (1u << told->pieces) - 1)
+		return true;
+	reason->heard_ns = taking->now_ns;
+	reason->class_ = told->class_;
+	reason->level = told->level;
+	reason->late_kind = told->late_kind;
+	memcpy(reason->text, reason->coming, sizeof(reason->coming));
+	return true;
+}
+
 static bool take_message(struct taking *taking)
 {
 	static bool (*const takes[RW_MESSAGE_TYPES])(struct taking *, struct world_rank *) = {
 		[RW_MESSAGE_RANK] = take_rank,     [RW_MESSAGE_MEMBER] = take_membership, [RW_MESSAGE_CUT] = take_cut,
 		[RW_MESSAGE_FLIGHT] = take_flight, [RW_MESSAGE_CALLS] = take_calls,       [RW_MESSAGE_WHY] = take_why,
-		[RW_MESSAGE_FINDING] = take_finding,
+		[RW_MESSAGE_FINDING] = take_finding, [RW_MESSAGE_REASON] = take_reason,
 	};
 	const struct rw_message *message = taking->message;
 
 	if (message->rank < 0 || message->rank >= WORLD_RANKS || message->generation != taking->world->generation)
 		return false;
 	struct world_rank *rank = claim(taking, (uint32_t)message->rank);
-	return rank && takes[message->type](taking, rank);
+	return rank && takes[message->type] && takes[message->type](taking, rank);
 }
 
 bool world_is_later(const struct world *world, uint16_t generation)
@@ -642,8 +672,10 @@ static void forget(struct world *world)
 {
 	for (uint32_t i = 0; i < world->comm_count; i++)
 		forget_comm(world->comms[i]);
-	for (uint32_t i = 0; i < world->rank_room; i++)
+	for (uint32_t i = 0; i < world->rank_room; i++) {
 		free(world->ranks[i].memberships);
+		free(world->ranks[i].reason);
+	}
 	free(world->comms);
 	free(world->ranks);
 	free(world->slots);
@@ -677,7 +709,8 @@ size_t world_bytes(const struct world *world)
 		       world->slot_count * sizeof(*world->slots) + world->host_slot_count * sizeof(*world->host_slots);
 
 	for (uint32_t i = 0; i < world->rank_room; i++)
-		bytes += world->ranks[i].membership_room * sizeof(struct world_membership);
+		bytes += world->ranks[i].membership_room * sizeof(struct world_membership) +
+			 (world->ranks[i].reason ? sizeof(struct world_reason) : 0);
 	for (uint32_t i = 0; i < world->comm_count; i++)
 		bytes += sizeof(struct world_comm *) + sizeof(struct world_comm) +
 			 world->comms[i]->member_room * sizeof(struct world_member) +

@@ -130,6 +130,18 @@ struct world_membership {
 	uint32_t comm, member; /* indexes */
 };
 
+/* What a rank's host has answered. */
+struct world_reason {
+	/* The pieces that have come so far of one answer: */
+	uint64_t number;
+	uint16_t have;
+	char coming[RW_REASON_PIECES * RW_REASON_PIECE];
+	/* The newest of which all have: */
+	uint64_t heard_ns; /* 0 none */
+	uint8_t class_, level, late_kind;
+	char text[RW_REASON_PIECES * RW_REASON_PIECE + 1];
+};
+
 struct world_rank {
 	uint32_t host;     /* index; WORLD_NONE: nothing is known of this rank */
 	uint64_t number, why_number, finding_number;
@@ -149,6 +161,9 @@ struct world_rank {
 	char found_cause[24];
 	struct world_membership *memberships;
 	uint8_t membership_count, membership_room;
+	/* analysis/job/asks.h: when somebody wanted to know why last, and when its host was asked; 0 never. */
+	uint64_t wanted_ns, asked_ns;
+	struct world_reason *reason; /* NULL none */
 	/* analysis/job/late.h */
 	uint64_t late_ns;
 	bool late_told;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/node/node_half.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/batch.h"
 #include "analysis/model.h"
 #include "analysis/node/cuts.h"
 #include "analysis/node/orders.h"
 #include "analysis/node/outbox.h"
+#include "analysis/node/reasons.h"
 #include "analysis/node/roster.h"
 #include "analysis/node/standing.h"
 
@@ -32,6 +35,7 @@ struct node_half {
 	struct analysis *analysis;
 	struct roster roster;
 	struct outbox outbox;
+	struct reasons reasons;
 	uint64_t sent_ns, looked_ns;
 	struct found found[FOUND_MAX];
 	uint32_t found_count;
@@ -42,6 +46,7 @@ static void note_passage(void *argument, const struct account_passage *passage)
 	struct node_half *half = argument;
 
 	cuts_note(&half->roster, &half->analysis->job, passage, &half->outbox);
+	reasons_note(&half->reasons, passage);
 }
 
 struct node_half *node_half_new(struct analysis *analysis, const struct node_identity *identity)
@@ -133,6 +138,7 @@ void node_half_tick(struct node_half *half, uint64_t now_ns, node_half_send *sen
 	roster_tick(&half->roster, &half->analysis->job, &half->outbox, now_ns);
 	tell_found(half, now_ns);
 	orders_tick(&half->roster, &half->analysis->job, &half->outbox, now_ns);
+	reasons_tick(&half->reasons, half->analysis, &half->outbox, now_ns);
 	if (now_ns >= half->looked_ns + standing_every_ns) {
 		half->looked_ns = now_ns;
 		standing_tick(&half->roster, half->analysis, &half->outbox, now_ns);
@@ -143,9 +149,32 @@ void node_half_tick(struct node_half *half, uint64_t now_ns, node_half_send *sen
 	outbox_send(&half->outbox, 0, send, argument);
 }
 
+int node_half_ask(struct node_half *half, const void *bytes, size_t length, uint64_t now_ns, const char **why)
+{
+	struct rw_batch header;
+	const char *refused = batch_refuse(bytes, length, &header);
+
+	if (!refused && strcmp(header.job, half->outbox.header.job) != 0)
+		refused = "it is of another job";
+	if (!refused && strcmp(header.host, half->outbox.header.host) != 0)
+		refused = "it is for another host";
+	if (why && refused)
+		*why = refused;
+	if (refused)
+		return -EINVAL;
+	for (uint32_t i = 0; i < header.count; i++) {
+		struct rw_message message;
+		if (batch_message(bytes, i, &message) && message.type == RW_MESSAGE_ASK)
+			reasons_ask(&half->reasons, &half->analysis->job, &message, now_ns);
+	}
+	return 0;
+}
+
 size_t node_half_suspects(const struct node_half *half, struct analysis_suspect *suspects, size_t room)
 {
-	return standing_suspects(half->analysis, suspects, room);
+	size_t count = standing_suspects(half->analysis, suspects, room), left = room > count ? room - count : 0;
+
+	return count + reasons_suspects(&half->reasons, half->analysis, left ? suspects + count : NULL, left);
 }
 
 void node_half_end(struct node_half *half, uint64_t now_ns, node_half_send *send, void *argument)

@@ -32,8 +32,11 @@ struct node_half *node_half_new(struct analysis *analysis, const struct node_ide
 void node_half_note_finding(struct node_half *half, const struct rw_finding *finding);
 /* Behind each analysis_tick(), with its time. Sends what is new; with nothing new for a second, a batch of no messages. */
 void node_half_tick(struct node_half *half, uint64_t now_ns, node_half_send *send, void *argument);
+/* What who judges the job asks of this host: a batch as it came. 0, or -EINVAL: nothing of it was taken, and *why says why, a sentence
+ * without an end; why may be NULL. */
+int node_half_ask(struct node_half *half, const void *bytes, size_t length, uint64_t now_ns, const char **why);
 /* As analysis_suspects(): ranks of this host that have called nothing for a second and wait for nobody, so that another host may wait
- * for them. Fills at most `room`; returns how many there are. */
+ * for them, and those that were asked for. Fills at most `room`; returns how many there are. */
 size_t node_half_suspects(const struct node_half *half, struct analysis_suspect *suspects, size_t room);
 /* The last batch: the collector ends in order. */
 void node_half_end(struct node_half *half, uint64_t now_ns, node_half_send *send, void *argument);

@@ -181,6 +181,18 @@ static bool is_silent(const struct process *process, uint64_t after_ns, uint64_t
 	       !stands_anywhere(process);
 }
 
+bool standing_is_silent(const struct process *process, uint64_t now_ns)
+{
+	return is_silent(process, STANDING_WHY_NS, now_ns);
+}
+
+uint64_t standing_since(const struct process *process)
+{
+	uint64_t since_ns = idle_since(process), kept_ns = evidence_since_ns(&process->evidence);
+
+	return kept_ns > since_ns ? kept_ns : since_ns;
+}
+
 static void tell_why(struct roster *roster, const struct analysis *analysis, uint32_t i, struct outbox *outbox, uint64_t now_ns)
 {
 	const struct rank *rank = &analysis->job.ranks[i];
@@ -193,15 +205,14 @@ static void tell_why(struct roster *roster, const struct analysis *analysis, uin
 	    !roster_address(&message, rank, RW_MESSAGE_WHY))
 		return;
 	entry->why_ns = now_ns;
-	uint64_t since_ns = idle_since(process), kept_ns = evidence_since_ns(&process->evidence);
-	const struct cause_window window = { kept_ns > since_ns ? kept_ns : since_ns, now_ns };
+	const struct cause_window window = { standing_since(process), now_ns };
 	cause_find(&analysis->intern, process, process->enqueue_tid, &window, 1, &cause);
 	if (process->life == ANALYSIS_STOPPED)
 		cause.class_ = RW_CAUSE_STOPPED;
 	bool seen = cause.seen != RW_LEVEL_NONE;
 	bool gets_on = seen && cause_progress(&analysis->intern, process, process->enqueue_tid, false,
 					      now_ns - STANDING_WHY_NS, now_ns);
-	message.why.idle_ms = ms_since(since_ns, now_ns);
+	message.why.idle_ms = ms_since(idle_since(process), now_ns);
 	message.why.progress = !seen ? RW_MESSAGE_PROGRESS_UNKNOWN : gets_on ? RW_MESSAGE_GETS_ON : RW_MESSAGE_STANDS;
 	message.why.level = (uint8_t)cause.seen;
 	message.why.class_ = (uint8_t)cause.class_;

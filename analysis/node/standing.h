@@ -13,6 +13,9 @@ struct analysis;
 
 /* Once a second. */
 void standing_tick(struct roster *roster, const struct analysis *analysis, struct outbox *outbox, uint64_t now_ns);
+/* Has it called nothing for so long that it is told, and waits for nobody? Since when it has called nothing. */
+bool standing_is_silent(const struct process *process, uint64_t now_ns);
+uint64_t standing_since(const struct process *process);
 size_t standing_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room);
 
 #endif

@@ -233,7 +233,7 @@ static natsStatus subscribe(struct link *link)
 	natsStatus status = natsConnection_SubscribeSync(&link->subscription, link->connection, link->subscribe);
 
 	if (status == NATS_OK)
-		status = natsSubscription_SetPendingLimits(link->subscription, -1, LINK_INBOX);
+		status = natsSubscription_SetPendingLimits(link->subscription, -1, (int)link->inbox.limit);
 	/* Until the server has it, what is published passes us by. */
 	return status == NATS_OK ? natsConnection_FlushTimeout(link->connection, CONNECT_MS) : status;
 }
@@ -365,16 +365,19 @@ static void put_received(struct link *link, natsMsg *message)
 static void await_work(struct link *link)
 {
 	natsMsg *message = NULL;
+	natsStatus status = link->subscription ? NATS_OK : NATS_INVALID_SUBSCRIPTION;
 
-	if (link->subscription) {
-		/* After the first, all that are there. */
-		for (int64_t wait_ms = LOOK_MS / 2;
-		     natsSubscription_NextMsg(&message, link->subscription, wait_ms) == NATS_OK && !is_ending(link);
-		     wait_ms = 1)
-			put_received(link, message), message = NULL;
-		natsMsg_Destroy(message);
-		return;
+	/* After the first, all that are there. */
+	for (int64_t wait_ms = LOOK_MS / 2; status == NATS_OK; wait_ms = 1) {
+		status = natsSubscription_NextMsg(&message, link->subscription, wait_ms);
+		if (status == NATS_OK)
+			put_received(link, message);
+		if (is_ending(link))
+			return;
 	}
+	/* Else there is no subscription, or one that the server has refused: that answers at once. */
+	if (status == NATS_TIMEOUT)
+		return;
 	pthread_mutex_lock(&link->mutex);
 	if (!link->outbox.count && !link->ending && link->asked == link->answered)
 		wait_until_ms(link, clock_monotonic_ms() + LOOK_MS);
@@ -473,7 +476,7 @@ struct link *link_open(const struct link_request *request)
 	link->name = strdup(request->name);
 	link->subscribe = request->subscribe ? strdup(request->subscribe) : NULL;
 	link->outbox.limit = LINK_OUTBOX;
-	link->inbox.limit = LINK_INBOX;
+	link->inbox.limit = request->inbox ? request->inbox : LINK_INBOX;
 	link->seed = (unsigned)clock_monotonic_ns();
 	server_url_show(request->url, link->shown);
 	pthread_mutex_init(&link->mutex, NULL);

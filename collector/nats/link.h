@@ -25,6 +25,7 @@ struct link_request {
 	const char *url;       /* checked by server_url_check() */
 	const char *name;      /* by which the server's operator knows us */
 	const char *subscribe; /* subject, with wildcards; NULL: we only send */
+	size_t inbox;          /* bytes that may wait to be taken; 0: LINK_INBOX */
 };
 
 struct link_state {

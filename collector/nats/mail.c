@@ -104,6 +104,7 @@ void mail_take(struct mail *mail, const struct letter *letter, uint64_t now_ns)
 	case SUBJECT_MESSAGES:
 		take_batch(mail, host, letter, now_ns);
 		return;
+	case SUBJECT_ASKS: /* ours, or another reader's */
 	case SUBJECT_DOCTOR:
 	case SUBJECT_TOPICS:
 		return;

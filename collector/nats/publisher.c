@@ -12,7 +12,7 @@
 #include "collector/nats/link.h"
 #include "collector/nats/subject.h"
 
-enum { REPEATED = 256 /* findings, at most */ };
+enum { REPEATED = 256 /* findings, at most */, ASKED = 1 << 20 /* bytes */ };
 
 struct publisher {
 	struct link *link;
@@ -39,7 +39,8 @@ struct publisher *publisher_open(const struct publisher_request *request)
 	for (int i = 0; i < SUBJECT_TOPICS; i++)
 		subject_write(publisher->subjects[i], (enum subject_topic)i, request->job, request->host);
 	snprintf(name, sizeof(name), "rankwatch %s", publisher->host);
-	publisher->link = link_open(&(struct link_request){ .url = request->url, .name = name });
+	publisher->link = link_open(
+	    &(struct link_request){ .url = request->url, .name = name, .subscribe = publisher->subjects[SUBJECT_ASKS], .inbox = ASKED });
 	if (publisher->link)
 		return publisher;
 	free(publisher);
@@ -61,6 +62,11 @@ void publisher_batch(struct publisher *publisher, const void *bytes, size_t leng
 {
 	if (publisher)
 		link_send(publisher->link, publisher->subjects[SUBJECT_MESSAGES], bytes, length);
+}
+
+struct letter *publisher_asked(struct publisher *publisher)
+{
+	return publisher ? link_receive(publisher->link) : NULL;
 }
 
 static json_t *open_ids(const struct board *board)

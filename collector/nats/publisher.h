@@ -2,7 +2,8 @@
 /*
  * What a node's collector publishes of its job, so that one reader hears of all nodes: findings as they change, and again
  * every REPEAT seconds while they are open, so that a reader may come late; batches of messages; and every two seconds that
- * the collector lives, with the ids of what is open. Nothing is read from the net. Never waits. One thread.
+ * the collector lives, with the ids of what is open. What is read from the net are asks why a rank of this host is late, and nothing else.
+ * Never waits. One thread.
  */
 #ifndef COLLECTOR_NATS_PUBLISHER_H
 #define COLLECTOR_NATS_PUBLISHER_H
@@ -14,6 +15,7 @@
 #include <rankwatch/finding.h>
 
 #include "collector/board.h"
+#include "collector/nats/letters.h"
 
 enum {
 	PUBLISHER_LIFE_MS = 2000,    /* between two signs of life */
@@ -41,6 +43,8 @@ struct publisher *publisher_open(const struct publisher_request *request);
 void publisher_finding(struct publisher *publisher, const char *line);
 /* A batch of messages, at most 1 MiB. */
 void publisher_batch(struct publisher *publisher, const void *bytes, size_t length);
+/* A batch that asks something, to be freed with free(); NULL: none has come. */
+struct letter *publisher_asked(struct publisher *publisher);
 /* Says on stderr what became of the server, and publishes what is due. Call some ten times a second. */
 void publisher_tick(struct publisher *publisher, const struct board *board, const struct publisher_life *life,
 		    uint64_t now_ns);

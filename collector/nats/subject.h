@@ -15,6 +15,7 @@ enum subject_topic {
 	SUBJECT_MESSAGES, /* batches of messages (docs/messages.md) */
 	SUBJECT_FINDINGS, /* a finding as one JSON object (docs/findings.md) */
 	SUBJECT_HOSTS,    /* that the node's collector lives, and what is open there */
+	SUBJECT_ASKS,     /* to the host: a batch of messages that ask why a rank of it is late */
 	SUBJECT_DOCTOR,   /* `rankwatch doctor` tries whether it may; nobody else reads it */
 	SUBJECT_TOPICS,
 };

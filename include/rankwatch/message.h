@@ -53,6 +53,8 @@ enum rw_message_type {
 				 * were, at places that all members pass */
 	RW_MESSAGE_WHY = 6,     /* what the threads of a rank do that has called nothing for two seconds; every two */
 	RW_MESSAGE_FINDING = 7, /* what its node has found about it; likewise, while it is open */
+	RW_MESSAGE_ASK = 8,     /* the other way, from who judges to the rank's host: why is it late, or does it not come? Every 5 s while so */
+	RW_MESSAGE_REASON = 9,  /* a piece of the answer; every two seconds for 15 s behind each ask */
 	RW_MESSAGE_TYPES,
 };
 
@@ -167,6 +169,19 @@ struct rw_message_finding {
 	char cause[24];     /* with a 0 at the end */
 };
 
+enum { RW_REASON_PIECES = 12, RW_REASON_PIECE = 32 };
+
+/* All pieces of an answer are in one batch. Their texts in a row are its lines: first the cause, in few words, or nothing; then what the
+ * host's collector knows of that time, each to be read for itself. */
+struct rw_message_reason {
+	uint8_t class_;     /* enum rw_cause_class */
+	uint8_t level;      /* enum rw_level: what the cause rests on, or else at which level the rank was looked at */
+	uint8_t late_kind;  /* enum rw_late_kind */
+	uint8_t pieces, piece; /* of how many, from 1 on, and which, from 0 on */
+	uint8_t zeros[3];
+	char text[RW_REASON_PIECE]; /* what is left of the last one is 0 */
+};
+
 struct rw_message {
 	uint8_t type;        /* enum rw_message_type; others are passed over */
 	uint8_t function;    /* CUT, FLIGHT, CALLS: enum rw_function, with RW_MESSAGE_APART; else 0 */
@@ -180,6 +195,7 @@ struct rw_message {
 		struct rw_message_calls calls;
 		struct rw_message_why why;
 		struct rw_message_finding finding;
+		struct rw_message_reason reason;
 		uint8_t bytes[40];
 	};
 };
@@ -193,5 +209,6 @@ static_assert(sizeof(struct rw_message_flight) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_calls) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_why) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_finding) == 40, "docs/messages.md");
+static_assert(sizeof(struct rw_message_reason) == 40, "docs/messages.md");
 
 #endif

@@ -40,6 +40,50 @@ static void expect_nobody(const struct many_hosts_result *result)
 			  result->findings[i].text);
 }
 
+/* Its host sees no rank wait for it, and so does not look: until it is asked. */
+Test(job_half, tells_what_the_host_of_a_late_rank_knows)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_FLAT, MANY_SLOW_RANK);
+
+	job.hosts = 8;
+	job.per_host = 1;
+	job.in_fsync = true;
+	many_hosts_play(&job, &result);
+	expect_named(&result, RW_KIND_STRAGGLER, 3);
+	const struct many_hosts_finding *found = NULL;
+	for (size_t i = 0; i < result.count; i++)
+		found = result.findings[i].state != RW_FINDING_CLOSED ? &result.findings[i] : found;
+	cr_assert_not_null(found);
+	cr_expect_eq(found->class_, RW_CAUSE_IO, "%s", found->cause);
+	cr_expect(strstr(found->cause, "fsync(2)"), "%s", found->cause);
+	cr_expect(strstr(found->cause, "/data/step.pt"), "%s", found->cause);
+	cr_expect_eq(found->late_kind, RW_LATE_HOST);
+	cr_expect_gt(result.asked, 0);
+	cr_expect_gt(result.answered, 0);
+	cr_expect_eq(result.node_count, 0, "its host alone could not know that it is late");
+}
+
+Test(job_half, tells_what_the_gpu_of_a_late_rank_shows)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_FLAT, MANY_SLOW_RANK);
+
+	job.hosts = 8;
+	job.per_host = 1;
+	job.throttled = true;
+	many_hosts_play(&job, &result);
+	const struct many_hosts_finding *found = NULL;
+	for (size_t i = 0; i < result.count; i++)
+		found = result.findings[i].kind == RW_KIND_STRAGGLER ? &result.findings[i] : found;
+	cr_assert_not_null(found);
+	cr_expect_eq(found->ranks[0], 3);
+	cr_expect_eq(found->class_, RW_CAUSE_THROTTLE, "%s", found->cause);
+	cr_expect(strstr(found->cause, "1100"), "%s", found->cause);
+	cr_expect(strstr(found->evidence, "nvml: "), "%s", found->evidence);
+	cr_expect_eq(found->late_kind, RW_LATE_DEVICE);
+}
+
 Test(job_half, names_a_rank_that_is_the_only_one_of_its_host)
 {
 	struct many_hosts_result result;
@@ -114,6 +158,8 @@ Test(job_half, is_silent_while_all_is_well)
 		job.uneven = 0.6;
 		many_hosts_play(&job, &result);
 		cr_expect_eq(result.count, 0, "shape %d: %s", shape, result.findings[0].text);
+		cr_expect_eq(result.asked, 0, "while all is well nobody is asked");
+		cr_expect_eq(result.answered, 0);
 		cr_expect_gt(result.summary.cuts, 20);
 		cr_expect_gt(result.summary.missed, 0, "some batches were lost");
 	}

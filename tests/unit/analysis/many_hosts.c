@@ -107,6 +107,8 @@ static void send(void *argument, const void *bytes, size_t length)
 		watching(bytes, length);
 	many->result->sent_bytes += length;
 	many->result->longest = length > many->result->longest ? length : many->result->longest;
+	for (size_t at = sizeof(struct rw_batch); at < length; at += RW_MESSAGE_SIZE)
+		many->result->answered += ((const struct rw_message *)((const char *)bytes + at))->type == RW_MESSAGE_REASON;
 	many->result->sent_messages += (length - sizeof(struct rw_batch)) / RW_MESSAGE_SIZE;
 	if (draw(&many->network) < many->job->lose)
 		return;
@@ -131,6 +133,23 @@ static uint64_t reader_ns(const struct many *many)
 	return (uint64_t)((many->ticked_ms + 77777) * 1e6);
 }
 
+/* Of asks some are lost, too. */
+static void ask(void *argument, const char *name, const void *bytes, size_t length)
+{
+	struct many *many = argument;
+	const char *why = "nothing";
+	int number = atoi(name + 1);
+	struct host *host = &many->hosts[number];
+
+	many->result->asked++;
+	if (host->lost || host->silent || draw(&many->network) < many->job->lose)
+		return;
+	if (node_half_ask(host->half, bytes, length, ns_at(host, many->ticked_ms), &why)) {
+		fprintf(stderr, "an ask was refused: %s\n", why);
+		abort();
+	}
+}
+
 static void deliver(struct many *many)
 {
 	size_t kept = 0;
@@ -150,6 +169,7 @@ static void deliver(struct many *many)
 	}
 	many->letter_count = kept;
 	job_half_tick(many->half, reader_ns(many));
+	job_half_ask_why(many->half, reader_ns(many), ask, many);
 }
 
 static void keep(const struct many *many, const struct rw_finding *finding, struct many_hosts_finding *found)
@@ -172,6 +192,10 @@ static void keep(const struct many *many, const struct rw_finding *finding, stru
 	if (finding->where_count)
 		snprintf(found->host, sizeof(found->host), "%s", finding->where[0].host);
 	snprintf(found->text, sizeof(found->text), "%s", finding->text);
+	for (size_t i = 0; i < finding->evidence_count; i++) {
+		size_t used = strlen(found->evidence);
+		snprintf(found->evidence + used, sizeof(found->evidence) - used, "%s\n", finding->evidence[i].what);
+	}
 	snprintf(found->cause, sizeof(found->cause), "%s", finding->cause.text ? finding->cause.text : "");
 }
 
@@ -229,6 +253,9 @@ static void announce(struct many *many, int rank)
 	box.local_rank = local;
 	box.generation = job->generation;
 	box.watchdog_ms = 600000;
+	box.devices[0].used = 1;
+	box.devices[0].uuid[0] = (uint8_t)(rank + 1);
+	snprintf(box.devices[0].pci, sizeof(box.devices[0].pci), "0000:%02x:00.0", (0x10 + (unsigned)local) & 0xff);
 	box.interposed = host < job->interposed;
 	box.profiler_abi = 5;
 	box.pid_namespace = 0xEFFFFFFC;
@@ -272,6 +299,24 @@ static double now_s(const struct many *many, double ms)
 	return (ms - base_ms) / 1000;
 }
 
+static bool is_faulty(const struct many_hosts_job *job, int rank)
+{
+	int host = rank / job->per_host;
+
+	switch (job->fault) {
+	case MANY_SLOW_RANK:
+		return rank == job->rank;
+	case MANY_SLOW_HOST:
+		return host == job->rank / job->per_host;
+	case MANY_ALL_SLOWER:
+		return true;
+	case MANY_HALF_SLOWER:
+		return host % 2;
+	default:
+		return false;
+	}
+}
+
 /* done_ms 0: it does not end. */
 static void tell(struct many *many, int number, struct call call, double begun_ms, double arrived_ms, double done_ms)
 {
@@ -279,7 +324,7 @@ static void tell(struct many *many, int number, struct call call, double begun_m
 	struct host *host = host_of(many, number);
 	uint64_t sequence = call.unannounced ? rank->unannounced++ : rank->sequence[call.communicator][call.function]++;
 	bool followed = !many->job->sampled || sequence * 7 % (uint64_t)many->job->sampled == 0;
-	double launched_ms = begun_ms - ahead_ms;
+	double launched_ms = many->job->in_fsync && is_faulty(many->job, number) ? arrived_ms - 0.5 : begun_ms - ahead_ms;
 	struct rw_operation slot = {
 		.ticket = ++rank->tickets,
 		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK,
@@ -313,24 +358,6 @@ static void tell(struct many *many, int number, struct call call, double begun_m
 		return;
 	if (analysis_add_operation(host->analysis, id_of(many, number), &slot))
 		abort();
-}
-
-static bool is_faulty(const struct many_hosts_job *job, int rank)
-{
-	int host = rank / job->per_host;
-
-	switch (job->fault) {
-	case MANY_SLOW_RANK:
-		return rank == job->rank;
-	case MANY_SLOW_HOST:
-		return host == job->rank / job->per_host;
-	case MANY_ALL_SLOWER:
-		return true;
-	case MANY_HALF_SLOWER:
-		return host % 2;
-	default:
-		return false;
-	}
 }
 
 /* How long it computes before its next operation. */
@@ -410,6 +437,47 @@ static void look_at_threads(struct many *many, int number)
 		analysis_add_wait(host->analysis, &wait);
 }
 
+/* Only of a rank that its host suspects. */
+static void look_at_suspects(struct many *many, int number)
+{
+	struct host *host = host_of(many, number);
+	struct analysis_suspect suspects[MANY_RANKS];
+	size_t count = node_half_suspects(host->half, suspects, MANY_RANKS);
+	const struct analysis_wait wait = {
+		.process = id_of(many, number),
+		.kind = ANALYSIS_WAIT_SAMPLE,
+		.level = RW_LEVEL_PROC,
+		.tid = (uint32_t)(1000 + number % many->job->per_host),
+		.thread = "python",
+		.start_ns = ns_at(host, many->ticked_ms),
+		.end_ns = ns_at(host, many->ticked_ms),
+		.state = 'D',
+		.system_call = 74, /* fsync(2) of x86-64 */
+		.fd = 3,
+		.path = "/data/step.pt",
+	};
+
+	for (size_t i = 0; i < count; i++)
+		if (suspects[i].process == wait.process && is_faulty(many->job, number) && many->ranks[number].state == RUNS &&
+		    !host->lost)
+			analysis_add_wait(host->analysis, &wait);
+}
+
+static void read_gpu(struct many *many, int number)
+{
+	struct host *host = host_of(many, number);
+	bool hot = is_faulty(many->job, number) && now_s(many, many->ticked_ms) >= many->job->at_s;
+	struct analysis_gpu_state state = {
+		.at_ns = ns_at(host, many->ticked_ms), .sm_mhz = hot ? 1100 : 1980, .sm_mhz_max = 1980,
+		.clock_reasons = hot ? ANALYSIS_CLOCK_SW_THERMAL : 0, .remap_pending = -1, .remap_failure = -1, .memory_used = -1,
+		.memory_total = -1, .nvlink_errors = -1,
+	};
+
+	snprintf(state.pci, sizeof(state.pci), "0000:%02x:00.0", (0x10 + (unsigned)(number % many->job->per_host)) & 0xff);
+	if (!host->lost && analysis_add_gpu_state(host->analysis, &state))
+		abort();
+}
+
 static void restart(struct many *many, struct host *host)
 {
 	struct node_identity identity = { .job = "many", .host = "h0", .start = ++host->start };
@@ -427,6 +495,10 @@ static void let_time_pass(struct many *many, double until_ms)
 		strike(many);
 		for (int i = 0; many->job->evidence && i < ranks_of(many->job); i++)
 			look_at_threads(many, i);
+		for (int i = 0; many->job->in_fsync && i < ranks_of(many->job); i++)
+			look_at_suspects(many, i);
+		for (int i = 0; many->job->throttled && i < ranks_of(many->job); i++)
+			read_gpu(many, i);
 		if (many->job->restart_s > 0 && !many->restarted && now_s(many, many->ticked_ms) > many->job->restart_s)
 			restart(many, &many->hosts[0]);
 		for (int i = 0; i < many->job->hosts; i++) {

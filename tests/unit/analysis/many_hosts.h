@@ -49,6 +49,8 @@ struct many_hosts_job {
 	double uneven;               /* the last stage works so much longer than the first */
 	int sampled;                 /* of one operation in so many there is GPU progress; 0: of all */
 	bool evidence;               /* somebody looks at the threads of who stands: it sleeps */
+	bool in_fsync;               /* what a slow rank does longer, its host does, in fsync(2); whoever its host suspects is looked at */
+	bool throttled;              /* the GPU of the slow rank is too hot, as its host sees */
 	enum many_hosts_fault fault;
 	int rank;                    /* whose, or of the host's */
 	double slow;                 /* by this share of its work */
@@ -76,12 +78,13 @@ struct many_hosts_finding {
 	int32_t ranks[MANY_RANKS];
 	size_t rank_count, waiting_count;
 	double at_s, share;
-	char host[64], text[512], cause[96];
+	char host[64], text[512], cause[96], evidence[512];
 };
 
 struct many_hosts_result {
 	struct many_hosts_finding findings[MANY_FINDINGS];
 	size_t count; /* of the job half, in their order */
+	size_t asked, answered; /* asks of the job half, and pieces of answers that were sent */
 	struct many_hosts_finding of_nodes[MANY_FINDINGS];
 	size_t node_count; /* of the hosts' own analyses, those from warning up that are not inconclusive, as they were opened */
 	struct job_half_summary summary;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Is what has come a batch that can be believed, as far as its form goes? */
-#ifndef ANALYSIS_JOB_BATCH_H
-#define ANALYSIS_JOB_BATCH_H
+#ifndef ANALYSIS_BATCH_H
+#define ANALYSIS_BATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/job/batch.h"
+#include "analysis/batch.h"
 
 #include <string.h>
 
@@ -66,6 +66,12 @@ bool batch_message(const void *bytes, uint32_t i, struct rw_message *message)
 		       message->why.class_ < RW_CAUSE_COUNT && ends(message->why.text, sizeof(message->why.text));
 	case RW_MESSAGE_FINDING:
 		return is_finding(&message->finding);
+	case RW_MESSAGE_ASK:
+		return true;
+	case RW_MESSAGE_REASON:
+		return message->reason.class_ < RW_CAUSE_COUNT && message->reason.level <= RW_LEVEL_EBPF &&
+		       message->reason.late_kind <= RW_LATE_TRANSFER && message->reason.pieces <= RW_REASON_PIECES &&
+		       message->reason.piece < message->reason.pieces;
 	default:
 		return false;
 	}

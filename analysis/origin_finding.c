@@ -200,7 +200,7 @@ static void write_text(struct record *record, const struct origin_story *story, 
 	else if (inside)
 		value_text_damaged(record);
 	else if (record->finding.confidence == RW_INCONCLUSIVE || story->main->side == VALUE_OUT)
-		value_text_unknown(record, story->main->side == VALUE_OUT);
+		value_text_unknown(record, story->main->side == VALUE_OUT, job_unseen(story->main->instance->communicator) > 0);
 	else
 		value_text_born(record);
 }

@@ -81,13 +81,14 @@ void value_text_overflow(struct record *record)
 	advise(record, "numerics, not a GPU: reduce in a wider type, average before the sum, or lower the loss scale");
 }
 
-void value_text_unknown(struct record *record, bool from_result)
+void value_text_unknown(struct record *record, bool from_result, bool unseen)
 {
 	char ranks[WHO], operation[WHERE], count[32];
 
-	say(record, "%s %s %s, made by %s%s", count_text(count, sizeof(count), &record->finding),
+	say(record, "%s %s %s, made by %s%s%s", count_text(count, sizeof(count), &record->finding),
 	    from_result ? "in the result of" : "first seen in", where(operation, record),
-	    is_one(record) ? "" : "one of ", who(ranks, record));
+	    is_one(record) ? "" : "one of ", who(ranks, record),
+	    unseen ? ", or by a rank that is not seen here" : "");
 	advise(record, "scan everything and start again: rankwatch run, RANKWATCH_SCAN=all");
 }
 

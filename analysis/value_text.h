@@ -10,8 +10,8 @@
 void value_text_born(struct record *record);
 /* "the sum of finite values overflows in ReduceScatter #31 on ~fsdp in step 7: 3 Inf" */
 void value_text_overflow(struct record *record);
-/* "ranks 0-7: 3 NaN in the result of AllReduce #31 on ~fsdp in step 7; one of these ranks made it" */
-void value_text_unknown(struct record *record, bool from_result);
+/* "ranks 0-7: 3 NaN in the result of AllReduce #31 on ~fsdp in step 7; one of these ranks made it"; unseen: or one that is not seen */
+void value_text_unknown(struct record *record, bool from_result, bool unseen);
 /* Behind one of these: what came of it, and that nothing is to be done. */
 void value_text_harmless(struct record *record);
 void value_text_scaled(struct record *record);

@@ -29,7 +29,9 @@ static void take_finding(struct mail *mail, const char *host, const struct lette
 	char why[FINDING_HEAD_WHY];
 	json_t *told = parse(letter, MAIL_FINDING_MOST), *finding = told ? partial_finding(told) : NULL;
 
-	if (merged_take(&mail->merged, host, finding, why))
+	if (finding && !echoes_pass(&mail->echoes, host, finding, now_ns))
+		hosts_touch(&mail->hosts, host, now_ns);
+	else if (merged_take(&mail->merged, host, finding, why))
 		complain(mail, "a finding", host, why);
 	else
 		hosts_touch(&mail->hosts, host, now_ns);
@@ -148,8 +150,21 @@ static void say_rolls(struct mail *mail)
 		       : " are silent: their collectors, the hosts themselves or the way from them is gone");
 }
 
+/* What nodes of receivers have said, where none has said who it was; and what they said too early. */
+static void settle_echoes(struct mail *mail, uint64_t now_ns)
+{
+	char host[SUBJECT_NAME], id[24], why[FINDING_HEAD_WHY];
+
+	for (json_t *finding; (finding = echoes_due(&mail->echoes, host, now_ns)); json_decref(finding))
+		if (merged_take(&mail->merged, host, finding, why))
+			complain(mail, "a finding", host, why);
+	while (echoes_refuted(&mail->echoes, host, id))
+		merged_end(&mail->merged, host, id);
+}
+
 void mail_tick(struct mail *mail, uint64_t now_ns)
 {
+	settle_echoes(mail, now_ns);
 	for (const struct heard_host *host; (host = hosts_next_silent(&mail->hosts, now_ns));)
 		note_news(mail, HOST_GOES_SILENT, host);
 	if (now_ns < mail->next_say_ns)
@@ -162,5 +177,6 @@ void mail_free(struct mail *mail)
 {
 	say_rolls(mail);
 	merged_free(&mail->merged);
+	echoes_free(&mail->echoes);
 	hosts_free(&mail->hosts);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "collector/nats/complaints.h"
+#include "collector/nats/echoes.h"
 #include "collector/nats/hosts.h"
 #include "collector/nats/letters.h"
 #include "collector/nats/merged.h"
@@ -32,6 +33,7 @@ struct mail {
 	void *argument;
 	/* */
 	struct merged merged; /* its emit is the owner's, too */
+	struct echoes echoes;
 	struct hosts hosts;
 	struct complaints complaints;
 	struct roll rolls[HOST_GOES_SILENT + 1];

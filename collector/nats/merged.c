@@ -172,6 +172,16 @@ int merged_take(struct merged *merged, const char *host, const json_t *finding, 
 	return err;
 }
 
+void merged_end(struct merged *merged, const char *host, const char *id)
+{
+	struct merged_voice *voice = find_voice(merged, host, id);
+	json_t *finding = voice ? json_incref(voice->finding) : NULL;
+
+	if (voice)
+		end_voice(merged, voice, finding);
+	json_decref(finding);
+}
+
 static bool has_id(const json_t *ids, const char *id)
 {
 	size_t i;

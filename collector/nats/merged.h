@@ -44,6 +44,8 @@ struct merged {
 /* host: "" for what is found here and not on a node. 0; -EPROTO, -EMFILE (too many) or -ENOMEM with what is wrong, in words that
  * hold nothing foreign. */
 int merged_take(struct merged *merged, const char *host, const json_t *finding, char why[FINDING_HEAD_WHY]);
+/* This host's finding is not its own any more: another's says the same, and better. */
+void merged_end(struct merged *merged, const char *host, const char *id);
 /* Of this host's nothing else is open than these ids. */
 void merged_keep_only(struct merged *merged, const char *host, const json_t *ids);
 void merged_free(struct merged *merged);

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 
 import stage
@@ -82,6 +83,42 @@ def publish(server, subject, payload):
             if not part:
                 break
             answer += part
+
+
+REASON = 9  # RW_MESSAGE_REASON
+HEADER, MESSAGE = 192, 48  # bytes of a batch's header, and of a message
+
+
+class Wire:
+    """Hears all that is published, by the protocol itself."""
+
+    def __init__(self, server):
+        self.heard = []  # (subject, payload)
+        self.connection = socket.create_connection(("127.0.0.1", server.port), 10)
+        self.connection.sendall(b'CONNECT {"verbose":false,"pedantic":false}\r\nSUB rankwatch.> 1\r\nPING\r\n')
+        self.connection.settimeout(None)
+        self.file = self.connection.makefile("rb")
+        while self.file.readline() != b"PONG\r\n":
+            pass
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        try:
+            while line := self.file.readline():
+                if line.startswith(b"PING"):
+                    self.connection.sendall(b"PONG\r\n")
+                if line.startswith(b"MSG"):
+                    words = line.split()
+                    self.heard.append((words[1].decode(), self.file.read(int(words[-1]) + 2)[:-2]))
+        except OSError:
+            pass
+
+    def subjects(self, topic):
+        return {subject.rsplit(".", 1)[1] for subject, _ in self.heard if f".{topic}." in subject}
+
+    def types(self, host):
+        return {payload[at] for subject, payload in self.heard if subject.endswith(f".messages.{host}")
+                for at in range(HEADER, len(payload), MESSAGE)}
 
 
 class Job:
@@ -224,9 +261,13 @@ def alone_of_its_host(failures):
         job = Job(play, server.url())
         half = job.start_half("--until-idle")
         await_said(failures, half, "hears 2 hosts", "both hosts are heard")
+        wire = Wire(server)
         job.start_ranks(2, "--fault=never", "--fault-rank=1", "--fault-step=6")
         found = stage.wait_until(lambda: findings(half, kind="hang", ranks=[1]), 120)
         failures.check(found and found[0]["where"][0]["host"] == "host-1", f"the rank that does not come is named: {found}")
+        failures.check(stage.wait_until(lambda: REASON in wire.types("host-1"), 30), "its host is asked why, and answers")
+        failures.check(wire.subjects("asks") == {"host-1"}, f"no other is asked: {wire.subjects('asks')}")
+        failures.check(REASON not in wire.types("host-0"), "nor answers")
         job.ranks.popen.terminate()
         job.ranks.wait(60)
         for node in job.nodes.values():
@@ -235,6 +276,56 @@ def alone_of_its_host(failures):
         failures.check(half.wait(90) == 0, "the reader ends with them")
         accused = [value["text"] for value in findings(half) if value.get("ranks") == [0] and value["confidence"] != "inconclusive"]
         failures.check(not accused, f"the other rank is not accused: {accused}")
+        if failures.count:
+            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
+        server.kill()
+
+
+def other_call(failures):
+    """A rank reduces another type than the others, once; nothing hangs. Each host sees one rank."""
+    with stage.Stage() as play:
+        server = Server(play.dir)
+        job = Job(play, server.url(), 3)
+        half = job.start_half("--until-idle")
+        await_said(failures, half, "hears 3 hosts", "all hosts are heard")
+        job.start_ranks(3, "--fault=type", "--fault-rank=1", "--fault-step=6")
+        found = stage.wait_until(lambda: findings(half, kind="desync"), 120)
+        failures.check(found and found[0]["ranks"] == [1] and found[0]["confidence"] == "likely", f"who called something else: {found}")
+        job.ranks.popen.terminate()
+        job.ranks.wait(60)
+        for node in job.nodes.values():
+            end(node, failures, "a node's collector")
+            failures.check(" DESYNC " not in node.out.text_now(), "which no node could tell")
+        failures.check(half.wait(90) == 0, "the reader ends with them")
+        if failures.count:
+            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
+        server.kill()
+
+
+def whose_nan(failures):
+    """Rank 2 of host-1 makes a NaN; the ranks of host-0 only receive it."""
+    with stage.Stage() as play:
+        server = Server(play.dir)
+        job = Job(play, server.url())
+        half = job.start_half("--until-idle")
+        await_said(failures, half, "hears 2 hosts", "both hosts are heard")
+        job.ranks = play.start(*stage.workload("--ranks=4", "--hosts=2", f"--box-dirs={play.boxes}", "--steps=1000000", "--step-ms=150",
+                                               "--limit=240", "--fault=nan", "--fault-rank=2", "--fault-index=700"),
+                               **play.plugin(), RANKWATCH_SCAN="all")
+        found = stage.wait_until(lambda: findings(half, kind="nan"), 120)
+        failures.check(found and found[0]["ranks"] == [2] and found[0]["values"]["origin"] == "born", f"who made it: {found}")
+        echo = stage.wait_until(lambda: "made by" in job.nodes[0].out.text_now(), 60)
+        failures.check(echo, "the host of those who received it says what it sees")
+        failures.check("not seen here" in job.nodes[0].out.text_now(), "and that it may come from elsewhere")
+        wire = Wire(server)
+        failures.check(stage.wait_until(lambda: "host-0" in wire.subjects("findings"), 60), "and says it again")
+        job.ranks.popen.terminate()
+        job.ranks.wait(60)
+        for node in job.nodes.values():
+            end(node, failures, "a node's collector")
+        failures.check(half.wait(90) == 0, "the reader ends with them")
+        others = [value for value in findings(half, kind="nan") if value["ranks"] != [2]]
+        failures.check(not others, f"it is told once, of the rank that made it: {others}")
         if failures.count:
             print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
         server.kill()
@@ -307,7 +398,7 @@ def run_publishes(failures):
 def main():
     failures = stage.Failures()
     started = time.monotonic()
-    for part in (findings_of_nodes, server_restarted, alone_of_its_host, refused, permitted, run_publishes):
+    for part in (findings_of_nodes, server_restarted, alone_of_its_host, other_call, whose_nan, refused, permitted, run_publishes):
         part(failures)
         print(f"{part.__name__}: {time.monotonic() - started:.0f} s since the start", flush=True)
     failures.end()

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collector/nats/complaints.h"
+#include "collector/nats/echoes.h"
 #include "collector/nats/finding_head.h"
 #include "collector/nats/hosts.h"
 #include "collector/nats/letters.h"
@@ -518,4 +519,93 @@ Test(partial, slow_transfers_of_hosts_that_see_a_part_each_are_one_finding)
 	cr_expect_str_eq(whole, "", "one that sees all of them knows");
 	become(slowdown("0d-2", "[0]", "link", "x"), link);
 	cr_expect_str_eq(link, "", "of a link, too");
+}
+
+/* A NaN that went from host to host, as one node says it. */
+static json_t *bad_value(const char *id, const char *state, const char *side, const char *confidence, int sequence, bool whole)
+{
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:[i], s:s, s:{s:s}, s:{s:s, s:s, s:i}, s:[s]}", "schema", 1, "id", id, "state", state,
+			 "severity", "critical", "kind", "nan", "confidence", confidence, "ranks", 0, "text", "NaN", "values", "side", side,
+			 "operation", "comm", "0x9", "function", "AllReduce", "sequence", sequence, "missing",
+			 whole ? "nothing" : "2 of 4 ranks of dp were seen: nobody among the others can be named");
+}
+
+static bool echoes_take(struct echoes *echoes, const char *host, json_t *finding, uint64_t now_ns)
+{
+	bool passed = echoes_pass(echoes, host, finding, now_ns);
+
+	json_decref(finding);
+	return passed;
+}
+
+Test(echoes, who_sees_receivers_only_is_not_told_where_another_saw_the_birth)
+{
+	struct echoes echoes = { 0 };
+	char host[SUBJECT_NAME], id[24];
+
+	cr_expect_not(echoes_take(&echoes, "h0", bad_value("0a-0", "open", "output", "inconclusive", 42, false), 10 * S));
+	cr_expect_null(echoes_due(&echoes, host, 12 * S), "it waits");
+	cr_expect(echoes_take(&echoes, "h1", bad_value("0b-0", "open", "input", "certain", 40, false), 12 * S));
+	cr_expect_null(echoes_due(&echoes, host, 30 * S));
+	cr_expect_not(echoes_take(&echoes, "h0", bad_value("0a-0", "update", "output", "inconclusive", 42, false), 40 * S), "nor later");
+	cr_expect(echoes_take(&echoes, "h1", bad_value("0b-0", "closed", "input", "certain", 40, false), 50 * S));
+	cr_expect_not(echoes_take(&echoes, "h0", bad_value("0a-0", "update", "output", "inconclusive", 42, false), 60 * S), "nor then");
+	cr_expect_not(echoes_take(&echoes, "h0", bad_value("0a-0", "closed", "output", "inconclusive", 42, false), 61 * S),
+		      "what was not told has no end");
+	cr_expect_not(echoes_refuted(&echoes, host, id));
+	cr_expect_eq(echoes.count, 0);
+	echoes_free(&echoes);
+}
+
+Test(echoes, is_told_where_nobody_saw_the_birth)
+{
+	struct echoes echoes = { 0 };
+	char host[SUBJECT_NAME], id[24];
+
+	cr_expect_not(echoes_take(&echoes, "h0", bad_value("0a-0", "open", "output", "inconclusive", 42, false), 10 * S));
+	/* Another story, and the same host's own. */
+	cr_expect(echoes_take(&echoes, "h1", bad_value("0b-0", "open", "input", "inconclusive", 7, false), 11 * S));
+	cr_expect(echoes_take(&echoes, "h0", bad_value("0c-0", "open", "input", "certain", 42, false), 11 * S));
+	json_t *finding = echoes_due(&echoes, host, 15 * S);
+	cr_assert_not_null(finding);
+	cr_expect_str_eq(host, "h0");
+	cr_expect_str_eq(json_string_value(json_object_get(finding, "id")), "0a-0");
+	json_decref(finding);
+	cr_expect_null(echoes_due(&echoes, host, 16 * S), "once");
+	cr_expect(echoes_take(&echoes, "h0", bad_value("0a-0", "update", "output", "inconclusive", 42, false), 20 * S));
+	cr_expect_not(echoes_refuted(&echoes, host, id));
+	/* The node that saw it was cut off until now. */
+	cr_expect(echoes_take(&echoes, "h2", bad_value("0d-0", "open", "input", "inconclusive", 42, false), 30 * S));
+	cr_expect(echoes_refuted(&echoes, host, id));
+	cr_expect_str_eq(id, "0a-0");
+	cr_expect_not(echoes_refuted(&echoes, host, id), "once");
+	cr_expect_not(echoes_take(&echoes, "h0", bad_value("0a-0", "update", "output", "inconclusive", 42, false), 40 * S));
+	echoes_free(&echoes);
+}
+
+Test(echoes, who_sees_all_ranks_or_knows_who_it_was_is_told_at_once)
+{
+	struct echoes echoes = { 0 };
+
+	cr_expect(echoes_take(&echoes, "h0", bad_value("0a-0", "open", "output", "inconclusive", 42, true), S));
+	cr_expect(echoes_take(&echoes, "h0", bad_value("0b-0", "open", "input", "certain", 42, false), S));
+	cr_expect(echoes_take(&echoes, "h1", bad_value("0c-0", "open", "output", "likely", 43, false), S));
+	/* That it was no echo after all. */
+	cr_expect_not(echoes_take(&echoes, "h2", bad_value("0d-0", "open", "output", "inconclusive", 99, false), 200 * S));
+	cr_expect(echoes_take(&echoes, "h2", bad_value("0d-0", "update", "input", "likely", 99, false), 201 * S));
+	cr_expect_eq(echoes.count, 0);
+	echoes_free(&echoes);
+}
+
+Test(echoes, is_bounded)
+{
+	struct echoes echoes = { 0 };
+	char id[24];
+
+	for (int i = 0; i <= ECHOES_HEARD; i++) {
+		snprintf(id, sizeof(id), "%x-0", i);
+		cr_expect_eq(echoes_take(&echoes, "h0", bad_value(id, "open", "output", "inconclusive", i, false), S), i == ECHOES_HEARD,
+			     "what there is no room for is told");
+	}
+	echoes_free(&echoes);
 }

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A bad value goes from host to host. Where it was born, that node says who brought it; a node that sees receivers only finds it in a
+ * result and cannot say more than that none of its ranks need be it. What several nodes say of one value is told once, in the words of the
+ * one that saw the birth: an echo, which is what a receiving node says, waits for those a little, and is left out where they come. Pure.
+ */
+#ifndef COLLECTOR_NATS_ECHOES_H
+#define COLLECTOR_NATS_ECHOES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "collector/nats/subject.h"
+
+#define ECHOES_HOLD_NS  UINT64_C(5000000000)  /* for the node that saw the birth */
+#define ECHOES_REACH_NS UINT64_C(60000000000) /* what is said of receivers so long before or after a birth, is of that one */
+
+enum {
+	ECHOES_BIRTHS = 64, /* the newest */
+	ECHOES_HEARD = 256, /* echoes that are open; what comes beyond is told */
+};
+
+struct echo_birth {
+	char host[SUBJECT_NAME], kind[16];
+	char place[96]; /* communicator, function and number of the operation */
+	bool certain;   /* it is known who brought it: more than that it was an input */
+	uint64_t heard_ns;
+};
+
+struct echo {
+	char host[SUBJECT_NAME], id[24], kind[16], place[96];
+	uint64_t heard_ns;
+	bool told, left_out;
+	json_t *finding; /* while it waits */
+};
+
+struct echoes {
+	struct echo_birth births[ECHOES_BIRTHS];
+	uint64_t birth_count;
+	struct echo heard[ECHOES_HEARD];
+	uint32_t count;
+};
+
+/* What a node says. False: it is not to be told now; later, echoes_due() may hand it out. */
+bool echoes_pass(struct echoes *echoes, const char *host, const json_t *finding, uint64_t now_ns);
+/* One that has waited in vain: a reference, with its host. NULL: none. */
+json_t *echoes_due(struct echoes *echoes, char host[SUBJECT_NAME], uint64_t now_ns);
+/* One that was told and has turned out to be an echo: its end is to be told. False: none. */
+bool echoes_refuted(struct echoes *echoes, char host[SUBJECT_NAME], char id[24]);
+void echoes_free(struct echoes *echoes);
+
+#endif

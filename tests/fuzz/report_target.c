@@ -10,6 +10,7 @@
 #include "feed/feed.h"
 #include "tests/fuzz/damaged_box.h"
 #include "tests/fuzz/printed_finding.h"
+#include "tests/fuzz/told.h"
 
 #define MS UINT64_C(1000000)
 
@@ -20,6 +21,27 @@ static void check_flight(void *argument, const struct analysis_flight *flight)
 	(void)argument;
 	if (flight->joined_count && !flight->joined)
 		abort();
+	told_text(flight->comm_name);
+	told_value(flight->function);
+	told_value(flight->sequence);
+	told_value(flight->count);
+	told(flight->joined, flight->joined_count * sizeof(*flight->joined));
+	for (size_t i = 0; i < flight->joined_count; i++)
+		told_text(flight->joined_phase[i]);
+	told(flight->missing, flight->missing_count * sizeof(*flight->missing));
+}
+
+static void tell_summary(const struct analysis *analysis)
+{
+	struct analysis_summary summary;
+
+	analysis_summarise(analysis, &summary);
+	told_value(summary.operations);
+	told_value(summary.untracked);
+	told_value(summary.captured);
+	told_value(summary.dropped);
+	told_value(summary.communicators);
+	told_value(summary.steps);
 }
 
 static void add_good_rank(struct analysis *analysis)
@@ -60,6 +82,7 @@ static void report(void)
 	if (feed)
 		feed_replay(&feed, 1, analysis);
 	analysis_visit_flights(analysis, check_flight, NULL);
+	tell_summary(analysis);
 	feed_free(feed);
 	analysis_free(analysis);
 }

@@ -74,13 +74,14 @@ class Mutant:
         column = place.start - (file.text.rfind("\n", 0, place.start) + 1)
         self.name = f"{path}: {source}"  # without the number of the line, which a change elsewhere moves
         self.nth = file.text[place.start - column:place.start].count(file.text[place.start:place.end]) + 1
+        self.alike = 1  # the how manieth of this file that is called so
         self.verdict, self.detail, self.seconds = None, None, 0.0
 
     def __str__(self):
         return f"{self.path}:{self.line}: {self.change}"
 
     def key(self):
-        return f"{self.name} | {self.change}" + (f" | {self.nth}" if self.nth > 1 else "")
+        return f"{self.name} | {self.change}" + (f" | {self.nth}" if self.nth > 1 else "") + (f" | line {self.alike}" if self.alike > 1 else "")
 
 
 def equivalents():
@@ -289,6 +290,10 @@ class Copy:
             file = self.files[path] = self.rewrite(path, index * STRIDE, known)
             mutants += [Mutant(path, file, place, index * STRIDE) for place in file.places]
         store.write_text(json.dumps(known))
+        called = collections.Counter()
+        for mutant in mutants:
+            called[mutant.key()] += 1
+            mutant.alike = called[mutant.key()]
         return mutants
 
     def introspect(self, what):

@@ -12,6 +12,7 @@ enum { GROUP = 0, DATA = 1, CHAIN = 2, COMMUNICATORS = 3 };
 
 static const double base_ms = 1000, transfer_ms = 0.5, tick_ms = 100, ahead_ms = 20;
 static void (*watching)(const void *bytes, size_t length);
+static void (*hearing)(const struct rw_finding *finding, bool of_node);
 
 enum state { RUNS, WAITS, GONE };
 
@@ -55,6 +56,11 @@ struct many {
 void many_hosts_watch(void (*watch)(const void *bytes, size_t length))
 {
 	watching = watch;
+}
+
+void many_hosts_listen(void (*hear)(const struct rw_finding *finding, bool of_node))
+{
+	hearing = hear;
 }
 
 /* xorshift64*, Vigna 2016. In (0, 1). */
@@ -204,6 +210,8 @@ static void emit_node(void *argument, const struct rw_finding *finding)
 	struct host *host = argument;
 	struct many_hosts_result *result = host->many->result;
 
+	if (hearing)
+		hearing(finding, true);
 	if (finding->state == RW_FINDING_OPEN && finding->severity >= RW_WARNING && finding->confidence != RW_INCONCLUSIVE &&
 	    result->node_count < MANY_FINDINGS)
 		keep(host->many, finding, &result->of_nodes[result->node_count++]);
@@ -214,6 +222,8 @@ static void emit(void *argument, const struct rw_finding *finding)
 {
 	struct many *many = argument;
 
+	if (hearing)
+		hearing(finding, false);
 	if (many->result->count < MANY_FINDINGS)
 		keep(many, finding, &many->result->findings[many->result->count++]);
 }

@@ -99,5 +99,7 @@ const struct many_hosts_finding *many_hosts_find(const struct many_hosts_result 
 size_t many_hosts_accused(const struct many_hosts_result *result);
 /* Each batch that a node sends, in order. */
 void many_hosts_watch(void (*watch)(const void *bytes, size_t length));
+/* Each finding as it is told: of the job half, or of a host's own analysis. NULL (at first): nobody hears. */
+void many_hosts_listen(void (*hear)(const struct rw_finding *finding, bool of_node));
 
 #endif

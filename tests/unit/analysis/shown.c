@@ -153,6 +153,30 @@ static void show_memory(FILE *out, const struct analysis *analysis)
 			told.until_step, told.steps, told.seconds, told.bytes_per_s, told.full_in_s, told.full_at_step);
 }
 
+static void show_long_steps(FILE *out, const struct analysis_long_steps *longs)
+{
+	fprintf(out, "  long %lu every %lu %.6g %.6g, %u operations:", longs->count, longs->every, longs->ms, longs->share, longs->operations);
+	for (uint32_t i = 0; i < longs->kept; i++)
+		fprintf(out, " %lu", longs->steps[i]);
+	for (int i = 0; i < ANALYSIS_PARTS; i++)
+		fprintf(out, " %.6g", longs->parts[i]);
+	fputc('\n', out);
+}
+
+static void show_course(FILE *out, const struct analysis *analysis)
+{
+	struct analysis_step_course told;
+
+	analysis_tell_step_course(analysis, &told);
+	fprintf(out, "steps %lu of %.6g %.6g %.6g %d from %lu:", told.known, told.usual_ms, told.quarter_ms[0], told.quarter_ms[1], told.uneven,
+		told.first);
+	for (uint32_t i = 0; i < told.first_count; i++)
+		fprintf(out, " %.6g", told.first_ms[i]);
+	fputc('\n', out);
+	for (int i = 0; i < 2; i++)
+		show_long_steps(out, &told.longs[i]);
+}
+
 void shown_in_the_end(FILE *out, const struct analysis *analysis)
 {
 	struct analysis_summary summary;
@@ -164,5 +188,6 @@ void shown_in_the_end(FILE *out, const struct analysis *analysis)
 	show_account(out, analysis);
 	show_pipeline(out, analysis);
 	show_memory(out, analysis);
+	show_course(out, analysis);
 	show_cells(out, analysis_cells(analysis));
 }

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "kept_answers.h"
+
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "finding/finding_json.h"
+
+enum { DIGITS = 6 };
+
+struct kept kept;
+
+void kept_keys(const struct rw_finding *finding)
+{
+	json_t *object = finding_to_json(finding, 0);
+	char *line;
+
+	cr_assert(object);
+	line = json_dumps(object, JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
+	fprintf(kept.all, "%s\n", line);
+	free(line);
+	json_decref(object);
+}
+
+void kept_finding(const struct rw_finding *finding)
+{
+	static const char *const states[] = { "open", "update", "closed" };
+	static const char *const severities[] = { "notice", "warning", "critical" };
+	static const char *const confidences[] = { "certain", "likely", "inconclusive" };
+
+	kept_keys(finding);
+	fprintf(kept.answers, "  %8.3f %s %s, %s, %s: %s\n", (double)finding->time_ns / 1e9, states[finding->state],
+		finding_kind_name(finding->kind), severities[finding->severity], confidences[finding->confidence], finding->text);
+	if (finding->cause.text && *finding->cause.text)
+		fprintf(kept.answers, "           because %s\n", finding->cause.text);
+}
+
+static uint64_t number_of(const char *text)
+{
+	uint64_t number = 0xcbf29ce484222325;
+
+	for (; *text; text++)
+		number = (number ^ (unsigned char)*text) * 0x100000001b3;
+	return number;
+}
+
+static void write_file(const char *directory, const char *name, const char *ending, const char *text)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s%s", directory, name, ending);
+	FILE *file = fopen(path, "we");
+	cr_assert(file, "%s", path);
+	fputs(text, file);
+	fclose(file);
+}
+
+static char *read_answers(const char *name)
+{
+	char path[4096], *text = NULL;
+	size_t room = 0;
+
+	snprintf(path, sizeof(path), "%s/%s.txt", ANSWERS, name);
+	FILE *file = fopen(path, "re");
+	cr_assert(file, "%s", path);
+	cr_assert_geq(getdelim(&text, &room, '\0', file), 0);
+	fclose(file);
+	return text;
+}
+
+static void expect_same(const char *name, const char *said)
+{
+	char *before = read_answers(name);
+	size_t line = 1, at = 0, begin = 0;
+
+	for (; said[at] && said[at] == before[at]; at++)
+		if (said[at] == '\n')
+			line++, begin = at + 1;
+	cr_expect(said[at] == before[at], "answers/%s.txt:%zu says\n%.*s\nand now it is\n%.*s\nIf that is meant: ninja -C build analysis-answers", name, line, (int)strcspn(before + begin, "\n"), before + begin,
+		  (int)strcspn(said + begin, "\n"), said + begin);
+	free(before);
+}
+
+void kept_compare(const char *name, bool play_one(unsigned int number))
+{
+	char *said = NULL, *all = NULL, *everything = NULL;
+	size_t length, room, most;
+	FILE *full = open_memstream(&everything, &most);
+	bool more = true;
+
+	kept.answers = open_memstream(&said, &length);
+	cr_assert(full && kept.answers);
+	for (unsigned int number = 0; more; number++) {
+		kept.all = open_memstream(&all, &room);
+		fprintf(kept.answers, "%s %u\n", name, number);
+		more = play_one(number);
+		fclose(kept.all);
+		fprintf(full, "%s %u\n%s", name, number, all);
+		fprintf(kept.answers, "  all of it: %016lx\n", number_of(all));
+		free(all);
+	}
+	fclose(kept.answers);
+	fclose(full);
+	if (getenv("ANSWERS_SEEN"))
+		write_file(getenv("ANSWERS_SEEN"), name, ".all", everything);
+	if (getenv("ANSWERS_WRITE"))
+		write_file(ANSWERS, name, ".txt", said);
+	expect_same(name, said);
+	free(said);
+	free(everything);
+}

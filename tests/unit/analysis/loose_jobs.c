@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: MIT */
+#include "loose_jobs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/analysis.h"
+
+enum {
+	MOST_RANKS = 6,
+	MOST_COMMUNICATORS = 5,
+	MOST_CALLS = 8,
+	END_CALLS = 2,
+	FIRST_PROCESS = 100,
+	FIRST_PID = 4711,
+	LIVES = 2,
+	BASE_MS = 1000,
+	WHOLE = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_TASK | RW_KNOWN_RETURN,
+};
+
+/* How a call is told. */
+enum way {
+	WAY_USUAL,
+	WAY_HOST,         /* without GPU progress */
+	WAY_SAMPLED_OUT,
+	WAY_NOT_BLOCKING, /* returns before NCCL has its task */
+	WAY_UNTRACKED,
+	WAY_BY_CHANNELS,
+	WAY_UNANNOUNCED,
+	WAY_CAPTURED, /* a replay of it */
+	WAY_ABORTED,
+	WAYS,
+};
+
+enum wrong {
+	WRONG_NOTHING,
+	WRONG_LATE,    /* its host, in each third step */
+	WRONG_SLOW,    /* its GPU, in each step */
+	WRONG_CALL,    /* calls something else, once */
+	WRONG_LEFT_OUT, /* leaves one call out */
+	WRONG_KILLED,
+	WRONG_STOPPED,
+	WRONG_NAN,
+	WRONG_GROWS, /* what it brings grows in each step */
+	WRONG_BIT,   /* its result differs, once */
+	WRONG_STUCK, /* its GPU */
+	WRONGS,
+};
+
+struct call {
+	enum way way;
+	uint8_t function, dtype, reduction;
+	int communicator, root, peer;
+	uint64_t count;
+	uint32_t tid;
+	bool in_place;
+};
+
+enum kind { TOLD_OPERATION, TOLD_COMMUNICATOR, TOLD_LIFE, TOLD_PROGRESS, TOLD_BEGINNING };
+
+struct told {
+	double ms;
+	size_t order;
+	enum kind kind;
+	int rank;
+	struct rw_operation slot;
+	struct rw_communicator communicator;
+	enum analysis_life life;
+	uint32_t index;
+	uint64_t started, done;
+};
+
+struct loose {
+	uint64_t random;
+	unsigned int number;
+	int ranks, communicators, calls, steps, life;
+	double unit_ms;
+	bool member[MOST_COMMUNICATORS][MOST_RANKS], born[MOST_COMMUNICATORS][MOST_RANKS];
+	int first_step[MOST_COMMUNICATORS], last_step[MOST_COMMUNICATORS]; /* in which it is used */
+	struct call pattern[MOST_CALLS + END_CALLS];
+	enum wrong wrong;
+	int who, since;
+	double host_ms[MOST_RANKS], gpu_ms[MOST_RANKS], end_ms;
+	bool bad[MOST_RANKS];
+	uint64_t ticket[MOST_RANKS], progress[MOST_RANKS][MOST_COMMUNICATORS];
+	uint64_t sequence[MOST_RANKS][MOST_COMMUNICATORS][RW_FUNCTION_COUNT][2];
+	uint64_t sent[MOST_COMMUNICATORS][MOST_RANKS][MOST_RANKS], received[MOST_COMMUNICATORS][MOST_RANKS][MOST_RANKS];
+	struct told *told;
+	size_t count, room;
+	unsigned long operations;
+};
+
+static uint64_t drawn(struct loose *loose, uint64_t below)
+{
+	uint64_t mixed = loose->random += 0x9e3779b97f4a7c15u; /* splitmix64 */
+
+	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
+	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
+	return (mixed ^ mixed >> 31) % below;
+}
+
+static uint64_t ns(double ms)
+{
+	return (uint64_t)(ms * 1e6);
+}
+
+static struct told *tell(struct loose *loose, double ms, enum kind kind, int rank)
+{
+	if (loose->count == loose->room) {
+		loose->room = loose->room ? loose->room * 2 : 1024;
+		loose->told = realloc(loose->told, loose->room * sizeof(*loose->told));
+		if (!loose->told)
+			abort();
+	}
+	struct told *told = &loose->told[loose->count];
+
+	*told = (struct told){ .ms = ms, .order = loose->count++, .kind = kind, .rank = rank };
+	loose->end_ms = fmax(loose->end_ms, ms);
+	return told;
+}
+
+/* The first communicator is everybody's. */
+static void draw_communicators(struct loose *loose)
+{
+	loose->communicators = 1 + (int)drawn(loose, MOST_COMMUNICATORS);
+	for (int c = 0; c < loose->communicators; c++) {
+		int members = 0;
+
+		for (int rank = 0; rank < loose->ranks; rank++) {
+			loose->member[c][rank] = !c || drawn(loose, 3);
+			members += loose->member[c][rank];
+		}
+		if (members < 2)
+			loose->member[c][0] = loose->member[c][1] = true;
+		loose->first_step[c] = c && loose->number % 4 == 2 ? 1 + (int)drawn(loose, 6) : 1;
+		loose->last_step[c] = c && !drawn(loose, 3) && loose->number % 4 != 1 ? loose->first_step[c] + 10 : loose->steps;
+	}
+}
+
+static int drawn_member(struct loose *loose, int communicator)
+{
+	int rank;
+
+	do
+		rank = (int)drawn(loose, (uint64_t)loose->ranks);
+	while (!loose->member[communicator][rank]);
+	return rank;
+}
+
+static void draw_pattern(struct loose *loose)
+{
+	static const uint8_t functions[] = { RW_FUNCTION_ALL_REDUCE, RW_FUNCTION_ALL_GATHER, RW_FUNCTION_REDUCE_SCATTER, RW_FUNCTION_BROADCAST,
+					     RW_FUNCTION_SEND, RW_FUNCTION_REDUCE, RW_FUNCTION_ALL_TO_ALL, RW_FUNCTION_ALL_REDUCE };
+	static const uint8_t dtypes[] = { RW_DTYPE_BFLOAT16, RW_DTYPE_FLOAT32, RW_DTYPE_FLOAT16, RW_DTYPE_INT32, RW_DTYPE_FLOAT8_E4M3 };
+	static const uint64_t counts[] = { 1, 8, 9, 512, 4096, 1 << 20 };
+
+	loose->calls = 2 + (int)drawn(loose, MOST_CALLS - 1);
+	for (int i = 0; i < loose->calls; i++) {
+		struct call *call = &loose->pattern[i];
+
+		call->communicator = (int)drawn(loose, (uint64_t)loose->communicators);
+		call->function = functions[drawn(loose, sizeof(functions))];
+		call->dtype = dtypes[drawn(loose, sizeof(dtypes))];
+		call->count = counts[drawn(loose, sizeof(counts) / sizeof(*counts))];
+		call->reduction = (uint8_t)drawn(loose, RW_OPERATOR_COUNT - 1);
+		call->root = drawn_member(loose, call->communicator);
+		call->peer = drawn_member(loose, call->communicator);
+		call->way = loose->number % 3 ? (enum way)(drawn(loose, 2) ? drawn(loose, WAYS) : WAY_USUAL) : WAY_USUAL;
+		call->tid = drawn(loose, 3) ? 0 : 5000;
+		call->in_place = !drawn(loose, 4);
+		if (call->function == RW_FUNCTION_SEND && call->root == call->peer)
+			call->function = RW_FUNCTION_ALL_REDUCE;
+	}
+	if (loose->number % 8 == 7)
+		return;
+	/* How a step shows that it ends: behind another thread's call, numbers are reduced. */
+	loose->pattern[loose->calls++] = (struct call){ .function = RW_FUNCTION_REDUCE_SCATTER, .dtype = RW_DTYPE_BFLOAT16, .count = 4096, .tid = 5000 };
+	loose->pattern[loose->calls++] = (struct call){ .function = RW_FUNCTION_ALL_REDUCE, .dtype = RW_DTYPE_FLOAT32, .count = 1 };
+}
+
+static int size_of(const struct loose *loose, int communicator, int below)
+{
+	int size = 0;
+
+	for (int rank = 0; rank < below; rank++)
+		size += loose->member[communicator][rank];
+	return size;
+}
+
+static void tell_communicator(struct loose *loose, int rank, int c, double ms, bool ended, uint64_t captured)
+{
+	struct rw_communicator *communicator = &tell(loose, ms, TOLD_COMMUNICATOR, rank)->communicator;
+
+	*communicator = (struct rw_communicator){
+		.id = 0x77u + 16 * (uint64_t)loose->number + (uint64_t)c,
+		.rank = size_of(loose, c, rank),
+		.nranks = loose->number % 7 == 6 ? 0 : size_of(loose, c, loose->ranks),
+		.nnodes = 1,
+		.born_ns = ns(BASE_MS + 1 + loose->first_step[c]),
+		.ended_ns = ended ? ns(ms) : 0,
+		.api_count = loose->ticket[rank],
+		.captured = captured,
+	};
+	if (loose->number % 4 == 1)
+		snprintf(communicator->name, sizeof(communicator->name), "%s%d", c ? "group " : "world", c);
+	loose->told[loose->count - 1].index = (uint32_t)c;
+	loose->born[c][rank] = true;
+}
+
+static struct rw_scan scan_of(struct loose *loose, const struct call *call, int rank, int step, bool bad, uint64_t digest)
+{
+	struct rw_scan scan = { .first_bad = bad ? 17 : UINT64_MAX, .absmax = 1, .digest = digest, .lane_sum = digest };
+
+	if (bad && loose->number % 2)
+		scan.inf = 3;
+	else if (bad)
+		scan.nan = 3;
+	if (loose->wrong == WRONG_GROWS && rank == loose->who && step >= loose->since)
+		scan.absmax = ldexpf(1, step - loose->since);
+	if (call->dtype == RW_DTYPE_FLOAT8_E4M3 && step % 4 == 3)
+		scan.saturated = 5;
+	return scan;
+}
+
+static bool is_wrong(const struct loose *loose, enum wrong wrong, int rank)
+{
+	return loose->wrong == wrong && rank == loose->who;
+}
+
+/* The values of one call: who brings something bad spoils it for all. */
+static void scan(struct loose *loose, const struct call *call, int rank, int step, bool spoilt, struct rw_operation *slot)
+{
+	bool alike = call->function == RW_FUNCTION_ALL_REDUCE || call->function == RW_FUNCTION_BROADCAST;
+	uint64_t digest = alike && loose->number % 2 ? (slot->sequence + 1) * 0x9e3779b97f4a7c15u : 0;
+
+	slot->scan_in = scan_of(loose, call, rank, step, loose->bad[rank], call->function == RW_FUNCTION_BROADCAST && rank == call->root ? digest : 0);
+	if (is_wrong(loose, WRONG_BIT, rank) && step == loose->since)
+		digest ^= digest ? 1 : 0;
+	slot->scan_out = scan_of(loose, call, rank, step, spoilt, digest);
+	slot->known |= call->in_place ? RW_KNOWN_SCAN_OUT : RW_KNOWN_SCAN_IN | RW_KNOWN_SCAN_OUT;
+	loose->bad[rank] |= spoilt;
+}
+
+static void tell_slot(struct loose *loose, double ms, int rank, const struct rw_operation *slot, uint32_t known)
+{
+	if (!isfinite(ms))
+		return;
+	struct rw_operation *told = &tell(loose, ms, TOLD_OPERATION, rank)->slot;
+
+	*told = *slot;
+	told->known = known;
+	if (!(known & RW_KNOWN_LAUNCH))
+		told->launch_begin_ns = told->launch_end_ns = told->progress = 0;
+	if (!(known & RW_KNOWN_RETURN))
+		told->return_ns = 0;
+	if (!(known & RW_KNOWN_STARTED))
+		told->started_seen_ns = 0;
+	if (!(known & RW_KNOWN_DONE))
+		told->done_seen_ns = 0;
+}
+
+static void number_slot(struct loose *loose, const struct call *call, int rank, struct rw_operation *slot)
+{
+	bool apart = call->way == WAY_UNANNOUNCED;
+
+	if (call->way == WAY_CAPTURED)
+		slot->sequence = rw_captured_sequence((uint64_t)(call - loose->pattern), loose->sequence[rank][call->communicator][call->function][0]++);
+	else if (slot->function == RW_FUNCTION_SEND)
+		slot->sequence = loose->sent[call->communicator][rank][call->peer]++;
+	else if (slot->function == RW_FUNCTION_RECV)
+		slot->sequence = loose->received[call->communicator][rank][call->root]++;
+	else
+		slot->sequence = loose->sequence[rank][call->communicator][slot->function][apart]++;
+}
+
+static struct rw_operation make_slot(struct loose *loose, const struct call *call, int rank)
+{
+	static const uint32_t flags[WAYS] = {
+		[WAY_SAMPLED_OUT] = RW_FLAG_PROGRESS_SAMPLED_OUT,
+		[WAY_UNTRACKED] = RW_FLAG_UNTRACKED | RW_UNTRACKED_NO_TASK << RW_FLAG_UNTRACKED_SHIFT,
+		[WAY_UNANNOUNCED] = RW_FLAG_UNANNOUNCED,
+		[WAY_CAPTURED] = RW_FLAG_CAPTURED,
+		[WAY_ABORTED] = RW_FLAG_ABORTED,
+	};
+	bool sends = call->function == RW_FUNCTION_SEND;
+	struct rw_operation slot = {
+		.ticket = ++loose->ticket[rank],
+		.comm = (uint16_t)call->communicator,
+		.function = sends && rank == call->peer ? RW_FUNCTION_RECV : call->function,
+		.dtype = call->dtype,
+		.count = call->count,
+		.flags = flags[call->way] | rw_operator_flags(call->reduction) | (call->in_place ? RW_FLAG_IN_PLACE : 0),
+		.api_tid = call->tid ? call->tid : 1000 + (uint32_t)rank,
+		.algorithm = RW_ALGORITHM_RING,
+		.protocol = RW_PROTOCOL_SIMPLE,
+		.root_or_peer = -1,
+	};
+
+	if (sends)
+		slot.root_or_peer = size_of(loose, call->communicator, rank == call->root ? call->peer : call->root);
+	else if (call->function == RW_FUNCTION_BROADCAST || call->function == RW_FUNCTION_REDUCE)
+		slot.root_or_peer = size_of(loose, call->communicator, call->root);
+	number_slot(loose, call, rank, &slot);
+	if (call->way == WAY_USUAL || call->way == WAY_BY_CHANNELS || call->way == WAY_NOT_BLOCKING)
+		slot.progress = ++loose->progress[rank][call->communicator];
+	slot.gpu_source = call->way == WAY_BY_CHANNELS ? RW_GPU_SOURCE_KERNEL_CH : slot.progress ? RW_GPU_SOURCE_WATERMARK : RW_GPU_SOURCE_NONE;
+	return slot;
+}
+
+/* All stages of one rank's part, as a reader would see them. */
+static void tell_stages(struct loose *loose, const struct call *call, int rank, struct rw_operation slot, double arrival_ms, double done_ms)
+{
+	double api_ms = loose->host_ms[rank], unit_ms = loose->unit_ms;
+	uint32_t scans = slot.known;
+
+	slot.api_ns = ns(call->way == WAY_CAPTURED && isfinite(done_ms) ? done_ms : api_ms);
+	slot.launch_begin_ns = slot.launch_end_ns = slot.return_ns = ns(api_ms + (call->way == WAY_NOT_BLOCKING ? 3 : 1) * unit_ms);
+	slot.started_seen_ns = isfinite(arrival_ms) ? ns(arrival_ms) : 0;
+	slot.done_seen_ns = isfinite(done_ms) ? ns(done_ms) : 0;
+	loose->operations++;
+	if (call->way == WAY_CAPTURED) {
+		tell_slot(loose, done_ms, rank, &slot, RW_KNOWN_IDENT | RW_KNOWN_API | scans);
+		return;
+	}
+	slot.owner = RW_OWNER_HOST | RW_OWNER_GPU;
+	tell_slot(loose, api_ms, rank, &slot, RW_KNOWN_IDENT | RW_KNOWN_API);
+	if (call->way == WAY_NOT_BLOCKING) {
+		slot.flags |= RW_FLAG_IN_PROGRESS;
+		tell_slot(loose, api_ms + unit_ms, rank, &slot, RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_RETURN);
+		slot.flags &= ~(uint32_t)RW_FLAG_IN_PROGRESS;
+		api_ms += 2 * unit_ms;
+	}
+	if (call->way == WAY_UNTRACKED || call->way == WAY_ABORTED) {
+		tell_slot(loose, api_ms + unit_ms, rank, &slot, RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_RETURN);
+		return;
+	}
+	tell_slot(loose, api_ms + unit_ms, rank, &slot, WHOLE);
+	if (!slot.progress)
+		return;
+	tell_slot(loose, arrival_ms, rank, &slot, WHOLE | RW_KNOWN_STARTED);
+	slot.owner = scans ? RW_OWNER_SCAN_OUT : 0;
+	tell_slot(loose, done_ms, rank, &slot, WHOLE | RW_KNOWN_STARTED | RW_KNOWN_DONE);
+	slot.owner = 0;
+	if (scans)
+		tell_slot(loose, done_ms + unit_ms, rank, &slot, WHOLE | RW_KNOWN_STARTED | RW_KNOWN_DONE | scans);
+}
+
+static bool takes_part(const struct loose *loose, const struct call *call, int rank)
+{
+	if (call->function == RW_FUNCTION_SEND)
+		return rank == call->root || rank == call->peer;
+	return loose->member[call->communicator][rank];
+}
+
+/* False: it makes no call at all. */
+static bool goes_wrong(struct loose *loose, int rank, int step, int nth, struct call *own)
+{
+	bool now = step == loose->since && nth == loose->calls / 2;
+
+	if (is_wrong(loose, WRONG_CALL, rank) && now) {
+		own->function = own->function == RW_FUNCTION_ALL_REDUCE ? RW_FUNCTION_ALL_GATHER : RW_FUNCTION_ALL_REDUCE;
+		own->count *= 2;
+	}
+	return isfinite(loose->host_ms[rank]) && !(is_wrong(loose, WRONG_LEFT_OUT, rank) && now);
+}
+
+static void play_call(struct loose *loose, int step, int nth)
+{
+	const struct call *call = &loose->pattern[nth];
+	bool joins[MOST_RANKS] = { 0 }, spoilt = false, scanned = loose->number % 4 == 3;
+	double unit_ms = loose->unit_ms, start_ms = 0, arrivals[MOST_RANKS];
+	struct rw_operation slots[MOST_RANKS];
+	struct call own[MOST_RANKS];
+
+	if (step < loose->first_step[call->communicator] || step > loose->last_step[call->communicator])
+		return;
+	for (int rank = 0; rank < loose->ranks; rank++) {
+		if (!takes_part(loose, call, rank))
+			continue;
+		own[rank] = *call;
+		joins[rank] = goes_wrong(loose, rank, step, nth, &own[rank]);
+		arrivals[rank] = fmax(loose->host_ms[rank] + unit_ms, loose->gpu_ms[rank]);
+		start_ms = fmax(start_ms, joins[rank] ? arrivals[rank] : INFINITY);
+		if (memcmp(&own[rank].function, &call->function, 1))
+			start_ms = INFINITY;
+		spoilt |= loose->bad[rank];
+	}
+	if (call->way == WAY_UNTRACKED || call->way == WAY_ABORTED || call->way == WAY_CAPTURED)
+		start_ms = isfinite(start_ms) ? start_ms : BASE_MS;
+	for (int rank = 0; rank < loose->ranks; rank++) {
+		if (!joins[rank])
+			continue;
+		slots[rank] = make_slot(loose, &own[rank], rank);
+		slots[rank].known = 0;
+		if (scanned && isfinite(start_ms))
+			scan(loose, call, rank, step, spoilt, &slots[rank]);
+		tell_stages(loose, &own[rank], rank, slots[rank], arrivals[rank], start_ms + unit_ms);
+		loose->gpu_ms[rank] = fmax(loose->gpu_ms[rank], start_ms + unit_ms);
+		loose->host_ms[rank] += unit_ms;
+	}
+}
+
+static void tell_life(struct loose *loose, int rank, double ms, enum analysis_life life)
+{
+	tell(loose, ms, TOLD_LIFE, rank)->life = life;
+}
+
+static void begin_step(struct loose *loose, int rank, int step)
+{
+	double *host_ms = &loose->host_ms[rank], *gpu_ms = &loose->gpu_ms[rank], unit_ms = loose->unit_ms;
+	bool once = step == loose->since, since = step >= loose->since;
+
+	*host_ms += (double)drawn(loose, 2) * unit_ms;
+	*gpu_ms = fmax(*gpu_ms, *host_ms) + (double)(2 + drawn(loose, 3)) * unit_ms;
+	if (is_wrong(loose, WRONG_LATE, rank) && since && step % 3 == 0)
+		*host_ms += 400;
+	if (is_wrong(loose, WRONG_SLOW, rank) && since)
+		*gpu_ms += 100;
+	if (is_wrong(loose, WRONG_NAN, rank) && once)
+		loose->bad[rank] = true;
+	if (is_wrong(loose, WRONG_STUCK, rank) && once)
+		*gpu_ms = INFINITY;
+	if (once && isfinite(*host_ms) && (is_wrong(loose, WRONG_KILLED, rank) || is_wrong(loose, WRONG_STOPPED, rank))) {
+		tell_life(loose, rank, *host_ms, loose->wrong == WRONG_KILLED ? ANALYSIS_KILLED : ANALYSIS_STOPPED);
+		*host_ms = *gpu_ms = INFINITY;
+	}
+}
+
+static void tell_communicators(struct loose *loose, int rank, int step)
+{
+	for (int c = 0; c < loose->communicators && isfinite(loose->host_ms[rank]); c++) {
+		if (!loose->member[c][rank] || step < loose->first_step[c])
+			continue;
+		if (!loose->born[c][rank] || step % 8 == 0 || step == loose->last_step[c] + 1)
+			tell_communicator(loose, rank, c, loose->host_ms[rank], step > loose->last_step[c], (uint64_t)(step / 8) * 3);
+		if (step % 5)
+			continue;
+		struct told *told = tell(loose, loose->host_ms[rank], TOLD_PROGRESS, rank);
+
+		told->index = (uint32_t)c;
+		told->started = told->done = loose->progress[rank][c];
+	}
+}
+
+/* The host waits for its GPU at the end of a step, or not. */
+static void play_life(struct loose *loose, double from_ms)
+{
+	for (int rank = 0; rank < loose->ranks; rank++) {
+		loose->host_ms[rank] = loose->gpu_ms[rank] = from_ms + (rank && loose->number % 5 == 4 ? 500 : 0);
+		tell(loose, loose->host_ms[rank], TOLD_BEGINNING, rank);
+	}
+	for (int step = 1; step <= loose->steps; step++) {
+		for (int rank = 0; rank < loose->ranks; rank++) {
+			tell_communicators(loose, rank, step);
+			begin_step(loose, rank, step);
+		}
+		for (int nth = 0; nth < loose->calls; nth++)
+			play_call(loose, step, nth);
+		for (int rank = 0; rank < loose->ranks; rank++)
+			if (loose->number % 3 != 1)
+				loose->host_ms[rank] = fmax(loose->host_ms[rank], loose->gpu_ms[rank]);
+	}
+	for (int rank = 0; rank < loose->ranks; rank++)
+		if (!is_wrong(loose, WRONG_KILLED, rank))
+			tell_life(loose, rank, loose->end_ms + 4000 + 100 * (rank % 2), ANALYSIS_EXITED);
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct told *a = left, *b = right;
+
+	if (a->ms != b->ms)
+		return a->ms < b->ms ? -1 : 1;
+	return (a->order > b->order) - (a->order < b->order);
+}
+
+static void begin_process(const struct loose *loose, struct analysis *analysis, const struct told *told)
+{
+	static struct rw_box_header box;
+	analysis_process_id id = FIRST_PROCESS + (analysis_process_id)(told->rank + loose->life * MOST_RANKS);
+
+	memset(&box, 0, sizeof(box));
+	snprintf(box.host, sizeof(box.host), "a");
+	snprintf(box.job, sizeof(box.job), "loose");
+	snprintf(box.rank_from, sizeof(box.rank_from), "RANK");
+	snprintf(box.watchdog_from, sizeof(box.watchdog_from), "cmdline");
+	box.created_ns = ns(told->ms);
+	box.world_rank = loose->number % 9 == 8 ? -1 : told->rank;
+	box.world_size = loose->number % 6 == 5 ? -1 : loose->ranks;
+	box.local_rank = told->rank;
+	box.generation = loose->life;
+	box.watchdog_ms = loose->number % 2 ? 20000 : 0;
+	box.interposed = loose->number % 2;
+	box.nccl_version = 22809;
+	box.devices[0].used = 1;
+	snprintf(box.devices[0].pci, sizeof(box.devices[0].pci), "0000:%02x:00.0", 0x10 + (unsigned int)told->rank);
+	box.pid_namespace = 0xEFFFFFFC;
+	const struct analysis_process process = { .id = id, .pid = FIRST_PID + (int32_t)id, .box = &box };
+
+	if (analysis_add_process(analysis, &process))
+		abort();
+}
+
+static void hand_on(struct loose *loose, struct analysis *analysis, const struct told *told)
+{
+	analysis_process_id id = FIRST_PROCESS + (analysis_process_id)(told->rank + loose->life * MOST_RANKS);
+
+	switch (told->kind) {
+	case TOLD_BEGINNING:
+		begin_process(loose, analysis, told);
+		break;
+	case TOLD_COMMUNICATOR:
+		analysis_add_communicator(analysis, id, told->index, &told->communicator);
+		break;
+	case TOLD_OPERATION:
+		analysis_add_operation(analysis, id, &told->slot);
+		break;
+	case TOLD_PROGRESS:
+		analysis_add_progress(analysis, id, told->index, told->started, told->done, ns(told->ms));
+		break;
+	case TOLD_LIFE:
+		analysis_set_heartbeat(analysis, id, ns(told->ms));
+		analysis_set_life(analysis, id, told->life, told->life == ANALYSIS_KILLED ? 9 : told->life == ANALYSIS_EXITED ? 0 : -1, ns(told->ms));
+		break;
+	}
+}
+
+static double hand_all_on(struct loose *loose, struct analysis *analysis, double now_ms)
+{
+	size_t at = 0;
+
+	qsort(loose->told, loose->count, sizeof(*loose->told), by_time);
+	for (; now_ms <= loose->end_ms + 1000; now_ms += 100) {
+		for (; at < loose->count && loose->told[at].ms <= now_ms; at++)
+			hand_on(loose, analysis, &loose->told[at]);
+		analysis_tick(analysis, ns(now_ms));
+	}
+	return now_ms;
+}
+
+static void draw(struct loose *loose, unsigned int number)
+{
+	static const double units_ms[] = { 2, 5, 10, 20, 50 };
+
+	*loose = (struct loose){ .random = number * 77u + 1, .number = number };
+	loose->ranks = 2 + (int)drawn(loose, MOST_RANKS - 1);
+	loose->steps = 25 + (int)drawn(loose, 30);
+	loose->unit_ms = units_ms[drawn(loose, sizeof(units_ms) / sizeof(*units_ms))];
+	loose->wrong = (enum wrong)(number % WRONGS);
+	loose->who = (int)drawn(loose, (uint64_t)loose->ranks);
+	loose->since = 8 + (int)drawn(loose, 8);
+	draw_communicators(loose);
+	draw_pattern(loose);
+	if (loose->wrong == WRONG_NAN || loose->wrong == WRONG_GROWS || loose->wrong == WRONG_BIT)
+		loose->number |= 3; /* is scanned */
+}
+
+unsigned long loose_play(unsigned int number)
+{
+	struct analysis *analysis = analysis_new(number % 5 == 3, NULL, NULL);
+	unsigned long operations = 0;
+	double now_ms = BASE_MS;
+
+	if (!analysis)
+		abort();
+	for (int life = 0; life < 1 + (number % 4 == 2) * (LIVES - 1); life++) {
+		struct loose loose;
+
+		draw(&loose, number + 1000 * (unsigned int)life);
+		loose.life = life;
+		play_life(&loose, now_ms);
+		now_ms = hand_all_on(&loose, analysis, now_ms);
+		operations += loose.operations;
+		free(loose.told);
+	}
+	if (number % 6 == 1)
+		analysis_replay_open(analysis);
+	analysis_free(analysis);
+	return operations;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Jobs that are drawn record by record: communicators of some of the ranks that come and go, calls of every kind that are told in
+ * every order that a box can have, processes that begin late, end and begin again, values that go bad. All times are
+ * multiples of one, so that they are equal to each other and to limits all the time.
+ */
+#ifndef TESTS_UNIT_ANALYSIS_LOOSE_JOBS_H
+#define TESTS_UNIT_ANALYSIS_LOOSE_JOBS_H
+
+/* The same job for the same number; `analysis_new` to `analysis_free`. Returns how many operations were told. */
+unsigned long loose_play(unsigned int number);
+
+#endif

@@ -274,6 +274,83 @@ Test(answers, about_values_in_pipelines)
 	kept_compare("values", play_values);
 }
 
+/* Nothing of it is a training job: who has what is bad goes by who calls what with whom alone. */
+static struct scanned_call drawn_call(struct scanned *job, int size)
+{
+	static const uint8_t functions[] = { RW_FUNCTION_ALL_REDUCE, RW_FUNCTION_ALL_GATHER, RW_FUNCTION_REDUCE_SCATTER, RW_FUNCTION_BROADCAST,
+					     RW_FUNCTION_SEND, RW_FUNCTION_ALL_TO_ALL, RW_FUNCTION_REDUCE };
+	static const uint8_t dtypes[] = { 0, 0, RW_DTYPE_FLOAT32, RW_DTYPE_FLOAT16, RW_DTYPE_FLOAT8_E5M2, RW_DTYPE_INT32 };
+	struct scanned_call call = { .function = functions[scanned_chance(job, sizeof(functions))] };
+
+	call.dtype = dtypes[scanned_chance(job, sizeof(dtypes))];
+	call.reduction = (uint8_t)scanned_chance(job, RW_OPERATOR_COUNT - 1);
+	call.count = 1u << scanned_chance(job, 14);
+	call.root = (int)scanned_chance(job, (uint64_t)size);
+	call.sender = (call.root + 1) % size;
+	call.in_place = !scanned_chance(job, 5);
+	call.sampled_out = !scanned_chance(job, 9);
+	call.untracked = !scanned_chance(job, 17);
+	call.keeps = !scanned_chance(job, 11);
+	call.overflows = !scanned_chance(job, 150);
+	call.inf = job->ranks % 2;
+	return call;
+}
+
+static void spoil(struct scanned *job, unsigned int number, int step, int victim)
+{
+	static const uint32_t nans[] = { 1, 2, 70000 };
+
+	job->nan = nans[number % 3];
+	if (step == 5 && number % 4 == 0)
+		job->bad[victim] = true;
+	if (step == 6 && number % 4 == 1)
+		job->brings[victim] = true;
+	if (number % 4 == 2)
+		job->absmax[victim] = (float)(1 << step);
+	if (step >= 5 && number % 4 == 3)
+		job->saturated[victim] = 1 + (uint32_t)step;
+	if (step == 9 && number % 8 >= 4)
+		memset(job->bad, 0, sizeof(job->bad));
+}
+
+static bool play_scattered(unsigned int number)
+{
+	static struct scanned job;
+	int ranks = 3 + (int)(number % 4), calls = 3 + (int)(number % 9), victim = (int)(number / 3) % ranks, sizes[4];
+	struct scanned_call pattern[12];
+	int communicators[12];
+
+	scanned_start(&job, ranks, number % 6 == 5 ? ranks - 1 : ranks);
+	job.random = number;
+	job.blind[(victim + 1) % ranks] = number % 5 == 3;
+	for (int i = 0; i < 4; i++) {
+		sizes[i] = i ? 2 + (int)scanned_chance(&job, (uint64_t)ranks - 2) : ranks;
+		scanned_communicator(&job, i % 2 ? "some" : "", sizes[i], i ? (int)scanned_chance(&job, (uint64_t)(ranks - sizes[i]) + 1) : 0, 1);
+	}
+	for (int i = 0; i < calls; i++) {
+		communicators[i] = (int)scanned_chance(&job, 4);
+		pattern[i] = drawn_call(&job, sizes[communicators[i]]);
+	}
+	for (int step = 0; step < 14; step++) {
+		spoil(&job, number, step, victim);
+		for (int i = 0; i < calls; i++)
+			scanned_call(&job, communicators[i], pattern[i]);
+		scanned_call(&job, 0, (struct scanned_call){ .function = RW_FUNCTION_REDUCE_SCATTER });
+		scanned_call(&job, 0, (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .count = 1 });
+		if (number % 2)
+			scanned_tick(&job, 200);
+	}
+	scanned_tick(&job, 5000);
+	scanned_end(&job);
+	scanned_free(&job);
+	return number < 71;
+}
+
+Test(answers, about_values_that_go_anywhere)
+{
+	kept_compare("scattered", play_scattered);
+}
+
 static bool play_around(unsigned int number)
 {
 	static const enum history_fault_kind faults[] = { FAULT_DEVICE, FAULT_TRANSFER, FAULT_HOST, FAULT_NEVER, FAULT_GPU_STUCK, FAULT_KILLED,
@@ -301,7 +378,11 @@ Test(answers, about_jobs_and_what_else_is_seen_of_their_machines)
 
 static bool play_loose(unsigned int number)
 {
+	const struct surroundings around = { .number = number, .ranks = 2 + (int)(number % 3), .sick = (int)(number % 2), .from_ms = 2000, .to_ms = 9000 };
+
+	listening.around = number % 4 == 1 ? &around : NULL;
 	fprintf(kept.answers, "  %lu operations\n", loose_play(number));
+	listening.around = NULL;
 	return number < 99;
 }
 

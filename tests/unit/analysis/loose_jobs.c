@@ -68,6 +68,7 @@ struct told {
 	struct rw_operation slot;
 	struct rw_communicator communicator;
 	enum analysis_life life;
+	int exit_status;
 	uint32_t index;
 	uint64_t started, done;
 };
@@ -402,9 +403,20 @@ static void play_call(struct loose *loose, int step, int nth)
 	}
 }
 
-static void tell_life(struct loose *loose, int rank, double ms, enum analysis_life life)
+static void tell_life(struct loose *loose, int rank, double ms, enum analysis_life life, int exit_status)
 {
-	tell(loose, ms, TOLD_LIFE, rank)->life = life;
+	struct told *told = tell(loose, ms, TOLD_LIFE, rank);
+
+	told->life = life;
+	told->exit_status = exit_status;
+}
+
+/* The others fail one after the other, for their connections break. */
+static void follow(struct loose *loose, int killed, double ms)
+{
+	for (int rank = 0; rank < loose->ranks && loose->number % 3 == 1; rank++)
+		if (rank != killed)
+			tell_life(loose, rank, ms + 500 * rank, ANALYSIS_EXITED, 1 << 8);
 }
 
 static void begin_step(struct loose *loose, int rank, int step)
@@ -423,7 +435,11 @@ static void begin_step(struct loose *loose, int rank, int step)
 	if (is_wrong(loose, WRONG_STUCK, rank) && once)
 		*gpu_ms = INFINITY;
 	if (once && isfinite(*host_ms) && (is_wrong(loose, WRONG_KILLED, rank) || is_wrong(loose, WRONG_STOPPED, rank))) {
-		tell_life(loose, rank, *host_ms, loose->wrong == WRONG_KILLED ? ANALYSIS_KILLED : ANALYSIS_STOPPED);
+		bool killed = loose->wrong == WRONG_KILLED;
+
+		tell_life(loose, rank, *host_ms, killed ? ANALYSIS_KILLED : ANALYSIS_STOPPED, killed ? 9 : -1);
+		if (killed)
+			follow(loose, rank, *host_ms);
 		*host_ms = *gpu_ms = INFINITY;
 	}
 }
@@ -464,7 +480,7 @@ static void play_life(struct loose *loose, double from_ms)
 	}
 	for (int rank = 0; rank < loose->ranks; rank++)
 		if (!is_wrong(loose, WRONG_KILLED, rank))
-			tell_life(loose, rank, loose->end_ms + 4000 + 100 * (rank % 2), ANALYSIS_EXITED);
+			tell_life(loose, rank, loose->end_ms + 4000 + 100 * (rank % 2), ANALYSIS_EXITED, 0);
 }
 
 static int by_time(const void *left, const void *right)
@@ -482,7 +498,7 @@ static void begin_process(const struct loose *loose, struct analysis *analysis, 
 	analysis_process_id id = FIRST_PROCESS + (analysis_process_id)(told->rank + loose->life * MOST_RANKS);
 
 	memset(&box, 0, sizeof(box));
-	snprintf(box.host, sizeof(box.host), "a");
+	snprintf(box.host, sizeof(box.host), "%s", loose->number % 5 == 2 && told->rank % 2 ? "b" : "a");
 	snprintf(box.job, sizeof(box.job), "loose");
 	snprintf(box.rank_from, sizeof(box.rank_from), "RANK");
 	snprintf(box.watchdog_from, sizeof(box.watchdog_from), "cmdline");
@@ -497,7 +513,7 @@ static void begin_process(const struct loose *loose, struct analysis *analysis, 
 	box.devices[0].used = 1;
 	snprintf(box.devices[0].pci, sizeof(box.devices[0].pci), "0000:%02x:00.0", 0x10 + (unsigned int)told->rank);
 	box.pid_namespace = 0xEFFFFFFC;
-	const struct analysis_process process = { .id = id, .pid = FIRST_PID + (int32_t)id, .box = &box };
+	const struct analysis_process process = { .id = id, .pid = FIRST_PID + told->rank + loose->life * MOST_RANKS, .box = &box };
 
 	if (analysis_add_process(analysis, &process))
 		abort();
@@ -522,7 +538,7 @@ static void hand_on(struct loose *loose, struct analysis *analysis, const struct
 		break;
 	case TOLD_LIFE:
 		analysis_set_heartbeat(analysis, id, ns(told->ms));
-		analysis_set_life(analysis, id, told->life, told->life == ANALYSIS_KILLED ? 9 : told->life == ANALYSIS_EXITED ? 0 : -1, ns(told->ms));
+		analysis_set_life(analysis, id, told->life, told->exit_status, ns(told->ms));
 		break;
 	}
 }
@@ -557,9 +573,15 @@ static void draw(struct loose *loose, unsigned int number)
 		loose->number |= 3; /* is scanned */
 }
 
+static void not_heard(void *argument, const struct rw_finding *finding)
+{
+	(void)argument;
+	(void)finding;
+}
+
 unsigned long loose_play(unsigned int number)
 {
-	struct analysis *analysis = analysis_new(number % 5 == 3, NULL, NULL);
+	struct analysis *analysis = analysis_new(number % 5 == 3, not_heard, NULL);
 	unsigned long operations = 0;
 	double now_ms = BASE_MS;
 
@@ -577,6 +599,8 @@ unsigned long loose_play(unsigned int number)
 	}
 	if (number % 6 == 1)
 		analysis_replay_open(analysis);
+	if (number % 5 == 3)
+		analysis_tell_births(analysis, ns(now_ms));
 	analysis_free(analysis);
 	return operations;
 }

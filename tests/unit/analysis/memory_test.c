@@ -5,10 +5,12 @@
 
 #include "analysis/view.h"
 #include "even_jobs.h"
+#include "loose_jobs.h"
 #include "noisy_jobs.h"
 #include "pipelined.h"
 #include "played.h"
 #include "seeds.h"
+#include "surroundings.h"
 
 /* The linker leads the program's allocations, and the calls of the analysis, here. */
 void *__real_malloc(size_t size);
@@ -89,11 +91,22 @@ CALLED(analysis_add_communicator,
 CALLED(analysis_add_operation, (struct analysis * analysis, analysis_process_id process, const struct rw_operation *slot), analysis, process,
        slot)
 CALLED(analysis_add_wait, (struct analysis * analysis, const struct analysis_wait *wait), analysis, wait)
+CALLED(analysis_add_network, (struct analysis * analysis, const struct analysis_network *network), analysis, network)
+CALLED(analysis_add_python, (struct analysis * analysis, const struct analysis_python *seen), analysis, seen)
+CALLED(analysis_add_gpu_state, (struct analysis * analysis, const struct analysis_gpu_state *state), analysis, state)
+CALLED(analysis_add_gpu_event, (struct analysis * analysis, const struct analysis_gpu_event *event), analysis, event)
+CALLED(analysis_add_port_state, (struct analysis * analysis, const struct analysis_port_state *state), analysis, state)
+CALLED(analysis_add_memory_state, (struct analysis * analysis, const struct analysis_memory_state *state), analysis, state)
+
+/* NULL: nothing else than the job is seen. */
+static const struct surroundings *around;
 
 void __real_analysis_tick(struct analysis *analysis, uint64_t now_ns);
 void __wrap_analysis_tick(struct analysis *analysis, uint64_t now_ns);
 void __wrap_analysis_tick(struct analysis *analysis, uint64_t now_ns)
 {
+	if (around)
+		surroundings_show(around, analysis, now_ns);
 	memory.inside++;
 	__real_analysis_tick(analysis, now_ns);
 	memory.inside--;
@@ -154,6 +167,26 @@ static void play_history(unsigned int number)
 	end(&run);
 }
 
+static void play_around(unsigned int number)
+{
+	struct history_job job = four;
+	const struct surroundings sick = { .number = 2 + number, .ranks = four.ranks, .sick = 2, .from_ms = 1200, .to_ms = 3000 };
+
+	job.faults[0] = (struct history_fault){ number % 2 ? FAULT_TRANSFER : FAULT_DEVICE, 2, .first_step = 4, .ms = 120 };
+	around = &sick;
+	struct played run = play(&job);
+	ask_everything(run.analysis);
+	end(&run);
+	around = NULL;
+}
+
+static void play_loose(unsigned int number)
+{
+	static const unsigned int small[] = { 5, 15, 31, 39, 47, 3 };
+
+	loose_play(small[number]);
+}
+
 static void play_values(unsigned int number)
 {
 	const struct pipelined_job is = { .stages = 3, .width = 2, .microbatches = 4, .layers = 2, .sharded = true, .norm = true, .loss = true,
@@ -208,6 +241,10 @@ Test(memory, is_given_back)
 	for (unsigned int number = 0; number < 6; number++)
 		expect_given_back(play_values, number);
 	for (unsigned int number = 0; number < 6; number++)
+		expect_given_back(play_loose, number);
+	for (unsigned int number = 0; number < 8; number++)
+		expect_given_back(play_around, number);
+	for (unsigned int number = 0; number < 6; number++)
 		expect_given_back(play_noisy, number);
 	for (unsigned int number = 2; number < 10; number += 7)
 		expect_given_back(play_even, number);
@@ -236,6 +273,16 @@ static void refuse_each(void play_one(unsigned int number), unsigned int jobs)
 Test(memory, that_is_refused_costs_no_crash_and_no_leak)
 {
 	refuse_each(play_history, fault_count);
+}
+
+Test(memory, that_is_refused_where_communicators_come_and_go)
+{
+	refuse_each(play_loose, 6);
+}
+
+Test(memory, that_is_refused_where_more_is_seen_than_the_job)
+{
+	refuse_each(play_around, 3);
 }
 
 Test(memory, that_is_refused_where_values_are_followed)

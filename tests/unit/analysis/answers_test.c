@@ -9,102 +9,14 @@
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "analysis/view.h"
-#include "drawn_jobs.h"
-#include "even_jobs.h"
 #include "kept_answers.h"
+#include "listening.h"
 #include "loose_jobs.h"
 #include "noisy_jobs.h"
 #include "pipelined.h"
 #include "played.h"
-#include "shown.h"
-#include "surroundings.h"
-#include "tests/sanitized.h"
-
-enum { TICKS_PER_LOOK = 7 };
-
-/* The linker leads the calls of all jobs here. */
-struct analysis *__real_analysis_new(bool post_mortem, analysis_emit *emit, void *argument);
-void __real_analysis_tick(struct analysis *analysis, uint64_t now_ns);
-void __real_analysis_free(struct analysis *analysis);
-struct analysis *__wrap_analysis_new(bool post_mortem, analysis_emit *emit, void *argument);
-void __wrap_analysis_tick(struct analysis *analysis, uint64_t now_ns);
-void __wrap_analysis_free(struct analysis *analysis);
-
-static struct {
-	analysis_emit *emit;
-	void *argument;
-	unsigned int ticks;
-	const struct surroundings *around; /* NULL: nothing else is seen */
-} listening;
-
-static void hear(void *argument, const struct rw_finding *finding)
-{
-	(void)argument;
-	kept_finding(finding);
-	if (listening.emit)
-		listening.emit(listening.argument, finding);
-}
-
-struct analysis *__wrap_analysis_new(bool post_mortem, analysis_emit *emit, void *argument)
-{
-	listening.emit = emit;
-	listening.argument = argument;
-	listening.ticks = 0;
-	return __real_analysis_new(post_mortem, hear, NULL);
-}
-
-void __wrap_analysis_tick(struct analysis *analysis, uint64_t now_ns)
-{
-	if (!listening.ticks++) {
-		analysis_keep_cells(analysis);
-		analysis_watch_time(analysis, shown_stretch, kept.all);
-	}
-	if (listening.around)
-		surroundings_show(listening.around, analysis, now_ns);
-	__real_analysis_tick(analysis, now_ns);
-	if (listening.ticks % TICKS_PER_LOOK == 0)
-		shown_now(kept.all, analysis);
-}
-
-static void tell_account(const struct analysis *analysis)
-{
-	struct analysis_account told;
-	struct analysis_pipeline pipeline;
-
-	analysis_tell_account(analysis, &told);
-	fprintf(kept.answers, "  own %.3g, wait %.3g (nobody %.3g), transfer %.3g, unseen %.3g%s\n", told.own, told.wait, told.nobody, told.transfer,
-		told.unseen, told.left_out ? ", left out" : "");
-	for (uint32_t i = 0; i < told.loss_count; i++) {
-		const struct analysis_loss *loss = &told.losses[i];
-
-		fprintf(kept.answers, "  waited %.3g%s for %d in %lu of %lu steps by %.3g ms, %d%s %d %s %s\n", loss->share,
-			loss->at_least ? " at least" : "", loss->rank, loss->steps, loss->of_steps, loss->step_ms, loss->by,
-			loss->spread_out ? " spread out" : "", loss->cause_class, loss->cause, loss->path);
-	}
-	analysis_tell_pipeline(analysis, &pipeline);
-	if (pipeline.pipelines)
-		fprintf(kept.answers, "  pipelines %u of %d, %s%s, %u end in rank %d, local %d\n", pipeline.pipelines, pipeline.stages,
-			pipeline.open ? "open, " : "", pipeline.likely ? "likely" : "certain", pipeline.rank_count, pipeline.lowest,
-			pipeline.local_rank);
-}
-
-void __wrap_analysis_free(struct analysis *analysis)
-{
-	struct analysis_summary summary;
-
-	shown_now(kept.all, analysis);
-	shown_in_the_end(kept.all, analysis);
-	tell_account(analysis);
-	analysis_summarise(analysis, &summary);
-	fprintf(kept.answers, "  %u processes, %u communicators, %lu operations, %lu steps of %.4g ms after one of %.4g, %u findings\n",
-		summary.processes, summary.communicators, summary.operations, summary.steps, summary.step_ms, summary.first_step_ms,
-		summary.findings_opened);
-	__real_analysis_free(analysis);
-}
 
 /* Everything is the same, to the nanosecond, but for what the fault does. */
 static const struct history_job even = { .ranks = 4, .steps = 24, .layers = 2, .compute_ms = 20, .tail_ms = 3000 };
@@ -205,41 +117,6 @@ static bool play_noisy(unsigned int number)
 Test(answers, about_noisy_jobs)
 {
 	kept_compare("noisy", play_noisy);
-}
-
-static bool play_even(unsigned int number)
-{
-	struct even_job job = even_faulty_job((int)number, 4 * number);
-	struct even_result result;
-
-	job.ranks = 4;
-	job.seconds = 60;
-	job.slow_rank = (int)number % 4;
-	job.tensor_parallel = job.tensor_parallel ? 2 : 0;
-	job.stages = job.stages ? 2 : 0;
-	even_play(&job, &result);
-	return (int)number + 1 < even_faulty_count;
-}
-
-/* More than a million operations: the code is that of the other jobs, and a sanitizer would take half a minute. */
-Test(answers, about_jobs_of_many_operations)
-{
-	if (SANITIZED)
-		cr_skip_test("too many operations for a sanitizer");
-	kept_compare("even", play_even);
-}
-
-static bool play_drawn(unsigned int number)
-{
-	drawn_play(number);
-	return number < 40;
-}
-
-Test(answers, about_drawn_jobs)
-{
-	if (SANITIZED)
-		cr_skip_test("too many operations for a sanitizer");
-	kept_compare("drawn", play_drawn);
 }
 
 static bool play_values(unsigned int number)
@@ -363,11 +240,11 @@ static bool play_around(unsigned int number)
 						.ms = 150 + 25 * (number % 5), .evidence = EVIDENCE_FSYNC_GUESSED };
 	if (job.faults[0].kind == FAULT_NEVER || job.faults[0].kind == FAULT_GPU_STUCK || job.faults[0].kind == FAULT_KILLED)
 		job.faults[0].last_step = 0;
-	listening.around = &around;
+	listening_around = &around;
 	struct played run = play(&job);
 
 	end(&run);
-	listening.around = NULL;
+	listening_around = NULL;
 	return number < 31;
 }
 
@@ -380,9 +257,9 @@ static bool play_loose(unsigned int number)
 {
 	const struct surroundings around = { .number = number, .ranks = 2 + (int)(number % 3), .sick = (int)(number % 2), .from_ms = 2000, .to_ms = 9000 };
 
-	listening.around = number % 4 == 1 ? &around : NULL;
+	listening_around = number % 4 == 1 ? &around : NULL;
 	fprintf(kept.answers, "  %lu operations\n", loose_play(number));
-	listening.around = NULL;
+	listening_around = NULL;
 	return number < 99;
 }
 

@@ -401,6 +401,7 @@ def main():
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30), help="draws the same ones again")
     parser.add_argument("--file", metavar="TEXT", default="", help="only places whose line of --list begins with this: a room, a file, FILE:LINE:")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="what became of each, written after each")
+    parser.add_argument("--again", type=pathlib.Path, metavar="FILE", help="of an earlier --json: those that survived there, all of them, instead of a draw")
     parser.add_argument("--keep", type=pathlib.Path, metavar="DIRECTORY", help="where the copy stays, for the next time")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="tests and compilers at once (as many as processors)")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="of tests that are played for one mutant, at most; unlimited without")
@@ -422,6 +423,9 @@ def main():
                 print(f"{mutant}\n\t{mutant.key()}")
             return 0
         drawn = random.Random(options.seed).sample(known, min(options.count, len(known)))
+        if options.again:
+            survived = {one["key"] for one in json.loads(options.again.read_text()) if one["verdict"] == "SURVIVED"}
+            drawn = [mutant for mutant in everything if mutant.key() in survived]
         print(f"seed {options.seed}, {len(drawn)} of {len(known)} places; {len(same)} are known to change nothing", flush=True)
         if stale:
             print("of these are no more:", *sorted(stale), sep="\n  ")

@@ -52,7 +52,7 @@ enum wrong {
 struct call {
 	enum way way;
 	uint8_t function, dtype, reduction;
-	int communicator, root, peer;
+	int nth, communicator, root, peer;
 	uint64_t count;
 	uint32_t tid;
 	bool in_place;
@@ -161,6 +161,7 @@ static void draw_pattern(struct loose *loose)
 	for (int i = 0; i < loose->calls; i++) {
 		struct call *call = &loose->pattern[i];
 
+		call->nth = i;
 		call->communicator = (int)drawn(loose, (uint64_t)loose->communicators);
 		call->function = functions[drawn(loose, sizeof(functions))];
 		call->dtype = dtypes[drawn(loose, sizeof(dtypes))];
@@ -267,7 +268,7 @@ static void number_slot(struct loose *loose, const struct call *call, int rank, 
 	bool apart = call->way == WAY_UNANNOUNCED;
 
 	if (call->way == WAY_CAPTURED)
-		slot->sequence = rw_captured_sequence((uint64_t)(call - loose->pattern), loose->sequence[rank][call->communicator][call->function][0]++);
+		slot->sequence = rw_captured_sequence((uint64_t)call->nth, loose->sequence[rank][call->communicator][call->function][0]++);
 	else if (slot->function == RW_FUNCTION_SEND)
 		slot->sequence = loose->sent[call->communicator][rank][call->peer]++;
 	else if (slot->function == RW_FUNCTION_RECV)

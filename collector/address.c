@@ -31,7 +31,12 @@ int address_fill(struct address *address, const char *runtime_dir, uid_t uid, co
 		return -ENAMETOOLONG;
 	length = uid ? snprintf(address->own, ADDRESS_PATH, "%s/rankwatch-%s.sock", directory, component)
 		     : snprintf(address->own, ADDRESS_PATH, "%s/%s.socket", directory, component);
-	return fits(length) ? 0 : -ENAMETOOLONG;
+	if (!fits(length))
+		return -ENAMETOOLONG;
+	length = snprintf(address->all_nodes, ADDRESS_PATH, "%s/%s%s.all-nodes", directory, uid ? "rankwatch-" : "", component);
+	if (!fits(length))
+		address->all_nodes[0] = '\0';
+	return 0;
 }
 
 int address_find(struct address *address, const char *runtime_dir, uid_t uid, const char *job)

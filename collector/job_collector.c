@@ -14,12 +14,15 @@
 #include "analysis/job/job_half.h"
 #include "base/clock.h"
 #include "base/foreign_text.h"
-#include "collector/claim.h"
+#include "collector/address.h"
+#include "collector/message.h"
 #include "collector/nats/link.h"
 #include "collector/nats/mail.h"
 #include "collector/nats/subject.h"
 #include "collector/outlet.h"
+#include "collector/sinks/socket.h"
 #include "finding/finding_json.h"
+#include "identity/identity.h"
 
 enum {
 	TICK_MS = 100,
@@ -38,6 +41,7 @@ struct job_collector {
 	struct link *link;
 	struct mail mail;
 	struct job_half *half;
+	struct socket_sink *socket;
 	struct outlet outlet;
 	uint64_t idle_ns; /* since when all have left; 0: not so */
 };
@@ -80,6 +84,55 @@ static int on_batch(void *argument, const char *host, const void *bytes, size_t 
 	}
 	*why = NULL;
 	return job_half_take(collector->half, bytes, length, now_ns, why);
+}
+
+static void on_client(void *argument, struct socket_client *client)
+{
+	struct job_collector *collector = argument;
+	const struct hosts *hosts = &collector->mail.hosts;
+	char *hello = message_hello_all_nodes(collector->identity.job, board_open(&collector->outlet.board), collector->outlet.command,
+					      hosts->count, hosts_count(hosts, HOST_SILENT), hosts_ranks(hosts));
+
+	if (hello)
+		socket_send(client, hello);
+	free(hello);
+	outlet_tell_open(&collector->outlet, client);
+}
+
+/* Of ranks nothing is known here but what nodes have found. */
+static void on_request(void *argument, struct socket_client *client, const struct request *request)
+{
+	(void)argument;
+
+	json_t *answer = request->id < 0 ? NULL
+					 : json_pack("{s:I, s:s}", "id", (json_int_t)request->id, "error",
+						     "this collector hears all nodes and watches no rank: ask a node's");
+	char *line = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
+
+	if (line)
+		socket_send(client, line);
+	free(line);
+	json_decref(answer);
+}
+
+/* Without it the findings are told all the same. */
+static void open_socket(struct job_collector *collector)
+{
+	const struct socket_events events = { .came = on_client, .asked = on_request, .argument = collector };
+	char why[160] = "its path is too long";
+	struct address address;
+	int err = address_find(&address, getenv("XDG_RUNTIME_DIR"), geteuid(), collector->identity.job);
+
+	if (!err && !*address.all_nodes)
+		err = -ENAMETOOLONG;
+	if (!err) {
+		memcpy(address.shared, address.all_nodes, sizeof(address.shared));
+		memcpy(address.own, address.all_nodes, sizeof(address.own));
+		err = socket_open(&collector->socket, &collector->loop, &address, &events, why);
+	}
+	collector->outlet.socket = collector->socket;
+	if (err && !collector->options->quiet)
+		foreign_line(stderr, "%s: no socket: %s: \"rankwatch findings\" sees nothing of this collector", who, why);
 }
 
 /* A job_half_ask. */
@@ -245,6 +298,7 @@ enum collector_status job_collector_run(const struct job_collector_options *opti
 	}
 	err = open_all(&collector);
 	if (!err) {
+		open_socket(&collector);
 		start(&collector);
 		uv_run(&collector.loop, UV_RUN_DEFAULT);
 		uv_timer_stop(&collector.timer);
@@ -255,6 +309,7 @@ enum collector_status job_collector_run(const struct job_collector_options *opti
 	job_half_free(collector.half);
 	mail_free(&collector.mail);
 	outlet_close(&collector.outlet);
+	socket_close(collector.socket);
 	bool stuck = !link_close(collector.link, CLOSE_MS);
 
 	uv_walk(&collector.loop, close_handle, NULL);

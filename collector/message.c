@@ -60,6 +60,13 @@ char *message_hello(const char *job, const struct sight *sight, size_t open, con
 	return dump(json_pack("{s:o}", "hello", with_keys(hello, sight_json(sight))));
 }
 
+char *message_hello_all_nodes(const char *job, size_t open, bool on_finding, size_t hosts, size_t silent, unsigned ranks)
+{
+	return dump(json_pack("{s:{s:i, s:o, s:i, s:I, s:b, s:b, s:I, s:I, s:I}}", "hello", "protocol", REQUEST_PROTOCOL, "job",
+			      text_value(job), "pid", (int)getpid(), "open", (json_int_t)open, "on_finding", on_finding, "all_nodes", 1,
+			      "hosts", (json_int_t)hosts, "silent", (json_int_t)silent, "ranks", (json_int_t)ranks));
+}
+
 char *message_watching(const struct sight *sight)
 {
 	return dump(json_pack("{s:o}", "watching", sight_json(sight)));

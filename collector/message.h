@@ -39,6 +39,9 @@ struct message_summary {
  */
 char *message_hello(const char *job, const struct sight *sight, size_t open, const char *save, bool on_finding,
 		    bool publishes, const char *directory);
+/* The same of who hears all nodes and watches none: {"hello":{…,"open":N,"on_finding":…,"all_nodes":true,"hosts":N,"silent":N,"ranks":N}},
+ * silent: hosts that are heard no more. */
+char *message_hello_all_nodes(const char *job, size_t open, bool on_finding, size_t hosts, size_t silent, unsigned ranks);
 /* {"watching":{…}} with the keys of sight_json(): ranks have come, or are seen less well than before. Likewise. */
 char *message_watching(const struct sight *sight);
 /* Does the collector that says so look where ranks with this RANKWATCH_DIR (NULL: not set) record? True where it does

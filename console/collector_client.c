@@ -42,22 +42,43 @@ static int connect_to(const char *path)
 	return err;
 }
 
-/* Without a job: whichever of this user's collectors answers, those with a socket of their own included. */
-static int connect_to_any(const struct address *address)
+/* -ENOENT: nobody answers at any of them. */
+static int connect_to_pattern(const struct address *address, const char *name)
 {
 	char pattern[ADDRESS_PATH + 32];
-	int fd = connect_to(address->shared);
+	int fd = -ENOENT;
 	glob_t found;
 
-	if (fd >= 0)
-		return fd;
-	snprintf(pattern, sizeof(pattern), "%s/%s", address->directory, geteuid() ? "rankwatch-*.sock" : "*.socket");
+	snprintf(pattern, sizeof(pattern), "%s/%s", address->directory, name);
 	if (glob(pattern, GLOB_NOSORT, NULL, &found))
 		return fd;
 	for (size_t i = 0; fd < 0 && i < found.gl_pathc; i++)
 		fd = strlen(found.gl_pathv[i]) < ADDRESS_PATH ? connect_to(found.gl_pathv[i]) : -ENAMETOOLONG;
 	globfree(&found);
 	return fd;
+}
+
+/* Without a job: whichever of this user's collectors answers, those with a socket of their own included. */
+static int connect_to_any(const struct address *address)
+{
+	int fd = connect_to(address->shared);
+
+	return fd >= 0 ? fd : connect_to_pattern(address, geteuid() ? "rankwatch-*.sock" : "*.socket");
+}
+
+static int connect_to_all_nodes(const struct address *address, const char *job)
+{
+	if (!job)
+		return connect_to_pattern(address, "*.all-nodes");
+	return *address->all_nodes ? connect_to(address->all_nodes) : -ENOENT;
+}
+
+/* Of a node. */
+static int connect_to_node(const struct address *address, const char *job, enum collector_client_where where)
+{
+	int fd = job ? connect_to(address->own) : connect_to_any(address);
+
+	return fd < 0 && job && where != COLLECTOR_CLIENT_OWN_PATH ? connect_to(address->shared) : fd;
 }
 
 int collector_client_open(struct collector_client *client, const char *job, enum collector_client_where where,
@@ -71,9 +92,11 @@ int collector_client_open(struct collector_client *client, const char *job, enum
 	};
 	if (err)
 		return err;
-	client->fd = job ? connect_to(address.own) : connect_to_any(&address);
-	if (client->fd < 0 && job && where == COLLECTOR_CLIENT_ANYWHERE)
-		client->fd = connect_to(address.shared);
+	client->fd = -ENOENT;
+	if (where == COLLECTOR_CLIENT_ALL_NODES || where == COLLECTOR_CLIENT_ALL_NODES_FIRST)
+		client->fd = connect_to_all_nodes(&address, job);
+	if (client->fd < 0 && where != COLLECTOR_CLIENT_ALL_NODES)
+		client->fd = connect_to_node(&address, job, where);
 	return client->fd < 0 ? client->fd : 0;
 }
 

@@ -20,8 +20,14 @@ struct collector_client {
 	void *argument;
 };
 
-/* Where to look: the path that the first collector of a user has may be another job's. */
-enum collector_client_where { COLLECTOR_CLIENT_ANYWHERE, COLLECTOR_CLIENT_OWN_PATH };
+/* Where to look: the path that the first collector of a user has may be another job's. ALL_NODES_FIRST: who hears all nodes of a job, else
+ * as ANYWHERE; ALL_NODES: such a one alone. The other two never find it. */
+enum collector_client_where {
+	COLLECTOR_CLIENT_ANYWHERE,
+	COLLECTOR_CLIENT_OWN_PATH,
+	COLLECTOR_CLIENT_ALL_NODES_FIRST,
+	COLLECTOR_CLIENT_ALL_NODES,
+};
 
 /* Connects to the collector of `job` (NULL: any; must outlive the client). 0, -ENOENT when there is none, or -errno.
  * Whether it is the right one is known when its hello has come. */

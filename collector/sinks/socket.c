@@ -260,7 +260,9 @@ static int listen_at(struct socket_sink *sink, const struct address *address)
 	if (flock(directory, LOCK_EX)) {
 		err = -errno;
 	} else {
-		err = bind_at(sink, answers(address->shared) ? address->own : address->shared);
+		bool taken = answers(address->shared);
+		err = taken && !strcmp(address->shared, address->own) ? -EADDRINUSE
+								     : bind_at(sink, taken ? address->own : address->shared);
 		if (!err)
 			err = uv_listen((uv_stream_t *)&sink->pipe, 16, on_connection);
 	}

@@ -31,7 +31,8 @@ struct socket_subscription {
 	uint64_t changes; /* of the cells, when the last was made */
 };
 
-/* Listens at address->shared, or at address->own when another collector has that one. 0 or -errno; `why` (160 bytes)
+/* Listens at address->shared, or at address->own when another collector has that one; where both are one path that another has:
+ * -EADDRINUSE. 0 or -errno; `why` (160 bytes)
  * names the path. */
 int socket_open(struct socket_sink **sink, uv_loop_t *loop, const struct address *address,
 		const struct socket_events *events, char *why);

@@ -163,12 +163,33 @@ static int print_once(struct top *top)
 	return 0;
 }
 
+static void pass_over(void *argument, const json_t *message)
+{
+	(void)argument;
+	(void)message;
+}
+
+/* Does somebody here hear all nodes of the job, and watch none? */
+static bool hears_all_nodes(const char *job)
+{
+	struct collector_client client;
+	bool found = collector_client_open(&client, job, COLLECTOR_CLIENT_ALL_NODES, pass_over, NULL) == 0;
+
+	collector_client_close(&client);
+	return found;
+}
+
 static int say_no_collector(const struct options *options, int err)
 {
 	const char *job = options->choice.job;
 
 	if (err == -ETIMEDOUT || err == -EAGAIN)
 		fputs("rankwatch top: the collector does not answer: it may be stopped\n", stderr);
+	else if (hears_all_nodes(job))
+		foreign_line(stderr,
+			     "rankwatch top: no rank is watched here: the collector that runs hears all nodes%s%s. \"rankwatch findings%s%s "
+			     "--follow\" prints what it finds; \"rankwatch top\" shows one node's ranks, on that node",
+			     job ? " of job " : "", job ? job : "", job ? " --job " : "", job ? job : "");
 	else
 		foreign_line(stderr, "rankwatch top: no collector %s%s; \"rankwatch top DIRECTORY\" shows a job that is over, from its boxes",
 			     job ? "serves job " : "is running", job ? job : "");

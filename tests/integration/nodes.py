@@ -176,6 +176,11 @@ def findings_of_nodes(failures):
         failures.check(found and found[0]["state"] == "open" and found[0]["where"][0]["host"] == "host-1",
                        "as open, in the words of that host")
 
+        listed = play.start(stage.RANKWATCH, "findings", "--json", "--job", play.dir.name)
+        failures.check(listed.wait(30) == 0, "findings finds who hears all nodes")
+        own = [value for _, value in listed.out.json() if value["kind"] == "hang"]
+        failures.check([value["where"][0]["host"] for value in own] == ["host-1"], f"and prints what is open there: {own}")
+
         late = job.start_half()
         await_said(failures, late, "hears 2 hosts with 4 ranks", "who comes late hears both hosts")
         found = stage.wait_until(lambda: findings(late, kind="hang", ranks=[2]), 90)
@@ -195,6 +200,11 @@ def findings_of_nodes(failures):
         end(job.nodes[1], failures, "a node's collector")
         await_said(failures, late, "ended in order on host-1", "who ends in order is not called silent")
         failures.check(not said(late, "host-1 is silent"), "nor later")
+        job.nodes[0].popen.kill()
+        job.nodes[0].wait(30)
+        top = play.start(stage.RANKWATCH, "top", "--once", "--job", play.dir.name)
+        failures.check(top.wait(30) == 1 and said(top, "hears all nodes"), f"top says what to run instead: {top.err.text()}")
+        failures.check(said(late, "no socket: ") and not said(half, "no socket: "), "the second listener has no socket, and says so")
         end(half, failures, "the first listener")
         end(late, failures, "the second listener")
         failures.check(said(late, "heard 2 hosts with 4 ranks"), "its summary says whom it heard")

@@ -21,9 +21,11 @@ Test(address, root_and_users_have_the_paths_of_the_contract)
 	cr_assert_eq(address_fill(&address, "/run/user/0", 0, "j/1"), 0);
 	cr_expect_str_eq(address.shared, "/run/rankwatch/socket");
 	cr_expect_str_eq(address.own, "/run/rankwatch/j_1.socket");
+	cr_expect_str_eq(address.all_nodes, "/run/rankwatch/j_1.all-nodes");
 	cr_assert_eq(address_fill(&address, "/run/user/7", 7, "j"), 0);
 	cr_expect_str_eq(address.shared, "/run/user/7/rankwatch.sock");
 	cr_expect_str_eq(address.own, "/run/user/7/rankwatch-j.sock");
+	cr_expect_str_eq(address.all_nodes, "/run/user/7/rankwatch-j.all-nodes");
 	cr_assert_eq(address_fill(&address, NULL, 7, "j"), 0);
 	cr_expect_str_eq(address.shared, "/tmp/rankwatch-7/rankwatch.sock");
 }
@@ -39,6 +41,9 @@ Test(address, a_directory_too_long_for_a_socket_is_an_error_and_not_a_cut_name)
 	cr_expect_eq(address_fill(&address, directory, 7, "j"), -ENAMETOOLONG);
 	directory[90] = '\0';
 	cr_expect_eq(address_fill(&address, directory, 7, "a-long-name-for-a-job"), -ENAMETOOLONG);
+	directory[85] = '\0';
+	cr_expect_eq(address_fill(&address, directory, 7, "jobs"), 0);
+	cr_expect_str_eq(address.all_nodes, "", "only the longest of them does not fit");
 }
 
 static char seen[64];

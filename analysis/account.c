@@ -19,7 +19,8 @@ struct meeting {
 	const struct instance *instance;
 	bool waits;           /* nobody could leave before the last had come */
 	bool whole;           /* all members were seen there */
-	uint32_t last;        /* member that came last; JOB_NONE none is known */
+	uint32_t last;        /* member that came last; JOB_NONE none is known … */
+	uint64_t next_ns;     /* … and when the one before it came; 0 none is known */
 	uint32_t root;        /* rank that the others waited for; JOB_NONE not known */
 	uint64_t transfer_ns; /* from the last one's arrival to its end */
 	uint64_t step;        /* as it may be told; 0 none */
@@ -85,8 +86,12 @@ static struct meeting look_at(struct account *account, const struct instance *in
 		timed++;
 		ends_ns += operation->done_ns / instance->communicator->member_count;
 		first_ns = operation->arrival_ns < first_ns ? operation->arrival_ns : first_ns;
-		if (meeting.last != JOB_NONE && operation->arrival_ns <= last_ns)
+		if (meeting.last != JOB_NONE && operation->arrival_ns <= last_ns) {
+			if (operation->arrival_ns > meeting.next_ns)
+				meeting.next_ns = operation->arrival_ns;
 			continue;
+		}
+		meeting.next_ns = last_ns;
 		last_ns = operation->arrival_ns;
 		meeting.last = i;
 	}
@@ -294,6 +299,21 @@ static void tell_passage(const struct account *account, const struct instance *i
 							  });
 }
 
+static void note_operation(const struct account *account, const struct meeting *meeting, uint32_t i)
+{
+	const struct member *member = &meeting->instance->communicator->members[i];
+	const struct operation *operation = &meeting->instance->operations[i];
+	struct sums_meeting noted = { .mean_ns = meeting->ended_ns };
+
+	if (!account->sums)
+		return;
+	if (meeting->instance->communicator->member_count > 2 && operation->by_us) {
+		noted.late_ns = (uint64_t)operation->by_us * 1000;
+		noted.held_ns = i == meeting->last ? operation->arrival_ns - meeting->next_ns : 0;
+	}
+	sums_note_operation(account->sums, member->rank, operation, &noted);
+}
+
 static void account_member(struct account *account, const struct meeting *meeting, uint32_t i)
 {
 	struct member *member = &meeting->instance->communicator->members[i];
@@ -310,8 +330,7 @@ static void account_member(struct account *account, const struct meeting *meetin
 		rank->blind = false;
 		begin_step(rank, meeting->step);
 		account_inside(account, rank, member->process, meeting, operation);
-		if (account->sums)
-			sums_note_operation(account->sums, member->rank, operation, meeting->ended_ns);
+		note_operation(account, meeting, i);
 		member->met_ns = operation->done_ns;
 		note_cell(account, meeting->instance, i, &before);
 		if (account->visit_passage)

@@ -110,7 +110,8 @@ static void blame(struct sums *sums, const struct entry *entry, uint64_t late_ns
 	rank->device_ns[number % STRAGGLER_STEPS] = entry->window->device_ns;
 	rank->single_ns[number % STRAGGLER_STEPS] = entry->window->single_ns;
 	rank->shift_ns[number % STRAGGLER_STEPS] = entry->window->shift_ns;
-	rank->inside_ns[number % STRAGGLER_STEPS] = entry->window->inside_ns;
+	rank->met_ns[number % STRAGGLER_STEPS] = entry->window->met_ns;
+	rank->held_ns[number % STRAGGLER_STEPS] = entry->window->held_ns;
 	suspect->step = number;
 	suspect->host = sums->job->ranks[entry->rank].process->host;
 }
@@ -135,28 +136,6 @@ static void judge_group(struct sums *sums, struct entry *entries, uint32_t count
 			 waits_ns = beyond(inside_ns, entries[i].window->inside_ns);
 		blame(sums, &entries[i], works_ns < waits_ns ? works_ns : waits_ns);
 	}
-}
-
-static bool is_judged(const struct sums *sums, uint32_t rank, uint64_t number)
-{
-	const struct blame *blame = &sums->watched.suspects[rank].blames[number % STRAGGLER_STEPS];
-
-	return blame->step == number;
-}
-
-uint64_t sums_cost_ns(const struct sums *sums, uint32_t rank, uint64_t number)
-{
-	uint64_t least_ns = UINT64_MAX, late_ns = straggler_blame(&sums->watched.suspects[rank], number).late_ns;
-	uint32_t at = number % STRAGGLER_STEPS;
-
-	if (!is_judged(sums, rank, number))
-		return 0;
-	for (uint32_t i = 0; i < sums->rank_count; i++)
-		if (sums->ranks[i].group == sums->ranks[rank].group && is_judged(sums, i, number) &&
-		    !sums->watched.suspects[i].decided_ns && sums->ranks[i].inside_ns[at] < least_ns)
-			least_ns = sums->ranks[i].inside_ns[at];
-	uint64_t cost_ns = beyond(least_ns, sums->ranks[rank].inside_ns[at]);
-	return cost_ns < late_ns ? cost_ns : late_ns;
 }
 
 static uint64_t limit_ns(const struct sums *sums)
@@ -295,7 +274,7 @@ void sums_note_launch(struct sums *sums, uint32_t rank, uint64_t from_ns, uint64
 		window->device_ns += until_ns - from_ns;
 }
 
-void sums_note_operation(struct sums *sums, uint32_t rank, const struct operation *operation, uint64_t mean_ns)
+void sums_note_operation(struct sums *sums, uint32_t rank, const struct operation *operation, const struct sums_meeting *meeting)
 {
 	if (!sums->job || !sums->window_ns || operation->done_ns > INT64_MAX || !has_rank(sums, rank))
 		return;
@@ -303,8 +282,10 @@ void sums_note_operation(struct sums *sums, uint32_t rank, const struct operatio
 	if (!window)
 		return;
 	window->operations++;
-	if (mean_ns)
-		window->shift_ns += (int64_t)(operation->done_ns - mean_ns);
+	if (meeting->mean_ns)
+		window->shift_ns += (int64_t)(operation->done_ns - meeting->mean_ns);
+	window->met_ns += meeting->late_ns;
+	window->held_ns += meeting->held_ns;
 	if ((uint64_t)operation->late_us * 1000 >= LATENESS_NOISE_NS)
 		window->single_ns += (uint64_t)operation->late_us * 1000;
 }

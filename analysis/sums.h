@@ -36,16 +36,23 @@ struct sums_window {
 	uint64_t own_ns, inside_ns, unseen_ns; /* waits and transfers are inside */
 	uint64_t host_ns, device_ns;           /* of own_ns: the host launched later than that; it had launched well before */
 	uint64_t single_ns;                    /* what single operations were seen late by */
+	uint64_t met_ns, held_ns; /* what it came later by to collectives than most did, and than all others did */
 	int64_t shift_ns;                      /* how much later it saw operations end than all ranks did on average */
 	uint32_t operations;
+};
+
+/* What is known of a rank's operation by those of the others. */
+struct sums_meeting {
+	uint64_t mean_ns; /* when all ranks saw it end, on average; 0 not known of all */
+	uint64_t late_ns; /* what it came later by than most did, beyond noise; 0 also of two, which in a pipeline come by schedule … */
+	uint64_t held_ns; /* … and than all others did */
 };
 
 struct sums_rank {
 	struct sums_window windows[SUMS_KEPT]; /* by number % SUMS_KEPT */
 	/* Of late windows, by number: as above. */
-	uint64_t host_ns[STRAGGLER_STEPS], device_ns[STRAGGLER_STEPS], single_ns[STRAGGLER_STEPS];
+	uint64_t host_ns[STRAGGLER_STEPS], device_ns[STRAGGLER_STEPS], single_ns[STRAGGLER_STEPS], met_ns[STRAGGLER_STEPS], held_ns[STRAGGLER_STEPS];
 	int64_t shift_ns[STRAGGLER_STEPS];
-	uint64_t inside_ns[STRAGGLER_STEPS];
 	uint32_t group; /* analysis/alike.h, of the latest window */
 	double operations; /* in all windows; each counts SUMS_KEEPS of the next one */
 	uint32_t clean; /* windows in a row */
@@ -60,13 +67,10 @@ struct sums {
 	struct stragglers watched;        /* its steps are windows; of the suspects only what excursion.h looks at, and … */
 };
 
-/* What a rank that works longer costs the job in a judged window, at most: without it, who waits least of those that do the same, and
- * are not named as well, would wait as little as it does. ns. */
-uint64_t sums_cost_ns(const struct sums *sums, uint32_t rank, uint64_t number);
 /* Stretches of a rank, in order of time; `part` as in the account. */
 void sums_note(struct sums *sums, uint32_t rank, enum analysis_part part, uint64_t from_ns, uint64_t until_ns);
-/* An operation that it ended; all ranks saw that at mean_ns, on average (0: not known of all). */
-void sums_note_operation(struct sums *sums, uint32_t rank, const struct operation *operation, uint64_t mean_ns);
+/* An operation that it ended. */
+void sums_note_operation(struct sums *sums, uint32_t rank, const struct operation *operation, const struct sums_meeting *meeting);
 /* An operation at which own work of the rank ended, from_ns to until_ns, and when its host had launched it. */
 void sums_note_launch(struct sums *sums, uint32_t rank, uint64_t from_ns, uint64_t launch_ns, uint64_t until_ns);
 /* Opens, updates and closes findings. After straggler_tick(): what that has found is not told twice. */

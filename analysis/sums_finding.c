@@ -12,7 +12,7 @@ static const uint32_t host_subject = 1u << 31;
 /* Of the latest windows: their sums. */
 struct recent {
 	uint32_t count;
-	uint64_t late_ns, cost_ns, host_ns, device_ns, single_ns;
+	uint64_t late_ns, met_ns, held_ns, host_ns, device_ns, single_ns;
 	int64_t shift_ns;
 	struct cause_window windows[SUMS_TOLD];
 };
@@ -30,7 +30,8 @@ static void look_back(const struct sums *sums, uint32_t rank, struct recent *rec
 		recent->windows[recent->count++] =
 		    (struct cause_window){ number * sums->window_ns, (number + 1) * sums->window_ns };
 		recent->late_ns += blame.late_ns;
-		recent->cost_ns += sums_cost_ns(sums, rank, number);
+		recent->met_ns += sums->ranks[rank].met_ns[number % STRAGGLER_STEPS];
+		recent->held_ns += sums->ranks[rank].held_ns[number % STRAGGLER_STEPS];
 		recent->host_ns += sums->ranks[rank].host_ns[number % STRAGGLER_STEPS];
 		recent->shift_ns += sums->ranks[rank].shift_ns[number % STRAGGLER_STEPS];
 		recent->single_ns += sums->ranks[rank].single_ns[number % STRAGGLER_STEPS];
@@ -42,6 +43,14 @@ static void look_back(const struct sums *sums, uint32_t rank, struct recent *rec
 static bool is_spread(const struct recent *recent)
 {
 	return recent->single_ns * 2 < recent->late_ns;
+}
+
+/* Where collectives show most of it: for so long all others waited. Without it they would have waited for the next one. */
+static uint64_t cost_ns(const struct recent *recent)
+{
+	bool shown = recent->met_ns * 2 >= recent->late_ns;
+
+	return shown && recent->held_ns < recent->late_ns ? recent->held_ns : recent->late_ns;
 }
 
 /* What is summed is a fair sample only if the rank looks at its GPU at times that have nothing to do with what is to be seen.
@@ -143,7 +152,7 @@ static struct record *make_record(const struct analysis *analysis, const uint32_
 	finding->late.kind = kind_of(recent);
 	finding->late.by_ms = -1;
 	finding->late.longer_share = (double)recent->late_ns / all_ns;
-	finding->late.lost_share = (double)recent->cost_ns / all_ns;
+	finding->late.lost_share = (double)cost_ns(recent) / all_ns;
 	if (knows_steps(analysis) && step_ns)
 		finding->late.lost_ms_per_step = finding->late.lost_share * (double)step_ns / 1e6;
 	explain(analysis, record, ranks[0], finding->late.kind, recent);

@@ -146,7 +146,7 @@ void text_works_longer(struct record *record, double longer_ms)
 	if (known)
 		snprintf(longer, sizeof(longer), "%s longer in a step", duration(ms, sizeof(ms), longer_ms));
 	if (finding->late.lost_share < COSTS_LESS * finding->late.longer_share)
-		snprintf(costs, sizeof(costs), "; it costs at most %.0f %%: another is often as late", finding->late.lost_share * 100);
+		snprintf(costs, sizeof(costs), "; it costs at most about %.0f %%: another is often as late", finding->late.lost_share * 100);
 	snprintf(record->text, sizeof(record->text), "%s work%s %s than the others%s: %.0f %% of the %s%s", who, ending, longer, where,
 		 finding->late.longer_share * 100, known ? "step" : "time", costs);
 }

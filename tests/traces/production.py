@@ -3,13 +3,14 @@
 """production.py DATA: what `rankwatch report` says of three production jobs that ByteDance published (timeline.py says which; DATA is the
 directory `data` of their repository, fetched by whoever runs this), as they were traced, and played again with one worker slowed down:
 each stage in turn, by 1.15 to 2 times. Prints the table of docs/accuracy.md; fails if a healthy worker is named, if the job's own slow
-worker is not or its share is off by more than 3 points, or if less than two of three slowed workers are named that cost what counts or more.
+worker is not, if a share is off by more than 3 points, or if less than two of three slowed workers are named that cost what counts or more.
 Behind DATA: names of those to play (AR, SE, ST). production.py published: the same, of the directory in RANKWATCH_TIMELINES. production.py: two small jobs that are made up here instead,
 so that the way is tried where nothing was fetched. TEST_RANKWATCH: the command."""
 
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ TIMELINE = pathlib.Path(__file__).with_name("timeline.py")
 RANKWATCH = os.environ.get("TEST_RANKWATCH", "rankwatch")
 COUNTS = 0.05  # of the time, as docs/analysis.md has it with the tolerance: from here on a slow worker should be named
 SHARE_OFF = 0.03
+DIFFERS_ABOVE = 0.08  # of a few replicas whose work differs one that is healthy is often the longest, too: the share is what it may cost
 FACTORS = (1.15, 1.3, 1.5, 2)
 # Their own slow worker, and by what its computations are brought to what its replicas take.
 OWN = {"AR": (0, 0.42), "SE": None, "ST": None}
@@ -53,12 +55,14 @@ class Table:
     def __init__(self):
         self.failures = self.counted = self.found = 0
 
-    def row(self, name, slowed, costs, named, others):
+    def row(self, name, slowed, costs, named, others, above=SHARE_OFF):
         wrong = set(named) - set(slowed)
         right = slowed and set(slowed) <= set(named)
         share = named.get(slowed[0]) if slowed else None
         verdict = "wrong" if wrong or others else "right" if right or not slowed else "missed"
         self.failures += verdict == "wrong"
+        if share is not None:
+            self.check(-SHARE_OFF <= share - costs <= above, f"{name}: its share is {costs:.1%}: {share:.1%}")
         if slowed and costs >= COUNTS:
             self.counted += 1
             self.found += verdict == "right"
@@ -79,7 +83,7 @@ def as_traced(table, name, timeline):
     own = OWN[name]
     share = table.row(f"{name}, as traced", [own[0]] if own else [], PUBLISHED.get(name, 0), named, others)
     if own:
-        table.check(share is not None and abs(share - PUBLISHED[name]) <= SHARE_OFF, f"{name}: worker {own[0]} is named with its share, {PUBLISHED[name]:.1%}: {share}")
+        table.check(share is not None, f"{name}: worker {own[0]} is named")
 
 
 def slowed(table, name, timeline):
@@ -95,8 +99,9 @@ def slowed(table, name, timeline):
             table.row(f"{name}, stage {stage}, {factor} times", [worker], 1 - usual_s / job["step_s"], named, others)
 
 
-def made_up(directory, slow):
-    """A timeline of two stages with four replicas, of which one worker may be slow."""
+def made_up(directory, slow, uneven=0):
+    """A timeline of two stages with four replicas, of which one worker may be slow; each step's sequences differ by up to `uneven`."""
+    lengths = random.Random(1)
     events = [{"name": "thread_name", "ph": "M", "pid": replica, "tid": tid, "args": {"name": f"PP rank {tid}, TP rank 0, compute"}}
               for replica in range(4) for tid in range(2)]
 
@@ -108,7 +113,8 @@ def made_up(directory, slow):
     for step in range(160):
         ends = []
         for replica in range(4):
-            first_ms, second_ms = (100 * (slow if (stage, replica) == (1, 2) else 1) for stage in range(2))
+            length = 1 + uneven * lengths.random()
+            first_ms, second_ms = (100 * length * (slow if (stage, replica) == (1, 2) else 1) for stage in range(2))
             now = at + 10
             free = now
             for batch in range(2):
@@ -157,12 +163,14 @@ def main():
         print(f"named: {table.found} of {table.counted} that cost {COUNTS:.0%} or more")
     else:
         with tempfile.TemporaryDirectory(prefix="rankwatch-test.") as directory:
-            usual, named, others = play(made_up(pathlib.Path(directory), 1))
-            table.row("made up", [], 0, named, others)
-            for name, slow, options in (("made up", 1.6, ()), ("made up, played again", 1, ("--slow=6=1.6",))):
-                job, named, others = play(made_up(pathlib.Path(directory), slow), *options)
-                share = table.row(f"{name}, 1.6 times", [6], 1 - usual["step_s"] / job["step_s"], named, others)
-                table.check(share is not None, "it is named")
+            for kind, slow, uneven in (("made up", 1.6, 0), ("made up, of sequences that differ", 1.8, 1)):
+                usual, named, others = play(made_up(pathlib.Path(directory), 1, uneven))
+                table.row(kind, [], 0, named, others)
+                for again, first, options in (("", slow, ()), (", played again", 1, (f"--slow=6={slow}",))):
+                    job, named, others = play(made_up(pathlib.Path(directory), first, uneven), *options)
+                    share = table.row(f"{kind}{again}, {slow} times", [6], 1 - usual["step_s"] / job["step_s"], named, others,
+                                      DIFFERS_ABOVE if uneven else SHARE_OFF)
+                    table.check(share is not None, "it is named")
     sys.exit(1 if table.failures else 0)
 
 

@@ -135,7 +135,7 @@ Test(sums, take_any_time)
 		for (size_t k = i; k < sizeof(times) / sizeof(*times); k++) {
 			sums_note(&sums, 3, ANALYSIS_OWN, times[i], times[k]);
 			sums_note_launch(&sums, 3, times[i], times[i], times[k]);
-			sums_note_operation(&sums, 3, &operation, times[i]);
+			sums_note_operation(&sums, 3, &operation, &(struct sums_meeting){ .mean_ns = times[i] });
 		}
 	sums_free(&sums);
 }

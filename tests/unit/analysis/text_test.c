@@ -89,7 +89,7 @@ Test(text, one_that_works_longer)
 	record->finding.late.lost_share = 0.02;
 	text_works_longer(record, -1);
 	cr_expect_str_eq(record->text, "ranks 3,5 work longer than the others, a little before each operation: 9 % of the time; it costs at most "
-				       "2 %: another is often as late");
+				       "about 2 %: another is often as late");
 }
 
 Test(text, one_waits_and_several_wait)

@@ -48,11 +48,11 @@ static void show_gpu(const struct surroundings *around, struct analysis *analysi
 	struct analysis_gpu_state state = {
 		.at_ns = (uint64_t)(ms * 1e6), .clock_reasons = sick ? reasons[kind] : 0, .sm_mhz = sick ? 900 + 100 * (int)kind : 1980,
 		.sm_mhz_max = 1980, .celsius = sick ? 91 : 60, .watts = 500, .watts_cap = around->number % 3 ? 700 : -1,
-		.ecc_corrected = sick && kind == 3 ? (int64_t)look * 100 : 5, .ecc_uncorrected = sick && kind == 4 ? 1 : 0,
+		.ecc_corrected = sick && kind == 3 ? (int64_t)look * 100 : 5, .ecc_uncorrected = sick && kind % 5 == 2 ? 1 : 0,
 		.ecc_corrected_ever = 77, .ecc_uncorrected_ever = sick && kind == 4 ? 3 : 2, .remapped_rows = sick && kind == 5 ? 2 : 1,
-		.remap_pending = sick && kind == 5, .remap_failure = sick && kind == 6, .nvlink_errors = sick && kind == 7 ? (int64_t)look * 10 : 0,
-		.memory_used = memory_used(around, rank, look), .memory_total = 80 * gib, .lost = sick && around->number % 16 == 9,
-		.needs_reset = sick && around->number % 16 == 10,
+		.remap_pending = sick && kind % 2, .remap_failure = sick && kind % 3 == 0, .nvlink_errors = sick && kind == 7 ? (int64_t)look * 10 : 0,
+		.memory_used = memory_used(around, rank, look), .memory_total = 80 * gib, .lost = sick && around->number % 16 / 2 == 4,
+		.needs_reset = sick && around->number % 16 == 2,
 	};
 
 	snprintf(state.pci, sizeof(state.pci), "00000000:%02X:00.0", FIRST_BUS + rank);

@@ -43,6 +43,22 @@ Test(reader, what_was_written_is_read)
 	}
 }
 
+/* The collector opens boxes for as long as a job starts processes. */
+Test(reader, what_is_closed_leaves_no_descriptor_and_may_be_closed_again)
+{
+	struct box_writer writer;
+	struct box_reader reader;
+
+	fixture_create(&writer);
+	fixture_open(&reader, &writer);
+	int fd = reader.fd;
+	cr_assert_geq(fcntl(fd, F_GETFD), 0);
+	box_reader_close(&reader);
+	cr_expect_eq(fcntl(fd, F_GETFD), -1);
+	cr_expect_eq(reader.fd, -1);
+	box_reader_close(&reader);
+}
+
 Test(reader, a_run_across_the_end_of_the_ring_is_read_in_order)
 {
 	struct box_writer writer;

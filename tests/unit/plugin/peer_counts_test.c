@@ -30,6 +30,18 @@ Test(peer_counts, are_used_again_once_no_late_thread_can_have_them_and_begin_at_
 	cr_expect_eq(peer_counts_next(NULL, PEER_RECEIVES, 0), UINT64_MAX);
 }
 
+/* Of two that have room the smaller one: the other may be what the next, larger communicator needs. */
+Test(peer_counts, are_used_again_by_as_many_peers_and_no_more)
+{
+	struct peer_counts *large = peer_counts_take(4 * FEW, 0), *small = peer_counts_take(FEW, 0);
+
+	peer_counts_give(small, 10);
+	peer_counts_give(large, 10);
+	cr_expect_eq(peer_counts_take(FEW, 11), small, "as many as it has room for");
+	cr_expect_eq(peer_counts_take(FEW + 1, 11), large);
+	cr_expect_neq(peer_counts_take(1, 11), small, "it is in use");
+}
+
 Test(peer_counts, of_each_direction_and_peer_are_apart)
 {
 	struct peer_counts *counts = peer_counts_take(FEW, 0);

@@ -82,6 +82,7 @@ Test(progress, the_number_goes_before_and_after_the_kernel_to_the_communicators_
 	progress_end(&progress, &counters, 1, 7);
 	cr_expect_eq(written_address, 0x100000 + 2 * 64 + 8);
 	cr_expect_eq(written_value, 7);
+	cr_expect_eq(progress.writes, 2, "what they cost is told by their number");
 }
 
 Test(progress, nothing_is_written_under_capture)

@@ -217,6 +217,8 @@ class Copy:
                     environment["CC_LD"] = environment["CXX_LD"] = linker
                     break
             run(["meson", "setup", self.build, self.root, "-Doptimization=0", "-Ddebug=false", "-Dwarning_level=0"], "no build", env=environment)
+        else:
+            run(["ninja", "-C", self.build, "build.ninja"], "no build of what has changed")  # files may have come since
         self.commands = {os.path.normpath(pathlib.Path(one["directory"]) / one["file"]): one
                          for one in json.loads((self.build / "compile_commands.json").read_text())}
         self.size = (len(sources()) + 1) * STRIDE

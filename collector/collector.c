@@ -75,6 +75,7 @@ static char *summary_line(struct collector *collector, bool last)
 	analysis_tell_account(collector->analysis, &summary.account);
 	analysis_tell_pipeline(collector->analysis, &summary.pipeline);
 	analysis_tell_gpu_memory(collector->analysis, &summary.gpu_memory);
+	analysis_tell_step_course(collector->analysis, &summary.step_course);
 	if (!summary.sight.processes)
 		host_see(collector->watch.host, &summary.sight);
 	host_loss(collector->watch.host, &summary.lost);

@@ -149,3 +149,16 @@ void course_text_print(FILE *out, const char *before, int label, const json_t *c
 		fprintf(out, "%s%-*snone of %lld stands out: the usual is %.2f s\n", before, label, "steps",
 			integer(json_object_get(course, "known")), usual_ms / 1000);
 }
+
+void course_text_print_pauses(FILE *out, const char *before, int label, const json_t *course)
+{
+	const json_t *one;
+	double usual_ms = value_number(course, "usual_ms", 0);
+	size_t i;
+
+	if (!json_is_object(course) || json_is_true(json_object_get(course, "uneven")))
+		return;
+	json_array_foreach(json_object_get(course, "long"), i, one)
+		if (json_is_true(json_object_get(one, "normal")))
+			print_long(out, before, label, one, usual_ms);
+}

@@ -46,3 +46,10 @@ void explanation_print(FILE *out, const char *before, int label, const json_t *e
 	else
 		print_line(out, before, label, "steps", "too few are known by their numbers to say which are long");
 }
+
+void explanation_print_shown(FILE *out, const char *before, int label, const json_t *explanation)
+{
+	loss_text_print(out, before, label, json_object_get(explanation, "loss"));
+	memory_text_print(out, before, label, json_object_get(explanation, "gpu_memory"));
+	course_text_print_pauses(out, before, label, json_object_get(explanation, "steps"));
+}

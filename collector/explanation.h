@@ -16,4 +16,8 @@ json_t *explanation_json(const struct analysis *analysis);
  * it is said that it is not, and why. live: a collector's, not from boxes. */
 void explanation_print(FILE *out, const char *before, int label, const json_t *explanation, bool live);
 
+/* Only what the job has shown, for those who look for the cause of something else: the ranks that log the loss, how the GPUs' memory
+ * went, pauses of all ranks. Lines as above, or none. */
+void explanation_print_shown(FILE *out, const char *before, int label, const json_t *explanation);
+
 #endif

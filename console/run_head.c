@@ -9,7 +9,7 @@
 #include "base/foreign_text.h"
 #include "base/paragraph.h"
 #include "collector/account_text.h"
-#include "collector/loss_text.h"
+#include "collector/explanation.h"
 #include "console/flight_recorder/left_dumps.h"
 #include "console/scan_line.h"
 #include "finding/rank_list.h"
@@ -201,13 +201,12 @@ static void print_account(FILE *out, const struct replay *replay)
 	json_decref(told);
 }
 
-static void print_loss(FILE *out, const struct replay *replay)
+/* What could be taken for the cause of what was found, and is none. */
+static void print_explanation(FILE *out, const struct replay *replay)
 {
-	struct analysis_pipeline pipeline;
+	json_t *told = explanation_json(replay->analysis);
 
-	analysis_tell_pipeline(replay->analysis, &pipeline);
-	json_t *told = loss_text_json(&pipeline);
-	loss_text_print(out, "", LABEL, told);
+	explanation_print_shown(out, "", LABEL, told);
 	json_decref(told);
 }
 
@@ -265,7 +264,7 @@ void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns, int
 	print_level(text);
 	print_recorded(text, &summary);
 	print_account(text, replay);
-	print_loss(text, replay);
+	print_explanation(text, replay);
 	print_xids(text, replay);
 	print_dumps(text, replay);
 	/* What did not fit into memory is missing: then nothing of it is said. */

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/foreign_text.h"
 #include "collector/account_text.h"
-#include "collector/loss_text.h"
+#include "collector/explanation.h"
 #include "console/births.h"
 #include "console/box_choice.h"
 #include "console/box_runs.h"
@@ -164,11 +164,11 @@ static void print_end(struct report *report)
 static void print_time(const struct report *report)
 {
 	struct analysis_account account;
-	struct analysis_pipeline pipeline;
 
 	analysis_tell_account(report->replay->analysis, &account);
-	analysis_tell_pipeline(report->replay->analysis, &pipeline);
-	json_t *line = json_pack("{s:o, s:o}", "time", account_json(&account), "loss", loss_text_json(&pipeline));
+	json_t *explanation = explanation_json(report->replay->analysis);
+	json_t *line = json_pack("{s:o, s:O?, s:o}", "time", account_json(&account), "loss", json_object_get(explanation, "loss"),
+				 "explanation", explanation);
 
 	print_json_line(line);
 	json_decref(line);

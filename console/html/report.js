@@ -101,6 +101,8 @@ function storySection() {
 		el("span", {}, event.kind ? el("b", {}, `${kindName(event.kind)}: `) : null, event.text, el("span", { class: "utc" }, `${clock(event.at)} UTC`), event.sub ? el("div", { class: "sub" }, event.sub) : null));
 	node.append(el("ol", { class: "story" }, events.slice(0, most).map(item)));
 	if (events.length > most) node.append(el("details", {}, el("summary", {}, `${events.length - most} more events`), el("ol", { class: "story" }, events.slice(most).map(item))));
+	/* What else the job showed, so that nobody takes it for the cause. */
+	if (D.job.shown.length) node.append(el("div", { class: "shown" }, el("h3", {}, "Seen as well, and no finding"), definitions("reasons", D.job.shown.map(([name, text]) => [name === "long" ? "long steps" : name, text]))));
 	if (notices.length) node.append(el("details", {}, el("summary", {}, `${plural(notices.length, "notice")}: true, and no reason to act`), el("ul", {}, notices.map(notice => el("li", {}, notice.text)))));
 }
 

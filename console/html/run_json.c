@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "collector/account_text.h"
+#include "collector/explanation.h"
 #include "console/births.h"
 #include "console/box_json.h"
 #include "console/flight.h"
@@ -40,6 +41,25 @@ static json_t *lines_json(char *text)
 
 	for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
 		add_line(lines, line);
+	return lines;
+}
+
+/* What looks like a failure and is none: it stands in the story, too. */
+static json_t *explanation_lines(const struct run_view *view)
+{
+	json_t *explanation = explanation_json(view->replay.analysis);
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out) {
+		explanation_print_shown(out, "", LABEL, explanation);
+		fclose(out);
+	}
+	json_t *lines = lines_json(text);
+
+	free(text);
+	json_decref(explanation);
 	return lines;
 }
 
@@ -115,12 +135,12 @@ json_t *run_json(const struct run_view *view)
 	const struct rw_box_header *header = replay_header(&view->replay.processes[0]);
 	int64_t offset_ns = host_clocks_sane(view->replay.realtime_offset_ns);
 	json_t *job =
-	    json_pack("{s:o, s:i, s:I, s:I, s:I, s:I, s:b, s:I, s:o, s:o, s:o}", "id",
+	    json_pack("{s:o, s:i, s:I, s:I, s:I, s:I, s:b, s:I, s:o, s:o, s:o, s:o}", "id",
 		      box_json_text(header->job, sizeof(header->job)), "generation", header->generation, "hosts",
 		      (json_int_t)view->clocks.count, "ranks_seen", (json_int_t)view->replay.count, "began_ms",
 		      ((json_int_t)view->base_ns + offset_ns) / 1000000, "end", run_view_us(view, view->end_ns),
 		      "whole", is_whole(view), "made_ms", (json_int_t)time(NULL) * 1000, "head", head_json(view),
-		      "births", births_json(view), "account", account(view));
+		      "births", births_json(view), "account", account(view), "shown", explanation_lines(view));
 
 	json_object_update_new(job, operations_json(view));
 	return job;

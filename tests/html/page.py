@@ -87,6 +87,28 @@ def check_story(name, data, kinds):
         check({1} <= {one["rank"] for one in births if one["side"] == "input"} and len(births) == 8, "each rank's first bad value, rank 1's in its input")
 
 
+LONG = "all ranks together, in work of their own"
+
+
+def check_shown(name, boxes, path, labels):
+    """What looks like a failure and is none: in text, as JSON and in the page the same."""
+    text = report(boxes).stdout
+    told = [json.loads(line) for line in report("--json", boxes).stdout.splitlines()][-1]["explanation"]
+    head = [line[:10].strip() for line in text.split("\n\n")[0].splitlines()]
+    check([label for label in head if label in ("loss", "memory", "long")] == labels, f"{name}: what looks like a failure stands before the findings: {head}")
+    check((told["loss"] is not None) == ("loss" in labels), f"{name}: programs read it, too: {told['loss']}")
+    shown = data_of(path)["job"]["shown"]
+    check([label for label, _ in shown] == labels and all(line in " ".join(text.split()) for _, line in shown), f"{name}: the page says the same: {shown}")
+
+
+def with_pauses(directory):
+    """Eight ranks: a late one from the middle on, and a checkpoint every 240 steps, in which all pause."""
+    boxes = directory / "pauses"
+    boxes.mkdir()
+    subprocess.run([LARGE_JOB, boxes, "8", "400"], check=True)
+    return boxes
+
+
 def check_command(directory, boxes):
     check(report("--html", "-", boxes).stdout.startswith("<!DOCTYPE html>"), "through a pipe")
     done = report("--html", "/dev/full", boxes)
@@ -257,6 +279,15 @@ def check_large(page, path):
     check(page.run("document.querySelector('#unlike table').textContent.includes('eth0')"), "a host with another environment is told")
 
 
+def check_story_shows(page, path, other):
+    show(page, path)
+    check(page.run("document.querySelector('h1').textContent") == "Rank 4", "pauses of all ranks hide no late one")
+    story = page.run("document.querySelector('#story .shown').textContent")
+    check("steps 241, 481, 721 (every 240)" in story and LONG in story, f"and stand in the story, as what they are: {story}")
+    show(page, other)
+    check(page.run("document.querySelector('#story .shown') === null"), "where there is nothing of the kind nothing is said")
+
+
 def main():
     with tempfile.TemporaryDirectory() as one:
         directory = pathlib.Path(one)
@@ -266,6 +297,11 @@ def main():
             boxes[name] = trace.boxes_of(name, directory / name)
             pages[name] = make(boxes[name], directory, name)
             check_story(name, *check_data(name, boxes[name], pages[name]))
+        check_shown("never", boxes["never"], pages["never"], [])
+        check_shown("nan-mesh", boxes["nan-mesh"], pages["nan-mesh"], ["loss"])
+        paused = with_pauses(directory)
+        pages["pauses"] = make(paused, directory, "pauses")
+        check_shown("pauses", paused, pages["pauses"], ["long"])
         check_command(directory, boxes["never"])
         check_damaged(boxes["nan-mesh"], directory)
         pages["markup"] = make(renamed(boxes["never"], directory), directory, "markup")
@@ -283,6 +319,7 @@ def main():
             check_themes(page, pages["never"])
             check_markup(page, pages["markup"])
             check_large(page, pages["large"])
+            check_story_shows(page, pages["pauses"], pages["never"])
     sys.exit(1 if trace.failed else 0)
 
 

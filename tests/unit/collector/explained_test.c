@@ -120,6 +120,33 @@ Test(explained, steps_that_take_longer_are_told_with_what_they_went_to)
 	expect_course(&course, "  steps      differ too much to say which are long: half of 60 took 0.50 to 0.53 s\n");
 }
 
+/* Who looks for the cause of something else is told of pauses alone, and of none where a rank was late. */
+Test(explained, beside_a_finding_stand_pauses_of_all_ranks_and_no_others)
+{
+	struct analysis_step_course course = { .known = 60, .usual_ms = 510, .first = 1, .first_ms = { 2310 }, .first_count = 1 };
+
+	course.longs[0] = (struct analysis_long_steps){ .count = 2, .steps = { 20, 47 }, .kept = 2, .ms = 1900, .parts = { [ANALYSIS_OWN] = 0.9 } };
+	course.longs[1] = (struct analysis_long_steps){ .count = 1, .steps = { 33 }, .kept = 1, .ms = 900, .parts = { [ANALYSIS_OWN] = 0.5, [ANALYSIS_WAIT] = 0.5 } };
+	for (int uneven = 0; uneven < 2; uneven++) {
+		course.uneven = uneven;
+		char *text = printed(course_text_print_pauses, course_text_json(&course));
+
+		cr_expect_str_eq(text, uneven ? "" : "  long       steps 20, 47 took 1.90 s instead of 0.51 s: all ranks together, in work of their own, and none "
+						     "waited for another: the program, no failure\n");
+		free(text);
+	}
+}
+
+Test(explained, beside_a_finding_nothing_is_said_of_what_the_job_has_not_shown)
+{
+	const struct analysis_pipeline pipeline = { .pipelines = 1, .ranks = { 3 }, .rank_count = 1, .local_rank = -1 };
+	json_t *loss = loss_text_json(&pipeline);
+	char *text = printed(explanation_print_shown, json_pack("{s:b, s:o, s:n, s:n}", "sends", true, "loss", loss, "gpu_memory", "steps"));
+
+	cr_expect_str_eq(text, "  loss       on rank 3, where the pipeline ends: -1.0 or none elsewhere is normal\n");
+	free(text);
+}
+
 /* true, false or nobody knows: what programs decide by. */
 Test(explained, programs_read_whether_a_long_step_is_normal)
 {

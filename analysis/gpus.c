@@ -161,11 +161,27 @@ void gpus_free(struct gpus *gpus)
 	*gpus = (struct gpus){ 0 };
 }
 
+const struct gpu *gpus_of_device(const struct gpus *gpus, const struct rw_device *device)
+{
+	return device->used ? find(gpus, device->uuid, parse_pci(device->pci)) : NULL;
+}
+
+struct gpu *gpus_add_device(struct gpus *gpus, const struct rw_device *device)
+{
+	int64_t pci = parse_pci(device->pci);
+	struct gpu *gpu = find(gpus, device->uuid, pci);
+
+	if (gpu || (pci < 0 && !is_known(device->uuid)) || gpus->count == GPUS_MAX)
+		return gpu;
+	gpu = add(gpus, pci);
+	if (gpu)
+		memcpy(gpu->uuid, device->uuid, sizeof(gpu->uuid));
+	return gpu;
+}
+
 const struct gpu *gpus_of_rank(const struct gpus *gpus, const struct rank *rank)
 {
-	const struct rw_device *device = &rank->process->devices[rank->device];
-
-	return device->used ? find(gpus, device->uuid, parse_pci(device->pci)) : NULL;
+	return gpus_of_device(gpus, &rank->process->devices[rank->device]);
 }
 
 const struct gpu_reading *gpu_reading_at(const struct gpu *gpu, uint64_t age)

@@ -333,3 +333,8 @@ int box_reader_samples(const struct box_reader *reader, uint64_t first, uint32_t
 	}
 	return (int)count;
 }
+
+int box_reader_bytes(const struct box_reader *reader, void *buffer, size_t size, uint64_t offset)
+{
+	return read_all(reader, buffer, size, offset);
+}

@@ -59,6 +59,9 @@ static inline bool box_is_of(const struct rw_operation *operation, const struct 
 int box_reader_progress(const struct box_reader *reader, uint32_t first, uint32_t room,
 			struct rw_gpu_progress *progress);
 
+/* `size` bytes of the file at this offset as they are. 0, -EIO: the file ends before, or -errno. */
+int box_reader_bytes(const struct box_reader *reader, void *buffer, size_t size, uint64_t offset);
+
 /* Network waits: has the box that table? Entries [first, first + room) of it as they are, each word for itself; how many
  * were copied (0 without a table), or -errno. */
 bool box_has_waits(const struct rw_box_header *header);

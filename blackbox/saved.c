@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "blackbox/gpu_memory.h"
 #include "blackbox/packed.h"
 
 enum {
@@ -113,6 +114,17 @@ static void put_zeros_until(struct copy *copy, uint64_t offset)
 
 		put(copy, zeros, left < sizeof(zeros) ? (size_t)left : sizeof(zeros));
 	}
+}
+
+/* Of the control page all that is worth keeping. */
+static void put_gpu_memory(struct copy *copy)
+{
+	struct rw_gpu_memory memory;
+
+	if (box_gpu_memory_read(copy->reader, &memory) <= 0)
+		return;
+	put_zeros_until(copy, copy->reader->header.control_offset + RW_GPU_MEMORY_OFFSET);
+	put(copy, &memory, sizeof(memory));
 }
 
 static void put_communicators(struct copy *copy)
@@ -220,6 +232,7 @@ static int write_copy(struct copy *copy)
 	if (header.end == RW_BOX_RUNNING && box_reader_life(copy->reader, NULL) != BOX_ORPHANED)
 		header.end = RW_BOX_COPIED;
 	put(copy, &header, sizeof(header));
+	put_gpu_memory(copy);
 	put_communicators(copy);
 	put_samples(copy);
 	put_waits(copy);

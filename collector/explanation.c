@@ -40,7 +40,7 @@ void explanation_print(FILE *out, const char *before, int label, const json_t *e
 	else if (live)
 		print_line(out, before, label, "memory", "of no GPU is anything to be said yet, or NVML tells nothing here");
 	else
-		print_line(out, before, label, "memory", "of the GPUs is not known: it is in no black box; the collector knows it while it runs");
+		print_line(out, before, label, "memory", "of no GPU is anything to be said: no collector of this user noted it in the black boxes, or for less than 16 s");
 	if (json_is_object(steps))
 		course_text_print(out, before, label, steps);
 	else

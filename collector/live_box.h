@@ -34,6 +34,7 @@ struct live_box {
 	uint64_t orphan_ns;                       /* when its lock was found free */
 	uint64_t left_ns;                         /* when its process was seen to end; 0 nobody saw it */
 	int exit_status;                          /* -1 not known */
+	uint32_t gpu_notes;                       /* written so far: collector/gpu_note.h */
 	const struct live_boxes_request *request; /* of the boxes that it is one of */
 };
 

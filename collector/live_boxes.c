@@ -12,6 +12,7 @@
 #include "base/foreign_text.h"
 #include "blackbox/saved.h"
 #include "collector/box_files.h"
+#include "collector/gpu_note.h"
 #include "collector/lease.h"
 #include "collector/watched_directory.h"
 #include "collector/live_world.h"
@@ -270,6 +271,16 @@ void live_boxes_lease(struct live_boxes *boxes, analysis_process_id process, uin
 
 		if (box->state == BOX_LIVE && box->id == process && !box->orphan_ns)
 			lease_write(feed_reader(box->feed), slot, communicator, expires_ns);
+	}
+}
+
+void live_boxes_note_gpus(struct live_boxes *boxes)
+{
+	for (size_t i = 0; i < boxes->files.count; i++) {
+		struct live_box *box = boxes->files.box[i];
+
+		if (box->state == BOX_LIVE && !box->orphan_ns)
+			gpu_note_write(boxes->request.analysis, box->id, feed_reader(box->feed), &box->gpu_notes);
 	}
 }
 

@@ -55,6 +55,8 @@ void live_boxes_poll(struct live_boxes *boxes, uint64_t now_ns);
 /* How the process ended, as wait(2), and when, from a source that saw it; live_boxes_poll() then need not wait for it. */
 void live_boxes_set_exit(struct live_boxes *boxes, analysis_process_id process, int exit_status, uint64_t at_ns);
 
+/* Notes in the box of each process that lives how the memory of its GPU went. */
+void live_boxes_note_gpus(struct live_boxes *boxes);
 /* Leases network detail of a communicator from a process that lives; what cannot be had (another user's box) is left. */
 void live_boxes_lease(struct live_boxes *boxes, analysis_process_id process, uint32_t slot, uint64_t communicator,
 		      uint64_t expires_ns);

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/gpu_record.h"
+#include "blackbox/gpu_memory.h"
+
 struct feed *feed_new(struct analysis *analysis, analysis_process_id id, struct box_reader *reader)
 {
 	struct feed *feed = calloc(1, sizeof(*feed));
@@ -232,6 +235,18 @@ static int pass_samples(struct feed *feed)
 	return 0;
 }
 
+/* Once, when its devices are known. It is for who comes when no collector is left, or for one that was started again, which goes on from there. */
+static void pass_gpu_memory(struct feed *feed)
+{
+	struct rw_gpu_memory memory;
+
+	if (feed->gpu_memory_passed || !feed->communicators[0].born_ns)
+		return;
+	feed->gpu_memory_passed = true;
+	if (box_gpu_memory_read(&feed->reader, &memory) > 0)
+		feed_account(feed, gpu_record_put(feed->analysis, feed->id, &memory));
+}
+
 static void pass_heartbeat(struct feed *feed)
 {
 	uint64_t at_ns = feed->reader.header.drain_ns;
@@ -255,6 +270,7 @@ int feed_advance(struct feed *feed, uint64_t now_ns, uint64_t until_ns)
 	if (!feed->announced)
 		return err;
 	pass_heartbeat(feed);
+	pass_gpu_memory(feed);
 	if (!err)
 		err = feed_pass_operations(feed);
 	/* After the operations, so that what it finishes is known. */

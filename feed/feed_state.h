@@ -26,6 +26,7 @@ struct feed {
 	uint64_t last_ns;
 
 	bool announced, ended;
+	bool gpu_memory_passed; /* as it was in the box, once */
 	bool has_writer; /* somebody has looked who holds the box */
 	pid_t writer;
 	uint64_t birth_since_ns; /* as last passed on */

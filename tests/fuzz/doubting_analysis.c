@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "analysis/gpu_record.h"
 #include "tests/fuzz/told.h"
 
 struct analysis {
@@ -76,6 +77,14 @@ int analysis_add_progress(struct analysis *analysis, analysis_process_id process
 	told_value(gpu_done);
 	told_value(now_ns);
 	return require(analysis, index < RW_BOX_COMMS);
+}
+
+int gpu_record_put(struct analysis *analysis, analysis_process_id process, const struct rw_gpu_memory *record)
+{
+	told_text("gpu memory");
+	told_value(process);
+	told(record, sizeof(*record));
+	return require(analysis, record->version == RW_GPU_MEMORY_VERSION && record->count <= RW_GPU_MEMORY_BINS && record->device < RW_BOX_DEVICES);
 }
 
 int analysis_add_network(struct analysis *analysis, const struct analysis_network *network)

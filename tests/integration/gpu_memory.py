@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a run says at its end of its GPUs' memory: one that fills its caches has warmed up, one that grows with each step ends at a
-step. The stand-in's NVML tells what the workload writes for it."""
+"""What a run says at its end of its GPUs' memory, and its black boxes when no collector is left: one that fills its caches has warmed
+up, one that grows with each step ends at a step. The stand-in's NVML tells what the workload writes for it."""
 
 import json
 import re
@@ -19,11 +19,25 @@ def explained(play, *arguments):
     return told["explanation"] if told.get("source") == "collector" else {}
 
 
+def check_boxes(failures, play, fault, said):
+    """Noted every two seconds in MiB: what boxes say may be that much off."""
+    asked = subprocess.run([stage.RANKWATCH, "explain", "--json", str(play.boxes)], capture_output=True, text=True)
+    told = json.loads(asked.stdout)["explanation"]["gpu_memory"] if asked.returncode == 0 else None
+    report = subprocess.run([stage.RANKWATCH, "report", str(play.boxes)], capture_output=True, text=True).stdout
+    head = " ".join(report.split("\n\n")[0].split())
+    words = said.split(":")[0].split(" by ")[0]
+    failures.check(told and f"memory {words} by " in head, f"{fault}: boxes alone say it, too: {told}, {head}")
+    live = [float(number) for number in re.findall(r"[\d.]+", said.removeprefix("of rank"))]
+    boxes = [float(number) for number in re.findall(r"[\d.]+", re.search(r"memory of rank(.*?)(?: Xids| waited|$)", head).group(1))]
+    off = [abs(one - other) / max(one, 1) for one, other in zip(live, boxes)]
+    failures.check(len(live) == len(boxes) and max(off) < 0.15, f"{fault}: and the same: {said}; {head}")
+
+
 def play(failures, fault, rank):
     with stage.Stage() as play:
         nvml = play.dir / "nvml"
         nvml.touch()
-        job = play.start(stage.RANKWATCH, "run", "--", *stage.workload(
+        job = play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--", *stage.workload(
             "--ranks=8", f"--steps={STEPS}", "--step-ms=500", f"--fault={fault}", f"--fault-rank={rank}", "--fault-step=2"),
             SIM_NVML=str(nvml))
         course = "grows" if fault == "gpu-memory-leak" else "flat"
@@ -33,6 +47,7 @@ def play(failures, fault, rank):
         said = job.err.text()
         failures.check(re.search(r"^ *findings +none$", said, re.M), f"{fault}: nothing is a finding: {said}")
         line = re.search(r"^ *memory +(.*)$", said, re.M)
+        check_boxes(failures, play, fault, line.group(1) if line else said)
         return line.group(1) if line else said
 
 

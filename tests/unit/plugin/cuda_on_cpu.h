@@ -63,12 +63,20 @@ static inline int __any_sync(uint32_t mask, int predicate)
 
 int __syncthreads_or(int predicate);
 
+/* They order nothing here, and are counted. */
+struct cpu_fences {
+	unsigned long device, system, releases;
+};
+extern struct cpu_fences cpu_fences;
+
 static inline void __threadfence()
 {
+	cpu_fences.device++;
 }
 
 static inline void __threadfence_system()
 {
+	cpu_fences.system++;
 }
 
 template <typename T> static inline T __ldg(const T *at)
@@ -118,6 +126,7 @@ static inline uint4 load_once(const void *at)
 
 static inline void store_release(uint64_t *at, uint64_t value)
 {
+	cpu_fences.releases++;
 	*at = value;
 }
 

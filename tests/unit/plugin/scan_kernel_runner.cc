@@ -19,6 +19,7 @@ struct gate {
 };
 
 struct uint3 threadIdx, blockIdx, gridDim;
+struct cpu_fences cpu_fences;
 #if SANITIZED /* follows every jump from one CUDA thread to the next */
 const int scan_runner_rounds = 6;
 #else
@@ -148,6 +149,7 @@ static bool give_turns()
 void scan_run(const struct scan_launch *launch, uint32_t blocks)
 {
 	current = launch;
+	cpu_fences = {};
 	gridDim.x = blocks;
 	for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
 		for (uint32_t thread = 0; thread < SCAN_THREADS; thread++)
@@ -155,4 +157,9 @@ void scan_run(const struct scan_launch *launch, uint32_t blocks)
 		while (give_turns())
 			;
 	}
+}
+
+struct scan_runner_fences scan_runner_fences()
+{
+	return { (long)cpu_fences.device, (long)cpu_fences.system, (long)cpu_fences.releases };
 }

@@ -14,6 +14,12 @@ extern const int scan_runner_rounds; /* how much of it a test can take */
 
 void scan_run(const struct scan_launch *launch, uint32_t blocks);
 
+/* What the last launch executed to order its stores, over all threads; -1 where there is no such thing. */
+struct scan_runner_fences {
+	long device, system, releases;
+};
+struct scan_runner_fences scan_runner_fences(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -149,6 +149,26 @@ Test(scan, a_batch_puts_every_result_into_its_slot_and_touches_no_other, .init =
 	expect_zeroed_scratch();
 }
 
+/* A fence for each of 512 threads would cost more than a small scan. */
+Test(scan, a_launch_has_two_fences_for_each_block_and_one_release_for_each_result, .init = setup)
+{
+	const uint32_t segments = 5, blocks = 3;
+
+	memset(room, 0, ROOM);
+	launch.segment_count = segments;
+	for (uint32_t i = 0; i < segments; i++) {
+		launch.segments[i] = segment_of(room, ROOM / 4, RW_DTYPE_FLOAT32);
+		launch.segments[i].slot = i;
+	}
+	scan_run(&launch, blocks);
+	const struct scan_runner_fences fences = scan_runner_fences();
+	if (fences.device < 0)
+		cr_skip_test("the twin has no threads");
+	cr_expect_eq(fences.device, 2 * blocks);
+	cr_expect_eq(fences.system, 0);
+	cr_expect_eq(fences.releases, segments);
+}
+
 Test(scan, a_launch_without_segments_leaves_everything_alone, .init = setup)
 {
 	launch.segment_count = 0;

@@ -31,6 +31,27 @@ Test(taskless, a_launch_of_a_later_group_overtakes_a_call)
 	cr_expect_not(was_overtaken(4, recording_new_group(&recording, A_THREAD)), "a call of a new group");
 }
 
+/* Numbers come again after 2^32 groups: which is later is no question of the larger one. */
+Test(taskless, a_launch_of_a_later_group_overtakes_a_call_though_its_number_is_smaller)
+{
+	recording_open_lanes(&recording);
+	struct recording_lane *lane = &recording.lanes[A_THREAD % RECORDING_LANES];
+
+	atomic_store(&lane->next, atomic_load(&lane->next) - RECORDING_GROUP_STEP);
+	uint32_t group = recording_new_group(&recording, A_THREAD), next = recording_new_group(&recording, A_THREAD);
+
+	cr_assert_lt(next, group);
+	recording_group_end(&recording, group);
+	cr_expect(recording_in_group_end(&recording, group) && !recording_in_group_end(&recording, next));
+	recording_group_end(&recording, next);
+	cr_expect(recording_in_group_end(&recording, next) && !recording_in_group_end(&recording, group));
+	launch(2, group);
+	cr_expect_not(was_overtaken(1, group));
+	launch(3, next);
+	cr_expect(was_overtaken(1, group));
+	cr_expect_not(was_overtaken(4, next));
+}
+
 Test(taskless, a_group_that_was_begun_first_and_calls_last_is_not_overtaken)
 {
 	recording_open_lanes(&recording);

@@ -98,11 +98,6 @@ void job_half_replay_open(struct job_half *half, uint64_t now_ns)
 	findings_replay_open(&half->findings, now_ns);
 }
 
-static bool is_silent(const struct world_host *host, uint64_t now_ns)
-{
-	return !host->ended && now_ns >= host->heard_ns + WORLD_SILENT_NS;
-}
-
 void job_half_summarise(const struct job_half *half, struct job_half_summary *summary)
 {
 	const struct world *world = &half->world;
@@ -123,7 +118,7 @@ void job_half_summarise(const struct job_half *half, struct job_half_summary *su
 	};
 	for (uint32_t i = 0; i < world->host_count; i++) {
 		const struct world_host *host = &world->hosts[i];
-		summary->silent_hosts += is_silent(host, half->now_ns);
+		summary->silent_hosts += world_is_silent(host, half->now_ns);
 		summary->missed += host->next > host->taken ? host->next - host->taken : 0;
 		summary->unsent += host->unsent;
 	}

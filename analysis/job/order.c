@@ -92,14 +92,26 @@ static bool find_parting(const struct world_comm *comm, struct parting *parting,
 	return found;
 }
 
-/* So many of their first calls were still alike, as far as is known. */
+/* Has any of those that made the usual calls told of this place? */
+static bool is_told_by_usual(const struct world *world, const struct parting *parting, uint64_t calls)
+{
+	for (uint32_t i = 0; i < parting->count; i++) {
+		const struct world_member *member = world_member(world, parting->comm, parting->said[i].rank);
+		if (parting->said[i].hash == parting->usual && member && order_at(member, calls))
+			return true;
+	}
+	return false;
+}
+
+/* So many of their first calls were still alike, as far as is known: both sides have told of that place, and no two hashes of it differ. */
 static uint64_t alike_until(const struct world *world, const struct parting *parting, const uint32_t *odd, uint32_t odd_count)
 {
 	uint64_t until = 0;
 
 	for (uint32_t i = 0; i < WORLD_PLACES; i++) {
 		const struct world_place *place = &parting->comm->places[i];
-		bool told = odd_count && place->calls && place->calls < parting->calls && !place->parted_ns;
+		bool told = odd_count && place->calls && place->calls < parting->calls && !place->parted_ns &&
+			    is_told_by_usual(world, parting, place->calls);
 		for (uint32_t k = 0; k < odd_count && told; k++) {
 			const struct world_member *member = world_member(world, parting->comm, odd[k]);
 			told = member && order_at(member, place->calls);

@@ -43,9 +43,7 @@ struct look {
 
 static bool is_silent(const struct world *world, uint32_t rank, uint64_t now_ns)
 {
-	const struct world_host *host = world_host(world, rank);
-
-	return !host->ended && now_ns >= host->heard_ns + WORLD_SILENT_NS;
+	return world_is_silent(world_host(world, rank), now_ns);
 }
 
 static bool is_dead(const struct world_rank *rank)

@@ -30,6 +30,15 @@ static void *grow(void *array, uint32_t count, uint32_t *room, size_t size)
 	return grown;
 }
 
+bool world_is_silent(const struct world_host *host, uint64_t now_ns)
+{
+	uint64_t silent_ns = 2 * host->pause_ns > WORLD_SILENT_NS ? 2 * host->pause_ns : WORLD_SILENT_NS;
+
+	if (silent_ns > WORLD_SILENT_MAX_NS)
+		silent_ns = WORLD_SILENT_MAX_NS;
+	return !host->ended && now_ns >= host->heard_ns + silent_ns;
+}
+
 struct world_rank *world_rank(const struct world *world, uint32_t rank)
 {
 	return rank < world->rank_room && world->ranks[rank].host != WORLD_NONE ? &world->ranks[rank] : NULL;
@@ -107,6 +116,15 @@ static uint32_t find_host(struct world *world, const struct rw_batch *header)
 	return world->host_count++;
 }
 
+static void note_pause(struct world_host *host, uint64_t now_ns)
+{
+	uint64_t pause_ns = host->heard_ns && now_ns > host->heard_ns ? now_ns - host->heard_ns : 0;
+
+	host->pause_ns -= host->pause_ns / 256;
+	if (pause_ns > host->pause_ns)
+		host->pause_ns = pause_ns;
+}
+
 /* False: it comes late, from a sender that another one has followed. */
 static bool note_batch(struct world *world, uint32_t i, const struct rw_batch *header, uint64_t now_ns)
 {
@@ -128,6 +146,7 @@ static bool note_batch(struct world *world, uint32_t i, const struct rw_batch *h
 		host->unsent = header->lost;
 	}
 	host->ended |= header->flags & RW_BATCH_LAST;
+	note_pause(host, now_ns);
 	host->heard_ns = now_ns;
 	return true;
 }
@@ -196,7 +215,7 @@ static struct world_rank *claim(struct taking *taking, uint32_t number)
 		world->changes++;
 	} else if (rank->host != taking->host) {
 		const struct world_host *host = &world->hosts[rank->host];
-		if (!is_dead(rank) && !host->ended && taking->now_ns < host->heard_ns + WORLD_SILENT_NS)
+		if (!is_dead(rank) && !host->ended && !world_is_silent(host, taking->now_ns))
 			return NULL;
 		move(world, number, taking->host);
 	}

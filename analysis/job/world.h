@@ -13,8 +13,10 @@
 #include <rankwatch/message.h>
 
 #define WORLD_NONE UINT32_MAX
-/* A host that lives sends every second: one of which nothing came for so long is silent. */
+/* A host that lives sends every second: one of which nothing came for so long is silent, or for twice as long as it ever was lately while it
+ * lived, where batches are lost on the way; but not longer than this. */
 #define WORLD_SILENT_NS 6000000000u
+#define WORLD_SILENT_MAX_NS 30000000000u
 
 /* What comes beyond is ignored, and counted. */
 enum {
@@ -38,6 +40,7 @@ struct world_host {
 	uint64_t next, taken;   /* number behind the newest batch, and how many have come, of this one */
 	uint64_t unsent;
 	uint64_t heard_ns;
+	uint64_t pause_ns;      /* the longest between two batches; older ones count less and less */
 	bool ended;             /* in order */
 	uint32_t ranks;
 };
@@ -197,6 +200,8 @@ bool world_is_later(const struct world *world, uint16_t generation);
 void world_begin(struct world *world, uint16_t generation);
 void world_free(struct world *world);
 size_t world_bytes(const struct world *world);
+/* It has not ended in order, and nothing has come from it for long. */
+bool world_is_silent(const struct world_host *host, uint64_t now_ns);
 /* NULL: not known. */
 struct world_rank *world_rank(const struct world *world, uint32_t rank);
 struct world_member *world_member(const struct world *world, const struct world_comm *comm, uint32_t rank);

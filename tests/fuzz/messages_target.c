@@ -11,6 +11,7 @@
 
 #include <rankwatch/message.h>
 
+#include "analysis/batch.h"
 #include "analysis/job/job_half.h"
 #include "tests/fuzz/printed_finding.h"
 
@@ -25,6 +26,15 @@ static void emit(void *argument, const struct rw_finding *finding)
 		if (finding->ranks[i] < 0 || (i && finding->ranks[i] <= finding->ranks[i - 1]))
 			abort();
 	printed_finding(NULL, finding);
+}
+
+static void ask(void *argument, const char *host, const void *bytes, size_t length)
+{
+	struct rw_batch header;
+
+	(void)argument;
+	if (batch_refuse(bytes, length, &header) || strcmp(header.host, host) != 0)
+		abort();
 }
 
 static void take(struct job_half *half, uint64_t number, uint8_t flags, const uint8_t *data, size_t size, uint64_t now_ns)
@@ -69,6 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (int i = 0; i < TICKS_MAX; i++) {
 			now_ns += data[1] * UINT64_C(100000000) / TICKS_MAX;
 			job_half_tick(half, now_ns);
+			job_half_ask_why(half, now_ns, ask, NULL);
 		}
 		data += PIECE_HEAD + length;
 		size -= PIECE_HEAD + length;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,6 +238,34 @@ Test(node_half, does_not_say_that_it_is_missing_while_it_waits_in_the_birth_of_a
 	stand_idle(&birth, 1);
 	for (size_t i = 0; i < sent_count; i++)
 		cr_expect(sent[i].type != RW_MESSAGE_CALLS || !sent[i].function, "only which calls it made");
+}
+
+Test(node_half, takes_only_asks_for_its_own_ranks)
+{
+	struct {
+		struct rw_batch header;
+		struct rw_message message;
+	} batch = { .header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .count = 1, .host = "h", .job = "j" },
+		    .message = { .type = RW_MESSAGE_ASK, .rank = 7 } };
+	struct analysis *analysis = analysis_new(false, emit_nothing, NULL);
+	const struct node_identity identity = { .job = "j", .host = "h", .start = 1 };
+	struct node_half *half = node_half_new(analysis, &identity);
+	struct analysis_suspect suspects[4];
+	const char *why = NULL;
+
+	cr_expect_eq(node_half_ask(half, &batch, sizeof(batch), 1, &why), 0, "no such rank");
+	batch.message.type = 99;
+	cr_expect_eq(node_half_ask(half, &batch, sizeof(batch), 1, &why), 0);
+	cr_expect_eq(node_half_suspects(half, suspects, 4), 0);
+	cr_expect_eq(node_half_ask(half, &batch, 7, 1, &why), -EINVAL);
+	cr_expect_str_eq(why, "it is shorter than a batch's header");
+	batch.header.host[0] = 'g';
+	cr_expect_eq(node_half_ask(half, &batch, sizeof(batch), 1, &why), -EINVAL);
+	cr_expect_str_eq(why, "it is for another host");
+	batch.header.job[0] = 'k';
+	cr_expect_eq(node_half_ask(half, &batch, sizeof(batch), 1, NULL), -EINVAL);
+	node_half_free(half);
+	analysis_free(analysis);
 }
 
 Test(node_half, says_little)

@@ -152,6 +152,33 @@ Test(ancestor, without_it_yama_refuses)
 	end(job);
 }
 
+static int read_call_by_itself(const struct ancestor_question *asked)
+{
+	char path[64], line[ANCESTOR_LINE];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)asked->pid, (int)asked->pid);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return errno == EACCES || errno == EPERM ? 0 : 2;
+	errno = 0;
+	bool read = fgets(line, sizeof(line), file);
+	int status = read ? 1 : errno == EACCES || errno == EPERM ? 0 : 2;
+	fclose(file);
+	return status;
+}
+
+/* So samples of /proc by a collector hold no system call there: docs/host-evidence.md, "From /proc". */
+Test(ancestor, without_it_yama_refuses_the_system_call)
+{
+	if (yama_scope() != 1 || !geteuid())
+		cr_skip_test("Yama's ptrace_scope is not 1 here, or this is root");
+	pid_t job = start_job("of the job", geteuid());
+	struct ancestor_question asked = question(job);
+
+	cr_expect_eq(answer_for(read_call_by_itself, &asked), 0);
+	end(job);
+}
+
 static int read_call(const struct ancestor_question *asked)
 {
 	char line[ANCESTOR_LINE];

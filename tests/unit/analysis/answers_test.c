@@ -188,6 +188,9 @@ static void spoil(struct scanned *job, unsigned int number, int step, int victim
 		job->saturated[victim] = 1 + (uint32_t)step;
 	if (step == 9 && number % 8 >= 4)
 		memset(job->bad, 0, sizeof(job->bad));
+	/* … and once more, somewhere else. */
+	if (step == 16 && number % 8 >= 4)
+		job->brings[(victim + 1) % job->ranks] = true;
 }
 
 static bool play_scattered(unsigned int number)
@@ -208,7 +211,7 @@ static bool play_scattered(unsigned int number)
 		communicators[i] = (int)scanned_chance(&job, 4);
 		pattern[i] = drawn_call(&job, sizes[communicators[i]]);
 	}
-	for (int step = 0; step < 14; step++) {
+	for (int step = 0; step < 20; step++) {
 		spoil(&job, number, step, victim);
 		for (int i = 0; i < calls; i++)
 			scanned_call(&job, communicators[i], pattern[i]);

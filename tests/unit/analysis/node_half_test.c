@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -279,4 +280,47 @@ Test(node_half, says_little)
 	/* A cut a second, which calls it made every eight, and who is there a few times. */
 	cr_expect_lt(result.sent_messages, 16 * (60 + 60 / 8 + 4 + 2 * 8), "%llu", (unsigned long long)result.sent_messages);
 	cr_expect_leq(result.longest, RW_BATCH_MAX);
+}
+
+static void note(struct node_half *half, const char *id, int32_t rank, enum rw_finding_state state)
+{
+	struct rw_finding finding = { .kind = RW_KIND_HANG, .state = state, .severity = RW_WARNING, .ranks = &rank, .rank_count = 1, .text = "stands" };
+
+	snprintf(finding.id, sizeof(finding.id), "%s", id);
+	node_half_note_finding(half, &finding);
+}
+
+static size_t findings_of(int32_t rank, enum rw_finding_state state)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < sent_count; i++)
+		count += sent[i].type == RW_MESSAGE_FINDING && sent[i].rank == rank && sent[i].finding.state == (uint8_t)state;
+	return count;
+}
+
+Test(node_half, goes_on_telling_a_finding_when_one_before_it_is_closed)
+{
+	struct analysis *analysis = analysis_new(false, emit_nothing, NULL);
+	const struct node_identity identity = { .job = "j", .host = "h", .start = 1 };
+	struct node_half *half = node_half_new(analysis, &identity);
+
+	sent_count = 0;
+	note(half, "first", 1, RW_FINDING_OPEN);
+	note(half, "second", 2, RW_FINDING_OPEN);
+	node_half_tick(half, 1000000000, keep_sent, NULL);
+	cr_expect_eq(findings_of(1, RW_FINDING_OPEN), 1);
+	cr_expect_eq(findings_of(2, RW_FINDING_OPEN), 1);
+	note(half, "first", 1, RW_FINDING_CLOSED);
+	note(half, "second", 2, RW_FINDING_UPDATE);
+	node_half_tick(half, 2000000000, keep_sent, NULL);
+	cr_expect_eq(findings_of(1, RW_FINDING_CLOSED), 1);
+	cr_expect_eq(findings_of(2, RW_FINDING_UPDATE), 1);
+	note(half, "second", 2, RW_FINDING_CLOSED);
+	node_half_tick(half, 3000000000, keep_sent, NULL);
+	cr_expect_eq(findings_of(2, RW_FINDING_CLOSED), 1);
+	node_half_tick(half, 60000000000, keep_sent, NULL);
+	cr_expect_eq(findings_of(1, RW_FINDING_CLOSED) + findings_of(2, RW_FINDING_CLOSED), 2, "closed ones are told once");
+	node_half_free(half);
+	analysis_free(analysis);
 }

@@ -134,6 +134,22 @@ Test(cause, a_lock_wait_that_a_signal_ended_is_still_followed_to_the_thread_in_t
 	end(&scene);
 }
 
+/* The user would be sent to a thread that has nothing to do with it. */
+Test(cause, a_thread_that_is_in_files_for_less_than_half_of_a_wait_is_not_taken_for_the_one_that_is_waited_for)
+{
+	for (uint64_t in_file_ms = 4400; in_file_ms <= 4500; in_file_ms += 100) {
+		struct scene scene = { 0 };
+		struct analysis_wait wait = futex(MAIN, "python-main", start, start + 9000 * ms);
+		struct analysis_wait writing = fsync_of_writer(start, start + in_file_ms * ms);
+
+		see(&scene, &wait);
+		see(&scene, &writing);
+		struct cause cause = find(&scene, 9000);
+		cr_expect_eq(cause.inferred, in_file_ms == 4500, "%lu ms", (unsigned long)in_file_ms);
+		cr_expect_eq(cause.class_, in_file_ms == 4500 ? RW_CAUSE_IO : RW_CAUSE_LOCK, "%lu ms: %d", (unsigned long)in_file_ms, cause.class_);
+	}
+}
+
 Test(cause, samples_of_one_long_wait_count_as_long_as_it_lasts)
 {
 	struct scene scene = { 0 };

@@ -226,7 +226,7 @@ void record_set_operation(struct record *record, const struct job *job, const st
 		return;
 	char what[192];
 	if (unseen > 0)
-		snprintf(what, sizeof(what), "%u of %d ranks of %s were seen: nobody among the others can be named",
+		snprintf(what, sizeof(what), "%u of %d ranks of %s were seen: " RW_MISSING_MEMBERS,
 			 communicator->member_count, communicator->size, record->comm_name);
 	else
 		snprintf(what, sizeof(what),

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rankwatch/finding.h>
+
 #include "finding/value.h"
 
 static bool is_of_values(const json_t *finding)
@@ -24,7 +26,7 @@ static bool sees_all(const json_t *finding)
 	json_t *value;
 
 	json_array_foreach(missing, i, value)
-		if (json_is_string(value) && strstr(json_string_value(value), "nobody among the others can be named"))
+		if (json_is_string(value) && strstr(json_string_value(value), RW_MISSING_MEMBERS))
 			return false;
 	return true;
 }

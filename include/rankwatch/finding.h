@@ -91,6 +91,9 @@ struct rw_incident_link {
 	char text[288];
 };
 
+/* Words by which readers of findings know that ranks of the communicator were not seen where the finding was made. */
+#define RW_MISSING_MEMBERS "nobody among the others can be named"
+
 struct rw_finding {
 	char id[24];
 	enum rw_finding_state state;
@@ -197,7 +200,7 @@ struct rw_finding {
 	size_t victim_count;
 	const struct rw_evidence *evidence;
 	size_t evidence_count;
-	const char *const *missing;
+	const char *const *missing; /* what was not seen; RW_MISSING_MEMBERS in one of them: ranks of the communicator */
 	size_t missing_count;
 	/* What it belongs to, from where that began: findings of one incident have the same id and chain. Alone in it, its own. */
 	struct {

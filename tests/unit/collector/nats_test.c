@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rankwatch/finding.h>
+
 #include "collector/nats/complaints.h"
 #include "collector/nats/echoes.h"
 #include "collector/nats/finding_head.h"
@@ -527,7 +529,7 @@ static json_t *bad_value(const char *id, const char *state, const char *side, co
 	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:[i], s:s, s:{s:s}, s:{s:s, s:s, s:i}, s:[s]}", "schema", 1, "id", id, "state", state,
 			 "severity", "critical", "kind", "nan", "confidence", confidence, "ranks", 0, "text", "NaN", "values", "side", side,
 			 "operation", "comm", "0x9", "function", "AllReduce", "sequence", sequence, "missing",
-			 whole ? "nothing" : "2 of 4 ranks of dp were seen: nobody among the others can be named");
+			 whole ? "nothing" : "2 of 4 ranks of dp were seen: " RW_MISSING_MEMBERS);
 }
 
 static bool echoes_take(struct echoes *echoes, const char *host, json_t *finding, uint64_t now_ns)

@@ -176,3 +176,29 @@ Test(straggler_cost, steps_that_are_forgotten_do_not_change_since_when)
 	cr_expect_float_eq((double)cost.lost_ns / 1e6, 250, 1);
 	stage_close(stage);
 }
+
+/* One step in which it may have been later than was seen, the first of the job as well as any other, makes the cost a least. */
+Test(straggler_cost, now_and_then_is_at_least_that_where_one_of_its_steps_was_seen_in_part)
+{
+	uint32_t rank = LATE_RANK;
+
+	for (uint64_t partly = 0; partly <= STEPS; partly++) {
+		struct stage *stage = stage_open();
+		struct suspect *suspect = &stage->analysis.stragglers.suspects[LATE_RANK];
+		for (uint64_t step = 1; step <= STEPS; step++) {
+			start_step(stage, step);
+			operation(stage, step, 90 + (step % 4 ? 0 : 200), step % 4 ? 0 : 200);
+		}
+		suspect->intermittent =
+		    (struct intermittent){ .decided = true, .times = 3, .since = 4, .last = 12, .late_ns = ms(600) };
+		if (partly) {
+			suspect->blames[partly % STRAGGLER_STEPS].step = partly;
+			suspect->blames[partly % STRAGGLER_STEPS].partly = true;
+		}
+		struct straggler_cost cost = straggler_cost(&stage->analysis, &rank, 1);
+		cr_expect_eq(cost.at_least, partly > 0, "step %lu", partly);
+		cr_expect_eq(cost.lost_ns, ms(50), "%lu", cost.lost_ns);
+		cr_expect_eq(cost.since_step, 4);
+		stage_close(stage);
+	}
+}

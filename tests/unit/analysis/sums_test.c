@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
+#include "analysis/lateness.h"
 #include "analysis/sums.h"
 
 #include "even.h"
@@ -138,4 +139,40 @@ Test(sums, take_any_time)
 			sums_note_operation(&sums, 3, &operation, &(struct sums_meeting){ .mean_ns = times[i] });
 		}
 	sums_free(&sums);
+}
+
+/* The host's: it launched late. The device's: it had been launched well before it came. What is near either is neither's. */
+Test(sums, own_work_is_the_hosts_or_the_devices_by_when_it_was_launched)
+{
+	enum { NOISE = LATENESS_NOISE_NS, LONG = 25 * NOISE };
+	static const struct {
+		int64_t launch_ns, until_ns; /* after own work began */
+		uint64_t host_ns, device_ns;
+	} cases[] = {
+		{ NOISE + 1, LONG, NOISE + 1, 0 },
+		{ LONG / 2, LONG, LONG / 2, 0 },
+		{ LONG + 1, LONG, LONG, 0 },
+		{ NOISE, LONG, 0, LONG },
+		{ 0, LONG, 0, LONG },
+		{ -1, LONG, 0, LONG },
+		{ -LONG, LONG, 0, LONG },
+		{ NOISE, 3 * NOISE, 0, 0 },
+		{ NOISE, 3 * NOISE + 1, 0, 3 * NOISE + 1 },
+		{ NOISE, 2 * NOISE, 0, 0 },
+	};
+	const struct job job = { 0 };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sums sums = { .job = &job };
+		/* The first window is not whole. */
+		sums_note(&sums, 0, ANALYSIS_OWN, 0, 1);
+		uint64_t from_ns = 3 * sums.window_ns + LONG;
+		sums_note(&sums, 0, ANALYSIS_OWN, sums.window_ns, from_ns);
+		const struct sums_window *window = &sums.ranks[0].windows[3 % SUMS_KEPT];
+		cr_assert_eq(window->number, 3);
+		sums_note_launch(&sums, 0, from_ns, from_ns + (uint64_t)cases[i].launch_ns, from_ns + (uint64_t)cases[i].until_ns);
+		cr_expect_eq(window->host_ns, cases[i].host_ns, "%zu: %lu", i, window->host_ns);
+		cr_expect_eq(window->device_ns, cases[i].device_ns, "%zu: %lu", i, window->device_ns);
+		sums_free(&sums);
+	}
 }

@@ -477,3 +477,20 @@ Test(reader, a_box_of_a_writer_without_network_waits_is_read_as_ever)
 	cr_expect_eq(box_reader_waits(&reader, 0, 1, &wait), 0);
 	cr_expect_eq(box_reader_refresh(&reader), 0);
 }
+
+/* A service may be started without a standard input: then the box is the first descriptor there is. */
+Test(reader, a_box_is_read_where_its_descriptor_is_0)
+{
+	struct box_writer writer;
+	struct box_reader reader;
+
+	fixture_create(&writer);
+	fixture_operation(&writer, 0, 100);
+	close(0);
+	errno = ELOOP; /* whatever failed before */
+	fixture_open(&reader, &writer);
+	cr_assert_eq(reader.fd, 0);
+	cr_expect_eq(reader.header.head, 1);
+	box_reader_close(&reader);
+	cr_expect_eq(fcntl(0, F_GETFD), -1);
+}

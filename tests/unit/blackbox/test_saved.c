@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #include "blackbox/box_store.h"
+#include "blackbox/packed.h"
 #include "blackbox/saved.h"
 #include "tests/sanitized.h"
 #include "tests/unit/blackbox/fixture.h"
@@ -601,4 +602,15 @@ Test(saved, a_directory_that_cannot_be_made_is_said)
 	cr_expect_eq(box_store_open(&store, "/proc/nowhere", "job", 0, why), -ENOENT);
 	cr_expect(strstr(why, "/proc/nowhere/job: No such file"), "%s", why);
 	box_store_close(&store);
+}
+
+Test(saved, a_copy_that_cannot_be_examined_is_refused_with_the_reason)
+{
+	struct packed *packed;
+	char why[160] = "";
+
+	cr_expect_eq(packed_open(&packed, -1, "rank3.box.gz", why), -EBADF);
+	cr_expect_str_eq(why, "rank3.box.gz: Bad file descriptor");
+	cr_expect_null(packed);
+	cr_expect_eq(packed_open(&packed, -1, "rank3.box.gz", NULL), -EBADF);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,22 @@
 
 /* root: what the machine has of memory is another test's (host_memory). */
 static const struct box_request request = { .job = "test", .rank = 3, .local_ranks = 8, .root = "/nonexistent" };
+
+/* The job's directory goes away as soon as it is made; how often it was. */
+static bool is_taken_away;
+static int taken_away;
+
+/* In place of the C library's. */
+int mkdirat(int parent, const char *name, mode_t mode)
+{
+	int err = (int)syscall(SYS_mkdirat, parent, name, mode);
+
+	if (!err && is_taken_away && !strcmp(name, request.job)) {
+		taken_away++;
+		cr_assert_eq(unlinkat(parent, name, AT_REMOVEDIR), 0);
+	}
+	return err;
+}
 
 static void private_shm(const char *options)
 {
@@ -113,6 +130,15 @@ Test(writer_places, a_directory_that_is_taken_away_meanwhile_is_made_again, .tim
 	}
 	kill(remover, SIGKILL);
 	waitpid(remover, NULL, 0);
+}
+
+/* Starting a job must not hang on somebody who is always quicker. */
+Test(writer_places, a_directory_that_is_taken_away_each_time_is_given_up)
+{
+	private_shm("size=64m");
+	is_taken_away = true;
+	expect_memory("test cannot be opened: No such file or directory");
+	cr_expect_eq(taken_away, 64, "%d", taken_away);
 }
 
 Test(writer_places, a_full_shm_is_left_alone)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analysis/model.h"
 #include "played.h"
 #include "seeds.h"
 
@@ -189,4 +191,80 @@ Test(intermittent, one_that_stops_is_closed_and_not_before)
 	cr_expect_gt(closed_ms, history_step_ms(run.history, 145));
 	cr_expect_lt(closed_ms, history_step_ms(run.history, 160));
 	end(&run);
+}
+
+/* One rank that this test has decided on, and what was seen of its steps. */
+struct followed {
+	struct analysis analysis;
+	struct suspect suspects[2];
+	uint64_t step;
+};
+
+static struct followed *follow_from(uint64_t late_step)
+{
+	struct followed *followed = calloc(1, sizeof(*followed));
+	struct stragglers *stragglers = &followed->analysis.stragglers;
+
+	stragglers->suspects = followed->suspects;
+	stragglers->suspect_count = 2;
+	stragglers->first_step = 1;
+	stragglers->weighed_step = late_step;
+	followed->suspects[1].decided_ns = 1;
+	followed->suspects[1].intermittent.decided = true;
+	followed->suspects[1].intermittent.least_ns = 100000000;
+	followed->step = late_step;
+	return followed;
+}
+
+/* Plays the next step, and says whether the rank is still decided on once it was judged. */
+static bool is_followed_behind(struct followed *followed, uint64_t late_ns)
+{
+	struct stragglers *stragglers = &followed->analysis.stragglers;
+	uint64_t step = ++followed->step;
+
+	followed->suspects[1].blames[step % STRAGGLER_STEPS] = (struct blame){ .step = step, .late_ns = late_ns };
+	for (uint64_t begun = step; begun <= step + 2; begun++)
+		pace_note(&stragglers->pace, begun, 1000000000 * begun);
+	stragglers->newest_step = step + 2;
+	intermittent_tick(&followed->analysis, 1000000000 * (step + 3));
+	cr_assert_eq(stragglers->weighed_step, step);
+	return followed->suspects[1].intermittent.decided;
+}
+
+/* So many clean steps, and not one more or fewer, close what comes once in `interval` steps. */
+static void expect_closed_behind(uint64_t interval, int clean)
+{
+	struct followed *followed = follow_from(100);
+	struct intermittent *intermittent = &followed->suspects[1].intermittent;
+
+	intermittent->times = 4;
+	intermittent->since = 100 - 3 * interval;
+	intermittent->last = 100;
+	for (uint64_t i = 1; i <= interval; i++)
+		cr_assert(is_followed_behind(followed, i == interval ? 200000000 : 0));
+	cr_assert_eq(intermittent->times, 5);
+	for (int i = 1; i < clean; i++)
+		cr_assert(is_followed_behind(followed, 0), "one of %lu: closed behind %d", interval, i);
+	cr_expect_not(is_followed_behind(followed, 0), "one of %lu: not closed behind %d", interval, clean);
+	cr_expect_eq(followed->suspects[1].decided_ns, 0);
+	free(followed);
+}
+
+Test(intermittent, five_times_as_long_without_as_between_two_closes_it)
+{
+	expect_closed_behind(1, STRAGGLER_CLEAN);
+	expect_closed_behind(2, 2 * INTERMITTENT_CLEAN);
+	expect_closed_behind(7, 7 * INTERMITTENT_CLEAN);
+}
+
+/* Steps were numbered anew: how often it comes is not known then. */
+Test(intermittent, without_an_interval_a_few_clean_steps_close_it)
+{
+	struct followed *followed = follow_from(10);
+
+	/* Since the first of them, which may itself have been late before its number was known. */
+	for (int i = 0; i < STRAGGLER_CLEAN; i++)
+		cr_assert(is_followed_behind(followed, 0), "step %d", i);
+	cr_expect_not(is_followed_behind(followed, 0));
+	free(followed);
 }

@@ -644,3 +644,40 @@ Test(job_half, calls_that_are_over_are_no_calls_that_never_meet)
 	cr_expect_eq(findings_of_waits(1200), 0);
 	cr_expect_gt(findings_of_waits(5000), 0, "and those who have long waited in different ones have parted");
 }
+
+static void keep_operation(void *argument, const struct rw_finding *finding)
+{
+	struct rw_finding *kept = argument;
+
+	if (finding->kind == RW_KIND_HANG && finding->state == RW_FINDING_OPEN)
+		*kept = *finding;
+}
+
+/* All have come to what stands on two communicators: it is the one that has stood longer that does not end, whichever was heard of first. */
+Test(job_half, of_two_operations_that_do_not_end_tells_of_the_one_that_has_stood_longer)
+{
+	enum { OLD_MS = 21000, NEW_MS = 13000 };
+
+	for (int first = 0; first < 2; first++) {
+		struct rw_finding finding = { 0 };
+		struct job_half *half = job_half_new("j", keep_operation, &finding);
+		for (int32_t rank = 0; rank < 2; rank++) {
+			struct batch batch = batch_of(rank ? "b" : "a", 0, 5);
+			batch.messages[0] = rank_message(rank, 0, RW_MESSAGE_ALIVE);
+			for (int i = 0; i < 2; i++) {
+				bool old = i == first;
+				batch.messages[1 + i] = (struct rw_message){ .type = RW_MESSAGE_MEMBER, .rank = rank,
+									     .member = { .comm = old ? 9 : 8, .size = 2, .comm_rank = rank, .hosts = 2 } };
+				batch.messages[3 + i] = flight_message(rank, old ? 100 : 200, old ? OLD_MS : NEW_MS);
+				batch.messages[3 + i].flight.comm = old ? 9 : 8;
+				batch.messages[3 + i].flight.phase = RW_PHASE_RUNNING;
+			}
+			cr_assert_eq(take(half, &batch, 30, NULL), 0);
+		}
+		job_half_tick(half, 30500000000);
+		cr_expect_eq(finding.kind, RW_KIND_HANG, "told in order %d", first);
+		cr_expect_eq(finding.operation.sequence, 100, "told in order %d: %lu", first, finding.operation.sequence);
+		cr_expect_eq(finding.first_seen_ns, 30000000000 - OLD_MS * UINT64_C(1000000));
+		job_half_free(half);
+	}
+}

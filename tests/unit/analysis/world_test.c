@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* What is kept of the messages of many hosts, in whatever order they come; and which communicators are compared. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "analysis/job/lanes.h"
+#include "analysis/job/world.h"
+
+enum { MESSAGES = 16 };
+
+static uint64_t ms(uint64_t value)
+{
+	return value * 1000000;
+}
+
+struct batch {
+	struct rw_batch header;
+	struct rw_message messages[MESSAGES];
+};
+
+static struct batch batch_of(const char *host, uint64_t number)
+{
+	struct batch batch = { .header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .number = number, .start = 7 } };
+
+	strcpy(batch.header.host, host);
+	strcpy(batch.header.job, "j");
+	return batch;
+}
+
+static void add(struct batch *batch, struct rw_message message)
+{
+	cr_assert_lt(batch->header.count, MESSAGES);
+	batch->messages[batch->header.count++] = message;
+}
+
+static struct rw_message rank_message(int32_t rank)
+{
+	return (struct rw_message){ .type = RW_MESSAGE_RANK, .rank = rank,
+				    .of_rank = { .pid = 100 + rank, .world_size = 4, .exit_status = -1 } };
+}
+
+static struct rw_message finding_message(int32_t rank, enum rw_kind kind, enum rw_finding_state state)
+{
+	return (struct rw_message){ .type = RW_MESSAGE_FINDING, .rank = rank,
+				    .finding = { .kind = (uint8_t)kind, .state = (uint8_t)state, .severity = RW_CRITICAL, .confidence = RW_CERTAIN } };
+}
+
+static void take(struct world *world, const struct batch *batch, uint64_t now_ns)
+{
+	if (!world->begun)
+		world_begin(world, 0);
+	cr_assert_eq(world_take(world, &batch->header, batch, now_ns), 0);
+}
+
+static void tell(struct world *world, uint64_t number, enum rw_kind kind, enum rw_finding_state state)
+{
+	struct batch batch = batch_of("a", number);
+
+	add(&batch, rank_message(3));
+	add(&batch, finding_message(3, kind, state));
+	take(world, &batch, ms(1000 + number));
+}
+
+static uint32_t found(const struct world *world)
+{
+	return world_rank(world, 3)->found;
+}
+
+/* What its own host has found of a rank, the job half does not tell again: so a batch that was overtaken must not undo it. */
+Test(world, an_older_batch_does_not_take_back_what_a_newer_one_found)
+{
+	struct world world = { 0 };
+
+	tell(&world, 5, RW_KIND_HANG, RW_FINDING_OPEN);
+	cr_expect_eq(found(&world), 1u << RW_KIND_HANG);
+	tell(&world, 4, RW_KIND_HANG, RW_FINDING_CLOSED);
+	cr_expect_eq(found(&world), 1u << RW_KIND_HANG);
+	cr_expect_eq(world.ignored, 2, "the rank of batch 4, and its finding: %lu", world.ignored);
+	tell(&world, 6, RW_KIND_HANG, RW_FINDING_CLOSED);
+	cr_expect_eq(found(&world), 0);
+	world_free(&world);
+}
+
+Test(world, an_older_batch_still_tells_of_another_kind)
+{
+	struct world world = { 0 };
+
+	tell(&world, 5, RW_KIND_HANG, RW_FINDING_OPEN);
+	tell(&world, 4, RW_KIND_STRAGGLER, RW_FINDING_OPEN);
+	cr_expect_eq(found(&world), 1u << RW_KIND_HANG | 1u << RW_KIND_STRAGGLER);
+	tell(&world, 6, RW_KIND_HANG, RW_FINDING_CLOSED);
+	cr_expect_eq(found(&world), 1u << RW_KIND_STRAGGLER);
+	world_free(&world);
+}
+
+/* One batch tells of several. */
+Test(world, two_findings_of_one_batch_are_both_kept)
+{
+	struct world world = { 0 };
+	struct batch batch = batch_of("a", 5);
+
+	add(&batch, rank_message(3));
+	add(&batch, finding_message(3, RW_KIND_HANG, RW_FINDING_OPEN));
+	add(&batch, finding_message(3, RW_KIND_STRAGGLER, RW_FINDING_OPEN));
+	add(&batch, finding_message(3, RW_KIND_HANG, RW_FINDING_CLOSED));
+	take(&world, &batch, ms(1000));
+	cr_expect_eq(found(&world), 1u << RW_KIND_STRAGGLER);
+	world_free(&world);
+}
+
+/* A communicator of the first `size` ranks, each on a host of its own, that is cut every `period_ms`. */
+struct cut_comm {
+	uint64_t id;
+	int size;
+	uint32_t period_ms;
+};
+
+static void cut(struct world *world, const struct cut_comm *comms, int count)
+{
+	static const char *const hosts[] = { "a", "b", "c", "d" };
+
+	for (uint64_t number = 0; number < 2; number++)
+		for (int32_t rank = 0; rank < 4; rank++) {
+			struct batch batch = batch_of(hosts[rank], number);
+			add(&batch, rank_message(rank));
+			for (int i = 0; i < count; i++) {
+				if (rank >= comms[i].size)
+					continue;
+				add(&batch, (struct rw_message){ .type = RW_MESSAGE_MEMBER, .rank = rank,
+								 .member = { .comm = comms[i].id, .size = comms[i].size, .comm_rank = rank } });
+				add(&batch, (struct rw_message){ .type = RW_MESSAGE_CUT, .rank = rank, .function = RW_FUNCTION_ALL_REDUCE,
+								 .cut = { .comm = comms[i].id, .sequence = 10 + 10 * number,
+									  .own_us = (uint32_t)number * comms[i].period_ms * 1000 } });
+			}
+			take(world, &batch, ms(1000 + number));
+		}
+}
+
+/* Which of them ranks are compared by, the better one first; the other is not needed where it has no other ranks. */
+static void expect_judged(const struct cut_comm *comms, int count, const uint64_t *ids, uint32_t judged)
+{
+	struct world world = { 0 };
+	struct lanes lanes = { 0 };
+
+	cut(&world, comms, count);
+	lanes_tick(&lanes, &world, ms(1100));
+	cr_expect_eq(lanes.count, judged, "%lu of %u ms first: %u are judged", comms[0].id, comms[0].period_ms, lanes.count);
+	for (uint32_t i = 0; i < judged && i < lanes.count; i++)
+		cr_expect_eq(world.comms[lanes.judged[i]]->id, ids[i], "%u: %lu", i, world.comms[lanes.judged[i]]->id);
+	lanes_forget(&lanes, &world);
+	world_free(&world);
+}
+
+Test(lanes, ranks_are_compared_by_the_larger_of_what_is_cut_often_and_by_the_more_often_cut_of_what_is_not)
+{
+	static const struct {
+		uint32_t large_ms, small_ms; /* of 4 ranks, and of 2 of them */
+		bool small_first;
+	} cases[] = {
+		{ 2000, 1000, false },
+		{ LANES_OFTEN_MS, 1000, false },
+		{ LANES_OFTEN_MS + 1, LANES_OFTEN_MS, true },
+		{ 12000, 1000, true },
+		{ 1000, 12000, false },
+		{ 12000, 9000, true },
+		{ 9000, 12000, false },
+		{ 9000, 9000, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		for (int turned = 0; turned < 2; turned++) {
+			struct cut_comm large = { 8 - (uint64_t)turned, 4, cases[i].large_ms };
+			struct cut_comm small = { 7 + (uint64_t)turned, 2, cases[i].small_ms };
+			struct cut_comm comms[] = { turned ? small : large, turned ? large : small };
+			/* Behind the small one the large one is needed, too: it has two more ranks. */
+			uint64_t ids[] = { cases[i].small_first ? small.id : large.id, large.id };
+			expect_judged(comms, 2, ids, cases[i].small_first ? 2 : 1);
+		}
+}
+
+/* Whatever order they were heard of in: all that judge the same job compare the same ranks. */
+Test(lanes, of_two_that_are_alike_the_smaller_number_is_taken)
+{
+	static const uint64_t ids[] = { 7 };
+
+	for (int turned = 0; turned < 2; turned++) {
+		struct cut_comm comms[] = { { turned ? 7 : 8, 4, 12000 }, { turned ? 8 : 7, 4, 12000 } };
+		expect_judged(comms, 2, ids, 1);
+	}
+}

@@ -32,7 +32,8 @@ bool cut_of(const struct rw_operation *operation, const struct rw_communicator *
 	if (!communicator || !communicator->id || !(operation->known & RW_KNOWN_IDENT) ||
 	    operation->flags & RW_FLAG_CAPTURED)
 		return false;
-	if ((send || recv) && (!peer_known || peer >= (uint32_t)communicator->nranks))
+	if ((send || recv) &&
+	    (!peer_known || peer >= (uint32_t)communicator->nranks || peer == (uint32_t)communicator->rank))
 		return false;
 	*line = (struct cut){
 		.communicator = communicator->id,

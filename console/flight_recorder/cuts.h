@@ -31,7 +31,8 @@ struct cuts {
 	size_t forgetful; /* boxes that have forgotten something */
 };
 
-/* The line an operation belongs to, without its numbers; false: it cannot be compared with anything. */
+/* The line an operation belongs to, without its numbers; false: it cannot be compared with anything (what a rank sends
+ * itself is on no other). */
 bool cut_of(const struct rw_operation *operation, const struct rw_communicator *communicator, struct cut *line);
 /* Notes the operations of one box; forgot: its ring went round. 0 or -ENOMEM. */
 int cuts_add(struct cuts *cuts, const struct box_operations *operations, bool forgot);

@@ -27,6 +27,8 @@ EXPECTED = {
     "stopped": ("missing", {2}),
     "desync-count": ("differs", {2}),
     "desync-order": ("differs", {1}),
+    "desync-skip": ("differs", {3}),
+    "desync-extra": ("differs", {5}),
     "init-never": None,
 }
 KNOWN_NAME = re.compile(r"nccl:(all_reduce|_all_gather_base|_reduce_scatter_base|broadcast|reduce|gather|scatter|all_to_all|send [01]->[01]|recv [01]<-[01])")

@@ -157,6 +157,12 @@ Test(cuts, what_nobody_can_pair_has_no_line)
 	cr_expect_not(cut_of(operation, &box.communicator, &line), "there is no such peer");
 	operation->root_or_peer = -1;
 	cr_expect_not(cut_of(operation, &box.communicator, &line));
+	operation->root_or_peer = 1;
+	cr_expect_not(cut_of(operation, &box.communicator, &line), "itself, as an all-to-all does");
+	operation->function = RW_FUNCTION_RECV;
+	cr_expect_not(cut_of(operation, &box.communicator, &line));
+	operation->root_or_peer = 0;
+	cr_expect(cut_of(operation, &box.communicator, &line));
 	operation = add(&box, RW_FUNCTION_ALL_REDUCE, 5, true);
 	cr_expect(cut_of(operation, &box.communicator, &line));
 	operation->flags = RW_FLAG_CAPTURED;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/model.h"
+#include "analysis/stains.h"
 #include "scanned.h"
 #include "seeds.h"
 
@@ -648,4 +650,36 @@ Test(origin, with_everything_scanned_the_rank_is_named_for_certain_in_any_progra
 		scanned_free(&job);
 	}
 	cr_expect_gt(named, seeds(2000), "%u", named);
+}
+
+/* A story can end where nobody has seen its last place clean, because it is not called any more. In the next one its ranks count again:
+ * else that would be over, and told anew, with the next bad value. */
+Test(origin, what_was_never_seen_clean_counts_again_in_the_next_story)
+{
+	static struct analysis analysis;
+	static struct trace trace[JOB_TRACE];
+	static struct process process;
+	static struct rank rank;
+	struct member member = { .process = &process };
+	struct communicator communicator = { .size = 1, .members = &member, .member_count = 1 };
+	struct instance_key key = { .source = -1, .target = -1, .sequence = 1 };
+
+	process.trace = trace;
+	analysis.job.rank_count = 1;
+	analysis.job.ranks = &rank;
+	struct instance *instance = instances_get(&analysis.instances, &communicator, &key, 0);
+	instance->place.place = STEPS_NO_PLACE;
+	struct operation *operation = instance_operation(&analysis.instances, instance, 0);
+	for (uint64_t ticket = 5; ticket < 8; ticket++) {
+		*operation = (struct operation){ .ticket = ticket, .state = OPERATION_JOINED };
+		stains_note(&analysis, instance, 0, VALUE_IN);
+		cr_expect_eq(analysis.origin.stains.count, 1, "ticket %lu: %u", ticket, analysis.origin.stains.count);
+		stains_note(&analysis, instance, 0, VALUE_OUT);
+		cr_expect_eq(analysis.origin.stains.count, 1, "a rank is one, whatever was bad of it");
+		stains_end(&analysis);
+		cr_expect_eq(analysis.origin.stains.count, 0);
+		cr_expect_eq(rank.values_from, ticket + 1, "what was bad before is no news");
+	}
+	stains_free(&analysis.origin.stains);
+	instances_free(&analysis.instances);
 }

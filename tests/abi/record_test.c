@@ -247,6 +247,56 @@ Test(record, communicators_of_one_thread_keep_their_launches_apart)
 	cr_expect(known_of(1) & RW_KNOWN_RETURN);
 }
 
+/* NCCL may end the launch of a plan when the next one of the thread has begun: that one goes on. */
+ParameterizedTestParameters(record, the_end_of_an_earlier_launch_does_not_end_the_latest)
+{
+	static int versions[] = { 5, 6, 7 };
+
+	return cr_make_param_array(int, versions, 3);
+}
+
+ParameterizedTest(int *abi, record, the_end_of_an_earlier_launch_does_not_end_the_latest)
+{
+	begin(*abi);
+	void *group = player_api_group(&player);
+	void *call = player_call(&player, group, "AllGather", 1000, "ncclBfloat16", false);
+	player_stop(&player, call);
+	player_state(&player, group, GROUP_END_API_START, NULL);
+	void *earlier = player_launch(&player, (void *)0x2000);
+	void *latest = player_launch(&player, (void *)0x2100);
+	player_stop(&player, earlier);
+	player_stop(&player, player_task(&player, call, "AllGather", 1000));
+	struct rw_operation op = operation(0);
+	cr_expect_eq(op.launch_stream, 0x2100);
+	cr_expect_eq(op.launch_end_ns, 0, "its launch has not ended");
+	player_stop(&player, latest);
+	player_stop(&player, group);
+	op = operation(0);
+	cr_expect_geq(op.return_ns, op.launch_begin_ns);
+	cr_expect_neq(op.return_ns, 0);
+}
+
+/* Plans are numbered by communicator: both launches are their first. */
+Test(record, the_end_of_another_communicators_launch_does_not_end_the_latest)
+{
+	struct player other;
+
+	begin(5);
+	player_init(&other, player_load(), 5, 0xbee, 0, 2);
+	void *group = player_api_group(&player);
+	player_stop(&player, player_call(&player, group, "AllReduce", 1, "ncclFloat32", false));
+	void *second = player_call(&other, group, "AllReduce", 2, "ncclFloat32", false);
+	player_stop(&other, second);
+	void *earlier = player_launch(&player, (void *)0x2000);
+	void *latest = player_launch(&other, (void *)0x3000);
+	player_stop(&player, earlier);
+	player_stop(&other, player_task(&other, second, "AllReduce", 2));
+	cr_expect_eq(operation(1).launch_stream, 0x3000);
+	cr_expect_eq(operation(1).launch_end_ns, 0, "its launch has not ended");
+	player_stop(&other, latest);
+	player_stop(&player, group);
+}
+
 Test(record, captured_calls_are_counted_and_make_no_slot)
 {
 	struct rw_communicator entry;

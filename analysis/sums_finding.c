@@ -45,10 +45,11 @@ static bool is_spread(const struct recent *recent)
 	return recent->single_ns * 2 < recent->late_ns;
 }
 
-/* Where collectives show most of it: for so long all others waited. Without it they would have waited for the next one. */
-static uint64_t cost_ns(const struct recent *recent)
+/* Where collectives show most of it: for so long all others waited. Without it they would have waited for the next one. The next one
+ * of a late host is of the same host, and says nothing. */
+static uint64_t cost_ns(const struct recent *recent, uint32_t ranks)
 {
-	bool shown = recent->met_ns * 2 >= recent->late_ns;
+	bool shown = ranks == 1 && recent->met_ns * 2 >= recent->late_ns;
 
 	return shown && recent->held_ns < recent->late_ns ? recent->held_ns : recent->late_ns;
 }
@@ -152,7 +153,7 @@ static struct record *make_record(const struct analysis *analysis, const uint32_
 	finding->late.kind = kind_of(recent);
 	finding->late.by_ms = -1;
 	finding->late.longer_share = (double)recent->late_ns / all_ns;
-	finding->late.lost_share = (double)cost_ns(recent) / all_ns;
+	finding->late.lost_share = (double)cost_ns(recent, count) / all_ns;
 	if (knows_steps(analysis) && step_ns)
 		finding->late.lost_ms_per_step = finding->late.lost_share * (double)step_ns / 1e6;
 	explain(analysis, record, ranks[0], finding->late.kind, recent);

@@ -68,6 +68,8 @@ static const char *special(const struct cause *cause, const struct process *proc
 		return by_ending(process);
 	if (cause->class_ == RW_CAUSE_IO && cause->hop_count)
 		return "write the log to a local or memory file system, or give its queue a bound that drops";
+	if (cause->class_ == RW_CAUSE_RUNNING && cause->python.collecting)
+		return "collect garbage on all ranks in the same step (gc.disable(), gc.collect() every N steps), or gc.freeze() what lives long";
 	if (cause->class_ == RW_CAUSE_LOCK && cause->python.holder)
 		return "let that thread release Python's lock (GIL) while it works, or move its work into a process";
 	if (cause->convoy && cause->like_python)

@@ -155,7 +155,7 @@ static void say_version(struct python_source *source, const struct process *proc
 	source->version_said = true;
 	foreign_line(stderr,
 		     "rankwatch: process %d runs Python %u.%u, of which this build does not know where its functions are kept "
-		     "(it knows 3.11 to 3.13 on x86-64): no Python functions are told (said once)",
+		     "(it knows 3.11 to 3.15 on x86-64): no Python functions are told (said once)",
 		     (int)process->writer->pid, version >> 24, version >> 16 & 0xff);
 }
 

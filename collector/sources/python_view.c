@@ -16,8 +16,8 @@ enum {
 	UNIT = 2,          /* bytes of an instruction unit */
 	OBJECT_SIZE = 16,  /* of an object of variable size: Include/object.h */
 	BYTES = 32,        /* of a bytes object: where they begin */
-	CODE = 144,        /* bytes of a code object and of a frame that are read: no more than each has */
-	FRAME = 72,
+	CODE = 144,        /* bytes of a code object that are read: no more than each has */
+	FRAME = PYTHON_LAYOUT_FRAME,
 };
 
 /* enum _frameowner, Include/internal/pycore_frame.h: of a thread, a generator, a frame object; others are the C stack's. */
@@ -77,7 +77,8 @@ static bool is_inside(const struct walk *walk, const unsigned char *fields, uint
 static bool read_place(struct walk *walk, const unsigned char *frame, struct python_place *place)
 {
 	const struct python_layout *layout = walk->layout;
-	uint64_t code = word_in(frame, FRAME, layout->code), instruction = word_in(frame, FRAME, layout->instruction);
+	uint64_t code = word_in(frame, FRAME, layout->code) & ~(uint64_t)layout->code_tag;
+	uint64_t instruction = word_in(frame, FRAME, layout->instruction);
 	unsigned char fields[CODE];
 
 	*place = (struct python_place){ 0 };
@@ -113,12 +114,12 @@ static void read_frames(struct walk *walk, uint64_t state, struct python_thread 
 
 	thread->frame = at;
 	for (unsigned depth = 0; at && depth < DEPTH && !*thread->own.function; depth++) {
-		unsigned char frame[FRAME];
+		unsigned char frame[FRAME] = { 0 };
 
-		if (at % 8 || !remote_memory_read(walk->memory, at, frame, sizeof(frame)))
+		if (at % 8 || !remote_memory_read(walk->memory, at, frame, layout->frame_size))
 			break;
 		at = word_in(frame, FRAME, layout->previous);
-		if (layout->owner >= sizeof(frame) || frame[layout->owner] > PYTHON_OWNERS)
+		if (frame[layout->owner] > PYTHON_OWNERS)
 			continue;
 		if (!read_place(walk, frame, &place)) {
 			thread->inner = thread->own = (struct python_place){ 0 };
@@ -180,6 +181,16 @@ static uint64_t find_gil(const struct walk *walk, const struct python_image *ima
 		   : remote_memory_word(walk->memory, interpreter + layout->gil_pointer);
 }
 
+static bool is_collecting(const struct walk *walk, uint64_t interpreter)
+{
+	const struct python_layout *layout = walk->layout;
+
+	if (layout->youngest != PYTHON_LAYOUT_NONE &&
+	    remote_memory_word(walk->memory, interpreter + layout->youngest) != interpreter + layout->generation)
+		return false;
+	return remote_memory_half(walk->memory, interpreter + layout->collecting) == 1;
+}
+
 int python_view_read(struct remote_memory *memory, const struct python_image *image, uint32_t tid,
 		     struct python_view *view)
 {
@@ -205,8 +216,7 @@ int python_view_read(struct remote_memory *memory, const struct python_image *im
 		at = remote_memory_word(memory, at + layout.next_interpreter);
 	}
 	view->gil = gil;
-	if (is_alone && layout.collecting != PYTHON_LAYOUT_NONE)
-		view->collecting = remote_memory_half(memory, first + layout.collecting) == 1;
+	view->collecting = is_alone && is_collecting(&walk, first);
 	return view->thread_count ? 0 : -EAGAIN;
 }
 

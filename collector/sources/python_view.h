@@ -30,7 +30,7 @@ struct python_view {
 	uint32_t version; /* as in struct python_image */
 	uint32_t thread_count;
 	uint32_t holder; /* tid of the thread that has the lock; 0: nobody, or not known */
-	bool collecting; /* garbage; only where the version's layout tells */
+	bool collecting; /* garbage; false: not, or several interpreters */
 	uint64_t gil;    /* address of the lock; 0: several interpreters, or not known */
 	struct python_thread threads[PYTHON_VIEW_THREADS];
 };

@@ -13,7 +13,7 @@ import sys
 import stage
 
 JOB = pathlib.Path(__file__).resolve().parent / "python_job.py"
-PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+PYTHON = os.environ.get("RANKWATCH_TEST_PYTHON") or ("/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable)
 FAULTY = 2
 LEVELS = ("live", "nobody", "boxes")
 # fault → kind, classes of its cause, what its text, chain or Python's function must hold, what the advice must. {level: …} where one

@@ -650,3 +650,14 @@ Test(advice, names_the_process_in_its_commands)
 		cr_expect_not(strstr(advice_of(&cause, ANALYSIS_ALIVE, -1, text), "PID"), "%s", text);
 	}
 }
+
+Test(advice, of_a_rank_that_collects_garbage_is_to_do_it_with_the_others)
+{
+	const struct cause collecting = { .class_ = RW_CAUSE_RUNNING, .python = { .looks = 4, .collecting = 3 } };
+	const struct cause crowded = { .class_ = RW_CAUSE_CPU, .python = { .looks = 4, .collecting = 3 } };
+	char text[160];
+
+	cr_expect_str_eq(advice_of(&collecting, ANALYSIS_ALIVE, -1, text),
+			 "collect garbage on all ranks in the same step (gc.disable(), gc.collect() every N steps), or gc.freeze() what lives long");
+	cr_expect(strstr(advice_of(&crowded, ANALYSIS_ALIVE, -1, text), "its own CPUs"), "what it lacks is a CPU");
+}

@@ -46,6 +46,13 @@ struct analysis_rank_view {
 	uint64_t seen_ns;
 	const struct analysis_gpu_state *gpu; /* NULL nothing was read */
 	uint32_t xid;                         /* the latest; 0 none */
+	/* Of a rank that its host tells of in messages (analysis/job/job_view.h): wait_ns is all time inside of operations, of step,
+	 * transfer_ns, clean_scans and threads nothing is known. */
+	bool by_messages;
+	uint32_t compared;                    /* with so many ranks, itself among them; 0: lost_ns is not known */
+	const char *why;                      /* what its threads do, in a few words, at seen_ns; "" not known */
+	const char *reason;                   /* what its host has answered of late, lines; "" nothing */
+	uint64_t heard_ns;                    /* when its host was heard last */
 };
 typedef void analysis_rank_visit(void *argument, const struct analysis_rank_view *rank);
 /* In the order in which they were seen. Index: as in the cells. */
@@ -57,7 +64,7 @@ struct analysis_communicator_view {
 	int32_t size;     /* 0 not known */
 	uint32_t member_count;
 	const int32_t *ranks;   /* of the members, in the world */
-	const uint64_t *calls;  /* beside them: how many operations each has called so far */
+	const uint64_t *calls;  /* beside them: how many operations each has called so far; UINT64_MAX not known */
 	const bool *captured;   /* beside them: some of its operations run inside CUDA graphs */
 };
 typedef void analysis_communicator_visit(void *argument, const struct analysis_communicator_view *communicator);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/job/job_view.h"
 #include "analysis/view.h"
 #include "base/clock.h"
 #include "collector/snapshot.h"
@@ -17,12 +18,17 @@ struct round {
 	uint64_t now_ns;
 };
 
-static struct snapshot_source source_of(const struct answers *answers, uint64_t now_ns)
+/* view: room for what it points to. */
+static struct snapshot_source source_of(const struct answers *answers, struct job_view *view, uint64_t now_ns)
 {
+	if (answers->half)
+		job_half_look(answers->half, view);
 	return (struct snapshot_source){
 		.analysis = answers->analysis,
+		.messages = answers->half ? view : NULL,
+		.hosts = answers->hosts,
 		.board = &answers->outlet->board,
-		.account = &answers->account,
+		.account = answers->analysis ? &answers->account : NULL,
 		.job = answers->job,
 		.now_ns = now_ns,
 		.realtime_offset_ns = clock_realtime_offset_ns(),
@@ -85,7 +91,8 @@ static json_t *finding_json(const struct board *board, const char *id)
 
 void answers_give(struct answers *answers, struct socket_client *client, const struct request *request, uint64_t now_ns)
 {
-	struct snapshot_source source = source_of(answers, now_ns);
+	struct job_view view;
+	struct snapshot_source source = source_of(answers, &view, now_ns);
 
 	switch (request->kind) {
 	case REQUEST_SUBSCRIBE:
@@ -107,7 +114,7 @@ void answers_give(struct answers *answers, struct socket_client *client, const s
 /* It follows the causes of the largest losses: not with every snapshot. */
 static void refresh_account(struct answers *answers, uint64_t now_ns)
 {
-	if (answers->account_ns && now_ns - answers->account_ns < ACCOUNT_EVERY_NS)
+	if (!answers->analysis || (answers->account_ns && now_ns - answers->account_ns < ACCOUNT_EVERY_NS))
 		return;
 	answers->account_ns = now_ns;
 	analysis_tell_account(answers->analysis, &answers->account);
@@ -122,14 +129,15 @@ static void send_if_due(void *argument, struct socket_client *client)
 		return;
 	if (subscription->topics & REQUEST_LOSSES)
 		refresh_account(round->answers, round->now_ns);
-	if (!round->sight.processes)
+	if (round->answers->host && !round->sight.processes)
 		host_see(round->answers->host, &round->sight);
-	struct snapshot_source source = source_of(round->answers, round->now_ns);
+	struct job_view view;
+	struct snapshot_source source = source_of(round->answers, &view, round->now_ns);
 
-	source.sight = &round->sight;
+	source.sight = round->answers->host ? &round->sight : NULL;
 	json_t *snapshot = snapshot_json(&source, subscription->topics, subscription->changes);
 
-	subscription->changes = analysis_cells(round->answers->analysis)->changes;
+	subscription->changes = (source.messages ? job_view_cells(&view) : analysis_cells(source.analysis))->changes;
 	subscription->due_ns = round->now_ns + subscription->every_ms * UINT64_C(1000000);
 	send_json(client, snapshot);
 }

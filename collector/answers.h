@@ -9,14 +9,18 @@
 #include <stdint.h>
 
 #include "analysis/analysis.h"
+#include "analysis/job/job_half.h"
+#include "collector/nats/hosts.h"
 #include "collector/host.h"
 #include "collector/outlet.h"
 #include "collector/sinks/socket.h"
 
 struct answers {
-	struct analysis *analysis;
+	struct analysis *analysis; /* NULL: this collector hears all nodes: */
+	const struct job_half *half;
+	const struct hosts *hosts;
 	const struct outlet *outlet;
-	const struct host *host;
+	const struct host *host;   /* NULL there */
 	const char *job;
 	struct analysis_account account; /* as it was at account_ns: it takes a while to tell */
 	uint64_t account_ns;

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/foreign_text.h"
 #include "collector/address.h"
+#include "collector/answers.h"
 #include "collector/message.h"
 #include "collector/nats/link.h"
 #include "collector/nats/mail.h"
@@ -43,6 +44,7 @@ struct job_collector {
 	struct job_half *half;
 	struct socket_sink *socket;
 	struct outlet outlet;
+	struct answers answers;
 	uint64_t idle_ns; /* since when all have left; 0: not so */
 };
 
@@ -99,20 +101,11 @@ static void on_client(void *argument, struct socket_client *client)
 	outlet_tell_open(&collector->outlet, client);
 }
 
-/* Of ranks nothing is known here but what nodes have found. */
 static void on_request(void *argument, struct socket_client *client, const struct request *request)
 {
-	(void)argument;
+	struct job_collector *collector = argument;
 
-	json_t *answer = request->id < 0 ? NULL
-					 : json_pack("{s:I, s:s}", "id", (json_int_t)request->id, "error",
-						     "this collector hears all nodes and watches no rank: ask a node's");
-	char *line = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
-
-	if (line)
-		socket_send(client, line);
-	free(line);
-	json_decref(answer);
+	answers_give(&collector->answers, client, request, uv_hrtime());
 }
 
 /* Without it the findings are told all the same. */
@@ -180,6 +173,8 @@ static void on_tick(uv_timer_t *timer)
 	job_half_tick(collector->half, now_ns);
 	job_half_ask_why(collector->half, now_ns, on_ask, collector);
 	outlet_tick(&collector->outlet);
+	if (collector->socket)
+		answers_tick(&collector->answers, collector->socket, now_ns);
 	end_when_idle(collector, now_ns);
 }
 
@@ -219,6 +214,12 @@ static int open_all(struct job_collector *collector)
 		.merged = { .emit = outlet_put_json, .argument = &collector->outlet },
 	};
 	collector->half = job_half_new(collector->identity.job, on_finding, collector);
+	if (collector->half)
+		job_half_keep_course(collector->half);
+	collector->answers = (struct answers){ .half = collector->half,
+					       .hosts = &collector->mail.hosts,
+					       .outlet = &collector->outlet,
+					       .job = collector->identity.job };
 	err = collector->half ? open_link(collector) : -ENOMEM;
 	if (err)
 		fprintf(stderr, "%s: %s\n", who, strerror(-err));

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const char *const topic_names[REQUEST_TOPICS] = { "ranks", "communicators", "gpus", "losses", "findings", "cells",
-							 "explanation" };
+							 "explanation", "hosts" };
 
 const char *request_topic_name(unsigned topic)
 {

@@ -28,7 +28,8 @@ enum request_topic {
 	REQUEST_FINDINGS = 1 << 4,
 	REQUEST_CELLS = 1 << 5,
 	REQUEST_EXPLANATION = 1 << 6,
-	REQUEST_TOPICS = 7,
+	REQUEST_HOSTS = 1 << 7, /* of the collector of all nodes alone */
+	REQUEST_TOPICS = 8,
 };
 
 enum { REQUEST_LINE = 4096, REQUEST_EVERY_MS = 1000, REQUEST_EVERY_LEAST_MS = 100, REQUEST_EVERY_MOST_MS = 60000 };

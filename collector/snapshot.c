@@ -20,6 +20,19 @@ struct list {
 	int32_t wanted; /* rank; -1 all */
 };
 
+static void visit_ranks(const struct snapshot_source *source, analysis_rank_visit *visit, void *argument)
+{
+	if (source->messages)
+		job_view_ranks(source->messages, visit, argument);
+	else
+		analysis_visit_ranks(source->analysis, visit, argument);
+}
+
+static const struct cells *cells_of(const struct snapshot_source *source)
+{
+	return source->messages ? job_view_cells(source->messages) : analysis_cells(source->analysis);
+}
+
 /* NULL for ""; what is not UTF-8 is escaped. */
 static json_t *text(const char *string)
 {
@@ -79,9 +92,28 @@ static json_t *thread_json(const struct snapshot_source *source, const struct an
 			 text(rank->path), "seen_unix_ms", unix_ms(source, rank->seen_ns));
 }
 
+/* Of what is not known here there is no key, or null. */
+static json_t *told_rank_json(const struct snapshot_source *source, const struct analysis_rank_view *rank)
+{
+	const struct account_parts *parts = &rank->parts;
+
+	return json_pack("{s:i, s:o, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "rank", (int)rank->rank, "host",
+			 text(rank->host), "pid", (int)rank->pid, "life", life_names[rank->life], "doing", doing_names[rank->doing],
+			 "since_unix_ms", unix_ms(source, rank->since_ns), "operation",
+			 operation_json(rank->comm_name, rank->function, rank->sequence), "why", text(rank->why), "seen_unix_ms",
+			 unix_ms(source, rank->seen_ns), "exit_status", known(rank->exit_status), "own_ms", duration(parts->own_ns),
+			 "inside_ms", duration(parts->wait_ns), "unseen_ms", duration(parts->unseen_ns), "lost_ms",
+			 rank->compared ? duration(rank->lost_ns) : json_null(), "operations", (json_int_t)rank->operations,
+			 "compared", rank->compared ? json_integer(rank->compared) : json_null(), "heard_unix_ms",
+			 unix_ms(source, rank->heard_ns));
+}
+
 static json_t *rank_json(const struct snapshot_source *source, const struct analysis_rank_view *rank)
 {
 	const struct account_parts *parts = &rank->parts;
+
+	if (rank->by_messages)
+		return told_rank_json(source, rank);
 
 	return json_pack("{s:i, s:o, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "rank",
 			 (int)rank->rank, "host", text(rank->host), "pid", (int)rank->pid, "life", life_names[rank->life], "doing", doing_names[rank->doing], "since_unix_ms",
@@ -141,6 +173,11 @@ static void add_gpu(void *argument, const struct analysis_rank_view *rank)
 	json_array_append_new(list->rows, row);
 }
 
+static json_t *calls_json(uint64_t calls)
+{
+	return calls == UINT64_MAX ? json_null() : json_integer((json_int_t)calls);
+}
+
 static void add_communicator(void *argument, const struct analysis_communicator_view *communicator)
 {
 	struct list *list = argument;
@@ -149,8 +186,8 @@ static void add_communicator(void *argument, const struct analysis_communicator_
 
 	snprintf(id, sizeof(id), "0x%" PRIx64, communicator->id);
 	for (uint32_t i = 0; i < communicator->member_count; i++)
-		json_array_append_new(members, json_pack("{s:i, s:I, s:b}", "rank", (int)communicator->ranks[i], "calls",
-							 (json_int_t)communicator->calls[i], "captured",
+		json_array_append_new(members, json_pack("{s:i, s:o, s:b}", "rank", (int)communicator->ranks[i], "calls",
+							 calls_json(communicator->calls[i]), "captured",
 							 (int)communicator->captured[i]));
 	json_array_append_new(list->rows, json_pack("{s:s, s:o, s:o, s:o}", "comm", id, "name", text(communicator->name), "size",
 						    communicator->size ? json_integer(communicator->size) : json_null(),
@@ -270,11 +307,12 @@ static json_t *magnitudes_json(const struct column *column, const json_t *ranks)
 
 static json_t *column_json(const struct snapshot_source *source, const struct column *column, const json_t *ranks)
 {
-	static const struct {
+	const char *wait = source->messages ? "inside_ms" : "wait_ms";
+	const struct {
 		const char *key;
 		size_t offset;
 	} parts[] = {
-		{ "own_ms", offsetof(struct cell, own_ms) },	       { "wait_ms", offsetof(struct cell, wait_ms) },
+		{ "own_ms", offsetof(struct cell, own_ms) },	       { wait, offsetof(struct cell, wait_ms) },
 		{ "transfer_ms", offsetof(struct cell, transfer_ms) }, { "unseen_ms", offsetof(struct cell, unseen_ms) },
 		{ "lost_ms", offsetof(struct cell, lost_ms) },
 	};
@@ -319,11 +357,11 @@ static size_t numbers_of(const struct column *column)
 
 static json_t *cells_json(const struct snapshot_source *source, uint64_t since)
 {
-	const struct cells *cells = analysis_cells(source->analysis);
+	const struct cells *cells = cells_of(source);
 	json_t *columns = json_array(), *ranks = json_array();
 	size_t first = cells->count, room = SNAPSHOT_CELLS;
 
-	analysis_visit_ranks(source->analysis, add_world_rank, ranks);
+	visit_ranks(source, add_world_rank, ranks);
 	for (; first > 0; first--) {
 		if (room < numbers_of(&cells->columns[first - 1]))
 			break;
@@ -340,7 +378,10 @@ static json_t *deadline_json(const struct snapshot_source *source)
 {
 	struct analysis_deadline deadline;
 
-	analysis_tell_deadline(source->analysis, &deadline);
+	if (source->messages)
+		job_view_deadline(source->messages, &deadline);
+	else
+		analysis_tell_deadline(source->analysis, &deadline);
 	if (!deadline.timeout_ms)
 		return json_null();
 	return json_pack("{s:I, s:o, s:o, s:o}", "timeout_ms", (json_int_t)deadline.timeout_ms, "from", text(deadline.from),
@@ -349,9 +390,23 @@ static json_t *deadline_json(const struct snapshot_source *source)
 					   : json_null());
 }
 
+/* Of steps and of what was not seen messages say nothing. */
+static json_t *told_job_json(const struct snapshot_source *source)
+{
+	struct analysis_summary summary;
+
+	job_view_summary(source->messages, &summary);
+	return json_pack("{s:o, s:b, s:I, s:o, s:I, s:I}", "id", text(source->job), "all_nodes", 1, "processes",
+			 (json_int_t)summary.processes, "ranks_total", known(summary.ranks_total), "communicators",
+			 (json_int_t)summary.communicators, "operations", (json_int_t)summary.operations);
+}
+
 static json_t *job_json(const struct snapshot_source *source)
 {
 	struct analysis_summary summary;
+
+	if (source->messages)
+		return told_job_json(source);
 
 	analysis_summarise(source->analysis, &summary);
 	return json_pack("{s:o, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:I, s:I, s:I}", "id", text(source->job), "processes",
@@ -373,22 +428,43 @@ static json_t *rows(const struct snapshot_source *source, void (*fill)(struct li
 
 static void fill_ranks(struct list *list)
 {
-	analysis_visit_ranks(list->source->analysis, add_rank, list);
+	visit_ranks(list->source, add_rank, list);
 }
 
 static void fill_gpus(struct list *list)
 {
-	analysis_visit_ranks(list->source->analysis, add_gpu, list);
+	visit_ranks(list->source, add_gpu, list);
 }
 
 static void fill_communicators(struct list *list)
 {
-	analysis_visit_communicators(list->source->analysis, add_communicator, list);
+	if (list->source->messages)
+		job_view_communicators(list->source->messages, add_communicator, list);
+	else
+		analysis_visit_communicators(list->source->analysis, add_communicator, list);
 }
 
 static void fill_flights(struct list *list)
 {
-	analysis_visit_flights(list->source->analysis, add_flight, list);
+	if (list->source->messages)
+		job_view_flights(list->source->messages, add_flight, list);
+	else
+		analysis_visit_flights(list->source->analysis, add_flight, list);
+}
+
+static json_t *hosts_json(const struct snapshot_source *source)
+{
+	static const char *const states[] = { [HOST_HEARD] = "heard", [HOST_SILENT] = "silent", [HOST_LEFT] = "ended" };
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < source->hosts->count; i++) {
+		const struct heard_host *host = &source->hosts->hosts[i];
+
+		json_array_append_new(rows, json_pack("{s:o, s:s, s:o, s:o, s:I}", "host", text(host->name), "state", states[host->state],
+						      "heard_unix_ms", unix_ms(source, host->heard_ns), "level", text(host->level), "ranks",
+						      (json_int_t)host->ranks));
+	}
+	return rows;
 }
 
 json_t *snapshot_json(const struct snapshot_source *source, unsigned topics, uint64_t since)
@@ -412,9 +488,29 @@ json_t *snapshot_json(const struct snapshot_source *source, unsigned topics, uin
 	}
 	if (topics & REQUEST_CELLS)
 		json_object_set_new(body, "cells", cells_json(source, since));
-	if (topics & REQUEST_EXPLANATION)
+	if (topics & REQUEST_HOSTS && source->hosts)
+		json_object_set_new(body, "hosts", hosts_json(source));
+	if (topics & REQUEST_EXPLANATION && source->analysis)
 		json_object_set_new(body, "explanation", explanation_json(source->analysis));
 	return json_pack("{s:o}", "snapshot", body);
+}
+
+static void add_reason(void *argument, const struct analysis_rank_view *rank)
+{
+	struct list *list = argument;
+
+	if (rank->rank == list->wanted && rank->reason && *rank->reason)
+		json_array_append_new(list->rows, text(rank->reason));
+}
+
+/* Its threads and operations are known on its host; what that has answered. */
+static void set_answer(const struct snapshot_source *source, json_t *row, int32_t rank)
+{
+	struct list list = { .source = source, .rows = json_array(), .wanted = rank };
+
+	visit_ranks(source, add_reason, &list);
+	json_object_set(row, "answer", json_array_size(list.rows) ? json_array_get(list.rows, 0) : json_null());
+	json_decref(list.rows);
 }
 
 static void add_thread(void *argument, const struct analysis_thread_view *thread)
@@ -455,13 +551,17 @@ json_t *snapshot_rank_json(const struct snapshot_source *source, int32_t rank)
 	struct list threads = { .source = source, .rows = json_array() };
 	struct list operations = { .source = source, .rows = json_array() };
 
-	analysis_visit_ranks(source->analysis, add_rank, &found);
+	visit_ranks(source, add_rank, &found);
 	json_t *row = json_incref(json_array_get(found.rows, 0));
 
 	json_decref(found.rows);
-	analysis_visit_threads(source->analysis, rank, THREADS, add_thread, &threads);
-	analysis_visit_operations(source->analysis, rank, OPERATIONS, add_operation, &operations);
-	if (row) {
+	if (source->analysis) {
+		analysis_visit_threads(source->analysis, rank, THREADS, add_thread, &threads);
+		analysis_visit_operations(source->analysis, rank, OPERATIONS, add_operation, &operations);
+	}
+	if (row && source->messages)
+		set_answer(source, row, rank);
+	if (row && source->analysis) {
 		json_object_set(row, "threads", threads.rows);
 		json_object_set(row, "last_operations", operations.rows);
 	}

@@ -9,14 +9,18 @@
 #include <jansson.h>
 
 #include "analysis/analysis.h"
+#include "analysis/job/job_view.h"
 #include "collector/board.h"
+#include "collector/nats/hosts.h"
 #include "collector/request.h"
 #include "collector/sight.h"
 
 enum { SNAPSHOT_CELLS = 1 << 18 /* at most, of the newest columns */ };
 
 struct snapshot_source {
-	const struct analysis *analysis;
+	const struct analysis *analysis;          /* of the ranks of one host, or of boxes; NULL: */
+	const struct job_view *messages;          /* what messages of all hosts say … */
+	const struct hosts *hosts;                /* … and which are heard */
 	const struct board *board;                /* NULL: nothing is said of findings */
 	const struct sight *sight;                /* NULL: nobody watches */
 	const struct analysis_account *account;   /* for the topic "losses"; NULL: not known */
@@ -28,7 +32,7 @@ struct snapshot_source {
 /* {"snapshot":{…}}. since: columns that have not changed since cells.changes was that are left out. New; NULL on lack of
  * memory. */
 json_t *snapshot_json(const struct snapshot_source *source, unsigned topics, uint64_t since);
-/* One rank with its threads and last operations; NULL: no such rank, or no memory. */
+/* One rank with its threads and last operations, or what its host has answered; NULL: no such rank, or no memory. */
 json_t *snapshot_rank_json(const struct snapshot_source *source, int32_t rank);
 
 #endif

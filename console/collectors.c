@@ -43,7 +43,17 @@ static bool is_answered(const struct asked *asked)
 }
 
 /* The first collector of a user has one path, further ones have their job's beside it. */
-static int find_sockets(glob_t *found)
+static const char *nodes_pattern(void)
+{
+	return geteuid() ? "rankwatch*.sock" : "*socket";
+}
+
+static const char *all_nodes_pattern(void)
+{
+	return geteuid() ? "rankwatch-*.all-nodes" : "*.all-nodes";
+}
+
+static int find_sockets(const char *name, glob_t *found)
 {
 	struct address address;
 	char pattern[ADDRESS_PATH + 32];
@@ -51,7 +61,7 @@ static int find_sockets(glob_t *found)
 
 	if (err)
 		return err;
-	snprintf(pattern, sizeof(pattern), "%s/%s", address.directory, geteuid() ? "rankwatch*.sock" : "*socket");
+	snprintf(pattern, sizeof(pattern), "%s/%s", address.directory, name);
 	return glob(pattern, 0, NULL, found) ? -ENOENT : 0;
 }
 
@@ -126,18 +136,28 @@ static int ask(char *const *paths, size_t count, const char *topics, unsigned ti
 	return err;
 }
 
-int collectors_find(struct collectors *collectors, const char *topics, unsigned timeout_ms)
+static int find_at(struct collectors *collectors, const char *name, const char *topics, unsigned timeout_ms)
 {
 	glob_t found;
 	int err = 0;
 
 	*collectors = (struct collectors){ 0 };
-	if (find_sockets(&found))
+	if (find_sockets(name, &found))
 		return 0;
 	if (found.gl_pathc)
 		err = ask(found.gl_pathv, found.gl_pathc, topics, timeout_ms, collectors);
 	globfree(&found);
 	return err;
+}
+
+int collectors_find(struct collectors *collectors, const char *topics, unsigned timeout_ms)
+{
+	return find_at(collectors, nodes_pattern(), topics, timeout_ms);
+}
+
+int collectors_find_all_nodes(struct collectors *collectors, unsigned timeout_ms)
+{
+	return find_at(collectors, all_nodes_pattern(), NULL, timeout_ms);
 }
 
 const json_t *collectors_of(const struct collectors *collectors, const char *job)

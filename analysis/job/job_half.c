@@ -9,6 +9,8 @@
 #include "analysis/batch.h"
 #include "analysis/findings.h"
 #include "analysis/job/asks.h"
+#include "analysis/job/course.h"
+#include "analysis/job/job_view.h"
 #include "analysis/job/lanes.h"
 #include "analysis/job/late.h"
 #include "analysis/job/order.h"
@@ -17,6 +19,7 @@
 
 struct job_half {
 	struct world world;
+	struct course course;
 	struct lanes lanes;
 	struct stand stand;
 	struct asks asks;
@@ -92,6 +95,17 @@ void job_half_ask_why(struct job_half *half, uint64_t now_ns, job_half_ask *ask,
 	asks_tick(&half->asks, &half->world, now_ns, ask, argument);
 }
 
+void job_half_keep_course(struct job_half *half)
+{
+	course_open(&half->course);
+	half->world.course = &half->course;
+}
+
+void job_half_look(const struct job_half *half, struct job_view *view)
+{
+	*view = (struct job_view){ .world = &half->world, .course = &half->course, .now_ns = half->now_ns };
+}
+
 void job_half_replay_open(struct job_half *half, uint64_t now_ns)
 {
 	half->now_ns = now_ns;
@@ -126,7 +140,8 @@ void job_half_summarise(const struct job_half *half, struct job_half_summary *su
 
 size_t job_half_bytes(const struct job_half *half)
 {
-	return sizeof(*half) + world_bytes(&half->world) + lanes_bytes(&half->lanes, &half->world);
+	return sizeof(*half) + world_bytes(&half->world) + lanes_bytes(&half->lanes, &half->world) +
+	       course_bytes(&half->course);
 }
 
 void job_half_free(struct job_half *half)
@@ -135,6 +150,7 @@ void job_half_free(struct job_half *half)
 		return;
 	lanes_forget(&half->lanes, &half->world);
 	world_free(&half->world);
+	course_free(&half->course);
 	findings_free(&half->findings);
 	free(half);
 }

@@ -14,6 +14,7 @@
 #include "analysis/analysis.h"
 
 struct job_half;
+struct job_view;
 
 struct job_half_summary {
 	uint32_t hosts, silent_hosts; /* that have sent; of them: that send nothing any more and did not end in order */
@@ -43,6 +44,10 @@ typedef void job_half_ask(void *argument, const char *host, const void *bytes, s
 void job_half_ask_why(struct job_half *half, uint64_t now_ns, job_half_ask *ask, void *argument);
 /* Tells every open finding again as RW_FINDING_OPEN. */
 void job_half_replay_open(struct job_half *half, uint64_t now_ns);
+/* From now on what ranks' time went to is kept, second by second, for those who look. */
+void job_half_keep_course(struct job_half *half);
+/* What is known now (analysis/job/job_view.h); valid until it takes or ticks again. */
+void job_half_look(const struct job_half *half, struct job_view *view);
 void job_half_summarise(const struct job_half *half, struct job_half_summary *summary);
 /* Of all that is kept. */
 size_t job_half_bytes(const struct job_half *half);

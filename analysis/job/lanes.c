@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/job/course.h"
 #include "analysis/lateness.h"
 #include "analysis/peers.h"
 
@@ -14,6 +15,7 @@ static const double keeps = 15 / 16.0;
 struct entry {
 	uint32_t member;
 	uint64_t own_us, inside_us, host_us, device_us, lasted_us, operations;
+	uint64_t late_us; /* than the members' median */
 };
 
 static int by_value(const void *left, const void *right)
@@ -315,7 +317,7 @@ static void blame(struct lane *lane, const struct world *world, const struct wor
 }
 
 /* As in analysis/sums.c: of the two medians of an even number the one that makes less late. */
-static void blame_all(struct lane *lane, const struct world *world, const struct world_comm *comm, const struct entry *entries,
+static void blame_all(struct lane *lane, const struct world *world, const struct world_comm *comm, struct entry *entries,
 		      uint32_t count, uint64_t *values)
 {
 	uint64_t own_us = median(entries, count, offsetof(struct entry, own_us), values, false),
@@ -325,7 +327,8 @@ static void blame_all(struct lane *lane, const struct world *world, const struct
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t works_us = beyond(entries[i].own_us, own_us), waits_us = beyond(inside_us, entries[i].inside_us);
-		blame(lane, world, comm, &entries[i], works_us < waits_us ? works_us : waits_us, scale);
+		entries[i].late_us = works_us < waits_us ? works_us : waits_us;
+		blame(lane, world, comm, &entries[i], entries[i].late_us, scale);
 	}
 	lane->lasted_s = (double)lasted_us / 1e6;
 	lane->compared = count;
@@ -375,6 +378,19 @@ static void test_all(struct lane *lane, uint64_t now_ns)
 	excursions_note(watched, lane->number);
 }
 
+/* For those who look. */
+static void charge(const struct world *world, const struct world_comm *comm, const struct entry *entries, uint32_t count, uint64_t until_ns)
+{
+	struct course_late *late = world->course ? calloc(count, sizeof(*late)) : NULL;
+	uint64_t lasted_ns = (uint64_t)(comm->lane->lasted_s * 1e9);
+
+	for (uint32_t i = 0; late && i < count; i++)
+		late[i] = (struct course_late){ comm->members[entries[i].member].rank, entries[i].late_us };
+	if (late && lasted_ns)
+		course_charge(world->course, late, count, until_ns > lasted_ns ? until_ns - lasted_ns : 0, until_ns);
+	free(late);
+}
+
 static uint32_t hosts_among(const struct world *world, const struct world_comm *comm, const struct entry *entries, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++)
@@ -400,6 +416,7 @@ static void judge(struct lanes *lanes, const struct world *world, struct world_c
 			lane->number++;
 			lanes->cuts++;
 			blame_all(lane, world, comm, entries, count, values);
+			charge(world, comm, entries, count, mark->first_ns);
 			test_all(lane, now_ns);
 		}
 	}

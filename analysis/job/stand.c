@@ -11,20 +11,10 @@
 #include "analysis/naming.h"
 #include "analysis/text.h"
 
-/* The operation of a communicator in which members stand. */
-struct place {
-	const struct world_comm *comm;
-	struct world_flight flight; /* of one of them */
-	uint64_t since_ns;          /* when the last of them had come */
-	uint32_t waiters, missing, unknown;
-	bool parted; /* members stand in different ones */
-	bool by_gpu; /* of all of them the GPU has come */
-};
-
 /* Whom others wait for, and the place where they have waited longest. */
 struct root {
 	uint32_t rank;
-	const struct place *place;
+	const struct stand_place *place;
 };
 
 struct look {
@@ -32,7 +22,7 @@ struct look {
 	struct world *world;
 	struct findings *findings;
 	uint64_t now_ns;
-	struct place *places;
+	struct stand_place *places;
 	uint32_t place_count;
 	struct root *roots;
 	uint32_t root_count;
@@ -58,7 +48,7 @@ static bool is_point_to_point(uint8_t function)
 	return plain == RW_FUNCTION_SEND || plain == RW_FUNCTION_RECV || plain == RW_FUNCTION_SEND_RECV;
 }
 
-static const struct world_flight *fresh_flight(const struct world *world, const struct world_member *member, uint64_t now_ns)
+const struct world_flight *stand_flight(const struct world *world, const struct world_member *member, uint64_t now_ns)
 {
 	const struct world_flight *flight = member->standing ? &member->standing->flight : NULL;
 
@@ -67,10 +57,9 @@ static const struct world_flight *fresh_flight(const struct world *world, const 
 	return flight;
 }
 
-/* The flight in which the member waits for others; NULL it does not, or nobody says so. */
-static const struct world_flight *waits_in(const struct world *world, const struct world_member *member, uint64_t now_ns)
+const struct world_flight *stand_waits_in(const struct world *world, const struct world_member *member, uint64_t now_ns)
 {
-	const struct world_flight *flight = fresh_flight(world, member, now_ns);
+	const struct world_flight *flight = stand_flight(world, member, now_ns);
 
 	if (!flight || !(flight->flags & RW_MESSAGE_ARRIVED) || world->ranks[member->rank].life == RW_MESSAGE_STOPPED)
 		return NULL;
@@ -82,12 +71,11 @@ static bool is_same(const struct world_flight *left, const struct world_flight *
 	return left->function == right->function && left->sequence == right->sequence;
 }
 
-/* Where members stand in different operations, the one with the most of them. */
-static bool find_place(const struct look *look, const struct world_comm *comm, struct place *place)
+bool stand_find_place(const struct world *world, const struct world_comm *comm, uint64_t now_ns, struct stand_place *place)
 {
-	*place = (struct place){ .comm = comm, .by_gpu = true };
+	*place = (struct stand_place){ .comm = comm, .by_gpu = true };
 	for (uint32_t i = 0; i < comm->member_count; i++) {
-		const struct world_flight *flight = waits_in(look->world, &comm->members[i], look->now_ns);
+		const struct world_flight *flight = stand_waits_in(world, &comm->members[i], now_ns);
 		if (!flight)
 			continue;
 		place->parted |= place->waiters && !is_same(flight, &place->flight);
@@ -96,7 +84,7 @@ static bool find_place(const struct look *look, const struct world_comm *comm, s
 		place->waiters++;
 	}
 	for (uint32_t i = 0; i < comm->member_count; i++) {
-		const struct world_flight *flight = waits_in(look->world, &comm->members[i], look->now_ns);
+		const struct world_flight *flight = stand_waits_in(world, &comm->members[i], now_ns);
 		if (!flight || !is_same(flight, &place->flight))
 			continue;
 		place->since_ns = flight->since_ns > place->since_ns ? flight->since_ns : place->since_ns;
@@ -104,8 +92,6 @@ static bool find_place(const struct look *look, const struct world_comm *comm, s
 	}
 	return place->waiters > 0;
 }
-
-enum presence { HERE, MISSING, UNKNOWN };
 
 static bool has_not_called(const struct world_member *member, const struct world_flight *flight)
 {
@@ -116,25 +102,26 @@ static bool has_not_called(const struct world_member *member, const struct world
 }
 
 /* In a transfer between two, only the other end is needed. */
-static bool is_needed(const struct place *place, const struct world_member *member)
+static bool is_needed(const struct stand_place *place, const struct world_member *member)
 {
 	return !is_point_to_point(place->flight.function) || member->comm_rank == place->flight.peer_or_root;
 }
 
-static enum presence presence_of(const struct look *look, const struct place *place, const struct world_member *member)
+enum stand_presence stand_presence(const struct world *world, const struct stand_place *place, const struct world_member *member,
+				   uint64_t now_ns)
 {
-	const struct world_rank *rank = &look->world->ranks[member->rank];
-	const struct world_flight *flight = fresh_flight(look->world, member, look->now_ns);
+	const struct world_rank *rank = &world->ranks[member->rank];
+	const struct world_flight *flight = stand_flight(world, member, now_ns);
 
 	if (!is_needed(place, member) || member->left)
-		return HERE;
+		return STAND_IS_HERE;
 	if (is_point_to_point(place->flight.function))
-		return !flight || is_dead(rank) || rank->life == RW_MESSAGE_STOPPED ? MISSING : HERE;
-	if (is_dead(rank) || (rank->told && rank->life == RW_MESSAGE_STOPPED) || is_silent(look->world, member->rank, look->now_ns))
-		return MISSING;
+		return !flight || is_dead(rank) || rank->life == RW_MESSAGE_STOPPED ? STAND_IS_MISSING : STAND_IS_HERE;
+	if (is_dead(rank) || (rank->told && rank->life == RW_MESSAGE_STOPPED) || is_silent(world, member->rank, now_ns))
+		return STAND_IS_MISSING;
 	if (flight && is_same(flight, &place->flight))
-		return flight->flags & RW_MESSAGE_ARRIVED ? HERE : MISSING;
-	return has_not_called(member, &place->flight) ? MISSING : UNKNOWN;
+		return flight->flags & RW_MESSAGE_ARRIVED ? STAND_IS_HERE : STAND_IS_MISSING;
+	return has_not_called(member, &place->flight) ? STAND_IS_MISSING : STAND_IS_UNKNOWN;
 }
 
 static void find_places(struct look *look)
@@ -143,16 +130,16 @@ static void find_places(struct look *look)
 
 	for (uint32_t i = 0; i < world->comm_count; i++) {
 		struct world_comm *comm = world->comms[i];
-		struct place *place = &look->places[look->place_count];
-		if (!comm->standing || !find_place(look, comm, place))
+		struct stand_place *place = &look->places[look->place_count];
+		if (!comm->standing || !stand_find_place(world, comm, look->now_ns, place))
 			continue;
 		look->place_count++;
 		for (uint32_t k = 0; k < comm->member_count; k++)
-			look->stands[comm->members[k].rank] |= waits_in(world, &comm->members[k], look->now_ns) != NULL;
+			look->stands[comm->members[k].rank] |= stand_waits_in(world, &comm->members[k], look->now_ns) != NULL;
 	}
 }
 
-static void add_root(struct look *look, uint32_t rank, const struct place *place)
+static void add_root(struct look *look, uint32_t rank, const struct stand_place *place)
 {
 	if (!look->listed[rank]) {
 		look->listed[rank] = true;
@@ -168,19 +155,19 @@ static void add_root(struct look *look, uint32_t rank, const struct place *place
 static void find_roots(struct look *look)
 {
 	for (uint32_t i = 0; i < look->place_count; i++) {
-		struct place *place = &look->places[i];
+		struct stand_place *place = &look->places[i];
 		for (uint32_t k = 0; k < place->comm->member_count && !place->parted; k++) {
 			const struct world_member *member = &place->comm->members[k];
-			enum presence presence = presence_of(look, place, member);
-			place->unknown += presence == UNKNOWN;
-			place->missing += presence == MISSING;
-			if (presence == MISSING && !look->stands[member->rank])
+			enum stand_presence presence = stand_presence(look->world, place, member, look->now_ns);
+			place->unknown += presence == STAND_IS_UNKNOWN;
+			place->missing += presence == STAND_IS_MISSING;
+			if (presence == STAND_IS_MISSING && !look->stands[member->rank])
 				add_root(look, member->rank, place);
 		}
 	}
 }
 
-static uint64_t waited_ns(const struct look *look, const struct place *place)
+static uint64_t waited_ns(const struct look *look, const struct stand_place *place)
 {
 	return look->now_ns > place->since_ns ? look->now_ns - place->since_ns : 0;
 }
@@ -225,13 +212,13 @@ static void tell(struct look *look, struct record *record)
 }
 
 /* Those who stand there. */
-static int set_waiting(struct look *look, struct record *record, const struct place *place)
+static int set_waiting(struct look *look, struct record *record, const struct stand_place *place)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < place->comm->member_count; i++) {
 		const struct world_member *member = &place->comm->members[i];
-		const struct world_flight *flight = waits_in(look->world, member, look->now_ns);
+		const struct world_flight *flight = stand_waits_in(look->world, member, look->now_ns);
 		if (flight && is_same(flight, &place->flight))
 			look->ranks[count++] = member->rank;
 	}
@@ -239,7 +226,7 @@ static int set_waiting(struct look *look, struct record *record, const struct pl
 }
 
 static struct record *make(struct look *look, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks, uint32_t count,
-			   const struct place *place)
+			   const struct stand_place *place)
 {
 	struct record *record = told_new(look->world, kind, scope, ranks, count);
 	char what[224];
@@ -319,7 +306,7 @@ static uint64_t limit_of(const struct world_rank *rank)
 static void tell_hang(struct look *look, const struct root *root)
 {
 	struct world_rank *rank = &look->world->ranks[root->rank];
-	const struct place *place = root->place;
+	const struct stand_place *place = root->place;
 	bool known = rank->why_ns && look->now_ns < rank->why_ns + STAND_WHY_NS;
 	uint8_t progress = known ? rank->progress : RW_MESSAGE_PROGRESS_UNKNOWN;
 	uint64_t waited = waited_ns(look, place), after = after_ns(place->comm);
@@ -334,7 +321,7 @@ static void tell_hang(struct look *look, const struct root *root)
 	if (!record)
 		return;
 	const struct world_member *member = world_member(look->world, place->comm, root->rank);
-	const struct world_flight *flight = member ? fresh_flight(look->world, member, look->now_ns) : NULL;
+	const struct world_flight *flight = member ? stand_flight(look->world, member, look->now_ns) : NULL;
 	record->subject = root->rank;
 	record->finding.severity = progress == RW_MESSAGE_STANDS || waited >= limit_of(rank) ? RW_CRITICAL : RW_NOTICE;
 	record->finding.confidence = RW_LIKELY;
@@ -451,10 +438,10 @@ static void tell_root(struct look *look, uint32_t at, uint64_t first_ns)
 /* All ranks have come to the oldest operation, and it does not end: nobody is named. */
 static void tell_standstill(struct look *look)
 {
-	const struct place *oldest = NULL;
+	const struct stand_place *oldest = NULL;
 
 	for (uint32_t i = 0; i < look->place_count; i++) {
-		const struct place *place = &look->places[i];
+		const struct stand_place *place = &look->places[i];
 		bool whole = !place->missing && !place->unknown && place->comm->size &&
 			     place->waiters == (uint32_t)place->comm->size && !is_point_to_point(place->flight.function);
 		if (whole && !place->parted && place->by_gpu && (!oldest || place->since_ns < oldest->since_ns))
@@ -502,7 +489,7 @@ static uint32_t count_calls(const struct look *look, const struct world_comm *co
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < comm->member_count; i++) {
-		const struct world_flight *flight = waits_in(look->world, &comm->members[i], look->now_ns);
+		const struct world_flight *flight = stand_waits_in(look->world, &comm->members[i], look->now_ns);
 		if (!flight || is_point_to_point(flight->function))
 			continue;
 		struct call other = call_of(flight);
@@ -516,7 +503,7 @@ static uint32_t count_calls(const struct look *look, const struct world_comm *co
 static bool all_last(const struct look *look, const struct world_comm *comm)
 {
 	for (uint32_t i = 0; i < comm->member_count; i++) {
-		const struct world_flight *flight = waits_in(look->world, &comm->members[i], look->now_ns);
+		const struct world_flight *flight = stand_waits_in(look->world, &comm->members[i], look->now_ns);
 		if (flight && !is_point_to_point(flight->function) && flight->heard_ns < flight->since_ns + STAND_GONE_NS)
 			return false;
 	}
@@ -524,15 +511,15 @@ static bool all_last(const struct look *look, const struct world_comm *comm)
 }
 
 /* Members wait in calls that never meet. Who makes another call than more than half of all ranks has parted from them. */
-static void tell_desync(struct look *look, const struct place *place)
+static void tell_desync(struct look *look, const struct stand_place *place)
 {
 	const struct world_comm *comm = place->comm;
 	struct call usual = call_of(&place->flight), odd = { 0 };
 	uint32_t most = 0, others = 0, *ranks = calloc(comm->member_count + 1, sizeof(*ranks));
-	struct place at = *place;
+	struct stand_place at = *place;
 
 	for (uint32_t i = 0; i < comm->member_count; i++) {
-		const struct world_flight *flight = waits_in(look->world, &comm->members[i], look->now_ns);
+		const struct world_flight *flight = stand_waits_in(look->world, &comm->members[i], look->now_ns);
 		if (!flight || is_point_to_point(flight->function))
 			continue;
 		struct call call = call_of(flight);
@@ -545,7 +532,7 @@ static void tell_desync(struct look *look, const struct place *place)
 	}
 	bool majority = comm->size && most * 2 > (uint32_t)comm->size, adopted = false;
 	for (uint32_t i = 0; ranks && i < comm->member_count; i++) {
-		const struct world_flight *flight = waits_in(look->world, &comm->members[i], look->now_ns);
+		const struct world_flight *flight = stand_waits_in(look->world, &comm->members[i], look->now_ns);
 		if (!flight || is_point_to_point(flight->function))
 			continue;
 		struct call call = call_of(flight);

@@ -36,6 +36,28 @@ struct stand {
 	uint64_t looked_ns;
 };
 
+/* The operation of a communicator in which members stand. */
+struct stand_place {
+	const struct world_comm *comm;
+	struct world_flight flight; /* of one of them */
+	uint64_t since_ns;          /* when the last of them had come */
+	uint32_t waiters, missing, unknown;
+	bool parted; /* members stand in different ones */
+	bool by_gpu; /* of all of them the GPU has come */
+};
+
+enum stand_presence { STAND_IS_HERE, STAND_IS_MISSING, STAND_IS_UNKNOWN };
+
+/* Its oldest unfinished operation there; NULL: none is older than a second, or nobody says so. */
+const struct world_flight *stand_flight(const struct world *world, const struct world_member *member, uint64_t now_ns);
+/* The same, if the member waits for others in it. */
+const struct world_flight *stand_waits_in(const struct world *world, const struct world_member *member, uint64_t now_ns);
+/* Where its members stand; in different operations: that with the most of them. Who is missing is not counted. False: nobody stands. */
+bool stand_find_place(const struct world *world, const struct world_comm *comm, uint64_t now_ns, struct stand_place *place);
+/* Has the member come there? */
+enum stand_presence stand_presence(const struct world *world, const struct stand_place *place, const struct world_member *member,
+				   uint64_t now_ns);
+
 void stand_tick(struct stand *stand, struct world *world, struct findings *findings, uint64_t now_ns);
 
 #endif

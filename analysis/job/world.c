@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/batch.h"
+#include "analysis/job/course.h"
 
 enum { SLOTS_FIRST = 64, COMMUNICATOR_MAX = 1 << 20 };
 
@@ -213,6 +214,8 @@ static struct world_rank *claim(struct taking *taking, uint32_t number)
 		world->hosts[taking->host].ranks++;
 		world->rank_count++;
 		world->changes++;
+		if (world->course)
+			course_add(world->course, number);
 	} else if (rank->host != taking->host) {
 		const struct world_host *host = &world->hosts[rank->host];
 		if (!is_dead(rank) && !host->ended && !world_is_silent(host, taking->now_ns))
@@ -449,6 +452,8 @@ static bool take_cut(struct taking *taking, struct world_rank *rank)
 	member->cut_ns = comm->cut_ns = taking->now_ns;
 	mark_of(comm, message->function, told->sequence, taking->now_ns)->members++;
 	note_period(comm, member, cut);
+	if (taking->world->course)
+		course_note_cut(taking->world->course, member->rank, cut, taking->now_ns);
 	return true;
 }
 
@@ -711,6 +716,8 @@ static void forget(struct world *world)
 void world_begin(struct world *world, uint16_t generation)
 {
 	forget(world);
+	if (world->course)
+		course_begin(world->course);
 	world->begun = true;
 	world->generation = generation;
 }

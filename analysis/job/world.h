@@ -106,6 +106,7 @@ struct world_mark {
 };
 
 struct lane;
+struct course;
 
 struct world_comm {
 	uint64_t id;
@@ -190,6 +191,7 @@ struct world {
 	uint32_t slot_count;
 	uint64_t changes; /* of who is in which communicators, and where */
 	uint64_t batches, messages, bad, ignored;
+	struct course *course; /* hears of cuts; NULL: nobody looks */
 };
 
 /* Takes a batch that batch_refuse() has nothing against. 0 or -ENOMEM. */

@@ -9,6 +9,7 @@
 
 #include "base/foreign_text.h"
 #include "blackbox/run_mark.h"
+#include "collector/message.h"
 #include "collector/sight.h"
 #include "console/box_choice.h"
 #include "console/box_json.h"
@@ -213,6 +214,50 @@ static bool is_shown(const json_t *hello, const struct listed *runs, size_t coun
 	return false;
 }
 
+static void print_heard(const json_t *hello)
+{
+	json_int_t silent = json_integer_value(json_object_get(hello, "silent"));
+
+	printf("hears %" JSON_INTEGER_FORMAT " hosts with %" JSON_INTEGER_FORMAT " ranks", json_integer_value(json_object_get(hello, "hosts")),
+	       json_integer_value(json_object_get(hello, "ranks")));
+	if (silent)
+		printf(", %" JSON_INTEGER_FORMAT " of these hosts silent", silent);
+	puts("; rankwatch top --all-nodes shows them");
+}
+
+/* Who hears all nodes of a job watches no run: it is listed by itself. */
+static void print_all_nodes(const json_t *hello, const struct options *options)
+{
+	const char *job = json_string_value(json_object_get(hello, "job"));
+
+	if (options->json) {
+		print_json(json_pack("{s:O}", "collector", hello));
+		return;
+	}
+	foreign_line(stdout, "%s: all nodes", job ? job : "(job not known)");
+	printf("  collector  process %" JSON_INTEGER_FORMAT ", ", json_integer_value(json_object_get(hello, "pid")));
+	if (json_is_true(json_object_get(hello, "silent")) && !job)
+		puts("does not answer: it may be stopped");
+	else
+		print_heard(hello);
+}
+
+static size_t print_all_of_all_nodes(const struct collectors *collectors, const struct options *options)
+{
+	size_t printed = 0;
+
+	for (size_t i = 0; i < collectors->count; i++) {
+		const json_t *hello = collectors->answers[i].hello;
+		bool of_job = !options->choice.job || (json_object_get(hello, "job") && message_hello_is_of(hello, options->choice.job));
+
+		if (options->choice.path_count || !of_job)
+			continue;
+		print_all_nodes(hello, options);
+		printed++;
+	}
+	return printed;
+}
+
 static void print_lone_collector(const json_t *hello, const struct options *options)
 {
 	const char *job = json_string_value(json_object_get(hello, "job"));
@@ -241,7 +286,8 @@ static size_t print_lone_collectors(const struct collectors *collectors, const s
 	return printed;
 }
 
-static int list(const struct options *options, const struct boxes *boxes, const struct collectors *collectors)
+static int list(const struct options *options, const struct boxes *boxes, const struct collectors *collectors,
+		const struct collectors *all_nodes)
 {
 	struct listed *runs = calloc(boxes->run_count + 1, sizeof(*runs));
 
@@ -259,6 +305,8 @@ static int list(const struct options *options, const struct boxes *boxes, const 
 	}
 	bool everything = !options->choice.path_count && !options->choice.job;
 	size_t lone = everything ? print_lone_collectors(collectors, runs, boxes->run_count, options) : 0;
+
+	lone += print_all_of_all_nodes(all_nodes, options);
 
 	if (!lone && !boxes->run_count && !options->json)
 		fprintf(stderr, "rankwatch ls: %s\n",
@@ -279,7 +327,7 @@ static void refuse(void *argument, const char *path, const char *why)
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct options options = { 0 };
-	struct collectors collectors = { 0 };
+	struct collectors collectors = { 0 }, all_nodes = { 0 };
 	struct boxes boxes;
 
 	command_parse(command, argc, argv, 0, &options);
@@ -292,8 +340,11 @@ static int run(const struct command *command, int argc, char **argv)
 	if (!err)
 		err = collectors_find(&collectors, NULL, ANSWER_MS);
 	if (!err)
-		err = list(&options, &boxes, &collectors);
+		err = collectors_find_all_nodes(&all_nodes, ANSWER_MS);
+	if (!err)
+		err = list(&options, &boxes, &collectors, &all_nodes);
 	collectors_free(&collectors);
+	collectors_free(&all_nodes);
 	bool refused = boxes.refused;
 
 	boxes_close(&boxes);
@@ -305,7 +356,7 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const struct argp_option ls_options[] = {
-	{ "json", 'J', NULL, 0, "One JSON object a line: a run, or a collector that watches none yet", 0 },
+	{ "json", 'J', NULL, 0, "One JSON object a line: a run, or a collector that watches none yet or hears all nodes", 0 },
 	{ 0 },
 };
 
@@ -319,7 +370,7 @@ static const struct argp ls_argp = {
 	    "Lists the runs whose black boxes this user has on this machine, the newest first: how many ranks of how "
 	    "many left one, when the first was made, what they hold of memory or disk, whether the run still goes on, "
 	    "and which collector watches it, at what level. Collectors without a run come last, unless something is "
-	    "named.\v"
+	    "named, and behind them those that hear all nodes of a job.\v"
 	    "Exit status 3: a file that is named as a black box could not be read.\n\n"
 	    "Examples:\n"
 	    "  rankwatch ls\n"

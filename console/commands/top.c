@@ -18,11 +18,11 @@
 #include "console/top/screen.h"
 #include "console/top/view.h"
 
-enum { KEY_ASCII = 0x100, KEY_ONCE, EVERY_MS = 500, ANSWER_MS = 3000, FRAME_MS = 250, ONCE_ROWS = 40, ONCE_ROWS_MOST = 20000 };
+enum { KEY_ASCII = 0x100, KEY_ONCE, KEY_ALL_NODES, EVERY_MS = 500, ANSWER_MS = 3000, FRAME_MS = 250, ONCE_ROWS = 40, ONCE_ROWS_MOST = 20000 };
 
 struct options {
 	struct box_choice choice;
-	bool once, json, ascii;
+	bool once, json, ascii, all_nodes;
 };
 
 struct top {
@@ -46,6 +46,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_ASCII:
 		options->ascii = true;
+		return 0;
+	case KEY_ALL_NODES:
+		options->all_nodes = true;
 		return 0;
 	case KEY_ONCE:
 		options->once = true;
@@ -163,36 +166,15 @@ static int print_once(struct top *top)
 	return 0;
 }
 
-static void pass_over(void *argument, const json_t *message)
-{
-	(void)argument;
-	(void)message;
-}
-
-/* Does somebody here hear all nodes of the job, and watch none? */
-static bool hears_all_nodes(const char *job)
-{
-	struct collector_client client;
-	bool found = collector_client_open(&client, job, COLLECTOR_CLIENT_ALL_NODES, pass_over, NULL) == 0;
-
-	collector_client_close(&client);
-	return found;
-}
-
 static int say_no_collector(const struct options *options, int err)
 {
 	const char *job = options->choice.job;
 
 	if (err == -ETIMEDOUT || err == -EAGAIN)
 		fputs("rankwatch top: the collector does not answer: it may be stopped\n", stderr);
-	else if (hears_all_nodes(job))
-		foreign_line(stderr,
-			     "rankwatch top: no rank is watched here: the collector that runs hears all nodes%s%s. \"rankwatch findings%s%s "
-			     "--follow\" prints what it finds; \"rankwatch top\" shows one node's ranks, on that node",
-			     job ? " of job " : "", job ? job : "", job ? " --job " : "", job ? job : "");
 	else
-		foreign_line(stderr, "rankwatch top: no collector %s%s; \"rankwatch top DIRECTORY\" shows a job that is over, from its boxes",
-			     job ? "serves job " : "is running", job ? job : "");
+		foreign_line(stderr, "rankwatch top: no collector %s%s%s; \"rankwatch top DIRECTORY\" shows a job that is over, from its boxes",
+			     options->all_nodes ? "of all nodes " : "", job ? "serves job " : "is running", job ? job : "");
 	return COMMAND_FAILED;
 }
 
@@ -230,7 +212,7 @@ static int show(struct top *top)
 
 static int show_live(struct top *top)
 {
-	int err = live_open(&top->live, &top->model, top->options.choice.job, EVERY_MS);
+	int err = live_open(&top->live, &top->model, top->options.choice.job, top->options.all_nodes, EVERY_MS);
 
 	if (!err)
 		err = show(top);
@@ -276,6 +258,7 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const struct argp_option top_options[] = {
+	{ "all-nodes", KEY_ALL_NODES, NULL, 0, "Show the whole job as \"rankwatch collect --all-nodes\" hears it, also where a node's collector runs here", 0 },
 	{ "ascii", KEY_ASCII, NULL, 0, "Draw with ASCII alone", 0 },
 	{ "json", 'J', NULL, 0, "Print what is known once, as one JSON object (docs/protocol.md, \"Snapshot\")", 0 },
 	{ "once", KEY_ONCE, NULL, 0, "Print the first screen once, all ranks, and end", 0 },
@@ -289,12 +272,13 @@ static const struct argp top_argp = {
 	.parser = parse,
 	.children = top_children,
 	.doc = "Shows a job while it runs: is it healthy, which rank is it, why, and how long is left until the framework's watchdog. "
-	       "Without a directory it follows a running collector of this user, also when that is started again; with one, or with "
+	       "Without a directory it follows a running collector of this user, also when that is started again: a node's, or, where none runs, that of all nodes; with one, or with "
 	       "files, it shows a job that is over, from its black boxes. The arrow keys go back in time; ? tells the other keys.\v"
 	       "Colours are left out where NO_COLOR is set.\n\n"
 	       "Examples:\n"
 	       "  rankwatch top\n"
 	       "  rankwatch top --once\n"
+	       "  rankwatch top --all-nodes --job slurm-81123\n"
 	       "  rankwatch top /shared/boxes/slurm-81123\n"
 	       "  rankwatch top --json | jq '.ranks[] | select(.doing == \"missing\").rank'\n",
 };

@@ -15,6 +15,9 @@ static void calls_of(const struct model_communicator *communicator, uint64_t *le
 	for (size_t i = 0; i < communicator->member_count; i++) {
 		uint64_t calls = communicator->members[i].calls;
 
+		if (calls == MODEL_CALLS_UNKNOWN)
+			continue;
+
 		*least = calls < *least ? calls : *least;
 		*most = calls > *most ? calls : *most;
 	}
@@ -26,7 +29,7 @@ static void draw_calls(struct view_drawing *drawing, int row, const struct model
 	char text[64];
 
 	calls_of(communicator, &least, &most);
-	if (!communicator->member_count)
+	if (!communicator->member_count || least == MODEL_CALLS_UNKNOWN)
 		return;
 	if (least == most)
 		snprintf(text, sizeof(text), "%llu each", (unsigned long long)most);
@@ -68,7 +71,9 @@ static void draw_row(struct view_drawing *drawing, int row, const struct model_c
 
 static void describe_member(const struct model_member *member, uint64_t most, char *text, size_t size)
 {
-	if (member->calls < most)
+	if (member->calls == MODEL_CALLS_UNKNOWN)
+		snprintf(text, size, "%d: not known here", member->rank);
+	else if (member->calls < most)
 		snprintf(text, size, "%d: %llu (%llu behind)%s", member->rank, (unsigned long long)member->calls,
 			 (unsigned long long)(most - member->calls), member->captured ? " graph" : "");
 	else

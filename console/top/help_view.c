@@ -4,8 +4,8 @@
 static const struct {
 	const char *key, *meaning;
 } lines[] = {
-	{ "1-6, Tab", "overview, ranks, communicators, one rank, values, findings" },
-	{ "arrows, PgUp, Home", "move; Enter looks at that rank" },
+	{ "1-7, Tab", "overview, ranks, comms, one rank, values, findings, hosts" },
+	{ "arrows, PgUp, Home", "move; Enter looks at that rank, or at a host's ranks" },
 	{ "left right, [ ]", "back and forth in time, by a step or ten; Esc: now" },
 	{ "p, space", "hold this moment, and go on" },
 	{ "f", "follow the worst rank" },
@@ -21,6 +21,7 @@ static const struct {
 	{ "W", "waits in an operation, for a second or more" },
 	{ "R I T X E ?", "runs, init, stopped, dead, ended, not known" },
 	{ "LOST A STEP", "others waited for it so long, over the last ten steps" },
+	{ "IN", "of all nodes: in operations, waits and transfers together" },
 	{ "WAIT, OWN", "of its time: in operations others had not come to, between" },
 	{ "BY STEP", "others waited for it, of each step; N: NaN or Inf" },
 };

@@ -13,7 +13,7 @@ static void subscribe(struct live *live)
 	char line[160];
 
 	snprintf(line, sizeof(line),
-		 "{\"id\":1,\"subscribe\":[\"ranks\",\"communicators\",\"gpus\",\"findings\",\"cells\"],\"every_ms\":%d}", live->every_ms);
+		 "{\"id\":1,\"subscribe\":[\"ranks\",\"communicators\",\"gpus\",\"findings\",\"cells\",\"hosts\"],\"every_ms\":%d}", live->every_ms);
 	collector_client_send(&live->client, line);
 }
 
@@ -29,16 +29,27 @@ static void on_message(void *argument, const json_t *message)
 	subscribe(live);
 }
 
+static int connect_to(struct live *live, enum collector_client_where where)
+{
+	return collector_client_open(&live->client, *live->job ? live->job : NULL, where, on_message, live);
+}
+
+/* Once one has spoken, the next is to be of its kind. */
 static int connect_again(struct live *live)
 {
-	int err = collector_client_open(&live->client, *live->job ? live->job : NULL, COLLECTOR_CLIENT_ANYWHERE, on_message, live);
+	bool known = live->model->greeted;
+	int err = connect_to(live, !live->falls_back || (known && live->model->all_nodes) ? COLLECTOR_CLIENT_ALL_NODES : COLLECTOR_CLIENT_ANYWHERE);
 
+	if (err && live->falls_back && !known) {
+		int second = connect_to(live, COLLECTOR_CLIENT_ALL_NODES);
+		err = second ? err : 0;
+	}
 	return err;
 }
 
-int live_open(struct live *live, struct model *model, const char *job, int every_ms)
+int live_open(struct live *live, struct model *model, const char *job, bool all_nodes, int every_ms)
 {
-	*live = (struct live){ .model = model, .every_ms = every_ms, .tried_ms = clock_unix_ms() };
+	*live = (struct live){ .falls_back = !all_nodes, .model = model, .every_ms = every_ms, .tried_ms = clock_unix_ms() };
 	snprintf(live->job, sizeof(live->job), "%s", job ? job : "");
 	return connect_again(live);
 }

@@ -11,13 +11,14 @@
 struct live {
 	struct collector_client client;
 	struct model *model;
+	bool falls_back; /* to the collector of all nodes, where no other is found */
 	char job[256]; /* that is followed; "" whichever is found first */
 	double tried_ms, asked_ms; /* Unix; asked: for the rank's detail */
 	int every_ms;
 };
 
-/* job: NULL whichever runs. 0, or what collector_client_open() says; the live is of use in both cases. */
-int live_open(struct live *live, struct model *model, const char *job, int every_ms);
+/* job: NULL whichever runs. all_nodes: that which hears all nodes; else a node's, and that one where there is none. 0, or what collector_client_open() says; the live is of use in both cases. */
+int live_open(struct live *live, struct model *model, const char *job, bool all_nodes, int every_ms);
 void live_close(struct live *live);
 /* Reads what has come; -1 where nothing is connected. */
 int live_descriptor(const struct live *live);

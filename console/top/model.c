@@ -36,6 +36,21 @@ static void copy_thread(struct model_rank *rank, const json_t *thread)
 		snprintf(rank->thread, sizeof(rank->thread), "%.*s in %s(2)%s%.*s", 32, name, call, *path ? " on " : "", 120, path);
 }
 
+/* Waits and transfers are one where messages tell of them. */
+static double wait_of(const json_t *row)
+{
+	return field_number(row, "wait_ms", field_number(row, "inside_ms", 0));
+}
+
+/* As its host says: "fsync(2)". */
+static void copy_why(struct model_rank *rank, const json_t *row)
+{
+	if (!json_is_string(field_get(row, "why")))
+		return;
+	field_copy(rank->thread, sizeof(rank->thread), field_get(row, "why"));
+	rank->seen_ms = field_number(row, "seen_unix_ms", 0);
+}
+
 static void take_rank(struct model_rank *rank, const json_t *row)
 {
 	*rank = (struct model_rank){
@@ -45,18 +60,20 @@ static void take_rank(struct model_rank *rank, const json_t *row)
 		.step = field_integer(row, "step", -1),
 		.since_ms = field_number(row, "since_unix_ms", 0),
 		.own_ms = field_number(row, "own_ms", 0),
-		.wait_ms = field_number(row, "wait_ms", 0),
+		.wait_ms = wait_of(row),
 		.transfer_ms = field_number(row, "transfer_ms", 0),
 		.unseen_ms = field_number(row, "unseen_ms", 0),
 		.lost_ms = field_number(row, "lost_ms", 0),
 		.operations = (uint64_t)field_integer(row, "operations", 0),
 		.clean_scans = (uint64_t)field_integer(row, "clean_scans", 0),
+		.compared = (uint32_t)field_small(row, "compared", 0),
 	};
 	field_copy(rank->host, sizeof(rank->host), field_get(row, "host"));
 	field_copy(rank->doing, sizeof(rank->doing), field_get(row, "doing"));
 	field_copy(rank->life, sizeof(rank->life), field_get(row, "life"));
 	copy_operation(rank->operation, sizeof(rank->operation), field_get(row, "operation"));
 	copy_thread(rank, field_get(row, "thread"));
+	copy_why(rank, row);
 }
 
 static void take_ranks(struct model *model, const json_t *rows)
@@ -155,7 +172,7 @@ static void take_communicator(struct model_communicator *communicator, const jso
 	for (size_t i = 0; communicator->members && i < count; i++, communicator->member_count++) {
 		const json_t *member = json_array_get(members, i);
 
-		communicator->members[i] = (struct model_member){ field_small(member, "rank", -1), (uint64_t)field_integer(member, "calls", 0),
+		communicator->members[i] = (struct model_member){ field_small(member, "rank", -1), (uint64_t)field_integer(member, "calls", -1),
 								  json_is_true(field_get(member, "captured")) };
 	}
 	if (communicator->members)
@@ -198,10 +215,32 @@ static void take_communicators(struct model *model, const json_t *rows, const js
 	json_array_foreach(flights, i, flight) take_flight(model, flight);
 }
 
+static void take_hosts(struct model *model, const json_t *rows)
+{
+	size_t count = json_array_size(rows);
+	struct model_host *hosts = json_is_array(rows) ? calloc(count + 1, sizeof(*hosts)) : NULL;
+
+	if (!hosts)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		field_copy(hosts[i].name, sizeof(hosts[i].name), field_get(row, "host"));
+		field_copy(hosts[i].state, sizeof(hosts[i].state), field_get(row, "state"));
+		field_copy(hosts[i].level, sizeof(hosts[i].level), field_get(row, "level"));
+		hosts[i].heard_ms = field_number(row, "heard_unix_ms", 0);
+		hosts[i].ranks = field_integer(row, "ranks", 0);
+	}
+	free(model->hosts);
+	model->hosts = hosts;
+	model->host_count = count;
+}
+
 static void take_job(struct model *model, const json_t *job)
 {
 	if (json_is_string(field_get(job, "id")))
 		field_copy(model->job, sizeof(model->job), field_get(job, "id"));
+	model->all_nodes = json_is_true(field_get(job, "all_nodes"));
 	model->processes = field_integer(job, "processes", 0);
 	model->ranks_total = field_integer(job, "ranks_total", -1);
 	model->communicators_made = field_integer(job, "communicators", 0);
@@ -253,6 +292,7 @@ static void take_snapshot(struct model *model, const json_t *snapshot)
 	field_copy(model->watchdog.from, sizeof(model->watchdog.from), field_get(watchdog, "from"));
 	take_ranks(model, field_get(snapshot, "ranks"));
 	take_gpus(model, field_get(snapshot, "gpus"));
+	take_hosts(model, field_get(snapshot, "hosts"));
 	take_communicators(model, field_get(snapshot, "communicators"), field_get(snapshot, "flights"));
 	model_columns_take(model, field_get(snapshot, "cells"));
 	close_others(model, field_get(snapshot, "findings"));
@@ -315,7 +355,9 @@ void model_take(struct model *model, const json_t *message, double now_ms)
 
 	if (hello) {
 		field_copy(model->job, sizeof(model->job), field_get(hello, "job"));
-		take_sight(model, hello);
+		model->all_nodes = json_is_true(field_get(hello, "all_nodes"));
+		if (!model->all_nodes)
+			take_sight(model, hello);
 		model->greeted = true;
 		model->over = false;
 		model->gone_ms = 0;
@@ -348,6 +390,29 @@ const struct model_column *model_column(const struct model *model, long at)
 	return &model->columns[at];
 }
 
+double model_others(const struct model *model, size_t index)
+{
+	size_t compared = model->ranks[index].compared ? model->ranks[index].compared : model->rank_count;
+
+	return compared > 1 ? (double)compared - 1 : 1;
+}
+
+double model_steps(const struct model_column *column)
+{
+	if (column->step)
+		return (double)(column->last_step - column->step + 1);
+	/* Merged ones reach from the beginning of their first second to that of their last. */
+	return column->until_ms > column->from_ms + 1000 ? (column->until_ms - column->from_ms) / 1000 + 1 : 1;
+}
+
+bool model_has_hosts(const struct model *model)
+{
+	for (size_t i = 1; i < model->rank_count; i++)
+		if (strcmp(model->ranks[i].host, model->ranks[0].host) != 0)
+			return true;
+	return false;
+}
+
 double model_time(const struct model *model, long at)
 {
 	const struct model_column *column = at >= 0 ? model_column(model, at) : NULL;
@@ -358,6 +423,7 @@ double model_time(const struct model *model, long at)
 void model_free(struct model *model)
 {
 	free(model->ranks);
+	free(model->hosts);
 	free_communicators(model);
 	while (model->column_count)
 		model_columns_drop(model, model->column_count - 1);

@@ -19,6 +19,7 @@ enum {
 	MODEL_LINES = 64,  /* communicators with magnitudes */
 };
 #define MODEL_CELLS_BYTES ((size_t)64 << 20) /* older columns are dropped */
+#define MODEL_CALLS_UNKNOWN UINT64_MAX
 #define MODEL_STANDS_MS 1000.0               /* so long is no wait of every step */
 
 struct model_gpu {
@@ -40,6 +41,7 @@ struct model_rank {
 	double since_ms, seen_ms;   /* Unix; 0 not known */
 	double own_ms, wait_ms, transfer_ms, unseen_ms, lost_ms; /* since the start */
 	uint64_t operations, clean_scans;
+	uint32_t compared; /* of all nodes: with so many ranks, itself among them; 0: with all, or lost_ms is not known */
 	struct model_gpu gpu;
 };
 
@@ -61,7 +63,7 @@ struct model_column {
 
 struct model_member {
 	int32_t rank;
-	uint64_t calls;
+	uint64_t calls; /* MODEL_CALLS_UNKNOWN */
 	bool captured;
 };
 
@@ -77,6 +79,13 @@ struct model_communicator {
 	int32_t unseen; /* -1 not known */
 };
 
+/* That the collector of all nodes hears. */
+struct model_host {
+	char name[MODEL_NAME], state[16], level[16]; /* docs/protocol.md */
+	double heard_ms; /* Unix; 0 not known */
+	int64_t ranks;
+};
+
 struct model_finding {
 	char id[32];
 	json_t *json;
@@ -87,6 +96,7 @@ struct model_finding {
 struct model {
 	bool dead;             /* made from boxes: there is no more to come */
 	bool greeted;          /* a collector has spoken */
+	bool all_nodes;        /* one that hears all nodes: wait_ms is all time inside of operations, and steps are not known */
 	bool over;             /* its last launcher has left: the job has ended */
 	double gone_ms;        /* Unix: since when there is no collector; 0 there is one */
 	double at_ms;          /* Unix: of the snapshot; 0 none has come */
@@ -100,6 +110,8 @@ struct model {
 	char sight[MODEL_TEXT]; /* "watching 8 ranks with eBPF" */
 	struct model_rank *ranks;
 	size_t rank_count;
+	struct model_host *hosts;
+	size_t host_count;
 	struct model_communicator *communicators;
 	size_t communicator_count;
 	struct model_column *columns; /* oldest first */
@@ -126,6 +138,12 @@ void model_lose(struct model *model, double now_ms);
 
 /* The newest column that is shown when this one is looked at; NULL: there are none. at: -1 the newest. */
 const struct model_column *model_column(const struct model *model, long at);
+/* How many others wait where this rank is late. */
+double model_others(const struct model *model, size_t index);
+/* Steps in a column; seconds where no step is known. */
+double model_steps(const struct model_column *column);
+/* Are there ranks of more than one host? */
+bool model_has_hosts(const struct model *model);
 /* Unix time that is looked at. */
 double model_time(const struct model *model, long at);
 

@@ -160,7 +160,7 @@ static void take_column(struct model *model, const json_t *row, size_t ranks, co
 	for (size_t i = 0; i < ranks; i++)
 		column.cells[i] = (struct model_cell){
 			.own_ms = part_of(row, "own_ms", i),
-			.wait_ms = part_of(row, "wait_ms", i),
+			.wait_ms = part_of(row, field_get(row, "inside_ms") ? "inside_ms" : "wait_ms", i),
 			.transfer_ms = part_of(row, "transfer_ms", i),
 			.unseen_ms = part_of(row, "unseen_ms", i),
 			.lost_ms = part_of(row, "lost_ms", i),

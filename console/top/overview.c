@@ -13,7 +13,7 @@ enum { LABEL = 12, VALUE = 30, CHART_MOST = 100, VERDICT = 8, OTHERS = 3 /* rows
 /* Per step and rank. */
 static double step_ms(const struct model_column *column)
 {
-	double whole = 0, steps = column->step ? (double)(column->last_step - column->step + 1) : 1;
+	double whole = 0, steps = model_steps(column);
 	size_t seen = 0;
 
 	for (size_t i = 0; i < column->rank_count; i++) {
@@ -86,6 +86,41 @@ static int draw_steps(struct view_drawing *drawing, int row)
 	return row + 1;
 }
 
+/* Of all nodes: who is heard. */
+static int draw_hosts(struct view_drawing *drawing, int row)
+{
+	const struct model *model = drawing->model;
+	const struct model_host *silent = NULL;
+	size_t silent_count = 0, ended = 0;
+	char since[24];
+
+	for (size_t i = 0; i < model->host_count; i++) {
+		bool is_silent = !strcmp(model->hosts[i].state, "silent");
+
+		silent = is_silent && !silent ? &model->hosts[i] : silent;
+		silent_count += is_silent;
+		ended += !strcmp(model->hosts[i].state, "ended");
+	}
+	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  hosts");
+	if (silent)
+		canvas_print(drawing->canvas, row, LABEL, STYLE_WARN, "%zu, of which %zu %s silent: %s for %s (7)", model->host_count, silent_count,
+			     silent_count == 1 ? "is" : "are", silent->name, view_duration(since, sizeof(since), drawing->now_ms - silent->heard_ms));
+	else if (ended)
+		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%zu, of which %zu %s ended (7)", model->host_count, ended,
+			     ended == 1 ? "has" : "have");
+	else
+		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%zu, all are heard (7)", model->host_count);
+	return row + 1;
+}
+
+static bool is_any_compared(const struct model *model)
+{
+	for (size_t i = 0; i < model->rank_count; i++)
+		if (model->ranks[i].compared)
+			return true;
+	return false;
+}
+
 static int draw_lost(struct view_drawing *drawing, int row)
 {
 	const struct model *model = drawing->model;
@@ -99,6 +134,10 @@ static int draw_lost(struct view_drawing *drawing, int row)
 		whole += rank->own_ms + rank->wait_ms + rank->transfer_ms + rank->unseen_ms;
 	}
 	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  lost");
+	if (model->all_nodes && !is_any_compared(model)) {
+		canvas_text(drawing->canvas, row, LABEL, STYLE_DIM, "not known here: no ranks have been compared over hosts yet");
+		return row + 1;
+	}
 	draw_chart(drawing, row, lost_share, 1, STYLE_HEAT_0);
 	snprintf(text, sizeof(text), "%s of GPU time, %.0f %%", view_duration(time, sizeof(time), lost), whole > 0 ? lost / whole * 100 : 0);
 	draw_value(drawing, row, text);
@@ -126,9 +165,13 @@ static int draw_time(struct view_drawing *drawing, int row)
 		int cells = (int)(parts[i] / whole * width + 0.5);
 
 		for (int k = 0; k < cells && at < LABEL + width; k++, at++)
-			canvas_text(drawing->canvas, row, at, styles[i], (const char *[]){ "o", "w", "t", "?" }[i]);
+			canvas_text(drawing->canvas, row, at, styles[i], (const char *[]){ "o", model->all_nodes ? "i" : "w", "t", "?" }[i]);
 	}
-	if (whole > 0) {
+	if (whole > 0 && model->all_nodes) {
+		snprintf(text, sizeof(text), "own %.0f inside %.0f unseen %.0f %%", parts[0] / whole * 100, parts[1] / whole * 100,
+			 parts[3] / whole * 100);
+		draw_value(drawing, row, text);
+	} else if (whole > 0) {
 		snprintf(text, sizeof(text), "own %.0f wait %.0f transfer %.0f %%", parts[0] / whole * 100, parts[1] / whole * 100,
 			 parts[2] / whole * 100);
 		draw_value(drawing, row, text);
@@ -266,11 +309,35 @@ static int draw_watchdog(struct view_drawing *drawing, int row)
 	return row + 1;
 }
 
+/* How deep hosts see their ranks, by how many of them. */
+static void draw_levels(struct view_drawing *drawing, int row)
+{
+	static const char *const levels[] = { "ebpf", "root", "proc", "self", "none" };
+	const struct model *model = drawing->model;
+	char text[160] = "by the messages of hosts";
+	size_t used = strlen(text);
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		size_t count = 0;
+
+		for (size_t k = 0; k < model->host_count; k++)
+			count += !strcmp(model->hosts[k].level, levels[i]);
+		if (count)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %zu at level %s",
+						 strchr(text, ':') ? "," : ":", count, levels[i]);
+	}
+	canvas_cut(drawing->canvas, row, LABEL, drawing->canvas->width - LABEL, STYLE_PLAIN, text);
+}
+
 static int draw_sight(struct view_drawing *drawing, int row)
 {
 	const struct model *model = drawing->model;
 
 	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  seen");
+	if (model->all_nodes) {
+		draw_levels(drawing, row);
+		return row + 1;
+	}
 	canvas_cut(drawing->canvas, row, LABEL, drawing->canvas->width - LABEL, STYLE_PLAIN,
 		   model->dead ? "from black boxes alone" : *model->sight ? model->sight : "how deep is not known yet");
 	return row + 1;
@@ -318,7 +385,7 @@ void overview_draw(struct view_drawing *drawing)
 	row = draw_verdict(drawing, row);
 	row = draw_watchdog(drawing, row);
 	row = draw_sight(drawing, row);
-	row = draw_steps(drawing, row);
+	row = drawing->model->all_nodes ? draw_hosts(drawing, row) : draw_steps(drawing, row);
 	row = draw_lost(drawing, row);
 	row = draw_time(drawing, row);
 	row = draw_ranks(drawing, row + (drawing->bottom - row > 12));

@@ -6,15 +6,6 @@
 
 enum { RANK_AT = 1, STATE_AT = 8, BAR_AT = 10, BAR = 8, LATE_AT = 19, WAIT_AT = 28, OWN_AT = 34, REST_AT = 40, WIDE = 120, GPU = 26, HOST = 16, STRIP_MOST = 64, STRIP_LEAST = 12 };
 
-/* Where all ranks are on one host nobody needs its name in each row. */
-static bool has_hosts(const struct model *model)
-{
-	for (size_t i = 1; i < model->rank_count; i++)
-		if (strcmp(model->ranks[i].host, model->ranks[0].host) != 0)
-			return true;
-	return false;
-}
-
 static bool has_gpus(const struct model *model)
 {
 	for (size_t i = 0; i < model->rank_count; i++)
@@ -25,6 +16,7 @@ static bool has_gpus(const struct model *model)
 
 /* What has room: where "now", the GPU and the strip begin. */
 struct layout {
+	bool prefix; /* its host stands before what a rank does */
 	int host, gpu, now, strip, strip_width; /* host, gpu: -1 no room */
 };
 
@@ -33,10 +25,11 @@ static struct layout layout_of(const struct view_drawing *drawing)
 	int width = drawing->canvas->width;
 	struct layout layout = { .host = -1, .gpu = -1, .now = REST_AT };
 
-	if (width >= WIDE && has_hosts(drawing->model)) {
+	if (width >= WIDE && model_has_hosts(drawing->model)) {
 		layout.host = layout.now;
 		layout.now += HOST;
 	}
+	layout.prefix = layout.host < 0 && model_has_hosts(drawing->model);
 	if (width >= WIDE && has_gpus(drawing->model)) {
 		layout.gpu = layout.now;
 		layout.now += GPU;
@@ -55,29 +48,30 @@ void rank_row_head(struct view_drawing *drawing, int row, const struct ranking *
 	static const char *const sorts[] = { [SORT_LOST] = "lost time", [SORT_RANK] = "rank", [SORT_WAIT] = "waiting", [SORT_STATE] = "state" };
 	struct canvas *canvas = drawing->canvas;
 	struct layout layout = layout_of(drawing);
+	bool all = drawing->model->all_nodes;
 	char now[64];
 
 	canvas_style_row(canvas, row, STYLE_HEAD);
 	canvas_text(canvas, row, RANK_AT, STYLE_HEAD, "RANK");
 	canvas_text(canvas, row, STATE_AT, STYLE_HEAD, "S");
-	canvas_text(canvas, row, BAR_AT, STYLE_HEAD, "LOST A STEP");
-	canvas_text(canvas, row, WAIT_AT, STYLE_HEAD, " WAIT");
+	canvas_text(canvas, row, BAR_AT, STYLE_HEAD, all ? "LOST A SECOND" : "LOST A STEP");
+	canvas_text(canvas, row, WAIT_AT, STYLE_HEAD, all ? "   IN" : " WAIT");
 	canvas_text(canvas, row, OWN_AT, STYLE_HEAD, "  OWN");
 	if (layout.host >= 0)
 		canvas_text(canvas, row, layout.host, STYLE_HEAD, "HOST");
 	if (layout.gpu >= 0)
 		canvas_text(canvas, row, layout.gpu, STYLE_HEAD, "GPU");
-	snprintf(now, sizeof(now), "%s, by %s%s", drawing->at < 0 ? drawing->model->dead ? "END" : "NOW" : "IN THAT STEP",
+	snprintf(now, sizeof(now), "%s%s, by %s%s", layout.prefix ? "HOST " : "", drawing->at < 0 ? drawing->model->dead ? "END" : "NOW" : all ? "IN THAT SECOND" : "IN THAT STEP",
 		 sorts[drawing->view->sort], ranking->folded ? ", folded" : "");
 	canvas_cut(canvas, row, layout.now, layout.strip - layout.now - 1, STYLE_HEAD, now);
-	canvas_cut(canvas, row, layout.strip, layout.strip_width, STYLE_HEAD, layout.strip_width >= 26 ? "WAITED FOR, step by step" : "BY STEP");
+	canvas_cut(canvas, row, layout.strip, layout.strip_width, STYLE_HEAD, layout.strip_width >= 26 ? all ? "WAITED FOR, by second" : "WAITED FOR, step by step" : all ? "BY SECOND" : "BY STEP");
 }
 
 static double cell_share(const struct model *model, const struct model_column *column, size_t index)
 {
 	const struct model_cell *cell = &column->cells[index];
 	double whole = (double)(cell->own_ms + cell->wait_ms + cell->transfer_ms + cell->unseen_ms);
-	double others = model->rank_count > 1 ? (double)model->rank_count - 1 : 1;
+	double others = model_others(model, index);
 
 	return whole > 0 ? (double)cell->lost_ms / others / whole : 0;
 }
@@ -140,6 +134,17 @@ static void draw_gpu(struct view_drawing *drawing, int row, int column, const st
 	canvas_cut(drawing->canvas, row, column, GPU - 1, gpu->xid || *gpu->throttle ? STYLE_WARN : STYLE_PLAIN, text);
 }
 
+/* Of whom nothing is known. */
+static const char *silence(const struct model *model, const struct model_rank *rank)
+{
+	for (size_t i = 0; i < model->host_count; i++)
+		if (!strcmp(model->hosts[i].name, rank->host))
+			return !strcmp(model->hosts[i].state, "silent") ? "its host is silent"
+			       : !strcmp(model->hosts[i].state, "ended") ? "its collector has ended"
+									 : "";
+	return "";
+}
+
 static void now_text(const struct view_drawing *drawing, const struct ranking_row *ranked, char *text, size_t size)
 {
 	const struct model_rank *rank = &drawing->model->ranks[ranked->index];
@@ -159,7 +164,7 @@ static void now_text(const struct view_drawing *drawing, const struct ranking_ro
 	else if (*rank->thread && now_ms - rank->seen_ms < MODEL_STANDS_MS)
 		snprintf(text, size, "%s", rank->thread);
 	else
-		snprintf(text, size, "%s", !strcmp(rank->doing, "stopped") ? "stopped" : !strcmp(rank->doing, "unknown") ? "" : "works");
+		snprintf(text, size, "%s", !strcmp(rank->doing, "stopped") ? "stopped" : !strcmp(rank->doing, "unknown") ? silence(drawing->model, rank) : drawing->model->all_nodes ? "runs" : "works");
 }
 
 static void past_text(const struct view_drawing *drawing, const struct ranking_row *ranked, char *text, size_t size)
@@ -172,7 +177,7 @@ static void past_text(const struct view_drawing *drawing, const struct ranking_r
 		return;
 	const struct model_cell *cell = &column->cells[ranked->index];
 
-	snprintf(text, size, "own %s, waited %s", view_duration(own, sizeof(own), (double)cell->own_ms),
+	snprintf(text, size, drawing->model->all_nodes ? "own %s, inside %s" : "own %s, waited %s", view_duration(own, sizeof(own), (double)cell->own_ms),
 		 view_duration(wait, sizeof(wait), (double)cell->wait_ms));
 }
 
@@ -221,6 +226,10 @@ void rank_row_draw(struct view_drawing *drawing, int row, const struct ranking_r
 		now_text(drawing, ranked, text, sizeof(text));
 	else
 		past_text(drawing, ranked, text, sizeof(text));
-	canvas_cut(canvas, row, layout.now, layout.strip - layout.now - 1, ranked->standing.sick ? STYLE_PLAIN : STYLE_DIM, text);
+	int now = layout.now;
+
+	if (layout.prefix && ranked->count == 1)
+		now = canvas_cut(canvas, row, now, layout.strip - now - 1, STYLE_DIM, rank->host) + 1;
+	canvas_cut(canvas, row, now, layout.strip - now - 1, ranked->standing.sick ? STYLE_PLAIN : STYLE_DIM, text);
 	draw_strip(drawing, row, &layout, ranked);
 }

@@ -55,8 +55,12 @@ static int draw_head(struct view_drawing *drawing, int row)
 		rank_row_draw(drawing, row++, ranked, false);
 		const struct model_rank *rank = &drawing->model->ranks[ranked->index];
 
-		canvas_print(drawing->canvas, row++, 1, STYLE_DIM, "host %s, pid %d, step %lld, %llu operations", rank->host, rank->pid,
-			     (long long)rank->step, (unsigned long long)rank->operations);
+		if (drawing->model->all_nodes)
+			canvas_print(drawing->canvas, row++, 1, STYLE_DIM, "host %s, pid %d, %llu operations", rank->host, rank->pid,
+				     (unsigned long long)rank->operations);
+		else
+			canvas_print(drawing->canvas, row++, 1, STYLE_DIM, "host %s, pid %d, step %lld, %llu operations", rank->host, rank->pid,
+				     (long long)rank->step, (unsigned long long)rank->operations);
 		drawing->view->under_cursor = -1;
 	}
 	ranking_free(&ranking);
@@ -114,12 +118,32 @@ static void draw_lists(struct view_drawing *drawing, int row)
 	    draw_operation(drawing, row++, item, drawing->model->at_ms);
 }
 
+/* Of all nodes: what its host was asked, because it is late or does not come, and where there is more. */
+static void draw_answer(struct view_drawing *drawing, int row)
+{
+	const json_t *detail = drawing->model->detail;
+	char *answer = strdup(string(detail, "answer")), *host = foreign_text(string(detail, "host")), *rest, *line;
+
+	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
+	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD, "WHAT ITS HOST ANSWERED, asked why it is late or does not come");
+	if (!answer || !*answer)
+		canvas_text(drawing->canvas, row++, 1, STYLE_DIM, "nothing of late: it is asked while others wait for this rank");
+	for (line = answer ? strtok_r(answer, "\n", &rest) : NULL; line && row < drawing->bottom; line = strtok_r(NULL, "\n", &rest))
+		draw_foreign(drawing, row++, 1, STYLE_PLAIN, line);
+	canvas_print(drawing->canvas, row + 1, 1, STYLE_DIM, "Threads and operations are not known here: \"rankwatch top\" on host %s.",
+		     host ? host : "");
+	free(answer);
+	free(host);
+}
+
 void rank_draw(struct view_drawing *drawing)
 {
 	int row = draw_head(drawing, drawing->top);
 
 	if (drawing->at >= 0)
 		canvas_text(drawing->canvas, row + 1, 1, STYLE_DIM, "threads and operations are known of now only: Esc goes there");
+	else if (drawing->model->all_nodes && drawing->model->detail && drawing->model->detail_rank == drawing->view->rank)
+		draw_answer(drawing, row + 1);
 	else if (drawing->model->detail && drawing->model->detail_rank == drawing->view->rank)
 		draw_lists(drawing, row + 1);
 	else

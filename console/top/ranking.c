@@ -15,6 +15,14 @@ bool ranking_is_open(const struct model_finding *finding, double at_ms)
 	return finding->first_ms <= at_ms && (!finding->closed_ms || finding->closed_ms > at_ms);
 }
 
+/* What is only suspected of somebody comes behind what is known of somebody else. */
+static int weight_of(const struct model_finding *finding)
+{
+	const char *confidence = json_string_value(json_object_get(finding->json, "confidence"));
+
+	return finding->severity * 2 + !(confidence && !strcmp(confidence, "inconclusive"));
+}
+
 const struct model_finding *ranking_worst_finding(const struct model *model, double at_ms)
 {
 	const struct model_finding *worst = NULL;
@@ -22,7 +30,7 @@ const struct model_finding *ranking_worst_finding(const struct model *model, dou
 	for (size_t i = 0; i < model->finding_count; i++) {
 		const struct model_finding *finding = &model->findings[i];
 
-		if (finding->severity > 0 && ranking_is_open(finding, at_ms) && (!worst || finding->severity > worst->severity))
+		if (finding->severity > 0 && ranking_is_open(finding, at_ms) && (!worst || weight_of(finding) > weight_of(worst)))
 			worst = finding;
 	}
 	return worst;
@@ -100,7 +108,7 @@ static void add_lately(const struct model *model, long at, size_t index, struct 
 {
 	long last = at < 0 ? (long)model->column_count - 1 : at, first = last - MODEL_LATELY + 1;
 	double own = 0, wait = 0, transfer = 0, unseen = 0, lost = 0, steps = 0;
-	double others = model->rank_count > 1 ? (double)model->rank_count - 1 : 1;
+	double others = model_others(model, index);
 
 	for (long i = first > 0 ? first : 0; i <= last; i++) {
 		const struct model_column *column = &model->columns[i];
@@ -115,7 +123,7 @@ static void add_lately(const struct model *model, long at, size_t index, struct 
 		unseen += (double)cell->unseen_ms;
 		lost += (double)cell->lost_ms;
 		row->bad += cell->bad;
-		steps += column->step ? (double)(column->last_step - column->step + 1) : 1;
+		steps += model_steps(column);
 	}
 	double whole = own + wait + transfer + unseen;
 
@@ -147,7 +155,7 @@ static void judge(const struct model *model, long at, double now_ms, const char 
 	/* That it was stopped or killed says more than what is found of it. */
 	if (named[row->index])
 		row->standing = (struct standing){ strchr("TX", row->standing.letter) ? row->standing.letter : named[row->index],
-						   STYLE_BAD, true };
+						   named[row->index] == '!' ? STYLE_WARN : STYLE_BAD, true };
 }
 
 static bool is_wanted(const struct model_rank *rank, const char *search)

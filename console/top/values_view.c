@@ -77,6 +77,12 @@ static int room_for_magnitudes(const struct view_drawing *drawing)
 void values_draw(struct view_drawing *drawing)
 {
 	const struct model *model = drawing->model;
+
+	if (model->all_nodes) {
+		canvas_text(drawing->canvas, drawing->top + 1, 2, STYLE_DIM, "not known here: \"rankwatch top\" on a node shows what its ranks brought; NaN and");
+		canvas_text(drawing->canvas, drawing->top + 2, 2, STYLE_DIM, "Inf that any node has found are among the findings (6)");
+		return;
+	}
 	int head = magnitude_rows_draw(drawing, drawing->top, room_for_magnitudes(drawing));
 	int page = drawing->bottom - head - 1;
 	size_t first = view_scroll(drawing->view, model->rank_count, page), *order = ranks_in_order(model);

@@ -15,8 +15,14 @@ static const struct {
 	[VIEW_OVERVIEW] = { "overview", overview_draw }, [VIEW_RANKS] = { "ranks", ranks_draw },
 	[VIEW_COMMUNICATORS] = { "comms", communicators_draw },
 	[VIEW_RANK] = { "rank", rank_draw },		 [VIEW_VALUES] = { "values", values_draw },
-	[VIEW_FINDINGS] = { "findings", findings_draw },
+	[VIEW_FINDINGS] = { "findings", findings_draw }, [VIEW_HOSTS] = { "hosts", hosts_draw },
 };
+
+/* Where all is on one host there is nothing to list. */
+static int view_count(const struct model *model)
+{
+	return model_has_hosts(model) || model->host_count > 1 ? VIEW_COUNT : VIEW_HOSTS;
+}
 
 char *view_duration(char *text, size_t size, double ms)
 {
@@ -99,7 +105,8 @@ static void draw_title(const struct view_drawing *drawing)
 	if (model->steps)
 		snprintf(steps, sizeof(steps), " · step %lld", (long long)model->steps);
 	draw_mode(drawing, mode, sizeof(mode));
-	snprintf(title, sizeof(title), " rankwatch · %s%s%s", *model->job ? model->job : "no job", ranks, steps);
+	snprintf(title, sizeof(title), " rankwatch · %s%s%s%s", *model->job ? model->job : "no job",
+		 model->all_nodes ? " · all nodes" : "", ranks, steps);
 	int right = canvas->width - (int)strlen(mode);
 
 	canvas_cut(canvas, 0, 0, right > 0 ? right : canvas->width, STYLE_BAR, title);
@@ -118,14 +125,14 @@ static void draw_keys(const struct view_drawing *drawing)
 		canvas_text(canvas, row, column, STYLE_CHOSEN, " ");
 		return;
 	}
-	for (int i = 0; i < VIEW_COUNT; i++)
+	for (int i = 0; i < view_count(drawing->model); i++)
 		column = canvas_print(canvas, row, column, i == (int)view->kind ? STYLE_CHOSEN : STYLE_BAR, " %d %s ", i + 1,
 				      views[i].name);
 	if (*view->search)
 		column = canvas_print(canvas, row, column, STYLE_WARN, " /%s ", view->search);
 	canvas_text(canvas, row, column, STYLE_BAR,
-		    canvas->width >= 128 ? " ? help  / search  s sort  z fold  f follow  p pause  ← → time  q quit"
-					 : " ? help  q quit");
+		    canvas->width >= 140 ? " ? help  / search  s sort  z fold  f follow  p pause  ← → time  q quit"
+		    : canvas->width - column >= 15 ? " ? help  q quit" : canvas->width - column >= 7 ? " ? help" : "");
 }
 
 void view_draw(const struct model *model, struct view *view, struct canvas *canvas, double now_ms)
@@ -139,6 +146,7 @@ void view_draw(const struct model *model, struct view *view, struct canvas *canv
 					.bottom = canvas->height - 1 };
 
 	view->under_cursor = -1;
+	*view->under_host = '\0';
 	view->rows = 0;
 	view->page = 1;
 	draw_title(&drawing);
@@ -196,6 +204,11 @@ static void show(struct view *view, enum view_kind kind)
 
 static void enter(struct view *view)
 {
+	if (*view->under_host) {
+		snprintf(view->search, sizeof(view->search), "%s", view->under_host);
+		show(view, VIEW_RANKS);
+		return;
+	}
 	if (view->under_cursor < 0)
 		return;
 	view->rank = view->under_cursor;
@@ -235,10 +248,10 @@ static void letter_key(struct view *view, const struct model *model, int key)
 			scrub(view, model, 0);
 		break;
 	case '\t':
-		show(view, (view->kind + 1) % VIEW_COUNT);
+		show(view, (enum view_kind)(((int)view->kind + 1) % view_count(model)));
 		break;
 	default:
-		if (key >= '1' && key < '1' + VIEW_COUNT)
+		if (key >= '1' && key < '1' + view_count(model))
 			show(view, (enum view_kind)(key - '1'));
 	}
 }

@@ -10,7 +10,7 @@
 #include "console/top/canvas.h"
 #include "console/top/model.h"
 
-enum view_kind { VIEW_OVERVIEW, VIEW_RANKS, VIEW_COMMUNICATORS, VIEW_RANK, VIEW_VALUES, VIEW_FINDINGS, VIEW_COUNT };
+enum view_kind { VIEW_OVERVIEW, VIEW_RANKS, VIEW_COMMUNICATORS, VIEW_RANK, VIEW_VALUES, VIEW_FINDINGS, VIEW_HOSTS, VIEW_COUNT };
 enum view_sort { SORT_LOST, SORT_RANK, SORT_WAIT, SORT_STATE, SORT_COUNT };
 enum view_fold { FOLD_AUTO, FOLD_ALWAYS, FOLD_NEVER };
 
@@ -42,6 +42,7 @@ struct view {
 	int page;        /* rows that the last drawing had for its list */
 	size_t rows;     /* and how many there were */
 	int32_t under_cursor; /* rank in the row of the cursor; -1 none */
+	char under_host[32];  /* host there; "" none */
 };
 
 struct view_drawing {
@@ -67,6 +68,7 @@ void communicators_draw(struct view_drawing *drawing);
 void rank_draw(struct view_drawing *drawing);
 void values_draw(struct view_drawing *drawing);
 void findings_draw(struct view_drawing *drawing);
+void hosts_draw(struct view_drawing *drawing);
 void help_draw(struct view_drawing *drawing);
 
 /* First row of the list that is shown, so that the cursor is among `page` rows; notes page and rows. */

@@ -13,6 +13,7 @@
 
 #include "analysis/batch.h"
 #include "analysis/job/job_half.h"
+#include "analysis/job/job_view.h"
 #include "tests/fuzz/printed_finding.h"
 
 enum { PIECE_WHOLE = 0x80, PIECE_LAST = 0x40, PIECE_HEAD = 4, TICKS_MAX = 4 };
@@ -66,11 +67,50 @@ static void take(struct job_half *half, uint64_t number, uint8_t flags, const ui
 		abort();
 }
 
+static void read_rank(void *argument, const struct analysis_rank_view *rank)
+{
+	*(uint64_t *)argument += strlen(rank->host) + strlen(rank->why) + strlen(rank->reason) + strlen(rank->comm_name) + rank->lost_ns;
+}
+
+static void read_communicator(void *argument, const struct analysis_communicator_view *communicator)
+{
+	for (uint32_t i = 0; i < communicator->member_count; i++)
+		*(uint64_t *)argument += communicator->calls[i] + (uint64_t)communicator->ranks[i];
+}
+
+static void read_flight(void *argument, const struct analysis_flight *flight)
+{
+	for (size_t i = 0; i < flight->joined_count; i++)
+		*(uint64_t *)argument += strlen(flight->joined_phase[i]);
+	for (size_t i = 0; i < flight->missing_count; i++)
+		*(uint64_t *)argument += (uint64_t)flight->missing[i];
+}
+
+static void look_at_all(const struct job_view *view)
+{
+	struct analysis_deadline deadline;
+	struct analysis_summary seen;
+	volatile uint64_t kept;
+	uint64_t sum = 0;
+
+	job_view_ranks(view, read_rank, &sum);
+	job_view_communicators(view, read_communicator, &sum);
+	job_view_flights(view, read_flight, &sum);
+	job_view_deadline(view, &deadline);
+	job_view_summary(view, &seen);
+	kept = sum + deadline.since_ns + seen.operations + job_view_cells(view)->count;
+	(void)kept;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct job_half *half = job_half_new("j", emit, NULL);
 	struct job_half_summary summary;
+	struct job_view view;
 	uint64_t now_ns = 1000000000, number = 0;
+
+	if (half)
+		job_half_keep_course(half);
 
 	for (; half && size >= PIECE_HEAD; number++) {
 		size_t length = data[2] | (size_t)data[3] << 8;
@@ -87,6 +127,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!half)
 		return 0;
 	job_half_replay_open(half, now_ns);
+	job_half_look(half, &view);
+	look_at_all(&view);
 	job_half_summarise(half, &summary);
 	if (summary.batches + summary.bad != number)
 		abort();

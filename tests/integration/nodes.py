@@ -181,6 +181,8 @@ def findings_of_nodes(failures):
         own = [value for _, value in listed.out.json() if value["kind"] == "hang"]
         failures.check([value["where"][0]["host"] for value in own] == ["host-1"], f"and prints what is open there: {own}")
 
+        shown_of_all(failures, play)
+
         late = job.start_half()
         await_said(failures, late, "hears 2 hosts with 4 ranks", "who comes late hears both hosts")
         found = stage.wait_until(lambda: findings(late, kind="hang", ranks=[2]), 90)
@@ -203,7 +205,7 @@ def findings_of_nodes(failures):
         job.nodes[0].popen.kill()
         job.nodes[0].wait(30)
         top = play.start(stage.RANKWATCH, "top", "--once", "--job", play.dir.name)
-        failures.check(top.wait(30) == 1 and said(top, "hears all nodes"), f"top says what to run instead: {top.err.text()}")
+        failures.check(top.wait(30) == 0 and "all nodes" in top.out.text(), f"top falls back to who hears all nodes: {top.out.text()}{top.err.text()}")
         failures.check(said(late, "no socket: ") and not said(half, "no socket: "), "the second listener has no socket, and says so")
         end(half, failures, "the first listener")
         end(late, failures, "the second listener")
@@ -211,6 +213,38 @@ def findings_of_nodes(failures):
         if failures.count:
             print(*(process.err.text() for process in (half, late, *job.nodes.values())), sep="\n---\n")
         server.kill()
+
+
+def shown_of_all(failures, play):
+    """What `top` and `ls` show of a job that stands: ranks 0, 1 and 3 wait, on two hosts, for rank 2."""
+    def snapshot():
+        top = play.start(stage.RANKWATCH, "top", "--all-nodes", "--json", "--job", play.dir.name)
+        top.wait(30)
+        shown = [value for _, value in top.out.json()]
+        return shown[0] if shown else {}
+
+    def stands():
+        doing = {row["rank"]: row["doing"] for row in snapshot().get("ranks", [])}
+        return doing == {0: "waits", 1: "waits", 2: "missing", 3: "waits"}
+
+    failures.check(stage.wait_until(stands, 60), f"who waits and who is missing: {[(row['rank'], row['doing']) for row in snapshot()['ranks']]}")
+    shown = snapshot()
+    failures.check([(row["host"], row["state"], row["ranks"]) for row in shown["hosts"]] == [("host-0", "heard", 2), ("host-1", "heard", 2)],
+                   f"both hosts: {shown['hosts']}")
+    failures.check({row["host"] for row in shown["ranks"] if row["rank"] < 2} == {"host-0"}, "whose ranks they are")
+    failures.check(all("wait_ms" not in row and row["own_ms"] + row["inside_ms"] + row["unseen_ms"] > 0 for row in shown["ranks"]),
+                   f"where their time went: {shown['ranks']}")
+    failures.check(any(flight["missing"] == [2] for flight in shown["flights"]), f"what is in flight: {shown['flights']}")
+    failures.check(shown["watchdog"]["deadline_unix_ms"] > shown["unix_ms"], f"how long is left: {shown['watchdog']}")
+    failures.check([value["ranks"] for value in shown["findings"] if value["kind"] == "hang"] == [[2]], "what is open")
+    failures.check(shown["cells"]["columns"], "seconds to go back to")
+    top = play.start(stage.RANKWATCH, "top", "--all-nodes", "--once", "--job", play.dir.name)
+    top.wait(30)
+    rows = top.out.text()
+    failures.check(" HANG " in rows and "2, all are heard" in rows, f"the first screen: {rows}")
+    listed = play.start(stage.RANKWATCH, "ls", "--job", play.dir.name)
+    listed.wait(30)
+    failures.check("hears 2 hosts with 4 ranks" in listed.out.text(), f"ls lists who hears them: {listed.out.text()}")
 
 
 def damaged(failures, server, play, half):

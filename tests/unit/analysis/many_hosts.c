@@ -13,6 +13,7 @@ enum { GROUP = 0, DATA = 1, CHAIN = 2, COMMUNICATORS = 3 };
 static const double base_ms = 1000, transfer_ms = 0.5, tick_ms = 100, ahead_ms = 20;
 static void (*watching)(const void *bytes, size_t length);
 static void (*hearing)(const struct rw_finding *finding, bool of_node);
+static void (*looking)(const struct job_half *half);
 
 enum state { RUNS, WAITS, GONE };
 
@@ -725,6 +726,11 @@ static bool anybody_runs(const struct many *many)
 	return false;
 }
 
+void many_hosts_look(void (*look)(const struct job_half *half))
+{
+	looking = look;
+}
+
 void many_hosts_play(const struct many_hosts_job *job, struct many_hosts_result *result)
 {
 	struct many many = { .job = job, .result = result, .random = 0x9e3779b97f4a7c15u * (job->seed + 1ul),
@@ -733,6 +739,8 @@ void many_hosts_play(const struct many_hosts_job *job, struct many_hosts_result 
 
 	memset(result, 0, sizeof(*result));
 	many.half = job_half_new("many", emit, &many);
+	if (many.half && looking)
+		job_half_keep_course(many.half);
 	many.hosts = calloc((size_t)job->hosts, sizeof(*many.hosts));
 	many.ranks = calloc((size_t)ranks_of(job), sizeof(*many.ranks));
 	if (!many.half || !many.hosts || !many.ranks)
@@ -743,6 +751,8 @@ void many_hosts_play(const struct many_hosts_job *job, struct many_hosts_result 
 	let_time_pass(&many, end_ms + 2000);
 	job_half_summarise(many.half, &result->summary);
 	result->bytes = job_half_bytes(many.half);
+	if (looking)
+		looking(many.half);
 	for (int i = 0; i < job->hosts; i++) {
 		node_half_free(many.hosts[i].half);
 		analysis_free(many.hosts[i].analysis);

@@ -102,4 +102,7 @@ void many_hosts_watch(void (*watch)(const void *bytes, size_t length));
 /* Each finding as it is told: of the job half, or of a host's own analysis. NULL (at first): nobody hears. */
 void many_hosts_listen(void (*hear)(const struct rw_finding *finding, bool of_node));
 
+/* What the job half knows in the end, with the course of ranks' time. NULL (at first): nobody looks, and no course is kept. */
+void many_hosts_look(void (*look)(const struct job_half *half));
+
 #endif

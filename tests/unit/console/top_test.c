@@ -478,3 +478,87 @@ Test(top, durations_and_times)
 	json_decref(time);
 	json_decref(none);
 }
+
+/* Three hosts, of which one is silent; rank 2 of host b is late for the three others that it is compared with. */
+static void take_all_nodes(void)
+{
+	char line[4096];
+	int used = snprintf(line, sizeof(line), "{\"snapshot\":{\"unix_ms\":%.1f,\"job\":{\"id\":\"j\",\"all_nodes\":true,\"processes\":6,"
+					       "\"ranks_total\":6,\"communicators\":1,\"operations\":9},\"watchdog\":null,\"sight\":null,\"ranks\":[", NOW_MS);
+
+	for (int i = 0; i < 6; i++)
+		used += snprintf(line + used, sizeof(line) - (size_t)used,
+				 "%s{\"rank\":%d,\"host\":\"host-%c\",\"pid\":%d,\"life\":\"alive\",\"doing\":\"%s\",\"why\":%s,\"seen_unix_ms\":%.1f,"
+				 "\"own_ms\":%d,\"inside_ms\":%d,\"unseen_ms\":0,\"lost_ms\":%s,\"compared\":%s,\"operations\":3}",
+				 i ? "," : "", i, 'a' + i / 2, 100 + i, i > 3 ? "unknown" : "works", i == 2 ? "\"fsync(2)\"" : "null", NOW_MS - 100,
+				 i == 2 ? 1000 : 500, i == 2 ? 0 : 500, i == 2 ? "900" : i > 3 ? "null" : "0", i > 3 ? "null" : "4");
+	used += snprintf(line + used, sizeof(line) - (size_t)used,
+			 "],\"hosts\":[{\"host\":\"host-a\",\"state\":\"heard\",\"level\":\"ebpf\",\"heard_unix_ms\":%.1f,\"ranks\":2},"
+			 "{\"host\":\"host-b\",\"state\":\"heard\",\"level\":\"proc\",\"heard_unix_ms\":%.1f,\"ranks\":2},"
+			 "{\"host\":\"host-c\",\"state\":\"silent\",\"level\":\"ebpf\",\"heard_unix_ms\":%.1f,\"ranks\":2}],",
+			 NOW_MS, NOW_MS, NOW_MS - 42000);
+	snprintf(line + used, sizeof(line) - (size_t)used,
+		 "\"communicators\":[{\"comm\":\"0x1\",\"name\":\"world\",\"size\":6,\"members\":[{\"rank\":0,\"calls\":null},{\"rank\":1,\"calls\":null}]}],"
+		 "\"cells\":{\"changes\":1,\"ranks\":[0,1,2,3,4,5],\"columns\":[{\"step\":null,\"last_step\":null,\"from_unix_ms\":%.1f,"
+		 "\"until_unix_ms\":%.1f,\"own_ms\":[500,500,1000,500,0,0],\"inside_ms\":[500,500,0,500,0,0],\"lost_ms\":[0,0,900,0,0,0]}]}}}",
+		 NOW_MS - 1000, NOW_MS - 1000);
+	take("{\"hello\":{\"protocol\":1,\"job\":\"j\",\"pid\":1,\"open\":0,\"all_nodes\":true,\"hosts\":3,\"silent\":1,\"ranks\":6}}");
+	take(line);
+}
+
+Test(top, all_nodes_are_shown_with_their_hosts)
+{
+	take_all_nodes();
+	draw(80, 24);
+	cr_expect(shows("all nodes · 6 of 6 ranks"), "%s", screen());
+	cr_expect(shows("3, of which 1 is silent: host-c for 42.0 s"), "%s", screen());
+	cr_expect(shows("by the messages of hosts: 2 at level ebpf, 1 at level proc"), "%s", screen());
+	cr_expect(shows("LOST A SECOND"), "%s", screen());
+	cr_expect(shows("host-b fsync(2)"), "%s", screen());
+	cr_expect(shows("300 ms"), "what the three others lost, on average: %s", screen());
+	cr_expect(shows("its host is silent") || shows("host-c its host is"), "%s", screen());
+	cr_expect(shows("7 hosts"), "%s", screen());
+	cr_expect_not(shows("no step is known"));
+}
+
+Test(top, hosts_are_listed_by_what_they_cost)
+{
+	take_all_nodes();
+	keys("7");
+	draw(120, 24);
+	const char *text = screen(), *a = strstr(text, "host-a"), *b = strstr(text, "host-b"), *c = strstr(text, "host-c");
+	cr_assert(a && b && c, "%s", text);
+	cr_expect(b < a && b < c, "%s", text);
+	cr_expect(strstr(text, "SILENT for 42.0 s"), "%s", text);
+	cr_expect(strstr(text, "heard (proc): rank 2"), "%s", text);
+	view_key(&view, &model, KEY_VIEW_ENTER);
+	draw(120, 24);
+	cr_expect(shows("/host-b"), "Enter shows that host's ranks: %s", screen());
+	cr_expect_not(shows("host-a"));
+}
+
+Test(top, what_all_nodes_do_not_tell_is_said)
+{
+	take_all_nodes();
+	keys("5");
+	draw(80, 24);
+	cr_expect(shows("not known here"), "%s", screen());
+	keys("3");
+	draw(80, 24);
+	cr_expect(shows("0: not known here"), "%s", screen());
+	keys("4");
+	take("{\"id\":2,\"rank\":{\"rank\":2,\"host\":\"host-b\",\"answer\":\"fsync(2) of /a\\nnvml: 1980 MHz\"}}");
+	draw(80, 24);
+	cr_expect(shows("fsync(2) of /a"), "%s", screen());
+	cr_expect(shows("nvml: 1980 MHz"), "%s", screen());
+	cr_expect(shows("\"rankwatch top\" on host host-b"), "%s", screen());
+}
+
+Test(top, one_host_has_no_list_of_hosts)
+{
+	take_job(8, 5, 3);
+	keys("7");
+	draw(80, 24);
+	cr_expect_not(shows("7 hosts"));
+	cr_expect_eq(view.kind, VIEW_OVERVIEW);
+}

@@ -13,14 +13,16 @@
 #include "console/progress.h"
 #include "console/trace/export.h"
 #include "console/trace/output.h"
+#include "identity/decimal.h"
 
-enum { KEY_FORMAT = 0x100, KEY_MERGE };
+enum { KEY_FORMAT = 0x100, KEY_MERGE, KEY_RANK };
 
 struct options {
 	struct box_choice choice;
 	const char *output;
 	const struct trace_format *format; /* NULL: by the output's name */
 	struct export_merges merges;
+	int32_t rank; /* that alone is written; -1 all */
 };
 
 /* Which format a name asks for; what comes behind .gz is the name without it. */
@@ -90,6 +92,17 @@ static void add_merge(struct options *options, char *path, struct argp_state *st
 	paths[options->merges.count++] = path;
 }
 
+static void set_rank(struct options *options, const char *text, struct argp_state *state)
+{
+	uint64_t rank;
+	const char *rest = decimal_whole(text, INT32_MAX, &rank);
+
+	if (!rest || *rest)
+		argp_error(state, "--rank: \"%s\" is no rank", text);
+	else
+		options->rank = (int32_t)rank;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -105,6 +118,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		options->format = format_named(argument);
 		if (!options->format)
 			argp_error(state, "there is no format \"%s\": perfetto, chrome", argument);
+		return 0;
+	case KEY_RANK:
+		set_rank(options, argument, state);
 		return 0;
 	case KEY_MERGE:
 		add_merge(options, argument, state);
@@ -157,7 +173,7 @@ static int write_trace(const struct options *options, struct boxes *boxes)
 	if (err)
 		return fail(options->output, err);
 	sink.out = output.stream;
-	err = export_run(&sink, &boxes->entries[first], count, &options->merges, "rankwatch trace", progress_show, &progress, &result);
+	err = export_run(&sink, &boxes->entries[first], count, &options->merges, options->rank, "rankwatch trace", progress_show, &progress, &result);
 	if (err) {
 		output_abandon(&output);
 		return err == -EBADMSG ? COMMAND_FAILED : fail("not written", err);
@@ -179,7 +195,7 @@ static int write_newest(const struct options *options, struct boxes *boxes)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct options options = { 0 };
+	struct options options = { .rank = -1 };
 	struct boxes boxes;
 	int status = COMMAND_FAILED;
 
@@ -194,6 +210,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 static const struct argp_option trace_options[] = {
 	{ "format", KEY_FORMAT, "FORMAT", 0, "perfetto or chrome; otherwise the file's name tells", 0 },
+	{ "rank", KEY_RANK, "N", 0, "Write this rank alone, as programs want it that read a file a rank; the others are read all the same", 0 },
 	{ "merge", KEY_MERGE, "FILE", 0,
 	  "Also write the events of this trace of PyTorch's profiler (Chrome's JSON, also .gz), on the same clock; once for each "
 	  "rank that has one",

@@ -24,6 +24,7 @@ static const struct {
 	[TRACE_QUEUE] = { "queue", "", "bad" },
 	[TRACE_THREAD] = { "thread", "", "terrible" },
 	[TRACE_A_FINDING] = { "finding", "", "terrible" },
+	[TRACE_STEP] = { "step", "", "terrible" },
 };
 
 struct chrome {

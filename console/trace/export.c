@@ -18,8 +18,10 @@ struct export
 	struct replay replay;
 	struct group_table groups;
 	struct host_clocks clocks;
+	struct step_spans steps;
 	struct kineto_merge *merges;
 	size_t merge_count;
+	int32_t rank; /* that alone is written; -1 all */
 	const char *command;
 	struct export_result *result;
 };
@@ -49,6 +51,8 @@ static int write_rank(struct export *export, size_t index)
 	const struct replay_process *process = &export->replay.processes[index];
 	const struct rw_box_header *header = replay_header(process);
 	char *name = process_name(process);
+	size_t step_count;
+	const struct step_span *steps = step_spans_of(&export->steps, (analysis_process_id)index + 1, &step_count);
 	int err = rank_trace_write(
 	    &(struct rank_trace_request){
 		.sink = export->sink,
@@ -58,6 +62,8 @@ static int write_rank(struct export *export, size_t index)
 		.name = name ? name : "?",
 		.offset_ns = host_clocks_offset(&export->clocks, header),
 		.device = device_of(header),
+		.steps = steps,
+		.step_count = step_count,
 		.findings = export->replay.findings,
 		.findings_offset_ns = host_clocks_sane(export->replay.realtime_offset_ns),
 	    },
@@ -97,6 +103,8 @@ static int write_ranks(struct export *export, export_progress *progress, void *a
 		int err;
 
 		progress(argument, i, count);
+		if (export->rank >= 0 && export->rank != process->rank)
+			continue;
 		err = write_rank(export, i);
 		if (err == -ENOMEM)
 			return err;
@@ -152,6 +160,14 @@ static int write_merges(struct export *export)
 	return 0;
 }
 
+/* The one that is written, or the first; the clock is the first's in both cases. */
+static const struct replay_process *head_of(const struct export *export)
+{
+	const struct replay_process *chosen = export->rank >= 0 ? replay_find(&export->replay, export->rank) : NULL;
+
+	return chosen ? chosen : &export->replay.processes[0];
+}
+
 static int write_run(struct export *export, export_progress *progress, void *argument)
 {
 	const struct rw_box_header *first = replay_header(&export->replay.processes[0]);
@@ -159,7 +175,7 @@ static int write_run(struct export *export, export_progress *progress, void *arg
 	struct trace_head head = {
 		.realtime_offset_ns = export->clocks.hosts[0].realtime_offset_ns,
 		.begin_ns = first->created_ns,
-		.rank = export->replay.processes[0].rank,
+		.rank = head_of(export)->rank,
 		.world_size = first->world_size,
 		.job = job ? job : "",
 	};
@@ -177,14 +193,21 @@ static int write_run(struct export *export, export_progress *progress, void *arg
 }
 
 int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count, const struct export_merges *merges,
-	       const char *command, export_progress *progress, void *argument, struct export_result *result)
+	       int32_t rank, const char *command, export_progress *progress, void *argument, struct export_result *result)
 {
-	struct export export = { .sink = sink, .command = command, .result = result };
+	struct export export = { .sink = sink, .rank = rank, .command = command, .result = result };
+	const struct replay_watch watch = { step_spans_note, &export.steps };
 	int err;
 
 	*result = (struct export_result){ 0 };
 	progress(argument, 0, count);
-	err = replay_open(&export.replay, entries, count, NULL, NULL);
+	err = replay_open(&export.replay, entries, count, NULL, &watch);
+	if (!err && export.steps.no_memory)
+		err = -ENOMEM;
+	if (!err && rank >= 0 && !replay_find(&export.replay, rank)) {
+		fprintf(stderr, "%s: no box of rank %" PRId32 " is there\n", command, rank);
+		err = -EBADMSG;
+	}
 	if (!err)
 		err = host_clocks_gather(&export.clocks, &export.replay);
 	if (!err)
@@ -193,11 +216,12 @@ int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count,
 		err = open_merges(&export, merges);
 	if (!err)
 		err = write_run(&export, progress, argument);
-	result->ranks = export.replay.count;
+	result->ranks = rank >= 0 && export.replay.count ? 1 : export.replay.count;
 	result->hosts = export.clocks.count;
 	free(export.merges);
 	group_table_free(&export.groups);
 	host_clocks_free(&export.clocks);
+	step_spans_free(&export.steps);
 	replay_close(&export.replay);
 	return err;
 }

@@ -23,7 +23,7 @@ enum {
 	NAME = 2048 /* a file name, escaped */
 };
 
-static const char *const category_names[TRACE_CATEGORIES] = { "call", "kernel", "queue", "thread", "finding" };
+static const char *const category_names[TRACE_CATEGORIES] = { "call", "kernel", "queue", "thread", "finding", "step" };
 
 struct perfetto {
 	uint8_t *bytes; /* a packet as it is packed */

@@ -130,6 +130,35 @@ static void write_findings(struct rank_trace *rank)
 			       request->findings_offset_ns - request->offset_ns);
 }
 
+/* Not under the name that PyTorch's profiler gives them: analysers then leave out the last step, in which what hangs is in flight. */
+static void write_steps(struct rank_trace *rank)
+{
+	const struct rank_trace_request *request = rank->request;
+	uint64_t free_ns = 0;
+	char name[40];
+
+	if (!request->step_count)
+		return;
+	struct trace_track track = next_track(rank, "steps", false);
+
+	for (size_t i = 0; i < request->step_count; i++) {
+		const struct step_span *span = &request->steps[i];
+		bool is_last = i + 1 == request->step_count; /* nothing of another one was seen */
+		uint64_t end_ns = is_last || span->end_ns > rank->shown.end_ns ? rank->shown.end_ns : span->end_ns;
+		uint64_t begin_ns = span->begin_ns > free_ns ? span->begin_ns : free_ns;
+
+		if (end_ns <= begin_ns)
+			continue;
+		free_ns = end_ns;
+		snprintf(name, sizeof(name), "step %" PRIu64, span->step);
+		rank->sink->format->slice(rank->sink, &(struct trace_slice){ .track = &track,
+									     .category = TRACE_STEP,
+									     .begin_ns = rank_slices_time(&rank->shown, begin_ns),
+									     .end_ns = rank_slices_time(&rank->shown, end_ns),
+									     .name = name });
+	}
+}
+
 static void write_tracks(struct rank_trace *rank)
 {
 	uint32_t order[RANK_TRACKS_MOST];
@@ -317,6 +346,7 @@ static void write_all(struct rank_trace *rank)
 {
 	rank->sink->format->process(rank->sink, &(struct trace_process){ rank->request->number, rank->request->name });
 	write_findings(rank);
+	write_steps(rank);
 	write_tracks(rank);
 	for (size_t i = 0; i < rank->shown.slices.count && !ferror(rank->sink->out); i++)
 		write_slice(rank, &rank->shown.slices.list[i]);

@@ -10,6 +10,7 @@
 #include "console/replay.h"
 #include "console/trace/event.h"
 #include "console/trace/group_table.h"
+#include "console/trace/step_spans.h"
 
 struct rank_trace_request {
 	struct trace_sink *sink;
@@ -19,6 +20,8 @@ struct rank_trace_request {
 	const char *name;  /* likewise */
 	int64_t offset_ns; /* to be added to the box's times */
 	int32_t device;    /* ordinal of the rank's GPU, -1 not known */
+	const struct step_span *steps; /* on the box's clock; NULL none is known */
+	size_t step_count;
 	const json_t *findings;
 	int64_t findings_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC by which their times were written */
 };

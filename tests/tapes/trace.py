@@ -296,6 +296,50 @@ def check_story(trace, name):
               f"a thread stands in write(2) on its file: {[one.name for one in stood]}")
 
 
+def steps_of(trace):
+    """process → [(number, begin, end)], as they stand in the file"""
+    steps = collections.defaultdict(list)
+    for one in trace.slices:
+        if one.category == "step":
+            steps[one.process].append((int(one.name.removeprefix("step ")), one.begin, one.end))
+    return steps
+
+
+def check_steps(trace, operations, name):
+    """Of each rank one behind the other, the last to the end of its record. Each begins when the rank's first operation of it reached the
+    GPU, as the rank's own record has it; which operation that is, ranks agree on."""
+    steps = steps_of(trace)
+    ranks = {process: int(text.split(" · ")[0].removeprefix("rank ")) for process, text in trace.processes.items() if text != "job"}
+    if not check(set(steps) == set(ranks), f"{name}: {sum(map(len, steps.values()))} steps, of each rank"):
+        return
+    check(all(a[0] + 1 == b[0] and a[2] == b[1] for of_rank in steps.values() for a, b in zip(of_rank, of_rank[1:])), "one behind the other")
+    ends = {process: max(one.end for one in trace.slices if one.process == process and one.category != "step") for process in ranks}
+    check(all(of_rank[-1][2] >= ends[process] for process, of_rank in steps.items()), "the last to the end of the record")
+    reached = collections.defaultdict(lambda: collections.defaultdict(set))
+    for one in operations:
+        reached[one["rank"]][one.get("started_seen_ns", one.get("launched_ns"))].add(one.get("sequence"))
+    first = collections.defaultdict(list)
+    for process, of_rank in steps.items():
+        for number, begin, _ in of_rank[1:]:
+            first[number].append(reached[ranks[process]].get(begin, set()))
+    if name == "nan-mesh":  # on several communicators at once, whose order on the GPU is each rank's own
+        check(all(map(all, first.values())), "they begin with an operation")
+    else:
+        check(all(set.intersection(*found) for found in first.values()), f"with the same one on all ranks: {dict(first)}")
+
+
+def check_one_rank(boxes, directory):
+    one = directory / "one.json"
+    done = run("--rank", "3", "-o", one, boxes)
+    document = json.loads(one.read_text())
+    names = [event["args"]["name"] for event in document["traceEvents"] if event["name"] == "process_name"]
+    check(done.returncode == 0 and [name.split(" · ")[0] for name in names if name != "job"] == ["rank 3"], f"--rank: {names} {done.stderr}")
+    check(document["distributedInfo"]["rank"] == 3, f"and says so: {document['distributedInfo']}")
+    check(any(event.get("cat") == "step" for event in document["traceEvents"]), "with the steps that all ranks together tell")
+    none = run("--rank", "77", "-o", directory / "none.json", boxes)
+    check(none.returncode == 1 and "no box of rank 77" in none.stderr and not (directory / "none.json").exists(), "a rank that is not there is said")
+
+
 def check_processes(trace, operations):
     ranks = [text.split(" · ")[0] for _, text in sorted(trace.processes.items()) if text != "job"]
     check(ranks == [f"rank {rank}" for rank in sorted({one["rank"] for one in operations})], f"processes in order of ranks: {ranks}")
@@ -376,10 +420,13 @@ def play(kind, name, directory):
     check_flows(trace, operations)
     check_ends(trace, name)
     check_story(trace, name)
+    check_steps(trace, operations, name)
     if kind == "chrome":
         check_chrome_head(trace)
         piped = run("--format", "chrome", "-o", "-", boxes)
         check(piped.returncode == 0 and json.loads(piped.stdout) == json.loads(gzip.open(path, "rt").read()), "through a pipe it is the same")
+        if name == "io-rank0":
+            check_one_rank(boxes, directory)
 
 
 def main(kind, names):

@@ -151,7 +151,8 @@ static const char *refusal(int err)
 	}
 }
 
-static void watch_in_kernel(struct host *host, struct process *process)
+/* 0 or -errno. */
+static int watch_in_kernel(struct host *host, struct process *process)
 {
 	const struct writer_process *writer = process->writer;
 	char why[WHY] = "", unproven[WRITER_PROCESS_WHY];
@@ -166,22 +167,22 @@ static void watch_in_kernel(struct host *host, struct process *process)
 	if (host->kernel && err)
 		snprintf(host->unwatched_why, sizeof(host->unwatched_why), "process %d: %s", (int)writer->pid,
 			 *why ? why : refusal(err));
+	return err;
 }
 
 /* It may have lacked memory, or room that others have left. Where the first is refused again the others are left for
- * later: attaching the programs in vain takes milliseconds. */
+ * later: attaching the programs in vain takes milliseconds. A helper that is slow, as while it loads them, is asked as soon again. */
 static void retry(struct host *host, uint64_t now_ns)
 {
-	bool refused = false;
+	int err = 0;
 
 	if (!host->kernel || now_ns < host->next_retry_ns)
 		return;
-	for (size_t i = 0; i < host->count && !refused; i++) {
-		if (host->processes[i].by_kernel)
-			continue;
-		watch_in_kernel(host, &host->processes[i]);
-		refused = !host->processes[i].by_kernel;
-	}
+	for (size_t i = 0; i < host->count && !err; i++)
+		if (!host->processes[i].by_kernel)
+			err = watch_in_kernel(host, &host->processes[i]);
+	bool refused = err && err != -EAGAIN && err != -ETIMEDOUT;
+
 	host->retry_ms = !refused || !host->retry_ms ? RETRY_MS : host->retry_ms * 2;
 	if (host->retry_ms > RETRY_MOST_MS)
 		host->retry_ms = RETRY_MOST_MS;

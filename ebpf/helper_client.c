@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 
-enum { OPEN_MS = 3000, AGAIN_MS = 100, WATCH_MS = 1000, LOOK_MS = 200, PACKETS_MOST = 256, WHY_ROOM = 256 };
+enum { OPEN_MS = 3000, AGAIN_MS = 100, WATCH_MS = 1000, LOOK_MS = 200, LATE_MS = 5000, PACKETS_MOST = 256, WHY_ROOM = 256 };
 
 struct helper_client {
 	int fd; /* -1: no helper now */
@@ -26,6 +26,7 @@ struct helper_client {
 	uint32_t number; /* of the latest question */
 	struct rw_helper_answer answer;
 	bool answered;
+	uint64_t late_ms; /* when the latest question was asked, if its answer is late; 0 it is not */
 	struct rw_helper_loss base;	      /* what had been lost when it greeted us */
 	struct probes_loss before, lost;      /* by helpers that have gone; by this one */
 	uint64_t cost_ns;
@@ -47,6 +48,7 @@ static void let_go(struct helper_client *client)
 		close(client->fd);
 	client->fd = -1;
 	client->greeted = false;
+	client->late_ms = 0;
 	add_loss(&client->before, &client->lost);
 	client->lost = (struct probes_loss){ 0 };
 }
@@ -283,15 +285,39 @@ void helper_client_close(struct helper_client *client)
 	free(client);
 }
 
-/* The answer's error; what keeps it from coming ends the connection. */
-static int ask(struct helper_client *client, enum rw_helper_kind kind, pid_t pid, int pidfd, uint64_t limit_ms)
+/* 0: the answer of before has come, if there was one; -EAGAIN: it is still to come; -ENOTCONN: too late, or the helper has gone. */
+static int settle(struct helper_client *client)
 {
-	int err = send_request(client, kind, pid, pidfd);
+	int err = client->late_ms ? await_answer(client, 0) : 0;
 
+	if (err == -ETIMEDOUT && clock_monotonic_ms() - client->late_ms < LATE_MS)
+		return -EAGAIN;
+	client->late_ms = 0;
+	if (!err)
+		return 0;
+	let_go(client);
+	return -ENOTCONN;
+}
+
+/* The answer's error; what keeps it from coming ends the connection, but not so if it may come late. Then -EAGAIN, and no other question
+ * is asked before it has come: on a machine whose processors are all taken the helper waits for one, too. */
+static int ask(struct helper_client *client, enum rw_helper_kind kind, pid_t pid, int pidfd, uint64_t limit_ms, bool may_be_late)
+{
+	int err = settle(client);
+
+	if (err)
+		return err;
+	uint64_t asked_ms = clock_monotonic_ms();
+
+	err = send_request(client, kind, pid, pidfd);
 	if (!err)
 		err = await_answer(client, limit_ms);
 	if (!err)
 		return client->answer.error > 0 ? -EPROTO : client->answer.error;
+	if (err == -ETIMEDOUT && may_be_late) {
+		client->late_ms = asked_ms;
+		return -EAGAIN;
+	}
 	let_go(client);
 	return -ENOTCONN;
 }
@@ -300,12 +326,14 @@ int helper_client_watch(struct helper_client *client, pid_t pid, int pidfd, char
 {
 	int err = pidfd < 0 ? -EBADF : be_connected(client, AGAIN_MS);
 
-	*why = '\0';
-	if (err)
-		return err;
-	err = ask(client, RW_HELPER_WATCH, 0, pidfd, WATCH_MS);
+	if (!err)
+		err = ask(client, RW_HELPER_WATCH, 0, pidfd, WATCH_MS, true);
+	if (err == -EEXIST)
+		err = 0; /* asked before: that answer came late */
 	if (err) {
-		snprintf(why, RW_HELPER_WHY, "%s", err == -ENOTCONN ? "rankwatchd has gone" : client->answer.why);
+		snprintf(why, RW_HELPER_WHY, "%s", err == -ETIMEDOUT || err == -EAGAIN ? "rankwatchd has not answered yet" :
+						   err == -ENOTCONN ? "rankwatchd has gone" :
+						   err == -EBADF || err == -ENOENT ? "" : client->answer.why);
 		return err;
 	}
 	if (client->answer.pid == pid)
@@ -317,8 +345,8 @@ int helper_client_watch(struct helper_client *client, pid_t pid, int pidfd, char
 
 void helper_client_unwatch(struct helper_client *client, pid_t pid)
 {
-	if (client->greeted)
-		ask(client, RW_HELPER_UNWATCH, pid, -1, LOOK_MS);
+	if (client->greeted && ask(client, RW_HELPER_UNWATCH, pid, -1, LOOK_MS, false) == -EAGAIN)
+		let_go(client); /* which ends all its watching */
 }
 
 int helper_client_poll(struct helper_client *client)
@@ -334,7 +362,7 @@ int helper_client_poll(struct helper_client *client)
 
 int helper_client_look(struct helper_client *client, pid_t pid)
 {
-	return client->greeted ? ask(client, RW_HELPER_LOOK, pid, -1, LOOK_MS) : -ENOTCONN;
+	return client->greeted ? ask(client, RW_HELPER_LOOK, pid, -1, LOOK_MS, true) : -ENOTCONN;
 }
 
 int helper_client_stack(struct helper_client *client, int32_t stack_id, char (*frames)[40], int room)

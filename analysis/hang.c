@@ -69,13 +69,14 @@ static bool is_sampled_out(const struct instance *instance)
 	return false;
 }
 
-/* Can the network between the hosts have to do with it? A rank that NCCL told of a broken connection fails by itself. */
+/* Can the network between the hosts have to do with it? A rank that NCCL told of a broken connection fails by itself;
+ * of one that is known by its box alone, nobody knows whether it did. */
 static bool is_of_network(const struct rw_finding *finding, const struct instance *instance, const struct process *process)
 {
 	if (instance->communicator->hosts == 1)
 		return false;
 	if (finding->kind == RW_KIND_GONE)
-		return process->exit_status > 0 && WIFEXITED(process->exit_status);
+		return process->exit_status < 0 || (process->exit_status > 0 && WIFEXITED(process->exit_status));
 	return finding->operation.phase == RW_PHASE_CONNECT || finding->cause.class_ == RW_CAUSE_SOCKET;
 }
 

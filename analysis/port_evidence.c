@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/port_evidence.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,7 +203,7 @@ static void write_count(char *text, size_t room, uint64_t count)
 	text[used] = '\0';
 }
 
-static void write_rise(FILE *out, int counter, uint64_t count)
+static void write_rise(FILE *out, uint32_t counter, uint64_t count)
 {
 	char text[32];
 
@@ -215,19 +216,6 @@ static void write_rise(FILE *out, int counter, uint64_t count)
 		fprintf(out, ", %s %s times", counters[counter].words, text);
 }
 
-/* The weightiest first: that is the table's order. */
-static void write_rises(FILE *out, const struct showing *showing)
-{
-	int written = 0;
-
-	for (int i = 0; i < ANALYSIS_PORT_COUNTERS && written < PORT_COUNTS; i++) {
-		if (!showing->rises[i])
-			continue;
-		write_rise(out, i, showing->rises[i]);
-		written++;
-	}
-}
-
 /* Seconds, rounded away from the beginning: readings are what they lie between. */
 static void write_moment(FILE *out, uint64_t at_ns, uint64_t since_ns)
 {
@@ -236,7 +224,7 @@ static void write_moment(FILE *out, uint64_t at_ns, uint64_t since_ns)
 	fprintf(out, "%" PRIu64 " s %s", (apart_ns + 999999999) / 1000000000, at_ns > since_ns ? "after" : "before");
 }
 
-static void write_times(FILE *out, const struct showing *showing, uint64_t since_ns)
+static void write_times(FILE *out, const struct rw_port_showing *showing, uint64_t since_ns)
 {
 	if (!showing->to_ns)
 		return;
@@ -247,58 +235,233 @@ static void write_times(FILE *out, const struct showing *showing, uint64_t since
 	fputs(" it began)", out);
 }
 
-static void add(struct record *record, const struct showing *showing, uint64_t since_ns)
+static void write_showing(FILE *out, const struct rw_port_showing *showing, uint64_t since_ns)
 {
-	char text[176], what[224];
+	if (showing->flags & RW_PORT_WENT_DOWN)
+		fputs(", is down", out);
+	if (showing->flags & RW_PORT_FELL)
+		fprintf(out, ", fell from %g to %g Gb/s", (double)showing->before_mbit / 1000, (double)showing->last_mbit / 1000);
+	for (int i = 0; i < RW_PORT_RISES && showing->rises[i]; i++)
+		write_rise(out, showing->counters[i], showing->rises[i]);
+	write_times(out, showing, since_ns);
+	if (showing->others)
+		fprintf(out, ", runs at %g Gb/s, the %u others of its model here at %g", (double)showing->last_mbit / 1000,
+			(unsigned)showing->others, (double)showing->others_mbit / 1000);
+}
+
+/* Boxes may be of several hosts; which one's port it is must then be said. */
+static const char *host_to_say(const struct analysis *analysis, const struct port_shown *shown)
+{
+	bool said = shown->host < analysis->job.host_count && analysis->job.host_count > 1;
+
+	return said ? analysis->job.hosts[shown->host] : "";
+}
+
+static void add(const struct analysis *analysis, struct record *record, const struct port_shown *shown, uint64_t since_ns)
+{
+	const struct rw_port_showing *showing = &shown->showing;
+	const char *host = host_to_say(analysis, shown);
+	char text[176] = "", what[256], port[24] = "";
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
 	if (!out)
 		return;
-	if (showing->went_down)
-		fputs(", is down", out);
-	if (showing->fell)
-		fprintf(out, ", fell from %g to %g Gb/s", (double)showing->before->mbit_s / 1000,
-			(double)showing->last->mbit_s / 1000);
-	write_rises(out, showing);
-	write_times(out, showing, since_ns);
-	if (showing->others)
-		fprintf(out, ", runs at %g Gb/s, the %u others of its model here at %g",
-			(double)showing->last->mbit_s / 1000, showing->others, (double)showing->others_mbit_s / 1000);
+	write_showing(out, showing, since_ns);
 	fclose(out);
 	text[sizeof(text) - 1] = '\0';
-	if (showing->port->number)
-		snprintf(what, sizeof(what), "%s port %d: %s", showing->port->name, (int)showing->port->number, text + 2);
-	else
-		snprintf(what, sizeof(what), "%s: %s", showing->port->name, text + 2);
+	if (showing->number)
+		snprintf(port, sizeof(port), " port %u", (unsigned)showing->number);
+	snprintf(what, sizeof(what), "%s%s%s%s: %s", host, *host ? ", " : "", showing->name, port, *text ? text + 2 : "");
 	record_add_evidence(record, PORT_SOURCE, -1, what);
+}
+
+static uint32_t mbit(int64_t value)
+{
+	return value > 0 ? (uint32_t)value : 0;
+}
+
+/* The weightiest counters, in the table's order. */
+static struct port_shown as_shown(const struct showing *showing, uint64_t since_ns)
+{
+	struct rw_port_showing shown = {
+		.number = (uint32_t)showing->port->number,
+		.flags = (showing->went_down ? RW_PORT_WENT_DOWN : 0u) | (showing->fell ? RW_PORT_FELL : 0u),
+		.since_ns = since_ns,
+		.from_ns = showing->from_ns,
+		.to_ns = showing->to_ns,
+		.before_mbit = mbit(showing->before->mbit_s),
+		.last_mbit = mbit(showing->last->mbit_s),
+		.others = showing->others,
+		.others_mbit = mbit(showing->others_mbit_s),
+		.weight = showing->weight,
+	};
+	int rises = 0;
+
+	snprintf(shown.name, sizeof(shown.name), "%s", showing->port->name);
+	for (uint32_t i = 0; i < ANALYSIS_PORT_COUNTERS && rises < RW_PORT_RISES; i++) {
+		if (!showing->rises[i])
+			continue;
+		shown.counters[rises] = i;
+		shown.rises[rises++] = showing->rises[i];
+	}
+	return (struct port_shown){ shown, PORT_OWN_HOST };
 }
 
 static int by_weight(const void *left, const void *right)
 {
-	const struct showing *a = left, *b = right;
+	const struct rw_port_showing *a = &((const struct port_shown *)left)->showing, *b = &((const struct port_shown *)right)->showing;
 
 	if (a->weight != b->weight)
 		return (b->weight > a->weight) - (b->weight < a->weight);
-	int order = strcmp(a->port->name, b->port->name);
+	int order = strcmp(a->name, b->name);
 
-	return order ? order : (a->port->number > b->port->number) - (a->port->number < b->port->number);
+	return order ? order : (a->number > b->number) - (a->number < b->number);
+}
+
+/* Are all readings still there that the port's showing around since_ns is made of? Of a collector that came later they never were. */
+static bool has_readings(const struct port *port, uint64_t since_ns)
+{
+	uint64_t from_ns = since_ns > PORT_LEAD_NS ? since_ns - PORT_LEAD_NS : 0, kept = port->reading_count < PORT_READINGS ? port->reading_count : PORT_READINGS;
+	const struct port_reading *oldest = port_reading_at(port, kept - 1);
+
+	return oldest && (oldest->at_ns <= from_ns || (oldest->at_ns == port->first_ns && port->first_ns <= since_ns));
+}
+
+/* Where ports are read, all boxes are this machine's. */
+static bool is_same_port(const struct ports *ports, const struct port_shown *left, const struct port_shown *right)
+{
+	return (ports->count || left->host == right->host) && left->showing.number == right->showing.number &&
+	       !strcmp(left->showing.name, right->showing.name);
+}
+
+/* Of that port, nearest to since_ns; NULL: nothing near is remembered. */
+static const struct port_shown *remembered(const struct ports *ports, const struct port_shown *like, uint64_t since_ns)
+{
+	const struct port_shown *nearest = NULL;
+	uint64_t least_ns = PORT_LEAD_NS;
+
+	for (uint32_t i = 0; ports->memory && i < ports->memory->count; i++) {
+		const struct port_shown *shown = &ports->memory->shown[i];
+		uint64_t at_ns = shown->showing.since_ns, apart_ns = at_ns > since_ns ? at_ns - since_ns : since_ns - at_ns;
+
+		if (!is_same_port(ports, shown, like) || apart_ns > least_ns)
+			continue;
+		nearest = shown;
+		least_ns = apart_ns;
+	}
+	return nearest;
+}
+
+static const struct port *live_port(const struct ports *ports, const struct port_shown *shown)
+{
+	for (uint32_t i = 0; i < ports->count; i++)
+		if (ports->items[i]->number == (int32_t)shown->showing.number && !strcmp(ports->items[i]->name, shown->showing.name))
+			return ports->items[i];
+	return NULL;
+}
+
+/* What all ports showed around since_ns, the weightiest first; at most PORTS_MAX + PORTS_SHOWN. */
+static uint32_t collect(const struct ports *ports, uint64_t since_ns, struct port_shown *shown)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < ports->count; i++) {
+		struct showing showing = look(ports, ports->items[i], since_ns);
+
+		if (showing.weight && has_readings(ports->items[i], since_ns))
+			shown[count++] = as_shown(&showing, since_ns);
+	}
+	for (uint32_t i = 0; ports->memory && i < ports->memory->count; i++) {
+		const struct port_shown *old = &ports->memory->shown[i];
+		const struct port *port = live_port(ports, old);
+
+		if (remembered(ports, old, since_ns) == old && !(port && has_readings(port, since_ns)))
+			shown[count++] = *old;
+	}
+	if (count)
+		qsort(shown, count, sizeof(*shown), by_weight);
+	return count < PORT_SAID ? count : PORT_SAID;
 }
 
 void port_evidence_attach(const struct analysis *analysis, struct record *record, uint64_t since_ns)
 {
 	const struct ports *ports = &analysis->ports;
-	struct showing *showings = calloc(ports->count + 1, sizeof(*showings));
-	uint32_t count = 0;
+	struct port_shown *shown = ports->memory ? calloc(PORTS_MAX + PORTS_SHOWN, sizeof(*shown)) : NULL;
+	uint32_t count = shown ? collect(ports, since_ns, shown) : 0;
 
-	for (uint32_t i = 0; showings && i < ports->count; i++) {
-		struct showing showing = look(ports, ports->items[i], since_ns);
-
-		if (showing.weight)
-			showings[count++] = showing;
+	for (uint32_t i = 0; i < count; i++) {
+		add(analysis, record, &shown[i], since_ns);
+		if (shown[i].showing.since_ns == since_ns)
+			ports_remember(ports->memory, &shown[i].showing, shown[i].host);
 	}
-	if (count)
-		qsort(showings, count, sizeof(*showings), by_weight);
-	for (uint32_t i = 0; i < count && i < PORT_SAID; i++)
-		add(record, &showings[i], since_ns);
-	free(showings);
+	free(shown);
+}
+
+/* The latest are kept: the oldest makes room. */
+static void put_latest(struct rw_ports *record, const struct rw_port_showing *showing)
+{
+	uint32_t at = 0;
+
+	if (record->count < RW_PORT_SHOWINGS)
+		at = record->count++;
+	else
+		for (uint32_t i = 1; i < record->count; i++)
+			if (record->showings[i].since_ns < record->showings[at].since_ns)
+				at = i;
+	if (record->showings[at].since_ns <= showing->since_ns)
+		record->showings[at] = *showing;
+}
+
+static bool stands_in(const struct rw_ports *record, const struct rw_port_showing *showing)
+{
+	for (uint32_t i = 0; i < record->count; i++)
+		if (record->showings[i].number == showing->number && !strcmp(record->showings[i].name, showing->name) &&
+		    record->showings[i].since_ns + PORT_LEAD_NS >= showing->since_ns)
+			return true;
+	return false;
+}
+
+bool port_record_take(const struct analysis *analysis, uint64_t now_ns, struct rw_ports *record)
+{
+	const struct ports *ports = &analysis->ports;
+	struct port_shown *shown = ports->memory ? calloc(PORTS_MAX + PORTS_SHOWN, sizeof(*shown)) : NULL;
+	uint32_t count = shown ? collect(ports, now_ns, shown) : 0;
+
+	*record = (struct rw_ports){ .version = RW_PORTS_VERSION };
+	for (uint32_t i = 0; shown && i < ports->memory->count; i++)
+		put_latest(record, &ports->memory->shown[i].showing);
+	for (uint32_t i = 0; i < count; i++)
+		if (shown[i].showing.since_ns == now_ns && !stands_in(record, &shown[i].showing))
+			put_latest(record, &shown[i].showing);
+	free(shown);
+	return record->count != 0;
+}
+
+/* It is somebody else's word. */
+static bool is_sound(const struct rw_port_showing *showing)
+{
+	for (int i = 0; i < RW_PORT_RISES; i++)
+		if (showing->counters[i] >= ANALYSIS_PORT_COUNTERS)
+			return false;
+	return *showing->name && memchr(showing->name, '\0', sizeof(showing->name)) && showing->number <= INT32_MAX &&
+	       showing->from_ns <= showing->to_ns && showing->since_ns <= UINT64_MAX / 2 && showing->to_ns <= UINT64_MAX / 2 &&
+	       showing->weight > WEIGHT_NONE && showing->weight <= WEIGHT_LINK;
+}
+
+int port_record_put(struct analysis *analysis, analysis_process_id id, const struct rw_ports *record)
+{
+	const struct process *process = job_process(&analysis->job, id);
+
+	if (!process || record->version != RW_PORTS_VERSION || record->count > RW_PORT_SHOWINGS)
+		return -EINVAL;
+	for (uint32_t i = 0; i < record->count; i++)
+		if (!is_sound(&record->showings[i]))
+			return -EINVAL;
+	if (!record->count)
+		return 0;
+	if (ports_need_memory(&analysis->ports))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < record->count; i++)
+		ports_remember(analysis->ports.memory, &record->showings[i], process->host);
+	return 0;
 }

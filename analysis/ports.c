@@ -42,6 +42,35 @@ static uint64_t rise(int64_t before, int64_t now)
 	return before >= 0 && now > before ? (uint64_t)(now - before) : 0;
 }
 
+int ports_need_memory(struct ports *ports)
+{
+	if (!ports->memory)
+		ports->memory = calloc(1, sizeof(*ports->memory));
+	return ports->memory ? 0 : -ENOMEM;
+}
+
+static bool is_of(const struct port_shown *shown, const struct rw_port_showing *showing, uint32_t host)
+{
+	return shown->host == host && shown->showing.since_ns == showing->since_ns && shown->showing.number == showing->number &&
+	       !strcmp(shown->showing.name, showing->name);
+}
+
+void ports_remember(struct ports_memory *memory, const struct rw_port_showing *showing, uint32_t host)
+{
+	uint32_t oldest = 0, at = 0;
+
+	while (at < memory->count && !is_of(&memory->shown[at], showing, host)) {
+		if (memory->shown[at].showing.since_ns < memory->shown[oldest].showing.since_ns)
+			oldest = at;
+		at++;
+	}
+	if (at == PORTS_SHOWN)
+		at = oldest;
+	else if (at == memory->count)
+		memory->count++;
+	memory->shown[at] = (struct port_shown){ *showing, host };
+}
+
 int ports_add_state(struct ports *ports, const struct analysis_port_state *state)
 {
 	struct port *port = *state->name ? find(ports, state) : NULL;
@@ -50,7 +79,7 @@ int ports_add_state(struct ports *ports, const struct analysis_port_state *state
 		return -EINVAL;
 	if (!port)
 		port = add(ports, state);
-	if (!port)
+	if (!port || ports_need_memory(ports))
 		return -ENOMEM;
 	const struct port_reading *last = port_reading_at(port, 0);
 
@@ -80,5 +109,6 @@ void ports_free(struct ports *ports)
 	for (uint32_t i = 0; i < ports->count; i++)
 		free(ports->items[i]);
 	free(ports->items);
+	free(ports->memory);
 	*ports = (struct ports){ 0 };
 }

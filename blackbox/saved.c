@@ -15,6 +15,7 @@
 #include <zlib.h>
 
 #include "blackbox/gpu_memory.h"
+#include "blackbox/ports.h"
 #include "blackbox/packed.h"
 
 enum {
@@ -116,7 +117,7 @@ static void put_zeros_until(struct copy *copy, uint64_t offset)
 	}
 }
 
-/* Of the control page all that is worth keeping. */
+/* Of the control page this, and the ports behind it, is all that is worth keeping. */
 static void put_gpu_memory(struct copy *copy)
 {
 	struct rw_gpu_memory memory;
@@ -125,6 +126,16 @@ static void put_gpu_memory(struct copy *copy)
 		return;
 	put_zeros_until(copy, copy->reader->header.control_offset + RW_GPU_MEMORY_OFFSET);
 	put(copy, &memory, sizeof(memory));
+}
+
+static void put_ports(struct copy *copy)
+{
+	struct rw_ports ports;
+
+	if (box_ports_read(copy->reader, &ports) <= 0)
+		return;
+	put_zeros_until(copy, copy->reader->header.control_offset + RW_PORTS_OFFSET);
+	put(copy, &ports, sizeof(ports));
 }
 
 static void put_communicators(struct copy *copy)
@@ -233,6 +244,7 @@ static int write_copy(struct copy *copy)
 		header.end = RW_BOX_COPIED;
 	put(copy, &header, sizeof(header));
 	put_gpu_memory(copy);
+	put_ports(copy);
 	put_communicators(copy);
 	put_samples(copy);
 	put_waits(copy);

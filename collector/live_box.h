@@ -35,6 +35,7 @@ struct live_box {
 	uint64_t left_ns;                         /* when its process was seen to end; 0 nobody saw it */
 	int exit_status;                          /* -1 not known */
 	uint32_t gpu_notes;                       /* written so far: collector/gpu_note.h */
+	uint32_t port_notes;                      /* likewise: collector/port_note.h */
 	const struct live_boxes_request *request; /* of the boxes that it is one of */
 };
 

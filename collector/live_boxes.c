@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
+#include "analysis/port_evidence.h"
 #include "blackbox/saved.h"
 #include "collector/box_files.h"
 #include "collector/gpu_note.h"
 #include "collector/lease.h"
+#include "collector/port_note.h"
 #include "collector/watched_directory.h"
 #include "collector/live_world.h"
 
@@ -271,6 +273,19 @@ void live_boxes_lease(struct live_boxes *boxes, analysis_process_id process, uin
 
 		if (box->state == BOX_LIVE && box->id == process && !box->orphan_ns)
 			lease_write(feed_reader(box->feed), slot, communicator, expires_ns);
+	}
+}
+
+void live_boxes_note_ports(struct live_boxes *boxes, uint64_t now_ns)
+{
+	struct rw_ports record;
+
+	port_record_take(boxes->request.analysis, now_ns, &record);
+	for (size_t i = 0; i < boxes->files.count; i++) {
+		struct live_box *box = boxes->files.box[i];
+
+		if (box->state == BOX_LIVE && !box->orphan_ns)
+			port_note_write(&record, feed_reader(box->feed), &box->port_notes);
 	}
 }
 

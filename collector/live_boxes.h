@@ -57,6 +57,8 @@ void live_boxes_set_exit(struct live_boxes *boxes, analysis_process_id process, 
 
 /* Notes in the box of each process that lives how the memory of its GPU went. */
 void live_boxes_note_gpus(struct live_boxes *boxes);
+/* Likewise what this machine's network ports showed around findings, and now. */
+void live_boxes_note_ports(struct live_boxes *boxes, uint64_t now_ns);
 /* Leases network detail of a communicator from a process that lives; what cannot be had (another user's box) is left. */
 void live_boxes_lease(struct live_boxes *boxes, analysis_process_id process, uint32_t slot, uint64_t communicator,
 		      uint64_t expires_ns);

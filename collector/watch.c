@@ -5,7 +5,7 @@
 
 #include "collector/lease.h"
 
-enum { BOXES_EVERY = 2 /* ticks */, LEASES_EVERY = 10, GPU_NOTES_EVERY = 40 };
+enum { BOXES_EVERY = 2 /* ticks */, LEASES_EVERY = 10, NOTES_EVERY = 40 };
 
 static void on_appeared(void *argument, analysis_process_id process, const struct writer_process *writer)
 {
@@ -126,7 +126,9 @@ bool watch_tick(struct watch *watch, uint64_t now_ns)
 		watch_poll_boxes(watch, now_ns);
 	if (watch->ticks % LEASES_EVERY == 1)
 		leases_renew(watch->analysis, watch->boxes, now_ns);
-	if (watch->ticks % GPU_NOTES_EVERY == 0)
+	if (watch->ticks % NOTES_EVERY == 0) {
 		live_boxes_note_gpus(watch->boxes);
+		live_boxes_note_ports(watch->boxes, now_ns);
+	}
 	return boxes;
 }

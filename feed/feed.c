@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "analysis/gpu_record.h"
+#include "analysis/port_evidence.h"
 #include "blackbox/gpu_memory.h"
+#include "blackbox/ports.h"
 
 struct feed *feed_new(struct analysis *analysis, analysis_process_id id, struct box_reader *reader)
 {
@@ -247,6 +249,18 @@ static void pass_gpu_memory(struct feed *feed)
 		feed_account(feed, gpu_record_put(feed->analysis, feed->id, &memory));
 }
 
+/* Likewise. */
+static void pass_ports(struct feed *feed)
+{
+	struct rw_ports ports;
+
+	if (feed->ports_passed)
+		return;
+	feed->ports_passed = true;
+	if (box_ports_read(&feed->reader, &ports) > 0)
+		feed_account(feed, port_record_put(feed->analysis, feed->id, &ports));
+}
+
 static void pass_heartbeat(struct feed *feed)
 {
 	uint64_t at_ns = feed->reader.header.drain_ns;
@@ -271,6 +285,7 @@ int feed_advance(struct feed *feed, uint64_t now_ns, uint64_t until_ns)
 		return err;
 	pass_heartbeat(feed);
 	pass_gpu_memory(feed);
+	pass_ports(feed);
 	if (!err)
 		err = feed_pass_operations(feed);
 	/* After the operations, so that what it finishes is known. */

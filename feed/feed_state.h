@@ -27,6 +27,7 @@ struct feed {
 
 	bool announced, ended;
 	bool gpu_memory_passed; /* as it was in the box, once */
+	bool ports_passed;      /* likewise */
 	bool has_writer; /* somebody has looked who holds the box */
 	pid_t writer;
 	uint64_t birth_since_ns; /* as last passed on */

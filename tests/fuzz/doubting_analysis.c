@@ -6,6 +6,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/gpu_record.h"
+#include "analysis/port_evidence.h"
 #include "tests/fuzz/told.h"
 
 struct analysis {
@@ -85,6 +86,14 @@ int gpu_record_put(struct analysis *analysis, analysis_process_id process, const
 	told_value(process);
 	told(record, sizeof(*record));
 	return require(analysis, record->version == RW_GPU_MEMORY_VERSION && record->count <= RW_GPU_MEMORY_BINS && record->device < RW_BOX_DEVICES);
+}
+
+int port_record_put(struct analysis *analysis, analysis_process_id process, const struct rw_ports *record)
+{
+	told_text("ports");
+	told_value(process);
+	told(record, sizeof(*record));
+	return require(analysis, record->version == RW_PORTS_VERSION && record->count <= RW_PORT_SHOWINGS);
 }
 
 int analysis_add_network(struct analysis *analysis, const struct analysis_network *network)

@@ -64,6 +64,46 @@ def need_nobody():
         skip(f"nobody may not reach {RANKWATCH}: a directory above it is closed to others")
 
 
+def in_own_run_directory():
+    """Begins the program again where /run is its own: a helper can be there without the machine's."""
+    if os.environ.get("TEST_OWN_RUN") != "yes":
+        os.environ["TEST_OWN_RUN"] = "yes"
+        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv])
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
+
+
+def as_uid(uid):
+    return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--"]
+
+
+def run_as(uid, play, *arguments, **environment):
+    return Process([*as_uid(uid), *map(str, arguments)], play.environment(**environment))
+
+
+def give(play, uid):
+    for path in (play.dir, play.boxes, play.runtime, play.events_file):
+        os.chown(path, uid, uid)
+
+
+class Helper:
+    """A rankwatchd of the test's own, started by hand."""
+
+    def __init__(self, program):
+        self.program = program
+        self.popen = None
+        self.first = None
+
+    def start(self):
+        """What it says first."""
+        self.popen = subprocess.Popen([self.program], stderr=subprocess.PIPE, text=True)
+        self.first = self.popen.stderr.readline().strip()
+        return self.first
+
+    def stop(self):
+        self.popen.send_signal(signal.SIGTERM)
+        self.popen.wait(10)
+
+
 class Machine:
     """What share of the processors a hypervisor took away (steal) since the object was made: the kernel's own figure, which
     knows nothing of what the test found."""
@@ -153,6 +193,19 @@ def wait_until(condition, seconds, step=0.02):
             return value
         time.sleep(step)
     return None
+
+
+def json_lines(text):
+    """The JSON objects among the lines."""
+    found = []
+    for line in text.splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            found.append(value)
+    return found
 
 
 class Process:

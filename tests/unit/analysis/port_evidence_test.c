@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/model.h"
+#include "analysis/port_evidence.h"
 #include "analysis/ports.h"
 #include "history.h"
 
-enum { RANKS = 8, SLOW_STEP = 300, STEPS = 360, READ_MS = 2000, SAID = 8, PORTS = 4 };
+enum { PROCESS = 101, RANKS = 8, SLOW_STEP = 300, STEPS = 360, READ_MS = 2000, SAID = 8, PORTS = 4 };
 
 struct run {
 	struct history *history;
@@ -235,6 +237,116 @@ Test(port_evidence, counters_that_were_reset_or_could_not_be_read_have_not_risen
 	play(run, show_reset);
 	cr_expect_gt(run->findings, 0);
 	cr_expect_eq(run->told, 0, "%s", run->said[0]);
+	end(run);
+}
+
+/* The same job again, of which only boxes are left: what one of them has of ports. */
+static struct run *play_from_box(const struct rw_ports *record)
+{
+	struct run *run = begin(2, 30);
+
+	history_play(run->history, run->analysis, 1000);
+	if (record)
+		cr_assert_eq(port_record_put(run->analysis, PROCESS, record), 0);
+	history_play(run->history, run->analysis, 0);
+	return run;
+}
+
+Test(port_evidence, from_a_box_the_same_is_said)
+{
+	struct run *run = begin(2, 30);
+	struct rw_ports record;
+	char said[sizeof(run->said[0])];
+
+	cr_expect_not(port_record_take(run->analysis, 1, &record), "nothing is known yet");
+	play(run, show_flap);
+	cr_assert_eq(run->count, 1);
+	memcpy(said, run->said[0], sizeof(said));
+	cr_assert(port_record_take(run->analysis, (uint64_t)(history_end_ms(run->history) * 1e6), &record));
+	end(run);
+	run = play_from_box(&record);
+	cr_assert_eq(run->count, 1);
+	cr_expect(strstr(run->said[0], said), "live: %s; from a box: %s", said, run->said[0]);
+	end(run);
+	run = play_from_box(NULL);
+	cr_expect_eq(run->told, 0);
+	end(run);
+}
+
+Test(port_evidence, of_a_job_that_ends_before_anything_was_found_a_box_has_the_last)
+{
+	struct run *run = begin(2, 30);
+	struct rw_ports record;
+
+	for (double ms = READ_MS; ms < run->slow_ms; ms += READ_MS) {
+		struct analysis_port_state state = healthy(2);
+
+		state.at_ns = (uint64_t)(ms * 1e6);
+		state.counts[ANALYSIS_PORT_DOWNED] = 7 + (ms > run->slow_ms - 8000);
+		cr_assert_eq(analysis_add_port_state(run->analysis, &state), 0);
+	}
+	cr_assert(port_record_take(run->analysis, (uint64_t)(run->slow_ms * 1e6), &record));
+	cr_assert_eq(record.count, 1);
+	cr_expect_not(port_record_take(run->analysis, (uint64_t)((run->slow_ms + 60000) * 1e6), &(struct rw_ports){ 0 }), "a minute later it is past");
+	end(run);
+	run = play_from_box(&record);
+	cr_assert_eq(run->count, 1);
+	cr_expect(strstr(run->said[0], "mlx5_2 port 1: link went down once (between "), "%s", run->said[0]);
+	end(run);
+}
+
+Test(port_evidence, a_box_that_lies_is_refused_and_there_is_an_end_to_what_is_remembered)
+{
+	const struct rw_port_showing sound = { .name = "eth0", .since_ns = 1000, .rises = { 1 }, .weight = 1 };
+	struct run *run = begin(2, 0);
+
+	history_play(run->history, run->analysis, 1000);
+	for (int i = 0; i < 7; i++) {
+		struct rw_ports wrong = { .version = RW_PORTS_VERSION, .count = 1, .showings = { sound } };
+
+		wrong.version += i == 0;
+		wrong.count = i == 1 ? RW_PORT_SHOWINGS + 1 : 1;
+		wrong.showings[0].counters[2] = i == 2 ? ANALYSIS_PORT_COUNTERS : 0;
+		if (i == 3)
+			memset(wrong.showings[0].name, 'x', sizeof(wrong.showings[0].name));
+		wrong.showings[0].from_ns = i == 4 ? 1 : 0;
+		wrong.showings[0].weight = i == 5 ? 0 : 1;
+		cr_expect_lt(port_record_put(run->analysis, i == 6 ? 4711 : PROCESS, &wrong), 0, "case %d", i);
+	}
+	for (uint64_t i = 0; i < 3 * PORTS_SHOWN; i++) {
+		struct rw_ports record = { .version = RW_PORTS_VERSION, .count = 1, .showings = { sound } };
+
+		record.showings[0].since_ns += i;
+		cr_expect_eq(port_record_put(run->analysis, PROCESS, &record), 0);
+	}
+	cr_expect_eq(run->analysis->ports.memory->count, PORTS_SHOWN);
+	struct rw_ports taken;
+
+	cr_assert(port_record_take(run->analysis, 1000, &taken));
+	cr_expect_eq(taken.count, RW_PORT_SHOWINGS);
+	for (uint32_t i = 0; i < taken.count; i++)
+		cr_expect_geq(taken.showings[i].since_ns, 1000 + 3 * PORTS_SHOWN - RW_PORT_SHOWINGS, "the latest");
+	end(run);
+}
+
+Test(port_evidence, a_box_keeps_the_latest_in_whatever_order_they_were_asked_for)
+{
+	enum { ASKED = 12, APART = 5 /* prime to it */ };
+	const struct rw_port_showing sound = { .name = "eth0", .since_ns = 1000, .rises = { 1 }, .weight = 1 };
+	struct run *run = begin(2, 0);
+	struct rw_ports taken;
+
+	history_play(run->history, run->analysis, 1000);
+	for (uint64_t i = 0; i < ASKED; i++) {
+		struct rw_ports record = { .version = RW_PORTS_VERSION, .count = 1, .showings = { sound } };
+
+		record.showings[0].since_ns += i * APART % ASKED;
+		cr_assert_eq(port_record_put(run->analysis, PROCESS, &record), 0);
+	}
+	cr_assert(port_record_take(run->analysis, 1000, &taken));
+	cr_assert_eq(taken.count, RW_PORT_SHOWINGS);
+	for (uint32_t i = 0; i < taken.count; i++)
+		cr_expect_geq(taken.showings[i].since_ns, 1000 + ASKED - RW_PORT_SHOWINGS);
 	end(run);
 }
 

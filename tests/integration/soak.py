@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What rankwatch's processes hold while a job goes on and on: memory, descriptors, threads, CPU time. A job of eight ranks under
-`rankwatch run`, one of which is late by a second now and then, while clients ask its collector. Fails if the second half holds more
-than the first did. soak.py [MINUTES [FILE [STEP_MS]]]: FILE.csv gets what was seen, FILE.svg a drawing of it (docs/reliability.md)."""
+`rankwatch run`, one of which is late by a second now and then, while clients ask its collector and the GPUs' temperatures change. Fails if
+the second half holds more than the first did. soak.py [--helper RANKWATCHD] [MINUTES [FILE [STEP_MS]]]: with a helper the job is an
+ordinary user's; FILE.csv gets what was seen, FILE.svg a drawing of it (docs/reliability.md)."""
 
+import argparse
 import pathlib
 import signal
 import statistics
@@ -13,6 +15,7 @@ import time
 
 import stage
 
+USER = 61001  # a uid; no account is made
 EVERY_S = 10
 ASK_S = 60  # a client asks the collector, and goes
 WARM_UP = 0.1  # of the time: tables grow to what the job needs
@@ -42,28 +45,35 @@ def held_by(pid):
         return None
 
 
-def watched(play):
+def watched(play, helper):
     """Who is watched, by name: rankwatch's own processes, and one rank, in which the plugin is a guest."""
-    names = {"collector": play.pids("collect"), "run": play.pids("run"), "helper": play.pids("rankwatchd")}
+    names = {"collector": play.pids("collect"), "run": play.pids("run"), "helper": [helper.popen.pid] if helper else []}
     names["a rank"] = [play.rank_pids()[0]] if 0 in play.rank_pids() else []
     return {name: pids[0] for name, pids in names.items() if pids}
 
 
-def ask(play):
-    subprocess.run([stage.RANKWATCH, "top", "--once"], env=play.environment(), capture_output=True, timeout=60)
-    subprocess.run([stage.RANKWATCH, "metrics", "--once"], env=play.environment(), capture_output=True, timeout=60)
+def ask(play, prefix):
+    for command in (["top", "--once"], ["metrics", "--once"]):
+        subprocess.run([*prefix, stage.RANKWATCH, *command], env=play.environment(), capture_output=True, timeout=60, check=True)
 
 
-def watch(play, seconds):
-    """[(second, {name: what it held})], until the time is over or the job is."""
-    rows, begun, asked, pids = [], time.monotonic(), 0, watched(play)
+def warm(nvml, minute):
+    """GPUs of a job are not always as warm: nothing that limits them, and NVML has something new to say."""
+    nvml.write_text(f"all temperature={45 + minute % 30} power={300 + minute % 50}\n")
+
+
+def watch(play, pids, nvml, prefix, seconds, file):
+    """[(second, {name: what it held})], until the time is over or the job is; each minute what there is so far is in the file."""
+    rows, begun, asked = [], time.monotonic(), 0
     while (now := time.monotonic() - begun) < seconds:
         held = {name: held_by(pid) for name, pid in pids.items()}
         if None in held.values():
             return rows, [name for name, value in held.items() if value is None]
         rows.append((now, held))
         if now - asked >= ASK_S:
-            ask(play)
+            warm(nvml, int(now / 60))
+            ask(play, prefix)
+            write(file, rows)
             asked = now
         time.sleep(EVERY_S)
     return rows, []
@@ -142,26 +152,82 @@ def table(rows):
     return "\n".join(lines) + "\n"
 
 
+def write(file, rows):
+    if file:
+        pathlib.Path(file + ".csv").write_text(table(rows))
+        pathlib.Path(file + ".svg").write_text(draw(rows))
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--helper", metavar="RANKWATCHD")
+    parser.add_argument("minutes", type=float, nargs="?", default=60)
+    parser.add_argument("file", nargs="?")
+    parser.add_argument("step_ms", type=int, nargs="?", default=STEP_MS)
+    return parser.parse_args()
+
+
+def helper_of(program):
+    """A rankwatchd that can watch; None where there is none, which is said."""
+    if not program or not stage.ROOT:
+        print("without a helper: " + ("only root can start one" if program else "none was given"))
+        return None
+    stage.need_mount_namespace()
+    if subprocess.run([*stage.as_uid(USER), "test", "-x", stage.RANKWATCH]).returncode:
+        print(f"without a helper: another user may not reach {stage.RANKWATCH}")
+        return None
+    stage.in_own_run_directory()
+    helper = stage.Helper(program)
+    print(helper.start(), flush=True)
+    if "nothing can be watched" in helper.first:
+        helper.stop()
+        return None
+    return helper
+
+
+def play_job(failures, play, helper, options):
+    """What was seen of it."""
+    prefix = stage.as_uid(USER) if helper else []
+    nvml = play.dir / "nvml"
+    warm(nvml, 0)
+    if helper:
+        stage.give(play, USER)
+    job = play.start(*prefix, stage.RANKWATCH, "run", "--json", "--", *stage.workload(*JOB, f"--step-ms={options.step_ms}"),
+                     SIM_NVML=str(nvml))
+    pids = stage.wait_until(lambda: len(play.events("start")) == 8 and "collector" in (names := watched(play, helper)) and names, 60,
+                            step=0.2)
+    if not failures.check(pids, "the job and its collector have begun"):
+        failures.end()
+    # Whoever asks in the first second is told what could be seen so far.
+    said = stage.wait_until(lambda: [line for _, line in job.err.lines if " ranks" in line and "watching" in line], 60)
+    print(said)
+    failures.check(said and (not helper or "with eBPF (rankwatchd)" in said[0]), "watched with what is there")
+    rows, ended = watch(play, pids, nvml, prefix, options.minutes * 60, options.file)
+    failures.check(not ended, "all of them live to the end" + "".join(f"; ended: {name}" for name in ended))
+    job.popen.send_signal(signal.SIGTERM)
+    failures.check(job.wait(60) is not None, "the job ends when it is asked to")
+    judge_findings(failures, [value for _, value in job.out.json() if value.get("state") == "open"])
+    print(job.err.text())
+    return rows
+
+
+def judge_findings(failures, found):
+    said = [(where["rank"], value) for value in found if value["severity"] != "notice" for where in value["where"]]
+    others = [f"{value['time']} {value['text']}, {(value['cause'] or {}).get('text')}" for rank, value in said if rank != 3]
+    failures.check({rank for rank, _ in said} == {3}, f"rank 3 is named, and nobody else{': ' if others else ''}{'; '.join(others)}")
+
+
 def main():
-    minutes = float(sys.argv[1]) if len(sys.argv) > 1 else 60
-    step_ms = int(sys.argv[3]) if len(sys.argv) > 3 else STEP_MS
+    options = arguments()
     failures = stage.Failures()
-    with stage.Stage() as play:
-        job = play.start(stage.RANKWATCH, "run", "--json", "--", *stage.workload(*JOB, f"--step-ms={step_ms}"))
-        begun = stage.wait_until(lambda: len(play.events("start")) == 8 and "collector" in watched(play), 60, step=0.2)
-        if not failures.check(begun is not None, "the job and its collector have begun"):
-            failures.end()
-        rows, ended = watch(play, minutes * 60)
-        failures.check(not ended, "all of them live to the end" + "".join(f"; ended: {name}" for name in ended))
-        job.popen.send_signal(signal.SIGTERM)
-        failures.check(job.wait(60) is not None, "the job ends when it is asked to")
-        found = [value for _, value in job.out.json() if value.get("state") == "open"]
-        said = [(where["rank"], value) for value in found if value["severity"] != "notice" for where in value["where"]]
-        others = [f"{value['time']} {value['text']}, {(value['cause'] or {}).get('text')}" for rank, value in said if rank != 3]
-        failures.check({rank for rank, _ in said} == {3}, f"rank 3 is named, and nobody else{': ' if others else ''}{'; '.join(others)}")
-    if len(sys.argv) > 2:
-        pathlib.Path(sys.argv[2] + ".csv").write_text(table(rows))
-        pathlib.Path(sys.argv[2] + ".svg").write_text(draw(rows))
+    helper = helper_of(options.helper)
+    try:
+        with stage.Stage() as play:
+            rows = play_job(failures, play, helper, options)
+    finally:
+        if helper:
+            helper.stop()
+    write(options.file, rows)
     judge(failures, rows)
     failures.end()
 

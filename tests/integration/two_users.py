@@ -22,7 +22,6 @@ from helper_peer import HELLO, LOOK, OTHER, SOCKET, UNWATCH, WATCH, Gone, Peer
 
 ONE, OTHER_ONE = 61001, 61002
 EPERM, ESRCH, ENOENT, EUSERS = -1, -3, -2, -87
-INSIDE = "TEST_TWO_USERS_INSIDE"
 LIBC = ctypes.CDLL(None)
 PYTHON = shutil.which("python3", path="/usr/bin:/bin") or sys.executable  # one that every user may run
 
@@ -56,7 +55,7 @@ class Victim:
     """A process of a user's that sleeps in short naps: /bin/sh, so an ordinary program."""
 
     def __init__(self, uid, script="while :; do sleep 0.03; done", **more):
-        self.popen = subprocess.Popen(["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "sh", "-c", script], **more)
+        self.popen = subprocess.Popen([*stage.as_uid(uid), "sh", "-c", script], **more)
         self.pid = self.popen.pid
         program = os.path.realpath(PYTHON if script.startswith("exec ") else shutil.which("sh"))
         stage.wait_until(lambda: os.readlink(f"/proc/{self.pid}/exe") == program, 20)  # its last exec, and so its name
@@ -117,7 +116,7 @@ def set_user_id(failures, play):
         peer = Peer()
         return [peer.watch(pid), peer.ask(LOOK, pid)]
 
-    victim = subprocess.Popen(["setpriv", f"--reuid={ONE}", f"--regid={ONE}", "--clear-groups", program, "30"])
+    victim = subprocess.Popen([*stage.as_uid(ONE), program, "30"])
     is_root = stage.wait_until(lambda: f"Uid:\t{ONE}\t0" in pathlib.Path(f"/proc/{victim.pid}/status").read_text(), 5)
     if not is_root:
         print("skipped: set-user-id programs do not work here (nosuid)")
@@ -224,10 +223,10 @@ def forged_box(failures, play):
     program = play.dir / "sleep-as-root"
     shutil.copy(shutil.which("sleep"), program)
     program.chmod(0o4755)
-    give(play, ONE)
+    stage.give(play, ONE)
     os.chown(program, 0, 0)
     program.chmod(0o4755)
-    job = run_as(ONE, play, *stage.workload("--ranks=2", "--steps=1000", "--step-ms=20", "--limit=60"), **play.plugin())
+    job = stage.run_as(ONE, play, *stage.workload("--ranks=2", "--steps=1000", "--step-ms=20", "--limit=60"), **play.plugin())
     if not failures.check(stage.wait_until(lambda: len(list(play.boxes.rglob("*.rwbox"))) == 2, 30), "a job leaves boxes"):
         return
     box = next(iter(play.boxes.rglob("rank0-*.rwbox")))
@@ -253,7 +252,7 @@ def forged_box(failures, play):
         if not stage.wait_until(lambda: f"Uid:\t{ONE}\t0" in pathlib.Path(f"/proc/{victim}/status").read_text(), 10):
             print("skipped: set-user-id programs do not work here (nosuid)")
             return
-        collector = run_as(ONE, play, stage.RANKWATCH, "collect", "--job", play.dir.name)
+        collector = stage.run_as(ONE, play, stage.RANKWATCH, "collect", "--job", play.dir.name)
         told = stage.wait_until(lambda: [line for _, line in collector.err.lines if "points at a process that is not watched" in line], 20)
         failures.check(told and f"process {victim} has uids {ONE}, 0" in told[0], f"a box that points there is refused aloud: {told}")
         collector.popen.terminate()
@@ -405,28 +404,18 @@ def too_many(failures, _play):
     failures.check(as_user(ONE, lambda: Peer(hello=False).ask(HELLO, version=7))["error"] != 0, "another version is refused")
 
 
-def run_as(uid, play, *arguments, **environment):
-    return stage.Process(["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--", *map(str, arguments)],
-                         play.environment(**environment))
-
-
-def give(play, uid):
-    for path in (play.dir, play.boxes, play.runtime, play.events_file):
-        os.chown(path, uid, uid)
-
-
 def three_jobs(failures, _play):
     """Two of one user's, one of the other's, through `rankwatch run`: level ebpf for all, with one set of programs."""
     with stage.Stage() as slow, stage.Stage() as quiet, stage.Stage() as others:
-        give(slow, ONE), give(quiet, ONE), give(others, OTHER_ONE)
+        stage.give(slow, ONE), stage.give(quiet, ONE), stage.give(others, OTHER_ONE)
         lock = stage.scenarios()["lock"]
         plain = ("--ranks=4", "--elements=1024", "--step-ms=40", "--steps=200")
         jobs = {
-            "slow": run_as(ONE, slow, stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*lock["arguments"])),
-            "quiet": run_as(ONE, quiet, stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*plain)),
-            "others": run_as(OTHER_ONE, others, stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*plain)),
+            "slow": stage.run_as(ONE, slow, stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*lock["arguments"])),
+            "quiet": stage.run_as(ONE, quiet, stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*plain)),
+            "others": stage.run_as(OTHER_ONE, others, stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*plain)),
         }
-        programs = stage.wait_until(lambda: len(loaded_programs()), 10)
+        programs = stage.wait_until(lambda: len(loaded_programs() - OTHERS_PROGRAMS), 10)
         for name, job in jobs.items():
             status = job.wait(120)
             said = job.err.text()
@@ -447,7 +436,7 @@ def three_jobs(failures, _play):
 
 def loaded_programs():
     shown = subprocess.run(["bpftool", "prog", "show", "-j"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    return [p for p in json.loads(shown.stdout or "[]") if p.get("name") == "on_switch"]
+    return {p["id"] for p in json.loads(shown.stdout or "[]") if p.get("name") == "on_switch"}
 
 
 def stalls(failures, _play):
@@ -513,21 +502,6 @@ def activated(failures, play):
     failures.check(wrong.wait(10) == 1 and "ListenSequentialPacket" in wrong.stderr.read(), "a socket of another type is refused in words")
 
 
-class Helper:
-    def __init__(self, program):
-        self.program = program
-        self.popen = None
-
-    def start(self):
-        self.popen = subprocess.Popen([self.program], stderr=subprocess.PIPE, text=True)
-        self.first = self.popen.stderr.readline().strip()
-        return self.first
-
-    def stop(self):
-        self.popen.send_signal(signal.SIGTERM)
-        self.popen.wait(10)
-
-
 CASES = [own_process, foreign_process, set_user_id, pid_used_again, forged_box, no_pidfd, lingering, stopped_peer, foreign_waker, too_many,
          activated, stalls, killed, three_jobs]
 
@@ -566,12 +540,10 @@ if __name__ == "__main__":
     if not stage.ROOT:
         stage.skip("two users are played by root only")
     stage.need_mount_namespace()
-    reach = ["setpriv", f"--reuid={ONE}", f"--regid={ONE}", "--clear-groups", "--"]
+    reach = stage.as_uid(ONE)
     if subprocess.run([*reach, "test", "-x", stage.RANKWATCH or sys.argv[1]]).returncode or subprocess.run([*reach, PYTHON, "-c", ""]).returncode:
         stage.skip(f"another user may not reach {stage.RANKWATCH or sys.argv[1]} or {PYTHON}")
-    if os.environ.get(INSIDE) != "yes":
-        os.environ[INSIDE] = "yes"
-        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv])
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
-    HELPER, HOST_STALLS = Helper(sys.argv[1]), sys.argv[2]
+    stage.in_own_run_directory()
+    OTHERS_PROGRAMS = loaded_programs()
+    HELPER, HOST_STALLS = stage.Helper(sys.argv[1]), sys.argv[2]
     main(sys.argv[3:])

@@ -146,16 +146,21 @@ static void judge(const struct model *model, long at, double now_ms, const char 
 	/* What a rank does is known of now only. */
 	row->standing = at < 0 ? standing_now(rank, model->dead || model->gone_ms > 0 ? model->at_ms : now_ms)
 			       : (struct standing){ 'R', STYLE_GOOD, false };
+	if (model->dead && row->standing.letter == 'X')
+		row->standing = (struct standing){ 'X', STYLE_DIM, false }; /* as all of them, when the job is killed */
 	if (row->lost_share >= LOST_SHARE && !row->standing.sick) {
 		row->standing.style = STYLE_WARN;
 		row->standing.sick = true;
 	}
 	if (row->bad && row->standing.letter == 'R')
 		row->standing = (struct standing){ 'N', STYLE_WARN, true };
-	/* That it was stopped or killed says more than what is found of it. */
-	if (named[row->index])
-		row->standing = (struct standing){ strchr("TX", row->standing.letter) ? row->standing.letter : named[row->index],
-						   named[row->index] == '!' ? STYLE_WARN : STYLE_BAD, true };
+	if (!named[row->index])
+		return;
+	/* That it was stopped or killed says more than what is found of it; in a job that is over it is true of all. */
+	bool ended = strchr("TX", row->standing.letter) && !model->dead;
+
+	row->named = named[row->index] != '!';
+	row->standing = (struct standing){ ended ? row->standing.letter : named[row->index], row->named ? STYLE_BAD : STYLE_WARN, true };
 }
 
 static bool is_wanted(const struct model_rank *rank, const char *search)
@@ -174,7 +179,7 @@ static double key_of(const struct ranking_row *row)
 {
 	switch (sorted_by) {
 	case SORT_LOST:
-		return (row->standing.style == STYLE_BAD ? -2e6 : row->standing.sick ? -1e6 : 0) - row->lost_share;
+		return (row->named ? -3e6 : row->standing.style == STYLE_BAD ? -2e6 : row->standing.sick ? -1e6 : 0) - row->lost_share;
 	case SORT_WAIT:
 		return -row->wait_share;
 	case SORT_STATE:

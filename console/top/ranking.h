@@ -18,6 +18,7 @@ struct ranking_row {
 	size_t index; /* of the rank in the model; of folded ones, the first */
 	size_t count; /* 1, or how many healthy ranks of its host */
 	struct standing standing;
+	bool named; /* by an open finding that accuses it */
 	/* Over the last MODEL_LATELY columns: */
 	double step_ms;    /* a step of this rank; 0 not known */
 	double lost_ms;    /* the others waited for it in each step, on average over them; folded: the largest */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`rankwatch top` in a real terminal (tmux), before a collector that plays a script: keys, sizes, a collector that goes and comes, and
-what becomes of the terminal. The screens are compared with those in tests/integration/top-screens; --write makes them anew: look at
-what has changed."""
+what becomes of the terminal. `top.py dead`: on the black boxes of recorded jobs whose ranks were all killed, back to when the fault began.
+The screens are compared with those in tests/integration/top-screens; --write makes them anew: look at what has changed."""
 
 import json
 import os
@@ -20,7 +20,9 @@ import uuid
 RANKWATCH = os.environ.get("TEST_RANKWATCH", "")
 SCREENS = pathlib.Path(__file__).resolve().parent / "top-screens"
 JOB = "top-test-" + uuid.uuid4().hex[:8]
+TAPES = SCREENS.parents[1] / "tapes"
 RANKS, STEPS, LATE = 8, 39, 3
+VIEWS = ["overview", "ranks", "communicators", "rank", "values", "findings"]
 PATIENCE = 20
 
 
@@ -206,7 +208,7 @@ def drive(terminal, write, failures):
     """Every view at both sizes, the past, the search."""
     for size, (width, height) in {"80x24": (80, 24), "200x60": (200, 60)}.items():
         terminal.tmux("resize-window", "-x", str(width), "-y", str(height))
-        for key, view in enumerate(["overview", "ranks", "communicators", "rank", "values", "findings"], 1):
+        for key, view in enumerate(VIEWS, 1):
             terminal.keys(str(key))
             compare(terminal, f"{size}-{view}", write, failures)
         terminal.keys("?")
@@ -250,11 +252,54 @@ def ends(folder, command, how, status):
         terminal.close()
 
 
+def look_back(terminal, name, write, failures):
+    """All views of the end; then step by step to before the fault, and the views of its first step."""
+    for key, view in enumerate(VIEWS, 1):
+        terminal.keys(str(key))
+        compare(terminal, f"{name}-{view}", write, failures)
+    if name != "io-rank0":
+        return
+    terminal.keys("1", *["Left"] * 4)
+    terminal.shows("PAST step 6")
+    terminal.shows("HEALTHY")
+    terminal.keys("Right")
+    for key, view in (("1", "overview"), ("2", "ranks"), ("6", "findings")):
+        terminal.keys(key)
+        terminal.shows("PAST step 7")
+        compare(terminal, f"{name}-past-{view}", write, failures)
+    terminal.tmux("resize-window", "-x", "200", "-y", "60")
+    terminal.keys("1")
+    compare(terminal, f"{name}-past-200x60", write, failures)
+    terminal.keys("Escape")
+    terminal.shows("OVER")
+
+
+def dead(write):
+    failures = []
+    for name in ("io-rank0", "never"):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="rwtop"))
+        boxes = folder / "boxes"
+        boxes.mkdir()
+        subprocess.run([os.environ["TEST_TAPE_PLAYER"], TAPES / f"{name}.tape", "boxes", boxes], check=True)
+        terminal = Terminal(folder, f"{RANKWATCH} top {boxes}")
+        try:
+            terminal.shows("OVER")
+            look_back(terminal, name, write, failures)
+            terminal.keys("q")
+            terminal.shows("status 0")
+        finally:
+            terminal.close()
+            shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(f"FAILED: {failures}" if failures else 0)
+
+
 def main():
     write = "--write" in sys.argv
     if not shutil.which("tmux"):
         skip("no tmux (Debian: tmux)")
     SCREENS.mkdir(exist_ok=True)
+    if "dead" in sys.argv:
+        dead(write)
     folder, failures = pathlib.Path(tempfile.mkdtemp(prefix="rwtop")), []
     place = pathlib.Path("/run/rankwatch") if os.geteuid() == 0 else folder
     path = place / (f"{JOB}.socket" if os.geteuid() == 0 else f"rankwatch-{JOB}.sock")

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/gpu_evidence.h"
 #include "history.h"
 
 enum { RANKS = 8, SICK = 3, FIRST_LATE = 15, POLL_MS = 500 };
@@ -159,6 +160,29 @@ Test(gpu_evidence, clocks_set_lower_than_the_others_are_the_cause_without_any_al
 	cr_expect(strstr(finding->cause_text, "clocks set by hand"), "%s", finding->cause_text);
 	cr_expect_null(last(&run, RW_KIND_GPU));
 	end(&run);
+}
+
+/* Whatever else is set: heat before power, what somebody set before what is usual under full load. */
+Test(gpu_evidence, advice_is_about_the_most_serious_reason)
+{
+	static const struct {
+		uint32_t any_of;
+		const char *word;
+	} in_order[] = {
+		{ ANALYSIS_CLOCK_HW_THERMAL | ANALYSIS_CLOCK_SW_THERMAL, "cooling" },
+		{ ANALYSIS_CLOCK_HW_POWER_BRAKE | ANALYSIS_CLOCK_HW_SLOWDOWN, "power supply" },
+		{ ANALYSIS_CLOCK_APPLICATION, "-rgc" },
+		{ ANALYSIS_CLOCK_POWER_CAP, "power limit" },
+		{ UINT32_MAX, "compare this GPU's clocks" },
+	};
+
+	for (uint32_t reasons = 0; reasons < 0x200; reasons++) {
+		const char *advice = gpu_evidence_throttle_advice(reasons);
+		size_t i = 0;
+		while (i < 4 && !(reasons & in_order[i].any_of))
+			i++;
+		cr_expect(strstr(advice, in_order[i].word), "%x: %s", reasons, advice);
+	}
 }
 
 static void expect_unknown(struct run *run)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/view.h"
+#include "counted_memory.h"
 #include "even_jobs.h"
 #include "loose_jobs.h"
 #include "noisy_jobs.h"
@@ -12,65 +13,17 @@
 #include "seeds.h"
 #include "surroundings.h"
 
-/* The linker leads the program's allocations, and the calls of the analysis, here. */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *block, size_t size);
-void *__real_reallocarray(void *block, size_t count, size_t size);
-void __real_free(void *block);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-void *__wrap_reallocarray(void *block, size_t count, size_t size);
-void __wrap_free(void *block);
-
+/* The calls of the analysis are led here as well. */
 static struct {
-	int inside;          /* the analysis */
-	long blocks;         /* that somebody holds */
 	unsigned long ticks; /* of this job */
 	unsigned long asked; /* how often the analysis asked for memory, … */
 	unsigned long fails; /* … and which time it gets none; 0: never */
 } memory;
 
-static bool is_refused(void)
+static bool is_refused(const void *site)
 {
-	return memory.inside && ++memory.asked == memory.fails;
-}
-
-static void *taken(void *block)
-{
-	memory.blocks += block != NULL;
-	return block;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return is_refused() ? NULL : taken(__real_malloc(size));
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return is_refused() ? NULL : taken(__real_calloc(count, size));
-}
-
-void *__wrap_realloc(void *block, size_t size)
-{
-	if (is_refused())
-		return NULL;
-	return block ? __real_realloc(block, size) : taken(__real_malloc(size));
-}
-
-void *__wrap_reallocarray(void *block, size_t count, size_t size)
-{
-	if (is_refused())
-		return NULL;
-	return block ? __real_reallocarray(block, count, size) : taken(__real_calloc(count, size));
-}
-
-void __wrap_free(void *block)
-{
-	memory.blocks -= block != NULL;
-	__real_free(block);
+	(void)site;
+	return ++memory.asked == memory.fails;
 }
 
 /* A record that is lost for want of memory is none of the job's business. */
@@ -79,9 +32,9 @@ void __wrap_free(void *block)
 	int __wrap_##NAME PARAMETERS;                  \
 	int __wrap_##NAME PARAMETERS                   \
 	{                                              \
-		memory.inside++;                       \
+		counted_memory.inside++;               \
 		int err = __real_##NAME(__VA_ARGS__);  \
-		memory.inside--;                       \
+		counted_memory.inside--;               \
 		return memory.fails ? 0 : err;         \
 	}
 
@@ -108,11 +61,11 @@ void __wrap_analysis_tick(struct analysis *analysis, uint64_t now_ns)
 {
 	if (around)
 		surroundings_show(around, analysis, now_ns);
-	memory.inside++;
+	counted_memory.inside++;
 	if (!memory.ticks++)
 		analysis_keep_cells(analysis);
 	__real_analysis_tick(analysis, now_ns);
-	memory.inside--;
+	counted_memory.inside--;
 }
 
 static void see_rank(void *argument, const struct analysis_rank_view *rank)
@@ -136,14 +89,14 @@ static void ask_everything(const struct analysis *analysis)
 	struct analysis_pipeline pipeline;
 	struct analysis_summary summary;
 
-	memory.inside++;
+	counted_memory.inside++;
 	analysis_tell_account(analysis, &account);
 	analysis_tell_pipeline(analysis, &pipeline);
 	analysis_summarise(analysis, &summary);
 	analysis_visit_ranks(analysis, see_rank, NULL);
 	analysis_visit_communicators(analysis, see_communicator, NULL);
 	analysis_visit_flights(analysis, see_flight, NULL);
-	memory.inside--;
+	counted_memory.inside--;
 }
 
 static const struct history_job four = { .ranks = 4, .steps = 14, .layers = 2, .compute_ms = 20, .jitter_ms = 2, .tail_ms = 3000 };
@@ -230,11 +183,12 @@ static void play_even(unsigned int number)
 
 static void expect_given_back(void play_one(unsigned int number), unsigned int number)
 {
-	long before = memory.blocks;
+	long before = counted_memory.blocks;
 
+	counted_memory.refuses = is_refused;
 	memory.asked = memory.ticks = 0;
 	play_one(number);
-	cr_expect_eq(memory.blocks, before, "%ld blocks are left of job %u when request %lu fails", memory.blocks - before, number, memory.fails);
+	cr_expect_eq(counted_memory.blocks, before, "%ld blocks are left of job %u when request %lu fails", counted_memory.blocks - before, number, memory.fails);
 }
 
 Test(memory, is_given_back)

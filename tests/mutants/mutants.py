@@ -70,6 +70,7 @@ class Mutant:
     def __init__(self, path, file, place, base):
         self.path, self.place, self.number = path, place, base + place.number
         self.line, self.change = place.describe(file.text)
+        self.text = file.text
         source = " ".join(file.text.split("\n")[self.line - 1].split())
         column = place.start - (file.text.rfind("\n", 0, place.start) + 1)
         self.name = f"{path}: {source}"  # without the number of the line, which a change elsewhere moves
@@ -339,7 +340,8 @@ class Copy:
     def judge(self, mutant, seconds):
         begin = time.monotonic()
         seeing = [test for test in self.tests if mutant.number in test.executes]
-        seeing.sort(key=lambda test: (mutant.path.stem not in test.name, (test.seconds + 0.2) / test.promises(mutant)))
+        # The file's own tests, those of its room, the others.
+        seeing.sort(key=lambda test: (mutant.path.stem not in test.name, mutant.path.parts[0] not in test.name, (test.seconds + 0.2) / test.promises(mutant)))
         played = within(seeing, seconds)
         test = first_failure(played, mutant.number, self.jobs)
         if test:
@@ -419,7 +421,8 @@ def main():
         everything = copy.rewrite_all()
         same = equivalents()
         stale = same.keys() - {mutant.key() for mutant in everything}
-        known = [mutant for mutant in everything if str(mutant).startswith(options.file) and mutant.key() not in same]
+        known = [mutant for mutant in everything if str(mutant).startswith(options.file) and mutant.key() not in same and
+                 not mutant.place.is_either_of_equals(mutant.text)]
         if options.list:
             for mutant in known:
                 print(f"{mutant}\n\t{mutant.key()}")

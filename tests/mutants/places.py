@@ -31,6 +31,12 @@ HIDDEN = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n]
                     r"\b(?:static_assert|_Static_assert)\([^;]*;", re.S | re.M)
 CALL = re.compile(r"(?m)^\t+(?!(?:char|int|void|bool|float|double|u?int\d+_t)\b)([a-z_][\w.>\[\]-]*\([^;{}]*\);)[ \t]*$")
 WORDS = re.compile(r"\b(return true|return false|continue|break);")
+# What stands beside a comparison, where it has no effects of its own; and what is done with the two.
+PLAIN = r"([A-Za-z_][\w.\[\]]*(?:->[\w.\[\]]+)*)"
+LEFT = re.compile(r"(?:[(,?:] ?|= |\breturn )" + PLAIN + " $")
+RIGHT = re.compile(" " + PLAIN)
+CHOSEN = re.compile(rf"\s+\? {PLAIN}\s+: {PLAIN}(?=[;,)])")
+KEPT = re.compile(rf"\)\n\t+{PLAIN} = {PLAIN};(?!\s*else\b)")
 NUMBER = re.compile(r"[1-9]\d{0,8}")
 
 
@@ -48,6 +54,19 @@ class Place:
 
     def changed(self, text):
         return text[:self.start] + self.other + text[self.end:]
+
+    def is_either_of_equals(self, text):
+        """`a < b ? a : b`, or `if (a < b) a = b;`, where < becomes <=: of two that are equal either is the same, so nobody can tell."""
+        operator = text[self.start:self.end]
+        if {operator, self.other} not in ({"<", "<="}, {">", ">="}):
+            return False
+        before, behind = LEFT.search(text[:self.start]), RIGHT.match(text, self.end)
+        if not before or not behind:
+            return False
+        compared = {before.group(1), behind.group(1)}
+        chosen, kept = CHOSEN.match(text, behind.end()), KEPT.match(text, behind.end())
+        return bool(chosen and set(chosen.groups()) == compared or
+                    kept and text[:before.start(1)].endswith("if (") and set(kept.groups()) == compared)
 
 
 @dataclasses.dataclass

@@ -54,6 +54,22 @@ class Checks:
             print(f"FAILED {what}: {got!r}, not {wanted!r}")
 
 
+# Is `<` with "or equal" the same here?
+EITHER = (
+    ("x = a < b ? a : b;", True), ("x = b->c < a[i].d ? a[i].d : b->c;", True), ("return f(a < MOST ? a : MOST, 1);", True),
+    ("if (a < b)\n\ta = b;", True), ("if (a < b)\n\ta = b;\n\telse c = b;", False), ("if (a < b)\n\ta = c;", False),
+    ("x = a < b ? a : c;", False), ("x = y + a < b ? a : b;", False), ("x = y - a < b ? a : b;", False), ("x = a < b + 1 ? a : b;", False),
+    ("x = a < b ? a : b + 1;", False), ("x = a < b ? 1 : 0;", False), ("while (a < b)\n\ta = b;", False), ("x = (a + b)->c < d ? c : d;", False),
+)
+
+
+def check_either(checks):
+    for text, wanted in EITHER:
+        at = text.index("<")
+        checks.equal(places.Place(at, at + 1, "<=").is_either_of_equals(text), wanted, text)
+        checks.equal(places.Place(at, at + 1, ">=").is_either_of_equals(text), False, text)
+
+
 def check_switch(checks, cc, directory, text, file):
     head = "#define RW_MUTANTS 1024\n#define RW_MUTANT_BASE 0\n"
     switched = compiled(cc, head + file.rewritten(HERE / "switch.h"), directory, "switched")
@@ -117,6 +133,7 @@ def main(*cc):
     checks.equal(file.errors, [], "libclang reads the sample")
     check_places(checks, text, file)
     check_list(checks)
+    check_either(checks)
     with tempfile.TemporaryDirectory(prefix="rankwatch-places.") as directory:
         check_switch(checks, cc, pathlib.Path(directory), text, file)
     return min(checks.failed, 1)

@@ -205,6 +205,20 @@ def check_faulty(failures, name, scenario, level, events, said, lines):
         check_lost_time(failures, events, said, last)
 
 
+def check_stall(failures, scenario, lines):
+    """Of a fabric that stands still no rank is guilty, and the workload knows nothing: the finding itself says how long all have stood."""
+    wrong = [finding.get("text") for _, finding in lines if finding.get("kind") != "hang" or finding.get("ranks")]
+    failures.check(not wrong, f"nobody is named {wrong or ''}", always=True)
+    warned = [finding for _, finding in lines if finding.get("severity") in ("warning", "critical") and finding["state"] != "closed"]
+    if not failures.check(warned, "the stall was found"):
+        return
+    first, call = warned[0], warned[0].get("operation") or {}
+    failures.check(first["late"]["by_ms"] <= 1e3 * scenario["within_s"], f"found after {first['late']['by_ms']:.0f} ms (limit {scenario['within_s']} s)")
+    failures.check((call.get("function"), call.get("sequence")) == ("AllGather", 65), f"the call: {call}")
+    failures.check(first["late"].get("waiting") == list(range(stage.RANKS)), f"waiting {first['late'].get('waiting')}")
+    failures.check(first.get("confidence") == "inconclusive", f"confidence {first.get('confidence')}")
+
+
 def main(name, nobody=False):
     scenario = stage.scenarios()[name]
     level = "ebpf" if stage.ROOT and not nobody else "proc"
@@ -231,6 +245,8 @@ def main(name, nobody=False):
     elif scenario["kind"] is None:
         failures.check(not lines, "healthy: not one line", always=True)
         failures.check(status == 0, f"status {status}")
+    elif name == "fabric-stall":
+        check_stall(failures, scenario, lines)
     else:
         check_faulty(failures, name, scenario, level, events, said, lines)
     failures.end()

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "scanned.h"
+#include "tests/sanitized.h"
 
 enum { RANKS = 8, GRADIENTS = 4096, LEARNED = 60 /* steps, until places have usual values */ };
 
@@ -384,7 +385,7 @@ static void pipeline_step(struct scanned *job, int world, int bad_sender, uint32
 
 Test(aftermath, transfers_between_any_two_ranks_have_usual_values)
 {
-	for (int sender = 0; sender + 1 < RANKS; sender++) {
+	for (int sender = 0; sender + 1 < RANKS; sender += SANITIZED ? RANKS - 2 : 1) {
 		struct scanned job;
 		scanned_start(&job, RANKS, RANKS);
 		int world = scanned_communicator(&job, "pp", RANKS, 0, 1);
@@ -406,7 +407,7 @@ Test(aftermath, transfers_between_any_two_ranks_have_usual_values)
 
 Test(aftermath, padding_of_transfers_between_any_two_ranks_is_a_notice)
 {
-	for (int sender = 0; sender + 1 < RANKS; sender++) {
+	for (int sender = 0; sender + 1 < RANKS; sender += SANITIZED ? RANKS - 2 : 1) {
 		struct scanned job;
 		scanned_start(&job, RANKS, RANKS);
 		int world = scanned_communicator(&job, "pp", RANKS, 0, 1);

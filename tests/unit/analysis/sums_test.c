@@ -112,6 +112,8 @@ Test(sums, of_healthy_ranks_name_none)
 	for (unsigned seed = 0; seed < seeds(6); seed++) {
 		struct even_job job = tensor_parallel(seed);
 		job.differences = 0.02;
+		if (SANITIZED)
+			job.seconds = 40;
 		play(&job);
 		job.noise = 0.1;
 		play(&job);

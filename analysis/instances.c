@@ -130,7 +130,8 @@ static struct instance *take(struct instances *instances, struct communicator *c
 	instances->free = instance->next;
 	struct operation *operations = instance->operations;
 	uint32_t room = instance->room, serial = instance->serial;
-	memset(operations, 0, room * sizeof(*operations));
+	if (operations)
+		memset(operations, 0, room * sizeof(*operations));
 	*instance = (struct instance){ .operations = operations, .room = room, .serial = serial };
 	return instance;
 }

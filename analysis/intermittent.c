@@ -21,7 +21,7 @@ enum {
 	REMEMBERED = STRAGGLER_STEPS - 4,
 };
 
-/* The latest of one step. */
+/* The latest of one step, of ranks that are compared with each other. */
 struct latest {
 	uint64_t step, late_ns, limit_ns;
 	uint64_t worst_ns;  /* of that, at one operation */
@@ -48,24 +48,41 @@ void intermittent_forget(struct suspect *suspect)
 	intermittent->decided = intermittent->decided && suspect->open;
 }
 
-static struct latest find_latest(const struct stragglers *stragglers, uint64_t step, uint64_t limit_ns)
+/* Who is late in a pipeline, and when, its schedule decides: only the same stage's ranks in the replicas are alike there. */
+static uint32_t group_of(const struct job *job, const struct suspect *suspect)
 {
-	struct latest latest = { .step = step, .limit_ns = limit_ns, .rank = JOB_NONE };
+	return job->pipelined ? suspect->group : 0;
+}
 
-	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
+static void add_to(struct latest *latest, const struct suspect *suspect, uint32_t rank)
+{
+	struct blame blame = straggler_blame(suspect, latest->step);
+
+	latest->count++;
+	if (blame.late_ns <= latest->late_ns) {
+		latest->second_ns = blame.late_ns > latest->second_ns ? blame.late_ns : latest->second_ns;
+		return;
+	}
+	latest->second_ns = latest->late_ns;
+	latest->late_ns = blame.late_ns;
+	latest->worst_ns = blame.worst_ns;
+	latest->rank = rank;
+}
+
+/* By group; NULL on lack of memory. */
+static struct latest *find_latest(const struct stragglers *stragglers, const struct job *job, uint64_t step, uint64_t limit_ns)
+{
+	struct latest *latest = calloc(stragglers->suspect_count + 1, sizeof(*latest));
+
+	for (uint32_t i = 0; latest && i < stragglers->suspect_count; i++) {
+		latest[i].step = step;
+		latest[i].limit_ns = limit_ns;
+		latest[i].rank = JOB_NONE;
+	}
+	for (uint32_t i = 0; latest && i < stragglers->suspect_count; i++) {
 		const struct suspect *suspect = &stragglers->suspects[i];
-		if (suspect->decided_ns)
-			continue;
-		latest.count++;
-		uint64_t late_ns = straggler_blame(suspect, step).late_ns;
-		if (late_ns <= latest.late_ns) {
-			latest.second_ns = late_ns > latest.second_ns ? late_ns : latest.second_ns;
-			continue;
-		}
-		latest.second_ns = latest.late_ns;
-		latest.late_ns = late_ns;
-		latest.worst_ns = straggler_blame(suspect, step).worst_ns;
-		latest.rank = i;
+		if (!suspect->decided_ns)
+			add_to(&latest[group_of(job, suspect)], suspect, i);
 	}
 	return latest;
 }
@@ -218,7 +235,6 @@ static void decide(struct stragglers *stragglers, const struct latest *latest, c
 	}
 	straggler_decide(suspect, intermittent->window_count ? intermittent->operation.arrival_ns
 							      : suspect->last_operation.arrival_ns);
-	memset(intermittent->bets, 0, sizeof(intermittent->bets));
 }
 
 static bool is_worth_it(const struct bet *bet, uint64_t step_ns)
@@ -228,33 +244,43 @@ static bool is_worth_it(const struct bet *bet, uint64_t step_ns)
 	return (double)bet->late_ns >= STRAGGLER_SHARE_MIN * steps * (double)step_ns;
 }
 
-static void look_for_proof(struct stragglers *stragglers, const struct latest *latest, uint64_t step_ns)
+/* For how much of this it must be shown why before chance is excluded altogether: of the margins none is asked for then. */
+static bool is_striking(const struct bet *bet, uint32_t ranks)
 {
+	return bet->times >= INTERMITTENT_TIMES && chance_is_excluded(1 / bet->evidence, ranks);
+}
+
+static void look_for_proof(struct analysis *analysis, const struct latest *latest, uint64_t step_ns)
+{
+	struct stragglers *stragglers = &analysis->stragglers;
 	struct suspect *suspect = &stragglers->suspects[latest->rank];
+	uint32_t ranks = stragglers->suspect_count;
 
 	for (uint32_t size = INTERMITTENT_SIZES; size-- > 0;) {
 		uint64_t least_ns = latest->limit_ns << size;
 		for (uint32_t i = 0; i < INTERMITTENT_SHARES; i++) {
 			const struct bet *bet = &suspect->intermittent.bets[size][i];
-			if (latest->late_ns < least_ns || bet->last != latest->step || !is_proven(bet, latest->count) ||
+			if (latest->late_ns < least_ns || bet->last != latest->step || !is_striking(bet, ranks) ||
 			    !is_worth_it(bet, step_ns) || !costs(stragglers, latest->rank, latest->step, least_ns))
 				continue;
 			decide(stragglers, latest, bet, least_ns);
-			return;
+			if (is_proven(bet, ranks) || straggler_is_explained(analysis, latest->rank)) {
+				memset(suspect->intermittent.bets, 0, sizeof(suspect->intermittent.bets));
+				return;
+			}
+			suspect->intermittent.decided = false;
+			suspect->decided_ns = 0;
 		}
 	}
 }
 
-static void bet_on_all(struct stragglers *stragglers, const struct latest *latest)
+static void bet_on(struct suspect *suspect, const struct latest *latest, bool is_it)
 {
-	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
-		struct suspect *suspect = &stragglers->suspects[i];
-		for (uint32_t size = 0; size < INTERMITTENT_SIZES && !suspect->decided_ns; size++) {
-			if (latest->late_ns < latest->limit_ns << size)
-				break;
-			for (uint32_t k = 0; k < INTERMITTENT_SHARES; k++)
-				wager(&suspect->intermittent.bets[size][k], latest, i == latest->rank, shares[k]);
-		}
+	for (uint32_t size = 0; size < INTERMITTENT_SIZES && !suspect->decided_ns; size++) {
+		if (latest->late_ns < latest->limit_ns << size)
+			break;
+		for (uint32_t k = 0; k < INTERMITTENT_SHARES; k++)
+			wager(&suspect->intermittent.bets[size][k], latest, is_it, shares[k]);
 	}
 }
 
@@ -290,36 +316,61 @@ static uint64_t pause_after(const struct stragglers *stragglers, const struct su
 	return lasts > lasts_min ? INTERMITTENT_PAUSE + (uint64_t)(pause_lasts * lasts) : INTERMITTENT_PAUSE;
 }
 
-static void judge_step(struct stragglers *stragglers, uint64_t step)
+/* Does it tell anything that this one was the latest of its group? */
+static bool tells(struct latest *latest, const struct stragglers *stragglers, uint64_t step_ns)
 {
+	if (latest->count < 2 || latest->rank == JOB_NONE || latest->late_ns < latest->limit_ns)
+		return false;
+	/* What is spread over a step's operations begins to show at some noise: others may be as late, and nobody sees it. */
+	if (latest->worst_ns < EXCURSION_QUIET * (uint64_t)LATENESS_NOISE_NS)
+		return false;
+	/* Who of two is the latest their usual difference may decide: that tells nothing. */
+	if (excursion_beyond_tolerance(latest->late_ns, step_ns / 2) < latest->second_ns)
+		return false;
+	latest->pause = pause_after(stragglers, &stragglers->suspects[latest->rank]);
+	return true;
+}
+
+static void judge_step(struct analysis *analysis, uint64_t step)
+{
+	struct stragglers *stragglers = &analysis->stragglers;
+	const struct job *job = &analysis->job;
 	uint64_t step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PACE);
 	if (!step_ns)
 		return;
-	struct latest latest = find_latest(stragglers, step, straggler_limit_ns(step_ns));
+	struct latest *latest = find_latest(stragglers, job, step, straggler_limit_ns(step_ns));
 
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
 		if (stragglers->suspects[i].intermittent.decided)
 			follow(&stragglers->suspects[i], step);
-	if (latest.count < 2 || latest.late_ns < latest.limit_ns)
-		return;
-	/* What is spread over a step's operations begins to show at some noise: others may be as late, and nobody sees it. */
-	if (latest.worst_ns < EXCURSION_QUIET * (uint64_t)LATENESS_NOISE_NS)
-		return;
-	/* Who of two is the latest their usual difference may decide: that tells nothing. */
-	if (excursion_beyond_tolerance(latest.late_ns, step_ns / 2) < latest.second_ns)
-		return;
-	latest.pause = pause_after(stragglers, &stragglers->suspects[latest.rank]);
-	bet_on_all(stragglers, &latest);
-	look_for_proof(stragglers, &latest, step_ns);
+	for (uint32_t i = 0; latest && i < stragglers->suspect_count; i++)
+		if (!tells(&latest[i], stragglers, step_ns))
+			latest[i].rank = JOB_NONE;
+	for (uint32_t i = 0; latest && i < stragglers->suspect_count; i++) {
+		const struct latest *own = &latest[group_of(job, &stragglers->suspects[i])];
+		if (own->rank != JOB_NONE)
+			bet_on(&stragglers->suspects[i], own, i == own->rank);
+	}
+	for (uint32_t i = 0; latest && i < stragglers->suspect_count; i++)
+		if (latest[i].rank != JOB_NONE)
+			look_for_proof(analysis, &latest[i], step_ns);
+	free(latest);
 }
 
-/* Who is late in a pipeline, and when, its schedule decides: ranks are not alike there. */
+/* What repeats in a pipeline may be its passes, of which a step has many: then it is late in all of them, or in none. */
+static bool are_steps(const struct analysis *analysis)
+{
+	const struct stragglers *stragglers = &analysis->stragglers;
+
+	return !analysis->job.pipelined || stragglers->newest_step >= stragglers->first_step + STRAGGLER_PASSES;
+}
+
 void intermittent_tick(struct analysis *analysis, uint64_t now_ns)
 {
 	struct stragglers *stragglers = &analysis->stragglers;
 	uint64_t step = stragglers->weighed_step + 1;
 
-	if (analysis->job.pipelined || !stragglers->first_step)
+	if (!stragglers->first_step || !are_steps(analysis))
 		return;
 	if (step < stragglers->first_step)
 		step = stragglers->first_step;
@@ -330,7 +381,7 @@ void intermittent_tick(struct analysis *analysis, uint64_t now_ns)
 		const struct step_start *later = &stragglers->pace.starts[(step + STEPS_LATER) % PACE_STEPS];
 		if (later->step == step + STEPS_LATER && later->start_ns + lag_ns > now_ns)
 			return;
-		judge_step(stragglers, step);
+		judge_step(analysis, step);
 		stragglers->weighed_step = step;
 	}
 }

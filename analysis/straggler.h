@@ -117,6 +117,8 @@ struct cause_window straggler_window(const struct operation *operation);
 struct cause_window straggler_host_window(const struct operation *operation);
 /* From now on it is suspected; at_ns: since it could be known. */
 void straggler_decide(struct suspect *suspect, uint64_t at_ns);
+/* Is a cause seen for so much of its lateness that this is no chance? */
+bool straggler_is_explained(struct analysis *analysis, uint32_t rank);
 /* Opens, updates and closes findings. */
 void straggler_tick(struct analysis *analysis, uint64_t now_ns);
 void stragglers_free(struct stragglers *stragglers);

@@ -291,16 +291,15 @@ static bool is_settled(const struct analysis *analysis, const struct suspect *su
 	return waited_ns >= evidence_first_ns && cause->class_ != RW_CAUSE_UNKNOWN;
 }
 
-static void ask_why(struct analysis *analysis, uint32_t rank)
+bool straggler_is_explained(struct analysis *analysis, uint32_t rank)
 {
-	struct suspect *suspect = &analysis->stragglers.suspects[rank];
+	const struct suspect *suspect = &analysis->stragglers.suspects[rank];
 	struct straggler_cost cost = straggler_cost(analysis, &rank, 1);
 	struct cause cause;
 
 	find_cause(analysis, suspect, &analysis->job.ranks[rank], cost.step_ns, &cause);
 	ask_gpu(analysis, suspect, rank, &cost, &cause);
-	if (is_told_by(&cause))
-		straggler_decide(suspect, suspect->striking_ns);
+	return is_told_by(&cause);
 }
 
 static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, uint64_t now_ns)
@@ -362,8 +361,8 @@ void straggler_tick(struct analysis *analysis, uint64_t now_ns)
 		struct suspect *suspect = &stragglers->suspects[i];
 		if (suspect->open && !suspect->decided_ns)
 			acquit(analysis, i, now_ns);
-		if (suspect->striking_ns && !suspect->decided_ns)
-			ask_why(analysis, i);
+		if (suspect->striking_ns && !suspect->decided_ns && straggler_is_explained(analysis, i))
+			straggler_decide(suspect, suspect->striking_ns);
 		if (!suspect->decided_ns || (suspect->open && now_ns < suspect->told_ns + update_pause_ns))
 			continue;
 		if (!ranks)

@@ -116,6 +116,17 @@ static void blame(struct sums *sums, const struct entry *entry, uint64_t late_ns
 	suspect->host = sums->job->ranks[entry->rank].process->host;
 }
 
+/* For what a rank works longer at the end of a window the others may wait in the next one: of few long steps, that is much. */
+static uint64_t late_of(struct sums_rank *rank, const struct sums_window *window, uint64_t works_ns, uint64_t waits_ns)
+{
+	uint64_t before_ns = rank->unmet_number + 1 == window->number ? rank->unmet_ns : 0, all_ns = works_ns + before_ns;
+	uint64_t late_ns = all_ns < waits_ns ? all_ns : waits_ns;
+
+	rank->unmet_number = window->number;
+	rank->unmet_ns = all_ns - late_ns < works_ns ? all_ns - late_ns : works_ns;
+	return late_ns;
+}
+
 /* The median of the others is, for one of the upper half, values[(count - 1) / 2] of all, and for one of the lower half
  * values[count / 2]: of two the one that makes it less late. */
 static void judge_group(struct sums *sums, struct entry *entries, uint32_t count, uint64_t *values)
@@ -131,11 +142,10 @@ static void judge_group(struct sums *sums, struct entry *entries, uint32_t count
 		values[i] = entries[i].window->inside_ns;
 	qsort(values, count, sizeof(*values), by_value);
 	uint64_t inside_ns = values[count / 2];
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t works_ns = beyond(entries[i].window->own_ns, own_ns),
-			 waits_ns = beyond(inside_ns, entries[i].window->inside_ns);
-		blame(sums, &entries[i], works_ns < waits_ns ? works_ns : waits_ns);
-	}
+	for (uint32_t i = 0; i < count; i++)
+		blame(sums, &entries[i],
+		      late_of(&sums->ranks[entries[i].rank], entries[i].window, beyond(entries[i].window->own_ns, own_ns),
+			      beyond(inside_ns, entries[i].window->inside_ns)));
 }
 
 static uint64_t limit_ns(const struct sums *sums)

@@ -53,6 +53,7 @@ struct sums_rank {
 	/* Of late windows, by number: as above. */
 	uint64_t host_ns[STRAGGLER_STEPS], device_ns[STRAGGLER_STEPS], single_ns[STRAGGLER_STEPS], met_ns[STRAGGLER_STEPS], held_ns[STRAGGLER_STEPS];
 	int64_t shift_ns[STRAGGLER_STEPS];
+	uint64_t unmet_ns, unmet_number; /* what it worked longer in that window, and nobody waited for yet */
 	uint32_t group; /* analysis/alike.h, of the latest window */
 	double operations; /* in all windows; each counts SUMS_KEEPS of the next one */
 	uint32_t clean; /* windows in a row */

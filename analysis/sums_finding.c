@@ -39,10 +39,15 @@ static void look_back(const struct sums *sums, uint32_t rank, struct recent *rec
 	}
 }
 
-/* A little before each operation, and not much before a few. */
-static bool is_spread(const struct recent *recent)
+static bool is_shown_by_operations(const struct recent *recent)
 {
-	return recent->single_ns * 2 < recent->late_ns;
+	return recent->single_ns * 2 >= recent->late_ns;
+}
+
+/* A little before each operation, and not much before a few. In a pipeline single operations only show what has changed. */
+static bool is_spread(const struct analysis *analysis, const struct recent *recent)
+{
+	return !analysis->job.pipelined && !is_shown_by_operations(recent);
 }
 
 /* Where collectives show most of it: for so long all others waited. Without it they would have waited for the next one. The next one
@@ -68,7 +73,7 @@ static bool is_left_to_steps(const struct analysis *analysis, const struct recen
 	const struct stragglers *stragglers = &analysis->stragglers;
 	const struct step_start *newest = &stragglers->pace.starts[stragglers->newest_step % PACE_STEPS];
 
-	return !is_spread(recent) && stragglers->newest_step && newest->step == stragglers->newest_step &&
+	return is_shown_by_operations(recent) && stragglers->newest_step && newest->step == stragglers->newest_step &&
 	       newest->start_ns + SUMS_TOLD * analysis->sums.window_ns >= recent->windows[0].from_ns;
 }
 
@@ -109,7 +114,7 @@ static void explain(const struct analysis *analysis, struct record *record, uint
 	uint32_t count = account->window_count < CAUSE_WINDOWS ? account->window_count : CAUSE_WINDOWS;
 
 	/* The account keeps when others waited long for its host. */
-	if (kind == RW_LATE_HOST && !is_spread(recent) && count)
+	if (kind == RW_LATE_HOST && !is_spread(analysis, recent) && count)
 		cause_find(&analysis->intern, process, account->window_tid, account->windows, count, &cause);
 	if (kind == RW_LATE_DEVICE) {
 		gpu_evidence_explain(analysis, rank, recent->windows, recent->count,
@@ -149,7 +154,7 @@ static struct record *make_record(const struct analysis *analysis, const uint32_
 	finding->arrival = RW_ARRIVAL_GPU;
 	finding->first_seen_ns = sums->watched.suspects[ranks[0]].decided_ns;
 	finding->late.present = true;
-	finding->late.spread_out = is_spread(recent);
+	finding->late.spread_out = is_spread(analysis, recent);
 	finding->late.kind = kind_of(recent);
 	finding->late.by_ms = -1;
 	finding->late.longer_share = (double)recent->late_ns / all_ns;

@@ -22,6 +22,14 @@ struct tally {
 	unsigned found;
 };
 
+/* Jobs by how far the ranks at fault stand out. */
+struct band {
+	double from, until;
+	unsigned draws, named, wrong;
+};
+
+enum { BANDS = 5 };
+
 static const char usage[] =
 	"usage: suite [--draws N] [--first SEED] [--ranks MOST] [--only FAULT] [--shape SHAPE] [--verbose]\n"
 	"\n"
@@ -68,6 +76,34 @@ static void tell(const struct suite_draw *draw, const struct suite_result *resul
 	if (result->kind >= 0)
 		fprintf(stderr, ", kind %d, cause %d", result->kind, result->cause);
 	fprintf(stderr, "    %lu of %d steps seen, %.1f s: %s\n", result->steps_seen, draw->steps, seconds, result->text);
+}
+
+static bool is_named(enum suite_verdict verdict)
+{
+	return verdict == VERDICT_RIGHT || verdict == VERDICT_CAUSE;
+}
+
+static void count_band(struct band *bands, const struct suite_result *result)
+{
+	for (int i = 0; i < BANDS; i++) {
+		if (result->stands_out < bands[i].from || result->stands_out >= bands[i].until)
+			continue;
+		bands[i].draws++;
+		bands[i].named += is_named(result->verdict);
+		bands[i].wrong += result->verdict == VERDICT_WRONG;
+	}
+}
+
+static void print_bands(const struct band *bands)
+{
+	printf("\n| late ranks stand out by | jobs | all named | a healthy one named |\n|---|---|---|---|\n");
+	for (int i = 0; i < BANDS; i++) {
+		char until[32] = "";
+		if (isfinite(bands[i].until))
+			snprintf(until, sizeof(until), " to %.3g", bands[i].until);
+		printf("| %.3g%s%s times | %u | %u | %u |\n", bands[i].from, *until ? "" : " and more", until, bands[i].draws, bands[i].named,
+		       bands[i].wrong);
+	}
 }
 
 static bool is_hidden(const struct suite_result *result)
@@ -225,6 +261,7 @@ int main(int arguments_count, char **arguments)
 {
 	struct wanted wanted = parse(arguments_count, arguments);
 	struct tally tallies[FAULTS] = { 0 };
+	struct band bands[BANDS] = { { 0, 1.5 }, { 1.5, 3 }, { 3, 6 }, { 6, 12 }, { 12, INFINITY } };
 	unsigned played = 0;
 
 	for (unsigned seed = wanted.first; played < wanted.draws; seed++) {
@@ -238,7 +275,10 @@ int main(int arguments_count, char **arguments)
 		suite_judge(&draw, &result, wanted.verbose ? stderr : NULL);
 		tell(&draw, &result, &wanted, (double)(clock() - before) / CLOCKS_PER_SEC);
 		count(&tallies[draw.fault], &draw, &result);
+		count_band(bands, &result);
 		played++;
 	}
-	return print_tables(tallies) > 0;
+	unsigned wrong = print_tables(tallies);
+	print_bands(bands);
+	return wrong > 0;
 }

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Operations a second through the analysis on one core: every operation is passed four times, as a live feed does. */
+/*
+ * Operations a second through the analysis on one core: every operation is passed four times, as a live feed does. With and without the
+ * node half, which makes messages of them for whoever judges a job on many hosts.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include <rankwatch/message.h>
+
 #include "analysis/analysis.h"
+#include "analysis/node/node_half.h"
 
 enum {
 	OPERATIONS_PER_STEP = 97,
@@ -12,10 +18,11 @@ enum {
 	BATCH = 20, /* operations of a rank per look at its box: 200 a second, 10 looks */
 };
 
-static uint64_t now_ns(void)
+/* This process's, so that what else the machine does counts less. */
+static uint64_t cpu_ns(void)
 {
 	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -30,9 +37,10 @@ static void announce(struct analysis *analysis, int ranks)
 	static struct rw_box_header box = { .host = "a", .job = "bench" };
 	for (int rank = 0; rank < ranks; rank++) {
 		box.world_rank = rank;
-		box.world_size = ranks;
+		box.world_size = 2 * ranks;
 		struct analysis_process process = { .id = (analysis_process_id)rank, .pid = rank + 1, .box = &box };
-		struct rw_communicator communicator = { .id = 1, .rank = rank, .nranks = ranks, .born_ns = 1 };
+		/* Of two hosts, of which the other is not seen. */
+		struct rw_communicator communicator = { .id = 1, .rank = rank, .nranks = 2 * ranks, .nnodes = 2, .born_ns = 1 };
 		if (analysis_add_process(analysis, &process) ||
 		    analysis_add_communicator(analysis, process.id, 0, &communicator))
 			abort();
@@ -88,31 +96,53 @@ static void pass(struct analysis *analysis, int rank, uint64_t number)
 	}
 }
 
-static void measure(int ranks, uint64_t operations)
+struct sent {
+	uint64_t messages, bytes;
+};
+
+static void count(void *argument, const void *bytes, size_t length)
 {
+	struct sent *sent = argument;
+
+	sent->messages += ((const struct rw_batch *)bytes)->count;
+	sent->bytes += length;
+}
+
+static void measure(int ranks, uint64_t operations, bool with_node_half)
+{
+	static const struct node_identity identity = { .job = "bench", .host = "a", .start = 1 };
 	struct analysis *analysis = analysis_new(false, ignore, NULL);
-	if (!analysis)
+	struct node_half *half = analysis && with_node_half ? node_half_new(analysis, &identity) : NULL;
+	struct sent sent = { 0 };
+
+	if (!analysis || (with_node_half && !half))
 		abort();
 	announce(analysis, ranks);
-	uint64_t numbers = operations / (uint64_t)ranks, begin_ns = now_ns();
+	uint64_t numbers = operations / (uint64_t)ranks, begin_ns = cpu_ns();
 	for (uint64_t first = 0; first < numbers; first += BATCH) {
 		for (int rank = 0; rank < ranks; rank++)
 			for (uint64_t number = first; number < first + BATCH && number < numbers; number++)
 				pass(analysis, rank, number);
 		analysis_tick(analysis, 1000000000u + (first + BATCH) * 5000000u);
+		if (half)
+			node_half_tick(half, 1000000000u + (first + BATCH) * 5000000u, count, &sent);
 	}
-	double seconds = (double)(now_ns() - begin_ns) / 1e9;
+	double seconds = (double)(cpu_ns() - begin_ns) / 1e9;
 	struct analysis_summary summary;
 	analysis_summarise(analysis, &summary);
-	printf("{\"bench\":\"analysis\",\"ranks\":%d,\"million_operations_s\":%.2f,\"operations\":%llu,\"steps\":%llu}\n",
-	       ranks, (double)summary.operations / seconds / 1e6, (unsigned long long)summary.operations,
-	       (unsigned long long)summary.steps);
+	printf("{\"bench\":\"analysis\",\"ranks\":%d,\"node_half\":%s,\"million_operations_s\":%.2f,\"operations\":%llu,\"steps\":%llu,"
+	       "\"messages\":%llu,\"bytes_per_operation\":%.3f}\n",
+	       ranks, half ? "true" : "false", (double)summary.operations / seconds / 1e6, (unsigned long long)summary.operations,
+	       (unsigned long long)summary.steps, (unsigned long long)sent.messages, (double)sent.bytes / (double)summary.operations);
+	node_half_free(half);
 	analysis_free(analysis);
 }
 
 int main(void)
 {
-	measure(8, 4000000);
-	measure(256, 4000000);
+	for (int half = 0; half < 2; half++) {
+		measure(8, 4000000, half);
+		measure(256, 4000000, half);
+	}
 	return 0;
 }

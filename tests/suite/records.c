@@ -10,6 +10,7 @@
 #include "chances.h"
 
 enum { LOOK_MS = 100, NVML_MS = 500, WRITER_TID = 500000, COMMUNICATORS = 3, NEIGHBOURS = 2, PROCESS_BASE = 100 };
+static const double stall_seen_ms = 0.5;
 
 struct queue {
 	struct rw_operation *operations;
@@ -227,6 +228,9 @@ void records_stall(struct records *records, int rank, enum suite_cause cause, do
 	uint32_t tid = (uint32_t)(10000 + rank);
 	struct analysis_wait *wait;
 
+	/* What creeps begins with stalls in which nobody would see a wait. */
+	if (until_ms - from_ms < stall_seen_ms)
+		return;
 	switch (cause) {
 	case CAUSE_FSYNC:
 		in_fsync(add_wait(records, rank, tid, "python", from_ms + 0.1, until_ms - 0.1));

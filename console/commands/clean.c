@@ -8,16 +8,18 @@
 
 #include "base/foreign_text.h"
 #include "console/box_choice.h"
+#include "console/box_json.h"
 #include "console/box_removal.h"
 #include "console/box_runs.h"
 #include "console/command.h"
+#include "console/json_line.h"
 #include "console/size.h"
 
 enum { KEY_OLDER = 0x100 };
 
 struct options {
 	struct box_choice choice;
-	bool dry_run;
+	bool dry_run, json;
 	uint64_t older_s;
 };
 
@@ -37,6 +39,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case 'n':
 		options->dry_run = true;
+		return 0;
+	case 'J':
+		options->json = true;
 		return 0;
 	case KEY_OLDER:
 		if (age_parse(argument, &options->older_s))
@@ -76,6 +81,7 @@ static bool is_old_enough(const struct options *options, const struct boxes *box
 
 static void remove_box(struct clean *clean, const struct box_entry *entry)
 {
+	const struct rw_box_header *header = &entry->reader.header;
 	uint64_t bytes = 0;
 	int err = clean->options->dry_run ? box_size(entry, &bytes) : box_remove(entry, &bytes);
 
@@ -85,7 +91,12 @@ static void remove_box(struct clean *clean, const struct box_entry *entry)
 	} else {
 		clean->removed++;
 		clean->bytes += bytes;
-		foreign_line(stdout, "%s", entry->path);
+		if (clean->options->json)
+			json_line_print(json_pack("{s:o, s:o, s:I, s:b}", "path", box_json_text(entry->path, strlen(entry->path)), "job",
+						  box_json_text(header->job, sizeof(header->job)), "bytes", (json_int_t)bytes, "removed",
+						  !clean->options->dry_run));
+		else
+			foreign_line(stdout, "%s", entry->path);
 	}
 }
 
@@ -109,7 +120,7 @@ static void print_total(const struct clean *clean)
 {
 	char size[24];
 
-	fprintf(stderr, "rankwatch clean: %u black boxes %s, %s\n", clean->removed,
+	fprintf(stderr, "rankwatch clean: %u black box%s %s, %s\n", clean->removed, clean->removed == 1 ? "" : "es",
 		clean->options->dry_run ? "would be removed" : "removed", size_text(size, clean->bytes));
 	if (clean->running)
 		fprintf(stderr, "rankwatch clean: %u %s still running: nothing of %s was touched\n", clean->running,
@@ -136,6 +147,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 static const struct argp_option clean_options[] = {
 	{ "dry-run", 'n', NULL, 0, "Only print what would be removed", 0 },
+	{ "json", 'J', NULL, 0, "One JSON object a line: path, job, bytes, whether it was removed", 0 },
 	{ "older-than", KEY_OLDER, "AGE", 0, "Only runs that ended longer ago than AGE, such as 12h or 7d", 0 },
 	{ 0 },
 };

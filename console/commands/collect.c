@@ -18,7 +18,7 @@ struct options {
 	struct collector_options collector;
 	struct sink_choice sinks;
 	struct nats_choice nats;
-	bool all_nodes;
+	bool all_nodes, json;
 };
 
 /* What belongs to the node's own collector alone. */
@@ -51,6 +51,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		check_all_nodes(chosen, state);
+		if (chosen->json && chosen->sinks.findings && strcmp(chosen->sinks.findings, "-") != 0)
+			argp_error(state, "--json is --findings -, and %s is named", chosen->sinks.findings);
+		if (chosen->json)
+			chosen->sinks.findings = "-";
+		return 0;
+	case 'J':
+		chosen->json = true;
 		return 0;
 	case KEY_ALL_NODES:
 		chosen->all_nodes = true;
@@ -130,6 +137,7 @@ static const struct argp_option collect_options[] = {
 	  "What this host is called, otherwise as SLURMD_NODENAME, NODE_NAME or the machine says; each name has a collector of its own",
 	  0 },
 	{ "job", 'j', "NAME", 0, "The job to watch; otherwise as the environment names it, else \"local\"", 0 },
+	{ "json", 'J', NULL, 0, "Findings as JSON lines on standard output instead of text on standard error", 0 },
 	{ "kernel-log", KEY_KERNEL_LOG, "FILE", 0, KERNEL_LOG_DOC, 0 },
 	{ "ancestor-fd", KEY_ANCESTOR, "N", OPTION_HIDDEN,
 	  "Asks there for what only an ancestor of the job may read of its processes", 0 },

@@ -8,6 +8,7 @@
 #include "console/box_json.h"
 #include "console/command.h"
 #include "console/doctor/check.h"
+#include "console/json_line.h"
 #include "console/nats_choice.h"
 #include "base/paragraph.h"
 #include "console/terminal.h"
@@ -75,9 +76,7 @@ static void print_json(const struct check *check, const struct check_result *res
 		      box_json_text(result->text, sizeof(result->text)), "advice",
 		      *result->advice ? box_json_text(result->advice, sizeof(result->advice)) : json_null());
 
-	if (line && json_dumpf(line, stdout, JSON_COMPACT | JSON_ENSURE_ASCII) == 0)
-		putchar('\n');
-	json_decref(line);
+	json_line_print(line);
 }
 
 static void print_text(const struct check *check, const struct check_result *result)

@@ -12,6 +12,7 @@
 #include "console/command.h"
 #include "console/flight_recorder/dump.h"
 #include "console/inspector_line.h"
+#include "console/json_line.h"
 
 /* How operations are printed. */
 enum format { JSON, CSV, INSPECTOR, FORMATS };
@@ -58,6 +59,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		if (options->format == FORMATS)
 			argp_error(state, "--format: \"%s\" is none of csv, inspector and json", argument);
 		return 0;
+	case 'J':
+		options->format = JSON;
+		return 0;
 	case KEY_HEADER:
 		options->header = true;
 		return 0;
@@ -92,14 +96,6 @@ struct dump {
 	uint32_t communicator_count;
 };
 
-/* Takes the line. */
-static void print_json(json_t *line)
-{
-	if (json_dumpf(line, stdout, JSON_COMPACT | JSON_ENSURE_ASCII) == 0)
-		putchar('\n');
-	json_decref(line);
-}
-
 /* One line: what it is and whose, then the record. Takes the record. */
 static void print_line(const struct dump *dump, const char *part, json_t *record)
 {
@@ -107,7 +103,7 @@ static void print_line(const struct dump *dump, const char *part, json_t *record
 				 (json_int_t)dump->entry->reader.header.pid);
 
 	json_object_update_new(line, record);
-	print_json(line);
+	json_line_print(line);
 }
 
 static void dump_header(const struct dump *dump)
@@ -177,7 +173,7 @@ static void dump_operation(struct dump *dump, const struct rw_operation *operati
 
 	if (dump->format == INSPECTOR) {
 		if (record)
-			print_json(record);
+			json_line_print(record);
 		return;
 	}
 	if (dump->format == JSON) {
@@ -308,6 +304,7 @@ static const struct argp_option dump_options[] = {
 	  "JSON lines",
 	  0 },
 	{ "header", KEY_HEADER, NULL, 0, "The header: process, job, versions, counters, environment", 0 },
+	{ "json", 'J', NULL, 0, "Our own JSON lines: the default, --format json", 0 },
 	{ "operations", KEY_OPERATIONS, NULL, 0, "The operations; the default when no other part is asked for", 0 },
 	{ "samples", KEY_SAMPLES, NULL, 0, "The process's own samples of its threads", 0 },
 	{ 0 },

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/foreign_text.h"
 #include "blackbox/box_store.h"
 #include "console/box_choice.h"
+#include "console/box_json.h"
 #include "console/box_runs.h"
 #include "console/command.h"
+#include "console/json_line.h"
 
 enum { KEY_TO = 0x100 };
 
 struct options {
 	const char *to;
+	bool json;
 	struct box_choice choice;
 };
 
@@ -23,6 +27,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->choice;
 		options->to = "rankwatch-boxes";
+		return 0;
+	case 'J':
+		options->json = true;
 		return 0;
 	case KEY_TO:
 		options->to = argument;
@@ -38,9 +45,17 @@ static int fail(const char *why)
 	return COMMAND_FAILED;
 }
 
-static void print_path(const struct box_store *store)
+static void print_path(const struct options *options, const struct box_store *store, const struct box_entry *entry)
 {
-	foreign_line(stdout, "%s/%s", store->path, store->name);
+	char path[sizeof(store->path) + sizeof(store->name) + 1];
+
+	snprintf(path, sizeof(path), "%s/%s", store->path, store->name);
+	if (options->json)
+		json_line_print(json_pack("{s:o, s:o, s:o}", "path", box_json_text(path, sizeof(path)), "job",
+					  box_json_text(entry->reader.header.job, sizeof(entry->reader.header.job)), "of",
+					  box_json_text(entry->path, strlen(entry->path))));
+	else
+		foreign_line(stdout, "%s", path);
 }
 
 static int save_box(const struct options *options, struct box_entry *entry)
@@ -52,7 +67,7 @@ static int save_box(const struct options *options, struct box_entry *entry)
 	if (!err)
 		err = box_store_save(&store, &entry->reader, why);
 	if (!err)
-		print_path(&store);
+		print_path(options, &store, entry);
 	box_store_close(&store);
 	return err ? fail(why) : COMMAND_DONE;
 }
@@ -78,6 +93,7 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const struct argp_option save_options[] = {
+	{ "json", 'J', NULL, 0, "One JSON object a line: path, job, of which box", 0 },
 	{ "to", KEY_TO, "DIRECTORY", 0, "Write to DIRECTORY/JOB; otherwise to rankwatch-boxes/JOB here", 0 },
 	{ 0 },
 };

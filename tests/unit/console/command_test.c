@@ -101,6 +101,28 @@ Test(command, h_is_help_everywhere)
 	}
 }
 
+/* What these print has a form of its own: a shell's, a page of a manual, Prometheus', a trace's file. */
+static bool has_a_form_of_its_own(const struct command *command)
+{
+	static const char *const names[] = { "env", "help", "metrics", "trace" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(command->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+Test(command, json_is_to_be_had_everywhere)
+{
+	for (const struct command *const *command = command_table; *command; command++) {
+		bool has = false;
+
+		for (const struct argp_option *option = (*command)->argp->options; option && (option->name || option->doc); option++)
+			has |= option->key == 'J' && option->name && strcmp(option->name, "json") == 0;
+		cr_expect(has || has_a_form_of_its_own(*command), "%s", (*command)->name);
+	}
+}
+
 Test(command, json_has_one_short_option)
 {
 	for (const struct command *const *command = command_table; *command; command++)

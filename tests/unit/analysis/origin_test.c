@@ -309,6 +309,34 @@ Test(origin, what_cannot_have_overflowed_was_damaged_on_the_way)
 	scanned_free(&mesh.job);
 }
 
+/* Four ranks that each bring as much as this. */
+static enum rw_kind kind_of_sum(float each)
+{
+	struct mesh mesh;
+	enum rw_kind kind;
+
+	start(&mesh, 8, 8);
+	run(&mesh, 6);
+	for (int i = 0; i < 8; i++)
+		mesh.job.absmax[i] = each;
+	scanned_call(&mesh.job, mesh.fsdp[1],
+		     (struct scanned_call){ .function = RW_FUNCTION_REDUCE_SCATTER, .dtype = RW_DTYPE_FLOAT16,
+					    .count = GRADIENTS, .overflows = true, .inf = true });
+	run(&mesh, 3);
+	finish(&mesh);
+	cr_assert(scanned_loud(&mesh.job));
+	kind = scanned_loud(&mesh.job)->kind;
+	scanned_free(&mesh.job);
+	return kind;
+}
+
+/* Of 16 bits the largest is 65504: half of it is 4 times 8188. */
+Test(origin, values_can_have_overflowed_from_half_of_what_their_type_holds)
+{
+	cr_expect_eq(kind_of_sum(8188), RW_KIND_OVERFLOW);
+	cr_expect_eq(kind_of_sum(8184), RW_KIND_CORRUPTION);
+}
+
 /* DDP: one communicator, AllReduce in place, without the interposer. */
 Test(origin, the_rank_is_not_guessed_when_the_reduction_has_overwritten_what_it_brought)
 {

@@ -154,6 +154,32 @@ Test(taskless, broadcasts_have_no_events_since_nccl_2_29_2)
 	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS), RW_UNTRACKED_NO_TASK);
 }
 
+static uint32_t noted_inside(uint64_t in_progress_ns, uint64_t settled_ns, uint32_t known)
+{
+	static struct rw_operation slot = { .ticket = 1 };
+	struct glimpse op = returned_call();
+
+	recording.box.ring = &slot;
+	atomic_store(&slot.flags, 0);
+	atomic_store(&recording.communicators[0].in_progress_ns, in_progress_ns);
+	atomic_store(&recording.communicators[0].settled_ns, settled_ns);
+	op.known = known;
+	taskless_note_inside(&recording, &op, 1);
+	return atomic_load(&slot.flags);
+}
+
+/* What ncclCommGetAsyncError(3) said last counts: of what was before the call, or has been settled since, it says nothing. */
+Test(taskless, a_call_has_returned_and_is_inside_while_nccl_last_said_in_progress)
+{
+	cr_expect_eq(noted_inside(RETURN_NS + 5, 0, RW_KNOWN_RETURN), RW_FLAG_IN_PROGRESS);
+	cr_expect_eq(noted_inside(RETURN_NS, RETURN_NS - 1, RW_KNOWN_RETURN), RW_FLAG_IN_PROGRESS);
+	cr_expect_eq(noted_inside(RETURN_NS + 5, RETURN_NS + 4, RW_KNOWN_RETURN), RW_FLAG_IN_PROGRESS);
+	cr_expect_eq(noted_inside(RETURN_NS + 5, RETURN_NS + 5, RW_KNOWN_RETURN), 0);
+	cr_expect_eq(noted_inside(RETURN_NS + 5, RETURN_NS + 6, RW_KNOWN_RETURN), 0);
+	cr_expect_eq(noted_inside(RETURN_NS - 1, 0, RW_KNOWN_RETURN), 0);
+	cr_expect_eq(noted_inside(RETURN_NS + 5, 0, 0), 0, "it has not returned, and is in no group's end");
+}
+
 Test(taskless, a_communicator_blocks_when_it_launches_on_its_callers_thread)
 {
 	taskless_launched(&taskless, &recording, &(struct glimpse){ .group = 16, .api_tid = 1, .launch_tid = 2, .comm = 3 }, 1);

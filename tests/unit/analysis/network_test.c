@@ -204,6 +204,18 @@ Test(network, a_rank_that_is_slow_to_all_its_peers_is_named)
 	end(&run);
 }
 
+Test(network, a_rank_to_which_all_its_peers_are_slow_is_named)
+{
+	struct detail detail = rails(4);
+	for (int from = 0; from < RANKS; from++)
+		detail.sends[from][5] = detail.sends[from][5] == 0 ? 0 : slow;
+	struct run run = play(4, &detail);
+	cr_expect_eq(last(&run)->scope, RW_SCOPE_RANK);
+	cr_expect_eq(last(&run)->rank_count, 1);
+	cr_expect_eq(last(&run)->rank, 5);
+	end(&run);
+}
+
 static void expect_nobody(const struct run *run, const char *because)
 {
 	for (size_t i = 0; i < run->count; i++) {
@@ -219,6 +231,15 @@ Test(network, links_that_have_nothing_in_common_name_nobody)
 	struct detail detail = rails(4);
 	detail.sends[0][2] = slow;
 	detail.sends[5][7] = slow;
+	struct run run = play(4, &detail);
+	expect_nobody(&run, "no rank and no host in common");
+	end(&run);
+}
+
+Test(network, a_rank_to_which_some_of_its_peers_are_slow_is_not_named)
+{
+	struct detail detail = rails(4);
+	detail.sends[1][5] = detail.sends[3][5] = slow;
 	struct run run = play(4, &detail);
 	expect_nobody(&run, "no rank and no host in common");
 	end(&run);

@@ -109,6 +109,31 @@ Test(world, two_findings_of_one_batch_are_both_kept)
 	world_free(&world);
 }
 
+/* Two hosts say that rank 3 is theirs. */
+static void claim(struct world *world, const char *host, uint64_t number, uint8_t life)
+{
+	struct batch batch = batch_of(host, number);
+	struct rw_message message = rank_message(3);
+
+	message.of_rank.life = life;
+	add(&batch, message);
+	take(world, &batch, ms(1000 + number));
+}
+
+Test(world, of_two_hosts_that_claim_a_rank_the_first_one_keeps_it_while_it_lives)
+{
+	struct world world = { 0 };
+
+	claim(&world, "a", 1, RW_MESSAGE_ALIVE);
+	claim(&world, "b", 1, RW_MESSAGE_ALIVE);
+	cr_expect_str_eq(world.hosts[world_rank(&world, 3)->host].name, "a");
+	claim(&world, "a", 2, RW_MESSAGE_EXITED);
+	cr_expect_str_eq(world.hosts[world_rank(&world, 3)->host].name, "a");
+	claim(&world, "b", 2, RW_MESSAGE_ALIVE);
+	cr_expect_str_eq(world.hosts[world_rank(&world, 3)->host].name, "b");
+	world_free(&world);
+}
+
 /* A communicator of the first `size` ranks, each on a host of its own, that is cut every `period_ms`. */
 struct cut_comm {
 	uint64_t id;

@@ -96,6 +96,7 @@ Test(config, a_mesh_that_names_nothing_is_told_with_what_is_wrong)
 		{ "RANKWATCH_MESH=2x4", "\"2x4\" is no NAME=SIZE" },
 		{ "RANKWATCH_MESH=pp=0", "\"pp=0\" is no NAME=SIZE" },
 		{ "RANKWATCH_MESH=pp=99999999999", "\"pp=99999999999\" is no NAME=SIZE" },
+		{ "RANKWATCH_MESH=a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=2", NULL },
 		{ "RANKWATCH_MESH=a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=2", "it has more than 8 dimensions" },
 		{ "RANKWATCH_MESH=a=65536,b=65536", "no job has so many ranks" },
 	};

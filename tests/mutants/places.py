@@ -36,6 +36,7 @@ PLAIN = r"([A-Za-z_][\w.\[\]]*(?:->[\w.\[\]]+)*)"
 LEFT = re.compile(r"(?:[(,?:] ?|= |\breturn )" + PLAIN + " $")
 RIGHT = re.compile(" " + PLAIN)
 CHOSEN = re.compile(rf"\s+\? {PLAIN}\s+: {PLAIN}(?=[;,)])")
+DIFFERENT = re.compile(rf"if \({PLAIN} != {PLAIN}\)\n\t+return {PLAIN} $")
 KEPT = re.compile(rf"\)\n\t+{PLAIN} = {PLAIN};(?!\s*else\b)")
 NUMBER = re.compile(r"[1-9]\d{0,8}")
 
@@ -56,7 +57,8 @@ class Place:
         return text[:self.start] + self.other + text[self.end:]
 
     def is_either_of_equals(self, text):
-        """`a < b ? a : b`, or `if (a < b) a = b;`, where < becomes <=: of two that are equal either is the same, so nobody can tell."""
+        """`a < b ? a : b`, or `if (a < b) a = b;`, where < becomes <=: of two that are equal either is the same, so nobody can tell. Nor
+        behind `if (a != b)`, where they never are."""
         operator = text[self.start:self.end]
         if {operator, self.other} not in ({"<", "<="}, {">", ">="}):
             return False
@@ -64,6 +66,9 @@ class Place:
         if not before or not behind:
             return False
         compared = {before.group(1), behind.group(1)}
+        different = DIFFERENT.search(text[:self.start])
+        if different and text.startswith((" ?", ";"), behind.end()) and different.group(1, 2, 3) == (before.group(1), behind.group(1), before.group(1)):
+            return True
         chosen, kept = CHOSEN.match(text, behind.end()), KEPT.match(text, behind.end())
         return bool(chosen and set(chosen.groups()) == compared or
                     kept and text[:before.start(1)].endswith("if (") and set(kept.groups()) == compared)

@@ -60,6 +60,8 @@ EITHER = (
     ("if (a < b)\n\ta = b;", True), ("if (a < b)\n\ta = b;\n\telse c = b;", False), ("if (a < b)\n\ta = c;", False),
     ("x = a < b ? a : c;", False), ("x = y + a < b ? a : b;", False), ("x = y - a < b ? a : b;", False), ("x = a < b + 1 ? a : b;", False),
     ("x = a < b ? a : b + 1;", False), ("x = a < b ? 1 : 0;", False), ("while (a < b)\n\ta = b;", False), ("x = (a + b)->c < d ? c : d;", False),
+    ("if (a->b != c->b)\n\t\treturn a->b < c->b ? -1 : 1;", True), ("if (a->b != c->b)\n\t\treturn a->b < c->d ? -1 : 1;", False),
+    ("if (a != b)\n\treturn a < b + 1 ? -1 : 1;", False), ("if (a->b == c->b)\n\t\treturn a->b < c->b ? -1 : 1;", False), ("if (a != b)\n\t\tc = d;\n\treturn a < b ? -1 : 1;", False),
 )
 
 

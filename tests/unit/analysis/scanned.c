@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/model.h"
+#include "analysis/usual.h"
+
 enum { FIRST_BAD = 4711 };
 
 uint64_t scanned_chance(struct scanned *job, uint64_t below)
@@ -207,8 +210,28 @@ void scanned_end(struct scanned *job)
 	analysis_tick(job->analysis, job->now_ns += 1000000);
 }
 
+static uint64_t entries_of(const struct usual_table *table)
+{
+	return table ? table->entries : 0;
+}
+
+/* The limit on what is kept of usual values holds only while all of it is counted. */
+static void expect_counted(const struct analysis *analysis)
+{
+	uint64_t entries = 0;
+
+	for (uint32_t i = 0; i < analysis->job.communicator_count; i++) {
+		const struct communicator *communicator = analysis->job.communicators[i];
+		entries += entries_of(communicator->usual_replays);
+		for (uint32_t k = 0; k < communicator->member_count; k++)
+			entries += entries_of(communicator->members[k].usual);
+	}
+	cr_expect_eq(analysis->usual_entries, entries, "%lu counted, %lu kept", (unsigned long)analysis->usual_entries, (unsigned long)entries);
+}
+
 void scanned_free(struct scanned *job)
 {
+	expect_counted(job->analysis);
 	analysis_free(job->analysis);
 	for (int i = 0; i < job->ranks; i++)
 		free(job->queue[i]);

@@ -104,6 +104,14 @@ static void note_order(struct process *process, const struct seat *seat, const s
 				communicator->members[seat->member].born_ns > process->first_ns || !process->first_ns);
 }
 
+/* Any count may stand in a box. */
+static void note_bytes(struct process *process, const struct rw_operation *slot)
+{
+	uint64_t bytes = call_bytes(&(struct call){ .dtype = slot->dtype, .count = slot->count }), room = INT64_MAX - process->bytes;
+
+	process->bytes += bytes < room ? bytes : room;
+}
+
 static struct trace *new_trace(struct analysis *analysis, struct process *process, const struct seat *seat,
 			       const struct rw_operation *slot)
 {
@@ -119,6 +127,7 @@ static struct trace *new_trace(struct analysis *analysis, struct process *proces
 	if (!process->operations && slot->ticket > 1)
 		process->steps.uncounted = true;
 	process->operations++;
+	note_bytes(process, slot);
 	if (slot->known & RW_KNOWN_API && slot->api_tid)
 		process->enqueue_tid = slot->api_tid;
 	if (is_point_to_point(slot->function)) {

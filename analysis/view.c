@@ -165,6 +165,7 @@ static void view_rank(const struct look *look, uint32_t index, struct analysis_r
 		.exit_status = process->exit_status,
 		.step = process->steps.step ? numbering_told(process, process->steps.step) : -1,
 		.operations = process->operations,
+		.bytes = process->bytes,
 		.clean_scans = clean_scans(process, index),
 		.doing = doing.doing,
 		.since_ns = doing.since_ns,

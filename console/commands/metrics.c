@@ -13,10 +13,11 @@
 
 #define DEFAULT_ADDRESS "127.0.0.1:9982"
 
-enum { KEY_ONCE = 0x100 };
+enum { KEY_ONCE = 0x100, KEY_COMMUNICATORS };
 
 struct options {
-	const char *job, *listen;
+	struct scrape_choice choice;
+	const char *listen;
 	struct server_address address;
 	bool once;
 };
@@ -27,12 +28,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case 'j':
-		options->job = argument;
+		options->choice.job = argument;
 		return 0;
 	case 'l':
 		options->listen = argument;
 		if (server_address_parse(argument, &options->address))
 			argp_error(state, "--listen %s: not ADDRESS:PORT, [IPV6]:PORT or PORT", argument);
+		return 0;
+	case KEY_COMMUNICATORS:
+		options->choice.communicators = true;
 		return 0;
 	case KEY_ONCE:
 		options->once = true;
@@ -45,7 +49,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static int print_once(const struct options *options)
 {
 	size_t length;
-	char *text = scrape(options->job, EXPOSITION_TEXT, &length);
+	char *text = scrape(&options->choice, EXPOSITION_TEXT, &length);
 	bool written = text && fwrite(text, 1, length, stdout) == length && fflush(stdout) == 0;
 
 	if (!text)
@@ -75,7 +79,7 @@ static int serve(const struct options *options)
 
 	hold_signals(&held);
 
-	struct server *server = server_open(&options->address, options->job, why, sizeof(why));
+	struct server *server = server_open(&options->address, &options->choice, why, sizeof(why));
 
 	if (!server) {
 		foreign_line(stderr, "rankwatch metrics: cannot listen at %s: %s", where, why);
@@ -106,6 +110,8 @@ static const struct argp_option metrics_options[] = {
 	  "where to answer; " DEFAULT_ADDRESS
 	  " if left out. Anybody who can reach it reads the names of jobs and hosts",
 	  0 },
+	{ "communicators", KEY_COMMUNICATORS, NULL, 0,
+	  "also how many operations each rank has called in each communicator: a series for each, as many as ranks have communicators", 0 },
 	{ "once", KEY_ONCE, NULL, 0,
 	  "print the metrics and end, for the textfile collector of Prometheus's node exporter", 0 },
 	{ 0 },

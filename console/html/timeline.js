@@ -57,7 +57,9 @@ function drawSlice(context, slice, top, width, named) {
 		context.clip();
 		context.fillStyle = document.documentElement.dataset.theme === "dark" ? (slice.open ? "#ffffff" : "#0b0e11") : slice.open || colourOf(slice.text) !== "transfer" ? "#ffffff" : "#11241d";
 		context.textAlign = "left";
-		context.fillText(slice.text.split(" · ")[0] + (slice.open ? " · never ended" : ""), left + 5, y + height / 2 + .5);
+		const name = slice.text.split(" · ")[0];
+		const fits = [name + (slice.open ? " · never ended" : ""), name, name.split(" ")[0]].find(text => context.measureText(text).width <= size - 10);
+		if (fits) context.fillText(fits, left + 5, y + height / 2 + .5);
 		context.restore();
 	}
 }

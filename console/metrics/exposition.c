@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/metrics/exposition.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -39,13 +40,15 @@ static const char *text_at(const json_t *object, const char *key)
 static void label(const struct page *page, const char *name, const char *value, bool first)
 {
 	fprintf(page->out, "%s%s=\"", first ? "" : ",", name);
-	for (; *value; value++) {
-		if (*value == '\n')
-			fputs("\\n", page->out);
-		else if (*value == '"' || *value == '\\')
-			fprintf(page->out, "\\%c", *value);
-		else
-			putc(*value, page->out);
+	for (;;) {
+		size_t plain = strcspn(value, "\n\"\\");
+
+		fwrite(value, 1, plain, page->out);
+		value += plain;
+		if (!*value)
+			break;
+		fprintf(page->out, "\\%c", *value == '\n' ? 'n' : *value);
+		value++;
 	}
 	putc('"', page->out);
 }
@@ -69,7 +72,10 @@ static void rank_label(const struct page *page, const json_t *rank)
 static void end(const struct page *page, double value)
 {
 	/* A count to its last digit; 15 of a measurement are more than it has. */
-	fprintf(page->out, value == floor(value) && fabs(value) < 0x1p53 ? "} %.0f\n" : "} %.15g\n", value);
+	if (value == floor(value) && fabs(value) < 0x1p53)
+		fprintf(page->out, "} %" PRId64 "\n", (int64_t)value);
+	else
+		fprintf(page->out, "} %.15g\n", value);
 }
 
 static bool is_rank(const json_t *row)
@@ -191,6 +197,29 @@ static void write_watchdog(const struct page *page)
 		end(page, (json_number_value(deadline) - now_ms) / 1e3);
 	else
 		end(page, json_number_value(json_object_get(watchdog, "timeout_ms")) / 1e3);
+}
+
+/* How far each rank is in each communicator, where that was asked for. Several may have one name: the id tells them apart. */
+static void write_calls(const struct page *page)
+{
+	const json_t *communicator, *member;
+	size_t i, j;
+
+	json_array_foreach(json_object_get(page->job->snapshot, "communicators"), i, communicator)
+	{
+		json_array_foreach(json_object_get(communicator, "members"), j, member)
+		{
+			const json_t *calls = json_object_get(member, "calls");
+
+			if (!json_is_number(calls) || !is_rank(member))
+				continue;
+			begin(page);
+			label(page, "communicator", text_at(communicator, "name"), false);
+			label(page, "comm", text_at(communicator, "comm"), false);
+			rank_label(page, json_object_get(member, "rank"));
+			end(page, json_number_value(calls));
+		}
+	}
 }
 
 static void write_watchdog_timeout(const struct page *page)
@@ -342,6 +371,8 @@ static const struct family families[] = {
 	{ "rankwatch_rank_step", GAUGE, NULL, "The step that the rank is in.", write_ranks, "step", 1 },
 	{ "rankwatch_rank_operations", COUNTER, NULL, "Collectives and point-to-point operations that the rank called.",
 	  write_ranks, "operations", 1 },
+	{ "rankwatch_rank_bytes", COUNTER, "bytes", "Bytes of the counts of the rank's calls.", write_ranks, "bytes", 1 },
+	{ "rankwatch_communicator_operations", COUNTER, NULL, "Operations that the rank called in the communicator.", write_calls, NULL, 1 },
 	{ "rankwatch_rank_own_seconds", COUNTER, "seconds", "Time of the rank between its operations.", write_ranks,
 	  "own_ms", 1e-3 },
 	{ "rankwatch_rank_wait_seconds", COUNTER, "seconds",

@@ -18,7 +18,7 @@ enum exposition_format { EXPOSITION_OPENMETRICS, EXPOSITION_TEXT };
 struct exposition_job {
 	const json_t *hello;    /* its body */
 	const json_t *findings; /* array of those that are open */
-	const json_t *snapshot; /* its body, with the topics "ranks" and "gpus"; NULL: the collector did not answer */
+	const json_t *snapshot; /* its body, with the topics "ranks", "gpus" and, if wanted, "communicators"; NULL: the collector did not answer */
 	double cpu_seconds;     /* that the collector has taken so far; negative: not known */
 };
 

@@ -36,19 +36,20 @@ static bool is_wanted(const struct collector_answer *answer, const char *job)
 	       (json_is_string(json_object_get(answer->hello, "job")) && message_hello_is_of(answer->hello, job));
 }
 
-char *scrape(const char *job, enum exposition_format format, size_t *length)
+char *scrape(const struct scrape_choice *choice, enum exposition_format format, size_t *length)
 {
+	const char *topics = choice->communicators ? "[\"ranks\",\"gpus\",\"findings\",\"communicators\"]" : "[\"ranks\",\"gpus\",\"findings\"]";
 	struct collectors collectors;
 	struct exposition_job *jobs = NULL;
 	size_t count = 0;
 	char *text = NULL;
 
-	if (collectors_find(&collectors, "[\"ranks\",\"gpus\",\"findings\"]", ANSWER_MS) == 0)
+	if (collectors_find(&collectors, topics, ANSWER_MS) == 0)
 		jobs = calloc(collectors.count + 1, sizeof(*jobs));
 	for (size_t i = 0; jobs && i < collectors.count; i++) {
 		const struct collector_answer *answer = &collectors.answers[i];
 
-		if (is_wanted(answer, job))
+		if (is_wanted(answer, choice->job))
 			jobs[count++] = (struct exposition_job){
 				.hello = answer->hello,
 				.findings = answer->findings,

@@ -3,12 +3,17 @@
 #ifndef CONSOLE_METRICS_SCRAPE_H
 #define CONSOLE_METRICS_SCRAPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "console/metrics/exposition.h"
 
-/* malloc'ed text and its length; NULL on lack of memory. job: of this job alone; NULL: of all. Takes a second at most,
- * where a collector does not answer. */
-char *scrape(const char *job, enum exposition_format format, size_t *length);
+struct scrape_choice {
+	const char *job;    /* this one alone; NULL all */
+	bool communicators; /* also how far each rank is in each of them */
+};
+
+/* malloc'ed text and its length; NULL on lack of memory. Takes a second at most, where a collector does not answer. */
+char *scrape(const struct scrape_choice *choice, enum exposition_format format, size_t *length);
 
 #endif

@@ -17,7 +17,7 @@ enum { CONNECTIONS = 32, IDLE_S = 10 };
 
 struct server {
 	struct MHD_Daemon *daemon;
-	const char *job;
+	struct scrape_choice choice;
 };
 
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type, char *text,
@@ -64,7 +64,7 @@ static enum MHD_Result on_request(void *argument, struct MHD_Connection *connect
 		return answer_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET /metrics is all that there is.\n");
 	if (strcmp(url, "/metrics") != 0)
 		return answer_line(connection, MHD_HTTP_NOT_FOUND, "rankwatch: the metrics are at /metrics.\n");
-	char *text = scrape(server->job, format, &length);
+	char *text = scrape(&server->choice, format, &length);
 
 	if (!text)
 		return answer_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
@@ -119,7 +119,7 @@ static int listen_at(const struct server_address *address, char *why, size_t why
 	return fd;
 }
 
-struct server *server_open(const struct server_address *address, const char *job, char *why, size_t why_size)
+struct server *server_open(const struct server_address *address, const struct scrape_choice *choice, char *why, size_t why_size)
 {
 	int fd = listen_at(address, why, why_size);
 	struct server *server = fd >= 0 ? calloc(1, sizeof(*server)) : NULL;
@@ -129,7 +129,7 @@ struct server *server_open(const struct server_address *address, const char *job
 			close(fd);
 		return NULL;
 	}
-	server->job = job;
+	server->choice = *choice;
 	server->daemon =
 	    MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO, 0, NULL, NULL, on_request, server,
 			     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,

@@ -42,7 +42,7 @@ def name(source):
 def rank_row(source, rank, now_ms):
     row = {"rank": rank, "host": name(source), "doing": source.choice(["works", "waits", "inside", "gone"]),
            "since_unix_ms": now_ms - source.random() * 1e5, "step": source.choice([None, source.randrange(10**6)]),
-           "operations": source.randrange(1 << 50), "clean_scans": source.randrange(1 << 40)}
+           "operations": source.randrange(1 << 50), "bytes": source.randrange(1 << 53), "clean_scans": source.randrange(1 << 40)}
     return row | {key: round(source.random() * 10**source.randrange(9), 3) for key in PARTS}
 
 
@@ -53,8 +53,10 @@ def job(source, ranks, label):
                        "scope": "rank", "ranks": source.sample(range(ranks), source.randrange(min(3, ranks + 1))),
                        "cause": {"class": source.choice(["io", "lock"])}}
     gpus = [{"rank": rank, "uuid": f"GPU-{rank}", "pci": "0000:3b:00.0", "xid": source.choice([None, 79])} for rank in range(ranks) if source.random() < 0.7]
+    groups = [{"comm": f"0x{number:x}", "name": source.choice([None, "~fsdp", name(source)]), "size": ranks,
+               "members": [{"rank": rank, "calls": source.choice([None, source.randrange(1 << 40)])} for rank in range(-1, ranks)]} for number in range(source.randrange(3))]
     return {"hello": {"job": label + name(source), "level": "ebpf"}, "findings": [finding() for _ in range(source.randrange(6))],
-            "snapshot": {"unix_ms": now_ms, "job": {"steps": source.randrange(10**9), "processes": ranks}, "ranks": rows, "gpus": gpus}}
+            "snapshot": {"unix_ms": now_ms, "job": {"steps": source.randrange(10**9), "processes": ranks}, "ranks": rows, "gpus": gpus, "communicators": groups}}
 
 
 def exposed(program, how, jobs):
@@ -88,9 +90,15 @@ def compare(samples, jobs, how):
             for key, metric in PARTS.items():
                 check(close(get(metric, job_id=label, rank=rank), row[key] / 1e3), f"{how}: {metric} of rank {rank}: {get(metric, job_id=label, rank=rank)} {row[key]}")
             check(get("rankwatch_rank_operations_total", job_id=label, rank=rank) == row["operations"], f"{how}: operations of rank {rank}")
+            check(get("rankwatch_rank_bytes_total", job_id=label, rank=rank) == row["bytes"], f"{how}: bytes of rank {rank}")
             check(get("rankwatch_rank_doing", job_id=label, rank=rank, doing=row["doing"]) == 1, f"{how}: doing of rank {rank}")
             gpu = next((gpu for gpu in snapshot["gpus"] if gpu["rank"] == row["rank"]), {"uuid": "", "pci": ""})
             check(get("rankwatch_rank_info", job_id=label, rank=rank, hostname=row["host"], UUID=gpu["uuid"], pci=gpu["pci"]) == 1, f"{how}: info of rank {rank}")
+        calls = {(group["comm"], str(member["rank"])): member["calls"] for group in snapshot["communicators"] for member in group["members"]
+                 if member["calls"] is not None and member["rank"] >= 0}
+        found = {(dict(labels)["comm"], dict(labels)["rank"]): value for (metric, labels), value in samples.items()
+                 if metric == "rankwatch_communicator_operations_total" and dict(labels)["job_id"] == label}
+        check(found == calls, f"{how}: calls in communicators {found}, not {calls}")
         named = sum(max(1, len(finding["ranks"])) for finding in one["findings"])
         told = sum(value for (metric, labels), value in samples.items() if metric == "rankwatch_findings_open" and dict(labels)["job_id"] == label)
         check(told == named, f"{how}: {told} findings, not {named}")

@@ -147,7 +147,7 @@ Test(completion, bash_offers_commands_then_their_options)
 	if (system("command -v bash >/dev/null") != 0)
 		cr_skip_test("no bash");
 	offers("rankwatch do", "doctor ");
-	offers("rankwatch version --", "--help --usage ");
+	offers("rankwatch version --", "--json --help --usage ");
 	offers("rankwatch dump --he", "--header --help ");
 	offers("rankwatch help fin", "findings ");
 }

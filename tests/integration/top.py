@@ -66,8 +66,7 @@ class Collector:
 
     def serve(self, client):
         try:
-            self.send(client, {"hello": {"protocol": 1, "job": JOB, "pid": 1, "open": 1, "level": "ebpf", "below": "root",
-                                         "processes": RANKS, "with_ebpf": RANKS, "why": None, "a new key": [{}]}})
+            self.send(client, {"hello": self.hello()})
             self.send(client, self.finding())
             for line in client.makefile():
                 request = json.loads(line)
@@ -78,6 +77,10 @@ class Collector:
                     self.send(client, {"id": request["id"], "rank": self.detail(request["get"]["rank"])})
         except (OSError, ValueError):
             pass
+
+    def hello(self):
+        return {"protocol": 1, "job": JOB, "pid": 1, "open": 1, "level": "ebpf", "below": "root", "processes": RANKS, "with_ebpf": RANKS, "why": None,
+                "a new key": [{}]}
 
     @staticmethod
     def send(client, message):
@@ -142,6 +145,44 @@ class Collector:
                                            "columns": [self.column(step) for step in range(1, STEPS + 1)]}}}
 
 
+class AllNodes(Collector):
+    """The collector of all nodes: three hosts, of which one is silent; rank 2 is late, and the three others that it is compared with wait."""
+
+    def hello(self):
+        return {"protocol": 1, "job": JOB, "pid": 1, "open": 1, "all_nodes": True, "hosts": 3, "silent": 1, "ranks": 6}
+
+    def finding(self):
+        told = super().finding()
+        return told | {"ranks": [2], "where": [{"rank": 2, "host": "host-b", "pid": 102}], "late": {"kind": "host", "by_ms": 300, "waiting": [0, 1, 3]},
+                       "text": "rank 2 makes every step 300 ms longer: 30 % of the step, since step 20"}
+
+    def row(self, rank):
+        silent, late = rank > 3, rank == 2
+        return {"rank": rank, "host": f"host-{'abc'[rank // 2]}", "pid": 100 + rank, "life": "alive", "doing": "unknown" if silent else "works",
+                "why": "fsync(2)" if late else None, "seen_unix_ms": self.start_ms + 600e3, "own_ms": 34000 if late else 28000, "inside_ms": 0 if late else 6000,
+                "unseen_ms": 0, "lost_ms": None if silent else 18000 * late, "compared": None if silent else 4, "operations": 400}
+
+    def detail(self, rank):
+        return self.row(rank) | {"answer": "fsync(2) of /x/events, 310 ms\nnvml: 1980 MHz"}
+
+    def column(self, second):
+        slow, end = second >= 20, self.start_ms - (STEPS - second) * 1e3
+        return {"step": None, "last_step": None, "from_unix_ms": end - 1000, "until_unix_ms": end,
+                "own_ms": [1000 if slow and rank == 2 else 700 for rank in range(4)] + [0, 0],
+                "inside_ms": [0 if slow and rank == 2 else 300 for rank in range(4)] + [0, 0], "lost_ms": [900 * (slow and rank == 2) for rank in range(6)]}
+
+    def snapshot(self):
+        level = ["ebpf", "proc", "ebpf"]
+        hosts = [{"host": f"host-{name}", "state": "silent" if name == "c" else "heard", "level": level[i], "ranks": 2,
+                  "heard_unix_ms": self.start_ms - 3600e3 * (name == "c")} for i, name in enumerate("abc")]
+        return {"snapshot": {
+            "unix_ms": self.start_ms, "job": {"id": JOB, "all_nodes": True, "processes": 6, "ranks_total": 6, "communicators": 1, "operations": 2400},
+            "watchdog": None, "sight": None, "ranks": [self.row(rank) for rank in range(6)], "hosts": hosts,
+            "communicators": [{"comm": "0x5eed", "name": "world", "size": 6, "members": [{"rank": rank, "calls": None} for rank in range(6)]}],
+            "flights": [], "findings": ["a-3"],
+            "cells": {"changes": STEPS, "ranks": list(range(6)), "columns": [self.column(second) for second in range(1, STEPS + 1)]}}}
+
+
 class Terminal:
     def __init__(self, folder, command):
         self.server = ["tmux", "-u", "-S", str(folder / uuid.uuid4().hex[:8]), "-f", "/dev/null"]
@@ -185,6 +226,7 @@ def steady(screen):
     """Without what depends on when it was drawn."""
     screen = screen.replace(JOB, "JOB")
     screen = re.sub(r"\d\d:\d\d:\d\d", "hh:mm:ss", screen)
+    screen = re.sub(r"for 1 h 0\d m", "for 1 h mm m", screen)  # since when a host is silent
     screen = re.sub(r"\d+ m \d\d s left of 1 h 00 m", "mm m ss s left of 1 h 00 m", screen)
     return "\n".join(line.rstrip() for line in screen.rstrip().split("\n")) + "\n"
 
@@ -228,6 +270,30 @@ def drive(terminal, write, failures):
     terminal.tmux("resize-window", "-x", "80", "-y", "24")
     terminal.keys("1")
     terminal.shows("STRAGGLER")
+
+
+def all_nodes(folder, path, write, failures):
+    """What is there of many hosts alone, and what the views of one host say then."""
+    collector = AllNodes(path)
+    collector.open()
+    terminal = Terminal(folder, f"{RANKWATCH} top --all-nodes --job {JOB}")
+    try:
+        terminal.shows("STRAGGLER")
+        for size, (width, height) in {"80x24": (80, 24), "200x60": (200, 60)}.items():
+            terminal.tmux("resize-window", "-x", str(width), "-y", str(height))
+            for key, view in {"1": "overview", "7": "hosts", "3": "communicators", "4": "rank", "5": "values"}.items():
+                terminal.keys(key)
+                compare(terminal, f"{size}-all-nodes-{view}", write, failures)
+        terminal.tmux("resize-window", "-x", "80", "-y", "24")
+        terminal.keys("7")
+        terminal.shows("HOST, worst first")
+        terminal.keys("Enter")
+        compare(terminal, "80x24-all-nodes-of-a-host", write, failures)
+        terminal.keys("q")
+        terminal.shows("status 0")
+    finally:
+        terminal.close()
+        collector.close()
 
 
 def collector_goes_and_comes(terminal, collector):
@@ -315,6 +381,7 @@ def main():
         collector_goes_and_comes(terminal, collector)
     finally:
         terminal.close()
+    all_nodes(folder, path.with_name(path.stem + ".all-nodes"), write, failures)
     ends(folder, command, lambda terminal: terminal.keys("q"), 0)
     ends(folder, command, lambda terminal: terminal.keys("C-c"), 0)
     ends(folder, command, lambda terminal: os.kill(terminal.child(), signal.SIGTERM), 0)

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "blackbox/place.h"
-#include "collector/address.h"
+#include "protocol/address.h"
 #include "collector/live_boxes.h"
 #include "collector/lock.h"
 #include "identity/identity.h"

@@ -17,7 +17,7 @@
 #include "blackbox/run_mark.h"
 #include "collector/answers.h"
 #include "collector/claim.h"
-#include "collector/message.h"
+#include "protocol/message.h"
 #include "collector/nats/link.h"
 #include "collector/nats/publisher.h"
 #include "collector/outlet.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/sources/kernel_log.h"
+#include "kernel_log/kernel_log.h"
 #include "collector/sources/nvml_source.h"
 
 enum { WHY = 192, POLL_MS = 100 };

@@ -10,8 +10,8 @@
 #include <sys/types.h>
 
 #include "analysis/analysis.h"
-#include "collector/loss.h"
-#include "collector/sight.h"
+#include "protocol/loss.h"
+#include "protocol/sight.h"
 #include "base/writer_process.h"
 
 struct host;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "blackbox/directory.h"
-#include "collector/runtime_directory.h"
+#include "protocol/runtime_directory.h"
 
 enum { TRIES = 64 };
 

@@ -9,7 +9,7 @@
 
 #include "base/foreign_text.h"
 #include "blackbox/box_store.h"
-#include "collector/in_time.h"
+#include "base/in_time.h"
 
 enum { OPEN_MS = 1000 };
 

@@ -9,8 +9,8 @@
 
 #include "analysis/view.h"
 #include "base/foreign_text.h"
-#include "collector/account_text.h"
-#include "collector/explanation.h"
+#include "protocol/account_text.h"
+#include "protocol/explanation.h"
 #include "finding/finding_json.h"
 
 /* Walks the analysis, for one list of the snapshot. */

@@ -12,8 +12,8 @@
 #include "analysis/job/job_view.h"
 #include "collector/board.h"
 #include "collector/nats/hosts.h"
-#include "collector/request.h"
-#include "collector/sight.h"
+#include "protocol/request.h"
+#include "protocol/sight.h"
 
 enum { SNAPSHOT_CELLS = 1 << 18 /* at most, of the newest columns */ };
 

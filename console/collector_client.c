@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "collector/address.h"
-#include "collector/message.h"
+#include "protocol/address.h"
+#include "protocol/message.h"
 
 enum { LONGEST_LINE = 64 << 20 /* a whole job's cells come in one */ };
 

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "collector/line_buffer.h"
+#include "protocol/line_buffer.h"
 
 struct collector_client {
 	int fd; /* -1: not connected */

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "collector/address.h"
-#include "collector/message.h"
+#include "protocol/address.h"
+#include "protocol/message.h"
 #include "console/collector_client.h"
 
 /* One that was asked. */

@@ -5,7 +5,7 @@
 
 #include "base/foreign_text.h"
 #include "blackbox/process.h"
-#include "collector/sources/kernel_log.h"
+#include "kernel_log/kernel_log.h"
 
 static void on_event(void *argument, const struct analysis_gpu_event *event)
 {

@@ -8,8 +8,8 @@
 
 #include "base/foreign_text.h"
 #include "base/paragraph.h"
-#include "collector/account_text.h"
-#include "collector/explanation.h"
+#include "protocol/account_text.h"
+#include "protocol/explanation.h"
 #include "console/flight_recorder/left_dumps.h"
 #include "console/scan_line.h"
 #include "finding/rank_list.h"

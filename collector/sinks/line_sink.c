@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/foreign_text.h"
-#include "collector/in_time.h"
+#include "base/in_time.h"
 #include "collector/sinks/jsonl.h"
 
 enum {

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/line_buffer.h"
-#include "collector/runtime_directory.h"
+#include "protocol/line_buffer.h"
+#include "protocol/runtime_directory.h"
 
 enum { MOST_CLIENTS = 256, MOST_QUEUED = 1 << 20, WHY = 160 };
 

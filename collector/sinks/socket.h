@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "collector/address.h"
-#include "collector/request.h"
+#include "protocol/address.h"
+#include "protocol/request.h"
 
 struct socket_sink;
 struct socket_client;

@@ -12,7 +12,7 @@
 
 #include "base/ancestor.h"
 #include "base/clock.h"
-#include "collector/in_time.h"
+#include "base/in_time.h"
 #include "collector/sources/python_layout.h"
 
 _Static_assert(sizeof(struct python_seen) <= IN_TIME_RESULT, "comes back as one message");

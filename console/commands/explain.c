@@ -8,8 +8,8 @@
 
 #include "base/foreign_text.h"
 #include "base/paragraph.h"
-#include "collector/explanation.h"
-#include "collector/message.h"
+#include "protocol/explanation.h"
+#include "protocol/message.h"
 #include "collector/snapshot.h"
 #include "console/box_choice.h"
 #include "console/box_runs.h"

@@ -9,8 +9,8 @@
 
 #include "base/foreign_text.h"
 #include "blackbox/run_mark.h"
-#include "collector/message.h"
-#include "collector/sight.h"
+#include "protocol/message.h"
+#include "protocol/sight.h"
 #include "console/box_choice.h"
 #include "console/box_json.h"
 #include "console/box_removal.h"

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/foreign_text.h"
-#include "collector/account_text.h"
-#include "collector/explanation.h"
+#include "protocol/account_text.h"
+#include "protocol/explanation.h"
 #include "console/births.h"
 #include "console/box_choice.h"
 #include "console/box_runs.h"

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/foreign_text.h"
-#include "collector/sight.h"
+#include "protocol/sight.h"
 #include "collector/sinks/line_sink.h"
 #include "console/command.h"
 #include "console/kernel_xids.h"

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "collector/address.h"
+#include "protocol/address.h"
 
 /* 0 when somebody listens. */
 static int try_connect(const char *path)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "collector/in_time.h"
+#include "base/in_time.h"
 #include "console/host_clocks.h"
 #include "finding/rank_list.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "collector/account_text.h"
-#include "collector/explanation.h"
+#include "protocol/account_text.h"
+#include "protocol/explanation.h"
 #include "console/births.h"
 #include "console/box_json.h"
 #include "console/flight.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/message.h"
+#include "protocol/message.h"
 #include "console/collectors.h"
 
 enum { ANSWER_MS = 1000 };

@@ -11,7 +11,7 @@
 
 #include "base/foreign_text.h"
 #include "blackbox/place.h"
-#include "collector/message.h"
+#include "protocol/message.h"
 #include "console/size.h"
 #include "finding/cause_text.h"
 #include "finding/incident_text.h"

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/in_time.h"
+#include "base/in_time.h"
 #include "identity/identity.h"
 
 enum { CONFIGURATION_MS = 500 /* the job waits for it */ };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/paragraph.h"
-#include "collector/sight.h"
+#include "protocol/sight.h"
 
 static void write_text(FILE *out, const struct start_line *line, const json_t *sight)
 {

@@ -11,7 +11,7 @@
 
 #include "base/ancestor.h"
 #include "base/foreign_text.h"
-#include "collector/message.h"
+#include "protocol/message.h"
 #include "console/kept_boxes.h"
 #include "console/nats_choice.h"
 

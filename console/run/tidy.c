@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "collector/in_time.h"
+#include "base/in_time.h"
 
 enum { TIDY_MS = 5000, MARK_MS = 1000 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/sight.h"
+#include "protocol/sight.h"
 #include "console/top/field.h"
 #include "console/top/finding_time.h"
 #include "console/top/model_columns.h"

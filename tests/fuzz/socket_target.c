@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/line_buffer.h"
-#include "collector/message.h"
-#include "collector/request.h"
+#include "protocol/line_buffer.h"
+#include "protocol/message.h"
+#include "protocol/request.h"
 #include "finding/finding_text.h"
 
 /* Nothing that a terminal would obey may get through. */

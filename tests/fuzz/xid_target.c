@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "analysis/xid.h"
-#include "collector/sources/kernel_log.h"
-#include "collector/sources/xid_line.h"
+#include "kernel_log/kernel_log.h"
+#include "kernel_log/xid_line.h"
 
 static void check(const struct xid_line *line)
 {

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "blackbox/saved.h"
-#include "collector/account_text.h"
+#include "protocol/account_text.h"
 #include "collector/watch.h"
 #include "console/boxes.h"
 #include "console/replay.h"

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/course_text.h"
-#include "collector/explanation.h"
-#include "collector/loss_text.h"
-#include "collector/memory_text.h"
+#include "protocol/course_text.h"
+#include "protocol/explanation.h"
+#include "protocol/loss_text.h"
+#include "protocol/memory_text.h"
 
 static char *printed(void (*print)(FILE *out, const char *before, int label, const json_t *value), json_t *value)
 {

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/sources/kernel_log.h"
+#include "kernel_log/kernel_log.h"
 
 struct heard {
 	unsigned int count;

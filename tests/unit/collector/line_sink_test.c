@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/in_time.h"
+#include "base/in_time.h"
 #include "collector/sinks/line_sink.h"
 
 /* Longer than any wait here takes, also where others have the processors. */

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "collector/sight.h"
+#include "protocol/sight.h"
 
 static const uint64_t tick_ns = 50000000;
 

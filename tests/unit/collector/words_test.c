@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/address.h"
+#include "protocol/address.h"
 #include "collector/board.h"
-#include "collector/line_buffer.h"
-#include "collector/message.h"
-#include "collector/request.h"
+#include "protocol/line_buffer.h"
+#include "protocol/message.h"
+#include "protocol/request.h"
 
 Test(address, root_and_users_have_the_paths_of_the_contract)
 {

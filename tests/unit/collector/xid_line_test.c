@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "collector/sources/xid_line.h"
+#include "kernel_log/xid_line.h"
 
 static int parse(const char *text, struct xid_line *line)
 {

@@ -15,7 +15,7 @@
 #include <jansson.h>
 
 #include "base/foreign_text.h"
-#include "collector/address.h"
+#include "protocol/address.h"
 #include "collector/sinks/jsonl.h"
 #include "crafted_box.h"
 

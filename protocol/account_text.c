@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "protocol/account_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/foreign_text.h"
+#include "finding/finding_json.h"
+#include "finding/path_text.h"
+
+enum { PATH_COLUMNS = 40 };
+static const double told = 0.05;  /* of the time is worth a line, */
+static const double large = 0.25; /* and this where it may well be as it should */
+
+/* What is not UTF-8 is escaped, as in findings. */
+static json_t *text_or_null(const char *text)
+{
+	char *escaped = *text ? foreign_text(text) : NULL;
+	json_t *value = escaped ? json_string(escaped) : json_null();
+
+	free(escaped);
+	return value;
+}
+
+static json_t *count_or_null(uint64_t count)
+{
+	return count ? json_integer((json_int_t)count) : json_null();
+}
+
+static json_t *loss_json(const struct analysis_loss *loss)
+{
+	bool known = *loss->cause;
+
+	return json_pack("{s:i, s:f, s:b, s:b, s:s?, s:o, s:o, s:o, s:o, s:o, s:o}", "rank", (int)loss->rank, "share",
+			 loss->share, "at_least", loss->at_least, "spread_out", loss->spread_out, "by",
+			 loss->by == RW_LATE_HOST     ? "host"
+			 : loss->by == RW_LATE_DEVICE ? "device"
+						      : NULL,
+			 "steps", count_or_null(loss->steps), "of_steps", count_or_null(loss->of_steps), "step_ms",
+			 loss->step_ms > 0 ? json_real(loss->step_ms) : json_null(), "class",
+			 known ? json_string(finding_cause_name(loss->cause_class)) : json_null(), "cause",
+			 text_or_null(loss->cause), "path", text_or_null(loss->path));
+}
+
+json_t *account_json(const struct analysis_account *account)
+{
+	json_t *losses;
+
+	if (!account->known)
+		return json_null();
+	losses = json_array();
+	for (uint32_t i = 0; i < account->loss_count; i++)
+		json_array_append_new(losses, loss_json(&account->losses[i]));
+	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:b, s:o}", "own", account->own, "wait", account->wait, "transfer",
+			 account->transfer, "unseen", account->unseen, "nobody", account->nobody, "left_out",
+			 account->left_out, "waited_for", losses);
+}
+
+static double number(const json_t *object, const char *key)
+{
+	return json_number_value(json_object_get(object, key));
+}
+
+static int percent(const json_t *object, const char *key)
+{
+	return (int)(number(object, key) * 100 + 0.5);
+}
+
+static void print_label(FILE *out, const char *before, int label, const char *text)
+{
+	fprintf(out, "%s%-*s", before, label, text);
+}
+
+/* Some of the time is unseen. */
+static bool is_least(const json_t *loss)
+{
+	return json_is_true(json_object_get(loss, "at_least"));
+}
+
+static void print_steps(FILE *out, const json_t *loss)
+{
+	json_int_t steps = json_integer_value(json_object_get(loss, "steps"));
+	json_int_t of_steps = json_integer_value(json_object_get(loss, "of_steps"));
+
+	if (json_is_true(json_object_get(loss, "spread_out")))
+		fputs(", a little in each operation", out);
+	else if (steps && of_steps)
+		fprintf(out, ": %s%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " steps, %.0f ms in each",
+			is_least(loss) ? "seen in " : "", steps, of_steps, number(loss, "step_ms"));
+}
+
+static bool is_by(const json_t *loss, const char *whom)
+{
+	const char *by = json_string_value(json_object_get(loss, "by"));
+
+	return by && strcmp(by, whom) == 0;
+}
+
+static void print_loss(FILE *out, const json_t *loss)
+{
+	const char *cause = json_string_value(json_object_get(loss, "cause"));
+	const char *path = json_string_value(json_object_get(loss, "path"));
+
+	fprintf(out, "others waited %s%d %% of the time for ", is_least(loss) ? "at least " : "", percent(loss, "share"));
+	if (json_integer_value(json_object_get(loss, "rank")) < 0)
+		fputs("a rank whose number is not known", out);
+	else
+		fprintf(out, "rank %" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(loss, "rank")));
+	print_steps(out, loss);
+	if (cause)
+		fprintf(out, ", %s", cause);
+	else if (is_by(loss, "device"))
+		fputs(", late by its GPU", out);
+	if (cause && path) {
+		fputs(" on ", out);
+		path_text_print(out, path, PATH_COLUMNS);
+	}
+	fputc('\n', out);
+}
+
+/* Where no rank can be named it is said why. */
+static void print_unnamed(FILE *out, const char *before, int label, const json_t *account)
+{
+	if (number(account, "nobody") >= told) {
+		print_label(out, before, label, "waited");
+		fprintf(out,
+			"%d %% of the time for ranks that cannot be named: half of them came as late, or what they did "
+			"is not seen\n",
+			percent(account, "nobody"));
+	} else if (!json_array_size(json_object_get(account, "waited_for")) && number(account, "wait") >= told) {
+		print_label(out, before, label, "waited");
+		fputs("for each other in turn: no rank stands out\n", out);
+	}
+	if (number(account, "transfer") >= large) {
+		print_label(out, before, label, "transfers");
+		fprintf(
+		    out,
+		    "for %d %% of the time all had come: slow transfers, or GPUs without room for NCCL, name no rank\n",
+		    percent(account, "transfer"));
+	}
+}
+
+/* Without this a slow job of small operations would end with "findings none" and no word of why. */
+static void print_left_out(FILE *out, const char *before, int label)
+{
+	print_label(out, before, label, "not seen");
+	fputs("most of the time: small operations in a row have GPU progress one time in 16; RANKWATCH_GPU_TIME=watermark "
+	      "gives it to all\n",
+	      out);
+}
+
+void account_print(FILE *out, const char *before, int label, const json_t *account)
+{
+	const json_t *losses = json_object_get(account, "waited_for");
+	size_t i;
+	const json_t *loss;
+	bool left_out = json_is_true(json_object_get(account, "left_out"));
+
+	if (!json_is_object(account) ||
+	    (!left_out && number(account, "wait") < told && !json_array_size(losses) && number(account, "transfer") < large))
+		return;
+	print_label(out, before, label, "time");
+	fprintf(out, "own work %d %%, waiting for other ranks %d %%, transfers %d %%, not seen %d %%\n",
+		percent(account, "own"), percent(account, "wait"), percent(account, "transfer"),
+		percent(account, "unseen"));
+	json_array_foreach(losses, i, loss)
+	{
+		print_label(out, before, label, "waited");
+		print_loss(out, loss);
+	}
+	print_unnamed(out, before, label, account);
+	if (left_out)
+		print_left_out(out, before, label);
+}

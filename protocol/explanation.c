@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "protocol/explanation.h"
+
+#include "protocol/course_text.h"
+#include "protocol/loss_text.h"
+#include "protocol/memory_text.h"
+#include "finding/value.h"
+
+json_t *explanation_json(const struct analysis *analysis)
+{
+	struct analysis_pipeline pipeline;
+	struct analysis_gpu_memory memory;
+	struct analysis_step_course course;
+
+	analysis_tell_pipeline(analysis, &pipeline);
+	analysis_tell_gpu_memory(analysis, &memory);
+	analysis_tell_step_course(analysis, &course);
+	return json_pack("{s:b, s:o, s:o, s:o}", "sends", pipeline.sends, "loss", loss_text_json(&pipeline), "gpu_memory",
+			 memory_text_json(&memory), "steps", course_text_json(&course));
+}
+
+static void print_line(FILE *out, const char *before, int label, const char *name, const char *text)
+{
+	fprintf(out, "%s%-*s%s\n", before, label, name, text);
+}
+
+void explanation_print(FILE *out, const char *before, int label, const json_t *explanation, bool live)
+{
+	const json_t *loss = json_object_get(explanation, "loss"), *memory = json_object_get(explanation, "gpu_memory"),
+		     *steps = json_object_get(explanation, "steps");
+
+	if (json_is_object(loss))
+		loss_text_print(out, before, label, loss);
+	else if (json_is_true(json_object_get(explanation, "sends")))
+		print_line(out, before, label, "loss", "which ranks compute it is not known: no whole step of a pipeline was seen on all of its ranks");
+	else
+		print_line(out, before, label, "loss", "no rank sends to another: there is no pipeline whose other stages would log none");
+	if (json_is_object(memory))
+		memory_text_print(out, before, label, memory);
+	else if (live)
+		print_line(out, before, label, "memory", "of no GPU is anything to be said yet, or NVML tells nothing here");
+	else
+		print_line(out, before, label, "memory", "of no GPU is anything to be said: no collector of this user noted it in the black boxes, or for less than 16 s");
+	if (json_is_object(steps))
+		course_text_print(out, before, label, steps);
+	else
+		print_line(out, before, label, "steps", "too few are known by their numbers to say which are long");
+}
+
+void explanation_print_shown(FILE *out, const char *before, int label, const json_t *explanation)
+{
+	loss_text_print(out, before, label, json_object_get(explanation, "loss"));
+	memory_text_print(out, before, label, json_object_get(explanation, "gpu_memory"));
+	course_text_print_pauses(out, before, label, json_object_get(explanation, "steps"));
+}

@@ -10,6 +10,7 @@
 #include <rankwatch/helper.h>
 
 #include "base/foreign_text.h"
+#include "collector/inner_threads.h"
 #include "collector/own_cost.h"
 #include "collector/sources/kernel_source.h"
 #include "collector/sources/memory_limit.h"
@@ -32,6 +33,7 @@ enum {
 struct process {
 	analysis_process_id id;
 	const struct writer_process *writer;
+	struct inner_threads *inner; /* NULL: it knows its threads by the numbers that we know */
 	bool by_kernel; /* the kernel source watches it too */
 	bool stopped;
 };
@@ -66,15 +68,31 @@ static struct process *find(const struct host *host, analysis_process_id id)
 	return NULL;
 }
 
+/* What a thread that has ended meanwhile was called inside is not known. */
+static void pass_inner(struct host *host, struct inner_threads *inner, const struct analysis_wait *wait)
+{
+	struct analysis_wait told = *wait;
+
+	told.tid = inner_threads_number(inner, wait->tid, wait->end_ns);
+	if (!wait->out_of_process_wake)
+		told.waker_tid = inner_threads_number(inner, wait->waker_tid, wait->end_ns);
+	if (told.tid)
+		analysis_add_wait(host->analysis, &told);
+}
+
 static void on_wait(void *argument, const struct analysis_wait *wait)
 {
 	struct host *host = argument;
+	const struct process *process = find(host, wait->process);
 
 	if (wait->kind == ANALYSIS_WAIT_SAMPLE) {
 		host->view.threads++;
 		host->view.stopped += wait->state == 'T' || wait->state == 't';
 	}
-	analysis_add_wait(host->analysis, wait);
+	if (process && process->inner)
+		pass_inner(host, process->inner, wait);
+	else
+		analysis_add_wait(host->analysis, wait);
 }
 
 static void choose_rights(void *argument, analysis_process_id id)
@@ -135,6 +153,8 @@ void host_close(struct host *host)
 	kernel_source_close(host->kernel);
 	proc_source_close(host->proc);
 	mounts_close(host->mounts);
+	for (size_t i = 0; i < host->count; i++)
+		inner_threads_close(host->processes[i].inner);
 	free(host->processes);
 	free(host);
 }
@@ -241,6 +261,7 @@ void host_watch(struct host *host, analysis_process_id process, const struct wri
 		host->room = room;
 	}
 	host->processes[host->count] = (struct process){ .id = process, .writer = writer };
+	inner_threads_open(&host->processes[host->count].inner, host->proc_root, writer->pid);
 	watch_in_kernel(host, &host->processes[host->count++]);
 }
 
@@ -253,6 +274,7 @@ void host_unwatch(struct host *host, analysis_process_id id)
 	if (process->by_kernel)
 		kernel_source_unwatch(host->kernel, process->writer->pid);
 	proc_source_forget(host->proc, process->writer->pid);
+	inner_threads_close(process->inner);
 	*process = host->processes[--host->count];
 }
 

@@ -130,7 +130,10 @@ static void draw_gpu(struct view_drawing *drawing, int row, int column, const st
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%d C ", gpu->celsius);
 	if (gpu->xid)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "Xid %lld ", (long long)gpu->xid);
-	snprintf(text + used, sizeof(text) - used, "%s", gpu->throttle);
+	used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", gpu->throttle, *gpu->throttle ? " " : "");
+	/* Where it has room: all of it stands in the view of one rank. */
+	if (used + sizeof("mem 100 %") <= GPU && gpu->memory_used >= 0 && gpu->memory_total > 0)
+		snprintf(text + used, sizeof(text) - used, "mem %.0f %%", 100 * gpu->memory_used / gpu->memory_total);
 	canvas_cut(drawing->canvas, row, column, GPU - 1, gpu->xid || *gpu->throttle ? STYLE_WARN : STYLE_PLAIN, text);
 }
 

@@ -39,6 +39,45 @@ static const struct ranking_row *row_of(const struct ranking *ranking, const str
 	return NULL;
 }
 
+/* " of 700" behind a number; nothing where it is not known. */
+static void print_of(FILE *out, int32_t most)
+{
+	if (most >= 0)
+		fprintf(out, " of %d", most);
+}
+
+/* What was last read of its GPU: of now only. */
+static int draw_gpu(struct view_drawing *drawing, int row, const struct model_gpu *gpu)
+{
+	char line[256] = "";
+	FILE *out = gpu->known && drawing->at < 0 ? fmemopen(line, sizeof(line), "w") : NULL;
+
+	if (!out)
+		return row;
+	fputs("GPU", out);
+	if (gpu->sm_mhz >= 0) {
+		fprintf(out, " %d", gpu->sm_mhz);
+		print_of(out, gpu->sm_mhz_max);
+		fputs(" MHz", out);
+	}
+	if (gpu->celsius >= 0)
+		fprintf(out, ", %d C", gpu->celsius);
+	if (gpu->watts >= 0) {
+		fprintf(out, ", %d", gpu->watts);
+		print_of(out, gpu->watts_cap);
+		fputs(" W", out);
+	}
+	if (gpu->memory_used >= 0 && gpu->memory_total > 0)
+		fprintf(out, ", memory %.1f of %.1f GiB", gpu->memory_used / 0x1p30, gpu->memory_total / 0x1p30);
+	if (*gpu->throttle)
+		fprintf(out, ", held back by %s", gpu->throttle);
+	if (gpu->xid)
+		fprintf(out, ", Xid %lld", (long long)gpu->xid);
+	fclose(out);
+	draw_foreign(drawing, row, 1, gpu->xid || *gpu->throttle ? STYLE_WARN : STYLE_DIM, line);
+	return row + 1;
+}
+
 static int draw_head(struct view_drawing *drawing, int row)
 {
 	struct view every = *drawing->view;
@@ -61,6 +100,7 @@ static int draw_head(struct view_drawing *drawing, int row)
 		else
 			canvas_print(drawing->canvas, row++, 1, STYLE_DIM, "host %s, pid %d, step %lld, %llu operations", rank->host, rank->pid,
 				     (long long)rank->step, (unsigned long long)rank->operations);
+		row = draw_gpu(drawing, row, &rank->gpu);
 		drawing->view->under_cursor = -1;
 	}
 	ranking_free(&ranking);

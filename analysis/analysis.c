@@ -65,6 +65,15 @@ int analysis_set_box(struct analysis *analysis, analysis_process_id id, const st
 	return 0;
 }
 
+int analysis_set_scanning(struct analysis *analysis, analysis_process_id id, const struct analysis_scanning *scanning)
+{
+	struct process *process = job_process(&analysis->job, id);
+	if (!process)
+		return -EINVAL;
+	process->scanning = *scanning;
+	return 0;
+}
+
 int analysis_add_communicator(struct analysis *analysis, analysis_process_id id, uint32_t index,
 			      const struct rw_communicator *communicator)
 {

@@ -392,6 +392,13 @@ int analysis_add_network(struct analysis *analysis, const struct analysis_networ
 int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
 		      uint64_t at_ns);
 /* The process itself still ran then: its box's heartbeat. */
+/* What scanning has done and cost in the process so far. -EINVAL where the process is not known. */
+struct analysis_scanning {
+	uint64_t buffers;  /* with a result */
+	uint64_t left_out; /* operations, for the sake of cost */
+	uint64_t host_ns, gpu_ns;
+};
+int analysis_set_scanning(struct analysis *analysis, analysis_process_id process, const struct analysis_scanning *scanning);
 int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id process, uint64_t at_ns);
 /* It had ended by then, and no more will be known of how: after its analysis_set_life(). Not from boxes alone. */
 int analysis_set_left(struct analysis *analysis, analysis_process_id process, uint64_t by_ns);

@@ -91,6 +91,7 @@ struct process {
 	uint32_t first_tid;      /* and of its first, as far as seen */
 	uint64_t operations, untracked, dropped;
 	uint64_t bytes; /* of their counts, INT64_MAX at most */
+	struct analysis_scanning scanning;
 	uint64_t captured_before; /* on communicators that were given back */
 	struct seat *seats;
 	uint32_t seat_count;

@@ -166,6 +166,7 @@ static void view_rank(const struct look *look, uint32_t index, struct analysis_r
 		.step = process->steps.step ? numbering_told(process, process->steps.step) : -1,
 		.operations = process->operations,
 		.bytes = process->bytes,
+		.scanning = process->scanning,
 		.clean_scans = clean_scans(process, index),
 		.doing = doing.doing,
 		.since_ns = doing.since_ns,

@@ -36,6 +36,7 @@ struct analysis_rank_view {
 	uint64_t lost_ns;           /* the others waited for it, summed over them */
 	uint64_t operations, clean_scans;
 	uint64_t bytes; /* of the counts of its operations; INT64_MAX at most */
+	struct analysis_scanning scanning; /* of its process */
 	enum analysis_doing doing;
 	/* Of what it does: the operation that it stands in or that it is awaited in; comm_name "" none. */
 	char comm_name[96];

@@ -108,6 +108,18 @@ static json_t *told_rank_json(const struct snapshot_source *source, const struct
 			 unix_ms(source, rank->heard_ns));
 }
 
+/* Any number may stand in a box. */
+static json_t *count_json(uint64_t count)
+{
+	return json_integer(count < INT64_MAX ? (json_int_t)count : INT64_MAX);
+}
+
+static json_t *scanning_json(const struct analysis_scanning *scanning)
+{
+	return json_pack("{s:o, s:o, s:o, s:o}", "buffers", count_json(scanning->buffers), "left_out", count_json(scanning->left_out), "host_ms",
+			 duration(scanning->host_ns), "gpu_ms", duration(scanning->gpu_ns));
+}
+
 static json_t *rank_json(const struct snapshot_source *source, const struct analysis_rank_view *rank)
 {
 	const struct account_parts *parts = &rank->parts;
@@ -115,14 +127,14 @@ static json_t *rank_json(const struct snapshot_source *source, const struct anal
 	if (rank->by_messages)
 		return told_rank_json(source, rank);
 
-	return json_pack("{s:i, s:o, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "rank",
+	return json_pack("{s:i, s:o, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o}", "rank",
 			 (int)rank->rank, "host", text(rank->host), "pid", (int)rank->pid, "life", life_names[rank->life], "doing", doing_names[rank->doing], "since_unix_ms",
 			 unix_ms(source, rank->since_ns), "operation",
 			 operation_json(rank->comm_name, rank->function, rank->sequence), "thread", thread_json(source, rank),
 			 "exit_status", known(rank->exit_status), "step", known(rank->step), "own_ms", duration(parts->own_ns),
 			 "wait_ms", duration(parts->wait_ns), "transfer_ms", duration(parts->transfer_ns), "unseen_ms",
 			 duration(parts->unseen_ns), "lost_ms", duration(rank->lost_ns), "operations",
-			 (json_int_t)rank->operations, "bytes", (json_int_t)rank->bytes, "clean_scans", (json_int_t)rank->clean_scans);
+			 (json_int_t)rank->operations, "bytes", (json_int_t)rank->bytes, "clean_scans", (json_int_t)rank->clean_scans, "scanning", scanning_json(&rank->scanning));
 }
 
 static void add_rank(void *argument, const struct analysis_rank_view *rank)

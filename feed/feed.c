@@ -263,10 +263,13 @@ static void pass_ports(struct feed *feed)
 
 static void pass_heartbeat(struct feed *feed)
 {
-	uint64_t at_ns = feed->reader.header.drain_ns;
+	const struct rw_box_header *header = &feed->reader.header;
+	const struct analysis_scanning scanning = { header->scan_buffers, header->scan_sampled_out, header->scan_host_ns, header->scan_gpu_ns };
 
-	if (feed_is_due(feed, at_ns))
-		feed_account(feed, analysis_set_heartbeat(feed->analysis, feed->id, at_ns));
+	if (!feed_is_due(feed, header->drain_ns))
+		return;
+	feed_account(feed, analysis_set_heartbeat(feed->analysis, feed->id, header->drain_ns));
+	feed_account(feed, analysis_set_scanning(feed->analysis, feed->id, &scanning));
 }
 
 int feed_advance(struct feed *feed, uint64_t now_ns, uint64_t until_ns)

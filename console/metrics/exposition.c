@@ -100,6 +100,24 @@ static void write_rows(const struct page *page, const char *rows)
 	}
 }
 
+/* Of an object in each rank's row. */
+static void write_scanning(const struct page *page)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(page->job->snapshot, "ranks"), i, row)
+	{
+		const json_t *number = json_object_get(json_object_get(row, "scanning"), page->family->key);
+
+		if (!json_is_number(number) || !is_rank(row))
+			continue;
+		begin(page);
+		rank_label(page, json_object_get(row, "rank"));
+		end(page, json_number_value(number) * page->family->scale);
+	}
+}
+
 static void write_ranks(const struct page *page)
 {
 	write_rows(page, "ranks");
@@ -385,6 +403,11 @@ static const struct family families[] = {
 	  "Time that the other ranks waited for this one, summed over them.", write_ranks, "lost_ms", 1e-3 },
 	{ "rankwatch_rank_clean_scans", COUNTER, NULL,
 	  "Buffers of the rank that were scanned and held no NaN and no Inf.", write_ranks, "clean_scans", 1 },
+	{ "rankwatch_rank_scanned_buffers", COUNTER, NULL, "Buffers of the rank's process of which a scan has a result.", write_scanning, "buffers", 1 },
+	{ "rankwatch_rank_scan_left_out", COUNTER, NULL, "Operations of the rank's process that were not scanned for the sake of cost.",
+	  write_scanning, "left_out", 1 },
+	{ "rankwatch_rank_scan_host_seconds", COUNTER, "seconds", "What scans have taken of the job's threads.", write_scanning, "host_ms", 1e-3 },
+	{ "rankwatch_rank_scan_gpu_seconds", COUNTER, "seconds", "What scans have taken of the GPU.", write_scanning, "gpu_ms", 1e-3 },
 	{ "rankwatch_rank_last_xid", GAUGE, NULL,
 	  "The last Xid that the driver reported of the rank's GPU during the job.", write_gpus, "xid", 1 },
 };

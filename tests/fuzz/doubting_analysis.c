@@ -155,6 +155,17 @@ int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id proces
 	return require(analysis, at_ns <= INT64_MAX);
 }
 
+int analysis_set_scanning(struct analysis *analysis, analysis_process_id process, const struct analysis_scanning *scanning)
+{
+	told_text("scanning");
+	told_value(process);
+	told_value(scanning->buffers);
+	told_value(scanning->left_out);
+	told_value(scanning->host_ns);
+	told_value(scanning->gpu_ns);
+	return require(analysis, true);
+}
+
 int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
 		      uint64_t at_ns)
 {

@@ -132,6 +132,12 @@ int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id proces
 	return 0;
 }
 
+int analysis_set_scanning(struct analysis *analysis, analysis_process_id process, const struct analysis_scanning *scanning)
+{
+	(void)analysis, (void)process, (void)scanning;
+	return 0;
+}
+
 int analysis_set_left(struct analysis *analysis, analysis_process_id process, uint64_t by_ns)
 {
 	(void)process;

@@ -42,7 +42,8 @@ def name(source):
 def rank_row(source, rank, now_ms):
     row = {"rank": rank, "host": name(source), "doing": source.choice(["works", "waits", "inside", "gone"]),
            "since_unix_ms": now_ms - source.random() * 1e5, "step": source.choice([None, source.randrange(10**6)]),
-           "operations": source.randrange(1 << 50), "bytes": source.randrange(1 << 53), "clean_scans": source.randrange(1 << 40)}
+           "operations": source.randrange(1 << 50), "bytes": source.randrange(1 << 53), "clean_scans": source.randrange(1 << 40),
+           "scanning": {"buffers": source.randrange(1 << 40), "left_out": source.randrange(1 << 40), "host_ms": source.random() * 1e6, "gpu_ms": source.random() * 1e6}}
     return row | {key: round(source.random() * 10**source.randrange(9), 3) for key in PARTS}
 
 
@@ -91,6 +92,9 @@ def compare(samples, jobs, how):
                 check(close(get(metric, job_id=label, rank=rank), row[key] / 1e3), f"{how}: {metric} of rank {rank}: {get(metric, job_id=label, rank=rank)} {row[key]}")
             check(get("rankwatch_rank_operations_total", job_id=label, rank=rank) == row["operations"], f"{how}: operations of rank {rank}")
             check(get("rankwatch_rank_bytes_total", job_id=label, rank=rank) == row["bytes"], f"{how}: bytes of rank {rank}")
+            for key, metric, scale in (("buffers", "scanned_buffers", 1), ("left_out", "scan_left_out", 1), ("host_ms", "scan_host_seconds", 1e3), ("gpu_ms", "scan_gpu_seconds", 1e3)):
+                got = get(f"rankwatch_rank_{metric}_total", job_id=label, rank=rank)
+                check(close(got, row["scanning"][key] / scale), f"{how}: {metric} of rank {rank}: {got} {row['scanning']}")
             check(get("rankwatch_rank_doing", job_id=label, rank=rank, doing=row["doing"]) == 1, f"{how}: doing of rank {rank}")
             gpu = next((gpu for gpu in snapshot["gpus"] if gpu["rank"] == row["rank"]), {"uuid": "", "pci": ""})
             check(get("rankwatch_rank_info", job_id=label, rank=rank, hostname=row["host"], UUID=gpu["uuid"], pci=gpu["pci"]) == 1, f"{how}: info of rank {rank}")

@@ -149,6 +149,12 @@ int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id proces
 	return 0;
 }
 
+int analysis_set_scanning(struct analysis *analysis, analysis_process_id process, const struct analysis_scanning *scanning)
+{
+	record(analysis, RECORDED_SCANNING, process)->scanning = *scanning;
+	return 0;
+}
+
 int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
 		      uint64_t at_ns)
 {

@@ -9,7 +9,7 @@
 
 enum recorded_kind {
 	RECORDED_PROCESS, RECORDED_COMMUNICATOR, RECORDED_OPERATION, RECORDED_PROGRESS, RECORDED_WAIT, RECORDED_LIFE,
-	RECORDED_TICK, RECORDED_NETWORK, RECORDED_HEARTBEAT, RECORDED_HELD, RECORDED_BIRTH, RECORDED_BOX,
+	RECORDED_TICK, RECORDED_NETWORK, RECORDED_HEARTBEAT, RECORDED_SCANNING, RECORDED_HELD, RECORDED_BIRTH, RECORDED_BOX,
 };
 
 struct recorded {
@@ -26,6 +26,7 @@ struct recorded {
 	struct rw_birth birth; /* BIRTH */
 	struct rw_operation operation;
 	struct analysis_wait wait;
+	struct analysis_scanning scanning;
 	struct analysis_network network;
 };
 

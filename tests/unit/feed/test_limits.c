@@ -181,6 +181,23 @@ Test(limits, the_plugins_heartbeat_is_passed_on)
 	feed_free(feed);
 }
 
+Test(limits, what_scans_have_done_and_cost_is_passed_on_with_it)
+{
+	struct feed *feed = start();
+
+	writer.header->drain_ns = 5 * MS;
+	writer.header->scan_buffers = 7;
+	writer.header->scan_sampled_out = 3;
+	writer.header->scan_host_ns = 2 * MS;
+	writer.header->scan_gpu_ns = 4 * MS;
+	cr_assert_eq(feed_poll(feed, 10 * MS), 0);
+	const struct analysis_scanning *scanning = &told(RECORDED_SCANNING, 0)->scanning;
+
+	cr_expect(scanning->buffers == 7 && scanning->left_out == 3);
+	cr_expect(scanning->host_ns == 2 * MS && scanning->gpu_ns == 4 * MS);
+	feed_free(feed);
+}
+
 Test(limits, a_copy_of_a_living_process_has_no_end)
 {
 	fixture_create(&writer);

@@ -179,11 +179,15 @@ static struct record *make_record(const struct job *job, const struct absentee *
 		enum rw_severity severity;
 		enum rw_confidence confidence;
 		bool has_process;
+		const char *missing;
 	} told[] = {
-		[ANALYSIS_ABSENT_NONE] = { RW_KIND_HANG, RW_CAUSE_UNKNOWN, RW_WARNING, RW_INCONCLUSIVE, false },
-		[ANALYSIS_ABSENT_ENDED] = { RW_KIND_GONE, RW_CAUSE_GONE, RW_CRITICAL, RW_LIKELY, false },
-		[ANALYSIS_ABSENT_STOPPED] = { RW_KIND_GONE, RW_CAUSE_STOPPED, RW_CRITICAL, RW_CERTAIN, true },
-		[ANALYSIS_ABSENT_IDLE] = { RW_KIND_HANG, RW_CAUSE_UNKNOWN, RW_CRITICAL, RW_LIKELY, true },
+		[ANALYSIS_ABSENT_NONE] = { RW_KIND_HANG, RW_CAUSE_UNKNOWN, RW_WARNING, RW_INCONCLUSIVE, false,
+					   "whether a process of it was started: ask its launcher" },
+		[ANALYSIS_ABSENT_ENDED] = { RW_KIND_GONE, RW_CAUSE_GONE, RW_CRITICAL, RW_LIKELY, false,
+					    "how it ended: nobody waited for its status, and it had not come to NCCL" },
+		[ANALYSIS_ABSENT_STOPPED] = { RW_KIND_GONE, RW_CAUSE_STOPPED, RW_CRITICAL, RW_CERTAIN, true, NULL },
+		[ANALYSIS_ABSENT_IDLE] = { RW_KIND_HANG, RW_CAUSE_UNKNOWN, RW_CRITICAL, RW_LIKELY, true,
+					   "what it waits for: its threads are looked at once it has come to NCCL" },
 	};
 	enum analysis_absence absence = absentee->absence;
 	const struct process *of_host = absentee->dead ? absentee->dead : gathering->first;
@@ -211,8 +215,8 @@ static struct record *make_record(const struct job *job, const struct absentee *
 		record_free(record);
 		return NULL;
 	}
-	if (absence == ANALYSIS_ABSENT_NONE)
-		record_add_missing(record, "whether a process of it was started: ask its launcher");
+	if (told[absence].missing)
+		record_add_missing(record, told[absence].missing);
 	text_birth(record, absence, absentee->pid);
 	return record;
 }

@@ -215,6 +215,11 @@ static uint32_t busiest_in_files(const struct search *search, const struct cause
 	return (double)best_ns >= CAUSE_INFERRED_MIN * (double)wait_ns ? best_tid : 0;
 }
 
+/* Why a cause is likely and no more, as a finding says it. */
+static const char in_files_meanwhile[] = "who ends that wait: nobody saw it, so it is taken for the thread that was in files meanwhile";
+static const char waker_unseen[] = "who ends that wait: samples of threads do not show it, and what that one does would be the cause";
+static const char has_a_rival[] = "which of two it is: something else took nearly as much of that time";
+
 static bool find_cause(struct search *search, uint32_t tid, const struct cause_window *windows, uint32_t count,
 		       struct cause *cause);
 
@@ -246,7 +251,8 @@ static bool follow(struct search *search, uint32_t tid, const struct tally *tall
 	intern_id next_name = thread_name(&search->process->evidence, next);
 	hop->waits_for_tid = next;
 	snprintf(hop->waits_for, sizeof(hop->waits_for), "thread %s", intern_text(search->intern, next_name));
-	deeper.inferred |= inferred;
+	if (inferred)
+		deeper.inferred = in_files_meanwhile;
 	bool found = find_cause(search, next, waits, wait_count, &deeper);
 	if (!found || deeper.class_ == RW_CAUSE_UNKNOWN || deeper.class_ == RW_CAUSE_SLEEP) {
 		/* The thread that holds it up shows no wait but its own will: it is the wait itself that is the cause. */
@@ -305,7 +311,8 @@ static bool find_cause(struct search *search, uint32_t tid, const struct cause_w
 	cause->last_thread = thread_name(&search->process->evidence, tid);
 	cause->last_tid = tid;
 	cause->share = tally.window_ns ? (double)tally.by_class[class_] / (double)tally.window_ns : -1;
-	cause->inferred |= has_rival(&tally, class_);
+	if (has_rival(&tally, class_))
+		cause->inferred = has_a_rival;
 	if (cause->share > 1)
 		cause->share = 1;
 	if (class_ == RW_CAUSE_LOCK && cause->hop_count < CAUSE_HOPS &&
@@ -315,7 +322,7 @@ static bool find_cause(struct search *search, uint32_t tid, const struct cause_w
 		return true;
 	/* Samples can miss the thread that ends the wait: what it does is then the cause, and not the wait. */
 	if (!follow(search, tid, &tally, group, windows, count, cause) && tally.sampled)
-		cause->inferred = true;
+		cause->inferred = waker_unseen;
 	return true;
 }
 

@@ -43,8 +43,8 @@ struct cause {
 	double share;        /* of the windows; -1 nothing is known */
 	enum rw_level level; /* that the class rests on; RW_LEVEL_NONE = no evidence */
 	enum rw_level seen;  /* best level at which the thread was looked at in the windows */
-	bool inferred;       /* a hop without a waker, samples of a wait whose waker was not found, or another class has nearly
-			      * as much of the time: likely at best */
+	const char *inferred; /* likely at best, and why: a hop without a waker, samples of a wait whose waker was not found,
+			       * or another class has nearly as much of the time; static, NULL: it was seen */
 	bool idle;           /* the thread sleeps of its own will */
 	bool convoy;         /* threads pass a lock on in short turns … */
 	bool like_python;    /* … of 5 ms */

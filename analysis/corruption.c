@@ -86,7 +86,8 @@ static enum rw_confidence trust(const struct instance *instance, const struct di
 {
 	if (found->culprit == JOB_NONE)
 		return RW_INCONCLUSIVE;
-	return (int32_t)found->seen == instance->communicator->size ? RW_CERTAIN : RW_LIKELY;
+	return found->seen == instance->communicator->member_count && !job_unseen(instance->communicator) ? RW_CERTAIN
+													  : RW_LIKELY;
 }
 
 /* The digests cannot tell the two ends of a transfer apart; the error of one of the two GPUs does. */

@@ -167,6 +167,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		record_add_missing(record,
 				   "no call is that of more than half of the communicator's ranks: who is wrong "
 				   "is not known");
+	else if (!parting->complete)
+		record_add_missing(record, "what the other ranks call there: they had not come to this place yet");
 	text_desync(record, parting->odd, parting->usual);
 	return record;
 }

@@ -110,6 +110,10 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	record_set_watchdog(record, process, analysis->stragglers.first_step != 0, waited_ns);
 	if (verdict->cause.seen == RW_LEVEL_NONE && verdict->kind == RW_KIND_HANG)
 		record_add_missing(record, "nobody could look at this rank's threads: whether it gets on is not known");
+	if (verdict->kind == RW_KIND_HANG && verdict->cause.class_ == RW_CAUSE_GPU)
+		record_add_missing(record, "what its GPU runs, and what it waits for there: only a debugger on its host shows that");
+	if (verdict->kind == RW_KIND_GONE && verdict->confidence == RW_LIKELY)
+		record_add_missing(record, "whether anybody has come to this operation: the last ones were small, and have no GPU progress");
 	if (set_waiting(record, analysis, waiting, root)) {
 		record_free(record);
 		return NULL;

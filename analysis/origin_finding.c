@@ -280,6 +280,8 @@ static struct record *make_record(struct analysis *analysis, const struct origin
 		add_missing(record, story);
 		add_evidence(record, analysis, story, now_ns);
 	}
+	if (inside && finding->confidence != RW_CERTAIN)
+		record_add_missing(record, "which rank or link it was: all inputs were clean, and too small for their sum to overflow");
 	if (aftermath == AFTERMATH_UNSEEN && !inside)
 		record_add_missing(record, "what came of it: no sum over ranks was scanned after it");
 	write_text(record, story, inside);

@@ -361,6 +361,8 @@ void record_set_cause(struct record *record, const struct intern *intern, const 
 	finding->advice = or_null(record->advice);
 	if (cause->inferred && finding->confidence == RW_CERTAIN)
 		finding->confidence = RW_LIKELY;
+	if (cause->inferred)
+		record_add_missing(record, cause->inferred);
 	set_losses(record, cause);
 }
 

@@ -107,6 +107,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	finding->late.by_ms = finding->detect_ms;
 	record_set_operation(record, &analysis->job, standing->instance, shape->phase);
 	record_set_words(record, RW_CAUSE_UNKNOWN, shape->because, shape->advice);
+	record_add_missing(record, "which link, rank or GPU it is: how far NCCL has come does not show that");
 	record_set_watchdog(record, communicator->members[0].process, analysis->stragglers.first_step != 0, waited_ns);
 	if (job_unseen(communicator) < 0)
 		record_add_missing(record, "how many ranks the communicator has: this NCCL does not say, so one that was never "

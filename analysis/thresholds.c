@@ -44,13 +44,13 @@
 	ROW(kind, COUNT, AFTERMATH_STEPS, "steps in a row at most has an fp16 loss scale that was too large"),         \
 	ROW(kind, TIME, AFTERMATH_WAIT_NS, "(or three steps) pass before it is told although nobody saw what came of it"), \
 	ROW(kind, COUNT, NATURE_PEERS, "other ranks, at least, were clean at the place where one alone speaks for hardware"), \
-	ROW(kind, COUNT, NATURE_TIMES, "times the same rank alone speak for hardware"),                                \
+	ROW(kind, COUNT, NATURE_TIMES, "times that the same rank was the only one speak for hardware"),                                \
 	ROW(kind, TIME, ORIGIN_CLEAN_NS, "without bad values close it")
 
 /* Why a rank is late, or does not come. */
 #define ROWS_OF_CAUSE(kind)                                                                                            \
 	ROW(kind, SHARE, CAUSE_SHARE_MIN, "of the time that others waited, at least, is what a cause must explain"),   \
-	ROW(kind, SHARE, CAUSE_NEAR_EXACT, "as much time in another class, seen exactly, makes the cause likely and no more"), \
+	ROW(kind, SHARE, CAUSE_NEAR_EXACT, "as much time in another kind of wait, seen exactly, makes the cause likely and no more"), \
 	ROW(kind, SHARE, CAUSE_NEAR_SAMPLED, "is the same where threads were only sampled"),                           \
 	ROW(kind, SHARE, CAUSE_INFERRED_MIN, "of a wait, at least, another thread must be in files to be taken for the one that is waited for"), \
 	ROW(kind, COUNT, CAUSE_HOPS, "threads, at most, are followed from one to the next")
@@ -63,16 +63,16 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_STRAGGLER, SHARE, SUMS_SHARE_MIN, "of the time is what a rank must work longer than its peers where no single operation shows it"),
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_STEPS_MIN, "steps are seen before anybody is named without a seen cause"),
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_EARLY, "steps are early: until then it takes more"),
-	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_EARLY_SHARE, "of the step it must cost in these"),
-	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_NO_NOISE, "of the step, from the first one on, is no noise, however it varies"),
-	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_BEYOND_EARLY, "what any other rank was late by, in these"),
-	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_QUIET, "what any other rank was late by, at least"),
-	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_LASTS, "of noise may be left a step later, until the others have shown otherwise"),
+	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_EARLY_SHARE, "of the step is what it must cost while steps are early"),
+	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_NO_NOISE, "of the step, lost from the job's first step on, is taken for no noise, however much it varies"),
+	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_BEYOND_EARLY, "what any other rank was late by, while steps are early"),
+	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_QUIET, "what any other rank was late by, at least, later on"),
+	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_LASTS, "of a noise, it is assumed, goes on in the next step, until the other ranks have shown how long theirs lasts"),
 	ROW(RW_KIND_STRAGGLER, COUNT, STRAGGLER_PASSES, "passes of a pipeline are seen before they are taken for steps"),
 	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_SEEN_SHARE, "of the lateness, explained by a cause that was seen, names a rank after three steps"),
-	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_HELD_SHARE, "of the lateness, where the cause is a sleep, or a wait for a thread or process that was seen to end it"),
-	ROW(RW_KIND_STRAGGLER, COUNT, INTERMITTENT_TIMES, "times, at least, a rank was late that is late now and then"),
-	ROW(RW_KIND_STRAGGLER, SHARE, CHANCE_MAX, "is the chance, for a whole job, that a test by chance may be deceived"),
+	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_HELD_SHARE, "of the lateness is what it takes where the cause is a sleep, or a wait that another thread or process was seen to end"),
+	ROW(RW_KIND_STRAGGLER, COUNT, INTERMITTENT_TIMES, "late steps, at least, before a rank is told that is late now and then"),
+	ROW(RW_KIND_STRAGGLER, SHARE, CHANCE_MAX, "is how probable it may be, over a whole job, that chance alone has a rank named"),
 	ROWS_OF_CAUSE(RW_KIND_STRAGGLER),
 	ROW(RW_KIND_STRAGGLER, COUNT, STRAGGLER_CLEAN, "clean steps in a row close it"),
 

@@ -48,6 +48,8 @@ static void set_cause(struct record *record, const struct network_answer *answer
 	record->evidence[0] = (struct rw_evidence){ .source = "self", .ms = waits_ms, .what = "network" };
 	finding->evidence = record->evidence;
 	finding->evidence_count = 1;
+	if (answer->confidence != RW_CERTAIN)
+		record_add_missing(record, "whether that is all of it: certain is only one link that fills the time, beside quiet ones");
 }
 
 /* The others, who wait for those. */

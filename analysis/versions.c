@@ -199,6 +199,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	record->finding.severity = trait->severity;
 	record->finding.confidence = split->odd * 2 < analysis->job.process_count ? RW_CERTAIN : RW_LIKELY;
 	record->finding.first_seen_ns = analysis->now_ns;
+	if (record->finding.confidence != RW_CERTAIN)
+		record_add_missing(record, "which of them is meant: no more than half of the processes agree");
 	snprintf(record->text, sizeof(record->text), "%s %s %s%s%.*s where the others have %.*s",
 		 naming_ranks(who, sizeof(who), record->finding.ranks, count), count == 1 ? "has" : "have", trait->name,
 		 is_build ? " " : "=", VALUE_SHOWN, odd, VALUE_SHOWN, usual);

@@ -143,7 +143,7 @@ static void write_wait(FILE *out, const json_t *finding)
 	fprintf(out, "%s%s%s%s", percent, *percent ? " " : "", preposition(cause), what_of(cause));
 }
 
-/* What would settle it. */
+/* What would settle it. Where the finding is not certain, that has a line of its own. */
 static void write_missing(FILE *out, const json_t *finding)
 {
 	const char *missing = json_string_value(json_array_get(json_object_get(finding, "missing"), 0));
@@ -172,7 +172,7 @@ void cause_text_write(FILE *out, const json_t *finding)
 
 	if (stream) {
 		write_wait(stream, finding);
-		if (value_is(cause, "class", "unknown"))
+		if (value_is(cause, "class", "unknown") && value_is(finding, "confidence", "certain"))
 			write_missing(stream, finding);
 		fclose(stream);
 	}

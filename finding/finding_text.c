@@ -65,6 +65,11 @@ static void write_closed(FILE *out, const json_t *finding)
 	fputs(": ", out);
 }
 
+static bool is_unsure(const json_t *finding)
+{
+	return value_is(finding, "confidence", "likely") || value_is(finding, "confidence", "inconclusive");
+}
+
 static void write_head(FILE *out, const json_t *finding)
 {
 	const char *text = value_text(finding, "text");
@@ -72,7 +77,7 @@ static void write_head(FILE *out, const json_t *finding)
 	if (value_is(finding, "state", "closed"))
 		write_closed(out, finding);
 	print_who(out, finding, text ? text : "(no text)");
-	if (value_is(finding, "confidence", "likely") || value_is(finding, "confidence", "inconclusive"))
+	if (is_unsure(finding))
 		fprintf(out, " (%s)", value_text(finding, "confidence"));
 }
 
@@ -309,6 +314,8 @@ static void print_lateness(FILE *out, const struct finding_style *style, const j
 		print_labelled(out, style, operation_label(finding), write_operation, finding);
 	else if (has_watchdog(finding))
 		print_labelled(out, style, "  watchdog ", write_watchdog, finding);
+	if (is_unsure(finding) && json_array_size(json_object_get(finding, "missing")))
+		print_labelled(out, style, "  missing  ", values_text_write_missing, finding);
 }
 
 int finding_print(FILE *out, const json_t *finding, const struct finding_style *style)

@@ -334,6 +334,8 @@ static void tell_hang(struct look *look, const struct root *root)
 		told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
 	if (progress == RW_MESSAGE_PROGRESS_UNKNOWN)
 		record_add_missing(record, "what its threads do is not known: its host has not told");
+	else
+		record_add_missing(record, "what it does between two messages: hosts send where their ranks stand, and not each call");
 	text_hang(record);
 	tell(look, record);
 }
@@ -460,6 +462,7 @@ static void tell_standstill(struct look *look)
 	record->finding.confidence = RW_INCONCLUSIVE;
 	record->finding.operation.phase = RW_PHASE_RUNNING;
 	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
+	record_add_missing(record, "which link, rank or GPU it is: how far NCCL has come does not show that");
 	text_standstill(record);
 	tell(look, record);
 }
@@ -553,6 +556,7 @@ static void tell_desync(struct look *look, const struct stand_place *place)
 		record->finding.severity = RW_CRITICAL;
 		record->finding.confidence = majority ? RW_LIKELY : RW_INCONCLUSIVE;
 		told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
+		record_add_missing(record, "whether they parted at an earlier call: messages tell where ranks stand, and not each call");
 		text_desync(record, &odd, &usual);
 		tell(look, record);
 	}

@@ -54,6 +54,8 @@ def faults(kind, text, table):
     for line in "".join(drawings(body["How it is decided"])).splitlines():
         if len(line) > DRAWING_COLUMNS:
             found.append(f"the drawing is {len(line)} columns wide, {DRAWING_COLUMNS} fit: {line.strip()[:40]} …")
+    if "\n**How sure.** " not in body["What it means"]:
+        found.append("what it means does not end with how sure it is (**How sure.**)")
     if not re.search(r"^1\. ", body["What to do first"], flags=re.M):
         found.append("what to do first is no list with numbers")
     if not re.search(r"^- ", body["What it cannot see"], flags=re.M):

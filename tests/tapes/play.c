@@ -52,9 +52,22 @@ struct play {
 	uint64_t first_ns;
 };
 
-static void print_finding(const struct play *play, json_t *finding)
+/* Who is told "likely" wants to know what was not seen. */
+static bool says_how_sure(json_t *finding)
+{
+	const char *confidence = json_string_value(json_object_get(finding, "confidence"));
+
+	if ((confidence && !strcmp(confidence, "certain")) || json_array_size(json_object_get(finding, "missing")))
+		return true;
+	fprintf(stderr, "%s, and nothing is missing: %s\n", confidence, json_string_value(json_object_get(finding, "text")));
+	return false;
+}
+
+static void print_finding(struct play *play, json_t *finding)
 {
 	double at_ms = (double)(played->now_ns - play->first_ns) / 1e6;
+
+	play->wrong |= !says_how_sure(finding);
 	json_t *line = json_pack("{s:f, s:o}", "at_ms", at_ms, "finding", finding);
 
 	if (!play->account) {

@@ -30,6 +30,8 @@ void kept_finding(const struct rw_finding *finding)
 	static const char *const severities[] = { "notice", "warning", "critical" };
 	static const char *const confidences[] = { "certain", "likely", "inconclusive" };
 
+	cr_expect(finding->confidence == RW_CERTAIN || finding->missing_count, "%s: not certain, and nothing is missing",
+		  finding->text);
 	kept_keys(finding);
 	fprintf(kept.answers, "  %8.3f %s %s, %s, %s: %s\n", (double)finding->time_ns / 1e9, states[finding->state],
 		finding_kind_name(finding->kind), severities[finding->severity], confidences[finding->confidence], finding->text);

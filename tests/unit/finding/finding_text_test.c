@@ -272,6 +272,31 @@ Test(finding_text, a_cause_that_is_not_known_says_what_would_settle_it)
 	free(text);
 }
 
+Test(finding_text, what_is_not_certain_has_a_line_that_says_what_was_not_seen)
+{
+	static const char *const missing[] = { "who ends that wait" };
+	struct rw_finding finding = straggler();
+
+	finding.missing = missing;
+	finding.missing_count = 1;
+	char *text = printed(&finding);
+	cr_expect_null(strstr(text, "missing"), "%s", text);
+	free(text);
+
+	finding.confidence = RW_LIKELY;
+	text = printed(&finding);
+	cr_expect(strstr(text, "\n  missing  who ends that wait\n  do "), "%s", text);
+	free(text);
+
+	finding.cause.class_ = RW_CAUSE_UNKNOWN;
+	finding.cause.text = "not known";
+	finding.cause.system_call = finding.cause.path = finding.cause.file_system = finding.cause.device = NULL;
+	text = printed(&finding);
+	cr_expect(strstr(text, "  because  not known\n"), "%s", text);
+	cr_expect(strstr(text, "\n  missing  who ends that wait\n"), "%s", text);
+	free(text);
+}
+
 Test(finding_text, a_cause_that_is_no_system_call_stands_for_itself)
 {
 	struct rw_finding finding = straggler();

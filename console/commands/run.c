@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 #include "console/kernel_xids.h"
 #include "console/nats_choice.h"
 #include "console/run/farewell.h"
+#include "console/run/gloo.h"
 #include "console/run/job.h"
 #include "console/run/launcher.h"
 #include "console/run/start_line.h"
@@ -59,6 +61,8 @@ struct run {
 	uint64_t began_ns; /* before the job */
 	bool saving_said, on_finding_said, publishing_said;
 	char watching[SIGHT_LINE]; /* as it was said last */
+	bool gloo;
+	uint64_t gloo_look_ns;
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -97,7 +101,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static const uint64_t at_once_ns = UINT64_C(10000000000);
+static const uint64_t at_once_ns = UINT64_C(10000000000), gloo_after_ns = UINT64_C(2000000000);
 
 /* A collector that another launcher started does what that one asked for. */
 static void check_saving(struct run *run, const json_t *hello)
@@ -199,6 +203,33 @@ static bool is_idle(const struct run *run)
 	       !line_sink_is_busy(run->lines);
 }
 
+/* Until a rank is seen, or gloo: after two seconds, four, eight … */
+static bool looks_for_gloo(const struct run *run)
+{
+	return !run->unwatched && !run->options.quiet && !run->job.ended && !run->watching[0] && !run->gloo;
+}
+
+static void look_for_gloo(struct run *run, uint64_t now_ns)
+{
+	if (!run->gloo_look_ns)
+		run->gloo_look_ns = now_ns + gloo_after_ns;
+	if (!looks_for_gloo(run) || now_ns < run->gloo_look_ns)
+		return;
+	run->gloo = gloo_is_used("/proc", run->job.pid);
+	run->gloo_look_ns = now_ns + (now_ns - run->began_ns);
+}
+
+/* How long nothing is due, in milliseconds; -1: until something happens. */
+static int pause_ms(const struct run *run, uint64_t now_ns)
+{
+	if (!is_idle(run))
+		return TICK_MS;
+	if (!looks_for_gloo(run))
+		return -1;
+	uint64_t left_ms = run->gloo_look_ns > now_ns ? (run->gloo_look_ns - now_ns) / 1000000 + 1 : TICK_MS;
+	return left_ms < INT_MAX ? (int)left_ms : INT_MAX;
+}
+
 /* One round of the loop: signals, the collector's words, what is due. */
 static void turn(struct run *run)
 {
@@ -209,7 +240,8 @@ static void turn(struct run *run)
 		{ .fd = run->supervisor.asked_fd, .events = POLLIN },
 	};
 
-	poll(wait, sizeof(wait) / sizeof(*wait), is_idle(run) ? -1 : TICK_MS);
+	look_for_gloo(run, clock_monotonic_ns());
+	poll(wait, sizeof(wait) / sizeof(*wait), pause_ms(run, clock_monotonic_ns()));
 	if (job_read_signals(&run->job))
 		reap(run);
 	supervisor_read(&run->supervisor, clock_monotonic_ns());
@@ -277,9 +309,11 @@ static void tidy(struct run *run, struct tidied *tidied)
 }
 
 /* A program that has refused its arguments, or not found a file, has said so: what it did not get to is no news. */
-static bool failed_at_once(const struct run *run)
+static enum farewell_absence absence(const struct run *run)
 {
-	return job_exit_status(&run->job) && clock_monotonic_ns() - run->began_ns < at_once_ns;
+	if (job_exit_status(&run->job) && clock_monotonic_ns() - run->began_ns < at_once_ns)
+		return FAREWELL_FAILED_AT_ONCE;
+	return run->gloo ? FAREWELL_GLOO : FAREWELL_UNEXPLAINED;
 }
 
 static void watch(struct run *run)
@@ -307,7 +341,7 @@ static void watch(struct run *run)
 	tidy(run, &tidied);
 	if (!run->options.quiet && job_was_started(&run->job))
 		farewell_print(stderr, run->environment.job, run->summary, &tidied, run->options.sinks.keep_bytes,
-			       worst, failed_at_once(run));
+			       worst, absence(run));
 	json_decref(worst);
 }
 

@@ -56,9 +56,12 @@ static void print_no_room(FILE *out, const char *why)
 }
 
 /* Programs without NCCL are run like this, too: one line is enough, and doctor finds out why where there is one. */
-static void print_absence(FILE *out)
+static void print_absence(FILE *out, enum farewell_absence absence)
 {
-	fputs("rankwatch: no NCCL communicator was seen. Should there be one? rankwatch doctor -- COMMAND\n", out);
+	if (absence == FAREWELL_GLOO)
+		fputs("rankwatch: no NCCL communicator was seen: the job used gloo (backend=), which is not watched\n", out);
+	else if (absence != FAREWELL_FAILED_AT_ONCE)
+		fputs("rankwatch: no NCCL communicator was seen. Should there be one? rankwatch doctor -- COMMAND\n", out);
 }
 
 static void print_removed(FILE *out, const json_t *body, const struct kept_boxes *own)
@@ -149,7 +152,7 @@ static void print_seen(FILE *out, const json_t *summary, const struct tidied *ti
 }
 
 void farewell_print(FILE *out, const char *job, const json_t *summary, const struct tidied *tidied, uint64_t limit,
-		    const json_t *worst, bool failed_at_once)
+		    const json_t *worst, enum farewell_absence absence)
 {
 	const json_t *body = json_object_get(summary, "summary");
 	const char *no_room = json_string_value(json_object_get(body, "no_room"));
@@ -165,6 +168,6 @@ void farewell_print(FILE *out, const char *job, const json_t *summary, const str
 		    path);
 	else if (no_room)
 		print_no_room(out, no_room);
-	else if (!failed_at_once)
-		print_absence(out);
+	else
+		print_absence(out, absence);
 }

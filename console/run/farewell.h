@@ -3,17 +3,22 @@
 #ifndef CONSOLE_RUN_FAREWELL_H
 #define CONSOLE_RUN_FAREWELL_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include <jansson.h>
 
 #include "console/run/tidy.h"
 
+enum farewell_absence {
+	FAREWELL_UNEXPLAINED,
+	FAREWELL_FAILED_AT_ONCE, /* nothing is said of it */
+	FAREWELL_GLOO,           /* it ran with PyTorch's backend for CPUs */
+};
+
 /* tidied: what has become of the black boxes; limit: what those of ended runs may hold. summary: the collector's
  * message, NULL when none came. Prints nothing when another launcher of the job is left: that one prints it. worst: the
- * finding that says most, its last line; NULL none. failed_at_once: then nothing is said where nothing was seen. */
+ * finding that says most, its last line; NULL none. absence: what is known of a job in which nothing was seen. */
 void farewell_print(FILE *out, const char *job, const json_t *summary, const struct tidied *tidied, uint64_t limit,
-		    const json_t *worst, bool failed_at_once);
+		    const json_t *worst, enum farewell_absence absence);
 
 #endif

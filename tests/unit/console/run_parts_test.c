@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "console/run/farewell.h"
+#include "console/run/gloo.h"
 #include "console/run/job.h"
 #include "console/run/job_environment.h"
 #include "console/run/launcher.h"
@@ -189,7 +191,7 @@ static char *farewell_with(const json_t *worst)
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
 
-	farewell_print(stream, "j", summary, &tidied, KEPT_BOXES_ALL, worst, false);
+	farewell_print(stream, "j", summary, &tidied, KEPT_BOXES_ALL, worst, FAREWELL_UNEXPLAINED);
 	fclose(stream);
 	json_decref(summary);
 	return text;
@@ -224,20 +226,61 @@ Test(farewell, its_last_lines_name_the_rank_the_cause_and_the_page)
 
 Test(farewell, a_job_without_nccl_gets_one_line_and_none_when_it_failed_at_once)
 {
-	for (int failed = 0; failed < 2; failed++) {
+	static const enum farewell_absence absences[] = { FAREWELL_UNEXPLAINED, FAREWELL_GLOO, FAREWELL_FAILED_AT_ONCE };
+
+	for (size_t i = 0; i < sizeof(absences) / sizeof(absences[0]); i++) {
+		bool failed = absences[i] == FAREWELL_FAILED_AT_ONCE;
 		json_t *summary = json_pack("{s:{s:i, s:b}}", "summary", "ranks_seen", 0, "last", 1);
 		const struct tidied tidied = { 0 };
 		char *text = NULL;
 		size_t size;
 		FILE *stream = open_memstream(&text, &size);
 
-		farewell_print(stream, "a-job-that-nobody-has", summary, &tidied, KEPT_BOXES_ALL, NULL, failed);
+		farewell_print(stream, "a-job-that-nobody-has", summary, &tidied, KEPT_BOXES_ALL, NULL, absences[i]);
 		fclose(stream);
 		cr_expect_eq(strcspn(text, "\n") + 1, failed ? 1 : size, "one line: %s", text);
 		cr_expect_leq(size, failed ? 0 : 101, "%s", text);
+		cr_expect_eq(strstr(text, "gloo") != NULL, absences[i] == FAREWELL_GLOO, "%s", text);
 		json_decref(summary);
 		free(text);
 	}
+}
+
+static void write_thread(const char *proc, int pid, int tid, const char *name, const char *children)
+{
+	char path[512];
+
+	for (int depth = 0; depth < 3; depth++) {
+		snprintf(path, sizeof(path), depth == 0 ? "%s/%d" : depth == 1 ? "%s/%d/task" : "%s/%d/task/%d", proc, pid, tid);
+		mkdir(path, 0700);
+	}
+	for (int file = 0; file < 2; file++) {
+		snprintf(path, sizeof(path), "%s/%d/task/%d/%s", proc, pid, tid, file ? "children" : "comm");
+		FILE *out = fopen(path, "we");
+		cr_assert(out, "%s", path);
+		fprintf(out, file ? "%s" : "%s\n", file ? children : name);
+		fclose(out);
+	}
+}
+
+/* A launcher, one of whose threads has started two ranks; the second has a thread of gloo's. */
+Test(gloo, is_seen_by_its_thread_in_any_process_below_the_one_that_was_started)
+{
+	char proc[] = "/tmp/rankwatch-test-XXXXXX", remove[64];
+
+	cr_assert(mkdtemp(proc));
+	write_thread(proc, 10, 10, "torchrun", "");
+	write_thread(proc, 10, 11, "starter", "20 30 ");
+	write_thread(proc, 20, 20, "python3", "");
+	write_thread(proc, 30, 30, "python3", "");
+	write_thread(proc, 30, 31, "pt_autograd_0", "");
+	cr_expect_not(gloo_is_used(proc, 10));
+	write_thread(proc, 30, 32, "pt_gloo_runloop", "");
+	cr_expect(gloo_is_used(proc, 10));
+	cr_expect_not(gloo_is_used(proc, 20), "a process beside it is another one's");
+	cr_expect_not(gloo_is_used(proc, 99), "one that has ended has no threads");
+	snprintf(remove, sizeof(remove), "rm -r %s", proc);
+	cr_expect_eq(system(remove), 0);
 }
 
 static char *start_of(const struct start_line *line, const char *why, int width)

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """python_job.py FAULT: a training job of four processes of the real interpreter, each a rank that calls NCCL and CUDA through
 ctypes; rank 2 does what FAULT names, from its seventh step on. Without RANK in the environment it is the launcher, as torchrun:
-when a rank fails it gives the others a while and ends them; with "restart" it then starts all of them once more."""
+when a rank fails it gives the others a while and ends them; with "restart" it then starts all of them once more. python_job.py FAULT
+DIRECTORY is a rank, of this launcher or of torchrun, in whose environment RANK is. "torch-loader" and "torch-loader-killed" are the faults of
+PyTorch's own DataLoader."""
 
 import ctypes
 import gc
@@ -162,6 +164,35 @@ class LoaderKilled(Loader):
         super().strike()
 
 
+class TorchLoader:
+    """PyTorch's DataLoader, with one worker process that is too slow."""
+
+    def __init__(self):
+        from torch.utils.data import DataLoader, Dataset
+
+        class Slow(Dataset):
+            def __len__(self):
+                return STEPS
+
+            def __getitem__(self, index):
+                busy(0.7)
+                return float(index)
+
+        self.batches = iter(DataLoader(Slow(), num_workers=1, prefetch_factor=1))
+        self.strikes = 0
+
+    def strike(self):
+        next(self.batches)
+
+
+class TorchLoaderKilled(TorchLoader):
+    def strike(self):
+        self.strikes += 1
+        if self.strikes == 3:
+            os.kill(self.batches._workers[0].pid, 9)
+        super().strike()
+
+
 class Tcp:
     """A data service of another process, asked over TCP."""
 
@@ -256,16 +287,16 @@ class Crash:
 
 
 FAULTS = {"none": None, "sleep": Sleep, "writer": Writer, "checkpoint": Checkpoint, "loader": Loader, "loader-killed": LoaderKilled,
-          "tcp": Tcp, "convoy": Convoy, "gc": Collect, "pickle": Pickle, "deadlock": Deadlock, "exception": Raise, "segfault": Crash,
+          "torch-loader": TorchLoader, "torch-loader-killed": TorchLoaderKilled, "tcp": Tcp, "convoy": Convoy, "gc": Collect, "pickle": Pickle, "deadlock": Deadlock, "exception": Raise, "segfault": Crash,
           "restart": Raise}
 
 
-def train(rank, fault, path):
-    made = FAULTS[fault]
-    struck = rank == FAULTY and made and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
+def train(rank, fault, directory):
+    made, generation = FAULTS[fault], os.environ["TORCHELASTIC_RESTART_COUNT"]
+    struck = rank == FAULTY and made and generation == "0"
     fault = made() if struck else None
     gpu = Gpu(rank)
-    gpu.connect(rank, path)
+    gpu.connect(rank, f"{directory}/id{generation}")
     autograd = Autograd(gpu)
     for step in range(1, STEPS + 1):
         time.sleep(0.06)
@@ -283,7 +314,7 @@ def start(fault, directory, generation):
     for rank in range(RANKS):
         environment = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(RANKS), LOCAL_WORLD_SIZE=str(RANKS),
                            TORCHELASTIC_RESTART_COUNT=str(generation), TORCHELASTIC_RUN_ID="python")
-        ranks.append(subprocess.Popen([sys.executable, __file__, fault, f"{directory}/id{generation}"], env=environment))
+        ranks.append(subprocess.Popen([sys.executable, __file__, fault, directory], env=environment))
     return ranks
 
 

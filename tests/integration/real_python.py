@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""real_python.py [live|nobody|boxes|table] [FAULT…]: jobs of python_job.py under `rankwatch run` with Debian's python3, each with one
+"""real_python.py [live|nobody|boxes|table|torchrun] [FAULT…]: jobs of python_job.py under `rankwatch run` with Debian's python3, each with one
 fault of those that Python programs have: rank, cause, thread or process and advice must be what the row says; live, as an ordinary
-user, and from the black boxes alone. table: plays all of it and prints the table of docs/accuracy.md."""
+user, and from the black boxes alone. table: plays all of it and prints the table of docs/accuracy.md. torchrun: the same table, of the same jobs
+under PyTorch's own launcher, with its DataLoader; skipped where that Python has no PyTorch."""
 
 import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 
 import stage
@@ -23,6 +25,8 @@ ROWS = {
     "writer": ("straggler", {"io"}, "events.out.tfevents", ""),
     "checkpoint": ("straggler", {"io"}, "checkpoint.pt", ""),
     "loader": ("straggler", {"socket"}, {"live": "pt_data_worker", "nobody": "read|pipe", "boxes": "read|pipe"}, ""),
+    "torch-loader": ("straggler", {"socket", "process"}, {"live": r"process \d+ .{1,3}(pt_data_worker|python3)", "nobody": "poll|pipe|select|socket", "boxes": "poll|pipe|select|socket"}, ""),
+    "torch-loader-killed": ("gone", {"gone"}, "", "log|traceback|status"),
     "loader-killed": ("gone", {"gone"}, "", "log|traceback|status"),
     "tcp": ("straggler", {"socket"}, {"live": "127.0.0.1", "nobody": "127.0.0.1", "boxes": "recv|socket"}, ""),
     "convoy": ("straggler", {"lock"}, {"live": "in turn", "nobody": "futex|lock", "boxes": "futex|lock"}, ""),
@@ -36,17 +40,42 @@ ROWS = {
 # Python's function, where somebody may and could look.
 FUNCTIONS = {"pickle": "save_state", "deadlock": "take_both_locks"}
 DISKS = ("writer", "checkpoint")
-STATUS = {"loader-killed": 1, "exception": 1, "segfault": 139, "deadlock": 124}
+STATUS = {"loader-killed": 1, "torch-loader-killed": 1, "exception": 1, "segfault": 139, "deadlock": 124}
+STATUS_OF_TORCHRUN = {**STATUS, "segfault": 1}
+OF_TORCH = ("torch-loader", "torch-loader-killed")
+# What Python needs to find PyTorch, where that is not installed for all.
+FINDS_TORCH = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+TORCH_LIBRARIES = os.environ.get("RANKWATCH_TEST_TORCH_LIBRARIES", "")
 
 
-def play_job(nobody, fault):
+# --redirects and --tee: PyTorch 1.13 with Python 3.11 takes its own defaults for none at all.
+def torchrun(play, fault):
+    command = ["timeout", "60", PYTHON, "-m", "torch.distributed.run", "--nproc_per_node", "4", "--rdzv_backend", "c10d",
+               "--rdzv_endpoint", "localhost:0", "--max_restarts", "1" if fault == "restart" else "0", "--redirects", "1", "--tee", "1",
+               "--log_dir", play.runtime / "logs", JOB, fault, play.runtime]
+    return command if fault == "deadlock" else command[2:]
+
+
+def torch_environment():
+    libraries = [stage.SIM_DIR, TORCH_LIBRARIES]
+    return {**FINDS_TORCH, "LD_LIBRARY_PATH": ":".join(filter(None, libraries))}
+
+
+def need_torch():
+    environment = {**os.environ, **torch_environment()}
+    if subprocess.run([PYTHON, "-c", "import torch.distributed.run"], env=environment, capture_output=True).returncode:
+        stage.skip(f"{PYTHON} has no PyTorch (Debian: python3-torch)")
+
+
+def play_job(nobody, fault, of_torch):
     """(status, findings in order of revision, of report, what was said)."""
     with stage.Stage(nobody) as play:
-        job = [PYTHON, JOB, fault]
+        job = torchrun(play, fault) if of_torch else [PYTHON, JOB, fault]
         if fault in DISKS:
             job = stage.slow_disk(*job)
         run = play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", "--", *job,
-                         SLOW_DISK_METHOD="through" if fault == "writer" else None, RANKWATCH_GPU_TIME="watermark")
+                         SLOW_DISK_METHOD="through" if fault == "writer" else None, RANKWATCH_GPU_TIME="watermark",
+                         **(torch_environment() if of_torch else {}))
         status = run.wait(420)
         live = [value for _, value in run.out.json() if value.get("kind")]
         report = play.start(stage.RANKWATCH, "report", "--json", "--all", play.boxes)
@@ -97,15 +126,20 @@ def check_restart(failures, findings):
 def main(level, *faults):
     failures = stage.Failures(on_time=True)
     table = {}
+    of_torch = level == "torchrun"
     if level == "nobody":
         stage.need_nobody()
-    for fault in faults or ROWS:
+    if of_torch:
+        need_torch()
+    faults = faults or [fault for fault in ROWS if of_torch or fault not in OF_TORCH]
+    level = "table" if of_torch else level
+    for fault in faults:
         for nobody in [False, True] if level == "table" else [level == "nobody"]:
-            status, live, boxes, said = play_job(nobody, fault)
+            status, live, boxes, said = play_job(nobody, fault, of_torch)
             if status == 77:
                 print(f"{fault}: left out: {said}")
                 continue
-            failures.check(status == STATUS.get(fault, 0), f"{fault}: the job ends with {status}")
+            failures.check(status == (STATUS_OF_TORCHRUN if of_torch else STATUS).get(fault, 0), f"{fault}: the job ends with {status}")
             seen = "nobody" if nobody else "live"
             if level in ("table", seen):
                 table[fault, seen] = judge(failures, seen, fault, live)
@@ -115,7 +149,7 @@ def main(level, *faults):
                 check_restart(failures, live)
     if level == "table":
         print("| fault | with eBPF | as an ordinary user | from boxes alone |\n|---|---|---|---|")
-        for fault in faults or ROWS:
+        for fault in faults:
             print("| " + " | ".join([fault] + [table.get((fault, seen), "–") for seen in LEVELS]) + " |")
     failures.end()
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "blackbox/ending.h"
 #include "blackbox/gpu_memory.h"
 #include "blackbox/ports.h"
 #include "blackbox/packed.h"
@@ -117,7 +118,7 @@ static void put_zeros_until(struct copy *copy, uint64_t offset)
 	}
 }
 
-/* Of the control page this, and the ports behind it, is all that is worth keeping. */
+/* Of the control page this, and the ports and the ending behind it, is all that is worth keeping. */
 static void put_gpu_memory(struct copy *copy)
 {
 	struct rw_gpu_memory memory;
@@ -136,6 +137,16 @@ static void put_ports(struct copy *copy)
 		return;
 	put_zeros_until(copy, copy->reader->header.control_offset + RW_PORTS_OFFSET);
 	put(copy, &ports, sizeof(ports));
+}
+
+static void put_ending(struct copy *copy)
+{
+	struct rw_ending ending;
+
+	if (box_ending_read(copy->reader, &ending) <= 0)
+		return;
+	put_zeros_until(copy, copy->reader->header.control_offset + RW_ENDING_OFFSET);
+	put(copy, &ending, sizeof(ending));
 }
 
 static void put_communicators(struct copy *copy)
@@ -245,6 +256,7 @@ static int write_copy(struct copy *copy)
 	put(copy, &header, sizeof(header));
 	put_gpu_memory(copy);
 	put_ports(copy);
+	put_ending(copy);
 	put_communicators(copy);
 	put_samples(copy);
 	put_waits(copy);

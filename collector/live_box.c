@@ -2,7 +2,11 @@
 #include "collector/live_box.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 /* From linux/pidfd.h of 6.15 (struct pidfd_info, first published size): distributions ship older headers. */
 struct pidfd_exit_info {
@@ -36,6 +40,24 @@ int live_box_hold_process(struct live_box *box, const struct box_reader *reader,
 	return err;
 }
 
+/* /proc/PID/stat of a process that its parent has not waited for yet: field 3, the state, and the last one, its status. 0 is what
+ * the kernel shows whom it does not tell, too. */
+static int unreaped_status(const struct writer_process *writer)
+{
+	char text[1024], state;
+	int fd = writer->proc_fd < 0 ? -1 : openat(writer->proc_fd, "stat", O_RDONLY | O_CLOEXEC), status = 0;
+	ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	const char *after = strrchr(text, ')'), *last = strrchr(text, ' ');
+
+	if (!after || !last || sscanf(after, ") %c", &state) != 1 || state != 'Z' || sscanf(last, " %d", &status) != 1)
+		return -1;
+	return status > 0 && status <= 0xffff ? status : -1;
+}
+
 int live_box_exit_status(const struct live_box *box)
 {
 	struct pidfd_exit_info info = { .mask = PIDFD_EXIT_KNOWN };
@@ -44,6 +66,6 @@ int live_box_exit_status(const struct live_box *box)
 		return box->exit_status;
 	if (box->writer.pidfd < 0 || ioctl(box->writer.pidfd, PIDFD_EXIT_REQUEST, &info) ||
 	    !(info.mask & PIDFD_EXIT_KNOWN))
-		return -1;
+		return unreaped_status(&box->writer);
 	return info.exit_code;
 }

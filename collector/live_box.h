@@ -43,8 +43,9 @@ struct live_box {
  * seen; -EPERM, with a sentence in `why`: that process is not the box's owner's to point at. */
 int live_box_hold_process(struct live_box *box, const struct box_reader *reader, pid_t pid,
 			  char why[WRITER_PROCESS_WHY]);
-/* Exit status of a process that is not our child (wait(2)'s format), from the pidfd: kernels from 6.15 on say it once
- * the process has been reaped. -1: not known, or not yet. */
+/* Exit status of a process that is not our child (wait(2)'s format). Kernels from 6.15 on say it by the pidfd once the process has been
+ * reaped; before that, for seconds where a launcher looks seldom, /proc shows its own user one that is not 0. -1: not known, or not
+ * yet. */
 int live_box_exit_status(const struct live_box *box);
 
 #endif

@@ -12,9 +12,11 @@
 #include "base/foreign_text.h"
 #include "analysis/port_evidence.h"
 #include "blackbox/saved.h"
+#include <rankwatch/ending.h>
 #include "collector/box_files.h"
 #include "collector/gpu_note.h"
 #include "collector/lease.h"
+#include "collector/own_box.h"
 #include "collector/port_note.h"
 #include "collector/watched_directory.h"
 #include "collector/live_world.h"
@@ -192,6 +194,14 @@ static void end(struct live_boxes *boxes, struct live_box *box)
 	box->state = BOX_ENDED;
 }
 
+/* Whoever reads the box when this collector is gone has no other way to know. */
+static void note_ending(const struct box_reader *reader, int status)
+{
+	const struct rw_ending ending = { RW_ENDING_VERSION, status, { 0 }, 0, RW_ENDING_VERSION };
+
+	own_box_write(reader, RW_ENDING_OFFSET, &ending, sizeof(ending));
+}
+
 /* The feed has told the analysis that the process ended, as far as the box knows; its status says how. A record that
  * the process itself left is worth more: exit() ran to its end. */
 static void conclude(struct live_boxes *boxes, struct live_box *box)
@@ -200,6 +210,8 @@ static void conclude(struct live_boxes *boxes, struct live_box *box)
 	int status = live_box_exit_status(box);
 	bool exited = header->end == RW_BOX_EXITED || WIFEXITED(status);
 
+	if (status >= 0)
+		note_ending(feed_reader(box->feed), status);
 	if (status >= 0)
 		analysis_set_life(boxes->request.analysis, box->id, exited ? ANALYSIS_EXITED : ANALYSIS_KILLED, status,
 				  box->orphan_ns);

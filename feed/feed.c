@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "analysis/gpu_record.h"
 #include "analysis/port_evidence.h"
+#include "blackbox/ending.h"
 #include "blackbox/gpu_memory.h"
 #include "blackbox/ports.h"
 
@@ -311,8 +313,12 @@ void feed_end(struct feed *feed)
 
 	if (feed->ended || !feed->announced || !known)
 		return;
+	int status = box_ending_status(&feed->reader);
+
+	/* As collector/live_boxes.c has it: a record that the process itself left is worth more. */
+	exited |= status >= 0 && WIFEXITED(status);
 	feed->ended = true;
-	feed_account(feed, analysis_set_life(feed->analysis, feed->id, exited ? ANALYSIS_EXITED : ANALYSIS_KILLED, -1,
+	feed_account(feed, analysis_set_life(feed->analysis, feed->id, exited ? ANALYSIS_EXITED : ANALYSIS_KILLED, status,
 					     feed->last_ns));
 }
 

@@ -2,12 +2,15 @@
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "blackbox/ending.h"
 #include "box_process.h"
 #include "collector/box_files.h"
 #include "collector/lease.h"
@@ -174,6 +177,54 @@ Test(live_boxes, the_kernels_time_of_an_end_counts_more_than_when_it_was_noticed
 	poll_times(4);
 	cr_expect_eq(analysis->last_exit_status, SIGKILL);
 	cr_expect_eq(analysis->left_ns, 4711);
+}
+
+/* torchrun looks for dead children every few seconds. */
+Test(live_boxes, a_status_that_no_parent_has_waited_for_yet_is_known)
+{
+	open_boxes("j");
+	pid_t pid = box_process_start(places[0], "j", 7);
+	siginfo_t ended_so;
+
+	poll_times(2);
+	cr_assert_eq(kill(pid, SIGKILL), 0);
+	cr_assert_eq(waitid(P_PID, (id_t)pid, &ended_so, WEXITED | WNOWAIT), 0);
+	poll_times(3);
+	cr_expect_eq(analysis->last_exit_status, SIGKILL);
+	cr_expect_eq(waitpid(pid, NULL, 0), pid);
+}
+
+/* The status of the one box there, as whoever reads it later finds it. */
+static int noted_status(void)
+{
+	int directory = open(places[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC), status = -2;
+	DIR *entries = fdopendir(directory);
+
+	cr_assert(entries, "%s", places[0]);
+	for (const struct dirent *entry; (entry = readdir(entries));) {
+		struct box_reader reader;
+		char why[160];
+
+		if (entry->d_name[0] == '.' || box_reader_open(&reader, directory, entry->d_name, geteuid(), why))
+			continue;
+		status = box_ending_status(&reader);
+		box_reader_close(&reader);
+	}
+	closedir(entries);
+	return status;
+}
+
+Test(live_boxes, how_a_rank_ended_is_noted_in_its_box_for_those_who_read_it_later)
+{
+	pid_t pid = box_process_start(places[0], "j", 7);
+
+	open_boxes("j");
+	poll_times(1);
+	cr_expect_eq(noted_status(), -1);
+	box_process_kill(pid);
+	live_boxes_set_exit(boxes, 1, SIGKILL, 4711);
+	poll_times(4);
+	cr_expect_eq(noted_status(), SIGKILL);
 }
 
 Test(live_boxes, a_collector_that_starts_in_the_last_second_catches_up_with_the_dead_as_well)

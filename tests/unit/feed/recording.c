@@ -160,7 +160,7 @@ int analysis_set_life(struct analysis *analysis, analysis_process_id process, en
 {
 	struct recorded *last = record(analysis, RECORDED_LIFE, process);
 
-	(void)exit_status;
+	last->exit_status = exit_status;
 	last->life = life;
 	last->at_ns = at_ns;
 	return 0;

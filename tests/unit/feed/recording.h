@@ -19,6 +19,7 @@ struct recorded {
 	uint64_t at_ns;	 /* PROGRESS, LIFE, TICK, HEARTBEAT */
 	uint64_t started, done; /* PROGRESS */
 	enum analysis_life life;
+	int exit_status;    /* LIFE */
 	char call[48];	    /* HELD */
 	const char *remedy; /* HELD */
 	struct analysis_process process_told; /* PROCESS, without its box */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "blackbox/ending.h"
 #include "feed/feed.h"
 #include "tests/unit/blackbox/fixture.h"
 #include "tests/unit/feed/recording.h"
@@ -175,6 +176,26 @@ Test(feed, an_orphan_without_an_end_mark_was_killed)
 	cr_assert_eq(recording_count(&analysis, RECORDED_LIFE), 1);
 	cr_expect_eq(recording_find(&analysis, RECORDED_LIFE, 0)->life, ANALYSIS_KILLED);
 	cr_expect_eq(recording_find(&analysis, RECORDED_LIFE, 0)->at_ns, writer.header->drain_ns);
+	cr_expect_eq(recording_find(&analysis, RECORDED_LIFE, 0)->exit_status, -1);
+	feed_free(feed);
+}
+
+/* os._exit(3): no mark of its own, but a collector was there. */
+Test(feed, the_status_that_a_collector_has_noted_says_how_an_orphan_ended)
+{
+	const struct rw_ending ending = { .version = RW_ENDING_VERSION, .status = 3 << 8, .version_again = RW_ENDING_VERSION };
+
+	fixture_create(&writer);
+	writer.header->boot_id[0] ^= 1;
+	cr_assert_eq(pwrite(writer.fd, &ending, sizeof(ending), (off_t)(writer.header->control_offset + RW_ENDING_OFFSET)),
+		     (ssize_t)sizeof(ending));
+
+	struct feed *feed = start();
+
+	cr_assert_eq(feed_poll(feed, MS), 0);
+	cr_assert_eq(recording_count(&analysis, RECORDED_LIFE), 1);
+	cr_expect_eq(recording_find(&analysis, RECORDED_LIFE, 0)->life, ANALYSIS_EXITED);
+	cr_expect_eq(recording_find(&analysis, RECORDED_LIFE, 0)->exit_status, 3 << 8);
 	feed_free(feed);
 }
 

@@ -34,7 +34,7 @@ ROWS = {
     "pickle": ("straggler", {"running", "cpu"}, "", ""),
     "deadlock": ("hang", {"lock"}, "futex|lock", ""),
     "exception": ("gone", {"gone"}, "", "log|traceback|status"),
-    "segfault": ("gone", {"gone"}, "", {"live": "core|faulthandler", "nobody": "core|faulthandler", "boxes": "log"}),
+    "segfault": ("gone", {"gone"}, "", "core|faulthandler"),
     "restart": ("gone", {"gone"}, "", "log|traceback|status"),
 }
 # Python's function, where somebody may and could look.

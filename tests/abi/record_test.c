@@ -2,6 +2,8 @@
 /* What the callbacks of every ABI version leave in the black box. Criterion forks per test: a fresh plugin each. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
+#include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,6 +121,31 @@ Test(record, an_nccl_that_is_newer_than_what_is_known_is_called_so_in_the_start_
 	const char *line = start_line(23203);
 
 	cr_expect(strstr(line, "NCCL 2.32.3 (newer than 2.31, the newest that is known), profiler ABI v7"), "%s", line);
+}
+
+/* Whoever looks at the job's threads, in top(1) or a debugger, sees whose this one is. */
+Test(record, the_plugins_thread_is_called_by_its_name)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	int named = 0;
+
+	begin(5);
+	while (!reader.header.drain_ns) { /* until it runs; a test that waits too long fails */
+		usleep(1000);
+		cr_assert_eq(box_reader_refresh(&reader), 0);
+	}
+	cr_assert(tasks);
+	for (const struct dirent *task; (task = readdir(tasks));) {
+		char path[sizeof("/proc/self/task//comm") + sizeof(task->d_name)], name[32] = "";
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", task->d_name);
+		FILE *file = task->d_name[0] == '.' ? NULL : fopen(path, "r");
+		if (!file)
+			continue;
+		named += fgets(name, sizeof(name), file) && !strcmp(name, "rankwatch\n");
+		fclose(file);
+	}
+	closedir(tasks);
+	cr_expect_eq(named, 1);
 }
 
 Test(record, version_4_records_what_it_has_and_does_not_guess_the_type)

@@ -63,6 +63,17 @@ Test(memory_limit, one_that_is_nearly_full_and_not_hit_or_now_and_then_is_silent
 	cr_expect_eq(job.count, 0);
 }
 
+Test(memory_limit, nine_tenths_are_full_and_a_byte_less_is_not)
+{
+	for (int i = 0; i < 4; i++)
+		look(2, 1010 + i, 899, 5 + (uint64_t)i);
+	cr_expect_eq(job.count, 0);
+	for (int i = 4; i < 8; i++)
+		look(2, 1010 + i, 900, 5 + (uint64_t)i);
+	cr_assert_eq(job.count, 1);
+	cr_expect_eq(small_job_last(&job)->kind, RW_KIND_MEMORY);
+}
+
 Test(memory_limit, ranks_in_one_group_are_one_finding)
 {
 	for (int i = 0; i < 4; i++)

@@ -148,6 +148,23 @@ Test(replay, the_last_words_of_the_gpu_are_passed_at_the_end)
 	cr_expect_eq(recording_find(&analysis, RECORDED_PROGRESS, count - 1)->started, 1);
 }
 
+Test(replay, the_last_words_of_the_gpu_are_passed_behind_all_operations)
+{
+	enum { OPERATIONS = 5 };
+	struct box_writer writer;
+
+	create(&writer);
+	for (uint64_t i = 0; i < OPERATIONS; i++)
+		fixture_operation(&writer, i, (2 + i) * S);
+	writer.gpu[0].gpu_started = OPERATIONS;
+	replay(feed_of(&writer, 1), NULL);
+	cr_assert_eq(recording_count(&analysis, RECORDED_OPERATION), OPERATIONS);
+	for (size_t i = 0; i < recording_count(&analysis, RECORDED_PROGRESS); i++) {
+		const struct recorded *progress = recording_find(&analysis, RECORDED_PROGRESS, i);
+		cr_expect(progress->started < OPERATIONS || progress > recording_find(&analysis, RECORDED_OPERATION, OPERATIONS - 1));
+	}
+}
+
 Test(replay, network_waits_are_passed_whole_at_their_last_moment)
 {
 	struct box_writer writer;

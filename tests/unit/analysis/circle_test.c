@@ -90,6 +90,27 @@ Test(circle, two_that_wait_for_each_other_are_told_and_nobody_is_named, .init = 
 	cr_expect_eq(small_job_last(&job)->state, RW_FINDING_CLOSED);
 }
 
+/* What another stream of one does may still lead to what the others wait for. */
+Test(circle, while_the_gpu_of_one_gets_on_it_is_none, .init = open_job, .fini = close_job)
+{
+	connect_two(1, 0, 1);
+	connect_two(2, 0, 2);
+	come(0, 1, 1, 0, false);
+	for (int rank = 1; rank < SMALL_JOB_RANKS; rank++)
+		come(rank, 0, 1, 0, false);
+	for (int second = 1; second <= 20; second++) {
+		cr_assert_eq(analysis_add_progress(job.analysis, 0, 2, (uint64_t)second, (uint64_t)second, (uint64_t)((called_at + second) * 1e9)), 0);
+		small_job_tick(&job, called_at + second);
+		small_job_tick(&job, called_at + second + 0.9);
+		cr_expect_eq(job.count, 0);
+	}
+	small_job_tick(&job, called_at + 21.9);
+	cr_expect_eq(job.count, 0);
+	small_job_tick(&job, called_at + 22);
+	cr_assert_eq(job.count, 1);
+	check_circle("ranks 0,1 wait for each other");
+}
+
 /* Whoever waits for one of them from outside is none of them. */
 Test(circle, three_are_one_too_and_who_only_waits_for_them_is_left_out, .init = open_job, .fini = close_job)
 {

@@ -47,6 +47,8 @@ def main():
         found = stage.wait_until(lambda: late_for_a_lock(collector), 60)
         seen = [(value["level"], [(where["rank"], where["pid"] in pids) for where in value["where"]]) for value in found or []]
         failures.check(found and seen[0] == ("ebpf", [(1, True)]), f"rank 1 is late for a lock, seen by the kernel, under its pid outside: {seen}")
+        collector.popen.terminate()  # so that it takes its lock away
+        failures.check(collector.wait(20) is not None, "the collector ends when it is asked to")
         if not found:
             print(collector.err.text_now(), [value.get("text") for _, value in collector.out.json()])
     failures.end()

@@ -88,6 +88,8 @@ void lives_begin_next(struct analysis *analysis)
 	void *argument = analysis->account.visit_argument;
 	account_visit_passage *visit_passage = analysis->account.visit_passage;
 	void *passage_argument = analysis->account.passage_argument;
+	values_visit *visit_values = analysis->values.visit;
+	void *values_argument = analysis->values.visit_argument;
 
 	release_life(analysis);
 	*analysis = next;
@@ -95,6 +97,8 @@ void lives_begin_next(struct analysis *analysis)
 	analysis_watch_time(analysis, visit, argument);
 	analysis->account.visit_passage = visit_passage;
 	analysis->account.passage_argument = passage_argument;
+	analysis->values.visit = visit_values;
+	analysis->values.visit_argument = values_argument;
 	if (!cells)
 		return;
 	analysis_keep_cells(analysis);

@@ -128,7 +128,7 @@ void value_text_usual(struct record *record)
 	    record->finding.operation.comm_name);
 }
 
-static void advise_altered(struct record *record)
+void value_text_advise_altered(struct record *record)
 {
 	advise(record, is_one(record) ?
 			   "drain it and look at GPU memory (ECC), NVLink and network errors; go back to an older checkpoint" :
@@ -149,7 +149,7 @@ void value_text_corruption(struct record *record, const struct disagreement *fou
 		say(record, "%s received other bits in %s than were sent", ranks, operation);
 	else
 		say(record, "%s has another result of %s than all others", ranks, operation);
-	advise_altered(record);
+	value_text_advise_altered(record);
 }
 
 void value_text_altered(struct record *record, int32_t sender, int32_t receiver)
@@ -158,7 +158,7 @@ void value_text_altered(struct record *record, int32_t sender, int32_t receiver)
 
 	who(ranks, record);
 	where(operation, record);
-	advise_altered(record);
+	value_text_advise_altered(record);
 	if (!is_one(record))
 		say(record, "%s: rank %d received other bits than rank %d sent in %s", ranks, receiver, sender, operation);
 	else if (sender == receiver)

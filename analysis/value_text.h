@@ -19,6 +19,8 @@ void value_text_scaled(struct record *record);
 void value_text_usual(struct record *record);
 /* "rank 3 has another result of AllReduce #31 on ~dp in step 7 than the others" and its like. */
 void value_text_corruption(struct record *record, const struct disagreement *found);
+/* What to do where bits have changed. */
+void value_text_advise_altered(struct record *record);
 /* A transfer between two world ranks. A record that names one of them: by what its GPU has reported. */
 void value_text_altered(struct record *record, int32_t sender, int32_t receiver);
 /* The result is bad although the inputs are finite and too small to overflow. */

@@ -209,6 +209,8 @@ static void judge(struct analysis *analysis, struct instance *instance, uint64_t
 				origin_judge(analysis, instance, i, (enum value_side)side, now_ns);
 	drift_judge(analysis, instance, now_ns);
 	magnitudes_note(analysis, instance);
+	if (analysis->values.visit)
+		analysis->values.visit(analysis->values.visit_argument, instance, now_ns);
 }
 
 /* In the order in which they were first scanned: what is usual at a place follows the steps. */

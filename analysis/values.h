@@ -21,6 +21,9 @@ enum value_side { VALUE_IN, VALUE_OUT };
 /* Clean: finite. Unknown: not scanned, or bytes of unknown type. */
 enum value_state { VALUE_UNKNOWN, VALUE_CLEAN, VALUE_BAD };
 
+/* An instance is judged: what is known of its values by now is all that is waited for. It may be judged again. */
+typedef void values_visit(void *argument, const struct instance *instance, uint64_t now_ns);
+
 /* Instances that wait to be judged, oldest first. */
 struct values {
 	struct values_waiting {
@@ -30,6 +33,8 @@ struct values {
 	} *waiting;
 	uint32_t count, room;
 	bool seen; /* any scan at all */
+	values_visit *visit; /* NULL: nobody is told */
+	void *visit_argument;
 };
 
 void values_note(struct analysis *analysis, struct instance *instance, uint32_t member, const struct rw_operation *slot);

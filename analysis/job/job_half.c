@@ -8,6 +8,7 @@
 
 #include "analysis/batch.h"
 #include "analysis/findings.h"
+#include "analysis/job/agreement.h"
 #include "analysis/job/asks.h"
 #include "analysis/job/course.h"
 #include "analysis/job/job_view.h"
@@ -87,6 +88,7 @@ void job_half_tick(struct job_half *half, uint64_t now_ns)
 	late_tick(&half->lanes, &half->world, &half->findings, now_ns);
 	stand_tick(&half->stand, &half->world, &half->findings, now_ns);
 	order_tick(&half->world, &half->findings, now_ns);
+	agreement_tick(&half->world, &half->findings, now_ns);
 	findings_tick(&half->findings, now_ns);
 }
 

@@ -6,21 +6,14 @@
 #include <stdlib.h>
 
 #include "analysis/job/told.h"
+#include "analysis/job/votes.h"
 #include "analysis/naming.h"
-
-/* What a member has told of a place. */
-struct said {
-	uint64_t hash;
-	uint32_t rank; /* world rank */
-};
 
 /* Calls of members at one place. */
 struct parting {
 	const struct world_comm *comm;
 	uint64_t calls;
-	uint32_t count, usual_count; /* members that told of it; usual_count: of them, with the most frequent hash */
-	uint64_t usual;              /* that hash */
-	struct said *said;           /* by hash, then rank */
+	struct votes votes; /* hashes */
 };
 
 static const struct world_order *order_at(const struct world_member *member, uint64_t calls)
@@ -31,45 +24,32 @@ static const struct world_order *order_at(const struct world_member *member, uin
 	return NULL;
 }
 
-static int by_hash(const void *left, const void *right)
-{
-	const struct said *a = left, *b = right;
-
-	if (a->hash != b->hash)
-		return a->hash > b->hash ? 1 : -1;
-	return (a->rank > b->rank) - (a->rank < b->rank);
-}
-
 static void gather(struct parting *parting, const struct world_comm *comm, uint64_t calls)
 {
-	*parting = (struct parting){ .comm = comm, .calls = calls, .said = parting->said };
+	struct votes *votes = &parting->votes;
+
+	parting->comm = comm;
+	parting->calls = calls;
+	votes->count = 0;
 	for (uint32_t i = 0; i < comm->member_count; i++) {
 		const struct world_order *order = order_at(&comm->members[i], calls);
 		if (order)
-			parting->said[parting->count++] = (struct said){ .hash = order->hash, .rank = comm->members[i].rank };
+			votes->cast[votes->count++] = (struct vote){ .value = order->hash, .rank = comm->members[i].rank };
 	}
-	qsort(parting->said, parting->count, sizeof(*parting->said), by_hash);
-	for (uint32_t i = 0, first = 0; i < parting->count; i++) {
-		if (parting->said[i].hash != parting->said[first].hash)
-			first = i;
-		if (i - first + 1 > parting->usual_count) {
-			parting->usual_count = i - first + 1;
-			parting->usual = parting->said[i].hash;
-		}
-	}
+	votes_count(votes);
 }
 
-/* More than half of all ranks of the communicator, told of or not, must have made the same calls before the others are named. */
+/* More than half of all ranks of the communicator must have made the same calls before the others are named. */
 static bool has_majority(const struct parting *parting)
 {
-	return parting->comm->size > 0 && parting->usual_count * 2 > (uint32_t)parting->comm->size;
+	return votes_have_majority(&parting->votes, parting->comm);
 }
 
 static bool is_settled(const struct parting *parting, uint64_t parted_ns, uint64_t now_ns)
 {
 	uint64_t wait_ns = has_majority(parting) ? ORDER_SETTLE_NS : ORDER_UNSURE_NS;
 
-	return parting->usual_count < parting->count && now_ns >= parted_ns + wait_ns;
+	return parting->votes.usual_count < parting->votes.count && now_ns >= parted_ns + wait_ns;
 }
 
 /* The first place where it can be told. False: not yet. */
@@ -95,9 +75,10 @@ static bool find_parting(const struct world_comm *comm, struct parting *parting,
 /* Has any of those that made the usual calls told of this place? */
 static bool is_told_by_usual(const struct world *world, const struct parting *parting, uint64_t calls)
 {
-	for (uint32_t i = 0; i < parting->count; i++) {
-		const struct world_member *member = world_member(world, parting->comm, parting->said[i].rank);
-		if (parting->said[i].hash == parting->usual && member && order_at(member, calls))
+	for (uint32_t i = 0; i < parting->votes.count; i++) {
+		const struct vote *vote = &parting->votes.cast[i];
+		const struct world_member *member = world_member(world, parting->comm, vote->rank);
+		if (vote->value == parting->votes.usual && member && order_at(member, calls))
 			return true;
 	}
 	return false;
@@ -146,7 +127,7 @@ static void write_text(struct record *record, const struct world *world, const s
 		 "or one batch less");
 	finding->advice = record->advice;
 	snprintf(what, sizeof(what), "hashes of the first %" PRIu64 " collective calls of %u ranks, by the messages of their hosts",
-		 parting->calls, parting->count);
+		 parting->calls, parting->votes.count);
 	record_add_evidence(record, "messages", -1, what);
 	record_add_missing(record, "which call it was: a hash tells that calls differ, and not which");
 	if (finding->confidence == RW_INCONCLUSIVE)
@@ -161,25 +142,13 @@ static bool is_told_by_node(const struct world *world, const struct world_comm *
 	return false;
 }
 
-static int by_number(const void *left, const void *right)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	return (a > b) - (a < b);
-}
-
 static void tell(const struct world *world, struct findings *findings, const struct parting *parting, uint32_t *odd, uint32_t *usual,
 		 uint64_t now_ns)
 {
 	bool known = has_majority(parting);
-	uint32_t odd_count = 0, usual_count = 0;
+	uint32_t odd_count, usual_count;
 
-	for (uint32_t i = 0; i < parting->count; i++) {
-		if (known && parting->said[i].hash == parting->usual)
-			usual[usual_count++] = parting->said[i].rank;
-		else
-			odd[odd_count++] = parting->said[i].rank;
-	}
-	qsort(odd, odd_count, sizeof(*odd), by_number);
+	votes_split(&parting->votes, known, odd, &odd_count, usual, &usual_count);
 	struct record *record = told_new(world, RW_KIND_DESYNC, RW_SCOPE_RANK, odd, odd_count);
 	if (!record || told_set_waiting(record, usual, usual_count)) {
 		record_free(record);
@@ -203,13 +172,13 @@ static void judge(struct world *world, struct world_comm *comm, struct findings 
 		comm->parting_told = true;
 		return;
 	}
-	struct parting parting = { .said = calloc(comm->member_count + 1, sizeof(*parting.said)) };
+	struct parting parting = { .votes.cast = calloc(comm->member_count + 1, sizeof(*parting.votes.cast)) };
 	uint32_t *ranks = calloc(2 * (size_t)comm->member_count + 1, sizeof(*ranks));
-	if (parting.said && ranks && find_parting(comm, &parting, now_ns)) {
+	if (parting.votes.cast && ranks && find_parting(comm, &parting, now_ns)) {
 		comm->parting_told = true;
 		tell(world, findings, &parting, ranks, ranks + comm->member_count, now_ns);
 	}
-	free(parting.said);
+	free(parting.votes.cast);
 	free(ranks);
 }
 

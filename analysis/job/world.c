@@ -67,6 +67,29 @@ const struct world_cut *world_cut(const struct world *world, const struct world_
 	return NULL;
 }
 
+/* NULL: none has told of any. */
+static struct world_results *results_of(const struct world_comm *comm, const struct world_member *member)
+{
+	size_t at = (size_t)(member - comm->members);
+
+	return comm->agreements && at < comm->agreements->room ? &comm->agreements->results[at] : NULL;
+}
+
+static bool is_same_row(const struct world_result *left, const struct world_result *right)
+{
+	return left->function == right->function && left->row == right->row && left->set == right->set;
+}
+
+const struct world_result *world_result(const struct world_comm *comm, const struct world_member *member, const struct world_result *like)
+{
+	const struct world_results *results = results_of(comm, member);
+
+	for (uint32_t i = 0; results && i < WORLD_RESULTS; i++)
+		if (is_same_row(&results->newest[i], like))
+			return &results->newest[i];
+	return NULL;
+}
+
 /* FNV-1a, Fowler, Noll and Vo 1991. */
 static uint32_t host_slot(const struct world *world, const char *name)
 {
@@ -191,6 +214,9 @@ static void move(struct world *world, uint32_t number, uint32_t host)
 			*member->standing = (struct world_standing){ 0 };
 		if (member->orders)
 			*member->orders = (struct world_orders){ 0 };
+		struct world_results *results = results_of(world->comms[rank->memberships[i].comm], member);
+		if (results)
+			*results = (struct world_results){ 0 };
 	}
 	rank->host = host;
 	rank->told = false;
@@ -576,6 +602,60 @@ static bool take_calls(struct taking *taking, struct world_rank *rank)
 	return false;
 }
 
+/* Room for the results of this member; NULL on lack of memory. */
+static struct world_results *open_results(struct world_comm *comm, const struct world_member *member)
+{
+	if (!comm->agreements)
+		comm->agreements = calloc(1, sizeof(*comm->agreements));
+	struct world_agreements *agreements = comm->agreements;
+	if (agreements && agreements->room < comm->member_count) {
+		struct world_results *results = realloc(agreements->results, comm->member_room * sizeof(*results));
+		if (!results)
+			return NULL;
+		memset(results + agreements->room, 0, (comm->member_room - agreements->room) * sizeof(*results));
+		agreements->results = results;
+		agreements->room = comm->member_room;
+	}
+	return results_of(comm, member);
+}
+
+/* Of all members: that some of them differ is seen at once. */
+static void compare_result(const struct taking *taking, struct world_agreements *agreements, const struct world_result *result)
+{
+	struct world_agreement *found = NULL;
+
+	for (uint32_t i = 0; i < WORLD_RESULTS; i++)
+		if (is_same_row(&agreements->newest[i].first, result))
+			found = &agreements->newest[i];
+	if (!found) {
+		found = &agreements->newest[agreements->count++ % WORLD_RESULTS];
+		*found = (struct world_agreement){ .first = *result, .operations = taking->message->results.operations };
+	}
+	if (found->first.digests == result->digests || found->parted_ns)
+		return;
+	found->parted_ns = taking->now_ns;
+	if (!agreements->parted_ns)
+		agreements->parted_ns = taking->now_ns;
+}
+
+static bool take_results(struct taking *taking, struct world_rank *rank)
+{
+	const struct rw_message_results *told = &taking->message->results;
+	const struct world_result result = {
+		.row = told->row, .set = told->set, .digests = told->digests, .function = taking->message->function
+	};
+	struct world_comm *comm;
+	struct world_member *member = find_member(taking, rank, told->comm, &comm);
+	bool known = member && world_result(comm, member, &result);
+	struct world_results *results = member && !known ? open_results(comm, member) : NULL;
+
+	if (!results)
+		return false;
+	results->newest[results->count++ % WORLD_RESULTS] = result;
+	compare_result(taking, comm->agreements, &result);
+	return true;
+}
+
 static bool take_why(struct taking *taking, struct world_rank *rank)
 {
 	const struct rw_message_why *told = &taking->message->why;
@@ -644,6 +724,7 @@ static bool take_message(struct taking *taking)
 		[RW_MESSAGE_RANK] = take_rank,     [RW_MESSAGE_MEMBER] = take_membership, [RW_MESSAGE_CUT] = take_cut,
 		[RW_MESSAGE_FLIGHT] = take_flight, [RW_MESSAGE_CALLS] = take_calls,       [RW_MESSAGE_WHY] = take_why,
 		[RW_MESSAGE_FINDING] = take_finding, [RW_MESSAGE_REASON] = take_reason,
+		[RW_MESSAGE_RESULTS] = take_results,
 	};
 	const struct rw_message *message = taking->message;
 
@@ -689,6 +770,9 @@ static void forget_comm(struct world_comm *comm)
 		free(comm->members[i].orders);
 	}
 	free(comm->members);
+	if (comm->agreements)
+		free(comm->agreements->results);
+	free(comm->agreements);
 	free(comm);
 }
 
@@ -729,6 +813,11 @@ void world_free(struct world *world)
 	free(world->host_slots);
 }
 
+static size_t agreements_bytes(const struct world_agreements *agreements)
+{
+	return agreements ? sizeof(*agreements) + agreements->room * sizeof(*agreements->results) : 0;
+}
+
 size_t world_bytes(const struct world *world)
 {
 	size_t bytes = world->host_room * sizeof(*world->hosts) + world->rank_room * sizeof(*world->ranks) +
@@ -741,6 +830,7 @@ size_t world_bytes(const struct world *world)
 		bytes += sizeof(struct world_comm *) + sizeof(struct world_comm) +
 			 world->comms[i]->member_room * sizeof(struct world_member) +
 			 world->comms[i]->standing * sizeof(struct world_standing) +
-			 world->comms[i]->ordered * sizeof(struct world_orders);
+			 world->comms[i]->ordered * sizeof(struct world_orders) +
+			 agreements_bytes(world->comms[i]->agreements);
 	return bytes;
 }

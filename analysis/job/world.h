@@ -29,6 +29,7 @@ enum {
 	WORLD_FUNCTIONS = 6,    /* of a member's calls */
 	WORLD_ORDERS = 3,       /* the newest hashes of a member's calls */
 	WORLD_PLACES = 8,       /* the newest places of which a communicator's members have told hashes */
+	WORLD_RESULTS = 4,      /* the newest rows of a member's results, and those of a communicator */
 };
 
 /* A sender: the collector of one host. */
@@ -79,6 +80,35 @@ struct world_place {
 	uint64_t parted_ns;   /* when another hash of it came, 0 none has */
 };
 
+/* Digests of a row of results. */
+struct world_result {
+	uint64_t row, set, digests;
+	uint8_t function; /* 0 none */
+};
+
+struct world_results {
+	struct world_result newest[WORLD_RESULTS];
+	uint32_t count; /* so far */
+};
+
+/* A row of results that must be the same on all members that tell of the same ones. */
+struct world_agreement {
+	struct world_result first; /* as the first member told it */
+	uint32_t operations;
+	uint64_t parted_ns; /* when other digests came, 0 none have */
+	bool judged;
+};
+
+struct world_agreements {
+	struct world_agreement newest[WORLD_RESULTS];
+	uint32_t count; /* so far */
+	uint32_t room;  /* members */
+	struct world_results *results; /* as members */
+	uint64_t parted_ns; /* when the first of all parted; 0 none has */
+	bool unsure_told;   /* that results differ */
+	bool told;          /* nothing more is to be told of it */
+};
+
 struct world_cut {
 	uint64_t sequence;
 	uint32_t own_us, inside_us, unseen_us, host_us, device_us, operations;
@@ -126,6 +156,7 @@ struct world_comm {
 	uint64_t parted_ns; /* since when the calls of some differ; 0 they do not, as far as is known */
 	uint64_t parting_looked_ns;
 	bool parting_told;
+	struct world_agreements *agreements; /* NULL none */
 	struct lane *lane; /* NULL: not judged */
 	bool chosen;       /* to have one */
 };
@@ -148,29 +179,28 @@ struct world_reason {
 
 struct world_rank {
 	uint32_t host;     /* index; WORLD_NONE: nothing is known of this rank */
-	uint64_t number, why_number, finding_number;
-	bool told;         /* by a RW_MESSAGE_RANK */
 	int32_t pid, world_size, exit_status;
 	uint32_t watchdog_ms;
-	uint64_t life_ns;  /* since when, by the reader's clock */
+	bool told;         /* by a RW_MESSAGE_RANK */
 	uint8_t life, sending;
+	uint64_t life_ns;  /* since when, by the reader's clock */
+	uint64_t number, why_number, finding_number;
 	uint8_t gpu[16];
 	/* What its threads do: */
 	uint64_t why_ns;   /* when that came; 0 never */
 	uint8_t progress, level, class_;
 	char why[32];
 	/* What its own node has found: bit 1 << kind of those open, from warning up. */
-	uint32_t found;
 	uint8_t found_class;
+	uint32_t found;
 	char found_cause[24];
 	struct world_membership *memberships;
 	uint8_t membership_count, membership_room;
+	bool late_told;    /* as late_ns */
 	/* analysis/job/asks.h: when somebody wanted to know why last, and when its host was asked; 0 never. */
 	uint64_t wanted_ns, asked_ns;
 	struct world_reason *reason; /* NULL none */
-	/* analysis/job/late.h */
-	uint64_t late_ns;
-	bool late_told;
+	uint64_t late_ns;  /* analysis/job/late.h */
 };
 
 struct world {
@@ -210,6 +240,9 @@ struct world_member *world_member(const struct world *world, const struct world_
 /* Of its rank's present sender; NULL: it was not cut there. */
 const struct world_cut *world_cut(const struct world *world, const struct world_member *member, uint8_t function,
 				  uint64_t sequence);
+
+/* What the member has told of the same results; NULL: nothing, or not lately. */
+const struct world_result *world_result(const struct world_comm *comm, const struct world_member *member, const struct world_result *like);
 
 static inline struct world_host *world_host(const struct world *world, uint32_t rank)
 {

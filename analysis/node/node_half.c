@@ -12,6 +12,7 @@
 #include "analysis/node/orders.h"
 #include "analysis/node/outbox.h"
 #include "analysis/node/reasons.h"
+#include "analysis/node/results.h"
 #include "analysis/node/roster.h"
 #include "analysis/node/standing.h"
 
@@ -49,6 +50,13 @@ static void note_passage(void *argument, const struct account_passage *passage)
 	reasons_note(&half->reasons, passage);
 }
 
+static void note_values(void *argument, const struct instance *instance, uint64_t now_ns)
+{
+	struct node_half *half = argument;
+
+	results_note(&half->roster, &half->analysis->job, instance, &half->outbox, now_ns);
+}
+
 struct node_half *node_half_new(struct analysis *analysis, const struct node_identity *identity)
 {
 	struct node_half *half = calloc(1, sizeof(*half));
@@ -59,6 +67,8 @@ struct node_half *node_half_new(struct analysis *analysis, const struct node_ide
 	outbox_begin(&half->outbox, identity);
 	analysis->account.visit_passage = note_passage;
 	analysis->account.passage_argument = half;
+	analysis->values.visit = note_values;
+	analysis->values.visit_argument = half;
 	return half;
 }
 
@@ -191,6 +201,8 @@ void node_half_free(struct node_half *half)
 	if (half->analysis->account.passage_argument == half) {
 		half->analysis->account.visit_passage = NULL;
 		half->analysis->account.passage_argument = NULL;
+		half->analysis->values.visit = NULL;
+		half->analysis->values.visit_argument = NULL;
 	}
 	roster_free(&half->roster);
 	outbox_free(&half->outbox);

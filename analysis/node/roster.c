@@ -47,6 +47,13 @@ static uint32_t place_of(const struct roster *roster, uint32_t index)
 	return low;
 }
 
+static void free_members(struct roster_comm *comm)
+{
+	for (uint32_t i = 0; i < comm->member_room; i++)
+		free(comm->members[i].results);
+	free(comm->members);
+}
+
 static struct roster_comm *comm_of(struct roster *roster, const struct communicator *communicator)
 {
 	uint32_t at = place_of(roster, communicator->index);
@@ -54,7 +61,7 @@ static struct roster_comm *comm_of(struct roster *roster, const struct communica
 
 	if (at < roster->comm_count && comms[at].index == communicator->index) {
 		if (comms[at].id != communicator->id) {
-			free(comms[at].members);
+			free_members(&comms[at]);
 			comms[at] = (struct roster_comm){ .index = communicator->index, .id = communicator->id };
 		}
 		return &comms[at];
@@ -90,8 +97,10 @@ struct roster_member *roster_member(struct roster *roster, const struct communic
 	}
 	struct roster_member *entry = &comm->members[member];
 	analysis_process_id id = communicator->members[member].process->id;
-	if (!entry->known || entry->id != id)
+	if (!entry->known || entry->id != id) {
+		free(entry->results);
 		*entry = (struct roster_member){ .known = true, .id = id };
+	}
 	return entry;
 }
 
@@ -220,7 +229,7 @@ static void forget(struct roster *roster, const struct job *job)
 		if (known)
 			roster->comms[kept++] = roster->comms[i];
 		else
-			free(roster->comms[i].members);
+			free_members(&roster->comms[i]);
 	}
 	roster->comm_count = kept;
 }
@@ -241,7 +250,7 @@ void roster_tick(struct roster *roster, const struct job *job, struct outbox *ou
 void roster_free(struct roster *roster)
 {
 	for (uint32_t i = 0; i < roster->comm_count; i++)
-		free(roster->comms[i].members);
+		free_members(&roster->comms[i]);
 	free(roster->comms);
 	free(roster->ranks);
 }

@@ -49,12 +49,27 @@ struct order_mark {
 	uint64_t marked_ns;
 };
 
+/* Digests of a row of results: analysis/node/results.h. */
+struct result_row {
+	uint64_t row;        /* + 1; 0 none */
+	uint64_t set, digests;
+	uint32_t operations; /* that are in it */
+	uint64_t seen[RW_RESULTS_ROW / 64]; /* which: a bit for each */
+};
+
+struct result_rows {
+	uint8_t function; /* with RW_MESSAGE_APART; 0: none was seen yet */
+	uint64_t last_ns; /* when the latest of it was scanned */
+	struct result_row rows[2]; /* by row % 2: what is scanned late still counts */
+};
+
 struct roster_member {
 	analysis_process_id id;
 	bool known;
 	struct said said;
 	struct lane lane;
 	struct order_mark mark;
+	struct result_rows *results; /* NULL none */
 	uint64_t called;  /* calls of all functions when it was looked at last … */
 	uint64_t moved_ns; /* … when they were fewer … */
 	uint64_t calls_ns; /* … and when that was last told */

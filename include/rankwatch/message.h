@@ -55,6 +55,7 @@ enum rw_message_type {
 	RW_MESSAGE_FINDING = 7, /* what its node has found about it; likewise, while it is open */
 	RW_MESSAGE_ASK = 8,     /* the other way, from who judges to the rank's host: why is it late, or does it not come? Every 5 s while so */
 	RW_MESSAGE_REASON = 9,  /* a piece of the answer; every two seconds for 15 s behind each ask */
+	RW_MESSAGE_RESULTS = 10, /* digests of results that must be the same bits on all members of a communicator; every 256 operations */
 	RW_MESSAGE_TYPES,
 };
 
@@ -144,6 +145,21 @@ struct rw_message_calls {
 	uint32_t zero;
 };
 
+enum { RW_RESULTS_ROW = 256 };
+
+/*
+ * Of those operations of (comm, function of the message) whose number divided by RW_RESULTS_ROW is `row`, and whose result was scanned.
+ * The operation gives every rank the same bits, so members that tell the same `set` must tell the same `digests`.
+ */
+struct rw_message_results {
+	uint64_t comm;
+	uint64_t row;
+	uint64_t set;     /* which operations they are: a sum over their numbers, mixed */
+	uint64_t digests; /* sum of the digests of their results (docs/scan.md), modulo 2^64 */
+	uint32_t operations;
+	uint32_t zero;
+};
+
 enum rw_message_progress { RW_MESSAGE_PROGRESS_UNKNOWN = 0, RW_MESSAGE_GETS_ON = 1, RW_MESSAGE_STANDS = 2 };
 
 struct rw_message_why {
@@ -184,7 +200,7 @@ struct rw_message_reason {
 
 struct rw_message {
 	uint8_t type;        /* enum rw_message_type; others are passed over */
-	uint8_t function;    /* CUT, FLIGHT, CALLS: enum rw_function, with RW_MESSAGE_APART; else 0 */
+	uint8_t function;    /* CUT, FLIGHT, CALLS, RESULTS: enum rw_function, with RW_MESSAGE_APART; else 0 */
 	uint16_t generation; /* of the job, as its launcher counts restarts: the low 16 bits */
 	int32_t rank;        /* world rank */
 	union {
@@ -196,6 +212,7 @@ struct rw_message {
 		struct rw_message_why why;
 		struct rw_message_finding finding;
 		struct rw_message_reason reason;
+		struct rw_message_results results;
 		uint8_t bytes[40];
 	};
 };
@@ -210,5 +227,6 @@ static_assert(sizeof(struct rw_message_calls) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_why) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_finding) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_reason) == 40, "docs/messages.md");
+static_assert(sizeof(struct rw_message_results) == 40, "docs/messages.md");
 
 #endif

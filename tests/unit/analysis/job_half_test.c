@@ -355,6 +355,95 @@ Test(job_half, names_nobody_where_halves_made_different_calls)
 	cr_expect_eq(result.count, 1, "it is told once");
 }
 
+/* Data parallelism from host to host: each host has one rank of a communicator, and none sees that its result is another. */
+Test(job_half, names_whose_result_is_another)
+{
+	static const enum many_hosts_shape shapes[] = { MANY_MESH, MANY_FLAT };
+	struct many_hosts_result result;
+
+	for (size_t i = 0; i < 4; i++) {
+		struct many_hosts_job job = usual(shapes[i % 2], MANY_OTHER_BITS);
+		job.scanned = i < 2 ? 1 : 16;
+		job.step_ms = 100;
+		job.lose = 0;
+		job.seed = 50 + (unsigned)i;
+		many_hosts_play(&job, &result);
+		expect_named(&result, RW_KIND_CORRUPTION, 3);
+		const struct many_hosts_finding *found = many_hosts_find(&result, RW_KIND_CORRUPTION, true);
+		cr_expect_eq(found->confidence, RW_LIKELY);
+		cr_expect_eq(found->severity, RW_CRITICAL);
+		cr_expect_lt(found->at_s, job.at_s + 70, "%s after %.1f s", found->text, found->at_s);
+		cr_expect_not_null(strstr(found->text, "rank 3 has another result than all others in one or more of All"), "%s", found->text);
+		cr_expect_not_null(strstr(found->evidence, "by the messages of their hosts"), "%s", found->evidence);
+		cr_expect_eq(result.count, 1, "it is told once: %s", result.findings[1].text);
+	}
+}
+
+/* Of a row of which too few were heard nobody is named; of a later one the rank is. */
+Test(job_half, names_whose_result_is_another_though_much_is_lost)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_MESH, MANY_OTHER_BITS);
+
+	job.scanned = 1;
+	job.step_ms = 100;
+	job.lose = 0.3;
+	job.seconds = 400;
+	many_hosts_play(&job, &result);
+	size_t named = 0;
+	for (size_t i = 0; i < result.count; i++) {
+		const struct many_hosts_finding *found = &result.findings[i];
+		cr_expect_eq(found->kind, RW_KIND_CORRUPTION, "%s", found->text);
+		if (found->confidence == RW_INCONCLUSIVE)
+			continue;
+		named++;
+		cr_expect_eq(found->rank_count, 1);
+		cr_expect_eq(found->ranks[0], 3, "%s", found->text);
+	}
+	cr_expect_eq(named, 1);
+}
+
+Test(job_half, names_neither_of_two_whose_results_differ)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_MESH, MANY_OTHER_BITS);
+
+	job.hosts = 2;
+	job.scanned = 1;
+	job.step_ms = 100;
+	many_hosts_play(&job, &result);
+	expect_nobody(&result);
+	const struct many_hosts_finding *found = many_hosts_find(&result, RW_KIND_CORRUPTION, true);
+	cr_assert_not_null(found);
+	cr_expect_eq(found->confidence, RW_INCONCLUSIVE);
+	cr_expect_eq(found->rank_count, 2);
+}
+
+/* Another call has another result: what differs is the call. And of equal results nothing is told, whatever is lost or comes late. */
+Test(job_half, takes_nothing_else_for_another_result)
+{
+	static const struct many_hosts_job cases[] = {
+		{ .fault = MANY_OTHER_CALL, .shape = MANY_MESH }, { .fault = MANY_OTHER_CALL }, { .fault = MANY_DESYNC },
+		{ .lose = 0.5, .delay_ms = 9000 },		  { .drop = 0.02 },		{ .restart_s = 33, .shape = MANY_MESH },
+		{ .fault = MANY_KILLED, .shape = MANY_MESH },	  { .join_s = 7 },
+	};
+	struct many_hosts_result result;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct many_hosts_job job = usual(cases[i].shape, cases[i].fault);
+		job.lose = cases[i].lose;
+		job.delay_ms = cases[i].delay_ms;
+		job.drop = cases[i].drop;
+		job.restart_s = cases[i].restart_s;
+		job.join_s = cases[i].join_s;
+		job.scanned = 1 + (int)i % 3 * 4;
+		job.step_ms = 100;
+		many_hosts_play(&job, &result);
+		for (size_t k = 0; k < result.count; k++)
+			cr_expect_neq(result.findings[k].kind, RW_KIND_CORRUPTION, "case %zu: %s", i, result.findings[k].text);
+	}
+}
+
 /* Batches that are lost or come late, calls that nobody has seen, a collector that comes late or starts anew, calls that only some hosts
  * see: of none of these it may follow that ranks made different calls. */
 Test(job_half, takes_nothing_that_was_not_seen_for_another_call)

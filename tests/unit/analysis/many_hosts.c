@@ -328,6 +328,21 @@ static bool is_faulty(const struct many_hosts_job *job, int rank)
 	}
 }
 
+/* What all members have as the result of this operation, but for the one at fault. */
+static void scan(struct many *many, int number, struct call call, double done_ms, struct rw_operation *slot)
+{
+	const struct many_hosts_job *job = many->job;
+	const struct rw_communicator *communicator = &many->ranks[number].communicators[call.communicator];
+	bool altered = job->fault == MANY_OTHER_BITS && number == job->rank && communicator->nnodes > 1 && now_s(many, done_ms) >= job->at_s;
+
+	if (!job->scanned || done_ms <= 0 || slot->sequence * 5 % (uint64_t)job->scanned)
+		return;
+	slot->known |= RW_KNOWN_SCAN_OUT;
+	slot->scan_out.first_bad = RW_NO_INDEX;
+	slot->scan_out.absmax = 1;
+	slot->scan_out.digest = (communicator->id + slot->sequence) * 0x9e3779b97f4a7c15u + call.function + 16 * call.count + altered;
+}
+
 /* done_ms 0: it does not end. */
 static void tell(struct many *many, int number, struct call call, double begun_ms, double arrived_ms, double done_ms)
 {
@@ -363,6 +378,7 @@ static void tell(struct many *many, int number, struct call call, double begun_m
 	}
 	if (call.unannounced)
 		slot.flags |= RW_FLAG_UNANNOUNCED;
+	scan(many, number, call, done_ms, &slot);
 	rank->communicators[call.communicator].api_count++;
 	bool absent = host == many->hosts && many->job->join_s > 0 && now_s(many, begun_ms) < many->job->join_s;
 	if (absent || host->lost || (many->job->drop > 0 && draw(&many->network) < many->job->drop))

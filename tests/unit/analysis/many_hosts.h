@@ -36,6 +36,7 @@ enum many_hosts_fault {
 	MANY_OTHER_CALL,     /* the rank makes another call than the others, once, and all goes on */
 	MANY_HALF_OTHER,     /* so do all ranks of every other host */
 	MANY_PAUSE,          /* the rank does something else for `pause_s`, and goes on */
+	MANY_OTHER_BITS,     /* the rank has another result of each operation that spans hosts, as far as it is scanned */
 };
 
 struct many_hosts_job {
@@ -48,6 +49,7 @@ struct many_hosts_job {
 	double differences;          /* ranks differ for good by up to this, either way */
 	double uneven;               /* the last stage works so much longer than the first */
 	int sampled;                 /* of one operation in so many there is GPU progress; 0: of all */
+	int scanned;                 /* the result of one operation in so many is scanned; 0: of none */
 	bool evidence;               /* somebody looks at the threads of who stands: it sleeps */
 	bool in_fsync;               /* what a slow rank does longer, its host does, in fsync(2); whoever its host suspects is looked at */
 	bool throttled;              /* the GPU of the slow rank is too hot, as its host sees */

@@ -241,6 +241,36 @@ Test(node_half, does_not_say_that_it_is_missing_while_it_waits_in_the_birth_of_a
 		cr_expect(sent[i].type != RW_MESSAGE_CALLS || !sent[i].function, "only which calls it made");
 }
 
+/* Two hosts with two ranks each; each rank shares a communicator with one of the other host, which has the same results. */
+Test(node_half, tells_of_the_results_of_each_row_of_operations)
+{
+	struct many_hosts_job job = { .hosts = 2, .per_host = 2, .shape = MANY_MESH, .operations = 8, .step_ms = 100, .scanned = 3, .seconds = 150, .seed = 5 };
+	const struct rw_message *told[64];
+	struct many_hosts_result result;
+	size_t count = 0;
+
+	play(&job, &result);
+	for (size_t i = 0; i < sent_count && count < 64; i++)
+		if (sent[i].type == RW_MESSAGE_RESULTS)
+			told[count++] = &sent[i];
+	cr_assert_geq(count, 8);
+	for (size_t i = 0; i < count; i++) {
+		const struct rw_message_results *results = &told[i]->results;
+		size_t alike = 0;
+		cr_expect_geq(results->operations, RW_RESULTS_ROW / 3);
+		cr_expect_leq(results->operations, RW_RESULTS_ROW / 3 + 1, "each counts once");
+		for (size_t k = 0; k < count; k++) {
+			const struct rw_message_results *other = &told[k]->results;
+			if (other->comm != results->comm || other->row != results->row)
+				continue;
+			alike++;
+			cr_expect_eq(other->set, results->set);
+			cr_expect_eq(other->digests, results->digests);
+		}
+		cr_expect_eq(alike, 2, "row %llu is told once by either rank", (unsigned long long)results->row);
+	}
+}
+
 Test(node_half, takes_only_asks_for_its_own_ranks)
 {
 	struct {

@@ -55,8 +55,9 @@ bool batch_message(const void *bytes, uint32_t i, struct rw_message *message)
 		return ends(message->member.name, sizeof(message->member.name)) && message->member.size >= 0 &&
 		       message->member.comm_rank >= 0;
 	case RW_MESSAGE_CUT:
-	case RW_MESSAGE_RESULTS:
 		return is_function(message->function);
+	case RW_MESSAGE_RESULTS:
+		return is_function(message->function) && message->results.operations && message->results.operations <= RW_RESULTS_ROW;
 	case RW_MESSAGE_CALLS:
 		return !message->function || is_function(message->function);
 	case RW_MESSAGE_FLIGHT:

@@ -23,6 +23,8 @@ static struct rw_message right(uint8_t type)
 
 	if (type == RW_MESSAGE_REASON)
 		message.reason.pieces = RW_REASON_PIECES;
+	if (type == RW_MESSAGE_RESULTS)
+		message.results.operations = 1;
 	return message;
 }
 
@@ -53,6 +55,10 @@ Test(batch, a_field_holds_what_it_can_mean_and_no_more)
 		{ RW_MESSAGE_CUT, FIELD(function), RW_FUNCTION_COUNT - 1, RW_FUNCTION_COUNT },
 		{ RW_MESSAGE_CUT, FIELD(function), RW_MESSAGE_APART | 1, RW_MESSAGE_APART },
 		{ RW_MESSAGE_CUT, FIELD(function), 1, 0 },
+		{ RW_MESSAGE_RESULTS, FIELD(function), RW_FUNCTION_COUNT - 1, RW_FUNCTION_COUNT },
+		{ RW_MESSAGE_RESULTS, FIELD(function), 1, 0 },
+		{ RW_MESSAGE_RESULTS, FIELD(results.operations), RW_RESULTS_ROW, RW_RESULTS_ROW + 1 },
+		{ RW_MESSAGE_RESULTS, FIELD(results.operations), 1, 0 },
 		{ RW_MESSAGE_CALLS, FIELD(function), 0, RW_FUNCTION_COUNT },
 		{ RW_MESSAGE_CALLS, FIELD(function), RW_FUNCTION_COUNT - 1, RW_MESSAGE_APART },
 		{ RW_MESSAGE_FLIGHT, FIELD(function), RW_FUNCTION_COUNT - 1, 0 },
@@ -111,7 +117,7 @@ Test(batch, other_types_are_not_believed)
 {
 	for (int type = 0; type < 256; type++) {
 		struct rw_message message = right((uint8_t)type);
-		cr_expect_eq(is_believed(&message), type >= RW_MESSAGE_RANK && type <= RW_MESSAGE_REASON, "%d", type);
+		cr_expect_eq(is_believed(&message), type >= RW_MESSAGE_RANK && type < RW_MESSAGE_TYPES, "%d", type);
 	}
 }
 

@@ -60,17 +60,20 @@ static struct result_row *find_ended(struct result_rows *results, uint64_t seque
 
 static struct result_rows *open_rows(struct roster_member *member, uint8_t function, uint64_t now_ns)
 {
+	struct result_rows *room = NULL;
+
 	if (!member->results)
-		member->results = calloc(1, sizeof(*member->results));
-	struct result_rows *results = member->results;
-	if (!results)
-		return NULL;
-	if (results->function != function && (!results->function || now_ns > results->last_ns + RESULTS_STALE_NS))
-		*results = (struct result_rows){ .function = function };
-	if (results->function != function)
-		return NULL;
-	results->last_ns = now_ns;
-	return results;
+		member->results = calloc(RESULTS_FUNCTIONS, sizeof(*member->results));
+	for (int i = 0; member->results && i < RESULTS_FUNCTIONS; i++) {
+		struct result_rows *results = &member->results[i];
+		if (results->function == function)
+			return results;
+		if (!room && (!results->function || now_ns > results->last_ns + RESULTS_STALE_NS))
+			room = results;
+	}
+	if (room)
+		*room = (struct result_rows){ .function = function };
+	return room;
 }
 
 static void note(struct roster *roster, const struct job *job, const struct instance *instance, uint32_t i, struct outbox *outbox,
@@ -83,6 +86,7 @@ static void note(struct roster *roster, const struct job *job, const struct inst
 
 	if (!results)
 		return;
+	results->last_ns = now_ns;
 	add(results, instance->sequence, scan->digest);
 	struct result_row *ended = find_ended(results, instance->sequence);
 	if (!ended)

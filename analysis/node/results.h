@@ -12,7 +12,8 @@
 #include "analysis/node/outbox.h"
 #include "analysis/node/roster.h"
 
-/* Of a function that was not scanned for so long another one takes the place. */
+enum { RESULTS_FUNCTIONS = 3 /* of a communicator, with each a row of its own */ };
+/* Of one that was not scanned for so long another one takes the place. */
 #define RESULTS_STALE_NS 60000000000u
 
 /* What was scanned of it is known. As often as one likes. */

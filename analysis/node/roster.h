@@ -57,8 +57,9 @@ struct result_row {
 	uint64_t seen[RW_RESULTS_ROW / 64]; /* which: a bit for each */
 };
 
+/* Of one function. */
 struct result_rows {
-	uint8_t function; /* with RW_MESSAGE_APART; 0: none was seen yet */
+	uint8_t function; /* with RW_MESSAGE_APART; 0: none */
 	uint64_t last_ns; /* when the latest of it was scanned */
 	struct result_row rows[2]; /* by row % 2: what is scanned late still counts */
 };
@@ -69,7 +70,7 @@ struct roster_member {
 	struct said said;
 	struct lane lane;
 	struct order_mark mark;
-	struct result_rows *results; /* NULL none */
+	struct result_rows *results; /* RESULTS_FUNCTIONS of them; NULL none */
 	uint64_t called;  /* calls of all functions when it was looked at last … */
 	uint64_t moved_ns; /* … when they were fewer … */
 	uint64_t calls_ns; /* … and when that was last told */

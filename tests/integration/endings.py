@@ -41,7 +41,7 @@ def all_at_once(number):
 ENDINGS = [
     ("one is killed, 50 ms later the launcher kills all", one_then_all(KILL, KILL, 0.05), False, None),
     ("one is killed, 700 ms later the launcher kills all", one_then_all(KILL, KILL, 0.7), True, True),
-    ("one crashes, the others give up one after the other", one_then_all(SEGV, ABRT, 0.06, 0.05), True, False),
+    ("one crashes, the others give up one after the other", one_then_all(SEGV, ABRT, 0.06, 0.05), True, True),
     ("one crashes, the launcher asks all others to end", one_then_all(SEGV, TERM, 0.1), True, True),
     ("the whole job is asked to end", all_at_once(TERM), False, False),
     ("the whole job is killed", all_at_once(KILL), False, False),

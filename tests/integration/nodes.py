@@ -346,6 +346,31 @@ def other_call(failures):
         server.kill()
 
 
+def whose_bits(failures):
+    """One bit of one AllReduce's result is another one on rank 1. Each host sees one rank, and has nothing to compare it with."""
+    with stage.Stage() as play:
+        server = Server(play.dir)
+        job = Job(play, server.url(), 3)
+        half = job.start_half("--until-idle")
+        await_said(failures, half, "hears 3 hosts", "all hosts are heard")
+        job.ranks = play.start(*stage.workload("--ranks=3", "--hosts=3", "--mesh=ddp=3", f"--box-dirs={play.boxes}", "--steps=1000000",
+                                               "--step-ms=60", "--limit=240"),
+                               **play.plugin(), RANKWATCH_SCAN="all", SIM_NCCL_FLIP="received:1:AllReduce:37:1001:3")
+        found = stage.wait_until(lambda: findings(half, kind="corruption"), 150)
+        failures.check(found and found[0]["ranks"] == [1] and found[0]["confidence"] == "likely", f"whose bits differ: {found}")
+        failures.check(found and "AllReduce #0 to #255" in found[0]["text"], f"among which operations: {found}")
+        job.ranks.popen.terminate()
+        job.ranks.wait(60)
+        for node in job.nodes.values():
+            end(node, failures, "a node's collector")
+            failures.check(" CORRUPTION " not in node.out.text_now(), "which no node could tell")
+        failures.check(half.wait(90) == 0, "the reader ends with them")
+        failures.check(len(findings(half, kind="corruption")) == 1, "it is told once")
+        if failures.count:
+            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
+        server.kill()
+
+
 def whose_nan(failures):
     """Rank 2 of host-1 makes a NaN; the ranks of host-0 only receive it."""
     with stage.Stage() as play:
@@ -442,7 +467,7 @@ def run_publishes(failures):
 def main():
     failures = stage.Failures()
     started = time.monotonic()
-    for part in (findings_of_nodes, server_restarted, alone_of_its_host, other_call, whose_nan, refused, permitted, run_publishes):
+    for part in (findings_of_nodes, server_restarted, alone_of_its_host, other_call, whose_bits, whose_nan, refused, permitted, run_publishes):
         part(failures)
         print(f"{part.__name__}: {time.monotonic() - started:.0f} s since the start", flush=True)
     failures.end()

@@ -244,7 +244,7 @@ static bool is_worth_it(const struct bet *bet, uint64_t step_ns)
 	return (double)bet->late_ns >= STRAGGLER_SHARE_MIN * steps * (double)step_ns;
 }
 
-/* For how much of this it must be shown why before chance is excluded altogether: of the margins none is asked for then. */
+/* Suffices where a cause is seen: chance is excluded, without the margin for all the sizes and shares that are tried. */
 static bool is_striking(const struct bet *bet, uint32_t ranks)
 {
 	return bet->times >= INTERMITTENT_TIMES && chance_is_excluded(1 / bet->evidence, ranks);

@@ -46,7 +46,8 @@ static bool is_told_otherwise(const struct world *world, const struct world_comm
 	return comm->parted_ns != 0;
 }
 
-static void set_values(struct record *record, const struct votes *votes)
+/* No digest: of one result none is known, only sums. */
+static void set_values(struct record *record)
 {
 	struct rw_finding *finding = &record->finding;
 
@@ -56,9 +57,6 @@ static void set_values(struct record *record, const struct votes *votes)
 	finding->values.absmax_before = -1;
 	finding->values.first_bad = RW_NO_INDEX;
 	finding->values.saturated = -1;
-	for (uint32_t i = 0; i < votes->count; i++)
-		if ((int32_t)votes->cast[i].rank == finding->ranks[0])
-			finding->values.digest = votes->cast[i].value;
 }
 
 static void write_text(struct record *record, const struct world_comm *comm, const struct world_agreement *agreement,
@@ -110,7 +108,7 @@ static void tell(const struct world *world, struct findings *findings, const str
 	record->finding.first_seen_ns = agreement->parted_ns;
 	record->finding.detect_ms = (double)(now_ns - agreement->parted_ns) / 1e6;
 	told_set_operation(record, comm, agreement->first.function, agreement->first.row * RW_RESULTS_ROW + RW_RESULTS_ROW - 1, RW_PHASE_NONE);
-	set_values(record, votes);
+	set_values(record);
 	write_text(record, comm, agreement, votes, known);
 	findings_tell(findings, record, now_ns);
 }

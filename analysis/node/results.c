@@ -38,7 +38,7 @@ static void add(struct result_rows *results, uint64_t sequence, uint64_t digest)
 	struct result_row *row = &results->rows[number % 2];
 
 	if (row->row > number + 1)
-		return; /* that row is told */
+		return; /* that row has been told, or is too old */
 	if (row->row != number + 1)
 		*row = (struct result_row){ .row = number + 1 };
 	if (row->seen[at / 64] & bit)
@@ -92,7 +92,7 @@ static void note(struct roster *roster, const struct job *job, const struct inst
 	if (!ended)
 		return;
 	tell(job, instance->communicator, i, function, ended, outbox);
-	ended->operations = 0;
+	*ended = (struct result_row){ .row = ended->row + 2 }; /* what is scanned even later is of a row that was told */
 }
 
 void results_note(struct roster *roster, const struct job *job, const struct instance *instance, struct outbox *outbox, uint64_t now_ns)

@@ -19,7 +19,8 @@ import mutants  # noqa: E402
 import places  # noqa: E402
 
 SAMPLE = HERE / "sample.c"
-CPU_S, OUTPUT_BYTES = 1, 4096  # a hundred times what the sample needs, and ten times
+# A hundred times what the sample needs, and ten times. No limit of time that passes: beside other tests it may get no processor for seconds.
+CPU_S, OUTPUT_BYTES = 1, 4096
 DRAWN = 12
 ENDLESS = "does not end"
 
@@ -37,7 +38,8 @@ def limit():
 
 
 def printed(program, **variables):
-    """A changed loop may never end: then it does not matter what it has printed when it is ended."""
+    """A changed loop may never end: then it does not matter what it has printed when it is ended. What does end needs no more than
+    hundredths of a second, so that no place lies near the limit."""
     with tempfile.TemporaryFile() as out:
         done = subprocess.run([program], env={**os.environ, **variables}, stdout=out, preexec_fn=limit)
         out.seek(0)

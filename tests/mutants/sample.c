@@ -3,7 +3,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define LARGER(a, b) ((a) > (b) ? (a) : (b)) /* 1 + 1 < 2, "no place" */
 #define EACH(i, n) for (int i = 0; i < (n); i++)
@@ -76,13 +75,14 @@ static int pointers(const char *text)
 	return end - text == 7 ? length : -length;
 }
 
+/* What it counts with is long: an int that is counted the wrong way overflows within a second or two and ends the loop after all. */
 static int loops(int rounds)
 {
 	static int kept = 5 + 6; /* no place */
-	int sum = kept, table[2 + 2] = { [1] = 7, 8 };
-	int left = 3;
+	int table[2 + 2] = { [1] = 7, 8 };
+	long sum = kept, left = 3;
 
-	for (int i = 0; i < rounds; ++i) {
+	for (long i = 0; i < rounds; ++i) {
 		if (is_even(i))
 			continue;
 		if (i == 7)
@@ -108,16 +108,15 @@ static int loops(int rounds)
 		count(50); /* never */
 	else
 		count(1);
-	for (int i = 0; i < 2; i++)
-		count(i);
-	return sum + squares[2] * (int)sizeof(int[3 + 1]); /* the size: left alone */
+	for (long i = 0; i < 2; i++)
+		count((int)i);
+	return (int)sum + squares[2] * (int)sizeof(int[3 + 1]); /* the size: left alone */
 }
 
 int main(void)
 {
 	struct bits bits = { .low = 2, .high = -4 };
 
-	alarm(2);
 	for (int a = -1; a <= 4; a++)
 		for (int b = -1; b <= 4; b += 1)
 			printf("%d ", logical(a, b));

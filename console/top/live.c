@@ -31,6 +31,7 @@ static void on_message(void *argument, const json_t *message)
 
 static int connect_to(struct live *live, enum collector_client_where where)
 {
+	live->asks_all_nodes = where == COLLECTOR_CLIENT_ALL_NODES;
 	return collector_client_open(&live->client, *live->job ? live->job : NULL, where, on_message, live);
 }
 
@@ -68,6 +69,9 @@ int live_read(struct live *live, double now_ms)
 {
 	int err = live->client.fd >= 0 ? collector_client_read(&live->client) : 0;
 
+	/* Who accepted may be a collector that was just killed, or, at the address that jobs share, one of another job. */
+	if (err && live->falls_back && !live->asks_all_nodes && !live->model->greeted)
+		err = connect_to(live, COLLECTOR_CLIENT_ALL_NODES) ? err : 0;
 	if (err)
 		model_lose(live->model, now_ms);
 	return err;

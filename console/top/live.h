@@ -12,6 +12,7 @@ struct live {
 	struct collector_client client;
 	struct model *model;
 	bool falls_back; /* to the collector of all nodes, where no other is found */
+	bool asks_all_nodes; /* is connected to it, or was last */
 	char job[256]; /* that is followed; "" whichever is found first */
 	double tried_ms, asked_ms; /* Unix; asked: for the rank's detail */
 	int every_ms;

@@ -273,6 +273,37 @@ def drive(terminal, write, failures):
     terminal.shows("STRAGGLER")
 
 
+class Killed(Collector):
+    """One that was killed when somebody had just connected to it."""
+
+    def serve(self, client):
+        client.shutdown(socket.SHUT_RDWR)
+
+
+class OfAnotherJob(Collector):
+    """At the address that jobs share."""
+
+    def hello(self):
+        return super().hello() | {"job": "another"}
+
+
+def falls_back(path):
+    """No collector of this job answers on this host: the one of all nodes is asked, whoever may have accepted the connection."""
+    for node in (None, Killed(path), OfAnotherJob(path)):
+        of_all = AllNodes(path.with_name(path.stem + ".all-nodes"))
+        of_all.open()
+        if node:
+            node.open()
+        try:
+            top = subprocess.run([RANKWATCH, "top", "--once", "--job", JOB], capture_output=True, text=True, env=dict(os.environ, LC_ALL="C"), check=False)
+            if top.returncode or "all nodes" not in top.stdout:
+                sys.exit(f"FAILED: top --once does not fall back with {type(node).__name__}: {top}")
+        finally:
+            of_all.close()
+            if node:
+                node.close()
+
+
 def all_nodes(folder, path, write, failures):
     """What is there of many hosts alone, and what the views of one host say then."""
     collector = AllNodes(path)
@@ -395,6 +426,7 @@ def main():
     if len(data["ranks"]) != RANKS or data["findings"][0]["id"] != "a-3":
         sys.exit("FAILED: --json")
     collector.close()
+    falls_back(path)
     shutil.rmtree(folder, ignore_errors=True)
     sys.exit(f"FAILED: {failures}" if failures else 0)
 

@@ -7,7 +7,8 @@
 #include "analysis/job/job_view.h"
 #include "analysis/view.h"
 #include "base/clock.h"
-#include "collector/snapshot.h"
+#include "finding/finding_json.h"
+#include "protocol/snapshot.h"
 
 #define ACCOUNT_EVERY_NS 5000000000u
 
@@ -26,8 +27,6 @@ static struct snapshot_source source_of(const struct answers *answers, struct jo
 	return (struct snapshot_source){
 		.analysis = answers->analysis,
 		.messages = answers->half ? view : NULL,
-		.hosts = answers->hosts,
-		.board = &answers->outlet->board,
 		.account = answers->analysis ? &answers->account : NULL,
 		.job = answers->job,
 		.now_ns = now_ns,
@@ -111,6 +110,58 @@ void answers_give(struct answers *answers, struct socket_client *client, const s
 	}
 }
 
+static json_t *open_findings_json(const struct board *board)
+{
+	json_t *ids = json_array();
+
+	for (size_t i = 0; i < board->count; i++)
+		if (board->entries[i].line)
+			json_array_append_new(ids, json_string(board->entries[i].id));
+	return ids;
+}
+
+/* From warning up, by kind: also those that are over. */
+static json_t *findings_so_far_json(const struct board *board)
+{
+	json_t *counts = json_object();
+
+	for (int kind = 0; kind < RW_KIND_COUNT; kind++) {
+		size_t count = board_count_kind(board, (enum rw_kind)kind);
+
+		if (count)
+			json_object_set_new(counts, finding_kind_name((enum rw_kind)kind), json_integer((json_int_t)count));
+	}
+	return counts;
+}
+
+static json_t *hosts_json(const struct hosts *hosts, const struct snapshot_source *source)
+{
+	static const char *const states[] = { [HOST_HEARD] = "heard", [HOST_SILENT] = "silent", [HOST_LEFT] = "ended" };
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < hosts->count; i++) {
+		const struct heard_host *host = &hosts->hosts[i];
+
+		json_array_append_new(rows, json_pack("{s:o, s:s, s:o, s:o, s:I}", "host", snapshot_text(host->name), "state",
+						      states[host->state], "heard_unix_ms", snapshot_unix_ms(source, host->heard_ns),
+						      "level", snapshot_text(host->level), "ranks", (json_int_t)host->ranks));
+	}
+	return rows;
+}
+
+/* What is known beside the analysis; snapshot: NULL without memory. */
+static void add_own(const struct answers *answers, const struct snapshot_source *source, unsigned topics, json_t *snapshot)
+{
+	json_t *body = json_object_get(snapshot, "snapshot");
+
+	if (topics & REQUEST_FINDINGS) {
+		json_object_set_new(body, "findings", open_findings_json(&answers->outlet->board));
+		json_object_set_new(body, "findings_so_far", findings_so_far_json(&answers->outlet->board));
+	}
+	if (topics & REQUEST_HOSTS && answers->hosts)
+		json_object_set_new(body, "hosts", hosts_json(answers->hosts, source));
+}
+
 /* It follows the causes of the largest losses: not with every snapshot. */
 static void refresh_account(struct answers *answers, uint64_t now_ns)
 {
@@ -137,6 +188,7 @@ static void send_if_due(void *argument, struct socket_client *client)
 	source.sight = round->answers->host ? &round->sight : NULL;
 	json_t *snapshot = snapshot_json(&source, subscription->topics, subscription->changes);
 
+	add_own(round->answers, &source, subscription->topics, snapshot);
 	subscription->changes = (source.messages ? job_view_cells(&view) : analysis_cells(source.analysis))->changes;
 	subscription->due_ns = round->now_ns + subscription->every_ms * UINT64_C(1000000);
 	send_json(client, snapshot);

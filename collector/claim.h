@@ -9,7 +9,7 @@
 #include "blackbox/place.h"
 #include "protocol/address.h"
 #include "collector/live_boxes.h"
-#include "collector/lock.h"
+#include "protocol/lock.h"
 #include "identity/identity.h"
 
 struct claim {

@@ -9,25 +9,22 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "analysis/node/node_half.h"
 #include "analysis/view.h"
-#include "base/clock.h"
 #include "base/foreign_text.h"
-#include "blackbox/process.h"
 #include "blackbox/run_mark.h"
 #include "collector/answers.h"
+#include "collector/broadcast.h"
 #include "collector/claim.h"
+#include "collector/life.h"
+#include "collector/lookout.h"
 #include "protocol/message.h"
-#include "collector/nats/link.h"
-#include "collector/nats/publisher.h"
 #include "collector/outlet.h"
 #include "collector/room.h"
 #include "collector/saver.h"
 #include "collector/sinks/socket.h"
 #include "collector/watch.h"
 
-enum { ROOM_EVERY = 20 /* ticks */, IDLE_MS = 3000, LEAVE_MS = 1500, PUBLISH_MS = 500 /* at the end */,
-       ASKS_A_TICK = 64, SAVE_MS = 4500 /* of the time between SIGTERM and SIGKILL, which may be 5 s */ };
+enum { ROOM_EVERY = 20 /* ticks */, PUBLISH_MS = 500 /* at the end */ };
 
 struct collector {
 	const struct collector_options *options;
@@ -38,19 +35,14 @@ struct collector {
 	struct room room;
 	struct saver *saver; /* NULL: boxes are not saved */
 	struct analysis *analysis;
-	struct node_half *half; /* of a job on several hosts, what they are judged by together; NULL: nothing is published */
+	struct broadcast broadcast; /* of a job on several hosts */
 	struct watch watch;
 	struct socket_sink *socket;
 	struct outlet outlet;
 	struct answers answers;
-	struct sight_news news;
-	bool launcher_told; /* of what was told last */
-	bool complained;    /* of an ask that is none */
-	uint64_t busy_ns;
-	size_t marked;       /* findings that the mark beside the boxes stands for */
-	uint64_t leaving_ns; /* since when a launcher waits for the summary, 0 = none does */
-	bool left;           /* the last launcher has gone and has its summary */
-	uint64_t ending_ns;  /* and since then there was nothing left to do: nobody else is let in; 0 = not so */
+	struct lookout lookout;
+	struct life life;
+	size_t marked; /* findings that the mark beside the boxes stands for */
 };
 
 static void on_save(void *argument, const struct box_reader *reader)
@@ -64,7 +56,6 @@ static char *summary_line(struct collector *collector, bool last)
 {
 	struct message_summary summary = {
 		.job = collector->claim.identity.job,
-		.sight = collector->news.most,
 		.directory = live_boxes_directory(collector->watch.boxes),
 		.saved = saver_has_all(collector->saver) ? saver_directory(collector->saver) : NULL,
 		.no_room = *collector->room.why ? collector->room.why : NULL,
@@ -76,8 +67,7 @@ static char *summary_line(struct collector *collector, bool last)
 	analysis_tell_pipeline(collector->analysis, &summary.pipeline);
 	analysis_tell_gpu_memory(collector->analysis, &summary.gpu_memory);
 	analysis_tell_step_course(collector->analysis, &summary.step_course);
-	if (!summary.sight.processes)
-		host_see(collector->watch.host, &summary.sight);
+	lookout_sum(&collector->lookout, &summary.sight);
 	host_loss(collector->watch.host, &summary.lost);
 	summary.given_up = live_boxes_given_up(collector->watch.boxes);
 	for (size_t i = 0; i < MESSAGE_SEVERITIES; i++)
@@ -98,7 +88,7 @@ static void on_client(void *argument, struct socket_client *client)
 			  saver_directory(collector->saver), collector->outlet.command, collector->outlet.publisher,
 			  collector->claim.directory);
 
-	collector->left = false;
+	life_greet(&collector->life);
 	if (hello)
 		socket_send(client, hello);
 	free(hello);
@@ -112,53 +102,6 @@ static void on_request(void *argument, struct socket_client *client, const struc
 	answers_give(&collector->answers, client, request, uv_hrtime());
 }
 
-static void print_sight(const struct sight *sight)
-{
-	char line[SIGHT_LINE];
-	json_t *said = sight_json(sight);
-
-	sight_describe(said, SIGHT_LINE - 1 - strlen("rankwatch collect: "), line);
-	json_decref(said);
-	fprintf(stderr, "rankwatch collect: %s\n", line);
-}
-
-/* One launcher of the job says it; those who only listen hear it as well. */
-static void tell_sight(struct collector *collector, const struct sight *sight, bool is_news)
-{
-	char *line = is_news || !collector->launcher_told ? message_watching(sight) : NULL;
-
-	if (line && collector->socket && is_news)
-		socket_send_listeners(collector->socket, line);
-	if (line && collector->socket)
-		collector->launcher_told = socket_send_launcher(collector->socket, line);
-	if (is_news && !collector->options->quiet)
-		print_sight(sight);
-	free(line);
-}
-
-static void look_how_deep(struct collector *collector, uint64_t now_ns)
-{
-	struct sight sight;
-
-	host_see(collector->watch.host, &sight);
-
-	bool is_news = sight_news_take(&collector->news, &sight, now_ns);
-
-	bool is_due = !collector->launcher_told && collector->news.told_processes && sight.processes &&
-		      collector->socket && socket_runs(collector->socket);
-
-	if (is_news || is_due)
-		tell_sight(collector, &sight, is_news);
-}
-
-/* A job that was over before the ranks had settled. */
-static void tell_late(struct collector *collector)
-{
-	if (!collector->news.told_processes && collector->news.most.processes)
-		tell_sight(collector, &collector->news.most, true);
-	collector->news.told_processes = collector->news.most.processes;
-}
-
 /* As long as no box has come. A directory named on our command line is one to look in; where the ranks record is not
  * known then. */
 static void look_for_room(struct collector *collector)
@@ -167,38 +110,27 @@ static void look_for_room(struct collector *collector)
 		room_look(&collector->room, collector->claim.places, collector->claim.place_count);
 }
 
-static bool has_work(const struct collector *collector)
+static struct life_work work_of(const struct collector *collector)
 {
-	return live_boxes_count(collector->watch.boxes) || saver_pending(collector->saver) ||
-	       command_sink_pending(collector->outlet.command);
+	const struct socket_sink *socket = collector->socket;
+
+	return (struct life_work){
+		.boxes = live_boxes_count(collector->watch.boxes),
+		.saving = saver_pending(collector->saver),
+		.commands = command_sink_pending(collector->outlet.command),
+		.clients = socket ? socket_clients(socket) : 0,
+		.runs = socket ? socket_runs(socket) : 0,
+		.leaving = socket ? socket_leaving(socket) : 0,
+	};
 }
 
-/* The last launcher has its summary, and with it what this collector saw: another run of the same name is another
- * collector's, however soon it comes. */
-static void begin_end(struct collector *collector, uint64_t now_ns)
-{
-	socket_stop_listening(collector->socket);
-	collector->ending_ns = now_ns;
-}
-
-/* The job of a launcher has ended: how its processes ended counts in the summary. They are waited for, but not for one
- * that the job leaves behind. */
 static void answer_leaving(struct collector *collector, uint64_t now_ns)
 {
-	if (!collector->socket || socket_leaving(collector->socket) == 0) {
-		collector->leaving_ns = 0;
-		return;
-	}
-	if (!collector->leaving_ns)
-		collector->leaving_ns = now_ns;
-	if (live_boxes_count(collector->watch.boxes) && now_ns - collector->leaving_ns < LEAVE_MS * UINT64_C(1000000))
-		return;
-	/* A launcher's end may be the end of its node's share of the job, and of us. */
-	if ((saver_pending(collector->saver) || command_sink_pending(collector->outlet.command)) &&
-	    now_ns - collector->leaving_ns < SAVE_MS * UINT64_C(1000000))
-		return;
+	struct life_work work = work_of(collector);
 
-	tell_late(collector);
+	if (!life_owes_summary(&collector->life, &work, now_ns))
+		return;
+	lookout_tell_late(&collector->lookout);
 
 	char *line = summary_line(collector, false), *last = summary_line(collector, true);
 
@@ -206,24 +138,16 @@ static void answer_leaving(struct collector *collector, uint64_t now_ns)
 		socket_answer_leaving(collector->socket, line, last);
 	free(line);
 	free(last);
-	collector->left = socket_runs(collector->socket) == 0;
-	if (collector->left && collector->options->until_idle && !has_work(collector))
-		begin_end(collector, now_ns);
+	work = work_of(collector);
+	if (life_part(&collector->life, &work, now_ns))
+		socket_stop_listening(collector->socket);
 }
 
-/* Nothing to watch, nobody to tell? Then it is over; when it has begun to end, at the latest LEAVE_MS later. */
 static void end_when_idle(struct collector *collector, uint64_t now_ns)
 {
-	bool has_clients = collector->socket && socket_clients(collector->socket);
+	const struct life_work work = work_of(collector);
 
-	if (!collector->ending_ns && (has_work(collector) || has_clients)) {
-		collector->busy_ns = now_ns;
-		return;
-	}
-	if (!collector->options->until_idle)
-		return;
-	if (collector->ending_ns ? !has_clients || now_ns - collector->ending_ns > LEAVE_MS * UINT64_C(1000000)
-				 : collector->left || now_ns - collector->busy_ns > IDLE_MS * UINT64_C(1000000))
+	if (life_is_over(&collector->life, &work, now_ns))
 		uv_stop(&collector->loop);
 }
 
@@ -245,54 +169,8 @@ static void on_finding(void *argument, const struct rw_finding *finding)
 {
 	struct collector *collector = argument;
 
-	if (collector->half)
-		node_half_note_finding(collector->half, finding);
+	broadcast_note(&collector->broadcast, finding);
 	outlet_put(&collector->outlet, finding);
-}
-
-static void on_batch(void *argument, const void *bytes, size_t length)
-{
-	publisher_batch(argument, bytes, length);
-}
-
-static size_t more_suspects(void *argument, struct analysis_suspect *suspects, size_t room)
-{
-	return node_half_suspects(argument, suspects, room);
-}
-
-/* Who judges the job wants to know why a rank of this host is late. */
-static void read_asks(struct collector *collector, uint64_t now_ns)
-{
-	struct letter *letter;
-
-	for (int i = 0; i < ASKS_A_TICK && (letter = publisher_asked(collector->outlet.publisher)); i++) {
-		const char *why = "";
-
-		if (collector->half && node_half_ask(collector->half, letter->bytes, letter->length, now_ns, &why) &&
-		    !collector->complained && !collector->options->quiet) {
-			foreign_line(stderr, "rankwatch collect: NATS: a question that came is not taken: %s (said once)", why);
-			collector->complained = true;
-		}
-		free(letter);
-	}
-}
-
-/* Behind the analysis's own tick. */
-static void publish(struct collector *collector, bool boxes, uint64_t now_ns)
-{
-	struct sight sight;
-
-	if (!collector->outlet.publisher)
-		return;
-	read_asks(collector, now_ns);
-	if (collector->half && boxes)
-		node_half_tick(collector->half, now_ns, on_batch, collector->outlet.publisher);
-	host_see(collector->watch.host, &sight);
-
-	const struct publisher_life life = { .ranks = (unsigned)live_boxes_count(collector->watch.boxes),
-					     .level = sight_level_name(sight.level) };
-
-	publisher_tick(collector->outlet.publisher, &collector->outlet.board, &life, now_ns);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -302,10 +180,10 @@ static void on_tick(uv_timer_t *timer)
 
 	bool boxes = watch_tick(&collector->watch, now_ns);
 
-	look_how_deep(collector, now_ns);
+	lookout_tick(&collector->lookout, now_ns);
 	mark_findings(collector);
 	outlet_tick(&collector->outlet);
-	publish(collector, boxes, now_ns);
+	broadcast_tick(&collector->broadcast, &collector->outlet.board, live_boxes_count(collector->watch.boxes), boxes, now_ns);
 	if (collector->socket)
 		answers_tick(&collector->answers, collector->socket, now_ns);
 	if (boxes)
@@ -360,60 +238,19 @@ static int open_watch(struct collector *collector)
 	return watch_open(&collector->watch, &request);
 }
 
-/* Which start of this host's collector is speaking: docs/messages.md. Zeros where the kernel does not say. */
-/* Two digits of the kernel's identifier a byte; 0 what cannot be read. */
-static void read_boot(uint8_t boot[16])
-{
-	char text[40];
-	size_t digits = 0;
-
-	process_boot_id(text);
-	for (const char *at = text; *at && digits < 32; at++) {
-		unsigned value;
-
-		if (*at == '-' || sscanf((const char[]){ *at, '\0' }, "%x", &value) != 1)
-			continue;
-		boot[digits / 2] |= (uint8_t)(digits % 2 ? value : value << 4);
-		digits++;
-	}
-}
-
-static void open_half(struct collector *collector)
-{
-	struct node_identity identity = { .job = collector->claim.identity.job,
-					  .host = collector->claim.identity.host,
-					  .start = clock_realtime_ns() };
-
-	read_boot(identity.boot);
-	collector->half = node_half_new(collector->analysis, &identity);
-	if (!collector->half)
-		fputs("rankwatch collect: no memory for messages: findings are published without them\n", stderr);
-	else
-		host_suspect_too(collector->watch.host, more_suspects, collector->half);
-}
-
 /* What keeps us from being heard elsewhere must not keep us from watching. */
-static void open_publisher(struct collector *collector)
+static void open_broadcast(struct collector *collector)
 {
-	const struct publisher_request request = {
+	const struct broadcast_request request = {
 		.url = collector->options->nats,
-		.job = collector->claim.identity.job,
-		.host = collector->claim.identity.host,
-		.who = "rankwatch collect",
+		.identity = &collector->claim.identity,
+		.analysis = collector->analysis,
+		.host = collector->watch.host,
 		.quiet = collector->options->quiet,
 	};
 
-	if (!request.url)
-		return;
-	if (!link_is_possible()) {
-		fputs("rankwatch collect: this rankwatch was built without NATS (libnats): nothing is published\n", stderr);
-		return;
-	}
-	collector->outlet.publisher = publisher_open(&request);
-	if (!collector->outlet.publisher)
-		fputs("rankwatch collect: no memory or no thread for NATS: nothing is published\n", stderr);
-	else
-		open_half(collector);
+	broadcast_open(&collector->broadcast, &request);
+	collector->outlet.publisher = collector->broadcast.publisher;
 }
 
 static int open_all(struct collector *collector)
@@ -444,7 +281,10 @@ static int open_all(struct collector *collector)
 					       .host = collector->watch.host,
 					       .job = collector->claim.identity.job };
 	open_socket(collector);
-	open_publisher(collector);
+	collector->lookout = (struct lookout){
+		.host = collector->watch.host, .socket = collector->socket, .quiet = collector->options->quiet
+	};
+	open_broadcast(collector);
 	return 0;
 }
 
@@ -461,7 +301,7 @@ static void start(struct collector *collector)
 	uv_timer_init(&collector->loop, &collector->timer);
 	collector->timer.data = collector;
 	uv_timer_start(&collector->timer, on_tick, WATCH_TICK_MS, WATCH_TICK_MS);
-	collector->busy_ns = uv_hrtime();
+	collector->life = (struct life){ .until_idle = collector->options->until_idle, .busy_ns = uv_hrtime() };
 }
 
 static void say_level(const struct collector *collector)
@@ -501,16 +341,16 @@ static void finish(struct collector *collector)
 
 	uv_timer_stop(&collector->timer);
 	live_boxes_save(collector->watch.boxes);
-	saver_finish(collector->saver, SAVE_MS);
+	saver_finish(collector->saver, LIFE_SAVE_MS);
 	uint64_t took_ms = (uv_hrtime() - begin_ns) / 1000000;
-	command_sink_finish(collector->outlet.command, took_ms < SAVE_MS ? SAVE_MS - took_ms : 0);
+	command_sink_finish(collector->outlet.command, took_ms < LIFE_SAVE_MS ? LIFE_SAVE_MS - took_ms : 0);
 }
 
 static void close_all(struct collector *collector)
 {
 	socket_close(collector->socket);
 	watch_close(&collector->watch);
-	node_half_free(collector->half);
+	broadcast_free(&collector->broadcast);
 	analysis_free(collector->analysis);
 	outlet_close(&collector->outlet);
 	lock_release(&collector->claim.lock);
@@ -559,9 +399,7 @@ enum collector_status collector_run(const struct collector_options *options)
 		say_summary(&collector);
 	}
 	/* Behind the last word of the analysis, in front of whoever waits for our end. */
-	if (collector.half && !err)
-		node_half_end(collector.half, uv_hrtime(), on_batch, collector.outlet.publisher);
-	bool stuck = !publisher_close(collector.outlet.publisher, PUBLISH_MS);
+	bool stuck = !broadcast_end(&collector.broadcast, uv_hrtime(), PUBLISH_MS);
 
 	collector.outlet.publisher = NULL;
 	close_all(&collector);

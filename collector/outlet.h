@@ -8,10 +8,10 @@
 
 #include <jansson.h>
 
-#include "collector/board.h"
+#include "finding/board.h"
 #include "collector/nats/publisher.h"
 #include "collector/sinks/command.h"
-#include "collector/sinks/line_sink.h"
+#include "finding/line_sink.h"
 #include "collector/sinks/socket.h"
 #include "finding/announcer.h"
 #include "finding/written.h"

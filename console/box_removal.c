@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "blackbox/run_mark.h"
 #include "blackbox/saved.h"
-#include "collector/lock.h"
+#include "protocol/lock.h"
 
 static int open_directory_of(const struct box_entry *entry, char path[PATH_MAX])
 {

@@ -17,7 +17,7 @@
 #include "blackbox/place.h"
 #include "blackbox/process.h"
 #include "blackbox/run_mark.h"
-#include "collector/lock.h"
+#include "protocol/lock.h"
 #include "console/box_removal.h"
 #include "console/box_runs.h"
 #include "console/descriptor_limit.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/nats/server_url.h"
+#include "protocol/server_url.h"
 
 enum { KEY_NATS = 0x300 };
 

@@ -12,7 +12,7 @@
 #include <nats/nats.h>
 
 #include "base/clock.h"
-#include "collector/nats/server_url.h"
+#include "protocol/server_url.h"
 
 enum {
 	CONNECT_MS = 2000,

@@ -14,7 +14,7 @@
 
 #include <rankwatch/finding.h>
 
-#include "collector/board.h"
+#include "finding/board.h"
 #include "collector/nats/letters.h"
 
 enum {

@@ -10,7 +10,7 @@
 #include "base/paragraph.h"
 #include "protocol/explanation.h"
 #include "protocol/message.h"
-#include "collector/snapshot.h"
+#include "protocol/snapshot.h"
 #include "console/box_choice.h"
 #include "console/box_runs.h"
 #include "console/collectors.h"

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/foreign_text.h"
 #include "protocol/sight.h"
-#include "collector/sinks/line_sink.h"
+#include "finding/line_sink.h"
 #include "console/command.h"
 #include "console/kernel_xids.h"
 #include "console/nats_choice.h"

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "collector/nats/link.h"
-#include "collector/nats/server_url.h"
+#include "protocol/server_url.h"
 #include "collector/nats/subject.h"
 #include "identity/identity.h"
 

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "collector/snapshot.h"
+#include "protocol/snapshot.h"
 #include "console/box_runs.h"
 
 static struct snapshot_source source_of(const struct dead *dead)

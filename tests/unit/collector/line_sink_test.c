@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/in_time.h"
-#include "collector/sinks/line_sink.h"
+#include "finding/line_sink.h"
 
 /* Longer than any wait here takes, also where others have the processors. */
 enum { LONG_MS = 50000 };

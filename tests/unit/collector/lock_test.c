@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "box_process.h"
-#include "collector/lock.h"
+#include "protocol/lock.h"
 
 static char places[2][BOX_PLACE_PATH];
 

@@ -17,7 +17,7 @@
 #include "collector/nats/partial.h"
 #include "collector/nats/publisher.h"
 #include "collector/nats/roll.h"
-#include "collector/nats/server_url.h"
+#include "protocol/server_url.h"
 #include "collector/nats/subject.h"
 
 #define S UINT64_C(1000000000)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "protocol/address.h"
-#include "collector/board.h"
+#include "finding/board.h"
 #include "protocol/line_buffer.h"
 #include "protocol/message.h"
 #include "protocol/request.h"

@@ -16,7 +16,7 @@
 
 #include "base/foreign_text.h"
 #include "protocol/address.h"
-#include "collector/sinks/jsonl.h"
+#include "finding/jsonl.h"
 #include "crafted_box.h"
 
 /* Behind the field's name, so that it can be seen that the field was printed: up to 16 bytes in all. */

@@ -17,7 +17,7 @@
 
 #include "blackbox/reader.h"
 #include "blackbox/run_mark.h"
-#include "collector/lock.h"
+#include "protocol/lock.h"
 #include "console/box_removal.h"
 #include "console/kept_boxes.h"
 #include "crafted_box.h"

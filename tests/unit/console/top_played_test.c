@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/view.h"
-#include "collector/snapshot.h"
+#include "protocol/snapshot.h"
 #include "console/top/model.h"
 #include "console/top/view.h"
 #include "tests/unit/analysis/played.h"

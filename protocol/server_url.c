@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/nats/server_url.h"
+#include "protocol/server_url.h"
 
 #include <errno.h>
 #include <stdio.h>

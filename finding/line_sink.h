@@ -5,8 +5,8 @@
  * Lines wait meanwhile, up to LINE_SINK_ROOM bytes; what is more is left out. Standard output is written by the caller
  * itself, as by any program. One thread.
  */
-#ifndef COLLECTOR_SINKS_LINE_SINK_H
-#define COLLECTOR_SINKS_LINE_SINK_H
+#ifndef FINDING_LINE_SINK_H
+#define FINDING_LINE_SINK_H
 
 #include <stdbool.h>
 

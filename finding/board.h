@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The findings that are open now, each as its last line, for those who come later; and how many there have been. */
-#ifndef COLLECTOR_BOARD_H
-#define COLLECTOR_BOARD_H
+#ifndef FINDING_BOARD_H
+#define FINDING_BOARD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Exactly one collector per node, user and job: an flock on a file beside the job's black boxes. It ends with its
  * holder, however that one ends. Where there is no place for black boxes the job may be running all the same. */
-#ifndef COLLECTOR_LOCK_H
-#define COLLECTOR_LOCK_H
+#ifndef PROTOCOL_LOCK_H
+#define PROTOCOL_LOCK_H
 
 #include <stdbool.h>
 #include <sys/types.h>

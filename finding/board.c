@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/board.h"
+#include "finding/board.h"
 
 #include <errno.h>
 #include <stdio.h>

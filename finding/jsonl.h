@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Findings as JSON lines, appended to a file or to standard output. */
-#ifndef COLLECTOR_SINKS_JSONL_H
-#define COLLECTOR_SINKS_JSONL_H
+#ifndef FINDING_JSONL_H
+#define FINDING_JSONL_H
 
 /* "-" is standard output. A file that does not exist is made for its owner's eyes only (0600): findings name files and
  * hosts. Returns a descriptor (STDOUT_FILENO for "-") or -errno: -ENXIO for a FIFO that nobody reads. Writes to one that

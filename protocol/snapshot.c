@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/snapshot.h"
+#include "protocol/snapshot.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -233,30 +233,6 @@ static void add_flight(void *argument, const struct analysis_flight *flight)
 				  ranks_array(flight->missing, flight->missing_count), "unseen", known(flight->unseen)));
 }
 
-static json_t *findings_json(const struct board *board)
-{
-	json_t *ids = json_array();
-
-	for (size_t i = 0; i < board->count; i++)
-		if (board->entries[i].line)
-			json_array_append_new(ids, json_string(board->entries[i].id));
-	return ids;
-}
-
-/* From warning up, by kind: also those that are over. */
-static json_t *findings_so_far_json(const struct board *board)
-{
-	json_t *counts = json_object();
-
-	for (int kind = 0; kind < RW_KIND_COUNT; kind++) {
-		size_t count = board_count_kind(board, (enum rw_kind)kind);
-
-		if (count)
-			json_object_set_new(counts, finding_kind_name((enum rw_kind)kind), json_integer((json_int_t)count));
-	}
-	return counts;
-}
-
 /* NULL where all of them are 0: most of a healthy job's. */
 static json_t *parts_json(const struct column *column, uint32_t ranks, size_t offset)
 {
@@ -464,21 +440,6 @@ static void fill_flights(struct list *list)
 		analysis_visit_flights(list->source->analysis, add_flight, list);
 }
 
-static json_t *hosts_json(const struct snapshot_source *source)
-{
-	static const char *const states[] = { [HOST_HEARD] = "heard", [HOST_SILENT] = "silent", [HOST_LEFT] = "ended" };
-	json_t *rows = json_array();
-
-	for (size_t i = 0; i < source->hosts->count; i++) {
-		const struct heard_host *host = &source->hosts->hosts[i];
-
-		json_array_append_new(rows, json_pack("{s:o, s:s, s:o, s:o, s:I}", "host", text(host->name), "state", states[host->state],
-						      "heard_unix_ms", unix_ms(source, host->heard_ns), "level", text(host->level), "ranks",
-						      (json_int_t)host->ranks));
-	}
-	return rows;
-}
-
 json_t *snapshot_json(const struct snapshot_source *source, unsigned topics, uint64_t since)
 {
 	json_t *body = json_pack("{s:o, s:o, s:o, s:o}", "unix_ms", unix_ms(source, source->now_ns), "job", job_json(source),
@@ -494,14 +455,8 @@ json_t *snapshot_json(const struct snapshot_source *source, unsigned topics, uin
 	}
 	if (topics & REQUEST_LOSSES)
 		json_object_set_new(body, "losses", source->account ? account_json(source->account) : json_null());
-	if (topics & REQUEST_FINDINGS && source->board) {
-		json_object_set_new(body, "findings", findings_json(source->board));
-		json_object_set_new(body, "findings_so_far", findings_so_far_json(source->board));
-	}
 	if (topics & REQUEST_CELLS)
 		json_object_set_new(body, "cells", cells_json(source, since));
-	if (topics & REQUEST_HOSTS && source->hosts)
-		json_object_set_new(body, "hosts", hosts_json(source));
 	if (topics & REQUEST_EXPLANATION && source->analysis)
 		json_object_set_new(body, "explanation", explanation_json(source->analysis));
 	return json_pack("{s:o}", "snapshot", body);
@@ -580,4 +535,14 @@ json_t *snapshot_rank_json(const struct snapshot_source *source, int32_t rank)
 	json_decref(threads.rows);
 	json_decref(operations.rows);
 	return row;
+}
+
+json_t *snapshot_text(const char *string)
+{
+	return text(string);
+}
+
+json_t *snapshot_unix_ms(const struct snapshot_source *source, uint64_t ns)
+{
+	return unix_ms(source, ns);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/sinks/line_sink.h"
+#include "finding/line_sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/foreign_text.h"
 #include "base/in_time.h"
-#include "collector/sinks/jsonl.h"
+#include "finding/jsonl.h"
 
 enum {
 	READER_MS = 100,  /* how often a FIFO is tried */

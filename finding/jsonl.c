@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/sinks/jsonl.h"
+#include "finding/jsonl.h"
 
 #include <errno.h>
 #include <fcntl.h>

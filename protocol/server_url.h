@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The address of a NATS server as people give it: nats://[USER:PASSWORD@]HOST[:PORT] or tls://…, several separated by commas. */
-#ifndef COLLECTOR_NATS_SERVER_URL_H
-#define COLLECTOR_NATS_SERVER_URL_H
+#ifndef PROTOCOL_SERVER_URL_H
+#define PROTOCOL_SERVER_URL_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/lock.h"
+#include "protocol/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -18,6 +18,7 @@
 #include "console/kernel_xids.h"
 #include "console/nats_choice.h"
 #include "console/run/farewell.h"
+#include "console/run/saved_page.h"
 #include "console/run/gloo.h"
 #include "console/run/job.h"
 #include "console/run/launcher.h"
@@ -34,6 +35,7 @@ enum {
 	KEY_KERNEL_LOG,
 	TICK_MS = 100,
 	SUMMARY_MS = 5000,
+	PAGE_MS = 15000,
 	COLLECTOR_END_MS = 1000,
 	LINES_MS = 2000
 };
@@ -316,6 +318,28 @@ static enum farewell_absence absence(const struct run *run)
 	return run->gloo ? FAREWELL_GLOO : FAREWELL_UNEXPLAINED;
 }
 
+/* After the last words: who ends us meanwhile has had them. The collector had saved all boxes before its summary came. */
+static void write_page(struct run *run)
+{
+	const json_t *summary = json_object_get(run->summary, "summary");
+	char path[PATH_MAX] = "";
+	const struct saved_page_request request = {
+		.program = run->install.program,
+		.directory = json_string_value(json_object_get(summary, "saved")),
+		.kernel_log = run->options.kernel_log,
+		.mask = &run->job.mask,
+		.timeout_ms = PAGE_MS,
+		.signal_fd = run->job.signal_fd,
+	};
+
+	if (!json_is_true(json_object_get(summary, "last")))
+		return;
+	if (request.directory)
+		saved_page_write(&request, path);
+	if (!run->options.quiet)
+		farewell_print_page(stderr, run->summary, path);
+}
+
 static void watch(struct run *run)
 {
 	struct tidied tidied;
@@ -342,6 +366,8 @@ static void watch(struct run *run)
 	if (!run->options.quiet && job_was_started(&run->job))
 		farewell_print(stderr, run->environment.job, run->summary, &tidied, run->options.sinks.keep_bytes,
 			       worst, absence(run));
+	if (worst && job_was_started(&run->job))
+		write_page(run);
 	json_decref(worst);
 }
 

@@ -86,15 +86,6 @@ static void print_held(FILE *out, const struct kept_boxes *others, uint64_t limi
 		others->held_runs == 1 ? "" : "s", size_text(most, limit));
 }
 
-static void print_page(FILE *out, const json_t *body)
-{
-	const char *saved = json_string_value(json_object_get(body, "saved"));
-	const char *boxes = saved ? saved : json_string_value(json_object_get(body, "directory"));
-
-	if (boxes)
-		foreign_line(out, "  as a page  rankwatch report --html report.html %s", boxes);
-}
-
 /* What such a finding means, in whole sentences. */
 static void print_help(FILE *out, const json_t *finding)
 {
@@ -145,10 +136,8 @@ static void print_seen(FILE *out, const json_t *summary, const struct tidied *ti
 		message_print_summary(out, "rankwatch", summary);
 		print_held(out, &tidied->others, limit);
 	}
-	if (worst) {
-		print_page(out, json_object_get(summary, "summary"));
+	if (worst)
 		print_worst(out, worst);
-	}
 }
 
 void farewell_print(FILE *out, const char *job, const json_t *summary, const struct tidied *tidied, uint64_t limit,
@@ -170,4 +159,16 @@ void farewell_print(FILE *out, const char *job, const json_t *summary, const str
 		print_no_room(out, no_room);
 	else
 		print_absence(out, absence);
+}
+
+void farewell_print_page(FILE *out, const json_t *summary, const char *page)
+{
+	const json_t *body = json_object_get(summary, "summary");
+	const char *saved = json_string_value(json_object_get(body, "saved"));
+	const char *boxes = saved ? saved : json_string_value(json_object_get(body, "directory"));
+
+	if (*page)
+		foreign_line(out, "  as a page  %s", page);
+	else if (boxes)
+		foreign_line(out, "  as a page  rankwatch report --html report.html %s", boxes);
 }

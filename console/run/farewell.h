@@ -20,5 +20,7 @@ enum farewell_absence {
  * finding that says most, its last line; NULL none. absence: what is known of a job in which nothing was seen. */
 void farewell_print(FILE *out, const char *job, const json_t *summary, const struct tidied *tidied, uint64_t limit,
 		    const json_t *worst, enum farewell_absence absence);
+/* Behind it, where there is a finding: where a page of the job is, or with page "" how to make one. */
+void farewell_print_page(FILE *out, const json_t *summary, const char *page);
 
 #endif

@@ -89,6 +89,9 @@ def dies(failures):
         failures.check(len(saved(play)) == 4, "every box is saved when the job has ended")
         failures.check("look again rankwatch report" in job.err.text() and "kept" in job.err.text(),
                        "the last words name the saved boxes")
+        page = play.dir / "kept" / play.dir.name / "report.html"
+        failures.check(job.err.text().rstrip().endswith(f"as a page  {page}") and page.read_text().startswith("<!DOCTYPE html>"),
+                       f"its last line names a page of it: {job.err.text()}")
         status, findings, said = report(play, play.dir / "kept")
         gone = [value for value in findings if value.get("kind") == "gone"]
         if not failures.check(status == 0 and [2] in [value["ranks"] for value in gone], "the report from them names rank 2"):

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of `rankwatch run` that need no collector. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +16,7 @@
 #include "console/run/job.h"
 #include "console/run/job_environment.h"
 #include "console/run/launcher.h"
+#include "console/run/saved_page.h"
 #include "console/run/start_line.h"
 
 static char *advice_for(char *const *argv)
@@ -192,6 +195,8 @@ static char *farewell_with(const json_t *worst)
 	FILE *stream = open_memstream(&text, &size);
 
 	farewell_print(stream, "j", summary, &tidied, KEPT_BOXES_ALL, worst, FAREWELL_UNEXPLAINED);
+	if (worst)
+		farewell_print_page(stream, summary, "");
 	fclose(stream);
 	json_decref(summary);
 	return text;
@@ -210,18 +215,72 @@ Test(farewell, its_last_lines_name_the_rank_the_cause_and_the_page)
 				    "cause", "class", "io", "text", "fsync(2)", "thread", "python-main", "share", 0.9);
 	char *text = farewell_with(finding), *without = farewell_with(NULL);
 
-	cr_expect(ends_with(text, "\n  as a page  rankwatch report --html report.html /dev/shm/j\n"
-				  "  verdict    straggler: rank 3 is late\\x1b\n"
-				  "             because its thread \"python-main\" was 90 % of the time fsync(2)\n"),
+	cr_expect(ends_with(text, "\n  verdict    straggler: rank 3 is late\\x1b\n"
+				  "             because its thread \"python-main\" was 90 % of the time fsync(2)\n"
+				  "  as a page  rankwatch report --html report.html /dev/shm/j\n"),
 		  "%s", text);
 	cr_expect(ends_with(without, "  look again rankwatch report /dev/shm/j\n"), "%s", without);
 	json_object_set_new(finding, "cause", json_pack("{s:s, s:s}", "class", "gone", "text", "fell silent"));
 	free(text);
 	text = farewell_with(finding);
-	cr_expect(ends_with(text, "rank 3 is late\\x1b\n"), "what the text says already is not said again: %s", text);
+	cr_expect(strstr(text, "rank 3 is late\\x1b\n  as a page "), "what the text says already is not said again: %s", text);
 	free(text);
 	free(without);
 	json_decref(finding);
+}
+
+/* In place of rankwatch: a script that gets "report --html FILE DIRECTORY". 0 or -errno of saved_page_write(). */
+static int page_by(const char *script, unsigned timeout_ms, int signal_fd, char path[PATH_MAX])
+{
+	char program[] = "/tmp/rankwatch-test.XXXXXX", directory[] = "/tmp/rankwatch-test.XXXXXX";
+	int fd = mkstemp(program), err;
+	sigset_t mask;
+
+	cr_assert(fd >= 0 && mkdtemp(directory));
+	cr_assert(dprintf(fd, "#!/bin/sh\n%s\n", script) > 0 && !fchmod(fd, 0700));
+	close(fd);
+	sigprocmask(SIG_SETMASK, NULL, &mask);
+	const struct saved_page_request request = {
+		.program = program, .directory = directory, .mask = &mask, .timeout_ms = timeout_ms, .signal_fd = signal_fd
+	};
+
+	err = saved_page_write(&request, path);
+	cr_expect(err || !strncmp(path, directory, strlen(directory)), "%s", path);
+	cr_expect(!unlink(program));
+	if (!err)
+		cr_expect(!unlink(path), "it is there");
+	cr_expect(!rmdir(directory), "and nothing else");
+	return err;
+}
+
+Test(saved_page, is_beside_the_boxes_or_nowhere)
+{
+	char path[PATH_MAX];
+
+	cr_expect_eq(page_by("test \"$1 $2 $3\" = \"report --html $4/report.html\" && echo page >\"$3\"", 60000, -1, path), 0);
+	cr_expect_eq(page_by("echo page >\"$3\"; exit 3", 60000, -1, path), 0, "a box was not read to its end");
+	cr_expect_eq(page_by("exit 1", 60000, -1, path), -EIO);
+	cr_expect_str_empty(path);
+	cr_expect_eq(page_by("exec sleep 600", 20, -1, path), -ETIMEDOUT);
+	cr_expect_str_empty(path);
+}
+
+Test(saved_page, a_signal_ends_it_but_for_that_of_a_child)
+{
+	char path[PATH_MAX];
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGTERM);
+	cr_assert(!sigprocmask(SIG_BLOCK, &set, NULL));
+	int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+
+	raise(SIGCHLD);
+	cr_expect_eq(page_by("echo page >\"$3\"", 60000, fd, path), 0);
+	raise(SIGTERM);
+	cr_expect_eq(page_by("exec sleep 600", 60000, fd, path), -EINTR);
+	close(fd);
 }
 
 Test(farewell, a_job_without_nccl_gets_one_line_and_none_when_it_failed_at_once)

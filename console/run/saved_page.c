@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/run/saved_page.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "console/command.h"
+
+/* What it has to say about boxes stands in the page, and in what `report` prints for whoever asks. */
+static int start(const struct saved_page_request *request, const char *path, pid_t *pid)
+{
+	const char *arguments[8] = { "rankwatch", "report", "--html", path, request->directory };
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attributes;
+	int err;
+
+	if (request->kernel_log) {
+		arguments[5] = "--kernel-log";
+		arguments[6] = request->kernel_log;
+	}
+	if (posix_spawn_file_actions_init(&files))
+		return -ENOMEM;
+	if (posix_spawnattr_init(&attributes)) {
+		posix_spawn_file_actions_destroy(&files);
+		return -ENOMEM;
+	}
+	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	posix_spawnattr_setsigmask(&attributes, request->mask);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	err = posix_spawn(pid, request->program, &files, &attributes, (char **)arguments, environ);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&files);
+	return -err;
+}
+
+/* SIGCHLD says nothing that the pidfd does not. */
+static bool is_told_to_end(int signal_fd)
+{
+	struct signalfd_siginfo info;
+	bool told = false;
+
+	while (read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		told = told || info.ssi_signo != SIGCHLD;
+	return told;
+}
+
+static int await_end(int pidfd, int signal_fd, unsigned timeout_ms)
+{
+	uint64_t now_ns = clock_monotonic_ns(), end_ns = now_ns + timeout_ms * UINT64_C(1000000);
+
+	for (; now_ns < end_ns; now_ns = clock_monotonic_ns()) {
+		struct pollfd waits[] = { { .fd = pidfd, .events = POLLIN }, { .fd = signal_fd, .events = POLLIN } };
+
+		if (poll(waits, 2, (int)((end_ns - now_ns) / 1000000) + 1) < 0 && errno != EINTR)
+			return -errno;
+		if (waits[0].revents)
+			return 0;
+		if (waits[1].revents && is_told_to_end(signal_fd))
+			return -EINTR;
+	}
+	return -ETIMEDOUT;
+}
+
+/* One that hangs in a file system cannot be ended, and is not waited for. */
+static int end(pid_t pid, int err)
+{
+	int status = 0;
+
+	if (err) {
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, WNOHANG);
+		return err;
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	/* Of a box that could not be read to its end the page says so. */
+	return WIFEXITED(status) && (WEXITSTATUS(status) == COMMAND_DONE || WEXITSTATUS(status) == COMMAND_INCOMPLETE) ? 0 : -EIO;
+}
+
+int saved_page_write(const struct saved_page_request *request, char path[PATH_MAX])
+{
+	pid_t pid;
+	int err, pidfd, length = snprintf(path, PATH_MAX, "%s/report.html", request->directory);
+
+	err = length < PATH_MAX ? start(request, path, &pid) : -ENAMETOOLONG;
+	if (!err) {
+		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+		err = end(pid, pidfd < 0 ? -errno : await_end(pidfd, request->signal_fd, request->timeout_ms));
+		if (pidfd >= 0)
+			close(pidfd);
+	}
+	if (err)
+		*path = '\0';
+	return err;
+}

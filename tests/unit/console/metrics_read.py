@@ -24,7 +24,7 @@ SEED = int(os.environ.get("RANKWATCH_TEST_SEED", "0")) or random.SystemRandom().
 NASTY = string.ascii_letters + '"\\\n{}=,# \u00e9\u4e2d'
 PARTS = {"own_ms": "rankwatch_rank_own_seconds_total", "wait_ms": "rankwatch_rank_wait_seconds_total",
          "transfer_ms": "rankwatch_rank_transfer_seconds_total", "unseen_ms": "rankwatch_rank_unseen_seconds_total",
-         "lost_ms": "rankwatch_rank_lost_seconds_total"}
+         "lost_ms": "rankwatch_lost_seconds_total"}
 failed = 0
 
 

@@ -124,9 +124,9 @@ Test(metrics, a_rank_has_the_age_of_what_it_stands_in_and_its_own_gpu)
 	char *text = exposed(EXPOSITION_OPENMETRICS, &job, 1);
 
 	expect_line(text, "rankwatch_watchdog_remaining_seconds{job_id=\"llama\"} 2");
-	expect_line(text, "rankwatch_rank_operation_age_seconds{job_id=\"llama\",rank=\"2\"} 3");
-	expect_line(text, "rankwatch_rank_operation_age_seconds{job_id=\"llama\",rank=\"5\"} 0");
-	expect_line(text, "rankwatch_rank_lost_seconds_total{job_id=\"llama\",rank=\"5\"} 1.5");
+	expect_line(text, "rankwatch_inflight_age_seconds{job_id=\"llama\",rank=\"2\"} 3");
+	expect_line(text, "rankwatch_inflight_age_seconds{job_id=\"llama\",rank=\"5\"} 0");
+	expect_line(text, "rankwatch_lost_seconds_total{job_id=\"llama\",rank=\"5\"} 1.5");
 	expect_line(text, "rankwatch_rank_step{job_id=\"llama\",rank=\"5\"} 7");
 	cr_expect_not(strstr(text, "rankwatch_rank_step{job_id=\"llama\",rank=\"2\"}"));
 	cr_expect_not(strstr(text, "rank=\"-1\""));

@@ -107,7 +107,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	record_set_operation(record, &analysis->job, instance, phase_of(instance, root->member, &verdict->cause));
 	record_set_cause(record, &analysis->intern, process, &verdict->cause);
 	uint64_t waited_ns = now_ns - earliest_enqueue(&analysis->job, root->standing->since_ns);
-	record_set_watchdog(record, process, analysis->stragglers.first_step != 0, waited_ns);
+	record_set_watchdog(record, root->watchdog, analysis->stragglers.first_step != 0, waited_ns);
 	if (verdict->cause.seen == RW_LEVEL_NONE && verdict->kind == RW_KIND_HANG)
 		record_add_missing(record, "nobody could look at this rank's threads: whether it gets on is not known");
 	if (verdict->kind == RW_KIND_HANG && verdict->cause.class_ == RW_CAUSE_GPU)
@@ -197,8 +197,15 @@ static void close_over(struct analysis *analysis, uint64_t now_ns)
 		hangs->first_told_ns = 0;
 }
 
+/* Those who wait are ended by their watchdogs; its own does not run while it is in no operation. */
+static void set_watchdog(const struct waiting *waiting, const struct job *job, struct hang_root *root)
+{
+	const struct process *first = waiting_watchdog(waiting, job, root->rank);
+	root->watchdog = first ? first : job->ranks[root->rank].process;
+}
+
 /* Each root once, with the oldest of the instances in which others that live wait for it. */
-static size_t collect_roots(const struct waiting *waiting, struct hang_root *roots)
+static size_t collect_roots(const struct waiting *waiting, const struct job *job, struct hang_root *roots)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < waiting->count; i++) {
@@ -217,6 +224,8 @@ static size_t collect_roots(const struct waiting *waiting, struct hang_root *roo
 			count += at == count;
 		}
 	}
+	for (size_t i = 0; i < count; i++)
+		set_watchdog(waiting, job, &roots[i]);
 	return count;
 }
 
@@ -227,7 +236,7 @@ void hang_tick(struct analysis *analysis, uint64_t now_ns)
 	close_over(analysis, now_ns);
 	if (!waiting_look(&waiting, &analysis->job) && waiting.count)
 		roots = calloc(analysis->job.rank_count + 1, sizeof(*roots));
-	size_t count = roots ? collect_roots(&waiting, roots) : 0;
+	size_t count = roots ? collect_roots(&waiting, &analysis->job, roots) : 0;
 	for (size_t i = 0; i < count; i++)
 		tell(analysis, &waiting, &roots[i], now_ns);
 	bool blamed = count || (waiting.count && !roots);
@@ -244,7 +253,7 @@ size_t hang_suspects(const struct analysis *analysis, struct analysis_suspect *s
 	size_t found = 0;
 	if (!waiting_look(&waiting, &analysis->job) && waiting.count)
 		roots = calloc(analysis->job.rank_count + 1, sizeof(*roots));
-	size_t count = roots ? collect_roots(&waiting, roots) : 0;
+	size_t count = roots ? collect_roots(&waiting, &analysis->job, roots) : 0;
 	for (size_t i = 0; i < count; i++) {
 		const struct standing *standing = roots[i].standing;
 		const struct process *process = analysis->job.ranks[roots[i].rank].process;

@@ -18,9 +18,9 @@ uint64_t hang_verdict_after(const struct analysis *analysis)
 	return after_ns > HANG_AFTER_NS ? after_ns : HANG_AFTER_NS;
 }
 
-uint64_t hang_verdict_limit(const struct process *process)
+uint64_t hang_verdict_limit(const struct process *watchdog)
 {
-	uint64_t share_ns = (uint64_t)(HANG_PROGRESS_SHARE * (double)process->watchdog_ms * 1e6);
+	uint64_t share_ns = (uint64_t)(HANG_PROGRESS_SHARE * (double)watchdog->watchdog_ms * 1e6);
 	return share_ns > HANG_PROGRESS_NS ? share_ns : HANG_PROGRESS_NS;
 }
 
@@ -162,7 +162,7 @@ static void judge_alive(const struct analysis *analysis, const struct hang_root 
 		blame_gpu(verdict);
 	if (!seen)
 		verdict->confidence = RW_LIKELY;
-	if ((gets_on || !seen) && now_ns - since_ns < hang_verdict_limit(process))
+	if ((gets_on || !seen) && now_ns - since_ns < hang_verdict_limit(root->watchdog))
 		verdict->severity = RW_NOTICE;
 }
 

@@ -14,6 +14,7 @@
 struct hang_root {
 	const struct standing *standing;
 	uint32_t member, rank;
+	const struct process *watchdog; /* whose watchdog ends first of those who wait for it; itself: none of theirs is known */
 };
 
 struct hang_verdict {
@@ -25,8 +26,8 @@ struct hang_verdict {
 
 /* How long others have to wait until that is called a hang. */
 uint64_t hang_verdict_after(const struct analysis *analysis);
-/* Until then what gets on is only noted. */
-uint64_t hang_verdict_limit(const struct process *process);
+/* Until then what gets on is only noted: a share of this process's watchdog, where that is known. */
+uint64_t hang_verdict_limit(const struct process *watchdog);
 /* False: nothing is to be said yet, and *verdict is not set. */
 bool hang_verdict_reach(const struct analysis *analysis, const struct hang_root *root, uint64_t now_ns,
 			struct hang_verdict *verdict);

@@ -87,6 +87,18 @@ static int set_waiting(struct record *record, const struct analysis *analysis, c
 	return err;
 }
 
+/* Whose watchdog ends first; members of an operation may have different ones. */
+static const struct process *watchdog_of(const struct communicator *communicator)
+{
+	const struct process *first = communicator->members[0].process;
+	for (uint32_t i = 1; i < communicator->member_count; i++) {
+		const struct process *process = communicator->members[i].process;
+		if (process->watchdog_ms && (!first->watchdog_ms || process->watchdog_ms < first->watchdog_ms))
+			first = process;
+	}
+	return first;
+}
+
 static struct record *make_record(const struct analysis *analysis, const struct standing *standing,
 				  enum rw_severity severity, uint64_t now_ns)
 {
@@ -108,7 +120,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	record_set_operation(record, &analysis->job, standing->instance, shape->phase);
 	record_set_words(record, RW_CAUSE_UNKNOWN, shape->because, shape->advice);
 	record_add_missing(record, "which link, rank or GPU it is: how far NCCL has come does not show that");
-	record_set_watchdog(record, communicator->members[0].process, analysis->stragglers.first_step != 0, waited_ns);
+	record_set_watchdog(record, watchdog_of(communicator), analysis->stragglers.first_step != 0, waited_ns);
 	if (job_unseen(communicator) < 0)
 		record_add_missing(record, "how many ranks the communicator has: this NCCL does not say, so one that was never "
 					   "seen may be missing");
@@ -134,7 +146,7 @@ static uint64_t warned_after(const struct standing *standing)
 {
 	uint64_t after_ns = shape_of(standing)->warned_after_ns;
 
-	return after_ns ? after_ns : hang_verdict_limit(standing->instance->communicator->members[0].process);
+	return after_ns ? after_ns : hang_verdict_limit(watchdog_of(standing->instance->communicator));
 }
 
 void standstill_tick(struct analysis *analysis, const struct waiting *waiting, bool is_blamed, uint64_t now_ns)

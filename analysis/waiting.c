@@ -200,6 +200,19 @@ bool waiting_is_root(const struct waiting *waiting, const struct standing *stand
 	return is_held(seen->process) || !waiting->blocked[seen->rank];
 }
 
+const struct process *waiting_watchdog(const struct waiting *waiting, const struct job *job, uint32_t except)
+{
+	const struct process *first = NULL;
+	for (uint32_t i = 0; i < job->rank_count; i++) {
+		const struct process *process = job->ranks[i].process;
+		if (!waiting->blocked[i] || i == except || !process->watchdog_ms)
+			continue;
+		if (!first || process->watchdog_ms < first->watchdog_ms)
+			first = process;
+	}
+	return first;
+}
+
 void waiting_free(struct waiting *waiting)
 {
 	free(waiting->standings);

@@ -33,6 +33,8 @@ bool waiting_stands(const struct instance *instance, uint32_t member);
 bool waiting_misses(const struct instance *instance, uint32_t member);
 /* Missing, and not because it waits itself for somebody else. */
 bool waiting_is_root(const struct waiting *waiting, const struct standing *standing, uint32_t member);
+/* Whose watchdog ends first of those who wait, the given rank left out; NULL: no watchdog of theirs is known. */
+const struct process *waiting_watchdog(const struct waiting *waiting, const struct job *job, uint32_t except);
 void waiting_free(struct waiting *waiting);
 
 #endif

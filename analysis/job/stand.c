@@ -225,6 +225,19 @@ static int set_waiting(struct look *look, struct record *record, const struct st
 	return told_set_waiting(record, look->ranks, count);
 }
 
+/* The shortest of those who wait there; where none of theirs is known, that of the one they wait for. */
+static uint32_t watchdog_ms(const struct look *look, const struct rw_finding *finding, uint32_t awaited)
+{
+	uint32_t shortest_ms = 0;
+
+	for (size_t i = 0; i < finding->late.waiting_count; i++) {
+		uint32_t ms = look->world->ranks[finding->late.waiting[i]].watchdog_ms;
+		if (ms && (!shortest_ms || ms < shortest_ms))
+			shortest_ms = ms;
+	}
+	return shortest_ms ? shortest_ms : look->world->ranks[awaited].watchdog_ms;
+}
+
 static struct record *make(struct look *look, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks, uint32_t count,
 			   const struct stand_place *place)
 {
@@ -248,7 +261,7 @@ static struct record *make(struct look *look, enum rw_kind kind, enum rw_scope s
 	snprintf(what, sizeof(what), "%u ranks wait there, by the messages of their hosts", place->waiters);
 	record_add_evidence(record, "messages", (double)waited_ns(look, place) / 1e6, what);
 	if (count)
-		told_set_watchdog(record, &look->world->ranks[ranks[0]], waited_ns(look, place));
+		told_set_watchdog(record, watchdog_ms(look, &record->finding, ranks[0]), waited_ns(look, place));
 	return record;
 }
 
@@ -296,9 +309,9 @@ static uint64_t after_ns(const struct world_comm *comm)
 	return cuts_ns > STAND_AFTER_NS ? cuts_ns : STAND_AFTER_NS;
 }
 
-static uint64_t limit_of(const struct world_rank *rank)
+static uint64_t limit_of(const struct rw_finding *finding)
 {
-	uint64_t share_ns = (uint64_t)(STAND_LIMIT_SHARE * rank->watchdog_ms * 1e6);
+	uint64_t share_ns = finding->watchdog.present ? (uint64_t)(STAND_LIMIT_SHARE * finding->watchdog.timeout_ms * 1e6) : 0;
 
 	return share_ns > STAND_LIMIT_NS ? share_ns : STAND_LIMIT_NS;
 }
@@ -323,7 +336,7 @@ static void tell_hang(struct look *look, const struct root *root)
 	const struct world_member *member = world_member(look->world, place->comm, root->rank);
 	const struct world_flight *flight = member ? stand_flight(look->world, member, look->now_ns) : NULL;
 	record->subject = root->rank;
-	record->finding.severity = progress == RW_MESSAGE_STANDS || waited >= limit_of(rank) ? RW_CRITICAL : RW_NOTICE;
+	record->finding.severity = progress == RW_MESSAGE_STANDS || waited >= limit_of(&record->finding) ? RW_CRITICAL : RW_NOTICE;
 	record->finding.confidence = RW_LIKELY;
 	if (flight && is_same(flight, &place->flight))
 		record->finding.operation.phase = flight->phase;

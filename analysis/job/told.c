@@ -114,15 +114,15 @@ const struct world_reason *told_set_reason(struct record *record, const struct w
 	return reason;
 }
 
-void told_set_watchdog(struct record *record, const struct world_rank *rank, uint64_t waited_ns)
+void told_set_watchdog(struct record *record, uint32_t watchdog_ms, uint64_t waited_ns)
 {
 	struct rw_finding *finding = &record->finding;
 
-	if (!rank->watchdog_ms)
+	if (!watchdog_ms)
 		return;
 	finding->watchdog.present = true;
-	finding->watchdog.timeout_ms = rank->watchdog_ms;
+	finding->watchdog.timeout_ms = watchdog_ms;
 	finding->watchdog.longest_wait_ms = (double)waited_ns / 1e6;
-	double left_ms = rank->watchdog_ms - (double)waited_ns / 1e6;
+	double left_ms = watchdog_ms - (double)waited_ns / 1e6;
 	finding->watchdog.left_ms = left_ms > 0 ? left_ms : 0;
 }

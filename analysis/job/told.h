@@ -22,7 +22,8 @@ void told_set_operation(struct record *record, const struct world_comm *comm, ui
 void told_set_cause(struct record *record, enum rw_cause_class class_, enum rw_level level, const char *text);
 /* What the rank's host has answered of late, as cause and evidence; NULL: nothing, and then nothing was set. */
 const struct world_reason *told_set_reason(struct record *record, const struct world_rank *rank, uint64_t now_ns);
-void told_set_watchdog(struct record *record, const struct world_rank *rank, uint64_t waited_ns);
+/* watchdog_ms 0: not known, and nothing is set. */
+void told_set_watchdog(struct record *record, uint32_t watchdog_ms, uint64_t waited_ns);
 /* NCCL's name, or how many ranks it has. */
 const char *told_comm_name(char *text, size_t room, const struct world_comm *comm);
 

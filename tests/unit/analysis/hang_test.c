@@ -245,6 +245,39 @@ Test(hang, a_rank_that_gets_on_is_only_noted_until_it_takes_too_long)
 	end(&run);
 }
 
+/* Its own watchdog has not begun: it is those of the others that end the job. */
+Test(hang, a_rank_that_gets_on_is_named_before_the_watchdogs_of_those_who_wait_end_the_job)
+{
+	static const struct {
+		double own_ms, others_ms, shortest_ms; /* of one of the others; 0 as the others' */
+		double at_ms, until_ms;
+	} cases[] = {
+		{ 600000, 100000, 0, 29000, 32000 },
+		{ 600000, 600000, 100000, 29000, 32000 },
+		{ 600000, -1, 0, 149000, 152000 },
+		{ 100000, 600000, 0, 149000, 152000 },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct history_job job = eight;
+		job.tail_ms = 170000;
+		for (int rank = 0; rank < 8; rank++)
+			job.watchdog_ms[rank] = rank == 2 ? cases[i].own_ms : cases[i].others_ms;
+		if (cases[i].shortest_ms > 0)
+			job.watchdog_ms[6] = cases[i].shortest_ms;
+		job.faults[0] = (struct history_fault){
+			.kind = FAULT_NEVER, .rank = 2, .first_step = 12, .evidence = EVIDENCE_BUSY
+		};
+		struct run run = play_until(&job, false, 0);
+		const struct history_finding *finding = loudest(&run);
+		cr_assert(finding, "case %zu", i);
+		double after_ms = (double)finding->time_ns / 1e6 - history_struck_ms(run.history);
+		cr_expect(after_ms > cases[i].at_ms && after_ms < cases[i].until_ms, "case %zu: %f ms", i, after_ms);
+		cr_expect_eq(finding->rank, 2);
+		cr_expect_eq(finding->class_, RW_CAUSE_RUNNING);
+		end(&run);
+	}
+}
+
 /* A spinning host burns a processor, a blocking one sleeps: neither is progress while its GPU stands still. */
 Test(hang, a_gpu_that_stands_still_is_named_in_seconds_however_its_host_waits)
 {

@@ -600,7 +600,8 @@ static void announce(const struct history *history, struct analysis *analysis, i
 	box.created_ns = 1;
 	box.world_rank = rank;
 	box.world_size = job->no_world ? -1 : job->ranks;
-	box.watchdog_ms = 100000;
+	double watchdog_ms = rank < 8 ? job->watchdog_ms[rank] : 0;
+	box.watchdog_ms = watchdog_ms < 0 ? 0 : watchdog_ms > 0 ? (uint64_t)watchdog_ms : 100000;
 	box.devices[0].used = 1;
 	snprintf(box.devices[0].pci, sizeof(box.devices[0].pci), "0000:%02x:00.0", (0x10 + (unsigned int)rank) & 0xff);
 	box.pid_namespace = 0xEFFFFFFC; /* the machine's */

@@ -76,6 +76,7 @@ struct history_job {
 	int hosts;     /* 0 = 1 */
 	unsigned seed;
 	double tail_ms; /* time that passes after the last operation */
+	double watchdog_ms[8]; /* of each rank; 0 = 100 s. Not known: below 0 */
 	struct history_fault faults[HISTORY_FAULTS];
 };
 

@@ -215,6 +215,10 @@ Test(job_half, notes_a_rank_of_which_nothing_is_known_until_it_takes_too_long)
 	job.seconds = 220;
 	many_hosts_play(&job, &result);
 	expect_named(&result, RW_KIND_HANG, 3);
+	job.seconds = 60;
+	job.watchdog_ms = 100000;
+	many_hosts_play(&job, &result);
+	expect_named(&result, RW_KIND_HANG, 3);
 }
 
 Test(job_half, tells_who_is_gone_or_stopped)

@@ -263,7 +263,7 @@ static void announce(struct many *many, int rank)
 	box.world_size = ranks_of(job);
 	box.local_rank = local;
 	box.generation = job->generation;
-	box.watchdog_ms = 600000;
+	box.watchdog_ms = job->watchdog_ms && rank != job->rank ? job->watchdog_ms : 600000;
 	box.devices[0].used = 1;
 	box.devices[0].uuid[0] = (uint8_t)(rank + 1);
 	snprintf(box.devices[0].pci, sizeof(box.devices[0].pci), "0000:%02x:00.0", (0x10 + (unsigned)local) & 0xff);

@@ -64,6 +64,7 @@ struct many_hosts_job {
 	int interposed;              /* so many hosts see a call in each step that is announced to nobody */
 	double restart_s;            /* the collector of the first host starts anew; 0 never */
 	int generation;
+	uint32_t watchdog_ms;        /* of all ranks but the fault's; 0: 600 s as its own */
 	unsigned seed;
 };
 

@@ -105,9 +105,15 @@ int analysis_add_progress(struct analysis *analysis, analysis_process_id id, uin
 	return 0;
 }
 
+/* Of the job, or of a rank that others wait for before it has a box. */
+static struct process *seen_process(struct analysis *analysis, analysis_process_id id)
+{
+	return id >= ANALYSIS_ABSENT_PROCESS ? births_process(&analysis->births, id) : job_process(&analysis->job, id);
+}
+
 int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wait)
 {
-	struct process *process = job_process(&analysis->job, wait->process);
+	struct process *process = seen_process(analysis, wait->process);
 	if (!process || wait->end_ns < wait->start_ns || wait->level > RW_LEVEL_EBPF)
 		return -EINVAL;
 	if (wait->end_ns > process->last_ns)
@@ -179,7 +185,7 @@ int analysis_set_held(struct analysis *analysis, analysis_process_id id, const c
 
 int analysis_add_python(struct analysis *analysis, const struct analysis_python *seen)
 {
-	struct process *process = job_process(&analysis->job, seen->process);
+	struct process *process = seen_process(analysis, seen->process);
 	return process ? python_looks_add(&process->python, &analysis->intern, seen) : -EINVAL;
 }
 
@@ -277,7 +283,8 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 
 size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)
 {
-	return hang_suspects(analysis, suspects, room);
+	size_t count = hang_suspects(analysis, suspects, room), kept = count < room ? count : room;
+	return count + births_suspects(analysis, suspects ? suspects + kept : NULL, room - kept);
 }
 
 size_t analysis_wanted_details(const struct analysis *analysis, struct analysis_detail *details, size_t room)

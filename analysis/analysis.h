@@ -223,8 +223,17 @@ enum analysis_absence {
 
 struct analysis_absentee {
 	int32_t world_rank, pid; /* 0: none; ENDED: the one that was seen */
+	uint32_t tid;            /* its main thread, as the process itself numbers it; 0: not known */
 	enum analysis_absence absence;
 };
+
+/* The number of an absentee's process: there is no box of it that could be added. analysis_add_wait() and
+ * analysis_add_python() take it while others wait for the rank, and analysis_suspects() tells it. */
+#define ANALYSIS_ABSENT_PROCESS 0xC0000000u
+static inline analysis_process_id analysis_absent_process(int32_t world_rank)
+{
+	return ANALYSIS_ABSENT_PROCESS | (analysis_process_id)world_rank;
+}
 
 /* Called for each opened, updated and closed finding. The finding is the analysis's; copy or write it at once. */
 typedef void analysis_emit(void *argument, const struct rw_finding *finding);

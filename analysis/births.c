@@ -117,6 +117,49 @@ static struct absentee *find_or_add(struct births *births, int32_t world_rank, u
 	return absentee;
 }
 
+static void forget_process(struct absentee *absentee)
+{
+	process_free(absentee->seen.process);
+	absentee->seen = (struct absent_process){ 0 };
+}
+
+void births_free(struct births *births)
+{
+	for (uint32_t i = 0; i < births->count; i++)
+		forget_process(&births->absentees[i]);
+	births->count = 0;
+}
+
+struct process *births_process(struct births *births, analysis_process_id id)
+{
+	struct absentee *absentee = find(births, (int32_t)(id & ~ANALYSIS_ABSENT_PROCESS));
+	if (id < ANALYSIS_ABSENT_PROCESS || !absentee || !absentee->seen.pid)
+		return NULL;
+	struct absent_process *seen = &absentee->seen;
+	if (!seen->process)
+		seen->process = calloc(1, sizeof(*seen->process));
+	if (!seen->process)
+		return NULL;
+	seen->process->id = id;
+	seen->process->pid = seen->pid;
+	seen->process->world_rank = absentee->world_rank;
+	seen->process->exit_status = -1;
+	seen->process->enqueue_tid = seen->tid;
+	return seen->process;
+}
+
+/* What was seen of another process of that rank is of no matter. */
+static void note_process(struct absentee *absentee, const struct analysis_absentee *seen)
+{
+	bool there = seen->pid && seen->absence != ANALYSIS_ABSENT_ENDED && seen->absence != ANALYSIS_ABSENT_NONE;
+	if (absentee->seen.pid && (!there || absentee->seen.pid != seen->pid))
+		forget_process(absentee);
+	if (!there)
+		return;
+	absentee->seen.pid = seen->pid;
+	absentee->seen.tid = seen->tid;
+}
+
 void births_note(struct births *births, const struct analysis_absentee *seen, uint64_t now_ns)
 {
 	struct absentee *absentee = find_or_add(births, seen->world_rank, now_ns);
@@ -127,6 +170,7 @@ void births_note(struct births *births, const struct analysis_absentee *seen, ui
 	absentee->absence = seen->absence;
 	absentee->pid = seen->pid;
 	absentee->seen_ns = now_ns;
+	note_process(absentee, seen);
 }
 
 /* One that ended in the very birth that the others wait in. In boxes whose processes have all ended it is not known when one
@@ -147,11 +191,17 @@ static void note_dead(struct births *births, const struct process *dead, uint64_
 	struct absentee *absentee = find_or_add(births, dead->world_rank, now_ns);
 	if (!absentee)
 		return;
+	forget_process(absentee);
 	absentee->dead = dead;
 	absentee->absence = ANALYSIS_ABSENT_ENDED;
 	absentee->pid = dead->pid;
 	absentee->since_ns = dead->life_ns;
 	absentee->seen_ns = now_ns;
+}
+
+static uint64_t due_since(const struct absentee *absentee, const struct gathering *gathering)
+{
+	return absentee->since_ns > gathering->since_ns ? absentee->since_ns : gathering->since_ns;
 }
 
 /* A rank that gets on is not spoken of, however long: before they meet, ranks prepare what others need not. */
@@ -162,14 +212,46 @@ static bool is_due(const struct absentee *absentee, const struct gathering *gath
 		[ANALYSIS_ABSENT_STOPPED] = BIRTH_STOPPED_NS, [ANALYSIS_ABSENT_IDLE] = BIRTH_AFTER_NS,
 		[ANALYSIS_ABSENT_ENDED] = BIRTH_AFTER_NS,     [ANALYSIS_ABSENT_BUSY] = UINT64_MAX,
 	};
-	uint64_t since_ns =
-	    absentee->since_ns > gathering->since_ns ? absentee->since_ns : gathering->since_ns;
+	uint64_t since_ns = due_since(absentee, gathering);
 	if (now_ns > absentee->seen_ns + BIRTH_LOOK_NS || now_ns < since_ns)
 		return false;
 	return now_ns - since_ns >= after_ns[absentee->absence];
 }
 
-static struct record *make_record(const struct job *job, const struct absentee *absentee,
+/* A rank that has been in other communicators has a box, whose process the job knows, and which thread enqueued there. */
+static const struct process *boxed_process(const struct job *job, const struct absentee *absentee)
+{
+	for (uint32_t i = 0; i < job->process_count; i++) {
+		const struct process *process = job->processes[i];
+		if (process->world_rank == absentee->world_rank && process->pid == absentee->pid && !process_is_dead(process) &&
+		    process->enqueue_tid)
+			return process;
+	}
+	return NULL;
+}
+
+/* What it has waited for since it is idle, in the words of any other wait. False: nobody saw its threads. */
+static bool add_cause(const struct analysis *analysis, const struct absentee *absentee, const struct gathering *gathering,
+		      uint64_t now_ns, struct record *record)
+{
+	const struct process *boxed = boxed_process(&analysis->job, absentee);
+	const struct process *process = boxed ? boxed : absentee->seen.process;
+	if (!process)
+		return false;
+	uint64_t since_ns = due_since(absentee, gathering), kept_ns = evidence_since_ns(&process->evidence);
+	const struct cause_window window = { kept_ns > since_ns ? kept_ns : since_ns, now_ns };
+	struct cause cause;
+	cause_find(&analysis->intern, process, process->enqueue_tid, &window, 1, &cause);
+	cause.lost = losses_in(&analysis->losses, &window, 1);
+	if (cause.seen == RW_LEVEL_NONE)
+		return false;
+	record_set_cause(record, &analysis->intern, process, &cause);
+	record_add_missing(record, boxed ? "which of its threads would come: it is the one that enqueued before"
+					 : "which of its threads would come: this is its main thread");
+	return true;
+}
+
+static struct record *make_record(const struct analysis *analysis, const struct absentee *absentee,
 				  const struct gathering *gathering, uint64_t now_ns)
 {
 	/* What an idle process waits for is its own affair, and nobody saw how one ended that is not there any more. */
@@ -187,8 +269,9 @@ static struct record *make_record(const struct job *job, const struct absentee *
 					    "how it ended: nobody waited for its status, and it had not come to NCCL" },
 		[ANALYSIS_ABSENT_STOPPED] = { RW_KIND_GONE, RW_CAUSE_STOPPED, RW_CRITICAL, RW_CERTAIN, true, NULL },
 		[ANALYSIS_ABSENT_IDLE] = { RW_KIND_HANG, RW_CAUSE_UNKNOWN, RW_CRITICAL, RW_LIKELY, true,
-					   "what it waits for: its threads are looked at once it has come to NCCL" },
+					   "what it waits for: nobody could look at its threads" },
 	};
+	const struct job *job = &analysis->job;
 	enum analysis_absence absence = absentee->absence;
 	const struct process *of_host = absentee->dead ? absentee->dead : gathering->first;
 	struct record *record = record_new_absent(job, told[absence].kind, absentee->world_rank, of_host->host_name,
@@ -215,7 +298,8 @@ static struct record *make_record(const struct job *job, const struct absentee *
 		record_free(record);
 		return NULL;
 	}
-	if (told[absence].missing)
+	bool seen = absence == ANALYSIS_ABSENT_IDLE && add_cause(analysis, absentee, gathering, now_ns, record);
+	if (told[absence].missing && !seen)
 		record_add_missing(record, told[absence].missing);
 	text_birth(record, absence, absentee->pid);
 	return record;
@@ -247,6 +331,7 @@ static void forget(struct analysis *analysis, const int32_t *missing, size_t cou
 			continue;
 		}
 		close_one(analysis, &births->absentees[i], now_ns);
+		forget_process(&births->absentees[i]);
 		births->absentees[i] = births->absentees[--births->count];
 	}
 }
@@ -267,7 +352,7 @@ static void tell(struct analysis *analysis, struct absentee *absentee, const str
 		close_one(analysis, absentee, now_ns);
 	if (!is_due(absentee, gathering, now_ns))
 		return;
-	struct record *record = make_record(&analysis->job, absentee, gathering, now_ns);
+	struct record *record = make_record(analysis, absentee, gathering, now_ns);
 	if (!record)
 		return;
 	if (absentee->told && absentee->kind != record->finding.kind)
@@ -276,6 +361,30 @@ static void tell(struct analysis *analysis, struct absentee *absentee, const str
 	absentee->kind = record->finding.kind;
 	absentee->told_absence = absentee->absence;
 	findings_tell(&analysis->findings, record, now_ns);
+}
+
+static bool is_looked_at(const struct absentee *absentee, uint64_t now_ns)
+{
+	return absentee->seen.pid && now_ns <= absentee->seen_ns + BIRTH_LOOK_NS;
+}
+
+size_t births_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)
+{
+	size_t count = 0;
+	for (uint32_t i = 0; i < analysis->births.count; i++) {
+		const struct absentee *absentee = &analysis->births.absentees[i];
+		if (!is_looked_at(absentee, analysis->now_ns))
+			continue;
+		const struct process *boxed = boxed_process(&analysis->job, absentee);
+		if (count < room)
+			suspects[count] = (struct analysis_suspect){
+				.process = boxed ? boxed->id : analysis_absent_process(absentee->world_rank),
+				.tid = boxed ? boxed->enqueue_tid : absentee->seen.tid,
+				.since_ns = absentee->since_ns,
+			};
+		count++;
+	}
+	return count;
 }
 
 void births_tick(struct analysis *analysis, uint64_t now_ns, bool others_live)

@@ -24,11 +24,19 @@ enum {
 	BIRTHS_ABSENTEES = 32,
 };
 
+/* Its process has no black box, so that the job does not know it. */
+struct absent_process {
+	int32_t pid;
+	uint32_t tid; /* the thread that is taken for the one that would make the communicator */
+	struct process *process; /* with what its threads were seen to do; owned; NULL: nothing yet */
+};
+
 /* A missing rank as the caller saw it, or as its black box shows it. */
 struct absentee {
 	int32_t world_rank, pid;
 	enum analysis_absence absence;
 	const struct process *dead; /* its black box tells that it ended in this birth; NULL: what the caller saw holds */
+	struct absent_process seen;
 	uint64_t since_ns, seen_ns; /* it has been that at each look in between */
 	bool told;
 	enum rw_kind kind; /* as told */
@@ -44,6 +52,12 @@ struct births {
  * are waiting: those are early. */
 size_t births_missing(const struct job *job, int32_t *world_ranks, size_t room);
 void births_note(struct births *births, const struct analysis_absentee *absentee, uint64_t now_ns);
+/* The process of a missing rank, by its number of analysis_absent_process(), made at the first call; NULL: nobody waits for
+ * it, or no process of it was seen, or there is no memory. */
+struct process *births_process(struct births *births, analysis_process_id id);
+/* Missing ranks whose processes were seen: as analysis_suspects(). */
+size_t births_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room);
+void births_free(struct births *births);
 /* Opens and closes findings. others_live: who is told to live does so at this moment. */
 void births_tick(struct analysis *analysis, uint64_t now_ns, bool others_live);
 

@@ -30,7 +30,9 @@ struct environment {
 
 /* What was found of one rank in this pass. */
 struct found {
-	int32_t pid; /* the lowest: children inherit the environment */
+	int32_t pid;          /* the lowest: children inherit the environment … */
+	uint32_t tid;         /* … its main thread, by its own number … */
+	uint64_t start_ticks; /* … and when it began; 0 not known */
 	uint32_t count, stopped;
 	uint64_t ticks, bytes;
 };
@@ -87,20 +89,45 @@ static const char *from_environment(void *argument, const char *name)
 	return NULL;
 }
 
-/* State, and CPU time in clock ticks: fields 3, 14 and 15. The name before them may hold anything but its last ')'. */
-static bool read_stat(int process, char *state, uint64_t *ticks)
+struct stat_line {
+	char state;
+	uint64_t ticks, start_ticks; /* CPU time, and when it began */
+};
+
+/* Fields 3, 14, 15 and 22. The name before them may hold anything but its last ')'. */
+static bool read_stat(int process, struct stat_line *line)
 {
 	char text[1024];
 	uint64_t user, system;
 
+	*line = (struct stat_line){ 0 };
 	if (read_file(process, "stat", text, sizeof(text)) <= 0)
 		return false;
 	const char *after = strrchr(text, ')');
-	if (!after || sscanf(after, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, state, &user,
-			     &system) != 3)
+	if (!after || sscanf(after,
+			     ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
+			     " %*d %*d %*d %*d %*d %*d %" SCNu64,
+			     &line->state, &user, &system, &line->start_ticks) < 3)
 		return false;
-	*ticks = user + system;
+	line->ticks = user + system;
 	return true;
+}
+
+static bool has_ended(const struct stat_line *line)
+{
+	return line->state == 'Z' || line->state == 'X';
+}
+
+/* The last number of "NSpid:	4711	17": in the innermost pid namespace that it is in. */
+static uint32_t own_number(int process, int32_t pid)
+{
+	char text[4096];
+	char *line = read_file(process, "status", text, sizeof(text)) > 0 ? strstr(text, "\nNSpid:") : NULL;
+
+	if (!line)
+		return (uint32_t)pid;
+	line[strcspn(line + 1, "\n") + 1] = '\0';
+	return (uint32_t)strtoul(strpbrk(line, "\t") ? strrchr(line, '\t') + 1 : "", NULL, 10);
 }
 
 static uint64_t read_bytes(int process)
@@ -116,16 +143,18 @@ static uint64_t read_bytes(int process)
 
 static void add_process(int process, int32_t pid, struct found *found)
 {
-	uint64_t ticks;
-	char state;
+	struct stat_line line;
 
-	if (!read_stat(process, &state, &ticks) || state == 'Z' || state == 'X')
+	if (!read_stat(process, &line) || has_ended(&line))
 		return;
-	if (!found->count || pid < found->pid)
+	if (!found->count || pid < found->pid) {
 		found->pid = pid;
+		found->tid = own_number(process, pid);
+		found->start_ticks = line.start_ticks;
+	}
 	found->count++;
-	found->stopped += state == 'T' || state == 't';
-	found->ticks += ticks;
+	found->stopped += line.state == 'T' || line.state == 't';
+	found->ticks += line.ticks;
 	found->bytes += read_bytes(process);
 }
 
@@ -260,12 +289,12 @@ static bool gets_on(const struct absentees_rank *before, const struct found *fou
 /* One that was seen may have taken the rank out of its environment since. */
 static bool is_there(const struct absentees *absentees, int32_t number)
 {
-	uint64_t ticks;
-	char path[288], state;
+	struct stat_line line;
+	char path[288];
 
 	snprintf(path, sizeof(path), "%s/%d", absentees->proc, number);
 	int process = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool there = process >= 0 && read_stat(process, &state, &ticks) && state != 'Z' && state != 'X';
+	bool there = process >= 0 && read_stat(process, &line) && !has_ended(&line);
 
 	if (process >= 0)
 		close(process);
@@ -324,6 +353,61 @@ static bool is_due(struct absentees *absentees, size_t waited_for, uint64_t now_
 	return waited_for || may_be_missed(absentees);
 }
 
+static void release(struct absentees *absentees, struct absentees_held *held)
+{
+	if (!held->writer.pid)
+		return;
+	absentees->unwatch(absentees->argument, analysis_absent_process(held->world_rank));
+	writer_process_close(&held->writer);
+}
+
+static void release_others(struct absentees *absentees, const int32_t *world_ranks, size_t count)
+{
+	for (size_t i = 0; i < ABSENTEES_MAX; i++)
+		if (absentees->held[i].writer.pid && index_of(world_ranks, count, absentees->held[i].world_rank) < 0)
+			release(absentees, &absentees->held[i]);
+}
+
+void absentees_let_go(struct absentees *absentees, pid_t pid)
+{
+	for (size_t i = 0; i < ABSENTEES_MAX; i++)
+		if (absentees->held[i].writer.pid == pid)
+			release(absentees, &absentees->held[i]);
+}
+
+/* The entry of this rank, else an unused one; NULL: all are used. */
+static struct absentees_held *held_of(struct absentees *absentees, int32_t world_rank)
+{
+	struct absentees_held *unused = NULL;
+
+	for (size_t i = 0; i < ABSENTEES_MAX; i++) {
+		struct absentees_held *held = &absentees->held[i];
+
+		if (held->writer.pid && held->world_rank == world_rank)
+			return held;
+		if (!held->writer.pid && !unused)
+			unused = held;
+	}
+	return unused;
+}
+
+/* One that gets on is not spoken of, so that nobody needs to know what its threads do. */
+static void hold(struct absentees *absentees, int32_t world_rank, enum analysis_absence absence, const struct found *found)
+{
+	struct absentees_held *held = absentees->watch ? held_of(absentees, world_rank) : NULL;
+	char why[WRITER_PROCESS_WHY];
+
+	if (!held || (held->writer.pid == found->pid && absence == ANALYSIS_ABSENT_IDLE))
+		return;
+	release(absentees, held);
+	if (absence != ANALYSIS_ABSENT_IDLE ||
+	    writer_process_open(&held->writer, found->pid, absentees->owner, found->start_ticks, why))
+		return;
+	held->world_rank = world_rank;
+	if (!absentees->watch(absentees->argument, analysis_absent_process(world_rank), &held->writer))
+		writer_process_close(&held->writer);
+}
+
 static void conclude(struct absentees *absentees, const struct absentees_pass *pass)
 {
 	bool all = pass->readable && sees_all(&pass->sight, pass->world_ranks, pass->count);
@@ -334,13 +418,14 @@ static void conclude(struct absentees *absentees, const struct absentees_pass *p
 		int32_t world_rank = pass->world_ranks[i];
 		const struct found *found = &pass->found[i];
 		struct absentees_rank *rank = known(absentees, world_rank);
-		struct analysis_absentee absentee = { .world_rank = world_rank, .pid = found->pid };
+		struct analysis_absentee absentee = { .world_rank = world_rank, .pid = found->pid, .tid = found->tid };
 
 		absentee.absence = judge(absentees, rank, found, all, pass->begun_ns);
 		if (absentee.absence == ANALYSIS_ABSENT_ENDED)
 			absentee.pid = seen_pid(absentees, world_rank);
 		*rank = (struct absentees_rank){ world_rank, found->ticks, found->bytes, pass->begun_ns };
 		analysis_set_absentee(absentees->analysis, &absentee, pass->begun_ns);
+		hold(absentees, world_rank, absentee.absence, found);
 	}
 }
 
@@ -400,6 +485,7 @@ void absentees_look(struct absentees *absentees, uint64_t now_ns)
 	int32_t world_ranks[ABSENTEES_MAX];
 	size_t count = analysis_absentees(absentees->analysis, world_ranks, ABSENTEES_MAX);
 
+	release_others(absentees, world_ranks, count < ABSENTEES_MAX ? count : ABSENTEES_MAX);
 	if (absentees->pass)
 		await_pass(absentees, now_ns);
 	else if (absentees->owner != ABSENTEES_NOBODY && count <= ABSENTEES_MAX && is_due(absentees, count, now_ns))
@@ -411,6 +497,7 @@ bool absentees_close(struct absentees *absentees)
 	const struct timespec moment = { .tv_nsec = 10000000 };
 	uint64_t end_ns = uv_hrtime() + farewell_ns;
 
+	release_others(absentees, NULL, 0);
 	if (absentees->pass)
 		uv_cancel((uv_req_t *)&absentees->pass->work);
 	while (absentees->pass && uv_hrtime() < end_ns) {

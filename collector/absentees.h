@@ -14,6 +14,7 @@
 #include <uv.h>
 
 #include "analysis/analysis.h"
+#include "base/writer_process.h"
 
 enum {
 	ABSENTEES_MAX = 32,
@@ -27,6 +28,12 @@ struct absentees_rank {
 	uint64_t looked_ns;    /* 0 = never */
 };
 
+/* The idle process of a missing rank, whose threads are looked at. */
+struct absentees_held {
+	int32_t world_rank;
+	struct writer_process writer; /* pid 0: none */
+};
+
 #define ABSENTEES_NOBODY ((uid_t)-1)
 
 struct absentees_pass;
@@ -38,6 +45,12 @@ struct absentees {
 	const char *proc; /* "/proc" */
 	const char *job;
 	const char *node; /* NULL, or this host's name: a process that Slurm calls another node's is none of this host */
+	/* Has the threads of this process looked at, by its number of analysis_absent_process(), until unwatch(); the writer stays
+	 * ours. False: they are already, for the sake of its box. NULL: nobody looks. */
+	bool (*watch)(void *argument, analysis_process_id process, const struct writer_process *writer);
+	void (*unwatch)(void *argument, analysis_process_id process);
+	void *argument;
+	struct absentees_held held[ABSENTEES_MAX];
 	struct absentees_rank ranks[ABSENTEES_MAX];
 	int32_t seen[ABSENTEES_WORLD]; /* pid of each world rank of this generation when it was last seen; 0: never */
 	int32_t generation;
@@ -50,7 +63,9 @@ struct absentees {
 /* Call often. A look is a pass over /proc: once a second while somebody is waited for, and less and less often before,
  * until all ranks have a black box. What a look finds is told to the analysis from the loop, later. */
 void absentees_look(struct absentees *absentees, uint64_t now_ns);
-/* Runs the loop until the pass that is under way is over, for a second at most. False: it still hangs in its read, on a
+/* The process has a black box now, and is watched for that one's sake. */
+void absentees_let_go(struct absentees *absentees, pid_t pid);
+/* Lets all go. Runs the loop until the pass that is under way is over, for a second at most. False: it still hangs in its read, on a
  * thread that uses the loop; the process can only be left with _exit(2). */
 bool absentees_close(struct absentees *absentees);
 

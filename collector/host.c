@@ -265,6 +265,14 @@ void host_watch(struct host *host, analysis_process_id process, const struct wri
 	watch_in_kernel(host, &host->processes[host->count++]);
 }
 
+bool host_watches(const struct host *host, pid_t pid)
+{
+	for (size_t i = 0; i < host->count; i++)
+		if (host->processes[i].writer->pid == pid)
+			return true;
+	return false;
+}
+
 void host_unwatch(struct host *host, analysis_process_id id)
 {
 	struct process *process = find(host, id);

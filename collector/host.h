@@ -32,6 +32,8 @@ void host_see(const struct host *host, struct sight *sight);
  * execs a set-user-id program) is watched no longer, which is said. */
 void host_watch(struct host *host, analysis_process_id process, const struct writer_process *writer);
 void host_unwatch(struct host *host, analysis_process_id process);
+/* Is a process of this number watched, by whatever name? */
+bool host_watches(const struct host *host, pid_t pid);
 
 /* Whom others wait for who are not on this host: they are sampled like the analysis's own suspects. Fills at most `room`, returns how
  * many there are. */

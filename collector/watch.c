@@ -13,8 +13,28 @@ static void on_appeared(void *argument, analysis_process_id process, const struc
 
 	if (!writer)
 		return;
+	absentees_let_go(&watch->absentees, writer->pid);
 	host_watch(watch->host, process, writer);
 	python_source_watch(watch->python, process, writer);
+}
+
+static bool on_absentee(void *argument, analysis_process_id process, const struct writer_process *writer)
+{
+	struct watch *watch = argument;
+
+	if (host_watches(watch->host, writer->pid))
+		return false;
+	host_watch(watch->host, process, writer);
+	python_source_watch(watch->python, process, writer);
+	return true;
+}
+
+static void on_absentee_gone(void *argument, analysis_process_id process)
+{
+	struct watch *watch = argument;
+
+	host_unwatch(watch->host, process);
+	python_source_unwatch(watch->python, process);
 }
 
 static void on_box_ended(void *argument, analysis_process_id process)
@@ -74,6 +94,9 @@ int watch_open(struct watch *watch, const struct watch_request *request)
 		.proc = watch->proc,
 		.job = request->job,
 		.node = request->node,
+		.watch = on_absentee,
+		.unwatch = on_absentee_gone,
+		.argument = watch,
 	};
 	/* The memory of a recorded machine's processes is not recorded. */
 	if (!*request->root && request->loop)

@@ -32,6 +32,8 @@ void recorded_threads_descriptor(struct recording *recording, pid_t pid, int fd)
 void recorded_threads_polled(struct recording *recording, pid_t pid, uint64_t address);
 void recorded_threads_free(struct recorded_threads *threads);
 
+/* The processes of ranks that have no box, by their environment, as found by the last recorded_slowly_look(). */
+size_t recorded_absentees(const pid_t *boxed, size_t boxed_count, pid_t *pids, size_t room);
 /* What changes slowly: mounts, control groups, processes that have no box. Call once a second. */
 void recorded_slowly_look(struct recording *recording, const pid_t *pids, size_t count, const char *directory);
 /* A variable of any of the processes whose environment has RANKWATCH_DIR=directory; "" when there is none yet. */

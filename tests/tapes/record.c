@@ -49,8 +49,9 @@ struct machine {
 /* As the collector goes about it: the host first, then, in every second tick, the boxes. */
 static void tick(struct machine *machine, uint64_t now_ns)
 {
-	pid_t pids[TAPE_BOXES];
-	size_t count = recorded_boxes_writers(machine->boxes, pids, TAPE_BOXES);
+	pid_t pids[2 * TAPE_BOXES];
+	size_t boxed = recorded_boxes_writers(machine->boxes, pids, TAPE_BOXES);
+	size_t count = boxed + recorded_absentees(pids, boxed, pids + boxed, TAPE_BOXES);
 
 	recording_tick(machine->recording, now_ns);
 	if (machine->kernel) {
@@ -64,7 +65,7 @@ static void tick(struct machine *machine, uint64_t now_ns)
 	if (machine->gpus)
 		recorded_gpus_look(machine->gpus, machine->recording, now_ns);
 	if (machine->ticks % SLOWLY == 0)
-		recorded_slowly_look(machine->recording, pids, count, machine->directory);
+		recorded_slowly_look(machine->recording, pids, boxed, machine->directory);
 	if (machine->ticks++ % BOXES == 0)
 		recorded_boxes_look(machine->boxes, machine->recording);
 }

@@ -162,28 +162,57 @@ static bool is_identity(const char *variable)
 	return false;
 }
 
+static struct ranked {
+	pid_t pid;
+	int rank;
+} ranked[2 * TAPE_BOXES];
+static size_t ranked_count;
+
+static bool has_box(int rank, const pid_t *boxed, size_t boxed_count)
+{
+	for (size_t i = 0; i < ranked_count; i++)
+		for (size_t k = 0; k < boxed_count; k++)
+			if (ranked[i].rank == rank && ranked[i].pid == boxed[k])
+				return true;
+	return false;
+}
+
+/* Children of a rank have its environment, and are no rank. */
+size_t recorded_absentees(const pid_t *boxed, size_t boxed_count, pid_t *pids, size_t room)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < ranked_count; i++)
+		if (!has_box(ranked[i].rank, boxed, boxed_count) && count < room)
+			pids[count++] = ranked[i].pid;
+	return count;
+}
+
 /* A process of the job that tells its rank: as the collector looks for ranks without a box. */
 static void record_absentee(struct recording *recording, const char *pid, const char *directory)
 {
 	ssize_t size = job_environment(pid, directory);
 	char path[64], number[16];
-	bool ranked = false;
+	int rank = -1;
 	size_t used = 0;
 
 	for (ssize_t at = 0; at < size; at += (ssize_t)strnlen(text + at, (size_t)(size - at)) + 1) {
 		if (!is_identity(text + at))
 			continue;
-		ranked |= !strncmp(text + at, "RANK=", 5);
+		if (!strncmp(text + at, "RANK=", 5))
+			rank = atoi(text + at + 5);
 		memcpy(kept + used, text + at, strlen(text + at) + 1);
 		used += strlen(text + at) + 1;
 	}
 	snprintf(number, sizeof(number), "%.10s", pid);
 	snprintf(path, sizeof(path), "/proc/%s/environ", number);
-	if (!ranked) {
+	if (rank < 0) {
 		recording_gone(recording, path + 1);
 		return;
 	}
 	recording_text(recording, path + 1, kept, used);
+	if (ranked_count < sizeof(ranked) / sizeof(*ranked))
+		ranked[ranked_count++] = (struct ranked){ atoi(pid), rank };
 	snprintf(path, sizeof(path), "/proc/%s/stat", number);
 	record_lines(recording, path, any_line);
 	snprintf(path, sizeof(path), "/proc/%s/io", number);
@@ -212,6 +241,7 @@ void recorded_slowly_look(struct recording *recording, const pid_t *pids, size_t
 {
 	DIR *proc = opendir("/proc");
 
+	ranked_count = 0;
 	record_lines(recording, "/proc/self/mounts", is_control_group);
 	for (size_t i = 0; i < count; i++)
 		record_process(recording, pids[i]);

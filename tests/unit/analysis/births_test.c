@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "analysis/analysis.h"
 
@@ -12,8 +13,11 @@ struct told {
 	enum rw_kind kind;
 	enum rw_cause_class class_;
 	enum rw_phase phase;
+	enum rw_confidence confidence;
+	enum rw_level level;
+	int tid;
 	size_t waiting;
-	char text[256];
+	char text[256], cause[96], path[256], missing[256];
 };
 
 static void note(void *argument, const struct rw_finding *finding)
@@ -27,7 +31,13 @@ static void note(void *argument, const struct rw_finding *finding)
 	told->class_ = finding->cause.class_;
 	told->phase = finding->operation.phase;
 	told->waiting = finding->late.waiting_count;
+	told->confidence = finding->confidence;
+	told->level = finding->level;
+	told->tid = finding->cause.tid;
 	snprintf(told->text, sizeof(told->text), "%s", finding->text);
+	snprintf(told->cause, sizeof(told->cause), "%s", finding->cause.text ? finding->cause.text : "");
+	snprintf(told->path, sizeof(told->path), "%s", finding->cause.path ? finding->cause.path : "");
+	snprintf(told->missing, sizeof(told->missing), "%s", finding->missing_count ? finding->missing[finding->missing_count - 1] : "");
 }
 
 static uint64_t seconds(double value)
@@ -64,17 +74,54 @@ static struct analysis *open_init(struct told *told, bool post_mortem, int waiti
 	return analysis;
 }
 
-static void pass_time(struct analysis *analysis, enum analysis_absence absence, double from_s, double to_s)
+/* What a look at the threads of a rank without a box shows; NULL: nobody looks. */
+struct seen_wait {
+	const char *name;
+	int system_call;
+	char state;
+	const char *wait_channel, *path;
+	enum rw_cause_class class_;
+	const char *cause;
+};
+
+static void look_at_threads(struct analysis *analysis, const struct seen_wait *seen, double at)
+{
+	struct analysis_suspect suspects[4];
+
+	if (!seen || !analysis_suspects(analysis, suspects, 4))
+		return;
+	cr_expect_eq(suspects[0].process, analysis_absent_process(LATE));
+	cr_expect_eq(suspects[0].tid, 105);
+	for (uint32_t tid = 105; tid < 108; tid++) {
+		struct analysis_wait wait = { .process = suspects[0].process, .kind = ANALYSIS_WAIT_SAMPLE, .level = RW_LEVEL_PROC, .tid = tid,
+					      .start_ns = seconds(at), .end_ns = seconds(at), .state = tid == 105 ? seen->state : 'S',
+					      .system_call = tid == 105 ? seen->system_call : SYS_epoll_wait, .fd = 7 };
+		snprintf(wait.thread, sizeof(wait.thread), tid == 105 ? "python3" : "worker");
+		snprintf(wait.wait_channel, sizeof(wait.wait_channel), "%s", tid == 105 ? seen->wait_channel : "ep_poll");
+		snprintf(wait.path, sizeof(wait.path), "%s", tid == 105 ? seen->path : "");
+		cr_assert_eq(analysis_add_wait(analysis, &wait), 0);
+	}
+}
+
+static void pass_time_seeing(struct analysis *analysis, enum analysis_absence absence, const struct seen_wait *seen, double from_s,
+			     double to_s)
 {
 	int32_t missing[RANKS];
 
 	for (double at = from_s; at <= to_s; at += 1) {
 		if (analysis_absentees(analysis, missing, RANKS) == 1 && missing[0] == LATE)
 			analysis_set_absentee(analysis,
-					      &(struct analysis_absentee){ .world_rank = LATE, .pid = 105, .absence = absence },
+					      &(struct analysis_absentee){ .world_rank = LATE, .pid = 105, .tid = 105, .absence = absence },
 					      seconds(at));
 		analysis_tick(analysis, seconds(at));
+		for (double look = at; seen && look < at + 1; look += 0.05)
+			look_at_threads(analysis, seen, look);
 	}
+}
+
+static void pass_time(struct analysis *analysis, enum analysis_absence absence, double from_s, double to_s)
+{
+	pass_time_seeing(analysis, absence, NULL, from_s, to_s);
 }
 
 Test(births, the_rank_that_is_missing_is_named_by_what_it_does)
@@ -109,6 +156,107 @@ Test(births, the_rank_that_is_missing_is_named_by_what_it_does)
 		}
 		analysis_free(analysis);
 	}
+}
+
+Test(births, what_the_rank_waits_for_instead_is_its_cause)
+{
+	static const struct seen_wait cases[] = {
+		{ "fsync", SYS_fsync, 'D', "jbd2_log_wait_commit", "/data/checkpoint.pt", RW_CAUSE_IO, "fsync(2)" },
+		{ "a lock", SYS_futex, 'S', "futex_wait_queue", "", RW_CAUSE_LOCK, "futex(2)" },
+		{ "sleep", SYS_clock_nanosleep, 'S', "hrtimer_nanosleep", "", RW_CAUSE_SLEEP, "clock_nanosleep(2)" },
+		{ "a store", SYS_recvfrom, 'S', "tcp_recvmsg", "socket:[4711]", RW_CAUSE_SOCKET, "recvfrom(2)" },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct told told = { 0 };
+		struct analysis *analysis = open_init(&told, false, RANKS, RANKS);
+
+		pass_time_seeing(analysis, ANALYSIS_ABSENT_IDLE, &cases[i], 1, 20);
+		cr_expect_eq(told.opened, 1, "%s", cases[i].name);
+		cr_expect_eq(told.rank, LATE);
+		cr_expect_eq(told.kind, RW_KIND_HANG);
+		cr_expect_eq(told.class_, cases[i].class_, "%s: %d", cases[i].name, told.class_);
+		cr_expect_str_eq(told.cause, cases[i].cause, "%s: %s", cases[i].name, told.cause);
+		cr_expect_eq(told.confidence, RW_LIKELY, "%s", cases[i].name);
+		cr_expect_eq(told.level, RW_LEVEL_PROC);
+		cr_expect_eq(told.tid, 105);
+		cr_expect_str_eq(told.missing, "which of its threads would come: this is its main thread");
+		if (*cases[i].path == '/')
+			cr_expect_str_eq(told.path, cases[i].path);
+		analysis_free(analysis);
+	}
+}
+
+/* It loaded its data for five minutes: what it has waited for since counts. */
+Test(births, what_the_rank_did_while_it_got_on_is_not_its_cause)
+{
+	static const struct seen_wait reads = { "read", SYS_read, 'D', "folio_wait_bit", "/data/shard", RW_CAUSE_IO, "read(2)" };
+	static const struct seen_wait sleeps = { "sleep", SYS_clock_nanosleep, 'S', "hrtimer_nanosleep", "", RW_CAUSE_SLEEP, "" };
+	struct told told = { 0 };
+	struct analysis *analysis = open_init(&told, false, RANKS, RANKS);
+
+	pass_time_seeing(analysis, ANALYSIS_ABSENT_BUSY, &reads, 1, 300);
+	cr_expect_eq(told.opened, 0, "%s", told.text);
+	pass_time_seeing(analysis, ANALYSIS_ABSENT_IDLE, &sleeps, 301, 320);
+	cr_expect_eq(told.opened, 1);
+	cr_expect_eq(told.class_, RW_CAUSE_SLEEP, "%s", told.cause);
+	analysis_free(analysis);
+}
+
+/* The number of an earlier process of the rank says nothing of the next one. */
+Test(births, what_an_earlier_process_of_the_rank_waited_for_is_forgotten)
+{
+	static const struct seen_wait sleeps = { "sleep", SYS_clock_nanosleep, 'S', "hrtimer_nanosleep", "", RW_CAUSE_SLEEP, "" };
+	struct told told = { 0 };
+	struct analysis *analysis = open_init(&told, false, RANKS, RANKS);
+
+	pass_time_seeing(analysis, ANALYSIS_ABSENT_IDLE, &sleeps, 1, 8);
+	for (double at = 9; at < 13; at++) {
+		const struct analysis_absentee next = { .world_rank = LATE, .pid = 205, .tid = 205, .absence = ANALYSIS_ABSENT_IDLE };
+
+		analysis_set_absentee(analysis, &next, seconds(at));
+		analysis_tick(analysis, seconds(at));
+	}
+	cr_expect_eq(told.opened, 1);
+	cr_expect_eq(told.class_, RW_CAUSE_UNKNOWN, "%s", told.cause);
+	cr_expect_str_eq(told.missing, "what it waits for: nobody could look at its threads");
+	const struct analysis_wait late = { .process = analysis_absent_process(LATE - 1), .start_ns = 1, .end_ns = 2 };
+	cr_expect_neq(analysis_add_wait(analysis, &late), 0, "nobody waits for this rank");
+	analysis_free(analysis);
+}
+
+/* A communicator of the whole world that is made later: the rank has a box, and the plugin's own samples are in it. */
+Test(births, a_rank_that_has_been_in_another_communicator_is_looked_at_by_its_box)
+{
+	struct told told = { 0 };
+	struct analysis *analysis = open_init(&told, false, RANKS, RANKS);
+	const struct rw_communicator before = { .id = 1, .rank = LATE, .nranks = RANKS, .nnodes = 1, .born_ns = 1 };
+	const struct rw_operation operation = { .known = RW_KNOWN_IDENT | RW_KNOWN_API, .ticket = 1, .function = RW_FUNCTION_ALL_GATHER,
+						.count = 1, .api_ns = seconds(0.5), .api_tid = 1105 };
+
+	add_process(analysis, LATE, LATE);
+	cr_assert_eq(analysis_add_communicator(analysis, LATE + 1, 0, &before), 0);
+	cr_assert_eq(analysis_add_operation(analysis, LATE + 1, &operation), 0);
+	for (double at = 1; at < 15; at++) {
+		const struct analysis_absentee idle = { .world_rank = LATE, .pid = 105, .tid = 105, .absence = ANALYSIS_ABSENT_IDLE };
+
+		analysis_set_absentee(analysis, &idle, seconds(at));
+		analysis_tick(analysis, seconds(at));
+		for (double look = at; look < at + 1; look += 0.05) {
+			struct analysis_suspect suspect;
+
+			cr_assert_eq(analysis_suspects(analysis, &suspect, 1), 1);
+			cr_expect_eq(suspect.process, LATE + 1);
+			cr_expect_eq(suspect.tid, 1105);
+			const struct analysis_wait wait = { .process = LATE + 1, .kind = ANALYSIS_WAIT_SAMPLE, .level = RW_LEVEL_SELF, .tid = 1105,
+							    .thread = "trainer", .start_ns = seconds(look), .end_ns = seconds(look), .state = 'S',
+							    .system_call = SYS_clock_nanosleep, .fd = -1, .wait_channel = "hrtimer_nanosleep" };
+			cr_assert_eq(analysis_add_wait(analysis, &wait), 0);
+		}
+	}
+	cr_expect_eq(told.opened, 1);
+	cr_expect_eq(told.class_, RW_CAUSE_SLEEP, "%s", told.cause);
+	cr_expect_eq(told.tid, 1105);
+	analysis_free(analysis);
 }
 
 Test(births, a_rank_that_comes_in_time_or_gets_on_now_and_then_is_not_named)

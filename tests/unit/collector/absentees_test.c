@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/absentees.h"
@@ -134,6 +137,116 @@ Test(absentees, a_process_that_is_seen_is_stopped_or_idle_whoever_else_is_seen)
 	look(12);
 	cr_expect_eq(look(14), ANALYSIS_ABSENT_IDLE);
 	cr_expect_eq(analysis.last_absentee.pid, 103);
+}
+
+struct watched {
+	analysis_process_id process;
+	pid_t pid;
+	int begun, ended;
+	bool boxed;
+};
+
+static bool watch(void *argument, analysis_process_id process, const struct writer_process *writer)
+{
+	struct watched *watched = argument;
+
+	watched->process = process;
+	watched->pid = writer->pid;
+	watched->begun++;
+	return !watched->boxed;
+}
+
+static void unwatch(void *argument, analysis_process_id process)
+{
+	struct watched *watched = argument;
+
+	cr_expect_eq(process, watched->process);
+	watched->ended++;
+}
+
+/* A process of this machine, which the fake /proc shows as rank 3's. */
+static pid_t begin_real_process(void)
+{
+	char path[96], text[1024];
+	pid_t child = fork();
+
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* where the test fails */
+		pause();
+		_exit(0);
+	}
+	cr_assert(child > 0);
+	add_process(3, 4, 'S');
+	snprintf(text, sizeof(text), "%s/103", proc);
+	snprintf(path, sizeof(path), "%s/%d", proc, (int)child);
+	cr_assert_eq(rename(text, path), 0);
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)child);
+	FILE *stat = fopen(path, "r");
+	cr_assert(stat);
+	size_t size = fread(text, 1, sizeof(text), stat);
+	fclose(stat);
+	write_file(child, "stat", text, size);
+	static const char status[] = "Name:\ta\nNSpid:\t4711\t17\nThreads:\t1\n";
+	write_file(child, "status", status, strlen(status));
+	return child;
+}
+
+static void end_process(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+Test(absentees, the_threads_of_an_idle_process_are_looked_at_until_it_has_a_box)
+{
+	struct watched watched = { 0 };
+	pid_t child = begin_real_process();
+
+	absentees.watch = watch;
+	absentees.unwatch = unwatch;
+	absentees.argument = &watched;
+	cr_expect_eq(look(10), ANALYSIS_ABSENT_BUSY);
+	cr_expect_eq(watched.begun, 0, "it may get on");
+	for (int second = 12; second < 20; second += 2)
+		cr_expect_eq(look(second), ANALYSIS_ABSENT_IDLE);
+	cr_expect_eq(analysis.last_absentee.tid, 17, "as it numbers its main thread itself");
+	cr_expect_eq(watched.begun, 1);
+	cr_expect_eq(watched.pid, child);
+	cr_expect_eq(watched.process, analysis_absent_process(3));
+	absentees_let_go(&absentees, child + 1);
+	cr_expect_eq(watched.ended, 0);
+	absentees_let_go(&absentees, child);
+	cr_expect_eq(watched.ended, 1);
+	watched.boxed = true;
+	look(20);
+	look(22);
+	cr_expect_eq(watched.begun, 3, "asked for again, and refused");
+	cr_expect(absentees_close(&absentees));
+	cr_expect_eq(watched.ended, 1);
+	end_process(child);
+}
+
+Test(absentees, nobody_looks_at_a_process_that_gets_on_or_for_which_nobody_waits)
+{
+	struct watched watched = { 0 };
+	pid_t child = begin_real_process();
+
+	absentees.watch = watch;
+	absentees.unwatch = unwatch;
+	absentees.argument = &watched;
+	look(10);
+	look(12);
+	cr_expect_eq(watched.begun, 1);
+	write_file(child, "io", "rchar: 5\nwchar: 6\n", 18);
+	cr_expect_eq(look(14), ANALYSIS_ABSENT_BUSY);
+	cr_expect_eq(watched.ended, 1);
+	cr_expect_eq(look(16), ANALYSIS_ABSENT_IDLE);
+	cr_expect_eq(watched.begun, 2);
+	analysis.waited_for_count = 0;
+	absentees_look(&absentees, 16 * SECOND + 1);
+	cr_expect_eq(watched.ended, 2);
+	cr_expect(absentees_close(&absentees));
+	end_process(child);
 }
 
 Test(absentees, the_environment_of_another_users_process_is_not_read)

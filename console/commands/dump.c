@@ -256,6 +256,9 @@ static int write_flight_recorder(const struct options *options, const struct box
 		     " in flight at the end), for torchfrtrace",
 		     options->flight_recorder, result.ranks, result.ranks == 1 ? "" : "s", result.entries,
 		     result.unfinished);
+	if (result.empty)
+		fprintf(stderr, "rankwatch dump: %zu rank%s without an operation there: torchfrtrace may end at such a dump (\"list index out of range\")\n", result.empty,
+			result.empty == 1 ? " is" : "s are");
 	say_left_out(result.strangers, "operations of communicators of which not every rank left a black box");
 	say_left_out(result.forgotten, "operations that are older than what another rank's black box holds");
 	say_left_out(result.nameless, "black boxes whose rank is not known");

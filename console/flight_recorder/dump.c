@@ -63,8 +63,10 @@ static int write_dump(struct dump *dump, const struct box_entry *entry, int fd)
 		close(fd);
 		return err;
 	}
+	uint64_t before = dump->result->entries;
 	int err = rank_dump_write(out, entry, &dump->groups, &dump->cuts, dump->result);
 
+	dump->result->empty += dump->result->entries == before;
 	if (!err && ferror(out))
 		err = -EIO;
 	if (fclose(out) && !err)

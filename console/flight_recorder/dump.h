@@ -17,6 +17,7 @@ struct flight_recorder_result {
 	uint64_t entries, unfinished;
 	uint64_t strangers; /* operations of communicators of which not every rank left a box */
 	uint64_t forgotten; /* operations that another rank's box may have forgotten */
+	size_t empty;       /* ranks without an operation in their dump: PyTorch 2.6's analyser ends at one with an error */
 	size_t nameless;    /* boxes whose rank is not known: not written */
 	size_t cut;         /* boxes that could not be read to their end; written as far as they go */
 };

@@ -99,6 +99,7 @@ Test(gpu_fault, a_captured_launch_gets_no_writes_and_no_slot_and_is_counted)
 	cr_assert_eq(box_reader_communicators(&reader, 0, 1, &entry), 1);
 	cr_expect_eq(entry.captured, 1);
 	cr_expect_str_eq(state(), "watermark");
+	cr_expect_eq(cuGraphDestroy(graph), CUDA_SUCCESS);
 }
 
 /* `calls` launches and the events of their tasks: none may notice what the driver answers to us. */

@@ -73,6 +73,8 @@ Test(saved, a_box_is_read_as_it_was_and_is_much_smaller)
 	cr_assert_eq(stat(path, &status), 0);
 	cr_expect_lt(status.st_size, 16384);
 	cr_expect_eq(status.st_mode & 0777, 0600);
+	box_reader_close(&original);
+	box_reader_close(&copy);
 }
 
 Test(saved, a_ring_that_turned_keeps_its_order_and_what_is_still_in_flight_from_the_turn_before)
@@ -110,6 +112,8 @@ Test(saved, network_waits_are_kept)
 	cr_assert_eq(box_reader_waits(&copy, 0, RW_BOX_WAITS, there), RW_BOX_WAITS);
 	cr_expect_eq(memcmp(here, there, sizeof(here)), 0);
 	expect_same_operations(&original, &copy, 0, 1);
+	box_reader_close(&original);
+	box_reader_close(&copy);
 }
 
 /* Of `count` samples, the ring's last ones; one of them was being written when the copy was made. */
@@ -171,6 +175,8 @@ Test(saved, an_operation_that_is_being_claimed_has_no_bytes_of_the_one_before)
 	cr_assert_eq(box_reader_operations(&copy, 2, 1, &operation, &state), 1);
 	cr_expect_eq(state, BOX_SLOT_OK);
 	cr_expect_eq(operation.sequence, 3);
+	box_reader_close(&original);
+	box_reader_close(&copy);
 }
 
 Test(saved, every_communicator_and_its_progress_are_kept)
@@ -198,6 +204,8 @@ Test(saved, every_communicator_and_its_progress_are_kept)
 		cr_assert_eq(progress[i].gpu_started, 3 * i + 2);
 		cr_assert_eq(progress[i].gpu_done, 3 * i + 1);
 	}
+	box_reader_close(&original);
+	box_reader_close(&copy);
 }
 
 Test(saved, what_cannot_be_saved_is_said_and_leaves_nothing)
@@ -259,6 +267,9 @@ Test(saved, a_copy_of_a_copy_is_the_same)
 	save(&original, &copy);
 	save(&copy, &again);
 	expect_same_operations(&original, &again, 2000 - SLOTS, SLOTS);
+	box_reader_close(&original);
+	box_reader_close(&copy);
+	box_reader_close(&again);
 }
 
 /* kept: NULL = the reader is closed again. */
@@ -296,6 +307,8 @@ Test(saved, a_file_that_was_cut_or_changed_anywhere_is_refused_with_a_reason_or_
 	int fd = open(path, O_RDONLY);
 	ssize_t size = read(fd, bytes, sizeof(bytes));
 	original.header.end = copy.header.end;
+	close(fd);
+	box_reader_close(&copy);
 
 	cr_assert(size > 100 && size < (ssize_t)sizeof(bytes));
 	/* Every length where most of the box comes out of few bytes: zlib itself misses some of them. */
@@ -315,6 +328,7 @@ Test(saved, a_file_that_was_cut_or_changed_anywhere_is_refused_with_a_reason_or_
 		}
 		bytes[at] ^= 0x10;
 	}
+	box_reader_close(&original);
 }
 
 static size_t compress_into(unsigned char *packed, size_t room, const void *bytes, size_t size)
@@ -468,6 +482,9 @@ Test(saved, a_saved_box_is_never_taken_for_one_that_is_written)
 	cr_expect_eq(box_reader_open_live(&live, directory, odd, geteuid(), why), -EINVAL);
 	cr_expect_not_null(strstr(why, "a saved box"), "%s", why);
 	cr_expect_eq(live.fd, -1);
+	close(directory);
+	box_reader_close(&original);
+	box_reader_close(&copy);
 }
 
 Test(saved, the_name_tells_rank_process_and_time_and_says_unknown_ranks_so)

@@ -84,6 +84,7 @@ Test(report, a_flight_names_who_joined_who_did_not_and_how_many_are_unseen)
 	cr_expect(strstr(seen.text, "joined  ranks 0,2: enqueued"), "%s", seen.text);
 	cr_expect(strstr(seen.text, "missing rank 1 (host host-a, pid "), "%s", seen.text);
 	cr_expect(strstr(seen.text, "unseen  5 ranks"), "%s", seen.text);
+	json_decref(seen.json);
 	replay_close(&replay);
 	boxes_close(&boxes);
 }

@@ -262,8 +262,11 @@ static CUresult call_alloc_host(void)
 static CUresult call_load(void)
 {
 	CUmodule module;
+	CUresult result = cuModuleLoadData(&module, &image);
 
-	return cuModuleLoadData(&module, &image);
+	if (result == CUDA_SUCCESS)
+		EXPECT_CU(cuModuleUnload(module));
+	return result;
 }
 
 static CUresult call_query_other(void)

@@ -81,6 +81,7 @@ static void expect_refused(const char *name, const char *value)
 	CU(cuInit(0));
 	NCCL(ncclGetUniqueId(&id));
 	cr_expect_eq(ncclCommInitRank(&comm, 1, id, 0), ncclInvalidUsage, "%s=%s", name, value);
+	NCCL(ncclCommAbort(comm)); /* it is there all the same */
 }
 
 Test(fabric, a_stall_of_a_send_makes_no_communicator)

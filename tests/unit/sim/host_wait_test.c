@@ -40,6 +40,7 @@ struct waiter {
 	enum waits_in in;
 	sem_t until, ready;
 	CUstream stream;
+	CUmodule module;
 	pthread_t thread;
 	atomic_int tid;
 	CUresult result;
@@ -54,13 +55,12 @@ struct seen {
 
 static void hold(struct waiter *waiter)
 {
-	CUmodule module;
 	CUfunction function;
 	sem_t *until = &waiter->until;
 	void *params[] = { &until };
 
-	EXPECT_CU(cuModuleLoadData(&module, &image));
-	EXPECT_CU(cuModuleGetFunction(&function, module, "hold"));
+	EXPECT_CU(cuModuleLoadData(&waiter->module, &image));
+	EXPECT_CU(cuModuleGetFunction(&function, waiter->module, "hold"));
 	EXPECT_CU(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, waiter->stream, params, NULL));
 }
 
@@ -68,6 +68,7 @@ static CUresult wait_for_it(struct waiter *waiter)
 {
 	CUevent event;
 	CUdeviceptr memory;
+	CUresult result;
 	char byte;
 
 	switch (waiter->in) {
@@ -77,11 +78,15 @@ static CUresult wait_for_it(struct waiter *waiter)
 		return cuCtxSynchronize();
 	case IN_COPY: /* of the legacy stream: behind the blocking stream that is held */
 		EXPECT_CU(cuMemAlloc(&memory, 1));
-		return cuMemcpyDtoH(&byte, memory, 1);
+		result = cuMemcpyDtoH(&byte, memory, 1);
+		EXPECT_CU(cuMemFree(memory));
+		return result;
 	default:
 		EXPECT_CU(cuEventCreate(&event, waiter->in == IN_BLOCKING_EVENT ? CU_EVENT_BLOCKING_SYNC : 0));
 		EXPECT_CU(cuEventRecord(event, waiter->stream));
-		return cuEventSynchronize(event);
+		result = cuEventSynchronize(event);
+		EXPECT_CU(cuEventDestroy(event));
+		return result;
 	}
 }
 
@@ -127,6 +132,7 @@ static void finish(struct waiter *waiter)
 	sem_post(&waiter->until);
 	pthread_join(waiter->thread, NULL);
 	EXPECT_CU(waiter->result);
+	EXPECT_CU(cuModuleUnload(waiter->module));
 }
 
 static size_t read_task(int tid, const char *file, char *text, size_t size)
@@ -300,6 +306,8 @@ Test(host_wait, a_full_launch_queue_is_a_wait_for_the_gpu)
 	EXPECT_CU(cuStreamSynchronize(waiter.stream));
 	pthread_join(waiter.thread, NULL);
 	EXPECT_CU(waiter.result);
+	EXPECT_CU(cuEventDestroy(event));
+	EXPECT_CU(cuModuleUnload(waiter.module));
 }
 
 Test(host_wait, flags_are_those_of_the_context)

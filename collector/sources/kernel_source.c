@@ -21,6 +21,7 @@ struct kernel_source {
 	struct view *view;
 	char proc_root[128];
 	struct mounts *mounts;
+	struct file_names *names; /* NULL: nothing is kept */
 	struct kernel_source_events events;
 	struct watched *watched;
 	uint32_t count, room;
@@ -49,7 +50,7 @@ static void on_record(void *argument, const struct rw_kernel_wait *record)
 	}
 	if (source->events.choose_rights)
 		source->events.choose_rights(source->events.argument, watched->process);
-	kernel_wait_fill(record, source->proc_root, source->mounts, &wait);
+	kernel_wait_fill(record, source->proc_root, source->mounts, source->names, &wait);
 	wait.process = watched->process;
 	wait.frame_count = (uint32_t)view_stack(source->view, record->stack_id, wait.frames, FRAMES);
 	source->events.wait(source->events.argument, &wait);
@@ -66,6 +67,7 @@ int kernel_source_open(struct kernel_source **source, const char *helper, const 
 	}
 	snprintf(opened->proc_root, sizeof(opened->proc_root), "%s", proc_root);
 	opened->mounts = mounts;
+	opened->names = file_names_new();
 	opened->events = *events;
 	int err = view_open(&opened->view, helper, THRESHOLD_NS, on_record, opened, why);
 	if (err)
@@ -80,6 +82,7 @@ void kernel_source_close(struct kernel_source *source)
 	if (!source)
 		return;
 	view_close(source->view);
+	file_names_free(source->names);
 	free(source->watched);
 	free(source);
 }
@@ -121,6 +124,7 @@ void kernel_source_unwatch(struct kernel_source *source, pid_t pid)
 	if (!watched)
 		return;
 	view_unwatch(source->view, pid);
+	file_names_forget(source->names, (uint32_t)pid);
 	*watched = source->watched[--source->count];
 }
 

@@ -63,17 +63,16 @@ static void name_closed_file(const struct rw_kernel_wait *record, struct analysi
 		snprintf(wait->path, sizeof(wait->path), "%.31s", record->file);
 }
 
-static void fill_file(const struct rw_kernel_wait *record, const char *proc_root, struct mounts *mounts,
+/* Returns whether the descriptor is seen, and still stands for the file. */
+static bool read_file(const struct rw_kernel_wait *record, const char *proc_root, struct mounts *mounts,
 		      struct analysis_wait *wait)
 {
 	struct descriptor descriptor;
+	bool is_open = !descriptor_look(proc_root, (pid_t)record->tgid, record->fd, mounts, &descriptor) &&
+		       same_file(record, wait->device, &descriptor);
 
-	if (record->fd < 0 || !record->file_system[0])
-		return;
-	wait->device = makedev(record->device >> 20, record->device & 0xfffff);
 	snprintf(wait->file_system, sizeof(wait->file_system), "%.15s", record->file_system);
-	if (!descriptor_look(proc_root, (pid_t)record->tgid, record->fd, mounts, &descriptor) &&
-	    same_file(record, wait->device, &descriptor))
+	if (is_open)
 		memcpy(wait->path, descriptor.path, sizeof(wait->path));
 	else
 		name_closed_file(record, wait);
@@ -83,6 +82,17 @@ static void fill_file(const struct rw_kernel_wait *record, const char *proc_root
 		memcpy(wait->file_system, mount->file_system, sizeof(wait->file_system));
 		memcpy(wait->device_name, mount->source, sizeof(wait->device_name));
 	}
+	return is_open;
+}
+
+static void fill_file(const struct rw_kernel_wait *record, const char *proc_root, struct mounts *mounts,
+		      struct file_names *names, struct analysis_wait *wait)
+{
+	if (record->fd < 0 || !record->file_system[0])
+		return;
+	wait->device = makedev(record->device >> 20, record->device & 0xfffff);
+	if (!file_names_find(names, record, wait) && read_file(record, proc_root, mounts, wait))
+		file_names_keep(names, record, wait);
 }
 
 /* A thread that was in poll(2) before its process was watched: its memory can still be asked. */
@@ -112,7 +122,7 @@ static void fill_waker(const struct rw_kernel_wait *record, struct analysis_wait
 }
 
 void kernel_wait_fill(const struct rw_kernel_wait *record, const char *proc_root, struct mounts *mounts,
-		      struct analysis_wait *wait)
+		      struct file_names *names, struct analysis_wait *wait)
 {
 	*wait = (struct analysis_wait){
 		.kind = kind_of(record->kind),
@@ -131,6 +141,6 @@ void kernel_wait_fill(const struct rw_kernel_wait *record, const char *proc_root
 	};
 	snprintf(wait->thread, sizeof(wait->thread), "%.15s", record->thread);
 	fill_waker(record, wait);
-	fill_file(record, proc_root, mounts, wait);
+	fill_file(record, proc_root, mounts, names, wait);
 	fill_polled(record, proc_root, mounts, wait);
 }

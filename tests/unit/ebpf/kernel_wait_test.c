@@ -35,6 +35,7 @@ static const struct rw_kernel_wait recorded = {
 
 static struct recorded_tree tree;
 static struct mounts *mounts;
+static struct file_names *names; /* NULL: every name is read */
 static struct analysis_wait wait;
 
 static void open_all(void)
@@ -50,12 +51,14 @@ static void open_all(void)
 static void close_all(void)
 {
 	mounts_close(mounts);
+	file_names_free(names);
+	names = NULL;
 	tree_close(&tree);
 }
 
 static void fill(const struct rw_kernel_wait *record)
 {
-	kernel_wait_fill(record, tree.root, mounts, &wait);
+	kernel_wait_fill(record, tree.root, mounts, names, &wait);
 }
 
 TestSuite(kernel_wait, .init = open_all, .fini = close_all);
@@ -100,6 +103,67 @@ Test(kernel_wait, without_inode_the_name_must_be_the_same)
 	strcpy(other.file, "other.out");
 	fill(&other);
 	cr_expect(eq(str, wait.path, "other.out"));
+}
+
+static void keep_names(void)
+{
+	names = file_names_new();
+	cr_assert(ne(ptr, names, NULL));
+	fill(&recorded);
+	tree_remove(&tree, "4711/fd/3");
+	tree_link(&tree, "4711/fd/3", "/mnt/logs/events.renamed");
+}
+
+Test(kernel_wait, a_name_that_was_read_a_moment_ago_is_not_read_again)
+{
+	struct rw_kernel_wait later = recorded;
+
+	keep_names();
+	later.end_ns += FILE_NAMES_KEPT_NS;
+	fill(&later);
+	cr_expect(eq(str, wait.path, "/mnt/logs/events.out"));
+	cr_expect(eq(str, wait.file_system, "ext4"));
+	cr_expect(eq(str, wait.device_name, "loop3"));
+	cr_expect(eq(u64, wait.device, makedev(7, 3)));
+	later.end_ns++;
+	fill(&later);
+	cr_expect(eq(str, wait.path, "/mnt/logs/events.renamed"));
+}
+
+Test(kernel_wait, a_kept_name_is_that_of_one_descriptor_of_one_process_and_one_file)
+{
+	struct rw_kernel_wait other = recorded;
+
+	keep_names();
+	tree_write(&tree, "4711/fdinfo/3", "mnt_id:\t36\nino:\t13\n");
+	other.inode = 13;
+	fill(&other);
+	cr_expect(eq(str, wait.path, "/mnt/logs/events.renamed"), "another inode");
+
+	other = recorded;
+	other.tgid = 4712;
+	fill(&other);
+	cr_expect(eq(str, wait.path, "events.out"), "another process, which is not to be seen");
+	other = recorded;
+	other.fd = 4;
+	fill(&other);
+	cr_expect(eq(str, wait.path, "events.out"), "another descriptor, closed by now");
+	other = recorded;
+	strcpy(other.file, "[eventfd]");
+	strcpy(other.file_system, "anon_inodefs");
+	fill(&other);
+	cr_expect(ne(str, wait.path, "/mnt/logs/events.out"), "all anonymous files have one inode");
+}
+
+Test(kernel_wait, nothing_is_kept_of_a_process_that_was_let_go)
+{
+	keep_names();
+	file_names_forget(names, 4712);
+	fill(&recorded);
+	cr_expect(eq(str, wait.path, "/mnt/logs/events.out"), "another one was");
+	file_names_forget(names, 4711);
+	fill(&recorded);
+	cr_expect(ne(str, wait.path, "/mnt/logs/events.out"));
 }
 
 Test(kernel_wait, a_closed_pipe_is_named_by_its_inode)

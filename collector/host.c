@@ -53,6 +53,7 @@ struct host {
 	void *more_argument;
 	struct process *processes;
 	size_t count, room;
+	struct memory_round *memory; /* NULL: each group is read for each of its processes */
 	uint64_t next_sample_ns, next_memory_ns, next_loss_ns, next_retry_ns;
 	uint64_t retry_ms;
 	struct loss loss;
@@ -135,6 +136,7 @@ int host_open(struct host **host, struct analysis *analysis, const char *root, h
 	*made = (struct host){ .analysis = analysis, .ended = ended, .argument = argument };
 	snprintf(made->root, sizeof(made->root), "%s", root);
 	snprintf(made->proc_root, sizeof(made->proc_root), "%s/proc", made->root);
+	made->memory = memory_round_new();
 	made->foreign_proc = is_foreign(made->proc_root);
 	err = mounts_open(&made->mounts, made->proc_root);
 	if (!err)
@@ -153,6 +155,7 @@ void host_close(struct host *host)
 	kernel_source_close(host->kernel);
 	proc_source_close(host->proc);
 	mounts_close(host->mounts);
+	memory_round_free(host->memory);
 	for (size_t i = 0; i < host->count; i++)
 		inner_threads_close(host->processes[i].inner);
 	free(host->processes);
@@ -373,12 +376,13 @@ static void read_memory(struct host *host, uint64_t now_ns)
 {
 	if (now_ns < host->next_memory_ns)
 		return;
+	memory_round_begin(host->memory);
 	for (size_t i = host->count; i-- > 0;) {
 		if (!is_proven(host, &host->processes[i]))
 			continue;
 		struct analysis_memory_state state = { .process = host->processes[i].id, .at_ns = now_ns };
 
-		if (!memory_limit_read(host->root, host->processes[i].writer->pid, &state))
+		if (!memory_limit_read(host->memory, host->root, host->processes[i].writer->pid, &state))
 			analysis_add_memory_state(host->analysis, &state);
 	}
 	host->next_memory_ns = now_ns + MEMORY_MS * UINT64_C(1000000);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_ROOM = 1024 };
+enum { PATH_ROOM = 1024, GROUPS = 64 /* of one round; what is more is read each time */ };
 
 /* What the two versions call things. Held is the sum of what can only be swapped: no page cache. */
 struct version {
@@ -27,6 +27,39 @@ struct place {
 	const struct version *version;
 	char mount[PATH_ROOM / 2], path[PATH_ROOM];
 };
+
+/* One group, as it was read in this round. */
+struct group {
+	char path[PATH_ROOM];
+	bool is_limited;
+	struct analysis_memory_state state; /* limit, held, hits, full, group; where it is limited */
+};
+
+struct memory_round {
+	bool mount_tried;
+	int mount_err;
+	struct place place; /* without the path */
+	struct group groups[GROUPS];
+	size_t count;
+};
+
+struct memory_round *memory_round_new(void)
+{
+	return calloc(1, sizeof(struct memory_round));
+}
+
+void memory_round_free(struct memory_round *round)
+{
+	free(round);
+}
+
+void memory_round_begin(struct memory_round *round)
+{
+	if (!round)
+		return;
+	round->mount_tried = false;
+	round->count = 0;
+}
 
 static FILE *open_file(const char *directory, const char *name)
 {
@@ -136,29 +169,72 @@ static uint64_t v2_hits(const char *directory)
 static const struct version v1 = { "memory.limit_in_bytes", { "total_rss", "total_shmem" }, v1_hits };
 static const struct version v2 = { "memory.max", { "anon", "shmem" }, v2_hits };
 
-static void read_level(const struct version *version, const char *directory, struct analysis_memory_state *state)
+static bool read_group(const struct version *version, const char *directory, struct analysis_memory_state *state)
 {
-	uint64_t limit = read_number(directory, version->limit), held = 0;
 	struct stat status;
 
-	if (!limit || stat(directory, &status))
-		return;
+	*state = (struct analysis_memory_state){ .limit = read_number(directory, version->limit) };
+	if (!state->limit || stat(directory, &status))
+		return false;
 	for (size_t i = 0; i < sizeof(version->held) / sizeof(*version->held); i++)
-		held += read_named(directory, "memory.stat", version->held[i]);
-	if (state->limit && (double)held / (double)limit <= (double)state->held / (double)state->limit)
-		return;
-	state->limit = limit;
-	state->held = held;
+		state->held += read_named(directory, "memory.stat", version->held[i]);
 	state->group = status.st_ino;
 	state->hits = version->hits(directory);
 	state->full = version == &v1 &&
-		      (double)read_number(directory, "memory.usage_in_bytes") >= full_share * (double)limit;
+		      (double)read_number(directory, "memory.usage_in_bytes") >= full_share * (double)state->limit;
+	return true;
 }
 
-int memory_limit_read(const char *root, pid_t pid, struct analysis_memory_state *state)
+/* Of a round that has not read it yet, a place to keep it in; without one, or room in it, `once`. */
+static const struct group *group_of(struct memory_round *round, const struct place *place, struct group *once)
 {
-	struct place place = { 0 };
-	int err = find_mount(root, &place);
+	struct group *group = round && round->count < GROUPS ? &round->groups[round->count] : once;
+
+	for (size_t i = 0; round && i < round->count; i++)
+		if (!strcmp(round->groups[i].path, place->path))
+			return &round->groups[i];
+	memcpy(group->path, place->path, sizeof(group->path));
+	group->is_limited = read_group(place->version, place->path, &group->state);
+	if (group != once)
+		round->count++;
+	return group;
+}
+
+static bool is_nearer(const struct analysis_memory_state *a, const struct analysis_memory_state *b)
+{
+	return !b->limit || (double)a->held / (double)a->limit > (double)b->held / (double)b->limit;
+}
+
+static int find_mount_once(struct memory_round *round, const char *root, struct place *place)
+{
+	*place = (struct place){ 0 };
+	if (!round)
+		return find_mount(root, place);
+	if (!round->mount_tried) {
+		round->place = (struct place){ 0 };
+		round->mount_err = find_mount(root, &round->place);
+	}
+	round->mount_tried = true;
+	*place = round->place;
+	return round->mount_err;
+}
+
+static void take_group(const struct group *group, struct analysis_memory_state *state)
+{
+	if (!group->is_limited || !is_nearer(&group->state, state))
+		return;
+	state->limit = group->state.limit;
+	state->held = group->state.held;
+	state->hits = group->state.hits;
+	state->full = group->state.full;
+	state->group = group->state.group;
+}
+
+int memory_limit_read(struct memory_round *round, const char *root, pid_t pid, struct analysis_memory_state *state)
+{
+	struct group once;
+	struct place place;
+	int err = find_mount_once(round, root, &place);
 
 	if (!err)
 		err = find_path(root, pid, &place);
@@ -166,7 +242,7 @@ int memory_limit_read(const char *root, pid_t pid, struct analysis_memory_state 
 		return err;
 	state->limit = state->held = state->hits = state->group = 0;
 	for (size_t mount = strlen(place.mount); strlen(place.path) >= mount;) {
-		read_level(place.version, place.path, state);
+		take_group(group_of(round, &place, &once), state);
 		char *last = strrchr(place.path, '/');
 		if (!last || last < place.path + mount)
 			break;

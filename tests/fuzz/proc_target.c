@@ -213,7 +213,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	look_at_threads();
 	absentees_look(&absentees, UINT64_C(1000000000));
 	absentees_look(&absentees, UINT64_C(3000000000));
-	if (!memory_limit_read(root, PID, &memory) && !memory.limit)
+	if (!memory_limit_read(NULL, root, PID, &memory) && !memory.limit)
 		abort();
 	look_at_symbols();
 	look_at_ports();

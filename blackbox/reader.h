@@ -49,6 +49,10 @@ enum box_life box_reader_life(const struct box_reader *reader, pid_t *writer_in_
  * 0. */
 int box_reader_communicators(const struct box_reader *reader, uint32_t first, uint32_t room,
 			     struct rw_communicator *communicators);
+/* The same again, where `known` is what was copied before: in one read where nothing has changed, in two where no entry has another owner, in
+ * place of three. 1: copied; 0: all are as in `known`, and nothing was; or -errno. All `count` must lie in the table. */
+int box_reader_communicators_again(const struct box_reader *reader, uint32_t first, uint32_t count,
+				   const struct rw_communicator *known, struct rw_communicator *communicators);
 /* Was the operation made on the communicator that the entry describes now? Entries are given out again. */
 static inline bool box_is_of(const struct rw_operation *operation, const struct rw_communicator *communicator)
 {

@@ -24,7 +24,7 @@
 #include "collector/sinks/socket.h"
 #include "collector/watch.h"
 
-enum { ROOM_EVERY = 20 /* ticks */, PUBLISH_MS = 500 /* at the end */ };
+enum { ROOM_MS = 1000, PUBLISH_MS = 500 /* at the end */ };
 
 struct collector {
 	const struct collector_options *options;
@@ -42,6 +42,7 @@ struct collector {
 	struct answers answers;
 	struct lookout lookout;
 	struct life life;
+	uint64_t next_room_ns;
 	size_t marked; /* findings that the mark beside the boxes stands for */
 };
 
@@ -104,8 +105,11 @@ static void on_request(void *argument, struct socket_client *client, const struc
 
 /* As long as no box has come. A directory named on our command line is one to look in; where the ranks record is not
  * known then. */
-static void look_for_room(struct collector *collector)
+static void look_for_room(struct collector *collector, uint64_t now_ns)
 {
+	if (now_ns < collector->next_room_ns)
+		return;
+	collector->next_room_ns = now_ns + ROOM_MS * UINT64_C(1000000);
 	if (!collector->options->directory && !live_boxes_directory(collector->watch.boxes))
 		room_look(&collector->room, collector->claim.places, collector->claim.place_count);
 }
@@ -173,6 +177,17 @@ static void on_finding(void *argument, const struct rw_finding *finding)
 	outlet_put(&collector->outlet, finding);
 }
 
+/* From now on, not from the next tick on. */
+static void set_pause(struct collector *collector)
+{
+	unsigned pause_ms = watch_next_ms(&collector->watch);
+
+	if (pause_ms == uv_timer_get_repeat(&collector->timer))
+		return;
+	uv_timer_set_repeat(&collector->timer, pause_ms);
+	uv_timer_again(&collector->timer);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
 	struct collector *collector = timer->data;
@@ -188,9 +203,9 @@ static void on_tick(uv_timer_t *timer)
 		answers_tick(&collector->answers, collector->socket, now_ns);
 	if (boxes)
 		answer_leaving(collector, now_ns);
-	if (collector->watch.ticks % ROOM_EVERY == 1)
-		look_for_room(collector);
+	look_for_room(collector, now_ns);
 	end_when_idle(collector, now_ns);
+	set_pause(collector);
 }
 
 static void on_signal(uv_signal_t *handle, int number)

@@ -22,9 +22,11 @@ enum {
 	SUSPECTS = 16,
 	SAMPLE_MS = 45, /* a little less than the 50 ms between two polls */
 	MEMORY_MS = 1000,
+	EARLY_MS = 25,          /* while it is calm a poll that comes so much too early is in time: the next is 100 ms away */
 	LOSS_MS = 250,
 	RETRY_MS = 5000,        /* what the kernel would not watch; each time in vain twice as long … */
 	RETRY_MOST_MS = 300000, /* … up to this */
+	MANY_RECORDS = 256,     /* in one poll: a twelfth of the kernel's buffer */
 	COST_SHARE = 20,        /* a round of samples may take one part in so many of a CPU */
 	WHY = 256,
 	ROOT = 96,
@@ -42,6 +44,8 @@ struct host {
 	struct analysis *analysis;
 	char root[ROOT], proc_root[ROOT + 8];
 	struct mounts *mounts;
+	int records; /* of the kernel's, in the last poll, or -errno */
+	bool calm;   /* when that was last asked */
 	bool helper_gone;
 	bool foreign_proc; /* /proc numbers the processes of another pid namespace */
 	struct proc_source *proc;
@@ -374,7 +378,7 @@ static void sample(struct host *host, uint64_t now_ns)
 
 static void read_memory(struct host *host, uint64_t now_ns)
 {
-	if (now_ns < host->next_memory_ns)
+	if (now_ns + (host->calm ? EARLY_MS * UINT64_C(1000000) : 0) < host->next_memory_ns)
 		return;
 	memory_round_begin(host->memory);
 	for (size_t i = host->count; i-- > 0;) {
@@ -431,7 +435,8 @@ static void miss_helper(struct host *host, uint64_t now_ns)
 
 static void poll_kernel(struct host *host, uint64_t now_ns)
 {
-	if (host->kernel && kernel_source_poll(host->kernel) == -ENOTCONN)
+	host->records = host->kernel ? kernel_source_poll(host->kernel) : 0;
+	if (host->records == -ENOTCONN)
 		miss_helper(host, now_ns);
 	else
 		host->helper_gone = false;
@@ -455,6 +460,17 @@ void host_poll(struct host *host, uint64_t now_ns)
 	if (pause_ns < SAMPLE_MS * UINT64_C(1000000))
 		pause_ns = SAMPLE_MS * UINT64_C(1000000);
 	host->next_sample_ns = now_ns + pause_ns;
+}
+
+bool host_is_calm(struct host *host)
+{
+	struct analysis_suspect suspects[SUSPECTS];
+
+	host->calm = host->records >= 0 && host->records <= MANY_RECORDS;
+	for (size_t i = 0; i < host->count && host->calm; i++)
+		host->calm = host->processes[i].by_kernel && !host->processes[i].stopped;
+	host->calm = host->calm && !find_suspects(host, suspects);
+	return host->calm;
 }
 
 void host_name_mount(struct host *host, pid_t pid, uint64_t device, char file_system[16], char device_name[32])

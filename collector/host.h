@@ -6,6 +6,7 @@
 #ifndef COLLECTOR_HOST_H
 #define COLLECTOR_HOST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -40,8 +41,10 @@ bool host_watches(const struct host *host, pid_t pid);
 typedef size_t host_more_suspects(void *argument, struct analysis_suspect *suspects, size_t room);
 void host_suspect_too(struct host *host, host_more_suspects *more, void *argument);
 
-/* Collects what the kernel has recorded and samples the suspects. Call 20 times a second. */
+/* Collects what the kernel has recorded and samples the suspects. Call 20 times a second; 10 times while it is calm. */
 void host_poll(struct host *host, uint64_t now_ns);
+/* Does the kernel itself record what each process waits for, not so much that its buffer fills, and is nobody to be sampled? */
+bool host_is_calm(struct host *host);
 /* Names the file system and the device behind a device number as `pid` sees them; leaves the arrays when not known. */
 void host_name_mount(struct host *host, pid_t pid, uint64_t device, char file_system[16], char device_name[32]);
 void host_loss(const struct host *host, struct loss *loss);

@@ -221,8 +221,8 @@ static void conclude(struct live_boxes *boxes, struct live_box *box)
 
 static void poll_box(struct live_boxes *boxes, struct live_box *box, uint64_t now_ns)
 {
-	bool alive = !box->orphan_ns && box_reader_life(feed_reader(box->feed), NULL) != BOX_ORPHANED;
 	int passed = feed_poll(box->feed, now_ns);
+	bool alive = !box->orphan_ns && feed_life(box->feed) != BOX_ORPHANED;
 
 	if (passed < 0) {
 		fprintf(stderr, "rankwatch: the black box of process %u is given up: %s\n",

@@ -138,7 +138,8 @@ void watch_catch_up(struct watch *watch, uint64_t now_ns)
 
 bool watch_tick(struct watch *watch, uint64_t now_ns)
 {
-	bool boxes = watch->ticks++ % BOXES_EVERY == 0;
+	uint64_t tick = watch->ticks++;
+	bool boxes = tick % BOXES_EVERY == 0;
 
 	host_poll(watch->host, now_ns);
 	gpu_health_poll(watch->gpu_health, now_ns);
@@ -147,11 +148,20 @@ bool watch_tick(struct watch *watch, uint64_t now_ns)
 	python_source_poll(watch->python, now_ns);
 	if (boxes)
 		watch_poll_boxes(watch, now_ns);
-	if (watch->ticks % LEASES_EVERY == 1)
+	/* With the boxes: the other ticks may be left out. */
+	if (tick % LEASES_EVERY == 0)
 		leases_renew(watch->analysis, watch->boxes, now_ns);
-	if (watch->ticks % NOTES_EVERY == 0) {
+	if (tick % NOTES_EVERY == NOTES_EVERY - BOXES_EVERY) {
 		live_boxes_note_gpus(watch->boxes);
 		live_boxes_note_ports(watch->boxes, now_ns);
 	}
 	return boxes;
+}
+
+unsigned watch_next_ms(struct watch *watch)
+{
+	if (watch->ticks % BOXES_EVERY == 0 || !host_is_calm(watch->host))
+		return WATCH_TICK_MS;
+	watch->ticks++;
+	return BOXES_EVERY * WATCH_TICK_MS;
 }

@@ -48,7 +48,7 @@ struct watch {
 	uid_t owner; /* as in the request */
 	bool stuck;  /* closed, while a thread still uses the loop: leave with _exit(2) */
 	char proc[BOX_PLACE_PATH];
-	uint64_t ticks;
+	uint64_t ticks; /* made, and left out */
 };
 
 /* request->job must live as long. 0 or -errno; close in both cases. */
@@ -58,8 +58,11 @@ void watch_close(struct watch *watch);
 
 /* Once, before the first tick: the run so far, from the boxes that are there. */
 void watch_catch_up(struct watch *watch, uint64_t now_ns);
-/* Call every WATCH_TICK_MS. Returns whether the boxes were read in this round: they are in every second one. */
+/* Call every WATCH_TICK_MS, or after watch_next_ms(). Returns whether the boxes were read in this round: they are in every second one. */
 bool watch_tick(struct watch *watch, uint64_t now_ns);
+/* After a tick: in how many ms the next one is due. Leaves out the one between two looks at the boxes where nothing would be done in it:
+ * the host is calm. */
+unsigned watch_next_ms(struct watch *watch);
 /* Reads the boxes out of turn. */
 void watch_poll_boxes(struct watch *watch, uint64_t now_ns);
 

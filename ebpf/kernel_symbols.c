@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { RECENT = 256 };
+
 struct symbol {
 	uint64_t address;
 	size_t name; /* offset into `names` */
@@ -16,6 +18,10 @@ struct kernel_symbols {
 	size_t count, room;
 	char *names;
 	size_t names_used, names_room;
+	struct {
+		uint64_t address; /* 0: none */
+		const char *name;
+	} recent[RECENT]; /* by address */
 };
 
 static int grow(void **array, size_t *room, size_t needed, size_t item)
@@ -107,7 +113,7 @@ void kernel_symbols_close(struct kernel_symbols *symbols)
 	free(symbols);
 }
 
-const char *kernel_symbols_name(const struct kernel_symbols *symbols, uint64_t address)
+static const char *look_up(const struct kernel_symbols *symbols, uint64_t address)
 {
 	size_t low = 0, high = symbols->count;
 
@@ -119,6 +125,17 @@ const char *kernel_symbols_name(const struct kernel_symbols *symbols, uint64_t a
 			high = middle;
 	}
 	return low ? symbols->names + symbols->entries[low - 1].name : NULL;
+}
+
+const char *kernel_symbols_name(struct kernel_symbols *symbols, uint64_t address)
+{
+	size_t at = (address ^ address >> 8) % RECENT;
+
+	if (!address || symbols->recent[at].address != address) {
+		symbols->recent[at].name = look_up(symbols, address);
+		symbols->recent[at].address = address;
+	}
+	return symbols->recent[at].name;
 }
 
 bool kernel_entry_code(const char *name)

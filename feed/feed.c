@@ -49,6 +49,11 @@ void feed_set_writer(struct feed *feed, pid_t pid)
 	feed->writer = pid;
 }
 
+enum box_life feed_life(const struct feed *feed)
+{
+	return feed->life;
+}
+
 const struct box_reader *feed_reader(const struct feed *feed)
 {
 	return &feed->reader;
@@ -163,14 +168,24 @@ static void pass_held(struct feed *feed)
 					     feed->held_remedy, feed->now_ns));
 }
 
+/* How many of them are to be passed on: none where nothing has changed since they were. A replay passes entries on as they were before
+ * they were read: it reads all. */
+static int read_communicators(struct feed *feed, uint32_t first, uint32_t count, struct rw_communicator *run)
+{
+	if (!feed_is_live(feed))
+		return box_reader_communicators(&feed->reader, first, count, run);
+	int changed = box_reader_communicators_again(&feed->reader, first, count, feed->communicators + first, run);
+
+	return changed > 0 ? (int)count : changed;
+}
+
 static int pass_communicators(struct feed *feed)
 {
 	struct rw_communicator run[FEED_RUN];
 	uint32_t used = (uint32_t)feed->reader.header.comms_used;
 
 	for (uint32_t first = 0; first < used; first += FEED_RUN) {
-		uint32_t room = used - first < FEED_RUN ? used - first : FEED_RUN;
-		int count = box_reader_communicators(&feed->reader, first, room, run);
+		int count = read_communicators(feed, first, used - first < FEED_RUN ? used - first : FEED_RUN, run);
 
 		if (count < 0)
 			return count;

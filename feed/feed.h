@@ -38,6 +38,8 @@ uint64_t feed_rejected(const struct feed *feed);
 int feed_error(const struct feed *feed);
 /* Last time stamp found in the box so far: after a replay, what "now" is for a post-mortem. */
 uint64_t feed_last_ns(const struct feed *feed);
+/* Whether its writer lived when it was last polled, before anything was read. */
+enum box_life feed_life(const struct feed *feed);
 const struct box_reader *feed_reader(const struct feed *feed);
 /* Names of this process's threads as its own samples gave them; NULL not known. */
 const char *feed_thread_name(const struct feed *feed, uint32_t tid);

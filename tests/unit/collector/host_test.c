@@ -20,6 +20,7 @@ static struct probes played;
 static int open_err, refusal, refused_count; /* the first so many are refused */
 static struct probes_loss lost;
 static bool unproven;
+static int records, suspected; /* that the next poll brings; ranks that others wait for */
 
 int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *record, void *argument, char *why)
 {
@@ -49,7 +50,7 @@ void probes_unwatch(struct probes *probes, pid_t tgid)
 int probes_poll(struct probes *probes)
 {
 	(void)probes;
-	return 0;
+	return records;
 }
 
 int probes_look(struct probes *probes, pid_t tgid)
@@ -108,6 +109,14 @@ static void watch_all(struct host *host)
 		writers[i] = (struct writer_process){ .pid = 1000 + i, .pidfd = -1, .proc_fd = -1 };
 		host_watch(host, (analysis_process_id)(i + 1), &writers[i]);
 	}
+}
+
+static size_t suspects_elsewhere(void *argument, struct analysis_suspect *suspects, size_t room)
+{
+	(void)argument;
+	for (int i = 0; i < suspected && (size_t)i < room; i++)
+		suspects[i] = (struct analysis_suspect){ .process = (analysis_process_id)(i + 1) };
+	return (size_t)suspected;
 }
 
 static struct sight sight_of(const struct host *host)
@@ -176,6 +185,30 @@ Test(host, what_was_lost_is_counted_by_where)
 	cr_expect_eq(loss.parts[LOSS_STORAGE], 3);
 	cr_expect_eq(loss.parts[LOSS_RECURSION], 2);
 	cr_expect_eq(loss_total(&loss), 10);
+	host_close(host);
+}
+
+Test(host, is_calm_while_the_kernel_sees_all_and_nobody_is_waited_for)
+{
+	struct host *host = opened();
+
+	cr_expect(host_is_calm(host), "nothing is watched");
+	refusal = -ENOSPC;
+	refused_count = 1;
+	watch_all(host);
+	host_suspect_too(host, suspects_elsewhere, NULL);
+	cr_expect_not(host_is_calm(host), "one is seen through /proc alone");
+	host_poll(host, UINT64_C(3600000000000));
+	cr_expect(host_is_calm(host));
+	suspected = 1;
+	cr_expect_not(host_is_calm(host), "its threads are sampled");
+	suspected = 0;
+	records = 2000;
+	host_poll(host, UINT64_C(3600100000000));
+	cr_expect_not(host_is_calm(host), "the kernel's buffer would fill");
+	records = 20;
+	host_poll(host, UINT64_C(3600200000000));
+	cr_expect(host_is_calm(host));
 	host_close(host);
 }
 

@@ -35,6 +35,12 @@ Test(kernel_symbols, an_address_inside_a_function_has_its_name)
 	cr_expect(eq(str, (char *)kernel_symbols_name(symbols, 0xffffffff81000200), "folio_wait_bit"));
 	cr_expect(eq(str, (char *)kernel_symbols_name(symbols, ~0ull), "jbd2_log_wait_commit"));
 	cr_expect(eq(ptr, (void *)kernel_symbols_name(symbols, 0x1000), NULL));
+	/* These two are remembered in one place. */
+	for (int i = 0; i < 2; i++) {
+		cr_expect(eq(str, (char *)kernel_symbols_name(symbols, 0xffffffff81000100), "ext4_sync_file"));
+		cr_expect(eq(str, (char *)kernel_symbols_name(symbols, 0xffffffff81000203), "folio_wait_bit"));
+		cr_expect(eq(ptr, (void *)kernel_symbols_name(symbols, 0), NULL));
+	}
 	kernel_symbols_close(symbols);
 }
 

@@ -119,6 +119,8 @@ class Browser:
     def move(self, x, y):
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
-    def picture(self, path, whole=False):
-        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+    def picture(self, path, whole=False, height=None):
+        """height: of the screen's upper part alone."""
+        part = {"clip": {"x": 0, "y": 0, "width": self.run("innerWidth"), "height": height, "scale": 1}} if height else {}
+        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole, **part)
         pathlib.Path(path).write_bytes(base64.b64decode(shot["data"]))

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """gallery.py [DIRECTORY]: the pictures of docs/gallery.md, made anew from recorded jobs and a large generated one, and sizes and times of
-their pages and traces. Without a directory they go into docs/gallery, and the table into docs/gallery.md, between the marks there.
-By hand: meson devenv -C build python3 ../tests/html/gallery.py"""
+their pages and traces. Without a directory they go into docs/gallery, and the table into docs/gallery.md, between the marks there. Traces are
+drawn by Chrome's viewer where RANKWATCH_CATAPULT names a checkout of it (trace_viewer.py); else their pictures stay as they are. By hand:
+meson devenv -C build python3 ../tests/html/gallery.py"""
 
 import os
 import pathlib
@@ -18,10 +19,13 @@ RANKWATCH, PLAYER, LARGE_JOB = (os.environ[f"TEST_{name}"] for name in ("RANKWAT
 PAGE = HERE.parent.parent / "docs" / "gallery.md"
 BEGIN, END = "<!-- sizes: gallery.py -->\n", "<!-- end of sizes -->"
 MOST = 150_000  # bytes of a picture
+TRACES = ("io-rank0", "never")
+TRACE_HEIGHT = 612  # of the viewer's tracks in a window of 900; the rest is for what is selected
 TIMES = 3  # a page is drawn and a file is made so often, a large one once: the least counts
 
 sys.path.insert(0, str(HERE))
 import browser  # noqa: E402
+import trace_viewer  # noqa: E402
 
 # name, what is at the top of the picture, its height, in dark
 PICTURES = {
@@ -42,14 +46,26 @@ def boxes_of(name, directory):
     return boxes
 
 
+def say_size(picture):
+    size = picture.stat().st_size
+    print(f"{picture.name}: {size / 1e3:.0f} kB{' TOO LARGE' if size > MOST else ''}", flush=True)
+
+
+def take_trace(page, name, directory, result):
+    path, _, _ = trace_viewer.make_page(name, directory)
+    trace_viewer.shown(page, path, height=900)
+    page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.picture(result / f"{name}-trace.png", height=TRACE_HEIGHT)
+    say_size(result / f"{name}-trace.png")
+
+
 def take(page, name, path, result):
     for part, selector, height, dark in PICTURES[name]:
         page.show(path, height=height, dark=dark)
         page.run(f"document.documentElement.style.scrollBehavior = 'auto'; document.querySelector('{selector}').scrollIntoView()")
         picture = result / f"{name}-{part}.png"
         page.picture(picture)
-        size = picture.stat().st_size
-        print(f"{picture.name}: {size / 1e3:.0f} kB{' TOO LARGE' if size > MOST else ''}", flush=True)
+        say_size(picture)
 
 
 def made(times, *command):
@@ -115,6 +131,8 @@ def main(result):
             path = pathlib.Path(one) / f"{name}.html"
             rows.append(row_of(page, name, boxes, path))
             take(page, name, path, result)
+            if name in TRACES and trace_viewer.checkout():
+                take_trace(page, name, pathlib.Path(one), result)
     if len(sys.argv) < 2:
         write_table(rows)
 

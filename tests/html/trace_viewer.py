@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""trace_viewer.py: traces of recorded jobs in Chrome's own trace viewer (chrome://tracing), which Debian's Chromium comes without:
+RANKWATCH_CATAPULT is a checkout of https://chromium.googlesource.com/catapult, whose trace2html makes one page of viewer and trace. Without
+it, or without a browser, it is skipped aloud."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import browser
+
+HERE = pathlib.Path(__file__).resolve().parent
+TAPES = HERE.parent / "tapes"
+RANKWATCH, PLAYER = os.environ["TEST_RANKWATCH"], os.environ["TEST_TAPE_PLAYER"]
+RANKS = range(8)
+# The viewer takes what lies within a microsecond of another slice's end to lie inside it, and drops the flows that meet there.
+HARMLESS = ("flow_slice_end_error", "flow_slice_start_error", "flow_slice_ordering_error")
+WAIT_S = 60
+
+# What must be read on the screen: the finding, and whom it names.
+FINDING = {"never": "HANG: rank 4", "io-rank0": "STRAGGLER: rank 0", "nan-mesh": "NAN: rank 1"}
+
+ASKS = """(() => {
+  const view = document.querySelector('tr-ui-timeline-view');
+  if (!view || !view.model || !view.model.flowEvents) return null;
+  const processes = Object.values(view.model.processes);
+  const slices = one => Object.values(one.threads).flatMap(thread => thread.sliceGroup.slices);
+  return JSON.stringify({
+    warnings: view.model.importWarnings.map(warning => warning.type),
+    flows: view.model.flowEvents.length,
+    processes: processes.map(one => [one.name, slices(one).length, Object.values(one.threads).map(thread => thread.name), Object.values(one.counters).length]),
+    findings: processes.filter(one => one.name === 'job').flatMap(slices).map(slice => slice.title),
+  });
+})()"""
+failed = 0
+
+
+def check(right, what):
+    global failed
+    print(("ok     " if right else "FAILED ") + what, flush=True)
+    failed += not right
+
+
+def skip(why):
+    print(f"skipped: {why}", flush=True)
+    sys.exit(77)
+
+
+def checkout():
+    """Its trace2html; None without a checkout."""
+    path = os.environ.get("RANKWATCH_CATAPULT")
+    return path and pathlib.Path(path) / "tracing" / "bin" / "trace2html"
+
+
+def make_page(name, directory):
+    """A page of this tape's trace; how many slices and instants, and how many arrows between slices it has."""
+    boxes, path, page = directory / name, directory / f"{name}.json", directory / f"{name}-trace.html"
+    boxes.mkdir(exist_ok=True)
+    if not any(boxes.iterdir()):
+        subprocess.run([PLAYER, TAPES / f"{name}.tape", "boxes", boxes], check=True)
+    subprocess.run([RANKWATCH, "trace", "-o", path, boxes], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([sys.executable, checkout().resolve(), path.name, f"--output={page.name}"], cwd=directory, check=True, stdout=subprocess.DEVNULL)
+    events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+    return page, sum(event["ph"] in "Xi" for event in events), sum(event["ph"] in "tf" for event in events)
+
+
+def shown(page, path, height=720):
+    """What the viewer made of it, once it has."""
+    page.show(path, width=1400, height=height)
+    end = time.monotonic() + WAIT_S
+    while time.monotonic() < end:
+        answer = page.run(ASKS)
+        if answer and page.run("document.querySelector('tr-ui-timeline-view').getBoundingClientRect().height > 0"):
+            return json.loads(answer)
+        time.sleep(0.1)
+    sys.exit(f"FAILED {path}: the viewer shows nothing after {WAIT_S} s: {page.problems}")
+
+
+def look(page, name, directory):
+    path, slices, steps = make_page(name, directory)
+    model = shown(page, path)
+    ranks = [one for one in model["processes"] if one[0].startswith("rank ")]
+    check([one[0].split(" ·")[0] for one in ranks] == [f"rank {rank}" for rank in RANKS], f"{name}: a process a rank, in order")
+    check(sum(one[1] for one in model["processes"]) == slices, f"{name}: every slice and instant is there: {sum(one[1] for one in model['processes'])} of {slices}")
+    check(all({"steps"} < set(one[2]) and one[3] for one in ranks), f"{name}: tracks and counters: {ranks[0][2]}")
+    check(len(model["findings"]) == 1 and model["findings"][0].startswith(FINDING[name]), f"{name}: {model['findings']}")
+    check(not set(model["warnings"]) - set(HARMLESS), f"{name}: warnings: {sorted(set(model['warnings']))}")
+    check(model["flows"] > 0.9 * steps, f"{name}: {model['flows']} of {steps} arrows")
+
+
+def main():
+    if not checkout():
+        skip("RANKWATCH_CATAPULT names no checkout of catapult, Chrome's trace viewer")
+    if not browser.find():
+        skip("no Chromium")
+    with tempfile.TemporaryDirectory(prefix="rankwatch-viewer.") as directory, browser.Browser() as page:
+        for name in FINDING:
+            look(page, name, pathlib.Path(directory))
+    sys.exit(failed != 0)
+
+
+if __name__ == "__main__":
+    main()

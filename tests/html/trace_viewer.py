@@ -37,6 +37,12 @@ ASKS = """(() => {
     findings: processes.filter(one => one.name === 'job').flatMap(slices).map(slice => slice.title),
   });
 })()"""
+# It draws the beginning first, and then moves to where all of it is to be seen.
+FITS = """(() => {
+  const view = document.querySelector('tr-ui-timeline-view');
+  const transform = view.trackView.viewport.currentDisplayTransform;
+  return transform.xWorldToView(view.model.bounds.max) <= innerWidth * devicePixelRatio;
+})()"""
 failed = 0
 
 
@@ -75,7 +81,7 @@ def shown(page, path, height=720):
     end = time.monotonic() + WAIT_S
     while time.monotonic() < end:
         answer = page.run(ASKS)
-        if answer and page.run("document.querySelector('tr-ui-timeline-view').getBoundingClientRect().height > 0"):
+        if answer and page.run(FITS):
             return json.loads(answer)
         time.sleep(0.1)
     sys.exit(f"FAILED {path}: the viewer shows nothing after {WAIT_S} s: {page.problems}")

@@ -7,7 +7,9 @@
 #include "analysis/model.h"
 #include "analysis/port_evidence.h"
 #include "analysis/straggler_cost.h"
+#include "analysis/tally.h"
 #include "analysis/text.h"
+#include "analysis/usual_sleep.h"
 
 /* Evidence of the same moment comes by several ways; the first words shall not be the poorest. */
 static const uint64_t evidence_first_ns = 300000000;
@@ -69,6 +71,26 @@ static void find_in(const struct analysis *analysis, const struct process *proce
 	cause->forgotten = is_forgotten(process, windows, count);
 }
 
+/* Which part of its steps is longer is not known then. */
+static bool sleeps_as_usual(const struct analysis *analysis, const struct suspect *suspect, const struct rank *rank,
+			    uint64_t reach_ns, const struct cause *cause)
+{
+	struct cause_window late[CAUSE_WINDOWS], whole[CAUSE_WINDOWS];
+	if (cause->class_ != RW_CAUSE_SLEEP || !is_host_late(suspect))
+		return false;
+	uint32_t count = recent_windows(suspect, false, reach_ns, late);
+	uint64_t late_ns = tally_overlap(late, count, 0, UINT64_MAX);
+	count = recent_windows(suspect, true, reach_ns, whole);
+	return usual_sleep(&analysis->intern, &analysis->job, rank, cause->tid, whole, count, late_ns);
+}
+
+static void forget_class(struct cause *cause)
+{
+	*cause = (struct cause){
+		.share = -1, .fd = -1, .seen = cause->seen, .tid = cause->tid, .thread = cause->thread
+	};
+}
+
 static void find_cause(const struct analysis *analysis, const struct suspect *suspect, const struct rank *rank,
 		       uint64_t step_ns, struct cause *cause)
 {
@@ -79,18 +101,18 @@ static void find_cause(const struct analysis *analysis, const struct suspect *su
 
 	uint32_t count = recent_windows(suspect, false, reach_ns, windows);
 	find_in(analysis, rank->process, tid, windows, count, cause);
+	if (sleeps_as_usual(analysis, suspect, rank, reach_ns, cause))
+		forget_class(cause);
 	if (is_host_late(suspect) && cause->share < 0.5) {
 		count = recent_windows(suspect, true, reach_ns, windows);
 		find_in(analysis, rank->process, tid, windows, count, &wider);
-		if (wider.share > cause->share)
+		if (wider.share > cause->share && !sleeps_as_usual(analysis, suspect, rank, reach_ns, &wider))
 			*cause = wider;
 	}
 	/* A device that is late while its host did all in time is no matter of the host's threads, unless it was held.
 	 */
 	if (!is_host_late(suspect) && cause->class_ != RW_CAUSE_STOPPED && cause->class_ != RW_CAUSE_CPU)
-		*cause = (struct cause){
-			.share = -1, .fd = -1, .seen = cause->seen, .tid = cause->tid, .thread = cause->thread
-		};
+		forget_class(cause);
 }
 
 /* For nearly all of its lateness it slept by its own call, or waited for one that was seen to end that: a lock's holder, a data

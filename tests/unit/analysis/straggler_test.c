@@ -70,6 +70,36 @@ Test(straggler, names_the_rank_and_its_cause_whatever_the_evidence)
 	}
 }
 
+/* All sleep in each step, for the sake of pace. Rank 3 does something else before that, which nobody saw: while it is late it sleeps. */
+Test(straggler, a_sleep_that_all_ranks_have_is_not_what_one_is_late_for)
+{
+	static const struct {
+		double ms;
+		enum history_evidence evidence;
+		enum rw_cause_class class_;
+	} cases[] = {
+		{ 150, EVIDENCE_NOTHING, RW_CAUSE_UNKNOWN },
+		{ 150, EVIDENCE_SLEEP_SEEN, RW_CAUSE_SLEEP },
+		{ 600, EVIDENCE_FSYNC, RW_CAUSE_IO },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct history_job job = eight;
+		job.faults[0] = (struct history_fault){
+			.kind = FAULT_HOST, .rank = 3, .first_step = 12, .ms = cases[i].ms, .evidence = cases[i].evidence
+		};
+		job.faults[1] = (struct history_fault){ .kind = FAULT_ALL, .first_step = 1, .ms = 300, .evidence = EVIDENCE_SLEEP_SEEN };
+		struct played run = play(&job);
+		const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 3);
+		cr_assert(finding, "case %zu: not named", i);
+		for (size_t k = 0; k < run.count; k++) {
+			cr_expect_eq(run.findings[k].rank, 3, "case %zu: %s", i, run.findings[k].text);
+			cr_expect_eq(run.findings[k].class_, cases[i].class_, "case %zu: class %d: %s", i, run.findings[k].class_,
+				     run.findings[k].cause_text);
+		}
+		end(&run);
+	}
+}
+
 /* Where the others are quiet, a lateness that stays what it is waits neither for the first steps to be over nor for a cause. */
 Test(straggler, names_who_is_steadily_late_in_a_short_job_without_noise)
 {

@@ -276,21 +276,23 @@ static bool join_convoy(const struct search *search, uint32_t tid, const struct 
 			const struct cause_window *windows, uint32_t count, struct cause *cause)
 {
 	const struct evidence *evidence = &search->process->evidence;
-	intern_id name;
+	struct convoy convoy;
 
-	if (tally->sampled || !convoy_find(search->intern, evidence, tid, windows, count,
-					   tally->by_class[RW_CAUSE_LOCK], &name, &cause->like_python))
+	if (tally->sampled || !convoy_find(search->intern, evidence, tid, windows, count, tally->by_class[RW_CAUSE_LOCK], &convoy))
 		return false;
 	struct cause_hop *hop = &cause->hops[cause->hop_count++];
 	hop->tid = tid;
 	hop->thread = thread_name(evidence, tid);
-	if (name)
+	if (convoy.name)
 		snprintf(hop->waits_for, sizeof(hop->waits_for), "its threads \"%s\" in turn",
-			 intern_text(search->intern, name));
+			 intern_text(search->intern, convoy.name));
 	else
 		snprintf(hop->waits_for, sizeof(hop->waits_for), "its other threads in turn");
 	cause->convoy = true;
-	cause->last_thread = name;
+	cause->like_python = convoy.like_python;
+	cause->holders = convoy.holders;
+	cause->holders_cpu = convoy.cpu;
+	cause->last_thread = convoy.name;
 	cause->last_tid = 0;
 	return true;
 }

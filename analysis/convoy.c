@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/convoy.h"
 
+#include <string.h>
+
 #include "analysis/tally.h"
 
-enum { ENDERS = 16 };
+enum { ENDERS = 16, HOLDERS = 64 };
 
 /* sys.getswitchinterval() and what a timer's end may be late. */
 static const uint64_t switch_least_ns = 4900000, switch_most_ns = 6500000;
+/* Samples that are further apart belong to two waits of the others, and in between the threads did something else. */
+static const uint64_t sampled_within_ns = 250000000;
 /* A thread that ended so much of the waits is the one to follow; a name that so many bear is that of all. */
 static const double nearly_all = 0.75;
 
@@ -68,9 +72,70 @@ static intern_id common_name(const struct enders *enders)
 	return 0;
 }
 
+/* Of the time of the windows between two samples of the thread, how much was it on a CPU? -1: there are no such samples. */
+static double cpu_share(const struct evidence *evidence, uint32_t tid, const struct cause_window *windows, uint32_t count)
+{
+	const struct evidence_piece *later = NULL;
+	uint64_t kept = evidence_kept(evidence), seen_ns = 0;
+	double cpu_ns = 0;
+
+	for (uint64_t age = 0; age < kept; age++) {
+		const struct evidence_piece *piece = evidence_at(evidence, age);
+
+		if (piece->tid != tid || piece->kind != ANALYSIS_WAIT_SAMPLE)
+			continue;
+		uint64_t between_ns = later && later->end_ns > piece->end_ns ? later->end_ns - piece->end_ns : 0;
+		uint64_t shared_ns = between_ns ? tally_overlap(windows, count, piece->end_ns, later->end_ns) : 0;
+
+		if (between_ns && between_ns <= sampled_within_ns) {
+			cpu_ns += (double)later->cpu_ns * (double)shared_ns / (double)between_ns;
+			seen_ns += shared_ns;
+		}
+		later = piece;
+	}
+	return seen_ns ? cpu_ns / (double)seen_ns : -1;
+}
+
+/* Who ended its waits, and who waited for a lock in short turns as well: they all pass it on, though not all of them to it. */
+static uint32_t find_holders(const struct intern *intern, const struct evidence *evidence, uint32_t tid,
+			     const struct cause_window *windows, uint32_t count, const struct enders *enders, uint32_t *tids)
+{
+	uint64_t kept = evidence_kept(evidence);
+	uint32_t found = enders->count;
+
+	memcpy(tids, enders->tids, found * sizeof(*tids));
+	for (uint64_t age = 0; age < kept && found < HOLDERS; age++) {
+		const struct evidence_piece *piece = evidence_at(evidence, age);
+		uint32_t i = 0;
+
+		while (i < found && tids[i] != piece->tid)
+			i++;
+		if (i == found && piece->tid != tid && piece->kind == ANALYSIS_WAIT_SHORT && piece->waker_tid && !piece->out_of_process_wake &&
+		    tally_overlap(windows, count, piece->start_ns, piece->end_ns) && wait_classify(intern, piece).class_ == RW_CAUSE_LOCK)
+			tids[found++] = piece->tid;
+	}
+	return found;
+}
+
+static double cpu_of_all(const uint32_t *tids, uint32_t holders, const struct evidence *evidence, const struct cause_window *windows,
+			 uint32_t count)
+{
+	uint32_t seen = 0;
+	double sum = 0;
+
+	for (uint32_t i = 0; i < holders; i++) {
+		double share = cpu_share(evidence, tids[i], windows, count);
+
+		if (share < 0)
+			continue;
+		seen++;
+		sum += share < 1 ? share : 1;
+	}
+	return seen * 2 > holders ? sum : -1;
+}
+
 bool convoy_find(const struct intern *intern, const struct evidence *evidence, uint32_t tid,
-		 const struct cause_window *windows, uint32_t count, uint64_t lock_ns, intern_id *name,
-		 bool *like_python)
+		 const struct cause_window *windows, uint32_t count, uint64_t lock_ns, struct convoy *convoy)
 {
 	uint64_t kept = evidence_kept(evidence), short_ns = 0, python_ns = 0;
 	struct enders enders = { 0 };
@@ -89,8 +154,11 @@ bool convoy_find(const struct intern *intern, const struct evidence *evidence, u
 		if (piece->longest_ns >= switch_least_ns && piece->longest_ns <= switch_most_ns)
 			python_ns += ns;
 	}
-	*name = common_name(&enders);
-	*like_python = python_ns * 2 >= short_ns;
-	return !is_one_thread(&enders) && short_ns * 2 >= lock_ns &&
-	       !works_elsewhere(&enders, intern, evidence, windows, count);
+	*convoy = (struct convoy){ .name = common_name(&enders), .like_python = python_ns * 2 >= short_ns, .cpu = -1 };
+	if (is_one_thread(&enders) || short_ns * 2 < lock_ns || works_elsewhere(&enders, intern, evidence, windows, count))
+		return false;
+	uint32_t tids[HOLDERS];
+	convoy->holders = find_holders(intern, evidence, tid, windows, count, &enders, tids);
+	convoy->cpu = cpu_of_all(tids, convoy->holders, evidence, windows, count);
+	return true;
 }

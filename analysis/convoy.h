@@ -9,10 +9,16 @@
 
 #include "analysis/cause.h"
 
+struct convoy {
+	intern_id name;   /* of the threads that pass the lock on; 0 where they have several */
+	bool like_python; /* in turns of 5 ms */
+	uint32_t holders; /* threads that were seen to pass it on: 64 at most */
+	double cpu;       /* of one CPU, which these used together in the windows; -1: not known of most of them */
+};
+
 /* Whether most of lock_ns, the time of the windows in which the thread waited for a lock, was in such waits, and
- * several other threads ended them, none nearly all, and the one that ended most was not busy in files. `name`: of these threads, 0 where they have several. */
+ * several other threads ended them, none nearly all, and the one that ended most was not busy in files. */
 bool convoy_find(const struct intern *intern, const struct evidence *evidence, uint32_t tid,
-		 const struct cause_window *windows, uint32_t count, uint64_t lock_ns, intern_id *name,
-		 bool *like_python);
+		 const struct cause_window *windows, uint32_t count, uint64_t lock_ns, struct convoy *convoy);
 
 #endif

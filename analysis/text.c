@@ -40,6 +40,15 @@ void text_end(char *text, size_t room, const struct process *process)
 		snprintf(text, room, "exited with status %d", WEXITSTATUS(status));
 }
 
+/* Those who pass a lock on compute between two turns: how much of a processor that takes from the one that waits. */
+static void convoy_text(char *text, size_t room, const struct cause *cause)
+{
+	int used = snprintf(text, room, cause->like_python ? "%s(2), 5 ms at a time as for Python's lock" : "%s(2)", cause->system_call);
+
+	if (cause->holders_cpu >= 0 && used > 0 && (size_t)used < room)
+		snprintf(text + used, room - (size_t)used, "; they use %.0f %% of a CPU", cause->holders_cpu * 100);
+}
+
 void text_cause(char *text, size_t room, const struct cause *cause, const struct process *process)
 {
 	static const char *const texts[RW_CAUSE_COUNT] = {
@@ -58,8 +67,8 @@ void text_cause(char *text, size_t room, const struct cause *cause, const struct
 		text_end(text, room, process);
 	else if (*cause->gpu_text)
 		snprintf(text, room, "%s", cause->gpu_text);
-	else if (cause->convoy && cause->like_python && cause->system_call)
-		snprintf(text, room, "%s(2), 5 ms at a time as for Python's lock", cause->system_call);
+	else if (cause->convoy && cause->system_call)
+		convoy_text(text, room, cause);
 	else if (cause->system_call && cause->class_ != RW_CAUSE_CPU && cause->class_ != RW_CAUSE_RUNNING &&
 		 cause->class_ != RW_CAUSE_STOPPED)
 		snprintf(text, room, cause->second_call ? "%s(2) and %s(2)" : "%s(2)", cause->system_call,

@@ -340,6 +340,17 @@ Test(cause, a_lock_that_threads_pass_on_every_5_ms_is_said_to_be_like_python_s)
 	cr_expect_str_eq(cause.hops[0].waits_for, "its threads \"python3\" in turn");
 	text_cause(text, sizeof(text), &cause, &scene.process);
 	cr_expect_str_eq(text, "futex(2), 5 ms at a time as for Python's lock");
+	for (uint32_t worker = 0; worker < WORKERS; worker++)
+		for (uint64_t i = 0; i <= 20; i++) {
+			struct analysis_wait look = futex(WORKER + worker, "python3", start + i * 50 * ms, start + i * 50 * ms);
+
+			look.kind = ANALYSIS_WAIT_SAMPLE;
+			look.cpu_ns = ms + i * 48 * ms / WORKERS;
+			see(&scene, &look);
+		}
+	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+	text_cause(text, sizeof(text), &cause, &scene.process);
+	cr_expect_str_eq(text, "futex(2), 5 ms at a time as for Python's lock; they use 96 % of a CPU");
 	end(&scene);
 }
 

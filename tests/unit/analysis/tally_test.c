@@ -280,10 +280,11 @@ Test(tally, who_is_seen_waiting_has_not_waited_while_it_ran)
 static bool convoy(const struct seen *seen, uint64_t lock_ms, const char **name, bool *like_python)
 {
 	const struct cause_window window = { 0, 1000 * MS };
-	intern_id id;
-	bool found = convoy_find(&seen->intern, &seen->evidence, THREAD, &window, 1, lock_ms * MS, &id, like_python);
+	struct convoy convoy;
+	bool found = convoy_find(&seen->intern, &seen->evidence, THREAD, &window, 1, lock_ms * MS, &convoy);
 
-	*name = intern_text(&seen->intern, id);
+	*name = intern_text(&seen->intern, convoy.name);
+	*like_python = convoy.like_python;
 	return found;
 }
 
@@ -300,6 +301,43 @@ Test(convoy, a_lock_that_several_threads_pass_on_in_short_turns)
 	cr_expect(python);
 	cr_expect_str_eq(name, "worker", "all of them have that name");
 	cr_expect_not(convoy(&seen, 201, &name, &python), "less than half");
+	end(&seen);
+}
+
+/* The sampler sees the thread every 50 ms, and that it has run for so long since. */
+static void sample_cpu(struct seen *seen, uint32_t tid, uint64_t from_ms, uint64_t to_ms, uint64_t each_ms)
+{
+	for (uint64_t at_ms = from_ms, cpu_ms = 7; at_ms <= to_ms; at_ms += 50, cpu_ms += each_ms) {
+		struct analysis_wait look = { .kind = ANALYSIS_WAIT_SAMPLE, .level = RW_LEVEL_EBPF, .tid = tid, .start_ns = at_ms * MS,
+					      .end_ns = at_ms * MS, .cpu_ns = cpu_ms * MS, .state = 'S', .system_call = SYS_futex, .fd = -1 };
+		add(seen, look);
+	}
+}
+
+Test(convoy, how_much_of_a_processor_those_use_who_pass_the_lock_on)
+{
+	const struct cause_window windows[] = { { 100 * MS, 300 * MS }, { 800 * MS, 900 * MS } };
+	struct convoy convoy;
+	struct seen seen;
+
+	setup(&seen);
+	for (uint64_t at_ms = 100; at_ms < 300; at_ms += 20) {
+		add(&seen, short_waits(at_ms, at_ms + 10, 5, 5 * MS, OTHER));
+		add(&seen, short_waits(at_ms + 10, at_ms + 20, 5, 5 * MS, THIRD));
+	}
+	cr_assert(convoy_find(&seen.intern, &seen.evidence, THREAD, windows, 2, 100 * MS, &convoy));
+	cr_expect_eq(convoy.holders, 2);
+	cr_expect_lt(convoy.cpu, 0, "nobody looked");
+	sample_cpu(&seen, OTHER, 100, 300, 10);
+	cr_assert(convoy_find(&seen.intern, &seen.evidence, THREAD, windows, 2, 100 * MS, &convoy));
+	cr_expect_lt(convoy.cpu, 0, "at one of two");
+	sample_cpu(&seen, THIRD, 100, 300, 30);
+	sample_cpu(&seen, THREAD, 100, 300, 50);
+	cr_assert(convoy_find(&seen.intern, &seen.evidence, THREAD, windows, 2, 100 * MS, &convoy));
+	cr_expect_float_eq(convoy.cpu, 0.8, 1e-9, "10 and 30 of 50 ms; the one that waits does not count: %f", convoy.cpu);
+	sample_cpu(&seen, OTHER, 900, 950, 50);
+	cr_assert(convoy_find(&seen.intern, &seen.evidence, THREAD, windows, 2, 100 * MS, &convoy));
+	cr_expect_float_eq(convoy.cpu, 0.8, 1e-9, "600 ms without a look, and then behind the windows: %f", convoy.cpu);
 	end(&seen);
 }
 

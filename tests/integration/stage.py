@@ -258,6 +258,7 @@ class Stage:
         environment.update({
             name: value, "LC_ALL": "C", "LD_LIBRARY_PATH": SIM_DIR, "XDG_RUNTIME_DIR": str(self.runtime),
             "RANKWATCH_DIR": str(self.boxes), "RANKWATCH_JOB": self.dir.name, "WORKLOAD_EVENTS": str(self.events_file),
+            "RANKWATCH_HISTORY": "4M",  # the usual 64 MiB a rank take the kernel as long to make as a short job takes
         })
         environment.update(entry.split("=", 1) for entry in scenarios()["environment"])
         environment.update(more)

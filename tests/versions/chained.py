@@ -24,7 +24,7 @@ class Probe:
         with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
             report = os.path.join(folder, "report")
             environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": self.sim, "LC_ALL": "C", "SIM_QUIET": "1",
-                           "SIM_NCCL_VERSION": release, "RANKWATCH_DIR": folder, "RANKWATCH_QUIET": "1",
+                           "SIM_NCCL_VERSION": release, "RANKWATCH_DIR": folder, "RANKWATCH_QUIET": "1", "RANKWATCH_HISTORY": "4M",
                            "SECOND_REPORT": report, "SECOND_MASK": str(MASK), **variables}
             done = subprocess.run([self.program], stdin=subprocess.DEVNULL, env=environment, capture_output=True, text=True, timeout=120)
             if done.returncode:

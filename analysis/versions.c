@@ -36,6 +36,7 @@ struct trait {
 struct split {
 	const struct process *usual; /* one of the most */
 	uint32_t odd;                /* how many differ */
+	int32_t lowest;              /* of the ranks that are as this one */
 };
 
 static const char *nccl_value(const struct trait *trait, const struct versions *versions, char *text, size_t room)
@@ -152,23 +153,43 @@ static bool is_alike(const struct trait *trait, const struct process *a, const s
 	return !of_a || !of_b || !strcmp(of_a, of_b);
 }
 
-/* Most processes agree with one another, or the first seen stands for what is usual. */
+static struct split split_as(const struct job *job, const struct trait *trait, const struct process *usual)
+{
+	struct split split = { .usual = usual, .lowest = INT32_MAX };
+
+	for (uint32_t i = 0; i < job->process_count; i++)
+		split.odd += !is_alike(trait, usual, job->processes[i]);
+	for (uint32_t i = 0; i < job->rank_count; i++) {
+		const struct rank *rank = &job->ranks[i];
+
+		if (rank->process && rank->world < split.lowest && is_alike(trait, usual, rank->process))
+			split.lowest = rank->world;
+	}
+	return split;
+}
+
+static bool is_usual(const struct split *split, const struct split *best)
+{
+	if (!best->usual || split->odd != best->odd)
+		return !best->usual || split->odd < best->odd;
+	return split->lowest < best->lowest;
+}
+
+/* Most processes agree with one another, or those of the lowest rank stand for what is usual: which was seen first is chance. */
 static struct split split_by(const struct job *job, const struct trait *trait)
 {
 	struct split best = { 0 };
 	char text[256];
 
 	for (uint32_t i = 0; i < job->process_count; i++) {
-		uint32_t odd = 0;
-
 		/* What is not known is like everything. */
 		if (!trait->value(trait, &job->processes[i]->versions, text, sizeof(text)) ||
 		    (best.usual && is_alike(trait, job->processes[i], best.usual)))
 			continue;
-		for (uint32_t k = 0; k < job->process_count; k++)
-			odd += !is_alike(trait, job->processes[i], job->processes[k]);
-		if (!best.usual || odd < best.odd)
-			best = (struct split){ job->processes[i], odd };
+		struct split split = split_as(job, trait, job->processes[i]);
+
+		if (is_usual(&split, &best))
+			best = split;
 		if (!best.odd)
 			break;
 	}

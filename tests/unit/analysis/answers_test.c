@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that the analysis says of some two hundred and thirty small jobs, held against what it said when somebody last
+ * Everything that the analysis says of some five hundred and seventy small jobs, held against what it said when somebody last
  * looked: each finding as it was told, and a number that is made of all keys of the findings and all that the views, the
  * account and the summary show. Many jobs have no noise at all, so that times are equal to each other and to limits.
  * Other tests say what must be so; this one that nothing changes unnoticed. A change that is meant:
@@ -17,6 +17,7 @@
 #include "noisy_jobs.h"
 #include "pipelined.h"
 #include "played.h"
+#include "tests/sanitized.h"
 
 /* Everything is the same, to the nanosecond, but for what the fault does. */
 static const struct history_job even = { .ranks = 4, .steps = 24, .layers = 2, .compute_ms = 20, .tail_ms = 3000 };
@@ -269,4 +270,23 @@ static bool play_loose(unsigned int number)
 Test(answers, about_jobs_drawn_record_by_record)
 {
 	kept_compare("loose", play_loose);
+}
+
+static bool play_at_limits(unsigned int number)
+{
+	const struct surroundings around = { .number = number, .ranks = 2 + (int)(number % 4), .sick = (int)(number % 3), .from_ms = 1000 + 500 * (number % 7),
+					     .to_ms = 6000 + 1000 * (number % 5) };
+
+	listening_around = number % 3 ? NULL : &around;
+	fprintf(kept.answers, "  %lu operations\n", loose_play(LOOSE_AT_LIMITS + number));
+	listening_around = NULL;
+	return number < 239;
+}
+
+/* The code is that of the other jobs. */
+Test(answers, about_jobs_at_limits)
+{
+	if (SANITIZED)
+		cr_skip_test("too many operations for a sanitizer");
+	kept_compare("limits", play_at_limits);
 }

@@ -82,7 +82,8 @@ struct loose {
 	int first_step[MOST_COMMUNICATORS], last_step[MOST_COMMUNICATORS]; /* in which it is used */
 	struct call pattern[MOST_CALLS + END_CALLS];
 	enum wrong wrong;
-	int who, since;
+	int who, since, until, every;
+	double late_ms, slow_ms;
 	double host_ms[MOST_RANKS], gpu_ms[MOST_RANKS], end_ms;
 	bool bad[MOST_RANKS];
 	uint64_t ticket[MOST_RANKS], progress[MOST_RANKS][MOST_COMMUNICATORS];
@@ -423,14 +424,14 @@ static void follow(struct loose *loose, int killed, double ms)
 static void begin_step(struct loose *loose, int rank, int step)
 {
 	double *host_ms = &loose->host_ms[rank], *gpu_ms = &loose->gpu_ms[rank], unit_ms = loose->unit_ms;
-	bool once = step == loose->since, since = step >= loose->since;
+	bool once = step == loose->since, since = step >= loose->since && step < loose->until;
 
 	*host_ms += (double)drawn(loose, 2) * unit_ms;
 	*gpu_ms = fmax(*gpu_ms, *host_ms) + (double)(2 + drawn(loose, 3)) * unit_ms;
-	if (is_wrong(loose, WRONG_LATE, rank) && since && step % 3 == 0)
-		*host_ms += 400;
+	if (is_wrong(loose, WRONG_LATE, rank) && since && step % loose->every == 0)
+		*host_ms += loose->late_ms;
 	if (is_wrong(loose, WRONG_SLOW, rank) && since)
-		*gpu_ms += 100;
+		*gpu_ms += loose->slow_ms;
 	if (is_wrong(loose, WRONG_NAN, rank) && once)
 		loose->bad[rank] = true;
 	if (is_wrong(loose, WRONG_STUCK, rank) && once)
@@ -557,6 +558,33 @@ static double hand_all_on(struct loose *loose, struct analysis *analysis, double
 	return now_ms;
 }
 
+/* Times that stand in analysis/, and some halves and doubles of them. */
+static double drawn_limit_ms(struct loose *loose)
+{
+	static const double limits_ms[] = { 1, 2, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 125, 150, 200, 250, 300, 500, 600, 1000, 2000, 2500, 3000 };
+
+	return limits_ms[drawn(loose, sizeof(limits_ms) / sizeof(*limits_ms))] + ((double)drawn(loose, 3) - 1) / 1e6;
+}
+
+static void draw_limits(struct loose *loose)
+{
+	static const double units_ms[] = { 1, 2, 4, 5, 10, 12.5, 20, 25, 40, 50, 100 };
+
+	loose->unit_ms = units_ms[drawn(loose, sizeof(units_ms) / sizeof(*units_ms))];
+	loose->steps += (int)drawn(loose, 40);
+	if (drawn(loose, 2)) {
+		loose->wrong = drawn(loose, 2) ? WRONG_LATE : WRONG_SLOW;
+		loose->steps += (int)drawn(loose, 120);
+	}
+	loose->since = 3 + (int)drawn(loose, 20);
+	loose->until = drawn(loose, 2) ? loose->since + 3 + (int)drawn(loose, 20) : loose->steps + 1;
+	loose->every = 1 + (int)drawn(loose, 5);
+	loose->late_ms = drawn_limit_ms(loose);
+	loose->slow_ms = drawn_limit_ms(loose);
+	for (int c = 0; c < loose->communicators; c++)
+		loose->last_step[c] = loose->last_step[c] < 25 ? loose->last_step[c] : loose->steps;
+}
+
 static void draw(struct loose *loose, unsigned int number)
 {
 	static const double units_ms[] = { 2, 5, 10, 20, 50 };
@@ -568,8 +596,14 @@ static void draw(struct loose *loose, unsigned int number)
 	loose->wrong = (enum wrong)(number % WRONGS);
 	loose->who = (int)drawn(loose, (uint64_t)loose->ranks);
 	loose->since = 8 + (int)drawn(loose, 8);
+	loose->until = loose->steps + 1;
+	loose->every = 3;
+	loose->late_ms = 400;
+	loose->slow_ms = 100;
 	draw_communicators(loose);
 	draw_pattern(loose);
+	if (number >= LOOSE_AT_LIMITS)
+		draw_limits(loose);
 	if (loose->wrong == WRONG_NAN || loose->wrong == WRONG_GROWS || loose->wrong == WRONG_BIT)
 		loose->number |= 3; /* is scanned */
 }

@@ -7,6 +7,10 @@
 #ifndef TESTS_UNIT_ANALYSIS_LOOSE_JOBS_H
 #define TESTS_UNIT_ANALYSIS_LOOSE_JOBS_H
 
+/* Jobs from this number on are late, slow and silent by what the analysis has as limits, or a nanosecond more or less, in every step or
+ * in some, for good or for a while. */
+enum { LOOSE_AT_LIMITS = 10000 };
+
 /* The same job for the same number; `analysis_new` to `analysis_free`. Returns how many operations were told. */
 unsigned long loose_play(unsigned int number);
 

@@ -85,12 +85,35 @@ Test(versions, several_differences_are_one_finding)
 	cr_expect_str_eq(small_job_last(&job)->evidence[2], "NCCL_PROTO: LL, others not set");
 }
 
+Test(versions, another_build_of_ours_is_told_with_all_numbers_of_both)
+{
+	for (int rank = 0; rank < SMALL_JOB_RANKS; rank++)
+		job.boxes[rank].rankwatch_version = 1 << 16 | 2 << 8 | 3;
+	job.boxes[1].rankwatch_version = 4 << 16 | 5 << 8 | 6;
+	look();
+	cr_assert_eq(job.count, 1);
+	cr_expect_str_eq(small_job_last(&job)->text, "rank 1 has rankwatch 4.5.6 where the others have 1.2.3");
+}
+
 Test(versions, half_and_half_is_not_certain)
 {
 	job.boxes[2].nccl_version = job.boxes[3].nccl_version = 22705;
 	look();
 	cr_assert_eq(job.count, 1);
 	cr_expect_eq(small_job_last(&job)->confidence, RW_LIKELY);
+}
+
+Test(versions, of_halves_the_one_without_the_lowest_rank_is_told_whoever_is_seen_first)
+{
+	static const int seen[SMALL_JOB_RANKS] = { 2, 3, 1, 0 };
+
+	for (int i = 0; i < SMALL_JOB_RANKS; i++) {
+		job.boxes[i].world_rank = seen[i];
+		job.boxes[i].nccl_version = seen[i] < 2 ? 22705 : 22809;
+	}
+	look();
+	cr_assert_eq(job.count, 1);
+	cr_expect_str_eq(small_job_last(&job)->text, "ranks 2,3 have NCCL 2.28.9 where the others have 2.27.5");
 }
 
 Test(versions, what_is_not_known_is_no_difference)

@@ -132,6 +132,20 @@ Test(writer_places, a_directory_that_is_taken_away_meanwhile_is_made_again, .tim
 	waitpid(remover, NULL, 0);
 }
 
+/* A program may have been started without a standard input: then the first directory on the way is the first descriptor there is. */
+Test(writer_places, a_directory_whose_descriptor_is_0_is_a_directory)
+{
+	struct box_writer writer;
+
+	private_shm("size=64m");
+	close(0);
+	cr_assert_eq(box_writer_create(&writer, &request), 0);
+	cr_expect_eq(strncmp(writer.path, "/dev/shm/", 9), 0, "%s: %s", writer.path, writer.note);
+	cr_expect_eq(fcntl(0, F_GETFD), -1, "given back");
+	unlink(writer.path);
+	box_writer_close(&writer);
+}
+
 /* Starting a job must not hang on somebody who is always quicker. */
 Test(writer_places, a_directory_that_is_taken_away_each_time_is_given_up)
 {

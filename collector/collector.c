@@ -199,8 +199,10 @@ static void on_tick(uv_timer_t *timer)
 	mark_findings(collector);
 	outlet_tick(&collector->outlet);
 	broadcast_tick(&collector->broadcast, &collector->outlet.board, live_boxes_count(collector->watch.boxes), boxes, now_ns);
-	if (collector->socket)
+	if (collector->socket) {
 		answers_tick(&collector->answers, collector->socket, now_ns);
+		socket_mute_others(collector->socket);
+	}
 	if (boxes)
 		answer_leaving(collector, now_ns);
 	look_for_room(collector, now_ns);
@@ -338,15 +340,19 @@ static void say_level(const struct collector *collector)
 			     sight.why, gpus);
 }
 
+/* On our stderr, and to launchers that are still there: a scheduler that ends a job signals us as well as its ranks. */
 static void say_summary(struct collector *collector)
 {
-	char *line = summary_line(collector, true);
-	json_t *summary = line ? json_loads(line, 0, NULL) : NULL;
+	char *line = summary_line(collector, false), *last = summary_line(collector, true);
+	json_t *summary = last ? json_loads(last, 0, NULL) : NULL;
 
 	if (summary && !collector->options->quiet)
 		message_print_summary(stderr, "rankwatch collect", summary);
+	if (line && last && collector->socket)
+		socket_tell_end(collector->socket, line, last);
 	json_decref(summary);
 	free(line);
+	free(last);
 }
 
 /* We end: what runs on is saved as it is now; commands run on meanwhile. */

@@ -20,7 +20,7 @@ struct socket_client {
 	struct socket_sink *sink;
 	struct socket_client *next;
 	struct line_buffer input;
-	bool is_run, is_leaving, closing;
+	bool is_run, is_leaving, closing, is_muted;
 	struct socket_subscription subscription;
 	size_t first; /* length of the line that was sent when nothing else waited */
 	char chunk[REQUEST_LINE];
@@ -147,7 +147,8 @@ void socket_each(struct socket_sink *sink, void (*visit)(void *argument, struct 
 	}
 }
 
-bool socket_send_launcher(struct socket_sink *sink, const char *line)
+/* The launcher that came first; NULL none. */
+static struct socket_client *first_launcher(const struct socket_sink *sink)
 {
 	struct socket_client *first = NULL;
 
@@ -155,9 +156,30 @@ bool socket_send_launcher(struct socket_sink *sink, const char *line)
 	for (struct socket_client *client = sink->clients; client; client = client->next)
 		if (client->is_run || client->is_leaving)
 			first = client;
+	return first;
+}
+
+bool socket_send_launcher(struct socket_sink *sink, const char *line)
+{
+	struct socket_client *first = first_launcher(sink);
+
 	if (first)
 		socket_send(first, line);
 	return first;
+}
+
+void socket_mute_others(struct socket_sink *sink)
+{
+	const struct socket_client *first = first_launcher(sink);
+	struct socket_client *next;
+
+	for (struct socket_client *client = sink->clients; client; client = next) {
+		next = client->next;
+		if (!client->is_run || client->is_muted == (client != first))
+			continue;
+		client->is_muted = client != first;
+		socket_send(client, client->is_muted ? "{\"muted\":true}" : "{\"muted\":false}");
+	}
 }
 
 static void on_line(void *argument, char *line, size_t length)
@@ -351,6 +373,18 @@ void socket_answer_leaving(struct socket_sink *sink, const char *line, const cha
 			socket_send(client, last);
 		printed |= client->is_leaving;
 		client->is_leaving = false;
+	}
+}
+
+void socket_tell_end(struct socket_sink *sink, const char *line, const char *last)
+{
+	const struct socket_client *first = first_launcher(sink);
+	struct socket_client *next;
+
+	for (struct socket_client *client = sink->clients; client; client = next) {
+		next = client->next;
+		if (client->is_run || client->is_leaving)
+			socket_send(client, client == first ? last : line);
 	}
 }
 

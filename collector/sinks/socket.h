@@ -53,6 +53,8 @@ void socket_send_all(struct socket_sink *sink, const char *line);
 void socket_send_listeners(struct socket_sink *sink, const char *line);
 /* To the launcher that came first. Returns whether there is one. */
 bool socket_send_launcher(struct socket_sink *sink, const char *line);
+/* Tells launchers whether the text about findings is another's to print, where that has changed: the first one prints it. */
+void socket_mute_others(struct socket_sink *sink);
 unsigned socket_clients(const struct socket_sink *sink);
 /* Launchers that have joined and not left, and those that have left and wait for the summary. */
 unsigned socket_runs(const struct socket_sink *sink);
@@ -60,5 +62,7 @@ unsigned socket_leaving(const struct socket_sink *sink);
 /* Answers all that wait: one of them with `last` when no launcher is left, the others with `line`. Who only listens
  * hears `last`, too. */
 void socket_answer_leaving(struct socket_sink *sink, const char *line, const char *last);
+/* We end before they leave: `last` to the launcher that came first, `line` to the others. */
+void socket_tell_end(struct socket_sink *sink, const char *line, const char *last);
 
 #endif

@@ -58,6 +58,7 @@ struct run {
 	struct announcer announcer;
 	struct written written; /* into `lines` */
 	struct line_sink *lines; /* findings as JSON; NULL: nowhere */
+	bool muted;              /* another launcher of this job and node prints findings */
 	bool unwatched;          /* what it takes was not to be had: the job runs without us */
 	json_t *summary;
 	uint64_t began_ns; /* before the job */
@@ -108,7 +109,7 @@ static const uint64_t at_once_ns = UINT64_C(10000000000), gloo_after_ns = UINT64
 /* A collector that another launcher started does what that one asked for. */
 static void check_saving(struct run *run, const json_t *hello)
 {
-	if (!hello || !run->options.sinks.save || run->saving_said || json_string_value(json_object_get(hello, "save")))
+	if (!run->options.sinks.save || run->saving_said || json_string_value(json_object_get(hello, "save")))
 		return;
 	run->saving_said = true;
 	fprintf(stderr, "rankwatch run: the collector of this job does not save black boxes: it could not, or another "
@@ -117,7 +118,7 @@ static void check_saving(struct run *run, const json_t *hello)
 
 static void check_on_finding(struct run *run, const json_t *hello)
 {
-	if (!hello || !run->options.sinks.on_finding || run->on_finding_said ||
+	if (!run->options.sinks.on_finding || run->on_finding_said ||
 	    json_is_true(json_object_get(hello, "on_finding")))
 		return;
 	run->on_finding_said = true;
@@ -127,7 +128,7 @@ static void check_on_finding(struct run *run, const json_t *hello)
 
 static void check_publishing(struct run *run, const json_t *hello)
 {
-	if (!hello || !run->options.nats.url || run->publishing_said || json_is_true(json_object_get(hello, "publishes")))
+	if (!run->options.nats.url || run->publishing_said || json_is_true(json_object_get(hello, "publishes")))
 		return;
 	run->publishing_said = true;
 	fprintf(stderr, "rankwatch run: the collector of this job does not publish: it could not, or another launcher started it "
@@ -156,27 +157,54 @@ static void say_watching(struct run *run, const json_t *sight)
 	start_line_print(stderr, &start, sight, terminal_break_width(STDERR_FILENO));
 }
 
+/* Where the job's output goes they are told once; a file may be this launcher's alone. */
+static bool goes_to_stdout(const struct run *run)
+{
+	const char *file = run->options.sinks.findings;
+
+	return run->options.json || (file && !strcmp(file, "-"));
+}
+
+static void mute(struct run *run, bool muted)
+{
+	run->muted = muted;
+	run->announcer.text = muted || run->options.quiet || run->options.json ? NULL : stderr;
+}
+
 static void put_finding(struct run *run, const json_t *finding)
 {
 	announcer_take(&run->announcer, finding, clock_monotonic_ns());
 
 	char *line = run->lines ? written_line(&run->written, finding) : NULL;
 
-	if (line)
+	if (line && !(run->muted && goes_to_stdout(run)))
 		line_sink_put(run->lines, line);
 	free(line);
+}
+
+/* What one that has ended said is not the end: it was started anew, or this is another. */
+static void on_hello(struct run *run, const json_t *hello)
+{
+	json_decref(run->summary);
+	run->summary = NULL;
+	mute(run, false);
+	check_saving(run, hello);
+	check_on_finding(run, hello);
+	check_publishing(run, hello);
 }
 
 static void on_message(void *argument, const json_t *message)
 {
 	struct run *run = argument;
-	const json_t *sight = json_object_get(message, "watching");
+	const json_t *sight = json_object_get(message, "watching"), *hello = json_object_get(message, "hello"),
+		     *muted = json_object_get(message, "muted");
 
 	if (sight)
 		say_watching(run, sight);
-	check_saving(run, json_object_get(message, "hello"));
-	check_on_finding(run, json_object_get(message, "hello"));
-	check_publishing(run, json_object_get(message, "hello"));
+	if (hello)
+		on_hello(run, hello);
+	if (muted)
+		mute(run, json_is_true(muted));
 	if (json_object_get(message, "summary")) {
 		json_decref(run->summary);
 		run->summary = json_deep_copy(message);

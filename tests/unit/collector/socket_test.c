@@ -214,3 +214,47 @@ Test(socket, the_last_launcher_to_leave_gets_the_summary_to_print_and_listeners_
 	close(second);
 	close(listener);
 }
+
+Test(socket, one_launcher_prints_findings_and_the_next_one_when_it_has_gone)
+{
+	int first = join(address.shared), second = join(address.shared), listener = join(address.shared);
+
+	cr_assert_eq(send(first, "{\"join\":\"run\"}\n", 15, 0), 15);
+	cr_assert_eq(send(second, "{\"join\":\"run\"}\n", 15, 0), 15);
+	turn(3);
+	expect_text(first, "{\"hello\":{}}\n");
+	expect_text(second, "{\"hello\":{}}\n");
+	expect_text(listener, "{\"hello\":{}}\n");
+	socket_mute_others(sink);
+	socket_mute_others(sink);
+	expect_text(second, "{\"muted\":true}\n");
+	close(first);
+	turn(5);
+	socket_mute_others(sink);
+	expect_text(second, "{\"muted\":false}\n");
+	socket_send_all(sink, "nothing else");
+	expect_text(second, "nothing else\n");
+	expect_text(listener, "nothing else\n");
+	close(second);
+	close(listener);
+}
+
+Test(socket, launchers_that_are_still_there_when_it_ends_get_the_summary)
+{
+	int first = join(address.shared), second = join(address.shared), listener = join(address.shared);
+
+	cr_assert_eq(send(first, "{\"join\":\"run\"}\n", 15, 0), 15);
+	cr_assert_eq(send(second, "{\"join\":\"run\"}\n", 15, 0), 15);
+	turn(3);
+	expect_text(first, "{\"hello\":{}}\n");
+	expect_text(second, "{\"hello\":{}}\n");
+	expect_text(listener, "{\"hello\":{}}\n");
+	socket_tell_end(sink, "line", "last");
+	expect_text(first, "last\n");
+	expect_text(second, "line\n");
+	socket_send_all(sink, "nothing else");
+	expect_text(listener, "nothing else\n");
+	close(first);
+	close(second);
+	close(listener);
+}

@@ -49,7 +49,7 @@ struct cause {
 	bool convoy;         /* threads pass a lock on in short turns … */
 	bool like_python;    /* … of 5 ms … */
 	uint32_t holders;    /* … so many of them … */
-	double holders_cpu;  /* … which use so much of a CPU together; -1: not known */
+	double holders_cpu;  /* … which use so much of a CPU together; 0 or less: not known */
 	bool by_process;     /* another process ends the wait: the last hop names it */
 	uint32_t tid;        /* the thread that should have enqueued */
 	intern_id thread;

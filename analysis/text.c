@@ -45,7 +45,7 @@ static void convoy_text(char *text, size_t room, const struct cause *cause)
 {
 	int used = snprintf(text, room, cause->like_python ? "%s(2), 5 ms at a time as for Python's lock" : "%s(2)", cause->system_call);
 
-	if (cause->holders_cpu >= 0 && used > 0 && (size_t)used < room)
+	if (cause->holders_cpu >= 0.005 && used > 0 && (size_t)used < room)
 		snprintf(text + used, room - (size_t)used, "; they use %.0f %% of a CPU", cause->holders_cpu * 100);
 }
 

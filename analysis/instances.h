@@ -29,6 +29,7 @@ enum operation_state {
 	OPERATION_SCANNING = 1 << 6, /* a result of its scan is still to come */
 	OPERATION_INSIDE = 1 << 7,   /* not launched, and NCCL is known to be at work on it: it connects */
 	OPERATION_UNKNOWN = 1 << 8,  /* returned without a launch, which may still come, or never */
+	OPERATION_UNPARTED = 1 << 10, /* late, and which part of that is the host's is not known: when its GPU had ended what it had before was not seen */
 	OPERATION_APART = 1 << 9,    /* other ranks may have no GPU progress for it: its times are not compared with theirs */
 };
 
@@ -43,7 +44,7 @@ struct operation {
 	/* Set by lateness_judge(), at most 71 minutes each: */
 	uint32_t by_us;   /* after the median of the others */
 	uint32_t late_us; /* of it: its own, not spent waiting for others elsewhere, and not counted before */
-	uint32_t host_us; /* of by_us: the host launched late while its GPU had nothing to do */
+	uint32_t host_us; /* of by_us: the host launched late while its GPU had nothing to do; see OPERATION_UNPARTED */
 	uint32_t work_us; /* from its last finished operation to its arrival; 0 not known */
 	uint32_t idle_us; /* from its previous launch to its arrival; 0 not known */
 	uint32_t own_us;  /* of by_us: not spent waiting for others elsewhere, whatever was counted before */

@@ -10,7 +10,7 @@ enum {
 struct measure {
 	uint32_t member;
 	uint64_t arrival_ns, work_ns, gap_ns, launched_ns;
-	bool work_known;
+	bool work_known, dry_known;
 };
 
 static int by_value(const void *left, const void *right)
@@ -49,6 +49,7 @@ static void look_back(const struct process *process, const struct operation *ope
 			finished_ns = trace->done_ns;
 	}
 	measure->work_known = finished_ns != 0;
+	measure->dry_known = dry_ns != 0;
 	measure->work_ns = finished_ns ? operation->arrival_ns - finished_ns : 0;
 	measure->gap_ns = dry_ns && operation->launch_ns > dry_ns ? operation->launch_ns - dry_ns : 0;
 	measure->launched_ns = launched_ns < operation->arrival_ns ? launched_ns : 0;
@@ -164,6 +165,17 @@ static uint32_t microseconds(uint64_t ns)
 	return ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000) : UINT32_MAX;
 }
 
+/* A GPU that came to it long after its launch had something else to do. One that came as soon as it was there may have been idle for
+ * long, or have ended something just then that was not followed. */
+static bool is_unparted(const struct operation *operation, const struct measure *measure, uint64_t by_ns)
+{
+	bool at_once = operation->launch_ns && operation->launch_ns < operation->arrival_ns
+			   ? (operation->arrival_ns - operation->launch_ns) * 2 < by_ns
+			   : true;
+
+	return !measure->dry_known && at_once;
+}
+
 static void judge_one(struct job *job, struct instance *instance, const struct judgement *judgement,
 		      const struct measure *measure)
 {
@@ -181,6 +193,8 @@ static void judge_one(struct job *job, struct instance *instance, const struct j
 	uint64_t host_ns = measure->gap_ns > judgement->gap_median_ns ? measure->gap_ns - judgement->gap_median_ns : 0;
 	if (operation->state & OPERATION_HOST)
 		host_ns = by_ns;
+	else if (is_unparted(operation, measure, by_ns))
+		operation->state |= OPERATION_UNPARTED;
 	operation->host_us = microseconds(host_ns < by_ns ? host_ns : by_ns);
 	own_ns = new_part(rank, measure, own_ns);
 	if (own_ns < LATENESS_NOISE_NS)

@@ -53,6 +53,18 @@ static bool is_host_late(const struct suspect *suspect)
 	return operation_is_host_late(shown_operation(suspect));
 }
 
+/* Nobody knows whether its host or its GPU came late. */
+static bool is_unparted(const struct suspect *suspect)
+{
+	return !is_host_late(suspect) && shown_operation(suspect)->state & OPERATION_UNPARTED;
+}
+
+/* Its host launched in time, and its GPU came late. */
+static bool is_device_late(const struct suspect *suspect)
+{
+	return !is_host_late(suspect) && !is_unparted(suspect);
+}
+
 /* Is there a window of which no evidence is kept any more? */
 static bool is_forgotten(const struct process *process, const struct cause_window *windows, uint32_t count)
 {
@@ -76,7 +88,7 @@ static bool sleeps_as_usual(const struct analysis *analysis, const struct suspec
 			    uint64_t reach_ns, const struct cause *cause)
 {
 	struct cause_window late[CAUSE_WINDOWS], whole[CAUSE_WINDOWS];
-	if (cause->class_ != RW_CAUSE_SLEEP || !is_host_late(suspect))
+	if (cause->class_ != RW_CAUSE_SLEEP || is_device_late(suspect))
 		return false;
 	uint32_t count = recent_windows(suspect, false, reach_ns, late);
 	uint64_t late_ns = tally_overlap(late, count, 0, UINT64_MAX);
@@ -103,7 +115,7 @@ static void find_cause(const struct analysis *analysis, const struct suspect *su
 	find_in(analysis, rank->process, tid, windows, count, cause);
 	if (sleeps_as_usual(analysis, suspect, rank, reach_ns, cause))
 		forget_class(cause);
-	if (is_host_late(suspect) && cause->share < 0.5) {
+	if (!is_device_late(suspect) && cause->share < 0.5) {
 		count = recent_windows(suspect, true, reach_ns, windows);
 		find_in(analysis, rank->process, tid, windows, count, &wider);
 		if (wider.share > cause->share && !sleeps_as_usual(analysis, suspect, rank, reach_ns, &wider))
@@ -111,7 +123,7 @@ static void find_cause(const struct analysis *analysis, const struct suspect *su
 	}
 	/* A device that is late while its host did all in time is no matter of the host's threads, unless it was held.
 	 */
-	if (!is_host_late(suspect) && cause->class_ != RW_CAUSE_STOPPED && cause->class_ != RW_CAUSE_CPU)
+	if (is_device_late(suspect) && cause->class_ != RW_CAUSE_STOPPED && cause->class_ != RW_CAUSE_CPU)
 		forget_class(cause);
 }
 
@@ -147,7 +159,7 @@ static void ask_first_thread(const struct analysis *analysis, const struct suspe
 	struct cause other;
 	uint32_t first = rank->process->first_tid;
 
-	if (!is_host_late(suspect) || cause->class_ != RW_CAUSE_UNKNOWN || !first || first == shown_operation(suspect)->tid)
+	if (is_device_late(suspect) || cause->class_ != RW_CAUSE_UNKNOWN || !first || first == shown_operation(suspect)->tid)
 		return;
 	uint32_t count = recent_windows(suspect, false, STRAGGLER_REACH * step_ns, windows);
 	find_in(analysis, rank->process, first, windows, count, &other);
@@ -167,7 +179,7 @@ static void ask_gpu(const struct analysis *analysis, const struct suspect *suspe
 	if (is_host_late(suspect) || cause->class_ != RW_CAUSE_UNKNOWN)
 		return;
 	gpu_evidence_explain(analysis, rank, windows, count, begin_ns, cause);
-	if (!cause->gpu_advice) /* its threads were in time */
+	if (!cause->gpu_advice && is_device_late(suspect)) /* its threads were in time */
 		cause->gpu_advice = "look at this rank's GPU (nvidia-smi -q -d CLOCK,PERFORMANCE,ECC), or profile its kernels";
 }
 
@@ -222,7 +234,7 @@ static void set_late(struct record *record, const struct suspect *suspect, const
 	finding->arrival = host_arrival ? RW_ARRIVAL_HOST : RW_ARRIVAL_GPU;
 	finding->confidence = host_arrival ? RW_LIKELY : RW_CERTAIN;
 	finding->late.present = true;
-	finding->late.kind = is_host_late(suspect) ? RW_LATE_HOST : RW_LATE_DEVICE;
+	finding->late.kind = is_host_late(suspect) ? RW_LATE_HOST : is_unparted(suspect) ? RW_LATE_NONE : RW_LATE_DEVICE;
 	finding->late.by_ms = shown_operation(suspect)->by_us / 1e3;
 	if (instance_is_in_step(shown_instance(suspect)))
 		finding->late.lost_ms_per_step = (double)cost->lost_ns / 1e6;
@@ -262,16 +274,27 @@ static int set_waiting(struct record *record, const struct analysis *analysis, c
 	return err;
 }
 
-/* What would tell more of a device that is late for reasons that nobody saw. */
-static void miss_gpu(struct record *record, const struct analysis *analysis, uint32_t rank, const struct cause *cause)
+/* What would tell more of a lateness that nobody saw the reason of. What was not looked at was not in time. */
+static void miss_gpu(struct record *record, const struct analysis *analysis, const struct suspect *suspect, uint32_t rank,
+		     const struct cause *cause)
 {
+	bool gpu = gpu_evidence_is_seen(analysis, rank, analysis->now_ns), threads = cause->seen != RW_LEVEL_NONE;
+
 	if (cause->class_ != RW_CAUSE_UNKNOWN)
 		return;
-	if (gpu_evidence_is_seen(analysis, rank, analysis->now_ns))
+	if (is_unparted(suspect))
+		record_add_missing(record, threads ? "when its GPU had ended what it had before: so it is not known whether the host or the GPU came late"
+						   : "when its GPU had ended what it had before, and what its threads did, of which nothing was seen: so it "
+						     "is not known whether the host or the GPU came late");
+	else if (!threads)
+		record_add_missing(record, gpu ? "nothing was seen of the host's threads, but it had launched in time, and NVML shows nothing "
+						 "unusual of this GPU"
+					       : "nothing was seen of the host's threads, but it had launched in time: the GPU's clocks, throttling "
+						 "and errors would tell more");
+	else if (gpu)
 		record_add_missing(record, "the host was in time, and NVML shows nothing unusual of this GPU");
 	else
-		record_add_missing(record,
-				   "the host was in time: the GPU's clocks, throttling and errors would tell more");
+		record_add_missing(record, "the host was in time: the GPU's clocks, throttling and errors would tell more");
 }
 
 static struct record *make_record(const struct analysis *analysis, const struct suspect *suspect, const uint32_t *ranks,
@@ -284,7 +307,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	const struct process *process = analysis->job.ranks[ranks[0]].process;
 	record->subject = count > 1 ? host_subject | process->host : ranks[0];
 	if (!is_host_late(suspect))
-		miss_gpu(record, analysis, ranks[0], cause);
+		miss_gpu(record, analysis, suspect, ranks[0], cause);
 	set_late(record, suspect, cost);
 	record_set_operation(record, &analysis->job, shown_instance(suspect), RW_PHASE_LAUNCHED);
 	record_set_cause(record, &analysis->intern, process, cause);

@@ -36,6 +36,7 @@ struct history {
 	size_t wait_count, wait_room;
 	double *step_starts;
 	double host_ms[MAX_RANKS], gpu_ms[MAX_RANKS];
+	bool is_first; /* what is enqueued next, in its step */
 	uint64_t tickets[MAX_RANKS], progress[MAX_RANKS][2], sequence[MAX_RANKS][2][RW_FUNCTION_COUNT];
 	uint64_t p2p_sequence[MAX_RANKS][2];
 	bool gone[MAX_RANKS];
@@ -322,6 +323,7 @@ static bool is_endless(struct history *history, int rank, double end)
 
 static void before_operation(struct history *history, int rank, int step, bool first)
 {
+	history->is_first = first;
 	static const enum history_fault_kind ends[] = { FAULT_NEVER, FAULT_KILLED, FAULT_EXITED, FAULT_STOPPED };
 	for (size_t i = 0; first && i < sizeof(ends) / sizeof(*ends); i++)
 		strike(history, rank, fault_of(history, rank, step, true, ends[i]));
@@ -346,7 +348,7 @@ static void note_progress(struct history *history, int rank, struct rw_operation
 
 	if (history->job.no_gpu_times)
 		return;
-	if (sampled && (slot->sequence * 7 + slot->function) % (uint64_t)sampled)
+	if ((history->job.sampled_firsts && !history->is_first) || (sampled && (slot->sequence * 7 + slot->function) % (uint64_t)sampled))
 		slot->flags = RW_FLAG_PROGRESS_SAMPLED_OUT;
 	else
 		slot->progress = ++history->progress[rank][slot->comm];

@@ -70,6 +70,7 @@ struct history_job {
 	bool runs_ahead; /* the host never waits for its GPU */
 	bool no_gpu_times;
 	int sampled; /* of one operation in so many, alike on all ranks, the GPU's progress is known; 0 = of all */
+	bool sampled_firsts; /* only of the first operation of a step, which comes after a pause */
 	bool no_sizes; /* NCCL does not tell how many ranks a communicator has */
 	bool no_world; /* nor does the launcher */
 	int seen;      /* ranks with a black box; 0 = all */

@@ -223,6 +223,41 @@ Test(straggler, a_slow_gpu_is_late_by_its_device)
 	end(&run);
 }
 
+/* As where a rank waits for a lock before its step, and the operations before were small ones in a row, whose end nobody followed. */
+Test(straggler, of_whom_nothing_was_seen_is_not_said_to_have_been_in_time)
+{
+	static const enum history_evidence evidence[] = { EVIDENCE_NOTHING, EVIDENCE_LOCK };
+	for (size_t i = 0; i < 2; i++) {
+		struct history_job job = eight;
+		job.sampled_firsts = true;
+		job.faults[0] =
+		    (struct history_fault){ .kind = FAULT_HOST, .rank = 3, .first_step = 12, .ms = 400, .evidence = evidence[i] };
+		struct played run = play(&job);
+		const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 3);
+		cr_assert(finding, "case %zu", i);
+		cr_expect_eq(finding->late_kind, RW_LATE_NONE, "case %zu: nobody knows how long its GPU had nothing to do", i);
+		cr_expect_not(strstr(finding->missing, "in time"), "case %zu: %s", i, finding->missing);
+		cr_expect_eq(finding->class_, i ? RW_CAUSE_LOCK : RW_CAUSE_UNKNOWN, "case %zu", i);
+		if (!i)
+			cr_expect(strstr(finding->missing, "nothing was seen"), "%s", finding->missing);
+		end(&run);
+	}
+}
+
+/* Its GPU had other work until then, as its launches tell; of its threads nothing was seen. */
+Test(straggler, a_slow_gpu_whose_threads_nobody_saw_is_told_as_that)
+{
+	struct history_job job = eight;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_DEVICE, .rank = 2, .first_step = 12, .ms = 150 };
+	job.runs_ahead = true;
+	struct played run = play(&job);
+	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 2);
+	cr_assert(finding);
+	cr_expect_eq(finding->late_kind, RW_LATE_DEVICE);
+	cr_expect(strstr(finding->missing, "nothing was seen of the host's threads, but it had launched in time"), "%s", finding->missing);
+	end(&run);
+}
+
 Test(straggler, several_are_named_each)
 {
 	struct history_job job = eight;

@@ -51,8 +51,8 @@ def say_size(picture):
     print(f"{picture.name}: {size / 1e3:.0f} kB{' TOO LARGE' if size > MOST else ''}", flush=True)
 
 
-def take_trace(page, name, directory, result):
-    path, _, _ = trace_viewer.make_page(name, directory)
+def take_trace(page, name, boxes, result):
+    path, _, _ = trace_viewer.make_page(name, boxes, boxes.parent)
     trace_viewer.shown(page, path, height=900)
     page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     page.picture(result / f"{name}-trace.png", height=TRACE_HEIGHT)
@@ -132,7 +132,7 @@ def main(result):
             rows.append(row_of(page, name, boxes, path))
             take(page, name, path, result)
             if name in TRACES and trace_viewer.checkout():
-                take_trace(page, name, pathlib.Path(one), result)
+                take_trace(page, name, boxes, result)
     if len(sys.argv) < 2:
         write_table(rows)
 

@@ -14,10 +14,10 @@ import time
 
 import browser
 
-HERE = pathlib.Path(__file__).resolve().parent
-TAPES = HERE.parent / "tapes"
-RANKWATCH, PLAYER = os.environ["TEST_RANKWATCH"], os.environ["TEST_TAPE_PLAYER"]
-RANKS = range(8)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tapes"))
+from foreign import RANKS, boxes_of, check, finish, place, rankwatch, skip  # noqa: E402
+
+VARIABLE = "RANKWATCH_CATAPULT"
 # The viewer takes what lies within a microsecond of another slice's end to lie inside it, and drops the flows that meet there.
 HARMLESS = ("flow_slice_end_error", "flow_slice_start_error", "flow_slice_ordering_error")
 WAIT_S = 60
@@ -43,34 +43,19 @@ FITS = """(() => {
   const transform = view.trackView.viewport.currentDisplayTransform;
   return transform.xWorldToView(view.model.bounds.max) <= innerWidth * devicePixelRatio;
 })()"""
-failed = 0
-
-
-def check(right, what):
-    global failed
-    print(("ok     " if right else "FAILED ") + what, flush=True)
-    failed += not right
-
-
-def skip(why):
-    print(f"skipped: {why}", flush=True)
-    sys.exit(77)
 
 
 def checkout():
     """Its trace2html; None without a checkout."""
-    path = os.environ.get("RANKWATCH_CATAPULT")
-    return path and pathlib.Path(path) / "tracing" / "bin" / "trace2html"
+    path = os.environ.get(VARIABLE)
+    return path and pathlib.Path(path).resolve() / "tracing" / "bin" / "trace2html"
 
 
-def make_page(name, directory):
-    """A page of this tape's trace; how many slices and instants, and how many arrows between slices it has."""
-    boxes, path, page = directory / name, directory / f"{name}.json", directory / f"{name}-trace.html"
-    boxes.mkdir(exist_ok=True)
-    if not any(boxes.iterdir()):
-        subprocess.run([PLAYER, TAPES / f"{name}.tape", "boxes", boxes], check=True)
-    subprocess.run([RANKWATCH, "trace", "-o", path, boxes], check=True, stderr=subprocess.DEVNULL)
-    subprocess.run([sys.executable, checkout().resolve(), path.name, f"--output={page.name}"], cwd=directory, check=True, stdout=subprocess.DEVNULL)
+def make_page(name, boxes, directory):
+    """A page of the trace of these boxes; how many slices and instants, and how many arrows between slices it has."""
+    path, page = directory / f"{name}.json", directory / f"{name}-trace.html"
+    rankwatch("trace", "-o", path, boxes)
+    subprocess.run([sys.executable, checkout(), path.name, f"--output={page.name}"], cwd=directory, check=True, stdout=subprocess.DEVNULL)
     events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
     return page, sum(event["ph"] in "Xi" for event in events), sum(event["ph"] in "tf" for event in events)
 
@@ -88,7 +73,7 @@ def shown(page, path, height=720):
 
 
 def look(page, name, directory):
-    path, slices, steps = make_page(name, directory)
+    path, slices, steps = make_page(name, boxes_of(name, directory), directory)
     model = shown(page, path)
     ranks = [one for one in model["processes"] if one[0].startswith("rank ")]
     check([one[0].split(" ·")[0] for one in ranks] == [f"rank {rank}" for rank in RANKS], f"{name}: a process a rank, in order")
@@ -100,14 +85,13 @@ def look(page, name, directory):
 
 
 def main():
-    if not checkout():
-        skip("RANKWATCH_CATAPULT names no checkout of catapult, Chrome's trace viewer")
+    place(VARIABLE, "checkout of catapult, Chrome's trace viewer")
     if not browser.find():
         skip("no Chromium")
     with tempfile.TemporaryDirectory(prefix="rankwatch-viewer.") as directory, browser.Browser() as page:
         for name in FINDING:
             look(page, name, pathlib.Path(directory))
-    sys.exit(failed != 0)
+    finish()
 
 
 if __name__ == "__main__":

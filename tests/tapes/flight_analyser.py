@@ -4,16 +4,14 @@
 RANKWATCH_PYTORCH is a directory of PyTorch's source, 2.5 or 2.6, such as Debian's source package has it (`apt-get source pytorch`); nothing
 of it is built. Without one it is skipped aloud."""
 
-import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-RANKWATCH = os.environ["TEST_RANKWATCH"]
-PLAYER = os.environ["TEST_TAPE_PLAYER"]
+from foreign import boxes_of, check, finish, place, rankwatch, skip
+
 PROGRAM = "tools/flight_recorder/fr_trace.py"  # in later releases it is part of the package torch, and runs only where that is built
 
 # What it says first of each job; None: every operation matches.
@@ -32,26 +30,12 @@ SAID = {
     "desync-extra": r"error msg: Culprit rank 5; Error type: COLLECTIVE_TYPE_MISMATCH",
     "desync-order": r"error msg: Culprit rank 1; Error type: COLLECTIVE_TYPE_MISMATCH",
 }
-failed = 0
-
-
-def check(right, what):
-    global failed
-    print(("ok     " if right else "FAILED ") + what, flush=True)
-    failed += not right
-
-
-def skip(why):
-    print(f"skipped: {why}", flush=True)
-    sys.exit(77)
 
 
 def ask(source, name):
     with tempfile.TemporaryDirectory(prefix="rankwatch-flight.") as directory:
-        boxes, dumps = pathlib.Path(directory) / "boxes", pathlib.Path(directory) / "dumps"
-        boxes.mkdir()
-        subprocess.run([PLAYER, HERE / f"{name}.tape", "boxes", boxes], check=True)
-        subprocess.run([RANKWATCH, "dump", "--flight-recorder", dumps, boxes], check=True, stderr=subprocess.DEVNULL)
+        dumps = pathlib.Path(directory) / "dumps"
+        rankwatch("dump", "--flight-recorder", dumps, boxes_of(name, directory))
         done = subprocess.run([sys.executable, "-m", "tools.flight_recorder.fr_trace", dumps, "--prefix", "rank_"], cwd=source, capture_output=True, text=True, timeout=300)
     if done.returncode:
         return f"ended with {done.returncode}: {(done.stdout + done.stderr)[-600:]}"
@@ -60,15 +44,13 @@ def ask(source, name):
 
 
 def main():
-    if not os.environ.get("RANKWATCH_PYTORCH"):
-        skip("RANKWATCH_PYTORCH names no source of PyTorch")
-    source = pathlib.Path(os.environ["RANKWATCH_PYTORCH"])
+    source = place("RANKWATCH_PYTORCH", "source of PyTorch")
     if not (source / PROGRAM).is_file():
         skip(f"{source} has no {PROGRAM}")
     for name, expected in SAID.items():
         said = ask(source, name)
         check(re.match(expected, said or "") if expected else said is None, f"{name}: {said}")
-    sys.exit(failed != 0)
+    finish()
 
 
 main()

@@ -4,16 +4,11 @@
 https://github.com/facebookresearch/HolisticTraceAnalysis; it needs pandas, plotly, networkx and pydot. Without them it is skipped aloud."""
 
 import json
-import os
-import pathlib
 import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-RANKWATCH = os.environ["TEST_RANKWATCH"]
-PLAYER = os.environ["TEST_TAPE_PLAYER"]
-RANKS = range(8)
+from foreign import RANKS, boxes_of, check, finish, place, rankwatch, skip
 
 # In a process of its own: whichever Python has the libraries. Nothing else of that analysis's output is read.
 ASKS = """
@@ -27,18 +22,6 @@ kernels = job.get_gpu_kernel_breakdown(visualize=False)[1]
 print("answer " + json.dumps({"busy": [float(share) for share in times.sort_values("rank")["non_compute_time_pctg"]],
                               "in_flight": sorted({int(rank) for rank, name in zip(kernels["rank"], kernels["name"]) if "(in flight)" in name})}))
 """
-failed = 0
-
-
-def check(right, what):
-    global failed
-    print(("ok     " if right else "FAILED ") + what, flush=True)
-    failed += not right
-
-
-def skip(why):
-    print(f"skipped: {why}", flush=True)
-    sys.exit(77)
 
 
 def python_with_pandas():
@@ -50,12 +33,10 @@ def python_with_pandas():
 
 def ask(python, checkout, name):
     with tempfile.TemporaryDirectory() as directory:
-        boxes = pathlib.Path(directory) / "boxes"
-        boxes.mkdir()
-        subprocess.run([PLAYER, HERE / f"{name}.tape", "boxes", boxes], check=True)
+        boxes = boxes_of(name, directory)
         traces = [f"{directory}/rank{rank}.json.gz" for rank in RANKS]
         for rank, trace in zip(RANKS, traces):
-            subprocess.run([RANKWATCH, "trace", "--rank", str(rank), "-o", trace, boxes], check=True, stderr=subprocess.DEVNULL)
+            rankwatch("trace", "--rank", str(rank), "-o", trace, boxes)
         done = subprocess.run([python, "-c", ASKS, checkout, *traces], capture_output=True, text=True, cwd=directory)
     answer = [line.removeprefix("answer ") for line in done.stdout.splitlines() if line.startswith("answer ")]
     if not answer:
@@ -65,15 +46,13 @@ def ask(python, checkout, name):
 
 
 def main():
-    checkout = os.environ.get("RANKWATCH_HTA")
-    if not checkout:
-        skip("RANKWATCH_HTA names no checkout of facebookresearch/HolisticTraceAnalysis")
+    checkout = place("RANKWATCH_HTA", "checkout of facebookresearch/HolisticTraceAnalysis")
     python = python_with_pandas()
     never, late = ask(python, checkout, "never"), ask(python, checkout, "io-rank0")
     check(never["in_flight"] == [rank for rank in RANKS if rank != 4], f"never: rank 4 alone is in nothing that is in flight: {never['in_flight']}")
     shares = [round(share, 1) for share in late["busy"]]
     check(min(RANKS, key=shares.__getitem__) == 0 and 2 * shares[0] < min(shares[1:]), f"io-rank0: rank 0 waits in communication least by far: {shares} %")
-    sys.exit(1 if failed else 0)
+    finish()
 
 
 main()

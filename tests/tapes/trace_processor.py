@@ -5,16 +5,13 @@ RANKWATCH_TRACE_PROCESSOR is the program (trace_processor_shell of https://githu
 
 import csv
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-RANKWATCH = os.environ["TEST_RANKWATCH"]
-PLAYER = os.environ["TEST_TAPE_PLAYER"]
-RANKS = range(8)
+from foreign import RANKS, boxes_of, check, finish, place, rankwatch
+
 FINDING = {"never": "HANG: rank 4", "io-rank0": "STRAGGLER: rank 0", "nan-mesh": "NAN: rank 1"}
 
 ASKS = {
@@ -27,13 +24,6 @@ ASKS = {
                 "where process.name = 'job' union select slice.name from slice join thread_track on slice.track_id = thread_track.id "
                 "join thread using (utid) join process using (upid) where process.name = 'job'",
 }
-failed = 0
-
-
-def check(right, what):
-    global failed
-    print(("ok     " if right else "FAILED ") + what, flush=True)
-    failed += not right
 
 
 def ask(program, path, query):
@@ -50,12 +40,10 @@ def written(path):
 
 
 def look(program, name, directory):
-    boxes = directory / name
-    boxes.mkdir()
-    subprocess.run([PLAYER, HERE / f"{name}.tape", "boxes", boxes], check=True)
+    boxes = boxes_of(name, directory)
     paths = [directory / f"{name}.{suffix}" for suffix in ("json", "pftrace")]
     for path in paths:
-        subprocess.run([RANKWATCH, "trace", "-o", path, boxes], check=True, stderr=subprocess.DEVNULL)
+        rankwatch("trace", "-o", path, boxes)
     expected = written(paths[0])
     for path in paths:
         answer = {what: ask(program, path, query) for what, query in ASKS.items()}
@@ -68,14 +56,11 @@ def look(program, name, directory):
 
 
 def main():
-    program = os.environ.get("RANKWATCH_TRACE_PROCESSOR")
-    if not program:
-        print("skipped: RANKWATCH_TRACE_PROCESSOR names no trace_processor_shell of Perfetto")
-        sys.exit(77)
+    program = place("RANKWATCH_TRACE_PROCESSOR", "trace_processor_shell of Perfetto")
     with tempfile.TemporaryDirectory(prefix="rankwatch-perfetto.") as directory:
         for name in FINDING:
             look(program, name, pathlib.Path(directory))
-    sys.exit(failed != 0)
+    finish()
 
 
 main()

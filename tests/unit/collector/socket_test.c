@@ -187,16 +187,25 @@ Test(socket, a_line_without_end_drops_the_client)
 	close(fd);
 }
 
+/* Two that have joined, and one who only listens. */
+static void greet_two_launchers(int *first, int *second, int *listener)
+{
+	*first = join(address.shared);
+	*second = join(address.shared);
+	*listener = join(address.shared);
+	cr_assert_eq(send(*first, "{\"join\":\"run\"}\n", 15, 0), 15);
+	cr_assert_eq(send(*second, "{\"join\":\"run\"}\n", 15, 0), 15);
+	turn(3);
+	expect_text(*first, "{\"hello\":{}}\n");
+	expect_text(*second, "{\"hello\":{}}\n");
+	expect_text(*listener, "{\"hello\":{}}\n");
+}
+
 Test(socket, the_last_launcher_to_leave_gets_the_summary_to_print_and_listeners_hear_it)
 {
-	int first = join(address.shared), second = join(address.shared), listener = join(address.shared);
+	int first, second, listener;
 
-	cr_assert_eq(send(first, "{\"join\":\"run\"}\n", 15, 0), 15);
-	cr_assert_eq(send(second, "{\"join\":\"run\"}\n", 15, 0), 15);
-	turn(3);
-	expect_text(first, "{\"hello\":{}}\n");
-	expect_text(second, "{\"hello\":{}}\n");
-	expect_text(listener, "{\"hello\":{}}\n");
+	greet_two_launchers(&first, &second, &listener);
 	cr_expect_eq(socket_runs(sink), 2);
 
 	cr_assert_eq(send(first, "{\"leave\":\"run\"}\n", 16, 0), 16);
@@ -217,14 +226,9 @@ Test(socket, the_last_launcher_to_leave_gets_the_summary_to_print_and_listeners_
 
 Test(socket, one_launcher_prints_findings_and_the_next_one_when_it_has_gone)
 {
-	int first = join(address.shared), second = join(address.shared), listener = join(address.shared);
+	int first, second, listener;
 
-	cr_assert_eq(send(first, "{\"join\":\"run\"}\n", 15, 0), 15);
-	cr_assert_eq(send(second, "{\"join\":\"run\"}\n", 15, 0), 15);
-	turn(3);
-	expect_text(first, "{\"hello\":{}}\n");
-	expect_text(second, "{\"hello\":{}}\n");
-	expect_text(listener, "{\"hello\":{}}\n");
+	greet_two_launchers(&first, &second, &listener);
 	socket_mute_others(sink);
 	socket_mute_others(sink);
 	expect_text(second, "{\"muted\":true}\n");
@@ -241,14 +245,9 @@ Test(socket, one_launcher_prints_findings_and_the_next_one_when_it_has_gone)
 
 Test(socket, launchers_that_are_still_there_when_it_ends_get_the_summary)
 {
-	int first = join(address.shared), second = join(address.shared), listener = join(address.shared);
+	int first, second, listener;
 
-	cr_assert_eq(send(first, "{\"join\":\"run\"}\n", 15, 0), 15);
-	cr_assert_eq(send(second, "{\"join\":\"run\"}\n", 15, 0), 15);
-	turn(3);
-	expect_text(first, "{\"hello\":{}}\n");
-	expect_text(second, "{\"hello\":{}}\n");
-	expect_text(listener, "{\"hello\":{}}\n");
+	greet_two_launchers(&first, &second, &listener);
 	socket_tell_end(sink, "line", "last");
 	expect_text(first, "last\n");
 	expect_text(second, "line\n");

@@ -88,7 +88,7 @@ static bool is_comparable(const struct communicator *communicator)
 	return true;
 }
 
-static bool is_due(const struct analysis *analysis, const struct parting *parting, uint64_t now_ns)
+static bool is_due(const struct parting *parting, uint64_t now_ns)
 {
 	const struct communicator *communicator = parting->communicator;
 	uint32_t living = 0, running = 0;
@@ -98,7 +98,7 @@ static bool is_due(const struct analysis *analysis, const struct parting *partin
 		living += !member->ended;
 		running += member->process->life == ANALYSIS_ALIVE;
 	}
-	if (analysis->post_mortem || !running)
+	if (!running)
 		return parting->odd;
 	uint64_t since_ns = communicator->order->parted_ns;
 	bool all = parting->came >= living || parting->complete;
@@ -181,7 +181,7 @@ void desync_tick(struct analysis *analysis, uint64_t now_ns)
 		if (!communicator->order || !communicator->order->parted || communicator->desync_told)
 			continue;
 		look(communicator, &parting);
-		if (!is_due(analysis, &parting, now_ns) || !is_comparable(communicator))
+		if (!is_due(&parting, now_ns) || !is_comparable(communicator))
 			continue;
 		struct record *record = make_record(analysis, &parting, now_ns);
 		if (!record)

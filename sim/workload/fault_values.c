@@ -144,6 +144,13 @@ static void scale_loss(const struct training *training, const struct traffic_cal
 		set(training, traffic->call, INFINITY);
 }
 
+/* One that was far too large: nobody's gradient fits. */
+static void scale_loss_of_all(const struct training *training, const struct traffic_call *traffic)
+{
+	if (is_first(traffic, TRAFFIC_GRADIENTS) && training->step == training->options->fault_step)
+		set(training, traffic->call, INFINITY);
+}
+
 /* The optimizer leaves the step out; some steps later it comes again. */
 static void make_nan_twice(const struct training *training, const struct traffic_call *traffic)
 {
@@ -181,6 +188,8 @@ const struct fault_kind fault_values_kinds[] = {
 	{ .name = "mask-late", .spoil = mask_late, .doc = "healthy: -Inf into a maximum on all ranks, from --fault-step on" },
 	{ .name = "loss-scale", .spoil = scale_loss, .spread = SPREAD_STEP,
 	  .doc = "healthy: Inf in the gradients of three ranks, which the optimizer leaves out (--gradients=float16)" },
+	{ .name = "loss-scale-all", .spoil = scale_loss_of_all, .spread = SPREAD_STEP,
+	  .doc = "healthy: the same in the gradients of all ranks" },
 	{ .name = "nan-twice", .harms = true, .spoil = make_nan_twice, .spread = SPREAD_STEP,
 	  .doc = "a NaN in its gradient, and after four steps, of which the last are clean, another one" },
 	{ .name = "nan-metric", .harms = true, .spoil = make_nan_metric,

@@ -27,6 +27,12 @@ RECORDER = os.environ.get("TEST_TAPE_RECORDER", "")
 LEVELS = ("ebpf", "proc", "self", "report")
 AFTER_S = 1.0  # goes on for so long when the cause is known
 LONGER_S = {"nan-twice": 4.0, "init-never": 3.0}  # … when there is more to come, or looks at ranks without a box are a second apart
+# Tapes of which live and report cannot say the same from the same boxes.
+UNLIKE = {
+    "stopped": "only what comes when all is over shows that the rank's last sign of life is older than the others'",
+    "traced": "only what comes when all is over shows that the rank's last sign of life is older than the others'",
+    "throttle": "NVML is asked live, beside the boxes, and is in none of them",
+}
 STALE = ("scenario", "world", "nccl", "profiler", "arguments", "script", "environment")
 
 
@@ -109,7 +115,16 @@ def check_level(failures, name, scenario, expectation, level, found, in_time=Tru
 
 
 def live_and_report(failures, name, found):
-    """What is said of values comes from the boxes alone: while they grow, and when all is over."""
+    """From the boxes alone, while they grow and when all is over: what is said of values, word for word, and of all else whose fault
+    it is and why."""
+    live, report = (verdict.last_outline(found[level]) for level in ("self", "report"))
+    reason = UNLIKE.get(name)
+    if reason:
+        failures.check(live != report, f"{name}: live and report differ, as {reason}" +
+                       ("" if live != report else ": they do not any more, so take it out of UNLIKE"))
+    else:
+        failures.check(live == report, f"{name}: live and report name the same kinds, ranks and causes" +
+                       ("" if live == report else f":\n         {live}\n         {report}"))
     live, report = (verdict.of_values(found[level]) for level in ("self", "report"))
     for kind, ranks in sorted(live.keys() | report.keys()):
         one, other = live.get((kind, ranks)), report.get((kind, ranks))

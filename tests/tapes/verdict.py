@@ -153,6 +153,12 @@ def of_values(findings):
     return last
 
 
+def last_outline(findings):
+    """Of each finding that is no notice, values left out: kind, ranks, and the class of its cause in the end."""
+    return {(finding["kind"], tuple(finding.get("ranks", ()))): (finding.get("cause") or {}).get("class")
+            for finding in findings if finding["severity"] != "notice" and finding["kind"] not in VALUES}
+
+
 def differences(expected, found):
     """Sentences: where the findings of a tape are not those that were reviewed."""
     said = []

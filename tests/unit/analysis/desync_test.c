@@ -210,6 +210,58 @@ Test(desync, the_rank_that_calls_something_else_is_named_with_both_calls)
 		}
 }
 
+/* All that this rank calls, and a moment in which it is looked at. */
+static void call_all(struct job *job, int rank)
+{
+	while (job->ranks[rank].program[job->ranks[rank].at])
+		call_next(job, rank);
+	analysis_tick(job->analysis, job->now_ns += 100000000);
+}
+
+/* The run is played again, and others come to the place a moment later, as they did then. */
+Test(desync, boxes_of_a_dead_job_are_not_judged_before_all_ranks_have_called)
+{
+	static const int order[] = { 4, 3, 6, 0, 1, 7, 2, 5 };
+	struct job job;
+	open_job(&job);
+	analysis_free(job.analysis);
+	job.analysis = analysis_new(true, hear, &job);
+	come(&job, RANKS, "GGSA");
+	snprintf(job.ranks[3].program, PROGRAM, "GSA");
+	for (int i = 0; i < RANKS; i++) {
+		cr_expect_eq(job.findings, 0, "%d have come: %s", i, job.last.text);
+		call_all(&job, order[i]);
+	}
+	for (int i = 0; i < 6; i++)
+		analysis_tick(job.analysis, job.now_ns += 100000000);
+	cr_expect_eq(job.findings, 1);
+	cr_expect_eq(job.last.confidence, RW_CERTAIN);
+	cr_expect_eq(job.last.ranks[0], 3);
+	cr_expect_eq(job.last.waiting_count, 7);
+	end(&job);
+}
+
+Test(desync, what_the_boxes_of_a_dead_job_show_at_its_end_is_told)
+{
+	struct job job;
+	open_job(&job);
+	analysis_free(job.analysis);
+	job.analysis = analysis_new(true, hear, &job);
+	come(&job, RANKS, "GGSA");
+	snprintf(job.ranks[3].program, PROGRAM, "GSA");
+	for (int i = 0; i < 6; i++)
+		call_all(&job, i);
+	cr_expect_eq(job.findings, 0);
+	for (int i = 0; i < RANKS; i++)
+		analysis_set_life(job.analysis, (uint32_t)i + 1, ANALYSIS_KILLED, 9, job.now_ns);
+	analysis_tick(job.analysis, job.now_ns);
+	cr_expect(job.findings, "two ranks never came");
+	cr_expect_eq(job.last.kind, RW_KIND_DESYNC);
+	cr_expect_eq(job.last.confidence, RW_LIKELY);
+	cr_expect_eq(job.last.ranks[0], 3);
+	end(&job);
+}
+
 Test(desync, equal_bytes_under_another_type_are_the_same_AllGather)
 {
 	struct job job;

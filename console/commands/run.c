@@ -62,7 +62,7 @@ struct run {
 	bool unwatched;          /* what it takes was not to be had: the job runs without us */
 	json_t *summary;
 	uint64_t began_ns; /* before the job */
-	bool saving_said, on_finding_said, publishing_said;
+	bool saving_said, on_finding_said, publishing_said, muted_said;
 	char watching[SIGHT_LINE]; /* as it was said last */
 	bool gloo;
 	uint64_t gloo_look_ns;
@@ -165,10 +165,22 @@ static bool goes_to_stdout(const struct run *run)
 	return run->options.json || (file && !strcmp(file, "-"));
 }
 
+/* Who looks at a terminal of its own waits for them in vain. */
+static void say_muted(struct run *run)
+{
+	if (run->muted_said || run->options.quiet || !isatty(STDERR_FILENO))
+		return;
+	run->muted_said = true;
+	foreign_line(stderr, "rankwatch: findings of job %s are printed where its first launcher on this node runs; here: rankwatch findings --follow",
+		     run->environment.job);
+}
+
 static void mute(struct run *run, bool muted)
 {
 	run->muted = muted;
 	run->announcer.text = muted || run->options.quiet || run->options.json ? NULL : stderr;
+	if (muted)
+		say_muted(run);
 }
 
 static void put_finding(struct run *run, const json_t *finding)

@@ -119,6 +119,21 @@ def terminated(failures):
         job.wait(60)
 
 
+def cancelled(failures):
+    """A scheduler signals the collector as well as the launcher and the job."""
+    with stage.Stage() as play:
+        job, ready = start(play)
+        pid = collector_pid(play) if ready else None
+        if not failures.check(pid and stage.wait_until(lambda: holds_boxes(pid), 30), "a collector has opened all boxes of a job that is cancelled"):
+            return
+        for process in play.pids():
+            stage.kill(process, signal.SIGTERM)
+        failures.check(job.wait(60) == 143, "it ends by the signal")
+        said = job.err.text()
+        failures.check(f"look again rankwatch report {play.dir / 'kept'}" in said and "no collector watched it" not in said and len(saved(play)) == 4,
+                       f"its last words name the saved boxes: {said[-400:]}")
+
+
 def on_demand(failures):
     with stage.Stage() as play:
         job, ready = start(play)
@@ -163,6 +178,7 @@ def main():
     full(failures)
     dies(failures)
     terminated(failures)
+    cancelled(failures)
     on_demand(failures)
     failures.end()
 

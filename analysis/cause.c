@@ -376,3 +376,19 @@ bool cause_progress(const struct intern *intern, const struct process *process, 
 	}
 	return !on_gpu && (own_cpu_ns * 20 >= to_ns - from_ns || cpu_ns * 2 >= to_ns - from_ns);
 }
+
+bool cause_ended_before(const struct intern *intern, const struct process *process, const struct cause *cause, uint64_t ended_by_ns)
+{
+	static const char socket[] = "socket:";
+	uint64_t kept = evidence_kept(&process->evidence);
+	/* A pipe or a lock is another thread's or child's to end; what that does is looked at, or can be. */
+	if (cause->class_ != RW_CAUSE_SOCKET || cause->hop_count || strncmp(intern_text(intern, cause->path), socket, strlen(socket)) != 0)
+		return false;
+	for (uint64_t age = 0; age < kept; age++) {
+		const struct evidence_piece *piece = evidence_at(&process->evidence, age);
+		if (piece->tid == cause->last_tid && piece->path == cause->path && piece->end_ns <= ended_by_ns &&
+		    wait_classify(intern, piece).class_ == RW_CAUSE_SOCKET)
+			return true;
+	}
+	return false;
+}

@@ -81,4 +81,8 @@ void cause_find(const struct intern *intern, const struct process *process, uint
 bool cause_progress(const struct intern *intern, const struct process *process, uint32_t tid, bool on_gpu,
 		    uint64_t from_ns, uint64_t to_ns);
 
+/* Has the thread waited on the same socket before, so that this wait ended by itself by ended_by_ns at the latest? Of a socket that
+ * leads out of the process, as one of a data service: the cause's. */
+bool cause_ended_before(const struct intern *intern, const struct process *process, const struct cause *cause, uint64_t ended_by_ns);
+
 #endif

@@ -110,6 +110,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	record_set_watchdog(record, root->watchdog, analysis->stragglers.first_step != 0, waited_ns);
 	if (verdict->cause.seen == RW_LEVEL_NONE && verdict->kind == RW_KIND_HANG)
 		record_add_missing(record, "nobody could look at this rank's threads: whether it gets on is not known");
+	if (verdict->ended_before)
+		record_add_missing(record, "whether this wait ends by itself: an earlier one on the same socket did");
 	if (verdict->kind == RW_KIND_HANG && verdict->cause.class_ == RW_CAUSE_GPU)
 		record_add_missing(record, "what its GPU runs, and what it waits for there: only a debugger on its host shows that");
 	if (verdict->kind == RW_KIND_GONE && verdict->confidence == RW_LIKELY)

@@ -160,9 +160,11 @@ static void judge_alive(const struct analysis *analysis, const struct hang_root 
 	bool gets_on = seen && cause_progress(&analysis->intern, process, process->enqueue_tid, on_gpu, look_ns, now_ns);
 	if (on_gpu && seen && !gets_on)
 		blame_gpu(verdict);
-	if (!seen)
+	/* It has launched since: that wait is over. */
+	verdict->ended_before = !gets_on && cause_ended_before(&analysis->intern, process, cause, process->last_launch_ns);
+	if (!seen || verdict->ended_before)
 		verdict->confidence = RW_LIKELY;
-	if ((gets_on || !seen) && now_ns - since_ns < hang_verdict_limit(root->watchdog))
+	if ((gets_on || !seen || verdict->ended_before) && now_ns - since_ns < hang_verdict_limit(root->watchdog))
 		verdict->severity = RW_NOTICE;
 }
 

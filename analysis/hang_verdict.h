@@ -22,6 +22,7 @@ struct hang_verdict {
 	enum rw_severity severity;
 	enum rw_confidence confidence;
 	struct cause cause;
+	bool ended_before; /* it waits on a socket on which it has waited before, and that wait ended */
 };
 
 /* How long others have to wait until that is called a hang. */

@@ -278,6 +278,40 @@ Test(hang, a_rank_that_gets_on_is_named_before_the_watchdogs_of_those_who_wait_e
 	}
 }
 
+/* A data service that is slow now and then is slow once more. Of a pipe another process of the job has the other end. */
+Test(hang, a_wait_on_a_socket_that_has_ended_by_itself_before_is_not_critical_after_three_seconds)
+{
+	static const struct {
+		enum history_evidence evidence;
+		bool before, noted;
+	} cases[] = {
+		{ EVIDENCE_SOCKET, true, true }, { EVIDENCE_SOCKET, false, false }, { EVIDENCE_PIPE, true, false }, { EVIDENCE_SLEEP, true, false }
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct history_job job = eight;
+		job.tail_ms = 40000;
+		job.faults[0] = (struct history_fault){ .kind = FAULT_NEVER, .rank = 2, .first_step = 12, .evidence = cases[i].evidence };
+		if (cases[i].before)
+			job.faults[1] = (struct history_fault){
+				.kind = FAULT_HOST, .rank = 2, .first_step = 8, .last_step = 8, .ms = 400, .evidence = cases[i].evidence
+			};
+		struct run run = play_until(&job, false, 0);
+		const struct history_finding *finding = loudest(&run);
+		cr_assert(finding, "case %zu", i);
+		double after_ms = (double)finding->time_ns / 1e6 - history_struck_ms(run.history);
+		cr_expect(cases[i].noted ? after_ms > 29000 : after_ms < 5000, "case %zu: %f ms", i, after_ms);
+		cr_expect_eq(finding->rank, 2, "case %zu", i);
+		cr_expect_eq(run.findings[0].severity, cases[i].noted ? RW_NOTICE : RW_CRITICAL, "case %zu", i);
+		cr_expect_eq(run.findings[0].kind, RW_KIND_HANG, "case %zu", i);
+		if (cases[i].noted) {
+			cr_expect_eq(finding->class_, RW_CAUSE_SOCKET);
+			cr_expect_eq(finding->confidence, RW_LIKELY);
+			cr_expect_eq(run.findings[0].missing_count, 2, "who ends it, and that an earlier one ended by itself");
+		}
+		end(&run);
+	}
+}
+
 /* A spinning host burns a processor, a blocking one sleeps: neither is progress while its GPU stands still. */
 Test(hang, a_gpu_that_stands_still_is_named_in_seconds_however_its_host_waits)
 {

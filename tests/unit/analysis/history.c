@@ -177,6 +177,19 @@ static void sample_polling(struct history *history, int rank, double from, doubl
 	}
 }
 
+static void sample_reading(struct history *history, int rank, double from, double to, bool pipe)
+{
+	for (double at = from; at <= to; at += 50) {
+		struct analysis_wait *wait = add_wait(history, rank, ANALYSIS_WAIT_SAMPLE, RW_LEVEL_PROC,
+						      (uint32_t)rank + 1000, "python-main", at, at);
+		wait->start_ns = 0;
+		wait->state = 'S';
+		wait->system_call = pipe ? SYS_read : SYS_recvfrom;
+		wait->fd = 11;
+		snprintf(wait->path, sizeof(wait->path), pipe ? "pipe:[4711]" : "socket:[4711] to 10.0.0.7:443");
+	}
+}
+
 static void add_evidence(struct history *history, int rank, enum history_evidence evidence, double from, double to)
 {
 	uint32_t tid = (uint32_t)rank + 1000;
@@ -220,6 +233,10 @@ static void add_evidence(struct history *history, int rank, enum history_evidenc
 	case EVIDENCE_SLEEP:
 	case EVIDENCE_BUSY:
 		sample_alone(history, rank, from, to, evidence == EVIDENCE_BUSY);
+		break;
+	case EVIDENCE_SOCKET:
+	case EVIDENCE_PIPE:
+		sample_reading(history, rank, from, to, evidence == EVIDENCE_PIPE);
 		break;
 	case EVIDENCE_POLL:
 		sample_polling(history, rank, from, to);

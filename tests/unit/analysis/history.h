@@ -43,6 +43,8 @@ enum history_evidence {
 	EVIDENCE_SLEEP,         /* sampled in nanosleep */
 	EVIDENCE_BUSY,          /* sampled running, with CPU time */
 	EVIDENCE_POLL,          /* sampled in poll(2) on a file of NVIDIA's driver */
+	EVIDENCE_SOCKET,        /* sampled in recv(2) from a data service */
+	EVIDENCE_PIPE,          /* sampled in read(2) from a pipe */
 	EVIDENCE_SLEEP_SEEN,    /* clock_nanosleep from its beginning to its end; BPF */
 };
 

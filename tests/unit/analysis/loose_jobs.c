@@ -510,6 +510,8 @@ static void begin_process(const struct loose *loose, struct analysis *analysis, 
 	box.local_rank = told->rank;
 	box.generation = loose->life;
 	box.watchdog_ms = loose->number % 2 ? 20000 : 0;
+	if (loose->number >= LOOSE_AT_LIMITS)
+		box.watchdog_init_ms = 1000 * (1 + loose->number % 7);
 	box.interposed = loose->number % 2;
 	box.nccl_version = 22809;
 	box.devices[0].used = 1;

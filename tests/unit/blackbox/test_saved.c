@@ -433,6 +433,52 @@ static long resident_kib(void)
 	return kib;
 }
 
+/* By this process so far, as the kernel counts. */
+static unsigned long bytes_read(void)
+{
+	unsigned long bytes;
+	FILE *file = fopen("/proc/self/io", "r");
+
+	cr_assert(file && fscanf(file, "rchar: %lu", &bytes) == 1);
+	fclose(file);
+	return bytes;
+}
+
+static void read_in_part(const struct box_reader *copy, uint64_t part)
+{
+	uint64_t parts_first = copy->header.ring_offset / PACKED_MEMBER + 1, at = (parts_first + part) * PACKED_MEMBER + PACKED_MEMBER / 2;
+	static struct rw_operation operation;
+	enum box_slot state;
+
+	cr_assert_eq(box_reader_operations(copy, (at - copy->header.ring_offset) / sizeof(operation), 1, &operation, &state), 1);
+	cr_assert_eq(state, BOX_SLOT_OK);
+}
+
+/* Three parts of the ring stay unpacked. */
+Test(saved, the_part_that_was_not_read_for_longest_is_packed_again)
+{
+	struct box_writer writer;
+	struct box_reader original, copy;
+
+	fixture_create(&writer);
+	for (uint64_t i = 0; i < SLOTS; i++)
+		fixture_finish(&writer, fixture_operation(&writer, i, 100 + i));
+	fixture_open(&original, &writer);
+	save(&original, &copy);
+	for (uint64_t part = 0; part < 4; part++)
+		read_in_part(&copy, part);
+	unsigned long before = bytes_read();
+
+	for (uint64_t part = 3; part > 0; part--)
+		read_in_part(&copy, part);
+	cr_expect_lt(bytes_read() - before, 1000, "the last three are there");
+	before = bytes_read();
+	read_in_part(&copy, 0);
+	cr_expect_gt(bytes_read() - before, 1000, "the first is not");
+	box_reader_close(&original);
+	box_reader_close(&copy);
+}
+
 Test(saved, hundreds_of_boxes_are_open_at_once_in_little_memory)
 {
 	enum { BOXES = 60 };

@@ -22,6 +22,7 @@ enum {
 	SUSPECTS = 16,
 	SAMPLE_MS = 45, /* a little less than the 50 ms between two polls */
 	MEMORY_MS = 1000,
+	PROOF_MS = 5000,
 	EARLY_MS = 25,          /* while it is calm a poll that comes so much too early is in time: the next is 100 ms away */
 	LOSS_MS = 250,
 	RETRY_MS = 5000,        /* what the kernel would not watch; each time in vain twice as long … */
@@ -58,7 +59,7 @@ struct host {
 	struct process *processes;
 	size_t count, room;
 	struct memory_round *memory; /* NULL: each group is read for each of its processes */
-	uint64_t next_sample_ns, next_memory_ns, next_loss_ns, next_retry_ns;
+	uint64_t next_proof_ns, next_sample_ns, next_memory_ns, next_loss_ns, next_retry_ns;
 	uint64_t retry_ms;
 	struct loss loss;
 	uint64_t lost_told, loss_ns;  /* how many the analysis knows of, and up to when */
@@ -376,14 +377,23 @@ static void sample(struct host *host, uint64_t now_ns)
 			look(host, &host->processes[i], now_ns);
 }
 
+/* Whom nobody waits for is not looked at for long: one that may not be watched any more is let go all the same. */
+static void prove_all(struct host *host, uint64_t now_ns)
+{
+	if (now_ns < host->next_proof_ns)
+		return;
+	for (size_t i = host->count; i-- > 0;)
+		is_proven(host, &host->processes[i]);
+	host->next_proof_ns = now_ns + PROOF_MS * UINT64_C(1000000);
+}
+
+/* Its control group is no secret of a process, and who ends leaves its box within a moment: this needs no proof. */
 static void read_memory(struct host *host, uint64_t now_ns)
 {
 	if (now_ns + (host->calm ? EARLY_MS * UINT64_C(1000000) : 0) < host->next_memory_ns)
 		return;
 	memory_round_begin(host->memory);
-	for (size_t i = host->count; i-- > 0;) {
-		if (!is_proven(host, &host->processes[i]))
-			continue;
+	for (size_t i = 0; i < host->count; i++) {
 		struct analysis_memory_state state = { .process = host->processes[i].id, .at_ns = now_ns };
 
 		if (!memory_limit_read(host->memory, host->root, host->processes[i].writer->pid, &state))
@@ -448,6 +458,7 @@ void host_poll(struct host *host, uint64_t now_ns)
 	owner_rights_choose_own();
 	retry(host, now_ns);
 	count_losses(host, now_ns);
+	prove_all(host, now_ns);
 	read_memory(host, now_ns);
 	if (now_ns < host->next_sample_ns)
 		return;

@@ -49,6 +49,8 @@ struct feed {
 	feed_mount *mount;
 	void *mount_argument;
 
+	uint64_t run_first; /* claim of the first slot in `run`, … */
+	uint32_t run_count; /* … and how many were read there in this poll */
 	struct rw_operation run[FEED_RUN];
 	enum box_slot states[FEED_RUN];
 };

@@ -86,6 +86,21 @@ static bool pass_again(struct feed *feed, struct unfinished_operation *last, str
 	return false;
 }
 
+/* Copies slots from claim `first` on: `count`, or in a live box up to FEED_RUN of those that have been claimed. What is new is mostly right behind
+ * what is unfinished, and then is read with it. How many were copied, or -errno. */
+static int read_run(struct feed *feed, uint64_t first, uint64_t count)
+{
+	uint64_t claimed = feed->reader.header.head - first;
+
+	if (feed_is_live(feed) && first + count <= feed->next_claim && first + FEED_RUN > feed->next_claim)
+		count = claimed < FEED_RUN ? claimed : FEED_RUN;
+	int got = box_reader_operations(&feed->reader, first, (uint32_t)count, feed->run, feed->states);
+
+	feed->run_first = first;
+	feed->run_count = got > 0 ? (uint32_t)got : 0;
+	return got;
+}
+
 /* How many from `at` on lie close enough together for one read. */
 static size_t close_together(const struct unfinished *unfinished, size_t at)
 {
@@ -108,8 +123,7 @@ static int pass_unfinished(struct feed *feed)
 		count = close_together(unfinished, at);
 
 		uint64_t first = group[0].claim;
-		int got = box_reader_operations(&feed->reader, first, (uint32_t)(group[count - 1].claim - first) + 1,
-						feed->run, feed->states);
+		int got = read_run(feed, first, group[count - 1].claim - first + 1);
 
 		if (got < 0)
 			return got;
@@ -190,6 +204,7 @@ int feed_pass_operations(struct feed *feed)
 	uint32_t slots = feed->reader.header.ring_slots;
 	int err = 0;
 
+	feed->run_count = 0;
 	if (head - feed->next_claim > slots) {
 		feed->next_claim = head - slots;
 		err = find_passed_over(feed, feed->next_claim);
@@ -197,14 +212,17 @@ int feed_pass_operations(struct feed *feed)
 	if (!err)
 		err = pass_unfinished(feed);
 	while (!err && feed->next_claim != head) {
-		uint64_t left = head - feed->next_claim;
-		int got = box_reader_operations(&feed->reader, feed->next_claim,
-						left < FEED_RUN ? (uint32_t)left : FEED_RUN, feed->run, feed->states);
+		uint64_t at = feed->next_claim - feed->run_first, left = head - feed->next_claim;
 
-		for (int i = 0; i < got; i++, feed->next_claim++)
-			if (!pass_new(feed, &feed->run[i], feed->states[i]))
+		if (at >= feed->run_count) {
+			int got = read_run(feed, feed->next_claim, left < FEED_RUN ? left : FEED_RUN);
+
+			err = got < 0 ? got : 0;
+			at = 0;
+		}
+		for (; at < feed->run_count; at++, feed->next_claim++)
+			if (!pass_new(feed, &feed->run[at], feed->states[at]))
 				return 0;
-		err = got < 0 ? got : 0;
 	}
 	return err;
 }

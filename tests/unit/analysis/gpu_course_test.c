@@ -2,8 +2,10 @@
 /* Does a GPU's memory grow, or did it only warm up? */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/gpu_course.h"
+#include "analysis/model.h"
 #include "small_job.h"
 
 static const int64_t gib = INT64_C(1) << 30, mib = 1 << 20;
@@ -242,7 +244,8 @@ Test(gpu_course, growth_is_told_from_twice_what_is_flat_behind_the_first_quarter
 /* Bytes in use of each rank's GPU at second 0 to 39 of a job. */
 typedef int64_t ranks_shape(int rank, int at);
 
-static struct analysis_gpu_memory told(ranks_shape *used, int64_t total)
+/* columns: of what is kept of the job's steps. */
+static struct analysis_gpu_memory told_with(ranks_shape *used, int64_t total, const struct column *columns, size_t count)
 {
 	struct analysis_gpu_memory memory;
 	struct small_job job;
@@ -257,9 +260,19 @@ static struct analysis_gpu_memory told(ranks_shape *used, int64_t total)
 			state.memory_total = total;
 			cr_assert_eq(analysis_add_gpu_state(job.analysis, &state), 0);
 		}
+	if (count) {
+		job.analysis->cells.columns = calloc(count, sizeof(*columns));
+		memcpy(job.analysis->cells.columns, columns, count * sizeof(*columns));
+		job.analysis->cells.count = job.analysis->cells.room = count;
+	}
 	analysis_tell_gpu_memory(job.analysis, &memory);
 	small_job_close(&job);
 	return memory;
+}
+
+static struct analysis_gpu_memory told(ranks_shape *used, int64_t total)
+{
+	return told_with(used, total, NULL, 0);
 }
 
 static int64_t last_grows_fastest(int rank, int at)
@@ -309,6 +322,21 @@ Test(gpu_course, of_several_that_grow_the_one_is_told_that_is_full_soonest)
 	memory = told(first_is_nearly_full, 80 * gib);
 	cr_expect_eq(memory.rank, 0);
 	cr_expect_float_eq(memory.full_in_s, (2048.0 - 39 * 30) / 30, 1e-6);
+}
+
+/* From second 1010 on, behind the first quarter, to 1039. */
+Test(gpu_course, a_step_that_begins_with_the_growth_or_its_last_reading_is_the_one)
+{
+	const struct column columns[] = {
+		{ .step = 1, .last_step = 4, .from_ns = 1000 * second }, { .step = 5, .last_step = 7, .from_ns = 1010 * second },
+		{ .step = 8, .last_step = 8, .from_ns = 1010 * second + 1 }, { .step = 9, .last_step = 40, .from_ns = 1039 * second },
+		{ .step = 41, .last_step = 50, .from_ns = 1039 * second + 1 },
+	};
+	struct analysis_gpu_memory memory = told_with(last_grows_fastest, 80 * gib, columns, sizeof(columns) / sizeof(*columns));
+
+	cr_assert_eq(memory.course, ANALYSIS_MEMORY_GROWS);
+	cr_expect_eq(memory.until_step, 7);
+	cr_expect_eq(memory.steps, 33);
 }
 
 Test(gpu_course, of_several_that_warm_up_the_one_is_told_that_took_most)

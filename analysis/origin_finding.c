@@ -134,12 +134,24 @@ static const char *why_not_scanned(const struct first_bad *main)
 	return ", input not scanned";
 }
 
+/* They were scanned, and seen to be bad. */
+static bool has_habit(const struct instance *instance)
+{
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
+		if (value_matters(instance, i, VALUE_IN) && value_state(instance, i, VALUE_IN) == VALUE_BAD)
+			return true;
+	return false;
+}
+
 static void add_missing(struct record *record, const struct origin_story *story)
 {
 	const struct first_bad *main = story->main;
 	char what[160];
 
-	if (main->side == VALUE_OUT) {
+	if (main->side == VALUE_OUT && has_habit(main->instance)) {
+		record_add_missing(record, "whether the input is what it came from: the same was bad there again and again, with clean values in "
+					   "between, and taken for a habit, as of a mask");
+	} else if (main->side == VALUE_OUT) {
 		snprintf(what, sizeof(what), "the rank that made it is not visible without `rankwatch run` (%s%s)",
 			 naming_function(main->instance->function), why_not_scanned(main));
 		record_add_missing(record, what);

@@ -5,7 +5,8 @@
 
 #include "analysis/model.h"
 
-/* Inputs of the instance: how many are bad, how many are not known. Ranks that were not seen count as one. */
+/* Inputs of the instance: how many are bad, how many are not known to be clean: not scanned, or bad and taken for a habit. Ranks
+ * that were not seen count as one. */
 static void count_inputs(const struct analysis *analysis, const struct instance *instance, uint32_t *bad,
 			 uint32_t *unknown)
 {
@@ -14,8 +15,9 @@ static void count_inputs(const struct analysis *analysis, const struct instance 
 	for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
 		if (!value_matters(instance, i, VALUE_IN))
 			continue;
-		*bad += first_bad_can_be(analysis, instance, i, VALUE_IN);
-		*unknown += value_state(instance, i, VALUE_IN) == VALUE_UNKNOWN;
+		bool news = first_bad_can_be(analysis, instance, i, VALUE_IN);
+		*bad += news;
+		*unknown += !news && value_state(instance, i, VALUE_IN) != VALUE_CLEAN;
 	}
 }
 

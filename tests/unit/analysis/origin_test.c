@@ -711,3 +711,37 @@ Test(origin, what_was_never_seen_clean_counts_again_in_the_next_story)
 	stains_free(&analysis.origin.stains);
 	instances_free(&analysis.instances);
 }
+
+/* Rank 0 sends a NaN twice, and clean values in between: before steps are known that looks like a habit, as of a mask. Rank 1, which
+ * sends nothing, has received it twice. */
+Test(origin, what_a_receiver_gets_from_an_input_that_was_taken_for_a_habit_was_not_made_on_the_way)
+{
+	const struct scanned_call transfer = { .function = RW_FUNCTION_SEND, .count = 4096, .sender = 0, .root = 1 };
+	const struct scanned_call loss = { .function = RW_FUNCTION_ALL_REDUCE, .count = 1 };
+	struct scanned job;
+
+	scanned_start(&job, 4, 4);
+	int world = scanned_communicator(&job, "world", 4, 0, 1);
+	for (int i = 0; i < 3; i++)
+		scanned_call(&job, world, transfer);
+	for (int i = 0; i < 3; i++) {
+		memset(job.bad, 0, sizeof(job.bad));
+		job.bad[0] = i != 1;
+		scanned_call(&job, world, transfer);
+		scanned_tick(&job, 20);
+	}
+	job.bad[0] = false;
+	scanned_call(&job, world, loss);
+	scanned_tick(&job, 200);
+	scanned_end(&job);
+	const struct scanned_told *told = scanned_loud(&job);
+	cr_assert(told);
+	cr_expect_eq(told->kind, RW_KIND_NAN, "%s", told->text);
+	cr_expect(told->confidence == RW_INCONCLUSIVE || told->ranks[0] == 0, "%s", told->text);
+	bool among = false;
+	for (size_t i = 0; i < told->rank_count; i++)
+		among |= told->ranks[i] == 0;
+	cr_expect(among, "%s", told->text);
+	cr_expect(strstr(told->missing, "taken for a habit"), "%s", told->missing);
+	scanned_free(&job);
+}

@@ -25,6 +25,7 @@ enum { THRESHOLD_NS = 5000000, HOLD_MS = 40, LIMIT_MS = 3000, POLL_MS = 10, SLAC
 /* What the child did: shared memory. Times are CLOCK_MONOTONIC. */
 struct deeds {
 	_Atomic bool held; /* the lock, by the other thread */
+	_Atomic int waits; /* of the main thread: which one it is about to begin */
 	pid_t main_tid, other_tid;
 	uint64_t lock_start_ns, lock_end_ns;
 	uint64_t pipe_inode;
@@ -47,6 +48,32 @@ static void sleep_ms(long ms)
 		;
 }
 
+static bool is_asleep(pid_t tid)
+{
+	char path[64], stat[256];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = file >= 0 ? read(file, stat, sizeof(stat) - 1) : -1;
+
+	if (file >= 0)
+		close(file);
+	stat[length > 0 ? length : 0] = 0;
+	const char *state = strrchr(stat, ')'); /* the name before it may hold anything */
+	return state && (state[2] == 'S' || state[2] == 'D');
+}
+
+/* The main thread shall sleep for HOLD_MS whenever the scheduler lets it begin: shorter waits than THRESHOLD_NS are not reported. */
+static void let_it_sleep(struct deeds *deeds, int waits)
+{
+	for (int waited = 0; waited < LIMIT_MS; waited++) {
+		if (atomic_load(&deeds->waits) == waits && is_asleep(deeds->main_tid))
+			break;
+		sleep_ms(1);
+	}
+	sleep_ms(HOLD_MS);
+}
+
 static void *hold_up(void *argument)
 {
 	struct deeds *deeds = argument;
@@ -55,9 +82,9 @@ static void *hold_up(void *argument)
 	deeds->other_tid = (pid_t)syscall(SYS_gettid);
 	pthread_mutex_lock(&lock);
 	atomic_store(&deeds->held, true);
-	sleep_ms(HOLD_MS);
+	let_it_sleep(deeds, 1);
 	pthread_mutex_unlock(&lock);
-	sleep_ms(HOLD_MS);
+	let_it_sleep(deeds, 2);
 	while (read(ends[0], bytes, sizeof(bytes)) < 0 && errno == EINTR)
 		;
 	return NULL;
@@ -68,6 +95,7 @@ static void wait_for_lock(struct deeds *deeds)
 	while (!atomic_load(&deeds->held))
 		sched_yield();
 	deeds->lock_start_ns = clock_monotonic_ns();
+	atomic_store(&deeds->waits, 1);
 	pthread_mutex_lock(&lock);
 	deeds->lock_end_ns = clock_monotonic_ns();
 }
@@ -97,6 +125,7 @@ static void __attribute__((noreturn)) be_child(int go, struct deeds *deeds)
 	if (open_full_pipe(deeds) || read(go, &byte, 1) != 1 || pthread_create(&other, NULL, hold_up, deeds))
 		_exit(1);
 	wait_for_lock(deeds);
+	atomic_store(&deeds->waits, 2);
 	if (write(ends[1], &byte, 1) != 1)
 		_exit(1);
 	_exit(0);

@@ -234,6 +234,8 @@ static ncclResult_t connect_ranks(struct ncclComm *comm, const ncclUniqueId *id)
 		result = network_open(&comm->network, comm);
 	if (result == ncclSuccess)
 		result = pxn_open(&comm->pxn, comm);
+	if (result == ncclSuccess)
+		result = fabric_search(comm);
 	if (result != ncclSuccess)
 		return result;
 	profiler_attach(comm);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabric.h"
 #include "log.h"
 #include "release.h"
 
@@ -89,7 +90,7 @@ static ncclResult_t connect_pairs(struct plan *plan)
 		if (!wait_for_peers(plan, state))
 			return ncclInternalError;
 	}
-	return ncclSuccess;
+	return fabric_connect(comm);
 }
 
 static bool lacks_pairs(const struct plan *plan)
@@ -106,6 +107,8 @@ static ncclResult_t connect_ring(struct plan *plan)
 	ncclResult_t result =
 	    hosts_meet_at(&comm->hosts, &comm->segment, &comm->segment.shared->ring_gate, &comm->stop);
 
+	if (result == ncclSuccess)
+		result = fabric_connect(comm);
 	if (result == ncclSuccess)
 		comm->collectives_connected = true;
 	return atomic_load(&comm->stop) ? ncclInternalError : result;

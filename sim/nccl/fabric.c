@@ -10,7 +10,7 @@
 static struct {
 	enum function function; /* FUNCTIONS: none stalls */
 	unsigned long long number;
-	uint64_t hop_ns;
+	uint64_t hop_ns, init_ns, connect_ns;
 	ncclResult_t checked;
 } fabric = { .function = FUNCTIONS };
 
@@ -54,10 +54,42 @@ static void read_skew(void)
 		refuse("SIM_NCCL_SKEW", text, "a time of at most a second, in us or ms");
 }
 
+/* "init:SECONDSs" or "connect:SECONDSs". */
+static bool read_slow_part(const char *part)
+{
+	unsigned seconds;
+	char word[8], rest;
+
+	if (sscanf(part, "%7[^:]:%us%c", word, &seconds, &rest) != 2 || seconds > 600 || part[strlen(part) - 1] != 's')
+		return false;
+	if (!strcmp(word, "init"))
+		fabric.init_ns = seconds * UINT64_C(1000000000);
+	else if (!strcmp(word, "connect"))
+		fabric.connect_ns = seconds * UINT64_C(1000000000);
+	else
+		return false;
+	return true;
+}
+
+static void read_slow(void)
+{
+	const char *text = getenv("SIM_NCCL_SLOW");
+	char parts[64], *at = parts, *part;
+
+	if (!text || !*text)
+		return;
+	bool fits = (size_t)snprintf(parts, sizeof(parts), "%s", text) < sizeof(parts);
+	while (fits && (part = strsep(&at, ",")))
+		fits = read_slow_part(part);
+	if (!fits)
+		refuse("SIM_NCCL_SLOW", text, "a list of init:SECONDSs and connect:SECONDSs, 600 s at most");
+}
+
 static void read_variables(void)
 {
 	read_stall();
 	read_skew();
+	read_slow();
 }
 
 static void read_once(void)
@@ -94,4 +126,24 @@ void fabric_end(const struct task *task)
 
 	if (late_ns)
 		nanosleep(&pause, NULL);
+}
+
+/* Short sleeps, since an abort on another thread must not wait for the end of a long one. */
+static ncclResult_t take(struct ncclComm *comm, uint64_t whole_ns)
+{
+	const struct timespec slice = { .tv_nsec = 10000000 };
+
+	for (uint64_t slept_ns = 0; slept_ns < whole_ns && !atomic_load(&comm->stop); slept_ns += (uint64_t)slice.tv_nsec)
+		nanosleep(&slice, NULL);
+	return atomic_load(&comm->stop) ? ncclInternalError : ncclSuccess;
+}
+
+ncclResult_t fabric_search(struct ncclComm *comm)
+{
+	return take(comm, fabric.init_ns);
+}
+
+ncclResult_t fabric_connect(struct ncclComm *comm)
+{
+	return take(comm, fabric.connect_ns);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What SIM_NCCL_STALL and SIM_NCCL_SKEW do to collectives. */
+/* What SIM_NCCL_STALL, SIM_NCCL_SKEW and SIM_NCCL_SLOW do. */
 #include <time.h>
 #include <unistd.h>
 
@@ -72,6 +72,28 @@ Test(fabric, ends_come_one_hop_after_the_other)
 	ranks_run(RANKS, skew_main);
 }
 
+static void slow_main(struct rank *rank)
+{
+	uint64_t start_ns = now_ns();
+
+	uint32_t *first = reduce(rank);
+	CHECK(now_ns() >= start_ns + UINT64_C(1000000000)); /* NCCL connects inside the call */
+	uint64_t connected_ns = now_ns();
+	reduce(rank);
+	CHECK(now_ns() < connected_ns + UINT64_C(1000000000)); /* and only once */
+	CU(cuStreamSynchronize(rank->stream));
+	CHECK(first[0] == RANKS);
+}
+
+Test(fabric, a_slow_init_and_the_first_connection_take_their_time_once)
+{
+	uint64_t start_ns = now_ns();
+
+	setenv("SIM_NCCL_SLOW", "init:1s,connect:1s", 1);
+	ranks_run(RANKS, slow_main);
+	cr_expect_geq(now_ns(), start_ns + UINT64_C(2000000000));
+}
+
 static void expect_refused(const char *name, const char *value)
 {
 	ncclUniqueId id;
@@ -92,4 +114,14 @@ Test(fabric, a_stall_of_a_send_makes_no_communicator)
 Test(fabric, a_skew_without_a_unit_makes_no_communicator)
 {
 	expect_refused("SIM_NCCL_SKEW", "30");
+}
+
+Test(fabric, a_slowness_of_something_else_makes_no_communicator)
+{
+	expect_refused("SIM_NCCL_SLOW", "init:1s,abort:2s");
+}
+
+Test(fabric, a_slowness_without_a_unit_makes_no_communicator)
+{
+	expect_refused("SIM_NCCL_SLOW", "init:20");
 }

@@ -176,15 +176,23 @@ static void update(struct findings *findings, uint32_t at, struct record *record
 	emit(findings, record, RW_FINDING_UPDATE, now_ns);
 }
 
-void findings_tell(struct findings *findings, struct record *record, uint64_t now_ns)
+/* Of one id one is open at a time, also where it is about another communicator: readers know a finding by its id. */
+static int find_open(const struct findings *findings, const struct record *record, int known)
 {
 	int at = find(findings, record->finding.kind, record->subject);
+
+	return at < 0 && known >= 0 && findings->records[known]->open ? known : at;
+}
+
+void findings_tell(struct findings *findings, struct record *record, uint64_t now_ns)
+{
+	write_id(&record->finding);
+	int known = find_id(findings, record->finding.id), at = find_open(findings, record, known);
+
 	if (at >= 0) {
 		update(findings, (uint32_t)at, record, now_ns);
 		return;
 	}
-	write_id(&record->finding);
-	int known = find_id(findings, record->finding.id);
 	if (known >= 0) {
 		record->finding.revision = findings->records[known]->finding.revision;
 		drop(findings, (uint32_t)known);

@@ -128,6 +128,8 @@ static void write_text(struct record *record, const struct view *view)
 	record_add_evidence(record, "messages", -1, what);
 	if (finding->cause.class_ == RW_CAUSE_UNKNOWN)
 		record_add_missing(record, "messages tell how long ranks worked, not at what, and its host has seen nothing that would explain it");
+	else
+		record_add_missing(record, "that this is why it is late: messages hold sums over seconds, in which its host has seen the cause, and not the single operations");
 }
 
 /* Of its ranks, the first whose host knows why. */

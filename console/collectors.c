@@ -155,9 +155,9 @@ int collectors_find(struct collectors *collectors, const char *topics, unsigned 
 	return find_at(collectors, nodes_pattern(), topics, timeout_ms);
 }
 
-int collectors_find_all_nodes(struct collectors *collectors, unsigned timeout_ms)
+int collectors_find_all_nodes(struct collectors *collectors, const char *topics, unsigned timeout_ms)
 {
-	return find_at(collectors, all_nodes_pattern(), NULL, timeout_ms);
+	return find_at(collectors, all_nodes_pattern(), topics, timeout_ms);
 }
 
 const json_t *collectors_of(const struct collectors *collectors, const char *job)

@@ -22,7 +22,7 @@ struct collectors {
  * NULL: none is. 0 or -ENOMEM; free in both cases. */
 int collectors_find(struct collectors *collectors, const char *topics, unsigned timeout_ms);
 /* The same, of those that hear all nodes of a job; they are found by no other of these. */
-int collectors_find_all_nodes(struct collectors *collectors, unsigned timeout_ms);
+int collectors_find_all_nodes(struct collectors *collectors, const char *topics, unsigned timeout_ms);
 /* The hello of this job's collector; NULL: none answers. */
 const json_t *collectors_of(const struct collectors *collectors, const char *job);
 void collectors_free(struct collectors *collectors);

@@ -340,7 +340,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (!err)
 		err = collectors_find(&collectors, NULL, ANSWER_MS);
 	if (!err)
-		err = collectors_find_all_nodes(&all_nodes, ANSWER_MS);
+		err = collectors_find_all_nodes(&all_nodes, NULL, ANSWER_MS);
 	if (!err)
 		err = list(&options, &boxes, &collectors, &all_nodes);
 	collectors_free(&collectors);

@@ -13,7 +13,7 @@
 
 #define DEFAULT_ADDRESS "127.0.0.1:9982"
 
-enum { KEY_ONCE = 0x100, KEY_COMMUNICATORS };
+enum { KEY_ONCE = 0x100, KEY_COMMUNICATORS, KEY_ALL_NODES };
 
 struct options {
 	struct scrape_choice choice;
@@ -34,6 +34,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		options->listen = argument;
 		if (server_address_parse(argument, &options->address))
 			argp_error(state, "--listen %s: not ADDRESS:PORT, [IPV6]:PORT or PORT", argument);
+		return 0;
+	case KEY_ALL_NODES:
+		options->choice.all_nodes = true;
 		return 0;
 	case KEY_COMMUNICATORS:
 		options->choice.communicators = true;
@@ -105,11 +108,13 @@ static int run(const struct command *command, int argc, char **argv)
 
 static const struct argp_option metrics_options[] = {
 	{ "job", 'j', "JOB", 0,
-	  "of this job alone; otherwise of every job of yours that a collector on this machine watches", 0 },
+	  "only of this job; otherwise of every job of yours that a collector on this machine watches", 0 },
 	{ "listen", 'l', "[ADDRESS:]PORT", 0,
 	  "where to answer; " DEFAULT_ADDRESS
 	  " if left out. Anybody who can reach it reads the names of jobs and hosts",
 	  0 },
+	{ "all-nodes", KEY_ALL_NODES, NULL, 0,
+	  "what `rankwatch collect --all-nodes` on this machine knows of whole jobs, instead of what the collectors of this node know", 0 },
 	{ "communicators", KEY_COMMUNICATORS, NULL, 0,
 	  "also how many operations each rank has called in each communicator: a series for each, as many as ranks have communicators", 0 },
 	{ "once", KEY_ONCE, NULL, 0,
@@ -129,6 +134,7 @@ static const struct argp metrics_argp = {
 	       "Examples:\n"
 	       "  rankwatch metrics\n"
 	       "  rankwatch metrics --listen 0.0.0.0:9982\n"
+	       "  rankwatch metrics --all-nodes --listen 0.0.0.0:9983\n"
 	       "  rankwatch metrics --once > /var/lib/node_exporter/rankwatch.prom\n",
 };
 

@@ -78,6 +78,12 @@ static void end(const struct page *page, double value)
 		fprintf(page->out, "} %.15g\n", value);
 }
 
+/* Such a collector sees no machine: it hears those that do. */
+static bool is_of_all_nodes(const struct exposition_job *job)
+{
+	return json_is_true(json_object_get(job->hello, "all_nodes"));
+}
+
 static bool is_rank(const json_t *row)
 {
 	return json_integer_value(json_object_get(row, "rank")) >= 0;
@@ -326,6 +332,23 @@ static void write_findings_so_far(const struct page *page)
 	}
 }
 
+/* How many hosts are heard, are silent and have ended: every state has a sample, so that one which falls to 0 says so. */
+static void write_hosts(const struct page *page)
+{
+	static const char *const states[] = { "heard", "silent", "ended" };
+	const json_t *hosts = json_object_get(page->job->snapshot, "hosts"), *host;
+	size_t index;
+
+	for (size_t i = 0; json_is_array(hosts) && i < sizeof(states) / sizeof(states[0]); i++) {
+		size_t count = 0;
+
+		json_array_foreach(hosts, index, host) count += strcmp(text_at(host, "state"), states[i]) == 0;
+		begin(page);
+		label(page, "state", states[i], false);
+		end(page, (double)count);
+	}
+}
+
 static void write_up(const struct page *page)
 {
 	begin(page);
@@ -337,7 +360,7 @@ static void write_level(const struct page *page)
 	const json_t *sight = json_object_get(page->job->snapshot, "sight");
 
 	begin(page);
-	label(page, "level", text_at(sight ? sight : page->job->hello, "level"), false);
+	label(page, "level", is_of_all_nodes(page->job) ? "all-nodes" : text_at(sight ? sight : page->job->hello, "level"), false);
 	end(page, 1);
 }
 
@@ -352,14 +375,16 @@ static void write_cpu(const struct page *page)
 static const struct family families[] = {
 	{ "rankwatch_collector_up", GAUGE, NULL,
 	  "1 if the collector of this job answered, 0 if it is stopped or too busy.", write_up, NULL, 1 },
-	{ "rankwatch_collector", INFO, NULL, "How deep the collector sees: ebpf, root, proc or self.", write_level,
+	{ "rankwatch_collector", INFO, NULL, "How deep the collector sees: ebpf, root, proc or self; all-nodes: it hears the collectors of all nodes.", write_level,
 	  NULL, 1 },
 	{ "rankwatch_collector_cpu_seconds", COUNTER, "seconds", "CPU time that the collector has taken.", write_cpu,
 	  NULL, 1 },
 	{ "rankwatch_job_ranks", GAUGE, NULL, "Ranks of the job on all hosts, where that is known.", write_job,
 	  "ranks_total", 1 },
-	{ "rankwatch_job_ranks_seen", GAUGE, NULL, "Ranks of this host whose black box is read.", write_job,
+	{ "rankwatch_job_ranks_seen", GAUGE, NULL, "Ranks whose black box is read on this host; of all nodes: those that were heard of.", write_job,
 	  "processes", 1 },
+	{ "rankwatch_job_hosts", GAUGE, NULL, "Hosts of the job, by whether their collector is heard, silent or has ended.", write_hosts,
+	  NULL, 1 },
 	{ "rankwatch_job_steps", COUNTER, NULL, "Training steps that were recognised.", write_job, "steps", 1 },
 	{ "rankwatch_job_step_seconds", GAUGE, "seconds", "Median of the last steps.", write_job, "step_ms", 1e-3 },
 	{ "rankwatch_job_operations_untracked", COUNTER, NULL, "Operations of which NCCL announced no task.", write_job,
@@ -397,6 +422,8 @@ static const struct family families[] = {
 	  "Time of the rank in operations that could not end before another rank came.", write_ranks, "wait_ms", 1e-3 },
 	{ "rankwatch_rank_transfer_seconds", COUNTER, "seconds",
 	  "Time of the rank in operations to which all had come.", write_ranks, "transfer_ms", 1e-3 },
+	{ "rankwatch_rank_inside_seconds", COUNTER, "seconds",
+	  "Of all nodes: time of the rank in operations, waits and transfers together.", write_ranks, "inside_ms", 1e-3 },
 	{ "rankwatch_rank_unseen_seconds", COUNTER, "seconds", "Time of the rank of which nothing is known.",
 	  write_ranks, "unseen_ms", 1e-3 },
 	{ "rankwatch_lost_seconds", COUNTER, "seconds",

@@ -14,11 +14,11 @@
 
 enum exposition_format { EXPOSITION_OPENMETRICS, EXPOSITION_TEXT };
 
-/* One job on this node: the messages of its collector (docs/protocol.md). Not owned. */
+/* One job on this node, or on all nodes: the messages of its collector (docs/protocol.md). Not owned. */
 struct exposition_job {
 	const json_t *hello;    /* its body */
 	const json_t *findings; /* array of those that are open */
-	const json_t *snapshot; /* its body, with the topics "ranks", "gpus" and, if wanted, "communicators"; NULL: the collector did not answer */
+	const json_t *snapshot; /* its body, with the topics "ranks", "gpus" or "hosts" and, if wanted, "communicators"; NULL: the collector did not answer */
 	double cpu_seconds;     /* that the collector has taken so far; negative: not known */
 };
 

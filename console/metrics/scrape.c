@@ -36,15 +36,24 @@ static bool is_wanted(const struct collector_answer *answer, const char *job)
 	       (json_is_string(json_object_get(answer->hello, "job")) && message_hello_is_of(answer->hello, job));
 }
 
+static int ask(const struct scrape_choice *choice, struct collectors *collectors)
+{
+	char topics[96];
+
+	snprintf(topics, sizeof(topics), "[\"ranks\",\"findings\",\"%s\"%s]", choice->all_nodes ? "hosts" : "gpus",
+		 choice->communicators ? ",\"communicators\"" : "");
+	return choice->all_nodes ? collectors_find_all_nodes(collectors, topics, ANSWER_MS)
+				 : collectors_find(collectors, topics, ANSWER_MS);
+}
+
 char *scrape(const struct scrape_choice *choice, enum exposition_format format, size_t *length)
 {
-	const char *topics = choice->communicators ? "[\"ranks\",\"gpus\",\"findings\",\"communicators\"]" : "[\"ranks\",\"gpus\",\"findings\"]";
 	struct collectors collectors;
 	struct exposition_job *jobs = NULL;
 	size_t count = 0;
 	char *text = NULL;
 
-	if (collectors_find(&collectors, topics, ANSWER_MS) == 0)
+	if (ask(choice, &collectors) == 0)
 		jobs = calloc(collectors.count + 1, sizeof(*jobs));
 	for (size_t i = 0; jobs && i < collectors.count; i++) {
 		const struct collector_answer *answer = &collectors.answers[i];

@@ -9,7 +9,8 @@
 #include "console/metrics/exposition.h"
 
 struct scrape_choice {
-	const char *job;    /* this one alone; NULL all */
+	const char *job;    /* only this one; NULL: all */
+	bool all_nodes;     /* asks the collectors that hear all nodes of a job, and no others */
 	bool communicators; /* also how far each rank is in each of them */
 };
 

@@ -242,6 +242,17 @@ def shown_of_all(failures, play):
     top.wait(30)
     rows = top.out.text()
     failures.check(" HANG " in rows and "2, all are heard" in rows, f"the first screen: {rows}")
+    exposed = play.start(stage.RANKWATCH, "metrics", "--all-nodes", "--once", "--job", play.dir.name)
+    exposed.wait(30)
+    metrics = exposed.out.text()
+    failures.check(any(line.startswith("rankwatch_incidents_open{") and 'kind="hang"' in line and 'rank="2"' in line for line in metrics.splitlines()),
+                   f"Prometheus gets what is open: {metrics}")
+    for sample in ('rankwatch_job_hosts{job_id="%s",state="heard"} 2', 'rankwatch_rank_doing{job_id="%s",rank="2",doing="missing"} 1',
+                   'rankwatch_rank_info{job_id="%s",rank="2",hostname="host-1",UUID="",pci=""} 1', 'rankwatch_collector_info{job_id="%s",level="all-nodes"} 1'):
+        failures.check(sample % play.dir.name in metrics.splitlines(), f"and {sample}: {metrics}")
+    of_nodes = play.start(stage.RANKWATCH, "metrics", "--once", "--job", play.dir.name)
+    of_nodes.wait(30)
+    failures.check('level="all-nodes"' not in of_nodes.out.text() and "rankwatch_collector_up" in of_nodes.out.text(), "the nodes' collectors are other targets")
     listed = play.start(stage.RANKWATCH, "ls", "--job", play.dir.name)
     listed.wait(30)
     failures.check("hears 2 hosts with 4 ranks" in listed.out.text(), f"ls lists who hears them: {listed.out.text()}")

@@ -139,6 +139,34 @@ Test(metrics, a_rank_has_the_age_of_what_it_stands_in_and_its_own_gpu)
 	forget(&job);
 }
 
+/* Keys that messages between hosts do not carry are missing or null: no sample stands for them. */
+Test(metrics, of_all_nodes_hosts_are_counted_and_what_is_not_known_has_no_sample)
+{
+	struct exposition_job job = job_with(
+	    "[{\"kind\":\"hang\",\"severity\":\"critical\",\"confidence\":\"certain\",\"scope\":\"rank\",\"ranks\":[9],\"cause\":{\"class\":\"io\"}}]",
+	    "{\"unix_ms\":5000.5,\"job\":{\"id\":\"llama\",\"all_nodes\":true,\"processes\":16,\"ranks_total\":16},\"watchdog\":null,\"sight\":null,"
+	    "\"ranks\":[{\"rank\":9,\"host\":\"h2\",\"doing\":\"missing\",\"since_unix_ms\":2000.5,\"own_ms\":1000.0,\"inside_ms\":250.0,"
+	    "\"unseen_ms\":0.0,\"lost_ms\":null,\"compared\":null,\"operations\":4}],"
+	    "\"hosts\":[{\"host\":\"h1\",\"state\":\"heard\"},{\"host\":\"h2\",\"state\":\"silent\"},{\"host\":\"h3\",\"state\":\"heard\"}]}");
+
+	json_object_set_new((json_t *)job.hello, "all_nodes", json_true());
+	char *text = exposed(EXPOSITION_TEXT, &job, 1);
+
+	expect_line(text, "rankwatch_collector_info{job_id=\"llama\",level=\"all-nodes\"} 1");
+	expect_line(text, "rankwatch_job_hosts{job_id=\"llama\",state=\"heard\"} 2");
+	expect_line(text, "rankwatch_job_hosts{job_id=\"llama\",state=\"silent\"} 1");
+	expect_line(text, "rankwatch_job_hosts{job_id=\"llama\",state=\"ended\"} 0");
+	expect_line(text, "rankwatch_rank_inside_seconds_total{job_id=\"llama\",rank=\"9\"} 0.25");
+	expect_line(text, "rankwatch_findings_open{job_id=\"llama\",kind=\"hang\",severity=\"critical\",confidence=\"certain\","
+			  "scope=\"rank\",cause=\"io\",rank=\"9\"} 1");
+	cr_expect_not(strstr(text, "\nrankwatch_lost_seconds_total{"));
+	cr_expect_not(strstr(text, "\nrankwatch_rank_wait_seconds_total{"));
+	cr_expect_not(strstr(text, "\nrankwatch_job_steps_total{"));
+	cr_expect_not(strstr(text, "\nrankwatch_watchdog_"));
+	free(text);
+	forget(&job);
+}
+
 Test(metrics, the_format_is_what_the_client_asks_for)
 {
 	cr_expect_eq(exposition_accepted(NULL), EXPOSITION_TEXT);

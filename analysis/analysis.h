@@ -125,6 +125,7 @@ struct analysis_gpu_state {
 	char uuid[48]; /* "GPU-…"; "" not known */
 	char pci[24];  /* "0000:3b:00.0", domain and case as they come; "" not known */
 	uint64_t at_ns;
+	int32_t index;	       /* NVML's number of it on this machine, or in this container */
 	int64_t clock_reasons; /* enum analysis_clock_reason */
 	int32_t sm_mhz, sm_mhz_max, celsius, watts, watts_cap;
 	int64_t ecc_corrected, ecc_uncorrected;		  /* volatile */
@@ -401,11 +402,12 @@ int analysis_add_network(struct analysis *analysis, const struct analysis_networ
 int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
 		      uint64_t at_ns);
 /* The process itself still ran then: its box's heartbeat. */
-/* What scanning has done and cost in the process so far. -EINVAL where the process is not known. */
+/* What scanning has done in the process so far, and what the plugin has taken of it. -EINVAL where the process is not known. */
 struct analysis_scanning {
 	uint64_t buffers;  /* with a result */
 	uint64_t left_out; /* operations, for the sake of cost */
 	uint64_t host_ns, gpu_ns;
+	uint64_t callback_ns; /* of the job's threads, in the plugin's callbacks: sampled and scaled */
 };
 int analysis_set_scanning(struct analysis *analysis, analysis_process_id process, const struct analysis_scanning *scanning);
 int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id process, uint64_t at_ns);

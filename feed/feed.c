@@ -281,7 +281,8 @@ static void pass_ports(struct feed *feed)
 static void pass_heartbeat(struct feed *feed)
 {
 	const struct rw_box_header *header = &feed->reader.header;
-	const struct analysis_scanning scanning = { header->scan_buffers, header->scan_sampled_out, header->scan_host_ns, header->scan_gpu_ns };
+	const struct analysis_scanning scanning = { header->scan_buffers, header->scan_sampled_out, header->scan_host_ns, header->scan_gpu_ns,
+						    header->own_ns };
 
 	if (!feed_is_due(feed, header->drain_ns))
 		return;

@@ -127,14 +127,14 @@ static json_t *rank_json(const struct snapshot_source *source, const struct anal
 	if (rank->by_messages)
 		return told_rank_json(source, rank);
 
-	return json_pack("{s:i, s:o, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o}", "rank",
+	return json_pack("{s:i, s:o, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o}", "rank",
 			 (int)rank->rank, "host", text(rank->host), "pid", (int)rank->pid, "life", life_names[rank->life], "doing", doing_names[rank->doing], "since_unix_ms",
 			 unix_ms(source, rank->since_ns), "operation",
 			 operation_json(rank->comm_name, rank->function, rank->sequence), "thread", thread_json(source, rank),
 			 "exit_status", known(rank->exit_status), "step", known(rank->step), "own_ms", duration(parts->own_ns),
 			 "wait_ms", duration(parts->wait_ns), "transfer_ms", duration(parts->transfer_ns), "unseen_ms",
-			 duration(parts->unseen_ns), "lost_ms", duration(rank->lost_ns), "operations",
-			 (json_int_t)rank->operations, "bytes", (json_int_t)rank->bytes, "clean_scans", (json_int_t)rank->clean_scans, "scanning", scanning_json(&rank->scanning));
+			 duration(parts->unseen_ns), "lost_ms", duration(rank->lost_ns), "callback_ms",
+			 duration(rank->scanning.callback_ns), "operations", (json_int_t)rank->operations, "bytes", (json_int_t)rank->bytes, "clean_scans", (json_int_t)rank->clean_scans, "scanning", scanning_json(&rank->scanning));
 }
 
 static void add_rank(void *argument, const struct analysis_rank_view *rank)
@@ -176,7 +176,7 @@ static void add_gpu(void *argument, const struct analysis_rank_view *rank)
 
 	if (row && gpu)
 		json_object_update_new(
-		    row, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "uuid", text(gpu->uuid), "pci",
+		    row, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "index", known(gpu->index), "uuid", text(gpu->uuid), "pci",
 				   text(gpu->pci), "sm_mhz", known(gpu->sm_mhz), "sm_mhz_max", known(gpu->sm_mhz_max), "celsius",
 				   known(gpu->celsius), "watts", known(gpu->watts), "watts_cap", known(gpu->watts_cap),
 				   "memory_used", known(gpu->memory_used), "memory_total", known(gpu->memory_total),

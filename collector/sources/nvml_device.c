@@ -12,13 +12,20 @@ static bool answers(struct analysis_gpu_state *state, int result)
 	return result == NVML_OK;
 }
 
+/* What is out of range is as good as not told. */
+static int32_t number_or_none(unsigned int number)
+{
+	return number <= INT32_MAX ? (int32_t)number : -1;
+}
+
 int nvml_gpu_open(struct nvml_gpu *gpu, const struct nvml_library *nvml, unsigned int index)
 {
 	char uuid[NVML_UUID_BYTES] = "";
 	struct nvml_pci pci;
 	int result = nvml->device_by_index(index, &gpu->handle);
 
-	gpu->state = (struct analysis_gpu_state){ .ecc_corrected = -1,
+	gpu->state = (struct analysis_gpu_state){ .index = number_or_none(index),
+						  .ecc_corrected = -1,
 						  .ecc_uncorrected = -1,
 						  .ecc_corrected_ever = -1,
 						  .ecc_uncorrected_ever = -1,
@@ -34,12 +41,6 @@ int nvml_gpu_open(struct nvml_gpu *gpu, const struct nvml_library *nvml, unsigne
 	snprintf(gpu->state.uuid, sizeof(gpu->state.uuid), "%.*s", (int)sizeof(gpu->state.uuid) - 1, uuid);
 	snprintf(gpu->state.pci, sizeof(gpu->state.pci), "%.*s", (int)sizeof(gpu->state.pci) - 1, pci.address);
 	return result;
-}
-
-/* What is out of range is as good as not told. */
-static int32_t number_or_none(unsigned int number)
-{
-	return number <= INT32_MAX ? (int32_t)number : -1;
 }
 
 static int64_t count_or_none(unsigned long long count)

@@ -144,11 +144,23 @@ static void write_job(const struct page *page)
 	end(page, json_number_value(number) * page->family->scale);
 }
 
+/* "" where it is not known. */
+static const char *gpu_number(const json_t *gpu, char *number, size_t size)
+{
+	const json_t *index = json_object_get(gpu, "index");
+
+	*number = '\0';
+	if (json_is_integer(index))
+		snprintf(number, size, "%" JSON_INTEGER_FORMAT, json_integer_value(index));
+	return number;
+}
+
 /* What joins a rank's samples with those of node and GPU exporters. GPUs come in the order of ranks, not of all of
  * them. */
 static void write_rank_info(const struct page *page)
 {
 	const json_t *gpus = json_object_get(page->job->snapshot, "gpus"), *row;
+	char number[24];
 	size_t i, next = 0;
 
 	json_array_foreach(json_object_get(page->job->snapshot, "ranks"), i, row)
@@ -163,6 +175,7 @@ static void write_rank_info(const struct page *page)
 		begin(page);
 		rank_label(page, json_object_get(row, "rank"));
 		label(page, "hostname", text_at(row, "host"), false);
+		label(page, "gpu", gpu_number(gpu, number, sizeof(number)), false);
 		label(page, "UUID", text_at(gpu, "uuid"), false);
 		label(page, "pci", text_at(gpu, "pci"), false);
 		end(page, 1);
@@ -428,6 +441,8 @@ static const struct family families[] = {
 	  write_ranks, "unseen_ms", 1e-3 },
 	{ "rankwatch_lost_seconds", COUNTER, "seconds",
 	  "Time that the other ranks waited for this one, summed over them.", write_ranks, "lost_ms", 1e-3 },
+	{ "rankwatch_rank_callback_seconds", COUNTER, "seconds",
+	  "What the plugin's callbacks have taken of the job's threads, estimated from a sample of them.", write_ranks, "callback_ms", 1e-3 },
 	{ "rankwatch_rank_clean_scans", COUNTER, NULL,
 	  "Buffers of the rank that were scanned and held no NaN and no Inf.", write_ranks, "clean_scans", 1 },
 	{ "rankwatch_rank_scanned_buffers", COUNTER, NULL, "Buffers of the rank's process of which a scan has a result.", write_scanning, "buffers", 1 },

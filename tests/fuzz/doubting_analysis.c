@@ -163,6 +163,7 @@ int analysis_set_scanning(struct analysis *analysis, analysis_process_id process
 	told_value(scanning->left_out);
 	told_value(scanning->host_ns);
 	told_value(scanning->gpu_ns);
+	told_value(scanning->callback_ns);
 	return require(analysis, true);
 }
 

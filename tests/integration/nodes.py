@@ -248,7 +248,7 @@ def shown_of_all(failures, play):
     failures.check(any(line.startswith("rankwatch_incidents_open{") and 'kind="hang"' in line and 'rank="2"' in line for line in metrics.splitlines()),
                    f"Prometheus gets what is open: {metrics}")
     for sample in ('rankwatch_job_hosts{job_id="%s",state="heard"} 2', 'rankwatch_rank_doing{job_id="%s",rank="2",doing="missing"} 1',
-                   'rankwatch_rank_info{job_id="%s",rank="2",hostname="host-1",UUID="",pci=""} 1', 'rankwatch_collector_info{job_id="%s",level="all-nodes"} 1'):
+                   'rankwatch_rank_info{job_id="%s",rank="2",hostname="host-1",gpu="",UUID="",pci=""} 1', 'rankwatch_collector_info{job_id="%s",level="all-nodes"} 1'):
         failures.check(sample % play.dir.name in metrics.splitlines(), f"and {sample}: {metrics}")
     of_nodes = play.start(stage.RANKWATCH, "metrics", "--once", "--job", play.dir.name)
     of_nodes.wait(30)

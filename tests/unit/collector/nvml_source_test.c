@@ -103,6 +103,7 @@ Test(nvml_source, reads_every_gpu_with_its_address_and_values)
 	const struct analysis_gpu_state *state = &heard.state[3];
 	cr_expect_str_eq(state->pci, "00000000:13:00.0");
 	cr_expect_eq(strncmp(state->uuid, "GPU-", 4), 0);
+	cr_expect_eq(state->index, 3);
 	cr_expect_eq(state->celsius, 50);
 	cr_expect_eq(state->sm_mhz, 990);
 	cr_expect_eq(state->sm_mhz_max, 1980);

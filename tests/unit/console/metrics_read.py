@@ -24,7 +24,7 @@ SEED = int(os.environ.get("RANKWATCH_TEST_SEED", "0")) or random.SystemRandom().
 NASTY = string.ascii_letters + '"\\\n{}=,# \u00e9\u4e2d'
 PARTS = {"own_ms": "rankwatch_rank_own_seconds_total", "wait_ms": "rankwatch_rank_wait_seconds_total",
          "transfer_ms": "rankwatch_rank_transfer_seconds_total", "unseen_ms": "rankwatch_rank_unseen_seconds_total",
-         "lost_ms": "rankwatch_lost_seconds_total"}
+         "lost_ms": "rankwatch_lost_seconds_total", "callback_ms": "rankwatch_rank_callback_seconds_total"}
 failed = 0
 
 
@@ -53,7 +53,7 @@ def job(source, ranks, label):
     finding = lambda: {"kind": source.choice(["nan", "hang"]), "severity": "critical", "confidence": source.choice(["certain", "likely"]),
                        "scope": "rank", "ranks": source.sample(range(ranks), source.randrange(min(3, ranks + 1))),
                        "cause": {"class": source.choice(["io", "lock"])}}
-    gpus = [{"rank": rank, "uuid": f"GPU-{rank}", "pci": "0000:3b:00.0", "xid": source.choice([None, 79])} for rank in range(ranks) if source.random() < 0.7]
+    gpus = [{"rank": rank, "index": source.choice([None, rank % 8]), "uuid": f"GPU-{rank}", "pci": "0000:3b:00.0", "xid": source.choice([None, 79])} for rank in range(ranks) if source.random() < 0.7]
     groups = [{"comm": f"0x{number:x}", "name": source.choice([None, "~fsdp", name(source)]), "size": ranks,
                "members": [{"rank": rank, "calls": source.choice([None, source.randrange(1 << 40)])} for rank in range(-1, ranks)]} for number in range(source.randrange(3))]
     return {"hello": {"job": label + name(source), "level": "ebpf"}, "findings": [finding() for _ in range(source.randrange(6))],
@@ -96,8 +96,8 @@ def compare(samples, jobs, how):
                 got = get(f"rankwatch_rank_{metric}_total", job_id=label, rank=rank)
                 check(close(got, row["scanning"][key] / scale), f"{how}: {metric} of rank {rank}: {got} {row['scanning']}")
             check(get("rankwatch_rank_doing", job_id=label, rank=rank, doing=row["doing"]) == 1, f"{how}: doing of rank {rank}")
-            gpu = next((gpu for gpu in snapshot["gpus"] if gpu["rank"] == row["rank"]), {"uuid": "", "pci": ""})
-            check(get("rankwatch_rank_info", job_id=label, rank=rank, hostname=row["host"], UUID=gpu["uuid"], pci=gpu["pci"]) == 1, f"{how}: info of rank {rank}")
+            gpu = next((gpu for gpu in snapshot["gpus"] if gpu["rank"] == row["rank"]), {"index": None, "uuid": "", "pci": ""})
+            check(get("rankwatch_rank_info", job_id=label, rank=rank, hostname=row["host"], gpu="" if gpu["index"] is None else str(gpu["index"]), UUID=gpu["uuid"], pci=gpu["pci"]) == 1, f"{how}: info of rank {rank}")
         calls = {(group["comm"], str(member["rank"])): member["calls"] for group in snapshot["communicators"] for member in group["members"]
                  if member["calls"] is not None and member["rank"] >= 0}
         found = {(dict(labels)["comm"], dict(labels)["rank"]): value for (metric, labels), value in samples.items()

@@ -119,8 +119,8 @@ Test(metrics, a_rank_has_the_age_of_what_it_stands_in_and_its_own_gpu)
 	    "[]", "{\"unix_ms\":5000.5,\"watchdog\":{\"timeout_ms\":100000,\"deadline_unix_ms\":7000.5},"
 		  "\"ranks\":[{\"rank\":-1,\"operations\":1},"
 		  "{\"rank\":2,\"host\":\"h1\",\"doing\":\"waits\",\"since_unix_ms\":2000.5,\"lost_ms\":0.0,\"step\":null},"
-		  "{\"rank\":5,\"host\":\"h1\",\"doing\":\"works\",\"since_unix_ms\":2000.5,\"lost_ms\":1500.0,\"step\":7}],"
-		  "\"gpus\":[{\"rank\":5,\"uuid\":\"GPU-5\",\"pci\":\"0000:3b:00.0\",\"xid\":79}]}");
+		  "{\"rank\":5,\"host\":\"h1\",\"doing\":\"works\",\"since_unix_ms\":2000.5,\"lost_ms\":1500.0,\"callback_ms\":2500.0,\"step\":7}],"
+		  "\"gpus\":[{\"rank\":5,\"index\":1,\"uuid\":\"GPU-5\",\"pci\":\"0000:3b:00.0\",\"xid\":79}]}");
 	char *text = exposed(EXPOSITION_OPENMETRICS, &job, 1);
 
 	expect_line(text, "rankwatch_watchdog_remaining_seconds{job_id=\"llama\"} 2");
@@ -130,8 +130,10 @@ Test(metrics, a_rank_has_the_age_of_what_it_stands_in_and_its_own_gpu)
 	expect_line(text, "rankwatch_rank_step{job_id=\"llama\",rank=\"5\"} 7");
 	cr_expect_not(strstr(text, "rankwatch_rank_step{job_id=\"llama\",rank=\"2\"}"));
 	cr_expect_not(strstr(text, "rank=\"-1\""));
-	expect_line(text, "rankwatch_rank_info{job_id=\"llama\",rank=\"2\",hostname=\"h1\",UUID=\"\",pci=\"\"} 1");
-	expect_line(text, "rankwatch_rank_info{job_id=\"llama\",rank=\"5\",hostname=\"h1\",UUID=\"GPU-5\",pci=\"0000:3b:00.0\"} 1");
+	expect_line(text, "rankwatch_rank_info{job_id=\"llama\",rank=\"2\",hostname=\"h1\",gpu=\"\",UUID=\"\",pci=\"\"} 1");
+	expect_line(text, "rankwatch_rank_info{job_id=\"llama\",rank=\"5\",hostname=\"h1\",gpu=\"1\",UUID=\"GPU-5\",pci=\"0000:3b:00.0\"} 1");
+	expect_line(text, "rankwatch_rank_callback_seconds_total{job_id=\"llama\",rank=\"5\"} 2.5");
+	cr_expect_not(strstr(text, "rankwatch_rank_callback_seconds_total{job_id=\"llama\",rank=\"2\"}"));
 	expect_line(text, "rankwatch_rank_last_xid{job_id=\"llama\",rank=\"5\"} 79");
 	cr_expect_not(strstr(text, "rankwatch_rank_last_xid{job_id=\"llama\",rank=\"2\"}"));
 	cr_expect_str_eq(text + strlen(text) - strlen("# EOF\n"), "# EOF\n");

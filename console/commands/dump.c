@@ -23,7 +23,8 @@ struct options {
 	struct box_choice choice;
 	const char *flight_recorder; /* a directory; NULL: JSON lines */
 	bool header, comms, samples, operations;
-	enum format format;
+	enum format format; /* JSON where none was asked for */
+	bool json;          /* it was asked for */
 };
 
 enum { KEY_COMMS = 0x100, KEY_FLIGHT_RECORDER, KEY_FORMAT, KEY_SAMPLES, KEY_HEADER, KEY_OPERATIONS, BATCH = 512 };
@@ -58,9 +59,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		options->format = format_of(argument);
 		if (options->format == FORMATS)
 			argp_error(state, "--format: \"%s\" is none of csv, inspector and json", argument);
+		options->json = options->format == JSON;
 		return 0;
 	case 'J':
 		options->format = JSON;
+		options->json = true;
 		return 0;
 	case KEY_HEADER:
 		options->header = true;
@@ -249,14 +252,14 @@ static int write_flight_recorder(const struct options *options, const struct box
 
 	if (!count)
 		return COMMAND_FAILED;
-	if (flight_recorder_write(options->flight_recorder, boxes, first, count, "rankwatch dump", &result))
+	if (flight_recorder_write(options->flight_recorder, options->json ? PLAIN_JSON : PLAIN_PICKLE, boxes, first, count, "rankwatch dump", &result))
 		return COMMAND_FAILED;
 	foreign_line(stderr,
 		     "rankwatch dump: %s: %zu rank%s, %" PRIu64 " operations (%" PRIu64
-		     " in flight at the end), for torchfrtrace",
+		     " in flight at the end)%s",
 		     options->flight_recorder, result.ranks, result.ranks == 1 ? "" : "s", result.entries,
-		     result.unfinished);
-	if (result.empty)
+		     result.unfinished, options->json ? "" : ", for torchfrtrace");
+	if (result.empty && !options->json)
 		fprintf(stderr, "rankwatch dump: %zu rank%s without an operation there: torchfrtrace may end at such a dump (\"list index out of range\")\n", result.empty,
 			result.empty == 1 ? " is" : "s are");
 	say_left_out(result.strangers, "operations of communicators of which not every rank left a black box");
@@ -300,14 +303,14 @@ static const struct argp_option dump_options[] = {
 	{ "comms", KEY_COMMS, NULL, 0, "The communicators, with the GPU's progress words", 0 },
 	{ "flight-recorder", KEY_FLIGHT_RECORDER, "DIR", 0,
 	  "Write the operations to DIR/rank_0, DIR/rank_1 and so on as PyTorch's Flight Recorder does, for "
-	  "torchfrtrace, instead of printing",
+	  "torchfrtrace, instead of printing; with --json the same to DIR/rank_0.json and so on, for programs that are not Python",
 	  0 },
 	{ "format", KEY_FORMAT, "csv|inspector|json", 0,
 	  "The operations as one table with a line of names on top, or as NCCL's Inspector plugin writes them, instead of our own "
 	  "JSON lines",
 	  0 },
 	{ "header", KEY_HEADER, NULL, 0, "The header: process, job, versions, counters, environment", 0 },
-	{ "json", 'J', NULL, 0, "Our own JSON lines: the default, --format json", 0 },
+	{ "json", 'J', NULL, 0, "Our own JSON lines: the default, --format json; with --flight-recorder, what that writes as JSON", 0 },
 	{ "operations", KEY_OPERATIONS, NULL, 0, "The operations; the default when no other part is asked for", 0 },
 	{ "samples", KEY_SAMPLES, NULL, 0, "The process's own samples of its threads", 0 },
 	{ 0 },

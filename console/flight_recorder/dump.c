@@ -15,6 +15,7 @@
 
 struct dump {
 	const char *directory, *command;
+	enum plain_format format;
 	const struct box_entry *entries;
 	size_t count;
 	struct group_table groups;
@@ -64,7 +65,7 @@ static int write_dump(struct dump *dump, const struct box_entry *entry, int fd)
 		return err;
 	}
 	uint64_t before = dump->result->entries;
-	int err = rank_dump_write(out, entry, &dump->groups, &dump->cuts, dump->result);
+	int err = rank_dump_write(out, dump->format, entry, &dump->groups, &dump->cuts, dump->result);
 
 	dump->result->empty += dump->result->entries == before;
 	if (!err && ferror(out))
@@ -112,7 +113,7 @@ static int write_rank(struct dump *dump, const struct box_entry *entry)
 	}
 	if (is_replaced(dump, entry))
 		return 0;
-	if (asprintf(&path, "%s/rank_%" PRId32, dump->directory, rank) < 0)
+	if (asprintf(&path, "%s/rank_%" PRId32 "%s", dump->directory, rank, dump->format == PLAIN_JSON ? ".json" : "") < 0)
 		return -ENOMEM;
 	if (asprintf(&unfinished, "%s/.unfinished-%" PRId32, dump->directory, rank) < 0) {
 		free(path);
@@ -126,10 +127,11 @@ static int write_rank(struct dump *dump, const struct box_entry *entry)
 	return err;
 }
 
-int flight_recorder_write(const char *directory, const struct boxes *boxes, size_t first, size_t count,
+int flight_recorder_write(const char *directory, enum plain_format format, const struct boxes *boxes, size_t first, size_t count,
 			  const char *command, struct flight_recorder_result *result)
 {
 	struct dump dump = { .directory = directory,
+			     .format = format,
 			     .command = command,
 			     .entries = &boxes->entries[first],
 			     .count = count,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The records of one run as PyTorch's Flight Recorder writes its own: one pickle a rank, for `torchfrtrace` and what
- * else reads them (torch/distributed/flight_recorder in PyTorch's repository; version 2.4 of the format).
+ * else reads them (torch/distributed/flight_recorder in PyTorch's repository; version 2.4 of the format), or the same as JSON.
  * docs/flight-recorder.md.
  */
 #ifndef CONSOLE_FLIGHT_RECORDER_DUMP_H
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "console/boxes.h"
+#include "console/flight_recorder/plain_data.h"
 
 struct flight_recorder_result {
 	size_t ranks;
@@ -22,9 +23,9 @@ struct flight_recorder_result {
 	size_t cut;         /* boxes that could not be read to their end; written as far as they go */
 };
 
-/* Writes directory/rank_N of each rank; makes the directory, in which there must be no such file. command: its full
+/* Writes directory/rank_N (of JSON: rank_N.json) of each rank; makes the directory, in which there must be no such file. command: its full
  * name, for what is said on stderr. 0 or -errno: said. */
-int flight_recorder_write(const char *directory, const struct boxes *boxes, size_t first, size_t count,
+int flight_recorder_write(const char *directory, enum plain_format format, const struct boxes *boxes, size_t first, size_t count,
 			  const char *command, struct flight_recorder_result *result);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/foreign_text.h"
-#include "console/flight_recorder/pickle.h"
+#include "console/flight_recorder/plain_data.h"
 #include "console/trace/operation_arguments.h"
 
 /* The format's version as its reader splits it; from 2.7 on it groups operations in another way than they are written
@@ -32,7 +32,7 @@ static const struct {
 };
 
 struct writer {
-	FILE *out;
+	struct plain_data *out;
 	const struct rw_box_header *header;
 	struct box_operations operations;
 	int32_t **worlds;      /* by communicator of the box: world ranks of its members; NULL: not all left a box */
@@ -97,7 +97,7 @@ static bool is_writable(struct writer *writer, const struct cuts *cuts, size_t i
 
 static void key(const struct writer *writer, const char *name)
 {
-	pickle_text(writer->out, name);
+	plain_text(writer->out, name);
 }
 
 static void write_ranks(const struct writer *writer, const int32_t *ranks, size_t count)
@@ -113,7 +113,7 @@ static void write_ranks(const struct writer *writer, const int32_t *ranks, size_
 		fclose(list);
 	}
 	key(writer, "ranks"); /* a text: the reader evaluates it */
-	pickle_text(writer->out, text ? text : "[]");
+	plain_text(writer->out, text ? text : "[]");
 	free(text);
 }
 
@@ -126,16 +126,16 @@ static void write_group(const struct writer *writer, const struct cut *line, con
 
 	line_name(line, name);
 	key(writer, name);
-	pickle_dict_begin(writer->out);
+	plain_dict_begin(writer->out);
 	key(writer, "name");
-	pickle_text(writer->out, name);
+	plain_text(writer->out, name);
 	key(writer, "desc");
-	pickle_text(writer->out, description ? description : "undefined");
+	plain_text(writer->out, description ? description : "undefined");
 	if (is_transfer(line))
 		write_ranks(writer, pair, 2);
 	else
 		write_ranks(writer, world, (size_t)communicator->nranks);
-	pickle_dict_end(writer->out);
+	plain_dict_end(writer->out);
 	free(description);
 }
 
@@ -150,7 +150,7 @@ static void write_groups(const struct writer *writer)
 	struct cut line, other;
 
 	key(writer, "pg_config");
-	pickle_dict_begin(writer->out);
+	plain_dict_begin(writer->out);
 	for (size_t i = 0; i < writer->operations.count; i++) {
 		const struct rw_communicator *communicator = writer->is_kept[i] ? line_of(writer, i, &line) : NULL;
 		bool known = false;
@@ -162,13 +162,13 @@ static void write_groups(const struct writer *writer)
 		if (!known)
 			write_group(writer, &line, communicator, writer->operations.list[i].comm);
 	}
-	pickle_dict_end(writer->out);
+	plain_dict_end(writer->out);
 }
 
 static void number(const struct writer *writer, const char *name, uint64_t value)
 {
 	key(writer, name);
-	pickle_integer(writer->out, (int64_t)value);
+	plain_integer(writer->out, (int64_t)value);
 }
 
 /* Nanoseconds since 1970, None when it is not known. */
@@ -176,24 +176,24 @@ static void time_of(const struct writer *writer, const char *name, bool known, u
 {
 	key(writer, name);
 	if (known)
-		pickle_integer(writer->out, (int64_t)at_ns + writer->realtime_offset_ns);
+		plain_integer(writer->out, (int64_t)at_ns + writer->realtime_offset_ns);
 	else
-		pickle_none(writer->out);
+		plain_none(writer->out);
 }
 
 /* A list of shapes with one number in it, and a list of types. */
 static void write_shape(const struct writer *writer, bool in, uint64_t elements, const char *dtype)
 {
 	key(writer, in ? "input_sizes" : "output_sizes");
-	pickle_list_begin(writer->out);
-	pickle_list_begin(writer->out);
-	pickle_integer(writer->out, elements > INT64_MAX ? INT64_MAX : (int64_t)elements);
-	pickle_list_end(writer->out);
-	pickle_list_end(writer->out);
+	plain_list_begin(writer->out);
+	plain_list_begin(writer->out);
+	plain_integer(writer->out, elements > INT64_MAX ? INT64_MAX : (int64_t)elements);
+	plain_list_end(writer->out);
+	plain_list_end(writer->out);
 	key(writer, in ? "input_dtypes" : "output_dtypes");
-	pickle_list_begin(writer->out);
-	pickle_text(writer->out, dtype ? dtype : "Unknown");
-	pickle_list_end(writer->out);
+	plain_list_begin(writer->out);
+	plain_text(writer->out, dtype ? dtype : "Unknown");
+	plain_list_end(writer->out);
 }
 
 static const char *state_name(enum operation_state state)
@@ -217,7 +217,7 @@ static void write_name(const struct writer *writer, const struct cut *line, cons
 	else
 		snprintf(name, sizeof(name), "%s", collectives[operation->function].name);
 	key(writer, "profiling_name");
-	pickle_text(writer->out, name);
+	plain_text(writer->out, name);
 }
 
 static void write_shapes(const struct writer *writer, const struct cut *line, const struct rw_operation *operation,
@@ -238,10 +238,10 @@ static void write_group_of(const struct writer *writer, const struct cut *line,
 
 	line_name(line, name);
 	key(writer, "process_group");
-	pickle_list_begin(writer->out);
-	pickle_text(writer->out, name);
-	pickle_text(writer->out, description ? description : "undefined");
-	pickle_list_end(writer->out);
+	plain_list_begin(writer->out);
+	plain_text(writer->out, name);
+	plain_text(writer->out, description ? description : "undefined");
+	plain_list_end(writer->out);
 	free(description);
 }
 
@@ -263,7 +263,7 @@ static void write_entry(struct writer *writer, size_t index)
 	const struct rw_communicator *communicator = line_of(writer, index, &line);
 	uint64_t sequence = is_transfer(&line) ? operation->sequence : ++writer->collectives[operation->comm];
 
-	pickle_dict_begin(writer->out);
+	plain_dict_begin(writer->out);
 	number(writer, "record_id", writer->result->entries);
 	number(writer, "pg_id", operation->comm);
 	write_group_of(writer, &line, communicator);
@@ -274,16 +274,16 @@ static void write_entry(struct writer *writer, size_t index)
 	write_shapes(writer, &line, operation, communicator->nranks);
 	write_times(writer, operation);
 	key(writer, "state");
-	pickle_text(writer->out, state_name(state));
+	plain_text(writer->out, state_name(state));
 	key(writer, "is_p2p");
-	pickle_bool(writer->out, is_transfer(&line));
+	plain_bool(writer->out, is_transfer(&line));
 	key(writer, "retired");
-	pickle_bool(writer->out, ended);
+	plain_bool(writer->out, ended);
 	number(writer, "timeout_ms", writer->header->watchdog_ms);
 	key(writer, "frames");
-	pickle_list_begin(writer->out);
-	pickle_list_end(writer->out);
-	pickle_dict_end(writer->out);
+	plain_list_begin(writer->out);
+	plain_list_end(writer->out);
+	plain_dict_end(writer->out);
 	writer->result->entries++;
 	writer->result->unfinished += !ended;
 }
@@ -292,22 +292,21 @@ static void write_dump(struct writer *writer)
 {
 	uint64_t before = writer->result->entries;
 
-	pickle_begin(writer->out);
-	pickle_dict_begin(writer->out);
+	plain_dict_begin(writer->out);
 	key(writer, "version");
-	pickle_text(writer->out, FORMAT_VERSION);
+	plain_text(writer->out, FORMAT_VERSION);
 	write_groups(writer);
 	key(writer, "entries");
-	pickle_list_begin(writer->out);
+	plain_list_begin(writer->out);
 	writer->result->entries =
 	    0; /* each rank counts its own from 0: so the reader takes no rank for one that has forgotten more */
-	for (size_t i = 0; i < writer->operations.count && !ferror(writer->out); i++)
+	for (size_t i = 0; i < writer->operations.count && !ferror(writer->out->out); i++)
 		if (writer->is_kept[i])
 			write_entry(writer, i);
 	writer->result->entries += before;
-	pickle_list_end(writer->out);
-	pickle_dict_end(writer->out);
-	pickle_end(writer->out);
+	plain_list_end(writer->out);
+	plain_dict_end(writer->out);
+	plain_end(writer->out);
 }
 
 static int find_worlds(struct writer *writer, const struct group_table *groups)
@@ -336,10 +335,11 @@ static void free_writer(struct writer *writer)
 	box_operations_free(&writer->operations);
 }
 
-int rank_dump_write(FILE *out, const struct box_entry *entry, const struct group_table *groups, const struct cuts *cuts,
-		    struct flight_recorder_result *result)
+int rank_dump_write(FILE *out, enum plain_format format, const struct box_entry *entry, const struct group_table *groups,
+		    const struct cuts *cuts, struct flight_recorder_result *result)
 {
-	struct writer writer = { .out = out,
+	struct plain_data data;
+	struct writer writer = { .out = &data,
 				 .header = &entry->reader.header,
 				 .realtime_offset_ns = box_realtime_offset(&entry->reader.header),
 				 .result = result };
@@ -350,6 +350,7 @@ int rank_dump_write(FILE *out, const struct box_entry *entry, const struct group
 	if (!err) {
 		for (size_t i = 0; i < writer.operations.count; i++)
 			writer.is_kept[i] = is_writable(&writer, cuts, i);
+		plain_begin(&data, out, format);
 		write_dump(&writer);
 	}
 	free_writer(&writer);

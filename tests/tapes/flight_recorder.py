@@ -5,6 +5,7 @@ as PyTorch's analyser compares them: entries of equal number within one process 
 first is what people act on."""
 
 import ast
+import json
 import os
 import pathlib
 import pickle
@@ -127,7 +128,19 @@ def play(name, directory):
     check(found == EXPECTED[name] and matched > (40 if name != "init-never" else -1), f"{name}: {matched} entries match, then {found}")
     again = subprocess.run([RANKWATCH, "dump", "--flight-recorder", out, boxes], capture_output=True, text=True)
     check(again.returncode == 1 and "File exists" in again.stderr, f"{name}: does not write over it: {again.stderr.strip()}")
+    check_json(name, directory, dumps)
     check(all((file.stat().st_mode & 0o777) == 0o600 for file in out.iterdir()), f"{name}: nobody else may read them")
+
+
+def check_json(name, directory, dumps):
+    """The same as JSON: every number, text and list, in the same order."""
+    out = directory / "json"
+    done = subprocess.run([RANKWATCH, "dump", "--flight-recorder", out, "--json", directory / "boxes"], capture_output=True, text=True)
+    check(done.returncode == 0 and "torchfrtrace" not in done.stderr, f"{name}: {done.stderr.strip()}")
+    check({file.name for file in out.iterdir()} == {f"rank_{rank}.json" for rank in dumps}, f"{name}: a file of JSON for each rank")
+    for rank, dump in dumps.items():
+        read = json.loads((out / f"rank_{rank}.json").read_text(encoding="utf-8"))
+        check(repr(read) == repr(dump), f"{name}: the JSON of rank {rank} is its pickle")
 
 
 def main():

@@ -97,7 +97,7 @@ void job_order(struct job_messages *job, int rank, uint64_t number)
 	add_order(job, rank, comm_of_place(rank), number);
 }
 
-double job_send(struct job_messages *job, struct job_half *half, int host, uint64_t number, uint64_t now_ns)
+size_t job_seal(struct job_messages *job, int host, uint64_t number)
 {
 	struct rw_batch *header = &job->batch.header;
 	size_t length = sizeof(*header) + header->count * sizeof(struct rw_message);
@@ -106,6 +106,12 @@ double job_send(struct job_messages *job, struct job_half *half, int host, uint6
 	snprintf(header->host, sizeof(header->host), "node-%05d", host);
 	job->count += header->count;
 	job->bytes += length;
+	return length;
+}
+
+double job_send(struct job_messages *job, struct job_half *half, int host, uint64_t number, uint64_t now_ns)
+{
+	size_t length = job_seal(job, host, number);
 	double began_s = job_cpu_s();
 	if (job_half_take(half, &job->batch, length, now_ns, NULL))
 		abort();

@@ -35,6 +35,8 @@ void job_introduce(struct job_messages *job, int rank);
 void job_cut(struct job_messages *job, int rank, uint64_t number);
 /* What it called up to there, in both communicators: the same as all others. */
 void job_order(struct job_messages *job, int rank, uint64_t number);
+/* Ends the batch, the host's `number`-th. Returns its length in bytes. */
+size_t job_seal(struct job_messages *job, int host, uint64_t number);
 /* Hands the batch, the host's `number`-th, to the job half. Returns the seconds of CPU that this took. */
 double job_send(struct job_messages *job, struct job_half *half, int host, uint64_t number, uint64_t now_ns);
 /* This process's, in seconds. */

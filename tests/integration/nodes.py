@@ -181,7 +181,7 @@ def findings_of_nodes(failures):
         own = [value for _, value in listed.out.json() if value["kind"] == "hang"]
         failures.check([value["where"][0]["host"] for value in own] == ["host-1"], f"and prints what is open there: {own}")
 
-        shown_of_all(failures, play)
+        shown_of_all(failures, play, half)
 
         late = job.start_half()
         await_said(failures, late, "hears 2 hosts with 4 ranks", "who comes late hears both hosts")
@@ -215,7 +215,7 @@ def findings_of_nodes(failures):
         server.kill()
 
 
-def shown_of_all(failures, play):
+def shown_of_all(failures, play, half):
     """What `top` and `ls` show of a job that stands: ranks 0, 1 and 3 wait, on two hosts, for rank 2."""
     def snapshot():
         top = play.start(stage.RANKWATCH, "top", "--all-nodes", "--json", "--job", play.dir.name)
@@ -250,6 +250,12 @@ def shown_of_all(failures, play):
     for sample in ('rankwatch_job_hosts{job_id="%s",state="heard"} 2', 'rankwatch_rank_doing{job_id="%s",rank="2",doing="missing"} 1',
                    'rankwatch_rank_info{job_id="%s",rank="2",hostname="host-1",gpu="",UUID="",pci=""} 1', 'rankwatch_collector_info{job_id="%s",level="all-nodes"} 1'):
         failures.check(sample % play.dir.name in metrics.splitlines(), f"and {sample}: {metrics}")
+    half.popen.send_signal(signal.SIGSTOP)
+    patient = play.start(stage.RANKWATCH, "metrics", "--all-nodes", "--once", "--job", play.dir.name)
+    time.sleep(1.5)  # more than the collector of a node would get
+    half.popen.send_signal(signal.SIGCONT)
+    patient.wait(30)
+    failures.check('rankwatch_collector_up{job_id="%s"} 1' % play.dir.name in patient.out.text().splitlines(), "a collector of all nodes may take more than a second")
     of_nodes = play.start(stage.RANKWATCH, "metrics", "--once", "--job", play.dir.name)
     of_nodes.wait(30)
     failures.check('level="all-nodes"' not in of_nodes.out.text() and "rankwatch_collector_up" in of_nodes.out.text(), "the nodes' collectors are other targets")

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/intern.h"
 #include "perfetto_trace.pb-c.h"
 
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };             /* TrackEvent.Type */
@@ -31,6 +32,14 @@ struct perfetto {
 	uint64_t track; /* uuid of the track whose slices come */
 	uint64_t *ends; /* of its open slices, the innermost last */
 	size_t depth, depth_room;
+	struct intern names, texts; /* of slices, and of their arguments, that the trace has given numbers */
+};
+
+/* What a packet gives numbers for the first time: it stands in front of its own event. */
+struct introduction {
+	Perfetto__InternedData data;
+	Perfetto__InternedName name, *name_list[1];
+	Perfetto__InternedString texts[TRACE_ARGUMENTS], *text_list[TRACE_ARGUMENTS];
 };
 
 static uint64_t uuid(uint32_t process, uint32_t track)
@@ -184,10 +193,13 @@ static void put_track(struct trace_sink *sink, const struct trace_track *track)
 	put_descriptor(sink, &descriptor);
 }
 
-static void put_event(struct trace_sink *sink, Perfetto__TrackEvent *event, int type, uint64_t track, uint64_t at_ns)
+/* new: NULL: it gives nothing a number. */
+static void put_event(struct trace_sink *sink, Perfetto__TrackEvent *event, struct introduction *new, int type, uint64_t track, uint64_t at_ns)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 
+	if (new && (new->data.n_event_names || new->data.n_debug_annotation_string_values))
+		packet.interned_data = &new->data;
 	event->has_type = event->has_track_uuid = 1;
 	event->type = type;
 	event->track_uuid = track;
@@ -207,7 +219,7 @@ static void put_ends(struct trace_sink *sink, uint64_t until_ns)
 	while (own->depth && own->ends[own->depth - 1] <= until_ns) {
 		Perfetto__TrackEvent end = PERFETTO__TRACK_EVENT__INIT;
 
-		put_event(sink, &end, SLICE_END, own->track, own->ends[--own->depth]);
+		put_event(sink, &end, NULL, SLICE_END, own->track, own->ends[--own->depth]);
 	}
 }
 
@@ -229,10 +241,60 @@ static void push_end(struct trace_sink *sink, uint64_t end_ns)
 	own->ends[own->depth++] = end_ns;
 }
 
+/* The number of a text, and whether it is new. 0: there is no room for it, so it is written as it is. */
+static uint64_t number_of(struct intern *intern, const char *text, bool *is_new)
+{
+	size_t before = intern->string_count;
+	uint64_t iid = intern_add(intern, text, SIZE_MAX);
+
+	*is_new = intern->string_count > before;
+	return iid;
+}
+
+static void set_name(struct perfetto *own, struct introduction *new, Perfetto__TrackEvent *event, char *name)
+{
+	bool is_new;
+	uint64_t iid = number_of(&own->names, name, &is_new);
+
+	event->name = iid ? NULL : name;
+	event->has_name_iid = iid != 0;
+	event->name_iid = iid;
+	if (!is_new)
+		return;
+	new->name = (Perfetto__InternedName)PERFETTO__INTERNED_NAME__INIT;
+	new->name.has_iid = 1;
+	new->name.iid = iid;
+	new->name.name = name;
+	new->name_list[0] = &new->name;
+	new->data.n_event_names = 1;
+	new->data.event_names = new->name_list;
+}
+
+static void set_text(struct perfetto *own, struct introduction *new, Perfetto__DebugAnnotation *annotation, const char *text)
+{
+	bool is_new;
+	uint64_t iid = number_of(&own->texts, text, &is_new);
+	size_t at = new->data.n_debug_annotation_string_values;
+
+	annotation->string_value = iid ? NULL : (char *)text;
+	annotation->has_string_value_iid = iid != 0;
+	annotation->string_value_iid = iid;
+	if (!is_new)
+		return;
+	new->texts[at] = (Perfetto__InternedString)PERFETTO__INTERNED_STRING__INIT;
+	new->texts[at].has_iid = new->texts[at].has_str = 1;
+	new->texts[at].iid = iid;
+	new->texts[at].str = (ProtobufCBinaryData){ strlen(text), (uint8_t *)text };
+	new->text_list[at] = &new->texts[at];
+	new->data.n_debug_annotation_string_values = at + 1;
+	new->data.debug_annotation_string_values = new->text_list;
+}
+
 static void put_named(struct trace_sink *sink, const struct trace_slice *slice, int type)
 {
 	Perfetto__DebugAnnotation annotations[TRACE_ARGUMENTS], *list[TRACE_ARGUMENTS];
 	Perfetto__TrackEvent event = PERFETTO__TRACK_EVENT__INIT;
+	struct introduction new = { .data = PERFETTO__INTERNED_DATA__INIT };
 	size_t count = slice->arguments ? slice->arguments->count : 0;
 	uint64_t category = slice->category + 1, flow = slice->flow;
 	char name[NAME], number[32] = "";
@@ -243,22 +305,23 @@ static void put_named(struct trace_sink *sink, const struct trace_slice *slice, 
 		annotations[i] = (Perfetto__DebugAnnotation)PERFETTO__DEBUG_ANNOTATION__INIT;
 		annotations[i].has_name_iid = 1;
 		annotations[i].name_iid = argument->key + 1;
-		annotations[i].string_value = (char *)argument->text;
 		annotations[i].has_int_value = !argument->text;
 		annotations[i].int_value = argument->number;
+		if (argument->text)
+			set_text(sink->own, &new, &annotations[i], argument->text);
 		list[i] = &annotations[i];
 	}
 	if (slice->has_sequence)
 		snprintf(number, sizeof(number), " #%" PRIu64, slice->sequence);
 	snprintf(name, sizeof(name), "%s%s%s", slice->name, number, slice->open ? " (in flight)" : "");
-	event.name = name;
+	set_name(sink->own, &new, &event, name);
 	event.n_debug_annotations = count;
 	event.debug_annotations = list;
 	event.n_category_iids = 1;
 	event.category_iids = &category;
 	event.n_flow_ids = flow != 0;
 	event.flow_ids = &flow;
-	put_event(sink, &event, type, uuid(slice->track->process, slice->track->number), slice->begin_ns);
+	put_event(sink, &event, &new, type, uuid(slice->track->process, slice->track->number), slice->begin_ns);
 }
 
 static void put_slice(struct trace_sink *sink, const struct trace_slice *slice)
@@ -285,7 +348,7 @@ static void put_counter(struct trace_sink *sink, const struct trace_track *track
 
 	event.has_counter_value = 1;
 	event.counter_value = value;
-	put_event(sink, &event, COUNTER, uuid(track->process, track->number), at_ns);
+	put_event(sink, &event, NULL, COUNTER, uuid(track->process, track->number), at_ns);
 }
 
 static void close_trace(struct trace_sink *sink)
@@ -295,6 +358,8 @@ static void close_trace(struct trace_sink *sink)
 	put_ends(sink, UINT64_MAX);
 	free(own->bytes);
 	free(own->ends);
+	intern_free(&own->names);
+	intern_free(&own->texts);
 	free(own);
 	sink->own = NULL;
 }

@@ -107,14 +107,16 @@ MESSAGES = {
     "Clock": {"clock_id": (1, "uint32"), "timestamp": (2, "uint64")},
     "ClockSnapshot": {"clocks": (1, "*Clock")},
     "Name": {"iid": (1, "uint64"), "name": (2, "string")},
-    "InternedData": {"event_categories": (1, "*Name"), "debug_annotation_names": (3, "*Name")},
+    "Text": {"iid": (1, "uint64"), "str": (2, "bytes")},
+    "InternedData": {"event_categories": (1, "*Name"), "event_names": (2, "*Name"), "debug_annotation_names": (3, "*Name"),
+                     "debug_annotation_string_values": (29, "*Text")},
     "ProcessDescriptor": {"pid": (1, "int32"), "process_name": (6, "string")},
     "CounterDescriptor": {"unit": (3, "int32")},
     "TrackDescriptor": {"uuid": (1, "uint64"), "name": (2, "string"), "process": (3, "ProcessDescriptor"), "parent_uuid": (5, "uint64"),
                         "counter": (8, "CounterDescriptor"), "child_ordering": (11, "int32"), "sibling_order_rank": (12, "int32"),
                         "process_ordering": (19, "int32")},
-    "DebugAnnotation": {"name_iid": (1, "uint64"), "int_value": (4, "int64"), "string_value": (6, "string")},
-    "TrackEvent": {"category_iids": (3, "*uint64"), "debug_annotations": (4, "*DebugAnnotation"), "type": (9, "int32"),
+    "DebugAnnotation": {"name_iid": (1, "uint64"), "int_value": (4, "int64"), "string_value": (6, "string"), "string_value_iid": (17, "uint64")},
+    "TrackEvent": {"category_iids": (3, "*uint64"), "debug_annotations": (4, "*DebugAnnotation"), "type": (9, "int32"), "name_iid": (10, "uint64"),
                    "track_uuid": (11, "uint64"), "name": (23, "string"), "counter_value": (30, "int64"), "flow_ids": (47, "*fixed64")},
     "TracePacket": {"clock_snapshot": (6, "ClockSnapshot"), "timestamp": (8, "uint64"), "trusted_packet_sequence_id": (10, "uint32"),
                     "track_event": (11, "TrackEvent"), "interned_data": (12, "InternedData"), "sequence_flags": (13, "uint32"),
@@ -159,7 +161,8 @@ def read_perfetto(path):
     check(unknown_fields(message) == 0, "every field is in the published schema")
     check(all(packet.trusted_packet_sequence_id for packet in message.packet), "every packet names its sequence")
     trace = Trace()
-    names, categories, descriptors, flows = {}, {}, {}, collections.defaultdict(int)
+    names, categories, titles, texts, descriptors, flows = {}, {}, {}, {}, {}, collections.defaultdict(int)
+    named = again = 0
     open_, last = collections.defaultdict(list), {}
     backwards = unknown = 0
     for packet in message.packet:
@@ -167,6 +170,10 @@ def read_perfetto(path):
             names[name.iid] = name.name
         for name in packet.interned_data.event_categories:
             categories[name.iid] = name.name
+        for name in packet.interned_data.event_names:
+            again += titles.setdefault(name.iid, name.name) != name.name or not name.iid
+        for text in packet.interned_data.debug_annotation_string_values:
+            again += texts.setdefault(text.iid, text.str.decode()) != text.str.decode() or not text.iid
         if packet.HasField("track_descriptor"):
             descriptor = packet.track_descriptor
             descriptors[descriptor.uuid] = descriptor
@@ -185,13 +192,15 @@ def read_perfetto(path):
         if event.type != 3:
             backwards += at < last.get(event.track_uuid, 0)
             last[event.track_uuid] = at
-        arguments = {names[one.name_iid]: one.string_value if one.HasField("string_value") else one.int_value for one in event.debug_annotations}
+        value = lambda one: texts[one.string_value_iid] if one.HasField("string_value_iid") else one.string_value if one.HasField("string_value") else one.int_value
+        arguments = {names[one.name_iid]: value(one) for one in event.debug_annotations}
+        named += event.HasField("name_iid")
         if event.type == 4:
             trace.counters[process, descriptors[event.track_uuid].name].append((at, event.counter_value))
         elif event.type == 2:
             open_[event.track_uuid].pop().end = at
         else:
-            made = Slice(process, event.track_uuid, categories[event.category_iids[0]], event.name, at, at, arguments, list(event.flow_ids))
+            made = Slice(process, event.track_uuid, categories[event.category_iids[0]], titles[event.name_iid] if event.HasField("name_iid") else event.name, at, at, arguments, list(event.flow_ids))
             if event.type == 1:
                 trace.slices.append(made)
                 open_[event.track_uuid].append(made)
@@ -200,6 +209,7 @@ def read_perfetto(path):
             else:
                 trace.instants.append(made)
     check(not unknown and not backwards, f"{unknown} events on unknown tracks, {backwards} before the one in front of them on their track")
+    check(named > len(titles) and not again, f"{named} events have the numbers of {len(titles)} names, each number is of one text")
     check(not any(open_.values()), "every slice that begins ends")
     trace.flows = flows
     return trace

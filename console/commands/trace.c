@@ -15,14 +15,14 @@
 #include "console/trace/output.h"
 #include "identity/decimal.h"
 
-enum { KEY_FORMAT = 0x100, KEY_MERGE, KEY_RANK };
+enum { KEY_FORMAT = 0x100, KEY_MERGE, KEY_RANK, KEY_AROUND, KEY_SECONDS, AROUND_S = 10 };
 
 struct options {
 	struct box_choice choice;
 	const char *output;
 	const struct trace_format *format; /* NULL: by the output's name */
 	struct export_merges merges;
-	int32_t rank; /* that alone is written; -1 all */
+	struct export_choice wanted;
 };
 
 /* Which format a name asks for; what comes behind .gz is the name without it. */
@@ -100,7 +100,18 @@ static void set_rank(struct options *options, const char *text, struct argp_stat
 	if (!rest || *rest)
 		argp_error(state, "--rank: \"%s\" is no rank", text);
 	else
-		options->rank = (int32_t)rank;
+		options->wanted.rank = (int32_t)rank;
+}
+
+static void set_seconds(struct options *options, const char *text, struct argp_state *state)
+{
+	uint64_t seconds;
+	const char *rest = decimal_whole(text, 86400, &seconds);
+
+	if (!rest || *rest || !seconds)
+		argp_error(state, "--seconds: \"%s\" is none of 1 to 86400", text);
+	else
+		options->wanted.around_s = (uint32_t)seconds;
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -121,6 +132,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_RANK:
 		set_rank(options, argument, state);
+		return 0;
+	case KEY_AROUND:
+		options->wanted.around = argument;
+		return 0;
+	case KEY_SECONDS:
+		set_seconds(options, argument, state);
 		return 0;
 	case KEY_MERGE:
 		add_merge(options, argument, state);
@@ -146,6 +163,9 @@ static void say_result(const struct options *options, const struct export_result
 		     options->output, result->ranks, plural(result->ranks), result->hosts, plural(result->hosts),
 		     (unsigned long long)result->counts.operations, (unsigned long long)result->counts.unfinished,
 		     result->findings, plural(result->findings));
+	if (options->wanted.around)
+		foreign_line(stderr, "rankwatch trace: of these, what reaches into the %u s before and after %s began", (unsigned)options->wanted.around_s,
+			     options->wanted.around);
 	if (options->merges.count)
 		fprintf(stderr, "rankwatch trace: %llu events of PyTorch's profiler beside them\n",
 			(unsigned long long)result->merged);
@@ -173,7 +193,7 @@ static int write_trace(const struct options *options, struct boxes *boxes)
 	if (err)
 		return fail(options->output, err);
 	sink.out = output.stream;
-	err = export_run(&sink, &boxes->entries[first], count, &options->merges, options->rank, "rankwatch trace", progress_show, &progress, &result);
+	err = export_run(&sink, &boxes->entries[first], count, &options->merges, &options->wanted, "rankwatch trace", progress_show, &progress, &result);
 	if (err) {
 		output_abandon(&output);
 		return err == -EBADMSG ? COMMAND_FAILED : fail("not written", err);
@@ -195,7 +215,7 @@ static int write_newest(const struct options *options, struct boxes *boxes)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct options options = { .rank = -1 };
+	struct options options = { .wanted = { .rank = -1, .around_s = AROUND_S } };
 	struct boxes boxes;
 	int status = COMMAND_FAILED;
 
@@ -210,7 +230,10 @@ static int run(const struct command *command, int argc, char **argv)
 
 static const struct argp_option trace_options[] = {
 	{ "format", KEY_FORMAT, "FORMAT", 0, "perfetto or chrome; otherwise the file's name tells", 0 },
-	{ "rank", KEY_RANK, "N", 0, "Write this rank alone, as programs want it that read a file a rank; the others are read all the same", 0 },
+	{ "around", KEY_AROUND, "FINDING", 0,
+	  "Write only what reaches into the time around the begin of this finding: its id, or a kind as \"hang\" for the first of it", 0 },
+	{ "seconds", KEY_SECONDS, "N", 0, "How long before and after, with --around; otherwise 10", 0 },
+	{ "rank", KEY_RANK, "N", 0, "Write only this rank, as programs want it that read a file a rank; the others are read all the same", 0 },
 	{ "merge", KEY_MERGE, "FILE", 0,
 	  "Also write the events of this trace of PyTorch's profiler (Chrome's JSON, also .gz), on the same clock; once for each "
 	  "rank that has one",
@@ -239,6 +262,7 @@ static const struct argp trace_argp = {
 	       "Examples:\n"
 	       "  rankwatch trace -o job.pftrace\n"
 	       "  rankwatch trace -o job.json.gz /shared/boxes/slurm-81123\n"
+	       "  rankwatch trace -o job.pftrace --around straggler\n"
 	       "  rankwatch trace -o job.json.gz --merge rank0.pt.trace.json.gz\n"
 	       "  rankwatch trace --format chrome -o - | jq '.traceEvents | length'\n",
 };

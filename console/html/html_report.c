@@ -85,7 +85,7 @@ static int take_process(struct making *making, size_t index)
 	if (!slices)
 		return err;
 	err = rank_slices_read(slices, feed_reader(process->feed), run_view_record_end(process),
-			       host_clocks_offset(&making->view.clocks, replay_header(process)));
+			       host_clocks_offset(&making->view.clocks, replay_header(process)), &(struct trace_window){ 0, UINT64_MAX });
 	if (err != -ENOMEM) {
 		around_add(&making->around, process, slices);
 		magnitudes_add(&making->magnitudes, process, slices);

@@ -133,8 +133,19 @@ struct trace_format {
 	void (*close)(struct trace_sink *sink);
 };
 
+/* What is wanted of a trace: what reaches into it is written whole, but for findings of the job. */
+struct trace_window {
+	uint64_t from_ns, until_ns;
+};
+
+static inline bool trace_window_has(const struct trace_window *window, uint64_t begin_ns, uint64_t end_ns)
+{
+	return begin_ns <= window->until_ns && end_ns >= window->from_ns;
+}
+
 struct trace_sink {
 	const struct trace_format *format;
+	struct trace_window window; /* 0 to UINT64_MAX: all */
 	FILE *out;               /* errors: ferror(out) */
 	void *own;               /* the format's */
 	uint64_t flows_left_out; /* slices whose flow found no room */

@@ -11,6 +11,7 @@
 #include "console/replay.h"
 #include "console/trace/finding_events.h"
 #include "console/trace/kineto_merge.h"
+#include "finding/value.h"
 
 struct export
 {
@@ -21,7 +22,7 @@ struct export
 	struct step_spans steps;
 	struct kineto_merge *merges;
 	size_t merge_count;
-	int32_t rank; /* that alone is written; -1 all */
+	struct export_choice choice;
 	const char *command;
 	struct export_result *result;
 };
@@ -103,7 +104,7 @@ static int write_ranks(struct export *export, export_progress *progress, void *a
 		int err;
 
 		progress(argument, i, count);
-		if (export->rank >= 0 && export->rank != process->rank)
+		if (export->choice.rank >= 0 && export->choice.rank != process->rank)
 			continue;
 		err = write_rank(export, i);
 		if (err == -ENOMEM)
@@ -163,7 +164,7 @@ static int write_merges(struct export *export)
 /* The one that is written, or the first; the clock is the first's in both cases. */
 static const struct replay_process *head_of(const struct export *export)
 {
-	const struct replay_process *chosen = export->rank >= 0 ? replay_find(&export->replay, export->rank) : NULL;
+	const struct replay_process *chosen = export->choice.rank >= 0 ? replay_find(&export->replay, export->choice.rank) : NULL;
 
 	return chosen ? chosen : &export->replay.processes[0];
 }
@@ -192,10 +193,41 @@ static int write_run(struct export *export, export_progress *progress, void *arg
 	return export->sink->no_memory ? -ENOMEM : err;
 }
 
-int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count, const struct export_merges *merges,
-	       int32_t rank, const char *command, export_progress *progress, void *argument, struct export_result *result)
+static void say_findings(const struct export *export)
 {
-	struct export export = { .sink = sink, .rank = rank, .command = command, .result = result };
+	const char *id;
+	json_t *finding;
+
+	json_object_foreach(export->replay.findings, id, finding)
+		foreign_line(stderr, "%s: there is %s (%s): %s", export->command, id, value_text(finding, "kind"), value_text(finding, "text"));
+}
+
+/* Is there what was chosen? Sets the window around it. */
+static int find_chosen(struct export *export)
+{
+	const struct export_choice *choice = &export->choice;
+	uint64_t at_ns, around_ns = choice->around_s * UINT64_C(1000000000);
+
+	export->sink->window = (struct trace_window){ 0, UINT64_MAX };
+	if (choice->rank >= 0 && !replay_find(&export->replay, choice->rank)) {
+		fprintf(stderr, "%s: no box of rank %" PRId32 " is there\n", export->command, choice->rank);
+		return -EBADMSG;
+	}
+	if (!choice->around)
+		return 0;
+	if (!finding_events_find(export->replay.findings, choice->around, host_clocks_sane(export->replay.realtime_offset_ns), &at_ns)) {
+		foreign_line(stderr, "%s: --around %s: no finding has this id or is of this kind", export->command, choice->around);
+		say_findings(export);
+		return -EBADMSG;
+	}
+	export->sink->window = (struct trace_window){ at_ns > around_ns ? at_ns - around_ns : 0, at_ns + around_ns };
+	return 0;
+}
+
+int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count, const struct export_merges *merges,
+	       const struct export_choice *choice, const char *command, export_progress *progress, void *argument, struct export_result *result)
+{
+	struct export export = { .sink = sink, .choice = *choice, .command = command, .result = result };
 	const struct replay_watch watch = { step_spans_note, &export.steps };
 	int err;
 
@@ -204,10 +236,8 @@ int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count,
 	err = replay_open(&export.replay, entries, count, NULL, &watch);
 	if (!err && export.steps.no_memory)
 		err = -ENOMEM;
-	if (!err && rank >= 0 && !replay_find(&export.replay, rank)) {
-		fprintf(stderr, "%s: no box of rank %" PRId32 " is there\n", command, rank);
-		err = -EBADMSG;
-	}
+	if (!err)
+		err = find_chosen(&export);
 	if (!err)
 		err = host_clocks_gather(&export.clocks, &export.replay);
 	if (!err)
@@ -216,7 +246,7 @@ int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count,
 		err = open_merges(&export, merges);
 	if (!err)
 		err = write_run(&export, progress, argument);
-	result->ranks = rank >= 0 && export.replay.count ? 1 : export.replay.count;
+	result->ranks = choice->rank >= 0 && export.replay.count ? 1 : export.replay.count;
 	result->hosts = export.clocks.count;
 	free(export.merges);
 	group_table_free(&export.groups);

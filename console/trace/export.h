@@ -27,12 +27,19 @@ struct export_merges {
 	size_t count;
 };
 
+/* What of the run is wanted. */
+struct export_choice {
+	int32_t rank;       /* only this world rank; -1: all */
+	const char *around; /* a finding's id, or a kind: the first of it. Only what reaches into the seconds around its begin; NULL: all */
+	uint32_t around_s;
+};
+
 /* Replays the entries of one run (which takes over their readers) and writes them to the sink, whose format and file
- * are set. merges: may be empty; else the format must take raw events. rank: the world rank that alone is written; -1: all.
+ * are set. merges: may be empty; else the format must take raw events.
  * command: its full name, for what is said on stderr.
  * 0, -ENOMEM, -ENOTSUP where the build lacks the format, -EBADMSG where one of the merges cannot be used or there is no such
- * rank, which has been said. Stops early when the sink's file fails. */
+ * rank or finding, which has been said. Stops early when the sink's file fails. */
 int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count, const struct export_merges *merges,
-	       int32_t rank, const char *command, export_progress *progress, void *argument, struct export_result *result);
+	       const struct export_choice *choice, const char *command, export_progress *progress, void *argument, struct export_result *result);
 
 #endif

@@ -97,6 +97,18 @@ size_t finding_events_count(const json_t *findings, int32_t rank)
 	return count;
 }
 
+const json_t *finding_events_find(const json_t *findings, const char *name, int64_t realtime_offset_ns, uint64_t *at_ns)
+{
+	const char *id;
+	json_t *finding;
+
+	json_object_foreach((json_t *)findings, id, finding)
+		if ((value_is(finding, "id", name) || value_is(finding, "kind", name)) &&
+		    time_of(finding, "first_seen", realtime_offset_ns, at_ns))
+			return finding;
+	return NULL;
+}
+
 void finding_events_of_rank(struct trace_sink *sink, const struct trace_track *track, const json_t *findings,
 			    int32_t rank, int64_t realtime_offset_ns)
 {
@@ -106,7 +118,8 @@ void finding_events_of_rank(struct trace_sink *sink, const struct trace_track *t
 
 	json_object_foreach((json_t *)findings, id,
 			    finding) if (is_of(finding, rank) &&
-					 time_of(finding, "first_seen", realtime_offset_ns, &at_ns))
+					 time_of(finding, "first_seen", realtime_offset_ns, &at_ns) &&
+					 trace_window_has(&sink->window, at_ns, at_ns))
 	    write_one(sink, sink->format->instant, track, finding, at_ns, at_ns);
 }
 
@@ -124,6 +137,10 @@ void finding_events_of_job(struct trace_sink *sink, const struct trace_track *fi
 			continue;
 		if (!value_is(finding, "state", "closed") || !time_of(finding, "time", realtime_offset_ns, &until_ns))
 			until_ns = end_ns;
+		if (!trace_window_has(&sink->window, begin_ns, until_ns))
+			continue;
+		if (until_ns > sink->window.until_ns)
+			until_ns = sink->window.until_ns;
 		sink->format->track(sink, &track);
 		write_one(sink, sink->format->slice, &track, finding, begin_ns,
 			  until_ns > begin_ns ? until_ns : begin_ns);

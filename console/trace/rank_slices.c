@@ -26,6 +26,9 @@ static void add_slice(struct rank_slices *rank, enum rank_track_kind kind, uint3
 	slice.track = rank_tracks_find(&rank->tracks, kind, id, stream);
 	slice.begin_ns = rank_slices_time(rank, slice.begin_ns);
 	slice.end_ns = rank_slices_time(rank, slice.end_ns);
+	/* The track is there all the same: streams have the same numbers in every window. */
+	if (!trace_window_has(&rank->window, slice.begin_ns, slice.end_ns))
+		return;
 	slices_add(&rank->slices, &slice);
 }
 
@@ -283,9 +286,10 @@ static void add_stays(struct rank_slices *rank)
 	}
 }
 
-int rank_slices_read(struct rank_slices *rank, const struct box_reader *reader, uint64_t end_ns, int64_t offset_ns)
+int rank_slices_read(struct rank_slices *rank, const struct box_reader *reader, uint64_t end_ns, int64_t offset_ns,
+		     const struct trace_window *window)
 {
-	*rank = (struct rank_slices){ .end_ns = end_ns, .offset_ns = offset_ns };
+	*rank = (struct rank_slices){ .end_ns = end_ns, .offset_ns = offset_ns, .window = *window };
 	int operations_err = box_operations_read(&rank->operations, reader);
 	int stays_err = stays_read(&rank->stays, reader);
 	int err = make_changes(rank);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "console/trace/box_operations.h"
+#include "console/trace/event.h"
 #include "console/trace/rank_tracks.h"
 #include "console/trace/slices.h"
 #include "console/trace/stays.h"
@@ -44,10 +45,12 @@ struct rank_slices {
 	size_t queue_count;
 	uint64_t end_ns;   /* of the record, by the box's clock */
 	int64_t offset_ns; /* from there to the trace's */
+	struct trace_window window; /* by the trace's clock */
 };
 
-/* 0, -ENOMEM, or the -errno that ended the reading: what came before is there. Free in every case. */
-int rank_slices_read(struct rank_slices *rank, const struct box_reader *reader, uint64_t end_ns, int64_t offset_ns);
+/* Of what reaches into the window. 0, -ENOMEM, or the -errno that ended the reading: what came before is there. Free in every case. */
+int rank_slices_read(struct rank_slices *rank, const struct box_reader *reader, uint64_t end_ns, int64_t offset_ns,
+		     const struct trace_window *window);
 void rank_slices_free(struct rank_slices *rank);
 
 /* The trace's time of a time in the box. */

@@ -150,6 +150,8 @@ static void write_steps(struct rank_trace *rank)
 		if (end_ns <= begin_ns)
 			continue;
 		free_ns = end_ns;
+		if (!trace_window_has(&rank->sink->window, rank_slices_time(&rank->shown, begin_ns), rank_slices_time(&rank->shown, end_ns)))
+			continue;
 		snprintf(name, sizeof(name), "step %" PRIu64, span->step);
 		rank->sink->format->slice(rank->sink, &(struct trace_slice){ .track = &track,
 									     .category = TRACE_STEP,
@@ -321,6 +323,25 @@ static int by_moment(const void *a, const void *b)
 	return (left->by > right->by) - (left->by < right->by);
 }
 
+static void write_value(struct rank_trace *rank, const struct trace_track *track, uint64_t at_ns, int64_t value)
+{
+	if (trace_window_has(&rank->sink->window, at_ns, at_ns))
+		rank->sink->format->counter(rank->sink, track, at_ns, value);
+}
+
+/* What it was when the window began. */
+static void write_first_value(struct rank_trace *rank, const struct trace_track *track, const struct rank_changes *changes)
+{
+	uint64_t from_ns = rank->sink->window.from_ns;
+	int64_t value = 0;
+	size_t i = 0;
+
+	for (; i < changes->count && changes->list[i].at_ns < from_ns; i++)
+		value += changes->list[i].by;
+	if (i && (i == changes->count || changes->list[i].at_ns > from_ns))
+		rank->sink->format->counter(rank->sink, track, from_ns, value);
+}
+
 /* Changes of one moment are one value. */
 static void write_counter(struct rank_trace *rank, struct rank_changes *changes)
 {
@@ -331,15 +352,15 @@ static void write_counter(struct rank_trace *rank, struct rank_changes *changes)
 	struct trace_track track = next_track(rank, changes->name, true);
 
 	qsort(changes->list, changes->count, sizeof(*changes->list), by_moment);
+	write_first_value(rank, &track, changes);
 	for (size_t i = 0; i < changes->count; i++) {
 		value += changes->list[i].by;
 		if (i + 1 == changes->count || changes->list[i + 1].at_ns != changes->list[i].at_ns)
-			rank->sink->format->counter(rank->sink, &track, changes->list[i].at_ns, value);
+			write_value(rank, &track, changes->list[i].at_ns, value);
 	}
 	/* Viewers draw nothing behind the last one. */
 	if (rank_slices_time(&rank->shown, rank->shown.end_ns) > changes->list[changes->count - 1].at_ns)
-		rank->sink->format->counter(rank->sink, &track, rank_slices_time(&rank->shown, rank->shown.end_ns),
-					    value);
+		write_value(rank, &track, rank_slices_time(&rank->shown, rank->shown.end_ns), value);
 }
 
 static void write_all(struct rank_trace *rank)
@@ -396,7 +417,8 @@ int rank_trace_write(const struct rank_trace_request *request, struct rank_trace
 	rank->sink = request->sink;
 	rank->next_number = 1;
 	read_error =
-	    rank_slices_read(&rank->shown, feed_reader(request->process->feed), record_end(rank), request->offset_ns);
+	    rank_slices_read(&rank->shown, feed_reader(request->process->feed), record_end(rank), request->offset_ns,
+			     &request->sink->window);
 	err = read_error == -ENOMEM ? read_error : name_groups(rank);
 	if (!err) {
 		write_all(rank);

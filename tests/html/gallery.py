@@ -36,6 +36,10 @@ PICTURES = {
 }
 
 
+# By name: what is found, around which a trace is made, too.
+FOUND = {"never": "hang", "io-rank0": "straggler", "nan-mesh": "nan", "large": "straggler"}
+
+
 def boxes_of(name, directory):
     boxes = directory / name
     boxes.mkdir()
@@ -94,9 +98,9 @@ def row_of(page, name, boxes, path):
     report = made(times, "report", "--html", path, boxes)
     cells = ["256 ranks, 600 s" if large else f"`{name}`", size_text(sum(box.stat().st_size for box in boxes.iterdir())),
              size_text(path.stat().st_size), f"{report:.2f} s", f"{drawn(page, path, False):.2f} s, {drawn(page, path, True):.2f} s"]
-    for suffix in (".pftrace.gz", ".json.gz"):
+    for suffix, only in ((".pftrace.gz", ()), (".json.gz", ()), (".pftrace", ()), (".pftrace", ("--around", FOUND[name]))):
         trace = path.with_suffix(suffix)
-        seconds = made(times, "trace", "-o", trace, boxes)
+        seconds = made(times, "trace", *only, "-o", trace, boxes)
         cells.append(f"{size_text(trace.stat().st_size)}, {seconds:.2f} s")
         trace.unlink()
     print(" | ".join(cells), flush=True)
@@ -114,8 +118,8 @@ def write_table(rows):
     text = PAGE.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
-    head = ("| job | boxes | page | made in | drawn after, light, dark | `.pftrace.gz`, made in | `.json.gz`, made in |\n"
-            "|---|---|---|---|---|---|---|\n")
+    head = ("| job | boxes | page | made in | drawn after, light, dark | `.pftrace.gz`, made in | `.json.gz`, made in | `.pftrace`, as the viewer unpacks it | `.pftrace --around` the finding |\n"
+            "|---|---|---|---|---|---|---|---|---|\n")
     told = (f"\nMade in: seconds of CPU. Drawn after: from navigation to the second frame. Each the least of {TIMES} (what is made of 256 ranks: once), on {machine()}, "
             f"load {os.getloadavg()[0]:.0f}, {time.strftime('%Y-%m-%d')}.\n")
     PAGE.write_text(before + BEGIN + head + "\n".join(rows) + "\n" + told + END + after, encoding="utf-8")

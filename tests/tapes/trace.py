@@ -350,6 +350,34 @@ def check_one_rank(boxes, directory):
     check(none.returncode == 1 and "no box of rank 77" in none.stderr and not (directory / "none.json").exists(), "a rank that is not there is said")
 
 
+def check_around(kind, whole, boxes, path):
+    """--around: nothing but what reaches into the window, whole, and everything of that; the same streams and counts as in the whole trace."""
+    at = next(one.begin for one in whole.slices if one.category == "finding")
+    title = next(one.name for one in whole.slices if one.category == "finding").split(":")[0].lower()
+    name = next(one.arguments["finding"] for one in whole.slices if one.category == "finding")
+    reads = {"chrome": read_chrome, "perfetto": read_perfetto}[kind]
+    for wanted, seconds in ((title, 1), (name, 2)):
+        done = run("--around", wanted, "--seconds", str(seconds), "-o", path, boxes)
+        check(done.returncode == 0 and f"{seconds} s before and after {wanted}" in done.stderr, f"--around {wanted}: {done.stderr.strip()}")
+        part = reads(path)
+        begin, end = at - seconds * 10**9, at + seconds * 10**9
+        key = lambda trace, one: (trace.processes[one.process], trace.tracks[one.process, one.track], one.name, one.begin, one.end)
+        inside = collections.Counter(key(whole, one) for one in whole.slices if one.category != "finding" and one.begin <= end and one.end >= begin)
+        found = collections.Counter(key(part, one) for one in part.slices if one.category != "finding")
+        check(found == inside and 0 < len(found) < len(whole.slices) / 2, f"{len(found)} slices of {len(whole.slices)}, those of the window")
+        check([(one.begin, one.end) for one in part.slices if one.category == "finding"] == [(at, min(end, next(one.end for one in whole.slices if one.category == "finding")))],
+              "the finding, to the window's end at most")
+        by_name = lambda trace: {(trace.processes[process], counter): sorted(values) for (process, counter), values in trace.counters.items()}
+        for place, values in by_name(whole).items():
+            before = [value for moment, value in values if moment < begin]
+            now = [(moment, value) for moment, value in values if begin <= moment <= end]
+            first = [(begin, before[-1])] if before and now[:1] != [(begin, now[0][1] if now else None)] else []
+            check(by_name(part).get(place, []) == first + now, f"{place} counts what it counted")
+    path.unlink()
+    none = run("--around", "saturation", "-o", path, boxes)
+    check(none.returncode == 1 and "no finding has this id or is of this kind" in none.stderr and name in none.stderr and not path.exists(), f"what is not there is said: {none.stderr}")
+
+
 def check_processes(trace, operations):
     ranks = [text.split(" · ")[0] for _, text in sorted(trace.processes.items()) if text != "job"]
     check(ranks == [f"rank {rank}" for rank in sorted({one["rank"] for one in operations})], f"processes in order of ranks: {ranks}")
@@ -437,6 +465,8 @@ def play(kind, name, directory):
         check(piped.returncode == 0 and json.loads(piped.stdout) == json.loads(gzip.open(path, "rt").read()), "through a pipe it is the same")
         if name == "io-rank0":
             check_one_rank(boxes, directory)
+    if name in ("io-rank0", "never"):
+        check_around(kind, trace, boxes, directory / ("part" + path.name.removeprefix("job")))
 
 
 def main(kind, names):

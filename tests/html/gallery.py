@@ -118,7 +118,7 @@ def write_table(rows):
     text = PAGE.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
-    head = ("| job | boxes | page | made in | drawn after, light, dark | `.pftrace.gz`, made in | `.json.gz`, made in | `.pftrace`, as the viewer unpacks it | `.pftrace --around` the finding |\n"
+    head = ("| job | boxes | page | made in | drawn after, light, dark | `.pftrace.gz`, made in | `.json.gz`, made in | `.pftrace`, made in | `.pftrace` of `--around` the finding, made in |\n"
             "|---|---|---|---|---|---|---|---|---|\n")
     told = (f"\nMade in: seconds of CPU. Drawn after: from navigation to the second frame. Each the least of {TIMES} (what is made of 256 ranks: once), on {machine()}, "
             f"load {os.getloadavg()[0]:.0f}, {time.strftime('%Y-%m-%d')}.\n")

@@ -125,7 +125,7 @@ def play_job(failures, programs):
         failures.check(accused <= {"2"}, f"and of nobody else: {accused}", always=True)
         kind, text = page(port, "application/openmetrics-text;version=1.0.0")
         failures.check(kind.startswith("application/openmetrics-text") and text.endswith("# EOF\n"), f"as OpenMetrics: {kind}")
-        costs = [float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith("rankwatch_rank_callback_seconds_total{")]
+        costs = [float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(f'rankwatch_rank_callback_seconds_total{{job_id="{play.dir.name}"')]
         failures.check(len(costs) == 4 and all(0 < cost < 1 for cost in costs), f"what the plugin's callbacks took of each rank: {costs}")
         checked = subprocess.run([*programs["promtool"], "check", "metrics"], input=page(port, "")[1], text=True, capture_output=True)
         failures.check(checked.returncode == 0, f"promtool has nothing to say: {checked.stdout}{checked.stderr}", always=True)

@@ -38,14 +38,42 @@ static bool is_among(const int32_t *ranks, size_t count, int32_t rank)
 	return false;
 }
 
+/* Who has come on no machine on which others wait; 0: nobody, or more than fit. */
+static size_t find_missing(const struct replay *replay, int32_t missing[MISSING])
+{
+	size_t named = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < replay->machine_count; i++) {
+		int32_t here[MISSING];
+		size_t count = analysis_absentees(replay->machines[i].analysis, here, MISSING), kept = 0;
+
+		if (!count)
+			continue;
+		if (count > MISSING)
+			return 0;
+		for (size_t k = 0; k < (any ? named : count); k++)
+			if (!any || is_among(here, count, missing[k]))
+				missing[kept++] = any ? missing[k] : here[k];
+		named = kept;
+		any = true;
+	}
+	return named;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const int32_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
 /* One that ended in it, while the others live and wait, is missing. */
 static void print_waiting(FILE *out, const struct replay *replay, const struct rw_birth *birth)
 {
 	int32_t *waiting = calloc(replay->count, sizeof(*waiting)), missing[MISSING];
-	size_t named = analysis_absentees(replay->analysis, missing, MISSING), come = 0, count = 0;
+	size_t named = find_missing(replay, missing), come = 0, count = 0;
 
-	if (named > MISSING)
-		named = 0;
 	for (size_t i = 0; waiting && i < replay->count; i++) {
 		if (!waits(&replay->processes[i], birth->id) || is_among(missing, named, replay->processes[i].rank))
 			continue;
@@ -53,6 +81,8 @@ static void print_waiting(FILE *out, const struct replay *replay, const struct r
 		if (replay->processes[i].rank >= 0)
 			waiting[count++] = replay->processes[i].rank;
 	}
+	if (count)
+		qsort(waiting, count, sizeof(*waiting), by_rank);
 	fprintf(out, "  ncclCommInitRank of %d ranks: %zu seen in it\n", birth->nranks, come);
 	if (count)
 		print_ranks(out, "joined", waiting, count);

@@ -114,7 +114,7 @@ static void print_threads(FILE *out, const struct replay *replay, const struct r
 
 	if (last_seen_read(&seen, feed_reader(process->feed)) != 0 || !seen.count)
 		fprintf(out, "%*sno samples of its threads\n", COLUMN + 2, "");
-	print_age(out, &seen, replay->last_ns);
+	print_age(out, &seen, replay_machine_of(replay, process)->last_ns);
 	for (size_t i = 0; i < seen.count && i < THREADS_SHOWN; i++) {
 		char *name = foreign_text(seen.threads[i].wait.thread);
 
@@ -156,8 +156,9 @@ void flight_print(FILE *out, const struct replay *replay, const struct analysis_
 	if (flight->unseen < 0)
 		fprintf(out, "    unseen  this NCCL does not tell how many ranks this communicator has\n");
 	if (flight->unseen > 0)
-		fprintf(out, "    unseen  %d rank%s of this communicator left no black box here\n", flight->unseen,
-			flight->unseen > 1 ? "s" : "");
+		fprintf(out, "    unseen  %d rank%s of this communicator left no black box here%s\n", flight->unseen,
+			flight->unseen > 1 ? "s" : "",
+			replay->machine_count > 1 ? ", or none that shows whether it called this" : "");
 }
 
 static json_t *threads_json(const struct replay_process *process)

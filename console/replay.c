@@ -2,20 +2,55 @@
 #include "console/replay.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "analysis/view.h"
 #include "base/clock.h"
+#include "base/foreign_text.h"
+#include "console/box_boots.h"
+#include "console/host_clocks.h"
 #include "finding/finding_json.h"
+#include "finding/rank_list.h"
+
+/* What the machines' analyses are asked to tell while they see the run. */
+struct playing {
+	struct replay *replay;
+	size_t machine; /* whose turn it is */
+	const struct replay_watch *watch;
+	uint32_t ranks_before, ranks; /* numbered by the machines before, and so far */
+};
 
 static void keep_finding(void *argument, const struct rw_finding *finding)
 {
-	struct replay *replay = argument;
+	struct playing *playing = argument;
+	struct replay *replay = playing->replay;
+	char key[64];
 
-	json_object_set_new(replay->findings, finding->id, finding_to_json(finding, replay->realtime_offset_ns));
+	/* Two machines can find the same of the job, each for its own ranks. */
+	snprintf(key, sizeof(key), "%s@%zu", finding->id, playing->machine);
+	json_object_set_new(replay->findings, key,
+			    finding_to_json(finding, replay->machines[playing->machine].realtime_offset_ns));
 }
 
-static int add_entry(struct replay *replay, struct box_entry *entry)
+/* Each analysis numbers its ranks from 0. */
+static void pass_stretch(void *argument, const struct analysis_stretch *stretch)
+{
+	struct playing *playing = argument;
+	struct analysis_stretch told = *stretch;
+
+	told.rank += playing->ranks_before;
+	if (told.waited_for != ANALYSIS_NO_RANK)
+		told.waited_for += playing->ranks_before;
+	if (told.rank >= playing->ranks)
+		playing->ranks = told.rank + 1;
+	if (told.waited_for != ANALYSIS_NO_RANK && told.waited_for >= playing->ranks)
+		playing->ranks = told.waited_for + 1;
+	playing->watch->time(playing->watch->argument, &told);
+}
+
+static int add_entry(struct replay *replay, struct replay_machine *machine, struct box_entry *entry)
 {
 	struct replay_process *process = &replay->processes[replay->count];
 	analysis_process_id id = (analysis_process_id)replay->count + 1;
@@ -25,12 +60,37 @@ static int add_entry(struct replay *replay, struct box_entry *entry)
 		.rank = box_rank(&entry->reader),
 		.life = box_reader_life(&entry->reader, NULL),
 	};
-	process->feed = feed_new(replay->analysis, id, &entry->reader);
+	process->feed = feed_new(machine->analysis, id, &entry->reader);
 	entry->reader.fd = -1;
 	if (!process->feed)
 		return -ENOMEM;
+	uint64_t created_ns = replay_header(process)->created_ns;
+
+	if (!machine->count || created_ns < machine->first_ns)
+		machine->first_ns = created_ns;
+	machine->count++;
 	replay->count++;
 	return 0;
+}
+
+static int add_machine(struct replay *replay, struct playing *playing, struct box_entry *entries, size_t count)
+{
+	struct replay_machine *machine = &replay->machines[replay->machine_count];
+	int error = 0;
+
+	*machine = (struct replay_machine){
+		.analysis = analysis_new(true, keep_finding, playing),
+		.first = replay->count,
+		.realtime_offset_ns = box_realtime_offset(&entries[0].reader.header),
+	};
+	if (!machine->analysis)
+		return -ENOMEM;
+	replay->machine_count++;
+	if (playing->watch)
+		analysis_watch_time(machine->analysis, pass_stretch, playing);
+	for (size_t i = 0; i < count && !error; i++)
+		error = add_entry(replay, machine, &entries[i]);
+	return error;
 }
 
 static bool is_in(const struct replay_process *process, enum box_life life, uint64_t birth)
@@ -40,83 +100,117 @@ static bool is_in(const struct replay_process *process, enum box_life life, uint
 	return process->life == life && in->since_ns && in->id == birth;
 }
 
-/* Has one ended in the birth of a communicator in which others live? */
-static bool has_lost_somebody(const struct replay *replay)
+/* Has one ended in the birth of a communicator in which others of its machine live? */
+static bool has_lost_somebody(const struct replay_process *processes, size_t count)
 {
-	for (size_t i = 0; i < replay->count; i++) {
-		uint64_t birth = replay_header(&replay->processes[i])->birth.id;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t birth = replay_header(&processes[i])->birth.id;
 
-		for (size_t k = 0; is_in(&replay->processes[i], BOX_ORPHANED, birth) && k < replay->count; k++)
-			if (is_in(&replay->processes[k], BOX_ALIVE, birth))
+		for (size_t k = 0; is_in(&processes[i], BOX_ORPHANED, birth) && k < count; k++)
+			if (is_in(&processes[k], BOX_ALIVE, birth))
 				return true;
 	}
 	return false;
 }
 
-static bool all_live_on(const struct replay *replay)
+static bool all_live_on(const struct replay_process *processes, size_t count)
 {
-	for (size_t i = 0; i < replay->count; i++)
-		if (replay->processes[i].life != BOX_ORPHANED &&
-		    box_reader_life(feed_reader(replay->processes[i].feed), NULL) != BOX_ALIVE)
+	for (size_t i = 0; i < count; i++)
+		if (processes[i].life != BOX_ORPHANED &&
+		    box_reader_life(feed_reader(processes[i].feed), NULL) != BOX_ALIVE)
 			return false;
 	return true;
 }
 
 /* A rank has ended, the others wait for it and live: if they still do after a moment, this is not the end of the whole job. */
-static void look_at_births(const struct replay *replay)
+static void look_at_births(const struct replay *replay, const struct replay_machine *machine)
 {
 	const struct timespec moment = { .tv_sec = 1 };
+	const struct replay_process *processes = &replay->processes[machine->first];
 
-	if (!has_lost_somebody(replay))
+	if (!has_lost_somebody(processes, machine->count))
 		return;
 	nanosleep(&moment, NULL);
-	if (all_live_on(replay))
-		analysis_tell_births(replay->analysis, clock_monotonic_ns());
+	if (all_live_on(processes, machine->count))
+		analysis_tell_births(machine->analysis, clock_monotonic_ns());
 }
 
-static int play(struct replay *replay)
+/* A time of a machine on the first one's clock. */
+static uint64_t first_clock(const struct replay *replay, const struct replay_machine *machine, uint64_t ns)
 {
-	struct feed **feeds = calloc(replay->count, sizeof(struct feed *));
+	int64_t ahead_ns =
+	    host_clocks_sane(machine->realtime_offset_ns) - host_clocks_sane(replay->machines[0].realtime_offset_ns);
+
+	if (machine == replay->machines)
+		return ns;
+	return ahead_ns < 0 && ns < (uint64_t)-ahead_ns ? 0 : ns + (uint64_t)ahead_ns;
+}
+
+static int play(struct replay *replay, struct replay_machine *machine)
+{
+	struct feed **feeds = calloc(machine->count + 1, sizeof(struct feed *));
 
 	if (!feeds)
 		return -ENOMEM;
-	for (size_t i = 0; i < replay->count; i++)
-		feeds[i] = replay->processes[i].feed;
-	feed_replay(feeds, replay->count, replay->analysis);
-	for (size_t i = 0; i < replay->count; i++) {
-		if (feed_last_ns(feeds[i]) > replay->last_ns)
-			replay->last_ns = feed_last_ns(feeds[i]);
+	for (size_t i = 0; i < machine->count; i++)
+		feeds[i] = replay->processes[machine->first + i].feed;
+	feed_replay(feeds, machine->count, machine->analysis);
+	for (size_t i = 0; i < machine->count; i++) {
+		if (feed_last_ns(feeds[i]) > machine->last_ns)
+			machine->last_ns = feed_last_ns(feeds[i]);
 	}
 	free(feeds);
-	look_at_births(replay);
+	uint64_t last_ns = first_clock(replay, machine, machine->last_ns);
+
+	if (last_ns > replay->last_ns)
+		replay->last_ns = last_ns;
+	look_at_births(replay, machine);
 	return 0;
+}
+
+/* One machine after the other: nothing of one depends on another. */
+static int play_all(struct replay *replay, struct playing *playing)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < replay->machine_count && !error; i++) {
+		playing->machine = i;
+		playing->ranks_before = playing->ranks;
+		error = play(replay, &replay->machines[i]);
+	}
+	return error;
 }
 
 int replay_open(struct replay *replay, struct box_entry *entries, size_t count, const char *kernel_log,
 		const struct replay_watch *watch)
 {
+	struct playing playing = { .replay = replay, .watch = watch };
 	int error = 0;
 
 	*replay = (struct replay){ .realtime_offset_ns = box_realtime_offset(&entries[0].reader.header) };
 	replay->findings = json_object();
 	replay->processes = calloc(count, sizeof(*replay->processes));
-	replay->analysis = analysis_new(true, keep_finding, replay);
-	if (!replay->findings || !replay->processes || !replay->analysis)
+	replay->machines = calloc(count, sizeof(*replay->machines));
+	if (!replay->findings || !replay->processes || !replay->machines)
 		return -ENOMEM;
-	if (watch)
-		analysis_watch_time(replay->analysis, watch->time, watch->argument);
-	kernel_xids_add(&replay->xids, replay->analysis, kernel_log, entries, count);
-	for (size_t i = 0; i < count && !error; i++)
-		error = add_entry(replay, &entries[i]);
-	return error ? error : play(replay);
+	for (size_t at = 0, gathered; at < count && !error; at += gathered) {
+		gathered = box_boots_gather(&entries[at], count - at);
+		error = add_machine(replay, &playing, &entries[at], gathered);
+	}
+	if (error)
+		return error;
+	/* Of several machines at most one is this one: then nobody looks, which is said. */
+	kernel_xids_add(&replay->xids, replay->machines[0].analysis, kernel_log, entries, count);
+	return play_all(replay, &playing);
 }
 
 void replay_close(struct replay *replay)
 {
 	for (size_t i = 0; i < replay->count; i++)
 		feed_free(replay->processes[i].feed);
-	if (replay->analysis)
-		analysis_free(replay->analysis);
+	for (size_t i = 0; i < replay->machine_count; i++)
+		analysis_free(replay->machines[i].analysis);
+	free(replay->machines);
 	free(replay->processes);
 	json_decref(replay->findings);
 	*replay = (struct replay){ 0 };
@@ -134,4 +228,94 @@ const struct replay_process *replay_find(const struct replay *replay, int32_t ra
 const struct rw_box_header *replay_header(const struct replay_process *process)
 {
 	return &feed_reader(process->feed)->header;
+}
+
+const struct replay_machine *replay_machine_of(const struct replay *replay, const struct replay_process *process)
+{
+	size_t index = (size_t)(process - replay->processes), machine = 0;
+
+	while (machine + 1 < replay->machine_count && index >= replay->machines[machine + 1].first)
+		machine++;
+	return &replay->machines[machine];
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const int32_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+size_t replay_ranks(const struct replay *replay, size_t first, size_t count, int32_t *ranks)
+{
+	size_t known = 0;
+
+	for (size_t i = first; i < first + count; i++)
+		if (replay->processes[i].rank >= 0)
+			ranks[known++] = replay->processes[i].rank;
+	if (known)
+		qsort(ranks, known, sizeof(*ranks), by_rank);
+	return known;
+}
+
+char *replay_machine_name(const struct replay *replay, const struct replay_machine *machine)
+{
+	char *host = foreign_text(replay_header(&replay->processes[machine->first])->host), *name = NULL, list[256];
+	int32_t *ranks = calloc(machine->count + 1, sizeof(*ranks));
+	size_t count = ranks ? replay_ranks(replay, machine->first, machine->count, ranks) : 0;
+
+	if (count && asprintf(&name, "%s (rank%s %s)", host ? host : "?", count > 1 ? "s" : "",
+			      rank_list_text(list, sizeof(list), ranks, count)) < 0)
+		name = NULL;
+	else if (!count && asprintf(&name, "%s", host ? host : "?") < 0)
+		name = NULL;
+	free(ranks);
+	free(host);
+	return name;
+}
+
+static void note_communicator(void *argument, const struct analysis_communicator_view *communicator)
+{
+	char key[24];
+
+	snprintf(key, sizeof(key), "%llx", (unsigned long long)communicator->id);
+	json_object_set_new(argument, key, json_null());
+}
+
+static void add_summary(struct analysis_summary *sum, const struct analysis_summary *one)
+{
+	sum->processes += one->processes;
+	sum->operations += one->operations;
+	sum->untracked += one->untracked;
+	sum->dropped += one->dropped;
+	sum->captured += one->captured;
+	sum->findings_opened += one->findings_opened;
+	sum->xids += one->xids;
+	if (sum->ranks_total < 0)
+		sum->ranks_total = one->ranks_total;
+	if (one->communicators > sum->communicators)
+		sum->communicators = one->communicators;
+	if (sum->steps)
+		return;
+	sum->steps = one->steps;
+	sum->step_ms = one->step_ms;
+	sum->first_step_ms = one->first_step_ms;
+}
+
+void replay_summarise(const struct replay *replay, struct analysis_summary *summary)
+{
+	json_t *communicators = json_object();
+
+	analysis_summarise(replay->machines[0].analysis, summary);
+	for (size_t i = 1; i < replay->machine_count; i++) {
+		struct analysis_summary one;
+
+		analysis_summarise(replay->machines[i].analysis, &one);
+		add_summary(summary, &one);
+	}
+	for (size_t i = 0; replay->machine_count > 1 && i < replay->machine_count; i++)
+		analysis_visit_communicators(replay->machines[i].analysis, note_communicator, communicators);
+	if (json_object_size(communicators) > summary->communicators)
+		summary->communicators = (uint32_t)json_object_size(communicators);
+	json_decref(communicators);
 }

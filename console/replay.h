@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* One run, seen again from its black boxes, and the Xids of the kernel log where they were recorded here: the same analysis
- * as live. One thread. */
+/*
+ * One run, seen again from its black boxes, and the Xids of the kernel log where they were recorded here: the same analysis
+ * as live. The boxes of each boot of each machine have an analysis of their own, as each host's collector has: CLOCK_MONOTONIC
+ * of two boots cannot be compared, and wall clocks are not exact enough to say who was late. One thread.
+ */
 #ifndef CONSOLE_REPLAY_H
 #define CONSOLE_REPLAY_H
 
@@ -18,12 +21,23 @@ struct replay_process {
 	struct feed *feed; /* owns the reader */
 };
 
-struct replay {
+/* The boxes of one boot of one machine. */
+struct replay_machine {
 	struct analysis *analysis;
-	struct replay_process *processes;
+	size_t first, count; /* of the replay's processes */
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+	uint64_t first_ns, last_ns; /* when its first box was made, and the newest time in any; on its own clock */
+};
+
+struct replay {
+	struct replay_machine *machines; /* at least one once it is open */
+	size_t machine_count;
+	struct replay_process *processes; /* by machine, then by rank */
 	size_t count;
 	struct kernel_xids xids;
 	json_t *findings; /* id → the last revision, in the order in which they were opened */
+	/* On the clock of the first machine, to which the others' times are brought by their wall clocks: for pictures and
+	 * times of day only. */
 	uint64_t last_ns; /* the newest time in any box */
 	int64_t realtime_offset_ns;
 };
@@ -34,8 +48,8 @@ struct replay_watch {
 	void *argument;
 };
 
-/* Replays `count` entries of one run. Takes over their readers (the entries' fd becomes -1); the entries must outlive
- * the replay. kernel_log: NULL is /dev/kmsg. watch: NULL nothing; when it is called, the processes are there. 0 or
+/* Replays `count` entries of one run, which are put in order by machine. Takes over their readers (the entries' fd becomes -1);
+ * the entries must outlive the replay. kernel_log: NULL is /dev/kmsg. watch: NULL nothing; when it is called, the processes are there. 0 or
  * -ENOMEM; close in both cases. */
 int replay_open(struct replay *replay, struct box_entry *entries, size_t count, const char *kernel_log,
 		const struct replay_watch *watch);
@@ -43,6 +57,18 @@ void replay_close(struct replay *replay);
 
 /* NULL when no box of this rank was replayed. */
 const struct replay_process *replay_find(const struct replay *replay, int32_t rank);
+/* On whose clock its times are. */
+const struct replay_machine *replay_machine_of(const struct replay *replay, const struct replay_process *process);
+/* Of all machines: sums, but for what each machine knows of the same job (ranks_total, communicators, steps and how long they
+ * took), which is the first machine's that knows. communicators: how many different ones. */
+void replay_summarise(const struct replay *replay, struct analysis_summary *summary);
+/* As analysis_visit_flights(), with the parts of one operation on several machines put together by communicator, function and
+ * sequence. Ranks of a machine on which it is not in flight are told as missing where their boxes show that they had not called it. */
+void replay_visit_flights(const struct replay *replay, analysis_flight_visit *visit, void *argument);
+/* "node-0 (ranks 0-3)", escaped. Malloc'ed; NULL on lack of memory. */
+char *replay_machine_name(const struct replay *replay, const struct replay_machine *machine);
+/* World ranks of `count` processes from `first` on, ascending, -1 left out; returns how many. ranks: room for `count`. */
+size_t replay_ranks(const struct replay *replay, size_t first, size_t count, int32_t *ranks);
 const struct rw_box_header *replay_header(const struct replay_process *process);
 
 #endif

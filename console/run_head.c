@@ -15,7 +15,7 @@
 #include "finding/rank_list.h"
 #include "finding/step_text.h"
 
-enum { LIST = 256, LABEL = 10 };
+enum { LIST = 256, LABEL = 10, HOSTS = 8 };
 
 static void print_escaped(FILE *out, const char *text, size_t size)
 {
@@ -48,22 +48,30 @@ static void print_job(FILE *out, const struct replay *replay)
 	print_escaped(out, header->job, sizeof(header->job));
 	if (header->generation > 0)
 		fprintf(out, ", restart %d", header->generation);
-	fputs(", host ", out);
-	print_escaped(out, header->host, sizeof(header->host));
+	fputs(replay->machine_count > 1 ? ", hosts " : ", host ", out);
+	for (size_t i = 0; i < replay->machine_count && i < HOSTS; i++) {
+		header = replay_header(&replay->processes[replay->machines[i].first]);
+		fputs(i ? ", " : "", out);
+		print_escaped(out, header->host, sizeof(header->host));
+	}
+	if (replay->machine_count > HOSTS)
+		fprintf(out, " and %zu more", replay->machine_count - HOSTS);
 	fputc('\n', out);
+	if (replay->machine_count > 1)
+		fprintf(out, "machines  %zu (boots): each is judged by its own clock, and no rank by another machine's; what only two of "
+			     "them together would show is not looked for, but for operations in flight, which are matched by the order "
+			     "of calls. Times of day are each machine's wall clock's\n",
+			replay->machine_count);
 }
 
-/* The boxes are sorted by rank, so the list is ascending. */
 static void print_ranks(FILE *out, const struct replay *replay, const struct analysis_summary *summary)
 {
 	int32_t *ranks = calloc(replay->count, sizeof(*ranks));
 	size_t known = 0;
 	char list[LIST];
 
-	for (size_t i = 0; ranks && i < replay->count; i++) {
-		if (replay->processes[i].rank >= 0)
-			ranks[known++] = replay->processes[i].rank;
-	}
+	if (ranks)
+		known = replay_ranks(replay, 0, replay->count, ranks);
 	fprintf(out, "ranks     %zu", replay->count);
 	if (summary->ranks_total > 0)
 		fprintf(out, " of %d", summary->ranks_total);
@@ -106,16 +114,16 @@ static void print_lives(FILE *out, const struct replay *replay)
 
 static void print_end(FILE *out, const struct replay *replay, uint64_t now_ns)
 {
-	uint64_t first_ns = UINT64_MAX, last_ns = replay->last_ns + (uint64_t)replay->realtime_offset_ns;
+	uint64_t last_ns = replay->last_ns + (uint64_t)replay->realtime_offset_ns, longest_ns = 0;
 	time_t last = (time_t)(last_ns / 1000000000);
 	char text[64] = "";
 	struct tm utc;
 
-	for (size_t i = 0; i < replay->count; i++) {
-		uint64_t created = replay_header(&replay->processes[i])->created_ns;
+	for (size_t i = 0; i < replay->machine_count; i++) {
+		const struct replay_machine *machine = &replay->machines[i];
 
-		if (created < first_ns)
-			first_ns = created;
+		if (machine->last_ns > machine->first_ns && machine->last_ns - machine->first_ns > longest_ns)
+			longest_ns = machine->last_ns - machine->first_ns;
 	}
 	if (gmtime_r(&last, &utc))
 		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &utc);
@@ -125,9 +133,9 @@ static void print_end(FILE *out, const struct replay *replay, uint64_t now_ns)
 		print_duration(out, (now_ns - last_ns) / 1000000000);
 		fputs(" ago", out);
 	}
-	if (replay->last_ns > first_ns) {
+	if (longest_ns) {
 		fputs(", after ", out);
-		print_duration(out, (replay->last_ns - first_ns) / 1000000000);
+		print_duration(out, longest_ns / 1000000000);
 	}
 	print_lives(out, replay);
 	fputc('\n', out);
@@ -191,23 +199,46 @@ static void print_recorded(FILE *out, const struct analysis_summary *summary)
 	fputc('\n', out);
 }
 
-static void print_account(FILE *out, const struct replay *replay)
+static void print_account(FILE *out, const struct replay_machine *machine)
 {
 	struct analysis_account account;
 
-	analysis_tell_account(replay->analysis, &account);
+	analysis_tell_account(machine->analysis, &account);
 	json_t *told = account_json(&account);
 	account_print(out, "", LABEL, told);
 	json_decref(told);
 }
 
 /* What could be taken for the cause of what was found, and is none. */
-static void print_explanation(FILE *out, const struct replay *replay)
+static void print_explanation(FILE *out, const struct replay_machine *machine)
 {
-	json_t *told = explanation_json(replay->analysis);
+	json_t *told = explanation_json(machine->analysis);
 
 	explanation_print_shown(out, "", LABEL, told);
 	json_decref(told);
+}
+
+/* What a machine shows of its own ranks; of several its name stands above, where it shows anything. */
+static void print_machine(FILE *out, const struct replay *replay, const struct replay_machine *machine)
+{
+	char *name = replay->machine_count > 1 ? replay_machine_name(replay, machine) : NULL, *lines = NULL;
+	size_t size;
+	FILE *text = open_memstream(&lines, &size);
+
+	if (text) {
+		print_account(text, machine);
+		print_explanation(text, machine);
+	}
+	if (text && fclose(text) == 0 && *lines)
+		fprintf(out, "%s%s%s%s", name ? "on        " : "", name ? name : "", name ? ":\n" : "", lines);
+	free(lines);
+	free(name);
+}
+
+static void print_machines(FILE *out, const struct replay *replay)
+{
+	for (size_t i = 0; i < replay->machine_count; i++)
+		print_machine(out, replay, &replay->machines[i]);
 }
 
 /* Only where there are GPUs that an Xid could be of. */
@@ -224,7 +255,7 @@ static void print_xids(FILE *out, const struct replay *replay)
 		any |= header->devices[0].used;
 	}
 	if (any)
-		kernel_xids_print(out, &replay->xids, replay->analysis, first_ns);
+		kernel_xids_print(out, &replay->xids, replay->machines[0].analysis, first_ns);
 }
 
 static void print_dumps(FILE *out, const struct replay *replay)
@@ -255,7 +286,7 @@ void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns, int
 		fputs("(no memory for the head of the report)\n", out);
 		return;
 	}
-	analysis_summarise(replay->analysis, &summary);
+	replay_summarise(replay, &summary);
 	print_job(text, replay);
 	print_ranks(text, replay, &summary);
 	print_end(text, replay, now_ns);
@@ -263,8 +294,7 @@ void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns, int
 	print_scan(text, replay);
 	print_level(text);
 	print_recorded(text, &summary);
-	print_account(text, replay);
-	print_explanation(text, replay);
+	print_machines(text, replay);
 	print_xids(text, replay);
 	print_dumps(text, replay);
 	/* What did not fit into memory is missing: then nothing of it is said. */

@@ -170,24 +170,43 @@ static int explain_living(const struct options *options)
 	return status;
 }
 
+/* Each machine by its own clock, and what it shows of its own ranks. */
+static int explain_machine(const struct options *options, const struct replay *replay, const struct replay_machine *machine,
+			   const json_t *scan)
+{
+	json_t *message = snapshot_json(&(struct snapshot_source){ .analysis = machine->analysis,
+								   .job = replay_header(&replay->processes[0])->job,
+								   .now_ns = machine->last_ns,
+								   .realtime_offset_ns = machine->realtime_offset_ns },
+					REQUEST_EXPLANATION, 0);
+	char *name = replay->machine_count > 1 ? replay_machine_name(replay, machine) : NULL;
+	int status = COMMAND_FAILED;
+
+	if (name && !options->json)
+		printf("%son %s, by its own clock:\n", machine == replay->machines ? "" : "\n", name);
+	if (name)
+		json_object_set_new(json_object_get(json_object_get(message, "snapshot"), "explanation"), "machine", json_string(name));
+	if (message)
+		status = print(options, json_object_get(message, "snapshot"), json_incref((json_t *)scan), false);
+	else
+		fprintf(stderr, "rankwatch explain: %s\n", strerror(ENOMEM));
+	free(name);
+	json_decref(message);
+	return status;
+}
+
 static int explain_run(const struct options *options, struct boxes *boxes)
 {
 	struct replay replay;
 	size_t first, count = box_runs_entries(boxes, 0, &first);
-	json_t *scan = scan_share_json(&boxes->entries[first], count), *message = NULL;
-	int err = replay_open(&replay, &boxes->entries[first], count, NULL, NULL), status = COMMAND_FAILED;
+	json_t *scan = scan_share_json(&boxes->entries[first], count);
+	int err = replay_open(&replay, &boxes->entries[first], count, NULL, NULL), status = err ? COMMAND_FAILED : COMMAND_DONE;
 
-	if (!err)
-		message = snapshot_json(&(struct snapshot_source){ .analysis = replay.analysis,
-								   .job = replay_header(&replay.processes[0])->job,
-								   .now_ns = replay.last_ns,
-								   .realtime_offset_ns = replay.realtime_offset_ns },
-					REQUEST_EXPLANATION, 0);
-	if (message)
-		status = print(options, json_object_get(message, "snapshot"), scan, false);
-	else
-		fprintf(stderr, "rankwatch explain: %s\n", strerror(err ? -err : ENOMEM));
-	json_decref(message);
+	if (err)
+		fprintf(stderr, "rankwatch explain: %s\n", strerror(-err));
+	for (size_t i = 0; !err && i < replay.machine_count && status == COMMAND_DONE; i++)
+		status = explain_machine(options, &replay, &replay.machines[i], scan);
+	json_decref(scan);
 	replay_close(&replay);
 	return status;
 }

@@ -161,15 +161,20 @@ static void print_end(struct report *report)
 	free(births);
 }
 
-static void print_time(const struct report *report)
+/* With "machine" where there are several. */
+static void print_time(const struct replay *replay, const struct replay_machine *machine)
 {
 	struct analysis_account account;
 
-	analysis_tell_account(report->replay->analysis, &account);
-	json_t *explanation = explanation_json(report->replay->analysis);
+	analysis_tell_account(machine->analysis, &account);
+	json_t *explanation = explanation_json(machine->analysis);
 	json_t *line = json_pack("{s:o, s:O?, s:o}", "time", account_json(&account), "loss", json_object_get(explanation, "loss"),
 				 "explanation", explanation);
+	char *name = replay->machine_count > 1 ? replay_machine_name(replay, machine) : NULL;
 
+	if (name)
+		json_object_set_new(line, "machine", json_string(name));
+	free(name);
 	print_json_line(line);
 	json_decref(line);
 }
@@ -198,13 +203,14 @@ static void print_replay(struct report *report)
 		run_head_print(stdout, report->replay, clock_realtime_ns(), terminal_width(STDOUT_FILENO));
 	if (print_findings(report) == 0 && text)
 		puts("\nno finding");
-	analysis_visit_flights(report->replay->analysis, print_flight, report);
+	replay_visit_flights(report->replay, print_flight, report);
 	if (text) {
 		print_end(report);
 		return;
 	}
 	print_dumps(report);
-	print_time(report);
+	for (size_t i = 0; i < report->replay->machine_count; i++)
+		print_time(report->replay, &report->replay->machines[i]);
 }
 
 static void note_cut(struct report *report)

@@ -220,6 +220,18 @@ static int show_live(struct top *top)
 	return err && err != -ENOTTY ? say_no_collector(&top->options, err) : err ? COMMAND_FAILED : COMMAND_DONE;
 }
 
+static int show_boxes(struct top *top, const char *command)
+{
+	const struct replay *replay = &top->dead.replay;
+	char *name = replay_machine_name(replay, &replay->machines[0]);
+
+	if (top->dead.left_out)
+		fprintf(stderr, "%s: this is %s only: %zu boxes of other machines, or boots, are left out, whose clocks cannot be compared; "
+				"to see those, name their files\n", command, name ? name : "one machine", top->dead.left_out);
+	free(name);
+	return show(top);
+}
+
 static int show_dead(struct top *top, const char *command)
 {
 	struct boxes boxes;
@@ -237,7 +249,7 @@ static int show_dead(struct top *top, const char *command)
 		if (err)
 			fprintf(stderr, "%s: %s\n", command, strerror(-err));
 		else
-			err = show(top);
+			err = show_boxes(top, command);
 		dead_close(&top->dead);
 	}
 	boxes_close(&boxes);

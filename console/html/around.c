@@ -49,7 +49,7 @@ static void choose_time(struct around *around, const json_t *finding)
 	const struct run_view *view = around->view;
 	struct analysis_summary summary;
 
-	analysis_summarise(view->replay.analysis, &summary);
+	replay_summarise(&view->replay, &summary);
 	uint64_t step_ns = summary.step_ms > 0 && summary.step_ms < 1e5 ? (uint64_t)(summary.step_ms * 1e6) : SECOND_NS;
 	double late_ms = value_number(json_object_get(finding, "late"), "by_ms", 0);
 	json_int_t at_us = run_view_us_of(view, value_time(finding, "first_seen"));

@@ -7,6 +7,7 @@
 
 #include "analysis/view.h"
 #include "base/foreign_text.h"
+#include "console/replay.h"
 
 enum { KEY = 24 };
 
@@ -26,12 +27,12 @@ static void take_name(void *argument, const struct analysis_communicator_view *c
 	free(name);
 }
 
-json_t *group_names_json(const struct analysis *analysis)
+json_t *group_names_json(const struct replay *replay)
 {
 	json_t *names = json_object();
 
-	if (names)
-		analysis_visit_communicators(analysis, take_name, names);
+	for (size_t i = 0; names && i < replay->machine_count; i++)
+		analysis_visit_communicators(replay->machines[i].analysis, take_name, names);
 	return names;
 }
 

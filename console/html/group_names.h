@@ -7,10 +7,10 @@
 
 #include <jansson.h>
 
-struct analysis;
+struct replay;
 
 /* New reference; NULL on lack of memory. */
-json_t *group_names_json(const struct analysis *analysis);
+json_t *group_names_json(const struct replay *replay);
 /* Escaped; NULL when it has none. */
 const char *group_names_find(const json_t *names, uint64_t communicator);
 

@@ -65,7 +65,9 @@ static void take_stretch(void *argument, const struct analysis_stretch *stretch)
 		row->process = stretch->process;
 		row->world_rank = stretch->world_rank;
 	}
-	step_series_note(&view->steps, stretch->step, from_ns);
+	/* Machines number their steps each for itself. */
+	if (replay_machine_of(&view->replay, process) == view->replay.machines)
+		step_series_note(&view->steps, stretch->step, from_ns);
 }
 
 static void say_cut(struct making *making, const struct replay_process *process, int err)

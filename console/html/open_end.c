@@ -115,7 +115,7 @@ static void take_flight(void *argument, const struct analysis_flight *flight)
 
 void open_end_finish(struct open_end *end)
 {
-	analysis_visit_flights(end->view->replay.analysis, take_flight, end);
+	replay_visit_flights(&end->view->replay, take_flight, end);
 }
 
 void open_end_free(struct open_end *end)

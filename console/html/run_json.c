@@ -47,19 +47,21 @@ static json_t *lines_json(char *text)
 /* What looks like a failure and is none: it stands in the story, too. */
 static json_t *explanation_lines(const struct run_view *view)
 {
-	json_t *explanation = explanation_json(view->replay.analysis);
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	if (out) {
+	for (size_t i = 0; out && i < view->replay.machine_count; i++) {
+		json_t *explanation = explanation_json(view->replay.machines[i].analysis);
+
 		explanation_print_shown(out, "", LABEL, explanation);
-		fclose(out);
+		json_decref(explanation);
 	}
+	if (out)
+		fclose(out);
 	json_t *lines = lines_json(text);
 
 	free(text);
-	json_decref(explanation);
 	return lines;
 }
 
@@ -98,11 +100,14 @@ static json_t *births_json(const struct run_view *view)
 	return lines;
 }
 
+/* Shares of several machines cannot be put together: the head has those of each. */
 static json_t *account(const struct run_view *view)
 {
 	struct analysis_account account;
 
-	analysis_tell_account(view->replay.analysis, &account);
+	if (view->replay.machine_count > 1)
+		return json_null();
+	analysis_tell_account(view->replay.machines[0].analysis, &account);
 	return account_json(&account);
 }
 
@@ -110,7 +115,7 @@ static json_t *operations_json(const struct run_view *view)
 {
 	struct analysis_summary summary;
 
-	analysis_summarise(view->replay.analysis, &summary);
+	replay_summarise(&view->replay, &summary);
 	return json_pack("{s:i, s:I, s:I, s:I, s:I, s:i, s:I, s:f, s:i}", "ranks_total", summary.ranks_total,
 			 "operations", (json_int_t)summary.operations, "untracked", (json_int_t)summary.untracked,
 			 "dropped", (json_int_t)summary.dropped, "captured", (json_int_t)summary.captured,
@@ -162,6 +167,6 @@ json_t *flights_json(const struct run_view *view)
 {
 	struct flights flights = { view, json_array() };
 
-	analysis_visit_flights(view->replay.analysis, take_flight, &flights);
+	replay_visit_flights(&view->replay, take_flight, &flights);
 	return flights.list;
 }

@@ -86,7 +86,7 @@ uint64_t run_view_end(const struct run_view *view)
 
 int run_view_gather_groups(struct run_view *view)
 {
-	view->names = group_names_json(view->replay.analysis);
+	view->names = group_names_json(&view->replay);
 	if (!view->names)
 		return -ENOMEM;
 	return group_table_gather(&view->groups, &view->replay);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "protocol/snapshot.h"
+#include "console/box_boots.h"
 #include "console/box_runs.h"
 
 static struct snapshot_source source_of(const struct dead *dead)
@@ -11,7 +12,7 @@ static struct snapshot_source source_of(const struct dead *dead)
 	const struct replay *replay = &dead->replay;
 
 	return (struct snapshot_source){
-		.analysis = replay->analysis,
+		.analysis = replay->machines[0].analysis,
 		.job = replay->count ? replay_header(&replay->processes[0])->job : "",
 		.now_ns = replay->last_ns,
 		.realtime_offset_ns = replay->realtime_offset_ns,
@@ -32,12 +33,14 @@ int dead_open(struct dead *dead, struct model *model, struct boxes *boxes)
 {
 	const unsigned topics = REQUEST_RANKS | REQUEST_COMMUNICATORS | REQUEST_GPUS | REQUEST_CELLS;
 	size_t first, count = box_runs_entries(boxes, 0, &first);
-	int err = replay_open(&dead->replay, &boxes->entries[first], count, NULL, NULL);
+	size_t shown = box_boots_gather(&boxes->entries[first], count);
+	int err = replay_open(&dead->replay, &boxes->entries[first], shown, NULL, NULL);
 	const char *id;
 	json_t *finding;
 
 	if (err)
 		return err;
+	dead->left_out = count - shown;
 	struct snapshot_source source = source_of(dead);
 
 	model->dead = true;

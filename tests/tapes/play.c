@@ -198,7 +198,7 @@ static void report(struct play *play)
 	}
 	json_object_foreach(replay.findings, id, finding)
 		print_finding(play, json_incref(finding));
-	check_account(play, replay.analysis);
+	check_account(play, replay.machines[0].analysis);
 	replay_close(&replay);
 	boxes_close(&boxes);
 }

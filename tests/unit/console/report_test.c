@@ -78,7 +78,7 @@ Test(report, a_flight_names_who_joined_who_did_not_and_how_many_are_unseen)
 	struct seen seen = { 0 };
 
 	replay_hang();
-	analysis_visit_flights(replay.analysis, note_flight, &seen);
+	replay_visit_flights(&replay, note_flight, &seen);
 	cr_assert_eq(seen.flights, 1);
 	cr_expect(strstr(seen.text, "AllGather #0 on fsdp (8 ranks), 4,194,304 × bf16"), "%s", seen.text);
 	cr_expect(strstr(seen.text, "joined  ranks 0,2: enqueued"), "%s", seen.text);
@@ -98,7 +98,7 @@ Test(report, a_box_without_the_mark_of_exit_is_not_called_killed_alone)
 
 	replay_hang();
 	replay.processes[1].life = BOX_ORPHANED;
-	analysis_visit_flights(replay.analysis, note_flight, &seen);
+	replay_visit_flights(&replay, note_flight, &seen);
 	cr_expect(strstr(seen.text, without), "%s", seen.text);
 	FILE *out = fmemopen(head, sizeof(head), "w");
 	run_head_print(out, &replay, 0, 400);
@@ -114,7 +114,7 @@ Test(report, a_flight_as_json_has_the_same)
 	struct seen seen = { 0 };
 
 	replay_hang();
-	analysis_visit_flights(replay.analysis, note_flight, &seen);
+	replay_visit_flights(&replay, note_flight, &seen);
 	cr_assert(seen.json);
 	cr_expect_str_eq(json_string_value(json_object_get(seen.json, "comm")), "0x5eed");
 	cr_expect_str_eq(json_string_value(json_object_get(seen.json, "function")), "AllGather");

@@ -70,9 +70,13 @@ int box_choice_open(const struct box_choice *choice, const char *command, struct
 	box_runs_keep_job(boxes, choice->job);
 	if (!boxes->count)
 		return say_none(choice, command);
-	if (boxes->run_count > 1 && !choice->all)
-		fprintf(stderr, "%s: this is the newest of %zu runs; --all shows the others, too\n", command,
-			boxes->run_count);
+	size_t shown = 1;
+
+	for (size_t run = 0; choice->earlier && (run = box_runs_earlier(boxes, run)) != 0;)
+		shown++;
+	if (boxes->run_count > shown && !choice->all)
+		fprintf(stderr, "%s: this is the newest of %zu runs%s; --all shows the others, too\n", command,
+			boxes->run_count, shown > 1 ? ", with the earlier starts of its job" : "");
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 struct box_choice {
 	const char *job;
 	bool all;
+	bool earlier; /* the command shows earlier starts of the newest run's job, too */
 	char **paths;
 	size_t path_count;
 };

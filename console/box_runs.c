@@ -176,3 +176,21 @@ size_t box_runs_entries(const struct boxes *boxes, size_t run, size_t *first)
 	}
 	return count;
 }
+
+size_t box_runs_earlier(const struct boxes *boxes, size_t run)
+{
+	size_t first, own;
+	int32_t generation;
+
+	box_runs_entries(boxes, run, &own);
+	generation = boxes->entries[own].reader.header.generation;
+	for (size_t older = run + 1; older < boxes->run_count; older++) {
+		box_runs_entries(boxes, older, &first);
+		const struct box_entry *entry = &boxes->entries[first];
+
+		if (!same_job(entry, &boxes->entries[own]) || entry->reader.header.generation == generation)
+			continue;
+		return entry->reader.header.generation < generation ? older : 0;
+	}
+	return 0;
+}

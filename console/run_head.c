@@ -40,6 +40,21 @@ static void print_duration(FILE *out, uint64_t seconds)
 		fprintf(out, "%" PRIu64 " days", seconds / 86400);
 }
 
+/* ", hosts a, b" */
+static void print_hosts(FILE *out, const struct replay *replay)
+{
+	fputs(replay->machine_count > 1 ? ", hosts " : ", host ", out);
+	for (size_t i = 0; i < replay->machine_count && i < HOSTS; i++) {
+		const struct rw_box_header *header = replay_header(&replay->processes[replay->machines[i].first]);
+
+		fputs(i ? ", " : "", out);
+		print_escaped(out, header->host, sizeof(header->host));
+	}
+	if (replay->machine_count > HOSTS)
+		fprintf(out, " and %zu more", replay->machine_count - HOSTS);
+	fputc('\n', out);
+}
+
 static void print_job(FILE *out, const struct replay *replay)
 {
 	const struct rw_box_header *header = replay_header(&replay->processes[0]);
@@ -48,15 +63,7 @@ static void print_job(FILE *out, const struct replay *replay)
 	print_escaped(out, header->job, sizeof(header->job));
 	if (header->generation > 0)
 		fprintf(out, ", restart %d", header->generation);
-	fputs(replay->machine_count > 1 ? ", hosts " : ", host ", out);
-	for (size_t i = 0; i < replay->machine_count && i < HOSTS; i++) {
-		header = replay_header(&replay->processes[replay->machines[i].first]);
-		fputs(i ? ", " : "", out);
-		print_escaped(out, header->host, sizeof(header->host));
-	}
-	if (replay->machine_count > HOSTS)
-		fprintf(out, " and %zu more", replay->machine_count - HOSTS);
-	fputc('\n', out);
+	print_hosts(out, replay);
 	if (replay->machine_count > 1)
 		fprintf(out, "machines  %zu (boots): each is judged by its own clock, and no rank by another machine's; what only two of "
 			     "them together would show is not looked for, but for operations in flight, which are matched by the order "
@@ -300,6 +307,34 @@ void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns, int
 	/* What did not fit into memory is missing: then nothing of it is said. */
 	if (fclose(text) || !lines)
 		fputs("(no memory for the head of the report)\n", out);
+	else
+		print_broken(out, lines, width);
+	free(lines);
+}
+
+void run_head_print_earlier(FILE *out, const struct replay *replay, uint64_t now_ns, int width)
+{
+	int32_t generation = replay_header(&replay->processes[0])->generation;
+	struct analysis_summary summary;
+	char *lines = NULL;
+	size_t size;
+	FILE *text = open_memstream(&lines, &size);
+
+	if (!text) {
+		fputs("(no memory for the head of an earlier start)\n", out);
+		return;
+	}
+	replay_summarise(replay, &summary);
+	fputs("earlier   this job before it was started again: ", text);
+	if (generation > 0)
+		fprintf(text, "restart %d", generation);
+	else
+		fputs("its first start (restart 0)", text);
+	print_hosts(text, replay);
+	print_ranks(text, replay, &summary);
+	print_end(text, replay, now_ns);
+	if (fclose(text) || !lines)
+		fputs("(no memory for the head of an earlier start)\n", out);
 	else
 		print_broken(out, lines, width);
 	free(lines);

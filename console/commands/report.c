@@ -79,6 +79,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 struct report {
 	const struct options *options;
 	const struct replay *replay;
+	bool earlier; /* it is an earlier start of a job: only its findings are shown */
 	size_t flights;
 	bool cut;  /* a box could not be read to its end */
 	int worst; /* EXIT_WARNING, EXIT_CRITICAL or 0 */
@@ -199,10 +200,14 @@ static void print_replay(struct report *report)
 {
 	bool text = !report->options->json;
 
-	if (text)
+	if (text && report->earlier)
+		run_head_print_earlier(stdout, report->replay, clock_realtime_ns(), terminal_width(STDOUT_FILENO));
+	else if (text)
 		run_head_print(stdout, report->replay, clock_realtime_ns(), terminal_width(STDOUT_FILENO));
 	if (print_findings(report) == 0 && text)
 		puts("\nno finding");
+	if (report->earlier)
+		return;
 	replay_visit_flights(report->replay, print_flight, report);
 	if (text) {
 		print_end(report);
@@ -244,6 +249,19 @@ static int report_run(struct report *report, struct boxes *boxes, size_t run)
 	return error;
 }
 
+/* Why the job had to be started again: a later start that is well would hide it. Each start by itself. */
+static int report_earlier(struct report *report, struct boxes *boxes)
+{
+	report->earlier = true;
+	for (size_t run = 0; (run = box_runs_earlier(boxes, run)) != 0;) {
+		if (!report->options->json)
+			putchar('\n');
+		if (report_run(report, boxes, run) != 0)
+			return COMMAND_FAILED;
+	}
+	return COMMAND_DONE;
+}
+
 static int report_runs(struct report *report, struct boxes *boxes)
 {
 	size_t runs = box_choice_runs(&report->options->choice, boxes);
@@ -255,6 +273,8 @@ static int report_runs(struct report *report, struct boxes *boxes)
 		if (report_run(report, boxes, run) != 0)
 			status = COMMAND_FAILED;
 	}
+	if (!report->options->choice.all && status == COMMAND_DONE)
+		status = report_earlier(report, boxes);
 	return status;
 }
 
@@ -312,6 +332,7 @@ static int run(const struct command *command, int argc, char **argv)
 	int status = COMMAND_FAILED;
 
 	command_parse(command, argc, argv, 0, &options);
+	options.choice.earlier = !options.html;
 	if (box_choice_open(&options.choice, argv[0], &boxes) == 0)
 		status = options.html ? write_page(&report, &boxes) : report_runs(&report, &boxes);
 	if (status == COMMAND_DONE && (boxes.refused || report.cut))
@@ -345,7 +366,8 @@ static const struct argp report_argp = {
 	    "Says what became of a job, from its black boxes, and Xids in this machine's kernel log: what was found, "
 	    "which operations were in flight at "
 	    "the end, who had joined them and who had not, and what the missing ranks' threads did. Needs no collector "
-	    "and works after everything was killed. Without a name: the newest run of this user on this machine.\v"
+	    "and works after everything was killed. Without a name: the newest run of this user on this machine. Of a job that was started "
+	    "again the findings of its earlier starts follow, each judged by itself.\v"
 	    "For several machines copy the boxes (*.rwbox) into one directory.\n\n"
 	    "Examples:\n"
 	    "  rankwatch report\n"

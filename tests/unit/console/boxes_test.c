@@ -66,6 +66,68 @@ Test(boxes, that_share_a_communicator_are_one_run_and_the_newest_run_comes_first
 	boxes_close(&boxes);
 }
 
+static void make_start(const char *directory, const char *job, int32_t generation, uint64_t comm, uint64_t created)
+{
+	char made[512], named[512];
+	struct box_writer writer;
+
+	crafted_box(&writer, directory, job, 0, comm);
+	writer.header->created_realtime_ns = created;
+	writer.header->generation = generation;
+	snprintf(made, sizeof(made), "%s", writer.path);
+	snprintf(named, sizeof(named), "%s/%s-start-%llu" RW_BOX_SUFFIX, directory, job, (unsigned long long)created);
+	box_writer_close(&writer);
+	cr_assert_eq(rename(made, named), 0);
+}
+
+/* The times at which the starts that are told with the newest run began. */
+static size_t earlier_starts(const struct boxes *boxes, uint64_t times[8])
+{
+	size_t count = 0, first;
+
+	for (size_t run = 0; count < 8 && (run = box_runs_earlier(boxes, run)) != 0;) {
+		box_runs_entries(boxes, run, &first);
+		times[count++] = boxes->entries[first].reader.header.created_realtime_ns;
+	}
+	return count;
+}
+
+Test(boxes, of_a_job_that_was_started_again_its_earlier_starts_are_found_and_no_other_launch_of_its_name)
+{
+	const char *directory = crafted_directory();
+	uint64_t times[8] = { 0 };
+	struct refusals refusals;
+	struct boxes boxes;
+
+	make_start(directory, "local", 0, 0xa, 100); /* yesterday, */
+	make_start(directory, "local", 1, 0xb, 110); /* … */
+	make_start(directory, "local", 2, 0xc, 120);
+	make_start(directory, "local", 0, 0xd, 200); /* and today */
+	make_start(directory, "other", 1, 0xe, 205);
+	make_start(directory, "local", 1, 0xf, 210);
+	make_start(directory, "local", 2, 0x10, 220);
+	make_start(directory, "local", 2, 0x11, 221); /* a group of the same start that shares no communicator with the rest */
+	open_all(&boxes, directory, &refusals);
+	cr_assert_eq(boxes.run_count, 8);
+	cr_assert_eq(earlier_starts(&boxes, times), 2);
+	cr_expect_eq(times[0], 210);
+	cr_expect_eq(times[1], 200);
+	boxes_close(&boxes);
+}
+
+Test(boxes, of_a_first_start_there_is_no_earlier_one)
+{
+	const char *directory = crafted_directory();
+	struct refusals refusals;
+	struct boxes boxes;
+
+	make_start(directory, "local", 1, 0xa, 100);
+	make_start(directory, "local", 0, 0xb, 200);
+	open_all(&boxes, directory, &refusals);
+	cr_expect_eq(box_runs_earlier(&boxes, 0), 0);
+	boxes_close(&boxes);
+}
+
 static void make_waiting(const char *directory, int rank, uint64_t birth, uint64_t created)
 {
 	char made[512], named[512];

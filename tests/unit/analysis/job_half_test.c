@@ -16,7 +16,7 @@
 static struct many_hosts_job usual(enum many_hosts_shape shape, enum many_hosts_fault fault)
 {
 	return (struct many_hosts_job){
-		.hosts = 4, .per_host = 2, .stages = 2, .shape = shape, .operations = shape == MANY_PIPELINE ? 8 : 20,
+		.hosts = 4, .per_host = 2, .stages = 2, .shape = shape, .operations = shape == MANY_PIPELINE || shape == MANY_CUBE ? 8 : 20,
 		.step_ms = 500, .jitter = 0.05, .noise = 0.02, .lasts = 0.5, .differences = 0.01, .uneven = 0.2,
 		.fault = fault, .rank = 3, .slow = 0.25, .at_s = 20, .seconds = 80, .lose = 0.05, .delay_ms = 500, .seed = 11,
 	};
@@ -152,9 +152,97 @@ Test(job_half, names_a_slow_rank_of_a_stage_by_the_other_replicas)
 	expect_named(&result, RW_KIND_STRAGGLER, 4);
 }
 
+/* By a host's own analysis or by the job half: named is `rank` and no other. */
+static void expect_only(const struct many_hosts_result *result, int32_t rank, const char *what)
+{
+	bool named = false;
+
+	for (size_t i = 0; i < result->node_count; i++) {
+		cr_expect_eq(result->of_nodes[i].ranks[0], rank, "%s, of a host: %s", what, result->of_nodes[i].text);
+		named |= result->of_nodes[i].kind == RW_KIND_STRAGGLER;
+	}
+	for (size_t i = 0; i < result->count; i++) {
+		if (result->findings[i].severity < RW_WARNING || result->findings[i].confidence == RW_INCONCLUSIVE)
+			continue;
+		cr_expect_eq(result->findings[i].ranks[0], rank, "%s: %s", what, result->findings[i].text);
+		named |= result->findings[i].kind == RW_KIND_STRAGGLER;
+	}
+	cr_expect(named, "%s: nobody was named", what);
+}
+
+/* The root is in its tensor parallel group; that of the next stage and of the other replica only receive its lateness. */
+Test(job_half, names_a_slow_rank_of_tensor_pipeline_and_data_parallelism)
+{
+	for (int rank = 1; rank < 16; rank += 6) { /* in the first stage, the last, and of the other replica */
+		struct many_hosts_result result;
+		struct many_hosts_job job = usual(MANY_CUBE, MANY_SLOW_RANK);
+
+		job.per_host = 4;
+		job.rank = rank;
+		job.seconds = 160;
+		many_hosts_play(&job, &result);
+		expect_only(&result, rank, "cube");
+	}
+}
+
+Test(job_half, names_a_slow_rank_of_shards_and_replicas)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_HYBRID, MANY_SLOW_RANK);
+
+	job.per_host = 4;
+	job.rank = 6;
+	job.seconds = 160;
+	many_hosts_play(&job, &result);
+	expect_only(&result, 6, "HSDP");
+}
+
+/* Whichever is told, no third one is. */
+Test(job_half, names_two_slow_ranks_and_no_other)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_FLAT, MANY_TWO_SLOW);
+	bool named[16] = { false };
+
+	job.hosts = 16;
+	job.per_host = 1;
+	job.rank = 3;
+	job.other_rank = 9;
+	many_hosts_play(&job, &result);
+	for (size_t i = 0; i < result.count; i++) {
+		const struct many_hosts_finding *found = &result.findings[i];
+		if (found->severity < RW_WARNING || found->confidence == RW_INCONCLUSIVE)
+			continue;
+		for (size_t k = 0; k < found->rank_count; k++) {
+			cr_expect(found->ranks[k] == 3 || found->ranks[k] == 9, "%s", found->text);
+			named[found->ranks[k]] = true;
+		}
+	}
+	cr_expect(named[3] && named[9], "3 %d, 9 %d", named[3], named[9]);
+}
+
+/* Its root never waits in it, and the others wait for the root only. */
+Test(job_half, is_not_misled_by_a_broadcast_in_each_step)
+{
+	for (int rank = -1; rank < 4; rank += 1 + 2 * (rank == 0)) { /* nobody, the root, another */
+		struct many_hosts_result result;
+		struct many_hosts_job job = usual(MANY_FLAT, rank < 0 ? MANY_HEALTHY : MANY_SLOW_RANK);
+
+		job.hosts = 8;
+		job.per_host = 1;
+		job.broadcasts = true;
+		job.rank = rank;
+		many_hosts_play(&job, &result);
+		if (rank < 0)
+			cr_expect_eq(result.count, 0, "%s", result.findings[0].text);
+		else
+			expect_only(&result, rank, "broadcast");
+	}
+}
+
 Test(job_half, is_silent_while_all_is_well)
 {
-	for (int shape = MANY_FLAT; shape <= MANY_PIPELINE; shape++) {
+	for (int shape = MANY_FLAT; shape <= MANY_HYBRID; shape++) {
 		struct many_hosts_result result;
 		struct many_hosts_job job = usual(shape, MANY_HEALTHY);
 		job.uneven = 0.6;

@@ -275,11 +275,13 @@ static void announce(struct many *many, int rank)
 		abort();
 	if (job->shape == MANY_FLAT) {
 		add_communicator(many, rank, DATA, 0x5eed, rank, ranks_of(job), job->hosts);
-	} else if (job->shape == MANY_MESH) {
+	} else if (job->shape == MANY_MESH || job->shape == MANY_HYBRID) {
 		add_communicator(many, rank, GROUP, 0x1000u + (uint64_t)host, local, job->per_host, 1);
 		add_communicator(many, rank, DATA, 0x2000u + (uint64_t)local, host, job->hosts, job->hosts);
 	} else {
 		int stage = host % job->stages, replica = host / job->stages, replicas = job->hosts / job->stages;
+		if (job->shape == MANY_CUBE)
+			add_communicator(many, rank, GROUP, 0x1000u + (uint64_t)host, local, job->per_host, 1);
 		add_communicator(many, rank, CHAIN, 0x3000u + (uint64_t)(replica * job->per_host + local), stage, job->stages,
 				 job->stages);
 		if (replicas > 1)
@@ -317,6 +319,8 @@ static bool is_faulty(const struct many_hosts_job *job, int rank)
 	switch (job->fault) {
 	case MANY_SLOW_RANK:
 		return rank == job->rank;
+	case MANY_TWO_SLOW:
+		return rank == job->rank || rank == job->other_rank;
 	case MANY_SLOW_HOST:
 		return host == job->rank / job->per_host;
 	case MANY_ALL_SLOWER:
@@ -395,7 +399,7 @@ static double work_ms(struct many *many, int rank)
 	double each_ms = job->step_ms / job->operations;
 	double share = 1 + state->difference + state->level + job->jitter * uniform(many);
 
-	if (job->shape == MANY_PIPELINE && job->stages > 1)
+	if ((job->shape == MANY_PIPELINE || job->shape == MANY_CUBE) && job->stages > 1)
 		share += job->uneven * (rank / job->per_host % job->stages) / (job->stages - 1);
 	bool since = now_s(many, state->gpu_ms) >= job->at_s;
 	if (since && is_faulty(job, rank))
@@ -645,11 +649,27 @@ static double furthest_ms(const struct many *many)
 	return ms;
 }
 
+/* From rank 0, which does not wait; each other ends its own when that has come. */
+static void broadcast(struct many *many)
+{
+	double root_ms = many->ranks[0].gpu_ms;
+
+	for (int i = 0; i < ranks_of(many->job) && is_whole(many, 0, 1, ranks_of(many->job)); i++) {
+		struct rank *rank = &many->ranks[i];
+		double begun_ms = rank->gpu_ms;
+
+		rank->gpu_ms = fmax(begun_ms, root_ms) + transfer_ms;
+		tell(many, i, (struct call){ DATA, RW_FUNCTION_BROADCAST, 64, 0, false }, begun_ms, begun_ms, rank->gpu_ms);
+	}
+}
+
 static void play_flat(struct many *many)
 {
 	const struct many_hosts_job *job = many->job;
 	int all = ranks_of(job);
 
+	if (job->broadcasts)
+		broadcast(many);
 	for (int i = 0; i < job->operations; i++) {
 		bool back = i * 2 >= job->operations;
 		collective(many, (struct call){ DATA, back ? RW_FUNCTION_REDUCE_SCATTER : RW_FUNCTION_ALL_GATHER, 1 << 20, -1 }, 0, 1,
@@ -673,6 +693,35 @@ static void play_mesh(struct many *many)
 		collective(many, (struct call){ DATA, RW_FUNCTION_ALL_REDUCE, 1 << 20, -1 }, local, job->per_host, job->hosts, false);
 }
 
+static void play_hybrid(struct many *many)
+{
+	const struct many_hosts_job *job = many->job;
+
+	for (int i = 0; i < job->operations; i++) {
+		bool back = i * 2 >= job->operations;
+		for (int host = 0; host < job->hosts; host++)
+			collective(many, (struct call){ GROUP, back ? RW_FUNCTION_REDUCE_SCATTER : RW_FUNCTION_ALL_GATHER, 1 << 20, -1 },
+				   host * job->per_host, 1, job->per_host, true);
+		for (int local = 0; local < job->per_host && back; local++)
+			collective(many, (struct call){ DATA, RW_FUNCTION_ALL_REDUCE, 1 << 18, -1 }, local, job->per_host, job->hosts,
+				   false);
+		let_time_pass(many, furthest_ms(many) - tick_ms);
+	}
+}
+
+/* A micro-batch through all stages of a replica, whose ranks work together in each. */
+static void forward_together(struct many *many, int replica)
+{
+	const struct many_hosts_job *job = many->job;
+
+	for (int stage = 0; stage < job->stages; stage++) {
+		int first = (replica * job->stages + stage) * job->per_host;
+		collective(many, (struct call){ GROUP, RW_FUNCTION_ALL_REDUCE, 1 << 16, -1 }, first, 1, job->per_host, true);
+		for (int local = 0; local < job->per_host && stage + 1 < job->stages; local++)
+			transfer(many, first + local, first + local + job->per_host, stage, stage + 1);
+	}
+}
+
 static void play_pipeline(struct many *many)
 {
 	const struct many_hosts_job *job = many->job;
@@ -680,8 +729,8 @@ static void play_pipeline(struct many *many)
 
 	for (int i = 0; i < job->operations; i++) {
 		for (int replica = 0; replica < replicas; replica++)
-			for (int local = 0; local < job->per_host; local++)
-				forward(many, replica, local);
+			for (int local = 0; local < (job->shape == MANY_CUBE ? 1 : job->per_host); local++)
+				job->shape == MANY_CUBE ? forward_together(many, replica) : forward(many, replica, local);
 		let_time_pass(many, furthest_ms(many) - job->step_ms);
 	}
 	for (int i = 0; i < job->stages * job->per_host && replicas > 1; i++)
@@ -700,9 +749,11 @@ static void play_step(struct many *many)
 		play_flat(many);
 	else if (job->shape == MANY_MESH)
 		play_mesh(many);
+	else if (job->shape == MANY_HYBRID)
+		play_hybrid(many);
 	else
 		play_pipeline(many);
-	for (int i = 0; i < job->interposed * job->per_host && job->shape != MANY_PIPELINE; i++)
+	for (int i = 0; i < job->interposed * job->per_host && job->shape <= MANY_MESH; i++)
 		if (many->ranks[i].state == RUNS)
 			tell(many, i, (struct call){ DATA, RW_FUNCTION_BROADCAST, 64, 0, true }, many->ranks[i].gpu_ms,
 			     many->ranks[i].gpu_ms, many->ranks[i].gpu_ms + 0.1);

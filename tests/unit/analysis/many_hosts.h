@@ -18,6 +18,8 @@ enum many_hosts_shape {
 	MANY_FLAT,     /* one communicator of all ranks, layer by layer (FSDP) */
 	MANY_MESH,     /* tensor parallelism inside of a host, data parallelism from host to host; nothing joins all ranks */
 	MANY_PIPELINE, /* a stage is a host: rank i of one sends to rank i of the next; replicas reduce, stage by stage */
+	MANY_CUBE,     /* as a pipeline, with tensor parallelism inside of each host: TP × PP × DP */
+	MANY_HYBRID,   /* sharded inside of a host, layer by layer, and each layer's gradients reduced from host to host (HSDP) */
 };
 
 enum many_hosts_fault {
@@ -36,6 +38,7 @@ enum many_hosts_fault {
 	MANY_OTHER_CALL,     /* the rank makes another call than the others, once, and all goes on */
 	MANY_HALF_OTHER,     /* so do all ranks of every other host */
 	MANY_PAUSE,          /* the rank does something else for `pause_s`, and goes on */
+	MANY_TWO_SLOW,       /* the rank, and another one */
 	MANY_OTHER_BITS,     /* the rank has another result of each operation that spans hosts, as far as it is scanned */
 };
 
@@ -55,6 +58,8 @@ struct many_hosts_job {
 	bool throttled;              /* the GPU of the slow rank is too hot, as its host sees */
 	enum many_hosts_fault fault;
 	int rank;                    /* whose, or of the host's */
+	int other_rank;              /* of two */
+	bool broadcasts;             /* flat: rank 0 broadcasts in each step and goes on: what it sends is buffered */
 	double slow;                 /* by this share of its work */
 	double at_s, pause_s, seconds;
 	double lose;                 /* this share of the batches never comes … */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool same_boot(const struct box_entry *a, const struct box_entry *b)
+bool box_boots_are_same(const struct box_entry *a, const struct box_entry *b)
 {
 	return !strncmp(a->reader.header.boot_id, b->reader.header.boot_id, sizeof(a->reader.header.boot_id));
 }
@@ -15,7 +15,7 @@ size_t box_boots_gather(struct box_entry *entries, size_t count)
 	for (size_t i = 1; i < count; i++) {
 		struct box_entry entry = entries[i];
 
-		if (!same_boot(&entries[0], &entry))
+		if (!box_boots_are_same(&entries[0], &entry))
 			continue;
 		memmove(&entries[gathered + 1], &entries[gathered], (i - gathered) * sizeof(*entries));
 		entries[gathered++] = entry;

@@ -73,7 +73,8 @@ static int add_entry(struct replay *replay, struct replay_machine *machine, stru
 	return 0;
 }
 
-static int add_machine(struct replay *replay, struct playing *playing, struct box_entry *entries, size_t count)
+/* That of the first of these entries, with all others of its boot; taken: those that have been added. */
+static int add_machine(struct replay *replay, struct playing *playing, struct box_entry *entries, size_t count, bool *taken)
 {
 	struct replay_machine *machine = &replay->machines[replay->machine_count];
 	int error = 0;
@@ -88,8 +89,24 @@ static int add_machine(struct replay *replay, struct playing *playing, struct bo
 	replay->machine_count++;
 	if (playing->watch)
 		analysis_watch_time(machine->analysis, pass_stretch, playing);
-	for (size_t i = 0; i < count && !error; i++)
+	for (size_t i = 0; i < count && !error; i++) {
+		if (taken[i] || !box_boots_are_same(&entries[0], &entries[i]))
+			continue;
+		taken[i] = true;
 		error = add_entry(replay, machine, &entries[i]);
+	}
+	return error;
+}
+
+static int add_machines(struct replay *replay, struct playing *playing, struct box_entry *entries, size_t count)
+{
+	bool *taken = calloc(count + 1, sizeof(*taken));
+	int error = taken ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < count && !error; i++)
+		if (!taken[i])
+			error = add_machine(replay, playing, &entries[i], count - i, &taken[i]);
+	free(taken);
 	return error;
 }
 
@@ -185,7 +202,7 @@ int replay_open(struct replay *replay, struct box_entry *entries, size_t count, 
 		const struct replay_watch *watch)
 {
 	struct playing playing = { .replay = replay, .watch = watch };
-	int error = 0;
+	int error;
 
 	*replay = (struct replay){ .realtime_offset_ns = box_realtime_offset(&entries[0].reader.header) };
 	replay->findings = json_object();
@@ -193,10 +210,7 @@ int replay_open(struct replay *replay, struct box_entry *entries, size_t count, 
 	replay->machines = calloc(count, sizeof(*replay->machines));
 	if (!replay->findings || !replay->processes || !replay->machines)
 		return -ENOMEM;
-	for (size_t at = 0, gathered; at < count && !error; at += gathered) {
-		gathered = box_boots_gather(&entries[at], count - at);
-		error = add_machine(replay, &playing, &entries[at], gathered);
-	}
+	error = add_machines(replay, &playing, entries, count);
 	if (error)
 		return error;
 	/* Of several machines at most one is this one: then nobody looks, which is said. */

@@ -48,8 +48,8 @@ struct replay_watch {
 	void *argument;
 };
 
-/* Replays `count` entries of one run, which are put in order by machine. Takes over their readers (the entries' fd becomes -1);
- * the entries must outlive the replay. kernel_log: NULL is /dev/kmsg. watch: NULL nothing; when it is called, the processes are there. 0 or
+/* Replays `count` entries of one run. Takes over their readers (the entries' fd becomes -1); the entries must outlive
+ * the replay. kernel_log: NULL is /dev/kmsg. watch: NULL nothing; when it is called, the processes are there. 0 or
  * -ENOMEM; close in both cases. */
 int replay_open(struct replay *replay, struct box_entry *entries, size_t count, const char *kernel_log,
 		const struct replay_watch *watch);

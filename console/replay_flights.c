@@ -77,15 +77,31 @@ static void take(void *argument, const struct analysis_flight *flight)
 		known->missing[known->flight.missing_count++] = flight->missing[i];
 }
 
-/* Has a process that is in this communicator not come to the operation? Its box must show all its calls, or later ones than the
- * first of them, and each of them must be announced, as the operation's is: else nothing is known. */
+static bool is_member(const struct replay_process *process, const struct analysis_flight *flight)
+{
+	struct rw_communicator *communicators;
+	uint32_t count;
+	bool member = false;
+
+	box_communicators(feed_reader(process->feed), &communicators, &count);
+	for (uint32_t i = 0; i < count; i++)
+		member |= communicators[i].born_ns && communicators[i].id == flight->comm;
+	free(communicators);
+	return member;
+}
+
+/* Has a process that is in this communicator not come to the operation? Each of its calls that the box still has must be numbered as
+ * the operation is, and the ring must have kept one, or everything: else nothing is known. */
 static bool has_not_called(const struct replay_process *process, const struct analysis_flight *flight)
 {
+	const struct rw_box_header *header = replay_header(process);
+	bool seen = header->head <= header->ring_slots;
 	struct box_operations operations;
-	bool member = false, certain = box_operations_read(&operations, feed_reader(process->feed)) == 0, called = false;
 
-	for (uint32_t i = 0; i < operations.communicator_count; i++)
-		member |= operations.communicators[i].born_ns && operations.communicators[i].id == flight->comm;
+	if (!is_member(process, flight))
+		return false;
+	bool certain = box_operations_read(&operations, feed_reader(process->feed)) == 0, called = false;
+
 	for (size_t i = 0; i < operations.count && certain; i++) {
 		const struct rw_operation *operation = &operations.list[i];
 		const struct rw_communicator *communicator = box_operations_communicator(&operations, operation);
@@ -93,10 +109,11 @@ static bool has_not_called(const struct replay_process *process, const struct an
 		if (!communicator || communicator->id != flight->comm || operation->function != flight->function)
 			continue;
 		certain = operation->known & RW_KNOWN_IDENT && !(operation->flags & (RW_FLAG_UNANNOUNCED | RW_FLAG_CAPTURED));
+		seen = true;
 		called |= operation->sequence >= flight->sequence;
 	}
 	box_operations_free(&operations);
-	return member && certain && !called;
+	return certain && seen && !called;
 }
 
 static bool is_pair(const struct analysis_flight *flight)
@@ -105,12 +122,17 @@ static bool is_pair(const struct analysis_flight *flight)
 	       flight->function == RW_FUNCTION_SEND_RECV;
 }
 
-/* Ranks of machines on which it is not in flight. */
+static bool is_whole(const struct analysis_flight *flight)
+{
+	return flight->comm_size > 0 && flight->joined_count + flight->missing_count >= (size_t)flight->comm_size;
+}
+
+/* Ranks of machines on which it is not in flight. Boxes are read for it only while somebody is unaccounted for. */
 static void add_missing(const struct gathering *gathering, struct known_flight *known)
 {
 	const struct replay *replay = gathering->replay;
 
-	for (size_t i = 0; !is_pair(&known->flight) && i < replay->count && has_room(gathering, known); i++) {
+	for (size_t i = 0; !is_pair(&known->flight) && !is_whole(&known->flight) && i < replay->count && has_room(gathering, known); i++) {
 		const struct replay_process *process = &replay->processes[i];
 		size_t machine = (size_t)(replay_machine_of(replay, process) - replay->machines);
 

@@ -66,7 +66,7 @@ static void take_stretch(void *argument, const struct analysis_stretch *stretch)
 		row->world_rank = stretch->world_rank;
 	}
 	/* Machines number their steps each for itself. */
-	if (replay_machine_of(&view->replay, process) == view->replay.machines)
+	if (stretch->process <= view->replay.machines[0].count)
 		step_series_note(&view->steps, stretch->step, from_ns);
 }
 

@@ -29,7 +29,10 @@ static void keep_finding(void *argument, const struct rw_finding *finding)
 	char key[64];
 
 	/* Two machines can find the same of the job, each for its own ranks. */
-	snprintf(key, sizeof(key), "%s@%zu", finding->id, playing->machine);
+	if (playing->machine)
+		snprintf(key, sizeof(key), "%s@%zu", finding->id, playing->machine);
+	else
+		snprintf(key, sizeof(key), "%s", finding->id);
 	json_object_set_new(replay->findings, key,
 			    finding_to_json(finding, replay->machines[playing->machine].realtime_offset_ns));
 }

@@ -199,7 +199,7 @@ static void say_findings(const struct export *export)
 	json_t *finding;
 
 	json_object_foreach(export->replay.findings, id, finding)
-		foreign_line(stderr, "%s: there is %s (%s): %s", export->command, id, value_text(finding, "kind"), value_text(finding, "text"));
+		foreign_line(stderr, "%s: there is %s (%s): %s", export->command, value_text(finding, "id"), value_text(finding, "kind"), value_text(finding, "text"));
 }
 
 /* Is there what was chosen? Sets the window around it. */

@@ -23,7 +23,8 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 }
 
 /* Nothing that depends on who looks, since when, how deep, or in which order: another collector reaches the same id. So
- * the cause is not in it: it may be found later, or by one level and not by another. */
+ * the cause is not in it: it may be found later, or by one level and not by another. A desync is of one communicator: the same ranks
+ * can have parted from the others on several at once, and these are as many findings. */
 static void write_id(struct rw_finding *finding)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
@@ -31,6 +32,8 @@ static void write_id(struct rw_finding *finding)
 	hash = hash_bytes(hash, finding->job.id, strlen(finding->job.id));
 	hash = hash_bytes(hash, parts, sizeof(parts));
 	hash = hash_bytes(hash, finding->ranks, finding->rank_count * sizeof(*finding->ranks));
+	if (finding->kind == RW_KIND_DESYNC)
+		hash = hash_bytes(hash, &finding->operation.comm, sizeof(finding->operation.comm));
 	snprintf(finding->id, sizeof(finding->id), "%08x-%d", (uint32_t)(hash ^ hash >> 32), finding->job.generation);
 }
 
@@ -176,23 +179,15 @@ static void update(struct findings *findings, uint32_t at, struct record *record
 	emit(findings, record, RW_FINDING_UPDATE, now_ns);
 }
 
-/* Of one id one is open at a time, also where it is about another communicator: readers know a finding by its id. */
-static int find_open(const struct findings *findings, const struct record *record, int known)
-{
-	int at = find(findings, record->finding.kind, record->subject);
-
-	return at < 0 && known >= 0 && findings->records[known]->open ? known : at;
-}
-
 void findings_tell(struct findings *findings, struct record *record, uint64_t now_ns)
 {
-	write_id(&record->finding);
-	int known = find_id(findings, record->finding.id), at = find_open(findings, record, known);
-
+	int at = find(findings, record->finding.kind, record->subject);
 	if (at >= 0) {
 		update(findings, (uint32_t)at, record, now_ns);
 		return;
 	}
+	write_id(&record->finding);
+	int known = find_id(findings, record->finding.id);
 	if (known >= 0) {
 		record->finding.revision = findings->records[known]->finding.revision;
 		drop(findings, (uint32_t)known);

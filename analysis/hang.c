@@ -206,7 +206,16 @@ static void set_watchdog(const struct waiting *waiting, const struct job *job, s
 	root->watchdog = first ? first : job->ranks[root->rank].process;
 }
 
-/* Each root once, with the oldest of the instances in which others that live wait for it. */
+/* Where more are missing than wait, nobody who lives is judged (hang_verdict.c): such an instance counts only where there is no other. */
+static bool is_better(const struct process *root, const struct standing *standing, const struct standing *than)
+{
+	bool lives = root->life != ANALYSIS_STOPPED && !process_is_dead(root);
+	bool judged = !lives || standing->missing <= standing->waiters, than_judged = !lives || than->missing <= than->waiters;
+
+	return judged != than_judged ? judged : standing->since_ns < than->since_ns;
+}
+
+/* Each root once, with the oldest of the instances in which others that live wait for it, and in which it can be judged. */
 static size_t collect_roots(const struct waiting *waiting, const struct job *job, struct hang_root *roots)
 {
 	size_t count = 0;
@@ -220,7 +229,7 @@ static size_t collect_roots(const struct waiting *waiting, const struct job *job
 			size_t at = 0;
 			while (at < count && roots[at].rank != rank)
 				at++;
-			if (at < count && roots[at].standing->since_ns <= standing->since_ns)
+			if (at < count && !is_better(job->ranks[rank].process, standing, roots[at].standing))
 				continue;
 			roots[at] = (struct hang_root){ .standing = standing, .member = member, .rank = rank };
 			count += at == count;

@@ -139,6 +139,14 @@ static void find_places(struct look *look)
 	}
 }
 
+/* Where more are missing than wait, nobody is judged (tell_hang()): such a place counts only where there is no other. */
+static bool is_better(const struct stand_place *place, const struct stand_place *than)
+{
+	bool judged = place->missing <= place->waiters;
+
+	return judged != (than->missing <= than->waiters) ? judged : place->since_ns < than->since_ns;
+}
+
 static void add_root(struct look *look, uint32_t rank, const struct stand_place *place)
 {
 	if (!look->listed[rank]) {
@@ -147,8 +155,17 @@ static void add_root(struct look *look, uint32_t rank, const struct stand_place 
 		return;
 	}
 	for (uint32_t i = 0; i < look->root_count; i++)
-		if (look->roots[i].rank == rank && place->since_ns < look->roots[i].place->since_ns)
+		if (look->roots[i].rank == rank && is_better(place, look->roots[i].place))
 			look->roots[i].place = place;
+}
+
+static void count_missing(struct look *look, struct stand_place *place)
+{
+	for (uint32_t i = 0; i < place->comm->member_count; i++) {
+		enum stand_presence presence = stand_presence(look->world, place, &place->comm->members[i], look->now_ns);
+		place->unknown += presence == STAND_IS_UNKNOWN;
+		place->missing += presence == STAND_IS_MISSING;
+	}
 }
 
 /* Who is missing and stands nowhere itself. */
@@ -156,12 +173,12 @@ static void find_roots(struct look *look)
 {
 	for (uint32_t i = 0; i < look->place_count; i++) {
 		struct stand_place *place = &look->places[i];
-		for (uint32_t k = 0; k < place->comm->member_count && !place->parted; k++) {
+		if (place->parted)
+			continue;
+		count_missing(look, place);
+		for (uint32_t k = 0; k < place->comm->member_count; k++) {
 			const struct world_member *member = &place->comm->members[k];
-			enum stand_presence presence = stand_presence(look->world, place, member, look->now_ns);
-			place->unknown += presence == STAND_IS_UNKNOWN;
-			place->missing += presence == STAND_IS_MISSING;
-			if (presence == STAND_IS_MISSING && !look->stands[member->rank])
+			if (!look->stands[member->rank] && stand_presence(look->world, place, member, look->now_ns) == STAND_IS_MISSING)
 				add_root(look, member->rank, place);
 		}
 	}

@@ -40,6 +40,7 @@ enum wrong {
 	WRONG_BITS,      /* of a result */
 	WRONG_CONNECT,   /* all have called, and NCCL does not get them connected */
 	WRONG_PARTED,    /* has come to another operation than the others */
+	WRONG_BEHIND,    /* hangs, and where others have waited the longest most of those who are missing only wait elsewhere */
 	WRONGS,
 };
 
@@ -193,7 +194,7 @@ static bool is_stuck(const struct loose *loose, int communicator, int tick)
 {
 	static const bool sticks[WRONGS] = { [WRONG_HANG] = true, [WRONG_ENQUEUED] = true, [WRONG_PAIR] = true,
 					     [WRONG_ENDED] = true, [WRONG_STOPPED] = true, [WRONG_SILENT] = true,
-					     [WRONG_CONNECT] = true, [WRONG_PARTED] = true };
+					     [WRONG_CONNECT] = true, [WRONG_PARTED] = true, [WRONG_BEHIND] = true };
 	int until = loose->wrong == WRONG_STOPPED ? loose->until : loose->ticks;
 
 	return sticks[loose->wrong] && tick >= loose->since && tick < until && loose->rank[loose->who].member[communicator];
@@ -285,11 +286,31 @@ static void add_progress(struct loose *loose, int number, int tick)
 	}
 }
 
+/* Who waits first on the second communicator: its first member that is not at fault. */
+static int first_of_second(const struct loose *loose)
+{
+	for (int i = 0; i < loose->ranks; i++)
+		if (loose->rank[i].member[1] && i != loose->who)
+			return i;
+	return -1;
+}
+
+static bool does_wait(const struct loose *loose, int number, int communicator)
+{
+	static const bool too[WRONGS] = { [WRONG_ENQUEUED] = true, [WRONG_CONNECT] = true, [WRONG_PARTED] = true };
+
+	if (loose->wrong == WRONG_PAIR)
+		return number == loose->peer;
+	if (loose->wrong == WRONG_BEHIND && communicator == 1)
+		return number == first_of_second(loose);
+	return number != loose->who || too[loose->wrong];
+}
+
 /* One that stands, in its oldest unfinished operation. */
 static void add_flight(struct loose *loose, int number, int communicator, int tick)
 {
 	bool pair = loose->wrong == WRONG_PAIR, faulty = number == loose->who;
-	uint32_t age_ms = (uint32_t)(tick - loose->since) * TICK_MS + limit_ms(loose) % 1000;
+	uint32_t age_ms = (uint32_t)(tick - loose->since) * TICK_MS + limit_ms(loose) % 1000 + (loose->wrong == WRONG_BEHIND && communicator == 1 ? 1000 : 0);
 	bool connects = loose->wrong == WRONG_CONNECT, parted = faulty && loose->wrong == WRONG_PARTED;
 	bool arrived = !connects && (!faulty || parted);
 	uint8_t flags = (uint8_t)((pair ? 0 : RW_MESSAGE_HOLDS) | (loose->by_host ? RW_MESSAGE_BY_HOST : 0) | (arrived ? RW_MESSAGE_ARRIVED : 0));
@@ -310,7 +331,7 @@ static void add_flight(struct loose *loose, int number, int communicator, int ti
 
 static void add_idle(struct loose *loose, int number, int communicator, int tick)
 {
-	bool called = loose->wrong == WRONG_ENQUEUED || loose->wrong == WRONG_CONNECT || number != loose->who;
+	bool called = loose->wrong == WRONG_ENQUEUED || loose->wrong == WRONG_CONNECT || does_wait(loose, number, communicator);
 
 	add(loose, RW_MESSAGE_CALLS, number, function_of(communicator))->calls = (struct rw_message_calls){
 		.comm = id_of(communicator),
@@ -333,15 +354,6 @@ static void add_why(struct loose *loose, int number, int tick)
 	strcpy(message->why.text, loose->number % 2 ? "fsync(2)" : "futex(2)");
 }
 
-static bool does_wait(const struct loose *loose, int number)
-{
-	static const bool too[WRONGS] = { [WRONG_ENQUEUED] = true, [WRONG_CONNECT] = true, [WRONG_PARTED] = true };
-
-	if (loose->wrong == WRONG_PAIR)
-		return number == loose->peer;
-	return number != loose->who || too[loose->wrong];
-}
-
 static void add_standing(struct loose *loose, int number, int tick)
 {
 	bool dead = number == loose->who && (loose->wrong == WRONG_ENDED || loose->wrong == WRONG_STOPPED);
@@ -349,7 +361,7 @@ static void add_standing(struct loose *loose, int number, int tick)
 	for (int i = 0; i < loose->communicators && !dead; i++) {
 		if (!loose->rank[number].member[i] || !is_stuck(loose, i, tick) || tick % 2)
 			continue;
-		if (does_wait(loose, number))
+		if (does_wait(loose, number, i))
 			add_flight(loose, number, i, tick);
 		add_idle(loose, number, i, tick);
 	}

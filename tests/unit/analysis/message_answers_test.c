@@ -12,7 +12,7 @@
 #include "kept_answers.h"
 #include "loose_messages.h"
 
-enum { JOBS = 420 /* every fault 30 times */, MOST_IDS = 256 };
+enum { JOBS = 450 /* every fault 30 times */, MOST_IDS = 256 };
 
 /* Of one job: the ids that are open. */
 static struct {

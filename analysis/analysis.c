@@ -301,7 +301,7 @@ void analysis_visit_flights(const struct analysis *analysis, analysis_flight_vis
 static double told_ms(const struct analysis *analysis, uint64_t step_ns)
 {
 	uint32_t clock = analysis->stragglers.clock;
-	bool known = step_ns && clock != JOB_NONE && analysis->job.processes[clock]->steps.certain;
+	bool known = step_ns && clock != JOB_NONE && analysis->job.processes[clock]->steps.trust == STEPS_CERTAIN;
 
 	return known ? (double)step_ns / 1e6 : -1;
 }

@@ -217,13 +217,13 @@ static const struct steps *steps_of(const struct instance *instance)
 bool instance_is_in_step(const struct instance *instance)
 {
 	const struct steps *steps = steps_of(instance);
-	return steps && steps->certain;
+	return steps && steps->trust == STEPS_CERTAIN;
 }
 
 bool instance_is_regular(const struct instance *instance)
 {
 	const struct steps *steps = steps_of(instance);
-	return instance_is_replay(instance) || (steps && (steps->certain || steps->regular));
+	return instance_is_replay(instance) || (steps && steps->trust >= STEPS_REGULAR);
 }
 
 int64_t instance_told_step(const struct instance *instance, uint64_t step)

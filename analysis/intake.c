@@ -69,15 +69,17 @@ static void place_instance(struct analysis *analysis, struct instance *instance,
 		values_queue(analysis, instance);
 }
 
-/* The period has just been found: the operations so far get their places. */
+/* The period has just been found, or a step that lacks operations: the operations so far get their places. */
 static void place_history(struct analysis *analysis, struct process *process)
 {
 	for (uint32_t i = 0; i < process->steps.history_count; i++) {
 		uint64_t ticket = process->steps.history[i].ticket;
 		struct trace *trace = &process->trace[ticket % JOB_TRACE];
-		if (trace->ticket != ticket)
+		struct steps_place place = steps_entry_place(&process->steps, i);
+		bool kept = place.place == STEPS_NO_PLACE && trace->steps_version == process->steps.version;
+		if (trace->ticket != ticket || kept)
 			continue;
-		trace->place = steps_entry_place(&process->steps, i);
+		trace->place = place;
 		trace->steps_version = process->steps.version;
 		struct instance *instance = trace_instance(trace);
 		if (instance) {

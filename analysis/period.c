@@ -28,6 +28,21 @@ bool period_starts(const uint32_t *signatures, uint32_t at)
 	return before && (signatures[before - 1] ^ signatures[at - 1]) & PERIOD_FIRST_THREAD;
 }
 
+bool period_ends(struct period_tail *tail, uint32_t signature)
+{
+	bool number = signature & PERIOD_NUMBER, by_first = signature & PERIOD_FIRST_THREAD;
+	bool ends = number && !tail->number && tail->known[by_first] && tail->by_first[by_first] != by_first;
+
+	for (int thread = 0; thread < 2; thread++) {
+		if (signature & PERIOD_TRANSFER && by_first == thread)
+			continue;
+		tail->known[thread] = true;
+		tail->by_first[thread] = by_first;
+	}
+	tail->number = number;
+	return ends;
+}
+
 /* z[p] = how far the reversed history matches itself shifted by p. */
 static void match_shifted(const uint32_t *signatures, uint32_t count, uint32_t *z)
 {

@@ -19,7 +19,7 @@
 enum period_mark {
 	PERIOD_FIRST_THREAD = 1, /* enqueued by the thread that enqueued the first operation */
 	PERIOD_NUMBER = 2,       /* reduces a few numbers */
-	PERIOD_TRANSFER = 4, /* sends or receives */
+	PERIOD_TRANSFER = 4,     /* sends or receives */
 	PERIOD_MARKS = 7,
 };
 
@@ -34,5 +34,15 @@ struct period {
 struct period period_find(const uint32_t *signatures, uint32_t count);
 /* Does a step start here: is the one before the last of those that end one? */
 bool period_starts(const uint32_t *signatures, uint32_t at);
+
+/* What came last, as far as it shows that a step ends. */
+struct period_tail {
+	bool number;                  /* the very last */
+	bool known[2], by_first[2];   /* by thread: who enqueued the last that is not a transfer of this thread */
+};
+
+/* Nearly the same, as operations come: is this the first of the numbers that end a step? By its own thread, where others of
+ * these numbers are another's. */
+bool period_ends(struct period_tail *tail, uint32_t signature);
 
 #endif

@@ -11,6 +11,7 @@ enum {
 	HISTORY_MAX = 65536,
 	CHECK_EVERY = 8,
 	EXTRAS_MIN = 64,
+	RESUMED_MIN = 3, /* steps in a row that lacked something: the program has changed */
 	EXTRAS_IN_STEP = 8, /* what comes once may be in the middle of a step that is looked for backwards */
 };
 
@@ -74,7 +75,7 @@ static void continue_count(struct steps *steps, uint32_t start)
 {
 	if (!steps->pattern)
 		return;
-	if (!steps->certain) {
+	if (steps->trust < STEPS_CERTAIN) {
 		steps->uncounted = steps->uncounted || steps->guessed;
 		return;
 	}
@@ -86,6 +87,17 @@ static void continue_count(struct steps *steps, uint32_t start)
 	steps->history_count -= start;
 	memmove(steps->history, steps->history + start, steps->history_count * sizeof(*steps->history));
 	memmove(steps->signatures, steps->signatures + start, steps->history_count * sizeof(*steps->signatures));
+}
+
+/* As operations come, too: numbers of several threads in a row may look otherwise from their other end. */
+static bool ends_once(const struct steps *steps)
+{
+	struct period_tail tail = { 0 };
+	uint32_t ends = 0;
+
+	for (uint32_t i = 0; i < 2 * steps->period; i++)
+		ends += period_ends(&tail, steps->pattern[i % steps->period]) && i >= steps->period;
+	return ends == 1;
 }
 
 static bool adopt(struct steps *steps, struct period period)
@@ -102,8 +114,11 @@ static bool adopt(struct steps *steps, struct period period)
 	steps->pattern = pattern;
 	steps->period = period.length;
 	steps->skipped = period.start;
-	steps->certain = period.step;
-	steps->regular = false;
+	steps->trust = period.step ? STEPS_CERTAIN : STEPS_REPEAT;
+	steps->ended = period.step && ends_once(steps);
+	steps->omission = (struct omission){ 0 };
+	steps->begun = false;
+	steps->resumed = 0;
 	place_history(steps, &period);
 	uint32_t next = steps->history[steps->history_count - 1].position + 1;
 	steps->position = next % period.length;
@@ -121,10 +136,11 @@ static bool is_better(const struct steps *steps, const struct period *period)
 		return false;
 	if (!steps->pattern)
 		return true;
-	if (steps->certain && !period->step)
+	bool certain = steps->trust == STEPS_CERTAIN;
+	if (certain && !period->step)
 		return steps->extras >= HISTORY_MAX / 2;
-	bool gone = steps->extras > 2 * steps->period + EXTRAS_MIN;
-	return gone || (!steps->certain && (period->length != steps->period || period->step));
+	bool gone = steps->extras > 2 * steps->period + EXTRAS_MIN || steps->resumed >= RESUMED_MIN;
+	return gone || (!certain && (period->length != steps->period || period->step));
 }
 
 /* Adopts what the history shows, unless that is known already. */
@@ -164,7 +180,7 @@ static void make_room(struct steps *steps)
 		forget_history(steps);
 		return;
 	}
-	steps->uncounted = steps->uncounted || !steps->certain;
+	steps->uncounted = steps->uncounted || steps->trust < STEPS_CERTAIN;
 	steps->history_base = count_ended(steps);
 	steps->history_count = half;
 	memmove(steps->history, steps->history + half, half * sizeof(*steps->history));
@@ -217,10 +233,10 @@ static bool fits(struct steps *steps, uint32_t signature, struct steps_place *pl
 		return false;
 	}
 	steps->extras = 0;
-	if (steps->fitting >= STEPS_REGULAR)
-		steps->regular = true;
-	if (++steps->fitting >= (uint64_t)STEPS_CERTAIN * steps->period && steps->period > 1 && !steps->certain) {
-		steps->certain = true;
+	if (steps->fitting >= STEPS_REGULAR_MIN && steps->trust < STEPS_REGULAR)
+		steps->trust = STEPS_REGULAR;
+	if (++steps->fitting >= (uint64_t)STEPS_CERTAIN_MIN * steps->period && steps->period > 1 && steps->trust < STEPS_CERTAIN) {
+		steps->trust = STEPS_CERTAIN;
 		steps->uncounted = steps->uncounted || steps->skipped >= steps->period;
 	}
 	if (!steps->position)
@@ -230,19 +246,88 @@ static bool fits(struct steps *steps, uint32_t signature, struct steps_place *pl
 	return true;
 }
 
+/* One of the numbers that the pattern ends with. */
+static bool is_of_end(const struct steps *steps, uint32_t signature)
+{
+	uint32_t at = steps->period;
+
+	while (at && steps->pattern[at - 1] & PERIOD_NUMBER)
+		if (steps->pattern[--at] == signature)
+			return true;
+	return false;
+}
+
+/* Where steps have ends, as many must have ended as were counted, once all of one has come as it should. */
+static void check_count(struct steps *steps, const struct omission_call *call)
+{
+	bool first = call->fits && !call->position;
+
+	steps->uneven += call->ends - first;
+	if (!first || !steps->ended || steps->fitting <= steps->period)
+		return;
+	steps->uncounted = steps->uncounted || (steps->begun && steps->uneven);
+	steps->begun = true;
+	steps->uneven = 0;
+}
+
+/* Its place; the verdict says whether it shows that a step has gone by that lacked operations. Where that may be so, and
+ * explains more of the newest operations, they have no place until it is known. */
+static enum omission_verdict find_place(struct steps *steps, uint32_t signature, struct steps_place *place)
+{
+	struct omission_call call = { .signature = signature, .position = steps->position, .fitting = steps->fitting };
+	const struct omission_pattern pattern = { steps->pattern, steps->period, steps->ended };
+
+	*place = (struct steps_place){ .place = STEPS_NO_PLACE, .step = steps->step };
+	call.ends = period_ends(&steps->tail, signature) && is_of_end(steps, signature);
+	call.fits = fits(steps, signature, place);
+	if (steps->pattern)
+		check_count(steps, &call);
+	if (steps->fitting > steps->period)
+		steps->resumed = 0;
+	if (!steps->pattern || (call.fits && !steps->omission.ahead))
+		return OMISSION_NONE;
+	enum omission_verdict verdict = omission_add(&steps->omission, &pattern, &call);
+	if (steps->omission.ahead && (steps->omission.ends || steps->omission.run > steps->fitting))
+		place->place = STEPS_NO_PLACE;
+	return verdict;
+}
+
+/* A step has gone by that lacked operations: its operations, and those of the next one up to where the steps
+ * wait, get their places. */
+static bool resume(struct steps *steps)
+{
+	uint32_t known = steps->omission.unbroken;
+
+	steps->omission = (struct omission){ 0 };
+	steps->extras = 0;
+	steps->resumed++;
+	steps->step++;
+	steps->uneven--;
+	uint64_t next = (count_ended(steps) - steps->history_base) * steps->period + steps->position;
+	for (uint32_t at = steps->history_count; at && known && next; at--) {
+		bool fits = steps->signatures[at - 1] == steps->pattern[(next - 1) % steps->period];
+		next -= fits;
+		known -= fits;
+		steps->history[at - 1].position = fits ? (uint32_t)next : STEPS_NO_PLACE;
+	}
+	return true;
+}
+
 bool steps_add(struct steps *steps, uint32_t signature, uint64_t ticket, struct steps_place *place)
 {
-	*place = (struct steps_place){ .place = STEPS_NO_PLACE, .step = steps->step };
-	if (!fits(steps, signature, place)) {
+	enum omission_verdict omission = find_place(steps, signature, place);
+	if (place->place == STEPS_NO_PLACE) {
 		steps->unexplained = true;
 		if (!steps->history) {
 			steps->history_base = count_ended(steps);
-			steps->guessed = steps->step && !steps->certain;
+			steps->guessed = steps->step && steps->trust < STEPS_CERTAIN;
 		}
 	}
 	if (steps->history || steps->unexplained)
 		remember(steps, signature, ticket, place);
-	bool found = learn(steps);
+	if (omission == OMISSION_DOUBTFUL)
+		steps->uncounted = true;
+	bool found = omission == OMISSION_SHOWN ? resume(steps) : learn(steps);
 	if (found)
 		*place = steps_entry_place(steps, steps->history_count - 1);
 	else
@@ -264,7 +349,7 @@ struct steps_place steps_entry_place(const struct steps *steps, uint32_t entry)
 
 int64_t steps_told(const struct steps *steps, uint64_t step)
 {
-	return steps->certain && !steps->uncounted && step ? (int64_t)step : -1;
+	return steps->trust == STEPS_CERTAIN && !steps->uncounted && step ? (int64_t)step : -1;
 }
 
 void steps_free(struct steps *steps)

@@ -2,7 +2,7 @@
 /*
  * Where in the training step an operation is, from the sequence of operations of one process alone: the smallest
  * period that explains everything that recurs. Robust against operations that come once (checkpoint, evaluation,
- * warm-up): they have no place. What repeats serves to compare like with like even where it may be layers or
+ * warm-up): they have no place; and against operations that are left out: such a step counts. What repeats serves to compare like with like even where it may be layers or
  * micro-batches; it is told as a step only when it is known to be one.
  */
 #ifndef ANALYSIS_STEPS_H
@@ -11,16 +11,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/omission.h"
+#include "analysis/period.h"
+
 #define STEPS_NO_PLACE UINT32_MAX
 /* So often in a row nothing but the period, of more than one operation: no model has so many layers, no step so many
  * passes. */
-#define STEPS_CERTAIN 1024
+#define STEPS_CERTAIN_MIN 1024
 /* Operations in a row: more than the layers of one pass, that call the same, have. */
-#define STEPS_REGULAR 1024
+#define STEPS_REGULAR_MIN 1024
 
 struct steps_entry {
 	uint64_t ticket;
 	uint32_t position; /* from the start of the first step in the history; STEPS_NO_PLACE */
+};
+
+/* What is known of a pattern; each is more than the one before. */
+enum steps_trust {
+	STEPS_REPEAT,
+	STEPS_REGULAR, /* they may be steps, and they are not layers: STEPS_REGULAR_MIN operations fitted in a row */
+	STEPS_CERTAIN, /* they are steps, see analysis/period.h */
 };
 
 struct steps {
@@ -34,8 +44,13 @@ struct steps {
 	uint32_t extras;  /* operations in a row that did not fit */
 	uint64_t fitting; /* operations in a row that did */
 	bool unexplained; /* something did not fit since the last look at the history */
-	bool certain;     /* a period is a step, see analysis/period.h */
-	bool regular;     /* it may be, and it is not a layer: that many operations fitted in a row */
+	enum steps_trust trust;
+	bool ended; /* the pattern ends as a step does */
+	struct period_tail tail;
+	bool begun;     /* a step began since the pattern was found, and since then … */
+	int64_t uneven; /* … so many more steps ended than were counted */
+	struct omission omission;
+	uint32_t resumed; /* steps in a row that lacked operations */
 	bool guessed;     /* history_base counts periods that may not have been steps */
 	bool uncounted;   /* steps have gone by that nobody counted: set it when the first operations were not seen */
 	uint64_t step;    /* the current one; 0 before the first */
@@ -48,8 +63,8 @@ struct steps_place {
 };
 
 /* The next operation of the process; the signature's lowest bits are enum period_mark. Returns true when it brought a
- * period to light, or a longer one than that of the layers: then steps_entry_place() says the places of the operations in
- * `history` anew, until the next call. */
+ * period to light, or a longer one than that of the layers, or shows that operations were left out of a step: then
+ * steps_entry_place() says the places of the operations in `history` anew, until the next call. */
 bool steps_add(struct steps *steps, uint32_t signature, uint64_t ticket, struct steps_place *place);
 struct steps_place steps_entry_place(const struct steps *steps, uint32_t entry);
 /* The number of a step of the current version as it may be told: -1 when it may be layers or passes that are counted, or

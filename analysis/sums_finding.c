@@ -133,7 +133,7 @@ static bool knows_steps(const struct analysis *analysis)
 {
 	uint32_t clock = analysis->stragglers.clock;
 
-	return clock != JOB_NONE && analysis->job.processes[clock]->steps.certain;
+	return clock != JOB_NONE && analysis->job.processes[clock]->steps.trust == STEPS_CERTAIN;
 }
 
 static struct record *make_record(const struct analysis *analysis, const uint32_t *ranks, uint32_t count,

@@ -49,7 +49,7 @@ bool usual_is_outside(const struct instance *instance, uint32_t member)
 	const struct steps *steps = &instance->communicator->members[member].process->steps;
 	struct usual_spot spot;
 
-	return (steps->certain || steps->regular) && !usual_spot(instance, member, &spot);
+	return steps->trust >= STEPS_REGULAR && !usual_spot(instance, member, &spot);
 }
 
 bool usual_spot_is(const struct usual_spot *spot, const struct usual_spot *other)
@@ -132,7 +132,7 @@ static bool is_regular(const struct instance *instance, uint32_t member, const s
 {
 	const struct steps *steps = &instance->communicator->members[member].process->steps;
 
-	return instance_is_replay(instance) || (steps->version == spot->version && (steps->certain || steps->regular));
+	return instance_is_replay(instance) || (steps->version == spot->version && steps->trust >= STEPS_REGULAR);
 }
 
 static uint32_t row_of(const struct instance *instance, uint32_t member)

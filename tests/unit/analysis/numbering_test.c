@@ -81,7 +81,7 @@ Test(numbering, whoever_of_the_job_is_disputed_no_step_is_told)
 	for (int i = 0; i < PROCESSES; i++) {
 		list[i] = &processes[i];
 		processes[i].of_job = &job;
-		processes[i].steps.certain = true;
+		processes[i].steps.trust = STEPS_CERTAIN;
 	}
 	cr_assert_eq(numbering_told(&processes[0], 7), 7);
 	for (int i = 0; i < PROCESSES; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What repeats at the end of a sequence of operations, and whether it is a step. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 
 #include "analysis/period.h"
 
@@ -185,4 +186,23 @@ Test(period, nothing_repeats_in_nothing)
 	cr_expect_eq(find(&sequence).length, 0);
 	put(&sequence, 1, 0);
 	cr_expect_eq(find(&sequence).length, 0);
+}
+
+Test(period, ends_with_its_numbers_where_the_next_one_starts)
+{
+	enum { CALLS = 4096, FIRST = PERIOD_FIRST_THREAD };
+	static const uint32_t kinds[] = { FIRST, FIRST | PERIOD_TRANSFER, FIRST | PERIOD_NUMBER, 0, PERIOD_TRANSFER };
+	uint32_t signatures[CALLS], ends = 0, starts = 0;
+	struct period_tail tail = { 0 };
+
+	srand(1);
+	for (uint32_t i = 0; i < CALLS; i++) {
+		signatures[i] = 8 | kinds[(size_t)rand() % (sizeof(kinds) / sizeof(*kinds))];
+		bool number = i && signatures[i - 1] & PERIOD_NUMBER;
+		starts += period_starts(signatures, i);
+		if (number && !(signatures[i] & PERIOD_NUMBER))
+			cr_assert_eq(starts, ends, "before call %u", i);
+		ends += period_ends(&tail, signatures[i]);
+	}
+	cr_assert_gt(starts, 100);
 }

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/period.h"
 #include "analysis/steps.h"
@@ -177,6 +178,7 @@ struct verdict {
 	uint32_t wrong;      /* numbers told that were another one's */
 	uint32_t placed, all; /* operations of steps that had a place in the end */
 	int64_t step;        /* the last */
+	uint32_t versions;   /* patterns found */
 	char first_wrong[96];
 };
 
@@ -191,9 +193,8 @@ static void check(struct verdict *verdict, const struct play *play, uint64_t tic
 			 ticket, made->step, place.step);
 }
 
-static struct verdict recognise(const struct job *job, uint32_t steps_made, bool late)
+static struct verdict recognise_play(const struct play *play, bool late)
 {
-	struct play *play = make(job, steps_made);
 	struct steps steps = { .uncounted = late };
 	struct verdict verdict = { 0 };
 	struct steps_place *last = calloc(play->count + 1, sizeof(*last));
@@ -215,10 +216,24 @@ static struct verdict recognise(const struct job *job, uint32_t steps_made, bool
 		verdict.placed += play->calls[i].step && last[i].place != STEPS_NO_PLACE;
 	}
 	verdict.step = steps_told(&steps, steps.step);
+	verdict.versions = steps.version;
 	steps_free(&steps);
 	free(last);
+	return verdict;
+}
+
+static void end(struct play *play)
+{
 	free(play->calls);
 	free(play);
+}
+
+static struct verdict recognise(const struct job *job, uint32_t steps_made, bool late)
+{
+	struct play *play = make(job, steps_made);
+	struct verdict verdict = recognise_play(play, late);
+
+	end(play);
 	return verdict;
 }
 
@@ -333,10 +348,168 @@ Test(steps, go_on_counting_when_the_program_changes)
 	for (int i = 0; i < 2; i++) {
 		for (uint32_t k = 0; k < plays[i]->count; k++)
 			steps_add(&steps, plays[i]->calls[k].signature, ++ticket, &place);
-		free(plays[i]->calls);
-		free(plays[i]);
+		end(plays[i]);
 	}
 	cr_expect_gt(steps_told(&steps, steps.step), 0);
 	cr_expect(steps.step >= 58 && steps.step <= 61, "%lu", steps.step);
 	steps_free(&steps);
+}
+
+/* The job's calls without `count` of one step, from its call `place` on; false: it has not so many, or not three times as
+ * many, or these are all numbers that it ends with. */
+static bool omit(struct play *play, uint32_t step, uint32_t place, uint32_t count)
+{
+	uint32_t first = 0, calls = 0, at, numbers = 0;
+
+	while (play->calls[first].step != step)
+		first++;
+	while (play->calls[first + calls].step == step)
+		calls++;
+	at = first + place;
+	for (uint32_t i = first; i < first + calls; i++)
+		numbers += (i < at || i >= at + count) && play->calls[i].signature & PERIOD_NUMBER;
+	if (place + count > calls || count * 3 > calls || !numbers)
+		return false;
+	play->count -= count;
+	memmove(play->calls + at, play->calls + at + count, (play->count - at) * sizeof(*play->calls));
+	return true;
+}
+
+enum { OMITS_IN = 20, OMITS_AGAIN = 27 };
+
+static const struct kind thin[] = {
+	{ "one bucket", { .passes = 1, .norm = true, .buckets = true } },
+	{ "no gathers", { .passes = 1, .norm = true, .buckets = true, .loss_every = 10 } },
+};
+
+/* Without `count` calls of two steps. */
+static void expect_counted(const struct kind *kind, int layers, uint32_t place, uint32_t count, uint32_t versions)
+{
+	struct job job = kind->job;
+	job.layers = layers;
+	struct play *play = make(&job, STEPS);
+
+	if (!omit(play, OMITS_IN, place, count) || !omit(play, OMITS_AGAIN, place, count)) {
+		end(play);
+		return;
+	}
+	struct verdict verdict = recognise_play(play, false);
+	cr_expect_eq(verdict.wrong, 0, "%s, %d layers, %u without: %u wrong, %s", kind->name, layers, place, verdict.wrong,
+		     verdict.first_wrong);
+	cr_expect_eq(verdict.step, STEPS, "%s, %d layers, %u without: %ld steps", kind->name, layers, place, verdict.step);
+	cr_expect_geq(verdict.placed * 10, verdict.all * 8, "%s, %d layers, %u without: %u of %u have a place", kind->name, layers,
+		      place, verdict.placed, verdict.all);
+	cr_expect_eq(verdict.versions, versions, "%s, %d layers, %u without: another pattern",
+		     kind->name, layers, place);
+	end(play);
+}
+
+/* At each place of a step, or each few. */
+static void expect_all_counted(const struct kind *kind, int layers, uint32_t count, uint32_t every_few)
+{
+	struct job job = kind->job;
+	job.layers = layers;
+	uint32_t versions = recognise(&job, STEPS, false).versions;
+
+	for (uint32_t place = 0; place < (SANITIZED ? 40 : 400); place += every_few)
+		expect_counted(kind, layers, place, count, versions);
+}
+
+Test(steps, that_lack_an_operation_are_counted_all_the_same, .timeout = 200)
+{
+	for (size_t i = 0; i < sizeof(ended) / sizeof(*ended); i++) {
+		expect_all_counted(&ended[i], 3, 1, SANITIZED ? 9 : 1);
+		expect_all_counted(&ended[i], 8, 1, SANITIZED ? 19 : 7);
+	}
+	for (size_t i = 0; i < sizeof(thin) / sizeof(*thin); i++)
+		for (uint32_t place = 1; place < 3; place++) /* without its bucket it is no step */
+			expect_counted(&thin[i], 1, place, 1, 1);
+}
+
+/* A skipped optimiser: `count` calls behind the norm, of the sharded parameters. */
+Test(steps, that_lack_some_operations_in_a_row_are_counted_all_the_same, .timeout = 200)
+{
+	for (size_t i = 0; i < sizeof(ended) / sizeof(*ended); i++)
+		expect_all_counted(&ended[i], 9, 3, SANITIZED ? 19 : 7);
+}
+
+Test(steps, that_lack_the_same_operation_one_after_the_other_are_all_counted)
+{
+	for (size_t i = 0; i < sizeof(ended) / sizeof(*ended); i++) {
+		struct job job = ended[i].job;
+		job.layers = 9;
+		struct play *play = make(&job, STEPS);
+		for (uint32_t step = OMITS_IN; step < OMITS_IN + 4; step++)
+			cr_assert(omit(play, step, 5, 1));
+		struct verdict verdict = recognise_play(play, false);
+		cr_expect_eq(verdict.wrong, 0, "%s: %u wrong, %s", ended[i].name, verdict.wrong, verdict.first_wrong);
+		bool told = verdict.step == STEPS || (job.evaluate_every && verdict.step == -1);
+		cr_expect(told, "%s: %ld steps", ended[i].name, verdict.step);
+		end(play);
+	}
+}
+
+/* A step that skipped its norm and loss, or one that had two passes? */
+Test(steps, of_which_one_has_no_end_are_not_told_from_there_on)
+{
+	struct job job = { .layers = 9, .passes = 1, .norm = true };
+	struct play *play = make(&job, 0);
+
+	for (uint32_t step = 1; step <= STEPS; step++) {
+		job.norm = step != OMITS_IN;
+		make_step(play, step);
+	}
+	struct verdict verdict = recognise_play(play, false);
+	cr_expect_leq(verdict.counted_in, 5);
+	cr_expect_eq(verdict.step, -1, "%ld steps", verdict.step);
+	end(play);
+}
+
+/* Much in the forward pass, two buckets in the backward pass: an evaluation is all of a step but little. */
+Test(steps, an_evaluation_is_none_of_them_even_where_the_backward_pass_calls_little)
+{
+	struct job job = { .norm = true, .passes = 1, .buckets = true, .layers = 2 };
+	struct play *play = make(&job, 0);
+
+	for (uint32_t step = 1; step <= STEPS; step++) {
+		play->step = step;
+		for (int i = 0; i < 12; i++)
+			call(play, KEYS, MAIN);
+		make_step(play, step);
+		play->step = 0;
+		for (int batch = 0; batch < 6 && step % 9 == 0; batch++) {
+			for (int i = 0; i < 12; i++)
+				call(play, KEYS, MAIN);
+			if (step < 30)
+				call(play, LOSS, NUMBER);
+		}
+	}
+	struct verdict verdict = recognise_play(play, false);
+	cr_expect_eq(verdict.wrong, 0, "%s", verdict.first_wrong);
+	cr_expect_eq(verdict.step, STEPS, "%ld steps", verdict.step);
+	end(play);
+}
+
+/* Then it is another program: what all steps lack is no part of them. */
+Test(steps, that_lack_the_same_operation_from_now_on_have_another_pattern)
+{
+	struct job job = { .layers = 9, .passes = 1, .norm = true };
+	struct play *play = make(&job, STEPS);
+	struct steps steps = { 0 };
+	struct steps_place place;
+
+	for (uint32_t step = OMITS_IN; step <= STEPS; step++)
+		cr_assert(omit(play, step, 12, 1));
+	for (uint32_t i = 0; i < play->count; i++) {
+		steps_add(&steps, play->calls[i].signature, i + 1, &place);
+		uint32_t step = play->calls[i].step;
+		if (step > OMITS_IN + 12) {
+			cr_assert_neq(place.place, STEPS_NO_PLACE, "call %u of step %u", i, step);
+			cr_assert_eq(place.step, step, "step %u told as %lu", step, place.step);
+		}
+	}
+	cr_assert_eq(steps_told(&steps, steps.step), STEPS);
+	cr_assert_eq(steps.period, 3 * 9 + 2 - 1);
+	steps_free(&steps);
+	end(play);
 }

@@ -30,6 +30,7 @@ enum operation_state {
 	OPERATION_INSIDE = 1 << 7,   /* not launched, and NCCL is known to be at work on it: it connects */
 	OPERATION_UNKNOWN = 1 << 8,  /* returned without a launch, which may still come, or never */
 	OPERATION_UNPARTED = 1 << 10, /* late, and which part of that is the host's is not known: when its GPU had ended what it had before was not seen */
+	OPERATION_VEILED = 1 << 11, /* late, and directly before it the rank was in another group's operation of which nobody knows when it ended */
 	OPERATION_APART = 1 << 9,    /* other ranks may have no GPU progress for it: its times are not compared with theirs */
 };
 

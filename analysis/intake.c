@@ -295,6 +295,14 @@ static void note_times(struct process *process, struct trace *trace, const struc
 		process->last_launch_ns = trace->launch_ns;
 }
 
+/* A wait in it is not seen. */
+static bool is_veiled(const struct rw_operation *slot)
+{
+	bool sampled_out = slot->flags & RW_FLAG_PROGRESS_SAMPLED_OUT && !(slot->known & RW_KNOWN_DONE);
+
+	return is_excluded(slot) || sampled_out;
+}
+
 static void update(struct analysis *analysis, struct process *process, struct instance *instance, struct trace *trace,
 		   const struct rw_operation *slot)
 {
@@ -333,6 +341,7 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 		return 0; /* of an earlier owner of the entry */
 	if (trace->ticket != slot->ticket)
 		trace = new_trace(analysis, process, seat, slot);
+	trace->veiled = is_veiled(slot);
 	struct instance *instance = trace_instance(trace);
 	if (!instance && trace->instance)
 		return 0; /* finished and forgotten */

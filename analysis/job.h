@@ -35,6 +35,7 @@ struct trace {
 	uint32_t rank;
 	uint32_t communicator;
 	uint64_t launch_ns, done_ns;
+	bool veiled; /* nobody knows when its GPU came to it and left it, while that is known of others */
 	struct steps_place place;
 	uint32_t steps_version;
 };

@@ -11,6 +11,7 @@ struct measure {
 	uint32_t member;
 	uint64_t arrival_ns, work_ns, gap_ns, launched_ns;
 	bool work_known, dry_known;
+	bool veiled; /* between the end of what it last had finished and its arrival: see OPERATION_VEILED */
 };
 
 static int by_value(const void *left, const void *right)
@@ -29,16 +30,19 @@ static uint64_t median_of_others(uint64_t *values, uint32_t count)
 }
 
 /* What the rank did before: when its GPU ran dry, and when it last had finished something before it arrived here. */
-static void look_back(const struct process *process, const struct operation *operation, uint32_t rank,
-		      struct measure *measure)
+static void look_back(const struct member *member, const struct communicator *communicator,
+		      const struct operation *operation, struct measure *measure)
 {
+	const struct process *process = member->process;
 	uint64_t finished_ns = 0, dry_ns = 0, launched_ns = 0;
 	uint32_t seen = 0;
 	for (uint64_t back = 1; seen < LOOK_BACK && back < JOB_TRACE && back < operation->ticket; back++) {
 		const struct trace *trace = &process->trace[(operation->ticket - back) % JOB_TRACE];
 		seen += trace->ticket == operation->ticket - back || !process->replays;
-		if (trace->ticket != operation->ticket - back || trace->rank != rank)
+		if (trace->ticket != operation->ticket - back || trace->rank != member->rank)
 			continue;
+		/* In its own group all others wait as long as it does. */
+		measure->veiled |= !finished_ns && trace->veiled && trace->communicator != communicator->index;
 		if (trace->launch_ns > launched_ns)
 			launched_ns = trace->launch_ns;
 		if (!trace->done_ns)
@@ -77,8 +81,7 @@ static uint32_t measure_arrivals(const struct instance *instance, struct measure
 			continue;
 		*host_only |= operation->state & OPERATION_HOST;
 		measures[count] = (struct measure){ .member = i, .arrival_ns = operation->arrival_ns };
-		look_back(communicator->members[i].process, operation, communicator->members[i].rank,
-			  &measures[count++]);
+		look_back(&communicator->members[i], communicator, operation, &measures[count++]);
 	}
 	return count;
 }
@@ -195,6 +198,8 @@ static void judge_one(struct job *job, struct instance *instance, const struct j
 		host_ns = by_ns;
 	else if (is_unparted(operation, measure, by_ns))
 		operation->state |= OPERATION_UNPARTED;
+	if (measure->veiled)
+		operation->state |= OPERATION_VEILED;
 	operation->host_us = microseconds(host_ns < by_ns ? host_ns : by_ns);
 	own_ns = new_part(rank, measure, own_ns);
 	if (own_ns < LATENESS_NOISE_NS)

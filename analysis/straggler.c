@@ -12,6 +12,7 @@
 enum {
 	STEPS_LATER = 2,
 	REMEMBERED = STRAGGLER_STEPS - 16,
+	VEIL_FORGETS = 8, /* this part of it with each step */
 	MINOR = 8, /* a lateness below 1/8 of what the step lost so far says nothing about the cause */
 };
 
@@ -199,6 +200,17 @@ static void add_blame(struct suspect *suspect, const struct instance *instance, 
 	suspect->step = instance->place.step;
 }
 
+static void add_to_veil(struct veil *veil, uint64_t step, uint64_t late_ns, bool veiled)
+{
+	if (veil->step != step) {
+		veil->late_ns -= veil->late_ns / VEIL_FORGETS;
+		veil->veiled_ns -= veil->veiled_ns / VEIL_FORGETS;
+	}
+	veil->step = step;
+	veil->late_ns += late_ns;
+	veil->veiled_ns += veiled ? late_ns : 0;
+}
+
 /* The job's clock and the suspect may number steps some apart: clean is who was late neither in this step nor in the
  * one before, nor in any other since the last one ended. */
 static bool is_clean(const struct suspect *suspect, uint64_t step, uint64_t limit_ns)
@@ -353,8 +365,11 @@ static void account_members(struct analysis *analysis, struct instance *instance
 		}
 		uint64_t late_ns = (uint64_t)operation->late_us * 1000;
 		suspect->host = instance->communicator->members[i].process->host;
-		if (late_ns >= LATENESS_NOISE_NS)
-			add_blame(suspect, instance, i, late_ns);
+		if (late_ns < LATENESS_NOISE_NS)
+			continue;
+		add_blame(suspect, instance, i, late_ns);
+		add_to_veil(&stragglers->veils[instance->communicator->members[i].rank], instance->place.step, late_ns,
+			    operation->state & OPERATION_VEILED);
 	}
 	place->count++;
 	test_members(stragglers, &analysis->job, instance, count);
@@ -366,7 +381,8 @@ void straggler_account(struct analysis *analysis, struct instance *instance)
 	const struct process *process = instance->communicator->members[instance->place_member].process;
 	struct places *places = places_of(stragglers, process, instance->steps_version);
 	if (!places || !grow_to((void **)&stragglers->suspects, &stragglers->suspect_count, analysis->job.rank_count,
-				sizeof(*stragglers->suspects)))
+				sizeof(*stragglers->suspects)) ||
+	    !grow_to((void **)&stragglers->veils, &stragglers->veil_count, analysis->job.rank_count, sizeof(*stragglers->veils)))
 		return;
 	if (!stragglers->first_step)
 		stragglers->first_step = instance->place.step;
@@ -383,5 +399,6 @@ void stragglers_free(struct stragglers *stragglers)
 		forget_places(&stragglers->places[i]);
 	free(stragglers->places);
 	free(stragglers->suspects);
+	free(stragglers->veils);
 	*stragglers = (struct stragglers){ 0 };
 }

@@ -42,6 +42,11 @@ struct blame {
 	bool partly : 1; /* it took part in operations of this step in which nobody could be seen late: it may have been later */
 };
 
+/* How much of a rank's lateness may be a wait that nobody saw. What is older counts less with each late step. */
+struct veil {
+	uint64_t step, late_ns, veiled_ns; /* veiled: at operations that are OPERATION_VEILED */
+};
+
 /* One rank under observation, by index of the rank. */
 struct suspect {
 	struct blame blames[STRAGGLER_STEPS];            /* by step % STRAGGLER_STEPS */
@@ -83,6 +88,8 @@ struct places {
 struct stragglers {
 	struct suspect *suspects; /* by rank */
 	uint32_t suspect_count;
+	struct veil *veils; /* likewise */
+	uint32_t veil_count;
 	struct places *places; /* by process */
 	uint32_t places_count;
 	struct pace pace;

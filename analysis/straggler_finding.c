@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From a suspected rank to its finding: what it costs, why, and when to say so. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -254,6 +255,40 @@ static void set_late(struct record *record, const struct suspect *suspect, const
 		record_add_missing(record, "no GPU times: device-late and transfer-slow cannot be told from host-late");
 }
 
+/* Of replays nothing says when they ran. In the group itself all others wait in them as long as this rank does. */
+static bool replays_another_group(const struct process *process, uint32_t rank, const struct communicator *communicator)
+{
+	for (uint32_t i = 0; i < process->seat_count; i++) {
+		const struct member *member = job_seated(&process->seats[i]);
+		if (member && member->rank == rank && member->captured && process->seats[i].communicator != communicator)
+			return true;
+	}
+	return false;
+}
+
+/* It may be a victim: it waited for another rank where nobody sees it. What was seen of its own threads excludes that. */
+static void doubt(struct record *record, const struct analysis *analysis, const struct suspect *suspect, uint32_t rank,
+		  const struct cause *cause)
+{
+	const struct process *process = analysis->job.ranks[rank].process;
+	const struct stragglers *stragglers = &analysis->stragglers;
+	const struct veil veil = rank < stragglers->veil_count ? stragglers->veils[rank] : (struct veil){ 0 };
+	const char *where = NULL;
+
+	if (is_told_by(cause) && cause->class_ != RW_CAUSE_GPU)
+		return;
+	if (veil.veiled_ns * 2 > veil.late_ns)
+		where = "in the operations without GPU times directly before";
+	else if (replays_another_group(process, rank, shown_instance(suspect)->communicator))
+		where = "in its CUDA graphs, whose collectives have no times";
+	if (!where)
+		return;
+	record->finding.confidence = RW_LIKELY;
+	char text[192];
+	snprintf(text, sizeof(text), "it may have waited for another rank %s: then that one was late", where);
+	record_add_missing(record, text);
+}
+
 static int set_waiting(struct record *record, const struct analysis *analysis, const struct suspect *suspect,
 		       const uint32_t *ranks, uint32_t count)
 {
@@ -309,6 +344,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	if (!is_host_late(suspect))
 		miss_gpu(record, analysis, suspect, ranks[0], cause);
 	set_late(record, suspect, cost);
+	doubt(record, analysis, suspect, ranks[0], cause);
 	record_set_operation(record, &analysis->job, shown_instance(suspect), RW_PHASE_LAUNCHED);
 	record_set_cause(record, &analysis->intern, process, cause);
 	if (!is_host_late(suspect)) {

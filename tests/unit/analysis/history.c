@@ -363,7 +363,9 @@ static void note_progress(struct history *history, int rank, struct rw_operation
 {
 	int sampled = history->job.sampled;
 
-	if (history->job.no_gpu_times)
+	if (slot->comm && history->job.hidden)
+		slot->flags = history->job.hidden == HIDDEN_UNTRACKED ? RW_FLAG_UNTRACKED : RW_FLAG_PROGRESS_SAMPLED_OUT;
+	if (slot->flags || history->job.no_gpu_times)
 		return;
 	if ((history->job.sampled_firsts && !history->is_first) || (sampled && (slot->sequence * 7 + slot->function) % (uint64_t)sampled))
 		slot->flags = RW_FLAG_PROGRESS_SAMPLED_OUT;
@@ -493,18 +495,41 @@ static void compute(struct history *history)
 		history->gpu_ms[rank] += history->job.compute_ms + chance(history) * history->job.jitter_ms;
 }
 
+/* In all tensor parallel groups, between what is seen before and behind it: their ranks wait for each other all the same. */
+static void hidden_collective(struct history *history)
+{
+	int width = history->job.tensor_parallel;
+
+	for (int rank = 0; rank < history->job.ranks; rank++) {
+		history->gpu_ms[rank] = fmax(history->gpu_ms[rank], history->host_ms[rank]);
+		if (history->job.hidden != HIDDEN_CAPTURED && isfinite(history->host_ms[rank]))
+			enqueue(history, rank, 1, RW_FUNCTION_ALL_REDUCE, 512, -1);
+	}
+	for (int first = 0; first < history->job.ranks; first += width) {
+		double end = 0;
+		for (int rank = first; rank < first + width; rank++)
+			end = fmax(end, history->gpu_ms[rank] + 1);
+		for (int rank = first; rank < first + width; rank++)
+			history->gpu_ms[rank] = end;
+	}
+}
+
 static void training_step(struct history *history, int step)
 {
 	const struct history_job *job = &history->job;
 	for (int layer = 0; layer < job->layers; layer++) {
 		collective(history, step, 0, RW_FUNCTION_ALL_GATHER, 4096, layer == 0);
 		compute(history);
-		if (job->tensor_parallel)
+		if (job->hidden)
+			hidden_collective(history);
+		else if (job->tensor_parallel)
 			collective(history, step, 1, RW_FUNCTION_ALL_REDUCE, 512, false);
 	}
 	for (int layer = 0; layer < job->layers; layer++) {
 		collective(history, step, 0, RW_FUNCTION_ALL_GATHER, 4096, false);
 		compute(history);
+		if (job->hidden)
+			hidden_collective(history);
 		collective(history, step, 0, RW_FUNCTION_REDUCE_SCATTER, 4096, false);
 	}
 	collective(history, step, 0, RW_FUNCTION_ALL_REDUCE, 1, false);
@@ -640,6 +665,7 @@ static void announce(const struct history *history, struct analysis *analysis, i
 		.nranks = job->no_sizes ? 0 : width,
 		.nnodes = 1,
 		.born_ns = 1,
+		.captured = job->hidden == HIDDEN_CAPTURED ? (uint64_t)job->layers : 0,
 	};
 	if (analysis_add_communicator(analysis, process.id, 0, &fsdp))
 		abort();
@@ -752,8 +778,10 @@ void history_emit(void *argument, const struct rw_finding *finding)
 	copy(kept->advice, sizeof(kept->advice), finding->advice);
 	copy(kept->comm_name, sizeof(kept->comm_name), finding->operation.comm_name);
 	copy(kept->path, sizeof(kept->path), finding->cause.path);
-	if (finding->missing_count)
-		copy(kept->missing, sizeof(kept->missing), finding->missing[0]);
+	for (size_t i = 0; i < finding->missing_count; i++) {
+		size_t used = strlen(kept->missing);
+		snprintf(kept->missing + used, sizeof(kept->missing) - used, "%s%s", i ? "; " : "", finding->missing[i]);
+	}
 	if (finding->cause.chain_count)
 		copy(kept->waits_for, sizeof(kept->waits_for), finding->cause.chain[0].waits_for);
 }

@@ -57,9 +57,18 @@ struct history_fault {
 	int every; /* only each so many steps; 0 = each */
 };
 
+/* What NCCL does in the tensor parallel groups, that nobody sees. */
+enum history_hidden {
+	HIDDEN_NOTHING,
+	HIDDEN_CAPTURED,   /* in CUDA graphs */
+	HIDDEN_UNTRACKED,
+	HIDDEN_UNFOLLOWED, /* their turn is not to have GPU progress */
+};
+
 struct history_job {
 	int ranks, steps, layers;
 	int tensor_parallel; /* ranks per TP group; 0 = none */
+	enum history_hidden hidden;
 	bool pipeline;       /* stages of one rank each, instead of layers */
 	double compute_ms;   /* per layer and pass */
 	double jitter_ms;    /* uniform, per layer, of the GPU */
@@ -99,7 +108,7 @@ struct history_finding {
 	long since_step, step;
 	uint64_t time_ns;
 	size_t waiting_count, chain_count, missing_count;
-	char missing[192];
+	char missing[512];
 	char text[256], cause_text[96], advice[160], comm_name[96], waits_for[48], path[256];
 };
 

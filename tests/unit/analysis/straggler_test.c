@@ -483,3 +483,45 @@ Test(straggler, what_could_only_be_followed_in_part_is_told_as_the_least)
 		end(&run);
 	}
 }
+
+/* What a rank was late for may be that it waited for another one where nobody sees it: directly before it came, and in a group
+ * that is another one. A cause that is seen in its own threads is none of that. */
+Test(straggler, that_may_have_waited_where_nobody_sees_is_not_certain)
+{
+	static const struct {
+		enum history_hidden hidden;
+		enum history_fault_kind kind;
+		enum history_evidence evidence;
+		bool certain;
+		const char *missing;
+	} cases[] = {
+		{ HIDDEN_NOTHING, FAULT_HOST_EACH, EVIDENCE_NOTHING, true, NULL },
+		{ HIDDEN_CAPTURED, FAULT_HOST, EVIDENCE_NOTHING, false, "in its CUDA graphs" },
+		{ HIDDEN_CAPTURED, FAULT_DEVICE, EVIDENCE_NOTHING, false, "in its CUDA graphs" },
+		{ HIDDEN_CAPTURED, FAULT_HOST, EVIDENCE_FSYNC, true, NULL },
+		{ HIDDEN_UNTRACKED, FAULT_HOST_EACH, EVIDENCE_NOTHING, false, "operations without GPU times" },
+		{ HIDDEN_UNTRACKED, FAULT_HOST, EVIDENCE_NOTHING, true, NULL }, /* not directly before the first of a step */
+		{ HIDDEN_UNFOLLOWED, FAULT_HOST_EACH, EVIDENCE_NOTHING, false, "operations without GPU times" },
+		{ HIDDEN_UNFOLLOWED, FAULT_HOST, EVIDENCE_NOTHING, true, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct history_job job = eight;
+		job.tensor_parallel = 2;
+		job.hidden = cases[i].hidden;
+		job.faults[0] = (struct history_fault){
+			.kind = cases[i].kind, .rank = 3, .first_step = 12, .ms = cases[i].kind == FAULT_HOST_EACH ? 150 : 300,
+			.evidence = cases[i].evidence,
+		};
+		struct played run = play(&job);
+		const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 3);
+		cr_assert(finding, "case %zu: not named", i);
+		cr_expect_eq(finding->confidence, cases[i].certain ? RW_CERTAIN : RW_LIKELY, "case %zu: %d, %s", i,
+			     finding->confidence, finding->missing);
+		if (cases[i].missing)
+			cr_expect(strstr(finding->missing, cases[i].missing), "case %zu: %s", i, finding->missing);
+		else
+			cr_expect_not(strstr(finding->missing, "may have waited"), "case %zu: %s", i, finding->missing);
+		end(&run);
+	}
+}

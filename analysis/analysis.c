@@ -318,6 +318,7 @@ void analysis_summarise(const struct analysis *analysis, struct analysis_summary
 		.first_step_ms = told_ms(analysis, pace->first_ns),
 		.findings_opened = analysis->findings.opened,
 		.xids = gpu_finding_xids(analysis),
+		.forgotten = analysis->instances.forgotten,
 	};
 	for (uint32_t i = 0; i < job->process_count; i++) {
 		const struct process *process = job->processes[i];

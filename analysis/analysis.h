@@ -364,6 +364,7 @@ struct analysis_summary {
 	uint32_t communicators;
 	int32_t ranks_total;	/* -1 unknown */
 	uint64_t operations, untracked, dropped, captured;
+	uint64_t forgotten;	/* calls of a group that made room before all its ranks had ended them: nobody was judged by them */
 	uint64_t steps;		/* steps recognised so far */
 	double step_ms, first_step_ms; /* median of the last few steps, and of the first; -1 not known */
 	uint32_t findings_opened; /* from `warning` up */

@@ -115,10 +115,12 @@ static void make_room(struct instances *instances, struct communicator *communic
 	bool full = instances->count >= INSTANCES_MAX || instances->operation_room >= INSTANCES_OPERATIONS_MAX;
 	if (!full || instances->free)
 		return;
-	if (instances->finished_first)
+	if (instances->finished_first) {
 		forget(instances, instances->finished_first);
-	else if (communicator->unfinished_first && communicator->unfinished_first->born_ns <= born_ns)
+	} else if (communicator->unfinished_first && communicator->unfinished_first->born_ns <= born_ns) {
 		forget(instances, communicator->unfinished_first);
+		instances->forgotten++;
+	}
 }
 
 static struct instance *take(struct instances *instances, struct communicator *communicator, uint64_t born_ns)

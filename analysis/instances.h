@@ -112,6 +112,7 @@ struct instances {
 	struct instance **slots; /* open addressing by key */
 	uint32_t slot_count, count;
 	uint64_t operation_room; /* operations in all instances, used and free */
+	uint64_t forgotten; /* that made room before all their ranks had ended them: nobody was judged by them */
 	struct instance *finished_first, *finished_last;
 	struct instance *free;
 };

@@ -64,6 +64,7 @@ static struct lives sum_of(const struct analysis *analysis)
 		.untracked = summary.untracked,
 		.dropped = summary.dropped,
 		.captured = summary.captured,
+		.forgotten = summary.forgotten,
 		.steps = summary.steps,
 		.communicators = summary.communicators,
 	};
@@ -112,6 +113,7 @@ void lives_add_earlier(const struct lives *lives, struct analysis_summary *summa
 	summary->untracked += lives->untracked;
 	summary->dropped += lives->dropped;
 	summary->captured += lives->captured;
+	summary->forgotten += lives->forgotten;
 	summary->steps += lives->steps;
 	summary->communicators += lives->communicators;
 }

@@ -15,7 +15,7 @@ struct analysis_summary;
 
 /* What earlier lives add to the summary of the run. */
 struct lives {
-	uint64_t operations, untracked, dropped, captured, steps;
+	uint64_t operations, untracked, dropped, captured, forgotten, steps;
 	uint32_t communicators;
 };
 

@@ -8,7 +8,6 @@
 
 enum {
 	HISTORY_FIRST = 256,
-	HISTORY_MAX = 65536,
 	CHECK_EVERY = 8,
 	EXTRAS_MIN = 64,
 	RESUMED_MIN = 3, /* steps in a row that lacked something: the program has changed */
@@ -138,7 +137,7 @@ static bool is_better(const struct steps *steps, const struct period *period)
 		return true;
 	bool certain = steps->trust == STEPS_CERTAIN;
 	if (certain && !period->step)
-		return steps->extras >= HISTORY_MAX / 2;
+		return steps->extras >= STEPS_HISTORY_MAX / 2;
 	bool gone = steps->extras > 2 * steps->period + EXTRAS_MIN || steps->resumed >= RESUMED_MIN;
 	return gone || (!certain && (period->length != steps->period || period->step));
 }
@@ -171,9 +170,9 @@ static void forget_history(struct steps *steps)
 /* A full history that the pattern explains has served; one that nothing explains loses its older half. */
 static void make_room(struct steps *steps)
 {
-	const uint32_t half = HISTORY_MAX / 2;
+	const uint32_t half = STEPS_HISTORY_MAX / 2;
 
-	if (steps->history_count < HISTORY_MAX)
+	if (steps->history_count < STEPS_HISTORY_MAX)
 		return;
 	steps->next_check = 0;
 	if (steps->pattern && !steps->extras) {

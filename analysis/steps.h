@@ -15,6 +15,8 @@
 #include "analysis/period.h"
 
 #define STEPS_NO_PLACE UINT32_MAX
+/* Operations of a process among which a step is looked for. */
+#define STEPS_HISTORY_MAX 65536
 /* So often in a row nothing but the period, of more than one operation: no model has so many layers, no step so many
  * passes. */
 #define STEPS_CERTAIN_MIN 1024

@@ -203,6 +203,8 @@ static void print_recorded(FILE *out, const struct analysis_summary *summary)
 		fprintf(out, "; %" PRIu64 " run inside CUDA graphs", summary->captured);
 	if (summary->dropped)
 		fprintf(out, "; %" PRIu64 " dropped", summary->dropped);
+	if (summary->forgotten)
+		fprintf(out, "; %" PRIu64 " calls of groups forgotten before all their ranks had ended them", summary->forgotten);
 	fputc('\n', out);
 }
 

@@ -110,8 +110,8 @@ char *message_summary(const struct message_summary *summary)
 				     (json_int_t)summary->findings[RW_WARNING], "critical",
 				     (json_int_t)summary->findings[RW_CRITICAL]);
 	json_t *gaps =
-	    json_pack("{s:I, s:I, s:I, s:I, s:I}", "untracked", (json_int_t)analysis->untracked, "dropped",
-		      (json_int_t)analysis->dropped, "captured", (json_int_t)analysis->captured, "events_lost",
+	    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "untracked", (json_int_t)analysis->untracked, "dropped",
+		      (json_int_t)analysis->dropped, "captured", (json_int_t)analysis->captured, "forgotten", (json_int_t)analysis->forgotten, "events_lost",
 		      (json_int_t)loss_total(&summary->lost), "given_up", (json_int_t)summary->given_up);
 	json_t *body = json_pack(
 	    "{s:o, s:o, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "job", text_value(summary->job),
@@ -174,6 +174,8 @@ static void print_gaps(FILE *out, const json_t *summary)
 		{ "captured", "time of a call inside a CUDA graph", "times of calls inside CUDA graphs" },
 		{ "dropped", "operation found no room in its black box",
 		  "operations found no room in their black box" },
+		{ "forgotten", "call of a group was forgotten before all its ranks had ended it: too many had not ended, and nobody was judged by it",
+		  "calls of groups were forgotten before all their ranks had ended them: too many had not ended, and nobody was judged by these" },
 		{ "events_lost", "event of the host was lost: a cause may be missing",
 		  "events of the host were lost: a cause may be missing" },
 		{ "given_up", "rank to its end: its black box could no longer be read",

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""pages.py PRINT_THRESHOLDS [--write]: are the pages of this directory alike, and their thresholds those of the code?
+"""pages.py PRINT_THRESHOLDS [--write]: are the pages of this directory alike, and their thresholds those of the code? And the bounds in
+docs/analysis.md?
 
---write puts the code's thresholds into the pages. Without it a page that differs fails, with what to do.
+--write puts the code's thresholds and bounds into the pages. Without it a page that differs fails, with what to do.
 """
 
 import pathlib
@@ -65,6 +66,18 @@ def faults(kind, text, table):
     return found
 
 
+def bounds_differ(program, write):
+    """Of the table behind "## Bounds" in docs/analysis.md, whose first paragraph is written by hand."""
+    path, table = HERE / "../analysis.md", thresholds(program, "bounds")
+    text = path.read_text(encoding="utf-8")
+    before, rest = text.split("\n## Bounds\n", 1)
+    section, after = rest.split("\n## ", 1)
+    words = section.split("\n| ")[0]
+    if write:
+        path.write_text(f"{before}\n## Bounds\n{words}\n{table}\n## {after}", encoding="utf-8")
+    return not write and section.strip() != (words + "\n" + table).strip()
+
+
 def main(program, write=""):
     failed = False
     pages = {path.stem: path for path in HERE.glob("*.md")}
@@ -80,6 +93,9 @@ def main(program, write=""):
         for fault in faults(kind, text, table):
             print(f"{kind}.md: {fault}")
             failed = True
+    if bounds_differ(program, write == "--write"):
+        print("analysis.md: the bounds are not those of the code: ninja -C build finding-thresholds writes them")
+        failed = True
     if not failed:
         print(f"{len(pages)} pages, each with its thresholds as they are in the code")
     return failed

@@ -1,18 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the thresholds of one kind of finding as the table of its page: print_thresholds KIND. */
+/* Prints the thresholds of one kind of finding as the table of its page, or what the analysis keeps at most:
+ * print_thresholds KIND|bounds. */
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/bounds.h"
 #include "analysis/thresholds.h"
 #include "finding/finding_json.h"
+
+static void print_bounds(void)
+{
+	puts("| at most | of | beyond | constant |\n|---|---|---|---|");
+	for (size_t i = 0; i < bound_count; i++)
+		printf("| %lu | %s | %s | `%s` |\n", bounds[i].most, bounds[i].what, bounds[i].beyond, bounds[i].name);
+}
 
 int main(int argc, char **argv)
 {
 	char text[32];
 
 	if (argc != 2) {
-		fprintf(stderr, "usage: %s KIND\n", argv[0]);
+		fprintf(stderr, "usage: %s KIND|bounds\n", argv[0]);
 		return 2;
+	}
+	if (!strcmp(argv[1], "bounds")) {
+		print_bounds();
+		return 0;
 	}
 	puts("| value | what it is | constant |\n|---|---|---|");
 	for (size_t i = 0; i < threshold_count; i++)

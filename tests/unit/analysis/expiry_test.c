@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "analysis/expiry.h"
+#include "analysis/lives.h"
 #include "analysis/model.h"
 #include "scanned.h"
 #include "seeds.h"
@@ -107,5 +108,32 @@ Test(expiry, what_is_still_told_of_one_that_was_given_back_is_of_no_matter)
 	cr_expect_eq(job.analysis->job.communicator_count, 0);
 	live(&job, ENTRIES, true);
 	cr_expect_eq(job.analysis->job.communicator_count, 1, "the entry has a new owner");
+	scanned_free(&job);
+}
+
+static uint64_t forgotten(const struct scanned *job)
+{
+	struct analysis_summary summary;
+
+	analysis_summarise(job->analysis, &summary);
+	return summary.forgotten;
+}
+
+/* One rank calls, and the others never do. */
+Test(expiry, calls_that_make_room_before_they_have_ended_are_counted_also_when_the_job_has_another_life)
+{
+	static struct scanned job;
+
+	scanned_start(&job, RANKS, RANKS);
+	announce(&job, 0, false);
+	for (uint64_t call = 0; call < INSTANCES_MAX + 7; call++) {
+		struct rw_operation slot = reduce(&job, 0, 0);
+		slot.sequence = call;
+		slot.known &= ~(uint32_t)(RW_KNOWN_STARTED | RW_KNOWN_DONE);
+		cr_assert_eq(analysis_add_operation(job.analysis, 1, &slot), 0);
+		cr_assert_eq(forgotten(&job), call < INSTANCES_MAX ? 0 : call + 1 - INSTANCES_MAX, "after call %lu", call);
+	}
+	lives_begin_next(job.analysis);
+	cr_expect_eq(forgotten(&job), 7);
 	scanned_free(&job);
 }

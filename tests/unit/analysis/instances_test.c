@@ -20,6 +20,7 @@ struct model {
 	uint64_t next[COMMUNICATORS], oldest[COMMUNICATORS];            /* sequences: to be made, and the first that may be unfinished */
 	uint32_t ended[COMMUNICATORS * SEQUENCES], ended_count, ended_first; /* communicator * SEQUENCES + sequence, as they finished */
 	uint32_t unfinished[COMMUNICATORS], finished[COMMUNICATORS], count;
+	uint64_t unjudged; /* that made room while they were unfinished */
 	uint64_t random;
 };
 
@@ -72,6 +73,7 @@ static bool expect_room(struct model *model, uint32_t communicator, uint64_t bor
 	if (!model->unfinished[communicator] || model->born_ns[communicator][oldest] > born_ns)
 		return false;
 	expect_forgotten(model, communicator, oldest);
+	model->unjudged++;
 	return true;
 }
 
@@ -124,6 +126,7 @@ static void forget_all(struct model *model, uint32_t communicator)
 static void expect_as_known(struct model *model)
 {
 	cr_expect_eq(model->pool.count, model->count);
+	cr_expect_eq(model->pool.forgotten, model->unjudged);
 	for (uint32_t c = 0; c < COMMUNICATORS; c++) {
 		cr_expect_eq(model->communicators[c].unfinished_count, model->unfinished[c]);
 		cr_expect_eq(model->communicators[c].finished_count, model->finished[c]);

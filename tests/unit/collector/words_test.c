@@ -195,6 +195,7 @@ Test(message, a_summary_says_what_was_seen_what_was_not_and_how_to_look_again)
 			  .communicators = 3,
 			  .operations = 12345,
 			  .captured = 7,
+			  .forgotten = 2,
 			  .steps = 40,
 			  .step_ms = 2050,
 			  .first_step_ms = 720 },
@@ -204,6 +205,8 @@ Test(message, a_summary_says_what_was_seen_what_was_not_and_how_to_look_again)
 	cr_expect_str_eq(text, "rankwatch: 8 of 16 ranks, 3 communicators, 12345 operations, 40 steps, of 0.72 s at "
 			       "first and 2.05 s at last\n"
 			       "  not seen   7 times of calls inside CUDA graphs\n"
+			       "  not seen   2 calls of groups were forgotten before all their ranks had ended them: too many had "
+			       "not ended, and nobody was judged by these\n"
 			       "  findings   0 critical, 2 warning\n"
 			       "  boxes      /dev/shm/rankwatch-0/j\n"
 			       "  look again rankwatch report /dev/shm/rankwatch-0/j\n");

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/bounds.h"
+
+#include "analysis/circle.h"
+#include "analysis/evidence.h"
+#include "analysis/findings.h"
+#include "analysis/gpus.h"
+#include "analysis/hang.h"
+#include "analysis/instances.h"
+#include "analysis/job.h"
+#include "analysis/losses.h"
+#include "analysis/network.h"
+#include "analysis/oom_kills.h"
+#include "analysis/ports.h"
+#include "analysis/python_looks.h"
+#include "analysis/stalls.h"
+#include "analysis/steps.h"
+#include "analysis/straggler.h"
+#include "analysis/usual.h"
+
+/* The constant gives both the name and the value. */
+#define ROW(name, what, beyond) { #name, name, what, beyond }
+
+const struct bound bounds[] = {
+	ROW(INSTANCES_MAX, "calls of groups (the same call on all its ranks) of the job",
+	    "the one that ended first makes room; where none has ended, the oldest of the same communicator, which is counted as `forgotten`"),
+	ROW(INSTANCES_OPERATIONS_MAX, "operations of ranks in these", "as above"),
+	ROW(JOB_TRACE, "latest operations of a process that are found by their number",
+	    "of older ones nothing more is taken in, and no rank's work is measured from them"),
+	ROW(STEPS_HISTORY_MAX, "operations of a process among which a step is looked for",
+	    "the older half is forgotten; where no step was certain by then, none is told"),
+	ROW(STRAGGLER_STEPS, "latest steps of a rank, and what it was late by in each", "older ones are overwritten"),
+	ROW(STALLS_KEPT, "latest stalls of a rank, each of which counts once", "older ones are overwritten"),
+	ROW(CAUSE_WINDOWS, "latest times of a rank in which others waited for it", "older ones are overwritten"),
+	ROW(EVIDENCE_ROOM, "latest waits and samples of a process's threads",
+	    "older ones are overwritten; a finding whose lateness is older says so, and is `likely` at most"),
+	ROW(EVIDENCE_THREADS, "threads of a process that are sampled", "the one that was sampled longest ago makes room"),
+	ROW(LOSSES_KEPT, "latest stretches of time in which events of the host were lost", "older ones are overwritten"),
+	ROW(PYTHON_LOOKS, "latest looks at a process's Python", "older ones are overwritten"),
+	ROW(FINDINGS_MAX, "findings, open and remembered", "the oldest that is closed is forgotten; where all are open, the oldest"),
+	ROW(HANG_OPEN_MAX, "ranks at a time that are told as missing", "further ones are not told"),
+	ROW(CIRCLE_RANKS_MAX, "ranks in a circle of waits", "a longer one is not looked for"),
+	ROW(USUAL_MAX, "places × ranks × sides of which the usual values are known", "values at further places have no past"),
+	ROW(NETWORK_CHANNELS_MAX, "channels of a communicator whose network waits are compared", "further ones are left out"),
+	ROW(OOM_KILLS, "latest kills for want of memory in the kernel's log", "with more of them nobody is named by them"),
+	ROW(GPUS_MAX, "GPUs", "further ones are not kept"),
+	ROW(PORTS_MAX, "network ports", "further ones are not kept"),
+};
+
+const size_t bound_count = sizeof(bounds) / sizeof(bounds[0]);

@@ -2,11 +2,11 @@
 #include "analysis/gpu_course.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "analysis/cells.h"
 #include "analysis/gpus.h"
 #include "analysis/model.h"
+#include "analysis/trend.h"
 
 static void merge(struct gpu_course *course)
 {
@@ -62,53 +62,28 @@ static uint32_t flat_since(const struct gpu_course_bin *bins, uint32_t count, do
 	return since;
 }
 
-/* How many pairs rise, less those that fall, in standard deviations of what chance makes of it (Mann 1945, Kendall
- * 1948). Equal values count for neither, which makes it smaller. */
-static double trend(const struct gpu_course_bin *bins, uint32_t count)
+struct readings {
+	double s[GPU_COURSE_BINS], bytes[GPU_COURSE_BINS];
+};
+
+static void read(const struct gpu_course_bin *bins, uint32_t count, struct readings *readings)
 {
-	double sum = 0, n = count;
-
-	for (uint32_t i = 0; i < count; i++)
-		for (uint32_t k = i + 1; k < count; k++)
-			sum += (bins[k].most > bins[i].most) - (bins[k].most < bins[i].most);
-	return (sum > 0 ? sum - 1 : sum) / sqrt(n * (n - 1) * (2 * n + 5) / 18);
-}
-
-static int by_value(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
-/* Bytes a second: the median over all pairs (Theil 1950, Sen 1968). 0 without memory for it. */
-static double slope(const struct gpu_course_bin *bins, uint32_t count)
-{
-	double *slopes = calloc((size_t)count * count / 2 + 1, sizeof(*slopes)), median = 0;
-	size_t pairs = 0;
-
-	for (uint32_t i = 0; slopes && i < count; i++)
-		for (uint32_t k = i + 1; k < count; k++)
-			slopes[pairs++] = (double)(bins[k].most - bins[i].most) /
-					  ((double)(bins[k].from_ns - bins[i].from_ns) / 1e9);
-	if (pairs) {
-		qsort(slopes, pairs, sizeof(*slopes), by_value);
-		median = slopes[pairs / 2];
+	for (uint32_t i = 0; i < count; i++) {
+		readings->s[i] = (double)(bins[i].from_ns - bins[0].from_ns) / 1e9;
+		readings->bytes[i] = (double)bins[i].most;
 	}
-	free(slopes);
-	return median;
 }
 
 /* In each quarter it must have become more, and in the last one not much less so than in all: what slows down is not
  * told to go on. */
-static bool goes_on(const struct gpu_course_bin *bins, uint32_t count, double bytes_per_s)
+static bool goes_on(const struct gpu_course_bin *bins, const struct readings *readings, uint32_t count, double bytes_per_s)
 {
-	uint32_t quarter = count / 4;
+	uint32_t quarter = count / 4, last = count - quarter;
 
 	for (int i = 1; i < 4; i++)
 		if (bins[(uint32_t)i * quarter].most <= bins[(uint32_t)(i - 1) * quarter].most)
 			return false;
-	return slope(bins + count - quarter, quarter) >= bytes_per_s / 2;
+	return trend_slope(readings->s + last, readings->bytes + last, quarter) >= bytes_per_s / 2;
 }
 
 struct gpu_course_verdict gpu_course_judge(const struct gpu_course *course, uint64_t since_ns)
@@ -135,10 +110,12 @@ struct gpu_course_verdict gpu_course_judge(const struct gpu_course *course, uint
 	/* What is judged begins behind the first quarter: there caches fill. */
 	bins += count / 4;
 	count -= count / 4;
-	double bytes_per_s = slope(bins, count);
+	struct readings readings;
+	read(bins, count, &readings);
+	double bytes_per_s = trend_slope(readings.s, readings.bytes, count);
 
-	if (trend(bins, count) < GPU_COURSE_TREND || (double)(last->most - bins[0].most) < 2 * flat_bytes(course) ||
-	    bytes_per_s <= 0 || !goes_on(bins, count, bytes_per_s))
+	if (trend_score(readings.bytes, count) < GPU_COURSE_TREND || (double)(last->most - bins[0].most) < 2 * flat_bytes(course) ||
+	    bytes_per_s <= 0 || !goes_on(bins, &readings, count, bytes_per_s))
 		return verdict;
 	verdict.course = ANALYSIS_MEMORY_GROWS;
 	verdict.bytes_per_s = bytes_per_s;

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "analysis/levels.h"
+
 static const char *const heat_names[HEAT_KINDS] = {
 	[HEAT_OWN] = "own",       [HEAT_WAIT] = "wait", [HEAT_TRANSFER] = "transfer",
 	[HEAT_UNSEEN] = "unseen", [HEAT_LATE] = "late", [HEAT_OPEN] = "open",
@@ -99,8 +101,8 @@ json_t *heat_json(const struct run_view *view)
 }
 
 struct steps_table {
-	double us[STEP_VALUES];
-	uint64_t at_ns[STEP_VALUES];
+	double us[LEVELS_VALUES];
+	uint64_t at_ns[LEVELS_VALUES];
 	size_t count;
 };
 
@@ -128,7 +130,7 @@ static uint64_t group_ns(const struct step_series *series, size_t i, size_t ever
 
 static void gather(struct steps_table *table, const struct step_series *series, size_t every)
 {
-	for (size_t i = 0; i < series->count && table->count < STEP_VALUES; i += every) {
+	for (size_t i = 0; i < series->count && table->count < LEVELS_VALUES; i += every) {
 		uint64_t ns = group_ns(series, i, every);
 
 		if (!ns || series->starts[i] == UINT64_MAX)
@@ -140,8 +142,8 @@ static void gather(struct steps_table *table, const struct step_series *series, 
 
 static json_t *levels_json(const struct steps_table *table)
 {
-	struct step_level levels[STEP_LEVELS];
-	size_t count = step_levels(table->us, table->count, levels);
+	struct level levels[LEVELS_MOST];
+	size_t count = levels_find(NULL, table->us, table->count, levels);
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < count; i++)
@@ -154,7 +156,7 @@ static json_t *levels_json(const struct steps_table *table)
 json_t *steps_json(const struct run_view *view)
 {
 	const struct step_series *series = &view->steps;
-	size_t every = (series->count + STEP_VALUES - 1) / STEP_VALUES;
+	size_t every = (series->count + LEVELS_VALUES - 1) / LEVELS_VALUES;
 	struct steps_table *table = calloc(1, sizeof(*table));
 	json_t *at = json_array(), *us = json_array(), *json;
 

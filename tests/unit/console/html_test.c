@@ -81,15 +81,6 @@ Test(heat, what_lies_before_its_begin_is_cut_and_a_large_job_has_fewer_columns)
 
 /* Steps */
 
-/* The same numbers every time, between 0 and 1. */
-static double noise(size_t i)
-{
-	uint64_t value = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
-
-	value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	return (double)((value ^ value >> 27) % 1000) / 1000;
-}
-
 Test(steps, last_from_the_earliest_that_a_rank_was_in_one_to_the_next)
 {
 	struct step_series series = { 0 };
@@ -107,55 +98,6 @@ Test(steps, last_from_the_earliest_that_a_rank_was_in_one_to_the_next)
 	cr_expect_eq(step_series_duration_ns(&series, 1), 0, "nobody saw step 9");
 	cr_expect_eq(step_series_duration_ns(&series, 3), 0, "the last has no end");
 	step_series_free(&series);
-}
-
-Test(steps, a_lasting_change_is_found_where_it_is)
-{
-	struct step_level levels[STEP_LEVELS];
-	double values[400];
-
-	for (size_t i = 0; i < 400; i++)
-		values[i] = (i < 250 ? 500 : 590) + 20 * noise(i) + (i % 60 == 7 ? 900 : 0);
-	size_t count = step_levels(values, 400, levels);
-
-	cr_assert_eq(count, 2, "%zu", count);
-	cr_expect(levels[1].begin >= 248 && levels[1].begin <= 252, "%zu", levels[1].begin);
-	cr_expect_eq(levels[0].end, levels[1].begin);
-	cr_expect_eq(levels[1].end, 400);
-	cr_expect_float_eq(levels[0].median, 510, 5);
-	cr_expect_float_eq(levels[1].median, 600, 5);
-	cr_expect_eq(levels[0].slope, 0);
-}
-
-Test(steps, noise_is_no_change)
-{
-	struct step_level levels[STEP_LEVELS];
-	double values[STEP_VALUES];
-	size_t changes = 0;
-
-	for (size_t seed = 0; seed < 200; seed++) {
-		for (size_t i = 0; i < 300; i++)
-			values[i] = 500 * (1 + noise(seed * 300 + i));
-		changes += step_levels(values, 300, levels) - 1;
-	}
-	cr_expect_leq(changes, 2, "%zu in 200 series, one in a thousand comes by chance", changes);
-	for (size_t i = 0; i < STEP_VALUES; i++)
-		values[i] = i < 1000 ? 500 : 510;
-	cr_expect_eq(step_levels(values, STEP_VALUES, levels), 1, "2 %% are no change");
-	cr_expect_eq(step_levels(values, 0, levels), 0);
-}
-
-Test(steps, what_creeps_is_a_slope_and_no_stairs)
-{
-	struct step_level levels[STEP_LEVELS];
-	double values[600];
-
-	for (size_t i = 0; i < 600; i++)
-		values[i] = 500 + 0.5 * (double)i + 10 * noise(i);
-	size_t count = step_levels(values, 600, levels);
-
-	cr_assert_eq(count, 1, "%zu", count);
-	cr_expect_float_eq(levels[0].slope, 0.5, 0.02);
 }
 
 /* The page */

@@ -357,6 +357,11 @@ void analysis_tell_step_course(const struct analysis *analysis, struct analysis_
 	step_course_tell(analysis, told);
 }
 
+void analysis_tell_pace(const struct analysis *analysis, struct analysis_pace *told)
+{
+	pace_course_tell(analysis, told);
+}
+
 void analysis_replay_open(struct analysis *analysis)
 {
 	findings_replay_open(&analysis->findings, analysis->now_ns);

@@ -342,6 +342,31 @@ struct analysis_step_course {
 	struct analysis_long_steps longs[2]; /* behind the first: without and with operations that other steps lack */
 };
 
+enum analysis_pace_course {
+	ANALYSIS_PACE_UNKNOWN, /* too few steps are known */
+	ANALYSIS_PACE_STEADY,  /* no lasting growth can be told from noise */
+	ANALYSIS_PACE_LONGER,  /* since a step they take longer */
+	ANALYSIS_PACE_GROWS,   /* since a step each takes longer than the one before */
+};
+
+/* Whether the job's steps have become longer for good. It is about the job: all ranks may have become slower together. */
+struct analysis_pace {
+	enum analysis_pace_course course;
+	uint64_t known;         /* steps that it rests on, about */
+	uint64_t since_step;    /* LONGER, GROWS; 0: GROWS from the first one on */
+	uint64_t step;          /* the newest that was judged */
+	double before_ms;       /* a step before; of the first one where it grows from there on … */
+	double now_ms;          /* … and now */
+	double ms_per_step;     /* GROWS */
+	double late_share;      /* of what they take longer: the rank that is late most is so by as much more */
+	/* GROWS: when the longest wait of a step reaches the shortest watchdog, if both go on; all 0: not foreseen. */
+	double wait_ms, wait_ms_per_step;
+	double watchdog_ms;
+	char watchdog_from[32];
+	uint64_t watchdog_step; /* in that step … */
+	double watchdog_in_s;   /* … so long after `step` */
+};
+
 #define ANALYSIS_NO_RANK UINT32_MAX
 
 /* What one rank's time went to between two moments of its own host's clock. */
@@ -466,6 +491,9 @@ void analysis_tell_gpu_memory(const struct analysis *analysis, struct analysis_g
 
 /* As far as the time of each rank was kept step by step: analysis_keep_cells(). */
 void analysis_tell_step_course(const struct analysis *analysis, struct analysis_step_course *told);
+
+/* Takes some ten milliseconds: at the end, or when somebody asks. */
+void analysis_tell_pace(const struct analysis *analysis, struct analysis_pace *told);
 
 /* Re-announces every open finding as RW_FINDING_OPEN (a new listener, a restarted collector). */
 void analysis_replay_open(struct analysis *analysis);

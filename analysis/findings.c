@@ -140,7 +140,8 @@ static bool is_news(const struct rw_finding *before, const struct rw_finding *af
 	       before->confidence != after->confidence || learns_step(before, after) ||
 	       (before->kind == RW_KIND_SLOWDOWN && misses_other(before, after)) ||
 	       before->operation.phase != after->operation.phase ||
-	       before->late.at_least != after->late.at_least || count_ports(after) > count_ports(before) ||
+	       before->late.at_least != after->late.at_least ||
+	       (before->watchdog.reached_step == 0) != (after->watchdog.reached_step == 0) || count_ports(after) > count_ports(before) ||
 	       changed(before->late.lost_ms_per_step, after->late.lost_ms_per_step) ||
 	       (before->kind != RW_KIND_STRAGGLER && changed(before->late.by_ms, after->late.by_ms)) ||
 	       (is_told_in_words(after) && strcmp(before->text, after->text));

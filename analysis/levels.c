@@ -13,7 +13,7 @@ enum { BENDS = 48 }; /* places that are tried for a bend before the best of them
 struct splitting {
 	const double *at, *values;
 	double *scratch; /* room for all values */
-	struct level *levels;
+	struct lasting_level *levels;
 	size_t count;
 };
 
@@ -143,7 +143,7 @@ static struct bend find_bend(const struct splitting *splitting, size_t begin, si
 static void add(struct splitting *splitting, size_t begin, size_t end, double slope)
 {
 	if (splitting->count < LEVELS_MOST)
-		splitting->levels[splitting->count++] = (struct level){ begin, end, median_of(splitting, begin, end), slope };
+		splitting->levels[splitting->count++] = (struct lasting_level){ begin, end, median_of(splitting, begin, end), slope };
 }
 
 static bool is_change(double before, double after)
@@ -154,7 +154,7 @@ static bool is_change(double before, double after)
 /* A part that was cut off for a bend begins with what the one before it was, where the bend comes later. */
 static void merge_alike(struct splitting *splitting)
 {
-	struct level *levels = splitting->levels;
+	struct lasting_level *levels = splitting->levels;
 	size_t kept = 0;
 
 	for (size_t i = 1; i < splitting->count; i++) {
@@ -211,7 +211,7 @@ static void split(struct splitting *splitting, size_t begin, size_t end)
 	}
 }
 
-size_t levels_find(const double *at, const double *values, size_t count, struct level levels[LEVELS_MOST])
+size_t levels_find(const double *at, const double *values, size_t count, struct lasting_level levels[LEVELS_MOST])
 {
 	if (count > LEVELS_VALUES)
 		count = LEVELS_VALUES;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 /* A stretch of values that are alike, but for a slope. */
-struct level {
+struct lasting_level {
 	size_t begin, end; /* values [begin, end) */
 	double median;     /* of them */
 	double slope;      /* for one unit of what they are at; 0: they neither rise nor fall */
@@ -27,6 +27,6 @@ enum {
 
 /* The levels in order, which hold all values; returns how many: 0 without values or memory. at: where each value is, ascending;
  * NULL: at 0, 1, 2, … */
-size_t levels_find(const double *at, const double *values, size_t count, struct level levels[LEVELS_MOST]);
+size_t levels_find(const double *at, const double *values, size_t count, struct lasting_level levels[LEVELS_MOST]);
 
 #endif

@@ -20,6 +20,7 @@
 #include "analysis/memory_limit.h"
 #include "analysis/oom_kills.h"
 #include "analysis/origin.h"
+#include "analysis/pace_course.h"
 #include "analysis/ports.h"
 #include "analysis/straggler.h"
 #include "analysis/sums.h"
@@ -35,6 +36,7 @@ struct analysis {
 	struct instances instances;
 	struct intern intern;
 	struct stragglers stragglers;
+	struct pace_course pace_course;
 	struct account account;
 	struct cells cells; /* of the account */
 	struct sums sums;   /* of the account */

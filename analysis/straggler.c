@@ -375,6 +375,22 @@ static void account_members(struct analysis *analysis, struct instance *instance
 	test_members(stragglers, &analysis->job, instance, count);
 }
 
+/* What the ranks were late by in a step is known when the one behind the next begins. */
+static void note_course(struct analysis *analysis, const struct process *process, const struct instance *instance)
+{
+	const struct stragglers *stragglers = &analysis->stragglers;
+	struct pace_course *course = &analysis->pace_course;
+	uint64_t step = instance->place.step;
+
+	if (!instance->place.place && stragglers->clock == process->index) {
+		for (uint32_t i = 0; i < stragglers->suspect_count && step > STEPS_LATER; i++)
+			pace_course_late(course, step - STEPS_LATER, straggler_blame(&stragglers->suspects[i], step - STEPS_LATER).late_ns);
+		pace_course_begin(course, process->index, instance->steps_version, step, instance->start_ns);
+	}
+	if (instance->born_ns && instance->start_ns > instance->born_ns)
+		pace_course_wait(course, step, instance->start_ns - instance->born_ns);
+}
+
 void straggler_account(struct analysis *analysis, struct instance *instance)
 {
 	struct stragglers *stragglers = &analysis->stragglers;
@@ -388,6 +404,7 @@ void straggler_account(struct analysis *analysis, struct instance *instance)
 		stragglers->first_step = instance->place.step;
 	if (!instance->place.place)
 		start_step(stragglers, &analysis->job, process, instance);
+	note_course(analysis, process, instance);
 	struct place *place = place_of(places, instance);
 	if (place)
 		account_members(analysis, instance, place);

@@ -332,7 +332,7 @@ static void miss_gpu(struct record *record, const struct analysis *analysis, con
 		record_add_missing(record, "the host was in time: the GPU's clocks, throttling and errors would tell more");
 }
 
-static struct record *make_record(const struct analysis *analysis, const struct suspect *suspect, const uint32_t *ranks,
+static struct record *make_record(struct analysis *analysis, const struct suspect *suspect, const uint32_t *ranks,
 				  uint32_t count, const struct straggler_cost *cost, const struct cause *cause)
 {
 	struct record *record =
@@ -355,6 +355,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		gpu_evidence_attach(analysis, record, ranks[0], last.from_ns, last.to_ns);
 	}
 	record_set_watchdog(record, process, true, analysis->stragglers.longest_wait_ns);
+	if (!suspect->intermittent.decided)
+		pace_course_attach(analysis, record, cost->lost_ns);
 	if (set_waiting(record, analysis, suspect, ranks, count)) {
 		record_free(record);
 		return NULL;

@@ -18,19 +18,32 @@ double trend_score(const double *values, size_t count)
 	return sum / sqrt(n * (n - 1) * (2 * n + 5) / 18);
 }
 
-static int by_value(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
+/* Hoare's selection (1961): what is below goes to the left, what is above to the right, until they meet at the middle. */
 double trend_median(double *values, size_t count)
 {
-	if (!count)
-		return 0;
-	qsort(values, count, sizeof(*values), by_value);
-	return values[count / 2];
+	size_t from = 0, until = count ? count - 1 : 0, at = count / 2;
+
+	while (from < until) {
+		double pivot = values[from + (until - from) / 2];
+		size_t left = from, right = until;
+
+		for (;; left++, right--) {
+			while (values[left] < pivot)
+				left++;
+			while (values[right] > pivot)
+				right--;
+			if (left >= right)
+				break;
+			double value = values[left];
+			values[left] = values[right];
+			values[right] = value;
+		}
+		if (at <= right)
+			until = right;
+		else
+			from = right + 1;
+	}
+	return count ? values[at] : 0;
 }
 
 double trend_slope(const double *at, const double *values, size_t count)

@@ -13,10 +13,10 @@ double trend_score(const double *values, size_t count);
 
 /* Change of the values by one unit of `at`, which ascends: the median over all pairs (Theil 1950, Sen 1968). Of more than
  * TREND_VALUES an even choice is taken. 0 of fewer than two values, or without memory. */
-enum { TREND_VALUES = 256 };
+enum { TREND_VALUES = 128 };
 double trend_slope(const double *at, const double *values, size_t count);
 
-/* The median, the upper one of two. Sorts the values; 0 of none. */
+/* The median, the upper one of two; 0 of none. Puts the values, none of them NaN, into another order. */
 double trend_median(double *values, size_t count);
 
 #endif

@@ -68,6 +68,7 @@ static char *summary_line(struct collector *collector, bool last)
 	analysis_tell_pipeline(collector->analysis, &summary.pipeline);
 	analysis_tell_gpu_memory(collector->analysis, &summary.gpu_memory);
 	analysis_tell_step_course(collector->analysis, &summary.step_course);
+	analysis_tell_pace(collector->analysis, &summary.pace);
 	lookout_sum(&collector->lookout, &summary.sight);
 	host_loss(collector->watch.host, &summary.lost);
 	summary.given_up = live_boxes_given_up(collector->watch.boxes);

@@ -223,10 +223,15 @@ static json_t *watchdog_value(const struct rw_finding *finding)
 {
 	if (!finding->watchdog.present)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o}",
+	json_t *watchdog = json_pack("{s:o, s:o, s:o, s:o}",
 		"timeout_ms", whole_ms_or_null(finding->watchdog.timeout_ms),
 		"from", text_or_null(finding->watchdog.from), "left_ms", whole_ms_or_null(finding->watchdog.left_ms),
 		"longest_wait_ms", whole_ms_or_null(finding->watchdog.longest_wait_ms));
+
+	if (watchdog && finding->watchdog.reached_step)
+		json_object_set_new(watchdog, "reached", json_pack("{s:f, s:I, s:o}", "wait_grows_ms", finding->watchdog.wait_grows_ms,
+			"step", (json_int_t)finding->watchdog.reached_step, "in_ms", whole_ms_or_null(finding->watchdog.reached_in_ms)));
+	return watchdog;
 }
 
 /* Magnitudes go from 1e-45 to 1e308: not rounded. */

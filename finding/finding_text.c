@@ -11,6 +11,7 @@
 #include "base/foreign_text.h"
 #include "base/paragraph.h"
 #include "finding/cause_text.h"
+#include "finding/forecast_text.h"
 #include "finding/incident_text.h"
 #include "finding/ports_text.h"
 #include "finding/python_text.h"
@@ -128,6 +129,8 @@ static void write_watchdog(FILE *out, const json_t *finding)
 		fprintf(out, ": %.0f s left", left / 1000);
 	else if (longest >= 0)
 		fprintf(out, ": longest wait so far %.1f s", longest / 1000);
+	if (!is_stuck(finding))
+		forecast_text_print(out, ", ", json_object_get(watchdog, "reached"));
 }
 
 static bool has_watchdog(const json_t *finding)

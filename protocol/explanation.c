@@ -4,6 +4,7 @@
 #include "protocol/course_text.h"
 #include "protocol/loss_text.h"
 #include "protocol/memory_text.h"
+#include "protocol/pace_text.h"
 #include "finding/value.h"
 
 json_t *explanation_json(const struct analysis *analysis)
@@ -11,12 +12,14 @@ json_t *explanation_json(const struct analysis *analysis)
 	struct analysis_pipeline pipeline;
 	struct analysis_gpu_memory memory;
 	struct analysis_step_course course;
+	struct analysis_pace pace;
 
 	analysis_tell_pipeline(analysis, &pipeline);
 	analysis_tell_gpu_memory(analysis, &memory);
 	analysis_tell_step_course(analysis, &course);
-	return json_pack("{s:b, s:o, s:o, s:o}", "sends", pipeline.sends, "loss", loss_text_json(&pipeline), "gpu_memory",
-			 memory_text_json(&memory), "steps", course_text_json(&course));
+	analysis_tell_pace(analysis, &pace);
+	return json_pack("{s:b, s:o, s:o, s:o, s:o}", "sends", pipeline.sends, "loss", loss_text_json(&pipeline), "gpu_memory",
+			 memory_text_json(&memory), "steps", course_text_json(&course), "pace", pace_text_json(&pace));
 }
 
 static void print_line(FILE *out, const char *before, int label, const char *name, const char *text)
@@ -27,7 +30,7 @@ static void print_line(FILE *out, const char *before, int label, const char *nam
 void explanation_print(FILE *out, const char *before, int label, const json_t *explanation, bool live)
 {
 	const json_t *loss = json_object_get(explanation, "loss"), *memory = json_object_get(explanation, "gpu_memory"),
-		     *steps = json_object_get(explanation, "steps");
+		     *steps = json_object_get(explanation, "steps"), *pace = json_object_get(explanation, "pace");
 
 	if (json_is_object(loss))
 		loss_text_print(out, before, label, loss);
@@ -45,10 +48,17 @@ void explanation_print(FILE *out, const char *before, int label, const json_t *e
 		course_text_print(out, before, label, steps);
 	else
 		print_line(out, before, label, "steps", "too few are known by their numbers to say which are long");
+	if (!json_is_object(pace))
+		print_line(out, before, label, "slower", "too few steps are known to say whether they become longer");
+	else if (value_is(pace, "course", "steady"))
+		print_line(out, before, label, "slower", "not for good: nothing that lasts is beyond what steps differ by");
+	else
+		pace_text_print(out, before, label, pace);
 }
 
 void explanation_print_shown(FILE *out, const char *before, int label, const json_t *explanation)
 {
+	pace_text_print(out, before, label, json_object_get(explanation, "pace"));
 	loss_text_print(out, before, label, json_object_get(explanation, "loss"));
 	memory_text_print(out, before, label, json_object_get(explanation, "gpu_memory"));
 	course_text_print_pauses(out, before, label, json_object_get(explanation, "steps"));

@@ -12,6 +12,7 @@
 #include "protocol/course_text.h"
 #include "protocol/loss_text.h"
 #include "protocol/memory_text.h"
+#include "protocol/pace_text.h"
 #include "protocol/request.h"
 #include "finding/step_text.h"
 
@@ -114,7 +115,7 @@ char *message_summary(const struct message_summary *summary)
 		      (json_int_t)analysis->dropped, "captured", (json_int_t)analysis->captured, "forgotten", (json_int_t)analysis->forgotten, "events_lost",
 		      (json_int_t)loss_total(&summary->lost), "given_up", (json_int_t)summary->given_up);
 	json_t *body = json_pack(
-	    "{s:o, s:o, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "job", text_value(summary->job),
+	    "{s:o, s:o, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "job", text_value(summary->job),
 	    "directory", text_value(summary->directory), "saved", text_value(summary->saved), "no_room",
 	    text_value(summary->no_room), "ranks_seen", ranks_seen(summary), "ranks_total",
 	    analysis->ranks_total < 0 ? json_null() : json_integer(analysis->ranks_total), "communicators",
@@ -123,7 +124,8 @@ char *message_summary(const struct message_summary *summary)
 	    "first_step_ms", analysis->first_step_ms < 0 ? json_null() : json_real(analysis->first_step_ms), "findings",
 	    findings, "last", summary->last, "lost", loss_json(&summary->lost),
 	    "time", account_json(&summary->account), "loss", loss_text_json(&summary->pipeline),
-	    "gpu_memory", memory_text_json(&summary->gpu_memory), "step_course", course_text_json(&summary->step_course));
+	    "gpu_memory", memory_text_json(&summary->gpu_memory), "step_course", course_text_json(&summary->step_course),
+	    "pace", pace_text_json(&summary->pace));
 
 	body = with_keys(with_keys(body, gaps), sight_json(&summary->sight));
 	return dump(json_pack("{s:o}", "summary", body));
@@ -235,6 +237,7 @@ void message_print_figures(FILE *out, const char *who, const json_t *message)
 	print_gaps(out, summary);
 	print_findings(out, summary);
 	account_print(out, "  ", 11, json_object_get(summary, "time"));
+	pace_text_print(out, "  ", 11, json_object_get(summary, "pace"));
 	loss_text_print(out, "  ", 11, json_object_get(summary, "loss"));
 	memory_text_print(out, "  ", 11, json_object_get(summary, "gpu_memory"));
 	course_text_print_pauses(out, "  ", 11, json_object_get(summary, "step_course"));

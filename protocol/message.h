@@ -26,6 +26,7 @@ struct message_summary {
 	struct analysis_pipeline pipeline;
 	struct analysis_gpu_memory gpu_memory;
 	struct analysis_step_course step_course;
+	struct analysis_pace pace;
 	size_t findings[MESSAGE_SEVERITIES]; /* by highest severity */
 	size_t findings_closed;              /* of warnings and critical ones */
 	struct loss lost;

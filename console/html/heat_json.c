@@ -142,7 +142,7 @@ static void gather(struct steps_table *table, const struct step_series *series, 
 
 static json_t *levels_json(const struct steps_table *table)
 {
-	struct level levels[LEVELS_MOST];
+	struct lasting_level levels[LEVELS_MOST];
 	size_t count = levels_find(NULL, table->us, table->count, levels);
 	json_t *list = json_array();
 

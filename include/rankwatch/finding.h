@@ -184,6 +184,11 @@ struct rw_finding {
 		const char *from;
 		double left_ms; /* -1 */
 		double longest_wait_ms;
+		/* Where the longest wait grows from step to step: it reaches timeout_ms in reached_step, so long after now, if that
+		 * goes on. All 0: not foreseen. */
+		double wait_grows_ms; /* a step */
+		int64_t reached_step;
+		double reached_in_ms;
 	} watchdog;
 	struct {
 		bool present;

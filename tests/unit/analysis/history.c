@@ -263,12 +263,12 @@ static const struct history_fault *fault_of(const struct history *history, int r
 	return NULL;
 }
 
-static void stall(struct history *history, int rank, const struct history_fault *fault)
+static void stall(struct history *history, int rank, int step, const struct history_fault *fault)
 {
 	double from = history->host_ms[rank];
 	if (!fault || !isfinite(from))
 		return;
-	history->host_ms[rank] += fault->ms;
+	history->host_ms[rank] += fault->ms + fault->more_ms * (step - fault->first_step);
 	add_evidence(history, rank, fault->evidence, from + 0.1, history->host_ms[rank] - 0.1);
 }
 
@@ -350,9 +350,9 @@ static void before_operation(struct history *history, int rank, int step, bool f
 	}
 	die(history, rank, fault_of(history, rank, step, first, FAULT_DIES));
 	stick(history, rank, fault_of(history, rank, step, first, FAULT_GPU_STUCK));
-	stall(history, rank, fault_of(history, rank, step, first, FAULT_HOST));
-	stall(history, rank, fault_of(history, rank, step, first, FAULT_HOST_EACH));
-	stall(history, rank, fault_of(history, rank, step, first, FAULT_ALL));
+	stall(history, rank, step, fault_of(history, rank, step, first, FAULT_HOST));
+	stall(history, rank, step, fault_of(history, rank, step, first, FAULT_HOST_EACH));
+	stall(history, rank, step, fault_of(history, rank, step, first, FAULT_ALL));
 	const struct history_fault *device = fault_of(history, rank, step, first, FAULT_DEVICE);
 	history->gpu_ms[rank] += device ? device->ms : 0;
 	if (first && chance(history) < history->job.stall_chance)
@@ -760,6 +760,9 @@ void history_emit(void *argument, const struct rw_finding *finding)
 		.lost_share = finding->late.lost_share,
 		.share = finding->cause.share,
 		.left_ms = finding->watchdog.left_ms,
+		.wait_grows_ms = finding->watchdog.wait_grows_ms,
+		.reached_in_ms = finding->watchdog.reached_in_ms,
+		.reached_step = finding->watchdog.reached_step,
 		.since_step = (long)finding->late.since_step,
 		.step = (long)finding->operation.step,
 		.time_ns = finding->time_ns,

@@ -55,6 +55,7 @@ struct history_fault {
 	double ms;
 	enum history_evidence evidence;
 	int every; /* only each so many steps; 0 = each */
+	double more_ms; /* with each step behind the first one `ms` grows by so much */
 };
 
 /* What NCCL does in the tensor parallel groups, that nobody sees. */
@@ -104,7 +105,8 @@ struct history_finding {
 	enum rw_late_kind late_kind;
 	enum rw_phase phase;
 	int rank, rank_count, last_rank;
-	double lost_ms, lost_share, share, left_ms;
+	double lost_ms, lost_share, share, left_ms, wait_grows_ms, reached_in_ms;
+	long reached_step;
 	long since_step, step;
 	uint64_t time_ns;
 	size_t waiting_count, chain_count, missing_count;

@@ -43,9 +43,34 @@ Test(trend, its_slope_is_by_what_the_values_are_at)
 	cr_expect_float_eq(trend_slope(places, many, 3000), -0.25, 1e-9);
 }
 
+static int by_value(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+Test(trend, a_median_is_that_of_the_sorted_values)
+{
+	double values[64], sorted[64];
+
+	cr_expect_eq(trend_median(values, 0), 0);
+	for (size_t seed = 0; seed < 3000; seed++) {
+		size_t count = 1 + seed % 64;
+
+		/* Many equal ones, too. */
+		for (size_t i = 0; i < count; i++)
+			sorted[i] = values[i] = floor((double)(1 + seed % 40) * noise(seed * 64 + i));
+		qsort(sorted, count, sizeof(*sorted), by_value);
+		cr_assert_eq(trend_median(values, count), sorted[count / 2], "seed %zu", seed);
+		qsort(values, count, sizeof(*values), by_value);
+		cr_assert_arr_eq(values, sorted, count * sizeof(*values), "seed %zu: no value is lost", seed);
+	}
+}
+
 Test(levels, a_lasting_change_is_found_where_it_is)
 {
-	struct level levels[LEVELS_MOST];
+	struct lasting_level levels[LEVELS_MOST];
 	double values[400];
 
 	for (size_t i = 0; i < 400; i++)
@@ -63,7 +88,7 @@ Test(levels, a_lasting_change_is_found_where_it_is)
 
 Test(levels, noise_is_no_change)
 {
-	struct level levels[LEVELS_MOST];
+	struct lasting_level levels[LEVELS_MOST];
 	double values[LEVELS_VALUES];
 	size_t changes = 0;
 
@@ -81,7 +106,7 @@ Test(levels, noise_is_no_change)
 
 Test(levels, what_creeps_is_a_slope_and_no_stairs)
 {
-	struct level levels[LEVELS_MOST];
+	struct lasting_level levels[LEVELS_MOST];
 	double values[600];
 
 	for (size_t i = 0; i < 600; i++)
@@ -95,7 +120,7 @@ Test(levels, what_creeps_is_a_slope_and_no_stairs)
 Test(levels, what_begins_to_creep_is_a_level_and_then_a_slope)
 {
 	for (size_t since = 100; since <= 500; since += 100) {
-		struct level levels[LEVELS_MOST];
+		struct lasting_level levels[LEVELS_MOST];
 		double values[600];
 
 		for (size_t i = 0; i < 600; i++)
@@ -112,7 +137,7 @@ Test(levels, what_begins_to_creep_is_a_level_and_then_a_slope)
 
 Test(levels, what_was_before_it_crept_may_be_several_levels)
 {
-	struct level levels[LEVELS_MOST];
+	struct lasting_level levels[LEVELS_MOST];
 	double values[600];
 
 	for (size_t i = 0; i < 600; i++)

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/analysis.h"
 
 enum {
 	POLL_MS = 4, /* how often the plugin looks at the GPU page */
 	CREEP_STEPS = 100,
 	PHASE_EVERY = 60,
 	EVALUATION_EVERY = 50,
+	PACE_EVERY = 20,
 };
 
 static const double base_ms = 1000, transfer_ms = 1, tick_ms = 100;
@@ -77,6 +77,8 @@ static double fault_ms(const struct noisy *noisy, int rank)
 	int which = rank == noisy->result->faulty[0] ? 0 : rank == noisy->result->faulty[1] ? 1 : -1;
 	int since = noisy->step - job->fault_step;
 
+	if (job->pattern == NOISY_ALL && since >= 0)
+		return job->fault_ms;
 	if (which < 0 || since < 0)
 		return 0;
 	switch (job->pattern) {
@@ -84,6 +86,8 @@ static double fault_ms(const struct noisy *noisy, int rank)
 		return since % 10 ? 0 : job->fault_ms;
 	case NOISY_CREEP:
 		return job->fault_ms * fmin(since, CREEP_STEPS) / CREEP_STEPS;
+	case NOISY_GROWS:
+		return job->fault_ms * (since + 1);
 	case NOISY_BY_TURNS:
 		return since % 2 == which ? job->fault_ms : 0;
 	case NOISY_BLOCKS:
@@ -234,7 +238,7 @@ static void begin(struct noisy *noisy)
 
 	for (int i = 0; i < 8; i++)
 		uniform(noisy);
-	noisy->result->faulty[0] = job->pattern ? (int)(uniform(noisy) * job->ranks) : -1;
+	noisy->result->faulty[0] = job->pattern && job->pattern != NOISY_ALL ? (int)(uniform(noisy) * job->ranks) : -1;
 	bool two = job->pattern == NOISY_TWO || job->pattern == NOISY_BY_TURNS;
 	noisy->result->faulty[1] = two ? (noisy->result->faulty[0] + 1 + job->ranks / 3) % job->ranks : -1;
 	for (int i = 0; i < job->ranks; i++) {
@@ -251,6 +255,17 @@ static void begin(struct noisy *noisy)
 	}
 }
 
+static void look_at_pace(struct noisy *noisy)
+{
+	struct noisy_result *result = noisy->result;
+
+	if (result->slower_step)
+		return;
+	analysis_tell_pace(noisy->analysis, &result->pace);
+	if (result->pace.course == ANALYSIS_PACE_LONGER || result->pace.course == ANALYSIS_PACE_GROWS)
+		result->slower_step = noisy->step;
+}
+
 void noisy_play(const struct noisy_job *job, struct noisy_result *result)
 {
 	struct noisy noisy = { .job = job, .result = result, .random = 0x9e3779b97f4a7c15u * (job->seed + 1ul),
@@ -265,8 +280,11 @@ void noisy_play(const struct noisy_job *job, struct noisy_result *result)
 	if (!noisy.analysis || !noisy.ranks || !noisy.hosts || !extra)
 		abort();
 	begin(&noisy);
-	for (noisy.step = 1; noisy.step <= job->steps; noisy.step++)
+	for (noisy.step = 1; noisy.step <= job->steps; noisy.step++) {
 		play_step(&noisy, extra);
+		if (noisy.step % PACE_EVERY == 0)
+			look_at_pace(&noisy);
+	}
 	let_time_pass(&noisy, noisy.ranks[0].gpu_ms + 2000);
 	analysis_summarise(noisy.analysis, &summary);
 	result->steps = (int)summary.steps;

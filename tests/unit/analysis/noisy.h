@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "analysis/analysis.h"
+
 enum noisy_tail {
 	NOISY_NORMAL,
 	NOISY_HEAVY,	  /* x exp(0.1 x²): a power law with exponent 5 */
@@ -23,6 +25,8 @@ enum noisy_pattern {
 	NOISY_TWO,	  /* at once, the same */
 	NOISY_BY_TURNS,	  /* two ranks, each every other step */
 	NOISY_BLOCKS,	  /* ten steps of fifty */
+	NOISY_GROWS,	  /* by as much more in each step */
+	NOISY_ALL,	  /* ranks in every step: nobody is at fault */
 };
 
 /* Shares are of step_ms. */
@@ -54,6 +58,8 @@ struct noisy_result {
 	int wrong_rank, wrong_step; /* the first; -1, 0 none */
 	char wrong_text[160];
 	int steps;	/* that the analysis has recognised */
+	int slower_step;	/* of the job in which its steps were first said to take longer for good, looked at every 20; 0 never */
+	struct analysis_pace pace; /* what was said then, or at the end */
 };
 
 void noisy_play(const struct noisy_job *job, struct noisy_result *result);

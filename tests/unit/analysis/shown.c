@@ -177,6 +177,17 @@ static void show_course(FILE *out, const struct analysis *analysis)
 		show_long_steps(out, &told.longs[i]);
 }
 
+static void show_pace(FILE *out, const struct analysis *analysis)
+{
+	struct analysis_pace told;
+
+	analysis_tell_pace(analysis, &told);
+	if (told.course != ANALYSIS_PACE_UNKNOWN)
+		fprintf(out, "pace %d of %lu since %lu until %lu: %.6g %.6g %.6g %.6g, wait %.6g %.6g, %.6g %s at %lu in %.6g\n", told.course, told.known,
+			told.since_step, told.step, told.before_ms, told.now_ms, told.ms_per_step, told.late_share, told.wait_ms,
+			told.wait_ms_per_step, told.watchdog_ms, told.watchdog_from, told.watchdog_step, told.watchdog_in_s);
+}
+
 void shown_in_the_end(FILE *out, const struct analysis *analysis)
 {
 	struct analysis_summary summary;
@@ -189,5 +200,6 @@ void shown_in_the_end(FILE *out, const struct analysis *analysis)
 	show_pipeline(out, analysis);
 	show_memory(out, analysis);
 	show_course(out, analysis);
+	show_pace(out, analysis);
 	show_cells(out, analysis_cells(analysis));
 }

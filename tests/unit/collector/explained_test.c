@@ -9,6 +9,7 @@
 #include "protocol/explanation.h"
 #include "protocol/loss_text.h"
 #include "protocol/memory_text.h"
+#include "protocol/pace_text.h"
 
 static char *printed(void (*print)(FILE *out, const char *before, int label, const json_t *value), json_t *value)
 {
@@ -145,6 +146,61 @@ Test(explained, beside_a_finding_nothing_is_said_of_what_the_job_has_not_shown)
 
 	cr_expect_str_eq(text, "  loss       on rank 3, where the pipeline ends: -1.0 or none elsewhere is normal\n");
 	free(text);
+}
+
+static void expect_pace(const struct analysis_pace *pace, const char *line)
+{
+	char *text = printed(pace_text_print, pace_text_json(pace));
+
+	cr_expect_str_eq(text, line, "%s", text);
+	free(text);
+}
+
+Test(explained, steps_that_become_longer_are_told_and_where_they_lead)
+{
+	struct analysis_pace pace = { .course = ANALYSIS_PACE_GROWS, .known = 1912, .since_step = 1812, .step = 1912, .before_ms = 2000, .now_ms = 3212,
+				      .ms_per_step = 12, .late_share = 0.97 };
+
+	expect_pace(&pace, "  slower     a step took 2.00 s until step 1812, and since then each takes 12 ms longer than the one before: 3.21 s in step 1912; "
+			   "97 % of that a late rank takes longer, for which the others wait\n");
+	pace.late_share = 0.6;
+	pace.since_step = 0;
+	pace.ms_per_step = 3.25;
+	pace.before_ms = 510;
+	pace.wait_ms = 1240;
+	pace.wait_ms_per_step = 3.1;
+	pace.watchdog_ms = 100000;
+	snprintf(pace.watchdog_from, sizeof(pace.watchdog_from), "RANK\033WATCH");
+	pace.watchdog_step = 33768;
+	pace.watchdog_in_s = 50400;
+	expect_pace(&pace, "  slower     a step took 510 ms at first, and since then each takes 3.2 ms longer than the one before: 3.21 s in step 1912; "
+			   "60 % of that a late rank takes longer, for which the others wait. The longest wait is 1.2 s of the watchdog's 100 s "
+			   "(RANK\\x1bWATCH), and 3.1 ms longer in each step: the limit is reached at step 33768, in 14 h, if it goes on\n");
+	pace = (struct analysis_pace){ .course = ANALYSIS_PACE_LONGER, .known = 400, .since_step = 250, .step = 400, .before_ms = 510, .now_ms = 590 };
+	expect_pace(&pace, "  slower     a step takes 590 ms since step 250, and took 510 ms before; no rank comes later for it: all together take "
+			   "longer, as with longer inputs\n");
+	pace.late_share = 0.4;
+	expect_pace(&pace, "  slower     a step takes 590 ms since step 250, and took 510 ms before\n");
+	pace.course = ANALYSIS_PACE_STEADY;
+	expect_pace(&pace, "");
+	pace.course = ANALYSIS_PACE_UNKNOWN;
+	expect_pace(&pace, "");
+}
+
+Test(explained, how_long_it_takes_to_the_watchdog_is_said_in_fitting_units)
+{
+	static const struct {
+		double s;
+		const char *said;
+	} cases[] = { { 45, "in 45 s," }, { 119, "in 119 s," }, { 120, "in 2 min," }, { 7199, "in 120 min," }, { 7200, "in 2 h," }, { 180000, "in 2 days," } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct analysis_pace pace = { .course = ANALYSIS_PACE_GROWS, .watchdog_ms = 100000, .watchdog_step = 9, .watchdog_in_s = cases[i].s };
+		char *text = printed(pace_text_print, pace_text_json(&pace));
+
+		cr_expect(strstr(text, cases[i].said), "%s", text);
+		free(text);
+	}
 }
 
 /* true, false or nobody knows: what programs decide by. */

@@ -216,6 +216,12 @@ void analysis_tell_gpu_memory(const struct analysis *analysis, struct analysis_g
 	*told = (struct analysis_gpu_memory){ .course = ANALYSIS_MEMORY_UNKNOWN };
 }
 
+void analysis_tell_pace(const struct analysis *analysis, struct analysis_pace *told)
+{
+	(void)analysis;
+	*told = (struct analysis_pace){ .course = ANALYSIS_PACE_UNKNOWN };
+}
+
 void analysis_tell_step_course(const struct analysis *analysis, struct analysis_step_course *told)
 {
 	(void)analysis;

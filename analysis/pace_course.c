@@ -84,12 +84,10 @@ static struct open_step *open_step(struct pace_course *course, uint64_t step)
 	return open->step == step ? open : NULL;
 }
 
-void pace_course_begin(struct pace_course *course, uint32_t clock, uint32_t version, uint64_t step, uint64_t start_ns)
+void pace_course_begin(struct pace_course *course, uint32_t numbering, uint64_t step, uint64_t start_ns)
 {
-	if (course->newest && (course->clock != clock || course->version != version))
-		*course = (struct pace_course){ 0 };
-	course->clock = clock;
-	course->version = version;
+	if (course->numbering != numbering)
+		*course = (struct pace_course){ .numbering = numbering };
 	struct open_step *open = step > course->newest ? open_step(course, step) : NULL;
 
 	if (!open)
@@ -433,7 +431,8 @@ static bool number(const struct process *process, uint64_t *step)
 void pace_course_tell(const struct analysis *analysis, struct analysis_pace *told)
 {
 	const struct pace_course *course = &analysis->pace_course;
-	const struct process *process = course->newest ? analysis->job.processes[course->clock] : NULL;
+	uint32_t clock = analysis->stragglers.clock;
+	const struct process *process = course->newest && clock != JOB_NONE ? analysis->job.processes[clock] : NULL;
 
 	*told = (struct analysis_pace){ .course = ANALYSIS_PACE_UNKNOWN };
 	if (!process || !process->steps.certain)

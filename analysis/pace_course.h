@@ -47,13 +47,13 @@ struct pace_course {
 		float wait_ms, late_ms;
 	} open[PACE_COURSE_OPEN];        /* by step % PACE_COURSE_OPEN */
 	uint64_t newest;                 /* step that has begun; 0 none */
-	uint32_t clock, version;         /* the process, and the version of its steps, that number them */
+	uint32_t numbering;              /* that they have their numbers from */
 	uint64_t told_step;              /* newest when `told` was found out, for findings */
 	struct analysis_pace told;
 };
 
-/* A step has begun by the clock of the job's steps; by another one, or another version, all that was known is forgotten. */
-void pace_course_begin(struct pace_course *course, uint32_t clock, uint32_t version, uint64_t step, uint64_t start_ns);
+/* A step has begun. When steps are numbered anew, all that was known is forgotten. */
+void pace_course_begin(struct pace_course *course, uint32_t numbering, uint64_t step, uint64_t start_ns);
 /* An operation of the step: from its first call to the last arrival. */
 void pace_course_wait(struct pace_course *course, uint64_t step, uint64_t wait_ns);
 /* A rank was late by so much in the step, in sum: before the step behind the next begins. */

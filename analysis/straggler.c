@@ -11,6 +11,7 @@
 
 enum {
 	STEPS_LATER = 2,
+	STEPS_BEHIND = 4, /* of another process begin: then the one that was the clock lends its steps to none any more */
 	REMEMBERED = STRAGGLER_STEPS - 16,
 	VEIL_FORGETS = 8, /* this part of it with each step */
 	MINOR = 8, /* a lateness below 1/8 of what the step lost so far says nothing about the cause */
@@ -50,6 +51,7 @@ static void forget_steps(struct stragglers *stragglers)
 	stragglers->first_step = stragglers->newest_step = stragglers->weighed_step =
 	    stragglers->noted_step = 0;
 	stragglers->clock = JOB_NONE;
+	stragglers->numberings++;
 	stragglers->pace = (struct pace){ 0 };
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		struct suspect *suspect = &stragglers->suspects[i];
@@ -262,12 +264,18 @@ static void find_groups(struct stragglers *stragglers, const struct job *job)
 	free(groups);
 }
 
-/* The process that appeared first is the clock of the job's steps. */
+/* The process that appeared first is the clock of the job's steps, as long as they are begun by it: who lends its steps to an
+ * operation may change when those of another member become known. Stages of a pipeline may be a step or two apart. */
+static bool is_clock(const struct stragglers *stragglers, const struct process *process, uint64_t step)
+{
+	return stragglers->clock == JOB_NONE || process->index <= stragglers->clock || step > stragglers->newest_step + STEPS_BEHIND;
+}
+
 static void start_step(struct stragglers *stragglers, const struct job *job, const struct process *process,
 		       const struct instance *instance)
 {
 	uint64_t step = instance->place.step;
-	if (stragglers->clock != JOB_NONE && process->index > stragglers->clock)
+	if (!is_clock(stragglers, process, step))
 		return;
 	stragglers->clock = process->index;
 	pace_note(&stragglers->pace, step, instance->start_ns);
@@ -385,7 +393,7 @@ static void note_course(struct analysis *analysis, const struct process *process
 	if (!instance->place.place && stragglers->clock == process->index) {
 		for (uint32_t i = 0; i < stragglers->suspect_count && step > STEPS_LATER; i++)
 			pace_course_late(course, step - STEPS_LATER, straggler_blame(&stragglers->suspects[i], step - STEPS_LATER).late_ns);
-		pace_course_begin(course, process->index, instance->steps_version, step, instance->start_ns);
+		pace_course_begin(course, stragglers->numberings, step, instance->start_ns);
 	}
 	if (instance->born_ns && instance->start_ns > instance->born_ns)
 		pace_course_wait(course, step, instance->start_ns - instance->born_ns);

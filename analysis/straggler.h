@@ -95,6 +95,7 @@ struct stragglers {
 	struct pace pace;
 	double noise_lasts;       /* of noise so much may be left a step later, until it has shown otherwise; 0: EXCURSION_LASTS */
 	uint32_t clock;           /* process whose first operation starts a step; JOB_NONE none yet */
+	uint32_t numberings;      /* counts how often steps were numbered anew */
 	uint64_t first_step;      /* accounted for; 0 none */
 	uint64_t newest_step;     /* that has begun by that clock */
 	uint64_t noted_step;      /* newest that analysis/excursion.h has counted */

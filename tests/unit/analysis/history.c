@@ -626,7 +626,7 @@ void history_free(struct history *history)
 	free(history);
 }
 
-static void announce(const struct history *history, struct analysis *analysis, int rank)
+static void announce_process(const struct history *history, struct analysis *analysis, int rank)
 {
 	static struct rw_box_header box;
 	const struct history_job *job = &history->job;
@@ -652,6 +652,13 @@ static void announce(const struct history *history, struct analysis *analysis, i
 	struct analysis_process process = { .id = (analysis_process_id)rank + 100, .pid = 4711 + rank, .box = &box };
 	if (analysis_add_process(analysis, &process))
 		abort();
+}
+
+static void announce_communicators(const struct history *history, struct analysis *analysis, int rank)
+{
+	const struct history_job *job = &history->job;
+	analysis_process_id process = (analysis_process_id)rank + 100;
+	int width = job->tensor_parallel ? job->tensor_parallel : 1;
 	struct rw_communicator fsdp = {
 		.id = 0x5eed0000u + (uint64_t)(rank % width),
 		.rank = rank / width,
@@ -667,10 +674,27 @@ static void announce(const struct history *history, struct analysis *analysis, i
 		.born_ns = 1,
 		.captured = job->hidden == HIDDEN_CAPTURED ? (uint64_t)job->layers : 0,
 	};
-	if (analysis_add_communicator(analysis, process.id, 0, &fsdp))
+	if (analysis_add_communicator(analysis, process, 0, &fsdp))
 		abort();
-	if (width > 1 && analysis_add_communicator(analysis, process.id, 1, &tensor))
+	if (width > 1 && analysis_add_communicator(analysis, process, 1, &tensor))
 		abort();
+}
+
+static void announce(const struct history *history, struct analysis *analysis, int rank)
+{
+	announce_process(history, analysis, rank);
+	announce_communicators(history, analysis, rank);
+}
+
+static void announce_all(const struct history *history, struct analysis *analysis, int count)
+{
+	if (history->job.swapped)
+		for (int rank = 0; rank < 2; rank++)
+			announce_process(history, analysis, rank);
+	for (int i = 0; history->job.swapped && i < 2; i++)
+		announce_communicators(history, analysis, 1 - i);
+	for (int rank = history->job.swapped ? 2 : 0; rank < count; rank++)
+		announce(history, analysis, rank);
 }
 
 static void play_operation(const struct history *history, struct analysis *analysis, const struct event *event)
@@ -704,8 +728,8 @@ void history_play(struct history *history, struct analysis *analysis, double unt
 {
 	int seen = history->job.seen ? history->job.seen : history->job.ranks;
 	double end = until_ms > 0 ? until_ms : history->end_ms + 2000;
-	for (int rank = 0; rank < seen && !history->started; rank++)
-		announce(history, analysis, rank);
+	if (!history->started)
+		announce_all(history, analysis, seen);
 	if (!history->started)
 		history->tick_ms = HISTORY_BASE_MS;
 	history->started = true;

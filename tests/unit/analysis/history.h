@@ -86,6 +86,7 @@ struct history_job {
 	bool no_sizes; /* NCCL does not tell how many ranks a communicator has */
 	bool no_world; /* nor does the launcher */
 	int seen;      /* ranks with a black box; 0 = all */
+	bool swapped;  /* of rank 1 the communicator is told before that of rank 0, whose process came first */
 	int hosts;     /* 0 = 1 */
 	unsigned seed;
 	double tail_ms; /* time that passes after the last operation */

@@ -27,7 +27,7 @@ static struct pace_course *course_of(shape *drawn_by, int steps)
 	for (int step = 1; step <= steps; step++) {
 		struct drawn_step drawn_step = drawn_by(step, &seed);
 
-		pace_course_begin(course, 0, 1, (uint64_t)step, (uint64_t)(at_ms * 1e6));
+		pace_course_begin(course, 0, (uint64_t)step, (uint64_t)(at_ms * 1e6));
 		pace_course_wait(course, (uint64_t)step, (uint64_t)(drawn_step.wait_ms * 1e6));
 		pace_course_late(course, (uint64_t)step, (uint64_t)(drawn_step.late_ms * 1e6));
 		at_ms += drawn_step.step_ms;
@@ -230,12 +230,11 @@ Test(pace_course, steps_that_are_numbered_anew_begin_anew)
 {
 	struct pace_course *course = course_of(even, 300);
 
-	pace_course_begin(course, 0, 2, 5, 900000000);
+	pace_course_begin(course, 1, 5, 900000000);
 	cr_expect_eq(course->count, 0);
 	cr_expect_eq(course->newest, 5);
-	pace_course_begin(course, 1, 2, 6, 950000000);
-	cr_expect_eq(course->newest, 6, "by another process");
-	pace_course_begin(course, 1, 2, 4, 960000000);
+	pace_course_begin(course, 1, 6, 950000000);
+	pace_course_begin(course, 1, 4, 960000000);
 	cr_expect_eq(course->newest, 6, "one that is told late is none");
 	free(course);
 }
@@ -246,7 +245,7 @@ Test(pace_course, a_step_that_nobody_saw_is_left_out)
 
 	for (uint64_t step = 1; step <= 9; step++)
 		if (step != 5)
-			pace_course_begin(&course, 0, 1, step, step * 1000000);
+			pace_course_begin(&course, 0, step, step * 1000000);
 	cr_assert_eq(course.count, 5, "%u", course.count);
 	cr_expect_eq(course.blocks[2].step, 3);
 	cr_expect_eq(course.blocks[3].step, 6);
@@ -371,5 +370,40 @@ Test(pace_course, a_finding_has_the_forecast_only_where_it_explains_the_growth)
 	cr_assert(played.count);
 	for (size_t i = 0; i < played.count; i++)
 		cr_expect_eq(played.findings[i].reached_step, 0, "what does not grow reaches nothing");
+	end(&played);
+}
+
+/* Steps are counted by the first process until those of the first member are known, and by that one from then on. */
+Test(pace_course, goes_on_when_another_process_lends_the_steps)
+{
+	struct history_job job = plain;
+	struct analysis_summary summary;
+	struct analysis_pace told;
+
+	job.swapped = true;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_ALL, .first_step = 250, .ms = 120 };
+	struct played played = play(&job);
+
+	analysis_summarise(played.analysis, &summary);
+	cr_expect_float_eq(summary.step_ms, 642, 10, "%f", summary.step_ms);
+	analysis_tell_pace(played.analysis, &told);
+	cr_expect_eq(told.course, ANALYSIS_PACE_LONGER, "%d", told.course);
+	cr_expect_gt(told.known, 380);
+	end(&played);
+}
+
+/* What acquits a straggler is counted by the same steps. */
+Test(pace_course, a_straggler_is_acquitted_when_another_process_lends_the_steps)
+{
+	struct history_job job = plain;
+
+	job.steps = 120;
+	job.swapped = true;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 2, .first_step = 40, .last_step = 70, .ms = 200, .evidence = EVIDENCE_FSYNC };
+	struct played played = play(&job);
+
+	cr_assert_geq(played.count, 2);
+	cr_expect_eq(played.findings[0].state, RW_FINDING_OPEN);
+	cr_expect_eq(played.findings[played.count - 1].state, RW_FINDING_CLOSED);
 	end(&played);
 }

@@ -71,7 +71,8 @@ static bool is_expected(const json_t *finding, const struct scenario *scenario)
 {
 	return !strcmp(text_of(finding, "kind"), scenario->kind) &&
 	       (!scenario->cause || !strcmp(cause_of(finding), scenario->cause)) &&
-	       (!scenario->origin || has_values(finding, scenario));
+	       (!scenario->origin || has_values(finding, scenario)) &&
+	       (!scenario->foresees || json_is_object(json_object_get(json_object_get(finding, "watchdog"), "reached")));
 }
 
 /* "born, first at 70000"; of a finding about time: the cause. Caller frees it. */

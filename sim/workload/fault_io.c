@@ -50,6 +50,16 @@ static void log_summaries(struct fault *fault, int step)
 		log_writer_put(fault->tool, all ? fault->options->log_bytes / HISTOGRAMS : SCALARS_BYTES, false);
 }
 
+/* What it logs becomes more with each step. At first the thread can write it beside the step; when it cannot any more, steps
+ * become longer by what each adds. */
+static void log_more_and_more(struct fault *fault, int step)
+{
+	size_t times = fault_holds(fault, step) ? (size_t)(step - fault->options->fault_step) + 1 : 0;
+
+	if (fault->mine)
+		log_writer_put(fault->tool, SCALARS_BYTES + times * fault->options->log_bytes, false);
+}
+
 static void log_through_thread(struct fault *fault, int step)
 {
 	if (fault->mine)
@@ -111,6 +121,8 @@ const struct fault_kind fault_io_kinds[] = {
 	  .doc = "the main thread itself writes and syncs to --log-dir" },
 	{ .name = "io-write", LOGS, .between_steps = log_unsynced,
 	  .doc = "its log writer thread writes to --log-dir and never syncs" },
+	{ .name = "io-grows", LOGS, .between_steps = log_more_and_more,
+	  .doc = "the same, and what it logs in a step is --log-bytes more than in the step before" },
 	{ .name = "io-close", LOGS, .between_steps = log_and_close,
 	  .doc = "the main thread writes to --log-dir and closes the file each time" },
 	{ .name = "io-read", .harms = true, .logs = true, .open = open_data, .close = close_data, .between_steps = read_data,

@@ -179,7 +179,8 @@ def neutral_host():
 
 def is_known(scenario, lines):
     return any(finding.get("kind") == scenario["kind"] and
-               (not scenario["cause"] or (finding.get("cause") or {}).get("class") == scenario["cause"])
+               (not scenario["cause"] or (finding.get("cause") or {}).get("class") == scenario["cause"]) and
+               (not scenario["foresees"] or (finding.get("watchdog") or {}).get("reached"))
                for _, finding in lines)
 
 

@@ -443,14 +443,14 @@ void pace_course_tell(const struct analysis *analysis, struct analysis_pace *tol
 		*told = (struct analysis_pace){ .course = ANALYSIS_PACE_UNKNOWN };
 }
 
-/* Found out anew when there are PACE_COURSE_AGAIN steps more, or some share of them: a finding is looked at once a second, and
- * that would cost more than it tells. */
+/* Found out anew when some share of the steps has been added: a finding is looked at once a second, and of many steps that would
+ * cost more than it tells. */
 static bool is_stale(const struct pace_course *course)
 {
 	const struct analysis_pace *told = &course->told;
 	uint64_t pause = told->course == ANALYSIS_PACE_GROWS ? (told->step - told->since_step) / 8 : told->known / 128;
 
-	return course->newest < course->told_step || course->newest >= course->told_step + (pause > PACE_COURSE_AGAIN ? pause : PACE_COURSE_AGAIN);
+	return course->newest < course->told_step || course->newest > course->told_step + pause;
 }
 
 void pace_course_attach(struct analysis *analysis, struct record *record, uint64_t lost_ns)

@@ -20,7 +20,6 @@ enum {
 	PACE_COURSE_OPEN = 4,     /* steps whose last records may still come */
 	PACE_COURSE_LEAST = 48,   /* blocks, before anything is said … */
 	PACE_COURSE_LASTING = 24, /* … and steps before a change, and behind it */
-	PACE_COURSE_AGAIN = 16,   /* steps until it is judged again for a finding that is open */
 	PACE_COURSE_FAR = 100,    /* times as many steps as growth was seen for are what it is extrapolated by, at most */
 };
 #define PACE_COURSE_MS     20.0 /* what steps must take longer by … */

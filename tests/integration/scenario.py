@@ -22,6 +22,7 @@ DETAIL_S = 10.0  # likewise: NCCL is asked for it then, and some steps must come
 # room for what a slow disk has not taken yet.
 FILES = {
     "io-rank0": ("write", "events.out.tfevents.0", "tb-writer"),
+    "fsdp-rank0-log": ("write", "events.out.tfevents.0", "tb-writer"),
     "io-fsync": ("fsync write", "events.out.tfevents.0", "tb-writer"),
     "io-rank0-direct": ("fsync write", "events.out.tfevents.0", None),
     "dead-nfs": ("fsync", "events.out.tfevents.0", "tb-writer"),
@@ -117,6 +118,18 @@ def check_sums(failures, scenario, events, said, finding):
         failures.check(abs(share - truth) <= 0.3 * truth, f"lost {share:.1%} of the time; its GPU computed {truth:.1%} longer")
 
 
+def check_forecast(failures, events, watchdog):
+    """A line through what the workload itself was late by says when the waits, which are that and little more, reach the limit."""
+    late = [event for event in events if event["event"] == "late_step"][4:]
+    reached = watchdog.get("reached")
+    if not failures.check(reached, f"it says when the watchdog is reached: {watchdog}") or not failures.check(len(late) > 12, "enough late steps"):
+        return
+    slope, first = statistics.linear_regression([event["step"] for event in late], [event["late_ms"] for event in late])
+    failures.check(abs(reached["wait_grows_ms"] - slope) <= 0.3 * slope, f"waits grow by {reached['wait_grows_ms']:.1f} ms a step; the workload's lateness by {slope:.1f}")
+    step = (watchdog["timeout_ms"] - first) / slope
+    failures.check(abs(reached["step"] - step) <= 0.3 * step, f"reached in step {reached['step']}; by the workload's lateness in {step:.0f}")
+
+
 def named(scenario):
     return list(range(stage.RANKS)) if scenario["rank"] < 0 else [scenario["rank"]]
 
@@ -139,7 +152,10 @@ def check_finding(failures, name, scenario, level, events, said, finding):
     failures.check((finding.get("operation") or {}).get("comm_name") == "ranks 0-7",
                    f"communicator {(finding.get('operation') or {}).get('comm_name')}")
     watchdog = finding.get("watchdog") or {}
-    failures.check(scenario["kind"] in ("desync", "slowdown") or watchdog.get("timeout_ms") == 100000, f"watchdog {watchdog.get('timeout_ms')} ms")
+    limit_s = float(dict(one.split("=", 1) for one in stage.settings(scenario))["RANKWATCH_TIMEOUT"])
+    failures.check(scenario["kind"] in ("desync", "slowdown") or watchdog.get("timeout_ms") == 1e3 * limit_s, f"watchdog {watchdog.get('timeout_ms')} ms")
+    if scenario["foresees"]:
+        check_forecast(failures, events, watchdog)
     if scenario["kind"] == "straggler":
         late = finding.get("late") or {}
         failures.check(late.get("waiting") == [rank for rank in range(stage.RANKS) if rank != scenario["rank"]],
@@ -167,12 +183,14 @@ def check_lost_time(failures, events, said, finding):
     """The finding's lost time per step against what the job's own step times say, late ones less those before."""
     step_ms = step_times(said)
     late = [event for event in events if event["event"] == "late_step"]
+    grows = (finding.get("watchdog") or {}).get("reached")
     if not failures.check(step_ms and late, "the job ended and printed its step times"):
         return
     if late[0]["step"] > 1:
         # The best one: what else ran here can have stretched the few steps before the fault.
         before = min(step_ms[:late[0]["step"] - 1])
-        steps = [step_ms[event["step"] - 1] for event in late]
+        # Of what grows the finding tells the last few steps.
+        steps = [step_ms[event["step"] - 1] for event in (late[-6:] if grows else late)]
         truth = statistics.mean(steps) - before
     else:  # no step to compare with
         steps, before = [event["late_ms"] for event in late], 0

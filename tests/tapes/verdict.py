@@ -24,6 +24,7 @@ def summary(told):
     short["late"] = {key: late.get(key) for key in ("kind", "by_ms", "lost_ms_per_step", "since_step", "waiting")}
     short["cause"] = {key: cause.get(key) for key in ("class", "syscall", "path", "fs", "thread", "text")}
     short["cause"]["chain"] = [f"{link.get('thread')}: {without_number(link.get('waits_for'))}" for link in cause.get("chain") or []]
+    short["reached"] = (finding.get("watchdog") or {}).get("reached")
     short["values"] = {key: values.get(key) for key in ("origin", "first_bad", "nan", "inf")}
     short["text"] = finding.get("text")
     short["story"] = story(finding)
@@ -115,6 +116,8 @@ def shortcomings(scenario, true):
         missed.append(f"ranks {true[-1]['ranks']}")
     if scenario["cause"] and scenario["cause"] not in cause:
         missed.append(f"cause {cause[-1]}, not {scenario['cause']}")
+    if scenario["foresees"] and not any(finding.get("reached") for finding in true):
+        missed.append("when the watchdog is reached")
     if not scenario["origin"]:
         return missed
     values = true[-1].get("values") or {}

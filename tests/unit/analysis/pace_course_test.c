@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "analysis/pace_course.h"
-#include "analysis/view.h"
+#include "noisy.h"
 #include "played.h"
 
 struct drawn_step {
@@ -371,6 +371,25 @@ Test(pace_course, a_finding_has_the_forecast_only_where_it_explains_the_growth)
 	for (size_t i = 0; i < played.count; i++)
 		cr_expect_eq(played.findings[i].reached_step, 0, "what does not grow reaches nothing");
 	end(&played);
+}
+
+/* In noise, the two jobs that docs/analysis.md tells of: a rank that is later by 12 ms with each step, and all ranks that take 100 ms
+ * longer. */
+Test(pace_course, is_known_soon_in_noise)
+{
+	for (unsigned seed = 0; seed < 16; seed++) {
+		bool all = seed % 2;
+		struct noisy_job job = { .ranks = 8, .ranks_per_host = 8, .steps = 200, .step_ms = 500, .noise = 0.02, .lasts = seed / 2 % 2 ? 0.8 : 0,
+					 .seed = seed, .fault_step = 100, .fault_ms = all ? 100 : 12, .pattern = all ? NOISY_ALL : NOISY_GROWS };
+		struct noisy_result result;
+
+		noisy_play(&job, &result);
+		cr_expect(result.slower_step > 100 && result.slower_step <= 160, "seed %u: in step %d", seed, result.slower_step);
+		cr_expect_eq(result.pace.course, all ? ANALYSIS_PACE_LONGER : ANALYSIS_PACE_GROWS, "seed %u", seed);
+		cr_expect(result.pace.since_step >= 90 && result.pace.since_step <= 110, "seed %u: since %ju", seed, (uintmax_t)result.pace.since_step);
+		cr_expect(all ? result.pace.late_share < 0.25 : result.pace.late_share > 0.75, "seed %u: %f", seed, result.pace.late_share);
+		cr_log_info("seed %u: %s by step %d", seed, all ? "all together" : "one rank", result.slower_step);
+	}
 }
 
 /* Steps are counted by the first process until those of the first member are known, and by that one from then on. */

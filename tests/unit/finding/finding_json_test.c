@@ -39,6 +39,20 @@ Test(finding_json, a_whole_finding_is_written_key_by_key_in_the_order_of_the_sch
 	free(line);
 }
 
+Test(finding_json, where_waits_lead_is_written_only_where_it_is_foreseen)
+{
+	struct rw_finding finding = straggler();
+
+	finding.watchdog.wait_grows_ms = 12.5;
+	finding.watchdog.reached_step = 9962;
+	finding.watchdog.reached_in_ms = 51000000;
+	char *line = finding_to_line(&finding, OFFSET_NS);
+
+	cr_expect(strstr(line, "\"longest_wait_ms\":1400,\"reached\":{\"wait_grows_ms\":12.5,\"step\":9962,\"in_ms\":51000000}}"), "%s", line);
+	cr_expect_not(strstr(golden, "reached"));
+	free(line);
+}
+
 Test(finding_json, an_incident_is_written_with_its_chain)
 {
 	static const struct rw_incident_link links[] = {

@@ -48,6 +48,19 @@ Test(finding_text, a_straggler_is_four_lines_who_because_late_do)
 	free(text);
 }
 
+Test(finding_text, waits_that_grow_are_told_with_where_they_lead)
+{
+	struct rw_finding finding = straggler();
+
+	finding.watchdog.wait_grows_ms = 12;
+	finding.watchdog.reached_step = 9962;
+	finding.watchdog.reached_in_ms = 14.2 * 3600e3;
+	char *text = printed(&finding);
+
+	cr_expect(strstr(text, "longest wait so far 1.4 s, 12 ms longer in each step: the limit is reached at step 9962, in 14 h, if it goes on\n"), "%s", text);
+	free(text);
+}
+
 Test(finding_text, the_story_is_told_where_it_is_more_than_the_finding)
 {
 	static const struct rw_incident_link links[] = {

@@ -22,6 +22,7 @@
 #include "analysis/network.h"
 #include "analysis/oom_kills.h"
 #include "analysis/origin.h"
+#include "analysis/pace_course.h"
 #include "analysis/pair.h"
 #include "analysis/port_evidence.h"
 #include "analysis/straggler.h"
@@ -74,6 +75,8 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_STRAGGLER, COUNT, INTERMITTENT_TIMES, "late steps, at least, before a rank is told that is late now and then"),
 	ROW(RW_KIND_STRAGGLER, SHARE, CHANCE_MAX, "is how probable it may be, over a whole job, that chance alone has a rank named"),
 	ROWS_OF_CAUSE(RW_KIND_STRAGGLER),
+	ROW(RW_KIND_STRAGGLER, SHARE, PACE_COURSE_LATE, "of what the job's steps grow by is what it must cost, at least, to be told when the watchdog is reached"),
+	ROW(RW_KIND_STRAGGLER, FACTOR, PACE_COURSE_FAR, "as many steps as that growth was seen for are looked ahead, at most"),
 	ROW(RW_KIND_STRAGGLER, COUNT, STRAGGLER_CLEAN, "clean steps in a row close it"),
 
 	ROW(RW_KIND_HANG, COUNT, HANG_STEPS, "steps, at least, the others have stood, …"),

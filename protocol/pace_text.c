@@ -79,9 +79,9 @@ static void print_level(FILE *out, const json_t *pace)
 static void print_part(FILE *out, double late)
 {
 	if (late >= mostly)
-		fprintf(out, "; %.0f %% of that a late rank takes longer, for which the others wait", late * 100);
+		fprintf(out, "; of what was added, %.0f %% is waiting for a late rank", late * 100);
 	else if (late < hardly)
-		fputs("; no rank comes later for it: all together take longer, as with longer inputs", out);
+		fputs("; no rank comes later than before: all together take longer, as with longer inputs", out);
 }
 
 static void print_watchdog(FILE *out, const json_t *watchdog)

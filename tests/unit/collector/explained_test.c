@@ -162,7 +162,7 @@ Test(explained, steps_that_become_longer_are_told_and_where_they_lead)
 				      .ms_per_step = 12, .late_share = 0.97 };
 
 	expect_pace(&pace, "  slower     a step took 2.00 s until step 1812, and since then each takes 12 ms longer than the one before: 3.21 s in step 1912; "
-			   "97 % of that a late rank takes longer, for which the others wait\n");
+			   "of what was added, 97 % is waiting for a late rank\n");
 	pace.late_share = 0.6;
 	pace.since_step = 0;
 	pace.ms_per_step = 3.25;
@@ -174,10 +174,10 @@ Test(explained, steps_that_become_longer_are_told_and_where_they_lead)
 	pace.watchdog_step = 33768;
 	pace.watchdog_in_s = 50400;
 	expect_pace(&pace, "  slower     a step took 510 ms at first, and since then each takes 3.2 ms longer than the one before: 3.21 s in step 1912; "
-			   "60 % of that a late rank takes longer, for which the others wait. The longest wait is 1.2 s of the watchdog's 100 s "
+			   "of what was added, 60 % is waiting for a late rank. The longest wait is 1.2 s of the watchdog's 100 s "
 			   "(RANK\\x1bWATCH), and 3.1 ms longer in each step: the limit is reached at step 33768, in 14 h, if it goes on\n");
 	pace = (struct analysis_pace){ .course = ANALYSIS_PACE_LONGER, .known = 400, .since_step = 250, .step = 400, .before_ms = 510, .now_ms = 590 };
-	expect_pace(&pace, "  slower     a step takes 590 ms since step 250, and took 510 ms before; no rank comes later for it: all together take "
+	expect_pace(&pace, "  slower     a step takes 590 ms since step 250, and took 510 ms before; no rank comes later than before: all together take "
 			   "longer, as with longer inputs\n");
 	pace.late_share = 0.4;
 	expect_pace(&pace, "  slower     a step takes 590 ms since step 250, and took 510 ms before\n");

@@ -435,7 +435,7 @@ void pace_course_tell(const struct analysis *analysis, struct analysis_pace *tol
 	const struct process *process = course->newest && clock != JOB_NONE ? analysis->job.processes[clock] : NULL;
 
 	*told = (struct analysis_pace){ .course = ANALYSIS_PACE_UNKNOWN };
-	if (!process || !process->steps.certain)
+	if (!process || process->steps.trust != STEPS_CERTAIN)
 		return;
 	*told = pace_course_judge(course);
 	foresee(&analysis->job, told);

@@ -2,6 +2,7 @@
 #include "console/replay.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -22,17 +23,17 @@ struct playing {
 	uint32_t ranks_before, ranks; /* numbered by the machines before, and so far */
 };
 
+/* Bad values that a rank makes after it was clean again are another finding, and have the id of the first. */
 static void keep_finding(void *argument, const struct rw_finding *finding)
 {
 	struct playing *playing = argument;
 	struct replay *replay = playing->replay;
-	char key[64];
+	char key[sizeof(finding->id) + 48];
 
 	/* Two machines can find the same of the job, each for its own ranks. */
-	if (playing->machine)
-		snprintf(key, sizeof(key), "%s@%zu", finding->id, playing->machine);
-	else
-		snprintf(key, sizeof(key), "%s", finding->id);
+	int length = snprintf(key, sizeof(key), playing->machine ? "%s@%zu" : "%s", finding->id, playing->machine);
+	if (finding->values.present)
+		snprintf(key + length, sizeof(key) - (size_t)length, " %" PRIu64, finding->first_seen_ns);
 	json_object_set_new(replay->findings, key,
 			    finding_to_json(finding, replay->machines[playing->machine].realtime_offset_ns));
 }

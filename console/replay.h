@@ -35,7 +35,8 @@ struct replay {
 	struct replay_process *processes; /* by machine, then by rank */
 	size_t count;
 	struct kernel_xids xids;
-	json_t *findings; /* id, of a later machine with its number behind it → the last revision, in the order in which they were opened */
+	/* The last revision of each, in the order in which they were opened; of values: of each time they were bad. Keys: for us alone. */
+	json_t *findings;
 	/* On the clock of the first machine, to which the others' times are brought by their wall clocks: for pictures and
 	 * times of day only. */
 	uint64_t last_ns; /* the newest time in any box */

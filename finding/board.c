@@ -33,6 +33,21 @@ static struct board_entry *add(struct board *board, const char *id)
 	return entry;
 }
 
+/* Bad values that a rank makes after it was clean again are another finding with the same id. */
+static bool is_another(const struct board_entry *before, const struct rw_finding *finding)
+{
+	return finding->values.present && before->first_seen_ns && !before->line &&
+	       before->first_seen_ns != finding->first_seen_ns;
+}
+
+static void count_ended(struct board *board, struct board_entry *entry)
+{
+	board->ended[entry->severity]++;
+	if (entry->severity > RW_NOTICE)
+		board->ended_kinds[entry->kind]++;
+	entry->severity = RW_NOTICE;
+}
+
 int board_put(struct board *board, const struct rw_finding *finding, const char *line)
 {
 	struct board_entry *entry = find(board, finding->id);
@@ -41,6 +56,9 @@ int board_put(struct board *board, const struct rw_finding *finding, const char 
 		entry = add(board, finding->id);
 	if (!entry)
 		return -ENOMEM;
+	if (is_another(entry, finding))
+		count_ended(board, entry);
+	entry->first_seen_ns = finding->first_seen_ns;
 	if (finding->severity > entry->severity)
 		entry->severity = finding->severity;
 	entry->kind = finding->kind;
@@ -78,7 +96,7 @@ bool board_tell(struct board *board, const struct rw_finding *finding)
 
 size_t board_count(const struct board *board, enum rw_severity severity)
 {
-	size_t count = 0;
+	size_t count = board->ended[severity];
 
 	for (size_t i = 0; i < board->count; i++)
 		count += board->entries[i].severity == severity;
@@ -87,7 +105,7 @@ size_t board_count(const struct board *board, enum rw_severity severity)
 
 size_t board_closed(const struct board *board)
 {
-	size_t closed = 0;
+	size_t closed = board->ended[RW_WARNING] + board->ended[RW_CRITICAL];
 
 	for (size_t i = 0; i < board->count; i++)
 		closed += !board->entries[i].line && board->entries[i].severity >= RW_WARNING;
@@ -96,7 +114,7 @@ size_t board_closed(const struct board *board)
 
 size_t board_count_kind(const struct board *board, enum rw_kind kind)
 {
-	size_t count = 0;
+	size_t count = board->ended_kinds[kind];
 
 	for (size_t i = 0; i < board->count; i++)
 		count += board->entries[i].kind == kind && board->entries[i].severity > RW_NOTICE;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <rankwatch/finding.h>
 
@@ -14,11 +15,13 @@ struct board_entry {
 	enum rw_severity severity; /* highest so far */
 	enum rw_severity told;     /* RW_NOTICE: none who hears only of news knows of it */
 	char *line;                /* NULL: closed */
+	uint64_t first_seen_ns;    /* 0: nothing was put yet */
 };
 
 struct board {
 	struct board_entry *entries; /* every id that was ever seen */
 	size_t count, room;
+	size_t ended[RW_CRITICAL + 1], ended_kinds[RW_KIND_COUNT]; /* of values: closed, and others came under their ids */
 };
 
 /* Takes the finding's line as the newest of its id. 0 or -ENOMEM. */
@@ -26,6 +29,7 @@ int board_put(struct board *board, const struct rw_finding *finding, const char 
 /* Whether those who hear only of news should hear of this finding, which was put before; they are then taken to know it.
  * News is that one opens, becomes more severe, or closes; of an incident, that its worst finding does. Notices are no news. */
 bool board_tell(struct board *board, const struct rw_finding *finding);
+/* In all counts values that are bad again after their finding was closed are another finding, although the id is the same. */
 /* Number of findings so far whose highest severity is this one. */
 size_t board_count(const struct board *board, enum rw_severity severity);
 /* Number of findings that are over now, and were once warnings or worse. */

@@ -19,11 +19,11 @@
 #include "console/html/html_report.h"
 #include "console/progress.h"
 #include "console/replay.h"
+#include "console/report_findings.h"
 #include "console/run_head.h"
 #include "console/size.h"
 #include "console/terminal.h"
 #include "console/trace/output.h"
-#include "finding/finding_text.h"
 
 enum { EXIT_WARNING = 4, EXIT_CRITICAL = 5 };
 
@@ -82,7 +82,7 @@ struct report {
 	bool earlier; /* it is an earlier start of a job: only its findings are shown */
 	size_t flights;
 	bool cut;  /* a box could not be read to its end */
-	int worst; /* EXIT_WARNING, EXIT_CRITICAL or 0 */
+	enum rw_severity worst;
 };
 
 static void print_json_line(json_t *line)
@@ -91,41 +91,18 @@ static void print_json_line(json_t *line)
 		putchar('\n');
 }
 
-static bool is_severity(const json_t *finding, const char *severity)
-{
-	const char *text = json_string_value(json_object_get(finding, "severity"));
-
-	return text && !strcmp(text, severity);
-}
-
 /* Prints those that are asked for and notes the worst; returns how many. */
 static size_t print_findings(struct report *report)
 {
-	const struct finding_style style = { .colour = terminal_has_colour(STDOUT_FILENO),
-					     .width = terminal_break_width(STDOUT_FILENO) };
-	size_t printed = 0;
-	const char *id;
-	json_t *finding;
+	const struct report_findings findings = {
+		.list = report->replay->findings,
+		.notices = report->options->notices,
+		.json = report->options->json,
+		.style = { .colour = terminal_has_colour(STDOUT_FILENO), .width = terminal_break_width(STDOUT_FILENO) },
+	};
 
-	json_object_foreach(report->replay->findings, id, finding)
-	{
-		bool notice = is_severity(finding, "notice");
-
-		if (is_severity(finding, "critical"))
-			report->worst = EXIT_CRITICAL;
-		else if (!notice && !report->worst)
-			report->worst = EXIT_WARNING;
-		if (notice && !report->options->notices)
-			continue;
-		printed++;
-		if (report->options->json) {
-			print_json_line(finding);
-			continue;
-		}
-		putchar('\n');
-		finding_print(stdout, finding, &style);
-	}
-	return printed;
+	report->worst = report_findings_worst(report->replay->findings, report->worst);
+	return report_findings_print(stdout, &findings);
 }
 
 static void print_flight(void *argument, const struct analysis_flight *flight)
@@ -320,7 +297,7 @@ static int write_page(struct report *report, struct boxes *boxes)
 		return fail(options->html, err);
 	say_page(options, &page);
 	report->cut = page.cut;
-	report->worst = page.critical ? EXIT_CRITICAL : page.warning ? EXIT_WARNING : 0;
+	report->worst = page.critical ? RW_CRITICAL : page.warning ? RW_WARNING : RW_NOTICE;
 	return COMMAND_DONE;
 }
 
@@ -339,7 +316,9 @@ static int run(const struct command *command, int argc, char **argv)
 		status = COMMAND_INCOMPLETE;
 	boxes_close(&boxes);
 	/* What was found is so, whatever else there may be. */
-	return status != COMMAND_FAILED && options.exit_code && report.worst ? report.worst : status;
+	if (status == COMMAND_FAILED || !options.exit_code || report.worst == RW_NOTICE)
+		return status;
+	return report.worst == RW_CRITICAL ? EXIT_CRITICAL : EXIT_WARNING;
 }
 
 static const struct argp_option report_options[] = {

@@ -41,7 +41,8 @@ function verdictNode() {
 	if (!verdict) return calmNode();
 	const [who, what] = headline(verdict);
 	const missing = (verdict.missing || []).slice(0, 2).join("; ");
-	const others = findings.slice(1).filter(other => !incidentOf(verdict) || incidentOf(other) !== incidentOf(verdict));
+	/* What a rank made later, when it was clean in between, has the id of what it made first. */
+	const others = findings.slice(1).filter(other => !incidentOf(verdict) || incidentOf(other) !== incidentOf(verdict) || other.id === verdict.id);
 	return el("div", { class: "verdict", id: "verdict" },
 		el("div", {}, el("div", { class: "eyebrow" }, el("span", { class: "kind" }, kindName(verdict.kind) === verdict.kind ? verdict.kind.toUpperCase() : kindName(verdict.kind)), el("span", {}, `${verdict.severity}${verdict.state === "closed" ? " · over" : ""}`)),
 			el("h1", {}, who), el("p", { class: "what" }, what),

@@ -298,11 +298,17 @@ static void take_snapshot(struct model *model, const json_t *snapshot)
 	close_others(model, field_get(snapshot, "findings"));
 }
 
+/* The newest that has this id. */
 static struct model_finding *find_finding(struct model *model, const char *id)
 {
-	for (size_t i = 0; i < model->finding_count; i++)
+	for (size_t i = model->finding_count; i-- > 0;)
 		if (!strcmp(model->findings[i].id, id))
 			return &model->findings[i];
+	return NULL;
+}
+
+static struct model_finding *add_finding(struct model *model, const char *id)
+{
 	if (model->finding_count == model->finding_room) {
 		size_t room = model->finding_room ? model->finding_room * 2 : 32;
 		struct model_finding *findings = realloc(model->findings, room * sizeof(*findings));
@@ -326,12 +332,35 @@ static int severity_of(const json_t *finding)
 	return !severity ? 1 : !strcmp(severity, "critical") ? 2 : !strcmp(severity, "notice") ? 0 : 1;
 }
 
+static size_t count_of(const struct model *model, const char *id)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < model->finding_count; i++)
+		count += !strcmp(model->findings[i].id, id);
+	return count;
+}
+
+/* Bad values that a rank makes after it was clean again, or after some that harmed nothing. Of many the first and the last are kept. */
+static bool is_another(const struct model *model, const struct model_finding *before, const json_t *json)
+{
+	return json_is_object(field_get(json, "values")) && (before->closed_ms > 0 || !before->severity) &&
+	       !json_equal(field_get(before->json, "first_seen"), field_get(json, "first_seen")) &&
+	       count_of(model, before->id) < MODEL_TIMES;
+}
+
 void model_take_finding(struct model *model, const json_t *json)
 {
 	const char *id = json_string_value(field_get(json, "id")), *state = json_string_value(field_get(json, "state"));
 	struct model_finding *finding = id ? find_finding(model, id) : NULL;
 	double time_ms = finding_time_ms(field_get(json, "time"));
 
+	if (finding && is_another(model, finding, json)) {
+		finding->closed_ms = finding->closed_ms > 0 ? finding->closed_ms : time_ms;
+		finding = NULL;
+	}
+	if (id && !finding)
+		finding = add_finding(model, id);
 	if (!finding)
 		return;
 	json_decref(finding->json);

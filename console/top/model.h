@@ -17,6 +17,7 @@ enum {
 	MODEL_NAME = 64,
 	MODEL_LATELY = 10, /* columns that "lately" means */
 	MODEL_LINES = 64,  /* communicators with magnitudes */
+	MODEL_TIMES = 16,  /* that values of one id were bad: more are not kept apart */
 };
 #define MODEL_CELLS_BYTES ((size_t)64 << 20) /* older columns are dropped */
 #define MODEL_CALLS_UNKNOWN UINT64_MAX

@@ -101,6 +101,29 @@ def check_shown(name, boxes, path, labels):
     check([label for label, _ in shown] == labels and all(line in " ".join(text.split()) for _, line in shown), f"{name}: the page says the same: {shown}")
 
 
+def made_twice(directory):
+    """A rank that makes a NaN, is clean, and makes another: two findings of one id, in the text, as JSON, in the trace and on the page."""
+    (directory / "nan-twice").mkdir()
+    boxes = trace.boxes_of("nan-twice", directory / "nan-twice")
+    both = [f"rank 5 brought 1 NaN into ReduceScatter #{sequence} on ~fsdp in step {step}" for sequence, step in ((42, 8), (66, 12))]
+    told = [one for one in (json.loads(line) for line in report("--json", boxes).stdout.splitlines()) if "kind" in one]
+    check([one["text"] for one in told] == both and told[0]["id"] == told[1]["id"], f"nan-twice: report tells both: {[one['text'] for one in told]}")
+    check([one["state"] for one in told] == ["closed", "open"], "of which the first is over")
+    text = " ".join(report(boxes).stdout.split())
+    check(0 < text.find("#42") < text.find("#66"), "as text, too, in order")
+    made = subprocess.run([RANKWATCH, "trace", "--format", "chrome", "-o", "-", boxes], capture_output=True, text=True, timeout=240)
+    check(all(f"NAN: {one}" in made.stdout for one in both), f"the trace has both {made.stderr.strip()}")
+    path = make(boxes, directory, "nan-twice")
+    check([one["text"] for one in data_of(path)["findings"]] == both, "the page has both")
+    return path
+
+
+def check_twice_shows(page, path):
+    show(page, path)
+    verdict = page.run("document.querySelector('#verdict').textContent")
+    check("in step 8" in verdict and "also" in verdict and "in step 12" in verdict, f"the verdict names both: {verdict}")
+
+
 def with_pauses(directory):
     """Eight ranks: a late one from the middle on, and a checkpoint every 240 steps, in which all pause."""
     boxes = directory / "pauses"
@@ -299,6 +322,7 @@ def main():
             check_story(name, *check_data(name, boxes[name], pages[name]))
         check_shown("never", boxes["never"], pages["never"], [])
         check_shown("nan-mesh", boxes["nan-mesh"], pages["nan-mesh"], ["loss"])
+        pages["nan-twice"] = made_twice(directory)
         paused = with_pauses(directory)
         pages["pauses"] = make(paused, directory, "pauses")
         check_shown("pauses", paused, pages["pauses"], ["long"])
@@ -320,6 +344,7 @@ def main():
             check_markup(page, pages["markup"])
             check_large(page, pages["large"])
             check_story_shows(page, pages["pauses"], pages["never"])
+            check_twice_shows(page, pages["nan-twice"])
     sys.exit(1 if trace.failed else 0)
 
 

@@ -8,6 +8,7 @@ tapes.py same NAME          records a scenario and compares what its live run an
 A test of tests/meson.build sets the environment; by hand: meson devenv -C build ../tests/tapes/tapes.py record lock"""
 
 import datetime
+import itertools
 import json
 import os
 import pathlib
@@ -126,10 +127,15 @@ def live_and_report(failures, name, found):
         failures.check(live == report, f"{name}: live and report name the same kinds, ranks and causes" +
                        ("" if live == report else f":\n         {live}\n         {report}"))
     live, report = (verdict.of_values(found[level]) for level in ("self", "report"))
-    for kind, ranks in sorted(live.keys() | report.keys()):
-        one, other = live.get((kind, ranks)), report.get((kind, ranks))
-        failures.check(one == other, f"{name}: live and report say the same of {kind} of ranks {list(ranks)}" +
-                       ("" if one == other else f":\n         {one}\n         {other}"))
+    said = differing(live, report)
+    failures.check(not said, f"{name}: live and report say the same of values: {len(live)} findings" +
+                   "".join(f"\n         {one}" for one in said))
+
+
+def differing(live, report):
+    """Sentences: findings of values that only one of them has at a place, or that differ there."""
+    return [f"finding {number + 1}: {one}\n         {other}" for number, (one, other) in
+            enumerate(itertools.zip_longest(live, report)) if one != other]
 
 
 def check(name):

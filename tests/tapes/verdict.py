@@ -148,12 +148,20 @@ VALUES = ("nan", "inf", "overflow", "saturation", "corruption", "drift")
 
 
 def of_values(findings):
-    """The last word about each finding of values: notices too, without when it was said."""
-    last = {}
+    """The last word about each finding of values, in the order in which they were opened: notices too, without when it was said.
+    One that was closed and is opened again is another."""
+    told = []
     for finding in findings:
-        if finding["kind"] in VALUES:
-            last[finding["kind"], tuple(finding.get("ranks", ()))] = {key: one for key, one in finding.items() if key != "at_ms"}
-    return last
+        if finding["kind"] not in VALUES:
+            continue
+        whose = (finding["kind"], finding.get("ranks"))
+        word = {key: one for key, one in finding.items() if key != "at_ms"}
+        place = next((at for at in reversed(range(len(told))) if (told[at]["kind"], told[at].get("ranks")) == whose), None)
+        if place is None or finding["state"] == "open" or told[place]["state"] == "closed":
+            told.append(word)
+        else:
+            told[place] = word
+    return told
 
 
 def last_outline(findings):

@@ -13,6 +13,7 @@
 #include "console/flight.h"
 #include "console/flight_recorder/left_dumps.h"
 #include "console/replay.h"
+#include "console/report_findings.h"
 #include "console/run_head.h"
 #include "crafted_box.h"
 
@@ -158,6 +159,56 @@ Test(report, without_the_interposer_the_head_says_which_calls_2_28_tells_nobody_
 	cr_expect(strstr(text, "; calls by the copy engine are not seen without the interposer\n"), "%s", text);
 	replay_close(&replay);
 	boxes_close(&boxes);
+}
+
+static char *printed(const json_t *findings, bool json, size_t expected)
+{
+	const struct report_findings all = { .list = findings, .json = json, .style = { .width = 400 } };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	cr_expect_eq(report_findings_print(out, &all), expected);
+	fclose(out);
+	return text;
+}
+
+static size_t count_text(const char *text, const char *part)
+{
+	size_t count = 0;
+
+	while ((text = strstr(text, part))) {
+		count++;
+		text += strlen(part);
+	}
+	return count;
+}
+
+Test(report, of_values_that_are_bad_again_and_again_the_text_prints_some_and_json_all)
+{
+	enum { TIMES = 100 };
+	json_t *findings = json_object();
+
+	for (int i = 0; i < TIMES; i++) {
+		char key[32], text[64];
+
+		snprintf(key, sizeof(key), "5a-0 %d", i);
+		snprintf(text, sizeof(text), "rank 5 brought 1 NaN in step %d", i);
+		json_object_set_new(findings, key, json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s}", "schema", 1, "id", "5a-0", "kind", "nan", "severity", "critical",
+							     "state", "closed", "ranks", 5, "text", text));
+	}
+	json_object_set_new(findings, "6b-0", json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s}", "schema", 1, "id", "6b-0", "kind", "hang", "severity", "warning",
+							"state", "open", "ranks", 2, "text", "rank 2 has not joined"));
+	char *text = printed(findings, false, TIMES + 1), *json = printed(findings, true, TIMES + 1);
+
+	cr_expect_eq(count_text(text, "brought 1 NaN"), REPORT_FINDINGS_TIMES);
+	cr_expect(strstr(text, "rank 2 has not joined"), "what is behind them is printed: %s", text);
+	cr_expect(strstr(text, "\nand 92 more of ranks whose values"), "%s", text);
+	cr_expect_eq(count_text(json, "brought 1 NaN"), TIMES);
+	cr_expect_eq(report_findings_worst(findings, RW_NOTICE), RW_CRITICAL);
+	free(text);
+	free(json);
+	json_decref(findings);
 }
 
 Test(report, a_process_is_found_by_its_rank)

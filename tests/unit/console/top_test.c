@@ -437,6 +437,39 @@ Test(top, findings_that_nobody_told_of_any_more_are_over)
 	cr_expect(shows("HEALTHY"));
 }
 
+static void take_nan(const char *state, int step, const char *first_seen)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "{\"schema\":1,\"id\":\"5a-0\",\"kind\":\"nan\",\"ranks\":[5],\"severity\":\"critical\",\"state\":\"%s\","
+		 "\"values\":{\"nan\":1},\"first_seen\":\"%s\",\"time\":\"%s\",\"text\":\"rank 5 brought 1 NaN in step %d\"}",
+		 state, first_seen, first_seen, step);
+	take(line);
+}
+
+Test(top, values_that_are_bad_again_after_they_were_clean_are_another_finding)
+{
+	take_job(8, 39, 3);
+	take_nan("open", 8, "2026-11-20T19:03:01.000Z");
+	take_nan("update", 8, "2026-11-20T19:03:01.000Z");
+	take_nan("closed", 8, "2026-11-20T19:03:01.000Z");
+	take_nan("open", 12, "2026-11-20T19:03:05.000Z");
+	cr_assert_eq(model.finding_count, 2);
+	cr_expect_gt(model.findings[0].closed_ms, 0);
+	cr_expect_eq(model.findings[1].closed_ms, 0);
+	take("{\"snapshot\":{\"unix_ms\":1795382302800,\"findings\":[]}}");
+	cr_expect_gt(model.findings[1].closed_ms, 0);
+	for (int second = 6; second < 60; second++) {
+		char first_seen[32];
+
+		snprintf(first_seen, sizeof(first_seen), "2026-11-20T19:03:%02d.000Z", second);
+		take_nan("open", second, first_seen);
+		take_nan("closed", second, first_seen);
+	}
+	cr_expect_eq(model.finding_count, MODEL_TIMES, "memory has an end");
+	cr_expect(strstr(json_string_value(json_object_get(model.findings[MODEL_TIMES - 1].json, "text")), "step 59"), "the last is there");
+}
+
 Test(top, ascii_is_ascii)
 {
 	take_job(64, 39, 3);

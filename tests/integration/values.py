@@ -8,6 +8,7 @@ import sys
 import stage
 
 FOUND_S = 5.0  # after the fault's step has begun
+BIRTHS = {"nan": 1, "nan-twice": 2}  # how often the rank makes them, with clean steps in between
 
 
 def loud(lines):
@@ -38,7 +39,12 @@ def check_time(failures, events, at_ns):
         failures.check(after_s <= FOUND_S, f"found {after_s:.2f} s after its step began (limit {FOUND_S} s)")
 
 
-def check_faulty(failures, scenario, events, lines):
+def last_words(lines):
+    """Of each time that somebody made bad values: a second one is another finding of the same id, seen first at another time."""
+    return list({(finding["id"], finding["first_seen"]): finding for _, finding in lines}.values())
+
+
+def check_faulty(failures, name, scenario, events, lines):
     true = [(at_ns, finding) for at_ns, finding in loud(lines) if finding["kind"] == scenario["kind"]]
     # That the rank's magnitudes leave the others' first is said, too, of the same rank.
     false = [finding["text"] for _, finding in loud(lines)
@@ -47,11 +53,15 @@ def check_faulty(failures, scenario, events, lines):
     failures.check(not false, f"no false alarm {false or ''}", always=True)
     if not failures.check(true, "the fault was found"):
         return
+    last = last_words(true)
     failures.check(len({finding["id"] for _, finding in true}) == 1, "what it led to is no finding of its own")
+    failures.check(len(last) == BIRTHS.get(name, len(last)), f"told {len(last)} times, made {BIRTHS.get(name, 'at least once')}: "
+                   f"{[finding['text'] for finding in last]}")
     # A flipped bit is the stand-in's doing, of which nobody records the time.
     if not any(entry.startswith("SIM_NCCL_FLIP=") for entry in scenario["environment"]):
         check_time(failures, events, true[0][0])
-    check_finding(failures, scenario, true[-1][1])
+    for finding in last:
+        check_finding(failures, scenario, finding)
 
 
 def main(name, *variables):
@@ -70,7 +80,7 @@ def main(name, *variables):
     if scenario["kind"] is None:
         failures.check(not lines, "healthy: not one line", always=True)
     else:
-        check_faulty(failures, scenario, events, lines)
+        check_faulty(failures, name, scenario, events, lines)
     failures.end()
 
 

@@ -14,6 +14,8 @@ struct announcement {
 	uint64_t seen_ns, shown_ns; /* shown 0: never */
 	bool is_new;                /* not shown as it is now */
 	bool is_told_open;          /* what was shown last is still open to its reader */
+	bool is_another;            /* since then the rank made other bad values */
+	unsigned hastened;          /* how often others were shown before a minute was over */
 };
 
 static const char *text_of(const json_t *finding, const char *key)
@@ -106,6 +108,62 @@ static bool names_other(const struct announcement *announcement, const json_t *f
 	return before && strcmp(text_of(before, "scope"), text_of(finding, "scope")) != 0;
 }
 
+static bool is_critical(const json_t *finding)
+{
+	return strcmp(text_of(finding, "severity"), "critical") == 0;
+}
+
+/* Bad values that the rank makes after it was clean again have the id of the first, and are news. */
+static bool is_another(const struct announcement *announcement, const json_t *finding)
+{
+	const json_t *before = announcement->finding;
+
+	return before && is_closed(before) && !is_closed(finding) && is_critical(finding) &&
+	       json_is_object(json_object_get(finding, "values")) &&
+	       strcmp(text_of(before, "first_seen"), text_of(finding, "first_seen")) != 0;
+}
+
+/* Whoever was shown that it began is told that it is over. */
+static bool is_end(const struct announcement *announcement)
+{
+	return announcement->is_told_open && is_closed(announcement->finding);
+}
+
+/* Twice as long each time, so that a rank which makes them in every other step fills no terminal. */
+static uint64_t pause_ns(const struct announcement *announcement)
+{
+	uint64_t pause_ns = announcement->is_another ? moment_ns << announcement->hastened : minute_ns;
+
+	return pause_ns < minute_ns ? pause_ns : minute_ns;
+}
+
+static void count_hastened(struct announcement *announcement)
+{
+	if (!announcement->is_another && !is_end(announcement))
+		announcement->hastened = 0;
+	else if (announcement->is_another && pause_ns(announcement) < minute_ns)
+		announcement->hastened++;
+	announcement->is_another = false;
+}
+
+static void show(struct announcer *announcer, struct announcement *announcement, uint64_t now_ns)
+{
+	count_hastened(announcement);
+	announcement->is_new = false;
+	announcement->is_told_open = !is_closed(announcement->finding);
+	announcement->shown_ns = now_ns;
+	if (announcer->text)
+		finding_print(announcer->text, announcement->finding, &announcer->style);
+}
+
+/* It is about to take the place of the one before, which its reader has to be shown first. */
+static void note_another(struct announcer *announcer, struct announcement *announcement, uint64_t now_ns)
+{
+	if (announcement->is_new && !announcement->shown_ns)
+		show(announcer, announcement, now_ns);
+	announcement->is_another = true;
+}
+
 void announcer_take(struct announcer *announcer, const json_t *finding, uint64_t now_ns)
 {
 	struct announcement *announcement;
@@ -115,6 +173,8 @@ void announcer_take(struct announcer *announcer, const json_t *finding, uint64_t
 	announcement = find_or_add(announcer, key_of(finding), now_ns);
 	if (!announcement)
 		return;
+	if (is_another(announcement, finding))
+		note_another(announcer, announcement, now_ns);
 	announcement->is_new = announcement->is_new || !is_repeated(announcement, finding);
 	if (names_other(announcement, finding))
 		announcement->shown_ns = 0;
@@ -133,29 +193,14 @@ static bool knows_cause(const json_t *finding)
 	return *class_ && strcmp(class_, "unknown") != 0;
 }
 
-/* Whoever was shown that it began is told that it is over. */
-static bool is_end(const struct announcement *announcement)
-{
-	return announcement->is_told_open && is_closed(announcement->finding);
-}
-
 /* The cause often comes a moment after the finding, and a minute would pass before it could be shown. */
 static bool is_due(const struct announcement *announcement, uint64_t now_ns)
 {
 	if (is_end(announcement))
 		return true;
 	if (announcement->shown_ns)
-		return now_ns - announcement->shown_ns >= minute_ns;
+		return now_ns - announcement->shown_ns >= pause_ns(announcement);
 	return knows_cause(announcement->finding) || now_ns - announcement->seen_ns >= moment_ns;
-}
-
-static void show(struct announcer *announcer, struct announcement *announcement, uint64_t now_ns)
-{
-	announcement->is_new = false;
-	announcement->is_told_open = !is_closed(announcement->finding);
-	announcement->shown_ns = now_ns;
-	if (announcer->text)
-		finding_print(announcer->text, announcement->finding, &announcer->style);
 }
 
 void announcer_tick(struct announcer *announcer, uint64_t now_ns)
@@ -171,11 +216,6 @@ bool announcer_waits(const struct announcer *announcer)
 		if (announcer->announcements[i].is_new)
 			return true;
 	return false;
-}
-
-static bool is_critical(const json_t *finding)
-{
-	return strcmp(text_of(finding, "severity"), "critical") == 0;
 }
 
 json_t *announcer_worst(const struct announcer *announcer)
@@ -202,7 +242,8 @@ void announcer_finish(struct announcer *announcer)
 	for (size_t i = 0; i < announcer->count; i++) {
 		struct announcement *announcement = &announcer->announcements[i];
 
-		if (announcement->is_new && (!announcement->shown_ns || is_end(announcement) || began_anew(announcement)))
+		if (announcement->is_new && (!announcement->shown_ns || announcement->is_another || is_end(announcement) ||
+					     began_anew(announcement)))
 			show(announcer, announcement, 1);
 		json_decref(announcement->finding);
 		json_decref(announcement->grave);

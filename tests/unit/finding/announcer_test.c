@@ -168,6 +168,90 @@ Test(announcer, that_it_is_over_is_told_also_of_what_has_become_a_notice)
 	finish(&one);
 }
 
+static void take_nan(struct announcer *announcer, const char *state, unsigned step, uint64_t now_ns)
+{
+	char text[64], first_seen[40];
+
+	snprintf(text, sizeof(text), "brought 1 NaN in step %u.", step);
+	snprintf(first_seen, sizeof(first_seen), "2026-11-20T19:%02u:%02u.000Z", step / 60, step % 60);
+	json_t *finding = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s, s:s, s:{s:i}}", "schema", 1, "id", "x", "state", state, "severity",
+				    "critical", "kind", "nan", "ranks", 5, "text", text, "first_seen", first_seen, "values", "nan", 1);
+
+	announcer_take(announcer, finding, now_ns);
+	announcer_tick(announcer, now_ns);
+	json_decref(finding);
+}
+
+static unsigned shown_nan(struct announcer *announcer)
+{
+	unsigned count = 0;
+
+	fflush(announcer->text);
+	for (const char *at = text_shown; (at = strstr(at, "brought 1 NaN")); at++)
+		count++;
+	return count;
+}
+
+Test(announcer, values_that_are_bad_again_are_shown_a_moment_later)
+{
+	struct announcer one = announcer();
+
+	take_nan(&one, "open", 8, SECOND);
+	announcer_tick(&one, 4 * SECOND);
+	take_nan(&one, "closed", 8, 5 * SECOND);
+	take_nan(&one, "open", 12, 6 * SECOND);
+	cr_expect_not(says(&one, "in step 12."));
+	announcer_tick(&one, 8 * SECOND);
+	cr_expect(says(&one, "in step 12."));
+	take_nan(&one, "update", 12, 11 * SECOND);
+	cr_expect_eq(shown_nan(&one), 3, "and then as any other");
+	finish(&one);
+}
+
+Test(announcer, values_that_were_bad_before_others_of_the_same_rank_are_shown_first)
+{
+	struct announcer one = announcer();
+
+	take_nan(&one, "open", 8, SECOND);
+	take_nan(&one, "closed", 8, SECOND + 1);
+	take_nan(&one, "open", 12, SECOND + 2);
+	cr_expect(says(&one, "in step 8."));
+	announcer_tick(&one, 4 * SECOND);
+	cr_expect(says(&one, "in step 12."));
+	finish(&one);
+}
+
+Test(announcer, values_that_are_bad_again_at_the_end_are_shown_also_when_they_are_over)
+{
+	struct announcer one = announcer();
+	FILE *text = one.text;
+
+	take_nan(&one, "open", 8, SECOND);
+	announcer_tick(&one, 4 * SECOND);
+	take_nan(&one, "closed", 8, 5 * SECOND);
+	take_nan(&one, "open", 12, 6 * SECOND);
+	take_nan(&one, "closed", 12, 6 * SECOND + 1);
+	announcer_finish(&one);
+	one.text = text;
+	cr_expect(says(&one, "in step 12."));
+	fclose(text);
+	free(text_shown);
+}
+
+Test(announcer, values_that_are_bad_again_and_again_fill_no_terminal)
+{
+	struct announcer one = announcer();
+
+	for (unsigned step = 1; step <= 600; step++) {
+		take_nan(&one, "open", step, step * SECOND);
+		take_nan(&one, "closed", step, step * SECOND + SECOND / 2);
+	}
+	/* 600 s: once a minute, and at first more often. */
+	cr_expect_leq(shown_nan(&one), 2 * (10 + 6), "%u", shown_nan(&one));
+	cr_expect_geq(shown_nan(&one), 10, "%u", shown_nan(&one));
+	finish(&one);
+}
+
 /* What would have been shown a minute after the last time, had the job not ended. */
 Test(announcer, at_the_end_nothing_is_left_out_that_changes_the_story)
 {

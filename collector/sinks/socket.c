@@ -20,7 +20,7 @@ struct socket_client {
 	struct socket_sink *sink;
 	struct socket_client *next;
 	struct line_buffer input;
-	bool is_run, is_leaving, closing, is_muted;
+	bool is_run, is_leaving, closing, is_muted, knows_place;
 	struct socket_subscription subscription;
 	size_t first; /* length of the line that was sent when nothing else waited */
 	char chunk[REQUEST_LINE];
@@ -175,8 +175,9 @@ void socket_mute_others(struct socket_sink *sink)
 
 	for (struct socket_client *client = sink->clients; client; client = next) {
 		next = client->next;
-		if (!client->is_run || client->is_muted == (client != first))
+		if (!client->is_run || (client->knows_place && client->is_muted == (client != first)))
 			continue;
+		client->knows_place = true;
 		client->is_muted = client != first;
 		socket_send(client, client->is_muted ? "{\"muted\":true}" : "{\"muted\":false}");
 	}

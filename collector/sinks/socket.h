@@ -53,7 +53,8 @@ void socket_send_all(struct socket_sink *sink, const char *line);
 void socket_send_listeners(struct socket_sink *sink, const char *line);
 /* To the launcher that came first. Returns whether there is one. */
 bool socket_send_launcher(struct socket_sink *sink, const char *line);
-/* Tells launchers whether the text about findings is another's to print, where that has changed: the first one prints it. */
+/* Tells launchers whether the text about findings is another's to print, when they have joined and where that has changed: the first
+ * one prints it. */
 void socket_mute_others(struct socket_sink *sink);
 unsigned socket_clients(const struct socket_sink *sink);
 /* Launchers that have joined and not left, and those that have left and wait for the summary. */

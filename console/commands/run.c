@@ -58,7 +58,9 @@ struct run {
 	struct announcer announcer;
 	struct written written; /* into `lines` */
 	struct line_sink *lines; /* findings as JSON; NULL: nowhere */
-	bool muted;              /* another launcher of this job and node prints findings */
+	bool muted;              /* another launcher of this job and node prints findings, and how they are watched */
+	bool place_known;        /* the collector has said which of the two we are */
+	json_t *sight;           /* held back until then; NULL nothing is */
 	bool unwatched;          /* what it takes was not to be had: the job runs without us */
 	json_t *summary;
 	uint64_t began_ns; /* before the job */
@@ -136,7 +138,7 @@ static void check_publishing(struct run *run, const json_t *hello)
 }
 
 /* What a collector that was started anew says again is no news. */
-static void say_watching(struct run *run, const json_t *sight)
+static void print_watching(struct run *run, const json_t *sight)
 {
 	bool is_first = !*run->watching;
 	char line[SIGHT_LINE];
@@ -155,6 +157,24 @@ static void say_watching(struct run *run, const json_t *sight)
 	};
 
 	start_line_print(stderr, &start, sight, terminal_break_width(STDERR_FILENO));
+}
+
+/* Ranks may come before the collector knows that we are a launcher, and not the first one: that one says it. */
+static void say_watching(struct run *run)
+{
+	if (!run->place_known)
+		return;
+	if (run->sight && !run->muted)
+		print_watching(run, run->sight);
+	json_decref(run->sight);
+	run->sight = NULL;
+}
+
+static void hold_sight(struct run *run, const json_t *sight)
+{
+	json_decref(run->sight);
+	run->sight = json_deep_copy(sight);
+	say_watching(run);
 }
 
 /* Where the job's output goes they are told once; a file may be this launcher's alone. */
@@ -183,6 +203,13 @@ static void mute(struct run *run, bool muted)
 		say_muted(run);
 }
 
+static void take_place(struct run *run, bool muted)
+{
+	mute(run, muted);
+	run->place_known = true;
+	say_watching(run);
+}
+
 static void put_finding(struct run *run, const json_t *finding)
 {
 	announcer_take(&run->announcer, finding, clock_monotonic_ns());
@@ -200,6 +227,7 @@ static void on_hello(struct run *run, const json_t *hello)
 	json_decref(run->summary);
 	run->summary = NULL;
 	mute(run, false);
+	run->place_known = false;
 	check_saving(run, hello);
 	check_on_finding(run, hello);
 	check_publishing(run, hello);
@@ -211,12 +239,12 @@ static void on_message(void *argument, const json_t *message)
 	const json_t *sight = json_object_get(message, "watching"), *hello = json_object_get(message, "hello"),
 		     *muted = json_object_get(message, "muted");
 
-	if (sight)
-		say_watching(run, sight);
 	if (hello)
 		on_hello(run, hello);
 	if (muted)
-		mute(run, json_is_true(muted));
+		take_place(run, json_is_true(muted));
+	if (sight)
+		hold_sight(run, sight);
 	if (json_object_get(message, "summary")) {
 		json_decref(run->summary);
 		run->summary = json_deep_copy(message);
@@ -291,6 +319,12 @@ static void turn(struct run *run)
 	announcer_tick(&run->announcer, clock_monotonic_ns());
 }
 
+static bool is_last(const struct run *run)
+{
+	return json_is_true(json_object_get(json_object_get(run->summary, "summary"), "last"));
+}
+
+/* After a job that was shorter than a turn of the collector nobody else is left to say how it was watched. */
 static void take_leave(struct run *run)
 {
 	uint64_t deadline_ns = clock_monotonic_ns() + SUMMARY_MS * UINT64_C(1000000);
@@ -299,6 +333,8 @@ static void take_leave(struct run *run)
 		return;
 	while (!run->summary && run->supervisor.client.fd >= 0 && clock_monotonic_ns() < deadline_ns)
 		turn(run);
+	if (is_last(run) && !run->place_known)
+		take_place(run, false);
 }
 
 /* The collector ends by itself once nobody needs it; to see it go keeps its last words before ours. */
@@ -307,7 +343,7 @@ static void await_collector(struct run *run)
 	uint64_t deadline_ns = clock_monotonic_ns() + COLLECTOR_END_MS * UINT64_C(1000000);
 
 	collector_client_close(&run->supervisor.client);
-	if (!json_is_true(json_object_get(json_object_get(run->summary, "summary"), "last")))
+	if (!is_last(run))
 		return;
 	while (run->supervisor.pid && clock_monotonic_ns() < deadline_ns)
 		turn(run);
@@ -510,6 +546,7 @@ static int run(const struct command *command, int argc, char **argv)
 	status = run_job(&run);
 	line_sink_close(run.lines, LINES_MS);
 	json_decref(run.summary);
+	json_decref(run.sight);
 	job_environment_clear(&run.environment);
 	return status;
 }

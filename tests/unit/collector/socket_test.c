@@ -231,7 +231,12 @@ Test(socket, one_launcher_prints_findings_and_the_next_one_when_it_has_gone)
 	greet_two_launchers(&first, &second, &listener);
 	socket_mute_others(sink);
 	socket_mute_others(sink);
+	expect_text(first, "{\"muted\":false}\n");
 	expect_text(second, "{\"muted\":true}\n");
+	socket_send_all(sink, "once");
+	expect_text(first, "once\n");
+	expect_text(second, "once\n");
+	expect_text(listener, "once\n");
 	close(first);
 	turn(5);
 	socket_mute_others(sink);

@@ -48,7 +48,7 @@ struct cause {
 	bool idle;           /* the thread sleeps of its own will */
 	bool convoy;         /* threads pass a lock on in short turns … */
 	bool like_python;    /* … of 5 ms … */
-	uint32_t holders;    /* … so many of them … */
+	uint32_t holders;    /* … so many of them, CONVOY_HOLDERS at most … */
 	double holders_cpu;  /* … which use so much of a CPU together; 0 or less: not known */
 	bool by_process;     /* another process ends the wait: the last hop names it */
 	uint32_t tid;        /* the thread that should have enqueued */

@@ -5,7 +5,7 @@
 
 #include "analysis/tally.h"
 
-enum { ENDERS = 16, HOLDERS = 64 };
+enum { ENDERS = 16 };
 
 /* sys.getswitchinterval() and what a timer's end may be late. */
 static const uint64_t switch_least_ns = 4900000, switch_most_ns = 6500000;
@@ -104,7 +104,7 @@ static uint32_t find_holders(const struct intern *intern, const struct evidence 
 	uint32_t found = enders->count;
 
 	memcpy(tids, enders->tids, found * sizeof(*tids));
-	for (uint64_t age = 0; age < kept && found < HOLDERS; age++) {
+	for (uint64_t age = 0; age < kept && found < CONVOY_HOLDERS; age++) {
 		const struct evidence_piece *piece = evidence_at(evidence, age);
 		uint32_t i = 0;
 
@@ -157,7 +157,7 @@ bool convoy_find(const struct intern *intern, const struct evidence *evidence, u
 	*convoy = (struct convoy){ .name = common_name(&enders), .like_python = python_ns * 2 >= short_ns, .cpu = -1 };
 	if (is_one_thread(&enders) || short_ns * 2 < lock_ns || works_elsewhere(&enders, intern, evidence, windows, count))
 		return false;
-	uint32_t tids[HOLDERS];
+	uint32_t tids[CONVOY_HOLDERS];
 	convoy->holders = find_holders(intern, evidence, tid, windows, count, &enders, tids);
 	convoy->cpu = cpu_of_all(tids, convoy->holders, evidence, windows, count);
 	return true;

@@ -9,10 +9,12 @@
 
 #include "analysis/cause.h"
 
+enum { CONVOY_HOLDERS = 64 /* more are not counted */ };
+
 struct convoy {
 	intern_id name;   /* of the threads that pass the lock on; 0 where they have several */
 	bool like_python; /* in turns of 5 ms */
-	uint32_t holders; /* threads that were seen to pass it on: 64 at most */
+	uint32_t holders; /* threads that were seen to pass it on: CONVOY_HOLDERS at most */
 	double cpu;       /* of one CPU, which these used together in the windows; -1: not known of most of them */
 };
 

@@ -296,6 +296,15 @@ static void set_python(struct record *record, const struct intern *intern, const
 	finding->cause.python.collecting = python->collecting;
 }
 
+static void set_turns(struct record *record, const struct cause *cause)
+{
+	if (!cause->convoy)
+		return;
+	record->finding.cause.turns.holders = cause->holders;
+	record->finding.cause.turns.cpu = cause->holders_cpu > 0 ? cause->holders_cpu : -1;
+	record->finding.cause.turns.like_python = cause->like_python;
+}
+
 static void set_evidence(struct record *record, const struct cause *cause)
 {
 	static const char *const sources[] = { "none", "self", "proc", "proc", "bpf" };
@@ -342,6 +351,7 @@ void record_set_cause(struct record *record, const struct intern *intern, const 
 	advice_find(record->advice, sizeof(record->advice), cause, process);
 	set_chain(record, intern, cause);
 	set_stack(record, intern, cause);
+	set_turns(record, cause);
 	set_python(record, intern, cause);
 	set_evidence(record, cause);
 	finding->level = cause->level != RW_LEVEL_NONE ? cause->level : cause->seen;

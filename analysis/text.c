@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "analysis/convoy.h"
 #include "analysis/naming.h"
 #include "analysis/pair.h"
 
@@ -40,13 +41,19 @@ void text_end(char *text, size_t room, const struct process *process)
 		snprintf(text, room, "exited with status %d", WEXITSTATUS(status));
 }
 
-/* Those who pass a lock on compute between two turns: how much of a processor that takes from the one that waits. */
+/* Those who pass a lock on compute between two turns: how many they are, and how much of a processor that takes from the one that waits. */
 static void convoy_text(char *text, size_t room, const struct cause *cause)
 {
 	int used = snprintf(text, room, cause->like_python ? "%s(2), 5 ms at a time as for Python's lock" : "%s(2)", cause->system_call);
 
-	if (cause->holders_cpu >= 0.005 && used > 0 && (size_t)used < room)
-		snprintf(text + used, room - (size_t)used, "; they use %.0f %% of a CPU", cause->holders_cpu * 100);
+	const char *most = cause->holders >= CONVOY_HOLDERS ? " or more" : "";
+
+	if (!cause->holders || used < 0 || (size_t)used >= room)
+		return;
+	if (cause->holders_cpu >= 0.005)
+		snprintf(text + used, room - (size_t)used, "; its %u%s holders use %.0f %% of a CPU", cause->holders, most, cause->holders_cpu * 100);
+	else
+		snprintf(text + used, room - (size_t)used, "; it has %u%s holders in turn", cause->holders, most);
 }
 
 void text_cause(char *text, size_t room, const struct cause *cause, const struct process *process)

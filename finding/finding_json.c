@@ -200,6 +200,12 @@ static json_t *python_value(const struct rw_finding *finding)
 			 "collecting", (json_int_t)finding->cause.python.collecting);
 }
 
+static json_t *turns_value(const struct rw_finding *finding)
+{
+	return json_pack("{s:I, s:o, s:b}", "holders", (json_int_t)finding->cause.turns.holders, "cpu",
+			 real_or_null(finding->cause.turns.cpu), "like_python", finding->cause.turns.like_python);
+}
+
 static json_t *cause_value(const struct rw_finding *finding)
 {
 	if (!finding->cause.present)
@@ -214,6 +220,8 @@ static json_t *cause_value(const struct rw_finding *finding)
 		"at_thread", text_or_null(finding->cause.at_thread), "chain", chain_value(finding),
 		"stack", texts_value(finding->cause.stack, finding->cause.stack_count));
 
+	if (cause && finding->cause.turns.holders)
+		json_object_set_new(cause, "turns", turns_value(finding));
 	if (cause && finding->cause.python.looks)
 		json_object_set_new(cause, "python", python_value(finding));
 	return cause;

@@ -165,6 +165,12 @@ struct rw_finding {
 		size_t chain_count;
 		const char *const *stack;
 		size_t stack_count;
+		/* Threads of the process that pass a lock on in short turns, where such a lock is waited for; all 0: it is none. */
+		struct {
+			uint32_t holders; /* 64: at least */
+			double cpu;       /* of one CPU, that they use together; -1 not known */
+			bool like_python; /* turns of 5 ms */
+		} turns;
 		/* Looks at the Python of the first thread while it was late; all 0 where there were none. */
 		struct {
 			uint32_t looks;

@@ -101,6 +101,10 @@ def check_convoy(failures, finding, level):
         failures.check("Python" not in cause["text"] and not cause.get("chain"), f"says no more than it saw: {cause}")
         return
     failures.check("5 ms at a time as for Python's lock" in cause["text"], f"cause: {cause['text']}")
+    turns = cause.get("turns") or {}
+    failures.check(2 <= turns.get("holders", 0) <= 9 and turns["like_python"] and f"its {turns['holders']} holders" in cause["text"],
+                   f"of eight threads and its own: {turns}")
+    failures.check(turns.get("cpu") is not None and 0 < turns["cpu"] <= 1.1, f"one of them computes at a time: {turns}")
     chain = cause.get("chain") or [{}]
     failures.check(chain[0].get("waits_for") == 'its threads "python3" in turn', f"chain: {chain}")
 

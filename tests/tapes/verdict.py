@@ -22,7 +22,7 @@ def summary(told):
     short["at_ms"] = round(told["at_ms"], 1)
     short["operation"] = {key: operation.get(key) for key in ("comm_name", "function", "sequence", "step", "phase")}
     short["late"] = {key: late.get(key) for key in ("kind", "by_ms", "lost_ms_per_step", "since_step", "waiting")}
-    short["cause"] = {key: cause.get(key) for key in ("class", "syscall", "path", "fs", "thread", "text")}
+    short["cause"] = {key: cause.get(key) for key in ("class", "syscall", "path", "fs", "thread", "text", "turns")}
     short["cause"]["chain"] = [f"{link.get('thread')}: {without_number(link.get('waits_for'))}" for link in cause.get("chain") or []]
     short["reached"] = (finding.get("watchdog") or {}).get("reached")
     short["values"] = {key: values.get(key) for key in ("origin", "first_bad", "nan", "inf")}

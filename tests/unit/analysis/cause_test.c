@@ -339,7 +339,7 @@ Test(cause, a_lock_that_threads_pass_on_every_5_ms_is_said_to_be_like_python_s)
 	cr_expect_eq(cause.hop_count, 1);
 	cr_expect_str_eq(cause.hops[0].waits_for, "its threads \"python3\" in turn");
 	text_cause(text, sizeof(text), &cause, &scene.process);
-	cr_expect_str_eq(text, "futex(2), 5 ms at a time as for Python's lock");
+	cr_expect_str_eq(text, "futex(2), 5 ms at a time as for Python's lock; it has 8 holders in turn");
 	for (uint32_t worker = 0; worker < WORKERS; worker++)
 		for (uint64_t i = 0; i <= 20; i++) {
 			struct analysis_wait look = futex(WORKER + worker, "python3", start + i * 50 * ms, start + i * 50 * ms);
@@ -350,7 +350,7 @@ Test(cause, a_lock_that_threads_pass_on_every_5_ms_is_said_to_be_like_python_s)
 		}
 	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
 	text_cause(text, sizeof(text), &cause, &scene.process);
-	cr_expect_str_eq(text, "futex(2), 5 ms at a time as for Python's lock; they use 96 % of a CPU");
+	cr_expect_str_eq(text, "futex(2), 5 ms at a time as for Python's lock; its 8 holders use 96 % of a CPU");
 	end(&scene);
 }
 
@@ -376,7 +376,7 @@ Test(cause, turns_of_another_length_are_not_said_to_be_python_s)
 	cr_expect_eq(cause.class_, RW_CAUSE_LOCK);
 	cr_expect_str_eq(cause.hops[0].waits_for, "its other threads in turn");
 	text_cause(text, sizeof(text), &cause, &scene.process);
-	cr_expect_str_eq(text, "futex(2)");
+	cr_expect_str_eq(text, "futex(2); it has 10 holders in turn");
 	end(&scene);
 }
 

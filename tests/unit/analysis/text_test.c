@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/convoy.h"
 #include "analysis/model.h"
 #include "analysis/text.h"
 
@@ -178,10 +179,13 @@ Test(text, a_cause_is_the_system_call_where_that_says_it)
 	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_LOCK, .system_call = "futex", .convoy = true, .like_python = true }),
 			 "futex(2), 5 ms at a time as for Python's lock");
 	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_LOCK, .system_call = "futex", .convoy = true }), "futex(2)");
-	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_LOCK, .system_call = "futex", .convoy = true, .holders_cpu = 1.804 }),
-			 "futex(2); they use 180 % of a CPU");
+	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_LOCK, .system_call = "futex", .convoy = true, .holders = 3, .holders_cpu = 1.804 }),
+			 "futex(2); its 3 holders use 180 % of a CPU");
+	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_LOCK, .system_call = "futex", .convoy = true, .holders = 9, .holders_cpu = -1 }),
+			 "futex(2); it has 9 holders in turn");
 	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_LOCK, .system_call = "futex", .convoy = true, .like_python = true,
-						  .holders_cpu = 0.964 }), "futex(2), 5 ms at a time as for Python's lock; they use 96 % of a CPU");
+						  .holders = CONVOY_HOLDERS, .holders_cpu = 0.964 }),
+			 "futex(2), 5 ms at a time as for Python's lock; its 64 or more holders use 96 % of a CPU");
 	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_LOCK, .system_call = "futex", .like_python = true }), "futex(2)");
 }
 

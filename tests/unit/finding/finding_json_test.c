@@ -189,6 +189,29 @@ Test(finding_json, values_are_written_with_magnitudes_as_small_as_they_are)
 				"\"saturated\":5,\"origin\":\"reduction\",\"digest\":null,\"not_scanned\":7}");
 }
 
+static void expect_turns(const struct rw_finding *finding, const char *expected)
+{
+	json_t *json = finding_to_json(finding, OFFSET_NS);
+	char *text = json_dumps(json_object_get(json_object_get(json, "cause"), "turns"), JSON_COMPACT | JSON_REAL_PRECISION(3));
+
+	cr_expect(text ? expected && !strcmp(text, expected) : !expected, "%s", text ? text : "none");
+	free(text);
+	json_decref(json);
+}
+
+Test(finding_json, how_many_threads_hold_a_lock_in_turn_is_written_where_they_do)
+{
+	struct rw_finding finding = straggler();
+
+	expect_turns(&finding, NULL);
+	finding.cause.turns.holders = 8;
+	finding.cause.turns.cpu = -1;
+	expect_turns(&finding, "{\"holders\":8,\"cpu\":null,\"like_python\":false}");
+	finding.cause.turns.cpu = 0.76;
+	finding.cause.turns.like_python = true;
+	expect_turns(&finding, "{\"holders\":8,\"cpu\":0.76,\"like_python\":true}");
+}
+
 static struct rw_finding late_in_python(void)
 {
 	struct rw_finding finding = straggler();

@@ -64,7 +64,7 @@ static void describe(const struct tally *tally, const struct tally_group *group,
 	memcpy(cause->frames, piece->frames, sizeof(cause->frames));
 }
 
-/* Sleep counts, too, which is no class: a thread that sleeps for as long as it waits for a lock is not certain to be held
+/* Every other class counts, sleep too: a thread that sleeps for as long as it waits for a lock is not certain to be held
  * up by the lock. What runs while it has a CPU and waits for one else is one story. */
 static bool has_rival(const struct tally *tally, enum rw_cause_class class_)
 {

@@ -321,6 +321,15 @@ static void tell(struct analysis *analysis, const struct origin_story *story, bo
 		findings_tell(&analysis->findings, record, now_ns);
 }
 
+/* Was each of the named seen to bring it? */
+static bool all_had_it(const struct origin_story *story)
+{
+	for (uint32_t i = 0; i < story->ranks; i++)
+		if (story->upstream.suspects[i] && !(story->beginnings[i].instance && story->beginnings[i].side == VALUE_IN))
+			return false;
+	return story->main->side == VALUE_IN;
+}
+
 /* What harmed nothing: one for each rank that began it, and what a loss scale did is over when it is told. */
 static void tell_harmless(struct analysis *analysis, const struct origin_story *story, enum aftermath aftermath,
 			  uint64_t now_ns)
@@ -332,7 +341,7 @@ static void tell_harmless(struct analysis *analysis, const struct origin_story *
 	enum rw_kind kind = record->finding.kind;
 	uint32_t subject = record->subject = HARMLESS_SUBJECT | (uint32_t)(story->main - story->beginnings);
 	if (aftermath == AFTERMATH_SCALED)
-		value_text_scaled(record);
+		value_text_scaled(record, all_had_it(story));
 	else
 		value_text_harmless(record);
 	findings_tell(&analysis->findings, record, now_ns);

@@ -113,8 +113,15 @@ void value_text_harmless(struct record *record)
 	advise(record, "nothing, as long as that buffer's tail or mask is not computed with");
 }
 
-void value_text_scaled(struct record *record)
+void value_text_scaled(struct record *record, bool all_had_it)
 {
+	char operation[WHERE], count[32];
+
+	/* Not one of them made it for the others. */
+	if (record->finding.confidence == RW_INCONCLUSIVE && all_had_it)
+		value_text_born(record);
+	else if (record->finding.confidence == RW_INCONCLUSIVE)
+		say(record, "%s first seen in %s", count_text(count, sizeof(count), &record->finding), where(operation, record));
 	append(record, "; clean again at once: a loss scale that was too large");
 	advise(record, "nothing, if gradients are scaled dynamically: the optimizer leaves such a step out");
 }

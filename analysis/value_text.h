@@ -14,7 +14,8 @@ void value_text_overflow(struct record *record);
 void value_text_unknown(struct record *record, bool from_result, bool unseen);
 /* Behind one of these: what came of it, and that nothing is to be done. */
 void value_text_harmless(struct record *record);
-void value_text_scaled(struct record *record);
+/* all_had_it: each of the record's ranks was seen to bring it, wherever it came from. */
+void value_text_scaled(struct record *record, bool all_had_it);
 /* "rank 3 has had 12 NaN in AllGather on ~fsdp since it was first seen, always at the same place in the step" */
 void value_text_usual(struct record *record);
 /* "rank 3 has another result of AllReduce #31 on ~dp in step 7 than the others" and its like. */

@@ -16,6 +16,7 @@ struct trouble {
 	uint8_t gradients;   /* type */
 	unsigned int bring;  /* ranks that bring something bad into the second gradient, by bit */
 	bool inf, only_sums; /* Inf; which the optimizer leaves out */
+	bool unscanned;      /* the last of the parameters was sampled out: it may have brought it */
 };
 
 struct job {
@@ -41,7 +42,9 @@ static void gather(struct job *job, int layer, const struct trouble *trouble)
 	job->scanned.nan = 16;
 	job->scanned.brings[7] = trouble->padding && layer == 1;
 	scanned_call(&job->scanned, job->world,
-		     (struct scanned_call){ .function = RW_FUNCTION_ALL_GATHER, .count = GRADIENTS + (uint64_t)layer });
+		     (struct scanned_call){ .function = RW_FUNCTION_ALL_GATHER,
+					    .count = GRADIENTS + (uint64_t)layer,
+					    .sampled_out = trouble->unscanned && layer == 3 });
 	job->scanned.nan = 0;
 	if (trouble->padding)
 		forget(job);
@@ -275,6 +278,39 @@ Test(aftermath, a_loss_scale_that_was_too_large_is_a_notice)
 		cr_expect_eq(!loud, cases[i].notice, "%zu: %s", i, loud ? loud->text : "nothing");
 		cr_expect(!cases[i].notice || strstr(job.scanned.told[0].text, "a loss scale"), "%zu: %s", i,
 			  job.scanned.told[0].text);
+		scanned_free(&job.scanned);
+	}
+}
+
+/* Where it cannot be told who made it, all who had it are named, and nobody is said to have made it for the others. */
+Test(aftermath, a_loss_scale_is_no_search_for_one_rank)
+{
+	static const struct {
+		unsigned int ranks;
+		bool unscanned, blind; /* blind: rank 6 is never scanned */
+		const char *text;
+	} cases[] = {
+		{ 0xff, false, false, "ranks 0-7 brought 1 Inf into ReduceScatter #961 on fsdp in step 241; clean again" },
+		{ 0xff, true, false, "ranks 0-7 brought 1 Inf into ReduceScatter #961 on fsdp in step 241; clean again" },
+		{ 0xff, true, true, "1 Inf first seen in ReduceScatter #961 on fsdp in step 241; clean again" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct trouble trouble = { .mask_reduction = RW_OPERATOR_MAX, .gradients = RW_DTYPE_FLOAT16 }, scaled = trouble;
+		struct job job;
+
+		start(&job, RW_OPERATOR_SUM);
+		job.scanned.blind[6] = cases[i].blind;
+		learn(&job, RW_DTYPE_FLOAT16);
+		scaled.bring = cases[i].ranks;
+		scaled.inf = scaled.only_sums = true;
+		scaled.unscanned = cases[i].unscanned;
+		steps(&job, 1, scaled);
+		steps(&job, 20, trouble);
+		cr_assert_gt(job.scanned.told_count, 0);
+		cr_expect_eq(job.scanned.told[0].severity, RW_NOTICE);
+		cr_expect_eq(job.scanned.told[0].confidence == RW_INCONCLUSIVE, cases[i].unscanned || cases[i].blind);
+		cr_expect_eq(strncmp(job.scanned.told[0].text, cases[i].text, strlen(cases[i].text)), 0, "%zu: %s", i, job.scanned.told[0].text);
 		scanned_free(&job.scanned);
 	}
 }

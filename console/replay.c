@@ -31,9 +31,7 @@ static void keep_finding(void *argument, const struct rw_finding *finding)
 	char key[sizeof(finding->id) + 48];
 
 	/* Two machines can find the same of the job, each for its own ranks. */
-	int length = snprintf(key, sizeof(key), playing->machine ? "%s@%zu" : "%s", finding->id, playing->machine);
-	if (finding->values.present)
-		snprintf(key + length, sizeof(key) - (size_t)length, " %" PRIu64, finding->first_seen_ns);
+	snprintf(key, sizeof(key), "%s@%zu %" PRIu64, finding->id, playing->machine, finding->values.present ? finding->first_seen_ns : 0);
 	json_object_set_new(replay->findings, key,
 			    finding_to_json(finding, replay->machines[playing->machine].realtime_offset_ns));
 }

@@ -103,17 +103,21 @@ static void stick(const struct training *training, const struct traffic_call *tr
 		set_bits(call, training->options->fault_index + i, element_largest_bits(call->type));
 }
 
+static void pad_with(const struct collective_call *call, float value)
+{
+	size_t end = collective_send_count(call);
+
+	for (size_t i = end < PADDING_ELEMENTS ? end : end - PADDING_ELEMENTS; i < end; i++)
+		set_bits(call, i, element_bits(call->type, value));
+}
+
 /* Memory that nobody has written behind a shard, and masks. */
 static void pad(const struct training *training, const struct traffic_call *traffic)
 {
-	const struct collective_call *call = traffic->call;
-	bool parameters = is_first(traffic, TRAFFIC_PARAMETERS);
-	size_t end = collective_send_count(call);
-
-	if (!is_mine(training) || !(parameters || is_first(traffic, TRAFFIC_GRADIENTS)) || end < PADDING_ELEMENTS)
-		return;
-	for (size_t i = end - PADDING_ELEMENTS; i < end; i++)
-		set_bits(call, i, element_bits(call->type, parameters ? NAN : -INFINITY));
+	if (is_mine(training) && is_first(traffic, TRAFFIC_PARAMETERS))
+		pad_with(traffic->call, NAN);
+	else if (is_mine(training) && is_first(traffic, TRAFFIC_GRADIENTS))
+		pad_with(traffic->call, -INFINITY);
 }
 
 static bool has_begun(const struct training *training)
@@ -126,6 +130,13 @@ static void pad_late(const struct training *training, const struct traffic_call 
 {
 	if (has_begun(training) && is_first(traffic, TRAFFIC_PARAMETERS))
 		pad(training, traffic);
+}
+
+/* Behind the sequences of a microbatch that are shorter than its longest: the next stage does not compute with them. */
+static void pad_sends(const struct training *training, const struct traffic_call *traffic)
+{
+	if (is_mine(training) && has_begun(training) && is_first(traffic, TRAFFIC_ACTIVATIONS) && traffic->call->function == COLLECTIVE_SEND)
+		pad_with(traffic->call, NAN);
 }
 
 /* The largest of a row of which everything is masked, on all ranks. */
@@ -185,6 +196,8 @@ const struct fault_kind fault_values_kinds[] = {
 	{ .name = "padding", .spoil = pad,
 	  .doc = "healthy: NaN and -Inf behind its parameters and gradients, always the same" },
 	{ .name = "padding-late", .spoil = pad_late, .doc = "healthy: NaN behind its parameters, from --fault-step on" },
+	{ .name = "padding-sends", .spoil = pad_sends,
+	  .doc = "healthy: NaN behind the first activation that it sends to the next stage, from --fault-step on (--mesh with pp)" },
 	{ .name = "mask-late", .spoil = mask_late, .doc = "healthy: -Inf into a maximum on all ranks, from --fault-step on" },
 	{ .name = "loss-scale", .spoil = scale_loss, .spread = SPREAD_STEP,
 	  .doc = "healthy: Inf in the gradients of three ranks, which the optimizer leaves out (--gradients=float16)" },

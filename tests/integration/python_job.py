@@ -8,14 +8,15 @@ PyTorch's own DataLoader."""
 
 import ctypes
 import gc
+import hashlib
 import os
-import pickle
 import queue
 import socket
 import subprocess
 import sys
 import threading
 import time
+from multiprocessing.reduction import ForkingPickler
 
 RANKS, FAULTY, FIRST, STEPS = 4, 2, 7, 30
 GRACE_S, STUCK_S, LIMIT_S = 12, 40, 200
@@ -144,17 +145,43 @@ class Loader:
             with open("/proc/self/comm", "w") as comm:
                 comm.write("pt_data_worker")
             while os.read(asked, 1):
-                busy(0.7)
+                self.work()
                 os.write(writer, b"x" * 100)
             os._exit(0)
         os.close(writer)
         os.close(asked)
         self.strikes = 0
 
+    def work(self):
+        busy(0.7)
+
     def strike(self):
         os.write(self.asks, b"?")
         if not os.read(self.reader, 100):
             raise RuntimeError("DataLoader worker exited unexpectedly")
+
+
+class LoaderStarved(Loader):
+    """Its worker is fast, and is bound to one core with three programs that compute."""
+
+    def __init__(self):
+        super().__init__()
+        core = {max(os.sched_getaffinity(0))}
+        os.sched_setaffinity(self.worker, core)
+        self.others = []
+        for _ in range(3):
+            self.others.append(os.fork())
+            if not self.others[-1]:
+                os.sched_setaffinity(0, core)
+                parent = os.getppid()
+                while os.getppid() == parent:
+                    busy(0.2)
+                os._exit(0)
+
+    def work(self):
+        end = time.thread_time() + CPU_S
+        while time.thread_time() < end:
+            sum(number * number for number in range(1000))
 
 
 class LoaderKilled(Loader):
@@ -244,16 +271,41 @@ class Collect:
 
 
 class Pickle:
+    """What is sent to another process is pickled, as by the queues of multiprocessing."""
+
     def __init__(self):
         self.state = [{"text": "word " * 20, "label": number} for number in range(150000)]
 
     def save_state(self):
         begun = time.thread_time()
         while time.thread_time() < begun + CPU_S:
-            pickle.dumps(self.state)
+            ForkingPickler.dumps(self.state)
 
     def strike(self):
         self.save_state()
+
+
+class Crowded:
+    """Its main thread and two workers are bound to one core, as by a launcher that binds a rank to it: all compute without the interpreter's lock."""
+
+    def __init__(self):
+        self.core = {max(os.sched_getaffinity(0))}
+        self.data, self.crowded = bytes(4 << 20), threading.Event()
+        for _ in range(2):
+            threading.Thread(target=self.work, name="pt_worker", daemon=True).start()
+
+    def work(self):
+        os.sched_setaffinity(0, self.core)
+        while self.crowded.wait():
+            hashlib.sha256(self.data)
+
+    def strike(self):
+        os.sched_setaffinity(0, self.core)
+        self.crowded.set()
+        begun = time.thread_time()
+        while time.thread_time() < begun + CPU_S:
+            hashlib.sha256(self.data)
+        self.crowded.clear()
 
 
 class Deadlock:
@@ -289,8 +341,8 @@ class Crash:
         ctypes.string_at(8)
 
 
-FAULTS = {"none": None, "sleep": Sleep, "writer": Writer, "checkpoint": Checkpoint, "loader": Loader, "loader-killed": LoaderKilled,
-          "torch-loader": TorchLoader, "torch-loader-killed": TorchLoaderKilled, "tcp": Tcp, "convoy": Convoy, "gc": Collect, "pickle": Pickle, "deadlock": Deadlock, "exception": Raise, "segfault": Crash,
+FAULTS = {"none": None, "sleep": Sleep, "writer": Writer, "checkpoint": Checkpoint, "loader": Loader, "loader-starved": LoaderStarved, "loader-killed": LoaderKilled,
+          "torch-loader": TorchLoader, "torch-loader-killed": TorchLoaderKilled, "tcp": Tcp, "convoy": Convoy, "gc": Collect, "pickle": Pickle, "cpu": Crowded, "deadlock": Deadlock, "exception": Raise, "segfault": Crash,
           "restart": Raise}
 
 

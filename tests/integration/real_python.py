@@ -25,6 +25,7 @@ ROWS = {
     "writer": ("straggler", {"io"}, "events.out.tfevents", ""),
     "checkpoint": ("straggler", {"io"}, "checkpoint.pt", ""),
     "loader": ("straggler", {"socket"}, {"live": "pt_data_worker", "nobody": "read|pipe", "boxes": "read|pipe"}, ""),
+    "loader-starved": ("straggler", {"socket"}, {"live": "pt_data_worker", "nobody": "read|pipe", "boxes": "read|pipe"}, ""),
     "torch-loader": ("straggler", {"socket", "process"}, {"live": r"process \d+ .{1,3}(pt_data_worker|python3)", "nobody": "poll|pipe|select|socket", "boxes": "poll|pipe|select|socket"}, ""),
     "torch-loader-killed": ("gone", {"gone"}, "", "log|traceback|status"),
     "loader-killed": ("gone", {"gone"}, "", "log|traceback|status"),
@@ -32,11 +33,15 @@ ROWS = {
     "convoy": ("straggler", {"lock"}, {"live": "in turn", "nobody": "futex|lock", "boxes": "futex|lock"}, ""),
     "gc": ("straggler", {"running", "cpu"}, "", ""),
     "pickle": ("straggler", {"running", "cpu"}, "", ""),
+    "cpu": ("straggler", {"cpu"}, "CPU|run queue", ""),
     "deadlock": ("hang", {"lock"}, "futex|lock", ""),
     "exception": ("gone", {"gone"}, "", "log|traceback|status"),
     "segfault": ("gone", {"gone"}, "", "core|faulthandler"),
     "restart": ("gone", {"gone"}, "", "log|traceback|status"),
 }
+# What the interpreter does, at the levels at which somebody may look into it.
+DOES = {"gc": lambda python: python.get("collecting", 0) > 0,
+        "pickle": lambda python: ((python.get("inside") or {}).get("function") or "").startswith("ForkingPickler.")}
 # Python's function, where somebody may and could look.
 FUNCTIONS = {"pickle": "save_state", "deadlock": "take_both_locks"}
 DISKS = ("writer", "checkpoint")
@@ -94,6 +99,15 @@ def of_level(value, level):
     return value[level] if isinstance(value, dict) else value
 
 
+def may_look(level):
+    """Into the interpreter: root, and the same user where the kernel lets one attach a debugger; of some of its releases (docs/host-evidence.md#python)."""
+    scope = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
+    release = subprocess.run([PYTHON, "-c", "import sys, platform; print(sys.implementation.name, platform.machine(), *sys.version_info[:2])"],
+                             capture_output=True, text=True, check=True).stdout.split()
+    known = release[:3] == ["cpython", "x86_64", "3"] and 11 <= int(release[3]) <= 15
+    return known and (level == "live" or (level == "nobody" and (not scope.exists() or scope.read_text().strip() == "0")))
+
+
 def judge(failures, level, fault, findings):
     """Checks the row; returns what the table says of it."""
     kind, classes, holds, advises = ROWS[fault]
@@ -110,6 +124,11 @@ def judge(failures, level, fault, findings):
     failures.check(re.search(of_level(holds, level), said), f"{name}: says /{of_level(holds, level)}/: {cause}")
     failures.check(re.search(of_level(advises, level), finding.get("advice") or "", re.I),
                    f"{name}: advises /{of_level(advises, level)}/: {finding.get('advice')}")
+    # On a machine on which it has no CPU the collector has none to look either.
+    runs = any((other.get("cause") or {}).get("class") == "running" for other in findings)
+    if fault in DOES and may_look(level) and runs:
+        failures.check(any(DOES[fault]((other.get("cause") or {}).get("python") or {}) for other in findings),
+                       f"{name}: and what the interpreter does: {cause.get('python')}")
     function = ((cause.get("python") or {}).get("at") or {}).get("function")
     failures.check(not function or re.search(FUNCTIONS.get(fault, "strike") + "|^train$", function), f"{name}: the function is {function}", always=True)
     return f"{cause.get('class')}, {finding['confidence']}: {cause.get('text') or finding['text']}"

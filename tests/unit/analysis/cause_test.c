@@ -218,6 +218,46 @@ Test(cause, a_thread_that_has_run_between_two_samples_counts_for_a_quarter_of_a_
 	end(&scene);
 }
 
+/* 50 ms of the thread: a third of it on the core, the rest in its run queue. */
+static void share_core(struct scene *scene, uint32_t tid, const char *thread, enum rw_level level, uint64_t turn)
+{
+	struct analysis_wait seen = sample(futex(tid, thread, 0, 0), start + turn * 50 * ms, ms + turn * 33 * ms);
+
+	seen.level = level;
+	seen.state = 'R';
+	seen.system_call = -1;
+	seen.cpu_ns = ms + turn * 17 * ms;
+	see(scene, &seen);
+	if (level < RW_LEVEL_EBPF || !turn)
+		return;
+	seen.kind = ANALYSIS_WAIT_RUN_QUEUE;
+	seen.start_ns = seen.end_ns - 50 * ms;
+	seen.run_queue_ns = 33 * ms;
+	see(scene, &seen);
+}
+
+Test(cause, a_main_thread_that_shares_one_core_with_its_own_workers_has_no_CPU)
+{
+	static const enum rw_level levels[] = { RW_LEVEL_EBPF, RW_LEVEL_PROC, RW_LEVEL_SELF };
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
+		struct scene scene = { 0 };
+
+		for (uint64_t turn = 0; turn <= 20; turn++) {
+			share_core(&scene, MAIN, "python-main", levels[i], turn);
+			share_core(&scene, WORKER, "pt_worker", levels[i], turn);
+			share_core(&scene, WORKER + 1, "pt_worker", levels[i], turn);
+		}
+		struct cause cause = find(&scene, 1000);
+
+		cr_expect_eq(cause.class_, RW_CAUSE_CPU, "level %d: %d", levels[i], cause.class_);
+		cr_expect_float_eq(cause.share, 0.66, 0.05, "level %d: %f", levels[i], cause.share);
+		cr_expect_eq(cause.level, levels[i]);
+		cr_expect_eq(cause.hop_count, 0, "it waits for none of them");
+		cr_expect_null(cause.inferred, "that it runs in between is the same story");
+	}
+}
+
 Test(cause, a_sampled_lock_that_nobody_was_seen_to_hold_is_likely_at_best)
 {
 	struct scene scene = { 0 };

@@ -21,7 +21,8 @@ struct board_entry {
 struct board {
 	struct board_entry *entries; /* every id that was ever seen */
 	size_t count, room;
-	size_t ended[RW_CRITICAL + 1], ended_kinds[RW_KIND_COUNT]; /* of values: closed, and others came under their ids */
+	/* Of values: closed, and others came under their ids. The last kind: those that we do not know. */
+	size_t ended[RW_CRITICAL + 1], ended_kinds[RW_KIND_COUNT + 1];
 };
 
 /* Takes the finding's line as the newest of its id. 0 or -ENOMEM. */

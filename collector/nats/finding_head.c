@@ -52,6 +52,8 @@ static const char *read(const json_t *json, struct rw_finding *head)
 	head->state = (enum rw_finding_state)state;
 	head->severity = (enum rw_severity)severity;
 	head->kind = kind_of(kind);
+	head->values.present = json_is_object(json_object_get(json, "values"));
+	head->first_seen_ns = value_time(json, "first_seen");
 
 	const char *incident = value_text(json_object_get(json, "incident"), "id");
 

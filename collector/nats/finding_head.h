@@ -9,7 +9,8 @@
 
 enum { FINDING_HEAD_WHY = 96 };
 
-/* Fills id, state, severity, kind (RW_KIND_COUNT: one that we do not know) and incident.id (points into the JSON); all else is absent.
+/* Fills id, state, severity, kind (RW_KIND_COUNT: one that we do not know), first_seen_ns (UTC; 0 not known), values.present and
+ * incident.id (points into the JSON); all else is absent.
  * 0, or -EPROTO with what is wrong, in words that hold nothing foreign. */
 int finding_head_read(const json_t *json, struct rw_finding *head, char why[FINDING_HEAD_WHY]);
 

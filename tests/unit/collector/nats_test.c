@@ -409,6 +409,35 @@ Test(merged, is_bounded)
 	merged_free(&merged);
 }
 
+/* Of all nodes as of one: what a rank makes after it was clean again counts, also of a kind that we do not know. */
+Test(publisher, counts_values_that_are_bad_again)
+{
+	static const char *const kinds[] = { "nan", "of next year" };
+	static const struct {
+		const char *state;
+		int second;
+	} told[] = { { "open", 1 }, { "closed", 1 }, { "open", 5 } };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		struct board board = { 0 };
+		struct rw_finding head;
+		char why[FINDING_HEAD_WHY], first_seen[32];
+
+		for (size_t k = 0; k < sizeof(told) / sizeof(*told); k++) {
+			snprintf(first_seen, sizeof(first_seen), "2026-11-20T19:03:%02d.000Z", told[k].second);
+			json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s, s:s, s:{}}", "schema", 1, "id", "0000000a-0", "state", told[k].state,
+						 "severity", "critical", "kind", kinds[i], "ranks", 5, "text", "t", "first_seen", first_seen, "values");
+
+			cr_assert_eq(finding_head_read(json, &head, why), 0, "%s", why);
+			cr_expect_eq(board_put(&board, &head, "{}"), 0);
+			json_decref(json);
+		}
+		cr_expect_eq(board_count(&board, RW_CRITICAL), 2, "%s", kinds[i]);
+		cr_expect_eq(board_closed(&board), 1);
+		board_free(&board);
+	}
+}
+
 Test(publisher, says_that_it_lives_and_what_is_open)
 {
 	struct board board = { 0 };

@@ -10,7 +10,7 @@ static const uint64_t moment_ns = UINT64_C(2000000000);
 struct announcement {
 	char *key;                  /* kind and ranks */
 	json_t *finding;            /* newest */
-	json_t *grave;              /* newest that was more than a notice: what it was, when it is over as a notice */
+	json_t *grave;              /* what it was, when it is over as a notice: its newest revision that was more */
 	uint64_t seen_ns, shown_ns; /* shown 0: never */
 	bool is_new;                /* not shown as it is now */
 	bool is_told_open;          /* what was shown last is still open to its reader */
@@ -129,6 +129,15 @@ static bool is_end(const struct announcement *announcement)
 	return announcement->is_told_open && is_closed(announcement->finding);
 }
 
+/* Of the times that a rank made bad values the first, unless a later one is more severe. */
+static bool is_worst(const struct announcement *announcement, const json_t *finding)
+{
+	const json_t *grave = announcement->grave;
+
+	return !grave || !json_is_object(json_object_get(finding, "values")) ||
+	       strcmp(text_of(grave, "first_seen"), text_of(finding, "first_seen")) == 0 || (is_critical(finding) && !is_critical(grave));
+}
+
 /* Twice as long each time, so that a rank which makes them in every other step fills no terminal. */
 static uint64_t pause_ns(const struct announcement *announcement)
 {
@@ -180,7 +189,7 @@ void announcer_take(struct announcer *announcer, const json_t *finding, uint64_t
 		announcement->shown_ns = 0;
 	json_decref(announcement->finding);
 	announcement->finding = json_deep_copy(finding);
-	if (is_notice(finding))
+	if (is_notice(finding) || !is_worst(announcement, finding))
 		return;
 	json_decref(announcement->grave);
 	announcement->grave = json_incref(announcement->finding);

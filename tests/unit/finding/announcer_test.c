@@ -238,6 +238,22 @@ Test(announcer, values_that_are_bad_again_at_the_end_are_shown_also_when_they_ar
 	free(text_shown);
 }
 
+/* As on the page of a report: of equally bad ones the first. */
+Test(announcer, the_worst_of_values_that_are_bad_again_are_those_of_the_first_time)
+{
+	struct announcer one = announcer();
+
+	take_nan(&one, "open", 8, SECOND);
+	take_nan(&one, "closed", 8, 2 * SECOND);
+	take_nan(&one, "open", 12, 3 * SECOND);
+	json_t *worst = announcer_worst(&one);
+
+	cr_assert(worst);
+	cr_expect(strstr(json_string_value(json_object_get(worst, "text")), "in step 8."));
+	json_decref(worst);
+	finish(&one);
+}
+
 Test(announcer, values_that_are_bad_again_and_again_fill_no_terminal)
 {
 	struct announcer one = announcer();

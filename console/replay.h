@@ -35,7 +35,7 @@ struct replay {
 	struct replay_process *processes; /* by machine, then by rank */
 	size_t count;
 	struct kernel_xids xids;
-	/* The last revision of each, in the order in which they were opened; of values: of each time they were bad. Keys: for us alone. */
+	/* The last revision of each, in the order in which they were opened; of values: of each time they were bad. Only replay.c knows the keys. */
 	json_t *findings;
 	/* On the clock of the first machine, to which the others' times are brought by their wall clocks: for pictures and
 	 * times of day only. */

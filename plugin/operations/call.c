@@ -20,6 +20,7 @@ struct calls {
 	int32_t calls;  /* until the next one whose cost is measured */
 	uint16_t depth; /* of ncclGroupStart */
 	uint16_t last;  /* index + 1 of the communicator that was called last in the group, 0 = none */
+	bool creates;   /* the group contains a call that creates a communicator */
 };
 static_assert(sizeof(struct calls) <= 48, "static TLS is scarce");
 
@@ -283,6 +284,19 @@ void call_group_end(enum call_result result)
 		return;
 	close_group(result == CALL_FAILED);
 	note_result(result);
+}
+
+void call_group_creates(void)
+{
+	this_thread.creates = true;
+}
+
+bool call_group_created(void)
+{
+	bool creates = this_thread.creates;
+
+	this_thread.creates = false;
+	return creates;
 }
 
 void call_communicator_added(struct communicator *communicator)

@@ -52,6 +52,11 @@ void call_group_end_begin(void);
 void call_group_end(enum call_result result);
 bool call_in_group(void);
 
+/* The group of this thread contains a call that creates a communicator. */
+void call_group_creates(void);
+/* Did the group that has ended on this thread contain one? Forgets it. */
+bool call_group_created(void);
+
 /* The communicator that the profiler interface has reported on this thread, while a wrapper waits for its init. Set by
  * init_context(). */
 void call_communicator_added(struct communicator *communicator);

@@ -2,7 +2,6 @@
 #include "plugin/preload/pending.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "plugin/init/process.h"
@@ -14,9 +13,8 @@ struct waiting {
 	struct creation creation;
 };
 
-/* Of all threads, oldest last: rare, and static TLS is scarce. Changed under the lock; whether there is any is asked
- * without it, because the end of every group asks. */
-static _Atomic(struct waiting *) waiting;
+/* Of all threads, oldest last: rare, and static TLS is scarce. Under the lock. */
+static struct waiting *waiting;
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 void pending_add(const struct creation *creation)
@@ -35,16 +33,17 @@ void pending_add(const struct creation *creation)
 	entry->thread = pthread_self();
 	entry->creation = *creation;
 	pthread_mutex_lock(&changing);
-	entry->next = atomic_load_explicit(&waiting, memory_order_relaxed);
-	atomic_store_explicit(&waiting, entry, memory_order_relaxed);
+	entry->next = waiting;
+	waiting = entry;
 	pthread_mutex_unlock(&changing);
+	call_group_creates();
 }
 
 /* The newest entry of this thread and the one before it in the list (NULL: it is the head); NULL: it has none. Under
  * the lock. */
 static struct waiting *find_own(struct waiting **before)
 {
-	struct waiting *entry = atomic_load_explicit(&waiting, memory_order_relaxed);
+	struct waiting *entry = waiting;
 
 	for (*before = NULL; entry && !pthread_equal(entry->thread, pthread_self()); entry = entry->next)
 		*before = entry;
@@ -61,15 +60,14 @@ static struct waiting *take(void)
 	if (entry && before)
 		before->next = entry->next;
 	else if (entry)
-		atomic_store_explicit(&waiting, entry->next, memory_order_relaxed);
+		waiting = entry->next;
 	pthread_mutex_unlock(&changing);
 	return entry;
 }
 
 void pending_end(int result)
 {
-	/* Relaxed: a thread sees its own entries, and those of others are not its to take. */
-	if (!atomic_load_explicit(&waiting, memory_order_relaxed))
+	if (!call_group_created())
 		return;
 	for (struct waiting *entry; (entry = take());) {
 		process_init_returned(entry->creation.id);

@@ -7,8 +7,8 @@
 
 /* The call that creates it has returned success. Inside a group a copy is kept until pending_end(). */
 void pending_add(const struct creation *creation);
-/* The outermost group of this thread has ended with this result of NCCL. One load and no lock while no thread waits for
- * a communicator. */
+/* The outermost group of this thread has ended with this result of NCCL. Takes no lock unless the group contained the
+ * creation of a communicator. */
 void pending_end(int result);
 
 #endif

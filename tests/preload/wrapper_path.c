@@ -2,9 +2,12 @@
 /*
  * The path of a call through the interposer's wrappers: after init, 10,000 collectives, sends and groups of a thread
  * that may make no system call at all must not need one, must not allocate and must not lock; nor a group that makes
- * nothing. wrapper_path ABI     of the callbacks that NCCL makes meanwhile; 0: none, the wrappers make the operations
+ * nothing. Another thread is inside a group that creates a communicator, all the while.
+ * wrapper_path ABI     of the callbacks that NCCL makes meanwhile; 0: none, the wrappers make the operations
  * NCCL and the driver do nothing (null_nccl.h, null_cuda.h): what is seen is the interposer's and the plugin's.
  */
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -37,6 +40,31 @@ static void play_once(int i)
 	ncclCommGetAsyncError(comm, &state);
 }
 
+static sem_t is_inside;
+
+static void *create_another(void *unused)
+{
+	static void *another;
+
+	ncclGroupStart();
+	if (ncclCommInitRank(&another, 8, (struct null_unique_id){ { 2 } }, 0) != 0)
+		_exit(1);
+	sem_post(&is_inside);
+	for (;;)
+		pause();
+	return unused;
+}
+
+static void begin_another(void)
+{
+	pthread_t thread;
+
+	sem_init(&is_inside, 0, 0);
+	if (pthread_create(&thread, NULL, create_another, NULL) != 0)
+		_exit(1);
+	sem_wait(&is_inside);
+}
+
 int main(int argc, char **argv)
 {
 	null_player_use(argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0);
@@ -48,6 +76,7 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < WARM; i++)
 		play_once(i);
+	begin_another();
 	unsigned long before = null_cuda_calls(NULL);
 	path_guard_begin();
 	for (int i = 0; i < CALLS; i++)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/init/init.h"
 
-#include <pthread.h>
+#include <time.h>
 
+#include "plugin/guest/message.h"
+#include "plugin/guest/try_lock.h"
 #include "plugin/init/process.h"
 #include "plugin/operations/call.h"
 #include "plugin/operations/kernel.h"
@@ -11,17 +13,45 @@
 #include "plugin/recording/recording.h"
 #include "plugin/scanning/scanning.h"
 
-/* Inits ask the driver one after the other. No finalize, and so no abort, takes this lock: a driver that does not return
- * holds up the inits that ask it and nobody else. */
-static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+enum {
+	POLL_NS = 1000000,
+	POLLS = 5000, /* of one and the same query of another thread; the collector reports that call by then, too */
+};
 
-static void ask_driver(struct recording *recording, struct communicator_device *device)
+/* Inits query the driver one after the other. Where its answer to another thread does not come, an init goes on without
+ * asking: its communicator is recorded without a device, so without GPU progress and scans. No finalize takes this lock,
+ * and so no abort does. */
+static try_lock querying;
+static _Atomic uint32_t queried; /* by how many inits */
+
+/* False: another thread's query does not return. */
+static bool begin_query(void)
 {
-	pthread_mutex_lock(&asking);
+	uint32_t before = atomic_load_explicit(&queried, memory_order_relaxed);
+
+	for (int polls = 0; polls < POLLS; polls++) {
+		if (try_lock_take(&querying))
+			return true;
+		nanosleep(&(struct timespec){ .tv_nsec = POLL_NS }, NULL);
+		uint32_t now = atomic_load_explicit(&queried, memory_order_relaxed);
+		if (now != before)
+			polls = 0;
+		before = now;
+	}
+	return false;
+}
+
+static void query_driver(struct recording *recording, struct communicator_device *device)
+{
+	if (!begin_query()) {
+		message("another thread's call of the driver does not return: a communicator is recorded without its GPU");
+		return;
+	}
 	progress_communicator(&recording->progress, &device->counters);
 	device->scan = scanning_device();
 	device->has_device = progress_device(&recording->progress, &device->device);
-	pthread_mutex_unlock(&asking);
+	atomic_fetch_add_explicit(&queried, 1, memory_order_relaxed);
+	try_lock_leave(&querying);
 }
 
 struct communicator *init_communicator(const struct communicator_init *from)
@@ -31,7 +61,7 @@ struct communicator *init_communicator(const struct communicator_init *from)
 
 	if (!recording)
 		return NULL;
-	ask_driver(recording, &device);
+	query_driver(recording, &device);
 	return communicator_add(recording, from, &device);
 }
 

@@ -2,24 +2,24 @@
 #include "plugin/preload/membership.h"
 
 #include <pthread.h>
+#include <time.h>
 
 #include "plugin/gpu/device.h"
 #include "plugin/init/init.h"
 #include "plugin/recording/recording.h"
 
-enum { MEMBERSHIPS = 2 * RW_BOX_COMMS, NOT_KNOWN = -1 };
+enum { MEMBERSHIPS = 2 * RW_BOX_COMMS, NOT_KNOWN = -1, SETTLING_POLL_NS = 100000 };
 
 /* Open addressing: a removed entry keeps its place in the chain, and is used again. */
 static struct membership memberships[MEMBERSHIPS];
 static char removed;                  /* its address stands where one was */
-static uint32_t linked[RW_BOX_COMMS]; /* by index: mark of the communicator that has its membership; under `settling` */
+static uint32_t linked[RW_BOX_COMMS]; /* by index: mark of the communicator that has its membership; under `changing` */
 
 /*
- * `changing` guards the table and is held for a few instructions only. `settling` is held while it is found out which
- * recorded communicator a membership is; NCCL and the driver are called meanwhile and may block, so an abort on another
- * thread does not take it. Lock order: `settling`, then `changing`.
+ * Guards the table, and is held for a few instructions only: neither NCCL nor the driver is called under it. While it is
+ * found out which recorded communicator a membership is, both are, and may block: this holds up whoever uses the same
+ * communicator (membership.settling) and nobody else.
  */
-static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 static uint32_t first_place(nccl_comm comm)
@@ -60,6 +60,8 @@ static bool is_candidate(const struct recording *recording, const struct communi
 	if (communicator->number <= creation->before || linked[communicator->index] == communicator_mark(communicator) ||
 	    atomic_load(&communicator->ended))
 		return false;
+	if (communicator->abi == 0)
+		return false; /* a wrapper has entered it for a membership of its own */
 	if (own->used && device != NOT_KNOWN && own->ordinal != device)
 		return false;
 	/* ABI v1 to v3 tell neither. */
@@ -67,7 +69,7 @@ static bool is_candidate(const struct recording *recording, const struct communi
 }
 
 /* How many of the communicators that the profiler interface has reported since could be this one; *found: the last of
- * them. */
+ * them. Under `changing`. */
 static unsigned int find_candidates(struct recording *recording, const struct creation *creation, int32_t device,
 				    struct communicator **found)
 {
@@ -102,6 +104,21 @@ static struct communicator *enter(const struct creation *creation, int32_t devic
 	return communicator;
 }
 
+/* The same, and *found, if it is the only one, can be no other membership's from now on. */
+static unsigned int link_candidate(struct recording *recording, const struct creation *creation, int32_t device,
+				   struct communicator **found)
+{
+	unsigned int candidates = 1;
+
+	pthread_mutex_lock(&changing);
+	if (!*found)
+		candidates = recording ? find_candidates(recording, creation, device, found) : 0;
+	if (candidates == 1)
+		linked[(*found)->index] = communicator_mark(*found);
+	pthread_mutex_unlock(&changing);
+	return candidates;
+}
+
 static struct communicator *settle(struct creation *creation, nccl_comm comm)
 {
 	struct recording *recording = recording_get();
@@ -114,15 +131,13 @@ static struct communicator *settle(struct creation *creation, nccl_comm comm)
 	}
 	if (creation->nranks < 2 || creation->rank < 0)
 		return NULL;
-	unsigned int candidates =
-	    found || !recording ? found != NULL : find_candidates(recording, creation, device, &found);
+	unsigned int candidates = link_candidate(recording, creation, device, &found);
 	if (candidates > 1)
 		return NULL; /* not certain which of them it is */
 	if (!candidates)
 		found = enter(creation, device);
 	if (!found)
 		return NULL;
-	linked[found->index] = communicator_mark(found);
 	communicator_fill_place(found, creation->nranks, creation->rank);
 	atomic_store_explicit(&found->launches_elsewhere, !creation->blocking, memory_order_relaxed);
 	atomic_store_explicit(&found->launches_here, creation->blocking, memory_order_relaxed);
@@ -181,7 +196,7 @@ static bool finish_settling(struct membership *membership, const struct unsettle
 	return same;
 }
 
-/* Under `settling`. */
+/* Under membership->settling. */
 static void settle_membership(struct membership *membership)
 {
 	struct unsettled unsettled;
@@ -195,15 +210,33 @@ static void settle_membership(struct membership *membership)
 		communicator_end(recording, found);
 }
 
+/* Two threads seldom use a communicator for the first time at once: it is enough that the second polls. */
+static void await_settling(struct membership *membership)
+{
+	while (!try_lock_take(&membership->settling))
+		nanosleep(&(struct timespec){ .tv_nsec = SETTLING_POLL_NS }, NULL);
+}
+
 struct communicator *membership_communicator(struct membership *membership)
 {
 	/* Acquire: pairs with the release in finish_settling(). */
 	if (!atomic_load_explicit(&membership->settled, memory_order_acquire)) {
-		pthread_mutex_lock(&settling);
+		await_settling(membership);
 		settle_membership(membership);
-		pthread_mutex_unlock(&settling);
+		try_lock_leave(&membership->settling);
 	}
 	return found_before(membership);
+}
+
+/* One that has been removed while a thread was settling it is not free before that thread is done: whoever came next
+ * would have to wait for it. */
+static bool is_free(struct membership *membership, nccl_comm comm)
+{
+	nccl_comm at = atomic_load_explicit(&membership->comm, memory_order_relaxed);
+
+	if (at == (nccl_comm)&removed)
+		return !atomic_load_explicit(&membership->settling, memory_order_relaxed);
+	return !at || at == comm; /* the last: destroyed past us, and its memory used again */
 }
 
 static struct membership *free_place(nccl_comm comm)
@@ -212,9 +245,8 @@ static struct membership *free_place(nccl_comm comm)
 
 	for (uint32_t i = 0; i < MEMBERSHIPS; i++) {
 		struct membership *membership = &memberships[(place + i) % MEMBERSHIPS];
-		nccl_comm at = atomic_load_explicit(&membership->comm, memory_order_relaxed);
 
-		if (!at || at == &removed || at == comm) /* the last: destroyed past us, and its memory used again */
+		if (is_free(membership, comm))
 			return membership;
 	}
 	return NULL;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plugin/guest/try_lock.h"
 #include "plugin/nccl/nccl.h"
 #include "plugin/preload/caller.h"
 #include "plugin/recording/communicator.h"
@@ -34,13 +35,16 @@ struct membership {
 	uint32_t mark;                         /* of that communicator, while this membership lasts */
 	uint32_t use;                          /* of this place in the table, counted */
 	_Atomic bool settled;
+	try_lock settling;                     /* a thread finds out which recorded communicator it is */
 	struct creation creation;
 	_Atomic uint32_t children; /* splits and shrinks so far */
 };
 
 /* NULL: no wrapper has seen its creation. Wait-free, any thread. */
 struct membership *membership_find(nccl_comm comm);
-/* The recorded communicator, NULL: none. At the first use it has to be found, which takes locks and asks NCCL. */
+/* The recorded communicator, NULL: none. At the first use of a communicator it has to be found, which takes a lock for a
+ * few instructions and queries NCCL, and the driver where no profiler interface has reported the communicator. What does
+ * not return from that holds up the calls on this communicator and no others. Any thread. */
 struct communicator *membership_communicator(struct membership *membership);
 
 /* The same if it has been found before, else NULL. Wait-free. */

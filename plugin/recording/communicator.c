@@ -19,8 +19,9 @@ static uint32_t device_index(struct recording *recording, const struct communica
 	struct rw_box_header *header = recording->box.header;
 	uint32_t i;
 
+	/* The last entry is that of no device as long as there are fewer. */
 	if (!driver->has_device)
-		return 0;
+		return header->devices[0].used ? RW_BOX_DEVICES - 1 : 0;
 	for (i = 0; i < RW_BOX_DEVICES - 1 && header->devices[i].used; i++)
 		if (header->devices[i].ordinal == driver->device.ordinal)
 			return i;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/null/null_nccl.h"
 
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
 #define EXPORT __attribute__((visibility("default")))
 /* Weak ncclX and strong pncclX, as NCCL has them. */
 #define FUNCTION(name, ...)                                                                                            \
@@ -18,6 +22,32 @@ EXPORT struct null_nccl_hooks null_nccl_hooks;
 EXPORT int null_nccl_device;
 
 static struct communicator communicators[COMMUNICATORS];
+
+static const char *_Atomic blocked;
+static atomic_int waiting;
+
+EXPORT void null_nccl_block(const char *name)
+{
+	blocked = name;
+}
+
+EXPORT int null_nccl_is_blocked(void)
+{
+	return waiting;
+}
+
+static void enter(const char *name)
+{
+	const char *now = blocked;
+
+	if (!now || strcmp(now, name) != 0)
+		return;
+	if (waiting++)
+		waiting--; /* only the first caller waits */
+	else
+		while (blocked)
+			usleep(1000);
+}
 
 FUNCTION(CommInitRank, void **comm, int nranks, struct null_unique_id id, int rank)
 {
@@ -75,6 +105,7 @@ FUNCTION(CommUserRank, void *comm, int *rank)
 
 FUNCTION(CommCuDevice, void *comm, int *device)
 {
+	enter("ncclCommCuDevice");
 	*device = ((struct communicator *)comm)->device;
 	return 0;
 }

@@ -30,6 +30,12 @@ extern struct null_nccl_hooks null_nccl_hooks;
 /* CUDA device of communicators made from now on. */
 extern int null_nccl_device;
 
+/* The next call of this query (ncclCommCuDevice) does not return before null_nccl_block(NULL); calls of other threads
+ * meanwhile do. */
+void null_nccl_block(const char *name);
+/* Has a call been blocked? */
+int null_nccl_is_blocked(void);
+
 struct null_unique_id {
 	char bytes[128];
 };

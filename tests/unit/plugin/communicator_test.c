@@ -62,6 +62,15 @@ Test(communicator, devices_are_entered_once_each_and_the_last_entry_collects_wha
 	cr_expect_eq(device_of(30 + RW_BOX_DEVICES - 2), RW_BOX_DEVICES - 2);
 }
 
+Test(communicator, one_whose_device_the_driver_does_not_say_is_on_nobody_elses)
+{
+	cr_expect_eq(device_of(30), 0);
+	device = (struct communicator_device){ .has_device = false };
+	uint32_t unknown = add(2)->entry->device;
+	cr_expect_eq(header.devices[unknown].used, 0);
+	cr_expect_eq(device_of(31), 1);
+}
+
 Test(communicator, places_are_given_in_order_and_say_what_is_known)
 {
 	static int mask;

@@ -12,45 +12,49 @@
 #include "plugin/guest/clock.h"
 
 enum {
-	COST_SAMPLE = 61, /* a prime: callbacks come in cycles of a dozen or so, and each of a cycle must have its turn */
-	COST_OWN_NS = 50000, /* of a callback at most; what is beyond was spent by whoever ran in its place */
+	/* Primes: callbacks come in cycles of a dozen or so, and each of a cycle must have its turn. */
+	COST_SAMPLE = 61,
+	COST_SAMPLE_WITHOUT_DRIVER = 251, /* then a callback waits for nobody, and the budget has nothing to turn down */
+	COST_CHARGE_NS = 61 * 50000, /* by one that is timed, beyond what it took itself */
 };
 
-/* What a callback that took so long stands for. One that lost its processor, or waited for room in a stream's queue, has
- * done so once and not for the others: else a single one would use up the budget of a second, and sampling would begin. */
-static inline uint64_t cost_of(uint64_t took_ns)
+/* What a callback that took so long and was timed as one of `sample` stands for. One that lost its processor, or waited
+ * for room in a stream's queue, has done so once and not for the others: else a single one would use up the budget of a
+ * second, and sampling would begin. */
+static inline uint64_t cost_of(uint64_t took_ns, uint32_t sample)
 {
-	uint64_t own_ns = took_ns < COST_OWN_NS ? took_ns : COST_OWN_NS;
+	uint64_t most_ns = COST_CHARGE_NS / sample;
+	uint64_t own_ns = took_ns < most_ns ? took_ns : most_ns;
 
-	return own_ns * COST_SAMPLE + (took_ns - own_ns);
+	return own_ns * sample + (took_ns - own_ns);
 }
 
-/* Is this one timed? `calls` is the thread's own counter, down to the next that is. */
-static inline bool cost_is_due(int32_t *calls)
+/* Is this one timed? `calls` is the thread's own counter, down to the next that is; sample: of the process. */
+static inline bool cost_is_due(int32_t *calls, const uint32_t *sample)
 {
 	if (__builtin_expect(--*calls >= 0, 1))
 		return false;
-	*calls = COST_SAMPLE - 1;
+	*calls = (int32_t)*sample - 1;
 	return true;
 }
 
 /* It began then, and ends now. */
-static inline void cost_add(struct rw_box_header *header, uint64_t begin)
+static inline void cost_add(struct rw_box_header *header, uint64_t begin, uint32_t sample)
 {
-	atomic_fetch_add_explicit(&header->own_ns, cost_of(clock_ns() - begin), memory_order_relaxed);
-	atomic_fetch_add_explicit(&header->callbacks, COST_SAMPLE, memory_order_relaxed);
+	atomic_fetch_add_explicit(&header->own_ns, cost_of(clock_ns() - begin, sample), memory_order_relaxed);
+	atomic_fetch_add_explicit(&header->callbacks, sample, memory_order_relaxed);
 }
 
 /* 0: not this time. */
-static inline uint64_t cost_begin(int32_t *calls)
+static inline uint64_t cost_begin(int32_t *calls, const uint32_t *sample)
 {
-	return cost_is_due(calls) ? clock_ns() : 0;
+	return cost_is_due(calls, sample) ? clock_ns() : 0;
 }
 
-static inline void cost_end(struct rw_box_header *header, uint64_t begin)
+static inline void cost_end(struct rw_box_header *header, uint64_t begin, uint32_t sample)
 {
 	if (__builtin_expect(begin, 0))
-		cost_add(header, begin);
+		cost_add(header, begin, sample);
 }
 
 #endif

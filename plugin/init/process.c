@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "identity/identity.h"
+#include "plugin/cost/cost.h"
 #include "plugin/drain/drain.h"
 #include "plugin/guest/clock.h"
 #include "plugin/guest/memory.h"
@@ -181,6 +182,7 @@ static int build(struct recording *recording, const struct communicator_init *co
 	communicator_have_no_context(&recording->communicators[0]);
 	open_progress(recording, communicator->abi);
 	scanning_open(recording, communicator->abi);
+	recording->cost_sample = recording->progress.has_driver ? COST_SAMPLE : COST_SAMPLE_WITHOUT_DRIVER;
 	err = drain_start(recording);
 	if (err) {
 		atomic_store(&recording->progress.on, false); /* nobody would read it */

@@ -154,10 +154,10 @@ static void close_group(bool failed)
 	if (recording)
 		scanning_behind_call(failed);
 	if (recording && this_thread.group.number) {
-		uint64_t since = cost_begin(&this_thread.calls);
+		uint64_t since = cost_begin(&this_thread.calls, &recording->cost_sample);
 
 		end(recording, failed);
-		cost_end(recording->box.header, since);
+		cost_end(recording->box.header, since, recording->cost_sample);
 	}
 	this_thread.group = (struct operation_group){ 0 };
 	this_thread.shares = (struct shares){ 0 };
@@ -208,16 +208,16 @@ void call_begin(struct call *call)
 	call_in_progress = call;
 	if (!recording || !has_slot(call->communicator))
 		return;
-	uint64_t since = cost_begin(&this_thread.calls);
+	uint64_t since = cost_begin(&this_thread.calls, &recording->cost_sample);
 	begin(recording, call);
 	if (!this_thread.depth)
 		since = begin_work(recording, since);
-	cost_end(recording->box.header, since);
+	cost_end(recording->box.header, since, recording->cost_sample);
 }
 
 static void enter_late(struct recording *recording, struct call *call)
 {
-	uint64_t since = cost_begin(&this_thread.calls);
+	uint64_t since = cost_begin(&this_thread.calls, &recording->cost_sample);
 
 	if (is_captured(recording, call->what.stream)) {
 		enter_captured(recording, call);
@@ -228,7 +228,7 @@ static void enter_late(struct recording *recording, struct call *call)
 	}
 	if (!this_thread.depth)
 		shares_begin_launches(recording, &this_thread.shares, this_thread.tid);
-	cost_end(recording->box.header, since);
+	cost_end(recording->box.header, since, recording->cost_sample);
 }
 
 /* Of the group's other communicators NCCL is asked: programs poll until it is through. */

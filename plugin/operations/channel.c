@@ -14,7 +14,7 @@ static __attribute__((noinline, cold)) void *start_measured(struct recording *re
 	uint64_t begin = clock_ns();
 	void *handle = recorder_start_channel(context, parent, channel, raw);
 
-	cost_add(recording->box.header, begin);
+	cost_add(recording->box.header, begin, recording->cost_sample);
 	return handle;
 }
 
@@ -24,7 +24,7 @@ void *recorder_start_channel(const void *context, const void *parent, uint8_t ch
 
 	if (!recording)
 		return NULL;
-	if (cost_is_due(&this_thread.calls))
+	if (cost_is_due(&this_thread.calls, &recording->cost_sample))
 		return start_measured(recording, context, parent, channel, raw);
 	uint64_t ticket = handle_number(parent);
 	if (!kernel_start(kernel_find(ticket), ticket, context, channel, raw))
@@ -37,7 +37,7 @@ static __attribute__((noinline, cold)) void stop_measured(struct recording *reco
 	uint64_t begin = clock_ns();
 
 	recorder_channel_stop(handle, raw);
-	cost_add(recording->box.header, begin);
+	cost_add(recording->box.header, begin, recording->cost_sample);
 }
 
 void recorder_channel_stop(void *handle, uint64_t raw)
@@ -46,7 +46,7 @@ void recorder_channel_stop(void *handle, uint64_t raw)
 
 	if (!recording)
 		return;
-	if (cost_is_due(&this_thread.calls)) {
+	if (cost_is_due(&this_thread.calls, &recording->cost_sample)) {
 		stop_measured(recording, handle, raw);
 		return;
 	}

@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) void *event_start(event_start_funct
 
 	if (!communicator)
 		return NULL;
-	if (cost_is_due(&this_thread.calls))
+	if (cost_is_due(&this_thread.calls, &recording->cost_sample))
 		return event_start_measured(start, recording, communicator, parent, what);
 	return start(recording, communicator, parent, what);
 }
@@ -43,7 +43,7 @@ static inline __attribute__((always_inline)) void *event_start(event_start_funct
 static inline __attribute__((always_inline)) void event_end(event_end_function *end, struct recording *recording,
 							    uint64_t number)
 {
-	if (cost_is_due(&this_thread.calls))
+	if (cost_is_due(&this_thread.calls, &recording->cost_sample))
 		event_end_measured(end, recording, number);
 	else
 		end(recording, number);

@@ -5,8 +5,8 @@
  * without a GPU. The same replay into an empty plugin is what "net" subtracts. CPU times are those of the threads that
  * replay. Prints one JSON object per stream. The plugin reads its
  * environment once: RANKWATCH_KERNELCH=1 is for the whole process, and the other streams then pay for it, too.
- *   callback_bench PLUGIN.so [STREAM [COLLECTIVES [THREADS]]]     STREAM: base, kernel, proxy or all; COLLECTIVES: of each
- *   thread
+ *   callback_bench PLUGIN.so [STREAM [COLLECTIVES [THREADS]]]     STREAM: base, kernel, proxy, scanned or all;
+ *   COLLECTIVES: of each thread
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -19,7 +19,8 @@
 #include "plugin/nccl/profiler_v5.h"
 #include "tests/bench/stopwatch.h"
 
-enum { CHANNELS = 16, PROXY_OPS = 8, PROXY_STEPS = 16, BLOCK = 64, BURST = 64 /* blocks */, ELEMENTS = 1 << 14, MOST_THREADS = 64 };
+enum { CHANNELS = 16, PROXY_OPS = 8, PROXY_STEPS = 16, BLOCK = 64, BURST = 64 /* blocks */, PAUSE_US = 1000,
+       SCANNED_BURST = 2, SCANNED_PAUSE_US = 20000, ELEMENTS = 1 << 14, MOST_THREADS = 64 };
 
 static float input[ELEMENTS], output[ELEMENTS]; /* where there is a driver, it scans them */
 
@@ -36,12 +37,15 @@ struct stream {
 	const char *word, *name;
 	bool kernel_channels;
 	bool proxy;
+	unsigned int burst, pause_us; /* blocks, and then a pause */
 };
 
 static const struct stream streams[] = {
-	{ "base", "base mask", false, false },
-	{ "kernel", "KernelCh on 16 channels", true, false },
-	{ "proxy", "8 x 16 proxy steps", false, true },
+	{ "base", "base mask", false, false, BURST, PAUSE_US },
+	{ "kernel", "KernelCh on 16 channels", true, false, BURST, PAUSE_US },
+	{ "proxy", "8 x 16 proxy steps", false, true, BURST, PAUSE_US },
+	/* Where each collective is scanned no more may come than scans can be in flight, or the rest would not be. */
+	{ "scanned", "base mask, in short bursts", false, false, SCANNED_BURST, SCANNED_PAUSE_US },
 };
 
 static const struct profiler_v5 *plugin;
@@ -191,7 +195,7 @@ static void settle(unsigned int number)
 static void *run(void *argument)
 {
 	struct replay *replay = argument;
-	size_t blocks = replay->collectives / BLOCK;
+	size_t blocks = replay->collectives / BLOCK, burst = replay->stream->burst;
 	double *times = calloc(blocks, sizeof(*times)), cpu = 0;
 	int mask = 0;
 	uint64_t sequence = 0;
@@ -203,7 +207,7 @@ static void *run(void *argument)
 	plugin->init(&context, replay->communicator, &mask, NULL, 1, 8, 0, NULL);
 	for (size_t block = 0; block < blocks; block++) {
 		/* Else the threads would meet by chance: their bursts are as long as the pauses between them. */
-		if (block % BURST == 0)
+		if (block % burst == 0)
 			pthread_barrier_wait(replay->together);
 		double cpu_begin = cpu_ns();
 		uint64_t begin = stopwatch_now();
@@ -213,8 +217,8 @@ static void *run(void *argument)
 		times[block] = (double)(stopwatch_now() - begin) / BLOCK;
 		cpu += cpu_ns() - cpu_begin;
 		/* Real steps have pauses; the drain thread gets to run and slots become free. */
-		if (block % BURST == BURST - 1)
-			usleep(1000);
+		if (block % burst == burst - 1)
+			usleep(replay->stream->pause_us);
 	}
 	plugin->finalize(context);
 	replay->cost.mean = stopwatch_mean(times, blocks);

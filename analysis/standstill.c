@@ -34,7 +34,7 @@ static const struct standstill_shape {
 	  "NCCL_DEBUG=INFO tells which interface and which peer each of them tries" },
 	{ is_under_way, RW_PHASE_RUNNING, RW_ARRIVAL_GPU, HANG_TRANSFER_NS,
 	  "all GPUs are in it: a link between them stands still, or NCCL's kernel finds no room on one",
-	  "look at the links (nvidia-smi nvlink -e, ibstat, the switches); RANKWATCH_KERNELCH=1 shows where NCCL's kernel began" },
+	  "look at the links (nvidia-smi nvlink -e, ibstat, the switches); rankwatch dump shows when NCCL's kernel began, with RANKWATCH_KERNELCH=1" },
 };
 
 enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rankwatch/operation.h>
+
 #include "finding/finding_json.h"
 
 json_t *record_field_hex(uint64_t value)
@@ -23,7 +25,11 @@ static json_t *name_or_number(const char *name, uint8_t number)
 
 static const char *gpu_source_name(uint8_t source)
 {
-	static const char *const names[] = { "none", "watermark", "stamp", "kernel_ch", "scan" };
+	static const char *const names[] = {
+		[RW_GPU_SOURCE_NONE] = "none",
+		[RW_GPU_SOURCE_WATERMARK] = "watermark",
+		[RW_GPU_SOURCE_KERNEL_CH] = "kernel_ch",
+	};
 
 	return source < sizeof(names) / sizeof(*names) ? names[source] : NULL;
 }

@@ -191,13 +191,11 @@ static inline uint64_t rw_captured_replay(uint64_t sequence)
 	return sequence & ((UINT64_C(1) << RW_CAPTURED_CALL_SHIFT) - 1);
 }
 
-/* operation.gpu_source: what started/done were seen by; KERNEL_CH, STAMP: there is only what STAMP makes known. */
+/* operation.gpu_source: what started/done were seen by. 2 and 4 are reserved: nobody writes them. */
 enum rw_gpu_source {
 	RW_GPU_SOURCE_NONE = 0, /* no GPU progress: the host rule holds */
 	RW_GPU_SOURCE_WATERMARK = 1,
-	RW_GPU_SOURCE_STAMP = 2,
-	RW_GPU_SOURCE_KERNEL_CH = 3,
-	RW_GPU_SOURCE_SCAN = 4,
+	RW_GPU_SOURCE_KERNEL_CH = 3, /* only the raw times are known (RW_KNOWN_STAMP) */
 };
 
 #endif

@@ -16,6 +16,11 @@ struct share {
 
 static struct share table[RW_BOX_COMMS];
 
+/* Where threads use a communicator at the same time, which NCCL does not allow, they overwrite each other's links, and
+ * these can form a circle: no walk is longer than the table. */
+#define FOR_EACH_SHARE(at, shares)                                                                                      \
+	for (uint32_t at = (shares)->first, left = RW_BOX_COMMS; at && left; at = table[at - 1].next, left--)
+
 void share_join(struct shares *shares, const struct communicator *communicator, uint64_t stream)
 {
 	struct share *share = &table[communicator->index];
@@ -94,7 +99,7 @@ static void with_context(struct recording *recording, struct communicator *commu
 static void for_each(struct recording *recording, const struct shares *shares,
 		     void (*step)(struct recording *, struct communicator *, struct share *))
 {
-	for (uint16_t at = shares->first; at; at = table[at - 1].next) {
+	FOR_EACH_SHARE (at, shares) {
 		struct communicator *communicator = &recording->communicators[at - 1];
 
 		if (!communicator->launches_elsewhere)
@@ -104,7 +109,7 @@ static void for_each(struct recording *recording, const struct shares *shares,
 
 void shares_begin_launches(struct recording *recording, const struct shares *shares, uint32_t tid)
 {
-	for (uint16_t at = shares->first; at; at = table[at - 1].next) {
+	FOR_EACH_SHARE (at, shares) {
 		struct communicator *communicator = &recording->communicators[at - 1];
 
 		table[at - 1].launch.tid = tid;

@@ -149,7 +149,8 @@ static struct communicator *found_before(const struct membership *membership)
 {
 	struct communicator *found = atomic_load_explicit(&membership->communicator, memory_order_relaxed);
 
-	return found && communicator_mark(found) == membership->mark ? found : NULL;
+	return found && communicator_mark(found) == atomic_load_explicit(&membership->mark, memory_order_relaxed) ? found
+												 : NULL;
 }
 
 struct communicator *membership_known(const struct membership *membership)
@@ -187,7 +188,7 @@ static bool finish_settling(struct membership *membership, const struct unsettle
 	bool same = membership->use == unsettled->use &&
 		    atomic_load_explicit(&membership->comm, memory_order_relaxed) == unsettled->comm;
 	if (same) {
-		membership->mark = found ? communicator_mark(found) : 0;
+		atomic_store_explicit(&membership->mark, found ? communicator_mark(found) : 0, memory_order_relaxed);
 		atomic_store_explicit(&membership->communicator, found, memory_order_relaxed);
 		/* Release: pairs with the acquire of who finds it settled. */
 		atomic_store_explicit(&membership->settled, true, memory_order_release);
@@ -263,6 +264,7 @@ void membership_add(const struct creation *creation)
 	if (membership) {
 		atomic_store_explicit(&membership->comm, (nccl_comm)&removed, memory_order_relaxed);
 		membership->creation = *creation;
+		atomic_store_explicit(&membership->caller, creation->caller, memory_order_relaxed);
 		membership->use++;
 		atomic_store_explicit(&membership->communicator, NULL, memory_order_relaxed);
 		atomic_store_explicit(&membership->settled, false, memory_order_relaxed);
@@ -286,7 +288,8 @@ struct communicator *membership_remove(nccl_comm comm)
 		atomic_store_explicit(&membership->comm, (nccl_comm)&removed, memory_order_relaxed);
 	}
 	pthread_mutex_unlock(&changing);
-	if (!communicator || communicator_mark(communicator) != membership->mark)
+	if (!communicator ||
+	    communicator_mark(communicator) != atomic_load_explicit(&membership->mark, memory_order_relaxed))
 		return NULL;
 	return communicator->abi == 0 ? communicator : NULL;
 }

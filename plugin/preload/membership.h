@@ -32,7 +32,8 @@ struct creation {
 struct membership {
 	_Atomic(nccl_comm) comm;
 	_Atomic(struct communicator *) communicator; /* NULL: not recorded, or it is not certain which one it is */
-	uint32_t mark;                         /* of that communicator, while this membership lasts */
+	_Atomic uint32_t mark;                 /* of that communicator, while this membership lasts */
+	_Atomic(const struct caller *) caller; /* of the creation: whoever has found the membership reads it, while it may be another's already */
 	uint32_t use;                          /* of this place in the table, counted */
 	_Atomic bool settled;
 	try_lock settling;                     /* a thread finds out which recorded communicator it is */

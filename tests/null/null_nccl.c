@@ -12,10 +12,12 @@
 	EXPORT __attribute__((weak, alias("pnccl" #name))) int nccl##name(__VA_ARGS__);                                \
 	int pnccl##name(__VA_ARGS__)
 
-enum { COMMUNICATORS = 64 };
+enum { COMMUNICATORS = 1024 };
 
+/* Given out in turn: a thread that goes on with a communicator that another one has aborted does not soon find the next
+ * one there. */
 struct communicator {
-	int nranks, rank, device, used;
+	atomic_int nranks, rank, device, used;
 };
 
 EXPORT struct null_nccl_hooks null_nccl_hooks;
@@ -51,12 +53,16 @@ static void enter(const char *name)
 
 FUNCTION(CommInitRank, void **comm, int nranks, struct null_unique_id id, int rank)
 {
-	struct communicator *made = communicators;
+	static atomic_uint next;
+	struct communicator *made;
+	int tries = 0;
 
 	(void)id;
-	while (__atomic_exchange_n(&made->used, 1, __ATOMIC_ACQ_REL))
-		if (++made == communicators + COMMUNICATORS)
-			return 1;
+	do
+		made = &communicators[next++ % COMMUNICATORS];
+	while (atomic_exchange(&made->used, 1) && ++tries < COMMUNICATORS);
+	if (tries == COMMUNICATORS)
+		return 1;
 	made->nranks = nranks;
 	made->rank = rank;
 	made->device = null_nccl_device;
@@ -70,7 +76,7 @@ static int end(struct communicator *communicator)
 {
 	if (null_nccl_hooks.end)
 		null_nccl_hooks.end(communicator);
-	__atomic_store_n(&communicator->used, 0, __ATOMIC_RELEASE);
+	atomic_store(&communicator->used, 0);
 	return 0;
 }
 

@@ -33,7 +33,7 @@ static struct {
 	_Atomic int bits;  /* what we want */
 	_Atomic int lease; /* … and for now */
 	int carrier;       /* keeps groups coming, so that a change of the other's mask is seen */
-	bool says_nothing; /* another process of this node speaks */
+	bool silent; /* another process of this node speaks */
 } chain;
 
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
@@ -52,9 +52,9 @@ static bool is_rankwatch(const void *table)
 	return dladdr(table, &theirs) && dladdr(&chain, &ours) && theirs.dli_fbase == ours.dli_fbase;
 }
 
-static void say(const char *name, const char *what)
+static void report(const char *name, const char *what)
 {
-	if (!chain.says_nothing)
+	if (!chain.silent)
 		message("RANKWATCH_CHAIN=%s: %s; the job runs without it", name, what);
 }
 
@@ -65,22 +65,22 @@ static bool find_other(const char *name, uint32_t nccl_abi)
 	void *library = chain_library_open(name, why, sizeof(why));
 
 	if (!library) {
-		say(name, why);
+		report(name, why);
 		return false;
 	}
 	if (other_find(&chain.other, library, nccl_abi)) {
 		if (!is_rankwatch(chain.other.table))
 			return true;
-		say(name, "that is rankwatch itself");
+		report(name, "that is rankwatch itself");
 	} else if (!other_newest(library)) {
-		say(name, "it exports no ncclProfiler_vN");
+		report(name, "it exports no ncclProfiler_vN");
 	} else {
 		char what[128];
 
 		snprintf(what, sizeof(what),
 			 "its newest profiler ABI is v%u, which cannot be served by this NCCL's v%u",
 			 other_newest(library), nccl_abi);
-		say(name, what);
+		report(name, what);
 	}
 	dlclose(library);
 	return false;
@@ -94,15 +94,15 @@ static void open_chain(uint32_t nccl_abi)
 	if (!chain_library_is_named(name))
 		return;
 	identity_read(&identity, get_environment, NULL, 0, NULL, 0);
-	chain.says_nothing = identity.local_rank > 0;
+	chain.silent = identity.local_rank > 0;
 	if (!find_other(name, nccl_abi))
 		return;
 	if (pairs_make(&chain.pairs, PAIRS) || pairs_make(&chain.kept, KEPT) || pairs_make(&chain.contexts, CONTEXTS)) {
-		say(name, "no memory");
+		report(name, "no memory");
 		return;
 	}
 	chain.carrier = nccl_abi >= 5 ? PROFILER_GROUP_API : PROFILER_COLL;
-	if (!chain.says_nothing)
+	if (!chain.silent)
 		message("also runs %s (RANKWATCH_CHAIN), profiler ABI v%u", name, chain.other.abi);
 	/* Release: pairs with chain_is_on(). */
 	atomic_store_explicit(&chain_running, true, memory_order_release);
@@ -157,7 +157,7 @@ void chain_init(const struct communicator_init *communicator, profiler_log *log,
 	if (number) {
 		int error = other_init(&chain.other, communicator, log, &pair.theirs, &chain.mask);
 
-		pair.told = error == PROFILER_SUCCESS;
+		pair.passed_on = error == PROFILER_SUCCESS;
 		if (error)
 			message("%s (RANKWATCH_CHAIN): its init failed with %d; it is not called for this communicator",
 				other_name(&chain.other), error);
@@ -183,7 +183,7 @@ static struct pair open_pair(const void *kept)
 		pairs_get(&chain.kept, handle_number(kept), &pair);
 		break;
 	case HANDLE_NONE:
-		pair = (struct pair){ .theirs = (void *)kept, .told = true };
+		pair = (struct pair){ .theirs = (void *)kept, .passed_on = true };
 		break;
 	default:
 		pair.ours = (void *)kept;
@@ -269,10 +269,10 @@ void *chain_start(const struct chain_event *event, const void *context, void *ou
 		communicator = open_pair(context);
 	if (communicator.ours)
 		renew_mask(event->type, context);
-	/* What hangs from something that it was not told of, it is not told of either: its mask was another then. */
-	if (!communicator.told || event->foreign || !parent.told || !wants(event->type))
+	/* A child of an event that was not passed on is not passed on either: the other plugin had another mask then. */
+	if (!communicator.passed_on || event->foreign || !parent.passed_on || !wants(event->type))
 		return ours;
-	struct pair made = { .ours = ours, .told = true };
+	struct pair made = { .ours = ours, .passed_on = true };
 	made.theirs = other_start(&chain.other, communicator.theirs,
 				  &(struct other_event){ event->type, event->descriptor, parent.theirs, group.theirs });
 	if (!ours && handle_kind(made.theirs) == HANDLE_NONE)
@@ -303,7 +303,7 @@ void chain_finalize(void *context)
 
 	if (handle_kind(context) != HANDLE_CHAIN_CONTEXT || !pairs_get(&chain.contexts, handle_number(context), &pair))
 		return;
-	if (pair.told && pair.theirs)
+	if (pair.passed_on && pair.theirs)
 		other_finalize(&chain.other, pair.theirs);
 	pthread_mutex_lock(&opening);
 	pairs_put(&chain.contexts, handle_number(context), &(struct pair){ 0 });

@@ -25,7 +25,7 @@ void pairs_put(struct pairs *pairs, uint64_t number, const struct pair *pair)
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&cell->ours, pair->ours, memory_order_relaxed);
 	atomic_store_explicit(&cell->theirs, pair->theirs, memory_order_relaxed);
-	atomic_store_explicit(&cell->told, pair->told, memory_order_relaxed);
+	atomic_store_explicit(&cell->passed_on, pair->passed_on, memory_order_relaxed);
 	atomic_store_explicit(&cell->number, number, memory_order_release);
 }
 
@@ -39,7 +39,7 @@ bool pairs_get(const struct pairs *pairs, uint64_t number, struct pair *pair)
 	*pair = (struct pair){
 		.ours = atomic_load_explicit(&cell->ours, memory_order_relaxed),
 		.theirs = atomic_load_explicit(&cell->theirs, memory_order_relaxed),
-		.told = atomic_load_explicit(&cell->told, memory_order_relaxed),
+		.passed_on = atomic_load_explicit(&cell->passed_on, memory_order_relaxed),
 	};
 	atomic_thread_fence(memory_order_acquire);
 	return atomic_load_explicit(&cell->number, memory_order_relaxed) == number;

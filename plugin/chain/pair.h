@@ -12,14 +12,14 @@
 
 struct pair {
 	void *ours, *theirs;
-	bool told; /* the other was told of it, whatever it answered */
+	bool passed_on; /* to the other plugin, whatever it answered */
 };
 
 struct pair_cell {
 	_Atomic uint64_t number; /* 0 = empty or being written; stored last */
 	_Atomic(void *) ours;
 	_Atomic(void *) theirs;
-	_Atomic bool told;
+	_Atomic bool passed_on;
 };
 
 struct pairs {

@@ -285,8 +285,8 @@ static void *run(void *argument)
 		if (drain->moving || scans)
 			drain->busy_ns = now;
 		if (atomic_load_explicit(&drain->recording->living, memory_order_relaxed))
-			self_sampler_look(&drain->sampler, now);
-		leases_look(&drain->leases, drain->recording, now);
+			self_sampler_poll(&drain->sampler, now);
+		leases_poll(&drain->leases, drain->recording, now);
 		every_second(drain, now);
 		/* Release: pairs with the acquire of who gives an ended communicator's place to another. */
 		atomic_store_explicit(&header->drain_ns, now, memory_order_release);

@@ -17,15 +17,15 @@ enum {
 	PERIOD_NS = 50000000, /* 20 Hz at most */
 	SLICE_NS = 100000,    /* CPU time of one sample for the threads that do not enqueue */
 	COST_DIVISOR = 500,   /* at most 0.2 % of a core on average: a sample delays the next one by its cost × this */
-	TOLD_AGAIN = RW_BOX_SAMPLES / 2, /* before the ring overwrites a name */
+	RECORDED_AGAIN = RW_BOX_SAMPLES / 2, /* before the ring overwrites a name */
 };
 
 /* What a sample showed of a thread. */
-enum task_look {
-	LOOK_GONE,
-	LOOK_IDLE, /* of no interest: it enqueues nothing */
-	LOOK_OTHER,
-	LOOK_DISK, /* it waits for a disk, or is in a call on a file */
+enum task_sampled {
+	SAMPLED_GONE,
+	SAMPLED_IDLE, /* of no interest: it enqueues nothing */
+	SAMPLED_OTHER,
+	SAMPLED_DISK, /* it waits for a disk, or is in a call on a file */
 };
 
 void self_sampler_open(struct self_sampler *sampler, struct box_writer *box)
@@ -60,18 +60,18 @@ static uint64_t hash(uint64_t seed, const void *bytes, size_t size)
 }
 
 /* Was this told so long ago, or never, that it must be told (again)? */
-static bool must_tell(struct self_sampler *sampler, uint64_t key)
+static bool must_record(struct self_sampler *sampler, uint64_t key)
 {
 	uint64_t number = atomic_load_explicit(&sampler->box->header->samples_head, memory_order_relaxed);
-	struct self_sampler_said *said = &sampler->said[key % SELF_SAMPLER_SAID];
+	struct self_sampler_recorded *recorded = &sampler->recorded[key % SELF_SAMPLER_RECORDED];
 
-	if (said->key == key && number - said->number < TOLD_AGAIN)
+	if (recorded->key == key && number - recorded->number < RECORDED_AGAIN)
 		return false;
-	*said = (struct self_sampler_said){ key, number };
+	*recorded = (struct self_sampler_recorded){ key, number };
 	return true;
 }
 
-static void tell_name(struct self_sampler *sampler, const struct rw_host_sample *state, const char name[TASK_NAME])
+static void record_name(struct self_sampler *sampler, const struct rw_host_sample *state, const char name[TASK_NAME])
 {
 	struct rw_host_sample sample = {
 		.monotonic_ns = state->monotonic_ns,
@@ -80,7 +80,7 @@ static void tell_name(struct self_sampler *sampler, const struct rw_host_sample 
 		.fd = -1,
 	};
 
-	if (!must_tell(sampler, hash(state->tid, name, strlen(name))))
+	if (!must_record(sampler, hash(state->tid, name, strlen(name))))
 		return;
 	memcpy(sample.text, name, strlen(name));
 	box_writer_sample(sampler->box, &sample);
@@ -88,7 +88,7 @@ static void tell_name(struct self_sampler *sampler, const struct rw_host_sample 
 
 /* The path in pieces; the last one is never full, so that a reader sees the end. False: no path that a disk or a server
  * may be behind. */
-static bool tell_file(struct self_sampler *sampler, const struct rw_host_sample *state)
+static bool record_file(struct self_sampler *sampler, const struct rw_host_sample *state)
 {
 	struct rw_host_sample sample = {
 		.monotonic_ns = state->monotonic_ns,
@@ -100,7 +100,7 @@ static bool tell_file(struct self_sampler *sampler, const struct rw_host_sample 
 	size_t length = task_file(state->fd, path, &sample.detail);
 	bool is_file = length > 5 && path[0] == '/' && strncmp(path, "/dev/", 5) != 0;
 
-	if (length == 0 || !must_tell(sampler, hash((uint64_t)state->tid << 32 | (uint32_t)state->fd, path, length)))
+	if (length == 0 || !must_record(sampler, hash((uint64_t)state->tid << 32 | (uint32_t)state->fd, path, length)))
 		return is_file;
 	for (size_t at = 0; at <= length; at += sizeof(sample.text), sample.state++) {
 		size_t piece = length - at < sizeof(sample.text) ? length - at : sizeof(sample.text);
@@ -113,23 +113,23 @@ static bool tell_file(struct self_sampler *sampler, const struct rw_host_sample 
 }
 
 /* FUSE, and NFS with its interruptible waits, sleep in S where a disk's wait is D: a call on a file is enough. */
-static enum task_look sample_thread(struct self_sampler *sampler, uint32_t tid, bool enqueues, uint64_t now)
+static enum task_sampled sample_thread(struct self_sampler *sampler, uint32_t tid, bool enqueues, uint64_t now)
 {
 	struct rw_host_sample sample = { .monotonic_ns = now, .tid = tid, .kind = RW_SAMPLE_STATE };
 	char name[TASK_NAME];
 	bool in_file = false;
 
 	if (!task_system_call(tid, &sample.system_call, &sample.fd))
-		return LOOK_GONE;
+		return SAMPLED_GONE;
 	if (!enqueues && task_is_idle(sample.system_call))
-		return LOOK_IDLE;
+		return SAMPLED_IDLE;
 	if (!task_state(tid, &sample, name))
-		return LOOK_GONE;
-	tell_name(sampler, &sample, name);
+		return SAMPLED_GONE;
+	record_name(sampler, &sample, name);
 	if (sample.fd >= 0)
-		in_file = tell_file(sampler, &sample) && !task_polls(sample.system_call);
+		in_file = record_file(sampler, &sample) && !task_polls(sample.system_call);
 	box_writer_sample(sampler->box, &sample);
-	return in_file || sample.state == 'D' ? LOOK_DISK : LOOK_OTHER;
+	return in_file || sample.state == 'D' ? SAMPLED_DISK : SAMPLED_OTHER;
 }
 
 /* Threads that were seen waiting for a disk come first in each sample: one must not be lost among many others. One that
@@ -139,11 +139,11 @@ static void sample_busy(struct self_sampler *sampler, uint64_t now)
 {
 	for (int i = 0; i < SELF_SAMPLER_BUSY; i++) {
 		struct self_sampler_busy *busy = &sampler->busy[i];
-		enum task_look look = busy->tid ? sample_thread(sampler, busy->tid, false, now) : LOOK_IDLE;
+		enum task_sampled sampled = busy->tid ? sample_thread(sampler, busy->tid, false, now) : SAMPLED_IDLE;
 
-		if (look == LOOK_GONE)
+		if (sampled == SAMPLED_GONE)
 			*busy = (struct self_sampler_busy){ 0 };
-		else if (look == LOOK_DISK)
+		else if (sampled == SAMPLED_DISK)
 			busy->last_ns = now;
 	}
 }
@@ -202,7 +202,7 @@ static void sample_other(struct self_sampler *sampler, uint32_t tid, uint64_t no
 {
 	if (!tid || tid == sampler->own_tid || is_enqueuer(sampler, tid) || is_busy(sampler, tid))
 		return;
-	if (sample_thread(sampler, tid, false, now) == LOOK_DISK)
+	if (sample_thread(sampler, tid, false, now) == SAMPLED_DISK)
 		note_busy(sampler, tid, now);
 }
 
@@ -234,7 +234,7 @@ static void sample_others(struct self_sampler *sampler, uint64_t now, uint64_t u
 		close(tasks);
 }
 
-void self_sampler_look(struct self_sampler *sampler, uint64_t now)
+void self_sampler_poll(struct self_sampler *sampler, uint64_t now)
 {
 	if (now < sampler->next_ns)
 		return;

@@ -11,7 +11,7 @@
 
 #include "blackbox/writer.h"
 
-enum { SELF_SAMPLER_ENQUEUERS = 16, SELF_SAMPLER_BUSY = 4, SELF_SAMPLER_SAID = 256 };
+enum { SELF_SAMPLER_ENQUEUERS = 16, SELF_SAMPLER_BUSY = 4, SELF_SAMPLER_RECORDED = 256 };
 
 struct self_sampler {
 	struct box_writer *box;
@@ -25,9 +25,9 @@ struct self_sampler {
 		uint64_t last_ns; /* when it was seen waiting for a disk */
 	} busy[SELF_SAMPLER_BUSY];
 	/* Names and paths told lately, by hash: the number of the sample that told them. */
-	struct self_sampler_said {
+	struct self_sampler_recorded {
 		uint64_t key, number;
-	} said[SELF_SAMPLER_SAID];
+	} recorded[SELF_SAMPLER_RECORDED];
 	/* Where the walk over the other threads stands in /proc/self/task. Not opendir(3): its first malloc on a thread makes
 	 * glibc reserve 64 MiB of address space, which may be all that a job under RLIMIT_AS has left. */
 	int64_t walked;
@@ -39,6 +39,6 @@ void self_sampler_open(struct self_sampler *sampler, struct box_writer *box);
 /* A thread enqueued an operation at that time. */
 void self_sampler_note(struct self_sampler *sampler, uint32_t tid, uint64_t api_ns);
 /* Samples if it is time to. Costs nothing else than a comparison otherwise. */
-void self_sampler_look(struct self_sampler *sampler, uint64_t now);
+void self_sampler_poll(struct self_sampler *sampler, uint64_t now);
 
 #endif

@@ -16,7 +16,7 @@ enum {
 };
 enum { STATE_SIZE = sizeof(((struct rw_box_header *)0)->gpu_progress_state) };
 
-static void say(struct progress *progress, const char *text)
+static void set_state(struct progress *progress, const char *text)
 {
 	snprintf(progress->state, STATE_SIZE, "%s", text);
 }
@@ -133,7 +133,7 @@ void progress_open(struct progress *progress, struct rw_gpu_progress *page, size
 
 	progress->has_driver = err == 0;
 	if (why_not || err) {
-		say(progress, why_not          ? why_not
+		set_state(progress, why_not          ? why_not
 			      : err == -ENOENT ? "none: no libcuda.so.1"
 					       : "none: CUDA driver too old");
 		return;
@@ -145,7 +145,7 @@ void progress_open(struct progress *progress, struct rw_gpu_progress *page, size
 		progress_give_up(progress, "cuMemHostRegister", err);
 		return;
 	}
-	say(progress, "watermark");
+	set_state(progress, "watermark");
 	atomic_store_explicit(&progress->on, true, memory_order_relaxed);
 	/* Only to know now, before anybody is told, what this device cannot do, and what it costs. */
 	if (!progress_communicator(progress, &counters))
@@ -243,7 +243,7 @@ bool progress_communicator(struct progress *progress, struct progress_counters *
 		err = ask_address(&stay, &address);
 	end_stay(&stay);
 	if (!counters->write) {
-		say(progress, "none: device without 64-bit stream memory operations");
+		set_state(progress, "none: device without 64-bit stream memory operations");
 		return false;
 	}
 	if (err) {

@@ -214,7 +214,7 @@ static int store(struct config *config, const struct entry *entry, const char *v
 	}
 }
 
-static void tell_mesh(const char *mesh, config_tell *tell, void *argument)
+static void report_mesh(const char *mesh, config_report *report, void *argument)
 {
 	char why[96], line[LINE];
 
@@ -222,10 +222,10 @@ static void tell_mesh(const char *mesh, config_tell *tell, void *argument)
 		return;
 	snprintf(line, sizeof(line), "RANKWATCH_MESH=%.64s: %s, as in pp=2,fsdp=4; no communicator is named by it",
 		 mesh, why);
-	tell(argument, line);
+	report(argument, line);
 }
 
-static void read_entry(struct config *config, const struct entry *entry, config_get *get, config_tell *tell,
+static void read_entry(struct config *config, const struct entry *entry, config_get *get, config_report *report,
 		       void *argument)
 {
 	const struct config_variable *variable = &entry->public;
@@ -236,7 +236,7 @@ static void read_entry(struct config *config, const struct entry *entry, config_
 	if (!value || !*value)
 		return;
 	if (entry->kind == MESH) {
-		tell_mesh(value, tell, argument);
+		report_mesh(value, report, argument);
 		return;
 	}
 	if (store(config, entry, value) == 0)
@@ -245,7 +245,7 @@ static void read_entry(struct config *config, const struct entry *entry, config_
 	snprintf(line, sizeof(line), "%s=%.64s is not %s%s; %s is used", variable->name, value,
 		 strchr(variable->values, '|') ? "one of " : "a ", variable->values,
 		 *variable->initial ? variable->initial : "none");
-	tell(argument, line);
+	report(argument, line);
 }
 
 /* Levenshtein distance: what separates a typing error from another name. */
@@ -271,7 +271,7 @@ static int distance(const char *a, const char *b)
 	return row[columns];
 }
 
-static void check_name(const char *name, config_tell *tell, void *argument)
+static void check_name(const char *name, config_report *report, void *argument)
 {
 	const char *nearest = NULL;
 	int least = NAME_MAX_LENGTH;
@@ -288,10 +288,10 @@ static void check_name(const char *name, config_tell *tell, void *argument)
 		}
 	}
 	snprintf(line, sizeof(line), "%s is not a variable of rankwatch; did you mean %s?", name, nearest);
-	tell(argument, line);
+	report(argument, line);
 }
 
-static void check_names(char *const *names, config_tell *tell, void *argument)
+static void check_names(char *const *names, config_report *report, void *argument)
 {
 	static const char prefix[] = "RANKWATCH";
 
@@ -304,15 +304,15 @@ static void check_names(char *const *names, config_tell *tell, void *argument)
 		if ((*names)[sizeof(prefix) - 1] != '_' && length != sizeof(prefix) - 1)
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)length, *names);
-		check_name(name, tell, argument);
+		check_name(name, report, argument);
 	}
 }
 
-void config_read(struct config *config, config_get *get, char *const *names, config_tell *tell, void *argument)
+void config_read(struct config *config, config_get *get, char *const *names, config_report *report, void *argument)
 {
 	*config = (struct config){ 0 };
 	for (const struct entry *entry = entries; entry->public.name; entry++)
-		read_entry(config, entry, get, tell, argument);
+		read_entry(config, entry, get, report, argument);
 	if (names)
-		check_names(names, tell, argument);
+		check_names(names, report, argument);
 }

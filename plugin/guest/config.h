@@ -10,7 +10,7 @@
 #include <rankwatch/operation.h>
 
 typedef const char *config_get(void *argument, const char *name); /* NULL = not set */
-typedef void config_tell(void *argument, const char *line);       /* one line about something wrong */
+typedef void config_report(void *argument, const char *line);      /* one line about something wrong */
 
 enum config_gpu_time { CONFIG_GPU_TIME_AUTO, CONFIG_GPU_TIME_WATERMARK, CONFIG_GPU_TIME_OFF };
 
@@ -45,6 +45,6 @@ const struct config_variable *config_variables(void);
 
 /* Reads the environment. What is wrong is told, one line each, and replaced by its default. `names`: the environment's
  * NAME=VALUE strings, to find misspelt variables; NULL = they are not searched. */
-void config_read(struct config *config, config_get *get, char *const *names, config_tell *tell, void *argument);
+void config_read(struct config *config, config_get *get, char *const *names, config_report *report, void *argument);
 
 #endif

@@ -12,7 +12,7 @@ static_assert((int)RW_LEASE_PROXY_OP == (int)PROFILER_PROXY_OP, "NCCL's");
 static_assert((int)RW_LEASE_PROXY_STEP == (int)PROFILER_PROXY_STEP, "NCCL's");
 
 /* Another process writes the page, in any order: half a lease becomes a whole one at the next poll. */
-static bool look_at_page(struct lease *seen, struct rw_lease *page, uint64_t now_ns)
+static bool poll_page(struct lease *seen, struct rw_lease *page, uint64_t now_ns)
 {
 	struct lease now = {
 		.expires_ns = atomic_load_explicit(&page->expires_ns, memory_order_acquire),
@@ -76,7 +76,7 @@ struct demand {
 	bool alive[LEASE_MASKS], wanted[LEASE_MASKS], any;
 };
 
-static void look_at_communicator(struct leases *leases, struct communicator *communicator, uint64_t now_ns,
+static void poll_communicator(struct leases *leases, struct communicator *communicator, uint64_t now_ns,
 				 struct demand *demand)
 {
 	bool ended = atomic_load_explicit(&communicator->ended, memory_order_acquire);
@@ -111,20 +111,20 @@ static bool update(struct leases *leases, struct recording *recording, uint64_t 
 	bool left = false;
 
 	for (uint64_t i = 0; i < used; i++)
-		look_at_communicator(leases, &recording->communicators[i], now_ns, &demand);
+		poll_communicator(leases, &recording->communicators[i], now_ns, &demand);
 	chain_lease(demand.any ? PROXY_BITS : 0);
 	for (int i = 0; i < LEASE_MASKS; i++)
 		left |= settle_mask(&leases->masks[i], demand.alive[i], demand.wanted[i]);
 	return demand.any || left;
 }
 
-void leases_look(struct leases *leases, struct recording *recording, uint64_t now_ns)
+void leases_poll(struct leases *leases, struct recording *recording, uint64_t now_ns)
 {
 	struct rw_box_header *header = recording->box.header;
 	bool any = false;
 
 	for (int i = 0; i < RW_BOX_LEASES; i++) {
-		if (!look_at_page(&leases->seen[i], &recording->box.leases[i], now_ns))
+		if (!poll_page(&leases->seen[i], &recording->box.leases[i], now_ns))
 			continue;
 		any = true;
 		if (leases->seen[i].until_ns > atomic_load_explicit(&header->leased_until_ns, memory_order_relaxed))

@@ -34,6 +34,6 @@ struct leases {
 };
 
 /* At each poll of the plugin's thread. */
-void leases_look(struct leases *leases, struct recording *recording, uint64_t now_ns);
+void leases_poll(struct leases *leases, struct recording *recording, uint64_t now_ns);
 
 #endif

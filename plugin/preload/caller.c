@@ -87,7 +87,7 @@ struct scopes {
 	void *caller, *by_name, *by_functions;
 };
 
-static void *look_in(void *scope, const char *name)
+static void *search(void *scope, const char *name)
 {
 	void *symbol = scope == NULL ? NULL : dlsym(scope, name);
 
@@ -95,11 +95,11 @@ static void *look_in(void *scope, const char *name)
 }
 
 /* The strong pncclX first: ncclX could be somebody else's, and a NCCL without pncclX still has its own. */
-static void *look_for(void *scope, const char *strong)
+static void *search_either(void *scope, const char *strong)
 {
-	void *symbol = look_in(scope, strong);
+	void *symbol = search(scope, strong);
 
-	return symbol ? symbol : look_in(scope, strong + 1);
+	return symbol ? symbol : search(scope, strong + 1);
 }
 
 /*
@@ -109,14 +109,14 @@ static void *look_for(void *scope, const char *strong)
  */
 static void *find_function(const struct scopes *scopes, const char *strong)
 {
-	void *symbol = look_in(RTLD_NEXT, strong + 1);
+	void *symbol = search(RTLD_NEXT, strong + 1);
 
 	if (!symbol)
-		symbol = look_for(scopes->caller, strong);
+		symbol = search_either(scopes->caller, strong);
 	if (!symbol)
-		symbol = look_for(scopes->by_name, strong);
+		symbol = search_either(scopes->by_name, strong);
 	if (!symbol)
-		symbol = look_for(scopes->by_functions, strong);
+		symbol = search_either(scopes->by_functions, strong);
 	return symbol;
 }
 
@@ -164,7 +164,7 @@ static void *find_by_functions(void)
 			return NULL;
 		void *scope = *object.name ? dlopen(object.name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 
-		if (look_for(scope, "pncclAllReduce"))
+		if (search_either(scope, "pncclAllReduce"))
 			return scope;
 		if (scope)
 			dlclose(scope);
@@ -184,7 +184,7 @@ static void resolve(const struct object *object, struct caller *caller)
 		.by_name = dlopen("libnccl.so.2", RTLD_LAZY | RTLD_NOLOAD),
 	};
 
-	if (!look_for(scopes.caller, "pncclAllReduce") && !scopes.by_name)
+	if (!search_either(scopes.caller, "pncclAllReduce") && !scopes.by_name)
 		scopes.by_functions = find_by_functions();
 	for (int i = 0; i < NCCL_FUNCTION_COUNT; i++)
 		*(void **)&caller->functions[i] = find_function(&scopes, names[i]);
@@ -279,11 +279,11 @@ static const struct caller *remember(const struct object *object, const struct c
 }
 
 /* Reported once per process: a program may make such a call in every step. */
-static void say_missing(const char *name)
+static void report_missing(const char *name)
 {
-	static atomic_flag said = ATOMIC_FLAG_INIT;
+	static atomic_flag reported = ATOMIC_FLAG_INIT;
 
-	if (!atomic_flag_test_and_set(&said))
+	if (!atomic_flag_test_and_set(&reported))
 		message("%s was called and no NCCL with it is loaded: the call fails", name);
 }
 
@@ -296,7 +296,7 @@ static __attribute__((noinline)) const struct caller *find_new(const void *addre
 	if (find_object(address, &object))
 		resolve(&object, &caller);
 	if (!caller.functions[wanted]) {
-		say_missing(names[wanted] + 1);
+		report_missing(names[wanted] + 1);
 		return NULL;
 	}
 	return remember(&object, &caller);

@@ -104,12 +104,12 @@ static void show(struct communicator *communicator, const struct communicator_id
 	atomic_store_explicit(&entry->born_ns, communicator->created_ns, memory_order_release);
 }
 
-/* `looked_ns`: whatever had ended by then, the drain has polled for the last time. */
-static void clear_counts(struct communicator *communicator, uint64_t looked_ns)
+/* `polled_ns`: whatever had ended by then, the drain has polled for the last time. */
+static void clear_counts(struct communicator *communicator, uint64_t polled_ns)
 {
 	int32_t peers = communicator->nranks > 0 ? communicator->nranks : PEERS_WHEN_UNKNOWN;
 
-	atomic_store_explicit(&communicator->p2p, peer_counts_take(peers, looked_ns), memory_order_relaxed);
+	atomic_store_explicit(&communicator->p2p, peer_counts_take(peers, polled_ns), memory_order_relaxed);
 	for (int i = 0; i < RW_FUNCTION_COUNT; i++) {
 		atomic_store_explicit(&communicator->sequence[i], 0, memory_order_relaxed);
 		atomic_store_explicit(&communicator->unannounced[i], 0, memory_order_relaxed);

@@ -24,12 +24,12 @@ static struct peer_counts *make(int32_t peers)
 }
 
 /* The smallest that has room and that no late thread uses. */
-static struct peer_counts **find_spare(int32_t peers, uint64_t looked_ns)
+static struct peer_counts **find_spare(int32_t peers, uint64_t polled_ns)
 {
 	struct peer_counts **found = NULL;
 
 	for (struct peer_counts **at = &spare; *at; at = &(*at)->next)
-		if ((*at)->room >= peers && (*at)->given_ns < looked_ns && (!found || (*at)->room < (*found)->room))
+		if ((*at)->room >= peers && (*at)->given_ns < polled_ns && (!found || (*at)->room < (*found)->room))
 			found = at;
 	return found;
 }
@@ -44,9 +44,9 @@ static struct peer_counts *use_again(struct peer_counts **at)
 	return counts;
 }
 
-struct peer_counts *peer_counts_take(int32_t peers, uint64_t looked_ns)
+struct peer_counts *peer_counts_take(int32_t peers, uint64_t polled_ns)
 {
-	struct peer_counts **found = find_spare(peers, looked_ns);
+	struct peer_counts **found = find_spare(peers, polled_ns);
 	struct peer_counts *counts = found ? use_again(found) : make(peers);
 
 	if (counts)

@@ -20,9 +20,9 @@ struct peer_counts {
 	_Atomic uint32_t counts[];
 };
 
-/* Zeroed, for ranks 0 … peers − 1. NULL: no memory. looked_ns: memory that was given before this time is used by no
+/* Zeroed, for ranks 0 … peers − 1. NULL: no memory. polled_ns: memory that was given before this time is used by no
  * late thread any more. Both: callers take turns; not on the path of a collective. Never faults later. */
-struct peer_counts *peer_counts_take(int32_t peers, uint64_t looked_ns);
+struct peer_counts *peer_counts_take(int32_t peers, uint64_t polled_ns);
 void peer_counts_give(struct peer_counts *counts, uint64_t now_ns);
 
 /* The count before this one; UINT64_MAX: no memory, or no such peer. Wait-free, any thread. */

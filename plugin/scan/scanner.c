@@ -36,7 +36,7 @@ void scanner_open(struct scanner *scanner, const struct driver *driver, struct b
 	atomic_store_explicit(&scanner->on, !why_not, memory_order_relaxed);
 }
 
-static void say_entered(void *argument, const char *call)
+static void note_entered(void *argument, const char *call)
 {
 	struct scanner *scanner = argument;
 
@@ -44,13 +44,13 @@ static void say_entered(void *argument, const char *call)
 }
 
 /* Whoever has such a GPU shall hear of it without asking. */
-static void say_wrong(char *state, const char *wrong)
+static void report_wrong(char *state, const char *wrong)
 {
 	snprintf(state, STATE_SIZE, "off: wrong answer: %s", wrong);
 	message("the scan kernel answers wrongly on this GPU: %s; nothing is scanned there; please report it", wrong);
 }
 
-static void say_failed(struct scanner *scanner, uint32_t number, const char *call, int error)
+static void report_failed(struct scanner *scanner, uint32_t number, const char *call, int error)
 {
 	const struct scan_device *device = &scanner->devices[number];
 	char *state = scanner->box->header->scan_state;
@@ -58,7 +58,7 @@ static void say_failed(struct scanner *scanner, uint32_t number, const char *cal
 	if (error)
 		snprintf(state, STATE_SIZE, "off: %s failed with CUDA error %d", call, error);
 	else if (device->wrong[0])
-		say_wrong(state, device->wrong);
+		report_wrong(state, device->wrong);
 	else
 		snprintf(state, STATE_SIZE, "off: %s has no effect", call);
 	if (number == 0)
@@ -75,9 +75,9 @@ static struct scan_device *make_device(struct scanner *scanner)
 		return NULL;
 	struct scan_device *device = &scanner->devices[number];
 	snprintf(state, sizeof(state), "%s", scanner->box->header->scan_state);
-	const char *failed = scan_device_open(device, scanner->driver, scanner->images, scanner->nodes, say_entered, scanner, &error);
+	const char *failed = scan_device_open(device, scanner->driver, scanner->images, scanner->nodes, note_entered, scanner, &error);
 	if (failed)
-		say_failed(scanner, number, failed, error);
+		report_failed(scanner, number, failed, error);
 	else
 		snprintf(scanner->box->header->scan_state, STATE_SIZE, "%s", state);
 	if (number == 0)

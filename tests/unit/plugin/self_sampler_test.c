@@ -87,7 +87,7 @@ static const struct rw_host_sample *find(uint32_t tid, uint8_t kind)
 static const struct rw_host_sample *look_for(uint32_t tid, uint8_t kind)
 {
 	for (uint64_t now = NEXT_NS; now < 1000 * NEXT_NS; now += NEXT_NS) {
-		self_sampler_look(&sampler, now);
+		self_sampler_poll(&sampler, now);
 		if (find(tid, kind))
 			return find(tid, kind);
 	}
@@ -99,7 +99,7 @@ Test(self_sampler, nobody_is_sampled_while_the_enqueuing_thread_enqueues)
 	begin();
 	for (uint64_t now = SECOND_NS; now < 2ull * SECOND_NS; now += 10000000) {
 		self_sampler_note(&sampler, (uint32_t)getpid(), now);
-		self_sampler_look(&sampler, now);
+		self_sampler_poll(&sampler, now);
 	}
 	cr_expect_eq(box.header->samples_head, 0);
 }
@@ -210,7 +210,7 @@ Test(self_sampler, the_next_look_goes_on_where_the_last_one_stopped_and_nothing_
 	int before = open_descriptors();
 	self_sampler_note(&sampler, (uint32_t)getpid() + 100000, 1); /* some other, gone meanwhile */
 	for (uint64_t look = 1; look <= LOOKS && seen < THREADS; look++) {
-		self_sampler_look(&sampler, look * NEXT_NS);
+		self_sampler_poll(&sampler, look * NEXT_NS);
 		cr_assert_eq(open_descriptors(), before);
 		seen = 0;
 		for (int i = 0; i < THREADS; i++)
@@ -229,7 +229,7 @@ Test(self_sampler, names_and_files_are_told_once)
 	pthread_t thread = start_reader();
 	self_sampler_note(&sampler, reader_tid, 1);
 	for (uint64_t now = NEXT_NS; now < 50 * NEXT_NS; now += NEXT_NS)
-		self_sampler_look(&sampler, now);
+		self_sampler_poll(&sampler, now);
 
 	int names = 0, states = 0;
 	for (uint64_t i = 0; i < box.header->samples_head; i++) {
@@ -246,7 +246,7 @@ Test(self_sampler, an_expensive_look_delays_the_next_one)
 {
 	begin();
 	self_sampler_note(&sampler, (uint32_t)syscall(SYS_gettid), 1);
-	self_sampler_look(&sampler, SECOND_NS);
+	self_sampler_poll(&sampler, SECOND_NS);
 	cr_expect_geq(sampler.next_ns, SECOND_NS + 50000000u, "20 Hz at most");
 }
 
@@ -315,7 +315,7 @@ Test(self_sampler, a_thread_in_a_call_on_a_file_is_in_every_look_whatever_its_st
 	cr_assert(look_for(reader_tid, RW_SAMPLE_STATE));
 	uint64_t before = atomic_load(&box.header->samples_head);
 	for (uint64_t look = 1; look <= LOOKS; look++)
-		self_sampler_look(&sampler, LATER_NS + look * NEXT_NS);
+		self_sampler_poll(&sampler, LATER_NS + look * NEXT_NS);
 	for (uint64_t i = before; i < atomic_load(&box.header->samples_head); i++) {
 		const struct rw_host_sample *sample = &box.samples[i % RW_BOX_SAMPLES];
 		seen += sample->tid == reader_tid && sample->kind == RW_SAMPLE_STATE;
@@ -380,7 +380,7 @@ Test(self_sampler, a_thread_that_was_in_a_file_once_is_in_the_first_look_after_i
 	wait_until_in(SYS_futex);
 	uint64_t before = atomic_load(&box.header->samples_head), look = LATER_NS;
 	for (int i = 0; i < IDLE_LOOKS; i++)
-		self_sampler_look(&sampler, look += NEXT_NS);
+		self_sampler_poll(&sampler, look += NEXT_NS);
 	cr_expect_eq(states_of(reader_tid, before), 0, "a thread in a futex is of no interest");
 
 	flock(turns.file, LOCK_UN);
@@ -389,7 +389,7 @@ Test(self_sampler, a_thread_that_was_in_a_file_once_is_in_the_first_look_after_i
 	syscall(SYS_futex, &turns.turn, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	wait_until_in(SYS_flock);
 	before = atomic_load(&box.header->samples_head);
-	self_sampler_look(&sampler, look += NEXT_NS);
+	self_sampler_poll(&sampler, look += NEXT_NS);
 	cr_expect_eq(states_of(reader_tid, before), 1);
 	flock(held, LOCK_UN);
 	pthread_join(thread, NULL);
@@ -419,7 +419,7 @@ Test(self_sampler, many_silent_threads_that_enqueue_leave_time_for_the_others)
 	cr_assert_eq(pthread_create(&thread, NULL, lock_file, &wanted), 0);
 	cr_assert_eq(wait_until_in(SYS_flock), wanted);
 	for (uint64_t look = 1; look <= LOOKS && !states_of(reader_tid, 0); look++)
-		self_sampler_look(&sampler, look * NEXT_NS);
+		self_sampler_poll(&sampler, look * NEXT_NS);
 	cr_expect_eq(states_of(reader_tid, 0), 1);
 	flock(held, LOCK_UN);
 	pthread_join(thread, NULL);

@@ -25,7 +25,8 @@ void *adapter_start_old(void *context, void *descriptor, adapter_start *start);
 void *adapter_start_both(void *context, struct chain_event *event, adapter_start *start);
 
 /* Events of NCCL's progress threads, the same in all versions; NULL for any other. With PXN they come for a communicator of
- * another process, whose context and parent mean nothing here: only a ProxyOp says so, its steps go by its handle. */
+ * another process, whose context and parent mean nothing here: only a ProxyOp shows that, its
+ * steps are recognised by its handle. */
 void *adapter_start_proxy(void *context, void *parent, const void *descriptor);
 
 /* The type in a task that has no call above it: AllGather and Broadcast pose as bytes, and then it is not known. */

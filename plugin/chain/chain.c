@@ -208,7 +208,7 @@ static void *close_pair(const struct pair *pair, bool captured)
 	return handle_make(captured ? HANDLE_KEPT_PAIR : HANDLE_PAIR, number);
 }
 
-/* NCCL's rule: who asks for an event gets those that it hangs from, too. */
+/* NCCL's rule: a plugin that asks for an event gets its parents, too. */
 static int asked_by(uint64_t type)
 {
 	enum {

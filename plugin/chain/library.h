@@ -9,7 +9,7 @@
 
 /* Unset, empty and "none" name none. */
 bool chain_library_is_named(const char *name);
-/* NULL: `why` says so. Never closed: the other's threads may outlive its last communicator. */
+/* NULL: `why` has the reason. Never closed: the other's threads may outlive its last communicator. */
 void *chain_library_open(const char *name, char *why, size_t room);
 
 #endif

@@ -94,7 +94,7 @@ static void end_second(struct budget *budget, uint64_t now_ns, const struct budg
 {
 	budget->calm_s = budget->cost_ppm < limit / CALM_SHARE ? budget->calm_s + 1 : 0;
 	if (budget->calm_s >= CALM_S) {
-		/* Progress first: it costs less, and tells more. */
+		/* Progress first: it costs less, and shows more. */
 		if (budget->progress_every > 1)
 			budget->progress_every /= 2;
 		else if (budget->scan_every > 1)

@@ -3,7 +3,7 @@
  * The one budget for everything that we add to the job: time on its threads, and on the GPU that of scans and of
  * progress writes, against wall time. It answers with two numbers, powers of two: one operation in `scan_every` is
  * scanned, and one in `progress_every` has GPU progress. Whichever costs more is turned down. For the first five
- * minutes, and for five minutes after a first hit, more is allowed unless the user has said what may be spent: what a
+ * minutes, and for five minutes after a first hit, more is allowed unless the user has set what may be spent: what a
  * job that is just starting, or one that is just breaking, does shall be seen. No thread of its own, no clock: one
  * caller.
  */
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 enum {
-	BUDGET_DENSE_PPM = 50000, /* 5 %, where the user has not said what may be spent */
+	BUDGET_DENSE_PPM = 50000, /* 5 %, where the user has not set what may be spent */
 	BUDGET_DENSE_S = 300,
 	BUDGET_EVERY_MAX = 1 << 20,
 };

@@ -18,8 +18,8 @@ enum {
 	/* Between polls while something is in flight. A wakeup is nearly all of what a poll costs; this with the slack
 	 * is how late an arrival is seen, a quarter of the least lateness that counts (20 ms). */
 	BUSY_NS = 3500000,
-	/* … more or less, drawn anew each time: looks that come as regularly as operations do would see the same part of each
-	 * of them, and another rank's looks another part. What is summed over many has to be a fair sample. */
+	/* … more or less, drawn anew each time: polls that come as regularly as operations do would see the same part of each
+	 * of them, and another rank's polls another part. What is summed over many has to be a fair sample. */
 	BUSY_SPREAD_NS = 500000,
 	SLACK_NS = 500000,  /* the kernel may delay our wakeup by so much, to join it with others */
 	IDLE_NS = 20000000, /* after IDLE_AFTER_NS without */
@@ -30,7 +30,7 @@ enum {
 enum stage {
 	CLAIMED,  /* a claim number was given out; the slot may never be published (skipped claims) */
 	CALLED,   /* published, no task yet */
-	LAUNCHED, /* the GPU will say */
+	LAUNCHED, /* the GPU will report its end */
 	STARTED,
 };
 
@@ -179,7 +179,7 @@ static void see_started(struct watched *watched, struct rw_operation *slot, uint
 	box_known(slot, RW_KNOWN_STARTED);
 }
 
-/* False: done, or nobody will ever say so. */
+/* False: it is done, or nobody will ever report that it is. */
 static bool see_gpu(struct drain *drain, struct watched *watched, uint64_t now)
 {
 	const struct rw_gpu_progress *counters = &drain->recording->box.gpu[watched->comm];

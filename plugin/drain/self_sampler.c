@@ -59,7 +59,7 @@ static uint64_t hash(uint64_t seed, const void *bytes, size_t size)
 	return seed;
 }
 
-/* Was this told so long ago, or never, that it must be told (again)? */
+/* Was this recorded never, or so long ago that it must be recorded again? */
 static bool must_record(struct self_sampler *sampler, uint64_t key)
 {
 	uint64_t number = atomic_load_explicit(&sampler->box->header->samples_head, memory_order_relaxed);

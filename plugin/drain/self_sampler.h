@@ -24,7 +24,7 @@ struct self_sampler {
 		uint32_t tid; /* 0 = free */
 		uint64_t last_ns; /* when it was seen waiting for a disk */
 	} busy[SELF_SAMPLER_BUSY];
-	/* Names and paths told lately, by hash: the number of the sample that told them. */
+	/* Names and paths recorded lately, by hash: the number of the sample that recorded them. */
 	struct self_sampler_recorded {
 		uint64_t key, number;
 	} recorded[SELF_SAMPLER_RECORDED];

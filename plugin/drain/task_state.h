@@ -16,7 +16,7 @@ enum { TASK_NAME = 16, TASK_PATH = 512 };
 bool task_system_call(uint32_t tid, int16_t *number, int32_t *fd);
 /* What it waits for is behind a descriptor, but it is in no call on a file. */
 bool task_polls(int16_t system_call);
-/* Waits that say nothing about a thread that enqueues no operations: futex, poll, sleep; or it runs. */
+/* Waits that show nothing about a thread that enqueues no operations: futex, poll, sleep; or it runs. */
 bool task_is_idle(int16_t system_call);
 /* Fills state, detail (CPU ms), run_delay_ns and text (wait channel), and the thread's name. False: gone. */
 bool task_state(uint32_t tid, struct rw_host_sample *sample, char name[TASK_NAME]);

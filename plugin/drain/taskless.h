@@ -36,7 +36,7 @@ struct taskless_later {
 	bool ended;
 };
 
-/* To be asked before the call's `known` is read: a later operation's launch, or the end, comes after this one's task
+/* To be called before the call's `known` is read: a later operation's launch, or the end, comes after this one's task
  * if it had one. */
 struct taskless_later taskless_later(const struct taskless *taskless, const struct recording *recording, uint16_t comm,
 				     uint64_t ticket, uint32_t group);

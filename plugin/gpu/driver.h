@@ -72,7 +72,7 @@ struct driver {
 	struct driver_scan scan;
 };
 
-/* Errors that a capture of the program's can bring upon a call of ours. They say nothing about the driver. */
+/* Errors that a capture of the program's can bring upon a call of ours. They are no errors of the driver. */
 static inline bool driver_is_of_capture(int error)
 {
 	return error >= DRIVER_CAPTURE_FIRST && error <= DRIVER_CAPTURE_LAST;

@@ -21,7 +21,7 @@ static void set_state(struct progress *progress, const char *text)
 	snprintf(progress->state, STATE_SIZE, "%s", text);
 }
 
-/* Calls at init: should the driver block, we cannot keep that from holding up the program, but the box says where. */
+/* Calls at init: should the driver block, we cannot keep that from holding up the program, but the box names the call. */
 struct stay {
 	const struct progress *progress;
 	char before[STATE_SIZE];
@@ -40,7 +40,7 @@ static void enter(const struct stay *stay, const char *call)
 	snprintf(stay->progress->state, STATE_SIZE, "%s has not returned", call);
 }
 
-/* Another thread may have met an error meanwhile, and we have written over what it said. */
+/* Another thread may have met an error meanwhile, and we have overwritten its text. */
 static void end_stay(const struct stay *stay)
 {
 	int error = atomic_load_explicit(&stay->progress->error, memory_order_relaxed);
@@ -51,7 +51,7 @@ static void end_stay(const struct stay *stay)
 		snprintf(stay->progress->state, STATE_SIZE, "off: a call failed with CUDA error %d", error);
 }
 
-/* Any thread may meet the error; the first one says it. snprintf of a number: no allocation, no system call. */
+/* Any thread may meet the error; the first one records it. snprintf of a number: no allocation, no system call. */
 void progress_give_up(struct progress *progress, const char *call, int error)
 {
 	int none = 0;
@@ -147,7 +147,7 @@ void progress_open(struct progress *progress, struct rw_gpu_progress *page, size
 	}
 	set_state(progress, "watermark");
 	atomic_store_explicit(&progress->on, true, memory_order_relaxed);
-	/* Only to know now, before anybody is told, what this device cannot do, and what it costs. */
+	/* So that what this device cannot do, and what a write costs, is known before the start line is printed. */
 	if (!progress_communicator(progress, &counters))
 		return;
 	begin_stay(&stay, progress);

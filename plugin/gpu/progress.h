@@ -35,15 +35,15 @@ struct progress_counters {
 	int (*write)(driver_stream, uint64_t, uint64_t, unsigned int);
 };
 
-/* Opens the driver and, unless `why_not` says that progress is off, registers the page. Once per process, at the first
+/* Opens the driver and, unless `why_not` has a reason why progress is off, registers the page. Once per process, at the first
  * communicator, with a context current. `state` outlives everything and receives the text for people. */
 void progress_open(struct progress *progress, struct rw_gpu_progress *page, size_t size, const char *why_not,
 		   char *state);
 /* At a communicator's init, its device current; callers take turns. The device behind it; false: the driver does not
- * say. And the counters of place 0; false: no progress here. Both ask the driver, which can block. */
+ * report it. And the counters of place 0; false: no progress here. Both query the driver, which can block. */
 bool progress_device(const struct progress *progress, struct rw_device *device);
 bool progress_communicator(struct progress *progress, struct progress_counters *counters);
-/* From the counters of place 0 to those of a communicator's place in the table. Asks nobody. */
+/* From the counters of place 0 to those of a communicator's place in the table. Makes no call. */
 void progress_take_place(struct progress_counters *counters, uint32_t index);
 
 /* Off for good: this call of the driver failed. Any thread; the first one's reason is kept. */

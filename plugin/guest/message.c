@@ -39,7 +39,7 @@ int message_to(const char *path)
 	return patience_run(open_log, path, size) ? -open_error : -ETIMEDOUT;
 }
 
-/* Without asking whoever serves the file. */
+/* Without a request to the server of the file. */
 static bool is_regular(int fd)
 {
 	struct statx status;

@@ -18,8 +18,8 @@ enum {
 	POLLS = 5000, /* of one and the same query of another thread; the collector reports that call by then, too */
 };
 
-/* Inits query the driver one after the other. Where its answer to another thread does not come, an init goes on without
- * asking: its communicator is recorded without a device, so without GPU progress and scans. No finalize takes this lock,
+/* Inits query the driver one after the other. Where a query of another thread does not return, an init goes on without
+ * its own: its communicator is recorded without a device, so without GPU progress and scans. No finalize takes this lock,
  * and so no abort does. */
 static try_lock querying;
 static _Atomic uint32_t queried; /* by how many inits */

@@ -11,7 +11,7 @@
 struct recording *process_record(const struct communicator_init *communicator);
 
 /* This process is about to wait for the other ranks of a communicator of `nranks` in its init: the box, which is made now
- * if there is none, says so until process_init_returned(). Touches no device; what else a recording needs is made by
+ * if there is none, shows that until process_init_returned(). Touches no device; what else a recording needs is made by
  * process_record(). Not on the path of a collective. One init at a time is noted. */
 void process_init_waits(uint64_t id, int32_t nranks, int32_t rank);
 /* The init of this communicator has returned, with success or without. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of NCCL's public interface that the interposer replaces or asks. Declarations of our own, the same for all
+ * The part of NCCL's public interface that the interposer replaces or queries. Declarations of our own, the same for all
  * releases since 2.14: what was added later was added at the end of ncclConfig_t, whose first member is its size.
  * tests/preload/nccl_interface.c compares them with nccl.h where that is installed.
  */
@@ -30,7 +30,7 @@ struct nccl_config {
 	const char *name;  /* 2.27 */
 };
 
-/* Functions of NCCL, by name without "nccl". Those from CommCount on are only asked, not replaced. */
+/* Functions of NCCL, by name without "nccl". Those from CommCount on are only called, not replaced. */
 #define NCCL_FUNCTIONS(X)                                                                                              \
 	X(AllReduce)                                                                                                   \
 	X(Broadcast)                                                                                                   \

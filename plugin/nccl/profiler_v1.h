@@ -14,7 +14,7 @@
 
 struct profiler_v1_coll {
 	const char *name;   /* of the communicator, NULL none */
-	uint64_t comm_hash; /* its identity: init does not tell */
+	uint64_t comm_hash; /* its identity: init does not report it */
 	uint64_t sequence;
 	uint8_t function;
 	const void *send;

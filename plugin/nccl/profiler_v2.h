@@ -15,7 +15,7 @@
 /* What both versions have at the same place. */
 struct profiler_v2_coll {
 	const char *name;   /* of the communicator, NULL none */
-	uint64_t comm_hash; /* its identity: init does not tell */
+	uint64_t comm_hash; /* its identity: init does not report it */
 	uint64_t sequence;
 	const char *function;
 	const void *send;

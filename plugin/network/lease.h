@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Leases of network detail, polled by the plugin's thread: a collector writes into the box's control page which
- * communicators shall be recorded in detail, and NCCL is asked for the events meanwhile. What the page says is believed
- * within bounds only: these events of these communicators, for ten seconds from when it was first seen to say so.
+ * communicators shall be recorded in detail, and NCCL is asked for the events meanwhile. The page can hold
+ * anything, so a lease has bounds: only these events of these communicators, for ten seconds from when it was first seen.
  */
 #ifndef PLUGIN_NETWORK_LEASE_H
 #define PLUGIN_NETWORK_LEASE_H

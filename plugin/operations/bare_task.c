@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Before profiler ABI v5 NCCL reports no call: the task is the first that we hear of it, right after the launch. */
+/* Before profiler ABI v5 NCCL reports no call: the task is the first event of an operation, right after the launch. */
 #include "plugin/operations/call.h"
 #include "plugin/operations/event.h"
 #include "plugin/operations/recorder.h"

@@ -33,7 +33,7 @@ static bool has_slot(const struct communicator *communicator)
 	       !atomic_load_explicit(&communicator->ended, memory_order_relaxed);
 }
 
-/* Where the driver does not say, nothing may be put into a stream any more. The legacy stream beside the capture of
+/* Where the driver does not report it, nothing may be put into a stream any more. The legacy stream beside the capture of
  * another takes nothing either, and NCCL refuses the call. */
 static bool is_captured(struct recording *recording, uint64_t stream)
 {
@@ -105,7 +105,7 @@ static uint64_t begin_work(struct recording *recording, uint64_t since)
 	return since ? since + scanned_ns : 0;
 }
 
-/* The task of an operation for which NCCL has sent none: all of it that the call itself says. */
+/* The task of an operation for which NCCL has sent none, as far as the call itself shows it. */
 static void complete(struct recording *recording, uint64_t ticket)
 {
 	static const struct recorder_task nothing = { .peer = -1 };
@@ -231,7 +231,7 @@ static void enter_late(struct recording *recording, struct call *call)
 	cost_end(recording->box.header, since, recording->cost_sample);
 }
 
-/* Of the group's other communicators NCCL is asked: programs poll until it is through. */
+/* The state of the group's other communicators comes from ncclCommGetAsyncError: programs poll it until NCCL is done. */
 static void note_result(enum call_result result)
 {
 	struct recording *recording = recording_get();

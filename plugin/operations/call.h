@@ -8,7 +8,7 @@
  * launch and GPU progress around that function, or around the outermost ncclGroupEnd, and a task that comes meanwhile
  * is recognised (call_task) instead of making a slot of its own. One operation is one slot whoever sees it.
  *
- * A call that ABI v5 and later should announce and does not (2.28 says nothing of the copy engine) gets its slot when
+ * A call that ABI v5 and later should announce and does not (2.28 reports nothing of the copy engine) gets its slot when
  * the real function has returned: its launch is the time around that, or around the group's end, without GPU progress.
  *
  * All but the first call of a thread is wait-free, without allocation and without a system call of ours.

@@ -31,7 +31,7 @@ enum { KERNEL_CHANNELS = 64 /* NCCL's MAXCHANNELS */ };
 struct kernel {
 	_Alignas(64) try_lock lock;
 	uint8_t channels;          /* as announced by the task */
-	bool watermark;            /* the plugin's thread says what gpu_source is */
+	bool watermark;            /* the plugin's thread writes gpu_source */
 	uint64_t ticket;           /* KERNEL_NO_TICKET = nothing (more) to expect */
 	const struct communicator *communicator;
 	uint64_t started, stopped; /* bit per channel */
@@ -63,7 +63,7 @@ static inline struct kernel *kernel_find(uint64_t ticket)
 }
 
 /* The launching thread, before the slot's HOST bit is cleared: this ticket's events may come now. A task without
- * channels (p2p in ABI v4) gets no times: nobody could tell when the last one has stopped. */
+ * channels (p2p in ABI v4) gets no times: nobody would know when the last one has stopped. */
 void kernel_expect(struct kernel *kernel, uint64_t ticket, const struct rw_operation *slot,
 		   const struct communicator *communicator, bool watermark);
 /* All that have started have stopped: where those are all of its channels, its times go into its slot, if that has not

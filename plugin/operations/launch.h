@@ -59,7 +59,7 @@ static inline void launch_end(struct recording *recording, struct communicator *
 		launch_follow_end(recording, communicator, launch);
 }
 
-/* Instead of the end, where nobody tells of one. */
+/* Instead of the end, where no event reports one. */
 static inline void launch_is_over(struct operation_launch *launch)
 {
 	if (!launch->begin_ns)

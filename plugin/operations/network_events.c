@@ -5,7 +5,7 @@
 #include "plugin/operations/recorder.h"
 #include "plugin/operations/network_events.h"
 
-/* Nearly nothing where no collector has asked. */
+/* Nearly nothing where no collector has leased the events. */
 EVENT void *start_proxy_op(struct recording *recording, struct communicator *communicator, const void *parent,
 			   const void *what)
 {

@@ -16,7 +16,7 @@
 
 /*
  * The task and the group's return are the last that NCCL's threads write, in either order: a non-blocking communicator
- * launches after the return. Whoever comes second, which `known` tells both, ends the host's part.
+ * launches after the return. Whoever comes second, which both learn from `known`, ends the host's part.
  */
 static inline void operation_finish_host(struct rw_operation *slot, uint64_t ticket, uint32_t known, uint32_t other)
 {

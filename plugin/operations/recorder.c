@@ -7,7 +7,7 @@
 #include "plugin/operations/operation_path.h"
 #include "plugin/scanning/scanning.h"
 
-/* Not one of ours, or of a communicator that is not recorded. One that has ended is not told apart here. */
+/* Not one of ours, or of a communicator that is not recorded. One that has ended is not recognised here. */
 static bool is_blind(const void *context)
 {
 	return handle_kind(context) != HANDLE_CONTEXT || handle_context_index(context) >= RW_BOX_COMMS;
@@ -137,7 +137,7 @@ struct copy {
 
 /*
  * The task comes before the copies are submitted, and nothing but its stop comes after. So all of it is written now,
- * and the stop only lets the GPU say that they are done.
+ * and the stop only lets the GPU write that they are done.
  */
 EVENT void *start_copy(struct recording *recording, struct communicator *communicator, const void *parent,
 		       const void *what)

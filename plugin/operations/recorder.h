@@ -42,14 +42,14 @@ struct recorder_proxy_op {
 
 /* A task without a call (before ABI v5). */
 struct recorder_bare_task {
-	struct communicator_identity identity; /* before ABI v4: whose task it is, which init did not tell */
+	struct communicator_identity identity; /* before ABI v4: whose task it is, which init did not report */
 	struct recorder_call call;
 	struct recorder_task task;
 };
 
 /*
  * Events begin: the handle for NCCL, or NULL when the event is of no interest. Each on the thread that makes the call,
- * launches or tells of the task. parent: our handle, or anything.
+ * launches or reports the task. parent: our handle, or anything.
  */
 /* The outermost group of the API; the tasks of a plan follow. Of the context they need to know only that it is
  * recorded. */

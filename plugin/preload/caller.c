@@ -40,7 +40,7 @@ static const char *const names[] = {
 };
 
 struct object {
-	uintptr_t address; /* looked for */
+	uintptr_t address; /* searched */
 	uintptr_t begin, end;
 	char name[NAME]; /* "" = the main program */
 };

@@ -232,7 +232,7 @@ int ncclCommAbort(nccl_comm comm)
 }
 
 /* Programs poll it while a communicator that does not block is at work. It must not be what settles a membership: NCCL
- * does not tell rank and size before the communicator's init has finished. */
+ * does not report rank and size before the communicator's init has finished. */
 int ncclCommGetAsyncError(nccl_comm comm, int *state)
 {
 	struct membership *membership = membership_find(comm);

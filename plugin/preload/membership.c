@@ -64,7 +64,7 @@ static bool is_candidate(const struct recording *recording, const struct communi
 		return false; /* a wrapper has entered it for a membership of its own */
 	if (own->used && device != NOT_KNOWN && own->ordinal != device)
 		return false;
-	/* ABI v1 to v3 tell neither. */
+	/* ABI v1 to v3 report neither. */
 	return communicator->nranks < 1 || (communicator->nranks == creation->nranks && communicator->rank == creation->rank);
 }
 

@@ -22,7 +22,7 @@ struct creation {
 	nccl_comm *comm; /* where NCCL puts it */
 	const struct caller *caller;
 	uint64_t id;          /* ours; equal on all ranks */
-	int32_t nranks, rank; /* -1: ask NCCL */
+	int32_t nranks, rank; /* -1: NCCL is queried */
 	bool blocking;
 	char name[64];
 	uint64_t before;                   /* recorded communicators before it */
@@ -33,7 +33,8 @@ struct membership {
 	_Atomic(nccl_comm) comm;
 	_Atomic(struct communicator *) communicator; /* NULL: not recorded, or it is not certain which one it is */
 	_Atomic uint32_t mark;                 /* of that communicator, while this membership lasts */
-	_Atomic(const struct caller *) caller; /* of the creation: whoever has found the membership reads it, while it may be another's already */
+	/* Of the creation. A thread that has found the membership can read it when the place is already another one's. */
+	_Atomic(const struct caller *) caller;
 	uint32_t use;                          /* of this place in the table, counted */
 	_Atomic bool settled;
 	try_lock settling;                     /* a thread finds out which recorded communicator it is */

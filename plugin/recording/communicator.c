@@ -8,7 +8,7 @@
 #include "plugin/nccl/function.h"
 #include "plugin/recording/recording.h"
 
-enum { PEERS_WHEN_UNKNOWN = 4096 /* of a communicator whose size NCCL does not tell */ };
+enum { PEERS_WHEN_UNKNOWN = 4096 /* of a communicator whose size NCCL does not report */ };
 
 /* Guards the table. The end of a communicator takes it, so it is never held across a call of the driver. */
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
@@ -191,7 +191,7 @@ bool communicator_fill_identity(struct communicator *communicator, const struct 
 	/* A newer NCCL that calls us through its adapter for older plugins has no identity to give: 0. */
 	if (!identity->id || identity->rank < 0)
 		return false;
-	/* One thread launches for a communicator at a time; should two do so, what the first one says is kept. */
+	/* One thread launches for a communicator at a time; should two do so, what the first one reports is kept. */
 	if (atomic_exchange_explicit(&communicator->known, true, memory_order_acq_rel))
 		return true;
 	/* Where other threads read it by now, the interposer has filled it in already. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table of recorded communicators. A communicator's place in the table is given to another one when all 1024 are
- * taken: the generation, which is part of the context that NCCL keeps, tells a stale context from the new owner's.
+ * taken: the generation, which is part of the context that NCCL keeps, distinguishes a stale context from the new owner's.
  */
 #ifndef PLUGIN_RECORDING_COMMUNICATOR_H
 #define PLUGIN_RECORDING_COMMUNICATOR_H
@@ -61,10 +61,10 @@ struct communicator {
 /* Indexed at every callback, which a size of few bits makes shorter. */
 static_assert(sizeof(struct communicator) == 9 * 64, "see tests/bench/run instructions");
 
-/* What the driver says of a new communicator's device, asked before it has a place in the table. */
+/* What the driver reports of a new communicator's device, queried before the communicator has a place in the table. */
 struct communicator_device {
 	struct rw_device device;
-	bool has_device;             /* false: the driver does not say */
+	bool has_device;             /* false: the driver does not report it */
 	struct progress_counters counters; /* for place 0 of the table */
 	struct scan_device *scan;    /* NULL: its buffers are not scanned */
 };
@@ -74,9 +74,9 @@ struct communicator_device {
  * it is. Any thread; takes a lock. */
 struct communicator *communicator_add(struct recording *recording, const struct communicator_init *init,
 				      const struct communicator_device *device);
-/* On the path of a collective: fills in what init did not tell, once. False: it is not known now either. */
+/* On the path of a collective: fills in what init did not report, once. False: it is not known now either. */
 bool communicator_fill_identity(struct communicator *communicator, const struct communicator_identity *identity);
-/* Size and own rank as the interposer knows them, where NCCL's profiler interface does not tell. */
+/* Size and own rank as the interposer knows them, where NCCL's profiler interface does not report them. */
 void communicator_fill_place(struct communicator *communicator, int32_t nranks, int32_t rank);
 /* The communicator takes no more events; the plugin's thread gives its unfinished operations up. Idempotent. Any thread;
  * takes a lock that is never held across a call of the driver. */

@@ -12,7 +12,7 @@ struct communicator_init {
 	/* Before 4, id, name and rank come with the first task; nnodes and nranks never. 0: this NCCL has no profiler
 	 * interface, or no plugin is loaded into it; only the interposer sees the communicator. */
 	uint32_t abi;
-	const void *caller; /* an address inside NCCL: it tells which libnccl made the communicator */
+	const void *caller; /* an address inside NCCL: it shows which libnccl created the communicator */
 	int *mask;          /* NCCL's activation mask, valid while the communicator lives; NULL: none */
 };
 

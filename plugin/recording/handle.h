@@ -12,7 +12,7 @@
 
 enum handle_kind {
 	HANDLE_NONE = 0,
-	/* Whose stop says nothing new: nearly half of all stops of a collective. */
+	/* Whose stop adds nothing: nearly half of all stops of a collective. */
 	HANDLE_CALL = 0x51, /* ticket */
 	HANDLE_FIRST_SILENT = HANDLE_CALL,
 	HANDLE_CAPTURED,    /* communicator index */

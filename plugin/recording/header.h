@@ -10,7 +10,7 @@
 
 #include "identity/identity.h"
 
-/* Host, job, rank and watchdog. Again when a larger communicator tells more. */
+/* Host, job, rank and watchdog. Called again when a larger communicator shows more. */
 void header_fill_identity(struct rw_box_header *header, const struct identity *identity);
 /* All that needs neither NCCL nor a device. */
 void header_fill(struct rw_box_header *header, const struct identity *identity);

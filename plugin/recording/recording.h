@@ -55,7 +55,7 @@ struct recording_page {
 	_Atomic bool alive;                    /* this process made the page */
 };
 
-/* Until the page is made: one that stays empty. Both hidden: -fvisibility says nothing about what is defined in another
+/* Until the page is made: one that stays empty. Both hidden: -fvisibility does not apply to what is defined in another
  * file, and the access through the GOT is one more load. */
 extern __attribute__((visibility("hidden"))) struct recording_page recording_no_page;
 extern __attribute__((visibility("hidden"))) _Atomic(struct recording_page *) recording_page;
@@ -110,7 +110,7 @@ static inline void recording_open_lanes(struct recording *recording)
 		atomic_init(&recording->lanes[lane].next, lane << RECORDING_LANE_SHIFT | 1);
 }
 
-/* Number of a new API group of this thread; never 0, which means none. Numbers say nothing about the order of groups of
+/* Number of a new API group of this thread; never 0, which means none. Numbers do not order groups of
  * different threads; after 2^25 groups of a lane they come again. tid: of the thread, 0 = not asked for yet. */
 static inline uint32_t recording_new_group(struct recording *recording, uint32_t tid)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scan kernel: scan_kernel.h says what it does, docs/scan.md what it costs.
+ * The scan kernel: scan_kernel.h describes what it does, docs/scan.md what it costs.
  *
  * The blocks take tiles of 64 KiB in turn, over all segments. Of a tile every thread has eight 16-byte loads in flight;
- * then come the digest's sums and the largest magnitude, which alone tells whether there is anything to count; only
+ * then come the digest's sums and the largest magnitude, which shows by itself whether there is anything to count; only
  * then the thread reads its 128 bytes again and counts. What blocks find is added up in the scratch; the last block to
  * come writes the results. No stack, no calls, and never a signal to dependent launches.
  */
@@ -19,7 +19,7 @@ static_assert(TILE_PACKS == SCAN_THREADS * SCAN_GROUP_PACKS, "one group of each 
 /* Atomic operations take these. */
 typedef unsigned long long wide;
 
-/* One segment. format: without a fraction where values are not looked at. It lies in shared memory, and volatile keeps
+/* One segment. format: without a fraction where values are not examined. It lies in shared memory, and volatile keeps
  * it there: the fast path has no register left for what it needs once in a tile. */
 struct row {
 	const unsigned char *at;
@@ -311,7 +311,7 @@ static __device__ __forceinline__ void result_write(struct scan_result *result, 
 	result->gpu_end_ns = now_ns();
 }
 
-/* By the last block alone. The scratch is zero again before the first sequence is out: whoever sees it may use the
+/* Only by the last block. The scratch is zero again before the first sequence is out: whoever sees it may use the
  * scratch for another launch. */
 static __device__ __forceinline__ void results_publish(const struct scan_launch &launch)
 {
@@ -352,7 +352,7 @@ static __device__ __forceinline__ bool replay_enter(const struct scan_replays &r
 	return __syncthreads_or(wanted);
 }
 
-/* Is this the last block of a replay that no other ran beside, so that the scratch is this one's alone? If another one
+/* Is this the last block of a replay that no other ran beside, so that only this one uses the scratch? If another one
  * did, its blocks know: they came before this replay was finished. All threads of the block call it. */
 static __device__ __forceinline__ bool replay_leave(const struct scan_replays &replays, struct block *block)
 {
@@ -364,13 +364,13 @@ static __device__ __forceinline__ bool replay_leave(const struct scan_replays &r
 		const uint64_t left = atomicAdd((wide *)&replays.node->left, (wide)1) + 1;
 
 		block->replay = left / gridDim.x - 1;
-		__threadfence(); /* the ticket before the look at who has entered, and before all that the block reads */
+		__threadfence(); /* the ticket before the read of who has entered, and before all that the block reads */
 		last = left % gridDim.x == 0 && __ldcg(&replays.node->entered) == left;
 	}
 	return __syncthreads_or(last);
 }
 
-/* A reader that looks meanwhile finds 0, then the new sequence: what it copied in between is not whole, and it knows. */
+/* A reader that polls meanwhile finds 0, then the new sequence: what it copied in between is not whole, and it knows. */
 static __device__ __forceinline__ void replay_publish(const struct scan_launch &launch, struct block *block)
 {
 	const struct scan_replays &replays = launch.replays;
@@ -397,12 +397,12 @@ static __device__ __forceinline__ void replay_publish(const struct scan_launch &
 	store_release(&replay->result.sequence, place + 1);
 }
 
-/* By the last block alone. */
+/* Only by the last block. */
 static __device__ __forceinline__ void replay_finish(const struct scan_launch &launch, bool wanted, struct block *block)
 {
 	const struct scan_replays &replays = launch.replays;
 
-	/* One thread looks, for another replay may come while they do, and all must wait at the same places. */
+	/* One thread reads, because another replay may come meanwhile, and all must wait at the same places. */
 	if (__syncthreads_or(wanted && threadIdx.x == 0 && __ldcg(&replays.node->spoiled) <= block->replay))
 		replay_publish(launch, block);
 	__syncthreads();

@@ -53,7 +53,7 @@ static uint64_t elements_of(const struct scan_call *call, enum extent extent)
 	}
 }
 
-/* Bytes that are said to be numbers are taken for those, where they can be. */
+/* Bytes that RANKWATCH_UINT8_AS declares to be numbers are scanned as such, where size and alignment allow it. */
 static void retype(struct scan_buffer *buffer, uint8_t as)
 {
 	uint32_t size = dtype_size(as);

@@ -72,7 +72,7 @@ static bool function(struct opening *opening)
 }
 
 /*
- * Memory of ours that the driver is told of, never memory of the driver's: cudaDeviceReset(), the end of the context
+ * Memory of ours that is registered with the driver, never memory of the driver's: cudaDeviceReset(), the end of the context
  * and the driver's own exit unmap what it has allocated, and the drain goes on reading. Shared and not for children: a
  * fork would give either side a copy of a page that the GPU writes to. Populated by the zeros of the kernel.
  */

@@ -48,7 +48,7 @@ struct scan_batch {
 	uint64_t sequence; /* of all its results; grows with each use */
 	uint64_t bytes;
 	bool captured; /* it becomes a node of a graph, and is free again at once */
-	bool capture_is_known; /* whether the stream is captured: the driver is not asked */
+	bool capture_is_known; /* whether the stream is captured is known: the driver is not queried */
 	struct scan_entry entries[SCAN_SEGMENTS];
 	struct scan_launch launch;
 };
@@ -77,7 +77,7 @@ const char *scan_device_open(struct scan_device *device, const struct driver *dr
 			     bool nodes, void (*entered)(void *argument, const char *call), void *argument, int *error);
 
 /* False: the context has been reset or destroyed since, and another one has its handle: module, memory and registration
- * are gone with it. Asks the driver; that context is current. */
+ * are gone with it. Queries the driver; that context is current. */
 bool scan_device_is_whole(const struct scan_device *device, const struct driver *driver);
 
 /* A batch without segments, or NULL: all are in flight. Lock-free, any thread. */

@@ -8,7 +8,7 @@
  * segment (acquire) and needs no CUDA call. Nothing but the segments' bytes is read: never a byte before or behind.
  *
  * A launch that became a node of a graph runs at each replay, so it has no slots: it takes the next places of a ring that
- * all nodes of the context share, and no two of its runs may be alike. It says which node it was, which of its segments,
+ * all nodes of the context share, and no two of its runs may be alike. It has the number of the node, which of its segments,
  * and which replay. Nobody waits for the reader: who reads too late finds later results, by their sequence.
  *
  * Digest: a buffer is a row of 32-bit words, little endian, relative to its start, the last one padded with zeros; word i

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sixteen bytes of a buffer at a time: the arithmetic of the scan kernel, the same text on a GPU and on a CPU. Values
- * are looked at in the 32-bit words that hold them ("lanes" of a word: one fp32, two 16-bit, four 8-bit values).
+ * are examined in the 32-bit words that hold them ("lanes" of a word: one fp32, two 16-bit, four 8-bit values).
  *
  * With the sign bits cleared, a lane is at least T if and only if adding 2^(width-1) - T sets its highest bit; no carry
  * leaves a lane, since both are at most 2^(width-1). So one addition asks all lanes of a word.
@@ -262,7 +262,7 @@ SCAN_INLINE int scan_group_is_rare(struct scan_format format, const struct scan_
 	return 0;
 }
 
-/* The quick look: 0, the packs are in the top; 1, there is something to be counted, let scan_examine_as look at each.
+/* The quick pass: 0, the packs are in the top; 1, there is something to be counted, let scan_examine_as examine each.
  */
 SCAN_INLINE int scan_group_as(struct scan_format any, const struct scan_pack packs[SCAN_GROUP_PACKS],
 			      struct scan_top *top)

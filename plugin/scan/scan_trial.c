@@ -68,7 +68,7 @@ struct answer {
 	uint64_t digest, lane_sum;
 };
 
-/* tests/unit/plugin/scan_trial_test.c works them out again, and says what the lines are when they are others. */
+/* tests/unit/plugin/scan_trial_test.c calculates them again, and prints the right lines where these differ. */
 static const struct answer short_answers[SCAN_TRIAL_SHORT_SEGMENTS] = {
 	{ RW_DTYPE_BFLOAT16, 0, 0, 33270, 12, 5, 0, 2049, 0x1.fep+127f, 0x2f127c1081276222, 0x4850a843aed64dbe },
 	{ RW_DTYPE_FLOAT16, 0, 0, 33270, 26, 2, 0, 2049, 0x1.ffcp+15f, 0x2f127c1081276222, 0x4850a843aed64dbe },
@@ -118,7 +118,7 @@ static const struct {
 };
 
 /*
- * What lies there, of each type of long_answers. The ends of ranges are at the sixth and seventh place alone, in the
+ * What lies there, of each type of long_answers. The ends of ranges are only at the sixth and seventh place, in the
  * blocks' third tiles: who forgets a tile's largest value does not find it in another one. First there is now a value
  * that is not finite and now a finite one, so that the first bad index lies in tiles of different rounds.
  */
@@ -148,7 +148,7 @@ static const struct answer long_answers[SCAN_TRIAL_LONG_SEGMENTS] = {
 	{ PIECE(FLOAT64, 3, 8), 4, 3, 0, 49152, 0x1.fffffep+127f, 0x4b43f4e9242490b3, 0x289d4c320c7c0db5 },
 	{ PIECE(FLOAT8_E4M3, 4, 1), 64, 0, 2, 0, 0x1.cp+8f, 0x8aa3a9264c02509b, 0x08653d907787de20 },
 	{ PIECE(FLOAT8_E5M2, 5, 1), 69, 10, 4, 65217, 0x1.cp+15f, 0x089f169eda12bc32, 0xdc6ea80bd347866b },
-	/* Read in words and in bytes, and without a look at values. */
+	/* Read in words and in bytes, and without examining values. */
 	{ RW_DTYPE_FLOAT32, 0, 4, LONG_PIECE / 4, 16, 3, 0, 98335, 0x1.fffffep+127f, 0x34a70af62735e30c, 0x2f855ade6e6bf40c },
 	{ RW_DTYPE_BFLOAT16, 0, 2, LONG_PIECE / 2, 23, 8, 0, 32767, 0x1.fep+127f, 0x3a178dd78e9a7235, 0xff7e5eebb1414b41 },
 	{ RW_DTYPE_UINT8, SCAN_DIGEST_ONLY, 0, SCAN_TRIAL_LONG_BYTES, 0, 0, 0, -1, 0x0p+0f, 0xf41e7ec315e5dd2d, 0xbbfb839932e2fc63 },

@@ -11,7 +11,7 @@ static_assert(SCAN_LENGTH_FACTOR == RW_DIGEST_LENGTH_FACTOR, "one digest");
 
 enum { STATE_SIZE = sizeof(((struct rw_box_header *)0)->scan_state) };
 
-/* Any thread may meet the error; the first one says it, without a system call. */
+/* Any thread may meet the error; the first one records it, without a system call. */
 void scanner_give_up(struct scanner *scanner, const char *call, int error)
 {
 	int none = 0;
@@ -43,7 +43,7 @@ static void note_entered(void *argument, const char *call)
 	snprintf(scanner->box->header->scan_state, STATE_SIZE, "%s has not returned", call);
 }
 
-/* Whoever has such a GPU shall hear of it without asking. */
+/* Such a GPU is reported on standard error as well, because nobody may read the box. */
 static void report_wrong(char *state, const char *wrong)
 {
 	snprintf(state, STATE_SIZE, "off: wrong answer: %s", wrong);
@@ -149,7 +149,7 @@ static void take_results(const struct collection *collection, struct scan_batch 
 		scanner_count(&header->scan_gpu_ns, results->gpu_end_ns - results->gpu_start_ns);
 }
 
-/* Nobody will say what it found: its operations wait no longer. */
+/* Its results never come: its operations wait no longer. */
 static void abandon(struct scanner *scanner, struct scan_batch *batch)
 {
 	for (uint32_t i = 0; i < batch->launch.segment_count; i++) {

@@ -28,7 +28,7 @@ struct scanner {
 	_Atomic uint32_t launch_ns; /* what a launch costs beyond the time of its scans, on the first device */
 	_Atomic bool on;
 	_Atomic int error; /* CUresult that turned it off */
-	_Atomic bool given_up; /* and the header says so */
+	_Atomic bool given_up; /* and the header has the reason */
 };
 
 /* A buffer that a thread wants to have scanned. */
@@ -40,7 +40,7 @@ struct scan_request {
 	struct rw_operation *slot; /* kept pending by the caller; NULL: the call is being captured, and `ticket` is its index */
 	uint64_t ticket;
 	uint32_t owner; /* RW_OWNER_SCAN_IN, RW_OWNER_SCAN_OUT or both */
-	/* Whether the stream is captured is known and cannot change before the launch. Else the driver is asked. */
+	/* Whether the stream is captured is known and cannot change before the launch. Else the driver is queried. */
 	bool capture_is_known;
 };
 
@@ -61,7 +61,7 @@ static inline void scanner_count(_Atomic uint64_t *counter, uint64_t amount)
 }
 /* At a communicator's init, with its device current and never by two threads at a time. Returns what scanning needs in
  * that context, which is created at the context's first communicator; NULL: nothing is scanned there, and the header's
- * scan_state says why. */
+ * scan_state has the reason. */
 struct scan_device *scanner_device(struct scanner *scanner);
 
 /* RW_UNSCANNABLE_NONE: the operation's slot stays pending until the result is there. Else the reason why there will be

@@ -101,7 +101,7 @@ struct taking {
 	uint64_t now_ns;
 };
 
-/* The only time that is known is that of this poll, which is not when any rank arrived: the flag CAPTURED says so. */
+/* The only time that is known is that of this poll, which is not when any rank arrived: the flag CAPTURED marks it. */
 static void fill(struct rw_operation *slot, const struct scan_captured *call, uint64_t replay, uint64_t now_ns)
 {
 	slot->comm = call->comm;

@@ -55,9 +55,9 @@ void scanning_open(struct recording *recording, uint32_t abi)
 	atomic_store_explicit(&header->progress_every, 1, memory_order_relaxed);
 	scanner_open(&scanning.scanner, &recording->progress.driver, &recording->box, scan_images(),
 		     states[config->scan], no_scan_because(recording, abi));
-	/* A node cannot be taken out of the user's graph again: only who asks has them. */
+	/* A node cannot be taken out of the user's graph again, so there are none unless the user has asked for them. */
 	scanning.scanner.nodes = recording_is_interposed() && (config->graphs || config->scan == CONFIG_SCAN_ALL);
-	/* Only to know now, before anybody is told, what this device cannot do. */
+	/* So that what this device cannot do is known before the start line is printed. */
 	scanner_device(&scanning.scanner);
 }
 

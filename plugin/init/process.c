@@ -118,7 +118,7 @@ static void report_start(const struct box_writer *box)
 		"scan %s; %s",
 		has_place ? box->path : "memory of its own", (double)box->size / (1 << 20), limited, version, abi,
 		header->interposed ? "active" : "not active", header->gpu_progress_state, header->scan_state,
-		has_place ? "look: rankwatch findings, afterwards: rankwatch report"
+		has_place ? "live: rankwatch findings, afterwards: rankwatch report"
 			  : "no collector and no report will see it");
 }
 

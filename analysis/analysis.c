@@ -189,12 +189,12 @@ int analysis_add_python(struct analysis *analysis, const struct analysis_python 
 	return process ? python_looks_add(&process->python, &analysis->intern, seen) : -EINVAL;
 }
 
-int analysis_set_birth(struct analysis *analysis, analysis_process_id id, const struct rw_birth *birth)
+int analysis_set_init(struct analysis *analysis, analysis_process_id id, const struct rw_init *init)
 {
 	struct process *process = job_process(&analysis->job, id);
-	if (!process || (birth->since_ns && (birth->nranks < 2 || birth->rank < 0 || birth->rank >= birth->nranks)))
+	if (!process || (init->since_ns && (init->nranks < 2 || init->rank < 0 || init->rank >= init->nranks)))
 		return -EINVAL;
-	process->birth = *birth;
+	process->init = *init;
 	return 0;
 }
 

@@ -212,7 +212,7 @@ struct analysis_detail {
 	uint64_t comm;
 };
 
-/* What is to be seen of a rank that others wait for in the birth of a communicator. */
+/* What is to be seen of a rank that others wait for in the init of a communicator. */
 enum analysis_absence {
 	ANALYSIS_ABSENT_UNKNOWN, /* it may be on another host */
 	ANALYSIS_ABSENT_NONE,    /* it belongs on this host, and no process of it has been seen: it may come yet */
@@ -459,13 +459,13 @@ int analysis_add_memory_state(struct analysis *analysis, const struct analysis_m
 /* NVML has been in one call since then; 0: in none. A long one is told as a notice. */
 void analysis_set_gpu_silence(struct analysis *analysis, uint64_t since_ns);
 /* The call that makes a communicator, in which this process is; since_ns 0: in none (any more). */
-int analysis_set_birth(struct analysis *analysis, analysis_process_id process, const struct rw_birth *birth);
+int analysis_set_init(struct analysis *analysis, analysis_process_id process, const struct rw_init *init);
 /* What the caller found of a rank of analysis_absentees(), at least once a second. */
 void analysis_set_absentee(struct analysis *analysis, const struct analysis_absentee *absentee, uint64_t now_ns);
 
 /* Lets time pass: evaluates what only time can show (hangs), emits, closes. Call at least twice a second when live. */
 void analysis_tick(struct analysis *analysis, uint64_t now_ns);
-/* After everything of black boxes, when processes of theirs have just been seen to live: who waits in the birth of a communicator gives no
+/* After everything of black boxes, when processes of theirs have just been seen to live: who waits in the init of a communicator gives no
  * sign of life there, but has waited until now. */
 void analysis_tell_births(struct analysis *analysis, uint64_t now_ns);
 
@@ -474,7 +474,7 @@ size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspec
 
 /* Likewise: what detail is wanted of whom. Ask about once a second; what is not renewed lapses. */
 size_t analysis_wanted_details(const struct analysis *analysis, struct analysis_detail *details, size_t room);
-/* World ranks for which others wait in the birth of a communicator of the whole world, ascending, at most `room`; returns
+/* World ranks for which others wait in the init of a communicator of the whole world, ascending, at most `room`; returns
  * how many there are. They may have no black box: the caller looks for their processes. */
 size_t analysis_absentees(const struct analysis *analysis, int32_t *world_ranks, size_t room);
 

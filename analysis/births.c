@@ -9,7 +9,7 @@
 
 enum { WORLD_MAX = 1 << 20 };
 
-/* A birth of the whole world, and who is in it. */
+/* An init of the whole world, and who is in it. */
 struct gathering {
 	uint64_t id, since_ns; /* when the last of them had come */
 	int32_t size;
@@ -22,8 +22,8 @@ static const uint32_t absent_subject = 1u << 30;
 
 static bool waits(const struct process *process)
 {
-	return process->birth.since_ns && process->life == ANALYSIS_ALIVE && process->world_rank >= 0 &&
-	       process->birth.nranks == process->world_size && process->world_size <= WORLD_MAX &&
+	return process->init.since_ns && process->life == ANALYSIS_ALIVE && process->world_rank >= 0 &&
+	       process->init.nranks == process->world_size && process->world_size <= WORLD_MAX &&
 	       process->world_rank < process->world_size;
 }
 
@@ -32,7 +32,7 @@ static const struct process *oldest(const struct job *job)
 	const struct process *found = NULL;
 	for (uint32_t i = 0; i < job->process_count; i++) {
 		const struct process *process = job->processes[i];
-		if (waits(process) && (!found || process->birth.since_ns < found->birth.since_ns))
+		if (waits(process) && (!found || process->init.since_ns < found->init.since_ns))
 			found = process;
 	}
 	return found;
@@ -50,17 +50,17 @@ static bool gather(struct gathering *gathering, const struct job *job)
 	const struct process *first = oldest(job);
 	if (!first)
 		return false;
-	*gathering = (struct gathering){ .id = first->birth.id, .size = first->world_size, .first = first };
+	*gathering = (struct gathering){ .id = first->init.id, .size = first->world_size, .first = first };
 	gathering->present = malloc(job->process_count * sizeof(*gathering->present));
 	if (!gathering->present)
 		return false;
 	for (uint32_t i = 0; i < job->process_count; i++) {
 		const struct process *process = job->processes[i];
-		if (!waits(process) || process->birth.id != gathering->id)
+		if (!waits(process) || process->init.id != gathering->id)
 			continue;
 		gathering->present[gathering->present_count++] = process->world_rank;
-		if (process->birth.since_ns > gathering->since_ns)
-			gathering->since_ns = process->birth.since_ns;
+		if (process->init.since_ns > gathering->since_ns)
+			gathering->since_ns = process->init.since_ns;
 	}
 	qsort(gathering->present, gathering->present_count, sizeof(*gathering->present), by_rank);
 	bool certain = true;
@@ -173,14 +173,14 @@ void births_note(struct births *births, const struct analysis_absentee *seen, ui
 	note_process(absentee, seen);
 }
 
-/* One that ended in the very birth that the others wait in. In boxes whose processes have all ended it is not known when one
+/* One that ended in the very init that the others wait in. In boxes whose processes have all ended it is not known when one
  * that gave no sign of life ended, and none does before its first communicator: it may have waited as long as the others. */
-static const struct process *find_dead(const struct job *job, uint64_t birth, int32_t world_rank, bool others_live)
+static const struct process *find_dead(const struct job *job, uint64_t init, int32_t world_rank, bool others_live)
 {
 	for (uint32_t i = 0; i < job->process_count; i++) {
 		const struct process *process = job->processes[i];
 		if (process->world_rank == world_rank && process_is_dead(process) &&
-		    (others_live || process->heartbeat_ns) && process->birth.since_ns && process->birth.id == birth)
+		    (others_live || process->heartbeat_ns) && process->init.since_ns && process->init.id == init)
 			return process;
 	}
 	return NULL;
@@ -293,7 +293,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	finding->operation.phase = RW_PHASE_INIT;
 	finding->cause.present = true;
 	finding->cause.class_ = told[absence].class_;
-	record_set_watchdog(record, gathering->first, false, now_ns - gathering->first->birth.since_ns);
+	record_set_watchdog(record, gathering->first, false, now_ns - gathering->first->init.since_ns);
 	if (record_set_waiting_worlds(record, gathering->present, gathering->present_count)) {
 		record_free(record);
 		return NULL;
@@ -402,7 +402,7 @@ void births_tick(struct analysis *analysis, uint64_t now_ns, bool others_live)
 		if (dead)
 			note_dead(&analysis->births, dead, now_ns);
 		else if (before)
-			before->dead = NULL; /* that was another birth */
+			before->dead = NULL; /* that was another init */
 	}
 	for (uint32_t i = 0; i < analysis->births.count; i++)
 		tell(analysis, &analysis->births.absentees[i], &gathering, now_ns);

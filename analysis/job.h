@@ -44,7 +44,7 @@ struct trace {
 struct seat {
 	struct communicator *communicator; /* NULL = not announced, or given back */
 	uint32_t member;
-	uint64_t left_ns; /* birth of the one that was given back; 0 none */
+	uint64_t left_ns; /* born_ns of the one that was given back; 0 none */
 };
 
 /* A driver call of the plugin, in which the process's init is; since_ns 0: in none. */
@@ -82,7 +82,7 @@ struct process {
 	struct versions versions;
 	uint64_t born_ns;        /* when its box was made */
 	struct held held;
-	struct rw_birth birth;   /* of a communicator, that it is in; since_ns 0: none */
+	struct rw_init init;   /* of a communicator, that it is in; since_ns 0: none */
 	uint64_t first_ns;       /* enqueue of the first operation seen; 0 = its very first operation was seen */
 	uint64_t last_ns;        /* last time stamp that it gave */
 	uint64_t heartbeat_ns;   /* its box's; 0: none known */

@@ -98,8 +98,8 @@ static struct doing doing_of(const struct look *look, uint32_t index)
 		return (struct doing){ ANALYSIS_DOING_GONE, doing.instance, process->life_ns };
 	if (process->life == ANALYSIS_STOPPED)
 		return (struct doing){ ANALYSIS_DOING_STOPPED, doing.instance, process->life_ns };
-	if (process->birth.since_ns)
-		return (struct doing){ ANALYSIS_DOING_INIT, NULL, process->birth.since_ns };
+	if (process->init.since_ns)
+		return (struct doing){ ANALYSIS_DOING_INIT, NULL, process->init.since_ns };
 	if (!doing.doing && process->operations)
 		doing.doing = ANALYSIS_DOING_WORKS;
 	return doing;
@@ -253,8 +253,8 @@ void analysis_tell_deadline(const struct analysis *analysis, struct analysis_dea
 				deadline->since_ns = earliest(deadline->since_ns, at->born_ns);
 	}
 	for (uint32_t i = 0; i < job->process_count; i++) {
-		born |= job->processes[i]->birth.since_ns != 0;
-		deadline->since_ns = earliest(deadline->since_ns, job->processes[i]->birth.since_ns);
+		born |= job->processes[i]->init.since_ns != 0;
+		deadline->since_ns = earliest(deadline->since_ns, job->processes[i]->init.since_ns);
 	}
 	if (!job->process_count)
 		return;

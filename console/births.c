@@ -10,15 +10,15 @@ enum { LIST = 256, MISSING = 1024 };
 
 static bool waits(const struct replay_process *process, uint64_t id)
 {
-	const struct rw_birth *birth = &replay_header(process)->birth;
+	const struct rw_init *init = &replay_header(process)->init;
 
-	return birth->since_ns && birth->id == id;
+	return init->since_ns && init->id == id;
 }
 
 static bool is_first(const struct replay *replay, size_t process)
 {
 	for (size_t i = 0; i < process; i++)
-		if (waits(&replay->processes[i], replay_header(&replay->processes[process])->birth.id))
+		if (waits(&replay->processes[i], replay_header(&replay->processes[process])->init.id))
 			return false;
 	return true;
 }
@@ -69,13 +69,13 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* One that ended in it, while the others live and wait, is missing. */
-static void print_waiting(FILE *out, const struct replay *replay, const struct rw_birth *birth)
+static void print_waiting(FILE *out, const struct replay *replay, const struct rw_init *init)
 {
 	int32_t *waiting = calloc(replay->count, sizeof(*waiting)), missing[MISSING];
 	size_t named = find_missing(replay, missing), come = 0, count = 0;
 
 	for (size_t i = 0; waiting && i < replay->count; i++) {
-		if (!waits(&replay->processes[i], birth->id) || is_among(missing, named, replay->processes[i].rank))
+		if (!waits(&replay->processes[i], init->id) || is_among(missing, named, replay->processes[i].rank))
 			continue;
 		come++;
 		if (replay->processes[i].rank >= 0)
@@ -83,10 +83,10 @@ static void print_waiting(FILE *out, const struct replay *replay, const struct r
 	}
 	if (count)
 		qsort(waiting, count, sizeof(*waiting), by_rank);
-	fprintf(out, "  ncclCommInitRank of %d ranks: %zu seen in it\n", birth->nranks, come);
+	fprintf(out, "  ncclCommInitRank of %d ranks: %zu seen in it\n", init->nranks, come);
 	if (count)
 		print_ranks(out, "joined", waiting, count);
-	if (named && named + come == (size_t)birth->nranks)
+	if (named && named + come == (size_t)init->nranks)
 		print_ranks(out, "missing", missing, named);
 	free(waiting);
 }
@@ -96,11 +96,11 @@ size_t births_print(FILE *out, const struct replay *replay)
 	size_t printed = 0;
 
 	for (size_t i = 0; i < replay->count; i++) {
-		const struct rw_birth *birth = &replay_header(&replay->processes[i])->birth;
+		const struct rw_init *init = &replay_header(&replay->processes[i])->init;
 
-		if (!birth->since_ns || !is_first(replay, i))
+		if (!init->since_ns || !is_first(replay, i))
 			continue;
-		print_waiting(out, replay, birth);
+		print_waiting(out, replay, init);
 		printed++;
 	}
 	return printed;

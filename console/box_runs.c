@@ -22,7 +22,7 @@ static int add_memberships(struct memberships *all, const struct box_reader *rea
 	struct rw_communicator *communicators;
 	uint32_t count;
 	int error = box_communicators(reader, &communicators, &count);
-	const struct rw_birth *birth = &reader->header.birth;
+	const struct rw_init *init = &reader->header.init;
 	struct membership *items = error ? NULL : reallocarray(all->items, all->count + count + 1, sizeof(*items));
 
 	if (items) {
@@ -32,8 +32,8 @@ static int add_memberships(struct memberships *all, const struct box_reader *rea
 				items[all->count++] = (struct membership){ communicators[i].id, entry };
 		}
 		/* One that waits in ncclCommInit has none yet. */
-		if (birth->since_ns)
-			items[all->count++] = (struct membership){ birth->id, entry };
+		if (init->since_ns)
+			items[all->count++] = (struct membership){ init->id, entry };
 	}
 	free(communicators);
 	/* An unreadable table only means that nothing joins this box to others. */

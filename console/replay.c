@@ -112,21 +112,21 @@ static int add_machines(struct replay *replay, struct playing *playing, struct b
 	return error;
 }
 
-static bool is_in(const struct replay_process *process, enum box_life life, uint64_t birth)
+static bool is_in(const struct replay_process *process, enum box_life life, uint64_t init)
 {
-	const struct rw_birth *in = &replay_header(process)->birth;
+	const struct rw_init *in = &replay_header(process)->init;
 
-	return process->life == life && in->since_ns && in->id == birth;
+	return process->life == life && in->since_ns && in->id == init;
 }
 
-/* Has one ended in the birth of a communicator in which others of its machine live? */
+/* Has one ended in the init of a communicator in which others of its machine live? */
 static bool has_lost_somebody(const struct replay_process *processes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		uint64_t birth = replay_header(&processes[i])->birth.id;
+		uint64_t init = replay_header(&processes[i])->init.id;
 
-		for (size_t k = 0; is_in(&processes[i], BOX_ORPHANED, birth) && k < count; k++)
-			if (is_in(&processes[k], BOX_ALIVE, birth))
+		for (size_t k = 0; is_in(&processes[i], BOX_ORPHANED, init) && k < count; k++)
+			if (is_in(&processes[k], BOX_ALIVE, init))
 				return true;
 	}
 	return false;

@@ -142,19 +142,19 @@ static void pass_communicator(struct feed *feed, uint32_t index, struct rw_commu
 	feed_account(feed, analysis_add_communicator(feed->analysis, feed->id, index, communicator));
 }
 
-/* A process may wait in its first communicator's birth for ever. */
+/* A process may wait in its first communicator's init for ever. */
 static void pass_birth(struct feed *feed)
 {
-	struct rw_birth birth = feed->reader.header.birth;
+	struct rw_init init = feed->reader.header.init;
 
-	if (!feed_is_due(feed, birth.since_ns))
-		birth.since_ns = 0;
-	if (birth.since_ns == feed->birth_since_ns)
+	if (!feed_is_due(feed, init.since_ns))
+		init.since_ns = 0;
+	if (init.since_ns == feed->init_since_ns)
 		return;
 	if (!feed->announced)
 		announce(feed);
-	feed->birth_since_ns = birth.since_ns;
-	feed_account(feed, analysis_set_birth(feed->analysis, feed->id, &birth));
+	feed->init_since_ns = init.since_ns;
+	feed_account(feed, analysis_set_init(feed->analysis, feed->id, &init));
 }
 
 /* In init, when there may be no communicator yet. */

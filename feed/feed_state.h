@@ -30,7 +30,7 @@ struct feed {
 	bool ports_passed;      /* likewise */
 	bool has_writer; /* somebody has looked who holds the box */
 	pid_t writer;
-	uint64_t birth_since_ns; /* as last passed on */
+	uint64_t init_since_ns; /* as last passed on */
 	char held_call[FEED_CALL]; /* likewise */
 	const char *held_remedy;   /* the variables that leave it out */
 	int error; /* first -errno of the file, or -ENOMEM */

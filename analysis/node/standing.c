@@ -148,9 +148,9 @@ static void note_calls(struct roster *roster, const struct job *job, const struc
 	}
 	uint64_t idle_ns = now_ns - entry->moved_ns, told_ns = entry->calls_ns ? entry->calls_ns - entry->moved_ns : 0;
 	bool again = idle_ns >= told_ns * 2 || now_ns >= entry->calls_ns + ROSTER_AGAIN_NS;
-	/* Who waits in the birth of another communicator comes nowhere else, and for the sake of others. */
+	/* Who waits in the init of another communicator comes nowhere else, and for the sake of others. */
 	const struct process *process = communicator->members[i].process;
-	if (idle_ns < STANDING_AFTER_NS || !again || process_is_dead(process) || process->birth.since_ns)
+	if (idle_ns < STANDING_AFTER_NS || !again || process_is_dead(process) || process->init.since_ns)
 		return;
 	entry->calls_ns = now_ns;
 	tell_calls(job, communicator, i, idle_ns, outbox);

@@ -194,9 +194,9 @@ struct rw_anchor {
 	uint64_t gpu_ns; /* 0 = not taken */
 };
 
-/* The communicator that this process is in the call for that makes it, and may wait there for the other ranks. The
+/* The init of a communicator that this process is in, where it may wait for the other ranks. The
  * header is complete when since_ns is not 0. Only the interposer sees that call begin. */
-struct rw_birth {
+struct rw_init {
 	RW_ATOMIC(uint64_t) since_ns; /* written last, cleared first; 0 = in no such call */
 	uint64_t id;		      /* of the unique id, equal on all ranks; not NCCL's own number */
 	int32_t nranks;
@@ -292,7 +292,7 @@ struct rw_box_header {
 	RW_ATOMIC(uint64_t) samples_head;  /* host samples so far */
 	RW_ATOMIC(uint64_t) drain_ns;	   /* when the drain thread last polled: a heartbeat */
 	uint64_t reserved3;
-	struct rw_birth birth;
+	struct rw_init init;
 };
 
 static_assert(sizeof(struct rw_scan) == 40, "in the slot");
@@ -305,7 +305,7 @@ static_assert(sizeof(struct rw_wait) == 64, "docs/black-box.md");
 static_assert(sizeof(struct rw_lease) == 24, "docs/black-box.md");
 static_assert(offsetof(struct rw_box_header, waits_offset) == 6144, "docs/black-box.md");
 static_assert(offsetof(struct rw_box_header, head) == 6400, "docs/black-box.md");
-static_assert(offsetof(struct rw_box_header, birth) == 6592, "docs/black-box.md");
+static_assert(offsetof(struct rw_box_header, init) == 6592, "docs/black-box.md");
 static_assert(sizeof(struct rw_box_header) <= RW_BOX_HEADER_SIZE, "docs/black-box.md");
 
 #endif

@@ -228,7 +228,7 @@ static struct recording *open_once(const struct communicator_init *communicator)
 	return &the_recording;
 }
 
-static void note_init(struct rw_birth *init, uint64_t id, int32_t nranks, int32_t rank)
+static void note_init(struct rw_init *init, uint64_t id, int32_t nranks, int32_t rank)
 {
 	if (atomic_load_explicit(&init->since_ns, memory_order_relaxed))
 		return;
@@ -250,7 +250,7 @@ void process_init_waits(uint64_t id, int32_t nranks, int32_t rank)
 		refused = make_box_and_header(&the_recording, &identity) != 0;
 	}
 	if (the_recording.box.header)
-		note_init(&the_recording.box.header->birth, id, nranks, rank);
+		note_init(&the_recording.box.header->init, id, nranks, rank);
 	pthread_mutex_unlock(&opening);
 }
 
@@ -260,8 +260,8 @@ void process_init_returned(uint64_t id)
 		return;
 	pthread_mutex_lock(&opening);
 	struct rw_box_header *header = the_recording.box.header;
-	if (header && header->birth.id == id)
-		atomic_store_explicit(&header->birth.since_ns, 0, memory_order_release);
+	if (header && header->init.id == id)
+		atomic_store_explicit(&header->init.since_ns, 0, memory_order_release);
 	pthread_mutex_unlock(&opening);
 }
 

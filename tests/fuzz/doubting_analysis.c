@@ -127,13 +127,13 @@ int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wai
 					 TERMINATED(wait->file_system) && TERMINATED(wait->device_name));
 }
 
-int analysis_set_birth(struct analysis *analysis, analysis_process_id process, const struct rw_birth *birth)
+int analysis_set_init(struct analysis *analysis, analysis_process_id process, const struct rw_init *init)
 {
 	(void)analysis;
 	told_text("birth");
 	told_value(process);
-	told_value(birth->since_ns);
-	told_value(birth->id);
+	told_value(init->since_ns);
+	told_value(init->id);
 	return 0;
 }
 

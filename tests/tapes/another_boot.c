@@ -30,7 +30,7 @@ static void move_header(struct rw_box_header *header, const char *host, const ch
 	header->created_realtime_ns += (uint64_t)wall_ns;
 	header->drain_ns = moved(header->drain_ns);
 	header->leased_until_ns = moved(header->leased_until_ns);
-	header->birth.since_ns = moved(header->birth.since_ns);
+	header->init.since_ns = moved(header->init.since_ns);
 	for (int i = 0; i < RW_BOX_ANCHORS; i++) {
 		struct rw_anchor *anchor = &header->anchors[i];
 

@@ -55,12 +55,12 @@ static void add_process(struct analysis *analysis, int rank, int claimed)
 
 static void enter(struct analysis *analysis, int rank, int nranks)
 {
-	const struct rw_birth birth = { .since_ns = seconds(1), .id = 77, .nranks = nranks, .rank = rank % nranks };
+	const struct rw_init init = { .since_ns = seconds(1), .id = 77, .nranks = nranks, .rank = rank % nranks };
 
-	cr_assert_eq(analysis_set_birth(analysis, (analysis_process_id)rank + 1, &birth), 0);
+	cr_assert_eq(analysis_set_init(analysis, (analysis_process_id)rank + 1, &init), 0);
 }
 
-/* All but the late rank wait in the birth of a communicator of `nranks`. */
+/* All but the late rank wait in the init of a communicator of `nranks`. */
 static struct analysis *open_init(struct told *told, bool post_mortem, int waiting, int nranks)
 {
 	struct analysis *analysis = analysis_new(post_mortem, note, told);
@@ -323,14 +323,14 @@ Test(births, nobody_is_named_where_who_is_missing_is_not_certain)
 
 enum { BIRTH = 77, OTHER_BIRTH = 78 };
 
-/* All wait from 1 s on; the late rank has a black box, too, and ends at 3 s in the birth of that id. */
+/* All wait from 1 s on; the late rank has a black box, too, and ends at 3 s in the init of that id. */
 static struct analysis *open_death(struct told *told, bool post_mortem, uint64_t id, bool has_heartbeat)
 {
 	struct analysis *analysis = open_init(told, post_mortem, RANKS, RANKS);
-	const struct rw_birth birth = { .since_ns = seconds(1), .id = id, .nranks = RANKS, .rank = LATE };
+	const struct rw_init init = { .since_ns = seconds(1), .id = id, .nranks = RANKS, .rank = LATE };
 
 	add_process(analysis, LATE, LATE);
-	cr_assert_eq(analysis_set_birth(analysis, LATE + 1, &birth), 0);
+	cr_assert_eq(analysis_set_init(analysis, LATE + 1, &init), 0);
 	if (has_heartbeat)
 		cr_assert_eq(analysis_set_heartbeat(analysis, LATE + 1, seconds(3)), 0);
 	cr_assert_eq(analysis_set_life(analysis, LATE + 1, ANALYSIS_KILLED, -1, seconds(3)), 0);
@@ -386,7 +386,7 @@ Test(births, one_that_ended_elsewhere_is_not_named)
 	analysis_free(analysis);
 }
 
-/* Boxes of processes without a sign of life in a birth: one of them ended before the report was asked for, nobody knows when. */
+/* Boxes of processes without a sign of life in an init: one of them ended before the report was asked for, nobody knows when. */
 Test(births, one_whose_end_has_no_time_is_named_only_while_the_others_are_seen_to_live)
 {
 	struct told told = { 0 };

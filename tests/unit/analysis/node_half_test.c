@@ -157,7 +157,7 @@ static void emit_nothing(void *argument, const struct rw_finding *finding)
 
 /* One rank of two, the other on another host: it calls one AllReduce that ends, and nothing more for ten seconds. `announced`: calls that
  * its box counts. */
-static void stand_idle(const struct rw_birth *birth, uint64_t announced)
+static void stand_idle(const struct rw_init *init, uint64_t announced)
 {
 	static struct rw_box_header box = { .host = "h", .job = "j", .created_ns = 1, .world_size = 2 };
 	struct analysis *analysis = analysis_new(false, emit_nothing, NULL);
@@ -186,8 +186,8 @@ static void stand_idle(const struct rw_birth *birth, uint64_t announced)
 	cr_assert_eq(analysis_add_process(analysis, &process), 0);
 	cr_assert_eq(analysis_add_communicator(analysis, 1, 0, &communicator), 0);
 	cr_assert_eq(analysis_add_operation(analysis, 1, &slot), 0);
-	if (birth)
-		cr_assert_eq(analysis_set_birth(analysis, 1, birth), 0);
+	if (init)
+		cr_assert_eq(analysis_set_init(analysis, 1, init), 0);
 	for (uint64_t now_ns = second; now_ns < 11 * second; now_ns += 100 * ms) {
 		analysis_tick(analysis, now_ns);
 		node_half_tick(half, now_ns, keep_sent, NULL);
@@ -234,9 +234,9 @@ Test(node_half, tells_no_order_where_a_call_was_not_seen)
 
 Test(node_half, does_not_say_that_it_is_missing_while_it_waits_in_the_birth_of_a_communicator)
 {
-	const struct rw_birth birth = { .nranks = 2, .rank = 0, .since_ns = 1000000000 };
+	const struct rw_init init = { .nranks = 2, .rank = 0, .since_ns = 1000000000 };
 
-	stand_idle(&birth, 1);
+	stand_idle(&init, 1);
 	for (size_t i = 0; i < sent_count; i++)
 		cr_expect(sent[i].type != RW_MESSAGE_CALLS || !sent[i].function, "only which calls it made");
 }

@@ -149,12 +149,12 @@ static void show_calls(const struct surroundings *around, struct analysis *analy
 {
 	uint64_t now_ns = (uint64_t)(ms * 1e6);
 	uint32_t sick = FIRST_PROCESS + (uint32_t)around->sick;
-	struct rw_birth birth = { .since_ns = now_ns, .id = 99, .nranks = around->ranks, .rank = around->sick };
+	struct rw_init init = { .since_ns = now_ns, .id = 99, .nranks = around->ranks, .rank = around->sick };
 
 	if (ms < around->from_ms || ms > around->to_ms + 20000)
 		return;
 	if (look % 16 == 0 && around->number % 4 == 1)
-		analysis_set_birth(analysis, sick, look % 32 ? &birth : &(struct rw_birth){ 0 });
+		analysis_set_init(analysis, sick, look % 32 ? &init : &(struct rw_init){ 0 });
 	if (look % 8 == 0 && around->number % 4 == 2)
 		analysis_set_held(analysis, sick, look % 16 ? "cuMemHostRegister" : NULL, "RANKWATCH_GPU_TIME=off", now_ns - 4000000000);
 	if (around->number % 4 == 3)

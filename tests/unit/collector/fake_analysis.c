@@ -145,9 +145,9 @@ int analysis_set_left(struct analysis *analysis, analysis_process_id process, ui
 	return 0;
 }
 
-int analysis_set_birth(struct analysis *analysis, analysis_process_id process, const struct rw_birth *birth)
+int analysis_set_init(struct analysis *analysis, analysis_process_id process, const struct rw_init *init)
 {
-	(void)analysis, (void)process, (void)birth;
+	(void)analysis, (void)process, (void)init;
 	return 0;
 }
 

@@ -128,7 +128,7 @@ Test(boxes, of_a_first_start_there_is_no_earlier_one)
 	boxes_close(&boxes);
 }
 
-static void make_waiting(const char *directory, int rank, uint64_t birth, uint64_t created)
+static void make_waiting(const char *directory, int rank, uint64_t init, uint64_t created)
 {
 	char made[512], named[512];
 	struct box_writer writer;
@@ -137,8 +137,8 @@ static void make_waiting(const char *directory, int rank, uint64_t birth, uint64
 	writer.header->comms_used = 0;
 	writer.communicators[0].born_ns = 0;
 	writer.header->created_realtime_ns = created;
-	writer.header->birth.id = birth;
-	writer.header->birth.since_ns = 1;
+	writer.header->init.id = init;
+	writer.header->init.since_ns = 1;
 	snprintf(made, sizeof(made), "%s", writer.path);
 	/* Of one process only one box has the usual name. */
 	snprintf(named, sizeof(named), "%s/waiting%d" RW_BOX_SUFFIX, directory, rank);

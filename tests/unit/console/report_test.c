@@ -230,10 +230,10 @@ static void make_waiting(const char *directory, int32_t rank)
 	writer.header->comms_used = 0;
 	writer.communicators[0].born_ns = 0;
 	writer.header->world_size = 4;
-	writer.header->birth.id = 0xb1;
-	writer.header->birth.nranks = 4;
-	writer.header->birth.rank = rank;
-	writer.header->birth.since_ns = 5;
+	writer.header->init.id = 0xb1;
+	writer.header->init.nranks = 4;
+	writer.header->init.rank = rank;
+	writer.header->init.since_ns = 5;
 	snprintf(named, sizeof(named), "%s/waiting%d" RW_BOX_SUFFIX, directory, rank);
 	cr_assert_eq(rename(writer.path, named), 0);
 	box_writer_close(&writer);

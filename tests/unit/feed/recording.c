@@ -126,9 +126,9 @@ int analysis_add_network(struct analysis *analysis, const struct analysis_networ
 	return 0;
 }
 
-int analysis_set_birth(struct analysis *analysis, analysis_process_id process, const struct rw_birth *birth)
+int analysis_set_init(struct analysis *analysis, analysis_process_id process, const struct rw_init *init)
 {
-	record(analysis, RECORDED_BIRTH, process)->birth = *birth;
+	record(analysis, RECORDED_BIRTH, process)->init = *init;
 	return 0;
 }
 

@@ -24,7 +24,7 @@ struct recorded {
 	const char *remedy; /* HELD */
 	struct analysis_process process_told; /* PROCESS, without its box */
 	struct rw_communicator communicator; /* COMMUNICATOR */
-	struct rw_birth birth; /* BIRTH */
+	struct rw_init init; /* BIRTH */
 	struct rw_operation operation;
 	struct analysis_wait wait;
 	struct analysis_scanning scanning;

@@ -81,23 +81,23 @@ Test(limits, a_communicator_in_the_making_is_told_before_there_is_any_and_when_i
 	struct feed *feed = start();
 
 	writer.header->comms_used = 0;
-	writer.header->birth.id = 99;
-	writer.header->birth.nranks = 8;
-	writer.header->birth.rank = 3;
-	writer.header->birth.since_ns = 5 * MS;
+	writer.header->init.id = 99;
+	writer.header->init.nranks = 8;
+	writer.header->init.rank = 3;
+	writer.header->init.since_ns = 5 * MS;
 	cr_assert_eq(feed_poll(feed, 10 * MS), 0);
 	cr_expect_eq(analysis.records[0].kind, RECORDED_PROCESS);
-	cr_expect_eq(told(RECORDED_BIRTH, 0)->birth.since_ns, 5 * MS);
-	cr_expect_eq(told(RECORDED_BIRTH, 0)->birth.id, 99);
-	cr_expect_eq(told(RECORDED_BIRTH, 0)->birth.rank, 3);
+	cr_expect_eq(told(RECORDED_BIRTH, 0)->init.since_ns, 5 * MS);
+	cr_expect_eq(told(RECORDED_BIRTH, 0)->init.id, 99);
+	cr_expect_eq(told(RECORDED_BIRTH, 0)->init.rank, 3);
 	cr_assert_eq(feed_poll(feed, 20 * MS), 0);
 	cr_expect_eq(recording_count(&analysis, RECORDED_BIRTH), 1, "nothing changed");
-	writer.header->birth.since_ns = 25 * MS;
+	writer.header->init.since_ns = 25 * MS;
 	cr_assert_eq(feed_poll(feed, 30 * MS), 0);
-	cr_expect_eq(told(RECORDED_BIRTH, 1)->birth.since_ns, 25 * MS, "the next one");
-	writer.header->birth.since_ns = 0;
+	cr_expect_eq(told(RECORDED_BIRTH, 1)->init.since_ns, 25 * MS, "the next one");
+	writer.header->init.since_ns = 0;
 	cr_assert_eq(feed_poll(feed, 40 * MS), 0);
-	cr_expect_eq(told(RECORDED_BIRTH, 2)->birth.since_ns, 0, "it is over");
+	cr_expect_eq(told(RECORDED_BIRTH, 2)->init.since_ns, 0, "it is over");
 	cr_expect_eq(recording_count(&analysis, RECORDED_PROCESS), 1);
 	feed_free(feed);
 }

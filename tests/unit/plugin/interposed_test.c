@@ -169,10 +169,10 @@ static void make(void **comm, unsigned int number)
 static void show_birth(void)
 {
 	struct recording *recording = recording_get();
-	const struct rw_birth *birth = recording ? &recording->box.header->birth : NULL;
+	const struct rw_init *init = recording ? &recording->box.header->init : NULL;
 
-	if (birth && birth->since_ns)
-		fprintf(course.out, "in the making at %lu: %lx rank %d of %d\n", course.now_ns, birth->id, birth->rank, birth->nranks);
+	if (init && init->since_ns)
+		fprintf(course.out, "in the making at %lu: %lx rank %d of %d\n", course.now_ns, init->id, init->rank, init->nranks);
 }
 
 static void drawn_group(unsigned int number)

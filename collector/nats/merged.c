@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/nats/port_pieces.h"
 #include "finding/value.h"
 
 static struct merged_voice *find_voice(const struct merged *merged, const char *host, const char *id)
@@ -64,9 +65,12 @@ static const struct merged_voice *best_voice(const struct merged *merged, const 
 
 static void tell(struct merged *merged, struct merged_told *told, const json_t *finding, const char *state)
 {
-	json_t *copy = json_copy((json_t *)finding);
+	json_t *copy = json_copy((json_t *)finding), *evidence = port_pieces_evidence(told->ports, told->host, finding);
 
 	told->revision++;
+	if (copy && evidence)
+		json_object_set(copy, "evidence", evidence);
+	json_decref(evidence);
 	if (copy && !json_object_set_new(copy, "state", json_string(state)) &&
 	    !json_object_set_new(copy, "revision", json_integer(told->revision)))
 		merged->emit(merged->argument, copy);
@@ -88,17 +92,21 @@ static int raise_voice(struct merged *merged, const struct merged_voice *voice)
 		if (make_room((void **)&merged->told, &merged->told_room, merged->told_count, sizeof(*merged->told)))
 			return -ENOMEM;
 		told = &merged->told[merged->told_count++];
-		*told = (struct merged_told){ 0 };
+		*told = (struct merged_told){ .ports = json_object() };
 		snprintf(told->id, sizeof(told->id), "%s", voice->id);
-		speak(merged, told, voice);
-	} else if (best_voice(merged, told) == voice) {
-		speak(merged, told, voice);
 	}
+
+	bool ports_changed = port_pieces_note(told->ports, voice->host, voice->finding);
+	const struct merged_voice *best = best_voice(merged, told);
+
+	if (best == voice || ports_changed)
+		speak(merged, told, best);
 	return 0;
 }
 
 static void forget_told(struct merged *merged, struct merged_told *told)
 {
+	json_decref(told->ports);
 	*told = merged->told[--merged->told_count];
 }
 
@@ -211,6 +219,8 @@ void merged_free(struct merged *merged)
 {
 	for (size_t i = 0; i < merged->voice_count; i++)
 		json_decref(merged->voices[i].finding);
+	for (size_t i = 0; i < merged->told_count; i++)
+		json_decref(merged->told[i].ports);
 	free(merged->voices);
 	free(merged->told);
 	merged->voices = NULL;

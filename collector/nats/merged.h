@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Findings of many nodes as one list. A finding's id is made of what it says (docs/findings.md), so those who find the same
- * use the same one: it is told once, by the voice that knows most (its cause, then the rank's own host), and closed when none has it
- * open any more. Pure.
+ * use the same one: it is told once, by the voice that knows most (its cause, then the rank's own host), with what the network
+ * ports of all these hosts showed (port_pieces.h), and closed when none has it open any more. Pure.
  */
 #ifndef COLLECTOR_NATS_MERGED_H
 #define COLLECTOR_NATS_MERGED_H
@@ -29,6 +29,7 @@ struct merged_voice {
 struct merged_told {
 	char id[24];
 	char host[SUBJECT_NAME]; /* who tells it */
+	json_t *ports; /* as port_pieces_note() takes it; stays while the finding is open, also of hosts that closed it */
 	json_int_t revision;
 };
 

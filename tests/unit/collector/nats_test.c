@@ -14,6 +14,7 @@
 #include "collector/nats/hosts.h"
 #include "collector/nats/letters.h"
 #include "collector/nats/merged.h"
+#include "finding/ports_text.h"
 #include "collector/nats/partial.h"
 #include "collector/nats/publisher.h"
 #include "collector/nats/roll.h"
@@ -256,7 +257,7 @@ Test(hosts, are_bounded)
 
 struct told {
 	unsigned count;
-	char state[16], text[64];
+	char state[16], text[64], ports[512];
 	json_int_t revision;
 };
 
@@ -268,6 +269,11 @@ static void on_finding(void *argument, const json_t *finding)
 	snprintf(told->state, sizeof(told->state), "%s", json_string_value(json_object_get(finding, "state")));
 	snprintf(told->text, sizeof(told->text), "%s", json_string_value(json_object_get(finding, "text")));
 	told->revision = json_integer_value(json_object_get(finding, "revision"));
+	memset(told->ports, 0, sizeof(told->ports));
+	FILE *ports = fmemopen(told->ports, sizeof(told->ports) - 1, "w");
+
+	ports_text_write(ports, finding);
+	fclose(ports);
 }
 
 static json_t *finding(const char *id, const char *state, const char *text, const char *cause)
@@ -327,6 +333,46 @@ Test(merged, the_ranks_own_host_is_believed_before_another_and_a_node_before_the
 	put(&merged, "h1", finding("0a-0", "open", "by its own host", NULL));
 	cr_expect_str_eq(told.text, "by its own host");
 	cr_expect_eq(told.count, 3);
+	merged_free(&merged);
+}
+
+/* ports: "a|b", what a host's ports showed. */
+static json_t *with_ports(json_t *finding, const char *ports)
+{
+	json_t *evidence = json_pack("[{s:s, s:n, s:s}]", "source", "messages", "ms", "what", "no ports");
+	char *copy = strdup(ports), *rest = copy, *what;
+
+	while ((what = strsep(&rest, "|")))
+		json_array_append_new(evidence, json_pack("{s:s, s:n, s:s}", "source", "port", "ms", "what", what));
+	free(copy);
+	json_object_set_new(finding, "evidence", evidence);
+	return finding;
+}
+
+Test(merged, what_the_ports_of_each_host_showed_is_told)
+{
+	struct told told = { 0 };
+	struct merged merged = { .emit = on_finding, .argument = &told };
+
+	put(&merged, "h1", finding("0a-0", "open", "by h1", NULL));
+	cr_expect_str_eq(told.ports, "");
+	put(&merged, "h2", with_ports(finding("0a-0", "open", "by h2", NULL), "eth0: link went down once"));
+	cr_expect_eq(told.count, 2, "its ports are news, though another tells it");
+	cr_expect_str_eq(told.text, "by h1");
+	cr_expect_str_eq(told.ports, "h2, eth0: link went down once");
+	put(&merged, "h3", with_ports(finding("0a-0", "open", "by h3", NULL), "ib0: symbol errors +31|ib1: symbol errors +30"));
+	cr_expect_str_eq(told.ports, "h2, eth0: link went down once; h3, ib0: symbol errors +31; h3, ib1: symbol errors +30");
+	put(&merged, "h1", with_ports(finding("0a-0", "update", "by h1", NULL), "h1, e1: is down|e2: is down"));
+	cr_expect_str_eq(told.ports, "h1, e1: is down; h2, eth0: link went down once; h3, ib0: symbol errors +31",
+			 "the teller's first, and each host's weightiest before any second one");
+	cr_expect_eq(told.count, 4);
+	put(&merged, "h2", finding("0a-0", "closed", "over for h2", NULL));
+	put(&merged, "h1", finding("0a-0", "closed", "over for h1", NULL));
+	cr_expect_str_eq(told.text, "by h3");
+	put(&merged, "h3", with_ports(finding("0a-0", "closed", "over", NULL), "ib0: symbol errors +31"));
+	cr_expect_str_eq(told.state, "closed");
+	cr_expect_str_eq(told.ports, "h3, ib0: symbol errors +31; h2, eth0: link went down once; h1, e1: is down",
+			 "what was said stays to the end");
 	merged_free(&merged);
 }
 

@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/shortage.h"
+
 enum { IDS = 4 /* real, effective, saved, of the file system */ };
 
 /* What /proc/PID/status says of a process. */
@@ -32,15 +34,21 @@ __attribute__((format(printf, 2, 3))) static int refuse(char why[WRITER_PROCESS_
 	return -EPERM;
 }
 
+/* Why a file of /proc/PID could not be had, from errno: the process has ended, or we are short of something. */
+static int absence(void)
+{
+	return shortage_is(-errno) ? -errno : -ESRCH;
+}
+
 static int read_text(int directory, const char *name, char *text, size_t room)
 {
-	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC), err = fd < 0 ? absence() : 0;
 	ssize_t length = fd < 0 ? -1 : read(fd, text, room - 1);
 
 	if (fd >= 0)
 		close(fd);
 	text[length > 0 ? length : 0] = '\0';
-	return length > 0 ? 0 : -ESRCH;
+	return length > 0 ? 0 : err ? err : -ESRCH;
 }
 
 static bool read_ids(const char *text, const char *key, unsigned ids[IDS])
@@ -72,7 +80,7 @@ static int read_start(int proc_fd, uint64_t *ticks)
 	for (int i = 2; field && i < 22; i++)
 		field = strchr(field + 1, ' ');
 	*ticks = field ? strtoull(field, NULL, 10) : 0;
-	return field ? 0 : -ESRCH;
+	return field ? 0 : err ? err : -ESRCH;
 }
 
 static bool are_all(const unsigned ids[IDS], unsigned id)
@@ -107,7 +115,7 @@ static int check_rights(const struct writer_process *process, gid_t *gid, char w
 	if (!err)
 		err = read_status(process->proc_fd, &status);
 	if (err || !status.has_memory)
-		return -ESRCH;
+		return err ? err : -ESRCH;
 	*gid = status.gids[0];
 	if (process->uid == (uid_t)-1)
 		return 0;
@@ -175,9 +183,11 @@ int writer_process_open(struct writer_process *process, pid_t pid, uid_t owner, 
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	opened.pidfd =
 	    (int)syscall(SYS_pidfd_open, pid, 0); /* only for its exit status: kernels before 5.3 have none */
+	if (opened.pidfd < 0 && shortage_is(-errno))
+		err = -errno;
 	opened.proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (opened.proc_fd < 0)
-		err = -ESRCH;
+		err = absence();
 	if (!err && (owner == (uid_t)-1 || is_anybody(owner)))
 		err = refuse(why, "uid %u stands here for each user whom this user namespace does not know",
 			     (unsigned)owner);
@@ -254,7 +264,7 @@ static int adopt(struct writer_process *process, char why[WRITER_PROCESS_WHY])
 		return -ESRCH;
 	process->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (process->proc_fd < 0)
-		return -ESRCH;
+		return absence();
 	if (is_anybody(process->uid))
 		return refuse(why, "uid %u stands here for each user whom this user namespace does not know",
 			      (unsigned)process->uid);

@@ -10,6 +10,7 @@
 #include <rankwatch/helper.h>
 
 #include "base/foreign_text.h"
+#include "base/shortage.h"
 #include "collector/inner_threads.h"
 #include "collector/own_cost.h"
 #include "collector/sources/kernel_source.h"
@@ -187,9 +188,11 @@ static int watch_in_kernel(struct host *host, struct process *process)
 	int err = host->kernel ? kernel_source_watch(host->kernel, process->id, writer->pid, writer->pidfd, why) : -ENOSYS;
 
 	/* Only now: an exec that comes later ends the watching by itself. */
-	if (!err && writer_process_check(writer, unproven)) {
+	int unfit = err ? 0 : writer_process_check(writer, unproven);
+
+	if (unfit) {
 		kernel_source_unwatch(host->kernel, writer->pid);
-		err = -EPERM;
+		err = shortage_is(unfit) ? unfit : -EPERM;
 	}
 	process->by_kernel = !err;
 	if (host->kernel && err)

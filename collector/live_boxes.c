@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
+#include "base/shortage.h"
 #include "analysis/port_evidence.h"
 #include "blackbox/saved.h"
 #include <rankwatch/ending.h>
@@ -36,7 +37,7 @@ struct live_boxes {
 	struct live_world world;
 	uint64_t opened_ns, scanned_ns;
 	unsigned given_up;
-	bool changed;
+	bool changed, short_of_something, shortage_said;
 	const char *directory;
 	analysis_process_id next_id;
 };
@@ -50,6 +51,17 @@ static uint64_t ms_to_ns(uint64_t ms)
 static void say(const char *directory, const char *sentence)
 {
 	foreign_line(stderr, "rankwatch: %s: %s", directory, sentence);
+}
+
+/* Said once for all boxes, until a scan lacks nothing. */
+static void note_shortage(struct live_boxes *boxes, const char *directory, int err)
+{
+	boxes->short_of_something = true;
+	if (boxes->shortage_said)
+		return;
+	boxes->shortage_said = true;
+	foreign_line(stderr, "rankwatch: %s: not every black box can be read now, and is tried again each second: %s", directory,
+		     strerror(-err));
 }
 
 static bool is_ours(const struct live_boxes *boxes, const struct rw_box_header *header)
@@ -79,20 +91,33 @@ static void name_mount(void *argument, uint64_t device, char file_system[16], ch
 	box->request->mount(box->request->watcher, box->writer.pid, device, file_system, device_name);
 }
 
-/* Its records are read all the same: they are its owner's word, and nobody else's secret. */
-static void hold_process(struct live_box *box, const struct box_reader *reader, pid_t pid, const char *directory)
+/* 0, or -errno of shortage_is(). Of a process that is not held the records are read all the same: they are its owner's word, and
+ * nobody else's secret. */
+static int hold_process(struct live_box *box, const struct box_reader *reader, pid_t pid, const char *directory)
 {
 	char why[WRITER_PROCESS_WHY];
+	int err = live_box_hold_process(box, reader, pid, why);
 
-	if (live_box_hold_process(box, reader, pid, why) == -EPERM)
+	if (err == -EPERM)
 		foreign_line(stderr, "rankwatch: %s: a black box points at a process that is not watched: %s",
 			     directory, why);
+	return shortage_is(err) ? err : 0;
+}
+
+static enum box_state put_off(struct live_boxes *boxes, struct live_box *box, struct box_reader *reader, const char *directory,
+			      int err)
+{
+	note_shortage(boxes, directory, err);
+	writer_process_close(&box->writer);
+	box_reader_close(reader);
+	return BOX_UNREADABLE;
 }
 
 static enum box_state admit(struct live_boxes *boxes, struct live_box *box, struct box_reader *reader,
 			    const char *directory)
 {
 	pid_t pid = 0;
+	int err = 0;
 	enum box_life life = box_reader_life(reader, &pid);
 
 	if (!is_ours(boxes, &reader->header)) {
@@ -104,13 +129,13 @@ static enum box_state admit(struct live_boxes *boxes, struct live_box *box, stru
 		return BOX_OTHER_WORLD;
 	}
 	if (life == BOX_ALIVE)
-		hold_process(box, reader, pid, directory);
+		err = hold_process(box, reader, pid, directory);
+	if (err)
+		return put_off(boxes, box, reader, directory, err);
 	box->id = boxes->next_id++;
 	box->feed = feed_new(boxes->request.analysis, box->id, reader);
-	if (!box->feed) {
-		say(directory, "no memory for a black box: its rank is not watched");
-		return BOX_REFUSED;
-	}
+	if (!box->feed)
+		return put_off(boxes, box, reader, directory, -ENOMEM);
 	box->request = &boxes->request;
 	if (life == BOX_ALIVE)
 		feed_set_writer(box->feed, box->writer.pid);
@@ -134,7 +159,9 @@ static void try_open(struct live_boxes *boxes, struct live_box *box, const char 
 		box->state = admit(boxes, box, &reader, directory);
 		return;
 	}
-	if (err == -ENOENT || now_ns - box->seen_ns < ms_to_ns(SETTLE_MS))
+	if (shortage_is(err))
+		note_shortage(boxes, directory, err);
+	if (shortage_is(err) || err == -ENOENT || now_ns - box->seen_ns < ms_to_ns(SETTLE_MS))
 		return;
 	say(directory, *why ? why : strerror(-err));
 	box->state = BOX_REFUSED;
@@ -159,17 +186,27 @@ static void look_at(void *argument, const char *directory, int dirfd, const char
 		try_open(boxes, box, directory, dirfd, name, now_ns);
 }
 
+static bool scan_place(struct live_boxes *boxes, struct watched_directory *place)
+{
+	int err = watched_directory_scan(place, look_at, boxes);
+
+	if (shortage_is(err))
+		note_shortage(boxes, watched_directory_path(place), err);
+	return !err;
+}
+
 static void scan(struct live_boxes *boxes, uint64_t now_ns)
 {
 	bool whole = true;
 
 	boxes->scanned_ns = now_ns;
-	boxes->changed = false;
+	boxes->changed = boxes->short_of_something = false;
 	live_world_update(&boxes->world, boxes->files.box, boxes->files.count);
 	for (int i = 0; i < boxes->place_count; i++)
-		whole &= watched_directory_scan(boxes->places[i], look_at, boxes);
+		whole &= scan_place(boxes, boxes->places[i]);
 	if (whole)
 		box_files_forget(&boxes->files, now_ns);
+	boxes->shortage_said &= boxes->short_of_something;
 }
 
 static void rescan(struct live_boxes *boxes, uint64_t now_ns)

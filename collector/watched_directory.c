@@ -27,13 +27,13 @@ static void on_change(uv_fs_event_t *watch, const char *name, int events, int st
 	}
 }
 
-bool watched_directory_scan(struct watched_directory *directory, watched_directory_look *look, void *argument)
+int watched_directory_scan(struct watched_directory *directory, watched_directory_look *look, void *argument)
 {
 	DIR *stream = opendir(directory->path);
 
 	if (!stream) {
 		directory->watched = false;
-		return errno == ENOENT;
+		return errno == ENOENT ? 0 : -errno;
 	}
 	/* Without inotify (its limits are per user) the rescan finds everything, a second later. */
 	if (!directory->watched)
@@ -41,7 +41,12 @@ bool watched_directory_scan(struct watched_directory *directory, watched_directo
 	for (const struct dirent *entry; (entry = readdir(stream));)
 		look(argument, directory->path, dirfd(stream), entry->d_name);
 	closedir(stream);
-	return true;
+	return 0;
+}
+
+const char *watched_directory_path(const struct watched_directory *directory)
+{
+	return directory->path;
 }
 
 int watched_directory_open(struct watched_directory **directory, uv_loop_t *loop, const char *path, bool *changed)

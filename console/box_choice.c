@@ -8,7 +8,7 @@
 
 #include "base/foreign_text.h"
 #include "console/box_runs.h"
-#include "console/descriptor_limit.h"
+#include "base/descriptor_limit.h"
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {

@@ -20,7 +20,7 @@
 #include "protocol/lock.h"
 #include "console/box_removal.h"
 #include "console/box_runs.h"
-#include "console/descriptor_limit.h"
+#include "base/descriptor_limit.h"
 #include "console/size.h"
 
 enum {

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptor_limit.h"
+
 struct queued {
 	struct queued *next;
 	size_t length;
@@ -18,7 +20,7 @@ struct queued {
 
 struct command_sink {
 	uv_loop_t *loop;
-	const char *command;
+	char *command; /* what the shell is given */
 	uint64_t limit_ms;
 	struct queued *first, **last; /* the first one's command runs */
 	unsigned pending, handles;    /* handles: of the command that runs, not closed yet */
@@ -29,13 +31,28 @@ struct command_sink {
 	uv_timer_t timer;
 };
 
+/* The collector's own limit of open files may be far above what programs expect that use select(2). */
+static char *with_usual_limits(const char *command)
+{
+	unsigned long long descriptors = descriptor_limit_before();
+	char *whole = NULL;
+
+	if (!descriptors)
+		return strdup(command);
+	return asprintf(&whole, "ulimit -S -n %llu; %s", descriptors, command) < 0 ? NULL : whole;
+}
+
 struct command_sink *command_sink_open(uv_loop_t *loop, const char *command, uint64_t limit_ms)
 {
 	struct command_sink *sink = calloc(1, sizeof(*sink));
 
 	if (!sink)
 		return NULL;
-	*sink = (struct command_sink){ .loop = loop, .command = command, .limit_ms = limit_ms };
+	*sink = (struct command_sink){ .loop = loop, .command = with_usual_limits(command), .limit_ms = limit_ms };
+	if (!sink->command) {
+		free(sink);
+		return NULL;
+	}
 	sink->last = &sink->first;
 	return sink;
 }
@@ -127,7 +144,7 @@ static int spawn(struct command_sink *sink, int input)
 	};
 	uv_process_options_t options = {
 		.file = "/bin/sh",
-		.args = (char *[]){ "sh", "-c", (char *)sink->command, NULL },
+		.args = (char *[]){ "sh", "-c", sink->command, NULL },
 		.flags = UV_PROCESS_DETACHED,
 		.stdio = stdio,
 		.stdio_count = 3,
@@ -233,5 +250,7 @@ void command_sink_close(struct command_sink *sink)
 		sink->first = queued->next;
 		free(queued);
 	}
+	if (sink)
+		free(sink->command);
 	free(sink);
 }

@@ -13,7 +13,8 @@ enum { COMMAND_SINK_QUEUE = 32, COMMAND_SINK_LIMIT_MS = 30000 };
 
 struct command_sink;
 
-/* limit_ms: a command that takes longer is killed, with what it started in its session. NULL: no memory. */
+/* command: copied. limit_ms: a command that takes longer is killed, with what it started in its session. It may have as many
+ * files open as programs usually may, whatever descriptor_limit_raise() did for the collector. NULL: no memory. */
 struct command_sink *command_sink_open(uv_loop_t *loop, const char *command, uint64_t limit_ms);
 /* Runs the command for the line (without a newline) when its turn comes. Beyond COMMAND_SINK_QUEUE waiting ones it is
  * dropped. The first failure and the first drop are said on stderr. Accepts NULL. */

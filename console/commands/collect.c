@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/descriptor_limit.h"
 #include "collector/collector.h"
 #include "collector/job_collector.h"
 #include "console/command.h"
@@ -125,6 +126,7 @@ static int run(const struct command *command, int argc, char **argv)
 	options.collector.save = options.sinks.save;
 	options.collector.save_limit = options.sinks.save_limit_bytes;
 	kept_boxes_trim_beside(options.sinks.keep_bytes, "rankwatch collect");
+	descriptor_limit_raise();
 	return collector_run(&options.collector) == COLLECTOR_DONE ? COMMAND_DONE : COMMAND_FAILED;
 }
 

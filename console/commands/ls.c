@@ -17,7 +17,7 @@
 #include "console/box_runs.h"
 #include "console/collectors.h"
 #include "console/command.h"
-#include "console/descriptor_limit.h"
+#include "base/descriptor_limit.h"
 #include "console/size.h"
 
 enum { ANSWER_MS = 500 };

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/descriptor_limit.h"
 #include "box_process.h"
 #include "collector/sinks/command.h"
 
@@ -73,6 +75,24 @@ Test(command_sink, lines_come_one_after_the_other_each_to_a_command_of_its_own)
 
 	cr_expect_eq(run_for(sink, (const char *[]){ "{\"a\":1}", "{\"b\":2}", NULL }), 0);
 	cr_expect_str_eq(contents("log"), "begin\n{\"a\":1}\nend\nbegin\n{\"b\":2}\nend\n");
+}
+
+Test(command_sink, a_command_may_open_as_many_files_as_before_the_collector_raised_its_limit)
+{
+	struct rlimit limit;
+
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	cr_assert_gt(limit.rlim_max, 250);
+	limit.rlim_cur = 250;
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	descriptor_limit_raise();
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	cr_expect_eq(limit.rlim_cur, limit.rlim_max);
+
+	struct command_sink *sink = command_sink_open(&loop, "ulimit -S -n >log; cat >>log", DEADLINE_MS);
+
+	cr_expect_eq(run_for(sink, (const char *[]){ "{}", NULL }), 0);
+	cr_expect_str_eq(contents("log"), "250\n{}\n");
 }
 
 Test(command_sink, a_command_that_fails_is_told_once_and_run_again)

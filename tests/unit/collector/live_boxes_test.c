@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,6 +96,29 @@ static void write_file(const char *name, const char *content)
 	fclose(file);
 }
 
+enum { ALL = -1 };
+
+/* spare: so many more can be opened, or ALL. */
+static void leave_descriptors(int spare)
+{
+	struct rlimit limit;
+
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = limit.rlim_max;
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	if (spare == ALL)
+		return;
+
+	int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	cr_assert_geq(next, 0);
+	close(next);
+	limit.rlim_cur = (rlim_t)(next + spare);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static int spare_while_polled = ALL;
+
 static char *stderr_of_polls(int times)
 {
 	static char text[4096];
@@ -103,7 +127,9 @@ static char *stderr_of_polls(int times)
 
 	fflush(stderr);
 	dup2(fileno(file), STDERR_FILENO);
+	leave_descriptors(spare_while_polled);
 	poll_times(times);
+	leave_descriptors(ALL);
 	fflush(stderr);
 	dup2(saved, STDERR_FILENO);
 	close(saved);
@@ -285,6 +311,38 @@ Test(live_boxes, foreign_files_are_refused_with_one_line_each_once)
 	cr_expect_eq(lines_in(said), 2, "%s", said);
 	cr_expect_null(strchr(said, '\033'));
 	cr_expect_eq(appeared, 0);
+}
+
+/* What a collector opens for one rank: the directory, its watch, the box, the process, files of it. */
+enum { DESCRIPTORS_FOR_A_RANK = 7 };
+
+static void expect_found_when_descriptors_are_back(int spare)
+{
+	open_boxes("j");
+	pid_t pid = box_process_start(places[0], "j", 100 + (uint64_t)spare); /* earlier ranks are of another world */
+
+	spare_while_polled = spare;
+	char *said = stderr_of_polls(6);
+
+	cr_expect_eq(lines_in(said), appeared ? 0 : 1, "with %d: %s", spare, said);
+	cr_expect(appeared || strstr(said, "Too many open files"), "with %d: %s", spare, said);
+	spare_while_polled = ALL;
+	said = stderr_of_polls(2);
+	cr_expect_str_eq(said, "");
+	cr_expect_eq(appeared, 1, "with %d", spare);
+	cr_expect_eq(last_pid, pid, "with %d: never without its process", spare);
+	box_process_kill(pid);
+}
+
+Test(live_boxes, a_rank_that_no_descriptor_was_left_for_is_found_when_there_are_some)
+{
+	for (int spare = 0; spare <= DESCRIPTORS_FOR_A_RANK; spare++) {
+		appeared = 0;
+		expect_found_when_descriptors_are_back(spare);
+		live_boxes_close(boxes);
+		uv_run(&loop, UV_RUN_DEFAULT);
+	}
+	open_boxes("j");
 }
 
 Test(live_boxes, a_box_that_shrinks_is_given_up_with_a_line_and_the_others_go_on)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "console/descriptor_limit.h"
+#include "base/descriptor_limit.h"
 
 #include <sys/resource.h>
+
+static rlim_t before;
 
 void descriptor_limit_raise(void)
 {
@@ -9,6 +11,14 @@ void descriptor_limit_raise(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
 		return;
+	rlim_t was = limit.rlim_cur;
+
 	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
+	if (!setrlimit(RLIMIT_NOFILE, &limit))
+		before = was;
+}
+
+unsigned long long descriptor_limit_before(void)
+{
+	return before;
 }

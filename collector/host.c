@@ -463,6 +463,7 @@ void host_poll(struct host *host, uint64_t now_ns)
 	count_losses(host, now_ns);
 	prove_all(host, now_ns);
 	read_memory(host, now_ns);
+	mounts_expire(host->mounts, now_ns);
 	if (now_ns < host->next_sample_ns)
 		return;
 	uint64_t begin_ns = cost_ns(host);

@@ -18,6 +18,7 @@ struct mounts {
 	int own_fd;                  /* /proc/self/mountinfo: poll(2) tells of changes; -1 without /proc */
 	struct mount_entry *entries; /* one without file_system says: looked for, not there */
 	size_t count, room;
+	uint64_t since_ns; /* nothing that is known is older; 0: mounts_expire() has seen nothing known yet */
 };
 
 int mounts_open(struct mounts **mounts, const char *proc_root)
@@ -91,7 +92,7 @@ static bool parse(const char *line, struct mount_entry *entry)
 	int end = 0;
 
 	*entry = (struct mount_entry){ 0 };
-	if (sscanf(line, "%d %*d %u:%u %*s %255s%n", &entry->id, &major, &minor, entry->point, &end) != 4)
+	if (sscanf(line, "%d %*d %u:%u %*s %*s%n", &entry->id, &major, &minor, &end) != 3)
 		return false;
 	const char *rest = strstr(line + end, " - ");
 	if (!rest || sscanf(rest, " - %63s %127s", file_system, source) != 2)
@@ -99,7 +100,6 @@ static bool parse(const char *line, struct mount_entry *entry)
 
 	entry->device = makedev(major, minor);
 	snprintf(entry->file_system, sizeof(entry->file_system), "%.15s", file_system);
-	unescape(entry->point);
 	unescape(source);
 	snprintf(entry->source, sizeof(entry->source), "%.31s", source + (strncmp(source, "/dev/", 5) ? 0 : 5));
 	return true;
@@ -133,13 +133,27 @@ static void read_table(struct mounts *mounts, pid_t pid)
 	fclose(file);
 }
 
+static void forget(struct mounts *mounts)
+{
+	mounts->count = 0;
+	mounts->since_ns = 0;
+}
+
 /* A device number or a mount's id can come back as another one's after an unmount. */
 static void forget_if_changed(struct mounts *mounts)
 {
 	struct pollfd own = { .fd = mounts->own_fd, .events = POLLPRI };
 
 	if (mounts->own_fd >= 0 && poll(&own, 1, 0) > 0 && own.revents & POLLPRI)
-		mounts->count = 0;
+		forget(mounts);
+}
+
+void mounts_expire(struct mounts *mounts, uint64_t now_ns)
+{
+	if (mounts->count && !mounts->since_ns)
+		mounts->since_ns = now_ns;
+	if (mounts->since_ns && now_ns - mounts->since_ns >= MOUNTS_KEPT_NS)
+		forget(mounts);
 }
 
 static const struct mount_entry *look_up(struct mounts *mounts, pid_t pid, uint64_t device, int32_t id)

@@ -12,20 +12,26 @@
 
 struct mounts;
 
+#define MOUNTS_KEPT_NS UINT64_C(10000000000)
+
 struct mount_entry {
 	int32_t id;           /* unique on the machine while mounted; as mnt_id in /proc/PID/fdinfo/N */
 	uint64_t device;      /* makedev() of the super block */
 	char file_system[16]; /* "ext4", "nfs4", "fuse.slow" */
 	char source[32];      /* "loop3" (without /dev/), "server:/x"; its end is cut when longer */
-	char point[256];      /* in the name space of the process it was read from */
 };
 
 /* proc_root: "/proc", or a recorded tree. 0 or -errno. */
 int mounts_open(struct mounts **mounts, const char *proc_root);
 void mounts_close(struct mounts *mounts); /* accepts NULL */
 
+/* Forgets what is older than MOUNTS_KEPT_NS: poll(2) tells of changes in the caller's own mount name space only, and a container's
+ * mount may have gone and left its numbers to another. Call it regularly, with a clock that does not go back. */
+void mounts_expire(struct mounts *mounts, uint64_t now_ns);
+
 /* The mount, looked up in the mount name space of `pid` when it is not known yet. What is known is forgotten when the
- * caller's own mount table changes. NULL: not there (sockets, pipes, unreadable). Valid until the next call. */
+ * caller's own mount table changes, and by mounts_expire(). NULL: not there (sockets, pipes, unreadable). Valid until the next
+ * call. */
 const struct mount_entry *mounts_by_device(struct mounts *mounts, pid_t pid, uint64_t device);
 const struct mount_entry *mounts_by_id(struct mounts *mounts, pid_t pid, int32_t id);
 

@@ -43,7 +43,6 @@ Test(mounts, a_device_is_found_with_its_file_system_and_source)
 	cr_assert(ne(ptr, (void *)entry, NULL));
 	cr_expect(eq(str, (char *)entry->file_system, "ext4"));
 	cr_expect(eq(str, (char *)entry->source, "loop3"));
-	cr_expect(eq(str, (char *)entry->point, "/mnt/slow"));
 }
 
 Test(mounts, network_and_fuse_mounts_keep_their_own_names)
@@ -51,7 +50,7 @@ Test(mounts, network_and_fuse_mounts_keep_their_own_names)
 	const struct mount_entry *nfs = mounts_by_id(mounts, 4711, 37);
 	cr_assert(ne(ptr, (void *)nfs, NULL));
 	cr_expect(eq(str, (char *)nfs->source, "server:/export/logs"));
-	cr_expect(eq(str, (char *)nfs->point, "/net/my logs"));
+	cr_expect(eq(str, (char *)nfs->file_system, "nfs4"));
 
 	const struct mount_entry *fuse = mounts_by_id(mounts, 4711, 38);
 	cr_assert(ne(ptr, (void *)fuse, NULL));
@@ -85,6 +84,27 @@ Test(mounts, a_mount_in_another_name_space_is_found_through_its_process)
 	const struct mount_entry *entry = mounts_by_device(mounts, 5000, makedev(8, 1));
 	cr_assert(ne(ptr, (void *)entry, NULL));
 	cr_expect(eq(str, (char *)entry->source, "sda1"));
+}
+
+/* Its own process's name space says nothing of it. */
+Test(mounts, a_device_number_that_a_container_uses_again_is_looked_up_again_after_seconds)
+{
+	const uint64_t second = 1000000000, begin_ns = 77 * second;
+
+	tree_write(&tree, "5000/mountinfo", "90 80 0:99 / /data rw - nfs4 server:/a rw\n");
+	cr_assert(ne(ptr, (void *)mounts_by_device(mounts, 5000, makedev(0, 99)), NULL));
+	cr_expect(eq(ptr, (void *)mounts_by_id(mounts, 5000, 91), NULL));
+	mounts_expire(mounts, begin_ns);
+	tree_write(&tree, "5000/mountinfo", "91 80 0:99 / /data rw - fuse.slow other rw\n");
+	mounts_expire(mounts, begin_ns + MOUNTS_KEPT_NS - second);
+	const struct mount_entry *entry = mounts_by_device(mounts, 5000, makedev(0, 99));
+	cr_assert(ne(ptr, (void *)entry, NULL));
+	cr_expect(eq(str, (char *)entry->file_system, "nfs4"), "a table is not read for each wait");
+	mounts_expire(mounts, begin_ns + MOUNTS_KEPT_NS);
+	entry = mounts_by_device(mounts, 5000, makedev(0, 99));
+	cr_assert(ne(ptr, (void *)entry, NULL));
+	cr_expect(eq(str, (char *)entry->file_system, "fuse.slow"));
+	cr_expect(ne(ptr, (void *)mounts_by_id(mounts, 5000, 91), NULL));
 }
 
 Test(mounts, a_descriptor_is_followed_to_its_device)

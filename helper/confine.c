@@ -11,6 +11,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -181,14 +182,38 @@ int confine_calls(enum confine_calls calls)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) ? -errno : 0;
 }
 
-bool confine_fits(int (*attempt)(void *argument), void *argument)
+/* The errno as an exit status: the kernel's are below 134. */
+static int try_confined(int (*attempt)(void *argument), void *argument)
+{
+	int err = confine_rights(false);
+
+	if (!err)
+		err = confine_calls(CONFINE_HELPER);
+	if (!err)
+		err = attempt(argument);
+	return err < -UINT8_MAX || err > 0 ? EIO : -err;
+}
+
+int confine_fits(int (*attempt)(void *argument), void *argument)
 {
 	int status = -1;
 	pid_t child = fork();
 
 	if (child == 0)
-		_exit(confine_rights(false) || confine_calls(CONFINE_HELPER) || attempt(argument) ? 1 : 0);
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		_exit(try_confined(attempt, argument));
+	if (child < 0)
+		return -errno;
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
-	return status == 0;
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -ECHILD;
+}
+
+void confine_describe(int unfit, char text[CONFINE_DESCRIPTION])
+{
+	if (!unfit)
+		snprintf(text, CONFINE_DESCRIPTION, "no capability is left");
+	else
+		snprintf(text, CONFINE_DESCRIPTION, "CAP_BPF and CAP_PERFMON stay: a try to watch without them failed: %s%s",
+			 unfit == -ECHILD ? "it crashed" : strerror(-unfit),
+			 unfit == -EPERM ? " (before Linux 5.19 each change of what is watched takes them)" : "");
 }

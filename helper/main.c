@@ -94,18 +94,18 @@ static bool load(struct server *server)
 
 static int confine(struct server *server, bool loaded, bool given)
 {
-	bool fits = !loaded || confine_fits(try_watching, server->probes);
-	int err = confine_rights(!fits);
+	int unfit = loaded ? confine_fits(try_watching, server->probes) : 0;
+	char capabilities[CONFINE_DESCRIPTION];
+	int err = confine_rights(unfit != 0);
 
+	confine_describe(unfit, capabilities);
 	if (!err)
 		err = confine_calls(CONFINE_HELPER);
 	if (err)
 		fprintf(stderr, "rankwatchd: its rights cannot be given up: %s\n", strerror(-err));
 	else if (loaded)
 		fprintf(stderr, "rankwatchd %s: eBPF programs loaded; listens at %s; %s\n", RANKWATCH_VERSION,
-			given ? "the socket that systemd has given it" : RW_HELPER_SOCKET,
-			fits ? "no capability is left"
-			     : "CAP_BPF and CAP_PERFMON stay: before Linux 5.19 each change of what is watched takes them");
+			given ? "the socket that systemd has given it" : RW_HELPER_SOCKET, capabilities);
 	return err;
 }
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -94,6 +95,76 @@ static int keep_lent(int end, int *lent, int count)
 	return keep[0];
 }
 
+/* In the child, whose standard files and descriptors are its own from here on. */
+static void __attribute__((noreturn)) do_work(void (*work)(const void *argument, void *result), const void *argument, int end,
+					      size_t size)
+{
+	_Alignas(max_align_t) char result[IN_TIME_RESULT] = { 0 };
+
+	work(argument, result);
+	_exit(send(end, result, size, MSG_NOSIGNAL) != (ssize_t)size);
+}
+
+static int begin(struct in_time_work *begun, void (*work)(const void *argument, void *result), const void *argument, int *lent,
+		 int count, size_t size)
+{
+	int ends[2];
+
+	*begun = (struct in_time_work){ .end = -1, .size = size };
+	if (size > IN_TIME_RESULT || count > IN_TIME_LENT)
+		return -EINVAL;
+	/* Of messages: the result comes whole or not at all. */
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	pid_t child = fork();
+	int err = child < 0 ? -errno : 0;
+
+	if (!child)
+		do_work(work, argument, keep_lent(ends[1], lent, count), size);
+	close(ends[1]);
+	if (err) {
+		close(ends[0]);
+		return err;
+	}
+	begun->child = child;
+	begun->end = ends[0];
+	return 0;
+}
+
+static void finish(struct in_time_work *begun, int err)
+{
+	close(begun->end);
+	dismiss(begun->child, err);
+	*begun = (struct in_time_work){ .end = -1 };
+}
+
+int in_time_begin(struct in_time_work *begun, void (*work)(const void *argument, void *result), const void *argument, size_t size)
+{
+	return begin(begun, work, argument, NULL, 0, size);
+}
+
+int in_time_result(struct in_time_work *begun, void *result, unsigned timeout_ms)
+{
+	size_t size = begun->size;
+	int err = begun->child ? wait_for(begun->end, timeout_ms) : -ESRCH;
+
+	memset(result, 0, size);
+	if (err)
+		return err == -ETIMEDOUT ? -EAGAIN : err;
+	if (recv(begun->end, result, size, 0) != (ssize_t)size) {
+		memset(result, 0, size);
+		err = -ECHILD;
+	}
+	finish(begun, err);
+	return err;
+}
+
+void in_time_give_up(struct in_time_work *begun)
+{
+	if (begun->child)
+		finish(begun, -ETIMEDOUT);
+}
+
 int in_time_call(void (*work)(const void *argument, void *result), const void *argument, void *result, size_t size,
 		 unsigned timeout_ms)
 {
@@ -103,33 +174,16 @@ int in_time_call(void (*work)(const void *argument, void *result), const void *a
 int in_time_call_lending(void (*work)(const void *argument, void *result), const void *argument, int *lent, int count,
 			 void *result, size_t size, unsigned timeout_ms)
 {
-	int ends[2];
+	struct in_time_work begun;
+	int err;
 
 	memset(result, 0, size);
-	if (size > IN_TIME_RESULT || count > IN_TIME_LENT)
-		return -EINVAL;
-	/* Of messages: the result comes whole or not at all. */
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
-		return -errno;
-	pid_t child = fork();
-
-	if (!child) {
-		int end = keep_lent(ends[1], lent, count);
-
-		work(argument, result);
-		_exit(send(end, result, size, MSG_NOSIGNAL) != (ssize_t)size);
-	}
-	close(ends[1]);
-	int err = child < 0 ? -errno : wait_for(ends[0], timeout_ms);
-
-	if (!err && recv(ends[0], result, size, 0) != (ssize_t)size)
-		err = -ECHILD;
-	close(ends[0]);
-	if (child > 0)
-		dismiss(child, err);
+	err = begin(&begun, work, argument, lent, count, size);
 	if (err)
-		memset(result, 0, size);
-	return err;
+		return err;
+	err = in_time_result(&begun, result, timeout_ms);
+	in_time_give_up(&begun);
+	return err == -EAGAIN ? -ETIMEDOUT : err;
 }
 
 /* A descriptor, or an errno, as one message. */

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 enum { IN_TIME_RESULT = 16384 /* bytes at most */, IN_TIME_LENT = 4 };
 
@@ -21,6 +22,19 @@ int in_time_call(void (*work)(const void *argument, void *result), const void *a
  * `argument` leads to, holds their numbers (-1: none). In our process they stay as they are. */
 int in_time_call_lending(void (*work)(const void *argument, void *result), const void *argument, int *lent, int count,
 			 void *result, size_t size, unsigned timeout_ms);
+/* The same, begun and not waited for: its owner asks for the result as often as it likes. */
+struct in_time_work {
+	pid_t child; /* 0: none */
+	int end;     /* where the result comes */
+	size_t size;
+};
+
+/* 0 or -errno; on error, and where there was one before, *begun is none. */
+int in_time_begin(struct in_time_work *begun, void (*work)(const void *argument, void *result), const void *argument, size_t size);
+/* Waits timeout_ms at most. 0 or an error as from in_time_call(): then *begun is none; -EAGAIN: it goes on. -ESRCH: none was begun. */
+int in_time_result(struct in_time_work *begun, void *result, unsigned timeout_ms);
+void in_time_give_up(struct in_time_work *begun); /* none will do */
+
 /* open(2) without a mode. The descriptor (close-on-exec), -ETIMEDOUT, or another -errno. flags with O_NONBLOCK, for the
  * sake of FIFOs and devices. */
 int in_time_open(const char *path, int flags, unsigned timeout_ms);

@@ -78,6 +78,15 @@ static char *summary_line(struct collector *collector, bool last)
 	return message_summary(&summary);
 }
 
+/* In full, so that others can compare it with theirs. As it was named while its file system does not answer; to be freed. */
+static char *directory_name(const struct collector *collector)
+{
+	const char *directory = collector->claim.directory;
+	char *whole = *directory && live_boxes_answer(collector->watch.boxes) ? realpath(directory, NULL) : NULL;
+
+	return whole ? whole : strdup(directory);
+}
+
 static void on_client(void *argument, struct socket_client *client)
 {
 	struct collector *collector = argument;
@@ -85,11 +94,13 @@ static void on_client(void *argument, struct socket_client *client)
 
 	host_see(collector->watch.host, &sight);
 
+	char *directory = directory_name(collector);
 	char *hello =
 	    message_hello(collector->claim.identity.job, &sight, board_open(&collector->outlet.board),
 			  saver_directory(collector->saver), collector->outlet.command, collector->outlet.publisher,
-			  collector->claim.directory);
+			  directory ? directory : "");
 
+	free(directory);
 	life_greet(&collector->life);
 	if (hello)
 		socket_send(client, hello);
@@ -111,7 +122,8 @@ static void look_for_room(struct collector *collector, uint64_t now_ns)
 	if (now_ns < collector->next_room_ns)
 		return;
 	collector->next_room_ns = now_ns + ROOM_MS * UINT64_C(1000000);
-	if (!collector->options->directory && !live_boxes_directory(collector->watch.boxes))
+	if (!collector->options->directory && !live_boxes_directory(collector->watch.boxes) &&
+	    live_boxes_answer(collector->watch.boxes))
 		room_look(&collector->room, collector->claim.places, collector->claim.place_count);
 }
 

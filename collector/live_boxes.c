@@ -382,6 +382,15 @@ const char *live_boxes_directory(const struct live_boxes *boxes)
 	return boxes->directory;
 }
 
+bool live_boxes_answer(const struct live_boxes *boxes)
+{
+	bool answer = true;
+
+	for (int i = 0; i < boxes->place_count; i++)
+		answer &= watched_directory_answers(boxes->places[i]);
+	return answer;
+}
+
 static int add_place(struct live_boxes *boxes, const char *path)
 {
 	int err =

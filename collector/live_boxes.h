@@ -71,6 +71,8 @@ unsigned live_boxes_count(const struct live_boxes *boxes);
 unsigned live_boxes_given_up(const struct live_boxes *boxes);
 /* The directory in which the first box was found; NULL: none yet. Valid until live_boxes_close(). */
 const char *live_boxes_directory(const struct live_boxes *boxes);
+/* False: the file system of one of the directories has not answered yet. */
+bool live_boxes_answer(const struct live_boxes *boxes);
 /* Who owns the boxes; (uid_t)-1: none is live. Boxes of several users: one of them. */
 uid_t live_boxes_owner(const struct live_boxes *boxes);
 

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/foreign_text.h"
+#include "base/in_time.h"
+#include "base/shortage.h"
 #include "blackbox/place.h"
 
 struct watched_directory {
@@ -13,7 +16,56 @@ struct watched_directory {
 	bool *changed;
 	char path[BOX_PLACE_PATH];
 	bool watched;
+	bool answers, silence_said; /* nothing is read here before it has answered somebody else */
+	struct in_time_work question;
 };
+
+enum { FIRST_ANSWER_MS = 1000 };
+
+/* Whether it exists does not matter. */
+static void ask(const void *path, void *err)
+{
+	DIR *stream = opendir(path);
+
+	*(int *)err = stream ? 0 : -errno;
+	if (stream)
+		closedir(stream);
+}
+
+static void say_silence(struct watched_directory *directory)
+{
+	if (!directory->silence_said)
+		foreign_line(stderr, "rankwatch: %s: does not answer: no black box is looked for there until it does",
+			     directory->path);
+	directory->silence_said = true;
+}
+
+/* 0: it has answered. The first time the answer is waited for, as nothing else is to be done yet. Its child stays until it answers:
+ * nobody can end it before. */
+static int get_answer(struct watched_directory *directory)
+{
+	int result, err = directory->question.child
+			      ? 0
+			      : in_time_begin(&directory->question, ask, directory->path, sizeof(result));
+
+	if (shortage_is(err))
+		return err;
+	if (directory->question.child)
+		err = in_time_result(&directory->question, &result, directory->silence_said ? 0 : FIRST_ANSWER_MS);
+	if (directory->question.child) {
+		say_silence(directory);
+		return -EAGAIN;
+	}
+	if (directory->silence_said)
+		foreign_line(stderr, "rankwatch: %s: answers again", directory->path);
+	directory->answers = true; /* or nobody can be asked: no process may be started here, or it crashed */
+	return 0;
+}
+
+bool watched_directory_answers(const struct watched_directory *directory)
+{
+	return directory->answers;
+}
 
 static void on_change(uv_fs_event_t *watch, const char *name, int events, int status)
 {
@@ -29,6 +81,11 @@ static void on_change(uv_fs_event_t *watch, const char *name, int events, int st
 
 int watched_directory_scan(struct watched_directory *directory, watched_directory_look *look, void *argument)
 {
+	int err = directory->answers ? 0 : get_answer(directory);
+
+	if (err)
+		return err;
+
 	DIR *stream = opendir(directory->path);
 
 	if (!stream) {
@@ -70,5 +127,6 @@ static void free_directory(uv_handle_t *watch)
 
 void watched_directory_close(struct watched_directory *directory)
 {
+	in_time_give_up(&directory->question);
 	uv_close((uv_handle_t *)&directory->watch, free_directory);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
+#include "base/in_time.h"
 #include "blackbox/place.h"
 #include "protocol/account_text.h"
 #include "protocol/course_text.h"
@@ -53,12 +54,10 @@ static json_t *with_keys(json_t *object, json_t *more)
 char *message_hello(const char *job, const struct sight *sight, size_t open, const char *save, bool on_finding,
 		    bool publishes, const char *directory)
 {
-	char *whole = *directory ? realpath(directory, NULL) : NULL;
 	json_t *hello = json_pack("{s:i, s:o, s:i, s:I, s:o, s:b, s:b, s:o}", "protocol", REQUEST_PROTOCOL, "job",
 				  text_value(job), "pid", (int)getpid(), "open", (json_int_t)open, "save", text_value(save), "on_finding", on_finding, "publishes", publishes,
-				  "directory", text_value(whole ? whole : directory));
+				  "directory", text_value(directory));
 
-	free(whole);
 	return dump(json_pack("{s:o}", "hello", with_keys(hello, sight_json(sight))));
 }
 
@@ -74,16 +73,26 @@ char *message_watching(const struct sight *sight)
 	return dump(json_pack("{s:o}", "watching", sight_json(sight)));
 }
 
+static void compare(const void *argument, void *result)
+{
+	const char *const *names = argument;
+	struct stat one, other;
+
+	*(bool *)result = stat(names[0], &one) == 0 && stat(names[1], &other) == 0 && one.st_dev == other.st_dev &&
+			  one.st_ino == other.st_ino;
+}
+
 bool message_hello_looks_in(const json_t *hello, const char *directory)
 {
 	const char *theirs = json_string_value(json_object_get(hello, "directory"));
-	struct stat one, other;
+	bool same = false;
 
 	directory = directory ? directory : "";
 	if (!theirs || strcmp(theirs, directory) == 0)
 		return true;
-	return *theirs && *directory && stat(theirs, &one) == 0 && stat(directory, &other) == 0 &&
-	       one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+	if (*theirs && *directory)
+		in_time_call(compare, (const char *[]){ theirs, directory }, &same, sizeof(same), COMPARED_IN_MS);
+	return same;
 }
 
 bool message_hello_is_of(const json_t *hello, const char *job)

@@ -148,6 +148,47 @@ def silent_file_system(failures):
             silent.close()
 
 
+def answers(play, name):
+    """A collector whose event loop goes on lists what it has found."""
+    return play.start(stage.RANKWATCH, "findings", "--job", name).wait(LONG_S) == 0
+
+
+def has_said(process, words):
+    return [line for _, line in list(process.err.lines) if words in line]
+
+
+def silent_directory(failures):
+    """Of black boxes: the collector goes on with the other directories, and looks into this one when it can be read."""
+    if not stage.ROOT:
+        return
+    with stage.Stage() as play:
+        silent = SilentFileSystem(play.dir / "silent")
+        boxes = silent.where / "boxes"
+        names = [f"{play.dir.name}-option", f"{play.dir.name}-variable"]
+        collectors = [play.start(stage.RANKWATCH, "collect", "--job", names[0], "--dir", boxes, RANKWATCH_DIR=None),
+                      play.start(stage.RANKWATCH, "collect", "--job", names[1], RANKWATCH_DIR=str(boxes))]
+        try:
+            for name, collector in zip(names, collectors):
+                failures.check(stage.wait_until(lambda: has_said(collector, "does not answer"), LONG_S),
+                               f"a silent directory is said: {collector.err.text_now()}")
+                failures.check(stage.wait_until(lambda: answers(play, name), LONG_S), f"{name}: the collector answers")
+            ranks = play.start(*stage.workload("--ranks=2", "--steps=1000", "--step-ms=20", "--elements=1024"), **play.plugin(),
+                               RANKWATCH_DIR=None, RANKWATCH_JOB=names[0])
+            failures.check(stage.wait_until(lambda: has_said(collectors[0], "watching 2 ranks"), LONG_S),
+                           f"ranks that record elsewhere are watched: {collectors[0].err.text_now()} {ranks.err.text_now()}")
+            joined = play.start(stage.RANKWATCH, "run", "--job", names[0], "--", "true")
+            failures.check(joined.wait(LONG_S) == 0, f"a launcher compares no name with it for ever: {joined.err.text_now()}")
+            for collector in collectors:
+                failures.check(len(has_said(collector, "does not answer")) == 1, f"it is said once: {collector.err.text_now()}")
+        finally:
+            silent.close()
+        for collector in collectors:
+            failures.check(stage.wait_until(lambda: has_said(collector, "answers again"), LONG_S),
+                           f"it is looked into when it can be: {collector.err.text_now()}")
+            stage.kill(collector.popen.pid, signal.SIGTERM)
+            failures.check(collector.wait(LONG_S) == 0, f"the collector ends when it is told to: {collector.err.text_now()}")
+
+
 def stopped_collector(failures):
     with stage.Stage() as play:
         collector = play.start(stage.RANKWATCH, "collect")
@@ -167,6 +208,7 @@ def main():
     fifo_without_reader(failures)
     fifo_with_late_reader(failures)
     silent_file_system(failures)
+    silent_directory(failures)
     failures.end()
 
 

@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -264,6 +266,47 @@ Test(in_time, work_that_does_not_end_is_given_up, .timeout = 120)
 	cr_expect_lt(now_ms() - begin_ms, LONG_MS);
 	cr_expect_eq(in_time_call(answer, &seven, &result, sizeof(result), LONG_MS), 0);
 	cr_expect_eq(result, 7);
+}
+
+static void wait_for_byte(const void *argument, void *result)
+{
+	char byte;
+
+	*(int *)result = read(*(const int *)argument, &byte, 1) == 1 ? byte : -1;
+}
+
+/* The descriptor is opened anew in the child: it has none of ours. */
+static void open_and_wait(const void *argument, void *result)
+{
+	int fd = open(argument, O_RDONLY | O_CLOEXEC);
+
+	wait_for_byte(&fd, result);
+}
+
+Test(in_time, work_that_is_begun_is_asked_for_without_waiting, .init = begin, .fini = end, .timeout = 120)
+{
+	struct in_time_work begun;
+	int result;
+
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	cr_assert_eq(in_time_begin(&begun, open_and_wait, path, sizeof(result)), 0);
+	cr_expect_eq(in_time_result(&begun, &result, 0), -EAGAIN);
+	cr_expect_eq(in_time_result(&begun, &result, 1), -EAGAIN, "it goes on");
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	cr_assert_eq(write(fd, "\7", 1), 1);
+	cr_expect_eq(in_time_result(&begun, &result, LONG_MS), 0);
+	cr_expect_eq(result, 7);
+	cr_expect_eq(in_time_result(&begun, &result, 0), -ESRCH, "it is over");
+	close(fd);
+	cr_assert_eq(in_time_begin(&begun, open_and_wait, path, sizeof(result)), 0);
+	pid_t child = begun.child;
+
+	in_time_give_up(&begun);
+	in_time_give_up(&begun);
+	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	cr_expect_eq(kill(child, 0), -1, "whom it was given to is gone");
 }
 
 Test(in_time, a_file_is_opened_by_somebody_else_and_is_ours, .init = begin, .fini = end, .timeout = 240)

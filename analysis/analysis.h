@@ -160,7 +160,7 @@ struct analysis_gpu_event {
 	char text[128]; /* the driver's words; "" NVML has none */
 };
 
-/* What a port of this machine's network has counted; each only ever rises. Which files: collector/sources/port_files.c; what
+/* What a port of this machine's network has counted; each only ever rises. Their numbers stand in black boxes: new ones come last. Which files: collector/sources/port_files.c; what
  * they mean: docs/host-evidence.md, "Network ports". */
 enum analysis_port_counter {
 	ANALYSIS_PORT_DOWNED, /* the link went down */
@@ -181,13 +181,17 @@ enum analysis_port_counter {
 	ANALYSIS_PORT_ECN_MARKED,
 	ANALYSIS_PORT_CNP_SENT,
 	ANALYSIS_PORT_CNP_HANDLED,
+	ANALYSIS_PORT_ADAPTIVE_RESENT,
+	ANALYSIS_PORT_ADAPTIVE_TIMEOUTS,
+	ANALYSIS_PORT_RECEIVER_NOT_READY,
+	ANALYSIS_PORT_TCP_RESENT, /* by all of the host's connections */
 	ANALYSIS_PORT_COUNTERS,
 };
 
 /* One port of this machine as the kernel showed it at at_ns. */
 struct analysis_port_state {
 	char name[32];  /* of the RDMA device or the network interface, "mlx5_2", "eth0" */
-	int32_t number; /* of the RDMA device's ports, from 1; 0: a network interface */
+	int32_t number; /* of the RDMA device's ports, from 1; 0: a network interface, or the host's TCP as a whole */
 	char model[32]; /* of its adapter; "" not known */
 	uint64_t at_ns;
 	bool active;

@@ -43,6 +43,10 @@ static const struct {
 	[ANALYSIS_PORT_ECN_MARKED] = { "packets marked for congestion", WEIGHT_LOAD, 1000 },
 	[ANALYSIS_PORT_CNP_SENT] = { "congestion notifications sent", WEIGHT_LOAD, 1000 },
 	[ANALYSIS_PORT_CNP_HANDLED] = { "slowed down by congestion notifications", WEIGHT_LOAD, 1000 },
+	[ANALYSIS_PORT_ADAPTIVE_RESENT] = { "packets sent again by adaptive retransmission", WEIGHT_LOAD, 1000 },
+	[ANALYSIS_PORT_ADAPTIVE_TIMEOUTS] = { "adaptive retransmissions timed out", WEIGHT_LOAD, 10 },
+	[ANALYSIS_PORT_RECEIVER_NOT_READY] = { "retries given up as the receiver was not ready", WEIGHT_LOAD, 10 },
+	[ANALYSIS_PORT_TCP_RESENT] = { "segments sent again", WEIGHT_LOAD, 100 },
 };
 
 /* What one port showed around the beginning. */

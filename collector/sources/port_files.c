@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH_ROOM = 512, TEXT_ROOM = 128, ETHERNET = 1 /* ARPHRD_ETHER */ };
+enum { PATH_ROOM = 512, TEXT_ROOM = 128, SNMP_LINE = 1024, ETHERNET = 1 /* ARPHRD_ETHER */ };
 
 struct file {
 	enum analysis_port_counter counter;
@@ -33,6 +33,9 @@ static const struct file rdma_files[] = {
 	{ ANALYSIS_PORT_ECN_MARKED, "hw_counters/np_ecn_marked_roce_packets" },
 	{ ANALYSIS_PORT_CNP_SENT, "hw_counters/np_cnp_sent" },
 	{ ANALYSIS_PORT_CNP_HANDLED, "hw_counters/rp_cnp_handled" },
+	{ ANALYSIS_PORT_ADAPTIVE_RESENT, "hw_counters/roce_adp_retrans" },
+	{ ANALYSIS_PORT_ADAPTIVE_TIMEOUTS, "hw_counters/roce_adp_retrans_to" },
+	{ ANALYSIS_PORT_RECEIVER_NOT_READY, "hw_counters/rnr_nak_retry_err" },
 };
 
 static const struct file interface_files[] = {
@@ -64,12 +67,10 @@ static void read_line(const char *directory, const char *name, char text[TEXT_RO
 }
 
 /* A decimal number and nothing else; -1: it is none ("N/A (no PMA)"), or beyond what we count to. */
-static int64_t read_number(const char *directory, const char *name)
+static int64_t as_number(const char *text)
 {
-	char text[TEXT_ROOM];
 	int64_t number = 0;
 
-	read_line(directory, name, text);
 	if (!isdigit((unsigned char)*text))
 		return -1;
 	for (const char *at = text; *at; at++) {
@@ -80,10 +81,23 @@ static int64_t read_number(const char *directory, const char *name)
 	return number;
 }
 
-static void read_counts(const char *directory, const struct file *files, size_t count, int64_t *counts)
+static int64_t read_number(const char *directory, const char *name)
+{
+	char text[TEXT_ROOM];
+
+	read_line(directory, name, text);
+	return as_number(text);
+}
+
+static void clear_counts(int64_t *counts)
 {
 	for (int i = 0; i < ANALYSIS_PORT_COUNTERS; i++)
 		counts[i] = -1;
+}
+
+static void read_counts(const char *directory, const struct file *files, size_t count, int64_t *counts)
+{
+	clear_counts(counts);
 	for (size_t i = 0; i < count; i++)
 		counts[files[i].counter] = read_number(directory, files[i].path);
 }
@@ -179,11 +193,56 @@ static void list(struct listing *listing, const char *root, const char *class_na
 		closedir(all);
 }
 
+/* Two lines of one protocol, "Tcp: NAME NAME …" and "Tcp: 1 200 …": the number under `name`. -1: none. */
+static int64_t number_under(const char *name, char *names, char *numbers)
+{
+	char *names_left, *numbers_left;
+	const char *key = strtok_r(names, " \n", &names_left), *number = strtok_r(numbers, " \n", &numbers_left);
+
+	while (key && number && strcmp(key, name) != 0) {
+		key = strtok_r(NULL, " \n", &names_left);
+		number = strtok_r(NULL, " \n", &numbers_left);
+	}
+	return key && number ? as_number(number) : -1;
+}
+
+static int64_t read_tcp_resent(const char *root)
+{
+	char path[PATH_ROOM], names[SNMP_LINE], numbers[SNMP_LINE];
+	int64_t resent = -1;
+
+	snprintf(path, sizeof(path), "%s/proc/net/snmp", root);
+	FILE *file = fopen(path, "re");
+
+	if (!file)
+		return -1;
+	while (resent < 0 && fgets(names, sizeof(names), file) && fgets(numbers, sizeof(numbers), file))
+		if (!strncmp(names, "Tcp: ", 5) && !strncmp(numbers, "Tcp: ", 5))
+			resent = number_under("RetransSegs", names, numbers);
+	fclose(file);
+	return resent;
+}
+
+static void add_tcp(struct listing *listing, const char *root)
+{
+	struct analysis_port_state *state = next(listing, PORT_FILES_TCP);
+	int64_t resent = state ? read_tcp_resent(root) : -1;
+
+	if (resent < 0)
+		return;
+	state->active = true;
+	state->mbit_s = -1;
+	clear_counts(state->counts);
+	state->counts[ANALYSIS_PORT_TCP_RESENT] = resent;
+	listing->count++;
+}
+
 size_t port_files_read(const char *root, struct analysis_port_state *states, size_t room)
 {
 	struct listing listing = { .states = states, .room = room };
 
 	list(&listing, root, "infiniband", add_rdma_device);
 	list(&listing, root, "net", add_interface);
+	add_tcp(&listing, root);
 	return listing.count;
 }

@@ -14,6 +14,7 @@ enum { SECONDS = 20, PORTS = 64, NAMED = 16 };
 
 struct ports {
 	size_t count;
+	bool tcp;
 	struct analysis_port_state states[PORTS];
 };
 
@@ -25,6 +26,18 @@ static int by_name(const void *left, const void *right)
 	return order ? order : a->number - b->number;
 }
 
+/* TCP as a whole is none: it is said behind them. */
+static void take_tcp_out(struct ports *ports)
+{
+	for (size_t i = 0; i < ports->count; i++) {
+		if (strcmp(ports->states[i].name, PORT_FILES_TCP) != 0)
+			continue;
+		ports->states[i] = ports->states[--ports->count];
+		ports->tcp = true;
+		return;
+	}
+}
+
 /* In a child: an adapter's firmware may not answer. */
 static void read_ports(const void *argument, void *result, size_t size)
 {
@@ -32,6 +45,7 @@ static void read_ports(const void *argument, void *result, size_t size)
 
 	(void)size;
 	ports->count = port_files_read(argument, ports->states, PORTS);
+	take_tcp_out(ports);
 	qsort(ports->states, ports->count, sizeof(*ports->states), by_name);
 }
 
@@ -69,8 +83,8 @@ static void say_ports(const struct ports *ports, struct check_result *result)
 	}
 	if (ports->count > NAMED)
 		snprintf(more, sizeof(more), " and %zu more", ports->count - NAMED);
-	check_say(result, blind ? VERDICT_WARNING : VERDICT_OK, "%zu %s: %s%s", ports->count,
-		  ports->count == 1 ? "port" : "ports", list, more);
+	check_say(result, blind ? VERDICT_WARNING : VERDICT_OK, "%zu %s: %s%s%s", ports->count,
+		  ports->count == 1 ? "port" : "ports", list, more, ports->tcp ? "; what TCP sends again" : "");
 	if (blind)
 		check_advise(result, "of a port without counters in /sys only its state and rate are seen; a container needs the host's /sys");
 }
@@ -87,7 +101,7 @@ static void ports_run(struct check_context *context, struct check_result *result
 	} else if (!ports.count) {
 		check_say(result, VERDICT_NONE,
 			  "no RDMA device is to be seen here, and no network interface that belongs to a device: nothing is told of "
-			  "links and their errors");
+			  "links and their errors%s", ports.tcp ? ", only what TCP sends again" : "");
 	} else {
 		say_ports(&ports, result);
 	}

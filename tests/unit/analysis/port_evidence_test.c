@@ -165,6 +165,29 @@ Test(port_evidence, congestion_beyond_the_ports_own_pace_is)
 	end(run);
 }
 
+static void show_tcp(struct analysis_port_state *states, double ms)
+{
+	struct analysis_port_state *tcp = &states[1];
+
+	strcpy(tcp->name, "TCP of this host");
+	tcp->number = 0;
+	*tcp->model = '\0';
+	tcp->mbit_s = -1;
+	tcp->counts[ANALYSIS_PORT_TCP_RESENT] = 40000 + (int64_t)((ms + 100000) / 100); /* ten a second, all the time */
+	if (ms > 0)
+		tcp->counts[ANALYSIS_PORT_TCP_RESENT] += (int64_t)(ms / 5);
+}
+
+Test(port_evidence, segments_that_tcp_sends_again_are_told_beyond_its_own_pace)
+{
+	struct run *run = begin(2, 30);
+
+	play(run, show_tcp);
+	cr_assert_eq(run->count, 1);
+	cr_expect(strstr(run->said[0], "TCP of this host: segments sent again +") == run->said[0], "%s", run->said[0]);
+	end(run);
+}
+
 static void show_down(struct analysis_port_state *states, double ms)
 {
 	states[0].active = states[3].active = ms < -5000;

@@ -33,6 +33,7 @@ Test(port_files, a_port_of_an_rdma_device_is_read_with_its_rate_and_counters)
 	port_tree_write("/sys/class/infiniband/mlx5_2/ports/1/counters/link_downed", "2\n");
 	port_tree_write("/sys/class/infiniband/mlx5_2/ports/1/counters/port_xmit_wait", "18446744073709551615\n");
 	port_tree_write("/sys/class/infiniband/mlx5_2/ports/1/hw_counters/np_cnp_sent", "77\n");
+	port_tree_write("/sys/class/infiniband/mlx5_2/ports/1/hw_counters/roce_adp_retrans", "88\n");
 	const struct analysis_port_state *port = read_and_find("mlx5_2");
 
 	cr_assert(port);
@@ -43,6 +44,7 @@ Test(port_files, a_port_of_an_rdma_device_is_read_with_its_rate_and_counters)
 	cr_expect_eq(port->counts[ANALYSIS_PORT_SYMBOL_ERRORS], 1214);
 	cr_expect_eq(port->counts[ANALYSIS_PORT_DOWNED], 2);
 	cr_expect_eq(port->counts[ANALYSIS_PORT_CNP_SENT], 77);
+	cr_expect_eq(port->counts[ANALYSIS_PORT_ADAPTIVE_RESENT], 88);
 	cr_expect_eq(port->counts[ANALYSIS_PORT_CNP_HANDLED], -1, "there is no such file");
 	cr_expect_eq(port->counts[ANALYSIS_PORT_SEND_WAITS], -1, "beyond what we count to");
 }
@@ -113,6 +115,32 @@ Test(port_files, what_is_no_number_is_not_known)
 		cr_assert(port);
 		cr_expect_eq(port->counts[ANALYSIS_PORT_SYMBOL_ERRORS], -1, "%s", texts[i]);
 		cr_expect_eq(port->mbit_s, -1, "%s", texts[i]);
+	}
+}
+
+Test(port_files, what_tcp_sends_again_is_counted_of_the_whole_host)
+{
+	port_tree_add_interface("eth0");
+	port_tree_write("/proc/net/snmp", "Ip: Forwarding DefaultTTL\nIp: 2 64\n"
+					  "Tcp: RtoAlgorithm RtoMin OutSegs RetransSegs InErrs\nTcp: 1 -1 1282674 147 0\n"
+					  "Udp: InDatagrams RetransSegs\nUdp: 7 8\n");
+	const struct analysis_port_state *tcp = read_and_find(PORT_FILES_TCP);
+
+	cr_assert(tcp);
+	cr_expect(tcp->active && tcp->mbit_s == -1 && !*tcp->model);
+	cr_expect_eq(tcp->counts[ANALYSIS_PORT_TCP_RESENT], 147);
+	cr_expect_eq(tcp->counts[ANALYSIS_PORT_DOWNED], -1);
+	cr_expect_eq(find("eth0")->counts[ANALYSIS_PORT_TCP_RESENT], -1);
+}
+
+Test(port_files, a_table_of_protocols_that_makes_no_sense_tells_nothing)
+{
+	static const char *const texts[] = { "", "Tcp: RetransSegs\n", "Tcp: OutSegs RetransSegs\nTcp: 7\n",
+					     "Tcp: RetransSegs\nTcp: x\n", "Tcp: RetransSegs\nUdp: 7\n", "Tcp: OutSegs\nTcp: 7\n" };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		port_tree_write("/proc/net/snmp", texts[i]);
+		cr_expect_null(read_and_find(PORT_FILES_TCP), "%s", texts[i]);
 	}
 }
 

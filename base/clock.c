@@ -31,6 +31,11 @@ double clock_unix_ms(void)
 	return (double)clock_realtime_ns() / 1e6;
 }
 
+uint64_t clock_thread_cpu_ns(void)
+{
+	return read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t clock_realtime_offset_ns(void)
 {
 	uint64_t monotonic_ns = clock_monotonic_ns();

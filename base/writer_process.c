@@ -14,7 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/proc_stat.h"
 #include "base/shortage.h"
+#include "base/small_file.h"
 
 enum { IDS = 4 /* real, effective, saved, of the file system */ };
 
@@ -34,7 +36,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(char why[WRITER_PROCESS_
 	return -EPERM;
 }
 
-/* Why a file of /proc/PID could not be had, from errno: the process has ended, or we are short of something. */
+/* Why /proc/PID could not be opened, from errno: the process has ended, or we are short of something. */
 static int absence(void)
 {
 	return shortage_is(-errno) ? -errno : -ESRCH;
@@ -42,13 +44,9 @@ static int absence(void)
 
 static int read_text(int directory, const char *name, char *text, size_t room)
 {
-	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC), err = fd < 0 ? absence() : 0;
-	ssize_t length = fd < 0 ? -1 : read(fd, text, room - 1);
+	ssize_t length = small_file_read(directory, name, text, room);
 
-	if (fd >= 0)
-		close(fd);
-	text[length > 0 ? length : 0] = '\0';
-	return length > 0 ? 0 : err ? err : -ESRCH;
+	return length > 0 ? 0 : shortage_is((int)length) ? (int)length : -ESRCH;
 }
 
 static bool read_ids(const char *text, const char *key, unsigned ids[IDS])
@@ -74,13 +72,11 @@ static int read_start(int proc_fd, uint64_t *ticks)
 {
 	char text[1024];
 	int err = read_text(proc_fd, "stat", text, sizeof(text));
-	/* The name may hold spaces and parentheses; field 3 follows its last one. */
-	char *field = err ? NULL : strrchr(text, ')');
 
-	for (int i = 2; field && i < 22; i++)
-		field = strchr(field + 1, ' ');
-	*ticks = field ? strtoull(field, NULL, 10) : 0;
-	return field ? 0 : err ? err : -ESRCH;
+	*ticks = 0;
+	if (!err && !proc_stat_number(text, PROC_STAT_START_TICKS, ticks))
+		err = -ESRCH;
+	return err;
 }
 
 static bool are_all(const unsigned ids[IDS], unsigned id)

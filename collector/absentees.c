@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
+#include "base/proc_stat.h"
+#include "base/small_file.h"
 #include "collector/sources/owner_rights.h"
 #include "identity/identity.h"
 
@@ -60,23 +62,6 @@ struct absentees_pass {
 	bool readable; /* /proc was */
 };
 
-/* process: /proc/PID */
-static ssize_t read_file(int process, const char *name, char *text, size_t room)
-{
-	size_t used = 0;
-	ssize_t got = 1;
-	int fd = openat(process, name, O_RDONLY | O_CLOEXEC);
-
-	while (fd >= 0 && got > 0 && used < room - 1) {
-		got = read(fd, text + used, room - 1 - used);
-		used += got > 0 ? (size_t)got : 0;
-	}
-	text[used] = '\0';
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 || got < 0 ? -1 : (ssize_t)used;
-}
-
 static const char *from_environment(void *argument, const char *name)
 {
 	const struct environment *environment = argument;
@@ -94,22 +79,22 @@ struct stat_line {
 	uint64_t ticks, start_ticks; /* CPU time, and when it began */
 };
 
-/* Fields 3, 14, 15 and 22. The name before them may hold anything but its last ')'. */
 static bool read_stat(int process, struct stat_line *line)
 {
 	char text[1024];
 	uint64_t user, system;
 
 	*line = (struct stat_line){ 0 };
-	if (read_file(process, "stat", text, sizeof(text)) <= 0)
+	if (small_file_read(process, "stat", text, sizeof(text)) <= 0)
 		return false;
-	const char *after = strrchr(text, ')');
-	if (!after || sscanf(after,
-			     ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
-			     " %*d %*d %*d %*d %*d %*d %" SCNu64,
-			     &line->state, &user, &system, &line->start_ticks) < 3)
+	const char *state = proc_stat_text(text, PROC_STAT_STATE);
+
+	if (!state || !proc_stat_number(text, PROC_STAT_USER_TICKS, &user) ||
+	    !proc_stat_number(text, PROC_STAT_SYSTEM_TICKS, &system))
 		return false;
+	line->state = *state;
 	line->ticks = user + system;
+	proc_stat_number(text, PROC_STAT_START_TICKS, &line->start_ticks);
 	return true;
 }
 
@@ -122,7 +107,7 @@ static bool has_ended(const struct stat_line *line)
 static uint32_t own_number(int process, int32_t pid)
 {
 	char text[4096];
-	char *line = read_file(process, "status", text, sizeof(text)) > 0 ? strstr(text, "\nNSpid:") : NULL;
+	char *line = small_file_read(process, "status", text, sizeof(text)) > 0 ? strstr(text, "\nNSpid:") : NULL;
 
 	if (!line)
 		return (uint32_t)pid;
@@ -135,7 +120,7 @@ static uint64_t read_bytes(int process)
 	char text[512];
 	uint64_t read = 0, written = 0;
 
-	if (read_file(process, "io", text, sizeof(text)) <= 0 ||
+	if (small_file_read(process, "io", text, sizeof(text)) <= 0 ||
 	    sscanf(text, "rchar: %" SCNu64 " wchar: %" SCNu64, &read, &written) != 2)
 		return 0;
 	return read + written;
@@ -179,7 +164,7 @@ static void look_at(struct absentees_pass *pass, int process, int32_t pid)
 	struct environment *environment = &pass->environment;
 	struct sight *sight = &pass->sight;
 	struct identity identity;
-	ssize_t size = read_file(process, "environ", environment->text, sizeof(environment->text));
+	ssize_t size = small_file_read(process, "environ", environment->text, sizeof(environment->text));
 
 	environment->size = size > 0 ? (size_t)size : 0;
 	if (!environment->size || is_elsewhere(pass))

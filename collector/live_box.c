@@ -3,10 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "base/proc_stat.h"
+#include "base/small_file.h"
 
 /* From linux/pidfd.h of 6.15 (struct pidfd_info, first published size): distributions ship older headers. */
 struct pidfd_exit_info {
@@ -40,22 +41,19 @@ int live_box_hold_process(struct live_box *box, const struct box_reader *reader,
 	return err;
 }
 
-/* /proc/PID/stat of a process that its parent has not waited for yet: field 3, the state, and the last one, its status. 0 is what
- * the kernel shows whom it does not tell, too. */
+/* Of a process that its parent has not waited for yet. 0 is what the kernel shows whom it does not tell, too. */
 static int unreaped_status(const struct writer_process *writer)
 {
-	char text[1024], state;
-	int fd = writer->proc_fd < 0 ? -1 : openat(writer->proc_fd, "stat", O_RDONLY | O_CLOEXEC), status = 0;
-	ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	char text[1024];
+	uint64_t status;
 
-	if (fd >= 0)
-		close(fd);
-	text[length > 0 ? length : 0] = '\0';
-	const char *after = strrchr(text, ')'), *last = strrchr(text, ' ');
-
-	if (!after || !last || sscanf(after, ") %c", &state) != 1 || state != 'Z' || sscanf(last, " %d", &status) != 1)
+	if (writer->proc_fd < 0 || small_file_read(writer->proc_fd, "stat", text, sizeof(text)) <= 0)
 		return -1;
-	return status > 0 && status <= 0xffff ? status : -1;
+	const char *state = proc_stat_text(text, PROC_STAT_STATE);
+
+	if (!state || *state != 'Z' || !proc_stat_number(text, PROC_STAT_EXIT_CODE, &status))
+		return -1;
+	return status > 0 && status <= 0xffff ? (int)status : -1;
 }
 
 int live_box_exit_status(const struct live_box *box)

@@ -9,37 +9,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/unix_connect.h"
 #include "protocol/address.h"
 #include "protocol/message.h"
 
 enum { LONGEST_LINE = 64 << 20 /* a whole job's cells come in one */ };
 
 /* Somebody else may have put a socket at a path in /tmp: only a peer of our user, or root, is believed. */
-static bool is_believed(int fd)
-{
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == geteuid() || peer.uid == 0);
-}
-
 static int connect_to(const char *path)
 {
-	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	int err = 0;
-
-	if (fd < 0)
-		return -errno;
-	snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
-	if (connect(fd, (struct sockaddr *)&name, sizeof(name)))
-		err = errno == ECONNREFUSED ? -ENOENT : -errno;
-	else if (!is_believed(fd))
-		err = -EPERM;
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
+	return unix_connect(path, SOCK_STREAM);
 }
 
 /* -ENOENT: nobody answers at any of them. */
@@ -53,7 +32,7 @@ static int connect_to_pattern(const struct address *address, const char *name)
 	if (glob(pattern, GLOB_NOSORT, NULL, &found))
 		return fd;
 	for (size_t i = 0; fd < 0 && i < found.gl_pathc; i++)
-		fd = strlen(found.gl_pathv[i]) < ADDRESS_PATH ? connect_to(found.gl_pathv[i]) : -ENAMETOOLONG;
+		fd = connect_to(found.gl_pathv[i]);
 	globfree(&found);
 	return fd;
 }

@@ -20,6 +20,7 @@
 #include "protocol/lock.h"
 #include "console/box_removal.h"
 #include "console/box_runs.h"
+#include "base/clock.h"
 #include "base/descriptor_limit.h"
 #include "console/size.h"
 
@@ -63,14 +64,6 @@ int kept_boxes_parse(const char *text, uint64_t *limit)
 	return 0;
 }
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t bytes_of(const struct box_entry *entry)
 {
 	struct stat status;
@@ -82,7 +75,7 @@ static uint64_t bytes_of(const struct box_entry *entry)
  */
 static bool has_heartbeat(const struct rw_box_header *header)
 {
-	return header->drain_ns + HEARTBEAT_MS * UINT64_C(1000000) > clock_ns(CLOCK_MONOTONIC);
+	return header->drain_ns + HEARTBEAT_MS * UINT64_C(1000000) > clock_monotonic_ns();
 }
 
 static void survey(struct stock *stock, size_t number, const char *boot_id)
@@ -304,7 +297,7 @@ static bool was_marked_since(const struct run *run, uint64_t began_ns)
 int kept_boxes_remove_run(const char *job, uint64_t began_ns, struct kept_boxes *kept)
 {
 	struct stock stock;
-	uint64_t began_realtime_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - began_ns);
+	uint64_t began_realtime_ns = clock_realtime_ns() - (clock_monotonic_ns() - began_ns);
 	int err = stock_open(&stock, job);
 
 	*kept = (struct kept_boxes){ 0 };

@@ -14,13 +14,14 @@
 #include <rankwatch/helper.h>
 
 #include "base/clock.h"
+#include "base/unix_connect.h"
 
 enum { OPEN_MS = 3000, AGAIN_MS = 100, WATCH_MS = 1000, LOOK_MS = 200, LATE_MS = 5000, PACKETS_MOST = 256, WHY_ROOM = 256 };
 
 struct helper_client {
 	int fd; /* -1: no helper now */
 	bool greeted;
-	struct sockaddr_un address;
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	probes_record *record;
 	void *argument;
 	uint32_t number; /* of the latest question */
@@ -53,28 +54,15 @@ static void let_go(struct helper_client *client)
 	client->lost = (struct probes_loss){ 0 };
 }
 
-/* Only root's helper is believed, or our own: whoever else could make that name would say what he likes. */
-static bool is_trusted(int fd)
-{
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) && (peer.uid == 0 || peer.uid == geteuid());
-}
-
+/* Only root's helper is believed, or our own. */
 static int dial(struct helper_client *client)
 {
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err = fd < 0 ? -errno : 0;
+	int fd = unix_connect(client->path, SOCK_SEQPACKET);
 
-	if (!err && connect(fd, (const struct sockaddr *)&client->address, sizeof(client->address)))
-		err = errno == ECONNREFUSED ? -ENOENT : -errno;
-	if (!err && !is_trusted(fd))
-		err = -EPERM;
-	if (err && fd >= 0)
-		close(fd);
-	else if (!err)
-		client->fd = fd;
-	return err;
+	if (fd < 0)
+		return fd;
+	client->fd = fd;
+	return 0;
 }
 
 static int send_request(struct helper_client *client, enum rw_helper_kind kind, pid_t pid, int pidfd)
@@ -248,9 +236,9 @@ static void explain(const struct helper_client *client, int err, char *why)
 	else if (err == -ETIMEDOUT)
 		snprintf(why, WHY_ROOM, "rankwatchd does not answer; look what systemctl status rankwatchd says");
 	else if (err == -EPERM)
-		snprintf(why, WHY_ROOM, "%s is not root's: it is not believed", client->address.sun_path);
+		snprintf(why, WHY_ROOM, "%s is not root's: it is not believed", client->path);
 	else
-		snprintf(why, WHY_ROOM, "rankwatchd, %s: %s", client->address.sun_path,
+		snprintf(why, WHY_ROOM, "rankwatchd, %s: %s", client->path,
 			 err == -ENOTCONN ? "it ended the connection" : strerror(-err));
 }
 
@@ -265,8 +253,7 @@ int helper_client_open(struct helper_client **client, const char *path, probes_r
 		return err;
 	}
 	*opened = (struct helper_client){ .fd = -1, .record = record, .argument = argument };
-	opened->address.sun_family = AF_UNIX;
-	snprintf(opened->address.sun_path, sizeof(opened->address.sun_path), "%s", path);
+	snprintf(opened->path, sizeof(opened->path), "%s", path);
 	err = be_connected(opened, OPEN_MS);
 	if (err) {
 		if (err != -ENOENT)

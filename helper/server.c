@@ -6,23 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "helper/doorman.h"
 #include "helper/gate.h"
 
 #define MS UINT64_C(1000000)
 
 enum { REQUESTS_A_ROUND = 8, LOSS_MS = 250, HOLD_MS = 10000 };
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static struct rw_helper_loss loss_of(const struct server *server, const struct client *client)
 {
@@ -237,7 +229,7 @@ void server_take(struct server *server, struct client *client, const void *packe
 {
 	struct rw_helper_request request;
 	struct rw_helper_answer answer = { .kind = RW_HELPER_ANSWER, .version = RW_HELPER_VERSION };
-	uint64_t begin_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t begin_ns = clock_thread_cpu_ns();
 
 	if (!doorman_lets_in(packet, size, fd)) {
 		if (fd >= 0)
@@ -254,9 +246,9 @@ void server_take(struct server *server, struct client *client, const void *packe
 	}
 	answer.number = request.number;
 	answer.error = answer_request(server, client, &request, fd, &answer);
-	answer.cost_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+	answer.cost_ns = clock_thread_cpu_ns() - begin_ns;
 	if (client->user)
-		user_pay(client->user, answer.cost_ns, now_ns(CLOCK_MONOTONIC));
+		user_pay(client->user, answer.cost_ns, clock_monotonic_ns());
 	client->gone |= !outbox_add_answer(&client->outbox, &answer);
 	send_waiting(server, client);
 }
@@ -342,7 +334,7 @@ static void read_requests(struct server *server, struct client *client)
 		bool bad;
 		int fd;
 
-		if (client->user && !user_may_ask(client->user, now_ns(CLOCK_MONOTONIC)))
+		if (client->user && !user_may_ask(client->user, clock_monotonic_ns()))
 			return;
 		size = recvmsg(client->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 		if (size < 0 && (errno == EAGAIN || errno == EINTR))
@@ -397,7 +389,7 @@ int server_run(struct server *server, int gate)
 	int err = 0;
 
 	while (!err) {
-		uint64_t at_ns = now_ns(CLOCK_MONOTONIC);
+		uint64_t at_ns = clock_monotonic_ns();
 		size_t count = 1;
 
 		ends[0] = (struct pollfd){ .fd = gate, .events = POLLIN };
@@ -410,7 +402,7 @@ int server_run(struct server *server, int gate)
 		if (poll(ends, count, time_to_tick(server, at_ns)) < 0 && errno != EINTR)
 			return -errno;
 		err = serve(server, ends, count);
-		at_ns = now_ns(CLOCK_MONOTONIC);
+		at_ns = clock_monotonic_ns();
 		if (at_ns >= server->tick_ns + SERVER_TICK_MS * MS)
 			server_tick(server, at_ns);
 	}

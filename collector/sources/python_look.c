@@ -13,6 +13,7 @@
 #include "base/ancestor.h"
 #include "base/clock.h"
 #include "base/in_time.h"
+#include "base/small_file.h"
 #include "collector/sources/python_layout.h"
 
 _Static_assert(sizeof(struct python_seen) <= IN_TIME_RESULT, "comes back as one message");
@@ -53,24 +54,13 @@ static bool next_line(void *argument, char *line, size_t room)
 	return length > 0;
 }
 
-static bool read_text(int directory, const char *name, char *text, size_t room)
-{
-	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
-	ssize_t length = fd < 0 ? -1 : read(fd, text, room - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[length > 0 ? length : 0] = '\0';
-	return length > 0;
-}
-
 /* "NSpid:\t4711\t7": the interpreter knows its threads by the last. */
 static bool is_in_own_namespace(int process)
 {
 	char text[4096];
 	int outer, inner;
 
-	if (!read_text(process, "status", text, sizeof(text)))
+	if (small_file_read(process, "status", text, sizeof(text)) <= 0)
 		return false;
 	const char *line = strstr(text, "\nNSpid:");
 
@@ -89,7 +79,7 @@ static bool read_call(const struct python_look *look, char line[ANCESTOR_LINE])
 	char path[64];
 
 	snprintf(path, sizeof(path), "task/%" PRIu32 "/syscall", look->tid);
-	if (read_text(look->files[PYTHON_LOOK_PROCESS], path, line, ANCESTOR_LINE))
+	if (small_file_read(look->files[PYTHON_LOOK_PROCESS], path, line, ANCESTOR_LINE) > 0)
 		return true;
 	return asked.fd >= 0 && !ancestor_read_call(&asked, look->tid, line);
 }

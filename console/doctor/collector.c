@@ -5,24 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "base/unix_connect.h"
 #include "protocol/address.h"
 
 /* 0 when somebody listens. */
 static int try_connect(const char *path)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int error;
+	int fd = unix_connect(path, SOCK_STREAM);
 
 	if (fd < 0)
-		return -errno;
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-	error = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : -errno;
+		return fd;
 	close(fd);
-	return error;
+	return 0;
 }
 
 static void collector_run_check(struct check_context *context, struct check_result *result)
@@ -35,7 +31,7 @@ static void collector_run_check(struct check_context *context, struct check_resu
 		error = try_connect(address.shared);
 	if (!error) {
 		check_say(result, VERDICT_OK, "running, on %s", address.shared);
-	} else if (error == -ENOENT || error == -ECONNREFUSED) {
+	} else if (error == -ENOENT) {
 		check_say(result, VERDICT_OK, "none is running; \"rankwatch run\" starts one for its job");
 	} else {
 		check_say(result, VERDICT_WARNING, "%s: %s", address.shared, strerror(-error));

@@ -1,32 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/metrics/scrape.h"
 
-#include <inttypes.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/proc_stat.h"
+#include "base/small_file.h"
 #include "protocol/message.h"
 #include "console/collectors.h"
 
 /* Of all nodes: 16,384 ranks take most of a second on a busy machine (docs/benchmarks.md); Prometheus waits for 10 s. */
 enum { ANSWER_MS = 1000, ALL_NODES_ANSWER_MS = 5000 };
 
-/* utime and stime, fields 14 and 15 of proc(5)'s /proc/PID/stat; negative: not known. */
+/* Negative: not known. */
 static double cpu_seconds(json_int_t pid)
 {
 	char path[64], line[1024];
 	uint64_t user, system;
 
 	snprintf(path, sizeof(path), "/proc/%" JSON_INTEGER_FORMAT "/stat", pid);
-	FILE *file = pid > 0 ? fopen(path, "re") : NULL;
-	const char *name_end = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-
-	if (file)
-		fclose(file);
-	if (!name_end ||
-	    sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &user, &system) != 2)
+	if (pid <= 0 || small_file_read(AT_FDCWD, path, line, sizeof(line)) <= 0 ||
+	    !proc_stat_number(line, PROC_STAT_USER_TICKS, &user) || !proc_stat_number(line, PROC_STAT_SYSTEM_TICKS, &system))
 		return -1;
 	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }

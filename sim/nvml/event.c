@@ -58,17 +58,26 @@ static bool look(nvmlEventSet_t set, nvmlEventData_t *data)
 	return false;
 }
 
+static void pause_for(unsigned int ms)
+{
+	const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
+
+	nanosleep(&pause, NULL);
+}
+
 EXPORTED nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeout_ms)
 {
-	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
 	nvmlReturn_t result = library_enter(__func__);
 
 	if (result != NVML_SUCCESS || !set || !data)
 		return result == NVML_SUCCESS ? NVML_ERROR_INVALID_ARGUMENT : result;
-	for (unsigned int waited = 0; !look(set, data); waited += LOOK_MS) {
+	/* Without a script nothing happens, and as with a driver nobody wakes up meanwhile. */
+	unsigned int step_ms = script_exists() ? LOOK_MS : timeout_ms;
+
+	for (unsigned int waited = 0; !look(set, data); waited += step_ms) {
 		if (waited >= timeout_ms)
 			return NVML_ERROR_TIMEOUT;
-		nanosleep(&pause, NULL);
+		pause_for(step_ms);
 	}
 	return NVML_SUCCESS;
 }

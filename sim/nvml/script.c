@@ -212,14 +212,26 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static void refresh(void)
+static const char *script_path(void)
 {
 	const char *path = getenv("SIM_NVML");
+
+	return path && *path ? path : NULL;
+}
+
+bool script_exists(void)
+{
+	return script_path() != NULL;
+}
+
+static void refresh(void)
+{
+	const char *path = script_path();
 	struct stat now;
 
 	if (!filled)
 		set_usual();
-	if (!path || !*path || stat(path, &now) != 0 || is_same(&now, &read_as))
+	if (!path || stat(path, &now) != 0 || is_same(&now, &read_as))
 		return;
 	FILE *file = fopen(path, "re");
 

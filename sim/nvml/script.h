@@ -36,6 +36,8 @@ enum script_value {
 
 /* Of a device of the host, in the unit of the grammar. */
 unsigned long long script_value(unsigned int device, enum script_value value);
+/* Is there a file that may add something at any time? */
+bool script_exists(void);
 /* How many Xids the file has for the device so far; `number` (from 0) of them goes to *xid when it is there. */
 size_t script_xids(unsigned int device, size_t number, unsigned int *xid);
 /* What the file wants of this call: blocks as long as it says so; NVML_SUCCESS: do your work. A file with an error in

@@ -262,6 +262,19 @@ static void take_sight(struct model *model, const json_t *sight)
 	snprintf(model->sight, sizeof(model->sight), "%s", line);
 }
 
+/* A straggler is found some steps after it began to be late. Looking back it is there from its first step on. */
+static void date_back(const struct model *model, struct model_finding *finding)
+{
+	for (size_t i = 0; finding->since_step && i < model->column_count; i++)
+		if (model->columns[i].step && model->columns[i].last_step >= finding->since_step) {
+			/* Its middle: the step before ends where it begins. */
+			double in_step_ms = (model->columns[i].from_ms + model->columns[i].until_ms) / 2;
+
+			finding->first_ms = in_step_ms < finding->first_ms ? in_step_ms : finding->first_ms;
+			return;
+		}
+}
+
 /* What is no longer open was closed while nobody listened. */
 static void close_others(struct model *model, const json_t *open)
 {
@@ -295,6 +308,8 @@ static void take_snapshot(struct model *model, const json_t *snapshot)
 	take_hosts(model, field_get(snapshot, "hosts"));
 	take_communicators(model, field_get(snapshot, "communicators"), field_get(snapshot, "flights"));
 	model_columns_take(model, field_get(snapshot, "cells"));
+	for (size_t i = 0; i < model->finding_count; i++)
+		date_back(model, &model->findings[i]);
 	close_others(model, field_get(snapshot, "findings"));
 }
 
@@ -368,6 +383,8 @@ void model_take_finding(struct model *model, const json_t *json)
 	finding->severity = severity_of(json);
 	finding->first_ms = finding_time_ms(field_get(json, "first_seen"));
 	finding->first_ms = finding->first_ms > 0 ? finding->first_ms : time_ms;
+	finding->since_step = (uint64_t)field_integer(field_get(json, "late"), "since_step", 0);
+	date_back(model, finding);
 	finding->closed_ms = state && !strcmp(state, "closed") ? (time_ms > 0 ? time_ms : model->at_ms) : 0;
 }
 

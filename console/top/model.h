@@ -90,7 +90,8 @@ struct model_host {
 struct model_finding {
 	char id[32];
 	json_t *json;
-	double first_ms, closed_ms; /* Unix; closed 0: it is open */
+	double first_ms, closed_ms; /* Unix; first: also of the step since which it says that it is so; closed 0: it is open */
+	uint64_t since_step;        /* 0 not known */
 	int severity;               /* 0 notice, 1 warning, 2 critical */
 };
 

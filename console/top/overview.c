@@ -26,18 +26,39 @@ static double step_ms(const struct model_column *column)
 	return seen ? whole / (double)seen / steps : 0;
 }
 
-/* Of all ranks' time in that column. */
-static double lost_share(const struct model_column *column)
+/* Where the ranks' time went: since the start, or, in the past, in the column that is looked at. */
+struct account {
+	double own, wait, transfer, unseen, lost; /* ms, summed over the ranks */
+};
+
+static double whole_of(const struct account *account)
 {
-	double lost = 0, whole = 0;
+	return account->own + account->wait + account->transfer + account->unseen;
+}
+
+static struct account account_of_column(const struct model_column *column)
+{
+	struct account account = { 0 };
 
 	for (size_t i = 0; i < column->rank_count; i++) {
 		const struct model_cell *cell = &column->cells[i];
 
-		lost += (double)cell->lost_ms;
-		whole += (double)(cell->own_ms + cell->wait_ms + cell->transfer_ms + cell->unseen_ms);
+		account.own += (double)cell->own_ms;
+		account.wait += (double)cell->wait_ms;
+		account.transfer += (double)cell->transfer_ms;
+		account.unseen += (double)cell->unseen_ms;
+		account.lost += (double)cell->lost_ms;
 	}
-	return whole > 0 ? lost / whole : 0;
+	return account;
+}
+
+/* Of all ranks' time in that column. */
+static double lost_share(const struct model_column *column)
+{
+	const struct account account = account_of_column(column);
+	double whole = whole_of(&account);
+
+	return whole > 0 ? account.lost / whole : 0;
 }
 
 static int chart_width(const struct view_drawing *drawing)
@@ -121,25 +142,53 @@ static bool is_any_compared(const struct model *model)
 	return false;
 }
 
-static int draw_lost(struct view_drawing *drawing, int row)
+static struct account account_of(const struct view_drawing *drawing)
 {
 	const struct model *model = drawing->model;
-	double lost = 0, whole = 0;
-	char time[24], text[96];
+	const struct model_column *column = drawing->at >= 0 ? model_column(model, drawing->at) : NULL;
+	struct account account = { 0 };
 
+	if (column)
+		return account_of_column(column);
 	for (size_t i = 0; i < model->rank_count; i++) {
 		const struct model_rank *rank = &model->ranks[i];
 
-		lost += rank->lost_ms;
-		whole += rank->own_ms + rank->wait_ms + rank->transfer_ms + rank->unseen_ms;
+		account.own += rank->own_ms;
+		account.wait += rank->wait_ms;
+		account.transfer += rank->transfer_ms;
+		account.unseen += rank->unseen_ms;
+		account.lost += rank->lost_ms;
 	}
+	return account;
+}
+
+/* "of GPU time", or of which steps it was. */
+static void write_lost(const struct view_drawing *drawing, const struct account *account, char *text, size_t size)
+{
+	const struct model_column *column = drawing->at >= 0 ? model_column(drawing->model, drawing->at) : NULL;
+	double whole = whole_of(account), steps = column ? model_steps(column) : 0;
+	const char *unit = column && column->step ? "step" : "second";
+	char time[24], of[32] = "of GPU time";
+
+	if (column && steps > 1)
+		snprintf(of, sizeof(of), "in %.0f %ss", steps, unit);
+	else if (column)
+		snprintf(of, sizeof(of), "in this %s", unit);
+	snprintf(text, size, "%s %s, %.0f %%", view_duration(time, sizeof(time), account->lost), of, whole > 0 ? account->lost / whole * 100 : 0);
+}
+
+static int draw_lost(struct view_drawing *drawing, int row)
+{
+	const struct account account = account_of(drawing);
+	char text[96];
+
 	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  lost");
-	if (model->all_nodes && !is_any_compared(model)) {
+	if (drawing->model->all_nodes && !is_any_compared(drawing->model)) {
 		canvas_text(drawing->canvas, row, LABEL, STYLE_DIM, "not known here: no ranks have been compared over hosts yet");
 		return row + 1;
 	}
 	draw_chart(drawing, row, lost_share, 1, STYLE_HEAT_0);
-	snprintf(text, sizeof(text), "%s of GPU time, %.0f %%", view_duration(time, sizeof(time), lost), whole > 0 ? lost / whole * 100 : 0);
+	write_lost(drawing, &account, text, sizeof(text));
 	draw_value(drawing, row, text);
 	return row + 1;
 }
@@ -147,35 +196,29 @@ static int draw_lost(struct view_drawing *drawing, int row)
 /* The ranks' time as one bar. */
 static int draw_time(struct view_drawing *drawing, int row)
 {
-	const struct model *model = drawing->model;
-	double parts[4] = { 0 }, whole = 0;
+	const struct account account = account_of(drawing);
+	const double parts[] = { account.own, account.wait, account.transfer, account.unseen }, whole = whole_of(&account);
 	static const enum canvas_style styles[] = { STYLE_GOOD, STYLE_WAIT, STYLE_WARN, STYLE_DIM };
+	const bool all_nodes = drawing->model->all_nodes;
 	int width = chart_width(drawing), at = LABEL;
 	char text[96];
 
-	for (size_t i = 0; i < model->rank_count; i++) {
-		parts[0] += model->ranks[i].own_ms;
-		parts[1] += model->ranks[i].wait_ms;
-		parts[2] += model->ranks[i].transfer_ms;
-		parts[3] += model->ranks[i].unseen_ms;
-	}
-	whole = parts[0] + parts[1] + parts[2] + parts[3];
 	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  time");
 	for (int i = 0; i < 4 && whole > 0; i++) {
 		int cells = (int)(parts[i] / whole * width + 0.5);
 
 		for (int k = 0; k < cells && at < LABEL + width; k++, at++)
-			canvas_text(drawing->canvas, row, at, styles[i], (const char *[]){ "o", model->all_nodes ? "i" : "w", "t", "?" }[i]);
+			canvas_text(drawing->canvas, row, at, styles[i], (const char *[]){ "o", all_nodes ? "i" : "w", "t", "?" }[i]);
 	}
-	if (whole > 0 && model->all_nodes) {
+	if (whole <= 0)
+		return row + 1;
+	if (all_nodes)
 		snprintf(text, sizeof(text), "own %.0f inside %.0f unseen %.0f %%", parts[0] / whole * 100, parts[1] / whole * 100,
 			 parts[3] / whole * 100);
-		draw_value(drawing, row, text);
-	} else if (whole > 0) {
+	else
 		snprintf(text, sizeof(text), "own %.0f wait %.0f transfer %.0f %%", parts[0] / whole * 100, parts[1] / whole * 100,
 			 parts[2] / whole * 100);
-		draw_value(drawing, row, text);
-	}
+	draw_value(drawing, row, text);
 	return row + 1;
 }
 

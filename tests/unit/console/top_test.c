@@ -198,7 +198,7 @@ Test(top, the_arrows_go_back_to_when_all_was_well)
 	for (int i = 0; i < 25; i++)
 		view_key(&view, &model, KEY_VIEW_LEFT);
 	draw(80, 24);
-	cr_expect(strstr(row_text(0), "PAST step 14  21:17:57"), "%s", row_text(0));
+	cr_expect(strstr(row_text(0), "PAST step 14 of 39  21:17:57"), "%s", row_text(0));
 	cr_expect_str_eq(row_text(1), " HEALTHY    no rank stands out");
 	cr_expect_not(shows("300 ms"));
 	for (int i = 0; i < 10; i++)
@@ -209,6 +209,54 @@ Test(top, the_arrows_go_back_to_when_all_was_well)
 	view_key(&view, &model, KEY_VIEW_ESCAPE);
 	draw(80, 24);
 	cr_expect(strstr(row_text(0), "LIVE"), "%s", row_text(0));
+}
+
+static void go_back(int steps)
+{
+	for (int i = 0; i < steps; i++)
+		view_key(&view, &model, KEY_VIEW_LEFT);
+	draw(80, 24);
+}
+
+Test(top, lost_time_and_shares_are_those_of_the_step_that_is_shown)
+{
+	take_job(8, 39, 3);
+	draw(80, 24);
+	cr_expect(shows("42.0 s of GPU time, "), "%s", screen());
+	go_back(25);
+	cr_expect(strstr(row_text(0), "PAST step 14 of 39"), "%s", row_text(0));
+	cr_expect(shows("0 ms in this step, 0 %"), "%s", screen());
+	cr_expect(shows("own 100 wait 0 transfer 0 %"), "%s", screen());
+	/* In step 24 seven ranks wait 300 of 1000 ms. */
+	for (int i = 0; i < 10; i++)
+		view_key(&view, &model, KEY_VIEW_RIGHT);
+	draw(80, 24);
+	cr_expect(shows("2.10 s in this step, 26 %"), "%s", screen());
+	cr_expect(shows("own 74 wait 26 transfer 0 %"), "%s", screen());
+}
+
+Test(top, merged_columns_say_how_many_steps_they_hold)
+{
+	take("{\"snapshot\":{\"job\":{\"steps\":9},\"ranks\":[{\"rank\":0},{\"rank\":1}],\"cells\":{\"ranks\":[0,1],\"columns\":["
+	     "{\"step\":1,\"last_step\":8,\"from_unix_ms\":1795382290000,\"until_unix_ms\":1795382298000,\"own_ms\":[8000,4000],"
+	     "\"wait_ms\":[0,4000],\"lost_ms\":[4000,0]},"
+	     "{\"step\":9,\"last_step\":9,\"from_unix_ms\":1795382298000,\"until_unix_ms\":1795382299000,\"own_ms\":[1000,1000]}]}}}");
+	go_back(1);
+	cr_expect(shows("4.00 s in 8 steps, 25 %"), "%s", screen());
+}
+
+Test(top, a_straggler_is_there_from_the_step_since_which_it_is_late)
+{
+	take_job(8, 39, 3);
+	/* It was found in step 24. */
+	take("{\"schema\":1,\"id\":\"a-3\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"straggler\",\"ranks\":[3],"
+	     "\"time\":\"2026-11-22T21:18:20.000Z\",\"first_seen\":\"2026-11-22T21:18:07.500Z\",\"late\":{\"since_step\":20},\"text\":\"late\"}");
+	draw(80, 24);
+	go_back(19);
+	cr_expect(strstr(row_text(0), "PAST step 20"), "%s", row_text(0));
+	cr_expect(strstr(row_text(1), "STRAGGLER"), "%s", row_text(1));
+	go_back(1);
+	cr_expect(strstr(row_text(1), "HEALTHY"), "%s", row_text(1));
 }
 
 Test(top, what_is_held_stays_while_more_comes)

@@ -16,6 +16,8 @@
 #include "base/clock.h"
 #include "console/command.h"
 
+enum { STOP_MS = 1000 };
+
 /* What it has to say about boxes stands in the page, and in what `report` prints for whoever asks. */
 static int start(const struct saved_page_request *request, const char *path, pid_t *pid)
 {
@@ -73,14 +75,24 @@ static int await_end(int pidfd, int signal_fd, unsigned timeout_ms)
 	return -ETIMEDOUT;
 }
 
-/* One that hangs in a file system cannot be ended, and is not waited for. */
-static int end(pid_t pid, int err)
+/* SIGTERM has it remove its half page; SIGKILL ends one that does not within a second. One that hangs in a file system cannot be
+ * ended at all, and is not waited for. */
+static void stop(pid_t pid, int pidfd)
+{
+	int status;
+
+	kill(pid, SIGTERM);
+	if (pidfd < 0 || await_end(pidfd, -1, STOP_MS))
+		kill(pid, SIGKILL);
+	waitpid(pid, &status, WNOHANG);
+}
+
+static int end(pid_t pid, int pidfd, int err)
 {
 	int status = 0;
 
 	if (err) {
-		kill(pid, SIGKILL);
-		waitpid(pid, &status, WNOHANG);
+		stop(pid, pidfd);
 		return err;
 	}
 	while (waitpid(pid, &status, 0) < 0)
@@ -98,7 +110,7 @@ int saved_page_write(const struct saved_page_request *request, char path[PATH_MA
 	err = length < PATH_MAX ? start(request, path, &pid) : -ENAMETOOLONG;
 	if (!err) {
 		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-		err = end(pid, pidfd < 0 ? -errno : await_end(pidfd, request->signal_fd, request->timeout_ms));
+		err = end(pid, pidfd, pidfd < 0 ? -errno : await_end(pidfd, request->signal_fd, request->timeout_ms));
 		if (pidfd >= 0)
 			close(pidfd);
 	}

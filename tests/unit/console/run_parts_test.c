@@ -265,6 +265,15 @@ Test(saved_page, is_beside_the_boxes_or_nowhere)
 	cr_expect_str_empty(path);
 }
 
+/* page_by() itself sees that the directory is empty in the end. */
+Test(saved_page, one_that_takes_too_long_removes_its_half_page_or_is_killed)
+{
+	char path[PATH_MAX];
+
+	cr_expect_eq(page_by("trap 'rm -f \"$3.half\"; kill $!; exit 1' TERM; echo page >\"$3.half\"; sleep 600 & wait $!", 500, -1, path), -ETIMEDOUT);
+	cr_expect_eq(page_by("trap '' TERM; exec sleep 600", 200, -1, path), -ETIMEDOUT);
+}
+
 Test(saved_page, a_signal_ends_it_but_for_that_of_a_child)
 {
 	char path[PATH_MAX];

@@ -290,7 +290,7 @@ void live_boxes_catch_up(struct live_boxes *boxes, uint64_t now_ns)
 	for (size_t i = 0; i < boxes->files.count; i++)
 		if (boxes->files.box[i]->state == BOX_LIVE)
 			feeds[count++] = boxes->files.box[i]->feed;
-	feed_replay(feeds, count, boxes->request.analysis);
+	feed_replay(feeds, count, boxes->request.analysis, NULL, NULL);
 	free(feeds);
 }
 

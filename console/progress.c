@@ -2,27 +2,41 @@
 #include "console/progress.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
 static const uint64_t PROGRESS_NS = 200000000;
 
-void progress_show(void *argument, size_t rank, size_t ranks)
+void progress_begin(struct progress *progress, const char *doing, size_t count, const char *things)
 {
-	struct progress *progress = argument;
-	uint64_t now_ns = clock_monotonic_ns();
+	size_t length = strlen(things);
 
-	if (!isatty(STDERR_FILENO))
+	if (!progress)
 		return;
-	if (rank == ranks && progress->shown)
-		fputs("\r\033[K", stderr);
-	if (rank == ranks || now_ns - progress->last_ns < PROGRESS_NS)
+	snprintf(progress->what, sizeof(progress->what), "%s%s %zu %s%s", progress->before, doing, count, things,
+		 count == 1 ? "" : length && things[length - 1] == 'x' ? "es" : "s");
+	if (!progress->shown)
+		progress->last_ns = clock_monotonic_ns();
+}
+
+void progress_show(struct progress *progress, uint64_t done, uint64_t all)
+{
+	uint64_t now_ns = progress ? clock_monotonic_ns() : 0;
+
+	if (!progress || progress->silent || now_ns - progress->last_ns < PROGRESS_NS || !isatty(STDERR_FILENO))
 		return;
 	progress->last_ns = now_ns;
 	progress->shown = true;
-	if (rank)
-		fprintf(stderr, "\r%s rank %zu of %zu\033[K", progress->what, rank + 1, ranks);
-	else
-		fprintf(stderr, "\rreading %zu black boxes\033[K", ranks);
+	/* The cursor goes back to the left: what else is said meanwhile is written over the line. */
+	fprintf(stderr, "\r%s: %u %%\033[K\r", progress->what, all && done < all ? (unsigned)((double)done / (double)all * 100) : 100);
+}
+
+void progress_end(struct progress *progress)
+{
+	if (!progress || !progress->shown)
+		return;
+	progress->shown = false;
+	fputs("\r\033[K", stderr);
 }

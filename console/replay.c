@@ -21,6 +21,7 @@ struct playing {
 	size_t machine; /* whose turn it is */
 	const struct replay_watch *watch;
 	uint32_t ranks_before, ranks; /* numbered by the machines before, and so far */
+	struct progress *progress;
 };
 
 /* Bad values that a rank makes after it was clean again are another finding, and have the id of the first. */
@@ -165,7 +166,17 @@ static uint64_t first_clock(const struct replay *replay, const struct replay_mac
 	return ahead_ns < 0 && ns < (uint64_t)-ahead_ns ? 0 : ns + (uint64_t)ahead_ns;
 }
 
-static int play(struct replay *replay, struct replay_machine *machine)
+/* Of all machines: as if each had as much to be read. */
+static void show_progress(void *argument, uint64_t passed, uint64_t all)
+{
+	const uint64_t whole = 1000;
+	const struct playing *playing = argument;
+
+	progress_show(playing->progress, playing->machine * whole + (all ? (uint64_t)((double)passed / (double)all * (double)whole) : whole),
+		      playing->replay->machine_count * whole);
+}
+
+static int play(struct replay *replay, struct replay_machine *machine, struct playing *playing)
 {
 	struct feed **feeds = calloc(machine->count + 1, sizeof(struct feed *));
 
@@ -173,7 +184,7 @@ static int play(struct replay *replay, struct replay_machine *machine)
 		return -ENOMEM;
 	for (size_t i = 0; i < machine->count; i++)
 		feeds[i] = replay->processes[machine->first + i].feed;
-	feed_replay(feeds, machine->count, machine->analysis);
+	feed_replay(feeds, machine->count, machine->analysis, show_progress, playing);
 	for (size_t i = 0; i < machine->count; i++) {
 		if (feed_last_ns(feeds[i]) > machine->last_ns)
 			machine->last_ns = feed_last_ns(feeds[i]);
@@ -195,17 +206,19 @@ static int play_all(struct replay *replay, struct playing *playing)
 	for (size_t i = 0; i < replay->machine_count && !error; i++) {
 		playing->machine = i;
 		playing->ranks_before = playing->ranks;
-		error = play(replay, &replay->machines[i]);
+		error = play(replay, &replay->machines[i], playing);
 	}
+	progress_end(playing->progress);
 	return error;
 }
 
 int replay_open(struct replay *replay, struct box_entry *entries, size_t count, const char *kernel_log,
-		const struct replay_watch *watch)
+		const struct replay_watch *watch, struct progress *progress)
 {
-	struct playing playing = { .replay = replay, .watch = watch };
+	struct playing playing = { .replay = replay, .watch = watch, .progress = progress };
 	int error;
 
+	progress_begin(progress, "reading", count, "black box");
 	*replay = (struct replay){ .realtime_offset_ns = box_realtime_offset(&entries[0].reader.header) };
 	replay->findings = json_object();
 	replay->processes = calloc(count, sizeof(*replay->processes));

@@ -12,6 +12,7 @@
 #include "analysis/analysis.h"
 #include "console/boxes.h"
 #include "console/kernel_xids.h"
+#include "console/progress.h"
 #include "feed/feed.h"
 
 struct replay_process {
@@ -50,10 +51,10 @@ struct replay_watch {
 };
 
 /* Replays `count` entries of one run. Takes over their readers (the entries' fd becomes -1); the entries must outlive
- * the replay. kernel_log: NULL is /dev/kmsg. watch: NULL nothing; when it is called, the processes are there. 0 or
- * -ENOMEM; close in both cases. */
+ * the replay. kernel_log: NULL is /dev/kmsg. watch: NULL nothing; when it is called, the processes are there. progress:
+ * shows how far it is, and is taken away in the end; may be NULL. 0 or -ENOMEM; close in both cases. */
 int replay_open(struct replay *replay, struct box_entry *entries, size_t count, const char *kernel_log,
-		const struct replay_watch *watch);
+		const struct replay_watch *watch, struct progress *progress);
 void replay_close(struct replay *replay);
 
 /* NULL when no box of this rank was replayed. */

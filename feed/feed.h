@@ -47,7 +47,9 @@ const char *feed_thread_name(const struct feed *feed, uint32_t tid);
 /* Post-mortem over several boxes that were not polled before: passes them in steps of 100 ms of their own time, each
  * operation as far as it was by then, and ticks the analysis after each step (long idle stretches are skipped), so that
  * it sees the run as it was. Tells it how each process ended at that process's last time stamp; one that lives, or of
- * which nobody knows, has no end. */
-void feed_replay(struct feed *const *feeds, size_t count, struct analysis *analysis);
+ * which nobody knows, has no end. progress: called now and then with how many of all operations in the boxes have been
+ * passed; NULL nobody is. */
+typedef void feed_replay_progress(void *argument, uint64_t passed, uint64_t all);
+void feed_replay(struct feed *const *feeds, size_t count, struct analysis *analysis, feed_replay_progress *progress, void *argument);
 
 #endif

@@ -43,7 +43,32 @@ static uint64_t step_all(struct feed *const *feeds, size_t count, uint64_t now_n
 	return next_ns;
 }
 
-void feed_replay(struct feed *const *feeds, size_t count, struct analysis *analysis)
+/* The oldest operation that a box still holds. */
+static uint64_t first_claim(const struct feed *feed)
+{
+	const struct rw_box_header *header = &feed->reader.header;
+
+	return header->head > header->ring_slots ? header->head - header->ring_slots : 0;
+}
+
+static void show_progress(struct feed *const *feeds, size_t count, feed_replay_progress *progress, void *argument)
+{
+	uint64_t passed = 0, all = 0;
+
+	for (size_t i = 0; progress && i < count; i++) {
+		uint64_t first = first_claim(feeds[i]), head = feeds[i]->reader.header.head;
+
+		all += head - first;
+		if (feeds[i]->ended || feeds[i]->next_ns == UINT64_MAX)
+			passed += head - first;
+		else if (feeds[i]->next_claim > first)
+			passed += feeds[i]->next_claim - first;
+	}
+	if (progress)
+		progress(argument, passed, all);
+}
+
+void feed_replay(struct feed *const *feeds, size_t count, struct analysis *analysis, feed_replay_progress *progress, void *argument)
 {
 	for (size_t i = 0; i < count; i++)
 		start(feeds[i]);
@@ -53,6 +78,7 @@ void feed_replay(struct feed *const *feeds, size_t count, struct analysis *analy
 	while (next_ns != UINT64_MAX) {
 		next_ns = step_all(feeds, count, now_ns);
 		analysis_tick(analysis, now_ns);
+		show_progress(feeds, count, progress, argument);
 		if (next_ns == UINT64_MAX)
 			return;
 

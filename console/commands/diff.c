@@ -62,7 +62,8 @@ static void print(const struct options *options, const struct comparison *compar
 static int compare(const struct options *options, const struct side sides[TIMES_SIDES], const char *command)
 {
 	struct comparison comparison = { 0 };
-	int status = EXIT_TROUBLE, err = compare_runs(&comparison, sides, command);
+	struct progress progress = { 0 };
+	int status = EXIT_TROUBLE, err = compare_runs(&comparison, sides, command, &progress);
 
 	if (err)
 		fprintf(stderr, "%s: %s\n", command, strerror(-err));

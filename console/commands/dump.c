@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/foreign_text.h"
 #include "console/box_choice.h"
@@ -13,6 +14,7 @@
 #include "console/flight_recorder/dump.h"
 #include "console/inspector_line.h"
 #include "console/json_line.h"
+#include "console/progress.h"
 
 /* How operations are printed. */
 enum format { JSON, CSV, INSPECTOR, FORMATS };
@@ -248,11 +250,12 @@ static void say_inspector_left_out(const struct inspector_left_out *left_out)
 static int write_flight_recorder(const struct options *options, const struct boxes *boxes)
 {
 	struct flight_recorder_result result;
+	struct progress progress = { 0 };
 	size_t first, count = boxes->run_count ? box_runs_entries(boxes, 0, &first) : 0;
 
 	if (!count)
 		return COMMAND_FAILED;
-	if (flight_recorder_write(options->flight_recorder, options->json ? PLAIN_JSON : PLAIN_PICKLE, boxes, first, count, "rankwatch dump", &result))
+	if (flight_recorder_write(options->flight_recorder, options->json ? PLAIN_JSON : PLAIN_PICKLE, boxes, first, count, "rankwatch dump", &progress, &result))
 		return COMMAND_FAILED;
 	foreign_line(stderr,
 		     "rankwatch dump: %s: %zu rank%s, %" PRIu64 " operations (%" PRIu64
@@ -272,6 +275,7 @@ static int run(const struct command *command, int argc, char **argv)
 {
 	struct options options = { 0 };
 	struct inspector_left_out left_out = { 0 };
+	struct progress progress = { .silent = isatty(STDOUT_FILENO) };
 	struct boxes boxes;
 
 	command_parse(command, argc, argv, 0, &options);
@@ -288,10 +292,13 @@ static int run(const struct command *command, int argc, char **argv)
 
 	if (options.format == CSV)
 		box_csv_head(stdout);
+	progress_begin(&progress, "printing", boxes.count, "black box");
 	for (size_t i = 0; i < boxes.count && boxes.entries[i].run < runs && !ferror(stdout); i++) {
+		progress_show(&progress, i, boxes.count);
 		if (dump_box(&options, &boxes.entries[i], &left_out) != 0)
 			status = COMMAND_FAILED;
 	}
+	progress_end(&progress);
 	say_inspector_left_out(&left_out);
 	if (status == COMMAND_DONE && boxes.refused)
 		status = COMMAND_INCOMPLETE;

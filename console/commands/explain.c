@@ -198,9 +198,10 @@ static int explain_machine(const struct options *options, const struct replay *r
 static int explain_run(const struct options *options, struct boxes *boxes)
 {
 	struct replay replay;
+	struct progress progress = { 0 };
 	size_t first, count = box_runs_entries(boxes, 0, &first);
 	json_t *scan = scan_share_json(&boxes->entries[first], count);
-	int err = replay_open(&replay, &boxes->entries[first], count, NULL, NULL), status = err ? COMMAND_FAILED : COMMAND_DONE;
+	int err = replay_open(&replay, &boxes->entries[first], count, NULL, NULL, &progress), status = err ? COMMAND_FAILED : COMMAND_DONE;
 
 	if (err)
 		fprintf(stderr, "rankwatch explain: %s\n", strerror(-err));

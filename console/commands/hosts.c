@@ -149,8 +149,10 @@ static void print_json(const struct ledger *ledger)
 static int add_run(struct ledger *ledger, struct boxes *boxes, size_t run, bool *cut)
 {
 	struct replay replay;
+	struct progress progress = { 0 };
 	size_t first, count = box_runs_entries(boxes, run, &first);
-	int err = replay_open(&replay, &boxes->entries[first], count, NULL, NULL);
+	snprintf(progress.before, sizeof(progress.before), "run %zu of %zu: ", run + 1, boxes->run_count);
+	int err = replay_open(&replay, &boxes->entries[first], count, NULL, NULL, &progress);
 
 	if (!err)
 		err = ledger_add(ledger, &replay);

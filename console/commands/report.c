@@ -212,8 +212,9 @@ static void note_cut(struct report *report)
 static int report_run(struct report *report, struct boxes *boxes, size_t run)
 {
 	struct replay replay;
+	struct progress progress = { 0 };
 	size_t first, count = box_runs_entries(boxes, run, &first);
-	int error = replay_open(&replay, &boxes->entries[first], count, report->options->kernel_log, NULL);
+	int error = replay_open(&replay, &boxes->entries[first], count, report->options->kernel_log, NULL, &progress);
 
 	report->replay = &replay;
 	report->flights = 0;
@@ -277,11 +278,10 @@ static int write_page(struct report *report, struct boxes *boxes)
 {
 	static struct output output;
 	const struct options *options = report->options;
-	struct progress progress = { .what = "reading" };
+	struct progress progress = { 0 };
 	struct html_report page = { .kernel_log = options->kernel_log,
 				    .command = "rankwatch report",
-				    .progress = progress_show,
-				    .argument = &progress };
+				    .progress = &progress };
 	size_t first, count = box_runs_entries(boxes, 0, &first);
 	int err = output_open(&output, options->html, false);
 

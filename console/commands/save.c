@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/foreign_text.h"
 #include "blackbox/box_store.h"
@@ -10,6 +11,7 @@
 #include "console/box_runs.h"
 #include "console/command.h"
 #include "console/json_line.h"
+#include "console/progress.h"
 
 enum { KEY_TO = 0x100 };
 
@@ -75,6 +77,7 @@ static int save_box(const struct options *options, struct box_entry *entry)
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct options options = { 0 };
+	struct progress progress = { .silent = isatty(STDOUT_FILENO) };
 	struct boxes boxes;
 	int status = COMMAND_DONE;
 
@@ -83,9 +86,13 @@ static int run(const struct command *command, int argc, char **argv)
 		status = COMMAND_FAILED;
 	size_t runs = box_choice_runs(&options.choice, &boxes);
 
-	for (size_t i = 0; status == COMMAND_DONE && i < boxes.count; i++)
+	progress_begin(&progress, "saving", boxes.count, "black box");
+	for (size_t i = 0; status == COMMAND_DONE && i < boxes.count; i++) {
+		progress_show(&progress, i, boxes.count);
 		if (boxes.entries[i].run < runs)
 			status = save_box(&options, &boxes.entries[i]);
+	}
+	progress_end(&progress);
 	if (status == COMMAND_DONE && boxes.refused)
 		status = COMMAND_INCOMPLETE;
 	boxes_close(&boxes);

@@ -189,14 +189,14 @@ static int write_trace(const struct options *options, struct boxes *boxes)
 	static struct output output;
 	struct trace_sink sink = { .format = options->format };
 	struct export_result result;
-	struct progress progress = { .what = "writing" };
+	struct progress progress = { 0 };
 	size_t first, count = box_runs_entries(boxes, 0, &first);
 	int err = output_open(&output, options->output, is_packed(options->output));
 
 	if (err)
 		return fail(options->output, err);
 	sink.out = output.stream;
-	err = export_run(&sink, &boxes->entries[first], count, &options->merges, &options->wanted, "rankwatch trace", progress_show, &progress, &result);
+	err = export_run(&sink, &boxes->entries[first], count, &options->merges, &options->wanted, "rankwatch trace", &progress, &result);
 	if (err) {
 		output_abandon(&output);
 		return err == -EBADMSG ? COMMAND_FAILED : fail("not written", err);

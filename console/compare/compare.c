@@ -128,11 +128,13 @@ static int compare_rank(struct pair *pair, const struct side sides[TIMES_SIDES],
 }
 
 static int compare_ranks(struct comparison *comparison, const struct side sides[TIMES_SIDES], double *spans[TIMES_SIDES],
-			 const char *command)
+			 const char *command, struct progress *progress)
 {
 	int err = 0;
 
+	progress_begin(progress, "comparing", sides[TIMES_A].count, "rank");
 	for (size_t i = 0; i < sides[TIMES_A].count && !err; i++) {
+		progress_show(progress, i, sides[TIMES_A].count);
 		const struct box_entry *entry = &sides[TIMES_A].boxes.entries[sides[TIMES_A].first + i];
 		struct pair pair = { .comparison = comparison, .rank = box_rank(&entry->reader) };
 		const struct box_entry *const entries[] = { entry, side_find(&sides[TIMES_B], pair.rank) };
@@ -146,6 +148,7 @@ static int compare_ranks(struct comparison *comparison, const struct side sides[
 			spans[side][comparison->ranks] = (double)(pair.last_ns[side] - pair.first_ns[side]) / 1e6;
 		comparison->ranks++;
 	}
+	progress_end(progress);
 	for (size_t i = 0; i < sides[TIMES_B].count; i++) {
 		int32_t rank = box_rank(&sides[TIMES_B].boxes.entries[sides[TIMES_B].first + i].reader);
 
@@ -154,11 +157,11 @@ static int compare_ranks(struct comparison *comparison, const struct side sides[
 	return err;
 }
 
-int compare_runs(struct comparison *comparison, const struct side sides[TIMES_SIDES], const char *command)
+int compare_runs(struct comparison *comparison, const struct side sides[TIMES_SIDES], const char *command, struct progress *progress)
 {
 	double *spans[TIMES_SIDES] = { calloc(sides[TIMES_A].count + 1, sizeof(double)),
 				       calloc(sides[TIMES_A].count + 1, sizeof(double)) };
-	int err = spans[TIMES_A] && spans[TIMES_B] ? compare_ranks(comparison, sides, spans, command) : -ENOMEM;
+	int err = spans[TIMES_A] && spans[TIMES_B] ? compare_ranks(comparison, sides, spans, command, progress) : -ENOMEM;
 
 	for (int side = 0; side < TIMES_SIDES; side++) {
 		comparison->span_ms[side] = !err && comparison->ranks ? rank_sum_median(spans[side], comparison->ranks) : -1;

@@ -4,6 +4,7 @@
 #define CONSOLE_COMPARE_COMPARE_H
 
 #include "console/compare/partings.h"
+#include "console/progress.h"
 #include "console/compare/side.h"
 #include "console/compare/times.h"
 
@@ -23,8 +24,8 @@ struct comparison {
 	bool cut;                 /* a box could not be read to its end, which was said */
 };
 
-/* 0 or -ENOMEM; free in both cases. */
-int compare_runs(struct comparison *comparison, const struct side sides[TIMES_SIDES], const char *command);
+/* progress: NULL none is shown. 0 or -ENOMEM; free in both cases. */
+int compare_runs(struct comparison *comparison, const struct side sides[TIMES_SIDES], const char *command, struct progress *progress);
 void comparison_free(struct comparison *comparison);
 /* deterministic: bits that differ count, too. */
 bool comparison_differs(const struct comparison *comparison, bool deterministic);

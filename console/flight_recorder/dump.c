@@ -128,7 +128,7 @@ static int write_rank(struct dump *dump, const struct box_entry *entry)
 }
 
 int flight_recorder_write(const char *directory, enum plain_format format, const struct boxes *boxes, size_t first, size_t count,
-			  const char *command, struct flight_recorder_result *result)
+			  const char *command, struct progress *progress, struct flight_recorder_result *result)
 {
 	struct dump dump = { .directory = directory,
 			     .format = format,
@@ -141,12 +141,19 @@ int flight_recorder_write(const char *directory, enum plain_format format, const
 	*result = (struct flight_recorder_result){ 0 };
 	if (mkdir(directory, 0700) && errno != EEXIST)
 		return say(&dump, directory, -errno);
-	for (size_t i = 0; i < count && !err; i++)
+	progress_begin(progress, "reading", count, "black box");
+	for (size_t i = 0; i < count && !err; i++) {
+		progress_show(progress, i, count);
 		err = look_at(&dump, &dump.entries[i]);
+	}
 	group_table_order(&dump.groups);
 	cuts_order(&dump.cuts);
-	for (size_t i = 0; i < count && !err; i++)
+	progress_begin(progress, "writing", count, "rank");
+	for (size_t i = 0; i < count && !err; i++) {
+		progress_show(progress, i, count);
 		err = write_rank(&dump, &dump.entries[i]);
+	}
+	progress_end(progress);
 	group_table_free(&dump.groups);
 	cuts_free(&dump.cuts);
 	return err;

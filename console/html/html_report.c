@@ -110,11 +110,12 @@ static int take_processes(struct making *making)
 	size_t count = making->view.replay.count;
 	int err = 0;
 
+	progress_begin(making->report->progress, "describing", count, "rank");
 	for (size_t i = 0; i < count && !err; i++) {
-		making->report->progress(making->report->argument, i, count);
+		progress_show(making->report->progress, i, count);
 		err = take_process(making, i);
 	}
-	making->report->progress(making->report->argument, count, count);
+	progress_end(making->report->progress);
 	open_end_finish(&making->open_end);
 	return err;
 }
@@ -135,7 +136,7 @@ static int make(struct making *making, FILE *out, struct box_entry *entries, siz
 {
 	struct run_view *view = &making->view;
 	const struct replay_watch watch = { take_stretch, making };
-	int err = replay_open(&view->replay, entries, count, making->report->kernel_log, &watch);
+	int err = replay_open(&view->replay, entries, count, making->report->kernel_log, &watch, making->report->progress);
 
 	if (!err && !making->begun && !begin(making, NULL, 0))
 		err = -ENOMEM;
@@ -186,7 +187,6 @@ int html_report_write(FILE *out, struct html_report *report, struct box_entry *e
 	if (!making)
 		return -ENOMEM;
 	making->report = report;
-	report->progress(report->argument, 0, count);
 	err = make(making, out, entries, count);
 	report->ranks = making->view.replay.count;
 	judge(report, making->findings);

@@ -8,13 +8,12 @@
 #include <stdio.h>
 
 #include "console/boxes.h"
+#include "console/progress.h"
 
 struct html_report {
 	const char *kernel_log; /* as in replay_open() */
 	const char *command;    /* its full name, for what is said on stderr */
-	/* Called before each rank is read for the page, and once at the end. */
-	void (*progress)(void *argument, size_t rank, size_t ranks);
-	void *argument;
+	struct progress *progress; /* NULL none is shown */
 	/* Filled by html_report_write(): */
 	size_t ranks, findings;
 	bool warning, critical; /* there is a finding that is this */

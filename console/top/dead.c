@@ -6,6 +6,7 @@
 #include "protocol/snapshot.h"
 #include "console/box_boots.h"
 #include "console/box_runs.h"
+#include "console/progress.h"
 
 static struct snapshot_source source_of(const struct dead *dead)
 {
@@ -34,7 +35,8 @@ int dead_open(struct dead *dead, struct model *model, struct boxes *boxes)
 	const unsigned topics = REQUEST_RANKS | REQUEST_COMMUNICATORS | REQUEST_GPUS | REQUEST_CELLS;
 	size_t first, count = box_runs_entries(boxes, 0, &first);
 	size_t shown = box_boots_gather(&boxes->entries[first], count);
-	int err = replay_open(&dead->replay, &boxes->entries[first], shown, NULL, NULL);
+	struct progress progress = { 0 };
+	int err = replay_open(&dead->replay, &boxes->entries[first], shown, NULL, NULL, &progress);
 	const char *id;
 	json_t *finding;
 

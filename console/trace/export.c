@@ -95,15 +95,16 @@ static void say_cut(struct export *export, const struct replay_process *process,
 		     strerror(-err));
 }
 
-static int write_ranks(struct export *export, export_progress *progress, void *argument)
+static int write_ranks(struct export *export, struct progress *progress)
 {
 	size_t count = export->replay.count;
 
+	progress_begin(progress, "writing", count, "rank");
 	for (size_t i = 0; i < count && !ferror(export->sink->out) && !export->sink->no_memory; i++) {
 		const struct replay_process *process = &export->replay.processes[i];
 		int err;
 
-		progress(argument, i, count);
+		progress_show(progress, i, count);
 		if (export->choice.rank >= 0 && export->choice.rank != process->rank)
 			continue;
 		err = write_rank(export, i);
@@ -114,7 +115,7 @@ static int write_ranks(struct export *export, export_progress *progress, void *a
 		if (err)
 			say_cut(export, process, err);
 	}
-	progress(argument, count, count);
+	progress_end(progress);
 	return export->sink->no_memory ? -ENOMEM : 0;
 }
 
@@ -169,7 +170,7 @@ static const struct replay_process *head_of(const struct export *export)
 	return chosen ? chosen : &export->replay.processes[0];
 }
 
-static int write_run(struct export *export, export_progress *progress, void *argument)
+static int write_run(struct export *export, struct progress *progress)
 {
 	const struct rw_box_header *first = replay_header(&export->replay.processes[0]);
 	char *job = foreign_text(first->job);
@@ -186,7 +187,7 @@ static int write_run(struct export *export, export_progress *progress, void *arg
 	if (err)
 		return err;
 	write_findings(export);
-	err = write_ranks(export, progress, argument);
+	err = write_ranks(export, progress);
 	if (!err)
 		err = write_merges(export);
 	export->sink->format->close(export->sink);
@@ -225,15 +226,14 @@ static int find_chosen(struct export *export)
 }
 
 int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count, const struct export_merges *merges,
-	       const struct export_choice *choice, const char *command, export_progress *progress, void *argument, struct export_result *result)
+	       const struct export_choice *choice, const char *command, struct progress *progress, struct export_result *result)
 {
 	struct export export = { .sink = sink, .choice = *choice, .command = command, .result = result };
 	const struct replay_watch watch = { step_spans_note, &export.steps };
 	int err;
 
 	*result = (struct export_result){ 0 };
-	progress(argument, 0, count);
-	err = replay_open(&export.replay, entries, count, NULL, &watch);
+	err = replay_open(&export.replay, entries, count, NULL, &watch, progress);
 	if (!err && export.steps.no_memory)
 		err = -ENOMEM;
 	if (!err)
@@ -245,7 +245,7 @@ int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count,
 	if (!err)
 		err = open_merges(&export, merges);
 	if (!err)
-		err = write_run(&export, progress, argument);
+		err = write_run(&export, progress);
 	result->ranks = choice->rank >= 0 && export.replay.count ? 1 : export.replay.count;
 	result->hosts = export.clocks.count;
 	free(export.merges);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "console/boxes.h"
+#include "console/progress.h"
 #include "console/trace/event.h"
 #include "console/trace/rank_trace.h"
 
@@ -17,9 +18,6 @@ struct export_result {
 	uint64_t merged; /* events of traces of PyTorch's profiler */
 	bool cut; /* a box could not be read to its end; it has been said */
 };
-
-/* Called before each rank and once at the end, when it is done. */
-typedef void export_progress(void *argument, size_t rank, size_t ranks);
 
 /* Traces of PyTorch's profiler that are to stand beside. */
 struct export_merges {
@@ -40,6 +38,6 @@ struct export_choice {
  * 0, -ENOMEM, -ENOTSUP where the build lacks the format, -EBADMSG where one of the merges cannot be used or there is no such
  * rank or finding, which has been said. Stops early when the sink's file fails. */
 int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count, const struct export_merges *merges,
-	       const struct export_choice *choice, const char *command, export_progress *progress, void *argument, struct export_result *result);
+	       const struct export_choice *choice, const char *command, struct progress *progress, struct export_result *result);
 
 #endif

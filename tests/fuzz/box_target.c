@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct feed *live = open_feed(1), *dead[] = { open_feed(2), open_feed(3) };
 
 	if (dead[0] && dead[1])
-		feed_replay(dead, 2, doubting_analysis());
+		feed_replay(dead, 2, doubting_analysis(), NULL, NULL);
 	if (live)
 		poll_changing(live, data, size);
 	feed_free(live);

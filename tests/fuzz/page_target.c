@@ -11,11 +11,6 @@
 #include "console/html/html_report.h"
 #include "tests/fuzz/damaged_box.h"
 
-static void ignore_progress(void *argument, size_t rank, size_t ranks)
-{
-	(void)argument, (void)rank, (void)ranks;
-}
-
 static void check_data(const char *page)
 {
 	static const char before[] = "id=\"data\">";
@@ -32,7 +27,7 @@ static void check_data(const char *page)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct html_report report = { .kernel_log = "/dev/null", .command = "page", .progress = ignore_progress };
+	struct html_report report = { .kernel_log = "/dev/null", .command = "page" };
 	struct box_entry entry = { .path = (char *)"damaged" };
 	char *page = NULL;
 	size_t length;

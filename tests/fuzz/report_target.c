@@ -80,7 +80,7 @@ static void report(void)
 	struct analysis *analysis = open_analysis(true, &feed);
 
 	if (feed)
-		feed_replay(&feed, 1, analysis);
+		feed_replay(&feed, 1, analysis, NULL, NULL);
 	analysis_visit_flights(analysis, check_flight, NULL);
 	tell_summary(analysis);
 	feed_free(feed);

@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import pathlib
+import pty
 import random
 import re
 import signal
@@ -196,6 +197,33 @@ def check_interrupted(boxes, directory):
     check(begun and sorted(directory.iterdir()) == before and process.returncode == -signal.SIGINT, "Ctrl-C leaves no half file")
 
 
+def seen_on_a_terminal(*command):
+    """What a command writes on standard error where that is a terminal."""
+    mine, terminal = pty.openpty()
+    process = subprocess.Popen([RANKWATCH, *map(str, command)], stdout=subprocess.DEVNULL, stderr=terminal)
+    os.close(terminal)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(mine, 4096)
+        except OSError:  # nobody has the other end any more
+            break
+        seen += piece
+    os.close(mine)
+    process.wait()
+    return seen.decode()
+
+
+def check_progress(boxes, directory):
+    """One line that is written over and taken away in the end."""
+    commands = {"report": [boxes], "explain": [boxes], "hosts": [boxes], "diff": [boxes, boxes], "dump": [boxes], "save": ["--to", directory / "saved", boxes],
+                "top": ["--once", boxes]}
+    for command, arguments in commands.items():
+        seen = seen_on_a_terminal(command, *arguments)
+        shares = [int(share) for share in re.findall(r"\r[a-z0-9: ]*\w+ing 256 (?:black boxes|ranks): (\d+) %", seen)]
+        check(shares and max(shares) <= 100 and seen.rindex("\r\x1b[K") > seen.rindex(" %"), f"{command} shows how far it is: {shares[:8]} {seen[:200] if not shares else ''}")
+
+
 # With one
 
 
@@ -332,6 +360,7 @@ def main():
         of_many = large(directory)
         pages["large"] = make(of_many, directory, "large")
         check_interrupted(of_many, directory)
+        check_progress(of_many, directory)
         if not browser.find():
             print("skipped: no chromium here: pages were made and not looked at", flush=True)
             sys.exit(1 if trace.failed else 77)

@@ -54,7 +54,7 @@ static void replay_hang(void)
 	make_rank(directory, 2, 1);
 	cr_assert_eq(boxes_open(&boxes, paths, 1, fail_on_refusal, NULL), 0);
 	cr_assert_eq(boxes.run_count, 1);
-	cr_assert_eq(replay_open(&replay, boxes.entries, boxes.count, NULL, NULL), 0);
+	cr_assert_eq(replay_open(&replay, boxes.entries, boxes.count, NULL, NULL, NULL), 0);
 }
 
 struct seen {
@@ -249,7 +249,7 @@ Test(report, who_waits_for_a_communicator_to_be_made_is_in_flight)
 	make_waiting(directory, 0);
 	make_waiting(directory, 1);
 	cr_assert_eq(boxes_open(&boxes, paths, 1, fail_on_refusal, NULL), 0);
-	cr_assert_eq(replay_open(&replay, boxes.entries, boxes.count, NULL, NULL), 0);
+	cr_assert_eq(replay_open(&replay, boxes.entries, boxes.count, NULL, NULL, NULL), 0);
 	cr_expect_eq(births_print(out, &replay), 1);
 	fclose(out);
 	cr_expect_str_eq(text, "  ncclCommInitRank of 4 ranks: 2 seen in it\n"

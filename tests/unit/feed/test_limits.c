@@ -163,7 +163,7 @@ Test(limits, in_a_replay_a_communicator_ends_when_it_ended)
 	writer.header->boot_id[0] ^= 1;
 	writer.communicators[0].born_ns = S;
 	writer.communicators[0].ended_ns = 3 * S;
-	feed_replay(&feed, 1, &analysis);
+	feed_replay(&feed, 1, &analysis, NULL, NULL);
 	cr_assert_eq(recording_count(&analysis, RECORDED_COMMUNICATOR), 2);
 	cr_expect_eq(told(RECORDED_COMMUNICATOR, 0)->communicator.ended_ns, 0);
 	cr_expect_eq(told(RECORDED_COMMUNICATOR, 1)->communicator.ended_ns, 3 * S);
@@ -379,7 +379,7 @@ Test(limits, in_a_replay_progress_is_that_of_the_operations_seen_so_far)
 	struct feed *feed = start();
 
 	writer.communicators[0].born_ns = S;
-	feed_replay(&feed, 1, &analysis);
+	feed_replay(&feed, 1, &analysis, NULL, NULL);
 	uint64_t started = 0, done = 0;
 	static const struct {
 		uint64_t started, done;
@@ -485,7 +485,7 @@ Test(limits, in_a_replay_a_sample_comes_at_its_time)
 	struct feed *feed = start();
 
 	writer.communicators[0].born_ns = S;
-	feed_replay(&feed, 1, &analysis);
+	feed_replay(&feed, 1, &analysis, NULL, NULL);
 	cr_assert_eq(recording_count(&analysis, RECORDED_WAIT), 2);
 	for (size_t i = 0; i < 2; i++) {
 		const struct recorded *record = told(RECORDED_WAIT, i);

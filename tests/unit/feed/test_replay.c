@@ -35,11 +35,25 @@ static struct feed *feed_of(const struct box_writer *writer, analysis_process_id
 	return feed_new(&analysis, id, &reader);
 }
 
+static struct {
+	uint64_t passed, all, calls;
+	bool went_back;
+} shown;
+
+static void note_progress(void *argument, uint64_t passed, uint64_t all)
+{
+	(void)argument;
+	shown.went_back |= passed < shown.passed;
+	shown.passed = passed;
+	shown.all = all;
+	shown.calls++;
+}
+
 static void replay(struct feed *first, struct feed *second)
 {
 	struct feed *feeds[] = { first, second };
 
-	feed_replay(feeds, second ? 2 : 1, &analysis);
+	feed_replay(feeds, second ? 2 : 1, &analysis, note_progress, NULL);
 	feed_free(first);
 	feed_free(second);
 }
@@ -101,6 +115,10 @@ Test(replay, boxes_are_merged_by_time)
 	cr_assert_eq(recording_count(&analysis, RECORDED_OPERATION), 20);
 	for (size_t i = 0; i < 20; i++)
 		cr_expect_eq(recording_find(&analysis, RECORDED_OPERATION, i)->process, 1 + i % 2);
+	cr_expect_gt(shown.calls, 10);
+	cr_expect_not(shown.went_back);
+	cr_expect_eq(shown.all, 20);
+	cr_expect_eq(shown.passed, 20);
 }
 
 Test(replay, a_process_dies_at_its_own_last_moment)

@@ -49,6 +49,11 @@ void box_saved_name(const struct rw_box_header *header, char name[BOX_SAVED_NAME
 	snprintf(name, BOX_SAVED_NAME, "rank%s-%u-%s" BOX_SAVED_SUFFIX, rank, header->pid, when);
 }
 
+void box_saved_unfinished(const char *name, char unfinished[BOX_SAVED_UNFINISHED])
+{
+	snprintf(unfinished, BOX_SAVED_UNFINISHED, ".%s.%d", name, (int)gettid());
+}
+
 static bool ends_in(const char *name, const char *suffix)
 {
 	size_t length = strlen(name), tail = strlen(suffix);
@@ -282,10 +287,10 @@ static int write_file(struct box_reader *reader, int fd)
 
 int box_save(struct box_reader *reader, int dirfd, const char *name, char *why)
 {
-	char unfinished[BOX_SAVED_NAME + 16];
+	char unfinished[BOX_SAVED_UNFINISHED];
 	int err = box_reader_refresh(reader);
 
-	snprintf(unfinished, sizeof(unfinished), ".%s.%d", name, (int)gettid());
+	box_saved_unfinished(name, unfinished);
 	int fd = err ? -1 : openat(dirfd, unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (!err && fd < 0)

@@ -14,15 +14,18 @@
 
 #define BOX_SAVED_SUFFIX RW_BOX_SUFFIX ".gz"
 
-enum { BOX_SAVED_NAME = 96 };
+enum { BOX_SAVED_NAME = 96, BOX_SAVED_UNFINISHED = BOX_SAVED_NAME + 16 };
 
 /* "rank3-4711-20261121T004512Z.rwbox.gz": rank, pid and when the box was made. The same box has the same name again. */
 void box_saved_name(const struct rw_box_header *header, char name[BOX_SAVED_NAME]);
 
+/* The name that box_save(), called by this thread, gives that file until it is whole. */
+void box_saved_unfinished(const char *name, char unfinished[BOX_SAVED_UNFINISHED]);
+
 /* Does the name end as a box's does, in either form? */
 bool box_is_name(const char *name);
 
-/* Writes what the box holds now to `name` in directory dirfd, mode 0600, under another name until it is whole; replaces
+/* Writes what the box holds now to `name` in directory dirfd, mode 0600, under box_saved_unfinished() until it is whole; replaces
  * an older one. The writer may go on meanwhile: an operation is in the copy as it was at one moment, or not at all.
  * `reader` is refreshed. Blocks on the disk. 0 or -errno and a sentence in why[160]. */
 int box_save(struct box_reader *reader, int dirfd, const char *name, char *why);

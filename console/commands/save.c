@@ -6,12 +6,14 @@
 
 #include "base/foreign_text.h"
 #include "blackbox/box_store.h"
+#include "blackbox/saved.h"
 #include "console/box_choice.h"
 #include "console/box_json.h"
 #include "console/box_runs.h"
 #include "console/command.h"
 #include "console/json_line.h"
 #include "console/progress.h"
+#include "console/unfinished.h"
 
 enum { KEY_TO = 0x100 };
 
@@ -60,14 +62,28 @@ static void print_path(const struct options *options, const struct box_store *st
 		foreign_line(stdout, "%s", path);
 }
 
+/* Ctrl-C leaves the boxes that are saved, and no half one. */
+static void guard_half(const struct box_store *store, const struct box_entry *entry)
+{
+	char name[BOX_SAVED_NAME], half[BOX_SAVED_UNFINISHED], path[sizeof(store->path) + sizeof(half) + 1];
+
+	box_saved_name(&entry->reader.header, name);
+	box_saved_unfinished(name, half);
+	snprintf(path, sizeof(path), "%s/%s", store->path, half);
+	unfinished_guard(path);
+}
+
 static int save_box(const struct options *options, struct box_entry *entry)
 {
 	struct box_store store;
 	char why[BOX_STORE_WHY] = "";
 	int err = box_store_open(&store, options->to, entry->reader.header.job, 0, why);
 
-	if (!err)
+	if (!err) {
+		guard_half(&store, entry);
 		err = box_store_save(&store, &entry->reader, why);
+		unfinished_release();
+	}
 	if (!err)
 		print_path(options, &store, entry);
 	box_store_close(&store);

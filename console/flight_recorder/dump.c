@@ -12,6 +12,7 @@
 
 #include "base/foreign_text.h"
 #include "console/flight_recorder/rank_dump.h"
+#include "console/unfinished.h"
 
 struct dump {
 	const char *directory, *command;
@@ -78,6 +79,8 @@ static int write_dump(struct dump *dump, const struct box_entry *entry, int fd)
 /* The file has its name, which the analyser goes by, when it is whole; another of that name is left alone. */
 static int write_file(struct dump *dump, const struct box_entry *entry, const char *path, const char *unfinished)
 {
+	unfinished_guard(unfinished);
+
 	int fd = open(unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	int err = fd < 0 ? -errno : write_dump(dump, entry, fd);
 
@@ -85,6 +88,7 @@ static int write_file(struct dump *dump, const struct box_entry *entry, const ch
 		err = -errno;
 	if (fd >= 0)
 		unlink(unfinished);
+	unfinished_release();
 	return err ? say(dump, path, err) : 0;
 }
 

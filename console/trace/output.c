@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,32 +10,9 @@
 
 #include <zlib.h>
 
-static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
-enum { ENDINGS = sizeof(ending) / sizeof(*ending), BUFFER = 1 << 16 };
+#include "console/unfinished.h"
 
-static char unfinished[PATH_MAX]; /* what a signal removes; "" nothing */
-
-static void remove_and_end(int number)
-{
-	if (unfinished[0])
-		unlink(unfinished);
-	signal(number, SIG_DFL);
-	raise(number);
-}
-
-/* Only while there is something to remove; what was ignored (nohup) stays so. */
-static void heed_signals(bool heed)
-{
-	for (size_t i = 0; i < ENDINGS; i++) {
-		struct sigaction action;
-
-		sigaction(ending[i], NULL, &action);
-		if (action.sa_handler == SIG_IGN)
-			continue;
-		action = (struct sigaction){ .sa_handler = heed ? remove_and_end : SIG_DFL };
-		sigaction(ending[i], &action, NULL);
-	}
-}
+enum { BUFFER = 1 << 16 };
 
 static ssize_t write_some(void *cookie, const char *bytes, size_t size)
 {
@@ -83,32 +59,13 @@ static int open_stream(struct output *output, bool gzip)
 	return -ENOMEM;
 }
 
-/* A signal that comes when the file is just made waits until it is known what to remove. */
-static void make_temporary(struct output *output)
-{
-	sigset_t held, before;
-
-	sigemptyset(&held);
-	for (size_t i = 0; i < ENDINGS; i++)
-		sigaddset(&held, ending[i]);
-	pthread_sigmask(SIG_BLOCK, &held, &before);
-	output->fd = mkostemp(output->name, O_CLOEXEC); /* mode 0600, as findings: names in it are the job's */
-	int error = errno;
-	if (output->fd >= 0) {
-		memcpy(unfinished, output->name, sizeof(unfinished));
-		heed_signals(true);
-	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	errno = error;
-}
-
 static int open_temporary(struct output *output)
 {
 	if (snprintf(output->name, sizeof(output->name), "%s.XXXXXX", output->path) >= (int)sizeof(output->name))
 		return -ENAMETOOLONG;
-	make_temporary(output);
+	output->fd = unfinished_make(output->name); /* mode 0600, as findings: names in it are the job's */
 	if (output->fd < 0)
-		return -errno;
+		return output->fd;
 	output->temporary = true;
 	return 0;
 }
@@ -153,8 +110,7 @@ static void forget(struct output *output)
 {
 	if (!output->temporary)
 		return;
-	unfinished[0] = '\0';
-	heed_signals(false);
+	unfinished_release();
 	output->temporary = false;
 }
 

@@ -185,16 +185,33 @@ def large(directory):
     return boxes
 
 
-def check_interrupted(boxes, directory):
-    before = sorted(directory.iterdir())
-    process = subprocess.Popen([RANKWATCH, "report", "--html", directory / "half.html", boxes], stderr=subprocess.DEVNULL)
+def files(directory):
+    return {one.relative_to(directory) for one in directory.rglob("*") if one.is_file()}
+
+
+def interrupt(command, half, directory, whole=0):
+    """Sends SIGINT while a file is being written whose name is one of a half file, and so many whole ones are there."""
+    process = subprocess.Popen([RANKWATCH, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
-    while sorted(directory.iterdir()) == before and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.002)
-    begun = sorted(directory.iterdir()) != before
+    while not (begun := any(half(one.name) for one in files(directory)) and len(files(directory)) > whole) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.001)
     process.send_signal(signal.SIGINT)
     process.wait()
-    check(begun and sorted(directory.iterdir()) == before and process.returncode == -signal.SIGINT, "Ctrl-C leaves no half file")
+    left = {one for one in files(directory) if half(one.name)}
+    check(begun and not left and process.returncode == -signal.SIGINT, f"Ctrl-C leaves no half file: {command[0]}: {process.returncode} {left}")
+
+
+def check_interrupted(boxes, directory):
+    """What was whole by then stays."""
+    for name in ("a page", "a trace", "saved", "fr"):
+        (directory / name).mkdir()
+    interrupt(["report", "--html", directory / "a page" / "x", boxes], lambda name: name.startswith("x"), directory / "a page")
+    interrupt(["trace", "--format", "chrome", "-o", directory / "a trace" / "x", boxes], lambda name: name.startswith("x"), directory / "a trace")
+    interrupt(["save", "--to", directory / "saved", boxes], lambda name: name.startswith("."), directory / "saved", 3)
+    interrupt(["dump", "--flight-recorder", directory / "fr", boxes], lambda name: name.startswith("."), directory / "fr", 3)
+    whole = len(files(directory / "saved"))
+    kept = subprocess.run([RANKWATCH, "dump", "--header", directory / "saved"], capture_output=True, text=True, check=False)
+    check(kept.returncode == 0 and len(kept.stdout.splitlines()) == whole > 2, f"the {whole} boxes that were saved are whole")
 
 
 def seen_on_a_terminal(*command):

@@ -167,6 +167,14 @@ static int add_sort(struct ledger *ledger, enum ledger_sort sort, const struct p
 	return err;
 }
 
+static void count_ranks(struct ledger *ledger, const struct replay *replay)
+{
+	int32_t total = replay->count ? replay_header(&replay->processes[0])->world_size : -1;
+
+	ledger->ranks += replay->count;
+	ledger->ranks_total = total > 0 && ledger->ranks_total >= 0 ? ledger->ranks_total + total : -1;
+}
+
 int ledger_add(struct ledger *ledger, const struct replay *replay)
 {
 	struct parts parts = { 0 };
@@ -181,6 +189,8 @@ int ledger_add(struct ledger *ledger, const struct replay *replay)
 		err = add_sort(ledger, (enum ledger_sort)sort, &parts);
 	for (int sort = 0; sort < LEDGER_SORTS; sort++)
 		free(parts.list[sort]);
+	if (!err)
+		count_ranks(ledger, replay);
 	ledger->jobs += !err;
 	return err;
 }

@@ -37,6 +37,8 @@ struct ledger {
 	struct ledger_entry *entries[LEDGER_SORTS];
 	size_t counts[LEDGER_SORTS];
 	unsigned jobs;
+	size_t ranks;        /* that left a black box, of all jobs together */
+	int64_t ranks_total; /* that there were; -1: of some job it is not known */
 };
 
 /* Adds a run: who took part comes from its boxes, who was named from its findings from warning up that single somebody out.

@@ -10,6 +10,7 @@
 #include "console/box_choice.h"
 #include "console/box_runs.h"
 #include "console/command.h"
+#include "console/job_share.h"
 #include "console/ledger.h"
 #include "console/terminal.h"
 
@@ -102,9 +103,11 @@ static void print_drains(const struct ledger *ledger)
 static void print_text(const struct ledger *ledger)
 {
 	size_t named = 0, odd = 0;
+	char share[JOB_SHARE_TEXT];
 
 	printf("%u job%s, %zu host%s, %zu GPU%s\n", ledger->jobs, ledger->jobs == 1 ? "" : "s", ledger->counts[LEDGER_HOST],
 	       ledger->counts[LEDGER_HOST] == 1 ? "" : "s", ledger->counts[LEDGER_GPU], ledger->counts[LEDGER_GPU] == 1 ? "" : "s");
+	printf("%s, from their black boxes (level " JOB_SHARE_LEVEL ")\n", job_share_text(share, ledger->ranks, ledger->ranks_total));
 	for (int sort = 0; sort < LEDGER_SORTS; sort++)
 		for (size_t i = 0; i < ledger->counts[sort]; i++) {
 			named += ledger->entries[sort][i].named_in > 0;
@@ -138,7 +141,8 @@ static json_t *entries_json(const struct ledger *ledger, enum ledger_sort sort)
 
 static void print_json(const struct ledger *ledger)
 {
-	json_t *value = json_pack("{s:i, s:o, s:o}", "jobs", (int)ledger->jobs, "hosts", entries_json(ledger, LEDGER_HOST), "gpus",
+	json_t *value = json_pack("{s:i, s:I, s:o, s:s, s:o, s:o}", "jobs", (int)ledger->jobs, "ranks", (json_int_t)ledger->ranks, "ranks_total",
+				  ledger->ranks_total > 0 ? json_integer(ledger->ranks_total) : json_null(), "level", JOB_SHARE_LEVEL, "hosts", entries_json(ledger, LEDGER_HOST), "gpus",
 				  entries_json(ledger, LEDGER_GPU));
 
 	if (value && json_dumpf(value, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6)) == 0)

@@ -10,6 +10,7 @@
 #include "console/box_choice.h"
 #include "console/box_runs.h"
 #include "console/command.h"
+#include "console/job_share.h"
 #include "console/progress.h"
 #include "console/trace/export.h"
 #include "console/trace/output.h"
@@ -157,10 +158,12 @@ static const char *plural(uint64_t count)
 
 static void say_result(const struct options *options, const struct export_result *result, uint64_t left_out)
 {
+	char share[JOB_SHARE_TEXT];
+
 	foreign_line(stderr,
-		     "rankwatch trace: %s: %zu rank%s on %zu host%s, %llu operations (%llu in flight at the end), "
+		     "rankwatch trace: %s: %s on %zu host%s, from black boxes (level " JOB_SHARE_LEVEL "): %llu operations (%llu in flight at the end), "
 		     "%zu finding%s",
-		     options->output, result->ranks, plural(result->ranks), result->hosts, plural(result->hosts),
+		     options->output, job_share_text(share, result->ranks, result->ranks_total), result->hosts, plural(result->hosts),
 		     (unsigned long long)result->counts.operations, (unsigned long long)result->counts.unfinished,
 		     result->findings, plural(result->findings));
 	if (options->wanted.around)

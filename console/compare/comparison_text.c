@@ -10,6 +10,7 @@
 
 #include "base/foreign_text.h"
 #include "base/paragraph.h"
+#include "console/job_share.h"
 #include "console/trace/operation_arguments.h"
 #include "finding/finding_json.h"
 #include "finding/rank_list.h"
@@ -35,17 +36,23 @@ static void say(FILE *out, const struct comparison_style *style, const char *col
 
 static const char good[] = "\033[32m", bad[] = "\033[1;33m", plain[] = "";
 
+/* As its launcher said; -1 not known. */
+static int32_t ranks_total(const struct side *side)
+{
+	return side->boxes.entries[side->first].reader.header.world_size;
+}
+
 static void print_side(FILE *out, const struct comparison_style *style, const char *label, const char *path, const struct side *side)
 {
 	const struct rw_box_header *header = &side->boxes.entries[side->first].reader.header;
 	time_t seconds = (time_t)(header->created_realtime_ns / 1000000000);
-	char *job = foreign_text(header->job), when[32] = "?";
+	char *job = foreign_text(header->job), when[32] = "?", share[JOB_SHARE_TEXT];
 	struct tm local;
 
 	if (localtime_r(&seconds, &local))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &local);
-	say(out, style, plain, label, "%s: job %s, %zu rank%s, begun %s", path, job ? job : "?", side->count,
-	    side->count == 1 ? "" : "s", when);
+	say(out, style, plain, label, "%s: job %s, %s, begun %s", path, job ? job : "?",
+	    job_share_text(share, side->count, ranks_total(side)), when);
 	free(job);
 }
 
@@ -144,6 +151,7 @@ void comparison_print(FILE *out, const struct comparison *comparison, char *cons
 {
 	print_side(out, style, "A", paths[TIMES_A], &sides[TIMES_A]);
 	print_side(out, style, "B", paths[TIMES_B], &sides[TIMES_B]);
+	say(out, style, plain, "level", JOB_SHARE_LEVEL ": what both runs left in their black boxes");
 	print_compared(out, style, comparison);
 	for (int kind = 0; kind < PARTING_KINDS; kind++)
 		print_kind(out, style, comparison, (enum parting_kind)kind);
@@ -203,7 +211,8 @@ static json_t *times_json(const struct times *times)
 static json_t *side_json(const struct comparison *comparison, const char *path, const struct side *side, enum times_side at)
 {
 	char *job = foreign_text(side->boxes.entries[side->first].reader.header.job);
-	json_t *value = json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:o}", "path", path, "job", job, "ranks", (json_int_t)side->count,
+	json_t *value = json_pack("{s:s, s:s?, s:I, s:o, s:I, s:I, s:I, s:o}", "path", path, "job", job, "ranks", (json_int_t)side->count,
+				  "ranks_total", ranks_total(side) > 0 ? json_integer(ranks_total(side)) : json_null(),
 				  "ranks_alone", (json_int_t)comparison->only[at], "communicators_alone",
 				  (json_int_t)comparison->lines_only[at], "calls_behind", (json_int_t)comparison->more[at], "span_ms",
 				  ms_json(comparison->span_ms[at]));
@@ -215,7 +224,7 @@ static json_t *side_json(const struct comparison *comparison, const char *path, 
 json_t *comparison_json(const struct comparison *comparison, char *const paths[TIMES_SIDES],
 			const struct side sides[TIMES_SIDES], bool deterministic)
 {
-	json_t *value = json_pack("{s:b, s:o, s:o, s:I, s:I, s:I, s:I}", "same", !comparison_differs(comparison, deterministic), "a",
+	json_t *value = json_pack("{s:b, s:s, s:o, s:o, s:I, s:I, s:I, s:I}", "same", !comparison_differs(comparison, deterministic), "level", JOB_SHARE_LEVEL, "a",
 				  side_json(comparison, paths[TIMES_A], &sides[TIMES_A], TIMES_A), "b",
 				  side_json(comparison, paths[TIMES_B], &sides[TIMES_B], TIMES_B), "ranks",
 				  (json_int_t)comparison->ranks, "calls_compared", (json_int_t)comparison->calls, "scans_compared",

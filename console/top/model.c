@@ -215,6 +215,34 @@ static void take_communicators(struct model *model, const json_t *rows, const js
 	json_array_foreach(flights, i, flight) take_flight(model, flight);
 }
 
+static const char *short_level(const char *name)
+{
+	static const struct {
+		const char *name, *text;
+	} levels[] = { { "ebpf", "eBPF" }, { "root", "/proc (root)" }, { "proc", "/proc" }, { "self", "black boxes" }, { "none", "unseen" } };
+
+	for (size_t i = 0; name && i < sizeof(levels) / sizeof(levels[0]); i++)
+		if (!strcmp(levels[i].name, name))
+			return levels[i].text;
+	return "";
+}
+
+/* Of all nodes: the host of which least is seen, and that of which most is. */
+static void copy_lowest_level(struct model *model)
+{
+	static const char *const order[] = { "none", "self", "proc", "root", "ebpf" };
+	const char *lowest = NULL, *highest = NULL;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		for (size_t k = 0; k < model->host_count; k++)
+			if (!strcmp(model->hosts[k].level, order[i])) {
+				lowest = lowest ? lowest : order[i];
+				highest = order[i];
+			}
+	snprintf(model->level, sizeof(model->level), "%s%s%s", short_level(lowest), lowest != highest ? " to " : "",
+		 lowest != highest ? short_level(highest) : "");
+}
+
 static void take_hosts(struct model *model, const json_t *rows)
 {
 	size_t count = json_array_size(rows);
@@ -234,6 +262,7 @@ static void take_hosts(struct model *model, const json_t *rows)
 	free(model->hosts);
 	model->hosts = hosts;
 	model->host_count = count;
+	copy_lowest_level(model);
 }
 
 static void take_job(struct model *model, const json_t *job)
@@ -252,12 +281,25 @@ static void take_job(struct model *model, const json_t *job)
 	model->first_step_ms = field_number(job, "first_step_ms", -1);
 }
 
+/* Where not all ranks are seen so deep it says how many are. */
+static void copy_level(struct model *model, const json_t *sight)
+{
+	const char *level = short_level(json_string_value(field_get(sight, "level")));
+	int64_t all = field_integer(sight, "processes", 0), with = field_integer(sight, "with_ebpf", 0);
+
+	if (with > 0 && with < all)
+		snprintf(model->level, sizeof(model->level), "eBPF %lld of %lld", (long long)with, (long long)all);
+	else
+		snprintf(model->level, sizeof(model->level), "%s", level);
+}
+
 static void take_sight(struct model *model, const json_t *sight)
 {
 	char line[SIGHT_LINE];
 
 	if (!json_is_object(sight))
 		return;
+	copy_level(model, sight);
 	sight_describe(sight, SIGHT_LINE - 1, line);
 	snprintf(model->sight, sizeof(model->sight), "%s", line);
 }

@@ -109,7 +109,8 @@ struct model {
 		double timeout_ms, deadline_ms, since_ms; /* 0 not known, none is running */
 		char from[MODEL_NAME];
 	} watchdog;
-	char sight[MODEL_TEXT]; /* "watching 8 ranks with eBPF" */
+	char sight[MODEL_TEXT];  /* "watching 8 ranks with eBPF" */
+	char level[MODEL_NAME]; /* how deep, in short: "eBPF"; "" not known */
 	struct model_rank *ranks;
 	size_t rank_count;
 	struct model_host *hosts;

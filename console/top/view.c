@@ -91,25 +91,41 @@ static void draw_mode(const struct view_drawing *drawing, char *text, size_t siz
 		snprintf(text, size, "%s  %s ", model->dead ? "OVER" : "LIVE", clock);
 }
 
+/* Of a text without wide characters. */
+static int columns_of(const char *text)
+{
+	int columns = 0;
+
+	for (; *text; text++)
+		columns += (*text & 0xc0) != 0x80;
+	return columns;
+}
+
 static void draw_title(const struct view_drawing *drawing)
 {
 	const struct model *model = drawing->model;
 	struct canvas *canvas = drawing->canvas;
+	const char *level = model->dead ? "black boxes" : model->level;
 	char mode[64], ranks[64] = "", steps[64] = "", title[256];
 
 	canvas_style_row(canvas, 0, STYLE_BAR);
 	if (model->ranks_total > 0)
 		snprintf(ranks, sizeof(ranks), " · %lld of %lld ranks", (long long)model->processes, (long long)model->ranks_total);
 	else if (model->processes)
-		snprintf(ranks, sizeof(ranks), " · %lld ranks", (long long)model->processes);
+		snprintf(ranks, sizeof(ranks), " · %lld of ? ranks", (long long)model->processes);
 	if (model->steps && drawing->at < 0)
 		snprintf(steps, sizeof(steps), " · step %lld", (long long)model->steps);
 	draw_mode(drawing, mode, sizeof(mode));
-	snprintf(title, sizeof(title), " rankwatch · %s%s%s%s", *model->job ? model->job : "no job",
-		 model->all_nodes ? " · all nodes" : "", ranks, steps);
 	int right = canvas->width - (int)strlen(mode);
+	/* The program's own name goes first where there is no room for all. */
+	for (int i = 0; i < 2; i++) {
+		snprintf(title, sizeof(title), "%s%s%s%s%s%s%s", i ? " " : " rankwatch · ", *model->job ? model->job : "no job",
+			 model->all_nodes ? " · all nodes" : "", ranks, steps, *level ? " · " : "", level);
+		if (columns_of(title) < right)
+			break;
+	}
 
-	canvas_cut(canvas, 0, 0, right > 0 ? right : canvas->width, STYLE_BAR, title);
+	canvas_cut(canvas, 0, 0, right > 1 ? right - 1 : canvas->width, STYLE_BAR, title);
 	canvas_text(canvas, 0, right > 0 ? right : 0, STYLE_BAR, mode);
 }
 

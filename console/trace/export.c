@@ -8,6 +8,7 @@
 
 #include "base/foreign_text.h"
 #include "console/host_clocks.h"
+#include "console/job_share.h"
 #include "console/replay.h"
 #include "console/trace/finding_events.h"
 #include "console/trace/kineto_merge.h"
@@ -79,11 +80,14 @@ static void write_findings(struct export *export)
 {
 	const struct trace_format *format = export->sink->format;
 	struct trace_track track = { .process = 1, .number = 1, .name = "findings" };
+	char share[JOB_SHARE_TEXT], name[JOB_SHARE_TEXT + 64];
 
+	snprintf(name, sizeof(name), "job · %s, from black boxes (level " JOB_SHARE_LEVEL ")",
+		 job_share_text(share, export->replay.count, replay_header(&export->replay.processes[0])->world_size));
+	format->process(export->sink, &(struct trace_process){ 1, name });
 	export->result->findings = finding_events_count(export->replay.findings, FINDING_OF_ANY);
 	if (!export->result->findings)
 		return;
-	format->process(export->sink, &(struct trace_process){ 1, "job" });
 	finding_events_of_job(export->sink, &track, export->replay.findings,
 			      host_clocks_sane(export->replay.realtime_offset_ns), export->replay.last_ns);
 }
@@ -248,6 +252,7 @@ int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count,
 		err = write_run(&export, progress);
 	result->ranks = choice->rank >= 0 && export.replay.count ? 1 : export.replay.count;
 	result->hosts = export.clocks.count;
+	result->ranks_total = export.replay.count ? replay_header(&export.replay.processes[0])->world_size : -1;
 	free(export.merges);
 	group_table_free(&export.groups);
 	host_clocks_free(&export.clocks);

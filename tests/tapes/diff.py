@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,18 @@ def first(found, kind):
     return (found[kind] or [{"ranks": None, "a": "", "b": ""}])[0]
 
 
+def check_head(place):
+    """What it stands on: the level, and how many ranks of how many."""
+    part = place / "part"
+    part.mkdir()
+    for box in sorted((place / "healthy").iterdir())[:3]:
+        shutil.copy(box, part)
+    _, out, _ = diff(part, place / "healthy")
+    check("job tape, 3 of 8 ranks, begun" in out and "job tape, 8 of 8 ranks, begun" in out and "\nlevel      self: " in out, f"it says what it stands on: {out[:300]!r}")
+    _, found = compared(part, place / "healthy")
+    check((found["level"], found["a"]["ranks"], found["a"]["ranks_total"]) == ("self", 3, 8), "as JSON, too")
+
+
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         place = pathlib.Path(scratch)
@@ -51,6 +64,8 @@ def main():
         status, found = compared("--deterministic", healthy, healthy)
         check(status == 0 and found["same"] and not found["bits"] and found["calls_compared"] > 1000 and found["digests_compared"] > 1000,
               f"a run is the same as itself: {found['calls_compared']} calls, {found['digests_compared']} digests")
+
+        check_head(place)
 
         # Killed before its end, of the same program: shorter, and otherwise no different.
         status, found = compared(healthy, boxes(place, "killed"))

@@ -41,7 +41,9 @@ def main():
     check(len(gpus) == 8 and all(gpu["jobs"] == len(TAPES) for gpu in gpus.values()), "eight GPUs in all jobs")
     counts = {rank: (gpu["late"], gpu["last"], gpu["bad"]) for rank, gpu in gpus.items() if gpu["named"]}
     check(counts == NAMED, f"named: {counts}")
-    check("scontrol" not in text.stdout and text.stdout.startswith(f"{len(TAPES)} jobs, 1 host, 8 GPUs\n"), "nobody is to be drained")
+    check("scontrol" not in text.stdout and text.stdout.startswith(f"{len(TAPES)} jobs, 1 host, 8 GPUs\n{8 * len(TAPES)} of {8 * len(TAPES)} ranks, from their black boxes (level self)\n"),
+          "nobody is to be drained, and it says what it stands on")
+    check((found["ranks"], found["ranks_total"], found["level"]) == (8 * len(TAPES), 8 * len(TAPES), "self"), "as JSON, too")
     sys.exit(min(failures, 1))
 
 

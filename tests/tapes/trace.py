@@ -291,6 +291,10 @@ def check_ends(trace, name):
         check(len(missing) == 1 and not missing & {one.process for one in stuck}, "and not on rank 4")
 
 
+def is_job(name):
+    return name.split(" · ")[0] == "job"
+
+
 def check_story(trace, name):
     kind, rank = {"never": ("HANG", 4), "io-rank0": ("STRAGGLER", 0), "nan-mesh": ("NAN", 1), "nfs-write": ("STRAGGLER", 2), OLD: ("NAN", 5)}[name]
     of_job = [one for one in trace.slices if one.category == "finding"]
@@ -319,7 +323,7 @@ def check_steps(trace, operations, name):
     """Of each rank one behind the other, the last to the end of its record. Each begins when the rank's first operation of it reached the
     GPU, as the rank's own record has it; which operation that is, ranks agree on."""
     steps = steps_of(trace)
-    ranks = {process: int(text.split(" · ")[0].removeprefix("rank ")) for process, text in trace.processes.items() if text != "job"}
+    ranks = {process: int(text.split(" · ")[0].removeprefix("rank ")) for process, text in trace.processes.items() if not is_job(text)}
     if not check(set(steps) == set(ranks), f"{name}: {sum(map(len, steps.values()))} steps, of each rank"):
         return
     check(all(a[0] + 1 == b[0] and a[2] == b[1] for of_rank in steps.values() for a, b in zip(of_rank, of_rank[1:])), "one behind the other")
@@ -343,7 +347,7 @@ def check_one_rank(boxes, directory):
     done = run("--rank", "3", "-o", one, boxes)
     document = json.loads(one.read_text())
     names = [event["args"]["name"] for event in document["traceEvents"] if event["name"] == "process_name"]
-    check(done.returncode == 0 and [name.split(" · ")[0] for name in names if name != "job"] == ["rank 3"], f"--rank: {names} {done.stderr}")
+    check(done.returncode == 0 and [name.split(" · ")[0] for name in names if not is_job(name)] == ["rank 3"], f"--rank: {names} {done.stderr}")
     check(document["distributedInfo"]["rank"] == 3, f"and says so: {document['distributedInfo']}")
     check(any(event.get("cat") == "step" for event in document["traceEvents"]), "with the steps that all ranks together tell")
     none = run("--rank", "77", "-o", directory / "none.json", boxes)
@@ -379,8 +383,10 @@ def check_around(kind, whole, boxes, path):
 
 
 def check_processes(trace, operations):
-    ranks = [text.split(" · ")[0] for _, text in sorted(trace.processes.items()) if text != "job"]
+    ranks = [text.split(" · ")[0] for _, text in sorted(trace.processes.items()) if not is_job(text)]
     check(ranks == [f"rank {rank}" for rank in sorted({one["rank"] for one in operations})], f"processes in order of ranks: {ranks}")
+    share = [text for text in trace.processes.values() if is_job(text)]
+    check(share == ["job · 8 of 8 ranks, from black boxes (level self)"], f"it says what it stands on: {share}")
     check(len(set(trace.tracks)) == len(trace.tracks) and all(trace.tracks.values()), "every track has a name")
 
 

@@ -21,8 +21,8 @@ ASKS = {
     "flows": "select count(*) from flow",
     "counters": "select count(*) from counter",
     "findings": "select slice.name from slice join process_track on slice.track_id = process_track.id join process using (upid) "
-                "where process.name = 'job' union select slice.name from slice join thread_track on slice.track_id = thread_track.id "
-                "join thread using (utid) join process using (upid) where process.name = 'job'",
+                "where process.name glob 'job *' union select slice.name from slice join thread_track on slice.track_id = thread_track.id "
+                "join thread using (utid) join process using (upid) where process.name glob 'job *'",
 }
 
 

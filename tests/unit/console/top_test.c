@@ -591,7 +591,7 @@ Test(top, all_nodes_are_shown_with_their_hosts)
 {
 	take_all_nodes();
 	draw(80, 24);
-	cr_expect(shows("all nodes · 6 of 6 ranks"), "%s", screen());
+	cr_expect(shows("all nodes · 6 of 6 ranks · /proc to eBPF "), "%s", screen());
 	cr_expect(shows("3, of which 1 is silent: host-c for 42.0 s"), "%s", screen());
 	cr_expect(shows("by the messages of hosts: 2 at level ebpf, 1 at level proc"), "%s", screen());
 	cr_expect(shows("LOST A SECOND"), "%s", screen());
@@ -633,6 +633,27 @@ Test(top, what_all_nodes_do_not_tell_is_said)
 	cr_expect(shows("fsync(2) of /a"), "%s", screen());
 	cr_expect(shows("nvml: 1980 MHz"), "%s", screen());
 	cr_expect(shows("\"rankwatch top\" on host host-b"), "%s", screen());
+}
+
+Test(top, every_view_says_how_deep_and_how_many_of_the_ranks_are_seen)
+{
+	take_job(8, 10, -1);
+	take("{\"watching\":{\"level\":\"ebpf\",\"below\":\"proc\",\"processes\":8,\"with_ebpf\":8}}");
+	for (int kind = 0; kind < VIEW_HOSTS; kind++) {
+		view.kind = (enum view_kind)kind;
+		draw(80, 24);
+		cr_expect(strstr(row_text(0), " · 8 of 8 ranks · step 10 · eBPF "), "%s", row_text(0));
+	}
+	take("{\"watching\":{\"level\":\"ebpf\",\"below\":\"proc\",\"processes\":8,\"with_ebpf\":6}}");
+	draw(80, 24);
+	cr_expect(strstr(row_text(0), " · eBPF 6 of 8 "), "%s", row_text(0));
+	take("{\"watching\":{\"level\":\"proc\",\"below\":\"proc\",\"processes\":8,\"with_ebpf\":0}}");
+	model.ranks_total = -1;
+	draw(48, 24);
+	cr_expect_str_eq(row_text(0), " j · 8 of ? ranks · step 10 · /… LIVE  21:18:22");
+	model.dead = true;
+	draw(80, 24);
+	cr_expect(strstr(row_text(0), " · black boxes "), "%s", row_text(0));
 }
 
 Test(top, one_host_has_no_list_of_hosts)

@@ -51,6 +51,16 @@ static void copy_why(struct model_rank *rank, const json_t *row)
 	rank->seen_ms = field_number(row, "seen_unix_ms", 0);
 }
 
+static struct model_scanning scanning_of(const json_t *row)
+{
+	const json_t *scanning = field_get(row, "scanning");
+
+	return (struct model_scanning){ .buffers = field_integer(scanning, "buffers", -1),
+					.left_out = field_integer(scanning, "left_out", -1),
+					.host_ms = field_number(scanning, "host_ms", 0),
+					.gpu_ms = field_number(scanning, "gpu_ms", 0) };
+}
+
 static void take_rank(struct model_rank *rank, const json_t *row)
 {
 	*rank = (struct model_rank){
@@ -67,6 +77,7 @@ static void take_rank(struct model_rank *rank, const json_t *row)
 		.operations = (uint64_t)field_integer(row, "operations", 0),
 		.clean_scans = (uint64_t)field_integer(row, "clean_scans", 0),
 		.compared = (uint32_t)field_small(row, "compared", 0),
+		.scanning = scanning_of(row),
 	};
 	field_copy(rank->host, sizeof(rank->host), field_get(row, "host"));
 	field_copy(rank->doing, sizeof(rank->doing), field_get(row, "doing"));
@@ -483,6 +494,11 @@ double model_others(const struct model *model, size_t index)
 	size_t compared = model->ranks[index].compared ? model->ranks[index].compared : model->rank_count;
 
 	return compared > 1 ? (double)compared - 1 : 1;
+}
+
+const char *model_scan_state(const struct model_scanning *scanning)
+{
+	return scanning->buffers < 0 ? "" : !scanning->buffers ? "none" : scanning->left_out > 0 ? "part" : "on";
 }
 
 double model_steps(const struct model_column *column)

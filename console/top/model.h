@@ -42,6 +42,10 @@ struct model_rank {
 	double since_ms, seen_ms;   /* Unix; 0 not known */
 	double own_ms, wait_ms, transfer_ms, unseen_ms, lost_ms; /* since the start */
 	uint64_t operations, clean_scans;
+	struct model_scanning {
+		int64_t buffers, left_out; /* with a result; operations left out for the sake of cost; -1 not known */
+		double host_ms, gpu_ms;    /* what it took of the job's threads and of the GPU */
+	} scanning;
 	uint32_t compared; /* of all nodes: with so many ranks, itself among them; 0: with all, or lost_ms is not known */
 	struct model_gpu gpu;
 };
@@ -147,6 +151,8 @@ double model_others(const struct model *model, size_t index);
 double model_steps(const struct model_column *column);
 /* Are there ranks of more than one host? */
 bool model_has_hosts(const struct model *model);
+/* How far a rank's buffers are scanned: "on"; "part", some are left out for the sake of cost; "none" has a result; "" not known. */
+const char *model_scan_state(const struct model_scanning *scanning);
 /* Unix time that is looked at. */
 double model_time(const struct model *model, long at);
 

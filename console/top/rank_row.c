@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RANK_AT = 1, STATE_AT = 8, BAR_AT = 10, BAR = 8, LATE_AT = 19, WAIT_AT = 28, OWN_AT = 34, REST_AT = 40, WIDE = 120, GPU = 26, HOST = 16, STRIP_MOST = 64, STRIP_LEAST = 12 };
+enum { RANK_AT = 1, STATE_AT = 8, BAR_AT = 10, BAR = 8, LATE_AT = 19, WAIT_AT = 28, OWN_AT = 34, REST_AT = 40, WIDE = 120, WIDER = 140, GPU = 31, SCAN = 6, HOST = 16, STRIP_MOST = 64, STRIP_LEAST = 12 };
 
 static bool has_gpus(const struct model *model)
 {
@@ -17,13 +17,13 @@ static bool has_gpus(const struct model *model)
 /* What has room: where "now", the GPU and the strip begin. */
 struct layout {
 	bool prefix; /* its host stands before what a rank does */
-	int host, gpu, now, strip, strip_width; /* host, gpu: -1 no room */
+	int host, gpu, scan, now, strip, strip_width; /* host, gpu, scan: -1 no room */
 };
 
 static struct layout layout_of(const struct view_drawing *drawing)
 {
 	int width = drawing->canvas->width;
-	struct layout layout = { .host = -1, .gpu = -1, .now = REST_AT };
+	struct layout layout = { .host = -1, .gpu = -1, .scan = -1, .now = REST_AT };
 
 	if (width >= WIDE && model_has_hosts(drawing->model)) {
 		layout.host = layout.now;
@@ -33,6 +33,10 @@ static struct layout layout_of(const struct view_drawing *drawing)
 	if (width >= WIDE && has_gpus(drawing->model)) {
 		layout.gpu = layout.now;
 		layout.now += GPU;
+	}
+	if (width >= WIDER && !drawing->model->all_nodes) {
+		layout.scan = layout.now;
+		layout.now += SCAN;
 	}
 	layout.strip_width = (width - layout.now) * 2 / 5;
 	if (layout.strip_width > STRIP_MOST)
@@ -60,7 +64,9 @@ void rank_row_head(struct view_drawing *drawing, int row, const struct ranking *
 	if (layout.host >= 0)
 		canvas_text(canvas, row, layout.host, STYLE_HEAD, "HOST");
 	if (layout.gpu >= 0)
-		canvas_text(canvas, row, layout.gpu, STYLE_HEAD, "GPU");
+		canvas_text(canvas, row, layout.gpu, STYLE_HEAD, "GPU: CLOCK, HEAT, MEMORY");
+	if (layout.scan >= 0)
+		canvas_text(canvas, row, layout.scan, STYLE_HEAD, "SCAN");
 	snprintf(now, sizeof(now), "%s%s, by %s%s", layout.prefix ? "HOST " : "", drawing->at < 0 ? drawing->model->dead ? "END" : "NOW" : all ? "IN THAT SECOND" : "IN THAT STEP",
 		 sorts[drawing->view->sort], ranking->folded ? ", folded" : "");
 	canvas_cut(canvas, row, layout.now, layout.strip - layout.now - 1, STYLE_HEAD, now);
@@ -128,12 +134,11 @@ static void draw_gpu(struct view_drawing *drawing, int row, int column, const st
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%d MHz ", gpu->sm_mhz);
 	if (gpu->celsius >= 0)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%d C ", gpu->celsius);
+	if (gpu->memory_used >= 0 && gpu->memory_total > 0)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%.0f %% ", 100 * gpu->memory_used / gpu->memory_total);
 	if (gpu->xid)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "Xid %lld ", (long long)gpu->xid);
-	used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", gpu->throttle, *gpu->throttle ? " " : "");
-	/* Where it has room: all of it stands in the view of one rank. */
-	if (used + sizeof("mem 100 %") <= GPU && gpu->memory_used >= 0 && gpu->memory_total > 0)
-		snprintf(text + used, sizeof(text) - used, "mem %.0f %%", 100 * gpu->memory_used / gpu->memory_total);
+	snprintf(text + used, sizeof(text) - used, "%s", gpu->throttle);
 	canvas_cut(drawing->canvas, row, column, GPU - 1, gpu->xid || *gpu->throttle ? STYLE_WARN : STYLE_PLAIN, text);
 }
 
@@ -223,6 +228,8 @@ void rank_row_draw(struct view_drawing *drawing, int row, const struct ranking_r
 		canvas_cut(canvas, row, layout.host, HOST - 1, STYLE_PLAIN, rank->host);
 	if (layout.gpu >= 0 && ranked->count == 1)
 		draw_gpu(drawing, row, layout.gpu, &rank->gpu);
+	if (layout.scan >= 0 && ranked->count == 1)
+		canvas_text(canvas, row, layout.scan, STYLE_DIM, model_scan_state(&rank->scanning));
 	if (ranked->count > 1)
 		snprintf(text, sizeof(text), "%zu ranks of %s, none stands out", ranked->count, rank->host);
 	else if (drawing->at < 0)

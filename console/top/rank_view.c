@@ -78,6 +78,23 @@ static int draw_gpu(struct view_drawing *drawing, int row, const struct model_gp
 	return row + 1;
 }
 
+/* How far its buffers are scanned for NaN and Inf, and what that takes. */
+static int draw_scans(struct view_drawing *drawing, int row, const struct model_rank *rank)
+{
+	const struct model_scanning *scanning = &rank->scanning;
+	char threads[24], gpu[24];
+
+	if (scanning->buffers < 0)
+		return row;
+	if (!scanning->buffers)
+		canvas_text(drawing->canvas, row, 1, STYLE_DIM, "scans: no buffer has been scanned");
+	else
+		canvas_print(drawing->canvas, row, 1, STYLE_DIM, "scans: %lld buffers, %lld operations left out; took %s of host, %s of GPU time",
+			     (long long)scanning->buffers, (long long)(scanning->left_out > 0 ? scanning->left_out : 0),
+			     view_duration(threads, sizeof(threads), scanning->host_ms), view_duration(gpu, sizeof(gpu), scanning->gpu_ms));
+	return row + 1;
+}
+
 static int draw_head(struct view_drawing *drawing, int row)
 {
 	struct view every = *drawing->view;
@@ -101,6 +118,7 @@ static int draw_head(struct view_drawing *drawing, int row)
 			canvas_print(drawing->canvas, row++, 1, STYLE_DIM, "host %s, pid %d, step %lld, %llu operations", rank->host, rank->pid,
 				     (long long)rank->step, (unsigned long long)rank->operations);
 		row = draw_gpu(drawing, row, &rank->gpu);
+		row = draw_scans(drawing, row, rank);
 		drawing->view->under_cursor = -1;
 	}
 	ranking_free(&ranking);

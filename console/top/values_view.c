@@ -32,7 +32,7 @@ static void draw_row(struct view_drawing *drawing, int row, size_t index, long l
 	else if (first >= 0)
 		canvas_text(drawing->canvas, row, FIRST_AT, STYLE_BAD, "yes");
 	else
-		canvas_text(drawing->canvas, row, FIRST_AT, STYLE_DIM, rank->clean_scans ? "none" : "not scanned");
+		canvas_text(drawing->canvas, row, FIRST_AT, STYLE_DIM, !rank->clean_scans ? "not scanned" : rank->scanning.left_out > 0 ? "none; part is scanned" : "none");
 	for (int i = 0; i < width; i++) {
 		long at = last - width + 1 + i;
 

@@ -104,7 +104,8 @@ class Collector:
         return {"rank": rank, "host": "node0", "pid": 100 + rank, "life": "alive", "doing": "works", "since_unix_ms": None,
                 "operation": None, "thread": None, "step": STEPS, "own_ms": 28000 if rank != LATE else 34000,
                 "wait_ms": 6000 if rank != LATE else 0, "transfer_ms": 500, "unseen_ms": 0, "lost_ms": 42000 if rank == LATE else 0,
-                "operations": 400, "clean_scans": 10}
+                "operations": 400, "clean_scans": 10,
+                "scanning": {"buffers": 10, "left_out": 150 * (rank == 1), "host_ms": 1.5, "gpu_ms": 4.0}}
 
     def detail(self, rank):
         at = self.start_ms

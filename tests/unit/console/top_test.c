@@ -656,6 +656,27 @@ Test(top, every_view_says_how_deep_and_how_many_of_the_ranks_are_seen)
 	cr_expect(strstr(row_text(0), " · black boxes "), "%s", row_text(0));
 }
 
+Test(top, what_is_scanned_of_each_rank_and_its_memory_are_told_beside_an_xid)
+{
+	take_job(2, 10, -1);
+	take("{\"snapshot\":{\"ranks\":[{\"rank\":0,\"clean_scans\":9,\"scanning\":{\"buffers\":9,\"left_out\":0,\"host_ms\":1.2,\"gpu_ms\":3}},"
+	     "{\"rank\":1,\"clean_scans\":9,\"scanning\":{\"buffers\":9,\"left_out\":135,\"host_ms\":1.2,\"gpu_ms\":3}}],"
+	     "\"gpus\":[{\"rank\":0,\"sm_mhz\":1980,\"celsius\":45,\"memory_used\":60,\"memory_total\":80,\"xid\":79}]}}");
+	view.kind = VIEW_RANKS;
+	draw(120, 24);
+	cr_expect(shows("1980 MHz 45 C 75 % Xid 79"), "%s", screen());
+	draw(160, 24);
+	cr_expect(shows("Xid 79      on"), "%s", screen());
+	cr_expect(strstr(row_text(3), " part "), "%s", row_text(3));
+	view.kind = VIEW_RANK;
+	view.rank = 1;
+	draw(100, 24);
+	cr_expect(shows("scans: 9 buffers, 135 operations left out; took 1 ms of host, 3 ms of GPU time"), "%s", screen());
+	view.kind = VIEW_VALUES;
+	draw(80, 24);
+	cr_expect(shows("none; part is scanned"), "%s", screen());
+}
+
 Test(top, one_host_has_no_list_of_hosts)
 {
 	take_job(8, 5, 3);

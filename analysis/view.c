@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/blocked.h"
 #include "analysis/flights.h"
 #include "analysis/model.h"
 #include "analysis/naming.h"
@@ -364,6 +365,21 @@ void analysis_visit_threads(const struct analysis *analysis, int32_t rank, uint3
 			continue;
 		count++;
 		view_thread(&analysis->intern, piece, &view);
+		visit(argument, &view);
+	}
+}
+
+void analysis_visit_blocked(const struct analysis *analysis, int32_t rank, analysis_thread_visit *visit, void *argument)
+{
+	const struct rank *who = rank_of_world(&analysis->job, rank);
+	struct blocked list[BLOCKED_MOST];
+	size_t count = who ? blocked_find(&who->process->evidence, list) : 0;
+	struct analysis_thread_view view;
+
+	for (size_t i = 0; i < count; i++) {
+		view_thread(&analysis->intern, list[i].piece, &view);
+		view.start_ns = list[i].start_ns;
+		view.end_ns = list[i].end_ns;
 		visit(argument, &view);
 	}
 }

@@ -109,6 +109,10 @@ typedef void analysis_thread_visit(void *argument, const struct analysis_thread_
 void analysis_visit_threads(const struct analysis *analysis, int32_t rank, uint32_t most, analysis_thread_visit *visit,
 			    void *argument);
 
+/* The stretches of 10 ms and more in which threads of a rank's process did not run, as they were seen: the newest six of each
+ * thread, newest first, the newest of all first. One that lasts ends when it was seen last. */
+void analysis_visit_blocked(const struct analysis *analysis, int32_t rank, analysis_thread_visit *visit, void *argument);
+
 /* From now on the time of each rank is kept step by step, in at most CELLS_LIMIT bytes. A job that is played again keeps it
  * from the start. */
 void analysis_keep_cells(struct analysis *analysis);

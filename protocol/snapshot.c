@@ -516,6 +516,7 @@ json_t *snapshot_rank_json(const struct snapshot_source *source, int32_t rank)
 	enum { THREADS = 16, OPERATIONS = 32 };
 	struct list found = { .source = source, .rows = json_array(), .wanted = rank };
 	struct list threads = { .source = source, .rows = json_array() };
+	struct list blocked = { .source = source, .rows = json_array() };
 	struct list operations = { .source = source, .rows = json_array() };
 
 	visit_ranks(source, add_rank, &found);
@@ -524,15 +525,18 @@ json_t *snapshot_rank_json(const struct snapshot_source *source, int32_t rank)
 	json_decref(found.rows);
 	if (source->analysis) {
 		analysis_visit_threads(source->analysis, rank, THREADS, add_thread, &threads);
+		analysis_visit_blocked(source->analysis, rank, add_thread, &blocked);
 		analysis_visit_operations(source->analysis, rank, OPERATIONS, add_operation, &operations);
 	}
 	if (row && source->messages)
 		set_answer(source, row, rank);
 	if (row && source->analysis) {
 		json_object_set(row, "threads", threads.rows);
+		json_object_set(row, "blocked", blocked.rows);
 		json_object_set(row, "last_operations", operations.rows);
 	}
 	json_decref(threads.rows);
+	json_decref(blocked.rows);
 	json_decref(operations.rows);
 	return row;
 }

@@ -7,6 +7,9 @@
 #include "base/foreign_text.h"
 #include "console/top/rank_row.h"
 #include "console/top/view.h"
+#include "finding/path_text.h"
+
+enum { BLOCKED = 16 /* earlier stretches, at most */ };
 
 static double number(const json_t *object, const char *key)
 {
@@ -125,22 +128,106 @@ static int draw_head(struct view_drawing *drawing, int row)
 	return row;
 }
 
-static int draw_thread(struct view_drawing *drawing, int row, const json_t *thread)
+/* The end of a path says most: from `room` columns on directories go. */
+static void write_path(FILE *out, const char *path, size_t room)
 {
-	const json_t *stack = json_object_get(thread, "stack"), *frame;
-	char line[512], *end = line, *limit = line + sizeof(line);
-	double ms = number(thread, "until_unix_ms") - number(thread, "from_unix_ms");
-	bool calls = *string(thread, "system_call"), runs = !strcmp(string(thread, "state"), "R");
-	char took[24];
-	size_t i;
+	if (*path) {
+		fputs(" on ", out);
+		path_text_print(out, path, room);
+	}
+}
 
-	end += snprintf(end, (size_t)(limit - end), "%-16.16s %.1s %.20s%s%s%.200s, %s", string(thread, "thread"), string(thread, "state"),
-			calls ? string(thread, "system_call") : runs ? "running" : "in no call", calls ? "(2)" : "",
-			*string(thread, "path") ? " on " : "", string(thread, "path"), view_duration(took, sizeof(took), ms > 0 ? ms : 0));
-	json_array_foreach(stack, i, frame) if (json_is_string(frame) && limit - end > 48) end +=
-	    snprintf(end, (size_t)(limit - end), "%s%.40s", i ? " < " : "   ", json_string_value(frame));
+/* What a thread stood in, from its name on, in so many columns if that can be had; then its stack. */
+static void write_stand(FILE *out, const json_t *thread, int columns)
+{
+	bool calls = *string(thread, "system_call"), runs = !strcmp(string(thread, "state"), "R");
+	const json_t *frame;
+	size_t i;
+	int length = fprintf(out, "%-16.16s %.1s %.20s%s", string(thread, "thread"), string(thread, "state"),
+			     calls ? string(thread, "system_call") : runs ? "running" : "in no call", calls ? "(2)" : "");
+
+	columns -= length + (int)sizeof(" on ");
+	write_path(out, string(thread, "path"), columns > 12 ? (size_t)columns : 12);
+	json_array_foreach(json_object_get(thread, "stack"), i, frame) if (json_is_string(frame))
+		fprintf(out, "%s%.40s", i ? " < " : "   ", json_string_value(frame));
+}
+
+static double lasted_ms(const json_t *thread)
+{
+	double ms = number(thread, "until_unix_ms") - number(thread, "from_unix_ms");
+
+	return ms > 0 ? ms : 0;
+}
+
+/* How long, and where it has an end when that was; then what it stood in. */
+static int draw_stand(struct view_drawing *drawing, int row, const json_t *thread, bool over)
+{
+	double ended_ms = drawing->model->at_ms - number(thread, "until_unix_ms");
+	char line[1024] = "", took[24], ago[24];
+	FILE *out = fmemopen(line, sizeof(line) - 1, "w");
+
+	if (!out)
+		return row;
+	int length = fprintf(out, "%8s  ", view_duration(took, sizeof(took), lasted_ms(thread)));
+
+	if (over)
+		length += fprintf(out, "%8s ago  ", view_duration(ago, sizeof(ago), ended_ms > 0 ? ended_ms : 0));
+	write_stand(out, thread, drawing->canvas->width - 1 - length);
+	fclose(out);
 	draw_foreign(drawing, row, 1, STYLE_PLAIN, line);
 	return row + 1;
+}
+
+static bool is_longer(const json_t *one, const json_t *other)
+{
+	return !other || lasted_ms(one) > lasted_ms(other);
+}
+
+/* A thread's newest stretch is how it was last seen: it stands among the threads. */
+static bool is_newest_of_thread(const json_t *blocked, size_t at)
+{
+	const json_t *tid = json_object_get(json_array_get(blocked, at), "tid");
+
+	for (size_t i = 0; i < at; i++)
+		if (json_equal(json_object_get(json_array_get(blocked, i), "tid"), tid))
+			return false;
+	return true;
+}
+
+/* The earlier ones, longest first, into list[most]; returns how many. */
+static size_t longest_blocked(const json_t *blocked, const json_t **list, size_t most)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < json_array_size(blocked); i++) {
+		const json_t *one = json_array_get(blocked, i);
+		size_t place = count;
+
+		if (is_newest_of_thread(blocked, i))
+			continue;
+		while (place > 0 && is_longer(one, list[place - 1]))
+			place--;
+		if (place == most)
+			continue;
+		memmove(&list[place + 1], &list[place], (most - 1 - place) * sizeof(*list));
+		list[place] = one;
+		count += count < most;
+	}
+	return count;
+}
+
+static int draw_blocked(struct view_drawing *drawing, int row, const json_t *detail, size_t most)
+{
+	const json_t *list[BLOCKED + 1] = { NULL };
+	size_t count = longest_blocked(json_object_get(detail, "blocked"), list, most < BLOCKED ? most : BLOCKED);
+
+	if (!count)
+		return row;
+	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
+	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD, "BLOCKED BEFORE, longest first: for how long, when, thread, call");
+	for (size_t i = 0; i < count && row < drawing->bottom; i++)
+		row = draw_stand(drawing, row, list[i], true);
+	return row;
 }
 
 static void draw_operation(struct view_drawing *drawing, int row, const json_t *operation, double end_ms)
@@ -162,14 +249,16 @@ static void draw_operation(struct view_drawing *drawing, int row, const json_t *
 static void draw_lists(struct view_drawing *drawing, int row)
 {
 	const json_t *detail = drawing->model->detail, *item;
-	size_t i;
+	/* Half of the rows are for threads and what they stood in before. */
+	size_t i, room = drawing->bottom - row > 12 ? (size_t)(drawing->bottom - row) / 4 : 3;
 
 	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
-	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD, "THREADS as last seen: state, call, how long");
-	json_array_foreach(json_object_get(detail, "threads"), i, item) if (row < drawing->bottom && i < 6) row =
-	    draw_thread(drawing, row, item);
+	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD, "THREADS as last seen: for how long, thread, state, call");
+	json_array_foreach(json_object_get(detail, "threads"), i, item) if (row < drawing->bottom && i < room) row =
+	    draw_stand(drawing, row, item, false);
 	if (!json_array_size(json_object_get(detail, "threads")))
 		canvas_text(drawing->canvas, row++, 1, STYLE_DIM, "none was looked at: nobody waits for this rank");
+	row = draw_blocked(drawing, row, detail, room - 1);
 	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
 	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD, "LAST OPERATIONS                     PHASE      CALLED     ON GPU");
 	json_array_foreach(json_object_get(detail, "last_operations"), i, item) if (row < drawing->bottom)

@@ -112,6 +112,10 @@ class Collector:
         return self.row(rank) | {
             "threads": [{"tid": 7, "thread": "python-main", "state": "D", "system_call": "fsync", "path": "/x/events", "from_unix_ms": at - 310,
                          "until_unix_ms": at, "stack": ["ext4_sync_file", "jbd2_log_wait_commit"]}],
+            "blocked": [{"tid": tid, "thread": thread, "state": "D" if tid == 7 else "S", "system_call": call, "path": file, "from_unix_ms": at - ago - took,
+                         "until_unix_ms": at - ago, "stack": []}
+                        for tid, thread, call, file, ago, took in ((7, "python-main", "fsync", "/x/events", 0, 310), (8, "pt_data_worker", "futex", None, 20, 8000),
+                                                                   (7, "python-main", "fsync", "/x/events", 1000, 290), (7, "python-main", "write", "/x/events", 2010, 340))],
             "last_operations": [{"comm_name": "~fsdp", "function": "AllGather", "sequence": 200 - i, "phase": "done", "called_unix_ms": at - 100 * i,
                                  "arrived_unix_ms": at - 100 * i, "done_unix_ms": at - 100 * i + 40, "late_ms": 300 if i == 2 else 0}
                                 for i in range(6)]}

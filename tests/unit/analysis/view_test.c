@@ -92,6 +92,37 @@ Test(view, a_rank_shows_its_last_operations_and_what_its_threads_were_in)
 	end(&run);
 }
 
+struct stretches {
+	size_t fsyncs;
+	uint64_t before_ns; /* where the one before, which is newer, began */
+};
+
+static void note_stretch(void *argument, const struct analysis_thread_view *stretch)
+{
+	struct stretches *stretches = argument;
+
+	cr_expect_geq(stretch->end_ns - stretch->start_ns, 10000000u);
+	if (strcmp(stretch->system_call, "fsync"))
+		return;
+	cr_expect_float_eq((double)(stretch->end_ns - stretch->start_ns) / 1e6, 300, 60, "%f", (double)(stretch->end_ns - stretch->start_ns) / 1e6);
+	cr_expect_str_eq(stretch->path, "/slow/events.out.tfevents.0");
+	cr_expect(!stretches->fsyncs || stretch->end_ns < stretches->before_ns, "newest first, and apart");
+	stretches->before_ns = stretch->start_ns;
+	stretches->fsyncs++;
+}
+
+Test(view, a_rank_shows_the_earlier_waits_of_its_threads_too)
+{
+	struct played run = play_late(5);
+	struct stretches stretches = { 0 }, nobodys = { 0 };
+
+	analysis_visit_blocked(run.analysis, 5, note_stretch, &stretches);
+	analysis_visit_blocked(run.analysis, 99, note_stretch, &nobodys);
+	cr_expect_eq(stretches.fsyncs, 6, "%zu", stretches.fsyncs);
+	cr_expect_eq(nobodys.fsyncs, 0);
+	end(&run);
+}
+
 static void note_communicator(void *argument, const struct analysis_communicator_view *communicator)
 {
 	size_t *count = argument;

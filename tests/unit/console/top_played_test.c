@@ -137,6 +137,7 @@ Test(played, one_rank_is_told_with_its_last_operations)
 	json_t *rank = snapshot_rank_json(&source, 5), *nobody = snapshot_rank_json(&source, 8);
 
 	cr_assert(rank);
+	cr_expect(json_is_array(json_object_get(rank, "blocked")));
 	cr_expect_eq(json_integer_value(json_object_get(rank, "rank")), 5);
 	cr_expect_eq(json_array_size(json_object_get(rank, "last_operations")), 32);
 	cr_expect_null(nobody);

@@ -9,11 +9,11 @@ static const struct {
 	{ "left right, [ ]", "back and forth in time, by a step or ten; Esc: now" },
 	{ "p, space", "hold this moment, and go on" },
 	{ "f", "follow the worst rank" },
-	{ "s", "sort by lost time, rank, waiting, state" },
+	{ "s, F6", "sort by lost time, rank, waiting, state" },
 	{ "z", "fold the healthy ranks of a host into one row, or not" },
-	{ "/", "show what matches: rank, host, operation, thread" },
-	{ "q, Ctrl-C", "quit" },
-	{ "", "" },
+	{ "/, F3", "show what matches: rank, host, operation, thread" },
+	{ "q, F10, Ctrl-C", "quit" },
+	{ "?, h, F1", "this page" },
 	{ "S", "what a rank does:" },
 	{ "L H D X G N", "a finding names it: late, hangs, calls something else," },
 	{ "", "dead, its GPU, NaN or Inf" },
@@ -23,6 +23,7 @@ static const struct {
 	{ "LOST A STEP", "others waited for it so long, over the last ten steps" },
 	{ "IN", "of all nodes: in operations, waits and transfers together" },
 	{ "WAIT, OWN", "of its time: in operations others had not come to, between" },
+	{ "SCAN", "for NaN, Inf: on; part is left out for its cost; none had a result" },
 	{ "BY STEP", "others waited for it, of each step; N: NaN or Inf" },
 };
 

@@ -190,9 +190,9 @@ class AllNodes(Collector):
 
 
 class Terminal:
-    def __init__(self, folder, command):
+    def __init__(self, folder, command, environment=None):
         self.server = ["tmux", "-u", "-S", str(folder / uuid.uuid4().hex[:8]), "-f", "/dev/null"]
-        environment = dict(os.environ, LC_ALL="C.UTF-8", TZ="UTC", HOME=str(folder))
+        environment = dict(environment or os.environ, LC_ALL="C.UTF-8", TZ="UTC", HOME=str(folder))
         # The shell tells how the program ended and what it left of the terminal.
         shell = f"env TERM=screen-256color {command}; echo \"status $?\"; stty -a | tr ';' '\\n' | grep -w -- icanon; sleep 1000"
         subprocess.run([*self.server, "new-session", "-d", "-x", "80", "-y", "24", shell], check=True, env=environment)
@@ -259,7 +259,7 @@ def drive(terminal, write, failures):
         for key, view in enumerate(VIEWS, 1):
             terminal.keys(str(key))
             compare(terminal, f"{size}-{view}", write, failures)
-        terminal.keys("?")
+        terminal.keys("F1")
         compare(terminal, f"{size}-help", write, failures)
         terminal.keys("Escape")
     terminal.tmux("resize-window", "-x", "80", "-y", "24")
@@ -269,7 +269,7 @@ def drive(terminal, write, failures):
     compare(terminal, "80x24-past", write, failures)
     terminal.keys("Escape")
     terminal.shows("LIVE")
-    terminal.keys("2", "/", "5", "Enter")
+    terminal.keys("2", "F3", "5", "Enter")
     compare(terminal, "80x24-search", write, failures)
     terminal.keys("Escape")
     terminal.tmux("resize-window", "-x", "12", "-y", "3")
@@ -439,6 +439,7 @@ def main():
     all_nodes(folder, path.with_name(path.stem + ".all-nodes"), write, failures)
     starts_within(folder, command, 1)
     ends(folder, command, lambda terminal: terminal.keys("q"), 0)
+    ends(folder, command, lambda terminal: terminal.keys("F10"), 0)
     ends(folder, command, lambda terminal: terminal.keys("C-c"), 0)
     ends(folder, command, lambda terminal: os.kill(terminal.child(), signal.SIGTERM), 0)
     ends(folder, command, lambda terminal: os.kill(terminal.child(), signal.SIGSEGV), 139)
@@ -455,4 +456,5 @@ def main():
     sys.exit(f"FAILED: {failures}" if failures else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

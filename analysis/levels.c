@@ -46,6 +46,31 @@ static size_t place_of(const double *sorted, size_t count, double value, bool be
 	return low;
 }
 
+/* ln of: how likely equal values, in any order, have their `at` smallest or largest in front, at any such place. */
+static double log_chance_of_parting(size_t count, size_t at)
+{
+	double n = (double)count, k = (double)at;
+	int sign;
+
+	return log(2 * n) - (lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign));
+}
+
+/* Where all values before are below all that come (sign 1) or above them (-1); 0: nowhere that chance does not explain. Near the begin
+ * and the end, where a test of sums sees little. */
+static size_t find_parting(const struct splitting *splitting, const double *values, size_t count, double sign)
+{
+	double *least = splitting->scratch, most = -INFINITY; /* of this value and of all behind it; of all before */
+
+	for (size_t i = count; i > 0; i--)
+		least[i - 1] = i < count && least[i] < sign * values[i - 1] ? least[i] : sign * values[i - 1];
+	for (size_t i = 0; i + LEVELS_LEAST <= count; i++) {
+		if (i >= LEVELS_LEAST && most < least[i] && log_chance_of_parting(count, i) < log(LEVELS_CHANCE))
+			return i;
+		most = sign * values[i] > most ? sign * values[i] : most;
+	}
+	return 0;
+}
+
 /* Where the values part best; 0: nowhere that chance does not explain. */
 static size_t find_change(const struct splitting *splitting, const double *values, size_t count)
 {
@@ -64,7 +89,10 @@ static size_t find_change(const struct splitting *splitting, const double *value
 	}
 	bool by_chance = 2 * exp(-6 * most * most / (n * n * n + n * n)) > LEVELS_CHANCE;
 
-	return by_chance || at < LEVELS_LEAST || count - at < LEVELS_LEAST ? 0 : at;
+	if (!by_chance && at >= LEVELS_LEAST && count - at >= LEVELS_LEAST)
+		return at;
+	size_t rises = find_parting(splitting, values, count, 1);
+	return rises ? rises : find_parting(splitting, values, count, -1);
 }
 
 /* Of an even choice of the values, at most TREND_VALUES. */

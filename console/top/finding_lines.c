@@ -54,6 +54,9 @@ int finding_lines_draw(struct canvas *canvas, int row, int rows, const struct mo
 		draw_line(canvas, row + taken, taken ? STYLE_DIM : style_of(finding, at_ms),
 			  taken || !open ? STYLE_PLAIN : STYLE_BOLD, line);
 	}
+	/* There is more of it: all is in the view of findings. */
+	if (line && taken)
+		canvas_text(canvas, row + taken - 1, canvas->width - 1, STYLE_DIM, "…");
 	free(text);
 	return taken;
 }

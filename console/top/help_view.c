@@ -23,7 +23,7 @@ static const struct {
 	{ "LOST A STEP", "others waited for it so long, over the last ten steps" },
 	{ "IN", "of all nodes: in operations, waits and transfers together" },
 	{ "WAIT, OWN", "of its time: in operations others had not come to, between" },
-	{ "SCAN", "for NaN, Inf: on; part is left out for its cost; none had a result" },
+	{ "SCAN", "for NaN, Inf: on; part (some left out for cost); none yet" },
 	{ "BY STEP", "others waited for it, of each step; N: NaN or Inf" },
 };
 

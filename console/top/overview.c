@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The first screen: is it healthy, which rank, why, how long have I got. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "console/top/finding_lines.h"
@@ -8,7 +9,7 @@
 #include "console/top/view.h"
 #include "finding/incident_text.h"
 
-enum { LABEL = 12, VALUE = 30, CHART_MOST = 100, VERDICT = 8, OTHERS = 3 /* rows */ };
+enum { LABEL = 12, VALUE = 30, CHART_MOST = 100, VERDICT = 8, OTHERS = 3 /* rows */, NEWEST = 5 /* steps */ };
 
 /* Per step and rank. */
 static double step_ms(const struct model_column *column)
@@ -89,11 +90,32 @@ static void draw_value(struct view_drawing *drawing, int row, const char *text)
 	canvas_cut(drawing->canvas, row, LABEL + chart_width(drawing) + 1, VALUE - 1, STYLE_PLAIN, text);
 }
 
+static int by_value(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Of now: the median of the newest steps that the chart shows; -1 where none is known. */
+static double newest_step_ms(const struct model *model)
+{
+	double ms[NEWEST];
+	size_t count = 0;
+
+	for (size_t i = model->column_count; i > 0 && count < NEWEST; i--)
+		if (model->columns[i - 1].step && step_ms(&model->columns[i - 1]) > 0)
+			ms[count++] = step_ms(&model->columns[i - 1]);
+	if (count)
+		qsort(ms, count, sizeof(*ms), by_value);
+	return count ? ms[count / 2] : -1;
+}
+
 static int draw_steps(struct view_drawing *drawing, int row)
 {
 	const struct model *model = drawing->model;
 	const struct model_column *column = drawing->at >= 0 ? model_column(model, drawing->at) : NULL;
-	double ms = column ? step_ms(column) : model->step_ms;
+	double ms = column ? step_ms(column) : newest_step_ms(model);
 	char now[24], first[24], text[96] = "no step is known";
 
 	if (ms > 0 && model->first_step_ms > 0)

@@ -149,3 +149,19 @@ Test(levels, what_was_before_it_crept_may_be_several_levels)
 	cr_expect(levels[2].begin >= 390 && levels[2].begin <= 410, "%zu", levels[2].begin);
 	cr_expect_float_eq(levels[2].slope, 1, 0.1);
 }
+
+Test(levels, a_change_right_behind_the_first_values_is_seen)
+{
+	struct lasting_level levels[LEVELS_MOST];
+	double values[58];
+
+	for (size_t i = 0; i < 58; i++)
+		values[i] = (i < 6 ? 250 : 1220) + 100 * noise(i) + (i % 9 == 7 ? 300 : 0);
+	cr_assert_eq(levels_find(NULL, values, 58, levels), 2);
+	cr_expect_eq(levels[1].begin, 6);
+	cr_expect_eq(levels[1].end, 58);
+	for (size_t i = 0; i < 58; i++)
+		values[i] = (i < 52 ? 250 : 1220) + 100 * noise(i);
+	cr_assert_eq(levels_find(NULL, values, 58, levels), 2);
+	cr_expect_eq(levels[1].begin, 52);
+}

@@ -698,6 +698,26 @@ Test(top, what_a_rank_was_blocked_in_before_stands_below_its_threads)
 		draw(80, height);
 }
 
+Test(top, a_finding_that_has_no_room_says_that_there_is_more)
+{
+	take_job(8, 10, -1);
+	take("{\"schema\":1,\"id\":\"a-3\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"straggler\",\"ranks\":[3],"
+	     "\"time\":\"2026-11-22T21:18:20.000Z\",\"text\":\"rank 3 is late; one two three four five six seven eight nine ten eleven twelve thirteen "
+	     "fourteen fifteen sixteen seventeen eighteen nineteen twenty\"}");
+	draw(80, 24);
+	cr_expect_not(shows("…"), "%s", screen());
+	draw(80, 4);
+	cr_expect(shows("…"), "%s", screen());
+}
+
+Test(top, the_step_time_is_that_of_the_steps_in_the_chart)
+{
+	take_job(8, 39, 3);
+	model.step_ms = 536; /* of a collector that has lost count of them */
+	draw(80, 24);
+	cr_expect(shows("1.00 s (700 ms at first)"), "%s", screen());
+}
+
 Test(top, one_host_has_no_list_of_hosts)
 {
 	take_job(8, 5, 3);

@@ -11,6 +11,7 @@
 #include "base/foreign_text.h"
 #include "console/box_choice.h"
 #include "console/box_runs.h"
+#include "console/collectors.h"
 #include "console/command.h"
 #include "console/terminal.h"
 #include "console/top/dead.h"
@@ -18,7 +19,7 @@
 #include "console/top/screen.h"
 #include "console/top/view.h"
 
-enum { KEY_ASCII = 0x100, KEY_ONCE, KEY_ALL_NODES, EVERY_MS = 500, ANSWER_MS = 3000, FRAME_MS = 250, ONCE_ROWS = 40, ONCE_ROWS_MOST = 20000 };
+enum { KEY_ASCII = 0x100, KEY_ONCE, KEY_ALL_NODES, EVERY_MS = 500, ANSWER_MS = 3000, OTHERS_MS = 200, FRAME_MS = 250, ONCE_ROWS = 40, ONCE_ROWS_MOST = 20000 };
 
 struct options {
 	struct box_choice choice;
@@ -210,12 +211,28 @@ static int show(struct top *top)
 	return -ENOTTY;
 }
 
+/* Who names no job may have meant another one. */
+static void count_jobs(struct top *top)
+{
+	struct collectors collectors;
+
+	if (top->options.choice.job || top->options.all_nodes)
+		return;
+	if (collectors_find(&collectors, NULL, OTHERS_MS) == 0)
+		top->model.jobs_here = collectors.count;
+	collectors_free(&collectors);
+	if (top->model.jobs_here > 1 && (top->options.once || top->options.json))
+		fprintf(stderr, "rankwatch top: this is one of %zu jobs here; --job NAME chooses (rankwatch ls)\n", top->model.jobs_here);
+}
+
 static int show_live(struct top *top)
 {
 	int err = live_open(&top->live, &top->model, top->options.choice.job, top->options.all_nodes, EVERY_MS);
 
-	if (!err)
+	if (!err) {
+		count_jobs(top);
 		err = show(top);
+	}
 	live_close(&top->live);
 	return err && err != -ENOTTY ? say_no_collector(&top->options, err) : err ? COMMAND_FAILED : COMMAND_DONE;
 }

@@ -107,6 +107,7 @@ struct model {
 	double gone_ms;        /* Unix: since when there is no collector; 0 there is one */
 	double at_ms;          /* Unix: of the snapshot; 0 none has come */
 	char job[MODEL_NAME];
+	size_t jobs_here;      /* collectors on this machine that could have been meant; 0 or 1: no other */
 	int64_t processes, ranks_total, steps, communicators_made, operations, dropped, captured; /* ranks_total -1 */
 	double step_ms, first_step_ms; /* -1 */
 	struct {

@@ -106,9 +106,11 @@ static void draw_title(const struct view_drawing *drawing)
 	const struct model *model = drawing->model;
 	struct canvas *canvas = drawing->canvas;
 	const char *level = model->dead ? "black boxes" : model->level;
-	char mode[64], ranks[64] = "", steps[64] = "", title[256];
+	char mode[64], jobs[48] = "", ranks[64] = "", steps[64] = "", title[320];
 
 	canvas_style_row(canvas, 0, STYLE_BAR);
+	if (model->jobs_here > 1)
+		snprintf(jobs, sizeof(jobs), " (1 of %zu jobs here)", model->jobs_here);
 	if (model->ranks_total > 0)
 		snprintf(ranks, sizeof(ranks), " · %lld of %lld ranks", (long long)model->processes, (long long)model->ranks_total);
 	else if (model->processes)
@@ -119,7 +121,7 @@ static void draw_title(const struct view_drawing *drawing)
 	int right = canvas->width - (int)strlen(mode);
 	/* The program's own name goes first where there is no room for all. */
 	for (int i = 0; i < 2; i++) {
-		snprintf(title, sizeof(title), "%s%s%s%s%s%s%s", i ? " " : " rankwatch · ", *model->job ? model->job : "no job",
+		snprintf(title, sizeof(title), "%s%s%s%s%s%s%s%s", i ? " " : " rankwatch · ", *model->job ? model->job : "no job", jobs,
 			 model->all_nodes ? " · all nodes" : "", ranks, steps, *level ? " · " : "", level);
 		if (columns_of(title) < right)
 			break;

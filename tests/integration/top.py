@@ -309,6 +309,20 @@ def falls_back(path):
                 node.close()
 
 
+def one_of_several(path):
+    """Without --job one is shown, and it is said that there are others."""
+    other = Collector(path.with_name(path.name.replace(JOB, JOB + "-too")))
+    other.open()
+    try:
+        top = subprocess.run([RANKWATCH, "top", "--once"], capture_output=True, text=True, env=dict(os.environ, LC_ALL="C.UTF-8"), check=False)
+        if "does not answer" in top.stderr:  # root's sockets are those of the whole machine: a collector of another test may be stopped
+            print("not looked at: top without --job, because the collector that it meets is stopped")
+        elif top.returncode or not re.search(r"^ .* \(1 of \d+ jobs here\)", top.stdout) or not re.search(r"one of \d+ jobs here; --job NAME", top.stderr):
+            sys.exit(f"FAILED: top without --job beside another job: {top}")
+    finally:
+        other.close()
+
+
 def all_nodes(folder, path, write, failures):
     """What is there of many hosts alone, and what the views of one host say then."""
     collector = AllNodes(path)
@@ -436,6 +450,7 @@ def main():
         collector_goes_and_comes(terminal, collector)
     finally:
         terminal.close()
+    one_of_several(path)
     all_nodes(folder, path.with_name(path.stem + ".all-nodes"), write, failures)
     starts_within(folder, command, 1)
     ends(folder, command, lambda terminal: terminal.keys("q"), 0)

@@ -718,6 +718,17 @@ Test(top, the_step_time_is_that_of_the_steps_in_the_chart)
 	cr_expect(shows("1.00 s (700 ms at first)"), "%s", screen());
 }
 
+Test(top, who_named_no_job_is_told_that_there_are_others)
+{
+	take_job(8, 10, -1);
+	model.jobs_here = 1;
+	draw(80, 24);
+	cr_expect_not(strstr(row_text(0), "jobs here"), "%s", row_text(0));
+	model.jobs_here = 3;
+	draw(80, 24);
+	cr_expect(strstr(row_text(0), " j (1 of 3 jobs here) · 8 of 8 ranks · step 10 "), "%s", row_text(0));
+}
+
 Test(top, one_host_has_no_list_of_hosts)
 {
 	take_job(8, 5, 3);

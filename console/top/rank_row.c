@@ -67,7 +67,7 @@ void rank_row_head(struct view_drawing *drawing, int row, const struct ranking *
 		canvas_text(canvas, row, layout.gpu, STYLE_HEAD, "GPU: CLOCK, HEAT, MEMORY");
 	if (layout.scan >= 0)
 		canvas_text(canvas, row, layout.scan, STYLE_HEAD, "SCAN");
-	snprintf(now, sizeof(now), "%s%s, by %s%s", layout.prefix ? "HOST " : "", drawing->at < 0 ? drawing->model->dead ? "END" : "NOW" : all ? "IN THAT SECOND" : "IN THAT STEP",
+	snprintf(now, sizeof(now), "%s%s, by %s%s", layout.prefix ? "HOST " : "", drawing->at < 0 ? drawing->model->dead ? "END" : "NOW" : "THEN",
 		 sorts[drawing->view->sort], ranking->folded ? ", folded" : "");
 	canvas_cut(canvas, row, layout.now, layout.strip - layout.now - 1, STYLE_HEAD, now);
 	canvas_cut(canvas, row, layout.strip, layout.strip_width, STYLE_HEAD, layout.strip_width >= 26 ? all ? "WAITED FOR, by second" : "WAITED FOR, step by step" : all ? "BY SECOND" : "BY STEP");
@@ -185,7 +185,7 @@ static void past_text(const struct view_drawing *drawing, const struct ranking_r
 		return;
 	const struct model_cell *cell = &column->cells[ranked->index];
 
-	snprintf(text, size, drawing->model->all_nodes ? "own %s, inside %s" : "own %s, waited %s", view_duration(own, sizeof(own), (double)cell->own_ms),
+	snprintf(text, size, drawing->model->all_nodes ? "own %s, in %s" : "own %s, wait %s", view_duration(own, sizeof(own), (double)cell->own_ms),
 		 view_duration(wait, sizeof(wait), (double)cell->wait_ms));
 }
 

@@ -87,7 +87,7 @@ static int draw_scans(struct view_drawing *drawing, int row, const struct model_
 	const struct model_scanning *scanning = &rank->scanning;
 	char threads[24], gpu[24];
 
-	if (scanning->buffers < 0)
+	if (scanning->buffers < 0 || drawing->at >= 0)
 		return row;
 	if (!scanning->buffers)
 		canvas_text(drawing->canvas, row, 1, STYLE_DIM, "scans: no buffer has been scanned");
@@ -114,7 +114,10 @@ static int draw_head(struct view_drawing *drawing, int row)
 		rank_row_draw(drawing, row++, ranked, false);
 		const struct model_rank *rank = &drawing->model->ranks[ranked->index];
 
-		if (drawing->model->all_nodes)
+		/* The rest is known of now only. */
+		if (drawing->at >= 0)
+			canvas_print(drawing->canvas, row++, 1, STYLE_DIM, "host %s, pid %d", rank->host, rank->pid);
+		else if (drawing->model->all_nodes)
 			canvas_print(drawing->canvas, row++, 1, STYLE_DIM, "host %s, pid %d, %llu operations", rank->host, rank->pid,
 				     (unsigned long long)rank->operations);
 		else
@@ -157,6 +160,18 @@ static double lasted_ms(const json_t *thread)
 	double ms = number(thread, "until_unix_ms") - number(thread, "from_unix_ms");
 
 	return ms > 0 ? ms : 0;
+}
+
+/* What was seen last of a thread may be the end of a longer stretch. */
+static const json_t *whole_stretch(const json_t *detail, const json_t *thread)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(detail, "blocked"), i, one) if (json_equal(json_object_get(one, "tid"), json_object_get(thread, "tid")) &&
+									  number(one, "until_unix_ms") >= number(thread, "until_unix_ms") &&
+									  lasted_ms(one) > lasted_ms(thread)) return one;
+	return thread;
 }
 
 /* How long, and where it has an end when that was; then what it stood in. */
@@ -255,7 +270,7 @@ static void draw_lists(struct view_drawing *drawing, int row)
 	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
 	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD, "THREADS as last seen: for how long, thread, state, call");
 	json_array_foreach(json_object_get(detail, "threads"), i, item) if (row < drawing->bottom && i < room) row =
-	    draw_stand(drawing, row, item, false);
+	    draw_stand(drawing, row, whole_stretch(detail, item), false);
 	if (!json_array_size(json_object_get(detail, "threads")))
 		canvas_text(drawing->canvas, row++, 1, STYLE_DIM, "none was looked at: nobody waits for this rank");
 	row = draw_blocked(drawing, row, detail, room - 1);

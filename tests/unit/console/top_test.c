@@ -682,8 +682,8 @@ Test(top, what_a_rank_was_blocked_in_before_stands_below_its_threads)
 	take_job(2, 10, -1);
 	view.kind = VIEW_RANK;
 	view.rank = 0;
-	take("{\"id\":2,\"rank\":{\"rank\":0,\"threads\":[{\"tid\":7,\"thread\":\"main\",\"state\":\"D\",\"system_call\":\"fsync\"}],"
-	     "\"blocked\":[{\"tid\":7,\"thread\":\"main\",\"state\":\"D\",\"system_call\":\"fsync\",\"from_unix_ms\":1795382302500,\"until_unix_ms\":1795382302800},"
+	take("{\"id\":2,\"rank\":{\"rank\":0,\"threads\":[{\"tid\":7,\"thread\":\"main\",\"state\":\"D\",\"system_call\":\"fsync\",\"from_unix_ms\":1795382302750,\"until_unix_ms\":1795382302800}],"
+	     "\"blocked\":[{\"tid\":7,\"thread\":\"main\",\"state\":\"D\",\"system_call\":\"fsync\",\"from_unix_ms\":1795382298800,\"until_unix_ms\":1795382302800},"
 	     "{\"tid\":8,\"thread\":\"idle\",\"state\":\"S\",\"system_call\":\"futex\",\"from_unix_ms\":1795382292500,\"until_unix_ms\":1795382302700},"
 	     "{\"tid\":7,\"thread\":\"main\",\"state\":\"D\",\"system_call\":\"fsync\",\"path\":\"/a\",\"from_unix_ms\":1795382301600,\"until_unix_ms\":1795382301800},"
 	     "{\"tid\":7,\"thread\":\"main\",\"state\":\"D\",\"system_call\":\"write\",\"path\":\"/b\",\"from_unix_ms\":1795382300400,\"until_unix_ms\":1795382300800}],"
@@ -693,6 +693,7 @@ Test(top, what_a_rank_was_blocked_in_before_stands_below_its_threads)
 		   *other = strstr(text, "  200 ms    1.00 s ago  main             D fsync(2) on /a");
 
 	cr_expect(longest && other && longest < other, "%s", text);
+	cr_expect(strstr(text, "  4.00 s  main             D fsync(2)"), "seen last for 50 ms, and in it for 4 s: %s", text);
 	cr_expect_not(strstr(text, "idle"), "it has stood there all the time: %s", text);
 	for (int height = 3; height < 24; height++)
 		draw(80, height);

@@ -84,28 +84,30 @@ static void note_restore(void)
 	}
 }
 
-/* Orange, blue and their brightness: told apart by everybody. Letters and lengths say the same without. */
+/* Orange, blue and their brightness: told apart by everybody. Letters and lengths say the same without. Of 256 colours text has
+ * those whose contrast is 3 or more both on black and on white, because terminals are dark or light; what is reversed brings its
+ * own black. */
 static const struct {
 	attr_t attribute;
 	short of_256, of_8, back_256, back_8; /* -1: as the terminal has it */
 } looks[STYLES] = {
 	[STYLE_PLAIN] = { A_NORMAL, -1, -1, -1, -1 },
-	[STYLE_DIM] = { A_DIM, 245, -1, -1, -1 },
+	[STYLE_DIM] = { A_DIM, 244, -1, -1, -1 },
 	[STYLE_BOLD] = { A_BOLD, -1, -1, -1, -1 },
 	[STYLE_BAR] = { A_REVERSE, -1, -1, -1, -1 },
-	[STYLE_HEAD] = { A_BOLD | A_UNDERLINE, 250, -1, -1, -1 },
-	[STYLE_GOOD] = { A_NORMAL, 73, COLOR_CYAN, -1, -1 },
-	[STYLE_WAIT] = { A_NORMAL, 75, COLOR_BLUE, -1, -1 },
-	[STYLE_WARN] = { A_BOLD, 214, COLOR_YELLOW, -1, -1 },
-	[STYLE_BAD] = { A_BOLD | A_REVERSE, 208, COLOR_YELLOW, -1, -1 },
-	[STYLE_CHOSEN] = { A_BOLD | A_REVERSE, 117, COLOR_CYAN, -1, -1 },
-	[STYLE_HEAT_0] = { A_NORMAL, 238, COLOR_BLUE, -1, -1 },
+	[STYLE_HEAD] = { A_BOLD | A_UNDERLINE, -1, -1, -1, -1 },
+	[STYLE_GOOD] = { A_NORMAL, 31, COLOR_CYAN, -1, -1 },
+	[STYLE_WAIT] = { A_NORMAL, 33, COLOR_BLUE, -1, -1 },
+	[STYLE_WARN] = { A_BOLD, 166, COLOR_YELLOW, -1, -1 },
+	[STYLE_BAD] = { A_BOLD | A_REVERSE, 208, COLOR_YELLOW, 16, COLOR_BLACK },
+	[STYLE_CHOSEN] = { A_BOLD | A_REVERSE, 117, COLOR_CYAN, 16, COLOR_BLACK },
+	[STYLE_HEAT_0] = { A_NORMAL, 244, COLOR_BLUE, -1, -1 },
 	[STYLE_HEAT_0 + 1] = { A_NORMAL, 67, COLOR_BLUE, -1, -1 },
-	[STYLE_HEAT_0 + 2] = { A_NORMAL, 74, COLOR_CYAN, -1, -1 },
-	[STYLE_HEAT_0 + 3] = { A_NORMAL, 179, COLOR_CYAN, -1, -1 },
-	[STYLE_HEAT_0 + 4] = { A_NORMAL, 178, COLOR_YELLOW, -1, -1 },
-	[STYLE_HEAT_0 + 5] = { A_NORMAL, 214, COLOR_YELLOW, -1, -1 },
-	[STYLE_HEAT_0 + 6] = { A_NORMAL, 208, COLOR_YELLOW, -1, -1 },
+	[STYLE_HEAT_0 + 2] = { A_NORMAL, 68, COLOR_CYAN, -1, -1 },
+	[STYLE_HEAT_0 + 3] = { A_NORMAL, 137, COLOR_CYAN, -1, -1 },
+	[STYLE_HEAT_0 + 4] = { A_NORMAL, 136, COLOR_YELLOW, -1, -1 },
+	[STYLE_HEAT_0 + 5] = { A_NORMAL, 172, COLOR_YELLOW, -1, -1 },
+	[STYLE_HEAT_0 + 6] = { A_NORMAL, 166, COLOR_YELLOW, -1, -1 },
 	[STYLE_HEAT_0 + 7] = { A_BOLD, 202, COLOR_RED, -1, -1 },
 };
 

@@ -189,6 +189,12 @@ int analysis_add_python(struct analysis *analysis, const struct analysis_python 
 	return process ? python_looks_add(&process->python, &analysis->intern, seen) : -EINVAL;
 }
 
+int analysis_add_other(struct analysis *analysis, const struct analysis_other *seen)
+{
+	struct process *process = seen_process(analysis, seen->process);
+	return process ? other_looks_add(&process->others, &analysis->intern, seen) : -EINVAL;
+}
+
 int analysis_set_init(struct analysis *analysis, analysis_process_id id, const struct rw_init *init)
 {
 	struct process *process = job_process(&analysis->job, id);

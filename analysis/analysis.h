@@ -98,6 +98,21 @@ struct analysis_python {
 	} threads[ANALYSIS_PYTHON_THREADS];
 };
 
+/* One look at a process that is no rank of the job, while a thread of a rank waited for it or was about to. Of its threads
+ * the one that ends such waits, or, where that waits for a lock itself, the main thread. */
+struct analysis_other {
+	analysis_process_id process; /* of the rank */
+	uint64_t at_ns;
+	int32_t pid;
+	uint32_t tid;
+	char name[16]; /* of its main thread */
+	bool is_child; /* its parent is the rank's process */
+	char state;    /* and these as in a struct analysis_wait of kind SAMPLE */
+	int32_t system_call;
+	uint64_t cpu_ns, run_queue_ns;
+	char path[256];
+};
+
 /* A process and thread that others wait for right now: the caller looks at it (task iterator, /proc). */
 struct analysis_suspect {
 	analysis_process_id process;
@@ -425,6 +440,8 @@ int analysis_add_progress(struct analysis *analysis, analysis_process_id process
 int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wait);
 /* 0, -EINVAL: no such process, or -ENOMEM. */
 int analysis_add_python(struct analysis *analysis, const struct analysis_python *seen);
+/* 0, -EINVAL: no such process, or -ENOMEM. */
+int analysis_add_other(struct analysis *analysis, const struct analysis_other *seen);
 /* `count` events of processes on this host, waits or samples, were lost between two times (CLOCK_MONOTONIC). */
 void analysis_add_loss(struct analysis *analysis, uint64_t from_ns, uint64_t to_ns, uint64_t count);
 int analysis_add_network(struct analysis *analysis, const struct analysis_network *network);

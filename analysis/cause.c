@@ -173,7 +173,8 @@ static bool is_local_channel(const struct intern *intern, const struct evidence_
 
 /* A child that ends, or the other end of a pipe: one process that ended nearly all of this class's waits. */
 static void name_process(const struct search *search, uint32_t tid, const struct tally *tally,
-			 const struct tally_group *group, struct cause *cause)
+			 const struct tally_group *group, const struct cause_window *waits, uint32_t count,
+			 struct cause *cause)
 {
 	const struct evidence_piece *piece = group->longest;
 	bool is_told = piece->out_of_process_wake && piece->waker_pid && piece->waker && cause->hop_count < CAUSE_HOPS &&
@@ -186,8 +187,11 @@ static void name_process(const struct search *search, uint32_t tid, const struct
 	*hop = (struct cause_hop){ .tid = tid,
 				   .thread = thread_name(&search->process->evidence, tid),
 				   .waits_for_tid = (uint32_t)piece->waker_pid };
-	snprintf(hop->waits_for, sizeof(hop->waits_for), "process %d \"%s\"", piece->waker_pid,
-		 intern_text(search->intern, piece->waker));
+	const struct other_looks *others = search->process->others;
+	const struct other_look *seen = other_looks_latest(others, piece->waker_pid);
+	snprintf(hop->waits_for, sizeof(hop->waits_for), "%s %d \"%s\"", seen && seen->is_child ? "its child" : "process",
+		 piece->waker_pid, intern_text(search->intern, seen && seen->name ? seen->name : piece->waker));
+	other_looks_describe(others, search->intern, piece->waker_pid, waits, count, hop->does, sizeof(hop->does));
 	cause->by_process = true;
 }
 
@@ -241,7 +245,7 @@ static bool follow(struct search *search, uint32_t tid, const struct tally *tall
 	if (inferred)
 		next = busiest_in_files(search, waits, wait_count);
 	if (!next)
-		name_process(search, tid, tally, group, cause);
+		name_process(search, tid, tally, group, waits, wait_count, cause);
 	if (!next || is_visited(search, next) || cause->hop_count == CAUSE_HOPS)
 		return false;
 	struct cause deeper = *cause;

@@ -9,6 +9,7 @@
 #include "analysis/python_looks.h"
 
 enum {
+	CAUSE_DOES = 160,
 	CAUSE_HOPS = 3,
 	CAUSE_WINDOWS = 16,
 	CAUSE_EVIDENCE = 4,
@@ -30,6 +31,7 @@ struct cause_hop {
 	intern_id thread;
 	char waits_for[48];
 	uint32_t waits_for_tid; /* or the process's number; 0 several, or not known */
+	char does[CAUSE_DOES];  /* of a process: what it does meanwhile, "computes"; "" not known */
 };
 
 struct cause_evidence {

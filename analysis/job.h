@@ -11,6 +11,7 @@
 #include "analysis/analysis.h"
 #include "analysis/call_order.h"
 #include "analysis/evidence.h"
+#include "analysis/other_looks.h"
 #include "analysis/python_looks.h"
 #include "analysis/stalls.h"
 #include "analysis/steps.h"
@@ -103,6 +104,7 @@ struct process {
 	struct dispute dispute; /* analysis/numbering.h */
 	struct evidence evidence;
 	struct python_looks *python; /* NULL: nobody has looked */
+	struct other_looks *others;  /* likewise, at processes that it waits for */
 };
 
 /* A rank belongs to (process, device). */

@@ -66,6 +66,7 @@ void process_free(struct process *process)
 	steps_free(&process->steps);
 	evidence_free(&process->evidence);
 	free(process->python);
+	free(process->others);
 	free(process->trace);
 	free(process->replays);
 	free(process->seats);

@@ -248,11 +248,13 @@ static void set_chain(struct record *record, const struct intern *intern, const 
 		snprintf(record->chain_threads[i], sizeof(record->chain_threads[i]), "%s",
 			 intern_text(intern, cause->hops[i].thread));
 		snprintf(record->chain_waits[i], sizeof(record->chain_waits[i]), "%s", cause->hops[i].waits_for);
+		snprintf(record->chain_does[i], sizeof(record->chain_does[i]), "%s", cause->hops[i].does);
 		record->chain[i] = (struct rw_chain_link){
 			.tid = (int32_t)cause->hops[i].tid,
 			.thread = record->chain_threads[i],
 			.waits_for = record->chain_waits[i],
 			.waits_for_tid = cause->hops[i].waits_for_tid ? (int32_t)cause->hops[i].waits_for_tid : -1,
+			.does = or_null(record->chain_does[i]),
 		};
 	}
 	record->finding.cause.chain = record->chain;

@@ -34,7 +34,7 @@ struct record {
 	char stack[EVIDENCE_FRAMES][40];
 	const char *stack_pointers[EVIDENCE_FRAMES];
 	struct rw_chain_link chain[CAUSE_HOPS];
-	char chain_threads[CAUSE_HOPS][16], chain_waits[CAUSE_HOPS][48];
+	char chain_threads[CAUSE_HOPS][16], chain_waits[CAUSE_HOPS][48], chain_does[CAUSE_HOPS][CAUSE_DOES];
 	struct rw_evidence evidence[RECORD_EVIDENCE];
 	char evidence_what[RECORD_EVIDENCE][224];
 	char missing[RECORD_MISSING][192];

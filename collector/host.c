@@ -11,6 +11,7 @@
 
 #include "base/foreign_text.h"
 #include "base/shortage.h"
+#include "collector/awaited.h"
 #include "collector/inner_threads.h"
 #include "collector/own_cost.h"
 #include "collector/sources/kernel_source.h"
@@ -38,6 +39,7 @@ struct process {
 	analysis_process_id id;
 	const struct writer_process *writer;
 	struct inner_threads *inner; /* NULL: it knows its threads by the numbers that we know */
+	struct awaited awaited;
 	bool by_kernel; /* the kernel source watches it too */
 	bool stopped;
 };
@@ -90,8 +92,10 @@ static void pass_inner(struct host *host, struct inner_threads *inner, const str
 static void on_wait(void *argument, const struct analysis_wait *wait)
 {
 	struct host *host = argument;
-	const struct process *process = find(host, wait->process);
+	struct process *process = find(host, wait->process);
 
+	if (process)
+		awaited_note(&process->awaited, host->proc, wait);
 	if (wait->kind == ANALYSIS_WAIT_SAMPLE) {
 		host->view.threads++;
 		host->view.stopped += wait->state == 'T' || wait->state == 't';
@@ -293,6 +297,7 @@ void host_unwatch(struct host *host, analysis_process_id id)
 	if (process->by_kernel)
 		kernel_source_unwatch(host->kernel, process->writer->pid);
 	proc_source_forget(host->proc, process->writer->pid);
+	awaited_forget(&process->awaited, host->proc);
 	inner_threads_close(process->inner);
 	*process = host->processes[--host->count];
 }
@@ -319,6 +324,7 @@ static void look(struct host *host, struct process *process, uint64_t now_ns)
 		err = proc_source_look(host->proc, process->id, process->writer->pid, 0, now_ns, on_wait, host, NULL);
 		host->loss.parts[LOSS_LOOKS] += err && err != -ESRCH;
 	}
+	awaited_look(&process->awaited, host->proc, host->proc_root, host->analysis, process->id, process->writer, now_ns);
 	owner_rights_choose_own();
 	set_stopped(host, process, now_ns);
 }

@@ -64,12 +64,24 @@ static void write_first_thread(FILE *out, const json_t *finding, const char *nam
 	}
 }
 
+/* What a process does that is waited for: only the last of a chain is one, and what follows is about who waits for it. */
+static const char *write_doing(FILE *out, const json_t *link)
+{
+	const char *does = value_text(link, "does");
+
+	if (!does)
+		return ", ";
+	fprintf(out, ", which %s", does);
+	return "; ";
+}
+
 /* its thread "python-main" waits for its thread "tb-writer", which waits for …,
  * The class is that of the last wait: a lock is held by the thread at the end. */
 static void write_chain(FILE *out, const json_t *cause)
 {
 	const json_t *chain = json_object_get(cause, "chain"), *link;
 	bool is_lock = value_is(cause, "class", "lock");
+	const char *end = ", ";
 	size_t i;
 
 	json_array_foreach(chain, i, link)
@@ -81,6 +93,7 @@ static void write_chain(FILE *out, const json_t *cause)
 		fputs(i ? ", which waits for " : " waits for ", out);
 		if (!is_thread) {
 			fputs(target ? target : "?", out);
+			end = write_doing(out, link);
 			continue;
 		}
 		fprintf(out, "%sits thread \"%s\"", is_holder ? "a lock that " : "", target + 7);
@@ -88,7 +101,7 @@ static void write_chain(FILE *out, const json_t *cause)
 			write_number(out, link, "waits_for_tid");
 		fputs(is_holder ? " holds" : "", out);
 	}
-	fputs(", ", out);
+	fputs(end, out);
 }
 
 /* A system call is something that a thread is "in"; every other text stands for itself. */

@@ -169,9 +169,13 @@ static json_t *chain_value(const struct rw_finding *finding)
 	for (size_t i = 0; i < finding->cause.chain_count; i++) {
 		const struct rw_chain_link *link = &finding->cause.chain[i];
 
-		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o}",
+		json_t *value = json_pack("{s:o, s:o, s:o, s:o}",
 			"tid", integer_or_null(link->tid), "thread", text_or_null(link->thread),
-			"waits_for", text_or_null(link->waits_for), "waits_for_tid", integer_or_null(link->waits_for_tid)));
+			"waits_for", text_or_null(link->waits_for), "waits_for_tid", integer_or_null(link->waits_for_tid));
+
+		if (value && link->does)
+			json_object_set_new(value, "does", text_or_null(link->does));
+		json_array_append_new(list, value);
 	}
 	return list;
 }

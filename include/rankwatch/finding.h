@@ -57,8 +57,9 @@ struct rw_where {
 struct rw_chain_link {
 	int32_t tid;
 	const char *thread;
-	const char *waits_for; /* "thread tb-writer", "lock", "process 4711 \"pt_data_worker\"", … */
+	const char *waits_for; /* "thread tb-writer", "lock", "process 4711 \"pt_data_worker\"", "its child 4711 \"…\"", … */
 	int32_t waits_for_tid; /* of that thread, or number of that process; -1: several, or not known */
+	const char *does;      /* of a process: what it does meanwhile, "computes", "is in read(2) on /data"; NULL: not known */
 };
 
 struct rw_python_place {

@@ -26,7 +26,7 @@ ROWS = {
     "checkpoint": ("straggler", {"io"}, "checkpoint.pt", ""),
     "loader": ("straggler", {"socket"}, {"live": "pt_data_worker", "nobody": "read|pipe", "boxes": "read|pipe"}, ""),
     "loader-starved": ("straggler", {"socket"}, {"live": "pt_data_worker", "nobody": "read|pipe", "boxes": "read|pipe"}, ""),
-    "torch-loader": ("straggler", {"socket", "process"}, {"live": r"process \d+ .{1,3}(pt_data_worker|python3)", "nobody": "poll|pipe|select|socket", "boxes": "poll|pipe|select|socket"}, ""),
+    "torch-loader": ("straggler", {"socket", "process"}, {"live": r"(process|its child) \d+ .{1,3}(pt_data_worker|python3)", "nobody": "poll|pipe|select|socket", "boxes": "poll|pipe|select|socket"}, ""),
     "torch-loader-killed": ("gone", {"gone"}, "", "log|traceback|status"),
     "loader-killed": ("gone", {"gone"}, "", "log|traceback|status"),
     "tcp": ("straggler", {"socket"}, {"live": "127.0.0.1", "nobody": "127.0.0.1", "boxes": "recv|socket"}, ""),

@@ -23,7 +23,7 @@ def summary(told):
     short["operation"] = {key: operation.get(key) for key in ("comm_name", "function", "sequence", "step", "phase")}
     short["late"] = {key: late.get(key) for key in ("kind", "by_ms", "lost_ms_per_step", "since_step", "waiting")}
     short["cause"] = {key: cause.get(key) for key in ("class", "syscall", "path", "fs", "thread", "text", "turns")}
-    short["cause"]["chain"] = [f"{link.get('thread')}: {without_number(link.get('waits_for'))}" for link in cause.get("chain") or []]
+    short["cause"]["chain"] = [f"{link.get('thread')}: {without_number(link.get('waits_for'))}{', which ' + link['does'] if link.get('does') else ''}" for link in cause.get("chain") or []]
     short["reached"] = (finding.get("watchdog") or {}).get("reached")
     short["values"] = {key: values.get(key) for key in ("origin", "first_bad", "nan", "inf")}
     short["text"] = finding.get("text")
@@ -32,7 +32,7 @@ def summary(told):
 
 
 def without_number(waits_for):
-    return re.sub(r"^process \d+", "process", waits_for or "")
+    return re.sub(r"^(process|its child) \d+", r"\1", waits_for or "")
 
 
 def story(finding):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -50,6 +51,7 @@ static struct analysis_wait fsync_of_writer(uint64_t from_ns, uint64_t to_ns)
 static void end(struct scene *scene)
 {
 	evidence_free(&scene->process.evidence);
+	free(scene->process.others);
 	intern_free(&scene->intern);
 }
 
@@ -577,6 +579,95 @@ Test(cause, a_wait_that_another_process_ends_names_it_where_that_is_the_other_en
 			cr_expect_eq(cause.hops[0].waits_for_tid, 16793);
 		}
 	}
+}
+
+static void see_other(struct scene *scene, int32_t pid, bool is_child, uint64_t at_ms, char state, int32_t system_call, const char *path)
+{
+	struct analysis_other other = { .at_ns = start + at_ms * ms, .pid = pid, .is_child = is_child, .state = state, .system_call = system_call };
+
+	snprintf(other.path, sizeof(other.path), "%s", path);
+	cr_assert_eq(other_looks_add(&scene->process.others, &scene->intern, &other), 0);
+}
+
+Test(cause, a_process_that_is_waited_for_is_said_to_be_a_child_and_to_do_what_most_looks_show)
+{
+	static const struct {
+		const char *states; /* of one look after the other */
+		int32_t system_call;
+		const char *path, *does;
+		bool is_child;
+		const char *waits_for;
+	} cases[] = {
+		{ "RRRR", -2, "", "computes", true, "its child 16793 \"pt_data_worker\"" },
+		{ "RRSR", SYS_read, "/data/part-3", "computes", true, "its child 16793 \"pt_data_worker\"" },
+		{ "SDSR", SYS_read, "/data/part-3", "is in read(2) on /data/part-3", true, "its child 16793 \"pt_data_worker\"" },
+		{ "SSSS", SYS_futex, "", "is in futex(2)", false, "process 16793 \"pt_data_worker\"" },
+		{ "TTTT", -1, "", "is stopped", false, "process 16793 \"pt_data_worker\"" },
+		{ "RRSS", SYS_read, "/data/part-3", "", true, "its child 16793 \"pt_data_worker\"" },  /* neither is in most */
+		{ "RR", -2, "", "", true, "its child 16793 \"pt_data_worker\"" },                       /* too few */
+		{ "DDDD", -2, "", "", true, "its child 16793 \"pt_data_worker\"" },                     /* nobody knows in what */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct scene scene = { 0 };
+		struct analysis_wait wait = ended_by(16793, "pt_data_worker", SYS_read, "pipe:[77]", 0, 900);
+
+		see(&scene, &wait);
+		for (uint64_t k = 0; cases[i].states[k]; k++) {
+			see_other(&scene, 16793, cases[i].is_child, 100 + 50 * k, cases[i].states[k], cases[i].system_call, cases[i].path);
+			see_other(&scene, 20000, true, 100 + 50 * k, 'S', SYS_fsync, "/another's"); /* another process */
+			see_other(&scene, 16793, cases[i].is_child, 920 + 5 * k, 'S', SYS_write, "/later"); /* nobody waits for it then */
+		}
+		struct cause cause = find(&scene, 1000);
+		cr_expect_str_eq(cause.hops[0].waits_for, cases[i].waits_for, "%zu: %s", i, cause.hops[0].waits_for);
+		cr_expect_str_eq(cause.hops[0].does, cases[i].does, "%zu: %s", i, cause.hops[0].does);
+	}
+}
+
+Test(cause, a_process_that_runs_less_than_it_waits_for_a_cpu_does_not_compute)
+{
+	static const struct {
+		uint64_t cpu_ns, run_queue_ns;
+		const char *does;
+	} cases[] = { { 40, 10, "computes" }, { 10, 40, "waits for a CPU" } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct scene scene = { 0 };
+		struct analysis_wait wait = ended_by(16793, "pt_data_worker", SYS_read, "pipe:[77]", 0, 900);
+
+		see(&scene, &wait);
+		for (uint64_t k = 0; k < 4; k++) {
+			struct analysis_other other = { .at_ns = start + (100 + 50 * k) * ms, .pid = 16793, .state = 'R', .system_call = -2,
+							.cpu_ns = 1000 + k * cases[i].cpu_ns * ms, .run_queue_ns = 1000 + k * cases[i].run_queue_ns * ms };
+
+			cr_assert_eq(other_looks_add(&scene.process.others, &scene.intern, &other), 0);
+		}
+		struct cause cause = find(&scene, 1000);
+		cr_expect_str_eq(cause.hops[0].does, cases[i].does, "%zu: %s", i, cause.hops[0].does);
+	}
+}
+
+Test(cause, of_a_long_path_that_a_process_is_at_the_end_is_kept_and_of_several_none)
+{
+	struct scene scene = { 0 };
+	struct analysis_wait wait = ended_by(16793, "pt_data_worker", SYS_read, "pipe:[77]", 0, 900);
+	char path[256];
+
+	snprintf(path, sizeof(path), "/data/%0220d/part-3", 7);
+	see(&scene, &wait);
+	for (uint64_t k = 0; k < 4; k++)
+		see_other(&scene, 16793, true, 100 + 50 * k, 'S', SYS_read, path);
+	struct cause cause = find(&scene, 1000);
+	cr_expect_eq(strlen(cause.hops[0].does), CAUSE_DOES - 1, "%s", cause.hops[0].does);
+	cr_expect(!strncmp(cause.hops[0].does, "is in read(2) on …0", strlen("is in read(2) on …0")), "%s", cause.hops[0].does);
+	cr_expect(strstr(cause.hops[0].does, "07/part-3"), "%s", cause.hops[0].does);
+
+	struct scene several = { 0 };
+	see(&several, &wait);
+	for (uint64_t k = 0; k < 4; k++)
+		see_other(&several, 16793, true, 100 + 50 * k, 'S', SYS_read, k % 2 ? "/data/1" : "/data/2");
+	cause = find(&several, 1000);
+	cr_expect_str_eq(cause.hops[0].does, "is in read(2)");
 }
 
 Test(cause, where_several_processes_end_the_waits_none_of_them_is_named)

@@ -119,6 +119,13 @@ int analysis_add_python(struct analysis *analysis, const struct analysis_python 
 	return 0;
 }
 
+int analysis_add_other(struct analysis *analysis, const struct analysis_other *seen)
+{
+	analysis->others++;
+	analysis->last_other = *seen;
+	return 0;
+}
+
 int analysis_set_held(struct analysis *analysis, analysis_process_id process, const char *call, const char *remedy,
 		      uint64_t since_ns)
 {

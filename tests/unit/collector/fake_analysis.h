@@ -22,6 +22,8 @@ struct analysis {
 	analysis_process_id suspect; /* 0: nobody */
 	unsigned waits;
 	char last_path[256]; /* of the last wait that had one */
+	unsigned others;     /* looks at processes that a rank waits for */
+	struct analysis_other last_other;
 	bool pid_unproven;   /* of the last process */
 	analysis_emit *emit;
 	void *argument;

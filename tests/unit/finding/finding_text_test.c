@@ -478,7 +478,7 @@ Test(finding_text, threads_that_are_called_alike_are_told_apart)
 {
 	static const struct {
 		int32_t tid;
-		const char *thread, *awaited, *says;
+		const char *thread, *awaited, *says, *does;
 	} cases[] = {
 		{ 4711, "python3", "thread python3", "its main thread waits for its thread \"python3\" (tid 4790), " },
 		{ 4712, "python3", "thread python3",
@@ -486,12 +486,14 @@ Test(finding_text, threads_that_are_called_alike_are_told_apart)
 		{ 4711, "python3", "thread tb-writer", "its thread \"python3\" waits for its thread \"tb-writer\", " },
 		{ 4711, "python3", "process 4790 \"pt_data_worker\"",
 		  "its thread \"python3\" waits for process 4790 \"pt_data_worker\", " },
+		{ 4711, "python3", "its child 4790 \"pt_data_worker\"",
+		  "its thread \"python3\" waits for its child 4790 \"pt_data_worker\", which computes; 93 % in fsync(2)", "computes" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct rw_finding finding = straggler();
 		const struct rw_chain_link link = { .tid = cases[i].tid, .thread = cases[i].thread,
-						    .waits_for = cases[i].awaited, .waits_for_tid = 4790 };
+						    .waits_for = cases[i].awaited, .waits_for_tid = 4790, .does = cases[i].does };
 
 		finding.cause.tid = cases[i].tid;
 		finding.cause.thread = cases[i].thread;

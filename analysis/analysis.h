@@ -105,7 +105,8 @@ struct analysis_other {
 	uint64_t at_ns;
 	int32_t pid;
 	uint32_t tid;
-	char name[16]; /* of its main thread */
+	uint32_t waiting_tid; /* the rank's thread that the kernel showed to be waiting for it at that moment; 0: none */
+	char name[16];        /* of its main thread */
 	bool is_child; /* its parent is the rank's process */
 	char state;    /* and these as in a struct analysis_wait of kind SAMPLE */
 	int32_t system_call;

@@ -64,6 +64,12 @@ static void describe(const struct tally *tally, const struct tally_group *group,
 	memcpy(cause->frames, piece->frames, sizeof(cause->frames));
 }
 
+/* Why a cause is likely and no more, as a finding says it. */
+static const char in_files_meanwhile[] = "who ends that wait: nobody saw it, so it is taken for the thread that was in files meanwhile";
+static const char waker_unseen[] = "who ends that wait: samples of threads do not show it, and what that one does would be the cause";
+static const char other_end_seen[] = "who ends that wait: nobody saw it, so it is taken for the only child that could";
+static const char has_a_rival[] = "which of two it is: something else took nearly as much of that time";
+
 /* Every other class counts, sleep too: a thread that sleeps for as long as it waits for a lock is not certain to be held
  * up by the lock. What runs while it has a CPU and waits for one else is one story. */
 static bool has_rival(const struct tally *tally, enum rw_cause_class class_)
@@ -171,28 +177,52 @@ static bool is_local_channel(const struct intern *intern, const struct evidence_
 	return false;
 }
 
-/* A child that ends, or the other end of a pipe: one process that ended nearly all of this class's waits. */
+/* A child that ends, or the other end of a pipe: one process that ended nearly all of this class's waits. 0: none. */
+static int32_t process_that_woke(const struct search *search, const struct tally *tally, const struct tally_group *group)
+{
+	const struct evidence_piece *piece = group->longest;
+	bool is_told = piece->out_of_process_wake && piece->waker_pid && piece->waker &&
+		       (group->class_.class_ == RW_CAUSE_PROCESS ||
+			(group->class_.class_ == RW_CAUSE_SOCKET && is_local_channel(search->intern, piece)));
+	bool is_one = (double)group->ns >= CAUSE_ONE_PROCESS * (double)tally->by_class[group->class_.class_];
+
+	return is_told && is_one ? piece->waker_pid : 0;
+}
+
+/* Levels without wakers, waits that have not ended, and TCP within this host: the child that has the other end, or that is to
+ * end. Where a waker is known it must be that child. */
+static int32_t process_at_other_end(const struct search *search, uint32_t tid, const struct tally_group *group,
+				    const struct cause_window *waits, uint32_t count)
+{
+	const struct evidence_piece *piece = group->longest;
+	bool may_be = group->class_.class_ == RW_CAUSE_PROCESS || group->class_.class_ == RW_CAUSE_SOCKET;
+	int32_t pid = may_be ? other_looks_awaited(search->process->others, tid, waits, count) : 0;
+
+	return !piece->waker_tid || (piece->out_of_process_wake && piece->waker_pid == pid) ? pid : 0;
+}
+
 static void name_process(const struct search *search, uint32_t tid, const struct tally *tally,
 			 const struct tally_group *group, const struct cause_window *waits, uint32_t count,
 			 struct cause *cause)
 {
-	const struct evidence_piece *piece = group->longest;
-	bool is_told = piece->out_of_process_wake && piece->waker_pid && piece->waker && cause->hop_count < CAUSE_HOPS &&
-		       (group->class_.class_ == RW_CAUSE_PROCESS ||
-			(group->class_.class_ == RW_CAUSE_SOCKET && is_local_channel(search->intern, piece)));
+	const struct other_looks *others = search->process->others;
+	int32_t woke = process_that_woke(search, tally, group);
+	int32_t pid = woke ? woke : process_at_other_end(search, tid, group, waits, count);
+	const struct other_look *seen = other_looks_latest(others, pid);
+	intern_id name = seen && seen->name ? seen->name : group->longest->waker;
 
-	if (!is_told || (double)group->ns < CAUSE_ONE_PROCESS * (double)tally->by_class[group->class_.class_])
+	if (!pid || cause->hop_count == CAUSE_HOPS)
 		return;
 	struct cause_hop *hop = &cause->hops[cause->hop_count++];
 	*hop = (struct cause_hop){ .tid = tid,
 				   .thread = thread_name(&search->process->evidence, tid),
-				   .waits_for_tid = (uint32_t)piece->waker_pid };
-	const struct other_looks *others = search->process->others;
-	const struct other_look *seen = other_looks_latest(others, piece->waker_pid);
-	snprintf(hop->waits_for, sizeof(hop->waits_for), "%s %d \"%s\"", seen && seen->is_child ? "its child" : "process",
-		 piece->waker_pid, intern_text(search->intern, seen && seen->name ? seen->name : piece->waker));
-	other_looks_describe(others, search->intern, piece->waker_pid, waits, count, hop->does, sizeof(hop->does));
+				   .waits_for_tid = (uint32_t)pid };
+	snprintf(hop->waits_for, sizeof(hop->waits_for), "%s %d \"%s\"", seen && seen->is_child ? "its child" : "process", pid,
+		 intern_text(search->intern, name));
+	other_looks_describe(others, search->intern, pid, waits, count, hop->does, sizeof(hop->does));
 	cause->by_process = true;
+	if (!woke && !group->longest->waker_tid)
+		cause->inferred = other_end_seen;
 }
 
 /* Levels without wakers: the other thread whose time in files and disks covers most of the wait. */
@@ -218,11 +248,6 @@ static uint32_t busiest_in_files(const struct search *search, const struct cause
 	}
 	return (double)best_ns >= CAUSE_INFERRED_MIN * (double)wait_ns ? best_tid : 0;
 }
-
-/* Why a cause is likely and no more, as a finding says it. */
-static const char in_files_meanwhile[] = "who ends that wait: nobody saw it, so it is taken for the thread that was in files meanwhile";
-static const char waker_unseen[] = "who ends that wait: samples of threads do not show it, and what that one does would be the cause";
-static const char has_a_rival[] = "which of two it is: something else took nearly as much of that time";
 
 static bool find_cause(struct search *search, uint32_t tid, const struct cause_window *windows, uint32_t count,
 		       struct cause *cause);
@@ -327,7 +352,7 @@ static bool find_cause(struct search *search, uint32_t tid, const struct cause_w
 	if (!group->class_.by_waker || search->visited_count > CAUSE_HOPS)
 		return true;
 	/* Samples can miss the thread that ends the wait: what it does is then the cause, and not the wait. */
-	if (!follow(search, tid, &tally, group, windows, count, cause) && tally.sampled)
+	if (!follow(search, tid, &tally, group, windows, count, cause) && tally.sampled && !cause->by_process)
 		cause->inferred = waker_unseen;
 	return true;
 }

@@ -27,6 +27,7 @@ int other_looks_add(struct other_looks **looks, struct intern *intern, const str
 				 .run_queue_ns = seen->run_queue_ns,
 				 .pid = seen->pid,
 				 .tid = seen->tid,
+				 .waiting_tid = seen->waiting_tid,
 				 .name = intern_add(intern, seen->name, sizeof(seen->name)),
 				 .system_call = seen->system_call,
 				 .path = intern_add(intern, seen->path, sizeof(seen->path)),
@@ -59,6 +60,23 @@ static bool is_within(uint64_t at_ns, const struct cause_window *windows, uint32
 		if (at_ns >= windows[i].from_ns && at_ns <= windows[i].to_ns)
 			return true;
 	return false;
+}
+
+int32_t other_looks_awaited(const struct other_looks *looks, uint32_t waiting_tid, const struct cause_window *windows, uint32_t count)
+{
+	uint32_t all = 0, own = 0;
+	int32_t pid = 0;
+
+	for (uint64_t age = 0; waiting_tid && age < kept(looks); age++) {
+		const struct other_look *look = look_at(looks, age);
+
+		if (look->waiting_tid != waiting_tid || !is_within(look->at_ns, windows, count))
+			continue;
+		pid = pid ? pid : look->pid;
+		all++;
+		own += look->pid == pid;
+	}
+	return own >= OTHER_LOOKS_LEAST && (double)own >= CAUSE_ONE_PROCESS * (double)all ? pid : 0;
 }
 
 static void select_looks(struct selection *selection, const struct other_looks *looks, int32_t pid,

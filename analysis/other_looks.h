@@ -15,7 +15,7 @@ enum { OTHER_LOOKS_LEAST = 3 };
 struct other_look {
 	uint64_t at_ns, cpu_ns, run_queue_ns; /* as in struct analysis_other */
 	int32_t pid, system_call;
-	uint32_t tid;
+	uint32_t tid, waiting_tid;
 	intern_id name, path;
 	char state;
 	bool is_child;
@@ -32,6 +32,9 @@ int other_looks_add(struct other_looks **looks, struct intern *intern, const str
 const struct other_look *other_looks_latest(const struct other_looks *looks, int32_t pid);
 
 struct cause_window;
+/* The process that thread waiting_tid of the rank waited for in nearly all looks of the windows that showed it waiting for
+ * one; 0: none, too few looks, or several processes. looks NULL: none yet. */
+int32_t other_looks_awaited(const struct other_looks *looks, uint32_t waiting_tid, const struct cause_window *windows, uint32_t count);
 /* What process `pid` did within the windows, as a clause with the process as its subject: "computes", "is in read(2) on
  * /data/part-3". "" where too few looks, or none that agree, show it. looks NULL: none yet. */
 void other_looks_describe(const struct other_looks *looks, const struct intern *intern, int32_t pid,

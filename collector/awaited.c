@@ -2,11 +2,15 @@
 #include "collector/awaited.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collector/sources/kin.h"
+#include "collector/sources/other_end.h"
+
+static const uint64_t ANSWER_NS = 1000000000;
 
 static bool is_for_a_child(int32_t system_call)
 {
@@ -129,14 +133,42 @@ static int look(const struct awaited_process *process, struct proc_source *proc,
 	return 0;
 }
 
-void awaited_look(struct awaited *awaited, struct proc_source *proc, const char *proc_root, struct analysis *analysis,
-		  analysis_process_id id, const struct writer_process *rank, uint64_t now_ns)
+/* The child that the thread waits for now; it gets a place. 0: none is known. */
+static pid_t find_child(struct awaited *awaited, struct proc_source *proc, const char *proc_root, pid_t rank,
+			const struct analysis_wait *waiting, uint64_t now_ns)
 {
+	struct awaited_answer *answer = &awaited->answer;
+	bool is_same = answer->tid == waiting->tid && answer->system_call == waiting->system_call &&
+		       !strncmp(answer->path, waiting->path, sizeof(answer->path) - 1);
+
+	if (waiting->state == 'R')
+		return 0;
+	if (!is_same || now_ns - answer->at_ns >= ANSWER_NS) {
+		*answer = (struct awaited_answer){ .tid = waiting->tid, .system_call = waiting->system_call, .at_ns = now_ns };
+		snprintf(answer->path, sizeof(answer->path), "%.63s", waiting->path);
+		answer->pid = other_end_find(proc_root, rank, waiting->tid, waiting->system_call, waiting->path);
+	}
+	if (answer->pid) {
+		struct awaited_process *process = place_of(awaited, proc, answer->pid);
+
+		process->tid = process->pid ? process->tid : (uint32_t)answer->pid;
+		process->pid = answer->pid;
+		process->woke_ns = now_ns;
+	}
+	return answer->pid;
+}
+
+void awaited_look(struct awaited *awaited, struct proc_source *proc, const char *proc_root, struct analysis *analysis,
+		  analysis_process_id id, const struct writer_process *rank, const struct analysis_wait *waiting, uint64_t now_ns)
+{
+	pid_t child = waiting ? find_child(awaited, proc, proc_root, rank->pid, waiting, now_ns) : 0;
+
 	for (int i = 0; i < AWAITED_MOST; i++) {
 		struct awaited_process *process = &awaited->processes[i];
-		struct analysis_other other;
+		struct analysis_other other = { 0 };
 		int err = process->pid && !process->refused ? look(process, proc, proc_root, id, rank, now_ns, &other) : -EAGAIN;
 
+		other.waiting_tid = !err && process->pid == child ? waiting->tid : 0;
 		if (!err)
 			analysis_add_other(analysis, &other);
 		else if (err == -ESRCH)

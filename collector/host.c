@@ -67,6 +67,8 @@ struct host {
 	struct loss loss;
 	uint64_t lost_told, loss_ns;  /* how many the analysis knows of, and up to when */
 	struct proc_source_view view; /* of the process that is being looked at */
+	uint32_t asked_tid;           /* its thread that others wait for; 0: not known … */
+	struct analysis_wait asked;   /* … and how that was seen; its tid is 0: not yet */
 };
 
 static struct process *find(const struct host *host, analysis_process_id id)
@@ -99,6 +101,8 @@ static void on_wait(void *argument, const struct analysis_wait *wait)
 	if (wait->kind == ANALYSIS_WAIT_SAMPLE) {
 		host->view.threads++;
 		host->view.stopped += wait->state == 'T' || wait->state == 't';
+		if (wait->tid == host->asked_tid)
+			host->asked = *wait;
 	}
 	if (process && process->inner)
 		pass_inner(host, process->inner, wait);
@@ -313,10 +317,13 @@ static void set_stopped(struct host *host, struct process *process, uint64_t now
 }
 
 /* All threads, not the suspect's alone: the thread that it waits for is the one to be named. */
-static void look(struct host *host, struct process *process, uint64_t now_ns)
+static void look(struct host *host, struct process *process, uint32_t tid, uint64_t now_ns)
 {
 	int err;
 
+	/* Of a process in a pid namespace of its own the analysis knows its threads by other numbers. */
+	host->asked_tid = process->inner ? 0 : tid;
+	host->asked.tid = 0;
 	owner_rights_choose(process->writer->uid, process->writer->gid);
 	host->view = (struct proc_source_view){ 0 };
 	if (!process->by_kernel || kernel_source_look(host->kernel, process->writer->pid)) {
@@ -324,7 +331,8 @@ static void look(struct host *host, struct process *process, uint64_t now_ns)
 		err = proc_source_look(host->proc, process->id, process->writer->pid, 0, now_ns, on_wait, host, NULL);
 		host->loss.parts[LOSS_LOOKS] += err && err != -ESRCH;
 	}
-	awaited_look(&process->awaited, host->proc, host->proc_root, host->analysis, process->id, process->writer, now_ns);
+	awaited_look(&process->awaited, host->proc, host->proc_root, host->analysis, process->id, process->writer,
+		     host->asked.tid ? &host->asked : NULL, now_ns);
 	owner_rights_choose_own();
 	set_stopped(host, process, now_ns);
 }
@@ -348,12 +356,13 @@ static uint64_t cost_ns(const struct host *host)
 	return own_cpu_ns() + (host->kernel ? kernel_source_cost_ns(host->kernel) : 0);
 }
 
-static bool is_suspect(const struct process *process, const struct analysis_suspect *suspects, size_t count)
+/* NULL: it is none. */
+static const struct analysis_suspect *suspect_of(const struct process *process, const struct analysis_suspect *suspects, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (suspects[i].process == process->id)
-			return true;
-	return false;
+			return &suspects[i];
+	return NULL;
 }
 
 void host_suspect_too(struct host *host, host_more_suspects *more, void *argument)
@@ -380,10 +389,12 @@ static void sample(struct host *host, uint64_t now_ns)
 	struct analysis_suspect suspects[SUSPECTS];
 	size_t count = find_suspects(host, suspects);
 
-	for (size_t i = host->count; i-- > 0;)
-		if ((host->processes[i].stopped || is_suspect(&host->processes[i], suspects, count)) &&
-		    is_proven(host, &host->processes[i]))
-			look(host, &host->processes[i], now_ns);
+	for (size_t i = host->count; i-- > 0;) {
+		const struct analysis_suspect *suspect = suspect_of(&host->processes[i], suspects, count);
+
+		if ((host->processes[i].stopped || suspect) && is_proven(host, &host->processes[i]))
+			look(host, &host->processes[i], suspect ? suspect->tid : 0, now_ns);
+	}
 }
 
 /* Whom nobody waits for is not looked at for long: one that may not be watched any more is let go all the same. */

@@ -624,6 +624,86 @@ Test(cause, a_process_that_is_waited_for_is_said_to_be_a_child_and_to_do_what_mo
 	}
 }
 
+/* A thread that was sampled every 50 ms, in one wait all the time. */
+static void sample_wait(struct scene *scene, int32_t system_call, const char *path)
+{
+	for (uint64_t k = 0; k <= 20; k++) {
+		struct analysis_wait wait = futex(MAIN, "python3", 0, start + k * 50 * ms);
+
+		wait.kind = ANALYSIS_WAIT_SAMPLE;
+		wait.level = RW_LEVEL_PROC;
+		wait.system_call = system_call;
+		wait.fd = *path ? 5 : -1;
+		snprintf(wait.path, sizeof(wait.path), "%s", path);
+		see(scene, &wait);
+	}
+}
+
+Test(cause, the_child_at_the_other_end_of_a_sampled_wait_is_likely_who_ends_it)
+{
+	static const struct {
+		int32_t system_call;
+		const char *path;
+		uint32_t waiting_tid;
+		int32_t others; /* of four looks: so many are at another child */
+		bool is_named;
+	} cases[] = {
+		{ SYS_read, "pipe:[77]", MAIN, 0, true },
+		{ SYS_recvfrom, "socket:[78] to 127.0.0.1:4000", MAIN, 0, true },
+		{ SYS_wait4, "", MAIN, 0, true },
+		{ SYS_futex, "", MAIN, 0, false },
+		{ SYS_read, "pipe:[77]", 0, 0, false },      /* it only ended an earlier wait */
+		{ SYS_read, "pipe:[77]", WRITER, 0, false }, /* another thread waits for it */
+		{ SYS_read, "pipe:[77]", MAIN, 2, false },   /* now one, now the other */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct scene scene = { 0 };
+
+		sample_wait(&scene, cases[i].system_call, cases[i].path);
+		for (int32_t k = 0; k < 4; k++) {
+			struct analysis_other other = { .at_ns = start + (100 + 50 * (uint64_t)k) * ms, .pid = 16793 + (k < cases[i].others),
+							.waiting_tid = cases[i].waiting_tid, .name = "pt_data_worker", .is_child = true,
+							.state = 'R', .system_call = -2 };
+
+			cr_assert_eq(other_looks_add(&scene.process.others, &scene.intern, &other), 0);
+		}
+		struct cause cause = find(&scene, 1000);
+		cr_expect_eq(cause.by_process, cases[i].is_named, "%zu", i);
+		cr_expect_eq(cause.hop_count, cases[i].is_named, "%zu", i);
+		if (!cases[i].is_named)
+			continue;
+		cr_expect_str_eq(cause.hops[0].waits_for, "its child 16793 \"pt_data_worker\"");
+		cr_expect_str_eq(cause.hops[0].does, "computes");
+		cr_expect(cause.inferred && strstr(cause.inferred, "the only child that could"), "%zu: %s", i, cause.inferred);
+	}
+}
+
+/* A packet of this host's own is delivered by the thread that sends it; any other by whoever runs. */
+Test(cause, a_child_that_sent_through_tcp_is_named_where_it_woke_the_thread)
+{
+	static const struct {
+		int32_t woke;
+		bool is_named;
+	} cases[] = { { 16793, true }, { 4712, false } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct scene scene = { 0 };
+		struct analysis_wait wait = ended_by(cases[i].woke, "any", SYS_recvfrom, "socket:[78] to 127.0.0.1:4000", 0, 900);
+
+		see(&scene, &wait);
+		for (uint64_t k = 0; k < 4; k++) {
+			struct analysis_other other = { .at_ns = start + (100 + 50 * k) * ms, .pid = 16793, .waiting_tid = MAIN,
+							.name = "pt_data_worker", .is_child = true, .state = 'R', .system_call = -2 };
+
+			cr_assert_eq(other_looks_add(&scene.process.others, &scene.intern, &other), 0);
+		}
+		struct cause cause = find(&scene, 1000);
+		cr_expect_eq(cause.by_process, cases[i].is_named, "%zu", i);
+		cr_expect_null(cause.inferred, "%zu", i);
+	}
+}
+
 Test(cause, a_process_that_runs_less_than_it_waits_for_a_cpu_does_not_compute)
 {
 	static const struct {

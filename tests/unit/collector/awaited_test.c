@@ -80,10 +80,15 @@ static void wake(pid_t pid, uint32_t tid, int32_t system_call, const char *path,
 	awaited_note(&awaited, proc, &wait);
 }
 
-static void look(void)
+static void look_as(const struct analysis_wait *waiting)
 {
 	analysis.others = 0;
-	awaited_look(&awaited, proc, tree.root, &analysis, RANK, &rank, started_ns() + 2000000000);
+	awaited_look(&awaited, proc, tree.root, &analysis, RANK, &rank, waiting, started_ns() + 2000000000);
+}
+
+static void look(void)
+{
+	look_as(NULL);
 }
 
 Test(awaited, a_child_that_ended_a_wait_on_a_pipe_is_looked_at)
@@ -193,6 +198,33 @@ Test(awaited, who_has_ended_no_wait_for_the_longest_time_makes_room)
 		wake(1000000 + (pid_t)i, 1000000 + i, SYS_read, "pipe:[77]", started_ns() + 1000000000 + i);
 	look();
 	cr_expect_eq(analysis.others, 0);
+}
+
+/* The rank's thread waits for the first time: nobody has ended such a wait before. */
+Test(awaited, the_child_that_has_the_other_end_of_the_pipe_is_looked_at)
+{
+	struct analysis_wait waiting = { .process = RANK, .tid = THREAD, .state = 'S', .system_call = SYS_read, .path = "pipe:[77]" };
+	char path[64], text[16];
+
+	snprintf(path, sizeof(path), "%d/task/%d/syscall", (int)rank.pid, THREAD);
+	tree_write(&tree, path, reading);
+	snprintf(path, sizeof(path), "%d/task/%d/children", (int)rank.pid, THREAD);
+	snprintf(text, sizeof(text), "%d ", (int)other);
+	tree_write(&tree, path, text);
+	show(other, (uint32_t)other, 'R', "running\n", rank.pid, kin.start_ticks);
+	snprintf(path, sizeof(path), "%d/fd/6", (int)other);
+	tree_link(&tree, path, "pipe:[77]");
+	snprintf(path, sizeof(path), "%d/fdinfo/6", (int)other);
+	tree_write(&tree, path, "pos:\t0\nflags:\t01\n");
+	look_as(&waiting);
+	cr_assert_eq(analysis.others, 1);
+	cr_expect_eq(analysis.last_other.pid, other);
+	cr_expect_eq(analysis.last_other.waiting_tid, THREAD);
+	cr_expect(analysis.last_other.is_child);
+	waiting.state = 'R';
+	look_as(&waiting);
+	cr_assert_eq(analysis.others, 1);
+	cr_expect_eq(analysis.last_other.waiting_tid, 0, "it does not wait any more");
 }
 
 Test(awaited, a_stat_that_is_none_is_not_believed)

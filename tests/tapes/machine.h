@@ -3,6 +3,7 @@
 #ifndef TESTS_TAPES_MACHINE_H
 #define TESTS_TAPES_MACHINE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "recording.h"
@@ -31,6 +32,9 @@ void recorded_threads_descriptor(struct recording *recording, pid_t pid, int fd)
 /* The first descriptor of poll(2)'s array, where it lies in the process's memory. */
 void recorded_threads_polled(struct recording *recording, pid_t pid, uint64_t address);
 void recorded_threads_free(struct recorded_threads *threads);
+
+/* The children of this process's main thread, eight at most: their threads, and the pipes and sockets that they have open. */
+void recorded_children_look(struct recorded_threads *threads, struct recording *recording, pid_t pid, bool with_descriptors);
 
 /* The processes of ranks that have no box, by their environment, as found by the last recorded_slowly_look(). */
 size_t recorded_absentees(const pid_t *boxed, size_t boxed_count, pid_t *pids, size_t room);

@@ -58,8 +58,10 @@ static void tick(struct machine *machine, uint64_t now_ns)
 		recorded_kernel_watch(machine->kernel, pids, count);
 		recorded_kernel_look(machine->kernel);
 	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		recorded_threads_look(machine->threads, machine->recording, pids[i]);
+		recorded_children_look(machine->threads, machine->recording, pids[i], machine->ticks % SLOWLY == 0);
+	}
 	if (!machine->gpus)
 		machine->gpus = recorded_gpus_new(machine->directory);
 	if (machine->gpus)

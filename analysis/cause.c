@@ -189,7 +189,7 @@ static int32_t process_that_woke(const struct search *search, const struct tally
 	return is_told && is_one ? piece->waker_pid : 0;
 }
 
-/* Levels without wakers, waits that have not ended, and TCP within this host: the child that has the other end, or that is to
+/* Levels without wakers, waits that have not ended, and TCP over the loopback interface: the child that has the other end, or that is to
  * end. Where a waker is known it must be that child. */
 static int32_t process_at_other_end(const struct search *search, uint32_t tid, const struct tally_group *group,
 				    const struct cause_window *waits, uint32_t count)

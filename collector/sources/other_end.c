@@ -14,7 +14,7 @@
 
 #include "collector/sources/owner_rights.h"
 
-enum { THREADS = 64, TCP_LINES = 65536, ADDRESS = 48, TEXT = 1024 };
+enum { THREADS = 64, TCP_LINES = 16384, ADDRESS = 48, TEXT = 1024 };
 
 struct children {
 	pid_t pids[OTHER_END_CHILDREN];
@@ -154,7 +154,7 @@ static bool find_connection(const char *path, uint64_t inode, const struct conne
 	return is_found;
 }
 
-/* The link of the socket at the other end, where that is on this machine: its ends swap their addresses. */
+/* The link of the socket at the other end, which is on this machine as well: the two swap their addresses. */
 static bool other_socket(const char *proc_root, pid_t pid, uint64_t inode, char *link, size_t room)
 {
 	static const char *const tables[] = { "tcp", "tcp6" };
@@ -171,6 +171,11 @@ static bool other_socket(const char *proc_root, pid_t pid, uint64_t inode, char 
 	return false;
 }
 
+static bool is_loopback(const char *path)
+{
+	return strstr(path, " to 127.") || strstr(path, " to [::1]");
+}
+
 /* The link that a child with the other end has; false: none is known. */
 static bool other_link(const char *proc_root, pid_t pid, const char *path, char *link, size_t room)
 {
@@ -180,7 +185,7 @@ static bool other_link(const char *proc_root, pid_t pid, const char *path, char 
 		snprintf(link, room, "pipe:[%" PRIu64 "]", inode);
 		return true;
 	}
-	return sscanf(path, "socket:[%" SCNu64 "]", &inode) == 1 && inode && other_socket(proc_root, pid, inode, link, room);
+	return sscanf(path, "socket:[%" SCNu64 "]", &inode) == 1 && inode && is_loopback(path) && other_socket(proc_root, pid, inode, link, room);
 }
 
 static pid_t awaited_child(const struct children *children, int32_t system_call, const unsigned long long arguments[2])

@@ -85,13 +85,15 @@ Test(other_end, of_a_poll_is_known_where_one_descriptor_is_polled)
 	}
 }
 
-Test(other_end, of_a_connection_within_the_host_is_the_child_with_the_swapped_addresses)
+Test(other_end, of_a_connection_over_the_loopback_interface_is_the_child_with_the_swapped_addresses)
 {
 	static const char table[] =
 		"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 		"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 70 1 0 100 0 0 10 0\n"
 		"   1: 0100007F:8235 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 77 1 0 20 4 30 10 -1\n"
 		"   2: 0100007F:1F90 0100007F:8235 01 00000000:00000000 00:00000000 00000000  1000        0 78 1 0 20 4 30 10 -1\n"
+		"   4: 0100000A:8235 0100000A:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 81 1 0 20 4 30 10 -1\n"
+		"   5: 0100000A:1F90 0100000A:8235 01 00000000:00000000 00:00000000 00000000  1000        0 82 1 0 20 4 30 10 -1\n"
 		"   3: 0100007F:8236 0A00000A:01BB 01 00000000:00000000 00:00000000 00000000  1000        0 79 1 0 20 4 30 10 -1\n";
 	char path[64];
 
@@ -99,9 +101,11 @@ Test(other_end, of_a_connection_within_the_host_is_the_child_with_the_swapped_ad
 	tree_write(&tree, path, table);
 	show_thread(THREAD, "45 0x5 0x7f00", "4711 4712");
 	show_descriptor(CHILD, 4, "socket:[78]", "02");
+	show_descriptor(CHILD, 5, "socket:[82]", "02");
 	show_descriptor(OTHER_CHILD, 4, "socket:[77]", "02"); /* the end that the thread itself reads */
 	cr_expect_eq(found(SYS_recvfrom, "socket:[77] to 127.0.0.1:8080"), CHILD);
 	cr_expect_eq(found(SYS_recvfrom, "socket:[79] to 10.0.0.10:443"), 0, "that leads out of the host");
+	cr_expect_eq(found(SYS_recvfrom, "socket:[81] to 10.0.0.1:8080"), 0, "not over the loopback interface");
 	cr_expect_eq(found(SYS_recvfrom, "socket:[80]"), 0, "no TCP");
 }
 

@@ -225,6 +225,17 @@ static void name_process(const struct search *search, uint32_t tid, const struct
 		cause->inferred = other_end_seen;
 }
 
+/* The kernel's stack shows TCP, whose packets an interrupt brings: there is no waker to follow, but a child may be at the other
+ * end. */
+static void name_peer(const struct search *search, uint32_t tid, const struct tally *tally, const struct tally_group *group,
+		      const struct cause_window *windows, uint32_t count, struct cause *cause)
+{
+	struct cause_window waits[CAUSE_WINDOWS];
+	uint32_t wait_count = wait_windows(search, tid, tally, group, windows, count, waits);
+
+	name_process(search, tid, tally, group, waits, wait_count, cause);
+}
+
 /* Levels without wakers: the other thread whose time in files and disks covers most of the wait. */
 static uint32_t busiest_in_files(const struct search *search, const struct cause_window *waits, uint32_t count)
 {
@@ -349,6 +360,8 @@ static bool find_cause(struct search *search, uint32_t tid, const struct cause_w
 	if (class_ == RW_CAUSE_LOCK && cause->hop_count < CAUSE_HOPS &&
 	    join_convoy(search, tid, &tally, windows, count, cause))
 		return true;
+	if (class_ == RW_CAUSE_SOCKET && !group->class_.by_waker)
+		name_peer(search, tid, &tally, group, windows, count, cause);
 	if (!group->class_.by_waker || search->visited_count > CAUSE_HOPS)
 		return true;
 	/* Samples can miss the thread that ends the wait: what it does is then the cause, and not the wait. */
@@ -410,8 +423,10 @@ bool cause_ended_before(const struct intern *intern, const struct process *proce
 {
 	static const char socket[] = "socket:";
 	uint64_t kept = evidence_kept(&process->evidence);
-	/* A pipe or a lock is another thread's or child's to end; what that does is looked at, or can be. */
-	if (cause->class_ != RW_CAUSE_SOCKET || cause->hop_count || strncmp(intern_text(intern, cause->path), socket, strlen(socket)) != 0)
+	/* A pipe or a lock is another thread's or child's to end; what that does is looked at, or can be. Of TCP a child that has the
+	 * other end is only likely to end it. */
+	bool is_followed = cause->hop_count && !(cause->by_process && strstr(intern_text(intern, cause->path), " to "));
+	if (cause->class_ != RW_CAUSE_SOCKET || is_followed || strncmp(intern_text(intern, cause->path), socket, strlen(socket)) != 0)
 		return false;
 	for (uint64_t age = 0; age < kept; age++) {
 		const struct evidence_piece *piece = evidence_at(&process->evidence, age);

@@ -683,14 +683,20 @@ Test(cause, the_child_at_the_other_end_of_a_sampled_wait_is_likely_who_ends_it)
 Test(cause, a_child_that_sent_through_tcp_is_named_where_it_woke_the_thread)
 {
 	static const struct {
-		int32_t woke;
-		bool is_named;
-	} cases[] = { { 16793, true }, { 4712, false } };
+		int32_t woke; /* 0: an interrupt did */
+		const char *frame;
+		bool is_named, is_inferred;
+	} cases[] = {
+		{ 16793, "", true, false }, { 4712, "", false, false }, { 0, "tcp_recvmsg", true, true }, { 4712, "tcp_recvmsg", false, false }
+	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct scene scene = { 0 };
 		struct analysis_wait wait = ended_by(cases[i].woke, "any", SYS_recvfrom, "socket:[78] to 127.0.0.1:4000", 0, 900);
 
+		wait.out_of_process_wake = cases[i].woke;
+		wait.frame_count = *cases[i].frame != 0;
+		snprintf(wait.frames[0], sizeof(wait.frames[0]), "%s", cases[i].frame);
 		see(&scene, &wait);
 		for (uint64_t k = 0; k < 4; k++) {
 			struct analysis_other other = { .at_ns = start + (100 + 50 * k) * ms, .pid = 16793, .waiting_tid = MAIN,
@@ -698,9 +704,14 @@ Test(cause, a_child_that_sent_through_tcp_is_named_where_it_woke_the_thread)
 
 			cr_assert_eq(other_looks_add(&scene.process.others, &scene.intern, &other), 0);
 		}
-		struct cause cause = find(&scene, 1000);
+		const struct cause_window window = { start, start + 1000 * ms };
+		struct cause cause;
+		cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
+		cr_expect(!cause_ended_before(&scene.intern, &scene.process, &cause, start + 899 * ms), "%zu", i);
+		cr_expect(cause_ended_before(&scene.intern, &scene.process, &cause, start + 900 * ms), "%zu: named or not", i);
+		end(&scene);
 		cr_expect_eq(cause.by_process, cases[i].is_named, "%zu", i);
-		cr_expect_null(cause.inferred, "%zu", i);
+		cr_expect_eq(cause.inferred != NULL, cases[i].is_inferred, "%zu: %s", i, cause.inferred);
 	}
 }
 

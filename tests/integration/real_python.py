@@ -18,14 +18,16 @@ JOB = pathlib.Path(__file__).resolve().parent / "python_job.py"
 PYTHON = os.environ.get("RANKWATCH_TEST_PYTHON") or ("/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable)
 FAULTY = 2
 LEVELS = ("live", "nobody", "boxes")
+# What a collector says of the one worker that a rank waits for, and what that does follows.
+WORKER = r"its child \d+ .{1,3}pt_data_worker.*"
 # fault → kind, classes of its cause, what its text, chain or Python's function must hold, what the advice must. {level: …} where one
 # level knows less. Classes: the first is the best answer; others are true as well, and less.
 ROWS = {
     "sleep": ("straggler", {"sleep"}, "nanosleep|sleep", ""),
     "writer": ("straggler", {"io"}, "events.out.tfevents", ""),
     "checkpoint": ("straggler", {"io"}, "checkpoint.pt", ""),
-    "loader": ("straggler", {"socket"}, {"live": "pt_data_worker", "nobody": "read|pipe", "boxes": "read|pipe"}, ""),
-    "loader-starved": ("straggler", {"socket"}, {"live": "pt_data_worker", "nobody": "read|pipe", "boxes": "read|pipe"}, ""),
+    "loader": ("straggler", {"socket"}, {"live": WORKER + "computes", "nobody": WORKER + "computes", "boxes": "read|pipe"}, ""),
+    "loader-starved": ("straggler", {"socket"}, {"live": WORKER + "waits for a CPU", "nobody": WORKER + "waits for a CPU", "boxes": "read|pipe"}, ""),
     "torch-loader": ("straggler", {"socket", "process"}, {"live": r"(process|its child) \d+ .{1,3}(pt_data_worker|python3)", "nobody": "poll|pipe|select|socket", "boxes": "poll|pipe|select|socket"}, ""),
     "torch-loader-killed": ("gone", {"gone"}, "", "log|traceback|status"),
     "loader-killed": ("gone", {"gone"}, "", "log|traceback|status"),

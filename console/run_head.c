@@ -238,7 +238,9 @@ static void print_machine(FILE *out, const struct replay *replay, const struct r
 		print_account(text, machine);
 		print_explanation(text, machine);
 	}
-	if (text && fclose(text) == 0 && *lines)
+	if (!text || fclose(text) || !lines)
+		fputs("(no memory for what the account of a machine shows)\n", out);
+	else if (*lines)
 		fprintf(out, "%s%s%s%s", name ? "on        " : "", name ? name : "", name ? ":\n" : "", lines);
 	free(lines);
 	free(name);

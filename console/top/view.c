@@ -18,6 +18,9 @@ static const struct {
 	[VIEW_FINDINGS] = { "findings", findings_draw }, [VIEW_HOSTS] = { "hosts", hosts_draw },
 };
 
+/* Seconds that a duration or a time of day can have: some three thousand years. */
+#define LONGEST_S 1e11
+
 /* Where all is on one host there is nothing to list. */
 static int view_count(const struct model *model)
 {
@@ -28,23 +31,25 @@ char *view_duration(char *text, size_t size, double ms)
 {
 	double seconds = ms / 1e3;
 
-	if (seconds < 0.9995)
+	if (!(fabs(seconds) < LONGEST_S)) /* a collector's number may be anything */
+		snprintf(text, size, "?");
+	else if (seconds < 0.9995)
 		snprintf(text, size, "%.0f ms", ms);
 	else if (seconds < 119.5)
 		snprintf(text, size, seconds < 9.995 ? "%.2f s" : seconds < 99.95 ? "%.1f s" : "%.0f s", seconds);
 	else if (seconds < 3600)
 		snprintf(text, size, "%d m %02d s", (int)seconds / 60, (int)seconds % 60);
 	else
-		snprintf(text, size, "%d h %02d m", (int)(seconds / 3600), (int)fmod(seconds, 3600) / 60);
+		snprintf(text, size, "%.0f h %02d m", floor(seconds / 3600), (int)fmod(seconds, 3600) / 60);
 	return text;
 }
 
 static char *clock_text(char *text, size_t size, double unix_ms)
 {
-	time_t seconds = (time_t)(unix_ms / 1e3);
+	time_t seconds = fabs(unix_ms) < LONGEST_S * 1e3 ? (time_t)(unix_ms / 1e3) : 0;
 	struct tm local;
 
-	if (!localtime_r(&seconds, &local) || !strftime(text, size, "%H:%M:%S", &local))
+	if (!seconds || !localtime_r(&seconds, &local) || !strftime(text, size, "%H:%M:%S", &local))
 		snprintf(text, size, "?");
 	return text;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The black box: one file per process, written in place by the plugin and by the GPU, read by everyone else.
- * Field by field: docs/black-box.md. All integers little endian. Times are CLOCK_MONOTONIC nanoseconds
- * unless the name says otherwise; 0 means "not yet". Nothing here executes.
+ * The black box: one file per process. The plugin and the GPU write it in place; every other program only reads it.
+ * docs/black-box.md describes each field. All integers are little endian. Times are CLOCK_MONOTONIC nanoseconds
+ * unless the field's name says otherwise; 0 means "not yet". This header only defines the layout; it has no code.
  */
 #ifndef RANKWATCH_BLACKBOX_H
 #define RANKWATCH_BLACKBOX_H
@@ -14,7 +14,7 @@
 #include <rankwatch/operation.h>
 
 #ifdef __cplusplus
-#define RW_ATOMIC(type) type /* C++ readers copy first and never share these */
+#define RW_ATOMIC(type) type /* C++ readers copy the structs first and never share them */
 #else
 #include <stdatomic.h>
 #define RW_ATOMIC(type) _Atomic type
@@ -39,51 +39,51 @@ enum {
 };
 
 /* header.optional_features */
-#define RW_BOX_NETWORK (UINT64_C(1) << 0) /* has a table of network waits, and takes leases of it */
+#define RW_BOX_NETWORK (UINT64_C(1) << 0) /* the box has a table of network waits, and its plugin honours leases */
 
 /* One scan result, 40 bytes. */
 struct rw_scan {
 	uint32_t nan;
 	uint32_t inf;
-	uint64_t first_bad; /* element index, ~0 none */
+	uint64_t first_bad; /* index of the first bad element; ~0: none */
 	float absmax;	    /* largest finite magnitude */
 	uint32_t saturated;
 	uint64_t digest;    /* and lane_sum: the formula is in plugin/scan/scan_kernel.h */
 	uint64_t lane_sum;
 };
 
-/* What a digest gains per byte of its buffer: who puts the digests of parts together takes it out and in again. */
+/* What a digest gains per byte of its buffer. Code that combines the digests of parts takes it out and puts it in again. */
 #define RW_DIGEST_LENGTH_FACTOR UINT64_C(0x510e527fade682d1)
 
-/* One operation, 256 bytes. Writers: A the thread in the API call, L the launching thread, D the plugin's drain
- * thread. From `comm` on every field is written once, by one writer, and valid when its `known` bit is set. */
+/* One operation, 256 bytes. Its writers are A, the thread in the API call; L, the launching thread; and D, the plugin's
+ * drain thread. Each field from `comm` on is written once, by one writer, and is valid when its `known` bit is set. */
 struct rw_operation {
-	RW_ATOMIC(uint64_t) ticket; /* 0 being claimed, else claim number + 1; A, last store of the claim */
+	RW_ATOMIC(uint64_t) ticket; /* 0: being claimed; else claim number + 1. Written by A, as the last store of the claim */
 	RW_ATOMIC(uint32_t) known;  /* enum rw_known, fetch_or release */
-	RW_ATOMIC(uint32_t) owner;  /* enum rw_owner + low ticket bits */
+	RW_ATOMIC(uint32_t) owner;  /* enum rw_owner, and the low bits of the ticket */
 	RW_ATOMIC(uint32_t) flags;  /* enum rw_flag, fetch_or */
 	uint16_t comm;		    /* index into the communicator table */
 	uint8_t function;	    /* enum rw_function */
 	uint8_t dtype;		    /* enum rw_dtype, from the API event */
 	uint64_t count;		    /* elements as in the API call */
-	uint64_t sequence;	    /* per (comm, function); p2p: per (comm, direction, peer) */
+	uint64_t sequence;	    /* counted per (comm, function); p2p: per (comm, direction, peer) */
 	uint64_t nccl_sequence;
-	uint64_t stream; /* the user's stream, a label */
+	uint64_t stream; /* the user's stream; serves as a label only */
 	uint32_t api_tid;
-	uint32_t group; /* names the outermost group in this process; says nothing about order. 0 = none */
+	uint32_t group; /* identifies the outermost group within this process; its value implies no order. 0 = none */
 	uint64_t api_ns;
-	uint64_t launch_begin_ns; /* launch_end_ns where the GPU writes no progress */
+	uint64_t launch_begin_ns; /* equal to launch_end_ns where the GPU writes no progress */
 	uint64_t launch_end_ns;
-	uint64_t return_ns; /* the API group's return */
+	uint64_t return_ns; /* when the API group returned */
 	uint64_t launch_stream;
 	uint32_t launch_tid;
-	uint32_t plan; /* operations of one plan share GPU times */
+	uint32_t plan; /* operations of one plan share their GPU times */
 	int32_t root_or_peer;
 	uint8_t algorithm;
 	uint8_t protocol;
 	uint8_t channels;
 	uint8_t gpu_source; /* enum rw_gpu_source */
-	uint64_t progress;  /* number the GPU writes to gpu_started / gpu_done; 0 = none */
+	uint64_t progress;  /* number that the GPU writes to gpu_started and gpu_done; 0 = none */
 	uint64_t started_seen_ns;
 	uint64_t done_seen_ns;
 	uint64_t gpu_start_raw; /* %globaltimer */
@@ -95,26 +95,28 @@ struct rw_operation {
 };
 
 /*
- * One communicator, 256 bytes. born_ns is stored last (release): 0 = entry not used (yet). When all entries are taken,
- * that of the communicator that ended first is given to a new one, with a later born_ns: operations from before it
- * (api_ns < born_ns) belong to an earlier owner, which the box does not describe any more.
+ * One communicator, 256 bytes. born_ns is stored last (release): 0 = entry not used (yet).
+ *
+ * When all entries are taken, a new communicator gets the entry of the communicator that ended first, with a later
+ * born_ns. Operations from before that time (api_ns < born_ns) belong to the earlier owner of the entry, which the box
+ * no longer describes.
  */
 struct rw_communicator {
 	uint64_t id; /* NCCL's commHash / commId, equal on all ranks */
 	char name[64];
 	uint32_t device; /* index into header.devices */
 	int32_t rank;
-	int32_t nranks; /* 0: not known, as nnodes: profiler ABI before v4 does not say */
+	int32_t nranks; /* 0: not known, like nnodes: the profiler ABI before v4 does not report them */
 	int32_t nnodes;
 	RW_ATOMIC(uint64_t) born_ns;
 	RW_ATOMIC(uint64_t) ended_ns;
-	RW_ATOMIC(uint64_t) api_count; /* operations announced by the API, slots or not */
-	RW_ATOMIC(uint64_t) launched;  /* highest progress number; goes on across owners of the entry */
-	RW_ATOMIC(uint64_t) captured;  /* calls under graph capture: counted, no slot */
+	RW_ATOMIC(uint64_t) api_count; /* operations that the API announced, with or without a slot */
+	RW_ATOMIC(uint64_t) launched;  /* highest progress number; continues across owners of the entry */
+	RW_ATOMIC(uint64_t) captured;  /* calls under graph capture: only counted, they get no slot */
 	uint64_t reserved[16];         /* 0 */
 };
 
-/* Written by the GPU in stream order: a plan with progress number n is running when gpu_started >= n > gpu_done. */
+/* Written by the GPU in stream order. A plan with progress number n is running when gpu_started >= n > gpu_done. */
 struct rw_gpu_progress {
 	RW_ATOMIC(uint64_t) gpu_started;
 	RW_ATOMIC(uint64_t) gpu_done;
@@ -124,32 +126,32 @@ struct rw_gpu_progress {
 enum rw_sample_kind {
 	RW_SAMPLE_STATE = 1,  /* where a thread is now */
 	RW_SAMPLE_THREAD = 2, /* text: the thread's name; once per thread */
-	RW_SAMPLE_FILE = 3,   /* text: piece number `state` of the path behind (tid, fd); detail: device (makedev) */
+	RW_SAMPLE_FILE = 3,   /* text: piece number `state` of the path of (tid, fd); detail: device (makedev) */
 };
 
-/* What the process saw of its own threads in /proc/self/task, 64 bytes. Slot = number % RW_BOX_SAMPLES. */
+/* One sample that the process took of its own threads in /proc/self/task, 64 bytes. Slot = number % RW_BOX_SAMPLES. */
 struct rw_host_sample {
-	RW_ATOMIC(uint64_t) ticket; /* number + 1, last store; 0 while being written */
+	RW_ATOMIC(uint64_t) ticket; /* number + 1, stored last; 0 while the slot is being written */
 	uint64_t monotonic_ns;
 	uint32_t tid;
 	uint8_t kind;		 /* enum rw_sample_kind */
-	char state;		 /* R S D T t Z …; FILE: piece number 0… */
-	int16_t system_call;	 /* number; -1 none (blocked outside a system call), -2 running or not known */
-	int32_t fd;		 /* first argument where it is a descriptor, the first of poll(2)'s, else -1 */
+	char state;		 /* R S D T t Z …; FILE: piece number, from 0 */
+	int16_t system_call;	 /* its number; -1 none (blocked outside a system call); -2 running, or not known */
+	int32_t fd;		 /* first argument where that is a descriptor; for poll(2) its first descriptor; else -1 */
 	uint32_t detail;	 /* STATE: CPU time in ms so far; FILE: device */
 	uint64_t run_delay_ns;	 /* STATE: time on the run queue so far (schedstat) */
-	char text[24];		 /* STATE: kernel wait channel; else by kind; not terminated when full */
+	char text[24];		 /* STATE: kernel wait channel; else as its kind says; not terminated when full */
 };
 
 /*
- * Lease of network detail, the first RW_BOX_LEASES of the control page: NCCL's proxy events of one communicator are
- * recorded until then. Written by the collector; the plugin lets it run for RW_LEASE_MAX_NS from when it first saw
- * these very values, at most, and ends it by itself.
+ * A lease of network detail: until expires_ns the plugin records NCCL's proxy events of one communicator. The control
+ * page begins with RW_BOX_LEASES of them. The collector writes them. The plugin honours a lease for at most
+ * RW_LEASE_MAX_NS from when it first saw these very values, and then ends it by itself.
  */
 struct rw_lease {
 	RW_ATOMIC(uint64_t) expires_ns; /* 0 = none */
 	uint64_t communicator;		/* rw_communicator.id */
-	uint32_t proxy_bits;		/* RW_LEASE_PROXY_OP | RW_LEASE_PROXY_STEP; without both it is none */
+	uint32_t proxy_bits;		/* RW_LEASE_PROXY_OP | RW_LEASE_PROXY_STEP; without both bits it is no lease */
 	uint32_t reserved;
 };
 
@@ -157,20 +159,20 @@ struct rw_lease {
 enum { RW_LEASE_PROXY_OP = 8, RW_LEASE_PROXY_STEP = 16 /* as in NCCL's activation mask */ };
 
 /*
- * What one channel to or from one peer on another host has waited for while it was leased, 64 bytes: sums that only
- * grow, each word for itself, until key becomes 0. Only the oldest step in flight counts at any time. A send waits for
- * its own GPU, then for the peer to take the step, then for the network to deliver it; a receive for the network (or for
- * who sends: that is the same from here), then for its own GPU.
+ * What one channel to or from one peer on another host has waited for while a lease covered it, 64 bytes. The sums only
+ * grow until key becomes 0; each word is updated on its own. At any time only the oldest step in flight is counted.
+ * - A send waits for its own GPU, then for the peer to take the step, then for the network to deliver it.
+ * - A receive waits for the network, or for the sender, which cannot be told apart from here; then for its own GPU.
  */
 struct rw_wait {
-	RW_ATOMIC(uint64_t) key; /* RW_WAIT_…; 0 = not used */
+	RW_ATOMIC(uint64_t) key; /* see RW_WAIT_… below; 0 = not used */
 	RW_ATOMIC(uint64_t) first_ns, last_ns;
 	RW_ATOMIC(uint64_t) bytes; /* sent, or arrived */
 	RW_ATOMIC(uint64_t) gpu_ns;
-	RW_ATOMIC(uint64_t) peer_ns; /* sends only; before profiler ABI v4 the network's where the peer's is not told */
+	RW_ATOMIC(uint64_t) peer_ns; /* sends only; before profiler ABI v4 it is in network_ns where NCCL does not report it */
 	RW_ATOMIC(uint64_t) network_ns;
 	RW_ATOMIC(uint32_t) steps; /* finished */
-	RW_ATOMIC(uint32_t) flush_us; /* receives: the flush behind GPUDirect */
+	RW_ATOMIC(uint32_t) flush_us; /* receives: the flush after GPUDirect */
 };
 
 /* rw_wait.key */
@@ -194,27 +196,27 @@ struct rw_anchor {
 	uint64_t gpu_ns; /* 0 = not taken */
 };
 
-/* The init of a communicator that this process is in, where it may wait for the other ranks. The
- * header is complete when since_ns is not 0. Only the interposer sees that call begin. */
+/* The communicator init call that this process is in, where it may wait for the other ranks. The
+ * struct is complete when since_ns is not 0. Only the interposer sees that call begin. */
 struct rw_init {
-	RW_ATOMIC(uint64_t) since_ns; /* written last, cleared first; 0 = in no such call */
-	uint64_t id;		      /* of the unique id, equal on all ranks; not NCCL's own number */
+	RW_ATOMIC(uint64_t) since_ns; /* written last, cleared first; 0 = the process is in no such call */
+	uint64_t id;		      /* made from the unique id, equal on all ranks; not NCCL's own number */
 	int32_t nranks;
 	int32_t rank;
 };
 
 enum rw_box_end {
 	RW_BOX_RUNNING = 0,
-	RW_BOX_EXITED = 1, /* the process left through exit(): atexit hook ran */
-	RW_BOX_COPIED = 2, /* in saved boxes only: the process still ran when the copy was made */
+	RW_BOX_EXITED = 1, /* the process left through exit(): its atexit hook ran */
+	RW_BOX_COPIED = 2, /* in saved boxes only: the process was still running when the copy was made */
 };
 
 struct rw_box_header {
 	char magic[8];
 	uint32_t layout;
 	uint32_t header_size;
-	uint64_t required_features; /* a bit the reader does not know: refuse the file */
-	uint64_t optional_features; /* a bit the reader does not know: carry on */
+	uint64_t required_features; /* a reader refuses the file where it does not know one of these bits */
+	uint64_t optional_features; /* a reader ignores those of these bits that it does not know */
 	uint64_t total_size;
 	uint64_t control_offset;
 	uint64_t comms_offset;
@@ -236,9 +238,9 @@ struct rw_box_header {
 
 	char host[64];
 	char job[64];
-	char rank_from[32]; /* variable that gave world_rank, "" = none */
+	char rank_from[32]; /* the environment variable that gave world_rank; "" = none */
 	char process_name[16];
-	int32_t world_rank; /* launcher's; -1 unknown: readers use the rank in the largest communicator */
+	int32_t world_rank; /* the launcher's; -1 unknown: readers use the rank in the largest communicator */
 	int32_t world_size; /* -1 unknown */
 	int32_t local_rank; /* -1 unknown */
 	int32_t generation;
@@ -250,37 +252,37 @@ struct rw_box_header {
 	uint32_t nccl_version;	    /* as ncclGetVersion, 0 unknown */
 	uint32_t profiler_abi;	    /* 1 … 7; 0 = none, only the interposer */
 	uint32_t cuda_driver_version;
-	char gpu_progress_state[64]; /* "watermark" or why not; text for people */
+	char gpu_progress_state[64]; /* "watermark", or why there is no GPU progress; text for people */
 	RW_ATOMIC(uint32_t) end;     /* enum rw_box_end */
-	uint32_t history_limited;    /* 1 = ring is smaller than RW_BOX_RING_MAX for lack of space */
+	uint32_t history_limited;    /* 1 = the ring is smaller than RW_BOX_RING_MAX for lack of space */
 
 	struct rw_device devices[RW_BOX_DEVICES];
 	RW_ATOMIC(uint32_t) anchors_written; /* anchor i is at i % RW_BOX_ANCHORS */
-	uint32_t interposed; /* 1 = the interposer is at work, too */
+	uint32_t interposed; /* 1 = the interposer is active, too */
 	struct rw_anchor anchors[RW_BOX_ANCHORS];
-	char environment[RW_BOX_ENVIRONMENT]; /* NAME=VALUE\0…, allow-listed */
+	char environment[RW_BOX_ENVIRONMENT]; /* NAME=VALUE\0…, only variables of an allow list */
 	/* RW_BOX_NETWORK: */
 	uint64_t waits_offset;
 	uint32_t wait_slots;
 	RW_ATOMIC(uint32_t) waits_refused; /* channels beyond the table */
-	RW_ATOMIC(uint64_t) leased_until_ns; /* latest end of a lease so far, clamped */
+	RW_ATOMIC(uint64_t) leased_until_ns; /* latest end of a lease so far, after the limit to RW_LEASE_MAX_NS */
 
 	/* Scanning of values, docs/scanning.md. */
 	char scan_state[64];		  /* what is scanned, or why nothing; text for people */
-	RW_ATOMIC(uint32_t) scan_every;	  /* one operation in so many is scanned: a power of two; 0 = none */
-	uint32_t budget_ppm;		  /* RANKWATCH_BUDGET, of wall time */
-	RW_ATOMIC(uint32_t) cost_ppm;	  /* what everything that we add took lately */
-	RW_ATOMIC(uint32_t) progress_every; /* one operation in so many has GPU progress: a power of two */
+	RW_ATOMIC(uint32_t) scan_every;	  /* one operation in this many is scanned: a power of two; 0 = none */
+	uint32_t budget_ppm;		  /* RANKWATCH_BUDGET, as parts per million of wall time */
+	RW_ATOMIC(uint32_t) cost_ppm;	  /* recent share of wall time that everything rankwatch adds has taken */
+	RW_ATOMIC(uint32_t) progress_every; /* one operation in this many has GPU progress: a power of two */
 	RW_ATOMIC(uint64_t) scan_launches;
 	RW_ATOMIC(uint64_t) scan_buffers; /* with a result */
 	RW_ATOMIC(uint64_t) scan_bytes;
-	RW_ATOMIC(uint64_t) scan_host_ns; /* on the job's threads */
+	RW_ATOMIC(uint64_t) scan_host_ns; /* time spent on the job's threads */
 	RW_ATOMIC(uint64_t) scan_gpu_ns;
 	RW_ATOMIC(uint64_t) scan_sampled_out; /* operations */
-	RW_ATOMIC(uint64_t) scan_unscannable[RW_UNSCANNABLE_COUNT]; /* buffers; where none is there, operations */
+	RW_ATOMIC(uint64_t) scan_unscannable[RW_UNSCANNABLE_COUNT]; /* counts buffers, or operations that have no buffer */
 	RW_ATOMIC(uint64_t) progress_sampled_out; /* operations */
 
-	/* Counters. head is alone on its cache line: every claim of every thread moves it. */
+	/* Counters. head has a cache line of its own, because each claim of each thread changes it. */
 	RW_ATOMIC(uint64_t) head; /* claims so far */
 	uint64_t reserved2[7];
 	RW_ATOMIC(uint64_t) dropped; /* claims that found no free slot */
@@ -290,7 +292,7 @@ struct rw_box_header {
 	RW_ATOMIC(uint64_t) comms_used;
 	RW_ATOMIC(uint64_t) comms_refused; /* communicators beyond the table */
 	RW_ATOMIC(uint64_t) samples_head;  /* host samples so far */
-	RW_ATOMIC(uint64_t) drain_ns;	   /* when the drain thread last polled: a heartbeat */
+	RW_ATOMIC(uint64_t) drain_ns;	   /* when the drain thread last polled: the process's heartbeat */
 	uint64_t reserved3;
 	struct rw_init init;
 };

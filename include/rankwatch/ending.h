@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the process of a black box ended, as a collector that saw it has noted it, the last in the control page: docs/black-box.md,
- * "Ending". Nothing here executes.
+ * How the process of a black box ended, as noted by a collector that saw it end. The struct is the last one in the control page.
+ * See docs/black-box.md, "Ending". This header only defines the layout; it has no code.
  */
 #ifndef RANKWATCH_ENDING_H
 #define RANKWATCH_ENDING_H
@@ -17,11 +17,11 @@ enum {
 };
 
 struct rw_ending {
-	uint32_t version; /* 0: nothing was noted; one that the reader does not know: as 0 */
-	int32_t status;	  /* as wait(2) has it */
+	uint32_t version; /* 0: nothing was noted; readers treat a version that they do not know as 0 */
+	int32_t status;	  /* as from wait(2) */
 	uint64_t reserved[2];
 	uint32_t zero;
-	uint32_t version_again; /* equal to version in a whole copy */
+	uint32_t version_again; /* equal to version where the copy is complete */
 };
 
 static_assert(sizeof(struct rw_ending) == 32, "docs/black-box.md");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the memory in use of a process's GPU went, as a collector has noted it in the process's black box, behind the leases of the control
- * page: docs/black-box.md, "GPU memory". Nothing here executes.
+ * How the memory in use on a process's GPU changed over time. A collector notes it in the process's black box, after the leases in the
+ * control page. See docs/black-box.md, "GPU memory". This header only defines the layout; it has no code.
  */
 #ifndef RANKWATCH_GPU_MEMORY_H
 #define RANKWATCH_GPU_MEMORY_H
@@ -17,19 +17,19 @@ enum {
 	RW_GPU_MEMORY_BINS = 128,
 };
 
-/* A stretch of time; times are milliseconds behind since_ns. */
+/* One period of time. Its times are milliseconds after since_ns. */
 struct rw_gpu_memory_bin {
 	uint32_t from_ms, until_ms;    /* of its first and last reading */
-	uint32_t first_mib, most_mib; /* in use: at the first reading, and the most */
+	uint32_t first_mib, most_mib; /* memory in use: at the first reading, and at most */
 };
 
 struct rw_gpu_memory {
-	uint32_t version; /* 0: nothing was noted; one that the reader does not know: as 0 */
-	uint32_t number;  /* counts what was noted; equal to number_again in a whole copy */
+	uint32_t version; /* 0: nothing was noted; readers treat a version that they do not know as 0 */
+	uint32_t number;  /* counts the updates; equal to number_again where the copy is complete */
 	uint32_t device;  /* index into header.devices */
-	uint32_t count;	  /* of bins, oldest first */
+	uint32_t count;	  /* of bins in use, oldest first */
 	uint64_t since_ns, bin_ns;
-	uint64_t total; /* bytes */
+	uint64_t total; /* memory of the GPU, bytes */
 	struct rw_gpu_memory_bin bins[RW_GPU_MEMORY_BINS];
 	uint32_t number_again;
 	uint32_t reserved;

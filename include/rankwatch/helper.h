@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a collector and rankwatchd say to each other (docs/helper.md). A Unix socket of type SOCK_SEQPACKET: a message is
- * a packet, and both ends run on the same machine, so numbers are as it keeps them. The collector asks, one question at a
- * time; the helper answers each, and sends records in between.
+ * The protocol between a collector and rankwatchd, the helper (docs/helper.md), over a Unix socket of type SOCK_SEQPACKET.
+ * Each message is a packet. Both ends run on the same machine, so numbers are in its byte order. The collector sends one
+ * request at a time; the helper answers each, and sends records in between.
  */
 #ifndef RANKWATCH_HELPER_H
 #define RANKWATCH_HELPER_H
@@ -16,7 +16,7 @@
 
 enum {
 	RW_HELPER_VERSION = 1,
-	RW_HELPER_PACKET = 16384, /* bytes, at most */
+	RW_HELPER_PACKET = 16384, /* largest packet, bytes */
 	RW_HELPER_FRAMES = 12,
 	RW_HELPER_FRAME = 40,
 	RW_HELPER_WHY = 160,
@@ -24,10 +24,10 @@ enum {
 
 enum rw_helper_kind {
 	/* Collector to helper. */
-	RW_HELPER_HELLO = 1,   /* the first: which version it speaks */
+	RW_HELPER_HELLO = 1,   /* the first request: which version the collector speaks */
 	RW_HELPER_WATCH = 2,   /* with a pidfd (SCM_RIGHTS) */
-	RW_HELPER_UNWATCH = 3, /* pid as the answer to RW_HELPER_WATCH had it */
-	RW_HELPER_LOOK = 4,    /* a RW_KERNEL_NOW record for each thread of this pid comes before the answer */
+	RW_HELPER_UNWATCH = 3, /* pid as in the answer to RW_HELPER_WATCH */
+	RW_HELPER_LOOK = 4,    /* the helper sends a RW_KERNEL_NOW record for each thread of this pid before the answer */
 	/* Helper to collector. */
 	RW_HELPER_ANSWER = 16,
 	RW_HELPER_RECORDS = 17,
@@ -35,13 +35,13 @@ enum rw_helper_kind {
 
 struct rw_helper_request {
 	__u32 kind;
-	__u32 number; /* comes back in the answer */
+	__u32 number; /* the answer has the same number */
 	__s32 pid;    /* RW_HELPER_UNWATCH, RW_HELPER_LOOK; else 0 */
 	__u32 version;
 };
 
-/* What was lost since the helper began, as struct probes_loss; queue: records of this collector for which its queue, or
- * its user's part of the ring, had no room. */
+/* Records lost since the helper started, as in struct probes_loss. queue counts records of this collector for which its
+ * queue, or its user's part of the ring, had no room. */
 struct rw_helper_loss {
 	__u64 queue, ring, waits, missed;
 };
@@ -49,17 +49,18 @@ struct rw_helper_loss {
 struct rw_helper_answer {
 	__u32 kind; /* RW_HELPER_ANSWER */
 	__u32 number;
-	__s32 error;	 /* 0 or -errno … */
+	__s32 error;	 /* 0, or -errno … */
 	__s32 pid;	 /* RW_HELPER_WATCH: the process's number in the first pid namespace */
-	__u64 cost_ns; /* CPU time that the question took */
+	__u64 cost_ns; /* CPU time that the request took */
 	struct rw_helper_loss loss;
 	__u32 version; /* the helper's */
 	__u32 pad;
-	char why[RW_HELPER_WHY]; /* … and a sentence about it, with its end */
+	char why[RW_HELPER_WHY]; /* … and a sentence about the error, 0-terminated */
 };
 
-/* Then `count` times: a struct rw_kernel_wait, and as many names of RW_HELPER_FRAME bytes as its stack_id says. Its
- * waker is named only where it is of the collector's own user or the kernel's: else "other user", without its numbers. */
+/* This is followed `count` times by a struct rw_kernel_wait and as many names of RW_HELPER_FRAME bytes as its stack_id says.
+ * The waker is named only where it belongs to the collector's own user or to the kernel. Else it is "other user", without
+ * its tid and tgid. */
 struct rw_helper_records {
 	__u32 kind; /* RW_HELPER_RECORDS */
 	__u32 count;

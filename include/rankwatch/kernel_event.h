@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What ebpf/waits.bpf.c sends to its loader about watched threads. Shared by both sides, so: fixed types, explicit
- * padding, no kernel headers. Times: CLOCK_MONOTONIC (bpf_ktime_get_ns). */
+/* What ebpf/waits.bpf.c sends to its loader about watched threads. Both sides share it, so it has fixed types, explicit
+ * padding and no kernel headers. Times are CLOCK_MONOTONIC (bpf_ktime_get_ns), in nanoseconds. */
 #ifndef RANKWATCH_KERNEL_EVENT_H
 #define RANKWATCH_KERNEL_EVENT_H
 
@@ -10,19 +10,20 @@
 #include <linux/types.h>
 
 enum {
-	/* One system call that took at least the threshold (enter to exit; blocked_ns and run_queue_ns are sums over it,
-	 * the stack is that of its longest wait), or one off-CPU period of that length outside a system call. */
+	/* One system call that took at least the threshold from enter to exit, or one off-CPU period of that length outside a
+	 * system call. blocked_ns and run_queue_ns are sums over the system call; the stack is that of its longest wait. */
 	RW_KERNEL_WAIT = 1,
-	/* The thread has been runnable without a CPU for at least the threshold, summed since start_ns. Such time comes in
-	 * slices of a scheduler tick, each too short for a record of its own. Not part of a RW_KERNEL_WAIT. */
+	/* Since start_ns the thread has been runnable without a CPU for at least the threshold in sum. Such time comes in
+	 * slices of a scheduler tick, each too short for a record of its own. It is not part of a RW_KERNEL_WAIT. */
 	RW_KERNEL_RUN_QUEUE = 2,
-	/* Task iterator: where the thread is now (end_ns); start_ns = since when, 0 = not known. */
+	/* From the task iterator: where the thread is now (end_ns), and since when (start_ns; 0 = not known). */
 	RW_KERNEL_NOW = 3,
 	/* The thread group's last thread has ended; exit_code as in wait(2). */
 	RW_KERNEL_EXIT = 4,
-	/* `count` waits between start_ns and end_ns of one system call on one file, or outside of any, each shorter than the
-	 * threshold: blocked_ns is their sum, longest_ns the longest, the waker the thread that ended most of that
-	 * time, if one ended more than half, else any. No stack. Their time on a run queue is in RW_KERNEL_RUN_QUEUE. */
+	/* `count` waits between start_ns and end_ns in one system call on one file, or outside any system call, each shorter
+	 * than the threshold. blocked_ns is their sum, longest_ns the longest. The waker is the thread that ended more than
+	 * half of that time, if there is one, else any of the wakers. There is no stack. The time that they spent on a run
+	 * queue is in RW_KERNEL_RUN_QUEUE. */
 	RW_KERNEL_SHORT_WAITS = 5,
 };
 
@@ -32,24 +33,24 @@ struct rw_kernel_wait {
 	__u32 kind;
 	__u32 tgid; /* init-namespace pid of the process */
 	__u32 tid;
-	__u32 waker_tid; /* 0 = not a task we believe (interrupt, unknown) */
+	__u32 waker_tid; /* 0 = the waker is no task, or not reliably known (interrupt, unknown) */
 	__u32 waker_tgid;
 	__s32 system_call; /* -1 outside a system call */
-	__s32 fd;	   /* first argument where the system call takes a descriptor, the first of poll(2)'s, else -1 */
+	__s32 fd;	   /* first argument where that is a descriptor; for poll(2) its first descriptor; else -1 */
 	__u32 device;	   /* kernel dev_t of the file's super block, MAJOR << 20 | MINOR */
 	__u64 inode;
 	__u64 start_ns;
 	__u64 end_ns;
-	__u64 blocked_ns;   /* of it: not runnable */
-	__u64 run_queue_ns; /* of it: runnable, waiting for a CPU */
-	__u64 longest_ns;   /* its longest single off-CPU period, the one that stack_id belongs to */
+	__u64 blocked_ns;   /* part of the period in which the thread was not runnable */
+	__u64 run_queue_ns; /* part of the period in which the thread was runnable and waited for a CPU */
+	__u64 longest_ns;   /* longest single off-CPU period, to which stack_id belongs */
 	__u64 cpu_ns;	    /* RW_KERNEL_NOW: CPU time of the thread so far (progress between two samples) */
-	__u32 state;	   /* task state when it left, masked with 0xff: 0 running (preempted), 1 S, 2 D, 4 T, 8 t */
+	__u32 state;	   /* task state when it left the CPU, masked with 0xff: 0 running (preempted), 1 S, 2 D, 4 T, 8 t */
 	__u32 io_wait;
-	__s32 stack_id; /* for probes_stack(), during the callback; < 0 none */
+	__s32 stack_id; /* for probes_stack(), valid during the callback; < 0 none */
 	__s32 exit_code;
 	__u32 count; /* RW_KERNEL_SHORT_WAITS; else 0 */
-	__u32 waker_uid; /* its real uid in the first user namespace; RW_KERNEL_NO_USER: a thread of the kernel's */
+	__u32 waker_uid; /* the waker's real uid in the initial user namespace; RW_KERNEL_NO_USER: a kernel thread */
 	char thread[16];
 	char waker[16];
 	char file[32]; /* last path component */

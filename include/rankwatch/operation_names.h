@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What functions and data types are called wherever people read them. Initialisers of const char *const [..._COUNT];
- * values that have no name are NULL. */
+/* The names of functions and data types in all output for people. They are initialisers of const char *const [..._COUNT];
+ * values without a name are NULL. */
 #ifndef RANKWATCH_OPERATION_NAMES_H
 #define RANKWATCH_OPERATION_NAMES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks hosts why ranks of theirs are late or do not come, while it is so. docs/messages.md, "Why". */
+/* Asks hosts why their ranks are late or missing, as long as they are. docs/messages.md, "Why". */
 #ifndef ANALYSIS_JOB_ASKS_H
 #define ANALYSIS_JOB_ASKS_H
 
@@ -8,14 +8,15 @@
 
 #define ASKS_EVERY_NS 5000000000u
 #define ASKS_LOOK_NS  500000000u
-#define ASKS_FRESH_NS 2000000000u /* whoever was not suspected for so long is not asked for any more */
-enum { ASKS_MAX = 64 /* ranks at a look */ };
+#define ASKS_FRESH_NS 2000000000u /* a rank that was not suspected for this long is no longer asked about */
+enum { ASKS_MAX = 64 /* ranks per look */ };
 
 struct asks {
 	uint64_t looked_ns;
-	uint64_t number; /* of the batches */
+	uint64_t number; /* number of the next batch */
 };
 
+/* Calls `ask` with a batch of one RW_MESSAGE_ASK for each rank whose host is to be asked now. */
 void asks_tick(struct asks *asks, struct world *world, uint64_t now_ns, job_half_ask *ask, void *argument);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges the ranks of many hosts together, by the messages of their collectors (include/rankwatch/message.h): what no single
- * host can see. docs/messages.md, "How they are judged".
+ * The job half judges the ranks of many hosts together, by the messages of their collectors (include/rankwatch/message.h). It finds what
+ * no single host can see. docs/messages.md, "How they are judged".
  *
- * Pure: no I/O, no clock, no threads; the caller says what time it is, on one clock of its own that only rises. Not thread safe: one owner.
+ * It is pure: it has no I/O, no clock and no threads. The caller passes the time, in ns of one monotonic clock of its own. It is not
+ * thread safe: one owner calls it.
  */
 #ifndef ANALYSIS_JOB_JOB_HALF_H
 #define ANALYSIS_JOB_JOB_HALF_H
@@ -17,39 +18,40 @@ struct job_half;
 struct job_view;
 
 struct job_half_summary {
-	uint32_t hosts, silent_hosts; /* that have sent; of them: that send nothing any more and did not end in order */
+	uint32_t hosts, silent_hosts; /* hosts that have sent; of them: hosts that have stopped sending and did not end regularly */
 	uint32_t ranks, communicators;
 	int32_t ranks_total;          /* -1 not known */
 	uint32_t generation;
-	uint64_t batches, messages;   /* taken */
-	uint64_t missed;  /* batches that were sent and have not come */
-	uint64_t unsent;  /* messages that senders had no room for */
+	uint64_t batches, messages;   /* accepted */
+	uint64_t missed;  /* batches that were sent but have not arrived */
+	uint64_t unsent;  /* messages that their senders had no room for */
 	uint64_t bad;     /* batches that were refused */
-	uint64_t ignored; /* messages: of an earlier generation, older than what is known, or beyond a bound */
-	uint64_t cuts, unaligned; /* cuts that were judged, and members of them that were cut elsewhere */
+	uint64_t ignored; /* messages of an earlier generation, older than what is known, or beyond a bound */
+	uint64_t cuts, unaligned; /* cuts that were judged, and members whose time was cut elsewhere */
 	uint32_t findings_opened; /* from warning up */
 };
 
-/* `emit` is called with each opened, updated and closed finding, inside of the calls below. `job`: batches of
- * another one are refused; NULL: the first batch says which. NULL on lack of memory. */
+/* Makes a job half, which the caller frees with job_half_free(). NULL on lack of memory. `emit` is called with each opened,
+ * updated and closed finding, from within the calls below. Batches of another job than `job` are refused; NULL: the first
+ * batch decides which job it is. */
 struct job_half *job_half_new(const char *job, analysis_emit *emit, void *argument);
-/* A batch as it came, in any order, from any sender; bytes need no alignment. 0, -ENOMEM, or -EINVAL: nothing of it was taken, and
- * *why says why, a sentence without an end; why may be NULL. */
+/* Takes a batch as it was received, in any order, from any sender. `bytes` need no alignment and are not kept. Returns 0, -ENOMEM, or
+ * -EINVAL: nothing of the batch was taken, and *why is the reason, a sentence without a full stop. why may be NULL. */
 int job_half_take(struct job_half *half, const void *bytes, size_t length, uint64_t now_ns, const char **why);
-/* Lets time pass: judges, tells, closes. Twice a second or more often. */
+/* Advances the time: judges, emits and closes findings. Call it at least twice a second. */
 void job_half_tick(struct job_half *half, uint64_t now_ns);
-/* To the collector of this host: a batch, valid during the call. */
+/* Sends a batch to the collector of `host`. The bytes are valid during the call. */
 typedef void job_half_ask(void *argument, const char *host, const void *bytes, size_t length);
-/* Asks hosts why ranks of theirs are late or do not come; as often as job_half_tick(), behind it. Nothing is asked while all is well. */
+/* Asks hosts why their ranks are late or missing. Call it after each job_half_tick(). While no rank is, it sends nothing. */
 void job_half_ask_why(struct job_half *half, uint64_t now_ns, job_half_ask *ask, void *argument);
-/* Tells every open finding again as RW_FINDING_OPEN. */
+/* Emits each open finding again as RW_FINDING_OPEN. */
 void job_half_replay_open(struct job_half *half, uint64_t now_ns);
-/* From now on what ranks' time went to is kept, second by second, for those who look. */
+/* From now on it keeps how the ranks spent their time, second by second, for display. */
 void job_half_keep_course(struct job_half *half);
-/* What is known now (analysis/job/job_view.h); valid until it takes or ticks again. */
+/* What is known now (analysis/job/job_view.h). The view is valid until the next job_half_take() or job_half_tick(). */
 void job_half_look(const struct job_half *half, struct job_view *view);
 void job_half_summarise(const struct job_half *half, struct job_half_summary *summary);
-/* Of all that is kept. */
+/* Memory of everything that it keeps. */
 size_t job_half_bytes(const struct job_half *half);
 void job_half_free(struct job_half *half);
 

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* From ranks that lanes show late to findings: the rank, or its host where all ranks of that are. What a rank's own host has named is
- * not told again. docs/messages.md, "Late". */
+/* Makes findings of the ranks that are late in lanes. A finding is about the rank, or about its host where all ranks of the host are late.
+ * A rank that its own host has already named is not reported again. docs/messages.md, "Late". */
 #ifndef ANALYSIS_JOB_LATE_H
 #define ANALYSIS_JOB_LATE_H
 
 #include "analysis/findings.h"
 #include "analysis/job/lanes.h"
 
-#define LATE_SETTLE_NS 5000000000u  /* the others of its host, and what its host says itself, are waited for */
+#define LATE_SETTLE_NS 5000000000u  /* waits this long for other ranks of the host, and for findings of the host itself */
 #define LATE_UPDATE_NS 10000000000u
-/* Noise of a few cuts that looked like more is over by then: of late it must have been as late as this. */
+/* Recent lateness must be at least this, because noise of a few cuts that passed the test is over by then. */
 #define LATE_RECENT_MIN 0.03
 /* A rank that is half as late as the latest of its host is late with it. */
 #define LATE_NEAR 0.5
 
+/* Opens, updates and closes findings. Call it after lanes_tick(). */
 void late_tick(const struct lanes *lanes, struct world *world, struct findings *findings, uint64_t now_ns);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranks of several hosts that have made other collective calls than most, though nothing stands: by the hashes of their first calls, at
- * equal places. Nobody is named of whose calls some were not seen: no hash of those is sent. docs/messages.md, "Order".
+ * Finds ranks that have made different collective calls than most while all ranks still make progress. It compares ranks of several hosts
+ * by the hashes of their first calls, up to equal positions. A rank of which some calls were not seen is never named: no hash of it is
+ * sent. docs/messages.md, "Order".
  */
 #ifndef ANALYSIS_JOB_ORDER_H
 #define ANALYSIS_JOB_ORDER_H
@@ -9,10 +10,11 @@
 #include "analysis/findings.h"
 #include "analysis/job/world.h"
 
-#define ORDER_SETTLE_NS 5000000000u  /* for the hashes of the other members, and for what hosts find themselves */
+#define ORDER_SETTLE_NS 5000000000u  /* waits this long for the hashes of the other members, and for findings of the hosts themselves */
 #define ORDER_LOOK_NS   1000000000u
-#define ORDER_UNSURE_NS 60000000000u /* while no hash is that of most: those of a later place may tell */
+#define ORDER_UNSURE_NS 60000000000u /* waits this long while no hash has a majority: hashes of a later position may decide */
 
+/* Reports findings. Call it at each tick of the job half. */
 void order_tick(struct world *world, struct findings *findings, uint64_t now_ns);
 
 #endif

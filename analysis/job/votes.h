@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What members of a communicator say that must be the same on all of them: how most of them have it, and who has it otherwise. */
+/* Majority votes on a value that must be equal on all members of a communicator: which value is usual, and which members have another. */
 #ifndef ANALYSIS_JOB_VOTES_H
 #define ANALYSIS_JOB_VOTES_H
 
@@ -14,15 +14,17 @@ struct vote {
 };
 
 struct votes {
-	struct vote *cast;           /* room for each member of the communicator; the caller's. By value, then rank, once counted */
-	uint32_t count, usual_count; /* usual_count: of them, those with the most frequent value */
+	struct vote *cast;           /* owned by the caller, with room for each member; sorted by value, then rank, by votes_count() */
+	uint32_t count, usual_count; /* usual_count: votes with the most frequent value */
 	uint64_t usual;              /* that value */
 };
 
+/* Sorts the votes, and sets `usual` and `usual_count`. */
 void votes_count(struct votes *votes);
-/* Have more than half of all ranks of the communicator, heard of or not, the usual value? */
+/* Whether more than half of all ranks of the communicator have the usual value. Ranks that were never heard of count as ranks, too. */
 bool votes_have_majority(const struct votes *votes, const struct world_comm *comm);
-/* Ascending: who has another value than the usual one, and who has that; without a majority all are odd. Each with room for all. */
+/* Fills `odd` with the ranks that have another value than the usual one, and `usual` with the others, both ascending. Without a majority
+ * all ranks are odd. Each array has room for all votes. */
 void votes_split(const struct votes *votes, bool majority, uint32_t *odd, uint32_t *odd_count, uint32_t *usual, uint32_t *usual_count);
 
 #endif

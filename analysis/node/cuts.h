@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cuts: what each rank's time went to, up to the end of operations that all members of a communicator share. A cut lies behind
- * operations of one function whose number, counted from 1, is a multiple of 2^shift; the shift is such that a cut lasts 1 to 4 s. All
- * hosts see the same operations in the same time, and so choose alike; where one does not, coarser cuts are part of the
- * finer ones. docs/messages.md, "Cuts".
+ * Cuts say how each rank spent its time, up to the end of operations that all members of a communicator share. A cut is made after each
+ * operation of one function whose number, counted from 1, is a multiple of 2^shift. The shift is chosen so that a cut lasts 1 to 4 s.
+ *
+ * All hosts see the same operations in the same time, so they choose the same shift. Where one host does not, the coarser cuts are a
+ * subset of the finer ones. docs/messages.md, "Cuts".
  */
 #ifndef ANALYSIS_NODE_CUTS_H
 #define ANALYSIS_NODE_CUTS_H
@@ -14,12 +15,12 @@
 
 #define CUTS_SHORT_NS 1000000000u
 #define CUTS_LONG_NS  4000000000u
-/* The function of which cuts were made is called no more. */
+/* After this time without an operation, the function used for cuts counts as no longer called. */
 #define CUTS_STALE_NS 8000000000u
 
 enum { CUTS_SHIFT_MAX = 40 };
 
-/* An operation that was accounted for: adds it up, and says so where it is cut behind. */
+/* Takes an operation that was accounted for: adds its time to the totals, and queues a message where a cut is made after it. */
 void cuts_note(struct roster *roster, const struct job *job, const struct account_passage *passage, struct outbox *outbox);
 
 #endif

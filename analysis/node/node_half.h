@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this host's analysis knows of its ranks, as batches of messages for whoever judges the whole job (include/rankwatch/message.h,
- * docs/messages.md). Of communicators that span hosts: what lies on one host alone, its analysis judges itself.
+ * The node half sends what this host's analysis knows about its ranks, as batches of messages, to the program that judges the whole job
+ * (include/rankwatch/message.h, docs/messages.md). It covers communicators that span hosts: those on one host only are judged by the
+ * host's analysis itself.
  *
- * Pure, as the analysis is; not thread safe: one owner, the analysis's.
+ * It is pure, like the analysis: it has no I/O, no clock and no threads. It is not thread safe: the owner of the analysis calls it.
  */
 #ifndef ANALYSIS_NODE_NODE_HALF_H
 #define ANALYSIS_NODE_NODE_HALF_H
@@ -15,30 +16,30 @@
 
 struct node_half;
 
-/* Who sends. All is copied. */
+/* Identifies the sender. node_half_new() copies it. */
 struct node_identity {
-	const char *job, *host; /* cut to 63 bytes */
+	const char *job, *host; /* truncated to 63 bytes */
 	uint8_t boot[16];	/* boot_id, 0 not known */
-	uint64_t start;		/* another one each time that the collector starts: CLOCK_REALTIME in ns, or random */
+	uint64_t start;		/* a different number each time the collector starts: CLOCK_REALTIME in ns, or random */
 };
 
-/* One batch, RW_BATCH_MAX bytes at most. The bytes are the node half's, valid during the call. */
+/* Sends one batch of at most RW_BATCH_MAX bytes. The node half owns the bytes, which are valid during the call. */
 typedef void node_half_send(void *argument, const void *bytes, size_t length);
 
-/* Attaches itself to the analysis, which must outlive it, and from then on sees what that accounts for. One to an analysis.
- * NULL on lack of memory. */
+/* Makes a node half, which the caller frees with node_half_free(). It attaches itself to the analysis, which must outlive it,
+ * and from then on sees each operation that the analysis accounts for. An analysis can have one. NULL on lack of memory. */
 struct node_half *node_half_new(struct analysis *analysis, const struct node_identity *identity);
-/* From the emit of its analysis, each finding: whoever judges the job does not tell it again. */
+/* Call this with each finding that the analysis emits, so that the judge of the job does not report it again. */
 void node_half_note_finding(struct node_half *half, const struct rw_finding *finding);
-/* Behind each analysis_tick(), with its time. Sends what is new; with nothing new for a second, a batch of no messages. */
+/* Call this after each analysis_tick(), with the same time. It sends what is new; after a second with nothing new, an empty batch. */
 void node_half_tick(struct node_half *half, uint64_t now_ns, node_half_send *send, void *argument);
-/* What who judges the job asks of this host: a batch as it came. 0, or -EINVAL: nothing of it was taken, and *why says why, a sentence
- * without an end; why may be NULL. */
+/* Takes a request of the judge of the job to this host: a batch as it was received. Returns 0, or -EINVAL: nothing of it was taken, and
+ * *why is the reason, a sentence without a full stop. why may be NULL. */
 int node_half_ask(struct node_half *half, const void *bytes, size_t length, uint64_t now_ns, const char **why);
-/* As analysis_suspects(): ranks of this host that have called nothing for a second and wait for nobody, so that another host may wait
- * for them, and those that were asked for. Fills at most `room`; returns how many there are. */
+/* Like analysis_suspects(). These are the ranks of this host that have called nothing for a second and do not wait, so that another
+ * host may wait for them, and the ranks that the judge has asked about. Fills at most `room`; returns how many there are. */
 size_t node_half_suspects(const struct node_half *half, struct analysis_suspect *suspects, size_t room);
-/* The last batch: the collector ends in order. */
+/* Sends the last batch: the collector ends regularly. */
 void node_half_end(struct node_half *half, uint64_t now_ns, node_half_send *send, void *argument);
 void node_half_free(struct node_half *half);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages that wait to be sent, and the batches that they go in. */
+/* Messages that wait to be sent, and the batches that carry them. */
 #ifndef ANALYSIS_NODE_OUTBOX_H
 #define ANALYSIS_NODE_OUTBOX_H
 
@@ -11,7 +11,7 @@
 #include "analysis/node/node_half.h"
 
 enum {
-	OUTBOX_MAX = 65536, /* messages that wait; what comes beyond is lost, and counted */
+	OUTBOX_MAX = 65536, /* most messages that wait; further messages are lost, and counted */
 	OUTBOX_BATCH = (RW_BATCH_MAX - (int)sizeof(struct rw_batch)) / RW_MESSAGE_SIZE,
 };
 
@@ -25,9 +25,11 @@ struct outbox {
 	} batch;
 };
 
+/* Initialises the outbox for this sender; the identity is copied. */
 void outbox_begin(struct outbox *outbox, const struct node_identity *identity);
+/* Queues a copy of the message. It is lost, and counted, where the outbox is full or there is no memory. */
 void outbox_add(struct outbox *outbox, const struct rw_message *message);
-/* All that wait, in as many batches as it takes, the last of them with these flags; one of no messages where none wait. */
+/* Sends all waiting messages in as many batches as needed, the last one with these flags. Where no message waits, it sends an empty batch. */
 void outbox_send(struct outbox *outbox, uint16_t flags, node_half_send *send, void *argument);
 void outbox_free(struct outbox *outbox);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The host's ranks and the communicators that they share with other hosts, with what was said of each. Entries follow the
- * analysis's own: by index, checked by identity, so that a new life of the job begins with new ones.
+ * The host's ranks and the communicators that they share with other hosts, with what was sent about each. Entries have the
+ * indexes of the analysis's entries and are checked by identity, so that a new life of the job starts with new entries.
  */
 #ifndef ANALYSIS_NODE_ROSTER_H
 #define ANALYSIS_NODE_ROSTER_H
@@ -13,55 +13,56 @@
 #include "analysis/job.h"
 #include "analysis/node/outbox.h"
 
-/* What stays true is said again, for who came late or missed it: so long after the first time, twice as long after the second … */
+/* A message that stays true is sent again, for readers that started late or missed it: this long after the first time, twice as long after
+ * the second time … */
 #define ROSTER_FIRST_NS 2000000000u
-#define ROSTER_AGAIN_NS 30000000000u /* … and so long at most */
+#define ROSTER_AGAIN_NS 30000000000u /* … and after at most this long */
 
-/* What was said of something, and when. */
+/* What was sent about something, and when. */
 struct said {
-	uint64_t hash, at_ns; /* 0 nothing */
-	uint64_t pause_ns;    /* until it is said again */
+	uint64_t hash, at_ns; /* 0: nothing was sent */
+	uint64_t pause_ns;    /* time until it is sent again */
 };
 
 struct roster_rank {
-	const struct process *process; /* never followed: whose entry it is */
+	const struct process *process; /* never dereferenced: identifies whose entry it is */
 	analysis_process_id id;
 	struct said said;
 	/* Totals of the account since the entry was made: analysis/node/cuts.h. */
 	uint64_t own_ns, inside_ns, unseen_ns, host_ns, device_ns;
 	uint32_t operations;
-	uint64_t why_ns; /* when it was last told what it does */
+	uint64_t why_ns; /* when a RW_MESSAGE_WHY about it was last sent */
 };
 
-/* Where cuts of a communicator lie on one member. */
+/* After which operations of a communicator the time of one member is cut. */
 struct lane {
 	uint8_t function; /* with RW_MESSAGE_APART; 0: none was seen yet */
-	uint8_t shift;    /* at multiples of 2^shift of its operations */
-	uint64_t last_ns; /* end of the last operation that was cut behind */
+	uint8_t shift;    /* after operations whose number is a multiple of 2^shift */
+	uint64_t last_ns; /* end of the operation of the last cut */
 };
 
-/* Of the order of its calls: analysis/node/orders.h. */
+/* Mark of the order of a member's calls: analysis/node/orders.h. */
 struct order_mark {
 	struct call_mark mark; /* the newest that was taken */
-	bool waits;            /* to be told */
+	bool waits;            /* the mark is still to be sent */
 	uint8_t shift;
-	uint32_t looks;        /* that have shown no call that was not seen */
+	uint32_t looks;        /* readings of the box in a row that have shown no unseen call */
 	uint64_t marked_ns;
 };
 
 /* Digests of a row of results: analysis/node/results.h. */
 struct result_row {
-	uint64_t row;        /* + 1; 0 none */
+	uint64_t row;        /* number of the row + 1; 0 none */
 	uint64_t set, digests;
-	uint32_t operations; /* that are in it */
-	uint64_t seen[RW_RESULTS_ROW / 64]; /* which: a bit for each */
+	uint32_t operations; /* operations included */
+	uint64_t seen[RW_RESULTS_ROW / 64]; /* which operations: a bit for each */
 };
 
-/* Of one function. */
+/* The rows of one function. */
 struct result_rows {
 	uint8_t function; /* with RW_MESSAGE_APART; 0: none */
-	uint64_t last_ns; /* when the latest of it was scanned */
-	struct result_row rows[2]; /* by row % 2: what is scanned late still counts */
+	uint64_t last_ns; /* when its latest result was scanned */
+	struct result_row rows[2]; /* by row % 2, so that late scans of the row before still count */
 };
 
 struct roster_member {
@@ -71,9 +72,9 @@ struct roster_member {
 	struct lane lane;
 	struct order_mark mark;
 	struct result_rows *results; /* RESULTS_FUNCTIONS of them; NULL none */
-	uint64_t called;  /* calls of all functions when it was looked at last … */
-	uint64_t moved_ns; /* … when they were fewer … */
-	uint64_t calls_ns; /* … and when that was last told */
+	uint64_t called;  /* calls of all functions at the last look … */
+	uint64_t moved_ns; /* … when the calls were last fewer … */
+	uint64_t calls_ns; /* … and when they were last sent */
 };
 
 struct roster_comm {
@@ -90,19 +91,20 @@ struct roster {
 	uint32_t comm_count, comm_room;
 };
 
-/* Do members on other hosts take part, or may they? */
+/* Whether members on other hosts take part, or may take part. */
 bool roster_spans(const struct communicator *communicator);
-/* Is its membership told? Of one that carries Send or Recv on a single host, too: stages of a pipeline are not alike. */
+/* Whether its memberships are sent. They are for one host, too, if it carries Send or Recv: stages of a pipeline do different work. */
 bool roster_is_told(const struct communicator *communicator);
-/* The entry of a rank, of a member; NULL on lack of memory. */
+/* The entry of a rank or a member, made at the first call. The roster owns it. NULL on lack of memory. */
 struct roster_rank *roster_rank(struct roster *roster, const struct job *job, uint32_t rank);
 struct roster_member *roster_member(struct roster *roster, const struct communicator *communicator, uint32_t member);
-/* False: its number is not known, so that nothing can be said of it. */
+/* Fills in type, generation and rank of a message. False: the rank's number is not known, so that nothing can be sent about it. */
 bool roster_address(struct rw_message *message, const struct rank *rank, enum rw_message_type type);
-/* Is it news (another hash), or time to say it again? Notes that it is said. */
+/* Whether a message is to be sent: its hash has changed, or it is time to send it again. If so, notes that it is sent. roster_is_due()
+ * hashes `size` bytes. */
 bool roster_is_due_again(struct said *said, uint64_t hash, uint64_t now_ns);
 bool roster_is_due(struct said *said, const void *bytes, size_t size, uint64_t now_ns);
-/* Who is there: RW_MESSAGE_RANK and _MEMBER. */
+/* Queues the RW_MESSAGE_RANK and RW_MESSAGE_MEMBER messages that are due. */
 void roster_tick(struct roster *roster, const struct job *job, struct outbox *outbox, uint64_t now_ns);
 void roster_free(struct roster *roster);
 

@@ -60,7 +60,7 @@ struct rw_helper_answer {
 
 /* This is followed `count` times by a struct rw_kernel_wait and as many names of RW_HELPER_FRAME bytes as its stack_id says.
  * The waker is named only where it belongs to the collector's own user or to the kernel. Else it is "other user", without
- * its tid and tgid. */
+ * its tid, tgid and uid. */
 struct rw_helper_records {
 	__u32 kind; /* RW_HELPER_RECORDS */
 	__u32 count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a collector has noted in a black box of how its process ended: rankwatch/ending.h. */
+/* Reads how the process of a black box ended, as noted there by a collector: rankwatch/ending.h. */
 #ifndef BLACKBOX_ENDING_H
 #define BLACKBOX_ENDING_H
 
@@ -7,9 +7,9 @@
 
 #include "blackbox/reader.h"
 
-/* 1: *ending is a whole copy; 0: nothing was noted, in a version that is known; -errno. */
+/* Returns 1: *ending is a complete copy; 0: nothing was noted in a known version; or -errno. */
 int box_ending_read(const struct box_reader *reader, struct rw_ending *ending);
-/* The status as wait(2) has it; -1 where nobody has noted one, or it is none with which a process can end. */
+/* The exit status as from wait(2); -1 where none was noted, or where no process can end with the noted one. */
 int box_ending_status(const struct box_reader *reader);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plugin, and the writing side of the box that goes into it, must load wherever glibc 2.28 is, also when built on a
- * newer one: names that moved or changed since are bound to their old versions, which every glibc still has. Included
- * before everything (meson.build).
+ * The plugin, and the writing side of the box that is linked into it, must load on any system with glibc 2.28 or later, also
+ * when built on a newer glibc. So symbols that moved or changed after 2.28 are bound to their old versions, which every
+ * glibc still has. meson.build includes this header before everything else.
  */
 #ifndef BLACKBOX_GLIBC_COMPAT_H
 #define BLACKBOX_GLIBC_COMPAT_H
@@ -29,7 +29,7 @@ GLIBC_OLD(pthread_create, pthread_create);
 GLIBC_OLD(pthread_detach, pthread_detach);
 GLIBC_OLD(pthread_mutex_trylock, pthread_mutex_trylock);
 GLIBC_OLD(pthread_sigmask, pthread_sigmask);
-/* what 2.38 makes of them under _GNU_SOURCE: only binary literals (and sscanf's %a) differ */
+/* the names to which 2.38 maps these functions under _GNU_SOURCE: only binary literals (and sscanf's %a) differ */
 GLIBC_OLD(__isoc23_sscanf, sscanf);
 GLIBC_OLD(__isoc23_strtol, strtol);
 GLIBC_OLD(__isoc23_strtoul, strtoul);

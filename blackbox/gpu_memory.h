@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a collector has noted in a black box of its process's GPU memory: rankwatch/gpu_memory.h. */
+/* Reads the GPU memory of a black box's process, as noted there by a collector: rankwatch/gpu_memory.h. */
 #ifndef BLACKBOX_GPU_MEMORY_H
 #define BLACKBOX_GPU_MEMORY_H
 
@@ -7,8 +7,8 @@
 
 #include "blackbox/reader.h"
 
-/* 1: *memory is a whole copy, its counts and index within bounds; 0: nothing was noted, in a version that is known, or just now it is being
- * written; -errno. */
+/* Returns 1: *memory is a complete copy with its counts and index within bounds; 0: nothing was noted in a known version, or it is being
+ * written right now; or -errno. */
 int box_gpu_memory_read(const struct box_reader *reader, struct rw_gpu_memory *memory);
 
 #endif

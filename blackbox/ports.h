@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a collector has noted in a black box of its host's network ports: rankwatch/ports.h. */
+/* Reads the state of the host's network ports, as noted in a black box by a collector: rankwatch/ports.h. */
 #ifndef BLACKBOX_PORTS_H
 #define BLACKBOX_PORTS_H
 
@@ -7,8 +7,8 @@
 
 #include "blackbox/reader.h"
 
-/* 1: *ports is a whole copy, its count within bounds; 0: nothing was noted, in a version that is known, or just now it is being written;
- * -errno. */
+/* Returns 1: *ports is a complete copy with its count within bounds; 0: nothing was noted in a known version, or it is being written right
+ * now; or -errno. */
 int box_ports_read(const struct box_reader *reader, struct rw_ports *ports);
 
 #endif

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file of a box that is still being made, `.<pid>-<time>.new`, and what is left of those whose maker was killed.
- * Who makes one holds the lock on byte 0 and has looked, under the lock, that the file is still there; who removes one
- * takes the same lock first. So a file without a living maker goes, whatever pid namespace it was of, and one that is
- * being made stays. Within a process one at a time: its own lock would not stop it. libc only.
+ * The file of a box that is still being made, `.<pid>-<time>.new`, and the removal of such files whose makers were killed.
+ *
+ * The maker holds the lock on byte 0 and has checked, under the lock, that the file is still there. A remover takes the same
+ * lock first. So a file without a live maker is removed, whatever pid namespace it was made in, and a file that is being
+ * made stays. Within a process only one thread may use this at a time, because a process's own lock does not stop it. Uses
+ * libc only.
  */
 #ifndef BLACKBOX_UNNAMED_H
 #define BLACKBOX_UNNAMED_H
 
 enum { BOX_UNNAMED = 64 };
 
-/* Makes an empty, locked file in the directory (O_PATH will do) and its name. The descriptor, or -errno. */
+/* Makes an empty, locked file in the directory, which may be open with O_PATH, and its name. Returns the descriptor or -errno. */
 int box_unnamed_make(int directory, char name[BOX_UNNAMED]);
-/* Removes what killed makers left in the directory. */
+/* Removes the files that killed makers left in the directory. */
 void box_unnamed_clear(int directory);
 
 #endif

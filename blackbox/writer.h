@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writing side of a black box: made once per process by the plugin, then filled in place by its threads.
- * Linked into the plugin: libc only, no allocation after create, no lock, no system call after create except in
- * box_writer_* functions whose comment says so.
+ * The writing side of a black box. The plugin makes the box once per process, and the process's threads fill it in place.
+ * It is linked into the plugin, so it uses libc only and no lock. After create it allocates nothing and makes no system
+ * call, except in box_writer_* functions whose comment says so.
  *
- * The life of the process shows as a POSIX lock on byte 0. Such a lock is gone as soon as the process closes any
- * descriptor of the file: the writing process must never open its own box.
- * A forked child has no mapping (MADV_DONTFORK): it must not touch the box.
+ * A POSIX lock on byte 0 shows that the process is alive. The kernel drops such a lock as soon as the process closes any
+ * descriptor of the file, so the writing process must never open its own box.
+ * A forked child has no mapping (MADV_DONTFORK), so it must not access the box.
  */
 #ifndef BLACKBOX_WRITER_H
 #define BLACKBOX_WRITER_H
@@ -21,9 +21,9 @@
 enum { BOX_CLAIM_TRIES = 8 };
 
 struct box_writer {
-	void *map; /* whole file; NULL = no box */
+	void *map; /* the whole file; NULL = no box */
 	size_t size;
-	int fd; /* kept open: it carries the lock; close-on-exec */
+	int fd; /* kept open, because it holds the lock; close-on-exec */
 	struct rw_box_header *header;
 	struct rw_lease *leases;
 	struct rw_communicator *communicators;
@@ -32,36 +32,38 @@ struct box_writer {
 	struct rw_wait *waits;
 	struct rw_operation *ring;
 	uint64_t ring_mask;
-	char path[512]; /* "" when it lives in a memfd */
-	char note[256]; /* sentence for the start line when the first choice did not work; "" otherwise */
+	char path[512]; /* "" when the box is in a memfd */
+	char note[256]; /* sentence for the start line where the first place did not work; else "" */
 };
 
 /* What the caller knows before the box exists. */
 struct box_request {
 	const char *directory; /* RANKWATCH_DIR or NULL */
 	const char *job;       /* one path component; unsafe characters are replaced */
-	int32_t rank;	       /* file name; -1: the pid alone names the file (rank-<pid>) */
+	int32_t rank;	       /* for the file name; -1: the name has only the pid (rank-<pid>) */
 	uint32_t local_ranks;  /* processes that share the file system, at least 1 */
-	uint64_t history_bytes; /* RANKWATCH_HISTORY; 0 = by free space and memory */
-	const char *root;       /* where a test has its /proc and /sys; NULL: "" */
+	uint64_t history_bytes; /* RANKWATCH_HISTORY; 0 = chosen by free space and memory */
+	const char *root;       /* directory where a test has its /proc and /sys; NULL: "" */
 };
 
-/* Finds a place (order, modes, owner and symlink checks by contract 2), reserves space with posix_fallocate, maps,
- * populates, MADV_DONTFORK, locks byte 0, and fills the layout, identity and time fields of the header (the caller
- * fills the rest, before the first communicator's born_ns: readers take the header as complete from then on). The file
- * appears under its name only when all this is done. Falls back to a memfd. 0 or -errno; on error *writer is zeroed
- * but for the note, which says why. */
+/* Makes the box. It finds a place (order, modes, owner and symlink checks by contract 2), reserves space with
+ * posix_fallocate, maps and populates the file, sets MADV_DONTFORK, locks byte 0, and fills in the layout, identity and time
+ * fields of the header. The file appears under its name only when all this is done. The fallback is a memfd.
+ *
+ * The caller fills in the rest of the header before the first communicator's born_ns: from then on readers take the header
+ * as complete. Returns 0 or -errno; on error *writer is zeroed except for the note, which has the reason. */
 int box_writer_create(struct box_writer *writer, const struct box_request *request);
-/* Unmaps and closes; the file stays. For tests and for a create that must be undone; the plugin never calls it. */
+/* Unmaps and closes the box; the file stays. It is for tests and for undoing a create; the plugin never calls it. */
 void box_writer_close(struct box_writer *writer);
 
-/* Appends one host sample (ticket and slot are filled here). One thread only: the plugin's own. */
+/* Appends one host sample; ticket and slot are filled in here. Only the plugin's own thread calls it. */
 void box_writer_sample(struct box_writer *writer, const struct rw_host_sample *sample);
 
-/* The plugin's drain thread, now and then. When more than a quarter of the ring pends, every published slot that pends
- * becomes untracked (RW_UNTRACKED_EXPIRED, flagged and counted) and free; otherwise nothing happens. Walks the ring
- * from claim `oldest` (the caller's lowest unfinished one; a quarter of the ring must lie behind it before this looks
- * at a slot at all). Returns how many expired. Late writers must go through box_slot(). */
+/* The plugin's drain thread calls this from time to time. When more than a quarter of the ring is pending, every published
+ * pending slot becomes untracked (RW_UNTRACKED_EXPIRED, flagged and counted) and free; otherwise nothing happens.
+ *
+ * It walks the ring from claim `oldest`, the caller's lowest unfinished claim. It looks at no slot at all before a quarter of
+ * the ring was claimed after that. Returns how many operations expired. Late writers must go through box_slot(). */
 uint32_t box_writer_expire(struct box_writer *writer, uint64_t oldest);
 
 static inline uint32_t box_owner(uint64_t ticket, uint32_t pending)
@@ -69,8 +71,8 @@ static inline uint32_t box_owner(uint64_t ticket, uint32_t pending)
 	return (uint32_t)(ticket << RW_OWNER_TICKET_SHIFT) | pending;
 }
 
-/* Whoever reads it has seen ticket 0. In pieces, because a whole one is a `rep stos`, which takes longer to begin than
- * all of this. */
+/* Clears the slot; a concurrent reader sees ticket 0. It works in pieces, because for a single memset the compiler makes a
+ * `rep stos`, whose start takes longer than all of this. */
 static inline void box_clear(struct rw_operation *slot)
 {
 	enum { LINE = 64 };
@@ -83,7 +85,7 @@ static inline void box_clear(struct rw_operation *slot)
 		memset(lines + at, 0, LINE);
 }
 
-/* Makes the slot ours and empty; false when an operation in flight has it. */
+/* Takes and empties the slot for this ticket; false when an operation in flight has it. */
 static inline bool box_take(struct rw_operation *slot, uint64_t ticket, uint32_t pending)
 {
 	uint32_t expected = 0;
@@ -108,10 +110,11 @@ static inline bool box_take(struct rw_operation *slot, uint64_t ticket, uint32_t
 	return true;
 }
 
-/* Wait-free. Claims a slot for a new operation: skips slots with pending owners (at most 8), returns NULL (and ticket
- * 0, which box_slot() never finds) and counts `dropped` when none is free. `pending` must not be 0: the last
- * box_release() of it frees the slot. The returned slot is cleared, owner = pending | low ticket bits, ticket still 0:
- * fill it, then box_publish(slot, *ticket). Any thread. */
+/* Claims a slot for a new operation. It is wait-free, and any thread may call it. It skips slots with pending owners, at
+ * most 8. When none is free, it returns NULL and ticket 0, which box_slot() never finds, and counts `dropped`.
+ *
+ * `pending` must not be 0: the box_release() of its last bit frees the slot. The returned slot is cleared, its owner is
+ * pending | low ticket bits, and its ticket still 0. The caller fills it in, then calls box_publish(slot, *ticket). */
 static inline struct rw_operation *box_claim(struct box_writer *writer, uint32_t pending, uint64_t *ticket)
 {
 	for (int i = 0; i < BOX_CLAIM_TRIES; i++) {
@@ -131,6 +134,7 @@ static inline struct rw_operation *box_claim(struct box_writer *writer, uint32_t
 	return NULL;
 }
 
+/* Publishes a filled slot: from now on readers and box_slot() find it. */
 static inline void box_publish(struct rw_operation *slot, uint64_t ticket)
 {
 	/* Pairs with the acquire in box_slot(), and with the acquire fence of box_reader_operations() after its first
@@ -147,14 +151,14 @@ static inline struct rw_operation *box_slot(struct box_writer *writer, uint64_t 
 	return ticket && atomic_load_explicit(&slot->ticket, memory_order_acquire) == ticket ? slot : NULL;
 }
 
-/* Sets known bits after the fields. */
+/* Sets known bits. The caller has written their fields before. */
 static inline void box_known(struct rw_operation *slot, uint32_t bits)
 {
 	/* Release: pairs with the acquire fence of box_reader_operations() after its first look at `known`. */
 	atomic_fetch_or_explicit(&slot->known, bits, memory_order_release);
 }
 
-/* Clears pending bits of this ticket; does nothing to a slot that has moved on. The last one frees the slot. */
+/* Clears pending bits of this ticket. The last bit frees the slot. It does nothing to a slot that has another ticket now. */
 static inline void box_release(struct rw_operation *slot, uint64_t ticket, uint32_t owner_bits)
 {
 	uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
@@ -172,9 +176,9 @@ static inline void box_release(struct rw_operation *slot, uint64_t ticket, uint3
 }
 
 /*
- * Wait-free. Adds a pending bit that nobody else has, so that the slot stays until it is released. False: the bit is
- * taken, or the slot has moved on. A slot that was free already can be held, too: a claim that meets it passes on to the
- * next one, as with any operation in flight.
+ * Adds a pending bit that no other writer has, so that the slot stays until the bit is released. It is wait-free. False: the
+ * bit is taken, or the slot has another ticket now. A slot that was already free can be held, too: a claim that meets it
+ * takes the next one, as with any operation in flight.
  */
 static inline bool box_hold(struct rw_operation *slot, uint64_t ticket, uint32_t bit)
 {

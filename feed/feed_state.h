@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The inside of a feed, shared by its live half (feed.c) and its post-mortem half (replay.c). */
+/* The internal state of a feed, shared by its live half (feed.c) and its post-mortem half (replay.c). */
 #ifndef FEED_FEED_STATE_H
 #define FEED_FEED_STATE_H
 
@@ -19,20 +19,20 @@ struct feed {
 	struct box_reader reader;
 	enum box_life life;
 
-	/* The moment that is passed on: live, the time and everything; in a replay only what was so by then. */
+	/* The time up to which records are passed: live everything; in a replay only what had happened by until_ns. */
 	uint64_t now_ns;
 	uint64_t until_ns; /* OPERATION_TIME_MAX when live */
-	uint64_t next_ns; /* of the first thing after until_ns, UINT64_MAX when there is none */
+	uint64_t next_ns; /* time of the first event after until_ns; UINT64_MAX when there is none */
 	uint64_t last_ns;
 
 	bool announced, ended;
-	bool gpu_memory_passed; /* as it was in the box, once */
+	bool gpu_memory_passed; /* the box's record of GPU memory was passed, once */
 	bool ports_passed;      /* likewise */
-	bool has_writer; /* somebody has looked who holds the box */
+	bool has_writer; /* feed_set_writer() was called */
 	pid_t writer;
 	uint64_t init_since_ns; /* as last passed on */
 	char held_call[FEED_CALL]; /* likewise */
-	const char *held_remedy;   /* the variables that leave it out */
+	const char *held_remedy;   /* the environment variables that avoid the call */
 	int error; /* first -errno of the file, or -ENOMEM */
 	uint64_t rejected;
 	int passed; /* operations, in this poll */
@@ -40,12 +40,12 @@ struct feed {
 	struct rw_communicator communicators[RW_BOX_COMMS]; /* as last passed on */
 	struct rw_gpu_progress progress[RW_BOX_COMMS];
 	uint64_t next_claim;
-	uint64_t held_claim, held_since_ns; /* the claim that the line waits for */
+	uint64_t held_claim, held_since_ns; /* the claim that holds up the later ones, and since when */
 	struct unfinished unfinished;
 	uint64_t next_sample;
 	struct host_samples samples;
 	struct rw_wait waits[RW_BOX_WAITS]; /* as last passed on */
-	uint64_t waits_ns;		    /* when */
+	uint64_t waits_ns;		    /* when they were */
 	feed_mount *mount;
 	void *mount_argument;
 
@@ -55,26 +55,26 @@ struct feed {
 	enum box_slot states[FEED_RUN];
 };
 
-/* Passes everything up to until_ns; the header must have been read. 0 or -errno. */
+/* Passes everything up to until_ns. The header must have been read. Returns 0 or -errno. */
 int feed_advance(struct feed *feed, uint64_t now_ns, uint64_t until_ns);
-/* The GPU page as it is in the box. 0 or -errno. */
+/* Passes the GPU page as it is in the box. Returns 0 or -errno. */
 int feed_pass_gpu_page(struct feed *feed, uint64_t now_ns);
-/* Tells how the process ended, once, if it did. */
+/* Passes how the process ended, once, if it has ended. */
 void feed_end(struct feed *feed);
-/* Looks which driver call of the plugin the process is in. True when it is another than before, or none any more. */
+/* Reads which driver call of the plugin the process is in. True when that has changed, also to none. */
 bool feed_look_held(struct feed *feed);
 /* Operations: part of feed_advance(). */
 int feed_pass_operations(struct feed *feed);
 
-/* What network waits have grown: part of feed_advance(). 0 or -errno. */
+/* Passes by how much network waits have grown: part of feed_advance(). Returns 0 or -errno. */
 int feed_pass_waits(struct feed *feed);
 
-/* Keeps what the analysis answered: a refused record is counted, lack of memory is reported by the poll. */
+/* Takes the return value of an analysis call: a refused record is counted, and the poll reports lack of memory. */
 void feed_account(struct feed *feed, int err);
-/* False, and remembered as what comes next, when it lies after the moment that is passed on. */
+/* Whether at_ns is not after until_ns. If it is after, it is noted in next_ns. */
 bool feed_is_due(struct feed *feed, uint64_t at_ns);
 bool feed_is_live(const struct feed *feed);
-/* Is somebody still writing what is not there yet? */
+/* Whether what is missing in the box may still be written. */
 bool feed_may_still_come(const struct feed *feed);
 
 #endif

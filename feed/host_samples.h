@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What one process saw of its own threads: its samples, joined into evidence with thread names and file paths. */
+/* Samples that one process took of its own threads, combined with thread names and file paths into evidence. */
 #ifndef FEED_HOST_SAMPLES_H
 #define FEED_HOST_SAMPLES_H
 
@@ -10,7 +10,7 @@
 #include "feed/feed.h"
 
 enum {
-	/* More threads or open files than these in one process: the ones named longest ago are forgotten. */
+	/* With more threads or open files than these in one process, those that were named longest ago are forgotten. */
 	HOST_SAMPLES_THREADS = 512,
 	HOST_SAMPLES_FILES = 128,
 };
@@ -25,7 +25,7 @@ struct sampled_file {
 	int32_t fd;
 	uint32_t device;
 	char path[256];
-	bool mount_sought; /* the next two may still be "" */
+	bool mount_sought; /* the mount was looked up; the next two may still be "" */
 	char file_system[16];
 	char device_name[32];
 };
@@ -37,11 +37,11 @@ struct host_samples {
 	uint32_t threads_seen, files_seen;
 };
 
-/* Takes the next sample, in order of number. True: it was a state, and *wait (but for .process) says so. mount: NULL
- * when nobody can tell (any more). Called once per file. */
+/* Takes the next sample, in the order of their numbers. True: it was a state, and *wait is filled in except for .process.
+ * `mount` is called once per file; NULL: the mounts are not known (any more). */
 bool host_samples_take(struct host_samples *samples, const struct rw_host_sample *sample, feed_mount *mount,
 		       void *argument, struct analysis_wait *wait);
-/* NULL when not known. */
+/* The name of a thread; NULL: not known. */
 const char *host_samples_thread_name(const struct host_samples *samples, uint32_t tid);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where each rank's time went, whether or not anything is a fault: own work, waiting for other ranks, transfers, and
- * what nobody saw. Durations of one rank are taken on its own clock, as it saw its own GPU, and add up without a floor.
- * docs/analysis.md, "Where the time went". Times in ns.
+ * How each rank spent its time, with or without a fault: own work, waiting for other ranks, transfers, and unseen time.
+ * Durations of one rank are taken on its own clock, as it saw its own GPU, and are added up without a lower threshold.
+ * docs/analysis.md, "Where the time went". Times are in ns.
  */
 #ifndef ANALYSIS_ACCOUNT_H
 #define ANALYSIS_ACCOUNT_H
@@ -17,26 +17,26 @@
 #include "analysis/instances.h"
 #include "analysis/job.h"
 
-/* Records of all ranks have come so long after what they tell of. */
+/* After this time the records of all ranks have arrived. */
 #define ACCOUNT_LAG_NS 500000000u
-/* A wait for one rank in one step that is told as one. */
+/* Least wait for one rank in one step that counts as such. */
 #define ACCOUNT_TOLD_NS 20000000u
-/* Of the job's time: what the summary speaks of, and names one rank for. */
+/* Least share of the job's time that the summary mentions, and names one rank for. */
 #define ACCOUNT_SHARE_MIN 0.05
-/* Of the job's time: so much that nobody saw may hide waits, so that what was seen of them is told as the least. */
+/* This share of the job's time, if unseen, may hide waits, so that the waits seen are reported as a lower bound. */
 #define ACCOUNT_UNSEEN_SHARE 0.01
-/* With fewer steps it takes more. */
+/* With fewer steps than this, the least share is ACCOUNT_SHORT_SHARE. */
 #define ACCOUNT_STEPS_MIN   20
 #define ACCOUNT_SHORT_SHARE 0.1
-/* So many times what is usual of a rank, or it stands out by chance. */
+/* A rank must exceed what is usual of a rank by this factor, or it is above it by chance. */
 #define ACCOUNT_BEYOND 3
 
-/* What a stretch of a rank's time went to; the sum is its length. */
+/* How a rank spent a stretch of time; the sum is the length of the stretch. */
 struct account_parts {
 	uint64_t own_ns;      /* between its operations: computation, or its host */
-	uint64_t wait_ns;     /* in an operation that could not end before another rank had come to it */
-	uint64_t transfer_ns; /* in an operation to which all had come */
-	uint64_t unseen_ns;   /* nothing is known of, or an operation that some may leave early: never zero wait */
+	uint64_t wait_ns;     /* in an operation that could not end before another rank had arrived */
+	uint64_t transfer_ns; /* in an operation in which all ranks had arrived */
+	uint64_t unseen_ns;   /* time with unknown use, or in an operation that some ranks may leave early: never counted as no wait */
 };
 
 struct account_stretch {
@@ -47,17 +47,17 @@ struct account_stretch {
 
 /* One rank. */
 struct account_rank {
-	struct account_stretch whole, step, ended_step; /* all of it, the current step, and the one before */
+	struct account_stretch whole, step, ended_step; /* its whole time, the current step, and the step before */
 	uint64_t ticket;                                /* newest operation that is accounted for */
-	bool blind;                                     /* what came last has no end that is known */
-	uint32_t left_root;              /* whom it waited for the last long time (JOB_NONE: nobody knows), … */
+	bool blind;                                     /* its latest operation has no known end */
+	uint32_t left_root;              /* the rank for which it last waited long (JOB_NONE: not known), … */
 	uint64_t left_ns, left_until_ns; /* … how long, and until when; 0 never */
-	/* As the one that is waited for, over all others: */
+	/* Waits of all others for it: */
 	uint64_t waited_ns;
 	uint64_t late_step, late_ns; /* in this step */
-	uint32_t late_steps;         /* in which others waited for it, as long as ACCOUNT_TOLD_NS or longer */
-	uint64_t host_ns, device_ns; /* its own lateness in long ones: by whom */
-	struct cause_window windows[CAUSE_WINDOWS]; /* latest long ones of its host, as in struct suspect */
+	uint32_t late_steps;         /* number of steps in which others waited for it for ACCOUNT_TOLD_NS or longer */
+	uint64_t host_ns, device_ns; /* its own lateness in long waits, by host or device */
+	struct cause_window windows[CAUSE_WINDOWS]; /* latest long waits caused by its host, as in struct suspect */
 	uint32_t window_count, window_tid;
 };
 
@@ -66,16 +66,16 @@ struct account_entry {
 	uint32_t serial;
 };
 
-/* What the time of one rank went to from the end of its operation before to that of this one; whatever the others did. */
+/* How one rank spent its time from the end of its previous operation to the end of this one, whatever the others did. */
 struct account_passage {
 	const struct instance *instance;
 	uint32_t member;
-	uint64_t from_ns;               /* it was accounted for up to then; 0 not before */
-	uint64_t own_ns, unseen_ns;     /* before it came: one of them is 0 */
-	uint64_t inside_ns;             /* of the operation, without what others have been charged for already */
+	uint64_t from_ns;               /* its time was accounted for up to then; 0: not yet */
+	uint64_t own_ns, unseen_ns;     /* before it arrived; one of them is 0 */
+	uint64_t inside_ns;             /* inside the operation, without time for which others have already been charged */
 };
 
-/* Each operation with GPU times, in the order of its rank. */
+/* Called for each operation with GPU times, in the order of its rank's operations. */
 typedef void account_visit_passage(void *argument, const struct account_passage *passage);
 
 struct account {
@@ -83,23 +83,23 @@ struct account {
 	uint32_t rank_count;
 	struct account_entry *waiting; /* finished instances that are younger than the horizon */
 	size_t waiting_count, waiting_room;
-	uint64_t nobody_ns;             /* waits, over all ranks, of which is not known for whom */
-	uint64_t left_out, untimed;     /* operations without times: their turn was not to have progress; all of them */
-	uint64_t first_step, last_step; /* as they may be told; 0 none */
-	analysis_time_visit *visit;     /* NULL: nobody watches */
+	uint64_t nobody_ns;             /* waits, over all ranks, of which it is not known for whom */
+	uint64_t left_out, untimed;     /* operations without times: those that sampling left out, and all of them */
+	uint64_t first_step, last_step; /* as reported; 0 none */
+	analysis_time_visit *visit;     /* NULL: none is set */
 	void *visit_argument;
 	account_visit_passage *visit_passage; /* likewise */
 	void *passage_argument;
-	struct cells *cells;            /* the same step by step; NULL: nobody looks back */
-	struct sums *sums;              /* the same window by window; NULL: nobody compares */
+	struct cells *cells;            /* the same by step; NULL: not kept */
+	struct sums *sums;              /* the same by window; NULL: not kept */
 };
 
 struct analysis;
 struct sums;
 
-/* A finished instance; without memory for it its time is unseen. */
+/* Takes a finished instance. On lack of memory its time is unseen. */
 void account_note(struct account *account, struct instance *instance);
-/* Accounts for what is older than ACCOUNT_LAG_NS; for everything when the job is over. */
+/* Accounts for instances older than ACCOUNT_LAG_NS; for all of them when the job is over. */
 void account_tick(struct analysis *analysis, bool over, uint64_t now_ns);
 void account_tell(const struct analysis *analysis, struct analysis_account *told);
 void account_free(struct account *account);

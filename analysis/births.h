@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who waits for whom in the birth of a communicator, where NCCL has not told anything yet: docs/analysis.md, "Init". Only
- * of a communicator of the launcher's whole world is it known who is missing: the world's other ranks.
+ * Finds which ranks wait for which others in the init ("birth") of a communicator, about which NCCL has not reported anything
+ * yet: docs/analysis.md, "Init". It is known which ranks are missing only for a communicator of the launcher's whole world:
+ * the world's other ranks.
  */
 #ifndef ANALYSIS_BIRTHS_H
 #define ANALYSIS_BIRTHS_H
@@ -16,30 +17,30 @@
 #define BIRTH_STOPPED_NS 3000000000u
 /* Ranks start one after the other, and load code and data before they meet. */
 #define BIRTH_AFTER_NS 10000000000u
-/* Of a rank that nobody has seen it is not even known whether its launcher has started it. */
+/* For a rank that was never seen, it is not even known whether its launcher has started it. */
 #define BIRTH_UNSEEN_NS UINT64_C(30000000000)
-#define BIRTH_LOOK_NS  3000000000u /* what was seen longer ago than this is not known any more */
+#define BIRTH_LOOK_NS  3000000000u /* an observation older than this is no longer used */
 
 enum {
 	BIRTHS_ABSENTEES = 32,
 };
 
-/* Its process has no black box, so that the job does not know it. */
+/* A process without a black box, which is therefore not in the job. */
 struct absent_process {
 	int32_t pid;
-	uint32_t tid; /* the thread that is taken for the one that would make the communicator */
-	struct process *process; /* with what its threads were seen to do; owned; NULL: nothing yet */
+	uint32_t tid; /* the thread that is assumed to make the communicator */
+	struct process *process; /* owned; has the evidence about its threads; NULL: none yet */
 };
 
-/* A missing rank as the caller saw it, or as its black box shows it. */
+/* A missing rank, as the caller has found it or as its black box shows it. */
 struct absentee {
 	int32_t world_rank, pid;
 	enum analysis_absence absence;
-	const struct process *dead; /* its black box tells that it ended in this birth; NULL: what the caller saw holds */
+	const struct process *dead; /* its black box shows that it ended in this init; NULL: what the caller found holds */
 	struct absent_process seen;
-	uint64_t since_ns, seen_ns; /* it has been that at each look in between */
+	uint64_t since_ns, seen_ns; /* it has been in this state at each look between these times */
 	bool told;
-	enum rw_kind kind; /* as told */
+	enum rw_kind kind; /* as reported */
 	enum analysis_absence told_absence;
 };
 
@@ -48,17 +49,18 @@ struct births {
 	uint32_t count;
 };
 
-/* Ranks of the world that are missing in the oldest birth of the whole world, ascending; 0 none, or more than there
- * are waiting: those are early. */
+/* Fills in the ranks that are missing in the oldest init of the whole world, ascending. Returns how many; 0: none, or more than
+ * wait, because then those that wait are early. */
 size_t births_missing(const struct job *job, int32_t *world_ranks, size_t room);
+/* Takes what the caller has found of a missing rank. */
 void births_note(struct births *births, const struct analysis_absentee *absentee, uint64_t now_ns);
-/* The process of a missing rank, by its number of analysis_absent_process(), made at the first call; NULL: nobody waits for
- * it, or no process of it was seen, or there is no memory. */
+/* The process of a missing rank, by its id of analysis_absent_process(), made at the first call. NULL: no rank waits for it, or
+ * no process of it was seen, or there is no memory. */
 struct process *births_process(struct births *births, analysis_process_id id);
-/* Missing ranks whose processes were seen: as analysis_suspects(). */
+/* Like analysis_suspects(), for missing ranks whose processes were seen. */
 size_t births_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room);
 void births_free(struct births *births);
-/* Opens and closes findings. others_live: who is told to live does so at this moment. */
+/* Opens and closes findings. others_live: processes recorded as alive were verified to be alive at this moment. */
 void births_tick(struct analysis *analysis, uint64_t now_ns, bool others_live);
 
 #endif

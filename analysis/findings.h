@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of findings: opened once, updated when something changed, closed, opened again under the same id. */
+/* The life cycle of findings: opened once, updated at changes, closed, and opened again under the same id. */
 #ifndef ANALYSIS_FINDINGS_H
 #define ANALYSIS_FINDINGS_H
 
@@ -7,27 +7,27 @@
 #include "analysis/record.h"
 
 enum {
-	FINDINGS_MAX = 128, /* open and remembered */
+	FINDINGS_MAX = 128, /* open and remembered findings together */
 };
 
 struct findings {
 	struct record *records[FINDINGS_MAX]; /* oldest first */
 	uint32_t count;
 	uint32_t opened; /* from warning up */
-	uint32_t ended;  /* processes of the job that had ended when the incidents were looked at last … */
-	bool told;       /* … and something was told since */
+	uint32_t ended;  /* processes of the job that had ended when the incidents were last checked … */
+	bool told;       /* … and a finding was reported since then */
 	const struct job *job;
 	analysis_emit *emit;
 	void *argument;
 };
 
-/* Takes the record: opens it, or updates the open one of the same kind and subject when it says something new. */
+/* Takes ownership of the record: opens it, or updates the open finding of the same kind and subject if it has changed. */
 void findings_tell(struct findings *findings, struct record *record, uint64_t now_ns);
 void findings_close(struct findings *findings, enum rw_kind kind, uint32_t subject, uint64_t now_ns);
 void findings_close_all(struct findings *findings, uint64_t now_ns);
-/* NULL when none is open. */
+/* The open finding of that kind and subject; NULL when none is open. */
 const struct record *findings_open(const struct findings *findings, enum rw_kind kind, uint32_t subject);
-/* Updates findings whose incident has grown: what follows from them was told, or ranks have ended. Last of a tick. */
+/* Updates findings whose incident has grown, because a consequence was reported or ranks have ended. Call it last in a tick. */
 void findings_tick(struct findings *findings, uint64_t now_ns);
 void findings_replay_open(struct findings *findings, uint64_t now_ns);
 void findings_free(struct findings *findings);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The GPUs of this machine: what was read of each in the last minutes, and its Xids. */
+/* The GPUs of this machine, with the readings of the last minutes and the Xids of each. */
 #ifndef ANALYSIS_GPUS_H
 #define ANALYSIS_GPUS_H
 
@@ -11,12 +11,12 @@
 #include "analysis/job.h"
 
 enum {
-	GPUS_MAX = 256,     /* beyond, further ones are not kept */
-	GPU_READINGS = 512, /* of a GPU: more than four minutes at two a second */
+	GPUS_MAX = 256,     /* further GPUs are not kept */
+	GPU_READINGS = 512, /* readings per GPU: more than four minutes at two a second */
 	GPU_XIDS = 32,
 	GPU_DROPS = 8, /* of memory in use */
 };
-#define GPU_SAME_XID_NS 5000000000u /* within this time, from whichever source: the same Xid */
+#define GPU_SAME_XID_NS 5000000000u /* events with one number within this time, from any source, are the same Xid */
 
 struct gpu_reading {
 	uint64_t at_ns;
@@ -27,14 +27,14 @@ struct gpu_reading {
 struct gpu_xid {
 	uint64_t first_ns, last_ns;
 	uint32_t number;
-	uint8_t sources; /* bit per enum analysis_gpu_source */
+	uint8_t sources; /* one bit per enum analysis_gpu_source */
 	int32_t pid;
 	char text[128];
 };
 
 struct gpu_memory_use {
-	int64_t peak;              /* while above the limit; 0 = below it */
-	uint64_t drops[GPU_DROPS]; /* when memory in use fell from above the limit, around */
+	int64_t peak;              /* largest use while above the limit; 0 = below it */
+	uint64_t drops[GPU_DROPS]; /* approximate times at which memory in use fell from above the limit */
 	uint32_t drop_count;
 };
 
@@ -43,7 +43,7 @@ struct gpu {
 	int64_t pci;      /* domain, bus, device as one number; -1 not known */
 	bool is_read;
 	struct analysis_gpu_state first, now; /* counters are compared with the first reading */
-	uint64_t slow_since_ns;               /* held back by its hardware without a break; 0 it is not */
+	uint64_t slow_since_ns;               /* since when its hardware has kept its clocks down without a break; 0: not now */
 	int64_t nvlink_before;                /* errors at nvlink_before_ns, about a minute ago */
 	uint64_t nvlink_before_ns;
 	struct gpu_reading readings[GPU_READINGS];
@@ -57,19 +57,19 @@ struct gpu {
 struct gpus {
 	struct gpu **items;
 	uint32_t count;
-	uint64_t in_call_since_ns; /* NVML; 0 in none */
+	uint64_t in_call_since_ns; /* since when NVML has been in one call; 0: in none */
 };
 
-/* 0, -EINVAL or -ENOMEM. */
+/* Return 0, -EINVAL or -ENOMEM, as analysis_add_gpu_state() and analysis_add_gpu_event(). */
 int gpus_add_state(struct gpus *gpus, const struct analysis_gpu_state *state);
 int gpus_add_event(struct gpus *gpus, const struct analysis_gpu_event *event);
 void gpus_free(struct gpus *gpus);
 
 /* The GPU that the rank runs on; NULL: nothing is known of it. */
 const struct gpu *gpus_of_rank(const struct gpus *gpus, const struct rank *rank);
-/* The GPU that this is; NULL likewise. */
+/* The GPU of this device; NULL: nothing is known of it. */
 const struct gpu *gpus_of_device(const struct gpus *gpus, const struct rw_device *device);
-/* The same, made where nothing is known of it; NULL: it has no address, there are too many, or no memory. */
+/* The same, but an entry is made where nothing is known of it. NULL: it has no address, there are too many, or no memory. */
 struct gpu *gpus_add_device(struct gpus *gpus, const struct rw_device *device);
 /* Reading 0 is the latest; NULL when it is not kept. */
 const struct gpu_reading *gpu_reading_at(const struct gpu *gpu, uint64_t age);

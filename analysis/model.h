@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What one analysis consists of. Known to the entry points and to the tests that look across its parts (stragglers,
- * hangs, findings); the parts below them see only their own. */
+/* The parts of one analysis. The entry points know it, and the tests that use several parts (stragglers, hangs, findings); the
+ * parts below them see only their own state. */
 #ifndef ANALYSIS_MODEL_H
 #define ANALYSIS_MODEL_H
 
@@ -30,7 +30,7 @@
 
 struct analysis {
 	bool post_mortem;
-	uint64_t now_ns, first_tick_ns; /* of the last and the first tick */
+	uint64_t now_ns, first_tick_ns; /* times of the last and the first tick */
 	struct lives lives;             /* the earlier ones */
 	struct job job;
 	struct instances instances;
@@ -41,7 +41,7 @@ struct analysis {
 	struct cells cells; /* of the account */
 	struct sums sums;   /* of the account */
 	struct transfers transfers;
-	uint64_t expiry_looked_ns; /* for communicators to give back */
+	uint64_t expiry_looked_ns; /* when it last searched for communicators to release */
 	struct hangs hangs;
 	struct gpus gpus;
 	struct ports ports;

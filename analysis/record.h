@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One finding with everything that it points to. Filled part by part by the test that reaches it. */
+/* One finding with everything that it points to. The test that makes the finding fills it in part by part. */
 #ifndef ANALYSIS_RECORD_H
 #define ANALYSIS_RECORD_H
 
@@ -19,7 +19,7 @@ enum {
 
 struct record {
 	struct rw_finding finding; /* points into the rest */
-	uint32_t subject;          /* the finder's own number for what it is about */
+	uint32_t subject;          /* the test's own number for what the finding is about */
 	uint64_t told_ns;
 	bool open;
 	int32_t *ranks, *waiting;
@@ -45,41 +45,43 @@ struct record {
 	uint32_t chain_hash; /* analysis/incident.h */
 };
 
-/* A finding about these ranks (indices into job->ranks); NULL on lack of memory. */
+/* Makes a finding about these ranks (indices into job->ranks); NULL on lack of memory. */
 struct record *record_new(const struct job *job, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks,
 			  uint32_t count);
-/* One of the ranks that a finding is about, where the finder has no box of it. uuid: 16 bytes, NULL not known. */
+/* One of the ranks that a finding is about, where the test has no box of it. uuid: 16 bytes; NULL: not known. */
 struct record_subject {
 	int32_t world_rank;
 	const char *host;
 	int32_t pid;
 	const uint8_t *uuid;
 };
-/* About ranks in order of their numbers; copied. The job is left to the caller. NULL on lack of memory. */
+/* Makes a finding about ranks in ascending order; the subjects are copied. The caller fills in the job. NULL on lack of
+ * memory. */
 struct record *record_new_named(enum rw_kind kind, enum rw_scope scope, const struct record_subject *subjects, uint32_t count);
-/* About one rank without a black box; pid 0: none. */
+/* Makes a finding about one rank without a black box; pid 0: none. */
 struct record *record_new_absent(const struct job *job, enum rw_kind kind, int32_t world_rank, const char *host,
 				 int32_t pid);
 void record_free(struct record *record);
-/* World ranks, ascending; copied. 0 or -ENOMEM. */
+/* Sets the waiting ranks: world ranks, ascending, which are copied. Returns 0 or -ENOMEM. */
 int record_set_waiting_worlds(struct record *record, const int32_t *world_ranks, uint32_t count);
-/* The communicator's seen ranks without those of the finding: who waited. Sets late.waiting and victims. */
+/* Sets late.waiting and victims: of these ranks (of the communicator, and seen) those that the finding is not about. */
 int record_set_waiting(struct record *record, const struct job *job, const uint32_t *ranks, uint32_t count);
 void record_set_operation(struct record *record, const struct job *job, const struct instance *instance,
 			  enum rw_phase phase);
 void record_set_cause(struct record *record, const struct intern *intern, const struct process *process,
 		      const struct cause *cause);
-/* waited_ns: the longest wait so far; counting: it is still going on. */
+/* waited_ns: the longest wait so far, if it is still in progress. */
 void record_set_watchdog(struct record *record, const struct process *process, bool first_step_done,
 			 uint64_t waited_ns);
-/* Cause and advice in words that are not made from a thread's evidence. */
+/* Sets cause and advice as given texts that are not made from a thread's evidence. */
 void record_set_words(struct record *record, enum rw_cause_class class_, const char *cause, const char *advice);
-/* ms < 0: no duration. Strings of `what` are copied, `source` is static; beyond RECORD_EVIDENCE pieces are left out. */
+/* Adds a piece of evidence. ms < 0: no duration. `what` is copied, `source` must be static. Pieces beyond RECORD_EVIDENCE are
+ * left out. */
 void record_add_evidence(struct record *record, const char *source, double ms, const char *what);
-/* What was scanned of this member's operation. */
+/* Sets what was scanned of this member's operation. */
 void record_set_values(struct record *record, const struct instance *instance, uint32_t member, enum value_side side,
 		       enum rw_values_origin origin);
-/* Sets first_seen: when the member's operation was over, and how long ago that was. */
+/* Sets first_seen, when the member's operation was over, and how long ago that was. */
 void record_set_seen(struct record *record, const struct instance *instance, uint32_t member, uint64_t now_ns);
 void record_add_missing(struct record *record, const char *what);
 

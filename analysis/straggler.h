@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which rank is late again and again: docs/analysis.md, "Straggler". */
+/* Finds ranks that are late repeatedly: docs/analysis.md, "Straggler". */
 #ifndef ANALYSIS_STRAGGLER_H
 #define ANALYSIS_STRAGGLER_H
 
@@ -15,9 +15,9 @@
 
 enum {
 	STRAGGLER_STEPS = 64,      /* steps of history per rank */
-	STRAGGLER_PACE = 20,       /* steps whose median is how long one takes */
-	STRAGGLER_REACH = 3,       /* steps back that a cause is looked for in */
-	STRAGGLER_HISTORY_MIN = 5, /* instances without which a pipelined rank has no history */
+	STRAGGLER_PACE = 20,       /* steps whose median is the usual step time */
+	STRAGGLER_REACH = 3,       /* how many steps back a cause is searched */
+	STRAGGLER_HISTORY_MIN = 5, /* fewest instances that are a history of a pipelined rank */
 	STRAGGLER_CLEAN = 5,       /* steps in a row that close the finding */
 	STRAGGLER_OWN_WORK = 8,    /* instances at a place whose work is a pipelined rank's own history … */
 	STRAGGLER_PASSES = 64,     /* of a pipeline, seen, before what may be passes is taken for steps */
@@ -29,20 +29,20 @@ enum {
 #define STRAGGLER_SEEN_SHARE    0.5 /* of its lateness that a cause explains, which then tells it before chance is excluded */
 #define STRAGGLER_HELD_SHARE 0.9 /* … and so much of it, where it sleeps, or waits for another thread or process that was seen to end that */
 
-/* What a rank's lateness cost in one step. */
+/* Cost of a rank's lateness in one step. */
 struct blame {
 	uint64_t step, late_ns;
-	uint64_t shown_ns; /* of it, what others cannot have been late by as well without being seen */
-	uint64_t host_ns, device_most_ns; /* of it: the host's, and the longest of the device's */
+	uint64_t shown_ns; /* the part of it by which others cannot have been late, too, without being seen */
+	uint64_t host_ns, device_most_ns; /* parts of it: the host's, and the longest of the device's */
 	uint64_t worst_ns; /* its longest lateness at once, … */
-	const struct instance *worst; /* … where, while that has this serial */
+	const struct instance *worst; /* … and its instance, as long as that has this serial */
 	uint32_t serial;
 	uint32_t member : 30;
-	bool untold : 1; /* of something whose step may have another number, or before there was a history to measure it by */
-	bool partly : 1; /* it took part in operations of this step in which nobody could be seen late: it may have been later */
+	bool untold : 1; /* its step may have another number, or there was no history yet to measure it by */
+	bool partly : 1; /* some of its operations of this step show no lateness of any rank: it may have been later */
 };
 
-/* How much of a rank's lateness may be a wait that nobody saw. What is older counts less with each late step. */
+/* How much of a rank's lateness may be an unseen wait. The weight of older steps decreases with each late step. */
 struct veil {
 	uint64_t step, late_ns, veiled_ns; /* veiled: at operations that are OPERATION_VEILED */
 };
@@ -57,14 +57,14 @@ struct suspect {
 	struct operation last_operation;                 /* … but its own */
 	uint64_t step;                                   /* of the latest lateness */
 	uint32_t host;
-	uint32_t group; /* analysis/alike.h: it is compared with ranks of the same */
-	uint64_t striking_ns;  /* start of the instance at which it was worth to ask why it is late; 0 = it is not */
-	uint64_t decided_ns;   /* start of the instance at which a test said so; 0 = not suspected */
+	uint32_t group; /* analysis/alike.h: it is compared with ranks of the same group */
+	uint64_t striking_ns;  /* start of the instance at which it became worth finding out why it is late; 0 = it is not */
+	uint64_t decided_ns;   /* start of the instance at which a test decided that it is late; 0 = not suspected */
 	uint64_t candidate_ns; /* tick at which that was first seen; 0 = not yet */
 	uint64_t told_ns;
-	uint64_t since_step, before_ns; /* the first late one, 0 not known; and how long steps took before, 0 not known */
-	bool untold;    /* since_step may be another */
-	uint32_t clean; /* steps in a row */
+	uint64_t since_step, before_ns; /* the first late step, and how long steps took before; each 0: not known */
+	bool untold;    /* since_step may have another number */
+	uint32_t clean; /* steps in a row without lateness */
 	uint64_t ended_step; /* `step` when the last one ended */
 	bool open;
 	struct intermittent intermittent;
@@ -93,7 +93,7 @@ struct stragglers {
 	struct places *places; /* by process */
 	uint32_t places_count;
 	struct pace pace;
-	double noise_lasts;       /* of noise so much may be left a step later, until it has shown otherwise; 0: EXCURSION_LASTS */
+	double noise_lasts;       /* assumed share of noise that is left a step later, until data show otherwise; 0: EXCURSION_LASTS */
 	uint32_t clock;           /* process whose first operation starts a step; JOB_NONE none yet */
 	uint32_t numberings;      /* counts how often steps were numbered anew */
 	uint64_t first_step;      /* accounted for; 0 none */
@@ -105,27 +105,27 @@ struct stragglers {
 
 struct analysis;
 
-/* A judged instance whose place in the step is known: each instance once. */
+/* Takes a judged instance whose place in the step is known. Call it once for each instance. */
 void straggler_account(struct analysis *analysis, struct instance *instance);
-/* A step costs at least this much to be late: STRAGGLER_COST_MIN_NS or STRAGGLER_SHARE_MIN of it. */
+/* The least cost at which a rank counts as late in a step: STRAGGLER_COST_MIN_NS or STRAGGLER_SHARE_MIN of the step. */
 uint64_t straggler_limit_ns(uint64_t step_ns);
-/* All 0 where the rank was in time, or nobody remembers. */
+/* The cost in that step; all 0 where the rank was in time, or the step is no longer kept. */
 struct blame straggler_blame(const struct suspect *suspect, uint64_t step);
-/* Of that, what it was late by beyond what nobody sees of others. */
+/* shown_ns of that cost. */
 static inline uint64_t straggler_shown_ns(const struct suspect *suspect, uint64_t step)
 {
 	const struct blame *blame = &suspect->blames[step % STRAGGLER_STEPS];
 
 	return blame->step == step ? blame->shown_ns : 0;
 }
-/* In which its cause is looked for: until it arrived, or until its host had launched what it came so late with, which has work
- * of its own before it on the GPU. */
+/* The window in which the cause of an operation's lateness is searched. It ends when the rank arrived, or when its host had
+ * launched the late operation, if that has other work of the rank before it on the GPU. */
 struct cause_window straggler_window(const struct operation *operation);
-/* … since its previous launch. */
+/* The same, but the window begins at the previous launch. */
 struct cause_window straggler_host_window(const struct operation *operation);
-/* From now on it is suspected; at_ns: since it could be known. */
+/* From now on the rank is suspected; at_ns: since when that could be known. */
 void straggler_decide(struct suspect *suspect, uint64_t at_ns);
-/* Is a cause seen for so much of its lateness that this is no chance? */
+/* Whether a cause is seen for so much of its lateness that it is not chance. */
 bool straggler_is_explained(struct analysis *analysis, uint32_t rank);
 /* Opens, updates and closes findings. */
 void straggler_tick(struct analysis *analysis, uint64_t now_ns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What came of bad values: how much a finding about them weighs is told by that, and not by their kind. Padding and
- * masks reach no sum over ranks; what a loss scale made too large is gone in the next step: docs/analysis.md, "What
- * came of it".
+ * The consequences of bad values, which decide the severity of a finding about them; their kind does not. Padding and masks
+ * reach no sum over ranks, and overflows of a too large loss scale are gone in the next step: docs/analysis.md, "What came
+ * of it".
  */
 #ifndef ANALYSIS_AFTERMATH_H
 #define ANALYSIS_AFTERMATH_H
@@ -12,8 +12,8 @@
 
 #include "analysis/origin_story.h"
 
-#define AFTERMATH_STEPS   2            /* so many steps in a row a loss scale may be too large */
-#define AFTERMATH_WAIT_NS 30000000000u /* or three steps: then what has not been seen is not going to be */
+#define AFTERMATH_STEPS   2            /* most steps in a row in which a loss scale may be too large */
+#define AFTERMATH_WAIT_NS 30000000000u /* or three steps: consequences not seen by then are not expected any more */
 
 enum aftermath {
 	AFTERMATH_OPEN,     /* it is too early to say */
@@ -21,14 +21,14 @@ enum aftermath {
 	AFTERMATH_NUMBERS,  /* … but only of numbers outside of the training steps: an evaluation's */
 	AFTERMATH_HARMLESS, /* all came round once more, and no such result was bad */
 	AFTERMATH_SCALED,   /* fp16 on several ranks, and the same places were clean again at once */
-	AFTERMATH_UNSEEN,   /* nobody saw what came of it */
+	AFTERMATH_UNSEEN,   /* the consequences were not seen */
 };
 
-/* waited: no more is to be expected. */
+/* Judges the consequences so far. waited: no more are to be expected. */
 enum aftermath aftermath_judge(const struct analysis *analysis, const struct origin_story *story, bool waited);
 /* It is told: where its ranks had it last, analysis/stains.h. */
 void aftermath_stain(struct analysis *analysis, const struct origin_story *story);
-/* The story's bad values so far are nobody's fault from now on. learn: and their places in the step are usually bad. */
+/* From now on no rank is blamed for the story's bad values so far. learn: their places in the step also count as usually bad. */
 void aftermath_excuse(const struct analysis *analysis, const struct origin_story *story, bool learn);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which ranks do the same at the same place, from who is in which communicators. Ranks that share a collective communicator
- * do, and so do theirs, unless two of its members send to each other, directly or through others: those may be stages of a
- * pipeline, whose work differs. So the ranks of one stage in all replicas are alike, and those of two stages never.
+ * Finds which ranks do the same work at the same place, from the members of the communicators. Ranks that share a collective
+ * communicator are alike, and this is transitive. An exception is a communicator of which two members send to each other,
+ * directly or through others: those may be stages of a pipeline, whose work differs. So the ranks of one stage are alike in
+ * all replicas, and ranks of two stages never are.
  */
 #ifndef ANALYSIS_ALIKE_H
 #define ANALYSIS_ALIKE_H
 
 #include "analysis/job.h"
 
-/* groups: by rank, job->rank_count of them; alike are those with the same number. 0 or -ENOMEM. */
+/* Fills groups, one number for each of the job->rank_count ranks; ranks with equal numbers are alike. Returns 0 or -ENOMEM. */
 int alike_find(const struct job *job, uint32_t *groups);
 
 #endif

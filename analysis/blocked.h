@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The stretches in which the threads of a process did not run, put together of the pieces of evidence that show them. */
+/* The periods in which the threads of a process did not run, combined from the pieces of evidence that show them. */
 #ifndef ANALYSIS_BLOCKED_H
 #define ANALYSIS_BLOCKED_H
 
@@ -8,17 +8,17 @@
 #include "analysis/evidence.h"
 
 enum {
-	BLOCKED_OF_THREAD = 6, /* stretches of one thread that are told: the newest */
-	BLOCKED_MOST = 64,     /* of all threads */
+	BLOCKED_OF_THREAD = 6, /* most periods that are returned per thread: the newest */
+	BLOCKED_MOST = 64,     /* most periods of all threads */
 };
-#define BLOCKED_LEAST_NS UINT64_C(10000000) /* shorter ones are not told */
+#define BLOCKED_LEAST_NS UINT64_C(10000000) /* shorter periods are left out */
 
 struct blocked {
-	const struct evidence_piece *piece; /* the newest of it that knows most: stack, then file */
+	const struct evidence_piece *piece; /* the newest piece of the period with the most information: stack, then file */
 	uint64_t start_ns, end_ns;
 };
 
-/* Newest first, into list[BLOCKED_MOST]; returns how many. Pieces of the same wait that touch are one stretch. */
+/* Fills list[BLOCKED_MOST], newest first. Returns how many there are. Adjoining pieces of the same wait are one period. */
 size_t blocked_find(const struct evidence *evidence, struct blocked *list);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranks that wait for each other: one stands in an operation for a rank that stands in another one, mostly on another communicator,
- * for the next, and the last for the first. None of them can come, and none is to blame alone. docs/analysis.md, "Hang and gone".
+ * Finds circles of ranks that wait for each other. One rank waits in an operation for a second one, which waits in another operation,
+ * mostly on another communicator, for the next, and so on; the last waits for the first. None of them can arrive, and none is the only
+ * one at fault. docs/analysis.md, "Hang and gone".
  */
 #ifndef ANALYSIS_CIRCLE_H
 #define ANALYSIS_CIRCLE_H
@@ -12,7 +13,7 @@
 #include "analysis/waiting.h"
 
 enum {
-	CIRCLE_RANKS_MAX = 64, /* a longer one is not looked for */
+	CIRCLE_RANKS_MAX = 64, /* longer circles are not searched */
 };
 
 struct circle_link {
@@ -28,11 +29,11 @@ struct circle {
 
 struct analysis;
 
-/* One that nobody outside of it can open: each of its ranks lives and waits nowhere but for others. False: there is none, or no
- * memory. Good for as long as `waiting` is. */
+/* Finds a circle that no rank outside of it can open: each of its ranks lives and does nothing but wait for others. False: there is
+ * none, or no memory. The circle is valid as long as `waiting`. */
 bool circle_find(const struct waiting *waiting, const struct job *job, struct circle *circle);
-/* Opens, updates and closes the finding. is_blamed: others wait for a rank that waits for nobody, so there is no circle to tell.
- * True while a circle is told. */
+/* Opens, updates and closes the finding. is_blamed: others wait for a rank that does not wait itself, so no circle is reported.
+ * True while a circle is reported. */
 bool circle_tick(struct analysis *analysis, const struct waiting *waiting, bool is_blamed, uint64_t now_ns);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock that the threads of a process pass on in short turns. Python's is one: whoever wants it waits 5 ms at a time,
- * the interpreter's switch interval, until it is free, and any other thread may be faster. Told from waits that the
- * kernel summed; without wakers, as from samples, nobody can tell.
+ * Finds a lock that the threads of a process pass on in short turns, such as Python's GIL: a thread that wants it waits 5 ms
+ * at a time, the interpreter's switch interval, until it is free, and any other thread may be faster. It is found from waits
+ * that the kernel summed. Samples have no wakers, so it cannot be found from them.
  */
 #ifndef ANALYSIS_CONVOY_H
 #define ANALYSIS_CONVOY_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranks that call different collectives at the same place of a communicator's order: docs/analysis.md, "Desync". */
+/* Finds ranks that call different collectives at the same place in a communicator's order: docs/analysis.md, "Desync". */
 #ifndef ANALYSIS_DESYNC_H
 #define ANALYSIS_DESYNC_H
 
@@ -9,13 +9,13 @@
 #include "analysis/call_order.h"
 #include "analysis/job.h"
 
-#define DESYNC_SETTLE_NS 500000000u /* for the black boxes' counts to be read again: they show what was not seen */
-#define DESYNC_WAIT_NS   2000000000u /* for the calls of the ranks that have not come to the place yet */
+#define DESYNC_SETTLE_NS 500000000u /* waits this long until the black boxes' counts were read again, which show unseen calls */
+#define DESYNC_WAIT_NS   2000000000u /* waits this long for the calls of ranks that have not reached the place yet */
 
-/* Operations that its black box announced and nobody has seen: those before the reader came, and lost ones. The box's count is read before
- * its operations: less than 0 where some came between. */
+/* Number of operations that the member's black box counts but that were not seen: those before the reader started, and lost ones. The
+ * box's count is read before its operations, so the result is less than 0 where some came in between. */
 int64_t desync_unseen(const struct member *member, const struct caller *caller);
-/* Tells of each communicator whose ranks have parted, once. */
+/* Reports each communicator whose ranks call different collectives, once. */
 void desync_tick(struct analysis *analysis, uint64_t now_ns);
 
 #endif

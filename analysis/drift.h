@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Magnitudes that go where they have not been, at one place in the step over steps: docs/analysis.md, "Drift". */
+/* Finds magnitudes that leave their usual range at one place in the step, over steps: docs/analysis.md, "Drift". */
 #ifndef ANALYSIS_DRIFT_H
 #define ANALYSIS_DRIFT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DRIFT_HISTORY      8    /* times at a place, before anything is compared with them */
+#define DRIFT_HISTORY      8    /* times at a place before anything is compared with them */
 #define DRIFT_IN_A_ROW     3    /* times beyond, then it is told */
 #define DRIFT_PART         2.0f /* binades (× 4) beyond the largest distance from the others so far */
 #define DRIFT_OTHERS_MIN   2    /* ranks to compare with */
@@ -27,9 +27,9 @@ struct drifts {
 };
 
 void drift_judge(struct analysis *analysis, struct instance *instance, uint64_t now_ns);
-/* Step since which this rank's magnitudes differ from the others'; 0 they do not. */
+/* The step since which this rank's magnitudes differ from the others'; 0: they do not. */
 uint64_t drift_parted_since(const struct analysis *analysis, uint32_t rank);
-/* Have the values that this member brings to this place been growing towards the end of their type? */
+/* Whether this member's inputs at this place have been growing towards the limit of their type. */
 bool drift_is_rising(const struct instance *instance, uint32_t member);
 void drifts_free(struct drifts *drifts);
 

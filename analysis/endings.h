@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who ended first when all ranks end at nearly the same time: docs/analysis.md, "Ended together". */
+/* Finds which rank ended first when all ranks end at nearly the same time: docs/analysis.md, "Ended together". */
 #ifndef ANALYSIS_ENDINGS_H
 #define ANALYSIS_ENDINGS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the threads of one process were seen waiting for: the latest pieces, compact, oldest overwritten. */
+/* Evidence of what the threads of one process waited for: the latest pieces in compact form; the oldest are overwritten. */
 #ifndef ANALYSIS_EVIDENCE_H
 #define ANALYSIS_EVIDENCE_H
 
@@ -14,10 +14,10 @@ enum {
 
 struct evidence_piece {
 	uint64_t start_ns, end_ns; /* a sample stands for [start, end] */
-	uint64_t run_queue_ns;     /* of it: without a CPU */
-	uint64_t blocked_ns;       /* of it: in one of many short waits … */
+	uint64_t run_queue_ns;     /* part of it that the thread was runnable without a CPU */
+	uint64_t blocked_ns;       /* part of it in one of many short waits … */
 	uint64_t longest_ns;       /* … and the longest of these; ANALYSIS_WAIT_SHORT only */
-	uint64_t cpu_ns;           /* of it: on a CPU; samples only */
+	uint64_t cpu_ns;           /* part of it on a CPU; samples only */
 	uint64_t device;
 	uint32_t tid, waker_tid;
 	int32_t waker_pid;
@@ -37,17 +37,17 @@ struct evidence_thread {
 };
 
 struct evidence {
-	struct evidence_piece *pieces; /* made with the first piece */
+	struct evidence_piece *pieces; /* allocated with the first piece */
 	uint64_t count;                /* pieces ever; piece i is at i % EVIDENCE_ROOM */
 	struct evidence_thread threads[EVIDENCE_THREADS];
 };
 
-/* 0 or -ENOMEM. */
+/* Adds a piece, which is copied. Returns 0 or -ENOMEM. */
 int evidence_add(struct evidence *evidence, struct intern *intern, const struct analysis_wait *wait);
 /* Number of pieces kept; evidence_at(…, 0) is the latest. */
 uint64_t evidence_kept(const struct evidence *evidence);
 const struct evidence_piece *evidence_at(const struct evidence *evidence, uint64_t age);
-/* Since when nothing that was added has been overwritten; 0 = ever. */
+/* The time since which no piece has been overwritten; 0 = none ever was. */
 uint64_t evidence_since_ns(const struct evidence *evidence);
 void evidence_free(struct evidence *evidence);
 

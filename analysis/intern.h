@@ -17,9 +17,9 @@ struct intern {
 	size_t slot_count, string_count;
 };
 
-/* At most `size` bytes of `text` up to its terminator. 0 when it is empty or there is no room. */
+/* Adds at most `size` bytes of `text`, up to its terminator. Returns its id; 0 when it is empty or there is no room. */
 intern_id intern_add(struct intern *intern, const char *text, size_t size);
-/* Valid until the next intern_add(). Never NULL. */
+/* The string of an id, never NULL, valid until the next intern_add(). */
 const char *intern_text(const struct intern *intern, intern_id id);
 void intern_free(struct intern *intern);
 

@@ -64,13 +64,14 @@ struct record *record_new_absent(const struct job *job, enum rw_kind kind, int32
 void record_free(struct record *record);
 /* Sets the waiting ranks: world ranks, ascending, which are copied. Returns 0 or -ENOMEM. */
 int record_set_waiting_worlds(struct record *record, const int32_t *world_ranks, uint32_t count);
-/* Sets late.waiting and victims: of these ranks (of the communicator, and seen) those that the finding is not about. */
+/* Sets late.waiting and victims to these ranks (indices into job->ranks): the communicator's seen ranks without those of the
+ * finding. Returns 0 or -ENOMEM. */
 int record_set_waiting(struct record *record, const struct job *job, const uint32_t *ranks, uint32_t count);
 void record_set_operation(struct record *record, const struct job *job, const struct instance *instance,
 			  enum rw_phase phase);
 void record_set_cause(struct record *record, const struct intern *intern, const struct process *process,
 		      const struct cause *cause);
-/* waited_ns: the longest wait so far, if it is still in progress. */
+/* Sets the watchdog of the process, where one is known. waited_ns: the longest wait so far. */
 void record_set_watchdog(struct record *record, const struct process *process, bool first_step_done,
 			 uint64_t waited_ns);
 /* Sets cause and advice as given texts that are not made from a thread's evidence. */

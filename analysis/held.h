@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A process that a call of rankwatch's own plugin holds up: docs/analysis.md, "Held up". */
+/* Finds a process that is blocked in a call of rankwatch's own plugin: docs/analysis.md, "Held up". */
 #ifndef ANALYSIS_HELD_H
 #define ANALYSIS_HELD_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The time that a job would win if a rank were like the others. docs/analysis.md, "Lost time". */
+/* The time that a job would gain if a rank were like the others. docs/analysis.md, "Lost time". */
 #ifndef ANALYSIS_LOST_TIME_H
 #define ANALYSIS_LOST_TIME_H
 
@@ -9,8 +9,8 @@
 #include "analysis/instances.h"
 #include "analysis/job.h"
 
-/* Replays the finished instances from first_step on without the lateness of the ranks marked in `healed` (by rank):
- * how much earlier the last instance starts. */
+/* Replays the finished instances from first_step on without the lateness of the ranks marked in `healed` (by rank). Returns by
+ * how many ns the last instance starts earlier. */
 uint64_t lost_time_replay(const struct instances *instances, uint64_t first_step, const bool *healed);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranks whose control group is at its memory limit again and again while most of it is no page cache: what comes next is
- * swap, or the OOM killer. Page cache fills limits in healthy jobs, too, and being at the limit then costs nothing: so both
- * must be.
+ * Finds ranks whose control group reaches its memory limit repeatedly while most of its memory is not page cache: then swap or
+ * the OOM killer comes next. In healthy jobs page cache fills limits, too, and being at the limit then costs nothing. So both
+ * conditions must hold.
  */
 #ifndef ANALYSIS_MEMORY_LIMIT_H
 #define ANALYSIS_MEMORY_LIMIT_H
@@ -13,7 +13,7 @@
 
 struct process;
 
-#define MEMORY_LIMIT_SHARE    0.9 /* of the limit is held */
+#define MEMORY_LIMIT_SHARE    0.9 /* share of the limit that is in use and not page cache */
 #define MEMORY_LIMIT_HITS_NS  10000000000u /* within this time … */
 #define MEMORY_LIMIT_CLEAN_NS 60000000000u /* without a hit: closed */
 enum { MEMORY_LIMIT_HITS = 3 /* … so many looks found new hits */ };
@@ -30,7 +30,7 @@ struct memory_groups {
 	uint32_t count;
 };
 
-/* 0 or -ENOMEM. */
+/* Takes the state of a process's group. Returns 0 or -ENOMEM. */
 int memory_limit_note(struct memory_groups *groups, struct process *process, const struct analysis_memory_state *state);
 /* Opens and closes findings of kind memory. */
 void memory_limit_tick(struct analysis *analysis, uint64_t now_ns);

@@ -34,7 +34,7 @@ enum {
 	EXCURSION_ROW_MAX = 8,
 	EXCURSION_ROW_LONGER = 12, /* but not in three quarters of so many */
 	EXCURSION_ROW_AFTER = 24, /* … of the job, … */
-	EXCURSION_ROW_LASTS = 3,  /* … where noise lasts for less, … */
+	EXCURSION_ROW_LASTS = 3,  /* … where noise lasts for no longer, … */
 	EXCURSION_ROW_MARGIN = 10, /* times as little chance as is asked for: ranks are never quite alike */
 	EXCURSION_ROW_TELLING = 5, /* … as so many late steps of the others show */
 	EXCURSION_EARLY = 24, /* steps of the job: until then … */

@@ -429,7 +429,7 @@ void account_note(struct account *account, struct instance *instance)
 /* When the last one came; of one that was not judged, when it was called. */
 static uint64_t time_of(const struct account_entry *entry)
 {
-	return entry->instance->start_ns ? entry->instance->start_ns : entry->instance->born_ns;
+	return entry->instance->start_ns ? entry->instance->start_ns : entry->instance->created_ns;
 }
 
 static int by_time(const void *left, const void *right)

@@ -108,7 +108,7 @@ int analysis_add_progress(struct analysis *analysis, analysis_process_id id, uin
 /* Of the job, or of a rank that others wait for before it has a box. */
 static struct process *seen_process(struct analysis *analysis, analysis_process_id id)
 {
-	return id >= ANALYSIS_ABSENT_PROCESS ? births_process(&analysis->births, id) : job_process(&analysis->job, id);
+	return id >= ANALYSIS_ABSENT_PROCESS ? inits_process(&analysis->inits, id) : job_process(&analysis->job, id);
 }
 
 int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wait)
@@ -206,17 +206,17 @@ int analysis_set_init(struct analysis *analysis, analysis_process_id id, const s
 
 void analysis_set_absentee(struct analysis *analysis, const struct analysis_absentee *absentee, uint64_t now_ns)
 {
-	births_note(&analysis->births, absentee, now_ns);
+	inits_note(&analysis->inits, absentee, now_ns);
 }
 
 size_t analysis_absentees(const struct analysis *analysis, int32_t *world_ranks, size_t room)
 {
-	return births_missing(&analysis->job, world_ranks, room);
+	return inits_missing(&analysis->job, world_ranks, room);
 }
 
-void analysis_tell_births(struct analysis *analysis, uint64_t now_ns)
+void analysis_report_inits(struct analysis *analysis, uint64_t now_ns)
 {
-	births_tick(analysis, now_ns, true);
+	inits_tick(analysis, now_ns, true);
 }
 
 int analysis_add_gpu_state(struct analysis *analysis, const struct analysis_gpu_state *state)
@@ -271,7 +271,7 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	sums_tick(analysis, now_ns);
 	transfer_tick(analysis, now_ns);
 	hang_tick(analysis, now_ns);
-	births_tick(analysis, now_ns, !analysis->post_mortem);
+	inits_tick(analysis, now_ns, !analysis->post_mortem);
 	held_tick(analysis, now_ns);
 	desync_tick(analysis, now_ns);
 	pair_tick(analysis, now_ns);
@@ -290,7 +290,7 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)
 {
 	size_t count = hang_suspects(analysis, suspects, room), kept = count < room ? count : room;
-	return count + births_suspects(analysis, suspects ? suspects + kept : NULL, room - kept);
+	return count + inits_suspects(analysis, suspects ? suspects + kept : NULL, room - kept);
 }
 
 size_t analysis_wanted_details(const struct analysis *analysis, struct analysis_detail *details, size_t room)

@@ -505,7 +505,7 @@ void analysis_set_absentee(struct analysis *analysis, const struct analysis_abse
 void analysis_tick(struct analysis *analysis, uint64_t now_ns);
 /* Call this after everything from black boxes was added, if their processes have just been seen alive. A process that waits
  * in the init of a communicator leaves no sign of life in its box, but has waited until now. */
-void analysis_tell_births(struct analysis *analysis, uint64_t now_ns);
+void analysis_report_inits(struct analysis *analysis, uint64_t now_ns);
 
 /* Fills at most `room` suspects. Returns how many there are. */
 size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room);

@@ -66,7 +66,7 @@ static void finish(struct analysis *analysis, struct instance *instance)
 	lateness_judge(&analysis->job, instance);
 	close_host_operations(instance);
 	uint64_t wait_ns =
-	    instance->born_ns && instance->start_ns > instance->born_ns ? instance->start_ns - instance->born_ns : 0;
+	    instance->created_ns && instance->start_ns > instance->created_ns ? instance->start_ns - instance->created_ns : 0;
 	if (wait_ns > analysis->stragglers.longest_wait_ns)
 		analysis->stragglers.longest_wait_ns = wait_ns;
 	if (instance->place_member != JOB_NONE)

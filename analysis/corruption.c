@@ -94,7 +94,7 @@ static enum rw_confidence trust(const struct instance *instance, const struct di
 static uint32_t faulty_end(const struct analysis *analysis, const struct instance *instance)
 {
 	const struct communicator *communicator = instance->communicator;
-	uint64_t at_ns = instance->start_ns ? instance->start_ns : instance->born_ns;
+	uint64_t at_ns = instance->start_ns ? instance->start_ns : instance->created_ns;
 	bool alone = instance->source == instance->target;
 	uint32_t faulty = JOB_NONE;
 

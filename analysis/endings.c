@@ -259,7 +259,7 @@ static bool is_explained(const struct findings *findings, const struct process *
 	for (uint32_t i = 0; i < findings->count; i++) {
 		const struct record *record = findings->records[i];
 		if (record->open && record->finding.severity == RW_CRITICAL &&
-		    record->finding.first_seen_ns >= first->born_ns)
+		    record->finding.first_seen_ns >= first->created_ns)
 			return true;
 	}
 	return false;

@@ -114,15 +114,15 @@ static const struct instance *oldest_open(const struct communicator *communicato
 {
 	const struct instance *oldest = NULL;
 	for (const struct instance *at = communicator->unfinished_first; at; at = at->next)
-		if ((!oldest || at->born_ns < oldest->born_ns) && flight_is_open(at))
+		if ((!oldest || at->created_ns < oldest->created_ns) && flight_is_open(at))
 			oldest = at;
 	return oldest;
 }
 
-static int by_birth(const void *left, const void *right)
+static int by_creation(const void *left, const void *right)
 {
 	const struct instance *a = *(const struct instance *const *)left, *b = *(const struct instance *const *)right;
-	return (a->born_ns > b->born_ns) - (a->born_ns < b->born_ns);
+	return (a->created_ns > b->created_ns) - (a->created_ns < b->created_ns);
 }
 
 void flights_visit(const struct analysis *analysis, analysis_flight_visit *visit, void *argument)
@@ -137,7 +137,7 @@ void flights_visit(const struct analysis *analysis, analysis_flight_visit *visit
 		if (oldest)
 			open[count++] = oldest;
 	}
-	qsort(open, count, sizeof(*open), by_birth);
+	qsort(open, count, sizeof(*open), by_creation);
 	for (size_t i = 0; i < count; i++)
 		visit_one(job, open[i], visit, argument);
 	free(open);

@@ -46,12 +46,12 @@ static void consider(struct verdict *verdict, enum rw_severity severity, uint64_
 }
 
 /* A log that is read when all is over tells of later ones, too. */
-static bool is_of_run(const struct gpu_xid *xid, uint64_t born_ns, uint64_t now_ns)
+static bool is_of_run(const struct gpu_xid *xid, uint64_t created_ns, uint64_t now_ns)
 {
-	return xid->last_ns + GPU_XID_BEFORE_NS >= born_ns && xid->first_ns <= now_ns;
+	return xid->last_ns + GPU_XID_BEFORE_NS >= created_ns && xid->first_ns <= now_ns;
 }
 
-static void consider_xids(const struct gpu *gpu, uint64_t born_ns, uint64_t now_ns, struct verdict *verdict)
+static void consider_xids(const struct gpu *gpu, uint64_t created_ns, uint64_t now_ns, struct verdict *verdict)
 {
 	uint32_t kept = gpu->xid_count < GPU_XIDS ? gpu->xid_count : GPU_XIDS;
 
@@ -60,7 +60,7 @@ static void consider_xids(const struct gpu *gpu, uint64_t born_ns, uint64_t now_
 		const struct gpu_xid *seen = gpu_xid_at(gpu, kept);
 		struct xid xid = xid_find(seen->number, seen->text);
 
-		if (!is_of_run(seen, born_ns, now_ns) ||
+		if (!is_of_run(seen, created_ns, now_ns) ||
 		    (xid.severity < RW_CRITICAL && seen->last_ns + GPU_XID_KEEP_NS < now_ns) ||
 		    (verdict->any && xid.severity <= verdict->severity))
 			continue;
@@ -185,7 +185,7 @@ static void judge(struct analysis *analysis, uint32_t at, uint32_t *ranks, uint6
 	if (!count)
 		return; /* no matter of this job */
 	consider_errors(gpu, &health);
-	consider_xids(gpu, analysis->job.ranks[ranks[0]].process->born_ns, now_ns, &health);
+	consider_xids(gpu, analysis->job.ranks[ranks[0]].process->created_ns, now_ns, &health);
 	consider_slowness(gpu, now_ns, &health);
 	judge_memory(gpu, now_ns, &memory);
 	settle(analysis, gpu, RW_KIND_GPU, at, ranks, count, &health, now_ns);
@@ -202,9 +202,9 @@ uint32_t gpu_finding_xids(const struct analysis *analysis)
 
 		if (!ranks_on(analysis, gpu, ranks))
 			continue;
-		uint64_t born_ns = analysis->job.ranks[ranks[0]].process->born_ns;
+		uint64_t created_ns = analysis->job.ranks[ranks[0]].process->created_ns;
 		for (uint32_t age = 0; (seen = gpu_xid_at(gpu, age)); age++)
-			count += is_of_run(seen, born_ns, analysis->now_ns);
+			count += is_of_run(seen, created_ns, analysis->now_ns);
 	}
 	free(ranks);
 	return count;

@@ -33,8 +33,8 @@ static uint64_t earliest_enqueue(const struct job *job, uint64_t otherwise_ns)
 	uint64_t earliest_ns = otherwise_ns;
 	for (uint32_t i = 0; i < job->communicator_count; i++)
 		for (const struct instance *at = job->communicators[i]->unfinished_first; at; at = at->next)
-			if (at->born_ns && at->born_ns < earliest_ns && flight_is_open(at))
-				earliest_ns = at->born_ns;
+			if (at->created_ns && at->created_ns < earliest_ns && flight_is_open(at))
+				earliest_ns = at->created_ns;
 	return earliest_ns;
 }
 

@@ -160,7 +160,7 @@ static bool may_follow(const struct job *job, const struct rw_finding *before, c
 	if (after->kind == RW_KIND_GONE && has_ended(process) && process->life_ns > after_ns)
 		after_ns = process->life_ns;
 	return before->severity > RW_NOTICE && after->severity > RW_NOTICE && process &&
-	       before->first_seen_ns >= process->born_ns && before->first_seen_ns <= after_ns + INCIDENT_WATCHDOG_NS;
+	       before->first_seen_ns >= process->created_ns && before->first_seen_ns <= after_ns + INCIDENT_WATCHDOG_NS;
 }
 
 static struct record *find_before(const struct findings *findings, const struct record *record, enum rw_confidence *sure)

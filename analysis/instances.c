@@ -110,22 +110,22 @@ void instances_forget(struct instances *instances, struct communicator *communic
 }
 
 /* The oldest finished; when nothing is finished, the oldest of the communicator itself, if it is older than the new. */
-static void make_room(struct instances *instances, struct communicator *communicator, uint64_t born_ns)
+static void make_room(struct instances *instances, struct communicator *communicator, uint64_t created_ns)
 {
 	bool full = instances->count >= INSTANCES_MAX || instances->operation_room >= INSTANCES_OPERATIONS_MAX;
 	if (!full || instances->free)
 		return;
 	if (instances->finished_first) {
 		forget(instances, instances->finished_first);
-	} else if (communicator->unfinished_first && communicator->unfinished_first->born_ns <= born_ns) {
+	} else if (communicator->unfinished_first && communicator->unfinished_first->created_ns <= created_ns) {
 		forget(instances, communicator->unfinished_first);
 		instances->forgotten++;
 	}
 }
 
-static struct instance *take(struct instances *instances, struct communicator *communicator, uint64_t born_ns)
+static struct instance *take(struct instances *instances, struct communicator *communicator, uint64_t created_ns)
 {
-	make_room(instances, communicator, born_ns);
+	make_room(instances, communicator, created_ns);
 	struct instance *instance = instances->free;
 	if (!instance)
 		return instances->count < INSTANCES_MAX ? calloc(1, sizeof(*instance)) : NULL;
@@ -139,7 +139,7 @@ static struct instance *take(struct instances *instances, struct communicator *c
 }
 
 struct instance *instances_get(struct instances *instances, struct communicator *communicator,
-			       const struct instance_key *key, uint64_t born_ns)
+			       const struct instance_key *key, uint64_t created_ns)
 {
 	if (!instances->slots) {
 		instances->slots = calloc(SLOT_COUNT, sizeof(struct instance *));
@@ -150,7 +150,7 @@ struct instance *instances_get(struct instances *instances, struct communicator 
 	uint32_t at = find_slot(instances, key);
 	if (instances->slots[at])
 		return instances->slots[at];
-	struct instance *instance = take(instances, communicator, born_ns);
+	struct instance *instance = take(instances, communicator, created_ns);
 	if (!instance)
 		return NULL;
 	instance->communicator = communicator;

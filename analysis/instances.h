@@ -62,7 +62,7 @@ static inline bool operation_is_host_late(const struct operation *operation)
 struct instance {
 	struct communicator *communicator;
 	uint64_t sequence, count;
-	uint64_t born_ns;       /* earliest enqueue */
+	uint64_t created_ns;     /* earliest enqueue */
 	int32_t source, target; /* p2p: ranks of the communicator; -1 collective */
 	int32_t root_or_peer;
 	uint32_t serial; /* changes when the instance is forgotten */
@@ -118,9 +118,9 @@ struct instances {
 };
 
 /* The existing instance with that key, or a new one. NULL on lack of memory, or when the pool is full of instances that were
- * born later than born_ns. */
+ * created later than created_ns. */
 struct instance *instances_get(struct instances *instances, struct communicator *communicator,
-			       const struct instance_key *key, uint64_t born_ns);
+			       const struct instance_key *key, uint64_t created_ns);
 /* The instance with that key; NULL: it was never made, or is forgotten. */
 const struct instance *instances_find(const struct instances *instances, const struct instance_key *key);
 /* Removes the instance from the unfinished ones of its communicator. It stays known until the pool needs its place. */

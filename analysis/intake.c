@@ -103,7 +103,7 @@ static void note_order(struct process *process, const struct seat *seat, const s
 		call_order_part_unlike(communicator->order, process->counts_calls);
 	if (communicator->order)
 		call_order_note(communicator->order, seat->member, slot,
-				communicator->members[seat->member].born_ns > process->first_ns || !process->first_ns);
+				communicator->members[seat->member].created_ns > process->first_ns || !process->first_ns);
 }
 
 /* Any count may stand in a box. */
@@ -206,8 +206,8 @@ static void join(struct analysis *analysis, const struct seat *seat, struct trac
 		instance->joined++;
 	operation->ticket = slot->ticket;
 	operation->state |= OPERATION_JOINED;
-	if (slot->api_ns && (!instance->born_ns || slot->api_ns < instance->born_ns))
-		instance->born_ns = slot->api_ns;
+	if (slot->api_ns && (!instance->created_ns || slot->api_ns < instance->created_ns))
+		instance->created_ns = slot->api_ns;
 	uint64_t *last_sequence = &member->last_sequence[key.by_interposer][key.function];
 	if (*last_sequence <= slot->sequence)
 		*last_sequence = slot->sequence + 1;
@@ -328,7 +328,7 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 		return -EINVAL;
 	const struct seat *seat = &process->seats[slot->comm];
 	if (slot->flags & RW_FLAG_CAPTURED) {
-		if (slot->sequence & RW_CAPTURED_SEQUENCE && slot->api_ns >= job_seated(seat)->born_ns)
+		if (slot->sequence & RW_CAPTURED_SEQUENCE && slot->api_ns >= job_seated(seat)->created_ns)
 			replays_note(analysis, process, seat, slot);
 		return 0;
 	}
@@ -337,7 +337,7 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 	struct trace *trace = &process->trace[slot->ticket % JOB_TRACE];
 	if (trace->ticket > slot->ticket)
 		return 0; /* too old to matter */
-	if (trace->ticket != slot->ticket && slot->api_ns && slot->api_ns < job_seated(seat)->born_ns)
+	if (trace->ticket != slot->ticket && slot->api_ns && slot->api_ns < job_seated(seat)->created_ns)
 		return 0; /* of an earlier owner of the entry */
 	if (trace->ticket != slot->ticket)
 		trace = new_trace(analysis, process, seat, slot);

@@ -225,7 +225,7 @@ static int take_seat(struct job *job, struct process *process, struct seat *seat
 	if (rank == JOB_NONE)
 		return -ENOMEM;
 	members[communicator->member_count] = (struct member){
-		.process = process, .rank = rank, .comm_rank = described->rank, .born_ns = described->born_ns
+		.process = process, .rank = rank, .comm_rank = described->rank, .created_ns = described->created_ns
 	};
 	*seat = (struct seat){ .communicator = communicator, .member = communicator->member_count++ };
 	communicator->unlike |= members[0].process->interposed != process->interposed;
@@ -251,10 +251,10 @@ int job_add_communicator(struct job *job, struct process *process, uint32_t inde
 	struct seat *seat = reserve_seat(process, index);
 	if (!seat)
 		return -ENOMEM;
-	if (seat->left_ns && seat->left_ns == described->born_ns)
+	if (seat->left_ns && seat->left_ns == described->created_ns)
 		return 0;
 	struct member *owner = job_seated(seat);
-	if (owner && owner->born_ns != described->born_ns) {
+	if (owner && owner->created_ns != described->created_ns) {
 		owner->ended = true;
 		seat->communicator = NULL; /* the entry has a new owner */
 	}
@@ -304,7 +304,7 @@ void job_leave_seats(const struct communicator *communicator)
 		process->captured_before += member->captured;
 		for (uint32_t k = 0; k < process->seat_count; k++)
 			if (process->seats[k].communicator == communicator)
-				process->seats[k] = (struct seat){ .left_ns = member->born_ns };
+				process->seats[k] = (struct seat){ .left_ns = member->created_ns };
 	}
 }
 

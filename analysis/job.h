@@ -45,7 +45,7 @@ struct trace {
 struct seat {
 	struct communicator *communicator; /* NULL = not announced, or released */
 	uint32_t member;
-	uint64_t left_ns; /* born_ns of the communicator that was released; 0 none */
+	uint64_t left_ns; /* created_ns of the communicator that was released; 0 none */
 };
 
 /* The driver call of the plugin that the process's init is in; since_ns 0: none. */
@@ -81,7 +81,7 @@ struct process {
 	uint64_t life_ns;        /* when `life` last changed */
 	uint64_t left_ns;        /* it had ended by then, and nothing more will be learned of how; 0: not set */
 	struct versions versions;
-	uint64_t born_ns;        /* when its box was made */
+	uint64_t created_ns;      /* when its box was made */
 	struct held held;
 	struct rw_init init;   /* the communicator init that it is in; since_ns 0: none */
 	uint64_t first_ns;       /* enqueue of the first operation seen; 0 = its very first operation was seen */
@@ -137,7 +137,7 @@ struct member {
 	uint64_t gpu_started, gpu_done; /* the GPU page's words as last read */
 	uint64_t captured;
 	uint64_t announced; /* operations that the API announced, by the box's count */
-	uint64_t born_ns;
+	uint64_t created_ns;
 	uint64_t met_ns; /* end of its newest operation that is accounted for: analysis/account.h */
 	uint64_t last_sequence[2][RW_FUNCTION_COUNT]; /* + 1, so that 0 is none; by instance.by_interposer */
 	uint64_t replayed[RW_FUNCTION_COUNT]; /* number of captured calls of which results were seen */

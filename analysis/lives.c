@@ -26,7 +26,7 @@ static void release_life(struct analysis *analysis)
 	values_free(&analysis->values);
 	stains_free(&analysis->origin.stains);
 	drifts_free(&analysis->drifts);
-	births_free(&analysis->births);
+	inits_free(&analysis->inits);
 	instances_free(&analysis->instances);
 	job_free(&analysis->job);
 	intern_free(&analysis->intern);

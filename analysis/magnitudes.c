@@ -32,7 +32,7 @@ static void note(struct analysis *analysis, const struct instance *instance, uin
 {
 	uint32_t line = line_of(&analysis->cells, instance->communicator);
 	int64_t step = instance_step(instance);
-	uint64_t at_ns = instance->start_ns ? instance->start_ns : instance->born_ns;
+	uint64_t at_ns = instance->start_ns ? instance->start_ns : instance->created_ns;
 	struct cell_magnitude *magnitude =
 	    line < CELLS_LINES ? cells_magnitude_at(&analysis->cells, line, step > 0 ? (uint64_t)step : 0, at_ns) : NULL;
 

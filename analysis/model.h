@@ -6,7 +6,7 @@
 
 #include "analysis/account.h"
 #include "analysis/analysis.h"
-#include "analysis/births.h"
+#include "analysis/inits.h"
 #include "analysis/cells.h"
 #include "analysis/drift.h"
 #include "analysis/findings.h"
@@ -52,7 +52,7 @@ struct analysis {
 	struct origin origin;
 	struct drifts drifts;
 	struct versions_watch versions;
-	struct births births;
+	struct inits inits;
 	struct losses losses;
 	struct findings findings;
 };

@@ -30,7 +30,7 @@ bool oom_kills_has(const struct oom_kills *kills, const struct process *process)
 	if (!process->kernel_pid || !may_be_killed(process))
 		return false;
 	for (uint32_t i = 0; i < kept; i++)
-		if (kills->items[i].pid == process->kernel_pid && kills->items[i].at_ns >= process->born_ns &&
+		if (kills->items[i].pid == process->kernel_pid && kills->items[i].at_ns >= process->created_ns &&
 		    kills->items[i].at_ns <= process->last_ns + OOM_KILL_LAG_NS)
 			return true;
 	return false;

@@ -46,7 +46,7 @@ void process_read_header(struct process *process, const struct rw_box_header *bo
 	process->generation = box->generation;
 	process->local_rank = box->local_rank;
 	process->dropped = box->dropped;
-	process->born_ns = box->created_ns;
+	process->created_ns = box->created_ns;
 	process->watchdog_ms = box->watchdog_ms;
 	process->watchdog_init_ms = box->watchdog_init_ms;
 	copy_text(process->host_name, sizeof(process->host_name), box->host, sizeof(box->host));

@@ -59,7 +59,7 @@ void replays_note(struct analysis *analysis, struct process *process, const stru
 	if (!operation)
 		return;
 	if (!instance->finished) {
-		instance->born_ns = slot->api_ns;
+		instance->created_ns = slot->api_ns;
 		instances_finish(&analysis->instances, instance);
 		place(instance);
 	}

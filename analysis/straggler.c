@@ -395,8 +395,8 @@ static void note_course(struct analysis *analysis, const struct process *process
 			pace_course_late(course, step - STEPS_LATER, straggler_blame(&stragglers->suspects[i], step - STEPS_LATER).late_ns);
 		pace_course_begin(course, stragglers->numberings, step, instance->start_ns);
 	}
-	if (instance->born_ns && instance->start_ns > instance->born_ns)
-		pace_course_wait(course, step, instance->start_ns - instance->born_ns);
+	if (instance->created_ns && instance->start_ns > instance->created_ns)
+		pace_course_wait(course, step, instance->start_ns - instance->created_ns);
 }
 
 void straggler_account(struct analysis *analysis, struct instance *instance)

@@ -298,7 +298,7 @@ void text_ended_first(struct record *record, double before_ms)
 		 waiting_name(others, sizeof(others), finding));
 }
 
-void text_birth(struct record *record, enum analysis_absence absence, int32_t pid)
+void text_init(struct record *record, enum analysis_absence absence, int32_t pid)
 {
 	static const char *const states[] = {
 		[ANALYSIS_ABSENT_NONE] = "has not come (no process of it was seen on this host)",

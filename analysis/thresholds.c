@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "analysis/aftermath.h"
-#include "analysis/births.h"
+#include "analysis/inits.h"
 #include "analysis/cause.h"
 #include "analysis/chance.h"
 #include "analysis/desync.h"
@@ -87,8 +87,8 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_HANG, SHARE, HANG_PROGRESS_SHARE, "… or this share of the shortest watchdog's time of those who wait, the larger"),
 	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_WINDOW_NS, "back is looked to see whether it gets on"),
 	ROW(RW_KIND_HANG, TIME, HANG_TRANSFER_NS, "all GPUs have been in what nobody ends: a warning, before that a notice"),
-	ROW(RW_KIND_HANG, TIME, BIRTH_AFTER_NS, "for a rank that does not come to its first communicator"),
-	ROW(RW_KIND_HANG, TIME, BIRTH_UNSEEN_NS, "for one of which no process was ever seen"),
+	ROW(RW_KIND_HANG, TIME, INIT_AFTER_NS, "for a rank that does not come to its first communicator"),
+	ROW(RW_KIND_HANG, TIME, INIT_UNSEEN_NS, "for one of which no process was ever seen"),
 	ROWS_OF_CAUSE(RW_KIND_HANG),
 
 	ROW(RW_KIND_GONE, TIME, HANG_GONE_AFTER_NS, "after its end, others must still wait for it"),
@@ -100,7 +100,7 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_GONE, TIME, ENDING_KILLER_NS, "before the others, at least, the first of several that were killed alike must end, …"),
 	ROW(RW_KIND_GONE, FACTOR, ENDING_SPREAD, "… and this times as long as the others are apart"),
 	ROW(RW_KIND_GONE, TIME, OOM_KILL_LAG_NS, "after the last sign of a process, its line of the OOM killer is still its own"),
-	ROW(RW_KIND_GONE, TIME, BIRTH_STOPPED_NS, "for ranks that were stopped before their first communicator"),
+	ROW(RW_KIND_GONE, TIME, INIT_STOPPED_NS, "for ranks that were stopped before their first communicator"),
 
 	ROW(RW_KIND_DESYNC, TIME, DESYNC_SETTLE_NS, "are waited for the counts of the boxes, which show what was not seen"),
 	ROW(RW_KIND_DESYNC, TIME, DESYNC_WAIT_NS, "at most, ranks are waited for that have not come to the place yet"),

@@ -251,7 +251,7 @@ void analysis_tell_deadline(const struct analysis *analysis, struct analysis_dea
 		const struct instance *at = job->communicators[i]->unfinished_first;
 		for (uint32_t n = 0; at && n < LOOK_AHEAD; n++, at = at->next)
 			if (flight_is_open(at))
-				deadline->since_ns = earliest(deadline->since_ns, at->born_ns);
+				deadline->since_ns = earliest(deadline->since_ns, at->created_ns);
 	}
 	for (uint32_t i = 0; i < job->process_count; i++) {
 		born |= job->processes[i]->init.since_ns != 0;

@@ -173,7 +173,7 @@ static int clamp_room(uint32_t first, uint32_t room, uint32_t slots)
 enum { LOOK = 16 /* entries at a time */ };
 
 /*
- * An entry can get a new owner under our eyes: born_ns becomes 0 first and is stored last. So it is looked at before
+ * An entry can get a new owner under our eyes: created_ns becomes 0 first and is stored last. So it is looked at before
  * and after the copy, and what changed meanwhile is not used (yet).
  */
 static int copy_communicators(const struct box_reader *reader, uint64_t offset, struct rw_communicator *communicators,
@@ -183,17 +183,17 @@ static int copy_communicators(const struct box_reader *reader, uint64_t offset, 
 	size_t size = (size_t)count * sizeof(*communicators);
 	int err = read_all(reader, before, size, offset);
 
-	/* Pairs with the release store of born_ns: what was written before it is in the copy that follows. */
+	/* Pairs with the release store of created_ns: what was written before it is in the copy that follows. */
 	atomic_thread_fence(memory_order_acquire);
 	if (!err)
 		err = read_all(reader, communicators, size, offset);
-	/* Pairs with the release fence after born_ns = 0: with a byte of the new owner in the copy, this look sees it.
+	/* Pairs with the release fence after created_ns = 0: with a byte of the new owner in the copy, this look sees it.
 	 */
 	atomic_thread_fence(memory_order_acquire);
 	if (!err)
 		err = read_all(reader, after, size, offset);
 	for (int i = 0; !err && i < count; i++) {
-		communicators[i].born_ns = before[i].born_ns == after[i].born_ns ? before[i].born_ns : 0;
+		communicators[i].created_ns = before[i].created_ns == after[i].created_ns ? before[i].created_ns : 0;
 		communicators[i].name[sizeof(communicators[i].name) - 1] = '\0';
 	}
 	return err;
@@ -211,12 +211,12 @@ int box_reader_communicators(const struct box_reader *reader, uint32_t first, ui
 	return err ? err : count;
 }
 
-/* What was seen of born_ns last time is the look before this copy: no two owners of an entry were born at one time, and 0 is none. */
+/* What was seen of created_ns last time is the look before this copy: no two owners of an entry were born at one time, and 0 is none. */
 static bool have_same_owners(const struct rw_communicator *known, const struct rw_communicator *copied,
 			     const struct rw_communicator *after, int count)
 {
 	for (int i = 0; i < count; i++)
-		if (!known[i].born_ns || copied[i].born_ns != known[i].born_ns || after[i].born_ns != known[i].born_ns)
+		if (!known[i].created_ns || copied[i].created_ns != known[i].created_ns || after[i].created_ns != known[i].created_ns)
 			return false;
 	return true;
 }

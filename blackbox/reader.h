@@ -47,7 +47,7 @@ int box_reader_refresh(struct box_reader *reader);
 enum box_life box_reader_life(const struct box_reader *reader, pid_t *writer_in_our_namespace);
 
 /* Copies up to `room` communicator entries from `first` on. Returns how many were copied, or -errno. Unused entries have
- * born_ns 0. */
+ * created_ns 0. */
 int box_reader_communicators(const struct box_reader *reader, uint32_t first, uint32_t room,
 			     struct rw_communicator *communicators);
 /* The same again, where `known` is the previous copy. It takes one read where nothing has changed, and two where no entry has another
@@ -58,9 +58,9 @@ int box_reader_communicators_again(const struct box_reader *reader, uint32_t fir
 /* Whether the operation was made on the communicator that the entry describes now; entries are reused. */
 static inline bool box_is_of(const struct rw_operation *operation, const struct rw_communicator *communicator)
 {
-	bool before = operation->api_ns && operation->api_ns < communicator->born_ns;
+	bool before = operation->api_ns && operation->api_ns < communicator->created_ns;
 
-	return communicator->born_ns && !before;
+	return communicator->created_ns && !before;
 }
 /* Copies the GPU progress of up to `room` communicators from `first` on. Returns how many were copied, or -errno. */
 int box_reader_progress(const struct box_reader *reader, uint32_t first, uint32_t room,

@@ -50,7 +50,7 @@ struct box_request {
  * posix_fallocate, maps and populates the file, sets MADV_DONTFORK, locks byte 0, and fills in the layout, identity and time
  * fields of the header. The file appears under its name only when all this is done. The fallback is a memfd.
  *
- * The caller fills in the rest of the header before the first communicator's born_ns: from then on readers take the header
+ * The caller fills in the rest of the header before the first communicator's created_ns: from then on readers take the header
  * as complete. Returns 0 or -errno; on error *writer is zeroed except for the note, which has the reason. */
 int box_writer_create(struct box_writer *writer, const struct box_request *request);
 /* Unmaps and closes the box; the file stays. It is for tests and for undoing a create; the plugin never calls it. */

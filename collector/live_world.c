@@ -38,7 +38,7 @@ static int read_ids(const struct box_reader *reader, uint64_t ids[LOOKED_AT])
 	int count = 0;
 
 	for (int i = 0; i < copied; i++)
-		if (communicators[i].born_ns)
+		if (communicators[i].created_ns)
 			ids[count++] = communicators[i].id;
 	return count;
 }

@@ -28,7 +28,7 @@ static int add_memberships(struct memberships *all, const struct box_reader *rea
 	if (items) {
 		all->items = items;
 		for (uint32_t i = 0; i < count; i++) {
-			if (communicators[i].born_ns)
+			if (communicators[i].created_ns)
 				items[all->count++] = (struct membership){ communicators[i].id, entry };
 		}
 		/* One that waits in ncclCommInit has none yet. */

@@ -146,7 +146,7 @@ int32_t box_rank(const struct box_reader *reader)
 		return reader->header.world_rank;
 	box_communicators(reader, &communicators, &count);
 	for (uint32_t i = 0; i < count; i++) {
-		if (communicators[i].born_ns && communicators[i].nranks > largest) {
+		if (communicators[i].created_ns && communicators[i].nranks > largest) {
 			largest = communicators[i].nranks;
 			rank = communicators[i].rank;
 		}

@@ -41,7 +41,7 @@ int64_t box_realtime_offset(const struct rw_box_header *header);
 int32_t box_rank(const struct box_reader *reader);
 
 /* Copies the communicator table as far as it is used: *communicators is the caller's to free, in error too; entries
- * with born_ns 0 are empty. 0 or -errno. */
+ * with created_ns 0 are empty. 0 or -errno. */
 int box_communicators(const struct box_reader *reader, struct rw_communicator **communicators, uint32_t *count);
 
 #endif

@@ -143,7 +143,7 @@ static bool all_live_on(const struct replay_process *processes, size_t count)
 }
 
 /* A rank has ended, the others wait for it and live: if they still do after a moment, this is not the end of the whole job. */
-static void look_at_births(const struct replay *replay, const struct replay_machine *machine)
+static void report_inits(const struct replay *replay, const struct replay_machine *machine)
 {
 	const struct timespec moment = { .tv_sec = 1 };
 	const struct replay_process *processes = &replay->processes[machine->first];
@@ -152,7 +152,7 @@ static void look_at_births(const struct replay *replay, const struct replay_mach
 		return;
 	nanosleep(&moment, NULL);
 	if (all_live_on(processes, machine->count))
-		analysis_tell_births(machine->analysis, clock_monotonic_ns());
+		analysis_report_inits(machine->analysis, clock_monotonic_ns());
 }
 
 /* A time of a machine on the first one's clock. */
@@ -194,7 +194,7 @@ static int play(struct replay *replay, struct replay_machine *machine, struct pl
 
 	if (last_ns > replay->last_ns)
 		replay->last_ns = last_ns;
-	look_at_births(replay, machine);
+	report_inits(replay, machine);
 	return 0;
 }
 

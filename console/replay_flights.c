@@ -85,7 +85,7 @@ static bool is_member(const struct replay_process *process, const struct analysi
 
 	box_communicators(feed_reader(process->feed), &communicators, &count);
 	for (uint32_t i = 0; i < count; i++)
-		member |= communicators[i].born_ns && communicators[i].id == flight->comm;
+		member |= communicators[i].created_ns && communicators[i].id == flight->comm;
 	free(communicators);
 	return member;
 }

@@ -128,7 +128,7 @@ static void announce(struct feed *feed)
 
 static void pass_communicator(struct feed *feed, uint32_t index, struct rw_communicator *communicator)
 {
-	if (!communicator->born_ns || !feed_is_due(feed, communicator->born_ns))
+	if (!communicator->created_ns || !feed_is_due(feed, communicator->created_ns))
 		return;
 	if (!feed_is_due(feed, communicator->ended_ns))
 		communicator->ended_ns = 0;
@@ -143,7 +143,7 @@ static void pass_communicator(struct feed *feed, uint32_t index, struct rw_commu
 }
 
 /* A process may wait in its first communicator's init for ever. */
-static void pass_birth(struct feed *feed)
+static void pass_init(struct feed *feed)
 {
 	struct rw_init init = feed->reader.header.init;
 
@@ -199,7 +199,7 @@ static int pass_communicators(struct feed *feed)
 static void pass_progress(struct feed *feed, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < feed->reader.header.comms_used; i++)
-		if (feed->communicators[i].born_ns)
+		if (feed->communicators[i].created_ns)
 			feed_account(feed, analysis_add_progress(feed->analysis, feed->id, i,
 								 feed->progress[i].gpu_started,
 								 feed->progress[i].gpu_done, now_ns));
@@ -259,7 +259,7 @@ static void pass_gpu_memory(struct feed *feed)
 {
 	struct rw_gpu_memory memory;
 
-	if (feed->gpu_memory_passed || !feed->communicators[0].born_ns)
+	if (feed->gpu_memory_passed || !feed->communicators[0].created_ns)
 		return;
 	feed->gpu_memory_passed = true;
 	if (box_gpu_memory_read(&feed->reader, &memory) > 0)
@@ -298,7 +298,7 @@ int feed_advance(struct feed *feed, uint64_t now_ns, uint64_t until_ns)
 	feed_is_due(feed, feed->reader.header.created_ns);
 	feed_is_due(feed, feed->reader.header.drain_ns);
 
-	pass_birth(feed);
+	pass_init(feed);
 	pass_held(feed);
 	int err = pass_communicators(feed);
 

@@ -19,7 +19,7 @@ static bool is_sound(const struct feed *feed, const struct rw_wait *now)
 		     now->last_ns <= OPERATION_TIME_MAX;
 
 	return now->key & RW_WAIT_USED && RW_WAIT_PEER(now->key) <= INT32_MAX && comm < RW_BOX_COMMS && times &&
-	       feed->communicators[comm].born_ns && now->last_ns >= feed->communicators[comm].born_ns;
+	       feed->communicators[comm].created_ns && now->last_ns >= feed->communicators[comm].created_ns;
 }
 
 static void pass_wait(struct feed *feed, struct rw_wait *before, const struct rw_wait *now, uint64_t since_ns)

@@ -192,7 +192,7 @@ static void tell_rank(struct roster *roster, const struct job *job, uint32_t i, 
 	if (device->used)
 		memcpy(told->gpu, device->uuid, sizeof(told->gpu));
 	bool due = roster_is_due(&entry->said, &message, sizeof(message), now_ns);
-	told->age_ms = ms_since(process->life_ns ? process->life_ns : process->born_ns, now_ns);
+	told->age_ms = ms_since(process->life_ns ? process->life_ns : process->created_ns, now_ns);
 	if (due)
 		outbox_add(outbox, &message);
 }

@@ -74,12 +74,12 @@ static void tell_flights(const struct job *job, const struct communicator *commu
 	const struct instance *oldest = communicator->unfinished_first;
 	uint32_t left = communicator->member_count;
 
-	if (!oldest || oldest->born_ns + STANDING_AFTER_NS > now_ns)
+	if (!oldest || oldest->created_ns + STANDING_AFTER_NS > now_ns)
 		return;
 	bool *told = calloc(left + 1, sizeof(*told));
 	if (!told)
 		return;
-	for (const struct instance *at = oldest; at && left && at->born_ns + STANDING_AFTER_NS <= now_ns; at = at->next) {
+	for (const struct instance *at = oldest; at && left && at->created_ns + STANDING_AFTER_NS <= now_ns; at = at->next) {
 		for (uint32_t i = 0; i < communicator->member_count; i++) {
 			if (told[i] || process_is_dead(communicator->members[i].process) || !instance_concerns(at, i))
 				continue;

@@ -125,7 +125,7 @@ static void dump_communicators(const struct dump *dump)
 		struct rw_gpu_progress progress = { 0 };
 		json_t *record;
 
-		if (!dump->communicators[i].born_ns)
+		if (!dump->communicators[i].created_ns)
 			continue;
 		box_reader_progress(&dump->entry->reader, i, 1, &progress);
 		record = box_json_communicator(&dump->communicators[i], &progress);

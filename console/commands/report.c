@@ -10,7 +10,7 @@
 #include "base/foreign_text.h"
 #include "protocol/account_text.h"
 #include "protocol/explanation.h"
-#include "console/births.h"
+#include "console/inits.h"
 #include "console/box_choice.h"
 #include "console/box_runs.h"
 #include "console/command.h"
@@ -125,18 +125,18 @@ static void print_flight(void *argument, const struct analysis_flight *flight)
 /* Behind the operations in flight: communicators that were still being made. */
 static void print_end(struct report *report)
 {
-	char *births = NULL;
+	char *inits = NULL;
 	size_t size;
-	FILE *stream = open_memstream(&births, &size);
-	size_t count = stream ? births_print(stream, report->replay) : 0;
+	FILE *stream = open_memstream(&inits, &size);
+	size_t count = stream ? inits_print(stream, report->replay) : 0;
 
-	if (!stream || fclose(stream) || !births)
+	if (!stream || fclose(stream) || !inits)
 		puts("\n(no memory for the communicators that were being made)");
 	else if (!count && !report->flights)
 		puts("\nnothing was in flight at the end");
 	else if (count)
-		printf("%s%s", report->flights ? "" : "\nin flight at the end\n", births);
-	free(births);
+		printf("%s%s", report->flights ? "" : "\nin flight at the end\n", inits);
+	free(inits);
 }
 
 /* With "machine" where there are several. */

@@ -110,12 +110,12 @@ static bool is_call(const struct rw_operation *operation, bool announced)
 	       !(announced && operation->flags & RW_FLAG_UNANNOUNCED);
 }
 
-static int by_birth(const void *left, const void *right)
+static int by_creation(const void *left, const void *right)
 {
 	const struct rw_communicator *a = *(const struct rw_communicator *const *)left;
 	const struct rw_communicator *b = *(const struct rw_communicator *const *)right;
 
-	return (a->born_ns > b->born_ns) - (a->born_ns < b->born_ns);
+	return (a->created_ns > b->created_ns) - (a->created_ns < b->created_ns);
 }
 
 static void sort_calls(struct side_rank *rank, const struct rw_communicator *const *order, bool announced)
@@ -155,10 +155,10 @@ int side_rank_read(struct side_rank *rank, const struct side *side, const struct
 	if (!err && (!order || !rank->lines))
 		err = -ENOMEM;
 	for (uint32_t i = 0; i < count && !err; i++)
-		if (rank->operations.communicators[i].born_ns)
+		if (rank->operations.communicators[i].created_ns)
 			order[used++] = &rank->operations.communicators[i];
 	if (used)
-		qsort(order, used, sizeof(*order), by_birth);
+		qsort(order, used, sizeof(*order), by_creation);
 	for (uint32_t i = 0; i < used && !err; i++)
 		err = make_line(rank, side, order[i]);
 	if (!err)

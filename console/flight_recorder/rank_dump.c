@@ -319,7 +319,7 @@ static int find_worlds(struct writer *writer, const struct group_table *groups)
 	if (!writer->worlds || !writer->collectives || !writer->is_kept)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++)
-		if (writer->operations.communicators[i].born_ns)
+		if (writer->operations.communicators[i].created_ns)
 			writer->worlds[i] = group_table_find(groups, writer->operations.communicators[i].id,
 							     writer->operations.communicators[i].nranks);
 	return 0;

@@ -54,7 +54,7 @@ function verdictNode() {
 /* Nothing was found: what can be said all the same. */
 function calmText() {
 	const account = D.job.account, loss = account?.waited_for?.[0], open = D.heat.totals.map(parts => parts[4]);
-	if (D.job.births.length) return ["A communicator was never made", D.job.births.join("; ")];
+	if (D.job.inits.length) return ["A communicator was never made", D.job.inits.join("; ")];
 	if (open.length && Math.min(...open) > 1e6)
 		return ["All stood still", `Every rank was in an operation that never ended, for ${duration(Math.min(...open))} at least. Nobody can be named: see what was in flight, below.`];
 	if (loss) return ["No rank stands out", `The others waited ${percent(loss.share)} of the time for ${loss.rank < 0 ? "a rank without a number" : `rank ${loss.rank}`}, too little or too rarely for a verdict.`];

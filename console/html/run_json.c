@@ -7,7 +7,7 @@
 
 #include "protocol/account_text.h"
 #include "protocol/explanation.h"
-#include "console/births.h"
+#include "console/inits.h"
 #include "console/box_json.h"
 #include "console/flight.h"
 #include "console/run_head.h"
@@ -83,7 +83,7 @@ static json_t *head_json(const struct run_view *view)
 }
 
 /* Communicators that were still being made. */
-static json_t *births_json(const struct run_view *view)
+static json_t *inits_json(const struct run_view *view)
 {
 	json_t *lines = json_array();
 	char *text = NULL, *rest = NULL;
@@ -91,7 +91,7 @@ static json_t *births_json(const struct run_view *view)
 	FILE *out = open_memstream(&text, &size);
 
 	if (out) {
-		births_print(out, &view->replay);
+		inits_print(out, &view->replay);
 		fclose(out);
 	}
 	for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
@@ -145,7 +145,7 @@ json_t *run_json(const struct run_view *view)
 		      (json_int_t)view->clocks.count, "ranks_seen", (json_int_t)view->replay.count, "began_ms",
 		      ((json_int_t)view->base_ns + offset_ns) / 1000000, "end", run_view_us(view, view->end_ns),
 		      "whole", is_whole(view), "made_ms", (json_int_t)time(NULL) * 1000, "head", head_json(view),
-		      "births", births_json(view), "account", account(view), "shown", explanation_lines(view));
+		      "inits", inits_json(view), "account", account(view), "shown", explanation_lines(view));
 
 	json_object_update_new(job, operations_json(view));
 	return job;

@@ -58,11 +58,11 @@ function everyRank(node) {
 
 function endSection() {
 	const node = section("end", "At the end", `${plural(D.flights.length, "communicator")} with operations in flight`);
-	if (!D.flights.length && !D.job.births.length) node.append(el("p", { class: "quiet" }, "Nothing was in flight."));
+	if (!D.flights.length && !D.job.inits.length) node.append(el("p", { class: "quiet" }, "Nothing was in flight."));
 	const worst = [...D.flights].sort((a, b) => (b.missing.length > 0) - (a.missing.length > 0));
 	worst.slice(0, 6).forEach(flight => node.append(flightNode(flight)));
 	if (worst.length > 6) node.append(el("details", {}, el("summary", {}, `${worst.length - 6} more communicators`), worst.slice(6).map(flightNode)));
-	D.job.births.forEach(line => node.append(el("div", { class: "sub" }, line)));
+	D.job.inits.forEach(line => node.append(el("div", { class: "sub" }, line)));
 	everyRank(node);
 }
 

@@ -31,7 +31,7 @@ int group_table_add(struct group_table *table, const struct rw_communicator *com
 	int err = 0;
 
 	for (uint32_t i = 0; i < count && !err && world_rank >= 0; i++)
-		if (communicators[i].born_ns)
+		if (communicators[i].created_ns)
 			err = add(table,
 				  &(struct group_member){ communicators[i].id, communicators[i].rank, world_rank });
 	return err;

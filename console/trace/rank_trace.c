@@ -58,7 +58,7 @@ static int name_groups(struct rank_trace *rank)
 		const struct rw_communicator *communicator = &rank->shown.operations.communicators[i];
 		int32_t *ranks = NULL;
 
-		if (!communicator->born_ns)
+		if (!communicator->created_ns)
 			continue;
 		ranks = group_table_find(rank->request->groups, communicator->id, communicator->nranks);
 		if (ranks)

@@ -95,10 +95,10 @@ struct rw_operation {
 };
 
 /*
- * One communicator, 256 bytes. born_ns is stored last (release): 0 = entry not used (yet).
+ * One communicator, 256 bytes. created_ns is stored last (release): 0 = entry not used (yet).
  *
  * When all entries are taken, a new communicator gets the entry of the communicator that ended first, with a later
- * born_ns. Operations from before that time (api_ns < born_ns) belong to the earlier owner of the entry, which the box
+ * created_ns. Operations from before that time (api_ns < created_ns) belong to the earlier owner of the entry, which the box
  * no longer describes.
  */
 struct rw_communicator {
@@ -108,7 +108,7 @@ struct rw_communicator {
 	int32_t rank;
 	int32_t nranks; /* 0: not known, like nnodes: the profiler ABI before v4 does not report them */
 	int32_t nnodes;
-	RW_ATOMIC(uint64_t) born_ns;
+	RW_ATOMIC(uint64_t) created_ns;
 	RW_ATOMIC(uint64_t) ended_ns;
 	RW_ATOMIC(uint64_t) api_count; /* operations that the API announced, with or without a slot */
 	RW_ATOMIC(uint64_t) launched;  /* highest progress number; continues across owners of the entry */

@@ -32,7 +32,7 @@ static bool poll_page(struct lease *seen, struct rw_lease *page, uint64_t now_ns
 static bool is_leased(const struct leases *leases, const struct communicator *communicator, uint64_t now_ns)
 {
 	/* Acquire: pairs with the release when the id became known. */
-	if (!atomic_load_explicit(&communicator->entry->born_ns, memory_order_acquire))
+	if (!atomic_load_explicit(&communicator->entry->created_ns, memory_order_acquire))
 		return false;
 	for (int i = 0; i < RW_BOX_LEASES; i++)
 		if (leases->seen[i].until_ns > now_ns && leases->seen[i].communicator == communicator->entry->id)

@@ -83,7 +83,7 @@ static struct communicator *find_place(struct recording *recording, uint64_t use
 /* Progress numbers go on from those of the last owner: the counters on the GPU page still hold them. */
 static void clear_entry(struct rw_communicator *entry)
 {
-	atomic_store_explicit(&entry->born_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->created_ns, 0, memory_order_relaxed);
 	/* Pairs with the acquire fences of box_reader_communicators(): who sees a byte of the new owner sees this 0. */
 	atomic_thread_fence(memory_order_release);
 	memset(entry->name, 0, sizeof(entry->name));
@@ -100,8 +100,8 @@ static void show(struct communicator *communicator, const struct communicator_id
 	if (identity->name)
 		strncpy(entry->name, identity->name, sizeof(entry->name) - 1);
 	entry->rank = identity->rank;
-	/* Release: pairs with the reader, which reads born_ns first. */
-	atomic_store_explicit(&entry->born_ns, communicator->created_ns, memory_order_release);
+	/* Release: pairs with the reader, which reads created_ns first. */
+	atomic_store_explicit(&entry->created_ns, communicator->created_ns, memory_order_release);
 }
 
 /* `polled_ns`: whatever had ended by then, the drain has polled for the last time. */

@@ -519,5 +519,5 @@ Test(record, the_header_says_who_and_the_table_says_which_communicator)
 	cr_expect_str_eq(entry.name, "world");
 	cr_expect_eq(entry.rank, 1);
 	cr_expect_eq(entry.nranks, 4);
-	cr_expect(entry.born_ns);
+	cr_expect(entry.created_ns);
 }

@@ -37,7 +37,7 @@ static uint64_t born_of(uint32_t index)
 {
 	struct rw_communicator found = entry(index);
 
-	return found.born_ns;
+	return found.created_ns;
 }
 
 static uint64_t ended_of(uint32_t index)
@@ -97,7 +97,7 @@ ParameterizedTest(int *abi, table, before_version_4_a_communicator_shows_at_its_
 	player_p2p(&player, "Recv", 5, 2);
 
 	struct rw_communicator shown = entry(0);
-	cr_expect(shown.born_ns);
+	cr_expect(shown.created_ns);
 	cr_expect_eq(shown.id, 0x5eed);
 	cr_expect_str_eq(shown.name, "world");
 	cr_expect_eq(shown.rank, 3);
@@ -110,7 +110,7 @@ ParameterizedTest(int *abi, table, before_version_4_a_communicator_shows_at_its_
 	cr_expect_eq(gather.function, RW_FUNCTION_ALL_GATHER);
 	cr_expect_eq(gather.dtype, RW_DTYPE_UNKNOWN, "it poses as bytes");
 	cr_expect_eq(gather.owner, 0);
-	cr_expect_geq(gather.api_ns, shown.born_ns);
+	cr_expect_geq(gather.api_ns, shown.created_ns);
 	cr_expect_eq(scatter.function, RW_FUNCTION_REDUCE_SCATTER);
 	cr_expect_eq(scatter.dtype, RW_DTYPE_BFLOAT16);
 	cr_expect_eq(scatter.count, 7);
@@ -231,14 +231,14 @@ Test(table, the_entry_of_the_communicator_that_ended_first_goes_to_a_new_one)
 
 	fill_table(library, &oldest, 0);
 	player_read(&reader, directory);
-	uint64_t born_ns = born_of(1);
+	uint64_t created_ns = born_of(1);
 	await_drain();
 	player_init(&next, library, 5, 0xbee, 2, 8);
 	struct rw_communicator taken = entry(1);
 	cr_expect_eq(taken.id, 0xbee, "0 is still open, 1 ended first");
 	cr_expect_eq(taken.rank, 2);
 	cr_expect_eq(taken.nranks, 8);
-	cr_expect_gt(taken.born_ns, born_ns);
+	cr_expect_gt(taken.created_ns, created_ns);
 	cr_expect_eq(taken.ended_ns, 0);
 	cr_expect_eq(taken.api_count, 0);
 	cr_expect_eq(entry(0).id, 100);

@@ -40,7 +40,7 @@ static void announce(struct analysis *analysis, int ranks)
 		box.world_size = 2 * ranks;
 		struct analysis_process process = { .id = (analysis_process_id)rank, .pid = rank + 1, .box = &box };
 		/* Of two hosts, of which the other is not seen. */
-		struct rw_communicator communicator = { .id = 1, .rank = rank, .nranks = 2 * ranks, .nnodes = 2, .born_ns = 1 };
+		struct rw_communicator communicator = { .id = 1, .rank = rank, .nranks = 2 * ranks, .nnodes = 2, .created_ns = 1 };
 		if (analysis_add_process(analysis, &process) ||
 		    analysis_add_communicator(analysis, process.id, 0, &communicator))
 			abort();

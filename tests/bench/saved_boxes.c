@@ -80,7 +80,7 @@ static int make(int directory, int rank, int ranks, uint64_t operations)
 	writer.communicators[0].rank = rank;
 	writer.communicators[0].nranks = ranks;
 	writer.communicators[0].nnodes = (ranks + 7) / 8;
-	writer.communicators[0].born_ns = 950000000;
+	writer.communicators[0].created_ns = 950000000;
 	writer.header->comms_used = 1;
 	for (uint64_t i = 0; i < operations; i++)
 		record(&writer, i, random_below(&state, LATE_NS));

@@ -77,7 +77,7 @@ static void make_box(void)
 	for (uint64_t i = 0; i < 2; i++) {
 		writer.communicators[i].id = 1 + i;
 		writer.communicators[i].nranks = 2;
-		writer.communicators[i].born_ns = (2 + i) * MS;
+		writer.communicators[i].created_ns = (2 + i) * MS;
 	}
 	writer.header->comms_used = 2;
 	for (int i = 0; i < OPERATIONS; i++)

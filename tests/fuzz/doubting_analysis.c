@@ -57,7 +57,7 @@ int analysis_add_communicator(struct analysis *analysis, analysis_process_id pro
 	told_value(process);
 	told_value(index);
 	told(communicator, sizeof(*communicator));
-	return require(analysis, index < RW_BOX_COMMS && communicator->born_ns && TERMINATED(communicator->name));
+	return require(analysis, index < RW_BOX_COMMS && communicator->created_ns && TERMINATED(communicator->name));
 }
 
 int analysis_add_operation(struct analysis *analysis, analysis_process_id process, const struct rw_operation *slot)
@@ -130,7 +130,7 @@ int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wai
 int analysis_set_init(struct analysis *analysis, analysis_process_id process, const struct rw_init *init)
 {
 	(void)analysis;
-	told_text("birth");
+	told_text("init");
 	told_value(process);
 	told_value(init->since_ns);
 	told_value(init->id);

@@ -105,7 +105,7 @@ static void add_rank(struct analysis *analysis, const struct rw_box_header *kept
 	struct rw_box_header box = *kept;
 	const struct analysis_process process = { .id = (analysis_process_id)rank, .pid = 100 + rank, .box = &box };
 	const struct rw_communicator communicator = {
-		.id = 1, .rank = rank, .nranks = RANKS, .nnodes = 1, .born_ns = 1
+		.id = 1, .rank = rank, .nranks = RANKS, .nnodes = 1, .created_ns = 1
 	};
 	const struct rw_operation operation = {
 		.ticket = 1, .function = RW_FUNCTION_ALL_REDUCE, .count = 1, .api_ns = 10,

@@ -204,7 +204,7 @@ static void add_rank(struct analysis *analysis, int32_t rank)
 {
 	const struct rw_box_header box = { .created_ns = MS, .world_rank = rank, .world_size = RANKS };
 	const struct analysis_process process = { .id = (analysis_process_id)rank + 1, .pid = PID + rank, .box = &box };
-	const struct rw_communicator communicator = { .id = 1, .rank = rank, .nranks = RANKS, .born_ns = 2 * MS };
+	const struct rw_communicator communicator = { .id = 1, .rank = rank, .nranks = RANKS, .created_ns = 2 * MS };
 
 	analysis_add_process(analysis, &process);
 	analysis_add_communicator(analysis, process.id, 0, &communicator);

@@ -142,7 +142,7 @@ static void add_rank(struct analysis *analysis, int32_t rank, const struct nvml_
 {
 	static struct rw_box_header box;
 	const struct analysis_process process = { .id = (analysis_process_id)rank + 1, .pid = 100 + rank, .box = &box };
-	const struct rw_communicator communicator = { .id = 1, .rank = rank, .nranks = GPUS, .born_ns = MS };
+	const struct rw_communicator communicator = { .id = 1, .rank = rank, .nranks = GPUS, .created_ns = MS };
 
 	box = (struct rw_box_header){ .created_ns = MS, .world_rank = rank, .world_size = GPUS };
 	box.devices[0].used = 1;

@@ -48,7 +48,7 @@ static void add_good_rank(struct analysis *analysis)
 {
 	static const struct rw_box_header box = { .created_ns = MS, .world_rank = 1, .world_size = 2 };
 	const struct analysis_process process = { .id = 9, .pid = 9, .box = &box };
-	struct rw_communicator communicator = { .id = 1, .rank = 1, .nranks = 2, .born_ns = 2 * MS };
+	struct rw_communicator communicator = { .id = 1, .rank = 1, .nranks = 2, .created_ns = 2 * MS };
 
 	analysis_add_process(analysis, &process);
 	analysis_add_communicator(analysis, process.id, 0, &communicator);

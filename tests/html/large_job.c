@@ -109,7 +109,7 @@ static void describe(struct box_writer *writer, const struct job *job, int rank)
 	writer->communicators[0].rank = rank;
 	writer->communicators[0].nranks = job->ranks;
 	writer->communicators[0].nnodes = (job->ranks + PER_HOST - 1) / PER_HOST;
-	writer->communicators[0].born_ns = BEGIN_NS - 2000 * MS;
+	writer->communicators[0].created_ns = BEGIN_NS - 2000 * MS;
 	header->comms_used = 1;
 }
 

@@ -123,7 +123,7 @@ static void streams(struct job *job)
 }
 
 /* Communicators made in a group, split ones, one by a list of ids: equal ids on all ranks, all different. */
-static void births(struct job *job)
+static void inits(struct job *job)
 {
 	ncclUniqueId ids[] = { job_id(job, 0), job_id(job, 1), job_id(job, 2) };
 	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -381,7 +381,7 @@ static const struct {
 	bool communicator;
 } scenarios[] = {
 	{ "single", single, 4, true },    { "group", group, 4, true },
-	{ "streams", streams, 2, true },  { "births", births, 4, false },
+	{ "streams", streams, 2, true },  { "inits", inits, 4, false },
 	{ "devices", devices, 1, false }, { "threads", threads, 1, false },
 	{ "refused", refused, 2, true },  { "nonblocking", nonblocking, 2, false },
 	{ "simulated", simulated, 2, true },

@@ -252,7 +252,7 @@ struct rw_communicator job_communicator(uint32_t index)
 	struct box_reader reader = open_box();
 	struct rw_communicator communicator;
 
-	CHECK(box_reader_communicators(&reader, index, 1, &communicator) == 1 && communicator.born_ns);
+	CHECK(box_reader_communicators(&reader, index, 1, &communicator) == 1 && communicator.created_ns);
 	box_reader_close(&reader);
 	return communicator;
 }

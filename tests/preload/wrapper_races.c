@@ -96,7 +96,7 @@ static int check(const char *directory)
 	player_read(&reader, directory);
 	int places = box_reader_communicators(&reader, 0, RW_BOX_COMMS, communicators);
 	for (int i = 0; i < places; i++) {
-		bool used = atomic_load(&communicators[i].born_ns) != 0;
+		bool used = atomic_load(&communicators[i].created_ns) != 0;
 
 		count += used;
 		left += used && atomic_load(&communicators[i].ended_ns) == 0;

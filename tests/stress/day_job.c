@@ -35,7 +35,7 @@ static void announce(struct day_rank *rank, uint32_t entry, uint64_t id, int own
 	communicator->nranks = count;
 	communicator->nnodes = 1;
 	communicator->ended_ns = 0;
-	communicator->born_ns = now_ns;
+	communicator->created_ns = now_ns;
 	if (rank->writer.header->comms_used <= entry)
 		rank->writer.header->comms_used = entry + 1;
 }

@@ -59,7 +59,7 @@ static uint64_t ns(double ms)
 
 static void join(struct records *records, int rank, uint32_t index, uint64_t id, int number, int size, int hosts)
 {
-	const struct rw_communicator communicator = { .id = id, .rank = number, .nranks = size, .nnodes = hosts, .born_ns = 1,
+	const struct rw_communicator communicator = { .id = id, .rank = number, .nranks = size, .nnodes = hosts, .created_ns = 1,
 						      .api_count = records->boxes[rank].announced[index] };
 
 	if (analysis_add_communicator(records->analysis, (analysis_process_id)(PROCESS_BASE + rank), index, &communicator))

@@ -42,7 +42,7 @@ static void move_header(struct rw_box_header *header, const char *host, const ch
 static void move_communicators(struct rw_communicator *communicators, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		communicators[i].born_ns = moved(communicators[i].born_ns);
+		communicators[i].created_ns = moved(communicators[i].created_ns);
 		communicators[i].ended_ns = moved(communicators[i].ended_ns);
 	}
 }

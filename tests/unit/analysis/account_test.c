@@ -299,8 +299,8 @@ Test(account, keeps_each_ranks_own_order)
 	snprintf(box.host, sizeof(box.host), "a");
 	box.world_size = 3;
 	for (int rank = 0; rank < 3; rank++) {
-		const struct rw_communicator all = { .id = 7, .rank = rank, .nranks = 3, .nnodes = 1, .born_ns = 1 },
-					     two = { .id = 8, .rank = rank / 2, .nranks = 2, .nnodes = 1, .born_ns = 1 };
+		const struct rw_communicator all = { .id = 7, .rank = rank, .nranks = 3, .nnodes = 1, .created_ns = 1 },
+					     two = { .id = 8, .rank = rank / 2, .nranks = 2, .nnodes = 1, .created_ns = 1 };
 		box.world_rank = rank;
 		cr_assert_eq(analysis_add_process(analysis, &(struct analysis_process){ .id = (analysis_process_id)rank,
 											.pid = 100 + rank,

@@ -27,7 +27,7 @@ static void connect_two(uint32_t index, int first, int second)
 	const int ranks[] = { first, second };
 
 	for (int i = 0; i < 2; i++) {
-		const struct rw_communicator communicator = { .id = 0x100 + index, .rank = i, .nranks = 2, .nnodes = 1, .born_ns = 1 };
+		const struct rw_communicator communicator = { .id = 0x100 + index, .rank = i, .nranks = 2, .nnodes = 1, .created_ns = 1 };
 		cr_assert_eq(analysis_add_communicator(job.analysis, (analysis_process_id)ranks[i], index, &communicator), 0);
 	}
 }

@@ -77,7 +77,7 @@ static void start(struct job *job, uint8_t function, int size, int seen)
 	for (int i = 0; i < size; i++)
 		job->in_known[i] = job->out_known[i] = true;
 	for (int i = 0; i < seen; i++) {
-		struct rw_communicator communicator = { .id = 77, .rank = i, .nranks = size, .nnodes = 1, .born_ns = 1,
+		struct rw_communicator communicator = { .id = 77, .rank = i, .nranks = size, .nnodes = 1, .created_ns = 1,
 							.name = "dp" };
 		struct analysis_process process = { .id = (uint32_t)i + 1, .pid = i + 1, .box = &box };
 		box.world_rank = i;

@@ -77,7 +77,7 @@ static void hear(void *argument, const struct rw_finding *finding)
 static void announce(struct job *job, int rank)
 {
 	struct rw_communicator communicator = {
-		.id = 77, .rank = rank, .nranks = COMMUNICATOR_SIZE, .nnodes = 1, .born_ns = 1, .name = "fsdp",
+		.id = 77, .rank = rank, .nranks = COMMUNICATOR_SIZE, .nnodes = 1, .created_ns = 1, .name = "fsdp",
 	};
 	communicator.api_count = job->ranks[rank].announced;
 	cr_assert_eq(analysis_add_communicator(job->analysis, (uint32_t)rank + 1, 0, &communicator), 0);

@@ -50,7 +50,7 @@ static int width(const struct even_job *job)
 static void add_communicator(struct even *even, int rank, int index, uint64_t id, int number, int size)
 {
 	const struct rw_communicator communicator = {
-		.id = id, .rank = number, .nranks = size, .nnodes = 1, .born_ns = 1
+		.id = id, .rank = number, .nranks = size, .nnodes = 1, .created_ns = 1
 	};
 
 	if (analysis_add_communicator(even->analysis, (analysis_process_id)rank, (uint32_t)index, &communicator))

@@ -14,7 +14,7 @@ enum { RANKS = 4, ENTRIES = 100 };
 static struct rw_communicator described(uint32_t number, int rank)
 {
 	return (struct rw_communicator){
-		.id = number + 1000, .nranks = RANKS, .nnodes = 1, .rank = rank, .born_ns = number + 2
+		.id = number + 1000, .nranks = RANKS, .nnodes = 1, .rank = rank, .created_ns = number + 2
 	};
 }
 

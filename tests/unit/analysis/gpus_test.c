@@ -205,7 +205,7 @@ Test(ports, the_latest_readings_of_the_first_ports_are_kept)
 
 static struct process killed(void)
 {
-	return (struct process){ .kernel_pid = 4711, .life = ANALYSIS_KILLED, .exit_status = SIGKILL, .born_ns = 10 * SECOND,
+	return (struct process){ .kernel_pid = 4711, .life = ANALYSIS_KILLED, .exit_status = SIGKILL, .created_ns = 10 * SECOND,
 				 .last_ns = 100 * SECOND };
 }
 

@@ -664,14 +664,14 @@ static void announce_communicators(const struct history *history, struct analysi
 		.rank = rank / width,
 		.nranks = job->no_sizes ? 0 : job->ranks / width,
 		.nnodes = job->hosts ? job->hosts : 1,
-		.born_ns = 1,
+		.created_ns = 1,
 	};
 	struct rw_communicator tensor = {
 		.id = 0x7e450000u + (uint64_t)(rank / width),
 		.rank = rank % width,
 		.nranks = job->no_sizes ? 0 : width,
 		.nnodes = 1,
-		.born_ns = 1,
+		.created_ns = 1,
 		.captured = job->hidden == HIDDEN_CAPTURED ? (uint64_t)job->layers : 0,
 	};
 	if (analysis_add_communicator(analysis, process, 0, &fsdp))

@@ -15,7 +15,7 @@ struct model {
 	struct instances pool;
 	struct communicator communicators[COMMUNICATORS];
 	enum known known[COMMUNICATORS][SEQUENCES];
-	uint64_t born_ns[COMMUNICATORS][SEQUENCES];
+	uint64_t created_ns[COMMUNICATORS][SEQUENCES];
 	struct instance *is[COMMUNICATORS][SEQUENCES];
 	uint64_t next[COMMUNICATORS], oldest[COMMUNICATORS];            /* sequences: to be made, and the first that may be unfinished */
 	uint32_t ended[COMMUNICATORS * SEQUENCES], ended_count, ended_first; /* communicator * SEQUENCES + sequence, as they finished */
@@ -58,7 +58,7 @@ static uint64_t oldest_unfinished(struct model *model, uint32_t communicator)
 
 /* Is there a place for another one? As instances.h says: the oldest that is finished goes, of all communicators; where none is, the
  * oldest of this one, if that is not younger. */
-static bool expect_room(struct model *model, uint32_t communicator, uint64_t born_ns)
+static bool expect_room(struct model *model, uint32_t communicator, uint64_t created_ns)
 {
 	if (model->count < INSTANCES_MAX)
 		return true;
@@ -70,7 +70,7 @@ static bool expect_room(struct model *model, uint32_t communicator, uint64_t bor
 		}
 	}
 	uint64_t oldest = oldest_unfinished(model, communicator);
-	if (!model->unfinished[communicator] || model->born_ns[communicator][oldest] > born_ns)
+	if (!model->unfinished[communicator] || model->created_ns[communicator][oldest] > created_ns)
 		return false;
 	expect_forgotten(model, communicator, oldest);
 	model->unjudged++;
@@ -79,22 +79,22 @@ static bool expect_room(struct model *model, uint32_t communicator, uint64_t bor
 
 static void make_one(struct model *model, uint32_t communicator)
 {
-	uint64_t sequence = model->next[communicator]++, born_ns = 1000 + drawn(model, 8);
+	uint64_t sequence = model->next[communicator]++, created_ns = 1000 + drawn(model, 8);
 	struct instance_key key = key_of(communicator, sequence);
-	bool room = expect_room(model, communicator, born_ns);
-	struct instance *instance = instances_get(&model->pool, &model->communicators[communicator], &key, born_ns);
+	bool room = expect_room(model, communicator, created_ns);
+	struct instance *instance = instances_get(&model->pool, &model->communicators[communicator], &key, created_ns);
 
 	cr_assert_eq(!!instance, room, "%u of communicator %u, with %u", (unsigned)sequence, communicator, model->count);
 	if (!instance)
 		return;
-	instance->born_ns = born_ns;
+	instance->created_ns = created_ns;
 	cr_assert(!instance->joined && !instance->finished && !instance->values && instance->sequence == sequence);
 	for (uint32_t i = 0; i < MEMBERS && sequence % 4 == 0; i++) {
 		struct operation *operation = instance_operation(&model->pool, instance, i);
 		cr_assert(operation && !operation->ticket, "of who had this place before nothing is left");
 		operation->ticket = sequence + 1;
 	}
-	model->born_ns[communicator][sequence] = born_ns;
+	model->created_ns[communicator][sequence] = created_ns;
 	model->known[communicator][sequence] = UNFINISHED;
 	model->is[communicator][sequence] = instance;
 	model->unfinished[communicator]++;

@@ -29,7 +29,7 @@ static int add_rank(struct small_job *job, int id, int rank, int generation)
 		.id = (analysis_process_id)id, .pid = 500 + id, .box = &job->boxes[rank]
 	};
 	const struct rw_communicator communicator = {
-		.id = 0x5eed + (uint64_t)generation, .rank = rank, .nranks = SMALL_JOB_RANKS, .nnodes = 1, .born_ns = 1
+		.id = 0x5eed + (uint64_t)generation, .rank = rank, .nranks = SMALL_JOB_RANKS, .nnodes = 1, .created_ns = 1
 	};
 
 	return analysis_add_process(job->analysis, &process) ||

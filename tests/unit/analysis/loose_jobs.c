@@ -201,7 +201,7 @@ static void tell_communicator(struct loose *loose, int rank, int c, double ms, b
 		.rank = size_of(loose, c, rank),
 		.nranks = loose->number % 7 == 6 ? 0 : size_of(loose, c, loose->ranks),
 		.nnodes = 1,
-		.born_ns = ns(BASE_MS + 1 + loose->first_step[c]),
+		.created_ns = ns(BASE_MS + 1 + loose->first_step[c]),
 		.ended_ns = ended ? ns(ms) : 0,
 		.api_count = loose->ticket[rank],
 		.captured = captured,
@@ -637,7 +637,7 @@ unsigned long loose_play(unsigned int number)
 	if (number % 6 == 1)
 		analysis_replay_open(analysis);
 	if (number % 5 == 3)
-		analysis_tell_births(analysis, ns(now_ms));
+		analysis_report_inits(analysis, ns(now_ms));
 	analysis_free(analysis);
 	return operations;
 }

@@ -233,7 +233,7 @@ static void add_communicator(struct many *many, int rank, int index, uint64_t id
 {
 	struct rw_communicator *communicator = &many->ranks[rank].communicators[index];
 
-	*communicator = (struct rw_communicator){ .id = id, .rank = number, .nranks = size, .nnodes = hosts, .born_ns = 1 };
+	*communicator = (struct rw_communicator){ .id = id, .rank = number, .nranks = size, .nnodes = hosts, .created_ns = 1 };
 	if (analysis_add_communicator(host_of(many, rank)->analysis, id_of(many, rank), (uint32_t)index, communicator))
 		abort();
 }

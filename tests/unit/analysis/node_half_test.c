@@ -164,7 +164,7 @@ static void stand_idle(const struct rw_init *init, uint64_t announced)
 	const struct node_identity identity = { .job = "j", .host = "h", .start = 1 };
 	struct node_half *half = node_half_new(analysis, &identity);
 	const struct analysis_process process = { .id = 1, .pid = 7, .box = &box };
-	const struct rw_communicator communicator = { .id = 9, .nranks = 2, .nnodes = 2, .born_ns = 1, .api_count = announced };
+	const struct rw_communicator communicator = { .id = 9, .nranks = 2, .nnodes = 2, .created_ns = 1, .api_count = announced };
 	const uint64_t ms = 1000000, second = 1000 * ms;
 	const struct rw_operation slot = {
 		.ticket = 1,

@@ -132,7 +132,7 @@ static void announce(struct noisy *noisy, int rank)
 	box.pid_namespace = 0xEFFFFFFC;
 	const struct analysis_process process = { .id = (analysis_process_id)rank, .pid = 1000 + rank, .box = &box };
 	const struct rw_communicator communicator = {
-		.id = 0x5eed, .rank = rank, .nranks = noisy->job->ranks, .nnodes = 1, .born_ns = 1
+		.id = 0x5eed, .rank = rank, .nranks = noisy->job->ranks, .nnodes = 1, .created_ns = 1
 	};
 	if (analysis_add_process(noisy->analysis, &process) ||
 	    analysis_add_communicator(noisy->analysis, process.id, 0, &communicator))

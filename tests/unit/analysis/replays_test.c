@@ -14,7 +14,7 @@ static struct scanned job;
 /* `captured`: calls that the box counts; those of CALLS are scanned. */
 static void start(uint64_t captured)
 {
-	struct rw_communicator described = { .id = 77, .name = "world", .nranks = RANKS, .nnodes = 1, .born_ns = 1,
+	struct rw_communicator described = { .id = 77, .name = "world", .nranks = RANKS, .nnodes = 1, .created_ns = 1,
 					     .captured = captured };
 
 	scanned_start(&job, RANKS, RANKS);

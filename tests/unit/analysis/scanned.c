@@ -65,7 +65,7 @@ void scanned_start(struct scanned *job, int ranks, int seen)
 int scanned_communicator(struct scanned *job, const char *name, int size, int first, int stride)
 {
 	int number = job->communicators++;
-	struct rw_communicator described = { .id = (uint64_t)number + 77, .nranks = size, .nnodes = 1, .born_ns = 1 };
+	struct rw_communicator described = { .id = (uint64_t)number + 77, .nranks = size, .nnodes = 1, .created_ns = 1 };
 
 	snprintf(described.name, sizeof(described.name), "%s", name);
 	job->communicator[number].size = size;

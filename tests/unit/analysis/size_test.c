@@ -136,7 +136,7 @@ static struct analysis *with_process(void)
 
 Test(size, not_known_is_said_of_an_operation_in_flight)
 {
-	struct rw_communicator entry = { .id = 5, .rank = 2, .born_ns = 10 };
+	struct rw_communicator entry = { .id = 5, .rank = 2, .created_ns = 10 };
 	struct rw_operation operation = enqueued(1, 20);
 	struct flights flights = { 0 };
 	struct analysis *analysis = with_process();
@@ -155,8 +155,8 @@ Test(size, not_known_is_said_of_an_operation_in_flight)
 
 Test(size, an_operation_from_before_the_entrys_owner_is_of_nobody)
 {
-	struct rw_communicator first = { .id = 5, .rank = 0, .nranks = 2, .born_ns = 10 };
-	struct rw_communicator second = { .id = 6, .rank = 1, .nranks = 4, .born_ns = 100 };
+	struct rw_communicator first = { .id = 5, .rank = 0, .nranks = 2, .created_ns = 10 };
+	struct rw_communicator second = { .id = 6, .rank = 1, .nranks = 4, .created_ns = 100 };
 	struct rw_operation early = enqueued(1, 50), late = enqueued(2, 110);
 	struct flights flights = { 0 };
 	struct analysis *analysis = with_process();

@@ -58,7 +58,7 @@ void small_job_start(struct small_job *job)
 							  .pid = 100 + rank,
 							  .box = &job->boxes[rank] };
 		const struct rw_communicator communicator = {
-			.id = 0x5eed, .rank = rank, .nranks = SMALL_JOB_RANKS, .nnodes = job->hosts, .born_ns = 1
+			.id = 0x5eed, .rank = rank, .nranks = SMALL_JOB_RANKS, .nnodes = job->hosts, .created_ns = 1
 		};
 
 		cr_assert_eq(analysis_add_process(job->analysis, &process), 0);

@@ -119,11 +119,11 @@ Test(reader, communicators_and_progress_are_read_and_the_room_is_respected)
 	fixture_create(&writer);
 	memset(writer.communicators[1].name, 'x', sizeof(writer.communicators[1].name));
 	writer.communicators[1].id = 42;
-	writer.communicators[1].born_ns = 7;
+	writer.communicators[1].created_ns = 7;
 	writer.gpu[1].gpu_done = 9;
 	fixture_open(&reader, &writer);
 	cr_assert_eq(box_reader_communicators(&reader, 0, 4, communicators), 4);
-	cr_expect_eq(communicators[0].born_ns, 0);
+	cr_expect_eq(communicators[0].created_ns, 0);
 	cr_expect_eq(communicators[1].id, 42);
 	cr_expect_eq(strlen(communicators[1].name), 63, "terminated whatever the file holds");
 	cr_assert_eq(box_reader_progress(&reader, 0, 4, progress), 4);
@@ -141,7 +141,7 @@ Test(reader, communicators_are_read_again_where_they_have_changed)
 	fixture_create(&writer);
 	for (int i = 0; i < 40; i++) {
 		writer.communicators[i].id = 100 + (uint64_t)i;
-		writer.communicators[i].born_ns = 7 + (uint64_t)i;
+		writer.communicators[i].created_ns = 7 + (uint64_t)i;
 	}
 	memset(writer.communicators[39].name, 'x', sizeof(writer.communicators[39].name));
 	fixture_open(&reader, &writer);
@@ -150,16 +150,16 @@ Test(reader, communicators_are_read_again_where_they_have_changed)
 
 	writer.communicators[3].api_count = 5;
 	cr_assert_eq(box_reader_communicators_again(&reader, 0, 30, known, copied), 1);
-	cr_expect(copied[3].api_count == 5 && copied[3].born_ns == 10 && copied[29].id == 129);
+	cr_expect(copied[3].api_count == 5 && copied[3].created_ns == 10 && copied[29].id == 129);
 	cr_assert_eq(box_reader_communicators_again(&reader, 30, 10, known + 30, copied), 1, "its name is not terminated in the file");
 	cr_expect(strlen(copied[9].name) == 63 && copied[9].id == 139);
 
-	writer.communicators[3].born_ns = 0;
+	writer.communicators[3].created_ns = 0;
 	cr_assert_eq(box_reader_communicators_again(&reader, 0, 30, known, copied), 1);
-	cr_expect_eq(copied[3].born_ns, 0, "it is being given to another one");
-	writer.communicators[3].born_ns = 99;
+	cr_expect_eq(copied[3].created_ns, 0, "it is being given to another one");
+	writer.communicators[3].created_ns = 99;
 	cr_assert_eq(box_reader_communicators_again(&reader, 0, 30, known, copied), 1);
-	cr_expect(copied[3].born_ns == 99 && copied[2].born_ns == 9);
+	cr_expect(copied[3].created_ns == 99 && copied[2].created_ns == 9);
 	cr_expect_eq(box_reader_communicators_again(&reader, RW_BOX_COMMS - 1, 2, known, copied), -EINVAL);
 }
 

@@ -189,7 +189,7 @@ Test(saved, every_communicator_and_its_progress_are_kept)
 	fixture_create(&writer);
 	for (uint32_t i = 0; i < RW_BOX_COMMS; i++) {
 		writer.communicators[i].id = 1000 + i;
-		writer.communicators[i].born_ns = 1 + i;
+		writer.communicators[i].created_ns = 1 + i;
 		writer.gpu[i].gpu_started = 3 * i + 2;
 		writer.gpu[i].gpu_done = 3 * i + 1;
 	}

@@ -45,7 +45,7 @@ static void __attribute__((noreturn)) be_a_rank(const char *where, const char *j
 	writer.communicators[0].id = communicator;
 	writer.communicators[0].nranks = 8;
 	writer.header->comms_used = 1;
-	writer.communicators[0].born_ns = writer.header->created_ns;
+	writer.communicators[0].created_ns = writer.header->created_ns;
 	if (write(ready, "", 1) != 1)
 		_exit(1);
 	for (;;)

@@ -45,7 +45,7 @@ static void __attribute__((noreturn)) record_and_read(uid_t uid, int ready)
 	made.communicators[0].id = 1;
 	made.communicators[0].nranks = 8;
 	made.header->comms_used = 1;
-	made.communicators[0].born_ns = made.header->created_ns;
+	made.communicators[0].created_ns = made.header->created_ns;
 	if (write(ready, "", 1) == 1)
 		read(fd, &byte, 1);
 	_exit(1);

@@ -135,7 +135,7 @@ static void make_waiting(const char *directory, int rank, uint64_t init, uint64_
 
 	crafted_box(&writer, directory, "local", rank, 0);
 	writer.header->comms_used = 0;
-	writer.communicators[0].born_ns = 0;
+	writer.communicators[0].created_ns = 0;
 	writer.header->created_realtime_ns = created;
 	writer.header->init.id = init;
 	writer.header->init.since_ns = 1;

@@ -49,7 +49,7 @@ void crafted_box(struct box_writer *writer, const char *where, const char *job, 
 	snprintf(communicator->name, sizeof(communicator->name), "fsdp");
 	communicator->rank = rank;
 	communicator->nranks = 8;
-	communicator->born_ns = 1; /* before its operations, whose times are made up */
+	communicator->created_ns = 1; /* before its operations, whose times are made up */
 	writer->header->comms_used = 1;
 }
 

@@ -17,7 +17,7 @@ struct box {
 static void box_init(struct box *box, int32_t rank)
 {
 	memset(box, 0, sizeof(*box));
-	box->communicator = (struct rw_communicator){ .id = COMM, .rank = rank, .nranks = 4, .born_ns = 1 };
+	box->communicator = (struct rw_communicator){ .id = COMM, .rank = rank, .nranks = 4, .created_ns = 1 };
 	box->operations = (struct box_operations){
 		.list = box->list, .communicators = &box->communicator, .progress = &box->progress, .communicator_count = 1
 	};

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "console/births.h"
+#include "console/inits.h"
 #include "console/boxes.h"
 #include "console/flight.h"
 #include "console/flight_recorder/left_dumps.h"
@@ -228,7 +228,7 @@ static void make_waiting(const char *directory, int32_t rank)
 
 	crafted_box(&writer, directory, "one", rank, 0);
 	writer.header->comms_used = 0;
-	writer.communicators[0].born_ns = 0;
+	writer.communicators[0].created_ns = 0;
 	writer.header->world_size = 4;
 	writer.header->init.id = 0xb1;
 	writer.header->init.nranks = 4;
@@ -250,7 +250,7 @@ Test(report, who_waits_for_a_communicator_to_be_made_is_in_flight)
 	make_waiting(directory, 1);
 	cr_assert_eq(boxes_open(&boxes, paths, 1, fail_on_refusal, NULL), 0);
 	cr_assert_eq(replay_open(&replay, boxes.entries, boxes.count, NULL, NULL, NULL), 0);
-	cr_expect_eq(births_print(out, &replay), 1);
+	cr_expect_eq(inits_print(out, &replay), 1);
 	fclose(out);
 	cr_expect_str_eq(text, "  ncclCommInitRank of 4 ranks: 2 seen in it\n"
 			       "    joined  ranks 0,1\n"

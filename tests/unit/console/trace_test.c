@@ -188,7 +188,7 @@ Test(operation_arguments, elements_are_those_of_the_buffers)
 
 Test(group_table, members_are_known_when_all_were_seen_once)
 {
-	struct rw_communicator communicator = { .id = 9, .nranks = 3, .born_ns = 1 };
+	struct rw_communicator communicator = { .id = 9, .nranks = 3, .created_ns = 1 };
 	struct group_table table = { 0 };
 
 	for (int32_t rank = 2; rank >= 1; rank--) {

@@ -52,7 +52,7 @@ struct feed *recording_start(struct analysis *analysis, struct box_writer *write
 
 	if (!writer->map)
 		fixture_create(writer);
-	writer->communicators[0].born_ns = 1;
+	writer->communicators[0].created_ns = 1;
 	writer->header->comms_used = 1;
 	fixture_open(&reader, writer);
 	return feed_new(analysis, 7, &reader);
@@ -79,7 +79,7 @@ int analysis_add_communicator(struct analysis *analysis, analysis_process_id pro
 	struct recorded *last = record(analysis, RECORDED_COMMUNICATOR, process);
 
 	last->index = index;
-	last->at_ns = communicator->born_ns;
+	last->at_ns = communicator->created_ns;
 	last->communicator = *communicator;
 	return 0;
 }
@@ -128,7 +128,7 @@ int analysis_add_network(struct analysis *analysis, const struct analysis_networ
 
 int analysis_set_init(struct analysis *analysis, analysis_process_id process, const struct rw_init *init)
 {
-	record(analysis, RECORDED_BIRTH, process)->init = *init;
+	record(analysis, RECORDED_INIT, process)->init = *init;
 	return 0;
 }
 

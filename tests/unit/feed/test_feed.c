@@ -88,7 +88,7 @@ Test(feed, progress_is_passed_of_every_communicator)
 {
 	struct feed *feed = start();
 
-	writer.communicators[2].born_ns = 1; /* the second is in the making */
+	writer.communicators[2].created_ns = 1; /* the second is in the making */
 	writer.header->comms_used = 3;
 	for (int i = 0; i < 3; i++)
 		writer.gpu[i].gpu_started = 10 * (uint64_t)i + 5;
@@ -335,7 +335,7 @@ Test(feed, network_waits_that_mean_nothing_are_left_out)
 	struct feed *feed = start();
 
 	writer.header->leased_until_ns = 9000 * MS;
-	writer.communicators[0].born_ns = 50 * MS;
+	writer.communicators[0].created_ns = 50 * MS;
 	set_wait(0, RW_WAIT_SENDS | 5, 100 * MS, 200 * MS, 1);
 	set_wait(1, RW_WAIT_USED | UINT64_C(700) << 32, 100 * MS, 200 * MS, 1);
 	set_wait(2, RW_WAIT_USED | 0xffffffff, 100 * MS, 200 * MS, 1);

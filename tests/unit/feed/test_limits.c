@@ -87,17 +87,17 @@ Test(limits, a_communicator_in_the_making_is_told_before_there_is_any_and_when_i
 	writer.header->init.since_ns = 5 * MS;
 	cr_assert_eq(feed_poll(feed, 10 * MS), 0);
 	cr_expect_eq(analysis.records[0].kind, RECORDED_PROCESS);
-	cr_expect_eq(told(RECORDED_BIRTH, 0)->init.since_ns, 5 * MS);
-	cr_expect_eq(told(RECORDED_BIRTH, 0)->init.id, 99);
-	cr_expect_eq(told(RECORDED_BIRTH, 0)->init.rank, 3);
+	cr_expect_eq(told(RECORDED_INIT, 0)->init.since_ns, 5 * MS);
+	cr_expect_eq(told(RECORDED_INIT, 0)->init.id, 99);
+	cr_expect_eq(told(RECORDED_INIT, 0)->init.rank, 3);
 	cr_assert_eq(feed_poll(feed, 20 * MS), 0);
-	cr_expect_eq(recording_count(&analysis, RECORDED_BIRTH), 1, "nothing changed");
+	cr_expect_eq(recording_count(&analysis, RECORDED_INIT), 1, "nothing changed");
 	writer.header->init.since_ns = 25 * MS;
 	cr_assert_eq(feed_poll(feed, 30 * MS), 0);
-	cr_expect_eq(told(RECORDED_BIRTH, 1)->init.since_ns, 25 * MS, "the next one");
+	cr_expect_eq(told(RECORDED_INIT, 1)->init.since_ns, 25 * MS, "the next one");
 	writer.header->init.since_ns = 0;
 	cr_assert_eq(feed_poll(feed, 40 * MS), 0);
-	cr_expect_eq(told(RECORDED_BIRTH, 2)->init.since_ns, 0, "it is over");
+	cr_expect_eq(told(RECORDED_INIT, 2)->init.since_ns, 0, "it is over");
 	cr_expect_eq(recording_count(&analysis, RECORDED_PROCESS), 1);
 	feed_free(feed);
 }
@@ -120,7 +120,7 @@ Test(limits, communicators_are_told_by_their_entries_however_many_there_are)
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < COMMUNICATORS; i++) {
-		writer.communicators[i].born_ns = i == MISSING ? 0 : 1 + i;
+		writer.communicators[i].created_ns = i == MISSING ? 0 : 1 + i;
 		writer.communicators[i].id = 1000 + i;
 		writer.gpu[i].gpu_started = 2000 + i;
 		writer.gpu[i].gpu_done = 1000 + i;
@@ -161,7 +161,7 @@ Test(limits, in_a_replay_a_communicator_ends_when_it_ended)
 
 	writer.header->created_ns = S;
 	writer.header->boot_id[0] ^= 1;
-	writer.communicators[0].born_ns = S;
+	writer.communicators[0].created_ns = S;
 	writer.communicators[0].ended_ns = 3 * S;
 	feed_replay(&feed, 1, &analysis, NULL, NULL);
 	cr_assert_eq(recording_count(&analysis, RECORDED_COMMUNICATOR), 2);
@@ -378,7 +378,7 @@ Test(limits, in_a_replay_progress_is_that_of_the_operations_seen_so_far)
 	}
 	struct feed *feed = start();
 
-	writer.communicators[0].born_ns = S;
+	writer.communicators[0].created_ns = S;
 	feed_replay(&feed, 1, &analysis, NULL, NULL);
 	uint64_t started = 0, done = 0;
 	static const struct {
@@ -484,7 +484,7 @@ Test(limits, in_a_replay_a_sample_comes_at_its_time)
 	sample(3, UINT64_MAX);
 	struct feed *feed = start();
 
-	writer.communicators[0].born_ns = S;
+	writer.communicators[0].created_ns = S;
 	feed_replay(&feed, 1, &analysis, NULL, NULL);
 	cr_assert_eq(recording_count(&analysis, RECORDED_WAIT), 2);
 	for (size_t i = 0; i < 2; i++) {
@@ -583,7 +583,7 @@ Test(limits, a_network_wait_counts_from_its_communicators_birth_to_now)
 	struct feed *feed = start();
 
 	writer.header->leased_until_ns = 9 * S;
-	writer.communicators[0].born_ns = 50 * MS;
+	writer.communicators[0].created_ns = 50 * MS;
 	wait_of(0, RW_WAIT_USED | 1, 10 * MS, 50 * MS);
 	wait_of(1, RW_WAIT_USED | 2, 10 * MS, 50 * MS - 1);
 	wait_of(2, RW_WAIT_USED | 3, 0, 60 * MS);

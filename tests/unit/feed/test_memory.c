@@ -57,7 +57,7 @@ static void expect_nothing_left(void)
 Test(feed_memory, is_given_back_also_when_there_is_none, .fini = fixture_remove)
 {
 	fixture_create(&writer);
-	writer.communicators[0].born_ns = 1;
+	writer.communicators[0].created_ns = 1;
 	writer.header->comms_used = 1;
 	for (uint64_t i = 0; i < OPERATIONS; i++)
 		fixture_operation(&writer, i, 1000);

@@ -23,7 +23,7 @@ static void create(struct box_writer *writer)
 	fixture_create(writer);
 	writer->header->created_ns = S;
 	writer->header->boot_id[0] ^= 1; /* of another boot: an orphan */
-	writer->communicators[0].born_ns = S;
+	writer->communicators[0].created_ns = S;
 	writer->header->comms_used = 1;
 }
 

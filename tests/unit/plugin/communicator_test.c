@@ -101,8 +101,8 @@ Test(communicator, places_are_given_in_order_and_say_what_is_known)
 	cr_expect_eq(entries[2].rank, 5);
 	cr_expect_eq(entries[2].nranks, 8);
 	cr_expect_eq(entries[2].nnodes, 2);
-	cr_expect_eq(entries[2].born_ns, recording.communicators[2].created_ns);
-	cr_expect_gt(entries[2].born_ns, 0);
+	cr_expect_eq(entries[2].created_ns, recording.communicators[2].created_ns);
+	cr_expect_gt(entries[2].created_ns, 0);
 }
 
 Test(communicator, is_shown_when_its_identity_is_known_and_keeps_what_was_said_first)
@@ -112,12 +112,12 @@ Test(communicator, is_shown_when_its_identity_is_known_and_keeps_what_was_said_f
 
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	cr_expect_eq(communicator->entry->born_ns, 0);
+	cr_expect_eq(communicator->entry->created_ns, 0);
 	cr_expect_not(communicator_fill_identity(communicator, &(struct communicator_identity){ .id = 0, .rank = 1 }));
 	cr_expect_not(communicator_fill_identity(communicator, &(struct communicator_identity){ .id = 7, .rank = -1 }));
-	cr_expect_eq(communicator->entry->born_ns, 0);
+	cr_expect_eq(communicator->entry->created_ns, 0);
 	cr_expect(communicator_fill_identity(communicator, &(struct communicator_identity){ .id = 7, .name = name, .rank = 6 }));
-	cr_expect_eq(communicator->entry->born_ns, communicator->created_ns);
+	cr_expect_eq(communicator->entry->created_ns, communicator->created_ns);
 	cr_expect_eq(communicator->entry->id, 7);
 	cr_expect_eq(communicator->entry->rank, 6);
 	cr_expect_eq(communicator->rank, 6);
@@ -211,7 +211,7 @@ Test(communicator, a_full_table_takes_one_more_when_the_first_that_ended_is_over
 	cr_expect_eq(header.comms_refused, 2);
 	cr_expect_eq(recording.living, RW_BOX_COMMS - 1);
 	cr_assert_eq(add_unknown(), &recording.communicators[900]);
-	cr_expect_eq(entries[900].born_ns, 0, "whose identity is not known is not shown");
+	cr_expect_eq(entries[900].created_ns, 0, "whose identity is not known is not shown");
 	cr_expect_null(add(5003));
 }
 

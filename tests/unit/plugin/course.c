@@ -180,7 +180,7 @@ void course_show(FILE *out)
 		const struct rw_communicator *entry = &recording->box.communicators[i];
 
 		fprintf(out, "communicator %lx %s device %u rank %d of %d on %d, %lu-%lu: %lu calls, %lu launched, %lu captured; gpu %lu-%lu\n", entry->id,
-			entry->name, entry->device, entry->rank, entry->nranks, entry->nnodes, entry->born_ns, entry->ended_ns, entry->api_count,
+			entry->name, entry->device, entry->rank, entry->nranks, entry->nnodes, entry->created_ns, entry->ended_ns, entry->api_count,
 			entry->launched, entry->captured, recording->box.gpu[i].gpu_started, recording->box.gpu[i].gpu_done);
 	}
 	for (uint64_t i = 0; i < SHOWN && i < header->head; i++)

@@ -166,7 +166,7 @@ static void make(void **comm, unsigned int number)
 	}
 }
 
-static void show_birth(void)
+static void show_init(void)
 {
 	struct recording *recording = recording_get();
 	const struct rw_init *init = recording ? &recording->box.header->init : NULL;
@@ -193,7 +193,7 @@ static void drawn_group(unsigned int number)
 	}
 	if (course_draw(6) == 0 && !comms[0])
 		make(&comms[0], number);
-	show_birth();
+	show_init();
 	course_pass();
 	if (number % 17 == 0) {
 		call_count = 0;
@@ -203,7 +203,7 @@ static void drawn_group(unsigned int number)
 	}
 	drawn_result();
 	ncclGroupEnd();
-	show_birth();
+	show_init();
 }
 
 static void act(unsigned int number)
@@ -224,7 +224,7 @@ static void act(unsigned int number)
 			comms[which] = NULL;
 		} else if (!comms[which]) {
 			make(&comms[which], number);
-			show_birth();
+			show_init();
 		}
 		break;
 	case 1:

@@ -124,7 +124,7 @@ static void pass_time(struct analysis *analysis, enum analysis_absence absence, 
 	pass_time_seeing(analysis, absence, NULL, from_s, to_s);
 }
 
-Test(births, the_rank_that_is_missing_is_named_by_what_it_does)
+Test(inits, the_rank_that_is_missing_is_named_by_what_it_does)
 {
 	static const struct {
 		enum analysis_absence absence;
@@ -158,7 +158,7 @@ Test(births, the_rank_that_is_missing_is_named_by_what_it_does)
 	}
 }
 
-Test(births, what_the_rank_waits_for_instead_is_its_cause)
+Test(inits, what_the_rank_waits_for_instead_is_its_cause)
 {
 	static const struct seen_wait cases[] = {
 		{ "fsync", SYS_fsync, 'D', "jbd2_log_wait_commit", "/data/checkpoint.pt", RW_CAUSE_IO, "fsync(2)" },
@@ -187,7 +187,7 @@ Test(births, what_the_rank_waits_for_instead_is_its_cause)
 }
 
 /* It loaded its data for five minutes: what it has waited for since counts. */
-Test(births, what_the_rank_did_while_it_got_on_is_not_its_cause)
+Test(inits, what_the_rank_did_while_it_got_on_is_not_its_cause)
 {
 	static const struct seen_wait reads = { "read", SYS_read, 'D', "folio_wait_bit", "/data/shard", RW_CAUSE_IO, "read(2)" };
 	static const struct seen_wait sleeps = { "sleep", SYS_clock_nanosleep, 'S', "hrtimer_nanosleep", "", RW_CAUSE_SLEEP, "" };
@@ -203,7 +203,7 @@ Test(births, what_the_rank_did_while_it_got_on_is_not_its_cause)
 }
 
 /* The number of an earlier process of the rank says nothing of the next one. */
-Test(births, what_an_earlier_process_of_the_rank_waited_for_is_forgotten)
+Test(inits, what_an_earlier_process_of_the_rank_waited_for_is_forgotten)
 {
 	static const struct seen_wait sleeps = { "sleep", SYS_clock_nanosleep, 'S', "hrtimer_nanosleep", "", RW_CAUSE_SLEEP, "" };
 	struct told told = { 0 };
@@ -225,11 +225,11 @@ Test(births, what_an_earlier_process_of_the_rank_waited_for_is_forgotten)
 }
 
 /* A communicator of the whole world that is made later: the rank has a box, and the plugin's own samples are in it. */
-Test(births, a_rank_that_has_been_in_another_communicator_is_looked_at_by_its_box)
+Test(inits, a_rank_that_has_been_in_another_communicator_is_looked_at_by_its_box)
 {
 	struct told told = { 0 };
 	struct analysis *analysis = open_init(&told, false, RANKS, RANKS);
-	const struct rw_communicator before = { .id = 1, .rank = LATE, .nranks = RANKS, .nnodes = 1, .born_ns = 1 };
+	const struct rw_communicator before = { .id = 1, .rank = LATE, .nranks = RANKS, .nnodes = 1, .created_ns = 1 };
 	const struct rw_operation operation = { .known = RW_KNOWN_IDENT | RW_KNOWN_API, .ticket = 1, .function = RW_FUNCTION_ALL_GATHER,
 						.count = 1, .api_ns = seconds(0.5), .api_tid = 1105 };
 
@@ -259,7 +259,7 @@ Test(births, a_rank_that_has_been_in_another_communicator_is_looked_at_by_its_bo
 	analysis_free(analysis);
 }
 
-Test(births, a_rank_that_comes_in_time_or_gets_on_now_and_then_is_not_named)
+Test(inits, a_rank_that_comes_in_time_or_gets_on_now_and_then_is_not_named)
 {
 	struct told told = { 0 };
 	struct analysis *analysis = open_init(&told, false, RANKS, RANKS);
@@ -275,7 +275,7 @@ Test(births, a_rank_that_comes_in_time_or_gets_on_now_and_then_is_not_named)
 	analysis_free(analysis);
 }
 
-Test(births, the_finding_is_closed_when_the_rank_has_come)
+Test(inits, the_finding_is_closed_when_the_rank_has_come)
 {
 	struct told told = { 0 };
 	struct analysis *analysis = open_init(&told, false, RANKS, RANKS);
@@ -289,7 +289,7 @@ Test(births, the_finding_is_closed_when_the_rank_has_come)
 	analysis_free(analysis);
 }
 
-Test(births, a_rank_that_is_started_late_is_no_finding_before_others_have_waited_long)
+Test(inits, a_rank_that_is_started_late_is_no_finding_before_others_have_waited_long)
 {
 	struct told told = { 0 };
 	struct analysis *analysis = open_init(&told, false, RANKS, RANKS);
@@ -303,7 +303,7 @@ Test(births, a_rank_that_is_started_late_is_no_finding_before_others_have_waited
 	analysis_free(analysis);
 }
 
-Test(births, nobody_is_named_where_who_is_missing_is_not_certain)
+Test(inits, nobody_is_named_where_who_is_missing_is_not_certain)
 {
 	int32_t missing[RANKS];
 	struct told told = { 0 };
@@ -337,7 +337,7 @@ static struct analysis *open_death(struct told *told, bool post_mortem, uint64_t
 	return analysis;
 }
 
-Test(births, one_that_ended_in_it_is_named_from_its_black_box_alone)
+Test(inits, one_that_ended_in_it_is_named_from_its_black_box_alone)
 {
 	static const struct {
 		bool post_mortem, has_heartbeat;
@@ -362,7 +362,7 @@ Test(births, one_that_ended_in_it_is_named_from_its_black_box_alone)
 }
 
 /* A whole job that ends within ten seconds after the first of it: whoever was first may not be the reason. */
-Test(births, one_that_ended_shortly_before_all_others_is_not_named)
+Test(inits, one_that_ended_shortly_before_all_others_is_not_named)
 {
 	struct told told = { 0 };
 	struct analysis *analysis = open_death(&told, true, BIRTH, true);
@@ -376,7 +376,7 @@ Test(births, one_that_ended_shortly_before_all_others_is_not_named)
 	analysis_free(analysis);
 }
 
-Test(births, one_that_ended_elsewhere_is_not_named)
+Test(inits, one_that_ended_elsewhere_is_not_named)
 {
 	struct told told = { 0 };
 	struct analysis *analysis = open_death(&told, false, OTHER_BIRTH, true);
@@ -387,14 +387,14 @@ Test(births, one_that_ended_elsewhere_is_not_named)
 }
 
 /* Boxes of processes without a sign of life in an init: one of them ended before the report was asked for, nobody knows when. */
-Test(births, one_whose_end_has_no_time_is_named_only_while_the_others_are_seen_to_live)
+Test(inits, one_whose_end_has_no_time_is_named_only_while_the_others_are_seen_to_live)
 {
 	struct told told = { 0 };
 	struct analysis *analysis = open_death(&told, true, BIRTH, false);
 
 	pass_time(analysis, ANALYSIS_ABSENT_UNKNOWN, 4, 60);
 	cr_expect_eq(told.opened, 0, "%s", told.text);
-	analysis_tell_births(analysis, seconds(60));
+	analysis_report_inits(analysis, seconds(60));
 	cr_expect_eq(told.opened, 1);
 	cr_expect_eq(told.rank, LATE);
 	analysis_free(analysis);

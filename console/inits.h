@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Communicators of a dead job that were still being made: who was in ncclCommInitRank, and who never came there. */
-#ifndef CONSOLE_BIRTHS_H
-#define CONSOLE_BIRTHS_H
+#ifndef CONSOLE_INITS_H
+#define CONSOLE_INITS_H
 
 #include <stdio.h>
 
 #include "console/replay.h"
 
 /* Two or three lines for each; returns how many there are. Missing ranks have names only where their world rank is sure. */
-size_t births_print(FILE *out, const struct replay *replay);
+size_t inits_print(FILE *out, const struct replay *replay);
 
 #endif

@@ -16,13 +16,13 @@ MODES = ("global", "thread", "relaxed")
 def play(pair, mode, environment):
     """(did it end well, [error of each capture's end], why not)"""
     with tempfile.TemporaryDirectory(dir=part.WORK_SHARED) as boxes:
-        done = part.run([part.PROGRAMS / "gpu_birth", pair.how, mode], 20, RANKWATCH_DIR=boxes, RANKWATCH_QUIET="1",
+        done = part.run([part.PROGRAMS / "gpu_init", pair.how, mode], 20, RANKWATCH_DIR=boxes, RANKWATCH_QUIET="1",
                         **pair.environment, **environment)
     return done.status == 0, sorted(line["capture_error"] for line in done.json()), done.why()
 
 
 def main():
-    self = part.Part("birth")
+    self = part.Part("init")
     pair = part.Pair(self)
     for mode in MODES:
         what = f"a first communicator while another thread captures ({mode})"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "console/births.h"
+#include "console/inits.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static void print_waiting(FILE *out, const struct replay *replay, const struct r
 	free(waiting);
 }
 
-size_t births_print(FILE *out, const struct replay *replay)
+size_t inits_print(FILE *out, const struct replay *replay)
 {
 	size_t printed = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/births.h"
+#include "analysis/inits.h"
 
 #include <stdlib.h>
 
@@ -89,7 +89,7 @@ static size_t find_missing(const struct gathering *gathering, int32_t *world_ran
 	return found;
 }
 
-size_t births_missing(const struct job *job, int32_t *world_ranks, size_t room)
+size_t inits_missing(const struct job *job, int32_t *world_ranks, size_t room)
 {
 	struct gathering gathering;
 	if (!gather(&gathering, job))
@@ -99,20 +99,20 @@ size_t births_missing(const struct job *job, int32_t *world_ranks, size_t room)
 	return found;
 }
 
-static struct absentee *find(struct births *births, int32_t world_rank)
+static struct absentee *find(struct inits *inits, int32_t world_rank)
 {
-	for (uint32_t i = 0; i < births->count; i++)
-		if (births->absentees[i].world_rank == world_rank)
-			return &births->absentees[i];
+	for (uint32_t i = 0; i < inits->count; i++)
+		if (inits->absentees[i].world_rank == world_rank)
+			return &inits->absentees[i];
 	return NULL;
 }
 
-static struct absentee *find_or_add(struct births *births, int32_t world_rank, uint64_t now_ns)
+static struct absentee *find_or_add(struct inits *inits, int32_t world_rank, uint64_t now_ns)
 {
-	struct absentee *absentee = find(births, world_rank);
-	if (absentee || births->count == BIRTHS_ABSENTEES)
+	struct absentee *absentee = find(inits, world_rank);
+	if (absentee || inits->count == INITS_ABSENTEES)
 		return absentee;
-	absentee = &births->absentees[births->count++];
+	absentee = &inits->absentees[inits->count++];
 	*absentee = (struct absentee){ .world_rank = world_rank, .since_ns = now_ns };
 	return absentee;
 }
@@ -123,16 +123,16 @@ static void forget_process(struct absentee *absentee)
 	absentee->seen = (struct absent_process){ 0 };
 }
 
-void births_free(struct births *births)
+void inits_free(struct inits *inits)
 {
-	for (uint32_t i = 0; i < births->count; i++)
-		forget_process(&births->absentees[i]);
-	births->count = 0;
+	for (uint32_t i = 0; i < inits->count; i++)
+		forget_process(&inits->absentees[i]);
+	inits->count = 0;
 }
 
-struct process *births_process(struct births *births, analysis_process_id id)
+struct process *inits_process(struct inits *inits, analysis_process_id id)
 {
-	struct absentee *absentee = find(births, (int32_t)(id & ~ANALYSIS_ABSENT_PROCESS));
+	struct absentee *absentee = find(inits, (int32_t)(id & ~ANALYSIS_ABSENT_PROCESS));
 	if (id < ANALYSIS_ABSENT_PROCESS || !absentee || !absentee->seen.pid)
 		return NULL;
 	struct absent_process *seen = &absentee->seen;
@@ -160,12 +160,12 @@ static void note_process(struct absentee *absentee, const struct analysis_absent
 	absentee->seen.tid = seen->tid;
 }
 
-void births_note(struct births *births, const struct analysis_absentee *seen, uint64_t now_ns)
+void inits_note(struct inits *inits, const struct analysis_absentee *seen, uint64_t now_ns)
 {
-	struct absentee *absentee = find_or_add(births, seen->world_rank, now_ns);
+	struct absentee *absentee = find_or_add(inits, seen->world_rank, now_ns);
 	if (!absentee || absentee->dead)
 		return;
-	if (absentee->absence != seen->absence || now_ns > absentee->seen_ns + BIRTH_LOOK_NS)
+	if (absentee->absence != seen->absence || now_ns > absentee->seen_ns + INIT_OBSERVED_NS)
 		absentee->since_ns = now_ns;
 	absentee->absence = seen->absence;
 	absentee->pid = seen->pid;
@@ -186,9 +186,9 @@ static const struct process *find_dead(const struct job *job, uint64_t init, int
 	return NULL;
 }
 
-static void note_dead(struct births *births, const struct process *dead, uint64_t now_ns)
+static void note_dead(struct inits *inits, const struct process *dead, uint64_t now_ns)
 {
-	struct absentee *absentee = find_or_add(births, dead->world_rank, now_ns);
+	struct absentee *absentee = find_or_add(inits, dead->world_rank, now_ns);
 	if (!absentee)
 		return;
 	forget_process(absentee);
@@ -208,12 +208,12 @@ static uint64_t due_since(const struct absentee *absentee, const struct gatherin
 static bool is_due(const struct absentee *absentee, const struct gathering *gathering, uint64_t now_ns)
 {
 	static const uint64_t after_ns[] = {
-		[ANALYSIS_ABSENT_UNKNOWN] = UINT64_MAX,       [ANALYSIS_ABSENT_NONE] = BIRTH_UNSEEN_NS,
-		[ANALYSIS_ABSENT_STOPPED] = BIRTH_STOPPED_NS, [ANALYSIS_ABSENT_IDLE] = BIRTH_AFTER_NS,
-		[ANALYSIS_ABSENT_ENDED] = BIRTH_AFTER_NS,     [ANALYSIS_ABSENT_BUSY] = UINT64_MAX,
+		[ANALYSIS_ABSENT_UNKNOWN] = UINT64_MAX,       [ANALYSIS_ABSENT_NONE] = INIT_UNSEEN_NS,
+		[ANALYSIS_ABSENT_STOPPED] = INIT_STOPPED_NS, [ANALYSIS_ABSENT_IDLE] = INIT_AFTER_NS,
+		[ANALYSIS_ABSENT_ENDED] = INIT_AFTER_NS,     [ANALYSIS_ABSENT_BUSY] = UINT64_MAX,
 	};
 	uint64_t since_ns = due_since(absentee, gathering);
-	if (now_ns > absentee->seen_ns + BIRTH_LOOK_NS || now_ns < since_ns)
+	if (now_ns > absentee->seen_ns + INIT_OBSERVED_NS || now_ns < since_ns)
 		return false;
 	return now_ns - since_ns >= after_ns[absentee->absence];
 }
@@ -301,7 +301,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	bool seen = absence == ANALYSIS_ABSENT_IDLE && add_cause(analysis, absentee, gathering, now_ns, record);
 	if (told[absence].missing && !seen)
 		record_add_missing(record, told[absence].missing);
-	text_birth(record, absence, absentee->pid);
+	text_init(record, absence, absentee->pid);
 	return record;
 }
 
@@ -324,15 +324,15 @@ static bool is_among(const int32_t *world_ranks, size_t count, int32_t world_ran
 /* Those who have come, or for whom nobody waits any more, are forgotten. */
 static void forget(struct analysis *analysis, const int32_t *missing, size_t count, uint64_t now_ns)
 {
-	struct births *births = &analysis->births;
-	for (uint32_t i = 0; i < births->count;) {
-		if (is_among(missing, count, births->absentees[i].world_rank)) {
+	struct inits *inits = &analysis->inits;
+	for (uint32_t i = 0; i < inits->count;) {
+		if (is_among(missing, count, inits->absentees[i].world_rank)) {
 			i++;
 			continue;
 		}
-		close_one(analysis, &births->absentees[i], now_ns);
-		forget_process(&births->absentees[i]);
-		births->absentees[i] = births->absentees[--births->count];
+		close_one(analysis, &inits->absentees[i], now_ns);
+		forget_process(&inits->absentees[i]);
+		inits->absentees[i] = inits->absentees[--inits->count];
 	}
 }
 
@@ -365,14 +365,14 @@ static void tell(struct analysis *analysis, struct absentee *absentee, const str
 
 static bool is_looked_at(const struct absentee *absentee, uint64_t now_ns)
 {
-	return absentee->seen.pid && now_ns <= absentee->seen_ns + BIRTH_LOOK_NS;
+	return absentee->seen.pid && now_ns <= absentee->seen_ns + INIT_OBSERVED_NS;
 }
 
-size_t births_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)
+size_t inits_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)
 {
 	size_t count = 0;
-	for (uint32_t i = 0; i < analysis->births.count; i++) {
-		const struct absentee *absentee = &analysis->births.absentees[i];
+	for (uint32_t i = 0; i < analysis->inits.count; i++) {
+		const struct absentee *absentee = &analysis->inits.absentees[i];
 		if (!is_looked_at(absentee, analysis->now_ns))
 			continue;
 		const struct process *boxed = boxed_process(&analysis->job, absentee);
@@ -387,25 +387,25 @@ size_t births_suspects(const struct analysis *analysis, struct analysis_suspect 
 	return count;
 }
 
-void births_tick(struct analysis *analysis, uint64_t now_ns, bool others_live)
+void inits_tick(struct analysis *analysis, uint64_t now_ns, bool others_live)
 {
-	int32_t missing[BIRTHS_ABSENTEES];
+	int32_t missing[INITS_ABSENTEES];
 	struct gathering gathering;
 	bool waiting = gather(&gathering, &analysis->job);
-	size_t count = waiting ? find_missing(&gathering, missing, BIRTHS_ABSENTEES) : 0;
-	if (count > BIRTHS_ABSENTEES)
+	size_t count = waiting ? find_missing(&gathering, missing, INITS_ABSENTEES) : 0;
+	if (count > INITS_ABSENTEES)
 		count = 0; /* so many are no single rank's affair */
 	forget(analysis, missing, count, now_ns);
 	for (size_t i = 0; i < count; i++) {
 		const struct process *dead = find_dead(&analysis->job, gathering.id, missing[i], others_live);
-		struct absentee *before = find(&analysis->births, missing[i]);
+		struct absentee *before = find(&analysis->inits, missing[i]);
 		if (dead)
-			note_dead(&analysis->births, dead, now_ns);
+			note_dead(&analysis->inits, dead, now_ns);
 		else if (before)
 			before->dead = NULL; /* that was another init */
 	}
-	for (uint32_t i = 0; i < analysis->births.count; i++)
-		tell(analysis, &analysis->births.absentees[i], &gathering, now_ns);
+	for (uint32_t i = 0; i < analysis->inits.count; i++)
+		tell(analysis, &analysis->inits.absentees[i], &gathering, now_ns);
 	if (waiting)
 		free(gathering.present);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds which ranks wait for which others in the init ("birth") of a communicator, about which NCCL has not reported anything
+ * Finds which ranks wait for which others in the init (ncclCommInitRank and its kin) of a communicator, about which NCCL has not reported anything
  * yet: docs/analysis.md, "Init". It is known which ranks are missing only for a communicator of the launcher's whole world:
  * the world's other ranks.
  */
-#ifndef ANALYSIS_BIRTHS_H
-#define ANALYSIS_BIRTHS_H
+#ifndef ANALYSIS_INITS_H
+#define ANALYSIS_INITS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,15 +14,15 @@
 #include "analysis/analysis.h"
 #include "analysis/job.h"
 
-#define BIRTH_STOPPED_NS 3000000000u
+#define INIT_STOPPED_NS 3000000000u
 /* Ranks start one after the other, and load code and data before they meet. */
-#define BIRTH_AFTER_NS 10000000000u
+#define INIT_AFTER_NS 10000000000u
 /* For a rank that was never seen, it is not even known whether its launcher has started it. */
-#define BIRTH_UNSEEN_NS UINT64_C(30000000000)
-#define BIRTH_LOOK_NS  3000000000u /* an observation older than this is no longer used */
+#define INIT_UNSEEN_NS UINT64_C(30000000000)
+#define INIT_OBSERVED_NS 3000000000u /* an observation older than this is no longer used */
 
 enum {
-	BIRTHS_ABSENTEES = 32,
+	INITS_ABSENTEES = 32,
 };
 
 /* A process without a black box, which is therefore not in the job. */
@@ -44,23 +44,23 @@ struct absentee {
 	enum analysis_absence told_absence;
 };
 
-struct births {
-	struct absentee absentees[BIRTHS_ABSENTEES];
+struct inits {
+	struct absentee absentees[INITS_ABSENTEES];
 	uint32_t count;
 };
 
 /* Fills in the ranks that are missing in the oldest init of the whole world, ascending. Returns how many; 0: none, or more than
  * wait, because then those that wait are early. */
-size_t births_missing(const struct job *job, int32_t *world_ranks, size_t room);
+size_t inits_missing(const struct job *job, int32_t *world_ranks, size_t room);
 /* Takes what the caller has found of a missing rank. */
-void births_note(struct births *births, const struct analysis_absentee *absentee, uint64_t now_ns);
+void inits_note(struct inits *inits, const struct analysis_absentee *absentee, uint64_t now_ns);
 /* The process of a missing rank, by its id of analysis_absent_process(), made at the first call. NULL: no rank waits for it, or
  * no process of it was seen, or there is no memory. */
-struct process *births_process(struct births *births, analysis_process_id id);
+struct process *inits_process(struct inits *inits, analysis_process_id id);
 /* Like analysis_suspects(), for missing ranks whose processes were seen. */
-size_t births_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room);
-void births_free(struct births *births);
+size_t inits_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room);
+void inits_free(struct inits *inits);
 /* Opens and closes findings. others_live: processes recorded as alive were verified to be alive at this moment. */
-void births_tick(struct analysis *analysis, uint64_t now_ns, bool others_live);
+void inits_tick(struct analysis *analysis, uint64_t now_ns, bool others_live);
 
 #endif

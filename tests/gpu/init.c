@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The first communicator of a process is made by one thread while another one captures a graph, in a given mode: does
- * what is done at its birth, a plugin's share included, break the capture, or the communicator? One JSON line for each
+ * what is done at its init, a plugin's share included, break the capture, or the communicator? One JSON line for each
  * rank.
- *   gpu_birth two|hosts global|thread|relaxed
+ *   gpu_init two|hosts global|thread|relaxed
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 		if (strcmp(argv[2], names[i]) == 0)
 			found = i;
 	if (found < 0) {
-		fprintf(stderr, "usage: gpu_birth two|hosts global|thread|relaxed\n");
+		fprintf(stderr, "usage: gpu_init two|hosts global|thread|relaxed\n");
 		return 2;
 	}
 	mode = (CUstreamCaptureMode)found;

@@ -2,6 +2,7 @@
 #include "tests/preload/job.h"
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -227,6 +228,22 @@ static bool is_finished(const struct rw_operation *operations, const enum box_sl
 	return true;
 }
 
+/* What of the operations is unfinished, and what the thread that finishes them saw last. */
+static void show_unfinished(const struct box_reader *reader, const struct rw_operation *operations, const enum box_slot *states,
+			    size_t count)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	fprintf(stderr, "the drain thread's last poll was %.3f s ago\n",
+		(double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)reader->header.drain_ns / 1e9);
+	for (size_t i = 0; i < count; i++)
+		if (!is_finished(&operations[i], &states[i], 1))
+			fprintf(stderr, "operation %zu: state %d, owner %#x, known %#x, flags %#x, progress %" PRIu64 "\n", i,
+				states[i], (unsigned int)operations[i].owner, (unsigned int)operations[i].known,
+				(unsigned int)operations[i].flags, operations[i].progress);
+}
+
 size_t job_operations(struct rw_operation *operations, size_t room)
 {
 	static enum box_slot states[JOB_LEDGER];
@@ -242,6 +259,8 @@ size_t job_operations(struct rw_operation *operations, size_t room)
 			break;
 		pause_ms(1);
 	}
+	if (!is_finished(operations, states, (size_t)count))
+		show_unfinished(&reader, operations, states, (size_t)count);
 	CHECK(is_finished(operations, states, (size_t)count));
 	box_reader_close(&reader);
 	return (size_t)count;

@@ -10,13 +10,13 @@
 static const char *const by_class[RW_CAUSE_COUNT] = {
 	[RW_CAUSE_IO] = "write the log to a local or memory file system, or from another process",
 	[RW_CAUSE_CPU] = "give the rank its own CPUs (affinity, cgroup), or move what else runs on them",
-	[RW_CAUSE_LOCK] = "look at what the thread that holds the lock does; keep slow work out of the lock",
+	[RW_CAUSE_LOCK] = "find out what the thread that holds the lock does, and keep slow work out of the lock",
 	[RW_CAUSE_MEMORY] = "raise the memory limit, or find what fills the memory of this host",
-	[RW_CAUSE_SOCKET] = "look at the peer behind the socket or pipe; take it out of the step",
-	[RW_CAUSE_STOPPED] = "let it go on (kill -CONT PID), or find who stopped it",
+	[RW_CAUSE_SOCKET] = "check the process at the other end of the socket or pipe, and do not wait for it inside the step",
+	[RW_CAUSE_STOPPED] = "resume it (kill -CONT PID), and find out who stopped it",
 	[RW_CAUSE_RUNNING] = "profile this rank's threads (py-spy dump --pid PID): it computes while others wait",
 	[RW_CAUSE_SLEEP] = "find the sleep in its code (py-spy dump --pid PID): time.sleep, a retry, a loop that polls",
-	[RW_CAUSE_PROCESS] = "look at what that child does (ps --ppid PID); do not wait for it inside the step",
+	[RW_CAUSE_PROCESS] = "find out what that child does (ps --ppid PID), and do not wait for it inside the step",
 };
 
 /* How the process ended: by its status, or by a signal, also one that a shell passes on as 128 + its number. */
@@ -24,14 +24,14 @@ static const struct {
 	int signal; /* 0: none */
 	const char *advice;
 } by_signal[] = {
-	{ SIGKILL, "look for the OOM killer in the kernel log; else ask who kills here: scheduler, time limit, health check" },
-	{ SIGTERM, "it was asked to end: look at the launcher, the scheduler and its time limit" },
-	{ SIGINT, "it was asked to end: look at the launcher and the terminal" },
+	{ SIGKILL, "check the kernel log for the OOM killer; otherwise find out who sends SIGKILL on this cluster: scheduler, time limit, health check" },
+	{ SIGTERM, "something asked it to end: check the launcher, the scheduler and its time limit" },
+	{ SIGINT, "something asked it to end: check the launcher and the terminal" },
 	{ SIGABRT, "read the last lines of this rank's own log: an assertion, std::terminate or the watchdog called abort(3)" },
-	{ SIGSEGV, "run it with PYTHONFAULTHANDLER=1 and look for a core file (coredumpctl, ulimit -c): the program crashed" },
-	{ SIGBUS, "look whether /dev/shm or a mapped file was full or cut; PYTHONFAULTHANDLER=1 shows where it crashed" },
-	{ SIGILL, "run it with PYTHONFAULTHANDLER=1 and look for a core file: is the build for this CPU?" },
-	{ SIGFPE, "run it with PYTHONFAULTHANDLER=1 and look for a core file (coredumpctl, ulimit -c): the program crashed" },
+	{ SIGSEGV, "the program crashed: look for a core file (coredumpctl, ulimit -c), and run it with PYTHONFAULTHANDLER=1 for a traceback" },
+	{ SIGBUS, "check whether /dev/shm was full or a mapped file was truncated; PYTHONFAULTHANDLER=1 shows where it crashed" },
+	{ SIGILL, "check that the build is for this CPU; PYTHONFAULTHANDLER=1 and a core file show where it crashed" },
+	{ SIGFPE, "the program crashed: look for a core file (coredumpctl, ulimit -c), and run it with PYTHONFAULTHANDLER=1 for a traceback" },
 };
 
 enum { SHELL_SIGNAL = 128 };
@@ -41,11 +41,11 @@ static const char *by_ending(const struct process *process)
 	int status = process->exit_status, number = 0;
 
 	if (process->life == ANALYSIS_ALIVE)
-		return "look at what ended its main thread (py-spy dump --pid PID): the process lives on without it";
+		return "find out what ended its main thread (py-spy dump --pid PID): the process runs on without it";
 	if (status < 0 && process->life == ANALYSIS_EXITED)
-		return "read the end of this rank's own log (torchrun --log-dir, --tee 3): it left through exit(), and nobody saw its status";
+		return "read the end of this rank's own log (torchrun --log-dir, --tee 3): it called exit(), and its status was not seen";
 	if (status < 0)
-		return "look at the end of this rank's log and at the kernel log (OOM killer)";
+		return "read the end of this rank's log, and the kernel log (OOM killer)";
 	if (WIFSIGNALED(status))
 		number = WTERMSIG(status);
 	else if (WEXITSTATUS(status) > SHELL_SIGNAL)
@@ -54,8 +54,8 @@ static const char *by_ending(const struct process *process)
 		if (by_signal[i].signal == number)
 			return by_signal[i].advice;
 	if (!WIFSIGNALED(status) && !WEXITSTATUS(status))
-		return "it ended without an error: compare how many batches its data has with the others' (uneven data, a break)";
-	return WIFSIGNALED(status) ? "find who sent this signal; look at the end of this rank's log"
+		return "it ended without an error: compare its number of batches with the other ranks' (uneven data, a break in its loop)";
+	return WIFSIGNALED(status) ? "find out who sent this signal, and read the end of this rank's log"
 				   : "read the last exception in this rank's own log (torchrun --log-dir, --tee 3)";
 }
 
@@ -67,19 +67,19 @@ static const char *special(const struct cause *cause, const struct process *proc
 	if (cause->class_ == RW_CAUSE_GONE)
 		return by_ending(process);
 	if (cause->class_ == RW_CAUSE_IO && cause->hop_count)
-		return "write the log to a local or memory file system, or give its queue a bound that drops";
+		return "write the log to a local or memory file system, or let the writer's queue drop entries when it is full";
 	if (cause->class_ == RW_CAUSE_RUNNING && cause->python.collecting)
-		return "collect garbage on all ranks in the same step (gc.disable(), gc.collect() every N steps), or gc.freeze() what lives long";
+		return "collect garbage on all ranks in the same step (gc.disable(), then gc.collect() every N steps), or call gc.freeze() for long-lived objects";
 	if (cause->class_ == RW_CAUSE_LOCK && cause->python.holder)
 		return "let that thread release Python's lock (GIL) while it works, or move its work into a process";
 	if (cause->convoy && cause->like_python)
-		return "move what its other Python threads compute into processes: they hold Python's lock (GIL) in turn";
+		return "move the work of its other Python threads into processes: these threads hold Python's lock (GIL) in turn";
 	if (cause->convoy)
 		return "let fewer threads share this lock, or hold it for less time";
 	if (cause->class_ == RW_CAUSE_LOCK && !cause->hop_count)
 		return "find out what should wake this thread (py-spy dump --pid PID, gdb -p PID)";
 	if (cause->class_ == RW_CAUSE_SOCKET && cause->by_process)
-		return "look at what that process does; give the data loader more workers or more to prefetch";
+		return "find out what that process does; give the data loader more workers or a larger prefetch_factor";
 	return NULL;
 }
 
@@ -105,6 +105,6 @@ void advice_find(char *text, size_t room, const struct cause *cause, const struc
 
 	if (!chosen)
 		chosen = by_class[cause->class_];
-	put_number(text, room, chosen ? chosen : "look at this rank's threads (py-spy dump --pid PID, gdb -p PID)",
+	put_number(text, room, chosen ? chosen : "inspect this rank's threads (py-spy dump --pid PID, gdb -p PID)",
 		   process->pid);
 }

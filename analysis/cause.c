@@ -65,10 +65,10 @@ static void describe(const struct tally *tally, const struct tally_group *group,
 }
 
 /* Why a cause is likely and no more, as a finding says it. */
-static const char in_files_meanwhile[] = "who ends that wait: nobody saw it, so it is taken for the thread that was in files meanwhile";
-static const char waker_unseen[] = "who ends that wait: samples of threads do not show it, and what that one does would be the cause";
-static const char other_end_seen[] = "who ends that wait: nobody saw it, so it is taken for the only child that could";
-static const char has_a_rival[] = "which of two it is: something else took nearly as much of that time";
+static const char in_files_meanwhile[] = "which thread ends that wait: it was not observed; the thread that used files meanwhile is assumed";
+static const char waker_unseen[] = "which thread or process ends that wait: samples do not show it, and the cause is what that one does";
+static const char other_end_seen[] = "which process ends that wait: it was not observed; the only child that can is assumed";
+static const char has_a_rival[] = "which of two causes it is: another one took nearly as much of that time";
 
 /* Every other class counts, sleep too: a thread that sleeps for as long as it waits for a lock is not certain to be held
  * up by the lock. What runs while it has a CPU and waits for one else is one story. */

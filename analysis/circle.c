@@ -146,9 +146,9 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	finding->late.present = true;
 	finding->late.by_ms = finding->detect_ms;
 	record_set_operation(record, &analysis->job, first, RW_PHASE_RUNNING);
-	record_set_words(record, RW_CAUSE_UNKNOWN, "each has come to another operation and is awaited in the next one's",
-			 "ranks must call what they share in one order, on all communicators: look for these calls in a different order");
-	record_add_missing(record, "which of them left the order: each waits for another one, and nobody for none");
+	record_set_words(record, RW_CAUSE_UNKNOWN, "each waits in another operation, in which the next one of them is missing",
+			 "all ranks must make the calls that they share in one order, over all communicators: find where the order of these calls differs");
+	record_add_missing(record, "which of them left the order: each of them waits for another one");
 	record_set_watchdog(record, analysis->job.ranks[ranks[0]].process, analysis->stragglers.first_step != 0,
 			    now_ns - circle->since_ns);
 	text_circle(record, &analysis->job, circle);

@@ -12,7 +12,7 @@
 static const char either_end[] =
     "who changed them: the sender's memory after it was scanned, the link, or the receiver";
 static const char no_majority[] =
-    "which of them is wrong: no result is that of more than half of the ranks, or several are wrong";
+    "which of them is wrong: no result is shared by more than half of the ranks, or several ranks differ";
 
 /* The ranks that are wrong, or the others. */
 static uint32_t *select_ranks(const struct instance *instance, const struct disagreement *found, bool wrong,

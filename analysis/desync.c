@@ -165,10 +165,10 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	set_call(record, analysis, parting->communicator, parting->odd);
 	if (!known)
 		record_add_missing(record,
-				   "no call is that of more than half of the communicator's ranks: who is wrong "
-				   "is not known");
+				   "which ranks are wrong: no call is made by more than half of the communicator's "
+				   "ranks");
 	else if (!parting->complete)
-		record_add_missing(record, "what the other ranks call there: they had not come to this place yet");
+		record_add_missing(record, "what the other ranks call there: they had not reached this place yet");
 	text_desync(record, parting->odd, parting->usual);
 	return record;
 }

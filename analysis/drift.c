@@ -55,7 +55,7 @@ static struct record *new_record(const struct analysis *analysis, const struct i
 	record_set_operation(record, &analysis->job, instance, RW_PHASE_NONE);
 	record_set_values(record, instance, member, side, RW_ORIGIN_UNKNOWN);
 	record->finding.values.first_bad = RW_NO_INDEX;
-	record_add_missing(record, "whether it is a fault: magnitudes tell that values are unusual, and not why");
+	record_add_missing(record, "whether it is a fault: magnitudes show that values are unusual, and not why");
 	return record;
 }
 

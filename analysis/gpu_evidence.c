@@ -136,9 +136,9 @@ static void describe_clocks(char *text, size_t room, const struct gpu *gpu, cons
 const char *gpu_evidence_throttle_advice(uint32_t reasons)
 {
 	if (reasons & (ANALYSIS_CLOCK_HW_THERMAL | ANALYSIS_CLOCK_SW_THERMAL))
-		return "look at the cooling of this node (fans, airflow); cordon it and run dcgmi diag -r 3";
+		return "check the cooling of this node (fans, airflow); cordon it and run dcgmi diag -r 3";
 	if (reasons & (ANALYSIS_CLOCK_HW_POWER_BRAKE | ANALYSIS_CLOCK_HW_SLOWDOWN))
-		return "look at the power supply of this node; cordon it and run dcgmi diag -r 3";
+		return "check the power supply of this node; cordon it and run dcgmi diag -r 3";
 	if (reasons & ANALYSIS_CLOCK_APPLICATION)
 		return "give this GPU the clocks of the others (nvidia-smi -rgc, nvidia-smi -rac)";
 	if (reasons & ANALYSIS_CLOCK_POWER_CAP)

@@ -112,7 +112,7 @@ static void consider_slowness(const struct gpu *gpu, uint64_t now_ns, struct ver
 	}
 	if (gpu->nvlink_before_ns && now->nvlink_errors - gpu->nvlink_before >= GPU_NVLINK_MIN)
 		consider(verdict, RW_WARNING, gpu->nvlink_before_ns,
-			 "look at nvidia-smi nvlink -e and at the peers of this GPU; run dcgmi diag -r 3",
+			 "check nvidia-smi nvlink -e and the peers of this GPU; run dcgmi diag -r 3",
 			 "on a GPU with more than %d NVLink errors a minute", GPU_NVLINK_MIN);
 }
 
@@ -229,7 +229,7 @@ static void judge_silence(struct analysis *analysis, uint32_t *ranks, uint64_t n
 	record->finding.severity = RW_NOTICE;
 	record->finding.first_seen_ns = since_ns;
 	record_set_words(record, RW_CAUSE_GPU, "one of its GPUs may be sick",
-			 "look at nvidia-smi and at the kernel log of this host; cordon it if they hang, too");
+			 "check nvidia-smi and the kernel log of this host; cordon it if nvidia-smi hangs, too");
 	snprintf(record->text, sizeof(record->text), "NVML has not answered for %u s on host %s",
 		 (unsigned int)(GPU_SILENCE_NS / 1000000000u), record->finding.where[0].host);
 	findings_tell(&analysis->findings, record, now_ns);

@@ -96,8 +96,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	if (verdict->kind == RW_KIND_HANG && is_sampled_out(instance)) {
 		if (finding->confidence == RW_CERTAIN)
 			finding->confidence = RW_LIKELY;
-		record_add_missing(record, "whether its GPU had come through the operations before is not known: "
-					   "small operations in a row have GPU progress one time in 16");
+		record_add_missing(record, "whether its GPU had finished the operations before: "
+					   "of small operations in a row one in 16 has GPU progress");
 	}
 	finding->arrival = host ? RW_ARRIVAL_HOST : RW_ARRIVAL_GPU;
 	finding->first_seen_ns = root->standing->since_ns;
@@ -109,13 +109,13 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	uint64_t waited_ns = now_ns - earliest_enqueue(&analysis->job, root->standing->since_ns);
 	record_set_watchdog(record, root->watchdog, analysis->stragglers.first_step != 0, waited_ns);
 	if (verdict->cause.seen == RW_LEVEL_NONE && verdict->kind == RW_KIND_HANG)
-		record_add_missing(record, "nobody could look at this rank's threads: whether it gets on is not known");
+		record_add_missing(record, "whether this rank makes progress: its threads could not be sampled");
 	if (verdict->ended_before)
 		record_add_missing(record, "whether this wait ends by itself: an earlier one on the same socket did");
 	if (verdict->kind == RW_KIND_HANG && verdict->cause.class_ == RW_CAUSE_GPU)
 		record_add_missing(record, "what its GPU runs, and what it waits for there: only a debugger on its host shows that");
 	if (verdict->kind == RW_KIND_GONE && verdict->confidence == RW_LIKELY)
-		record_add_missing(record, "whether anybody has come to this operation: the last ones were small, and have no GPU progress");
+		record_add_missing(record, "whether any rank has reached this operation: the last ones were small, and have no GPU progress");
 	if (set_waiting(record, analysis, waiting, root)) {
 		record_free(record);
 		return NULL;

@@ -246,8 +246,8 @@ static bool add_cause(const struct analysis *analysis, const struct absentee *ab
 	if (cause.seen == RW_LEVEL_NONE)
 		return false;
 	record_set_cause(record, &analysis->intern, process, &cause);
-	record_add_missing(record, boxed ? "which of its threads would come: it is the one that enqueued before"
-					 : "which of its threads would come: this is its main thread");
+	record_add_missing(record, boxed ? "which of its threads has to call it: the one that enqueued before is assumed"
+					 : "which of its threads has to call it: its main thread is assumed");
 	return true;
 }
 
@@ -264,12 +264,12 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		const char *missing;
 	} told[] = {
 		[ANALYSIS_ABSENT_NONE] = { RW_KIND_HANG, RW_CAUSE_UNKNOWN, RW_WARNING, RW_INCONCLUSIVE, false,
-					   "whether a process of it was started: ask its launcher" },
+					   "whether its process was started: its launcher's log shows that" },
 		[ANALYSIS_ABSENT_ENDED] = { RW_KIND_GONE, RW_CAUSE_GONE, RW_CRITICAL, RW_LIKELY, false,
-					    "how it ended: nobody waited for its status, and it had not come to NCCL" },
+					    "how it ended: its exit status was not seen, and it had not called NCCL" },
 		[ANALYSIS_ABSENT_STOPPED] = { RW_KIND_GONE, RW_CAUSE_STOPPED, RW_CRITICAL, RW_CERTAIN, true, NULL },
 		[ANALYSIS_ABSENT_IDLE] = { RW_KIND_HANG, RW_CAUSE_UNKNOWN, RW_CRITICAL, RW_LIKELY, true,
-					   "what it waits for: nobody could look at its threads" },
+					   "what it waits for: its threads could not be sampled" },
 	};
 	const struct job *job = &analysis->job;
 	enum analysis_absence absence = absentee->absence;

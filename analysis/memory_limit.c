@@ -50,7 +50,7 @@ static void say(struct record *record, const struct memory_group *group)
 		 who, record->finding.rank_count == 1 ? "its" : "their",
 		 (double)group->limit / (small ? 1 << 20 : 1 << 30), small ? "MiB" : "GiB",
 		 100 * (double)group->held / (double)group->limit);
-	record_set_words(record, RW_CAUSE_MEMORY, "little is left to be dropped: what comes next is swap, or the OOM killer",
+	record_set_words(record, RW_CAUSE_MEMORY, "little memory is left to reclaim: swapping or the OOM killer come next",
 			 "raise the limit (memory.max, sbatch --mem, the pod's), or use less: loader workers, pinned memory, /dev/shm");
 }
 

@@ -324,7 +324,7 @@ static bool answer_from(const struct links *links, struct network_answer *answer
 {
 	struct suspicion suspicion;
 	if (!links->slowest || !links->slowest->slow) {
-		answer->instead = "no transfer waits for the network as long as the steps are longer";
+		answer->instead = "no transfer's wait for the network is as long as what the steps take longer";
 		return true;
 	}
 	if (!find_suspicion(links, &suspicion)) {

@@ -149,8 +149,8 @@ static void add_missing(struct record *record, const struct origin_story *story)
 	char what[160];
 
 	if (main->side == VALUE_OUT && has_habit(main->instance)) {
-		record_add_missing(record, "whether the input is what it came from: the same was bad there again and again, with clean values in "
-					   "between, and taken for a habit, as of a mask");
+		record_add_missing(record, "whether it came from this input: the input was bad again and again before, with clean values in between, "
+					   "and was taken for usual, as a mask is");
 	} else if (main->side == VALUE_OUT) {
 		snprintf(what, sizeof(what), "the rank that made it is not visible without `rankwatch run` (%s%s)",
 			 naming_function(main->instance->function), why_not_scanned(main));
@@ -161,10 +161,10 @@ static void add_missing(struct record *record, const struct origin_story *story)
 		record_add_missing(record, what);
 	}
 	if (story->upstream.discounted && record->finding.confidence == RW_LIKELY)
-		record_add_missing(record, "what all ranks received alike before it was not scanned; others brought clean values "
-					   "after it");
+		record_add_missing(record, "whether an earlier operation brought it to all ranks: its result was not scanned, but other ranks "
+					   "brought clean values after it");
 	if (story->upstream.blind)
-		record_add_missing(record, "part of what came before is not seen (ranks without a box, captured or "
+		record_add_missing(record, "part of what came before was not seen (ranks without a box, captured or "
 					   "untracked operations)");
 }
 
@@ -295,7 +295,7 @@ static struct record *make_record(struct analysis *analysis, const struct origin
 	if (inside && finding->confidence != RW_CERTAIN)
 		record_add_missing(record, "which rank or link it was: all inputs were clean, and too small for their sum to overflow");
 	if (aftermath == AFTERMATH_UNSEEN && !inside)
-		record_add_missing(record, "what came of it: no sum over ranks was scanned after it");
+		record_add_missing(record, "what came of it: no sum over ranks was scanned afterwards");
 	write_text(record, story, inside);
 	return record;
 }

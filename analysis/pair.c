@@ -120,7 +120,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		.place.place = STEPS_NO_PLACE,
 	};
 	record_set_operation(record, &analysis->job, &instance, RW_PHASE_ENQUEUED);
-	record_add_missing(record, odd ? "that this end is the wrong one: the other one may have had to change, too"
+	record_add_missing(record, odd ? "whether this end is the wrong one: the other end may have had to change, too"
 				       : "which of the two is wrong: the transfers between them before were not all of one size");
 	text_pair(record, &analysis->job, communicator);
 	return record;

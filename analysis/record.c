@@ -230,7 +230,7 @@ void record_set_operation(struct record *record, const struct job *job, const st
 			 communicator->member_count, communicator->size, record->comm_name);
 	else
 		snprintf(what, sizeof(what),
-			 "this NCCL does not tell how many ranks %s has: ranks that were not seen cannot be named",
+			 "this NCCL does not report how many ranks %s has: ranks that were not seen cannot be named",
 			 record->comm_name);
 	if (unseen < 0 && finding->confidence == RW_CERTAIN)
 		finding->confidence = RW_LIKELY;
@@ -337,7 +337,7 @@ static void set_losses(struct record *record, const struct cause *cause)
 	if (cause->lost)
 		record_add_missing(record, what);
 	if (cause->forgotten)
-		record_add_missing(record, "older evidence had to make room: a cause may be missing");
+		record_add_missing(record, "older evidence was overwritten: a cause may be missing");
 }
 
 void record_set_cause(struct record *record, const struct intern *intern, const struct process *process,

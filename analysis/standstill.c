@@ -34,7 +34,7 @@ static const struct standstill_shape {
 	  "NCCL_DEBUG=INFO tells which interface and which peer each of them tries" },
 	{ is_under_way, RW_PHASE_RUNNING, RW_ARRIVAL_GPU, HANG_TRANSFER_NS,
 	  "all GPUs are in it: a link between them stands still, or NCCL's kernel finds no room on one",
-	  "look at the links (nvidia-smi nvlink -e, ibstat, the switches); rankwatch dump shows when NCCL's kernel began, with RANKWATCH_KERNELCH=1" },
+	  "check the links (nvidia-smi nvlink -e, ibstat, the switches); rankwatch dump shows when NCCL's kernel began, with RANKWATCH_KERNELCH=1" },
 };
 
 enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };
@@ -119,10 +119,10 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	finding->late.by_ms = finding->detect_ms;
 	record_set_operation(record, &analysis->job, standing->instance, shape->phase);
 	record_set_words(record, RW_CAUSE_UNKNOWN, shape->because, shape->advice);
-	record_add_missing(record, "which link, rank or GPU it is: how far NCCL has come does not show that");
+	record_add_missing(record, "which link, rank or GPU it is: NCCL's progress does not show that");
 	record_set_watchdog(record, watchdog_of(communicator), analysis->stragglers.first_step != 0, waited_ns);
 	if (job_unseen(communicator) < 0)
-		record_add_missing(record, "how many ranks the communicator has: this NCCL does not say, so one that was never "
+		record_add_missing(record, "how many ranks the communicator has: this NCCL does not report it, so one that was never "
 					   "seen may be missing");
 	if (set_waiting(record, analysis, standing->instance)) {
 		record_free(record);

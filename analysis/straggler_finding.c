@@ -181,7 +181,7 @@ static void ask_gpu(const struct analysis *analysis, const struct suspect *suspe
 		return;
 	gpu_evidence_explain(analysis, rank, windows, count, begin_ns, cause);
 	if (!cause->gpu_advice && is_device_late(suspect)) /* its threads were in time */
-		cause->gpu_advice = "look at this rank's GPU (nvidia-smi -q -d CLOCK,PERFORMANCE,ECC), or profile its kernels";
+		cause->gpu_advice = "check this rank's GPU (nvidia-smi -q -d CLOCK,PERFORMANCE,ECC), or profile its kernels";
 }
 
 /* Most ranks of its host are suspected, and the others are as late: a test that just missed them would break the host up. */
@@ -252,7 +252,7 @@ static void set_late(struct record *record, const struct suspect *suspect, const
 	if (cost->at_most_ns > cost->lost_ns + cost->lost_ns / 5)
 		record_add_missing(record, "how far the others' GPUs computed ahead while they waited: it may cost more");
 	if (host_arrival)
-		record_add_missing(record, "no GPU times: device-late and transfer-slow cannot be told from host-late");
+		record_add_missing(record, "no GPU times: a late GPU and a slow transfer cannot be told apart from a late host");
 }
 
 /* Of replays nothing says when they ran. In the group itself all others wait in them as long as this rank does. */
@@ -318,9 +318,9 @@ static void miss_gpu(struct record *record, const struct analysis *analysis, con
 	if (cause->class_ != RW_CAUSE_UNKNOWN)
 		return;
 	if (is_unparted(suspect))
-		record_add_missing(record, threads ? "when its GPU had ended what it had before: so it is not known whether the host or the GPU came late"
-						   : "when its GPU had ended what it had before, and what its threads did, of which nothing was seen: so it "
-						     "is not known whether the host or the GPU came late");
+		record_add_missing(record, threads ? "when its GPU finished its earlier work: so it is not known whether the host or the GPU was late"
+						   : "when its GPU finished its earlier work, and what its threads did: so it is not known whether the "
+						     "host or the GPU was late");
 	else if (!threads)
 		record_add_missing(record, gpu ? "nothing was seen of the host's threads, but it had launched in time, and NVML shows nothing "
 						 "unusual of this GPU"
@@ -329,7 +329,7 @@ static void miss_gpu(struct record *record, const struct analysis *analysis, con
 	else if (gpu)
 		record_add_missing(record, "the host was in time, and NVML shows nothing unusual of this GPU");
 	else
-		record_add_missing(record, "the host was in time: the GPU's clocks, throttling and errors would tell more");
+		record_add_missing(record, "the host was in time: the GPU's clocks, throttling and errors would show more");
 }
 
 static struct record *make_record(struct analysis *analysis, const struct suspect *suspect, const uint32_t *ranks,

@@ -121,7 +121,7 @@ static void explain(const struct analysis *analysis, struct record *record, uint
 				     recent->windows[recent->count - 1].from_ns, &cause);
 		if (!cause.gpu_advice)
 			cause.gpu_advice =
-			    "look at this rank's GPU (nvidia-smi -q -d CLOCK,PERFORMANCE,ECC), or profile its kernels";
+			    "check this rank's GPU (nvidia-smi -q -d CLOCK,PERFORMANCE,ECC), or profile its kernels";
 	}
 	record_set_cause(record, &analysis->intern, process, &cause);
 	if (kind == RW_LATE_DEVICE)
@@ -162,8 +162,8 @@ static struct record *make_record(const struct analysis *analysis, const uint32_
 	if (knows_steps(analysis) && step_ns)
 		finding->late.lost_ms_per_step = finding->late.lost_share * (double)step_ns / 1e6;
 	explain(analysis, record, ranks[0], finding->late.kind, recent);
-	record_add_missing(record, "it shows in sums alone: whether the rank waited for something that no operation tells of is not "
-				   "known");
+	record_add_missing(record, "whether the rank waited for something outside of its operations: only sums over many operations "
+				   "show the difference");
 	if (set_waiting(record, analysis, ranks, count)) {
 		record_free(record);
 		return NULL;

@@ -171,11 +171,11 @@ void text_transfer(struct record *record, double now_ms, double usual_ms)
 {
 	struct rw_finding *finding = &record->finding;
 	char now[32], usual[32], from[48];
-	snprintf(record->text, sizeof(record->text), "transfers on %s take %s a step instead of %s%s; no rank comes late",
+	snprintf(record->text, sizeof(record->text), "transfers on %s take %s a step instead of %s%s; no rank is late",
 		 finding->operation.comm_name, duration(now, sizeof(now), now_ms),
 		 duration(usual, sizeof(usual), usual_ms), since(from, sizeof(from), finding));
 	snprintf(record->advice, sizeof(record->advice),
-		 "look at the network between these hosts: link speed and errors (ethtool -S), other traffic, limits (tc)");
+		 "check the network between these hosts: link speed and errors (ethtool -S), other traffic, limits (tc)");
 	finding->advice = record->advice;
 }
 
@@ -237,9 +237,9 @@ void text_standstill(struct record *record)
 {
 	const struct rw_finding *finding = &record->finding;
 	char operation[160], waiting[128], waited[32];
-	snprintf(record->text, sizeof(record->text), "%s have come to %s and %s after %s: nobody is missing",
+	snprintf(record->text, sizeof(record->text), "%s have reached %s and %s after %s: no rank is missing",
 		 waiting_name(waiting, sizeof(waiting), finding), operation_name(operation, sizeof(operation), finding),
-		 finding->operation.phase == RW_PHASE_CONNECT ? "are not connected" : "it has not ended",
+		 finding->operation.phase == RW_PHASE_CONNECT ? "are not connected" : "it has not finished",
 		 duration(waited, sizeof(waited), finding->late.by_ms));
 }
 
@@ -301,9 +301,9 @@ void text_ended_first(struct record *record, double before_ms)
 void text_init(struct record *record, enum analysis_absence absence, int32_t pid)
 {
 	static const char *const states[] = {
-		[ANALYSIS_ABSENT_NONE] = "has not come (no process of it was seen on this host)",
+		[ANALYSIS_ABSENT_NONE] = "has not arrived (no process of it was seen on this host)",
 		[ANALYSIS_ABSENT_STOPPED] = "was stopped",
-		[ANALYSIS_ABSENT_IDLE] = "has not come",
+		[ANALYSIS_ABSENT_IDLE] = "has not arrived",
 	};
 	const struct rw_finding *finding = &record->finding;
 	char who[128], waiting[128], waited[32], ended[64];

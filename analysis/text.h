@@ -20,7 +20,7 @@ void text_straggler(struct record *record);
 /* "rank 3 works 25 ms longer in a step than the others, a little before each operation: 9 % of the step" */
 /* … by so much in a step; -1 not known. */
 void text_works_longer(struct record *record, double longer_ms);
-/* "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12; no rank comes late" */
+/* "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12; no rank is late" */
 void text_transfer(struct record *record, double now_ms, double usual_ms);
 /* One end of a link. */
 struct text_end {
@@ -39,7 +39,7 @@ void text_gone(struct record *record);
 /* "rank 3 was killed by signal 11, 62 ms before ranks 0-2,4-7 ended" */
 /* before_ms < 0: how long before is not known. */
 void text_ended_first(struct record *record, double before_ms);
-/* "rank 2 has not come: ranks 0,1,3-7 have waited 11 s for it in ncclCommInitRank of 8 ranks" */
+/* "rank 2 has not arrived: ranks 0,1,3-7 have waited 11 s for it in ncclCommInitRank of 8 ranks" */
 /* pid: of the process that has ended. */
 void text_init(struct record *record, enum analysis_absence absence, int32_t pid);
 /* "rank 3 calls ReduceScatter #12 of 16384 fp32 on ~fsdp where ranks 0-2,4-7 call AllGather #36 of 8192 bf16"; the waiting

@@ -49,7 +49,7 @@ static void set_cause(struct record *record, const struct network_answer *answer
 	finding->evidence = record->evidence;
 	finding->evidence_count = 1;
 	if (answer->confidence != RW_CERTAIN)
-		record_add_missing(record, "whether that is all of it: certain is only one link that fills the time, beside quiet ones");
+		record_add_missing(record, "whether that is all of it: it is certain only where one link fills the time and the others are quiet");
 }
 
 /* The others, who wait for those. */

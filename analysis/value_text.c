@@ -11,8 +11,8 @@
 enum { WHO = 96, WHERE = 176 };
 
 /* Which of the two it is, only evidence tells: analysis/nature.h. */
-static const char one_alone[] = "one rank alone: its data or its GPU? play the step again with the same data on another GPU";
-static const char several[] = "several ranks: look at what they share: data, learning rate, scaling, a host";
+static const char one_alone[] = "only one rank: its data or its GPU? run the step again with the same data on another GPU";
+static const char several[] = "several ranks: check what they share: data, learning rate, scaling, a host";
 
 static const char *who(char *text, const struct record *record)
 {
@@ -109,8 +109,8 @@ void value_text_harmless(struct record *record)
 	/* Who began it is of no interest where it is not known. */
 	if (record->finding.confidence == RW_INCONCLUSIVE)
 		say(record, "%s first seen in %s", count_text(count, sizeof(count), &record->finding), where(operation, record));
-	append(record, "; no sum over ranks became bad: padding or a mask");
-	advise(record, "nothing, as long as that buffer's tail or mask is not computed with");
+	append(record, "; no sum over ranks became NaN or Inf: padding or a mask");
+	advise(record, "nothing, as long as the program does not compute with that part of the buffer (padding, a mask)");
 }
 
 void value_text_scaled(struct record *record, bool all_had_it)
@@ -122,8 +122,8 @@ void value_text_scaled(struct record *record, bool all_had_it)
 		value_text_born(record);
 	else if (record->finding.confidence == RW_INCONCLUSIVE)
 		say(record, "%s first seen in %s", count_text(count, sizeof(count), &record->finding), where(operation, record));
-	append(record, "; clean again at once: a loss scale that was too large");
-	advise(record, "nothing, if gradients are scaled dynamically: the optimizer leaves such a step out");
+	append(record, "; finite again soon after: the loss scale was too large");
+	advise(record, "nothing, if gradients are scaled dynamically: the optimizer skips such a step");
 }
 
 void value_text_usual(struct record *record)
@@ -138,8 +138,8 @@ void value_text_usual(struct record *record)
 void value_text_advise_altered(struct record *record)
 {
 	advise(record, is_one(record) ?
-			   "drain it and look at GPU memory (ECC), NVLink and network errors; go back to an older checkpoint" :
-			   "look at GPU memory (ECC), NVLink and network errors of these ranks; go back to an older checkpoint");
+			   "take this node out of service and check GPU memory (ECC), NVLink and network errors; go back to an older checkpoint" :
+			   "check GPU memory (ECC), NVLink and network errors of these ranks; go back to an older checkpoint");
 }
 
 void value_text_corruption(struct record *record, const struct disagreement *found)
@@ -184,7 +184,7 @@ void value_text_damaged(struct record *record)
 
 	say(record, "%s: %s in the result of %s, from inputs too small to overflow", who(ranks, record),
 	    count_text(count, sizeof(count), &record->finding), where(operation, record));
-	advise(record, "look at GPU memory (ECC), NVLink and network errors of these ranks");
+	advise(record, "check GPU memory (ECC), NVLink and network errors of these ranks");
 }
 
 void value_text_parted(struct record *record, double factor)

@@ -88,15 +88,15 @@ static const char *interposer_value(const struct trait *trait, const struct vers
 	return text;
 }
 
-static const char same_build[] = "run the same build on all ranks: look at the image, LD_LIBRARY_PATH and driver of these";
+static const char same_build[] = "run the same build on all ranks: check the image, LD_LIBRARY_PATH and driver of these";
 
 static const struct trait builds[] = {
 	{ "NCCL", nccl_value, RW_WARNING, same_build },
 	{ "the CUDA driver's API", cuda_value, RW_WARNING, same_build },
 	{ "rankwatch", rankwatch_value, RW_NOTICE, same_build },
 	{ "the interposer", interposer_value, RW_NOTICE,
-	  "start all ranks under rankwatch run, or look at LD_PRELOAD and RANKWATCH_PRELOAD of these: what only it sees "
-	  "is not compared between them" },
+	  "start all ranks under rankwatch run, or check LD_PRELOAD and RANKWATCH_PRELOAD of these: what only the interposer "
+	  "sees is not compared between them" },
 };
 
 void versions_read_builds(struct versions *versions, const struct rw_box_header *box)
@@ -221,7 +221,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	record->finding.confidence = split->odd * 2 < analysis->job.process_count ? RW_CERTAIN : RW_LIKELY;
 	record->finding.first_seen_ns = analysis->now_ns;
 	if (record->finding.confidence != RW_CERTAIN)
-		record_add_missing(record, "which of them is meant: no more than half of the processes agree");
+		record_add_missing(record, "which of them is intended: no more than half of the processes agree");
 	snprintf(record->text, sizeof(record->text), "%s %s %s%s%.*s where the others have %.*s",
 		 naming_ranks(who, sizeof(who), record->finding.ranks, count), count == 1 ? "has" : "have", trait->name,
 		 is_build ? " " : "=", VALUE_SHOWN, odd, VALUE_SHOWN, usual);

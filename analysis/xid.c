@@ -8,14 +8,14 @@
 #define RESET    "cordon the node, reset the GPU (nvidia-smi -r) and run dcgmi diag -r 3 before it is used again"
 #define REBOOT   "cordon the node and restart it; if it comes back: NVIDIA's support, with nvidia-bug-report.sh"
 #define LATER    "nothing now; run dcgmi diag -r 3 when the job is over"
-#define NVLINK   "look at nvidia-smi nvlink -e and at the peers of this GPU; reset it, run dcgmi diag -r 3"
+#define NVLINK   "check nvidia-smi nvlink -e and the peers of this GPU; reset it, run dcgmi diag -r 3"
 #define FIRMWARE "cordon the node and reset the GPU; power cycle if it comes back, and try a newer driver"
 
 static const struct xid table[] = {
 	{ 13, XID_APPLICATION, RW_WARNING, "the program's kernel did something illegal", RESTART },
 	{ 31, XID_APPLICATION, RW_WARNING, "the program accessed an illegal address", RESTART },
 	{ 32, XID_LINK, RW_WARNING, "corrupted commands reached the GPU (PCIe)",
-	  "restart the program; look at the PCIe errors of this slot" },
+	  "restart the program, and check the PCIe errors of this slot" },
 	{ 43, XID_APPLICATION, RW_NOTICE, "the program's channel was stopped after its own error", RESTART },
 	{ 45, XID_FOLLOWER, RW_NOTICE, "channels were torn down after another error or the end of the program",
 	  "look for the Xid before this one" },

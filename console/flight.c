@@ -154,7 +154,7 @@ void flight_print(FILE *out, const struct replay *replay, const struct analysis_
 	print_joined(out, flight);
 	print_missing(out, replay, flight, width);
 	if (flight->unseen < 0)
-		fprintf(out, "    unseen  this NCCL does not tell how many ranks this communicator has\n");
+		fprintf(out, "    unseen  this NCCL does not report how many ranks this communicator has\n");
 	if (flight->unseen > 0)
 		fprintf(out, "    unseen  %d rank%s of this communicator left no black box here%s\n", flight->unseen,
 			flight->unseen > 1 ? "s" : "",

@@ -144,7 +144,7 @@ static void print_unnamed(FILE *out, const char *before, int label, const json_t
 static void print_left_out(FILE *out, const char *before, int label)
 {
 	print_label(out, before, label, "not seen");
-	fputs("most of the time: small operations in a row have GPU progress one time in 16; RANKWATCH_GPU_TIME=watermark "
+	fputs("most of the time: of small operations in a row one in 16 has GPU progress; RANKWATCH_GPU_TIME=watermark "
 	      "gives it to all\n",
 	      out);
 }

@@ -81,7 +81,7 @@ static void print_part(FILE *out, double late)
 	if (late >= mostly)
 		fprintf(out, "; of what was added, %.0f %% is waiting for a late rank", late * 100);
 	else if (late < hardly)
-		fputs("; no rank comes later than before: all together take longer, as with longer inputs", out);
+		fputs("; no rank is later than before: all together take longer, as with longer inputs", out);
 }
 
 static void print_watchdog(FILE *out, const json_t *watchdog)

@@ -492,7 +492,7 @@ static void tell_standstill(struct look *look)
 	record->finding.confidence = RW_INCONCLUSIVE;
 	record->finding.operation.phase = RW_PHASE_RUNNING;
 	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
-	record_add_missing(record, "which link, rank or GPU it is: how far NCCL has come does not show that");
+	record_add_missing(record, "which link, rank or GPU it is: NCCL's progress does not show that");
 	text_standstill(record);
 	tell(look, record);
 }

@@ -276,7 +276,7 @@ Test(aftermath, a_loss_scale_that_was_too_large_is_a_notice)
 		steps(&job, 20, trouble);
 		const struct scanned_told *loud = scanned_loud(&job.scanned);
 		cr_expect_eq(!loud, cases[i].notice, "%zu: %s", i, loud ? loud->text : "nothing");
-		cr_expect(!cases[i].notice || strstr(job.scanned.told[0].text, "a loss scale"), "%zu: %s", i,
+		cr_expect(!cases[i].notice || strstr(job.scanned.told[0].text, "the loss scale"), "%zu: %s", i,
 			  job.scanned.told[0].text);
 		scanned_free(&job.scanned);
 	}
@@ -290,9 +290,9 @@ Test(aftermath, a_loss_scale_is_no_search_for_one_rank)
 		bool unscanned, blind; /* blind: rank 6 is never scanned */
 		const char *text;
 	} cases[] = {
-		{ 0xff, false, false, "ranks 0-7 brought 1 Inf into ReduceScatter #961 on fsdp in step 241; clean again" },
-		{ 0xff, true, false, "ranks 0-7 brought 1 Inf into ReduceScatter #961 on fsdp in step 241; clean again" },
-		{ 0xff, true, true, "1 Inf first seen in ReduceScatter #961 on fsdp in step 241; clean again" },
+		{ 0xff, false, false, "ranks 0-7 brought 1 Inf into ReduceScatter #961 on fsdp in step 241; finite again" },
+		{ 0xff, true, false, "ranks 0-7 brought 1 Inf into ReduceScatter #961 on fsdp in step 241; finite again" },
+		{ 0xff, true, true, "1 Inf first seen in ReduceScatter #961 on fsdp in step 241; finite again" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

@@ -133,7 +133,7 @@ Test(cause, a_lock_wait_that_a_signal_ended_is_still_followed_to_the_thread_in_t
 	cr_expect_eq(cause.class_, RW_CAUSE_IO);
 	cr_expect_eq(cause.hop_count, 1);
 	cr_assert(cause.inferred);
-	cr_expect(strstr(cause.inferred, "the thread that was in files meanwhile"), "%s", cause.inferred);
+	cr_expect(strstr(cause.inferred, "the thread that used files meanwhile"), "%s", cause.inferred);
 	end(&scene);
 }
 
@@ -275,7 +275,7 @@ Test(cause, a_sampled_lock_that_nobody_was_seen_to_hold_is_likely_at_best)
 	cr_expect_eq(cause.class_, RW_CAUSE_LOCK);
 	cr_expect_eq(cause.hop_count, 0);
 	cr_assert(cause.inferred);
-	cr_expect(strstr(cause.inferred, "samples of threads do not show it"), "%s", cause.inferred);
+	cr_expect(strstr(cause.inferred, "samples do not show it"), "%s", cause.inferred);
 	end(&scene);
 }
 
@@ -675,7 +675,7 @@ Test(cause, the_child_at_the_other_end_of_a_sampled_wait_is_likely_who_ends_it)
 			continue;
 		cr_expect_str_eq(cause.hops[0].waits_for, "its child 16793 \"pt_data_worker\"");
 		cr_expect_str_eq(cause.hops[0].does, "computes");
-		cr_expect(cause.inferred && strstr(cause.inferred, "the only child that could"), "%zu: %s", i, cause.inferred);
+		cr_expect(cause.inferred && strstr(cause.inferred, "the only child that can"), "%zu: %s", i, cause.inferred);
 	}
 }
 
@@ -843,17 +843,17 @@ Test(advice, follows_the_ending)
 		int exit_status;
 		const char *says;
 	} cases[] = {
-		{ ANALYSIS_EXITED, 0, "how many batches" },
+		{ ANALYSIS_EXITED, 0, "number of batches" },
 		{ ANALYSIS_EXITED, 3 << 8, "last exception" },
 		{ ANALYSIS_KILLED, 11, "PYTHONFAULTHANDLER=1" },
 		{ ANALYSIS_EXITED, 139 << 8, "PYTHONFAULTHANDLER=1" }, /* by way of a shell */
 		{ ANALYSIS_KILLED, 7, "/dev/shm" },
 		{ ANALYSIS_KILLED, 9, "OOM killer" },
 		{ ANALYSIS_KILLED, 6, "watchdog" },
-		{ ANALYSIS_KILLED, 15, "asked to end" },
+		{ ANALYSIS_KILLED, 15, "asked it to end" },
 		{ ANALYSIS_KILLED, 10, "who sent this signal" },
 		{ ANALYSIS_KILLED, -1, "kernel log" },
-		{ ANALYSIS_EXITED, -1, "left through exit()" }, /* no OOM killer lets a process do that */
+		{ ANALYSIS_EXITED, -1, "called exit()" }, /* no OOM killer lets a process do that */
 		{ ANALYSIS_ALIVE, -1, "--pid 4711" },
 	};
 	const struct cause gone = { .class_ = RW_CAUSE_GONE };
@@ -876,7 +876,7 @@ Test(advice, names_the_process_in_its_commands)
 	char text[160];
 
 	cr_expect_str_eq(advice_of(&stopped, ANALYSIS_STOPPED, -1, text),
-			 "let it go on (kill -CONT 4711), or find who stopped it");
+			 "resume it (kill -CONT 4711), and find out who stopped it");
 	cr_expect(strstr(advice_of(&sleeping, ANALYSIS_ALIVE, -1, text), "py-spy dump --pid 4711"));
 	cr_expect(strstr(advice_of(&child, ANALYSIS_ALIVE, -1, text), "ps --ppid 4711"));
 	for (int class_ = 0; class_ < RW_CAUSE_COUNT; class_++) {
@@ -893,6 +893,6 @@ Test(advice, of_a_rank_that_collects_garbage_is_to_do_it_with_the_others)
 	char text[160];
 
 	cr_expect_str_eq(advice_of(&collecting, ANALYSIS_ALIVE, -1, text),
-			 "collect garbage on all ranks in the same step (gc.disable(), gc.collect() every N steps), or gc.freeze() what lives long");
+			 "collect garbage on all ranks in the same step (gc.disable(), then gc.collect() every N steps), or call gc.freeze() for long-lived objects");
 	cr_expect(strstr(advice_of(&crowded, ANALYSIS_ALIVE, -1, text), "its own CPUs"), "what it lacks is a CPU");
 }

@@ -182,7 +182,7 @@ Test(connect, a_slow_connection_of_all_is_noted_and_told_when_it_takes_too_long)
 	cr_expect_eq(finding->rank_count, 0);
 	cr_expect_eq(finding->severity, RW_NOTICE);
 	cr_expect_eq(finding->confidence, RW_INCONCLUSIVE);
-	cr_expect(strstr(finding->text, "ranks 0-3 have come to AllReduce #0"), "%s", finding->text);
+	cr_expect(strstr(finding->text, "ranks 0-3 have reached AllReduce #0"), "%s", finding->text);
 	wait_seconds(&job, 32);
 	cr_expect_eq(small_job_last(&job)->severity, RW_WARNING);
 	/* Connected, and in the kernel ever since: another story. */
@@ -191,7 +191,7 @@ Test(connect, a_slow_connection_of_all_is_noted_and_told_when_it_takes_too_long)
 	small_job_tick(&job, called_at + 33);
 	cr_expect_eq(job.findings[told].state, RW_FINDING_CLOSED);
 	cr_expect_eq(small_job_last(&job)->state, RW_FINDING_OPEN);
-	cr_expect(strstr(small_job_last(&job)->text, "it has not ended"), "%s", small_job_last(&job)->text);
+	cr_expect(strstr(small_job_last(&job)->text, "it has not finished"), "%s", small_job_last(&job)->text);
 	small_job_close(&job);
 }
 
@@ -213,8 +213,8 @@ Test(connect, what_all_have_begun_and_nobody_ends_is_told_and_names_nobody)
 	cr_expect_eq(finding->rank_count, 0);
 	cr_expect_eq(finding->severity, RW_WARNING);
 	cr_expect_eq(finding->confidence, RW_INCONCLUSIVE);
-	cr_expect(strstr(finding->text, "ranks 0-3 have come to AllReduce #0"), "%s", finding->text);
-	cr_expect(strstr(finding->text, "it has not ended after 1"), "%s", finding->text);
+	cr_expect(strstr(finding->text, "ranks 0-3 have reached AllReduce #0"), "%s", finding->text);
+	cr_expect(strstr(finding->text, "it has not finished after 1"), "%s", finding->text);
 	tell_all_but(&job, -1, DONE, 0);
 	small_job_tick(&job, called_at + 13);
 	cr_expect_eq(small_job_last(&job)->state, RW_FINDING_CLOSED);

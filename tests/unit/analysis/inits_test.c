@@ -135,10 +135,10 @@ Test(inits, the_rank_that_is_missing_is_named_by_what_it_does)
 	} cases[] = {
 		{ ANALYSIS_ABSENT_UNKNOWN, 0, 0, 0, "" },
 		{ ANALYSIS_ABSENT_BUSY, 0, 0, 0, "" },
-		{ ANALYSIS_ABSENT_NONE, 1, RW_KIND_HANG, RW_CAUSE_UNKNOWN, "rank 5 has not come (no process of it was seen on" },
+		{ ANALYSIS_ABSENT_NONE, 1, RW_KIND_HANG, RW_CAUSE_UNKNOWN, "rank 5 has not arrived (no process of it was seen on" },
 		{ ANALYSIS_ABSENT_ENDED, 1, RW_KIND_GONE, RW_CAUSE_GONE, "rank 5 has no process any more (pid 105 has ended): " },
 		{ ANALYSIS_ABSENT_STOPPED, 1, RW_KIND_GONE, RW_CAUSE_STOPPED, "rank 5 was stopped: ranks 0-4,6,7" },
-		{ ANALYSIS_ABSENT_IDLE, 1, RW_KIND_HANG, RW_CAUSE_UNKNOWN, "rank 5 has not come: ranks 0-4,6,7" },
+		{ ANALYSIS_ABSENT_IDLE, 1, RW_KIND_HANG, RW_CAUSE_UNKNOWN, "rank 5 has not arrived: ranks 0-4,6,7" },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct told told = { 0 };
@@ -179,7 +179,7 @@ Test(inits, what_the_rank_waits_for_instead_is_its_cause)
 		cr_expect_eq(told.confidence, RW_LIKELY, "%s", cases[i].name);
 		cr_expect_eq(told.level, RW_LEVEL_PROC);
 		cr_expect_eq(told.tid, 105);
-		cr_expect_str_eq(told.missing, "which of its threads would come: this is its main thread");
+		cr_expect_str_eq(told.missing, "which of its threads has to call it: its main thread is assumed");
 		if (*cases[i].path == '/')
 			cr_expect_str_eq(told.path, cases[i].path);
 		analysis_free(analysis);
@@ -218,7 +218,7 @@ Test(inits, what_an_earlier_process_of_the_rank_waited_for_is_forgotten)
 	}
 	cr_expect_eq(told.opened, 1);
 	cr_expect_eq(told.class_, RW_CAUSE_UNKNOWN, "%s", told.cause);
-	cr_expect_str_eq(told.missing, "what it waits for: nobody could look at its threads");
+	cr_expect_str_eq(told.missing, "what it waits for: its threads could not be sampled");
 	const struct analysis_wait late = { .process = analysis_absent_process(LATE - 1), .start_ns = 1, .end_ns = 2 };
 	cr_expect_neq(analysis_add_wait(analysis, &late), 0, "nobody waits for this rank");
 	analysis_free(analysis);

@@ -258,7 +258,7 @@ Test(network, transfers_that_wait_for_something_else_name_nobody)
 {
 	struct detail detail = rails(2);
 	struct run run = play(2, &detail);
-	expect_nobody(&run, "no transfer waits for the network");
+	expect_nobody(&run, "no transfer's wait for the network");
 	end(&run);
 }
 
@@ -269,7 +269,7 @@ Test(network, a_send_that_is_held_up_by_its_receiver_is_not_the_networks)
 	detail.sends[3][4] = slow;
 	detail.taken[3][4] = slow;
 	struct run run = play(2, &detail);
-	expect_nobody(&run, "no transfer waits for the network");
+	expect_nobody(&run, "no transfer's wait for the network");
 	end(&run);
 }
 

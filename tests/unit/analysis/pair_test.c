@@ -137,5 +137,5 @@ Test(pair, a_transfer_that_both_have_begun_and_nobody_ends_is_told, .init = open
 	cr_expect_eq(finding->kind, RW_KIND_HANG);
 	cr_expect_eq(finding->scope, RW_SCOPE_JOB);
 	cr_expect_eq(finding->rank_count, 0);
-	cr_expect(strstr(finding->text, "ranks 2,3 have come to SendRecv #0"), "%s", finding->text);
+	cr_expect(strstr(finding->text, "ranks 2,3 have reached SendRecv #0"), "%s", finding->text);
 }

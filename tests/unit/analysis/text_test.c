@@ -108,10 +108,10 @@ Test(text, one_waits_and_several_wait)
 	record->finding.late.waiting_count = 3;
 	record->finding.operation.phase = RW_PHASE_RUNNING;
 	text_standstill(record);
-	cr_expect_str_eq(record->text, "ranks 0-2 have come to AllGather #118 on ~fsdp and it has not ended after 4.20 s: nobody is missing");
+	cr_expect_str_eq(record->text, "ranks 0-2 have reached AllGather #118 on ~fsdp and it has not finished after 4.20 s: no rank is missing");
 	record->finding.operation.phase = RW_PHASE_CONNECT;
 	text_standstill(record);
-	cr_expect_str_eq(record->text, "ranks 0-2 have come to AllGather #118 on ~fsdp and are not connected after 4.20 s: nobody is missing");
+	cr_expect_str_eq(record->text, "ranks 0-2 have reached AllGather #118 on ~fsdp and are not connected after 4.20 s: no rank is missing");
 }
 
 Test(text, who_was_killed_and_who_exited)
@@ -204,7 +204,7 @@ Test(text, a_slow_transfer_and_between_whom)
 	record->finding.operation.comm_name = "~fsdp";
 	record->finding.late.since_step = 12;
 	text_transfer(record, 520, 110);
-	cr_expect_str_eq(record->text, "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12; no rank comes late");
+	cr_expect_str_eq(record->text, "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12; no rank is late");
 	cr_expect_eq(record->finding.advice, record->advice);
 	record->finding.late.since_step = -1;
 	cr_expect_str_eq(network_of(RW_SCOPE_LINK, false), "transfers on ~fsdp take 520 ms a step instead of 110 ms: the ranks of a wait 86 % of that time for the network to b");

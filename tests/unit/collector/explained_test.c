@@ -177,7 +177,7 @@ Test(explained, steps_that_become_longer_are_told_and_where_they_lead)
 			   "of what was added, 60 % is waiting for a late rank. The longest wait is 1.2 s of the watchdog's 100 s "
 			   "(RANK\\x1bWATCH), and 3.1 ms longer in each step: the limit is reached at step 33768, in 14 h, if it goes on\n");
 	pace = (struct analysis_pace){ .course = ANALYSIS_PACE_LONGER, .known = 400, .since_step = 250, .step = 400, .before_ms = 510, .now_ms = 590 };
-	expect_pace(&pace, "  slower     a step takes 590 ms since step 250, and took 510 ms before; no rank comes later than before: all together take "
+	expect_pace(&pace, "  slower     a step takes 590 ms since step 250, and took 510 ms before; no rank is later than before: all together take "
 			   "longer, as with longer inputs\n");
 	pace.late_share = 0.4;
 	expect_pace(&pace, "  slower     a step takes 590 ms since step 250, and took 510 ms before\n");

@@ -264,7 +264,7 @@ Test(message, a_summary_names_nobody_where_nobody_can_be_told)
 		{ { .known = true, .own = 0.8, .wait = 0.15, .nobody = 0.1, .transfer = 0.05 },
 		  "  waited     10 % of the time for ranks that cannot be named: half of them came as late, or what they did is not seen\n" },
 		{ { .known = true, .own = 0.1, .unseen = 0.9, .left_out = true },
-		  "  not seen   most of the time: small operations in a row have GPU progress one time in 16; "
+		  "  not seen   most of the time: of small operations in a row one in 16 has GPU progress; "
 		  "RANKWATCH_GPU_TIME=watermark gives it to all\n" },
 		{ { .known = true, .own = 0.1, .unseen = 0.9 }, NULL },
 		{ { .known = true, .own = 0.6, .transfer = 0.4 },

@@ -27,7 +27,7 @@ static const char golden[] =
 	"\"values\":null,\"victims\":[1,2,3,4,5,6,7],"
 	"\"evidence\":[{\"source\":\"bpf\",\"ms\":1209.0,\"what\":\"fsync\"}],\"missing\":[],"
 	"\"text\":\"rank 0 makes every step 1.31 s longer: 64 % of the step, since step 9\","
-	"\"advice\":\"write the log to a local or memory file system, or give its queue a bound that drops\","
+	"\"advice\":\"write the log to a local or memory file system, or let the writer's queue drop entries when it is full\","
 	"\"help\":\"rankwatch help straggler\",\"incident\":null}";
 
 Test(finding_json, a_whole_finding_is_written_key_by_key_in_the_order_of_the_schema)

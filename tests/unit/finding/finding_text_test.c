@@ -44,7 +44,7 @@ Test(finding_text, a_straggler_is_four_lines_who_because_late_do)
 		"/…/events.out.tfevents.0 (ext4, loop3)\n"
 		"  late for AllGather #118 on ~fsdp by 1.30 s; ranks 1-7 waited · watchdog 100 s (RANKWATCH_TIMEOUT): "
 		"longest wait so far 1.4 s\n"
-		"  do       write the log to a local or memory file system, or give its queue a bound that drops\n");
+		"  do       write the log to a local or memory file system, or let the writer's queue drop entries when it is full\n");
 	free(text);
 }
 

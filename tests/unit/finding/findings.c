@@ -52,7 +52,7 @@ struct rw_finding straggler(void)
 		.evidence = evidence,
 		.evidence_count = COUNT(evidence),
 		.text = "rank 0 makes every step 1.31 s longer: 64 % of the step, since step 9",
-		.advice = "write the log to a local or memory file system, or give its queue a bound that drops",
+		.advice = "write the log to a local or memory file system, or let the writer's queue drop entries when it is full",
 	};
 }
 

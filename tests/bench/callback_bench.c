@@ -5,18 +5,22 @@
  * without a GPU. The same replay into an empty plugin is what "net" subtracts. CPU times are those of the threads that
  * replay. Prints one JSON object per stream. The plugin reads its
  * environment once: RANKWATCH_KERNELCH=1 is for the whole process, and the other streams then pay for it, too.
- *   callback_bench PLUGIN.so [STREAM [COLLECTIVES [THREADS]]]     STREAM: base, kernel, proxy, scanned or all;
- *   COLLECTIVES: of each thread
+ *   callback_bench PLUGIN.so [STREAM [COLLECTIVES [THREADS [PROCESSES]]]]     STREAM: base, kernel, proxy, scanned or
+ *   all; COLLECTIVES: of each thread
+ * PROCESSES instead of threads (1 thread each) share nothing of ours, not even the library: what two of them take longer
+ * than one is the machine's doing.
  */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "plugin/nccl/profiler_v5.h"
+#include "tests/bench/processors.h"
 #include "tests/bench/stopwatch.h"
 
 enum { CHANNELS = 16, PROXY_OPS = 8, PROXY_STEPS = 16, BLOCK = 64, BURST = 64 /* blocks */, PAUSE_US = 1000,
@@ -150,112 +154,6 @@ static void replay_collective(const struct stream *stream, uint64_t sequence)
 		replay_proxy(collective);
 }
 
-struct cost {
-	double mean, p50, cpu;
-};
-
-struct replay {
-	const struct stream *stream;
-	size_t collectives;
-	uint64_t communicator;
-	unsigned int number;          /* of the thread */
-	bool alone;
-	pthread_barrier_t *together; /* of all threads: their communicators are there, and so is each after a pause */
-	struct cost cost;
-};
-
-static double cpu_ns(void)
-{
-	struct timespec spent;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-	return (double)spent.tv_sec * 1e9 + (double)spent.tv_nsec;
-}
-
-/* Each to a processor of its own, in turn, as far as there are: else a busy machine runs several on one of them, and
- * what they cost each other is not seen. */
-static void settle(unsigned int number)
-{
-	cpu_set_t allowed, own;
-	unsigned int left;
-
-	if (sched_getaffinity(0, sizeof(allowed), &allowed))
-		return;
-	left = number % (unsigned int)CPU_COUNT(&allowed);
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, &allowed) || left--)
-			continue;
-		CPU_ZERO(&own);
-		CPU_SET(cpu, &own);
-		sched_setaffinity(0, sizeof(own), &own);
-		return;
-	}
-}
-
-static void *run(void *argument)
-{
-	struct replay *replay = argument;
-	size_t blocks = replay->collectives / BLOCK, burst = replay->stream->burst;
-	double *times = calloc(blocks, sizeof(*times)), cpu = 0;
-	int mask = 0;
-	uint64_t sequence = 0;
-
-	if (!times)
-		exit(1);
-	if (!replay->alone)
-		settle(replay->number);
-	plugin->init(&context, replay->communicator, &mask, NULL, 1, 8, 0, NULL);
-	for (size_t block = 0; block < blocks; block++) {
-		/* Else the threads would meet by chance: their bursts are as long as the pauses between them. */
-		if (block % burst == 0)
-			pthread_barrier_wait(replay->together);
-		double cpu_begin = cpu_ns();
-		uint64_t begin = stopwatch_now();
-
-		for (int i = 0; i < BLOCK; i++)
-			replay_collective(replay->stream, sequence++);
-		times[block] = (double)(stopwatch_now() - begin) / BLOCK;
-		cpu += cpu_ns() - cpu_begin;
-		/* Real steps have pauses; the drain thread gets to run and slots become free. */
-		if (block % burst == burst - 1)
-			usleep(replay->stream->pause_us);
-	}
-	plugin->finalize(context);
-	replay->cost.mean = stopwatch_mean(times, blocks);
-	replay->cost.p50 = stopwatch_median(times, blocks);
-	replay->cost.cpu = blocks ? cpu / (double)(blocks * BLOCK) : 0;
-	free(times);
-	return NULL;
-}
-
-/* Means over the threads. */
-static struct cost measure(const struct profiler_v5 *target, const struct stream *stream, size_t collectives, unsigned int threads)
-{
-	struct replay replays[MOST_THREADS];
-	pthread_t others[MOST_THREADS];
-	pthread_barrier_t together;
-	struct cost cost = { 0 };
-
-	plugin = target;
-	pthread_barrier_init(&together, NULL, threads);
-	for (unsigned int i = 0; i < threads; i++)
-		replays[i] = (struct replay){ stream, collectives, 0x5eed + i, i, threads == 1, &together, { 0 } };
-	/* One alone is this thread: where it runs is its caller's to say. */
-	for (unsigned int i = 0; i < threads && threads > 1; i++)
-		if (pthread_create(&others[i], NULL, run, &replays[i]))
-			exit(1);
-	if (threads == 1)
-		run(&replays[0]);
-	for (unsigned int i = 0; i < threads && threads > 1; i++)
-		pthread_join(others[i], NULL);
-	for (unsigned int i = 0; i < threads; i++) {
-		cost.mean += replays[i].cost.mean / threads;
-		cost.p50 += replays[i].cost.p50 / threads;
-		cost.cpu += replays[i].cost.cpu / threads;
-	}
-	return cost;
-}
-
 static int empty_init(void **empty_context, uint64_t id, int *mask, const char *name, int nodes, int ranks, int rank,
 		      profiler_log *log)
 {
@@ -286,29 +184,251 @@ static int empty_record(void *handle, int state, void *arguments)
 
 static const struct profiler_v5 empty = { "empty", empty_init, empty_start, empty_stop, empty_record, empty_stop };
 
+/* The table of callbacks that is measured: of this library, or the empty one. */
+struct table {
+	const char *path;
+};
+
+static const struct profiler_v5 *table_load(const struct table *table)
+{
+	void *library = table->path ? dlopen(table->path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	const struct profiler_v5 *loaded = library ? dlsym(library, "ncclProfiler_v5") : &empty;
+
+	if (table->path && (!library || !loaded)) {
+		fprintf(stderr, "callback_bench: %s\n", dlerror());
+		exit(2);
+	}
+	return loaded;
+}
+
+struct extent {
+	size_t collectives; /* of each thread */
+	unsigned int threads, processes;
+};
+
+static bool extent_is_possible(const struct extent *extent)
+{
+	return extent->threads && extent->processes && extent->threads <= MOST_THREADS && extent->processes <= MOST_THREADS &&
+	       (extent->threads == 1 || extent->processes == 1);
+}
+
+struct cost {
+	double mean, p50, cpu;
+	double met; /* median of the blocks during which another thread finished one, too; 0: none did */
+};
+
+struct block {
+	uint64_t begin_ns, end_ns;
+};
+
+struct replay {
+	const struct stream *stream;
+	size_t collectives;
+	uint64_t communicator;
+	unsigned int number; /* of the thread */
+	bool alone;
+	pthread_barrier_t *together; /* of all threads: their communicators are there, and so is each after a pause */
+	struct block *blocks;
+	struct cost cost;
+};
+
+/* What the threads of one measurement share, in memory that processes share, too. */
+struct round {
+	pthread_barrier_t together;
+	struct replay replays[MOST_THREADS];
+};
+
+static double cpu_ns(void)
+{
+	struct timespec spent;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+	return (double)spent.tv_sec * 1e9 + (double)spent.tv_nsec;
+}
+
+static size_t block_count(const struct replay *replay)
+{
+	return replay->collectives / BLOCK;
+}
+
+static void *run(void *argument)
+{
+	struct replay *replay = argument;
+	size_t blocks = block_count(replay), burst = replay->stream->burst;
+	double cpu = 0;
+	int mask = 0;
+	uint64_t sequence = 0;
+
+	if (!replay->alone)
+		processors_settle(replay->number);
+	plugin->init(&context, replay->communicator, &mask, NULL, 1, 8, 0, NULL);
+	for (size_t block = 0; block < blocks; block++) {
+		/* Else the threads would meet by chance: their bursts are as long as the pauses between them. */
+		if (block % burst == 0)
+			pthread_barrier_wait(replay->together);
+		double cpu_begin = cpu_ns();
+		uint64_t begin_ns = stopwatch_now();
+
+		for (int i = 0; i < BLOCK; i++)
+			replay_collective(replay->stream, sequence++);
+		replay->blocks[block] = (struct block){ begin_ns, stopwatch_now() };
+		cpu += cpu_ns() - cpu_begin;
+		/* Real steps have pauses; the drain thread gets to run and slots become free. */
+		if (block % burst == burst - 1)
+			usleep(replay->stream->pause_us);
+	}
+	plugin->finalize(context);
+	replay->cost.cpu = blocks ? cpu / (double)(blocks * BLOCK) : 0;
+	return NULL;
+}
+
+static double time_of(const struct block *block)
+{
+	return (double)(block->end_ns - block->begin_ns) / BLOCK;
+}
+
+/* Did the other thread finish a block during this one? *at: where in the other's blocks the search goes on. */
+static bool has_met(const struct block *block, const struct replay *other, size_t *at)
+{
+	while (*at < block_count(other) && other->blocks[*at].end_ns <= block->begin_ns)
+		(*at)++;
+	return *at < block_count(other) && other->blocks[*at].end_ns <= block->end_ns;
+}
+
+static double met_median(const struct replay *replay, const struct replay *other, double *times)
+{
+	size_t met = 0, at = 0;
+
+	for (size_t i = 0; i < block_count(replay); i++)
+		if (has_met(&replay->blocks[i], other, &at))
+			times[met++] = time_of(&replay->blocks[i]);
+	return stopwatch_median(times, met);
+}
+
+/* other: the thread that this one may have met; itself where there is none. */
+static void sum_up(struct replay *replay, const struct replay *other)
+{
+	size_t blocks = block_count(replay);
+	double *times = calloc(blocks + 1, sizeof(*times));
+
+	if (!times)
+		exit(1);
+	if (other != replay)
+		replay->cost.met = met_median(replay, other, times);
+	for (size_t i = 0; i < blocks; i++)
+		times[i] = time_of(&replay->blocks[i]);
+	replay->cost.mean = stopwatch_mean(times, blocks);
+	replay->cost.p50 = stopwatch_median(times, blocks);
+	free(times);
+}
+
+static void *shared(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		exit(1);
+	return memory;
+}
+
+static void run_threads(struct replay *replays, unsigned int threads)
+{
+	pthread_t others[MOST_THREADS];
+
+	/* One alone is this thread: where it runs is its caller's to say. */
+	if (threads == 1) {
+		run(&replays[0]);
+		return;
+	}
+	for (unsigned int i = 0; i < threads; i++)
+		if (pthread_create(&others[i], NULL, run, &replays[i]))
+			exit(1);
+	for (unsigned int i = 0; i < threads; i++)
+		pthread_join(others[i], NULL);
+}
+
+static void run_process(const struct table *table, struct replay *replay)
+{
+	plugin = table_load(table);
+	run(replay);
+	_exit(0); /* exit() would print once more what the parent has not printed yet */
+}
+
+static void run_processes(const struct table *table, struct replay *replays, unsigned int processes)
+{
+	pid_t pids[MOST_THREADS];
+	int status;
+
+	for (unsigned int i = 0; i < processes; i++) {
+		pids[i] = fork();
+		if (!pids[i])
+			run_process(table, &replays[i]);
+	}
+	for (unsigned int i = 0; i < processes; i++)
+		if (pids[i] < 0 || waitpid(pids[i], &status, 0) != pids[i] || status)
+			exit(1);
+}
+
+/* Means over the threads. */
+static struct cost measure(const struct table *table, const struct stream *stream, const struct extent *extent)
+{
+	unsigned int threads = extent->threads > extent->processes ? extent->threads : extent->processes;
+	size_t blocks_size = (extent->collectives / BLOCK + 1) * sizeof(struct block);
+	struct round *round = shared(sizeof(*round));
+	pthread_barrierattr_t shares;
+	struct cost cost = { 0 };
+
+	pthread_barrierattr_init(&shares);
+	pthread_barrierattr_setpshared(&shares, PTHREAD_PROCESS_SHARED);
+	pthread_barrier_init(&round->together, &shares, threads);
+	for (unsigned int i = 0; i < threads; i++)
+		round->replays[i] = (struct replay){ stream, extent->collectives, 0x5eed + i, i, threads == 1, &round->together,
+						     shared(blocks_size), { 0 } };
+	if (extent->processes > 1) {
+		run_processes(table, round->replays, threads);
+	} else {
+		plugin = table_load(table);
+		run_threads(round->replays, threads);
+	}
+	for (unsigned int i = 0; i < threads; i++) {
+		sum_up(&round->replays[i], &round->replays[(i + 1) % threads]);
+		cost.mean += round->replays[i].cost.mean / threads;
+		cost.p50 += round->replays[i].cost.p50 / threads;
+		cost.met += round->replays[i].cost.met / threads;
+		cost.cpu += round->replays[i].cost.cpu / threads;
+	}
+	for (unsigned int i = 0; i < threads; i++)
+		munmap(round->replays[i].blocks, blocks_size);
+	munmap(round, sizeof(*round));
+	return cost;
+}
+
 int main(int argc, char **argv)
 {
-	void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
-	const struct profiler_v5 *ours = library ? dlsym(library, "ncclProfiler_v5") : NULL;
+	const struct table ours = { argc > 1 ? argv[1] : NULL }, none = { NULL };
 	const char *word = argc > 2 ? argv[2] : "all";
-	size_t collectives = argc > 3 ? strtoul(argv[3], NULL, 10) : 200000;
-	unsigned long threads = argc > 4 ? strtoul(argv[4], NULL, 10) : 1;
+	const struct extent extent = {
+		.collectives = argc > 3 ? strtoul(argv[3], NULL, 10) : 200000,
+		.threads = argc > 4 ? (unsigned int)strtoul(argv[4], NULL, 10) : 1,
+		.processes = argc > 5 ? (unsigned int)strtoul(argv[5], NULL, 10) : 1,
+	};
 
-	if (!ours || !threads || threads > MOST_THREADS) {
-		fprintf(stderr, "usage: callback_bench PLUGIN.so [STREAM [COLLECTIVES [THREADS]]]: %s\n",
-			argc > 1 && !ours ? dlerror() : ours ? "1 to 64 threads" : "no plugin");
+	if (!ours.path || !extent_is_possible(&extent)) {
+		fprintf(stderr, "usage: callback_bench PLUGIN.so [STREAM [COLLECTIVES [THREADS [PROCESSES]]]], 1 to %d of one of them\n",
+			MOST_THREADS);
 		return 2;
 	}
 	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
 		if (strcmp(word, "all") != 0 && strcmp(word, streams[i].word) != 0)
 			continue;
-		struct cost gross = measure(ours, &streams[i], collectives, (unsigned int)threads);
-		struct cost floor = measure(&empty, &streams[i], collectives, (unsigned int)threads);
+		struct cost gross = measure(&ours, &streams[i], &extent);
+		struct cost floor = measure(&none, &streams[i], &extent);
 
-		printf("{\"bench\":\"callbacks\",\"stream\":\"%s\",\"threads\":%lu,\"gross_mean_ns\":%.0f,\"gross_p50_ns\":%.0f,"
-		       "\"net_mean_ns\":%.0f,\"net_p50_ns\":%.0f,\"net_cpu_ns\":%.1f}\n",
-		       streams[i].name, threads, gross.mean, gross.p50, gross.mean - floor.mean, gross.p50 - floor.p50,
-		       gross.cpu - floor.cpu);
+		printf("{\"bench\":\"callbacks\",\"stream\":\"%s\",\"threads\":%u,\"processes\":%u,\"gross_mean_ns\":%.0f,\"gross_p50_ns\":%.0f,"
+		       "\"net_mean_ns\":%.0f,\"net_p50_ns\":%.0f,\"net_cpu_ns\":%.1f,\"net_met_ns\":%.1f,\"floor_cpu_ns\":%.1f,\"floor_met_ns\":%.1f}\n",
+		       streams[i].name, extent.threads, extent.processes, gross.mean, gross.p50, gross.mean - floor.mean,
+		       gross.p50 - floor.p50, gross.cpu - floor.cpu, gross.met - floor.met, floor.cpu, floor.met);
+		fflush(stdout);
 	}
 	return 0;
 }

@@ -72,6 +72,7 @@ static void enter_slot(struct recording *recording, struct call *call)
 	share_join(&this_thread.shares, communicator, call->what.stream);
 	call->ticket =
 	    operation_call(recording, communicator, &call->what, &this_thread.group, this_thread.tid, pending);
+	operation_expect_next(recording, communicator, call->ticket);
 	if (communicator->samples)
 		operation_sample(recording, communicator, &call->what, call->ticket, this_thread.group.number);
 	operation_arguments(recording, communicator, call->ticket, call->send, call->recv, call->peer);

@@ -50,6 +50,22 @@ uint64_t operation_call(struct recording *recording, struct communicator *commun
 uint64_t operation_unannounced_call(struct recording *recording, struct communicator *communicator,
 				    const struct recorder_call *call, struct operation_group *group, uint32_t tid);
 /*
+ * After a call with that ticket, 0 none. Two threads that record at the same time take the slots by turns. A processor
+ * fetches the slot behind its last one by itself, but not the one behind that, which its thread will have, and the next
+ * call would wait for memory. So it is fetched when the communicator's last two calls were two claims apart. Not whenever
+ * they were further apart: if another thread takes the slot after all, it comes from this processor's cache, which takes
+ * longer than from memory.
+ */
+static inline void operation_expect_next(const struct recording *recording, struct communicator *communicator,
+					 uint64_t ticket)
+{
+	bool alternates = atomic_load_explicit(&communicator->alternate, memory_order_relaxed) == (uint32_t)ticket;
+
+	atomic_store_explicit(&communicator->alternate, (uint32_t)ticket + 2, memory_order_relaxed);
+	if (__builtin_expect(alternates, 0))
+		box_prefetch(&recording->box, ticket - 1 + 2);
+}
+/*
  * Whether it is the operation's turn to have GPU progress and to be scanned; right after its call, for every call of a
  * communicator that samples. ticket: 0 when it has no slot. group: of the call, whose launches have GPU progress if
  * one of its operations does.

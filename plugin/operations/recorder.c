@@ -52,6 +52,8 @@ static inline __attribute__((always_inline)) void *call_now(struct recording *re
 	uint32_t flags = seen ? rw_operator_flags(seen->what.reduction) : 0;
 	uint64_t ticket =
 	    operation_path_call(recording, communicator, call, &thread->group, thread->launch.tid, pending, flags);
+	if (ticket)
+		operation_expect_next(recording, communicator, ticket);
 	if (samples)
 		operation_sample(recording, communicator, call, ticket, thread->group.number);
 	if (seen) {

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -140,6 +141,26 @@ Test(writer, a_claimed_slot_is_empty_and_published_last)
 	box_publish(slot, ticket);
 	cr_expect_eq(box_slot(&writer, ticket), slot);
 	cr_expect_null(box_slot(&writer, 0));
+}
+
+/* Also of claims that come a turn of the ring later, behind the last slot. */
+Test(writer, fetching_a_slot_ahead_changes_nothing)
+{
+	struct box_writer writer;
+
+	fixture_create(&writer);
+
+	uint64_t ticket = fixture_operation(&writer, 0, 1);
+	void *before = malloc(writer.size);
+
+	cr_assert_not_null(before);
+	memcpy(before, writer.map, writer.size);
+	for (uint64_t claim = 0; claim < 3 * RW_BOX_RING_MIN; claim++)
+		box_prefetch(&writer, claim);
+	box_prefetch(&writer, UINT64_MAX);
+	cr_expect_arr_eq(before, writer.map, writer.size);
+	cr_expect_not_null(box_slot(&writer, ticket));
+	free(before);
 }
 
 Test(writer, the_last_release_frees_the_slot_and_a_stale_one_does_nothing)

@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <rankwatch/blackbox.h>
-
 #include "plugin/guest/clock.h"
 
 enum {
@@ -38,11 +36,16 @@ static inline bool cost_is_due(int32_t *calls, const uint32_t *sample)
 	return true;
 }
 
+/* What callbacks took so far, ns, and how many there were. */
+struct cost_sums {
+	_Atomic uint64_t own_ns, callbacks;
+};
+
 /* It began then, and ends now. */
-static inline void cost_add(struct rw_box_header *header, uint64_t begin, uint32_t sample)
+static inline void cost_add(struct cost_sums *sums, uint64_t begin, uint32_t sample)
 {
-	atomic_fetch_add_explicit(&header->own_ns, cost_of(clock_ns() - begin, sample), memory_order_relaxed);
-	atomic_fetch_add_explicit(&header->callbacks, sample, memory_order_relaxed);
+	atomic_fetch_add_explicit(&sums->own_ns, cost_of(clock_ns() - begin, sample), memory_order_relaxed);
+	atomic_fetch_add_explicit(&sums->callbacks, sample, memory_order_relaxed);
 }
 
 /* 0: not this time. */
@@ -51,10 +54,10 @@ static inline uint64_t cost_begin(int32_t *calls, const uint32_t *sample)
 	return cost_is_due(calls, sample) ? clock_ns() : 0;
 }
 
-static inline void cost_end(struct rw_box_header *header, uint64_t begin, uint32_t sample)
+static inline void cost_end(struct cost_sums *sums, uint64_t begin, uint32_t sample)
 {
 	if (__builtin_expect(begin, 0))
-		cost_add(header, begin, sample);
+		cost_add(sums, begin, sample);
 }
 
 #endif

@@ -281,6 +281,7 @@ static void *run(void *argument)
 		uint64_t now = clock_ns();
 
 		poll(drain, now);
+		recording_sum_costs(drain->recording); /* before the budget is judged */
 		bool scans = scanning_drain(drain->recording, now);
 		if (drain->moving || scans)
 			drain->busy_ns = now;

@@ -158,7 +158,7 @@ static void close_group(bool failed)
 		uint64_t since = cost_begin(&this_thread.calls, &recording->cost_sample);
 
 		end(recording, failed);
-		cost_end(recording->box.header, since, recording->cost_sample);
+		cost_end(recording_cost(recording, this_thread.tid), since, recording->cost_sample);
 	}
 	this_thread.group = (struct operation_group){ 0 };
 	this_thread.shares = (struct shares){ 0 };
@@ -213,7 +213,7 @@ void call_begin(struct call *call)
 	begin(recording, call);
 	if (!this_thread.depth)
 		since = begin_work(recording, since);
-	cost_end(recording->box.header, since, recording->cost_sample);
+	cost_end(recording_cost(recording, this_thread.tid), since, recording->cost_sample);
 }
 
 static void enter_late(struct recording *recording, struct call *call)
@@ -229,7 +229,7 @@ static void enter_late(struct recording *recording, struct call *call)
 	}
 	if (!this_thread.depth)
 		shares_begin_launches(recording, &this_thread.shares, this_thread.tid);
-	cost_end(recording->box.header, since, recording->cost_sample);
+	cost_end(recording_cost(recording, this_thread.tid), since, recording->cost_sample);
 }
 
 /* The state of the group's other communicators comes from ncclCommGetAsyncError: programs poll it until NCCL is done. */

@@ -14,7 +14,7 @@ static __attribute__((noinline, cold)) void *start_measured(struct recording *re
 	uint64_t begin = clock_ns();
 	void *handle = recorder_start_channel(context, parent, channel, raw);
 
-	cost_add(recording->box.header, begin, recording->cost_sample);
+	cost_add(recording_cost(recording, this_thread.launch.tid), begin, recording->cost_sample);
 	return handle;
 }
 
@@ -37,7 +37,7 @@ static __attribute__((noinline, cold)) void stop_measured(struct recording *reco
 	uint64_t begin = clock_ns();
 
 	recorder_channel_stop(handle, raw);
-	cost_add(recording->box.header, begin, recording->cost_sample);
+	cost_add(recording_cost(recording, this_thread.launch.tid), begin, recording->cost_sample);
 }
 
 void recorder_channel_stop(void *handle, uint64_t raw)

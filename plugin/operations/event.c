@@ -10,7 +10,7 @@ __attribute__((noinline, cold)) void *event_start_measured(event_start_function 
 	uint64_t begin = clock_ns();
 	void *handle = start(recording, communicator, parent, what);
 
-	cost_add(recording->box.header, begin, recording->cost_sample);
+	cost_add(recording_cost(recording, this_thread.launch.tid), begin, recording->cost_sample);
 	return handle;
 }
 
@@ -20,5 +20,5 @@ __attribute__((noinline, cold)) void event_end_measured(event_end_function *end,
 	uint64_t begin = clock_ns();
 
 	end(recording, number);
-	cost_add(recording->box.header, begin, recording->cost_sample);
+	cost_add(recording_cost(recording, this_thread.launch.tid), begin, recording->cost_sample);
 }

@@ -39,7 +39,7 @@ void *recorder_start_step(void *proxy_op, int step)
 		return NULL;
 	uint64_t begin = cost_begin(&this_thread.calls, &recording->cost_sample);
 	uint64_t number = waits_start_step(handle_number(proxy_op), step, clock_ns());
-	cost_end(recording->box.header, begin, recording->cost_sample);
+	cost_end(recording_cost(recording, this_thread.launch.tid), begin, recording->cost_sample);
 	return number ? handle_make(HANDLE_PROXY_STEP, number) : NULL;
 }
 
@@ -55,7 +55,7 @@ void recorder_proxy_state(void *handle, int state, uint64_t bytes)
 		waits_step_state(handle_number(handle), state, bytes, clock_ns());
 	else
 		waits_state(handle_number(handle), state, clock_ns());
-	cost_end(recording->box.header, begin, recording->cost_sample);
+	cost_end(recording_cost(recording, this_thread.launch.tid), begin, recording->cost_sample);
 }
 
 EVENT void end_proxy_op(struct recording *recording, uint64_t number)

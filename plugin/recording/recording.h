@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "blackbox/writer.h"
+#include "plugin/cost/cost.h"
 #include "plugin/gpu/progress.h"
 #include "plugin/guest/config.h"
 #include "plugin/recording/communicator.h"
@@ -46,6 +47,7 @@ struct recording {
 		/* The newest of its groups whose end was called. The plugin's thread reads this while a thread is
 		 * still inside such an end. */
 		_Atomic uint32_t ending;
+		struct cost_sums cost; /* of its threads' callbacks; the plugin's thread adds those of all lanes up */
 	} lanes[RECORDING_LANES];
 };
 
@@ -118,6 +120,15 @@ static inline uint32_t recording_new_group(struct recording *recording, uint32_t
 	return atomic_fetch_add_explicit(&recording->lanes[tid % RECORDING_LANES].next, RECORDING_GROUP_STEP,
 					 memory_order_relaxed);
 }
+
+/* Where the cost of this thread's callbacks is added. tid: as above. */
+static inline struct cost_sums *recording_cost(struct recording *recording, uint32_t tid)
+{
+	return &recording->lanes[tid % RECORDING_LANES].cost;
+}
+
+/* Writes what the callbacks of all threads cost so far into the box. Only the plugin's thread calls it. */
+void recording_sum_costs(struct recording *recording);
 
 /* The outermost group is ending: what NCCL does before the launch, it does from here on. One store. */
 static inline void recording_group_end(struct recording *recording, uint32_t group)

@@ -164,9 +164,10 @@ static struct rw_operation shown[SHOWN];
 
 void course_show(FILE *out)
 {
-	const struct recording *recording = recording_get();
+	struct recording *recording = recording_get();
 
 	cr_assert(recording, "nothing is recorded");
+	recording_sum_costs(recording);
 	const struct rw_box_header *header = recording->box.header;
 
 	fprintf(out, "abi %u nccl %u driver %u interposed %u %s; scan %s\n", header->profiler_abi, header->nccl_version, header->cuda_driver_version,

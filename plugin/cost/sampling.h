@@ -19,6 +19,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rankwatch/operation.h>
+
+#include "plugin/nccl/dtype.h"
+
 enum {
 	SAMPLING_SMALL_BYTES = 1 << 16, /* an operation of less, over all ranks, is small */
 	SAMPLING_ROW = 8,               /* so many small ones in a row are taken as large ones are */
@@ -38,17 +42,45 @@ struct sampling_name {
 
 /* A communicator's. Zeroed: none called yet. Its calls come one after the other, if from several threads. */
 struct sampling_row {
-	_Atomic uint32_t small;     /* in a row, up to SAMPLING_ROW */
-	_Atomic uint64_t called_ns; /* the last one */
-	_Atomic uint64_t saved_ns;
+	_Atomic uint32_t small;   /* in a row, up to SAMPLING_ROW */
+	_Atomic uint64_t paid_ns; /* the time up to here has paid for operations, what comes after it can */
 };
 
+/* The same number on all ranks. */
+uint64_t sampling_number(const struct sampling_name *name);
+
 /* every: a power of two; 0 = none is. */
-bool sampling_takes(const struct sampling_name *name, uint32_t every);
+static inline bool sampling_takes_number(uint64_t number, uint32_t every)
+{
+	return every && (number & (every - 1)) == 0;
+}
+
+static inline bool sampling_takes(const struct sampling_name *name, uint32_t every)
+{
+	return every <= 1 ? every : sampling_takes_number(sampling_number(name), every);
+}
+
+/* Functions whose count is that of one rank's part. */
+static inline bool sampling_has_parts(uint8_t function)
+{
+	const uint32_t functions = 1u << RW_FUNCTION_ALL_GATHER | 1u << RW_FUNCTION_REDUCE_SCATTER |
+				   1u << RW_FUNCTION_ALL_TO_ALL | 1u << RW_FUNCTION_GATHER | 1u << RW_FUNCTION_SCATTER;
+
+	return functions >> function % RW_FUNCTION_COUNT & 1;
+}
 
 /* The bytes of a collective over all its ranks; nranks 0: not known, counts as 1. A type that is not known counts as
  * one byte. */
-uint64_t sampling_bytes(uint8_t function, uint8_t dtype, uint64_t count, int32_t nranks);
+static inline uint64_t sampling_bytes(uint8_t function, uint8_t dtype, uint64_t count, int32_t nranks)
+{
+	uint64_t element = dtype == RW_DTYPE_UNKNOWN ? 1 : dtype_size(dtype);
+	uint64_t parts = nranks > 1 && sampling_has_parts(function) ? (uint64_t)nranks : 1;
+	uint64_t bytes;
+
+	if (__builtin_mul_overflow(count, element * parts, &bytes))
+		return UINT64_MAX;
+	return bytes;
+}
 
 /* Once for each collective of the communicator, in their order: at most one in so many of its kind is taken. */
 static inline uint32_t sampling_least(struct sampling_row *row, uint64_t bytes)
@@ -66,8 +98,18 @@ static inline uint32_t sampling_least(struct sampling_row *row, uint64_t bytes)
 	return 1;
 }
 
-/* Once for each call, at that time: has there been a pause that pays for this one? One that needs none (taken) costs
- * nothing. */
-bool sampling_after_pause(struct sampling_row *row, uint64_t now_ns, bool taken);
+/* Of an operation whose turn it is not, called at this time: has there been a pause that pays for it all the same? */
+static inline bool sampling_after_pause(struct sampling_row *row, uint64_t now_ns)
+{
+	const uint64_t most = SAMPLING_PAUSES * (uint64_t)SAMPLING_PAUSE_NS;
+	uint64_t paid_ns = atomic_load_explicit(&row->paid_ns, memory_order_relaxed);
+
+	if (now_ns > most && paid_ns < now_ns - most)
+		paid_ns = now_ns - most;
+	if (now_ns < paid_ns + SAMPLING_PAUSE_NS)
+		return false;
+	atomic_store_explicit(&row->paid_ns, paid_ns + SAMPLING_PAUSE_NS, memory_order_relaxed);
+	return true;
+}
 
 #endif

@@ -262,19 +262,14 @@ void progress_take_place(struct progress_counters *counters, uint32_t index)
 	counters->done += index * sizeof(struct rw_gpu_progress);
 }
 
-static bool write_counter(struct progress *progress, const struct progress_counters *counters, uint64_t stream, uint64_t address,
-		       uint64_t number)
+void progress_write_failed(struct progress *progress, int err)
 {
-	int err = counters->write((driver_stream)(uintptr_t)stream, address, number, 0);
-
-	atomic_fetch_add_explicit(&progress->writes, 1, memory_order_relaxed);
-	if (err && !driver_is_of_capture(err))
+	if (!driver_is_of_capture(err))
 		progress_give_up(progress, "cuStreamWriteValue64", err);
-	return err == 0;
 }
 
 /* A stream under capture, or the legacy one beside the capture of another, takes no write. */
-static bool is_capturing(struct progress *progress, uint64_t stream)
+bool progress_is_capturing(struct progress *progress, uint64_t stream)
 {
 	int capturing = DRIVER_NOT_CAPTURING;
 	int err = progress->driver.stream_capturing((driver_stream)(uintptr_t)stream, &capturing);
@@ -282,18 +277,4 @@ static bool is_capturing(struct progress *progress, uint64_t stream)
 	if (err && !driver_is_of_capture(err))
 		progress_give_up(progress, "cuStreamIsCapturing", err);
 	return err || capturing != DRIVER_NOT_CAPTURING;
-}
-
-bool progress_begin(struct progress *progress, const struct progress_counters *counters, uint64_t stream, uint64_t number,
-		    bool may_capture)
-{
-	if (!counters->write || !atomic_load_explicit(&progress->on, memory_order_relaxed))
-		return false;
-	return !(may_capture && is_capturing(progress, stream)) &&
-	       write_counter(progress, counters, stream, counters->started, number);
-}
-
-bool progress_end(struct progress *progress, const struct progress_counters *counters, uint64_t stream, uint64_t number)
-{
-	return write_counter(progress, counters, stream, counters->done, number);
 }

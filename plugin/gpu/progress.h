@@ -49,12 +49,40 @@ void progress_take_place(struct progress_counters *counters, uint32_t index);
 /* Off for good: this call of the driver failed. Any thread; the first one's reason is kept. */
 void progress_give_up(struct progress *progress, const char *call, int error);
 
+/* A write returned this error: off for good, unless a capture elsewhere has brought it about. */
+void progress_write_failed(struct progress *progress, int err);
+/* Queries the driver. True: the stream takes no write, it is under capture or the query has failed. */
+bool progress_is_capturing(struct progress *progress, uint64_t stream);
+
+static inline bool progress_write(struct progress *progress, const struct progress_counters *counters, uint64_t stream,
+				  uint64_t address, uint64_t number)
+{
+	int err = counters->write((driver_stream)(uintptr_t)stream, address, number, 0);
+
+	atomic_fetch_add_explicit(&progress->writes, 1, memory_order_relaxed);
+	if (__builtin_expect(err, 0))
+		progress_write_failed(progress, err);
+	return err == 0;
+}
+
 /* On the launching thread around a launch, the communicator's device current: one call of the driver each, and one more
  * to ask for a capture where the caller does not know that there is none (may_capture). begin: false, and nothing
  * written, when this launch cannot be followed: progress off, stream under capture. end: false when its write failed,
- * so that nobody shall wait for it. An error that a capture elsewhere has brought about turns nothing off. */
-bool progress_begin(struct progress *progress, const struct progress_counters *counters, uint64_t stream, uint64_t number,
-		    bool may_capture);
-bool progress_end(struct progress *progress, const struct progress_counters *counters, uint64_t stream, uint64_t number);
+ * so that nobody shall wait for it. An error that a capture elsewhere has brought about turns nothing off. Inlined:
+ * both are on the path of every operation that has GPU progress. */
+static inline bool progress_begin(struct progress *progress, const struct progress_counters *counters, uint64_t stream,
+				  uint64_t number, bool may_capture)
+{
+	if (!counters->write || !atomic_load_explicit(&progress->on, memory_order_relaxed))
+		return false;
+	return !(may_capture && progress_is_capturing(progress, stream)) &&
+	       progress_write(progress, counters, stream, counters->started, number);
+}
+
+static inline bool progress_end(struct progress *progress, const struct progress_counters *counters, uint64_t stream,
+				uint64_t number)
+{
+	return progress_write(progress, counters, stream, counters->done, number);
+}
 
 #endif

@@ -8,7 +8,7 @@
 
 typedef int read_clock(clockid_t clock, struct timespec *now);
 
-static _Atomic(read_clock *) vdso; /* NULL: not searched, or not found */
+static _Atomic(read_clock *) current = clock_gettime; /* libc's, until the kernel's has been found */
 
 /* vdso(7) has the names. Never unmapped, and libc keeps the same address itself. */
 void clock_open(void)
@@ -21,18 +21,15 @@ void clock_open(void)
 		return;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !found; i++)
 		*(void **)&found = dlsym(library, names[i]);
-	atomic_store_explicit(&vdso, found, memory_order_relaxed);
+	if (found)
+		atomic_store_explicit(&current, found, memory_order_relaxed);
 	dlclose(library);
 }
 
 uint64_t clock_ns(void)
 {
-	read_clock *read = atomic_load_explicit(&vdso, memory_order_relaxed);
 	struct timespec now;
 
-	if (read)
-		read(CLOCK_MONOTONIC, &now);
-	else
-		clock_gettime(CLOCK_MONOTONIC, &now);
+	atomic_load_explicit(&current, memory_order_relaxed)(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }

@@ -94,16 +94,26 @@ static void enter_unannounced(struct recording *recording, struct call *call)
 	scanning_unannounced_call(recording, communicator, call->ticket, call_in_group());
 }
 
-/* The operations begin when their inputs have been scanned. Returns `since`, when the measured part of our cost began, later
- * by what the scans took, whose cost is counted apart; 0 stays 0. */
+/* Returns `since`, when the measured part of our cost began, later by what the scans took, whose cost is counted apart; 0
+ * stays 0. */
+static uint64_t scan_inputs(uint64_t since)
+{
+	if (!scanning_has_batches())
+		return since;
+	uint64_t before = since ? clock_ns() : 0;
+
+	scanning_before_call();
+	return since ? since + clock_ns() - before : 0;
+}
+
+/* The operations begin when their inputs have been scanned. Returns `since` as scan_inputs(). */
 static uint64_t begin_work(struct recording *recording, uint64_t since)
 {
-	uint64_t scanned_ns = scanning_before_call();
-
+	since = scan_inputs(since);
 	if (this_thread.group.number)
 		recording_group_end(recording, this_thread.group.number);
 	shares_begin_launches(recording, &this_thread.shares, this_thread.tid);
-	return since ? since + scanned_ns : 0;
+	return since;
 }
 
 /* The task of an operation for which NCCL has sent none, as far as the call itself shows it. */

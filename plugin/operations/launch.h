@@ -20,16 +20,38 @@ struct operation_launch {
 	uint32_t tid; /* of the thread, 0 = not asked for yet */
 };
 
-/* Around a launch of a communicator whose GPU writes progress, its device current: a call of the driver each, and one
- * more where the stream may be captured, for all that the caller knows. begin: fills begin_ns and progress. */
-void launch_follow_begin(struct recording *recording, struct communicator *communicator,
-			 struct operation_launch *launch, bool may_capture);
-void launch_follow_end(struct recording *recording, struct communicator *communicator, struct operation_launch *launch);
-
 static inline void launch_count(struct communicator *communicator, uint64_t number)
 {
 	atomic_store_explicit(&communicator->numbered, number, memory_order_relaxed);
 	atomic_store_explicit(&communicator->entry->launched, number, memory_order_relaxed);
+}
+
+/* Around a launch of a communicator whose GPU writes progress, its device current: a call of the driver each, and one
+ * more where the stream may be captured, for all that the caller knows. begin: fills begin_ns and progress. */
+static inline void launch_follow_begin(struct recording *recording, struct communicator *communicator,
+				       struct operation_launch *launch, bool may_capture)
+{
+	uint64_t number = atomic_load_explicit(&communicator->numbered, memory_order_relaxed) + 1;
+
+	launch->begin_ns = clock_ns();
+	/* A launch that the GPU will not report must not count as unfinished. */
+	if (!progress_begin(&recording->progress, &communicator->counters, launch->stream, number, may_capture))
+		return;
+	launch->progress = number;
+	launch_count(communicator, number);
+}
+
+/* The end of a launch whose end could not be written is not waited for. Its number is not given again: the counter of
+ * starts holds it. */
+void launch_is_not_followed(struct communicator *communicator, struct operation_launch *launch);
+
+static inline void launch_follow_end(struct recording *recording, struct communicator *communicator,
+				     struct operation_launch *launch)
+{
+	if (progress_end(&recording->progress, &communicator->counters, launch->stream, launch->progress))
+		atomic_store_explicit(&communicator->finishing, launch->progress, memory_order_relaxed);
+	else
+		launch_is_not_followed(communicator, launch);
 }
 
 /* Wait-free. tid is not changed. launch_follow_begin() comes next, or launch_count_next() of a communicator without GPU

@@ -15,7 +15,10 @@ void operation_return(struct recording *recording, const struct operation_group 
 uint64_t operation_call(struct recording *recording, struct communicator *communicator,
 			const struct recorder_call *call, struct operation_group *group, uint32_t tid, uint32_t pending)
 {
-	return operation_path_call(recording, communicator, call, group, tid, pending, rw_operator_flags(call->reduction));
+	uint64_t ticket;
+
+	operation_path_call(recording, communicator, call, group, tid, pending, rw_operator_flags(call->reduction), &ticket);
+	return ticket;
 }
 
 uint64_t operation_unannounced_call(struct recording *recording, struct communicator *communicator,
@@ -23,79 +26,70 @@ uint64_t operation_unannounced_call(struct recording *recording, struct communic
 {
 	const struct operation_numbering unannounced = { communicator->unannounced,
 							 RW_FLAG_UNANNOUNCED | rw_operator_flags(call->reduction) };
+	uint64_t ticket;
 
-	return operation_publish(recording, communicator, call, group, unannounced, tid, RW_OWNER_HOST);
+	operation_publish(recording, communicator, call, group, unannounced, tid, RW_OWNER_HOST, &ticket);
+	return ticket;
 }
 
-static bool takes(const struct communicator *communicator, const struct rw_operation *slot, uint32_t every)
+/* One in so many, but of its kind at most one in `least`. */
+static uint32_t every_of(const _Atomic uint32_t *every, uint32_t least)
 {
-	return sampling_takes(&(struct sampling_name){ .communicator = communicator->entry->id,
-						       .sequence = slot->sequence,
-						       .function = slot->function },
-			      every);
+	uint32_t now = atomic_load_explicit(every, memory_order_relaxed);
+
+	return now && now < least ? least : now;
 }
 
-static uint32_t at_least(uint32_t every, uint32_t least)
+static uint64_t number_of(const struct communicator *communicator, const struct rw_operation *slot)
 {
-	return every && every < least ? least : every;
+	return sampling_number(&(struct sampling_name){ .communicator = communicator->entry->id,
+							.sequence = slot->sequence,
+							.function = slot->function });
 }
 
-static void sample_scans(struct recording *recording, const struct communicator *communicator,
-			 struct rw_operation *slot, uint32_t least)
+/* One that is not scanned is flagged and counted, unless none is. */
+static void sample_scans(struct recording *recording, const struct communicator *communicator, struct rw_operation *slot,
+			 uint32_t every, uint64_t number)
 {
-	struct rw_box_header *header = recording->box.header;
-	uint32_t every = atomic_load_explicit(&header->scan_every, memory_order_relaxed);
-
-	if (!communicator->scan || !every || recording->config.scan == CONFIG_SCAN_ALL)
-		return;
-	if (takes(communicator, slot, at_least(every, least)))
+	if (!communicator->scan || !every || recording->config.scan == CONFIG_SCAN_ALL ||
+	    sampling_takes_number(number, every))
 		return;
 	atomic_fetch_or_explicit(&slot->flags, RW_FLAG_SAMPLED_OUT, memory_order_relaxed);
-	atomic_fetch_add_explicit(&header->scan_sampled_out, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&recording->box.header->scan_sampled_out, 1, memory_order_relaxed);
 }
 
 /* False: it is not compared. */
-static bool sample_progress(struct recording *recording, const struct communicator *communicator,
-			    struct rw_operation *slot, uint32_t least)
+static bool sample_progress(const struct recording *recording, struct rw_operation *slot, uint32_t every, uint64_t number)
 {
-	struct rw_box_header *header = recording->box.header;
-	uint32_t every = atomic_load_explicit(&header->progress_every, memory_order_relaxed);
-
-	if (recording->config.gpu_time == CONFIG_GPU_TIME_WATERMARK ||
-	    takes(communicator, slot, at_least(every, least)))
+	if (recording->config.gpu_time == CONFIG_GPU_TIME_WATERMARK || sampling_takes_number(number, every))
 		return true;
 	atomic_fetch_or_explicit(&slot->flags, RW_FLAG_PROGRESS_SAMPLED_OUT, memory_order_relaxed);
 	return false;
 }
 
-static void follow(struct communicator *communicator, uint32_t group)
+void operation_sample_some(struct recording *recording, struct communicator *communicator, struct rw_operation *slot,
+			   uint32_t least, uint32_t group)
 {
-	atomic_store_explicit(&communicator->follow_group, group, memory_order_relaxed);
+	struct rw_box_header *header = recording->box.header;
+
+	if (!slot)
+		return;
+	uint64_t number = number_of(communicator, slot);
+
+	sample_scans(recording, communicator, slot, every_of(&header->scan_every, least), number);
+	if (!communicator->counters.write)
+		return;
+	if (sample_progress(recording, slot, every_of(&header->progress_every, least), number) ||
+	    sampling_after_pause(&communicator->row, slot->api_ns))
+		operation_follow(communicator, group);
+	else
+		atomic_fetch_add_explicit(&header->progress_sampled_out, 1, memory_order_relaxed);
 }
 
 void operation_sample(struct recording *recording, struct communicator *communicator, const struct recorder_call *call,
 		      uint64_t ticket, uint32_t group)
 {
-	struct rw_operation *slot = box_slot(&recording->box, ticket);
-
-	/* By what a send and its receive both know, which is the pair's number, they are sampled once that is known:
-	 * for progress too late. */
-	if (function_is_p2p(call->function)) {
-		follow(communicator, group);
-		return;
-	}
-	uint64_t bytes = sampling_bytes(call->function, call->dtype, call->count, communicator->nranks);
-	uint32_t least = sampling_least(&communicator->row, bytes);
-	if (!slot)
-		return;
-	sample_scans(recording, communicator, slot, least);
-	if (!communicator->counters.write)
-		return;
-	bool taken = sample_progress(recording, communicator, slot, least);
-	if (sampling_after_pause(&communicator->row, slot->api_ns, taken) || taken)
-		follow(communicator, group);
-	else
-		atomic_fetch_add_explicit(&recording->box.header->progress_sampled_out, 1, memory_order_relaxed);
+	operation_path_sample(recording, communicator, call, box_slot(&recording->box, ticket), group);
 }
 
 /* They do not count in the communicator's row: ranks without the interposer do not see them. */
@@ -105,8 +99,10 @@ void operation_sample_unannounced(struct recording *recording, struct communicat
 	struct rw_operation *slot = box_slot(&recording->box, ticket);
 	uint64_t bytes = sampling_bytes(call->function, call->dtype, call->count, communicator->nranks);
 
+	uint32_t every = every_of(&recording->box.header->scan_every, bytes < SAMPLING_SMALL_BYTES ? SAMPLING_SMALL_EVERY : 1);
+
 	if (slot && !function_is_p2p(call->function))
-		sample_scans(recording, communicator, slot, bytes < SAMPLING_SMALL_BYTES ? SAMPLING_SMALL_EVERY : 1);
+		sample_scans(recording, communicator, slot, every, number_of(communicator, slot));
 }
 
 void operation_record_peer(struct communicator *communicator, struct rw_operation *slot, int32_t peer)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The insides of operation_call(), operation_task() and operation_return(), which the recorder inlines: the calls were
- * a tenth of the path. For operation.c and recorder.c.
+ * The insides of operation_call(), operation_sample(), operation_task() and operation_return(), which the recorder inlines:
+ * the calls were a tenth of the path. For operation.c and recorder.c.
  */
 #ifndef PLUGIN_OPERATIONS_OPERATION_PATH_H
 #define PLUGIN_OPERATIONS_OPERATION_PATH_H
@@ -65,19 +65,23 @@ struct operation_numbering {
 	uint32_t flags;
 };
 
-static inline __attribute__((always_inline)) uint64_t
+/* NULL, and ticket 0: there is no free slot. */
+static inline __attribute__((always_inline)) struct rw_operation *
 operation_publish(struct recording *recording, struct communicator *communicator, const struct recorder_call *call,
-		  struct operation_group *group, struct operation_numbering numbering, uint32_t tid, uint32_t pending)
+		  struct operation_group *group, struct operation_numbering numbering, uint32_t tid, uint32_t pending,
+		  uint64_t *published)
 {
 	uint8_t function = call->function % RW_FUNCTION_COUNT;
 	bool p2p = function_is_p2p(function);
 	uint64_t ticket, sequence = 0;
 
+	*published = 0;
+
 	if (!p2p)
 		sequence = atomic_fetch_add_explicit(&numbering.sequence[function], 1, memory_order_relaxed);
 	struct rw_operation *slot = box_claim(&recording->box, pending, &ticket);
 	if (!slot)
-		return 0;
+		return NULL;
 	slot->comm = (uint16_t)communicator->index;
 	slot->function = function;
 	slot->dtype = call->dtype;
@@ -96,16 +100,17 @@ operation_publish(struct recording *recording, struct communicator *communicator
 		atomic_store_explicit(&slot->flags, numbering.flags, memory_order_relaxed);
 	atomic_store_explicit(&slot->known, RW_KNOWN_IDENT | RW_KNOWN_API, memory_order_relaxed);
 	box_publish(slot, ticket);
-	return ticket;
+	*published = ticket;
+	return slot;
 }
 
-static inline __attribute__((always_inline)) uint64_t
+static inline __attribute__((always_inline)) struct rw_operation *
 operation_path_call(struct recording *recording, struct communicator *communicator, const struct recorder_call *call,
-		    struct operation_group *group, uint32_t tid, uint32_t pending, uint32_t flags)
+		    struct operation_group *group, uint32_t tid, uint32_t pending, uint32_t flags, uint64_t *ticket)
 {
 	const struct operation_numbering announced = { communicator->sequence, flags };
 
-	return operation_publish(recording, communicator, call, group, announced, tid, pending);
+	return operation_publish(recording, communicator, call, group, announced, tid, pending, ticket);
 }
 
 static inline bool operation_is_in_place(const struct communicator *communicator, const struct rw_operation *slot)
@@ -207,6 +212,41 @@ static inline __attribute__((always_inline)) bool operation_path_task(struct rec
 		box_release(slot, ticket, RW_OWNER_GPU);
 	operation_finish_host(slot, ticket, known, slot->group ? RW_KNOWN_RETURN : 0);
 	return true;
+}
+
+static inline void operation_follow(struct communicator *communicator, uint32_t group)
+{
+	atomic_store_explicit(&communicator->follow_group, group, memory_order_relaxed);
+}
+
+/* Whose turn it is when not all are taken: of its kind one in `least` at most. */
+void operation_sample_some(struct recording *recording, struct communicator *communicator, struct rw_operation *slot,
+			   uint32_t least, uint32_t group);
+
+/* slot: NULL, it has none. */
+static inline __attribute__((always_inline)) void operation_path_sample(struct recording *recording,
+									struct communicator *communicator,
+									const struct recorder_call *call,
+									struct rw_operation *slot, uint32_t group)
+{
+	/* By what a send and its receive both know, which is the pair's number, they are sampled once that is known:
+	 * for progress too late. */
+	if (function_is_p2p(call->function)) {
+		operation_follow(communicator, group);
+		return;
+	}
+	/* No element is smaller than a byte: the count of most operations says enough. */
+	uint64_t bytes = call->count >= SAMPLING_SMALL_BYTES
+				 ? call->count
+				 : sampling_bytes(call->function, call->dtype, call->count, communicator->nranks);
+	uint32_t least = sampling_least(&communicator->row, bytes);
+	const struct rw_box_header *header = recording->box.header;
+
+	if (least > 1 || atomic_load_explicit(&header->scan_every, memory_order_relaxed) > 1 ||
+	    atomic_load_explicit(&header->progress_every, memory_order_relaxed) != 1)
+		operation_sample_some(recording, communicator, slot, least, group);
+	else if (slot && communicator->counters.write)
+		operation_follow(communicator, group);
 }
 
 #endif

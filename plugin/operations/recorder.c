@@ -50,12 +50,13 @@ static inline __attribute__((always_inline)) void *call_now(struct recording *re
 	thread_know(thread);
 	uint32_t pending = RW_OWNER_HOST | (samples && communicator->counters.write ? RW_OWNER_GPU : 0);
 	uint32_t flags = seen ? rw_operator_flags(seen->what.reduction) : 0;
-	uint64_t ticket =
-	    operation_path_call(recording, communicator, call, &thread->group, thread->launch.tid, pending, flags);
+	uint64_t ticket;
+	struct rw_operation *slot =
+	    operation_path_call(recording, communicator, call, &thread->group, thread->launch.tid, pending, flags, &ticket);
 	if (ticket)
 		operation_expect_next(recording, communicator, ticket);
 	if (samples)
-		operation_sample(recording, communicator, call, ticket, thread->group.number);
+		operation_path_sample(recording, communicator, call, slot, thread->group.number);
 	if (seen) {
 		operation_arguments(recording, communicator, ticket, seen->send, seen->recv, seen->peer);
 		scanning_call(recording, communicator, ticket, call_in_group());
@@ -68,13 +69,18 @@ EVENT void *start_sampled_call(struct recording *recording, struct communicator 
 	return call_now(recording, communicator, call, NULL, true);
 }
 
+EVENT void *start_every_call(struct recording *recording, struct communicator *communicator, const void *call)
+{
+	return call_now(recording, communicator, call, NULL, false);
+}
+
+/* Two functions, so that either saves the registers that it needs. */
 EVENT void *start_call(struct recording *recording, struct communicator *communicator, const void *parent,
 		       const void *call)
 {
 	(void)parent;
-	if (communicator->samples)
-		return start_sampled_call(recording, communicator, call);
-	return call_now(recording, communicator, call, NULL, false);
+	return communicator->samples ? start_sampled_call(recording, communicator, call)
+				     : start_every_call(recording, communicator, call);
 }
 
 EVENT void *start_interposed_call(struct recording *recording, struct communicator *communicator, const void *parent,
@@ -84,18 +90,6 @@ EVENT void *start_interposed_call(struct recording *recording, struct communicat
 	return call_now(recording, communicator, call, call_take(communicator, call), communicator->samples);
 }
 
-/* A launch without a call on this thread is that of a communicator that does not block: of which calls is not known, nor
- * whether they are captured. */
-static __attribute__((noinline)) void follow_launch(struct communicator *communicator)
-{
-	struct recording *recording = recording_get();
-	struct thread *thread = &this_thread;
-	bool called = thread->group.captured || thread->group.newest;
-
-	if (recording && operation_is_followed(communicator, called ? thread->group.number : 0))
-		launch_follow_begin(recording, communicator, &thread->launch, !called);
-}
-
 static inline void *launch_now(struct communicator *communicator, uint64_t stream)
 {
 	struct thread *thread = &this_thread;
@@ -103,19 +97,36 @@ static inline void *launch_now(struct communicator *communicator, uint64_t strea
 	thread_know(thread);
 	thread->launched = communicator_mark(communicator);
 	launch_begin(communicator, &thread->launch, stream);
-	if (communicator->counters.write)
-		follow_launch(communicator);
-	else
-		launch_count_next(communicator);
 	return handle_make(HANDLE_LAUNCH, (uint64_t)communicator->index << 32 | thread->launch.plan);
+}
+
+/* Of a communicator with GPU progress. A launch without a call on this thread is that of a communicator that does not
+ * block: of which calls is not known, nor whether they are captured. */
+EVENT void *start_followed_launch(struct recording *recording, struct communicator *communicator, uint64_t stream)
+{
+	struct thread *thread = &this_thread;
+	void *handle = launch_now(communicator, stream);
+	bool called = thread->group.captured || thread->group.newest;
+
+	if (operation_is_followed(communicator, called ? thread->group.number : 0))
+		launch_follow_begin(recording, communicator, &thread->launch, !called);
+	return handle;
+}
+
+EVENT void *start_counted_launch(struct communicator *communicator, uint64_t stream)
+{
+	void *handle = launch_now(communicator, stream);
+
+	launch_count_next(communicator);
+	return handle;
 }
 
 EVENT void *start_launch(struct recording *recording, struct communicator *communicator, const void *parent,
 			 const void *stream)
 {
-	(void)recording;
 	(void)parent;
-	return launch_now(communicator, (uintptr_t)stream);
+	return communicator->counters.write ? start_followed_launch(recording, communicator, (uintptr_t)stream)
+					    : start_counted_launch(communicator, (uintptr_t)stream);
 }
 
 EVENT void *start_task(struct recording *recording, struct communicator *communicator, const void *parent,
@@ -148,7 +159,8 @@ EVENT void *start_copy(struct recording *recording, struct communicator *communi
 
 	if (handle_kind(parent) != HANDLE_CALL)
 		return NULL;
-	void *launch = launch_now(communicator, copy->stream);
+	void *launch = start_launch(recording, communicator, NULL, (const void *)(uintptr_t)copy->stream);
+
 	launch_is_over(&this_thread.launch);
 	operation_task(recording, communicator, handle_number(parent), copy->task, &this_thread.launch);
 	return handle_make(HANDLE_COPY, handle_number(launch));

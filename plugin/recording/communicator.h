@@ -23,7 +23,7 @@ struct scan_device;
 
 /* The private part of one communicator; the public part is its entry in the box. */
 struct communicator {
-	struct rw_communicator *entry;
+	_Alignas(64) struct rw_communicator *entry;
 	struct progress_counters counters;
 	struct scan_device *scan; /* NULL: its buffers are not scanned */
 	uint32_t index;

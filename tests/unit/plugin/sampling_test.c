@@ -95,42 +95,33 @@ Test(sampling, a_pause_pays_for_what_comes_behind_it)
 	uint64_t now = 1000000000;
 
 	for (int i = 0; i < SAMPLING_PAUSES; i++)
-		cr_expect(sampling_after_pause(&row, now += 1000, false), "the first ones, %d", i);
+		cr_expect(sampling_after_pause(&row, now += 1000), "the first ones, %d", i);
 	for (int i = 0; i < 100; i++)
-		cr_expect_not(sampling_after_pause(&row, now += 1000, false), "%d", i);
-	cr_expect(sampling_after_pause(&row, now += SAMPLING_PAUSE_NS, false));
-	cr_expect_not(sampling_after_pause(&row, now += 1000, false));
+		cr_expect_not(sampling_after_pause(&row, now += 1000), "%d", i);
+	cr_expect(sampling_after_pause(&row, now += SAMPLING_PAUSE_NS));
+	cr_expect_not(sampling_after_pause(&row, now += 1000));
 	now += 1000ull * SAMPLING_PAUSE_NS;
 	for (int i = 0; i < SAMPLING_PAUSES; i++)
-		cr_expect(sampling_after_pause(&row, now, false), "what a long one saves up has an end, %d", i);
-	cr_expect_not(sampling_after_pause(&row, now, false));
-	for (int i = 0; i < 3; i++) /* two that add up to more than can be saved, with something left of the first */
-		sampling_after_pause(&row, now += (SAMPLING_PAUSES - 2) * (uint64_t)SAMPLING_PAUSE_NS, true);
+		cr_expect(sampling_after_pause(&row, now), "what a long one saves up has an end, %d", i);
+	cr_expect_not(sampling_after_pause(&row, now));
+	now += (SAMPLING_PAUSES - 2) * (uint64_t)SAMPLING_PAUSE_NS;
+	cr_expect(sampling_after_pause(&row, now));
+	now += (SAMPLING_PAUSES - 2) * (uint64_t)SAMPLING_PAUSE_NS; /* with what is left they are more than can be saved */
 	int paid = 0;
-	while (sampling_after_pause(&row, now, false))
+	while (sampling_after_pause(&row, now))
 		paid++;
 	cr_expect_eq(paid, SAMPLING_PAUSES);
-}
-
-Test(sampling, an_operation_whose_turn_it_is_needs_no_pause)
-{
-	struct sampling_row row = { 0 };
-	uint64_t now = 1000000000;
-
-	for (int i = 0; i < 100; i++)
-		cr_expect_not(sampling_after_pause(&row, now, true));
-	cr_expect(sampling_after_pause(&row, now, false), "nothing was spent");
 }
 
 /* Of one loop the pauses pay for a share that its speed does not raise. */
 Test(sampling, a_loop_without_pauses_has_one_in_so_much_time)
 {
-	struct sampling_row row = { .called_ns = 1000000000 };
-	uint64_t now = row.called_ns;
+	struct sampling_row row = { .paid_ns = 1000000000 };
+	uint64_t now = row.paid_ns;
 	int paid = 0;
 
 	for (int i = 0; i < 100000; i++)
-		paid += sampling_after_pause(&row, now += 20000, false);
+		paid += sampling_after_pause(&row, now += 20000);
 	cr_expect(paid >= 999 && paid <= 1000, "%d in two seconds", paid);
 }
 
@@ -168,13 +159,13 @@ Test(sampling, a_collective_of_one_rank_or_of_a_size_nobody_knows_has_one_part)
 
 Test(sampling, a_pause_of_exactly_so_long_pays_for_one_and_a_clock_that_goes_back_for_none)
 {
-	struct sampling_row row = { .called_ns = 1000000000 };
+	const uint64_t begin = 1000000000;
+	struct sampling_row row = { .paid_ns = begin };
 
-	cr_expect_not(sampling_after_pause(&row, row.called_ns + SAMPLING_PAUSE_NS - 1, false));
-	cr_expect(sampling_after_pause(&row, row.called_ns + 1, false), "added up");
-	cr_expect_eq(row.saved_ns, 0);
-	cr_expect_not(sampling_after_pause(&row, row.called_ns - 10 * (uint64_t)SAMPLING_PAUSE_NS, false));
-	cr_expect_eq(row.saved_ns, 0);
-	cr_expect(sampling_after_pause(&row, row.called_ns + SAMPLING_PAUSE_NS, false));
-	cr_expect_eq(row.saved_ns, 0);
+	cr_expect_not(sampling_after_pause(&row, begin + SAMPLING_PAUSE_NS - 1));
+	cr_expect(sampling_after_pause(&row, begin + SAMPLING_PAUSE_NS));
+	cr_expect_not(sampling_after_pause(&row, begin + SAMPLING_PAUSE_NS));
+	cr_expect_not(sampling_after_pause(&row, begin - 10 * (uint64_t)SAMPLING_PAUSE_NS));
+	cr_expect_not(sampling_after_pause(&row, begin + 2 * (uint64_t)SAMPLING_PAUSE_NS - 1));
+	cr_expect(sampling_after_pause(&row, begin + 2 * (uint64_t)SAMPLING_PAUSE_NS));
 }

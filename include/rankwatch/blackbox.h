@@ -276,7 +276,7 @@ struct rw_box_header {
 	RW_ATOMIC(uint64_t) scan_launches;
 	RW_ATOMIC(uint64_t) scan_buffers; /* with a result */
 	RW_ATOMIC(uint64_t) scan_bytes;
-	RW_ATOMIC(uint64_t) scan_host_ns; /* time spent on the job's threads */
+	RW_ATOMIC(uint64_t) scan_host_ns; /* time that launches took on the job's threads, sampled and scaled */
 	RW_ATOMIC(uint64_t) scan_gpu_ns;
 	RW_ATOMIC(uint64_t) scan_sampled_out; /* operations */
 	RW_ATOMIC(uint64_t) scan_unscannable[RW_UNSCANNABLE_COUNT]; /* counts buffers, or operations that have no buffer */

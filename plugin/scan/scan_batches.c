@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* The scanner on the path of a collective: the batches that a thread is filling, and their launches. */
 #include "plugin/guest/clock.h"
+#include "plugin/scan/scan_batch.h"
 #include "plugin/scan/scanner.h"
+
+/*
+ * Of the launches on a device one in so many is timed, and stands for those up to the next that is. Behind a slow one each
+ * is timed until one is fast again: a driver that holds up one launch after the other is charged all of it.
+ */
+enum {
+	TIMED_EACH = 31, /* a prime: no rhythm of the program's has the same launch timed each time */
+	SLOW_NS = 50000,
+};
 
 __thread struct scan_batch *scanner_batches __attribute__((tls_model("initial-exec")));
 
-static void close_batch(struct scan_batch *batch)
+static inline void close_batch(struct scan_batch *batch)
 {
 	struct scan_batch **at = &scanner_batches;
 
@@ -35,31 +45,35 @@ static void drop(struct scanner *scanner, struct scan_batch *batch, enum rw_unsc
 	scan_batch_give(batch);
 }
 
-static struct scan_batch *find_batch(const struct scan_device *device, enum scan_place place, uint64_t stream,
-				     bool captured)
+/* NULL: none of the thread's has room for the request's parts. */
+static inline struct scan_batch *find_batch(const struct scan_request *request)
 {
+	bool captured = !request->slot;
+
 	for (struct scan_batch *batch = scanner_batches; batch; batch = batch->next)
-		if (batch->device == device && batch->place == place && batch->stream == stream &&
-		    batch->captured == captured && !scan_batch_is_full(batch))
+		if (batch->device == request->device && batch->place == request->place &&
+		    batch->stream == request->stream && batch->captured == captured &&
+		    scan_batch_room(batch) >= request->count)
 			return batch;
 	return NULL;
 }
 
-static struct scan_batch *open_batch(struct scan_device *device, enum scan_place place, uint64_t stream)
+static inline struct scan_batch *open_batch(const struct scan_request *request)
 {
-	struct scan_batch *batch = scan_batch_take(device);
+	struct scan_batch *batch = scan_batch_take(request->device);
 
 	if (!batch)
 		return NULL;
-	batch->place = place;
-	batch->stream = stream;
+	batch->place = request->place;
+	batch->stream = request->stream;
+	batch->captured = !request->slot;
 	batch->next = scanner_batches;
 	scanner_batches = batch;
 	return batch;
 }
 
-/* True if the thread asked for this address just before, as for the input of a call in place. */
-static bool is_known_device_memory(uint64_t address)
+/* True if the thread queried this address just before, as for the input of a call in place. */
+static inline bool is_known_device_memory(uint64_t address)
 {
 	for (const struct scan_batch *batch = scanner_batches; batch; batch = batch->next) {
 		uint32_t count = batch->launch.segment_count;
@@ -70,55 +84,73 @@ static bool is_known_device_memory(uint64_t address)
 	return false;
 }
 
-static bool is_device_memory(const struct driver *driver, uint64_t address)
+static __attribute__((noinline, cold)) void refuse(struct scanner *scanner, struct scan_request *request, uint32_t part,
+						   enum rw_unscannable reason)
 {
-	static const int attributes[] = { DRIVER_POINTER_MEMORY_TYPE, DRIVER_POINTER_IS_MANAGED };
-	unsigned int type = 0, managed = 0;
-	void *values[] = { &type, &managed };
-
-	if (is_known_device_memory(address))
-		return true;
-	return driver->scan.pointer_attributes(2, attributes, values, address) == 0 && type == DRIVER_MEMORY_DEVICE &&
-	       !managed;
+	scanner_refuse(scanner, request->slot, reason);
+	request->count--;
+	if (part < request->count)
+		request->parts[part] = request->parts[part + 1];
 }
 
-enum rw_unscannable scanner_add(struct scanner *scanner, const struct scan_request *request)
+/* One query for the two sides of a call that begin at the same place. */
+static inline void keep_device_memory(struct scanner *scanner, struct scan_request *request)
 {
-	const struct scan_buffer *buffer = request->buffer;
-	struct scan_segment segment = {
-		.address = buffer->address,
-		.elements = buffer->elements,
-		.dtype = buffer->dtype,
-		.flags = buffer->flags,
-	};
+	struct scan_memory_query query;
+	uint64_t known = 0;
 
-	if (!scanner_is_on(scanner))
-		return RW_UNSCANNABLE_ERROR;
-	if (!is_device_memory(scanner->driver, buffer->address))
-		return RW_UNSCANNABLE_MEMORY;
-	bool captured = !request->slot;
-	struct scan_batch *batch = find_batch(request->device, request->place, request->stream, captured);
+	scanner_open_query(&query);
+	for (uint32_t i = 0; i < request->count;) {
+		uint64_t address = request->parts[i].buffer.address;
+
+		if (address != known && !is_known_device_memory(address) && !scanner_is_device_memory(scanner, &query, address)) {
+			refuse(scanner, request, i, RW_UNSCANNABLE_MEMORY);
+			continue;
+		}
+		known = address;
+		i++;
+	}
+}
+
+/* The batch with room for the request's parts, whose slot waits for their results from now on; NULL: the slot has another
+ * operation by now, or too many batches are in flight. */
+static inline struct scan_batch *hold(const struct scan_request *request)
+{
+	uint32_t owner = request->parts[0].owner | (request->count > 1 ? request->parts[1].owner : 0);
+
+	if (request->slot && !box_hold(request->slot, request->ticket, owner))
+		return NULL;
+	struct scan_batch *batch = find_batch(request);
+
 	if (!batch)
-		batch = open_batch(request->device, request->place, request->stream);
+		batch = open_batch(request);
+	if (!batch && request->slot)
+		box_release(request->slot, request->ticket, owner);
+	return batch;
+}
+
+void scanner_add(struct scanner *scanner, struct scan_request *request)
+{
+	if (!request->is_device_memory)
+		keep_device_memory(scanner, request);
+	if (!request->count)
+		return;
+	struct scan_batch *batch = hold(request);
+
+	while (!batch && request->count)
+		refuse(scanner, request, 0, RW_UNSCANNABLE_BEHIND);
 	if (!batch)
-		return RW_UNSCANNABLE_BEHIND;
-	batch->captured = captured;
+		return;
 	batch->capture_is_known = request->capture_is_known;
-	if (!captured && !box_hold(request->slot, request->ticket, request->owner))
-		return RW_UNSCANNABLE_BEHIND;
-	scan_batch_add(batch, &segment, &(struct scan_entry){ request->ticket, request->owner });
-	batch->bytes += buffer->bytes;
-	return RW_UNSCANNABLE_NONE;
+	for (const struct scan_part *part = request->parts; part < request->parts + request->count; part++)
+		scan_batch_add(batch, &part->buffer, request->ticket, part->owner);
 }
 
 /* A launch into a stream under capture becomes part of the graph, and one into the legacy stream can end the capture of
  * another. Only what is meant to be captured may be. */
-static enum rw_unscannable why_not_now(struct scanner *scanner, const struct scan_batch *batch)
+static __attribute__((noinline)) enum rw_unscannable query_capture(struct scanner *scanner, const struct scan_batch *batch)
 {
 	int capturing = DRIVER_NOT_CAPTURING;
-
-	if (batch->capture_is_known)
-		return scanner_is_on(scanner) ? RW_UNSCANNABLE_NONE : RW_UNSCANNABLE_ERROR;
 	int error = scanner->driver->stream_capturing((driver_stream)(uintptr_t)batch->stream, &capturing);
 
 	int wanted = batch->captured ? DRIVER_CAPTURING : DRIVER_NOT_CAPTURING;
@@ -126,6 +158,14 @@ static enum rw_unscannable why_not_now(struct scanner *scanner, const struct sca
 		return RW_UNSCANNABLE_CAPTURE;
 	if (error)
 		scanner_give_up(scanner, "cuStreamIsCapturing", error);
+	return scanner_is_on(scanner) ? RW_UNSCANNABLE_NONE : RW_UNSCANNABLE_ERROR;
+}
+
+static inline enum rw_unscannable why_not_now(struct scanner *scanner, const struct scan_batch *batch)
+{
+	/* NCCL has reported that a plan's stream is not captured. */
+	if (batch->place != SCAN_BEHIND_PLAN && !batch->capture_is_known)
+		return query_capture(scanner, batch);
 	return scanner_is_on(scanner) ? RW_UNSCANNABLE_NONE : RW_UNSCANNABLE_ERROR;
 }
 
@@ -140,19 +180,19 @@ static enum rw_unscannable why_not_launched(struct scanner *scanner, int error)
 	return RW_UNSCANNABLE_ERROR;
 }
 
-static enum rw_unscannable launch(struct scanner *scanner, struct scan_batch *batch)
+static inline enum rw_unscannable launch_here(struct scanner *scanner, struct scan_batch *batch)
 {
-	enum rw_unscannable reason =
-	    why_not_launched(scanner, scan_batch_launch(batch, scanner->driver, batch->stream));
+	struct rw_box_header *header = scanner->box->header;
+	int error = scan_batch_launch(batch, scanner->driver, batch->stream);
 
-	if (reason != RW_UNSCANNABLE_NONE)
-		return reason;
-	scanner_count(&scanner->box->header->scan_launches, 1);
-	scanner_count(&scanner->box->header->scan_bytes, batch->bytes);
+	if (__builtin_expect(error, 0))
+		return why_not_launched(scanner, error);
+	scanner_count(&header->scan_launches, 1);
+	scanner_count(&header->scan_bytes, batch->bytes);
 	return RW_UNSCANNABLE_NONE;
 }
 
-static enum rw_unscannable capture(struct scanner *scanner, struct scan_batch *batch)
+static enum rw_unscannable capture_here(struct scanner *scanner, struct scan_batch *batch)
 {
 	int error = 0;
 
@@ -161,52 +201,114 @@ static enum rw_unscannable capture(struct scanner *scanner, struct scan_batch *b
 	return why_not_launched(scanner, error);
 }
 
-/* The batch's context need not be this thread's: one thread can drive several devices. */
-static enum rw_unscannable run_in_context(struct scanner *scanner, struct scan_batch *batch)
-{
-	const struct driver *driver = scanner->driver;
-	driver_context current = NULL;
-	bool foreign = driver->context_current(&current) != 0 || current != batch->device->context;
+typedef enum rw_unscannable in_context(struct scanner *scanner, struct scan_batch *batch);
 
-	if (foreign && driver->context_push(batch->device->context) != 0)
+/* The thread is in another context: one thread can drive several devices. */
+static __attribute__((noinline)) enum rw_unscannable run_elsewhere(struct scanner *scanner, struct scan_batch *batch,
+								   in_context *run)
+{
+	driver_context current;
+
+	if (scanner->driver->context_push(batch->device->context) != 0)
 		return RW_UNSCANNABLE_CONTEXT;
-	enum rw_unscannable reason = batch->captured ? capture(scanner, batch) : launch(scanner, batch);
-	if (foreign)
-		driver->context_pop(&current);
+	enum rw_unscannable reason = run(scanner, batch);
+	scanner->driver->context_pop(&current);
 	return reason;
 }
 
-static void run(struct scanner *scanner, struct scan_batch *batch)
+static inline __attribute__((always_inline)) enum rw_unscannable
+run_in_context(struct scanner *scanner, struct scan_batch *batch, in_context *run)
 {
+	driver_context current = NULL;
 	enum rw_unscannable reason = why_not_now(scanner, batch);
 
-	if (reason == RW_UNSCANNABLE_NONE)
-		reason = run_in_context(scanner, batch);
-	close_batch(batch);
-	if (reason == RW_UNSCANNABLE_NONE && !batch->captured)
+	if (reason != RW_UNSCANNABLE_NONE)
+		return reason;
+	if (scanner->driver->context_current(&current) != 0 || current != batch->device->context)
+		return run_elsewhere(scanner, batch, run);
+	return run(scanner, batch);
+}
+
+/* reason: NONE, the batch is launched. It is no longer among the thread's. */
+static inline void finish(struct scanner *scanner, struct scan_batch *batch, enum rw_unscannable reason)
+{
+	if (__builtin_expect(reason == RW_UNSCANNABLE_NONE, 1))
 		scan_batch_publish(batch);
 	else
 		drop(scanner, batch, reason);
 }
 
-static uint64_t run_all(struct scanner *scanner, enum scan_place place)
+/* Of a batch that is meant to be captured: its node takes its segments along, and no operation waits for them. */
+static __attribute__((noinline)) void capture(struct scanner *scanner, struct scan_batch *batch)
+{
+	enum rw_unscannable reason = run_in_context(scanner, batch, capture_here);
+
+	close_batch(batch);
+	drop(scanner, batch, reason);
+}
+
+static __attribute__((noinline)) void launch(struct scanner *scanner, struct scan_batch *batch)
+{
+	enum rw_unscannable reason = run_in_context(scanner, batch, launch_here);
+
+	close_batch(batch);
+	finish(scanner, batch, reason);
+}
+
+static __attribute__((noinline)) void run_all(struct scanner *scanner, enum scan_place place)
 {
 	struct scan_batch *next;
-	uint64_t begin = clock_ns();
 
 	for (struct scan_batch *batch = scanner_batches; batch; batch = next) {
 		next = batch->next;
-		if (batch->place == place)
-			run(scanner, batch);
+		if (batch->place != place)
+			continue;
+		if (batch->captured)
+			capture(scanner, batch);
+		else
+			launch(scanner, batch);
 	}
-	uint64_t took_ns = clock_ns() - begin;
-	scanner_count(&scanner->box->header->scan_host_ns, took_ns);
-	return took_ns;
 }
 
-uint64_t scanner_before_call(struct scanner *scanner)
+static __attribute__((noinline)) void run_all_timed(struct scanner *scanner, struct scan_device *device,
+						    enum scan_place place)
 {
-	return scanner_batches ? run_all(scanner, SCAN_BEFORE_CALL) : 0;
+	uint64_t begin = clock_ns();
+
+	run_all(scanner, place);
+	uint64_t took_ns = clock_ns() - begin;
+	uint32_t launches = took_ns > SLOW_NS ? 1 : TIMED_EACH;
+
+	atomic_store_explicit(&device->until_timed, (int32_t)launches - 1, memory_order_relaxed);
+	scanner_count(&scanner->box->header->scan_host_ns, took_ns * launches);
+}
+
+/* Once for each launch. Of threads that count at the same time one may be lost: then the next is timed one later. */
+static inline bool is_timed(struct scan_device *device)
+{
+	int32_t left = atomic_load_explicit(&device->until_timed, memory_order_relaxed) - 1;
+
+	atomic_store_explicit(&device->until_timed, left, memory_order_relaxed);
+	return __builtin_expect(left < 0, 0);
+}
+
+static void run_at(struct scanner *scanner, enum scan_place place)
+{
+	struct scan_batch *batch = scanner_batches;
+
+	while (batch && batch->place != place)
+		batch = batch->next;
+	if (!batch) /* the thread's batches are for later: that takes no time which would stand for launches */
+		return;
+	if (is_timed(batch->device))
+		run_all_timed(scanner, batch->device, place);
+	else
+		run_all(scanner, place);
+}
+
+void scanner_before_call(struct scanner *scanner)
+{
+	run_at(scanner, SCAN_BEFORE_CALL);
 }
 
 static void drop_all(struct scanner *scanner, enum scan_place place)
@@ -230,11 +332,22 @@ void scanner_behind_call(struct scanner *scanner, bool failed)
 	drop_all(scanner, SCAN_BEFORE_CALL);
 	if (failed)
 		drop_all(scanner, SCAN_BEHIND_CALL);
-	run_all(scanner, SCAN_BEHIND_CALL);
+	run_at(scanner, SCAN_BEHIND_CALL);
 }
 
+/* Most plans have one batch, whose launch is inlined here. Nodes of graphs are around calls, never behind a plan. */
 void scanner_behind_plan(struct scanner *scanner)
 {
-	if (scanner_batches)
-		run_all(scanner, SCAN_BEHIND_PLAN);
+	struct scan_batch *batch = scanner_batches;
+
+	if (batch->next || batch->place != SCAN_BEHIND_PLAN) {
+		run_at(scanner, SCAN_BEHIND_PLAN);
+		return;
+	}
+	if (is_timed(batch->device)) {
+		run_all_timed(scanner, batch->device, SCAN_BEHIND_PLAN);
+		return;
+	}
+	scanner_batches = NULL;
+	finish(scanner, batch, run_in_context(scanner, batch, launch_here));
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/scan/scan_buffers.h"
 
-#include <rankwatch/operation.h>
-
-#include "plugin/nccl/dtype.h"
 #include "plugin/nccl/in_place.h"
-
-#define ELEMENTS_MAX (UINT64_C(1) << 40) /* of the kernel's contract */
 
 /* How much of a buffer a rank has. EVERY: count elements for each rank of the communicator. */
 enum extent { UNKNOWN, NOTHING, COUNT, EVERY, COUNT_AT_ROOT, EVERY_AT_ROOT };
@@ -112,7 +107,7 @@ static bool is_known(const struct scan_call *call)
 	if (call->nranks < 1 &&
 	    (shape->in == EVERY || shape->out == EVERY || shape->in == EVERY_AT_ROOT || shape->out == EVERY_AT_ROOT))
 		return false;
-	return call->count <= ELEMENTS_MAX / 8 / ranks;
+	return call->count <= SCAN_ELEMENTS_MAX / 8 / ranks;
 }
 
 bool scan_buffers(const struct scan_call *call, struct scan_buffers *buffers)

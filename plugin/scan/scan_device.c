@@ -9,11 +9,9 @@
 #include <rankwatch/operation.h>
 
 #include "plugin/guest/clock.h"
+#include "plugin/scan/scan_batch.h"
 
 enum {
-	/* Blocks of a launch at most: the collective is slower than the memory, and the rest of the GPU is the job's.
-	 */
-	BLOCKS = 24,
 	SHORT_TRIAL_BLOCKS = 17,
 	RESULTS = SCAN_BATCHES * SCAN_SEGMENTS,
 	RESULTS_SIZE = RESULTS * (int)sizeof(struct scan_result),
@@ -137,6 +135,8 @@ static void describe(struct opening *opening, uint32_t number)
 
 	batch->device = opening->device;
 	batch->number = number;
+	batch->word = number / 64;
+	batch->bit = UINT64_C(1) << number % 64;
 	batch->launch.slots = (struct scan_result *)(uintptr_t)opening->results + number * SCAN_SEGMENTS;
 	batch->launch.scratch = (struct scan_scratch *)(uintptr_t)opening->scratch + number;
 }
@@ -158,8 +158,12 @@ static void add_trial(struct scan_batch *batch, enum scan_trial trial, uint64_t 
 {
 	for (uint32_t i = 0; i < scan_trial_segments(trial); i++) {
 		struct scan_segment segment = scan_trial_segment(trial, i, pattern);
+		const struct scan_buffer buffer = { .address = segment.address,
+						    .elements = segment.elements,
+						    .dtype = segment.dtype,
+						    .flags = segment.flags };
 
-		scan_batch_add(batch, &segment, &(struct scan_entry){ 0 });
+		scan_batch_add(batch, &buffer, 0, 0);
 	}
 }
 
@@ -258,13 +262,14 @@ static bool clear_scratch(struct opening *opening)
 static uint64_t time_launch(struct opening *opening)
 {
 	struct scan_batch *batch = scan_batch_take(opening->device);
-	struct scan_segment segment = { .address = opening->results + SCAN_SEGMENTS * sizeof(struct scan_result),
-					.elements = 16,
-					.dtype = RW_DTYPE_FLOAT32 };
+	const struct scan_buffer buffer = { .address = opening->results + SCAN_SEGMENTS * sizeof(struct scan_result),
+					    .elements = 16,
+					    .bytes = 64,
+					    .dtype = RW_DTYPE_FLOAT32 };
 	const struct scan_result *results = NULL;
 	uint64_t before = clock_ns(), took = 0;
 
-	scan_batch_add(batch, &segment, &(struct scan_entry){ 0 });
+	scan_batch_add(batch, &buffer, 0, 0);
 	bool launched = scan_batch_launch(batch, opening->driver, (uintptr_t)opening->stream) == 0;
 	while (launched && !results && took < ANSWER_WITHIN_NS) {
 		results = scan_batch_results(batch);
@@ -346,70 +351,13 @@ const char *scan_device_open(struct scan_device *device, const struct driver *dr
 	return failed;
 }
 
-static uint64_t bit_of(const struct scan_batch *batch)
-{
-	return UINT64_C(1) << batch->number % 64;
-}
-
-static struct scan_batch *take_of_word(struct scan_device *device, uint32_t word)
-{
-	/* Acquire: pairs with the release in scan_batch_give(). */
-	uint64_t bits = atomic_load_explicit(&device->free[word], memory_order_acquire);
-
-	while (bits)
-		if (atomic_compare_exchange_weak_explicit(&device->free[word], &bits, bits & (bits - 1),
-							  memory_order_acquire, memory_order_acquire))
-			return scan_batch_at(device, word, bits);
-	return NULL;
-}
-
-struct scan_batch *scan_batch_take(struct scan_device *device)
-{
-	struct scan_batch *batch = NULL;
-
-	for (uint32_t word = 0; word < SCAN_BATCH_WORDS && !batch; word++)
-		batch = take_of_word(device, word);
-	if (!batch)
-		return NULL;
-	batch->launch.segment_count = 0;
-	batch->bytes = 0;
-	batch->captured = false;
-	batch->sequence++;
-	return batch;
-}
-
 void scan_batch_give(struct scan_batch *batch)
 {
 	struct scan_device *device = batch->device;
 
-	atomic_fetch_and_explicit(&device->launched[batch->number / 64], ~bit_of(batch), memory_order_relaxed);
+	atomic_fetch_and_explicit(&device->launched[batch->word], ~batch->bit, memory_order_relaxed);
 	/* Release: the next who takes it finds it as we left it. */
-	atomic_fetch_or_explicit(&device->free[batch->number / 64], bit_of(batch), memory_order_release);
-}
-
-void scan_batch_add(struct scan_batch *batch, const struct scan_segment *segment, const struct scan_entry *entry)
-{
-	uint32_t place = batch->launch.segment_count++;
-
-	batch->launch.segments[place] = *segment;
-	batch->launch.segments[place].slot = place;
-	batch->launch.segments[place].sequence = batch->sequence;
-	batch->entries[place] = *entry;
-}
-
-static unsigned int blocks_of(uint64_t bytes)
-{
-	uint64_t tiles = (bytes + SCAN_TILE_BYTES - 1) / SCAN_TILE_BYTES;
-
-	return tiles < 1 ? 1 : tiles < BLOCKS ? (unsigned int)tiles : BLOCKS;
-}
-
-int scan_batch_launch(struct scan_batch *batch, const struct driver *driver, uint64_t stream)
-{
-	void *arguments[] = { &batch->launch };
-
-	return driver->scan.launch(batch->device->kernel, blocks_of(batch->bytes), 1, 1, SCAN_THREADS, 1, 1, 0,
-				   (driver_stream)(uintptr_t)stream, arguments, NULL);
+	atomic_fetch_or_explicit(&device->free[batch->word], batch->bit, memory_order_release);
 }
 
 bool scan_batch_capture(struct scan_batch *batch, const struct driver *driver, int *error)
@@ -431,12 +379,6 @@ bool scan_batch_capture(struct scan_batch *batch, const struct driver *driver, i
 	launch->replays = (struct scan_replays){ 0 };
 	launch->scratch = own;
 	return true;
-}
-
-void scan_batch_publish(struct scan_batch *batch)
-{
-	/* Release: who takes the results sees the entries. */
-	atomic_fetch_or_explicit(&batch->device->launched[batch->number / 64], bit_of(batch), memory_order_release);
 }
 
 const struct scan_result *scan_batch_results(const struct scan_batch *batch)

@@ -38,36 +38,22 @@ static struct scan_captured description_of(const struct communicator *communicat
 	};
 }
 
-static enum rw_unscannable add_node(struct scan_device *device, uint64_t stream, const struct scan_buffer *buffer,
-				    uint32_t number, uint32_t side)
-{
-	struct scan_request request = {
-		.device = device,
-		.place = side == RW_OWNER_SCAN_IN ? SCAN_BEFORE_CALL : SCAN_BEHIND_CALL,
-		.stream = stream,
-		.buffer = buffer,
-		.ticket = number,
-		.owner = side,
-	};
-
-	return scanner_add(&scanning.scanner, &request);
-}
-
 static void add_nodes(const struct recording *recording, const struct communicator *communicator, uint64_t stream,
 		      const struct scan_buffers *buffers, uint32_t number)
 {
-	enum rw_unscannable in = RW_UNSCANNABLE_NONE, out = RW_UNSCANNABLE_NONE;
+	struct scan_request in = { .device = communicator->scan, .stream = stream, .ticket = number, .place = SCAN_BEFORE_CALL };
+	struct scan_request out = in;
 
+	out.place = SCAN_BEHIND_CALL;
 	if (buffers->in.elements && recording->config.scan != CONFIG_SCAN_OUTPUT)
-		in = add_node(communicator->scan, stream, &buffers->in, number, RW_OWNER_SCAN_IN);
+		in.parts[in.count++] = (struct scan_part){ buffers->in, RW_OWNER_SCAN_IN };
 	if (buffers->out.elements && recording->config.scan != CONFIG_SCAN_INPUT)
-		out = communicator->launches_elsewhere
-			      ? RW_UNSCANNABLE_CALLBACK
-			      : add_node(communicator->scan, stream, &buffers->out, number, RW_OWNER_SCAN_OUT);
-	if (in != RW_UNSCANNABLE_NONE)
-		scanner_refuse(&scanning.scanner, NULL, in);
-	if (out != RW_UNSCANNABLE_NONE)
-		scanner_refuse(&scanning.scanner, NULL, out);
+		out.parts[out.count++] = (struct scan_part){ buffers->out, RW_OWNER_SCAN_OUT };
+	scanner_add(&scanning.scanner, &in);
+	if (!communicator->launches_elsewhere)
+		scanner_add(&scanning.scanner, &out);
+	else if (out.count)
+		scanner_refuse(&scanning.scanner, NULL, RW_UNSCANNABLE_CALLBACK);
 }
 
 void scanning_captured(struct recording *recording, struct communicator *communicator,

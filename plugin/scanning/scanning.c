@@ -85,15 +85,13 @@ static uint64_t pair_of(const struct communicator *communicator, const struct rw
 	return slot->function == RW_FUNCTION_SEND ? own << 32 | peer : peer << 32 | own;
 }
 
-/* Collectives at their call, by operation_sample(); sends and receives once their peer and number are known. */
-static bool is_sampled(struct recording *recording, const struct communicator *communicator,
-		       const struct rw_operation *slot)
+/* Sends and receives, once their peer and number are known. */
+static __attribute__((noinline)) bool is_sampled_pair(const struct recording *recording, const struct communicator *communicator,
+						      const struct rw_operation *slot)
 {
 	uint32_t every = atomic_load_explicit(&recording->box.header->scan_every, memory_order_relaxed);
-
-	if (slot->function != RW_FUNCTION_SEND && slot->function != RW_FUNCTION_RECV)
-		return !(atomic_load_explicit(&slot->flags, memory_order_relaxed) & RW_FLAG_SAMPLED_OUT);
 	uint64_t bytes = sampling_bytes(slot->function, slot->dtype, slot->count, communicator->nranks);
+
 	if (bytes < SAMPLING_SMALL_BYTES && every && every < SAMPLING_SMALL_EVERY &&
 	    recording->config.scan != CONFIG_SCAN_ALL)
 		every = SAMPLING_SMALL_EVERY;
@@ -112,11 +110,21 @@ static void sample_out(struct recording *recording, struct rw_operation *slot)
 		atomic_fetch_add_explicit(&recording->box.header->scan_sampled_out, 1, memory_order_relaxed);
 }
 
-/* False: not known, or the operation's turn has not come, and it is flagged. */
-static bool buffers_of(struct recording *recording, const struct communicator *communicator, struct rw_operation *slot,
-		       struct scan_buffers *buffers)
+/* Collectives are sampled at their call, by operation_sample(), which flags and counts those that are left out. */
+static bool is_sampled(struct recording *recording, const struct communicator *communicator, struct rw_operation *slot)
 {
-	struct scan_call call = {
+	if (slot->function != RW_FUNCTION_SEND && slot->function != RW_FUNCTION_RECV)
+		return !(atomic_load_explicit(&slot->flags, memory_order_relaxed) & RW_FLAG_SAMPLED_OUT);
+	if (is_sampled_pair(recording, communicator, slot))
+		return true;
+	sample_out(recording, slot);
+	return false;
+}
+
+static inline __attribute__((always_inline)) struct scan_call
+call_of(const struct recording *recording, const struct communicator *communicator, const struct rw_operation *slot)
+{
+	return (struct scan_call){
 		.function = slot->function,
 		.dtype = slot->dtype,
 		.uint8_as = recording->config.uint8_as[slot->function % RW_FUNCTION_COUNT],
@@ -127,44 +135,20 @@ static bool buffers_of(struct recording *recording, const struct communicator *c
 		.send = slot->send_address,
 		.recv = slot->recv_address,
 	};
-
-	if (!is_sampled(recording, communicator, slot)) {
-		sample_out(recording, slot);
-		return false;
-	}
-	if (!scan_buffers(&call, buffers)) {
-		scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_SHAPE);
-		return false;
-	}
-	return true;
 }
 
-struct wish {
-	struct recording *recording;
-	struct communicator *communicator;
-	struct rw_operation *slot;
-	uint64_t ticket;
-	uint64_t stream;
-	bool in_group;
-};
-
-static void ask(const struct wish *wish, const struct scan_buffer *buffer, enum scan_place place, uint32_t owner)
+/* False: not known, or the operation's turn has not come, and it is flagged. */
+static bool buffers_of(struct recording *recording, const struct communicator *communicator, struct rw_operation *slot,
+		       struct scan_buffers *buffers)
 {
-	struct scan_request request = {
-		.device = wish->communicator->scan,
-		.place = place,
-		.stream = wish->stream,
-		.buffer = buffer,
-		.slot = wish->slot,
-		.ticket = wish->ticket,
-		.owner = owner,
-		/* The call is not captured. In a group its launch is only at the end. */
-		.capture_is_known = place == SCAN_BEHIND_PLAN || !wish->in_group,
-	};
-	enum rw_unscannable reason = scanner_add(&scanning.scanner, &request);
+	const struct scan_call call = call_of(recording, communicator, slot);
 
-	if (reason != RW_UNSCANNABLE_NONE)
-		scanner_refuse(&scanning.scanner, wish->slot, reason);
+	if (!is_sampled(recording, communicator, slot))
+		return false;
+	if (scan_buffers(&call, buffers))
+		return true;
+	scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_SHAPE);
+	return false;
 }
 
 static bool wants(const struct recording *recording, const struct scan_buffer *buffer, uint32_t unwanted)
@@ -172,19 +156,23 @@ static bool wants(const struct recording *recording, const struct scan_buffer *b
 	return buffer->elements && recording->config.scan != unwanted;
 }
 
-static void ask_at_call(const struct wish *wish, const struct scan_buffers *buffers)
+/* Of a call that the interposer sees: its stream is not captured, but in a group it is launched only at the end. */
+static struct scan_request request_at_call(const struct communicator *communicator, struct rw_operation *slot, uint64_t ticket,
+					   enum scan_place place, bool in_group)
 {
-	struct recording *recording = wish->recording;
-	bool elsewhere = wish->communicator->launches_elsewhere;
+	return (struct scan_request){
+		.device = communicator->scan,
+		.stream = slot->stream,
+		.slot = slot,
+		.ticket = ticket,
+		.place = place,
+		.capture_is_known = !in_group,
+	};
+}
 
-	if (wants(recording, &buffers->in, CONFIG_SCAN_OUTPUT))
-		ask(wish, &buffers->in, SCAN_BEFORE_CALL, RW_OWNER_SCAN_IN);
-	if (!wants(recording, &buffers->out, CONFIG_SCAN_INPUT))
-		return;
-	if (!elsewhere)
-		ask(wish, &buffers->out, SCAN_BEHIND_CALL, RW_OWNER_SCAN_OUT);
-	else if (wish->communicator->abi < 5)
-		scanner_refuse(&scanning.scanner, wish->slot, RW_UNSCANNABLE_CALLBACK);
+static void want(struct scan_request *request, const struct scan_buffer *buffer, uint32_t owner)
+{
+	request->parts[request->count++] = (struct scan_part){ *buffer, owner };
 }
 
 void scanning_call(struct recording *recording, struct communicator *communicator, uint64_t ticket, bool in_group)
@@ -194,7 +182,18 @@ void scanning_call(struct recording *recording, struct communicator *communicato
 
 	if (!slot || !may_scan(communicator) || !buffers_of(recording, communicator, slot, &buffers))
 		return;
-	ask_at_call(&(struct wish){ recording, communicator, slot, ticket, slot->stream, in_group }, &buffers);
+	struct scan_request before = request_at_call(communicator, slot, ticket, SCAN_BEFORE_CALL, in_group);
+	struct scan_request behind = request_at_call(communicator, slot, ticket, SCAN_BEHIND_CALL, in_group);
+
+	if (wants(recording, &buffers.in, CONFIG_SCAN_OUTPUT))
+		want(&before, &buffers.in, RW_OWNER_SCAN_IN);
+	if (wants(recording, &buffers.out, CONFIG_SCAN_INPUT))
+		want(&behind, &buffers.out, RW_OWNER_SCAN_OUT);
+	scanner_add(&scanning.scanner, &before);
+	if (!communicator->launches_elsewhere)
+		scanner_add(&scanning.scanner, &behind);
+	else if (behind.count && communicator->abi < 5)
+		scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_CALLBACK);
 }
 
 /* Both scans are behind the call in the stream: it has returned, and may have been launched already. */
@@ -206,22 +205,24 @@ void scanning_unannounced_call(struct recording *recording, struct communicator 
 
 	if (!slot || !may_scan(communicator) || !buffers_of(recording, communicator, slot, &buffers))
 		return;
-	const struct wish wish = { recording, communicator, slot, ticket, slot->stream, in_group };
 	if (communicator->launches_elsewhere) {
 		scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_CALLBACK);
 		return;
 	}
+	struct scan_request request = request_at_call(communicator, slot, ticket, SCAN_BEHIND_CALL, in_group);
+
 	if (wants(recording, &buffers.in, CONFIG_SCAN_OUTPUT) && !buffers.survives)
 		scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_OVERWRITTEN);
 	else if (wants(recording, &buffers.in, CONFIG_SCAN_OUTPUT))
-		ask(&wish, &buffers.in, SCAN_BEHIND_CALL, RW_OWNER_SCAN_IN);
+		want(&request, &buffers.in, RW_OWNER_SCAN_IN);
 	if (wants(recording, &buffers.out, CONFIG_SCAN_INPUT))
-		ask(&wish, &buffers.out, SCAN_BEHIND_CALL, RW_OWNER_SCAN_OUT);
+		want(&request, &buffers.out, RW_OWNER_SCAN_OUT);
+	scanner_add(&scanning.scanner, &request);
 }
 
-uint64_t scanning_before_call(void)
+void scanning_before_call(void)
 {
-	return scanner_before_call(&scanning.scanner);
+	scanner_before_call(&scanning.scanner);
 }
 
 void scanning_behind_call(bool failed)
@@ -229,46 +230,97 @@ void scanning_behind_call(bool failed)
 	scanner_behind_call(&scanning.scanner, failed);
 }
 
-static void ask_input_at_plan(const struct wish *wish, const struct scan_buffers *buffers)
+static void want_queried(struct scan_request *request, const struct scan_buffer *buffer, uint32_t owner, uint32_t memory,
+			 enum scan_memory side)
 {
-	if (!buffers->survives)
-		scanner_refuse(&scanning.scanner, wish->slot, RW_UNSCANNABLE_OVERWRITTEN);
+	if (memory == SCAN_MEMORY_NOT_QUERIED || memory & side)
+		want(request, buffer, owner);
 	else
-		ask(wish, &buffers->in, SCAN_BEHIND_PLAN, RW_OWNER_SCAN_IN);
+		scanner_refuse(&scanning.scanner, request->slot, RW_UNSCANNABLE_MEMORY);
 }
 
-static void ask_at_plan(const struct wish *wish, const struct scan_buffers *buffers, bool seen_at_call)
+static void want_at_plan(const struct recording *recording, const struct scan_buffers *buffers, struct scan_request *request,
+			 bool seen_at_call, uint32_t memory)
 {
-	const struct recording *recording = wish->recording;
 	bool in = wants(recording, &buffers->in, CONFIG_SCAN_OUTPUT) && !seen_at_call;
 	bool out = wants(recording, &buffers->out, CONFIG_SCAN_INPUT);
 
 	if (in && out && buffers->same) {
-		ask(wish, &buffers->out, SCAN_BEHIND_PLAN, RW_OWNER_SCAN_IN | RW_OWNER_SCAN_OUT);
+		want(request, &buffers->out, RW_OWNER_SCAN_IN | RW_OWNER_SCAN_OUT);
 		return;
 	}
-	if (in)
-		ask_input_at_plan(wish, buffers);
+	if (in && !buffers->survives)
+		scanner_refuse(&scanning.scanner, request->slot, RW_UNSCANNABLE_OVERWRITTEN);
+	else if (in)
+		want_queried(request, &buffers->in, RW_OWNER_SCAN_IN, memory, SCAN_MEMORY_IN);
 	if (out)
-		ask(wish, &buffers->out, SCAN_BEHIND_PLAN, RW_OWNER_SCAN_OUT);
+		want_queried(request, &buffers->out, RW_OWNER_SCAN_OUT, memory, SCAN_MEMORY_OUT);
+}
+
+/* stream: NULL, launched on another thread. Not inlined, so that most operations pay nothing for the others. */
+static __attribute__((noinline)) void add_at_plan(struct recording *recording, const struct communicator *communicator,
+						  struct rw_operation *slot, uint64_t ticket, const uint64_t *stream,
+						  uint32_t memory)
+{
+	bool seen_at_call = atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_CALL;
+	struct scan_buffers buffers;
+
+	if (!buffers_of(recording, communicator, slot, &buffers))
+		return;
+	if (!stream) {
+		scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_CALLBACK);
+		return;
+	}
+	struct scan_request request = {
+		.device = communicator->scan,
+		.stream = *stream,
+		.slot = slot,
+		.ticket = ticket,
+		.place = SCAN_BEHIND_PLAN,
+		.capture_is_known = true,
+		.is_device_memory = memory != SCAN_MEMORY_NOT_QUERIED,
+	};
+
+	want_at_plan(recording, &buffers, &request, seen_at_call, memory);
+	scanner_add(&scanning.scanner, &request);
+}
+
+/* An operation as most are; false: it is not such a one, and *memory is what was queried nevertheless. */
+static inline __attribute__((always_inline)) bool add_pair(const struct recording *recording,
+							   const struct communicator *communicator,
+							   struct rw_operation *slot, uint64_t ticket,
+							   const uint64_t *stream, uint32_t *memory)
+{
+	const struct scan_call call = call_of(recording, communicator, slot);
+	struct scanner *scanner = &scanning.scanner;
+	struct scan_buffers buffers;
+
+	if (recording->config.scan > CONFIG_SCAN_ALL || !scan_buffers_plain(&call, &buffers))
+		return false;
+	if (buffers.same)
+		return false;
+	if (buffers.survives)
+		return scanner_add_pair(scanner, communicator->scan, slot, ticket, stream, &buffers, true, memory);
+	if (!scanner_add_pair(scanner, communicator->scan, slot, ticket, stream, &buffers, false, memory))
+		return false;
+	scanner_refuse(scanner, slot, RW_UNSCANNABLE_OVERWRITTEN);
+	return true;
 }
 
 void scanning_task(struct recording *recording, struct communicator *communicator, struct rw_operation *slot,
 		   uint64_t ticket, const uint64_t *stream)
 {
 	bool seen_at_call = atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_CALL;
-	struct scan_buffers buffers;
+	uint32_t memory = SCAN_MEMORY_NOT_QUERIED;
 
-	if (!may_scan(communicator) || (seen_at_call && !communicator->launches_elsewhere) ||
-	    communicator->abi < 5)
+	if (!scanner_is_on(&scanning.scanner) || (seen_at_call && !communicator->launches_elsewhere) || communicator->abi < 5)
 		return;
-	if (!buffers_of(recording, communicator, slot, &buffers))
+	/* Collectives that are left out are flagged and counted since their call. */
+	if (atomic_load_explicit(&slot->flags, memory_order_relaxed) & RW_FLAG_SAMPLED_OUT)
 		return;
-	if (stream)
-		ask_at_plan(&(struct wish){ recording, communicator, slot, ticket, *stream, false }, &buffers,
-			    seen_at_call);
-	else
-		scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_CALLBACK);
+	if (stream && !seen_at_call && add_pair(recording, communicator, slot, ticket, stream, &memory))
+		return;
+	add_at_plan(recording, communicator, slot, ticket, stream, memory);
 }
 
 void scanning_behind_plan(void)

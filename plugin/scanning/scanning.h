@@ -54,14 +54,14 @@ static inline bool scanning_has_batches(void)
 {
 	return scanner_has_batches();
 }
-/* Right before NCCL can launch the calls of this thread, and right after. failed: it has launched nothing. The first
- * returns how long it took, ns. */
-uint64_t scanning_before_call(void);
+/* Right before NCCL can launch the calls of this thread, and right after. failed: it has launched nothing. */
+void scanning_before_call(void);
 void scanning_behind_call(bool failed);
 /* NCCL has reported the plan's last task. */
 void scanning_behind_plan(void);
 
-/* The operation's task, its slot filled but for its end. stream: of its launch; NULL: it was launched on another thread. */
+/* The operation's task, its slot filled but for its end; its communicator is scanned. stream: of its launch; NULL: it was
+ * launched on another thread. */
 void scanning_task(struct recording *recording, struct communicator *communicator, struct rw_operation *slot,
 		   uint64_t ticket, const uint64_t *stream);
 

@@ -2,6 +2,7 @@
 #include "tests/null/null_cuda.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ static struct {
 	atomic_ulong calls;
 } counted[TABLE];
 static int is_capturing;
+static bool scans_nothing;
 static const char *_Atomic blocked;
 static atomic_int standing;
 static char contexts[8];
@@ -53,6 +55,11 @@ EXPORT unsigned long null_cuda_calls(const char *name)
 EXPORT void null_cuda_capture(int capturing)
 {
 	is_capturing = capturing;
+}
+
+EXPORT void null_cuda_scan_nothing(void)
+{
+	scans_nothing = true;
 }
 
 EXPORT void null_cuda_context(int number)
@@ -160,7 +167,10 @@ FUNCTION(cuLaunchKernel, (void *function, unsigned int grid_x, unsigned int grid
 {
 	(void)function, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z, (void)shared, (void)stream,
 	    (void)extra;
-	null_kernel(arguments, grid_x);
+	if (scans_nothing)
+		null_kernel_answer(arguments);
+	else
+		null_kernel(arguments, grid_x);
 	return 0;
 }
 /* clang-format on */

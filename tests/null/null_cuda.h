@@ -13,6 +13,9 @@ void null_cuda_capture(int capturing);
 
 /* Of the calling thread: another context than the one that all threads begin with; any number. */
 void null_cuda_context(int number);
+/* Scans read nothing from now on and answer at once that their buffers are clean: what a launch takes is then the
+ * plugin's. To be called behind a context's first communicator, at which the kernel must give known answers. */
+void null_cuda_scan_nothing(void);
 /* Calls of this function do not return from now on; NULL: they do, and those that stand go on. */
 void null_cuda_block(const char *name);
 /* Does a thread stand in such a call? */

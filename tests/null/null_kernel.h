@@ -4,5 +4,7 @@
 #define TESTS_NULL_KERNEL_H
 
 void null_kernel(void **arguments, unsigned int blocks);
+/* Reads nothing: answers that every buffer is clean, in no time. Not for nodes of graphs. */
+void null_kernel_answer(void **arguments);
 
 #endif

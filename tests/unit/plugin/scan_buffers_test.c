@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 #include <rankwatch/operation.h>
+#include <string.h>
 
 #include "plugin/scan/scan_buffers.h"
 
@@ -221,5 +222,51 @@ Test(scan_buffers, without_the_number_of_ranks_only_what_has_none_of_it_is_known
 		cr_expect_not(scan_buffers(&call, &buffers), "%u", every[i]);
 		call.function = own[i];
 		cr_expect(scan_buffers(&call, &buffers), "%u", own[i]);
+	}
+}
+
+/* What is inlined decides as the rules do, and takes what most operations are. */
+Test(scan_buffers, the_short_way_comes_to_what_the_rules_say)
+{
+	static const uint64_t addresses[] = { 0, SEND, SEND + 1, SEND + 2, SEND + 4, SEND + COUNT * 4, SEND + COUNT * 16 - 4, RECV };
+	static const uint64_t counts[] = { 0, 1, COUNT, UINT64_C(1) << 33, UINT64_C(1) << 37, (UINT64_C(1) << 37) + 1, UINT64_MAX / 4 };
+	static const int32_t ranks[][2] = { { -1, 4 }, { 0, 0 }, { 0, 1 }, { 3, 4 }, { 4, 4 }, { 1, -1 }, { 7, 16384 } };
+	enum { ADDRESSES = sizeof(addresses) / sizeof(addresses[0]), COUNTS = sizeof(counts) / sizeof(counts[0]),
+	       PLACES = ADDRESSES * ADDRESSES };
+	unsigned long plain = 0;
+
+	for (int kind = 0; kind < RW_FUNCTION_COUNT * 256; kind++)
+		for (int place = 0; place < PLACES; place++)
+			for (int size = 0; size < COUNTS * 7; size++) {
+				const struct scan_call call = { .function = (uint8_t)(kind / 256), .dtype = (uint8_t)(kind % 256),
+								.root = 1, .rank = ranks[size % 7][0], .nranks = ranks[size % 7][1],
+								.count = counts[size / 7], .send = addresses[place % ADDRESSES],
+								.recv = addresses[place / ADDRESSES] };
+				struct scan_buffers ours, rules;
+
+				memset(&ours, 0, sizeof(ours));
+				if (!scan_buffers_plain(&call, &ours))
+					continue;
+				plain++;
+				cr_assert(scan_buffers(&call, &rules));
+				cr_assert(rules.in.elements && rules.out.elements);
+				cr_assert_arr_eq(&ours.in, &rules.in, sizeof(ours.in));
+				cr_assert_arr_eq(&ours.out, &rules.out, sizeof(ours.out));
+				cr_assert_eq(ours.survives, rules.survives);
+				cr_assert_eq(ours.same, rules.same);
+			}
+	cr_expect_gt(plain, 1000);
+}
+
+Test(scan_buffers, the_short_way_is_that_of_most_operations)
+{
+	static const uint8_t functions[] = { RW_FUNCTION_ALL_REDUCE, RW_FUNCTION_ALL_GATHER, RW_FUNCTION_REDUCE_SCATTER,
+					     RW_FUNCTION_ALL_TO_ALL };
+	struct scan_call call = { .dtype = RW_DTYPE_BFLOAT16, .rank = 1, .nranks = RANKS, .count = COUNT, .send = SEND, .recv = RECV };
+	struct scan_buffers buffers;
+
+	for (size_t i = 0; i < sizeof(functions); i++) {
+		call.function = functions[i];
+		cr_expect(scan_buffers_plain(&call, &buffers), "%u", functions[i]);
 	}
 }

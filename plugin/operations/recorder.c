@@ -53,15 +53,16 @@ static inline __attribute__((always_inline)) void *call_now(struct recording *re
 	uint64_t ticket;
 	struct rw_operation *slot =
 	    operation_path_call(recording, communicator, call, &thread->group, thread->launch.tid, pending, flags, &ticket);
-	if (ticket)
-		operation_expect_next(recording, communicator, ticket);
 	if (samples)
 		operation_path_sample(recording, communicator, call, slot, thread->group.number);
 	if (seen) {
 		operation_arguments(recording, communicator, ticket, seen->send, seen->recv, seen->peer);
 		scanning_call(recording, communicator, ticket, call_in_group());
 	}
-	return ticket ? handle_make(HANDLE_CALL, ticket) : NULL;
+	if (!ticket)
+		return NULL;
+	operation_expect_next(recording, communicator, ticket);
+	return handle_make(HANDLE_CALL, ticket);
 }
 
 EVENT void *start_sampled_call(struct recording *recording, struct communicator *communicator, const void *call)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Real stalls on the real kernel: what the sources report is compared with the victim's own clock. Needs root and BPF;
- * without them it says so and exits with 77.
+ * host_stalls [--helper] [--short] [--emulated]: real stalls on the real kernel. What the sources report is compared with the
+ * victim's own clock. It needs root and BPF, or with --helper, which any user may give, a rankwatchd that answers; without them it
+ * says so and exits with 77. --short, and the other two: only that each way of seeing works. --emulated: each instruction
+ * takes long.
  */
 #include <errno.h>
 #include <signal.h>
@@ -45,6 +47,8 @@ static int failures;
  * samples. */
 static bool emulated;
 static double on_cpu_ms = 5;
+/* Of samples from /proc: only root may read kernel stacks there. */
+static enum rw_level proc_level = RW_LEVEL_ROOT;
 
 #define CHECK(condition, ...)                                                                                          \
 	do {                                                                                                           \
@@ -243,7 +247,7 @@ static void follow(struct bench *bench, pid_t pid)
 /* Until it is in the read(2) where it waits for us to say go. */
 static void await_victim(struct bench *bench, pid_t pid)
 {
-	for (int tries = 0; tries < 1000 && !sample(&bench->seen, RW_LEVEL_ROOT, pid, SYS_read).tid; tries++) {
+	for (int tries = 0; tries < 1000 && !sample(&bench->seen, proc_level, pid, SYS_read).tid; tries++) {
 		usleep(10000);
 		bench->seen.count = 0;
 		proc_source_look(bench->proc, 1, pid, 0, clock_ns(), on_wait, &bench->seen, NULL);
@@ -313,15 +317,15 @@ static void check_lock(struct bench *bench)
 	stall(bench, "a lock's holder is named as the waker", victim_lock);
 	struct analysis_wait wait = longest(&bench->seen, bench->truth.main_tid, SYS_futex);
 	struct analysis_wait now = sample(&bench->seen, RW_LEVEL_EBPF, bench->truth.main_tid, SYS_futex);
-	struct analysis_wait proc = sample(&bench->seen, RW_LEVEL_ROOT, bench->truth.main_tid, SYS_futex);
+	struct analysis_wait proc = sample(&bench->seen, proc_level, bench->truth.main_tid, SYS_futex);
 
 	check_time(bench, &wait);
 	CHECK(wait.waker_tid == (uint32_t)bench->truth.other_tid, "waker %u", wait.waker_tid);
 	CHECK(!strcmp(wait.waker, "lock-holder") && !wait.out_of_process_wake, "waker %s", wait.waker);
 	CHECK(wait.state == 'S' && has_frame(&wait, "futex"), "state %c, %u frames", wait.state, wait.frame_count);
 	CHECK(now.start_ns && now.start_ns < now.end_ns && has_frame(&now, "futex"), "the iterator saw nothing");
-	CHECK(proc.state == 'S' && has_frame(&proc, "futex") && strstr(proc.wait_channel, "futex"), "/proc: %s",
-	      proc.wait_channel);
+	CHECK(proc.state == 'S' && strstr(proc.wait_channel, "futex"), "/proc: %s", proc.wait_channel);
+	CHECK(has_frame(&proc, "futex") == (proc_level == RW_LEVEL_ROOT), "/proc: %u frames", proc.frame_count);
 }
 
 static void check_timed_lock(struct bench *bench)
@@ -428,7 +432,7 @@ static void check_poll(struct bench *bench)
 	stall(bench, "a poll has the file that it waits for", victim_poll);
 	struct analysis_wait wait = longest(&bench->seen, bench->truth.main_tid, call);
 	struct analysis_wait now = sample(&bench->seen, RW_LEVEL_EBPF, bench->truth.main_tid, call);
-	struct analysis_wait proc = sample(&bench->seen, RW_LEVEL_ROOT, bench->truth.main_tid, call);
+	struct analysis_wait proc = sample(&bench->seen, proc_level, bench->truth.main_tid, call);
 
 	check_time(bench, &wait);
 	CHECK(wait.fd >= 0 && strstr(wait.path, "/dev/nvidia0"), "fd %d, %s", wait.fd, wait.path);
@@ -497,7 +501,7 @@ static void check_stop(struct bench *bench)
 	int stopped = 0;
 
 	for (int i = 0; i < bench->seen.count; i++)
-		stopped += bench->seen.waits[i].state == 'T' && bench->seen.waits[i].level == RW_LEVEL_ROOT;
+		stopped += bench->seen.waits[i].state == 'T' && bench->seen.waits[i].level == proc_level;
 	check_time(bench, &wait);
 	CHECK(wait.state == 'T', "state %c", wait.state);
 	CHECK(stopped >= 1, "/proc showed %d samples in T", stopped);
@@ -519,7 +523,7 @@ static void check_fsync(struct bench *bench)
 
 	stall(bench, "an fsync on a slow disk has its file, file system, device and stack", victim_fsync);
 	struct analysis_wait wait = longest(&bench->seen, bench->truth.main_tid, SYS_fsync);
-	struct analysis_wait proc = sample(&bench->seen, RW_LEVEL_ROOT, bench->truth.main_tid, SYS_fsync);
+	struct analysis_wait proc = sample(&bench->seen, proc_level, bench->truth.main_tid, SYS_fsync);
 
 	snprintf(path, sizeof(path), "%s/events.out.tfevents.0", bench->disk.mount);
 	check_time(bench, &wait);
@@ -587,21 +591,31 @@ static void check_with_disk(struct bench *bench)
 	slow_disk_close(&bench->disk);
 }
 
+static bool has_option(int count, char **arguments, const char *name)
+{
+	for (int i = 1; i < count; i++)
+		if (!strcmp(arguments[i], name))
+			return true;
+	return false;
+}
+
 int main(int count, char **arguments)
 {
 	static struct bench bench;
 	struct kernel_source_events events = { .wait = on_wait, .ended = on_ended, .argument = &bench.seen };
+	bool by_helper = has_option(count, arguments, "--helper");
 	char why[256] = "";
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (geteuid()) {
-		printf("SKIPPED all of it: needs root (kernel symbols, /proc/PID/stack, loop devices)\n");
-		return 77;
+		proc_level = RW_LEVEL_PROC;
+		if (!by_helper) {
+			printf("SKIPPED all of it: needs root (kernel symbols, /proc/PID/stack, loop devices)\n");
+			return 77;
+		}
 	}
 	if (mounts_open(&bench.mounts, "/proc") || proc_source_open(&bench.proc, "/proc", bench.mounts))
 		return 1;
-	bool by_helper = count > 1 && !strcmp(arguments[1], "--helper");
-
 	if (kernel_source_open(&bench.kernel, by_helper ? RW_HELPER_SOCKET : NULL, "/proc", bench.mounts, &events, why)) {
 		printf("SKIPPED all of it: %s\n", why);
 		return 77;
@@ -610,10 +624,10 @@ int main(int count, char **arguments)
 		printf("FAILED: no rankwatchd answers at " RW_HELPER_SOCKET "\n");
 		return 1;
 	}
-	emulated = count > 1 && !strcmp(arguments[1], "--emulated");
+	emulated = has_option(count, arguments, "--emulated");
 	if (emulated)
 		on_cpu_ms = 50;
-	if (emulated || by_helper || (count > 1 && !strcmp(arguments[1], "--short"))) {
+	if (emulated || by_helper || has_option(count, arguments, "--short")) {
 		check_few(&bench);
 	} else {
 		check_without_disk(&bench);

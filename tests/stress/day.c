@@ -42,7 +42,7 @@ struct holding {
 /* Findings that were opened, and of them those that say what only one source knows. */
 struct told {
 	unsigned late, gone, missing, never_came, slow, xid, wrong;
-	unsigned late_by_file; /* the kernel's records and /proc: the file that it writes to */
+	unsigned late_by_file; /* the kernel's records, or samples of /proc: the file that it writes to */
 	unsigned gone_by_oom;  /* the kernel log */
 	unsigned missing_seen; /* /proc: what the process waits for that has no box */
 	unsigned slow_by_port; /* the ports' counters; may come later than the finding */
@@ -82,7 +82,7 @@ static bool has_port(const struct rw_finding *finding)
 
 static bool has_file(const struct rw_finding *finding)
 {
-	return finding->level == RW_LEVEL_EBPF && finding->cause.class_ == RW_CAUSE_IO && finding->cause.path &&
+	return finding->level >= RW_LEVEL_PROC && finding->cause.class_ == RW_CAUSE_IO && finding->cause.path &&
 	       !strcmp(finding->cause.path, DAY_HOST_FILE);
 }
 
@@ -301,7 +301,7 @@ static bool judge_findings(const struct told *told, unsigned hours)
 {
 	bool right = at_least("late rank named", told->late, hours);
 
-	right &= at_least("  with the file that it writes to", told->late_by_file, hours);
+	right &= at_least("  with the file that it writes to", told->late_by_file, told->late);
 	right &= at_least("killed rank named", told->gone, job.killed);
 	right &= at_least("  by the kernel's want of memory", told->gone_by_oom, job.killed / 2);
 	right &= at_least("rank named that comes late", told->missing, job.came_late);

@@ -185,10 +185,11 @@ def play_round(failures, chaos, number, expected):
 
 
 def left_behind(play):
-    """Everything in rankwatch's places but black boxes, whose number has a limit of its own, and locks, which belong to nobody."""
+    """Everything in rankwatch's places but black boxes, whose number has a limit of its own, the two marks beside them, and locks, which
+    belong to nobody."""
     places = (play.boxes, play.runtime, pathlib.Path("/run/rankwatch"))
     return [str(path) for place in places for path in place.rglob("*")
-            if not path.is_dir() and not re.fullmatch(r".*\.rwbox|.*\.lock|.*failed.*", path.name)]
+            if not path.is_dir() and not re.fullmatch(r".*\.rwbox|.*\.lock|run\.findings|run\.failed", path.name)]
 
 
 def main(seconds):

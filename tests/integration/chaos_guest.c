@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -111,6 +112,15 @@ static void await(pid_t child, const char *what)
 	waitpid(child, &status, 0);
 }
 
+/* A child that was forked while another thread of the rank was in exit(3) has the C library's lock of that call, which nobody lets go of
+ * there: it may wait for ever in its own exit(3), and nobody would say so. One that hangs while its rank lives is said. */
+static void end_with(pid_t rank)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != rank)
+		_exit(0);
+}
+
 static const struct {
 	const char *name;
 	void (*child)(void);
@@ -139,10 +149,12 @@ static void act(unsigned which)
 	} else if (which > CHILDREN) {
 		load_and_unload();
 	} else {
-		pid_t child = fork();
+		pid_t rank = getpid(), child = fork();
 
-		if (!child)
+		if (!child) {
+			end_with(rank);
 			children[which].child();
+		}
 		if (child > 0)
 			await(child, children[which].name);
 	}

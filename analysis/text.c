@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "analysis/convoy.h"
+#include "analysis/lateness.h"
 #include "analysis/naming.h"
 #include "analysis/pair.h"
 
@@ -170,10 +171,12 @@ void text_works_longer(struct record *record, double longer_ms)
 void text_transfer(struct record *record, double now_ms, double usual_ms)
 {
 	struct rw_finding *finding = &record->finding;
+	bool seen = usual_ms > 0; /* transfers below the noise are not added up */
 	char now[32], usual[32], from[48];
-	snprintf(record->text, sizeof(record->text), "transfers on %s take %s a step instead of %s%s; no rank is late",
-		 finding->operation.comm_name, duration(now, sizeof(now), now_ms),
-		 duration(usual, sizeof(usual), usual_ms), since(from, sizeof(from), finding));
+	snprintf(record->text, sizeof(record->text), "transfers on %s take %s a step instead of %s%s%s%s; no rank is late",
+		 finding->operation.comm_name, duration(now, sizeof(now), now_ms), seen ? "" : "less than ",
+		 duration(usual, sizeof(usual), seen ? usual_ms : LATENESS_NOISE_NS / 1e6), seen ? "" : " each",
+		 since(from, sizeof(from), finding));
 	snprintf(record->advice, sizeof(record->advice),
 		 "check the network between these hosts: link speed and errors (ethtool -S), other traffic, limits (tc)");
 	finding->advice = record->advice;

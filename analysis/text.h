@@ -20,14 +20,15 @@ void text_straggler(struct record *record);
 /* "rank 3 works 25 ms longer in a step than the others, a little before each operation: 9 % of the step" */
 /* … by so much in a step; -1 not known. */
 void text_works_longer(struct record *record, double longer_ms);
-/* "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12; no rank is late" */
+/* "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12; no rank is late"; usual_ms 0: each of them took less than
+ * what is measured */
 void text_transfer(struct record *record, double now_ms, double usual_ms);
 /* One end of a link. */
 struct text_end {
 	int32_t rank;
 	const char *host;
 };
-/* Instead of "no rank comes late": "rank 3 (a) waits 86 % of that time for the network to rank 4 (b)" */
+/* Instead of "no rank is late": "rank 3 (a) waits 86 % of that time for the network to rank 4 (b)" */
 void text_network(struct record *record, const struct network_answer *answer, struct text_end from, struct text_end to);
 /* "rank 3 has not joined AllGather #118 on ~fsdp: ranks 0-2,4-7 have waited 4.2 s" */
 void text_hang(struct record *record);

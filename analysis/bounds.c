@@ -27,7 +27,7 @@ const struct bound bounds[] = {
 	ROW(INSTANCES_OPERATIONS_MAX, "operations of ranks in these", "as above"),
 	ROW(JOB_TRACE, "latest operations of a process that are found by their number",
 	    "of older ones nothing more is taken in, and no rank's work is measured from them"),
-	ROW(STEPS_HISTORY_MAX, "operations of a process among which a step is looked for",
+	ROW(STEPS_HISTORY_MAX, "operations of a process among which a step is looked for (half of them where a step is certain)",
 	    "the older half is forgotten; where no step was certain by then, none is told"),
 	ROW(STRAGGLER_STEPS, "latest steps of a rank, and what it was late by in each", "older ones are overwritten"),
 	ROW(STALLS_KEPT, "latest stalls of a rank, each of which counts once", "older ones are overwritten"),

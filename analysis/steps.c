@@ -167,15 +167,24 @@ static void forget_history(struct steps *steps)
 	steps->unexplained = false;
 }
 
-/* A full history that the pattern explains has served; one that nothing explains loses its older half. */
+/* A full history that the pattern explains has served, and half of it where the pattern is certain to be the step. */
+static bool has_served(const struct steps *steps)
+{
+	uint32_t enough = steps->trust == STEPS_CERTAIN ? STEPS_HISTORY_MAX / 2 : STEPS_HISTORY_MAX;
+
+	return steps->history_count >= enough && steps->pattern && !steps->extras;
+}
+
+/* A full history that nothing explains loses its older half. */
 static void make_room(struct steps *steps)
 {
 	const uint32_t half = STEPS_HISTORY_MAX / 2;
+	bool served = has_served(steps);
 
-	if (steps->history_count < STEPS_HISTORY_MAX)
+	if (!served && steps->history_count < STEPS_HISTORY_MAX)
 		return;
 	steps->next_check = 0;
-	if (steps->pattern && !steps->extras) {
+	if (served) {
 		forget_history(steps);
 		return;
 	}

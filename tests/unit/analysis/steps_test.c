@@ -513,3 +513,25 @@ Test(steps, that_lack_the_same_operation_from_now_on_have_another_pattern)
 	steps_free(&steps);
 	end(play);
 }
+
+/* 512 ranks have 512 histories. */
+Test(steps, that_are_certain_need_no_more_than_half_of_the_history)
+{
+	enum { PERIOD = 20, CALLS = 2 * STEPS_HISTORY_MAX };
+	struct steps steps = { 0 };
+	uint32_t most = 0;
+	uint64_t wrong = 0;
+
+	for (uint64_t i = 0; i < CALLS; i++) {
+		struct steps_place place;
+
+		steps_add(&steps, (uint32_t)(i % PERIOD + 1) * 2654435761u << 3 | MAIN, i + 1, &place);
+		most = steps.history_count > most ? steps.history_count : most;
+		wrong += steps.trust == STEPS_CERTAIN && (place.place != i % PERIOD || place.step != i / PERIOD + 1);
+	}
+	cr_expect_eq(steps.trust, STEPS_CERTAIN);
+	cr_expect_lt(most, STEPS_HISTORY_MAX / 2, "%u operations", most);
+	cr_expect_null(steps.history);
+	cr_expect_eq(wrong, 0, "%lu operations have a wrong place", wrong);
+	steps_free(&steps);
+}

@@ -12,6 +12,8 @@
 
 #define ACCOUNT_EVERY_NS 5000000000u
 
+enum { LIVE_MS = 1000 /* a subscriber who wants to hear more often watches the job live */ };
+
 /* Where a snapshot is made for one client after the other. */
 struct round {
 	struct answers *answers;
@@ -192,6 +194,21 @@ static void send_if_due(void *argument, struct socket_client *client)
 	subscription->changes = (source.messages ? job_view_cells(&view) : analysis_cells(source.analysis))->changes;
 	subscription->due_ns = round->now_ns + subscription->every_ms * UINT64_C(1000000);
 	send_json(client, snapshot);
+}
+
+static void note_follower(void *argument, struct socket_client *client)
+{
+	const struct socket_subscription *subscription = socket_subscription(client);
+
+	*(bool *)argument |= subscription->topics && subscription->every_ms < LIVE_MS;
+}
+
+bool answers_are_followed(struct socket_sink *sink)
+{
+	bool followed = false;
+
+	socket_each(sink, note_follower, &followed);
+	return followed;
 }
 
 void answers_tick(struct answers *answers, struct socket_sink *sink, uint64_t now_ns)

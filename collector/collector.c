@@ -24,7 +24,7 @@
 #include "collector/sinks/socket.h"
 #include "collector/watch.h"
 
-enum { ROOM_MS = 1000, PUBLISH_MS = 500 /* at the end */ };
+enum { ROOM_MS = 1000, PUBLISH_MS = 500 /* at the end */, WAKE_MS = 10 /* several ranks often end together */ };
 
 struct collector {
 	const struct collector_options *options;
@@ -190,10 +190,16 @@ static void on_finding(void *argument, const struct rw_finding *finding)
 	outlet_put(&collector->outlet, finding);
 }
 
-/* From now on, not from the next tick on. */
-static void set_pause(struct collector *collector)
+/* Somebody looks on, or waits for our answer to its leaving. */
+static bool is_followed(const struct collector *collector)
 {
-	unsigned pause_ms = watch_next_ms(&collector->watch);
+	return collector->socket && (answers_are_followed(collector->socket) || socket_leaving(collector->socket));
+}
+
+/* From now on, not from the next tick on. */
+static void set_pause(struct collector *collector, uint64_t now_ns)
+{
+	unsigned pause_ms = watch_next_ms(&collector->watch, is_followed(collector), now_ns);
 
 	if (pause_ms == uv_timer_get_repeat(&collector->timer))
 		return;
@@ -220,7 +226,15 @@ static void on_tick(uv_timer_t *timer)
 		answer_leaving(collector, now_ns);
 	look_for_room(collector, now_ns);
 	end_when_idle(collector, now_ns);
-	set_pause(collector);
+	set_pause(collector, now_ns);
+}
+
+static void on_wake(void *argument)
+{
+	struct collector *collector = argument;
+
+	if (uv_is_active((uv_handle_t *)&collector->timer) && uv_timer_get_due_in(&collector->timer) > WAKE_MS)
+		uv_timer_start(&collector->timer, on_tick, WAKE_MS, uv_timer_get_repeat(&collector->timer));
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -262,6 +276,7 @@ static int open_watch(struct collector *collector)
 		.kernel_log = options->kernel_log,
 		.ancestor = options->ancestor,
 		.save = on_save,
+		.wake = on_wake,
 		.argument = collector,
 	};
 

@@ -9,6 +9,7 @@
 #include "analysis/analysis.h"
 #include "blackbox/reader.h"
 #include "base/writer_process.h"
+#include "collector/process_end.h"
 #include "feed/feed.h"
 
 enum box_state {
@@ -31,6 +32,7 @@ struct live_box {
 	analysis_process_id id;
 	struct feed *feed;                        /* BOX_LIVE */
 	struct writer_process writer;             /* none: not visible from here, or not proven */
+	struct process_end *end;                  /* of the writer; NULL: only its lock says that it has ended */
 	uint64_t orphan_ns;                       /* when its lock was found free */
 	uint64_t left_ns;                         /* when its process was seen to end; 0 nobody saw it */
 	int exit_status;                          /* -1 not known */

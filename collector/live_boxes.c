@@ -104,6 +104,13 @@ static int hold_process(struct live_box *box, const struct box_reader *reader, p
 	return shortage_is(err) ? err : 0;
 }
 
+static void on_process_end(void *argument)
+{
+	struct live_box *box = argument;
+
+	box->request->left(box->request->watcher);
+}
+
 static enum box_state put_off(struct live_boxes *boxes, struct live_box *box, struct box_reader *reader, const char *directory,
 			      int err)
 {
@@ -137,6 +144,7 @@ static enum box_state admit(struct live_boxes *boxes, struct live_box *box, stru
 	if (!box->feed)
 		return put_off(boxes, box, reader, directory, -ENOMEM);
 	box->request = &boxes->request;
+	box->end = process_end_open(boxes->request.loop, box->writer.pidfd, on_process_end, box);
 	if (life == BOX_ALIVE)
 		feed_set_writer(box->feed, box->writer.pid);
 	if (box->writer.pid > 0)
@@ -215,6 +223,13 @@ static void rescan(struct live_boxes *boxes, uint64_t now_ns)
 		scan(boxes, now_ns);
 }
 
+static void let_go(struct live_box *box)
+{
+	process_end_close(box->end);
+	box->end = NULL;
+	writer_process_close(&box->writer);
+}
+
 static void save(struct live_boxes *boxes, const struct live_box *box)
 {
 	if (boxes->request.save)
@@ -227,7 +242,7 @@ static void end(struct live_boxes *boxes, struct live_box *box)
 	boxes->request.ended(boxes->request.watcher, box->id);
 	feed_free(box->feed);
 	box->feed = NULL;
-	writer_process_close(&box->writer);
+	let_go(box);
 	box->state = BOX_ENDED;
 }
 
@@ -300,6 +315,14 @@ void live_boxes_poll(struct live_boxes *boxes, uint64_t now_ns)
 	for (size_t i = 0; i < boxes->files.count; i++)
 		if (boxes->files.box[i]->state == BOX_LIVE)
 			poll_box(boxes, boxes->files.box[i], now_ns);
+}
+
+bool live_boxes_report_ends(const struct live_boxes *boxes)
+{
+	for (size_t i = 0; i < boxes->files.count; i++)
+		if (boxes->files.box[i]->state == BOX_LIVE && !boxes->files.box[i]->end)
+			return false;
+	return true;
 }
 
 void live_boxes_set_exit(struct live_boxes *boxes, analysis_process_id process, int exit_status, uint64_t at_ns)
@@ -429,7 +452,7 @@ void live_boxes_close(struct live_boxes *boxes)
 		return;
 	for (size_t i = 0; i < boxes->files.count; i++) {
 		feed_free(boxes->files.box[i]->feed);
-		writer_process_close(&boxes->files.box[i]->writer);
+		let_go(boxes->files.box[i]);
 	}
 	for (int i = 0; i < boxes->place_count; i++)
 		watched_directory_close(boxes->places[i]);

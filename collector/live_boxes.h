@@ -30,6 +30,8 @@ struct live_boxes_request {
 	 * process has ended. */
 	void (*appeared)(void *watcher, analysis_process_id process, const struct writer_process *writer);
 	void (*ended)(void *watcher, analysis_process_id process);
+	/* The process of a box has just ended, which live_boxes_poll() sees when it is called next. From the loop. */
+	void (*left)(void *watcher);
 	/* As feed_mount, for the mount name space of `pid`. */
 	void (*mount)(void *watcher, pid_t pid, uint64_t device, char file_system[16], char device_name[32]);
 	void *watcher;
@@ -50,8 +52,10 @@ void live_boxes_close(struct live_boxes *boxes);
  * so that a collector that was started late, or again, sees the run as it was. */
 void live_boxes_catch_up(struct live_boxes *boxes, uint64_t now_ns);
 /* Looks for new files when a directory changed or a second has passed, passes on what is new in each box, concludes
- * boxes whose process ended. Call about ten times a second. */
+ * boxes whose process ended. Call about ten times a second, or where live_boxes_report_ends() five times. */
 void live_boxes_poll(struct live_boxes *boxes, uint64_t now_ns);
+/* Is request.left called for each process that is watched, so that none has to be asked whether it has ended? */
+bool live_boxes_report_ends(const struct live_boxes *boxes);
 /* How the process ended, as wait(2), and when, from a source that saw it; live_boxes_poll() then need not wait for it. */
 void live_boxes_set_exit(struct live_boxes *boxes, analysis_process_id process, int exit_status, uint64_t at_ns);
 

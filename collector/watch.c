@@ -5,7 +5,7 @@
 
 #include "collector/lease.h"
 
-enum { BOXES_EVERY = 2 /* ticks */, LEASES_EVERY = 10, NOTES_EVERY = 40 };
+enum { BOXES_EVERY = 2 /* ticks */, CALM_EVERY = 4, LEASES_MS = 500, NOTES_MS = 2000, LIVELY_MS = 2000 };
 
 static void on_appeared(void *argument, analysis_process_id process, const struct writer_process *writer)
 {
@@ -45,6 +45,15 @@ static void on_box_ended(void *argument, analysis_process_id process)
 	python_source_unwatch(watch->python, process);
 }
 
+static void on_left(void *argument)
+{
+	struct watch *watch = argument;
+
+	watch->left = true;
+	if (watch->wake)
+		watch->wake(watch->argument);
+}
+
 static void on_mount(void *argument, pid_t pid, uint64_t device, char file_system[16], char device_name[32])
 {
 	struct watch *watch = argument;
@@ -78,13 +87,14 @@ int watch_open(struct watch *watch, const struct watch_request *request)
 		.now_ns = request->now_ns,
 		.appeared = on_appeared,
 		.ended = on_box_ended,
+		.left = on_left,
 		.mount = on_mount,
 		.watcher = watch,
 		.save = request->save,
 		.argument = request->argument,
 	};
 
-	*watch = (struct watch){ .analysis = request->analysis };
+	*watch = (struct watch){ .analysis = request->analysis, .wake = request->wake, .argument = request->argument };
 	snprintf(watch->proc, sizeof(watch->proc), "%s/proc", request->root);
 	watch->owner = request->owner;
 	watch->absentees = (struct absentees){
@@ -136,11 +146,22 @@ void watch_catch_up(struct watch *watch, uint64_t now_ns)
 	watch_poll_boxes(watch, now_ns);
 }
 
+static bool is_due(uint64_t *due_ns, uint64_t now_ns, uint64_t period_ms)
+{
+	if (now_ns < *due_ns)
+		return false;
+	*due_ns = now_ns + period_ms * UINT64_C(1000000);
+	return true;
+}
+
 bool watch_tick(struct watch *watch, uint64_t now_ns)
 {
 	uint64_t tick = watch->ticks++;
-	bool boxes = tick % BOXES_EVERY == 0;
+	bool boxes = tick % BOXES_EVERY == 0 || watch->left;
 
+	if (watch->left)
+		watch->lively_ns = now_ns + LIVELY_MS * UINT64_C(1000000);
+	watch->left = false;
 	host_poll(watch->host, now_ns);
 	gpu_health_poll(watch->gpu_health, now_ns);
 	if (watch->ports)
@@ -148,20 +169,23 @@ bool watch_tick(struct watch *watch, uint64_t now_ns)
 	python_source_poll(watch->python, now_ns);
 	if (boxes)
 		watch_poll_boxes(watch, now_ns);
-	/* With the boxes: the other ticks may be left out. */
-	if (tick % LEASES_EVERY == 0)
+	if (is_due(&watch->lease_ns, now_ns, LEASES_MS))
 		leases_renew(watch->analysis, watch->boxes, now_ns);
-	if (tick % NOTES_EVERY == NOTES_EVERY - BOXES_EVERY) {
+	if (is_due(&watch->note_ns, now_ns, NOTES_MS)) {
 		live_boxes_note_gpus(watch->boxes);
 		live_boxes_note_ports(watch->boxes, now_ns);
 	}
 	return boxes;
 }
 
-unsigned watch_next_ms(struct watch *watch)
+unsigned watch_next_ms(struct watch *watch, bool followed, uint64_t now_ns)
 {
 	if (watch->ticks % BOXES_EVERY == 0 || !host_is_calm(watch->host))
 		return WATCH_TICK_MS;
-	watch->ticks++;
-	return BOXES_EVERY * WATCH_TICK_MS;
+
+	bool patient = !followed && now_ns >= watch->lively_ns && live_boxes_report_ends(watch->boxes);
+	unsigned pause = patient ? CALM_EVERY : BOXES_EVERY;
+
+	watch->ticks += pause - 1;
+	return pause * WATCH_TICK_MS;
 }

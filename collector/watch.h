@@ -34,6 +34,8 @@ struct watch_request {
 	const char *kernel_log; /* NULL: this machine's */
 	int ancestor;           /* for struct ancestor_question; 0: none */
 	void (*save)(void *argument, const struct box_reader *reader); /* as in live_boxes_request */
+	/* A process has ended: call watch_tick() within some ms and not when it would be due. From the loop; may be NULL. */
+	void (*wake)(void *argument);
 	void *argument;
 };
 
@@ -47,8 +49,12 @@ struct watch {
 	struct absentees absentees;
 	uid_t owner; /* as in the request */
 	bool stuck;  /* closed, while a thread still uses the loop: leave with _exit(2) */
+	void (*wake)(void *argument);
+	void *argument;
+	bool left; /* a process, since the last tick */
 	char proc[BOX_PLACE_PATH];
 	uint64_t ticks; /* made, and left out */
+	uint64_t lease_ns, note_ns, lively_ns; /* when leases and notes are due, and until when an end keeps the pace up */
 };
 
 /* request->job must live as long. 0 or -errno; close in both cases. */
@@ -58,11 +64,13 @@ void watch_close(struct watch *watch);
 
 /* Once, before the first tick: the run so far, from the boxes that are there. */
 void watch_catch_up(struct watch *watch, uint64_t now_ns);
-/* Call every WATCH_TICK_MS, or after watch_next_ms(). Returns whether the boxes were read in this round: they are in every second one. */
+/* Call every WATCH_TICK_MS, or after watch_next_ms(), and when the request's wake() was called. Returns whether the boxes were read in this
+ * round: they are in every second one. */
 bool watch_tick(struct watch *watch, uint64_t now_ns);
-/* After a tick: in how many ms the next one is due. Leaves out the one between two looks at the boxes where nothing would be done in it:
- * the host is calm. */
-unsigned watch_next_ms(struct watch *watch);
+/* After a tick at now_ns: in how many ms the next one is due. Where the host is calm the tick between two readings of the boxes is left
+ * out, since nothing would be done in it: 100 ms. Where also no process can end without wake(), none has ended in the last seconds, and
+ * nobody follows the job live (`followed`), every second reading is left out as well: 200 ms. */
+unsigned watch_next_ms(struct watch *watch, bool followed, uint64_t now_ns);
 /* Reads the boxes out of turn. */
 void watch_poll_boxes(struct watch *watch, uint64_t now_ns);
 

@@ -71,8 +71,9 @@ static void on_change(uv_fs_event_t *watch, const char *name, int events, int st
 {
 	struct watched_directory *directory = watch->data;
 
-	(void)name, (void)events;
-	*directory->changed = true;
+	(void)name;
+	/* Not where something is written to a box, as we do ourselves: what becomes readable by that is found by the rescan. */
+	*directory->changed |= status < 0 || events & UV_RENAME;
 	if (status < 0) {
 		uv_fs_event_stop(watch);
 		directory->watched = false;

@@ -158,7 +158,7 @@ static void play_tick(struct play *play)
 	}
 	uv_run(&play->loop, UV_RUN_NOWAIT);
 	watch_tick(&play->watch, played->now_ns);
-	play->left_out = watch_next_ms(&play->watch) / WATCH_TICK_MS - 1;
+	play->left_out = watch_next_ms(&play->watch, false, played->now_ns) / WATCH_TICK_MS - 1;
 	played_probes_forget();
 }
 

@@ -8,74 +8,12 @@
 #include <unistd.h>
 
 #include "collector/host.h"
-#include "ebpf/probes.h"
+#include "fake_probes.h"
 
 enum { PROCESSES = 8 };
 
-struct probes {
-	int nothing;
-};
-
-static struct probes played;
-static int open_err, refusal, refused_count; /* the first so many are refused */
-static struct probes_loss lost;
 static bool unproven;
-static int records, suspected; /* that the next poll brings; ranks that others wait for */
-
-int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *record, void *argument, char *why)
-{
-	(void)threshold_ns, (void)record, (void)argument;
-	*probes = open_err ? NULL : &played;
-	if (open_err)
-		snprintf(why, 256, "no CAP_BPF and CAP_PERFMON; run the collector as root");
-	return open_err;
-}
-
-void probes_close(struct probes *probes)
-{
-	(void)probes;
-}
-
-int probes_watch(struct probes *probes, pid_t tgid)
-{
-	(void)probes, (void)tgid;
-	return refused_count > 0 && refused_count-- ? refusal : 0;
-}
-
-void probes_unwatch(struct probes *probes, pid_t tgid)
-{
-	(void)probes, (void)tgid;
-}
-
-int probes_poll(struct probes *probes)
-{
-	(void)probes;
-	return records;
-}
-
-int probes_look(struct probes *probes, pid_t tgid)
-{
-	(void)probes, (void)tgid;
-	return 0;
-}
-
-int probes_stack(struct probes *probes, int32_t stack_id, char (*frames)[40], int room)
-{
-	(void)probes, (void)stack_id, (void)frames, (void)room;
-	return 0;
-}
-
-void probes_loss(struct probes *probes, struct probes_loss *loss)
-{
-	(void)probes;
-	*loss = lost;
-}
-
-uint64_t probes_own_ns(struct probes *probes)
-{
-	(void)probes;
-	return 0;
-}
+static int suspected; /* ranks that others wait for */
 
 /* Nor is /proc asked whose they are. */
 int writer_process_check(const struct writer_process *process, char why[WRITER_PROCESS_WHY])
@@ -145,8 +83,8 @@ Test(host, the_level_is_what_was_watched_and_not_what_was_loaded)
 	enum rw_level below = geteuid() ? RW_LEVEL_PROC : RW_LEVEL_ROOT;
 
 	cr_expect_eq(sight_of(host).level, RW_LEVEL_EBPF, "to be expected");
-	refusal = -E2BIG;
-	refused_count = PROCESSES;
+	fake_probes.refusal = -E2BIG;
+	fake_probes.refused_count = PROCESSES;
 	watch_all(host);
 	cr_expect_eq(sight_of(host).level, below);
 	cr_expect_eq(sight_of(host).with_ebpf, 0);
@@ -159,8 +97,8 @@ Test(host, some_that_are_not_watched_are_told_and_tried_again)
 {
 	struct host *host = opened();
 
-	refusal = -ENOSPC;
-	refused_count = 1;
+	fake_probes.refusal = -ENOSPC;
+	fake_probes.refused_count = 1;
 	watch_all(host);
 	cr_expect_eq(sight_of(host).level, RW_LEVEL_EBPF);
 	cr_expect_eq(sight_of(host).with_ebpf, PROCESSES - 1);
@@ -173,7 +111,7 @@ Test(host, some_that_are_not_watched_are_told_and_tried_again)
 
 Test(host, without_the_programs_it_says_why)
 {
-	open_err = -EPERM;
+	fake_probes.open_err = -EPERM;
 	struct host *host = opened();
 
 	watch_all(host);
@@ -190,7 +128,7 @@ Test(host, what_was_lost_is_counted_by_where)
 	host_poll(host, 1);
 	host_loss(host, &loss);
 	cr_expect_eq(loss_total(&loss), 0);
-	lost = (struct probes_loss){ .ring = 5, .waits = 3, .missed = 2 };
+	fake_probes.lost = (struct probes_loss){ .ring = 5, .waits = 3, .missed = 2 };
 	host_poll(host, UINT64_C(3600000000000));
 	host_loss(host, &loss);
 	cr_expect_eq(loss.parts[LOSS_RING], 5);
@@ -205,8 +143,8 @@ Test(host, is_calm_while_the_kernel_sees_all_and_nobody_is_waited_for)
 	struct host *host = opened();
 
 	cr_expect(host_is_calm(host), "nothing is watched");
-	refusal = -ENOSPC;
-	refused_count = 1;
+	fake_probes.refusal = -ENOSPC;
+	fake_probes.refused_count = 1;
 	watch_all(host);
 	host_suspect_too(host, suspects_elsewhere, NULL);
 	cr_expect_not(host_is_calm(host), "one is seen through /proc alone");
@@ -215,10 +153,10 @@ Test(host, is_calm_while_the_kernel_sees_all_and_nobody_is_waited_for)
 	suspected = 1;
 	cr_expect_not(host_is_calm(host), "its threads are sampled");
 	suspected = 0;
-	records = 2000;
+	fake_probes.records = 2000;
 	host_poll(host, UINT64_C(3600100000000));
 	cr_expect_not(host_is_calm(host), "the kernel's buffer would fill");
-	records = 20;
+	fake_probes.records = 20;
 	host_poll(host, UINT64_C(3600200000000));
 	cr_expect(host_is_calm(host));
 	host_close(host);
@@ -228,7 +166,7 @@ Test(host, a_process_that_is_no_longer_the_boxs_owners_is_let_go)
 {
 	struct host *host = opened();
 
-	refused_count = 0;
+	fake_probes.refused_count = 0;
 	watch_all(host);
 	cr_expect_eq(sight_of(host).with_ebpf, PROCESSES);
 	unproven = true;
@@ -244,7 +182,7 @@ Test(host, a_process_that_turned_into_another_while_it_was_being_watched_is_not)
 {
 	struct host *host = opened();
 
-	refused_count = 0;
+	fake_probes.refused_count = 0;
 	unproven = true;
 	watch_all(host);
 	cr_expect_eq(sight_of(host).with_ebpf, 0);

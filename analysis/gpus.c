@@ -44,15 +44,27 @@ static bool is_known(const uint8_t uuid[16])
 	return memcmp(uuid, none, sizeof(none)) != 0;
 }
 
-static struct gpu *find(const struct gpus *gpus, const uint8_t uuid[16], int64_t pci)
+static struct gpu *find_by_uuid(const struct gpus *gpus, const uint8_t uuid[16])
 {
 	for (uint32_t i = 0; i < gpus->count && is_known(uuid); i++)
 		if (!memcmp(gpus->items[i]->uuid, uuid, 16))
 			return gpus->items[i];
+	return NULL;
+}
+
+static struct gpu *find_by_pci(const struct gpus *gpus, int64_t pci)
+{
 	for (uint32_t i = 0; i < gpus->count && pci >= 0; i++)
 		if (gpus->items[i]->pci == pci)
 			return gpus->items[i];
 	return NULL;
+}
+
+static struct gpu *find(const struct gpus *gpus, const uint8_t uuid[16], int64_t pci)
+{
+	struct gpu *gpu = find_by_uuid(gpus, uuid);
+
+	return gpu ? gpu : find_by_pci(gpus, pci);
 }
 
 static struct gpu *add(struct gpus *gpus, int64_t pci)
@@ -163,7 +175,10 @@ void gpus_free(struct gpus *gpus)
 
 const struct gpu *gpus_of_device(const struct gpus *gpus, const struct rw_device *device)
 {
-	return device->used ? find(gpus, device->uuid, parse_pci(device->pci)) : NULL;
+	const struct gpu *gpu = device->used ? find_by_uuid(gpus, device->uuid) : NULL;
+
+	/* In each tick, for each rank and GPU: the text is parsed only where it is needed. */
+	return gpu || !device->used ? gpu : find_by_pci(gpus, parse_pci(device->pci));
 }
 
 struct gpu *gpus_add_device(struct gpus *gpus, const struct rw_device *device)

@@ -24,9 +24,11 @@ enum {
 	SUSPECTS = 16,
 	SAMPLE_MS = 45, /* a little less than the 50 ms between two polls */
 	MEMORY_MS = 1000,
+	UNLIMITED_ROUNDS = 4,   /* of a second each, in which a process that has no memory limit is not asked again */
 	PROOF_MS = 5000,
-	EARLY_MS = 25,          /* while it is calm a poll that comes so much too early is in time: the next is 100 ms away */
+	EARLY_MS = 25,          /* while it is calm a poll that comes so much too early is in time: the next is 100 or 200 ms away */
 	LOSS_MS = 250,
+	CALM_LOSS_MS = 1000,
 	RETRY_MS = 5000,        /* what the kernel would not watch; each time in vain twice as long … */
 	RETRY_MOST_MS = 300000, /* … up to this */
 	MANY_RECORDS = 256,     /* in one poll: a twelfth of the kernel's buffer */
@@ -42,6 +44,7 @@ struct process {
 	struct awaited awaited;
 	bool by_kernel; /* the kernel source watches it too */
 	bool stopped;
+	unsigned unlimited; /* rounds that are left of UNLIMITED_ROUNDS */
 };
 
 struct host {
@@ -408,17 +411,29 @@ static void prove_all(struct host *host, uint64_t now_ns)
 }
 
 /* Its control group is no secret of a process, and who ends leaves its box within a moment: this needs no proof. */
+static void read_limit(struct host *host, struct process *process, uint64_t now_ns)
+{
+	struct analysis_memory_state state = { .process = process->id, .at_ns = now_ns };
+	int err;
+
+	if (process->unlimited) {
+		process->unlimited--;
+		return;
+	}
+	err = memory_limit_read(host->memory, host->root, process->writer->pid, &state);
+	if (!err)
+		analysis_add_memory_state(host->analysis, &state);
+	else if (err == -ENOENT)
+		process->unlimited = UNLIMITED_ROUNDS;
+}
+
 static void read_memory(struct host *host, uint64_t now_ns)
 {
 	if (now_ns + (host->calm ? EARLY_MS * UINT64_C(1000000) : 0) < host->next_memory_ns)
 		return;
 	memory_round_begin(host->memory);
-	for (size_t i = 0; i < host->count; i++) {
-		struct analysis_memory_state state = { .process = host->processes[i].id, .at_ns = now_ns };
-
-		if (!memory_limit_read(host->memory, host->root, host->processes[i].writer->pid, &state))
-			analysis_add_memory_state(host->analysis, &state);
-	}
+	for (size_t i = 0; i < host->count; i++)
+		read_limit(host, &host->processes[i], now_ns);
 	host->next_memory_ns = now_ns + MEMORY_MS * UINT64_C(1000000);
 }
 
@@ -434,12 +449,14 @@ static void read_losses(struct host *host, struct loss *loss)
 	loss->parts[LOSS_RECURSION] = kernel.missed;
 }
 
-/* What was lost since the last time lies between then and now. */
+/* What was lost since the last time lies between then and now. To ask for it costs a system call for each program: while it is calm, when
+ * hardly anything is lost, less often. */
 static void count_losses(struct host *host, uint64_t now_ns)
 {
+	uint64_t patience_ns = host->calm ? (CALM_LOSS_MS - LOSS_MS) * UINT64_C(1000000) : 0;
 	struct loss loss;
 
-	if (now_ns < host->next_loss_ns)
+	if (now_ns < host->next_loss_ns + patience_ns)
 		return;
 	read_losses(host, &loss);
 	analysis_add_loss(host->analysis, host->loss_ns ? host->loss_ns : now_ns, now_ns,

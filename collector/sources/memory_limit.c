@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_ROOM = 1024, GROUPS = 64 /* of one round; what is more is read each time */ };
+enum { PATH_ROOM = 1024, GROUPS = 64 /* of one round; what is more is read each time */, MOUNT_ROUNDS = 30 /* that it is kept */ };
 
 /* What the two versions call things. Held is the sum of what can only be swapped: no page cache. */
 struct version {
@@ -36,7 +36,7 @@ struct group {
 };
 
 struct memory_round {
-	bool mount_tried;
+	unsigned mount_rounds; /* that it is good for; 0: to be looked up */
 	int mount_err;
 	struct place place; /* without the path */
 	struct group groups[GROUPS];
@@ -57,7 +57,7 @@ void memory_round_begin(struct memory_round *round)
 {
 	if (!round)
 		return;
-	round->mount_tried = false;
+	round->mount_rounds -= round->mount_rounds > 0;
 	round->count = 0;
 }
 
@@ -210,11 +210,11 @@ static int find_mount_once(struct memory_round *round, const char *root, struct 
 	*place = (struct place){ 0 };
 	if (!round)
 		return find_mount(root, place);
-	if (!round->mount_tried) {
+	if (!round->mount_rounds) {
 		round->place = (struct place){ 0 };
 		round->mount_err = find_mount(root, &round->place);
+		round->mount_rounds = round->mount_err ? 1 : MOUNT_ROUNDS;
 	}
-	round->mount_tried = true;
 	*place = round->place;
 	return round->mount_err;
 }

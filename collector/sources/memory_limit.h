@@ -12,7 +12,8 @@ struct memory_round;
 
 struct memory_round *memory_round_new(void);	      /* NULL: no memory */
 void memory_round_free(struct memory_round *round);  /* accepts NULL */
-void memory_round_begin(struct memory_round *round); /* what was read is forgotten; accepts NULL */
+/* What was read is forgotten, but for where the groups are mounted, which is looked up every 30th round. Accepts NULL. */
+void memory_round_begin(struct memory_round *round);
 
 /*
  * Fills limit, held, hits, full and group of `state` with those of the group that limits `pid` most: its own or one above it,

@@ -17,8 +17,8 @@ enum {
 	GPUS = 64,
 	MESSAGES = 512,
 	WHY = 160,
-	WAIT_MS = 100,   /* one wait for events: the longest that closing waits for a healthy NVML */
-	WAITS = 5,       /* in a round */
+	WAIT_MS = 250,   /* one wait for events: the longest that closing waits for a healthy NVML */
+	WAITS = 2,       /* in a round */
 	SLOW_ROUNDS = 4, /* the error counters are read once in so many rounds */
 	CLOSE_WAIT_S = 1,
 };

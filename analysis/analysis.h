@@ -181,7 +181,7 @@ struct analysis_gpu_event {
 };
 
 /* Counters of a network port of this machine; none ever decreases. The values are in black boxes, so new ones are appended.
- * collector/sources/port_files.c has the files that they are read from; docs/host-evidence.md, "Network ports", says what
+ * collector/sources/port_files.c and pause_counters.c have the files and names that they are read from; docs/host-evidence.md, "Network ports", says what
  * they mean. */
 enum analysis_port_counter {
 	ANALYSIS_PORT_DOWNED, /* the link went down */
@@ -206,6 +206,9 @@ enum analysis_port_counter {
 	ANALYSIS_PORT_ADAPTIVE_TIMEOUTS,
 	ANALYSIS_PORT_RECEIVER_NOT_READY,
 	ANALYSIS_PORT_TCP_RESENT, /* segments retransmitted by all connections of the host */
+	ANALYSIS_PORT_PAUSES_RECEIVED, /* pause frames, of the link and of priorities (PFC): the network asks this host to wait … */
+	ANALYSIS_PORT_PAUSES_SENT,     /* … and this host the network */
+	ANALYSIS_PORT_PAUSED_US,       /* how long the port was told to pause, summed over priorities */
 	ANALYSIS_PORT_COUNTERS,
 };
 

@@ -47,6 +47,9 @@ static const struct {
 	[ANALYSIS_PORT_ADAPTIVE_TIMEOUTS] = { "adaptive retransmissions timed out", WEIGHT_LOAD, 10 },
 	[ANALYSIS_PORT_RECEIVER_NOT_READY] = { "retries given up as the receiver was not ready", WEIGHT_LOAD, 10 },
 	[ANALYSIS_PORT_TCP_RESENT] = { "segments sent again", WEIGHT_LOAD, 100 },
+	[ANALYSIS_PORT_PAUSES_RECEIVED] = { "pause frames received", WEIGHT_LOAD, 1000 },
+	[ANALYSIS_PORT_PAUSES_SENT] = { "pause frames sent", WEIGHT_LOAD, 1000 },
+	[ANALYSIS_PORT_PAUSED_US] = { "microseconds told to pause", WEIGHT_LOAD, 100000 },
 };
 
 /* What one port showed around the beginning. */

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/sources/pause_counters.h"
+
 enum { PATH_ROOM = 512, TEXT_ROOM = 128, SNMP_LINE = 1024, ETHERNET = 1 /* ARPHRD_ETHER */ };
 
 struct file {
@@ -49,6 +51,7 @@ static const struct file interface_files[] = {
 struct listing {
 	struct analysis_port_state *states;
 	size_t count, room;
+	struct pause_counters *pauses; /* NULL: they are not read */
 };
 
 /* Its first line, "" when it cannot be read. */
@@ -172,6 +175,8 @@ static void add_interface(struct listing *listing, const char *interface, const 
 	state->active = !strcmp(text, "up");
 	state->mbit_s = read_number(interface, "speed");
 	read_counts(interface, interface_files, sizeof(interface_files) / sizeof(*interface_files), state->counts);
+	if (listing->pauses)
+		pause_counters_read(listing->pauses, name, state->counts);
 	listing->count++;
 }
 
@@ -237,9 +242,9 @@ static void add_tcp(struct listing *listing, const char *root)
 	listing->count++;
 }
 
-size_t port_files_read(const char *root, struct analysis_port_state *states, size_t room)
+size_t port_files_read(const char *root, struct pause_counters *pauses, struct analysis_port_state *states, size_t room)
 {
-	struct listing listing = { .states = states, .room = room };
+	struct listing listing = { .states = states, .room = room, .pauses = pauses };
 
 	list(&listing, root, "infiniband", add_rdma_device);
 	list(&listing, root, "net", add_interface);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "collector/sources/pause_counters.h"
 #include "collector/sources/port_files.h"
 #include "collector/sources/source_thread.h"
 
@@ -32,7 +33,8 @@ struct port_source {
 	bool stop, ended, fresh;
 	struct round latest; /* while fresh: not taken yet */
 
-	struct round reading; /* of the thread, or without one the owner's */
+	struct round reading; /* of the thread, or without one the owner's; likewise: */
+	struct pause_counters *pauses;
 	uint64_t next_ns;
 };
 
@@ -41,7 +43,7 @@ static void read_round(struct port_source *source, uint64_t now_ns)
 {
 	struct round *round = &source->reading;
 
-	round->count = port_files_read(source->root, round->states, PORTS);
+	round->count = port_files_read(source->root, source->pauses, round->states, PORTS);
 	for (size_t i = 0; i < round->count; i++)
 		round->states[i].at_ns = now_ns;
 }
@@ -99,12 +101,16 @@ int port_source_open(struct port_source **source, const char *root)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&made->changed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
+	made->pauses = pause_counters_open(root);
+
 	int err = made->threaded ? source_thread_start(&made->thread, "rankwatch-ports", work, made) : 0;
 
-	if (err)
+	if (err) {
+		pause_counters_close(made->pauses);
 		free(made);
-	else
+	} else {
 		*source = made;
+	}
 	return err;
 }
 
@@ -137,6 +143,7 @@ void port_source_close(struct port_source *source)
 		pthread_join(source->thread, NULL);
 	pthread_cond_destroy(&source->changed);
 	pthread_mutex_destroy(&source->mutex);
+	pause_counters_close(source->pauses);
 	free(source);
 }
 

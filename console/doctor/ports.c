@@ -44,7 +44,7 @@ static void read_ports(const void *argument, void *result, size_t size)
 	struct ports *ports = result;
 
 	(void)size;
-	ports->count = port_files_read(argument, ports->states, PORTS);
+	ports->count = port_files_read(argument, NULL, ports->states, PORTS);
 	take_tcp_out(ports);
 	qsort(ports->states, ports->count, sizeof(*ports->states), by_name);
 }

@@ -15,6 +15,7 @@
 
 #include "collector/absentees.h"
 #include "collector/sources/memory_limit.h"
+#include "collector/sources/pause_counters.h"
 #include "collector/sources/port_files.h"
 #include "collector/sources/proc_source.h"
 #include "ebpf/kernel_symbols.h"
@@ -27,7 +28,7 @@ static const char *const directories[] = {
 	"proc", "proc/self", "proc/7", "proc/7/fd", "proc/7/fdinfo", "proc/7/task", "proc/7/task/7", "group", "group/a",
 	"sys", "sys/class", "sys/class/infiniband", "sys/class/infiniband/m", "sys/class/infiniband/m/ports",
 	"sys/class/infiniband/m/ports/1", "sys/class/infiniband/m/ports/1/counters", "sys/class/net", "sys/class/net/e",
-	"sys/class/net/e/device", "sys/class/net/e/statistics",
+	"sys/class/net/e/device", "sys/class/net/e/statistics", "ethtool",
 };
 
 static const char *const files[] = {
@@ -38,7 +39,7 @@ static const char *const files[] = {
 	"group/a/memory.max", "group/a/memory.stat", "group/a/memory.limit_in_bytes",
 	"sys/class/infiniband/m/board_id", "sys/class/infiniband/m/ports/1/state", "sys/class/infiniband/m/ports/1/rate",
 	"sys/class/infiniband/m/ports/1/counters/symbol_error", "sys/class/net/e/type", "sys/class/net/e/operstate",
-	"sys/class/net/e/speed", "sys/class/net/e/statistics/rx_errors",
+	"sys/class/net/e/speed", "sys/class/net/e/statistics/rx_errors", "ethtool/e",
 };
 
 static const char link_name[] = "proc/7/fd/3";
@@ -171,9 +172,11 @@ static void look_at_threads(void)
 
 static void look_at_ports(void)
 {
+	struct pause_counters *pauses = pause_counters_open(root);
 	struct analysis_port_state states[2];
-	size_t count = port_files_read(root, states, 2);
+	size_t count = port_files_read(root, pauses, states, 2);
 
+	pause_counters_close(pauses);
 	if (!count || count > 2)
 		abort();
 	for (size_t i = 0; i < count; i++) {

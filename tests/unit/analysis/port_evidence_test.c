@@ -188,6 +188,34 @@ Test(port_evidence, segments_that_tcp_sends_again_are_told_beyond_its_own_pace)
 	end(run);
 }
 
+/* PFC of a healthy network pauses now and then. */
+static void show_pauses(struct analysis_port_state *states, double ms)
+{
+	struct analysis_port_state *interface = &states[1];
+
+	strcpy(interface->name, "ens1f0np0");
+	interface->number = 0;
+	interface->counts[ANALYSIS_PORT_PAUSES_RECEIVED] = 40000 + (int64_t)((ms + 100000) / 100);
+	interface->counts[ANALYSIS_PORT_PAUSES_SENT] = 40000 + (int64_t)((ms + 100000) / 100);
+	interface->counts[ANALYSIS_PORT_PAUSED_US] = 0;
+	if (ms > 0) {
+		interface->counts[ANALYSIS_PORT_PAUSES_RECEIVED] += (int64_t)ms;
+		interface->counts[ANALYSIS_PORT_PAUSED_US] += (int64_t)(ms * 500);
+	}
+}
+
+Test(port_evidence, pause_frames_are_told_beyond_the_ports_own_pace)
+{
+	struct run *run = begin(2, 30);
+
+	play(run, show_pauses);
+	cr_assert_eq(run->count, 1);
+	cr_expect(strstr(run->said[0], "ens1f0np0: pause frames received +") == run->said[0], "%s", run->said[0]);
+	cr_expect(strstr(run->said[0], ", microseconds told to pause +"), "%s", run->said[0]);
+	cr_expect_not(strstr(run->said[0], "sent"), "as many as ever: %s", run->said[0]);
+	end(run);
+}
+
 static void show_down(struct analysis_port_state *states, double ms)
 {
 	states[0].active = states[3].active = ms < -5000;

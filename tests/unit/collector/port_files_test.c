@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "collector/sources/pause_counters.h"
 #include "collector/sources/port_files.h"
 #include "port_tree.h"
 
@@ -10,7 +11,22 @@ enum { ROOM = 16 };
 static struct analysis_port_state states[ROOM];
 static size_t count;
 
-TestSuite(port_files, .init = port_tree_make, .fini = port_tree_remove);
+static struct pause_counters *pauses;
+
+static void set_up(void)
+{
+	port_tree_make();
+	pauses = pause_counters_open(port_tree_root);
+	cr_assert(pauses);
+}
+
+static void tear_down(void)
+{
+	pause_counters_close(pauses);
+	port_tree_remove();
+}
+
+TestSuite(port_files, .init = set_up, .fini = tear_down);
 
 static const struct analysis_port_state *find(const char *name)
 {
@@ -22,7 +38,7 @@ static const struct analysis_port_state *find(const char *name)
 
 static const struct analysis_port_state *read_and_find(const char *name)
 {
-	count = port_files_read(port_tree_root, states, ROOM);
+	count = port_files_read(port_tree_root, pauses, states, ROOM);
 	return find(name);
 }
 
@@ -56,7 +72,7 @@ Test(port_files, all_ports_of_a_device_and_no_other_directory)
 	port_tree_write("/sys/class/infiniband/mlx4_0/ports/2/rate", "2.5 Gb/sec (1X SDR)\n");
 	port_tree_write("/sys/class/infiniband/mlx4_0/ports/power/control", "auto\n");
 	port_tree_write("/sys/class/infiniband/mlx4_0/ports/0/state", "4: ACTIVE\n");
-	count = port_files_read(port_tree_root, states, ROOM);
+	count = port_files_read(port_tree_root, pauses, states, ROOM);
 	cr_assert_eq(count, 2);
 	const struct analysis_port_state *second = states[0].number == 2 ? &states[0] : &states[1];
 
@@ -87,6 +103,23 @@ Test(port_files, an_interface_of_a_device_counts_and_virtual_ones_do_not)
 	cr_expect_eq(port->counts[ANALYSIS_PORT_CHECKSUM_ERRORS], 31);
 	cr_expect_eq(port->counts[ANALYSIS_PORT_DOWNED], 4);
 	cr_expect_eq(port->counts[ANALYSIS_PORT_SYMBOL_ERRORS], -1);
+}
+
+Test(port_files, pause_frames_stand_beside_the_counters_of_an_interface)
+{
+	port_tree_add_interface("eth0");
+	port_tree_add_interface("eth1");
+	port_tree_write("/ethtool/eth0", "NIC statistics:\n     rx_prio3_pause: 1214\n     tx_prio3_pause: 0\n");
+	const struct analysis_port_state *port = read_and_find("eth0");
+
+	cr_assert(port);
+	cr_expect_eq(port->counts[ANALYSIS_PORT_PAUSES_RECEIVED], 1214);
+	cr_expect_eq(port->counts[ANALYSIS_PORT_PAUSES_SENT], 0);
+	cr_expect_eq(port->counts[ANALYSIS_PORT_PAUSED_US], -1);
+	cr_expect_eq(port->counts[ANALYSIS_PORT_RECEIVE_ERRORS], 0);
+	cr_expect_eq(find("eth1")->counts[ANALYSIS_PORT_PAUSES_RECEIVED], -1);
+	count = port_files_read(port_tree_root, NULL, states, ROOM);
+	cr_expect_eq(find("eth0")->counts[ANALYSIS_PORT_PAUSES_RECEIVED], -1, "they were not asked for");
 }
 
 Test(port_files, one_that_is_down_tells_no_speed)
@@ -146,10 +179,10 @@ Test(port_files, a_table_of_protocols_that_makes_no_sense_tells_nothing)
 
 Test(port_files, a_machine_without_any_has_none_and_no_more_are_told_than_there_is_room_for)
 {
-	cr_expect_eq(port_files_read(port_tree_root, states, ROOM), 0);
+	cr_expect_eq(port_files_read(port_tree_root, pauses, states, ROOM), 0);
 	port_tree_add_rdma("mlx5_0");
 	port_tree_add_rdma("mlx5_1");
 	port_tree_add_interface("eth0");
-	cr_expect_eq(port_files_read(port_tree_root, states, 2), 2);
-	cr_expect_eq(port_files_read(port_tree_root, states, ROOM), 3);
+	cr_expect_eq(port_files_read(port_tree_root, pauses, states, 2), 2);
+	cr_expect_eq(port_files_read(port_tree_root, pauses, states, ROOM), 3);
 }

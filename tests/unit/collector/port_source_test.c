@@ -41,7 +41,7 @@ Test(port_source, a_recorded_machine_is_read_every_two_seconds_of_the_time_that_
 Test(port_source, this_machine_is_read_on_a_thread_and_each_round_is_told_once)
 {
 	struct analysis_port_state states[64];
-	size_t expected = port_files_read("", states, 64);
+	size_t expected = port_files_read("", NULL, states, 64);
 	uint64_t begin_ns = clock_monotonic_ns();
 	struct port_source *source;
 	struct seen seen = { 0 };

@@ -37,6 +37,7 @@ struct live_boxes {
 	struct live_world world;
 	uint64_t opened_ns, scanned_ns;
 	unsigned given_up;
+	uint64_t passed;
 	bool changed, short_of_something, shortage_said;
 	const char *directory;
 	analysis_process_id next_id;
@@ -283,6 +284,7 @@ static void poll_box(struct live_boxes *boxes, struct live_box *box, uint64_t no
 		end(boxes, box);
 		return;
 	}
+	boxes->passed += (unsigned)passed;
 	if (alive)
 		return;
 	if (!box->orphan_ns)
@@ -315,6 +317,11 @@ void live_boxes_poll(struct live_boxes *boxes, uint64_t now_ns)
 	for (size_t i = 0; i < boxes->files.count; i++)
 		if (boxes->files.box[i]->state == BOX_LIVE)
 			poll_box(boxes, boxes->files.box[i], now_ns);
+}
+
+uint64_t live_boxes_passed(const struct live_boxes *boxes)
+{
+	return boxes->passed;
 }
 
 bool live_boxes_report_ends(const struct live_boxes *boxes)

@@ -54,6 +54,8 @@ void live_boxes_catch_up(struct live_boxes *boxes, uint64_t now_ns);
 /* Looks for new files when a directory changed or a second has passed, passes on what is new in each box, concludes
  * boxes whose process ended. Call about ten times a second, or where live_boxes_report_ends() five times. */
 void live_boxes_poll(struct live_boxes *boxes, uint64_t now_ns);
+/* How many operations have been passed on so far: while the job goes on they become more. */
+uint64_t live_boxes_passed(const struct live_boxes *boxes);
 /* Is request.left called for each process that is watched, so that none has to be asked whether it has ended? */
 bool live_boxes_report_ends(const struct live_boxes *boxes);
 /* How the process ended, as wait(2), and when, from a source that saw it; live_boxes_poll() then need not wait for it. */

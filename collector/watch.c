@@ -5,7 +5,7 @@
 
 #include "collector/lease.h"
 
-enum { BOXES_EVERY = 2 /* ticks */, CALM_EVERY = 4, LEASES_MS = 500, NOTES_MS = 2000, LIVELY_MS = 2000 };
+enum { BOXES_EVERY = 2 /* ticks */, CALM_EVERY = 4, LEASES_MS = 500, NOTES_MS = 2000, LIVELY_MS = 2000, STILL_MS = 1000 };
 
 static void on_appeared(void *argument, analysis_process_id process, const struct writer_process *writer)
 {
@@ -146,6 +146,22 @@ void watch_catch_up(struct watch *watch, uint64_t now_ns)
 	watch_poll_boxes(watch, now_ns);
 }
 
+static void stay_lively(struct watch *watch, uint64_t now_ns)
+{
+	watch->lively_ns = now_ns + LIVELY_MS * UINT64_C(1000000);
+}
+
+/* Has any rank made a call in the last second? A job that stands still may be one that hangs. */
+static bool is_moving(struct watch *watch, uint64_t now_ns)
+{
+	uint64_t passed = live_boxes_passed(watch->boxes);
+
+	if (passed != watch->passed)
+		watch->moved_ns = now_ns;
+	watch->passed = passed;
+	return watch->moved_ns && now_ns < watch->moved_ns + STILL_MS * UINT64_C(1000000);
+}
+
 static bool is_due(uint64_t *due_ns, uint64_t now_ns, uint64_t period_ms)
 {
 	if (now_ns < *due_ns)
@@ -160,7 +176,7 @@ bool watch_tick(struct watch *watch, uint64_t now_ns)
 	bool boxes = tick % BOXES_EVERY == 0 || watch->left;
 
 	if (watch->left)
-		watch->lively_ns = now_ns + LIVELY_MS * UINT64_C(1000000);
+		stay_lively(watch, now_ns);
 	watch->left = false;
 	host_poll(watch->host, now_ns);
 	gpu_health_poll(watch->gpu_health, now_ns);
@@ -180,10 +196,14 @@ bool watch_tick(struct watch *watch, uint64_t now_ns)
 
 unsigned watch_next_ms(struct watch *watch, bool followed, uint64_t now_ns)
 {
-	if (watch->ticks % BOXES_EVERY == 0 || !host_is_calm(watch->host))
+	bool calm = host_is_calm(watch->host), moving = is_moving(watch, now_ns);
+
+	if (!calm)
+		stay_lively(watch, now_ns);
+	if (watch->ticks % BOXES_EVERY == 0 || !calm)
 		return WATCH_TICK_MS;
 
-	bool patient = !followed && now_ns >= watch->lively_ns && live_boxes_report_ends(watch->boxes);
+	bool patient = moving && !followed && now_ns >= watch->lively_ns && live_boxes_report_ends(watch->boxes);
 	unsigned pause = patient ? CALM_EVERY : BOXES_EVERY;
 
 	watch->ticks += pause - 1;

@@ -54,7 +54,8 @@ struct watch {
 	bool left; /* a process, since the last tick */
 	char proc[BOX_PLACE_PATH];
 	uint64_t ticks; /* made, and left out */
-	uint64_t lease_ns, note_ns, lively_ns; /* when leases and notes are due, and until when an end keeps the pace up */
+	uint64_t passed, moved_ns; /* of live_boxes_passed(), and when it last changed */
+	uint64_t lease_ns, note_ns, lively_ns; /* when leases and notes are due, and until when the pace stays up: two seconds from an end, or from what is not calm */
 };
 
 /* request->job must live as long. 0 or -errno; close in both cases. */
@@ -68,8 +69,8 @@ void watch_catch_up(struct watch *watch, uint64_t now_ns);
  * round: they are in every second one. */
 bool watch_tick(struct watch *watch, uint64_t now_ns);
 /* After a tick at now_ns: in how many ms the next one is due. Where the host is calm the tick between two readings of the boxes is left
- * out, since nothing would be done in it: 100 ms. Where also no process can end without wake(), none has ended in the last seconds, and
- * nobody follows the job live (`followed`), every second reading is left out as well: 200 ms. */
+ * out, since nothing would be done in it: 100 ms. Where it has been calm for two seconds, ranks make calls, no process has ended in that time and none can end
+ * without wake(), and nobody follows the job live (`followed`), every second reading is left out as well: 200 ms. */
 unsigned watch_next_ms(struct watch *watch, bool followed, uint64_t now_ns);
 /* Reads the boxes out of turn. */
 void watch_poll_boxes(struct watch *watch, uint64_t now_ns);

@@ -152,7 +152,7 @@ static void play_tick(struct play *play)
 	played_ports_write(played->tree.root, (double)(played->now_ns - play->first_ns) / 1e6);
 	if (!play->watching)
 		open_watch(play);
-	if (play->left_out) {
+	if (!played_life_report_ends() && play->left_out) {
 		play->left_out--;
 		return;
 	}

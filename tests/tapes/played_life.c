@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of blackbox/life.c, collector/live_box.c and writer_process.c: what the kernel said of locks, of whose
+/* In place of blackbox/life.c, collector/live_box.c, process_end.c and writer_process.c: what the kernel said of locks, of whose
  * processes they are (a job that is played is one user's), and of exit statuses. */
 #include "played_life.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "collector/live_box.h"
+#include "collector/process_end.h"
+
+enum { HELD = 4096, FIRST_PIDFD = 1 << 20 /* no descriptor of this program has such a number */ };
+
+static uint64_t held[HELD]; /* inodes of boxes, by the pidfds of their processes */
+static int held_count;
+
+struct process_end {
+	uint64_t inode;
+	process_end_ended *ended; /* NULL: reported */
+	void *argument;
+	struct process_end *next;
+};
+
+static struct process_end *ends;
 
 enum box_life box_reader_life(const struct box_reader *reader, pid_t *writer_in_our_namespace)
 {
@@ -20,9 +36,50 @@ enum box_life box_reader_life(const struct box_reader *reader, pid_t *writer_in_
 int live_box_hold_process(struct live_box *box, const struct box_reader *reader, pid_t pid,
 			  char why[WRITER_PROCESS_WHY])
 {
-	(void)reader, (void)why;
+	(void)why;
 	box->writer.pid = pid;
+	if (held_count < HELD) {
+		box->writer.pidfd = FIRST_PIDFD + held_count;
+		held[held_count++] = reader->inode;
+	}
 	return 0;
+}
+
+struct process_end *process_end_open(uv_loop_t *loop, int pidfd, process_end_ended *ended, void *argument)
+{
+	struct process_end *end = pidfd >= FIRST_PIDFD ? calloc(1, sizeof(*end)) : NULL;
+
+	(void)loop;
+	if (!end)
+		return NULL;
+	*end = (struct process_end){ held[pidfd - FIRST_PIDFD], ended, argument, ends };
+	ends = end;
+	return end;
+}
+
+void process_end_close(struct process_end *end)
+{
+	struct process_end **at = &ends;
+
+	while (*at && *at != end)
+		at = &(*at)->next;
+	if (*at)
+		*at = end->next;
+	free(end);
+}
+
+bool played_life_report_ends(void)
+{
+	bool any = false;
+
+	for (struct process_end *end = ends; end; end = end->next) {
+		if (!end->ended || played_writer(end->inode) > 0)
+			continue;
+		end->ended(end->argument);
+		end->ended = NULL;
+		any = true;
+	}
+	return any;
 }
 
 int writer_process_open(struct writer_process *process, pid_t pid, uid_t owner, uint64_t start_ticks,

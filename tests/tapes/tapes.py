@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """tapes.py check NAME          plays a tape at every level and compares what is found with NAME.json, and with what was injected
 tapes.py record NAME…       records the scenarios anew, shows what is found otherwise, and replaces tapes and expectations
+tapes.py answers NAME…      plays the tapes again and replaces their expectations: after a change that is meant; read the diff
 tapes.py again [NAME…]      records them anew and compares, without replacing anything
 tapes.py same NAME          records a scenario and compares what its live run and its tape say
 
@@ -251,6 +252,15 @@ def make(name, directory):
     return expectation, live
 
 
+def answers(names):
+    for name in names:
+        tape, expected = paths(name)
+        expectation = json.loads(expected.read_text())
+        expectation["levels"] = {level: play(tape, level) for level in LEVELS}
+        expected.write_text(json.dumps(expectation, indent=1, ensure_ascii=False) + "\n")
+    return 0
+
+
 def compare_outlines(failures, name, what, first, second):
     one, other = verdict.outline(first), verdict.outline(second)
     failures.check(one == other, f"{name}: {what} say the same" + ("" if one == other else f": {one} and {other}"))
@@ -322,6 +332,8 @@ def same(name):
 def main(command, *names):
     if command == "check":
         sys.exit(min(check(*names), 1))
+    if command == "answers":
+        sys.exit(answers(names))
     if os.geteuid() or not RECORDER:
         print("skipped: recording needs root, and a build with eBPF")
         sys.exit(77)

@@ -19,6 +19,7 @@ static struct watch watch;
 static char places[1][BOX_PLACE_PATH];
 static uint64_t now_ns;
 static unsigned woken;
+static pid_t moving; /* makes a call before each reading; 0: nobody */
 
 static void on_wake(void *argument)
 {
@@ -64,6 +65,8 @@ static unsigned pause_after_reading(bool followed)
 	unsigned pause_ms = 0;
 	bool read = false;
 
+	if (moving)
+		box_process_call(moving);
 	for (int i = 0; i < 4 && !read; i++) {
 		read = watch_tick(&watch, now_ns);
 		pause_ms = watch_next_ms(&watch, followed, now_ns);
@@ -82,7 +85,7 @@ static void run_until_woken(unsigned times)
 
 Test(watch, a_calm_job_is_read_five_times_a_second)
 {
-	pid_t pid = box_process_start(places[0], "j", 7);
+	pid_t pid = moving = box_process_start(places[0], "j", 7);
 
 	begin(true);
 	for (int i = 0; i < 10; i++)
@@ -92,7 +95,7 @@ Test(watch, a_calm_job_is_read_five_times_a_second)
 
 Test(watch, a_job_that_somebody_follows_is_read_ten_times_a_second)
 {
-	pid_t pid = box_process_start(places[0], "j", 7);
+	pid_t pid = moving = box_process_start(places[0], "j", 7);
 
 	begin(true);
 	cr_expect_eq(pause_after_reading(true), 100);
@@ -101,9 +104,25 @@ Test(watch, a_job_that_somebody_follows_is_read_ten_times_a_second)
 	box_process_kill(pid);
 }
 
+Test(watch, a_job_that_stands_still_is_read_ten_times_a_second)
+{
+	pid_t pid = moving = box_process_start(places[0], "j", 7);
+	unsigned pause_ms = 0;
+
+	begin(true);
+	cr_expect_eq(pause_after_reading(false), 200);
+	moving = 0;
+	for (uint64_t until_ns = now_ns + 1500 * millisecond; now_ns < until_ns;)
+		pause_ms = pause_after_reading(false);
+	cr_expect_eq(pause_ms, 100);
+	moving = pid;
+	cr_expect_eq(pause_after_reading(false), 200);
+	box_process_kill(pid);
+}
+
 Test(watch, without_the_kernels_programs_each_tick_is_made)
 {
-	pid_t pid = box_process_start(places[0], "j", 7);
+	pid_t pid = moving = box_process_start(places[0], "j", 7);
 
 	begin(false);
 	cr_expect_eq(pause_after_reading(false), 50);
@@ -113,18 +132,22 @@ Test(watch, without_the_kernels_programs_each_tick_is_made)
 
 Test(watch, who_is_waited_for_is_sampled_at_each_tick)
 {
-	pid_t pid = box_process_start(places[0], "j", 7);
+	pid_t pid = moving = box_process_start(places[0], "j", 7);
 
 	begin(true);
 	cr_expect_eq(pause_after_reading(false), 200);
 	analysis->suspect = 1;
 	cr_expect_eq(pause_after_reading(false), 50);
+	analysis->suspect = 0;
+	cr_expect_eq(pause_after_reading(false), 100, "another may follow");
+	now_ns += 3000 * millisecond;
+	cr_expect_eq(pause_after_reading(false), 200);
 	box_process_kill(pid);
 }
 
 Test(watch, the_end_of_a_process_is_reported_at_once_and_read_in_the_next_tick)
 {
-	pid_t staying = box_process_start(places[0], "j", 7), leaving = box_process_start(places[0], "j", 7);
+	pid_t leaving = box_process_start(places[0], "j", 7), staying = moving = box_process_start(places[0], "j", 7);
 
 	begin(true);
 	cr_expect_eq(pause_after_reading(false), 200);

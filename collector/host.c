@@ -31,7 +31,7 @@ enum {
 	CALM_LOSS_MS = 1000,
 	RETRY_MS = 5000,        /* what the kernel would not watch; each time in vain twice as long … */
 	RETRY_MOST_MS = 300000, /* … up to this */
-	MANY_RECORDS = 256,     /* in one poll: a twelfth of the kernel's buffer */
+	MANY_RECORDS = 256,     /* in 100 ms: a twelfth of the kernel's buffer, of which polls that are 200 ms apart find a sixth */
 	COST_SHARE = 20,        /* a round of samples may take one part in so many of a CPU */
 	WHY = 256,
 	ROOT = 96,
@@ -52,6 +52,8 @@ struct host {
 	char root[ROOT], proc_root[ROOT + 8];
 	struct mounts *mounts;
 	int records; /* of the kernel's, in the last poll, or -errno */
+	bool many;   /* of them, for the time in which they came */
+	uint64_t polled_ns;
 	bool calm;   /* when that was last asked */
 	bool helper_gone;
 	bool foreign_proc; /* /proc numbers the processes of another pid namespace */
@@ -482,7 +484,11 @@ static void miss_helper(struct host *host, uint64_t now_ns)
 
 static void poll_kernel(struct host *host, uint64_t now_ns)
 {
+	uint64_t passed_ns = now_ns - host->polled_ns;
+
 	host->records = host->kernel ? kernel_source_poll(host->kernel) : 0;
+	host->many = host->records > (passed_ns < UINT64_C(150000000) ? MANY_RECORDS : 2 * MANY_RECORDS);
+	host->polled_ns = now_ns;
 	if (host->records == -ENOTCONN)
 		miss_helper(host, now_ns);
 	else
@@ -515,7 +521,7 @@ bool host_is_calm(struct host *host)
 {
 	struct analysis_suspect suspects[SUSPECTS];
 
-	host->calm = host->records >= 0 && host->records <= MANY_RECORDS;
+	host->calm = host->records >= 0 && !host->many;
 	for (size_t i = 0; i < host->count && host->calm; i++)
 		host->calm = host->processes[i].by_kernel && !host->processes[i].stopped;
 	host->calm = host->calm && !find_suspects(host, suspects);

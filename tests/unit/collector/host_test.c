@@ -156,8 +156,13 @@ Test(host, is_calm_while_the_kernel_sees_all_and_nobody_is_waited_for)
 	fake_probes.records = 2000;
 	host_poll(host, UINT64_C(3600100000000));
 	cr_expect_not(host_is_calm(host), "the kernel's buffer would fill");
-	fake_probes.records = 20;
+	fake_probes.records = 400;
 	host_poll(host, UINT64_C(3600200000000));
+	cr_expect_not(host_is_calm(host), "in 100 ms");
+	host_poll(host, UINT64_C(3600400000000));
+	cr_expect(host_is_calm(host), "in 200 ms");
+	fake_probes.records = 20;
+	host_poll(host, UINT64_C(3600500000000));
 	cr_expect(host_is_calm(host));
 	host_close(host);
 }

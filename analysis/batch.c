@@ -62,7 +62,7 @@ bool batch_message(const void *bytes, uint32_t i, struct rw_message *message)
 		return !message->function || is_function(message->function);
 	case RW_MESSAGE_FLIGHT:
 		return is_function(message->function) && message->flight.phase <= RW_PHASE_RUNNING &&
-		       message->flight.dtype < RW_DTYPE_COUNT;
+		       message->flight.dtype < RW_DTYPE_COUNT && message->flight.awaits >= 0;
 	case RW_MESSAGE_WHY:
 		return message->why.progress <= RW_MESSAGE_STANDS && message->why.level <= RW_LEVEL_EBPF &&
 		       message->why.class_ < RW_CAUSE_COUNT && ends(message->why.text, sizeof(message->why.text));

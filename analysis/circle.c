@@ -6,6 +6,7 @@
 
 #include "analysis/hang_verdict.h"
 #include "analysis/model.h"
+#include "analysis/naming.h"
 #include "analysis/text.h"
 
 /* Nobody's rank: the finding names none. */
@@ -121,6 +122,23 @@ static bool is_still(const struct job *job, const struct circle *circle, uint64_
 	return true;
 }
 
+static void write_text(struct record *record, const struct job *job, const struct circle *circle)
+{
+	struct text_circle_link links[TEXT_CIRCLE_LINKS];
+
+	for (uint32_t i = 0; i < circle->count && i < TEXT_CIRCLE_LINKS; i++) {
+		const struct instance *instance = circle->links[i].standing->instance;
+		links[i] = (struct text_circle_link){
+			.rank = job->ranks[circle->links[i].rank].world,
+			.awaited = job->ranks[circle->links[(i + 1) % circle->count].rank].world,
+			.function = instance->function,
+			.sequence = instance->sequence,
+		};
+		naming_communicator(links[i].comm_name, sizeof(links[i].comm_name), job, instance->communicator);
+	}
+	text_circle(record, links, circle->count);
+}
+
 static struct record *make_record(const struct analysis *analysis, const struct circle *circle, enum rw_severity severity,
 				  uint64_t now_ns)
 {
@@ -146,12 +164,9 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	finding->late.present = true;
 	finding->late.by_ms = finding->detect_ms;
 	record_set_operation(record, &analysis->job, first, RW_PHASE_RUNNING);
-	record_set_words(record, RW_CAUSE_UNKNOWN, "each waits in another operation, in which the next one of them is missing",
-			 "all ranks must make the calls that they share in one order, over all communicators: find where the order of these calls differs");
-	record_add_missing(record, "which of them left the order: each of them waits for another one");
 	record_set_watchdog(record, analysis->job.ranks[ranks[0]].process, analysis->stragglers.first_step != 0,
 			    now_ns - circle->since_ns);
-	text_circle(record, &analysis->job, circle);
+	write_text(record, &analysis->job, circle);
 	return record;
 }
 

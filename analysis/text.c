@@ -253,24 +253,24 @@ static void add_text(struct record *record, const char *text)
 	snprintf(record->text + used, sizeof(record->text) - used, "%s", text);
 }
 
-void text_circle(struct record *record, const struct job *job, const struct circle *circle)
+void text_circle(struct record *record, const struct text_circle_link *links, uint32_t count)
 {
-	enum { TOLD = 3 };
 	const struct rw_finding *finding = &record->finding;
-	char waiting[128], waited[32], name[96], link[256];
+	char waiting[128], waited[32], text[256];
 
 	snprintf(record->text, sizeof(record->text), "%s wait for each other", waiting_name(waiting, sizeof(waiting), finding));
-	for (uint32_t i = 0; i < circle->count && i < TOLD; i++) {
-		const struct instance *instance = circle->links[i].standing->instance;
-		uint32_t next = circle->links[(i + 1) % circle->count].rank;
-		snprintf(link, sizeof(link), "%s rank %d in %s #%" PRIu64 " on %s for rank %d", i ? "," : ":",
-			 job->ranks[circle->links[i].rank].world, naming_function(instance->function), instance->sequence,
-			 naming_communicator(name, sizeof(name), job, instance->communicator), job->ranks[next].world);
-		add_text(record, link);
+	for (uint32_t i = 0; i < count && i < TEXT_CIRCLE_LINKS; i++) {
+		const struct text_circle_link *link = &links[i];
+		snprintf(text, sizeof(text), "%s rank %d in %s #%" PRIu64 " on %s for rank %d", i ? "," : ":", link->rank,
+			 naming_function(link->function), link->sequence, link->comm_name, link->awaited);
+		add_text(record, text);
 	}
-	snprintf(link, sizeof(link), "%s; for %s", circle->count > TOLD ? ", and so on" : "",
+	snprintf(text, sizeof(text), "%s; for %s", count > TEXT_CIRCLE_LINKS ? ", and so on" : "",
 		 duration(waited, sizeof(waited), finding->late.by_ms));
-	add_text(record, link);
+	add_text(record, text);
+	record_set_words(record, RW_CAUSE_UNKNOWN, "each waits in another operation, in which the next one of them is missing",
+			 "all ranks must make the calls that they share in one order, over all communicators: find where the order of these calls differs");
+	record_add_missing(record, "which of them left the order: each of them waits for another one");
 }
 
 void text_gone(struct record *record)

@@ -7,7 +7,6 @@
 
 #include "analysis/call_order.h"
 #include "analysis/cause.h"
-#include "analysis/circle.h"
 #include "analysis/network.h"
 #include "analysis/record.h"
 
@@ -33,8 +32,19 @@ void text_network(struct record *record, const struct network_answer *answer, st
 /* "rank 3 has not joined AllGather #118 on ~fsdp: ranks 0-2,4-7 have waited 4.2 s" */
 void text_hang(struct record *record);
 void text_standstill(struct record *record);
-/* "ranks 0,1 wait for each other: rank 0 in AllReduce #5 on tp for rank 1, rank 1 in AllGather #7 on dp for rank 0, for 12.0 s" */
-void text_circle(struct record *record, const struct job *job, const struct circle *circle);
+enum { TEXT_CIRCLE_LINKS = 3 /* links of a circle that its text lists */ };
+
+/* A rank of a circle: it waits in this operation for the awaited rank. World ranks. */
+struct text_circle_link {
+	int32_t rank, awaited;
+	uint8_t function;
+	uint64_t sequence;
+	char comm_name[96];
+};
+
+/* "ranks 0,1 wait for each other: rank 0 in AllReduce #5 on tp for rank 1, rank 1 in AllGather #7 on dp for rank 0; for 12.0 s", with the
+ * advice, and what remains unknown. links: the first TEXT_CIRCLE_LINKS of the circle's `count` links, or all if these are fewer. */
+void text_circle(struct record *record, const struct text_circle_link *links, uint32_t count);
 /* "rank 3 was killed by signal 9: ranks 0-2,4-7 wait for it in AllGather #118 on ~fsdp" */
 void text_gone(struct record *record);
 /* "rank 3 was killed by signal 11, 62 ms before ranks 0-2,4-7 ended" */

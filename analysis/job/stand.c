@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "analysis/call_order.h"
+#include "analysis/job/circles.h"
 #include "analysis/job/told.h"
 #include "analysis/naming.h"
 #include "analysis/text.h"
@@ -648,6 +649,23 @@ static void close_over(struct look *look)
 	stand->count = kept;
 }
 
+/* Nobody is a root, because each waits for another: nobody is named. */
+static bool tell_circle(struct look *look)
+{
+	struct circles_found circle;
+
+	if (look->root_count || !look->place_count || !circles_find(look->world, look->stands, look->now_ns, &circle) ||
+	    look->now_ns < circle.since_ns + STAND_UNKNOWN_NS)
+		return false;
+	for (uint32_t i = 0; i < circle.count; i++)
+		if (is_explained(look, look->world->ranks[circle.links[i].rank].host))
+			return false;
+	struct record *record = circles_record(look->world, &circle, look->now_ns);
+	if (record)
+		tell(look, record);
+	return record;
+}
+
 static void judge(struct look *look)
 {
 	find_places(look);
@@ -659,7 +677,8 @@ static void judge(struct look *look)
 	for (uint32_t i = 0; i < look->place_count; i++)
 		if (look->places[i].parted)
 			tell_desync(look, &look->places[i]);
-	tell_standstill(look);
+	if (!tell_circle(look))
+		tell_standstill(look);
 	for (uint32_t i = 0; i < look->world->host_count; i++)
 		tell_blind(look, i);
 }

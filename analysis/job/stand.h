@@ -36,7 +36,7 @@ struct stand {
 	uint64_t looked_ns;
 };
 
-/* The operation of a communicator in which members wait. */
+/* An operation of a communicator in which members wait. */
 struct stand_place {
 	const struct world_comm *comm;
 	struct world_flight flight; /* of one of these members */

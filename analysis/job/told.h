@@ -11,6 +11,7 @@
 /* Subjects of findings (analysis/findings.h) that are not ranks. */
 #define TOLD_HOST (1u << 30) /* | its index */
 #define TOLD_COMM (1u << 31) /* | its index */
+#define TOLD_CIRCLE UINT32_MAX
 
 /* Makes a record about these world ranks, ascending. NULL on lack of memory. Its evidence is marked as coming from messages. */
 struct record *told_new(const struct world *world, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks, uint32_t count);

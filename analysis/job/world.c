@@ -508,6 +508,7 @@ static bool take_flight(struct taking *taking, struct world_rank *rank)
 		.heard_ns = taking->now_ns,
 		.number = number_of(taking),
 		.peer_or_root = told->peer_or_root,
+		.awaits = told->flags & RW_MESSAGE_AWAITS ? (uint32_t)told->awaits : WORLD_NONE,
 		.function = taking->message->function,
 		.dtype = told->dtype,
 		.phase = told->phase,

@@ -52,6 +52,7 @@ struct world_flight {
 	uint64_t since_ns, heard_ns; /* of the reader's clock; heard_ns 0: no flight */
 	uint64_t number;
 	int32_t peer_or_root;
+	uint32_t awaits; /* a world rank that has not arrived there; WORLD_NONE: its host reports none */
 	uint8_t function, dtype, phase, flags;
 };
 

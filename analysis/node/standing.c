@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/flights.h"
+#include "analysis/hang.h"
 #include "analysis/model.h"
 #include "analysis/node/orders.h"
 #include "analysis/process.h"
@@ -39,13 +40,36 @@ static uint64_t since_when(const struct instance *instance, uint32_t member)
 	return moved_ns > since_ns ? moved_ns : since_ns;
 }
 
+/* A member on this host that lives and has not arrived; JOB_NONE: none. */
+static uint32_t whom_it_awaits(const struct instance *instance)
+{
+	const struct communicator *communicator = instance->communicator;
+
+	for (uint32_t i = 0; i < communicator->member_count; i++)
+		if (waiting_misses(instance, i) && communicator->members[i].process->life == ANALYSIS_ALIVE)
+			return communicator->members[i].rank;
+	return JOB_NONE;
+}
+
+/* For which rank of this host it waits, so that a circle of ranks is found that leads over several hosts. */
+static void set_awaited(struct rw_message_flight *flight, const struct job *job, const struct instance *instance)
+{
+	uint32_t awaited = whom_it_awaits(instance);
+
+	if (awaited == JOB_NONE || job->ranks[awaited].world < 0)
+		return;
+	flight->flags |= RW_MESSAGE_AWAITS;
+	flight->awaits = job->ranks[awaited].world;
+}
+
 static void tell_flight(const struct job *job, const struct instance *instance, uint32_t i, uint16_t state, struct outbox *outbox,
 			uint64_t now_ns)
 {
 	struct rw_message message;
-	bool stands = waiting_stands(instance, i);
+	const struct member *member = &instance->communicator->members[i];
+	bool stands = waiting_stands(instance, i), still = now_ns >= member->process->gpu_moved_ns + HANG_PROGRESS_WINDOW_NS;
 
-	if (!roster_address(&message, job_member_rank(job, &instance->communicator->members[i]), RW_MESSAGE_FLIGHT))
+	if (!roster_address(&message, job_member_rank(job, member), RW_MESSAGE_FLIGHT))
 		return;
 	message.function = instance->function | (instance->by_interposer ? RW_MESSAGE_APART : 0);
 	message.flight = (struct rw_message_flight){
@@ -57,13 +81,13 @@ static void tell_flight(const struct job *job, const struct instance *instance, 
 		.dtype = instance->dtype,
 		.phase = phase_of(instance, i, state),
 		.flags = (stands ? RW_MESSAGE_ARRIVED : 0) | (state & OPERATION_HOST ? RW_MESSAGE_BY_HOST : 0) |
-			 (instance_keeps_all(instance) ? RW_MESSAGE_HOLDS : 0),
+			 (instance_keeps_all(instance) ? RW_MESSAGE_HOLDS : 0) | (still ? RW_MESSAGE_STILL : 0),
 	};
 	/* Who is the other end: as the instance has it, both ends' ranks are known. */
 	if (instance_is_point_to_point(instance))
-		message.flight.peer_or_root = instance->communicator->members[i].comm_rank == instance->source
-						  ? instance->target
-						  : instance->source;
+		message.flight.peer_or_root = member->comm_rank == instance->source ? instance->target : instance->source;
+	if (stands)
+		set_awaited(&message.flight, job, instance);
 	outbox_add(outbox, &message);
 }
 

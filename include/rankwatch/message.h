@@ -120,6 +120,8 @@ enum rw_message_flight_flag {
 	RW_MESSAGE_ARRIVED = 1u << 0, /* its GPU has reached the operation, so it waits. Else its own stream may delay it */
 	RW_MESSAGE_BY_HOST = 1u << 1, /* there is no GPU progress: ARRIVED means that its host has launched the operation */
 	RW_MESSAGE_HOLDS = 1u << 2,   /* no rank can leave such an operation before all ranks have arrived */
+	RW_MESSAGE_STILL = 1u << 3,   /* its GPU has begun and ended no operation of any communicator for two seconds */
+	RW_MESSAGE_AWAITS = 1u << 4,  /* `awaits` is set */
 };
 
 struct rw_message_flight {
@@ -131,7 +133,8 @@ struct rw_message_flight {
 	uint8_t dtype;     /* enum rw_dtype */
 	uint8_t phase;     /* enum rw_phase: enqueued, connect, launched, running */
 	uint8_t flags;     /* enum rw_message_flight_flag */
-	uint8_t zeros[5];
+	uint8_t zero;
+	int32_t awaits;    /* world rank of a member on the same host that lives and has not arrived there, as their host sees; else 0 */
 };
 
 /*

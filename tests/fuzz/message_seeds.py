@@ -8,7 +8,7 @@ import sys
 RANK, MEMBER, CUT, FLIGHT, CALLS, WHY, FINDING = range(1, 8)
 ALL_GATHER, ALL_REDUCE = 1, 2
 WHOLE, LAST = 0x80, 0x40
-ARRIVED, HOLDS = 1, 4
+ARRIVED, HOLDS, STILL, AWAITS = 1, 4, 8, 16
 
 
 def message(kind, rank, body, function=0, generation=0):
@@ -28,8 +28,8 @@ def cut(number, sequence, own, inside, comm=7, unseen=0):
     return message(CUT, number, struct.pack("<QQ6I", comm, sequence, *us), ALL_REDUCE)
 
 
-def flight(number, sequence=9, function=ALL_REDUCE, age=4000, flags=ARRIVED | HOLDS, comm=7, peer=-1):
-    return message(FLIGHT, number, struct.pack("<QQQIiBBB", comm, sequence, 1024, age, peer, 8, 5, flags), function)
+def flight(number, sequence=9, function=ALL_REDUCE, age=4000, flags=ARRIVED | HOLDS, comm=7, peer=-1, awaits=0):
+    return message(FLIGHT, number, struct.pack("<QQQIiBBBBi", comm, sequence, 1024, age, peer, 8, 5, flags, 0, awaits), function)
 
 
 def calls(number, following=9, function=ALL_REDUCE, comm=7):
@@ -70,6 +70,17 @@ def standing(missing, *more):
     return text
 
 
+def circle():
+    """Ranks 0 and 2 wait on communicators of their hosts for 1 and 3, as their hosts say; 1 for 2 and 3 for 0 on shared ones."""
+    text = everybody() + b"".join(piece(i, 0, member(i, comm=8)) for i in range(4))
+    for turn in range(12):
+        for i in range(4):
+            own = {"comm": 20 + i, "awaits": i + 1, "flags": ARRIVED | HOLDS | STILL | AWAITS}
+            shared = {"comm": 7 + i // 2, "flags": ARRIVED | HOLDS | STILL}
+            text += piece(i, 4, flight(i, age=4000 + turn * 1600, **(shared if i % 2 else own)), calls(i, comm=8 - i // 2))
+    return text
+
+
 def header(magic=0x424D5752, version=1, count=0, host=b"h0", job=b"j"):
     return struct.pack("<IHHIIQQQ16s64s64s8s", magic, version, 0, count, 0, 0, 0, 0, b"", host, job, b"")
 
@@ -86,6 +97,7 @@ SEEDS = {
     "silent": everybody() + b"".join(piece(i % 3, 4, flight(i % 3, age=4000 + 400 * i)) for i in range(60)),
     "collector-ends": everybody() + piece(LAST | 3, 200),
     "desync": standing(lambda age: [flight(3, 2, ALL_GATHER, age=age)]),
+    "circle": circle(),
     "whole": standing(lambda age: [flight(3, age=age)]),
     "pipeline": b"".join(piece(i, 0, rank(i, sending=1), member(i, 9, 4, 1), flight(i, 3, 11, peer=(i + 1) % 4, comm=9)) for i in range(4)) + piece(0, 100),
     "adopted": standing(lambda age: [calls(3), why(3), finding(3, 1)]),

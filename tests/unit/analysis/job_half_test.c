@@ -573,6 +573,44 @@ Test(job_half, takes_nothing_that_was_not_seen_for_another_call)
 	}
 }
 
+static void expect_circle(const struct many_hosts_result *result, size_t ranks, const char *text)
+{
+	const struct many_hosts_finding *found = many_hosts_find(result, RW_KIND_HANG, true);
+
+	cr_assert_not_null(found);
+	cr_expect_eq(found->scope, RW_SCOPE_JOB, "%s", found->text);
+	cr_expect_eq(found->confidence, RW_INCONCLUSIVE, "%s", found->text);
+	cr_expect_eq(found->rank_count, 0, "%s", found->text);
+	cr_expect_eq(found->waiting_count, ranks, "%s", found->text);
+	cr_expect(strstr(found->text, text), "%s", found->text);
+	cr_expect_lt(found->at_s, 36, "%f", found->at_s);
+	expect_nobody(result);
+}
+
+/* Each host sees that its ranks wait, and for nobody of its own. */
+Test(job_half, tells_of_ranks_of_several_hosts_that_wait_for_each_other)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_TWICE, MANY_CIRCLE);
+
+	job.per_host = 1;
+	job.seconds = 60;
+	many_hosts_play(&job, &result);
+	expect_circle(&result, 2, "ranks 0,1 wait for each other: rank 0 in AllReduce #");
+	cr_expect(strstr(many_hosts_find(&result, RW_KIND_HANG, true)->text, " for rank 0; for "));
+	cr_expect_eq(result.node_count, 0);
+	/* Parts of the circle are on one host, of whose communicator no member is reported. */
+	job = usual(MANY_MESH, MANY_CIRCLE);
+	job.seconds = 60;
+	many_hosts_play(&job, &result);
+	expect_circle(&result, 4, "ranks 0-3 wait for each other: rank 0 in AllReduce #");
+	cr_expect_eq(result.node_count, 0);
+	job.lose = 0.3;
+	job.delay_ms = 3000;
+	many_hosts_play(&job, &result);
+	expect_nobody(&result);
+}
+
 Test(job_half, names_nobody_where_all_have_come)
 {
 	struct many_hosts_result result;
@@ -862,4 +900,41 @@ Test(job_half, of_two_operations_that_do_not_end_tells_of_the_one_that_has_stood
 		cr_expect_eq(finding.first_seen_ns, 30000000000 - OLD_MS * UINT64_C(1000000));
 		job_half_free(half);
 	}
+}
+
+/* Two ranks of two hosts, each of which waits on one communicator and has not called on the other one what is awaited there. */
+static void keep_hangs_of_two(uint8_t still, struct rw_finding *finding)
+{
+	struct job_half *half = job_half_new("j", keep_operation, finding);
+
+	for (uint64_t second = 0; second < 16; second++) {
+		for (int32_t rank = 0; rank < 2; rank++) {
+			struct batch batch = batch_of(rank ? "b" : "a", second, 5);
+			batch.messages[0] = rank_message(rank, 0, RW_MESSAGE_ALIVE);
+			for (int32_t i = 0; i < 2; i++)
+				batch.messages[1 + i] = (struct rw_message){ .type = RW_MESSAGE_MEMBER, .rank = rank,
+									     .member = { .comm = 9u + (uint64_t)i, .size = 2, .comm_rank = rank, .hosts = 2 } };
+			batch.messages[3] = flight_message(rank, 100, (uint32_t)second * 1000);
+			batch.messages[3].flight.comm = 9u + (uint64_t)rank;
+			batch.messages[3].flight.flags |= rank ? still : RW_MESSAGE_STILL;
+			batch.messages[4] = (struct rw_message){ .type = RW_MESSAGE_CALLS, .function = RW_FUNCTION_ALL_GATHER, .rank = rank,
+								 .calls = { .comm = 10u - (uint64_t)rank, .next = 100, .calls = UINT64_MAX } };
+			cr_assert_eq(take(half, &batch, 20 + (double)second, NULL), 0);
+		}
+		job_half_tick(half, (20 + second) * 1000000000);
+	}
+	job_half_free(half);
+}
+
+Test(job_half, tells_of_no_circle_while_a_gpu_goes_on)
+{
+	struct rw_finding finding = { 0 };
+
+	keep_hangs_of_two(RW_MESSAGE_STILL, &finding);
+	cr_expect_eq(finding.kind, RW_KIND_HANG);
+	cr_expect_eq(finding.confidence, RW_INCONCLUSIVE);
+	cr_expect_eq(finding.operation.sequence, 100);
+	finding = (struct rw_finding){ 0 };
+	keep_hangs_of_two(0, &finding);
+	cr_expect_eq(finding.state + finding.first_seen_ns, 0, "another stream of rank 1 may lead to what rank 0 waits for");
 }

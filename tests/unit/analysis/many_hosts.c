@@ -275,6 +275,9 @@ static void announce(struct many *many, int rank)
 		abort();
 	if (job->shape == MANY_FLAT) {
 		add_communicator(many, rank, DATA, 0x5eed, rank, ranks_of(job), job->hosts);
+	} else if (job->shape == MANY_TWICE) {
+		add_communicator(many, rank, DATA, 0x5eed, rank, ranks_of(job), job->hosts);
+		add_communicator(many, rank, CHAIN, 0x6eed, rank, ranks_of(job), job->hosts);
 	} else if (job->shape == MANY_MESH || job->shape == MANY_HYBRID) {
 		add_communicator(many, rank, GROUP, 0x1000u + (uint64_t)host, local, job->per_host, 1);
 		add_communicator(many, rank, DATA, 0x2000u + (uint64_t)local, host, job->hosts, job->hosts);
@@ -738,6 +741,32 @@ static void play_pipeline(struct many *many)
 			   false);
 }
 
+static void play_twice(struct many *many)
+{
+	const struct many_hosts_job *job = many->job;
+
+	for (int i = 0; i < job->operations; i++) {
+		int communicator = i % 2 ? CHAIN : DATA;
+		collective(many, (struct call){ communicator, RW_FUNCTION_ALL_REDUCE, 1 << 16, -1 }, 0, 1, ranks_of(job), true);
+		let_time_pass(many, furthest_ms(many) - tick_ms);
+	}
+}
+
+/* Each rank waits, and each is awaited: in the mesh rank 0 for 1, 1 for 3, 3 for 2 and 2 for 0. */
+static void close_circle(struct many *many)
+{
+	const struct many_hosts_job *job = many->job;
+
+	for (int i = 0; i < ranks_of(job); i++) {
+		struct rank *rank = &many->ranks[i];
+		bool second = job->shape == MANY_TWICE ? i % 2 : (i / job->per_host + i % job->per_host) % 2;
+		int other = job->shape == MANY_TWICE ? CHAIN : GROUP;
+		struct call call = { second == (job->shape == MANY_TWICE) ? other : DATA, RW_FUNCTION_ALL_REDUCE, 1 << 16, -1 };
+		tell(many, i, call, rank->gpu_ms, rank->gpu_ms, 0);
+		rank->state = WAITS;
+	}
+}
+
 static void play_step(struct many *many)
 {
 	const struct many_hosts_job *job = many->job;
@@ -745,8 +774,12 @@ static void play_step(struct many *many)
 	for (int i = 0; i < ranks_of(job); i++)
 		many->ranks[i].level =
 		    job->lasts * many->ranks[i].level + sqrt(1 - job->lasts * job->lasts) * job->noise * normal(many);
-	if (job->shape == MANY_FLAT)
+	if (job->fault == MANY_CIRCLE && many->struck)
+		close_circle(many);
+	else if (job->shape == MANY_FLAT)
 		play_flat(many);
+	else if (job->shape == MANY_TWICE)
+		play_twice(many);
 	else if (job->shape == MANY_MESH)
 		play_mesh(many);
 	else if (job->shape == MANY_HYBRID)

@@ -20,6 +20,7 @@ enum many_hosts_shape {
 	MANY_PIPELINE, /* a stage is a host: rank i of one sends to rank i of the next; replicas reduce, stage by stage */
 	MANY_CUBE,     /* as a pipeline, with tensor parallelism inside of each host: TP × PP × DP */
 	MANY_HYBRID,   /* sharded inside of a host, layer by layer, and each layer's gradients reduced from host to host (HSDP) */
+	MANY_TWICE,    /* two communicators of all ranks, used in turn */
 };
 
 enum many_hosts_fault {
@@ -40,6 +41,7 @@ enum many_hosts_fault {
 	MANY_PAUSE,          /* the rank does something else for `pause_s`, and goes on */
 	MANY_TWO_SLOW,       /* the rank, and another one */
 	MANY_OTHER_BITS,     /* the rank has another result of each operation that spans hosts, as far as it is scanned */
+	MANY_CIRCLE,         /* mesh and twice: of two communicators, every other rank calls the second one's operation first */
 };
 
 struct many_hosts_job {

@@ -70,6 +70,11 @@ bool batch_message(const void *bytes, uint32_t i, struct rw_message *message)
 		return is_finding(&message->finding);
 	case RW_MESSAGE_ASK:
 		return true;
+	case RW_MESSAGE_ASK_CALLS:
+		return message->ask_calls.shift <= RW_CALLED_SHIFT_MAX;
+	case RW_MESSAGE_CALLED:
+		return (!message->function || (is_function(message->function) && !(message->function & RW_MESSAGE_APART))) &&
+		       message->called.index < RW_CALLED_MAX && message->called.dtype < RW_DTYPE_COUNT;
 	case RW_MESSAGE_REASON:
 		return message->reason.class_ < RW_CAUSE_COUNT && message->reason.level <= RW_LEVEL_EBPF &&
 		       message->reason.late_kind <= RW_LATE_TRANSFER && message->reason.pieces <= RW_REASON_PIECES &&

@@ -78,7 +78,7 @@ static uint32_t counter_of(const struct call *call)
 static_assert(CALL_ORDER_COUNTERS <= 32, "a bit for each in caller.functions");
 
 /* Of what call_is_same() compares. */
-static uint64_t hash_call(uint64_t hash, const struct call *call)
+uint64_t call_hash(uint64_t hash, const struct call *call)
 {
 	bool moves_bytes = call->function == RW_FUNCTION_ALL_GATHER || call->function == RW_FUNCTION_BROADCAST;
 	const uint64_t parts[] = {
@@ -95,12 +95,34 @@ static uint64_t hash_call(uint64_t hash, const struct call *call)
 	return hash ? hash : 1;
 }
 
+static void keep(struct call_order *order, struct caller *caller, const struct call *call)
+{
+	const struct past_call past = { .count = call->count, .root = call_has_root(call) ? call->root : -1,
+					.function = call->function, .dtype = call->dtype };
+
+	if (caller->own) {
+		call_history_add(caller->own, caller->now.calls, &past);
+		return;
+	}
+	if (call_history_add(&order->history, caller->now.calls, &past))
+		return;
+	caller->own = calloc(1, sizeof(*caller->own));
+	if (!caller->own) {
+		caller->seen_whole = false; /* the shared history is not this member's any more */
+		return;
+	}
+	call_history_copy(&order->history, caller->now.calls, caller->own);
+	call_history_add(caller->own, caller->now.calls, &past);
+}
+
 /* Members on other hosts may know announced calls alone. */
-static void mark(struct caller *caller, const struct call *call)
+static void mark(struct call_order *order, struct caller *caller, const struct call *call)
 {
 	if (call->unannounced)
 		return;
-	caller->now.hash = hash_call(caller->now.hash, call);
+	if (order->keeps && caller->seen_whole)
+		keep(order, caller, call);
+	caller->now.hash = call_hash(caller->now.hash, call);
 	caller->now.calls++;
 	if (!(caller->now.calls & ((UINT64_C(1) << caller->mark_shift) - 1)))
 		caller->mark = caller->now;
@@ -110,6 +132,25 @@ void call_order_mark_at(struct call_order *order, uint32_t member, uint8_t shift
 {
 	if (member < order->room)
 		order->callers[member].mark_shift = shift;
+}
+
+const struct call_history *call_order_history(const struct call_order *order, uint32_t member)
+{
+	const struct call_history *own = order->callers[member].own;
+
+	return own ? own : &order->history;
+}
+
+uint64_t call_order_sequence(const struct call_order *order, uint32_t member, uint64_t place)
+{
+	const struct caller *caller = &order->callers[member];
+	const struct call_history *history = call_order_history(order, member);
+	uint8_t function = call_history_at(history, place)->function;
+	uint64_t sequence = caller->next[function];
+
+	for (uint64_t at = place; at < caller->now.calls; at++)
+		sequence -= call_history_at(history, at)->function == function;
+	return sequence;
 }
 
 /*
@@ -174,7 +215,7 @@ int call_order_note(struct call_order *order, uint32_t member, const struct rw_o
 		return 0;
 	}
 	uint64_t place = advance(order, caller, &call, from_start);
-	mark(caller, &call);
+	mark(order, caller, &call);
 	if (order->lossy || caller->sure_from > place || place < order->compared_from)
 		return 0;
 	typeof(order->first[0]) *first = &order->first[place % CALL_ORDER_DEPTH];
@@ -218,6 +259,12 @@ void call_order_part_unlike(struct call_order *order, bool alone)
 
 void call_order_free(struct call_order *order)
 {
+	for (uint32_t i = 0; i < order->room; i++) {
+		if (order->callers[i].own)
+			call_history_free(order->callers[i].own);
+		free(order->callers[i].own);
+	}
 	free(order->callers);
+	call_history_free(&order->history);
 	*order = (struct call_order){ 0 };
 }

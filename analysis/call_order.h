@@ -12,6 +12,8 @@
 
 #include <rankwatch/blackbox.h>
 
+#include "analysis/call_history.h"
+
 enum {
 	CALL_ORDER_DEPTH = 1024, /* calls that one rank may be ahead of another and still be compared; a power of two */
 };
@@ -42,6 +44,7 @@ struct caller {
 	bool seen_whole;                  /* each call was seen, from its first one on */
 	struct call_mark now, mark;       /* for members on other hosts; mark: the latest at a multiple of 2^mark_shift calls … */
 	uint8_t mark_shift;               /* … set by call_order_mark_at() */
+	struct call_history *own;         /* its announced calls, if it has made another call than the other members on this host; else NULL */
 	struct call parted;               /* its call at the place where the ranks differ */
 };
 
@@ -56,6 +59,8 @@ struct call_order {
 	uint64_t compared_from; /* places before this are not compared */
 	bool announced_only; /* unannounced calls are left out, because not all ranks report them */
 	bool lossy; /* calls were lost after the reader started: nothing is compared any more */
+	bool keeps; /* the announced calls are kept in `history` */
+	struct call_history history;
 	bool parted;
 	uint64_t parted_place, parted_ns; /* first place with different calls, and when the second one was made */
 };
@@ -71,6 +76,12 @@ void call_order_part_unlike(struct call_order *order, bool alone);
 const struct caller *call_order_caller(const struct call_order *order, uint32_t member);
 /* From now on marks of this member are taken after each call whose number is a multiple of 2^shift. */
 void call_order_mark_at(struct call_order *order, uint32_t member, uint8_t shift);
+/* The hash of some calls and this one behind them. hash: of the calls before it; 0: there are none. */
+uint64_t call_hash(uint64_t hash, const struct call *call);
+/* The announced calls of a member. The order owns it. */
+const struct call_history *call_order_history(const struct call_order *order, uint32_t member);
+/* The sequence number of a member's announced call at a place that its history keeps. All calls of the member were seen. */
+uint64_t call_order_sequence(const struct call_order *order, uint32_t member, uint64_t place);
 /* Whether the function has a root. NCCL reports a root for every function, but only for these it has a meaning. */
 bool call_has_root(const struct call *call);
 /* The size of the call's count in bytes; 0 when the type is not known. */

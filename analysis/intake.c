@@ -92,7 +92,7 @@ static void place_history(struct analysis *analysis, struct process *process)
 }
 
 /* For the comparison with the other ranks. Without memory for it there is none. */
-static void note_order(struct process *process, const struct seat *seat, const struct rw_operation *slot)
+static void note_order(const struct analysis *analysis, struct process *process, const struct seat *seat, const struct rw_operation *slot)
 {
 	struct communicator *communicator = seat->communicator;
 	if (!process->operations && slot->ticket > 1)
@@ -101,9 +101,11 @@ static void note_order(struct process *process, const struct seat *seat, const s
 		communicator->order = calloc(1, sizeof(*communicator->order));
 	if (communicator->order && communicator->unlike)
 		call_order_part_unlike(communicator->order, process->counts_calls);
-	if (communicator->order)
+	if (communicator->order) {
+		communicator->order->keeps = analysis->keeps_calls && communicator->hosts != 1;
 		call_order_note(communicator->order, seat->member, slot,
 				communicator->members[seat->member].created_ns > process->first_ns || !process->first_ns);
+	}
 }
 
 /* Any count may stand in a box. */
@@ -125,7 +127,7 @@ static struct trace *new_trace(struct analysis *analysis, struct process *proces
 		.communicator = seat->communicator->index,
 		.place.place = STEPS_NO_PLACE,
 	};
-	note_order(process, seat, slot);
+	note_order(analysis, process, seat, slot);
 	if (!process->operations && slot->ticket > 1)
 		process->steps.uncounted = true;
 	process->operations++;

@@ -30,6 +30,7 @@
 
 struct analysis {
 	bool post_mortem;
+	bool keeps_calls; /* the latest calls on communicators that span hosts are kept (call_history.h) */
 	uint64_t now_ns, first_tick_ns; /* times of the last and the first tick */
 	struct lives lives;             /* the earlier ones */
 	struct job job;

@@ -4,10 +4,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "analysis/job/search.h"
 #include "analysis/job/told.h"
 #include "analysis/job/votes.h"
 #include "analysis/naming.h"
+#include "analysis/text.h"
 
 /* Calls of members at one place. */
 struct parting {
@@ -103,11 +106,104 @@ static uint64_t alike_until(const struct world *world, const struct parting *par
 	return until;
 }
 
-static void write_text(struct record *record, const struct world *world, const struct parting *parting, const uint32_t *odd,
-		       uint32_t odd_count)
+/* The value of the rank's vote; 0: it has none. */
+static uint64_t vote_of(const struct votes *votes, uint32_t rank)
+{
+	for (uint32_t i = 0; i < votes->count; i++)
+		if (votes->cast[i].rank == rank)
+			return votes->cast[i].value;
+	return 0;
+}
+
+static uint32_t count_votes(const struct votes *votes, uint64_t value)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < votes->count; i++)
+		count += votes->cast[i].value == value;
+	return count;
+}
+
+/* One of the two has made the usual calls, and the other one has not. */
+static bool is_between(const struct search *search, const struct parting *parting)
+{
+	uint64_t left = vote_of(&parting->votes, search->sides[0].rank), right = vote_of(&parting->votes, search->sides[1].rank);
+
+	return left && right && left != right && (left == parting->votes.usual || right == parting->votes.usual);
+}
+
+/* The up to `until` first calls that both members have reported to be equal. */
+static uint64_t equal_until(const struct world_member *left, const struct world_member *right, uint64_t until)
+{
+	uint64_t equal = 0;
+
+	for (uint32_t i = 0; i < WORLD_ORDERS; i++) {
+		const struct world_order *order = &left->orders->newest[i], *other = order_at(right, order->calls);
+		if (order->calls < until && order->calls > equal && other && other->hash == order->hash)
+			equal = order->calls;
+	}
+	return equal;
+}
+
+/* Searches the call between the first rank that made the usual calls and the first that did not. */
+static void begin_search(const struct world *world, struct world_comm *comm, const struct parting *parting, uint64_t now_ns)
+{
+	const struct votes *votes = &parting->votes;
+	const struct vote *usual = NULL, *odd = NULL;
+
+	for (uint32_t i = votes->count; i-- > 0;) {
+		const struct vote *vote = &votes->cast[i];
+		usual = vote->value == votes->usual ? vote : usual;
+		odd = vote->value == votes->usual ? odd : vote;
+	}
+	if (!usual || !odd)
+		return;
+	if (!comm->search)
+		comm->search = calloc(1, sizeof(*comm->search));
+	const struct world_member *left = world_member(world, comm, usual->rank), *right = world_member(world, comm, odd->rank);
+	if (comm->search)
+		search_begin(comm->search, usual->rank, odd->rank, equal_until(left, right, parting->calls), parting->calls, now_ns);
+}
+
+/* The ranks' calls are told as those of the two that were searched, where all others are like one of them. */
+static const struct search *found_call(const struct parting *parting)
+{
+	const struct search *search = parting->comm->search;
+
+	if (!search || search->state != SEARCH_FOUND || !is_between(search, parting))
+		return NULL;
+	uint32_t count = 0;
+	for (int i = 0; i < 2; i++)
+		count += count_votes(&parting->votes, vote_of(&parting->votes, search->sides[i].rank));
+	return count == parting->votes.count ? search : NULL;
+}
+
+static void set_call(struct record *record, const struct parting *parting, const struct search *search)
+{
+	int at = vote_of(&parting->votes, search->sides[0].rank) == parting->votes.usual;
+	const struct call *odd = search_call(search, search->sides[at].rank), *usual = search_call(search, search->sides[!at].rank);
+	struct rw_finding *finding = &record->finding;
+	char what[160];
+
+	finding->operation.function = odd->function;
+	finding->operation.sequence = odd->sequence;
+	finding->operation.phase = RW_PHASE_ENQUEUED;
+	finding->operation.dtype = odd->dtype;
+	finding->operation.count = odd->count;
+	finding->operation.peer_or_root = odd->root;
+	text_desync(record, odd, usual);
+	snprintf(what, sizeof(what), "their hosts have reported the calls of ranks %" PRIu32 " and %" PRIu32 ": call %" PRIu64 " is the first that differs",
+		 search->sides[at].rank < search->sides[!at].rank ? search->sides[at].rank : search->sides[!at].rank,
+		 search->sides[at].rank < search->sides[!at].rank ? search->sides[!at].rank : search->sides[at].rank, search->until);
+	record_add_evidence(record, "messages", -1, what);
+	record_add_missing(record, "the calls themselves of all other ranks: only hashes of them were compared");
+}
+
+static void write_range(struct record *record, const struct world *world, const struct parting *parting, const uint32_t *odd,
+			uint32_t odd_count)
 {
 	struct rw_finding *finding = &record->finding;
-	char who[128], others[128], where[64], what[224];
+	char who[128], others[128], where[64];
 	uint64_t until = alike_until(world, parting, odd, odd_count);
 
 	if (until)
@@ -126,11 +222,23 @@ static void write_text(struct record *record, const struct world *world, const s
 		 "\"rankwatch diff\" of these ranks' black boxes names the first call that differs; look before it for a branch on data, "
 		 "or one batch less");
 	finding->advice = record->advice;
+	record_add_missing(record, "which call it was: the ranks' hosts have not reported it, or no longer keep the calls of that range");
+}
+
+static void write_text(struct record *record, const struct world *world, const struct parting *parting, const uint32_t *odd,
+		       uint32_t odd_count)
+{
+	const struct search *search = found_call(parting);
+	char what[224];
+
 	snprintf(what, sizeof(what), "hashes of the first %" PRIu64 " collective calls of %u ranks, by the messages of their hosts",
 		 parting->calls, parting->votes.count);
 	record_add_evidence(record, "messages", -1, what);
-	record_add_missing(record, "which call it was: a hash tells that calls differ, and not which");
-	if (finding->confidence == RW_INCONCLUSIVE)
+	if (search)
+		set_call(record, parting, search);
+	else
+		write_range(record, world, parting, odd, odd_count);
+	if (record->finding.confidence == RW_INCONCLUSIVE)
 		record_add_missing(record, "no calls are those of more than half of the communicator's ranks: who is wrong is not known");
 }
 
@@ -142,17 +250,17 @@ static bool is_told_by_node(const struct world *world, const struct world_comm *
 	return false;
 }
 
-static void tell(const struct world *world, struct findings *findings, const struct parting *parting, uint32_t *odd, uint32_t *usual,
-		 uint64_t now_ns)
+/* ranks: room for twice the members. */
+static struct record *make_record(const struct world *world, const struct parting *parting, uint32_t *ranks, uint64_t now_ns)
 {
 	bool known = has_majority(parting);
-	uint32_t odd_count, usual_count;
+	uint32_t *odd = ranks, *usual = ranks + parting->comm->member_count, odd_count, usual_count;
 
 	votes_split(&parting->votes, known, odd, &odd_count, usual, &usual_count);
 	struct record *record = told_new(world, RW_KIND_DESYNC, RW_SCOPE_RANK, odd, odd_count);
 	if (!record || told_set_waiting(record, usual, usual_count)) {
 		record_free(record);
-		return;
+		return NULL;
 	}
 	record->subject = TOLD_COMM | parting->comm->index;
 	record->finding.severity = RW_CRITICAL;
@@ -162,7 +270,7 @@ static void tell(const struct world *world, struct findings *findings, const str
 	told_set_operation(record, parting->comm, 0, 0, RW_PHASE_NONE);
 	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
 	write_text(record, world, parting, odd, odd_count);
-	findings_tell(findings, record, now_ns);
+	return record;
 }
 
 static void judge(struct world *world, struct world_comm *comm, struct findings *findings, uint64_t now_ns)
@@ -175,21 +283,103 @@ static void judge(struct world *world, struct world_comm *comm, struct findings 
 	struct parting parting = { .votes.cast = calloc(comm->member_count + 1, sizeof(*parting.votes.cast)) };
 	uint32_t *ranks = calloc(2 * (size_t)comm->member_count + 1, sizeof(*ranks));
 	if (parting.votes.cast && ranks && find_parting(comm, &parting, now_ns)) {
+		struct record *record = make_record(world, &parting, ranks, now_ns);
 		comm->parting_told = true;
-		tell(world, findings, &parting, ranks, ranks + comm->member_count, now_ns);
+		comm->parting_calls = parting.calls;
+		if (record)
+			findings_tell(findings, record, now_ns);
+		if (comm->search && !is_between(comm->search, &parting))
+			begin_search(world, comm, &parting, now_ns);
 	}
 	free(parting.votes.cast);
 	free(ranks);
 }
 
+static bool is_same_finding(const struct rw_finding *left, const struct rw_finding *right)
+{
+	return left->confidence == right->confidence && left->rank_count == right->rank_count &&
+	       !memcmp(left->ranks, right->ranks, left->rank_count * sizeof(*left->ranks));
+}
+
+/* The call has become known after the ranks were reported. What was reported stands. */
+static void add_call(const struct world *world, const struct world_comm *comm, struct findings *findings, uint64_t now_ns)
+{
+	const struct record *told = findings_open(findings, RW_KIND_DESYNC, TOLD_COMM | comm->index);
+	struct parting parting = { .votes.cast = calloc(comm->member_count + 1, sizeof(*parting.votes.cast)) };
+	uint32_t *ranks = calloc(2 * (size_t)comm->member_count + 1, sizeof(*ranks));
+	struct record *record = NULL;
+
+	if (told && !told->finding.operation.function && parting.votes.cast && ranks) {
+		gather(&parting, comm, comm->parting_calls);
+		record = found_call(&parting) ? make_record(world, &parting, ranks, now_ns) : NULL;
+	}
+	if (record && is_same_finding(&told->finding, &record->finding))
+		findings_tell(findings, record, now_ns);
+	else
+		record_free(record);
+	free(parting.votes.cast);
+	free(ranks);
+}
+
+/* At the first place where calls differ. It begins before it is known who is right, so that the call is mostly known when that is. */
+static void search_early(const struct world *world, struct world_comm *comm, uint64_t now_ns)
+{
+	struct parting parting = { .votes.cast = calloc(comm->member_count + 1, sizeof(*parting.votes.cast)) };
+	uint64_t first = 0;
+
+	for (uint32_t i = 0; i < WORLD_PLACES; i++)
+		if (comm->places[i].parted_ns && (!first || comm->places[i].calls < first))
+			first = comm->places[i].calls;
+	if (parting.votes.cast && first) {
+		gather(&parting, comm, first);
+		begin_search(world, comm, &parting, now_ns);
+	}
+	free(parting.votes.cast);
+}
+
+static uint32_t count_searches(const struct world *world)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < world->comm_count; i++)
+		count += world->comms[i]->search != NULL;
+	return count;
+}
+
+static void end_search(struct world_comm *comm)
+{
+	free(comm->search);
+	comm->search = NULL;
+}
+
+static void look_at(struct world *world, struct world_comm *comm, struct findings *findings, uint32_t *searches, uint64_t now_ns)
+{
+	comm->parting_looked_ns = now_ns;
+	if (!comm->search && *searches < ORDER_SEARCHES) {
+		search_early(world, comm, now_ns);
+		*searches += comm->search != NULL;
+	}
+	if (now_ns >= comm->parted_ns + ORDER_SETTLE_NS)
+		judge(world, comm, findings, now_ns);
+	/* Another finding says it, with the calls. */
+	if (comm->parting_told && !comm->parting_calls)
+		end_search(comm);
+}
+
 void order_tick(struct world *world, struct findings *findings, uint64_t now_ns)
 {
+	uint32_t searches = count_searches(world);
+
 	for (uint32_t i = 0; i < world->comm_count; i++) {
 		struct world_comm *comm = world->comms[i];
-		if (!comm->parted_ns || comm->parting_told || now_ns < comm->parted_ns + ORDER_SETTLE_NS ||
-		    now_ns < comm->parting_looked_ns + ORDER_LOOK_NS)
+		if (comm->search)
+			search_tick(comm->search, now_ns);
+		if (comm->parted_ns && !comm->parting_told && now_ns >= comm->parting_looked_ns + ORDER_LOOK_NS)
+			look_at(world, comm, findings, &searches, now_ns);
+		if (!comm->search || !comm->parting_told || comm->search->state == SEARCH_RUNS)
 			continue;
-		comm->parting_looked_ns = now_ns;
-		judge(world, comm, findings, now_ns);
+		if (comm->search->state == SEARCH_FOUND)
+			add_call(world, comm, findings, now_ns);
+		end_search(comm);
 	}
 }

@@ -13,6 +13,7 @@
 #define ORDER_SETTLE_NS 5000000000u  /* waits this long for the hashes of the other members, and for findings of the hosts themselves */
 #define ORDER_LOOK_NS   1000000000u
 #define ORDER_UNSURE_NS 60000000000u /* waits this long while no hash has a majority: hashes of a later position may decide */
+enum { ORDER_SEARCHES = 64 /* communicators on which the call that differs is searched at the same time */ };
 
 /* Reports findings. Call it at each tick of the job half. */
 void order_tick(struct world *world, struct findings *findings, uint64_t now_ns);

@@ -8,6 +8,7 @@
 
 #include "analysis/batch.h"
 #include "analysis/job/course.h"
+#include "analysis/job/search.h"
 
 enum { SLOTS_FIRST = 64, COMMUNICATOR_MAX = 1 << 20 };
 
@@ -719,13 +720,26 @@ static bool take_reason(struct taking *taking, struct world_rank *rank)
 	return true;
 }
 
+/* Of communicators on which nothing is searched, nothing is kept. */
+static bool take_called(struct taking *taking, struct world_rank *rank)
+{
+	const uint32_t number = (uint32_t)taking->message->rank;
+
+	for (uint32_t i = 0; i < rank->membership_count; i++) {
+		struct world_comm *comm = world_joined(taking->world, rank, i);
+		if (comm->id == taking->message->called.comm)
+			return comm->search && search_take(comm->search, number, taking->message);
+	}
+	return false;
+}
+
 static bool take_message(struct taking *taking)
 {
 	static bool (*const takes[RW_MESSAGE_TYPES])(struct taking *, struct world_rank *) = {
 		[RW_MESSAGE_RANK] = take_rank,     [RW_MESSAGE_MEMBER] = take_membership, [RW_MESSAGE_CUT] = take_cut,
 		[RW_MESSAGE_FLIGHT] = take_flight, [RW_MESSAGE_CALLS] = take_calls,       [RW_MESSAGE_WHY] = take_why,
 		[RW_MESSAGE_FINDING] = take_finding, [RW_MESSAGE_REASON] = take_reason,
-		[RW_MESSAGE_RESULTS] = take_results,
+		[RW_MESSAGE_RESULTS] = take_results, [RW_MESSAGE_CALLED] = take_called,
 	};
 	const struct rw_message *message = taking->message;
 
@@ -774,6 +788,7 @@ static void forget_comm(struct world_comm *comm)
 	if (comm->agreements)
 		free(comm->agreements->results);
 	free(comm->agreements);
+	free(comm->search);
 	free(comm);
 }
 
@@ -832,6 +847,6 @@ size_t world_bytes(const struct world *world)
 			 world->comms[i]->member_room * sizeof(struct world_member) +
 			 world->comms[i]->standing * sizeof(struct world_standing) +
 			 world->comms[i]->ordered * sizeof(struct world_orders) +
-			 agreements_bytes(world->comms[i]->agreements);
+			 agreements_bytes(world->comms[i]->agreements) + (world->comms[i]->search ? sizeof(struct search) : 0);
 	return bytes;
 }

@@ -139,6 +139,7 @@ struct world_mark {
 
 struct lane;
 struct course;
+struct search;
 
 struct world_comm {
 	uint64_t id;
@@ -158,6 +159,8 @@ struct world_comm {
 	uint64_t parted_ns; /* since when the calls of some differ; 0: no difference is known */
 	uint64_t parting_looked_ns;
 	bool parting_told;
+	uint64_t parting_calls; /* it was reported by the hashes at this place; 0: not so */
+	struct search *search; /* for the first call that differs; NULL none */
 	struct world_agreements *agreements; /* NULL none */
 	struct lane *lane; /* NULL: its members are not compared */
 	bool chosen;       /* it is chosen to have a lane */

@@ -64,6 +64,7 @@ struct node_half *node_half_new(struct analysis *analysis, const struct node_ide
 	if (!half)
 		return NULL;
 	half->analysis = analysis;
+	analysis->keeps_calls = true;
 	outbox_begin(&half->outbox, identity);
 	analysis->account.visit_passage = note_passage;
 	analysis->account.passage_argument = half;
@@ -174,8 +175,12 @@ int node_half_ask(struct node_half *half, const void *bytes, size_t length, uint
 		return -EINVAL;
 	for (uint32_t i = 0; i < header.count; i++) {
 		struct rw_message message;
-		if (batch_message(bytes, i, &message) && message.type == RW_MESSAGE_ASK)
+		if (!batch_message(bytes, i, &message))
+			continue;
+		if (message.type == RW_MESSAGE_ASK)
 			reasons_ask(&half->reasons, &half->analysis->job, &message, now_ns);
+		else if (message.type == RW_MESSAGE_ASK_CALLS)
+			orders_answer(&half->analysis->job, &message, &half->outbox);
 	}
 	return 0;
 }

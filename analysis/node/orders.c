@@ -74,3 +74,64 @@ void orders_tick(struct roster *roster, const struct job *job, struct outbox *ou
 		for (uint32_t k = 0; roster_spans(job->communicators[i]) && k < job->communicators[i]->member_count; k++)
 			note(roster, job, job->communicators[i], k, outbox, now_ns);
 }
+
+static void send_call(const struct rank *rank, const struct rw_message_ask_calls *ask, uint8_t index, const struct call *call,
+		      uint64_t hash, struct outbox *outbox)
+{
+	struct rw_message message;
+
+	if (!roster_address(&message, rank, RW_MESSAGE_CALLED))
+		return;
+	message.function = call->function;
+	message.called = (struct rw_message_called){
+		.comm = ask->comm,
+		.count = call->count,
+		.hash = hash,
+		.from = (uint32_t)ask->from,
+		.sequence = (uint32_t)call->sequence,
+		.root = call->root,
+		.shift = ask->shift,
+		.index = index,
+		.dtype = call->dtype,
+	};
+	outbox_add(outbox, &message);
+}
+
+static struct call call_of(const struct past_call *past)
+{
+	return (struct call){ .known = true, .count = past->count, .root = past->root, .function = past->function, .dtype = past->dtype };
+}
+
+static void answer(const struct job *job, const struct communicator *communicator, uint32_t member,
+		   const struct rw_message_ask_calls *ask, struct outbox *outbox)
+{
+	const struct rank *rank = job_member_rank(job, &communicator->members[member]);
+	const struct caller *caller = whole_caller(communicator, member);
+	const struct call_history *history = caller ? call_order_history(communicator->order, member) : NULL;
+	uint64_t hash = 0, until = caller ? caller->now.calls : 0;
+
+	if (!history || !call_history_at(history, ask->from)) {
+		send_call(rank, ask, 0, &(struct call){ .root = -1 }, 0, outbox);
+		return;
+	}
+	for (uint64_t place = ask->from, index = 0; place < until && index < RW_CALLED_MAX; place++) {
+		struct call call = call_of(call_history_at(history, place));
+		hash = call_hash(hash, &call);
+		if ((place - ask->from + 1) & ((UINT64_C(1) << ask->shift) - 1))
+			continue;
+		call.sequence = call_order_sequence(communicator->order, member, place);
+		send_call(rank, ask, (uint8_t)index++, &call, hash, outbox);
+	}
+}
+
+void orders_answer(const struct job *job, const struct rw_message *message, struct outbox *outbox)
+{
+	for (uint32_t i = 0; i < job->communicator_count; i++) {
+		const struct communicator *communicator = job->communicators[i];
+		if (communicator->id != message->ask_calls.comm || !roster_spans(communicator))
+			continue;
+		for (uint32_t k = 0; k < communicator->member_count; k++)
+			if (roster_is_addressed(message, job_member_rank(job, &communicator->members[k])))
+				answer(job, communicator, k, &message->ask_calls, outbox);
+	}
+}

@@ -22,6 +22,8 @@ enum {
 
 /* Queues marks that are due. Call it after each reading of the black boxes. */
 void orders_tick(struct roster *roster, const struct job *job, struct outbox *outbox, uint64_t now_ns);
+/* Answers a RW_MESSAGE_ASK_CALLS about one of this host's ranks. */
+void orders_answer(const struct job *job, const struct rw_message *message, struct outbox *outbox);
 /* The present mark of a member that has called nothing since the last reading of its box; hash 0: not known. */
 struct call_mark orders_now(const struct communicator *communicator, uint32_t member);
 

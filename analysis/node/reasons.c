@@ -23,18 +23,11 @@ static struct reason_asked *find(struct reasons *reasons, uint32_t rank)
 	return NULL;
 }
 
-static bool is_of(const struct rank *rank, const struct rw_message *message)
-{
-	int32_t generation = rank->process->generation > 0 ? rank->process->generation : 0;
-
-	return rank->world == message->rank && (uint16_t)generation == message->generation && !process_is_dead(rank->process);
-}
-
 void reasons_ask(struct reasons *reasons, const struct job *job, const struct rw_message *message, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < job->rank_count && message->rank >= 0; i++) {
 		const struct process *process = job->ranks[i].process;
-		if (!is_of(&job->ranks[i], message))
+		if (!roster_is_addressed(message, &job->ranks[i]) || process_is_dead(process))
 			continue;
 		struct reason_asked *asked = find(reasons, i);
 		if (!asked && reasons->count < REASONS_MAX)

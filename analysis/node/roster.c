@@ -112,6 +112,13 @@ bool roster_address(struct rw_message *message, const struct rank *rank, enum rw
 	return rank->world >= 0;
 }
 
+bool roster_is_addressed(const struct rw_message *message, const struct rank *rank)
+{
+	int32_t generation = rank->process->generation > 0 ? rank->process->generation : 0;
+
+	return rank->world == message->rank && (uint16_t)generation == message->generation;
+}
+
 /* FNV-1a, Fowler, Noll and Vo 1991. */
 static uint64_t hash_of(const void *bytes, size_t size)
 {

@@ -58,6 +58,9 @@ enum rw_message_type {
 	RW_MESSAGE_ASK = 8,     /* from the judge of the job to the rank's host: why is the rank late or missing? Every 5 s while it is */
 	RW_MESSAGE_REASON = 9,  /* a piece of the answer; every two seconds for 15 s after each ask */
 	RW_MESSAGE_RESULTS = 10, /* digests of results that must be bitwise equal on all members of a communicator; every 256 operations */
+	RW_MESSAGE_ASK_CALLS = 11, /* from the judge of the job to the rank's host: which calls has the rank made? When ranks have made different
+				    * calls, until it is known which call differs */
+	RW_MESSAGE_CALLED = 12, /* a piece of the answer: one call of the rank, and a hash of the calls up to it; once for each ask */
 	RW_MESSAGE_TYPES,
 };
 
@@ -153,6 +156,32 @@ struct rw_message_calls {
 	uint32_t zero;
 };
 
+enum { RW_CALLED_MAX = 16, RW_CALLED_SHIFT_MAX = 40 };
+
+/* Asks for the last call of each of the RW_CALLED_MAX stretches of 2^shift calls that follow the rank's first `from` calls on the
+ * communicator. Calls are counted as in struct rw_message_calls. */
+struct rw_message_ask_calls {
+	uint64_t comm;
+	uint64_t from;
+	uint8_t shift; /* RW_CALLED_SHIFT_MAX at most */
+	uint8_t zeros[23];
+};
+
+/* One message for each stretch that the rank has made whole; the function of the message is that of the call. With function 0, index 0: the
+ * calls after the first `from` are not kept any more, or never were. */
+struct rw_message_called {
+	uint64_t comm;
+	uint64_t count;    /* of the call: elements */
+	uint64_t hash;     /* hash of the calls after the first `from`, up to this one, with the rules of struct rw_message_calls */
+	uint32_t from;     /* as asked: the low 32 bits */
+	uint32_t sequence; /* of the call: the low 32 bits */
+	int32_t root;      /* rank in comm; -1: none */
+	uint8_t shift;     /* as asked */
+	uint8_t index;     /* of the stretch, from 0 */
+	uint8_t dtype;     /* enum rw_dtype */
+	uint8_t zero;
+};
+
 enum { RW_RESULTS_ROW = 256 };
 
 /*
@@ -208,7 +237,7 @@ struct rw_message_reason {
 
 struct rw_message {
 	uint8_t type;        /* enum rw_message_type; readers skip unknown types */
-	uint8_t function;    /* CUT, FLIGHT, CALLS, RESULTS: enum rw_function, with RW_MESSAGE_APART; else 0 */
+	uint8_t function;    /* CUT, FLIGHT, CALLS, RESULTS, CALLED: enum rw_function, with RW_MESSAGE_APART; else 0 */
 	uint16_t generation; /* of the job, as its launcher counts restarts: the low 16 bits */
 	int32_t rank;        /* world rank */
 	union {
@@ -221,6 +250,8 @@ struct rw_message {
 		struct rw_message_finding finding;
 		struct rw_message_reason reason;
 		struct rw_message_results results;
+		struct rw_message_ask_calls ask_calls;
+		struct rw_message_called called;
 		uint8_t bytes[40];
 	};
 };
@@ -236,5 +267,7 @@ static_assert(sizeof(struct rw_message_why) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_finding) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_reason) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_results) == 40, "docs/messages.md");
+static_assert(sizeof(struct rw_message_ask_calls) == 40, "docs/messages.md");
+static_assert(sizeof(struct rw_message_called) == 40, "docs/messages.md");
 
 #endif

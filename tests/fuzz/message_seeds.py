@@ -6,6 +6,7 @@ import struct
 import sys
 
 RANK, MEMBER, CUT, FLIGHT, CALLS, WHY, FINDING = range(1, 8)
+ASK_CALLS, CALLED = 11, 12
 ALL_GATHER, ALL_REDUCE = 1, 2
 WHOLE, LAST = 0x80, 0x40
 ARRIVED, HOLDS, STILL, AWAITS = 1, 4, 8, 16
@@ -34,6 +35,14 @@ def flight(number, sequence=9, function=ALL_REDUCE, age=4000, flags=ARRIVED | HO
 
 def calls(number, following=9, function=ALL_REDUCE, comm=7):
     return message(CALLS, number, struct.pack("<QQQQI", comm, following, 2**64 - 1, 0, 3000), function)
+
+
+def order(number, count, value, comm=7):
+    return message(CALLS, number, struct.pack("<QQQQI", comm, 0, count, value, 0))
+
+
+def called(number, index, value, function=ALL_REDUCE, elements=1024, shift=0, begin=0, comm=7):
+    return message(CALLED, number, struct.pack("<QQQIIiBBB", comm, elements, value, begin, index, -1, shift, index, 8), function)
 
 
 def why(number, progress=2):
@@ -81,6 +90,17 @@ def circle():
     return text
 
 
+def other_call(*answers):
+    """Rank 3 has made another fifth call; both hosts are asked twice."""
+    hashes = b"".join(piece(i, 0, order(i, 8, 6 if i == 3 else 5)) for i in range(4))
+    return everybody() + hashes + piece(1, 30) + b"".join(answers) + piece(1, 30) + b"".join(answers) + piece(1, 90)
+
+
+def eight_calls(number, differs=4):
+    return piece(number, 1, *(called(number, at, 10 + at + (7 if number == 3 and at >= differs else 0), elements=1024 + (number == 3 and at == differs))
+                              for at in range(8)))
+
+
 def header(magic=0x424D5752, version=1, count=0, host=b"h0", job=b"j"):
     return struct.pack("<IHHIIQQQ16s64s64s8s", magic, version, 0, count, 0, 0, 0, 0, b"", host, job, b"")
 
@@ -98,6 +118,10 @@ SEEDS = {
     "collector-ends": everybody() + piece(LAST | 3, 200),
     "desync": standing(lambda age: [flight(3, 2, ALL_GATHER, age=age)]),
     "circle": circle(),
+    "other-call": other_call(eight_calls(0), eight_calls(3)),
+    "other-call-equal": other_call(eight_calls(0), eight_calls(3, 9)),
+    "other-call-gone": other_call(eight_calls(0), piece(3, 1, called(3, 0, 0, function=0))),
+    "other-call-unanswered": other_call(piece(1, 1, message(ASK_CALLS, 1, struct.pack("<QQB", 7, 0, 3)), called(1, 15, 9, shift=40, begin=2**32 - 1))) + piece(1, 250) * 2,
     "whole": standing(lambda age: [flight(3, age=age)]),
     "pipeline": b"".join(piece(i, 0, rank(i, sending=1), member(i, 9, 4, 1), flight(i, 3, 11, peer=(i + 1) % 4, comm=9)) for i in range(4)) + piece(0, 100),
     "adopted": standing(lambda age: [calls(3), why(3), finding(3, 1)]),

@@ -149,7 +149,7 @@ static void ask(void *argument, const char *name, const void *bytes, size_t leng
 	struct host *host = &many->hosts[number];
 
 	many->result->asked++;
-	if (host->lost || host->silent || draw(&many->network) < many->job->lose)
+	if (many->job->deaf || host->lost || host->silent || draw(&many->network) < many->job->lose)
 		return;
 	if (node_half_ask(host->half, bytes, length, ns_at(host, many->ticked_ms), &why)) {
 		fprintf(stderr, "an ask was refused: %s\n", why);
@@ -571,6 +571,7 @@ static bool errs(struct many *many, int number, const struct call *call)
 	if (!is_it || rank->erred || call->communicator != DATA || now_s(many, rank->gpu_ms) < job->at_s)
 		return false;
 	rank->erred = true;
+	many->result->erred = rank->sequence[call->communicator][call->function];
 	return true;
 }
 

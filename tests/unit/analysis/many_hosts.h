@@ -66,6 +66,7 @@ struct many_hosts_job {
 	double at_s, pause_s, seconds;
 	double lose;                 /* this share of the batches never comes … */
 	double delay_ms;             /* … and the others come so much later, at most */
+	bool deaf;                   /* hosts hear nothing of what they are asked */
 	double drop;                 /* this share of the calls is seen by no collector */
 	double join_s;               /* the collector of the first host comes so late; 0: in time */
 	int interposed;              /* so many hosts see a call in each step that is announced to nobody */
@@ -94,6 +95,7 @@ struct many_hosts_finding {
 struct many_hosts_result {
 	struct many_hosts_finding findings[MANY_FINDINGS];
 	size_t count; /* of the job half, in their order */
+	uint64_t erred; /* sequence of the other call that the rank made */
 	size_t asked, answered; /* asks of the job half, and pieces of answers that were sent */
 	struct many_hosts_finding of_nodes[MANY_FINDINGS];
 	size_t node_count; /* of the hosts' own analyses, those from warning up that are not inconclusive, as they were opened */

@@ -45,6 +45,14 @@ Test(message, lies_as_the_page_says)
 	PLACED(struct rw_message_flight, age_ms, 24);
 	PLACED(struct rw_message_flight, dtype, 32);
 	PLACED(struct rw_message_flight, flags, 34);
+	PLACED(struct rw_message_flight, awaits, 36);
+	PLACED(struct rw_message_ask_calls, from, 8);
+	PLACED(struct rw_message_ask_calls, shift, 16);
+	PLACED(struct rw_message_called, hash, 16);
+	PLACED(struct rw_message_called, from, 24);
+	PLACED(struct rw_message_called, root, 32);
+	PLACED(struct rw_message_called, index, 37);
+	PLACED(struct rw_message_called, dtype, 38);
 	PLACED(struct rw_message_calls, calls, 16);
 	PLACED(struct rw_message_calls, idle_ms, 32);
 	PLACED(struct rw_message_why, text, 8);

@@ -84,7 +84,7 @@ static struct record *new_record(const struct analysis *analysis, const struct o
 		return NULL;
 	if (!inside)
 		choose_makers(story, named);
-	if (!count_chosen(named, story->ranks))
+	if (!count_chosen(named, story->ranks) && (inside || !origin_story_came_from_unseen(analysis, story)))
 		choose_results(story->main->instance, named);
 	uint32_t *ranks = collect(named, story->ranks, &count);
 	for (uint32_t i = 0; i < story->ranks; i++)
@@ -148,7 +148,9 @@ static void add_missing(struct record *record, const struct origin_story *story)
 	const struct first_bad *main = story->main;
 	char what[160];
 
-	if (main->side == VALUE_OUT && has_habit(main->instance)) {
+	if (!record->finding.rank_count) {
+		record_add_missing(record, "whose input it came from: " RW_MISSING_INPUT);
+	} else if (main->side == VALUE_OUT && has_habit(main->instance)) {
 		record_add_missing(record, "whether it came from this input: the input was bad again and again before, with clean values in between, "
 					   "and was taken for usual, as a mask is");
 	} else if (main->side == VALUE_OUT) {
@@ -164,7 +166,7 @@ static void add_missing(struct record *record, const struct origin_story *story)
 		record_add_missing(record, "whether an earlier operation brought it to all ranks: its result was not scanned, but other ranks "
 					   "brought clean values after it");
 	if (story->upstream.blind)
-		record_add_missing(record, "part of what came before was not seen (ranks without a box, captured or "
+		record_add_missing(record, RW_MISSING_BEFORE " (ranks without a box, captured or "
 					   "untracked operations)");
 }
 
@@ -211,6 +213,8 @@ static void write_text(struct record *record, const struct origin_story *story, 
 		value_text_overflow(record);
 	else if (inside)
 		value_text_damaged(record);
+	else if (!record->finding.rank_count)
+		value_text_unseen(record);
 	else if (record->finding.confidence == RW_INCONCLUSIVE || story->main->side == VALUE_OUT)
 		value_text_unknown(record, story->main->side == VALUE_OUT, job_unseen(story->main->instance->communicator) > 0);
 	else

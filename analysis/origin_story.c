@@ -86,3 +86,19 @@ void origin_story_count(const struct origin_story *story, uint32_t *inputs, uint
 			*last_input = i;
 	}
 }
+
+bool origin_story_came_from_unseen(const struct analysis *analysis, const struct origin_story *story)
+{
+	for (uint32_t i = 0; i < story->ranks; i++) {
+		const struct first_bad *beginning = &story->beginnings[i];
+		uint32_t bad, unknown;
+		if (story->upstream.suspects[i])
+			return false;
+		if (!beginning->instance)
+			continue;
+		count_inputs(analysis, beginning->instance, &bad, &unknown);
+		if (beginning->side == VALUE_IN || bad || unknown > 1 || job_unseen(beginning->instance->communicator) <= 0)
+			return false;
+	}
+	return true;
+}

@@ -21,6 +21,8 @@ bool origin_story_read(struct analysis *analysis, struct origin_story *story);
 void origin_story_free(struct origin_story *story);
 /* The reduction made it of finite inputs, or it was damaged on the way. */
 bool origin_story_is_made_inside(const struct analysis *analysis, const struct origin_story *story);
+/* Whether each beginning is a result of which only ranks that are not seen can have brought the bad input. */
+bool origin_story_came_from_unseen(const struct analysis *analysis, const struct origin_story *story);
 /* How many beginnings are inputs, how many results; *last_input: a rank of the former, else as before. */
 void origin_story_count(const struct origin_story *story, uint32_t *inputs, uint32_t *results, uint32_t *last_input);
 

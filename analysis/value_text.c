@@ -92,6 +92,14 @@ void value_text_unknown(struct record *record, bool from_result, bool unseen)
 	advise(record, "scan everything and start again: rankwatch run, RANKWATCH_SCAN=all");
 }
 
+void value_text_unseen(struct record *record)
+{
+	char operation[WHERE], count[32];
+
+	say(record, "%s in the result of %s; " RW_MISSING_INPUT, count_text(count, sizeof(count), &record->finding), where(operation, record));
+	advise(record, "let one program hear the collectors of all nodes: rankwatch collect --all-nodes");
+}
+
 __attribute__((format(printf, 2, 3))) static void append(struct record *record, const char *format, ...)
 {
 	size_t length = strlen(record->text);

@@ -12,6 +12,9 @@ void value_text_born(struct record *record);
 void value_text_overflow(struct record *record);
 /* "ranks 0-7: 3 NaN in the result of AllReduce #31 on ~fsdp in step 7; one of these ranks made it"; unseen: or one that is not seen */
 void value_text_unknown(struct record *record, bool from_result, bool unseen);
+/* "3 NaN in the result of AllReduce #31 on ~fsdp in step 7; the inputs of all ranks that are seen here were clean": nobody is named. One of
+ * them may still have made it, if it went to a rank that is not seen and came back. */
+void value_text_unseen(struct record *record);
 /* Behind one of these: what came of it, and that nothing is to be done. */
 void value_text_harmless(struct record *record);
 /* all_had_it: each of the record's ranks was seen to bring it, wherever it came from. */

@@ -18,30 +18,38 @@ static const json_t *values_of(const json_t *finding)
 	return json_object_get(finding, "values");
 }
 
-/* Whoever saw all members knows as much as anybody. */
-static bool sees_all(const json_t *finding)
+static bool misses(const json_t *finding, const char *what)
 {
 	const json_t *missing = json_object_get(finding, "missing");
 	size_t i;
 	json_t *value;
 
 	json_array_foreach(missing, i, value)
-		if (json_is_string(value) && strstr(json_string_value(value), RW_MISSING_MEMBERS))
-			return false;
-	return true;
+		if (json_is_string(value) && strstr(json_string_value(value), what))
+			return true;
+	return false;
 }
 
+static enum echo_sight sight_of(const json_t *finding)
+{
+	if (!value_is(finding, "confidence", "inconclusive"))
+		return ECHO_BIRTH;
+	if (value_is(values_of(finding), "side", "input"))
+		return ECHO_INPUT;
+	return misses(finding, RW_MISSING_INPUT) ? ECHO_UNSEEN : ECHO_RESULT;
+}
+
+/* Whoever saw all that came before knows as much as anybody. */
 static bool is_echo(const json_t *finding)
 {
-	return is_of_values(finding) && value_is(finding, "confidence", "inconclusive") &&
-	       value_is(values_of(finding), "side", "output") && !sees_all(finding);
+	return is_of_values(finding) && sight_of(finding) != ECHO_BIRTH &&
+	       (misses(finding, RW_MISSING_MEMBERS) || misses(finding, RW_MISSING_BEFORE));
 }
 
-/* A value that was an input was there before; who made it may still be open. */
-static bool is_birth(const json_t *finding)
+/* What harmed nothing explains nothing. */
+static bool explains(const json_t *finding)
 {
-	return is_of_values(finding) && !value_is(finding, "state", "closed") && !value_is(finding, "severity", "notice") &&
-	       (value_is(values_of(finding), "side", "input") || !value_is(finding, "confidence", "inconclusive"));
+	return is_of_values(finding) && !value_is(finding, "state", "closed") && !value_is(finding, "severity", "notice");
 }
 
 static void write_place(char place[96], const json_t *finding)
@@ -58,34 +66,51 @@ static bool is_of(const struct echo *echo, const struct echo_birth *birth)
 	uint64_t apart_ns = echo->heard_ns > birth->heard_ns ? echo->heard_ns - birth->heard_ns : birth->heard_ns - echo->heard_ns;
 
 	return strcmp(echo->host, birth->host) != 0 && strcmp(echo->kind, birth->kind) == 0 && apart_ns <= ECHOES_REACH_NS &&
-	       (birth->certain || strcmp(echo->place, birth->place) == 0);
+	       birth->sight > echo->sight && (birth->sight == ECHO_BIRTH || strcmp(echo->place, birth->place) == 0);
 }
 
 static bool is_explained(const struct echoes *echoes, const struct echo *echo)
 {
-	for (uint64_t i = 0; i < ECHOES_BIRTHS && i < echoes->birth_count; i++)
-		if (is_of(echo, &echoes->births[i]))
+	for (uint32_t i = 0; i < ECHOES_BIRTHS; i++)
+		if (echoes->births[i].heard_ns && is_of(echo, &echoes->births[i]))
 			return true;
 	return false;
+}
+
+/* A place for a new one: a free one, one that is over, or the oldest of those that know least. NULL: all know more. */
+static struct echo_birth *find_room(struct echoes *echoes, enum echo_sight sight, uint64_t now_ns)
+{
+	struct echo_birth *least = &echoes->births[0];
+
+	for (uint32_t i = 0; i < ECHOES_BIRTHS; i++) {
+		struct echo_birth *birth = &echoes->births[i];
+		if (!birth->heard_ns || now_ns > birth->heard_ns + ECHOES_REACH_NS)
+			return birth;
+		if (birth->sight < least->sight || (birth->sight == least->sight && birth->heard_ns < least->heard_ns))
+			least = birth;
+	}
+	return least->sight <= sight ? least : NULL;
 }
 
 /* Open findings are said again and again: the first time counts. */
 static void note_birth(struct echoes *echoes, const char *host, const json_t *finding, uint64_t now_ns)
 {
-	struct echo_birth birth = { .certain = !value_is(finding, "confidence", "inconclusive"), .heard_ns = now_ns };
+	struct echo_birth birth = { .sight = sight_of(finding), .heard_ns = now_ns };
 
 	snprintf(birth.host, sizeof(birth.host), "%s", host);
 	snprintf(birth.kind, sizeof(birth.kind), "%s", value_text(finding, "kind"));
 	write_place(birth.place, finding);
-	for (uint64_t i = 0; i < ECHOES_BIRTHS && i < echoes->birth_count; i++) {
+	for (uint32_t i = 0; i < ECHOES_BIRTHS; i++) {
 		struct echo_birth *known = &echoes->births[i];
-		if (strcmp(known->host, birth.host) != 0 || strcmp(known->kind, birth.kind) != 0 ||
+		if (!known->heard_ns || strcmp(known->host, birth.host) != 0 || strcmp(known->kind, birth.kind) != 0 ||
 		    strcmp(known->place, birth.place) != 0)
 			continue;
-		known->certain |= birth.certain;
+		known->sight = birth.sight > known->sight ? birth.sight : known->sight;
 		return;
 	}
-	echoes->births[echoes->birth_count++ % ECHOES_BIRTHS] = birth;
+	struct echo_birth *room = find_room(echoes, birth.sight, now_ns);
+	if (room)
+		*room = birth;
 }
 
 static struct echo *find(struct echoes *echoes, const char *host, const char *id)
@@ -107,7 +132,7 @@ static struct echo *add(struct echoes *echoes, const char *host, const char *id,
 	if (echoes->count == ECHOES_HEARD)
 		return NULL;
 	struct echo *echo = &echoes->heard[echoes->count++];
-	*echo = (struct echo){ .heard_ns = now_ns };
+	*echo = (struct echo){ .heard_ns = now_ns, .sight = sight_of(finding) };
 	snprintf(echo->host, sizeof(echo->host), "%s", host);
 	snprintf(echo->id, sizeof(echo->id), "%s", id);
 	snprintf(echo->kind, sizeof(echo->kind), "%s", value_text(finding, "kind"));
@@ -149,7 +174,7 @@ bool echoes_pass(struct echoes *echoes, const char *host, const json_t *finding,
 		return true;
 	bool was_told = !find(echoes, host, id) || find(echoes, host, id)->told;
 	end(echoes, host, id, finding);
-	if (is_birth(finding))
+	if (explains(finding))
 		note_birth(echoes, host, finding, now_ns);
 	if (value_is(finding, "state", "closed"))
 		return was_told;

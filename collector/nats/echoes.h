@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bad value goes from host to host. Where it was born, that node says who brought it; a node that sees receivers only finds it in a
- * result and cannot say more than that none of its ranks need be it. What several nodes say of one value is told once, in the words of the
- * one that saw the birth: an echo, which is what a receiving node says, waits for those a little, and is left out where they come. Pure.
+ * A bad value goes from host to host, and each host reports what it saw of it. The host that saw who brought the value reports that. A host
+ * that did not see all ranks, or not all that came before, reports an inconclusive finding: an echo. An echo waits a little, and is left
+ * out if another host saw more of the value. docs/messages.md, "Values". Pure.
  */
 #ifndef COLLECTOR_NATS_ECHOES_H
 #define COLLECTOR_NATS_ECHOES_H
@@ -18,27 +18,35 @@
 #define ECHOES_REACH_NS UINT64_C(60000000000) /* what is said of receivers so long before or after a birth, is of that one */
 
 enum {
-	ECHOES_BIRTHS = 64, /* the newest */
+	ECHOES_BIRTHS = 64, /* the newest, of those that know most */
 	ECHOES_HEARD = 256, /* echoes that are open; what comes beyond is told */
+};
+
+/* What a host saw of a value, from the least to the most. */
+enum echo_sight {
+	ECHO_UNSEEN, /* a result, while the inputs of all its ranks were clean */
+	ECHO_RESULT, /* a result, while not all inputs of its ranks were seen */
+	ECHO_INPUT,  /* it was an input of one of its ranks, which may have received it before */
+	ECHO_BIRTH,  /* who brought it */
 };
 
 struct echo_birth {
 	char host[SUBJECT_NAME], kind[16];
 	char place[96]; /* communicator, function and number of the operation */
-	bool certain;   /* it is known who brought it: more than that it was an input */
+	enum echo_sight sight;
 	uint64_t heard_ns;
 };
 
 struct echo {
 	char host[SUBJECT_NAME], id[24], kind[16], place[96];
 	uint64_t heard_ns;
+	enum echo_sight sight;
 	bool told, left_out;
 	json_t *finding; /* while it waits */
 };
 
 struct echoes {
 	struct echo_birth births[ECHOES_BIRTHS];
-	uint64_t birth_count;
 	struct echo heard[ECHOES_HEARD];
 	uint32_t count;
 };

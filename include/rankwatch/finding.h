@@ -94,6 +94,9 @@ struct rw_incident_link {
 
 /* By these words in `missing`, readers of a finding recognise that it was made without seeing all ranks of the communicator. */
 #define RW_MISSING_MEMBERS "nobody among the others can be named"
+/* The same for bad values that may have come from ranks that were not seen; and for those that none of the seen ranks can have brought. */
+#define RW_MISSING_BEFORE "part of what came before was not seen"
+#define RW_MISSING_INPUT "the inputs of all ranks that are seen here were clean"
 
 struct rw_finding {
 	char id[24];

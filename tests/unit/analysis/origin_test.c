@@ -581,6 +581,48 @@ Test(origin, healthy_jobs_are_silent)
 	}
 }
 
+/* Two hosts of two ranks each, of which only the first is seen: rank 3 of the other one brings a NaN into a sum over all. */
+static const struct scanned_told *receive_from_unseen(struct scanned *job, int blind)
+{
+	scanned_start(job, 4, 2);
+	int ddp = scanned_communicator(job, "ddp", 4, 0, 1);
+
+	if (blind >= 0)
+		job->blind[blind] = true;
+	for (int i = 0; i < 30; i++) {
+		job->bad[3] = i >= 20;
+		job->nan = i > 20 ? 1000 : 1; /* the parameters are NaN */
+		for (uint64_t bucket = 0; bucket < 5; bucket++)
+			scanned_call(job, ddp, (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .count = 1000 + bucket });
+		scanned_tick(job, 100);
+	}
+	scanned_end(job);
+	return scanned_loud(job);
+}
+
+Test(origin, where_the_inputs_of_all_seen_ranks_were_clean_none_of_them_is_listed)
+{
+	static struct scanned job;
+	const struct scanned_told *told = receive_from_unseen(&job, -1);
+
+	cr_assert(told);
+	cr_expect_eq(told->confidence, RW_INCONCLUSIVE);
+	cr_expect_eq(told->rank_count, 0, "%s", told->text);
+	cr_expect_eq(told->victim_count, 2);
+	cr_expect_str_eq(told->text, "1 NaN in the result of AllReduce #100 on ddp; the inputs of all ranks that are seen here were clean");
+	cr_expect(strstr(told->missing, RW_MISSING_INPUT), "%s", told->missing);
+	cr_expect(strstr(told->missing, RW_MISSING_MEMBERS), "%s", told->missing);
+	scanned_free(&job);
+	/* Rank 0 is not scanned: it may be this one. */
+	told = receive_from_unseen(&job, 0);
+	cr_assert(told);
+	cr_expect_eq(told->confidence, RW_INCONCLUSIVE);
+	cr_expect_eq(told->rank_count, 1, "%s", told->text);
+	cr_expect_eq(told->ranks[0], 0, "%s", told->text);
+	cr_expect_not(strstr(told->missing, RW_MISSING_INPUT), "%s", told->missing);
+	scanned_free(&job);
+}
+
 /* A random program on random communicators, random parts of it not scanned, and one NaN. */
 static void random_call(struct scanned *job, uint64_t seed, bool fully)
 {

@@ -641,7 +641,7 @@ Test(echoes, is_told_where_nobody_saw_the_birth)
 
 	cr_expect_not(echoes_take(&echoes, "h0", bad_value("0a-0", "open", "output", "inconclusive", 42, false), 10 * S));
 	/* Another story, and the same host's own. */
-	cr_expect(echoes_take(&echoes, "h1", bad_value("0b-0", "open", "input", "inconclusive", 7, false), 11 * S));
+	cr_expect(echoes_take(&echoes, "h1", bad_value("0b-0", "open", "input", "inconclusive", 7, true), 11 * S));
 	cr_expect(echoes_take(&echoes, "h0", bad_value("0c-0", "open", "input", "certain", 42, false), 11 * S));
 	json_t *finding = echoes_due(&echoes, host, 15 * S);
 	cr_assert_not_null(finding);
@@ -652,7 +652,7 @@ Test(echoes, is_told_where_nobody_saw_the_birth)
 	cr_expect(echoes_take(&echoes, "h0", bad_value("0a-0", "update", "output", "inconclusive", 42, false), 20 * S));
 	cr_expect_not(echoes_refuted(&echoes, host, id));
 	/* The node that saw it was cut off until now. */
-	cr_expect(echoes_take(&echoes, "h2", bad_value("0d-0", "open", "input", "inconclusive", 42, false), 30 * S));
+	cr_expect(echoes_take(&echoes, "h2", bad_value("0d-0", "open", "input", "inconclusive", 42, true), 30 * S));
 	cr_expect(echoes_refuted(&echoes, host, id));
 	cr_expect_str_eq(id, "0a-0");
 	cr_expect_not(echoes_refuted(&echoes, host, id), "once");
@@ -671,6 +671,83 @@ Test(echoes, who_sees_all_ranks_or_knows_who_it_was_is_told_at_once)
 	cr_expect_not(echoes_take(&echoes, "h2", bad_value("0d-0", "open", "output", "inconclusive", 99, false), 200 * S));
 	cr_expect(echoes_take(&echoes, "h2", bad_value("0d-0", "update", "input", "likely", 99, false), 201 * S));
 	cr_expect_eq(echoes.count, 0);
+	echoes_free(&echoes);
+}
+
+/* Names a rank of its own as the first that had it, because it does not see what came before. Another host saw who brought it. */
+Test(echoes, who_does_not_see_what_came_before_is_not_told_where_another_saw_the_birth)
+{
+	struct echoes echoes = { 0 };
+	char host[SUBJECT_NAME], id[24];
+
+	for (int members = 0; members < 2; members++) {
+		json_t *finding = bad_value(members ? "0a-0" : "0b-0", "open", "input", "inconclusive", 42, !members);
+		if (!members)
+			json_array_append_new(json_object_get(finding, "missing"), json_string(RW_MISSING_BEFORE " (ranks without a box)"));
+		cr_expect_not(echoes_take(&echoes, "h0", finding, 10 * S));
+	}
+	/* Such a one of another host is no better. */
+	cr_expect_not(echoes_take(&echoes, "h2", bad_value("0c-0", "open", "input", "inconclusive", 42, false), 10 * S));
+	cr_expect_null(echoes_due(&echoes, host, 12 * S));
+	cr_expect(echoes_take(&echoes, "h1", bad_value("0d-0", "open", "input", "certain", 3, false), 12 * S));
+	cr_expect_null(echoes_due(&echoes, host, 30 * S));
+	cr_expect_not(echoes_refuted(&echoes, host, id));
+	echoes_free(&echoes);
+	/* Where nobody saw it, each is told. */
+	cr_expect_not(echoes_take(&echoes, "h0", bad_value("1a-0", "open", "input", "inconclusive", 42, false), 110 * S));
+	cr_expect_not(echoes_take(&echoes, "h2", bad_value("1c-0", "open", "input", "inconclusive", 42, false), 110 * S));
+	for (int i = 0; i < 2; i++) {
+		json_t *finding = echoes_due(&echoes, host, 116 * S);
+		cr_assert_not_null(finding);
+		json_decref(finding);
+	}
+	echoes_free(&echoes);
+}
+
+static json_t *clean_inputs(const char *id)
+{
+	json_t *finding = bad_value(id, "open", "output", "inconclusive", 42, false);
+
+	json_object_set_new(finding, "ranks", json_array());
+	json_array_append_new(json_object_get(finding, "missing"), json_string("whose input it came from: " RW_MISSING_INPUT));
+	return finding;
+}
+
+/* All have the bad result. The inputs on h1 and h2 were clean, and that on h0 was not scanned: rank 0 only can have brought it. */
+Test(echoes, whose_inputs_were_clean_is_not_told_where_those_of_another_were_not_seen)
+{
+	struct echoes echoes = { 0 };
+	char host[SUBJECT_NAME], id[24];
+
+	cr_expect_not(echoes_take(&echoes, "h1", clean_inputs("0e-0"), 10 * S));
+	cr_expect_not(echoes_take(&echoes, "h0", bad_value("0a-0", "open", "output", "inconclusive", 42, false), 11 * S));
+	cr_expect_not(echoes_take(&echoes, "h2", clean_inputs("0e-0"), 12 * S));
+	json_t *finding = echoes_due(&echoes, host, 40 * S);
+	cr_assert_not_null(finding);
+	cr_expect_str_eq(host, "h0");
+	cr_expect_str_eq(json_string_value(json_object_get(finding, "id")), "0a-0");
+	json_decref(finding);
+	cr_expect_null(echoes_due(&echoes, host, 41 * S));
+	cr_expect_not(echoes_refuted(&echoes, host, id));
+	/* Who brought it is known after all. */
+	cr_expect(echoes_take(&echoes, "h1", bad_value("0f-0", "open", "input", "certain", 9, false), 42 * S));
+	cr_expect(echoes_refuted(&echoes, host, id));
+	cr_expect_str_eq(id, "0a-0");
+	echoes_free(&echoes);
+}
+
+Test(echoes, many_receivers_do_not_push_out_a_birth)
+{
+	struct echoes echoes = { 0 };
+	char host[SUBJECT_NAME], id[24], name[16];
+
+	cr_expect(echoes_take(&echoes, "h1", bad_value("0b-0", "open", "input", "certain", 40, false), 10 * S));
+	for (int i = 0; i < 2 * ECHOES_BIRTHS; i++) {
+		snprintf(id, sizeof(id), "%x-0", i);
+		snprintf(name, sizeof(name), "r%d", i);
+		cr_expect_not(echoes_take(&echoes, name, bad_value(id, "open", "output", "inconclusive", 42, false), 11 * S));
+	}
+	cr_expect_null(echoes_due(&echoes, host, 20 * S));
 	echoes_free(&echoes);
 }
 

@@ -8,7 +8,8 @@
 #include "analysis/text.h"
 
 struct awaited {
-	bool known; /* it was looked for */
+	bool known;  /* it was looked for */
+	bool parted; /* members make different calls: that is another finding */
 	uint32_t rank;
 };
 
@@ -26,10 +27,9 @@ static void look_at(const struct walk *walk, const struct world_comm *comm, stru
 	struct stand_place place;
 
 	*awaited = (struct awaited){ .known = true, .rank = WORLD_NONE };
-	/* Ranks that make different calls are another finding. */
-	if (comm->parted_ns || !stand_find_place(walk->world, comm, walk->now_ns, &place) || place.parted)
-		return;
-	for (uint32_t i = 0; i < comm->member_count; i++) {
+	bool found = stand_find_place(walk->world, comm, walk->now_ns, &place);
+	awaited->parted = comm->parted_ns || (found && place.parted);
+	for (uint32_t i = 0; found && i < comm->member_count; i++) {
 		const struct world_member *member = &comm->members[i];
 		const struct world_rank *rank = &walk->world->ranks[member->rank];
 		if (member->rank < awaited->rank && walk->stands[member->rank] && rank->life == RW_MESSAGE_ALIVE &&
@@ -43,10 +43,12 @@ static uint32_t find_awaited(const struct walk *walk, const struct world_comm *c
 {
 	struct awaited *awaited = &walk->awaited[comm->index];
 
-	if (flight->awaits != WORLD_NONE)
-		return world_rank(walk->world, flight->awaits) && walk->stands[flight->awaits] ? flight->awaits : WORLD_NONE;
 	if (!awaited->known)
 		look_at(walk, comm, awaited);
+	if (awaited->parted)
+		return WORLD_NONE;
+	if (flight->awaits != WORLD_NONE)
+		return world_rank(walk->world, flight->awaits) && walk->stands[flight->awaits] ? flight->awaits : WORLD_NONE;
 	return awaited->rank;
 }
 

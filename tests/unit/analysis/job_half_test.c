@@ -185,6 +185,51 @@ Test(job_half, names_a_slow_rank_of_tensor_pipeline_and_data_parallelism)
 	}
 }
 
+/* What it does longer lies before the data parallel operation, or before it sends to the next stage. */
+Test(job_half, names_a_slow_rank_wherever_in_the_mesh_it_works_longer)
+{
+	static const struct {
+		enum many_hosts_shape shape;
+		enum many_hosts_place place;
+		int hosts, rank;
+	} cases[] = {
+		{ MANY_MESH, MANY_ALL_OVER, 2, 5 },    { MANY_MESH, MANY_BEFORE_DATA, 2, 5 },   { MANY_CUBE, MANY_BEFORE_DATA, 4, 6 },
+		{ MANY_CUBE, MANY_BEFORE_SEND, 4, 9 }, { MANY_HYBRID, MANY_BEFORE_DATA, 4, 6 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct many_hosts_result result;
+		struct many_hosts_job job = usual(cases[i].shape, MANY_SLOW_RANK);
+		char what[32];
+		job.hosts = cases[i].hosts;
+		job.per_host = 4;
+		job.rank = cases[i].rank;
+		job.place = cases[i].place;
+		job.seconds = 160;
+		snprintf(what, sizeof(what), "case %zu", i);
+		many_hosts_play(&job, &result);
+		expect_only(&result, job.rank, what);
+	}
+}
+
+/* All members of an operation end it together, and later: nobody has come late. */
+Test(job_half, names_nobody_where_a_link_is_slow)
+{
+	for (int shape = MANY_FLAT; shape <= MANY_HYBRID; shape++) {
+		struct many_hosts_result result;
+		struct many_hosts_job job = usual(shape, MANY_SLOW_LINK);
+		job.per_host = 2;
+		job.slow = 0.4;
+		if (shape == MANY_FLAT || shape == MANY_HYBRID)
+			job.slow /= job.operations; /* there are so many in a step */
+		job.seconds = 120;
+		many_hosts_play(&job, &result);
+		expect_nobody(&result);
+		for (size_t i = 0; i < result.node_count; i++)
+			cr_expect_eq(result.of_nodes[i].rank_count, 0, "shape %d: %s", shape, result.of_nodes[i].text);
+	}
+}
+
 Test(job_half, names_a_slow_rank_of_shards_and_replicas)
 {
 	struct many_hosts_result result;

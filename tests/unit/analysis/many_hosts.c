@@ -405,13 +405,23 @@ static double work_ms(struct many *many, int rank)
 	if ((job->shape == MANY_PIPELINE || job->shape == MANY_CUBE) && job->stages > 1)
 		share += job->uneven * (rank / job->per_host % job->stages) / (job->stages - 1);
 	bool since = now_s(many, state->gpu_ms) >= job->at_s;
-	if (since && is_faulty(job, rank))
+	if (since && is_faulty(job, rank) && job->place == MANY_ALL_OVER)
 		share += job->slow;
 	if (since && job->fault == MANY_PAUSE && rank == job->rank && !many->paused) {
 		many->paused = true;
 		return job->pause_s * 1000;
 	}
 	return fmax(share, 0.1) * each_ms;
+}
+
+/* What it works longer at this place, of which there are `places` in a step. */
+static double longer_ms(const struct many *many, int rank, enum many_hosts_place place, int places)
+{
+	const struct many_hosts_job *job = many->job;
+
+	if (job->place != place || !is_faulty(job, rank) || now_s(many, many->ranks[rank].gpu_ms) < job->at_s)
+		return 0;
+	return job->slow * job->step_ms / places;
 }
 
 /* The faults that end things. */
@@ -589,8 +599,12 @@ static void collective(struct many *many, struct call call, int first, int by, i
 		if (rank->state != RUNS)
 			continue;
 		rank->gpu_ms += works ? work_ms(many, first + i * by) : 0;
+		rank->gpu_ms += call.communicator == DATA ? longer_ms(many, first + i * by, MANY_BEFORE_DATA, 1) : 0;
 		last_ms = fmax(last_ms, rank->gpu_ms);
 	}
+	if (job->fault == MANY_SLOW_LINK && call.communicator == DATA && now_s(many, last_ms) >= job->at_s &&
+	    job->rank >= first && (job->rank - first) % by == 0)
+		last_ms += job->slow * job->step_ms;
 	for (int i = 0; i < count; i++) {
 		struct rank *rank = &many->ranks[first + i * by];
 		struct call own = call;
@@ -612,6 +626,7 @@ static void collective(struct many *many, struct call call, int first, int by, i
 static void transfer(struct many *many, int from, int to, int from_stage, int to_stage)
 {
 	struct rank *sender = &many->ranks[from], *receiver = &many->ranks[to];
+	sender->gpu_ms += longer_ms(many, from, MANY_BEFORE_SEND, many->job->operations);
 	bool whole = sender->state == RUNS && receiver->state == RUNS;
 	double done_ms = whole ? fmax(sender->gpu_ms, receiver->gpu_ms) + transfer_ms : 0;
 

@@ -41,7 +41,15 @@ enum many_hosts_fault {
 	MANY_PAUSE,          /* the rank does something else for `pause_s`, and goes on */
 	MANY_TWO_SLOW,       /* the rank, and another one */
 	MANY_OTHER_BITS,     /* the rank has another result of each operation that spans hosts, as far as it is scanned */
+	MANY_SLOW_LINK,      /* what the rank takes part in from host to host takes longer, for all who take part: so does a GPU without room */
 	MANY_CIRCLE,         /* mesh and twice: of two communicators, every other rank calls the second one's operation first */
+};
+
+/* Where the slow rank works longer. */
+enum many_hosts_place {
+	MANY_ALL_OVER,    /* before each operation before which it works */
+	MANY_BEFORE_DATA, /* before what replicas share, from host to host */
+	MANY_BEFORE_SEND, /* before it sends to the next stage */
 };
 
 struct many_hosts_job {
@@ -62,7 +70,8 @@ struct many_hosts_job {
 	int rank;                    /* whose, or of the host's */
 	int other_rank;              /* of two */
 	bool broadcasts;             /* flat: rank 0 broadcasts in each step and goes on: what it sends is buffered */
-	double slow;                 /* by this share of its work */
+	double slow;                 /* by this share of its work; a slow link by this share of the step */
+	enum many_hosts_place place;
 	double at_s, pause_s, seconds;
 	double lose;                 /* this share of the batches never comes … */
 	double delay_ms;             /* … and the others come so much later, at most */

@@ -163,6 +163,20 @@ static void emit_nothing(void *argument, const struct rw_finding *finding)
 	(void)finding;
 }
 
+/* What the judge of the job asks at the end of stand_idle(); type 0: nothing. */
+static struct rw_message asked;
+
+static void ask_now(struct node_half *half, uint64_t now_ns)
+{
+	struct {
+		struct rw_batch header;
+		struct rw_message message;
+	} batch = { .header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .count = 1, .host = "h", .job = "j" }, .message = asked };
+
+	if (asked.type)
+		cr_expect_eq(node_half_ask(half, &batch, sizeof(batch), now_ns, NULL), 0);
+}
+
 /* One rank of two, the other on another host: it calls one AllReduce that ends, and nothing more for ten seconds. `announced`: calls that
  * its box counts. */
 static void stand_idle(const struct rw_init *init, uint64_t announced)
@@ -200,6 +214,7 @@ static void stand_idle(const struct rw_init *init, uint64_t announced)
 		analysis_tick(analysis, now_ns);
 		node_half_tick(half, now_ns, keep_sent, NULL);
 	}
+	ask_now(half, 11 * second);
 	node_half_end(half, 11 * second, keep_sent, NULL);
 	node_half_free(half);
 	analysis_free(analysis);
@@ -224,6 +239,60 @@ Test(node_half, says_how_far_a_rank_has_come_that_calls_nothing)
 		cr_expect_eq(sent[i].calls.calls, 1);
 	}
 	cr_expect_eq(orders, 1);
+}
+
+static const struct rw_message *find_sent(enum rw_message_type type)
+{
+	for (size_t i = 0; i < sent_count; i++)
+		if (sent[i].type == type)
+			return &sent[i];
+	return NULL;
+}
+
+Test(node_half, answers_which_calls_a_rank_has_made)
+{
+	asked = (struct rw_message){ .type = RW_MESSAGE_ASK_CALLS, .ask_calls = { .comm = 9 } };
+	stand_idle(NULL, 1);
+	const struct rw_message *called = find_sent(RW_MESSAGE_CALLED), *calls = find_sent(RW_MESSAGE_CALLS);
+	cr_assert(called && calls);
+	cr_expect_eq(count_of(RW_MESSAGE_CALLED), 1);
+	cr_expect_eq(called->function, RW_FUNCTION_ALL_REDUCE);
+	cr_expect_eq(called->called.hash, calls->calls.hash, "of all calls, as there is only one");
+	cr_expect_eq(called->called.sequence, 0);
+	cr_expect_eq(called->called.root, -1);
+	asked.rank = 1;
+	stand_idle(NULL, 1);
+	cr_expect_eq(count_of(RW_MESSAGE_CALLED), 0, "another rank");
+	asked.rank = 0;
+	asked.generation = 1;
+	stand_idle(NULL, 1);
+	cr_expect_eq(count_of(RW_MESSAGE_CALLED), 0, "another start of the job");
+	asked.generation = 0;
+	asked.ask_calls.comm = 8;
+	stand_idle(NULL, 1);
+	cr_expect_eq(count_of(RW_MESSAGE_CALLED), 0, "another communicator");
+}
+
+Test(node_half, says_so_where_it_does_not_keep_the_calls_that_it_is_asked_for)
+{
+	const uint64_t from[] = { 1, UINT64_MAX - 1, UINT64_MAX };
+
+	for (size_t i = 0; i < sizeof(from) / sizeof(*from); i++) {
+		asked = (struct rw_message){ .type = RW_MESSAGE_ASK_CALLS, .ask_calls = { .comm = 9, .from = from[i], .shift = 40 } };
+		stand_idle(NULL, 1);
+		const struct rw_message *called = find_sent(RW_MESSAGE_CALLED);
+		cr_assert_not_null(called);
+		cr_expect_eq(count_of(RW_MESSAGE_CALLED), 1);
+		cr_expect_eq(called->function, 0);
+		cr_expect_eq(called->called.hash, 0);
+		cr_expect_eq(called->called.from, (uint32_t)from[i]);
+	}
+	asked.ask_calls = (struct rw_message_ask_calls){ .comm = 9, .shift = 1 };
+	stand_idle(NULL, 1);
+	cr_expect_eq(count_of(RW_MESSAGE_CALLED), 0, "no stretch of two calls is whole yet");
+	asked.ask_calls.shift = 41;
+	stand_idle(NULL, 1);
+	cr_expect_eq(count_of(RW_MESSAGE_CALLED), 0, "no such stretch can be asked for");
 }
 
 /* A call that was lost may have been any: of the order of the others nothing is said. */

@@ -235,7 +235,7 @@ static bool watch_job(struct analysis *analysis, struct day_plan *plan, struct h
 		} else {
 			uv_run(&loop, UV_RUN_NOWAIT);
 			watch_tick(&watch, now_ns);
-			left_out = watch_next_ms(&watch) / WATCH_TICK_MS - 1;
+			left_out = watch_next_ms(&watch, false, now_ns) / WATCH_TICK_MS - 1;
 		}
 		holdings[part].cpu_s += cpu_s() - before_s;
 		if (now_ns >= looked_ns + look_every_ns) {

@@ -43,7 +43,7 @@ static const struct record_field operation_fields[] = {
 };
 
 static const char *const known_names[] = { "ident", "api",   "launch",  "task",     "return", "started",
-					   "done",  "stamp", "scan_in", "scan_out", "call" };
+					   "done",  "stamp", "scan_in", "scan_out", "call", "began" };
 static const char *const flag_names[] = { "in_place",    "captured",      "untracked",    "sampled_out",
 					  "unscannable", "host_callback", "peer_unknown", "aborted" };
 const char *const box_json_untracked_names[RW_UNTRACKED_COUNT] = { NULL,      "no_task",  "broadcast",

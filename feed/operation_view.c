@@ -10,7 +10,7 @@ static const struct {
 	{ RW_KNOWN_API | RW_KNOWN_CALL, RW_OWNER_HOST, offsetof(struct rw_operation, api_ns) },
 	{ RW_KNOWN_LAUNCH | RW_KNOWN_TASK, RW_OWNER_HOST, offsetof(struct rw_operation, launch_end_ns) },
 	{ RW_KNOWN_RETURN, RW_OWNER_HOST, offsetof(struct rw_operation, return_ns) },
-	{ RW_KNOWN_STARTED, RW_OWNER_GPU, offsetof(struct rw_operation, started_seen_ns) },
+	{ RW_KNOWN_STARTED | RW_KNOWN_BEGAN, RW_OWNER_GPU, offsetof(struct rw_operation, started_seen_ns) },
 	{ RW_KNOWN_DONE | RW_KNOWN_STAMP | RW_KNOWN_SCAN_IN | RW_KNOWN_SCAN_OUT, RW_OWNER_GPU,
 	  offsetof(struct rw_operation, done_seen_ns) },
 };

@@ -4,6 +4,9 @@
 
 #include <errno.h>
 
+/* A kernel's times may come later than its end, by NCCL's own thread: for so long they are waited for. */
+#define KERNEL_PATIENCE_NS UINT64_C(100000000)
+
 /* A claim that is not published after this is passed over; a slot without a pending owner is final after this. */
 #define PATIENCE_NS UINT64_C(1000000000)
 
@@ -31,9 +34,19 @@ static void raise_progress(struct feed *feed, const struct rw_operation *operati
 		progress->gpu_done = operation->progress;
 }
 
+/* No owner's bit is kept for the times of a kernel, and only some jobs have them. */
+static bool awaits_kernel(const struct feed *feed, const struct rw_operation *operation)
+{
+	uint32_t known = operation->known & (RW_KNOWN_DONE | RW_KNOWN_STAMP);
+
+	return feed->has_kernel_times && feed_may_still_come(feed) && known == RW_KNOWN_DONE && feed->now_ns < operation->done_seen_ns + KERNEL_PATIENCE_NS;
+}
+
 /* Nothing more is going to be written to it. RETURN may come after the last owner has left. */
 static bool is_final(const struct feed *feed, const struct rw_operation *operation, uint64_t since_ns)
 {
+	if (awaits_kernel(feed, operation))
+		return false;
 	return !(operation->owner & RW_OWNER_PENDING) &&
 	       (operation->known & RW_KNOWN_RETURN || operation->flags & RW_FLAG_CAPTURED || feed->now_ns - since_ns > PATIENCE_NS);
 }
@@ -49,6 +62,7 @@ static bool pass(struct feed *feed, struct unfinished_operation *last, struct rw
 	if (operation->known != last->known || operation->owner != last->owner || operation->flags != last->flags) {
 		if (!feed_is_live(feed))
 			raise_progress(feed, operation);
+		feed->has_kernel_times |= operation->known & RW_KNOWN_STAMP;
 		feed_account(feed, analysis_add_operation(feed->analysis, feed->id, operation));
 		feed->passed++;
 		last->known = operation->known;

@@ -74,6 +74,7 @@ enum rw_known {
 	RW_KNOWN_SCAN_IN = 1u << 8,
 	RW_KNOWN_SCAN_OUT = 1u << 9,
 	RW_KNOWN_CALL = 1u << 10,   /* addresses and peer, from the interposer: valid before the task, and without a task */
+	RW_KNOWN_BEGAN = 1u << 11,  /* NCCL has reported that its kernel began (RANKWATCH_KERNELCH=1); no field */
 };
 
 /* operation.owner: which writers have not finished; the other bits are the low bits of the ticket. 0 = free to claim. */
@@ -82,7 +83,7 @@ enum rw_owner {
 	RW_OWNER_GPU = 1u << 1,	 /* cleared by the drain thread when gpu_done has reached it */
 	RW_OWNER_SCAN_IN = 1u << 2, /* set when the scan of the buffer is decided, cleared by the drain thread with the result */
 	RW_OWNER_SCAN_OUT = 1u << 3,
-	RW_OWNER_TIMES = 1u << 4, /* the kernel's times are being written */
+	RW_OWNER_TIMES = 1u << 4, /* the kernel's times, or that it began, are being written */
 	RW_OWNER_PENDING = 31u,
 	RW_OWNER_TICKET_SHIFT = 5,
 };

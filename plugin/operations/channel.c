@@ -18,6 +18,18 @@ static __attribute__((noinline, cold)) void *start_measured(struct recording *re
 	return handle;
 }
 
+static void *handle_of(uint64_t ticket, uint8_t channel)
+{
+	return handle_make(HANDLE_CHANNEL, (uint64_t)channel << HANDLE_CHANNEL_SHIFT | ticket);
+}
+
+/* As above: the caller has nothing to keep. */
+static __attribute__((noinline)) void *begin_kernel(struct recording *recording, uint64_t ticket, uint8_t channel)
+{
+	kernel_begin(&recording->box, ticket);
+	return handle_of(ticket, channel);
+}
+
 void *recorder_start_channel(const void *context, const void *parent, uint8_t channel, uint64_t raw)
 {
 	struct recording *recording = handle_kind(parent) == HANDLE_TASK ? recording_get() : NULL;
@@ -27,9 +39,12 @@ void *recorder_start_channel(const void *context, const void *parent, uint8_t ch
 	if (cost_is_due(&this_thread.calls, &recording->cost_sample))
 		return start_measured(recording, context, parent, channel, raw);
 	uint64_t ticket = handle_number(parent);
-	if (!kernel_start(kernel_find(ticket), ticket, context, channel, raw))
+	enum kernel_started started = kernel_start(kernel_find(ticket), ticket, context, channel, raw);
+	if (started == KERNEL_UNEXPECTED)
 		return NULL;
-	return handle_make(HANDLE_CHANNEL, (uint64_t)channel << HANDLE_CHANNEL_SHIFT | ticket);
+	if (started == KERNEL_FIRST)
+		return begin_kernel(recording, ticket, channel);
+	return handle_of(ticket, channel);
 }
 
 static __attribute__((noinline, cold)) void stop_measured(struct recording *recording, void *handle, uint64_t raw)

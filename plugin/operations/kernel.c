@@ -33,6 +33,16 @@ void kernel_expect(struct kernel *kernel, uint64_t ticket, const struct rw_opera
 	try_lock_leave(&kernel->lock);
 }
 
+void kernel_begin(struct box_writer *box, uint64_t ticket)
+{
+	struct rw_operation *slot = &box->ring[(ticket - 1) & box->ring_mask];
+
+	if (!box_hold(slot, ticket, RW_OWNER_TIMES))
+		return;
+	box_known(slot, RW_KNOWN_BEGAN);
+	box_release(slot, ticket, RW_OWNER_TIMES);
+}
+
 static void write_times(const struct kernel *kernel, struct box_writer *box, uint64_t ticket)
 {
 	struct rw_operation *slot = &box->ring[(ticket - 1) & box->ring_mask];

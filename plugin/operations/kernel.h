@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The GPU's own times of an operation's kernel, from NCCL's KernelCh events: one start and one stop per channel, given
- * by NCCL's proxy thread (its profiler thread from 2.31 on) after the fact. Kept beside the box until the last channel
- * has stopped, then written into the slot once. Only with RANKWATCH_KERNELCH=1.
+ * by NCCL's proxy thread (its profiler thread from 2.31 on) after the fact. That the first channel has started is noted in
+ * the slot at once. The times are kept beside the box until the last channel has stopped, then written into the slot once.
+ * Only with RANKWATCH_KERNELCH=1.
  *
  * No pending bit waits for these events: where NCCL sends none (copy engines, symmetric kernels before 2.31, abort) the
  * operation would count as in flight for ever. So an event can come when its slot has moved on, and NCCL does hand in
@@ -66,6 +67,8 @@ static inline struct kernel *kernel_find(uint64_t ticket)
  * channels (p2p in ABI v4) gets no times: nobody would know when the last one has stopped. */
 void kernel_expect(struct kernel *kernel, uint64_t ticket, const struct rw_operation *slot,
 		   const struct communicator *communicator, bool watermark);
+/* The first channel has started: its slot says so, if that has not moved on. */
+void kernel_begin(struct box_writer *box, uint64_t ticket);
 /* All that have started have stopped: where those are all of its channels, its times go into its slot, if that has not
  * moved on. Releases the lock. */
 void kernel_finish(struct kernel *kernel, struct box_writer *box, uint64_t ticket);
@@ -84,15 +87,24 @@ static inline bool kernel_start_channel(struct kernel *kernel, uint64_t ticket, 
 	return true;
 }
 
-/* raw 0: no time. False: not expected (stale, of another communicator, a channel twice or out of range). */
-static inline bool kernel_start(struct kernel *kernel, uint64_t ticket, const void *context, uint8_t channel,
-				uint64_t raw)
+enum kernel_started {
+	KERNEL_UNEXPECTED, /* stale, of another communicator, a channel twice or out of range */
+	KERNEL_FIRST,      /* of its channels: kernel_begin() is due */
+	KERNEL_FURTHER,
+};
+
+/* raw 0: no time. */
+static inline enum kernel_started kernel_start(struct kernel *kernel, uint64_t ticket, const void *context,
+					       uint8_t channel, uint64_t raw)
 {
 	if (channel >= KERNEL_CHANNELS || !try_lock_take(&kernel->lock))
-		return false;
+		return KERNEL_UNEXPECTED;
 	bool expected = kernel_start_channel(kernel, ticket, context, 1ull << channel, raw);
+	bool first = kernel->started == 1ull << channel;
 	try_lock_leave(&kernel->lock);
-	return expected;
+	if (!expected)
+		return KERNEL_UNEXPECTED;
+	return first ? KERNEL_FIRST : KERNEL_FURTHER;
 }
 
 /* Has the last one that is running stopped? */

@@ -102,6 +102,25 @@ ParameterizedTest(int *abi, kernel, times_are_the_first_start_and_the_last_stop_
 	cr_expect_eq(operation(0).gpu_source, RW_GPU_SOURCE_KERNEL_CH, "no watermark in this process");
 }
 
+/* Of one that never ends, too, it is known whether its kernel has begun. */
+Test(kernel, that_it_has_begun_is_known_while_it_runs)
+{
+	begin(5);
+	void *first = collective(), *second = collective();
+	cr_expect_not(operation(0).known & RW_KNOWN_BEGAN, "no channel has started");
+	void *handle = player_channel(&player, first, 2, EPOCH);
+	cr_expect(operation(0).known & RW_KNOWN_BEGAN);
+	cr_expect_not(operation(0).known & RW_KNOWN_STAMP);
+	cr_expect_eq(operation(0).owner, 0, "the slot is free again");
+	cr_expect_not(operation(1).known & RW_KNOWN_BEGAN);
+	player_channel_stop(&player, handle, EPOCH + 1);
+	uint64_t slots = reader.header.ring_slots;
+	for (uint64_t i = 0; i < slots; i++)
+		collective();
+	cr_expect_null(player_channel(&player, second, 0, EPOCH));
+	cr_expect_not(operation(slots + 1).known & RW_KNOWN_BEGAN, "it is in the slot of another one");
+}
+
 ParameterizedTestParameters(kernel, handles_of_an_operation_that_was_overwritten_do_nothing)
 {
 	return abi_versions();

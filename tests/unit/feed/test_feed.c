@@ -66,6 +66,42 @@ Test(feed, new_operations_are_passed_once_and_unfinished_ones_when_they_change)
 	feed_free(feed);
 }
 
+static void add_kernel_times(uint64_t ticket)
+{
+	struct rw_operation *slot = &writer.ring[(ticket - 1) & writer.ring_mask];
+
+	slot->gpu_start_raw = 1;
+	slot->gpu_end_raw = 2;
+	box_known(slot, RW_KNOWN_STAMP);
+}
+
+/* NCCL's own thread writes them, and no owner's bit waits for it. */
+Test(feed, times_of_a_kernel_that_come_later_than_its_end_are_passed_where_there_are_such)
+{
+	struct feed *feed = start();
+	uint64_t first = fixture_operation(&writer, 0, 1 * MS), second = fixture_operation(&writer, 1, 2 * MS);
+
+	fixture_finish(&writer, first);
+	cr_expect_eq(feed_poll(feed, 10 * MS), 2);
+	add_kernel_times(first);
+	cr_expect_eq(feed_poll(feed, 20 * MS), 0, "nobody knows that there are such times");
+	add_kernel_times(second);
+	fixture_finish(&writer, second);
+	cr_expect_eq(feed_poll(feed, 30 * MS), 1);
+	uint64_t third = fixture_operation(&writer, 2, 31 * MS), fourth = fixture_operation(&writer, 3, 32 * MS);
+	fixture_finish(&writer, third);
+	fixture_finish(&writer, fourth);
+	cr_expect_eq(feed_poll(feed, 40 * MS), 2);
+	add_kernel_times(third);
+	cr_expect_eq(feed_poll(feed, 50 * MS), 1);
+	const struct recorded *last = recording_find(&analysis, RECORDED_OPERATION, recording_count(&analysis, RECORDED_OPERATION) - 1);
+	cr_expect(last->operation.ticket == third && last->operation.known & RW_KNOWN_STAMP);
+	cr_expect_eq(feed_poll(feed, 200 * MS), 0);
+	add_kernel_times(fourth);
+	cr_expect_eq(feed_poll(feed, 210 * MS), 0, "it is not waited for longer than 100 ms");
+	feed_free(feed);
+}
+
 Test(feed, progress_comes_after_the_operations_that_it_finishes)
 {
 	struct feed *feed = start();

@@ -70,6 +70,7 @@ struct cause {
 	struct python_looks_answer python; /* of the thread that should have enqueued */
 	uint64_t lost;     /* number of lost events of that time; the caller fills it in */
 	bool forgotten;    /* older evidence of that time was dropped for room; the caller fills it in */
+	bool queued;       /* NCCL's kernel had to wait for room: what filled its GPU meanwhile was not seen */
 	char gpu_text[96]; /* classes gpu and throttle: what the GPU shows … */
 	const char *gpu_advice; /* … and what to do; static */
 };

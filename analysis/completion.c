@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/completion.h"
 
+#include "analysis/kernel_start.h"
 #include "analysis/lateness.h"
 #include "analysis/model.h"
 
@@ -15,7 +16,7 @@ void completion_account(struct analysis *analysis, struct instance *instance)
 
 /* Asked after each of its operations: the member that lacked last time is looked at first, or each would be looked at as often
  * as there are members. */
-static bool is_complete(struct instance *instance)
+static bool is_complete(struct instance *instance, uint64_t now_ns)
 {
 	uint32_t count = instance->communicator->member_count;
 
@@ -28,7 +29,7 @@ static bool is_complete(struct instance *instance)
 			return false;
 		}
 	}
-	return true;
+	return !kernel_start_is_awaited(instance, now_ns);
 }
 
 /* Without GPU times an operation is over at the earliest when the last rank has come: for those who came before. */
@@ -60,6 +61,7 @@ static bool is_traced(const struct instance *instance)
 static void finish(struct analysis *analysis, struct instance *instance)
 {
 	instances_finish(&analysis->instances, instance);
+	kernel_start_apply(instance);
 	account_note(&analysis->account, instance);
 	if (!is_traced(instance))
 		return;
@@ -76,7 +78,7 @@ static void finish(struct analysis *analysis, struct instance *instance)
 void completion_check(struct analysis *analysis, struct instance *instance)
 {
 	bool whole = !job_unseen(instance->communicator);
-	if (whole && !instance->finished && is_complete(instance))
+	if (whole && !instance->finished && is_complete(instance, analysis->now_ns))
 		finish(analysis, instance);
 }
 
@@ -101,7 +103,7 @@ void completion_sweep(struct analysis *analysis)
 		struct instance *next;
 		for (struct instance *at = communicator->unfinished_first; at; at = next) {
 			next = at->next;
-			if (is_complete(at))
+			if (is_complete(at, analysis->now_ns))
 				finish(analysis, at);
 		}
 	}

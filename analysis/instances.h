@@ -31,6 +31,8 @@ enum operation_state {
 	OPERATION_UNKNOWN = 1 << 8,  /* returned without a launch, which may still come or not */
 	OPERATION_UNPARTED = 1 << 10, /* late, but the host's part is not known: it was not seen when its GPU had ended its earlier work */
 	OPERATION_VEILED = 1 << 11, /* late, and directly before the rank was in another group's operation whose end is not known */
+	OPERATION_BEGAN = 1 << 13, /* NCCL has reported that its kernel began */
+	OPERATION_KERNEL = 1 << 12, /* NCCL has reported the times of its kernel: analysis/kernel_start.h */
 	OPERATION_APART = 1 << 9,    /* other ranks may have no GPU progress for it: its times are not compared with theirs */
 };
 
@@ -49,6 +51,10 @@ struct operation {
 	uint32_t work_us; /* from its last finished operation to its arrival; 0 not known */
 	uint32_t idle_us; /* from its previous launch to its arrival; 0 not known */
 	uint32_t own_us;  /* part of by_us not spent waiting for others elsewhere, whether or not it was counted before */
+	/* From NCCL's KernelCh events, µs; 0: not known, or none. */
+	uint32_t kernel_us; /* how long its kernel ran */
+	uint32_t begun_us;  /* how long after its stream had reached the operation its kernel began */
+	uint32_t queued_us; /* the part of begun_us for which other ranks waited; arrival_ns includes it */
 	uint16_t state;
 	uint8_t flags; /* those of enum rw_flag that fit: in place, sampled out, unscannable */
 };
@@ -62,7 +68,7 @@ static inline bool operation_is_host_late(const struct operation *operation)
 struct instance {
 	struct communicator *communicator;
 	uint64_t sequence, count;
-	uint64_t created_ns;     /* earliest enqueue */
+	uint64_t created_ns;       /* earliest enqueue */
 	int32_t source, target; /* p2p: ranks of the communicator; -1 collective */
 	int32_t root_or_peer;
 	uint32_t serial; /* changes when the instance is forgotten */
@@ -118,7 +124,7 @@ struct instances {
 };
 
 /* The existing instance with that key, or a new one. NULL on lack of memory, or when the pool is full of instances that were
- * created later than created_ns. */
+ * born later than created_ns. */
 struct instance *instances_get(struct instances *instances, struct communicator *communicator,
 			       const struct instance_key *key, uint64_t created_ns);
 /* The instance with that key; NULL: it was never made, or is forgotten. */

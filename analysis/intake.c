@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/completion.h"
+#include "analysis/kernel_start.h"
 #include "analysis/model.h"
 #include "analysis/numbering.h"
 #include "analysis/pair.h"
@@ -258,7 +259,7 @@ static void update_operation(struct operation *operation, const struct rw_operat
 		operation->state |= OPERATION_LAUNCHED;
 	}
 	if (slot->known & RW_KNOWN_STARTED && slot->started_seen_ns) {
-		operation->arrival_ns = slot->started_seen_ns;
+		operation->arrival_ns = slot->started_seen_ns + (uint64_t)operation->queued_us * 1000;
 		operation->state |= OPERATION_STARTED;
 	} else if (launched_ns && !operation->progress) {
 		operation->arrival_ns = launched_ns;
@@ -269,6 +270,8 @@ static void update_operation(struct operation *operation, const struct rw_operat
 		operation->state |= OPERATION_DONE;
 		operation->state &= (uint16_t)~OPERATION_HOST;
 	}
+	if (slot->known & (RW_KNOWN_BEGAN | RW_KNOWN_STAMP))
+		operation->state |= OPERATION_BEGAN;
 	if (is_excluded(slot))
 		operation->state |= OPERATION_EXCLUDED;
 	if (slot->flags & RW_FLAG_PROGRESS_SAMPLED_OUT)
@@ -312,6 +315,7 @@ static void update(struct analysis *analysis, struct process *process, struct in
 	bool was_settled = is_settled(operation);
 	note_times(process, trace, slot);
 	update_operation(operation, slot);
+	kernel_start_note(&instance->communicator->members[trace->member], operation, slot);
 	intake_describe(instance, slot);
 	instance->done += !was_settled && is_settled(operation);
 	if (slot->known & VALUES_KNOWN)

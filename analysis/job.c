@@ -310,8 +310,10 @@ void job_leave_seats(const struct communicator *communicator)
 
 void communicator_free(struct communicator *communicator)
 {
-	for (uint32_t i = 0; i < communicator->member_count; i++)
+	for (uint32_t i = 0; i < communicator->member_count; i++) {
 		usual_free(communicator->members[i].usual);
+		free(communicator->members[i].kernels);
+	}
 	free(communicator->members);
 	if (communicator->order)
 		call_order_free(communicator->order);

@@ -25,6 +25,7 @@ enum {
 
 struct instance;
 struct job;
+struct kernel_clock;
 struct usual_table;
 
 /* One operation of a process by its ticket: what later operations need of it, and where the rest is. */
@@ -146,6 +147,7 @@ struct member {
 	uint32_t early_count;
 	struct early_bad early[4]; /* see analysis/usual.h */
 	struct usual_table *usual; /* values at the places of its own steps; NULL = none yet */
+	struct kernel_clock *kernels; /* times of its kernels: analysis/kernel_start.h; NULL = none yet */
 };
 
 struct communicator {

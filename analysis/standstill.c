@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/standstill.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analysis/flights.h"
 #include "analysis/hang_verdict.h"
+#include "analysis/kernel_start.h"
 #include "analysis/model.h"
+#include "analysis/naming.h"
 #include "analysis/port_evidence.h"
 #include "analysis/text.h"
 
@@ -34,7 +37,7 @@ static const struct standstill_shape {
 	  "NCCL_DEBUG=INFO tells which interface and which peer each of them tries" },
 	{ is_under_way, RW_PHASE_RUNNING, RW_ARRIVAL_GPU, HANG_TRANSFER_NS,
 	  "all GPUs are in it: a link between them stands still, or NCCL's kernel finds no room on one",
-	  "check the links (nvidia-smi nvlink -e, ibstat, the switches); rankwatch dump shows when NCCL's kernel began, with RANKWATCH_KERNELCH=1" },
+	  "check the links (nvidia-smi nvlink -e, ibstat, the switches); with RANKWATCH_KERNELCH=1 it is known whose kernel has begun" },
 };
 
 enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };
@@ -99,6 +102,48 @@ static const struct process *watchdog_of(const struct communicator *communicator
 	return first;
 }
 
+enum { LACKING_NAMED = 8 }; /* of more ranks only the number is reported */
+
+static int by_world(const void *left, const void *right)
+{
+	int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
+	return (a > b) - (a < b);
+}
+
+static void tell_lacking(struct record *record, const struct job *job, const uint32_t *ranks, int count)
+{
+	int32_t worlds[LACKING_NAMED];
+	char names[36], text[96];
+
+	for (int i = 0; i < count && count <= LACKING_NAMED; i++)
+		worlds[i] = job->ranks[ranks[i]].world;
+	if (count <= LACKING_NAMED) {
+		qsort(worlds, (size_t)count, sizeof(*worlds), by_world);
+		naming_ranks(names, sizeof(names), worlds, (size_t)count);
+	} else {
+		snprintf(names, sizeof(names), "%d ranks", count);
+	}
+	snprintf(text, sizeof(text), "NCCL reports no kernel of it on %s: a GPU without room for it?", names);
+	record_set_words(record, RW_CAUSE_UNKNOWN, text, "check what else runs on these GPUs (nvidia-smi, a profiler)");
+	record_add_missing(record, "whether other kernels fill these GPUs, or NCCL's thread there does not report any more");
+}
+
+/* What NCCL's KernelCh events say of it: RANKWATCH_KERNELCH=1. */
+static void tell_kernels(struct record *record, const struct analysis *analysis, const struct instance *instance)
+{
+	uint32_t *lacking = calloc(instance->communicator->member_count + 1, sizeof(*lacking));
+	int count = lacking ? kernel_start_lacking(instance, lacking) : -1;
+
+	if (count > 0)
+		tell_lacking(record, &analysis->job, lacking, count);
+	else
+		record_add_missing(record, "which link, rank or GPU it is: NCCL's progress does not show that");
+	if (!count)
+		record_set_words(record, RW_CAUSE_UNKNOWN, "NCCL's kernels run on all GPUs: a link between them stands still",
+				 "check the links (nvidia-smi nvlink -e, ibstat, the switches)");
+	free(lacking);
+}
+
 static struct record *make_record(const struct analysis *analysis, const struct standing *standing,
 				  enum rw_severity severity, uint64_t now_ns)
 {
@@ -119,7 +164,10 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	finding->late.by_ms = finding->detect_ms;
 	record_set_operation(record, &analysis->job, standing->instance, shape->phase);
 	record_set_words(record, RW_CAUSE_UNKNOWN, shape->because, shape->advice);
-	record_add_missing(record, "which link, rank or GPU it is: NCCL's progress does not show that");
+	if (shape->phase == RW_PHASE_RUNNING)
+		tell_kernels(record, analysis, standing->instance);
+	else
+		record_add_missing(record, "which link, rank or GPU it is: NCCL's progress does not show that");
 	record_set_watchdog(record, watchdog_of(communicator), analysis->stragglers.first_step != 0, waited_ns);
 	if (job_unseen(communicator) < 0)
 		record_add_missing(record, "how many ranks the communicator has: this NCCL does not report it, so one that was never "

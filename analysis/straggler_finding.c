@@ -168,6 +168,21 @@ static void ask_first_thread(const struct analysis *analysis, const struct suspe
 		*cause = other;
 }
 
+/* Its stream had reached the operation, and its kernel waited for room. What makes the other kernels long comes first. */
+static void ask_kernel(const struct suspect *suspect, struct cause *cause)
+{
+	const struct operation *shown = shown_operation(suspect);
+	double share = shown->by_us ? (double)shown->queued_us / (double)shown->by_us : 0;
+
+	if (cause->class_ != RW_CAUSE_UNKNOWN || share < STRAGGLER_SEEN_SHARE)
+		return;
+	cause->class_ = RW_CAUSE_GPU;
+	cause->queued = true;
+	cause->share = share < 1 ? share : 1;
+	snprintf(cause->gpu_text, sizeof(cause->gpu_text), "other kernels filled its GPU, and NCCL's kernel waited for room");
+	cause->gpu_advice = "check what runs on this GPU beside NCCL (nvidia-smi, a profiler), or give NCCL's stream a high priority";
+}
+
 /* A device that is late: what its GPU shows of these windows. */
 static void ask_gpu(const struct analysis *analysis, const struct suspect *suspect, uint32_t rank,
 		    const struct straggler_cost *cost, struct cause *cause)
@@ -180,6 +195,7 @@ static void ask_gpu(const struct analysis *analysis, const struct suspect *suspe
 	if (is_host_late(suspect) || cause->class_ != RW_CAUSE_UNKNOWN)
 		return;
 	gpu_evidence_explain(analysis, rank, windows, count, begin_ns, cause);
+	ask_kernel(suspect, cause);
 	if (!cause->gpu_advice && is_device_late(suspect)) /* its threads were in time */
 		cause->gpu_advice = "check this rank's GPU (nvidia-smi -q -d CLOCK,PERFORMANCE,ECC), or profile its kernels";
 }
@@ -347,6 +363,10 @@ static struct record *make_record(struct analysis *analysis, const struct suspec
 	doubt(record, analysis, suspect, ranks[0], cause);
 	record_set_operation(record, &analysis->job, shown_instance(suspect), RW_PHASE_LAUNCHED);
 	record_set_cause(record, &analysis->intern, process, cause);
+	if (cause->queued) {
+		record->finding.confidence = RW_LIKELY;
+		record_add_missing(record, "what filled its GPU: only when NCCL's kernel began is known, long after its stream had come to it");
+	}
 	if (!is_host_late(suspect)) {
 		struct cause_window windows[CAUSE_WINDOWS], last = { 0 };
 		uint32_t window_count = recent_windows(suspect, false, 0, windows);

@@ -168,13 +168,13 @@ void text_works_longer(struct record *record, double longer_ms)
 		 finding->late.longer_share * 100, known ? "step" : "time", costs);
 }
 
-void text_transfer(struct record *record, double now_ms, double usual_ms)
+void text_transfer(struct record *record, const char *what, double now_ms, double usual_ms)
 {
 	struct rw_finding *finding = &record->finding;
 	bool seen = usual_ms > 0; /* transfers below the noise are not added up */
 	char now[32], usual[32], from[48];
-	snprintf(record->text, sizeof(record->text), "transfers on %s take %s a step instead of %s%s%s%s; no rank is late",
-		 finding->operation.comm_name, duration(now, sizeof(now), now_ms), seen ? "" : "less than ",
+	snprintf(record->text, sizeof(record->text), "%s on %s take %s a step instead of %s%s%s%s; no rank is late",
+		 what, finding->operation.comm_name, duration(now, sizeof(now), now_ms), seen ? "" : "less than ",
 		 duration(usual, sizeof(usual), seen ? usual_ms : LATENESS_NOISE_NS / 1e6), seen ? "" : " each",
 		 since(from, sizeof(from), finding));
 	snprintf(record->advice, sizeof(record->advice),

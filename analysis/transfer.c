@@ -31,6 +31,11 @@ static struct transfer *get(struct transfers *transfers, const struct communicat
 	return *item;
 }
 
+static bool spans_hosts(const struct transfer *transfer)
+{
+	return transfer->slowest.communicator->hosts > 1;
+}
+
 /* From the last arrival to the last end; 0: not seen by the GPUs of all who took part. */
 static uint64_t duration_of(const struct instance *instance)
 {
@@ -49,10 +54,16 @@ static uint64_t duration_of(const struct instance *instance)
 	return end_ns > instance->start_ns ? end_ns - instance->start_ns : 0;
 }
 
+/* Within one host all ranks must be seen. Between hosts they seldom are, and the finding says so. */
+static bool is_judged(const struct communicator *communicator)
+{
+	return communicator->hosts > 1 || (communicator->hosts == 1 && !job_unseen(communicator));
+}
+
 void transfer_account(struct analysis *analysis, const struct instance *instance)
 {
 	uint64_t step = instance->place.step, took_ns = duration_of(instance);
-	if (instance->communicator->hosts < 2 || instance->place.place == STEPS_NO_PLACE)
+	if (!is_judged(instance->communicator) || instance->place.place == STEPS_NO_PLACE)
 		return;
 	struct transfer *transfer = get(&analysis->transfers, instance->communicator);
 	if (!transfer)
@@ -65,6 +76,7 @@ void transfer_account(struct analysis *analysis, const struct instance *instance
 		transfer->slowest_ns = 0;
 	if (step >= transfer->newest && took_ns > transfer->slowest_ns) {
 		transfer->slowest_ns = took_ns;
+		transfer->kernels = kernel_start_state(instance, took_ns);
 		transfer->slowest = *instance;
 		transfer->slowest.operations = NULL;
 		transfer->slowest.room = 0;
@@ -166,7 +178,8 @@ static void consider(struct analysis *analysis, struct transfer *transfer, uint6
 	record->finding.first_seen_ns = transfer->decided_ns;
 	/* It was decided by the last of these steps. */
 	uint64_t row_ns = TRANSFER_IN_A_ROW * step_ns;
-	port_evidence_attach(analysis, record, transfer->decided_ns > row_ns ? transfer->decided_ns - row_ns : 0);
+	if (spans_hosts(transfer))
+		port_evidence_attach(analysis, record, transfer->decided_ns > row_ns ? transfer->decided_ns - row_ns : 0);
 	if (now_ns > transfer->decided_ns && transfer->decided_ns > analysis->first_tick_ns)
 		record->finding.detect_ms = (double)(now_ns - transfer->decided_ns) / 1e6;
 	transfer->open = true;
@@ -196,10 +209,10 @@ static bool is_to_ask(const struct analysis *analysis, const struct transfer *tr
 	       (new_step || analysis->post_mortem);
 }
 
-/* Detail costs the job something: for a time, then a pause. */
+/* Detail costs the job something: for a time, then a pause. Within a host no proxy thread moves the data. */
 static void want_detail(struct transfer *transfer, uint64_t now_ns)
 {
-	bool wants = transfer->open && !transfer->answer.members;
+	bool wants = spans_hosts(transfer) && transfer->open && !transfer->answer.members;
 	if (!wants || (transfer->detail_ns && now_ns < transfer->detail_ns + TRANSFER_DETAIL_NS + TRANSFER_PAUSE_NS))
 		return;
 	transfer->detail_ns = now_ns;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Communicators between hosts whose operations take longer than they used to although nobody comes late: docs/analysis.md,
- * "Slow transfers". Operations within one host are not judged: there is no network to blame.
+ * Communicators whose operations take longer than they used to although nobody comes late: docs/analysis.md, "Slow
+ * transfers". Between hosts it is searched which link of the network makes them slow. Within one host, a link between GPUs and
+ * a GPU that other kernels fill look the same, unless the times of NCCL's kernels are known.
  */
 #ifndef ANALYSIS_TRANSFER_H
 #define ANALYSIS_TRANSFER_H
@@ -11,6 +12,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/instances.h"
+#include "analysis/kernel_start.h"
 #include "analysis/network.h"
 #include "analysis/record.h"
 
@@ -38,6 +40,7 @@ struct transfer {
 	struct transfer_step steps[TRANSFER_STEPS]; /* by step % TRANSFER_STEPS */
 	struct instance slowest;                    /* of the latest step, without its operations */
 	uint64_t slowest_ns;
+	enum kernels_state kernels;                 /* of the slowest: what its kernels did all that time */
 	uint64_t newest, judged; /* steps; 0 none */
 	uint64_t usual_ns;       /* per step before the change; frozen while slow */
 	uint64_t since_step;     /* 0 = not slow */

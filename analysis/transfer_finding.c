@@ -77,6 +77,13 @@ static struct text_end end_of(const struct analysis *analysis, const struct tran
 	return (struct text_end){ analysis->job.ranks[seen->rank].world, seen->process->host_name };
 }
 
+/* A GPU that other kernels fill looks like a slow transfer from outside. */
+static void miss_kernels(struct record *record)
+{
+	record_add_missing(record, "whether a link is slow, or NCCL's kernel waits for room on a GPU that other kernels fill: "
+				   "RANKWATCH_KERNELCH=1 shows when NCCL's kernels begin");
+}
+
 static void say_nobody(struct record *record, const struct network_answer *answer)
 {
 	char what[192];
@@ -96,6 +103,26 @@ static void doubt(struct record *record)
 			 "; no rank that is seen comes late, one that is not may");
 }
 
+/* Where no network is between the ranks. */
+static void set_within_host(struct record *record, const struct transfer *transfer)
+{
+	static const char *const advice[] = {
+		[KERNELS_UNKNOWN] = "start the job with RANKWATCH_KERNELCH=1, which shows whose kernel begins late; check the links between "
+				    "the GPUs (nvidia-smi nvlink -e, nvidia-smi topo -m)",
+		[KERNELS_RAN] = "check the links between the GPUs (nvidia-smi nvlink -e, nvidia-smi topo -m, lspci -vv)",
+		[KERNELS_WAITED] = "check what runs on these GPUs beside NCCL (nvidia-smi, a profiler), or give NCCL's stream a high priority",
+	};
+
+	record->finding.confidence = transfer->kernels == KERNELS_RAN ? RW_LIKELY : RW_INCONCLUSIVE;
+	record->finding.advice = advice[transfer->kernels];
+	if (transfer->kernels == KERNELS_UNKNOWN)
+		miss_kernels(record);
+	else if (transfer->kernels == KERNELS_RAN)
+		record_add_missing(record, "which link between the GPUs it is");
+	else
+		record_add_missing(record, "which kernels fill the GPUs: on half of them or more NCCL's kernels wait for room");
+}
+
 struct record *transfer_record(const struct analysis *analysis, const struct transfer *transfer, uint64_t took_ns,
 			       uint64_t step_ns)
 {
@@ -112,15 +139,20 @@ struct record *transfer_record(const struct analysis *analysis, const struct tra
 	set_late(record, transfer, took_ns - transfer->usual_ns, step_ns);
 	if (answer->members)
 		set_cause(record, answer, answer->share * (double)took_ns / 1e6);
-	else
+	else if (communicator->hosts > 1)
 		say_nobody(record, answer);
+	if (!answer->members && communicator->hosts > 1 && transfer->kernels == KERNELS_UNKNOWN)
+		miss_kernels(record);
 	record_set_operation(record, &analysis->job, &transfer->slowest, RW_PHASE_RUNNING);
 	record_set_watchdog(record, communicator->members[0].process, true, analysis->stragglers.longest_wait_ns);
 	if (answer->members && set_victims(record, analysis, transfer)) {
 		record_free(record);
 		return NULL;
 	}
-	text_transfer(record, (double)took_ns / 1e6, (double)transfer->usual_ns / 1e6);
+	bool transfers = communicator->hosts > 1 || transfer->kernels == KERNELS_RAN;
+	text_transfer(record, transfers ? "transfers" : "operations", (double)took_ns / 1e6, (double)transfer->usual_ns / 1e6);
+	if (communicator->hosts == 1)
+		set_within_host(record, transfer);
 	if (!answer->members && job_unseen(communicator) > 0)
 		doubt(record);
 	if (answer->members)

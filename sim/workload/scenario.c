@@ -12,7 +12,6 @@
 #define MANY_OPERATIONS "--mesh=tp=8", "--no-sequence-parallel", "--layers=16", "--elements=256", "--step-ms=400", "--steps=140"
 #define EVERY_ONE "RANKWATCH_GPU_TIME=watermark"
 /* What judges GPUs that are full and operations that all have come to. */
-#define ROOTS "Roots at any scale"
 
 const char *const scenario_environment[] = { "RANKWATCH_TIMEOUT=100", NULL };
 
@@ -126,10 +125,10 @@ const struct scenario scenarios[] = {
 	  .kind = "hang", .cause = "gpu", .rank = 5, .duration_s = 18, .status = 124 },
 	{ .name = "busy-gpu", .description = "products fill rank 2's GPU: it comes in time, and its NCCL kernels wait for room",
 	  ARGUMENTS("--steps=17", "--fault=busy-gpu", "--fault-rank=2"), ENVIRONMENT("RANKWATCH_SCAN=off"),
-	  .kind = "slowdown", .rank = -1, .duration_s = 22, .awaits = ROOTS },
+	  .kind = "slowdown", .rank = -1, .duration_s = 22 },
 	{ .name = "busy-gpu-seen", .description = "the same, and NCCL tells when its kernels begin (KernelCh)",
 	  ARGUMENTS("--steps=17", "--fault=busy-gpu", "--fault-rank=2"), ENVIRONMENT("RANKWATCH_SCAN=off", "RANKWATCH_KERNELCH=1"),
-	  .kind = "straggler", .cause = "gpu", .rank = 2, .duration_s = 22, .awaits = ROOTS },
+	  .kind = "straggler", .cause = "gpu", .rank = 2, .duration_s = 22 },
 	{ .name = "fabric-stall", .description = "a collective does not end although all ranks have come to it",
 	  ARGUMENTS("--steps=1000", "--limit=22"), ENVIRONMENT("SIM_NCCL_STALL=AllGather:65"),
 	  .kind = "hang", .rank = -1, .duration_s = 24, .status = 124, .within_s = 12 },

@@ -36,6 +36,8 @@ struct history {
 	size_t wait_count, wait_room;
 	double *step_starts;
 	double host_ms[MAX_RANKS], gpu_ms[MAX_RANKS];
+	double queue_ms[MAX_RANKS]; /* for so long the kernel of what is enqueued next waits for room */
+	int step;
 	bool is_first; /* what is enqueued next, in its step */
 	uint64_t tickets[MAX_RANKS], progress[MAX_RANKS][2], sequence[MAX_RANKS][2][RW_FUNCTION_COUNT];
 	uint64_t p2p_sequence[MAX_RANKS][2];
@@ -355,6 +357,11 @@ static void before_operation(struct history *history, int rank, int step, bool f
 	stall(history, rank, step, fault_of(history, rank, step, first, FAULT_ALL));
 	const struct history_fault *device = fault_of(history, rank, step, first, FAULT_DEVICE);
 	history->gpu_ms[rank] += device ? device->ms : 0;
+	const struct history_fault *full = fault_of(history, rank, step, first, FAULT_FULL);
+	history->step = step;
+	history->queue_ms[rank] = full ? full->ms : 0;
+	if (history->job.queue_ms > 0)
+		history->queue_ms[rank] += chance(history) * history->job.queue_ms;
 	if (first && chance(history) < history->job.stall_chance)
 		history->host_ms[rank] += chance(history) * history->job.stall_ms;
 }
@@ -412,26 +419,55 @@ static double seen_at(double ms)
 	return isfinite(ms) ? ceil(ms / 2) * 2 : ms;
 }
 
+/* Of a GPU's own clock: some began before the epoch, so that it passes 0 meanwhile. */
+static uint64_t gpu_clock(int rank, double ms)
+{
+	return ns(ms) + (uint64_t)rank * 0x2000000000000000u - 5000000000u;
+}
+
+/* The times come by a thread of NCCL's: with the end, or somewhat later. */
+static void add_kernel(struct history *history, int rank, size_t index, uint32_t known, double begin, double end)
+{
+	const struct history_job *job = &history->job;
+	struct rw_operation *slot = &history->slots[index];
+	bool wrong = job->kernel_times_wrong == rank && rank && history->step >= 10;
+	double late = rank % 2 ? 7 : 0;
+
+	if (!job->kernel_times || (job->kernel_times_lack && job->kernel_times_lack == rank))
+		return;
+	add_stage(history, fmax(begin, (double)slot->started_seen_ns / 1e6), rank, index, known | RW_KNOWN_BEGAN);
+	if (!isfinite(end))
+		return;
+	slot->gpu_start_raw = gpu_clock(rank, wrong ? end + 50 : begin);
+	slot->gpu_end_raw = gpu_clock(rank, wrong ? end + 50.1 : end);
+	add_stage(history, seen_at(end) + late, rank, index,
+		  known | RW_KNOWN_BEGAN | RW_KNOWN_STARTED | RW_KNOWN_DONE | RW_KNOWN_STAMP);
+}
+
 static void run_group(struct history *history, const int *ranks, const size_t *slots, int count, double transfer_ms)
 {
-	double start = 0;
+	double start = 0, begins[MAX_RANKS], arrivals[MAX_RANKS];
 	uint32_t known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK;
-	for (int i = 0; i < count; i++)
-		start = fmax(start, fmax(history->gpu_ms[ranks[i]], history->host_ms[ranks[i]]));
+	for (int i = 0; i < count; i++) {
+		arrivals[i] = fmax(history->gpu_ms[ranks[i]], history->host_ms[ranks[i]]);
+		begins[i] = arrivals[i] + history->queue_ms[ranks[i]];
+		history->queue_ms[ranks[i]] = 0;
+		start = fmax(start, begins[i]);
+	}
 	for (int i = 0; i < count; i++) {
 		int rank = ranks[i];
-		double arrival = fmax(history->gpu_ms[rank], history->host_ms[rank]);
-		history->gpu_ms[rank] = start + transfer_ms;
+		double arrival = arrivals[i], end = start + transfer_ms + history->job.skew_ms * i / count;
+		history->gpu_ms[rank] = end;
 		if (slots[i] == SIZE_MAX || !history->slots[slots[i]].progress)
 			continue;
 		struct rw_operation *slot = &history->slots[slots[i]];
 		slot->started_seen_ns = isfinite(arrival) ? ns(seen_at(arrival)) : 0;
-		bool endless = is_endless(history, rank, start + transfer_ms);
-		slot->done_seen_ns = isfinite(start) && !endless ? ns(seen_at(start + transfer_ms)) : 0;
+		bool endless = is_endless(history, rank, end);
+		slot->done_seen_ns = isfinite(start) && !endless ? ns(seen_at(end)) : 0;
 		add_stage(history, seen_at(arrival), rank, slots[i], known | RW_KNOWN_STARTED);
 		if (!endless)
-			add_stage(history, seen_at(start + transfer_ms), rank, slots[i],
-				  known | RW_KNOWN_STARTED | RW_KNOWN_DONE);
+			add_stage(history, seen_at(end), rank, slots[i], known | RW_KNOWN_STARTED | RW_KNOWN_DONE);
+		add_kernel(history, rank, slots[i], known | RW_KNOWN_STARTED, begins[i], endless ? INFINITY : end);
 	}
 }
 
@@ -707,6 +743,8 @@ static void play_operation(const struct history *history, struct analysis *analy
 		slot.started_seen_ns = 0;
 	if (!(event->known & RW_KNOWN_DONE))
 		slot.done_seen_ns = 0;
+	if (!(event->known & RW_KNOWN_STAMP))
+		slot.gpu_start_raw = slot.gpu_end_raw = 0;
 	if (analysis_add_operation(analysis, (analysis_process_id)event->rank + 100, &slot))
 		abort();
 }

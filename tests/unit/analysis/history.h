@@ -29,6 +29,7 @@ enum history_fault_kind {
 	FAULT_EXITED,
 	FAULT_STOPPED,
 	FAULT_TRANSFER, /* every transfer of the first communicator takes `ms` */
+	FAULT_FULL,     /* NCCL's first kernel of each step waits `ms` for room on the rank's GPU, which other kernels fill; INFINITY: for ever */
 };
 
 /* What the samplers see of a host stall. */
@@ -81,6 +82,11 @@ struct history_job {
 	double uneven_ms;    /* another rank in each step takes so much longer (MoE) */
 	bool runs_ahead; /* the host never waits for its GPU */
 	bool no_gpu_times;
+	bool kernel_times;       /* NCCL reports when kernels begin and end (KernelCh), each GPU by a clock of its own … */
+	int kernel_times_lack;   /* … of all ranks but this one; 0: of all */
+	int kernel_times_wrong;  /* … of this rank from step 10 on those of a later kernel; 0: of none */
+	double queue_ms;         /* each kernel waits up to so long for room */
+	double skew_ms;          /* ends of an operation are so far apart, from the first rank to the last */
 	int sampled; /* of one operation in so many, alike on all ranks, the GPU's progress is known; 0 = of all */
 	bool sampled_firsts; /* only of the first operation of a step, which comes after a pause */
 	bool no_sizes; /* NCCL does not tell how many ranks a communicator has */

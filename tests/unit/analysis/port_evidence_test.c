@@ -144,7 +144,8 @@ Test(port_evidence, a_healthy_job_is_silent_whatever_its_ports_count)
 	end(run);
 	run = begin(1, 30);
 	play(run, show_flap);
-	cr_expect_eq(run->findings, 0, "within one host");
+	cr_expect_gt(run->findings, 0);
+	cr_expect_eq(run->told, 0, "within one host there is no network");
 	end(run);
 }
 

@@ -194,7 +194,7 @@ static const char *network_of(enum rw_scope scope, bool both_ways)
 	const struct network_answer answer = { .scope = scope, .share = 0.857, .both_ways = both_ways };
 
 	record->finding.operation.comm_name = "~fsdp";
-	text_transfer(record, 520, 110);
+	text_transfer(record, "transfers", 520, 110);
 	text_network(record, &answer, (struct text_end){ 3, "a" }, (struct text_end){ 4, "b" });
 	return record->text;
 }
@@ -203,7 +203,7 @@ Test(text, a_slow_transfer_and_between_whom)
 {
 	record->finding.operation.comm_name = "~fsdp";
 	record->finding.late.since_step = 12;
-	text_transfer(record, 520, 110);
+	text_transfer(record, "transfers", 520, 110);
 	cr_expect_str_eq(record->text, "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12; no rank is late");
 	cr_expect_eq(record->finding.advice, record->advice);
 	record->finding.late.since_step = -1;

@@ -56,18 +56,34 @@ Test(transfer, closes_when_the_network_is_as_before)
 	end(&run);
 }
 
-Test(transfer, within_one_host_or_for_a_few_steps_it_is_no_finding)
+Test(transfer, for_a_few_steps_it_is_no_finding)
+{
+	for (int hosts = 1; hosts <= 2; hosts++) {
+		struct history_job job = two_hosts;
+		job.hosts = hosts;
+		job.faults[0] = (struct history_fault){ .kind = FAULT_TRANSFER, .first_step = 20, .last_step = 21, .ms = 30 };
+		struct played run = play(&job);
+		cr_expect_eq(run.count, 0);
+		end(&run);
+	}
+}
+
+/* A link between GPUs, or a GPU that other kernels fill. */
+Test(transfer, within_one_host_nobody_knows_what_it_is)
 {
 	struct history_job job = two_hosts;
+	struct analysis_detail details[8];
 	job.hosts = 1;
 	job.faults[0] = (struct history_fault){ .kind = FAULT_TRANSFER, .first_step = 20, .ms = 30 };
 	struct played run = play(&job);
-	cr_expect_eq(run.count, 0);
-	end(&run);
-	job.hosts = 2;
-	job.faults[0].last_step = 21;
-	run = play(&job);
-	cr_expect_eq(run.count, 0);
+	cr_assert_gt(run.count, 0);
+	cr_expect_eq(run.findings[0].kind, RW_KIND_SLOWDOWN);
+	cr_expect_eq(run.findings[0].confidence, RW_INCONCLUSIVE);
+	cr_expect_eq(run.findings[0].scope, RW_SCOPE_JOB);
+	cr_expect(strstr(run.findings[0].text, "operations on ~fsdp take ") == run.findings[0].text, "%s", run.findings[0].text);
+	cr_expect(strstr(run.findings[0].missing, "RANKWATCH_KERNELCH=1 shows"), "%s", run.findings[0].missing);
+	cr_expect(strstr(run.findings[0].advice, "RANKWATCH_KERNELCH=1"), "%s", run.findings[0].advice);
+	cr_expect_eq(analysis_wanted_details(run.analysis, details, 8), 0, "no proxy thread moves data within a host");
 	end(&run);
 }
 

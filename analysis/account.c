@@ -100,7 +100,7 @@ static struct meeting look_at(struct account *account, const struct instance *in
 		meeting.waits = false;
 	if (!meeting.waits)
 		return meeting;
-	int64_t told = instance_step(instance);
+	int64_t told = instance_step_in_row(instance);
 	meeting.step = told > 0 ? (uint64_t)told : 0;
 	meeting.ended_ns = meeting.whole ? ends_ns : 0;
 	meeting.transfer_ns = duration_of(&instance->operations[meeting.last]);

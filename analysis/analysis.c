@@ -317,6 +317,7 @@ void analysis_summarise(const struct analysis *analysis, struct analysis_summary
 	const struct job *job = &analysis->job;
 	const struct pace *pace = &analysis->stragglers.pace;
 	*summary = (struct analysis_summary){
+		.step = -1,
 		.processes = job->process_count,
 		.communicators = job->communicators_made,
 		.ranks_total = job_world_size(job),
@@ -336,9 +337,11 @@ void analysis_summarise(const struct analysis *analysis, struct analysis_summary
 			if (process->seats[k].communicator)
 				summary->captured +=
 				    process->seats[k].communicator->members[process->seats[k].member].captured;
-		int64_t steps = numbering_told(process, process->steps.step);
+		int64_t steps = numbering_count(process), step = numbering_told(process, process->steps.step);
 		if (steps > 0 && (uint64_t)steps > summary->steps)
 			summary->steps = (uint64_t)steps;
+		if (step > summary->step)
+			summary->step = step;
 	}
 	lives_add_earlier(&analysis->lives, summary);
 }

@@ -420,6 +420,7 @@ struct analysis_summary {
 	uint64_t operations, untracked, dropped, captured;
 	uint64_t forgotten;	/* calls dropped to free memory before all ranks had ended them: no rank was judged by them */
 	uint64_t steps;		/* steps recognised so far */
+	int64_t step;		/* number of the newest, which is the program's own where it numbers its steps; -1 not known */
 	double step_ms, first_step_ms; /* median of the last few steps, and of the first; -1 not known */
 	uint32_t findings_opened; /* from `warning` up */
 	uint32_t xids;		  /* Xids of the ranks' GPUs during the run, as far as they are kept */

@@ -160,6 +160,7 @@ struct instance *instances_get(struct instances *instances, struct communicator 
 	instance->target = key->target;
 	instance->sequence = key->sequence;
 	instance->place_member = JOB_NONE;
+	instance->marked_member = JOB_NONE;
 	instance->place.place = STEPS_NO_PLACE;
 	instances->slots[find_slot(instances, key)] = instance; /* take() may have moved entries */
 	instances->count++;
@@ -235,8 +236,26 @@ int64_t instance_told_step(const struct instance *instance, uint64_t step)
 	return numbering_told(instance->communicator->members[instance->place_member].process, step);
 }
 
+/* NULL: no member's program says which step it is in. */
+static const struct process *marked_process(const struct instance *instance)
+{
+	if (instance->marked_member == JOB_NONE)
+		return NULL;
+	const struct process *process = instance->communicator->members[instance->marked_member].process;
+	return process->steps.marked ? process : NULL;
+}
+
+int64_t instance_step_in_row(const struct instance *instance)
+{
+	const struct process *process = marked_process(instance);
+	return process && process->steps.marks.irregular ? -1 : instance_step(instance);
+}
+
 int64_t instance_step(const struct instance *instance)
 {
+	const struct process *process = marked_process(instance);
+	if (process)
+		return numbering_told_at(process, instance->marked_ticket);
 	return instance_told_step(instance, instance->place.step);
 }
 

@@ -82,6 +82,9 @@ struct instance {
 	/* Place in the step, by the member that appeared first; place_member JOB_NONE: no member's steps are known yet. */
 	uint32_t place_member, steps_version;
 	struct steps_place place;
+	/* The first member whose program says which step it is in, and its operation here; JOB_NONE: no program does. */
+	uint32_t marked_member;
+	uint64_t marked_ticket;
 	uint64_t start_ns;            /* last arrival, once judged */
 	uint64_t median_ns;           /* arrival that lateness is counted from, once judged */
 	struct operation *operations; /* by member of the communicator */
@@ -149,6 +152,8 @@ bool instance_is_regular(const struct instance *instance);
 /* The number with which a step of the same count is reported; -1: not known. instance_step() gives the instance's own step. */
 int64_t instance_told_step(const struct instance *instance, uint64_t step);
 int64_t instance_step(const struct instance *instance);
+/* The same where numbers only ever grew by one, so that it stands for one step and steps can be counted by it. */
+int64_t instance_step_in_row(const struct instance *instance);
 bool instance_is_point_to_point(const struct instance *instance);
 /* Whether no rank can end it before all ranks have arrived. False for functions with a root, where some ranks leave when their
  * data are buffered, and for replays, which have no times. AllToAll as one call sends the same to all. */

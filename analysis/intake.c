@@ -92,11 +92,17 @@ static void place_history(struct analysis *analysis, struct process *process)
 	}
 }
 
+/* It is the first that is seen of the process, and others came before it. */
+static bool is_first_unseen(const struct process *process, uint64_t ticket)
+{
+	return !process->operations && ticket > process->marks_before + 1;
+}
+
 /* For the comparison with the other ranks. Without memory for it there is none. */
 static void note_order(const struct analysis *analysis, struct process *process, const struct seat *seat, const struct rw_operation *slot)
 {
 	struct communicator *communicator = seat->communicator;
-	if (!process->operations && slot->ticket > 1)
+	if (is_first_unseen(process, slot->ticket))
 		process->first_ns = slot->api_ns ? slot->api_ns : UINT64_MAX;
 	if (!communicator->order)
 		communicator->order = calloc(1, sizeof(*communicator->order));
@@ -117,6 +123,23 @@ static void note_bytes(struct process *process, const struct rw_operation *slot)
 	process->bytes += bytes < room ? bytes : room;
 }
 
+/* The first member whose program numbers its steps speaks for the instance, and the others must say the same. */
+static void note_marked(struct instance *instance, const struct trace *trace)
+{
+	const struct process *process = instance->communicator->members[trace->member].process;
+
+	if (!process->steps.marks.count || instance_is_replay(instance))
+		return;
+	const struct process *first =
+	    instance->marked_member == JOB_NONE ? NULL : instance->communicator->members[instance->marked_member].process;
+	if (!first || (!first->steps.marked && process->steps.marked)) {
+		instance->marked_member = trace->member;
+		instance->marked_ticket = trace->ticket;
+	} else {
+		numbering_compare_marked(instance, trace);
+	}
+}
+
 static struct trace *new_trace(struct analysis *analysis, struct process *process, const struct seat *seat,
 			       const struct rw_operation *slot)
 {
@@ -129,7 +152,7 @@ static struct trace *new_trace(struct analysis *analysis, struct process *proces
 		.place.place = STEPS_NO_PLACE,
 	};
 	note_order(analysis, process, seat, slot);
-	if (!process->operations && slot->ticket > 1)
+	if (is_first_unseen(process, slot->ticket))
 		process->steps.uncounted = true;
 	process->operations++;
 	note_bytes(process, slot);
@@ -216,6 +239,7 @@ static void join(struct analysis *analysis, const struct seat *seat, struct trac
 		*last_sequence = slot->sequence + 1;
 	trace->instance = instance;
 	trace->serial = instance->serial;
+	note_marked(instance, trace);
 	place_instance(analysis, instance, trace);
 }
 
@@ -323,8 +347,19 @@ static void update(struct analysis *analysis, struct process *process, struct in
 	completion_check(analysis, instance);
 }
 
+static void note_mark(struct process *process, const struct rw_operation *slot)
+{
+	if (!process->operations && slot->ticket == process->marks_before + 1)
+		process->marks_before++;
+	steps_mark(&process->steps, slot->count, slot->ticket, slot->group == RW_STEP_TAG);
+}
+
 int intake_operation(struct analysis *analysis, struct process *process, const struct rw_operation *slot)
 {
+	if (slot->ticket && rw_is_step_mark(slot->known)) {
+		note_mark(process, slot);
+		return 0;
+	}
 	if (!slot->ticket || !(slot->known & RW_KNOWN_IDENT))
 		return 0;
 	if (job_was_left(process, slot->comm))

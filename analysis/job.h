@@ -82,7 +82,7 @@ struct process {
 	uint64_t life_ns;        /* when `life` last changed */
 	uint64_t left_ns;        /* it had ended by then, and nothing more will be learned of how; 0: not set */
 	struct versions versions;
-	uint64_t created_ns;      /* when its box was made */
+	uint64_t created_ns;        /* when its box was made */
 	struct held held;
 	struct rw_init init;   /* the communicator init that it is in; since_ns 0: none */
 	uint64_t first_ns;       /* enqueue of the first operation seen; 0 = its very first operation was seen */
@@ -93,6 +93,7 @@ struct process {
 	uint32_t enqueue_tid;    /* thread of its last operation */
 	uint32_t first_tid;      /* thread of its first operation that was seen */
 	uint64_t operations, untracked, dropped;
+	uint64_t marks_before; /* step marks before its first operation that was seen, from its first ticket on */
 	uint64_t bytes; /* bytes of these operations' counts; INT64_MAX at most */
 	struct analysis_scanning scanning;
 	uint64_t captured_before; /* captured calls on communicators that were released */

@@ -29,6 +29,17 @@ static bool is_claim(const struct process *process, const struct steps_place *pl
 	       steps_told(&process->steps, place->step) >= 0;
 }
 
+static void agree_or_object(struct process *one, struct process *other, bool same)
+{
+	if (same) {
+		settle(one, other);
+		settle(other, one);
+	} else {
+		object(one, other);
+		object(other, one);
+	}
+}
+
 void numbering_compare(struct instance *instance, const struct trace *trace)
 {
 	struct member *members = instance->communicator->members;
@@ -37,16 +48,22 @@ void numbering_compare(struct instance *instance, const struct trace *trace)
 	    instance_is_replay(instance))
 		return;
 	struct process *lender = members[instance->place_member].process, *process = members[trace->member].process;
-	if (lender == process || !is_claim(lender, &instance->place, instance->steps_version) ||
+	if (lender == process || lender->steps.marked || process->steps.marked ||
+	    !is_claim(lender, &instance->place, instance->steps_version) ||
 	    !is_claim(process, &trace->place, trace->steps_version))
 		return;
-	if (instance->place.step == trace->place.step) {
-		settle(lender, process);
-		settle(process, lender);
-	} else {
-		object(lender, process);
-		object(process, lender);
-	}
+	agree_or_object(lender, process, instance->place.step == trace->place.step);
+}
+
+void numbering_compare_marked(const struct instance *instance, const struct trace *trace)
+{
+	struct member *members = instance->communicator->members;
+	struct process *first = members[instance->marked_member].process, *process = members[trace->member].process;
+	int64_t number = steps_marked_number(&process->steps, trace->ticket);
+	int64_t before = steps_marked_number(&first->steps, instance->marked_ticket);
+
+	if (first != process && number >= 0 && before >= 0)
+		agree_or_object(first, process, number == before);
 }
 
 void numbering_compare_all(struct instance *instance)
@@ -60,10 +77,32 @@ void numbering_compare_all(struct instance *instance)
 	}
 }
 
+/* Whether the process's own numbers may be told: nobody who numbers steps in the same way is in dispute. */
+static bool may_tell(const struct process *process)
+{
+	for (uint32_t i = 0; i < process->of_job->process_count; i++) {
+		const struct process *other = process->of_job->processes[i];
+		if (other->steps.marked && !process->steps.marked)
+			return false;
+		if (other->steps.marked == process->steps.marked && is_disputed(other))
+			return false;
+	}
+	return true;
+}
+
 int64_t numbering_told(const struct process *process, uint64_t step)
 {
-	for (uint32_t i = 0; i < process->of_job->process_count; i++)
-		if (is_disputed(process->of_job->processes[i]))
-			return -1;
-	return steps_told(&process->steps, step);
+	return may_tell(process) ? steps_told(&process->steps, step) : -1;
+}
+
+int64_t numbering_told_at(const struct process *process, uint64_t ticket)
+{
+	return may_tell(process) ? steps_marked_number(&process->steps, ticket) : -1;
+}
+
+int64_t numbering_count(const struct process *process)
+{
+	const struct steps *steps = &process->steps;
+
+	return steps->marked ? (int64_t)(steps->step - steps->marks.first_step + 1) : numbering_told(process, steps->step);
 }

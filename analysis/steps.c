@@ -321,8 +321,62 @@ static bool resume(struct steps *steps)
 	return true;
 }
 
+/* From now on steps are known in another way, and so are the places in them. */
+static void change_way(struct steps *steps)
+{
+	steps->marked = !steps->marked;
+	forget_history(steps);
+	free(steps->pattern);
+	steps->pattern = NULL;
+	steps->period = steps->position = steps->extras = steps->skipped = steps->next_check = 0;
+	steps->fitting = 0;
+	steps->omission = (struct omission){ 0 };
+	steps->trust = STEPS_REPEAT;
+	steps->uncounted = true; /* what is found later is not counted from the first step on */
+	steps->history_base = steps->step;
+	steps->version++;
+}
+
+static void look_at_marks(struct steps *steps, bool new_pattern)
+{
+	if (step_marks_are_trusted(&steps->marks) != steps->marked)
+		change_way(steps);
+	else if (steps->marked && new_pattern)
+		steps->version++;
+	if (!steps->marked)
+		return;
+	steps->step = step_marks_newest(&steps->marks)->step;
+	steps->trust = steps->marks.pattern ? STEPS_CERTAIN : STEPS_REPEAT;
+}
+
+void steps_mark(struct steps *steps, uint64_t number, uint64_t ticket, bool by_tag)
+{
+	bool new_pattern = step_marks_add(&steps->marks, number, ticket, by_tag, steps->step + 1);
+
+	look_at_marks(steps, new_pattern);
+}
+
+/* One that comes late, with a ticket from before the newest mark, has no place. */
+static void add_marked(struct steps *steps, uint32_t signature, uint64_t ticket, struct steps_place *place)
+{
+	const struct step_mark *newest = step_marks_newest(&steps->marks), *of = newest;
+
+	*place = (struct steps_place){ .place = STEPS_NO_PLACE };
+	if (ticket > newest->ticket)
+		place->place = step_marks_place(&steps->marks, signature);
+	else
+		of = step_marks_of(&steps->marks, ticket);
+	place->step = of ? of->step : 0;
+}
+
 bool steps_add(struct steps *steps, uint32_t signature, uint64_t ticket, struct steps_place *place)
 {
+	if (steps->marks.count) {
+		add_marked(steps, signature, ticket, place);
+		look_at_marks(steps, false);
+		if (steps->marked)
+			return false;
+	}
 	enum omission_verdict omission = find_place(steps, signature, place);
 	if (place->place == STEPS_NO_PLACE) {
 		steps->unexplained = true;
@@ -355,8 +409,17 @@ struct steps_place steps_entry_place(const struct steps *steps, uint32_t entry)
 	};
 }
 
+int64_t steps_marked_number(const struct steps *steps, uint64_t ticket)
+{
+	const struct step_mark *mark = steps->marked ? step_marks_of(&steps->marks, ticket) : NULL;
+
+	return mark ? (int64_t)mark->number : -1;
+}
+
 int64_t steps_told(const struct steps *steps, uint64_t step)
 {
+	if (steps->marked)
+		return step_marks_number(&steps->marks, step);
 	return steps->trust == STEPS_CERTAIN && !steps->uncounted && step ? (int64_t)step : -1;
 }
 
@@ -365,5 +428,6 @@ void steps_free(struct steps *steps)
 	free(steps->history);
 	free(steps->signatures);
 	free(steps->pattern);
+	step_marks_free(&steps->marks);
 	*steps = (struct steps){ 0 };
 }

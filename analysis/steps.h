@@ -4,6 +4,8 @@
  * period that explains everything that recurs. Robust against operations that come once (checkpoint, evaluation,
  * warm-up): they have no place; and against operations that are left out: such a step counts. What repeats serves to compare like with like even where it may be layers or
  * micro-batches; it is told as a step only when it is known to be one.
+ *
+ * Where the program itself says which step begins (analysis/step_marks.h), nothing is looked for: its steps are the steps.
  */
 #ifndef ANALYSIS_STEPS_H
 #define ANALYSIS_STEPS_H
@@ -13,6 +15,7 @@
 
 #include "analysis/omission.h"
 #include "analysis/period.h"
+#include "analysis/step_marks.h"
 
 #define STEPS_NO_PLACE UINT32_MAX
 /* Operations of a process among which a step is looked for. */
@@ -57,6 +60,8 @@ struct steps {
 	bool uncounted;   /* steps have gone by that nobody counted: set it when the first operations were not seen */
 	uint64_t step;    /* the current one; 0 before the first */
 	uint32_t version; /* counts the patterns found: places of different patterns are not the same places */
+	struct step_marks marks;
+	bool marked; /* the program's marks say what a step is */
 };
 
 struct steps_place {
@@ -72,6 +77,10 @@ struct steps_place steps_entry_place(const struct steps *steps, uint32_t entry);
 /* The number of a step of the current version as it may be told: -1 when it may be layers or passes that are counted, or
  * some were not. */
 int64_t steps_told(const struct steps *steps, uint64_t step);
+/* A step mark of the box: the program's step `number` begins behind this ticket. */
+void steps_mark(struct steps *steps, uint64_t number, uint64_t ticket, bool by_tag);
+/* The program's number of the step that the operation with this ticket is in; -1: it does not number its steps, or not then. */
+int64_t steps_marked_number(const struct steps *steps, uint64_t ticket);
 void steps_free(struct steps *steps);
 
 #endif

@@ -20,7 +20,7 @@ static const struct record_field operation_fields[] = {
 	OPERATION(stream, HEX, RW_KNOWN_API),
 	OPERATION(api_tid, U32, RW_KNOWN_API),
 	OPERATION(group, U32, RW_KNOWN_API),
-	OPERATION(api_ns, U64, RW_KNOWN_API),
+	OPERATION(api_ns, U64, RW_KNOWN_API | RW_KNOWN_STEP),
 	OPERATION(launch_begin_ns, U64, RW_KNOWN_LAUNCH),
 	OPERATION(launch_end_ns, U64, RW_KNOWN_LAUNCH),
 	OPERATION(launch_stream, HEX, RW_KNOWN_LAUNCH),
@@ -43,7 +43,7 @@ static const struct record_field operation_fields[] = {
 };
 
 static const char *const known_names[] = { "ident", "api",   "launch",  "task",     "return", "started",
-					   "done",  "stamp", "scan_in", "scan_out", "call", "began" };
+					   "done",  "stamp", "scan_in", "scan_out", "call", "began", "step" };
 static const char *const flag_names[] = { "in_place",    "captured",      "untracked",    "sampled_out",
 					  "unscannable", "host_callback", "peer_unknown", "aborted" };
 const char *const box_json_untracked_names[RW_UNTRACKED_COUNT] = { NULL,      "no_task",  "broadcast",
@@ -159,6 +159,10 @@ json_t *box_json_operation(const struct rw_operation *operation, const struct rw
 
 		if (known & field->known)
 			json_object_set_new(json, field->name, record_field_json(field, operation));
+	}
+	if (rw_is_step_mark(known)) {
+		json_object_set_new(json, "step", json_integer((json_int_t)operation->count));
+		json_object_set_new(json, "step_from", json_string(operation->group == RW_STEP_TAG ? "userTag" : "rankwatch_step"));
 	}
 	if (known & RW_KNOWN_IDENT && operation->flags & RW_FLAG_CAPTURED) {
 		json_object_set_new(json, "sequence", json_integer((json_int_t)rw_captured_call(operation->sequence)));

@@ -7,7 +7,7 @@ static const struct {
 	uint32_t pending; /* who still has to write before it is so far */
 	size_t offset;
 } steps[] = {
-	{ RW_KNOWN_API | RW_KNOWN_CALL, RW_OWNER_HOST, offsetof(struct rw_operation, api_ns) },
+	{ RW_KNOWN_API | RW_KNOWN_CALL | RW_KNOWN_STEP, RW_OWNER_HOST, offsetof(struct rw_operation, api_ns) },
 	{ RW_KNOWN_LAUNCH | RW_KNOWN_TASK, RW_OWNER_HOST, offsetof(struct rw_operation, launch_end_ns) },
 	{ RW_KNOWN_RETURN, RW_OWNER_HOST, offsetof(struct rw_operation, return_ns) },
 	{ RW_KNOWN_STARTED | RW_KNOWN_BEGAN, RW_OWNER_GPU, offsetof(struct rw_operation, started_seen_ns) },

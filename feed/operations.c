@@ -10,6 +10,8 @@
 /* A claim that is not published after this is passed over; a slot without a pending owner is final after this. */
 #define PATIENCE_NS UINT64_C(1000000000)
 
+enum { TIMED = RW_KNOWN_API | RW_KNOWN_STEP }; /* has api_ns */
+
 /* A claim to look at again: not published yet, or of an operation that was passed over. */
 static void remember(struct feed *feed, uint64_t claim)
 {
@@ -48,7 +50,7 @@ static bool is_final(const struct feed *feed, const struct rw_operation *operati
 	if (awaits_kernel(feed, operation))
 		return false;
 	return !(operation->owner & RW_OWNER_PENDING) &&
-	       (operation->known & RW_KNOWN_RETURN || operation->flags & RW_FLAG_CAPTURED || feed->now_ns - since_ns > PATIENCE_NS);
+	       (operation->known & (RW_KNOWN_RETURN | RW_KNOWN_STEP) || operation->flags & RW_FLAG_CAPTURED || feed->now_ns - since_ns > PATIENCE_NS);
 }
 
 /* Passes a whole slot if it says more than last time. Returns whether to read it again. */
@@ -75,12 +77,12 @@ static bool pass(struct feed *feed, struct unfinished_operation *last, struct rw
 /* False: not enqueued yet at the moment of a replay. */
 static bool is_due(struct feed *feed, const struct rw_operation *operation)
 {
-	return !(operation->known & RW_KNOWN_API) || feed_is_due(feed, operation->api_ns);
+	return !(operation->known & TIMED) || feed_is_due(feed, operation->api_ns);
 }
 
 static bool is_damaged(const struct rw_operation *operation)
 {
-	return operation->known & RW_KNOWN_API && operation->api_ns > OPERATION_TIME_MAX;
+	return operation->known & TIMED && operation->api_ns > OPERATION_TIME_MAX;
 }
 
 /* Returns whether to read it again. */

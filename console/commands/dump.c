@@ -173,6 +173,8 @@ static const struct rw_communicator *communicator_of(const struct dump *dump, co
 static void dump_operation(struct dump *dump, const struct rw_operation *operation)
 {
 	const struct rw_communicator *communicator = communicator_of(dump, operation);
+	if (dump->format == INSPECTOR && rw_is_step_mark(operation->known))
+		return;
 	json_t *record = dump->format == INSPECTOR ? inspector_line(&dump->inspector, operation, communicator, dump->left_out)
 						   : box_json_operation(operation, communicator);
 

@@ -12,6 +12,8 @@ enum { BATCH = 512, NEVER_FOLLOWED = RW_FLAG_UNTRACKED | RW_FLAG_ABORTED | RW_FL
 /* One that is older than the ring is long was passed over because it is still in flight: its claim comes no more. */
 static bool is_wanted(const struct rw_operation *slot, enum box_slot state, uint64_t first)
 {
+	if (rw_is_step_mark(slot->known))
+		return false;
 	return state == BOX_SLOT_OK || (state == BOX_SLOT_OLDER && slot->ticket && slot->ticket - 1 < first);
 }
 

@@ -75,7 +75,24 @@ enum rw_known {
 	RW_KNOWN_SCAN_OUT = 1u << 9,
 	RW_KNOWN_CALL = 1u << 10,   /* addresses and peer, from the interposer: valid before the task, and without a task */
 	RW_KNOWN_BEGAN = 1u << 11,  /* NCCL has reported that its kernel began (RANKWATCH_KERNELCH=1); no field */
+	RW_KNOWN_STEP = 1u << 12,   /* no operation but a step mark, see below; no other bit is set */
 };
+
+/*
+ * A step mark: a slot with RW_KNOWN_STEP. The program says that its training step number `count` begins, at api_ns: the
+ * operations with later tickets are of that step, up to the next mark. `group` is who says so. A mark by a tag with the number
+ * 0 takes all marks by tags back: the tags of this process are no steps. A reader that does not know marks finds a slot of
+ * which nothing is known, and passes it over.
+ */
+enum rw_step_source {
+	RW_STEP_CALL = 0, /* rankwatch_step() of rankwatch/rankwatch.h */
+	RW_STEP_TAG = 1,  /* the userTag of NCCL's profiler interface 7, which changed */
+};
+
+static inline int rw_is_step_mark(uint32_t known)
+{
+	return (known & RW_KNOWN_STEP) && !(known & RW_KNOWN_IDENT);
+}
 
 /* operation.owner: which writers have not finished; the other bits are the low bits of the ticket. 0 = free to claim. */
 enum rw_owner {

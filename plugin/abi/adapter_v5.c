@@ -3,6 +3,7 @@
 #include "plugin/abi/adapter.h"
 #include "plugin/nccl/names.h"
 #include "plugin/nccl/profiler_v5.h"
+#include "plugin/operations/step.h"
 
 #include <rankwatch/operation.h>
 
@@ -116,16 +117,20 @@ static __attribute__((noinline)) void *start_ce_coll(void *context, const void *
 }
 
 /* Inlined: on the path of every collective, which has no plugin behind ours. What decodes is not, so that the others
- * save no registers. */
+ * save no registers. tagged: the descriptor is of version 7. */
 static inline __attribute__((always_inline)) void *start(void *context, void *parent,
-							 const struct profiler_v5_event *descriptor)
+							 const struct profiler_v5_event *descriptor, bool tagged)
 {
 	switch (descriptor->type) {
 	case PROFILER_GROUP_API:
 		return recorder_start_group(context);
 	case PROFILER_COLL_API:
+		if (tagged)
+			step_note_tag(descriptor->coll_api_v7.user_tag);
 		return start_coll_api(context, &descriptor->coll_api);
 	case PROFILER_P2P_API:
+		if (tagged)
+			step_note_tag(descriptor->p2p_api_v7.user_tag);
 		return start_p2p_api(context, &descriptor->p2p_api);
 	case PROFILER_KERNEL_LAUNCH:
 		return recorder_start_launch(context, (uintptr_t)descriptor->launch.stream);
@@ -147,7 +152,12 @@ static inline __attribute__((always_inline)) void *start(void *context, void *pa
 
 static void *start_ours(void *context, void *parent, const void *descriptor)
 {
-	return start(context, parent, descriptor);
+	return start(context, parent, descriptor, false);
+}
+
+static void *start_ours_v7(void *context, void *parent, const void *descriptor)
+{
+	return start(context, parent, descriptor, true);
 }
 
 static bool is_captured(const struct profiler_v5_event *descriptor)
@@ -164,7 +174,7 @@ static bool is_captured(const struct profiler_v5_event *descriptor)
 	}
 }
 
-static __attribute__((noinline)) void *start_both(void *context, struct profiler_v5_event *descriptor)
+static __attribute__((noinline)) void *start_both(void *context, struct profiler_v5_event *descriptor, adapter_start *ours)
 {
 	struct chain_event event = {
 		.type = descriptor->type,
@@ -176,27 +186,35 @@ static __attribute__((noinline)) void *start_both(void *context, struct profiler
 		.captured = is_captured(descriptor),
 	};
 
-	return adapter_start_both(context, &event, start_ours);
+	return adapter_start_both(context, &event, ours);
 }
 
 /* *handle is always written: NCCL hands it back even for events that we ignore. */
 static int start_event(void *context, void **handle, struct profiler_v5_event *descriptor)
 {
-	*handle = chain_is_on() ? start_both(context, descriptor) : start(context, descriptor->parent, descriptor);
+	*handle = chain_is_on() ? start_both(context, descriptor, start_ours)
+				: start(context, descriptor->parent, descriptor, false);
 	return PROFILER_SUCCESS;
 }
 
-#define TABLE(version)                                                                                                 \
+static int start_event_v7(void *context, void **handle, struct profiler_v5_event *descriptor)
+{
+	*handle = chain_is_on() ? start_both(context, descriptor, start_ours_v7)
+				: start(context, descriptor->parent, descriptor, true);
+	return PROFILER_SUCCESS;
+}
+
+#define TABLE(version, start)                                                                                          \
 	PLUGIN_EXPORT extern const struct profiler_v5 ncclProfiler_v##version;                                         \
 	const struct profiler_v5 ncclProfiler_v##version = {                                                           \
 		.name = "rankwatch",                                                                                   \
 		.init = init_v##version,                                                                               \
-		.start_event = start_event,                                                                            \
+		.start_event = start,                                                                                  \
 		.stop_event = adapter_stop,                                                                            \
 		.record_event_state = adapter_record_state,                                                            \
 		.finalize = adapter_finalize,                                                                          \
 	}
 
-TABLE(5);
-TABLE(6);
-TABLE(7);
+TABLE(5, start_event);
+TABLE(6, start_event);
+TABLE(7, start_event_v7);

@@ -115,8 +115,8 @@ static bool see_claimed(struct drain *drain, struct watched *watched, uint64_t n
 
 		return ticket < watched->ticket && now - watched->since_ns < SECOND_NS;
 	}
-	if (op.flags & RW_FLAG_CAPTURED)
-		return false; /* a replay: neither host nor GPU is waited for */
+	if (op.flags & RW_FLAG_CAPTURED || rw_is_step_mark(op.known))
+		return false; /* a replay or a step mark: neither host nor GPU is waited for */
 	watched->comm = op.comm;
 	watched->group = op.group;
 	watched->stage = CALLED;

@@ -18,6 +18,7 @@
 #include "plugin/guest/message.h"
 #include "plugin/network/waits.h"
 #include "plugin/operations/kernel.h"
+#include "plugin/operations/step.h"
 #include "plugin/recording/header.h"
 #include "plugin/scanning/scanning.h"
 
@@ -225,6 +226,7 @@ static struct recording *open_once(const struct communicator_init *communicator)
 	if (refused)
 		return NULL;
 	recording_begin(&the_recording);
+	step_begin(&the_recording);
 	return &the_recording;
 }
 

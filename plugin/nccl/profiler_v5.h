@@ -79,6 +79,17 @@ struct profiler_v6_ce_coll {
 	void *stream;
 };
 
+/* Version 7: what the program attached to its calls; 0 nothing. */
+struct profiler_v7_coll_api {
+	struct profiler_v5_coll_api call;
+	uint64_t user_tag;
+};
+
+struct profiler_v7_p2p_api {
+	struct profiler_v5_p2p_api call;
+	uint64_t user_tag;
+};
+
 struct profiler_v5_event {
 	uint64_t type;
 	void *parent;
@@ -87,6 +98,8 @@ struct profiler_v5_event {
 		struct profiler_v5_group_api group_api;
 		struct profiler_v5_coll_api coll_api;
 		struct profiler_v5_p2p_api p2p_api;
+		struct profiler_v7_coll_api coll_api_v7;
+		struct profiler_v7_p2p_api p2p_api_v7;
 		struct profiler_v5_kernel_launch launch;
 		struct profiler_v5_coll coll;
 		struct profiler_v5_p2p p2p;
@@ -148,6 +161,8 @@ static_assert(offsetof(struct profiler_v5_event, ce_coll.count) == 56, "NCCL 2.2
 static_assert(offsetof(struct profiler_v5_event, ce_coll.dtype) == 72, "NCCL 2.29");
 static_assert(offsetof(struct profiler_v5_event, ce_coll.batch_size) == 92, "NCCL 2.29");
 static_assert(offsetof(struct profiler_v5_event, ce_coll.stream) == 104, "NCCL 2.29");
+static_assert(offsetof(struct profiler_v5_event, coll_api_v7.user_tag) == 72, "NCCL 2.31");
+static_assert(offsetof(struct profiler_v5_event, p2p_api_v7.user_tag) == 64, "NCCL 2.31");
 static_assert(sizeof(struct profiler_v5_event) == 112, "NCCL 2.28");
 static_assert(sizeof(struct profiler_v5) == 48, "NCCL 2.28");
 

@@ -38,6 +38,7 @@ struct task {
 	    batches[PLAN_CHANNELS_MAX]; /* p2p: the place of the work on each channel, by NCCL's batches of works */
 	size_t moved;                   /* p2p: bytes so far */
 	int event_mask;                 /* as it was at the call */
+	uint64_t user_tag;              /* the same */
 	void *group_api_handle, *api_handle, *handle;
 };
 

@@ -27,7 +27,8 @@ static void coll_start(struct task *task)
 						.type = number_name(task->type),
 						.strategy = "UC",
 						.ce_sequence = sequence,
-						.stream = task->stream },
+						.stream = task->stream,
+						.user_tag = task->user_tag },
 			       } };
 
 	if (is_wanted(release()->masks->ce_coll))

@@ -8,6 +8,7 @@
 #include "number.h"
 #include "profiler_call.h"
 #include "release.h"
+#include "user_tag.h"
 
 /* As in NCCL, the handle of CollApi is never cleared: a start that does not write leaves the previous one. */
 static _Thread_local struct {
@@ -52,7 +53,8 @@ static void coll_api_start(const struct task *task)
 						 .type = number_name(task->type),
 						 .root = task->root_or_peer,
 						 .stream = task->stream,
-						 .captured = capture_covers(task->stream) },
+						 .captured = capture_covers(task->stream),
+						 .user_tag = task->user_tag },
 			       } };
 
 	profiler_start(task->comm, &api.coll_handle, &event);
@@ -67,7 +69,8 @@ static void p2p_api_start(const struct task *task)
 						.count = task->count,
 						.type = number_name(task->type),
 						.stream = task->stream,
-						.captured = capture_covers(task->stream) },
+						.captured = capture_covers(task->stream),
+						.user_tag = task->user_tag },
 			       } };
 
 	profiler_start(task->comm, &api.p2p_handle, &event);
@@ -99,6 +102,7 @@ void profiler_api_start(struct task *task, int group_depth)
 	bool p2p = task_is_p2p(task);
 
 	task->event_mask = 0;
+	task->user_tag = user_tag();
 	task->api_handle = NULL;
 	if (task->kind == TASK_COPY_ENGINE && release()->copy_engine == EVENTS_NONE)
 		return;

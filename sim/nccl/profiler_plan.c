@@ -128,7 +128,8 @@ static void coll_start(const struct plan *plan, struct task *task)
 				  .type = number_name(type),
 				  .channels = task->channels,
 				  .warps = WARPS,
-				  .group = plan->group_handle } },
+				  .group = plan->group_handle,
+				  .user_tag = task->user_tag } },
 		.traffic = task_traffic(task),
 		.type_number = type,
 		.op = task->op,
@@ -152,7 +153,8 @@ static void p2p_start(const struct plan *plan, struct task *task)
 				 .count = task->count,
 				 .peer = task->root_or_peer,
 				 .channels = task->channels,
-				 .group = plan->group_handle } },
+				 .group = plan->group_handle,
+				 .user_tag = task->user_tag } },
 		.type_number = task->type,
 	};
 

@@ -16,6 +16,7 @@ enum { RANKS = 8, LONGEST_FAULT_MS = 60000 };
 enum {
 	KEY_LAYERS = 0x100, KEY_ELEMENTS, KEY_STEP_MS, KEY_STEPS, KEY_HOST_MS, KEY_HOST_WAITS, KEY_SPREAD, KEY_NOISE, KEY_THREADS, KEY_RUN_AHEAD, KEY_LIMIT, KEY_GRACE,
 	KEY_HOSTS, KEY_BOX_DIRS, KEY_GRADIENTS, KEY_FP8_ALLGATHER, KEY_FAULT, KEY_FAULT_INDEX, KEY_FAULT_RANK, KEY_FAULT_STEP, KEY_FAULT_EVERY, KEY_FAULT_MS, KEY_LOG_DIR, KEY_LOG_BYTES, KEY_EVENTS,
+	KEY_CALL_STEPS, KEY_TAG_STEPS, KEY_STEP_RANK,
 };
 
 static const struct argp_option argp_options[] = {
@@ -35,6 +36,9 @@ static const struct argp_option argp_options[] = {
 	{ "threads", KEY_THREADS, "N", 0, "Threads on each rank that do nothing (0)", 1 },
 	{ "run-ahead", KEY_RUN_AHEAD, "N", 0, "Steps the host may be ahead of its GPU (0: waits for each step)", 1 },
 	{ "limit", KEY_LIMIT, "S", 0, "End the job after S seconds with status 124 (0: never)", 1 },
+	{ "call-steps", KEY_CALL_STEPS, "N", 0, "Call rankwatch_step() at the begin of each step, in the first with N", 1 },
+	{ "tag-steps", KEY_TAG_STEPS, "N", 0, "Attach the step's number to its NCCL calls, in the first N (the stand-in as NCCL 2.31)", 1 },
+	{ "step-rank", KEY_STEP_RANK, "R", 0, "Only rank R does so (all)", 1 },
 	{ "grace", KEY_GRACE, "S", 0, "Let the others run S seconds more once a rank has failed (0)", 1 },
 	{ "fault", KEY_FAULT, "KIND", 0, "What goes wrong, see below (none)", 2 },
 	{ "fault-rank", KEY_FAULT_RANK, "R", 0, "On which rank (0)", 2 },
@@ -157,6 +161,15 @@ static error_t parse_training(int key, char *text, struct argp_state *state)
 	case KEY_GRACE:
 		options->grace_s = options_number(text, 0, INT_MAX, state);
 		return 0;
+	case KEY_CALL_STEPS:
+		options->first_call = options_number(text, 0, INT_MAX, state);
+		return 0;
+	case KEY_TAG_STEPS:
+		options->first_tag = options_number(text, 0, INT_MAX, state);
+		return 0;
+	case KEY_STEP_RANK:
+		options->step_rank = options_number(text, 0, INT_MAX, state);
+		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -255,6 +268,7 @@ void options_parse(struct options *options, int argc, char **argv)
 
 	*options = (struct options){
 		.layers = 6, .elements = 16384, .gradients = VALUES_FLOAT, .step_ms = 700, .steps = 20, .host_ms = 3,
+		.first_call = -1, .first_tag = -1, .step_rank = -1,
 		.fault = fault_kind_find("none"), .fault_step = 8, .fault_every = 1, .fault_index = 4321, .log_bytes = 2 << 20,
 		.log_dir = getenv("WORKLOAD_LOG_DIR"), .events = getenv("WORKLOAD_EVENTS"),
 	};

@@ -29,6 +29,8 @@ struct options {
 	int run_ahead; /* steps that the host may be ahead of its GPU */
 	int limit_s;   /* the launcher ends the job then; 0 = never */
 	int grace_s;   /* how long the launcher lets the others run once a rank has failed */
+	long first_call, first_tag; /* numbers by which it says that its first step begins; -1: it does not */
+	int step_rank; /* that says so; -1: all */
 
 	struct parallel parallel;
 

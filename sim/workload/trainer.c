@@ -6,6 +6,7 @@
 
 #include "collective.h"
 #include "site.h"
+#include "step_call.h"
 
 static void add_groups(struct trainer *trainer)
 {
@@ -192,6 +193,7 @@ void trainer_enqueue_step(struct trainer *trainer, int step, int extra_us)
 	struct training *training = &trainer->training;
 	int evaluate_every = training->parallel->evaluate_every;
 
+	step_call(training->options, training->rank, step);
 	training->step = step;
 	training->extra_us = extra_us;
 	checks_begin(&training->checks, step);

@@ -133,6 +133,8 @@ static bool is_known(const struct trace *trace, uint64_t ticket)
 {
 	const struct instance *instance = trace->ticket == ticket ? trace_instance(trace) : NULL;
 
+	if (trace->ticket == ticket && trace->mark)
+		return true;
 	if (!instance || instance->operations[trace->member].state & OPERATION_APART)
 		return false;
 	return instance->finished || !trace->done_ns;
@@ -393,6 +395,29 @@ static void account_before(struct account *account, const struct instance *insta
 	}
 }
 
+/* The steps that were counted by what repeats, before it was known that the program numbers its steps, have other numbers. */
+static void count_step(struct account *account, const struct meeting *meeting)
+{
+	bool marked = instance_is_marked(meeting->instance);
+
+	if (!meeting->step || account->marked > marked)
+		return;
+	if (account->first_step && marked > account->marked) {
+		account->steps_before = account->last_step - account->first_step + 1;
+		account->first_step = account->last_step = 0;
+	}
+	account->marked = marked;
+	if (!account->first_step || meeting->step < account->first_step)
+		account->first_step = meeting->step;
+	if (meeting->step > account->last_step)
+		account->last_step = meeting->step;
+}
+
+uint64_t account_steps(const struct account *account)
+{
+	return account->steps_before + (account->first_step ? account->last_step - account->first_step + 1 : 0);
+}
+
 static void account_instance(struct account *account, struct instance *instance, bool named, uint32_t depth)
 {
 	if (instance->accounted)
@@ -406,10 +431,7 @@ static void account_instance(struct account *account, struct instance *instance,
 		account_member(account, &meeting, i);
 	if (meeting.root != JOB_NONE)
 		add_window(account, &meeting);
-	if (meeting.step && (!account->first_step || meeting.step < account->first_step))
-		account->first_step = meeting.step;
-	if (meeting.step > account->last_step)
-		account->last_step = meeting.step;
+	count_step(account, &meeting);
 }
 
 void account_note(struct account *account, struct instance *instance)

@@ -86,6 +86,8 @@ struct account {
 	uint64_t nobody_ns;             /* waits, over all ranks, of which it is not known for whom */
 	uint64_t left_out, untimed;     /* operations without times: those that sampling left out, and all of them */
 	uint64_t first_step, last_step; /* as reported; 0 none */
+	uint64_t steps_before;          /* steps that were counted by other numbers before */
+	bool marked;                    /* first_step and last_step are the program's numbers */
 	analysis_time_visit *visit;     /* NULL: none is set */
 	void *visit_argument;
 	account_visit_passage *visit_passage; /* likewise */
@@ -97,6 +99,8 @@ struct account {
 struct analysis;
 struct sums;
 
+/* How many steps it is about; 0 not known. */
+uint64_t account_steps(const struct account *account);
 /* Takes a finished instance. On lack of memory its time is unseen. */
 void account_note(struct account *account, struct instance *instance);
 /* Accounts for instances older than ACCOUNT_LAG_NS; for all of them when the job is over. */

@@ -84,7 +84,7 @@ static void add_lacking(const struct account *account, struct share *shares, dou
 /* In the first steps ranks compile and load, one longer than the other. */
 static bool is_short(const struct account *account)
 {
-	return account->last_step - account->first_step + 1 < ACCOUNT_STEPS_MIN;
+	return account_steps(account) < ACCOUNT_STEPS_MIN;
 }
 
 static struct share share_of(const struct account *account, uint32_t rank, double all_ns)
@@ -148,8 +148,7 @@ static void tell_loss(const struct analysis *analysis, const struct share *share
 		return;
 	}
 	loss->steps = rank->late_steps + (rank->late_step && rank->late_ns / others >= ACCOUNT_TOLD_NS);
-	if (account->first_step)
-		loss->of_steps = account->last_step - account->first_step + 1;
+	loss->of_steps = account_steps(account);
 	if (loss->steps)
 		loss->step_ms = (double)rank->waited_ns / (double)others / (double)loss->steps / 1e6;
 	tell_cause(analysis, rank, who->process, loss);

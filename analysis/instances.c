@@ -245,6 +245,11 @@ static const struct process *marked_process(const struct instance *instance)
 	return process->steps.marked ? process : NULL;
 }
 
+bool instance_is_marked(const struct instance *instance)
+{
+	return marked_process(instance);
+}
+
 int64_t instance_step_in_row(const struct instance *instance)
 {
 	const struct process *process = marked_process(instance);

@@ -152,6 +152,8 @@ bool instance_is_regular(const struct instance *instance);
 /* The number with which a step of the same count is reported; -1: not known. instance_step() gives the instance's own step. */
 int64_t instance_told_step(const struct instance *instance, uint64_t step);
 int64_t instance_step(const struct instance *instance);
+/* Whether that number is the program's own. */
+bool instance_is_marked(const struct instance *instance);
 /* The same where numbers only ever grew by one, so that it stands for one step and steps can be counted by it. */
 int64_t instance_step_in_row(const struct instance *instance);
 bool instance_is_point_to_point(const struct instance *instance);

@@ -349,6 +349,17 @@ static void update(struct analysis *analysis, struct process *process, struct in
 
 static void note_mark(struct process *process, const struct rw_operation *slot)
 {
+	struct trace *trace = &process->trace[slot->ticket % JOB_TRACE];
+
+	if (trace->ticket >= slot->ticket)
+		return; /* known, or too old to matter */
+	*trace = (struct trace){
+		.ticket = slot->ticket,
+		.rank = JOB_NONE,
+		.communicator = JOB_NONE,
+		.mark = true,
+		.place.place = STEPS_NO_PLACE,
+	};
 	if (!process->operations && slot->ticket == process->marks_before + 1)
 		process->marks_before++;
 	steps_mark(&process->steps, slot->count, slot->ticket, slot->group == RW_STEP_TAG);

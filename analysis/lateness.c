@@ -38,8 +38,9 @@ static void look_back(const struct member *member, const struct communicator *co
 	uint32_t seen = 0;
 	for (uint64_t back = 1; seen < LOOK_BACK && back < JOB_TRACE && back < operation->ticket; back++) {
 		const struct trace *trace = &process->trace[(operation->ticket - back) % JOB_TRACE];
-		seen += trace->ticket == operation->ticket - back || !process->replays;
-		if (trace->ticket != operation->ticket - back || trace->rank != member->rank)
+		bool found = trace->ticket == operation->ticket - back;
+		seen += found ? !trace->mark : !process->replays;
+		if (!found || trace->rank != member->rank)
 			continue;
 		/* In its own group all others wait as long as it does. */
 		measure->veiled |= !finished_ns && trace->veiled && trace->communicator != communicator->index;
@@ -65,9 +66,9 @@ static uint64_t stood_still_until(const struct process *process, const struct op
 {
 	const struct trace *next;
 	uint64_t ticket = operation->ticket;
-	do { /* replays have tickets, too */
+	do { /* replays and step marks have tickets, too */
 		next = &process->trace[++ticket % JOB_TRACE];
-	} while (next->ticket != ticket && process->replays && ticket - operation->ticket < JOB_TRACE / 2);
+	} while ((next->ticket == ticket ? next->mark : process->replays != NULL) && ticket - operation->ticket < JOB_TRACE / 2);
 	return next->ticket == ticket && next->launch_ns ? next->launch_ns : UINT64_MAX;
 }
 

@@ -79,8 +79,11 @@ static void note_number(struct step_marks *marks, uint64_t step, uint64_t number
 	uint64_t stride = number - last;
 
 	marks->irregular = marks->irregular || number != last + 1;
+	uint32_t backs = marks->by_tag ? 0 : 1 + marks->advances / STEP_MARKS_PER_BACK;
+
 	marks->backs += number < last;
 	marks->advances += number > last;
+	marks->refused = marks->refused || marks->backs > backs;
 	if (number > last && !marks->stride)
 		marks->stride = stride;
 	if (number <= last || stride != marks->stride)
@@ -134,11 +137,10 @@ bool step_marks_add(struct step_marks *marks, uint64_t number, uint64_t ticket, 
 bool step_marks_are_trusted(const struct step_marks *marks)
 {
 	uint32_t least = marks->by_tag ? STEP_MARKS_TAGS : 1;
-	uint32_t backs = marks->by_tag ? 0 : 1 + marks->advances / STEP_MARKS_PER_BACK;
 	uint32_t longest = marks->most < UINT32_MAX / STEP_MARKS_SILENT ? marks->most * STEP_MARKS_SILENT : UINT32_MAX;
 	bool silent = marks->operations > STEP_MARKS_OPERATIONS && marks->operations > longest;
 
-	return marks->advances >= least && marks->backs <= backs && !marks->refused && !silent;
+	return marks->advances >= least && !marks->refused && !silent;
 }
 
 const struct step_mark *step_marks_of(const struct step_marks *marks, uint64_t ticket)

@@ -35,7 +35,7 @@ struct step_marks {
 	/* From this step on each has a number that is `stride` above that of the one before; 0: no second one is known. */
 	uint64_t run_step, run_number, stride;
 	uint32_t advances, backs;
-	bool by_tag, refused; /* who numbers them; the tags are no steps */
+	bool by_tag, refused; /* who numbers them; they went back too often, or the tags were taken back: they are no steps */
 	bool irregular;       /* some number was not one more than the one before */
 	uint32_t operations, most; /* in the current step, and in the longest that is over */
 	/* Signatures of a step that came twice, where in it the current step is, and those of the current one so far. */

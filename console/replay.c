@@ -324,6 +324,8 @@ static void add_summary(struct analysis_summary *sum, const struct analysis_summ
 		sum->ranks_total = one->ranks_total;
 	if (one->communicators > sum->communicators)
 		sum->communicators = one->communicators;
+	if (one->step > sum->step)
+		sum->step = one->step;
 	if (sum->steps)
 		return;
 	sum->steps = one->steps;

@@ -397,10 +397,10 @@ static json_t *job_json(const struct snapshot_source *source)
 		return told_job_json(source);
 
 	analysis_summarise(source->analysis, &summary);
-	return json_pack("{s:o, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:I, s:I, s:I, s:I}", "id", text(source->job), "processes",
+	return json_pack("{s:o, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "id", text(source->job), "processes",
 			 (json_int_t)summary.processes, "ranks_total", known(summary.ranks_total), "communicators",
 			 (json_int_t)summary.communicators, "operations", (json_int_t)summary.operations, "steps",
-			 (json_int_t)summary.steps, "step_ms", summary.step_ms < 0 ? json_null() : milliseconds(summary.step_ms),
+			 (json_int_t)summary.steps, "step", known(summary.step), "step_ms", summary.step_ms < 0 ? json_null() : milliseconds(summary.step_ms),
 			 "first_step_ms", summary.first_step_ms < 0 ? json_null() : milliseconds(summary.first_step_ms), "untracked",
 			 (json_int_t)summary.untracked, "dropped", (json_int_t)summary.dropped, "captured",
 			 (json_int_t)summary.captured, "forgotten", (json_int_t)summary.forgotten);

@@ -288,6 +288,7 @@ static void take_job(struct model *model, const json_t *job)
 	model->dropped = field_integer(job, "dropped", 0);
 	model->captured = field_integer(job, "captured", 0);
 	model->steps = field_integer(job, "steps", 0);
+	model->step = field_integer(job, "step", model->steps ? model->steps : -1); /* earlier versions do not say */
 	model->step_ms = field_number(job, "step_ms", -1);
 	model->first_step_ms = field_number(job, "first_step_ms", -1);
 }

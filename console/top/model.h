@@ -108,6 +108,7 @@ struct model {
 	double at_ms;          /* Unix: of the snapshot; 0 none has come */
 	char job[MODEL_NAME];
 	size_t jobs_here;      /* collectors on this machine that could have been meant; 0 or 1: no other */
+	int64_t step; /* number of the newest; -1 not known */
 	int64_t processes, ranks_total, steps, communicators_made, operations, dropped, captured; /* ranks_total -1 */
 	double step_ms, first_step_ms; /* -1 */
 	struct {

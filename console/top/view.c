@@ -89,7 +89,7 @@ static void draw_mode(const struct view_drawing *drawing, char *text, size_t siz
 		snprintf(text, size, "collector gone, waiting %s ",
 			 view_duration(gone, sizeof(gone), drawing->now_ms - model->gone_ms));
 	else if (column && column->step)
-		snprintf(text, size, "PAST step %llu of %lld  %s ", (unsigned long long)column->last_step, (long long)model->steps, clock);
+		snprintf(text, size, "PAST step %llu of %lld  %s ", (unsigned long long)column->last_step, (long long)model->step, clock);
 	else if (column)
 		snprintf(text, size, "PAST  %s ", clock);
 	else
@@ -120,8 +120,8 @@ static void draw_title(const struct view_drawing *drawing)
 		snprintf(ranks, sizeof(ranks), " · %lld of %lld ranks", (long long)model->processes, (long long)model->ranks_total);
 	else if (model->processes)
 		snprintf(ranks, sizeof(ranks), " · %lld of ? ranks", (long long)model->processes);
-	if (model->steps && drawing->at < 0)
-		snprintf(steps, sizeof(steps), " · step %lld", (long long)model->steps);
+	if (model->step >= 0 && drawing->at < 0)
+		snprintf(steps, sizeof(steps), " · step %lld", (long long)model->step);
 	draw_mode(drawing, mode, sizeof(mode));
 	int right = canvas->width - (int)strlen(mode);
 	/* The program's own name goes first where there is no room for all. */

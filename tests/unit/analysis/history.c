@@ -487,6 +487,20 @@ static double gauss(struct history *history)
 	return sum;
 }
 
+/* Each rank's program says which step begins. */
+static void mark_step(struct history *history, int step)
+{
+	for (int rank = 0; rank < history->job.ranks; rank++) {
+		uint64_t number = history->job.number ? history->job.number(rank, step) : HISTORY_UNMARKED;
+		if (number == HISTORY_UNMARKED || !isfinite(history->host_ms[rank]))
+			continue;
+		struct rw_operation *slot =
+		    push((void **)&history->slots, &history->slot_count, &history->slot_room, sizeof(*slot));
+		*slot = (struct rw_operation){ .ticket = ++history->tickets[rank], .count = number, .api_ns = ns(history->host_ms[rank]) };
+		add_stage(history, history->host_ms[rank], rank, history->slot_count - 1, RW_KNOWN_STEP);
+	}
+}
+
 static void make_noise(struct history *history)
 {
 	const struct history_job *job = &history->job;
@@ -639,6 +653,7 @@ struct history *history_new(const struct history_job *job)
 		for (int rank = 0; rank < job->ranks; rank++)
 			first = fmin(first, fmax(history->gpu_ms[rank], history->host_ms[rank]));
 		history->step_starts[step] = first;
+		mark_step(history, step);
 		make_noise(history);
 		if (job->pipeline)
 			pipeline_step(history, step);

@@ -95,10 +95,14 @@ struct history_job {
 	bool swapped;  /* of rank 1 the communicator is told before that of rank 0, whose process came first */
 	int hosts;     /* 0 = 1 */
 	unsigned seed;
+	/* What the rank's program calls a step as it begins; HISTORY_UNMARKED: it does not say. NULL: none does. */
+	uint64_t (*number)(int rank, int step);
 	double tail_ms; /* time that passes after the last operation */
 	double watchdog_ms[8]; /* of each rank; 0 = 100 s. Not known: below 0 */
 	struct history_fault faults[HISTORY_FAULTS];
 };
+
+#define HISTORY_UNMARKED UINT64_MAX
 
 struct history_finding {
 	char id[24];

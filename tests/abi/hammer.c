@@ -6,6 +6,7 @@
  * in each thread, with contexts of ended ones handed in. abort: communicators end while other threads send on them.
  * Meanwhile leases come and go. Bare program: ThreadSanitizer sees the plugin's threads.
  */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -108,6 +109,19 @@ static void *lease(void *argument)
 	return NULL; /* the descriptors stay: closing one would drop the writer's lock */
 }
 
+/* At first by tags, some of which are no steps, then by calls of all threads. */
+static void mark_steps(struct player *player, uint64_t round, int call)
+{
+	static void (*step_begins)(uint64_t);
+
+	player->tag = round * CALLS + (uint64_t)call / 4;
+	if (round < ROUNDS / 2)
+		return;
+	if (!__atomic_load_n(&step_begins, __ATOMIC_RELAXED))
+		__atomic_store_n(&step_begins, (void (*)(uint64_t))dlsym(library, "rankwatch_step"), __ATOMIC_RELAXED);
+	__atomic_load_n(&step_begins, __ATOMIC_RELAXED)(round * CALLS + (uint64_t)call);
+}
+
 static void *play(void *argument)
 {
 	uint64_t id = (uint64_t)(uintptr_t)argument;
@@ -118,6 +132,7 @@ static void *play(void *argument)
 	for (uint64_t round = 0; round < ROUNDS; round++) {
 		player_init(&player, library, abi, id * 100 + round, 0, THREADS);
 		for (int i = 0; i < CALLS; i++) {
+			mark_steps(&player, round, i);
 			if (abi >= 5)
 				play_calls(&player, i);
 			void *task = player_collective(&player, "AllReduce", 1, "ncclFloat32");

@@ -123,6 +123,8 @@ void *player_call(struct player *player, void *group, const char *function, size
 	event.v5.coll_api.root = 0;
 	event.v5.coll_api.stream = player->stream ? player->stream : (void *)0x1000;
 	event.v5.coll_api.captured = captured;
+	if (player->abi >= 7)
+		event.v5.coll_api_v7.user_tag = player->tag;
 	return start(player, &event);
 }
 
@@ -135,6 +137,8 @@ void *player_p2p_call(struct player *player, void *group, const char *function, 
 	event.v5.p2p_api.dtype = "ncclFloat32";
 	event.v5.p2p_api.stream = player->stream ? player->stream : (void *)0x1000;
 	event.v5.p2p_api.captured = false;
+	if (player->abi >= 7)
+		event.v5.p2p_api_v7.user_tag = player->tag;
 	return start(player, &event);
 }
 

@@ -30,6 +30,7 @@ struct player {
 	uint64_t id;
 	uint64_t sequence; /* NCCL's */
 	void *plan;        /* the last one's handle */
+	uint64_t tag;      /* userTag of calls, version 7 */
 	void *stream;      /* of calls; NULL: a number that is no stream */
 	const void *send, *recv; /* of tasks, p2p: either; both NULL: numbers that are no addresses */
 };

@@ -76,6 +76,32 @@ static __attribute__((noinline)) void *start_p2p_api(void *context, const struct
 	return recorder_start_call(context, &call);
 }
 
+static __attribute__((noinline)) void *start_tagged_coll_api(void *context, const struct profiler_v7_coll_api *api)
+{
+	step_take_tag(api->user_tag);
+	return start_coll_api(context, &api->call);
+}
+
+static __attribute__((noinline)) void *start_coll_api_v7(void *context, const struct profiler_v7_coll_api *api)
+{
+	if (step_is_new_tag(api->user_tag))
+		return start_tagged_coll_api(context, api);
+	return start_coll_api(context, &api->call);
+}
+
+static __attribute__((noinline)) void *start_tagged_p2p_api(void *context, const struct profiler_v7_p2p_api *api)
+{
+	step_take_tag(api->user_tag);
+	return start_p2p_api(context, &api->call);
+}
+
+static __attribute__((noinline)) void *start_p2p_api_v7(void *context, const struct profiler_v7_p2p_api *api)
+{
+	if (step_is_new_tag(api->user_tag))
+		return start_tagged_p2p_api(context, api);
+	return start_p2p_api(context, &api->call);
+}
+
 static __attribute__((noinline)) void *start_coll(void *context, const void *parent, const struct profiler_v5_coll *coll)
 {
 	const struct recorder_task task = {
@@ -125,13 +151,11 @@ static inline __attribute__((always_inline)) void *start(void *context, void *pa
 	case PROFILER_GROUP_API:
 		return recorder_start_group(context);
 	case PROFILER_COLL_API:
-		if (tagged)
-			step_note_tag(descriptor->coll_api_v7.user_tag);
-		return start_coll_api(context, &descriptor->coll_api);
+		return tagged ? start_coll_api_v7(context, &descriptor->coll_api_v7)
+			      : start_coll_api(context, &descriptor->coll_api);
 	case PROFILER_P2P_API:
-		if (tagged)
-			step_note_tag(descriptor->p2p_api_v7.user_tag);
-		return start_p2p_api(context, &descriptor->p2p_api);
+		return tagged ? start_p2p_api_v7(context, &descriptor->p2p_api_v7)
+			      : start_p2p_api(context, &descriptor->p2p_api);
 	case PROFILER_KERNEL_LAUNCH:
 		return recorder_start_launch(context, (uintptr_t)descriptor->launch.stream);
 	case PROFILER_GROUP:
@@ -174,7 +198,7 @@ static bool is_captured(const struct profiler_v5_event *descriptor)
 	}
 }
 
-static __attribute__((noinline)) void *start_both(void *context, struct profiler_v5_event *descriptor, adapter_start *ours)
+static void *start_both_as(void *context, struct profiler_v5_event *descriptor, adapter_start *ours)
 {
 	struct chain_event event = {
 		.type = descriptor->type,
@@ -189,17 +213,27 @@ static __attribute__((noinline)) void *start_both(void *context, struct profiler
 	return adapter_start_both(context, &event, ours);
 }
 
+static __attribute__((noinline)) void *start_both(void *context, struct profiler_v5_event *descriptor)
+{
+	return start_both_as(context, descriptor, start_ours);
+}
+
+static __attribute__((noinline)) void *start_both_v7(void *context, struct profiler_v5_event *descriptor)
+{
+	return start_both_as(context, descriptor, start_ours_v7);
+}
+
 /* *handle is always written: NCCL hands it back even for events that we ignore. */
 static int start_event(void *context, void **handle, struct profiler_v5_event *descriptor)
 {
-	*handle = chain_is_on() ? start_both(context, descriptor, start_ours)
+	*handle = chain_is_on() ? start_both(context, descriptor)
 				: start(context, descriptor->parent, descriptor, false);
 	return PROFILER_SUCCESS;
 }
 
 static int start_event_v7(void *context, void **handle, struct profiler_v5_event *descriptor)
 {
-	*handle = chain_is_on() ? start_both(context, descriptor, start_ours_v7)
+	*handle = chain_is_on() ? start_both_v7(context, descriptor)
 				: start(context, descriptor->parent, descriptor, true);
 	return PROFILER_SUCCESS;
 }

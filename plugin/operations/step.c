@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/operations/step.h"
 
-#include <stdbool.h>
-
 #include <rankwatch/rankwatch.h>
 
 #include "plugin/guest/clock.h"
@@ -78,7 +76,7 @@ void step_take_tag(uint64_t tag)
 	struct recording *recording = recording_get();
 	uint64_t newest = atomic_load_explicit(&step_newest_tag, memory_order_relaxed);
 
-	if (!recording || atomic_load_explicit(&refused, memory_order_relaxed) ||
+	if (!tag || !recording || atomic_load_explicit(&refused, memory_order_relaxed) ||
 	    atomic_load_explicit(&called, memory_order_relaxed))
 		return;
 	if (!follows(recording, newest, tag)) {

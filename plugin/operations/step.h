@@ -11,6 +11,7 @@
 #define PLUGIN_OPERATIONS_STEP_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "plugin/recording/recording.h"
@@ -20,13 +21,13 @@ extern __attribute__((visibility("hidden"))) _Atomic uint64_t step_newest_tag;
 
 /* What the program counted before there was a recording. Once, when it has begun. */
 void step_begin(struct recording *recording);
+/* The call that begins has this tag; 0: none. */
 void step_take_tag(uint64_t tag);
 
-/* On the path of every collective: wait-free, no allocation, no system call. tag: of the call that begins; 0 none. */
-static inline void step_note_tag(uint64_t tag)
+/* On the path of every collective, before step_take_tag(): is there anything to be taken? Wait-free, no allocation, no system call. */
+static inline bool step_is_new_tag(uint64_t tag)
 {
-	if (tag && tag != atomic_load_explicit(&step_newest_tag, memory_order_relaxed))
-		step_take_tag(tag);
+	return tag != atomic_load_explicit(&step_newest_tag, memory_order_relaxed);
 }
 
 #endif

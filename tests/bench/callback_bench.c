@@ -6,7 +6,7 @@
  * replay. Prints one JSON object per stream. The plugin reads its
  * environment once: RANKWATCH_KERNELCH=1 is for the whole process, and the other streams then pay for it, too.
  *   callback_bench PLUGIN.so [STREAM [COLLECTIVES [THREADS [PROCESSES]]]]     STREAM: base, kernel, proxy, large, "in place",
- * small or all; COLLECTIVES: of each thread
+ * small, tagged, called or all; COLLECTIVES: of each thread
  * PROCESSES instead of threads (1 thread each) share nothing of ours, not even the library: what two of them take longer
  * than one is the machine's doing.
  */
@@ -45,6 +45,8 @@ struct stream {
 	unsigned int burst, pause_us; /* blocks, and then a pause */
 	size_t elements;
 	bool in_place;
+	bool tagged; /* NCCL 2.31: each block of collectives has another tag */
+	bool called; /* before each collective the program says that a step begins */
 };
 
 static const struct stream streams[] = {
@@ -55,9 +57,12 @@ static const struct stream streams[] = {
 	{ "large", "base mask, in short bursts", false, false, SCANNED_BURST, SCANNED_PAUSE_US, LARGE, false },
 	{ "small", "base mask, 8 bytes, in short bursts", false, false, SCANNED_BURST, SCANNED_PAUSE_US, SMALL, false },
 	{ "in place", "base mask, in place, in short bursts", false, false, SCANNED_BURST, SCANNED_PAUSE_US, LARGE, true },
+	{ "tagged", "base mask, with tags", false, false, BURST, PAUSE_US, LARGE, false, .tagged = true },
+	{ "called", "base mask, a step each", false, false, BURST, PAUSE_US, LARGE, false, .called = true },
 };
 
 static const struct profiler_v5 *plugin;
+static void (*step_begins)(uint64_t step);
 static __thread void *context;
 static __thread uint64_t gpu_clock = UINT64_C(1767225600000000000); /* %globaltimer counts from about 1970 */
 
@@ -137,6 +142,10 @@ static void replay_collective(const struct stream *stream, uint64_t sequence)
 	union event coll = { .header.coll = { .sequence = sequence, .function = "AllReduce", .send = input,
 					      .recv = stream->in_place ? input : output, .count = stream->elements, .dtype = "ncclFloat32", .channels = 16,
 					      .warps = 16, .algorithm = "RING", .protocol = "SIMPLE" } };
+	if (stream->tagged)
+		api.header.coll_api_v7.user_tag = 1 + sequence / BLOCK;
+	if (stream->called)
+		step_begins(sequence);
 	void *group_handle = start(PROFILER_GROUP_API, NULL, &group_api);
 
 	record(group_handle, GROUP_START_STOP);
@@ -198,22 +207,28 @@ static int empty_record(void *handle, int state, void *arguments)
 	return 0;
 }
 
+static void empty_step(uint64_t step)
+{
+	(void)step;
+}
+
 static const struct profiler_v5 empty = { "empty", empty_init, empty_start, empty_stop, empty_record, empty_stop };
 
 /* The table of callbacks that is measured: of this library, or the empty one. */
 struct table {
-	const char *path;
+	const char *path, *symbol;
 };
 
 static const struct profiler_v5 *table_load(const struct table *table)
 {
 	void *library = table->path ? dlopen(table->path, RTLD_NOW | RTLD_LOCAL) : NULL;
-	const struct profiler_v5 *loaded = library ? dlsym(library, "ncclProfiler_v5") : &empty;
+	const struct profiler_v5 *loaded = library ? dlsym(library, table->symbol) : &empty;
 
 	if (table->path && (!library || !loaded)) {
 		fprintf(stderr, "callback_bench: %s\n", dlerror());
 		exit(2);
 	}
+	step_begins = library ? (void (*)(uint64_t))dlsym(library, "rankwatch_step") : empty_step;
 	return loaded;
 }
 
@@ -422,7 +437,7 @@ static struct cost measure(const struct table *table, const struct stream *strea
 
 int main(int argc, char **argv)
 {
-	const struct table ours = { argc > 1 ? argv[1] : NULL }, none = { NULL };
+	const char *path = argc > 1 ? argv[1] : NULL;
 	const char *word = argc > 2 ? argv[2] : "all";
 	const struct extent extent = {
 		.collectives = argc > 3 ? strtoul(argv[3], NULL, 10) : 200000,
@@ -430,7 +445,7 @@ int main(int argc, char **argv)
 		.processes = argc > 5 ? (unsigned int)strtoul(argv[5], NULL, 10) : 1,
 	};
 
-	if (!ours.path || !extent_is_possible(&extent)) {
+	if (!path || !extent_is_possible(&extent)) {
 		fprintf(stderr, "usage: callback_bench PLUGIN.so [STREAM [COLLECTIVES [THREADS [PROCESSES]]]], 1 to %d of one of them\n",
 			MOST_THREADS);
 		return 2;
@@ -438,8 +453,9 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
 		if (strcmp(word, "all") != 0 && strcmp(word, streams[i].word) != 0)
 			continue;
-		struct cost gross = measure(&ours, &streams[i], &extent);
-		struct cost floor = measure(&none, &streams[i], &extent);
+		const char *symbol = streams[i].tagged ? "ncclProfiler_v7" : "ncclProfiler_v5";
+		struct cost gross = measure(&(struct table){ path, symbol }, &streams[i], &extent);
+		struct cost floor = measure(&(struct table){ NULL, symbol }, &streams[i], &extent);
 
 		printf("{\"bench\":\"callbacks\",\"stream\":\"%s\",\"threads\":%u,\"processes\":%u,\"gross_mean_ns\":%.0f,\"gross_p50_ns\":%.0f,"
 		       "\"net_mean_ns\":%.0f,\"net_p50_ns\":%.0f,\"net_cpu_ns\":%.1f,\"net_met_ns\":%.1f,\"floor_cpu_ns\":%.1f,\"floor_met_ns\":%.1f}\n",

@@ -4,7 +4,7 @@
 ctypes; rank 2 does what FAULT names, from its seventh step on. Without RANK in the environment it is the launcher, as torchrun:
 when a rank fails it gives the others a while and ends them; with "restart" it then starts all of them once more. python_job.py FAULT
 DIRECTORY is a rank, of this launcher or of torchrun, in whose environment RANK is. "torch-loader" and "torch-loader-killed" are the faults of
-PyTorch's own DataLoader."""
+PyTorch's own DataLoader. With FIRST_STEP in the environment each rank says which step begins, counted from that number."""
 
 import ctypes
 import gc
@@ -346,6 +346,18 @@ FAULTS = {"none": None, "sleep": Sleep, "writer": Writer, "checkpoint": Checkpoi
           "restart": Raise}
 
 
+def rankwatch_step():
+    """As docs/steps.md has it."""
+    for library in (None, "libnccl-profiler-rankwatch.so"):
+        try:
+            function = ctypes.CDLL(library).rankwatch_step
+        except (OSError, AttributeError):
+            continue
+        function.argtypes, function.restype = [ctypes.c_uint64], None
+        return function
+    return lambda step: None
+
+
 def train(rank, fault, directory):
     made, generation = FAULTS[fault], os.environ["TORCHELASTIC_RESTART_COUNT"]
     struck = rank == FAULTY and made and generation == "0"
@@ -353,7 +365,10 @@ def train(rank, fault, directory):
     gpu = Gpu(rank)
     gpu.connect(rank, f"{directory}/id{generation}")
     autograd = Autograd(gpu)
+    step_begins = rankwatch_step() if "FIRST_STEP" in os.environ else None
     for step in range(1, STEPS + 1):
+        if step_begins:
+            step_begins(int(os.environ["FIRST_STEP"]) + step - 1)
         time.sleep(0.06)
         if fault and step >= FIRST:
             fault.strike()

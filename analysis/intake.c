@@ -50,11 +50,23 @@ static uint32_t signature_of(struct process *process, const struct communicator 
 	return ((uint32_t)(hash ^ hash >> 32) & ~(uint32_t)PERIOD_MARKS) | marks;
 }
 
-/* The member that appeared first lends its steps to the instance; a better pattern of the same member replaces them. */
+/* Does this member lend its steps rather than the one that does? */
+static bool is_ahead(const struct instance *instance, uint32_t member)
+{
+	const struct member *members = instance->communicator->members;
+
+	if (instance->place_member == JOB_NONE)
+		return true;
+	bool marked = members[member].process->steps.marked, lender = members[instance->place_member].process->steps.marked;
+	return marked != lender ? marked : member < instance->place_member;
+}
+
+/* The member that appeared first lends its steps to the instance, of those whose program numbers them if there are any; a better
+ * pattern of the same member replaces them. */
 static void place_instance(struct analysis *analysis, struct instance *instance, const struct trace *trace)
 {
 	bool same = instance->place_member == trace->member && instance->steps_version != trace->steps_version;
-	bool better = trace->member < instance->place_member && !instance->judged;
+	bool better = is_ahead(instance, trace->member) && !instance->judged;
 	bool first = instance->place_member == JOB_NONE;
 	if (trace->place.place == STEPS_NO_PLACE)
 		return;

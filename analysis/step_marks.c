@@ -134,13 +134,22 @@ bool step_marks_add(struct step_marks *marks, uint64_t number, uint64_t ticket, 
 	return keep(marks, &mark) && adopted;
 }
 
+/* So long as it takes that no step is: the program has stopped to say which it is in. */
+static bool is_silent(const struct step_marks *marks)
+{
+	uint32_t longest = marks->most < UINT32_MAX / STEP_MARKS_SILENT ? marks->most * STEP_MARKS_SILENT : UINT32_MAX;
+
+	return marks->operations > STEP_MARKS_OPERATIONS && marks->operations > longest;
+}
+
+bool step_marks_are_promising(const struct step_marks *marks)
+{
+	return marks->advances && !marks->refused && !is_silent(marks);
+}
+
 bool step_marks_are_trusted(const struct step_marks *marks)
 {
-	uint32_t least = marks->by_tag ? STEP_MARKS_TAGS : 1;
-	uint32_t longest = marks->most < UINT32_MAX / STEP_MARKS_SILENT ? marks->most * STEP_MARKS_SILENT : UINT32_MAX;
-	bool silent = marks->operations > STEP_MARKS_OPERATIONS && marks->operations > longest;
-
-	return marks->advances >= least && !marks->refused && !silent;
+	return step_marks_are_promising(marks) && marks->advances >= (marks->by_tag ? STEP_MARKS_TAGS : 1);
 }
 
 const struct step_mark *step_marks_of(const struct step_marks *marks, uint64_t ticket)

@@ -49,6 +49,9 @@ struct step_marks {
  * whether the step that has ended brought a new pattern. Without memory the mark is lost. */
 bool step_marks_add(struct step_marks *marks, uint64_t number, uint64_t ticket, bool by_tag, uint64_t next_step);
 bool step_marks_are_trusted(const struct step_marks *marks);
+/* Whether they may come to be trusted: they advance, and nothing speaks against them yet. Steps that are numbered otherwise meanwhile would
+ * have two numbers. */
+bool step_marks_are_promising(const struct step_marks *marks);
 /* The current step; there is a mark. */
 const struct step_mark *step_marks_newest(const struct step_marks *marks);
 /* The mark of the operation with this ticket; NULL: it is from before the marks that are kept. */

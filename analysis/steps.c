@@ -420,6 +420,8 @@ int64_t steps_told(const struct steps *steps, uint64_t step)
 {
 	if (steps->marked)
 		return step_marks_number(&steps->marks, step);
+	if (step_marks_are_promising(&steps->marks))
+		return -1;
 	return steps->trust == STEPS_CERTAIN && !steps->uncounted && step ? (int64_t)step : -1;
 }
 

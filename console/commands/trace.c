@@ -167,8 +167,8 @@ static void say_result(const struct options *options, const struct export_result
 		     (unsigned long long)result->counts.operations, (unsigned long long)result->counts.unfinished,
 		     result->findings, plural(result->findings));
 	if (options->wanted.around)
-		foreign_line(stderr, "rankwatch trace: of these, what reaches into the %u s before and after %s began", (unsigned)options->wanted.around_s,
-			     options->wanted.around);
+		foreign_line(stderr, "rankwatch trace: of these, what reaches into the %u s before and after %s%s", (unsigned)options->wanted.around_s,
+			     options->wanted.around, strncmp(options->wanted.around, "step ", 5) ? " began" : "");
 	if (result->hosts > 1)
 		fputs("rankwatch trace: the hosts' times stand side by side by their wall clocks, as exactly as those agree: the order of what "
 		      "happened on two hosts is not proven by it\n", stderr);
@@ -236,8 +236,8 @@ static int run(const struct command *command, int argc, char **argv)
 
 static const struct argp_option trace_options[] = {
 	{ "format", KEY_FORMAT, "FORMAT", 0, "perfetto or chrome; otherwise the file's name tells", 0 },
-	{ "around", KEY_AROUND, "FINDING", 0,
-	  "Write only what reaches into the time around the begin of this finding: its id, or a kind as \"hang\" for the first of it", 0 },
+	{ "around", KEY_AROUND, "WHAT", 0,
+	  "Write only what reaches into the time around the begin of this finding: its id, or a kind as \"hang\" for the first of it; or \"step N\": around that step", 0 },
 	{ "seconds", KEY_SECONDS, "N", 0, "How long before and after, with --around; otherwise 10", 0 },
 	{ "rank", KEY_RANK, "N", 0, "Write only this rank, as programs want it that read a file a rank; the others are read all the same", 0 },
 	{ "merge", KEY_MERGE, "FILE", 0,

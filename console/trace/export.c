@@ -13,6 +13,7 @@
 #include "console/trace/finding_events.h"
 #include "console/trace/kineto_merge.h"
 #include "finding/value.h"
+#include "identity/decimal.h"
 
 struct export
 {
@@ -207,11 +208,59 @@ static void say_findings(const struct export *export)
 		foreign_line(stderr, "%s: there is %s (%s): %s", export->command, value_text(finding, "id"), value_text(finding, "kind"), value_text(finding, "text"));
 }
 
+/* "step N", as findings say it. */
+static bool names_step(const char *text, uint64_t *step)
+{
+	static const char word[] = "step ";
+
+	if (strncmp(text, word, sizeof(word) - 1))
+		return false;
+	const char *rest = decimal_whole(text + sizeof(word) - 1, UINT64_MAX, step);
+	return rest && !*rest;
+}
+
+/* From when the first rank began it to when the last left it, by the trace's clock. */
+static bool find_step(const struct export *export, uint64_t step, struct trace_window *window)
+{
+	*window = (struct trace_window){ UINT64_MAX, 0 };
+	for (size_t i = 0; i < export->replay.count; i++) {
+		const struct step_span *span = step_spans_find(&export->steps, (analysis_process_id)i + 1, step);
+		int64_t offset_ns = host_clocks_offset(&export->clocks, replay_header(&export->replay.processes[i]));
+
+		if (!span)
+			continue;
+		if (span->begin_ns + (uint64_t)offset_ns < window->from_ns)
+			window->from_ns = span->begin_ns + (uint64_t)offset_ns;
+		if (span->end_ns + (uint64_t)offset_ns > window->until_ns)
+			window->until_ns = span->end_ns + (uint64_t)offset_ns;
+	}
+	return window->from_ns <= window->until_ns;
+}
+
+static int find_around(const struct export *export, const char *around, struct trace_window *window)
+{
+	uint64_t step, at_ns;
+
+	if (names_step(around, &step)) {
+		if (find_step(export, step, window))
+			return 0;
+		foreign_line(stderr, "%s: --around %s: no rank was seen in this step", export->command, around);
+		return -EBADMSG;
+	}
+	if (!finding_events_find(export->replay.findings, around, host_clocks_sane(export->replay.realtime_offset_ns), &at_ns)) {
+		foreign_line(stderr, "%s: --around %s: no finding has this id or is of this kind", export->command, around);
+		say_findings(export);
+		return -EBADMSG;
+	}
+	*window = (struct trace_window){ at_ns, at_ns };
+	return 0;
+}
+
 /* Is there what was chosen? Sets the window around it. */
 static int find_chosen(struct export *export)
 {
 	const struct export_choice *choice = &export->choice;
-	uint64_t at_ns, around_ns = choice->around_s * UINT64_C(1000000000);
+	uint64_t around_ns = choice->around_s * UINT64_C(1000000000);
 
 	export->sink->window = (struct trace_window){ 0, UINT64_MAX };
 	if (choice->rank >= 0 && !replay_find(&export->replay, choice->rank)) {
@@ -220,13 +269,12 @@ static int find_chosen(struct export *export)
 	}
 	if (!choice->around)
 		return 0;
-	if (!finding_events_find(export->replay.findings, choice->around, host_clocks_sane(export->replay.realtime_offset_ns), &at_ns)) {
-		foreign_line(stderr, "%s: --around %s: no finding has this id or is of this kind", export->command, choice->around);
-		say_findings(export);
-		return -EBADMSG;
-	}
-	export->sink->window = (struct trace_window){ at_ns > around_ns ? at_ns - around_ns : 0, at_ns + around_ns };
-	return 0;
+	struct trace_window window;
+	int err = find_around(export, choice->around, &window);
+	if (!err)
+		export->sink->window =
+		    (struct trace_window){ window.from_ns > around_ns ? window.from_ns - around_ns : 0, window.until_ns + around_ns };
+	return err;
 }
 
 int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count, const struct export_merges *merges,
@@ -241,9 +289,9 @@ int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count,
 	if (!err && export.steps.no_memory)
 		err = -ENOMEM;
 	if (!err)
-		err = find_chosen(&export);
-	if (!err)
 		err = host_clocks_gather(&export.clocks, &export.replay);
+	if (!err)
+		err = find_chosen(&export);
 	if (!err)
 		err = group_table_gather(&export.groups, &export.replay);
 	if (!err)

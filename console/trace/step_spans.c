@@ -67,6 +67,21 @@ const struct step_span *step_spans_of(const struct step_spans *spans, analysis_p
 	return *count ? spans->processes[process].list : NULL;
 }
 
+static int by_step(const void *step, const void *span)
+{
+	uint64_t wanted = *(const uint64_t *)step, of = ((const struct step_span *)span)->step;
+
+	return (wanted > of) - (wanted < of);
+}
+
+const struct step_span *step_spans_find(const struct step_spans *spans, analysis_process_id process, uint64_t step)
+{
+	size_t count;
+	const struct step_span *list = step_spans_of(spans, process, &count);
+
+	return list ? bsearch(&step, list, count, sizeof(*list), by_step) : NULL;
+}
+
 void step_spans_free(struct step_spans *spans)
 {
 	for (size_t i = 0; i < spans->count; i++)

@@ -27,6 +27,8 @@ struct step_spans {
 void step_spans_note(void *argument, const struct analysis_stretch *stretch);
 /* Those of one process, *count of them; NULL none. They are the spans' own. */
 const struct step_span *step_spans_of(const struct step_spans *spans, analysis_process_id process, size_t *count);
+/* When this process was in the step; NULL: it was not seen in it. */
+const struct step_span *step_spans_find(const struct step_spans *spans, analysis_process_id process, uint64_t step);
 void step_spans_free(struct step_spans *spans);
 
 #endif

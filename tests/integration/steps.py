@@ -43,11 +43,11 @@ def check_findings(failures, name, found, begins):
     if not failures.check(found, f"{name}: a straggler is found"):
         return
     failures.check({rank for line in found for rank in line["ranks"]} == {FAULTY}, f"{name}: ranks {[line['ranks'] for line in found]}", always=True)
-    # Never a number of another count; the step itself within one: its lateness may first be seen in the next.
+    # Never a number of another count; the step itself nearly: on a busy machine the rank may be late a little before.
     numbers = [line["late"]["since_step"] for line in found] + [line["operation"]["step"] for line in found]
     failures.check(all(number is None or number >= FIRST for number in numbers), f"{name}: numbers {numbers}", always=True)
     since = found[-1]["late"]["since_step"]
-    failures.check(since in (begins, begins + 1), f"{name}: since step {since}, and it began in {begins}")
+    failures.check(since in range(begins - 4, begins + 2), f"{name}: since step {since}, and it began in {begins}")
 
 
 def check_marks(failures, name, lines, marking, source):
@@ -62,6 +62,21 @@ def check_marks(failures, name, lines, marking, source):
         failures.check({mark["step_from"] for mark in of_rank} == {source}, f"{name}: marks of rank {rank} are from {of_rank[0]['step_from']}", always=True)
 
 
+def check_trace(failures, name, play, step):
+    """`rankwatch trace --around "step N"`: of the steps' slices this one, those within a second of it, and no others."""
+    file = play.dir / "around.json"
+    trace = play.start(stage.RANKWATCH, "trace", "--format", "chrome", "--around", f"step {step}", "--seconds", "1", "-o", file, play.boxes)
+    failures.check(trace.wait(60) == 0, f"{name}: trace around step {step}", always=True)
+    slices = [event for event in json.loads(file.read_text())["traceEvents"] if event.get("name", "").startswith("step ")]
+    here = [event for event in slices if event["name"] == f"step {step}"]
+    begin, end = (pick(times) for pick, times in ((min, [event["ts"] for event in here]), (max, [event["ts"] + event["dur"] for event in here])))
+    failures.check(len(here) == 4, f"{name}: {len(here)} ranks in step {step}", always=True)
+    failures.check(all(event["ts"] <= end + 1.001e6 and event["ts"] + event["dur"] >= begin - 1.001e6 for event in slices),
+                   f"{name}: {sorted({event['name'] for event in slices})} are within a second of it", always=True)
+    none = play.start(stage.RANKWATCH, "trace", "--around", "step 3", "-o", file, play.boxes)
+    failures.check(none.wait(60) == 1 and "no rank was seen in this step" in none.err.text(), f"{name}: no step 3 is there", always=True)
+
+
 def play(failures, name):
     command, options, variables, fault_step, marking, source = WAYS[name]
     with stage.Stage() as play:
@@ -73,6 +88,8 @@ def play(failures, name):
         report = play.start(stage.RANKWATCH, "report", "--json", play.boxes)
         report.wait(60)
         check_findings(failures, f"{name}, report", stragglers([line for _, line in report.out.json()]), begins)
+        if marking == 4:
+            check_trace(failures, name, play, begins + 2)
         dump = play.start(stage.RANKWATCH, "dump", play.boxes)
         dump.wait(60)
         check_marks(failures, name, [json.loads(line) for line in dump.out.text().splitlines()], marking, source)

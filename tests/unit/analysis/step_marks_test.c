@@ -227,6 +227,7 @@ Test(step_marks, by_tags_are_believed_after_many)
 	for (uint64_t number = 7; number < 7 + STEP_MARKS_TAGS; number++) {
 		tag(&program, number);
 		work(&program);
+		cr_expect_eq(told(&program), -1, "no step gets two numbers");
 	}
 	cr_expect_not(program.steps.marked);
 	tag(&program, 7 + STEP_MARKS_TAGS);

@@ -29,6 +29,8 @@ const struct bound bounds[] = {
 	    "of older ones nothing more is taken in, and no rank's work is measured from them"),
 	ROW(STEPS_HISTORY_MAX, "operations of a process among which a step is looked for (half of them where a step is certain)",
 	    "the older half is forgotten; where no step was certain by then, none is told"),
+	ROW(STEP_MARKS_MAX, "latest steps of a process that its program marked", "operations of older ones have no number"),
+	ROW(STEP_MARKS_OPERATIONS, "operations of a marked step whose places are known", "a longer step is not compared with others"),
 	ROW(STRAGGLER_STEPS, "latest steps of a rank, and what it was late by in each", "older ones are overwritten"),
 	ROW(STALLS_KEPT, "latest stalls of a rank, each of which counts once", "older ones are overwritten"),
 	ROW(CAUSE_WINDOWS, "latest times of a rank in which others waited for it", "older ones are overwritten"),

@@ -31,7 +31,7 @@ def slot(number, field):
 
 def step_mark(number, step, group=0, when=0):
     """Slot `number` becomes a step mark. First what it is, then what it says, as no writer would."""
-    return change(slot(number, 8), u32(1 << 11), when) + change(slot(number, 24), u64(step), when) + change(slot(number, 60), u32(group), when)
+    return change(slot(number, 8), u32(1 << 12), when) + change(slot(number, 24), u64(step), when) + change(slot(number, 60), u32(group), when)
 
 
 SEEDS = {
@@ -41,7 +41,7 @@ SEEDS = {
     "step-mark-first": step_mark(0, 0) + step_mark(1, 1),
     "step-marks-garbage": step_mark(2, 2**64 - 1) + step_mark(4, 2**53) + step_mark(6, 2**53 - 1, 9) + step_mark(7, 2**53 - 1, 2**32 - 1),
     "step-marks-tags": b"".join(step_mark(i, i + 1, 1) for i in range(1, 39, 2)) + step_mark(39, 0, 1),
-    "step-mark-of-an-operation": change(slot(5, 8), u32(1 << 11 | 1)),
+    "step-mark-of-an-operation": change(slot(5, 8), u32(1 << 12 | 1)),
     "step-mark-late": step_mark(9, 8) + change(slot(9, 64), u64(2**63)),
     "magic": change(0, b"X"),
     "layout": change(8, u32(2)),

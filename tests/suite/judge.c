@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "oracle.h"
 #include "play.h"
 
 enum { OVER_STEPS = 24 };
@@ -69,9 +70,9 @@ static void hear_of(struct witness *witness, const struct rw_finding *finding, i
 			snprintf(result->text, sizeof(result->text), "%.0f s: %s", witness->course.now_ms / 1000, finding->text);
 		return;
 	}
-	witness->named[rank] = true;
-	if (!result->found_step)
+	if (!witness->named[rank])
 		result->found_step = witness->course.step;
+	witness->named[rank] = true;
 	/* What the machine says of a GPU is no verdict about the job. */
 	if (finding->kind == RW_KIND_GPU)
 		return;
@@ -217,10 +218,12 @@ void suite_judge(const struct suite_draw *draw, struct suite_result *result, FIL
 	suite_play(draw, &witness.course, hear, &witness, &account);
 	for (uint32_t i = 0; account.known && i < account.loss_count; i++)
 		result->accounted |= suite_is_at_fault(draw, account.losses[i].rank);
-	if (draw->fault > FAULT_HEALTHY && draw->fault < FAULT_NEVER)
+	result->oracle_steps = oracle_applies(draw) ? oracle_steps(draw, &witness.course) : 1;
+	if (oracle_applies(draw))
 		result->stands_out = stands_out(&witness);
 	result->steps_seen = witness.course.steps_seen;
 	result->verdict = verdict(&witness);
 	free(witness.course.noise);
+	free(witness.course.differences);
 	free(witness.named);
 }

@@ -340,17 +340,19 @@ void suite_play(const struct suite_draw *draw, struct suite_course *course, anal
 	struct analysis_summary summary;
 	size_t ranks = (size_t)draw->ranks;
 
-	*course = (struct suite_course){ .noise = calloc((size_t)draw->steps * ranks, sizeof(float)) };
+	*course = (struct suite_course){ .noise = calloc((size_t)draw->steps * ranks, sizeof(float)),
+					 .differences = calloc(ranks, sizeof(float)) };
 	play.ranks = calloc(ranks, sizeof(*play.ranks));
 	play.hosts = calloc(ranks, sizeof(*play.hosts));
 	play.records = records_new(draw, analysis);
-	if (!analysis || !course->noise || !play.ranks || !play.hosts)
+	if (!analysis || !course->noise || !course->differences || !play.ranks || !play.hosts)
 		abort();
 	for (size_t i = 0; i < ranks; i++) {
 		play.ranks[i] = (struct rank){ .host_ms = RECORDS_BEGIN_MS, .gpu_ms = RECORDS_BEGIN_MS,
 					       .level = normal(&play.chances),
 					       .difference = draw->differences * (2 * uniform(&play.chances) - 1) };
 		play.hosts[i] = normal(&play.chances);
+		course->differences[i] = (float)play.ranks[i].difference;
 	}
 	run(&play);
 	analysis_summarise(analysis, &summary);

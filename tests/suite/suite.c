@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "judge.h"
+#include "oracle.h"
 
 struct wanted {
 	unsigned draws, first, most_ranks;
@@ -17,9 +18,11 @@ struct wanted {
 };
 
 struct tally {
-	unsigned draws, of[VERDICTS], hidden, accounted;
-	int *steps; /* to the finding */
-	unsigned found;
+	unsigned draws, of[VERDICTS];
+	unsigned hidden, seen_named; /* jobs in which the oracle sees nothing; those in which it does, and all were named */
+	int *steps;		     /* to the finding */
+	double *ratios;		     /* of that to the oracle's steps */
+	unsigned found, compared;
 };
 
 /* Jobs by how far the ranks at fault stand out. */
@@ -70,7 +73,7 @@ static void tell(const struct suite_draw *draw, const struct suite_result *resul
 	suite_describe(draw, what, sizeof(what));
 	fprintf(stderr, "%u: %s: %s\n", draw->seed, suite_verdict_name(result->verdict), what);
 	if (isfinite(result->stands_out))
-		fprintf(stderr, "    stands out by %.1f%s", result->stands_out, result->accounted ? ", accounted for" : "");
+		fprintf(stderr, "    stands out by %.1f%s, oracle %d", result->stands_out, result->accounted ? ", accounted for" : "", result->oracle_steps);
 	if (result->share >= 0)
 		fprintf(stderr, ", %.1f %%", 100 * result->share);
 	if (result->kind >= 0)
@@ -106,23 +109,36 @@ static void print_bands(const struct band *bands)
 	}
 }
 
+/* Noise hides it from whoever knows the fault and the noise. */
 static bool is_hidden(const struct suite_result *result)
 {
-	return (result->verdict == VERDICT_MISSED || result->verdict == VERDICT_PARTLY) && result->stands_out < 1.5;
+	return !result->oracle_steps;
+}
+
+static void *grown(void *values, unsigned count, size_t size)
+{
+	values = realloc(values, (count + 1) * size);
+	if (!values)
+		abort();
+	return values;
 }
 
 static void count(struct tally *tally, const struct suite_draw *draw, const struct suite_result *result)
 {
+	int steps = result->found_step - draw->fault_step + 1;
+
 	tally->draws++;
 	tally->of[result->verdict]++;
 	tally->hidden += is_hidden(result);
-	tally->accounted += result->verdict == VERDICT_MISSED && result->accounted;
+	tally->seen_named += !is_hidden(result) && is_named(result->verdict);
 	if (!result->found_step || result->verdict == VERDICT_WRONG)
 		return;
-	tally->steps = realloc(tally->steps, (tally->found + 1) * sizeof(*tally->steps));
-	if (!tally->steps)
-		abort();
-	tally->steps[tally->found++] = result->found_step - draw->fault_step + 1;
+	tally->steps = grown(tally->steps, tally->found, sizeof(*tally->steps));
+	tally->steps[tally->found++] = steps;
+	if (!oracle_applies(draw) || is_hidden(result) || !is_named(result->verdict))
+		return;
+	tally->ratios = grown(tally->ratios, tally->compared, sizeof(*tally->ratios));
+	tally->ratios[tally->compared++] = (double)steps / result->oracle_steps;
 }
 
 static int by_value(const void *left, const void *right)
@@ -130,27 +146,39 @@ static int by_value(const void *left, const void *right)
 	return *(const int *)left - *(const int *)right;
 }
 
+static int by_ratio(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
 static void print_row(const char *what, struct tally *tally)
 {
 	if (!tally->draws)
 		return;
-	qsort(tally->steps, tally->found, sizeof(*tally->steps), by_value);
 	printf("| %s | %u |", what, tally->draws);
 	for (int i = 0; i < VERDICT_FALSE; i++)
 		printf(" %u |", tally->of[i]);
+	printf(" %u of %u |", tally->seen_named, tally->draws - tally->hidden);
+	qsort(tally->steps, tally->found, sizeof(*tally->steps), by_value);
 	if (tally->found)
 		printf(" %d, %d |", tally->steps[tally->found / 2], tally->steps[tally->found * 9 / 10]);
 	else
 		printf(" – |");
-	printf(" %u |\n", tally->hidden);
+	qsort(tally->ratios, tally->compared, sizeof(*tally->ratios), by_ratio);
+	if (tally->compared)
+		printf(" %.3g, %.3g |\n", tally->ratios[tally->compared / 2], tally->ratios[tally->compared * 9 / 10]);
+	else
+		printf(" – |\n");
 }
 
 static void print_faulty(struct tally *tallies)
 {
-	unsigned all = 0, named = 0, causes = 0, wrong = 0, hidden = 0;
+	unsigned all = 0, named = 0, causes = 0, wrong = 0, hidden = 0, seen_named = 0;
 
-	printf("| fault | jobs | right | right rank, wrong cause | partly | inconclusive | missed | wrong | steps to it: median, 90 %% | of partly and missed: hidden |\n"
-	       "|---|---|---|---|---|---|---|---|---|---|\n");
+	printf("| fault | jobs | right | right rank, wrong cause | partly | inconclusive | missed | wrong | named where the oracle sees it | steps to it: median, 90 %% | times the oracle's steps: median, 90 %% |\n"
+	       "|---|---|---|---|---|---|---|---|---|---|---|\n");
 	for (int fault = FAULT_EVERY_STEP; fault < FAULTS; fault++) {
 		struct tally *tally = &tallies[fault];
 		print_row(suite_fault_name((enum suite_fault)fault), tally);
@@ -159,10 +187,11 @@ static void print_faulty(struct tally *tallies)
 		causes += tally->of[VERDICT_RIGHT];
 		wrong += tally->of[VERDICT_WRONG];
 		hidden += tally->hidden;
+		seen_named += tally->seen_named;
 	}
 	printf("\n");
 	print_share("all of the ranks at fault named", named, all);
-	print_share("the same, of those that are not hidden", named, all - hidden);
+	print_share("the same, where the oracle sees the fault", seen_named, all - hidden);
 	print_share("cause right, where they were", causes, named);
 	print_share("a rank named wrongly", wrong, all);
 }
@@ -176,6 +205,7 @@ static unsigned print_tables(struct tally *tallies)
 	for (int fault = 0; fault < FAULTS; fault++) {
 		wrong += tallies[fault].of[VERDICT_WRONG];
 		free(tallies[fault].steps);
+		free(tallies[fault].ratios);
 	}
 	return wrong;
 }

@@ -301,7 +301,10 @@ static bool is_no_wandering(const struct comparison *comparison, uint64_t least_
 {
 	uint32_t past = 0;
 
-	if (steps_of(comparison) >= EXCURSION_EARLY || (double)least_ns >= EXCURSION_NO_NOISE * (double)comparison->peers->step_ns)
+	if (steps_of(comparison) >= EXCURSION_EARLY)
+		return true;
+	if ((double)least_ns >= EXCURSION_NO_NOISE * (double)comparison->peers->step_ns &&
+	    steadiness(comparison->suspect, (uint32_t)steps_of(comparison), least_ns, EXCURSION_STEADY_PART) >= EXCURSION_NO_NOISE_STEADY)
 		return true;
 	for (uint64_t step = comparison->peers->stragglers->first_step; step < comparison->suspect->step; step++)
 		past += straggler_shown_ns(comparison->suspect, step) * QUARTER < least_ns;
@@ -369,9 +372,11 @@ static bool is_too_early(struct comparison *comparison, double beyond_ns)
 
 /* For so long that however long noise lasts, others would have shown it over half as many steps or a quarter; and by what counts
  * even if the rank is usually as slow as ranks may be. */
-static bool is_beyond_long(struct comparison *comparison, uint32_t length, double beyond_ns, uint64_t limit_ns)
+static bool is_beyond_long(struct comparison *comparison, uint32_t length, double beyond_ns, uint64_t least_ns, uint64_t limit_ns)
 {
 	if (length < EXCURSION_LONG || beyond_ns < (double)limit_ns || !is_noise_known(comparison, EXCURSION_LONG_TIMES))
+		return false;
+	if (wanders(comparison->suspect, length) && !begins_with_a_jump(comparison, length, least_ns, QUARTER))
 		return false;
 	add_up(comparison, TWELVE);
 	return beyond_ns >= bound_ns(comparison, TWELVE);
@@ -395,9 +400,11 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 		return true;
 	if (is_too_early(comparison, beyond_ns))
 		return false;
+	if (steps < excursion_lengths[TWELVE] && !begins_with_a_jump(comparison, steps, least_ns, QUARTER))
+		return false;
 	uint32_t with = choose_length(comparison, steps);
 	add_up(comparison, with);
-	return beyond_ns >= bound_ns(comparison, with) || is_beyond_long(comparison, steps, beyond_ns, limit_ns) ||
+	return beyond_ns >= bound_ns(comparison, with) || is_beyond_long(comparison, steps, beyond_ns, least_ns, limit_ns) ||
 	       is_beyond_all(comparison, steps > excursion_lengths[THREE] ? THREE : TWO, beyond_ns);
 }
 
@@ -442,7 +449,7 @@ static bool is_in_a_row(struct comparison *comparison, uint64_t limit_ns)
 		if (least_ns < limit_ns)
 			return false;
 		if (row >= EXCURSION_ROW_MIN && is_too_often(comparison, row, least_ns) &&
-		    begins_with_a_jump(comparison, row, least_ns, 2))
+		    begins_with_a_jump(comparison, row, least_ns, QUARTER))
 			return true;
 	}
 	return false;

@@ -40,6 +40,7 @@ enum {
 	EXCURSION_EARLY = 24, /* steps of the job: until then … */
 	EXCURSION_EARLY_TIMES = 2, /* and until noise has come and gone so often */
 	EXCURSION_EARLY_PAST = 2, /* … so many of them must have been otherwise */
+	EXCURSION_NO_NOISE_STEADY = 6, /* times what it changes by */
 	EXCURSION_STRIKING = 2,   /* times the 95th percentile of everybody's lateness in … */
 	EXCURSION_STRIKING_STEPS = 20,
 };

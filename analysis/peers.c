@@ -185,6 +185,16 @@ static struct slice slice_of(const struct level *levels, uint32_t count, uint32_
 	return (struct slice){ &levels[first], first, first_from(levels, count, group_of, (uint64_t)group + 1) - first };
 }
 
+/* Of these, how many have no open finding. */
+static uint32_t count_unopened(const struct stragglers *stragglers, const struct level *levels, uint32_t count)
+{
+	uint32_t unopened = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		unopened += !stragglers->suspects[levels[i].rank].open;
+	return unopened;
+}
+
 bool peers_choose(struct peers *peers, const struct suspect *suspect, uint32_t length, uint64_t least_ns,
 		  struct chosen_peers *chosen)
 {
@@ -207,8 +217,11 @@ bool peers_choose(struct peers *peers, const struct suspect *suspect, uint32_t l
 		chosen->units = ranks / mates;
 	if (as_late * EXCURSION_PART <= all.count)
 		return ranks > 0;
-	bool host = late_mates == mates && mates > 1 && (as_late - late_mates + 1) * EXCURSION_PART <= all.count - mates;
-	return host && ranks > 0;
+	if (late_mates < mates || mates < 2)
+		return false;
+	/* Those of other hosts. Ranks of this one whose findings are open already are not among as_late. */
+	uint32_t elsewhere = as_late + !suspect->open - count_unopened(peers->stragglers, &all.levels[first], mates);
+	return elsewhere * EXCURSION_PART <= all.count - mates && ranks > 0;
 }
 
 void peers_seen_add(struct peers_seen *sum, const struct excursions *more)

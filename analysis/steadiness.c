@@ -28,3 +28,18 @@ double steadiness(const struct suspect *suspect, uint32_t length, uint64_t level
 	uint64_t change_ns = changes[at < count ? at : count - 1];
 	return change_ns ? (double)level_ns / (double)change_ns : INFINITY;
 }
+
+bool wanders(const struct suspect *suspect, uint32_t length)
+{
+	double sum = 0, squares = 0, changes = 0;
+
+	for (uint32_t i = 0; i < length; i++) {
+		double late = (double)straggler_shown_ns(suspect, suspect->step - i);
+		sum += late;
+		squares += late * late;
+		if (i)
+			changes += pow(late - (double)straggler_shown_ns(suspect, suspect->step - i + 1), 2);
+	}
+	double mean = sum / length, variance = squares / length - mean * mean;
+	return changes / (length - 1) < variance;
+}

@@ -153,16 +153,27 @@ static double part_late(const struct suite_draw *draw)
 	}
 }
 
+/* How long a step takes. Stages of a pipeline wait for each other: forward for the first batch, back for the last one, and in the end
+ * for the first stage (play.c). */
+static double whole_step_ms(const struct suite_draw *draw)
+{
+	double batches = 2 * draw->layers, filling = draw->width - 2;
+
+	if (draw->shape != SHAPE_STAGES)
+		return draw->step_ms;
+	return draw->step_ms * (0.3 * (batches + filling) / batches + 0.9 + 0.6 * filling / batches + 0.7);
+}
+
 static void draw_lateness(struct suite_draw *draw, struct chances *chances)
 {
-	double share = draw->fault == FAULT_SPREAD ? 0.04 : 0.03;
+	double share = draw->fault == FAULT_SPREAD ? 0.04 : 0.03, step_ms = whole_step_ms(draw);
 
 	draw->every = draw->fault == FAULT_ONE_IN ? 3 + below(chances, 18) : 1;
 	draw->cause = draw_cause(chances, draw->fault);
 	draw->times = between(chances, 1.2, 10);
-	draw->ms = draw->times * fmax(20, share * draw->step_ms / part_late(draw));
+	draw->ms = draw->times * fmax(20, share * step_ms / part_late(draw));
 	if (draw->fault == FAULT_SPREAD) /* 4 % of the time that a step takes then */
-		draw->ms = draw->step_ms * fmin(share * draw->times, 0.4) / (1 - fmin(share * draw->times, 0.4));
+		draw->ms = step_ms * fmin(share * draw->times, 0.4) / (1 - fmin(share * draw->times, 0.4));
 }
 
 /* Who leaves out a call goes on with the next one: that must be no other call's twin, or it would be served. */

@@ -19,6 +19,8 @@ enum {
 	SUMS_KEPT = 4,        /* windows that are open at once */
 	SUMS_STEPS = 2,       /* that a window holds, at least */
 	SUMS_TOLD = 12,       /* windows that the cost is told of */
+	SUMS_LEFT = 6,        /* windows that the tests of steps have for what single operations show */
+	SUMS_STEADY = 8,      /* times as much as it changes by from one to the next: then it is no noise that lasts */
 	SUMS_FAIR = 3,        /* times as much it must work longer as it saw operations end at another time than others did */
 	SUMS_UNLIKE = 16,     /* who has one in so many operations more or less than the median does not do the same */
 };

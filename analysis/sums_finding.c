@@ -5,6 +5,7 @@
 
 #include "analysis/gpu_evidence.h"
 #include "analysis/model.h"
+#include "analysis/steadiness.h"
 #include "analysis/text.h"
 
 static const uint32_t host_subject = 1u << 31;
@@ -67,13 +68,26 @@ static bool is_fair(const struct recent *recent)
 	return (uint64_t)llabs(recent->shift_ns) * SUMS_FAIR <= recent->late_ns;
 }
 
-/* What single operations show, the tests that look at steps judge better, if they can. */
-static bool is_left_to_steps(const struct analysis *analysis, const struct recent *recent)
+/* As noise that lasts does, which steps show better; or is it over? */
+static bool varies(const struct sums *sums, uint32_t rank)
+{
+	const struct suspect *suspect = &sums->watched.suspects[rank];
+	uint64_t level_ns = excursion_level_ns(&sums->watched, suspect, suspect->step, SUMS_TOLD);
+
+	if ((double)level_ns < SUMS_SHARE_MIN * (double)sums->window_ns)
+		return true;
+	return steadiness(suspect, SUMS_TOLD, level_ns, EXCURSION_STEADY_PART) < SUMS_STEADY && wanders(suspect, SUMS_TOLD);
+}
+
+/* What single operations show, the tests that look at steps judge better, if they can: in some windows they would have. Lateness that is
+ * spread over many operations they cannot, as others may be late by nearly as much at each, unseen; sums see that they are not. */
+static bool is_left_to_steps(const struct analysis *analysis, uint32_t rank, const struct recent *recent)
 {
 	const struct stragglers *stragglers = &analysis->stragglers;
 	const struct step_start *newest = &stragglers->pace.starts[stragglers->newest_step % PACE_STEPS];
+	uint64_t left_ns = analysis->sums.watched.suspects[rank].decided_ns + SUMS_LEFT * analysis->sums.window_ns;
 
-	return is_shown_by_operations(recent) && stragglers->newest_step && newest->step == stragglers->newest_step &&
+	return is_shown_by_operations(recent) && (recent->windows[0].to_ns < left_ns || varies(&analysis->sums, rank)) && stragglers->newest_step && newest->step == stragglers->newest_step &&
 	       newest->start_ns + SUMS_TOLD * analysis->sums.window_ns >= recent->windows[0].from_ns;
 }
 
@@ -225,7 +239,7 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	uint32_t count = choose_ranks(analysis, rank, ranks);
 
 	look_back(&analysis->sums, rank, &recent);
-	if (!recent.count || !is_fair(&recent) || (count > 1 && ranks[0] != rank) || is_left_to_steps(analysis, &recent))
+	if (!recent.count || !is_fair(&recent) || (count > 1 && ranks[0] != rank) || is_left_to_steps(analysis, rank, &recent))
 		return;
 	struct record *record = make_record(analysis, ranks, count, &recent);
 	if (!record)

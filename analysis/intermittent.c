@@ -69,20 +69,33 @@ static void add_to(struct latest *latest, const struct suspect *suspect, uint32_
 	latest->rank = rank;
 }
 
-/* By group; NULL on lack of memory. */
+/* Which of `latest` a rank is bet on in. Where the same stage has few replicas, which of them is the latest tells next to nothing: then
+ * all ranks are taken together, in the last of these, and only what is far beyond all that stages differ by counts (is_far). */
+static uint32_t circle_of(const struct latest *latest, const struct stragglers *stragglers, const struct job *job,
+			  const struct suspect *suspect)
+{
+	uint32_t group = group_of(job, suspect);
+
+	return job->pipelined && latest[group].count < INTERMITTENT_REPLICAS ? stragglers->suspect_count : group;
+}
+
+/* By group, and behind them that of all ranks; NULL on lack of memory. */
 static struct latest *find_latest(const struct stragglers *stragglers, const struct job *job, uint64_t step, uint64_t limit_ns)
 {
 	struct latest *latest = calloc(stragglers->suspect_count + 1, sizeof(*latest));
 
-	for (uint32_t i = 0; latest && i < stragglers->suspect_count; i++) {
+	for (uint32_t i = 0; latest && i <= stragglers->suspect_count; i++) {
 		latest[i].step = step;
 		latest[i].limit_ns = limit_ns;
 		latest[i].rank = JOB_NONE;
 	}
 	for (uint32_t i = 0; latest && i < stragglers->suspect_count; i++) {
 		const struct suspect *suspect = &stragglers->suspects[i];
-		if (!suspect->decided_ns)
-			add_to(&latest[group_of(job, suspect)], suspect, i);
+		if (suspect->decided_ns)
+			continue;
+		add_to(&latest[group_of(job, suspect)], suspect, i);
+		if (job->pipelined)
+			add_to(&latest[stragglers->suspect_count], suspect, i);
 	}
 	return latest;
 }
@@ -96,14 +109,21 @@ static void hit(struct bet *bet, const struct latest *latest)
 	bet->late_ns += latest->late_ns;
 }
 
+/* In the step after its latest lateness nearly all of that was gone: noise that lasts goes by and by. */
+static bool is_gone(const struct suspect *suspect, const struct bet *bet, uint64_t step)
+{
+	return bet->times && step > bet->last + 1 &&
+	       straggler_blame(suspect, bet->last + 1).late_ns * INTERMITTENT_GONE <= straggler_blame(suspect, bet->last).late_ns;
+}
+
 /* A step in which somebody was late: was it this rank? */
-static void wager(struct bet *bet, const struct latest *latest, bool is_it, double share)
+static void wager(const struct suspect *suspect, struct bet *bet, const struct latest *latest, bool is_it, double share)
 {
 	double each = 1.0 / latest->count;
 
 	if (share < beyond_chance * each)
 		return;
-	if (latest->step < bet->paused_until) {
+	if (latest->step < bet->paused_until && !is_gone(suspect, bet, latest->step)) {
 		if (is_it && bet->last + 1 == latest->step)
 			bet->paused_until++; /* it has not ended yet */
 		if (is_it)
@@ -280,7 +300,7 @@ static void bet_on(struct suspect *suspect, const struct latest *latest, bool is
 		if (latest->late_ns < latest->limit_ns << size)
 			break;
 		for (uint32_t k = 0; k < INTERMITTENT_SHARES; k++)
-			wager(&suspect->intermittent.bets[size][k], latest, is_it, shares[k]);
+			wager(suspect, &suspect->intermittent.bets[size][k], latest, is_it, shares[k]);
 	}
 }
 
@@ -316,6 +336,22 @@ static uint64_t pause_after(const struct stragglers *stragglers, const struct su
 	return lasts > lasts_min ? INTERMITTENT_PAUSE + (uint64_t)(pause_lasts * lasts) : INTERMITTENT_PAUSE;
 }
 
+/* Far beyond what the next one was late by in this step, and in each that is remembered: what stages differ by decides nothing then. */
+static bool is_far(const struct latest *latest, const struct stragglers *stragglers)
+{
+	uint64_t step = latest->step > REMEMBERED ? latest->step - REMEMBERED : 1;
+
+	for (; step <= latest->step; step++) {
+		struct latest other = { .step = step };
+		for (uint32_t i = 0; i < stragglers->suspect_count; i++)
+			if (!stragglers->suspects[i].decided_ns)
+				add_to(&other, &stragglers->suspects[i], i);
+		if (latest->late_ns < INTERMITTENT_FAR * other.second_ns)
+			return false;
+	}
+	return true;
+}
+
 /* Does it tell anything that this one was the latest of its group? */
 static bool tells(struct latest *latest, const struct stragglers *stragglers, uint64_t step_ns)
 {
@@ -343,15 +379,15 @@ static void judge_step(struct analysis *analysis, uint64_t step)
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
 		if (stragglers->suspects[i].intermittent.decided)
 			follow(&stragglers->suspects[i], step);
-	for (uint32_t i = 0; latest && i < stragglers->suspect_count; i++)
-		if (!tells(&latest[i], stragglers, step_ns))
+	for (uint32_t i = 0; latest && i <= stragglers->suspect_count; i++)
+		if (!tells(&latest[i], stragglers, step_ns) || (i == stragglers->suspect_count && !is_far(&latest[i], stragglers)))
 			latest[i].rank = JOB_NONE;
 	for (uint32_t i = 0; latest && i < stragglers->suspect_count; i++) {
-		const struct latest *own = &latest[group_of(job, &stragglers->suspects[i])];
+		const struct latest *own = &latest[circle_of(latest, stragglers, job, &stragglers->suspects[i])];
 		if (own->rank != JOB_NONE)
 			bet_on(&stragglers->suspects[i], own, i == own->rank);
 	}
-	for (uint32_t i = 0; latest && i < stragglers->suspect_count; i++)
+	for (uint32_t i = 0; latest && i <= stragglers->suspect_count; i++)
 		if (latest[i].rank != JOB_NONE)
 			look_for_proof(analysis, &latest[i], step_ns);
 	free(latest);

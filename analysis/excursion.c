@@ -308,7 +308,8 @@ static bool is_no_wandering(const struct comparison *comparison, uint64_t least_
 		return true;
 	for (uint64_t step = comparison->peers->stragglers->first_step; step < comparison->suspect->step; step++)
 		past += straggler_shown_ns(comparison->suspect, step) * QUARTER < least_ns;
-	return past >= EXCURSION_EARLY_PAST || is_steady(comparison->suspect, (uint32_t)steps_of(comparison), least_ns);
+	return past >= EXCURSION_EARLY_PAST ||
+	       steadiness(comparison->suspect, (uint32_t)steps_of(comparison), least_ns, EXCURSION_STEADY_PART) >= EXCURSION_STEADY;
 }
 
 /* Has it come and gone so often? */
@@ -318,15 +319,17 @@ static bool is_noise_known(struct comparison *comparison, double times)
 	return steps_of(comparison) >= times * seen_to_last(&comparison->seen, steps_of(comparison));
 }
 
-/* Was it in time before so many steps, or `part` as late at most? Noise that lasts comes and goes by and by. */
-static bool begins_with_a_jump(const struct comparison *comparison, uint32_t length, uint64_t least_ns, uint32_t part)
+/* Before so many steps, was it a quarter as late at most: in the step just before, and in most of those before that? Noise that lasts
+ * comes and goes by and by. */
+static bool begins_with_a_jump(const struct comparison *comparison, uint32_t length, uint64_t least_ns)
 {
 	const struct suspect *suspect = comparison->suspect;
 	uint32_t before = 0;
 
 	for (uint32_t i = length; i < length + EXCURSION_ROW_LONGER && suspect->step >= i; i++)
-		before += straggler_shown_ns(suspect, suspect->step - i) * part >= least_ns;
-	return before * QUARTER <= EXCURSION_ROW_LONGER;
+		before += straggler_shown_ns(suspect, suspect->step - i) * QUARTER >= least_ns;
+	bool just_before = suspect->step >= length && straggler_shown_ns(suspect, suspect->step - length) * QUARTER >= least_ns;
+	return !just_before && before * QUARTER <= EXCURSION_ROW_LONGER;
 }
 
 /* As steadily late as noise that lasts never is, and by more than the others were for three steps: then it is no matter how
@@ -350,7 +353,7 @@ static bool is_beyond_own_past(struct comparison *comparison, uint32_t length, u
 	const struct suspect *suspect = comparison->suspect;
 
 	if (length < EXCURSION_STEADY_STEPS || suspect->step + 1 < stragglers->first_step + length + EXCURSION_OWN_PAST ||
-	    !begins_with_a_jump(comparison, length, least_ns, QUARTER) ||
+	    !begins_with_a_jump(comparison, length, least_ns) ||
 	    steadiness(suspect, length, least_ns, EXCURSION_STEADY_PART) < EXCURSION_STEADY)
 		return false;
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
@@ -372,11 +375,11 @@ static bool is_too_early(struct comparison *comparison, double beyond_ns)
 
 /* For so long that however long noise lasts, others would have shown it over half as many steps or a quarter; and by what counts
  * even if the rank is usually as slow as ranks may be. */
-static bool is_beyond_long(struct comparison *comparison, uint32_t length, double beyond_ns, uint64_t least_ns, uint64_t limit_ns)
+static bool is_beyond_long(struct comparison *comparison, uint32_t length, double beyond_ns, uint64_t limit_ns)
 {
 	if (length < EXCURSION_LONG || beyond_ns < (double)limit_ns || !is_noise_known(comparison, EXCURSION_LONG_TIMES))
 		return false;
-	if (wanders(comparison->suspect, length) && !begins_with_a_jump(comparison, length, least_ns, QUARTER))
+	if (wanders(comparison->suspect, length))
 		return false;
 	add_up(comparison, TWELVE);
 	return beyond_ns >= bound_ns(comparison, TWELVE);
@@ -400,12 +403,13 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 		return true;
 	if (is_too_early(comparison, beyond_ns))
 		return false;
-	if (steps < excursion_lengths[TWELVE] && !begins_with_a_jump(comparison, steps, least_ns, QUARTER))
+	if (steps < excursion_lengths[TWELVE] && !begins_with_a_jump(comparison, steps, least_ns))
 		return false;
 	uint32_t with = choose_length(comparison, steps);
 	add_up(comparison, with);
-	return beyond_ns >= bound_ns(comparison, with) || is_beyond_long(comparison, steps, beyond_ns, least_ns, limit_ns) ||
-	       is_beyond_all(comparison, steps > excursion_lengths[THREE] ? THREE : TWO, beyond_ns);
+	return beyond_ns >= bound_ns(comparison, with) || is_beyond_long(comparison, steps, beyond_ns, limit_ns) ||
+	       (!(steps >= excursion_lengths[TWELVE] && wanders(suspect, steps)) &&
+		is_beyond_all(comparison, steps > excursion_lengths[THREE] ? THREE : TWO, beyond_ns));
 }
 
 /* As late as that in so many steps in a row, and others as often as they were so far: would that come by chance in such a
@@ -449,7 +453,7 @@ static bool is_in_a_row(struct comparison *comparison, uint64_t limit_ns)
 		if (least_ns < limit_ns)
 			return false;
 		if (row >= EXCURSION_ROW_MIN && is_too_often(comparison, row, least_ns) &&
-		    begins_with_a_jump(comparison, row, least_ns, QUARTER))
+		    begins_with_a_jump(comparison, row, least_ns))
 			return true;
 	}
 	return false;

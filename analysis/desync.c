@@ -13,6 +13,7 @@ struct parting {
 	const struct call *odd;   /* another one */
 	uint32_t came, usual_count;
 	bool complete; /* every rank of the communicator was seen and has come */
+	bool parallel; /* `usual` is what parallel groups call there */
 };
 
 static const struct call *call_at_parting(const struct communicator *communicator, uint32_t member)
@@ -61,6 +62,58 @@ static void look(const struct communicator *communicator, struct parting *partin
 	if (!parting->usual)
 		parting->usual = first;
 	parting->complete = communicator->size > 0 && parting->came == (uint32_t)communicator->size;
+}
+
+/* The call at a place, by the member that came there first; NULL: nobody has, or it is no longer kept. */
+static const struct call *call_at(const struct communicator *communicator, uint64_t place)
+{
+	const struct call_order *order = communicator->order;
+
+	return order->first[place % CALL_ORDER_DEPTH].place == place + 1 ? &order->first[place % CALL_ORDER_DEPTH].call : NULL;
+}
+
+/* Is it a group of as many ranks that did the same up to this place, and goes on? */
+static bool is_parallel(const struct communicator *communicator, const struct communicator *other)
+{
+	uint64_t place = communicator->order->parted_place;
+
+	if (other == communicator || other->size != communicator->size || !other->order || other->order->parted || other->order->lossy ||
+	    place < DESYNC_PARALLEL || !call_at(other, place))
+		return false;
+	for (uint64_t back = 1; back <= DESYNC_PARALLEL; back++) {
+		const struct call *own = call_at(communicator, place - back), *its = call_at(other, place - back);
+		if (!own || !its || !call_is_same(own, its))
+			return false;
+	}
+	return true;
+}
+
+/* Where two calls have as many ranks each, what all parallel groups call at this place is the usual one. */
+static void ask_parallel_groups(const struct job *job, struct parting *parting)
+{
+	const struct communicator *communicator = parting->communicator;
+	const struct call *usual = NULL, *odd = NULL;
+
+	for (uint32_t i = 0; i < job->communicator_count; i++) {
+		if (!is_parallel(communicator, job->communicators[i]))
+			continue;
+		const struct call *its = call_at(job->communicators[i], communicator->order->parted_place);
+		if (usual && !call_is_same(usual, its))
+			return;
+		usual = its;
+	}
+	uint32_t same = usual ? count_same(communicator, usual) : 0;
+	for (uint32_t i = 0; i < communicator->member_count && same; i++) {
+		const struct call *call = call_at_parting(communicator, i);
+		if (call && !call_is_same(usual, call))
+			odd = call;
+	}
+	if (!odd)
+		return;
+	parting->usual = usual;
+	parting->odd = odd;
+	parting->usual_count = same;
+	parting->parallel = true;
 }
 
 int64_t desync_unseen(const struct member *member, const struct caller *caller)
@@ -159,7 +212,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	struct rw_finding *finding = &record->finding;
 	record->subject = parting->communicator->index;
 	finding->severity = RW_CRITICAL;
-	finding->confidence = !known ? RW_INCONCLUSIVE : parting->complete ? RW_CERTAIN : RW_LIKELY;
+	finding->confidence = !known ? RW_INCONCLUSIVE : parting->complete && !parting->parallel ? RW_CERTAIN : RW_LIKELY;
 	finding->first_seen_ns = parting->communicator->order->parted_ns;
 	finding->detect_ms = (double)(now_ns - finding->first_seen_ns) / 1e6;
 	set_call(record, analysis, parting->communicator, parting->odd);
@@ -167,6 +220,9 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		record_add_missing(record,
 				   "which ranks are wrong: no call is made by more than half of the communicator's "
 				   "ranks");
+	else if (parting->parallel)
+		record_add_missing(record, "a call that more than half of the communicator's ranks make: the usual one is the call that the "
+					   "parallel groups make there");
 	else if (!parting->complete)
 		record_add_missing(record, "what the other ranks call there: they had not reached this place yet");
 	text_desync(record, parting->odd, parting->usual);
@@ -183,6 +239,8 @@ void desync_tick(struct analysis *analysis, uint64_t now_ns)
 		look(communicator, &parting);
 		if (!is_due(&parting, now_ns) || !is_comparable(communicator))
 			continue;
+		if (!parting.usual_count)
+			ask_parallel_groups(&analysis->job, &parting);
 		struct record *record = make_record(analysis, &parting, now_ns);
 		if (!record)
 			continue;

@@ -9,6 +9,7 @@
 #include "analysis/call_order.h"
 #include "analysis/job.h"
 
+enum { DESYNC_PARALLEL = 8 }; /* calls before, in which a parallel group must have done the same */
 #define DESYNC_SETTLE_NS 500000000u /* waits this long until the black boxes' counts were read again, which show unseen calls */
 #define DESYNC_WAIT_NS   2000000000u /* waits this long for the calls of ranks that have not reached the place yet */
 

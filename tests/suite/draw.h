@@ -85,7 +85,7 @@ struct suite_draw {
 	enum suite_cause cause;
 	int fault_step, rank, other; /* other: -1 none */
 	int every;
-	double times; /* as much as counts: 20 ms or 3 % of the time, or 4 % where it is spread */
+	double times; /* as much as counts: 20 ms or 3 % of the time, 4 % where it is spread, 5 % of transfers */
 	double ms;    /* of one late step */
 	int place;    /* operation of the step at which it ends */
 };

@@ -163,6 +163,16 @@ static bool calls_wrongly(struct play *play, int number)
 	return draw->fault == FAULT_COUNT && now;
 }
 
+/* How many operations of a step, of one rank, are between hosts. */
+static int between_hosts(const struct suite_draw *draw)
+{
+	bool inner = records_hosts(draw, false) > 1, outer = records_hosts(draw, true) > 1, groups = records_width(draw) < draw->ranks;
+
+	if (draw->shape == SHAPE_STAGES)
+		return inner + 2 * outer; /* and transfers between stages, which are not slower */
+	return inner * ((draw->shape == SHAPE_TENSOR ? 8 : 2) * draw->layers + 1) + (groups && outer ? 2 : 0);
+}
+
 /* Some members together: each works for `part` of its step, then all wait for the last. */
 static void together(struct play *play, struct call call, const int *members, const struct call *calls, int count, double part)
 {
@@ -184,7 +194,7 @@ static void together(struct play *play, struct call call, const int *members, co
 	}
 	double slower = play->draw->fault == FAULT_TRANSFERS && play->course->step >= play->draw->fault_step &&
 				call.spans_hosts ?
-			play->draw->ms / (2 * play->draw->layers) : 0;
+			play->draw->ms / between_hosts(play->draw) : 0;
 	double done_ms = last_ms + 1 + slower;
 	for (int i = 0; i < count; i++) {
 		if (!joins[i])

@@ -38,17 +38,27 @@ static uint64_t find_since(const struct stragglers *stragglers, const struct sus
 	return since;
 }
 
-/* Of all that are remembered. */
-static uint64_t mean_step_ns(const struct stragglers *stragglers)
+/* Of all that are remembered, of those behind `from` up to `until`. */
+static uint64_t mean_between_ns(const struct stragglers *stragglers, uint64_t from, uint64_t until)
 {
 	uint64_t sum_ns = 0, count = 0;
 
 	for (uint32_t i = 0; i < PACE_STEPS; i++) {
 		uint64_t step = stragglers->pace.starts[i].step, duration_ns = step ? pace_duration_ns(&stragglers->pace, step) : 0;
+		if (step <= from || step > until)
+			continue;
 		sum_ns += duration_ns;
 		count += duration_ns != 0;
 	}
 	return count ? sum_ns / count : 0;
+}
+
+/* From one of its times to another; where they are forgotten, of all steps. */
+static uint64_t mean_step_ns(const struct stragglers *stragglers, const struct intermittent *intermittent)
+{
+	uint64_t between_ns = mean_between_ns(stragglers, intermittent->since, intermittent->last);
+
+	return between_ns ? between_ns : mean_between_ns(stragglers, 0, UINT64_MAX);
 }
 
 /* Processes that are not certain of their steps number them by themselves: what was late in one may count in another. And
@@ -174,7 +184,7 @@ static struct straggler_cost cost_now_and_then(const struct stragglers *straggle
 	uint32_t rank = (uint32_t)(suspect - stragglers->suspects);
 	const struct intermittent *intermittent = &suspect->intermittent;
 	double steps = intermittent_interval(intermittent) * intermittent->times;
-	struct straggler_cost cost = { .since_step = intermittent->since, .step_ns = mean_step_ns(stragglers) };
+	struct straggler_cost cost = { .since_step = intermittent->since, .step_ns = mean_step_ns(stragglers, intermittent) };
 
 	cost.lost_ns = cost.at_most_ns = (uint64_t)((double)intermittent->late_ns / (steps > 1 ? steps : 1));
 	if (cost.lost_ns > cost.step_ns)

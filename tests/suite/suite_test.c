@@ -2,10 +2,13 @@
 /* A few jobs of the fault suite in every run: those that were judged wrongly once, and some that nobody chose. */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
 
 #include "analysis/analysis.h"
 
 #include "judge.h"
+#include "tests/sanitized.h"
 #include "tests/unit/analysis/seeds.h"
 
 enum { MOST_RANKS = 32 };
@@ -19,13 +22,17 @@ static enum suite_verdict play(unsigned seed, char *what, size_t room, struct su
 	return result->verdict;
 }
 
-/* Missed, or a healthy rank was named, or no cause, before what each of them showed was mended. 900035, 910061: now and then, in a
+/* Missed, or a healthy rank was named, or no cause, before what each of them showed was mended. 910061: now and then, in a
  * pipeline. 910736: a stage whose longer work its replicas wait for in the next step only. 910360: creeps
  * from stalls on that are shorter than any wait that would be seen. 1200571: hangs in a pipeline, where in the oldest operation that waits
- * for it more are missing than wait. */
+ * for it more are missing than wait. 3000860: a host whose ranks were named one by one, or not at all. 3000313, 3000616: slower by a
+ * little at each operation, which single ones cannot prove. 3000067, 3000377, 3001252: now and then in a pipeline of two replicas.
+ * 3000845, 3001145: the same beside noise that lasts. 3001457: by turns. 3000658, 3001240: another call than the other one of two.
+ * 3000260: slow transfers. */
 Test(suite, what_was_mended_stays_so, .timeout = 240)
 {
-	static const unsigned mended[] = { 2, 5, 11, 40, 58, 97, 155, 1010, 900035, 910061, 910360, 910736, 1200571 };
+	static const unsigned mended[] = { 2, 5, 11, 40, 58, 97, 155, 1010, 910061, 910360, 910736, 1200571, 3000067, 3000260,
+					   3000313, 3000377, 3000616, 3000658, 3000845, 3000860, 3001145, 3001240, 3001252, 3001457 };
 	struct suite_result result;
 	char what[512];
 
@@ -37,15 +44,27 @@ Test(suite, what_was_mended_stays_so, .timeout = 240)
 /* Healthy jobs in which a rank was named: last stages of pipelines, which were compared with stages whose noise shows less (500166,
  * 500190) or by passes of their first step (500283), a stage that was late for ever since its usual work was learnt in a quick
  * moment (3111), and noise that lasts, of which the others had shown little (500355); 900210 must not be named now that what comes now
- * and then is judged in pipelines, too: its passes are not steps. */
+ * and then is judged in pipelines, too: its passes are not steps. 3000135, 3000201, 3001059, 3001233: noise that lasts and grew by and by to
+ * more than any rank had shown. */
 Test(suite, whom_noise_alone_made_late_is_not_named, .timeout = 240)
 {
-	static const unsigned healthy[] = { 3111, 500166, 500190, 500283, 500355, 900210 };
+	static const unsigned healthy[] = { 3111, 500166, 500190, 500283, 500355, 900210, 3000135, 3000201, 3001059, 3001233 };
 	struct suite_result result;
 	char what[512];
 
 	for (size_t i = 0; i < sizeof(healthy) / sizeof(*healthy); i++)
 		cr_expect_eq(play(healthy[i], what, sizeof(what), &result), VERDICT_RIGHT, "%u: %s: %s", healthy[i], what, result.text);
+}
+
+/* The same in jobs with a fault: 3000010, 3000842. 3000089: so from the first step on, by a third of it. */
+Test(suite, whom_noise_made_late_is_not_named_beside_a_fault, .timeout = 240)
+{
+	static const unsigned faulty[] = { 3000010, 3000089, 3000842 };
+	struct suite_result result;
+	char what[512];
+
+	for (size_t i = 0; i < sizeof(faulty) / sizeof(*faulty); i++)
+		cr_expect_neq(play(faulty[i], what, sizeof(what), &result), VERDICT_WRONG, "%u: %s: %s", faulty[i], what, result.text);
 }
 
 /* A pipeline in which one call has another count: nothing is known of any time after that. */
@@ -61,24 +80,48 @@ Test(suite, a_job_that_stands_is_played_to_its_end, .timeout = 60)
 	cr_expect_eq(result.kind, RW_KIND_DESYNC);
 }
 
-/* All of docs/accuracy.md in `scripts/test long`. */
-Test(suite, seldom_names_a_healthy_rank_and_finds_most_of_the_others, .timeout = 1200)
+struct totals {
+	unsigned draws, named, faulty, right;
+};
+
+static struct totals play_all(unsigned first, unsigned draws)
 {
-	unsigned draws = seeds(240), named = 0, faulty = 0, right = 0;
+	struct totals totals = { .draws = draws };
 	struct suite_result result;
 	char what[512];
 
-	for (unsigned seed = 1000; seed < 1000 + draws; seed++) {
+	for (unsigned seed = first; seed < first + draws; seed++) {
 		enum suite_verdict verdict = play(seed, what, sizeof(what), &result);
 		bool wrong = verdict == VERDICT_WRONG || verdict == VERDICT_FALSE;
 		if (wrong)
 			fprintf(stderr, "%u: %s: %s: %s\n", seed, suite_verdict_name(verdict), what, result.text);
-		named += wrong;
-		faulty += seed % 3 != 0;
-		right += seed % 3 && (verdict == VERDICT_RIGHT || verdict == VERDICT_CAUSE);
+		totals.named += wrong;
+		totals.faulty += seed % 3 != 0;
+		totals.right += seed % 3 && (verdict == VERDICT_RIGHT || verdict == VERDICT_CAUSE);
 	}
-	if (draws < 40)
+	return totals;
+}
+
+Test(suite, seldom_names_a_healthy_rank_and_finds_most_of_the_others, .timeout = 1200)
+{
+	struct totals totals = play_all(1000, seeds(240));
+
+	if (totals.draws < 40)
 		return; /* under a sanitizer: so few say nothing of shares */
-	cr_expect_leq(named * 50, draws + 49, "%u of %u", named, draws);
-	cr_expect_geq(right * 4, faulty * 3, "%u of %u", right, faulty);
+	cr_expect_leq(totals.named * 50, totals.draws + 49, "%u of %u", totals.named, totals.draws);
+	cr_expect_geq(totals.right * 10, totals.faulty * 9, "%u of %u", totals.right, totals.faulty);
+}
+
+/* In `scripts/test long`: jobs that nobody has seen. A healthy rank is named in 0.5 % of jobs (docs/accuracy.md), so that in more than
+ * 10 of 450 it is by chance once in 50,000 runs; that less than 90 % are found of 95 %, once in 100,000. */
+Test(suite, fresh_jobs_are_judged_as_well, .timeout = 2400)
+{
+	unsigned first = 10000000 + (unsigned)(time(NULL) % 100000) * 10000;
+
+	if (!getenv("RANKWATCH_TEST_LONG") || SANITIZED)
+		return;
+	fprintf(stderr, "fresh jobs of the fault suite: suite --first %u --draws 450 --ranks %d\n", first, MOST_RANKS);
+	struct totals totals = play_all(first, 450);
+	cr_expect_leq(totals.named, 10, "%u of %u from %u on", totals.named, totals.draws, first);
+	cr_expect_geq(totals.right * 10, totals.faulty * 9, "%u of %u from %u on", totals.right, totals.faulty, first);
 }

@@ -70,7 +70,7 @@ static void expect_chosen(const struct stragglers *stragglers, struct peers *pee
 			  uint64_t least_ns, struct chosen_peers *chosen, bool *fit)
 {
 	const struct suspect *suspect = &stragglers->suspects[rank];
-	uint32_t ranks = 0, as_late = 0, mates = 0, late_mates = 0, all = 0;
+	uint32_t ranks = 0, as_late = 0, elsewhere = 0, mates = 0, late_mates = 0, all = 0;
 
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		const struct suspect *other = &stragglers->suspects[i];
@@ -80,11 +80,12 @@ static void expect_chosen(const struct stragglers *stragglers, struct peers *pee
 		all++;
 		ranks += !is_left_out(stragglers, rank, i, length, least_ns);
 		as_late += late && !other->open && other != suspect;
+		elsewhere += late && !other->open && other->host != suspect->host;
 		mates += other->host == suspect->host;
 		late_mates += other->host == suspect->host && late;
 	}
 	bool few = as_late * EXCURSION_PART <= all;
-	bool host = late_mates == mates && mates > 1 && (as_late - late_mates + 1) * EXCURSION_PART <= all - mates;
+	bool host = late_mates == mates && mates > 1 && elsewhere * EXCURSION_PART <= all - mates;
 
 	*fit = peers_choose(peers, suspect, length, least_ns, chosen);
 	cr_expect_eq(*fit, ranks > 0 && (few || host), "rank %u of %u over %u", rank, stragglers->suspect_count, length);

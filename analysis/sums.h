@@ -59,6 +59,7 @@ struct sums_rank {
 	uint32_t group; /* analysis/alike.h, of the latest window */
 	double operations; /* in all windows; each counts SUMS_KEEPS of the next one */
 	uint32_t clean; /* windows in a row */
+	uint64_t theirs; /* the newest window in which the tests of steps suspected it, too */
 	bool told;      /* a finding of these sums is open */
 };
 

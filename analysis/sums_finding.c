@@ -85,9 +85,11 @@ static bool is_left_to_steps(const struct analysis *analysis, uint32_t rank, con
 {
 	const struct stragglers *stragglers = &analysis->stragglers;
 	const struct step_start *newest = &stragglers->pace.starts[stragglers->newest_step % PACE_STEPS];
-	uint64_t left_ns = analysis->sums.watched.suspects[rank].decided_ns + SUMS_LEFT * analysis->sums.window_ns;
+	const struct sums *sums = &analysis->sums;
+	uint64_t decided_ns = sums->watched.suspects[rank].decided_ns, theirs_ns = (sums->ranks[rank].theirs + 1) * sums->window_ns;
+	uint64_t left_ns = (decided_ns > theirs_ns ? decided_ns : theirs_ns) + SUMS_LEFT * sums->window_ns;
 
-	return is_shown_by_operations(recent) && (recent->windows[0].to_ns < left_ns || varies(&analysis->sums, rank)) && stragglers->newest_step && newest->step == stragglers->newest_step &&
+	return is_shown_by_operations(recent) && (recent->windows[0].to_ns < left_ns || varies(sums, rank)) && stragglers->newest_step && newest->step == stragglers->newest_step &&
 	       newest->start_ns + SUMS_TOLD * analysis->sums.window_ns >= recent->windows[0].from_ns;
 }
 
@@ -282,6 +284,7 @@ static void fit_windows(struct sums *sums, uint64_t step_ns)
 		excursions_forget(suspect);
 		suspect->step = 0;
 		sums->ranks[i].clean = 0;
+		sums->ranks[i].theirs = 0;
 		if (sums->ranks[i].told)
 			continue; /* other windows do not acquit it */
 		suspect->decided_ns = 0;
@@ -300,6 +303,8 @@ void sums_tick(struct analysis *analysis, uint64_t now_ns)
 		bool told = sums->ranks[i].told;
 		if (told && (!suspect->decided_ns || is_theirs(analysis, i)))
 			acquit(analysis, i, now_ns);
+		if (is_suspected(analysis, i))
+			sums->ranks[i].theirs = suspect->step;
 		if (!suspect->decided_ns || is_suspected(analysis, i) ||
 		    (told && now_ns < suspect->told_ns + SUMS_UPDATE_NS))
 			continue;

@@ -65,7 +65,7 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_STEPS_MIN, "steps are seen before anybody is named without a seen cause"),
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_EARLY, "steps are early: until then it takes more"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_EARLY_SHARE, "of the step is what it must cost while steps are early"),
-	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_NO_NOISE, "of the step, lost from the job's first step on, is taken for no noise, however much it varies"),
+	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_NO_NOISE, "of the step, lost from the job's first step on, is taken for no noise, if it varies little"),
 	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_BEYOND_EARLY, "what any other rank was late by, while steps are early"),
 	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_QUIET, "what any other rank was late by, at least, later on"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_LASTS, "of a noise, it is assumed, goes on in the next step, until the other ranks have shown how long theirs lasts"),

@@ -295,6 +295,15 @@ static bool is_beyond_all(struct comparison *comparison, uint32_t length, double
 	       beyond_ns >= bound_ns(comparison, length);
 }
 
+/* Then it had no step to become late in. */
+static bool is_steady_from_the_start(const struct comparison *comparison, uint64_t least_ns)
+{
+	double steps = steps_of(comparison);
+
+	return steps < EXCURSION_EARLY &&
+	       steadiness(comparison->suspect, (uint32_t)steps, least_ns, EXCURSION_STEADY_PART) >= EXCURSION_NO_NOISE_STEADY;
+}
+
 /* Who has been so from the start of a short job may be so by noise that lasts. That wanders, and takes no third of the time; a slow
  * rank is as late each time. */
 static bool is_no_wandering(const struct comparison *comparison, uint64_t least_ns)
@@ -303,8 +312,7 @@ static bool is_no_wandering(const struct comparison *comparison, uint64_t least_
 
 	if (steps_of(comparison) >= EXCURSION_EARLY)
 		return true;
-	if ((double)least_ns >= EXCURSION_NO_NOISE * (double)comparison->peers->step_ns &&
-	    steadiness(comparison->suspect, (uint32_t)steps_of(comparison), least_ns, EXCURSION_STEADY_PART) >= EXCURSION_NO_NOISE_STEADY)
+	if ((double)least_ns >= EXCURSION_NO_NOISE * (double)comparison->peers->step_ns && is_steady_from_the_start(comparison, least_ns))
 		return true;
 	for (uint64_t step = comparison->peers->stragglers->first_step; step < comparison->suspect->step; step++)
 		past += straggler_shown_ns(comparison->suspect, step) * QUARTER < least_ns;
@@ -403,7 +411,8 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 		return true;
 	if (is_too_early(comparison, beyond_ns))
 		return false;
-	if (steps < excursion_lengths[TWELVE] && !begins_with_a_jump(comparison, steps, least_ns))
+	if (steps < excursion_lengths[TWELVE] && !begins_with_a_jump(comparison, steps, least_ns) &&
+	    !is_steady_from_the_start(comparison, least_ns))
 		return false;
 	uint32_t with = choose_length(comparison, steps);
 	add_up(comparison, with);

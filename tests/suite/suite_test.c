@@ -112,8 +112,8 @@ Test(suite, seldom_names_a_healthy_rank_and_finds_most_of_the_others, .timeout =
 	cr_expect_geq(totals.right * 10, totals.faulty * 9, "%u of %u", totals.right, totals.faulty);
 }
 
-/* In `scripts/test long`: jobs that nobody has seen. A healthy rank is named in 0.5 % of jobs (docs/accuracy.md), so that in more than
- * 10 of 450 it is by chance once in 50,000 runs; that less than 90 % are found of 95 %, once in 100,000. */
+/* In `scripts/test long`: jobs that nobody has seen. If a healthy rank is named in 0.5 % of jobs (docs/accuracy.md has less), it is in more
+ * than 10 of 450 once in 45,000 runs; if 95 % are found (it has more), less than 90 % of 300 are once in 8,000. */
 Test(suite, fresh_jobs_are_judged_as_well, .timeout = 2400)
 {
 	unsigned first = 10000000 + (unsigned)(time(NULL) % 100000) * 10000;

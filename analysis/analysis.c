@@ -195,6 +195,12 @@ int analysis_add_other(struct analysis *analysis, const struct analysis_other *s
 	return process ? other_looks_add(&process->others, &analysis->intern, seen) : -EINVAL;
 }
 
+int analysis_add_children(struct analysis *analysis, const struct analysis_children *seen)
+{
+	struct process *process = seen_process(analysis, seen->process);
+	return process && seen->at_ns > seen->from_ns ? children_add(&process->children, &analysis->intern, seen) : -EINVAL;
+}
+
 int analysis_set_init(struct analysis *analysis, analysis_process_id id, const struct rw_init *init)
 {
 	struct process *process = job_process(&analysis->job, id);

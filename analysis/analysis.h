@@ -117,6 +117,25 @@ struct analysis_other {
 	char path[256];
 };
 
+/* What one of a process's descendants used between two readings. */
+struct analysis_child {
+	int32_t pid;     /* in the reader's pid namespace; 0: those that used most have ended */
+	char name[16];   /* of its main thread */
+	bool is_child;   /* false: a child of a child, or of one of those */
+	uint64_t cpu_ns; /* its own, without that of its children … */
+	uint64_t bytes;  /* … and what it read and wrote */
+	bool in_disk;    /* it was in an uninterruptible wait (state D) at both readings */
+};
+
+/* What the child processes of a rank's process, and theirs in turn, used between two readings of /proc. */
+struct analysis_children {
+	analysis_process_id process; /* the rank's */
+	uint64_t from_ns, at_ns;     /* the two readings */
+	uint64_t cpu_ns, bytes;      /* of all of them; cpu_ns also of those that ended in between and were waited for */
+	bool in_disk;                /* one of them was in an uninterruptible wait at both readings */
+	struct analysis_child busiest;
+};
+
 /* A process and thread that others wait for right now. The caller samples it (task iterator, /proc). */
 struct analysis_suspect {
 	analysis_process_id process;
@@ -458,6 +477,9 @@ int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wai
 int analysis_add_python(struct analysis *analysis, const struct analysis_python *seen);
 /* Adds a sample of another process. Returns 0, -ENOMEM, or -EINVAL: there is no such process. */
 int analysis_add_other(struct analysis *analysis, const struct analysis_other *seen);
+/* Adds what the child processes of a rank used. Returns 0, -ENOMEM, or -EINVAL: there is no such process, or no time between the two
+ * readings. */
+int analysis_add_children(struct analysis *analysis, const struct analysis_children *seen);
 /* `count` events of processes on this host, waits or samples, were lost between two times (CLOCK_MONOTONIC). */
 void analysis_add_loss(struct analysis *analysis, uint64_t from_ns, uint64_t to_ns, uint64_t count);
 int analysis_add_network(struct analysis *analysis, const struct analysis_network *network);

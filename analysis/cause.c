@@ -416,7 +416,8 @@ bool cause_progress(const struct intern *intern, const struct process *process, 
 		cpu_ns += piece->cpu_ns;
 		own_cpu_ns += piece->tid == tid ? piece->cpu_ns : 0;
 	}
-	return !on_gpu && (own_cpu_ns * 20 >= to_ns - from_ns || cpu_ns * 2 >= to_ns - from_ns);
+	return !on_gpu && (own_cpu_ns * 20 >= to_ns - from_ns || cpu_ns * 2 >= to_ns - from_ns ||
+			   children_get_on(process->children, from_ns, to_ns));
 }
 
 bool cause_ended_before(const struct intern *intern, const struct process *process, const struct cause *cause, uint64_t ended_by_ns)

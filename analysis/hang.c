@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "analysis/children.h"
 #include "analysis/circle.h"
 #include "analysis/flights.h"
 #include "analysis/gpu_evidence.h"
@@ -80,6 +81,17 @@ static bool is_of_network(const struct rw_finding *finding, const struct instanc
 	return finding->operation.phase == RW_PHASE_CONNECT || finding->cause.class_ == RW_CAUSE_SOCKET;
 }
 
+/* A child process that works is reported, so that the reader can judge whether it does so for this rank. */
+static void add_children(struct record *record, const struct analysis *analysis, const struct process *process, uint64_t now_ns)
+{
+	uint64_t from_ns = now_ns > HANG_PROGRESS_WINDOW_NS ? now_ns - HANG_PROGRESS_WINDOW_NS : 0;
+	char what[CHILDREN_TEXT];
+	if (!children_get_on(process->children, from_ns, now_ns))
+		return;
+	children_describe(process->children, &analysis->intern, from_ns, now_ns, what, sizeof(what));
+	record_add_evidence(record, CHILDREN_SOURCE, -1, what);
+}
+
 static struct record *make_record(const struct analysis *analysis, const struct waiting *waiting,
 				  const struct hang_root *root, const struct hang_verdict *verdict, uint64_t now_ns)
 {
@@ -106,6 +118,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	finding->late.by_ms = finding->detect_ms;
 	record_set_operation(record, &analysis->job, instance, phase_of(instance, root->member, &verdict->cause));
 	record_set_cause(record, &analysis->intern, process, &verdict->cause);
+	if (verdict->kind == RW_KIND_HANG && verdict->cause.class_ != RW_CAUSE_GPU)
+		add_children(record, analysis, process, now_ns);
 	uint64_t waited_ns = now_ns - earliest_enqueue(&analysis->job, root->standing->since_ns);
 	record_set_watchdog(record, root->watchdog, analysis->stragglers.first_step != 0, waited_ns);
 	if (verdict->cause.seen == RW_LEVEL_NONE && verdict->kind == RW_KIND_HANG)

@@ -11,6 +11,7 @@
 #include "analysis/analysis.h"
 #include "analysis/call_order.h"
 #include "analysis/evidence.h"
+#include "analysis/children.h"
 #include "analysis/other_looks.h"
 #include "analysis/python_looks.h"
 #include "analysis/stalls.h"
@@ -108,6 +109,7 @@ struct process {
 	struct evidence evidence;
 	struct python_looks *python; /* NULL: no sample was taken */
 	struct other_looks *others;  /* samples of processes that it waits for; NULL: none */
+	struct children *children;   /* what its child processes used; NULL: not read */
 };
 
 /* A rank belongs to (process, device). */

@@ -67,6 +67,7 @@ void process_free(struct process *process)
 	evidence_free(&process->evidence);
 	free(process->python);
 	free(process->others);
+	free(process->children);
 	free(process->trace);
 	free(process->replays);
 	free(process->seats);

@@ -8,6 +8,7 @@
 #include "analysis/inits.h"
 #include "analysis/cause.h"
 #include "analysis/chance.h"
+#include "analysis/children.h"
 #include "analysis/desync.h"
 #include "analysis/drift.h"
 #include "analysis/endings.h"
@@ -86,6 +87,9 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_NS, "for a rank that gets on, or that nobody could look at, …"),
 	ROW(RW_KIND_HANG, SHARE, HANG_PROGRESS_SHARE, "… or this share of the shortest watchdog's time of those who wait, the larger"),
 	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_WINDOW_NS, "back is looked to see whether it gets on"),
+	ROW(RW_KIND_HANG, SHARE, CHILDREN_CPU, "of a CPU that its child processes use together, at least, is progress, …"),
+	ROW(RW_KIND_HANG, COUNT, CHILDREN_BYTES, "bytes a second that they read and write together, at least, are, too, …"),
+	ROW(RW_KIND_HANG, SHARE, CHILDREN_DISK, "of the time, at least, that one of them waits for a disk, is as well"),
 	ROW(RW_KIND_HANG, TIME, HANG_TRANSFER_NS, "all GPUs have been in what nobody ends: a warning, before that a notice"),
 	ROW(RW_KIND_HANG, TIME, INIT_AFTER_NS, "for a rank that does not come to its first communicator"),
 	ROW(RW_KIND_HANG, TIME, INIT_UNSEEN_NS, "for one of which no process was ever seen"),

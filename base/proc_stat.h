@@ -9,8 +9,11 @@
 /* Fields by their numbers there. */
 enum proc_stat_field {
 	PROC_STAT_STATE = 3,
+	PROC_STAT_PARENT = 4,
 	PROC_STAT_USER_TICKS = 14,
 	PROC_STAT_SYSTEM_TICKS = 15,
+	PROC_STAT_ENDED_USER_TICKS = 16, /* of children that have ended and were waited for */
+	PROC_STAT_ENDED_SYSTEM_TICKS = 17,
 	PROC_STAT_START_TICKS = 22,
 	PROC_STAT_EXIT_CODE = 52,
 };

@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/proc_stat.h"
 #include "base/small_file.h"
 #include "collector/sources/owner_rights.h"
+#include "collector/sources/proc_io.h"
 #include "identity/identity.h"
 
 enum {
@@ -115,20 +115,10 @@ static uint32_t own_number(int process, int32_t pid)
 	return (uint32_t)strtoul(strpbrk(line, "\t") ? strrchr(line, '\t') + 1 : "", NULL, 10);
 }
 
-static uint64_t read_bytes(int process)
-{
-	char text[512];
-	uint64_t read = 0, written = 0;
-
-	if (small_file_read(process, "io", text, sizeof(text)) <= 0 ||
-	    sscanf(text, "rchar: %" SCNu64 " wchar: %" SCNu64, &read, &written) != 2)
-		return 0;
-	return read + written;
-}
-
 static void add_process(int process, int32_t pid, struct found *found)
 {
 	struct stat_line line;
+	uint64_t bytes;
 
 	if (!read_stat(process, &line) || has_ended(&line))
 		return;
@@ -140,7 +130,7 @@ static void add_process(int process, int32_t pid, struct found *found)
 	found->count++;
 	found->stopped += line.state == 'T' || line.state == 't';
 	found->ticks += line.ticks;
-	found->bytes += read_bytes(process);
+	found->bytes += proc_io_bytes(process, &bytes) ? bytes : 0;
 }
 
 static int index_of(const int32_t *world_ranks, size_t count, int32_t world_rank)

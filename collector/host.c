@@ -14,6 +14,7 @@
 #include "collector/awaited.h"
 #include "collector/inner_threads.h"
 #include "collector/own_cost.h"
+#include "collector/sources/descendants.h"
 #include "collector/sources/kernel_source.h"
 #include "collector/sources/memory_limit.h"
 #include "collector/sources/mounts.h"
@@ -32,6 +33,8 @@ enum {
 	RETRY_MS = 5000,        /* what the kernel would not watch; each time in vain twice as long … */
 	RETRY_MOST_MS = 300000, /* … up to this */
 	MANY_RECORDS = 256,     /* in 100 ms: a twelfth of the kernel's buffer, of which polls that are 200 ms apart find a sixth */
+	CHILDREN_AFTER_MS = 1000, /* others have waited for the rank: its child processes are read, … */
+	CHILDREN_MS = 490,        /* … a little less often than twice a second */
 	COST_SHARE = 20,        /* a round of samples may take one part in so many of a CPU */
 	WHY = 256,
 	ROOT = 96,
@@ -42,6 +45,8 @@ struct process {
 	const struct writer_process *writer;
 	struct inner_threads *inner; /* NULL: it knows its threads by the numbers that we know */
 	struct awaited awaited;
+	struct descendants *descendants; /* NULL: not read yet */
+	uint64_t next_children_ns;
 	bool by_kernel; /* the kernel source watches it too */
 	bool stopped;
 	unsigned unlimited; /* rounds that are left of UNLIMITED_ROUNDS */
@@ -167,6 +172,12 @@ int host_open(struct host **host, struct analysis *analysis, const char *root, h
 	return err;
 }
 
+static void release(struct process *process)
+{
+	inner_threads_close(process->inner);
+	descendants_free(process->descendants);
+}
+
 void host_close(struct host *host)
 {
 	if (!host)
@@ -176,7 +187,7 @@ void host_close(struct host *host)
 	mounts_close(host->mounts);
 	memory_round_free(host->memory);
 	for (size_t i = 0; i < host->count; i++)
-		inner_threads_close(host->processes[i].inner);
+		release(&host->processes[i]);
 	free(host->processes);
 	free(host);
 }
@@ -307,7 +318,7 @@ void host_unwatch(struct host *host, analysis_process_id id)
 		kernel_source_unwatch(host->kernel, process->writer->pid);
 	proc_source_forget(host->proc, process->writer->pid);
 	awaited_forget(&process->awaited, host->proc);
-	inner_threads_close(process->inner);
+	release(process);
 	*process = host->processes[--host->count];
 }
 
@@ -321,9 +332,35 @@ static void set_stopped(struct host *host, struct process *process, uint64_t now
 	analysis_set_life(host->analysis, process->id, stopped ? ANALYSIS_STOPPED : ANALYSIS_ALIVE, -1, now_ns);
 }
 
-/* All threads, not the suspect's alone: the thread that it waits for is the one to be named. */
-static void look(struct host *host, struct process *process, uint32_t tid, uint64_t now_ns)
+/* A rank may have begun others; these are judged by what they do themselves. The collector itself may be a rank's child. */
+static bool is_left_out(void *argument, pid_t pid)
 {
+	return pid == getpid() || host_watches(argument, pid);
+}
+
+/* It makes progress by what its child processes do, too. */
+static void read_children(struct host *host, struct process *process, uint64_t now_ns)
+{
+	const struct descendants_request request = { .proc_root = host->proc_root,
+						     .pid = process->writer->pid,
+						     .owner = process->writer->uid,
+						     .leave_out = is_left_out,
+						     .argument = host };
+	struct analysis_children seen;
+
+	if (now_ns < process->next_children_ns)
+		return;
+	process->next_children_ns = now_ns + CHILDREN_MS * UINT64_C(1000000);
+	if (!descendants_read(&process->descendants, &request, now_ns, &seen))
+		return;
+	seen.process = process->id;
+	analysis_add_children(host->analysis, &seen);
+}
+
+/* All threads, not the suspect's alone: the thread that it waits for is the one to be named. */
+static void look(struct host *host, struct process *process, const struct analysis_suspect *suspect, uint64_t now_ns)
+{
+	uint32_t tid = suspect ? suspect->tid : 0;
 	int err;
 
 	/* Of a process in a pid namespace of its own the analysis knows its threads by other numbers. */
@@ -338,6 +375,8 @@ static void look(struct host *host, struct process *process, uint32_t tid, uint6
 	}
 	awaited_look(&process->awaited, host->proc, host->proc_root, host->analysis, process->id, process->writer,
 		     host->asked.tid ? &host->asked : NULL, now_ns);
+	if (suspect && now_ns >= suspect->since_ns + CHILDREN_AFTER_MS * UINT64_C(1000000))
+		read_children(host, process, now_ns);
 	owner_rights_choose_own();
 	set_stopped(host, process, now_ns);
 }
@@ -398,7 +437,7 @@ static void sample(struct host *host, uint64_t now_ns)
 		const struct analysis_suspect *suspect = suspect_of(&host->processes[i], suspects, count);
 
 		if ((host->processes[i].stopped || suspect) && is_proven(host, &host->processes[i]))
-			look(host, &host->processes[i], suspect ? suspect->tid : 0, now_ns);
+			look(host, &host->processes[i], suspect, now_ns);
 	}
 }
 

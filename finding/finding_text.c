@@ -11,9 +11,9 @@
 #include "base/foreign_text.h"
 #include "base/paragraph.h"
 #include "finding/cause_text.h"
+#include "finding/evidence_text.h"
 #include "finding/forecast_text.h"
 #include "finding/incident_text.h"
-#include "finding/ports_text.h"
 #include "finding/python_text.h"
 #include "finding/value.h"
 #include "finding/values_text.h"
@@ -303,14 +303,29 @@ static const char *operation_label(const json_t *finding)
 	return is_late(finding) ? "  late for " : "  slowest  ";
 }
 
+/* Sources of pieces of evidence that have a line of their own. */
+static const char children[] = "children", ports[] = "port";
+
+static void write_children(FILE *out, const json_t *finding)
+{
+	evidence_text_write(out, finding, children);
+}
+
+static void write_ports(FILE *out, const json_t *finding)
+{
+	evidence_text_write(out, finding, ports);
+}
+
 static void print_lateness(FILE *out, const struct finding_style *style, const json_t *finding)
 {
 	if (json_is_object(json_object_get(finding, "cause")) && !names_cause(finding))
 		print_labelled(out, style, "  because  ", cause_text_write, finding);
 	if (python_text_is(finding))
 		print_labelled(out, style, "  python   ", python_text_write, finding);
-	if (ports_text_is(finding))
-		print_labelled(out, style, "  ports    ", ports_text_write, finding);
+	if (evidence_text_is(finding, children))
+		print_labelled(out, style, "  children ", write_children, finding);
+	if (evidence_text_is(finding, ports))
+		print_labelled(out, style, "  ports    ", write_ports, finding);
 	if (value_number(finding, "lost", 0) > 0)
 		print_labelled(out, style, "  lost     ", write_lost, finding);
 	if (!names_operation(finding) && is_call(finding))

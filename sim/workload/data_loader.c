@@ -23,6 +23,11 @@ struct data_loader {
 	pid_t pid;
 };
 
+struct request {
+	enum data_loader_work work;
+	int ms;
+};
+
 static bool receive_all(int fd, void *data, size_t size)
 {
 	for (size_t have = 0; have < size;) {
@@ -88,15 +93,27 @@ static int connect_ends(struct data_loader *loader, bool remote)
 	return 0;
 }
 
+static void prepare(const struct request *request)
+{
+	uint64_t end_ns = clock_now_ns(CLOCK_MONOTONIC) + (uint64_t)request->ms * 1000000;
+
+	while (request->work == DATA_LOADER_HANGS)
+		pause();
+	while (request->work == DATA_LOADER_COMPUTES && clock_now_ns(CLOCK_MONOTONIC) < end_ns)
+		continue;
+	if (request->work == DATA_LOADER_SLEEPS)
+		clock_sleep_ms(request->ms);
+}
+
 static _Noreturn void serve(const struct data_loader *loader, pid_t parent)
 {
 	static const char batch[BATCH_BYTES];
-	int ms;
+	struct request request;
 
 	prctl(PR_SET_NAME, "dataloader");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (getppid() == parent && receive_all(loader->take, &ms, sizeof(ms))) {
-		clock_sleep_ms(ms);
+	while (getppid() == parent && receive_all(loader->take, &request, sizeof(request))) {
+		prepare(&request);
 		if (!send_all(loader->give, batch, sizeof(batch)))
 			break;
 	}
@@ -129,11 +146,12 @@ void data_loader_stop(struct data_loader *loader)
 	free(loader);
 }
 
-void data_loader_next(struct data_loader *loader, int ms)
+void data_loader_next(struct data_loader *loader, enum data_loader_work work, int ms)
 {
+	const struct request request = { work, ms };
 	char batch[BATCH_BYTES];
 
-	if (send_all(loader->ask, &ms, sizeof(ms)) && receive_all(loader->get, batch, sizeof(batch)))
+	if (send_all(loader->ask, &request, sizeof(request)) && receive_all(loader->get, batch, sizeof(batch)))
 		return;
 	fputs("workload: the data loader is gone\n", stderr);
 	exit(1);

@@ -3,7 +3,7 @@
 #include "data_loader.h"
 #include "fault.h"
 
-enum { READY_MS = 0, LATE_MS = 800 };
+enum { READY_MS = 0, LATE_MS = 800, COMPUTES_MS = 8000 };
 
 static int open_loader(struct fault *fault, bool remote)
 {
@@ -32,7 +32,19 @@ static void close_loader(struct fault *fault)
 static void next_batch(struct fault *fault, int step)
 {
 	if (fault->mine)
-		data_loader_next(fault->tool, fault_holds(fault, step) ? fault_takes_ms(fault, LATE_MS) : READY_MS);
+		data_loader_next(fault->tool, DATA_LOADER_SLEEPS, fault_holds(fault, step) ? fault_takes_ms(fault, LATE_MS) : READY_MS);
+}
+
+static void next_batch_computed(struct fault *fault, int step)
+{
+	if (fault->mine)
+		data_loader_next(fault->tool, DATA_LOADER_COMPUTES, fault_begins(fault, step) ? fault_takes_ms(fault, COMPUTES_MS) : READY_MS);
+}
+
+static void no_next_batch(struct fault *fault, int step)
+{
+	if (fault->mine)
+		data_loader_next(fault->tool, fault_begins(fault, step) ? DATA_LOADER_HANGS : DATA_LOADER_SLEEPS, READY_MS);
 }
 
 const struct fault_kind fault_loader_kinds[] = {
@@ -40,5 +52,9 @@ const struct fault_kind fault_loader_kinds[] = {
 	  .doc = "its data loader, another process behind a pipe, takes 800 ms for a batch" },
 	{ .name = "loader-tcp", .harms = true, .open = open_remote, .close = close_loader, .between_steps = next_batch,
 	  .doc = "the data service that it asks over TCP takes 800 ms for a batch" },
+	{ .name = "loader-works", .harms = true, .open = open_local, .close = close_loader, .between_steps = next_batch_computed,
+	  .doc = "its data loader computes for 8 s for one batch" },
+	{ .name = "loader-stuck", .harms = true, .open = open_local, .close = close_loader, .between_steps = no_next_batch,
+	  .doc = "its data loader never has the next batch" },
 	{ 0 },
 };

@@ -245,6 +245,82 @@ Test(hang, a_rank_that_gets_on_is_only_noted_until_it_takes_too_long)
 	end(&run);
 }
 
+/* Twice a second its child processes are read; they work until some time after the rank was to come. */
+static struct run play_with_child(const struct history_job *job, const struct analysis_children *each, double works_ms)
+{
+	struct run run = { .history = history_new(job) };
+	run.analysis = analysis_new(false, history_emit, run.history);
+	cr_assert(run.analysis);
+	double struck_ms = history_struck_ms(run.history);
+	for (double at_ms = 500; at_ms <= job->tail_ms; at_ms += 500) {
+		struct analysis_children seen = *each;
+		if (at_ms > works_ms)
+			seen = (struct analysis_children){ 0 };
+		seen.process = 102;
+		seen.at_ns = (uint64_t)((struck_ms + at_ms) * 1e6);
+		seen.from_ns = seen.at_ns - 500000000;
+		history_play(run.history, run.analysis, struck_ms + at_ms);
+		cr_assert_eq(analysis_add_children(run.analysis, &seen), 0);
+	}
+	run.findings = history_findings(run.history, &run.count);
+	return run;
+}
+
+Test(hang, a_rank_whose_child_processes_work_is_only_noted_as_long_as_they_do)
+{
+	static const uint64_t ms = 1000000;
+	static const struct {
+		struct analysis_children each;
+		double works_ms, from_ms, to_ms; /* when it is critical */
+		const char *text;                /* of the first notice; NULL: it is critical from the first on */
+	} cases[] = {
+		{ { .cpu_ns = 490 * ms, .busiest = { .pid = 4711, .name = "cc1plus", .is_child = true, .cpu_ns = 490 * ms } },
+		  8000, 8000, 10600, "its child 4711 \"cc1plus\" uses 98 % of a CPU" },
+		{ { .cpu_ns = 490 * ms, .busiest = { .pid = 4711, .name = "cc1plus", .is_child = true, .cpu_ns = 490 * ms } },
+		  60000, 29000, 32000, "its child 4711 \"cc1plus\" uses 98 % of a CPU" },
+		{ { .cpu_ns = 1900 * ms, .busiest = { .pid = 4711, .name = "cc1plus", .cpu_ns = 495 * ms } },
+		  8000, 8000, 10600, "its child processes use 380 % of a CPU, most of it its descendant 4711 \"cc1plus\"" },
+		{ { .cpu_ns = 250 * ms, .busiest = { .cpu_ns = 250 * ms } },
+		  8000, 8000, 10600, "its child processes use 50 % of a CPU; those that used most have ended" },
+		{ { .cpu_ns = 5 * ms, .bytes = 8000000, .busiest = { .pid = 4711, .name = "tar", .is_child = true, .cpu_ns = 5 * ms, .bytes = 8000000 } },
+		  8000, 8000, 10600, "its child 4711 \"tar\" reads and writes 16.0 MB a second" },
+		{ { .in_disk = true, .busiest = { .pid = 4711, .name = "tar", .is_child = true, .in_disk = true } },
+		  8000, 8000, 10600, "its child 4711 \"tar\" waits for a disk, or for what else cannot be interrupted" },
+		/* Heartbeats, and a monitor that reads some counters. */
+		{ { .cpu_ns = 20 * ms, .bytes = 50000, .busiest = { .pid = 4711, .name = "monitor", .is_child = true, .cpu_ns = 20 * ms } },
+		  60000, 2900, 3600, NULL },
+		{ { .cpu_ns = 0 }, 60000, 2900, 3600, NULL },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct history_job job = eight;
+		job.tail_ms = 40000;
+		job.faults[0] = (struct history_fault){ .kind = FAULT_NEVER, .rank = 2, .first_step = 12, .evidence = EVIDENCE_PIPE };
+		struct run run = play_with_child(&job, &cases[i].each, cases[i].works_ms);
+		const struct history_finding *finding = loudest(&run);
+		cr_assert(finding && run.count, "case %zu", i);
+		double after_ms = (double)finding->time_ns / 1e6 - history_struck_ms(run.history);
+		cr_expect(after_ms > cases[i].from_ms && after_ms < cases[i].to_ms, "case %zu: %f ms", i, after_ms);
+		cr_expect_eq(finding->rank, 2);
+		cr_expect_eq(run.findings[0].severity, cases[i].text ? RW_NOTICE : RW_CRITICAL, "case %zu", i);
+		cr_expect_str_eq(run.findings[0].children, cases[i].text ? cases[i].text : "", "case %zu", i);
+		end(&run);
+	}
+}
+
+Test(hang, a_gpu_that_stands_still_is_not_moved_by_child_processes)
+{
+	const struct analysis_children each = { .cpu_ns = 490000000, .busiest = { .pid = 4711, .name = "cc1plus", .cpu_ns = 490000000 } };
+	struct history_job job = eight;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_ENDLESS, .rank = 2, .first_step = 12, .evidence = EVIDENCE_POLL };
+	struct run run = play_with_child(&job, &each, 60000);
+	const struct history_finding *finding = loudest(&run);
+	cr_assert(finding);
+	cr_expect_lt((double)finding->time_ns / 1e6 - history_struck_ms(run.history), 5000);
+	cr_expect_eq(finding->class_, RW_CAUSE_GPU);
+	cr_expect_str_empty(finding->children);
+	end(&run);
+}
+
 /* Its own watchdog has not begun: it is those of the others that end the job. */
 Test(hang, a_rank_that_gets_on_is_named_before_the_watchdogs_of_those_who_wait_end_the_job)
 {

@@ -847,6 +847,9 @@ void history_emit(void *argument, const struct rw_finding *finding)
 		.chain_count = finding->cause.chain_count,
 		.missing_count = finding->missing_count,
 	};
+	for (size_t i = 0; i < finding->evidence_count; i++)
+		if (!strcmp(finding->evidence[i].source, "children"))
+			copy(kept->children, sizeof(kept->children), finding->evidence[i].what);
 	/* Whatever is played: nobody loses all of the time. */
 	if (finding->kind == RW_KIND_STRAGGLER && finding->late.lost_share >= 1) {
 		fprintf(stderr, "%s\n", finding->text);

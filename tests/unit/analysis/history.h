@@ -122,6 +122,7 @@ struct history_finding {
 	uint64_t time_ns;
 	size_t waiting_count, chain_count, missing_count;
 	char missing[512];
+	char children[160]; /* evidence of its child processes */
 	char text[256], cause_text[96], advice[160], comm_name[96], waits_for[48], path[256];
 };
 

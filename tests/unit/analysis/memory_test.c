@@ -48,6 +48,7 @@ CALLED(analysis_add_wait, (struct analysis * analysis, const struct analysis_wai
 CALLED(analysis_add_network, (struct analysis * analysis, const struct analysis_network *network), analysis, network)
 CALLED(analysis_add_python, (struct analysis * analysis, const struct analysis_python *seen), analysis, seen)
 CALLED(analysis_add_other, (struct analysis * analysis, const struct analysis_other *seen), analysis, seen)
+CALLED(analysis_add_children, (struct analysis * analysis, const struct analysis_children *seen), analysis, seen)
 CALLED(analysis_add_gpu_state, (struct analysis * analysis, const struct analysis_gpu_state *state), analysis, state)
 CALLED(analysis_add_gpu_event, (struct analysis * analysis, const struct analysis_gpu_event *event), analysis, event)
 CALLED(analysis_add_port_state, (struct analysis * analysis, const struct analysis_port_state *state), analysis, state)

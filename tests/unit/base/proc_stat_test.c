@@ -10,7 +10,7 @@
 #include "base/small_file.h"
 
 /* A process may call itself what it likes. */
-static const char line[] = "4711 (a) R 1 (b) S) Z 1 4711 4711 34816 4711 4194304 133 0 0 0 14 15 0 0 20 0 1 0 2200 9 5 "
+static const char line[] = "4711 (a) R 1 (b) S) Z 1 4711 4711 34816 4711 4194304 133 0 0 0 14 15 16 17 20 0 1 0 2200 9 5 "
 			   "18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 256\n";
 
 Test(proc_stat, fields_follow_the_names_last_bracket)
@@ -21,6 +21,9 @@ Test(proc_stat, fields_follow_the_names_last_bracket)
 	cr_expect_eq(*proc_stat_text(line, PROC_STAT_STATE), 'Z');
 	cr_expect(proc_stat_number(line, PROC_STAT_USER_TICKS, &number) && number == 14);
 	cr_expect(proc_stat_number(line, PROC_STAT_SYSTEM_TICKS, &number) && number == 15);
+	cr_expect(proc_stat_number(line, PROC_STAT_PARENT, &number) && number == 1);
+	cr_expect(proc_stat_number(line, PROC_STAT_ENDED_USER_TICKS, &number) && number == 16);
+	cr_expect(proc_stat_number(line, PROC_STAT_ENDED_SYSTEM_TICKS, &number) && number == 17);
 	cr_expect(proc_stat_number(line, PROC_STAT_START_TICKS, &number) && number == 2200);
 	cr_expect(proc_stat_number(line, PROC_STAT_EXIT_CODE, &number) && number == 256);
 	cr_expect_not(proc_stat_number(line, PROC_STAT_STATE, &number), "a letter");

@@ -126,6 +126,13 @@ int analysis_add_other(struct analysis *analysis, const struct analysis_other *s
 	return 0;
 }
 
+int analysis_add_children(struct analysis *analysis, const struct analysis_children *seen)
+{
+	analysis->children++;
+	analysis->last_children = *seen;
+	return 0;
+}
+
 int analysis_set_held(struct analysis *analysis, analysis_process_id process, const char *call, const char *remedy,
 		      uint64_t since_ns)
 {
@@ -191,7 +198,7 @@ size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspec
 {
 	if (!analysis || !analysis->suspect || !room)
 		return 0;
-	suspects[0] = (struct analysis_suspect){ .process = analysis->suspect };
+	suspects[0] = (struct analysis_suspect){ .process = analysis->suspect, .since_ns = analysis->suspect_since_ns };
 	return 1;
 }
 

@@ -24,6 +24,9 @@ struct analysis {
 	char last_path[256]; /* of the last wait that had one */
 	unsigned others;     /* looks at processes that a rank waits for */
 	struct analysis_other last_other;
+	unsigned children;   /* readings of what child processes use */
+	struct analysis_children last_children;
+	uint64_t suspect_since_ns;
 	bool pid_unproven;   /* of the last process */
 	analysis_emit *emit;
 	void *argument;

@@ -2,12 +2,16 @@
 /* What the host says of its own depth. The kernel is played: it refuses some processes and loses some events. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collector/host.h"
+#include "fake_analysis.h"
 #include "fake_probes.h"
 
 enum { PROCESSES = 8 };
@@ -192,4 +196,76 @@ Test(host, a_process_that_turned_into_another_while_it_was_being_watched_is_not)
 	watch_all(host);
 	cr_expect_eq(sight_of(host).with_ebpf, 0);
 	host_close(host);
+}
+
+/* A child that uses 200 ms of CPU time when it is told to, and stops. */
+static pid_t begin_child(void)
+{
+	struct timespec used = { 0 };
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	raise(SIGSTOP);
+	while (used.tv_nsec < 200000000 && !used.tv_sec)
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	raise(SIGSTOP);
+	_exit(0);
+}
+
+static void await_stop(pid_t pid)
+{
+	int status;
+
+	cr_assert_eq(waitpid(pid, &status, WUNTRACED), pid);
+	cr_assert(WIFSTOPPED(status));
+}
+
+static void let_compute(pid_t pid)
+{
+	cr_assert_eq(kill(pid, SIGCONT), 0);
+	await_stop(pid);
+}
+
+Test(host, the_child_processes_of_a_rank_are_read_once_others_have_waited_for_it_for_a_second, .timeout = 60)
+{
+	const uint64_t s = 1000000000, now_ns = 100 * s;
+	struct analysis analysis = { 0 };
+	pid_t children[] = { begin_child(), begin_child() }; /* the second is a rank itself */
+	struct writer_process writers[] = { { .pid = getpid(), .pidfd = -1, .proc_fd = -1, .uid = geteuid(), .gid = getegid() },
+					    { .pid = children[1], .pidfd = -1, .proc_fd = -1, .uid = geteuid(), .gid = getegid() } };
+	struct host *host;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	if (access(path, R_OK))
+		cr_skip_test("this kernel does not list children (CONFIG_PROC_CHILDREN)");
+	for (int i = 0; i < 2; i++)
+		await_stop(children[i]);
+	cr_assert_eq(host_open(&host, &analysis, "", on_ended, NULL), 0);
+	for (int i = 0; i < 2; i++)
+		host_watch(host, (analysis_process_id)(i + 1), &writers[i]);
+	host_poll(host, now_ns);
+	analysis.suspect = 1;
+	analysis.suspect_since_ns = now_ns;
+	host_poll(host, now_ns + s / 3);
+	host_poll(host, now_ns + s * 9 / 10);
+	cr_expect_eq(analysis.children, 0, "not yet");
+	host_poll(host, now_ns + s);
+	for (int i = 0; i < 2; i++)
+		let_compute(children[i]);
+	host_poll(host, now_ns + 2 * s);
+	cr_assert_eq(analysis.children, 1);
+	const struct analysis_children *seen = &analysis.last_children;
+
+	cr_expect_eq(seen->process, 1);
+	cr_expect_eq(seen->from_ns, now_ns + s);
+	cr_expect_eq(seen->at_ns, now_ns + 2 * s);
+	cr_expect_eq(seen->busiest.pid, children[0]);
+	cr_expect(seen->cpu_ns > 150000000 && seen->cpu_ns < 300000000, "of one of the two: %lu", (unsigned long)seen->cpu_ns);
+	host_close(host);
+	for (int i = 0; i < 2; i++) {
+		kill(children[i], SIGKILL);
+		waitpid(children[i], NULL, 0);
+	}
 }

@@ -14,7 +14,7 @@
 #include "collector/nats/hosts.h"
 #include "collector/nats/letters.h"
 #include "collector/nats/merged.h"
-#include "finding/ports_text.h"
+#include "finding/evidence_text.h"
 #include "collector/nats/partial.h"
 #include "collector/nats/publisher.h"
 #include "collector/nats/roll.h"
@@ -272,7 +272,7 @@ static void on_finding(void *argument, const json_t *finding)
 	memset(told->ports, 0, sizeof(told->ports));
 	FILE *ports = fmemopen(told->ports, sizeof(told->ports) - 1, "w");
 
-	ports_text_write(ports, finding);
+	evidence_text_write(ports, finding, "port");
 	fclose(ports);
 }
 

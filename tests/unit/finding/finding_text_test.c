@@ -604,3 +604,24 @@ Test(finding_text, who_has_the_lock_of_the_interpreter)
 	expect_python(&finding, "its main thread in step\\x1b[2J (train\\x0a.py:212); it waits for Python's lock (GIL), which tid 4713 "
 				"holds, 5 of 6 looks; garbage is collected (gc), 3 of 6 looks");
 }
+
+Test(finding_text, what_child_processes_do_stands_below_the_cause)
+{
+	const struct rw_evidence children[] = {
+		{ .source = "proc", .ms = 12, .what = "read" },
+		{ .source = "children", .ms = -1, .what = "its child 4711 \"c\033c1\" uses 98 % of a CPU" },
+	};
+	struct rw_finding finding = straggler();
+
+	finding.kind = RW_KIND_HANG;
+	finding.evidence = children;
+	finding.evidence_count = 2;
+	char *text = printed(&finding);
+
+	cr_expect(strstr(text, "\n  children its child 4711 \"c\\x1bc1\" uses 98 % of a CPU\n"), "%s", text);
+	free(text);
+	finding.evidence_count = 1;
+	text = printed(&finding);
+	cr_expect_not(strstr(text, "  children "));
+	free(text);
+}

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-#include "finding/ports_text.h"
+#include "finding/evidence_text.h"
 
 #include "finding/value.h"
 
-static bool is_port(const json_t *evidence)
+static bool is_from(const json_t *evidence, const char *source)
 {
-	return value_is(evidence, "source", "port") && value_text(evidence, "what");
+	return value_is(evidence, "source", source) && value_text(evidence, "what");
 }
 
-bool ports_text_is(const json_t *finding)
+bool evidence_text_is(const json_t *finding, const char *source)
 {
 	const json_t *evidence = json_object_get(finding, "evidence");
 
 	for (size_t i = 0; i < json_array_size(evidence); i++)
-		if (is_port(json_array_get(evidence, i)))
+		if (is_from(json_array_get(evidence, i), source))
 			return true;
 	return false;
 }
 
-void ports_text_write(FILE *out, const json_t *finding)
+void evidence_text_write(FILE *out, const json_t *finding, const char *source)
 {
 	const json_t *evidence = json_object_get(finding, "evidence");
 	const char *before = "";
@@ -26,7 +26,7 @@ void ports_text_write(FILE *out, const json_t *finding)
 	for (size_t i = 0; i < json_array_size(evidence); i++) {
 		const json_t *piece = json_array_get(evidence, i);
 
-		if (!is_port(piece))
+		if (!is_from(piece, source))
 			continue;
 		fprintf(out, "%s%s", before, value_text(piece, "what"));
 		before = "; ";

@@ -107,8 +107,8 @@ static void doubt(struct record *record)
 static void set_within_host(struct record *record, const struct transfer *transfer)
 {
 	static const char *const advice[] = {
-		[KERNELS_UNKNOWN] = "start the job with RANKWATCH_KERNELCH=1, which shows whose kernel begins late; check the links between "
-				    "the GPUs (nvidia-smi nvlink -e, nvidia-smi topo -m)",
+		[KERNELS_UNKNOWN] = ("start the job with RANKWATCH_KERNELCH=1, which shows whose kernel begins late; check the links between "
+				     "the GPUs (nvidia-smi nvlink -e, nvidia-smi topo -m)"),
 		[KERNELS_RAN] = "check the links between the GPUs (nvidia-smi nvlink -e, nvidia-smi topo -m, lspci -vv)",
 		[KERNELS_WAITED] = "check what runs on these GPUs beside NCCL (nvidia-smi, a profiler), or give NCCL's stream a high priority",
 	};

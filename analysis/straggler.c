@@ -266,18 +266,24 @@ static void find_groups(struct stragglers *stragglers, const struct job *job)
 
 /* The process that appeared first is the clock of the job's steps, as long as they are begun by it: who lends its steps to an
  * operation may change when those of another member become known. Stages of a pipeline may be a step or two apart. */
-static bool is_clock(const struct stragglers *stragglers, const struct process *process, uint64_t step)
+static bool is_clock(const struct stragglers *stragglers, const struct process *process, uint64_t step, uint64_t start_ns)
 {
-	return stragglers->clock == JOB_NONE || process->index <= stragglers->clock || step > stragglers->newest_step + STEPS_BEHIND;
+	if (stragglers->clock == JOB_NONE || process->index <= stragglers->clock)
+		return true;
+	/* A process that takes a part of a step for its step counts faster, while the clock goes on at its own pace. */
+	uint64_t step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PACE);
+
+	return step > stragglers->newest_step + STEPS_BEHIND && start_ns > stragglers->clock_ns + STEPS_BEHIND * step_ns;
 }
 
 static void start_step(struct stragglers *stragglers, const struct job *job, const struct process *process,
 		       const struct instance *instance)
 {
 	uint64_t step = instance->place.step;
-	if (!is_clock(stragglers, process, step))
+	if (!is_clock(stragglers, process, step, instance->start_ns))
 		return;
 	stragglers->clock = process->index;
+	stragglers->clock_ns = instance->start_ns;
 	pace_note(&stragglers->pace, step, instance->start_ns);
 	if (step > stragglers->newest_step) {
 		stragglers->newest_step = step;

@@ -95,6 +95,7 @@ struct stragglers {
 	struct pace pace;
 	double noise_lasts;       /* assumed share of noise that is left a step later, until data show otherwise; 0: EXCURSION_LASTS */
 	uint32_t clock;           /* process whose first operation starts a step; JOB_NONE none yet */
+	uint64_t clock_ns;        /* when the newest step of that clock began */
 	uint32_t numberings;      /* counts how often steps were numbered anew */
 	uint64_t first_step;      /* accounted for; 0 none */
 	uint64_t newest_step;     /* that has begun by that clock */

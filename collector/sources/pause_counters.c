@@ -148,15 +148,17 @@ static bool ask(const struct pause_counters *counters, const char *interface, vo
 /* 0: it has none, or so many that they are not read. */
 static uint32_t count_names(const struct pause_counters *counters, const char *interface)
 {
-	struct {
-		struct ethtool_sset_info info;
-		uint32_t count;
+	union {
+		struct ethtool_sset_info info; /* the numbers follow it */
+		uint8_t room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
 	} sets = { .info = { .cmd = ETHTOOL_GSSET_INFO, .sset_mask = UINT64_C(1) << ETH_SS_STATS } };
 
 	/* The kernel clears in the mask what the driver does not have. */
-	if (!ask(counters, interface, &sets) || !sets.info.sset_mask || sets.count > NAMES)
+	if (!ask(counters, interface, &sets) || !sets.info.sset_mask)
 		return 0;
-	return sets.count;
+	uint32_t count;
+	memcpy(&count, sets.room + sizeof(sets.info), sizeof(count));
+	return count <= NAMES ? count : 0;
 }
 
 static void note_name(struct interface *interface, uint32_t at, const char *text)

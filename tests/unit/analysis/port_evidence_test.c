@@ -239,6 +239,28 @@ Test(port_evidence, ports_that_are_down_come_first_and_one_that_came_up_is_no_ma
 	end(run);
 }
 
+/* Two ports of one adapter, of which the second is read first, and one of an adapter before it. */
+static void show_twins(struct analysis_port_state *states, double ms)
+{
+	for (int port = 0; port < 3; port++)
+		states[port].active = ms < -5000;
+	snprintf(states[0].name, sizeof(states[0].name), "mlx5_7");
+	snprintf(states[1].name, sizeof(states[1].name), "mlx5_7");
+	states[0].number = 2;
+}
+
+Test(port_evidence, ports_that_show_the_same_come_in_the_order_of_their_names_and_numbers)
+{
+	static const char *const ports[] = { "mlx5_2 port 1: ", "mlx5_7 port 1: ", "mlx5_7 port 2: " };
+	struct run *run = begin(2, 30);
+
+	play(run, show_twins);
+	cr_assert_eq(run->count, 3);
+	for (int i = 0; i < 3; i++)
+		cr_expect(strstr(run->said[i], ports[i]) == run->said[i], "%s", run->said[i]);
+	end(run);
+}
+
 static void show_slower(struct analysis_port_state *states, double ms)
 {
 	(void)ms;

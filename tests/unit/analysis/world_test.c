@@ -134,26 +134,100 @@ Test(world, of_two_hosts_that_claim_a_rank_the_first_one_keeps_it_while_it_lives
 	world_free(&world);
 }
 
-/* A communicator of the first `size` ranks, each on a host of its own, that is cut every `period_ms`. */
+static struct rw_message first_cut(int32_t rank, uint64_t comm)
+{
+	return (struct rw_message){ .type = RW_MESSAGE_CUT, .rank = rank, .function = RW_FUNCTION_ALL_REDUCE, .cut = { .comm = comm, .sequence = 10 } };
+}
+
+/* By their number it is seen that ranks are to be compared in another way: so none of them may be missed, whatever else a batch has. */
+Test(world, each_rank_and_membership_that_is_new_is_a_change)
+{
+	struct world world = { 0 };
+	uint64_t changes = 0;
+
+	for (int32_t rank = 0; rank < 3; rank++)
+		for (uint64_t comm = 8; comm < 10; comm++) {
+			struct batch batch = batch_of("a", (uint64_t)rank);
+			add(&batch, first_cut(rank, comm));
+			take(&world, &batch, ms(1000));
+			cr_expect_gt(world.changes, changes, "rank %d on %lu: %lu changes", rank, comm, world.changes);
+			changes = world.changes;
+			add(&batch, rank_message(rank));
+			batch.header.number += 10;
+			take(&world, &batch, ms(1000));
+			changes = world.changes;
+			take(&world, &batch, ms(1000));
+			cr_expect_eq(world.changes, changes, "what is known is no change");
+		}
+	world_free(&world);
+}
+
+Test(world, a_host_is_silent_after_twice_its_longest_pause_between_two_limits)
+{
+	static const struct {
+		uint64_t pause_ms, silent_ms;
+	} cases[] = { { 0, 6000 }, { 1000, 6000 }, { 3000, 6000 }, { 3001, 6002 }, { 14999, 29998 }, { 15000, 30000 }, { 40000, 30000 } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct world_host host = { .heard_ns = ms(100), .pause_ns = ms(cases[i].pause_ms) };
+		cr_expect_not(world_is_silent(&host, ms(100 + cases[i].silent_ms) - 1), "a pause of %lu ms", cases[i].pause_ms);
+		cr_expect(world_is_silent(&host, ms(100 + cases[i].silent_ms)), "a pause of %lu ms", cases[i].pause_ms);
+		host.ended = true;
+		cr_expect_not(world_is_silent(&host, ms(100000)), "it has ended as it should");
+	}
+}
+
+/* A pause weighs less with each batch that comes without one. */
+Test(world, the_longest_pause_of_a_host_is_the_longest_of_late)
+{
+	struct world world = { 0 };
+	uint64_t at_ms = 1000, number = 0;
+
+	for (int i = 0; i < 2; i++) {
+		struct batch batch = batch_of("a", number++);
+		take(&world, &batch, ms(at_ms));
+		at_ms += 2560;
+	}
+	cr_expect_eq(world.hosts[0].pause_ns, ms(2560));
+	at_ms -= 2560;
+	for (uint64_t i = 0; i < 2; i++) {
+		struct batch batch = batch_of("a", number++);
+		take(&world, &batch, ms(at_ms += 100));
+		cr_expect_eq(world.hosts[0].pause_ns, i ? UINT64_C(2540039063) : ms(2550), "%lu ns", world.hosts[0].pause_ns);
+	}
+	for (int i = 0; i < 2000; i++) {
+		struct batch batch = batch_of("a", number++);
+		take(&world, &batch, ms(at_ms += 100));
+	}
+	cr_expect_eq(world.hosts[0].pause_ns, ms(100), "%lu ns", world.hosts[0].pause_ns);
+	struct batch late = batch_of("a", number);
+	take(&world, &late, ms(at_ms - 50));
+	cr_expect_lt(world.hosts[0].pause_ns, ms(100) + 1, "a clock that goes back makes no pause");
+	world_free(&world);
+}
+
+/* A communicator of `size` ranks from `first` on, each on a host of its own, that is cut every `period_ms`. */
 struct cut_comm {
 	uint64_t id;
 	int size;
 	uint32_t period_ms;
+	int first;
 };
 
 static void cut(struct world *world, const struct cut_comm *comms, int count)
 {
-	static const char *const hosts[] = { "a", "b", "c", "d" };
+	static const char *const hosts[] = { "a", "b", "c", "d", "e", "f" };
 
 	for (uint64_t number = 0; number < 2; number++)
-		for (int32_t rank = 0; rank < 4; rank++) {
+		for (int32_t rank = 0; rank < 6; rank++) {
 			struct batch batch = batch_of(hosts[rank], number);
 			add(&batch, rank_message(rank));
 			for (int i = 0; i < count; i++) {
-				if (rank >= comms[i].size)
+				if (rank < comms[i].first || rank >= comms[i].first + comms[i].size)
 					continue;
 				add(&batch, (struct rw_message){ .type = RW_MESSAGE_MEMBER, .rank = rank,
-								 .member = { .comm = comms[i].id, .size = comms[i].size, .comm_rank = rank } });
+								 .member = { .comm = comms[i].id, .size = comms[i].size,
+									     .comm_rank = rank - comms[i].first } });
 				add(&batch, (struct rw_message){ .type = RW_MESSAGE_CUT, .rank = rank, .function = RW_FUNCTION_ALL_REDUCE,
 								 .cut = { .comm = comms[i].id, .sequence = 10 + 10 * number,
 									  .own_us = (uint32_t)number * comms[i].period_ms * 1000 } });
@@ -195,8 +269,8 @@ Test(lanes, ranks_are_compared_by_the_larger_of_what_is_cut_often_and_by_the_mor
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		for (int turned = 0; turned < 2; turned++) {
-			struct cut_comm large = { 8 - (uint64_t)turned, 4, cases[i].large_ms };
-			struct cut_comm small = { 7 + (uint64_t)turned, 2, cases[i].small_ms };
+			struct cut_comm large = { 8 - (uint64_t)turned, 4, cases[i].large_ms, 0 };
+			struct cut_comm small = { 7 + (uint64_t)turned, 2, cases[i].small_ms, 0 };
 			struct cut_comm comms[] = { turned ? small : large, turned ? large : small };
 			/* Behind the small one the large one is needed, too: it has two more ranks. */
 			uint64_t ids[] = { cases[i].small_first ? small.id : large.id, large.id };
@@ -210,7 +284,16 @@ Test(lanes, of_two_that_are_alike_the_smaller_number_is_taken)
 	static const uint64_t ids[] = { 7 };
 
 	for (int turned = 0; turned < 2; turned++) {
-		struct cut_comm comms[] = { { turned ? 7 : 8, 4, 12000 }, { turned ? 8 : 7, 4, 12000 } };
+		struct cut_comm comms[] = { { turned ? 7 : 8, 4, 12000, 0 }, { turned ? 8 : 7, 4, 12000, 0 } };
 		expect_judged(comms, 2, ids, 1);
 	}
+}
+
+/* The second one has no ranks that the first one lacks; the third one has. */
+Test(lanes, behind_one_that_is_not_needed_another_may_be)
+{
+	static const struct cut_comm comms[] = { { 7, 4, 1000, 0 }, { 8, 3, 1000, 1 }, { 9, 2, 1000, 4 }, { 10, 2, 1000, 3 } };
+	static const uint64_t ids[] = { 7, 9 };
+
+	expect_judged(comms, 4, ids, 2);
 }

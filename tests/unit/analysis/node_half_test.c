@@ -309,6 +309,93 @@ Test(node_half, tells_no_order_where_a_call_was_not_seen)
 	}
 }
 
+/* An operation of two of three ranks, which are on this host: `sequence` 0 begins at 10 s, the next one half a second later. Rank 0 is in
+ * both, rank 1 has ended the first. */
+static void join(struct analysis *analysis, analysis_process_id id, uint64_t sequence, bool ended)
+{
+	const uint64_t ms = 1000000, begun_ns = 10000 * ms + 500 * ms * sequence;
+	const struct rw_operation slot = {
+		.ticket = sequence + 1,
+		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK | RW_KNOWN_STARTED |
+			 (ended ? RW_KNOWN_DONE : 0),
+		.function = RW_FUNCTION_ALL_REDUCE,
+		.sequence = sequence,
+		.count = 5,
+		.api_ns = begun_ns,
+		.launch_begin_ns = begun_ns + ms,
+		.launch_end_ns = begun_ns + ms,
+		.return_ns = begun_ns + ms,
+		.root_or_peer = -1,
+		.progress = sequence + 1,
+		.gpu_source = RW_GPU_SOURCE_WATERMARK,
+		.started_seen_ns = begun_ns + 2 * ms,
+		.done_seen_ns = ended ? begun_ns + 3 * ms : 0,
+	};
+
+	cr_assert_eq(analysis_add_operation(analysis, id, &slot), 0);
+}
+
+/* What is sent of operations that stand, at this time; `killed`: of rank 0, before. */
+static void look_at_standing(uint64_t now_ns, bool killed)
+{
+	static struct rw_box_header boxes[2] = { { .host = "h", .job = "j", .created_ns = 1, .world_size = 3 },
+						 { .host = "h", .job = "j", .created_ns = 1, .world_size = 3, .world_rank = 1 } };
+	struct analysis *analysis = analysis_new(false, emit_nothing, NULL);
+	const struct node_identity identity = { .job = "j", .host = "h", .start = 1 };
+	struct node_half *half = node_half_new(analysis, &identity);
+
+	sent_count = 0;
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct analysis_process process = { .id = 1 + i, .pid = 7 + (int32_t)i, .box = &boxes[i] };
+		const struct rw_communicator communicator = { .id = 9, .rank = (int32_t)i, .nranks = 3, .nnodes = 2, .created_ns = 1, .api_count = 2 };
+		cr_assert_eq(analysis_add_process(analysis, &process), 0);
+		cr_assert_eq(analysis_add_communicator(analysis, 1 + i, 0, &communicator), 0);
+		for (uint64_t sequence = 0; sequence < 2; sequence++)
+			join(analysis, 1 + i, sequence, i == 1 && sequence == 0);
+	}
+	if (killed)
+		analysis_set_life(analysis, 1, ANALYSIS_KILLED, 9, now_ns - 1);
+	analysis_tick(analysis, now_ns);
+	node_half_tick(half, now_ns, keep_sent, NULL);
+	node_half_free(half);
+	analysis_free(analysis);
+}
+
+static size_t flights_of(int32_t rank, uint64_t sequence)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < sent_count; i++)
+		count += sent[i].type == RW_MESSAGE_FLIGHT && sent[i].rank == rank && sent[i].flight.sequence == sequence;
+	return count;
+}
+
+Test(node_half, tells_the_first_operation_of_each_rank_that_stands_for_a_second)
+{
+	static const struct {
+		uint64_t at_ns;
+		bool killed;
+		size_t first, second; /* rank 0 in its first operation, rank 1 in its second */
+	} cases[] = {
+		{ 11000000000 - 1, false, 0, 0 }, { 11000000000, false, 1, 0 }, { 11500000000 - 1, false, 1, 0 },
+		{ 11500000000, false, 1, 1 }, { 13000000000, false, 1, 1 }, { 13000000000, true, 0, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		look_at_standing(cases[i].at_ns, cases[i].killed);
+		cr_expect_eq(flights_of(0, 0), cases[i].first, "case %zu: %zu", i, flights_of(0, 0));
+		cr_expect_eq(flights_of(1, 1), cases[i].second, "case %zu: %zu", i, flights_of(1, 1));
+		cr_expect_eq(count_of(RW_MESSAGE_FLIGHT), cases[i].first + cases[i].second, "case %zu: one of each rank", i);
+	}
+	const struct rw_message *told = find_sent(RW_MESSAGE_FLIGHT);
+	cr_assert_not_null(told);
+	cr_expect_eq(told->flight.count, 5);
+	cr_expect_eq(told->flight.age_ms, 2498, "since its GPU came there: %u ms", told->flight.age_ms);
+	cr_expect_eq(told->flight.phase, RW_PHASE_RUNNING);
+	cr_expect(told->flight.flags & RW_MESSAGE_ARRIVED);
+	cr_expect(told->flight.flags & RW_MESSAGE_HOLDS);
+}
+
 Test(node_half, does_not_say_that_it_is_missing_while_it_waits_in_the_birth_of_a_communicator)
 {
 	const struct rw_init init = { .nranks = 2, .rank = 0, .since_ns = 1000000000 };

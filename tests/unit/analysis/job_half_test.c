@@ -969,6 +969,94 @@ Test(job_half, calls_that_are_over_are_no_calls_that_never_meet)
 	cr_expect_gt(findings_of_waits(5000), 0, "and those who have long waited in different ones have parted");
 }
 
+/* What was last reported of a rank that has ended. */
+struct gone {
+	unsigned count;
+	int32_t rank;
+	uint32_t timeout_ms;
+	double left_ms, waited_ms;
+	char cause[96];
+};
+
+static void keep_gone(void *argument, const struct rw_finding *finding)
+{
+	struct gone *gone = argument;
+
+	if (finding->kind != RW_KIND_GONE || finding->state != RW_FINDING_OPEN)
+		return;
+	gone->count++;
+	gone->rank = finding->ranks[0];
+	gone->timeout_ms = finding->watchdog.present ? (uint32_t)finding->watchdog.timeout_ms : 0;
+	gone->left_ms = finding->watchdog.left_ms;
+	gone->waited_ms = finding->watchdog.longest_wait_ms;
+	snprintf(gone->cause, sizeof(gone->cause), "%s", finding->cause.text);
+}
+
+/* Two ranks of two hosts wait, since 12 s ago, for rank 2 of a third host, which has ended. Their watchdogs: `watchdogs_ms`. */
+static struct gone end_while_others_wait(uint8_t life, int32_t exit_status, const uint32_t *watchdogs_ms)
+{
+	struct gone gone = { 0 };
+	struct job_half *half = job_half_new("j", keep_gone, &gone);
+
+	for (int32_t rank = 0; rank < 3; rank++) {
+		const char host[] = { (char)('a' + rank), '\0' };
+		struct batch batch = batch_of(host, 0, rank == 2 ? 2 : 3);
+		batch.messages[0] = rank_message(rank, 0, rank == 2 ? life : RW_MESSAGE_ALIVE);
+		batch.messages[0].of_rank.exit_status = rank == 2 ? exit_status : -1;
+		batch.messages[0].of_rank.age_ms = 12000;
+		batch.messages[0].of_rank.watchdog_ms = watchdogs_ms[rank];
+		batch.messages[1] = (struct rw_message){ .type = RW_MESSAGE_MEMBER, .rank = rank,
+							 .member = { .comm = 9, .size = 3, .comm_rank = rank, .hosts = 3 } };
+		batch.messages[2] = flight_message(rank, 100, 12000);
+		batch.messages[2].flight.phase = RW_PHASE_RUNNING;
+		cr_assert_eq(take(half, &batch, 30, NULL), 0);
+	}
+	job_half_tick(half, 30000000000);
+	job_half_free(half);
+	return gone;
+}
+
+Test(job_half, tells_how_a_rank_has_ended)
+{
+	static const struct {
+		uint8_t life;
+		int32_t status;
+		const char *cause;
+	} cases[] = {
+		{ RW_MESSAGE_EXITED, 3 << 8, "exited with status 3" }, { RW_MESSAGE_EXITED, 0, "exited with status 0" },
+		{ RW_MESSAGE_KILLED, 9, "killed by signal 9" },	       { RW_MESSAGE_EXITED, -1, "exited" },
+		{ RW_MESSAGE_KILLED, -1, "fell silent" },
+	};
+	static const uint32_t none[3] = { 0 };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct gone gone = end_while_others_wait(cases[i].life, cases[i].status, none);
+		cr_expect_eq(gone.count, 1, "%s: %u findings", cases[i].cause, gone.count);
+		cr_expect_eq(gone.rank, 2);
+		cr_expect_str_eq(gone.cause, cases[i].cause);
+		cr_expect_eq(gone.timeout_ms, 0, "no watchdog is known");
+	}
+}
+
+/* The job ends with the first watchdog of those who wait; the one of the rank that has ended counts only where no other is known. */
+Test(job_half, tells_the_watchdog_that_ends_first)
+{
+	static const struct {
+		uint32_t watchdogs_ms[3], timeout_ms;
+		double left_ms;
+	} cases[] = {
+		{ { 600000, 300000, 60000 }, 300000, 288000 }, { { 300000, 600000, 60000 }, 300000, 288000 }, { { 0, 600000, 60000 }, 600000, 588000 },
+		{ { 600000, 0, 60000 }, 600000, 588000 },      { { 0, 0, 60000 }, 60000, 48000 },	      { { 11000, 0, 0 }, 11000, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct gone gone = end_while_others_wait(RW_MESSAGE_KILLED, 9, cases[i].watchdogs_ms);
+		cr_expect_eq(gone.timeout_ms, cases[i].timeout_ms, "case %zu: %u ms", i, gone.timeout_ms);
+		cr_expect_float_eq(gone.left_ms, cases[i].left_ms, 1e-6, "case %zu: %f ms", i, gone.left_ms);
+		cr_expect_float_eq(gone.waited_ms, 12000, 1e-6, "case %zu: %f ms", i, gone.waited_ms);
+	}
+}
+
 static void keep_operation(void *argument, const struct rw_finding *finding)
 {
 	struct rw_finding *kept = argument;

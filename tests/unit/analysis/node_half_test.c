@@ -9,6 +9,7 @@
 
 #include <rankwatch/message.h>
 
+#include "analysis/model.h"
 #include "analysis/node/node_half.h"
 #include "many_hosts.h"
 
@@ -516,5 +517,75 @@ Test(node_half, goes_on_telling_a_finding_when_one_before_it_is_closed)
 	node_half_tick(half, 60000000000, keep_sent, NULL);
 	cr_expect_eq(findings_of(1, RW_FINDING_CLOSED) + findings_of(2, RW_FINDING_CLOSED), 2, "closed ones are told once");
 	node_half_free(half);
+	analysis_free(analysis);
+}
+
+static struct rw_message_finding sent_of(const struct rw_finding *finding)
+{
+	struct analysis *analysis = analysis_new(false, emit_nothing, NULL);
+	const struct node_identity identity = { .job = "j", .host = "h", .start = 1 };
+	struct node_half *half = node_half_new(analysis, &identity);
+
+	sent_count = 0;
+	node_half_note_finding(half, finding);
+	node_half_tick(half, 1000000000, keep_sent, NULL);
+	node_half_free(half);
+	analysis_free(analysis);
+	const struct rw_message *message = find_sent(RW_MESSAGE_FINDING);
+	cr_assert_not_null(message);
+	cr_expect_eq(count_of(RW_MESSAGE_FINDING), 1);
+	cr_expect_eq(message->rank, 4);
+	return message->finding;
+}
+
+/* What no number can say is sent as unknown, and not as another number. */
+Test(node_half, tells_of_a_finding_how_much_it_costs_and_how_old_it_is)
+{
+	static const struct {
+		bool present;
+		double share;
+		uint32_t ppm;
+	} costs[] = {
+		{ true, 0, 0 }, { true, 0.25, 250000 }, { true, 1000, 1000000000 }, { true, 1000.5, UINT32_MAX }, { true, -1, UINT32_MAX },
+		{ false, 0.25, UINT32_MAX },
+	};
+	static const struct {
+		uint64_t first_ns, now_ns;
+		uint32_t age_ms;
+	} ages[] = { { 5000000, 5000000, 0 }, { 6000000, 5000000, 0 }, { 1000000, 9999999, 8 }, { 0, UINT64_MAX, RW_MESSAGE_AGE_MAX } };
+	const int32_t rank = 4;
+	struct rw_finding finding = { .id = "f", .kind = RW_KIND_STRAGGLER, .severity = RW_WARNING, .ranks = &rank, .rank_count = 1,
+				      .text = "is late", .late.kind = RW_LATE_HOST };
+
+	for (size_t i = 0; i < sizeof(costs) / sizeof(*costs); i++) {
+		finding.late.present = costs[i].present;
+		finding.late.lost_share = costs[i].share;
+		struct rw_message_finding told = sent_of(&finding);
+		cr_expect_eq(told.lost_ppm, costs[i].ppm, "%f: %u", costs[i].share, told.lost_ppm);
+		cr_expect_eq(told.late_kind, costs[i].present ? RW_LATE_HOST : RW_LATE_NONE);
+	}
+	for (size_t i = 0; i < sizeof(ages) / sizeof(*ages); i++) {
+		finding.first_seen_ns = ages[i].first_ns;
+		finding.time_ns = ages[i].now_ns;
+		struct rw_message_finding told = sent_of(&finding);
+		cr_expect_eq(told.age_ms, ages[i].age_ms, "case %zu: %u", i, told.age_ms);
+	}
+}
+
+/* The analysis goes on when the half is freed, and may have got another one by then. */
+Test(node_half, what_is_freed_hears_nothing_more)
+{
+	struct analysis *analysis = analysis_new(false, emit_nothing, NULL);
+	const struct node_identity identity = { .job = "j", .host = "h", .start = 1 };
+	struct node_half *first = node_half_new(analysis, &identity), *second = node_half_new(analysis, &identity);
+
+	node_half_free(first);
+	cr_expect_eq(analysis->account.passage_argument, second);
+	cr_expect_eq(analysis->values.visit_argument, second);
+	cr_expect(analysis->account.visit_passage && analysis->values.visit);
+	node_half_free(second);
+	cr_expect(!analysis->account.visit_passage && !analysis->account.passage_argument);
+	cr_expect(!analysis->values.visit && !analysis->values.visit_argument);
+	node_half_free(NULL);
 	analysis_free(analysis);
 }

@@ -159,6 +159,8 @@ Test(world, each_rank_and_membership_that_is_new_is_a_change)
 			take(&world, &batch, ms(1000));
 			cr_expect_eq(world.changes, changes, "what is known is no change");
 		}
+	world_begin(&world, 1);
+	cr_expect_gt(world.changes, changes, "so is a later start of the job");
 	world_free(&world);
 }
 

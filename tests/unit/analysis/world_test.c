@@ -2,6 +2,7 @@
 /* What is kept of the messages of many hosts, in whatever order they come; and which communicators are compared. */
 #include <criterion/criterion.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/job/lanes.h"
@@ -161,6 +162,60 @@ Test(world, each_rank_and_membership_that_is_new_is_a_change)
 		}
 	world_begin(&world, 1);
 	cr_expect_gt(world.changes, changes, "so is a later start of the job");
+	world_free(&world);
+}
+
+/* Whichever is heard of first, and up to the largest number that is taken. */
+Test(world, there_is_room_for_each_rank_up_to_the_bound)
+{
+	static const int32_t ranks[] = { 0, 63, 64, 65, 79, 80, 81, 99, 100, 5000, WORLD_RANKS - 1 };
+
+	for (size_t i = 0; i < sizeof(ranks) / sizeof(*ranks); i++) {
+		struct world world = { 0 };
+		struct batch batch = batch_of("a", 1);
+		add(&batch, rank_message(ranks[i]));
+		add(&batch, rank_message(WORLD_RANKS));
+		take(&world, &batch, ms(1000));
+		cr_assert_gt(world.rank_room, (uint32_t)ranks[i], "rank %d has no room", ranks[i]);
+		const struct world_rank *rank = world_rank(&world, (uint32_t)ranks[i]);
+		cr_assert_not_null(rank, "rank %d", ranks[i]);
+		cr_expect_eq(rank->pid, 100 + ranks[i]);
+		cr_expect_eq(world.rank_count, 1);
+		cr_expect_eq(world.ignored, 1, "a rank beyond the bound is ignored");
+		cr_expect_leq(world.rank_room, WORLD_RANKS);
+		world_free(&world);
+	}
+}
+
+/* More than there are slots at first: each is found again, and none is taken for another one. */
+Test(world, hosts_and_communicators_are_found_again_however_many_they_are)
+{
+	enum { HOSTS = 300, EACH = 3 };
+	struct world world = { 0 };
+
+	for (uint64_t number = 0; number < 2; number++)
+		for (int32_t i = 0; i < HOSTS; i++) {
+			char name[16];
+			snprintf(name, sizeof(name), "host-%d", i);
+			struct batch batch = batch_of(name, number);
+			for (uint64_t k = 0; k < EACH; k++)
+				add(&batch, first_cut(i, (uint64_t)i * EACH + k));
+			take(&world, &batch, ms(1000 + number));
+		}
+	cr_expect_eq(world.host_count, HOSTS);
+	cr_expect_eq(world.comm_count, HOSTS * EACH);
+	for (uint32_t i = 0; i < HOSTS; i++) {
+		char name[16];
+		snprintf(name, sizeof(name), "host-%u", i);
+		const struct world_rank *rank = world_rank(&world, i);
+		cr_assert_not_null(rank);
+		cr_expect_str_eq(world.hosts[rank->host].name, name);
+		cr_expect_eq(world.hosts[rank->host].taken, 2);
+		cr_expect_eq(world.hosts[rank->host].ranks, 1);
+		cr_expect_eq(rank->membership_count, EACH);
+		for (uint32_t k = 0; k < EACH; k++)
+			cr_expect_eq(world_joined(&world, rank, k)->id, i * EACH + k);
+	}
 	world_free(&world);
 }
 

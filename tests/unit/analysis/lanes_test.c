@@ -207,6 +207,21 @@ Test(lanes, members_begin_with_nothing)
 	end(&compared);
 }
 
+/* Before the first cut, and of a member that joined after it. */
+Test(lanes, who_was_not_compared_was_not_late)
+{
+	struct suspect suspects[2] = { 0 };
+	struct lane lane = { .watched = { .suspects = suspects, .suspect_count = 2 }, .number = 5 };
+
+	for (uint32_t i = 0; i < 2; i++)
+		suspects[i].blames[5] = (struct blame){ .step = 5, .late_ns = LANES_WINDOW_NS, .shown_ns = LANES_WINDOW_NS };
+	cr_expect_float_eq(lane_recent(&lane, 1), 0.2, 1e-9, "late by a whole cut in one of five: %f", lane_recent(&lane, 1));
+	lane.watched.suspect_count = 1;
+	cr_expect_float_eq(lane_recent(&lane, 1), 0, 1e-9, "%f", lane_recent(&lane, 1));
+	lane.number = 0;
+	cr_expect_float_eq(lane_recent(&lane, 0), 0, 1e-9, "%f", lane_recent(&lane, 0));
+}
+
 /* Findings about a host that is late, opened and closed. */
 struct heard {
 	unsigned opened, closed, of_ranks;

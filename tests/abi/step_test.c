@@ -208,6 +208,96 @@ Test(step, a_tag_of_each_operation_s_own_is_taken_back)
 	cr_expect_eq(marks.operations, 200);
 }
 
+/* 16 marks and 32 operations are just enough for 16 steps. What came before the first tag says nothing about tags. */
+static void sixteen_tags(int without)
+{
+	begin(7);
+	operations(100); /* without a tag */
+	for (uint64_t tag = 1; tag <= 16; tag++) {
+		player.tag = tag;
+		operations(2 - (tag == 16 ? without : 0));
+	}
+	player.tag = 17;
+	operations(2);
+	read_marks();
+}
+
+Test(step, a_tag_that_two_operations_share_is_a_step)
+{
+	sixteen_tags(0);
+	cr_assert_eq(marks.count, 17);
+	expect(16, 17, RW_STEP_TAG);
+}
+
+Test(step, a_tag_that_fewer_than_two_operations_share_is_taken_back)
+{
+	sixteen_tags(1);
+	cr_assert_eq(marks.count, 17);
+	expect(15, 16, RW_STEP_TAG);
+	expect(16, 0, RW_STEP_TAG);
+}
+
+Test(step, the_largest_step_may_be_a_tag_and_nothing_beyond_it)
+{
+	begin(7);
+	player.tag = RANKWATCH_STEP_MAX;
+	operations(3);
+	player.tag = RANKWATCH_STEP_MAX + 1;
+	operations(3);
+	read_marks();
+	cr_assert_eq(marks.count, 2);
+	expect(0, RANKWATCH_STEP_MAX, RW_STEP_TAG);
+	expect(1, 0, RW_STEP_TAG);
+}
+
+Test(step, a_first_tag_beyond_the_largest_step_marks_nothing_ever)
+{
+	begin(7);
+	player.tag = RANKWATCH_STEP_MAX + 1;
+	operations(3);
+	player.tag = 1;
+	operations(3);
+	read_marks();
+	cr_expect_eq(marks.count, 0);
+}
+
+/* A job that goes on from a checkpoint, or marks only some of its steps, jumps; a hash that happens to grow does so by more. */
+Test(step, a_tag_may_jump_by_a_million_and_not_by_more)
+{
+	enum { JUMP = 1 << 20 };
+
+	begin(7);
+	player.tag = 5;
+	operations(3);
+	player.tag += JUMP;
+	operations(3);
+	player.tag += JUMP + 1;
+	operations(3);
+	read_marks();
+	cr_assert_eq(marks.count, 3);
+	expect(1, 5 + JUMP, RW_STEP_TAG);
+	expect(2, 0, RW_STEP_TAG);
+}
+
+Test(step, a_tag_in_a_forked_child_marks_nothing)
+{
+	int status = -1;
+
+	begin(7);
+	player.tag = 1;
+	operations(2);
+	pid_t child = fork();
+	if (child == 0) {
+		player.tag = 2;
+		operations(2);
+		_exit(0);
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_expect_eq(status, 0);
+	read_marks();
+	cr_expect_eq(marks.count, 1);
+}
+
 Test(step, calls_count_and_tags_do_not)
 {
 	begin(7);

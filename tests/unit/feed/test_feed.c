@@ -102,6 +102,55 @@ Test(feed, times_of_a_kernel_that_come_later_than_its_end_are_passed_where_there
 	feed_free(feed);
 }
 
+/* A step that the program has marked: as plugin/operations/step.c does. */
+static struct rw_operation *mark(uint64_t number, uint64_t api_ns)
+{
+	uint64_t ticket;
+	struct rw_operation *slot = box_claim(&writer, RW_OWNER_HOST, &ticket);
+
+	cr_assert_not_null(slot);
+	slot->count = number;
+	slot->group = RW_STEP_CALL;
+	slot->api_ns = api_ns;
+	slot->known = RW_KNOWN_STEP;
+	box_publish(slot, ticket);
+	box_release(slot, ticket, RW_OWNER_HOST);
+	return slot;
+}
+
+Test(feed, a_step_mark_is_passed_on_once_in_its_place)
+{
+	struct feed *feed = start();
+
+	fixture_finish(&writer, fixture_operation(&writer, 1, 10 * MS));
+	struct rw_operation *slot = mark(700, 20 * MS);
+	fixture_finish(&writer, fixture_operation(&writer, 2, 21 * MS));
+	cr_assert_eq(feed_poll(feed, 50 * MS), 3);
+	const struct rw_operation *passed = &recording_find(&analysis, RECORDED_OPERATION, 1)->operation;
+	cr_expect_eq(passed->known, RW_KNOWN_STEP);
+	cr_expect_eq(passed->count, 700);
+	cr_expect_eq(passed->api_ns, 20 * MS);
+	mark(701, 60 * MS);
+	cr_expect_eq(feed_poll(feed, 70 * MS), 1);
+	atomic_fetch_or(&slot->flags, RW_FLAG_UNTRACKED);
+	cr_expect_eq(feed_poll(feed, 80 * MS), 0, "it was whole, and is not read again");
+	feed_free(feed);
+}
+
+Test(feed, a_step_mark_of_an_impossible_time_is_rejected)
+{
+	struct feed *feed = start();
+
+	mark(1, (uint64_t)INT64_MAX + 1);
+	mark(2, INT64_MAX);
+	mark(3, 20 * MS);
+	cr_assert_eq(feed_poll(feed, 50 * MS), 2);
+	cr_expect_eq(recording_find(&analysis, RECORDED_OPERATION, 0)->operation.count, 2);
+	cr_expect_eq(recording_find(&analysis, RECORDED_OPERATION, 1)->operation.count, 3);
+	cr_expect_eq(feed_rejected(feed), 1);
+	feed_free(feed);
+}
+
 Test(feed, progress_comes_after_the_operations_that_it_finishes)
 {
 	struct feed *feed = start();

@@ -98,6 +98,31 @@ Test(replay, the_analysis_sees_an_operation_as_far_as_it_was)
 	}
 }
 
+/* With the operations of its step, not with those before it, though it needs nothing more to be whole. */
+Test(replay, a_step_mark_is_passed_when_the_step_begins)
+{
+	struct box_writer writer;
+	uint64_t ticket;
+
+	create(&writer);
+	fixture_finish(&writer, fixture_operation(&writer, 0, 2 * S));
+	struct rw_operation *slot = box_claim(&writer, RW_OWNER_HOST, &ticket);
+	slot->count = 41;
+	slot->api_ns = 5 * S;
+	slot->known = RW_KNOWN_STEP;
+	box_publish(slot, ticket);
+	box_release(slot, ticket, RW_OWNER_HOST);
+	replay(feed_of(&writer, 1), NULL);
+
+	const struct recorded *last = recording_find(&analysis, RECORDED_OPERATION, recording_count(&analysis, RECORDED_OPERATION) - 1);
+	cr_expect_eq(last->operation.known, RW_KNOWN_STEP);
+	cr_expect_eq(last->operation.count, 41);
+	cr_expect_eq(last->operation.owner & RW_OWNER_PENDING, 0);
+	cr_expect_leq(ticked_at(last) - 5 * S, 100 * MS);
+	for (size_t i = 0; i + 1 < recording_count(&analysis, RECORDED_OPERATION); i++)
+		cr_expect_neq(recording_find(&analysis, RECORDED_OPERATION, i)->operation.ticket, ticket, "once, and whole");
+}
+
 Test(replay, boxes_are_merged_by_time)
 {
 	struct box_writer first, second;

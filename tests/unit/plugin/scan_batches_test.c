@@ -10,6 +10,7 @@ enum { SLOTS = 4, TICKET = 3, ROUNDS = 200, FAST_NS = 3000, HELD_UP_NS = 1000000
 
 static uint64_t now_ns, launch_takes_ns;
 static int launches, queries, foreign;
+static int capture_queries, capture_error, capture_status, launch_error, push_error, pushed;
 static uint64_t not_device; /* address of memory that is not the device's */
 static struct scan_launch launched;
 static struct rw_box_header header;
@@ -34,13 +35,23 @@ static int context_current(driver_context *context)
 static int context_push(driver_context context)
 {
 	cr_expect_eq(context, &device);
-	return 0;
+	pushed += !push_error;
+	return push_error;
 }
 
 static int context_pop(driver_context *context)
 {
 	*context = NULL;
+	pushed--;
 	return 0;
+}
+
+static int stream_capturing(driver_stream queried, int *status)
+{
+	cr_expect_eq((uintptr_t)queried, 7);
+	capture_queries++;
+	*status = capture_status;
+	return capture_error;
 }
 
 static int pointer_attributes(unsigned int count, const int *attributes, void **values, uint64_t address)
@@ -62,13 +73,14 @@ static int launch(driver_function function, unsigned int grid_x, unsigned int gr
 	launched = *(const struct scan_launch *)arguments[0];
 	launches++;
 	now_ns += launch_takes_ns;
-	return 0;
+	return launch_error;
 }
 
 static const struct driver driver = {
 	.context_current = context_current,
 	.context_push = context_push,
 	.context_pop = context_pop,
+	.stream_capturing = stream_capturing,
 	.scan = { .launch = launch, .pointer_attributes = pointer_attributes },
 };
 
@@ -292,4 +304,204 @@ Test(scan_batches, what_is_not_device_memory_is_refused_and_the_rest_is_scanned,
 	cr_expect_eq(launched.segment_count, 1);
 	cr_expect_eq(launched.segments[0].address, OUT);
 	cr_expect_eq(ring[TICKET - 1].owner, box_owner(TICKET, RW_OWNER_HOST | RW_OWNER_SCAN_OUT));
+}
+
+/* A slot of its own, for the output of this operation. */
+static void add(enum scan_place place, uint64_t ticket, bool capture_is_known)
+{
+	struct rw_operation *slot = &ring[ticket - 1];
+	struct scan_request request = { .device = &device, .stream = stream, .slot = slot, .ticket = ticket, .place = place,
+					.capture_is_known = capture_is_known, .is_device_memory = true, .count = 1,
+					.parts = { { buffers.out, RW_OWNER_SCAN_OUT } } };
+
+	slot->flags = 0;
+	slot->ticket = ticket;
+	slot->owner = box_owner(ticket, RW_OWNER_HOST);
+	scanner_add(&scanner, &request);
+	cr_assert_eq(slot->owner, box_owner(ticket, RW_OWNER_HOST | RW_OWNER_SCAN_OUT));
+}
+
+static bool awaits_scan(uint64_t ticket)
+{
+	return ring[ticket - 1].owner & RW_OWNER_SCAN_OUT;
+}
+
+static uint64_t refused(void)
+{
+	uint64_t count = 0;
+
+	for (int reason = 0; reason < RW_UNSCANNABLE_COUNT; reason++)
+		count += header.scan_unscannable[reason];
+	return count;
+}
+
+Test(scan_batches, each_batch_is_launched_at_its_own_place, .init = open_scanner)
+{
+	add(SCAN_BEFORE_CALL, 1, true);
+	add(SCAN_BEHIND_CALL, 2, true);
+	add(SCAN_BEHIND_PLAN, 3, true);
+	scanner_before_call(&scanner);
+	cr_expect_eq(launches, 1);
+	cr_expect_eq(device.launched[0], 1, "the batch that was opened first");
+	scanner_before_call(&scanner);
+	cr_expect_eq(launches, 1, "once");
+	scanner_behind_call(&scanner, false);
+	cr_expect_eq(launches, 2);
+	cr_expect_eq(device.launched[0], 3);
+	scanner_behind_plan(&scanner);
+	cr_expect_eq(launches, 3);
+	cr_expect_eq(device.launched[0], 7);
+	cr_expect_not(scanner_has_batches());
+	cr_expect_eq(refused(), 0);
+}
+
+/* The plan's batch is the newest one, and comes first in the thread's list. */
+Test(scan_batches, a_call_that_failed_drops_its_scans_and_not_those_of_a_plan, .init = open_scanner)
+{
+	add(SCAN_BEFORE_CALL, 1, true);
+	add(SCAN_BEHIND_CALL, 2, true);
+	add(SCAN_BEHIND_PLAN, 3, true);
+	scanner_behind_call(&scanner, true);
+	cr_expect_eq(launches, 0);
+	cr_expect_not(awaits_scan(1));
+	cr_expect_not(awaits_scan(2));
+	cr_assert(awaits_scan(3));
+	scanner_behind_plan(&scanner);
+	cr_expect_eq(launches, 1);
+	cr_expect(awaits_scan(3), "its results come");
+	cr_expect_not(scanner_has_batches());
+	cr_expect_eq(refused(), 0, "nothing is wrong with what has no result");
+}
+
+/* NCCL has run: the input is overwritten. */
+Test(scan_batches, an_input_that_was_not_scanned_before_the_call_is_not_scanned_behind_it, .init = open_scanner)
+{
+	add(SCAN_BEFORE_CALL, 1, true);
+	scanner_behind_call(&scanner, false);
+	cr_expect_eq(launches, 0);
+	cr_expect_not(awaits_scan(1));
+	cr_expect_not(scanner_has_batches());
+	cr_expect(all_are_free());
+}
+
+Test(scan_batches, operations_of_one_stream_and_place_share_a_launch_until_it_is_full, .init = open_scanner)
+{
+	for (int i = 0; i < SCAN_SEGMENTS; i++)
+		add(SCAN_BEHIND_CALL, 1, true);
+	add(SCAN_BEHIND_CALL, 2, true);
+	scanner_behind_call(&scanner, false);
+	cr_expect_eq(launches, 2);
+	cr_expect_eq(launched.segment_count, SCAN_SEGMENTS, "the one that was opened first is launched last");
+	cr_expect_eq(header.scan_launches, 2);
+	cr_expect_eq(header.scan_bytes, (SCAN_SEGMENTS + 1) * buffers.out.bytes);
+}
+
+static const struct {
+	int error, status;
+	bool launched, is_on;
+	enum rw_unscannable reason;
+} captures[] = {
+	{ 0, DRIVER_NOT_CAPTURING, true, true, RW_UNSCANNABLE_NONE },
+	{ 0, DRIVER_CAPTURING, false, true, RW_UNSCANNABLE_CAPTURE },
+	{ 0, 2, false, true, RW_UNSCANNABLE_CAPTURE },
+	{ DRIVER_CAPTURE_FIRST, 0, false, true, RW_UNSCANNABLE_CAPTURE },
+	{ DRIVER_CAPTURE_LAST, 0, false, true, RW_UNSCANNABLE_CAPTURE },
+	{ DRIVER_CAPTURE_FIRST - 1, 0, false, false, RW_UNSCANNABLE_ERROR },
+	{ DRIVER_CAPTURE_LAST + 1, 0, false, false, RW_UNSCANNABLE_ERROR },
+};
+
+static void expect_outcome(size_t i, uint64_t refused_before, const char *call)
+{
+	cr_expect_eq(scanner_is_on(&scanner), captures[i].is_on, "%zu", i);
+	cr_expect_eq(awaits_scan(1), captures[i].launched, "%zu", i);
+	cr_expect_eq(header.scan_launches, captures[i].launched, "%zu: only what was launched counts", i);
+	cr_expect_eq(refused() - refused_before, !captures[i].launched, "%zu", i);
+	if (!captures[i].launched)
+		cr_expect_eq(ring[0].flags, RW_FLAG_UNSCANNABLE | (uint32_t)captures[i].reason << RW_FLAG_UNSCANNABLE_SHIFT, "%zu", i);
+	if (!captures[i].is_on)
+		cr_expect(strstr(header.scan_state, call), "%s", header.scan_state);
+	cr_expect_not(scanner_has_batches());
+}
+
+Test(scan_batches, nothing_is_launched_into_a_stream_that_may_be_captured)
+{
+	for (size_t i = 0; i < sizeof(captures) / sizeof(*captures); i++) {
+		uint64_t before = refused();
+
+		open_scanner();
+		header.scan_launches = 0;
+		capture_error = captures[i].error;
+		capture_status = captures[i].status;
+		add(SCAN_BEHIND_CALL, 1, false);
+		scanner_behind_call(&scanner, false);
+		cr_expect_eq(capture_queries, (int)i + 1);
+		cr_expect_eq(launches, 1, "%zu: that of the first round", i);
+		expect_outcome(i, before, "cuStreamIsCapturing");
+	}
+	capture_queries = 0;
+	open_scanner();
+	add(SCAN_BEHIND_CALL, 1, true);
+	add(SCAN_BEHIND_PLAN, 2, false);
+	scanner_behind_call(&scanner, false);
+	scanner_behind_plan(&scanner);
+	cr_expect_eq(capture_queries, 0, "NCCL has reported that they are not captured");
+	cr_expect_eq(launches, 3);
+}
+
+/* A capture that begins while we launch is no error of the driver's; any other error is, and is the last one. */
+Test(scan_batches, a_launch_that_fails_leaves_its_operation_without_a_scan)
+{
+	for (size_t i = 3; i < sizeof(captures) / sizeof(*captures); i++) {
+		uint64_t before = refused();
+
+		open_scanner();
+		launch_error = captures[i].error;
+		add(SCAN_BEHIND_PLAN, 1, true);
+		scanner_behind_plan(&scanner);
+		cr_expect_eq(launches, (int)i - 2);
+		cr_expect(all_are_free());
+		expect_outcome(i, before, "cuLaunchKernel");
+	}
+}
+
+Test(scan_batches, once_scanning_is_off_nothing_is_launched, .init = open_scanner)
+{
+	add(SCAN_BEHIND_PLAN, 1, true);
+	add(SCAN_BEHIND_CALL, 2, false);
+	scanner_give_up(&scanner, "cuLaunchKernel", 700);
+	scanner_behind_call(&scanner, false);
+	scanner_behind_plan(&scanner);
+	cr_expect_eq(launches, 0);
+	cr_expect_eq(header.scan_unscannable[RW_UNSCANNABLE_ERROR], 2);
+	cr_expect_not(awaits_scan(1) || awaits_scan(2));
+}
+
+Test(scan_batches, the_context_of_the_thread_is_as_it_was, .init = open_scanner)
+{
+	foreign = true;
+	add(SCAN_BEHIND_PLAN, 1, true);
+	scanner_behind_plan(&scanner);
+	cr_expect_eq(launches, 1);
+	cr_expect_eq(pushed, 0, "what was pushed was popped");
+	push_error = 201;
+	add(SCAN_BEHIND_PLAN, 2, true);
+	scanner_behind_plan(&scanner);
+	cr_expect_eq(launches, 1);
+	cr_expect_eq(pushed, 0);
+	cr_expect_eq(header.scan_unscannable[RW_UNSCANNABLE_CONTEXT], 1);
+	cr_expect_not(awaits_scan(2));
+	cr_expect(scanner_is_on(&scanner));
+}
+
+/* Up to 50 microseconds one launch stands for 31, the next nanosecond for itself. */
+Test(scan_batches, a_launch_of_fifty_microseconds_is_not_yet_slow, .init = open_scanner)
+{
+	launch_takes_ns = 50000;
+	launch_one();
+	cr_expect_eq(header.scan_host_ns, 31 * 50000);
+	for (int i = 0; i < 30; i++)
+		launch_one();
+	launch_takes_ns = 50001;
+	launch_one();
+	cr_expect_eq(header.scan_host_ns, 31 * 50000 + 50001);
 }

@@ -572,6 +572,9 @@ Test(saved, the_name_tells_rank_process_and_time_and_says_unknown_ranks_so)
 
 	box_saved_name(&header, name);
 	cr_expect_str_eq(name, "rank3-4711-20261121T000512Z.rwbox.gz");
+	header.world_rank = 0;
+	box_saved_name(&header, name);
+	cr_expect_str_eq(name, "rank0-4711-20261121T000512Z.rwbox.gz");
 	header.world_rank = -1;
 	box_saved_name(&header, name);
 	cr_expect_str_eq(name, "rankunknown-4711-20261121T000512Z.rwbox.gz");

@@ -108,15 +108,15 @@ int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wai
 	return 0;
 }
 
-int port_record_put(struct analysis *analysis, analysis_process_id process, const struct rw_ports *record)
+int port_record_put(struct analysis *analysis, analysis_process_id process, const struct rw_ports *ports)
 {
-	(void)analysis, (void)process, (void)record;
+	record(analysis, RECORDED_PORTS, process)->at_ns = ports->showings[0].since_ns;
 	return 0;
 }
 
-int gpu_record_put(struct analysis *analysis, analysis_process_id process, const struct rw_gpu_memory *record)
+int gpu_record_put(struct analysis *analysis, analysis_process_id process, const struct rw_gpu_memory *memory)
 {
-	(void)analysis, (void)process, (void)record;
+	record(analysis, RECORDED_GPU_MEMORY, process)->at_ns = memory->since_ns;
 	return 0;
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
+#include <signal.h>
+#include <sys/wait.h>
+
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -265,10 +268,10 @@ Test(feed, an_orphan_without_an_end_mark_was_killed)
 	feed_free(feed);
 }
 
-/* os._exit(3): no mark of its own, but a collector was there. */
-Test(feed, the_status_that_a_collector_has_noted_says_how_an_orphan_ended)
+/* No mark of its own, but a collector was there. */
+static void expect_ended(int status, enum analysis_life life)
 {
-	const struct rw_ending ending = { .version = RW_ENDING_VERSION, .status = 3 << 8, .version_again = RW_ENDING_VERSION };
+	const struct rw_ending ending = { .version = RW_ENDING_VERSION, .status = status, .version_again = RW_ENDING_VERSION };
 
 	fixture_create(&writer);
 	writer.header->boot_id[0] ^= 1;
@@ -279,8 +282,119 @@ Test(feed, the_status_that_a_collector_has_noted_says_how_an_orphan_ended)
 
 	cr_assert_eq(feed_poll(feed, MS), 0);
 	cr_assert_eq(recording_count(&analysis, RECORDED_LIFE), 1);
-	cr_expect_eq(recording_find(&analysis, RECORDED_LIFE, 0)->life, ANALYSIS_EXITED);
-	cr_expect_eq(recording_find(&analysis, RECORDED_LIFE, 0)->exit_status, 3 << 8);
+	cr_expect_eq(recording_find(&analysis, RECORDED_LIFE, 0)->life, life, "status %#x", (unsigned int)status);
+	cr_expect_eq(recording_find(&analysis, RECORDED_LIFE, 0)->exit_status, status);
+	feed_free(feed);
+	finish();
+}
+
+Test(feed, the_status_that_a_collector_has_noted_says_how_an_orphan_ended)
+{
+	expect_ended(3 << 8, ANALYSIS_EXITED); /* os._exit(3) */
+	expect_ended(0, ANALYSIS_EXITED);
+	expect_ended(SIGKILL, ANALYSIS_KILLED);
+}
+
+static void note(uint64_t offset, const void *bytes, size_t size)
+{
+	cr_assert_eq(pwrite(writer.fd, bytes, size, (off_t)(writer.header->control_offset + offset)), (ssize_t)size);
+}
+
+static void note_ports_and_gpu_memory(uint64_t since_ns)
+{
+	struct rw_ports ports = { .version = RW_PORTS_VERSION, .count = 1 };
+	const struct rw_gpu_memory memory = { .version = RW_GPU_MEMORY_VERSION, .count = 1, .since_ns = since_ns };
+
+	ports.showings[0].since_ns = since_ns;
+	note(RW_PORTS_OFFSET, &ports, sizeof(ports));
+	note(RW_GPU_MEMORY_OFFSET, &memory, sizeof(memory));
+}
+
+Test(feed, what_a_collector_before_has_noted_of_ports_and_gpu_memory_is_passed_on_once)
+{
+	struct feed *feed = start();
+
+	note_ports_and_gpu_memory(5 * MS);
+	cr_assert_eq(feed_poll(feed, 10 * MS), 0);
+	cr_assert_eq(recording_count(&analysis, RECORDED_PORTS), 1);
+	cr_expect_eq(recording_find(&analysis, RECORDED_PORTS, 0)->at_ns, 5 * MS);
+	cr_expect_eq(recording_find(&analysis, RECORDED_PORTS, 0)->process, 7);
+	cr_assert_eq(recording_count(&analysis, RECORDED_GPU_MEMORY), 1);
+	cr_expect_eq(recording_find(&analysis, RECORDED_GPU_MEMORY, 0)->at_ns, 5 * MS);
+	cr_expect_eq(recording_find(&analysis, RECORDED_GPU_MEMORY, 0)->process, 7);
+	note_ports_and_gpu_memory(6 * MS); /* by who reads them from here */
+	cr_assert_eq(feed_poll(feed, 20 * MS), 0);
+	cr_expect_eq(recording_count(&analysis, RECORDED_PORTS), 1);
+	cr_expect_eq(recording_count(&analysis, RECORDED_GPU_MEMORY), 1);
+	feed_free(feed);
+}
+
+/* Which device its numbers are of is known with the first communicator. */
+Test(feed, gpu_memory_is_passed_on_when_the_devices_are_known)
+{
+	struct feed *feed = start();
+
+	writer.header->comms_used = 0;
+	writer.header->init.since_ns = MS; /* its process is known, in init */
+	note_ports_and_gpu_memory(5 * MS);
+	cr_assert_eq(feed_poll(feed, 10 * MS), 0);
+	cr_expect_eq(recording_count(&analysis, RECORDED_PORTS), 1);
+	cr_expect_eq(recording_count(&analysis, RECORDED_GPU_MEMORY), 0);
+	writer.header->comms_used = 1;
+	cr_assert_eq(feed_poll(feed, 20 * MS), 0);
+	cr_expect_eq(recording_count(&analysis, RECORDED_GPU_MEMORY), 1);
+	feed_free(feed);
+}
+
+Test(feed, what_nobody_has_noted_of_ports_and_gpu_memory_is_not_passed_on)
+{
+	struct feed *feed = start();
+
+	cr_assert_eq(feed_poll(feed, 10 * MS), 0);
+	cr_expect_eq(recording_count(&analysis, RECORDED_PORTS), 0);
+	cr_expect_eq(recording_count(&analysis, RECORDED_GPU_MEMORY), 0);
+	feed_free(feed);
+}
+
+/* The header's pid may be of another container: the lock's is the one that is true here. */
+Test(feed, the_process_is_told_with_the_pid_of_who_holds_the_lock)
+{
+	int status = -1;
+
+	fixture_create(&writer);
+	writer.header->pid = 1234;
+	writer.communicators[0].created_ns = 1;
+	writer.header->comms_used = 1;
+	pid_t child = fork();
+	if (child == 0) { /* a reader in another process, as a collector is; it does not inherit the writer's memory */
+		struct box_reader reader;
+
+		fixture_open(&reader, &writer);
+		feed_poll(feed_new(&analysis, 7, &reader), MS);
+		const struct recorded *process = recording_find(&analysis, RECORDED_PROCESS, 0);
+		_exit(process && process->process_told.pid == getppid() ? 0 : 1);
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_expect_eq(status, 0);
+}
+
+/* When a process has died is read from what it did last. */
+Test(feed, the_last_moment_is_that_of_the_latest_time_in_the_box)
+{
+	fixture_create(&writer);
+	writer.header->boot_id[0] ^= 1;
+	writer.header->created_ns = 1;
+	writer.header->drain_ns = 0;
+	struct feed *feed = start();
+
+	fixture_finish(&writer, fixture_operation(&writer, 1, 10 * MS)); /* done 4 ms later */
+	fixture_operation(&writer, 2, 12 * MS);
+	cr_assert_eq(feed_poll(feed, 50 * MS), 2);
+	cr_expect_eq(feed_last_ns(feed), 14 * MS);
+	cr_expect_eq(recording_find(&analysis, RECORDED_LIFE, 0)->at_ns, 14 * MS);
+	mark(1, 20 * MS);
+	cr_assert_eq(feed_poll(feed, 60 * MS), 1);
+	cr_expect_eq(feed_last_ns(feed), 20 * MS);
 	feed_free(feed);
 }
 

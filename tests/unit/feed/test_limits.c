@@ -155,6 +155,23 @@ Test(limits, a_communicator_is_told_again_when_it_has_changed_and_the_box_with_i
 	feed_free(feed);
 }
 
+/* They are read 64 at a time, and of those only what has changed. */
+Test(limits, a_change_behind_communicators_that_have_not_changed_is_seen)
+{
+	enum { COMMUNICATORS = 130, CHANGED = 129 };
+	struct feed *feed = start();
+
+	for (uint32_t i = 0; i < COMMUNICATORS; i++)
+		writer.communicators[i].created_ns = 1;
+	writer.header->comms_used = COMMUNICATORS;
+	cr_assert_eq(feed_poll(feed, MS), 0);
+	writer.communicators[CHANGED].ended_ns = 2 * MS;
+	cr_assert_eq(feed_poll(feed, 3 * MS), 0);
+	cr_assert_eq(recording_count(&analysis, RECORDED_COMMUNICATOR), COMMUNICATORS + 1);
+	cr_expect_eq(told(RECORDED_COMMUNICATOR, COMMUNICATORS)->index, CHANGED);
+	feed_free(feed);
+}
+
 Test(limits, in_a_replay_a_communicator_ends_when_it_ended)
 {
 	struct feed *feed = start();
@@ -325,6 +342,61 @@ Test(limits, what_comes_within_a_second_behind_the_last_owner_is_still_seen)
 	feed_free(feed);
 }
 
+Test(limits, an_operation_without_an_owner_is_read_for_the_last_time_behind_the_second)
+{
+	struct feed *feed = start();
+	uint64_t ticket = fixture_operation(&writer, 0, MS);
+	struct rw_operation *slot = box_slot(&writer, ticket);
+
+	box_release(slot, ticket, RW_OWNER_PENDING);
+	cr_assert_eq(feed_poll(feed, 10 * MS), 1);
+	cr_expect_eq(feed_poll(feed, 10 * MS + S), 0);
+	slot->return_ns = 5 * MS;
+	box_known(slot, RW_KNOWN_RETURN);
+	cr_expect_eq(feed_poll(feed, 10 * MS + S + 1), 1);
+	feed_free(feed);
+}
+
+/* In a job that has times of kernels, those of this one may come up to a tenth of a second later than its end. */
+static int passed_when_read_at(uint64_t behind_ns)
+{
+	struct feed *feed = start();
+	uint64_t first = fixture_operation(&writer, 0, MS), second = fixture_operation(&writer, 1, 2 * MS);
+	struct rw_operation *slot = box_slot(&writer, second);
+
+	box_known(box_slot(&writer, first), RW_KNOWN_STAMP);
+	fixture_finish(&writer, first);
+	fixture_finish(&writer, second);
+	cr_assert_eq(feed_poll(feed, slot->done_seen_ns + behind_ns), 2);
+	box_known(slot, RW_KNOWN_STAMP);
+	int passed = feed_poll(feed, slot->done_seen_ns + behind_ns + 1);
+	feed_free(feed);
+	finish();
+	writer = (struct box_writer){ 0 };
+	return passed;
+}
+
+Test(limits, the_times_of_a_kernel_are_waited_for_a_tenth_of_a_second)
+{
+	cr_expect_eq(passed_when_read_at(100 * MS - 1), 1);
+	cr_expect_eq(passed_when_read_at(100 * MS), 0);
+}
+
+/* What is not known is not read, whatever its bytes are. */
+Test(limits, an_operation_without_a_time_is_not_damaged)
+{
+	struct feed *feed = start();
+	uint64_t ticket;
+	struct rw_operation *slot = box_claim(&writer, RW_OWNER_HOST, &ticket);
+
+	slot->api_ns = UINT64_MAX;
+	box_known(slot, RW_KNOWN_IDENT);
+	box_publish(slot, ticket);
+	cr_expect_eq(feed_poll(feed, 10 * MS), 1);
+	cr_expect_eq(feed_rejected(feed), 0);
+	feed_free(feed);
+}
+
 Test(limits, an_operation_that_has_returned_or_is_captured_is_final_with_its_last_owner)
 {
 	struct feed *feed = start();
@@ -418,6 +490,20 @@ Test(limits, samples_are_passed_once_each_in_their_order)
 	cr_assert_eq(recording_count(&analysis, RECORDED_WAIT), 131);
 	for (uint32_t i = 0; i <= 130; i++)
 		cr_expect_eq(told(RECORDED_WAIT, i)->wait.tid, i);
+	feed_free(feed);
+}
+
+Test(limits, samples_of_a_ring_that_is_more_than_half_full_are_passed_once)
+{
+	struct feed *feed = start();
+
+	for (uint32_t i = 0; i < RW_BOX_SAMPLES * 3 / 4; i++)
+		sample(i, MS);
+	cr_assert_eq(feed_poll(feed, 10 * MS), 0);
+	sample(9999, 2 * MS);
+	cr_assert_eq(feed_poll(feed, 20 * MS), 0);
+	cr_assert_eq(recording_count(&analysis, RECORDED_WAIT), RW_BOX_SAMPLES * 3 / 4 + 1);
+	cr_expect_eq(told(RECORDED_WAIT, RW_BOX_SAMPLES * 3 / 4)->wait.tid, 9999);
 	feed_free(feed);
 }
 

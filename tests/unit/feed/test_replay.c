@@ -123,6 +123,61 @@ Test(replay, a_step_mark_is_passed_when_the_step_begins)
 		cr_expect_neq(recording_find(&analysis, RECORDED_OPERATION, i)->operation.ticket, ticket, "once, and whole");
 }
 
+/* The page in the file is of the end: at each moment progress is what operations had reached by then. */
+Test(replay, progress_rises_when_an_operation_starts_and_when_it_is_done)
+{
+	struct box_writer writer;
+
+	create(&writer);
+	uint64_t ticket = fixture_operation(&writer, 0, 2 * S);
+	struct rw_operation *slot = box_slot(&writer, ticket);
+
+	fixture_finish(&writer, ticket);
+	slot->progress = 10;
+	slot->started_seen_ns = 4 * S;
+	slot->done_seen_ns = 6 * S;
+	fixture_operation(&writer, 1, 8 * S);
+	replay(feed_of(&writer, 1), NULL);
+	size_t seen[3] = { 0 };
+
+	for (size_t i = 0; i < recording_count(&analysis, RECORDED_PROGRESS); i++) {
+		const struct recorded *record = recording_find(&analysis, RECORDED_PROGRESS, i);
+
+		if (record->at_ns >= 8 * S) /* the page itself */
+			continue;
+		cr_expect_eq(record->started, record->at_ns >= 4 * S ? 10 : 0, "at %lu", record->at_ns);
+		cr_expect_eq(record->done, record->at_ns >= 6 * S ? 10 : 0, "at %lu", record->at_ns);
+		seen[record->at_ns < 4 * S ? 0 : record->at_ns < 6 * S ? 1 : 2]++;
+	}
+	cr_expect(seen[0] && seen[1] && seen[2]);
+}
+
+Test(replay, the_next_moment_is_the_earliest_of_all_that_is_still_to_come)
+{
+	struct box_writer writer;
+
+	create(&writer);
+	fixture_operation(&writer, 0, 20 * S);
+	box_writer_sample(&writer, &(struct rw_host_sample){ .monotonic_ns = 40 * S, .tid = 1, .kind = RW_SAMPLE_STATE, .state = 'D', .fd = -1 });
+	replay(feed_of(&writer, 1), NULL);
+	cr_assert_eq(recording_count(&analysis, RECORDED_OPERATION), 1);
+	cr_expect_eq(ticked_at(recording_find(&analysis, RECORDED_OPERATION, 0)), 20 * S);
+	cr_assert_eq(recording_count(&analysis, RECORDED_WAIT), 1);
+	cr_expect_eq(ticked_at(recording_find(&analysis, RECORDED_WAIT, 0)), 40 * S);
+}
+
+Test(replay, a_time_that_is_not_known_is_not_waited_for)
+{
+	struct box_writer writer;
+
+	create(&writer);
+	uint64_t ticket = fixture_operation(&writer, 0, 2 * S);
+
+	box_slot(&writer, ticket)->done_seen_ns = 9 * S;
+	replay(feed_of(&writer, 1), NULL);
+	cr_expect_lt(recording_find(&analysis, RECORDED_TICK, recording_count(&analysis, RECORDED_TICK) - 1)->at_ns, 9 * S);
+}
+
 Test(replay, boxes_are_merged_by_time)
 {
 	struct box_writer first, second;

@@ -307,6 +307,57 @@ Test(limits, each_claim_in_the_making_is_waited_for_from_when_it_was_met)
 	feed_free(feed);
 }
 
+/* A thread that was interrupted between its claim and its first write to the slot, which has an operation of a turn before
+ * that is in flight, and ends before the thread goes on. Returns how many are passed then, when the box is read behind this time. */
+static int passed_when_it_goes_on(uint64_t at_ns)
+{
+	struct feed *feed = start();
+
+	uint64_t older = fixture_operation(&writer, 0, MS);
+	for (uint64_t i = 1; i < RW_BOX_RING_MIN; i++)
+		fixture_finish(&writer, fixture_operation(&writer, i, MS));
+	cr_assert_eq(feed_poll(feed, 5 * MS), RW_BOX_RING_MIN);
+	uint64_t claim = atomic_fetch_add(&writer.header->head, 1);
+	fixture_operation(&writer, claim + 1, 2 * MS);
+	cr_assert_eq(feed_poll(feed, 10 * MS), 1, "those behind it do not wait");
+	cr_assert_eq(feed_poll(feed, at_ns), 0);
+	fixture_finish(&writer, older);
+	uint64_t head = atomic_exchange(&writer.header->head, claim);
+	cr_assert_eq(fixture_operation(&writer, claim, 2 * MS), claim + 1);
+	atomic_store(&writer.header->head, head);
+	int passed = feed_poll(feed, at_ns + 1);
+	feed_free(feed);
+	finish();
+	writer = (struct box_writer){ 0 };
+	return passed;
+}
+
+Test(limits, a_claim_whose_slot_has_still_an_older_operation_is_read_again_for_a_second)
+{
+	cr_expect_eq(passed_when_it_goes_on(10 * MS + S), 1);
+	cr_expect_eq(passed_when_it_goes_on(10 * MS + S + 1), 0);
+}
+
+/* Wherever in the ring they are: in the order in which they were called, and before everything that is newer. */
+Test(limits, operations_in_flight_for_many_turns_of_the_ring_come_in_their_order)
+{
+	enum { TURN = RW_BOX_RING_MIN, OLDEST = 700, NEXT = TURN + 5 };
+	struct feed *feed = start();
+
+	while (writer.header->head < 4 * TURN) {
+		uint64_t ticket = fixture_operation(&writer, 0, MS);
+
+		if (ticket - 1 != OLDEST && ticket - 1 != NEXT)
+			fixture_finish(&writer, ticket);
+	}
+	cr_assert_eq(feed_poll(feed, 10 * MS), TURN);
+	cr_expect_eq(told(RECORDED_OPERATION, 0)->operation.ticket, OLDEST + 1);
+	cr_expect_eq(told(RECORDED_OPERATION, 1)->operation.ticket, NEXT + 1);
+	for (size_t i = 2; i < TURN; i++)
+		cr_expect_gt(told(RECORDED_OPERATION, i)->operation.ticket, told(RECORDED_OPERATION, i - 1)->operation.ticket);
+	feed_free(feed);
+}
+
 Test(limits, nobody_waits_for_a_claim_of_the_dead)
 {
 	uint64_t claim;

@@ -10,7 +10,7 @@ enum { SLOTS = 4, TICKET = 3, ROUNDS = 200, FAST_NS = 3000, HELD_UP_NS = 1000000
 
 static uint64_t now_ns, launch_takes_ns;
 static int launches, queries, foreign;
-static int capture_queries, capture_error, capture_status, launch_error, push_error, pushed;
+static int capture_queries, capture_error, capture_status, launch_error, current_error, push_error, pushes, pushed;
 static uint64_t not_device; /* address of memory that is not the device's */
 static struct scan_launch launched;
 static struct rw_box_header header;
@@ -29,12 +29,13 @@ uint64_t __wrap_clock_ns(void)
 static int context_current(driver_context *context)
 {
 	*context = foreign ? NULL : &device;
-	return 0;
+	return current_error;
 }
 
 static int context_push(driver_context context)
 {
 	cr_expect_eq(context, &device);
+	pushes++;
 	pushed += !push_error;
 	return push_error;
 }
@@ -345,10 +346,10 @@ Test(scan_batches, each_batch_is_launched_at_its_own_place, .init = open_scanner
 	cr_expect_eq(device.launched[0], 1, "the batch that was opened first");
 	scanner_before_call(&scanner);
 	cr_expect_eq(launches, 1, "once");
-	scanner_behind_call(&scanner, false);
+	scanner_behind_plan(&scanner); /* within the call */
 	cr_expect_eq(launches, 2);
-	cr_expect_eq(device.launched[0], 3);
-	scanner_behind_plan(&scanner);
+	cr_expect_eq(device.launched[0], 5);
+	scanner_behind_call(&scanner, false);
 	cr_expect_eq(launches, 3);
 	cr_expect_eq(device.launched[0], 7);
 	cr_expect_not(scanner_has_batches());
@@ -360,11 +361,12 @@ Test(scan_batches, a_call_that_failed_drops_its_scans_and_not_those_of_a_plan, .
 {
 	add(SCAN_BEFORE_CALL, 1, true);
 	add(SCAN_BEHIND_CALL, 2, true);
+	add(SCAN_BEHIND_CALL, 4, true); /* into the same batch */
 	add(SCAN_BEHIND_PLAN, 3, true);
 	scanner_behind_call(&scanner, true);
 	cr_expect_eq(launches, 0);
 	cr_expect_not(awaits_scan(1));
-	cr_expect_not(awaits_scan(2));
+	cr_expect_not(awaits_scan(2) || awaits_scan(4));
 	cr_assert(awaits_scan(3));
 	scanner_behind_plan(&scanner);
 	cr_expect_eq(launches, 1);
@@ -478,15 +480,23 @@ Test(scan_batches, once_scanning_is_off_nothing_is_launched, .init = open_scanne
 
 Test(scan_batches, the_context_of_the_thread_is_as_it_was, .init = open_scanner)
 {
+	add(SCAN_BEHIND_PLAN, 1, true);
+	scanner_behind_plan(&scanner);
+	cr_expect(launches == 1 && pushes == 0, "it is the right one already");
 	foreign = true;
 	add(SCAN_BEHIND_PLAN, 1, true);
 	scanner_behind_plan(&scanner);
-	cr_expect_eq(launches, 1);
+	cr_expect(launches == 2 && pushes == 1);
 	cr_expect_eq(pushed, 0, "what was pushed was popped");
+	foreign = false;
+	current_error = 201; /* the driver does not say which one it is */
+	add(SCAN_BEHIND_PLAN, 1, true);
+	scanner_behind_plan(&scanner);
+	cr_expect(launches == 3 && pushes == 2 && pushed == 0);
 	push_error = 201;
 	add(SCAN_BEHIND_PLAN, 2, true);
 	scanner_behind_plan(&scanner);
-	cr_expect_eq(launches, 1);
+	cr_expect_eq(launches, 3);
 	cr_expect_eq(pushed, 0);
 	cr_expect_eq(header.scan_unscannable[RW_UNSCANNABLE_CONTEXT], 1);
 	cr_expect_not(awaits_scan(2));
@@ -504,4 +514,38 @@ Test(scan_batches, a_launch_of_fifty_microseconds_is_not_yet_slow, .init = open_
 	launch_takes_ns = 50001;
 	launch_one();
 	cr_expect_eq(header.scan_host_ns, 31 * 50000 + 50001);
+}
+
+static void add_queried(enum scan_place place, uint32_t count, uint64_t in, uint64_t out)
+{
+	struct scan_request request = { .device = &device, .stream = stream, .slot = pending_slot(), .ticket = TICKET,
+					.place = place, .capture_is_known = true, .count = count,
+					.parts = { { buffers.in, RW_OWNER_SCAN_IN }, { buffers.out, RW_OWNER_SCAN_OUT } } };
+
+	request.parts[0].buffer.address = in;
+	request.parts[1].buffer.address = out;
+	scanner_add(&scanner, &request);
+}
+
+/* The driver is queried once for an address, also where the two sides of a call in place are added one after the other. */
+Test(scan_batches, of_a_call_in_place_the_memory_is_queried_once, .init = open_scanner)
+{
+	add_queried(SCAN_BEFORE_CALL, 1, IN, 0);
+	cr_expect_eq(queries, 1);
+	add_queried(SCAN_BEHIND_CALL, 1, IN, 0);
+	cr_expect_eq(queries, 1, "its other side begins at the same place");
+	add_queried(SCAN_BEHIND_PLAN, 2, OUT, OUT);
+	cr_expect_eq(queries, 2);
+	add_queried(SCAN_BEHIND_PLAN, 2, IN + 8, OUT + 8);
+	cr_expect_eq(queries, 4, "these are other addresses");
+}
+
+Test(scan_batches, of_two_sides_that_are_not_device_memory_neither_is_scanned, .init = open_scanner)
+{
+	not_device = IN;
+	add_queried(SCAN_BEHIND_PLAN, 2, IN, IN);
+	cr_expect_eq(header.scan_unscannable[RW_UNSCANNABLE_MEMORY], 2);
+	cr_expect_not(scanner_has_batches());
+	cr_expect(all_are_free());
+	cr_expect_not(awaits_scan(TICKET));
 }

@@ -538,6 +538,23 @@ void player_read(struct box_reader *reader, const char *folder)
 		fail("box_reader_open", why);
 }
 
+void player_await_drain(struct box_reader *reader)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	uint64_t since_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+
+	for (int tries = 0; tries < 10000; tries++) {
+		if (box_reader_refresh(reader) != 0)
+			fail("box_reader_refresh", "the box is not whole");
+		if (reader->header.drain_ns > since_ns)
+			return;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	fail("the plugin's thread", "does not read the ring");
+}
+
 bool player_operation(struct box_reader *reader, uint64_t number, struct rw_operation *operation)
 {
 	enum box_slot state;

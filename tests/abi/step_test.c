@@ -105,6 +105,21 @@ Test(step, a_call_before_the_first_communicator_is_not_lost)
 	cr_expect_eq(marks.list[0].ticket, 1);
 }
 
+/* It is of no communicator: what becomes of the first one is not its business. */
+Test(step, a_mark_is_not_waited_for_and_does_not_end_with_a_communicator)
+{
+	begin(5);
+	step_begins(1);
+	operations(2);
+	player_await_drain(&reader);
+	player_finalize(&player);
+	player_await_drain(&reader);
+	read_marks();
+	cr_assert_eq(marks.count, 1);
+	cr_expect_eq(marks.list[0].flags, 0);
+	cr_expect_eq(reader.header.untracked[RW_UNTRACKED_FINALIZE], 0);
+}
+
 Test(step, a_number_beyond_what_json_holds_is_ignored)
 {
 	begin(5);

@@ -3,7 +3,6 @@
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "tests/abi/player.h"
 
@@ -52,22 +51,6 @@ static uint64_t calls_of(uint32_t index)
 	struct rw_communicator found = entry(index);
 
 	return found.api_count;
-}
-
-/* Until the drain has looked at everything that was there when it was asked. */
-static void await_drain(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	uint64_t asked = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	for (int tries = 0; tries < 10000; tries++) {
-		cr_assert_eq(box_reader_refresh(&reader), 0);
-		if (reader.header.drain_ns > asked)
-			return;
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	}
-	cr_assert_fail("the plugin's thread does not look");
 }
 
 static struct criterion_test_params nameless_versions(void)
@@ -232,7 +215,7 @@ Test(table, the_entry_of_the_communicator_that_ended_first_goes_to_a_new_one)
 	fill_table(library, &oldest, 0);
 	player_read(&reader, directory);
 	uint64_t created_ns = born_of(1);
-	await_drain();
+	player_await_drain(&reader);
 	player_init(&next, library, 5, 0xbee, 2, 8);
 	struct rw_communicator taken = entry(1);
 	cr_expect_eq(taken.id, 0xbee, "0 is still open, 1 ended first");
@@ -263,7 +246,7 @@ Test(table, the_context_of_an_earlier_owner_does_not_reach_the_new_one)
 	fill_table(library, &stale, 0);
 	player_finalize(&stale);
 	player_read(&reader, directory);
-	await_drain();
+	player_await_drain(&reader);
 	for (int i = 0; i < RW_BOX_COMMS; i++)
 		player_init(&next, library, 5, 0xbee, 2, 8);
 	cr_expect_eq(entry(0).id, 0xbee);
@@ -303,12 +286,12 @@ Test(table, an_entry_is_not_given_out_before_its_operations_are_seen_to_be_over)
 		if (!looked) {
 			cr_expect_eq(reader.header.comms_refused, refused + 1);
 		} else { /* the place became free before or after the try: it is taken before the next one ends */
-			await_drain();
+			player_await_drain(&reader);
 			player_init(&next, library, 5, 0xbee, 2, 8);
 		}
 	}
 	cr_expect_not(looked, "the drain looked between every end and the next beginning");
-	await_drain();
+	player_await_drain(&reader);
 	player_init(&next, library, 5, 0xfee, 2, 8);
 	player_collective(&next, "AllReduce", 1, "ncclFloat32");
 	cr_assert_eq(box_reader_refresh(&reader), 0);
@@ -328,7 +311,7 @@ Test(table, ten_thousand_communicators_one_after_the_other_are_all_recorded)
 		player_collective(&player, "AllReduce", 1, "ncclFloat32");
 		player_finalize(&player);
 		if (i % 1000 == 999)
-			await_drain();
+			player_await_drain(&reader);
 	}
 	cr_assert_eq(box_reader_refresh(&reader), 0);
 	cr_expect_eq(reader.header.comms_used, RW_BOX_COMMS);

@@ -549,3 +549,14 @@ Test(scan_batches, of_two_sides_that_are_not_device_memory_neither_is_scanned, .
 	cr_expect(all_are_free());
 	cr_expect_not(awaits_scan(TICKET));
 }
+
+/* Else the slot would wait for a result that nobody makes. */
+Test(scan_batches, a_slot_is_held_only_for_what_is_scanned, .init = open_scanner)
+{
+	not_device = OUT;
+	add_queried(SCAN_BEHIND_PLAN, 2, IN, OUT);
+	cr_expect_eq(ring[TICKET - 1].owner, box_owner(TICKET, RW_OWNER_HOST | RW_OWNER_SCAN_IN));
+	scanner_behind_plan(&scanner);
+	cr_expect_eq(launched.segment_count, 1);
+	cr_expect_eq(launched.segments[0].address, IN);
+}

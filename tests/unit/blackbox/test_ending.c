@@ -32,6 +32,11 @@ Test(ending, what_was_noted_is_read_from_the_box_and_from_its_saved_copy)
 	cr_expect_eq(box_ending_status(&reader), -1, "nothing was noted yet");
 	note(&writer, &noted);
 	cr_expect_eq(box_ending_status(&reader), SIGKILL);
+	note(&writer, &(struct rw_ending){ .version = RW_ENDING_VERSION, .status = 0, .version_again = RW_ENDING_VERSION });
+	cr_expect_eq(box_ending_status(&reader), 0, "it exited without an error");
+	note(&writer, &(struct rw_ending){ .version = RW_ENDING_VERSION, .status = 0xff00, .version_again = RW_ENDING_VERSION });
+	cr_expect_eq(box_ending_status(&reader), 0xff00);
+	note(&writer, &noted);
 
 	int directory = open(fixture_directory(), O_RDONLY | O_DIRECTORY);
 

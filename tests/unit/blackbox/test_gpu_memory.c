@@ -76,3 +76,18 @@ Test(gpu_memory, half_a_note_another_version_and_what_is_out_of_bounds_is_none)
 	cr_expect_lt(box_gpu_memory_read(&reader, &read), 0, "the file ends before");
 	box_reader_close(&reader);
 }
+
+Test(gpu_memory, a_note_that_has_as_many_as_there_is_room_for_is_whole)
+{
+	struct rw_gpu_memory memory = noted(), read;
+	struct box_writer writer;
+	struct box_reader reader;
+
+	memory.count = RW_GPU_MEMORY_BINS;
+	fixture_create(&writer);
+	fixture_open(&reader, &writer);
+	note(&writer, &memory);
+	cr_expect_eq(box_gpu_memory_read(&reader, &read), 1);
+	cr_expect_eq(read.count, RW_GPU_MEMORY_BINS);
+	box_reader_close(&reader);
+}

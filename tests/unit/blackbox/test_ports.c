@@ -73,3 +73,18 @@ Test(ports, half_a_note_another_version_and_what_is_out_of_bounds_is_none)
 	cr_expect_lt(box_ports_read(&reader, &read), 0, "the file ends before");
 	box_reader_close(&reader);
 }
+
+Test(ports, a_note_that_has_as_many_as_there_is_room_for_is_whole)
+{
+	struct rw_ports ports = noted(), read;
+	struct box_writer writer;
+	struct box_reader reader;
+
+	ports.count = RW_PORT_SHOWINGS;
+	fixture_create(&writer);
+	fixture_open(&reader, &writer);
+	note(&writer, &ports);
+	cr_expect_eq(box_ports_read(&reader, &read), 1);
+	cr_expect_eq(read.count, RW_PORT_SHOWINGS);
+	box_reader_close(&reader);
+}

@@ -476,6 +476,32 @@ Test(reader, a_box_of_another_boot_is_orphaned)
 	cr_expect_eq(box_reader_life(&reader, NULL), BOX_ORPHANED);
 }
 
+/* One thing of our process's identity at a time: a process of the same number is not the writer by that. */
+#define IDENTITY(field, value, life)                                                                          \
+	do {                                                                                                  \
+		struct rw_box_header good = *writer.header;                                                  \
+		writer.header->field = (value);                                                              \
+		cr_assert_eq(box_reader_refresh(&reader), 0);                                                \
+		cr_expect_eq(box_reader_life(&reader, NULL), (life), #field " is %lu", (unsigned long)(value)); \
+		*writer.header = good;                                                                       \
+	} while (0)
+
+Test(reader, a_process_is_the_writer_only_in_its_namespace_and_since_its_start)
+{
+	struct box_writer writer;
+	struct box_reader reader;
+
+	fixture_create(&writer);
+	fixture_open(&reader, &writer);
+	IDENTITY(pid_namespace, good.pid_namespace, BOX_LIFE_UNKNOWN);
+	IDENTITY(pid_namespace, good.pid_namespace + 1, BOX_ORPHANED);
+	IDENTITY(pid_namespace, 0, BOX_ORPHANED);
+	IDENTITY(start_time_ticks, good.start_time_ticks + 1, BOX_ORPHANED);
+	IDENTITY(start_time_ticks, 0, BOX_ORPHANED);
+	IDENTITY(pid, UINT32_MAX, BOX_ORPHANED);
+	box_reader_close(&reader);
+}
+
 Test(reader, network_waits_are_read_where_the_box_has_them_and_their_offset_does_not_change)
 {
 	static struct rw_wait waits[RW_BOX_WAITS];
@@ -507,6 +533,19 @@ Test(reader, a_box_of_a_writer_without_network_waits_is_read_as_ever)
 	fixture_open(&reader, &writer);
 	cr_expect_eq(box_reader_waits(&reader, 0, 1, &wait), 0);
 	cr_expect_eq(box_reader_refresh(&reader), 0);
+}
+
+Test(reader, the_operations_of_a_box_without_network_waits_are_checked_too)
+{
+	struct box_writer writer;
+
+	fixture_create(&writer);
+	cr_assert_eq(chdir(fixture_directory()), 0);
+	cr_assert_eq(rename(writer.path, "b"), 0);
+	strcpy(writer.path, "b");
+	writer.header->optional_features = 0;
+	DAMAGE(ring_offset, UINT64_C(1) << 40, -EINVAL, "operations at offset");
+	DAMAGE(ring_offset, good.samples_offset, -EINVAL, "operations at offset");
 }
 
 /* A service may be started without a standard input: then the box is the first descriptor there is. */

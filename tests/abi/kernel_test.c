@@ -31,6 +31,13 @@ static struct rw_operation operation(uint64_t number)
 	return found;
 }
 
+static bool has_begun(uint64_t number)
+{
+	struct rw_operation op = operation(number);
+
+	return op.known & RW_KNOWN_BEGAN;
+}
+
 static bool has_times(uint64_t number)
 {
 	struct rw_operation op = operation(number);
@@ -107,18 +114,18 @@ Test(kernel, that_it_has_begun_is_known_while_it_runs)
 {
 	begin(5);
 	void *first = collective(), *second = collective();
-	cr_expect_not(operation(0).known & RW_KNOWN_BEGAN, "no channel has started");
+	cr_expect_not(has_begun(0), "no channel has started");
 	void *handle = player_channel(&player, first, 2, EPOCH);
-	cr_expect(operation(0).known & RW_KNOWN_BEGAN);
-	cr_expect_not(operation(0).known & RW_KNOWN_STAMP);
-	cr_expect_eq(operation(0).owner, 0, "the slot is free again");
-	cr_expect_not(operation(1).known & RW_KNOWN_BEGAN);
+	cr_expect(has_begun(0));
+	cr_expect_not(has_times(0));
+	cr_expect_eq(owner_of(0), 0, "the slot is free again");
+	cr_expect_not(has_begun(1));
 	player_channel_stop(&player, handle, EPOCH + 1);
 	uint64_t slots = reader.header.ring_slots;
 	for (uint64_t i = 0; i < slots; i++)
 		collective();
 	cr_expect_null(player_channel(&player, second, 0, EPOCH));
-	cr_expect_not(operation(slots + 1).known & RW_KNOWN_BEGAN, "it is in the slot of another one");
+	cr_expect_not(has_begun(slots + 1), "it is in the slot of another one");
 }
 
 ParameterizedTestParameters(kernel, handles_of_an_operation_that_was_overwritten_do_nothing)

@@ -62,9 +62,10 @@ static double chance(struct history *history)
 	return (double)((mixed ^ mixed >> 31) >> 11) / 9007199254740992.0;
 }
 
+/* 0, as in boxes, where it never comes to that. */
 static uint64_t ns(double ms)
 {
-	return (uint64_t)(ms * 1e6);
+	return isfinite(ms) ? (uint64_t)(ms * 1e6) : 0;
 }
 
 static void *push(void **array, size_t *count, size_t *room, size_t size)

@@ -11,7 +11,7 @@
 
 enum {
 	STEPS_LATER = 2,
-	STEPS_BEHIND = 4, /* of another process begin: then the one that was the clock lends its steps to none any more */
+	STEPS_BEHIND = 4, /* steps of another process begin, and none of the clock's in the time of as many: then the other one becomes the clock */
 	REMEMBERED = STRAGGLER_STEPS - 16,
 	VEIL_FORGETS = 8, /* this part of it with each step */
 	MINOR = 8, /* a lateness below 1/8 of what the step lost so far says nothing about the cause */
@@ -270,7 +270,8 @@ static bool is_clock(const struct stragglers *stragglers, const struct process *
 {
 	if (stragglers->clock == JOB_NONE || process->index <= stragglers->clock)
 		return true;
-	/* A process that takes a part of a step for its step counts faster, while the clock goes on at its own pace. */
+	/* The count alone does not show it: where a process reports only a part of the calls, what repeats there is shorter than a step,
+	 * and it counts faster than a clock whose steps go on. */
 	uint64_t step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PACE);
 
 	return step > stragglers->newest_step + STEPS_BEHIND && start_ns > stragglers->clock_ns + STEPS_BEHIND * step_ns;

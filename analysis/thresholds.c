@@ -84,7 +84,7 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_HANG, TIME, HANG_AFTER_NS, "… and not less than this, …"),
 	ROW(RW_KIND_HANG, TIME, HANG_AFTER_MAX_NS, "… and not more"),
 	ROW(RW_KIND_HANG, TIME, HANG_AFTER_UNKNOWN_NS, "while no step is known: start-up, compilation"),
-	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_NS, "for a rank that gets on, or that nobody could look at, …"),
+	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_NS, "for a rank that makes progress, or whose threads could not be sampled, …"),
 	ROW(RW_KIND_HANG, SHARE, HANG_PROGRESS_SHARE, "… or this share of the shortest watchdog's time of those who wait, the larger"),
 	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_WINDOW_NS, "back is looked to see whether it gets on"),
 	ROW(RW_KIND_HANG, SHARE, CHILDREN_CPU, "of a CPU that its child processes use together, at least, is progress, …"),

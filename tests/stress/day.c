@@ -334,6 +334,7 @@ static bool judge_sources(double hours)
 
 	right &= at_least("looks through the kernel", kernel.looks, (uint64_t)(100 * hours));
 	right &= at_least("processes that the kernel refused to watch", kernel.refusals, (uint64_t)(5 * hours));
+	/* 57,600 an hour if each of eight were asked each half second; a calm collector looks a little later than they are due. */
 	right &= at_least("states of GPUs", day_gpus_states(), (uint64_t)(45000 * hours));
 	right &= at_least("renewals of leases that ranks saw", job.leases, (uint64_t)(100 * hours));
 	return right;

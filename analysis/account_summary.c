@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/cause_text.h"
 #include "analysis/model.h"
 #include "analysis/text.h"
 
@@ -131,7 +132,7 @@ static void tell_cause(const struct analysis *analysis, const struct account_ran
 	if (cause.class_ == RW_CAUSE_UNKNOWN)
 		return;
 	loss->cause_class = cause.class_;
-	text_cause(loss->cause, sizeof(loss->cause), &cause, process);
+	cause_text(loss->cause, sizeof(loss->cause), &cause, process);
 	snprintf(loss->path, sizeof(loss->path), "%s", intern_text(&analysis->intern, cause.path));
 }
 

@@ -11,6 +11,7 @@
 #include "analysis/expiry.h"
 #include "analysis/flights.h"
 #include "analysis/gpu_finding.h"
+#include "analysis/gpu_memory.h"
 #include "analysis/held.h"
 #include "analysis/intake.h"
 #include "analysis/model.h"
@@ -19,6 +20,8 @@
 #include "analysis/pipeline_loss.h"
 #include "analysis/process.h"
 #include "analysis/step_course.h"
+#include "analysis/value_judging.h"
+#include "analysis/version_finding.h"
 #include "analysis/view.h"
 
 struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argument)
@@ -284,10 +287,10 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	gpu_finding_tick(analysis, now_ns);
 	memory_limit_tick(analysis, now_ns);
 	if (analysis->values.seen) {
-		values_tick(analysis, over, now_ns);
+		value_judging_tick(analysis, over, now_ns);
 		origin_tick(analysis, over, now_ns);
 	}
-	versions_tick(analysis, now_ns);
+	version_finding_tick(analysis, now_ns);
 	endings_tick(analysis, now_ns); /* behind the rest: what another found explains the end */
 	findings_tick(&analysis->findings, now_ns);
 	expiry_tick(analysis, now_ns);
@@ -309,49 +312,6 @@ void analysis_visit_flights(const struct analysis *analysis, analysis_flight_vis
 	flights_visit(analysis, visit, argument);
 }
 
-/* Milliseconds; -1 where nothing is known of steps. */
-static double told_ms(const struct analysis *analysis, uint64_t step_ns)
-{
-	uint32_t clock = analysis->stragglers.clock;
-	bool known = step_ns && clock != JOB_NONE && analysis->job.processes[clock]->steps.trust == STEPS_CERTAIN;
-
-	return known ? (double)step_ns / 1e6 : -1;
-}
-
-void analysis_summarise(const struct analysis *analysis, struct analysis_summary *summary)
-{
-	const struct job *job = &analysis->job;
-	const struct pace *pace = &analysis->stragglers.pace;
-	*summary = (struct analysis_summary){
-		.step = -1,
-		.processes = job->process_count,
-		.communicators = job->communicators_made,
-		.ranks_total = job_world_size(job),
-		.step_ms = told_ms(analysis, pace_step_ns(pace, PACE_FEW)),
-		.first_step_ms = told_ms(analysis, pace->first_ns),
-		.findings_opened = analysis->findings.opened,
-		.xids = gpu_finding_xids(analysis),
-		.forgotten = analysis->instances.forgotten,
-	};
-	for (uint32_t i = 0; i < job->process_count; i++) {
-		const struct process *process = job->processes[i];
-		summary->operations += process->operations;
-		summary->untracked += process->untracked;
-		summary->dropped += process->dropped;
-		summary->captured += process->captured_before;
-		for (uint32_t k = 0; k < process->seat_count; k++)
-			if (process->seats[k].communicator)
-				summary->captured +=
-				    process->seats[k].communicator->members[process->seats[k].member].captured;
-		int64_t steps = numbering_count(process), step = numbering_told(process, process->steps.step);
-		if (steps > 0 && (uint64_t)steps > summary->steps)
-			summary->steps = (uint64_t)steps;
-		if (step > summary->step)
-			summary->step = step;
-	}
-	lives_add_earlier(&analysis->lives, summary);
-}
-
 void analysis_tell_account(const struct analysis *analysis, struct analysis_account *told)
 {
 	account_tell(analysis, told);
@@ -364,7 +324,7 @@ void analysis_tell_pipeline(const struct analysis *analysis, struct analysis_pip
 
 void analysis_tell_gpu_memory(const struct analysis *analysis, struct analysis_gpu_memory *told)
 {
-	gpu_course_tell(analysis, told);
+	gpu_memory_tell(analysis, told);
 }
 
 void analysis_tell_step_course(const struct analysis *analysis, struct analysis_step_course *told)

@@ -48,8 +48,4 @@ struct gpu_course_verdict {
 /* since_ns: what was before, as a model that is loaded, does not count. */
 struct gpu_course_verdict gpu_course_judge(const struct gpu_course *course, uint64_t since_ns);
 
-/* The GPUs of the job's ranks, the one that is full soonest or has warmed up by most; ANALYSIS_MEMORY_UNKNOWN: nothing is to
- * be said. */
-void gpu_course_tell(const struct analysis *analysis, struct analysis_gpu_memory *told);
-
 #endif

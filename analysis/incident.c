@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "analysis/cause_text.h"
 #include "analysis/hang.h"
 #include "analysis/naming.h"
 #include "analysis/process.h"
@@ -263,7 +264,7 @@ static void write_end(struct rw_incident_link *link, const struct ends *ends, co
 
 	naming_ranks(who, sizeof(who), finding->late.waiting, finding->late.waiting_count);
 	if (first->exit_status >= 0)
-		text_end(how, sizeof(how), first);
+		cause_text_end(how, sizeof(how), first);
 	else
 		snprintf(how, sizeof(how), first->life == ANALYSIS_EXITED ? "exited" : "fell silent");
 	write_seconds(waited, sizeof(waited), waited_ns);
@@ -321,7 +322,7 @@ static void add_own_end(const struct findings *findings, struct record *record, 
 	link = add(record, RW_INCIDENT_END, place, RW_LIKELY, process->life_ns);
 	if (!link)
 		return;
-	text_end(how, sizeof(how), process);
+	cause_text_end(how, sizeof(how), process);
 	snprintf(link->text, sizeof(link->text), "rank %d %s%s, before any other", finding->ranks[0],
 		 WIFSIGNALED(process->exit_status) ? "was " : "", how);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/completion.h"
+#include "analysis/identify.h"
 #include "analysis/kernel_start.h"
 #include "analysis/model.h"
 #include "analysis/numbering.h"
@@ -17,11 +18,6 @@
 enum {
 	NUMBERS_MAX = 8, /* elements: gradient norms, losses, flags */
 };
-
-static bool is_point_to_point(uint8_t function)
-{
-	return function == RW_FUNCTION_SEND || function == RW_FUNCTION_RECV;
-}
 
 static bool is_excluded(const struct rw_operation *slot)
 {
@@ -39,14 +35,14 @@ static uint32_t signature_of(struct process *process, const struct communicator 
 			     const struct rw_operation *slot)
 {
 	uint64_t hash = (uint64_t)communicator->index << 16 | (uint64_t)slot->function << 8 | slot->dtype;
-	if (!is_point_to_point(slot->function))
+	if (!identify_is_point_to_point(slot->function))
 		hash ^= slot->count * 0x9e3779b97f4a7c15u;
 	hash *= 0xff51afd7ed558ccdu;
 	if (!process->first_tid)
 		process->first_tid = slot->api_tid;
 	uint32_t marks = (slot->api_tid == process->first_tid ? PERIOD_FIRST_THREAD : 0) |
 			 (reduces_numbers(slot) ? PERIOD_NUMBER : 0) |
-			 (is_point_to_point(slot->function) ? PERIOD_TRANSFER : 0);
+			 (identify_is_point_to_point(slot->function) ? PERIOD_TRANSFER : 0);
 	return ((uint32_t)(hash ^ hash >> 32) & ~(uint32_t)PERIOD_MARKS) | marks;
 }
 
@@ -170,7 +166,7 @@ static struct trace *new_trace(struct analysis *analysis, struct process *proces
 	note_bytes(process, slot);
 	if (slot->known & RW_KNOWN_API && slot->api_tid)
 		process->enqueue_tid = slot->api_tid;
-	if (is_point_to_point(slot->function)) {
+	if (identify_is_point_to_point(slot->function)) {
 		seat->communicator->point_to_point = true;
 		analysis->job.pipelined = true;
 	}
@@ -183,55 +179,11 @@ static struct trace *new_trace(struct analysis *analysis, struct process *proces
 	return trace;
 }
 
-struct instance_key intake_key(const struct seat *seat, const struct rw_operation *slot)
-{
-	struct instance_key key = {
-		.communicator = seat->communicator->index,
-		.function = slot->function,
-		.by_interposer =
-		    slot->flags & RW_FLAG_UNANNOUNCED || job_seated(seat)->process->counts_calls,
-		.source = -1,
-		.target = -1,
-		.sequence = slot->sequence,
-	};
-	if (is_point_to_point(slot->function)) {
-		int32_t own = seat->communicator->members[seat->member].comm_rank;
-		bool sends = slot->function == RW_FUNCTION_SEND;
-		key.function = RW_FUNCTION_SEND_RECV;
-		key.source = sends ? own : slot->root_or_peer;
-		key.target = sends ? slot->root_or_peer : own;
-		key.by_interposer = false; /* each pair is counted alike by all */
-	}
-	return key;
-}
-
-static int32_t root_of(const struct rw_operation *slot)
-{
-	const struct call call = { .function = slot->function };
-
-	return call_has_root(&call) ? slot->root_or_peer : -1;
-}
-
-void intake_describe(struct instance *instance, const struct rw_operation *slot)
-{
-	if (!instance->joined) {
-		instance->dtype = slot->dtype;
-		instance->count = slot->count;
-		instance->root_or_peer = root_of(slot);
-	}
-	if (rw_operator(slot->flags))
-		instance->reduction = rw_operator(slot->flags);
-	if (slot->known & RW_KNOWN_TASK) {
-		instance->algorithm = slot->algorithm;
-		instance->protocol = slot->protocol;
-	}
-}
-
 static void join(struct analysis *analysis, const struct seat *seat, struct trace *trace,
 		 const struct rw_operation *slot)
 {
 	struct member *member = &seat->communicator->members[seat->member];
-	struct instance_key key = intake_key(seat, slot);
+	struct instance_key key = identify_key(seat, slot);
 	struct instance *instance = instances_get(&analysis->instances, seat->communicator, &key, slot->api_ns);
 	struct operation *operation =
 	    instance ? instance_operation(&analysis->instances, instance, seat->member) : NULL;
@@ -239,7 +191,7 @@ static void join(struct analysis *analysis, const struct seat *seat, struct trac
 		return;
 	if (!operation->ticket && instance->joined && instance_is_point_to_point(instance))
 		pair_note(&analysis->instances, instance, seat->member, slot);
-	intake_describe(instance, slot);
+	identify_describe(instance, slot);
 	if (!operation->ticket)
 		instance->joined++;
 	operation->ticket = slot->ticket;
@@ -352,7 +304,7 @@ static void update(struct analysis *analysis, struct process *process, struct in
 	note_times(process, trace, slot);
 	update_operation(operation, slot);
 	kernel_start_note(&instance->communicator->members[trace->member], operation, slot);
-	intake_describe(instance, slot);
+	identify_describe(instance, slot);
 	instance->done += !was_settled && is_settled(operation);
 	if (slot->known & VALUES_KNOWN)
 		values_note(analysis, instance, trace->member, slot);
@@ -415,7 +367,7 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 		return 0;
 	}
 	/* The peer of a p2p operation is known with its task only. */
-	if (!instance && is_point_to_point(slot->function) && !(slot->known & (RW_KNOWN_TASK | RW_KNOWN_CALL)))
+	if (!instance && identify_is_point_to_point(slot->function) && !(slot->known & (RW_KNOWN_TASK | RW_KNOWN_CALL)))
 		return 0;
 	if (!instance) {
 		join(analysis, seat, trace, slot);

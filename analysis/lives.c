@@ -96,7 +96,8 @@ void lives_begin_next(struct analysis *analysis)
 	release_life(analysis);
 	*analysis = next;
 	lives_set_up(analysis);
-	analysis_watch_time(analysis, visit, argument);
+	analysis->account.visit = visit;
+	analysis->account.visit_argument = argument;
 	analysis->account.visit_passage = visit_passage;
 	analysis->account.passage_argument = passage_argument;
 	analysis->values.visit = visit_values;
@@ -105,15 +106,4 @@ void lives_begin_next(struct analysis *analysis)
 		return;
 	analysis_keep_cells(analysis);
 	analysis->cells.changes = changes + 1;
-}
-
-void lives_add_earlier(const struct lives *lives, struct analysis_summary *summary)
-{
-	summary->operations += lives->operations;
-	summary->untracked += lives->untracked;
-	summary->dropped += lives->dropped;
-	summary->captured += lives->captured;
-	summary->forgotten += lives->forgotten;
-	summary->steps += lives->steps;
-	summary->communicators += lives->communicators;
 }

@@ -11,7 +11,6 @@
 
 struct analysis;
 struct analysis_process;
-struct analysis_summary;
 
 /* What earlier lives add to the summary of the run. */
 struct lives {
@@ -28,6 +27,5 @@ void lives_release(struct analysis *analysis);
 bool lives_is_next(const struct analysis *analysis, const struct analysis_process *process);
 /* Closes what is open, and forgets the processes and all that was learnt from them. */
 void lives_begin_next(struct analysis *analysis);
-void lives_add_earlier(const struct lives *lives, struct analysis_summary *summary);
 
 #endif

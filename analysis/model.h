@@ -26,7 +26,7 @@
 #include "analysis/sums.h"
 #include "analysis/transfer.h"
 #include "analysis/values.h"
-#include "analysis/versions.h"
+#include "analysis/version_finding.h"
 
 struct analysis {
 	bool post_mortem;

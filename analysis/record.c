@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/advice.h"
+#include "analysis/cause_text.h"
 #include "analysis/naming.h"
 #include "analysis/text.h"
 #include "analysis/usual.h"
@@ -349,7 +350,7 @@ void record_set_cause(struct record *record, const struct intern *intern, const 
 	snprintf(record->device, sizeof(record->device), "%s", intern_text(intern, cause->device));
 	snprintf(record->thread, sizeof(record->thread), "%s", intern_text(intern, cause->thread));
 	snprintf(record->at_thread, sizeof(record->at_thread), "%s", intern_text(intern, cause->last_thread));
-	text_cause(record->cause_text, sizeof(record->cause_text), cause, process);
+	cause_text(record->cause_text, sizeof(record->cause_text), cause, process);
 	advice_find(record->advice, sizeof(record->advice), cause, process);
 	set_chain(record, intern, cause);
 	set_stack(record, intern, cause);

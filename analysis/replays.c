@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "analysis/intake.h"
+#include "analysis/identify.h"
 #include "analysis/model.h"
 #include "analysis/values.h"
 
@@ -51,7 +51,7 @@ static void join(struct process *process, const struct seat *seat, struct instan
 void replays_note(struct analysis *analysis, struct process *process, const struct seat *seat,
 		  const struct rw_operation *slot)
 {
-	struct instance_key key = intake_key(seat, slot);
+	struct instance_key key = identify_key(seat, slot);
 	struct instance *instance = instances_get(&analysis->instances, seat->communicator, &key, slot->api_ns);
 	struct operation *operation =
 	    instance ? instance_operation(&analysis->instances, instance, seat->member) : NULL;
@@ -63,7 +63,7 @@ void replays_note(struct analysis *analysis, struct process *process, const stru
 		instances_finish(&analysis->instances, instance);
 		place(instance);
 	}
-	intake_describe(instance, slot);
+	identify_describe(instance, slot);
 	if (operation->ticket > slot->ticket)
 		return;
 	if (operation->ticket != slot->ticket)

@@ -6,14 +6,9 @@
 #include <stddef.h>
 
 #include "analysis/call_order.h"
-#include "analysis/cause.h"
 #include "analysis/network.h"
 #include "analysis/record.h"
 
-/* "killed by signal 9", "exited with status 3" */
-void text_end(char *text, size_t room, const struct process *process);
-/* "fsync(2)", "waits for a CPU", "killed by signal 9" */
-void text_cause(char *text, size_t room, const struct cause *cause, const struct process *process);
 /* "rank 0 makes every step 1.31 s longer: 64 % of the step, since step 9" */
 void text_straggler(struct record *record);
 /* "rank 3 works 25 ms longer in a step than the others, a little before each operation: 9 % of the step" */

@@ -31,7 +31,7 @@
 #include "analysis/transfer.h"
 #include "analysis/usual.h"
 #include "analysis/values.h"
-#include "analysis/versions.h"
+#include "analysis/version_finding.h"
 
 /* One row: the constant gives both the name and the value. */
 #define ROW(kind, unit, name, meaning) { kind, #name, (double)(name), THRESHOLD_##unit, meaning }

@@ -40,8 +40,6 @@ struct values {
 void values_note(struct analysis *analysis, struct instance *instance, uint32_t member, const struct rw_operation *slot);
 /* Has the instance judged (again): a scan or its place in the step has become known. */
 void values_queue(struct analysis *analysis, struct instance *instance);
-/* Judges the instances that are due; over: no more records will come. */
-void values_tick(struct analysis *analysis, bool over, uint64_t now_ns);
 /* The scan of a member's buffer; NULL: not scanned. */
 const struct rw_scan *value_scan(const struct instance *instance, uint32_t member, enum value_side side);
 enum value_state value_state(const struct instance *instance, uint32_t member, enum value_side side);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/cause_text.h"
 #include "analysis/flights.h"
 #include "analysis/hang.h"
 #include "analysis/model.h"
@@ -240,7 +241,7 @@ static void tell_why(struct roster *roster, const struct analysis *analysis, uin
 	message.why.progress = !seen ? RW_MESSAGE_PROGRESS_UNKNOWN : gets_on ? RW_MESSAGE_GETS_ON : RW_MESSAGE_STANDS;
 	message.why.level = (uint8_t)cause.seen;
 	message.why.class_ = (uint8_t)cause.class_;
-	text_cause(message.why.text, sizeof(message.why.text), &cause, process);
+	cause_text(message.why.text, sizeof(message.why.text), &cause, process);
 	outbox_add(outbox, &message);
 }
 

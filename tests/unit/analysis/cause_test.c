@@ -7,6 +7,7 @@
 
 #include "analysis/advice.h"
 #include "analysis/cause.h"
+#include "analysis/cause_text.h"
 #include "analysis/job.h"
 #include "analysis/text.h"
 
@@ -292,12 +293,12 @@ Test(cause, time_that_two_system_calls_share_is_said_of_both)
 	wait.system_call = SYS_write;
 	see(&scene, &wait);
 	cause_find(&scene.intern, &scene.process, WRITER, &window, 1, &cause);
-	text_cause(text, sizeof(text), &cause, &scene.process);
+	cause_text(text, sizeof(text), &cause, &scene.process);
 	cr_expect_str_eq(text, "fsync(2) and write(2)");
 	cr_expect_str_eq(cause.system_call, "fsync");
 	window.to_ns = start + 620 * ms;
 	cause_find(&scene.intern, &scene.process, WRITER, &window, 1, &cause);
-	text_cause(text, sizeof(text), &cause, &scene.process);
+	cause_text(text, sizeof(text), &cause, &scene.process);
 	cr_expect_str_eq(text, "fsync(2)");
 	end(&scene);
 }
@@ -380,7 +381,7 @@ Test(cause, a_lock_that_threads_pass_on_every_5_ms_is_said_to_be_like_python_s)
 	cr_expect_float_eq(cause.share, 0.98, 0.01, "%f", cause.share);
 	cr_expect_eq(cause.hop_count, 1);
 	cr_expect_str_eq(cause.hops[0].waits_for, "its threads \"python3\" in turn");
-	text_cause(text, sizeof(text), &cause, &scene.process);
+	cause_text(text, sizeof(text), &cause, &scene.process);
 	cr_expect_str_eq(text, "futex(2), 5 ms at a time as for Python's lock; it has 8 holders in turn");
 	for (uint32_t worker = 0; worker < WORKERS; worker++)
 		for (uint64_t i = 0; i <= 20; i++) {
@@ -391,7 +392,7 @@ Test(cause, a_lock_that_threads_pass_on_every_5_ms_is_said_to_be_like_python_s)
 			see(&scene, &look);
 		}
 	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
-	text_cause(text, sizeof(text), &cause, &scene.process);
+	cause_text(text, sizeof(text), &cause, &scene.process);
 	cr_expect_str_eq(text, "futex(2), 5 ms at a time as for Python's lock; its 8 holders use 96 % of a CPU");
 	end(&scene);
 }
@@ -417,7 +418,7 @@ Test(cause, turns_of_another_length_are_not_said_to_be_python_s)
 	cause_find(&scene.intern, &scene.process, MAIN, &window, 1, &cause);
 	cr_expect_eq(cause.class_, RW_CAUSE_LOCK);
 	cr_expect_str_eq(cause.hops[0].waits_for, "its other threads in turn");
-	text_cause(text, sizeof(text), &cause, &scene.process);
+	cause_text(text, sizeof(text), &cause, &scene.process);
 	cr_expect_str_eq(text, "futex(2); it has 10 holders in turn");
 	end(&scene);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/cause_text.h"
 #include "analysis/convoy.h"
 #include "analysis/model.h"
 #include "analysis/text.h"
@@ -142,7 +143,7 @@ static const char *end_of(enum analysis_life life, int status)
 	static char text[128];
 	struct process process = { .life = life, .exit_status = status };
 
-	text_end(text, sizeof(text), &process);
+	cause_text_end(text, sizeof(text), &process);
 	return text;
 }
 
@@ -161,7 +162,7 @@ static const char *cause_of(struct cause cause)
 	static char text[96];
 	struct process process = { .life = ANALYSIS_EXITED, .exit_status = 0 };
 
-	text_cause(text, sizeof(text), &cause, &process);
+	cause_text(text, sizeof(text), &cause, &process);
 	return text;
 }
 

@@ -37,11 +37,13 @@ static bool has_key(const struct instance *instance, const struct instance_key *
 	       instance->source == key->source && instance->target == key->target;
 }
 
-static uint32_t find_slot(const struct instances *instances, const struct instance_key *key)
+/* The hash in a slot answers for its instance, which is likely in no cache. */
+static uint32_t find_slot(const struct instances *instances, const struct instance_key *key, uint32_t hash)
 {
-	uint32_t mask = instances->slot_count - 1;
-	uint32_t at = hash_key(key) & mask;
-	while (instances->slots[at] && !has_key(instances->slots[at], key))
+	const struct instance_slot *slots = instances->slots;
+	uint32_t mask = instances->slot_count - 1, at = hash & mask;
+
+	while (slots[at].instance && (slots[at].hash != hash || !has_key(slots[at].instance, key)))
 		at = (at + 1) & mask;
 	return at;
 }
@@ -49,16 +51,16 @@ static uint32_t find_slot(const struct instances *instances, const struct instan
 /* Moves later entries back over the hole, so that no probe sequence is cut. */
 static void clear_slot(struct instances *instances, uint32_t hole)
 {
+	struct instance_slot *slots = instances->slots;
 	uint32_t mask = instances->slot_count - 1;
-	for (uint32_t at = (hole + 1) & mask; instances->slots[at]; at = (at + 1) & mask) {
-		struct instance_key key = key_of(instances->slots[at]);
-		uint32_t home = hash_key(&key) & mask;
-		if (((at - home) & mask) < ((at - hole) & mask))
+
+	for (uint32_t at = (hole + 1) & mask; slots[at].instance; at = (at + 1) & mask) {
+		if (((at - slots[at].hash) & mask) < ((at - hole) & mask))
 			continue;
-		instances->slots[hole] = instances->slots[at];
+		slots[hole] = slots[at];
 		hole = at;
 	}
-	instances->slots[hole] = NULL;
+	slots[hole] = (struct instance_slot){ 0 };
 }
 
 static void unlink_from(struct instance **first, struct instance **last, struct instance *instance)
@@ -79,7 +81,7 @@ static void append_to(struct instance **first, struct instance **last, struct in
 static void forget(struct instances *instances, struct instance *instance)
 {
 	struct instance_key key = key_of(instance);
-	clear_slot(instances, find_slot(instances, &key));
+	clear_slot(instances, find_slot(instances, &key, hash_key(&key)));
 	struct communicator *communicator = instance->communicator;
 	if (instance->finished) {
 		unlink_from(&instances->finished_first, &instances->finished_last, instance);
@@ -142,14 +144,14 @@ struct instance *instances_get(struct instances *instances, struct communicator 
 			       const struct instance_key *key, uint64_t created_ns)
 {
 	if (!instances->slots) {
-		instances->slots = calloc(SLOT_COUNT, sizeof(struct instance *));
+		instances->slots = calloc(SLOT_COUNT, sizeof(*instances->slots));
 		if (!instances->slots)
 			return NULL;
 		instances->slot_count = SLOT_COUNT;
 	}
-	uint32_t at = find_slot(instances, key);
-	if (instances->slots[at])
-		return instances->slots[at];
+	uint32_t hash = hash_key(key), at = find_slot(instances, key, hash);
+	if (instances->slots[at].instance)
+		return instances->slots[at].instance;
 	struct instance *instance = take(instances, communicator, created_ns);
 	if (!instance)
 		return NULL;
@@ -162,7 +164,8 @@ struct instance *instances_get(struct instances *instances, struct communicator 
 	instance->place_member = JOB_NONE;
 	instance->marked_member = JOB_NONE;
 	instance->place.place = STEPS_NO_PLACE;
-	instances->slots[find_slot(instances, key)] = instance; /* take() may have moved entries */
+	at = find_slot(instances, key, hash); /* take() may have moved entries */
+	instances->slots[at] = (struct instance_slot){ instance, hash };
 	instances->count++;
 	append_to(&communicator->unfinished_first, &communicator->unfinished_last, instance);
 	communicator->unfinished_count++;
@@ -171,7 +174,7 @@ struct instance *instances_get(struct instances *instances, struct communicator 
 
 const struct instance *instances_find(const struct instances *instances, const struct instance_key *key)
 {
-	return instances->slots ? instances->slots[find_slot(instances, key)] : NULL;
+	return instances->slots ? instances->slots[find_slot(instances, key, hash_key(key))].instance : NULL;
 }
 
 void instances_finish(struct instances *instances, struct instance *instance)
@@ -324,13 +327,14 @@ static void free_list(struct instance *instance)
 
 void instances_free(struct instances *instances)
 {
-	for (uint32_t i = 0; i < instances->slot_count; i++)
-		if (instances->slots[i]) {
-			free(instances->slots[i]->operations);
-			free(instances->slots[i]->values);
-		}
-	for (uint32_t i = 0; i < instances->slot_count; i++)
-		free(instances->slots[i]);
+	for (uint32_t i = 0; i < instances->slot_count; i++) {
+		struct instance *instance = instances->slots[i].instance;
+		if (!instance)
+			continue;
+		free(instance->operations);
+		free(instance->values);
+		free(instance);
+	}
 	free_list(instances->free);
 	free(instances->slots);
 	*instances = (struct instances){ 0 };

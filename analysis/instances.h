@@ -117,8 +117,13 @@ struct instance_key {
 	uint64_t sequence;
 };
 
+struct instance_slot {
+	struct instance *instance; /* NULL: the slot is free */
+	uint32_t hash;             /* of its key */
+};
+
 struct instances {
-	struct instance **slots; /* open addressing by key */
+	struct instance_slot *slots; /* open addressing by key */
 	uint32_t slot_count, count;
 	uint64_t operation_room; /* operations in all instances, used and free */
 	uint64_t forgotten; /* number dropped for room before all ranks had ended them: no rank was judged by them */

@@ -58,17 +58,17 @@ static bool is_ahead(const struct instance *instance, uint32_t member)
 }
 
 /* The member that appeared first lends its steps to the instance, of those whose program numbers them if there are any; a better
- * pattern of the same member replaces them. */
-static void place_instance(struct analysis *analysis, struct instance *instance, const struct trace *trace)
+ * pattern of the same member replaces them. Whether the instance has another place now. */
+static bool place_instance(struct analysis *analysis, struct instance *instance, const struct trace *trace)
 {
 	bool same = instance->place_member == trace->member && instance->steps_version != trace->steps_version;
 	bool better = is_ahead(instance, trace->member) && !instance->judged;
 	bool first = instance->place_member == JOB_NONE;
 	if (trace->place.place == STEPS_NO_PLACE)
-		return;
+		return false;
 	numbering_compare(instance, trace);
 	if (!same && !better && !first)
-		return;
+		return false;
 	instance->place_member = trace->member;
 	instance->place = trace->place;
 	instance->steps_version = trace->steps_version;
@@ -76,6 +76,7 @@ static void place_instance(struct analysis *analysis, struct instance *instance,
 		completion_account(analysis, instance);
 	if (instance->values)
 		values_queue(analysis, instance);
+	return true;
 }
 
 /* The period has just been found, or a step that lacks operations: the operations so far get their places. */
@@ -92,8 +93,9 @@ static void place_history(struct analysis *analysis, struct process *process)
 		trace->steps_version = process->steps.version;
 		struct instance *instance = trace_instance(trace);
 		if (instance) {
-			place_instance(analysis, instance, trace);
-			numbering_compare_all(instance);
+			/* Members that came before this one were compared with the place that the instance had. */
+			if (place_instance(analysis, instance, trace))
+				numbering_compare_all(instance);
 			if (instance->values)
 				values_queue(analysis, instance); /* its own values have a place now, too */
 		}

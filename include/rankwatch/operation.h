@@ -122,7 +122,7 @@ enum rw_flag {
 	RW_FLAG_UNSCANNABLE_MASK = 0xffu << 16,
 	RW_FLAG_UNANNOUNCED = 1u << 24, /* NCCL reported no event of it; sequence counts only such calls, which the interposer sees */
 	RW_FLAG_ENTERED = 1u << 25,     /* its group was ending, and it had no task: NCCL works on it until RETURN */
-	RW_FLAG_IN_PROGRESS = 1u << 26, /* NCCL reported this after RETURN: it works on it until TASK or UNTRACKED */
+	RW_FLAG_IN_PROGRESS = 1u << 26, /* after RETURN NCCL works on it, as it answers or its thread shows, until TASK or UNTRACKED */
 	RW_FLAG_OPERATOR_SHIFT = 27,
 	RW_FLAG_OPERATOR_MASK = 7u << 27,
 	/* Sampling chose it not to have GPU progress. If it has GPU progress all the same, other ranks may have none, and its

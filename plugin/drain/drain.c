@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "plugin/drain/group_thread.h"
 #include "plugin/drain/self_sampler.h"
 #include "plugin/drain/taskless.h"
 #include "plugin/guest/clock.h"
@@ -51,6 +52,7 @@ struct drain {
 	size_t moving;                         /* of them: something is about to be seen of it */
 	uint64_t next;                         /* claim to be taken next */
 	struct taskless taskless;
+	struct group_threads group_threads;
 	uint64_t busy_ns, second_ns;
 	uint64_t random;
 	struct self_sampler sampler;
@@ -162,6 +164,8 @@ static bool see_called(struct drain *drain, struct watched *watched, uint64_t no
 		return see_task(drain, watched, &op);
 	enum rw_untracked reason = taskless_why(drain->recording, &op, &later, now);
 	if (reason == RW_UNTRACKED_NONE) {
+		if (!later.called)
+			group_threads_ask(&drain->group_threads, drain->recording, &op, now);
 		taskless_note_inside(drain->recording, &op, watched->ticket);
 		return true;
 	}
@@ -287,6 +291,7 @@ static void *run(void *argument)
 			drain->busy_ns = now;
 		if (atomic_load_explicit(&drain->recording->living, memory_order_relaxed))
 			self_sampler_poll(&drain->sampler, now);
+		group_threads_poll(&drain->group_threads, drain->recording, now);
 		leases_poll(&drain->leases, drain->recording, now);
 		every_second(drain, now);
 		/* Release: pairs with the acquire of who gives an ended communicator's place to another. */

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/drain/self_sampler.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <stdalign.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "plugin/drain/task_list.h"
 #include "plugin/drain/task_state.h"
 
 enum {
@@ -206,32 +203,22 @@ static void sample_other(struct self_sampler *sampler, uint32_t tid, uint64_t no
 		note_busy(sampler, tid, now);
 }
 
-/* As many of the others as the slice allows; the next sample goes on where this one stopped. The directory is not kept open
- * in between: a job may close what it does not know, and then the number is somebody else's. */
+/* As many of the others as the slice allows; the next sample goes on where this one stopped. */
 static void sample_others(struct self_sampler *sampler, uint64_t now, uint64_t until_ns)
 {
-	alignas(struct dirent64) char entries[1024];
-	int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	while (own_cpu_ns() < until_ns) {
+		struct task_entry entries[TASK_LIST_ROOM];
+		size_t count = task_list(sampler->walked, entries);
 
-	if (tasks < 0 || lseek(tasks, sampler->walked, SEEK_SET) < 0)
-		sampler->walked = 0;
-	while (tasks >= 0 && own_cpu_ns() < until_ns) {
-		long size = syscall(SYS_getdents64, tasks, entries, sizeof(entries));
-
-		if (size <= 0) {
+		if (!count) {
 			sampler->walked = 0;
 			break;
 		}
-		for (long at = 0; at < size && own_cpu_ns() < until_ns;) {
-			const struct dirent64 *entry = (void *)(entries + at);
-
-			at += entry->d_reclen;
-			sampler->walked = entry->d_off;
-			sample_other(sampler, (uint32_t)strtoul(entry->d_name, NULL, 10), now);
+		for (size_t i = 0; i < count && own_cpu_ns() < until_ns; i++) {
+			sampler->walked = entries[i].after;
+			sample_other(sampler, entries[i].tid, now);
 		}
 	}
-	if (tasks >= 0)
-		close(tasks);
 }
 
 void self_sampler_poll(struct self_sampler *sampler, uint64_t now)

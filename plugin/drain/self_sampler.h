@@ -28,9 +28,7 @@ struct self_sampler {
 	struct self_sampler_recorded {
 		uint64_t key, number;
 	} recorded[SELF_SAMPLER_RECORDED];
-	/* Where the walk over the other threads stands in /proc/self/task. Not opendir(3): its first malloc on a thread makes
-	 * glibc reserve 64 MiB of address space, which may be all that a job under RLIMIT_AS has left. */
-	int64_t walked;
+	int64_t walked; /* where the walk over the other threads stands, in task_list() */
 	uint32_t own_tid;
 	uint64_t next_ns;
 };

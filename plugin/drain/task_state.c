@@ -134,6 +134,22 @@ bool task_state(uint32_t tid, struct rw_host_sample *sample, char name[TASK_NAME
 	return true;
 }
 
+bool task_born(uint32_t tid, uint64_t *ticks)
+{
+	enum { STATE = 3, STARTTIME = 22 }; /* fields, proc_pid_stat(5) */
+	char text[512], *end;
+
+	if (!slurp(tid, "stat", text, sizeof(text)))
+		return false;
+	const char *at = strrchr(text, ')'); /* the second field may hold anything */
+	for (int field = STATE; at && field <= STARTTIME; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return false;
+	*ticks = strtoull(at, &end, 10);
+	return end > at;
+}
+
 size_t task_file(int32_t fd, char path[TASK_PATH], uint32_t *device)
 {
 	char link[32];

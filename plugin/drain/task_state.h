@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One thread of this process, as /proc/self/task shows it. No allocation. Used by the self-sampler. */
+/* One thread of this process, as /proc/self/task shows it. No allocation. */
 #ifndef PLUGIN_DRAIN_TASK_STATE_H
 #define PLUGIN_DRAIN_TASK_STATE_H
 
@@ -20,6 +20,8 @@ bool task_polls(int16_t system_call);
 bool task_is_idle(int16_t system_call);
 /* Fills state, detail (CPU ms), run_delay_ns and text (wait channel), and the thread's name. False: gone. */
 bool task_state(uint32_t tid, struct rw_host_sample *sample, char name[TASK_NAME]);
+/* When the thread was made, in ticks of sysconf(_SC_CLK_TCK) a second on CLOCK_BOOTTIME, rounded down. False: gone. */
+bool task_born(uint32_t tid, uint64_t *ticks);
 /* Path behind a descriptor, not terminated, and its device; 0 = not to be had. Never waits for a file server. */
 size_t task_file(int32_t fd, char path[TASK_PATH], uint32_t *device);
 

@@ -81,10 +81,13 @@ void taskless_note_inside(struct recording *recording, const struct glimpse *op,
 	uint32_t flag = returned ? RW_FLAG_IN_PROGRESS : RW_FLAG_ENTERED;
 	bool inside = returned ? is_in_progress(&recording->communicators[op->comm], op)
 			       : recording_in_group_end(recording, op->group);
+	bool noted = op->flags & flag;
 
-	if (!op->group || !inside || op->flags & flag)
+	if (!op->group || inside == noted || (noted && !returned))
 		return;
 	struct rw_operation *slot = box_slot(&recording->box, ticket);
-	if (slot)
+	if (slot && inside)
 		atomic_fetch_or_explicit(&slot->flags, flag, memory_order_relaxed);
+	else if (slot)
+		atomic_fetch_and_explicit(&slot->flags, ~flag, memory_order_relaxed);
 }

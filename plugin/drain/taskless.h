@@ -43,7 +43,8 @@ struct taskless_later taskless_later(const struct taskless *taskless, const stru
 /* Will no task come any more? NONE: it may. */
 enum rw_untracked taskless_why(const struct recording *recording, const struct glimpse *op,
 			       const struct taskless_later *later, uint64_t now);
-/* Writes into the box that the call was seen inside NCCL, when it was: no later event would show it. */
+/* Writes into the box that the call was seen inside NCCL, when it was, as no later event would show it; and after its
+ * return, when it is not any more. */
 void taskless_note_inside(struct recording *recording, const struct glimpse *op, uint64_t ticket);
 
 #endif

@@ -54,6 +54,12 @@ static void query_driver(struct recording *recording, struct communicator_device
 	try_lock_leave(&querying);
 }
 
+/* Before v5 NCCL reports no call before its launch, so nobody asks for the thread that works on it. */
+static struct thread_start start_of(const struct communicator_init *from)
+{
+	return from->abi >= 5 ? thread_start_own(from->caller) : (struct thread_start){ 0 };
+}
+
 struct communicator *init_communicator(const struct communicator_init *from)
 {
 	struct recording *recording = process_record(from);
@@ -62,7 +68,10 @@ struct communicator *init_communicator(const struct communicator_init *from)
 	if (!recording)
 		return NULL;
 	query_driver(recording, &device);
-	return communicator_add(recording, from, &device);
+	struct communicator *communicator = communicator_add(recording, from, &device);
+	if (communicator)
+		recording->starts[communicator->index] = start_of(from);
+	return communicator;
 }
 
 enum init_wish init_context(const struct communicator_init *from, void **context)

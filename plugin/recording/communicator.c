@@ -220,6 +220,11 @@ void communicator_answered(struct communicator *communicator, bool in_progress, 
 		atomic_store_explicit(&communicator->settled_ns, asked_ns, memory_order_relaxed);
 }
 
+void communicator_not_answered(struct communicator *communicator)
+{
+	atomic_store_explicit(&communicator->in_progress_ns, 0, memory_order_relaxed);
+}
+
 /* Under `changing`: whoever searches a free entry must not see one that has half ended. */
 static void end(struct recording *recording, struct communicator *communicator)
 {

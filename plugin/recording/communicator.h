@@ -38,7 +38,8 @@ struct communicator {
 	uint32_t abi;                    /* of the profiler interface that reports it; 0: only the interposer does */
 	_Atomic bool launches_elsewhere; /* non-blocking, as the interposer knows: NCCL launches on its own threads */
 	_Atomic bool launches_here;      /* blocking, as the interposer or its launches show: before the call returns */
-	/* What NCCL answered last when the program asked it, seen by the interposer. 0: never. */
+	/* What NCCL answered last when the program asked it, seen by the interposer, or what NCCL's thread showed to the
+	 * drain (plugin/drain/group_thread.h). 0: never. */
 	_Atomic uint64_t in_progress_ns; /* time at which it had answered that it is still at work for a call */
 	_Atomic uint64_t settled_ns;     /* time at which it was asked, and then answered that it is not */
 	_Atomic bool ended;
@@ -96,6 +97,8 @@ static inline bool communicator_know(struct communicator *communicator, const st
 
 /* What NCCL answered, when asked at that time, about the calls of a communicator that does not block. */
 void communicator_answered(struct communicator *communicator, bool in_progress, uint64_t asked_ns);
+/* It is not known any more whether NCCL is at work for a call. */
+void communicator_not_answered(struct communicator *communicator);
 
 /* Which captured call of this function (p2p: with this peer) this one is, from 0; UINT64_MAX: the peer is not known. Once
  * per call. Wait-free. */

@@ -15,6 +15,7 @@
 #include "plugin/cost/cost.h"
 #include "plugin/gpu/progress.h"
 #include "plugin/guest/config.h"
+#include "plugin/guest/thread_start.h"
 #include "plugin/recording/communicator.h"
 #include "plugin/recording/handle.h"
 
@@ -35,6 +36,8 @@ struct recording {
 	/* By slot: ticket of the operation before this one in its API group, 0 = first. Belongs to the group's thread;
 	 * written and read only for groups of several operations (operation_before()). */
 	uint64_t *previous;
+	/* By communicator: where the thread began that made it. Written before it has operations. */
+	struct thread_start starts[RW_BOX_COMMS];
 	int32_t largest; /* communicator so far, ranks */
 	uint32_t nccl_version;
 	uint32_t cost_sample; /* one callback in so many is timed */

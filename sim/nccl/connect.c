@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "connect.h"
 
-#include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "async.h"
 #include "fabric.h"
 #include "log.h"
 #include "release.h"
@@ -130,10 +131,10 @@ static const struct round {
 } rounds[] = { { lacks_pairs, connect_pairs }, { lacks_ring, connect_ring } };
 
 struct connector {
+	struct async async;
 	struct connector *next;
 	const struct round *round;
 	struct plan *plan;
-	pthread_t thread;
 	ncclResult_t result;
 };
 
@@ -145,10 +146,9 @@ static void run(struct connector *connector)
 	comm_plan_done(connector->plan->comm);
 }
 
-static void *connector_main(void *argument)
+static void connect_beside(struct async *async)
 {
-	run(argument);
-	return NULL;
+	run((struct connector *)((char *)async - offsetof(struct connector, async)));
 }
 
 static ncclResult_t run_all(struct connector *connectors)
@@ -160,8 +160,9 @@ static ncclResult_t run_all(struct connector *connectors)
 		return connectors->result;
 	}
 	for (struct connector *at = connectors; at; at = at->next) {
+		at->async.run = connect_beside;
 		/* The others wait for it for ever, which an abort ends. */
-		if (pthread_create(&at->thread, NULL, connector_main, at) != 0) {
+		if (!async_start(&at->async)) {
 			log_warn("cannot start a thread to connect a communicator");
 			at->round = NULL;
 			at->result = ncclSystemError;
@@ -169,7 +170,7 @@ static ncclResult_t run_all(struct connector *connectors)
 	}
 	for (struct connector *at = connectors; at; at = at->next) {
 		if (at->round)
-			pthread_join(at->thread, NULL);
+			pthread_join(at->async.thread, NULL);
 		if (result == ncclSuccess)
 			result = at->result;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "work.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "launch.h"
@@ -10,9 +11,9 @@ struct work {
 	struct comm_job *jobs;
 	struct plan *plans;
 	/* Only of work on a thread of its own: */
+	struct async async;
 	struct ncclComm **comms; /* distinct; each holds a reference */
 	size_t comm_count;
-	pthread_t thread;
 	atomic_uint references;
 	atomic_bool joined;
 };
@@ -29,20 +30,20 @@ static void stop_jobs(struct work *work)
 	}
 }
 
-static void *job_main(void *argument)
+static void job_run(struct async *async)
 {
-	struct comm_job *job = argument;
+	struct comm_job *job = (struct comm_job *)((char *)async - offsetof(struct comm_job, async));
 
 	job->result = job->run(job);
 	if (job->result != ncclSuccess)
 		stop_jobs(job->work);
-	return NULL;
 }
 
 /* Each on its own thread: they wait for each other when one thread drives several ranks. */
 static void start_job(struct comm_job *job)
 {
-	if (pthread_create(&job->thread, NULL, job_main, job) == 0)
+	job->async.run = job_run;
+	if (async_start(&job->async))
 		return;
 	job->run = NULL;
 	job->result = ncclSystemError;
@@ -61,7 +62,7 @@ static ncclResult_t run_jobs(struct work *work)
 		start_job(job);
 	for (struct comm_job *job = work->jobs; job; job = job->next) {
 		if (job->run)
-			pthread_join(job->thread, NULL);
+			pthread_join(job->async.thread, NULL);
 		if (result == ncclSuccess)
 			result = job->result;
 	}
@@ -156,15 +157,14 @@ static struct work *work_new(struct comm_job *jobs, struct plan *plans)
 	return work;
 }
 
-static void *work_main(void *argument)
+static void work_on(struct async *async)
 {
-	struct work *work = argument;
+	struct work *work = (struct work *)((char *)async - offsetof(struct work, async));
 	ncclResult_t result = work_do(work);
 
 	/* Whoever sees the state joins this thread before it frees the communicator or the work. */
 	for (size_t i = 0; i < work->comm_count; i++)
 		atomic_store(&work->comms[i]->state, result);
-	return NULL;
 }
 
 static void work_release(struct work *work)
@@ -195,7 +195,8 @@ ncclResult_t work_start(struct comm_job *jobs, struct plan *plans)
 	}
 	atomic_init(&work->references, 1);
 	hold(work);
-	if (pthread_create(&work->thread, NULL, work_main, work) != 0) {
+	work->async.run = work_on;
+	if (!async_start(&work->async)) {
 		log_warn("cannot start a thread for communicators that do not block");
 		atomic_store(&work->joined, true);
 		plans_drop(work->plans);
@@ -231,7 +232,7 @@ static void finish(struct ncclComm *comm, bool abort)
 	if (!atomic_exchange(&work->joined, true)) {
 		if (abort)
 			stop_jobs(work);
-		pthread_join(work->thread, NULL);
+		pthread_join(work->async.thread, NULL);
 	}
 	work_release(work);
 }

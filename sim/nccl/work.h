@@ -6,10 +6,12 @@
 #ifndef SIM_NCCL_WORK_H
 #define SIM_NCCL_WORK_H
 
+#include "async.h"
 #include "plan.h"
 
 /* A call on a communicator that takes part in a group. */
 struct comm_job {
+	struct async async; /* where there are several: its thread */
 	struct comm_job *next;
 	struct work *work;
 	ncclResult_t (*run)(struct comm_job *job);
@@ -21,7 +23,6 @@ struct comm_job {
 	int color, key; /* of split */
 	bool *excluded; /* of shrink: one per rank of comm; freed with the job */
 	ncclResult_t result;
-	pthread_t thread;
 };
 
 /* Frees what the job owns. */

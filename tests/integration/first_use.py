@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""first_use.py PROGRAM collective|pair|late: NCCL connects at first use, on the host: who stays away then keeps all others in their calls, and is
+"""first_use.py PROGRAM collective|pair|plugin|late: NCCL connects at first use, on the host: who stays away then keeps all others in their calls, and is
 named all the same. One who comes late leaves ordinary operations behind."""
 
 import json
@@ -12,20 +12,22 @@ START_S = 10.0  # before anything repeats
 STEPS_S = 3.0  # afterwards
 SEEN_S = 2.0  # and so long until it is read and written
 
-# What, ranks, who stays away, does the communicator block, limit.
+# Part, what, ranks, who stays away, does the communicator block, limit, options of `rankwatch run`.
 HANGS = [
-    ("collective", 3, 1, True, START_S),
-    ("collective", 4, 2, False, START_S),
-    ("pair", 4, 1, True, STEPS_S),
-    ("pair", 4, 3, False, STEPS_S),
+    ("collective", "collective", 3, 1, True, START_S, []),
+    ("collective", "collective", 4, 2, False, START_S, []),
+    ("pair", "pair", 4, 1, True, STEPS_S, []),
+    ("pair", "pair", 4, 3, False, STEPS_S, []),
+    # Without the interposer nobody sees what ncclCommGetAsyncError answers: NCCL's own thread shows that it is at work.
+    ("plugin", "collective", 4, 1, False, START_S, ["--no-preload"]),
 ]
 LATE_S = 6
 LATE = [("collective", 3, 1, True), ("collective", 3, 0, False), ("pair", 4, 1, False)]
 
 
-def start(play, program, what, ranks, rank, seconds, blocking):
+def start(play, program, what, ranks, rank, seconds, blocking, options=()):
     arguments = [program, ranks, what, rank, seconds] + ([] if blocking else ["nonblocking"])
-    return play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", "--", *arguments, SIM_CUDA_DEVICES=str(ranks))
+    return play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", *options, "--", *arguments, SIM_CUDA_DEVICES=str(ranks))
 
 
 def open_findings(job):
@@ -36,10 +38,10 @@ def stays_away_ns(job):
     return next((at_ns for at_ns, line in job.err.lines if "stays away" in line), None)
 
 
-def check_hang(failures, program, what, ranks, rank, blocking, limit_s):
-    name = f"{what}, {ranks} ranks, {'blocking' if blocking else 'not blocking'}"
+def check_hang(failures, program, what, ranks, rank, blocking, limit_s, options):
+    name = f"{what}, {ranks} ranks, {'blocking' if blocking else 'not blocking'} {' '.join(options)}"
     with stage.Stage() as play:
-        job = start(play, program, what, ranks, rank, 0, blocking)
+        job = start(play, program, what, ranks, rank, 0, blocking, options)
         stage.wait_until(lambda: open_findings(job) or job.popen.poll() is not None, limit_s + 15)
         found, away_ns = open_findings(job), stays_away_ns(job)
         told = [(finding["kind"], finding["ranks"], finding["severity"]) for _, finding in found]
@@ -81,7 +83,7 @@ def main(program, part):
     failures = stage.Failures()
     for case in HANGS:
         if case[0] == part:
-            check_hang(failures, program, *case)
+            check_hang(failures, program, *case[1:])
     for case in LATE:
         if part == "late":
             check_late(failures, program, *case)

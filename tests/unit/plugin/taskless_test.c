@@ -154,18 +154,24 @@ Test(taskless, broadcasts_have_no_events_since_nccl_2_29_2)
 	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS), RW_UNTRACKED_NO_TASK);
 }
 
-static uint32_t noted_inside(uint64_t in_progress_ns, uint64_t settled_ns, uint32_t known)
+static uint32_t noted_over(uint32_t flags, uint64_t in_progress_ns, uint64_t settled_ns, uint32_t known)
 {
 	static struct rw_operation slot = { .ticket = 1 };
 	struct glimpse op = returned_call();
 
 	recording.box.ring = &slot;
-	atomic_store(&slot.flags, 0);
+	op.flags = flags;
+	atomic_store(&slot.flags, flags);
 	atomic_store(&recording.communicators[0].in_progress_ns, in_progress_ns);
 	atomic_store(&recording.communicators[0].settled_ns, settled_ns);
 	op.known = known;
 	taskless_note_inside(&recording, &op, 1);
 	return atomic_load(&slot.flags);
+}
+
+static uint32_t noted_inside(uint64_t in_progress_ns, uint64_t settled_ns, uint32_t known)
+{
+	return noted_over(0, in_progress_ns, settled_ns, known);
 }
 
 /* What ncclCommGetAsyncError(3) said last counts: of what was before the call, or has been settled since, it says nothing. */
@@ -178,6 +184,16 @@ Test(taskless, a_call_has_returned_and_is_inside_while_nccl_last_said_in_progres
 	cr_expect_eq(noted_inside(RETURN_NS + 5, RETURN_NS + 6, RW_KNOWN_RETURN), 0);
 	cr_expect_eq(noted_inside(RETURN_NS - 1, 0, RW_KNOWN_RETURN), 0);
 	cr_expect_eq(noted_inside(RETURN_NS + 5, 0, 0), 0, "it has not returned, and is in no group's end");
+}
+
+Test(taskless, a_call_that_is_not_known_to_be_inside_any_more_is_noted_so)
+{
+	const uint32_t both = RW_FLAG_IN_PROGRESS | RW_FLAG_ENTERED;
+
+	cr_expect_eq(noted_over(both, RETURN_NS + 5, 0, RW_KNOWN_RETURN), both, "it still is");
+	cr_expect_eq(noted_over(both, RETURN_NS + 5, RETURN_NS + 5, RW_KNOWN_RETURN), RW_FLAG_ENTERED, "settled");
+	cr_expect_eq(noted_over(both, 0, 0, RW_KNOWN_RETURN), RW_FLAG_ENTERED, "nobody answers any more");
+	cr_expect_eq(noted_over(both, 0, 0, 0), both, "that its group was ending stays known");
 }
 
 Test(taskless, a_communicator_blocks_when_it_launches_on_its_callers_thread)

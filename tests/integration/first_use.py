@@ -22,7 +22,12 @@ HANGS = [
     ("plugin", "collective", 4, 1, False, START_S, ["--no-preload"]),
 ]
 LATE_S = 6
-LATE = [("collective", 3, 1, True), ("collective", 3, 0, False), ("pair", 4, 1, False)]
+LATE = [
+    ("late", "collective", 3, 1, True, []),
+    ("late", "collective", 3, 0, False, []),
+    ("late", "pair", 4, 1, False, []),
+    ("plugin", "collective", 3, 0, False, ["--no-preload"]),
+]
 
 
 def start(play, program, what, ranks, rank, seconds, blocking, options=()):
@@ -63,10 +68,10 @@ def check_hang(failures, program, what, ranks, rank, blocking, limit_s, options)
         failures.check(hangs == [[rank]], f"{name}: the boxes tell {hangs}")
 
 
-def check_late(failures, program, what, ranks, rank, blocking):
-    name = f"{what}, {ranks} ranks, {'blocking' if blocking else 'not blocking'}, {LATE_S} s late"
+def check_late(failures, program, what, ranks, rank, blocking, options):
+    name = f"{what}, {ranks} ranks, {'blocking' if blocking else 'not blocking'} {' '.join(options)}, {LATE_S} s late"
     with stage.Stage() as play:
-        job = start(play, program, what, ranks, rank, LATE_S, blocking)
+        job = start(play, program, what, ranks, rank, LATE_S, blocking, options)
         status = job.wait(60)
         failures.check(status == 0, f"{name}: status {status}")
         dump = play.start(stage.RANKWATCH, "dump", play.boxes)
@@ -85,8 +90,8 @@ def main(program, part):
         if case[0] == part:
             check_hang(failures, program, *case[1:])
     for case in LATE:
-        if part == "late":
-            check_late(failures, program, *case)
+        if case[0] == part:
+            check_late(failures, program, *case[1:])
     failures.end()
 
 

@@ -105,18 +105,26 @@ __attribute__((no_sanitize("thread"))) static bool copy(const struct box_writer 
 	return atomic_load_explicit(&slot->ticket, memory_order_relaxed) == ticket;
 }
 
+/* A claim that finds its slot taken is skipped and never published. One that has its slot is published sooner or later. */
+static bool may_be_published(const struct rw_operation *slot, const struct watched *watched, uint64_t now)
+{
+	uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+	bool has_slot = owner & RW_OWNER_PENDING && (owner & ~(uint32_t)RW_OWNER_PENDING) == box_owner(watched->ticket, 0);
+
+	return has_slot || now - watched->since_ns < SECOND_NS;
+}
+
 /* False: this claim is over, or will not be published any more. */
 static bool see_claimed(struct drain *drain, struct watched *watched, uint64_t now)
 {
 	struct box_writer *box = &drain->recording->box;
+	const struct rw_operation *slot = &box->ring[(watched->ticket - 1) & box->ring_mask];
+	/* Read before the copy: an operation that is published between the two is copied, or found by the next poll. */
+	uint64_t ticket = atomic_load_explicit(&slot->ticket, memory_order_relaxed);
 	struct glimpse op;
 
-	if (!copy(box, watched->ticket, &op)) {
-		uint64_t ticket = atomic_load_explicit(&box->ring[(watched->ticket - 1) & box->ring_mask].ticket,
-						       memory_order_relaxed);
-
-		return ticket < watched->ticket && now - watched->since_ns < SECOND_NS;
-	}
+	if (!copy(box, watched->ticket, &op))
+		return ticket < watched->ticket && may_be_published(slot, watched, now);
 	if (op.flags & RW_FLAG_CAPTURED || rw_is_step_mark(op.known))
 		return false; /* a replay or a step mark: neither host nor GPU is waited for */
 	watched->comm = op.comm;

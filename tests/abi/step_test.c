@@ -66,10 +66,52 @@ static void expect(size_t at, uint64_t number, enum rw_step_source source)
 	cr_expect_eq(marks.list[at].group, (uint32_t)source);
 }
 
+struct mark {
+	uint64_t number;
+	enum rw_step_source source;
+};
+
+/* These are all marks in the box. */
+static void expect_marks(const struct mark *wanted, size_t count)
+{
+	read_marks();
+	cr_assert_eq(marks.count, count, "there are %zu marks", marks.count);
+	for (size_t i = 0; i < count; i++)
+		expect(i, wanted[i].number, wanted[i].source);
+}
+
+#define EXPECT_MARKS(...) \
+	expect_marks((const struct mark[]){ __VA_ARGS__ }, sizeof((const struct mark[]){ __VA_ARGS__ }) / sizeof(struct mark))
+
 static void operations(int count)
 {
 	for (int i = 0; i < count; i++)
 		player_collective(&player, "AllReduce", 16, "ncclFloat32");
+}
+
+/* So many operations with each of these tags, one after the other. */
+static void operations_with(const uint64_t *tags, size_t count, int each)
+{
+	for (size_t i = 0; i < count; i++) {
+		player.tag = tags[i];
+		operations(each);
+	}
+}
+
+#define OPERATIONS_WITH(each, ...) \
+	operations_with((const uint64_t[]){ __VA_ARGS__ }, sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t), each)
+
+static void in_child(void (*body)(void))
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		body();
+		_exit(0);
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_expect_eq(status, 0);
 }
 
 Test(step, a_call_puts_a_mark_before_the_operations_of_its_step)
@@ -82,11 +124,7 @@ Test(step, a_call_puts_a_mark_before_the_operations_of_its_step)
 	step_begins(1001); /* once more says nothing new */
 	operations(1);
 	step_begins(7); /* back */
-	read_marks();
-	cr_assert_eq(marks.count, 3);
-	expect(0, 1000, RW_STEP_CALL);
-	expect(1, 1001, RW_STEP_CALL);
-	expect(2, 7, RW_STEP_CALL);
+	EXPECT_MARKS({ 1000, RW_STEP_CALL }, { 1001, RW_STEP_CALL }, { 7, RW_STEP_CALL });
 	cr_expect_eq(marks.list[0].ticket, 3);
 	cr_expect_eq(marks.list[1].ticket, 7);
 	cr_expect_eq(marks.list[2].ticket, 9);
@@ -99,9 +137,7 @@ Test(step, a_call_before_the_first_communicator_is_not_lost)
 	step_begins(0);
 	begin(5);
 	operations(1);
-	read_marks();
-	cr_assert_eq(marks.count, 1);
-	expect(0, 0, RW_STEP_CALL);
+	EXPECT_MARKS({ 0, RW_STEP_CALL });
 	cr_expect_eq(marks.list[0].ticket, 1);
 }
 
@@ -114,8 +150,7 @@ Test(step, a_mark_is_not_waited_for_and_does_not_end_with_a_communicator)
 	player_await_drain(&reader);
 	player_finalize(&player);
 	player_await_drain(&reader);
-	read_marks();
-	cr_assert_eq(marks.count, 1);
+	EXPECT_MARKS({ 1, RW_STEP_CALL });
 	cr_expect_eq(marks.list[0].flags, 0);
 	cr_expect_eq(reader.header.untracked[RW_UNTRACKED_FINALIZE], 0);
 }
@@ -126,26 +161,20 @@ Test(step, a_number_beyond_what_json_holds_is_ignored)
 	step_begins(RANKWATCH_STEP_MAX);
 	step_begins(RANKWATCH_STEP_MAX + 1);
 	step_begins(UINT64_MAX);
-	read_marks();
-	cr_assert_eq(marks.count, 1);
-	expect(0, RANKWATCH_STEP_MAX, RW_STEP_CALL);
+	EXPECT_MARKS({ RANKWATCH_STEP_MAX, RW_STEP_CALL });
+}
+
+static void begin_step_2(void)
+{
+	step_begins(2);
 }
 
 Test(step, a_forked_child_marks_nothing)
 {
-	int status = -1;
-
 	begin(5);
 	step_begins(1);
-	pid_t child = fork();
-	if (child == 0) {
-		step_begins(2);
-		_exit(0);
-	}
-	cr_assert_eq(waitpid(child, &status, 0), child);
-	cr_expect_eq(status, 0);
-	read_marks();
-	cr_expect_eq(marks.count, 1);
+	in_child(begin_step_2);
+	EXPECT_MARKS({ 1, RW_STEP_CALL });
 }
 
 Test(step, a_tag_that_grows_marks_steps_in_version_7)
@@ -172,9 +201,7 @@ Test(step, a_tag_of_a_p2p_call_counts_too)
 	begin(7);
 	player.tag = 5;
 	player_p2p(&player, "Recv", 16, 2);
-	read_marks();
-	cr_assert_eq(marks.count, 1);
-	expect(0, 5, RW_STEP_TAG);
+	EXPECT_MARKS({ 5, RW_STEP_TAG });
 }
 
 Test(step, what_is_behind_a_call_in_version_6_is_no_tag)
@@ -190,23 +217,15 @@ Test(step, tags_that_go_back_are_taken_back_once_and_for_all)
 {
 	begin(7);
 	for (int round = 0; round < 3; round++)
-		for (player.tag = 10; player.tag < 14; player.tag++)
-			operations(3);
-	read_marks();
-	cr_assert_eq(marks.count, 5);
-	expect(3, 13, RW_STEP_TAG);
-	expect(4, 0, RW_STEP_TAG);
+		OPERATIONS_WITH(3, 10, 11, 12, 13);
+	EXPECT_MARKS({ 10, RW_STEP_TAG }, { 11, RW_STEP_TAG }, { 12, RW_STEP_TAG }, { 13, RW_STEP_TAG }, { 0, RW_STEP_TAG });
 }
 
 Test(step, a_tag_that_is_no_number_of_a_step_marks_nothing)
 {
-	static const uint64_t hashes[] = { 0x9e3779b97f4a7c15, 0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53 };
-
 	begin(7);
-	for (int i = 0; i < 30; i++) {
-		player.tag = hashes[i % 3];
-		operations(2);
-	}
+	for (int i = 0; i < 10; i++)
+		OPERATIONS_WITH(2, 0x9e3779b97f4a7c15, 0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53);
 	read_marks();
 	cr_expect_eq(marks.count, 0);
 }
@@ -255,23 +274,14 @@ Test(step, a_tag_that_fewer_than_two_operations_share_is_taken_back)
 Test(step, the_largest_step_may_be_a_tag_and_nothing_beyond_it)
 {
 	begin(7);
-	player.tag = RANKWATCH_STEP_MAX;
-	operations(3);
-	player.tag = RANKWATCH_STEP_MAX + 1;
-	operations(3);
-	read_marks();
-	cr_assert_eq(marks.count, 2);
-	expect(0, RANKWATCH_STEP_MAX, RW_STEP_TAG);
-	expect(1, 0, RW_STEP_TAG);
+	OPERATIONS_WITH(3, RANKWATCH_STEP_MAX, RANKWATCH_STEP_MAX + 1);
+	EXPECT_MARKS({ RANKWATCH_STEP_MAX, RW_STEP_TAG }, { 0, RW_STEP_TAG });
 }
 
 Test(step, a_first_tag_beyond_the_largest_step_marks_nothing_ever)
 {
 	begin(7);
-	player.tag = RANKWATCH_STEP_MAX + 1;
-	operations(3);
-	player.tag = 1;
-	operations(3);
+	OPERATIONS_WITH(3, RANKWATCH_STEP_MAX + 1, 1);
 	read_marks();
 	cr_expect_eq(marks.count, 0);
 }
@@ -282,47 +292,28 @@ Test(step, a_tag_may_jump_by_a_million_and_not_by_more)
 	enum { JUMP = 1 << 20 };
 
 	begin(7);
-	player.tag = 5;
-	operations(3);
-	player.tag += JUMP;
-	operations(3);
-	player.tag += JUMP + 1;
-	operations(3);
-	read_marks();
-	cr_assert_eq(marks.count, 3);
-	expect(1, 5 + JUMP, RW_STEP_TAG);
-	expect(2, 0, RW_STEP_TAG);
+	OPERATIONS_WITH(3, 5, 5 + JUMP, 5 + JUMP + JUMP + 1);
+	EXPECT_MARKS({ 5, RW_STEP_TAG }, { 5 + JUMP, RW_STEP_TAG }, { 0, RW_STEP_TAG });
+}
+
+static void tag_2(void)
+{
+	OPERATIONS_WITH(2, 2);
 }
 
 Test(step, a_tag_in_a_forked_child_marks_nothing)
 {
-	int status = -1;
-
 	begin(7);
-	player.tag = 1;
-	operations(2);
-	pid_t child = fork();
-	if (child == 0) {
-		player.tag = 2;
-		operations(2);
-		_exit(0);
-	}
-	cr_assert_eq(waitpid(child, &status, 0), child);
-	cr_expect_eq(status, 0);
-	read_marks();
-	cr_expect_eq(marks.count, 1);
+	OPERATIONS_WITH(2, 1);
+	in_child(tag_2);
+	EXPECT_MARKS({ 1, RW_STEP_TAG });
 }
 
 Test(step, calls_count_and_tags_do_not)
 {
 	begin(7);
-	player.tag = 3;
-	operations(2);
+	OPERATIONS_WITH(2, 3);
 	step_begins(100);
-	player.tag = 4;
-	operations(2);
-	read_marks();
-	cr_assert_eq(marks.count, 2);
-	expect(0, 3, RW_STEP_TAG);
-	expect(1, 100, RW_STEP_CALL);
+	OPERATIONS_WITH(2, 4);
+	EXPECT_MARKS({ 3, RW_STEP_TAG }, { 100, RW_STEP_CALL });
 }

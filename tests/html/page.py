@@ -21,15 +21,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tapes"))  # before the library's own trace
 
 import browser  # noqa: E402
+import recorded  # noqa: E402
 import trace  # noqa: E402
+from recorded import RANKWATCH, check, finish  # noqa: E402
 
-RANKWATCH = os.environ["TEST_RANKWATCH"]
 LARGE_JOB = os.environ["TEST_LARGE_JOB"]
 MARKUP = "</script><script>window.evil=1</script><!--\u2028\u202e\"'&"
 NAMES = ("io-rank0", "nan-mesh", "never")
 VERDICTS = {"io-rank0": ("Rank 0", "straggler"), "nan-mesh": ("Rank 1", "nan"), "never": ("Rank 4", "hang")}
-
-check = trace.check
 
 
 def report(*arguments, **options):
@@ -380,7 +379,7 @@ def main():
         check_progress(of_many, directory)
         if not browser.find():
             print("skipped: no chromium here: pages were made and not looked at", flush=True)
-            sys.exit(1 if trace.failed else 77)
+            sys.exit(1 if recorded.failed else 77)
         with browser.Browser() as page:
             for name in NAMES:
                 check_first_screen(page, name, pages[name])
@@ -391,7 +390,7 @@ def main():
             check_large(page, pages["large"])
             check_story_shows(page, pages["pauses"], pages["never"])
             check_twice_shows(page, pages["nan-twice"])
-    sys.exit(1 if trace.failed else 0)
+    finish()
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ import time
 import browser
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tapes"))
-from foreign import RANKS, boxes_of, check, finish, place, rankwatch, skip  # noqa: E402
+from foreign import RANKS, place, rankwatch  # noqa: E402
+from recorded import boxes_of, check, finish, skip  # noqa: E402
 
 VARIABLE = "RANKWATCH_CATAPULT"
 # The viewer takes what lies within a microsecond of another slice's end to lie inside it, and drops the flows that meet there.

@@ -7,25 +7,15 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-PLAYER, RANKWATCH = os.environ["TEST_TAPE_PLAYER"], os.environ["TEST_RANKWATCH"]
-failures = 0
-
-
-def check(right, what):
-    global failures
-    print(("ok     " if right else "FAILED ") + what, flush=True)
-    failures += not right
+from recorded import RANKWATCH, check, finish, unpack
 
 
 def boxes(directory, name):
     place = directory / name
     if not place.exists():
-        place.mkdir()
-        subprocess.run([PLAYER, HERE / f"{name}.tape", "boxes", place], check=True)
+        unpack(name, place)
     return place
 
 
@@ -96,7 +86,7 @@ def main():
             content = box.read_bytes()
             (damaged / box.name).write_bytes(content[:len(content) // 2] if number == 3 else content)
         check(diff(healthy, damaged)[0] == 2, "a box that cannot be read is trouble, whatever the others say")
-    sys.exit(min(failures, 1))
+    finish()
 
 
 if __name__ == "__main__":

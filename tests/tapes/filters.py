@@ -10,8 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-import foreign
-from foreign import check
+from recorded import RANKWATCH, boxes_of, check, finish, skip
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
@@ -30,8 +29,8 @@ def given(text, finding):
 
 
 def finding_of(tape, directory):
-    boxes = foreign.boxes_of(tape, directory)
-    done = subprocess.run([foreign.RANKWATCH, "report", "--json", boxes], check=True, capture_output=True, text=True)
+    boxes = boxes_of(tape, directory)
+    done = subprocess.run([RANKWATCH, "report", "--json", boxes], check=True, capture_output=True, text=True)
     return next(finding for finding in map(json.loads, done.stdout.splitlines()) if finding.get("severity") == "critical") | {"state": "open"}
 
 
@@ -67,7 +66,7 @@ CHECKS = {"drain": check_drain, "event": check_event, "condition": check_conditi
 
 def main(document):
     if not shutil.which("jq"):
-        foreign.skip("jq is not installed")
+        skip("jq is not installed")
     filters = filters_of(document)
     check(set(filters) == set(CHECKS), f"filters: {sorted(filters)}")
     with tempfile.TemporaryDirectory(prefix="rankwatch-filters.") as directory:
@@ -78,7 +77,7 @@ def main(document):
                 check(given(filters[name], finding | {"where": []}) == "", f"{name}: nothing of a finding that names no host")
                 if name != "event":
                     check(given(filters[name], finding | {"confidence": "inconclusive"}) == "", f"{name}: nothing that is inconclusive")
-    foreign.finish()
+    finish()
 
 
 if __name__ == "__main__":

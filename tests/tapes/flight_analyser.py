@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 
-from foreign import boxes_of, check, finish, place, rankwatch, skip
+from foreign import place, rankwatch
+from recorded import boxes_of, check, finish, skip
 
 PROGRAM = "tools/flight_recorder/fr_trace.py"  # in later releases it is part of the package torch, and runs only where that is built
 

@@ -6,17 +6,14 @@ first is what people act on."""
 
 import ast
 import json
-import os
 import pathlib
 import pickle
 import re
 import subprocess
-import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-RANKWATCH = os.environ["TEST_RANKWATCH"]
-PLAYER = os.environ["TEST_TAPE_PLAYER"]
+from recorded import RANKWATCH, check, finish, unpack
+
 
 # What the first entry that does not match says, by tape: ranks that lack it, or which ranks' calls differ.
 EXPECTED = {
@@ -36,13 +33,6 @@ KNOWN_NAME = re.compile(r"nccl:(all_reduce|_all_gather_base|_reduce_scatter_base
 FIELDS = {"record_id", "pg_id", "process_group", "collective_seq_id", "p2p_seq_id", "op_id", "profiling_name", "input_sizes", "output_sizes",
           "input_dtypes", "output_dtypes", "time_created_ns", "time_discovered_started_ns", "time_discovered_completed_ns", "state", "is_p2p",
           "retired", "timeout_ms", "frames"}
-failed = 0
-
-
-def check(right, what):
-    global failed
-    print(("ok     " if right else "FAILED ") + what, flush=True)
-    failed += not right
 
 
 class OnlyData(pickle.Unpickler):
@@ -117,8 +107,7 @@ def first_mismatch(dumps, groups):
 
 def play(name, directory):
     boxes, out = directory / "boxes", directory / "out"
-    boxes.mkdir()
-    subprocess.run([PLAYER, HERE / f"{name}.tape", "boxes", boxes], check=True)
+    unpack(name, boxes)
     done = subprocess.run([RANKWATCH, "dump", "--flight-recorder", out, boxes], capture_output=True, text=True)
     check(done.returncode == 0, f"{name}: {done.stderr.strip()}")
     dumps = load(out)
@@ -147,8 +136,7 @@ def main():
     for name in EXPECTED:
         with tempfile.TemporaryDirectory(prefix="rankwatch-flight.") as directory:
             play(name, pathlib.Path(directory))
-    print(f"{failed} failed")
-    sys.exit(failed != 0)
+    finish()
 
 
 if __name__ == "__main__":

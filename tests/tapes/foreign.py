@@ -5,24 +5,10 @@ the environment; where it is not, the test is skipped aloud."""
 import os
 import pathlib
 import subprocess
-import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-RANKWATCH = os.environ["TEST_RANKWATCH"]
-PLAYER = os.environ["TEST_TAPE_PLAYER"]
+from recorded import RANKWATCH, skip
+
 RANKS = range(8)  # of every recorded job
-failed = 0
-
-
-def check(right, what):
-    global failed
-    print(("ok     " if right else "FAILED ") + what, flush=True)
-    failed += not right
-
-
-def skip(why):
-    print(f"skipped: {why}", flush=True)
-    sys.exit(77)
 
 
 def place(variable, what):
@@ -32,17 +18,5 @@ def place(variable, what):
     return pathlib.Path(os.environ[variable])
 
 
-def boxes_of(name, directory):
-    """The black boxes of a tape, in a directory of its name."""
-    boxes = pathlib.Path(directory) / name
-    boxes.mkdir()
-    subprocess.run([PLAYER, HERE / f"{name}.tape", "boxes", boxes], check=True)
-    return boxes
-
-
 def rankwatch(*arguments):
     subprocess.run([RANKWATCH, *arguments], check=True, stderr=subprocess.DEVNULL)
-
-
-def finish():
-    sys.exit(failed != 0)

@@ -3,33 +3,19 @@
 """`rankwatch hosts` over the boxes of recorded jobs: who took part, and who was named for what."""
 
 import json
-import os
-import pathlib
 import subprocess
-import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-PLAYER, RANKWATCH = os.environ["TEST_TAPE_PLAYER"], os.environ["TEST_RANKWATCH"]
+from recorded import RANKWATCH, boxes_of, check, finish
+
 # Who is named: io-rank0 rank 0, killed 6, nan 5; a desync is the program's, and of overflow nobody is the cause.
 TAPES = ("healthy", "io-rank0", "killed", "nan", "desync-count", "overflow")
 NAMED = {0: (1, 0, 0), 6: (0, 1, 0), 5: (0, 0, 1)}
-failures = 0
-
-
-def check(right, what):
-    global failures
-    print(("ok     " if right else "FAILED ") + what, flush=True)
-    failures += not right
 
 
 def main():
     with tempfile.TemporaryDirectory() as scratch:
-        places = []
-        for name in TAPES:
-            places.append(pathlib.Path(scratch) / name)
-            places[-1].mkdir()
-            subprocess.run([PLAYER, HERE / f"{name}.tape", "boxes", places[-1]], check=True)
+        places = [boxes_of(name, scratch) for name in TAPES]
         done = subprocess.run([RANKWATCH, "hosts", "--json", *places], capture_output=True, text=True)
         text = subprocess.run([RANKWATCH, "hosts", *places], capture_output=True, text=True)
     found = json.loads(done.stdout)
@@ -44,7 +30,7 @@ def main():
     check("scontrol" not in text.stdout and text.stdout.startswith(f"{len(TAPES)} jobs, 1 host, 8 GPUs\n{8 * len(TAPES)} of {8 * len(TAPES)} ranks, from their black boxes (level self)\n"),
           "nobody is to be drained, and it says what it stands on")
     check((found["ranks"], found["ranks_total"], found["level"]) == (8 * len(TAPES), 8 * len(TAPES), "self"), "as JSON, too")
-    sys.exit(min(failures, 1))
+    finish()
 
 
 main()

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import tempfile
 
-from foreign import RANKS, boxes_of, check, finish, place, rankwatch, skip
+from foreign import RANKS, place, rankwatch
+from recorded import boxes_of, check, finish, skip
 
 # In a process of its own: whichever Python has the libraries. Nothing else of that analysis's output is read.
 ASKS = """

@@ -6,15 +6,12 @@ them. Sizes and bandwidths are computed here anew, by the formulas of NCCL's tes
 
 import collections
 import json
-import os
-import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-PLAYER, RANKWATCH = os.environ["TEST_TAPE_PLAYER"], os.environ["TEST_RANKWATCH"]
+from recorded import RANKWATCH, boxes_of, check, finish
+
 BYTES = {"int8": 1, "uint8": 1, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8, "fp16": 2, "bf16": 2, "fp32": 4, "fp64": 8, "fp8_e4m3": 1,
          "fp8_e5m2": 1}
 HEADER = {"id", "comm_name", "rank", "n_ranks", "nnodes"}
@@ -23,13 +20,6 @@ PERF = {"sn", "msg_size_bytes", "exec_time_us", "timing_source", "algobw_gbs", "
 # The bus's share, and whether the size is each rank's, by NCCL's tests (doc/PERFORMANCE.md there).
 SHAPES = {"AllGather": (1, True), "AllReduce": (2, False), "Broadcast": (None, False), "Reduce": (None, False), "ReduceScatter": (1, True),
           "Send": (None, False), "Recv": (None, False)}
-failed = 0
-
-
-def check(right, what):
-    global failed
-    print(("ok     " if right else "FAILED ") + what, flush=True)
-    failed += not right
 
 
 def dump(boxes, *arguments):
@@ -66,8 +56,8 @@ def is_told(operation):
 
 
 def play(tape):
-    with tempfile.TemporaryDirectory() as boxes:
-        subprocess.run([PLAYER, HERE / f"{tape}.tape", "boxes", boxes], check=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        boxes = boxes_of(tape, scratch)
         made = dump(boxes, "--format", "inspector")
         operations = [json.loads(line) for line in dump(boxes).stdout.splitlines()]
     rows = [flat(json.loads(line)) for line in made.stdout.splitlines()]
@@ -113,7 +103,7 @@ def main():
     check({row["hostname"] for row in rows} and all(1.5e15 < row["dump_timestamp_us"] < 1e16 for row in rows), "nan-mesh: hosts and times of day")
     asked = subprocess.run([RANKWATCH, "dump", "--format", "inspector", "--header"], capture_output=True, text=True)
     check(asked.returncode == 2 and "--format inspector" in asked.stderr, "nothing else beside it")
-    sys.exit(1 if failed else 0)
+    finish()
 
 
 main()

@@ -9,20 +9,12 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-PLAYER, RANKWATCH = os.environ["TEST_TAPE_PLAYER"], os.environ["TEST_RANKWATCH"]
+from recorded import RANKWATCH, check, finish, unpack
+
 TAPE = "io-rank0"
 QUARTER_NS = 90 * 86400 * 10**9
-failed = 0
-
-
-def check(right, what):
-    global failed
-    print(("ok     " if right else "FAILED ") + what, flush=True)
-    failed += not right
 
 
 class Job:
@@ -199,13 +191,12 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         boxes = folder / "boxes"
-        boxes.mkdir()
-        subprocess.run([PLAYER, HERE / f"{TAPE}.tape", "boxes", boxes], check=True)
+        unpack(TAPE, boxes)
         job = Job(boxes, folder)
         merged(job, folder)
         refused(job, folder)
         bounded(job, folder)
-    sys.exit(1 if failed else 0)
+    finish()
 
 
 main()

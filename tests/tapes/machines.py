@@ -10,22 +10,15 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-PLAYER, RANKWATCH, ANOTHER = os.environ["TEST_TAPE_PLAYER"], os.environ["TEST_RANKWATCH"], os.environ["TEST_ANOTHER_BOOT"]
+from recorded import RANKWATCH, check, finish, unpack
+
+ANOTHER = os.environ["TEST_ANOTHER_BOOT"]
 BOOT = "11111111-2222-3333-4444-555555555555"
 HOURS = 36000
 # kind, rank: of the first machine (0-3), of the second (4-7), of nobody. When the first rank of a machine's wait is on the other one, nobody is named.
 JOBS = (("healthy", None), ("jitter", None), ("killed", ("gone", 6)), ("io-rank0", ("straggler", 0)), ("never", ("hang", 4)))
-failures = 0
-
-
-def check(right, what):
-    global failures
-    print(("ok     " if right else "FAILED ") + what, flush=True)
-    failures += not right
 
 
 def moved(boxes, ranks, seconds, wall_ms):
@@ -61,8 +54,7 @@ def flights(lines):
 
 def check_job(scratch, name, wanted, ranks, seconds, wall_ms):
     boxes = pathlib.Path(scratch) / f"{name}-{len(ranks)}-{ranks[0]}-{seconds}-{wall_ms}"
-    boxes.mkdir()
-    subprocess.run([PLAYER, HERE / f"{name}.tape", "boxes", boxes], check=True)
+    unpack(name, boxes)
     before = lines_of(boxes)
     moved(boxes, ranks, seconds, wall_ms)
     after, what = lines_of(boxes), f"{name}, ranks {ranks[0]}-{ranks[-1]} ahead by {seconds} s, wall clock by {wall_ms} ms: "
@@ -101,7 +93,7 @@ def main():
         # Of the rank alone on its machine nobody waits there: that it had not come is known from the order of calls.
         for name, wanted in (("killed", 6), ("never", 4)):
             check_job(scratch, name, None, range(wanted, wanted + 1), HOURS, 0)
-    sys.exit(min(failures, 1))
+    finish()
 
 
 main()

@@ -4,22 +4,13 @@
 
 import json
 import os
-import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-PLAYER = os.environ["TEST_TAPE_PLAYER"]
+from recorded import HERE, PLAYER, check, finish
+
 PORT = "sys/class/infiniband/mlx5_{}/ports/1/"
-failures = 0
-
-
-def check(right, what):
-    global failures
-    print(("ok     " if right else "FAILED ") + what, flush=True)
-    failures += not right
 
 
 def healthy_ports():
@@ -82,7 +73,7 @@ def main():
     check(not any(said_of_ports(one) for one in calm) and len(calm) == len(plain), "nothing is said of ports that are healthy")
     check(not any(said_of_ports(one) for one in play("slow-link", "report", flapping_ports())), "from boxes alone nothing is known of ports")
     check(not play("healthy", "proc", flapping_ports()), "a healthy job is silent, whatever its ports count")
-    sys.exit(min(failures, 1))
+    finish()
 
 
 main()

@@ -9,26 +9,17 @@ import os
 import pathlib
 import struct
 import subprocess
-import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-PLAYER, RANKWATCH = os.environ["TEST_TAPE_PLAYER"], os.environ["TEST_RANKWATCH"]
+from recorded import RANKWATCH, check, finish, unpack
+
 TOTAL_SIZE, JOB, GENERATION = 32, 240, 364  # offsets in the header: docs/black-box.md
-failures = 0
-
-
-def check(right, what):
-    global failures
-    print(("ok     " if right else "FAILED ") + what, flush=True)
-    failures += not right
 
 
 def add_start(scratch, name, generation, job):
     """Unpacks a recorded job's boxes, and gives them this restart count and name."""
     boxes = pathlib.Path(scratch) / job / f"start{generation}-{name}"
-    boxes.mkdir(parents=True)
-    subprocess.run([PLAYER, HERE / f"{name}.tape", "boxes", boxes], check=True)
+    unpack(name, boxes)
     for path in list(boxes.iterdir()):
         data = bytearray(gzip.decompress(path.read_bytes()))
         struct.pack_into("<64s", data, JOB, job.encode())
@@ -70,7 +61,7 @@ def main():
         add_start(scratch, "healthy", 0, "launches")
         other = report(pathlib.Path(scratch) / "launches")
         check("GONE" not in other.stdout and "newest of 2 runs; --all" in other.stderr, "another launch of the same name is no earlier start")
-    sys.exit(min(failures, 1))
+    finish()
 
 
 main()

@@ -15,25 +15,10 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-RANKWATCH = os.environ["TEST_RANKWATCH"]
-PLAYER = os.environ["TEST_TAPE_PLAYER"]
+from recorded import RANKWATCH, check, finish, skip, unpack
+
 
 OLD = "nan@SIM_NCCL_VERSION=2.27.5"  # profiler interface v4
-
-failed = 0
-
-
-def check(right, what):
-    global failed
-    print(("ok     " if right else "FAILED ") + what, flush=True)
-    failed += not right
-    return right
-
-
-def skip(why):
-    print(f"skipped: {why}", flush=True)
-    sys.exit(77)
 
 
 class Slice:
@@ -402,8 +387,7 @@ def check_chrome_head(trace):
 
 def boxes_of(name, directory):
     boxes = directory / "boxes"
-    boxes.mkdir()
-    subprocess.run([PLAYER, HERE / f"{name}.tape", "boxes", boxes], check=True)
+    unpack(name, boxes)
     return boxes
 
 
@@ -482,7 +466,7 @@ def main(kind, names):
                 play_damaged(name, pathlib.Path(directory))
             else:
                 play(kind, name, pathlib.Path(directory))
-    sys.exit(1 if failed else 0)
+    finish()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 
-from foreign import RANKS, boxes_of, check, finish, place, rankwatch
+from foreign import RANKS, place, rankwatch
+from recorded import boxes_of, check, finish
 
 FINDING = {"never": "HANG: rank 4", "io-rank0": "STRAGGLER: rank 0", "nan-mesh": "NAN: rank 1"}
 

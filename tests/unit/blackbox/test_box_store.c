@@ -13,6 +13,31 @@
 
 TestSuite(box_store, .fini = fixture_remove);
 
+/* Opens the store of a job in the directory "kept" of the test. */
+static void open_store(struct box_store *store, const char *job)
+{
+	char directory[256], why[BOX_STORE_WHY];
+
+	snprintf(directory, sizeof(directory), "%s/kept", fixture_directory());
+	cr_assert_eq(box_store_open(store, directory, job, 0, why), 0, "%s", why);
+}
+
+/* It was saved so many seconds after the beginning of 1970. */
+static void set_saved(const struct box_store *store, const char *name, time_t second)
+{
+	const struct timespec times[2] = { { .tv_sec = second }, { .tv_sec = second } };
+
+	cr_assert_eq(utimensat(store->job_fd, name, times, 0), 0);
+}
+
+static uint64_t size_of(const struct box_store *store, const char *name)
+{
+	struct stat status;
+
+	cr_assert_eq(fstatat(store->job_fd, name, &status, 0), 0);
+	return (uint64_t)status.st_size;
+}
+
 /* A finished box: its process has another boot's id. */
 static void store_one(struct box_store *store, struct box_writer *writer, uint32_t pid, bool finished)
 {
@@ -36,11 +61,10 @@ Test(box_store, a_store_over_its_limit_loses_the_oldest_finished_boxes_and_never
 {
 	struct box_writer writer;
 	struct box_store store;
-	char directory[256], why[BOX_STORE_WHY], boot_id, living[96], names[4][96];
+	char why[BOX_STORE_WHY], boot_id, living[96], names[4][96];
 
 	fixture_create(&writer);
-	snprintf(directory, sizeof(directory), "%s/kept", fixture_directory());
-	cr_assert_eq(box_store_open(&store, directory, "slurm 81/1", 0, why), 0, "%s", why);
+	open_store(&store, "slurm 81/1");
 	cr_expect(strstr(store.path, "/kept/slurm_81_1"), "%s", store.path);
 	boot_id = writer.header->boot_id[0];
 	struct box_reader reader;
@@ -51,14 +75,10 @@ Test(box_store, a_store_over_its_limit_loses_the_oldest_finished_boxes_and_never
 	for (uint32_t i = 0; i < 4; i++) {
 		store_one(&store, &writer, 900000 + i, true);
 		strcpy(names[i], store.name);
-		/* Ages in seconds, whatever the file system's clock resolves. */
-		struct timespec times[2] = { { .tv_sec = 1000 + i }, { .tv_sec = 1000 + i } };
-		cr_assert_eq(utimensat(store.job_fd, names[i], times, 0), 0);
+		set_saved(&store, names[i], 1000 + i); /* whatever the file system's clock resolves */
 	}
 	writer.header->boot_id[0] = boot_id;
-	struct stat status;
-	cr_assert_eq(fstatat(store.job_fd, names[0], &status, 0), 0);
-	store.limit = (uint64_t)status.st_size * 4 + 200;
+	store.limit = size_of(&store, names[0]) * 4 + 200;
 	store_one(&store, &writer, 900009, true);
 	cr_expect_eq(store.removed, 2);
 	cr_expect_not(is_stored(&store, names[0]));
@@ -87,12 +107,12 @@ Test(box_store, a_store_counts_and_removes_nothing_that_is_not_its_own)
 {
 	struct box_writer writer;
 	struct box_store store;
-	char directory[256], elsewhere[256], link[300], why[BOX_STORE_WHY];
+	char directory[256], elsewhere[256], link[300];
 
 	fixture_create(&writer);
+	open_store(&store, "job");
 	snprintf(directory, sizeof(directory), "%s/kept", fixture_directory());
 	snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", fixture_directory());
-	cr_assert_eq(box_store_open(&store, directory, "job", 0, why), 0, "%s", why);
 	cr_assert_eq(mkdir(elsewhere, 0700), 0);
 	put_file(elsewhere, "rank0-1-20260101T000000Z.rwbox.gz", 1 << 20);
 	snprintf(link, sizeof(link), "%s/linked", directory);
@@ -106,8 +126,7 @@ Test(box_store, a_store_counts_and_removes_nothing_that_is_not_its_own)
 	store_one(&store, &writer, 900000, true);
 	char first[96];
 	strcpy(first, store.name);
-	struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
-	cr_assert_eq(utimensat(store.job_fd, first, old, 0), 0);
+	set_saved(&store, first, 1000);
 	store.limit = 1 << 20;
 	store_one(&store, &writer, 900001, true);
 	cr_expect_eq(store.removed, 0, "the two boxes take far less than 1 MiB");
@@ -119,16 +138,6 @@ Test(box_store, a_store_counts_and_removes_nothing_that_is_not_its_own)
 	cr_expect(is_stored(&store, "rank0-4-20260101T000000Z.rwbox.gz"));
 	box_store_close(&store);
 	cr_expect(store.all_fd == -1 && store.job_fd == -1);
-}
-
-Test(box_store, a_directory_that_cannot_be_made_is_said)
-{
-	struct box_store store;
-	char why[BOX_STORE_WHY] = "";
-
-	cr_expect_eq(box_store_open(&store, "/proc/nowhere", "job", 0, why), -ENOENT);
-	cr_expect(strstr(why, "/proc/nowhere/job: No such file"), "%s", why);
-	box_store_close(&store);
 }
 
 /* Another finished box of this store, with the bytes of the one that was saved last. */
@@ -154,12 +163,10 @@ Test(box_store, of_many_boxes_exactly_the_oldest_go)
 	enum { COPIES = 150, KEPT = 100, STRIDE = 67 /* has no divisor in common with COPIES */ };
 	struct box_writer writer;
 	struct box_store store;
-	struct stat status;
-	char directory[256], why[BOX_STORE_WHY], name[96];
+	char name[96];
 
 	fixture_create(&writer);
-	snprintf(directory, sizeof(directory), "%s/kept", fixture_directory());
-	cr_assert_eq(box_store_open(&store, directory, "job", 0, why), 0, "%s", why);
+	open_store(&store, "job");
 	store_one(&store, &writer, 900000, true);
 	for (unsigned int i = 0; i < COPIES; i++) {
 		unsigned int age = i * STRIDE % COPIES;
@@ -167,11 +174,11 @@ Test(box_store, of_many_boxes_exactly_the_oldest_go)
 		snprintf(name, sizeof(name), "rank0-%u-20260101T000000Z.rwbox.gz", age);
 		copy_one(&store, name, (struct timespec){ .tv_sec = 1000 + age / 3, .tv_nsec = age % 3 * 400000000 });
 	}
-	cr_assert_eq(fstatat(store.job_fd, store.name, &status, 0), 0);
-	struct timespec oldest[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
-	put_file(store.path, "rank1-1-20260101T000000Z.rwbox.gz", status.st_size);
-	cr_assert_eq(utimensat(store.job_fd, "rank1-1-20260101T000000Z.rwbox.gz", oldest, 0), 0);
-	store.limit = (uint64_t)status.st_size * (KEPT + 2);
+	uint64_t size = size_of(&store, store.name);
+
+	put_file(store.path, "rank1-1-20260101T000000Z.rwbox.gz", (off_t)size);
+	set_saved(&store, "rank1-1-20260101T000000Z.rwbox.gz", 1);
+	store.limit = size * (KEPT + 2);
 	int descriptors = fixture_descriptors();
 	store_one(&store, &writer, 900000, true); /* in the place of the same one */
 	cr_expect_eq(fixture_descriptors(), descriptors);
@@ -189,19 +196,15 @@ Test(box_store, a_link_counts_for_nothing)
 	struct box_writer writer;
 	struct box_store store;
 	struct stat status;
-	char directory[256], why[BOX_STORE_WHY], first[96];
+	char first[96];
 
 	fixture_create(&writer);
-	snprintf(directory, sizeof(directory), "%s/kept", fixture_directory());
-	cr_assert_eq(box_store_open(&store, directory, "job", 0, why), 0, "%s", why);
+	open_store(&store, "job");
 	store_one(&store, &writer, 900000, true);
 	strcpy(first, store.name);
 	cr_assert_eq(symlinkat(first, store.job_fd, "rank0-1-20260101T000000Z.rwbox.gz"), 0);
 	store_one(&store, &writer, 900001, true);
-	cr_assert_eq(fstatat(store.job_fd, first, &status, 0), 0);
-	uint64_t both = (uint64_t)status.st_size;
-	cr_assert_eq(fstatat(store.job_fd, store.name, &status, 0), 0);
-	both += (uint64_t)status.st_size;
+	uint64_t both = size_of(&store, first) + size_of(&store, store.name);
 	store.limit = both;
 	store_one(&store, &writer, 900001, true);
 	cr_expect_eq(store.removed, 0, "the limit itself is not beyond the limit");
@@ -216,12 +219,10 @@ Test(box_store, a_link_counts_for_nothing)
 Test(box_store, a_job_s_store_is_opened_again_and_no_child_process_inherits_it)
 {
 	struct box_store store;
-	char directory[256], why[BOX_STORE_WHY];
 	int descriptors = fixture_descriptors();
 
-	snprintf(directory, sizeof(directory), "%s/kept", fixture_directory());
 	for (int i = 0; i < 2; i++) {
-		cr_assert_eq(box_store_open(&store, directory, "job", 0, why), 0, "%s", why);
+		open_store(&store, "job");
 		cr_expect_eq(fcntl(store.all_fd, F_GETFD), FD_CLOEXEC);
 		cr_expect_eq(fcntl(store.job_fd, F_GETFD), FD_CLOEXEC);
 		box_store_close(&store);
@@ -229,18 +230,31 @@ Test(box_store, a_job_s_store_is_opened_again_and_no_child_process_inherits_it)
 	}
 }
 
-Test(box_store, a_file_in_the_place_of_a_directory_is_said)
+Test(box_store, a_directory_that_cannot_be_made_or_is_a_file_is_said)
 {
-	struct box_store store;
-	char directory[256], why[BOX_STORE_WHY] = "";
+	const char *boxes = fixture_directory();
+	char file[256];
+	const struct {
+		const char *directory, *job;
+		int err;
+		const char *why;
+	} refused[] = {
+		{ "/proc/nowhere", "job", -ENOENT, "/proc/nowhere/job: No such file" },
+		{ file, "job", -ENOTDIR, "/file/job: Not a directory" },
+		{ boxes, "file", -ENOTDIR, "/file: Not a directory" },
+	};
 	int descriptors = fixture_descriptors();
 
-	put_file(fixture_directory(), "file", 1);
-	snprintf(directory, sizeof(directory), "%s/file", fixture_directory());
-	cr_expect_eq(box_store_open(&store, directory, "job", 0, why), -ENOTDIR);
-	cr_expect(strstr(why, "/file/job: Not a directory"), "%s", why);
-	cr_expect_eq(box_store_open(&store, fixture_directory(), "file", 0, why), -ENOTDIR);
-	cr_expect(strstr(why, "/file: Not a directory"), "%s", why);
-	cr_expect(store.all_fd < 0 && store.job_fd < 0);
-	cr_expect_eq(fixture_descriptors(), descriptors, "what was open of it is closed");
+	put_file(boxes, "file", 1);
+	snprintf(file, sizeof(file), "%s/file", boxes);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		struct box_store store;
+		char why[BOX_STORE_WHY] = "";
+
+		cr_expect_eq(box_store_open(&store, refused[i].directory, refused[i].job, 0, why), refused[i].err);
+		cr_expect(strstr(why, refused[i].why), "%s", why);
+		cr_expect(store.all_fd < 0 && store.job_fd < 0);
+		cr_expect_eq(fixture_descriptors(), descriptors, "what was open of it is closed");
+		box_store_close(&store);
+	}
 }

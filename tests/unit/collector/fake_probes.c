@@ -48,20 +48,8 @@ int probes_look(struct probes *probes, pid_t tgid)
 	return 0;
 }
 
-int probes_stack(struct probes *probes, int32_t stack_id, char (*frames)[40], int room)
-{
-	(void)probes, (void)stack_id, (void)frames, (void)room;
-	return 0;
-}
-
 void probes_loss(struct probes *probes, struct probes_loss *loss)
 {
 	(void)probes;
 	*loss = fake_probes.lost;
-}
-
-uint64_t probes_own_ns(struct probes *probes)
-{
-	(void)probes;
-	return 0;
 }

@@ -12,8 +12,6 @@
 /* Nobody's rank: the finding names none. */
 #define SUBJECT JOB_NONE
 
-enum { NOT_MET, MET };
-
 static bool stands_in(const struct instance *instance, uint32_t rank)
 {
 	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
@@ -39,7 +37,7 @@ static const struct standing *where_it_waits(const struct waiting *waiting, uint
 	return oldest;
 }
 
-/* Of those it waits for, one that lives and waits, too. JOB_NONE: none. */
+/* Of those it waits for, one that lives and waits, too. CIRCLE_NOBODY: none. */
 static uint32_t whom_it_awaits(const struct waiting *waiting, const struct standing *standing)
 {
 	const struct communicator *communicator = standing->instance->communicator;
@@ -48,60 +46,35 @@ static uint32_t whom_it_awaits(const struct waiting *waiting, const struct stand
 		if (waiting_misses(standing->instance, i) && waiting->blocked[communicator->members[i].rank] &&
 		    communicator->members[i].process->life == ANALYSIS_ALIVE)
 			return communicator->members[i].rank;
-	return JOB_NONE;
+	return CIRCLE_NOBODY;
 }
 
-/* From this rank on, over ranks that were not met; those that are left of the way lead into the circle, and are no part of it. */
-static bool walk(const struct waiting *waiting, uint32_t rank, uint8_t *met, struct circle *circle)
+/* CIRCLE_NOBODY: for none that waits, too. */
+static uint32_t whom_the_rank_awaits(const void *argument, uint32_t rank)
 {
-	circle->count = 0;
-	while (rank != JOB_NONE && circle->count < CIRCLE_RANKS_MAX) {
-		for (uint32_t i = 0; i < circle->count; i++) {
-			if (circle->links[i].rank != rank)
-				continue;
-			circle->count -= i;
-			memmove(circle->links, &circle->links[i], circle->count * sizeof(circle->links[0]));
-			return true;
-		}
-		const struct standing *standing = met[rank] ? NULL : where_it_waits(waiting, rank);
-		met[rank] = MET;
-		if (!standing)
-			return false;
-		circle->links[circle->count++] = (struct circle_link){ rank, standing };
-		rank = whom_it_awaits(waiting, standing);
-	}
-	return false;
-}
+	const struct waiting *waiting = argument;
+	const struct standing *standing = where_it_waits(waiting, rank);
 
-static void begin_with_lowest(struct circle *circle)
-{
-	struct circle_link turned[CIRCLE_RANKS_MAX];
-	uint32_t lowest = 0;
-
-	for (uint32_t i = 1; i < circle->count; i++)
-		if (circle->links[i].rank < circle->links[lowest].rank)
-			lowest = i;
-	for (uint32_t i = 0; i < circle->count; i++)
-		turned[i] = circle->links[(lowest + i) % circle->count];
-	memcpy(circle->links, turned, circle->count * sizeof(turned[0]));
-	circle->since_ns = 0;
-	for (uint32_t i = 0; i < circle->count; i++)
-		if (circle->links[i].standing->since_ns > circle->since_ns)
-			circle->since_ns = circle->links[i].standing->since_ns;
+	return standing ? whom_it_awaits(waiting, standing) : CIRCLE_NOBODY;
 }
 
 bool circle_find(const struct waiting *waiting, const struct job *job, struct circle *circle)
 {
-	uint8_t *met = calloc(job->rank_count + 1, sizeof(*met));
-	bool found = false;
+	bool *met = calloc(job->rank_count + 1, sizeof(*met));
+	uint32_t ranks[CIRCLE_RANKS_MAX];
 
-	for (uint32_t rank = 0; met && rank < job->rank_count && !found; rank++)
-		if (waiting->blocked[rank] && met[rank] == NOT_MET)
-			found = walk(waiting, rank, met, circle);
+	*circle = (struct circle){ 0 };
+	for (uint32_t rank = 0; met && rank < job->rank_count && circle->count < 2; rank++)
+		if (waiting->blocked[rank])
+			circle->count = circle_walk(rank, whom_the_rank_awaits, waiting, met, ranks);
 	free(met);
-	if (found)
-		begin_with_lowest(circle);
-	return found && circle->count > 1;
+	for (uint32_t i = 0; i < circle->count; i++) {
+		const struct standing *standing = where_it_waits(waiting, ranks[i]);
+		circle->links[i] = (struct circle_link){ ranks[i], standing };
+		if (standing->since_ns > circle->since_ns)
+			circle->since_ns = standing->since_ns;
+	}
+	return circle->count > 1;
 }
 
 /* Where calls differ on a communicator, that is why, and is told. */
@@ -122,16 +95,28 @@ static bool is_still(const struct job *job, const struct circle *circle, uint64_
 	return true;
 }
 
+/* Of a transfer between two, which end of it the rank is. */
+static uint8_t function_of(const struct instance *instance, uint32_t rank)
+{
+	const struct communicator *communicator = instance->communicator;
+
+	for (uint32_t i = 0; instance_is_point_to_point(instance) && i < communicator->member_count; i++)
+		if (communicator->members[i].rank == rank)
+			return communicator->members[i].comm_rank == instance->source ? RW_FUNCTION_SEND : RW_FUNCTION_RECV;
+	return instance->function;
+}
+
 static void write_text(struct record *record, const struct job *job, const struct circle *circle)
 {
 	struct text_circle_link links[TEXT_CIRCLE_LINKS];
 
 	for (uint32_t i = 0; i < circle->count && i < TEXT_CIRCLE_LINKS; i++) {
 		const struct instance *instance = circle->links[i].standing->instance;
+		uint32_t rank = circle->links[i].rank;
 		links[i] = (struct text_circle_link){
-			.rank = job->ranks[circle->links[i].rank].world,
+			.rank = job->ranks[rank].world,
 			.awaited = job->ranks[circle->links[(i + 1) % circle->count].rank].world,
-			.function = instance->function,
+			.function = function_of(instance, rank),
 			.sequence = instance->sequence,
 		};
 		naming_communicator(links[i].comm_name, sizeof(links[i].comm_name), job, instance->communicator);

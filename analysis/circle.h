@@ -10,11 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/circle_walk.h"
 #include "analysis/waiting.h"
-
-enum {
-	CIRCLE_RANKS_MAX = 64, /* longer circles are not searched */
-};
 
 struct circle_link {
 	uint32_t rank;                   /* waits … */

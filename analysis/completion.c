@@ -58,9 +58,17 @@ static bool is_traced(const struct instance *instance)
 	return true;
 }
 
+static void note_unfollowed(const struct instance *instance)
+{
+	for (uint32_t i = 0; i < instance->room && i < instance->communicator->member_count; i++)
+		if (instance_is_point_to_point(instance) && instance->operations[i].state & OPERATION_HOST)
+			instance->communicator->members[i].unfollowed_transfer = true;
+}
+
 static void finish(struct analysis *analysis, struct instance *instance)
 {
 	instances_finish(&analysis->instances, instance);
+	note_unfollowed(instance);
 	kernel_start_apply(instance);
 	account_note(&analysis->account, instance);
 	if (!is_traced(instance))

@@ -360,6 +360,8 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 	if (trace->ticket != slot->ticket)
 		trace = new_trace(analysis, process, seat, slot);
 	trace->veiled = is_veiled(slot);
+	if (is_excluded(slot) && identify_is_point_to_point(slot->function))
+		job_seated(seat)->unfollowed_transfer = true;
 	struct instance *instance = trace_instance(trace);
 	if (!instance && trace->instance)
 		return 0; /* finished and forgotten */

@@ -141,6 +141,7 @@ struct member {
 	bool ended;
 	uint64_t gpu_started, gpu_done; /* the GPU page's words as last read */
 	uint64_t captured;
+	bool unfollowed_transfer; /* the GPU's progress in one of its transfers between two ranks was not followed */
 	uint64_t announced; /* operations that the API announced, by the box's count */
 	uint64_t created_ns;
 	uint64_t met_ns; /* end of its newest operation that is accounted for: analysis/account.h */

@@ -191,6 +191,15 @@ static void add_text(struct record *record, const char *text)
 	snprintf(record->text + used, sizeof(record->text) - used, "%s", text);
 }
 
+static bool are_transfers(const struct text_circle_link *links, uint32_t count)
+{
+	bool all = count && count <= TEXT_CIRCLE_LINKS;
+
+	for (uint32_t i = 0; all && i < count; i++)
+		all = links[i].function == RW_FUNCTION_SEND || links[i].function == RW_FUNCTION_RECV;
+	return all;
+}
+
 void text_circle(struct record *record, const struct text_circle_link *links, uint32_t count)
 {
 	const struct rw_finding *finding = &record->finding;
@@ -207,7 +216,10 @@ void text_circle(struct record *record, const struct text_circle_link *links, ui
 		 duration(waited, sizeof(waited), finding->late.by_ms));
 	add_text(record, text);
 	record_set_words(record, RW_CAUSE_UNKNOWN, "each waits in another operation, in which the next one of them is missing",
-			 "all ranks must make the calls that they share in one order, over all communicators: find where the order of these calls differs");
+			 are_transfers(links, count) ? "ranks that send to each other must not all send first: call Send and Recv in one group "
+						       "(ncclGroupStart, batch_isend_irecv), or let one of them receive first"
+						     : "all ranks must make the calls that they share in one order, over all communicators: find where the order "
+						       "of these calls differs");
 	record_add_missing(record, "which of them left the order: each of them waits for another one");
 }
 

@@ -21,7 +21,22 @@ struct walk {
 	struct awaited *awaited; /* by communicator */
 };
 
-/* For whom the members of a communicator wait, which is the same for all of them. */
+/* The lowest rank of those that wait elsewhere, and for which others wait in this place. WORLD_NONE: none is known. */
+static uint32_t find_missing(const struct walk *walk, const struct stand_place *place)
+{
+	uint32_t found = WORLD_NONE;
+
+	for (uint32_t i = 0; i < place->comm->member_count; i++) {
+		const struct world_member *member = &place->comm->members[i];
+		const struct world_rank *rank = &walk->world->ranks[member->rank];
+		if (member->rank < found && walk->stands[member->rank] && rank->life == RW_MESSAGE_ALIVE &&
+		    stand_presence(walk->world, place, member, walk->now_ns) == STAND_IS_MISSING)
+			found = member->rank;
+	}
+	return found;
+}
+
+/* For whom the members of a communicator wait in a collective, which is the same for all of them. */
 static void look_at(const struct walk *walk, const struct world_comm *comm, struct awaited *awaited)
 {
 	struct stand_place place;
@@ -29,27 +44,38 @@ static void look_at(const struct walk *walk, const struct world_comm *comm, stru
 	*awaited = (struct awaited){ .known = true, .rank = WORLD_NONE };
 	bool found = stand_find_place(walk->world, comm, walk->now_ns, &place);
 	awaited->parted = comm->parted_ns || (found && place.parted);
-	for (uint32_t i = 0; found && i < comm->member_count; i++) {
-		const struct world_member *member = &comm->members[i];
-		const struct world_rank *rank = &walk->world->ranks[member->rank];
-		if (member->rank < awaited->rank && walk->stands[member->rank] && rank->life == RW_MESSAGE_ALIVE &&
-		    stand_presence(walk->world, &place, member, walk->now_ns) == STAND_IS_MISSING)
-			awaited->rank = member->rank;
-	}
+	if (found)
+		awaited->rank = find_missing(walk, &place);
 }
 
-/* For whom a member waits in this operation: the lowest rank of those that wait elsewhere. WORLD_NONE: for none that is known. */
-static uint32_t find_awaited(const struct walk *walk, const struct world_comm *comm, const struct world_flight *flight)
+static const struct awaited *awaited_in_collective(const struct walk *walk, const struct world_comm *comm)
 {
 	struct awaited *awaited = &walk->awaited[comm->index];
 
 	if (!awaited->known)
 		look_at(walk, comm, awaited);
-	if (awaited->parted)
+	return awaited;
+}
+
+static uint32_t awaited_in_transfer(const struct walk *walk, const struct world_comm *comm, const struct world_member *member,
+				    const struct world_flight *flight)
+{
+	const struct stand_place place = { .comm = comm, .flight = *flight, .waiter = member->comm_rank };
+
+	return find_missing(walk, &place);
+}
+
+/* For whom a member waits in this operation: the lowest rank of those that wait elsewhere. WORLD_NONE: for none that is known. */
+static uint32_t find_awaited(const struct walk *walk, const struct world_comm *comm, const struct world_member *member,
+			     const struct world_flight *flight)
+{
+	const struct awaited *collective = stand_is_transfer(flight) ? NULL : awaited_in_collective(walk, comm);
+
+	if (collective && collective->parted)
 		return WORLD_NONE;
 	if (flight->awaits != WORLD_NONE)
 		return world_rank(walk->world, flight->awaits) && walk->stands[flight->awaits] ? flight->awaits : WORLD_NONE;
-	return awaited->rank;
+	return collective ? collective->rank : awaited_in_transfer(walk, comm, member, flight);
 }
 
 /* The operation in which the rank has waited longest, and for whom. WORLD_NONE: it waits nowhere, or in one of its operations for nobody
@@ -62,10 +88,11 @@ static uint32_t follow(const struct walk *walk, uint32_t number, struct circles_
 	*link = (struct circles_link){ .rank = number };
 	for (uint32_t i = 0; i < rank->membership_count; i++) {
 		const struct world_comm *comm = world_joined(walk->world, rank, i);
-		const struct world_flight *flight = stand_waits_in(walk->world, &comm->members[rank->memberships[i].member], walk->now_ns);
+		const struct world_member *member = &comm->members[rank->memberships[i].member];
+		const struct world_flight *flight = stand_waits_in(walk->world, member, walk->now_ns);
 		if (!flight)
 			continue;
-		uint32_t awaited = find_awaited(walk, comm, flight);
+		uint32_t awaited = find_awaited(walk, comm, member, flight);
 		if (awaited == WORLD_NONE || !(flight->flags & RW_MESSAGE_STILL))
 			return WORLD_NONE;
 		if (link->flight && flight->since_ns >= link->flight->since_ns)
@@ -77,41 +104,26 @@ static uint32_t follow(const struct walk *walk, uint32_t number, struct circles_
 	return next;
 }
 
-/* Goes from this rank over ranks that were not met. Those before the circle lead into it, and are no part of it. */
-static bool search(struct walk *walk, uint32_t rank, struct circles_found *circle)
+static uint32_t whom_the_rank_awaits(const void *argument, uint32_t rank)
 {
-	circle->count = 0;
-	while (rank != WORLD_NONE && circle->count < CIRCLES_RANKS_MAX) {
-		for (uint32_t i = 0; i < circle->count; i++) {
-			if (circle->links[i].rank != rank)
-				continue;
-			circle->count -= i;
-			memmove(circle->links, &circle->links[i], circle->count * sizeof(circle->links[0]));
-			return true;
-		}
-		if (walk->met[rank])
-			return false;
-		walk->met[rank] = true;
-		rank = follow(walk, rank, &circle->links[circle->count++]);
-	}
-	return false;
+	struct circles_link link;
+	uint32_t awaited = follow(argument, rank, &link);
+
+	return awaited == WORLD_NONE ? CIRCLE_NOBODY : awaited;
 }
 
-static void begin_with_lowest(struct circles_found *circle)
+/* Goes from this rank over ranks that were not met. False: that leads into no circle. */
+static bool search(const struct walk *walk, uint32_t rank, struct circles_found *circle)
 {
-	struct circles_link turned[CIRCLES_RANKS_MAX];
-	uint32_t lowest = 0;
+	uint32_t ranks[CIRCLE_RANKS_MAX];
 
-	for (uint32_t i = 1; i < circle->count; i++)
-		if (circle->links[i].rank < circle->links[lowest].rank)
-			lowest = i;
-	circle->since_ns = 0;
+	*circle = (struct circles_found){ .count = circle_walk(rank, whom_the_rank_awaits, walk, walk->met, ranks) };
 	for (uint32_t i = 0; i < circle->count; i++) {
-		turned[i] = circle->links[(lowest + i) % circle->count];
-		if (turned[i].flight->since_ns > circle->since_ns)
-			circle->since_ns = turned[i].flight->since_ns;
+		follow(walk, ranks[i], &circle->links[i]);
+		if (circle->links[i].flight->since_ns > circle->since_ns)
+			circle->since_ns = circle->links[i].flight->since_ns;
 	}
-	memcpy(circle->links, turned, circle->count * sizeof(turned[0]));
+	return circle->count;
 }
 
 /* One host finds by itself what lies on it. */
@@ -141,13 +153,8 @@ bool circles_find(const struct world *world, const bool *stands, uint64_t now_ns
 	};
 	bool found = false;
 
-	for (uint32_t rank = 0; walk.met && walk.awaited && rank < world->rank_room && !found; rank++) {
-		found = stands[rank] && !walk.met[rank] && search(&walk, rank, circle) && spans_hosts(world, circle);
-		if (!found)
-			continue;
-		begin_with_lowest(circle);
-		found = is_lasting(circle);
-	}
+	for (uint32_t rank = 0; walk.met && walk.awaited && rank < world->rank_room && !found; rank++)
+		found = stands[rank] && search(&walk, rank, circle) && spans_hosts(world, circle) && is_lasting(circle);
 	free(walk.met);
 	free(walk.awaited);
 	return found;
@@ -186,7 +193,7 @@ struct record *circles_record(const struct world *world, const struct circles_fo
 {
 	const struct circles_link *first = &circle->links[0];
 	struct record *record = told_new(world, RW_KIND_HANG, RW_SCOPE_JOB, NULL, 0);
-	uint32_t ranks[CIRCLES_RANKS_MAX];
+	uint32_t ranks[CIRCLE_RANKS_MAX];
 
 	for (uint32_t i = 0; i < circle->count; i++)
 		ranks[i] = circle->links[i].rank;

@@ -9,10 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/circle_walk.h"
 #include "analysis/job/stand.h"
 #include "analysis/record.h"
-
-enum { CIRCLES_RANKS_MAX = 64 /* longer circles are not searched */ };
 
 /* A rank, and the operation in which it waits for the rank of the next link, or the last one for that of the first. */
 struct circles_link {
@@ -22,7 +21,7 @@ struct circles_link {
 };
 
 struct circles_found {
-	struct circles_link links[CIRCLES_RANKS_MAX]; /* the lowest rank first */
+	struct circles_link links[CIRCLE_RANKS_MAX]; /* the lowest rank first */
 	uint32_t count;
 	uint64_t since_ns; /* the last of them has waited since then, on the reader's clock */
 };

@@ -45,7 +45,7 @@ static bool find_place(const struct job_view *view, const struct world_comm *com
 		return false;
 	for (uint32_t i = 0; i < comm->member_count; i++) {
 		const struct world_flight *flight = flight_of(view, &comm->members[i]);
-		if (flight && flight->function == place->flight.function && flight->sequence == place->flight.sequence)
+		if (flight && stand_is_same(flight, &place->flight))
 			return true;
 	}
 	return false;
@@ -260,7 +260,7 @@ static void visit_flight(const struct job_view *view, const struct stand_place *
 	for (uint32_t i = 0; ranks && phases && i < count; i++) {
 		const struct world_member *member = &comm->members[i];
 		const struct world_flight *flight = flight_of(view, member);
-		bool same = flight && flight->function == place->flight.function && flight->sequence == place->flight.sequence;
+		bool same = flight && stand_is_same(flight, &place->flight);
 
 		if (same) {
 			phases[joined] = phase_of(flight->phase);

@@ -42,9 +42,9 @@ static bool is_dead(const struct world_rank *rank)
 	return rank->told && rank->life >= RW_MESSAGE_EXITED;
 }
 
-static bool is_point_to_point(uint8_t function)
+bool stand_is_transfer(const struct world_flight *flight)
 {
-	uint8_t plain = function & (uint8_t)~RW_MESSAGE_APART;
+	uint8_t plain = flight->function & (uint8_t)~RW_MESSAGE_APART;
 
 	return plain == RW_FUNCTION_SEND || plain == RW_FUNCTION_RECV || plain == RW_FUNCTION_SEND_RECV;
 }
@@ -64,34 +64,50 @@ const struct world_flight *stand_waits_in(const struct world *world, const struc
 
 	if (!flight || !(flight->flags & RW_MESSAGE_ARRIVED) || world->ranks[member->rank].life == RW_MESSAGE_STOPPED)
 		return NULL;
-	return flight->flags & RW_MESSAGE_HOLDS || is_point_to_point(flight->function) ? flight : NULL;
+	return flight->flags & RW_MESSAGE_HOLDS || stand_is_transfer(flight) ? flight : NULL;
 }
 
-static bool is_same(const struct world_flight *left, const struct world_flight *right)
+bool stand_is_same(const struct world_flight *left, const struct world_flight *right)
 {
-	return left->function == right->function && left->sequence == right->sequence;
+	bool are_transfers = stand_is_transfer(left) && stand_is_transfer(right);
+
+	return left->sequence == right->sequence && (are_transfers || left->function == right->function);
 }
 
-bool stand_find_place(const struct world *world, const struct world_comm *comm, uint64_t now_ns, struct stand_place *place)
+static const struct world_flight *waits_in_one(const struct world *world, const struct world_member *member, bool transfer, uint64_t now_ns)
+{
+	const struct world_flight *flight = stand_waits_in(world, member, now_ns);
+
+	return flight && stand_is_transfer(flight) == transfer ? flight : NULL;
+}
+
+static bool find_place(const struct world *world, const struct world_comm *comm, bool transfers, uint64_t now_ns, struct stand_place *place)
 {
 	*place = (struct stand_place){ .comm = comm, .by_gpu = true };
 	for (uint32_t i = 0; i < comm->member_count; i++) {
-		const struct world_flight *flight = stand_waits_in(world, &comm->members[i], now_ns);
+		const struct world_flight *flight = waits_in_one(world, &comm->members[i], transfers, now_ns);
 		if (!flight)
 			continue;
-		place->parted |= place->waiters && !is_same(flight, &place->flight);
-		if (!place->waiters || flight->since_ns < place->flight.since_ns)
+		place->parted |= place->waiters && !stand_is_same(flight, &place->flight);
+		if (!place->waiters || flight->since_ns < place->flight.since_ns) {
 			place->flight = *flight;
+			place->waiter = comm->members[i].comm_rank;
+		}
 		place->waiters++;
 	}
 	for (uint32_t i = 0; i < comm->member_count; i++) {
-		const struct world_flight *flight = stand_waits_in(world, &comm->members[i], now_ns);
-		if (!flight || !is_same(flight, &place->flight))
+		const struct world_flight *flight = waits_in_one(world, &comm->members[i], transfers, now_ns);
+		if (!flight || !stand_is_same(flight, &place->flight))
 			continue;
 		place->since_ns = flight->since_ns > place->since_ns ? flight->since_ns : place->since_ns;
 		place->by_gpu &= !(flight->flags & RW_MESSAGE_BY_HOST) && flight->phase == RW_PHASE_RUNNING;
 	}
 	return place->waiters > 0;
+}
+
+bool stand_find_place(const struct world *world, const struct world_comm *comm, uint64_t now_ns, struct stand_place *place)
+{
+	return find_place(world, comm, false, now_ns, place) || find_place(world, comm, true, now_ns, place);
 }
 
 static bool has_not_called(const struct world_member *member, const struct world_flight *flight)
@@ -105,7 +121,16 @@ static bool has_not_called(const struct world_member *member, const struct world
 /* In a transfer between two, only the other end is needed. */
 static bool is_needed(const struct stand_place *place, const struct world_member *member)
 {
-	return !is_point_to_point(place->flight.function) || member->comm_rank == place->flight.peer_or_root;
+	return !stand_is_transfer(&place->flight) || member->comm_rank == place->flight.peer_or_root;
+}
+
+/* It waits in another operation than the transfer of `place`, and its GPU has not reached that. */
+static bool waits_elsewhere(const struct stand_place *place, const struct world_flight *flight)
+{
+	const uint8_t waits = RW_MESSAGE_ARRIVED | RW_MESSAGE_NO_OTHER_TRANSFER;
+	bool is_other_end = stand_is_transfer(flight) && flight->peer_or_root == place->waiter && flight->function != place->flight.function;
+
+	return (flight->flags & waits) == waits && !is_other_end;
 }
 
 enum stand_presence stand_presence(const struct world *world, const struct stand_place *place, const struct world_member *member,
@@ -116,11 +141,12 @@ enum stand_presence stand_presence(const struct world *world, const struct stand
 
 	if (!is_needed(place, member) || member->left)
 		return STAND_IS_HERE;
-	if (is_point_to_point(place->flight.function))
-		return !flight || is_dead(rank) || rank->life == RW_MESSAGE_STOPPED ? STAND_IS_MISSING : STAND_IS_HERE;
+	if (stand_is_transfer(&place->flight))
+		return !flight || is_dead(rank) || rank->life == RW_MESSAGE_STOPPED || waits_elsewhere(place, flight) ? STAND_IS_MISSING
+														      : STAND_IS_HERE;
 	if (is_dead(rank) || (rank->told && rank->life == RW_MESSAGE_STOPPED) || is_silent(world, member->rank, now_ns))
 		return STAND_IS_MISSING;
-	if (flight && is_same(flight, &place->flight))
+	if (flight && stand_is_same(flight, &place->flight))
 		return flight->flags & RW_MESSAGE_ARRIVED ? STAND_IS_HERE : STAND_IS_MISSING;
 	return has_not_called(member, &place->flight) ? STAND_IS_MISSING : STAND_IS_UNKNOWN;
 }
@@ -237,7 +263,7 @@ static int set_waiting(struct look *look, struct record *record, const struct st
 	for (uint32_t i = 0; i < place->comm->member_count; i++) {
 		const struct world_member *member = &place->comm->members[i];
 		const struct world_flight *flight = stand_waits_in(look->world, member, look->now_ns);
-		if (flight && is_same(flight, &place->flight))
+		if (flight && stand_is_same(flight, &place->flight))
 			look->ranks[count++] = member->rank;
 	}
 	return told_set_waiting(record, look->ranks, count);
@@ -356,7 +382,7 @@ static void tell_hang(struct look *look, const struct root *root)
 	record->subject = root->rank;
 	record->finding.severity = progress == RW_MESSAGE_STANDS || waited >= limit_of(&record->finding) ? RW_CRITICAL : RW_NOTICE;
 	record->finding.confidence = RW_LIKELY;
-	if (flight && is_same(flight, &place->flight))
+	if (flight && stand_is_same(flight, &place->flight))
 		record->finding.operation.phase = flight->phase;
 	const struct world_reason *reason = told_set_reason(record, rank, look->now_ns);
 	if (known && (!reason || reason->class_ == RW_CAUSE_UNKNOWN))
@@ -476,7 +502,7 @@ static void tell_standstill(struct look *look)
 	for (uint32_t i = 0; i < look->place_count; i++) {
 		const struct stand_place *place = &look->places[i];
 		bool whole = !place->missing && !place->unknown && place->comm->size &&
-			     place->waiters == (uint32_t)place->comm->size && !is_point_to_point(place->flight.function);
+			     place->waiters == (uint32_t)place->comm->size && !stand_is_transfer(&place->flight);
 		if (whole && !place->parted && place->by_gpu && (!oldest || place->since_ns < oldest->since_ns))
 			oldest = place;
 	}
@@ -524,7 +550,7 @@ static uint32_t count_calls(const struct look *look, const struct world_comm *co
 
 	for (uint32_t i = 0; i < comm->member_count; i++) {
 		const struct world_flight *flight = stand_waits_in(look->world, &comm->members[i], look->now_ns);
-		if (!flight || is_point_to_point(flight->function))
+		if (!flight || stand_is_transfer(flight))
 			continue;
 		struct call other = call_of(flight);
 		count += call_is_same(call, &other) && call->sequence == other.sequence;
@@ -538,7 +564,7 @@ static bool all_last(const struct look *look, const struct world_comm *comm)
 {
 	for (uint32_t i = 0; i < comm->member_count; i++) {
 		const struct world_flight *flight = stand_waits_in(look->world, &comm->members[i], look->now_ns);
-		if (flight && !is_point_to_point(flight->function) && flight->heard_ns < flight->since_ns + STAND_GONE_NS)
+		if (flight && !stand_is_transfer(flight) && flight->heard_ns < flight->since_ns + STAND_GONE_NS)
 			return false;
 	}
 	return true;
@@ -554,7 +580,7 @@ static void tell_desync(struct look *look, const struct stand_place *place)
 
 	for (uint32_t i = 0; i < comm->member_count; i++) {
 		const struct world_flight *flight = stand_waits_in(look->world, &comm->members[i], look->now_ns);
-		if (!flight || is_point_to_point(flight->function))
+		if (!flight || stand_is_transfer(flight))
 			continue;
 		struct call call = call_of(flight);
 		uint32_t count = count_calls(look, comm, &call);
@@ -567,7 +593,7 @@ static void tell_desync(struct look *look, const struct stand_place *place)
 	bool majority = comm->size && most * 2 > (uint32_t)comm->size, adopted = false;
 	for (uint32_t i = 0; ranks && i < comm->member_count; i++) {
 		const struct world_flight *flight = stand_waits_in(look->world, &comm->members[i], look->now_ns);
-		if (!flight || is_point_to_point(flight->function))
+		if (!flight || stand_is_transfer(flight))
 			continue;
 		struct call call = call_of(flight);
 		bool same = call_is_same(&usual, &call) && usual.sequence == call.sequence;

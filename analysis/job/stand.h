@@ -39,7 +39,8 @@ struct stand {
 /* An operation of a communicator in which members wait. */
 struct stand_place {
 	const struct world_comm *comm;
-	struct world_flight flight; /* of one of these members */
+	struct world_flight flight; /* of one of these members … */
+	int32_t waiter;             /* … which is this rank of the communicator */
 	uint64_t since_ns;          /* when the last of them arrived */
 	uint32_t waiters, missing, unknown;
 	bool parted; /* members wait in different operations */
@@ -52,9 +53,13 @@ enum stand_presence { STAND_IS_HERE, STAND_IS_MISSING, STAND_IS_UNKNOWN };
 const struct world_flight *stand_flight(const struct world *world, const struct world_member *member, uint64_t now_ns);
 /* The same, but NULL where the member does not wait for others in it. */
 const struct world_flight *stand_waits_in(const struct world *world, const struct world_member *member, uint64_t now_ns);
-/* Finds the operation in which the members wait; where they differ, that with the most of them. Missing members are not counted. False:
- * no member waits. */
+/* Finds the operation in which the members wait; where they differ, the one in which a member has waited longest. Transfers between two ranks
+ * count only where no member waits in a collective. Missing members are not counted. False: no member waits. */
 bool stand_find_place(const struct world *world, const struct world_comm *comm, uint64_t now_ns, struct stand_place *place);
+/* Whether it is a transfer between two ranks. */
+bool stand_is_transfer(const struct world_flight *flight);
+/* Whether two members of one communicator are in the same operation: in the same collective, or in transfers of the same number. */
+bool stand_is_same(const struct world_flight *left, const struct world_flight *right);
 /* Whether the member has arrived in the operation of `place`. */
 enum stand_presence stand_presence(const struct world *world, const struct stand_place *place, const struct world_member *member,
 				   uint64_t now_ns);

@@ -63,6 +63,36 @@ static void set_awaited(struct rw_message_flight *flight, const struct job *job,
 	flight->awaits = job->ranks[awaited].world;
 }
 
+/* Whether it is a transfer between two ranks that the rank's GPU may have reached. Without GPU progress that is not known. */
+static bool may_transfer(const struct instance *instance, uint32_t i)
+{
+	return instance_is_point_to_point(instance) && instance_concerns(instance, i) &&
+	       (waiting_stands(instance, i) || flight_state(instance, i) & (OPERATION_UNKNOWN | OPERATION_HOST));
+}
+
+/* Whether the rank's GPU has reached no transfer between two ranks but this operation, its first unfinished one. A reader concludes from it
+ * that the rank has not come to any other transfer, so it is false wherever one may not have been seen. */
+static bool has_no_other_transfer(const struct instance *instance, uint32_t i)
+{
+	const struct member *member = &instance->communicator->members[i];
+
+	if (!instance->communicator->point_to_point || member->captured || member->unfollowed_transfer || member->process->dropped)
+		return false;
+	if (instance_is_point_to_point(instance) && flight_state(instance, i) & OPERATION_HOST)
+		return false;
+	for (const struct instance *at = instance->next; at; at = at->next)
+		if (may_transfer(at, i))
+			return false;
+	return true;
+}
+
+static uint8_t function_of(const struct instance *instance, uint32_t i)
+{
+	if (instance_is_point_to_point(instance))
+		return instance->communicator->members[i].comm_rank == instance->source ? RW_FUNCTION_SEND : RW_FUNCTION_RECV;
+	return instance->function | (instance->by_interposer ? RW_MESSAGE_APART : 0);
+}
+
 static void tell_flight(const struct job *job, const struct instance *instance, uint32_t i, uint16_t state, struct outbox *outbox,
 			uint64_t now_ns)
 {
@@ -72,7 +102,7 @@ static void tell_flight(const struct job *job, const struct instance *instance, 
 
 	if (!roster_address(&message, job_member_rank(job, member), RW_MESSAGE_FLIGHT))
 		return;
-	message.function = instance->function | (instance->by_interposer ? RW_MESSAGE_APART : 0);
+	message.function = function_of(instance, i);
 	message.flight = (struct rw_message_flight){
 		.comm = instance->communicator->id,
 		.sequence = instance->sequence,
@@ -82,7 +112,8 @@ static void tell_flight(const struct job *job, const struct instance *instance, 
 		.dtype = instance->dtype,
 		.phase = phase_of(instance, i, state),
 		.flags = (stands ? RW_MESSAGE_ARRIVED : 0) | (state & OPERATION_HOST ? RW_MESSAGE_BY_HOST : 0) |
-			 (instance_keeps_all(instance) ? RW_MESSAGE_HOLDS : 0) | (still ? RW_MESSAGE_STILL : 0),
+			 (instance_keeps_all(instance) ? RW_MESSAGE_HOLDS : 0) | (still ? RW_MESSAGE_STILL : 0) |
+			 (has_no_other_transfer(instance, i) ? RW_MESSAGE_NO_OTHER_TRANSFER : 0),
 	};
 	/* Who is the other end: as the instance has it, both ends' ranks are known. */
 	if (instance_is_point_to_point(instance))

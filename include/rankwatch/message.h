@@ -125,14 +125,17 @@ enum rw_message_flight_flag {
 	RW_MESSAGE_HOLDS = 1u << 2,   /* no rank can leave such an operation before all ranks have arrived */
 	RW_MESSAGE_STILL = 1u << 3,   /* its GPU has begun and ended no operation of any communicator for two seconds */
 	RW_MESSAGE_AWAITS = 1u << 4,  /* `awaits` is set */
+	RW_MESSAGE_NO_OTHER_TRANSFER = 1u << 5, /* its GPU has reached no other transfer between two ranks on the communicator */
 };
 
+/* The function of a transfer between two ranks is RW_FUNCTION_SEND or RW_FUNCTION_RECV: which end of it the rank is. Senders of before
+ * RW_MESSAGE_NO_OTHER_TRANSFER give RW_FUNCTION_SEND_RECV for both. */
 struct rw_message_flight {
 	uint64_t comm;
 	uint64_t sequence;
 	uint64_t count;    /* elements */
 	uint32_t age_ms;   /* time since it arrived, or else since its launch, or else since its call */
-	int32_t peer_or_root; /* rank in comm; -1: none */
+	int32_t peer_or_root; /* rank in comm: the other end, or the root; -1: none */
 	uint8_t dtype;     /* enum rw_dtype */
 	uint8_t phase;     /* enum rw_phase: enqueued, connect, launched, running */
 	uint8_t flags;     /* enum rw_message_flight_flag */

@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -365,6 +366,36 @@ def other_call(failures):
         server.kill()
 
 
+def wait_in_circles(failures):
+    """Each host sees one rank, which waits, and cannot say for whom: the ranks wait for each other."""
+    program = sys.argv[1]
+    for what, hosts, text in (("opposite", 2, "ranks 0,1 wait for each other: rank 0 in AllReduce #"),
+                              ("sends", 2, "ranks 0,1 wait for each other: rank 0 in Send #"),
+                              ("sends", 3, "ranks 0-2 wait for each other: rank 0 in Send #")):
+        with stage.Stage() as play:
+            server = Server(play.dir)
+            job = Job(play, server.url(), hosts)
+            half = job.start_half("--until-idle")
+            await_said(failures, half, f"hears {hosts} hosts", "all hosts are heard")
+            ranks = play.start(program, hosts, what, play.boxes, **play.plugin())
+            found = stage.wait_until(lambda: findings(half, kind="hang"), 60)
+            failures.check(found and found[0]["ranks"] == [] and found[0]["confidence"] == "inconclusive" and text in found[0]["text"] and
+                           found[0]["late"]["waiting"] == list(range(hosts)), f"{what}, {hosts} hosts: {found}")
+            failures.check(ranks.popen.poll() is None, "and they wait still")
+            os.killpg(ranks.popen.pid, signal.SIGKILL)
+            ranks.wait(30)
+            for node in job.nodes.values():
+                end(node, failures, "a node's collector")
+                failures.check(" HANG " not in node.out.text_now(), "which no node could tell")
+            failures.check(half.wait(90) == 0, "the reader ends with them")
+            accused = [value["text"] for value in findings(half) if value["ranks"] and value["severity"] != "notice" and value["kind"] != "gone"]
+            failures.check(not accused, f"nobody is accused: {accused}")
+            if failures.count:
+                print(*(process.err.text() for process in (ranks, half, *job.nodes.values())), sep="\n---\n")
+                print(half.out.text())
+            server.kill()
+
+
 def whose_bits(failures):
     """One bit of one AllReduce's result is another one on rank 1. Each host sees one rank, and has nothing to compare it with."""
     with stage.Stage() as play:
@@ -486,7 +517,7 @@ def run_publishes(failures):
 def main():
     failures = stage.Failures()
     started = time.monotonic()
-    for part in (findings_of_nodes, server_restarted, alone_of_its_host, other_call, whose_bits, whose_nan, refused, permitted, run_publishes):
+    for part in (findings_of_nodes, server_restarted, alone_of_its_host, other_call, wait_in_circles, whose_bits, whose_nan, refused, permitted, run_publishes):
         part(failures)
         print(f"{part.__name__}: {time.monotonic() - started:.0f} s since the start", flush=True)
     failures.end()

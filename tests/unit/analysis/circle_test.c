@@ -33,10 +33,11 @@ static void connect_two(uint32_t index, int first, int second)
 }
 
 /* Its first operation there; it waits in it, or has ended it. */
-static void come(int rank, uint32_t communicator, uint64_t ticket, double ms, bool done)
+static struct rw_operation operation_of(uint32_t communicator, uint64_t ticket, double ms, bool done)
 {
 	uint64_t at_ns = (uint64_t)((called_at + ms / 1e3) * 1e9);
-	const struct rw_operation operation = {
+
+	return (struct rw_operation){
 		.ticket = ticket,
 		.known = JOINED | (done ? RW_KNOWN_DONE : 0),
 		.comm = (uint16_t)communicator,
@@ -52,6 +53,11 @@ static void come(int rank, uint32_t communicator, uint64_t ticket, double ms, bo
 		.started_seen_ns = at_ns,
 		.done_seen_ns = at_ns,
 	};
+}
+
+static void come(int rank, uint32_t communicator, uint64_t ticket, double ms, bool done)
+{
+	const struct rw_operation operation = operation_of(communicator, ticket, ms, done);
 
 	cr_assert_eq(analysis_add_operation(job.analysis, (analysis_process_id)rank, &operation), 0);
 }
@@ -124,6 +130,21 @@ Test(circle, three_are_one_too_and_who_only_waits_for_them_is_left_out, .init = 
 	come(0, 4, 1, 0, false);
 	wait_until(12);
 	check_circle("ranks 1-3 wait for each other: rank 1 in ");
+}
+
+/* Each sends to the next one, which has not received yet. */
+Test(circle, ranks_that_send_to_each_other_are_one, .init = open_job, .fini = close_job)
+{
+	connect_two(1, 0, 1);
+	for (int rank = 0; rank < 2; rank++) {
+		struct rw_operation send = operation_of(1, 1, 0, false);
+		send.function = RW_FUNCTION_SEND;
+		send.root_or_peer = 1 - rank;
+		cr_assert_eq(analysis_add_operation(job.analysis, (analysis_process_id)rank, &send), 0);
+	}
+	wait_until(12);
+	check_circle("ranks 0,1 wait for each other: rank 0 in Send #0 on ");
+	cr_expect(strstr(small_job_last(&job)->text, " for rank 1, rank 1 in Send #0 on "), "%s", small_job_last(&job)->text);
 }
 
 /* The one at the end of the way is waited for, and waits for nobody. */

@@ -397,6 +397,105 @@ Test(node_half, tells_the_first_operation_of_each_rank_that_stands_for_a_second)
 	cr_expect(told->flight.flags & RW_MESSAGE_HOLDS);
 }
 
+enum called {
+	LAUNCHED,
+	REACHED,
+	ENDED,
+	UNFOLLOWED, /* launched, and without GPU progress */
+	UNTRACKED,
+	BESIDE, /* launched, sampled out, and with rank 2 of the same host, which has not called it */
+};
+
+struct called_transfer {
+	uint8_t function; /* 0 none */
+	enum called how;
+};
+
+/* Rank 0's call; a transfer is mostly with rank 1 of another host. */
+static struct rw_operation called_slot(const struct called_transfer *call, uint64_t ticket)
+{
+	static const uint32_t known[] = { [LAUNCHED] = 0, [REACHED] = RW_KNOWN_STARTED, [ENDED] = RW_KNOWN_STARTED | RW_KNOWN_DONE };
+	const uint64_t ms = 1000000, begun_ns = 10000 * ms + ticket * ms;
+
+	return (struct rw_operation){
+		.ticket = ticket,
+		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK | (call->how <= ENDED ? known[call->how] : 0),
+		.flags = call->how == UNTRACKED ? RW_FLAG_UNTRACKED : call->how == BESIDE ? RW_FLAG_PROGRESS_SAMPLED_OUT : 0,
+		.function = call->function,
+		.sequence = ticket - 1,
+		.count = 5,
+		.api_ns = begun_ns,
+		.launch_begin_ns = begun_ns,
+		.launch_end_ns = begun_ns,
+		.return_ns = begun_ns,
+		.root_or_peer = call->function == RW_FUNCTION_ALL_REDUCE ? -1 : call->how == BESIDE ? 2 : 1,
+		.progress = call->how >= UNFOLLOWED ? 0 : ticket,
+		.gpu_source = RW_GPU_SOURCE_WATERMARK,
+		.started_seen_ns = call->how == REACHED || call->how == ENDED ? begun_ns : 0,
+		.done_seen_ns = call->how == ENDED ? begun_ns : 0,
+	};
+}
+
+static const struct rw_message *flight_of_calls(const struct called_transfer *calls, size_t count, uint64_t dropped)
+{
+	const struct rw_box_header boxes[2] = { { .host = "h", .job = "j", .created_ns = 1, .world_size = 3, .dropped = dropped },
+						{ .host = "h", .job = "j", .created_ns = 1, .world_size = 3, .world_rank = 2 } };
+	const struct node_identity identity = { .job = "j", .host = "h", .start = 1 };
+	struct analysis *analysis = analysis_new(false, emit_nothing, NULL);
+	struct node_half *half = node_half_new(analysis, &identity);
+
+	sent_count = 0;
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct analysis_process process = { .id = 1 + i, .pid = 7 + (int32_t)i, .box = &boxes[i] };
+		const struct rw_communicator communicator = { .id = 9, .rank = 2 * (int32_t)i, .nranks = 3, .nnodes = 2, .created_ns = 1 };
+		cr_assert_eq(analysis_add_process(analysis, &process), 0);
+		cr_assert_eq(analysis_add_communicator(analysis, 1 + i, 0, &communicator), 0);
+	}
+	for (size_t i = 0; i < count && calls[i].function; i++) {
+		const struct rw_operation slot = called_slot(&calls[i], i + 1);
+		cr_assert_eq(analysis_add_operation(analysis, 1, &slot), 0);
+	}
+	/* What is over is put away once no other member is expected to appear here. */
+	for (uint64_t second = 11; second <= 15; second++)
+		analysis_tick(analysis, second * 1000000000);
+	node_half_tick(half, 15000000000, keep_sent, NULL);
+	node_half_free(half);
+	analysis_free(analysis);
+	return find_sent(RW_MESSAGE_FLIGHT);
+}
+
+Test(node_half, says_of_a_transfer_which_end_it_is_and_whether_the_gpu_has_reached_another_one)
+{
+	static const struct {
+		struct called_transfer calls[3];
+		uint64_t dropped;
+		uint8_t function;
+		bool no_other;
+	} cases[] = {
+		{ { { RW_FUNCTION_SEND, REACHED } }, 0, RW_FUNCTION_SEND, true },
+		{ { { RW_FUNCTION_RECV, REACHED } }, 0, RW_FUNCTION_RECV, true },
+		{ { { RW_FUNCTION_SEND, REACHED }, { RW_FUNCTION_RECV, LAUNCHED } }, 0, RW_FUNCTION_SEND, true },
+		{ { { RW_FUNCTION_RECV, ENDED }, { RW_FUNCTION_SEND, REACHED } }, 0, RW_FUNCTION_SEND, true },
+		{ { { RW_FUNCTION_SEND, REACHED }, { RW_FUNCTION_RECV, REACHED } }, 0, RW_FUNCTION_SEND, false },
+		{ { { RW_FUNCTION_SEND, REACHED }, { RW_FUNCTION_RECV, UNFOLLOWED } }, 0, RW_FUNCTION_SEND, false },
+		{ { { RW_FUNCTION_SEND, REACHED }, { RW_FUNCTION_RECV, BESIDE } }, 0, RW_FUNCTION_SEND, false },
+		{ { { RW_FUNCTION_RECV, UNFOLLOWED }, { RW_FUNCTION_SEND, REACHED } }, 0, RW_FUNCTION_SEND, false },
+		{ { { RW_FUNCTION_RECV, UNTRACKED }, { RW_FUNCTION_SEND, REACHED } }, 0, RW_FUNCTION_SEND, false },
+		{ { { RW_FUNCTION_SEND, REACHED } }, 1, RW_FUNCTION_SEND, false },
+		{ { { RW_FUNCTION_RECV, ENDED }, { RW_FUNCTION_ALL_REDUCE, REACHED } }, 0, RW_FUNCTION_ALL_REDUCE, true },
+		{ { { RW_FUNCTION_ALL_REDUCE, REACHED }, { RW_FUNCTION_RECV, REACHED } }, 0, RW_FUNCTION_ALL_REDUCE, false },
+		{ { { RW_FUNCTION_ALL_REDUCE, REACHED } }, 0, RW_FUNCTION_ALL_REDUCE, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct rw_message *told = flight_of_calls(cases[i].calls, 3, cases[i].dropped);
+		cr_assert_not_null(told, "case %zu", i);
+		cr_expect_eq(told->function, cases[i].function, "case %zu: function %d", i, told->function);
+		cr_expect_eq((told->flight.flags & RW_MESSAGE_NO_OTHER_TRANSFER) != 0, cases[i].no_other, "case %zu: flags %x", i, told->flight.flags);
+		cr_expect_eq(told->flight.peer_or_root, told->function == RW_FUNCTION_ALL_REDUCE ? -1 : 1);
+	}
+}
+
 Test(node_half, does_not_say_that_it_is_missing_while_it_waits_in_the_birth_of_a_communicator)
 {
 	const struct rw_init init = { .nranks = 2, .rank = 0, .since_ns = 1000000000 };

@@ -149,7 +149,7 @@ static void add_missing(struct record *record, const struct origin_story *story)
 	char what[160];
 
 	if (!record->finding.rank_count) {
-		record_add_missing(record, "whose input it came from: " RW_MISSING_INPUT);
+		record_add_missing(record, "whose input it came from: " VALUE_TEXT_CLEAN_INPUTS);
 	} else if (main->side == VALUE_OUT && has_habit(main->instance)) {
 		record_add_missing(record, "whether it came from this input: the input was bad again and again before, with clean values in between, "
 					   "and was taken for usual, as a mask is");
@@ -166,8 +166,7 @@ static void add_missing(struct record *record, const struct origin_story *story)
 		record_add_missing(record, "whether an earlier operation brought it to all ranks: its result was not scanned, but other ranks "
 					   "brought clean values after it");
 	if (story->upstream.blind)
-		record_add_missing(record, RW_MISSING_BEFORE " (ranks without a box, captured or "
-					   "untracked operations)");
+		record_add_missing(record, "part of what came before was not seen (ranks without a box, captured or untracked operations)");
 }
 
 /* What else is known of those who brought it: their values before, and their GPUs. */
@@ -247,6 +246,17 @@ static enum rw_values_origin origin_of(const struct record *record, const struct
 	return story->main->side == VALUE_OUT ? RW_ORIGIN_RECEIVED : RW_ORIGIN_BORN;
 }
 
+static enum rw_values_seen seen_of(const struct rw_finding *finding, const struct origin_story *story)
+{
+	if (finding->kind == RW_KIND_CORRUPTION)
+		return RW_VALUES_SEEN_NONE;
+	if (finding->confidence != RW_INCONCLUSIVE)
+		return RW_VALUES_SEEN_MAKER;
+	if (story->main->side == VALUE_IN)
+		return RW_VALUES_SEEN_INPUT;
+	return finding->rank_count ? RW_VALUES_SEEN_UNSCANNED : RW_VALUES_SEEN_RESULT;
+}
+
 static void keep_beginning(struct origin *origin, const struct first_bad *main, const struct rw_finding *finding)
 {
 	origin->kind = finding->kind;
@@ -291,6 +301,8 @@ static struct record *make_record(struct analysis *analysis, const struct origin
 	record_set_operation(record, &analysis->job, main->instance, RW_PHASE_NONE);
 	record_set_values(record, main->instance, main->member, main->side, origin_of(record, story, inside));
 	finding->values.not_scanned = story->upstream.not_scanned;
+	finding->values.seen = seen_of(finding, story);
+	finding->values.whole = !job_unseen(main->instance->communicator) && !story->upstream.blind;
 	record_set_seen(record, main->instance, main->member, now_ns);
 	if (!inside) {
 		add_missing(record, story);

@@ -227,7 +227,7 @@ void record_set_operation(struct record *record, const struct job *job, const st
 		return;
 	char what[192];
 	if (unseen > 0)
-		snprintf(what, sizeof(what), "%u of %d ranks of %s were seen: " RW_MISSING_MEMBERS,
+		snprintf(what, sizeof(what), "%u of %d ranks of %s were seen: " RECORD_UNSEEN_MEMBERS,
 			 communicator->member_count, communicator->size, record->comm_name);
 	else
 		snprintf(what, sizeof(what),

@@ -11,6 +11,9 @@
 #include "analysis/job.h"
 #include "analysis/values.h"
 
+/* What `missing` says where ranks of the communicator were not seen. */
+#define RECORD_UNSEEN_MEMBERS "nobody among the others can be named"
+
 enum {
 	RECORD_MISSING = 4,
 	RECORD_EVIDENCE = 8,

@@ -96,7 +96,7 @@ void value_text_unseen(struct record *record)
 {
 	char operation[WHERE], count[32];
 
-	say(record, "%s in the result of %s; " RW_MISSING_INPUT, count_text(count, sizeof(count), &record->finding), where(operation, record));
+	say(record, "%s in the result of %s; " VALUE_TEXT_CLEAN_INPUTS, count_text(count, sizeof(count), &record->finding), where(operation, record));
 	advise(record, "let one program hear the collectors of all nodes: rankwatch collect --all-nodes");
 }
 

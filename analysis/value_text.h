@@ -6,6 +6,8 @@
 #include "analysis/digests.h"
 #include "analysis/record.h"
 
+#define VALUE_TEXT_CLEAN_INPUTS "the inputs of all ranks that are seen here were clean"
+
 /* "rank 5 brought 12 NaN into ReduceScatter #31 on ~fsdp in step 7" */
 void value_text_born(struct record *record);
 /* "the sum of finite values overflows in ReduceScatter #31 on ~fsdp in step 7: 3 Inf" */

@@ -23,6 +23,7 @@ static const char *const levels[] = { "none", "self", "proc", "root", "ebpf" };
 static const char *const arrivals[] = { "none", "host", "stamp", "gpu" };
 static const char *const late_kinds[] = { NULL, "host", "device", "transfer" };
 static const char *const origins[] = { "unknown", "born", "reduction", "received", "transport" };
+static const char *const sights[] = { NULL, "result", "unscanned", "input", "maker" };
 static const char *const events[] = { "finding", "wait", "end" };
 static const char *const phases[] = { NULL, "init", "connect", "enqueued", "launched", "running" };
 
@@ -261,7 +262,7 @@ static json_t *values_value(const struct rw_finding *finding)
 	char digest[24];
 
 	snprintf(digest, sizeof(digest), "0x%016" PRIx64, finding->values.digest);
-	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I}",
+	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o}",
 		"side", finding->values.output ? "output" : "input",
 		"nan", (json_int_t)finding->values.nan, "inf", (json_int_t)finding->values.inf,
 		"first_bad", first == RW_NO_INDEX ? json_null() : json_integer((json_int_t)first),
@@ -269,7 +270,9 @@ static json_t *values_value(const struct rw_finding *finding)
 		"saturated", integer_or_null(finding->values.saturated),
 		"origin", NAME(origins, finding->values.origin),
 		"digest", text_or_null(finding->values.digest ? digest : NULL),
-		"not_scanned", (json_int_t)finding->values.not_scanned);
+		"not_scanned", (json_int_t)finding->values.not_scanned,
+		"seen", NAME(sights, finding->values.seen),
+		"whole", finding->values.seen ? json_boolean(finding->values.whole) : json_null());
 }
 
 static json_t *evidence_value(const struct rw_finding *finding)

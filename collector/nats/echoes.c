@@ -4,61 +4,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <rankwatch/finding.h>
-
 #include "finding/value.h"
 
-static bool is_of_values(const json_t *finding)
+/* Whoever does not say what it saw, but knows who made it, has seen that. */
+static enum value_sight sight_of(const json_t *finding)
 {
-	return value_is(finding, "kind", "nan") || value_is(finding, "kind", "inf") || value_is(finding, "kind", "overflow");
-}
+	enum value_sight sight = value_parts_sight(finding);
 
-static const json_t *values_of(const json_t *finding)
-{
-	return json_object_get(finding, "values");
-}
-
-static bool misses(const json_t *finding, const char *what)
-{
-	const json_t *missing = json_object_get(finding, "missing");
-	size_t i;
-	json_t *value;
-
-	json_array_foreach(missing, i, value)
-		if (json_is_string(value) && strstr(json_string_value(value), what))
-			return true;
-	return false;
-}
-
-static enum echo_sight sight_of(const json_t *finding)
-{
-	if (!value_is(finding, "confidence", "inconclusive"))
-		return ECHO_BIRTH;
-	if (value_is(values_of(finding), "side", "input"))
-		return ECHO_INPUT;
-	return misses(finding, RW_MISSING_INPUT) ? ECHO_UNSEEN : ECHO_RESULT;
-}
-
-/* Whoever saw all that came before knows as much as anybody. */
-static bool is_echo(const json_t *finding)
-{
-	return is_of_values(finding) && sight_of(finding) != ECHO_BIRTH &&
-	       (misses(finding, RW_MISSING_MEMBERS) || misses(finding, RW_MISSING_BEFORE));
+	return sight == VALUE_SIGHT_NONE && !value_is(finding, "confidence", "inconclusive") ? VALUE_SIGHT_MAKER : sight;
 }
 
 /* What harmed nothing explains nothing. */
 static bool explains(const json_t *finding)
 {
-	return is_of_values(finding) && !value_is(finding, "state", "closed") && !value_is(finding, "severity", "notice");
-}
-
-static void write_place(char place[96], const json_t *finding)
-{
-	const json_t *operation = json_object_get(finding, "operation");
-	const char *comm = value_text(operation, "comm"), *function = value_text(operation, "function");
-
-	snprintf(place, 96, "%.30s %.30s %lld", comm ? comm : "", function ? function : "",
-		 (long long)json_integer_value(json_object_get(operation, "sequence")));
+	return value_parts_is_value(finding) && !value_is(finding, "state", "closed") && !value_is(finding, "severity", "notice");
 }
 
 static bool is_of(const struct echo *echo, const struct echo_birth *birth)
@@ -66,7 +25,7 @@ static bool is_of(const struct echo *echo, const struct echo_birth *birth)
 	uint64_t apart_ns = echo->heard_ns > birth->heard_ns ? echo->heard_ns - birth->heard_ns : birth->heard_ns - echo->heard_ns;
 
 	return strcmp(echo->host, birth->host) != 0 && strcmp(echo->kind, birth->kind) == 0 && apart_ns <= ECHOES_REACH_NS &&
-	       birth->sight > echo->sight && (birth->sight == ECHO_BIRTH || strcmp(echo->place, birth->place) == 0);
+	       birth->sight > echo->sight && (birth->sight == VALUE_SIGHT_MAKER || strcmp(echo->place, birth->place) == 0);
 }
 
 static bool is_explained(const struct echoes *echoes, const struct echo *echo)
@@ -78,7 +37,7 @@ static bool is_explained(const struct echoes *echoes, const struct echo *echo)
 }
 
 /* A place for a new one: a free one, one that is over, or the oldest of those that know least. NULL: all know more. */
-static struct echo_birth *find_room(struct echoes *echoes, enum echo_sight sight, uint64_t now_ns)
+static struct echo_birth *find_room(struct echoes *echoes, enum value_sight sight, uint64_t now_ns)
 {
 	struct echo_birth *least = &echoes->births[0];
 
@@ -99,7 +58,7 @@ static void note_birth(struct echoes *echoes, const char *host, const json_t *fi
 
 	snprintf(birth.host, sizeof(birth.host), "%s", host);
 	snprintf(birth.kind, sizeof(birth.kind), "%s", value_text(finding, "kind"));
-	write_place(birth.place, finding);
+	value_parts_place(birth.place, finding);
 	for (uint32_t i = 0; i < ECHOES_BIRTHS; i++) {
 		struct echo_birth *known = &echoes->births[i];
 		if (!known->heard_ns || strcmp(known->host, birth.host) != 0 || strcmp(known->kind, birth.kind) != 0 ||
@@ -136,7 +95,7 @@ static struct echo *add(struct echoes *echoes, const char *host, const char *id,
 	snprintf(echo->host, sizeof(echo->host), "%s", host);
 	snprintf(echo->id, sizeof(echo->id), "%s", id);
 	snprintf(echo->kind, sizeof(echo->kind), "%s", value_text(finding, "kind"));
-	write_place(echo->place, finding);
+	value_parts_place(echo->place, finding);
 	return echo;
 }
 
@@ -162,15 +121,28 @@ static void end(struct echoes *echoes, const char *host, const char *id, const j
 {
 	struct echo *echo = find(echoes, host, id);
 
-	if (echo && (value_is(finding, "state", "closed") || !is_echo(finding)))
+	if (echo && (value_is(finding, "state", "closed") || !value_parts_is_part(finding)))
 		forget(echoes, echo);
+}
+
+/* Its time is over; or another host's part of the same was told, and it belongs to that. */
+static bool is_due(const struct echoes *echoes, const struct echo *echo, uint64_t now_ns)
+{
+	bool due = now_ns >= echo->heard_ns + ECHOES_HOLD_NS;
+
+	for (uint32_t i = 0; !due && i < echoes->count; i++) {
+		const struct echo *other = &echoes->heard[i];
+		due = other->told && !other->left_out && other->sight == echo->sight && strcmp(other->kind, echo->kind) == 0 &&
+		      strcmp(other->place, echo->place) == 0;
+	}
+	return due;
 }
 
 bool echoes_pass(struct echoes *echoes, const char *host, const json_t *finding, uint64_t now_ns)
 {
 	const char *id = value_text(finding, "id");
 
-	if (!id || !is_of_values(finding))
+	if (!id || !value_parts_is_value(finding))
 		return true;
 	bool was_told = !find(echoes, host, id) || find(echoes, host, id)->told;
 	end(echoes, host, id, finding);
@@ -178,7 +150,7 @@ bool echoes_pass(struct echoes *echoes, const char *host, const json_t *finding,
 		note_birth(echoes, host, finding, now_ns);
 	if (value_is(finding, "state", "closed"))
 		return was_told;
-	return !is_echo(finding) || pass_echo(echoes, host, id, finding, now_ns);
+	return !value_parts_is_part(finding) || pass_echo(echoes, host, id, finding, now_ns);
 }
 
 json_t *echoes_due(struct echoes *echoes, char host[SUBJECT_NAME], uint64_t now_ns)
@@ -193,7 +165,7 @@ json_t *echoes_due(struct echoes *echoes, char host[SUBJECT_NAME], uint64_t now_
 			echo->finding = NULL;
 			continue;
 		}
-		if (now_ns < echo->heard_ns + ECHOES_HOLD_NS)
+		if (!is_due(echoes, echo, now_ns))
 			continue;
 		json_t *finding = echo->finding;
 		echo->told = true;

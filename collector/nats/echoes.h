@@ -2,7 +2,8 @@
 /*
  * A bad value goes from host to host, and each host reports what it saw of it. The host that saw who brought the value reports that. A host
  * that did not see all ranks, or not all that came before, reports an inconclusive finding: an echo. An echo waits a little, and is left
- * out if another host saw more of the value. docs/messages.md, "Values". Pure.
+ * out if another host saw more of the value. Echoes of hosts that saw equally much of it are handed out together, for merged.h to make one
+ * finding of them. docs/messages.md, "Values". Pure.
  */
 #ifndef COLLECTOR_NATS_ECHOES_H
 #define COLLECTOR_NATS_ECHOES_H
@@ -13,6 +14,7 @@
 #include <jansson.h>
 
 #include "collector/nats/subject.h"
+#include "collector/nats/value_parts.h"
 
 #define ECHOES_HOLD_NS  UINT64_C(5000000000)  /* for the node that saw the birth */
 #define ECHOES_REACH_NS UINT64_C(60000000000) /* what is said of receivers so long before or after a birth, is of that one */
@@ -22,25 +24,16 @@ enum {
 	ECHOES_HEARD = 256, /* echoes that are open; what comes beyond is told */
 };
 
-/* What a host saw of a value, from the least to the most. */
-enum echo_sight {
-	ECHO_UNSEEN, /* a result, while the inputs of all its ranks were clean */
-	ECHO_RESULT, /* a result, while not all inputs of its ranks were seen */
-	ECHO_INPUT,  /* it was an input of one of its ranks, which may have received it before */
-	ECHO_BIRTH,  /* who brought it */
-};
-
 struct echo_birth {
-	char host[SUBJECT_NAME], kind[16];
-	char place[96]; /* communicator, function and number of the operation */
-	enum echo_sight sight;
+	char host[SUBJECT_NAME], kind[16], place[VALUE_PARTS_PLACE];
+	enum value_sight sight;
 	uint64_t heard_ns;
 };
 
 struct echo {
-	char host[SUBJECT_NAME], id[24], kind[16], place[96];
+	char host[SUBJECT_NAME], id[24], kind[16], place[VALUE_PARTS_PLACE];
 	uint64_t heard_ns;
-	enum echo_sight sight;
+	enum value_sight sight;
 	bool told, left_out;
 	json_t *finding; /* while it waits */
 };

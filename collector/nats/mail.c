@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/foreign_text.h"
-#include "collector/nats/partial.h"
 #include "collector/nats/subject.h"
 
 static const uint64_t say_every_ns = 1000000000;
@@ -27,7 +26,7 @@ static json_t *parse(const struct letter *letter, size_t most)
 static void take_finding(struct mail *mail, const char *host, const struct letter *letter, uint64_t now_ns)
 {
 	char why[FINDING_HEAD_WHY];
-	json_t *told = parse(letter, MAIL_FINDING_MOST), *finding = told ? partial_finding(told) : NULL;
+	json_t *finding = parse(letter, MAIL_FINDING_MOST);
 
 	if (finding && !echoes_pass(&mail->echoes, host, finding, now_ns))
 		hosts_touch(&mail->hosts, host, now_ns);
@@ -36,7 +35,6 @@ static void take_finding(struct mail *mail, const char *host, const struct lette
 	else
 		hosts_touch(&mail->hosts, host, now_ns);
 	json_decref(finding);
-	json_decref(told);
 }
 
 static void note_news(struct mail *mail, enum host_news news, const struct heard_host *host)
@@ -160,6 +158,7 @@ static void settle_echoes(struct mail *mail, uint64_t now_ns)
 			complain(mail, "a finding", host, why);
 	while (echoes_refuted(&mail->echoes, host, id))
 		merged_end(&mail->merged, host, id);
+	merged_tick(&mail->merged, now_ns);
 }
 
 void mail_tick(struct mail *mail, uint64_t now_ns)

@@ -7,13 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/nats/partial.h"
 #include "collector/nats/port_pieces.h"
+#include "collector/nats/value_parts.h"
 #include "finding/value.h"
 
-static struct merged_voice *find_voice(const struct merged *merged, const char *host, const char *id)
+static const uint64_t parts_every_ns = 1000000000;
+
+/* own: the host's id. */
+static struct merged_voice *find_voice(const struct merged *merged, const char *host, const char *own)
 {
 	for (size_t i = 0; i < merged->voice_count; i++)
-		if (strcmp(merged->voices[i].id, id) == 0 && strcmp(merged->voices[i].host, host) == 0)
+		if (strcmp(merged->voices[i].own, own) == 0 && strcmp(merged->voices[i].host, host) == 0)
+			return &merged->voices[i];
+	return NULL;
+}
+
+static const struct merged_voice *teller(const struct merged *merged, const struct merged_told *told)
+{
+	for (size_t i = 0; i < merged->voice_count; i++)
+		if (strcmp(merged->voices[i].id, told->id) == 0 && strcmp(merged->voices[i].host, told->host) == 0)
 			return &merged->voices[i];
 	return NULL;
 }
@@ -54,7 +67,7 @@ static int knowledge(const struct merged_voice *voice)
 
 static const struct merged_voice *best_voice(const struct merged *merged, const struct merged_told *told)
 {
-	const struct merged_voice *best = find_voice(merged, told->host, told->id);
+	const struct merged_voice *best = teller(merged, told);
 
 	for (size_t i = 0; i < merged->voice_count; i++)
 		if (strcmp(merged->voices[i].id, told->id) == 0 &&
@@ -77,10 +90,52 @@ static void tell(struct merged *merged, struct merged_told *told, const json_t *
 	json_decref(copy);
 }
 
+static int by_host(const void *left, const void *right)
+{
+	const struct value_part *a = left, *b = right;
+
+	return strcmp(a->host, b->host);
+}
+
+/* The finding of this voice, with the parts that the other hosts saw. NULL on lack of memory. */
+static json_t *join(const struct merged *merged, const struct merged_voice *voice)
+{
+	struct value_part *parts = calloc(merged->voice_count + 1, sizeof(*parts));
+	size_t count = 0;
+
+	for (size_t i = 0; parts && i < merged->voice_count; i++)
+		if (strcmp(merged->voices[i].id, voice->id) == 0)
+			parts[count++] = (struct value_part){ merged->voices[i].host, merged->voices[i].finding };
+	if (count)
+		qsort(parts, count, sizeof(*parts), by_host);
+	json_t *whole = count ? value_parts_join(parts, count) : NULL;
+	free(parts);
+	return whole;
+}
+
 static void speak(struct merged *merged, struct merged_told *told, const struct merged_voice *voice)
 {
+	bool is_part = value_parts_is_part(voice->finding);
+	json_t *finding = is_part ? join(merged, voice) : json_incref(voice->finding);
+
 	snprintf(told->host, sizeof(told->host), "%s", voice->host);
-	tell(merged, told, voice->finding, told->revision ? "update" : "open");
+	told->is_due = false;
+	if (finding)
+		tell(merged, told, finding, told->revision ? "update" : "open");
+	json_decref(finding);
+}
+
+void merged_tick(struct merged *merged, uint64_t now_ns)
+{
+	for (size_t i = 0; i < merged->told_count; i++) {
+		struct merged_told *told = &merged->told[i];
+		const struct merged_voice *best = told->is_due ? best_voice(merged, told) : NULL;
+
+		if (!best || (told->spoke_ns && now_ns < told->spoke_ns + parts_every_ns))
+			continue;
+		told->spoke_ns = now_ns;
+		speak(merged, told, best);
+	}
 }
 
 /* A voice has changed, or is new. */
@@ -99,7 +154,9 @@ static int raise_voice(struct merged *merged, const struct merged_voice *voice)
 	bool ports_changed = port_pieces_note(told->ports, voice->host, voice->finding);
 	const struct merged_voice *best = best_voice(merged, told);
 
-	if (best == voice || ports_changed)
+	if (value_parts_is_part(voice->finding))
+		told->is_due = true;
+	else if (best == voice || ports_changed)
 		speak(merged, told, best);
 	return 0;
 }
@@ -110,14 +167,61 @@ static void forget_told(struct merged *merged, struct merged_told *told)
 	*told = merged->told[--merged->told_count];
 }
 
+static void remove_voice(struct merged *merged, struct merged_voice *voice)
+{
+	json_decref(voice->finding);
+	*voice = merged->voices[--merged->voice_count];
+}
+
+static void remove_all(struct merged *merged, const char *id)
+{
+	for (size_t i = merged->voice_count; i-- > 0;)
+		if (strcmp(merged->voices[i].id, id) == 0)
+			remove_voice(merged, &merged->voices[i]);
+}
+
+/* Closes what hosts saw in parts once it is over for all of them. last: as it ends where no host's part is left. */
+static void close_parts(struct merged *merged, struct merged_told *told, const json_t *last)
+{
+	const struct merged_voice *best = best_voice(merged, told);
+	json_t *whole = best ? join(merged, best) : json_incref((json_t *)last);
+
+	for (size_t i = 0; i < merged->voice_count; i++)
+		if (strcmp(merged->voices[i].id, told->id) == 0 && !merged->voices[i].is_over) {
+			json_decref(whole);
+			return;
+		}
+	if (whole && told->revision)
+		tell(merged, told, whole, "closed");
+	json_decref(whole);
+	remove_all(merged, told->id);
+	forget_told(merged, told);
+}
+
+/* What a host saw stays part of it as long as it is open for another one, unless it has turned out to be nothing of its own. */
+static void end_part(struct merged *merged, struct merged_voice *voice, bool stays)
+{
+	struct merged_told *told = find_told(merged, voice->id);
+	json_t *last = json_incref(voice->finding);
+
+	if (stays)
+		voice->is_over = true;
+	else
+		remove_voice(merged, voice);
+	if (told) {
+		told->is_due |= !stays;
+		close_parts(merged, told, last);
+	}
+	json_decref(last);
+}
+
 /* finding: as it ends; its voice is gone when this returns. */
 static void end_voice(struct merged *merged, struct merged_voice *voice, const json_t *finding)
 {
 	struct merged_told *told = find_told(merged, voice->id);
 	bool spoke = told && strcmp(told->host, voice->host) == 0;
 
-	json_decref(voice->finding);
-	*voice = merged->voices[--merged->voice_count];
+	remove_voice(merged, voice);
 	if (!told)
 		return;
 
@@ -131,19 +235,37 @@ static void end_voice(struct merged *merged, struct merged_voice *voice, const j
 	forget_told(merged, told);
 }
 
-static int take_open(struct merged *merged, const char *host, const char *id, const json_t *finding)
+static void end_as_it_is(struct merged *merged, struct merged_voice *voice, bool stays)
 {
-	struct merged_voice *voice = find_voice(merged, host, id);
+	json_t *finding = json_incref(voice->finding);
 
-	if (voice && json_equal(voice->finding, finding))
+	if (value_parts_is_part(finding))
+		end_part(merged, voice, stays);
+	else
+		end_voice(merged, voice, finding);
+	json_decref(finding);
+}
+
+/* finding: as partial_finding() makes it. */
+static int take_open(struct merged *merged, const char *host, const char *own, const char *id, const json_t *finding)
+{
+	struct merged_voice *voice = find_voice(merged, host, own);
+
+	if (voice && !voice->is_over && json_equal(voice->finding, finding))
 		return 0; /* said again for those who come late */
 	json_t *copy = json_deep_copy(finding);
 
 	if (!copy)
 		return -ENOMEM;
+	/* The host has found out more, and its part is a finding of its own now; or it was of another operation. */
+	if (voice && strcmp(voice->id, id) != 0) {
+		end_as_it_is(merged, voice, false);
+		voice = NULL;
+	}
 	if (voice) {
 		json_decref(voice->finding);
 		voice->finding = copy;
+		voice->is_over = false;
 		return raise_voice(merged, voice);
 	}
 	int err = merged->voice_count >= MERGED_MOST ? -EMFILE
@@ -156,8 +278,29 @@ static int take_open(struct merged *merged, const char *host, const char *id, co
 	voice = &merged->voices[merged->voice_count++];
 	*voice = (struct merged_voice){ .finding = copy };
 	snprintf(voice->host, sizeof(voice->host), "%s", host);
+	snprintf(voice->own, sizeof(voice->own), "%s", own);
 	snprintf(voice->id, sizeof(voice->id), "%s", id);
 	return raise_voice(merged, voice);
+}
+
+static int take_part(struct merged *merged, const char *host, const char *own, const json_t *finding)
+{
+	json_t *part = partial_finding(finding);
+	int err = part ? take_open(merged, host, own, value_text(part, "id"), part) : -ENOMEM;
+
+	json_decref(part);
+	return err;
+}
+
+static void take_closed(struct merged *merged, struct merged_voice *voice, const json_t *finding)
+{
+	json_t *copy = json_copy((json_t *)finding);
+
+	if (value_parts_is_part(voice->finding) || !copy || json_object_set_new(copy, "id", json_string(voice->id)))
+		end_as_it_is(merged, voice, true);
+	else
+		end_voice(merged, voice, copy);
+	json_decref(copy);
 }
 
 int merged_take(struct merged *merged, const char *host, const json_t *finding, char why[FINDING_HEAD_WHY])
@@ -171,10 +314,10 @@ int merged_take(struct merged *merged, const char *host, const json_t *finding, 
 		struct merged_voice *voice = find_voice(merged, host, head.id);
 
 		if (voice)
-			end_voice(merged, voice, finding);
+			take_closed(merged, voice, finding);
 		return 0;
 	}
-	err = take_open(merged, host, head.id, finding);
+	err = take_part(merged, host, head.id, finding);
 	if (err)
 		snprintf(why, FINDING_HEAD_WHY, "%s", err == -EMFILE ? "is one too many" : "finds no memory");
 	return err;
@@ -183,11 +326,9 @@ int merged_take(struct merged *merged, const char *host, const json_t *finding, 
 void merged_end(struct merged *merged, const char *host, const char *id)
 {
 	struct merged_voice *voice = find_voice(merged, host, id);
-	json_t *finding = voice ? json_incref(voice->finding) : NULL;
 
 	if (voice)
-		end_voice(merged, voice, finding);
-	json_decref(finding);
+		end_as_it_is(merged, voice, false);
 }
 
 static bool has_id(const json_t *ids, const char *id)
@@ -203,15 +344,12 @@ static bool has_id(const json_t *ids, const char *id)
 
 void merged_keep_only(struct merged *merged, const char *host, const json_t *ids)
 {
+	/* The end of one may take others of the list along. */
 	for (size_t i = merged->voice_count; i-- > 0;) {
-		struct merged_voice *voice = &merged->voices[i];
+		struct merged_voice *voice = i < merged->voice_count ? &merged->voices[i] : NULL;
 
-		if (strcmp(voice->host, host) != 0 || has_id(ids, voice->id))
-			continue;
-		json_t *finding = json_incref(voice->finding);
-
-		end_voice(merged, voice, finding);
-		json_decref(finding);
+		if (voice && !voice->is_over && strcmp(voice->host, host) == 0 && !has_id(ids, voice->own))
+			end_as_it_is(merged, voice, true);
 	}
 }
 

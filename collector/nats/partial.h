@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A node that sees a part of a communicator cannot tell slow transfers from a late rank of another host: each of them finds a slowdown
- * of its own. Together these are one finding about the communicator, and an inconclusive one. Pure.
+ * What hosts that see a part each report as findings of their own, and what is one finding: slow transfers of a communicator, because a host
+ * that sees a part of it cannot tell them from a late rank of another host; and a bad value that several hosts saw at one place
+ * (value_parts.h). Each host's part gets an id that is the same for all of them. Pure.
  */
 #ifndef COLLECTOR_NATS_PARTIAL_H
 #define COLLECTOR_NATS_PARTIAL_H
 
 #include <jansson.h>
 
-/* A new reference: the finding itself, or, where it is a node's part of such a one, what it comes to. NULL: no memory. */
+/* A new reference: the finding itself, or, where it is a host's part of such a one, a copy with the id that all parts share. NULL on lack of
+ * memory. */
 json_t *partial_finding(const json_t *finding);
 
 #endif

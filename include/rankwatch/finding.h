@@ -43,6 +43,15 @@ enum rw_values_origin {
 	RW_ORIGIN_UNKNOWN, RW_ORIGIN_BORN, RW_ORIGIN_REDUCTION, RW_ORIGIN_RECEIVED, RW_ORIGIN_TRANSPORT,
 };
 
+/* What one collector saw of how NaN and Inf came, from the least to the most. */
+enum rw_values_seen {
+	RW_VALUES_SEEN_NONE,      /* the finding is about something else */
+	RW_VALUES_SEEN_RESULT,    /* a bad result; the inputs of all ranks that it sees were clean */
+	RW_VALUES_SEEN_UNSCANNED, /* a bad result; not all inputs of the ranks that it sees were scanned */
+	RW_VALUES_SEEN_INPUT,     /* an input of one of its ranks, which may have received the values before */
+	RW_VALUES_SEEN_MAKER,     /* which rank or reduction made them */
+};
+
 #define RW_NO_INDEX UINT64_MAX
 
 struct rw_where {
@@ -91,12 +100,6 @@ struct rw_incident_link {
 	uint64_t at_ns;      /* MONOTONIC */
 	char text[288];
 };
-
-/* By these words in `missing`, readers of a finding recognise that it was made without seeing all ranks of the communicator. */
-#define RW_MISSING_MEMBERS "nobody among the others can be named"
-/* The same for bad values that may have come from ranks that were not seen; and for those that none of the seen ranks can have brought. */
-#define RW_MISSING_BEFORE "part of what came before was not seen"
-#define RW_MISSING_INPUT "the inputs of all ranks that are seen here were clean"
 
 struct rw_finding {
 	char id[24];
@@ -213,12 +216,16 @@ struct rw_finding {
 		enum rw_values_origin origin;
 		uint64_t digest; /* 0 not known */
 		int64_t not_scanned; /* number of earlier operations that could have brought the values and were not scanned */
+		enum rw_values_seen seen;
+		/* Whether all ranks of the communicator and all that came before were seen. If not, another host's collector may have seen
+		 * more. Only with `seen`. */
+		bool whole;
 	} values;
 	const int32_t *victims;
 	size_t victim_count;
 	const struct rw_evidence *evidence;
 	size_t evidence_count;
-	const char *const *missing; /* what was not seen; where that is ranks of the communicator, one text contains RW_MISSING_MEMBERS */
+	const char *const *missing; /* what was not seen */
 	size_t missing_count;
 	/* The incident that the finding belongs to, as a chain from its beginning. Findings of one incident have the same id and chain. A
 	 * finding that is the only one of its incident has its own. */

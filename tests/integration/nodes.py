@@ -450,6 +450,35 @@ def whose_nan(failures):
         server.kill()
 
 
+def part_of_a_nan(failures):
+    """The plugin by itself does not see inputs that an in-place AllReduce overwrites: each host sees that one of its ranks may have made it."""
+    with stage.Stage() as play:
+        server = Server(play.dir)
+        job = Job(play, server.url())
+        half = job.start_half("--until-idle")
+        await_said(failures, half, "hears 2 hosts", "both hosts are heard")
+        job.ranks = play.start(*stage.workload("--ranks=4", "--hosts=2", "--mesh=ddp=4", f"--box-dirs={play.boxes}", "--steps=1000000", "--step-ms=150",
+                                               "--limit=240", "--fault=nan", "--fault-rank=2", "--fault-index=700"),
+                               **play.plugin(), RANKWATCH_SCAN="all")
+        found = stage.wait_until(lambda: findings(half, kind="nan", ranks=[0, 1, 2, 3]), 120)
+        failures.check(found and found[-1]["confidence"] == "inconclusive" and "made by one of ranks 0-3" in found[-1]["text"] and
+                       "none of these hosts" not in found[-1]["text"], f"both hosts' parts are one finding: {found}")
+        saw = [piece["what"] for piece in found[-1]["evidence"] if piece["source"] == "messages"] if found else []
+        failures.check(saw == ["host host-0 saw it on ranks 0,1", "host host-1 saw it on ranks 2,3"], f"who saw it where: {saw}")
+        time.sleep(5)  # two signs of life of each host
+        job.ranks.popen.terminate()
+        job.ranks.wait(60)
+        for node in job.nodes.values():
+            end(node, failures, "a node's collector")
+            failures.check("in the result of" in node.out.text_now(), "it told its part")
+        failures.check(half.wait(90) == 0, "the reader ends with them")
+        told = [(value["state"], value["id"]) for value in findings(half, kind="nan")]
+        failures.check([state for state, _ in told].count("open") == 1 and len({name for _, name in told}) == 1, f"it is told once: {told}")
+        if failures.count:
+            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
+        server.kill()
+
+
 def refused(failures):
     """A password that is wrong, one that is right, and a command line that is."""
     with stage.Stage() as play:
@@ -517,7 +546,7 @@ def run_publishes(failures):
 def main():
     failures = stage.Failures()
     started = time.monotonic()
-    for part in (findings_of_nodes, server_restarted, alone_of_its_host, other_call, wait_in_circles, whose_bits, whose_nan, refused, permitted, run_publishes):
+    for part in (findings_of_nodes, server_restarted, alone_of_its_host, other_call, wait_in_circles, whose_bits, whose_nan, part_of_a_nan, refused, permitted, run_publishes):
         part(failures)
         print(f"{part.__name__}: {time.monotonic() - started:.0f} s since the start", flush=True)
     failures.end()

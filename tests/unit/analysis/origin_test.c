@@ -93,6 +93,8 @@ Test(origin, the_rank_whose_input_was_bad_first_is_named_and_the_others_are_its_
 	cr_expect_eq(told->victim_count, 7);
 	cr_expect_eq(told->severity, RW_CRITICAL);
 	cr_expect_eq(told->finding.values.origin, RW_ORIGIN_BORN);
+	cr_expect_eq(told->finding.values.seen, RW_VALUES_SEEN_MAKER);
+	cr_expect(told->finding.values.whole);
 	cr_expect_eq(told->finding.values.first_bad, 4711);
 	cr_expect_eq(told->finding.values.absmax_before, 1);
 	cr_expect_not(told->finding.values.output);
@@ -362,6 +364,8 @@ Test(origin, the_rank_is_not_guessed_when_the_reduction_has_overwritten_what_it_
 	cr_expect_str_eq(told->missing,
 			 "the rank that made it is not visible without `rankwatch run` (AllReduce in place)");
 	cr_expect_eq(told->finding.values.origin, RW_ORIGIN_UNKNOWN);
+	cr_expect_eq(told->finding.values.seen, RW_VALUES_SEEN_UNSCANNED);
+	cr_expect(told->finding.values.whole);
 	scanned_free(&job);
 }
 
@@ -610,8 +614,10 @@ Test(origin, where_the_inputs_of_all_seen_ranks_were_clean_none_of_them_is_liste
 	cr_expect_eq(told->rank_count, 0, "%s", told->text);
 	cr_expect_eq(told->victim_count, 2);
 	cr_expect_str_eq(told->text, "1 NaN in the result of AllReduce #100 on ddp; the inputs of all ranks that are seen here were clean");
-	cr_expect(strstr(told->missing, RW_MISSING_INPUT), "%s", told->missing);
-	cr_expect(strstr(told->missing, RW_MISSING_MEMBERS), "%s", told->missing);
+	cr_expect(strstr(told->missing, "the inputs of all ranks that are seen here were clean"), "%s", told->missing);
+	cr_expect(strstr(told->missing, "nobody among the others can be named"), "%s", told->missing);
+	cr_expect_eq(told->finding.values.seen, RW_VALUES_SEEN_RESULT);
+	cr_expect_not(told->finding.values.whole);
 	scanned_free(&job);
 	/* Rank 0 is not scanned: it may be this one. */
 	told = receive_from_unseen(&job, 0);
@@ -619,7 +625,9 @@ Test(origin, where_the_inputs_of_all_seen_ranks_were_clean_none_of_them_is_liste
 	cr_expect_eq(told->confidence, RW_INCONCLUSIVE);
 	cr_expect_eq(told->rank_count, 1, "%s", told->text);
 	cr_expect_eq(told->ranks[0], 0, "%s", told->text);
-	cr_expect_not(strstr(told->missing, RW_MISSING_INPUT), "%s", told->missing);
+	cr_expect_not(strstr(told->missing, "were clean"), "%s", told->missing);
+	cr_expect_eq(told->finding.values.seen, RW_VALUES_SEEN_UNSCANNED);
+	cr_expect_not(told->finding.values.whole);
 	scanned_free(&job);
 }
 

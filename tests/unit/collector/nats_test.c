@@ -13,6 +13,7 @@
 #include "collector/nats/finding_head.h"
 #include "collector/nats/hosts.h"
 #include "collector/nats/letters.h"
+#include "collector/nats/mail.h"
 #include "collector/nats/merged.h"
 #include "finding/evidence_text.h"
 #include "collector/nats/partial.h"
@@ -601,10 +602,11 @@ Test(partial, slow_transfers_of_hosts_that_see_a_part_each_are_one_finding)
 /* A NaN that went from host to host, as one node says it. */
 static json_t *bad_value(const char *id, const char *state, const char *side, const char *confidence, int sequence, bool whole)
 {
-	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:[i], s:s, s:{s:s}, s:{s:s, s:s, s:i}, s:[s]}", "schema", 1, "id", id, "state", state,
+	const char *seen = strcmp(confidence, "inconclusive") ? "maker" : strcmp(side, "input") ? "unscanned" : "input";
+
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:[i], s:s, s:{s:s, s:s, s:b}, s:{s:s, s:s, s:i}}", "schema", 1, "id", id, "state", state,
 			 "severity", "critical", "kind", "nan", "confidence", confidence, "ranks", 0, "text", "NaN", "values", "side", side,
-			 "operation", "comm", "0x9", "function", "AllReduce", "sequence", sequence, "missing",
-			 whole ? "nothing" : "2 of 4 ranks of dp were seen: " RW_MISSING_MEMBERS);
+			 "seen", seen, "whole", whole, "operation", "comm", "0x9", "function", "AllReduce", "sequence", sequence);
 }
 
 static bool echoes_take(struct echoes *echoes, const char *host, json_t *finding, uint64_t now_ns)
@@ -680,12 +682,7 @@ Test(echoes, who_does_not_see_what_came_before_is_not_told_where_another_saw_the
 	struct echoes echoes = { 0 };
 	char host[SUBJECT_NAME], id[24];
 
-	for (int members = 0; members < 2; members++) {
-		json_t *finding = bad_value(members ? "0a-0" : "0b-0", "open", "input", "inconclusive", 42, !members);
-		if (!members)
-			json_array_append_new(json_object_get(finding, "missing"), json_string(RW_MISSING_BEFORE " (ranks without a box)"));
-		cr_expect_not(echoes_take(&echoes, "h0", finding, 10 * S));
-	}
+	cr_expect_not(echoes_take(&echoes, "h0", bad_value("0a-0", "open", "input", "inconclusive", 42, false), 10 * S));
 	/* Such a one of another host is no better. */
 	cr_expect_not(echoes_take(&echoes, "h2", bad_value("0c-0", "open", "input", "inconclusive", 42, false), 10 * S));
 	cr_expect_null(echoes_due(&echoes, host, 12 * S));
@@ -693,11 +690,12 @@ Test(echoes, who_does_not_see_what_came_before_is_not_told_where_another_saw_the
 	cr_expect_null(echoes_due(&echoes, host, 30 * S));
 	cr_expect_not(echoes_refuted(&echoes, host, id));
 	echoes_free(&echoes);
-	/* Where nobody saw it, each is told. */
+	/* Where nobody saw it, each is told, and both together. */
 	cr_expect_not(echoes_take(&echoes, "h0", bad_value("1a-0", "open", "input", "inconclusive", 42, false), 110 * S));
-	cr_expect_not(echoes_take(&echoes, "h2", bad_value("1c-0", "open", "input", "inconclusive", 42, false), 110 * S));
+	cr_expect_not(echoes_take(&echoes, "h2", bad_value("1c-0", "open", "input", "inconclusive", 42, false), 113 * S));
+	cr_expect_null(echoes_due(&echoes, host, 115 * S - 1));
 	for (int i = 0; i < 2; i++) {
-		json_t *finding = echoes_due(&echoes, host, 116 * S);
+		json_t *finding = echoes_due(&echoes, host, 115 * S);
 		cr_assert_not_null(finding);
 		json_decref(finding);
 	}
@@ -709,7 +707,7 @@ static json_t *clean_inputs(const char *id)
 	json_t *finding = bad_value(id, "open", "output", "inconclusive", 42, false);
 
 	json_object_set_new(finding, "ranks", json_array());
-	json_array_append_new(json_object_get(finding, "missing"), json_string("whose input it came from: " RW_MISSING_INPUT));
+	json_object_set_new(json_object_get(finding, "values"), "seen", json_string("result"));
 	return finding;
 }
 
@@ -733,6 +731,23 @@ Test(echoes, whose_inputs_were_clean_is_not_told_where_those_of_another_were_not
 	cr_expect(echoes_take(&echoes, "h1", bad_value("0f-0", "open", "input", "certain", 9, false), 42 * S));
 	cr_expect(echoes_refuted(&echoes, host, id));
 	cr_expect_str_eq(id, "0a-0");
+	echoes_free(&echoes);
+}
+
+/* A collector of an earlier version does not say what it saw. */
+Test(echoes, who_does_not_say_what_it_saw_is_told_at_once)
+{
+	struct echoes echoes = { 0 };
+	char host[SUBJECT_NAME], id[24];
+	json_t *finding = bad_value("0a-0", "open", "output", "inconclusive", 42, false), *maker = bad_value("0b-0", "open", "input", "likely", 3, false);
+
+	json_object_del(json_object_get(finding, "values"), "seen");
+	json_object_del(json_object_get(maker, "values"), "seen");
+	cr_expect(echoes_take(&echoes, "h0", finding, 10 * S));
+	cr_expect_not(echoes_take(&echoes, "h1", bad_value("0c-0", "open", "output", "inconclusive", 42, false), 10 * S));
+	cr_expect(echoes_take(&echoes, "h2", maker, 10 * S));
+	cr_expect_null(echoes_due(&echoes, host, 30 * S), "that it is sure says that it saw who made the value");
+	cr_expect_not(echoes_refuted(&echoes, host, id));
 	echoes_free(&echoes);
 }
 
@@ -762,4 +777,305 @@ Test(echoes, is_bounded)
 			     "what there is no room for is told");
 	}
 	echoes_free(&echoes);
+}
+
+/* What a reader of all hosts tells of bad values and slow transfers. */
+struct story {
+	struct mail mail;
+	size_t count, opened, closed;
+	json_t *last; /* the last that was told */
+};
+
+static void on_story(void *argument, const json_t *finding)
+{
+	struct story *story = argument;
+
+	story->count++;
+	story->opened += !strcmp(json_string_value(json_object_get(finding, "state")), "open");
+	story->closed += !strcmp(json_string_value(json_object_get(finding, "state")), "closed");
+	json_decref(story->last);
+	story->last = json_deep_copy(finding);
+}
+
+static void begin_story(struct story *story)
+{
+	*story = (struct story){ .mail = { .who = "test", .trouble = stderr, .merged = { .emit = on_story, .argument = story } } };
+}
+
+static void end_story(struct story *story)
+{
+	mail_free(&story->mail);
+	json_decref(story->last);
+}
+
+static void send_letter(struct story *story, enum subject_topic topic, const char *host, json_t *object, uint64_t now_ns)
+{
+	char subject[SUBJECT_SIZE], *line = json_dumps(object, 0);
+
+	subject_write(subject, topic, "j", host);
+	mail_take(&story->mail, &(struct letter){ .subject = subject, .bytes = line, .length = strlen(line) }, now_ns);
+	free(line);
+	json_decref(object);
+}
+
+/* A sign of life of a host that has only this finding open; NULL: none. */
+static void send_life(struct story *story, const char *host, unsigned number, const char *id, uint64_t now_ns)
+{
+	json_t *object = life(1000, number, false);
+
+	json_object_set_new(object, "open", id ? json_pack("[s]", id) : json_array());
+	json_object_set_new(object, "open_count", json_integer(id != NULL));
+	send_letter(story, SUBJECT_HOSTS, host, object, now_ns);
+}
+
+/* What host `host` saw, which is two of eight ranks: `rank` and the next one. Both inputs were overwritten before they were scanned. */
+static json_t *part_of(const char *id, const char *host, int rank, int sequence)
+{
+	json_t *part = bad_value(id, "open", "output", "inconclusive", sequence, false);
+
+	json_object_set_new(part, "ranks", json_pack("[i, i]", rank, rank + 1));
+	json_object_set_new(part, "victims", json_array());
+	json_object_set_new(part, "where", json_pack("[{s:i, s:s}, {s:i, s:s}]", "rank", rank, "host", host, "rank", rank + 1, "host", host));
+	json_object_set_new(part, "job", json_pack("{s:i, s:i, s:i}", "generation", 3, "ranks_seen", 2, "ranks_total", 8));
+	json_object_set_new(part, "missing", json_pack("[s]", "the input of the AllReduce"));
+	json_object_set_new(part, "evidence", json_array());
+	json_object_set_new(json_object_get(part, "operation"), "comm_name", json_string("dp"));
+	json_object_set_new(json_object_get(part, "operation"), "step", json_integer(7));
+	json_object_set_new(part, "incident", json_pack("{s:s, s:[{s:s}]}", "id", id, "chain", "finding", id));
+	return part;
+}
+
+static const char *last_text(const struct story *story, const char *key)
+{
+	static char text[2048];
+	char *dumped = json_dumps(json_object_get(story->last, key), JSON_ENCODE_ANY | JSON_COMPACT);
+
+	snprintf(text, sizeof(text), "%s", dumped ? dumped : "");
+	free(dumped);
+	return text;
+}
+
+static const struct {
+	const char *host, *id;
+	int rank;
+} parts[] = { { "h0", "0a-3", 0 }, { "h1", "0b-3", 2 }, { "h2", "0c-3", 4 }, { "h3", "0d-3", 6 } };
+
+/* In each order of the hosts that is a rotation, and the reverse of it. */
+static void tell_parts(struct story *story, unsigned order, size_t count, uint64_t now_ns)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t at = (order % 2 ? count - 1 - i : i + order / 2) % count;
+
+		send_letter(story, SUBJECT_FINDINGS, parts[at].host, part_of(parts[at].id, parts[at].host, parts[at].rank, 42), now_ns + i * S / 4);
+	}
+}
+
+Test(mail, hosts_that_saw_an_equal_part_of_a_bad_value_tell_one_finding)
+{
+	for (unsigned order = 0; order < 8; order++) {
+		struct story story;
+
+		begin_story(&story);
+		tell_parts(&story, order, 4, 10 * S);
+		mail_tick(&story.mail, 14 * S);
+		cr_expect_eq(story.count, 0, "another host may have seen who made it");
+		mail_tick(&story.mail, 16 * S);
+		cr_assert_eq(story.count, 1, "order %u: %zu", order, story.count);
+		cr_expect_str_eq(last_text(&story, "state"), "\"open\"");
+		cr_expect_str_eq(last_text(&story, "confidence"), "\"inconclusive\"");
+		cr_expect_str_eq(last_text(&story, "ranks"), "[0,1,2,3,4,5,6,7]");
+		cr_expect_str_eq(last_text(&story, "text"), "\"NaN in the result of AllReduce #42 on dp in step 7, made by one of ranks 0-7\"");
+		cr_expect_eq(json_array_size(json_object_get(story.last, "where")), 8);
+		cr_expect_eq(json_array_size(json_object_get(story.last, "missing")), 4);
+		cr_expect(strstr(last_text(&story, "evidence"), "host h2 saw it on ranks 4,5"), "%s", last_text(&story, "evidence"));
+		cr_expect(strstr(last_text(&story, "missing"), "host h1: the input of the AllReduce"), "%s", last_text(&story, "missing"));
+		cr_expect_str_eq(last_text(&story, "job"), "{\"generation\":3,\"ranks_seen\":8,\"ranks_total\":8}");
+		json_t *id = json_incref(json_object_get(story.last, "id")), *incident = json_object_get(story.last, "incident");
+		cr_expect(json_equal(id, json_object_get(json_array_get(json_object_get(incident, "chain"), 0), "finding")), "its own link has its id");
+		/* Said again, and by hosts that list it as open: nothing is news. */
+		tell_parts(&story, order, 4, 20 * S);
+		for (size_t i = 0; i < 4; i++)
+			send_life(&story, parts[i].host, 1, parts[i].id, 21 * S);
+		mail_tick(&story.mail, 22 * S);
+		cr_expect_eq(story.count, 1, "order %u: %s", order, last_text(&story, "state"));
+		/* It is over, host by host; the last end was lost on the way. */
+		for (size_t i = 0; i < 3; i++) {
+			json_t *end = part_of(parts[i].id, parts[i].host, parts[i].rank, 42);
+			json_object_set_new(end, "state", json_string("closed"));
+			send_letter(&story, SUBJECT_FINDINGS, parts[i].host, end, (30 + i) * S);
+			mail_tick(&story.mail, (30 + i) * S);
+		}
+		cr_expect_eq(story.closed, 0, "not for all hosts");
+		send_life(&story, "h3", 2, NULL, 40 * S);
+		cr_expect_eq(story.closed, 1);
+		cr_expect(json_equal(id, json_object_get(story.last, "id")));
+		cr_expect_str_eq(last_text(&story, "ranks"), "[0,1,2,3,4,5,6,7]", "what was said stays to the end");
+		cr_expect_eq(story.opened, 1);
+		cr_expect_eq(story.mail.merged.voice_count + story.mail.merged.told_count, 0);
+		json_decref(id);
+		end_story(&story);
+	}
+}
+
+Test(mail, who_comes_late_with_its_part_is_added)
+{
+	struct story story;
+
+	begin_story(&story);
+	tell_parts(&story, 0, 2, 10 * S);
+	mail_tick(&story.mail, 16 * S);
+	cr_expect_str_eq(last_text(&story, "text"), "\"NaN in the result of AllReduce #42 on dp in step 7, made by one of ranks 0-3, or by a rank that none of "
+						    "these hosts sees\"");
+	send_letter(&story, SUBJECT_FINDINGS, "h2", part_of("0c-3", "h2", 4, 42), 16 * S + 1);
+	mail_tick(&story.mail, 16 * S + 2);
+	cr_expect_eq(story.count, 1, "at most once a second");
+	mail_tick(&story.mail, 17 * S);
+	cr_assert_eq(story.count, 2);
+	cr_expect_str_eq(last_text(&story, "state"), "\"update\"");
+	cr_expect_str_eq(last_text(&story, "ranks"), "[0,1,2,3,4,5]");
+	end_story(&story);
+}
+
+/* "4 ranks, 2 seen" is what one host sees. */
+Test(mail, a_communicator_without_a_name_has_its_size_for_one)
+{
+	struct story story;
+
+	begin_story(&story);
+	for (size_t i = 0; i < 2; i++) {
+		json_t *part = part_of(parts[i].id, parts[i].host, parts[i].rank, 42);
+		json_object_set_new(json_object_get(part, "operation"), "comm_name", json_string("4 ranks, 2 seen"));
+		json_object_set_new(json_object_get(part, "operation"), "comm_size", json_integer(4));
+		send_letter(&story, SUBJECT_FINDINGS, parts[i].host, part, 10 * S);
+	}
+	mail_tick(&story.mail, 16 * S);
+	cr_expect(strstr(last_text(&story, "text"), "AllReduce #42 on a communicator of 4 ranks in step 7, "), "%s", last_text(&story, "text"));
+	cr_expect(strstr(last_text(&story, "operation"), "\"comm_name\":\"a communicator of 4 ranks\""), "%s", last_text(&story, "operation"));
+	end_story(&story);
+}
+
+/* Anybody may publish anything. */
+Test(mail, parts_with_damaged_keys_do_no_harm)
+{
+	static const char *const keys[] = { "ranks", "victims", "where", "missing", "evidence", "job", "operation", "severity", "incident", "text" };
+	static const char *const values[] = { "null", "[]", "{}", "[-1, 5, 5, 99999999999, null, \"x\", [], {}]", "\"\\u001b\"", "1e300", "{\"chain\":3,\"ranks_seen\":-7}" };
+
+	for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
+		for (size_t v = 0; v < sizeof(values) / sizeof(*values); v++) {
+			struct story story;
+			begin_story(&story);
+			for (size_t i = 0; i < 3; i++) {
+				json_t *part = part_of(parts[i].id, i == 1 ? "h\xff" : parts[i].host, parts[i].rank, 42);
+				if (i < 2)
+					json_object_set_new(part, keys[k], json_loads(values[v], JSON_DECODE_ANY, NULL));
+				send_letter(&story, SUBJECT_FINDINGS, i == 1 ? "h\xff" : parts[i].host, part, 10 * S);
+			}
+			mail_tick(&story.mail, 16 * S);
+			cr_expect_geq(story.opened, 1, "%s: %s", keys[k], values[v]);
+			end_story(&story);
+		}
+}
+
+/* More hosts than are described, in a bounded line. */
+Test(mail, of_many_hosts_some_are_described_and_the_others_counted)
+{
+	struct story story;
+	char host[16], id[16];
+
+	begin_story(&story);
+	for (int i = 0; i < 200; i++) {
+		snprintf(host, sizeof(host), "h%03d", i);
+		snprintf(id, sizeof(id), "%x-3", i);
+		send_letter(&story, SUBJECT_FINDINGS, host, part_of(id, host, 2 * i, 42), 10 * S);
+	}
+	mail_tick(&story.mail, 16 * S);
+	cr_assert_eq(story.count, 1);
+	cr_expect_eq(json_array_size(json_object_get(story.last, "ranks")), 400);
+	cr_expect_eq(json_array_size(json_object_get(story.last, "where")), VALUE_PARTS_WHERE);
+	cr_expect_eq(json_array_size(json_object_get(story.last, "evidence")), VALUE_PARTS_HOSTS + 1);
+	cr_expect_eq(json_array_size(json_object_get(story.last, "missing")), VALUE_PARTS_HOSTS + 1);
+	cr_expect(strstr(last_text(&story, "evidence"), "192 more hosts saw it"), "%s", last_text(&story, "evidence"));
+	end_story(&story);
+}
+
+Test(mail, parts_of_other_values_are_other_findings)
+{
+	struct story story;
+
+	begin_story(&story);
+	send_letter(&story, SUBJECT_FINDINGS, "h0", part_of("0a-3", "h0", 0, 42), 10 * S);
+	send_letter(&story, SUBJECT_FINDINGS, "h1", part_of("0b-3", "h1", 2, 43), 10 * S);
+	json_t *inf = part_of("0c-3", "h2", 4, 42), *replay = part_of("0d-3", "h3", 6, 42);
+	json_object_set_new(inf, "kind", json_string("inf"));
+	json_object_set_new(json_object_get(replay, "operation"), "replay", json_integer(4));
+	send_letter(&story, SUBJECT_FINDINGS, "h2", inf, 10 * S);
+	send_letter(&story, SUBJECT_FINDINGS, "h3", replay, 10 * S);
+	mail_tick(&story.mail, 16 * S);
+	cr_expect_eq(story.opened, 4, "another operation, another kind, another replay: %zu", story.opened);
+	end_story(&story);
+}
+
+/* A host has found out that what it saw belongs to an earlier operation. */
+Test(mail, a_part_that_moves_to_another_value_leaves_the_first)
+{
+	struct story story;
+
+	begin_story(&story);
+	tell_parts(&story, 0, 3, 10 * S);
+	mail_tick(&story.mail, 16 * S);
+	send_letter(&story, SUBJECT_FINDINGS, "h2", part_of("0c-3", "h2", 4, 41), 20 * S);
+	mail_tick(&story.mail, 21 * S);
+	cr_expect_eq(story.count, 3, "the first again, and the other one");
+	cr_expect_eq(story.opened, 2);
+	send_letter(&story, SUBJECT_FINDINGS, "h2", part_of("0c-3", "h2", 4, 42), 22 * S);
+	mail_tick(&story.mail, 23 * S);
+	cr_expect_eq(story.count, 5);
+	cr_expect_eq(story.closed, 1);
+	cr_expect_str_eq(last_text(&story, "ranks"), "[0,1,2,3,4,5]");
+	end_story(&story);
+}
+
+/* One host's part turns out to be an echo, or the whole of it. */
+Test(mail, a_part_that_another_host_knows_more_about_is_taken_back)
+{
+	struct story story;
+
+	begin_story(&story);
+	tell_parts(&story, 0, 2, 10 * S);
+	mail_tick(&story.mail, 16 * S);
+	cr_assert_eq(story.opened, 1);
+	/* It was an input of rank 4, as its host has found out; who brought it there is not known yet. */
+	json_t *input = part_of("0c-3", "h2", 4, 42);
+	json_object_set_new(json_object_get(input, "values"), "seen", json_string("input"));
+	send_letter(&story, SUBJECT_FINDINGS, "h2", input, 17 * S);
+	mail_tick(&story.mail, 23 * S);
+	cr_expect_eq(story.opened, 1, "the same value");
+	cr_expect_str_eq(last_text(&story, "ranks"), "[4,5]");
+	send_letter(&story, SUBJECT_FINDINGS, "h2", bad_value("0c-3", "update", "input", "certain", 42, true), 25 * S);
+	mail_tick(&story.mail, 26 * S);
+	cr_expect_eq(story.opened, 2);
+	cr_expect_eq(story.closed, 1, "what was told of the parts");
+	cr_expect_str_eq(last_text(&story, "id"), "\"0c-3\"");
+	end_story(&story);
+}
+
+/* Hosts list what they have open by their own ids. */
+Test(mail, slow_transfers_of_several_hosts_stay_open)
+{
+	struct story story;
+
+	begin_story(&story);
+	send_letter(&story, SUBJECT_FINDINGS, "h0", slowdown("0a-2", "[0]", "job", "x"), 10 * S);
+	send_letter(&story, SUBJECT_FINDINGS, "h1", slowdown("0b-2", "[1,2]", "job", "x"), 10 * S);
+	send_life(&story, "h0", 1, "0a-2", 11 * S);
+	send_life(&story, "h1", 1, "0b-2", 11 * S);
+	cr_expect_eq(story.opened, 1);
+	cr_expect_eq(story.closed, 0);
+	json_t *end = slowdown("0a-2", "[0]", "job", "x");
+	json_object_set_new(end, "state", json_string("closed"));
+	send_letter(&story, SUBJECT_FINDINGS, "h0", end, 12 * S);
+	cr_expect_eq(story.closed, 0);
+	send_life(&story, "h1", 2, NULL, 13 * S);
+	cr_expect_eq(story.closed, 1);
+	end_story(&story);
 }

@@ -175,7 +175,8 @@ Test(finding_json, values_are_written_with_magnitudes_as_small_as_they_are)
 
 	finding.values.absmax_before = 3e-39;
 	expect_values(&finding, "{\"side\":\"input\",\"nan\":12,\"inf\":0,\"first_bad\":4711,\"absmax_before\":3e-39,"
-				"\"saturated\":null,\"origin\":\"born\",\"digest\":\"0x0000000000001234\",\"not_scanned\":0}");
+				"\"saturated\":null,\"origin\":\"born\",\"digest\":\"0x0000000000001234\",\"not_scanned\":0,"
+				"\"seen\":\"maker\",\"whole\":true}");
 	finding.values.output = true;
 	finding.values.nan = 0;
 	finding.values.inf = 3;
@@ -185,8 +186,15 @@ Test(finding_json, values_are_written_with_magnitudes_as_small_as_they_are)
 	finding.values.origin = RW_ORIGIN_REDUCTION;
 	finding.values.digest = 0;
 	finding.values.not_scanned = 7;
+	finding.values.seen = RW_VALUES_SEEN_UNSCANNED;
+	finding.values.whole = false;
 	expect_values(&finding, "{\"side\":\"output\",\"nan\":0,\"inf\":3,\"first_bad\":null,\"absmax_before\":null,"
-				"\"saturated\":5,\"origin\":\"reduction\",\"digest\":null,\"not_scanned\":7}");
+				"\"saturated\":5,\"origin\":\"reduction\",\"digest\":null,\"not_scanned\":7,"
+				"\"seen\":\"unscanned\",\"whole\":false}");
+	finding.values.seen = RW_VALUES_SEEN_NONE;
+	expect_values(&finding, "{\"side\":\"output\",\"nan\":0,\"inf\":3,\"first_bad\":null,\"absmax_before\":null,"
+				"\"saturated\":5,\"origin\":\"reduction\",\"digest\":null,\"not_scanned\":7,"
+				"\"seen\":null,\"whole\":null}");
 }
 
 static void expect_turns(const struct rw_finding *finding, const char *expected)

@@ -69,6 +69,8 @@ struct rw_finding born_nan(void)
 	finding.values.absmax_before = 0.03125;
 	finding.values.saturated = -1;
 	finding.values.origin = RW_ORIGIN_BORN;
+	finding.values.seen = RW_VALUES_SEEN_MAKER;
+	finding.values.whole = true;
 	finding.values.digest = 0x1234;
 	finding.text = "rank 0 brought 12 NaN into AllGather #118 on ~fsdp in step 11";
 	finding.advice = "look at this GPU (Xid, ECC)";

@@ -423,9 +423,10 @@ static void tell_lost(struct look *look, uint32_t at)
 		record_add_missing(record, "whether the host is lost, or its collector and a rank on it stands, only the host can tell");
 		char ranks_text[128], operation[128], waiting[128];
 		told_comm_name(operation, sizeof(operation), first->place->comm);
-		snprintf(record->text, sizeof(record->text), "host %s (%s) %s: %s wait for it in %s #%llu on %s", lost->name,
+		snprintf(record->text, sizeof(record->text), "host %s (%s) %s: %s %s for it in %s #%llu on %s", lost->name,
 			 naming_ranks(ranks_text, sizeof(ranks_text), record->finding.ranks, count), what,
 			 naming_ranks(waiting, sizeof(waiting), record->finding.late.waiting, record->finding.late.waiting_count),
+			 record->finding.late.waiting_count == 1 ? "waits" : "wait",
 			 naming_function(record->finding.operation.function),
 			 (unsigned long long)record->finding.operation.sequence, operation);
 		tell(look, record);

@@ -141,9 +141,11 @@ enum stand_presence stand_presence(const struct world *world, const struct stand
 
 	if (!is_needed(place, member) || member->left)
 		return STAND_IS_HERE;
-	if (stand_is_transfer(&place->flight))
-		return !flight || is_dead(rank) || rank->life == RW_MESSAGE_STOPPED || waits_elsewhere(place, flight) ? STAND_IS_MISSING
-														      : STAND_IS_HERE;
+	if (stand_is_transfer(&place->flight)) {
+		if (is_dead(rank) || rank->life == RW_MESSAGE_STOPPED || (flight && waits_elsewhere(place, flight)))
+			return STAND_IS_MISSING;
+		return flight ? STAND_IS_HERE : member->unfollowed ? STAND_IS_UNKNOWN : STAND_IS_MISSING;
+	}
 	if (is_dead(rank) || (rank->told && rank->life == RW_MESSAGE_STOPPED) || is_silent(world, member->rank, now_ns))
 		return STAND_IS_MISSING;
 	if (flight && stand_is_same(flight, &place->flight))

@@ -396,6 +396,7 @@ static bool take_membership(struct taking *taking, struct world_rank *rank)
 	member->number = number_of(taking);
 	member->comm_rank = told->comm_rank;
 	member->left = left;
+	member->unfollowed = told->flags & RW_MESSAGE_UNFOLLOWED;
 	comm->sends |= sends;
 	comm->size = told->size ? told->size : comm->size;
 	memcpy(comm->name, told->name, sizeof(told->name));

@@ -123,6 +123,7 @@ struct world_member {
 	uint32_t rank;     /* world rank */
 	int32_t comm_rank; /* -1 not reported yet */
 	bool left;
+	bool unfollowed;   /* it may be in a transfer of which no flight is reported */
 	uint64_t number, left_number;
 	uint64_t cut_ns;   /* when its latest cut came */
 	struct world_standing *standing; /* NULL none */

@@ -130,6 +130,11 @@ static uint64_t hash_of(const void *bytes, size_t size)
 	return hash | 1;
 }
 
+bool roster_follows_transfers(const struct member *member)
+{
+	return !member->captured && !member->unfollowed_transfer && !member->process->dropped;
+}
+
 bool roster_is_due_again(struct said *said, uint64_t hash, uint64_t now_ns)
 {
 	bool news = said->hash != hash;
@@ -217,7 +222,8 @@ static void tell_member(struct roster *roster, const struct job *job, const stru
 	message.member.size = communicator->size;
 	message.member.comm_rank = member->comm_rank;
 	message.member.hosts = communicator->hosts;
-	message.member.flags = (communicator->point_to_point ? RW_MESSAGE_SENDS : 0) | (member->ended ? RW_MESSAGE_LEFT : 0);
+	message.member.flags = (communicator->point_to_point ? RW_MESSAGE_SENDS : 0) | (member->ended ? RW_MESSAGE_LEFT : 0) |
+			       (communicator->point_to_point && !roster_follows_transfers(member) ? RW_MESSAGE_UNFOLLOWED : 0);
 	snprintf(message.member.name, sizeof(message.member.name), "%.*s", (int)sizeof(message.member.name) - 1,
 		 communicator->name);
 	if (roster_is_due(&entry->said, &message, sizeof(message), now_ns))

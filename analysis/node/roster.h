@@ -77,6 +77,9 @@ struct roster_member {
 	uint64_t calls_ns; /* … and when they were last sent */
 };
 
+/* Whether the collector follows all transfers between two ranks that the member makes. */
+bool roster_follows_transfers(const struct member *member);
+
 struct roster_comm {
 	uint32_t index; /* of the analysis's communicator */
 	uint64_t id;

@@ -76,7 +76,7 @@ static bool has_no_other_transfer(const struct instance *instance, uint32_t i)
 {
 	const struct member *member = &instance->communicator->members[i];
 
-	if (!instance->communicator->point_to_point || member->captured || member->unfollowed_transfer || member->process->dropped)
+	if (!instance->communicator->point_to_point || !roster_follows_transfers(member))
 		return false;
 	if (instance_is_point_to_point(instance) && flight_state(instance, i) & OPERATION_HOST)
 		return false;

@@ -1057,6 +1057,53 @@ Test(job_half, tells_the_watchdog_that_ends_first)
 	}
 }
 
+static void keep_hang(void *argument, const struct rw_finding *finding)
+{
+	struct rw_finding *kept = argument;
+
+	if (finding->kind == RW_KIND_HANG && finding->state != RW_FINDING_CLOSED)
+		*kept = *finding;
+}
+
+/* Rank 0 sends to rank 1 of another host, which makes no progress, as its host sees, and has no unfinished operation, as that says. */
+static struct rw_finding send_to_one_that_stands(uint8_t flags)
+{
+	struct rw_finding finding = { .confidence = RW_INCONCLUSIVE };
+	struct job_half *half = job_half_new("j", keep_hang, &finding);
+
+	for (uint64_t second = 0; second < 20; second++) {
+		for (int32_t rank = 0; rank < 2; rank++) {
+			struct batch batch = batch_of(rank ? "b" : "a", second, 3);
+			batch.messages[0] = rank_message(rank, 0, RW_MESSAGE_ALIVE);
+			batch.messages[1] = (struct rw_message){ .type = RW_MESSAGE_MEMBER, .rank = rank,
+								 .member = { .comm = 9, .size = 2, .comm_rank = rank, .hosts = 2,
+									     .flags = RW_MESSAGE_SENDS | (rank ? flags : 0) } };
+			batch.messages[2] = flight_message(rank, 100, (uint32_t)second * 1000 + 1000);
+			batch.messages[2].function = RW_FUNCTION_SEND;
+			batch.messages[2].flight.peer_or_root = 1 - rank;
+			if (rank)
+				batch.messages[2] = (struct rw_message){ .type = RW_MESSAGE_WHY, .rank = rank,
+									 .why = { .progress = RW_MESSAGE_STANDS, .level = RW_LEVEL_PROC, .text = "futex(2)" } };
+			cr_assert_eq(take(half, &batch, 20 + (double)second, NULL), 0);
+		}
+		job_half_tick(half, (20 + second) * 1000000000);
+	}
+	job_half_free(half);
+	return finding;
+}
+
+/* Where the GPU's progress is not followed, a host does not see that its rank is in a transfer. */
+Test(job_half, names_nobody_who_may_be_in_a_transfer_that_is_not_followed)
+{
+	struct rw_finding finding = send_to_one_that_stands(0);
+
+	cr_expect_eq(finding.kind, RW_KIND_HANG);
+	cr_expect_eq(finding.confidence, RW_LIKELY);
+	cr_expect_eq(finding.operation.function, RW_FUNCTION_SEND);
+	finding = send_to_one_that_stands(RW_MESSAGE_UNFOLLOWED);
+	cr_expect_eq(finding.first_seen_ns, 0, "%d", finding.confidence);
+}
+
 static void keep_operation(void *argument, const struct rw_finding *finding)
 {
 	struct rw_finding *kept = argument;

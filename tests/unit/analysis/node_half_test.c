@@ -436,6 +436,7 @@ static struct rw_operation called_slot(const struct called_transfer *call, uint6
 	};
 }
 
+/* The flight that is sent; NULL none. */
 static const struct rw_message *flight_of_calls(const struct called_transfer *calls, size_t count, uint64_t dropped)
 {
 	const struct rw_box_header boxes[2] = { { .host = "h", .job = "j", .created_ns = 1, .world_size = 3, .dropped = dropped },
@@ -470,18 +471,19 @@ Test(node_half, says_of_a_transfer_which_end_it_is_and_whether_the_gpu_has_reach
 		struct called_transfer calls[3];
 		uint64_t dropped;
 		uint8_t function;
-		bool no_other;
+		bool no_other, unfollowed;
 	} cases[] = {
 		{ { { RW_FUNCTION_SEND, REACHED } }, 0, RW_FUNCTION_SEND, true },
 		{ { { RW_FUNCTION_RECV, REACHED } }, 0, RW_FUNCTION_RECV, true },
 		{ { { RW_FUNCTION_SEND, REACHED }, { RW_FUNCTION_RECV, LAUNCHED } }, 0, RW_FUNCTION_SEND, true },
 		{ { { RW_FUNCTION_RECV, ENDED }, { RW_FUNCTION_SEND, REACHED } }, 0, RW_FUNCTION_SEND, true },
 		{ { { RW_FUNCTION_SEND, REACHED }, { RW_FUNCTION_RECV, REACHED } }, 0, RW_FUNCTION_SEND, false },
-		{ { { RW_FUNCTION_SEND, REACHED }, { RW_FUNCTION_RECV, UNFOLLOWED } }, 0, RW_FUNCTION_SEND, false },
+		{ { { RW_FUNCTION_SEND, REACHED }, { RW_FUNCTION_RECV, UNFOLLOWED } }, 0, RW_FUNCTION_SEND, false, true },
 		{ { { RW_FUNCTION_SEND, REACHED }, { RW_FUNCTION_RECV, BESIDE } }, 0, RW_FUNCTION_SEND, false },
-		{ { { RW_FUNCTION_RECV, UNFOLLOWED }, { RW_FUNCTION_SEND, REACHED } }, 0, RW_FUNCTION_SEND, false },
-		{ { { RW_FUNCTION_RECV, UNTRACKED }, { RW_FUNCTION_SEND, REACHED } }, 0, RW_FUNCTION_SEND, false },
-		{ { { RW_FUNCTION_SEND, REACHED } }, 1, RW_FUNCTION_SEND, false },
+		{ { { RW_FUNCTION_RECV, UNFOLLOWED }, { RW_FUNCTION_SEND, REACHED } }, 0, RW_FUNCTION_SEND, false, true },
+		{ { { RW_FUNCTION_RECV, UNTRACKED }, { RW_FUNCTION_SEND, REACHED } }, 0, RW_FUNCTION_SEND, false, true },
+		{ { { RW_FUNCTION_SEND, REACHED } }, 1, RW_FUNCTION_SEND, false, true },
+		{ { { RW_FUNCTION_ALL_REDUCE, REACHED } }, 1, RW_FUNCTION_ALL_REDUCE, false, false },
 		{ { { RW_FUNCTION_RECV, ENDED }, { RW_FUNCTION_ALL_REDUCE, REACHED } }, 0, RW_FUNCTION_ALL_REDUCE, true },
 		{ { { RW_FUNCTION_ALL_REDUCE, REACHED }, { RW_FUNCTION_RECV, REACHED } }, 0, RW_FUNCTION_ALL_REDUCE, false },
 		{ { { RW_FUNCTION_ALL_REDUCE, REACHED } }, 0, RW_FUNCTION_ALL_REDUCE, false },
@@ -492,6 +494,9 @@ Test(node_half, says_of_a_transfer_which_end_it_is_and_whether_the_gpu_has_reach
 		cr_assert_not_null(told, "case %zu", i);
 		cr_expect_eq(told->function, cases[i].function, "case %zu: function %d", i, told->function);
 		cr_expect_eq((told->flight.flags & RW_MESSAGE_NO_OTHER_TRANSFER) != 0, cases[i].no_other, "case %zu: flags %x", i, told->flight.flags);
+		const struct rw_message *member = find_sent(RW_MESSAGE_MEMBER);
+		cr_assert_not_null(member, "case %zu", i);
+		cr_expect_eq((member->member.flags & RW_MESSAGE_UNFOLLOWED) != 0, cases[i].unfollowed, "case %zu: flags %x", i, member->member.flags);
 		cr_expect_eq(told->flight.peer_or_root, told->function == RW_FUNCTION_ALL_REDUCE ? -1 : 1);
 	}
 }

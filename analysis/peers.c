@@ -185,6 +185,15 @@ static struct slice slice_of(const struct level *levels, uint32_t count, uint32_
 	return (struct slice){ &levels[first], first, first_from(levels, count, group_of, (uint64_t)group + 1) - first };
 }
 
+/* Of a group that is sorted by hosts. */
+static struct slice mates_on(const struct slice *group, uint32_t host)
+{
+	uint32_t first = first_from(group->levels, group->count, host_of, host);
+
+	return (struct slice){ &group->levels[first], group->first + first,
+			       first_from(group->levels, group->count, host_of, (uint64_t)host + 1) - first };
+}
+
 /* Of these, how many have no open finding. */
 static uint32_t count_unopened(const struct stragglers *stragglers, const struct level *levels, uint32_t count)
 {
@@ -207,9 +216,8 @@ bool peers_choose(struct peers *peers, const struct suspect *suspect, uint32_t l
 		     all = slice_of(standing->by_host, peers->stragglers->suspect_count, suspect->group);
 	uint32_t ranks = count_in_time(order.levels, order.count, least_ns);
 	uint32_t as_late = order.count - ranks - !suspect->open; /* it is so itself */
-	uint32_t first = first_from(all.levels, all.count, host_of, suspect->host),
-		 mates = first_from(all.levels, all.count, host_of, (uint64_t)suspect->host + 1) - first;
-	uint32_t late_mates = mates - count_in_time(&all.levels[first], mates, least_ns);
+	struct slice host = mates_on(&all, suspect->host);
+	uint32_t mates = host.count, late_mates = mates - count_in_time(host.levels, mates, least_ns);
 
 	*chosen = (struct chosen_peers){ .length = length, .first = order.first, .ranks = ranks, .units = ranks,
 					.alone = all.count == 1 };
@@ -220,7 +228,7 @@ bool peers_choose(struct peers *peers, const struct suspect *suspect, uint32_t l
 	if (late_mates < mates || mates < 2)
 		return false;
 	/* Those of other hosts. Ranks of this one whose findings are open already are not among as_late. */
-	uint32_t elsewhere = as_late + !suspect->open - count_unopened(peers->stragglers, &all.levels[first], mates);
+	uint32_t elsewhere = as_late + !suspect->open - count_unopened(peers->stragglers, host.levels, mates);
 	return elsewhere * EXCURSION_PART <= all.count - mates && ranks > 0;
 }
 
@@ -338,6 +346,29 @@ static bool gather_recent(struct peers *peers, uint64_t limit_ns)
 	return peers->recent;
 }
 
+static uint64_t near_of(const struct peers *peers, const struct suspect *suspect, uint64_t least_ns)
+{
+	uint64_t near = 0;
+
+	for (uint64_t back = 0; back < recent_steps(peers); back++)
+		near += is_near(straggler_shown_ns(suspect, peers->step - back), least_ns);
+	return near;
+}
+
+/* The ranks of its group and host that are no others to it: where all are as late, the host may be at fault. Where the group has no
+ * other host, it is what the job does. */
+static struct slice as_late_together(struct peers *peers, const struct suspect *suspect, uint64_t least_ns)
+{
+	const struct standing *standing = standing_over(peers, EXCURSION_ROW_MIN);
+
+	if (!standing)
+		return (struct slice){ 0 };
+	struct slice all = slice_of(standing->by_host, peers->stragglers->suspect_count, suspect->group),
+		     mates = mates_on(&all, suspect->host);
+	bool others = mates.count == all.count || count_in_time(mates.levels, mates.count, least_ns);
+	return others ? (struct slice){ 0 } : mates;
+}
+
 uint64_t peers_near(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns, uint64_t least_ns, uint64_t *all)
 {
 	*all = (peers->stragglers->suspect_count - 1) * recent_steps(peers);
@@ -355,8 +386,14 @@ uint64_t peers_near(struct peers *peers, const struct suspect *suspect, uint64_t
 		else
 			low = middle + 1;
 	}
-	uint64_t near = peers->recent_count - low;
-	for (uint64_t back = 0; back < recent_steps(peers); back++)
-		near -= is_near(straggler_shown_ns(suspect, peers->step - back), least_ns);
+	uint64_t near = peers->recent_count - low - near_of(peers, suspect, least_ns);
+	struct slice mates = as_late_together(peers, suspect, least_ns);
+	for (uint32_t i = 0; i < mates.count; i++) {
+		const struct suspect *mate = &peers->stragglers->suspects[mates.levels[i].rank];
+		if (mate == suspect)
+			continue;
+		near -= near_of(peers, mate, least_ns);
+		*all -= recent_steps(peers);
+	}
 	return near;
 }

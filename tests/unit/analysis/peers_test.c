@@ -117,12 +117,31 @@ static void expect_sums(const struct stragglers *stragglers, struct peers *peers
 	cr_expect_float_eq(seen.products[EXCURSION_LAGS - 1], products, 1e-6);
 }
 
+/* On its host, with all of its group there as late, and others of it elsewhere. */
+static bool is_late_together(const struct stragglers *stragglers, uint32_t rank, uint32_t other, uint64_t least_ns)
+{
+	const struct suspect *one = &stragglers->suspects[rank], *two = &stragglers->suspects[other];
+
+	if (one->host != two->host || one->group != two->group)
+		return false;
+	bool elsewhere = false;
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
+		const struct suspect *mate = &stragglers->suspects[i];
+		if (mate->group != one->group)
+			continue;
+		elsewhere = elsewhere || mate->host != one->host;
+		if (mate->host == one->host && level(stragglers, i, EXCURSION_ROW_MIN) * 2 < least_ns)
+			return false;
+	}
+	return elsewhere;
+}
+
 static void expect_near(const struct stragglers *stragglers, struct peers *peers, uint32_t rank, uint64_t least_ns)
 {
 	uint64_t near = 0, all = 0, told_of, told = peers_near(peers, &stragglers->suspects[rank], 20000000, least_ns, &told_of);
 
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
-		for (uint64_t back = 0; i != rank && back < EXCURSION_STRIKING_STEPS && STEP >= back + stragglers->first_step; back++) {
+		for (uint64_t back = 0; i != rank && !is_late_together(stragglers, rank, i, least_ns) && back < EXCURSION_STRIKING_STEPS && STEP >= back + stragglers->first_step; back++) {
 			all++;
 			near += straggler_shown_ns(&stragglers->suspects[i], STEP - back) * EXCURSION_STRIKING > least_ns;
 		}

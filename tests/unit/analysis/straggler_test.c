@@ -525,3 +525,56 @@ Test(straggler, that_may_have_waited_where_nobody_sees_is_not_certain)
 		end(&run);
 	}
 }
+
+static void expect_the_host(const struct history_job *job, int first, int each, const char *what, unsigned seed)
+{
+	struct played run = play(job);
+	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, first);
+
+	cr_assert(finding, "%s, seed %u: not named", what, seed);
+	cr_expect_lt((double)finding->time_ns / 1e6, history_step_ms(run.history, 18), "%s, seed %u: named late", what, seed);
+	for (size_t k = 0; k < run.count; k++) {
+		const struct history_finding *told = &run.findings[k];
+		cr_expect(told->scope == RW_SCOPE_HOST && told->rank_count == each && told->rank == first, "%s, seed %u: %s", what, seed,
+			  told->text);
+		cr_expect_eq(told->class_, RW_CAUSE_CPU, "%s, seed %u: %s", what, seed, told->text);
+	}
+	end(&run);
+}
+
+/* By little more than counts. */
+Test(straggler, names_the_host_whose_ranks_are_all_held_alike)
+{
+	static const int hosts[] = { 2, 4, 8 };
+	const int each = 4;
+
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++)
+		for (unsigned seed = 0; seed < seeds(10); seed++) {
+			struct history_job job = eight;
+			int first = each * ((int)seed % hosts[i]);
+			job.hosts = hosts[i];
+			job.ranks = each * hosts[i];
+			job.seed = seed;
+			for (int rank = 0; rank < each; rank++)
+				job.faults[rank] = (struct history_fault){ .kind = FAULT_HOST, .rank = first + rank, .first_step = 12,
+									   .ms = 45, .evidence = EVIDENCE_RUN_QUEUE };
+			expect_the_host(&job, first, each, "all seen", seed);
+		}
+}
+
+/* Of one of them the cause is seen, so that it is suspected after three steps; the tests of the others take longer. */
+Test(straggler, names_the_host_as_soon_as_one_of_its_late_ranks_is_suspected)
+{
+	const int each = 4;
+
+	for (unsigned seed = 0; seed < seeds(10); seed++) {
+		struct history_job job = eight;
+		job.hosts = 4;
+		job.ranks = each * job.hosts;
+		job.seed = seed;
+		for (int rank = 0; rank < each; rank++)
+			job.faults[rank] = (struct history_fault){ .kind = FAULT_HOST, .rank = 8 + rank, .first_step = 12, .ms = rank ? 45 : 55,
+								   .evidence = rank ? EVIDENCE_NOTHING : EVIDENCE_RUN_QUEUE };
+		expect_the_host(&job, 8, each, "one seen", seed);
+	}
+}

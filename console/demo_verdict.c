@@ -48,6 +48,8 @@ static bool names_right(const json_t *finding, const struct scenario *scenario)
 	int expected[] = { scenario->rank, scenario->peer }; /* in the order of ranks, as in a finding */
 	size_t count = scenario->peer ? 2 : 1;
 
+	if (scenario->scope && strcmp(text_of(finding, "scope"), scenario->scope))
+		return false;
 	/* Of all ranks: no single one is named, at most the link between two hosts. */
 	if (scenario->rank < 0)
 		return strcmp(text_of(finding, "scope"), "rank") && strcmp(text_of(finding, "scope"), "host");
@@ -98,7 +100,7 @@ static void describe_ranks(const json_t *finding, char *text, size_t size)
 	if (!strcmp(text_of(finding, "scope"), "job"))
 		snprintf(text, size, "of all ranks");
 	else
-		snprintf(text, size, "in rank%s %s", json_array_size(ranks) == 1 ? "" : "s",
+		snprintf(text, size, "in %srank%s %s", strcmp(text_of(finding, "scope"), "host") ? "" : "the host of ", json_array_size(ranks) == 1 ? "" : "s",
 			 value_ranks(ranks, list, sizeof(list)));
 }
 

@@ -16,8 +16,6 @@
 
 static const char prefix[] = "rankwatch-workload-";
 
-enum { CPU_PERIOD_US = 100000 };
-
 static int set_file(const char *directory, const char *name, const char *value)
 {
 	char path[1024];
@@ -109,13 +107,13 @@ static int find_base(const char *controller, char *path, size_t size, bool *v2)
 	return set_file(path, "cgroup.subtree_control", enable);
 }
 
-int cgroup_make(struct cgroup *group, const char *controller, bool thread)
+int cgroup_make(struct cgroup *group, const char *controller, pid_t owner, bool thread)
 {
 	char base[400];
 	int err = find_base(controller, base, sizeof(base), &group->v2);
 
 	group->thread = thread;
-	snprintf(group->path, sizeof(group->path), "%s/%s%d", base, prefix, (int)getpid());
+	snprintf(group->path, sizeof(group->path), "%s/%s%d", base, prefix, (int)owner);
 	if (err || (mkdir(group->path, 0755) && errno != EEXIST))
 		return err ? err : -errno;
 	/* A thread of its own in version 2: the process moves as well, and the thread into a group below. */
@@ -137,15 +135,15 @@ int cgroup_enter(const struct cgroup *group)
 	return set_number(group, group->v2 ? "cgroup.threads" : "tasks", syscall(SYS_gettid));
 }
 
-int cgroup_limit_cpu(const struct cgroup *group, unsigned int us)
+int cgroup_limit_cpu(const struct cgroup *group, unsigned int us, unsigned int period_us)
 {
 	char text[32];
 
 	if (group->v2) {
-		snprintf(text, sizeof(text), "%u %d", us, CPU_PERIOD_US);
+		snprintf(text, sizeof(text), "%u %u", us, period_us);
 		return set_file(group->path, "cpu.max", text);
 	}
-	int err = set_number(group, "cpu.cfs_period_us", CPU_PERIOD_US);
+	int err = set_number(group, "cpu.cfs_period_us", period_us);
 	return err ? err : set_number(group, "cpu.cfs_quota_us", us);
 }
 
@@ -198,7 +196,9 @@ void cgroup_tidy(const char *controller)
 	for (struct dirent *group = groups ? readdir(groups) : NULL; group; group = readdir(groups)) {
 		if (strncmp(group->d_name, prefix, sizeof(prefix) - 1))
 			continue;
-		if (has_ended(atoi(group->d_name + sizeof(prefix) - 1)))
+		int owner = atoi(group->d_name + sizeof(prefix) - 1);
+
+		if (owner == getpid() || has_ended(owner))
 			remove_group(base, group->d_name);
 	}
 	if (groups)
@@ -210,7 +210,7 @@ int cgroup_check(const char *controller, char *reason, size_t size)
 	struct cgroup group;
 
 	cgroup_tidy(controller);
-	int err = cgroup_make(&group, controller, false);
+	int err = cgroup_make(&group, controller, getpid(), false);
 	if (err)
 		snprintf(reason, size, "cannot make a cgroup with the %s controller (%s): %s", controller, group.path,
 			 strerror(-err));

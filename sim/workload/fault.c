@@ -10,7 +10,7 @@
 #include "clock.h"
 #include "event_log.h"
 
-enum { LATE_MS = 50 /* less is not worth a line in the fault log */ };
+enum { LATE_MS = 20 /* less is not worth a line in the fault log */ };
 
 static const struct fault_kind none[] = { { .name = "none", .doc = "nothing" }, { 0 } };
 
@@ -64,9 +64,16 @@ int fault_takes_ms(const struct fault *fault, int usual_ms)
 	return fault->options->fault_ms ? fault->options->fault_ms : usual_ms;
 }
 
+static bool is_mine(const struct options *options, int rank)
+{
+	if (options->fault->whole_host)
+		return options_host_of(options, rank) == options_host_of(options, options->fault_rank);
+	return rank == options->fault_rank;
+}
+
 int fault_open(struct fault *fault, const struct options *options, int rank)
 {
-	*fault = (struct fault){ .options = options, .rank = rank, .mine = rank == options->fault_rank };
+	*fault = (struct fault){ .options = options, .rank = rank, .mine = is_mine(options, rank) };
 	return options->fault->open ? options->fault->open(fault) : 0;
 }
 
@@ -125,7 +132,7 @@ int fault_extra_us(const struct fault *fault, int step)
 
 double fault_slowness(const struct options *options, int rank, int step)
 {
-	const struct fault fault = { .options = options, .rank = rank, .mine = rank == options->fault_rank };
+	const struct fault fault = { .options = options, .rank = rank, .mine = is_mine(options, rank) };
 
 	return fault_holds(&fault, step) ? 1 + options->fault->slower : 1;
 }

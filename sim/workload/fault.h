@@ -17,7 +17,7 @@ struct training;
 struct fault {
 	const struct options *options;
 	int rank;
-	bool mine;  /* this rank is the one it happens to */
+	bool mine;  /* this rank is the one, or one of those, that it happens to */
 	void *tool; /* the kind's own: made by its open(), freed by its close() */
 };
 
@@ -32,6 +32,7 @@ struct fault_kind {
 	const char *name, *doc;
 	bool harms; /* delays or ends the job: goes into the fault log */
 	bool logs;  /* needs --log-dir */
+	bool whole_host; /* happens to all ranks of the fault's rank's host, of two or more (--hosts) */
 	bool in_python; /* its ranks are processes of the real interpreter */
 
 	/* All may be NULL. */

@@ -32,7 +32,7 @@ static void tidy_memory(void)
 static void limit_memory(size_t bytes, size_t swap_bytes)
 {
 	struct cgroup group;
-	int err = cgroup_make(&group, "memory", false);
+	int err = cgroup_make(&group, "memory", getpid(), false);
 
 	if (!err)
 		err = cgroup_limit_memory(&group, bytes, swap_bytes);

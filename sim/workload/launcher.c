@@ -71,7 +71,7 @@ static void place_boxes(const char *directory, const char *host)
 static void place_rank(const struct options *options, int rank)
 {
 	int hosts = options->hosts ? options->hosts : 1;
-	int host = (int)((long)rank * hosts / options->ranks);
+	int host = options_host_of(options, rank);
 	int first = (host * options->ranks + hosts - 1) / hosts;
 	int next = ((host + 1) * options->ranks + hosts - 1) / hosts;
 	char name[16];

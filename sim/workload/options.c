@@ -228,6 +228,8 @@ static error_t parse_fault(int key, char *text, struct argp_state *state)
 		settle_ranks(options, state);
 		if (options->hosts > options->ranks)
 			argp_error(state, "%d ranks cannot be on %d hosts", options->ranks, options->hosts);
+		if (options->fault->whole_host && options->hosts < 2)
+			argp_error(state, "the fault '%s' needs --hosts of two or more", options->fault->name);
 		if (options->fault->logs && !options->log_dir)
 			argp_error(state, "the fault '%s' needs --log-dir", options->fault->name);
 		if (options->fault_rank >= options->ranks && !getenv("RANK"))
@@ -274,6 +276,11 @@ void options_parse(struct options *options, int argc, char **argv)
 	};
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, options);
+}
+
+int options_host_of(const struct options *options, int rank)
+{
+	return options->hosts ? (int)((long)rank * options->hosts / options->ranks) : 0;
 }
 
 int options_environment_number(const char *name, int low, int high)

@@ -11,7 +11,6 @@
  * sample unless it is asked for all, and larger ones are too much work for stand-ins on two CPUs. */
 #define MANY_OPERATIONS "--mesh=tp=8", "--no-sequence-parallel", "--layers=16", "--elements=256", "--step-ms=400", "--steps=140"
 #define EVERY_ONE "RANKWATCH_GPU_TIME=watermark"
-/* What judges GPUs that are full and operations that all have come to. */
 
 const char *const scenario_environment[] = { "RANKWATCH_TIMEOUT=100", NULL };
 
@@ -96,9 +95,16 @@ const struct scenario scenarios[] = {
 	{ .name = "leak", .description = "rank 6's heap grows until its cgroup's memory limit has little room for anything else",
 	  ARGUMENTS("--steps=30", "--log-dir=/tmp", "--fault=leak", "--fault-rank=6", "--log-bytes=12582912"),
 	  .kind = "memory", .cause = "memory", .rank = 6, .duration_s = 25 },
-	{ .name = "quota", .description = "rank 2's main thread may use 2.5 % of a CPU",
-	  ARGUMENTS("--steps=20", "--host-ms=15", "--fault=quota", "--fault-rank=2"),
-	  .kind = "straggler", .cause = "cpu", .rank = 2, .duration_s = 24 },
+	{ .name = "quota", .description = "rank 2's main thread may use a twentieth of a CPU",
+	  ARGUMENTS("--steps=20", "--host-ms=4", "--fault=quota", "--fault-rank=2"),
+	  .kind = "straggler", .cause = "cpu", .rank = 2, .duration_s = 20 },
+	{ .name = "slow-host", .description = "a CPU quota slows all ranks of one of four hosts alike: the host, not a rank",
+	  ARGUMENTS("--hosts=4", "--steps=20", "--host-ms=4", "--fault=quota-host", "--fault-rank=4"),
+	  .kind = "straggler", .cause = "cpu", .rank = 4, .peer = 5, .scope = "host", .duration_s = 20 },
+	{ .name = "nested", .description = "rank 3 holds up its tensor-parallel peer, which then is late for its replica, and that stage for the next",
+	  ARGUMENTS("--mesh=pp=2,ddp=2,tp=2", "--no-sequence-parallel", "--layers=2", "--elements=32768", "--microbatches=2", "--steps=20",
+		    "--step-ms=700", "--host-ms=6", "--fault=quota", "--fault-rank=3"),
+	  .kind = "straggler", .cause = "cpu", .rank = 3, .duration_s = 26 },
 	{ .name = "convoy", .description = "rank 4's main thread shares Python's lock with eight threads that compute (real python3)",
 	  ARGUMENTS("--steps=18", "--fault=convoy", "--fault-rank=4"),
 	  .kind = "straggler", .cause = "lock", .rank = 4, .duration_s = 20 },

@@ -36,6 +36,7 @@ GPU_EVIDENCE = {
     "throttle": ("nvml", "hardware thermal slowdown"),
     "xid": ("kernel-log", "Xid 119"),
 }
+NESTED = (2, 3)  # its tensor-parallel group: all others are late, too, because of it
 ALWAYS_STEPS = 12  # so many a rank that was late from the first step on needs to be known
 
 
@@ -50,6 +51,7 @@ def deadline_start(scenario, events):
         return (faults[0]["monotonic_ns"], scenario["within_s"]) if faults else None
     if scenario["kind"] == "straggler":
         late = [event for event in events if event["event"] == "late_step"]
+        late = [event for event in late if event["rank"] == scenario["rank"]]
         known = stage.late_in_a_row(late, ALWAYS_STEPS if late and late[0]["step"] == 1 else 3)
         return (known["monotonic_ns"], STRAGGLER_S) if known else None
     limit_s = SLOWDOWN_S if scenario["kind"] == "slowdown" else LEAK_S if scenario["kind"] == "memory" else INIT_S if in_init(events) else STUCK_S
@@ -135,7 +137,15 @@ def check_forecast(failures, events, watchdog):
 
 
 def named(scenario):
-    return list(range(stage.RANKS)) if scenario["rank"] < 0 else [scenario["rank"]]
+    if scenario["rank"] < 0:
+        return list(range(stage.RANKS))
+    return [scenario["rank"], scenario["peer"]] if scenario["peer"] else [scenario["rank"]]
+
+
+def place(name, scenario):
+    """The communicator at which it is late first, and who waits there."""
+    ranks = NESTED if name == "nested" else range(stage.RANKS)
+    return "ranks " + ("0-7" if len(ranks) == stage.RANKS else ",".join(map(str, ranks))), [rank for rank in ranks if rank not in named(scenario)]
 
 
 def check_finding(failures, name, scenario, level, events, said, finding):
@@ -153,7 +163,9 @@ def check_finding(failures, name, scenario, level, events, said, finding):
         return
     failures.check(cause.get("class") in ("gone", "network", None) or finding.get("level") == level,
                    f"level {finding.get('level')}, expected {level}")
-    failures.check((finding.get("operation") or {}).get("comm_name") == "ranks 0-7",
+    failures.check(not scenario["scope"] or finding.get("scope") == scenario["scope"], f"scope {finding.get('scope')}")
+    comm_name, waiting = place(name, scenario)
+    failures.check((finding.get("operation") or {}).get("comm_name") == comm_name,
                    f"communicator {(finding.get('operation') or {}).get('comm_name')}")
     watchdog = finding.get("watchdog") or {}
     limit_s = float(dict(one.split("=", 1) for one in stage.settings(scenario))["RANKWATCH_TIMEOUT"])
@@ -162,8 +174,7 @@ def check_finding(failures, name, scenario, level, events, said, finding):
         check_forecast(failures, events, watchdog)
     if scenario["kind"] == "straggler":
         late = finding.get("late") or {}
-        failures.check(late.get("waiting") == [rank for rank in range(stage.RANKS) if rank != scenario["rank"]],
-                       f"waiting {late.get('waiting')}")
+        failures.check(late.get("waiting") == waiting, f"waiting {late.get('waiting')}")
         failures.check(cause.get("thread") == "python-main", f"thread {cause.get('thread')}")
     if name in GPU_EVIDENCE:
         source, words = GPU_EVIDENCE[name]
@@ -186,7 +197,8 @@ def step_times(said):
 def check_lost_time(failures, events, said, finding):
     """The finding's lost time per step against what the job's own step times say, late ones less those before."""
     step_ms = step_times(said)
-    late = [event for event in events if event["event"] == "late_step"]
+    # Ranks of one host delay each other's steps once, not twice.
+    late = [event for event in events if event["event"] == "late_step" and event["rank"] == finding["ranks"][0]]
     grows = (finding.get("watchdog") or {}).get("reached")
     if not failures.check(step_ms and late, "the job ended and printed its step times"):
         return
@@ -213,7 +225,7 @@ def check_faulty(failures, name, scenario, level, events, said, lines):
     beside = {"gpu": "gpu", "throttle": "gpu", "memory": "memory"}  # true of the same rank, too
     kinds = {scenario["kind"], beside.get(scenario["cause"])}
     false = [finding.get("text") for finding in loud
-             if finding["kind"] not in kinds or finding["ranks"] != named(scenario)]
+             if finding["kind"] not in kinds or finding["ranks"] != named(scenario) or (scenario["scope"] and finding["scope"] != scenario["scope"])]
     true = [finding for finding in loud if finding["kind"] == scenario["kind"]]
     failures.check(not false, f"no false alarm {false or ''}", always=True)
     check_time(failures, scenario, events, lines)

@@ -90,7 +90,7 @@ def known(scenario, events):
     if scenario["within_s"]:
         return (faults[0]["at_ms"] if faults else None), scenario["within_s"]
     if scenario["kind"] == "straggler":
-        late = [event for event in events if event["event"] == "late_step"]
+        late = [event for event in events if event["event"] == "late_step" and event["rank"] == scenario["rank"]]
         return in_a_row(late, ALWAYS_LATE_STEPS if late and late[0]["step"] == 1 else LATE_STEPS), LIMITS["straggler"]
     limit = INIT_S if any(event["kind"].startswith("init-") for event in faults) else LIMITS.get(scenario["kind"], VALUES_S)
     return (faults[0]["at_ms"] if faults else None), limit
@@ -107,6 +107,8 @@ def false_alarms(scenario, loud):
 def is_right(scenario, finding):
     """An inconclusive finding may name others beside the one."""
     right, told = set(named(scenario)), set(finding.get("ranks", ()))
+    if scenario["scope"] and finding["scope"] != scenario["scope"]:
+        return False
     return scenario["rank"] < 0 or told == right or (finding["confidence"] == "inconclusive" and told > right)
 
 

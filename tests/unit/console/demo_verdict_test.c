@@ -58,6 +58,19 @@ Test(demo_verdict, any_other_rank_is_wrong_even_beside_the_right_one)
 	expect_verdict(&io, FINDING("a", "warning", "[0,1]", "io"), false, "in ranks 0,1: wrong");
 }
 
+Test(demo_verdict, a_host_is_named_as_a_whole_or_wrongly)
+{
+	static const struct scenario host = { .name = "host", .kind = "straggler", .cause = "cpu", .rank = 4, .peer = 5, .scope = "host" };
+
+#define SCOPED(scope, ranks)                                                                                           \
+	"{\"id\":\"a\",\"severity\":\"warning\",\"kind\":\"straggler\",\"scope\":\"" scope "\",\"ranks\":" ranks               \
+	",\"cause\":{\"class\":\"cpu\"}}\n"
+	expect_verdict(&host, SCOPED("host", "[4,5]"), true, "straggler, cpu, in the host of ranks 4,5: right");
+	expect_verdict(&host, SCOPED("rank", "[4,5]"), false, "wrong");
+	expect_verdict(&host, SCOPED("rank", "[4]"), false, "in rank 4: wrong");
+	expect_verdict(&host, SCOPED("host", "[6,7]"), false, "in the host of ranks 6,7: wrong");
+}
+
 Test(demo_verdict, nothing_found_is_wrong_but_for_a_healthy_job)
 {
 	expect_verdict(&io, " ", false, "nothing: wrong");
@@ -99,7 +112,7 @@ Test(demo_verdict, a_fault_of_no_rank_is_right_when_the_job_or_a_link_is_named_a
 	"\",\"cause\":{\"class\":\"network\"}}\n"
 	expect_verdict(&link, SLOWDOWN("job"), true, "slowdown, network, of all ranks: right");
 	expect_verdict(&link, SLOWDOWN("job") SLOWDOWN("link"), true, "slowdown, network, in ranks 0,1: right");
-	expect_verdict(&link, SLOWDOWN("host"), false, "in ranks 0,1: wrong");
+	expect_verdict(&link, SLOWDOWN("host"), false, "in the host of ranks 0,1: wrong");
 	expect_verdict(&link, SLOWDOWN("rank"), false, "in ranks 0,1: wrong");
 }
 

@@ -62,6 +62,7 @@ static void place_sample(struct evidence *evidence, const struct analysis_wait *
 		piece->start_ns = waits_since(thread, wait, piece->start_ns);
 	piece->run_queue_ns = increase(wait->run_queue_ns, thread->run_queue_ns);
 	piece->cpu_ns = increase(wait->cpu_ns, thread->cpu_ns);
+	piece->cpu_known = thread->cpu_ns && wait->cpu_ns && piece->start_ns == thread->sampled_ns;
 	thread->sampled_ns = wait->end_ns;
 	thread->run_queue_ns = wait->run_queue_ns;
 	thread->cpu_ns = wait->cpu_ns;

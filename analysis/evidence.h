@@ -27,6 +27,7 @@ struct evidence_piece {
 	uint8_t frame_count, kind, level;
 	char state;
 	bool io_wait, out_of_process_wake;
+	bool cpu_known; /* it is on a CPU for no more than cpu_ns */
 };
 
 /* Cumulative counters of a thread at its previous sample. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/tally.h"
 
+enum { TICK_NS = 10000000 };
+
 uint64_t tally_overlap(const struct cause_window *windows, uint32_t window_count, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t sum = 0;
@@ -59,6 +61,16 @@ uint64_t tally_blocked(const struct evidence_piece *piece, uint64_t shared_ns)
 	return portion(piece->blocked_ns, shared_ns, piece->end_ns - piece->start_ns);
 }
 
+/* A sample shows that a thread can run. Whether it does or waits for a CPU shows the time that it used; its counter of the run queue
+ * grows only when it gets a CPU again. Counters of CPU time may be a tick behind. */
+static uint64_t ran(const struct evidence_piece *piece, uint64_t shared, uint64_t queued)
+{
+	uint64_t rest = shared - queued;
+	uint64_t used = portion(piece->cpu_ns + TICK_NS, shared, piece->end_ns - piece->start_ns);
+
+	return piece->kind == ANALYSIS_WAIT_SAMPLE && piece->cpu_known && used < rest ? used : rest;
+}
+
 static void add_piece(struct tally *tally, const struct intern *intern, const struct evidence_piece *piece,
 		      uint64_t shared)
 {
@@ -77,7 +89,7 @@ static void add_piece(struct tally *tally, const struct intern *intern, const st
 	}
 	add_to_group(tally, &without_cpu, piece, queued);
 	if (class_.known)
-		add_to_group(tally, &class_, piece, shared - queued);
+		add_to_group(tally, &class_, piece, class_.class_ == RW_CAUSE_RUNNING ? ran(piece, shared, queued) : shared - queued);
 }
 
 static void tally_up(const struct intern *intern, const struct evidence *evidence, uint32_t tid,

@@ -193,6 +193,36 @@ Test(tally, time_in_a_run_queue_is_the_cpu_s_and_not_the_call_s)
 	end(&seen);
 }
 
+static struct tally of_runnable(uint64_t first_cpu_ms, uint64_t cpu_ms, uint64_t queue_ms)
+{
+	struct seen seen;
+
+	setup(&seen);
+	for (uint64_t i = 0; i < 3; i++) {
+		struct analysis_wait wait = a_wait(0, 100 + 100 * i, -1, 0);
+		wait.kind = ANALYSIS_WAIT_SAMPLE;
+		wait.level = RW_LEVEL_SELF;
+		wait.state = 'R';
+		wait.cpu_ns = (first_cpu_ms + i * cpu_ms) * MS;
+		wait.run_queue_ns = (1 + i * queue_ms) * MS;
+		add(&seen, wait);
+	}
+	struct tally tally = of(&seen, 100, 300);
+	end(&seen);
+	return tally;
+}
+
+/* It stands in the run queue when it is sampled: that wait is not in its counter yet. */
+Test(tally, a_runnable_thread_ran_for_no_more_than_the_cpu_time_that_it_used)
+{
+	struct tally waits = of_runnable(50, 10, 40), runs = of_runnable(50, 99, 1), unknown = of_runnable(0, 0, 40);
+
+	cr_expect_eq(waits.by_class[RW_CAUSE_RUNNING], 2 * 20 * MS, "10 ms and what may be missing, of each 100");
+	cr_expect_eq(waits.by_class[RW_CAUSE_CPU], 2 * 40 * MS);
+	cr_expect_eq(runs.by_class[RW_CAUSE_RUNNING], 2 * 99 * MS);
+	cr_expect_eq(unknown.by_class[RW_CAUSE_RUNNING], 2 * 60 * MS, "a kernel that does not count it");
+}
+
 Test(tally, the_latest_pieces_are_kept_and_since_when_is_known)
 {
 	struct seen seen;

@@ -16,7 +16,7 @@ enum { QUOTA_US = 1000, RANK_PERIOD_US = 20000, HOST_PERIOD_US = 10000 };
 static void hog_cpu(struct fault *fault, int step)
 {
 	if (step == fault->options->fault_step)
-		hog_share_cpu(fault->mine);
+		hog_share_cpu(fault->mine ? fault->options->hogs : 0);
 }
 
 static int check_quota(char *reason, size_t size)

@@ -9,8 +9,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { HOG_PROCESSES = 24 };
-
 static _Noreturn void fail(const char *what)
 {
 	fprintf(stderr, "workload: hog: %s\n", what);
@@ -41,11 +39,11 @@ static void keep_all_threads_on(const cpu_set_t *cpus)
 	closedir(tasks);
 }
 
-static void start_hogs(void)
+static void start_hogs(int count)
 {
 	pid_t self = getpid();
 
-	for (int i = 0; i < HOG_PROCESSES; i++) {
+	for (int i = 0; i < count; i++) {
 		pid_t pid = fork();
 
 		if (pid < 0)
@@ -59,7 +57,7 @@ static void start_hogs(void)
 	}
 }
 
-void hog_share_cpu(bool victim)
+void hog_share_cpu(int hogs)
 {
 	cpu_set_t allowed, crowded;
 
@@ -68,11 +66,11 @@ void hog_share_cpu(bool victim)
 	int cpu = last_cpu(&allowed);
 	CPU_CLR(cpu, &allowed);
 	keep_all_threads_on(&allowed);
-	if (!victim)
+	if (!hogs)
 		return;
 	CPU_ZERO(&crowded);
 	CPU_SET(cpu, &crowded);
 	if (sched_setaffinity(0, sizeof(crowded), &crowded))
 		fail("cannot pin the victim");
-	start_hogs();
+	start_hogs(hogs);
 }

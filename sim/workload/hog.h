@@ -3,14 +3,12 @@
 #ifndef WORKLOAD_HOG_H
 #define WORKLOAD_HOG_H
 
-#include <stdbool.h>
-
 /*
- * victim: pins the calling thread to the last CPU that this process may use, together with HOG_PROCESSES spinning
- * processes; they end with this process. Otherwise: keeps all threads of this process off that CPU. The victim's other
+ * hogs above 0: pins the calling thread to the last CPU that this process may use, together with so many spinning
+ * processes; they end with this process. 0: keeps all threads of this process off that CPU. The victim's other
  * threads leave it too: in the stand-in some of them are its GPU, which no neighbour takes time from.
  * Ends the process with a message where there is only one CPU.
  */
-void hog_share_cpu(bool victim);
+void hog_share_cpu(int hogs);
 
 #endif

@@ -39,6 +39,7 @@ struct options {
 	int fault_step; /* counted from 1 */
 	int fault_every; /* steps from one to the next */
 	int fault_ms; /* how long it takes each time; 0: as long as its kind says */
+	int hogs; /* processes that crowd a CPU */
 	size_t fault_index; /* element of a buffer, modulo how many it has */
 	const char *log_dir; /* NULL: metrics are not logged */
 	size_t log_bytes;    /* what one late step logs */

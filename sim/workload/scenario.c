@@ -33,7 +33,7 @@ const struct scenario scenarios[] = {
 	  ARGUMENTS("--steps=60", "--step-ms=250", "--fault=io-direct", "--fault-every=5", "--log-bytes=262144"),
 	  .script = "slow-disk", .kind = "straggler", .cause = "io", .rank = 0, .duration_s = 34 },
 	{ .name = "hog", .description = "other processes crowd the CPU of rank 5's main thread",
-	  ARGUMENTS("--steps=20", "--host-ms=15", "--fault=hog", "--fault-rank=5"),
+	  ARGUMENTS("--steps=20", "--fault=hog", "--fault-rank=5"),
 	  .kind = "straggler", .cause = "cpu", .rank = 5, .duration_s = 22 },
 	{ .name = "lock", .description = "rank 3's main thread waits for a lock that its checkpointer holds",
 	  ARGUMENTS("--steps=17", "--fault=lock", "--fault-rank=3"),

@@ -163,7 +163,7 @@ void kernel_start_apply(struct instance *instance)
 
 enum kernels_state kernel_start_state(const struct instance *instance, uint64_t took_ns)
 {
-	uint32_t count = 0, waited = 0;
+	uint32_t shortest_us = UINT32_MAX;
 
 	if (!instance_keeps_all(instance))
 		return KERNELS_UNKNOWN;
@@ -173,10 +173,10 @@ enum kernels_state kernel_start_state(const struct instance *instance, uint64_t 
 			continue;
 		if (!operation->kernel_us)
 			return KERNELS_UNKNOWN;
-		count++;
-		waited += (uint64_t)(operation->begun_us - operation->queued_us) * 2000 >= took_ns;
+		if (operation->kernel_us < shortest_us)
+			shortest_us = operation->kernel_us;
 	}
-	return waited * 2 < count ? KERNELS_RAN : KERNELS_WAITED;
+	return (uint64_t)shortest_us * 2000 < took_ns ? KERNELS_WAITED : KERNELS_RAN;
 }
 
 int kernel_start_lacking(const struct instance *instance, uint32_t *lacking)

@@ -26,8 +26,8 @@ enum {
 /* What NCCL's kernels did of the time from the last arrival to the last end. */
 enum kernels_state {
 	KERNELS_UNKNOWN, /* the times of some are not known */
-	KERNELS_RAN,     /* most of them ran for most of it */
-	KERNELS_WAITED,  /* on half of the ranks or more they had to wait for most of it: no rank came later than these */
+	KERNELS_RAN,     /* each of them ran for half of it or longer: nobody waited for a kernel to begin */
+	KERNELS_WAITED,  /* one of them or more ran for less: it waited for room. No rank is late by that: it is too short, or on too many */
 };
 
 /* The GPU's clock of one member of a communicator, and of which functions NCCL reports times. */

@@ -120,7 +120,7 @@ static void set_within_host(struct record *record, const struct transfer *transf
 	else if (transfer->kernels == KERNELS_RAN)
 		record_add_missing(record, "which link between the GPUs it is");
 	else
-		record_add_missing(record, "which kernels fill the GPUs: on half of them or more NCCL's kernels wait for room");
+		record_add_missing(record, "which kernels fill the GPUs on which NCCL's kernels wait for room");
 }
 
 struct record *transfer_record(const struct analysis *analysis, const struct transfer *transfer, uint64_t took_ns,

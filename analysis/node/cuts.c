@@ -3,11 +3,26 @@
 
 #include "analysis/lateness.h"
 
+/* How long inside the operation the rank's kernel waited for room on its GPU. Where the host sees several members, that has already moved the
+ * arrival of the one that the others waited for (analysis/kernel_start.h). Where it sees one, only the judge of the job can compare how long
+ * the members were inside. */
+static uint64_t room_ns(const struct account_passage *passage, const struct operation *operation)
+{
+	uint64_t waited_ns = (uint64_t)operation->begun_us * 1000;
+
+	if (passage->instance->joined != 1 || !instance_keeps_all(passage->instance) || waited_ns < LATENESS_NOISE_NS)
+		return 0;
+	return waited_ns < passage->inside_ns ? waited_ns : passage->inside_ns;
+}
+
 static void add_up(struct roster_rank *rank, const struct account_passage *passage, const struct operation *operation)
 {
-	rank->own_ns += passage->own_ns;
+	uint64_t waited_ns = room_ns(passage, operation);
+
+	rank->own_ns += passage->own_ns + waited_ns;
 	rank->unseen_ns += passage->unseen_ns;
-	rank->inside_ns += passage->inside_ns;
+	rank->inside_ns += passage->inside_ns - waited_ns;
+	rank->device_ns += waited_ns;
 	rank->operations++;
 	if (!passage->own_ns)
 		return;

@@ -22,6 +22,16 @@ static struct many_hosts_job usual(enum many_hosts_shape shape, enum many_hosts_
 	};
 }
 
+/* Flat, and each of the eight is the only one of its host. */
+static struct many_hosts_job alone(enum many_hosts_fault fault)
+{
+	struct many_hosts_job job = usual(MANY_FLAT, fault);
+
+	job.hosts = 8;
+	job.per_host = 1;
+	return job;
+}
+
 static void expect_named(const struct many_hosts_result *result, enum rw_kind kind, int32_t rank)
 {
 	const struct many_hosts_finding *found = many_hosts_find(result, kind, true);
@@ -46,10 +56,8 @@ static void expect_nobody(const struct many_hosts_result *result)
 Test(job_half, tells_what_the_host_of_a_late_rank_knows)
 {
 	struct many_hosts_result result;
-	struct many_hosts_job job = usual(MANY_FLAT, MANY_SLOW_RANK);
+	struct many_hosts_job job = alone(MANY_SLOW_RANK);
 
-	job.hosts = 8;
-	job.per_host = 1;
 	job.in_fsync = true;
 	many_hosts_play(&job, &result);
 	expect_named(&result, RW_KIND_STRAGGLER, 3);
@@ -69,10 +77,8 @@ Test(job_half, tells_what_the_host_of_a_late_rank_knows)
 Test(job_half, tells_what_the_gpu_of_a_late_rank_shows)
 {
 	struct many_hosts_result result;
-	struct many_hosts_job job = usual(MANY_FLAT, MANY_SLOW_RANK);
+	struct many_hosts_job job = alone(MANY_SLOW_RANK);
 
-	job.hosts = 8;
-	job.per_host = 1;
 	job.throttled = true;
 	many_hosts_play(&job, &result);
 	const struct many_hosts_finding *found = NULL;
@@ -89,10 +95,8 @@ Test(job_half, tells_what_the_gpu_of_a_late_rank_shows)
 Test(job_half, names_a_rank_that_is_the_only_one_of_its_host)
 {
 	struct many_hosts_result result;
-	struct many_hosts_job job = usual(MANY_FLAT, MANY_SLOW_RANK);
+	struct many_hosts_job job = alone(MANY_SLOW_RANK);
 
-	job.hosts = 8;
-	job.per_host = 1;
 	many_hosts_play(&job, &result);
 	expect_named(&result, RW_KIND_STRAGGLER, 3);
 	const struct many_hosts_finding *found = many_hosts_find(&result, RW_KIND_STRAGGLER, true);
@@ -103,22 +107,6 @@ Test(job_half, names_a_rank_that_is_the_only_one_of_its_host)
 	cr_expect_eq(found->waiting_count, 7);
 	/* A quarter more work, of a step that becomes so much longer: a fifth of it. */
 	cr_expect_float_eq(found->share, 0.19, 0.04, "%f", found->share);
-}
-
-Test(job_half, names_the_rank_and_not_its_tensor_parallel_peers)
-{
-	struct many_hosts_result result;
-	struct many_hosts_job job = usual(MANY_MESH, MANY_SLOW_RANK);
-
-	job.per_host = 4;
-	job.rank = 6;
-	many_hosts_play(&job, &result);
-	for (size_t i = 0; i < result.count; i++)
-		cr_expect_eq(result.findings[i].ranks[0], 6, "%s", result.findings[i].text);
-	bool by_node = false;
-	for (size_t i = 0; i < result.node_count; i++)
-		by_node |= result.of_nodes[i].kind == RW_KIND_STRAGGLER && result.of_nodes[i].ranks[0] == 6;
-	cr_expect(by_node || many_hosts_find(&result, RW_KIND_STRAGGLER, true));
 }
 
 Test(job_half, names_a_host_all_of_whose_ranks_are_slow)
@@ -150,139 +138,6 @@ Test(job_half, names_a_slow_rank_of_a_stage_by_the_other_replicas)
 	job.uneven = 0.5;
 	many_hosts_play(&job, &result);
 	expect_named(&result, RW_KIND_STRAGGLER, 4);
-}
-
-/* By a host's own analysis or by the job half: named is `rank` and no other. */
-static void expect_only(const struct many_hosts_result *result, int32_t rank, const char *what)
-{
-	bool named = false;
-
-	for (size_t i = 0; i < result->node_count; i++) {
-		cr_expect_eq(result->of_nodes[i].ranks[0], rank, "%s, of a host: %s", what, result->of_nodes[i].text);
-		named |= result->of_nodes[i].kind == RW_KIND_STRAGGLER;
-	}
-	for (size_t i = 0; i < result->count; i++) {
-		if (result->findings[i].severity < RW_WARNING || result->findings[i].confidence == RW_INCONCLUSIVE)
-			continue;
-		cr_expect_eq(result->findings[i].ranks[0], rank, "%s: %s", what, result->findings[i].text);
-		named |= result->findings[i].kind == RW_KIND_STRAGGLER;
-	}
-	cr_expect(named, "%s: nobody was named", what);
-}
-
-/* The root is in its tensor parallel group; that of the next stage and of the other replica only receive its lateness. */
-Test(job_half, names_a_slow_rank_of_tensor_pipeline_and_data_parallelism)
-{
-	for (int rank = 1; rank < 16; rank += 6) { /* in the first stage, the last, and of the other replica */
-		struct many_hosts_result result;
-		struct many_hosts_job job = usual(MANY_CUBE, MANY_SLOW_RANK);
-
-		job.per_host = 4;
-		job.rank = rank;
-		job.seconds = 160;
-		many_hosts_play(&job, &result);
-		expect_only(&result, rank, "cube");
-	}
-}
-
-/* What it does longer lies before the data parallel operation, or before it sends to the next stage. */
-Test(job_half, names_a_slow_rank_wherever_in_the_mesh_it_works_longer)
-{
-	static const struct {
-		enum many_hosts_shape shape;
-		enum many_hosts_place place;
-		int hosts, rank;
-	} cases[] = {
-		{ MANY_MESH, MANY_ALL_OVER, 2, 5 },    { MANY_MESH, MANY_BEFORE_DATA, 2, 5 },   { MANY_CUBE, MANY_BEFORE_DATA, 4, 6 },
-		{ MANY_CUBE, MANY_BEFORE_SEND, 4, 9 }, { MANY_HYBRID, MANY_BEFORE_DATA, 4, 6 },
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct many_hosts_result result;
-		struct many_hosts_job job = usual(cases[i].shape, MANY_SLOW_RANK);
-		char what[32];
-		job.hosts = cases[i].hosts;
-		job.per_host = 4;
-		job.rank = cases[i].rank;
-		job.place = cases[i].place;
-		job.seconds = 160;
-		snprintf(what, sizeof(what), "case %zu", i);
-		many_hosts_play(&job, &result);
-		expect_only(&result, job.rank, what);
-	}
-}
-
-/* All members of an operation end it together, and later: nobody has come late. */
-Test(job_half, names_nobody_where_a_link_is_slow)
-{
-	for (int shape = MANY_FLAT; shape <= MANY_HYBRID; shape++) {
-		struct many_hosts_result result;
-		struct many_hosts_job job = usual(shape, MANY_SLOW_LINK);
-		job.per_host = 2;
-		job.slow = 0.4;
-		if (shape == MANY_FLAT || shape == MANY_HYBRID)
-			job.slow /= job.operations; /* there are so many in a step */
-		job.seconds = 120;
-		many_hosts_play(&job, &result);
-		expect_nobody(&result);
-		for (size_t i = 0; i < result.node_count; i++)
-			cr_expect_eq(result.of_nodes[i].rank_count, 0, "shape %d: %s", shape, result.of_nodes[i].text);
-	}
-}
-
-Test(job_half, names_a_slow_rank_of_shards_and_replicas)
-{
-	struct many_hosts_result result;
-	struct many_hosts_job job = usual(MANY_HYBRID, MANY_SLOW_RANK);
-
-	job.per_host = 4;
-	job.rank = 6;
-	job.seconds = 160;
-	many_hosts_play(&job, &result);
-	expect_only(&result, 6, "HSDP");
-}
-
-/* Whichever is told, no third one is. */
-Test(job_half, names_two_slow_ranks_and_no_other)
-{
-	struct many_hosts_result result;
-	struct many_hosts_job job = usual(MANY_FLAT, MANY_TWO_SLOW);
-	bool named[16] = { false };
-
-	job.hosts = 16;
-	job.per_host = 1;
-	job.rank = 3;
-	job.other_rank = 9;
-	many_hosts_play(&job, &result);
-	for (size_t i = 0; i < result.count; i++) {
-		const struct many_hosts_finding *found = &result.findings[i];
-		if (found->severity < RW_WARNING || found->confidence == RW_INCONCLUSIVE)
-			continue;
-		for (size_t k = 0; k < found->rank_count; k++) {
-			cr_expect(found->ranks[k] == 3 || found->ranks[k] == 9, "%s", found->text);
-			named[found->ranks[k]] = true;
-		}
-	}
-	cr_expect(named[3] && named[9], "3 %d, 9 %d", named[3], named[9]);
-}
-
-/* Its root never waits in it, and the others wait for the root only. */
-Test(job_half, is_not_misled_by_a_broadcast_in_each_step)
-{
-	for (int rank = -1; rank < 4; rank += 1 + 2 * (rank == 0)) { /* nobody, the root, another */
-		struct many_hosts_result result;
-		struct many_hosts_job job = usual(MANY_FLAT, rank < 0 ? MANY_HEALTHY : MANY_SLOW_RANK);
-
-		job.hosts = 8;
-		job.per_host = 1;
-		job.broadcasts = true;
-		job.rank = rank;
-		many_hosts_play(&job, &result);
-		if (rank < 0)
-			cr_expect_eq(result.count, 0, "%s", result.findings[0].text);
-		else
-			expect_only(&result, rank, "broadcast");
-	}
 }
 
 Test(job_half, is_silent_while_all_is_well)
@@ -441,10 +296,8 @@ Test(job_half, names_who_calls_something_else_than_most)
 Test(job_half, names_who_made_another_call_though_all_went_on)
 {
 	struct many_hosts_result result;
-	struct many_hosts_job job = usual(MANY_FLAT, MANY_OTHER_CALL);
+	struct many_hosts_job job = alone(MANY_OTHER_CALL);
 
-	job.hosts = 8;
-	job.per_host = 1;
 	many_hosts_play(&job, &result);
 	expect_named(&result, RW_KIND_DESYNC, 3);
 	job.lose = 0;
@@ -491,9 +344,7 @@ Test(job_half, names_the_call_that_differs_though_much_is_lost)
 	int known = 0, later = 0;
 
 	for (unsigned seed = 1; seed < 9; seed++) {
-		struct many_hosts_job job = usual(MANY_FLAT, MANY_OTHER_CALL);
-		job.hosts = 8;
-		job.per_host = 1;
+		struct many_hosts_job job = alone(MANY_OTHER_CALL);
 		job.lose = 0.3;
 		job.delay_ms = 1000;
 		job.seed = seed;
@@ -516,10 +367,8 @@ Test(job_half, names_the_call_that_differs_though_much_is_lost)
 Test(job_half, tells_among_which_calls_it_is_where_no_host_answers)
 {
 	struct many_hosts_result result;
-	struct many_hosts_job job = usual(MANY_FLAT, MANY_OTHER_CALL);
+	struct many_hosts_job job = alone(MANY_OTHER_CALL);
 
-	job.hosts = 8;
-	job.per_host = 1;
 	job.deaf = true;
 	job.lose = 0;
 	many_hosts_play(&job, &result);
@@ -929,6 +778,11 @@ static void count_findings(void *argument, const struct rw_finding *finding)
 	*count += finding->state == RW_FINDING_OPEN;
 }
 
+static struct rw_message member_message(int32_t rank, uint64_t comm, uint32_t size)
+{
+	return (struct rw_message){ .type = RW_MESSAGE_MEMBER, .rank = rank, .member = { .comm = comm, .size = size, .comm_rank = rank, .hosts = size } };
+}
+
 static struct rw_message flight_message(int32_t rank, uint64_t sequence, uint32_t age_ms)
 {
 	return (struct rw_message){ .type = RW_MESSAGE_FLIGHT, .function = RW_FUNCTION_ALL_GATHER, .rank = rank,
@@ -949,8 +803,7 @@ static unsigned findings_of_waits(uint32_t longest_ms)
 			double at_s = 10 + 1.4 * (double)step + 0.7 * rank;
 
 			batch.messages[0] = rank_message(rank, 0, RW_MESSAGE_ALIVE);
-			batch.messages[1] = (struct rw_message){ .type = RW_MESSAGE_MEMBER, .rank = rank,
-								 .member = { .comm = 9, .size = 3, .comm_rank = rank, .hosts = 3 } };
+			batch.messages[1] = member_message(rank, 9, 3);
 			batch.messages[2] = flight_message(rank, 100 + 12 * step + (uint64_t)rank, longest_ms);
 			/* Not every wait is long enough to be told. */
 			batch.header.count = (step + (uint64_t)rank) % 2 ? 2 : 3;
@@ -1005,8 +858,7 @@ static struct gone end_while_others_wait(uint8_t life, int32_t exit_status, cons
 		batch.messages[0].of_rank.exit_status = rank == 2 ? exit_status : -1;
 		batch.messages[0].of_rank.age_ms = 12000;
 		batch.messages[0].of_rank.watchdog_ms = watchdogs_ms[rank];
-		batch.messages[1] = (struct rw_message){ .type = RW_MESSAGE_MEMBER, .rank = rank,
-							 .member = { .comm = 9, .size = 3, .comm_rank = rank, .hosts = 3 } };
+		batch.messages[1] = member_message(rank, 9, 3);
 		batch.messages[2] = flight_message(rank, 100, 12000);
 		batch.messages[2].flight.phase = RW_PHASE_RUNNING;
 		cr_assert_eq(take(half, &batch, 30, NULL), 0);
@@ -1125,8 +977,7 @@ Test(job_half, of_two_operations_that_do_not_end_tells_of_the_one_that_has_stood
 			batch.messages[0] = rank_message(rank, 0, RW_MESSAGE_ALIVE);
 			for (int i = 0; i < 2; i++) {
 				bool old = i == first;
-				batch.messages[1 + i] = (struct rw_message){ .type = RW_MESSAGE_MEMBER, .rank = rank,
-									     .member = { .comm = old ? 9 : 8, .size = 2, .comm_rank = rank, .hosts = 2 } };
+				batch.messages[1 + i] = member_message(rank, old ? 9 : 8, 2);
 				batch.messages[3 + i] = flight_message(rank, old ? 100 : 200, old ? OLD_MS : NEW_MS);
 				batch.messages[3 + i].flight.comm = old ? 9 : 8;
 				batch.messages[3 + i].flight.phase = RW_PHASE_RUNNING;
@@ -1151,8 +1002,7 @@ static void keep_hangs_of_two(uint8_t still, struct rw_finding *finding)
 			struct batch batch = batch_of(rank ? "b" : "a", second, 5);
 			batch.messages[0] = rank_message(rank, 0, RW_MESSAGE_ALIVE);
 			for (int32_t i = 0; i < 2; i++)
-				batch.messages[1 + i] = (struct rw_message){ .type = RW_MESSAGE_MEMBER, .rank = rank,
-									     .member = { .comm = 9u + (uint64_t)i, .size = 2, .comm_rank = rank, .hosts = 2 } };
+				batch.messages[1 + i] = member_message(rank, 9u + (uint64_t)i, 2);
 			batch.messages[3] = flight_message(rank, 100, (uint32_t)second * 1000);
 			batch.messages[3].flight.comm = 9u + (uint64_t)rank;
 			batch.messages[3].flight.flags |= rank ? still : RW_MESSAGE_STILL;

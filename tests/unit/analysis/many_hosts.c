@@ -88,6 +88,23 @@ static int ranks_of(const struct many_hosts_job *job)
 	return job->hosts * job->per_host;
 }
 
+static int width_of(const struct many_hosts_job *job)
+{
+	return job->width ? job->width : job->per_host;
+}
+
+static int groups_of(const struct many_hosts_job *job)
+{
+	return ranks_of(job) / width_of(job);
+}
+
+static int stages_of(const struct many_hosts_job *job)
+{
+	bool pipelined = job->shape == MANY_PIPELINE || job->shape == MANY_CUBE;
+
+	return pipelined && job->stages ? job->stages : 1;
+}
+
 static struct host *host_of(struct many *many, int rank)
 {
 	return &many->hosts[rank / many->job->per_host];
@@ -157,6 +174,19 @@ static void ask(void *argument, const char *name, const void *bytes, size_t leng
 	}
 }
 
+/* Fisher and Yates. */
+static void mix(struct many *many, struct letter *letter)
+{
+	struct rw_message *messages = (struct rw_message *)((char *)letter->bytes + sizeof(struct rw_batch));
+
+	for (size_t left = (letter->length - sizeof(struct rw_batch)) / RW_MESSAGE_SIZE; left > 1; left--) {
+		size_t chosen = (size_t)(draw(&many->network) * (double)left);
+		struct rw_message moved = messages[chosen];
+		messages[chosen] = messages[left - 1];
+		messages[left - 1] = moved;
+	}
+}
+
 static void deliver(struct many *many)
 {
 	size_t kept = 0;
@@ -168,6 +198,8 @@ static void deliver(struct many *many)
 			many->letters[kept++] = *letter;
 			continue;
 		}
+		if (many->job->mixed)
+			mix(many, letter);
 		if (job_half_take(many->half, letter->bytes, letter->length, reader_ns(many), &why)) {
 			fprintf(stderr, "a batch was refused: %s\n", why);
 			abort();
@@ -216,7 +248,8 @@ static void emit_node(void *argument, const struct rw_finding *finding)
 	if (finding->state == RW_FINDING_OPEN && finding->severity >= RW_WARNING && finding->confidence != RW_INCONCLUSIVE &&
 	    result->node_count < MANY_FINDINGS)
 		keep(host->many, finding, &result->of_nodes[result->node_count++]);
-	node_half_note_finding(host->half, finding);
+	if (!host->many->job->mute)
+		node_half_note_finding(host->half, finding);
 }
 
 static void emit(void *argument, const struct rw_finding *finding)
@@ -229,11 +262,15 @@ static void emit(void *argument, const struct rw_finding *finding)
 		keep(many, finding, &many->result->findings[many->result->count++]);
 }
 
-static void add_communicator(struct many *many, int rank, int index, uint64_t id, int number, int size, int hosts)
+/* Of the ranks first, first + by … */
+static void add_communicator(struct many *many, int rank, int index, uint64_t id, int first, int by, int count)
 {
 	struct rw_communicator *communicator = &many->ranks[rank].communicators[index];
+	int hosts = 1, per_host = many->job->per_host;
 
-	*communicator = (struct rw_communicator){ .id = id, .rank = number, .nranks = size, .nnodes = hosts, .created_ns = 1 };
+	for (int i = 1; i < count; i++)
+		hosts += (first + i * by) / per_host != (first + (i - 1) * by) / per_host;
+	*communicator = (struct rw_communicator){ .id = id, .rank = (rank - first) / by, .nranks = count, .nnodes = hosts, .created_ns = 1 };
 	if (analysis_add_communicator(host_of(many, rank)->analysis, id_of(many, rank), (uint32_t)index, communicator))
 		abort();
 }
@@ -246,6 +283,28 @@ static void count_calls(struct many *many, int rank)
 		if (communicator->id && analysis_add_communicator(host_of(many, rank)->analysis, id_of(many, rank), i, communicator))
 			abort();
 	}
+}
+
+static void add_communicators(struct many *many, int rank)
+{
+	const struct many_hosts_job *job = many->job;
+	int width = width_of(job), local = rank % width, group = rank / width, all = ranks_of(job), stages = stages_of(job);
+	int stage = group % stages, replica = group / stages, replicas = groups_of(job) / stages;
+
+	if (job->shape == MANY_FLAT || job->shape == MANY_TWICE)
+		add_communicator(many, rank, DATA, 0x5eed, 0, 1, all);
+	if (job->shape == MANY_TWICE)
+		add_communicator(many, rank, CHAIN, 0x6eed, 0, 1, all);
+	if (job->shape == MANY_MESH || job->shape == MANY_HYBRID || job->shape == MANY_CUBE)
+		add_communicator(many, rank, GROUP, 0x1000u + (uint64_t)group, group * width, 1, width);
+	if (job->shape == MANY_MESH || job->shape == MANY_HYBRID)
+		add_communicator(many, rank, DATA, 0x2000u + (uint64_t)local, local, width, all / width);
+	if (job->shape != MANY_PIPELINE && job->shape != MANY_CUBE)
+		return;
+	add_communicator(many, rank, CHAIN, 0x3000u + (uint64_t)(replica * width + local), replica * stages * width + local, width, stages);
+	if (replicas > 1)
+		add_communicator(many, rank, DATA, 0x4000u + (uint64_t)(stage * width + local), stage * width + local, stages * width,
+				 replicas);
 }
 
 static void announce(struct many *many, int rank)
@@ -273,24 +332,7 @@ static void announce(struct many *many, int rank)
 	const struct analysis_process process = { .id = id_of(many, rank), .pid = 1000 + local, .box = &box };
 	if (analysis_add_process(host_of(many, rank)->analysis, &process))
 		abort();
-	if (job->shape == MANY_FLAT) {
-		add_communicator(many, rank, DATA, 0x5eed, rank, ranks_of(job), job->hosts);
-	} else if (job->shape == MANY_TWICE) {
-		add_communicator(many, rank, DATA, 0x5eed, rank, ranks_of(job), job->hosts);
-		add_communicator(many, rank, CHAIN, 0x6eed, rank, ranks_of(job), job->hosts);
-	} else if (job->shape == MANY_MESH || job->shape == MANY_HYBRID) {
-		add_communicator(many, rank, GROUP, 0x1000u + (uint64_t)host, local, job->per_host, 1);
-		add_communicator(many, rank, DATA, 0x2000u + (uint64_t)local, host, job->hosts, job->hosts);
-	} else {
-		int stage = host % job->stages, replica = host / job->stages, replicas = job->hosts / job->stages;
-		if (job->shape == MANY_CUBE)
-			add_communicator(many, rank, GROUP, 0x1000u + (uint64_t)host, local, job->per_host, 1);
-		add_communicator(many, rank, CHAIN, 0x3000u + (uint64_t)(replica * job->per_host + local), stage, job->stages,
-				 job->stages);
-		if (replicas > 1)
-			add_communicator(many, rank, DATA, 0x4000u + (uint64_t)(stage * job->per_host + local), replica, replicas,
-					 replicas);
-	}
+	add_communicators(many, rank);
 }
 
 /* By the next look of this rank's plugin, of which one follows the other by 3 to 4 ms. */
@@ -309,6 +351,14 @@ struct call {
 	bool unannounced;
 };
 
+/* Of one call. */
+struct times {
+	double begun_ms;   /* its stream was free from here on */
+	double arrived_ms; /* the stream came to it */
+	double kernel_ms;  /* its kernel began */
+	double done_ms;    /* 0: it does not end */
+};
+
 static double now_s(const struct many *many, double ms)
 {
 	(void)many;
@@ -321,6 +371,7 @@ static bool is_faulty(const struct many_hosts_job *job, int rank)
 
 	switch (job->fault) {
 	case MANY_SLOW_RANK:
+	case MANY_FULL_GPU:
 		return rank == job->rank;
 	case MANY_TWO_SLOW:
 		return rank == job->rank || rank == job->other_rank;
@@ -350,14 +401,31 @@ static void scan(struct many *many, int number, struct call call, double done_ms
 	slot->scan_out.digest = (communicator->id + slot->sequence) * 0x9e3779b97f4a7c15u + call.function + 16 * call.count + altered;
 }
 
-/* done_ms 0: it does not end. */
-static void tell(struct many *many, int number, struct call call, double begun_ms, double arrived_ms, double done_ms)
+/* The GPU has a clock of its own. */
+static uint64_t raw_ns(int number, double ms)
+{
+	return (uint64_t)(ms * 1e6) + (uint64_t)(number + 1) * 123456789012345u;
+}
+
+static void add_kernel(const struct many *many, int number, const struct times *times, struct rw_operation *slot)
+{
+	if (!many->job->kernel_times || times->kernel_ms <= 0)
+		return;
+	slot->known |= RW_KNOWN_BEGAN;
+	if (times->done_ms <= 0)
+		return;
+	slot->known |= RW_KNOWN_STAMP;
+	slot->gpu_start_raw = raw_ns(number, times->kernel_ms);
+	slot->gpu_end_raw = raw_ns(number, times->done_ms);
+}
+
+static void tell(struct many *many, int number, struct call call, struct times times)
 {
 	struct rank *rank = &many->ranks[number];
 	struct host *host = host_of(many, number);
 	uint64_t sequence = call.unannounced ? rank->unannounced++ : rank->sequence[call.communicator][call.function]++;
 	bool followed = !many->job->sampled || sequence * 7 % (uint64_t)many->job->sampled == 0;
-	double launched_ms = many->job->in_fsync && is_faulty(many->job, number) ? arrived_ms - 0.5 : begun_ms - ahead_ms;
+	double launched_ms = many->job->in_fsync && is_faulty(many->job, number) ? times.arrived_ms - 0.5 : times.begun_ms - ahead_ms;
 	struct rw_operation slot = {
 		.ticket = ++rank->tickets,
 		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK,
@@ -377,17 +445,18 @@ static void tell(struct many *many, int number, struct call call, double begun_m
 
 	if (followed) {
 		slot.progress = ++rank->progress[call.communicator];
-		slot.known |= RW_KNOWN_STARTED | (done_ms > 0 ? RW_KNOWN_DONE : 0);
-		slot.started_seen_ns = ns_at(host, seen_ms(many, rank, arrived_ms));
-		slot.done_seen_ns = done_ms > 0 ? ns_at(host, seen_ms(many, rank, done_ms)) : 0;
+		slot.known |= RW_KNOWN_STARTED | (times.done_ms > 0 ? RW_KNOWN_DONE : 0);
+		slot.started_seen_ns = ns_at(host, seen_ms(many, rank, times.arrived_ms));
+		slot.done_seen_ns = times.done_ms > 0 ? ns_at(host, seen_ms(many, rank, times.done_ms)) : 0;
+		add_kernel(many, number, &times, &slot);
 	} else {
 		slot.flags = RW_FLAG_PROGRESS_SAMPLED_OUT;
 	}
 	if (call.unannounced)
 		slot.flags |= RW_FLAG_UNANNOUNCED;
-	scan(many, number, call, done_ms, &slot);
+	scan(many, number, call, times.done_ms, &slot);
 	rank->communicators[call.communicator].api_count++;
-	bool absent = host == many->hosts && many->job->join_s > 0 && now_s(many, begun_ms) < many->job->join_s;
+	bool absent = host == many->hosts && many->job->join_s > 0 && now_s(many, times.begun_ms) < many->job->join_s;
 	if (absent || host->lost || (many->job->drop > 0 && draw(&many->network) < many->job->drop))
 		return;
 	if (analysis_add_operation(host->analysis, id_of(many, number), &slot))
@@ -402,10 +471,10 @@ static double work_ms(struct many *many, int rank)
 	double each_ms = job->step_ms / job->operations;
 	double share = 1 + state->difference + state->level + job->jitter * uniform(many);
 
-	if ((job->shape == MANY_PIPELINE || job->shape == MANY_CUBE) && job->stages > 1)
-		share += job->uneven * (rank / job->per_host % job->stages) / (job->stages - 1);
+	if (stages_of(job) > 1)
+		share += job->uneven * (rank / width_of(job) % stages_of(job)) / (stages_of(job) - 1);
 	bool since = now_s(many, state->gpu_ms) >= job->at_s;
-	if (since && is_faulty(job, rank) && job->place == MANY_ALL_OVER)
+	if (since && job->fault != MANY_FULL_GPU && is_faulty(job, rank) && job->place == MANY_ALL_OVER)
 		share += job->slow;
 	if (since && job->fault == MANY_PAUSE && rank == job->rank && !many->paused) {
 		many->paused = true;
@@ -419,7 +488,18 @@ static double longer_ms(const struct many *many, int rank, enum many_hosts_place
 {
 	const struct many_hosts_job *job = many->job;
 
-	if (job->place != place || !is_faulty(job, rank) || now_s(many, many->ranks[rank].gpu_ms) < job->at_s)
+	if (job->place != place || job->fault == MANY_FULL_GPU || !is_faulty(job, rank) || now_s(many, many->ranks[rank].gpu_ms) < job->at_s)
+		return 0;
+	return job->slow * job->step_ms / places;
+}
+
+/* How long NCCL's kernel waits for room on the rank's GPU, at an operation of which there are `places` in a step. */
+static double full_ms(const struct many *many, int rank, enum many_hosts_place place, int places)
+{
+	const struct many_hosts_job *job = many->job;
+
+	if (job->fault != MANY_FULL_GPU || job->place != place || !is_faulty(job, rank) ||
+	    now_s(many, many->ranks[rank].gpu_ms) < job->at_s)
 		return 0;
 	return job->slow * job->step_ms / places;
 }
@@ -585,26 +665,44 @@ static bool errs(struct many *many, int number, const struct call *call)
 	return true;
 }
 
+/* How long it takes after all have come. */
+static double transfer_of(const struct many *many, const struct call *call, double last_ms, int first, int by)
+{
+	const struct many_hosts_job *job = many->job;
+	bool slow = job->fault == MANY_SLOW_LINK && call->communicator == DATA && now_s(many, last_ms) >= job->at_s &&
+		    job->rank >= first && (job->rank - first) % by == 0;
+
+	return transfer_ms + (slow ? job->slow * job->step_ms : 0);
+}
+
+/* A member comes to its operation. Returns when its kernel has begun. */
+static double come(struct many *many, int number, const struct call *call, bool works)
+{
+	struct rank *rank = &many->ranks[number];
+	bool data = call->communicator == DATA;
+
+	rank->gpu_ms += works ? work_ms(many, number) : 0;
+	rank->gpu_ms += data ? longer_ms(many, number, MANY_BEFORE_DATA, 1) : 0;
+	return rank->gpu_ms + (works ? full_ms(many, number, MANY_ALL_OVER, many->job->operations) : 0) +
+	       (data ? full_ms(many, number, MANY_BEFORE_DATA, 1) : 0);
+}
+
 /* Ranks first, first + by … together. */
 static void collective(struct many *many, struct call call, int first, int by, int count, bool works)
 {
 	const struct many_hosts_job *job = many->job;
 	bool whole = is_whole(many, first, by, count);
-	double last_ms = 0, each_ms = works ? job->step_ms / job->operations : 0;
+	double last_ms = 0, each_ms = works ? job->step_ms / job->operations : 0, kernels_ms[MANY_RANKS];
 	bool parts = job->fault == MANY_DESYNC && many->struck && whole && call.communicator == DATA && job->rank >= first &&
 		     (job->rank - first) % by == 0;
 
 	for (int i = 0; i < count; i++) {
-		struct rank *rank = &many->ranks[first + i * by];
-		if (rank->state != RUNS)
+		if (many->ranks[first + i * by].state != RUNS)
 			continue;
-		rank->gpu_ms += works ? work_ms(many, first + i * by) : 0;
-		rank->gpu_ms += call.communicator == DATA ? longer_ms(many, first + i * by, MANY_BEFORE_DATA, 1) : 0;
-		last_ms = fmax(last_ms, rank->gpu_ms);
+		kernels_ms[i] = come(many, first + i * by, &call, works);
+		last_ms = fmax(last_ms, kernels_ms[i]);
 	}
-	if (job->fault == MANY_SLOW_LINK && call.communicator == DATA && now_s(many, last_ms) >= job->at_s &&
-	    job->rank >= first && (job->rank - first) % by == 0)
-		last_ms += job->slow * job->step_ms;
+	last_ms += transfer_of(many, &call, last_ms, first, by);
 	for (int i = 0; i < count; i++) {
 		struct rank *rank = &many->ranks[first + i * by];
 		struct call own = call;
@@ -614,9 +712,10 @@ static void collective(struct many *many, struct call call, int first, int by, i
 			own.function = call.function == RW_FUNCTION_ALL_GATHER ? RW_FUNCTION_ALL_REDUCE : RW_FUNCTION_ALL_GATHER;
 		if (errs(many, first + i * by, &call))
 			own.count++;
-		tell(many, first + i * by, own, rank->gpu_ms - each_ms, rank->gpu_ms, whole && !parts ? last_ms + transfer_ms : 0);
+		tell(many, first + i * by, own,
+		     (struct times){ rank->gpu_ms - each_ms, rank->gpu_ms, kernels_ms[i], whole && !parts ? last_ms : 0 });
 		if (whole && !parts)
-			rank->gpu_ms = last_ms + transfer_ms;
+			rank->gpu_ms = last_ms;
 		else
 			rank->state = WAITS;
 	}
@@ -631,10 +730,11 @@ static void transfer(struct many *many, int from, int to, int from_stage, int to
 	double done_ms = whole ? fmax(sender->gpu_ms, receiver->gpu_ms) + transfer_ms : 0;
 
 	if (sender->state == RUNS)
-		tell(many, from, (struct call){ CHAIN, RW_FUNCTION_SEND, 4096, to_stage }, sender->gpu_ms, sender->gpu_ms, done_ms);
+		tell(many, from, (struct call){ CHAIN, RW_FUNCTION_SEND, 4096, to_stage },
+		     (struct times){ sender->gpu_ms, sender->gpu_ms, sender->gpu_ms, done_ms });
 	if (receiver->state == RUNS)
-		tell(many, to, (struct call){ CHAIN, RW_FUNCTION_RECV, 4096, from_stage }, receiver->gpu_ms, receiver->gpu_ms,
-		     done_ms);
+		tell(many, to, (struct call){ CHAIN, RW_FUNCTION_RECV, 4096, from_stage },
+		     (struct times){ receiver->gpu_ms, receiver->gpu_ms, receiver->gpu_ms, done_ms });
 	if (whole) {
 		sender->gpu_ms = receiver->gpu_ms = done_ms;
 		return;
@@ -649,12 +749,12 @@ static void forward(struct many *many, int replica, int local)
 	const struct many_hosts_job *job = many->job;
 
 	for (int stage = 0; stage < job->stages; stage++) {
-		int number = (replica * job->stages + stage) * job->per_host + local;
+		int number = (replica * job->stages + stage) * width_of(job) + local;
 		struct rank *rank = &many->ranks[number];
 		if (rank->state == RUNS)
 			rank->gpu_ms += work_ms(many, number);
 		if (stage + 1 < job->stages)
-			transfer(many, number, number + job->per_host, stage, stage + 1);
+			transfer(many, number, number + width_of(job), stage, stage + 1);
 	}
 }
 
@@ -668,18 +768,30 @@ static double furthest_ms(const struct many *many)
 	return ms;
 }
 
-/* From rank 0, which does not wait; each other ends its own when that has come. */
-static void broadcast(struct many *many)
+/* From the first of these ranks, which does not wait; each other ends its own when that has come. */
+static void broadcast(struct many *many, int first, int by, int count)
 {
-	double root_ms = many->ranks[0].gpu_ms;
+	double root_ms = many->ranks[first].gpu_ms;
 
-	for (int i = 0; i < ranks_of(many->job) && is_whole(many, 0, 1, ranks_of(many->job)); i++) {
-		struct rank *rank = &many->ranks[i];
+	for (int i = 0; i < count && is_whole(many, first, by, count); i++) {
+		struct rank *rank = &many->ranks[first + i * by];
 		double begun_ms = rank->gpu_ms;
 
 		rank->gpu_ms = fmax(begun_ms, root_ms) + transfer_ms;
-		tell(many, i, (struct call){ DATA, RW_FUNCTION_BROADCAST, 64, 0, false }, begun_ms, begun_ms, rank->gpu_ms);
+		tell(many, first + i * by, (struct call){ DATA, RW_FUNCTION_BROADCAST, 64, 0, false },
+		     (struct times){ begun_ms, begun_ms, begun_ms, rank->gpu_ms });
 	}
+}
+
+/* In each communicator of ranks that hold the same parameters. */
+static void broadcast_all(struct many *many)
+{
+	const struct many_hosts_job *job = many->job;
+	bool flat = job->shape == MANY_FLAT || job->shape == MANY_TWICE;
+	int by = flat ? 1 : stages_of(job) * width_of(job), count = flat ? ranks_of(job) : ranks_of(job) / by;
+
+	for (int first = 0; job->broadcasts && count > 1 && first < (flat ? 1 : by); first++)
+		broadcast(many, first, by, count);
 }
 
 static void play_flat(struct many *many)
@@ -687,8 +799,6 @@ static void play_flat(struct many *many)
 	const struct many_hosts_job *job = many->job;
 	int all = ranks_of(job);
 
-	if (job->broadcasts)
-		broadcast(many);
 	for (int i = 0; i < job->operations; i++) {
 		bool back = i * 2 >= job->operations;
 		collective(many, (struct call){ DATA, back ? RW_FUNCTION_REDUCE_SCATTER : RW_FUNCTION_ALL_GATHER, 1 << 20, -1 }, 0, 1,
@@ -698,18 +808,31 @@ static void play_flat(struct many *many)
 	collective(many, (struct call){ DATA, RW_FUNCTION_ALL_REDUCE, 1, -1 }, 0, 1, all, false);
 }
 
+/* All groups, each for itself. */
+static void in_groups(struct many *many, uint8_t function, uint64_t count)
+{
+	int width = width_of(many->job);
+
+	for (int group = 0; group < groups_of(many->job); group++)
+		collective(many, (struct call){ GROUP, function, count, -1 }, group * width, 1, width, true);
+}
+
+/* Replicas, group by group or stage by stage. */
+static void reduce(struct many *many, uint64_t count)
+{
+	int by = stages_of(many->job) * width_of(many->job), replicas = ranks_of(many->job) / by;
+
+	for (int i = 0; i < by && replicas > 1; i++)
+		collective(many, (struct call){ DATA, RW_FUNCTION_ALL_REDUCE, count, -1 }, i, by, replicas, false);
+}
+
 static void play_mesh(struct many *many)
 {
-	const struct many_hosts_job *job = many->job;
-
-	for (int i = 0; i < job->operations; i++) {
-		for (int host = 0; host < job->hosts; host++)
-			collective(many, (struct call){ GROUP, RW_FUNCTION_ALL_REDUCE, 1 << 16, -1 }, host * job->per_host, 1,
-				   job->per_host, true);
+	for (int i = 0; i < many->job->operations; i++) {
+		in_groups(many, RW_FUNCTION_ALL_REDUCE, 1 << 16);
 		let_time_pass(many, furthest_ms(many) - tick_ms);
 	}
-	for (int local = 0; local < job->per_host; local++)
-		collective(many, (struct call){ DATA, RW_FUNCTION_ALL_REDUCE, 1 << 20, -1 }, local, job->per_host, job->hosts, false);
+	reduce(many, 1 << 20);
 }
 
 static void play_hybrid(struct many *many)
@@ -718,12 +841,9 @@ static void play_hybrid(struct many *many)
 
 	for (int i = 0; i < job->operations; i++) {
 		bool back = i * 2 >= job->operations;
-		for (int host = 0; host < job->hosts; host++)
-			collective(many, (struct call){ GROUP, back ? RW_FUNCTION_REDUCE_SCATTER : RW_FUNCTION_ALL_GATHER, 1 << 20, -1 },
-				   host * job->per_host, 1, job->per_host, true);
-		for (int local = 0; local < job->per_host && back; local++)
-			collective(many, (struct call){ DATA, RW_FUNCTION_ALL_REDUCE, 1 << 18, -1 }, local, job->per_host, job->hosts,
-				   false);
+		in_groups(many, back ? RW_FUNCTION_REDUCE_SCATTER : RW_FUNCTION_ALL_GATHER, 1 << 20);
+		if (back)
+			reduce(many, 1 << 18);
 		let_time_pass(many, furthest_ms(many) - tick_ms);
 	}
 }
@@ -732,29 +852,27 @@ static void play_hybrid(struct many *many)
 static void forward_together(struct many *many, int replica)
 {
 	const struct many_hosts_job *job = many->job;
+	int width = width_of(job);
 
 	for (int stage = 0; stage < job->stages; stage++) {
-		int first = (replica * job->stages + stage) * job->per_host;
-		collective(many, (struct call){ GROUP, RW_FUNCTION_ALL_REDUCE, 1 << 16, -1 }, first, 1, job->per_host, true);
-		for (int local = 0; local < job->per_host && stage + 1 < job->stages; local++)
-			transfer(many, first + local, first + local + job->per_host, stage, stage + 1);
+		int first = (replica * job->stages + stage) * width;
+		collective(many, (struct call){ GROUP, RW_FUNCTION_ALL_REDUCE, 1 << 16, -1 }, first, 1, width, true);
+		for (int local = 0; local < width && stage + 1 < job->stages; local++)
+			transfer(many, first + local, first + local + width, stage, stage + 1);
 	}
 }
 
 static void play_pipeline(struct many *many)
 {
 	const struct many_hosts_job *job = many->job;
-	int replicas = job->hosts / job->stages;
 
 	for (int i = 0; i < job->operations; i++) {
-		for (int replica = 0; replica < replicas; replica++)
-			for (int local = 0; local < (job->shape == MANY_CUBE ? 1 : job->per_host); local++)
+		for (int replica = 0; replica < groups_of(job) / stages_of(job); replica++)
+			for (int local = 0; local < (job->shape == MANY_CUBE ? 1 : width_of(job)); local++)
 				job->shape == MANY_CUBE ? forward_together(many, replica) : forward(many, replica, local);
 		let_time_pass(many, furthest_ms(many) - job->step_ms);
 	}
-	for (int i = 0; i < job->stages * job->per_host && replicas > 1; i++)
-		collective(many, (struct call){ DATA, RW_FUNCTION_ALL_REDUCE, 1 << 20, -1 }, i, job->stages * job->per_host, replicas,
-			   false);
+	reduce(many, 1 << 20);
 }
 
 static void play_twice(struct many *many)
@@ -775,10 +893,10 @@ static void close_circle(struct many *many)
 
 	for (int i = 0; i < ranks_of(job); i++) {
 		struct rank *rank = &many->ranks[i];
-		bool second = job->shape == MANY_TWICE ? i % 2 : (i / job->per_host + i % job->per_host) % 2;
+		bool second = job->shape == MANY_TWICE ? i % 2 : (i / width_of(job) + i % width_of(job)) % 2;
 		int other = job->shape == MANY_TWICE ? CHAIN : GROUP;
 		struct call call = { second == (job->shape == MANY_TWICE) ? other : DATA, RW_FUNCTION_ALL_REDUCE, 1 << 16, -1 };
-		tell(many, i, call, rank->gpu_ms, rank->gpu_ms, 0);
+		tell(many, i, call, (struct times){ rank->gpu_ms, rank->gpu_ms, 0, 0 });
 		rank->state = WAITS;
 	}
 }
@@ -790,6 +908,7 @@ static void play_step(struct many *many)
 	for (int i = 0; i < ranks_of(job); i++)
 		many->ranks[i].level =
 		    job->lasts * many->ranks[i].level + sqrt(1 - job->lasts * job->lasts) * job->noise * normal(many);
+	broadcast_all(many);
 	if (job->fault == MANY_CIRCLE && many->struck)
 		close_circle(many);
 	else if (job->shape == MANY_FLAT)
@@ -804,8 +923,8 @@ static void play_step(struct many *many)
 		play_pipeline(many);
 	for (int i = 0; i < job->interposed * job->per_host && job->shape <= MANY_MESH; i++)
 		if (many->ranks[i].state == RUNS)
-			tell(many, i, (struct call){ DATA, RW_FUNCTION_BROADCAST, 64, 0, true }, many->ranks[i].gpu_ms,
-			     many->ranks[i].gpu_ms, many->ranks[i].gpu_ms + 0.1);
+			tell(many, i, (struct call){ DATA, RW_FUNCTION_BROADCAST, 64, 0, true },
+			     (struct times){ many->ranks[i].gpu_ms, many->ranks[i].gpu_ms, 0, many->ranks[i].gpu_ms + 0.1 });
 }
 
 static void begin(struct many *many)

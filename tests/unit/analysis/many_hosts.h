@@ -16,10 +16,10 @@
 
 enum many_hosts_shape {
 	MANY_FLAT,     /* one communicator of all ranks, layer by layer (FSDP) */
-	MANY_MESH,     /* tensor parallelism inside of a host, data parallelism from host to host; nothing joins all ranks */
-	MANY_PIPELINE, /* a stage is a host: rank i of one sends to rank i of the next; replicas reduce, stage by stage */
-	MANY_CUBE,     /* as a pipeline, with tensor parallelism inside of each host: TP × PP × DP */
-	MANY_HYBRID,   /* sharded inside of a host, layer by layer, and each layer's gradients reduced from host to host (HSDP) */
+	MANY_MESH,     /* tensor parallelism inside of a group, data parallelism from group to group; nothing joins all ranks */
+	MANY_PIPELINE, /* a stage is a group: rank i of one sends to rank i of the next; replicas reduce, stage by stage */
+	MANY_CUBE,     /* as a pipeline, with tensor parallelism inside of each group: TP × PP × DP */
+	MANY_HYBRID,   /* sharded inside of a group, layer by layer, and each layer's gradients reduced from group to group (HSDP) */
 	MANY_TWICE,    /* two communicators of all ranks, used in turn */
 };
 
@@ -41,19 +41,21 @@ enum many_hosts_fault {
 	MANY_PAUSE,          /* the rank does something else for `pause_s`, and goes on */
 	MANY_TWO_SLOW,       /* the rank, and another one */
 	MANY_OTHER_BITS,     /* the rank has another result of each operation that spans hosts, as far as it is scanned */
-	MANY_SLOW_LINK,      /* what the rank takes part in from host to host takes longer, for all who take part: so does a GPU without room */
+	MANY_SLOW_LINK,      /* what the rank takes part in from group to group takes longer, for all who take part */
+	MANY_FULL_GPU,       /* other kernels fill the rank's GPU: its stream comes in time, and NCCL's kernel begins later */
 	MANY_CIRCLE,         /* mesh and twice: of two communicators, every other rank calls the second one's operation first */
 };
 
 /* Where the slow rank works longer. */
 enum many_hosts_place {
 	MANY_ALL_OVER,    /* before each operation before which it works */
-	MANY_BEFORE_DATA, /* before what replicas share, from host to host */
+	MANY_BEFORE_DATA, /* before what replicas share, from group to group */
 	MANY_BEFORE_SEND, /* before it sends to the next stage */
 };
 
 struct many_hosts_job {
-	int hosts, per_host, stages; /* stages: of a pipeline, each a host */
+	int hosts, per_host, stages; /* stages: of a pipeline, each a group */
+	int width;                   /* ranks of a group (tensor parallel, or a shard); 0: those of a host */
 	enum many_hosts_shape shape;
 	int operations;              /* of a step; micro-batches of a pipeline */
 	double step_ms;              /* without its transfers */
@@ -69,13 +71,16 @@ struct many_hosts_job {
 	enum many_hosts_fault fault;
 	int rank;                    /* whose, or of the host's */
 	int other_rank;              /* of two */
-	bool broadcasts;             /* flat: rank 0 broadcasts in each step and goes on: what it sends is buffered */
-	double slow;                 /* by this share of its work; a slow link by this share of the step */
+	bool broadcasts;             /* in each step the first of the ranks that hold the same parameters broadcasts and goes on: what it sends is buffered */
+	bool kernel_times;           /* NCCL reports when its kernels began and ended */
+	double slow;                 /* by this share of its work; a slow link and a full GPU by this share of the step */
 	enum many_hosts_place place;
 	double at_s, pause_s, seconds;
 	double lose;                 /* this share of the batches never comes … */
 	double delay_ms;             /* … and the others come so much later, at most */
+	bool mixed;                  /* the messages of each batch come in another order than they were written in */
 	bool deaf;                   /* hosts hear nothing of what they are asked */
+	bool mute;                   /* hosts report none of their own findings, so that only the job half judges */
 	double drop;                 /* this share of the calls is seen by no collector */
 	double join_s;               /* the collector of the first host comes so late; 0: in time */
 	int interposed;              /* so many hosts see a call in each step that is announced to nobody */

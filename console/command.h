@@ -34,7 +34,7 @@ struct command {
 };
 
 extern const struct command clean_command, collect_command, demo_command, diff_command, doctor_command, drill_command, dump_command, env_command,
-    explain_command, findings_command, help_command, hosts_command, ls_command, metrics_command, report_command, run_command, save_command, top_command,
+    explain_command, findings_command, help_command, hosts_command, ls_command, metrics_command, report_command, run_command, save_command, suite_command, top_command,
     trace_command, version_command;
 
 /* Parses with the command's argp; messages and --help are the same for all commands and as wide as the terminal.

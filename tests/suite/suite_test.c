@@ -7,7 +7,7 @@
 
 #include "analysis/analysis.h"
 
-#include "judge.h"
+#include "suite/judge.h"
 #include "tests/sanitized.h"
 #include "tests/unit/analysis/seeds.h"
 
@@ -120,7 +120,7 @@ Test(suite, fresh_jobs_are_judged_as_well, .timeout = 2400)
 
 	if (!getenv("RANKWATCH_TEST_LONG") || SANITIZED)
 		return;
-	fprintf(stderr, "fresh jobs of the fault suite: suite --first %u --draws 450 --ranks %d\n", first, MOST_RANKS);
+	fprintf(stderr, "fresh jobs of the fault suite: rankwatch suite --first %u --jobs 450 --ranks %d\n", first, MOST_RANKS);
 	struct totals totals = play_all(first, 450);
 	cr_expect_leq(totals.named, 10, "%u of %u from %u on", totals.named, totals.draws, first);
 	cr_expect_geq(totals.right * 10, totals.faulty * 9, "%u of %u from %u on", totals.right, totals.faulty, first);

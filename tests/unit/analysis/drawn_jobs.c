@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "tests/suite/play.h"
+#include "suite/play.h"
 
 enum { MOST_RANKS = 8 };
 

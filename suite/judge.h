@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Holds what was said of a drawn job against what is wrong with it. */
-#ifndef TESTS_SUITE_JUDGE_H
-#define TESTS_SUITE_JUDGE_H
+#ifndef SUITE_JUDGE_H
+#define SUITE_JUDGE_H
 
 #include <stdio.h>
 
-#include "draw.h"
+#include "suite/draw.h"
 
 enum suite_verdict {
 	VERDICT_RIGHT,	      /* rank, kind and cause; silent where nobody is at fault */

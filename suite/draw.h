@@ -3,8 +3,8 @@
  * A job of the fault suite, drawn from a number: how its ranks are connected, how their times vary, and what is wrong with
  * it. The truth that verdicts are held against; shares nothing with analysis/.
  */
-#ifndef TESTS_SUITE_DRAW_H
-#define TESTS_SUITE_DRAW_H
+#ifndef SUITE_DRAW_H
+#define SUITE_DRAW_H
 
 #include <stdbool.h>
 #include <stddef.h>

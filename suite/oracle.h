@@ -4,13 +4,13 @@
  * since when: the form and the size of the fault, how the noise is made, what each rank works in each step. It is the measure that
  * the analysis is held against, and shares nothing with it.
  */
-#ifndef TESTS_SUITE_ORACLE_H
-#define TESTS_SUITE_ORACLE_H
+#ifndef SUITE_ORACLE_H
+#define SUITE_ORACLE_H
 
 #include <stdbool.h>
 
-#include "draw.h"
-#include "play.h"
+#include "suite/draw.h"
+#include "suite/play.h"
 
 /* In one of so many healthy jobs it may accuse somebody. */
 enum { ORACLE_FALSE_ALARMS = 100 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the suite's jobs are drawn with: the same numbers from the same seed on every machine. */
-#ifndef TESTS_SUITE_CHANCES_H
-#define TESTS_SUITE_CHANCES_H
+#ifndef SUITE_CHANCES_H
+#define SUITE_CHANCES_H
 
 #include <math.h>
 #include <stdbool.h>

@@ -3,11 +3,11 @@
  * Plays a drawn job into an analysis, as a collector sees it: every 100 ms what has changed since the last look, operations
  * in flight as well. Hosts run ahead of their GPUs and wait for them at the end of a step.
  */
-#ifndef TESTS_SUITE_PLAY_H
-#define TESTS_SUITE_PLAY_H
+#ifndef SUITE_PLAY_H
+#define SUITE_PLAY_H
 
 #include "analysis/analysis.h"
-#include "draw.h"
+#include "suite/draw.h"
 
 struct suite_course {
 	int step; /* that is being played, from 1 */

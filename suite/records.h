@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What a node shows of a drawn job: black boxes that fill, waits of threads, NVML; shown to an analysis look by look. */
-#ifndef TESTS_SUITE_RECORDS_H
-#define TESTS_SUITE_RECORDS_H
+#ifndef SUITE_RECORDS_H
+#define SUITE_RECORDS_H
 
 #include "analysis/analysis.h"
-#include "draw.h"
+#include "suite/draw.h"
 
 enum { SUITE_MEMBERS = 1024, RECORDS_BEGIN_MS = 1000 };
 

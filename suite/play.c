@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "play.h"
+#include "suite/play.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "chances.h"
-#include "records.h"
+#include "suite/chances.h"
+#include "suite/give_up.h"
+#include "suite/records.h"
 
 enum { CHECKPOINT_EVERY = 40, EVALUATION_EVERY = 50, COLLECTION_ONE_IN = 100, PAUSE_STEP = 120, AFTER_MS = 3000, TAIL_MS = 40000 };
 
@@ -356,7 +357,7 @@ void suite_play(const struct suite_draw *draw, struct suite_course *course, anal
 	play.hosts = calloc(ranks, sizeof(*play.hosts));
 	play.records = records_new(draw, analysis);
 	if (!analysis || !course->noise || !course->differences || !play.ranks || !play.hosts)
-		abort();
+		suite_give_up();
 	for (size_t i = 0; i < ranks; i++) {
 		play.ranks[i] = (struct rank){ .host_ms = RECORDS_BEGIN_MS, .gpu_ms = RECORDS_BEGIN_MS,
 					       .level = normal(&play.chances),

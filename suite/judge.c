@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "judge.h"
+#include "suite/judge.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "oracle.h"
-#include "play.h"
+#include "suite/give_up.h"
+#include "suite/oracle.h"
+#include "suite/play.h"
 
 enum { OVER_STEPS = 24 };
 
@@ -136,7 +137,7 @@ static double *medians(const struct witness *witness)
 	double *sorted = calloc(ranks, sizeof(*sorted)), *of = calloc(steps, sizeof(*of));
 
 	if (!sorted || !of)
-		abort();
+		suite_give_up();
 	for (size_t step = 0; step < steps; step++) {
 		for (size_t rank = 0; rank < ranks; rank++)
 			sorted[rank] = witness->course.noise[step * ranks + rank];
@@ -214,7 +215,7 @@ void suite_judge(const struct suite_draw *draw, struct suite_result *result, FIL
 	*result = (struct suite_result){ .share = -1, .kind = -1, .cause = -1, .stands_out = INFINITY };
 	witness.named = calloc((size_t)draw->ranks, sizeof(*witness.named));
 	if (!witness.named)
-		abort();
+		suite_give_up();
 	suite_play(draw, &witness.course, hear, &witness, &account);
 	for (uint32_t i = 0; account.known && i < account.loss_count; i++)
 		result->accounted |= suite_is_at_fault(draw, account.losses[i].rank);

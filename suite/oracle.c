@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "oracle.h"
+#include "suite/oracle.h"
 
 #include <math.h>
 

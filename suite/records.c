@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "records.h"
+#include "suite/records.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "chances.h"
+#include "suite/chances.h"
+#include "suite/give_up.h"
 
 enum { LOOK_MS = 100, NVML_MS = 500, WRITER_TID = 500000, COMMUNICATORS = 3, NEIGHBOURS = 2, PROCESS_BASE = 100 };
 static const double stall_seen_ms = 0.5;
@@ -63,7 +64,7 @@ static void join(struct records *records, int rank, uint32_t index, uint64_t id,
 						      .api_count = records->boxes[rank].announced[index] };
 
 	if (analysis_add_communicator(records->analysis, (analysis_process_id)(PROCESS_BASE + rank), index, &communicator))
-		abort();
+		suite_give_up();
 }
 
 static void join_all(struct records *records, int rank)
@@ -97,7 +98,7 @@ static void announce(struct records *records, int rank)
 	const struct analysis_process process = { .id = (analysis_process_id)(PROCESS_BASE + rank),
 						  .pid = 10000 + rank, .box = &box };
 	if (analysis_add_process(records->analysis, &process))
-		abort();
+		suite_give_up();
 	join_all(records, rank);
 }
 
@@ -106,12 +107,12 @@ struct records *records_new(const struct suite_draw *draw, struct analysis *anal
 	struct records *records = calloc(1, sizeof(*records));
 
 	if (!records)
-		abort();
+		suite_give_up();
 	*records = (struct records){ .draw = draw, .analysis = analysis, .chances = { 0x10000u + draw->seed }, .ended = -1,
 				     .next_ms = RECORDS_BEGIN_MS, .nvml_ms = RECORDS_BEGIN_MS, .throttled_ms = INFINITY };
 	records->boxes = calloc((size_t)draw->ranks, sizeof(*records->boxes));
 	if (!records->boxes)
-		abort();
+		suite_give_up();
 	for (int rank = 0; rank < draw->ranks; rank++) {
 		records->boxes[rank].polled_ms = 4 * uniform(&records->chances);
 		announce(records, rank);
@@ -149,7 +150,7 @@ static struct rw_operation *append(struct queue *queue)
 		queue->operations = realloc(queue->operations, queue->room * sizeof(*queue->operations));
 		queue->shown = realloc(queue->shown, queue->room * sizeof(*queue->shown));
 		if (!queue->operations || !queue->shown)
-			abort();
+			suite_give_up();
 	}
 	queue->shown[queue->count] = 0;
 	return &queue->operations[queue->count++];
@@ -201,7 +202,7 @@ static struct analysis_wait *add_wait(struct records *records, int rank, uint32_
 		records->wait_room = records->wait_room ? 2 * records->wait_room : 64;
 		records->waits = realloc(records->waits, records->wait_room * sizeof(*records->waits));
 		if (!records->waits)
-			abort();
+			suite_give_up();
 	}
 	struct analysis_wait *wait = &records->waits[records->wait_count++];
 	*wait = (struct analysis_wait){ .process = (analysis_process_id)(PROCESS_BASE + rank), .level = RW_LEVEL_EBPF, .tid = tid,
@@ -292,7 +293,7 @@ static void show_operations(struct records *records, int rank, uint64_t now_ns)
 			if (!(known & RW_KNOWN_DONE))
 				slot.done_seen_ns = 0;
 			if (analysis_add_operation(records->analysis, (analysis_process_id)(PROCESS_BASE + rank), &slot))
-				abort();
+				suite_give_up();
 		}
 		if (over && known)
 			continue;
@@ -310,7 +311,7 @@ static void show_waits(struct records *records, uint64_t now_ns)
 		if (records->waits[i].end_ns > now_ns)
 			records->waits[kept++] = records->waits[i];
 		else if (analysis_add_wait(records->analysis, &records->waits[i]))
-			abort();
+			suite_give_up();
 	}
 	records->wait_count = kept;
 }
@@ -348,7 +349,7 @@ static void show_gpus(struct records *records)
 						    .memory_total = -1, .nvlink_errors = -1 };
 		snprintf(state.pci, sizeof(state.pci), "%08x:%02x:00.0", (unsigned)rank >> 5, 8 + ((unsigned)rank & 31));
 		if (analysis_add_gpu_state(records->analysis, &state))
-			abort();
+			suite_give_up();
 	}
 	records->nvml_ms += NVML_MS;
 }

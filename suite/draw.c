@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "draw.h"
+#include "suite/draw.h"
 
 #include <stdio.h>
 
-#include "chances.h"
+#include "suite/chances.h"
 
 enum { CREEP_STEPS = 100, BLOCK_EVERY = 50, BLOCK = 10 };
 

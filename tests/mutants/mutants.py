@@ -4,7 +4,7 @@
 that once in a copy of the tree, learns which test executes which place, and then changes one place at a time and runs the tests
 that execute it, the likeliest and quickest first, until one of them fails.
 
-  tests/mutants/mutants.py [--count N] [--seed S] [--file TEXT] [--json FILE] [--keep DIRECTORY] [--list]
+  tests/mutants/mutants.py [--count N] [--seed S] [--file TEXT] [--json FILE] [--keep DIRECTORY] [--sanitize] [--list]
 
 Needs a Linux machine that can run scripts/test quick, and libclang (Debian: python3-clang-14). A mutant is *found* when a test fails
 or hangs, *the same* when the optimising compiler makes the same machine code of it, and else has *survived*. Those that are known to
@@ -39,13 +39,23 @@ LEFT_OUT = ("check_header.c", "check_headers.c")  # assertions about headers, no
 EQUIVALENT = HERE / "equivalent"
 FOUND_LEAST = 0.9
 SUITES = {"unit", "abi", "preload", "tapes"}
+SANITIZED = {"unit", "abi"}  # of these, what scripts/sanitized plays
 # These ask what the build is like, and need another one, or a browser.
 NOT_HERE = ("hardened", "pages in a browser", "callbacks take no more instructions than they did")
 NICE = 5  # hours of work: others go first
 MEMORY_BYTES = 4 << 30  # a mutant may never stop allocating
 PATIENCE = 6  # times what a test took without a change, and at least so many seconds:
 PATIENCE_S = 15
+# As scripts/sanitized builds and plays.
+SANITIZER_ARGS = "-g1 -fno-sanitize-recover=undefined -fno-sanitize=null,object-size"
 STRIDE = 1024  # numbers of one file's places, so that a change of one file makes no other anew
+
+
+def fixed_addresses():
+    """What begins the command of a program with sanitizers, which may find no room for their shadow otherwise."""
+    command = ["setarch", os.uname().machine, "-R"]
+    works = shutil.which(command[0]) and subprocess.run([*command, "true"], capture_output=True).returncode == 0
+    return command if works else []
 
 
 def sources():
@@ -77,6 +87,7 @@ class Mutant:
         self.nth = file.text[place.start - column:place.start].count(file.text[place.start:place.end]) + 1
         self.alike = 1  # the how manieth of this file that is called so
         self.verdict, self.detail, self.seconds = None, None, 0.0
+        self.played = []  # names of tests that did not find it
 
     def __str__(self):
         return f"{self.path}:{self.line}: {self.change}"
@@ -108,8 +119,11 @@ def kill_session(session):
 
 
 class Test:
+    memory_bytes = MEMORY_BYTES
+
     def __init__(self, told, directory):
         self.directory = directory
+        self.suites = {suite.split(":")[-1] for suite in told["suite"]}
         self.name, self.command = told["name"], list(told["cmd"])
         if "--tap" in self.command:
             self.command.append("--fail-fast")
@@ -126,7 +140,7 @@ class Test:
         begin = time.monotonic()
         process = subprocess.Popen(self.command, env={**self.environment, **variables}, cwd=self.directory, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES)))
+                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (self.memory_bytes, self.memory_bytes)))
         running.add(process.pid)
         try:
             self.hung = False
@@ -164,7 +178,23 @@ class Test:
         return (1 + 3 * self.found[mutant.path]) * (100 * there + len(self.executes) / 500)
 
     def newest(self):
+        """When the newest of the files that it needs was built."""
         return max((os.stat(name).st_mtime_ns for name in self.files), default=0)
+
+
+class SanitizedTest(Test):
+    """The shadow that a sanitizer reserves is larger than any limit, so the sanitizer itself ends what takes too much memory."""
+    memory_bytes = resource.RLIM_INFINITY
+
+    def __init__(self, told, directory):
+        super().__init__(told, directory)
+        self.command = [*fixed_addresses(), *self.command]
+        self.environment["ASAN_OPTIONS"] = f"hard_rss_limit_mb={MEMORY_BYTES >> 20}"
+
+    def passes_unchanged(self):
+        passes = self.passes(set())
+        self.patience = max(PATIENCE_S, PATIENCE * self.last_s)
+        return passes
 
 
 def within(tests, seconds):
@@ -203,25 +233,73 @@ def run(command, what, **options):
     return done.stdout
 
 
+class Build:
+    """A build of the copy."""
+    tests_are, suites = Test, SUITES
+
+    def __init__(self, root, directory, jobs, options, environment):
+        self.directory, self.jobs = directory, jobs
+        if (directory / "build.ninja").exists():
+            run(["ninja", "-C", directory, "build.ninja"], "no build of what has changed")  # files may have come since
+            return
+        linkers = [linker for linker, program in (("mold", "mold"), ("lld", "ld.lld")) if shutil.which(program)]
+        linker = {"CC_LD": linkers[0], "CXX_LD": linkers[0]} if linkers else {}
+        run(["meson", "setup", directory, root, "-Dwarning_level=0", *options], "no build", env={**os.environ, **linker, **environment})
+
+    def introspect(self, what):
+        return json.loads(run(["meson", "introspect", self.directory, what], "meson"))
+
+    def tests(self):
+        files = {target["id"]: target["filename"] for target in self.introspect("--targets")}
+        made = [self.tests_are(test, self.directory) for test in self.introspect("--tests")]
+        made = [test for test in made if self.suites & test.suites and test.name not in NOT_HERE]
+        for test in made:
+            test.files = [name for target in test.depends for name in files[target]]
+        return made
+
+    def compile(self, tests):
+        """What these tests need."""
+        targets = sorted({os.path.relpath(name, self.directory) for test in tests for name in test.files})
+        run(["ninja", "-C", self.directory, f"-j{self.jobs}", *targets], "the rewritten tree cannot be built")
+
+
+class SanitizedBuild(Build):
+    """What reads behind an array or does not give memory back is found by scripts/sanitized, and by no other build."""
+    tests_are, suites = SanitizedTest, SANITIZED
+
+    def __init__(self, root, jobs):
+        options = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1", f"-Dc_args={SANITIZER_ARGS}", f"-Dcpp_args={SANITIZER_ARGS}"]
+        super().__init__(root, root / "build-sanitized", jobs, options, {"CC": "clang"})
+
+    def judge(self, mutants):
+        """Plays the tests again that have found nothing of these."""
+        wanted = {name for mutant in mutants for name in mutant.played}
+        tests = [test for test in self.tests() if test.name in wanted]
+        self.compile(tests)
+        passing = {test.name: test for test in tests if test.passes_unchanged()}
+        left_out = [test.name for test in tests if test.name not in passing]
+        print(f"{len(passing)} tests with sanitizers; left out, as they fail: {', '.join(left_out) or 'none'}", flush=True)
+        for mutant in mutants:
+            played = [passing[name] for name in mutant.played if name in passing]
+            test = first_failure(played, mutant.number, self.jobs)
+            if test:
+                mutant.verdict, mutant.detail = "found", f"{test.name}, with sanitizers"
+            else:
+                mutant.detail += f", {len(played)} with sanitizers"
+            print(f"    {mutant.verdict:9} {mutant} ({mutant.detail})", flush=True)
+
+
 class Copy:
     """A copy of the tree in which the places of the rooms are switchable, with a build of its own."""
 
     def __init__(self, directory, jobs):
         self.root = pathlib.Path(directory) / "tree"
-        self.build, self.jobs = self.root / "build", jobs
+        self.jobs = jobs
         self.files = {}  # by path
         self.mirror()
-        if not (self.build / "build.ninja").exists():
-            environment = dict(os.environ)
-            for linker, program in (("mold", "mold"), ("lld", "ld.lld")):
-                if shutil.which(program):
-                    environment["CC_LD"] = environment["CXX_LD"] = linker
-                    break
-            run(["meson", "setup", self.build, self.root, "-Doptimization=0", "-Ddebug=false", "-Dwarning_level=0"], "no build", env=environment)
-        else:
-            run(["ninja", "-C", self.build, "build.ninja"], "no build of what has changed")  # files may have come since
+        self.build = Build(self.root, self.root / "build", jobs, ["-Doptimization=0", "-Ddebug=false"], {})
         self.commands = {os.path.normpath(pathlib.Path(one["directory"]) / one["file"]): one
-                         for one in json.loads((self.build / "compile_commands.json").read_text())}
+                         for one in json.loads((self.build.directory / "compile_commands.json").read_text())}
         self.size = (len(sources()) + 1) * STRIDE
 
     def mirror(self):
@@ -244,7 +322,7 @@ class Copy:
         kept, words = [], shlex.split(told["command"])
         for word, value in zip(words, words[1:] + [""]):
             if word.startswith("-I") and len(word) > 2:
-                kept.append("-I" + os.path.normpath(self.build / word[2:]))
+                kept.append("-I" + os.path.normpath(self.build.directory / word[2:]))
             elif word == "-include":
                 kept += [word, value]
             elif word.startswith(("-D", "-std=")):
@@ -272,7 +350,7 @@ class Copy:
             if place.exists() and text_of(place) == text:
                 return file
             made = subprocess.run(["cc", *arguments, f"-I{place.parent}", "-w", "-fsyntax-only", "-x", "c", "-"], input=text.encode("latin-1"),
-                                  capture_output=True, cwd=self.build)
+                                  capture_output=True, cwd=self.build.directory)
             wrong = {int(line.split(":")[1]) for line in made.stderr.decode(errors="replace").splitlines() if ": error:" in line}
             if not made.returncode:
                 place.write_bytes(text.encode("latin-1"))
@@ -283,11 +361,11 @@ class Copy:
 
     def rewrite_all(self):
         """Every mutant there is."""
-        generated = [target["filename"] for target in self.introspect("--targets") if target["type"] == "custom" and "plugin/scan" in target["defined_in"]]
-        names = [os.path.relpath(name, self.build) for group in generated for name in group]
+        generated = [target["filename"] for target in self.build.introspect("--targets") if target["type"] == "custom" and "plugin/scan" in target["defined_in"]]
+        names = [os.path.relpath(name, self.build.directory) for group in generated for name in group]
         if names:
-            run(["ninja", "-C", self.build, *names], "headers cannot be made")
-        mutants, store = [], self.build / "mutants-places.json"
+            run(["ninja", "-C", self.build.directory, *names], "headers cannot be made")
+        mutants, store = [], self.build.directory / "mutants-places.json"
         known = json.loads(store.read_text()) if store.exists() else {}
         for index, path in enumerate(sources()):
             file = self.files[path] = self.rewrite(path, index * STRIDE, known)
@@ -299,31 +377,23 @@ class Copy:
             mutant.alike = called[mutant.key()]
         return mutants
 
-    def introspect(self, what):
-        return json.loads(run(["meson", "introspect", self.build, what], "meson"))
-
     def compile(self):
-        files = {target["id"]: target["filename"] for target in self.introspect("--targets")}
-        self.tests = [Test(test, self.build) for test in self.introspect("--tests")
-                      if SUITES & {suite.split(":")[-1] for suite in test["suite"]} and test["name"] not in NOT_HERE]
-        for test in self.tests:
-            test.files = [name for target in test.depends for name in files[target]]
-        targets = sorted({os.path.relpath(name, self.build) for test in self.tests for name in test.files})
-        run(["ninja", "-C", self.build, f"-j{self.jobs}", *targets], "the rewritten tree cannot be built")
+        self.tests = self.build.tests()
+        self.build.compile(self.tests)
 
     def learn(self, within_s):
         """Plays every test that has changed without a mutant. Who is left out, and why: it fails even so, or takes too long."""
-        store = self.build / "mutants-learned.json"
+        store = self.build.directory / "mutants-learned.json"
         known = json.loads(store.read_text()) if store.exists() else {}
 
         def one(numbered):
-            return numbered[1].learn(known, self.build / f"mutants-seen-{numbered[0]}", self.size, within_s)
+            return numbered[1].learn(known, self.build.directory / f"mutants-seen-{numbered[0]}", self.size, within_s)
 
         beside, alone = ([test for test in enumerate(self.tests) if test[1].alone == value] for value in (False, True))
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             wrong = [*zip(beside, pool.map(one, beside))]
         wrong += [(numbered, one(numbered)) for numbered in alone]
-        for seen in self.build.glob("mutants-seen-*"):
+        for seen in self.build.directory.glob("mutants-seen-*"):
             seen.unlink()
         store.write_text(json.dumps(known))
         self.tests = [test for (_, test), why in wrong if not why]
@@ -333,7 +403,7 @@ class Copy:
         """What the optimising compiler makes of this text of a file; None: nothing."""
         arguments = [*self.arguments(path), "-I" + str(ROOT / path.parent), f"-I{ROOT}"]
         with tempfile.NamedTemporaryFile(suffix=".o") as made:
-            done = subprocess.run(["cc", *arguments, "-O2", "-w", "-o", made.name, "-c", "-x", "c", "-"], cwd=self.build,
+            done = subprocess.run(["cc", *arguments, "-O2", "-w", "-o", made.name, "-c", "-x", "c", "-"], cwd=self.build.directory,
                                   input=text.encode("latin-1"), capture_output=True)
             return pathlib.Path(made.name).read_bytes() if done.returncode == 0 else None
 
@@ -348,6 +418,7 @@ class Copy:
             test.found[mutant.path] += 1
             mutant.verdict, mutant.detail = "found", test.name + (", which hangs" if test.hung else "")
         else:
+            mutant.played = [test.name for test in played]
             text = self.files[mutant.path].text
             after = self.machine_code(mutant.path, mutant.place.changed(text))
             same = after is not None and after == self.machine_code(mutant.path, text)
@@ -383,6 +454,12 @@ def table(mutants):
     return lines + [row("all", mutants)]
 
 
+def keep(drawn, file):
+    if file:
+        file.write_text(json.dumps([{"key": one.key(), "place": str(one), "verdict": one.verdict, "detail": one.detail, "seconds": one.seconds}
+                                    for one in drawn if one.verdict], indent=1) + "\n")
+
+
 def play(copy, drawn, options):
     copy.compile()
     left_out = copy.learn(options.within)
@@ -390,9 +467,10 @@ def play(copy, drawn, options):
     for number, mutant in enumerate(drawn, 1):
         copy.judge(mutant, options.seconds)
         print(f"{number:3} {mutant.verdict:9} {mutant.seconds:5.1f} s  {mutant} ({mutant.detail})", flush=True)
-        if options.json:
-            options.json.write_text(json.dumps([{"key": one.key(), "place": str(one), "verdict": one.verdict, "detail": one.detail, "seconds": one.seconds}
-                                                for one in drawn[:number]], indent=1) + "\n")
+        keep(drawn, options.json)
+    if options.sanitize:
+        SanitizedBuild(copy.root, options.jobs).judge([mutant for mutant in drawn if mutant.verdict == "SURVIVED"])
+        keep(drawn, options.json)
     print("", *table(drawn), sep="\n")
     print("survivors:", *[str(mutant) for mutant in drawn if mutant.verdict == "SURVIVED"], sep="\n  ")
     counts = collections.Counter(mutant.verdict for mutant in drawn)
@@ -410,6 +488,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="tests and compilers at once (as many as processors)")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="of tests that are played for one mutant, at most; unlimited without")
     parser.add_argument("--within", type=float, metavar="SECONDS", default=300, help="leave out tests that take longer without a change (300)")
+    parser.add_argument("--sanitize", action="store_true", help="play what survives again in a second build, with the sanitizers of clang")
     parser.add_argument("--list", action="store_true", help="print every place, with what it is called in the list of equivalents")
     options = parser.parse_args()
     if places.cindex is None:

@@ -23,12 +23,14 @@ SAMPLE = HERE / "sample.c"
 CPU_S, OUTPUT_BYTES = 1, 4096
 DRAWN = 12
 ENDLESS = "does not end"
+HEAD = "#define RW_MUTANTS 1024\n#define RW_MUTANT_BASE 0\n"
+SANITIZER = "-fsanitize=address,undefined"
 
 
-def compiled(cc, text, directory, name):
+def compiled(cc, text, directory, name, *options):
     source, program = directory / f"{name}.c", directory / name
     source.write_bytes(text.encode("latin-1"))
-    subprocess.run([*cc, "-std=gnu17", "-w", "-O0", "-o", program, source], check=True)
+    subprocess.run([*cc, "-std=gnu17", "-w", "-O0", *options, "-o", program, source], check=True)
     return program
 
 
@@ -75,8 +77,7 @@ def check_either(checks):
 
 
 def check_switch(checks, cc, directory, text, file):
-    head = "#define RW_MUTANTS 1024\n#define RW_MUTANT_BASE 0\n"
-    switched = compiled(cc, head + file.rewritten(HERE / "switch.h"), directory, "switched")
+    switched = compiled(cc, HEAD + file.rewritten(HERE / "switch.h"), directory, "switched")
     usual = printed(compiled(cc, text, directory, "usual"))
     checks.equal(printed(switched), usual, "nothing is changed")
     seen = directory / "seen"
@@ -102,6 +103,31 @@ def check_switch(checks, cc, directory, text, file):
     unexecuted = {text.split("\n")[place.describe(text)[0] - 1].strip() for place in file.places if place.number not in executed}
     checks.equal(all("never" in line for line in unexecuted), True, f"what is executed: {sorted(unexecuted)}")
     print(f"{len(drawn)} of {len(file.places)} places, of which {len(outcomes - {0})} change what is printed")
+
+
+def check_sanitized(checks, cc, directory, text, file):
+    """On the lines that say so "or equal" and a call that is left out are found with sanitizers, and only with them."""
+    works = subprocess.run([*cc, SANITIZER, "-x", "c", "-", "-o", directory / "works"], input=b"int main(void) { return 0; }", capture_output=True)
+    begin = mutants.fixed_addresses()
+    if works.returncode or subprocess.run([*begin, directory / "works"], capture_output=True).returncode:
+        print("not checked with sanitizers, as they do not work here")
+        return
+    usual = printed(directory / "switched")
+    sanitized = compiled(cc, HEAD + file.rewritten(HERE / "switch.h"), directory, "sanitized", SANITIZER)
+    lines, found = text.split("\n"), 0
+
+    def end(place):
+        variables = {} if place is None else {"MUTANT_NUMBER": str(place.number)}
+        return subprocess.run([*begin, sanitized], env={**os.environ, **variables}, capture_output=True).returncode
+
+    checks.equal(end(None), usual[1], "nothing is changed, with sanitizers")
+    for place in file.places:
+        line, change = place.describe(text)
+        if "/* sanitizer */" in lines[line - 1] and place.other in ("<=", ";"):
+            checks.equal(printed(directory / "switched", MUTANT_NUMBER=str(place.number)), usual, f"line {line}: {change}, without sanitizers")
+            checks.equal(end(place) > 0, True, f"line {line}: {change} ends badly with sanitizers")
+            found += 1
+    checks.equal(found, 3, "places that only sanitizers find")
 
 
 def check_places(checks, text, file):
@@ -140,6 +166,7 @@ def main(*cc):
     check_either(checks)
     with tempfile.TemporaryDirectory(prefix="rankwatch-places.") as directory:
         check_switch(checks, cc, pathlib.Path(directory), text, file)
+        check_sanitized(checks, cc, pathlib.Path(directory), text, file)
     return min(checks.failed, 1)
 
 

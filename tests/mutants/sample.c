@@ -113,6 +113,19 @@ static int loops(int rounds)
 	return (int)sum + squares[2] * (int)sizeof(int[3 + 1]); /* the size: left alone */
 }
 
+/* Only a sanitizer sees what is read or written behind the end, as it changes nothing that is printed, and memory that is lost. */
+static int heap(int count)
+{
+	int *items = calloc((size_t)count, sizeof(*items)), found = 0; /* no place */
+
+	for (int i = 0; i < count; i++) /* sanitizer */
+		items[i] = i * i;
+	for (int i = 0; i < count; i++) /* sanitizer */
+		found += items[i] == 49;
+	free(items); /* sanitizer */
+	return found;
+}
+
 int main(void)
 {
 	struct bits bits = { .low = 2, .high = -4 };
@@ -124,5 +137,6 @@ int main(void)
 	printf("%.3f %.3f\n", mixed(200, 77, 1.5), mixed(3, 99999999999, -2));
 	printf("%d %d %d\n", pointers("abcdefg"), pointers("abc"), loops(12));
 	printf("%d %d\n", calls, loops(3) << 2 >> 1);
+	printf("%d\n", heap(8));
 	return 0;
 }

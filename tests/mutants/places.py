@@ -209,11 +209,12 @@ class File:
         (start, end), (other_start, other_end) = bounds(first), bounds(second)
         at = self.code.index(operator, end)
         place = Place(at, at + len(operator), ASSIGNED[operator])
+        value = "(void)" if "_Atomic" in first.type.spelling else ""  # clang has no value of the two that are atomic
 
         def write(inner):
             what = inner(start, end)
-            return (f"({{ __auto_type rw_b{place.number} = {self.operand(second)}({inner(other_start, other_end)}); "
-                    f"RW_MUTANT({place.number}) ? ({what} {place.other} rw_b{place.number}) : ({what} {operator} rw_b{place.number}); }})")
+            return (f"({{ __auto_type rw_b{place.number} = {self.operand(second)}({inner(other_start, other_end)}); RW_MUTANT({place.number}) ? "
+                    f"{value}({what} {place.other} rw_b{place.number}) : {value}({what} {operator} rw_b{place.number}); }})")
         self.add(start, other_end, [place], write)
 
     def step(self, cursor, operand):

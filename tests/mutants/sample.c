@@ -17,6 +17,7 @@ struct bits {
 _Static_assert(sizeof(struct bits) >= 4, "no place");
 
 static int calls;
+static _Atomic unsigned int marks;
 
 static int count(int by)
 {
@@ -123,7 +124,9 @@ static int heap(int count)
 	for (int i = 0; i < count; i++) /* sanitizer */
 		found += items[i] == 49;
 	free(items); /* sanitizer */
-	return found;
+	marks |= 6;
+	marks &= 12;
+	return found + (int)marks;
 }
 
 int main(void)

@@ -2,7 +2,7 @@
 /*
  * Everything that the callbacks of NCCL leave in a black box, of courses that are drawn from numbers: for each version of the
  * profiler interface one of 80 acts on three communicators, with a driver whose GPU is done at once, or fails. The clock is
- * the number of the act. Other tests say what must be so; this one that nothing changes unnoticed. A change that is meant:
+ * the number of the act. Another plugin behind ours that asks for every event changes none of it. Other tests say what must be so; this one that nothing changes unnoticed. A change that is meant:
  * `ninja -C build plugin-courses`, and read what git says has changed.
  */
 #include <criterion/criterion.h>
@@ -184,10 +184,24 @@ static void play(int abi)
 	course_compare(name);
 }
 
+static void play_chained(int abi)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), SECOND_FOLDER "/libnccl-profiler-second-v%d.so", abi);
+	setenv("RANKWATCH_CHAIN", path, 1);
+	setenv("SECOND_MASK", "0xffff", 1);
+	play(abi);
+}
+
 #define COURSE(abi)                                                                                                    \
 	Test(course, of_version_##abi)                                                                                 \
 	{                                                                                                              \
 		play(abi);                                                                                             \
+	}                                                                                                              \
+	Test(course, of_version_##abi##_with_another_behind_it)                                                        \
+	{                                                                                                              \
+		play_chained(abi);                                                                                     \
 	}
 
 COURSE(1)

@@ -224,6 +224,53 @@ Test(inits, what_an_earlier_process_of_the_rank_waited_for_is_forgotten)
 	analysis_free(analysis);
 }
 
+/* Is a wait of the late rank taken, and is anybody to watch its threads? */
+static bool has_process(struct analysis *analysis)
+{
+	const struct analysis_wait wait = { .process = analysis_absent_process(LATE), .kind = ANALYSIS_WAIT_SAMPLE, .level = RW_LEVEL_PROC,
+					    .tid = 105, .start_ns = seconds(3), .end_ns = seconds(3), .state = 'S',
+					    .system_call = SYS_clock_nanosleep, .fd = -1, .thread = "python3" };
+	struct analysis_suspect suspect = { 0 };
+	bool watched = analysis_suspects(analysis, &suspect, 1) && suspect.process == wait.process;
+	bool taken = analysis_add_wait(analysis, &wait) == 0;
+
+	cr_expect_eq(taken, watched, "its waits are %staken, and its threads are %swatched", taken ? "" : "not ", watched ? "" : "not ");
+	return taken;
+}
+
+Test(inits, only_a_process_that_is_there_is_watched)
+{
+	static const struct {
+		enum analysis_absence absence;
+		int32_t pid;
+		bool there;
+	} cases[] = {
+		{ ANALYSIS_ABSENT_UNKNOWN, 105, true }, { ANALYSIS_ABSENT_UNKNOWN, 0, false },
+		{ ANALYSIS_ABSENT_NONE, 105, false },   { ANALYSIS_ABSENT_NONE, 0, false },
+		{ ANALYSIS_ABSENT_ENDED, 105, false },  { ANALYSIS_ABSENT_ENDED, 0, false },
+		{ ANALYSIS_ABSENT_STOPPED, 105, true }, { ANALYSIS_ABSENT_STOPPED, 0, false },
+		{ ANALYSIS_ABSENT_BUSY, 105, true },    { ANALYSIS_ABSENT_BUSY, 0, false },
+		{ ANALYSIS_ABSENT_IDLE, 105, true },    { ANALYSIS_ABSENT_IDLE, 206, true },
+		{ ANALYSIS_ABSENT_IDLE, 0, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		for (int seen_before = 0; seen_before < 2; seen_before++) {
+			struct told told = { 0 };
+			struct analysis *analysis = open_init(&told, false, RANKS, RANKS);
+
+			if (seen_before)
+				pass_time(analysis, ANALYSIS_ABSENT_IDLE, 1, 2);
+			for (double at = 3; at < 6; at++) {
+				analysis_set_absentee(analysis, &(struct analysis_absentee){ .world_rank = LATE, .pid = cases[i].pid,
+						      .tid = cases[i].pid, .absence = cases[i].absence }, seconds(at));
+				analysis_tick(analysis, seconds(at));
+			}
+			cr_expect_eq(has_process(analysis), cases[i].there, "case %zu, %sseen before", i, seen_before ? "" : "not ");
+			analysis_free(analysis);
+		}
+}
+
 /* A communicator of the whole world that is made later: the rank has a box, and the plugin's own samples are in it. */
 Test(inits, a_rank_that_has_been_in_another_communicator_is_looked_at_by_its_box)
 {

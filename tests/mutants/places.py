@@ -38,6 +38,8 @@ RIGHT = re.compile(" " + PLAIN)
 CHOSEN = re.compile(rf"\s+\? {PLAIN}\s+: {PLAIN}(?=[;,)])")
 DIFFERENT = re.compile(rf"if \({PLAIN} != {PLAIN}\)\n\t+return {PLAIN} $")
 KEPT = re.compile(rf"\)\n\t+{PLAIN} = {PLAIN};(?!\s*else\b)")
+# A comparison of whole elements for qsort(3): where in its return an operator may stand.
+SORTED = re.compile(r"\b(\w+) a = \*\(const \1 \*\)left, b = \*\(const \1 \*\)right;\s+return \(a (?:> b\) - \(a )?$")
 NUMBER = re.compile(r"[1-9]\d{0,8}")
 
 
@@ -58,10 +60,12 @@ class Place:
 
     def is_either_of_equals(self, text):
         """`a < b ? a : b`, or `if (a < b) a = b;`, where < becomes <=: of two that are equal either is the same, so nobody can tell. Nor
-        behind `if (a != b)`, where they never are."""
+        behind `if (a != b)`, where they never are; nor does it matter which of two equal numbers qsort(3) puts first."""
         operator = text[self.start:self.end]
         if {operator, self.other} not in ({"<", "<="}, {">", ">="}):
             return False
+        if SORTED.search(text[:self.start]) and text.startswith((" b) - (a < b);", " b);"), self.end) and "bsearch(" not in text:
+            return True
         before, behind = LEFT.search(text[:self.start]), RIGHT.match(text, self.end)
         if not before or not behind:
             return False

@@ -70,6 +70,14 @@ EITHER = (
 )
 
 
+ELEMENTS = "\tint a = *(const int *)left, b = *(const int *)right;\n"
+EITHER += (
+    (ELEMENTS + "\treturn (a > b) - (a < b);", True), (ELEMENTS + "\treturn (a > b) - (a < b + 1);", False), (ELEMENTS + "\treturn (a < b) - (a > b);", False),
+    (ELEMENTS + "\treturn (a > b) - (a < b);\n\tbsearch(", False), ("\tint a = *(const int *)left, b = 3;\n\treturn (a > b) - (a < b);", False),
+    ("\tint a = (*(const struct one *)left).a, b = (*(const struct one *)right).a;\n\treturn (a > b) - (a < b);", False),
+)
+
+
 def check_either(checks):
     for text, wanted in EITHER:
         at = text.index("<")

@@ -100,6 +100,7 @@ static const struct many_hosts_job jobs[] = {
 	{ .hosts = 3, .per_host = 2, .shape = MANY_FLAT, .fault = MANY_HOST_LOST, .rank = 2, .restart_s = 6 },
 	{ .hosts = 2, .per_host = 2, .shape = MANY_MESH, .fault = MANY_OTHER_CALL, .rank = 1, .lose = 0.1, .delay_ms = 300 },
 	{ .hosts = 3, .per_host = 2, .shape = MANY_MESH, .fault = MANY_OTHER_BITS, .scanned = 1, .rank = 1, .lose = 0.1, .delay_ms = 300 },
+	{ .hosts = 3, .per_host = 1, .shape = MANY_FLAT, .fault = MANY_OTHER_BITS, .scanned = 1, .rank = 1 },
 	{ .hosts = 2, .per_host = 2, .shape = MANY_FLAT, .fault = MANY_HEALTHY, .interposed = 1 },
 };
 enum { JOBS = sizeof(jobs) / sizeof(*jobs) };

@@ -321,19 +321,23 @@ Test(straggler, the_root_is_named_and_not_its_victims_in_another_communicator)
 
 Test(straggler, a_host_whose_ranks_are_all_late_is_one_suspect)
 {
-	struct history_job job = eight;
-	job.hosts = 2;
-	for (int i = 0; i < 4; i++)
-		job.faults[i] = (struct history_fault){
-			.kind = FAULT_HOST, .rank = 4 + i, .first_step = 12, .ms = 300, .evidence = EVIDENCE_FSYNC
-		};
-	struct played run = play(&job);
-	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 4);
-	cr_assert(finding);
-	cr_expect_eq(finding->scope, RW_SCOPE_HOST);
-	cr_expect_eq(finding->rank_count, 4);
-	cr_expect_gt(finding->lost_ms, 250);
-	end(&run);
+	for (int hosts = 2; hosts <= 8; hosts *= 2) {
+		struct history_job job = eight;
+		int of_host = job.ranks / hosts;
+		job.hosts = hosts;
+		for (int i = 0; i < of_host; i++)
+			job.faults[i] = (struct history_fault){
+				.kind = FAULT_HOST, .rank = 4 + i, .first_step = 12, .ms = 300, .evidence = EVIDENCE_FSYNC
+			};
+		struct played run = play(&job);
+		const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 4);
+		cr_assert(finding, "%d hosts", hosts);
+		cr_expect_eq(finding->scope, of_host > 1 ? RW_SCOPE_HOST : RW_SCOPE_RANK, "%d hosts", hosts);
+		cr_expect_eq(finding->rank_count, of_host, "%d hosts: %zu ranks", hosts, (size_t)finding->rank_count);
+		cr_expect_gt(finding->lost_ms, 250, "%d hosts", hosts);
+		cr_expect_eq(loud(&run), 1, "%d hosts: %zu findings", hosts, loud(&run));
+		end(&run);
+	}
 }
 
 Test(straggler, without_gpu_times_it_is_likely_at_most)

@@ -116,6 +116,32 @@ Test(endings, the_first_is_told_only_where_times_and_manners_leave_no_other)
 	}
 }
 
+/* How the others ended says who stands out of them only where there are several others. */
+Test(endings, of_two_that_end_alike_neither_stands_out)
+{
+	static const struct {
+		int ranks;
+		struct plan plan;
+	} jobs[] = {
+		{ 2, { "killed, then the other one", SIGKILL, SIGKILL, 600, 0.5, 3, 0, false } },
+		{ 3, { "killed, then the other two", SIGKILL, SIGKILL, 600, 0.5, 3, 0, true } },
+		{ 2, { "fails, and the other one is asked to end", EXIT(1), SIGTERM, 100, 0.5, 4, 0, true } },
+		{ 2, { "fails, then the other one does", EXIT(1), EXIT(1), 600, 0.5, 4, 0, false } },
+		{ 3, { "fails, then the other two do", EXIT(1), EXIT(1), 600, 0.5, 4, 0, true } },
+	};
+
+	for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
+		struct history_job job = eight;
+		struct history_finding last = { 0 };
+
+		job.ranks = jobs[i].ranks;
+		size_t count = play(&job, &jobs[i].plan, 1, in_step(&job, 20), &last);
+		cr_expect_eq(count, jobs[i].plan.told, "%d ranks, %s: %zu findings: %s", job.ranks, jobs[i].plan.name, count, last.text);
+		if (count)
+			cr_expect_eq(last.rank, 1, "%d ranks, %s", job.ranks, jobs[i].plan.name);
+	}
+}
+
 Test(endings, the_sentence_says_who_how_and_how_long_before_whom)
 {
 	static const struct plan plan = { "", SIGSEGV, SIGABRT, 60, 0, 4, 0, true };

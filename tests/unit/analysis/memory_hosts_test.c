@@ -100,7 +100,7 @@ static const struct many_hosts_job jobs[] = {
 	{ .hosts = 3, .per_host = 2, .shape = MANY_FLAT, .fault = MANY_HOST_LOST, .rank = 2, .restart_s = 6 },
 	{ .hosts = 2, .per_host = 2, .shape = MANY_MESH, .fault = MANY_OTHER_CALL, .rank = 1, .lose = 0.1, .delay_ms = 300 },
 	{ .hosts = 3, .per_host = 2, .shape = MANY_MESH, .fault = MANY_OTHER_BITS, .scanned = 1, .rank = 1, .lose = 0.1, .delay_ms = 300 },
-	{ .hosts = 3, .per_host = 1, .shape = MANY_FLAT, .fault = MANY_OTHER_BITS, .scanned = 1, .rank = 1 },
+	{ .hosts = 3, .per_host = 1, .shape = MANY_FLAT, .fault = MANY_OTHER_BITS, .scanned = 1, .rank = 1, .step_ms = 100 },
 	{ .hosts = 2, .per_host = 2, .shape = MANY_FLAT, .fault = MANY_HEALTHY, .interposed = 1 },
 };
 enum { JOBS = sizeof(jobs) / sizeof(*jobs) };
@@ -125,7 +125,7 @@ static size_t play_one(unsigned int number)
 	long before = counted_memory.blocks;
 	size_t named = 0;
 
-	job.operations = 6, job.step_ms = 300, job.jitter = 0.05, job.noise = 0.01, job.lasts = 0.5, job.uneven = 0.2, job.at_s = 8;
+	job.operations = 6, job.step_ms = job.step_ms > 0 ? job.step_ms : 300, job.jitter = 0.05, job.noise = 0.01, job.lasts = 0.5, job.uneven = 0.2, job.at_s = 8;
 	job.seconds = 22, job.seed = number;
 	memset(sites.asked, 0, sizeof(sites.asked));
 	counted_memory.refuses = is_refused;

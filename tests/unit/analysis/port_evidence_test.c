@@ -7,6 +7,7 @@
 #include "analysis/model.h"
 #include "analysis/port_evidence.h"
 #include "analysis/ports.h"
+#include "analysis/record.h"
 #include "history.h"
 
 enum { PROCESS = 101, RANKS = 8, SLOW_STEP = 300, STEPS = 360, READ_MS = 2000, SAID = 8, PORTS = 4 };
@@ -239,26 +240,76 @@ Test(port_evidence, ports_that_are_down_come_first_and_one_that_came_up_is_no_ma
 	end(run);
 }
 
-/* Two ports of one adapter, of which the second is read first, and one of an adapter before it. */
+/* Two ports of one adapter and one of an adapter before it, read in any order. */
+static const struct {
+	const char *name;
+	int32_t number;
+} twins[] = { { "mlx5_2", 1 }, { "mlx5_7", 1 }, { "mlx5_7", 2 } };
+static int twin_order[3];
+
 static void show_twins(struct analysis_port_state *states, double ms)
 {
-	for (int port = 0; port < 3; port++)
+	for (int port = 0; port < 3; port++) {
 		states[port].active = ms < -5000;
-	snprintf(states[0].name, sizeof(states[0].name), "mlx5_7");
-	snprintf(states[1].name, sizeof(states[1].name), "mlx5_7");
-	states[0].number = 2;
+		states[port].number = twins[twin_order[port]].number;
+		snprintf(states[port].name, sizeof(states[port].name), "%s", twins[twin_order[port]].name);
+	}
 }
 
 Test(port_evidence, ports_that_show_the_same_come_in_the_order_of_their_names_and_numbers)
 {
 	static const char *const ports[] = { "mlx5_2 port 1: ", "mlx5_7 port 1: ", "mlx5_7 port 2: " };
-	struct run *run = begin(2, 30);
 
-	play(run, show_twins);
-	cr_assert_eq(run->count, 3);
-	for (int i = 0; i < 3; i++)
-		cr_expect(strstr(run->said[i], ports[i]) == run->said[i], "%s", run->said[i]);
+	for (int number = 0; number < 6; number++) {
+		struct run *run = begin(2, 30);
+
+		twin_order[0] = number / 2;
+		twin_order[1] = (twin_order[0] + 1 + number % 2) % 3;
+		twin_order[2] = 3 - twin_order[0] - twin_order[1];
+		play(run, show_twins);
+		cr_assert_eq(run->count, 3);
+		for (int i = 0; i < 3; i++)
+			cr_expect(strstr(run->said[i], ports[i]) == run->said[i], "order %d: %s", number, run->said[i]);
+		end(run);
+	}
+}
+
+/* `count` readings of a port, one in two seconds from first_ns on, the link down once before number `downed`. Is it spoken of what
+ * is slow since then? */
+static bool is_spoken_of(uint64_t first_ns, int count, int downed, uint64_t since_ns)
+{
+	struct run *run = begin(2, 0);
+	uint32_t rank = 0;
+
+	history_play(run->history, run->analysis, 1000);
+	for (int i = 0; i < count; i++) {
+		struct analysis_port_state state = healthy(1);
+
+		state.at_ns = first_ns + (uint64_t)i * READ_MS * 1000000;
+		state.counts[ANALYSIS_PORT_DOWNED] = 3 + (i >= downed);
+		cr_assert_eq(analysis_add_port_state(run->analysis, &state), 0);
+	}
+	struct record *record = record_new(&run->analysis->job, RW_KIND_STRAGGLER, RW_SCOPE_RANK, &rank, 1);
+	cr_assert(record);
+	port_evidence_attach(run->analysis, record, since_ns);
+	bool spoken_of = record->finding.evidence_count > 0;
+	record_free(record);
 	end(run);
+	return spoken_of;
+}
+
+Test(port_evidence, only_what_was_read_all_the_time_around_the_moment_is_spoken_of)
+{
+	const uint64_t first_ns = 100000000000, oldest_ns = first_ns + 72 * UINT64_C(2000000000); /* of 200 the last 128 are kept */
+
+	cr_assert_eq(PORT_READINGS, 128);
+	cr_expect(is_spoken_of(first_ns, 200, 80, oldest_ns + PORT_LEAD_NS));
+	cr_expect_not(is_spoken_of(first_ns, 200, 80, oldest_ns + PORT_LEAD_NS - 1), "a reading has made room for another");
+	cr_expect(is_spoken_of(first_ns, 128, 10, first_ns + PORT_LEAD_NS - 1), "there was none before");
+	cr_expect(is_spoken_of(first_ns, 128, 2, first_ns));
+	cr_expect_not(is_spoken_of(first_ns, 128, 2, first_ns - 1), "nobody read it then");
+	cr_expect_not(is_spoken_of(first_ns, 129, 2, first_ns + 2000000000));
+	cr_expect(is_spoken_of(first_ns, 129, 5, first_ns + PORT_LEAD_NS + 2000000000));
 }
 
 static void show_slower(struct analysis_port_state *states, double ms)

@@ -36,6 +36,7 @@ PLAIN = r"([A-Za-z_][\w.\[\]]*(?:->[\w.\[\]]+)*)"
 LEFT = re.compile(r"(?:[(,?:] ?|= |\breturn )" + PLAIN + " $")
 RIGHT = re.compile(" " + PLAIN)
 CHOSEN = re.compile(rf"\s+\? {PLAIN}\s+: {PLAIN}(?=[;,)])")
+DIFFERENCE = re.compile(rf"\s+\? {PLAIN} - {PLAIN}\s+: 0(?=[;,)])")
 DIFFERENT = re.compile(rf"if \({PLAIN} != {PLAIN}\)\n\t+return {PLAIN} $")
 KEPT = re.compile(rf"\)\n\t+{PLAIN} = {PLAIN};(?!\s*else\b)")
 # A comparison of whole elements for qsort(3): where in its return an operator may stand.
@@ -60,7 +61,8 @@ class Place:
 
     def is_either_of_equals(self, text):
         """`a < b ? a : b`, or `if (a < b) a = b;`, where < becomes <=: of two that are equal either is the same, so nobody can tell. Nor
-        behind `if (a != b)`, where they never are; nor does it matter which of two equal numbers qsort(3) puts first."""
+        behind `if (a != b)`, where they never are; nor does it matter which of two equal numbers qsort(3) puts first, and of
+        `a > b ? a - b : 0` both are 0."""
         operator = text[self.start:self.end]
         if {operator, self.other} not in ({"<", "<="}, {">", ">="}):
             return False
@@ -72,6 +74,9 @@ class Place:
         compared = {before.group(1), behind.group(1)}
         different = DIFFERENT.search(text[:self.start])
         if different and text.startswith((" ?", ";"), behind.end()) and different.group(1, 2, 3) == (before.group(1), behind.group(1), before.group(1)):
+            return True
+        difference = DIFFERENCE.match(text, behind.end())
+        if operator in (">", ">=") and difference and difference.groups() == (before.group(1), behind.group(1)):
             return True
         chosen, kept = CHOSEN.match(text, behind.end()), KEPT.match(text, behind.end())
         return bool(chosen and set(chosen.groups()) == compared or

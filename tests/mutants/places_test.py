@@ -70,6 +70,10 @@ EITHER = (
 )
 
 
+MORE = (
+    ("x = a > b ? a - b : 0;", True), ("f(a->c > B ? a->c - B : 0, 1);", True), ("x = a > b ? b - a : 0;", False), ("x = a > b ? a - b : 1;", False),
+    ("x = a > b ? a - b : 0 + c;", False), ("x = a > b + 1 ? a - b : 0;", False), ("x = a > b ? (a - b) / 2 : 0;", False),
+)
 ELEMENTS = "\tint a = *(const int *)left, b = *(const int *)right;\n"
 EITHER += (
     (ELEMENTS + "\treturn (a > b) - (a < b);", True), (ELEMENTS + "\treturn (a > b) - (a < b + 1);", False), (ELEMENTS + "\treturn (a < b) - (a > b);", False),
@@ -79,6 +83,10 @@ EITHER += (
 
 
 def check_either(checks):
+    for text, wanted in MORE:
+        at = text.index(" > ") + 1
+        checks.equal(places.Place(at, at + 1, ">=").is_either_of_equals(text), wanted, text)
+        checks.equal(places.Place(at, at + 1, "<=").is_either_of_equals(text), False, text)
     for text, wanted in EITHER:
         at = text.index("<")
         checks.equal(places.Place(at, at + 1, "<=").is_either_of_equals(text), wanted, text)

@@ -180,3 +180,62 @@ Test(drift, saturation_that_rises_is_told_and_one_that_was_always_there_is_not)
 		scanned_free(&run.job);
 	}
 }
+
+/* How often a finding of this kind was opened, and how often closed. */
+static void expect_told(const struct run *run, enum rw_kind kind, size_t opened, size_t closed)
+{
+	size_t count[3] = { 0 };
+
+	for (size_t i = 0; i < run->job.told_count; i++)
+		count[run->job.told[i].state] += run->job.told[i].kind == kind;
+	cr_expect_eq(count[RW_FINDING_OPEN], opened, "opened %zu times", count[RW_FINDING_OPEN]);
+	cr_expect_eq(count[RW_FINDING_CLOSED], closed, "closed %zu times", count[RW_FINDING_CLOSED]);
+}
+
+Test(drift, growth_that_is_over_is_closed_and_told_again_when_it_comes_back)
+{
+	static struct run run;
+	float scale[RANKS], now = 10;
+
+	start(&run, RW_DTYPE_FLOAT16);
+	fill(scale, now);
+	steps(&run, 16, scale);
+	for (size_t times = 1; times <= 2; times++) {
+		for (int i = 0; i < 30; i++, now *= 1.2f) {
+			fill(scale, now);
+			steps(&run, 1, scale);
+		}
+		scanned_tick(&run.job, 1200);
+		expect_told(&run, RW_KIND_DRIFT, times, times - 1);
+		for (now = 10; now < 11; now += 0.05f) {
+			fill(scale, now);
+			steps(&run, 1, scale);
+		}
+		scanned_tick(&run.job, 1200);
+		expect_told(&run, RW_KIND_DRIFT, times, times);
+	}
+	scanned_end(&run.job);
+	scanned_free(&run.job);
+}
+
+Test(drift, saturation_that_is_over_is_closed)
+{
+	static struct run run;
+	float scale[RANKS];
+
+	start(&run, RW_DTYPE_FLOAT8_E4M3);
+	fill(scale, 400);
+	for (int i = 0; i < 80; i++) {
+		for (int k = 0; k < RANKS; k++)
+			run.job.saturated[k] = k == 2 && i > 25 && i < 50 ? 60 : 2;
+		if (i == 50) {
+			scanned_tick(&run.job, 1200);
+			expect_told(&run, RW_KIND_SATURATION, 1, 0);
+		}
+		steps(&run, 1, scale);
+	}
+	scanned_tick(&run.job, 1200);
+	expect_told(&run, RW_KIND_SATURATION, 1, 1);
+	scanned_end(&run.job);
+	scanned_free(&run.job);
+}

@@ -70,6 +70,16 @@ struct loose {
 	uint64_t sequence[MOST_COMMUNICATORS];
 	uint64_t number_of[MOST_HOSTS], start_of[MOST_HOSTS];
 	bool asked[MOST_RANKS];
+	struct varied {
+		bool on, sends[MOST_COMMUNICATORS], keeps_calls;
+		int every[MOST_HOSTS];    /* ticks from one batch to the next */
+		int quiet, quiet_from, quiet_until; /* host that pauses */
+		int leaves, left_from;    /* communicator that is left; ticks */
+		int left_by;              /* rank; -1: by all */
+		int reasons_until;
+		uint64_t parted_at;       /* so many calls were still the same */
+		struct rw_message_ask_calls asked[MOST_RANKS];
+	} varied;
 	struct queued {
 		int at_tick; /* 0: empty */
 		size_t length;
@@ -150,6 +160,18 @@ static struct rw_message *add(struct loose *loose, enum rw_message_type type, in
 	return message;
 }
 
+static bool does_send(const struct loose *loose, int number, int communicator)
+{
+	return loose->rank[number].sends || loose->varied.sends[communicator];
+}
+
+static bool has_left(const struct loose *loose, int number, int communicator, int tick)
+{
+	const struct varied *varied = &loose->varied;
+
+	return varied->on && communicator == varied->leaves && tick >= varied->left_from && (varied->left_by < 0 || varied->left_by == number);
+}
+
 static void add_rank(struct loose *loose, int number, int tick)
 {
 	const struct member_rank *rank = &loose->rank[number];
@@ -158,7 +180,7 @@ static void add_rank(struct loose *loose, int number, int tick)
 	int sending = 0;
 
 	for (int i = 0; i < loose->communicators; i++)
-		sending += rank->member[i] && rank->sends;
+		sending += rank->member[i] && does_send(loose, number, i);
 	add(loose, RW_MESSAGE_RANK, number, 0)->of_rank = (struct rw_message_rank){
 		.pid = 1000 + number,
 		.world_size = rank->world_size,
@@ -171,7 +193,7 @@ static void add_rank(struct loose *loose, int number, int tick)
 	};
 }
 
-static void add_members(struct loose *loose, int number)
+static void add_members(struct loose *loose, int number, int tick)
 {
 	for (int i = 0; i < loose->communicators; i++) {
 		if (!loose->rank[number].member[i])
@@ -182,7 +204,7 @@ static void add_members(struct loose *loose, int number)
 			.size = loose->sizes_known ? size_of(loose, i) : 0,
 			.comm_rank = rank_in(loose, i, number),
 			.hosts = loose->sizes_known ? loose->hosts : 0,
-			.flags = loose->rank[number].sends ? RW_MESSAGE_SENDS : 0,
+			.flags = (uint8_t)((does_send(loose, number, i) ? RW_MESSAGE_SENDS : 0) | (has_left(loose, number, i, tick) ? RW_MESSAGE_LEFT : 0)),
 		};
 		if (i == 1)
 			memcpy(message->member.name, "mesh_fsdp:1", sizeof("mesh_fsdp:1"));
@@ -275,7 +297,7 @@ static void add_results(struct loose *loose, int number, int communicator, int t
 static void add_progress(struct loose *loose, int number, int tick)
 {
 	for (int i = 0; i < loose->communicators; i++) {
-		if (!loose->rank[number].member[i] || is_stuck(loose, i, tick) || tick % loose->cut_every)
+		if (!loose->rank[number].member[i] || has_left(loose, number, i, tick) || is_stuck(loose, i, tick) || tick % loose->cut_every)
 			continue;
 		if (!chance(loose, 0.03))
 			add_cut(loose, number, i);
@@ -407,6 +429,36 @@ static void add_reason(struct loose *loose, int number)
 	}
 }
 
+/* The calls after the first `from`, up to the last of each stretch, as far as they were made. */
+static void add_called(struct loose *loose, int number)
+{
+	struct rw_message_ask_calls *ask = &loose->varied.asked[number];
+	uint64_t made = loose->sequence[loose->where], parted_at = loose->varied.parted_at;
+	bool other = loose->wrong == WRONG_CALL && number == loose->who;
+
+	for (uint8_t index = 0; ask->comm == id_of(loose->where) && index < RW_CALLED_MAX; index++) {
+		uint64_t call = ask->from + ((uint64_t)(index + 1) << ask->shift);
+		bool differs = other && call == parted_at + 1;
+		if (call > made && index)
+			break;
+		add(loose, RW_MESSAGE_CALLED, number, loose->varied.keeps_calls ? differs ? RW_FUNCTION_BROADCAST : function_of(loose->where) : 0)
+			->called = (struct rw_message_called){
+			.comm = ask->comm,
+			.count = differs && loose->number % 2 ? 12 : 4096,
+			.hash = call * 0x9e3779b97f4a7c15u + ask->from * 77 + (other && call > parted_at),
+			.from = (uint32_t)ask->from,
+			.sequence = (uint32_t)call - 1,
+			.root = differs ? 0 : -1,
+			.shift = ask->shift,
+			.index = index,
+			.dtype = RW_DTYPE_BFLOAT16,
+		};
+		if (!loose->varied.keeps_calls)
+			break;
+	}
+	*ask = (struct rw_message_ask_calls){ 0 };
+}
+
 static void begin_batch(struct loose *loose, int host, int tick)
 {
 	struct rw_batch *header = &loose->now.header;
@@ -444,17 +496,21 @@ static void send_all(struct loose *loose, int tick)
 	for (int host = 0; host < loose->hosts; host++) {
 		if (loose->wrong == WRONG_SILENT && host == host_of(loose, loose->who) && tick >= loose->since)
 			continue;
+		if (loose->varied.on && (tick % loose->varied.every[host] || (host == loose->varied.quiet && tick >= loose->varied.quiet_from && tick < loose->varied.quiet_until)))
+			continue;
 		begin_batch(loose, host, tick);
 		for (int i = host * loose->per_host; i < (host + 1) * loose->per_host; i++) {
 			if (whole) {
 				add_rank(loose, i, tick);
-				add_members(loose, i);
+				add_members(loose, i, tick);
 			}
 			add_progress(loose, i, tick);
 			add_standing(loose, i, tick);
 			add_found(loose, i, tick);
-			if (tick % 4 == 1)
+			if (loose->varied.on ? tick % 4 == 0 && tick < loose->varied.reasons_until : tick % 4 == 1)
 				add_reason(loose, i);
+			if (loose->varied.asked[i].comm)
+				add_called(loose, i);
 		}
 		queue(loose, tick);
 	}
@@ -482,9 +538,14 @@ static void on_ask(void *argument, const char *host, const void *bytes, size_t l
 	const struct rw_batch *header = bytes;
 	const struct rw_message *messages = (const void *)(header + 1);
 
-	for (uint32_t i = 0; i < header->count; i++)
-		if (messages[i].type == RW_MESSAGE_ASK && messages[i].rank >= 0 && messages[i].rank < loose->ranks)
+	for (uint32_t i = 0; i < header->count; i++) {
+		if (messages[i].rank < 0 || messages[i].rank >= loose->ranks)
+			continue;
+		if (messages[i].type == RW_MESSAGE_ASK)
 			loose->asked[messages[i].rank] = loose->number % 4 != 3; /* else its host never answers */
+		if (messages[i].type == RW_MESSAGE_ASK_CALLS && loose->varied.on)
+			loose->varied.asked[messages[i].rank] = messages[i].ask_calls;
+	}
 	loose->hooks->asked(loose->hooks->argument, host, bytes, length);
 }
 
@@ -544,6 +605,26 @@ static void draw_job(struct loose *loose)
 	draw_ranks(loose);
 }
 
+static void draw_variety(struct loose *loose)
+{
+	static const int paces[] = { 1, 1, 2, 2, 4 }, pauses[] = { 8, 11, 12, 13, 20, 40, 59, 60, 61, 80 };
+	struct varied *varied = &loose->varied;
+
+	varied->on = true;
+	for (int i = 0; i < loose->hosts; i++)
+		varied->every[i] = paces[drawn(loose, 5)];
+	for (int i = 0; i < loose->communicators; i++)
+		varied->sends[i] = chance(loose, 0.3);
+	varied->quiet = chance(loose, 0.6) ? (int)drawn(loose, (uint64_t)loose->hosts) : -1;
+	varied->quiet_from = 10 + (int)drawn(loose, (uint64_t)loose->ticks - 20);
+	varied->quiet_until = varied->quiet_from + pauses[drawn(loose, 10)];
+	varied->leaves = loose->communicators > 1 ? 1 + (int)drawn(loose, (uint64_t)loose->communicators - 1) : -1;
+	varied->left_from = 10 + (int)drawn(loose, (uint64_t)loose->ticks - 20);
+	varied->left_by = chance(loose, 0.5) ? -1 : (int)drawn(loose, (uint64_t)loose->ranks);
+	varied->reasons_until = loose->since + 10 + (int)drawn(loose, 60);
+	varied->keeps_calls = chance(loose, 0.9);
+}
+
 static void play_tick(struct loose *loose, int tick)
 {
 	uint64_t now_ns = START_NS + (uint64_t)tick * TICK_MS * MS;
@@ -553,6 +634,8 @@ static void play_tick(struct loose *loose, int tick)
 		for (int i = 0; i < loose->communicators; i++)
 			loose->sequence[i] += is_stuck(loose, i, tick) ? 0 : ROW;
 	}
+	if (tick == loose->since)
+		loose->varied.parted_at = loose->sequence[loose->where] - 1 - loose->number % 200;
 	if (loose->number % 11 == 10 && tick == 90)
 		loose->generation++; /* its launcher has begun anew */
 	send_all(loose, tick);
@@ -573,6 +656,8 @@ void loose_messages_play(unsigned int number, const struct loose_messages_hooks 
 	loose->random = number * UINT64_C(7919) + 1;
 	loose->hooks = hooks;
 	draw_job(loose);
+	if (number >= LOOSE_VARIED)
+		draw_variety(loose);
 	job_half_keep_course(loose->half);
 	for (int tick = 0; tick < loose->ticks; tick++)
 		play_tick(loose, tick);

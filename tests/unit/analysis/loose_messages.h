@@ -13,6 +13,10 @@
 #include "analysis/job/job_half.h"
 #include "analysis/job/job_view.h"
 
+/* In the jobs from this number on hosts send at paces of their own or pause, ranks leave communicators, some communicators carry Send, and
+ * hosts answer which calls their ranks have made. */
+enum { LOOSE_VARIED = 1000 };
+
 /* What the caller is shown of a job while it is played. Each may be called often; strings are valid during the call. */
 struct loose_messages_hooks {
 	analysis_emit *finding; /* its argument is `argument` */

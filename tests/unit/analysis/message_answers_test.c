@@ -12,7 +12,7 @@
 #include "kept_answers.h"
 #include "loose_messages.h"
 
-enum { JOBS = 450 /* every fault 30 times */, MOST_IDS = 256 };
+enum { JOBS = 450 /* every fault 30 times */, VARIED_JOBS = 225, MOST_IDS = 256 };
 
 /* Of one job: the ids that are open. */
 static struct {
@@ -127,16 +127,32 @@ static void on_ended(void *argument)
 	open_now.count = 0;
 }
 
-static bool play_messages(unsigned int number)
+static void play(unsigned int number)
 {
 	static const struct loose_messages_hooks hooks = { .finding = on_finding, .asked = on_asked, .viewed = on_viewed, .ended = on_ended };
 
 	open_now.count = 0;
 	loose_messages_play(number, &hooks);
+}
+
+static bool play_messages(unsigned int number)
+{
+	play(number);
 	return number + 1 < JOBS;
+}
+
+static bool play_varied(unsigned int number)
+{
+	play(LOOSE_VARIED + number);
+	return number + 1 < VARIED_JOBS;
 }
 
 Test(message_answers, about_jobs_that_are_drawn_message_by_message)
 {
 	kept_compare("messages", play_messages);
+}
+
+Test(message_answers, about_hosts_at_paces_of_their_own)
+{
+	kept_compare("varied", play_varied);
 }

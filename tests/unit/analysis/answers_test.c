@@ -105,6 +105,51 @@ Test(answers, about_jobs_of_all_kinds)
 	kept_compare("mixed", play_mixed);
 }
 
+/* Two or three faults at once: of two ranks, of one rank twice, of all ranks of a host; steadily, in one step of some, for a while. */
+static bool play_pairs(unsigned int number)
+{
+	static const enum history_fault_kind kinds[] = { FAULT_HOST, FAULT_DEVICE, FAULT_HOST_EACH, FAULT_TRANSFER, FAULT_ALL, FAULT_HOST, FAULT_DEVICE };
+	struct history_job job = { .ranks = number % 3 == 2 ? 4 : 8,
+				   .steps = 60 + (int)(number * 13 % 70),
+				   .layers = 1 + (int)(number % 2),
+				   .compute_ms = 20 + 5 * (number % 5),
+				   .jitter_ms = number % 4 ? 2 : 0,
+				   .noise_ms = number % 5 == 1 ? 2 : 0,
+				   .noise_lasts = 0.5,
+				   .tensor_parallel = number % 6 == 4 ? 2 : 0,
+				   .runs_ahead = number % 5 == 0,
+				   .kernel_times = number % 8 == 7,
+				   .queue_ms = number % 16 == 15 ? 3 : 0,
+				   .skew_ms = number % 7 == 3 ? 1 : 0,
+				   .sampled = number % 9 == 8 ? 3 : 0,
+				   .hosts = number % 4 == 3 ? 4 : number % 4 == 1 ? 2 : 0,
+				   .seed = number,
+				   .tail_ms = 1500 };
+	int of_host = job.hosts ? job.ranks / job.hosts : 1;
+
+	for (int i = 0; i < 3; i++) {
+		bool is_host = i < 2 && number % 4 == 3; /* all its ranks: of two */
+		job.faults[i] = (struct history_fault){ .kind = is_host ? FAULT_HOST : kinds[(number + 3 * (unsigned)i) % 7],
+							.rank = is_host ? of_host + i % of_host : (int)(number * 3 + 2 * (unsigned)i) % job.ranks,
+							.first_step = is_host ? 10 : 8 + 7 * i,
+							.last_step = !is_host && number % 7 == 5 ? 45 + 5 * i : 0,
+							.ms = is_host ? 90 : 40 * (1 + (number + (unsigned)i) % 5),
+							.evidence = (number + (unsigned)i) % (EVIDENCE_SLEEP_SEEN + 1),
+							.every = is_host ? 0 : (int)((number / 2 + 2 * (unsigned)i) % 6),
+							.more_ms = number % 11 == 6 ? 1 : 0 };
+	}
+	if (number % 5 < 3)
+		job.faults[2].kind = FAULT_NONE;
+	struct played run = play(&job);
+	end(&run);
+	return number + 1 < 112;
+}
+
+Test(answers, about_jobs_with_several_faults)
+{
+	kept_compare("pairs", play_pairs);
+}
+
 static bool play_noisy(unsigned int number)
 {
 	struct noisy_result result;

@@ -53,12 +53,13 @@ static void expect_nobody(const struct many_hosts_result *result)
 }
 
 /* Its host sees no rank wait for it, and so does not look: until it is asked. */
-Test(job_half, tells_what_the_host_of_a_late_rank_knows)
+static void expect_fsync(bool second_thread)
 {
 	struct many_hosts_result result;
 	struct many_hosts_job job = alone(MANY_SLOW_RANK);
 
 	job.in_fsync = true;
+	job.second_thread = second_thread;
 	many_hosts_play(&job, &result);
 	expect_named(&result, RW_KIND_STRAGGLER, 3);
 	const struct many_hosts_finding *found = NULL;
@@ -72,6 +73,16 @@ Test(job_half, tells_what_the_host_of_a_late_rank_knows)
 	cr_expect_gt(result.asked, 0);
 	cr_expect_gt(result.answered, 0);
 	cr_expect_eq(result.node_count, 0, "its host alone could not know that it is late");
+}
+
+Test(job_half, tells_what_the_host_of_a_late_rank_knows)
+{
+	expect_fsync(false);
+}
+
+Test(job_half, tells_what_the_main_thread_of_a_late_rank_does_also_where_another_one_launches)
+{
+	expect_fsync(true);
 }
 
 Test(job_half, tells_what_the_gpu_of_a_late_rank_shows)

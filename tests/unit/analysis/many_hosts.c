@@ -426,6 +426,7 @@ static void tell(struct many *many, int number, struct call call, struct times t
 	uint64_t sequence = call.unannounced ? rank->unannounced++ : rank->sequence[call.communicator][call.function]++;
 	bool followed = !many->job->sampled || sequence * 7 % (uint64_t)many->job->sampled == 0;
 	double launched_ms = many->job->in_fsync && is_faulty(many->job, number) ? times.arrived_ms - 0.5 : times.begun_ms - ahead_ms;
+	bool by_second = many->job->second_thread && rank->tickets > 8;
 	struct rw_operation slot = {
 		.ticket = ++rank->tickets,
 		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK,
@@ -434,7 +435,7 @@ static void tell(struct many *many, int number, struct call call, struct times t
 		.dtype = RW_DTYPE_BFLOAT16,
 		.count = call.count,
 		.sequence = sequence,
-		.api_tid = (uint32_t)(1000 + number % many->job->per_host),
+		.api_tid = (uint32_t)(1000 + number % many->job->per_host + (by_second ? 500 : 0)),
 		.api_ns = ns_at(host, launched_ms - 0.03),
 		.launch_begin_ns = ns_at(host, launched_ms),
 		.launch_end_ns = ns_at(host, launched_ms + 0.02),

@@ -310,11 +310,26 @@ int box_save(struct box_reader *reader, int dirfd, const char *name, char *why)
 	return err;
 }
 
+/* Whether all of these bytes could be read. */
+static bool read_whole(int fd, void *buffer, size_t size, off_t offset)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t got = pread(fd, (char *)buffer + done, size - done, offset + (off_t)done);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		done += (size_t)got;
+	}
+	return true;
+}
+
 bool box_saved_is(int fd)
 {
 	unsigned char magic[2];
 
-	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && magic[0] == 0x1f && magic[1] == 0x8b;
+	return read_whole(fd, magic, sizeof(magic), 0) && magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
 static int refuse(char *why, int err, const char *name, const char *what)
@@ -346,7 +361,7 @@ static bool is_whole(int fd, const struct unpacked *unpacked)
 	struct stat status;
 
 	return !fstat(fd, &status) && status.st_size > (off_t)sizeof(last) &&
-	       pread(fd, last, sizeof(last), status.st_size - (off_t)sizeof(last)) == sizeof(last) &&
+	       read_whole(fd, last, sizeof(last), status.st_size - (off_t)sizeof(last)) &&
 	       !memcmp(last, expected, sizeof(last));
 }
 

@@ -112,12 +112,12 @@ struct rw_message_member {
 struct rw_message_cut {
 	uint64_t comm;
 	uint64_t sequence;
-	uint32_t own_us;    /* time inside no operation: its computation, or its host */
+	uint32_t own_us;    /* time inside no operation: its computation, or its host; and inside, while its kernel waited for room on its GPU */
 	uint32_t inside_us; /* time inside operations: waits and transfers. The host's collector cannot separate the two where this is
 			     * the host's only rank in the communicator; a reader that compares members can */
 	uint32_t unseen_us; /* time with unknown use: not followed, captured, lost. The three add up to the time between two cuts */
 	uint32_t host_us;   /* part of own_us: periods at whose end the host launched while the GPU was idle … */
-	uint32_t device_us; /* … and periods before whose beginning the host had launched */
+	uint32_t device_us; /* … and periods before whose beginning the host had launched, and waits for room */
 	uint32_t operations; /* number of operations included */
 };
 

@@ -29,7 +29,7 @@ enum expected {
 	NOBODY,
 	RANK,    /* the one at fault, and no other */
 	BOTH,    /* both at fault, and no other */
-	AT_MOST, /* the one at fault or nobody: it can be compared with one rank only */
+	AT_MOST, /* those at fault, some of them, or nobody: docs/accuracy.md says why */
 };
 
 struct row {
@@ -41,6 +41,7 @@ struct row {
 	int per_host; /* which of 1, 2, 4 ranks a host; 0: each */
 	bool root;    /* at fault is rank 0, from which the broadcasts come */
 	bool broadcasts, kernel_times;
+	bool together; /* two at fault are of one group, of four */
 };
 
 static const struct row rows[] = {
@@ -61,6 +62,9 @@ static const struct row rows[] = {
 	{ SHARDS, "two slow at shards' places", MANY_TWO_SLOW, MANY_ALL_OVER, BOTH },
 	{ SHARDS, "two slow at replicas' places", MANY_TWO_SLOW, MANY_BEFORE_DATA, BOTH },
 	{ REPLICAS, "two slow", MANY_TWO_SLOW, MANY_ALL_OVER, BOTH },
+
+	{ TENSOR, "two slow of one group", MANY_TWO_SLOW, MANY_ALL_OVER, AT_MOST, .together = true },
+	{ SHARDS, "two slow of one group", MANY_TWO_SLOW, MANY_ALL_OVER, AT_MOST, .together = true },
 
 	{ REPLICAS, "broadcasts, healthy", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .broadcasts = true },
 	{ TENSOR, "broadcasts, healthy", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .broadcasts = true },
@@ -112,7 +116,7 @@ static struct many_hosts_job job_of(const struct row *row, int per_host, unsigne
 	if (row->place == MANY_BEFORE_SEND && rank / GROUP % 2)
 		rank -= GROUP; /* only the first stage sends */
 	job.rank = rank;
-	job.other_rank = (rank + ranks / 2) % ranks / GROUP * GROUP + (rank + 1) % GROUP; /* of another group */
+	job.other_rank = (rank + (row->together ? 0 : ranks / 2)) % ranks / GROUP * GROUP + (rank + 1) % GROUP;
 	if (row->fault == MANY_SLOW_LINK && (row->mesh == SHARDS || row->mesh == REPLICAS))
 		job.slow /= job.operations; /* there are so many in a step */
 	return job;
@@ -129,7 +133,7 @@ struct played {
 static bool is_at_fault(const struct played *played, int32_t rank)
 {
 	return played->row->expected != NOBODY &&
-	       (rank == played->job.rank || (played->row->expected == BOTH && rank == played->job.other_rank));
+	       (rank == played->job.rank || (played->row->fault == MANY_TWO_SLOW && rank == played->job.other_rank));
 }
 
 /* Of scope job are those that name nobody: operations take longer, and their ranks are all of the communicator. That it is the links is
@@ -143,7 +147,8 @@ static void note(struct played *played, const struct many_hosts_finding *found)
 		return;
 	}
 	cr_expect_eq(found->kind, RW_KIND_STRAGGLER, "%s: %s", played->what, found->text);
-	cr_expect_eq(found->scope, RW_SCOPE_RANK, "%s: %s", played->what, found->text);
+	bool whole_host = found->scope == RW_SCOPE_HOST && played->row->together && found->rank_count == (size_t)played->job.per_host;
+	cr_expect(found->scope == RW_SCOPE_RANK || whole_host, "%s: %s", played->what, found->text);
 	for (size_t i = 0; i < found->rank_count; i++) {
 		cr_expect(is_at_fault(played, found->ranks[i]), "%s: %s", played->what, found->text);
 		played->named[found->ranks[i]] = true;
@@ -165,11 +170,11 @@ static bool play(const struct row *row, int per_host, unsigned seed)
 		note(&played, &result.of_nodes[i]);
 	cr_expect_gt(result.summary.missed, 0, "%s: some batches were lost", played.what);
 	cr_expect_gt(result.summary.cuts, 50, "%s: %lu cuts", played.what, result.summary.cuts);
-	bool all = row->expected == NOBODY || row->expected == AT_MOST ||
-		   (played.named[played.job.rank] && (row->expected != BOTH || played.named[played.job.other_rank]));
+	bool all = row->expected == NOBODY ||
+		   (played.named[played.job.rank] && (row->fault != MANY_TWO_SLOW || played.named[played.job.other_rank]));
 	if (!all)
 		fprintf(stderr, "not named: %s\n", played.what);
-	return all;
+	return all || row->expected == AT_MOST;
 }
 
 /* One in nine of a row may be missed: noise of so few others is not known well after two minutes. */

@@ -130,7 +130,7 @@ static bool waits_elsewhere(const struct stand_place *place, const struct world_
 	const uint8_t waits = RW_MESSAGE_ARRIVED | RW_MESSAGE_NO_OTHER_TRANSFER;
 	bool is_other_end = stand_is_transfer(flight) && flight->peer_or_root == place->waiter && flight->function != place->flight.function;
 
-	return (flight->flags & waits) == waits && !is_other_end;
+	return (flight->flags & waits) == waits && place->waiter >= 0 && !is_other_end;
 }
 
 enum stand_presence stand_presence(const struct world *world, const struct stand_place *place, const struct world_member *member,

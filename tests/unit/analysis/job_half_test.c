@@ -575,6 +575,31 @@ Test(job_half, tells_of_ranks_of_several_hosts_that_wait_for_each_other)
 	expect_nobody(&result);
 }
 
+Test(job_half, tells_of_stages_that_send_to_each_other)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_PIPELINE, MANY_SENDS);
+
+	job.seconds = 60;
+	many_hosts_play(&job, &result);
+	expect_circle(&result, 2, "ranks 0,2 wait for each other: rank 0 in Send #");
+	cr_expect(strstr(many_hosts_find(&result, RW_KIND_HANG, true)->text, " for rank 2, rank 2 in Send #"));
+	cr_expect_eq(result.node_count, 0);
+	job.stages = 4;
+	many_hosts_play(&job, &result);
+	expect_circle(&result, 4, "ranks 0,2,4,6 wait for each other: rank 0 in Send #");
+	/* Where transfers are not followed, a rank may have received; and what is lost and late names nobody. */
+	job.sampled = 3;
+	many_hosts_play(&job, &result);
+	cr_expect_null(many_hosts_find(&result, RW_KIND_HANG, true));
+	expect_nobody(&result);
+	job.sampled = 0;
+	job.lose = 0.3;
+	job.delay_ms = 3000;
+	many_hosts_play(&job, &result);
+	expect_nobody(&result);
+}
+
 Test(job_half, names_nobody_where_all_have_come)
 {
 	struct many_hosts_result result;

@@ -902,6 +902,19 @@ static void close_circle(struct many *many)
 	}
 }
 
+static void only_send(struct many *many)
+{
+	const struct many_hosts_job *job = many->job;
+
+	for (int i = 0; i < ranks_of(job); i++) {
+		struct rank *rank = &many->ranks[i];
+		int stage = i / width_of(job) % stages_of(job);
+		tell(many, i, (struct call){ CHAIN, RW_FUNCTION_SEND, 4096, (stage + 1) % stages_of(job) },
+		     (struct times){ rank->gpu_ms, rank->gpu_ms, 0, 0 });
+		rank->state = WAITS;
+	}
+}
+
 static void play_step(struct many *many)
 {
 	const struct many_hosts_job *job = many->job;
@@ -912,6 +925,8 @@ static void play_step(struct many *many)
 	broadcast_all(many);
 	if (job->fault == MANY_CIRCLE && many->struck)
 		close_circle(many);
+	else if (job->fault == MANY_SENDS && many->struck)
+		only_send(many);
 	else if (job->shape == MANY_FLAT)
 		play_flat(many);
 	else if (job->shape == MANY_TWICE)

@@ -43,6 +43,7 @@ enum many_hosts_fault {
 	MANY_OTHER_BITS,     /* the rank has another result of each operation that spans hosts, as far as it is scanned */
 	MANY_SLOW_LINK,      /* what the rank takes part in from group to group takes longer, for all who take part */
 	MANY_FULL_GPU,       /* other kernels fill the rank's GPU: its stream comes in time, and NCCL's kernel begins later */
+	MANY_SENDS,          /* pipeline: each stage sends to the next one, the last one to the first, and none has received */
 	MANY_CIRCLE,         /* mesh and twice: of two communicators, every other rank calls the second one's operation first */
 };
 

@@ -222,7 +222,7 @@ Test(host_memory, version_1_shows_a_number_near_the_largest_where_there_is_no_li
 	cr_expect_eq(host_memory_total(fixture_directory()), (UINT64_C(1) << 60) - 1);
 }
 
-/* The box in a group that has so many MiB left; 8 ranks share the node. */
+/* The box in a group that has so many bytes left; 8 ranks share the node. */
 static int create_in_group_with(unsigned long long left, struct box_writer *writer)
 {
 	char max[32];
@@ -232,7 +232,7 @@ static int create_in_group_with(unsigned long long left, struct box_writer *writ
 
 	put_machine(64 * 1024 * 1024, 60 * 1024 * 1024);
 	put("proc/self/cgroup", "0::/a\n");
-	snprintf(max, sizeof(max), "%llu", (1000 + left) * (unsigned long long)MIB);
+	snprintf(max, sizeof(max), "%llu", 1000 * (unsigned long long)MIB + left);
 	put_v2("/a", max, 1000 * MIB, 0);
 	return box_writer_create(writer, &request);
 }
@@ -242,12 +242,12 @@ Test(host_memory, all_boxes_of_a_node_take_a_sixteenth_of_what_the_group_has_lef
 	struct box_writer writer;
 
 	/* 1 GiB / 8 ranks / 16 = 8 MiB */
-	cr_assert_eq(create_in_group_with(1024, &writer), 0, "%s", writer.note);
+	cr_assert_eq(create_in_group_with(1024 * MIB, &writer), 0, "%s", writer.note);
 	cr_expect_leq(writer.size, 8 * MIB);
 	cr_expect_gt(writer.size, 4 * MIB);
 	cr_expect_eq(writer.header->history_limited, 1);
 	box_writer_close(&writer);
-	cr_assert_eq(create_in_group_with(20, &writer), 0, "%s", writer.note);
+	cr_assert_eq(create_in_group_with(20 * MIB, &writer), 0, "%s", writer.note);
 	cr_expect_eq(writer.header->ring_slots, RW_BOX_RING_MIN);
 	box_writer_close(&writer);
 }
@@ -256,7 +256,20 @@ Test(host_memory, no_box_is_made_in_a_group_that_is_about_to_be_killed)
 {
 	struct box_writer writer;
 
-	cr_expect_eq(create_in_group_with(2, &writer), -ENOMEM);
+	cr_expect_eq(create_in_group_with(2 * MIB, &writer), -ENOMEM);
 	cr_expect_null(writer.map);
 	cr_expect_not_null(strstr(writer.note, "only 2048 KiB of memory are left"), "%s", writer.note);
+}
+
+Test(host_memory, a_box_is_made_where_four_of_the_smallest_fit_and_not_with_a_byte_less)
+{
+	struct box_writer writer;
+
+	cr_assert_eq(create_in_group_with(20 * MIB, &writer), 0, "%s", writer.note);
+	const unsigned long long smallest = writer.header->total_size;
+	cr_assert_eq(writer.header->ring_slots, RW_BOX_RING_MIN);
+	box_writer_close(&writer);
+	cr_expect_eq(create_in_group_with(4 * smallest - 1, &writer), -ENOMEM);
+	cr_assert_eq(create_in_group_with(4 * smallest, &writer), 0, "%s", writer.note);
+	box_writer_close(&writer);
 }

@@ -416,6 +416,25 @@ static size_t compress_box(unsigned char *packed, size_t room, const struct box_
 	return size;
 }
 
+Test(saved, a_box_that_gzip_packed_and_something_was_appended_to_is_refused)
+{
+	static unsigned char packed[1 << 20];
+	struct box_writer writer;
+	struct box_reader original;
+	char why[160];
+
+	fixture_create(&writer);
+	fixture_open(&original, &writer);
+	size_t size = compress_box(packed, sizeof(packed), &original);
+
+	cr_assert_eq(open_bytes(packed, size, NULL, why), 0, "%s", why);
+	for (size_t more = 1; more <= 16; more++) {
+		packed[size + more - 1] = 'x';
+		cr_expect_lt(open_bytes(packed, size + more, NULL, why), 0, "%zu bytes more", more);
+		cr_expect(strstr(why, "damaged: its gzip data end early or are wrong"), "%s", why);
+	}
+}
+
 Test(saved, a_box_that_gzip_packed_is_read_too_and_few_of_them_at_once)
 {
 	enum { BOXES = 12 };

@@ -89,6 +89,22 @@ Test(cause, a_lock_beside_nearly_as_much_sleep_is_not_certain_and_beside_little_
 	}
 }
 
+Test(cause, what_took_four_fifths_of_that_time_is_a_rival_and_a_nanosecond_less_is_none)
+{
+	for (uint64_t less = 0; less < 2; less++) {
+		struct scene scene = { 0 };
+		struct analysis_wait lock = futex(MAIN, "python3", start, start + 500 * ms);
+		struct analysis_wait sleep = futex(MAIN, "python3", start + 500 * ms, start + 900 * ms - less);
+
+		sleep.system_call = SYS_clock_nanosleep;
+		see(&scene, &lock);
+		see(&scene, &sleep);
+		struct cause cause = find(&scene, 1000);
+		cr_expect_eq(cause.class_, RW_CAUSE_LOCK);
+		cr_expect_eq(cause.inferred != NULL, less == 0, "%lu ns less: %s", less, cause.inferred ? cause.inferred : "certain");
+	}
+}
+
 /* Eight threads hold Python's lock in turn for 5 ms; the main thread wants it ten times. */
 Test(cause, a_lock_that_goes_round_keeps_the_share_of_the_thread_that_waits)
 {
@@ -713,6 +729,38 @@ Test(cause, a_child_that_sent_through_tcp_is_named_where_it_woke_the_thread)
 		end(&scene);
 		cr_expect_eq(cause.by_process, cases[i].is_named, "%zu", i);
 		cr_expect_eq(cause.inferred != NULL, cases[i].is_inferred, "%zu: %s", i, cause.inferred);
+	}
+}
+
+/* Of a socket that nobody else of the host is known to write to, or of TCP, the end of the wait is what is known. */
+Test(cause, a_wait_for_a_socket_had_ended_where_it_was_not_followed_to_its_other_end)
+{
+	static const struct {
+		const char *path;
+		uint32_t hops;
+		bool by_process, ended;
+	} cases[] = {
+		{ "socket:[78]", 0, false, true },
+		{ "socket:[78]", 1, false, false },
+		{ "socket:[78]", 1, true, false },
+		{ "socket:[78] to 127.0.0.1:4000", 0, false, true },
+		{ "socket:[78] to 127.0.0.1:4000", 1, false, false },
+		{ "socket:[78] to 127.0.0.1:4000", 1, true, true },
+		{ "pipe:[78]", 0, false, false },
+		{ "/data/socket:[78]", 0, false, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct scene scene = { 0 };
+		struct analysis_wait wait = ended_by(0, "any", SYS_recvfrom, cases[i].path, 0, 900);
+
+		see(&scene, &wait);
+		const struct evidence_piece *piece = evidence_at(&scene.process.evidence, 0);
+		const struct cause cause = { .class_ = RW_CAUSE_SOCKET, .path = piece->path, .last_tid = piece->tid,
+					     .hop_count = cases[i].hops, .by_process = cases[i].by_process };
+		cr_expect_eq(cause_ended_before(&scene.intern, &scene.process, &cause, start + 900 * ms), cases[i].ended, "case %zu", i);
+		cr_expect_not(cause_ended_before(&scene.intern, &scene.process, &cause, start + 900 * ms - 1), "case %zu", i);
+		end(&scene);
 	}
 }
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "drawn_calls.h"
 #include "kept_answers.h"
 #include "listening.h"
 #include "loose_jobs.h"
@@ -148,6 +149,17 @@ static bool play_pairs(unsigned int number)
 Test(answers, about_jobs_with_several_faults)
 {
 	kept_compare("pairs", play_pairs);
+}
+
+static bool play_calls(unsigned int number)
+{
+	drawn_calls_play(number, kept.all, kept.answers);
+	return number + 1 < 200;
+}
+
+Test(answers, about_steps_of_drawn_programs)
+{
+	kept_compare("calls", play_calls);
 }
 
 static bool play_noisy(unsigned int number)

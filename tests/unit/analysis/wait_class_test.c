@@ -101,6 +101,7 @@ Test(wait_class, a_poll_on_a_file_of_the_driver_is_a_wait_for_the_gpu_at_every_l
 		{ "/dev/nvidia-uvm", true }, { "/dev/nvidia-uvm-tools", true }, { "/dev/nvidia-modeset", true },
 		{ "nvidia3", true }, /* closed since: the kernel's record has the name alone */
 		{ "/run/image/dev/nvidia0", true }, { "/tmp/x/dev/nvidia0 (deleted)", true },
+		{ "/dev/nvidiafoo", false }, { "/dev/nvidia-xyz", false }, { "/dev/nvidia-uvm-", false }, { "/dev/nvidiact", false },
 		{ "/dev/nvidia", false }, { "/dev/nvidia0x", false }, { "/home/nvidia0", false },
 		{ "/dev/nvme0", false }, { "socket:[7]", false }, { "", false },
 	};

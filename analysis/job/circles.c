@@ -22,7 +22,7 @@ struct walk {
 };
 
 /* The lowest rank of those that wait elsewhere, and for which others wait in this place. WORLD_NONE: none is known. */
-static uint32_t find_missing(const struct walk *walk, const struct stand_place *place)
+static uint32_t find_missing(const struct walk *walk, const struct job_place *place)
 {
 	uint32_t found = WORLD_NONE;
 
@@ -30,7 +30,7 @@ static uint32_t find_missing(const struct walk *walk, const struct stand_place *
 		const struct world_member *member = &place->comm->members[i];
 		const struct world_rank *rank = &walk->world->ranks[member->rank];
 		if (member->rank < found && walk->stands[member->rank] && rank->life == RW_MESSAGE_ALIVE &&
-		    stand_presence(walk->world, place, member, walk->now_ns) == STAND_IS_MISSING)
+		    job_place_presence(walk->world, place, member, walk->now_ns) == JOB_PLACE_MISSING)
 			found = member->rank;
 	}
 	return found;
@@ -39,10 +39,10 @@ static uint32_t find_missing(const struct walk *walk, const struct stand_place *
 /* For whom the members of a communicator wait in a collective, which is the same for all of them. */
 static void look_at(const struct walk *walk, const struct world_comm *comm, struct awaited *awaited)
 {
-	struct stand_place place;
+	struct job_place place;
 
 	*awaited = (struct awaited){ .known = true, .rank = WORLD_NONE };
-	bool found = stand_find_place(walk->world, comm, walk->now_ns, &place);
+	bool found = job_place_find(walk->world, comm, walk->now_ns, &place);
 	awaited->parted = comm->parted_ns || (found && place.parted);
 	if (found)
 		awaited->rank = find_missing(walk, &place);
@@ -60,7 +60,7 @@ static const struct awaited *awaited_in_collective(const struct walk *walk, cons
 static uint32_t awaited_in_transfer(const struct walk *walk, const struct world_comm *comm, const struct world_member *member,
 				    const struct world_flight *flight)
 {
-	const struct stand_place place = { .comm = comm, .flight = *flight, .waiter = member->comm_rank };
+	const struct job_place place = { .comm = comm, .flight = *flight, .waiter = member->comm_rank };
 
 	return find_missing(walk, &place);
 }
@@ -69,7 +69,7 @@ static uint32_t awaited_in_transfer(const struct walk *walk, const struct world_
 static uint32_t find_awaited(const struct walk *walk, const struct world_comm *comm, const struct world_member *member,
 			     const struct world_flight *flight)
 {
-	const struct awaited *collective = stand_is_transfer(flight) ? NULL : awaited_in_collective(walk, comm);
+	const struct awaited *collective = job_place_is_transfer(flight) ? NULL : awaited_in_collective(walk, comm);
 
 	if (collective && collective->parted)
 		return WORLD_NONE;
@@ -89,7 +89,7 @@ static uint32_t follow(const struct walk *walk, uint32_t number, struct circles_
 	for (uint32_t i = 0; i < rank->membership_count; i++) {
 		const struct world_comm *comm = world_joined(walk->world, rank, i);
 		const struct world_member *member = &comm->members[rank->memberships[i].member];
-		const struct world_flight *flight = stand_waits_in(walk->world, member, walk->now_ns);
+		const struct world_flight *flight = job_place_waits_in(walk->world, member, walk->now_ns);
 		if (!flight)
 			continue;
 		uint32_t awaited = find_awaited(walk, comm, member, flight);

@@ -33,25 +33,25 @@ static bool is_told(const struct world_rank *rank, uint8_t life)
 
 static const struct world_flight *flight_of(const struct job_view *view, const struct world_member *member)
 {
-	const struct world_flight *flight = stand_flight(view->world, member, view->now_ns);
+	const struct world_flight *flight = job_place_flight(view->world, member, view->now_ns);
 
 	return flight && view->now_ns < flight->heard_ns + FRESH_NS ? flight : NULL;
 }
 
 /* Is anybody still there? */
-static bool find_place(const struct job_view *view, const struct world_comm *comm, struct stand_place *place)
+static bool find_place(const struct job_view *view, const struct world_comm *comm, struct job_place *place)
 {
-	if (!comm->standing || !stand_find_place(view->world, comm, view->now_ns, place))
+	if (!comm->standing || !job_place_find(view->world, comm, view->now_ns, place))
 		return false;
 	for (uint32_t i = 0; i < comm->member_count; i++) {
 		const struct world_flight *flight = flight_of(view, &comm->members[i]);
-		if (flight && stand_is_same(flight, &place->flight))
+		if (flight && job_place_is_same(flight, &place->flight))
 			return true;
 	}
 	return false;
 }
 
-static bool is_settled(const struct job_view *view, const struct stand_place *place)
+static bool is_settled(const struct job_view *view, const struct job_place *place)
 {
 	return view->now_ns >= place->since_ns + SETTLED_NS;
 }
@@ -62,26 +62,26 @@ static void keep_longest(struct standing *standing, const struct world_comm *com
 		*standing = (struct standing){ comm, *flight, since_ns };
 }
 
-static void look_at_member(const struct job_view *view, const struct stand_place *place, bool short_of, const struct world_member *member,
+static void look_at_member(const struct job_view *view, const struct job_place *place, bool short_of, const struct world_member *member,
 			   struct whereabouts *where)
 {
 	const struct world_flight *flight = flight_of(view, member);
 
-	if (flight && short_of && stand_waits_in(view->world, member, view->now_ns))
+	if (flight && short_of && job_place_waits_in(view->world, member, view->now_ns))
 		keep_longest(&where->waits, place->comm, flight, flight->since_ns);
 	else if (flight)
 		keep_longest(&where->inside, place->comm, flight, flight->since_ns);
-	if (!place->parted && is_settled(view, place) && stand_presence(view->world, place, member, view->now_ns) == STAND_IS_MISSING)
+	if (!place->parted && is_settled(view, place) && job_place_presence(view->world, place, member, view->now_ns) == JOB_PLACE_MISSING)
 		keep_longest(&where->missing, place->comm, &place->flight, place->since_ns);
 }
 
-static void look_at_place(const struct job_view *view, const struct stand_place *place, struct whereabouts *all)
+static void look_at_place(const struct job_view *view, const struct job_place *place, struct whereabouts *all)
 {
 	const struct world_comm *comm = place->comm;
 	uint32_t present = 0;
 
 	for (uint32_t i = 0; i < comm->member_count; i++)
-		present += stand_presence(view->world, place, &comm->members[i], view->now_ns) == STAND_IS_HERE;
+		present += job_place_presence(view->world, place, &comm->members[i], view->now_ns) == JOB_PLACE_HERE;
 	bool short_of = place->parted || present < comm->member_count || (int32_t)comm->member_count < comm->size;
 	for (uint32_t i = 0; i < comm->member_count; i++)
 		look_at_member(view, place, short_of, &comm->members[i], &all[comm->members[i].rank]);
@@ -92,7 +92,7 @@ static struct whereabouts *look_around(const struct job_view *view)
 {
 	const struct world *world = view->world;
 	struct whereabouts *all = calloc(world->rank_room + 1, sizeof(*all));
-	struct stand_place place;
+	struct job_place place;
 
 	for (uint32_t i = 0; all && i < world->comm_count; i++)
 		if (find_place(view, world->comms[i], &place))
@@ -104,7 +104,7 @@ static struct whereabouts *look_around(const struct job_view *view)
 static enum analysis_doing doing_of(const struct job_view *view, const struct world_rank *rank, const struct whereabouts *where,
 				    const struct standing **standing)
 {
-	bool dead = rank->told && rank->life >= RW_MESSAGE_EXITED;
+	bool dead = world_is_dead(rank);
 
 	*standing = NULL;
 	if (dead)
@@ -207,7 +207,7 @@ static void visit_communicator(const struct job_view *view, const struct world_c
 	int32_t *ranks = calloc(count + 1, sizeof(*ranks));
 	uint64_t *calls = calloc(count + 1, sizeof(*calls));
 	bool *captured = calloc(count + 1, sizeof(*captured));
-	struct stand_place place;
+	struct job_place place;
 	bool stands = find_place(view, comm, &place) && is_settled(view, &place);
 	char name[96];
 
@@ -249,7 +249,7 @@ static const char *phase_of(uint8_t phase)
 	return phase == RW_PHASE_RUNNING ? "running" : phase == RW_PHASE_LAUNCHED ? "launched" : "enqueued";
 }
 
-static void visit_flight(const struct job_view *view, const struct stand_place *place, analysis_flight_visit *visit, void *argument)
+static void visit_flight(const struct job_view *view, const struct job_place *place, analysis_flight_visit *visit, void *argument)
 {
 	const struct world_comm *comm = place->comm;
 	uint32_t count = comm->member_count, joined = 0, missing = 0;
@@ -260,12 +260,12 @@ static void visit_flight(const struct job_view *view, const struct stand_place *
 	for (uint32_t i = 0; ranks && phases && i < count; i++) {
 		const struct world_member *member = &comm->members[i];
 		const struct world_flight *flight = flight_of(view, member);
-		bool same = flight && stand_is_same(flight, &place->flight);
+		bool same = flight && job_place_is_same(flight, &place->flight);
 
 		if (same) {
 			phases[joined] = phase_of(flight->phase);
 			ranks[joined++] = (int32_t)member->rank;
-		} else if (is_settled(view, place) && stand_presence(view->world, place, member, view->now_ns) == STAND_IS_MISSING) {
+		} else if (is_settled(view, place) && job_place_presence(view->world, place, member, view->now_ns) == JOB_PLACE_MISSING) {
 			ranks[count + missing++] = (int32_t)member->rank;
 		}
 	}
@@ -289,7 +289,7 @@ static void visit_flight(const struct job_view *view, const struct stand_place *
 
 void job_view_flights(const struct job_view *view, analysis_flight_visit *visit, void *argument)
 {
-	struct stand_place place;
+	struct job_place place;
 
 	for (uint32_t i = 0; i < view->world->comm_count; i++)
 		if (find_place(view, view->world->comms[i], &place))

@@ -15,7 +15,7 @@
 /* Whom others wait for, and the place where they have waited longest. */
 struct root {
 	uint32_t rank;
-	const struct stand_place *place;
+	const struct job_place *place;
 };
 
 struct look {
@@ -23,7 +23,7 @@ struct look {
 	struct world *world;
 	struct findings *findings;
 	uint64_t now_ns;
-	struct stand_place *places;
+	struct job_place *places;
 	uint32_t place_count;
 	struct root *roots;
 	uint32_t root_count;
@@ -37,146 +37,30 @@ static bool is_silent(const struct world *world, uint32_t rank, uint64_t now_ns)
 	return world_is_silent(world_host(world, rank), now_ns);
 }
 
-static bool is_dead(const struct world_rank *rank)
-{
-	return rank->told && rank->life >= RW_MESSAGE_EXITED;
-}
-
-bool stand_is_transfer(const struct world_flight *flight)
-{
-	uint8_t plain = flight->function & (uint8_t)~RW_MESSAGE_APART;
-
-	return plain == RW_FUNCTION_SEND || plain == RW_FUNCTION_RECV || plain == RW_FUNCTION_SEND_RECV;
-}
-
-const struct world_flight *stand_flight(const struct world *world, const struct world_member *member, uint64_t now_ns)
-{
-	const struct world_flight *flight = member->standing ? &member->standing->flight : NULL;
-
-	if (!flight || !flight->heard_ns || now_ns >= flight->heard_ns + STAND_FRESH_NS || is_dead(&world->ranks[member->rank]))
-		return NULL;
-	return flight;
-}
-
-const struct world_flight *stand_waits_in(const struct world *world, const struct world_member *member, uint64_t now_ns)
-{
-	const struct world_flight *flight = stand_flight(world, member, now_ns);
-
-	if (!flight || !(flight->flags & RW_MESSAGE_ARRIVED) || world->ranks[member->rank].life == RW_MESSAGE_STOPPED)
-		return NULL;
-	return flight->flags & RW_MESSAGE_HOLDS || stand_is_transfer(flight) ? flight : NULL;
-}
-
-bool stand_is_same(const struct world_flight *left, const struct world_flight *right)
-{
-	bool are_transfers = stand_is_transfer(left) && stand_is_transfer(right);
-
-	return left->sequence == right->sequence && (are_transfers || left->function == right->function);
-}
-
-static const struct world_flight *waits_in_one(const struct world *world, const struct world_member *member, bool transfer, uint64_t now_ns)
-{
-	const struct world_flight *flight = stand_waits_in(world, member, now_ns);
-
-	return flight && stand_is_transfer(flight) == transfer ? flight : NULL;
-}
-
-static bool find_place(const struct world *world, const struct world_comm *comm, bool transfers, uint64_t now_ns, struct stand_place *place)
-{
-	*place = (struct stand_place){ .comm = comm, .by_gpu = true };
-	for (uint32_t i = 0; i < comm->member_count; i++) {
-		const struct world_flight *flight = waits_in_one(world, &comm->members[i], transfers, now_ns);
-		if (!flight)
-			continue;
-		place->parted |= place->waiters && !stand_is_same(flight, &place->flight);
-		if (!place->waiters || flight->since_ns < place->flight.since_ns) {
-			place->flight = *flight;
-			place->waiter = comm->members[i].comm_rank;
-		}
-		place->waiters++;
-	}
-	for (uint32_t i = 0; i < comm->member_count; i++) {
-		const struct world_flight *flight = waits_in_one(world, &comm->members[i], transfers, now_ns);
-		if (!flight || !stand_is_same(flight, &place->flight))
-			continue;
-		place->since_ns = flight->since_ns > place->since_ns ? flight->since_ns : place->since_ns;
-		place->by_gpu &= !(flight->flags & RW_MESSAGE_BY_HOST) && flight->phase == RW_PHASE_RUNNING;
-	}
-	return place->waiters > 0;
-}
-
-bool stand_find_place(const struct world *world, const struct world_comm *comm, uint64_t now_ns, struct stand_place *place)
-{
-	return find_place(world, comm, false, now_ns, place) || find_place(world, comm, true, now_ns, place);
-}
-
-static bool has_not_called(const struct world_member *member, const struct world_flight *flight)
-{
-	for (uint32_t i = 0; member->standing && i < WORLD_FUNCTIONS; i++)
-		if (member->standing->calls[i].function == flight->function)
-			return member->standing->calls[i].next <= flight->sequence;
-	return false;
-}
-
-/* In a transfer between two, only the other end is needed. */
-static bool is_needed(const struct stand_place *place, const struct world_member *member)
-{
-	return !stand_is_transfer(&place->flight) || member->comm_rank == place->flight.peer_or_root;
-}
-
-/* It waits in another operation than the transfer of `place`, and its GPU has not reached that. */
-static bool waits_elsewhere(const struct stand_place *place, const struct world_flight *flight)
-{
-	const uint8_t waits = RW_MESSAGE_ARRIVED | RW_MESSAGE_NO_OTHER_TRANSFER;
-	bool is_other_end = stand_is_transfer(flight) && flight->peer_or_root == place->waiter && flight->function != place->flight.function;
-
-	return (flight->flags & waits) == waits && place->waiter >= 0 && !is_other_end;
-}
-
-enum stand_presence stand_presence(const struct world *world, const struct stand_place *place, const struct world_member *member,
-				   uint64_t now_ns)
-{
-	const struct world_rank *rank = &world->ranks[member->rank];
-	const struct world_flight *flight = stand_flight(world, member, now_ns);
-
-	if (!is_needed(place, member) || member->left)
-		return STAND_IS_HERE;
-	if (stand_is_transfer(&place->flight)) {
-		if (is_dead(rank) || rank->life == RW_MESSAGE_STOPPED || (flight && waits_elsewhere(place, flight)))
-			return STAND_IS_MISSING;
-		return flight ? STAND_IS_HERE : member->unfollowed ? STAND_IS_UNKNOWN : STAND_IS_MISSING;
-	}
-	if (is_dead(rank) || (rank->told && rank->life == RW_MESSAGE_STOPPED) || is_silent(world, member->rank, now_ns))
-		return STAND_IS_MISSING;
-	if (flight && stand_is_same(flight, &place->flight))
-		return flight->flags & RW_MESSAGE_ARRIVED ? STAND_IS_HERE : STAND_IS_MISSING;
-	return has_not_called(member, &place->flight) ? STAND_IS_MISSING : STAND_IS_UNKNOWN;
-}
-
 static void find_places(struct look *look)
 {
 	struct world *world = look->world;
 
 	for (uint32_t i = 0; i < world->comm_count; i++) {
 		struct world_comm *comm = world->comms[i];
-		struct stand_place *place = &look->places[look->place_count];
-		if (!comm->standing || !stand_find_place(world, comm, look->now_ns, place))
+		struct job_place *place = &look->places[look->place_count];
+		if (!comm->standing || !job_place_find(world, comm, look->now_ns, place))
 			continue;
 		look->place_count++;
 		for (uint32_t k = 0; k < comm->member_count; k++)
-			look->stands[comm->members[k].rank] |= stand_waits_in(world, &comm->members[k], look->now_ns) != NULL;
+			look->stands[comm->members[k].rank] |= job_place_waits_in(world, &comm->members[k], look->now_ns) != NULL;
 	}
 }
 
 /* Where more are missing than wait, nobody is judged (tell_hang()): such a place counts only where there is no other. */
-static bool is_better(const struct stand_place *place, const struct stand_place *than)
+static bool is_better(const struct job_place *place, const struct job_place *than)
 {
 	bool judged = place->missing <= place->waiters;
 
 	return judged != (than->missing <= than->waiters) ? judged : place->since_ns < than->since_ns;
 }
 
-static void add_root(struct look *look, uint32_t rank, const struct stand_place *place)
+static void add_root(struct look *look, uint32_t rank, const struct job_place *place)
 {
 	if (!look->listed[rank]) {
 		look->listed[rank] = true;
@@ -188,12 +72,12 @@ static void add_root(struct look *look, uint32_t rank, const struct stand_place 
 			look->roots[i].place = place;
 }
 
-static void count_missing(struct look *look, struct stand_place *place)
+static void count_missing(struct look *look, struct job_place *place)
 {
 	for (uint32_t i = 0; i < place->comm->member_count; i++) {
-		enum stand_presence presence = stand_presence(look->world, place, &place->comm->members[i], look->now_ns);
-		place->unknown += presence == STAND_IS_UNKNOWN;
-		place->missing += presence == STAND_IS_MISSING;
+		enum job_place_presence presence = job_place_presence(look->world, place, &place->comm->members[i], look->now_ns);
+		place->unknown += presence == JOB_PLACE_UNKNOWN;
+		place->missing += presence == JOB_PLACE_MISSING;
 	}
 }
 
@@ -201,19 +85,19 @@ static void count_missing(struct look *look, struct stand_place *place)
 static void find_roots(struct look *look)
 {
 	for (uint32_t i = 0; i < look->place_count; i++) {
-		struct stand_place *place = &look->places[i];
+		struct job_place *place = &look->places[i];
 		if (place->parted)
 			continue;
 		count_missing(look, place);
 		for (uint32_t k = 0; k < place->comm->member_count; k++) {
 			const struct world_member *member = &place->comm->members[k];
-			if (!look->stands[member->rank] && stand_presence(look->world, place, member, look->now_ns) == STAND_IS_MISSING)
+			if (!look->stands[member->rank] && job_place_presence(look->world, place, member, look->now_ns) == JOB_PLACE_MISSING)
 				add_root(look, member->rank, place);
 		}
 	}
 }
 
-static uint64_t waited_ns(const struct look *look, const struct stand_place *place)
+static uint64_t waited_ns(const struct look *look, const struct job_place *place)
 {
 	return look->now_ns > place->since_ns ? look->now_ns - place->since_ns : 0;
 }
@@ -258,14 +142,14 @@ static void tell(struct look *look, struct record *record)
 }
 
 /* Those who stand there. */
-static int set_waiting(struct look *look, struct record *record, const struct stand_place *place)
+static int set_waiting(struct look *look, struct record *record, const struct job_place *place)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < place->comm->member_count; i++) {
 		const struct world_member *member = &place->comm->members[i];
-		const struct world_flight *flight = stand_waits_in(look->world, member, look->now_ns);
-		if (flight && stand_is_same(flight, &place->flight))
+		const struct world_flight *flight = job_place_waits_in(look->world, member, look->now_ns);
+		if (flight && job_place_is_same(flight, &place->flight))
 			look->ranks[count++] = member->rank;
 	}
 	return told_set_waiting(record, look->ranks, count);
@@ -285,7 +169,7 @@ static uint32_t watchdog_ms(const struct look *look, const struct rw_finding *fi
 }
 
 static struct record *make(struct look *look, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks, uint32_t count,
-			   const struct stand_place *place)
+			   const struct job_place *place)
 {
 	struct record *record = told_new(look->world, kind, scope, ranks, count);
 	char what[224];
@@ -365,7 +249,7 @@ static uint64_t limit_of(const struct rw_finding *finding)
 static void tell_hang(struct look *look, const struct root *root)
 {
 	struct world_rank *rank = &look->world->ranks[root->rank];
-	const struct stand_place *place = root->place;
+	const struct job_place *place = root->place;
 	bool known = rank->why_ns && look->now_ns < rank->why_ns + STAND_WHY_NS;
 	uint8_t progress = known ? rank->progress : RW_MESSAGE_PROGRESS_UNKNOWN;
 	uint64_t waited = waited_ns(look, place), after = after_ns(place->comm);
@@ -380,11 +264,11 @@ static void tell_hang(struct look *look, const struct root *root)
 	if (!record)
 		return;
 	const struct world_member *member = world_member(look->world, place->comm, root->rank);
-	const struct world_flight *flight = member ? stand_flight(look->world, member, look->now_ns) : NULL;
+	const struct world_flight *flight = member ? job_place_flight(look->world, member, look->now_ns) : NULL;
 	record->subject = root->rank;
 	record->finding.severity = progress == RW_MESSAGE_STANDS || waited >= limit_of(&record->finding) ? RW_CRITICAL : RW_NOTICE;
 	record->finding.confidence = RW_LIKELY;
-	if (flight && stand_is_same(flight, &place->flight))
+	if (flight && job_place_is_same(flight, &place->flight))
 		record->finding.operation.phase = flight->phase;
 	const struct world_reason *reason = told_set_reason(record, rank, look->now_ns);
 	if (known && (!reason || reason->class_ == RW_CAUSE_UNKNOWN))
@@ -463,7 +347,7 @@ static uint64_t first_end_ns(const struct look *look)
 
 	for (uint32_t i = 0; i < look->root_count; i++) {
 		const struct world_rank *rank = &look->world->ranks[look->roots[i].rank];
-		if (is_dead(rank) && rank->life_ns < first_ns)
+		if (world_is_dead(rank) && rank->life_ns < first_ns)
 			first_ns = rank->life_ns;
 	}
 	return first_ns;
@@ -473,7 +357,7 @@ static void tell_root(struct look *look, uint32_t at, uint64_t first_ns)
 {
 	const struct root *root = &look->roots[at];
 	const struct world_rank *rank = &look->world->ranks[root->rank];
-	bool dead = is_dead(rank), stopped = rank->told && rank->life == RW_MESSAGE_STOPPED;
+	bool dead = world_is_dead(rank), stopped = rank->told && rank->life == RW_MESSAGE_STOPPED;
 	bool silent = is_silent(look->world, root->rank, look->now_ns);
 
 	if (is_explained(look, rank->host))
@@ -500,12 +384,12 @@ static void tell_root(struct look *look, uint32_t at, uint64_t first_ns)
 /* All ranks have come to the oldest operation, and it does not end: nobody is named. */
 static void tell_standstill(struct look *look)
 {
-	const struct stand_place *oldest = NULL;
+	const struct job_place *oldest = NULL;
 
 	for (uint32_t i = 0; i < look->place_count; i++) {
-		const struct stand_place *place = &look->places[i];
+		const struct job_place *place = &look->places[i];
 		bool whole = !place->missing && !place->unknown && place->comm->size &&
-			     place->waiters == (uint32_t)place->comm->size && !stand_is_transfer(&place->flight);
+			     place->waiters == (uint32_t)place->comm->size && !job_place_is_transfer(&place->flight);
 		if (whole && !place->parted && place->by_gpu && (!oldest || place->since_ns < oldest->since_ns))
 			oldest = place;
 	}
@@ -552,8 +436,8 @@ static uint32_t count_calls(const struct look *look, const struct world_comm *co
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < comm->member_count; i++) {
-		const struct world_flight *flight = stand_waits_in(look->world, &comm->members[i], look->now_ns);
-		if (!flight || stand_is_transfer(flight))
+		const struct world_flight *flight = job_place_waits_in(look->world, &comm->members[i], look->now_ns);
+		if (!flight || job_place_is_transfer(flight))
 			continue;
 		struct call other = call_of(flight);
 		count += call_is_same(call, &other) && call->sequence == other.sequence;
@@ -566,24 +450,24 @@ static uint32_t count_calls(const struct look *look, const struct world_comm *co
 static bool all_last(const struct look *look, const struct world_comm *comm)
 {
 	for (uint32_t i = 0; i < comm->member_count; i++) {
-		const struct world_flight *flight = stand_waits_in(look->world, &comm->members[i], look->now_ns);
-		if (flight && !stand_is_transfer(flight) && flight->heard_ns < flight->since_ns + STAND_GONE_NS)
+		const struct world_flight *flight = job_place_waits_in(look->world, &comm->members[i], look->now_ns);
+		if (flight && !job_place_is_transfer(flight) && flight->heard_ns < flight->since_ns + STAND_GONE_NS)
 			return false;
 	}
 	return true;
 }
 
 /* Members wait in calls that never meet. Who makes another call than more than half of all ranks has parted from them. */
-static void tell_desync(struct look *look, const struct stand_place *place)
+static void tell_desync(struct look *look, const struct job_place *place)
 {
 	const struct world_comm *comm = place->comm;
 	struct call usual = call_of(&place->flight), odd = { 0 };
 	uint32_t most = 0, others = 0, *ranks = calloc(comm->member_count + 1, sizeof(*ranks));
-	struct stand_place at = *place;
+	struct job_place at = *place;
 
 	for (uint32_t i = 0; i < comm->member_count; i++) {
-		const struct world_flight *flight = stand_waits_in(look->world, &comm->members[i], look->now_ns);
-		if (!flight || stand_is_transfer(flight))
+		const struct world_flight *flight = job_place_waits_in(look->world, &comm->members[i], look->now_ns);
+		if (!flight || job_place_is_transfer(flight))
 			continue;
 		struct call call = call_of(flight);
 		uint32_t count = count_calls(look, comm, &call);
@@ -595,8 +479,8 @@ static void tell_desync(struct look *look, const struct stand_place *place)
 	}
 	bool majority = comm->size && most * 2 > (uint32_t)comm->size, adopted = false;
 	for (uint32_t i = 0; ranks && i < comm->member_count; i++) {
-		const struct world_flight *flight = stand_waits_in(look->world, &comm->members[i], look->now_ns);
-		if (!flight || stand_is_transfer(flight))
+		const struct world_flight *flight = job_place_waits_in(look->world, &comm->members[i], look->now_ns);
+		if (!flight || job_place_is_transfer(flight))
 			continue;
 		struct call call = call_of(flight);
 		bool same = call_is_same(&usual, &call) && usual.sequence == call.sequence;
@@ -670,7 +554,7 @@ static void close_over(struct look *look)
 
 	for (uint32_t i = 0; i < stand->count; i++) {
 		struct stand_open *open = &stand->open[i];
-		if (look->now_ns < open->seen_ns + STAND_FRESH_NS)
+		if (look->now_ns < open->seen_ns + JOB_PLACE_FRESH_NS)
 			stand->open[kept++] = *open;
 		else
 			findings_close(look->findings, open->kind, open->subject, look->now_ns);

@@ -32,6 +32,11 @@ static void *grow(void *array, uint32_t count, uint32_t *room, size_t size)
 	return grown;
 }
 
+bool world_is_dead(const struct world_rank *rank)
+{
+	return rank->told && rank->life >= RW_MESSAGE_EXITED;
+}
+
 bool world_is_silent(const struct world_host *host, uint64_t now_ns)
 {
 	uint64_t silent_ns = 2 * host->pause_ns > WORLD_SILENT_NS ? 2 * host->pause_ns : WORLD_SILENT_NS;
@@ -195,11 +200,6 @@ static bool has_rank(struct world *world, uint32_t rank)
 	return true;
 }
 
-static bool is_dead(const struct world_rank *rank)
-{
-	return rank->told && rank->life >= RW_MESSAGE_EXITED;
-}
-
 /* Its totals, and what it was seen to do, are another process's. Its memberships may be the same. */
 static void move(struct world *world, uint32_t number, uint32_t host)
 {
@@ -245,7 +245,7 @@ static struct world_rank *claim(struct taking *taking, uint32_t number)
 			course_add(world->course, number);
 	} else if (rank->host != taking->host) {
 		const struct world_host *host = &world->hosts[rank->host];
-		if (!is_dead(rank) && !host->ended && !world_is_silent(host, taking->now_ns))
+		if (!world_is_dead(rank) && !host->ended && !world_is_silent(host, taking->now_ns))
 			return NULL;
 		move(world, number, taking->host);
 	}

@@ -241,6 +241,8 @@ void world_free(struct world *world);
 size_t world_bytes(const struct world *world);
 /* Whether the host has not ended regularly, and nothing has come from it for long (WORLD_SILENT_NS). */
 bool world_is_silent(const struct world_host *host, uint64_t now_ns);
+/* Whether the rank's process was reported to have ended. */
+bool world_is_dead(const struct world_rank *rank);
 /* The rank, or the communicator's member, with this world rank; NULL: not known. */
 struct world_rank *world_rank(const struct world *world, uint32_t rank);
 struct world_member *world_member(const struct world *world, const struct world_comm *comm, uint32_t rank);

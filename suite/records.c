@@ -10,7 +10,7 @@
 #include "suite/chances.h"
 #include "suite/give_up.h"
 
-enum { LOOK_MS = 100, NVML_MS = 500, WRITER_TID = 500000, COMMUNICATORS = 3, NEIGHBOURS = 2, PROCESS_BASE = 100 };
+enum { LOOK_MS = 100, NVML_MS = 500, WRITER_TID = 500000, COMMUNICATORS = 3, NEIGHBOURS = 2, PROCESS_BASE = 100, GPUS_SHOWN = 128 };
 static const double stall_seen_ms = 0.5;
 
 struct queue {
@@ -337,11 +337,19 @@ static void show_end(struct records *records)
 					  lives[i].status, ns(records->ended_ms + 50));
 }
 
+/* An analysis keeps the GPUs of one machine. Here it has the ranks of all: those at fault, and some to compare them with. */
+static bool has_shown_gpu(const struct suite_draw *draw, int rank)
+{
+	return rank < GPUS_SHOWN || suite_is_at_fault(draw, rank);
+}
+
 static void show_gpus(struct records *records)
 {
 	const struct suite_draw *draw = records->draw;
 
 	for (int rank = 0; rank < draw->ranks; rank++) {
+		if (!has_shown_gpu(draw, rank))
+			continue;
 		bool hot = suite_is_at_fault(draw, rank) && records->nvml_ms >= records->throttled_ms;
 		struct analysis_gpu_state state = { .at_ns = ns(records->nvml_ms), .sm_mhz = hot ? 990 : 1980, .sm_mhz_max = 1980,
 						    .clock_reasons = hot ? ANALYSIS_CLOCK_HW_THERMAL | ANALYSIS_CLOCK_HW_SLOWDOWN : 0,

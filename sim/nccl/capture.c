@@ -2,6 +2,7 @@
 #include "capture.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "launch.h"
 #include "log.h"
@@ -186,6 +187,12 @@ static struct plan *copy_plan(const struct plan *pattern)
 	return plan;
 }
 
+static void keep_works(struct task *to, const struct task *from)
+{
+	for (; to && from; to = to->next, from = from->next)
+		memcpy(to->works, from->works, sizeof(to->works));
+}
+
 static void keep_task_handles(struct task *to, const struct task *from)
 {
 	for (; to && from; to = to->next, from = from->next)
@@ -240,6 +247,8 @@ static void run_replay_callback(void *argument)
 	profiler_plan_events(copy, launch_hand_to_proxy);
 	if (!release()->clears_handles)
 		keep_handles(pattern, copy);
+	keep_works(pattern->collectives, copy->collectives);
+	keep_works(pattern->p2p, copy->p2p);
 	push(pattern, copy);
 }
 

@@ -5,6 +5,7 @@
 
 #include "profiler.h"
 #include "quirk.h"
+#include "release.h"
 #include "schedule.h"
 
 struct channel_slot {
@@ -75,6 +76,7 @@ static void make(struct making *making, struct task *task, int part, unsigned in
 	op->plan = making->plan;
 	op->task = task;
 	op->channel = (uint8_t)((task->first_channel + part) % PLAN_CHANNELS_MAX);
+	op->part = part;
 	op->receives = task->function == FUNCTION_RECV;
 	op->order = order;
 	insert(making, op);
@@ -163,16 +165,39 @@ void channel_ops_add(struct channel_ops *ops, struct channel_op *op)
 	*newest = op;
 }
 
+/* Without times in its events NCCL counts differently, and nothing shows. */
+static bool is_found_by_number(const struct channel_op *op)
+{
+	return op->task->kind == TASK_CLASSIC && release()->channel_times;
+}
+
+static bool has_begun(const struct channel_op *op, uint64_t *ns)
+{
+	if (is_found_by_number(op))
+		return work_count_has_begun(op->task, op->part, ns);
+	*ns = atomic_load(&op->plan->start_ns);
+	return *ns;
+}
+
+static bool has_ended(const struct channel_op *op, uint64_t *ns)
+{
+	if (is_found_by_number(op))
+		return work_count_has_ended(op->task, op->part, ns);
+	*ns = atomic_load(&op->plan->stop_ns);
+	return *ns;
+}
+
 /* True: it has told all. The kernel's end is looked for in the turn after its start. */
 static bool tell(struct channel_op *op, bool *told)
 {
-	uint64_t start_ns = atomic_load(&op->plan->start_ns), stop_ns = atomic_load(&op->plan->stop_ns);
+	uint64_t start_ns, stop_ns;
+	bool begun = has_begun(op, &start_ns);
 
-	if (start_ns && !op->started) {
+	if (begun && !op->started) {
 		profiler_channel_start(op->task, op->channel, &op->slot->handle, start_ns);
 		return !(op->started = *told = true);
 	}
-	if (!stop_ns)
+	if (!has_ended(op, &stop_ns))
 		return false;
 	profiler_channel_stop(op->task, op->channel, op->slot->handle, start_ns, stop_ns);
 	return *told = true;

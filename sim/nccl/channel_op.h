@@ -15,6 +15,7 @@ struct channel_op {
 	struct plan *plan;         /* a reference */
 	struct task *task;
 	uint8_t channel;
+	int part; /* of the task's channels */
 	bool receives, started;
 	unsigned int order; /* among what was posted; equal for those of one batch of works */
 	struct channel_slot *slot;

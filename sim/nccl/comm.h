@@ -15,6 +15,7 @@
 #include "operator.h"
 #include "proxy.h"
 #include "segment.h"
+#include "work_count.h"
 
 /* What a call does; the order is that of the names in function_name(). */
 enum function {
@@ -73,6 +74,7 @@ struct ncclComm {
 
 	void *profiler; /* the plugin's context */
 	struct proxy proxy;
+	struct work_count works; /* for KernelCh */
 };
 
 const char *function_name(enum function function);

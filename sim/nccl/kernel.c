@@ -33,11 +33,16 @@ static void kernel_run(void **params, const struct cpu_launch *launch)
 		comm_set_async_error(comm, ncclSystemError);
 		return;
 	}
-	atomic_store(&plan->start_ns, global_timer());
+	uint64_t start_ns = global_timer();
+	work_count_begin(plan, start_ns);
+	atomic_store(&plan->start_ns, start_ns);
 	if (plan->channel_events)
 		proxy_wake(&comm->proxy);
-	if (move(plan)) /* an aborted plan never stops, for whoever watches it */
-		atomic_store(&plan->stop_ns, global_timer());
+	if (move(plan)) { /* an aborted plan never stops, for whoever watches it */
+		uint64_t stop_ns = global_timer();
+		work_count_end(plan, stop_ns);
+		atomic_store(&plan->stop_ns, stop_ns);
+	}
 	if (plan->channel_events)
 		proxy_wake(&comm->proxy);
 	plan_drop(plan);

@@ -28,6 +28,7 @@ static ncclResult_t prepare_one(struct plan *plan)
 {
 	ncclResult_t result = plan->capture_id ? capture_keep(plan) : ncclSuccess;
 
+	work_count_plan(plan);
 	return result == ncclSuccess && plan->host_events ? capture_enqueue_callback(plan) : result;
 }
 
@@ -86,6 +87,7 @@ static ncclResult_t launch_kernel(struct plan *plan)
 
 void launch_hand_to_proxy(struct plan *plan)
 {
+	work_count_hand_over(plan);
 	struct posting posting = { .ops = plan->channel_events ? channel_ops_of(plan) : NULL };
 	ncclResult_t result = network_plan(plan, &posting.transfers);
 

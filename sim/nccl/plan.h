@@ -36,6 +36,7 @@ struct task {
 	int work;  /* p2p: a send and a receive of one round share one */
 	uint16_t
 	    batches[PLAN_CHANNELS_MAX]; /* p2p: the place of the work on each channel, by NCCL's batches of works */
+	uint64_t works[PLAN_CHANNELS_MAX]; /* the numbers of its works: work_count.h */
 	size_t moved;                   /* p2p: bytes so far */
 	int event_mask;                 /* as it was at the call */
 	uint64_t user_tag;              /* the same */

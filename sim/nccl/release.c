@@ -208,6 +208,7 @@ static const struct release releases[] = {
 	  .net_fallback = true,
 	  .counts_unheard = true,
 	  .channel_times = true,
+	  .counts_each_run = true,
 	  .broadcast_task = true,
 	  .clears_handles = true,
 	  .says_mask = true,

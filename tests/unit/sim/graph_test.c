@@ -267,6 +267,67 @@ Test(graph, with_channel_events_each_replay_is_heard_from_a_host_callback)
 	ranks_run(2, channels_main);
 }
 
+static void expect_age(const struct rank *rank, const char *what, const char *age)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "KernelCh start in Coll channel 0 %s\n", age);
+	if (rank->rank)
+		return;
+	wait_for_stops(1);
+	if (!strstr(recording_read(), line))
+		fprintf(stderr, "%s, expected %s:\n%s", what, age, recording_read());
+	CHECK(strstr(recording_read(), line));
+	recording_drop();
+}
+
+/* What NCCL's src/proxy.cc, SaveProxyProfiler(), counts up to 2.30.7, and what it counts since. */
+static void ages_main(struct rank *rank)
+{
+	const char *wrong = getenv("EXPECTED");
+	float *buffer = device_alloc(COUNT * sizeof(float));
+
+	recording_attach();
+	all_reduce(rank, buffer);
+	CU(cuStreamSynchronize(rank->stream));
+	expect_age(rank, "a call before the capture", "timed");
+	CUgraphExec exec = capture_all_reduce(rank, buffer);
+	recording_drop();
+	for (int i = 0; i < 3; i++) {
+		replay(rank, exec);
+		expect_age(rank, "a replay", "timed");
+	}
+	all_reduce(rank, buffer);
+	CU(cuStreamSynchronize(rank->stream));
+	expect_age(rank, "the first call behind replays", "timed");
+	replay(rank, exec);
+	expect_age(rank, "a replay behind a call", wrong);
+	all_reduce(rank, buffer);
+	CU(cuStreamSynchronize(rank->stream));
+	expect_age(rank, "a call behind that", wrong);
+	CU(cuGraphExecDestroy(exec));
+}
+
+static void play_ages(const char *release, const char *plugin, const char *wrong)
+{
+	setenv("SIM_NCCL_VERSION", release, 1);
+	setenv("NCCL_PROFILER_PLUGIN", plugin, 1);
+	setenv("RECORDING_MASK", "0xE46", 1);
+	setenv("RECORDING_AGES", "1", 1);
+	setenv("EXPECTED", wrong, 1);
+	ranks_run(2, ages_main);
+}
+
+Test(graph, up_to_2_30_7_kernels_have_the_times_of_others_once_a_graph_runs_behind_a_call)
+{
+	play_ages("2.28.9", RECORDING_PLUGIN_V5, "of before");
+}
+
+Test(graph, from_2_31_on_all_kernels_have_their_own_times)
+{
+	play_ages("2.31.2", RECORDING_PLUGIN_V7, "timed");
+}
+
 static void network_main(struct rank *rank)
 {
 	float *buffer = device_alloc(COUNT * sizeof(float));

@@ -2,11 +2,35 @@
 /* Versions 4 to 7. */
 #include "recording_plugin.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
 
 #include "adapter.h"
 
 #define DETAILS(...) snprintf(out->details, sizeof(out->details), __VA_ARGS__)
+
+static pthread_t caller;
+static uint64_t work_ns; /* the latest call, or the latest callback of a replay, by the GPU's clock */
+
+static void note_work(bool call)
+{
+	struct timespec now;
+
+	if (call)
+		caller = pthread_self();
+	else if (pthread_equal(caller, pthread_self()))
+		return; /* its kernel may have begun already */
+	clock_gettime(CLOCK_REALTIME, &now);
+	work_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* RECORDING_AGES: for a test in which each kernel has ended before the next call or replay. */
+static const char *age_of(uint64_t timer)
+{
+	return !timer ? "untimed" : getenv("RECORDING_AGES") && timer < work_ns ? "of before" : "timed";
+}
 
 static void decode_call(const struct event_v7 *event, struct recorded_event *out)
 {
@@ -15,6 +39,7 @@ static void decode_call(const struct event_v7 *event, struct recorded_event *out
 		DETAILS(" depth %d", event->group_api.depth);
 		break;
 	case EVENT_COLL_API:
+		note_work(true);
 		DETAILS(" %s %zu %s root %d%s", event->coll_api.function, event->coll_api.count, event->coll_api.type,
 			event->coll_api.root, event->coll_api.captured ? " captured" : "");
 		break;
@@ -29,6 +54,7 @@ static void decode_task(const struct event_v7 *event, struct recorded_event *out
 {
 	switch (out->type) {
 	case EVENT_COLL:
+		note_work(false);
 		DETAILS(" %s #%d %zu %s root %d rank %d%s", event->coll.function, (int)event->coll.sequence,
 			event->coll.count, event->coll.type, event->coll.root, event->rank,
 			RECORDING_ABI >= 7 && event->coll.symmetric ? " symmetric" : "");
@@ -46,7 +72,7 @@ static void decode_device(const struct event_v7 *event, struct recorded_event *o
 {
 	switch (out->type) {
 	case EVENT_KERNEL_CH:
-		DETAILS(" channel %d %s", event->kernel_ch.channel, event->kernel_ch.timer ? "timed" : "untimed");
+		DETAILS(" channel %d %s", event->kernel_ch.channel, age_of(event->kernel_ch.timer));
 		break;
 	case EVENT_CE_COLL:
 		DETAILS(" %s #%d %zu %s rank %d", event->ce_coll.function, (int)event->ce_coll.sequence,

@@ -113,7 +113,8 @@ struct rw_communicator {
 	RW_ATOMIC(uint64_t) api_count; /* operations that the API announced, with or without a slot */
 	RW_ATOMIC(uint64_t) launched;  /* highest progress number; continues across owners of the entry */
 	RW_ATOMIC(uint64_t) captured;  /* calls under graph capture: only counted, they get no slot */
-	uint64_t reserved[16];         /* 0 */
+	uint64_t reserved[15];         /* 0; boxes of earlier versions have something else in the first 12 */
+	RW_ATOMIC(uint64_t) replays_timed; /* of `captured`: calls of which every replay has a slot with times; 0 in earlier boxes */
 };
 
 /* Written by the GPU in stream order. A plan with progress number n is running when gpu_started >= n > gpu_done. */

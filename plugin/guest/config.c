@@ -38,7 +38,7 @@ static const struct entry entries[] = {
 	{ { "RANKWATCH_GPU_TIME", "auto|watermark|off", "auto", "GPU progress: of a sample, of every operation, none" },
 	  CHOICE,
 	  MEMBER(gpu_time) },
-	{ { "RANKWATCH_KERNELCH", "0|1", "0", "ask NCCL for its kernel events, too: whose kernel begins late on a full GPU" },
+	{ { "RANKWATCH_KERNELCH", "0|1", "0", "ask NCCL for its kernel events, too: whose kernel begins late on a full GPU, and when collectives in CUDA graphs ran" },
 	  CHOICE,
 	  MEMBER(kernelch) },
 	{ { "RANKWATCH_CHAIN", "LIBRARY", "", "profiler plugin to run behind ours, named as NCCL names it" }, FREE, 0 },

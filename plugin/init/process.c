@@ -18,6 +18,7 @@
 #include "plugin/guest/message.h"
 #include "plugin/network/waits.h"
 #include "plugin/operations/kernel.h"
+#include "plugin/operations/replay.h"
 #include "plugin/operations/step.h"
 #include "plugin/recording/header.h"
 #include "plugin/scanning/scanning.h"
@@ -95,7 +96,7 @@ static int make_box(struct recording *recording, const struct identity *identity
 	}
 	recording_open_lanes(recording);
 	waits_open(&recording->box);
-	if (recording->config.kernelch && !kernels_open(&recording->box))
+	if (recording->config.kernelch && (!kernels_open(&recording->box) || !replays_open()))
 		message("RANKWATCH_KERNELCH=1: no memory, kernel events are not recorded");
 	return 0;
 }

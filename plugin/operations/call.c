@@ -6,6 +6,7 @@
 
 #include "plugin/cost/cost.h"
 #include "plugin/guest/clock.h"
+#include "plugin/operations/replay.h"
 #include "plugin/operations/share.h"
 #include "plugin/scanning/scanning.h"
 
@@ -180,11 +181,13 @@ static void enter_captured(struct recording *recording, const struct call *call)
 	share_note_captured(&this_thread.shares, call->communicator);
 	operation_count_call(call->communicator);
 	operation_count_captured(recording, call->communicator);
+	replay_note_unsaid(call->communicator);
 }
 
-void call_captured(struct recording *recording, struct communicator *communicator, const struct call *call)
+void call_captured(struct recording *recording, struct communicator *communicator, const struct call *call, uint64_t number)
 {
 	const struct scanning_capture capture = {
+		.number = number,
 		.function = call->what.function,
 		.dtype = call->what.dtype,
 		.reduction = call->what.reduction,
@@ -203,7 +206,8 @@ static void begin(struct recording *recording, struct call *call)
 {
 	if (is_captured(recording, call->what.stream)) {
 		enter_captured(recording, call);
-		call_captured(recording, call->communicator, call);
+		call_captured(recording, call->communicator, call,
+			      communicator_count_captured(call->communicator, call->what.function, call->peer));
 		return;
 	}
 	enter_slot(recording, call);

@@ -3,6 +3,7 @@
 #include "plugin/cost/cost.h"
 #include "plugin/operations/kernel.h"
 #include "plugin/operations/recorder.h"
+#include "plugin/operations/replay.h"
 #include "plugin/operations/thread.h"
 #include "plugin/recording/recording.h"
 
@@ -30,10 +31,22 @@ static __attribute__((noinline)) void *begin_kernel(struct recording *recording,
 	return handle_of(ticket, channel);
 }
 
+static __attribute__((noinline)) void *start_of_replay(const void *context, const void *parent, uint8_t channel, uint64_t raw)
+{
+	struct recording *recording = recording_get();
+	uint64_t since = recording ? cost_begin(&this_thread.calls, &recording->cost_sample) : 0;
+	void *handle = replay_start_channel(context, parent, channel, raw);
+
+	if (recording)
+		cost_end(recording_cost(recording, this_thread.launch.tid), since, recording->cost_sample);
+	return handle;
+}
+
 void *recorder_start_channel(const void *context, const void *parent, uint8_t channel, uint64_t raw)
 {
-	struct recording *recording = handle_kind(parent) == HANDLE_TASK ? recording_get() : NULL;
-
+	if (handle_kind(parent) != HANDLE_TASK)
+		return start_of_replay(context, parent, channel, raw);
+	struct recording *recording = recording_get();
 	if (!recording)
 		return NULL;
 	if (cost_is_due(&this_thread.calls, &recording->cost_sample))
@@ -55,10 +68,23 @@ static __attribute__((noinline, cold)) void stop_measured(struct recording *reco
 	cost_add(recording_cost(recording, this_thread.launch.tid), begin, recording->cost_sample);
 }
 
+static __attribute__((noinline)) void stop_of_replay(void *handle, uint64_t raw)
+{
+	struct recording *recording = recording_get();
+	uint64_t since = recording ? cost_begin(&this_thread.calls, &recording->cost_sample) : 0;
+
+	replay_stop_channel(handle, raw);
+	if (recording)
+		cost_end(recording_cost(recording, this_thread.launch.tid), since, recording->cost_sample);
+}
+
 void recorder_channel_stop(void *handle, uint64_t raw)
 {
-	struct recording *recording = handle_kind(handle) == HANDLE_CHANNEL ? recording_get() : NULL;
-
+	if (handle_kind(handle) != HANDLE_CHANNEL) {
+		stop_of_replay(handle, raw);
+		return;
+	}
+	struct recording *recording = recording_get();
 	if (!recording)
 		return;
 	if (cost_is_due(&this_thread.calls, &recording->cost_sample)) {

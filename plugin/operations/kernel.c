@@ -2,6 +2,7 @@
 #include "plugin/operations/kernel.h"
 
 #include "plugin/guest/memory.h"
+#include "plugin/operations/replay.h"
 
 static struct kernel unexpecting = { .ticket = KERNEL_NO_TICKET };
 struct kernels kernels = { .by_slot = &unexpecting };
@@ -23,13 +24,9 @@ void kernel_expect(struct kernel *kernel, uint64_t ticket, const struct rw_opera
 {
 	if (!try_lock_take(&kernel->lock))
 		return;
-	kernel->communicator = communicator;
-	kernel->channels = slot->channels;
+	bool expected = slot->channels && replay_is_counted(communicator);
+	kernel_await(kernel, expected ? ticket : KERNEL_NO_TICKET, slot->channels, communicator);
 	kernel->watermark = watermark;
-	kernel->ticket = slot->channels ? ticket : KERNEL_NO_TICKET;
-	kernel->started = kernel->stopped = 0;
-	kernel->start_raw = UINT64_MAX;
-	kernel->end_before_raw = 0;
 	try_lock_leave(&kernel->lock);
 }
 
@@ -57,18 +54,11 @@ static void write_times(const struct kernel *kernel, struct box_writer *box, uin
 	box_release(slot, ticket, RW_OWNER_TIMES);
 }
 
-/* NCCL overwrites its own notes when its thread lags by 64 kernels: such times are of two kernels. */
-static bool has_times(const struct kernel *kernel)
-{
-	return kernel->start_raw && kernel->end_before_raw != UINT64_MAX &&
-	       kernel->start_raw <= kernel->end_before_raw + 1;
-}
-
 void kernel_finish(struct kernel *kernel, struct box_writer *box, uint64_t ticket)
 {
-	if (__builtin_popcountll(kernel->stopped) >= kernel->channels) {
+	if (kernel_is_whole(kernel)) {
 		kernel->ticket = KERNEL_NO_TICKET;
-		if (has_times(kernel))
+		if (kernel_has_times(kernel) && replay_is_counted(kernel->communicator))
 			write_times(kernel, box, ticket);
 	}
 	try_lock_leave(&kernel->lock);

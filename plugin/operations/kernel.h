@@ -52,6 +52,30 @@ extern __attribute__((visibility("hidden"))) struct kernels kernels;
 /* Once per process: from now on times of kernels are recorded. False: no memory. */
 bool kernels_open(const struct box_writer *box);
 
+/* Under its lock: from now on these are the ticket's events. */
+static inline void kernel_await(struct kernel *kernel, uint64_t ticket, uint8_t channels, const struct communicator *communicator)
+{
+	kernel->communicator = communicator;
+	kernel->channels = channels;
+	kernel->ticket = ticket;
+	kernel->started = kernel->stopped = 0;
+	kernel->start_raw = UINT64_MAX;
+	kernel->end_before_raw = 0;
+}
+
+/* Under its lock: have all announced channels stopped? */
+static inline bool kernel_is_whole(const struct kernel *kernel)
+{
+	return __builtin_popcountll(kernel->stopped) >= kernel->channels;
+}
+
+/* Of one that is whole: has it times? NCCL overwrites its own notes when its thread lags by 64 kernels: such times are of two
+ * kernels. */
+static inline bool kernel_has_times(const struct kernel *kernel)
+{
+	return kernel->start_raw && kernel->end_before_raw != UINT64_MAX && kernel->start_raw <= kernel->end_before_raw + 1;
+}
+
 static inline bool kernels_are_recorded(void)
 {
 	return kernels.recorded;
@@ -64,7 +88,8 @@ static inline struct kernel *kernel_find(uint64_t ticket)
 }
 
 /* The launching thread, before the slot's HOST bit is cleared: this ticket's events may come now. A task without
- * channels (p2p in ABI v4) gets no times: nobody would know when the last one has stopped. */
+ * channels (p2p in ABI v4) gets no times: nobody would know when the last one has stopped. Nor does one whose times may be of
+ * another kernel (replay_is_counted()). */
 void kernel_expect(struct kernel *kernel, uint64_t ticket, const struct rw_operation *slot,
 		   const struct communicator *communicator, bool watermark);
 /* The first channel has started: its slot says so, if that has not moved on. */

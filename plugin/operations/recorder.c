@@ -5,6 +5,7 @@
 #include "plugin/operations/event.h"
 #include "plugin/operations/network_events.h"
 #include "plugin/operations/operation_path.h"
+#include "plugin/operations/replay.h"
 #include "plugin/scanning/scanning.h"
 
 /* Not one of ours, or of a communicator that is not recorded. One that has ended is not recognised here. */
@@ -25,15 +26,18 @@ static void *start_api_group(struct recording *recording, struct thread *thread)
 	return handle_make(HANDLE_API_GROUP, thread->group.number);
 }
 
-static void *count_captured(struct recording *recording, struct communicator *communicator, const struct call *seen)
+static __attribute__((noinline, cold)) void *count_captured(struct recording *recording, struct communicator *communicator,
+							    const struct recorder_call *call, const struct call *seen)
 {
+	uint64_t number = communicator_count_captured(communicator, call->function, seen ? seen->peer : -1);
+
 	this_thread.group.captured = true;
 	operation_count_captured(recording, communicator);
 	if (seen)
-		call_captured(recording, communicator, seen);
+		call_captured(recording, communicator, seen, number);
 	else
 		scanning_captured(recording, communicator, NULL);
-	return handle_make(HANDLE_CAPTURED, communicator->index);
+	return handle_make(HANDLE_CAPTURED, replay_note_call(recording, communicator, call, number));
 }
 
 /* seen: by the interposer, too; NULL not. samples: of the communicator, known to the caller. */
@@ -46,7 +50,7 @@ static inline __attribute__((always_inline)) void *call_now(struct recording *re
 
 	operation_count_call(communicator);
 	if (call->captured)
-		return count_captured(recording, communicator, seen);
+		return count_captured(recording, communicator, call, seen);
 	thread_know(thread);
 	uint32_t pending = RW_OWNER_HOST | (samples && communicator->counters.write ? RW_OWNER_GPU : 0);
 	uint32_t flags = seen ? rw_operator_flags(seen->what.reduction) : 0;
@@ -130,6 +134,12 @@ EVENT void *start_launch(struct recording *recording, struct communicator *commu
 					    : start_counted_launch(communicator, (uintptr_t)stream);
 }
 
+/* Of a captured call, of one that was dropped, or somebody else's. */
+EVENT void *start_other_task(struct communicator *communicator, const void *parent, const struct recorder_task *task)
+{
+	return handle_kind(parent) == HANDLE_CAPTURED ? replay_begin(communicator, handle_number(parent), task) : NULL;
+}
+
 EVENT void *start_task(struct recording *recording, struct communicator *communicator, const void *parent,
 		       const void *what)
 {
@@ -137,7 +147,7 @@ EVENT void *start_task(struct recording *recording, struct communicator *communi
 	bool launched = this_thread.launched == communicator_mark(communicator);
 
 	if (handle_kind(parent) != HANDLE_CALL)
-		return NULL; /* captured, dropped, or somebody else's */
+		return start_other_task(communicator, parent, what);
 	/* No launch on this thread: a driver's callback thread, the launch was elsewhere. */
 	if (!operation_path_task(recording, communicator, ticket, what, launched ? &this_thread.launch : NULL))
 		return NULL;

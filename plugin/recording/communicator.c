@@ -90,6 +90,7 @@ static void clear_entry(struct rw_communicator *entry)
 	atomic_store_explicit(&entry->ended_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->api_count, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->captured, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->replays_timed, 0, memory_order_relaxed);
 }
 
 static void show(struct communicator *communicator, const struct communicator_identity *identity)

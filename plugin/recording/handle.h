@@ -15,10 +15,13 @@ enum handle_kind {
 	/* Whose stop adds nothing: nearly half of all stops of a collective. */
 	HANDLE_CALL = 0x51, /* ticket */
 	HANDLE_FIRST_SILENT = HANDLE_CALL,
-	HANDLE_CAPTURED,    /* communicator index */
+	HANDLE_CAPTURED,    /* number of plugin/operations/replay.c; 0: its replays are not recorded */
 	HANDLE_TASK,        /* ticket */
 	HANDLE_CHANNEL,     /* ticket, channel from HANDLE_CHANNEL_SHIFT on */
-	HANDLE_LAST_SILENT = HANDLE_CHANNEL,
+	/* Numbers of plugin/operations/replay.c: */
+	HANDLE_REPLAY,
+	HANDLE_REPLAY_CHANNEL, /* channel from HANDLE_CHANNEL_SHIFT on */
+	HANDLE_LAST_SILENT = HANDLE_REPLAY_CHANNEL,
 	HANDLE_CONTEXT,   /* communicator index or HANDLE_BLIND, generation from HANDLE_GENERATION_SHIFT on */
 	HANDLE_API_GROUP, /* group number */
 	HANDLE_LAUNCH,    /* communicator index and plan */

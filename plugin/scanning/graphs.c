@@ -21,10 +21,10 @@ static struct scan_call shape_of(const struct recording *recording, const struct
 }
 
 static struct scan_captured description_of(const struct communicator *communicator,
-					   const struct scanning_capture *capture, uint64_t number)
+					   const struct scanning_capture *capture)
 {
 	return (struct scan_captured){
-		.sequence = rw_captured_sequence(number, 0),
+		.sequence = rw_captured_sequence(capture->number, 0),
 		.count = capture->count,
 		.stream = capture->stream,
 		.send = capture->send,
@@ -59,7 +59,6 @@ static void add_nodes(const struct recording *recording, const struct communicat
 void scanning_captured(struct recording *recording, struct communicator *communicator,
 		       const struct scanning_capture *capture)
 {
-	uint64_t ordinal = capture ? communicator_count_captured(communicator, capture->function, capture->peer) : 0;
 	struct scan_buffers buffers;
 	struct scan_call shape;
 
@@ -70,11 +69,11 @@ void scanning_captured(struct recording *recording, struct communicator *communi
 		return;
 	}
 	shape = shape_of(recording, communicator, capture);
-	if (ordinal > RW_CAPTURED_CALL_MASK || !scan_buffers(&shape, &buffers)) {
+	if (capture->number > RW_CAPTURED_CALL_MASK || !scan_buffers(&shape, &buffers)) {
 		scanner_refuse(&scanning.scanner, NULL, RW_UNSCANNABLE_SHAPE);
 		return;
 	}
-	struct scan_captured description = description_of(communicator, capture, ordinal);
+	struct scan_captured description = description_of(communicator, capture);
 	int32_t number = scan_nodes_call(&communicator->scan->nodes, &description);
 	if (number < 0)
 		scanner_refuse(&scanning.scanner, NULL, RW_UNSCANNABLE_CAPTURE);

@@ -38,6 +38,7 @@ void scanning_unannounced_call(struct recording *recording, struct communicator 
 
 /* A call that is being captured, as the interposer sees it. */
 struct scanning_capture {
+	uint64_t number; /* of communicator_count_captured() */
 	uint8_t function, dtype, reduction; /* enum rw_function, rw_dtype, rw_operator */
 	int32_t root, peer;                 /* -1: none */
 	uint64_t count, stream;

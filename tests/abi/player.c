@@ -128,7 +128,7 @@ void *player_call(struct player *player, void *group, const char *function, size
 	return start(player, &event);
 }
 
-void *player_p2p_call(struct player *player, void *group, const char *function, size_t count)
+static void *p2p_call(struct player *player, void *group, const char *function, size_t count, bool captured)
 {
 	union event event = new_event(PROFILER_P2P_API, group);
 
@@ -136,10 +136,20 @@ void *player_p2p_call(struct player *player, void *group, const char *function, 
 	event.v5.p2p_api.count = count;
 	event.v5.p2p_api.dtype = "ncclFloat32";
 	event.v5.p2p_api.stream = player->stream ? player->stream : (void *)0x1000;
-	event.v5.p2p_api.captured = false;
+	event.v5.p2p_api.captured = captured;
 	if (player->abi >= 7)
 		event.v5.p2p_api_v7.user_tag = player->tag;
 	return start(player, &event);
+}
+
+void *player_p2p_call(struct player *player, void *group, const char *function, size_t count)
+{
+	return p2p_call(player, group, function, count, false);
+}
+
+void *player_captured_p2p_call(struct player *player, void *group, const char *function, size_t count)
+{
+	return p2p_call(player, group, function, count, true);
 }
 
 void *player_launch(struct player *player, void *stream)

@@ -43,6 +43,7 @@ void *player_api_group(struct player *player);
 void *player_call(struct player *player, void *group, const char *function, size_t count, const char *dtype,
 		  bool captured);
 void *player_p2p_call(struct player *player, void *group, const char *function, size_t count);
+void *player_captured_p2p_call(struct player *player, void *group, const char *function, size_t count);
 void *player_launch(struct player *player, void *stream);
 void *player_plan(struct player *player);
 void *player_task(struct player *player, void *call, const char *function, size_t count);

@@ -129,12 +129,14 @@ static uint64_t wait_in(const struct meeting *meeting, const struct operation *o
 
 /* Still in flight on this rank, or accounted for with all others. What is over here, and of which others have not told
  * yet, may have been a wait. */
-static bool is_known(const struct trace *trace, uint64_t ticket)
+static bool is_known(const struct trace *trace)
 {
-	const struct instance *instance = trace->ticket == ticket ? trace_instance(trace) : NULL;
+	const struct instance *instance = trace ? trace_instance(trace) : NULL;
 
-	if (trace->ticket == ticket && trace->mark)
+	if (trace && trace->mark)
 		return true;
+	if (instance && instance->timed)
+		return instance->accounted;
 	if (!instance || instance->operations[trace->member].state & OPERATION_APART)
 		return false;
 	return instance->finished || !trace->done_ns;
@@ -146,7 +148,7 @@ static bool is_gapless(const struct process *process, const struct account_rank 
 	if (ticket > rank->ticket + SKIPPED_MAX)
 		return false;
 	for (uint64_t at = rank->ticket + 1; at < ticket; at++)
-		if (!is_known(&process->trace[at % JOB_TRACE], at))
+		if (!is_known(trace_find(process, at)))
 			return false;
 	return true;
 }
@@ -237,7 +239,7 @@ static void account_gap(struct account *account, struct account_rank *rank, cons
 	if (operation->arrival_ns <= rank->whole.until_ns)
 		return;
 	uint64_t gap_ns = operation->arrival_ns - rank->whole.until_ns;
-	bool unseen = rank->blind || !is_gapless(process, rank, operation->ticket);
+	bool unseen = rank->blind || job_hides_replays(process) || !is_gapless(process, rank, operation->ticket);
 	if (account->sums && !unseen)
 		sums_note_launch(account->sums, (uint32_t)(rank - account->ranks), rank->whole.until_ns,
 				 operation->launch_ns, operation->arrival_ns);
@@ -305,7 +307,7 @@ static void note_operation(const struct account *account, const struct meeting *
 {
 	const struct member *member = &meeting->instance->communicator->members[i];
 	const struct operation *operation = &meeting->instance->operations[i];
-	struct sums_meeting noted = { .mean_ns = meeting->ended_ns };
+	struct sums_meeting noted = { .mean_ns = meeting->ended_ns, .replay = meeting->instance->timed };
 
 	if (!account->sums)
 		return;
@@ -357,7 +359,8 @@ static void add_window(struct account *account, const struct meeting *meeting)
 	const struct operation *operation = &instance->operations[meeting->last];
 	bool own = instance->communicator->members[meeting->last].rank == meeting->root;
 
-	if (!own || operation->own_us < ACCOUNT_TOLD_NS / 1000)
+	/* Of a replay it is not known when the host launched it. */
+	if (!own || operation->own_us < ACCOUNT_TOLD_NS / 1000 || !operation->launch_ns)
 		return;
 	struct account_rank *root = &account->ranks[meeting->root];
 	uint64_t late_ns = (uint64_t)operation->own_us * 1000;
@@ -385,9 +388,9 @@ static void account_before(struct account *account, const struct instance *insta
 	if (!operation || operation->ticket > at + SKIPPED_MAX)
 		return;
 	for (; at < operation->ticket; at++) {
-		const struct trace *trace = &member->process->trace[at % JOB_TRACE];
-		struct instance *before = trace->ticket == at ? trace_instance(trace) : NULL;
-		if (!before || !before->finished || before->accounted || trace->rank != member->rank)
+		const struct trace *trace = trace_find(member->process, at);
+		struct instance *before = trace ? trace_instance(trace) : NULL;
+		if (!before || !before->finished || (before->timed && !before->whole) || before->accounted || trace->rank != member->rank)
 			continue;
 		const struct operation *earlier = timed_operation(before, trace->member);
 		if (earlier && earlier->done_ns <= operation->arrival_ns)
@@ -484,18 +487,33 @@ static size_t drop_forgotten(struct account *account)
 	return account->waiting_count = kept;
 }
 
+/* What a rank did behind its last operation with times is not known where operations without times followed, or graphs may have run. */
+static void account_end(struct account *account, const struct job *job, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < account->rank_count && i < job->rank_count; i++) {
+		struct account_rank *rank = &account->ranks[i];
+		const struct process *process = job->ranks[i].process;
+		uint64_t until_ns = process->last_ns < now_ns ? process->last_ns : now_ns; /* a damaged box may say any time */
+		if ((rank->blind || job_hides_replays(process)) && rank->whole.from_ns && until_ns > rank->whole.until_ns)
+			add(account, rank, process, ANALYSIS_UNSEEN, until_ns - rank->whole.until_ns, JOB_NONE);
+	}
+}
+
 void account_tick(struct analysis *analysis, bool over, uint64_t now_ns)
 {
 	struct account *account = &analysis->account;
 	size_t count = drop_forgotten(account), done = 0;
 
-	if (!count || now_ns < ACCOUNT_LAG_NS || !has_ranks(account, analysis->job.rank_count))
+	if (now_ns < ACCOUNT_LAG_NS || !has_ranks(account, analysis->job.rank_count))
 		return;
-	qsort(account->waiting, count, sizeof(*account->waiting), by_time);
+	if (count)
+		qsort(account->waiting, count, sizeof(*account->waiting), by_time);
 	while (done < count && (over || time_of(&account->waiting[done]) + ACCOUNT_LAG_NS <= now_ns))
 		account_instance(account, account->waiting[done++].instance, !analysis->job.pipelined, 0);
 	account->waiting_count -= done;
 	memmove(account->waiting, account->waiting + done, account->waiting_count * sizeof(*account->waiting));
+	if (over)
+		account_end(account, &analysis->job, now_ns);
 }
 
 void account_free(struct account *account)

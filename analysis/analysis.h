@@ -436,7 +436,8 @@ struct analysis_summary {
 	uint32_t processes; /* of the present life of the job; all other fields cover all lives */
 	uint32_t communicators;
 	int32_t ranks_total;	/* -1 unknown */
-	uint64_t operations, untracked, dropped, captured;
+	uint64_t operations, untracked, dropped;
+	uint64_t captured;	/* calls captured into CUDA graphs whose replays have no times */
 	uint64_t forgotten;	/* calls dropped to free memory before all ranks had ended them: no rank was judged by them */
 	uint64_t steps;		/* steps recognised so far */
 	int64_t step;		/* number of the newest, which is the program's own where it numbers its steps; -1 not known */

@@ -13,7 +13,7 @@ enum {
 static uint32_t hash_key(const struct instance_key *key)
 {
 	uint64_t hash = key->sequence * 0x9e3779b97f4a7c15u;
-	hash ^= ((uint64_t)key->communicator << 9 | (uint64_t)key->by_interposer << 8 | key->function) * 0xc2b2ae3d27d4eb4fu;
+	hash ^= ((uint64_t)key->communicator << 10 | (uint64_t)key->timed << 9 | (uint64_t)key->by_interposer << 8 | key->function) * 0xc2b2ae3d27d4eb4fu;
 	hash ^= ((uint64_t)(uint32_t)key->source << 32 | (uint32_t)key->target) * 0x165667b19e3779f9u;
 	return (uint32_t)(hash >> 32) ^ (uint32_t)hash;
 }
@@ -24,6 +24,7 @@ static struct instance_key key_of(const struct instance *instance)
 		.communicator = instance->communicator->index,
 		.function = instance->function,
 		.by_interposer = instance->by_interposer,
+		.timed = instance->timed,
 		.source = instance->source,
 		.target = instance->target,
 		.sequence = instance->sequence,
@@ -33,7 +34,7 @@ static struct instance_key key_of(const struct instance *instance)
 static bool has_key(const struct instance *instance, const struct instance_key *key)
 {
 	return instance->sequence == key->sequence && instance->communicator->index == key->communicator &&
-	       instance->function == key->function && instance->by_interposer == key->by_interposer &&
+	       instance->function == key->function && instance->by_interposer == key->by_interposer && instance->timed == key->timed &&
 	       instance->source == key->source && instance->target == key->target;
 }
 
@@ -158,6 +159,7 @@ struct instance *instances_get(struct instances *instances, struct communicator 
 	instance->communicator = communicator;
 	instance->function = key->function;
 	instance->by_interposer = key->by_interposer;
+	instance->timed = key->timed;
 	instance->source = key->source;
 	instance->target = key->target;
 	instance->sequence = key->sequence;
@@ -274,7 +276,7 @@ bool instance_keeps_all(const struct instance *instance)
 	case RW_FUNCTION_ALL_REDUCE:
 	case RW_FUNCTION_ALL_TO_ALL:
 	case RW_FUNCTION_REDUCE_SCATTER:
-		return !instance_is_replay(instance) && instance->count;
+		return (!instance_is_replay(instance) || instance->timed) && instance->count;
 	default:
 		return false;
 	}

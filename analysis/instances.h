@@ -77,6 +77,10 @@ struct instance {
 	bool finished, judged, accounted;
 	bool unfollowed; /* once judged: sampling gave some ranks no GPU progress for it; no rank was late in it */
 	bool by_interposer; /* numbered by the interposer: ranks where that is not active do not report it */
+	bool timed;         /* a replay's kernels; what its scans found is an instance of its own */
+	bool whole;         /* of it: all its operations are known, and it was given to the account */
+	bool unlike;        /* of it: NCCL numbers it differently on two ranks, so that it is not one operation */
+	uint64_t nccl_sequence; /* of it: as NCCL numbers it on the first rank */
 	uint32_t joined, started, done, excluded; /* number of operations that got this far */
 	uint32_t lacking; /* a member that had no operation in it at the last check: analysis/completion.c */
 	/* Place in the step, by the member that appeared first; place_member JOB_NONE: no member's steps are known yet. */
@@ -113,6 +117,7 @@ struct instance_key {
 	uint32_t communicator;
 	uint8_t function;
 	bool by_interposer;
+	bool timed; /* struct instance */
 	int32_t source, target;
 	uint64_t sequence;
 };
@@ -163,7 +168,7 @@ bool instance_is_marked(const struct instance *instance);
 int64_t instance_step_in_row(const struct instance *instance);
 bool instance_is_point_to_point(const struct instance *instance);
 /* Whether no rank can end it before all ranks have arrived. False for functions with a root, where some ranks leave when their
- * data are buffered, and for replays, which have no times. AllToAll as one call sends the same to all. */
+ * data are buffered, and for replays without times. AllToAll as one call sends the same to all. */
 bool instance_keeps_all(const struct instance *instance);
 /* Whether the instance needs this member (p2p: whether it is one of the two). */
 bool instance_concerns(const struct instance *instance, uint32_t member);

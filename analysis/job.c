@@ -268,8 +268,20 @@ int job_add_communicator(struct job *job, struct process *process, uint32_t inde
 		seat->communicator->size = described->nranks;
 	seat->communicator->members[seat->member].ended = described->ended_ns != 0;
 	seat->communicator->members[seat->member].captured = described->captured;
+	seat->communicator->members[seat->member].timed = described->replays_timed <= described->captured ? described->replays_timed : 0;
+	process->captures |= described->captured != 0;
 	seat->communicator->members[seat->member].announced = described->api_count;
 	return 0;
+}
+
+bool job_hides_replays(const struct process *process)
+{
+	for (uint32_t i = 0; i < process->seat_count && process->captures; i++) {
+		const struct member *member = job_seated(&process->seats[i]);
+		if (member && job_untimed_calls(member))
+			return true;
+	}
+	return false;
 }
 
 int32_t job_unseen(const struct communicator *communicator)
@@ -301,7 +313,7 @@ void job_leave_seats(const struct communicator *communicator)
 	for (uint32_t i = 0; i < communicator->member_count; i++) {
 		const struct member *member = &communicator->members[i];
 		struct process *process = member->process;
-		process->captured_before += member->captured;
+		process->captured_before += job_untimed_calls(member);
 		for (uint32_t k = 0; k < process->seat_count; k++)
 			if (process->seats[k].communicator == communicator)
 				process->seats[k] = (struct seat){ .left_ns = member->created_ns };
@@ -313,6 +325,7 @@ void communicator_free(struct communicator *communicator)
 	for (uint32_t i = 0; i < communicator->member_count; i++) {
 		usual_free(communicator->members[i].usual);
 		free(communicator->members[i].kernels);
+		free(communicator->members[i].replay_kernels);
 	}
 	free(communicator->members);
 	if (communicator->order)

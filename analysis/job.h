@@ -98,11 +98,14 @@ struct process {
 	uint64_t marks_before; /* step marks before its first operation that was seen, from its first ticket on */
 	uint64_t bytes; /* bytes of these operations' counts; INT64_MAX at most */
 	struct analysis_scanning scanning;
-	uint64_t captured_before; /* captured calls on communicators that were released */
+	uint64_t captured_before; /* captured calls without times on communicators that were released */
 	struct seat *seats;
 	uint32_t seat_count;
 	struct trace *trace; /* JOB_TRACE */
 	struct trace *replays; /* JOB_TRACE, in order of their results; NULL none: analysis/replays.h */
+	struct trace *timed;   /* replays with times by ticket % JOB_TRACE; NULL: none yet … */
+	uint64_t newest_timed; /* … and the highest of these tickets */
+	bool captures;         /* it has captured a call */
 	uint64_t replay_count;
 	struct steps steps;
 	struct dispute dispute; /* analysis/numbering.h */
@@ -140,7 +143,8 @@ struct member {
 	int32_t comm_rank;
 	bool ended;
 	uint64_t gpu_started, gpu_done; /* the GPU page's words as last read */
-	uint64_t captured;
+	uint64_t captured; /* calls … */
+	uint64_t timed;    /* … of which every replay is recorded with the times of its kernel, at most as many */
 	bool unfollowed_transfer; /* the GPU's progress in one of its transfers between two ranks was not followed */
 	uint64_t announced; /* operations that the API announced, by the box's count */
 	uint64_t created_ns;
@@ -153,6 +157,7 @@ struct member {
 	struct early_bad early[4]; /* see analysis/usual.h */
 	struct usual_table *usual; /* values at the places of its own steps; NULL = none yet */
 	struct kernel_clock *kernels; /* times of its kernels: analysis/kernel_start.h; NULL = none yet */
+	struct kernel_clock *replay_kernels; /* likewise, of replays */
 };
 
 struct communicator {
@@ -195,6 +200,13 @@ int job_add_process(struct job *job, const struct analysis_process *process);
 int job_add_communicator(struct job *job, struct process *process, uint32_t index,
 			 const struct rw_communicator *communicator);
 struct process *job_process(const struct job *job, analysis_process_id id);
+/* Captured calls whose replays have no times. */
+static inline uint64_t job_untimed_calls(const struct member *member)
+{
+	return member->captured - member->timed;
+}
+/* Has the process captured calls whose replays have no times? Then what it did between its operations is not known. */
+bool job_hides_replays(const struct process *process);
 /* How many ranks of the communicator were not seen; -1 not known. A communicator of unknown size is complete for certain only
  * when it has as many ranks as the launcher's world, each in a process with one device. */
 int32_t job_unseen(const struct communicator *communicator);

@@ -57,6 +57,23 @@ static void believe(struct operation *operation, const struct rw_operation *slot
 		operation->begun_us = microseconds(began_ns - slot->started_seen_ns);
 }
 
+/* What is added to a time of this slot to get the host's; then the slot tells of the clock, too. False: not known yet, or the slot's
+ * times do not fit. */
+static bool learn(struct kernel_clock *clock, const struct rw_operation *slot, uint64_t *behind_ns)
+{
+	bool known = clock_of(clock, behind_ns);
+
+	if (slot->gpu_end_raw < slot->gpu_start_raw || (known && is_of_a_later_kernel(clock, slot, *behind_ns))) {
+		if (++clock->refused >= KERNEL_REFUSED)
+			*clock = (struct kernel_clock){ .functions = clock->functions };
+		return false;
+	}
+	clock->refused = 0;
+	clock->latest_ns = slot->done_seen_ns;
+	clock->behind_ns[clock->count++ % KERNEL_CLOCKS] = slot->done_seen_ns - slot->gpu_end_raw;
+	return known;
+}
+
 void kernel_start_note(struct member *member, struct operation *operation, const struct rw_operation *slot)
 {
 	const uint32_t needed = RW_KNOWN_STAMP | RW_KNOWN_STARTED | RW_KNOWN_DONE;
@@ -68,20 +85,24 @@ void kernel_start_note(struct member *member, struct operation *operation, const
 		member->kernels = calloc(1, sizeof(*member->kernels));
 	if (!member->kernels)
 		return;
-	struct kernel_clock *clock = member->kernels;
 	operation->state |= OPERATION_KERNEL;
-	clock->functions |= 1u << slot->function;
-	bool known = clock_of(clock, &behind_ns);
-	if (slot->gpu_end_raw < slot->gpu_start_raw || (known && is_of_a_later_kernel(clock, slot, behind_ns))) {
-		if (++clock->refused >= KERNEL_REFUSED)
-			*clock = (struct kernel_clock){ .functions = clock->functions };
-		return;
-	}
-	clock->refused = 0;
-	if (known)
+	member->kernels->functions |= 1u << slot->function;
+	if (learn(member->kernels, slot, &behind_ns))
 		believe(operation, slot, behind_ns);
-	clock->latest_ns = slot->done_seen_ns;
-	clock->behind_ns[clock->count++ % KERNEL_CLOCKS] = slot->done_seen_ns - slot->gpu_end_raw;
+}
+
+bool kernel_start_place_replay(struct member *member, struct operation *operation, const struct rw_operation *slot)
+{
+	uint64_t behind_ns;
+
+	if (!member->replay_kernels)
+		member->replay_kernels = calloc(1, sizeof(*member->replay_kernels));
+	if (!member->replay_kernels || !learn(member->replay_kernels, slot, &behind_ns))
+		return false;
+	operation->arrival_ns = slot->gpu_start_raw + behind_ns;
+	operation->done_ns = slot->gpu_end_raw + behind_ns;
+	operation->state |= OPERATION_STARTED | OPERATION_DONE | OPERATION_BEGAN | OPERATION_UNPARTED;
+	return operation->arrival_ns && operation->done_ns >= operation->arrival_ns && operation->done_ns <= INT64_MAX;
 }
 
 bool kernel_start_is_awaited(const struct instance *instance, uint64_t now_ns)

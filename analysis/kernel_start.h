@@ -42,6 +42,9 @@ struct kernel_clock {
 /* Takes a slot that may have got its kernel's times: sets kernel_us, begun_us and OPERATION_KERNEL. Without memory they stay
  * unknown. */
 void kernel_start_note(struct member *member, struct operation *operation, const struct rw_operation *slot);
+/* When the kernel of a replay began and ended, by the host's clock, from the GPU's times and when NCCL reported them. False: not
+ * known, the first of a member are what its GPU's clock is learned from. */
+bool kernel_start_place_replay(struct member *member, struct operation *operation, const struct rw_operation *slot);
 /* Whether times of some rank's kernel are still to come, although all ranks have ended the instance. */
 bool kernel_start_is_awaited(const struct instance *instance, uint64_t now_ns);
 /* Moves the arrivals of a complete instance to where the kernels began, and sets queued_us. Call it once for each instance,

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "analysis/trace.h"
+
 enum {
 	LOOK_BACK = 8, /* operations before this one that may have kept the GPU busy */
 };
@@ -29,6 +31,22 @@ static uint64_t median_of_others(uint64_t *values, uint32_t count)
 	return values[(count - 2) / 2];
 }
 
+/* A replay has its ticket when it has ended: it may have run before an operation that was called earlier. When the last of
+ * those ended; 0 none. */
+static uint64_t last_replay_before(const struct member *member, const struct operation *operation)
+{
+	const struct process *process = member->process;
+	uint64_t ended_ns = 0, newest = process->newest_timed;
+
+	for (uint64_t ticket = newest; process->timed && ticket > operation->ticket && newest - ticket < JOB_TRACE; ticket--) {
+		const struct trace *trace = &process->timed[ticket % JOB_TRACE];
+		if (trace->ticket == ticket && trace->rank == member->rank && trace->done_ns <= operation->arrival_ns &&
+		    trace->done_ns > ended_ns)
+			ended_ns = trace->done_ns;
+	}
+	return ended_ns;
+}
+
 /* What the rank did before: when its GPU ran dry, and when it last had finished something before it arrived here. */
 static void look_back(const struct member *member, const struct communicator *communicator,
 		      const struct operation *operation, struct measure *measure)
@@ -37,10 +55,9 @@ static void look_back(const struct member *member, const struct communicator *co
 	uint64_t finished_ns = 0, dry_ns = 0, launched_ns = 0;
 	uint32_t seen = 0;
 	for (uint64_t back = 1; seen < LOOK_BACK && back < JOB_TRACE && back < operation->ticket; back++) {
-		const struct trace *trace = &process->trace[(operation->ticket - back) % JOB_TRACE];
-		bool found = trace->ticket == operation->ticket - back;
-		seen += found ? !trace->mark : !process->replays;
-		if (!found || trace->rank != member->rank)
+		const struct trace *trace = trace_find(process, operation->ticket - back);
+		seen += trace ? !trace->mark : !process->replays;
+		if (!trace || trace->rank != member->rank)
 			continue;
 		/* In its own group all others wait as long as it does. */
 		measure->veiled |= !finished_ns && trace->veiled && trace->communicator != communicator->index;
@@ -53,6 +70,9 @@ static void look_back(const struct member *member, const struct communicator *co
 		if (trace->done_ns <= operation->arrival_ns && trace->done_ns > finished_ns)
 			finished_ns = trace->done_ns;
 	}
+	uint64_t replayed_ns = last_replay_before(member, operation);
+	finished_ns = replayed_ns > finished_ns ? replayed_ns : finished_ns;
+	dry_ns = replayed_ns > dry_ns ? replayed_ns : dry_ns;
 	measure->work_known = finished_ns != 0;
 	measure->dry_known = dry_ns != 0;
 	measure->work_ns = finished_ns ? operation->arrival_ns - finished_ns : 0;
@@ -68,7 +88,7 @@ static uint64_t stood_still_until(const struct process *process, const struct op
 	uint64_t ticket = operation->ticket;
 	do { /* replays and step marks have tickets, too */
 		next = &process->trace[++ticket % JOB_TRACE];
-	} while ((next->ticket == ticket ? next->mark : process->replays != NULL) && ticket - operation->ticket < JOB_TRACE / 2);
+	} while ((next->ticket == ticket ? next->mark : process->replays || process->timed) && ticket - operation->ticket < JOB_TRACE / 2);
 	return next->ticket == ticket && next->launch_ns ? next->launch_ns : UINT64_MAX;
 }
 

@@ -70,6 +70,7 @@ void process_free(struct process *process)
 	free(process->children);
 	free(process->trace);
 	free(process->replays);
+	free(process->timed);
 	free(process->seats);
 	free(process);
 }

@@ -271,12 +271,12 @@ static void set_late(struct record *record, const struct suspect *suspect, const
 		record_add_missing(record, "no GPU times: a late GPU and a slow transfer cannot be told apart from a late host");
 }
 
-/* Of replays nothing says when they ran. In the group itself all others wait in them as long as this rank does. */
+/* Of replays without times nothing says when they ran. In the group itself all others wait in them as long as this rank does. */
 static bool replays_another_group(const struct process *process, uint32_t rank, const struct communicator *communicator)
 {
 	for (uint32_t i = 0; i < process->seat_count; i++) {
 		const struct member *member = job_seated(&process->seats[i]);
-		if (member && member->rank == rank && member->captured && process->seats[i].communicator != communicator)
+		if (member && member->rank == rank && job_untimed_calls(member) && process->seats[i].communicator != communicator)
 			return true;
 	}
 	return false;

@@ -108,7 +108,9 @@ static void blame(struct sums *sums, const struct entry *entry, uint64_t late_ns
 	suspect->blames[number % STRAGGLER_STEPS] = (struct blame){ .step = number, .late_ns = late_ns, .shown_ns = late_ns };
 	rank->host_ns[number % STRAGGLER_STEPS] = entry->window->host_ns;
 	rank->device_ns[number % STRAGGLER_STEPS] = entry->window->device_ns;
+	rank->unlaunched_ns[number % STRAGGLER_STEPS] = entry->window->unlaunched_ns;
 	rank->single_ns[number % STRAGGLER_STEPS] = entry->window->single_ns;
+	rank->stepped_ns[number % STRAGGLER_STEPS] = entry->window->stepped_ns;
 	rank->shift_ns[number % STRAGGLER_STEPS] = entry->window->shift_ns;
 	rank->met_ns[number % STRAGGLER_STEPS] = entry->window->met_ns;
 	rank->held_ns[number % STRAGGLER_STEPS] = entry->window->held_ns;
@@ -278,7 +280,9 @@ void sums_note_launch(struct sums *sums, uint32_t rank, uint64_t from_ns, uint64
 	struct sums_window *window = window_of(sums, rank, until_ns / sums->window_ns);
 	if (!window)
 		return;
-	if (launch_ns > from_ns + LATENESS_NOISE_NS)
+	if (!launch_ns)
+		window->unlaunched_ns += until_ns - from_ns;
+	else if (launch_ns > from_ns + LATENESS_NOISE_NS)
 		window->host_ns += (launch_ns < until_ns ? launch_ns : until_ns) - from_ns;
 	else if (launch_ns + 2 * LATENESS_NOISE_NS < until_ns)
 		window->device_ns += until_ns - from_ns;
@@ -296,8 +300,10 @@ void sums_note_operation(struct sums *sums, uint32_t rank, const struct operatio
 		window->shift_ns += (int64_t)(operation->done_ns - meeting->mean_ns);
 	window->met_ns += meeting->late_ns;
 	window->held_ns += meeting->held_ns;
-	if ((uint64_t)operation->late_us * 1000 >= LATENESS_NOISE_NS)
-		window->single_ns += (uint64_t)operation->late_us * 1000;
+	if ((uint64_t)operation->late_us * 1000 < LATENESS_NOISE_NS)
+		return;
+	window->single_ns += (uint64_t)operation->late_us * 1000;
+	window->stepped_ns += meeting->replay ? 0 : (uint64_t)operation->late_us * 1000;
 }
 
 void sums_free(struct sums *sums)

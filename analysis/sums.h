@@ -37,7 +37,9 @@ struct sums_window {
 	uint64_t number; /* from 0 of the clock on */
 	uint64_t own_ns, inside_ns, unseen_ns; /* waits and transfers are inside */
 	uint64_t host_ns, device_ns;           /* of own_ns: the host launched later than that; it had launched well before */
-	uint64_t single_ns;                    /* what single operations were seen late by */
+	uint64_t unlaunched_ns;                /* of own_ns: when the host launched is not known */
+	uint64_t single_ns;                    /* what single operations were seen late by … */
+	uint64_t stepped_ns;                   /* … those that steps are found in, which replays of graphs are not */
 	uint64_t met_ns, held_ns; /* what it came later by to collectives than most did, and than all others did */
 	int64_t shift_ns;                      /* how much later it saw operations end than all ranks did on average */
 	uint32_t operations;
@@ -46,6 +48,7 @@ struct sums_window {
 /* What is known of a rank's operation by those of the others. */
 struct sums_meeting {
 	uint64_t mean_ns; /* when all ranks saw it end, on average; 0 not known of all */
+	bool replay;      /* of a graph */
 	uint64_t late_ns; /* what it came later by than most did, beyond noise; 0 also of two, which in a pipeline come by schedule … */
 	uint64_t held_ns; /* … and than all others did */
 };
@@ -53,7 +56,7 @@ struct sums_meeting {
 struct sums_rank {
 	struct sums_window windows[SUMS_KEPT]; /* by number % SUMS_KEPT */
 	/* Of late windows, by number: as above. */
-	uint64_t host_ns[STRAGGLER_STEPS], device_ns[STRAGGLER_STEPS], single_ns[STRAGGLER_STEPS], met_ns[STRAGGLER_STEPS], held_ns[STRAGGLER_STEPS];
+	uint64_t host_ns[STRAGGLER_STEPS], device_ns[STRAGGLER_STEPS], unlaunched_ns[STRAGGLER_STEPS], single_ns[STRAGGLER_STEPS], stepped_ns[STRAGGLER_STEPS], met_ns[STRAGGLER_STEPS], held_ns[STRAGGLER_STEPS];
 	int64_t shift_ns[STRAGGLER_STEPS];
 	uint64_t unmet_ns, unmet_number; /* what it worked longer in that window, and nobody waited for yet */
 	uint32_t group; /* analysis/alike.h, of the latest window */
@@ -75,7 +78,8 @@ struct sums {
 void sums_note(struct sums *sums, uint32_t rank, enum analysis_part part, uint64_t from_ns, uint64_t until_ns);
 /* An operation that it ended. */
 void sums_note_operation(struct sums *sums, uint32_t rank, const struct operation *operation, const struct sums_meeting *meeting);
-/* An operation at which own work of the rank ended, from_ns to until_ns, and when its host had launched it. */
+/* An operation at which own work of the rank ended, from_ns to until_ns, and when its host had launched it; launch_ns 0: not
+ * known. */
 void sums_note_launch(struct sums *sums, uint32_t rank, uint64_t from_ns, uint64_t launch_ns, uint64_t until_ns);
 /* Opens, updates and closes findings. After straggler_tick(): what that has found is not told twice. */
 void sums_tick(struct analysis *analysis, uint64_t now_ns);

@@ -13,7 +13,7 @@ static const uint32_t host_subject = 1u << 31;
 /* Of the latest windows: their sums. */
 struct recent {
 	uint32_t count;
-	uint64_t late_ns, met_ns, held_ns, host_ns, device_ns, single_ns;
+	uint64_t late_ns, met_ns, held_ns, host_ns, device_ns, unlaunched_ns, single_ns, stepped_ns;
 	int64_t shift_ns;
 	struct cause_window windows[SUMS_TOLD];
 };
@@ -36,7 +36,9 @@ static void look_back(const struct sums *sums, uint32_t rank, struct recent *rec
 		recent->host_ns += sums->ranks[rank].host_ns[number % STRAGGLER_STEPS];
 		recent->shift_ns += sums->ranks[rank].shift_ns[number % STRAGGLER_STEPS];
 		recent->single_ns += sums->ranks[rank].single_ns[number % STRAGGLER_STEPS];
+		recent->stepped_ns += sums->ranks[rank].stepped_ns[number % STRAGGLER_STEPS];
 		recent->device_ns += sums->ranks[rank].device_ns[number % STRAGGLER_STEPS];
+		recent->unlaunched_ns += sums->ranks[rank].unlaunched_ns[number % STRAGGLER_STEPS];
 	}
 }
 
@@ -89,17 +91,18 @@ static bool is_left_to_steps(const struct analysis *analysis, uint32_t rank, con
 	uint64_t decided_ns = sums->watched.suspects[rank].decided_ns, theirs_ns = (sums->ranks[rank].theirs + 1) * sums->window_ns;
 	uint64_t left_ns = (decided_ns > theirs_ns ? decided_ns : theirs_ns) + SUMS_LEFT * sums->window_ns;
 
-	return is_shown_by_operations(recent) && (recent->windows[0].to_ns < left_ns || varies(sums, rank)) && stragglers->newest_step && newest->step == stragglers->newest_step &&
+	return recent->stepped_ns * 2 >= recent->late_ns && (recent->windows[0].to_ns < left_ns || varies(sums, rank)) && stragglers->newest_step && newest->step == stragglers->newest_step &&
 	       newest->start_ns + SUMS_TOLD * analysis->sums.window_ns >= recent->windows[0].from_ns;
 }
 
 /* What it works longer is its host's where that much of its work was spent without a launch, and its device's where the
- * host had launched nearly all before. Else nothing tells. */
+ * host had launched nearly all before. Else nothing tells, nor where much of it was in front of replays of graphs. */
 static enum rw_late_kind kind_of(const struct recent *recent)
 {
 	if (recent->host_ns >= recent->late_ns)
 		return RW_LATE_HOST;
-	return recent->device_ns > recent->host_ns && recent->host_ns * 2 < recent->late_ns ? RW_LATE_DEVICE : RW_LATE_NONE;
+	uint64_t host_ns = recent->host_ns + recent->unlaunched_ns;
+	return recent->device_ns > host_ns && host_ns * 2 < recent->late_ns ? RW_LATE_DEVICE : RW_LATE_NONE;
 }
 
 static int set_waiting(struct record *record, const struct analysis *analysis, const uint32_t *ranks, uint32_t count)

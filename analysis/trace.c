@@ -8,6 +8,16 @@ struct instance *trace_instance(const struct trace *trace)
 	return trace->instance && trace->instance->serial == trace->serial ? trace->instance : NULL;
 }
 
+const struct trace *trace_find(const struct process *process, uint64_t ticket)
+{
+	const struct trace *trace = &process->trace[ticket % JOB_TRACE];
+
+	if (trace->ticket == ticket)
+		return trace;
+	trace = process->timed ? &process->timed[ticket % JOB_TRACE] : NULL;
+	return trace && trace->ticket == ticket ? trace : NULL;
+}
+
 bool trace_is_forgotten(const struct trace *trace)
 {
 	return trace->instance && trace->instance->serial != trace->serial;

@@ -8,6 +8,8 @@
 
 #include "analysis/instances.h"
 
+/* The operation, step mark or timed replay with that ticket; NULL: not known (any more). */
+const struct trace *trace_find(const struct process *process, uint64_t ticket);
 /* The instance that it stands for; NULL: none, or forgotten. */
 struct instance *trace_instance(const struct trace *trace);
 /* Did it have one that was forgotten since? */

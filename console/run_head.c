@@ -200,7 +200,7 @@ static void print_recorded(FILE *out, const struct analysis_summary *summary)
 	if (summary->untracked)
 		fprintf(out, "; %" PRIu64 " untracked", summary->untracked);
 	if (summary->captured)
-		fprintf(out, "; %" PRIu64 " run inside CUDA graphs", summary->captured);
+		fprintf(out, "; %" PRIu64 " run inside CUDA graphs, without times", summary->captured);
 	if (summary->dropped)
 		fprintf(out, "; %" PRIu64 " dropped", summary->dropped);
 	if (summary->forgotten)

@@ -24,13 +24,15 @@ static void add_up(struct roster_rank *rank, const struct account_passage *passa
 	rank->inside_ns += passage->inside_ns - waited_ns;
 	rank->device_ns += waited_ns;
 	rank->operations++;
-	if (!passage->own_ns)
+	/* What a rank works longer may be in front of its replays, whose launches are not known: then it is not said to be its device's. */
+	bool replays = passage->instance->communicator->members[passage->member].process->timed;
+	if (!passage->own_ns || !operation->launch_ns)
 		return;
 	/* Both times are seen by polling: what is near either is not told apart. */
 	uint64_t until_ns = passage->from_ns + passage->own_ns, launch_ns = operation->launch_ns;
 	if (launch_ns > passage->from_ns + LATENESS_NOISE_NS)
 		rank->host_ns += (launch_ns < until_ns ? launch_ns : until_ns) - passage->from_ns;
-	else if (launch_ns + 2 * LATENESS_NOISE_NS < until_ns)
+	else if (launch_ns + 2 * LATENESS_NOISE_NS < until_ns && !replays)
 		rank->device_ns += passage->own_ns;
 }
 
@@ -82,7 +84,8 @@ void cuts_note(struct roster *roster, const struct job *job, const struct accoun
 	if (!rank)
 		return;
 	add_up(rank, passage, operation);
-	if (!roster_spans(communicator) || !instance_keeps_all(instance))
+	/* Replays and other calls are not in one order of numbers. */
+	if (!roster_spans(communicator) || !instance_keeps_all(instance) || instance_is_replay(instance))
 		return;
 	struct roster_member *member = roster_member(roster, communicator, passage->member);
 	if (!member)

@@ -18,6 +18,7 @@ enum {
 	THREE = 2,
 	TWELVE = 4,
 	QUARTER = 4, /* of an excursion's steps may be less late */
+	REMEMBERED = STRAGGLER_STEPS - 4,
 };
 
 /* One rank, and those that it is compared with. */
@@ -34,10 +35,42 @@ static int by_value(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
+static uint64_t beyond(uint64_t late_ns, uint64_t usual_ns)
+{
+	return late_ns > usual_ns ? late_ns - usual_ns : 0;
+}
+
+static uint64_t tolerance_ns(uint64_t step_ns)
+{
+	return (uint64_t)(EXCURSION_TOLERANCE * (double)step_ns);
+}
+
 uint64_t excursion_beyond_tolerance(uint64_t late_ns, uint64_t step_ns)
 {
-	uint64_t tolerance_ns = (uint64_t)(EXCURSION_TOLERANCE * (double)step_ns);
-	return late_ns > tolerance_ns ? late_ns - tolerance_ns : 0;
+	return beyond(late_ns, tolerance_ns(step_ns));
+}
+
+/* Are the steps windows of time (analysis/sums.h)? Each of these averages several steps already. */
+static bool are_windows(const struct stragglers *stragglers)
+{
+	return stragglers->noise_lasts > 0;
+}
+
+/* The rank's median lateness over the steps before this one, at most the tolerance; the tolerance where too few steps are known, and
+ * in windows. */
+static uint64_t usual_before_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint64_t step_ns)
+{
+	uint64_t values[EXCURSION_USUAL], forgotten = suspect->step > REMEMBERED ? suspect->step - REMEMBERED : 0;
+	uint64_t first = stragglers->first_step + EXCURSION_WARM_UP;
+	uint32_t count = 0;
+
+	first = first > forgotten ? first : forgotten + 1;
+	while (count < EXCURSION_USUAL && step > first)
+		values[count++] = straggler_shown_ns(suspect, --step);
+	if (count < EXCURSION_USUAL_MIN || are_windows(stragglers))
+		return tolerance_ns(step_ns);
+	qsort(values, count, sizeof(*values), by_value);
+	return values[count / 2] < tolerance_ns(step_ns) ? values[count / 2] : tolerance_ns(step_ns);
 }
 
 uint64_t excursion_level_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint32_t length)
@@ -81,7 +114,9 @@ static void note_one(const struct stragglers *stragglers, struct suspect *suspec
 	struct excursions *own = &suspect->excursions;
 	if (step < stragglers->first_step + EXCURSION_WARM_UP)
 		return;
-	float now = logarithm(excursion_beyond_tolerance(straggler_shown_ns(suspect, step), step_ns));
+	uint64_t before = step > excursion_lengths[TWELVE] ? step - excursion_lengths[TWELVE] : 0;
+	uint64_t usual_ns = usual_before_ns(stragglers, suspect, before, step_ns);
+	float now = logarithm(beyond(straggler_shown_ns(suspect, step), usual_ns));
 
 	for (uint32_t i = 0; i < EXCURSION_LENGTHS; i++)
 		if (step + 1 >= stragglers->first_step + EXCURSION_WARM_UP + excursion_lengths[i])
@@ -97,8 +132,7 @@ static void note_one(const struct stragglers *stragglers, struct suspect *suspec
 			break;
 		own->pairs[i]++;
 		if (now > 0)
-			own->products[i] += now * logarithm(excursion_beyond_tolerance(
-						      straggler_shown_ns(suspect, step - lag), step_ns));
+			own->products[i] += now * logarithm(beyond(straggler_shown_ns(suspect, step - lag), usual_ns));
 	}
 }
 
@@ -229,6 +263,17 @@ static double hidden_ns(const struct comparison *comparison)
 	return blame.worst_ns ? LATENESS_NOISE_NS * ((double)blame.late_ns / (double)blame.worst_ns - 1) : 0;
 }
 
+/* What of its lateness over the last so many steps is not usual of the rank. Three steps are too few to allow it less than the tolerance. */
+static uint64_t beyond_usual_ns(const struct comparison *comparison, uint32_t length, uint64_t least_ns)
+{
+	const struct peers *peers = comparison->peers;
+	const struct suspect *suspect = comparison->suspect;
+
+	if (length <= excursion_lengths[THREE])
+		return excursion_beyond_tolerance(least_ns, peers->step_ns);
+	return beyond(least_ns, usual_before_ns(peers->stragglers, suspect, suspect->step + 1 - length, peers->step_ns));
+}
+
 /* Beyond this no rank comes by chance in such a job: as the largest that was seen is to the usual ones, so is what is not
  * seen yet to the largest, and twice that at least; and the fewer were seen, the less they tell. */
 static double bound_ns(const struct comparison *comparison, uint32_t i)
@@ -298,10 +343,12 @@ static bool is_beyond_all(struct comparison *comparison, uint32_t length, double
 /* Then it had no step to become late in. */
 static bool is_steady_from_the_start(const struct comparison *comparison, uint64_t least_ns)
 {
-	double steps = steps_of(comparison);
+	const struct suspect *suspect = comparison->suspect;
+	uint32_t steps = (uint32_t)steps_of(comparison);
 
-	return steps < EXCURSION_EARLY &&
-	       steadiness(comparison->suspect, (uint32_t)steps, least_ns, EXCURSION_STEADY_PART) >= EXCURSION_NO_NOISE_STEADY;
+	if (steps >= EXCURSION_EARLY || excursion_level_ns(comparison->peers->stragglers, suspect, suspect->step, steps) * 2 < least_ns)
+		return false;
+	return steadiness(suspect, steps, least_ns, EXCURSION_STEADY_PART) >= EXCURSION_NO_NOISE_STEADY;
 }
 
 /* Who has been so from the start of a short job may be so by noise that lasts. That wanders, and takes no third of the time; a slow
@@ -327,17 +374,34 @@ static bool is_noise_known(struct comparison *comparison, double times)
 	return steps_of(comparison) >= times * seen_to_last(&comparison->seen, steps_of(comparison));
 }
 
-/* Before so many steps, was it a quarter as late at most: in the step just before, and in most of those before that? Noise that lasts
- * comes and goes by and by. */
+/* Is the rank about as late in each of so many steps? Noise that lasts grows and fades within a few steps. A fault may begin in the middle
+ * of the first one. */
+static bool is_even(const struct suspect *suspect, uint32_t length)
+{
+	uint64_t least_ns = UINT64_MAX, most_ns = 0;
+
+	for (uint32_t i = 0; i + 1 < length; i++) {
+		uint64_t late_ns = straggler_shown_ns(suspect, suspect->step - i);
+		least_ns = late_ns < least_ns ? late_ns : least_ns;
+		most_ns = late_ns > most_ns ? late_ns : most_ns;
+	}
+	return (double)most_ns <= EXCURSION_EVEN * (double)least_ns;
+}
+
+/* Before so many steps, was the rank at most a quarter as late: in the step just before, and in nearly all of those before that? And is a
+ * lateness of few steps even, or a third of the step? Noise that lasts comes and goes gradually. */
 static bool begins_with_a_jump(const struct comparison *comparison, uint32_t length, uint64_t least_ns)
 {
 	const struct suspect *suspect = comparison->suspect;
 	uint32_t before = 0;
 
+	bool noise_may = (double)least_ns < EXCURSION_NO_NOISE * (double)comparison->peers->step_ns;
+	if (length < excursion_lengths[TWELVE] && !are_windows(comparison->peers->stragglers) && noise_may && !is_even(suspect, length))
+		return false;
 	for (uint32_t i = length; i < length + EXCURSION_ROW_LONGER && suspect->step >= i; i++)
 		before += straggler_shown_ns(suspect, suspect->step - i) * QUARTER >= least_ns;
 	bool just_before = suspect->step >= length && straggler_shown_ns(suspect, suspect->step - length) * QUARTER >= least_ns;
-	return !just_before && before * QUARTER <= EXCURSION_ROW_LONGER;
+	return !just_before && before <= (noise_may ? EXCURSION_BEFORE : EXCURSION_ROW_LONGER / QUARTER);
 }
 
 /* As steadily late as noise that lasts never is, and by more than the others were for three steps: then it is no matter how
@@ -352,17 +416,38 @@ static bool is_steadily_late(struct comparison *comparison, uint32_t length, uin
 	return beyond_ns + hidden >= EXCURSION_QUIET * (largest_ns(comparison) + hidden);
 }
 
-/* One that nobody does the same as, and whose own past is all that there is: it became late at one step, by many times what that
- * changes by since. Noise that lasts gets there by such changes. Nobody else may have, or it is what the job does. */
+/* Was it later than now in most of these steps? */
+static bool is_fading(const struct suspect *suspect, uint32_t length, uint64_t least_ns)
+{
+	uint32_t later = 0;
+
+	for (uint32_t i = 0; i < length; i++)
+		later += (double)straggler_shown_ns(suspect, suspect->step - i) > EXCURSION_EVEN * (double)least_ns;
+	return later * 2 > length;
+}
+
+/* The rank became late in one step, by many times what its lateness changes by since. Noise that lasts gets there by such changes. */
+static bool has_jumped(const struct comparison *comparison, uint32_t length, uint64_t least_ns)
+{
+	const struct suspect *suspect = comparison->suspect;
+	double hidden = hidden_ns(comparison);
+
+	return length >= EXCURSION_STEADY_STEPS && !is_fading(suspect, length, least_ns) &&
+	       suspect->step + 1 >= comparison->peers->stragglers->first_step + length + EXCURSION_OWN_PAST &&
+	       begins_with_a_jump(comparison, length, least_ns) &&
+	       steadiness(suspect, length, least_ns, EXCURSION_STEADY_PART) >= EXCURSION_STEADY &&
+	       (double)least_ns + hidden >= EXCURSION_QUIET * (LATENESS_NOISE_NS + hidden);
+}
+
+/* A rank that nobody does the same as has only its own past to be compared with. If another rank has jumped, too, that is what the job
+ * does. */
 static bool is_beyond_own_past(struct comparison *comparison, uint32_t length, uint64_t least_ns)
 {
 	const struct peers *peers = comparison->peers;
 	const struct stragglers *stragglers = peers->stragglers;
 	const struct suspect *suspect = comparison->suspect;
 
-	if (length < EXCURSION_STEADY_STEPS || suspect->step + 1 < stragglers->first_step + length + EXCURSION_OWN_PAST ||
-	    !begins_with_a_jump(comparison, length, least_ns) ||
-	    steadiness(suspect, length, least_ns, EXCURSION_STEADY_PART) < EXCURSION_STEADY)
+	if (!has_jumped(comparison, length, least_ns))
 		return false;
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
 		if (&stragglers->suspects[i] != suspect &&
@@ -406,8 +491,8 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 		return comparison->chosen.alone && is_beyond_own_past(comparison, steps, least_ns);
 	if (comparison->chosen.units < 2 && (steps < EXCURSION_ONE_STEPS || !is_steady(suspect, steps, least_ns)))
 		return false;
-	double beyond_ns = (double)excursion_beyond_tolerance(least_ns, comparison->peers->step_ns);
-	if (is_steadily_late(comparison, steps, least_ns, beyond_ns))
+	double beyond_ns = (double)beyond_usual_ns(comparison, steps, least_ns);
+	if (has_jumped(comparison, steps, least_ns) || is_steadily_late(comparison, steps, least_ns, beyond_ns))
 		return true;
 	if (is_too_early(comparison, beyond_ns))
 		return false;
@@ -425,7 +510,7 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
  * job, with what noise is left of itself from one step to the next? */
 static bool is_too_often(struct comparison *comparison, uint32_t row, uint64_t least_ns)
 {
-	uint64_t beyond_ns = excursion_beyond_tolerance(least_ns, comparison->peers->step_ns);
+	uint64_t beyond_ns = beyond_usual_ns(comparison, row, least_ns);
 	double all = 1, late = 1, steps = steps_of(comparison);
 
 	double hidden = hidden_ns(comparison);

@@ -33,6 +33,7 @@ enum {
 	EXCURSION_ROW_MIN = 3,    /* steps in a row … */
 	EXCURSION_ROW_MAX = 8,
 	EXCURSION_ROW_LONGER = 12, /* but not in three quarters of so many */
+	EXCURSION_BEFORE = 1,     /* of so many steps before a jump may be a quarter as late */
 	EXCURSION_ROW_AFTER = 24, /* … of the job, … */
 	EXCURSION_ROW_LASTS = 3,  /* … where noise lasts for no longer, … */
 	EXCURSION_ROW_MARGIN = 10, /* times as little chance as is asked for: ranks are never quite alike */
@@ -41,6 +42,8 @@ enum {
 	EXCURSION_EARLY_TIMES = 2, /* and until noise has come and gone so often */
 	EXCURSION_EARLY_PAST = 2, /* … so many of them must have been otherwise */
 	EXCURSION_NO_NOISE_STEADY = 6, /* times what it changes by */
+	EXCURSION_USUAL = 24,     /* steps whose median lateness is what is usual of a rank, … */
+	EXCURSION_USUAL_MIN = 8,  /* … where so many of them are known */
 	EXCURSION_STRIKING = 2,   /* times the 95th percentile of everybody's lateness in … */
 	EXCURSION_STRIKING_STEPS = 20,
 };
@@ -51,6 +54,7 @@ enum {
 #define EXCURSION_ALONE      4	 /* … where that is so many times what they were for longer */
 #define EXCURSION_LASTS      0.8  /* of noise that is left a step later, until they have shown otherwise */
 #define EXCURSION_KNOWN      0.3  /* standard errors of what is left, together: that nothing is seen to be left tells something */
+#define EXCURSION_EVEN      1.5  /* times the least of a few steps may be the most of them */
 #define EXCURSION_STEADY_PART 0.75 /* of the changes in EXCURSION_STEADY_STEPS */
 #define EXCURSION_TOLERANCE 0.02 /* of the step: ranks differ by that much for good */
 

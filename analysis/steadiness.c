@@ -31,14 +31,20 @@ double steadiness(const struct suspect *suspect, uint32_t length, uint64_t level
 
 bool wanders(const struct suspect *suspect, uint32_t length)
 {
-	double sum = 0, squares = 0, changes = 0;
+	uint64_t sorted[PEERS_LENGTH_MAX];
+	double sum = 0, squares = 0, changes = 0, later = 0;
 
+	for (uint32_t i = 0; i < length; i++)
+		sorted[i] = straggler_shown_ns(suspect, suspect->step - i);
+	qsort(sorted, length, sizeof(*sorted), by_value);
+	double most = 2 * (double)sorted[length / 2];
 	for (uint32_t i = 0; i < length; i++) {
-		double late = (double)straggler_shown_ns(suspect, suspect->step - i);
+		double late = fmin((double)straggler_shown_ns(suspect, suspect->step - i), most);
 		sum += late;
 		squares += late * late;
 		if (i)
-			changes += pow(late - (double)straggler_shown_ns(suspect, suspect->step - i + 1), 2);
+			changes += pow(late - later, 2);
+		later = late;
 	}
 	double mean = sum / length, variance = squares / length - mean * mean;
 	return changes / (length - 1) < variance;

@@ -155,6 +155,57 @@ static uint64_t limit_ns(const struct sums *sums)
 	return (uint64_t)(SUMS_SHARE_MIN * (double)sums->window_ns);
 }
 
+double sums_least_share(const struct sums_rank *rank)
+{
+	return rank->even ? SUMS_EVEN_SHARE : SUMS_SHARE_MIN;
+}
+
+/* What a rank was late by in each part of the last windows. False: it was not judged in each of them. */
+static bool add_parts(const struct suspect *suspect, uint64_t number, uint64_t *parts)
+{
+	for (uint32_t i = 0; i < SUMS_EVEN_PARTS * SUMS_EVEN_PART; i++) {
+		const struct blame *blame = &suspect->blames[(number - i) % STRAGGLER_STEPS];
+		if (blame->step != number - i)
+			return false;
+		parts[i / SUMS_EVEN_PART] = (i % SUMS_EVEN_PART ? parts[i / SUMS_EVEN_PART] : 0) + blame->late_ns;
+	}
+	return true;
+}
+
+/* Another rank that is late, or was so in these windows, makes those wait that work with it, and these come late elsewhere. */
+static bool is_late_besides(const struct sums *sums, uint32_t other, uint64_t number)
+{
+	uint64_t theirs = sums->ranks[other].theirs;
+
+	return sums->watched.suspects[other].open || (theirs && theirs + SUMS_EVEN_PARTS * SUMS_EVEN_PART > number);
+}
+
+/* Late by little, but for a minute as much, and by far more than any other rank: ranks that differ for good, or by noise that lasts, are not
+ * so much further apart than the others are. */
+static bool is_late_evenly(const struct sums *sums, uint32_t rank, uint64_t number)
+{
+	uint64_t parts[SUMS_EVEN_PARTS], least_ns = UINT64_MAX;
+	uint32_t others = 0;
+
+	if (number < sums->watched.first_step + SUMS_EVEN_PARTS * SUMS_EVEN_PART || !add_parts(&sums->watched.suspects[rank], number, parts))
+		return false;
+	for (uint32_t i = 0; i < SUMS_EVEN_PARTS; i++)
+		least_ns = parts[i] < least_ns ? parts[i] : least_ns;
+	if ((double)least_ns < SUMS_EVEN_SHARE * SUMS_EVEN_PART * (double)sums->window_ns)
+		return false;
+	for (uint32_t i = 0; i < sums->rank_count; i++) {
+		if (i != rank && is_late_besides(sums, i, number))
+			return false;
+		if (i == rank || !add_parts(&sums->watched.suspects[i], number, parts))
+			continue;
+		others++;
+		for (uint32_t k = 0; k < SUMS_EVEN_PARTS; k++)
+			if (parts[k] * SUMS_EVEN_BEYOND > least_ns)
+				return false;
+	}
+	return others >= SUMS_EVEN_OTHERS;
+}
+
 /* Named, acquitted, or neither. */
 static void decide(struct sums *sums, struct peers *peers, uint32_t rank, uint64_t number)
 {
@@ -162,7 +213,8 @@ static void decide(struct sums *sums, struct peers *peers, uint32_t rank, uint64
 	uint64_t late_ns = straggler_blame(suspect, number).late_ns;
 
 	if (suspect->decided_ns) {
-		sums->ranks[rank].clean = late_ns * 2 < limit_ns(sums) ? sums->ranks[rank].clean + 1 : 0;
+		double least_ns = sums_least_share(&sums->ranks[rank]) * (double)sums->window_ns;
+		sums->ranks[rank].clean = (double)late_ns * 2 < least_ns ? sums->ranks[rank].clean + 1 : 0;
 		if (sums->ranks[rank].clean >= STRAGGLER_CLEAN) {
 			suspect->decided_ns = 0;
 			suspect->open = false;
@@ -172,7 +224,8 @@ static void decide(struct sums *sums, struct peers *peers, uint32_t rank, uint64
 	}
 	if (suspect->step != number || late_ns < LATENESS_NOISE_NS)
 		return;
-	if (!excursion_is_proven(peers, suspect, limit_ns(sums)))
+	sums->ranks[rank].even = !excursion_is_proven(peers, suspect, limit_ns(sums));
+	if (sums->ranks[rank].even && !is_late_evenly(sums, rank, number))
 		return;
 	straggler_decide(suspect, (number + 1) * sums->window_ns);
 	suspect->open = true;

@@ -76,7 +76,7 @@ static bool varies(const struct sums *sums, uint32_t rank)
 	const struct suspect *suspect = &sums->watched.suspects[rank];
 	uint64_t level_ns = excursion_level_ns(&sums->watched, suspect, suspect->step, SUMS_TOLD);
 
-	if ((double)level_ns < SUMS_SHARE_MIN * (double)sums->window_ns)
+	if ((double)level_ns < sums_least_share(&sums->ranks[rank]) * (double)sums->window_ns)
 		return true;
 	return steadiness(suspect, SUMS_TOLD, level_ns, EXCURSION_STEADY_PART) < SUMS_STEADY && wanders(suspect, SUMS_TOLD);
 }
@@ -230,11 +230,24 @@ static bool is_theirs(const struct analysis *analysis, uint32_t rank)
 	return suspect && suspect->open;
 }
 
-static bool is_suspected(const struct analysis *analysis, uint32_t rank)
+/* A finding about a whole host is open for its first rank only. */
+static bool is_on_a_named_host(const struct stragglers *stragglers, const struct suspect *suspect)
+{
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
+		if (stragglers->suspects[i].open && stragglers->suspects[i].host == suspect->host)
+			return true;
+	return false;
+}
+
+/* What the tests of steps suspect and do not report within some windows, because single operations may show too little of its cost, is
+ * left to the sums. */
+static bool is_suspected(const struct analysis *analysis, uint32_t rank, uint64_t now_ns)
 {
 	const struct suspect *suspect = by_operations(analysis, rank);
 
-	return suspect && (suspect->open || suspect->decided_ns);
+	if (!suspect || suspect->open || !suspect->decided_ns)
+		return suspect && suspect->open;
+	return now_ns < suspect->decided_ns + SUMS_LEFT * analysis->sums.window_ns || is_on_a_named_host(&analysis->stragglers, suspect);
 }
 
 static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, uint64_t now_ns)
@@ -306,9 +319,9 @@ void sums_tick(struct analysis *analysis, uint64_t now_ns)
 		bool told = sums->ranks[i].told;
 		if (told && (!suspect->decided_ns || is_theirs(analysis, i)))
 			acquit(analysis, i, now_ns);
-		if (is_suspected(analysis, i))
+		if (is_suspected(analysis, i, now_ns))
 			sums->ranks[i].theirs = suspect->step;
-		if (!suspect->decided_ns || is_suspected(analysis, i) ||
+		if (!suspect->decided_ns || is_suspected(analysis, i, now_ns) ||
 		    (told && now_ns < suspect->told_ns + SUMS_UPDATE_NS))
 			continue;
 		if (!ranks)

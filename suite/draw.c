@@ -153,9 +153,9 @@ static double part_late(const struct suite_draw *draw)
 	}
 }
 
-/* How long a step takes. Stages of a pipeline wait for each other: forward for the first batch, back for the last one, and in the end
+/* Stages of a pipeline wait for each other: forward for the first batch, back for the last one, and in the end
  * for the first stage (play.c). */
-static double whole_step_ms(const struct suite_draw *draw)
+double suite_step_ms(const struct suite_draw *draw)
 {
 	double batches = 2 * draw->layers, filling = draw->width - 2;
 
@@ -166,7 +166,7 @@ static double whole_step_ms(const struct suite_draw *draw)
 
 static void draw_lateness(struct suite_draw *draw, struct chances *chances)
 {
-	double share = draw->fault == FAULT_SPREAD ? 0.04 : draw->fault == FAULT_TRANSFERS ? 0.05 : 0.03, step_ms = whole_step_ms(draw);
+	double share = draw->fault == FAULT_SPREAD ? 0.04 : draw->fault == FAULT_TRANSFERS ? 0.05 : 0.03, step_ms = suite_step_ms(draw);
 
 	draw->every = draw->fault == FAULT_ONE_IN ? 3 + below(chances, 18) : 1;
 	draw->cause = draw_cause(chances, draw->fault);

@@ -96,6 +96,8 @@ struct suite_draw suite_healthy(unsigned seed, int most_ranks);
 /* One of three numbers is that of a healthy job. */
 struct suite_draw suite_draw(unsigned seed, int most_ranks);
 
+/* How long a step of the job takes without a fault, ms. */
+double suite_step_ms(const struct suite_draw *draw);
 bool suite_is_at_fault(const struct suite_draw *draw, int rank);
 /* What the fault adds to this step of this rank, ms. */
 double suite_late_ms(const struct suite_draw *draw, int rank, int step);

@@ -12,8 +12,9 @@
 #include "suite/draw.h"
 #include "suite/play.h"
 
-/* In one of so many healthy jobs it may accuse somebody. */
-enum { ORACLE_FALSE_ALARMS = 100 };
+/* In one of so many healthy jobs the oracle may accuse a rank: a tenth of 1 %, the rate that docs/analysis.md states for the tests of
+ * lateness. */
+enum { ORACLE_FALSE_ALARMS = 1000 };
 
 /* Is the fault one of lateness, so that noise can hide it? */
 bool oracle_applies(const struct suite_draw *draw);

@@ -37,6 +37,39 @@ Test(sums, a_gpu_that_is_evenly_slow_by_a_tenth_is_named_with_its_share)
 	}
 }
 
+/* 40 ms before each operation: so few reads of the GPU page add little noise. */
+static struct even_job longer_work(unsigned seed)
+{
+	return (struct even_job){ .ranks = 8, .operations = 20, .compute_ms = 40, .jitter = 0.005, .noise = 0.005, .lasts = 0.5,
+				  .slow_rank = -1, .seconds = 130, .seed = seed };
+}
+
+/* The others differ by little, so that the time by which this one works longer is no difference of that kind. */
+Test(sums, a_gpu_that_is_evenly_slow_by_a_fiftieth_is_named_within_two_minutes)
+{
+	for (unsigned seed = 0; seed < seeds(8); seed++) {
+		struct even_job job = longer_work(seed);
+		job.slow_rank = (int)(seed % 8);
+		job.slow = 0.02;
+		struct even_result result = play(&job);
+		cr_expect_gt(result.found, 0, "seed %u", seed);
+		cr_expect_leq(result.found_s, 120, "seed %u: %f", seed, result.found_s);
+		cr_expect_float_eq(result.share, 0.02, 0.006, "seed %u: %f", seed, result.share);
+	}
+}
+
+/* Where ranks differ for good by 1 %, one that works longer than the others by 2 % is one of these. */
+Test(sums, a_rank_that_differs_no_more_than_ranks_do_is_not_named)
+{
+	for (unsigned seed = 0; seed < seeds(8); seed++) {
+		struct even_job job = longer_work(seed);
+		job.differences = 0.01;
+		job.slow_rank = (int)(seed % 8);
+		job.slow = 0.01;
+		cr_expect_eq(play(&job).found, 0, "seed %u", seed);
+	}
+}
+
 Test(sums, a_slow_rank_is_named_and_no_other_of_its_group_in_a_mesh)
 {
 	for (unsigned seed = 0; seed < seeds(8); seed++) {

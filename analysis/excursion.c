@@ -292,6 +292,8 @@ static double bound_ns(const struct comparison *comparison, uint32_t i)
 	/* In the first steps only much counts (is_too_early), and what is seen has to do. */
 	double steps = steps_of(comparison), lasts = steps < EXCURSION_EARLY ? seen_to_last(&comparison->seen, steps)
 									     : lasting_steps(&comparison->seen, steps);
+	if (comparison->chosen.length < excursion_lengths[TWELVE] && steps >= EXCURSION_EARLY && !are_windows(comparison->peers->stragglers))
+		lasts = fmax(lasts, excursion_lengths[TWELVE]); /* the others have shown little of what lasts for a few steps only */
 	double times = steps / fmax(lasts, excursion_lengths[i]);
 	double few = 1 + EXCURSION_SEEN / (comparison->chosen.units * fmax(times, 1));
 	double hidden = hidden_ns(comparison);

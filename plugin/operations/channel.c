@@ -33,12 +33,13 @@ static __attribute__((noinline)) void *begin_kernel(struct recording *recording,
 
 static __attribute__((noinline)) void *start_of_replay(const void *context, const void *parent, uint8_t channel, uint64_t raw)
 {
-	struct recording *recording = recording_get();
-	uint64_t since = recording ? cost_begin(&this_thread.calls, &recording->cost_sample) : 0;
-	void *handle = replay_start_channel(context, parent, channel, raw);
+	struct recording *recording = handle_kind(parent) == HANDLE_REPLAY ? recording_get() : NULL;
 
-	if (recording)
-		cost_end(recording_cost(recording, this_thread.launch.tid), since, recording->cost_sample);
+	if (!recording)
+		return NULL;
+	uint64_t since = cost_begin(&this_thread.calls, &recording->cost_sample);
+	void *handle = replay_start_channel(context, parent, channel, raw);
+	cost_end(recording_cost(recording, this_thread.launch.tid), since, recording->cost_sample);
 	return handle;
 }
 
@@ -70,12 +71,13 @@ static __attribute__((noinline, cold)) void stop_measured(struct recording *reco
 
 static __attribute__((noinline)) void stop_of_replay(void *handle, uint64_t raw)
 {
-	struct recording *recording = recording_get();
-	uint64_t since = recording ? cost_begin(&this_thread.calls, &recording->cost_sample) : 0;
+	struct recording *recording = handle_kind(handle) == HANDLE_REPLAY_CHANNEL ? recording_get() : NULL;
 
+	if (!recording)
+		return;
+	uint64_t since = cost_begin(&this_thread.calls, &recording->cost_sample);
 	replay_stop_channel(handle, raw);
-	if (recording)
-		cost_end(recording_cost(recording, this_thread.launch.tid), since, recording->cost_sample);
+	cost_end(recording_cost(recording, this_thread.launch.tid), since, recording->cost_sample);
 }
 
 void recorder_channel_stop(void *handle, uint64_t raw)

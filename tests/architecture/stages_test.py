@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""stages.py finds each kind of disagreement between a picture and the calls of a library of three files, and none where there is none."""
+import importlib.util
+import pathlib
+import unittest
+
+SPEC = importlib.util.spec_from_file_location("stages", pathlib.Path(__file__).with_name("stages.py"))
+stages = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(stages)
+PAGE = "# A page\n\n```stages\nhigh ─► top\nlow  ─► middle\nlow  ─► bottom\n```\n"
+CALLS = {("top", "middle"): "middle_do", ("middle", "bottom"): "bottom_do"}
+
+
+def wrong(page=PAGE, calls=CALLS, files=frozenset({"top", "middle", "bottom"})):
+    return list(stages.disagreements(stages.picture(page), set(files), calls))
+
+
+class Stages(unittest.TestCase):
+    def finds(self, words, sentences):
+        self.assertEqual(len(sentences), 1, sentences)
+        self.assertIn(words, sentences[0])
+
+    def test_a_picture_that_is_right(self):
+        self.assertEqual(wrong(), [])
+
+    def test_a_call_to_a_stage_above(self):
+        calls = {("top", "middle"): "middle_do", ("bottom", "top"): "top_do"}
+        self.finds("bottom (low) calls top_do of top", wrong(calls=calls))
+
+    def test_a_circle_within_a_stage(self):
+        self.finds("in a circle: bottom, middle", wrong(calls=CALLS | {("bottom", "middle"): "middle_ask"}))
+
+    def test_a_circle_of_three(self):
+        sentences = wrong(calls=CALLS | {("bottom", "top"): "top_do"})
+        self.assertIn("these files call each other in a circle: bottom, middle, top", sentences)
+
+    def test_a_file_in_no_stage(self):
+        self.finds("other stands in no stage", wrong(files={"top", "middle", "bottom", "other"}))
+
+    def test_a_file_that_is_not_there(self):
+        self.finds("low ─► bottom: there is no such file", wrong(calls={}, files={"top", "middle"}))
+
+    def test_a_file_in_two_stages(self):
+        self.finds("bottom stands in two stages", wrong(page=PAGE.replace("top", "top bottom", 1), calls={}))
+
+    def test_a_line_without_an_arrow(self):
+        with self.assertRaises(SystemExit):
+            stages.picture("```stages\nhigh top\n```\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
